@@ -1,0 +1,96 @@
+// Package unit parses and prints the two quantities that users write with a
+// unit: link rates ("100Mbit/s") and sizes ("600KiB"). Durations are those of
+// package time. It knows nothing of networks.
+package unit
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Rate is a link rate in bit/s.
+type Rate int64
+
+// Bytes is a size in bytes.
+type Bytes int64
+
+type suffix struct {
+	name   string
+	factor float64
+}
+
+// The longest name comes first, so that "Mbit/s" is not read as "bit/s".
+// In the first entries of equal factor, the first is the one that is printed.
+var rates = []suffix{
+	{"Tbit/s", 1e12}, {"Gbit/s", 1e9}, {"Mbit/s", 1e6}, {"kbit/s", 1e3}, {"bit/s", 1},
+}
+
+var sizes = []suffix{
+	{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10},
+	{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1},
+}
+
+// ParseRate reads a rate such as "100Mbit/s" or "2.5 Gbit/s". Prefixes are
+// decimal, as everywhere in networking.
+func ParseRate(s string) (Rate, error) {
+	v, err := parse(s, rates)
+	if err != nil {
+		return 0, fmt.Errorf("rate %q: %w; write a number and one of bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s", s, err)
+	}
+	return Rate(v), nil
+}
+
+// ParseBytes reads a size such as "600KiB" or "1.2MB". KiB, MiB and GiB are
+// powers of 1024; kB, MB and GB are powers of 1000.
+func ParseBytes(s string) (Bytes, error) {
+	v, err := parse(s, sizes)
+	if err != nil {
+		return 0, fmt.Errorf("size %q: %w; write a number and one of B, kB, KiB, MB, MiB, GB, GiB", s, err)
+	}
+	return Bytes(v), nil
+}
+
+func parse(s string, table []suffix) (int64, error) {
+	s = strings.TrimSpace(s)
+	for _, x := range table {
+		num, ok := strings.CutSuffix(s, x.name)
+		if !ok {
+			continue
+		}
+		v, err := strconv.ParseFloat(strings.TrimSpace(num), 64)
+		if err != nil || math.IsNaN(v) {
+			return 0, fmt.Errorf("%q is not a number", strings.TrimSpace(num))
+		}
+		if v *= x.factor; v < 0 || v >= 1<<62 {
+			return 0, fmt.Errorf("out of range")
+		}
+		return int64(math.Round(v)), nil
+	}
+	return 0, fmt.Errorf("no unit")
+}
+
+// String prints r with the largest prefix that leaves at least 1 before the
+// point, and at most four significant digits after rounding.
+func (r Rate) String() string { return format(float64(r), rates) }
+
+// String prints b exactly in a binary unit where it is a multiple of one, else
+// in a decimal unit with at most four significant digits.
+func (b Bytes) String() string {
+	for _, x := range sizes[:3] {
+		if n := Bytes(x.factor); b >= n && b%n == 0 {
+			return strconv.FormatInt(int64(b/n), 10) + x.name
+		}
+	}
+	return format(float64(b), sizes[3:])
+}
+
+func format(v float64, table []suffix) string {
+	for _, x := range table {
+		if v >= x.factor {
+			return strconv.FormatFloat(v/x.factor, 'g', 4, 64) + x.name
+		}
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64) + table[len(table)-1].name
+}

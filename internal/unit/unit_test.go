@@ -1,0 +1,73 @@
+package unit_test
+
+import (
+	"strings"
+	"testing"
+
+	"evbench/internal/unit"
+)
+
+func TestParseRate(t *testing.T) {
+	for in, want := range map[string]unit.Rate{
+		"100Mbit/s": 100_000_000, "2.5 Gbit/s": 2_500_000_000, "1kbit/s": 1000, "7bit/s": 7, "0bit/s": 0, " 46Tbit/s ": 46_000_000_000_000,
+	} {
+		if got, err := unit.ParseRate(in); err != nil || got != want {
+			t.Errorf("ParseRate(%q) = %d, %v; want %d", in, got, err, want)
+		}
+	}
+	for in, reason := range map[string]string{
+		"100": "no unit", "100MB": "no unit", "xMbit/s": "not a number", "-1Mbit/s": "out of range",
+		"1e30Tbit/s": "out of range", "": "no unit", "NaNbit/s": "not a number",
+	} {
+		if _, err := unit.ParseRate(in); err == nil || !strings.Contains(err.Error(), reason) {
+			t.Errorf("ParseRate(%q) error = %v, want %q", in, err, reason)
+		}
+	}
+}
+
+func TestParseBytes(t *testing.T) {
+	for in, want := range map[string]unit.Bytes{
+		"600KiB": 614_400, "1.2MB": 1_200_000, "3 B": 3, "4MiB": 4 << 20, "10GB": 10_000_000_000,
+	} {
+		if got, err := unit.ParseBytes(in); err != nil || got != want {
+			t.Errorf("ParseBytes(%q) = %d, %v; want %d", in, got, err, want)
+		}
+	}
+	if _, err := unit.ParseBytes("600 KIB"); err == nil {
+		t.Error("a unit in the wrong case was read")
+	}
+}
+
+func TestString(t *testing.T) {
+	for got, want := range map[string]string{
+		unit.Rate(100_000_000).String():   "100Mbit/s",
+		unit.Rate(2_500_000_000).String(): "2.5Gbit/s",
+		unit.Rate(0).String():             "0bit/s",
+		unit.Bytes(614_400).String():      "600KiB",
+		unit.Bytes(620_400).String():      "620.4kB",
+		unit.Bytes(4 << 20).String():      "4MiB",
+		unit.Bytes(17).String():           "17B",
+	} {
+		if got != want {
+			t.Errorf("printed %s, want %s", got, want)
+		}
+	}
+}
+
+// What String prints of a multiple of a unit reads back as itself.
+func FuzzParse(f *testing.F) {
+	f.Add("100Mbit/s")
+	f.Add("600KiB")
+	f.Fuzz(func(t *testing.T, s string) {
+		if r, err := unit.ParseRate(s); err == nil {
+			if _, err := unit.ParseRate(r.String()); err != nil {
+				t.Errorf("%q prints as %q, which does not parse: %v", s, r, err)
+			}
+		}
+		if b, err := unit.ParseBytes(s); err == nil {
+			if _, err := unit.ParseBytes(b.String()); err != nil {
+				t.Errorf("%q prints as %q, which does not parse: %v", s, b, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,254 @@
+// Package topology describes the fabric: servers, leaf switches, spine
+// switches and the cables between them, by dense integer IDs.
+//
+// The fabric is the two-level fat tree FT(2;M0,M1) of the thesis (ch. 2): M1
+// leaves with M0 server ports each and, unless stated otherwise, M0 spines,
+// with one cable from each leaf to each spine. All links have unit capacity.
+//
+// A server has two numbers. Its position slot + leaf·M0 is its name and never
+// changes when other servers are missing. Its rank 0..S-1 is its place among
+// the servers present, in order of position; formulas, schedules and tables
+// count in ranks. Names ("leaf0", "server17", "leaf0-spine3") are made and read
+// here, at the edge, and nowhere else.
+//
+// The package holds no routes and reads no clock.
+package topology
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Limits on what is accepted as a fat tree; they bound memory, not mathematics.
+const (
+	MaxPorts  = 254 // server ports per leaf, and spines: each is one byte of an address and of a plan
+	MaxLeaves = 4096
+)
+
+// A Link is the cable between a leaf and a spine.
+type Link struct{ Leaf, Spine int }
+
+// String returns the name of the link, such as "leaf0-spine3".
+func (l Link) String() string { return fmt.Sprintf("leaf%d-spine%d", l.Leaf, l.Spine) }
+
+// A Tree is a fat tree, or a view of one with dead links. It is immutable and
+// safe for concurrent use.
+type Tree struct {
+	ports  int // M0
+	leaves int // M1
+	spines int
+	fill   []int // servers present on each leaf, in the lowest slots
+	first  []int // rank of the first server of each leaf; first[leaves] = S
+	dead   []bool
+	nDead  int
+}
+
+// Options describe a tree.
+type Options struct {
+	// Ports is M0, the server ports of a leaf, 1..MaxPorts.
+	Ports int
+	// Leaves is M1, 1..MaxLeaves.
+	Leaves int
+	// Spines is the number of spines. 0 means M0.
+	Spines int
+	// Fill is the number of servers on each leaf, 0..M0; they take the lowest
+	// slots. nil means M0 on every leaf.
+	Fill []int
+}
+
+// New returns the tree with every link alive.
+func New(o Options) (*Tree, error) {
+	if o.Ports < 1 || o.Ports > MaxPorts {
+		return nil, fmt.Errorf("M0 = %d server ports per leaf: must be 1..%d", o.Ports, MaxPorts)
+	}
+	if o.Leaves < 1 || o.Leaves > MaxLeaves {
+		return nil, fmt.Errorf("M1 = %d leaves: must be 1..%d", o.Leaves, MaxLeaves)
+	}
+	if o.Spines == 0 {
+		o.Spines = o.Ports
+	}
+	if o.Spines < 1 || o.Spines > MaxPorts {
+		return nil, fmt.Errorf("%d spines: must be 1..%d", o.Spines, MaxPorts)
+	}
+	if o.Fill == nil {
+		o.Fill = slices.Repeat([]int{o.Ports}, o.Leaves)
+	}
+	if len(o.Fill) != o.Leaves {
+		return nil, fmt.Errorf("fill names %d leaves, the tree has %d", len(o.Fill), o.Leaves)
+	}
+	t := &Tree{
+		ports: o.Ports, leaves: o.Leaves, spines: o.Spines,
+		fill:  slices.Clone(o.Fill),
+		first: make([]int, o.Leaves+1),
+		dead:  make([]bool, o.Leaves*o.Spines),
+	}
+	for l, n := range o.Fill {
+		if n < 0 || n > o.Ports {
+			return nil, fmt.Errorf("fill of leaf%d = %d: must be 0..%d", l, n, o.Ports)
+		}
+		t.first[l+1] = t.first[l] + n
+	}
+	if t.Servers() < 2 {
+		return nil, fmt.Errorf("%d servers: an all-to-all exchange needs at least 2", t.Servers())
+	}
+	return t, nil
+}
+
+// Without returns a view of t in which the given links are dead as well as
+// those dead already. A link that does not exist is an error.
+func (t *Tree) Without(links ...Link) (*Tree, error) {
+	v := *t
+	v.dead = slices.Clone(t.dead)
+	for _, l := range links {
+		if err := t.checkLink(l); err != nil {
+			return nil, err
+		}
+		if id := t.LinkID(l); !v.dead[id] {
+			v.dead[id] = true
+			v.nDead++
+		}
+	}
+	return &v, nil
+}
+
+func (t *Tree) checkLink(l Link) error {
+	if l.Leaf < 0 || l.Leaf >= t.leaves || l.Spine < 0 || l.Spine >= t.spines {
+		return fmt.Errorf("no link %q; %s", l, t.Choices())
+	}
+	return nil
+}
+
+// Choices says which leaves and spines there are, for error messages.
+func (t *Tree) Choices() string {
+	return fmt.Sprintf("%s has leaf0..leaf%d and spine0..spine%d", t.Notation(), t.leaves-1, t.spines-1)
+}
+
+// Healthy returns the same tree with every link alive.
+func (t *Tree) Healthy() *Tree {
+	v := *t
+	v.dead, v.nDead = make([]bool, len(t.dead)), 0
+	return &v
+}
+
+// Ports returns M0, the server ports of a leaf.
+func (t *Tree) Ports() int { return t.ports }
+
+// Leaves returns M1, the number of leaves.
+func (t *Tree) Leaves() int { return t.leaves }
+
+// Spines returns the number of spines.
+func (t *Tree) Spines() int { return t.spines }
+
+// Servers returns S, the number of servers present.
+func (t *Tree) Servers() int { return t.first[t.leaves] }
+
+// On returns the number of servers present on a leaf.
+func (t *Tree) On(leaf int) int { return t.fill[leaf] }
+
+// Fill returns the number of servers on each leaf.
+func (t *Tree) Fill() []int { return slices.Clone(t.fill) }
+
+// Full reports whether every leaf has M0 servers.
+func (t *Tree) Full() bool { return t.Servers() == t.ports*t.leaves }
+
+// First returns the rank of the first server of a leaf. First(Leaves()) is S.
+func (t *Tree) First(leaf int) int { return t.first[leaf] }
+
+// Leaf returns the leaf on which the server of a rank sits. O(log M1).
+func (t *Tree) Leaf(rank int) int {
+	// The last leaf whose first rank is <= rank; empty leaves share a first rank.
+	i, found := slices.BinarySearch(t.first, rank+1)
+	if found {
+		for t.first[i-1] == rank+1 {
+			i--
+		}
+	}
+	return i - 1
+}
+
+// Slot returns the port of its leaf at which the server of a rank sits.
+func (t *Tree) Slot(rank int) int { return rank - t.first[t.Leaf(rank)] }
+
+// Position returns the position slot + leaf·M0 of the server of a rank.
+func (t *Tree) Position(rank int) int {
+	l := t.Leaf(rank)
+	return rank - t.first[l] + l*t.ports
+}
+
+// Rank returns the rank of the server at a position, and whether one is there.
+func (t *Tree) Rank(position int) (int, bool) {
+	l := position / t.ports
+	if position < 0 || l >= t.leaves || position%t.ports >= t.fill[l] {
+		return 0, false
+	}
+	return t.first[l] + position%t.ports, true
+}
+
+// LinkID returns the dense ID leaf·Spines + spine of a link.
+func (t *Tree) LinkID(l Link) int { return l.Leaf*t.spines + l.Spine }
+
+// Alive reports whether the link between a leaf and a spine is alive.
+func (t *Tree) Alive(leaf, spine int) bool { return !t.dead[leaf*t.spines+spine] }
+
+// AliveSpines returns the spines with a live link to the leaf, rising.
+func (t *Tree) AliveSpines(leaf int) []int {
+	var out []int
+	for k := range t.spines {
+		if t.Alive(leaf, k) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// CommonSpines returns the spines with live links to both leaves, rising: the
+// paths between two different leaves.
+func (t *Tree) CommonSpines(a, b int) []int {
+	var out []int
+	for k := range t.spines {
+		if t.Alive(a, k) && t.Alive(b, k) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// Dead returns the dead links, by leaf and then spine.
+func (t *Tree) Dead() []Link {
+	out := make([]Link, 0, t.nDead)
+	for id, d := range t.dead {
+		if d {
+			out = append(out, Link{id / t.spines, id % t.spines})
+		}
+	}
+	return out
+}
+
+// An UnreachableError says that two leaves with servers share no live spine.
+type UnreachableError struct{ A, B int }
+
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("leaf%d and leaf%d have no spine in common that is alive: their servers cannot reach each other", e.A, e.B)
+}
+
+// Connected returns an *UnreachableError for the first pair of leaves with
+// servers that share no live spine, or nil.
+func (t *Tree) Connected() error {
+	for a := range t.leaves {
+		for b := a + 1; b < t.leaves; b++ {
+			if t.fill[a] > 0 && t.fill[b] > 0 && !t.connected(a, b) {
+				return &UnreachableError{a, b}
+			}
+		}
+	}
+	return nil
+}
+
+func (t *Tree) connected(a, b int) bool {
+	for k := range t.spines {
+		if t.Alive(a, k) && t.Alive(b, k) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,231 @@
+package topology_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"evbench/topology"
+)
+
+func build(t *testing.T, o topology.Options) *topology.Tree {
+	t.Helper()
+	tr, err := topology.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+func TestParse(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		want topology.Options
+		err  string
+	}{
+		{in: "FT(2;4,8)", want: topology.Options{Ports: 4, Leaves: 8}},
+		{in: " FT( 2 ; 20 , 18 ) ", want: topology.Options{Ports: 20, Leaves: 18}},
+		{in: "FT(3;4,4,4)", err: "write FT(2;M0,M1)"},
+		{in: "FT(1;4,4)", err: "two-level trees"},
+		{in: "4x8", err: "write FT(2;M0,M1)"},
+		{in: "FT(2;99999999999999999999,2)", err: "out of range"},
+	} {
+		got, err := topology.Parse(tt.in)
+		if tt.err != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("Parse(%q) error = %v, want %q", tt.in, err, tt.err)
+			}
+			continue
+		}
+		if err != nil || got.Ports != tt.want.Ports || got.Leaves != tt.want.Leaves {
+			t.Errorf("Parse(%q) = %+v, %v", tt.in, got, err)
+		}
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		o    topology.Options
+		want string
+	}{
+		{"no ports", topology.Options{Leaves: 2}, "M0 = 0"},
+		{"too many ports", topology.Options{Ports: 300, Leaves: 2}, "M0 = 300"},
+		{"no leaves", topology.Options{Ports: 2}, "M1 = 0"},
+		{"negative spines", topology.Options{Ports: 2, Leaves: 2, Spines: -1}, "-1 spines"},
+		{"short fill", topology.Options{Ports: 2, Leaves: 2, Fill: []int{2}}, "fill names 1 leaves"},
+		{"overfull leaf", topology.Options{Ports: 2, Leaves: 2, Fill: []int{2, 3}}, "fill of leaf1 = 3"},
+		{"one server", topology.Options{Ports: 2, Leaves: 2, Fill: []int{1, 0}}, "1 servers"},
+	} {
+		if _, err := topology.New(tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error = %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+// Ranks and positions are each other's inverse, also with empty leaves.
+func TestRanksAndPositions(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		o := topology.Options{Ports: 1 + rng.IntN(5), Leaves: 2 + rng.IntN(6)}
+		o.Fill = make([]int, o.Leaves)
+		for l := range o.Fill {
+			o.Fill[l] = rng.IntN(o.Ports + 1)
+		}
+		o.Fill[0], o.Fill[1] = max(1, o.Fill[0]), max(1, o.Fill[1])
+		tr := build(t, o)
+		rank := 0
+		for pos := range o.Ports * o.Leaves {
+			leaf, slot := pos/o.Ports, pos%o.Ports
+			got, ok := tr.Rank(pos)
+			if present := slot < o.Fill[leaf]; ok != present {
+				t.Fatalf("fill %v: Rank(%d) present %v, want %v", o.Fill, pos, ok, present)
+			} else if !present {
+				continue
+			}
+			if got != rank || tr.Position(rank) != pos || tr.Leaf(rank) != leaf || tr.Slot(rank) != slot {
+				t.Fatalf("fill %v: position %d: rank %d, back to %d, leaf %d, slot %d; want rank %d",
+					o.Fill, pos, got, tr.Position(rank), tr.Leaf(rank), tr.Slot(rank), rank)
+			}
+			rank++
+		}
+		if rank != tr.Servers() {
+			t.Fatalf("fill %v: %d servers, want %d", o.Fill, tr.Servers(), rank)
+		}
+	}
+}
+
+func TestLinks(t *testing.T) {
+	tr := build(t, topology.Options{Ports: 4, Leaves: 3})
+	for _, tt := range []struct {
+		name string
+		n    int
+		err  string
+	}{
+		{name: "leaf2-spine3", n: 1},
+		{name: "spine1", n: 3},
+		{name: "leaf3-spine0", err: `no link "leaf3-spine0"; FT(2;4,3) has leaf0..leaf2 and spine0..spine3`},
+		{name: "spine4", err: `no spine "spine4"`},
+		{name: "leaf1", err: "neither a link (leaf0-spine3) nor a spine (spine3)"},
+		{name: "leaf99999999999999999999-spine0", err: "no link"},
+	} {
+		links, err := tr.Links(tt.name)
+		if tt.err != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("Links(%q) error = %v, want %q", tt.name, err, tt.err)
+			}
+			continue
+		}
+		if err != nil || len(links) != tt.n {
+			t.Errorf("Links(%q) = %v, %v; want %d links", tt.name, links, err, tt.n)
+		}
+	}
+}
+
+func TestWithoutIsAView(t *testing.T) {
+	tr := build(t, topology.Options{Ports: 2, Leaves: 3})
+	v, err := tr.Without(topology.Link{Leaf: 1, Spine: 0}, topology.Link{Leaf: 1, Spine: 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !tr.Alive(1, 0) || v.Alive(1, 0) || len(v.Dead()) != 1 || len(v.Healthy().Dead()) != 0 {
+		t.Errorf("the view has dead %v, the tree %v", v.Dead(), tr.Dead())
+	}
+	if got := v.CommonSpines(0, 1); len(got) != 1 || got[0] != 1 {
+		t.Errorf("CommonSpines(0, 1) = %v, want [1]", got)
+	}
+	if _, err := tr.Without(topology.Link{Leaf: 3, Spine: 0}); err == nil {
+		t.Error("a link that does not exist was taken down")
+	}
+}
+
+func TestConnected(t *testing.T) {
+	tr := build(t, topology.Options{Ports: 2, Leaves: 3, Fill: []int{2, 2, 0}})
+	v, err := tr.Without(topology.Link{Leaf: 0, Spine: 0}, topology.Link{Leaf: 1, Spine: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var u *topology.UnreachableError
+	if err := v.Connected(); !errors.As(err, &u) || u.A != 0 || u.B != 1 {
+		t.Errorf("Connected() = %v, want leaf0 and leaf1", err)
+	}
+	v, err = tr.Without(topology.Link{Leaf: 2, Spine: 0}, topology.Link{Leaf: 2, Spine: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Connected(); err != nil {
+		t.Errorf("an empty leaf counts as cut off: %v", err)
+	}
+}
+
+func TestRandom(t *testing.T) {
+	tr := build(t, topology.Options{Ports: 4, Leaves: 4})
+	a, err := tr.Random(5, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := tr.Random(5, 7)
+	va, _ := tr.Without(a...)
+	vb, _ := tr.Without(b...)
+	if got, want := strings.Join(va.DownNames(), ","), strings.Join(vb.DownNames(), ","); got != want || len(va.Dead()) != 5 {
+		t.Errorf("one seed, two draws: %s and %s", got, want)
+	}
+	if va.Connected() != nil {
+		t.Error("the draw disconnects a pair")
+	}
+	if _, err := tr.Random(17, 1); err == nil {
+		t.Error("17 of 16 links were drawn")
+	}
+	if _, err := tr.Random(16, 1); err == nil {
+		t.Error("a draw of all links leaves the tree connected")
+	}
+}
+
+func TestWires(t *testing.T) {
+	tr := build(t, topology.Options{Ports: 2, Leaves: 3, Spines: 3, Fill: []int{2, 1, 2}})
+	seen := map[string]bool{}
+	for w := range tr.Wires() {
+		link, direction := tr.WireName(topology.Wire(w))
+		seen[link+" "+direction] = true
+	}
+	if len(seen) != tr.Wires() || len(seen) != 2*(9+5) {
+		t.Errorf("%d names for %d wires", len(seen), tr.Wires())
+	}
+	var names []string
+	for _, w := range tr.Path(nil, 1, 3, 2) {
+		link, direction := tr.WireName(w)
+		names = append(names, link+" "+direction)
+	}
+	if got, want := strings.Join(names, ", "), "server1-leaf0 up, leaf0-spine2 up, leaf2-spine2 down, server4-leaf2 down"; got != want {
+		t.Errorf("path %s, want %s", got, want)
+	}
+	if n := len(tr.Path(nil, 0, 1, -1)); n != 2 {
+		t.Errorf("a path on one leaf has %d wires, want 2", n)
+	}
+}
+
+func FuzzNames(f *testing.F) {
+	tr, err := topology.New(topology.Options{Ports: 4, Leaves: 4})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, s := range []string{"FT(2;4,8)", "leaf0-spine3", "spine2", "4,4,3"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if o, err := topology.Parse(s); err == nil {
+			if tree, err := topology.New(o); err == nil {
+				if again, err := topology.Parse(tree.Notation()); err != nil || again.Ports != o.Ports || again.Leaves != o.Leaves {
+					t.Errorf("Parse(%q) does not survive its own notation %q", s, tree.Notation())
+				}
+			}
+		}
+		if links, err := tr.Links(s); err == nil {
+			if _, err := tr.Without(links...); err != nil {
+				t.Errorf("Links(%q) = %v: %v", s, links, err)
+			}
+		}
+		_, _ = topology.ParseFill(s)
+	})
+}

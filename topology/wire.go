@@ -1,0 +1,50 @@
+package topology
+
+import "fmt"
+
+// A Wire is one direction of a cable, by dense ID: first the leaf-spine cables
+// (2·LinkID upwards, leaf to spine; 2·LinkID+1 downwards), then the server
+// cables by rank (up: server to leaf). Link loads are slices indexed by Wire.
+type Wire int
+
+// Wires returns the number of wires: 2·Leaves·Spines + 2·S.
+func (t *Tree) Wires() int { return 2*t.leaves*t.spines + 2*t.Servers() }
+
+// Up returns the wire from a leaf to a spine.
+func (t *Tree) Up(leaf, spine int) Wire { return Wire(2 * (leaf*t.spines + spine)) }
+
+// Down returns the wire from a spine to a leaf.
+func (t *Tree) Down(leaf, spine int) Wire { return Wire(2*(leaf*t.spines+spine) + 1) }
+
+// FromServer returns the wire from the server of a rank to its leaf.
+func (t *Tree) FromServer(rank int) Wire { return Wire(2 * (t.leaves*t.spines + rank)) }
+
+// ToServer returns the wire from the leaf to its server of a rank.
+func (t *Tree) ToServer(rank int) Wire { return Wire(2*(t.leaves*t.spines+rank) + 1) }
+
+// Path appends the wires that a message from src to dst (ranks) crosses, in
+// order, when it goes through the given spine; servers of one leaf need none.
+func (t *Tree) Path(to []Wire, src, dst, spine int) []Wire {
+	to = append(to, t.FromServer(src))
+	if a, b := t.Leaf(src), t.Leaf(dst); a != b {
+		to = append(to, t.Up(a, spine), t.Down(b, spine))
+	}
+	return append(to, t.ToServer(dst))
+}
+
+// WireName returns the cable's name ("leaf0-spine3", "server17-leaf4") and the
+// direction ("up" is away from the servers).
+func (t *Tree) WireName(w Wire) (link, direction string) {
+	direction = "up"
+	if w%2 == 1 {
+		direction = "down"
+	}
+	id := int(w) / 2
+	if n := t.leaves * t.spines; id >= n {
+		return fmt.Sprintf("%s-leaf%d", t.ServerName(id-n), t.Leaf(id-n)), direction
+	}
+	return Link{id / t.spines, id % t.spines}.String(), direction
+}
+
+// ServerName returns "server" and the position of the server of a rank.
+func (t *Tree) ServerName(rank int) string { return fmt.Sprintf("server%d", t.Position(rank)) }
