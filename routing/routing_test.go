@@ -1,0 +1,238 @@
+package routing_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"evbench/routing"
+	"evbench/topology"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden tables")
+
+func tree(t *testing.T, o topology.Options, down ...string) *topology.Tree {
+	t.Helper()
+	tr, err := topology.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range down {
+		links, err := tr.Links(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tr, err = tr.Without(links...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return tr
+}
+
+func compute(t *testing.T, tr *topology.Tree, engine string) *routing.Tables {
+	t.Helper()
+	tables, err := routing.Compute(tr, engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tables
+}
+
+// The tables of every engine on FT(2;4,4) without leaf0-spine0, to be read.
+func TestGoldenTables(t *testing.T) {
+	tr := tree(t, topology.Options{Ports: 4, Leaves: 4}, "leaf0-spine0")
+	for _, engine := range routing.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			var got bytes.Buffer
+			if err := compute(t, tr, engine).WriteText(&got); err != nil {
+				t.Fatal(err)
+			}
+			file := "testdata/ft2_4_4-leaf0-spine0-" + engine + ".txt"
+			if *update {
+				if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got.Bytes(), want) {
+				t.Errorf("got\n%swant\n%s", got.Bytes(), want)
+			}
+		})
+	}
+}
+
+// naive is the definition of the engines, read aloud: no counters kept, no
+// loops shared with the package.
+func naive(tr *topology.Tree, engine string, leaf, dst int) int {
+	spineOf := map[int]int{}
+	used := func(k int) (n int) {
+		for _, s := range spineOf {
+			if s == k {
+				n++
+			}
+		}
+		return n
+	}
+	healthy := map[int]int{}
+	for d := range tr.Servers() {
+		if tr.Leaf(d) == leaf {
+			continue
+		}
+		best := 0
+		for k := range tr.Spines() {
+			if used(k) < used(best) {
+				best = k
+			}
+		}
+		if engine == routing.Ftree {
+			best = d % tr.Spines()
+		}
+		spineOf[d], healthy[d] = best, best
+	}
+	for d, k := range healthy {
+		if !tr.Alive(leaf, k) || !tr.Alive(tr.Leaf(d), k) {
+			delete(spineOf, d)
+		}
+	}
+	for d := range tr.Servers() {
+		if _, ok := spineOf[d]; ok || tr.Leaf(d) == leaf {
+			continue
+		}
+		common := tr.CommonSpines(leaf, tr.Leaf(d))
+		order := common
+		if engine == routing.Spread {
+			i := leaf % len(common)
+			order = append(append([]int{}, common[i:]...), common[:i]...)
+		}
+		best := order[0]
+		for _, k := range order {
+			if used(k) < used(best) {
+				best = k
+			}
+		}
+		spineOf[d] = best
+	}
+	return spineOf[dst]
+}
+
+func TestEnginesAgainstDefinition(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range 60 {
+		o := topology.Options{Ports: 1 + rng.IntN(4), Leaves: 2 + rng.IntN(4), Spines: 1 + rng.IntN(5)}
+		tr := tree(t, o)
+		links, err := tr.Random(rng.IntN(o.Leaves*o.Spines/2+1), uint64(i))
+		if err != nil {
+			continue // every draw disconnects this small tree
+		}
+		tr, err = tr.Without(links...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, engine := range []string{routing.Ftree, routing.MinHop, routing.Spread} {
+			tables := compute(t, tr, engine)
+			for leaf := range tr.Leaves() {
+				for dst := range tr.Servers() {
+					if tr.Leaf(dst) == leaf {
+						continue
+					}
+					got, ok := tables.SpineOf(tr.First(leaf), dst)
+					if want := naive(tr, engine, leaf, dst); !ok || got != want {
+						t.Fatalf("%s on %s down %v: leaf%d to rank %d: spine %d, %v; want %d",
+							engine, tr.Notation(), tr.DownNames(), leaf, dst, got, ok, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestEveryEngineReachesAll(t *testing.T) {
+	for _, tr := range []*topology.Tree{
+		tree(t, topology.Options{Ports: 4, Leaves: 4}),
+		tree(t, topology.Options{Ports: 4, Leaves: 8}, "leaf0-spine0", "spine2"),
+		tree(t, topology.Options{Ports: 3, Leaves: 5, Fill: []int{3, 3, 0, 3, 1}}, "leaf4-spine1"),
+		tree(t, topology.Options{Ports: 2, Leaves: 3, Spines: 5}, "leaf1-spine4"),
+	} {
+		for _, engine := range routing.Engines() {
+			r := compute(t, tr, engine).Check()
+			if s := tr.Servers(); !r.OK() || r.Pairs != s*(s-1) {
+				t.Errorf("%s on %s: %+v", engine, tr.Notation(), r)
+			}
+		}
+	}
+}
+
+func TestCheckFindsDamage(t *testing.T) {
+	healthy := tree(t, topology.Options{Ports: 2, Leaves: 3})
+	for _, tt := range []struct {
+		name   string
+		damage func(*routing.Tables)
+		want   error
+		count  func(routing.Report) int
+	}{
+		{"entry missing at a leaf", func(x *routing.Tables) { x.Set(routing.Leaf(0), 4) },
+			routing.ErrNoRoute, func(r routing.Report) int { return r.Unreachable }},
+		{"wrong server port", func(x *routing.Tables) { x.Set(routing.Leaf(2), 4, 1) },
+			routing.ErrNoRoute, func(r routing.Report) int { return r.Unreachable }},
+		{"no such port", func(x *routing.Tables) { x.Set(routing.Leaf(0), 4, 9) },
+			routing.ErrNoRoute, func(r routing.Report) int { return r.Unreachable }},
+		{"spine sends it back", func(x *routing.Tables) { x.Set(routing.Spine(healthy, 0), 4, 0) },
+			routing.ErrLoop, func(r routing.Report) int { return r.Loops }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tables := compute(t, healthy, routing.Ftree)
+			tt.damage(tables)
+			r := tables.Check()
+			if !errors.Is(r.First, tt.want) || tt.count(r) == 0 {
+				t.Errorf("Check() = %+v, want %v", r, tt.want)
+			}
+		})
+	}
+	t.Run("tables of the healthy tree after a link died", func(t *testing.T) {
+		tables := compute(t, healthy, routing.MinHop)
+		tables.Tree = tree(t, topology.Options{Ports: 2, Leaves: 3}, "leaf1-spine0")
+		if r := tables.Check(); r.DeadLinks == 0 || !errors.Is(r.First, routing.ErrDeadLink) {
+			t.Errorf("Check() = %+v, want dead links", r)
+		}
+	})
+}
+
+// What the choice of ties costs unsynchronised traffic: the busiest wire of one
+// exchange on FT(2;4,4), (S-1)/busiest.
+func TestLoads(t *testing.T) {
+	for _, tt := range []struct {
+		engine, down string
+		want         float64
+	}{
+		{routing.Ftree, "", 1},
+		{routing.MinHop, "leaf0-spine0", 0.625},
+		{routing.Spread, "leaf0-spine0", 0.9375},
+		{routing.ECMP, "", 1},
+	} {
+		var down []string
+		if tt.down != "" {
+			down = []string{tt.down}
+		}
+		busiest := 0.0
+		for _, x := range compute(t, tree(t, topology.Options{Ports: 4, Leaves: 4}, down...), tt.engine).Loads() {
+			busiest = max(busiest, x)
+		}
+		if got := 15 / busiest; fmt.Sprintf("%.4f", got) != fmt.Sprintf("%.4f", tt.want) {
+			t.Errorf("%s down %q: %.4f, want %.4f", tt.engine, tt.down, got, tt.want)
+		}
+	}
+}
+
+func TestUnknownEngine(t *testing.T) {
+	_, err := routing.Compute(tree(t, topology.Options{Ports: 2, Leaves: 2}), "magic")
+	if want := `routing "magic": no such engine; there are ftree, minhop, spread, ecmp`; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
