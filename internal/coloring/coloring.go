@@ -1,0 +1,138 @@
+// Package coloring colours the edges of bipartite multigraphs: every edge gets
+// one of k colours such that edges with a common end differ.
+//
+// It knows nothing of networks: nodes are dense integers, an edge is a pair of
+// them with a multiplicity. By König's theorem k colours suffice whenever no
+// node has more than k edges, and Color always finds such a colouring.
+//
+// Time is O(E log k) expected: an even degree is halved by an Euler split, an
+// odd one is lowered by one perfect matching, found by the random walks of
+// Goel, Kapralov and Khanna ("Perfect matchings in O(n log n) time in regular
+// bipartite graphs", STOC 2010). Parallel edges are kept as one edge with a
+// weight for as long as that is shorter, so that the first log(weight) halvings
+// cost only the number of distinct edges (as in Gabow and Kariv, 1982).
+//
+// Random numbers come only from the seed, and each part of the recursion draws
+// its own: equal input, equal colouring, for any number of workers.
+package coloring
+
+import (
+	"fmt"
+	"math"
+)
+
+// An Edge joins left node U and right node V, N times. Its parallel copies are
+// the units First, First+1, …, First+N-1 in what Color reports; units of an edge
+// with a negative First are coloured but not reported.
+type Edge struct{ U, V, N, First int32 }
+
+// A Graph is a bipartite multigraph with left nodes 0..Left-1 and right nodes
+// 0..Right-1.
+type Graph struct {
+	Left, Right int
+	Edges       []Edge
+}
+
+// Options steer Color; the zero value works.
+type Options struct {
+	// Seed chooses among the valid colourings.
+	Seed uint64
+	// Workers is how many goroutines may work at once. 0 means 1.
+	Workers int
+}
+
+// Degree returns the largest number of edges at one node.
+func (g *Graph) Degree() int {
+	left, right := g.degrees()
+	var d int32
+	for _, side := range [][]int32{left, right} {
+		for _, x := range side {
+			d = max(d, x)
+		}
+	}
+	return int(d)
+}
+
+func (g *Graph) degrees() (left, right []int32) {
+	left, right = make([]int32, g.Left), make([]int32, g.Right)
+	for _, e := range g.Edges {
+		left[e.U] += e.N
+		right[e.V] += e.N
+	}
+	return left, right
+}
+
+// Color gives each unit of each edge a color 0..k-1 and reports it once through
+// set, which is called from several goroutines at once when there are several
+// workers, in no particular order. It panics when a node has more than k edges.
+func (g *Graph) Color(k int, o Options, set func(unit, color int32)) {
+	m := g.regular(int32(k))
+	c := &colorer{nodes: m.nodes, seed: o.Seed, set: set, idle: make(chan struct{}, max(o.Workers, 1))}
+	for range o.Workers - 1 {
+		c.idle <- struct{}{}
+	}
+	c.weighted(m, int32(k), 0)
+}
+
+// unreported is the First of units that are not reported. Adding any offset
+// within an edge to it leaves it negative.
+const unreported = math.MinInt32
+
+// regular returns a k-regular graph that contains g. Nodes whose degrees
+// together are at most k become one node, which only makes the colouring
+// stricter and keeps the result below twice the size of g; what is missing is
+// filled with edges that are not reported.
+func (g *Graph) regular(k int32) *multigraph {
+	left, right := g.degrees()
+	binL, degL := merge(left, k)
+	binR, degR := merge(right, k)
+	nodes := max(len(degL), len(degR))
+	same := make([]int32, nodes)
+	for v := range same {
+		same[v] = int32(v)
+	}
+	return newMultigraph(nodes, part{g.Edges, binL, binR}, part{pad(nodes, degL, degR, k), same, same})
+}
+
+// merge packs nodes into bins of at most k edges, each into the last bin or a
+// new one: two neighbouring bins hold more than k.
+func merge(degree []int32, k int32) (bin, total []int32) {
+	bin = make([]int32, len(degree))
+	for v, d := range degree {
+		if d > k {
+			panic(fmt.Sprintf("coloring: node %d has %d edges, more than %d colours", v, d, k))
+		}
+		if last := len(total) - 1; last >= 0 && total[last]+d <= k {
+			total[last] += d
+		} else {
+			total = append(total, d)
+		}
+		bin[v] = int32(len(total) - 1)
+	}
+	return bin, total
+}
+
+// pad returns unreported edges that make up what nodes lack of k edges.
+func pad(nodes int, degL, degR []int32, k int32) []Edge {
+	missing := func(degree []int32, v int) int32 {
+		if v < len(degree) {
+			return k - degree[v]
+		}
+		return k
+	}
+	edges := make([]Edge, 0, 2*nodes)
+	v, needV := 0, missing(degR, 0)
+	for u := range nodes {
+		for need := missing(degL, u); need > 0; {
+			for needV == 0 {
+				v++
+				needV = missing(degR, v)
+			}
+			n := min(need, needV)
+			edges = append(edges, Edge{int32(u), int32(v), n, unreported})
+			need -= n
+			needV -= n
+		}
+	}
+	return edges
+}

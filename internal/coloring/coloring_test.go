@@ -1,0 +1,132 @@
+package coloring_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"evbench/internal/coloring"
+)
+
+// random returns a multigraph whose nodes have at most degree edges, with its
+// units numbered from 0, and the number of units.
+func random(rng *rand.Rand, left, right, degree, tries, weight int) (*coloring.Graph, int) {
+	g := &coloring.Graph{Left: left, Right: right}
+	u, v := make([]int, left), make([]int, right)
+	units := 0
+	for range tries {
+		a, b := rng.IntN(left), rng.IntN(right)
+		n := min(1+rng.IntN(weight), degree-u[a], degree-v[b])
+		if n <= 0 {
+			continue
+		}
+		g.Edges = append(g.Edges, coloring.Edge{U: int32(a), V: int32(b), N: int32(n), First: int32(units)})
+		u[a], v[b], units = u[a]+n, v[b]+n, units+n
+	}
+	return g, units
+}
+
+// color runs Color and checks that each unit gets one colour in range and that
+// no two units at a node share one.
+func color(t *testing.T, g *coloring.Graph, units, k int, o coloring.Options) []int32 {
+	t.Helper()
+	colors := slices.Repeat([]int32{-1}, units)
+	times := make([]int32, units)
+	g.Color(k, o, func(unit, c int32) {
+		colors[unit] = c
+		times[unit]++
+	})
+	type end struct {
+		right bool
+		node  int32
+		color int32
+	}
+	used := make(map[end]bool)
+	for _, e := range g.Edges {
+		for unit := e.First; e.First >= 0 && unit < e.First+e.N; unit++ {
+			c := colors[unit]
+			l, r := end{false, e.U, c}, end{true, e.V, c}
+			if times[unit] != 1 || c < 0 || int(c) >= k || used[l] || used[r] {
+				t.Fatalf("unit %d of edge %+v: colour %d of %d, set %d times, taken at left %v, right %v",
+					unit, e, c, k, times[unit], used[l], used[r])
+			}
+			used[l], used[r] = true, true
+		}
+	}
+	return colors
+}
+
+func TestColorRandom(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range 2000 {
+		left, right, degree := 1+rng.IntN(9), 1+rng.IntN(9), 1+rng.IntN(24)
+		g, units := random(rng, left, right, degree, rng.IntN(120), 1+rng.IntN(degree))
+		k := g.Degree() + rng.IntN(3) // as many colours as König promises, or some to spare
+		color(t, g, units, k, coloring.Options{Seed: uint64(i)})
+	}
+}
+
+func TestColorLarge(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, weight := range []int{1, 7, 300} {
+		g, units := random(rng, 90, 110, 331, 20_000, weight)
+		one := color(t, g, units, 331, coloring.Options{Seed: 5, Workers: 1})
+		for _, workers := range []int{0, 2, 7} {
+			if got := color(t, g, units, 331, coloring.Options{Seed: 5, Workers: workers}); !slices.Equal(got, one) {
+				t.Errorf("weight %d: %d workers give another colouring than one", weight, workers)
+			}
+		}
+		if other := color(t, g, units, 331, coloring.Options{Seed: 6}); slices.Equal(other, one) {
+			t.Errorf("weight %d: seeds 5 and 6 give the same colouring", weight)
+		}
+	}
+}
+
+func TestColorUnreported(t *testing.T) {
+	g := &coloring.Graph{Left: 2, Right: 2, Edges: []coloring.Edge{
+		{U: 0, V: 0, N: 5, First: -1}, {U: 0, V: 1, N: 2, First: 0}, {U: 1, V: 1, N: 0, First: 2}, {U: 1, V: 0, N: 2, First: 2},
+	}}
+	color(t, g, 4, 7, coloring.Options{})
+}
+
+func TestColorEmpty(t *testing.T) {
+	(&coloring.Graph{}).Color(3, coloring.Options{}, func(unit, color int32) { t.Errorf("unit %d gets %d", unit, color) })
+}
+
+func TestColorTooFewColors(t *testing.T) {
+	defer func() {
+		if got, want := fmt.Sprint(recover()), "coloring: node 1 has 3 edges, more than 2 colours"; got != want {
+			t.Errorf("panic %q, want %q", got, want)
+		}
+	}()
+	g := &coloring.Graph{Left: 2, Right: 3, Edges: []coloring.Edge{{U: 1, V: 0, N: 2}, {U: 1, V: 2, N: 1, First: 2}}}
+	g.Color(2, coloring.Options{}, func(unit, color int32) {})
+}
+
+func TestDegree(t *testing.T) {
+	g := &coloring.Graph{Left: 2, Right: 3, Edges: []coloring.Edge{{U: 1, V: 0, N: 2}, {U: 0, V: 0, N: 3, First: 2}}}
+	if got := g.Degree(); got != 5 {
+		t.Errorf("Degree() = %d, want 5", got)
+	}
+}
+
+// BenchmarkColor colours what one spine of FT(2;20,18) without failures carries.
+func BenchmarkColor(b *testing.B) {
+	g := &coloring.Graph{Left: 18, Right: 18}
+	for u := range int32(18) {
+		for v := range int32(18) {
+			e := coloring.Edge{U: u, V: v, N: 20, First: (u*18 + v) * 20}
+			if u == v {
+				e.N--
+			}
+			g.Edges = append(g.Edges, e)
+		}
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		g.Color(359, coloring.Options{Seed: uint64(i)}, func(unit, color int32) {})
+	}
+}

@@ -1,0 +1,97 @@
+package coloring
+
+import (
+	"math/bits"
+	"math/rand/v2"
+)
+
+// A step is how a walk leaves a left node: by which edge, to which right node.
+type step struct{ edge, v int32 }
+
+// match finds a perfect matching of a regular graph: s.taken[u] is the edge of
+// left node u, s.mate[v] the left node of right node v. pick returns an edge of
+// u at random.
+//
+// From each left node that is still free, a random walk takes a random edge to
+// the right and the matched edge back until it meets a free right node. The
+// last exits of the nodes it came through, followed from the start, are the
+// walk without its loops: an augmenting path. Expected O(n log n) steps in all
+// (Goel, Kapralov, Khanna). The walk may pick the matched edge itself, which
+// the paper forbids; that step comes back to u and costs at most a factor
+// k/(k-1).
+func (s *scratch) match(pick func(u int32) step) {
+	for v := range s.mate {
+		s.mate[v] = none
+	}
+	for u := range s.mate {
+		for w := int32(u); w != none; {
+			s.exit[w] = pick(w)
+			w = s.mate[s.exit[w].v]
+		}
+		for w := int32(u); w != none; {
+			x := s.exit[w]
+			s.taken[w] = x.edge
+			w, s.mate[x.v] = s.mate[x.v], w
+		}
+	}
+}
+
+// random returns the source of one part of the recursion, which its first
+// colour and its degree identify.
+func (c *colorer) random(k, color int32) *rand.PCG {
+	return rand.NewPCG(c.seed, uint64(color)<<32|uint64(k))
+}
+
+// below returns a number 0..k-1, by multiplication: its bias is below k/2^64.
+func below(src *rand.PCG, k int32) int32 {
+	hi, _ := bits.Mul64(src.Uint64(), uint64(k))
+	return int32(hi)
+}
+
+// take gives color to a perfect matching of a k-regular graph and removes it.
+func (c *colorer) take(m *multigraph, k, color int32) {
+	src := c.random(k, color)
+	s := c.newScratch(0)
+	s.match(func(u int32) step {
+		r := below(src, k)
+		i := m.start[u]
+		for ; r >= m.arcs[i].w; i++ {
+			r -= m.arcs[i].w
+		}
+		return step{i, m.arcs[i].v}
+	})
+	for _, i := range s.taken {
+		a := &m.arcs[i]
+		c.report(a.first, color)
+		a.first++
+		a.w--
+	}
+}
+
+// takeUnits is take for single edges; it returns those left.
+func (c *colorer) takeUnits(e []unit, s *scratch, k, color int32) []unit {
+	if k == 1 {
+		for _, x := range e {
+			c.report(x.id, color)
+		}
+		return e[:0]
+	}
+	src := c.random(k, color)
+	s.match(func(u int32) step {
+		i := u*k + below(src, k)
+		return step{i, e[i].v}
+	})
+	rest := e[:0]
+	for u, i := range s.taken {
+		c.report(e[i].id, color)
+		rest = append(rest, e[int32(u)*k:i]...)
+		rest = append(rest, e[i+1:int32(u+1)*k]...)
+	}
+	return rest
+}
+
+func (c *colorer) report(unit, color int32) {
+	if unit >= 0 {
+		c.set(unit, color)
+	}
+}

@@ -1,0 +1,108 @@
+package scheduler
+
+import (
+	"fmt"
+	"math"
+
+	"evbench/topology"
+)
+
+// A Bound is a number of phases below which no contention-free schedule exists,
+// with the witness that proves it.
+//
+//   - server: a server has S-1 messages to send, one in a phase.
+//   - leaf: the n servers of a leaf have n·(S-n) messages for other leaves, which
+//     go through the leaf's live links, one per link and phase (thesis 5.4.1).
+//   - lp: weights y ≥ 0 on the directed links. Whatever spines the messages take,
+//     those from leaf a to leaf b put at least
+//     n_a·n_b·min over common live spines k of (y(a,k,up) + y(b,k,down))
+//     on the links in weighted load, and a phase carries at most Σy. This is the
+//     dual of the linear program "split the messages over the spines such that
+//     the largest link load is least".
+//
+// The numbers are exact: weights are integers, and the quotient is rounded up
+// only in the end.
+type Bound struct {
+	Phases int
+	Kind   string // "server", "leaf" or "lp"
+	Leaf   int    // of kind "leaf": the leaf
+	// Weights are those of kind "lp", by topology.Wire of the leaf-spine cables.
+	Weights []int64
+}
+
+// Kinds of Bound.
+const (
+	KindServer = "server"
+	KindLeaf   = "leaf"
+	KindLP     = "lp"
+)
+
+// String returns the label of the witness in a plan file: "server", "leaf3", "lp".
+func (b Bound) String() string {
+	if b.Kind == KindLeaf {
+		return fmt.Sprintf("leaf%d", b.Leaf)
+	}
+	return b.Kind
+}
+
+// LowerBound returns the best proven bound on the phases of a contention-free
+// schedule. The simpler witness wins a tie. Of a tree that is not connected, for
+// which there is no schedule, it returns what its servers and leaves need.
+func LowerBound(t *topology.Tree) Bound {
+	f := newFabric(t)
+	if t.Connected() != nil || f.check() != nil {
+		return f.simpleBound()
+	}
+	_, b := f.balance()
+	return b
+}
+
+// simpleBound returns the best of the server bound and the leaf bounds.
+func (f *fabric) simpleBound() Bound {
+	b := Bound{Phases: f.servers - 1, Kind: KindServer}
+	for i, n := range f.n {
+		if out := n * (f.servers - n); f.live[i] > 0 && ceilDiv(out, f.live[i]) > b.Phases {
+			b = Bound{Phases: ceilDiv(out, f.live[i]), Kind: KindLeaf, Leaf: f.leaf[i]}
+		}
+	}
+	return b
+}
+
+func ceilDiv(a, b int) int { return (a + b - 1) / b }
+
+// weightScale is the largest weight of a witness. With it the sums of dual stay
+// far below 2⁶³ on the largest tree.
+const weightScale = 1 << 16
+
+// dual returns what weights y, one for both directions of each link, prove.
+// O(leaves²·spines).
+func (f *fabric) dual(y []int64) int {
+	var load, sum int64
+	for _, w := range y {
+		sum += w
+	}
+	if sum == 0 {
+		return 0
+	}
+	for _, p := range f.pairs {
+		least := int64(math.MaxInt64)
+		ya, yb := y[f.link(p.a, 0):], y[f.link(p.b, 0):]
+		for _, k := range p.spines {
+			least = min(least, ya[k]+yb[k])
+		}
+		load += least * int64(f.messages(p.a, p.b))
+	}
+	return int((load + sum - 1) / sum)
+}
+
+// witness returns the bound that y proves.
+func (f *fabric) witness(y []int64) Bound {
+	b := Bound{Phases: f.dual(y), Kind: KindLP, Weights: make([]int64, 2*f.tree.Leaves()*f.spines)}
+	for i, l := range f.leaf {
+		for k := range f.spines {
+			w := y[f.link(i, k)]
+			b.Weights[f.tree.Up(l, k)], b.Weights[f.tree.Down(l, k)] = w, w
+		}
+	}
+	return b
+}

@@ -1,0 +1,190 @@
+package scheduler
+
+import "evbench/internal/coloring"
+
+// A table holds, for every ordered pair of leaves a, b, a = b included, a block
+// of n_a·n_b slots. The blocks of one source leaf follow each other; those of
+// all leaves fill the array of the schedule, in which they are lifted in place.
+type table struct {
+	*split
+	phases int
+	slots  []slot
+}
+
+// block returns the index of the first slot of a block.
+func (t *table) block(a, b int) int { return t.first[a]*t.servers + t.n[a]*t.first[b] }
+
+// dropsSelf reports whether messages of servers to themselves, which need no
+// time, get a phase of their own, which is then no phase of the schedule.
+func (t *table) dropsSelf() bool { return t.phases == t.servers-1 }
+
+// color gives every slot of the table its phase and spine.
+//
+// The graph has a left node for each live link leaf→spine, a right node for each
+// live link spine→leaf and an edge for each message that uses both. With K
+// colours a link carries one message in a phase. But a leaf of n servers must
+// also send at most n, receive at most n, and exchange what is left within
+// itself, in every phase. That is built into the graph by making it K-regular:
+//
+//   - A leaf with at most as many live links as servers: what its links lack is
+//     filled with edges from its up-links to its down-links. They stand for
+//     messages within the leaf. Servers without a link of their own talk within
+//     the leaf all the time. So in each phase as many messages enter the leaf as
+//     leave it.
+//   - A leaf with |A| > n live links gets |A|-n idle nodes on either side, each
+//     with K edges to its links: in each phase |A|-n up-links and as many
+//     down-links are idle, and n of either are in use.
+//
+// A leaf then has n·K slots: n·(S-n) for other leaves and n·(K-S+n) within. It
+// needs n² within, messages to self included. At K ≥ S it has them, the surplus
+// is time to rest. At K = S-1 it has n·(n-1), full in every phase; one more phase
+// is added in which all talk within their leaf, and lift sees to it that they
+// talk to themselves.
+func (t *table) color(o Options) {
+	g := &linkGraph{table: t, node: make([]int32, len(t.alive))}
+	for i, alive := range t.alive {
+		if alive {
+			g.node[i] = g.add()
+		}
+	}
+	for a := range t.leaves {
+		for b := range t.leaves {
+			if a != b {
+				g.between(a, b)
+			}
+		}
+		g.within(a)
+	}
+	n := int(g.nodes)
+	(&coloring.Graph{Left: n, Right: n, Edges: g.edges}).Color(t.phases,
+		coloring.Options{Seed: o.Seed, Workers: o.workers()},
+		func(unit, color int32) { t.slots[unit] |= slot(color) << 8 })
+}
+
+// A linkGraph is the graph in the making. A link has the same number as left
+// node, upwards, and as right node, downwards; so have idle nodes.
+type linkGraph struct {
+	*table
+	node  []int32 // by link
+	nodes int32
+	edges []coloring.Edge
+}
+
+func (g *linkGraph) add() int32 {
+	g.nodes++
+	return g.nodes - 1
+}
+
+// between adds the messages from one leaf to another; their spine is known.
+func (g *linkGraph) between(a, b int) {
+	at := g.block(a, b)
+	for k, n := range g.x[g.at(a, g.leaves+b):][:g.spines] {
+		if n == 0 {
+			continue
+		}
+		g.edges = append(g.edges, coloring.Edge{U: g.node[g.link(a, k)], V: g.node[g.link(b, k)], N: n, First: int32(at)})
+		for range n {
+			g.slots[at] = makeSlot(0, k)
+			at++
+		}
+	}
+}
+
+// within adds the messages within a leaf and its idle nodes, and fills the slots
+// that need no colouring.
+func (g *linkGraph) within(a int) {
+	n, k := g.n[a], g.phases
+	in := &inner{linkGraph: g, at: g.block(a, a), left: n * n}
+	if g.dropsSelf() {
+		in.left -= n
+	}
+	for range n - g.live[a] {
+		in.always()
+	}
+	var nodes []int32
+	var up, down []int // what the links lack
+	for s := range g.spines {
+		if i := g.link(a, s); g.alive[i] {
+			nodes = append(nodes, g.node[i])
+			up = append(up, k-int(g.load[i]))
+			down = append(down, k-int(g.load[g.link(g.leaves+a, s)]))
+		}
+	}
+	fill := min(g.live[a], n)*k - n*(g.servers-n)
+	for i := range nodes { // first links with themselves: spines then share few nodes
+		d := min(up[i], down[i], fill)
+		in.edge(nodes[i], nodes[i], d)
+		up[i], down[i], fill = up[i]-d, down[i]-d, fill-d
+	}
+	pour(up, down, fill, func(i, j, n int) { in.edge(nodes[i], nodes[j], n) })
+	g.idle(g.live[a]-n, nodes, up, down)
+	if g.dropsSelf() {
+		for i := range n {
+			g.slots[g.block(a, a)+n*(n-1)+i] = makeSlot(k, None)
+		}
+	}
+}
+
+// idle adds nodes that take what is left.
+func (g *linkGraph) idle(count int, nodes []int32, up, down []int) {
+	if count <= 0 {
+		return
+	}
+	idle, forUp, forDown := make([]int32, count), make([]int, count), make([]int, count)
+	for i := range idle {
+		idle[i], forUp[i], forDown[i] = g.add(), g.phases, g.phases
+	}
+	rest := func(u, v int32, n int) {
+		g.edges = append(g.edges, coloring.Edge{U: u, V: v, N: int32(n), First: -1})
+	}
+	pour(up, forUp, count*g.phases, func(i, j, n int) { rest(nodes[i], idle[j], n) })
+	pour(forDown, down, count*g.phases, func(i, j, n int) { rest(idle[i], nodes[j], n) })
+}
+
+// inner fills the block of a leaf with itself.
+type inner struct {
+	*linkGraph
+	at   int // next slot
+	left int // slots still to fill; what comes after is time to rest
+}
+
+// always fills slots for a server without a link: one in each phase.
+func (in *inner) always() {
+	for p := range min(in.phases, in.left) {
+		in.slots[in.at] = makeSlot(p, None)
+		in.at++
+	}
+	in.left -= min(in.phases, in.left)
+}
+
+func (in *inner) edge(u, v int32, n int) {
+	used := min(n, in.left)
+	for range used {
+		in.slots[in.at] = makeSlot(0, None)
+		in.at++
+	}
+	in.left -= used
+	if used > 0 {
+		in.edges = append(in.edges, coloring.Edge{U: u, V: v, N: int32(used), First: int32(in.at - used)})
+	}
+	if n > used {
+		in.edges = append(in.edges, coloring.Edge{U: u, V: v, N: int32(n - used), First: -1})
+	}
+}
+
+// pour moves amount from the sources to the sinks in order, taking it off both,
+// in at most len(from)+len(to) portions.
+func pour(from, to []int, amount int, portion func(i, j, n int)) {
+	for i, j := 0, 0; amount > 0; {
+		n := min(from[i], to[j], amount)
+		if n > 0 {
+			portion(i, j, n)
+			from[i], to[j], amount = from[i]-n, to[j]-n, amount-n
+		}
+		if from[i] == 0 {
+			i++
+		} else if to[j] == 0 {
+			j++
+		}
+	}
+}

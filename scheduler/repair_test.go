@@ -1,0 +1,45 @@
+package scheduler
+
+import (
+	"slices"
+	"testing"
+
+	"evbench/topology"
+)
+
+// TestApplyUndoes shows that a chain which does not help leaves all as it was.
+func TestApplyUndoes(t *testing.T) {
+	tr, err := topology.New(topology.Options{Ports: 3, Leaves: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFabric(tr)
+	f.share()
+	w := newFluid(f)
+	w.ceiling = 3
+	s := w.round(0) // 3 messages each way on each of 3 spines
+	const sender, receiver = 0, 3
+	s.add(sender, receiver, 0, -3)
+	s.add(sender, receiver, 1, 3)
+	r := &repairer{split: s, seen: make([]int32, len(s.load)*(s.spines+1))}
+	x, load, over := slices.Clone(s.x), slices.Clone(s.load), s.over
+	for _, tt := range []struct {
+		name  string
+		queue []state
+		want  bool
+	}{
+		{"to a full spine", []state{{sender, 1, none}, {receiver, 2, 0}}, false},
+		{"a message that is not there", []state{{sender, 1, none}, {receiver, 0, 0}, {sender, 2, 1}}, false},
+		{"to an empty spine", []state{{sender, 1, none}, {receiver, 0, 0}}, true},
+	} {
+		r.queue = tt.queue
+		got := r.apply(tt.queue[len(tt.queue)-1])
+		same := slices.Equal(x, s.x) && slices.Equal(load, s.load) && s.over == over
+		if got != tt.want || same == got {
+			t.Errorf("%s: apply = %v, unchanged %v, want apply = %v", tt.name, got, same, tt.want)
+		}
+	}
+	if !s.repair() || s.over != 0 || slices.Max(s.load) > s.ceiling {
+		t.Errorf("not repaired: loads %v", s.load)
+	}
+}

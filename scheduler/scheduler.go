@@ -1,0 +1,153 @@
+// Package scheduler decides who sends to whom, in which phase, and, where the
+// schedule decides it, through which spine.
+//
+// A Schedule is a list of phases. In one phase a server sends to at most one
+// server and hears from at most one; over all phases every ordered pair of
+// different servers meets exactly once. A server's message to itself is memory
+// only and is not part of a schedule.
+//
+// Servers are ranks 0..S-1 of a topology.Tree. The package does no I/O, reads
+// no clock and draws no random number except from the seed it is given: equal
+// input, equal schedule, for any number of CPUs.
+package scheduler
+
+import (
+	"slices"
+
+	"evbench/topology"
+)
+
+// None stands for "no spine": a message between servers of one leaf, or a
+// schedule that leaves the choice to the routing tables.
+const None = -1
+
+// A Message is one fragment transfer of a schedule.
+type Message struct{ Phase, Src, Dst, Spine int }
+
+// A slot is when and how an ordered pair of servers meets: phase<<8 | spine,
+// with spine 255 for None. One slot per pair keeps 4,096 servers in 64 MB.
+type slot uint32
+
+const (
+	noSpine  = 0xff
+	maxPhase = 1<<24 - 1
+)
+
+func makeSlot(phase, spine int) slot {
+	if spine == None {
+		spine = noSpine
+	}
+	return slot(phase)<<8 | slot(spine)
+}
+
+func (s slot) phase() int { return int(s >> 8) }
+
+func (s slot) spine() int {
+	if k := int(s & 0xff); k != noSpine {
+		return k
+	}
+	return None
+}
+
+// A Schedule says for each ordered pair of ranks when they meet. It is
+// immutable once returned by a constructor of this package.
+type Schedule struct {
+	Name   string // as on the command line: "linear-shift", "fors", …
+	Ranks  int    // S
+	Phases int    // phases that hold at least one message
+	Pinned bool   // the schedule chose a spine for every message between leaves
+
+	slots []slot // [src·Ranks + dst]; the diagonal is not used
+}
+
+func newSchedule(name string, t *topology.Tree) *Schedule {
+	n := t.Servers()
+	return &Schedule{Name: name, Ranks: n, slots: make([]slot, n*n)}
+}
+
+// meet fills an unpinned schedule: phase says when src sends to dst.
+func (s *Schedule) meet(phase func(src, dst int) int) {
+	for src := range s.Ranks {
+		for dst := range s.Ranks {
+			if src != dst {
+				s.slots[src*s.Ranks+dst] = makeSlot(phase(src, dst), None)
+			}
+		}
+	}
+}
+
+// dropEmpty renumbers the phases so that each holds a message. O(S²).
+func (s *Schedule) dropEmpty() {
+	number := make([]int, s.Phases)
+	for i, x := range s.slots {
+		if i/s.Ranks != i%s.Ranks {
+			number[x.phase()] = 1
+		}
+	}
+	next := 0
+	for p, used := range number {
+		number[p] = next
+		next += used
+	}
+	for i, x := range s.slots {
+		if i/s.Ranks != i%s.Ranks {
+			s.slots[i] = makeSlot(number[x.phase()], x.spine())
+		}
+	}
+	s.Phases = next
+}
+
+// At returns the phase in which src sends to dst, and the spine it goes
+// through, or None. src and dst differ.
+func (s *Schedule) At(src, dst int) (phase, spine int) {
+	x := s.slots[src*s.Ranks+dst]
+	return x.phase(), x.spine()
+}
+
+// Messages returns every message, ordered by phase and then src: the order of a
+// plan file. It costs O(S²) time and 32 bytes a message.
+func (s *Schedule) Messages() []Message {
+	start := make([]int, s.Phases+1)
+	for src := range s.Ranks {
+		for dst := range s.Ranks {
+			if src != dst {
+				start[s.slots[src*s.Ranks+dst].phase()+1]++
+			}
+		}
+	}
+	for p := range s.Phases {
+		start[p+1] += start[p]
+	}
+	out := make([]Message, s.Ranks*(s.Ranks-1))
+	for src := range s.Ranks { // rising src within each phase
+		for dst := range s.Ranks {
+			if src != dst {
+				p, k := s.At(src, dst)
+				out[start[p]] = Message{p, src, dst, k}
+				start[p]++
+			}
+		}
+	}
+	return out
+}
+
+// A Step is what one server does in one phase. To and From are ranks, or Idle.
+type Step struct{ To, ToSpine, From, FromSpine int }
+
+// Idle is the To or From of a server that does not send or receive in a phase.
+const Idle = -1
+
+// Row returns the steps of one rank, one per phase.
+func (s *Schedule) Row(rank int) []Step {
+	row := slices.Repeat([]Step{{Idle, None, Idle, None}}, s.Phases)
+	for peer := range s.Ranks {
+		if peer == rank {
+			continue
+		}
+		p, k := s.At(rank, peer)
+		row[p].To, row[p].ToSpine = peer, k
+		p, k = s.At(peer, rank)
+		row[p].From, row[p].FromSpine = peer, k
+	}
+	return row
+}
