@@ -1,0 +1,229 @@
+package builder
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A Verdict is what an Assembler makes of one arrival.
+type Verdict uint8
+
+// The verdicts. Only the first two change an event.
+const (
+	Accepted    Verdict = iota // good; the event waits for more
+	Complete                   // good, and the last one
+	Corrupt                    // header or payload is not what was sent
+	Duplicate                  // this fragment was there already
+	Late                       // its event was given up
+	WrongEvent                 // its event was never begun here
+	WrongSource                // no such source
+	WrongDest                  // meant for another server
+	WrongEpoch                 // sent under another plan than its event
+	verdicts
+)
+
+func (v Verdict) String() string {
+	return [...]string{"accepted", "complete", "corrupt", "duplicate", "late", "wrong event",
+		"wrong source", "wrong destination", "wrong epoch"}[v]
+}
+
+// Good reports whether the fragment became part of its event.
+func (v Verdict) Good() bool { return v <= Complete }
+
+// Errors of Begin.
+var (
+	ErrBegun = errors.New("event begun twice")
+	ErrFull  = errors.New("too many events open")
+)
+
+// remembered is how many closed events an Assembler can still tell from events
+// that never were.
+const remembered = 256
+
+type event struct {
+	id      uint64
+	epoch   uint32
+	open    bool
+	missing int
+	got     []uint64 // bit per source
+	touched time.Duration
+}
+
+type closed struct {
+	id    uint64
+	late  bool // given up, not complete
+	valid bool
+}
+
+// An Assembler follows the open events of one destination. An event is Begun,
+// takes one fragment from each source by Add, and is closed by its last
+// fragment or by Abandon. It allocates nothing after NewAssembler and is not
+// safe for concurrent use. Calls cost O(open events), Missing O(sources).
+type Assembler struct {
+	rank    int
+	sources int
+	events  []event
+	old     [remembered]closed
+	nextOld int
+	counts  [verdicts]uint64
+	lost    uint64
+}
+
+// NewAssembler returns an Assembler for the server of the given rank, for
+// events of that many sources, of which at most open are under way at once.
+func NewAssembler(rank, sources, open int) *Assembler {
+	a := &Assembler{rank: rank, sources: sources, events: make([]event, open)}
+	for i := range a.events {
+		a.events[i].got = make([]uint64, (sources+63)/64)
+	}
+	return a
+}
+
+// Begin opens an event and returns its slot, 0..open-1, which stays its own
+// until the event is closed: the caller keeps its buffers by slot.
+func (a *Assembler) Begin(now time.Duration, id uint64, epoch uint32) (slot int, err error) {
+	if a.find(id) >= 0 || a.recall(id) != nil {
+		return 0, fmt.Errorf("event %d: %w", id, ErrBegun)
+	}
+	for i := range a.events {
+		e := &a.events[i]
+		if e.open {
+			continue
+		}
+		clear(e.got)
+		*e = event{id: id, epoch: epoch, open: true, missing: a.sources, got: e.got, touched: now}
+		return i, nil
+	}
+	return 0, fmt.Errorf("event %d: %d open: %w", id, len(a.events), ErrFull)
+}
+
+// Slot returns the slot of an open event, or -1.
+func (a *Assembler) Slot(id uint64) int { return a.find(id) }
+
+// Add judges one fragment by its header; intact says whether the payload was
+// found to be what it should be.
+func (a *Assembler) Add(now time.Duration, h Header, intact bool) Verdict {
+	v := a.judge(now, h, intact)
+	a.counts[v]++
+	return v
+}
+
+func (a *Assembler) judge(now time.Duration, h Header, intact bool) Verdict {
+	switch {
+	case h.Kind != Data:
+		return Corrupt
+	case int(h.Source) >= a.sources:
+		return WrongSource
+	case int(h.Dest) != a.rank:
+		return WrongDest
+	}
+	i := a.find(h.Event)
+	if i < 0 {
+		return a.judgeClosed(h.Event)
+	}
+	e := &a.events[i]
+	word, bit := h.Source/64, uint64(1)<<(h.Source%64)
+	switch {
+	case h.Epoch != e.epoch:
+		return WrongEpoch
+	case !intact:
+		return Corrupt
+	case e.got[word]&bit != 0:
+		return Duplicate
+	}
+	e.got[word] |= bit
+	e.missing--
+	e.touched = now
+	if e.missing > 0 {
+		return Accepted
+	}
+	a.close(e, false)
+	return Complete
+}
+
+func (a *Assembler) judgeClosed(id uint64) Verdict {
+	switch c := a.recall(id); {
+	case c == nil:
+		return WrongEvent
+	case c.late:
+		return Late
+	default:
+		return Duplicate
+	}
+}
+
+// Spoiled counts an arrival whose header could not even be read.
+func (a *Assembler) Spoiled() { a.counts[Corrupt]++ }
+
+// Abandon gives an open event up. What still arrives of it is Late.
+func (a *Assembler) Abandon(id uint64) {
+	if i := a.find(id); i >= 0 {
+		a.lost++
+		a.close(&a.events[i], true)
+	}
+}
+
+// Expire returns the open event that has gone longest without a fragment, if
+// that is more than limit, and gives it up.
+func (a *Assembler) Expire(now, limit time.Duration) (id uint64, missing []int, expired bool) {
+	oldest := -1
+	for i := range a.events {
+		e := &a.events[i]
+		if e.open && now-e.touched > limit && (oldest < 0 || e.touched < a.events[oldest].touched) {
+			oldest = i
+		}
+	}
+	if oldest < 0 {
+		return 0, nil, false
+	}
+	id = a.events[oldest].id
+	missing = a.Missing(id)
+	a.Abandon(id)
+	return id, missing, true
+}
+
+// Missing returns the sources that an open event waits for.
+func (a *Assembler) Missing(id uint64) []int {
+	i := a.find(id)
+	if i < 0 {
+		return nil
+	}
+	var out []int
+	for s := range a.sources {
+		if a.events[i].got[s/64]&(1<<(s%64)) == 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Count returns how many arrivals were judged v.
+func (a *Assembler) Count(v Verdict) uint64 { return a.counts[v] }
+
+// Lost returns how many events were given up.
+func (a *Assembler) Lost() uint64 { return a.lost }
+
+func (a *Assembler) find(id uint64) int {
+	for i := range a.events {
+		if a.events[i].open && a.events[i].id == id {
+			return i
+		}
+	}
+	return -1
+}
+
+func (a *Assembler) recall(id uint64) *closed {
+	for i := range a.old {
+		if a.old[i].valid && a.old[i].id == id {
+			return &a.old[i]
+		}
+	}
+	return nil
+}
+
+func (a *Assembler) close(e *event, late bool) {
+	e.open = false
+	a.old[a.nextOld] = closed{id: e.id, late: late, valid: true}
+	a.nextOld = (a.nextOld + 1) % remembered
+}

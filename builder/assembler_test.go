@@ -1,0 +1,209 @@
+package builder_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"evbench/builder"
+)
+
+const me = 1 // the rank of every assembler here
+
+// frag is the header of a good fragment of epoch 0 for me.
+func frag(event uint64, source uint32) builder.Header {
+	return builder.Header{Kind: builder.Data, Event: event, Source: source, Dest: me}
+}
+
+func with(h builder.Header, change func(*builder.Header)) builder.Header {
+	change(&h)
+	return h
+}
+
+func TestAdd(t *testing.T) {
+	type step struct {
+		h      builder.Header
+		broken bool
+		want   builder.Verdict
+	}
+	for _, tt := range []struct {
+		name  string
+		begin []uint64
+		steps []step
+	}{
+		{"complete", []uint64{7}, []step{{frag(7, 0), false, builder.Accepted}, {frag(7, 1), false, builder.Complete}}},
+		{"interleaved", []uint64{7, 8}, []step{
+			{frag(7, 0), false, builder.Accepted}, {frag(8, 0), false, builder.Accepted},
+			{frag(8, 1), false, builder.Complete}, {frag(7, 1), false, builder.Complete},
+		}},
+		{"duplicate in an open event", []uint64{7}, []step{
+			{frag(7, 0), false, builder.Accepted}, {frag(7, 0), false, builder.Duplicate}, {frag(7, 1), false, builder.Complete},
+		}},
+		{"duplicate of a complete event", []uint64{7}, []step{
+			{frag(7, 0), false, builder.Accepted}, {frag(7, 1), false, builder.Complete}, {frag(7, 1), false, builder.Duplicate},
+		}},
+		{"payload broken", []uint64{7}, []step{
+			{frag(7, 0), true, builder.Corrupt}, {frag(7, 0), false, builder.Accepted}, {frag(7, 1), false, builder.Complete},
+		}},
+		{"wrong event", []uint64{7}, []step{{frag(9, 0), false, builder.WrongEvent}}},
+		{"wrong source", []uint64{7}, []step{{frag(7, 2), false, builder.WrongSource}}},
+		{"wrong destination", []uint64{7}, []step{
+			{with(frag(7, 0), func(h *builder.Header) { h.Dest = 0 }), false, builder.WrongDest},
+		}},
+		{"wrong epoch", []uint64{7}, []step{
+			{with(frag(7, 0), func(h *builder.Header) { h.Epoch = 1 }), false, builder.WrongEpoch},
+		}},
+		{"a request is no fragment", []uint64{7}, []step{
+			{with(frag(7, 0), func(h *builder.Header) { h.Kind = builder.Request }), false, builder.Corrupt},
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a := builder.NewAssembler(me, 2, 2)
+			want := map[builder.Verdict]uint64{}
+			for _, id := range tt.begin {
+				if _, err := a.Begin(0, id, 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i, s := range tt.steps {
+				if got := a.Add(0, s.h, !s.broken); got != s.want {
+					t.Errorf("step %d: %v, want %v", i, got, s.want)
+				}
+				want[s.want]++
+			}
+			for v := builder.Accepted; v <= builder.WrongEpoch; v++ {
+				if a.Count(v) != want[v] {
+					t.Errorf("count of %v: %d, want %d", v, a.Count(v), want[v])
+				}
+			}
+		})
+	}
+}
+
+func TestAbandonedEventIsLate(t *testing.T) {
+	a := builder.NewAssembler(me, 2, 1)
+	if _, err := a.Begin(0, 7, 0); err != nil {
+		t.Fatal(err)
+	}
+	a.Abandon(7)
+	a.Abandon(7) // the second time there is nothing to give up
+	if got := a.Add(0, frag(7, 0), true); got != builder.Late {
+		t.Errorf("fragment of an abandoned event: %v, want late", got)
+	}
+	a.Spoiled()
+	if a.Lost() != 1 || a.Count(builder.Late) != 1 || a.Count(builder.Corrupt) != 1 {
+		t.Errorf("lost %d, late %d, corrupt %d; want 1 each", a.Lost(), a.Count(builder.Late), a.Count(builder.Corrupt))
+	}
+}
+
+func TestBeginRefuses(t *testing.T) {
+	a := builder.NewAssembler(me, 1, 2)
+	for _, tt := range []struct {
+		id   uint64
+		want error
+	}{{1, nil}, {1, builder.ErrBegun}, {2, nil}, {3, builder.ErrFull}} {
+		if _, err := a.Begin(0, tt.id, 0); !errors.Is(err, tt.want) {
+			t.Errorf("Begin(%d) = %v, want %v", tt.id, err, tt.want)
+		}
+	}
+	if got := a.Add(0, frag(1, 0), true); got != builder.Complete {
+		t.Fatal(got)
+	}
+	if _, err := a.Begin(0, 1, 0); !errors.Is(err, builder.ErrBegun) {
+		t.Errorf("Begin of a complete event: %v, want ErrBegun", err)
+	}
+	if a.Slot(1) != -1 || a.Slot(2) != 1 {
+		t.Errorf("slots %d, %d; want -1, 1", a.Slot(1), a.Slot(2))
+	}
+	if slot, err := a.Begin(0, 3, 0); slot != 0 || err != nil {
+		t.Errorf("Begin(3) = %d, %v; want the free slot 0", slot, err)
+	}
+}
+
+func TestExpire(t *testing.T) {
+	a := builder.NewAssembler(me, 3, 2)
+	for id, at := range []time.Duration{5, 2} {
+		if _, err := a.Begin(at, uint64(id), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if v := a.Add(10, frag(0, 1), true); v != builder.Accepted {
+		t.Fatal(v)
+	}
+	if id, _, ok := a.Expire(12, 10); ok {
+		t.Errorf("event %d expired at its limit", id)
+	}
+	if id, missing, ok := a.Expire(13, 10); !ok || id != 1 || !slices.Equal(missing, []int{0, 1, 2}) {
+		t.Errorf("Expire = %d, %v, %v; want event 1 without any", id, missing, ok)
+	}
+	if id, missing, ok := a.Expire(21, 10); !ok || id != 0 || !slices.Equal(missing, []int{0, 2}) {
+		t.Errorf("Expire = %d, %v, %v; want event 0 missing 0 and 2", id, missing, ok)
+	}
+	if a.Missing(0) != nil {
+		t.Error("an expired event still waits")
+	}
+}
+
+// The Assembler against a dumb second version on random arrivals.
+func TestAgainstMap(t *testing.T) {
+	const sources, window = 70, 3 // two words of bits
+	r := rand.New(rand.NewPCG(1, 1))
+	a := builder.NewAssembler(me, sources, window)
+	got := map[uint64]map[uint32]bool{}
+	done := map[uint64]bool{}
+	next := uint64(0)
+	for range 60000 {
+		for len(got) < window {
+			if _, err := a.Begin(0, next, 0); err != nil {
+				t.Fatal(err)
+			}
+			got[next] = map[uint32]bool{}
+			next++
+		}
+		h := frag(next-min(next, uint64(r.IntN(5)))+uint64(r.IntN(2)), uint32(r.IntN(sources)))
+		want := expect(got, done, h, sources)
+		if v := a.Add(0, h, true); v != want {
+			t.Fatalf("event %d source %d: %v, want %v", h.Event, h.Source, v, want)
+		}
+	}
+	if a.Count(builder.Complete) != uint64(len(done)) || len(done) < 50 {
+		t.Errorf("%d complete, want %d", a.Count(builder.Complete), len(done))
+	}
+}
+
+func expect(got map[uint64]map[uint32]bool, done map[uint64]bool, h builder.Header, sources int) builder.Verdict {
+	switch e := got[h.Event]; {
+	case done[h.Event]:
+		return builder.Duplicate
+	case e == nil:
+		return builder.WrongEvent
+	case e[h.Source]:
+		return builder.Duplicate
+	case len(e) < sources-1:
+		e[h.Source] = true
+		return builder.Accepted
+	}
+	delete(got, h.Event)
+	done[h.Event] = true
+	return builder.Complete
+}
+
+func TestAssemblerAllocatesNothing(t *testing.T) {
+	const sources = 16
+	a := builder.NewAssembler(me, sources, 1)
+	id := uint64(0)
+	n := testing.AllocsPerRun(100, func() {
+		if _, err := a.Begin(0, id, 0); err != nil {
+			t.Fatal(err)
+		}
+		for s := range uint32(sources) {
+			a.Add(0, frag(id, s), true)
+		}
+		id++
+	})
+	if n != 0 || a.Count(builder.Complete) != id {
+		t.Errorf("%v allocations per event, %d of %d complete", n, a.Count(builder.Complete), id)
+	}
+}

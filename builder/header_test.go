@@ -1,0 +1,102 @@
+package builder_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"evbench/builder"
+)
+
+var sample = builder.Header{Kind: builder.Data, Epoch: 3, Event: 1 << 40, Source: 5, Dest: 7, Size: 625000, Sum: 0xdeadbeef}
+
+func TestHeaderRoundTrip(t *testing.T) {
+	b := sample.Append([]byte("before"))[6:]
+	if len(b) != builder.HeaderSize {
+		t.Fatalf("Append wrote %d bytes, want %d", len(b), builder.HeaderSize)
+	}
+	got, err := builder.Parse(b)
+	if err != nil || got != sample {
+		t.Errorf("Parse = %+v, %v; want %+v", got, err, sample)
+	}
+}
+
+// Every single flipped bit of a header is found.
+func TestEveryFlippedBitIsFound(t *testing.T) {
+	good := sample.Append(nil)
+	for i := range 8 * len(good) {
+		b := bytes.Clone(good)
+		b[i/8] ^= 1 << (i % 8)
+		if h, err := builder.Parse(b); !errors.Is(err, builder.ErrHeader) {
+			t.Errorf("bit %d flipped: Parse = %+v, %v; want ErrHeader", i, h, err)
+		}
+	}
+}
+
+func TestParseRefusesLength(t *testing.T) {
+	for _, n := range []int{0, 1, builder.HeaderSize - 1, builder.HeaderSize + 1} {
+		if _, err := builder.Parse(make([]byte, n)); !errors.Is(err, builder.ErrHeader) {
+			t.Errorf("%d bytes: %v, want ErrHeader", n, err)
+		}
+	}
+}
+
+// A header with the right checksum is still refused when a stranger wrote it.
+func TestParseRefusesForeignHeaders(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		h    builder.Header
+	}{
+		{"no kind", builder.Header{Event: 1}},
+		{"unknown kind", builder.Header{Kind: 3}},
+	} {
+		if _, err := builder.Parse(tt.h.Append(nil)); !errors.Is(err, builder.ErrHeader) {
+			t.Errorf("%s: %v, want ErrHeader", tt.name, err)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(sample.Append(nil))
+	f.Add(builder.Header{Kind: builder.Request}.Append(nil))
+	f.Add(make([]byte, builder.HeaderSize))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		h, err := builder.Parse(b)
+		if err != nil {
+			return
+		}
+		if got := h.Append(nil); !bytes.Equal(got, b) {
+			t.Errorf("round trip: got %x, want %x", got, b)
+		}
+	})
+}
+
+func FuzzHeader(f *testing.F) {
+	f.Add(uint32(1), uint64(2), uint32(3), uint32(4), uint64(5), uint32(6), true)
+	f.Fuzz(func(t *testing.T, epoch uint32, event uint64, src, dst uint32, size uint64, sum uint32, request bool) {
+		h := builder.Header{Kind: builder.Data, Epoch: epoch, Event: event, Source: src, Dest: dst, Size: size, Sum: sum}
+		if request {
+			h.Kind = builder.Request
+		}
+		if got, err := builder.Parse(h.Append(nil)); err != nil || got != h {
+			t.Errorf("Parse(Append(%+v)) = %+v, %v", h, got, err)
+		}
+	})
+}
+
+func TestHeaderAllocatesNothing(t *testing.T) {
+	buf := make([]byte, 0, builder.HeaderSize)
+	n := testing.AllocsPerRun(100, func() {
+		buf = sample.Append(buf[:0])
+		if _, err := builder.Parse(buf); err != nil {
+			t.Fatal(err)
+		}
+		buf[9] ^= 1
+		if _, err := builder.Parse(buf); err == nil {
+			t.Fatal("damaged header accepted")
+		}
+	})
+	if n != 0 {
+		t.Errorf("%v allocations per header, want 0", n)
+	}
+}

@@ -1,0 +1,108 @@
+package builder
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"math/rand/v2"
+)
+
+// Sizes says how large each fragment is. It is a pure function of event and
+// source, so sender and receiver agree without a word.
+type Sizes struct {
+	Mean   int     // bytes
+	Spread float64 // 0: all are Mean; else uniform in Mean·(1±Spread)
+	Seed   uint64
+}
+
+func (s Sizes) half() int { return int(float64(s.Mean) * s.Spread) }
+
+// Of returns the payload bytes of one fragment.
+func (s Sizes) Of(event uint64, source int) int {
+	half := s.half()
+	if half == 0 {
+		return s.Mean
+	}
+	return s.Mean - half + int(mix(event, source, s.Seed)%uint64(2*half+1))
+}
+
+// Max returns the most that Of returns.
+func (s Sizes) Max() int { return s.Mean + s.half() }
+
+const (
+	// offsets is how many different payloads of one size a Window holds: the
+	// chance that a swapped fragment has the right payload by accident is one
+	// in offsets. It costs that many bytes of memory.
+	offsets = 1 << 16
+	// stride is the distance of stored prefix checksums.
+	stride = 256
+)
+
+// A Window is the memory that all payloads of a worker are slices of: nothing
+// is generated or copied for a fragment. Windows of equal seed and size are
+// equal. It is not safe for concurrent use.
+type Window struct {
+	data   []byte
+	prefix []uint32 // prefix[i] is the checksum of data[:i·stride]
+
+	size  int    // the last slice length asked for
+	power uint32 // shift(size)
+}
+
+// NewWindow fills a Window for fragments of up to most bytes, in memory from
+// alloc. It costs O(most).
+func NewWindow(alloc func(n int) []byte, most int, seed uint64) *Window {
+	w := &Window{data: alloc(most + offsets), power: one}
+	fill(w.data, seed)
+	sum := uint32(0)
+	for i := 0; i < len(w.data); i += stride {
+		w.prefix = append(w.prefix, sum)
+		sum = crc32.Update(sum, castagnoli, w.data[i:min(i+stride, len(w.data))])
+	}
+	w.prefix = append(w.prefix, sum)
+	return w
+}
+
+func fill(b []byte, seed uint64) {
+	r := rand.NewPCG(seed, seed)
+	for ; len(b) >= 8; b = b[8:] {
+		binary.LittleEndian.PutUint64(b, r.Uint64())
+	}
+	for i := range b {
+		b[i] = byte(r.Uint64())
+	}
+}
+
+// Payload returns the payload of a fragment. The caller must not change it.
+func (w *Window) Payload(event uint64, source, size int) []byte {
+	at := w.offset(event, source)
+	return w.data[at : at+size : at+size]
+}
+
+// Sum returns the checksum of the same payload in O(log size), without reading
+// it, and in one multiplication where size is that of the call before.
+func (w *Window) Sum(event uint64, source, size int) uint32 {
+	if size != w.size {
+		w.size, w.power = size, shift(size)
+	}
+	at := w.offset(event, source)
+	return w.sumTo(at+size) ^ multiply(w.power, w.sumTo(at))
+}
+
+func (w *Window) offset(event uint64, source int) int {
+	return int(mix(event, source, 0) % offsets)
+}
+
+// sumTo returns the checksum of data[:end].
+func (w *Window) sumTo(end int) uint32 {
+	i := end / stride
+	return crc32.Update(w.prefix[i], castagnoli, w.data[i*stride:end])
+}
+
+// mix hashes its arguments with the finaliser of splitmix64.
+func mix(event uint64, source int, seed uint64) uint64 {
+	x := event*0x9e3779b97f4a7c15 ^ uint64(source)*0xd1b54a32d192ed03 ^ seed*0x8cb92ba72f3d8dd7
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
