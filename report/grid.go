@@ -1,0 +1,155 @@
+package report
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// A column of a grid.
+type column struct {
+	head  string
+	over  string // stands above the head and may reach over the columns after it
+	right bool   // aligned
+	wrap  bool   // gives way when the grid is too wide
+}
+
+// A grid is a table of text.
+type grid struct {
+	columns []column
+	rows    [][]string
+	gap     int // columns between two, 1 when it is tight
+}
+
+// narrowest is the least width of a column that gives way: that of "INCOMPLETE".
+const narrowest = 10
+
+func (g *grid) draw(b *strings.Builder, width int) {
+	widths := g.widths(width)
+	g.overline(b, widths)
+	heads := make([]string, len(g.columns))
+	for i, c := range g.columns {
+		heads[i] = c.head
+	}
+	g.row(b, heads, widths)
+	for _, r := range g.rows {
+		g.row(b, r, widths)
+	}
+}
+
+// widths gives every column what it needs. When that is more than there is, it
+// narrows the gaps, and then the columns that wrap, from the left.
+func (g *grid) widths(width int) []int {
+	widths := make([]int, len(g.columns))
+	for i, c := range g.columns {
+		widths[i] = length(c.head)
+		for _, r := range g.rows {
+			widths[i] = max(widths[i], length(r[i]))
+		}
+	}
+	if g.total(widths) > width {
+		g.gap = 1
+	}
+	for i, c := range g.columns {
+		if over := g.total(widths) - width; c.wrap && over > 0 {
+			widths[i] = min(widths[i], max(narrowest, widths[i]-over))
+		}
+	}
+	return widths
+}
+
+func (g *grid) total(widths []int) int {
+	sum := g.gap * (len(widths) - 1)
+	for _, w := range widths {
+		sum += w
+	}
+	return sum
+}
+
+// overline writes the line above the heads.
+func (g *grid) overline(b *strings.Builder, widths []int) {
+	line, at := "", 0
+	for i, c := range g.columns {
+		if c.over != "" {
+			line = pad(line, at, false) + c.over
+		}
+		at += widths[i] + g.gap
+	}
+	if line != "" {
+		b.WriteString(line + "\n")
+	}
+}
+
+// row writes one row, of as many lines as its longest cell wraps to.
+func (g *grid) row(b *strings.Builder, cells []string, widths []int) {
+	lines := make([][]string, len(cells))
+	tallest := 1
+	for i, cell := range cells {
+		lines[i] = []string{cell}
+		if g.columns[i].wrap {
+			lines[i] = wrap(cell, widths[i])
+		}
+		tallest = max(tallest, len(lines[i]))
+	}
+	for n := range tallest {
+		var line strings.Builder
+		for i := range cells {
+			cell := ""
+			if n < len(lines[i]) {
+				cell = lines[i][n]
+			}
+			line.WriteString(pad(cell, widths[i], g.columns[i].right) + strings.Repeat(" ", g.gap))
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+}
+
+func pad(s string, width int, right bool) string {
+	space := strings.Repeat(" ", max(0, width-length(s)))
+	if right {
+		return space + s
+	}
+	return s + space
+}
+
+// length is the number of characters of s; each takes one column in the names
+// and figures shown here.
+func length(s string) int { return utf8.RuneCountInString(s) }
+
+// wrap breaks s at spaces into lines of at most width characters; a longer word
+// is cut.
+func wrap(s string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(s) {
+		if line != "" && length(line)+1+length(word) > width {
+			lines, line = append(lines, line), ""
+		}
+		for length(word) > width {
+			cut := []rune(word)
+			if line != "" {
+				lines, line = append(lines, line), ""
+			}
+			lines, word = append(lines, string(cut[:width])), string(cut[width:])
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	if line != "" || len(lines) == 0 {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// paragraph writes s in lines of at most width characters, all but the first
+// indented.
+func paragraph(b *strings.Builder, s string, width int) {
+	const indent = "  "
+	for i, line := range wrap(s, max(narrowest, width-len(indent))) {
+		if i > 0 {
+			b.WriteString(indent)
+		}
+		b.WriteString(line + "\n")
+	}
+}

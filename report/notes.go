@@ -1,0 +1,100 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"evbench/results"
+)
+
+// legend explains the columns, and the labels that a figure must not be quoted
+// without.
+func legend(cases []results.Case) []string {
+	out := []string{
+		"dead: dead links and timed failures. pred., meas.: efficiency = ideal time / time. ratio: to the healthy control. " +
+			"lost: events lost/duplicate. " + none + ": not given.",
+	}
+	if slices.ContainsFunc(cases, func(c results.Case) bool { return c.Model }) {
+		out = append(out, "model: measured on emulated links, clocks in this program, not on a network.")
+	}
+	if slices.ContainsFunc(cases, func(c results.Case) bool { return c.Deliver == "discard" }) {
+		out = append(out, "discard: fragments were thrown away on arrival, not put into event buffers.")
+	}
+	return out
+}
+
+// notes says what there is to say about cases: why they are not valid, what is
+// odd, and what became of links.
+func notes(cases []results.Case) []string {
+	reasons := grouped(cases, func(c results.Case) []string { return c.Reasons })
+	warnings := grouped(cases, func(c results.Case) []string { return c.Warnings })
+	var out []string
+	for _, r := range reasons {
+		out = append(out, "not valid: "+r)
+	}
+	for _, w := range warnings {
+		out = append(out, "warning: "+w)
+	}
+	for _, c := range cases {
+		out = append(out, linkNotes(c, name(c, cases))...)
+	}
+	return out
+}
+
+// grouped returns each text once, with the cases it is about before it, in the
+// order in which texts first appear.
+func grouped(cases []results.Case, texts func(results.Case) []string) []string {
+	about := map[string][]string{}
+	var order []string
+	for _, c := range cases {
+		for _, text := range texts(c) {
+			if about[text] == nil {
+				order = append(order, text)
+			}
+			about[text] = append(about[text], name(c, cases))
+		}
+	}
+	out := make([]string, len(order))
+	for i, text := range order {
+		out[i] = who(about[text], len(cases)) + ": " + text
+	}
+	return out
+}
+
+func who(names []string, all int) string {
+	if len(names) == all && all > 1 {
+		return "every case"
+	}
+	return strings.Join(names, ", ")
+}
+
+// linkEvents is how many changes of links are told of one case.
+const linkEvents = 8
+
+func linkNotes(c results.Case, name string) []string {
+	var out []string
+	for i, e := range c.LinkEvents {
+		if i == linkEvents {
+			out = append(out, fmt.Sprintf("%s: %d more changes of links", name, len(c.LinkEvents)-i))
+			break
+		}
+		out = append(out, name+": "+linkNote(e))
+	}
+	return out
+}
+
+func linkNote(e results.LinkEvent) string {
+	what := "down"
+	if e.Up {
+		what = "up"
+	}
+	text := fmt.Sprintf("%s %s at %.2f s", e.Link, what, e.TSec)
+	if e.RoutesSec == 0 {
+		return text
+	}
+	return fmt.Sprintf("%s, seen %s later, new routes in place %s after that (%d changed)",
+		text, milliseconds(e.SeenSec), milliseconds(e.RoutesSec), e.Routes)
+}
+
+func milliseconds(sec float64) string { return fmt.Sprintf("%.2f ms", sec*1e3) }

@@ -1,0 +1,187 @@
+package report_test
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"evbench/report"
+	"evbench/results"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func stat(x float64) results.Stat {
+	return results.Stat{Min: x * 0.998, Mean: x, Median: x * 1.001, Max: x * 1.002}
+}
+
+// measured is a case of the quick start with an efficiency.
+func measured(name, mode, schedule, routing string, phases int, predicted, got float64, dead ...string) results.Case {
+	return results.Case{
+		Name: name, Mode: mode, Schedule: schedule, Routing: routing, Failures: dead, Phases: phases, Deliver: "buffer",
+		EventsPerSec: stat(got * 1.3333), GoodputBitPerSec: stat(got * 93.06e6),
+		PredictedEfficiency: predicted, MeasuredEfficiency: got, RatioToControl: got / 0.991,
+		Complete: true, Valid: true,
+	}
+}
+
+func quickstart() results.Summary {
+	const sync, unsync = "synchronised", "unsynchronised"
+	return results.Summary{Name: "quickstart", Complete: true, Cases: []results.Case{
+		measured("control (before)", sync, "linear-shift", "ftree", 15, 1, 0.992),
+		measured("healthy", sync, "linear-shift", "ftree", 15, 1, 0.991),
+		measured("healthy unsync", unsync, "", "ftree", 0, 1, 0.967),
+		measured("linear shift", sync, "linear-shift", "minhop", 15, 0.577, 0.571, "leaf0-spine0"),
+		measured("unsync minhop", unsync, "", "minhop", 0, 0.625, 0.607, "leaf0-spine0"),
+		measured("unsync spread", unsync, "", "spread", 0, 0.938, 0.884, "leaf0-spine0"),
+		measured("FORS", sync, "fors", "pinned", 16, 0.9375, 0.931, "leaf0-spine0"),
+		measured("control (after)", sync, "linear-shift", "ftree", 15, 1, 0.990),
+	}}
+}
+
+// wrong is a run with everything that is told in words.
+func wrong() results.Summary {
+	s := quickstart()
+	s.Cases = s.Cases[:5]
+	s.Complete = false
+	for i := range s.Cases {
+		c := &s.Cases[i]
+		c.Valid = false
+		c.Reasons = []string{"the controls differ by 4.0 %, more than 3 %: efficiency 1.000 before, 0.960 after"}
+	}
+	s.Cases[3].Reasons = append(s.Cases[3].Reasons, "link leaf0-spine1 up carried 106.00 MB, the plan puts 100.00 MB there (+6.0 %)")
+	s.Cases[3].Warnings, s.Cases[4].Warnings = []string{"17 TCP retransmissions"}, []string{"17 TCP retransmissions"}
+	s.Cases[4].Complete, s.Cases[4].EventsLost, s.Cases[4].EventsDuplicate = false, 12, 3
+	return s
+}
+
+func emulated() results.Summary {
+	s := quickstart()
+	for i := range s.Cases {
+		s.Cases[i].Model = true
+		s.Cases[i].Deliver = "discard"
+	}
+	return s
+}
+
+// hosts has no link rate, so no efficiency, and fast servers; each case is
+// measured twice.
+func hosts() results.Summary {
+	c := measured("plain hosts", "free-running", "linear-shift", "ecmp", 15, 0, 0)
+	c.EventsPerSec, c.GoodputBitPerSec, c.RatioToControl = stat(12345.6), stat(97.4e9), 0
+	again := c
+	again.Repeat = 1
+	return results.Summary{Complete: true, Cases: []results.Case{c, again}}
+}
+
+func timed() results.Summary {
+	c := measured("synchronised", "synchronised", "linear-shift", "minhop", 15, 1, 0.83, "leaf0-spine0 at 3s for 4s")
+	c.LinkEvents = []results.LinkEvent{
+		{Link: "leaf0-spine0", TSec: 3.0004, SeenSec: 0.00031, RoutesSec: 0.0011, Routes: 18},
+		{Link: "leaf0-spine0", Up: true, TSec: 7.0002, SeenSec: 0.00028, RoutesSec: 0.0009},
+		{Link: "leaf0-spine1", TSec: 8},
+	}
+	for range 7 {
+		c.LinkEvents = append(c.LinkEvents, results.LinkEvent{Link: "leaf1-spine1", TSec: 9, SeenSec: 1e-4, RoutesSec: 1e-3, Routes: 1})
+	}
+	return results.Summary{Complete: true, Cases: []results.Case{c}}
+}
+
+func TestTable(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		s     results.Summary
+		width int
+	}{
+		{"quickstart", quickstart(), 120},
+		{"wrong", wrong(), 120},
+		{"emulated", emulated(), 120},
+		{"narrow", wrong(), 100},
+		{"hosts", hosts(), 0},
+		{"timed", timed(), 120},
+		{"empty", results.Summary{}, 120},
+	} {
+		var b strings.Builder
+		if err := report.Table(&b, tt.s, tt.width); err != nil {
+			t.Fatal(err)
+		}
+		golden := filepath.Join("testdata", tt.name+".txt")
+		if *update {
+			if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.String() != string(want) {
+			t.Errorf("%s: wrote\n%s\nwant\n%s", tt.name, b.String(), want)
+		}
+	}
+}
+
+// The quick start fits the usual terminal, whatever happens to it.
+func TestTableFits(t *testing.T) {
+	for _, s := range []results.Summary{quickstart(), wrong(), emulated(), hosts(), timed()} {
+		var b strings.Builder
+		if err := report.Table(&b, s, 120); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 120 {
+				t.Errorf("%d columns: %s", n, line)
+			}
+		}
+	}
+}
+
+// Every label and every reason is there, whatever the width.
+func TestTableSaysAll(t *testing.T) {
+	s := wrong()
+	s.Cases[0].Model, s.Cases[1].Deliver = true, "discard"
+	for _, width := range []int{1, 40, 80, 120, 1000} {
+		var b strings.Builder
+		if err := report.Table(&b, s, width); err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Join(strings.Fields(b.String()), " ")
+		for _, want := range []string{"INVALID,", " model ", " discard ", "INCOMPLETE", "12/3"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("width %d: %q is missing", width, want)
+			}
+		}
+		if width >= 40 && strings.Count(text, "the controls differ by 4.0 %") != 1 {
+			t.Errorf("width %d: the reason of every case is not told once:\n%s", width, b.String())
+		}
+	}
+}
+
+type brokenWriter struct{ error }
+
+func (w brokenWriter) Write([]byte) (int, error) { return 0, w.error }
+
+func TestTableReportsErrors(t *testing.T) {
+	broken := errors.New("pipe closed")
+	if err := report.Table(brokenWriter{broken}, quickstart(), 120); !errors.Is(err, broken) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// No golden file is left over from a test that is gone.
+func TestGoldenFilesAreUsed(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	want := []string{"empty", "emulated", "hosts", "narrow", "quickstart", "timed", "wrong"}
+	var got []string
+	for _, f := range files {
+		got = append(got, strings.TrimSuffix(filepath.Base(f), ".txt"))
+	}
+	if slices.Sort(got); err != nil || !slices.Equal(got, want) {
+		t.Errorf("golden files %v, %v; want %v", got, err, want)
+	}
+}

@@ -1,0 +1,152 @@
+// Package csv keeps a run in a directory: samples.csv and links.csv as they
+// stream in, summary.json and manifest.json whole or not at all; and reads such
+// a directory back. The columns carry their units and are a contract with
+// people's scripts. It judges and computes nothing.
+package csv
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"evbench/results"
+)
+
+// Names of the files of a run.
+const (
+	SamplesFile  = "samples.csv"
+	LinksFile    = "links.csv"
+	SummaryFile  = "summary.json"
+	ManifestFile = "manifest.json"
+)
+
+var sampleColumns = []string{
+	"case", "repeat", "t_s", "interval_s", "server", "events", "event_size_byte", "payload_byte",
+	"goodput_bit_per_s", "barrier_wait_s", "late", "duplicate", "corrupt", "retransmits",
+}
+
+var linkColumns = []string{"case", "repeat", "link", "direction", "bytes", "packets", "drops", "planned_bytes"}
+
+// sampleRow is one line of samples.csv: seconds to the microsecond, rates to the
+// bit/s.
+func sampleRow(s results.Sample) []string {
+	return []string{
+		s.Case, strconv.Itoa(s.Repeat), seconds(s.TSec), seconds(s.IntervalSec), strconv.Itoa(s.Server), number(s.Events),
+		number(s.EventBytes), number(s.PayloadBytes), strconv.FormatFloat(s.GoodputBitPerSec, 'f', 0, 64), seconds(s.BarrierWaitSec),
+		number(s.Late), number(s.Duplicate), number(s.Corrupt), number(s.Retransmits),
+	}
+}
+
+// linkRow is one line of links.csv; planned_bytes stays empty where the plan
+// does not say.
+func linkRow(l results.LinkCount) []string {
+	planned := ""
+	if l.Planned {
+		planned = number(l.PlannedBytes)
+	}
+	return []string{
+		l.Case, strconv.Itoa(l.Repeat), l.Link, l.Direction, number(l.Bytes), number(l.Packets), number(l.Drops), planned,
+	}
+}
+
+func seconds(x float64) string { return strconv.FormatFloat(x, 'f', 6, 64) }
+
+func number(n uint64) string { return strconv.FormatUint(n, 10) }
+
+// ReadSamples reads samples.csv. Errors name line and column.
+func ReadSamples(r io.Reader) ([]results.Sample, error) {
+	var out []results.Sample
+	err := rows(r, sampleColumns, func(p *parser) {
+		out = append(out, results.Sample{
+			Case: p.text(0), Repeat: p.int(1), TSec: p.float(2), IntervalSec: p.float(3), Server: p.int(4),
+			Events: p.uint(5), EventBytes: p.uint(6), PayloadBytes: p.uint(7), GoodputBitPerSec: p.float(8), BarrierWaitSec: p.float(9),
+			Late: p.uint(10), Duplicate: p.uint(11), Corrupt: p.uint(12), Retransmits: p.uint(13),
+		})
+	})
+	return out, err
+}
+
+// ReadLinks reads links.csv. Errors name line and column.
+func ReadLinks(r io.Reader) ([]results.LinkCount, error) {
+	var out []results.LinkCount
+	err := rows(r, linkColumns, func(p *parser) {
+		l := results.LinkCount{
+			Case: p.text(0), Repeat: p.int(1), Link: p.text(2), Direction: p.text(3),
+			Bytes: p.uint(4), Packets: p.uint(5), Drops: p.uint(6), Planned: p.text(7) != "",
+		}
+		if l.Planned {
+			l.PlannedBytes = p.uint(7)
+		}
+		out = append(out, l)
+	})
+	return out, err
+}
+
+// rows calls f for every line behind the header, which must be columns.
+func rows(r io.Reader, columns []string, f func(*parser)) error {
+	in := csv.NewReader(r)
+	in.FieldsPerRecord = len(columns)
+	in.ReuseRecord = true
+	header, err := in.Read()
+	if err != nil {
+		if errors.Is(err, io.EOF) {
+			return errors.New("empty; the first line names the columns")
+		}
+		return err
+	}
+	for i, want := range columns {
+		if header[i] != want {
+			return fmt.Errorf("line 1: column %d is %q, not %q", i+1, header[i], want)
+		}
+	}
+	for {
+		row, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		p := parser{row: row, columns: columns}
+		if f(&p); p.err != nil {
+			line, _ := in.FieldPos(0)
+			return fmt.Errorf("line %d: %w", line, p.err)
+		}
+	}
+}
+
+// A parser reads the fields of one line and keeps the first error.
+type parser struct {
+	row, columns []string
+	err          error
+}
+
+func (p *parser) text(i int) string { return p.row[i] }
+
+func (p *parser) int(i int) int {
+	n, err := strconv.ParseUint(p.row[i], 10, 31)
+	p.check(i, err == nil)
+	return int(n)
+}
+
+func (p *parser) uint(i int) uint64 {
+	n, err := strconv.ParseUint(p.row[i], 10, 64)
+	p.check(i, err == nil)
+	return n
+}
+
+// maxFloat bounds what is taken for a quantity; nothing measured is near.
+const maxFloat = 1e18
+
+func (p *parser) float(i int) float64 {
+	x, err := strconv.ParseFloat(p.row[i], 64)
+	p.check(i, err == nil && x >= 0 && x <= maxFloat) // NaN fails too
+	return x
+}
+
+func (p *parser) check(i int, ok bool) {
+	if !ok && p.err == nil {
+		p.err = fmt.Errorf("%s: %q is not a number that fits", p.columns[i], p.row[i])
+	}
+}

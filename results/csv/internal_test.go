@@ -1,0 +1,116 @@
+package csv
+
+import (
+	"encoding/csv"
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"evbench/results"
+)
+
+// For the tests outside the package.
+var (
+	SampleColumns = sampleColumns
+	LinkColumns   = linkColumns
+)
+
+// Samples returns samples as a file.
+func Samples(t *testing.T, samples []results.Sample) string {
+	rows := [][]string{sampleColumns}
+	for _, s := range samples {
+		rows = append(rows, sampleRow(s))
+	}
+	return text(t, rows)
+}
+
+// Links returns links as a file.
+func Links(t *testing.T, links []results.LinkCount) string {
+	rows := [][]string{linkColumns}
+	for _, l := range links {
+		rows = append(rows, linkRow(l))
+	}
+	return text(t, rows)
+}
+
+func text(t *testing.T, rows [][]string) string {
+	t.Helper()
+	var b strings.Builder
+	if err := csv.NewWriter(&b).WriteAll(rows); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// full is a table on a disk without room.
+func full(t *testing.T) *table {
+	t.Helper()
+	f, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &table{file: f, csv: csv.NewWriter(f)}
+}
+
+// A full disk is reported, with the file, as soon as lines are on their way to
+// it, and by every call from then on.
+func TestDiskFull(t *testing.T) {
+	w := &Writer{dir: t.TempDir(), samples: full(t), links: full(t)}
+	defer w.links.file.Close()
+	var err error
+	for n := 0; err == nil && n < 1000; n++ {
+		err = w.Sample(results.Sample{Case: "a"})
+	}
+	for what, err := range map[string]error{
+		"a line that fills the buffer": err,
+		"the next line":                w.Sample(results.Sample{}),
+		"Flush":                        w.Flush(),
+		"Summary":                      w.Summary(results.Summary{}),
+		"Close":                        w.Close(),
+	} {
+		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "/dev/full") {
+			t.Errorf("%s: error %v, want no space left, and the file", what, err)
+		}
+	}
+}
+
+// Few lines stay in the buffer; Close then finds the disk full.
+func TestDiskFullAtClose(t *testing.T) {
+	w := &Writer{dir: t.TempDir(), samples: full(t), links: full(t)}
+	if err := w.Link(results.LinkCount{Case: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A manifest that cannot be written leaves the one before, and no debris.
+func TestReplaceFails(t *testing.T) {
+	dir := t.TempDir()
+	name := dir + "/manifest.json"
+	if err := replace(name, results.Manifest{Name: "first"}.Write); err != nil {
+		t.Fatal(err)
+	}
+	bad := results.Summary{Cases: []results.Case{{CPUBusy: nan()}}} // JSON has no NaN
+	if err := replace(name, bad.Write); err == nil || !strings.Contains(err.Error(), name) {
+		t.Errorf("error %v", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("%d files, %v", len(entries), err)
+	}
+	if text, err := os.ReadFile(name); err != nil || !strings.Contains(string(text), "first") {
+		t.Errorf("the manifest is now %q, %v", text, err)
+	}
+	if err := replace(dir+"/none/x", results.Manifest{}.Write); err == nil {
+		t.Error("a file was written into a directory that is not there")
+	}
+}
+
+func nan() float64 {
+	zero := 0.0
+	return zero / zero
+}

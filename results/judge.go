@@ -1,0 +1,186 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// When a measurement is not to be believed.
+const (
+	MinControl   = 0.95 // of its own prediction
+	MaxApart     = 0.03 // between the two controls
+	MinExchanges = 5    // whole ones
+	MaxOffPlan   = 0.05 // of the bytes planned for a link
+	MaxBusy      = 0.90 // of all cores: beyond, the machine is what is measured
+
+	// slack is what a link may carry beside the plan, as a share of the busiest
+	// one: acknowledgements and the barrier.
+	slack = 0.01
+	// overOne is how far above 1 an efficiency is still noise.
+	overOne = 1.02
+	// namedLinks is how many links off their plan are named.
+	namedLinks = 3
+)
+
+// A Control is what a healthy synchronised linear shift came to in this run.
+type Control struct {
+	Name                string
+	Predicted, Measured float64 // efficiencies; 0 without a link rate
+	GoodputBitPerSec    float64 // mean over servers
+}
+
+// Evidence is what a case is judged by.
+type Evidence struct {
+	Complete  bool
+	RateKnown bool // the rate of the links is stated; else there is no efficiency to judge
+
+	Measured                       float64 // efficiency
+	Exchanges                      uint64  // whole ones; unsynchronised: events per server
+	Lost, Duplicate, Corrupt, Late uint64
+	Retransmits                    uint64
+	Drops                          uint64      // but those within 1 s of a timed failure
+	CPUBusy                        float64     // share of all cores; 0: not known
+	Links                          []LinkCount // those Planned are held against their plan
+
+	Controls   []Control // of this run, as measured: two, unless it ended early
+	ControlOff bool      // none was asked for
+}
+
+// A verdict is built up rule by rule.
+type verdict struct{ reasons, warnings []string }
+
+func (v *verdict) wrong(format string, args ...any) {
+	v.reasons = append(v.reasons, fmt.Sprintf(format, args...))
+}
+
+func (v *verdict) odd(format string, args ...any) {
+	v.warnings = append(v.warnings, fmt.Sprintf(format, args...))
+}
+
+// grave is wrong where efficiencies are judged, else odd.
+func (v *verdict) grave(known bool, format string, args ...any) {
+	if known {
+		v.wrong(format, args...)
+	} else {
+		v.odd(format, args...)
+	}
+}
+
+// Judge says whether a measurement may be believed, why not, and what else is
+// odd about it. The lists are never nil. Without a link rate the rules on
+// controls and processors only warn.
+func Judge(e Evidence) (valid bool, reasons, warnings []string) {
+	v := verdict{[]string{}, []string{}}
+	v.events(e)
+	v.machine(e)
+	v.links(e.Links)
+	v.controls(e)
+	return len(v.reasons) == 0, v.reasons, v.warnings
+}
+
+func (v *verdict) events(e Evidence) {
+	if !e.Complete {
+		v.wrong("not complete: the case ended before its time")
+	}
+	if e.Lost > 0 {
+		v.wrong("%d events lost", e.Lost)
+	}
+	if e.Duplicate > 0 {
+		v.wrong("%d events or fragments came twice", e.Duplicate)
+	}
+	if e.Corrupt > 0 {
+		v.wrong("%d fragments corrupt", e.Corrupt)
+	}
+	if e.Late > 0 {
+		v.odd("%d fragments late", e.Late)
+	}
+	if e.Exchanges < MinExchanges {
+		v.wrong("%d whole exchanges measured, fewer than %d: measure longer, or take smaller fragments", e.Exchanges, MinExchanges)
+	}
+}
+
+func (v *verdict) machine(e Evidence) {
+	if e.Drops > 0 {
+		v.wrong("%d packets dropped more than 1 s away from any timed failure", e.Drops)
+	}
+	if e.CPUBusy > MaxBusy {
+		v.grave(e.RateKnown, "processors busy %.0f %% of the time, more than %.0f %%: the machine was measured, not the network",
+			100*e.CPUBusy, 100*MaxBusy)
+	}
+	if e.Retransmits > e.Exchanges {
+		v.odd("%d TCP retransmissions", e.Retransmits)
+	}
+	if e.Measured > overOne {
+		v.odd("efficiency %.3f is above 1: bursts that the links let pass unshaped count for too much; take larger fragments", e.Measured)
+	}
+}
+
+// links holds every link against its plan and names the worst.
+func (v *verdict) links(links []LinkCount) {
+	most := 0.0
+	for _, l := range links {
+		if l.Planned {
+			most = max(most, float64(l.PlannedBytes))
+		}
+	}
+	var off []LinkCount
+	for _, l := range links {
+		if l.Planned && offPlan(l) > max(MaxOffPlan*float64(l.PlannedBytes), slack*most) {
+			off = append(off, l)
+		}
+	}
+	slices.SortStableFunc(off, func(a, b LinkCount) int { return cmp.Compare(offPlan(b), offPlan(a)) })
+	for i, l := range off {
+		if i == namedLinks {
+			v.wrong("%d more links off their plan", len(off)-i)
+			break
+		}
+		v.wrong("link %s %s carried %s, the plan puts %s there%s", l.Link, l.Direction,
+			megabytes(l.Bytes), megabytes(l.PlannedBytes), percent(l))
+	}
+}
+
+func offPlan(l LinkCount) float64 { return math.Abs(float64(l.Bytes) - float64(l.PlannedBytes)) }
+
+func megabytes(n uint64) string { return fmt.Sprintf("%.2f MB", float64(n)/1e6) }
+
+func percent(l LinkCount) string {
+	if l.PlannedBytes == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%+.1f %%)", 100*(float64(l.Bytes)/float64(l.PlannedBytes)-1))
+}
+
+func (v *verdict) controls(e Evidence) {
+	switch {
+	case e.ControlOff:
+		v.odd("no control: the scenario says control: off")
+	case len(e.Controls) < 2:
+		v.odd("%d of 2 controls measured", len(e.Controls))
+	}
+	for _, c := range e.Controls {
+		if c.Predicted > 0 && c.Measured < MinControl*c.Predicted {
+			v.grave(e.RateKnown, "%s reached %.3f of its prediction (%.3f measured, %.3f predicted), less than %.2f",
+				c.Name, c.Measured/c.Predicted, c.Measured, c.Predicted, MinControl)
+		}
+	}
+	if len(e.Controls) >= 2 {
+		v.apart(e, e.Controls[0], e.Controls[len(e.Controls)-1])
+	}
+}
+
+// apart compares the two controls: by efficiency, or by goodput where there is
+// no link rate.
+func (v *verdict) apart(e Evidence, a, b Control) {
+	x, y, what, format := a.Measured, b.Measured, "efficiency", "%.3f"
+	if !e.RateKnown {
+		x, y, what, format = a.GoodputBitPerSec/1e9, b.GoodputBitPerSec/1e9, "Gbit/s per server", "%.3g"
+	}
+	high := max(x, y)
+	if apart := high - min(x, y); apart > MaxApart*high {
+		v.grave(e.RateKnown, "the controls differ by %.1f %%, more than %.0f %%: %s "+format+" before, "+format+" after",
+			100*apart/high, 100*MaxApart, what, x, y)
+	}
+}

@@ -1,0 +1,180 @@
+package results_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"evbench/results"
+)
+
+func controls(before, after float64) []results.Control {
+	return []results.Control{
+		{Name: "control (before)", Predicted: 1, Measured: before, GoodputBitPerSec: before * 1e9},
+		{Name: "control (after)", Predicted: 1, Measured: after, GoodputBitPerSec: after * 1e9},
+	}
+}
+
+// good is evidence that nothing can be said against.
+func good() results.Evidence {
+	return results.Evidence{
+		Complete: true, RateKnown: true, Measured: 0.93, Exchanges: 12, CPUBusy: 0.3, Controls: controls(0.99, 0.985),
+		Links: []results.LinkCount{
+			{Link: "leaf0-spine1", Direction: "up", Bytes: 101_000_000, PlannedBytes: 100_000_000, Planned: true},
+			{Link: "leaf1-spine1", Direction: "up", Bytes: 900_000, PlannedBytes: 0, Planned: true}, // acknowledgements
+			{Link: "leaf2-spine1", Direction: "up", Bytes: 7, PlannedBytes: 0},                      // no plan says
+		},
+	}
+}
+
+func TestJudge(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		change   func(*results.Evidence)
+		reasons  []string
+		warnings []string
+	}{
+		{name: "good", change: func(*results.Evidence) {}},
+		{
+			name:    "interrupted",
+			change:  func(e *results.Evidence) { e.Complete = false },
+			reasons: []string{"not complete: the case ended before its time"},
+		},
+		{
+			name:     "events",
+			change:   func(e *results.Evidence) { e.Lost, e.Duplicate, e.Corrupt, e.Late = 3, 2, 1, 4 },
+			reasons:  []string{"3 events lost", "2 events or fragments came twice", "1 fragments corrupt"},
+			warnings: []string{"4 fragments late"},
+		},
+		{
+			name:    "four exchanges",
+			change:  func(e *results.Evidence) { e.Exchanges = 4 },
+			reasons: []string{"4 whole exchanges measured, fewer than 5: measure longer, or take smaller fragments"},
+		},
+		{name: "five exchanges", change: func(e *results.Evidence) { e.Exchanges = 5 }},
+		{
+			name:    "drops",
+			change:  func(e *results.Evidence) { e.Drops = 7 },
+			reasons: []string{"7 packets dropped more than 1 s away from any timed failure"},
+		},
+		{
+			name:    "busy",
+			change:  func(e *results.Evidence) { e.CPUBusy = 0.97 },
+			reasons: []string{"processors busy 97 % of the time, more than 90 %: the machine was measured, not the network"},
+		},
+		{
+			name:     "busy without rate",
+			change:   func(e *results.Evidence) { e.CPUBusy, e.RateKnown = 0.97, false },
+			warnings: []string{"processors busy 97 % of the time, more than 90 %: the machine was measured, not the network"},
+		},
+		{
+			name:     "retransmissions",
+			change:   func(e *results.Evidence) { e.Retransmits = 13 },
+			warnings: []string{"13 TCP retransmissions"},
+		},
+		{
+			name:     "too good",
+			change:   func(e *results.Evidence) { e.Measured = 1.08 },
+			warnings: []string{"efficiency 1.080 is above 1: bursts that the links let pass unshaped count for too much; take larger fragments"},
+		},
+		{
+			name: "slow control",
+			change: func(e *results.Evidence) {
+				e.Controls = []results.Control{{Name: "control (before)", Predicted: 0.6, Measured: 0.56}, {Name: "control (after)", Predicted: 0.6, Measured: 0.575}}
+			},
+			reasons: []string{"control (before) reached 0.933 of its prediction (0.560 measured, 0.600 predicted), less than 0.95"},
+		},
+		{
+			name:    "controls apart",
+			change:  func(e *results.Evidence) { e.Controls = controls(1.0, 0.96) },
+			reasons: []string{"the controls differ by 4.0 %, more than 3 %: efficiency 1.000 before, 0.960 after"},
+		},
+		{
+			name: "controls apart without rate",
+			change: func(e *results.Evidence) {
+				e.RateKnown = false
+				e.Controls = []results.Control{{GoodputBitPerSec: 9.0e9}, {GoodputBitPerSec: 9.5e9}}
+			},
+			warnings: []string{"the controls differ by 5.3 %, more than 3 %: Gbit/s per server 9 before, 9.5 after"},
+		},
+		{
+			name:     "control off",
+			change:   func(e *results.Evidence) { e.Controls, e.ControlOff = nil, true },
+			warnings: []string{"no control: the scenario says control: off"},
+		},
+		{
+			name:     "one control",
+			change:   func(e *results.Evidence) { e.Controls = e.Controls[:1] },
+			warnings: []string{"1 of 2 controls measured"},
+		},
+		{
+			name:    "link off its plan",
+			change:  func(e *results.Evidence) { e.Links[0].Bytes = 106_000_000 },
+			reasons: []string{"link leaf0-spine1 up carried 106.00 MB, the plan puts 100.00 MB there (+6.0 %)"},
+		},
+		{
+			name:    "link that the plan leaves empty",
+			change:  func(e *results.Evidence) { e.Links[1].Bytes = 2_000_000 },
+			reasons: []string{"link leaf1-spine1 up carried 2.00 MB, the plan puts 0.00 MB there"},
+		},
+		{
+			name: "many links off, the worst first",
+			change: func(e *results.Evidence) {
+				e.Links = nil
+				for i := range 6 {
+					e.Links = append(e.Links, results.LinkCount{Link: string(rune('a' + i)), Direction: "down", Bytes: uint64(i) * 5e6, PlannedBytes: 100e6, Planned: true})
+				}
+			},
+			reasons: []string{
+				"link a down carried 0.00 MB, the plan puts 100.00 MB there (-100.0 %)",
+				"link b down carried 5.00 MB, the plan puts 100.00 MB there (-95.0 %)",
+				"link c down carried 10.00 MB, the plan puts 100.00 MB there (-90.0 %)",
+				"3 more links off their plan",
+			},
+		},
+	} {
+		e := good()
+		tt.change(&e)
+		valid, reasons, warnings := results.Judge(e)
+		if !slices.Equal(reasons, tt.reasons) || !slices.Equal(warnings, tt.warnings) || valid != (len(tt.reasons) == 0) {
+			t.Errorf("%s: valid %v\nreasons  %q\nwant     %q\nwarnings %q\nwant     %q", tt.name, valid, reasons, tt.reasons, warnings, tt.warnings)
+		}
+		if reasons == nil || warnings == nil {
+			t.Errorf("%s: a list is nil", tt.name)
+		}
+	}
+}
+
+func TestSummaryJSON(t *testing.T) {
+	in := results.Summary{Name: "x", Complete: true, Cases: []results.Case{{
+		Name: "a <b>", Repeat: 1, Mode: "synchronised", Routing: "ftree", Failures: []string{"leaf0-spine0"},
+		EventsPerSec: results.NewStat([]float64{1, 2}), Reasons: []string{}, Warnings: []string{"w"},
+	}}}
+	var b strings.Builder
+	if err := in.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"schema": "evbench/summary/1"`, `"name": "a <b>"`, `"events_per_s": {`, `"reasons": []`} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in\n%s", want, b.String())
+		}
+	}
+	out, err := results.ReadSummary(strings.NewReader(b.String()))
+	if err != nil || len(out.Cases) != 1 || out.Cases[0].EventsPerSec != in.Cases[0].EventsPerSec || out.Schema != results.SummarySchema {
+		t.Errorf("read back %+v, %v", out, err)
+	}
+}
+
+func TestReadJSONRefuses(t *testing.T) {
+	for _, tt := range []struct{ name, in, want string }{
+		{"empty", "", "ends too early"},
+		{"cut off", `{"schema":"evbench/man`, "ends too early"},
+		{"other schema", `{"schema":"evbench/manifest/2"}`, `schema "evbench/manifest/2"; this evbench reads "evbench/manifest/1"`},
+		{"wrong type", `{"schema":"evbench/manifest/1","cores":"two"}`, "cores"},
+		{"two", `{"schema":"evbench/manifest/1"}{}`, "something follows"},
+	} {
+		if _, err := results.ReadManifest(strings.NewReader(tt.in)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+// Package results answers: what was measured, and may it be believed? It holds
+// the samples of a run as they stream in, link counters, a summary of each case
+// with the rules of its verdict, and the manifest, with their JSON forms. Units
+// are in the field names and in the columns of the files. It measures nothing,
+// draws nothing and opens no file; the writer of files is results/csv.
+package results
+
+import "time"
+
+// A Sample is what one server counted in one interval. All counters are of the
+// interval alone.
+type Sample struct {
+	Case                                  string
+	Repeat                                int
+	TSec                                  float64 // end of the interval, seconds since the case's measured part began
+	IntervalSec                           float64
+	Server                                int // position
+	Events                                uint64
+	EventBytes                            uint64 // size of one complete event, mean over the interval; 0 without events
+	PayloadBytes                          uint64 // payload received
+	GoodputBitPerSec                      float64
+	BarrierWaitSec                        float64
+	Late, Duplicate, Corrupt, Retransmits uint64
+}
+
+// A LinkCount is what one direction of a cable carried in the measured part.
+type LinkCount struct {
+	Case                  string
+	Repeat                int
+	Link                  string // "leaf0-spine3", "server17-leaf4"
+	Direction             string // "up": away from the servers
+	Bytes, Packets, Drops uint64
+	PlannedBytes          uint64 // what the plan puts on it; 0 where a plan does not say
+	Planned               bool   // PlannedBytes means something
+}
+
+// Stat is a distribution over servers.
+type Stat struct {
+	Min    float64 `json:"min"`
+	Mean   float64 `json:"mean"`
+	Median float64 `json:"median"`
+	Max    float64 `json:"max"`
+}
+
+// A Case is the summary of one case and repeat.
+type Case struct {
+	Name     string   `json:"name"`
+	Repeat   int      `json:"repeat"` // from 0
+	Mode     string   `json:"mode"`
+	Barrier  string   `json:"barrier,omitempty"`
+	Schedule string   `json:"schedule,omitempty"`
+	Routing  string   `json:"routing"`
+	Failures []string `json:"failures"` // dead links, then timed failures, in words
+	Control  bool     `json:"control"`
+	Model    bool     `json:"model"` // measured on an emulated fabric, not on real links
+	Deliver  string   `json:"deliver"`
+	Check    string   `json:"check"`
+	PlanHash string   `json:"plan_hash"`
+
+	EventsPerSec     Stat `json:"events_per_s"`      // per server
+	GoodputBitPerSec Stat `json:"goodput_bit_per_s"` // per server, payload received over the network
+	Phases           int  `json:"phases"`
+	Bound            int  `json:"bound"`
+	// Efficiencies are ideal time / time. Zero means: not given (no link rate).
+	PredictedEfficiency float64 `json:"predicted_efficiency"`
+	MeasuredEfficiency  float64 `json:"measured_efficiency"`
+	RatioToControl      float64 `json:"ratio_to_control"`
+
+	Exchanges       uint64  `json:"exchanges"`
+	MeasuredSec     float64 `json:"measured_s"` // first send to last receive of what is counted
+	EventsBuilt     uint64  `json:"events_built"`
+	EventsLost      uint64  `json:"events_lost"`
+	EventsDuplicate uint64  `json:"events_duplicate"`
+	Retransmits     uint64  `json:"retransmits"`
+	Drops           uint64  `json:"drops"`
+	BarrierWaitSec  float64 `json:"barrier_wait_s"` // mean over servers
+	CPUBusy         float64 `json:"cpu_busy"`       // share of all cores, 0..1
+
+	LinkEvents []LinkEvent `json:"link_events,omitempty"`
+
+	Complete bool     `json:"complete"`
+	Valid    bool     `json:"valid"`
+	Reasons  []string `json:"reasons"`  // why it is not valid
+	Warnings []string `json:"warnings"` // odd, but not fatal
+}
+
+// A LinkEvent is one timed failure or repair as it happened.
+type LinkEvent struct {
+	Link      string  `json:"link"`
+	Up        bool    `json:"up"`
+	TSec      float64 `json:"t_s"`      // when the link changed, since the measured part began
+	SeenSec   float64 `json:"seen_s"`   // from the change to the event being read
+	RoutesSec float64 `json:"routes_s"` // from the event read to the new routes installed and read back
+	Routes    int     `json:"routes_changed"`
+}
+
+// A Summary is summary.json.
+type Summary struct {
+	Schema   string `json:"schema"` // evbench/summary/1
+	Name     string `json:"name"`
+	Complete bool   `json:"complete"` // false: interrupted
+	Cases    []Case `json:"cases"`
+}
+
+// A Prediction is what was expected of a case before it ran.
+type Prediction struct {
+	Case       string    `json:"case"`
+	Schedule   string    `json:"schedule,omitempty"`
+	Routing    string    `json:"routing"`
+	PlanHash   string    `json:"plan_hash"`
+	Phases     int       `json:"phases"`
+	Bound      int       `json:"bound"`
+	Efficiency float64   `json:"efficiency"`
+	Made       time.Time `json:"made"`
+}
+
+// A Fabric describes what was measured on.
+type Fabric struct {
+	Kind          string `json:"kind"` // lab, emulate, hosts
+	Model         bool   `json:"model"`
+	RateBitPerSec int64  `json:"rate_bit_per_s"` // of a link; 0: not known
+	MTU           int    `json:"mtu"`
+	// Factor is the share of the link rate that is left for messages after
+	// headers: (MTU-52)/(MTU+14) for TCP over Ethernet.
+	Factor float64 `json:"factor"`
+	NIC    string  `json:"nic"`
+}
+
+// A Manifest is manifest.json.
+type Manifest struct {
+	Schema      string            `json:"schema"` // evbench/manifest/1
+	Name        string            `json:"name"`
+	Scenario    string            `json:"scenario"` // the document
+	Seed        uint64            `json:"seed"`
+	Started     time.Time         `json:"started"`
+	Ended       time.Time         `json:"ended"`
+	Complete    bool              `json:"complete"`
+	Versions    map[string]string `json:"versions"`
+	BuildTags   []string          `json:"build_tags"`
+	Host        string            `json:"host"`
+	CPU         string            `json:"cpu"`
+	Cores       int               `json:"cores"`
+	Kernel      string            `json:"kernel"`
+	Fabric      Fabric            `json:"fabric"`
+	Control     string            `json:"control_connection"` // what control messages travel on
+	Plans       map[string]string `json:"plans"`              // case -> plan hash
+	Predictions []Prediction      `json:"predictions"`
+	Warnings    []string          `json:"warnings"`
+}

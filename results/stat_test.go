@@ -1,0 +1,70 @@
+package results_test
+
+import (
+	"math"
+	"testing"
+	"testing/quick"
+
+	"evbench/results"
+)
+
+func TestNewStat(t *testing.T) {
+	for _, tt := range []struct {
+		in   []float64
+		want results.Stat
+	}{
+		{nil, results.Stat{}},
+		{[]float64{3}, results.Stat{Min: 3, Mean: 3, Median: 3, Max: 3}},
+		{[]float64{4, 1}, results.Stat{Min: 1, Mean: 2.5, Median: 2.5, Max: 4}},
+		{[]float64{9, 1, 2}, results.Stat{Min: 1, Mean: 4, Median: 2, Max: 9}},
+		{[]float64{8, 1, 3, 2}, results.Stat{Min: 1, Mean: 3.5, Median: 2.5, Max: 8}},
+	} {
+		if got := results.NewStat(tt.in); got != tt.want {
+			t.Errorf("NewStat(%v) = %+v, want %+v", tt.in, got, tt.want)
+		}
+	}
+}
+
+// The order of values does not matter, and as many lie below the median as above.
+func TestNewStatProperties(t *testing.T) {
+	check := func(raw []int16) bool {
+		var values, back []float64
+		for i := range raw {
+			values = append(values, float64(raw[i]))
+			back = append(back, float64(raw[len(raw)-1-i]))
+		}
+		s := results.NewStat(values)
+		below, above := 0, 0
+		for _, v := range values {
+			if v < s.Median {
+				below++
+			}
+			if v > s.Median {
+				above++
+			}
+		}
+		half := len(values) / 2
+		return s == results.NewStat(back) && below <= half && above <= half && (len(values) == 0 || s.Min <= s.Mean && s.Mean <= s.Max)
+	}
+	if err := quick.Check(check, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// The values are not put in order where they are.
+func TestNewStatKeepsInput(t *testing.T) {
+	in := []float64{3, 1, 2}
+	results.NewStat(in)
+	if in[0] != 3 || in[1] != 1 {
+		t.Errorf("input became %v", in)
+	}
+}
+
+func TestRatio(t *testing.T) {
+	if got := results.Ratio(0.9, 1.0, 0.8); math.Abs(got-1) > 1e-12 {
+		t.Errorf("Ratio(0.9, 1, 0.8) = %g, want 1", got)
+	}
+	if got := results.Ratio(0.9); got != 0 {
+		t.Errorf("without controls the ratio is %g, want 0", got)
+	}
+}

@@ -1,0 +1,218 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"strings"
+	"time"
+)
+
+var (
+	matrixFields = []string{"mode", "barrier", "schedule", "routing", "failures", "failure_seed", "sources", "credits"}
+	caseFields   = append([]string{"name", "duration"}, matrixFields...)
+)
+
+// noSchedule may be written where a case without a schedule is meant.
+const noSchedule = "none"
+
+var modeAlias = map[string]string{"sync": Sync, "unsync": Unsync}
+
+// An entry is one case as written, with one choice of the matrix.
+type entry struct {
+	self   field
+	f      fields
+	varied []string // fields of the matrix that differ between cases
+}
+
+// at returns the field of that name, or the case where it is not given.
+func (e entry) at(name string) field {
+	if e.f.given(name) {
+		return e.f.get(name)
+	}
+	return e.self
+}
+
+func (d *document) cases(root field, f fields, s *Scenario, length func(string) time.Duration) {
+	written := d.written(root, f)
+	matrix := d.mapping(f.get("matrix"), matrixFields...)
+	d.disjoint(written, matrix)
+	choices, varied := d.product(matrix, len(written))
+	var names []naming
+	for _, w := range written {
+		for _, choice := range choices {
+			e := entry{self: w.self, f: w.f.with(choice), varied: varied}
+			c := d.oneCase(e, s, length)
+			s.Cases = append(s.Cases, c)
+			names = append(names, naming{e.f.get("name"), c.labels(varied)})
+		}
+	}
+	d.nameAll(s.Cases, names)
+}
+
+// written returns the cases of the document before the matrix; without any, and
+// with a matrix, one that says nothing.
+func (d *document) written(root field, f fields) []entry {
+	switch {
+	case f.given("cases"):
+		var out []entry
+		list := d.list(f.get("cases"))
+		for _, at := range list {
+			out = append(out, entry{self: at, f: d.mapping(at, caseFields...)})
+		}
+		if list != nil && len(list) == 0 {
+			d.fail(f.get("cases"), "has no case; write at least one, such as - {schedule: linear-shift}")
+		}
+		return out
+	case f.given("matrix"):
+		return []entry{{self: f.get("matrix")}}
+	}
+	d.fail(field{root.node, "cases"}, "is missing; write a list of cases, or a matrix")
+	return nil
+}
+
+// disjoint sees to it that no field is both in a case and in the matrix.
+func (d *document) disjoint(written []entry, matrix fields) {
+	for _, e := range written {
+		for _, name := range e.f.order {
+			if matrix.given(name) {
+				d.fail(e.f.get(name), "is in the matrix too (line %d); give it in one place", matrix.get(name).node.Line)
+			}
+		}
+	}
+}
+
+// product multiplies the lists of the matrix: every choice of one element each,
+// the last list running fastest, and the names of the lists with more than one.
+func (d *document) product(matrix fields, written int) (choices []fields, varied []string) {
+	choices = []fields{{}}
+	for _, name := range matrix.order {
+		list := d.list(matrix.get(name))
+		if len(list) == 0 {
+			if list != nil {
+				d.fail(matrix.get(name), "has no element; write a list of values")
+			}
+			continue
+		}
+		if len(list) > 1 {
+			varied = append(varied, name)
+		}
+		if len(choices)*len(list)*written > maxCases {
+			d.fail(matrix.get(name), "makes more than %d cases", maxCases)
+			return nil, nil
+		}
+		var next []fields
+		for _, c := range choices {
+			for _, value := range list {
+				next = append(next, c.with(fields{at: map[string]field{name: value}, order: []string{name}}))
+			}
+		}
+		choices = next
+	}
+	return choices, varied
+}
+
+// oneCase reads a case and settles what it leaves open.
+func (d *document) oneCase(e entry, s *Scenario, length func(string) time.Duration) Case {
+	c := Case{Mode: Sync}
+	good := d.names(e.f, &c)
+	if good {
+		d.combine(e, s, &c)
+	}
+	c.Duration = length(c.Mode)
+	scalar(d, e.f.get("duration"), &c.Duration, span(minDuration, maxDuration))
+	if good {
+		d.numbers(e, s, &c)
+	}
+	d.failures(e, s, &c)
+	return c
+}
+
+// names reads the fields that name something, and reports whether all are right.
+func (d *document) names(f fields, c *Case) bool {
+	good := true
+	for _, x := range []struct {
+		name, what string
+		to         *string
+		choices    []string
+		alias      map[string]string
+	}{
+		{"mode", "mode", &c.Mode, Modes(), modeAlias},
+		{"barrier", "barrier", &c.Barrier, Barriers(), nil},
+		{"schedule", "schedule", &c.Schedule, append(Schedules(), noSchedule), nil},
+		{"routing", "routing", &c.Routing, Routings(), nil},
+	} {
+		if f.given(x.name) {
+			good = scalar(d, f.get(x.name), x.to, oneOf(x.what, x.choices, x.alias)) && good
+		}
+	}
+	return good
+}
+
+// combine fills the defaults of a case's names and checks that they go together.
+func (d *document) combine(e entry, s *Scenario, c *Case) {
+	if name, err := c.settle(); err != nil {
+		d.fail(e.at(name), "%v", err)
+		return
+	}
+	if s.Tree == nil {
+		return
+	}
+	if n := s.Tree.Servers(); c.Schedule == XOR && bits.OnesCount(uint(n)) != 1 {
+		d.fail(e.at("schedule"), "xor needs a power of two of servers, there are %d; take %s, %s or %s",
+			n, LinearShift, BandwidthOptimal, FORS)
+	}
+}
+
+// settle fills in barrier, schedule and routing, and returns the first field
+// that does not go with the others.
+func (c *Case) settle() (name string, err error) {
+	none := c.Schedule == noSchedule
+	if none {
+		c.Schedule = ""
+	}
+	if c.Mode == Sync && c.Barrier == "" {
+		c.Barrier = Tournament
+	}
+	if c.Schedule == "" && c.Mode != Unsync && !none {
+		c.Schedule = LinearShift
+	}
+	if c.Routing == "" {
+		c.Routing = Ftree
+		if c.Schedule == FORS {
+			c.Routing = Pinned
+		}
+	}
+	engines := strings.Join(Routings()[:4], ", ")
+	switch {
+	case c.Barrier != "" && c.Mode != Sync:
+		return "barrier", fmt.Errorf("only synchronised cases have a barrier, and the mode is %s; leave it out", c.Mode)
+	case c.Schedule == "" && c.Mode != Unsync:
+		return "schedule", fmt.Errorf("%s cases need a schedule; there are %s", c.Mode, strings.Join(Schedules(), ", "))
+	case c.Mode == Unsync && c.Schedule != "" && c.Schedule != FORS:
+		return "schedule", errors.New("unsynchronised cases have no phases; leave schedule out, or write fors to use its paths")
+	case c.Routing == Pinned && c.Schedule != FORS:
+		return "routing", fmt.Errorf("pinned takes the paths that the schedule chooses, and only fors chooses them; write schedule: fors, or one of %s", engines)
+	case c.Mode == Unsync && c.Schedule == FORS && c.Routing != Pinned:
+		return "schedule", fmt.Errorf("of a schedule, unsynchronised cases use only the paths, which routing %s does not take; write routing: pinned, or leave schedule out", c.Routing)
+	}
+	return "", nil
+}
+
+// numbers reads sources and credits, where the mode has them.
+func (d *document) numbers(e entry, s *Scenario, c *Case) {
+	if c.Mode != Unsync && e.f.given("sources") {
+		d.fail(e.f.get("sources"), "only unsynchronised cases ask sources, and the mode is %s; leave it out", c.Mode)
+	} else if s.Tree != nil {
+		scalar(d, e.f.get("sources"), &c.Sources, between(0, s.Tree.Servers()-1))
+	}
+	if asynchronous(c.Mode) {
+		c.Credits = defaultCredits
+		scalar(d, e.f.get("credits"), &c.Credits, between(1, maxCredits))
+		return
+	}
+	c.Credits = 1
+	if e.f.given("credits") {
+		d.fail(e.f.get("credits"), "a synchronised case builds one event per server at a time; leave it out")
+	}
+}

@@ -1,0 +1,182 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxName is how long the name of a case may be, in characters.
+const maxName = 80
+
+// controlName is how the names of the controls begin that bench adds.
+const controlName = "control ("
+
+// A naming is what the name of a case is made of: what was written, if
+// anything, and its choices of the matrix.
+type naming struct {
+	written field
+	labels  []string
+}
+
+// nameAll names the cases: as written, with the choices of the matrix behind it;
+// else by what they are. Names written twice are an error, others that come out
+// the same are numbered.
+func (d *document) nameAll(cases []Case, names []naming) {
+	taken := map[string]bool{}
+	writers := map[string]*yaml.Node{}
+	for i := range cases {
+		at, name := names[i].written, ""
+		if !at.given() || !scalar(d, at, &name, parseCaseName) {
+			continue
+		}
+		if first, ok := writers[name]; ok && first != at.node {
+			d.fail(at, "another case is called %q too", name)
+		}
+		writers[name] = at.node
+		cases[i].Name = unused(taken, strings.Join(append([]string{name}, names[i].labels...), " "))
+	}
+	for i := range cases {
+		if !names[i].written.given() {
+			cases[i].Name = unused(taken, cases[i].defaultName())
+		}
+	}
+}
+
+// unused returns base, numbered if it is taken, and takes it.
+func unused(taken map[string]bool, base string) string {
+	name := base
+	for n := 2; taken[name]; n++ {
+		name = fmt.Sprintf("%s (%d)", base, n)
+	}
+	taken[name] = true
+	return name
+}
+
+func parseCaseName(s string) (string, error) {
+	switch {
+	case strings.TrimSpace(s) != s || s == "" || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return "", fmt.Errorf("%q: write a name of printable characters, without spaces at its ends", s)
+	case utf8.RuneCountInString(s) > maxName:
+		return "", fmt.Errorf("%q: longer than %d characters", s, maxName)
+	case strings.HasPrefix(s, controlName):
+		return "", fmt.Errorf("%q: names that begin with %q are those of the controls", s, controlName)
+	}
+	return s, nil
+}
+
+// defaultName says what sets the case apart: "fors pinned leaf0-spine0".
+func (c Case) defaultName() string {
+	var parts []string
+	if c.Mode != Sync {
+		parts = append(parts, c.Mode)
+	}
+	if c.Schedule != "" {
+		parts = append(parts, c.Schedule)
+	}
+	parts = append(parts, c.Routing)
+	if c.Mode == Sync && c.Barrier != Tournament {
+		parts = append(parts, c.Barrier)
+	}
+	if c.Sources > 0 {
+		parts = append(parts, fmt.Sprintf("sources %d", c.Sources))
+	}
+	if c.Mode != Sync && c.Credits != defaultCredits {
+		parts = append(parts, fmt.Sprintf("credits %d", c.Credits))
+	}
+	if dead := c.dead(); dead != "" {
+		parts = append(parts, dead)
+	}
+	return strings.Join(parts, " ")
+}
+
+// dead names what dies in a case: "leaf0-spine0+spine2"; of more than three
+// things the first two.
+func (c Case) dead() string {
+	parts := append([]string(nil), c.Down...)
+	for _, t := range c.Timed {
+		parts = append(parts, t.String())
+	}
+	if n := len(parts); n > 3 {
+		parts = append(parts[:2:2], fmt.Sprintf("%d more", n-2))
+	}
+	return strings.Join(parts, "+")
+}
+
+// String is how the name of a case shows a timed failure: "leaf0-spine3@3s".
+func (t Timed) String() string { return t.Name + "@" + short(t.At) }
+
+// labels are the values of the fields that a matrix varies.
+func (c Case) labels(varied []string) []string {
+	var out []string
+	for _, name := range varied {
+		out = append(out, c.label(name))
+	}
+	return out
+}
+
+func (c Case) label(name string) string {
+	text := map[string]string{
+		"mode": c.Mode, "barrier": c.Barrier, "schedule": c.Schedule, "routing": c.Routing, "failures": c.dead(),
+		"sources": fmt.Sprintf("sources %d", c.Sources), "credits": fmt.Sprintf("credits %d", c.Credits),
+		"failure_seed": c.dead(),
+	}[name]
+	switch {
+	case text != "":
+		return text
+	case name == "schedule":
+		return "no schedule"
+	}
+	return "healthy"
+}
+
+// Title says in words what the case is: "linear-shift over minhop, synchronised
+// (tournament barrier), leaf0-spine0 dead".
+func (c Case) Title() string {
+	var parts []string
+	if c.Schedule != "" {
+		parts = append(parts, c.Schedule+" over "+c.Routing)
+	} else {
+		parts = append(parts, "no schedule over "+c.Routing)
+	}
+	switch c.Mode {
+	case Sync:
+		parts = append(parts, fmt.Sprintf("synchronised (%s barrier)", c.Barrier))
+	case Unsync:
+		parts = append(parts, fmt.Sprintf("unsynchronised (%s, %s)", count(c.Sources, "source", "all sources"), events(c.Credits)))
+	default:
+		parts = append(parts, fmt.Sprintf("%s (%s)", c.Mode, events(c.Credits)))
+	}
+	if len(c.Down) > 0 {
+		parts = append(parts, strings.Join(c.Down, " and ")+" dead")
+	}
+	for _, t := range c.Timed {
+		parts = append(parts, t.title())
+	}
+	if len(c.Down)+len(c.Timed) == 0 {
+		parts = append(parts, "no failures")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (t Timed) title() string {
+	if t.For == 0 {
+		return fmt.Sprintf("%s dies at %s", t.Name, short(t.At))
+	}
+	return fmt.Sprintf("%s down from %s to %s", t.Name, short(t.At), short(t.At+t.For))
+}
+
+func events(credits int) string { return count(credits, "event", "") + " in flight" }
+
+func count(n int, one, zero string) string {
+	switch n {
+	case 0:
+		return zero
+	case 1:
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}

@@ -1,0 +1,142 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"evbench/internal/unit"
+)
+
+// Overrides are what the command line changes in a scenario. The zero value of
+// a field changes nothing.
+type Overrides struct {
+	Fabric   string // --fabric
+	Rate     unit.Rate
+	Case     string // --case: only the case of this name
+	Repeat   int
+	Duration time.Duration // of every case and control
+	Interval time.Duration
+	Deliver  string
+}
+
+// Override changes s as o says and checks what that may have broken. The error
+// names the flag; s is not to be used then.
+//
+// A fragment that was given as a phase follows a new rate. On plain hosts the
+// rate of a lab means nothing: with --fabric hosts and no --rate it is not known,
+// and the size of fragments stays.
+func (s *Scenario) Override(o Overrides) error {
+	for _, change := range []func(Overrides) error{s.overrideFabric, s.overrideCase, s.overrideTimes} {
+		if err := change(o); err != nil {
+			return err
+		}
+	}
+	if o.Deliver != "" {
+		v, err := oneOf("way to deliver", []string{Buffer, Discard}, nil)(o.Deliver)
+		if err != nil {
+			return fmt.Errorf("--deliver: %w", err)
+		}
+		s.Deliver = v
+	}
+	return nil
+}
+
+func (s *Scenario) overrideFabric(o Overrides) error {
+	if o.Fabric != "" {
+		if _, err := oneOf("fabric", Kinds(), nil)(o.Fabric); err != nil {
+			return fmt.Errorf("--fabric: %w", err)
+		}
+		s.changeKind(o.Fabric)
+		for _, c := range s.Cases {
+			if err := c.mayReroute(s.Fabric.Kind); len(c.Timed) > 0 && err != nil {
+				return fmt.Errorf("--fabric %s: case %q: %w", o.Fabric, c.Name, err)
+			}
+		}
+	}
+	if o.Rate != 0 {
+		if err := checkRate(o.Rate); err != nil {
+			return fmt.Errorf("--rate: %w", err)
+		}
+		s.Fabric.Rate = o.Rate
+	}
+	if s.Fabric.Rate == 0 {
+		s.Event.Phase = 0
+	}
+	if err := s.Event.settle(s.Fabric); err != nil {
+		return fmt.Errorf("--rate %s: %w", s.Fabric.Rate, err)
+	}
+	return nil
+}
+
+func (s *Scenario) changeKind(kind string) {
+	was := s.Fabric.Kind
+	s.Fabric.Kind = kind
+	switch {
+	case kind == Hosts && was != Hosts:
+		s.Fabric.Rate = 0
+	case kind != Hosts && s.Fabric.Rate == 0:
+		s.Fabric.Rate = DefaultRate(s.Tree.Servers())
+	}
+}
+
+func (s *Scenario) overrideCase(o Overrides) error {
+	if o.Case == "" {
+		return nil
+	}
+	i := slices.IndexFunc(s.Cases, func(c Case) bool { return c.Name == o.Case })
+	if i < 0 {
+		return fmt.Errorf("--case: no case %q; there are %s", o.Case, strings.Join(quoted(s.CaseNames()), ", "))
+	}
+	s.Cases = s.Cases[i : i+1 : i+1]
+	return nil
+}
+
+func quoted(names []string) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = fmt.Sprintf("%q", n)
+	}
+	return out
+}
+
+func (s *Scenario) overrideTimes(o Overrides) error {
+	if o.Repeat != 0 {
+		if o.Repeat < 1 || o.Repeat > maxRepeat {
+			return fmt.Errorf("--repeat %d: must be 1..%d", o.Repeat, maxRepeat)
+		}
+		s.Repeat = o.Repeat
+	}
+	if err := s.overrideDuration(o.Duration); err != nil {
+		return err
+	}
+	name, least := s.shortest()
+	if o.Interval == 0 {
+		s.Interval = min(s.Interval, least)
+		return nil
+	}
+	if o.Interval < minInterval || o.Interval > least {
+		return fmt.Errorf("--interval %s: must be %s to %s, which is how long %s lasts", o.Interval, short(minInterval), short(least), name)
+	}
+	s.Interval = o.Interval
+	return nil
+}
+
+func (s *Scenario) overrideDuration(d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	if d < minDuration || d > maxDuration {
+		return fmt.Errorf("--duration %s: must be %s to %s", d, short(minDuration), short(maxDuration))
+	}
+	s.Duration = d
+	for i := range s.Cases {
+		c := &s.Cases[i]
+		c.Duration = d
+		if j, err := checkTimed(without(s.Tree, c.Failures), c.Timed, d); err != nil {
+			return fmt.Errorf("--duration %s: case %q: failure of %s: %w", short(d), c.Name, c.Timed[j].Name, err)
+		}
+	}
+	return nil
+}

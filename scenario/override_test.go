@@ -1,0 +1,91 @@
+package scenario_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"evbench/scenario"
+)
+
+const two = small + `event: {phase: 20ms}
+cases:
+  - {name: a, duration: 4s}
+  - {name: b, routing: minhop, failures: [{link: spine0, at: 2s, for: 1s}]}
+`
+
+func TestOverride(t *testing.T) {
+	s := read(t, two)
+	err := s.Override(scenario.Overrides{
+		Fabric: "emulate", Rate: 50_000_000, Case: "a", Repeat: 3, Duration: 2 * time.Second, Interval: 500 * time.Millisecond, Deliver: "discard",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Fabric.Kind != "emulate" || s.Fabric.Rate != 50_000_000 || s.Event.Fragment != scenario.FragmentOf(50_000_000, 20*time.Millisecond, 9000) {
+		t.Errorf("fabric %+v, event %+v", s.Fabric, s.Event)
+	}
+	if len(s.Cases) != 1 || s.Cases[0].Name != "a" || s.Cases[0].Duration != 2*time.Second || s.Duration != 2*time.Second {
+		t.Errorf("cases %+v", s.Cases)
+	}
+	if s.Repeat != 3 || s.Interval != 500*time.Millisecond || s.Deliver != "discard" {
+		t.Errorf("settings %+v", s)
+	}
+}
+
+func TestOverrideNothing(t *testing.T) {
+	s, same := read(t, two), read(t, two)
+	if err := s.Override(scenario.Overrides{}); err != nil {
+		t.Fatal(err)
+	}
+	if s.Fabric != same.Fabric || s.Event != same.Event || s.Interval != same.Interval || len(s.Cases) != 2 || s.Cases[0].Duration != 4*time.Second {
+		t.Errorf("nothing was asked for, and it became %+v", s)
+	}
+}
+
+// On hosts the lab's rate is not known, and fragments stay as they were.
+func TestOverrideHosts(t *testing.T) {
+	s := read(t, small+"cases: [{}]")
+	before := s.Event.Fragment
+	if err := s.Override(scenario.Overrides{Fabric: "hosts"}); err != nil {
+		t.Fatal(err)
+	}
+	if s.Fabric.Rate != 0 || s.Event.Fragment != before {
+		t.Errorf("rate %s, fragment %s", s.Fabric.Rate, s.Event.Fragment)
+	}
+	if err := s.Override(scenario.Overrides{Fabric: "lab"}); err != nil || s.Fabric.Rate != 100_000_000 {
+		t.Errorf("back in the lab: rate %s, %v", s.Fabric.Rate, err)
+	}
+}
+
+// A shorter case takes shorter intervals, unless they are asked for.
+func TestOverrideShortens(t *testing.T) {
+	s := read(t, small+"cases: [{}]")
+	if err := s.Override(scenario.Overrides{Duration: 300 * time.Millisecond}); err != nil || s.Interval != 300*time.Millisecond {
+		t.Errorf("interval %s, %v", s.Interval, err)
+	}
+}
+
+func TestOverrideRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		o    scenario.Overrides
+		want string
+	}{
+		{"fabric", scenario.Overrides{Fabric: "cloud"}, "--fabric: no fabric"},
+		{"timed on hosts", scenario.Overrides{Fabric: "hosts"}, `--fabric hosts: case "b": evbench cannot take down`},
+		{"rate", scenario.Overrides{Rate: -1}, "--rate: rate"},
+		{"rate too small for the phase", scenario.Overrides{Rate: 1000}, "--rate 1kbit/s: phases of 20ms"},
+		{"case", scenario.Overrides{Case: "c"}, `--case: no case "c"; there are "a", "b"`},
+		{"repeat", scenario.Overrides{Repeat: -1}, "--repeat -1: must be 1..1000"},
+		{"duration", scenario.Overrides{Duration: time.Millisecond}, "--duration 1ms: must be 100ms to 24h"},
+		{"duration and failure", scenario.Overrides{Duration: 2 * time.Second}, `--duration 2s: case "b": failure of spine0: begins at 2s`},
+		{"interval", scenario.Overrides{Interval: 5 * time.Second}, `--interval 5s: must be 10ms to 4s, which is how long case "a" lasts`},
+		{"deliver", scenario.Overrides{Deliver: "x"}, "--deliver: no way to deliver"},
+	} {
+		err := read(t, two).Override(tt.o)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}

@@ -1,0 +1,376 @@
+package scenario
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"evbench/internal/unit"
+	"evbench/topology"
+)
+
+// Limits on what is accepted. Those of text, nodes, cases and servers bound
+// memory and time; those of durations and sizes catch slips of the pen.
+const (
+	maxText    = 1 << 20
+	maxNodes   = 200_000 // aliases followed
+	maxDepth   = 32
+	maxCases   = 1000
+	maxServers = 4096
+	maxRepeat  = 1000
+	maxWarmup  = 1000
+	maxCredits = 256
+	maxSpread  = 0.9
+
+	minDuration, maxDuration = 100 * time.Millisecond, 24 * time.Hour
+	minInterval              = 10 * time.Millisecond
+	minPhase, maxPhase       = time.Microsecond, time.Minute
+	minTimeout, maxTimeout   = 100 * time.Millisecond, time.Hour
+	minMTU, maxMTU           = 576, 65_535
+)
+
+const (
+	minFragment unit.Bytes = 1
+	maxFragment unit.Bytes = 1 << 30
+)
+
+// Defaults.
+const (
+	defaultDuration = 10 * time.Second
+	defaultInterval = time.Second
+	defaultTimeout  = 10 * time.Second
+	defaultPhase    = 50 * time.Millisecond
+	defaultFragment = unit.Bytes(1 << 20) // where no rate is known
+	defaultMTU      = 9000
+	defaultCredits  = 2
+)
+
+// thesis is the preset of that name: 60 s of each synchronised case, 300 s of
+// each other one, a sample every 5 s (thesis 5.5, 6.5).
+const thesis = "thesis"
+
+var topFields = []string{
+	"name", "topology", "fill", "spines", "fabric", "event", "duration", "interval", "warmup", "repeat", "control",
+	"seed", "timeout", "deliver", "check", "preset", "cases", "matrix",
+}
+
+// ReadFile reads the scenario in a file.
+func ReadFile(path string) (*Scenario, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return Read(path, f)
+}
+
+// Read reads one YAML document. name is what errors call it, and, without
+// folders and extension, what the scenario is called unless it says. The error
+// joins everything that is wrong, each an *Error, up to twenty.
+func Read(name string, r io.Reader) (*Scenario, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxText+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	d := &document{file: name, seen: map[string]bool{}}
+	s := &Scenario{Text: text}
+	if root, ok := d.parse(text); ok {
+		d.scenario(field{node: root}, s)
+	}
+	if err := d.err(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+
+// parse turns text into the tree of its only document.
+func (d *document) parse(text []byte) (*yaml.Node, bool) {
+	if len(text) > maxText {
+		d.fail(field{}, "longer than %s; a scenario is a page of text", unit.Bytes(maxText))
+		return nil, false
+	}
+	var doc, second yaml.Node
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	err := dec.Decode(&doc)
+	if err == nil {
+		if err = dec.Decode(&second); err == nil {
+			d.fail(field{node: &second}, "a second document begins here; a file holds one scenario")
+			return nil, false
+		}
+	} else if errors.Is(err, io.EOF) {
+		d.fail(field{}, "empty; a scenario has at least topology and cases")
+		return nil, false
+	}
+	if !errors.Is(err, io.EOF) {
+		d.syntax(err)
+		return nil, false
+	}
+	budget := maxNodes
+	if root := resolve(doc.Content[0]); sound(root, maxDepth, &budget) {
+		return root, true
+	}
+	d.fail(field{}, "more than %d nodes or %d levels once its aliases are followed", maxNodes, maxDepth)
+	return nil, false
+}
+
+// syntax notes an error of the YAML reader, with its line where it has one.
+func (d *document) syntax(err error) {
+	at := field{}
+	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+		if n, convErr := strconv.Atoi(m[1]); convErr == nil {
+			at.node = &yaml.Node{Line: n}
+		}
+	}
+	d.fail(at, "not YAML: %s", yamlLine.ReplaceAllString(err.Error(), ""))
+}
+
+// sound reports whether a tree stays small when its aliases are followed, and
+// ends: an alias inside its own anchor does not.
+func sound(n *yaml.Node, depth int, budget *int) bool {
+	if *budget--; *budget < 0 || depth < 0 {
+		return false
+	}
+	for _, c := range n.Content {
+		if !sound(resolve(c), depth-1, budget) {
+			return false
+		}
+	}
+	return true
+}
+
+// scenario reads the document into s. Fields that others depend on come first;
+// what cannot be judged because of an earlier error is not judged.
+func (d *document) scenario(root field, s *Scenario) {
+	if !d.kind(root, yaml.MappingNode) {
+		return
+	}
+	f := d.mapping(root, topFields...)
+	d.name(f, s)
+	d.tree(root, f, s)
+	fabricKnown := d.fabric(f.get("fabric"), s)
+	d.event(root, f.get("event"), s, fabricKnown)
+	d.settings(f, s)
+	length := d.times(f, s)
+	d.cases(root, f, s, length)
+	d.interval(f, s)
+}
+
+var nameRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+func (d *document) name(f fields, s *Scenario) {
+	s.Name = nameOf(d.file)
+	scalar(d, f.get("name"), &s.Name, func(v string) (string, error) {
+		if !nameRE.MatchString(v) {
+			return "", fmt.Errorf("%q: write up to 64 letters, digits, dots, dashes and underscores; folders are named by it", v)
+		}
+		return v, nil
+	})
+}
+
+// nameOf makes a name of a file name.
+func nameOf(file string) string {
+	base := filepath.Base(file)
+	base = strings.TrimSuffix(base, filepath.Ext(base))
+	base = strings.Trim(regexp.MustCompile(`[^A-Za-z0-9._-]+`).ReplaceAllString(base, "-"), "-._")
+	if base == "" {
+		return "scenario"
+	}
+	return base[:min(len(base), 64)]
+}
+
+func (d *document) tree(root field, f fields, s *Scenario) {
+	at := f.get("topology")
+	if !at.given() {
+		d.fail(field{root.node, "topology"}, "is missing; write for example topology: FT(2;4,4)")
+		return
+	}
+	var o topology.Options
+	if !scalar(d, at, &o, topology.Parse) {
+		return
+	}
+	if _, err := topology.New(o); err != nil {
+		d.fail(at, "%v", err)
+		return
+	}
+	good := d.fill(f.get("fill"), &o)
+	if f.given("spines") {
+		good = scalar(d, f.get("spines"), &o.Spines, between(1, topology.MaxPorts)) && good
+	}
+	if !good {
+		return
+	}
+	t, err := topology.New(o)
+	if err == nil && t.Servers() > maxServers {
+		err = fmt.Errorf("%d servers; a run has at most %d", t.Servers(), maxServers)
+	}
+	if err != nil {
+		d.fail(at, "%v", err)
+		return
+	}
+	s.Tree = t
+}
+
+func (d *document) fill(f field, o *topology.Options) bool {
+	if !f.given() {
+		return true
+	}
+	list := d.list(f)
+	if len(list) != o.Leaves {
+		d.fail(f, "has %d entries; the tree has %d leaves, so write %d numbers 0..%d", len(list), o.Leaves, o.Leaves, o.Ports)
+		return false
+	}
+	good := true
+	o.Fill = make([]int, len(list))
+	for i, e := range list {
+		good = scalar(d, e, &o.Fill[i], between(0, o.Ports)) && good
+	}
+	return good
+}
+
+// fabric reports whether the link rate is settled: known, or known not to be.
+func (d *document) fabric(at field, s *Scenario) bool {
+	f := d.mapping(at, "kind", "rate", "mtu", "workers")
+	s.Fabric = Fabric{Kind: Lab, MTU: defaultMTU, Workers: Threads}
+	good := scalar(d, f.get("kind"), &s.Fabric.Kind, oneOf("fabric", Kinds(), nil)) || !f.given("kind")
+	good = scalar(d, f.get("mtu"), &s.Fabric.MTU, between(minMTU, maxMTU)) || !f.given("mtu") && good
+	scalar(d, f.get("workers"), &s.Fabric.Workers, oneOf("way to run workers", []string{Threads, Processes}, nil))
+	if f.given("rate") {
+		return scalar(d, f.get("rate"), &s.Fabric.Rate, parseRate) && good
+	}
+	if s.Fabric.Kind != Hosts && s.Tree != nil {
+		s.Fabric.Rate = DefaultRate(s.Tree.Servers())
+	}
+	return good && s.Tree != nil
+}
+
+func (d *document) event(root, at field, s *Scenario, fabricKnown bool) {
+	f := d.mapping(at, "fragment", "phase", "spread")
+	scalar(d, f.get("spread"), &s.Event.Spread, parseSpread)
+	if f.given("fragment") && f.given("phase") {
+		d.fail(f.get("phase"), "give fragment or phase, not both: one follows from the other")
+		return
+	}
+	where := at
+	if !at.given() {
+		where = field{root.node, "event"}
+	}
+	switch {
+	case f.given("fragment"):
+		where = f.get("fragment")
+		if !scalar(d, where, &s.Event.Fragment, parseFragment) {
+			return
+		}
+	case f.given("phase"):
+		where = f.get("phase")
+		if !scalar(d, where, &s.Event.Phase, span(minPhase, maxPhase)) {
+			return
+		}
+	case s.Fabric.Rate > 0:
+		s.Event.Phase = defaultPhase
+	default:
+		s.Event.Fragment = defaultFragment
+	}
+	if !fabricKnown {
+		return
+	}
+	if err := s.Event.settle(s.Fabric); err != nil {
+		d.fail(where, "%v", err)
+	}
+}
+
+// settle computes the fragment from the phase where that is what was given, and
+// checks it.
+func (e *Event) settle(f Fabric) error {
+	if e.Phase > 0 {
+		if f.Rate == 0 {
+			return errors.New("the link rate is not known, so a phase does not give a size: write fragment, or fabric.rate")
+		}
+		if e.Fragment = FragmentOf(f.Rate, e.Phase, f.MTU); e.Fragment < minFragment {
+			return fmt.Errorf("phases of %s at %s leave no room for a fragment", short(e.Phase), f.Rate)
+		}
+	}
+	if most := unit.Bytes(float64(e.Fragment) * (1 + e.Spread)); most > maxFragment {
+		return fmt.Errorf("fragments of %s with spread %g reach %s; the most is %s", e.Fragment, e.Spread, most, maxFragment)
+	}
+	return nil
+}
+
+func checkRate(r unit.Rate) error {
+	if r <= 0 {
+		return fmt.Errorf("rate %s: must be more than 0", r)
+	}
+	return nil
+}
+
+// settings reads the fields that depend on no other.
+func (d *document) settings(f fields, s *Scenario) {
+	s.Warmup, s.Repeat, s.Control, s.Seed = 1, 1, true, 1
+	s.Timeout, s.Deliver, s.Check = defaultTimeout, Buffer, CheckHeader
+	scalar(d, f.get("warmup"), &s.Warmup, between(0, maxWarmup))
+	scalar(d, f.get("repeat"), &s.Repeat, between(1, maxRepeat))
+	scalar(d, f.get("control"), &s.Control, parseOnOff)
+	scalar(d, f.get("seed"), &s.Seed, parseSeed)
+	scalar(d, f.get("timeout"), &s.Timeout, span(minTimeout, maxTimeout))
+	scalar(d, f.get("deliver"), &s.Deliver, oneOf("way to deliver", []string{Buffer, Discard}, nil))
+	scalar(d, f.get("check"), &s.Check, oneOf("check", []string{CheckHeader, CheckPayload}, nil))
+}
+
+// times reads duration, interval and preset, and returns how long a case of a
+// mode lasts that does not say.
+func (d *document) times(f fields, s *Scenario) func(mode string) time.Duration {
+	preset := ""
+	scalar(d, f.get("preset"), &preset, oneOf("preset", []string{thesis}, nil))
+	s.Duration, s.Interval = defaultDuration, defaultInterval
+	other := defaultDuration
+	if preset == thesis {
+		s.Duration, s.Interval, other = 60*time.Second, 5*time.Second, 300*time.Second
+	}
+	if scalar(d, f.get("duration"), &s.Duration, span(minDuration, maxDuration)) {
+		other = s.Duration
+	}
+	scalar(d, f.get("interval"), &s.Interval, span(minInterval, maxDuration))
+	return func(mode string) time.Duration {
+		if asynchronous(mode) {
+			return other
+		}
+		return s.Duration
+	}
+}
+
+// interval checks the interval against the cases, which are known by now. A
+// default gives way to a shorter case.
+func (d *document) interval(f fields, s *Scenario) {
+	name, least := s.shortest()
+	switch {
+	case s.Interval <= least:
+	case f.given("interval"):
+		d.fail(f.get("interval"), "%s is longer than %s, which lasts %s", short(s.Interval), name, short(least))
+	default:
+		s.Interval = least
+	}
+}
+
+// shortest returns what is measured for the shortest time.
+func (s *Scenario) shortest() (name string, least time.Duration) {
+	name, least = "the control", s.Duration
+	if !s.Control && len(s.Cases) > 0 {
+		name, least = "", maxDuration
+	}
+	for _, c := range s.Cases {
+		if c.Duration < least || name == "" {
+			name, least = fmt.Sprintf("case %q", c.Name), c.Duration
+		}
+	}
+	return name, least
+}

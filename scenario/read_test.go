@@ -1,0 +1,330 @@
+package scenario_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"evbench/internal/unit"
+	"evbench/scenario"
+	"evbench/topology"
+)
+
+func read(t *testing.T, text string) *scenario.Scenario {
+	t.Helper()
+	s, err := scenario.Read("test.yaml", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+const small = "topology: FT(2;4,4)\n"
+
+func TestDefaults(t *testing.T) {
+	s := read(t, small+"cases: [{schedule: linear-shift}]\n")
+	fabric := scenario.Fabric{Kind: "lab", Rate: 100_000_000, MTU: 9000, Workers: "threads"}
+	if s.Name != "test" || s.Tree.Notation() != "FT(2;4,4)" || s.Fabric != fabric {
+		t.Errorf("name %q, tree %s, fabric %+v", s.Name, s.Tree.Notation(), s.Fabric)
+	}
+	// 100 Mbit/s · 50 ms / 8 · 8948/9014 − 40
+	if want := (scenario.Event{Fragment: 620_383, Phase: 50 * time.Millisecond}); s.Event != want {
+		t.Errorf("event %+v, want %+v", s.Event, want)
+	}
+	if s.Duration != 10*time.Second || s.Interval != time.Second || s.Timeout != 10*time.Second {
+		t.Errorf("duration %s, interval %s, timeout %s", s.Duration, s.Interval, s.Timeout)
+	}
+	if s.Warmup != 1 || s.Repeat != 1 || !s.Control || s.Seed != 1 || s.Deliver != "buffer" || s.Check != "header" {
+		t.Errorf("settings %+v", s)
+	}
+	want := scenario.Case{
+		Name: "linear-shift ftree", Mode: "synchronised", Barrier: "tournament", Schedule: "linear-shift", Routing: "ftree",
+		Credits: 1, Duration: 10 * time.Second,
+	}
+	if got := fmt.Sprintf("%+v", s.Cases); got != fmt.Sprintf("%+v", []scenario.Case{want}) {
+		t.Errorf("cases %s,\nwant %+v", got, want)
+	}
+	if !strings.HasPrefix(string(s.Text), small) {
+		t.Errorf("text %q is not the document", s.Text)
+	}
+}
+
+// What a case leaves open depends on what it says.
+func TestCaseDefaults(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{"{schedule: fors}", "fors pinned|synchronised|tournament|fors|pinned|0|1"},
+		{"{schedule: fors, routing: minhop}", "fors minhop|synchronised|tournament|fors|minhop|0|1"},
+		{"{mode: unsync}", "unsynchronised ftree|unsynchronised|||ftree|0|2"},
+		{"{mode: unsync, schedule: none, sources: 3}", "unsynchronised ftree sources 3|unsynchronised|||ftree|3|2"},
+		{"{mode: unsynchronised, schedule: fors}", "unsynchronised fors pinned|unsynchronised||fors|pinned|0|2"},
+		{"{mode: free-running, credits: 4}", "free-running linear-shift ftree credits 4|free-running||linear-shift|ftree|0|4"},
+		{"{mode: sync, barrier: central, schedule: xor}", "xor ftree central|synchronised|central|xor|ftree|0|1"},
+		{"{schedule: bandwidth-optimal, failures: [spine1]}", "bandwidth-optimal ftree spine1|synchronised|tournament|bandwidth-optimal|ftree|0|1"},
+		{"{name: mine, routing: ecmp}", "mine|synchronised|tournament|linear-shift|ecmp|0|1"},
+		{"{failures: [leaf0-spine1, {link: spine2, at: 1s}]}", "linear-shift ftree leaf0-spine1+spine2@1s|synchronised|tournament|linear-shift|ftree|0|1"},
+	} {
+		c := read(t, small+"cases: ["+tt.in+"]").Cases[0]
+		got := fmt.Sprintf("%s|%s|%s|%s|%s|%d|%d", c.Name, c.Mode, c.Barrier, c.Schedule, c.Routing, c.Sources, c.Credits)
+		if got != tt.want {
+			t.Errorf("%s\n got %s\nwant %s", tt.in, got, tt.want)
+		}
+	}
+}
+
+func TestDefaultRate(t *testing.T) {
+	for servers, want := range map[int]unit.Rate{2: 100e6, 16: 100e6, 32: 100e6, 33: 25e6, 64: 25e6, 128: 12e6, 4096: 1e6} {
+		if got := scenario.DefaultRate(servers); got != want {
+			t.Errorf("DefaultRate(%d) = %s, want %s", servers, got, want)
+		}
+	}
+}
+
+func TestPresetThesis(t *testing.T) {
+	s := read(t, small+"preset: thesis\ncases: [{}, {mode: unsync}, {mode: free-running, duration: 9s}]")
+	if s.Duration != time.Minute || s.Interval != 5*time.Second {
+		t.Errorf("duration %s, interval %s", s.Duration, s.Interval)
+	}
+	for i, want := range []time.Duration{time.Minute, 5 * time.Minute, 9 * time.Second} {
+		if s.Cases[i].Duration != want {
+			t.Errorf("case %d lasts %s, want %s", i, s.Cases[i].Duration, want)
+		}
+	}
+	s = read(t, small+"preset: thesis\nduration: 20s\ninterval: 2s\ncases: [{}, {mode: unsync}]")
+	if s.Cases[0].Duration != 20*time.Second || s.Cases[1].Duration != 20*time.Second || s.Interval != 2*time.Second {
+		t.Errorf("written fields do not win over the preset: %+v", s)
+	}
+	if got := s.MeasuredTime(); got != 80*time.Second {
+		t.Errorf("MeasuredTime() = %s, want 80s: two cases and two controls", got)
+	}
+}
+
+// A default interval gives way to a short case.
+func TestIntervalDefault(t *testing.T) {
+	if s := read(t, small+"duration: 300ms\ncases: [{}]"); s.Interval != 300*time.Millisecond {
+		t.Errorf("interval %s, want 300ms", s.Interval)
+	}
+}
+
+func TestHosts(t *testing.T) {
+	s := read(t, small+"fabric: {kind: hosts}\ncases: [{}]")
+	if s.Fabric.Rate != 0 || s.Event.Fragment != 1<<20 {
+		t.Errorf("rate %s, fragment %s; want not known, 1MiB", s.Fabric.Rate, s.Event.Fragment)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	s := read(t, small+`seed: 5
+cases:
+  - {failures: [leaf1-spine2, leaf0-spine3]}
+  - {failures: [leaf2-spine2, spine2]}
+  - {failures: [{random: {count: 3, seed: 7}}]}
+  - {schedule: xor, failures: [{random: {count: 3}}]}
+  - {schedule: fors, failures: [{random: {count: 3}}]}
+  - {failure_seed: 7, failures: [{random: {count: 3}}]}
+  - {failures: [spine0, {random: {count: 2}}]}
+`)
+	tree := s.Tree
+	random := func(view *topology.Tree, n int, seed uint64) []topology.Link {
+		l, err := view.Random(n, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := view.Without(l...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.Dead()
+	}
+	spine0, err := tree.Links("spine0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	noSpine0, err := tree.Without(spine0...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []struct {
+		links []topology.Link
+		down  string
+	}{
+		{[]topology.Link{{Leaf: 0, Spine: 3}, {Leaf: 1, Spine: 2}}, "leaf1-spine2,leaf0-spine3"},
+		{[]topology.Link{{Leaf: 0, Spine: 2}, {Leaf: 1, Spine: 2}, {Leaf: 2, Spine: 2}, {Leaf: 3, Spine: 2}}, "leaf2-spine2,spine2"},
+		{random(tree, 3, 7), "3 random (seed 7)"},
+		{random(tree, 3, 5), "3 random (seed 5)"}, // the scenario's seed,
+		{random(tree, 3, 5), "3 random (seed 5)"}, // so that both lose the same links
+		{random(tree, 3, 7), "3 random (seed 7)"},
+		{random(noSpine0, 2, 5), "spine0,2 random (seed 5)"},
+	} {
+		c := s.Cases[i]
+		if !slices.Equal(c.Failures, want.links) || strings.Join(c.Down, ",") != want.down {
+			t.Errorf("case %d: %v, written %v; want %v", i, c.Failures, c.Down, want)
+		}
+	}
+}
+
+func TestTimed(t *testing.T) {
+	c := read(t, small+`cases:
+  - failures: [leaf1-spine1, {link: leaf0-spine3, at: 3s, for: 5s}, {link: leaf0-spine3, at: 8s}]`).Cases[0]
+	if len(c.Failures) != 1 || len(c.Timed) != 2 {
+		t.Fatalf("failures %v, timed %v", c.Failures, c.Timed)
+	}
+	first, second := c.Timed[0], c.Timed[1]
+	if first.Name != "leaf0-spine3" || first.At != 3*time.Second || first.For != 5*time.Second || len(first.Links) != 1 {
+		t.Errorf("first timed failure %+v", first)
+	}
+	if second.At != 8*time.Second || second.For != 0 {
+		t.Errorf("second timed failure %+v", second)
+	}
+	if want := "linear-shift over ftree, synchronised (tournament barrier), leaf1-spine1 dead, leaf0-spine3 down from 3s to 8s, leaf0-spine3 dies at 8s"; c.Title() != want {
+		t.Errorf("title %q", c.Title())
+	}
+}
+
+func TestTitles(t *testing.T) {
+	s := read(t, small+`cases:
+  - {}
+  - {mode: unsync, sources: 1, credits: 1, failures: [spine0, leaf1-spine1]}
+  - {mode: free-running, schedule: fors}
+`)
+	for i, want := range []string{
+		"linear-shift over ftree, synchronised (tournament barrier), no failures",
+		"no schedule over ftree, unsynchronised (1 source, 1 event in flight), spine0 and leaf1-spine1 dead",
+		"fors over pinned, free-running (2 events in flight), no failures",
+	} {
+		if got := s.Cases[i].Title(); got != want {
+			t.Errorf("title %q, want %q", got, want)
+		}
+	}
+}
+
+func TestMatrix(t *testing.T) {
+	s := read(t, small+`
+matrix:
+  schedule: [linear-shift, fors]
+  failures: [[], [leaf0-spine0], [spine1, leaf0-spine0]]
+`)
+	want := []string{
+		"linear-shift ftree", "linear-shift ftree leaf0-spine0", "linear-shift ftree spine1+leaf0-spine0",
+		"fors pinned", "fors pinned leaf0-spine0", "fors pinned spine1+leaf0-spine0",
+	}
+	if got := s.CaseNames(); !slices.Equal(got, want) {
+		t.Errorf("cases %q,\nwant %q", got, want)
+	}
+
+	s = read(t, small+`
+cases:
+  - {name: ls, schedule: linear-shift, routing: minhop, failures: [{random: {count: 2}}]}
+  - {name: un, mode: unsync, failures: [{random: {count: 2}}]}
+matrix: {failure_seed: [1, 2]}
+`)
+	want = []string{"ls 2 random (seed 1)", "ls 2 random (seed 2)", "un 2 random (seed 1)", "un 2 random (seed 2)"}
+	if got := s.CaseNames(); !slices.Equal(got, want) {
+		t.Errorf("cases %q,\nwant %q", got, want)
+	}
+	if !slices.Equal(s.Cases[0].Failures, s.Cases[2].Failures) || slices.Equal(s.Cases[0].Failures, s.Cases[1].Failures) {
+		t.Error("the seed of the failures does not decide them")
+	}
+
+	s = read(t, small+"cases: [{name: a}, {name: b}]\nmatrix: {routing: [minhop], failures: [[], [spine0]]}")
+	want = []string{"a healthy", "a spine0", "b healthy", "b spine0"}
+	if got := s.CaseNames(); !slices.Equal(got, want) {
+		t.Errorf("cases %q,\nwant %q", got, want)
+	}
+}
+
+// Long lists of dead links are cut in names, which stay different.
+func TestLongNames(t *testing.T) {
+	got := read(t, small+`
+cases: [{name: x}]
+matrix:
+  failures: [[spine0, leaf0-spine1, leaf1-spine2, leaf2-spine3], [spine0, leaf0-spine1, leaf2-spine2, leaf3-spine3], [spine0, spine1]]
+`).CaseNames()
+	want := []string{"x spine0+leaf0-spine1+2 more", "x spine0+leaf0-spine1+2 more (2)", "x spine0+spine1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("cases %q, want %q", got, want)
+	}
+}
+
+// Cases that say the same get different names.
+func TestSameCaseTwice(t *testing.T) {
+	got := read(t, small+"cases: [{}, {}, {name: linear-shift ftree (2)}]").CaseNames()
+	want := []string{"linear-shift ftree", "linear-shift ftree (3)", "linear-shift ftree (2)"}
+	if !slices.Equal(got, want) {
+		t.Errorf("cases %q, want %q", got, want)
+	}
+}
+
+func TestAnchorsAndMergeKeys(t *testing.T) {
+	s := read(t, small+`
+cases:
+  - &base {mode: unsync, failures: &dead [spine3]}
+  - {<<: *base, mode: sync}
+  - {failures: *dead, schedule: fors}
+`)
+	want := []string{"unsynchronised ftree spine3", "linear-shift ftree spine3", "fors pinned spine3"}
+	if got := s.CaseNames(); !slices.Equal(got, want) {
+		t.Errorf("cases %q, want %q", got, want)
+	}
+}
+
+// Every error at once, each with its line.
+func TestAllErrors(t *testing.T) {
+	_, err := scenario.Read("bad.yaml", strings.NewReader(`topology: FT(2;4,4)
+fabric:
+  rte: 100Mbit/s
+duration: ten
+cases:
+  - {mode: synch}
+  - {failures: [leaf9-spine1]}
+`))
+	want := `bad.yaml:3: fabric.rte: unknown field; did you mean rate? there are kind, mtu, rate, workers
+bad.yaml:4: duration: duration "ten": write a number and one of us, ms, s, m, h, such as 10s
+bad.yaml:6: cases[0].mode: no mode "synch"; there are synchronised, unsynchronised, free-running
+bad.yaml:7: cases[1].failures[0]: no link "leaf9-spine1"; FT(2;4,4) has leaf0..leaf3 and spine0..spine3`
+	if err == nil || err.Error() != want {
+		t.Errorf("error\n%v\nwant\n%s", err, want)
+	}
+	var e *scenario.Error
+	if !errors.As(err, &e) || e.Line != 3 || e.Field != "fabric.rte" || e.File != "bad.yaml" {
+		t.Errorf("first error %+v", e)
+	}
+}
+
+func TestManyErrors(t *testing.T) {
+	_, err := scenario.Read("bad.yaml", strings.NewReader(small+"cases:\n"+strings.Repeat("  - {mode: x}\n", 30)))
+	if err == nil || strings.Count(err.Error(), "\n") != 20 || !strings.HasSuffix(err.Error(), "bad.yaml: and 10 more") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// The scenarios that come with the program are right.
+func TestShippedScenarios(t *testing.T) {
+	files, err := filepath.Glob("../scenarios/*.yaml")
+	if err != nil || len(files) < 6 {
+		t.Fatalf("found %d scenarios, %v", len(files), err)
+	}
+	for _, file := range files {
+		s, err := scenario.ReadFile(file)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if want := strings.TrimSuffix(filepath.Base(file), ".yaml"); s.Name != want {
+			t.Errorf("%s calls itself %s", file, s.Name)
+		}
+		if !strings.HasPrefix(string(s.Text), "# ") {
+			t.Errorf("%s does not begin with a comment that says what it shows", file)
+		}
+	}
+}
+
+func TestReadFileMissing(t *testing.T) {
+	if _, err := scenario.ReadFile(filepath.Join(t.TempDir(), "none.yaml")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,196 @@
+package scenario_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"evbench/scenario"
+)
+
+func TestRefuses(t *testing.T) {
+	const c = "cases: [{}]\n"
+	for _, tt := range []struct{ name, in, want string }{
+		// The document.
+		{"empty", "", "test.yaml: empty"},
+		{"only a comment", "# nothing\n", "test.yaml: empty"},
+		{"null", "~", "test.yaml:1: is empty; write fields"},
+		{"not YAML", "a: [\nb: }", "test.yaml:1: not YAML: did not find"},
+		{"a list", "- 1", "test.yaml:1: is a list; write fields (name: value)"},
+		{"two documents", small + c + "---\n" + small, "test.yaml:3: a second document begins here"},
+		{"broken second document", small + c + "---\n}", "not YAML"},
+		{"unknown field", small + c + "durration: 3s", "test.yaml:3: durration: unknown field; did you mean duration? there are cases, check"},
+		{"unknown field, nothing near", small + c + "colour: red", "test.yaml:3: colour: unknown field; there are cases"},
+		{"duplicate key", small + c + "seed: 1\nseed: 2", "test.yaml:4: seed: given twice; first on line 3"},
+		{"no cases", small, "cases: is missing"},
+		{"empty cases", small + "cases: []", "test.yaml:2: cases: has no case"},
+		{"cases without value", small + "cases:", "test.yaml:2: cases: is empty; write a list"},
+		{"case not fields", small + "cases: [3]", `cases[0]: is the single value "3"; write fields`},
+		{"alias into itself", small + "cases: &a [*a]", "more than 200000 nodes or 32 levels"},
+		{"too long", small + c + "#" + strings.Repeat("x", 1<<20), "longer than 1MiB"},
+
+		// The tree.
+		{"no topology", c, "topology: is missing"},
+		{"topology not a text", "topology: {m0: 4}\n" + c, "test.yaml:1: topology: is a group of fields; write a single value"},
+		{"three levels", "topology: FT(3;4,4)\n" + c, "test.yaml:1: topology: topology \"FT(3;4,4)\": 3 levels"},
+		{"fill too short", small + "fill: [4,4]\n" + c, "test.yaml:2: fill: has 2 entries; the tree has 4 leaves"},
+		{"overfull leaf", small + "fill: [4,4,4,5]\n" + c, `fill[3]: "5": write a whole number 0..4`},
+		{"no spines", small + "spines: 0\n" + c, `spines: "0": write a whole number 1..254`},
+		{"one server", small + "fill: [1,0,0,0]\n" + c, "1 servers: an all-to-all"},
+		{"too many servers", "topology: FT(2;100,100)\n" + c, "10000 servers; a run has at most 4096"},
+
+		// The fabric and the event.
+		{"unknown kind", small + "fabric: {kind: cloud}\n" + c, `fabric.kind: no fabric "cloud"; there are lab, emulate, hosts`},
+		{"rate 0", small + "fabric: {rate: 0bit/s}\n" + c, "test.yaml:2: fabric.rate: rate 0bit/s: must be more than 0"},
+		{"rate without unit", small + "fabric: {rate: 100}\n" + c, `fabric.rate: rate "100": no unit; write a number and one of bit/s`},
+		{"rate in bytes", small + "fabric: {rate: 100MB}\n" + c, `rate "100MB": no unit`},
+		{"small MTU", small + "fabric: {mtu: 50}\n" + c, "fabric.mtu: \"50\": write a whole number 576..65535"},
+		{"workers", small + "fabric: {workers: fibres}\n" + c, "there are threads, processes"},
+		{"fragment 0", small + "event: {fragment: 0}\n" + c, "event.fragment: 0: must be 1B to 1GiB"},
+		{"fragment 0B", small + "event: {fragment: 0B}\n" + c, "must be 1B to 1GiB"},
+		{"fragment 10 GB", small + "event: {fragment: 10GB}\n" + c, "event.fragment: 10GB: must be 1B to 1GiB"},
+		{"fragment without unit", small + "event: {fragment: 600}\n" + c, `size "600": no unit`},
+		{"spread over 1 GiB", small + "event: {fragment: 1GiB, spread: 0.5}\n" + c, "reach 1536MiB; the most is 1GiB"},
+		{"fragment and phase", small + "event: {fragment: 1MiB, phase: 5ms}\n" + c, "event.phase: give fragment or phase, not both"},
+		{"phase too short", small + "event: {phase: 1us}\n" + c, "event.phase: phases of 1µs at 100Mbit/s leave no room for a fragment"},
+		{"phase without rate", small + "fabric: {kind: hosts}\nevent: {phase: 1ms}\n" + c, "event.phase: the link rate is not known"},
+		{"spread", small + "event: {spread: 1}\n" + c, `event.spread: "1": write a number 0..0.9`},
+		{"spread NaN", small + "event: {spread: NaN}\n" + c, "write a number 0..0.9"},
+
+		// Times and settings.
+		{"duration without unit", small + "duration: 10\n" + c, `duration "10": no unit`},
+		{"duration too short", small + "duration: 10ms\n" + c, "duration: 10ms: must be 100ms to 24h"},
+		{"negative duration", small + "duration: -5s\n" + c, "must be 100ms to 24h"},
+		{"interval too long", small + "interval: 11s\n" + c, "interval: 11s is longer than the control, which lasts 10s"},
+		{"interval longer than a case", small + "interval: 2s\ncases: [{duration: 1s}]", `interval: 2s is longer than case "linear-shift ftree", which lasts 1s`},
+		{"repeat 0", small + "repeat: 0\n" + c, `repeat: "0": write a whole number 1..1000`},
+		{"warmup", small + "warmup: -1\n" + c, "write a whole number 0..1000"},
+		{"control", small + "control: maybe\n" + c, `control: "maybe": write on or off`},
+		{"seed", small + "seed: -1\n" + c, "seed: \"-1\": write a whole number 0..18446744073709551615"},
+		{"timeout", small + "timeout: 1ms\n" + c, "timeout: 1ms: must be 100ms to 1h"},
+		{"deliver", small + "deliver: away\n" + c, "there are buffer, discard"},
+		{"check", small + "check: none\n" + c, "there are header, payload"},
+		{"preset", small + "preset: fast\n" + c, `no preset "fast"; there are thesis`},
+		{"name", "name: a/b\n" + small + c, "name: \"a/b\": write up to 64 letters"},
+
+		// Cases.
+		{"schedule", small + "cases: [{schedule: fours}]", `cases[0].schedule: no schedule "fours"; there are linear-shift, xor, bandwidth-optimal, fors, none`},
+		{"routing", small + "cases: [{routing: ftre}]", "there are ftree, minhop, spread, ecmp, pinned"},
+		{"barrier", small + "cases: [{barrier: wall}]", "there are tournament, central, dissemination"},
+		{"barrier unsynchronised", small + "cases: [{mode: unsync, barrier: central}]", "cases[0].barrier: only synchronised cases have a barrier"},
+		{"no schedule synchronised", small + "cases: [{schedule: none}]", "cases[0].schedule: synchronised cases need a schedule"},
+		{"schedule unsynchronised", small + "cases: [{mode: unsync, schedule: xor}]", "cases[0].schedule: unsynchronised cases have no phases"},
+		{"pinned without fors", small + "cases: [{routing: pinned}]", "cases[0].routing: pinned takes the paths that the schedule chooses"},
+		{"fors without its paths", small + "cases: [{mode: unsync, schedule: fors, routing: minhop}]", "which routing minhop does not take"},
+		{"xor", "topology: FT(2;3,5)\ncases: [{schedule: xor}]", "cases[0].schedule: xor needs a power of two of servers, there are 15"},
+		{"sources", small + "cases: [{mode: unsync, sources: 16}]", `cases[0].sources: "16": write a whole number 0..15`},
+		{"sources synchronised", small + "cases: [{sources: 2}]", "cases[0].sources: only unsynchronised"},
+		{"credits", small + "cases: [{mode: unsync, credits: 0}]", "write a whole number 1..256"},
+		{"credits synchronised", small + "cases: [{credits: 2}]", "cases[0].credits: a synchronised case builds one event"},
+		{"duplicate name", small + "cases: [{name: a}, {name: a}]", `cases[1].name: another case is called "a" too`},
+		{"name of a control", small + "cases: [{name: control (before)}]", "are those of the controls"},
+		{"empty name", small + `cases: [{name: ""}]`, "write a name of printable characters"},
+		{"name with a line break", small + `cases: [{name: "a\nb"}]`, "write a name of printable characters"},
+		{"long name", small + "cases: [{name: " + strings.Repeat("x", 81) + "}]", "longer than 80 characters"},
+
+		// Failures.
+		{"unknown link", small + "cases:\n  - {}\n  - failures: [leaf9-spine1]", `test.yaml:4: cases[1].failures[0]: no link "leaf9-spine1"; FT(2;4,4) has leaf0..leaf3 and spine0..spine3`},
+		{"unknown spine", small + "cases: [{failures: [spine4]}]", `no spine "spine4"`},
+		{"not a link", small + "cases: [{failures: [leaf0]}]", "neither a link (leaf0-spine3) nor a spine"},
+		{"failures not a list", small + "cases: [{failures: spine0}]", `cases[0].failures: is the single value "spine0"; write a list`},
+		{"failure a list", small + "cases: [{failures: [[spine0]]}]", "cases[0].failures[0]: is a list; write a single value"},
+		{"failure twice", small + "cases: [{failures: [spine0, leaf2-spine0]}]", "failures[1]: leaf2-spine0 is dead already"},
+		{"all links of a leaf", small + "cases: [{failures: [leaf0-spine0, leaf0-spine1, leaf0-spine2, leaf0-spine3]}]",
+			"cases[0].failures: with leaf0-spine0, leaf0-spine1, leaf0-spine2, leaf0-spine3 dead, leaf0 and leaf1 have no spine in common"},
+		{"random without count", small + "cases: [{failures: [{random: {seed: 3}}]}]", "failures[0].random: count is missing"},
+		{"random 0", small + "cases: [{failures: [{random: {count: 0}}]}]", "random.count: \"0\": write a whole number 1..16"},
+		{"random not fields", small + "cases: [{failures: [{random: 3}]}]", `random: is the single value "3"`},
+		{"too many random", small + "cases: [{failures: [spine3, {random: {count: 13}}]}]", "13 random dead links: FT(2;4,4) has 12 live"},
+		{"random seed", small + "cases: [{failures: [{random: {count: 1, seed: x}}]}]", "random.seed: \"x\""},
+		{"random and link", small + "cases: [{failures: [{random: {count: 1}, at: 3s}]}]", "failures[0].at: unknown field"},
+
+		// Timed failures.
+		{"timed without at", small + "cases: [{failures: [{link: spine0}]}]", "failures[0]: at is missing"},
+		{"timed unknown link", small + "cases: [{failures: [{link: spine9, at: 1s}]}]", `failures[0].link: no spine "spine9"`},
+		{"timed without unit", small + "cases: [{failures: [{link: spine0, at: 1}]}]", `failures[0].at: duration "1": no unit`},
+		{"timed for 0", small + "cases: [{failures: [{link: spine0, at: 1s, for: 0s}]}]", "failures[0].for: 0s: must be 1ms to 24h"},
+		{"timed too late", small + "cases: [{failures: [{link: spine0, at: 10s}]}]", "failures[0]: begins at 10s, but the case ends at 10s"},
+		{"timed too long", small + "cases: [{failures: [{link: spine0, at: 6s, for: 5s}]}]", "failures[0]: ends at 11s (at + for), but the case ends at 10s"},
+		{"timed pinned", small + "cases: [{schedule: fors, failures: [{link: spine0, at: 1s}]}]", "failures[0]: routing pinned gives each message the one path"},
+		{"timed on hosts", small + "fabric: {kind: hosts}\ncases: [{failures: [{link: spine0, at: 1s}]}]", "cannot take down links of plain hosts"},
+		{"timed dead", small + "cases: [{failures: [leaf0-spine0, {link: spine0, at: 1s}]}]", "failures[1]: leaf0-spine0 is dead already at 1s"},
+		{"timed overlap", small + "cases: [{failures: [{link: leaf0-spine0, at: 1s, for: 3s}, {link: spine0, at: 3s}]}]", "failures[1]: leaf0-spine0 is dead already at 3s"},
+		{"timed cuts", small + "cases: [{failures: [spine0, spine1, {link: spine2, at: 1s, for: 3s}, {link: leaf1-spine3, at: 3s}]}]",
+			"failures[3]: from 3s on, leaf0 and leaf1 have no spine in common"},
+
+		// The matrix.
+		{"matrix field", small + "matrix: {name: [a]}", "matrix.name: unknown field"},
+		{"matrix not lists", small + "matrix: {mode: sync}", `matrix.mode: is the single value "sync"; write a list`},
+		{"matrix empty list", small + "matrix: {mode: []}", "matrix.mode: has no element"},
+		{"matrix value", small + "matrix:\n  mode: [sync]\n  routing:\n    - minhop\n    - maxhop\n", `test.yaml:6: matrix.routing[1]: no routing "maxhop"`},
+		{"matrix link", small + "matrix: {failures: [[], [leaf7-spine0]]}", "matrix.failures[1][0]: no link"},
+		{"matrix and case", small + "cases: [{mode: sync}]\nmatrix: {mode: [sync]}", "test.yaml:2: cases[0].mode: is in the matrix too (line 3)"},
+		{"matrix too large", small + "matrix: {failure_seed: [" + strings.Repeat("1,", 1000) + "1]}", "makes more than 1000 cases"},
+		{"matrix does not fit", small + "matrix: {mode: [sync, unsync], schedule: [linear-shift]}", "matrix.schedule[0]: unsynchronised cases have no phases"},
+	} {
+		_, err := scenario.Read("test.yaml", strings.NewReader(tt.in))
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error\n  %v\nwant\n  %s", tt.name, err, tt.want)
+		}
+		if err != nil && strings.Contains(err.Error(), "\n") && !strings.Contains(tt.want, "\n") {
+			t.Errorf("%s: one slip makes several errors:\n%v", tt.name, err)
+		}
+	}
+}
+
+type brokenReader struct{}
+
+func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("disk on fire") }
+
+func TestReaderFails(t *testing.T) {
+	if _, err := scenario.Read("x.yaml", brokenReader{}); err == nil || err.Error() != "x.yaml: disk on fire" {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Whatever the bytes, Read returns; and what it accepts holds its promises.
+func FuzzRead(f *testing.F) {
+	f.Add(small + "cases: [{}]")
+	f.Add(small + "matrix: {mode: [sync, unsync], failures: [[], [{random: {count: 2}}]]}")
+	f.Add(small + "cases: [&a {failures: [{link: spine0, at: 1s, for: 2s}]}, {<<: *a, name: x}]")
+	f.Add("topology: FT(2;3,5)\nfill: [3,3,3,2,2]\npreset: thesis\nevent: {fragment: 1MiB, spread: 0.5}\ncases: [{schedule: fors}]")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := scenario.Read("f.yaml", strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		if err := promises(s); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	})
+}
+
+func promises(s *scenario.Scenario) error {
+	if s.Tree == nil || len(s.Cases) == 0 || s.Event.Fragment < 1 || s.Name == "" {
+		return fmt.Errorf("a scenario without tree, cases, fragment or name: %+v", s)
+	}
+	seen := map[string]bool{}
+	for _, c := range s.Cases {
+		if c.Name == "" || seen[c.Name] {
+			return fmt.Errorf("case %q has no name of its own", c.Name)
+		}
+		seen[c.Name] = true
+		view, err := s.Tree.Without(c.Failures...)
+		if err != nil {
+			return err
+		}
+		if err := view.Connected(); err != nil {
+			return err
+		}
+		if s.Interval > c.Duration || c.Routing == "" || c.Credits < 1 || (c.Barrier != "") != (c.Mode == scenario.Sync) {
+			return fmt.Errorf("case %+v is not complete", c)
+		}
+	}
+	return nil
+}

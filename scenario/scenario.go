@@ -1,0 +1,199 @@
+// Package scenario answers: what did the user ask for? It is the YAML document
+// that describes a run: the fabric, the cases to measure on it, and how long. It
+// reads strictly, fills defaults and checks every field; an error names file,
+// line, field path, reason and the valid choices. It plans nothing and runs
+// nothing.
+//
+// Rates are bit/s, sizes bytes, and both carry a unit in the document
+// ("100Mbit/s", "600KiB"), as do durations ("50ms").
+package scenario
+
+import (
+	"slices"
+	"time"
+
+	"evbench/internal/unit"
+	"evbench/topology"
+)
+
+// A Scenario is the document after defaults, matrix and preset are applied.
+type Scenario struct {
+	Name     string // of the file, unless given; usable as a file name
+	Tree     *topology.Tree
+	Fabric   Fabric
+	Event    Event
+	Cases    []Case        // at least one; the matrix is already multiplied out
+	Duration time.Duration // of the controls, and of each case that does not say
+	Interval time.Duration // between samples; never longer than a case
+	Warmup   int           // exchanges (or events per server) discarded first
+	Repeat   int           // times the list of cases is run
+	Control  bool          // healthy synchronised linear shift before the first and after the last case
+	Seed     uint64
+	Timeout  time.Duration // without progress after which a worker counts as lost
+	Deliver  string        // Buffer or Discard
+	Check    string        // CheckHeader or CheckPayload
+
+	Text []byte // the document as read, for the manifest
+}
+
+// Fabric kinds.
+const (
+	Lab     = "lab"
+	Emulate = "emulate"
+	Hosts   = "hosts"
+)
+
+// How the servers run.
+const (
+	Threads   = "threads"   // all in one process
+	Processes = "processes" // one process each
+)
+
+// Fabric says what the events are built on.
+type Fabric struct {
+	Kind    string
+	Rate    unit.Rate // of every link; 0: not known (hosts)
+	MTU     int
+	Workers string // Threads or Processes
+}
+
+// Event says how large the fragments are. After defaults Fragment is set.
+type Event struct {
+	Fragment unit.Bytes    // mean payload of one fragment
+	Phase    time.Duration // what Fragment was computed from: the time one fragment takes at the link rate; 0: it was given
+	Spread   float64       // 0..0.9: sizes of a source are uniform in mean·(1±spread), by seed
+}
+
+// Modes of event building.
+const (
+	Sync        = "synchronised"
+	Unsync      = "unsynchronised"
+	FreeRunning = "free-running"
+)
+
+// Barriers between the phases of a synchronised exchange.
+const (
+	Tournament    = "tournament"
+	Central       = "central"
+	Dissemination = "dissemination"
+)
+
+// Schedules, as on the command line.
+const (
+	LinearShift      = "linear-shift"
+	XOR              = "xor"
+	BandwidthOptimal = "bandwidth-optimal"
+	FORS             = "fors"
+)
+
+// Routings, as on the command line.
+const (
+	Ftree  = "ftree"
+	MinHop = "minhop"
+	Spread = "spread"
+	ECMP   = "ecmp"
+	Pinned = "pinned"
+)
+
+// What becomes of a fragment's payload, and how much of it is checked.
+const (
+	Buffer       = "buffer"
+	Discard      = "discard"
+	CheckHeader  = "header"
+	CheckPayload = "payload"
+)
+
+// Modes, Barriers, Schedules, Routings, Kinds list the valid names.
+func Modes() []string     { return []string{Sync, Unsync, FreeRunning} }
+func Barriers() []string  { return []string{Tournament, Central, Dissemination} }
+func Schedules() []string { return []string{LinearShift, XOR, BandwidthOptimal, FORS} }
+func Routings() []string  { return []string{Ftree, MinHop, Spread, ECMP, Pinned} }
+func Kinds() []string     { return []string{Lab, Emulate, Hosts} }
+
+// A Case is one measurement.
+type Case struct {
+	Name     string // unique in the scenario
+	Mode     string
+	Barrier  string // empty unless Sync
+	Schedule string // as in CLI.md; empty when Unsync, unless its paths are used: "fors" with routing "pinned"
+	Routing  string
+	Failures []topology.Link // dead from the start, by leaf and spine, each once
+	Down     []string        // the same as written: "leaf0-spine3", "spine2", "3 random (seed 7)"
+	Timed    []Timed
+	Sources  int // Unsync: outstanding requests per event at most; 0: all
+	Credits  int // events in flight per server; 1 when Sync
+	Duration time.Duration
+	Control  bool // added by bench
+}
+
+// A Timed failure takes links down At after the measurement starts.
+type Timed struct {
+	Links []topology.Link
+	Name  string // as written
+	At    time.Duration
+	For   time.Duration // 0: until the end of the case
+}
+
+// up returns when the links come back in a case of the given length.
+func (t Timed) up(duration time.Duration) time.Duration {
+	if t.For == 0 {
+		return duration
+	}
+	return t.At + t.For
+}
+
+// headBytes is what goes before each fragment on the wire.
+const headBytes = 40
+
+// Factor returns the share of the link rate that TCP over Ethernet leaves for
+// messages: of MTU+14 bytes of a frame, 52 are the headers of IP and TCP with
+// time stamps (LAB.md).
+func Factor(mtu int) float64 { return float64(mtu-52) / float64(mtu+14) }
+
+// FragmentOf returns the payload of the fragment whose message, head included,
+// takes one phase on a link: rate·phase/8·Factor(mtu) − 40. It is less than 1
+// where nothing fits.
+func FragmentOf(rate unit.Rate, phase time.Duration, mtu int) unit.Bytes {
+	return unit.Bytes(float64(rate)*phase.Seconds()/8*Factor(mtu)) - headBytes
+}
+
+// DefaultRate returns the link rate of a lab or an emulation that does not say.
+// It keeps the sum over all servers at what two shared cores forward without
+// becoming the bottleneck: 100 Mbit/s up to 32 servers, 25 Mbit/s up to 64, then
+// 1.6 Gbit/s shared equally.
+func DefaultRate(servers int) unit.Rate {
+	switch {
+	case servers <= 32:
+		return 100_000_000
+	case servers <= 64:
+		return 25_000_000
+	}
+	return unit.Rate(max(1, 1600/servers)) * 1_000_000
+}
+
+// MeasuredTime returns how long the measured parts of one run take together:
+// all cases and repeats, and the controls.
+func (s *Scenario) MeasuredTime() time.Duration {
+	var sum time.Duration
+	for _, c := range s.Cases {
+		sum += c.Duration * time.Duration(s.Repeat)
+	}
+	if s.Control {
+		sum += 2 * s.Duration
+	}
+	return sum
+}
+
+// CaseNames returns the names of the cases, in order.
+func (s *Scenario) CaseNames() []string {
+	names := make([]string, len(s.Cases))
+	for i, c := range s.Cases {
+		names[i] = c.Name
+	}
+	return names
+}
+
+func (c Case) tables() bool { return c.Routing != Pinned }
+
+// asynchronous reports whether events, not exchanges, are in flight.
+func asynchronous(mode string) bool { return slices.Contains([]string{Unsync, FreeRunning}, mode) }
