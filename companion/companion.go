@@ -1,0 +1,138 @@
+// Package companion puts a plan's routes in place and keeps them there: it
+// computes what every node has to hold, has a Target install it, reads it back,
+// compares, and does so again after every link event.
+//
+// It never decides a route; package routing and the plan do. What a route set
+// is, how two of them differ and what they look like on paper are plain data
+// and pure functions; only a Target touches a network.
+package companion
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"evbench/routing"
+	"evbench/topology"
+)
+
+// A Node is a dense ID: a switch has the ID that it has in package routing
+// (leaf l is l, spine k is Leaves + k), and the server of rank r is Leaves +
+// Spines + r.
+type Node int
+
+// A Port is a port of a node: on a switch as package routing counts them; a
+// server has one, port 0.
+type Port = routing.Port
+
+// A Route says through which ports packets to a prefix leave a node. Several
+// ports share the flows.
+type Route struct {
+	Prefix netip.Prefix
+	Via    []Port // rising
+	// Source is the address that a server gives to its packets when the sender
+	// has not chosen one; the zero Addr leaves it to the node.
+	Source netip.Addr
+}
+
+// A Table is everything that one node holds, sorted by prefix.
+type Table struct {
+	Node   Node
+	Routes []Route
+}
+
+// Routes are the tables of several nodes, sorted by node.
+type Routes []Table
+
+// Addresses is the address plan of a fabric. A path is a spine, or -1 for the
+// addresses that leave the choice to routing tables.
+type Addresses interface {
+	// Server is the address of the server of a rank on a path.
+	Server(rank, path int) netip.Addr
+	// Leaf holds the addresses of all servers of a leaf on a path.
+	Leaf(leaf, path int) netip.Prefix
+	// Path holds all addresses on a path.
+	Path(path int) netip.Prefix
+}
+
+// Single is the path that routing tables decide on.
+const Single = -1
+
+// A Target is a fabric whose routes can be set.
+type Target interface {
+	// Apply makes every node that want names hold exactly the routes given for
+	// it, and returns how many routes it has written or deleted. It reads what
+	// a node holds before it writes, and trusts no memory of its own.
+	Apply(ctx context.Context, want Routes) (changed int, err error)
+	// Read returns what the nodes would forward by: hops that a node holds but
+	// knows to be dead are left out.
+	Read(ctx context.Context, nodes []Node) (Routes, error)
+	// Watch sends the state of both ends of every leaf-spine link and then each
+	// change, until ctx ends. When it returns, nothing of it runs any more.
+	Watch(ctx context.Context, events chan<- LinkEvent) error
+}
+
+// A LinkEvent is what one end of a link says about it.
+type LinkEvent struct {
+	Link topology.Link
+	Leaf bool // the end that says so is the leaf's, else the spine's
+	Up   bool
+	Seen time.Time // when the event had been read
+	// Reread marks a state that was read because events were lost: the end may
+	// have changed more than once.
+	Reread bool
+}
+
+// Nodes returns the nodes that r names.
+func (r Routes) Nodes() []Node {
+	out := make([]Node, len(r))
+	for i, t := range r {
+		out[i] = t.Node
+	}
+	return out
+}
+
+// Switches returns the tables of the switches only.
+func (r Routes) Switches(t *topology.Tree) Routes {
+	n := 0
+	for n < len(r) && int(r[n].Node) < t.Leaves()+t.Spines() {
+		n++
+	}
+	return r[:n]
+}
+
+// Count returns the number of routes.
+func (r Routes) Count() int {
+	n := 0
+	for _, t := range r {
+		n += len(t.Routes)
+	}
+	return n
+}
+
+// NodeName returns the name of a node: leaf0, spine3, server17.
+func NodeName(t *topology.Tree, n Node) string {
+	switch k := int(n) - t.Leaves(); {
+	case k < 0:
+		return fmt.Sprintf("leaf%d", n)
+	case k < t.Spines():
+		return fmt.Sprintf("spine%d", k)
+	default:
+		return t.ServerName(k - t.Spines())
+	}
+}
+
+// peerName returns the name of the node behind a port.
+func peerName(t *topology.Tree, n Node, p Port) string {
+	switch k := int(n) - t.Leaves(); {
+	case k < 0 && int(p) < t.Ports():
+		return fmt.Sprintf("server%d", int(n)*t.Ports()+int(p))
+	case k < 0:
+		return fmt.Sprintf("spine%d", int(p)-t.Ports())
+	case k < t.Spines():
+		return fmt.Sprintf("leaf%d", p)
+	default:
+		return fmt.Sprintf("leaf%d", t.Leaf(k-t.Spines()))
+	}
+}

@@ -1,0 +1,121 @@
+package companion
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"evbench/plan"
+	"evbench/routing"
+	"evbench/topology"
+)
+
+// Compute returns what every node has to hold so that both kinds of address
+// work at once: those of a spine lead through that spine, those of the single
+// path wherever the plan's tables say. A link that is dead in the plan's tree
+// appears in no route; a spine that has lost its link to one of two leaves thus
+// has no path between them, and says so to the sender ("unreachable") at the
+// switch where the link is missing. O(leaves · (servers + spines · ports)).
+func Compute(p *plan.Plan, a Addresses) (Routes, error) {
+	if p.Tables == nil {
+		return nil, fmt.Errorf("plan with routing %q: it has no tables to install", p.Routing)
+	}
+	c := computer{p.Tree, p.Tables, a}
+	out := make(Routes, 0, p.Tree.Leaves()+p.Tree.Spines()+p.Tree.Servers())
+	add := func(routes []Route) {
+		sortRoutes(routes)
+		out = append(out, Table{Node(len(out)), routes})
+	}
+	for l := range p.Tree.Leaves() {
+		add(c.leaf(l))
+	}
+	for k := range p.Tree.Spines() {
+		add(c.spine(k))
+	}
+	for r := range p.Tree.Servers() {
+		add(c.server(r))
+	}
+	return out, nil
+}
+
+type computer struct {
+	tree   *topology.Tree
+	tables *routing.Tables
+	addr   Addresses
+}
+
+// leaf returns one route per own server and path, one per live spine, and one
+// per server elsewhere for the single path.
+func (c computer) leaf(l int) []Route {
+	var out []Route
+	for k := range c.tree.Spines() {
+		for slot := range c.tree.On(l) {
+			out = append(out, c.host(c.tree.First(l)+slot, k, Port(slot)))
+		}
+		if c.tree.Alive(l, k) {
+			out = append(out, Route{Prefix: c.addr.Path(k), Via: []Port{Port(c.tree.Ports() + k)}})
+		}
+	}
+	for dst := range c.tree.Servers() {
+		if ports := c.tables.Ports(routing.Leaf(l), dst); len(ports) > 0 {
+			out = append(out, c.host(dst, Single, ports...))
+		}
+	}
+	return out
+}
+
+// spine returns two routes per live leaf. Where the tables do not send all
+// servers of a leaf the same way, the second is one per server instead.
+func (c computer) spine(k int) []Route {
+	var out []Route
+	for l := range c.tree.Leaves() {
+		if c.tree.Alive(l, k) {
+			out = append(out, Route{Prefix: c.addr.Leaf(l, k), Via: []Port{Port(l)}})
+		}
+		out = append(out, c.singlePath(k, l)...)
+	}
+	return out
+}
+
+func (c computer) singlePath(k, l int) []Route {
+	sw := routing.Spine(c.tree, k)
+	var hosts []Route
+	same := c.tree.On(l) > 0
+	for dst := c.tree.First(l); dst < c.tree.First(l+1); dst++ {
+		ports := c.tables.Ports(sw, dst)
+		if len(ports) > 0 {
+			hosts = append(hosts, c.host(dst, Single, ports...))
+		}
+		same = same && len(ports) > 0 && slices.Equal(ports, hosts[0].Via)
+	}
+	if same {
+		return []Route{{Prefix: c.addr.Leaf(l, Single), Via: hosts[0].Via}}
+	}
+	return hosts
+}
+
+// server returns the default route, and one per spine only so that a packet to
+// an address of a spine also leaves from one: answers take the same path.
+func (c computer) server(rank int) []Route {
+	out := []Route{{Prefix: netip.PrefixFrom(netip.IPv4Unspecified(), 0), Via: []Port{0}, Source: c.addr.Server(rank, Single)}}
+	for k := range c.tree.Spines() {
+		out = append(out, Route{Prefix: c.addr.Path(k), Via: []Port{0}, Source: c.addr.Server(rank, k)})
+	}
+	return out
+}
+
+func (c computer) host(rank, path int, via ...Port) Route {
+	return Route{Prefix: netip.PrefixFrom(c.addr.Server(rank, path), 32), Via: via}
+}
+
+func sortRoutes(routes []Route) { slices.SortFunc(routes, CompareRoutes) }
+
+// CompareRoutes orders routes by prefix.
+func CompareRoutes(a, b Route) int { return comparePrefix(a.Prefix, b.Prefix) }
+
+func comparePrefix(a, b netip.Prefix) int {
+	if c := a.Addr().Compare(b.Addr()); c != 0 {
+		return c
+	}
+	return a.Bits() - b.Bits()
+}

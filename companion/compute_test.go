@@ -1,0 +1,234 @@
+package companion
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"evbench/plan"
+	"evbench/routing"
+	"evbench/topology"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// addresses is the address plan of the lab.
+type addresses struct{ *topology.Tree }
+
+func (a addresses) Server(rank, path int) netip.Addr {
+	b := a.Leaf(a.Tree.Leaf(rank), path).Addr().As4()
+	b[3] = byte(a.Slot(rank) + 1)
+	return netip.AddrFrom4(b)
+}
+
+func (a addresses) Leaf(leaf, path int) netip.Prefix {
+	b := a.Path(path).Addr().As4()
+	b[2] = byte(leaf)
+	return netip.PrefixFrom(netip.AddrFrom4(b), 24)
+}
+
+func (a addresses) Path(path int) netip.Prefix {
+	if path == Single {
+		path = 200
+	}
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(path)}), 16)
+}
+
+func newTree(t testing.TB, o topology.Options, down ...topology.Link) *topology.Tree {
+	t.Helper()
+	tree, err := topology.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tree, err = tree.Without(down...); err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+func newPlan(t testing.TB, tree *topology.Tree, engine string) *plan.Plan {
+	t.Helper()
+	tables, err := routing.Compute(tree, engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &plan.Plan{Tree: tree, Routing: engine, Tables: tables}
+}
+
+func compute(t testing.TB, p *plan.Plan) Routes {
+	t.Helper()
+	routes, err := Compute(p, addresses{p.Tree})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return routes
+}
+
+func TestComputeGolden(t *testing.T) {
+	for _, test := range []struct {
+		file, engine string
+		down         []topology.Link
+	}{
+		{"healthy", routing.MinHop, nil},
+		{"leaf1-spine0", routing.MinHop, []topology.Link{{Leaf: 1, Spine: 0}}},
+		{"ecmp", routing.ECMP, []topology.Link{{Leaf: 1, Spine: 0}}},
+	} {
+		t.Run(test.file, func(t *testing.T) {
+			tree := newTree(t, topology.Options{Ports: 2, Leaves: 3}, test.down...)
+			var got bytes.Buffer
+			if err := compute(t, newPlan(t, tree, test.engine)).WriteText(&got, tree); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join("testdata", test.file+".txt")
+			if *update {
+				if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.String() != string(want) {
+				t.Errorf("got\n%s\nwant\n%s", got.String(), want)
+			}
+		})
+	}
+}
+
+func TestComputeNeedsTables(t *testing.T) {
+	p := &plan.Plan{Tree: newTree(t, topology.Options{Ports: 2, Leaves: 2}), Routing: plan.NoRouting}
+	if _, err := Compute(p, addresses{p.Tree}); err == nil || !strings.Contains(err.Error(), `routing "none"`) {
+		t.Errorf("error %v, want one that names the routing", err)
+	}
+}
+
+// A walker forwards packets by routes as the kernel does, with the longest
+// prefix, along every hop of a route.
+type walker struct {
+	tree   *topology.Tree
+	routes Routes
+}
+
+func (w walker) lookup(n Node, to netip.Addr) *Route {
+	var best *Route
+	for i, r := range w.routes[n].Routes {
+		if r.Prefix.Contains(to) && (best == nil || r.Prefix.Bits() > best.Prefix.Bits()) {
+			best = &w.routes[n].Routes[i]
+		}
+	}
+	return best
+}
+
+// ends returns the names of the nodes at which packets from a node stop: the
+// server that has the address, or a switch without a route. spines collects the
+// spines on the way.
+func (w walker) ends(n Node, to netip.Addr, hops int, spines map[int]bool) []string {
+	r := w.lookup(n, to)
+	if r == nil || hops == 0 {
+		return []string{NodeName(w.tree, n)}
+	}
+	var out []string
+	leaves, switches := w.tree.Leaves(), w.tree.Leaves()+w.tree.Spines()
+	for _, p := range r.Via {
+		next := Node(p) // of a spine
+		switch {
+		case int(n) >= switches:
+			next = Node(w.tree.Leaf(int(n) - switches))
+		case int(n) < leaves && int(p) < w.tree.Ports():
+			out = append(out, w.tree.ServerName(w.tree.First(int(n))+int(p)))
+			continue
+		case int(n) < leaves:
+			k := int(p) - w.tree.Ports()
+			if next = Node(leaves + k); !w.tree.Alive(int(n), k) {
+				return []string{"dead link"}
+			}
+			spines[k] = true
+		case !w.tree.Alive(int(p), int(n)-leaves):
+			return []string{"dead link"}
+		}
+		out = append(out, w.ends(next, to, hops-1, spines)...)
+	}
+	return out
+}
+
+// Every pair reaches each other on the single path and on every spine alive at
+// both ends, through that spine only; on other spines packets stop at a switch.
+func TestComputeForwards(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 60 {
+		tree := randomTree(t, rng)
+		engine := routing.Engines()[rng.IntN(len(routing.Engines()))]
+		w := walker{tree, compute(t, newPlan(t, tree, engine))}
+		for src := range tree.Servers() {
+			for dst := range tree.Servers() {
+				for path := Single; path < tree.Spines(); path++ {
+					if src != dst {
+						w.check(t, engine, src, dst, path)
+					}
+				}
+			}
+		}
+	}
+}
+
+func (w walker) check(t *testing.T, engine string, src, dst, path int) {
+	t.Helper()
+	a, b := w.tree.Leaf(src), w.tree.Leaf(dst)
+	spines := map[int]bool{}
+	from := Node(w.tree.Leaves() + w.tree.Spines() + src)
+	ends := w.ends(from, addresses{w.tree}.Server(dst, path), 6, spines)
+	arrives := !slices.ContainsFunc(ends, func(e string) bool { return e != w.tree.ServerName(dst) })
+	alive := a == b || path >= 0 && w.tree.Alive(a, path) && w.tree.Alive(b, path) ||
+		path == Single && len(w.tree.CommonSpines(a, b)) > 0
+	where := fmt.Sprintf("%s %s, down %v: rank %d to %d on path %d", w.tree.Notation(), engine, w.tree.DownNames(), src, dst, path)
+	if arrives != alive || slices.Contains(ends, "dead link") {
+		t.Fatalf("%s ends at %v, alive %v", where, ends, alive)
+	}
+	if path >= 0 && a != b && alive && (len(spines) != 1 || !spines[path]) {
+		t.Fatalf("%s goes through spines %v", where, spines)
+	}
+}
+
+func randomTree(t *testing.T, rng *rand.Rand) *topology.Tree {
+	o := topology.Options{Ports: 1 + rng.IntN(4), Leaves: 2 + rng.IntN(3), Spines: 1 + rng.IntN(4)}
+	for range o.Leaves {
+		o.Fill = append(o.Fill, rng.IntN(o.Ports+1))
+	}
+	o.Fill[0], o.Fill[1] = o.Ports, o.Ports
+	tree := newTree(t, o)
+	var down []topology.Link
+	for l := range o.Leaves {
+		for k := range o.Spines {
+			if rng.IntN(4) == 0 {
+				down = append(down, topology.Link{Leaf: l, Spine: k})
+			}
+		}
+	}
+	tree, err := tree.Without(down...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// Where tables send two servers of a leaf apart, a spine has a route for each.
+func TestSpineWithoutAggregate(t *testing.T) {
+	tree := newTree(t, topology.Options{Ports: 2, Leaves: 2})
+	p := newPlan(t, tree, routing.MinHop)
+	p.Tables.Set(routing.Spine(tree, 0), 3)
+	spine := compute(t, p)[routing.Spine(tree, 0)]
+	for address, want := range map[string]bool{"10.200.0.0/24": true, "10.200.1.0/24": false, "10.200.1.1/32": true, "10.200.1.2/32": false} {
+		has := slices.ContainsFunc(spine.Routes, func(r Route) bool { return r.Prefix.String() == address })
+		if has != want {
+			t.Errorf("%s: %v, want %v", address, has, want)
+		}
+	}
+}

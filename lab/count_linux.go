@@ -1,0 +1,120 @@
+package lab
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/vishvananda/netlink"
+
+	"evbench/topology"
+)
+
+// traffic is what the kernel has counted at one end of a cable.
+type traffic struct {
+	bytes, packets     uint64 // sent
+	txDropped, dropped uint64 // when sending; at the queue
+	rxDropped          uint64 // when receiving
+}
+
+// Counters returns what every wire has carried since the lab was built, by
+// wire. With a rate the bytes are those of the token bucket, which counts each
+// segment with its headers; without one they are the interface's, which counts
+// a large send as one packet.
+func (b *Lab) Counters() ([]Count, error) {
+	ends := make([][2]traffic, len(b.cables))
+	at := make([]map[int]*traffic, len(b.nodes))
+	for n := range at {
+		at[n] = map[int]*traffic{}
+	}
+	for i, c := range b.cables {
+		for side, e := range c.ends {
+			at[e.node][e.index] = &ends[i][side]
+		}
+	}
+	for n := range b.nodes {
+		if err := b.nodes[n].count(at[n], b.shape.rate > 0); err != nil {
+			return nil, fmt.Errorf("lab: counters of %s: %w", b.names[n], err)
+		}
+	}
+	counts := make([]Count, 2*len(b.cables))
+	for i := range b.cables {
+		up, down := b.sendingEnds(i)
+		counts[2*i] = wireCount(topology.Wire(2*i), ends[i][up], ends[i][down])
+		counts[2*i+1] = wireCount(topology.Wire(2*i+1), ends[i][down], ends[i][up])
+	}
+	return counts, nil
+}
+
+// sendingEnds returns which end of a cable sends upwards, away from the
+// servers, and which downwards. The leaf is end 0 of every cable.
+func (b *Lab) sendingEnds(cable int) (up, down int) {
+	if cable < b.tree.Leaves()*b.tree.Spines() {
+		return 0, 1
+	}
+	return 1, 0
+}
+
+func wireCount(w topology.Wire, from, to traffic) Count {
+	return Count{Wire: w, Bytes: from.bytes, Packets: from.packets, Drops: from.dropped + from.txDropped + to.rxDropped}
+}
+
+// count fills the traffic of the interfaces of one namespace.
+func (c *conn) count(at map[int]*traffic, bucket bool) error {
+	links, err := c.handle.LinkList()
+	if err != nil {
+		return fmt.Errorf("list links: %w", err)
+	}
+	for _, l := range links {
+		if t, s := at[l.Attrs().Index], l.Attrs().Statistics; t != nil && s != nil {
+			t.bytes, t.packets = s.TxBytes, s.TxPackets
+			t.txDropped, t.rxDropped = s.TxDropped, s.RxDropped
+		}
+	}
+	if !bucket {
+		return nil
+	}
+	qdiscs, err := c.handle.QdiscList(nil)
+	if err != nil {
+		return fmt.Errorf("list qdiscs: %w", err)
+	}
+	for _, q := range qdiscs {
+		a := q.Attrs()
+		t, s := at[a.LinkIndex], a.Statistics
+		if t == nil || a.Parent != netlink.HANDLE_ROOT || s == nil || s.Basic == nil || s.Queue == nil {
+			continue
+		}
+		t.bytes, t.packets = s.Basic.Bytes, uint64(s.Basic.Packets)
+		t.dropped = uint64(s.Queue.Drops)
+	}
+	return nil
+}
+
+// SoftnetDrops returns how many packets the machine's CPUs have dropped because
+// their input queues were full. All namespaces share the count.
+func SoftnetDrops() (uint64, error) {
+	text, err := os.ReadFile("/proc/net/softnet_stat")
+	if err != nil {
+		return 0, fmt.Errorf("lab: %w", err)
+	}
+	return parseSoftnet(text)
+}
+
+// parseSoftnet adds up the second column of /proc/net/softnet_stat, one line
+// per CPU, in hexadecimal.
+func parseSoftnet(text []byte) (uint64, error) {
+	var sum uint64
+	for line := range bytes.Lines(text) {
+		f := bytes.Fields(line)
+		if len(f) < 2 {
+			return 0, fmt.Errorf("lab: softnet_stat: line %q has no second column", line)
+		}
+		n, err := strconv.ParseUint(string(f[1]), 16, 64)
+		if err != nil {
+			return 0, fmt.Errorf("lab: softnet_stat: %w", err)
+		}
+		sum += n
+	}
+	return sum, nil
+}

@@ -1,0 +1,183 @@
+package lab
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// A Mode is how this process comes to its namespaces.
+type Mode string
+
+// The modes, in the order in which they are tried.
+const (
+	Direct        Mode = "direct"         // as root, or with the capabilities of root
+	UserNamespace Mode = "user namespace" // as root of a user namespace of its own; no privilege needed
+	Refused       Mode = "refused"
+)
+
+// A Check is one thing that a lab needs, tried in a throw-away namespace.
+type Check struct {
+	Name   string `json:"name"`
+	Mode   Mode   `json:"mode"` // how it was tried
+	OK     bool   `json:"ok"`
+	Reason string `json:"reason,omitempty"` // the kernel's, word for word
+	Cure   string `json:"cure,omitempty"`   // what makes it work
+}
+
+// A Report says what this system allows and why not.
+type Report struct {
+	Mode   Mode    `json:"mode"` // the first in which everything works
+	System string  `json:"system"`
+	Checks []Check `json:"checks"`
+}
+
+// Possible reports whether a lab can run here.
+func (r Report) Possible() bool { return r.Mode != Refused }
+
+// String returns the report for people, one line per check.
+func (r Report) String() string {
+	var b strings.Builder
+	switch r.Mode {
+	case Refused:
+		fmt.Fprintf(&b, "lab: cannot run here (%s)\n", r.System)
+	case Direct:
+		fmt.Fprintf(&b, "lab: can run here, directly (%s)\n", r.System)
+	default:
+		fmt.Fprintf(&b, "lab: can run here, in a %s (%s)\n", r.Mode, r.System)
+	}
+	for _, c := range r.Checks {
+		if c.OK {
+			fmt.Fprintf(&b, "  ok    %-14s  %s\n", c.Mode, c.Name)
+			continue
+		}
+		fmt.Fprintf(&b, "  no    %-14s  %s: %s\n", c.Mode, c.Name, c.Reason)
+		if c.Cure != "" {
+			fmt.Fprintf(&b, "        %-14s  cure: %s\n", "", c.Cure)
+		}
+	}
+	return b.String()
+}
+
+// Err returns nil where a lab can run, else the first refusal of each mode with
+// its cure, on one line.
+func (r Report) Err() error {
+	if r.Possible() {
+		return nil
+	}
+	var parts []string
+	said := map[Mode]bool{}
+	for _, c := range r.Checks {
+		if c.OK || said[c.Mode] {
+			continue
+		}
+		said[c.Mode] = true
+		part := fmt.Sprintf("%s: %s: %s", c.Mode, c.Name, c.Reason)
+		if c.Cure != "" {
+			part += " (cure: " + c.Cure + ")"
+		}
+		parts = append(parts, part)
+	}
+	return fmt.Errorf("lab: this system refuses what it needs: %s", strings.Join(parts, "; "))
+}
+
+// allOK reports whether there are checks and all of them passed.
+func allOK(checks []Check) bool {
+	for _, c := range checks {
+		if !c.OK {
+			return false
+		}
+	}
+	return len(checks) > 0
+}
+
+// The names of the checks.
+const (
+	checkUser      = "create a user namespace"
+	checkNetwork   = "create a network namespace"
+	checkVeth      = "create a veth pair"
+	checkBucket    = "limit its rate (tbf)"
+	checkSysctl    = "write settings under /proc/sys/net"
+	checkMultipath = "add a multipath route"
+)
+
+// facts are what the system says about itself, to find the cure for a refusal.
+type facts struct {
+	Root            bool
+	UsernsClone     string // kernel.unprivileged_userns_clone; "" where there is none
+	AppArmor        string // kernel.apparmor_restrict_unprivileged_userns
+	MaxUser, MaxNet string // user.max_user_namespaces, user.max_net_namespaces
+	Container       bool
+	Seccomp         bool
+}
+
+// refusal is a class of error numbers.
+type refusal int
+
+const (
+	other       refusal = iota
+	denied              // EPERM, EACCES
+	noSpace             // ENOSPC, EUSERS: a limit
+	unsupported         // EINVAL, ENOSYS, EOPNOTSUPP, ENOENT: not in this kernel
+	readOnly            // EROFS
+)
+
+// cure returns what makes a refused check work, or "".
+func cure(check string, mode Mode, why refusal, f facts) string {
+	if why == denied {
+		return cureDenied(check, mode, f)
+	}
+	type key struct {
+		check string
+		why   refusal
+	}
+	return map[key]string{
+		{checkUser, noSpace}:          "sysctl -w user.max_user_namespaces=15000 user.max_net_namespaces=15000 (now " + f.MaxUser + " and " + f.MaxNet + ")",
+		{checkUser, unsupported}:      "a kernel with CONFIG_USER_NS",
+		{checkNetwork, noSpace}:       "sysctl -w user.max_net_namespaces=15000 (now " + f.MaxNet + ")",
+		{checkNetwork, unsupported}:   "a kernel with CONFIG_NET_NS",
+		{checkVeth, unsupported}:      "modprobe veth",
+		{checkBucket, unsupported}:    "modprobe sch_tbf",
+		{checkMultipath, unsupported}: "a kernel with CONFIG_IP_ROUTE_MULTIPATH",
+		{checkSysctl, readOnly}:       "the container mounts /proc/sys read-only: start it with --security-opt systempaths=unconfined (podman: unmask=ALL) or --privileged",
+	}[key{check, why}]
+}
+
+// cureDenied puts the switch that is known to be off before the guess.
+func cureDenied(check string, mode Mode, f facts) string {
+	switch {
+	case mode == Direct && !f.Root:
+		return "" // not being root is no fault: a user namespace does as well
+	case mode == Direct && f.Container:
+		return "start the container with --cap-add SYS_ADMIN --cap-add NET_ADMIN"
+	case mode == Direct:
+		return "give the process CAP_SYS_ADMIN and CAP_NET_ADMIN"
+	case f.UsernsClone == "0":
+		return "sysctl -w kernel.unprivileged_userns_clone=1"
+	case f.AppArmor == "1":
+		return "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
+	case f.MaxUser == "0":
+		return "sysctl -w user.max_user_namespaces=15000"
+	case f.Container || f.Seccomp && check == checkUser:
+		return "a seccomp filter refuses it: start the container with --security-opt seccomp=unconfined"
+	}
+	return "a security module refuses it: ask the administrator, or run as root"
+}
+
+// marker is the environment variable that tells a process that was started by
+// this package what it is for.
+const marker = "EVBENCH_LAB"
+
+const (
+	markInside = "inside" // the program again, in a user namespace
+	markProbe  = "probe"  // only to try what a user namespace allows
+)
+
+// parseProbe reads what a probe process has written.
+func parseProbe(text []byte) ([]Check, error) {
+	var checks []Check
+	if err := json.Unmarshal(text, &checks); err != nil {
+		return nil, fmt.Errorf("the program started in it gave no answer (%w)", err)
+	}
+	return checks, nil
+}

@@ -1,0 +1,218 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Doctor tries what a lab needs, first directly and then in a user namespace,
+// and says what is refused, why, and what cures it. Nothing of it stays. The
+// second part starts this program again; its main has to call Helper first.
+func Doctor() Report {
+	f := gatherFacts()
+	r := Report{Mode: Refused, System: system()}
+	direct := probe(Direct, f)
+	user := probeUserNamespace(f)
+	switch {
+	case allOK(direct):
+		r.Mode = Direct
+	case allOK(user):
+		r.Mode = UserNamespace
+	}
+	r.Checks = append(direct, user...)
+	return r
+}
+
+// Helper does the work of a process that Doctor has started, and reports
+// whether this is one: main then returns at once.
+func Helper() bool {
+	if os.Getenv(marker) != markProbe {
+		return false
+	}
+	// An error of the write shows as a missing answer at the other end.
+	json.NewEncoder(os.Stdout).Encode(probe(UserNamespace, gatherFacts()))
+	return true
+}
+
+// probe tries, one after the other, everything that needs a namespace.
+func probe(mode Mode, f facts) []Check {
+	home, err := openNamespace()
+	if err != nil {
+		return []Check{check(checkNetwork, mode, err, f)}
+	}
+	defer unix.Close(home)
+	var checks []Check
+	// The steps report through checks; what is left is not an error.
+	_ = onThread(home, func() error {
+		checks = probeSteps(mode, f)
+		return nil
+	})
+	return checks
+}
+
+// probeSteps moves the calling thread into a namespace that ends with it.
+func probeSteps(mode Mode, f facts) []Check {
+	var c *conn
+	defer func() {
+		if c != nil {
+			c.close()
+		}
+	}()
+	const near, far = 10, 20
+	s := newShape(100e6, 0)
+	steps := []struct {
+		name string
+		do   func() error
+	}{
+		{checkNetwork, func() (err error) {
+			if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+				return err
+			}
+			c, err = dial()
+			return err
+		}},
+		{checkVeth, func() error {
+			ns, err := openNamespace()
+			if err != nil {
+				return err
+			}
+			defer unix.Close(ns)
+			return c.addCable(cable{[2]end{{name: "near", index: near, mac: mac(0, 0)}, {name: "far", index: far, mac: mac(0, 1)}}}, ns, 9000, s)
+		}},
+		{checkBucket, func() error { return c.addBucket(near, s) }},
+		{checkSysctl, func() error { return errors.Join(set(everySysctls), set(switchSysctls), set(serverSysctls)) }},
+		{checkMultipath, func() error { return c.addMultipath(near, far) }},
+	}
+	var checks []Check
+	for _, st := range steps {
+		if c == nil && len(checks) > 0 {
+			return checks // without a namespace nothing else can be tried
+		}
+		checks = append(checks, check(st.name, mode, st.do(), f))
+	}
+	return checks
+}
+
+// addMultipath adds a route over two interfaces, as ecmp does.
+func (c *conn) addMultipath(near, far int) error {
+	for _, i := range []int{loopback, near, far} {
+		if err := c.setUp(i, true); err != nil {
+			return err
+		}
+	}
+	hop := func(index int) *netlink.NexthopInfo {
+		return &netlink.NexthopInfo{LinkIndex: index, Gw: gateway(index).AsSlice(), Flags: unix.RTNH_F_ONLINK}
+	}
+	return c.handle.RouteReplace(&netlink.Route{
+		Dst:       &net.IPNet{IP: net.IPv4(10, 0, 0, 0), Mask: net.CIDRMask(16, 32)},
+		MultiPath: []*netlink.NexthopInfo{hop(near), hop(far)},
+	})
+}
+
+func check(name string, mode Mode, err error, f facts) Check {
+	c := Check{Name: name, Mode: mode, OK: err == nil}
+	var start *os.PathError
+	if errors.As(err, &start) && start.Op == "fork/exec" {
+		err = start.Err // the program that was to start does not matter
+	}
+	if err != nil {
+		c.Reason = err.Error()
+		c.Cure = cure(name, mode, classify(err), f)
+	}
+	return c
+}
+
+func classify(err error) refusal {
+	for _, e := range []struct {
+		errno unix.Errno
+		why   refusal
+	}{
+		{unix.EPERM, denied}, {unix.EACCES, denied},
+		{unix.ENOSPC, noSpace}, {unix.EUSERS, noSpace},
+		{unix.EINVAL, unsupported}, {unix.ENOSYS, unsupported}, {unix.EOPNOTSUPP, unsupported}, {unix.ENOENT, unsupported},
+		{unix.EROFS, readOnly},
+	} {
+		if errors.Is(err, e.errno) {
+			return e.why
+		}
+	}
+	return other
+}
+
+// probeTime bounds how long a probe in a user namespace may take.
+const probeTime = 10 * time.Second
+
+// probeUserNamespace starts this program in a user namespace, only to try.
+func probeUserNamespace(f facts) []Check {
+	if os.Getenv(marker) == markProbe {
+		return []Check{{Name: checkUser, Mode: UserNamespace, Reason: "main does not call lab.Helper"}}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
+	defer cancel()
+	var answer, messages strings.Builder
+	cmd := again(ctx, markProbe)
+	cmd.Stdout, cmd.Stderr = &answer, &messages
+	if err := cmd.Start(); err != nil {
+		return []Check{check(checkUser, UserNamespace, err, f)}
+	}
+	err := cmd.Wait()
+	checks := []Check{check(checkUser, UserNamespace, nil, f)}
+	inner, bad := parseProbe([]byte(answer.String()))
+	if err = errors.Join(err, bad); err != nil {
+		if m := strings.TrimSpace(messages.String()); m != "" {
+			err = fmt.Errorf("%w: %s", err, m)
+		}
+		return append(checks, check(checkNetwork, UserNamespace, err, f))
+	}
+	return append(checks, inner...)
+}
+
+func gatherFacts() facts {
+	knob := func(path string) string {
+		text, err := os.ReadFile("/proc/sys/" + path)
+		if err != nil {
+			return "" // a kernel without this knob
+		}
+		return strings.TrimSpace(string(text))
+	}
+	return facts{
+		Root:        os.Geteuid() == 0,
+		UsernsClone: knob("kernel/unprivileged_userns_clone"),
+		AppArmor:    knob("kernel/apparmor_restrict_unprivileged_userns"),
+		MaxUser:     knob("user/max_user_namespaces"),
+		MaxNet:      knob("user/max_net_namespaces"),
+		Container:   inContainer(),
+		Seccomp:     underSeccomp(),
+	}
+}
+
+func inContainer() bool {
+	for _, path := range []string{"/.dockerenv", "/run/.containerenv"} {
+		if _, err := os.Stat(path); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func underSeccomp() bool {
+	status, err := os.ReadFile("/proc/self/status")
+	return err == nil && strings.Contains(string(status), "\nSeccomp:\t2")
+}
+
+func system() string {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return "Linux"
+	}
+	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
+}

@@ -1,0 +1,143 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Enter sees to it that this process may build labs. Where it may already, as
+// root or inside, Enter returns at once. Else it runs this program again, with
+// the same arguments, as root of a user namespace of its own, and returns when
+// that has ended: done is then true, and main exits with code. Where that is
+// refused too, the error says why and what would cure it.
+//
+// The program in the namespace has the same standard input, output and error;
+// SIGINT, SIGTERM and SIGHUP reach it; and it dies with this process. Enter
+// comes before anything that must not happen twice.
+func Enter() (code int, done bool, err error) {
+	f, mode := gatherFacts(), Direct
+	inside := os.Getenv(marker) == markInside
+	if inside {
+		mode = UserNamespace
+	}
+	checks := probe(mode, f)
+	switch {
+	case allOK(checks) && inside:
+		return 0, false, raiseLoopback()
+	case allOK(checks):
+		return 0, false, nil
+	case inside:
+		return 0, false, Report{Mode: Refused, Checks: checks}.Err()
+	}
+	code, err = runInside()
+	if err != nil {
+		checks = append(checks, check(checkUser, UserNamespace, err, f))
+		return 0, false, Report{Mode: Refused, Checks: checks}.Err()
+	}
+	return code, true, nil
+}
+
+// raiseLoopback sets up lo of the namespace that Enter has created around this
+// process: controller and workers may talk over it.
+func raiseLoopback() error {
+	c, err := dial()
+	if err != nil {
+		return fmt.Errorf("lab: %w", err)
+	}
+	defer c.close()
+	if err := c.setUp(loopback, true); err != nil {
+		return fmt.Errorf("lab: set lo up: %w", err)
+	}
+	return nil
+}
+
+// again is this program with its arguments as root of a user namespace. The
+// network namespace lets its threads come back from those of a lab: they may
+// not enter one that belongs to the host.
+func again(ctx context.Context, mark string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", os.Args[1:]...)
+	cmd.Args[0] = os.Args[0]
+	cmd.Env = append(os.Environ(), marker+"="+mark)
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNET,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}},
+		Pdeathsig:   unix.SIGKILL,
+	}
+	return cmd
+}
+
+func runInside() (code int, err error) {
+	// The kernel sends the child its death signal when the thread that started
+	// it ends, not the process: keep this thread until the child has ended.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	defer signal.Stop(signals)
+
+	cmd := again(context.Background(), markInside)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	ended, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		forward(cmd.Process, signals, ended)
+	}()
+	err = cmd.Wait()
+	close(ended)
+	<-stopped
+
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return 0, err
+	}
+	return exitCode(cmd.ProcessState), nil
+}
+
+// forward passes signals on until the child has ended. A terminal has sent its
+// Ctrl-C to the child already; a second one could mean "at once" to it.
+func forward(p *os.Process, signals <-chan os.Signal, ended <-chan struct{}) {
+	for {
+		select {
+		case s := <-signals:
+			if s == unix.SIGINT && inForeground() {
+				continue
+			}
+			p.Signal(s) // an error says that it has ended
+		case <-ended:
+			return
+		}
+	}
+}
+
+// inForeground reports whether the terminal sends its signals to the process
+// group of this process, in which the child is too.
+func inForeground() bool {
+	fd, err := unix.Open("/dev/tty", unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+	if err != nil {
+		return false // no terminal
+	}
+	defer unix.Close(fd)
+	group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}
+
+// exitCode is the code by which a shell reports how a process has ended.
+func exitCode(s *os.ProcessState) int {
+	if w, ok := s.Sys().(unix.WaitStatus); ok && w.Signaled() {
+		return 128 + int(w.Signal())
+	}
+	return s.ExitCode()
+}

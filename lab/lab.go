@@ -1,0 +1,134 @@
+// Package lab answers: how do I get a real fat tree on one machine, without
+// root and without leaving anything behind?
+//
+// A Lab is one network namespace per server and switch, held by file
+// descriptors only, with a veth pair for each cable and a token bucket at both
+// ends of it. Packets cross real kernel routes; a link that is taken down is
+// really down. When the last descriptor closes, by Close or because the process
+// was killed, the kernel removes everything.
+//
+// The package decides no routes and measures nothing; it forwards what package
+// companion installs, and counts bytes where the kernel does. It reproduces
+// ratios, not absolute rates: its links are TCP over deep queues, without the
+// credit flow control of InfiniBand.
+//
+// Rates are bit/s, sizes bytes. It runs on Linux; elsewhere every call says so.
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"evbench/internal/unit"
+	"evbench/topology"
+)
+
+// ErrUnsupported is returned on systems without network namespaces.
+var ErrUnsupported = errors.New("the lab needs Linux network namespaces")
+
+// Options describe a lab.
+type Options struct {
+	// Tree is the fabric. Its dead links are built too and then taken down.
+	Tree *topology.Tree
+	// Rate limits each direction of each cable, in bit/s. 0 means no limit.
+	Rate unit.Rate
+	// MTU of every interface, 576..65535 bytes. 0 means DefaultMTU.
+	MTU int
+	// Phase is the shortest time for which a sender fills a link before its
+	// traffic changes. Under 20 ms the links keep smaller bursts. 0 means that
+	// it is long.
+	Phase time.Duration
+}
+
+// DefaultMTU is that of jumbo frames, in bytes.
+const DefaultMTU = 9000
+
+// Limits of the address plan 10.<spine>.<leaf>.<slot+1>.
+const (
+	maxLeaves = 256
+	maxSpines = singlePath // 10.200 is the prefix of single-path routes
+)
+
+func (o *Options) validate() error {
+	if o.Tree == nil {
+		return errors.New("lab: no tree")
+	}
+	if o.MTU == 0 {
+		o.MTU = DefaultMTU
+	}
+	switch n := o.Tree; {
+	case n.Leaves() > maxLeaves:
+		return fmt.Errorf("lab: %s has %d leaves; its addresses 10.<spine>.<leaf>.<slot+1> have room for %d", n.Notation(), n.Leaves(), maxLeaves)
+	case n.Spines() > maxSpines:
+		return fmt.Errorf("lab: %s has %d spines; its addresses 10.<spine>.<leaf>.<slot+1> have room for %d", n.Notation(), n.Spines(), maxSpines)
+	case o.Rate < 0 || o.Rate > 0 && o.Rate < 8:
+		return fmt.Errorf("lab: rate %s: must be 0 (no limit) or at least 8bit/s", o.Rate)
+	case o.MTU < 576 || o.MTU > 65535:
+		return fmt.Errorf("lab: MTU %d: must be 576..65535", o.MTU)
+	}
+	return nil
+}
+
+// A Node is a dense ID: leaf l is l, spine k is Leaves + k, and the server of
+// rank r is Leaves + Spines + r.
+type Node int
+
+// A Port is an interface of a node. Ports are counted as in package routing: on
+// a leaf, 0..M0-1 lead to the servers by slot and M0+k to spine k; on a spine,
+// port l leads to leaf l; a server has port 0.
+type Port struct {
+	Name    string     // of the interface: the node at its other end; "" where no server is
+	Index   int        // of the interface in its namespace
+	Gateway netip.Addr // the address that stands for the other end in routes
+}
+
+// A Count is what one direction of a cable has carried since it was built.
+type Count struct {
+	Wire topology.Wire
+	// Bytes and Packets are what left the sending end, as they would be on a
+	// wire: each segment of a large send with headers of its own.
+	Bytes, Packets uint64
+	// Drops are packets lost at the queue of the sending end and at the
+	// interfaces of both ends; one that both interfaces count appears twice.
+	Drops uint64
+}
+
+// A LinkEvent is what one end of a leaf-spine cable says about it.
+type LinkEvent struct {
+	Link topology.Link
+	Leaf bool // the end that says so is the leaf's, else the spine's
+	Up   bool
+	// Seen is when the kernel's message had been read.
+	Seen time.Time
+	// Reread marks a state that was read because the kernel had dropped
+	// messages: the end may have changed more than once since the last event.
+	Reread bool
+}
+
+// Addr returns the address of the server of a rank on a path: a spine, or -1
+// for the one that routing tables decide on.
+func (b *Lab) Addr(rank, path int) netip.Addr { return Addresses{b.tree}.Server(rank, path) }
+
+// Addresses returns the address plan.
+func (b *Lab) Addresses() Addresses { return Addresses{b.tree} }
+
+// Tree returns the tree that the lab was built from.
+func (b *Lab) Tree() *topology.Tree { return b.tree }
+
+// Nodes returns the number of nodes: leaves, spines, servers.
+func (b *Lab) Nodes() int { return len(b.names) }
+
+// Node finds a node by its name: leaf0, spine3, server17 (by position).
+func (b *Lab) Node(name string) (Node, error) { return b.node(name) }
+
+// Server returns the node of a rank.
+func (b *Lab) Server(rank int) Node { return b.server(rank) }
+
+// Name returns the name of a node.
+func (b *Lab) Name(n Node) string { return b.names[n] }
+
+// Ports returns the interfaces of a node by port. The caller must not change
+// the slice.
+func (b *Lab) Ports(n Node) []Port { return b.ports[n] }

@@ -1,0 +1,334 @@
+package lab
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"evbench/topology"
+)
+
+func newTree(t testing.TB, ports, leaves int, down ...topology.Link) *topology.Tree {
+	t.Helper()
+	tree, err := topology.New(topology.Options{Ports: ports, Leaves: leaves})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tree, err = tree.Without(down...); err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+func start(t testing.TB, tree *topology.Tree) *Lab {
+	t.Helper()
+	l, err := Start(t.Context(), Options{Tree: tree, Rate: 1e9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+// countdown ends after its Err has been asked a number of times.
+type countdown struct {
+	context.Context
+	cancel context.CancelFunc
+	left   atomic.Int32
+}
+
+func (c *countdown) Err() error {
+	if c.left.Add(-1) <= 0 {
+		c.cancel()
+	}
+	return c.Context.Err()
+}
+
+// held returns the descriptors of this process, and the namespaces of its
+// threads other than its own.
+func held(t *testing.T) (descriptors int, strayed []string) {
+	t.Helper()
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tasks, err := filepath.Glob("/proc/self/task/*/ns/net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := namespaceName("/proc/self/ns/net")
+	for _, task := range tasks {
+		if n := namespaceName(task); n != "" && n != home {
+			strayed = append(strayed, task)
+		}
+	}
+	return len(fds), strayed
+}
+
+// A start that is cancelled at any point leaves nothing.
+func TestCancelledStart(t *testing.T) {
+	tree := newTree(t, 2, 2, topology.Link{Leaf: 1, Spine: 1})
+	begin := func(steps int32) error {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		c := &countdown{Context: ctx, cancel: cancel}
+		c.left.Store(steps)
+		l, err := Start(c, Options{Tree: tree, Rate: 1e8})
+		if err == nil {
+			err = l.Close()
+		}
+		return err
+	}
+	if err := begin(1 << 30); err != nil {
+		t.Fatal(err)
+	}
+	before, _ := held(t)
+	for steps := int32(1); ; steps++ {
+		err := begin(steps)
+		after, strayed := held(t)
+		if after != before || len(strayed) > 0 {
+			t.Fatalf("cancelled at step %d: %d descriptors, before %d; threads elsewhere: %v", steps, after, before, strayed)
+		}
+		if err == nil {
+			if steps < 8 {
+				t.Fatalf("only %d steps can be cancelled", steps)
+			}
+			return
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("cancelled at step %d: %v", steps, err)
+		}
+	}
+}
+
+// A kernel that refuses a step in the middle leaves nothing either: here two
+// cables want the same interface.
+func TestFailedStart(t *testing.T) {
+	tree := newTree(t, 2, 2)
+	fail := func() error {
+		home, err := openNamespace()
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := Options{Tree: tree}
+		if err := o.validate(); err != nil {
+			t.Fatal(err)
+		}
+		y := newLayout(o)
+		y.cables[5].ends[0].index = y.cables[2].ends[0].index
+		y.cables[5].ends[0].node = y.cables[2].ends[0].node
+		_, err = (&Lab{layout: y, home: home, down: map[int]bool{}}).start(t.Context())
+		return err
+	}
+	if err := fail(); !errors.Is(err, unix.EEXIST) && !errors.Is(err, unix.EBUSY) {
+		t.Fatalf("error %v, want that it exists", err)
+	}
+	before, _ := held(t)
+	if err := fail(); err == nil {
+		t.Fatal("no error")
+	}
+	if after, strayed := held(t); after != before || len(strayed) > 0 {
+		t.Errorf("%d descriptors, before %d; threads elsewhere: %v", after, before, strayed)
+	}
+}
+
+func TestInside(t *testing.T) {
+	l := start(t, newTree(t, 2, 2))
+	home := namespaceName("/proc/self/ns/net")
+	want := map[string][]string{
+		"leaf1":   {"lo", "server2", "server3", "spine0", "spine1"},
+		"spine0":  {"leaf0", "leaf1", "lo"},
+		"server3": {"leaf1", "lo"},
+	}
+	for name, interfaces := range want {
+		n, err := l.Node(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.In(n, func() error {
+			list, err := net.Interfaces()
+			var names []string
+			for _, i := range list {
+				names = append(names, i.Name)
+				if i.Name != "lo" && i.MTU != 9000 {
+					t.Errorf("%s: MTU of %s is %d", name, i.Name, i.MTU)
+				}
+			}
+			if slices.Sort(names); !slices.Equal(names, interfaces) {
+				t.Errorf("%s has %v, want %v", name, names, interfaces)
+			}
+			return err
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+	failure := errors.New("failure of the caller")
+	if err := l.Do(0, func() error { return failure }); err != failure {
+		t.Errorf("Do returned %v, want the error of the function", err)
+	}
+	if _, strayed := held(t); len(strayed) > 0 || namespaceName(threadNamespace) != home {
+		t.Errorf("threads did not come back: %v", strayed)
+	}
+	if _, err := l.Node("leaf2"); err == nil || !strings.Contains(err.Error(), "leaf0..leaf1") {
+		t.Errorf("unknown node: error %v, want the choices", err)
+	}
+}
+
+// Both ends of every cable have the token bucket, and every node its settings.
+func TestBucketsAndSettings(t *testing.T) {
+	const tick = 64 // ns; the kernel tells the bucket's size as the time that it lasts
+	l := start(t, newTree(t, 2, 2))
+	for n := range l.nodes {
+		qdiscs, err := l.Netlink(Node(n)).QdiscList(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shaped := map[int]bool{}
+		for _, q := range qdiscs {
+			b, ok := q.(*netlink.Tbf)
+			if !ok || b.Parent != netlink.HANDLE_ROOT {
+				continue
+			}
+			shaped[b.LinkIndex] = b.Rate == 125e6 && b.Limit == 16<<20 && uint64(b.Buffer)*tick*b.Rate/1e9 == 81920
+		}
+		for p, port := range l.Ports(Node(n)) {
+			if !shaped[port.Index] {
+				t.Errorf("%s: port %d has no bucket of 1 Gbit/s and 80 KiB", l.Name(Node(n)), p)
+			}
+		}
+		settings := slices.Concat(everySysctls, serverSysctls)
+		if n < l.switches() {
+			settings = slices.Concat(everySysctls, switchSysctls)
+		}
+		if err := l.In(Node(n), func() error { return checkSettings(settings) }); err != nil {
+			t.Errorf("%s: %v", l.Name(Node(n)), err)
+		}
+	}
+}
+
+func checkSettings(settings []sysctl) error {
+	for _, s := range settings {
+		text, err := os.ReadFile("/proc/sys/net/" + s.key)
+		if os.IsNotExist(err) && strings.HasPrefix(s.key, "ipv6/") {
+			continue
+		}
+		if got := strings.TrimSpace(string(text)); got != s.value {
+			return fmt.Errorf("%s is %q (%v), want %s", s.key, got, err, s.value)
+		}
+	}
+	return nil
+}
+
+func TestCommand(t *testing.T) {
+	l := start(t, newTree(t, 2, 2))
+	for n := range l.Nodes() {
+		cmd := player("namespace")
+		var out strings.Builder
+		cmd.Stdout = &out
+		if err := l.StartCommand(Node(n), cmd); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		var want string
+		if err := l.In(Node(n), func() error { want = namespaceName(threadNamespace); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.TrimSpace(out.String()); got != want+" <nil>" {
+			t.Errorf("%s: command in %s, want %s", l.Name(Node(n)), got, want)
+		}
+	}
+	if err := l.StartCommand(0, exec.Command("/no/such/program")); err == nil || !strings.Contains(err.Error(), "leaf0: start /no/such/program") {
+		t.Errorf("error %v, want node and program", err)
+	}
+}
+
+func TestCloseKillsCommands(t *testing.T) {
+	l, err := Start(t.Context(), Options{Tree: newTree(t, 2, 2)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := player("hang")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.StartCommand(l.Server(1), cmd); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(line, err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != -1 {
+		t.Errorf("command ended with %v, want killed", err)
+	}
+}
+
+func TestWatch(t *testing.T) {
+	tree := newTree(t, 2, 3, topology.Link{Leaf: 0, Spine: 0})
+	l := start(t, tree)
+	ctx, cancel := context.WithCancel(t.Context())
+	events, done := make(chan LinkEvent), make(chan error, 1)
+	go func() { done <- l.Watch(ctx, events) }()
+
+	type end struct {
+		link topology.Link
+		leaf bool
+	}
+	state := map[end]bool{}
+	next := func() LinkEvent {
+		e := <-events
+		state[end{e.Link, e.Leaf}] = e.Up
+		return e
+	}
+	for range 2 * tree.Leaves() * tree.Spines() {
+		if e := next(); e.Up != tree.Alive(e.Link.Leaf, e.Link.Spine) || e.Seen.IsZero() || e.Reread {
+			t.Errorf("first event %+v", e)
+		}
+	}
+	if len(state) != 12 {
+		t.Errorf("%d ends told their state, want 12", len(state))
+	}
+	link := topology.Link{Leaf: 2, Spine: 1}
+	for _, up := range []bool{false, true} {
+		if err := l.SetLink(t.Context(), link, up); err != nil {
+			t.Fatal(err)
+		}
+		leaf, spine := end{link, true}, end{link, false}
+		for state[leaf] != up || state[spine] != up {
+			if e := next(); e.Link != link {
+				t.Errorf("event %+v of another link", e)
+			}
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,168 @@
+package lab
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+
+	"evbench/internal/unit"
+	"evbench/topology"
+)
+
+// singlePath is the second byte of the addresses that leave the choice of spine
+// to routing tables.
+const singlePath = 200
+
+// Addresses is the address plan of a tree: 10.<spine>.<leaf>.<slot+1> for each
+// server and spine, so that choosing the address chooses the spine (the
+// Ethernet form of InfiniBand's LMC; thesis 7.2), and 10.200.<leaf>.<slot+1>
+// for routing tables to decide. A path is a spine, or -1 for the latter.
+type Addresses struct{ Tree *topology.Tree }
+
+// Server returns the address of the server of a rank on a path.
+func (a Addresses) Server(rank, path int) netip.Addr {
+	leaf := a.Tree.Leaf(rank)
+	return netip.AddrFrom4([4]byte{10, pathByte(path), byte(leaf), byte(rank - a.Tree.First(leaf) + 1)})
+}
+
+// Leaf returns the prefix of all servers of a leaf on a path.
+func (a Addresses) Leaf(leaf, path int) netip.Prefix {
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, pathByte(path), byte(leaf), 0}), 24)
+}
+
+// Path returns the prefix of all servers on a path.
+func (a Addresses) Path(path int) netip.Prefix {
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, pathByte(path), 0, 0}), 16)
+}
+
+func pathByte(path int) byte {
+	if path < 0 {
+		return singlePath
+	}
+	return byte(path)
+}
+
+// gateway is the link-local address that stands for the far end of a port. It
+// means something within one node only: a permanent neighbour entry gives it
+// the far end's MAC, so there is no ARP.
+func gateway(port int) netip.Addr {
+	return netip.AddrFrom4([4]byte{169, 254, byte((port + 1) >> 8), byte(port + 1)})
+}
+
+// An end is one side of a cable.
+type end struct {
+	node Node
+	port int
+	name string // of the interface
+	// index of the interface. The two ends of a cable must differ: the kernel
+	// reports a carrier change at once only where an interface's index is not
+	// that of the one it is linked to, and else up to a second late.
+	index int
+	mac   net.HardwareAddr
+}
+
+// A cable joins a leaf (ends[0]) with a spine or a server. Cable c carries the
+// wires 2c and 2c+1.
+type cable struct {
+	ends [2]end
+}
+
+const (
+	leafIndex  = 1000 // of port 0 of a leaf
+	otherIndex = 2    // of port 0 of spines and servers; 1 is lo
+)
+
+// A layout is everything about a lab that can be said before the kernel is
+// asked. It is plain data.
+type layout struct {
+	tree   *topology.Tree
+	names  []string // of the nodes
+	cables []cable
+	ports  [][]Port // [node]
+	shape  shape
+	mtu    int
+}
+
+func newLayout(o Options) *layout {
+	t := o.Tree
+	y := &layout{tree: t, shape: newShape(o.Rate, o.Phase), mtu: o.MTU}
+	for l := range t.Leaves() {
+		y.names = append(y.names, fmt.Sprintf("leaf%d", l))
+		y.ports = append(y.ports, make([]Port, t.Ports()+t.Spines()))
+	}
+	for k := range t.Spines() {
+		y.names = append(y.names, fmt.Sprintf("spine%d", k))
+		y.ports = append(y.ports, make([]Port, t.Leaves()))
+	}
+	for r := range t.Servers() {
+		y.names = append(y.names, t.ServerName(r))
+		y.ports = append(y.ports, make([]Port, 1))
+	}
+	for l := range t.Leaves() {
+		for k := range t.Spines() {
+			y.join(Node(l), t.Ports()+k, y.spine(k), l)
+		}
+	}
+	for r := range t.Servers() {
+		y.join(Node(t.Leaf(r)), t.Slot(r), y.server(r), 0)
+	}
+	return y
+}
+
+// join appends the cable between a port of a leaf and one of another node. The
+// order of calls is that of topology.Wire.
+func (y *layout) join(leaf Node, port int, other Node, otherPort int) {
+	id := len(y.cables)
+	a := end{leaf, port, y.names[other], leafIndex + port, mac(id, 0)}
+	b := end{other, otherPort, y.names[leaf], otherIndex + otherPort, mac(id, 1)}
+	y.cables = append(y.cables, cable{[2]end{a, b}})
+	for _, e := range []end{a, b} {
+		y.ports[e.node][e.port] = Port{Name: e.name, Index: e.index, Gateway: gateway(e.port)}
+	}
+}
+
+// mac returns the fixed, locally administered address of one end of a cable.
+func mac(cable, side int) net.HardwareAddr {
+	return net.HardwareAddr{0x02, 0xeb, byte(side), byte(cable >> 16), byte(cable >> 8), byte(cable)}
+}
+
+func (y *layout) spine(k int) Node  { return Node(y.tree.Leaves() + k) }
+func (y *layout) server(r int) Node { return Node(y.tree.Leaves() + y.tree.Spines() + r) }
+
+// switches returns the number of nodes that forward; they come first.
+func (y *layout) switches() int { return y.tree.Leaves() + y.tree.Spines() }
+
+// node finds a node by name.
+func (y *layout) node(name string) (Node, error) {
+	for n, s := range y.names {
+		if s == name {
+			return Node(n), nil
+		}
+	}
+	return 0, fmt.Errorf("no node %q; %s, and %s..%s", name, y.tree.Choices(),
+		y.tree.ServerName(0), y.tree.ServerName(y.tree.Servers()-1))
+}
+
+// A shape is the token bucket of one direction of a cable.
+type shape struct {
+	rate   uint64 // byte/s; 0: no bucket
+	burst  uint32 // bytes that may leave at once
+	limit  uint32 // bytes that may wait
+	gsoMax uint32 // largest packet that the sender's stack hands over
+}
+
+// The bucket must hold a whole super-packet, else the kernel cuts each into
+// segments (efficiency .655 instead of .998), and it must be small against what
+// a phase sends, else its credit shows as speed. The queue is deep because a
+// lossless fabric would not drop: 64 KiB cost more than half the throughput.
+func newShape(rate unit.Rate, phase time.Duration) shape {
+	if rate == 0 {
+		return shape{gsoMax: 65536}
+	}
+	s := shape{rate: uint64(rate) / 8, burst: 81920, limit: 16 << 20, gsoMax: 65536}
+	if rate <= 100e6 || phase > 0 && phase < 20*time.Millisecond {
+		s.burst, s.gsoMax = 36864, 32768
+	}
+	return s
+}

@@ -1,0 +1,134 @@
+package lab
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"evbench/internal/unit"
+	"evbench/topology"
+)
+
+func TestAddresses(t *testing.T) {
+	tree, err := topology.New(topology.Options{Ports: 3, Leaves: 4, Fill: []int{3, 1, 0, 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := Addresses{tree}
+	for _, test := range []struct {
+		rank, path int
+		want       string
+	}{
+		{0, 0, "10.0.0.1"}, {2, 2, "10.2.0.3"}, {3, 1, "10.1.1.1"}, {5, 0, "10.0.3.2"}, {5, -1, "10.200.3.2"},
+	} {
+		if got := a.Server(test.rank, test.path); got.String() != test.want {
+			t.Errorf("rank %d, path %d: %s, want %s", test.rank, test.path, got, test.want)
+		}
+	}
+	for r := range tree.Servers() {
+		for path := -1; path < tree.Spines(); path++ {
+			if s := a.Server(r, path); !a.Leaf(tree.Leaf(r), path).Contains(s) || !a.Path(path).Contains(s) {
+				t.Errorf("%s is not in %s and %s", s, a.Leaf(tree.Leaf(r), path), a.Path(path))
+			}
+		}
+	}
+}
+
+func TestLayout(t *testing.T) {
+	tree, err := topology.New(topology.Options{Ports: 4, Leaves: 3, Spines: 5, Fill: []int{4, 0, 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := newLayout(Options{Tree: tree, MTU: 9000})
+	if 2*len(y.cables) != tree.Wires() {
+		t.Fatalf("%d cables for %d wires", len(y.cables), tree.Wires())
+	}
+	macs := map[string]bool{}
+	for i, c := range y.cables {
+		a, b := c.ends[0], c.ends[1]
+		if a.index == b.index {
+			t.Errorf("cable %d has index %d at both ends", i, a.index)
+		}
+		link, _ := tree.WireName(topology.Wire(2 * i))
+		if link != b.name+"-"+a.name && link != a.name+"-"+b.name {
+			t.Errorf("cable %d joins %s and %s, wire %d is %s", i, a.name, b.name, 2*i, link)
+		}
+		if y.names[a.node] != b.name || y.names[b.node] != a.name {
+			t.Errorf("cable %d: interfaces are not named after what is behind them", i)
+		}
+		for _, e := range c.ends {
+			macs[e.mac.String()] = true
+			if p := y.ports[e.node][e.port]; p.Index != e.index || p.Name != e.name || len(e.name) > 15 {
+				t.Errorf("cable %d: port %+v, end %+v", i, p, e)
+			}
+		}
+	}
+	if len(macs) != tree.Wires() {
+		t.Errorf("%d MACs for %d ends", len(macs), tree.Wires())
+	}
+	gateways := map[string]bool{}
+	for port := range 600 {
+		gateways[gateway(port).String()] = true
+	}
+	if len(gateways) != 600 {
+		t.Errorf("%d gateways for 600 ports", len(gateways))
+	}
+}
+
+func TestShape(t *testing.T) {
+	for _, test := range []struct {
+		rate  unit.Rate
+		phase time.Duration
+		want  shape
+	}{
+		{0, 0, shape{gsoMax: 65536}},
+		{1e9, 0, shape{125e6, 81920, 16 << 20, 65536}},
+		{1e9, 50 * time.Millisecond, shape{125e6, 81920, 16 << 20, 65536}},
+		{1e9, 10 * time.Millisecond, shape{125e6, 36864, 16 << 20, 32768}},
+		{100e6, 0, shape{125e5, 36864, 16 << 20, 32768}},
+	} {
+		got := newShape(test.rate, test.phase)
+		if got != test.want {
+			t.Errorf("%s, phase %s: %+v, want %+v", test.rate, test.phase, got, test.want)
+		}
+		if got.rate > 0 && got.burst <= got.gsoMax {
+			t.Errorf("%s: the bucket holds no super-packet", test.rate)
+		}
+	}
+}
+
+func TestValidate(t *testing.T) {
+	tree := func(ports, leaves, spines int) *topology.Tree {
+		fill := make([]int, leaves)
+		fill[0] = 2
+		v, err := topology.New(topology.Options{Ports: ports, Leaves: leaves, Spines: spines, Fill: fill})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	for _, test := range []struct {
+		name string
+		o    Options
+		want string // in the error; "" means none
+	}{
+		{"largest", Options{Tree: tree(254, 256, 200)}, ""},
+		{"no tree", Options{}, "no tree"},
+		{"leaves", Options{Tree: tree(2, 257, 0)}, "257 leaves; its addresses 10.<spine>.<leaf>.<slot+1> have room for 256"},
+		{"spines", Options{Tree: tree(2, 2, 201)}, "201 spines"},
+		{"rate", Options{Tree: tree(2, 2, 0), Rate: -1}, "rate"},
+		{"slow", Options{Tree: tree(2, 2, 0), Rate: 7}, "rate 7bit/s"},
+		{"small MTU", Options{Tree: tree(2, 2, 0), MTU: 575}, "MTU 575: must be 576..65535"},
+		{"large MTU", Options{Tree: tree(2, 2, 0), MTU: 65536}, "MTU 65536"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			err := test.o.validate()
+			switch {
+			case test.want == "" && (err != nil || test.o.MTU != 9000):
+				t.Errorf("error %v, MTU %d", err, test.o.MTU)
+			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
+				t.Errorf("error %v, want %q", err, test.want)
+			}
+		})
+	}
+}

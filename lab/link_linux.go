@@ -1,0 +1,319 @@
+package lab
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/vishvananda/netlink/nl"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"evbench/topology"
+)
+
+// SetLink takes a leaf-spine cable down or up; see SetLinks.
+func (b *Lab) SetLink(ctx context.Context, l topology.Link, up bool) error {
+	return b.SetLinks(ctx, []topology.Link{l}, up)
+}
+
+// SetLinks takes cables down, or up and waits until both ends carry packets.
+//
+// Down is the interface at the leaf: its kernel deletes the leaf's routes over
+// it. The spine only loses the carrier and keeps its routes, which lead
+// nowhere. Up brings neither back. So both kinds of end exist in every failure,
+// and whoever installs routes has to handle both.
+func (b *Lab) SetLinks(ctx context.Context, links []topology.Link, up bool) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var raised []cable
+	for _, l := range links {
+		id := b.tree.LinkID(l)
+		if b.down[id] == !up {
+			continue
+		}
+		c := b.cables[id]
+		if err := b.setCable(c, up); err != nil {
+			return fmt.Errorf("lab: set %s: %w", l, err)
+		}
+		b.down[id] = !up
+		if up {
+			raised = append(raised, c)
+		}
+	}
+	return b.settle(ctx, raised)
+}
+
+func (b *Lab) setCable(c cable, up bool) error {
+	if up {
+		return b.raise(c.ends[0], c.ends[1])
+	}
+	return b.nodes[c.ends[0].node].setUp(c.ends[0].index, false)
+}
+
+// SetDead takes exactly the given leaf-spine cables down and all others up.
+func (b *Lab) SetDead(ctx context.Context, dead []topology.Link) error {
+	want := map[topology.Link]bool{}
+	for _, l := range dead {
+		want[l] = true
+	}
+	var live []topology.Link
+	for l := range b.tree.Leaves() {
+		for k := range b.tree.Spines() {
+			if link := (topology.Link{Leaf: l, Spine: k}); !want[link] {
+				live = append(live, link)
+			}
+		}
+	}
+	if err := b.SetLinks(ctx, dead, false); err != nil {
+		return err
+	}
+	return b.SetLinks(ctx, live, true)
+}
+
+// settle waits until both ends of each cable carry packets. The kernel opens
+// the queue of an end whose carrier came back a little later, on a thread of
+// its own; a first packet sent before that would be lost, and its sender would
+// wait a second.
+func (b *Lab) settle(ctx context.Context, cables []cable) error {
+	waiting := map[Node]map[int]bool{}
+	for _, c := range cables {
+		for _, e := range c.ends {
+			if waiting[e.node] == nil {
+				waiting[e.node] = map[int]bool{}
+			}
+			waiting[e.node][e.index] = true
+		}
+	}
+	for n, indexes := range waiting {
+		if err := b.awaitRunning(ctx, n, indexes); err != nil {
+			return fmt.Errorf("%s: wait for links: %w", b.names[n], err)
+		}
+	}
+	return nil
+}
+
+func (b *Lab) awaitRunning(ctx context.Context, n Node, indexes map[int]bool) error {
+	s, err := b.subscribe(ctx, n)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	for all := true; ; {
+		states, err := s.next(all)
+		if all = err == errLost; err != nil && !all {
+			return err
+		}
+		for _, st := range states {
+			if st.running {
+				delete(indexes, st.index)
+			}
+		}
+		if len(indexes) == 0 {
+			return nil
+		}
+	}
+}
+
+// A state is what one message of the kernel says about an interface.
+type state struct {
+	index   int
+	running bool // up, with carrier, and its queue open
+}
+
+// A subscription receives link messages of one namespace.
+type subscription struct {
+	ctx    context.Context
+	socket *nl.NetlinkSocket
+	stop   func() bool
+	closed chan struct{} // closed once the end of ctx has closed the socket
+}
+
+// subscribe opens a subscription that ends with ctx.
+func (b *Lab) subscribe(ctx context.Context, n Node) (*subscription, error) {
+	s, err := nl.SubscribeAt(netns.NsHandle(b.nodes[n].fd), netns.NsHandle(b.home), unix.NETLINK_ROUTE, unix.RTNLGRP_LINK)
+	if err != nil {
+		return nil, fmt.Errorf("subscribe to link messages: %w", err)
+	}
+	closed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(closed)
+		s.Close()
+	})
+	return &subscription{ctx, s, stop, closed}, nil
+}
+
+func (s *subscription) close() {
+	if s.stop() {
+		s.socket.Close()
+		return
+	}
+	<-s.closed
+}
+
+// errLost says that messages came faster than they were read.
+var errLost = errors.New("link messages lost")
+
+// next returns the states in the next message, or with all set asks for those
+// of every interface first. After errLost the caller asks for all.
+func (s *subscription) next(all bool) ([]state, error) {
+	if all {
+		req := nl.NewNetlinkRequest(unix.RTM_GETLINK, unix.NLM_F_DUMP)
+		req.AddData(nl.NewIfInfomsg(unix.AF_UNSPEC))
+		if err := s.socket.Send(req); err != nil {
+			return nil, s.reason(err)
+		}
+	}
+	messages, _, err := s.socket.Receive()
+	if err == unix.ENOBUFS {
+		return nil, errLost
+	}
+	if err != nil {
+		return nil, s.reason(err)
+	}
+	var out []state
+	for _, m := range messages {
+		if m.Header.Type == unix.RTM_NEWLINK {
+			st, err := parseState(m.Data)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, st)
+		}
+	}
+	return out, nil
+}
+
+// operUp is IF_OPER_UP, the RFC 2863 state "up".
+const operUp = 6
+
+// parseState reads a link message. The flags alone do not tell whether an
+// interface carries packets: its carrier is back before its queue is open, and
+// IFF_RUNNING and the name of the queue are right only once the kernel has
+// looked at it. The operational state is set together with the queue.
+func parseState(message []byte) (state, error) {
+	if len(message) < unix.SizeofIfInfomsg {
+		return state{}, errors.New("short link message")
+	}
+	info := nl.DeserializeIfInfomsg(message)
+	oper, err := attribute(message[unix.SizeofIfInfomsg:], unix.IFLA_OPERSTATE)
+	if err != nil {
+		return state{}, err
+	}
+	const carries = unix.IFF_UP | unix.IFF_LOWER_UP
+	running := info.Flags&carries == carries && len(oper) > 0 && oper[0] == operUp
+	return state{int(info.Index), running}, nil
+}
+
+// attribute returns the value of the first attribute of a type, or nil. Each is
+// its length with this header, its type, and the value padded to four bytes.
+func attribute(b []byte, kind uint16) ([]byte, error) {
+	for len(b) >= unix.SizeofRtAttr {
+		n := int(binary.NativeEndian.Uint16(b))
+		if n < unix.SizeofRtAttr || n > len(b) {
+			return nil, fmt.Errorf("link message: attribute of %d bytes in %d", n, len(b))
+		}
+		if binary.NativeEndian.Uint16(b[2:]) == kind {
+			return b[unix.SizeofRtAttr:n], nil
+		}
+		b = b[min(len(b), (n+3)&^3):]
+	}
+	return nil, nil
+}
+
+// reason prefers the end of ctx over the error of the socket it has closed.
+func (s *subscription) reason(err error) error {
+	if s.ctx.Err() != nil {
+		return s.ctx.Err()
+	}
+	return err
+}
+
+// Watch sends what the switches say about their leaf-spine links, until ctx
+// ends: first the state of both ends of every link, then each change. A link
+// that goes down is reported by both ends, apart. It returns nil when ctx has
+// ended and nothing of it runs any more.
+func (b *Lab) Watch(ctx context.Context, events chan<- LinkEvent) error {
+	g, inner := errgroup.WithContext(ctx)
+	for n := range Node(b.switches()) {
+		s, err := b.subscribe(inner, n)
+		if err != nil {
+			return errors.Join(fmt.Errorf("lab: %s: %w", b.names[n], err), g.Wait())
+		}
+		g.Go(func() error {
+			defer s.close()
+			return b.watch(n, s, events)
+		})
+	}
+	if err := g.Wait(); ctx.Err() == nil {
+		return fmt.Errorf("lab: watch links: %w", err)
+	}
+	return nil
+}
+
+func (b *Lab) watch(n Node, s *subscription, events chan<- LinkEvent) error {
+	known := tracker{running: map[int]bool{}, stale: map[int]bool{}}
+	for all := true; ; {
+		states, err := s.next(all)
+		now := time.Now() // right after the read: this is when the event was seen
+		if all = err == errLost; all {
+			known.lost()
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", b.names[n], err)
+		}
+		for _, st := range states {
+			link, ok := b.linkAt(n, st.index)
+			if !ok {
+				continue
+			}
+			news, reread := known.note(st)
+			if !news {
+				continue
+			}
+			select {
+			case events <- LinkEvent{Link: link, Leaf: int(n) < b.tree.Leaves(), Up: st.running, Seen: now, Reread: reread}:
+			case <-s.ctx.Done():
+				return s.ctx.Err()
+			}
+		}
+	}
+}
+
+// A tracker tells changes from messages that repeat what was said before. Both
+// maps are by interface.
+type tracker struct {
+	running map[int]bool
+	stale   map[int]bool // may have changed since, unseen
+}
+
+// lost notes that messages are missing: what is known may be out of date.
+func (t *tracker) lost() {
+	for i := range t.running {
+		t.stale[i] = true
+	}
+}
+
+// note records a state and reports whether it is news: the first of its
+// interface, another than before, or the first after a loss.
+func (t *tracker) note(s state) (news, reread bool) {
+	was, seen := t.running[s.index]
+	reread = t.stale[s.index]
+	t.running[s.index] = s.running
+	delete(t.stale, s.index)
+	return !seen || was != s.running || reread, reread
+}
+
+// linkAt returns the leaf-spine link at an interface of a switch.
+func (b *Lab) linkAt(n Node, index int) (topology.Link, bool) {
+	if leaf := int(n); leaf < b.tree.Leaves() {
+		k := index - leafIndex - b.tree.Ports()
+		return topology.Link{Leaf: leaf, Spine: k}, k >= 0 && k < b.tree.Spines()
+	}
+	l := index - otherIndex
+	return topology.Link{Leaf: l, Spine: int(n) - b.tree.Leaves()}, l >= 0 && l < b.tree.Leaves()
+}

@@ -1,0 +1,324 @@
+package lab
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"evbench/topology"
+)
+
+// testMode tells a process that a test has started what to do.
+const testMode = "EVBENCH_LAB_TEST"
+
+// TestMain runs the tests as root of a user namespace where the user is not
+// root already, and plays the parts that tests start as processes.
+func TestMain(m *testing.M) {
+	if Helper() {
+		return
+	}
+	if mode := os.Getenv(testMode); mode != "" {
+		os.Exit(play(mode))
+	}
+	code, done, err := Enter()
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	case done:
+		os.Exit(code)
+	}
+	os.Exit(m.Run())
+}
+
+// player is this program in another part. The race detector would keep it for a
+// second at its end.
+func player(mode string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), testMode+"="+mode, "GORACE=atexit_sleep_ms=0")
+	return cmd
+}
+
+func play(mode string) int {
+	inside, rest := strings.CutPrefix(mode, "rootless ")
+	if rest && os.Getenv(marker) != markInside {
+		// As Enter does where namespaces are refused directly.
+		code, err := runInside()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return code
+	}
+	switch inside {
+	case "hold":
+		return hold()
+	case "refused":
+		return refused()
+	case "exit":
+		return 7
+	case "namespace":
+		name, err := os.Readlink("/proc/self/ns/net")
+		fmt.Println(name, err)
+		return 0
+	case "hang":
+		fmt.Println("started")
+		io.Copy(io.Discard, os.Stdin)
+		return 0
+	}
+	return 99
+}
+
+// refused calls Enter in a user namespace in which nobody may create another
+// namespace, as a user who has not entered one would.
+func refused() int {
+	for _, knob := range []string{"max_net_namespaces", "max_user_namespaces"} {
+		if err := os.WriteFile("/proc/sys/user/"+knob, []byte("0"), 0); err != nil {
+			fmt.Println(err)
+			return 1
+		}
+	}
+	os.Unsetenv(marker)
+	_, done, err := Enter()
+	fmt.Println(done, err)
+	return 0
+}
+
+// hold builds a lab, says so, and closes it on SIGINT.
+func hold() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	tree, err := topology.New(topology.Options{Ports: 2, Leaves: 2})
+	if err != nil {
+		return 1
+	}
+	l, err := Start(ctx, Options{Tree: tree, Rate: 1e9})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Println(os.Getpid(), l.nodes[len(l.nodes)-1].fd)
+	for _, ns := range l.nodes {
+		fmt.Println(namespaceName(fmt.Sprintf("/proc/self/fd/%d", ns.fd)))
+	}
+	fmt.Println("ready")
+	<-ctx.Done()
+	if err := l.Close(); err != nil {
+		return 1
+	}
+	return 130
+}
+
+func namespaceName(path string) string {
+	name, err := os.Readlink(path)
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
+// A holder is a process that holds a lab.
+type holder struct {
+	cmd   *exec.Cmd
+	pid   int // of the process inside, where that is another
+	fd    int // of one namespace
+	names []string
+}
+
+func startHolder(t *testing.T, mode string) *holder {
+	t.Helper()
+	cmd := player(mode)
+	cmd.Stderr = os.Stderr
+	// Without a terminal, as under a service manager: signals reach only the
+	// process that they are sent to.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	h := &holder{cmd: cmd}
+	r := bufio.NewScanner(out)
+	for r.Scan() && r.Text() != "ready" {
+		if h.pid == 0 {
+			if _, err := fmt.Sscan(r.Text(), &h.pid, &h.fd); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		h.names = append(h.names, r.Text())
+	}
+	if len(h.names) != 8 {
+		t.Fatalf("%s holds %d namespaces, want 8", mode, len(h.names))
+	}
+	return h
+}
+
+// A canary is a veth pair between a namespace of the test and one of a lab. The
+// kernel takes it away when the lab's namespace is gone.
+type canary struct {
+	lab *Lab // the test's namespace, as a lab of nothing
+	sub *subscription
+}
+
+const canaryIndex = 77
+
+func newCanary(t *testing.T, pid, fd int) *canary {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	t.Cleanup(cancel)
+	ns, err := unix.Open(fmt.Sprintf("/proc/%d/fd/%d", pid, fd), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(ns)
+	home, err := openNamespace()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &canary{lab: &Lab{layout: &layout{names: []string{"canary"}}, home: home, nodes: []namespace{{fd: -1}}}}
+	t.Cleanup(func() { c.lab.Close() })
+	if err := onThread(home, func() (err error) {
+		own := &c.lab.nodes[0]
+		if err := unshare(); err != nil {
+			return err
+		}
+		if own.fd, err = openNamespace(); err != nil {
+			return err
+		}
+		own.conn, err = dial()
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if c.sub, err = c.lab.subscribe(ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.sub.close)
+	w := cable{[2]end{
+		{name: "canary", index: canaryIndex, mac: mac(1, 0)},
+		{name: "canary", index: canaryIndex + 1, mac: mac(1, 1)},
+	}}
+	if err := c.lab.nodes[0].addCable(w, ns, 1500, newShape(0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// gone waits until the kernel has deleted the canary.
+func (c *canary) gone(t *testing.T) {
+	t.Helper()
+	for {
+		messages, _, err := c.sub.socket.Receive()
+		if err != nil {
+			t.Fatalf("the lab's namespace is still there: %v", err)
+		}
+		if slices.ContainsFunc(messages, func(m syscall.NetlinkMessage) bool { return m.Header.Type == unix.RTM_DELLINK }) {
+			return
+		}
+	}
+}
+
+// references returns where in /proc a namespace of the list is still held.
+func references(t *testing.T, names []string) []string {
+	t.Helper()
+	var found []string
+	for _, pattern := range []string{"/proc/[0-9]*/task/[0-9]*/ns/net", "/proc/[0-9]*/fd/[0-9]*"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range paths {
+			if slices.Contains(names, namespaceName(p)) {
+				found = append(found, p)
+			}
+		}
+	}
+	return found
+}
+
+func TestNothingStays(t *testing.T) {
+	for _, test := range []struct {
+		name, mode string
+		signal     os.Signal
+		code       int // -1: killed
+	}{
+		{"interrupted", "hold", unix.SIGINT, 130},
+		{"killed", "hold", unix.SIGKILL, -1},
+		{"rootless, interrupted", "rootless hold", unix.SIGINT, 130},
+		{"rootless, killed", "rootless hold", unix.SIGKILL, -1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h := startHolder(t, test.mode)
+			if len(references(t, h.names)) == 0 {
+				t.Fatal("the search does not find the lab while it runs")
+			}
+			c := newCanary(t, h.pid, h.fd)
+			process, err := unix.PidfdOpen(h.pid, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer unix.Close(process)
+			if err := h.cmd.Process.Signal(test.signal); err != nil {
+				t.Fatal(err)
+			}
+			err = h.cmd.Wait()
+			if code := h.cmd.ProcessState.ExitCode(); code != test.code {
+				t.Errorf("exit code %d (%v), want %d", code, err, test.code)
+			}
+			c.gone(t)
+			if left := references(t, h.names); len(left) > 0 {
+				t.Errorf("still there: %v", left)
+			}
+			ended := []unix.PollFd{{Fd: int32(process), Events: unix.POLLIN}}
+			if n, err := unix.Poll(ended, 0); n != 1 || err != nil {
+				t.Errorf("process %d still runs (%v)", h.pid, err)
+			}
+		})
+	}
+}
+
+func TestExitCode(t *testing.T) {
+	cmd := player("rootless exit")
+	if err := cmd.Run(); cmd.ProcessState.ExitCode() != 7 {
+		t.Errorf("exit code %d (%v), want the inner program's 7", cmd.ProcessState.ExitCode(), err)
+	}
+}
+
+func TestDoctor(t *testing.T) {
+	r := Doctor()
+	if !r.Possible() || r.Err() != nil {
+		t.Errorf("a lab can run here, or this test would not, but:\n%s", r)
+	}
+	if n := len(r.Checks); n != 11 {
+		t.Errorf("%d checks, want 5 directly, 1 for the user namespace and 5 in it:\n%s", n, r)
+	}
+}
+
+func TestEnterRefused(t *testing.T) {
+	out, err := player("rootless refused").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "false lab: this system refuses what it needs: " +
+		"direct: create a network namespace: no space left on device (cure: sysctl -w user.max_net_namespaces=15000 (now 0)); " +
+		"user namespace: create a user namespace: no space left on device (cure: sysctl -w user.max_user_namespaces=15000 user.max_net_namespaces=15000 (now 0 and 0))\n"
+	if string(out) != want {
+		t.Errorf("got  %swant %s", out, want)
+	}
+}

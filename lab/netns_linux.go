@@ -1,0 +1,104 @@
+package lab
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+const threadNamespace = "/proc/thread-self/ns/net"
+
+func openNamespace() (int, error) {
+	fd, err := unix.Open(threadNamespace, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("open %s: %w", threadNamespace, err)
+	}
+	return fd, nil
+}
+
+// onThread runs f on a thread of its own that may change its namespace, and
+// waits for it. Afterwards the thread goes back home. If it cannot, it is
+// thrown away: a goroutine that ends locked takes its thread with it.
+func onThread(home int, f func() error) error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		err := f()
+		if back := unix.Setns(home, unix.CLONE_NEWNET); back == nil {
+			runtime.UnlockOSThread()
+		}
+		done <- err
+	}()
+	return <-done
+}
+
+// in runs f on a thread inside the namespace ns.
+func in(home, ns int, f func() error) error {
+	return onThread(home, func() error {
+		if err := unix.Setns(ns, unix.CLONE_NEWNET); err != nil {
+			return fmt.Errorf("enter namespace: %w", err)
+		}
+		return f()
+	})
+}
+
+// unshare moves the calling thread, which must be locked, into a new namespace.
+func unshare() error {
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		return fmt.Errorf("create network namespace: %w", err)
+	}
+	return nil
+}
+
+// A sysctl is a setting under /proc/sys/net.
+type sysctl struct{ key, value string }
+
+// Both "all" and "default": the kernel combines the first with each interface's
+// own value, which starts as a copy of the second.
+var (
+	everySysctls = []sysctl{
+		{"ipv6/conf/all/disable_ipv6", "1"},
+		{"ipv6/conf/default/disable_ipv6", "1"},
+		{"ipv4/conf/all/rp_filter", "0"},
+		{"ipv4/conf/default/rp_filter", "0"},
+	}
+	// fib_multipath_hash_policy 0 hashes addresses only. It is the kernel's
+	// default and so what ecmp means to an operator who changed nothing; all
+	// connections between two addresses then share a path, as the plan's cost
+	// model assumes. ignore_routes_with_linkdown stays off, also the default:
+	// until the companion has replaced the routes over a lost link, packets on
+	// it are dropped and counted there instead of vanishing in the IP layer.
+	// icmp_ratelimit 0: whoever tries a dead path is told so each time, not once
+	// a second.
+	switchSysctls = []sysctl{
+		{"ipv4/ip_forward", "1"},
+		{"ipv4/conf/all/send_redirects", "0"},
+		{"ipv4/conf/default/send_redirects", "0"},
+		{"ipv4/fib_multipath_hash_policy", "0"},
+		{"ipv4/icmp_ratelimit", "0"},
+		{"ipv4/conf/all/ignore_routes_with_linkdown", "0"},
+		{"ipv4/conf/default/ignore_routes_with_linkdown", "0"},
+	}
+	serverSysctls = []sysctl{
+		{"ipv4/tcp_slow_start_after_idle", "0"},
+		{"ipv4/tcp_no_metrics_save", "1"},
+	}
+)
+
+// set writes settings of the calling thread's namespace. A kernel without IPv6
+// has nothing to switch off.
+func set(settings []sysctl) error {
+	for _, s := range settings {
+		err := os.WriteFile("/proc/sys/net/"+s.key, []byte(s.value), 0)
+		if os.IsNotExist(err) && strings.HasPrefix(s.key, "ipv6/") {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("sysctl net.%s=%s: %w", strings.ReplaceAll(s.key, "/", "."), s.value, err)
+		}
+	}
+	return nil
+}

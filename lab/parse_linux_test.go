@@ -1,0 +1,103 @@
+package lab
+
+import (
+	"testing"
+
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+func TestParseSoftnet(t *testing.T) {
+	got, err := parseSoftnet([]byte("0000a1b2 00000003 00000000\n00000001 0000000a 00000000\n"))
+	if got != 13 || err != nil {
+		t.Errorf("got %d, %v, want 13", got, err)
+	}
+	for _, bad := range []string{"00000001\n", "1 xyz\n"} {
+		if _, err := parseSoftnet([]byte(bad)); err == nil {
+			t.Errorf("%q: no error", bad)
+		}
+	}
+	if _, err := SoftnetDrops(); err != nil {
+		t.Error(err)
+	}
+}
+
+func FuzzParseSoftnet(f *testing.F) {
+	f.Add([]byte("00000001 00000002\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		once, err := parseSoftnet(text)
+		if err != nil || len(text) > 0 && text[len(text)-1] != '\n' {
+			return
+		}
+		if twice, err := parseSoftnet(append(text, text...)); err != nil || twice != 2*once {
+			t.Errorf("twice the text: %d, %v, want %d", twice, err, 2*once)
+		}
+	})
+}
+
+// linkMessage is a link message as the kernel writes it.
+func linkMessage(index int32, flags uint32, operState byte) []byte {
+	msg := nl.NewIfInfomsg(unix.AF_UNSPEC)
+	msg.Index, msg.Flags = index, flags
+	return append(msg.Serialize(), nl.NewRtAttr(unix.IFLA_OPERSTATE, []byte{operState}).Serialize()...)
+}
+
+func TestParseState(t *testing.T) {
+	const both = unix.IFF_UP | unix.IFF_LOWER_UP
+	for _, test := range []struct {
+		name  string
+		flags uint32
+		oper  byte
+		want  bool
+	}{
+		{"carries", both | unix.IFF_RUNNING, operUp, true},
+		{"set down", unix.IFF_LOWER_UP, operUp, false},
+		{"carrier lost", unix.IFF_UP, operUp, false},
+		{"queue not open yet", both | unix.IFF_RUNNING, 0, false},
+	} {
+		got, err := parseState(linkMessage(7, test.flags, test.oper))
+		if want := (state{7, test.want}); got != want || err != nil {
+			t.Errorf("%s: %+v, %v, want %+v", test.name, got, err, want)
+		}
+	}
+}
+
+func FuzzParseState(f *testing.F) {
+	f.Add([]byte{}, int32(3), uint32(unix.IFF_UP), byte(operUp))
+	f.Add(linkMessage(1, unix.IFF_UP, 0), int32(7), uint32(unix.IFF_UP|unix.IFF_LOWER_UP), byte(operUp))
+	f.Fuzz(func(t *testing.T, bytes []byte, index int32, flags uint32, oper byte) {
+		if st, err := parseState(bytes); err != nil && st != (state{}) {
+			t.Errorf("%+v with error %v", st, err)
+		}
+		const carries = unix.IFF_UP | unix.IFF_LOWER_UP
+		want := state{int(index), flags&carries == carries && oper == operUp}
+		if got, err := parseState(append(linkMessage(index, flags, oper), bytes...)); got != want || err != nil {
+			t.Errorf("got %+v, %v, want %+v", got, err, want)
+		}
+	})
+}
+
+func TestTracker(t *testing.T) {
+	k := tracker{map[int]bool{}, map[int]bool{}}
+	for i, step := range []struct {
+		lost         bool
+		s            state
+		news, reread bool
+	}{
+		{false, state{1, true}, true, false},
+		{false, state{1, true}, false, false},
+		{false, state{2, false}, true, false},
+		{false, state{1, false}, true, false},
+		{true, state{1, false}, true, true},
+		{false, state{1, false}, false, false},
+		{false, state{2, true}, true, true},
+		{false, state{2, false}, true, false},
+	} {
+		if step.lost {
+			k.lost()
+		}
+		if news, reread := k.note(step.s); news != step.news || reread != step.reread {
+			t.Errorf("step %d, %+v: news %v, reread %v", i, step.s, news, reread)
+		}
+	}
+}
