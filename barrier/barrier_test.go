@@ -1,0 +1,248 @@
+package barrier_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"evbench/barrier"
+)
+
+func TestStepsOfTournament(t *testing.T) {
+	send := func(p int) barrier.Step { return barrier.Step{Send: true, Peer: p} }
+	await := func(p int) barrier.Step { return barrier.Step{Peer: p} }
+	// Six ranks: 0 beats 1, 2 beats 3, 4 beats 5; 0 beats 2; 0 beats 4.
+	want := [][]barrier.Step{
+		{await(1), await(2), await(4), send(4), send(2), send(1)},
+		{send(0), await(0)},
+		{await(3), send(0), await(0), send(3)},
+		{send(2), await(2)},
+		{await(5), send(0), await(0), send(5)},
+		{send(4), await(4)},
+	}
+	for r, w := range want {
+		if got := steps(t, barrier.Tournament, r, 6); !slices.Equal(got, w) {
+			t.Errorf("rank %d: %v, want %v", r, got, w)
+		}
+	}
+}
+
+func TestPartnersAreMutual(t *testing.T) {
+	for _, kind := range barrier.Kinds() {
+		for n := 1; n <= 40; n++ {
+			for r := range n {
+				ps, err := barrier.Partners(kind, r, n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if slices.Contains(ps, r) || !slices.IsSorted(ps) {
+					t.Errorf("%s n=%d: partners of %d are %v", kind, n, r, ps)
+				}
+				for _, p := range ps {
+					back, _ := barrier.Partners(kind, p, n)
+					if !slices.Contains(back, r) {
+						t.Errorf("%s n=%d: %d has partner %d, but not the other way", kind, n, r, p)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestBadArguments(t *testing.T) {
+	for _, c := range []struct {
+		kind    string
+		rank, n int
+	}{{"knockout", 0, 2}, {barrier.Central, 2, 2}, {barrier.Central, -1, 2}, {barrier.Central, 0, 0}} {
+		if _, err := barrier.New(c.kind, c.rank, c.n); err == nil {
+			t.Errorf("New(%q, %d, %d) gave no error", c.kind, c.rank, c.n)
+		}
+		if _, err := barrier.Partners(c.kind, c.rank, c.n); err == nil {
+			t.Errorf("Partners(%q, %d, %d) gave no error", c.kind, c.rank, c.n)
+		}
+	}
+}
+
+// TestEveryOrder delivers the signals of two barriers in a row in every order
+// that the network could choose.
+func TestEveryOrder(t *testing.T) {
+	for _, kind := range barrier.Kinds() {
+		for n := 1; n <= 5; n++ {
+			s := newStage(t, kind, n, 1+min(1, 4/n)) // five ranks: one barrier
+			seen := map[string]bool{}
+			var explore func(*stage)
+			explore = func(s *stage) {
+				if key := s.key(); seen[key] {
+					return
+				} else {
+					seen[key] = true
+				}
+				moves := s.moves()
+				if len(moves) == 0 {
+					s.checkEnd()
+				}
+				for _, m := range moves {
+					next := s.clone()
+					next.do(m)
+					explore(next)
+				}
+			}
+			explore(s)
+		}
+	}
+}
+
+// TestManyOrders takes seeded random orders where all are too many.
+func TestManyOrders(t *testing.T) {
+	for _, kind := range barrier.Kinds() {
+		for _, n := range []int{6, 7, 8, 9, 13, 16, 17, 24, 33} {
+			for seed := range uint64(5) {
+				rng := rand.New(rand.NewPCG(seed, uint64(n)))
+				s := newStage(t, kind, n, 3)
+				for {
+					moves := s.moves()
+					if len(moves) == 0 {
+						break
+					}
+					s.do(moves[rng.IntN(len(moves))])
+				}
+				s.checkEnd()
+			}
+		}
+	}
+}
+
+// TestChain compares the longest chain of signals with the formulas. A
+// tournament of other sizes than powers of two may lack its last loser's losers.
+func TestChain(t *testing.T) {
+	for n := 1; n <= 70; n++ {
+		rounds := bits.Len(uint(n - 1))
+		for kind, want := range map[string]int{
+			barrier.Tournament: 2 * rounds, barrier.Central: min(2, 2*rounds), barrier.Dissemination: rounds,
+		} {
+			got := newStage(t, kind, n, 1).chain()
+			exact := kind != barrier.Tournament || n&(n-1) == 0
+			if got > want || exact && got != want {
+				t.Errorf("%s n=%d: a chain of %d signals, want %d", kind, n, got, want)
+			}
+		}
+	}
+}
+
+// wires is a Peer over channels that remembers who has entered.
+type wires struct {
+	rank, n int
+	c       [][]chan uint64
+}
+
+func (w wires) Signal(ctx context.Context, to int, seq uint64) error {
+	select {
+	case w.c[w.rank][to] <- seq:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+var errSeq = errors.New("out of step")
+
+func (w wires) Await(ctx context.Context, from int, seq uint64) error {
+	select {
+	case got := <-w.c[from][w.rank]:
+		if got != seq {
+			return fmt.Errorf("%w: got %d, want %d", errSeq, got, seq)
+		}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func newWires(n int) [][]chan uint64 {
+	c := make([][]chan uint64, n)
+	for i := range c {
+		for range n {
+			c[i] = append(c[i], make(chan uint64, 2))
+		}
+	}
+	return c
+}
+
+// TestWaitHoldsBack: while one rank is missing, and all that can run has run,
+// nobody has left.
+func TestWaitHoldsBack(t *testing.T) {
+	for _, kind := range barrier.Kinds() {
+		for _, n := range []int{2, 3, 7, 8} {
+			for missing := range n {
+				synctest.Test(t, func(t *testing.T) { holdsBack(t, kind, n, missing) })
+			}
+		}
+	}
+}
+
+func holdsBack(t *testing.T, kind string, n, missing int) {
+	c := newWires(n)
+	left := make(chan error, n)
+	enter := func(r int) {
+		b, err := barrier.New(kind, r, n)
+		if err == nil {
+			err = b.Wait(t.Context(), wires{r, n, c})
+		}
+		left <- err
+	}
+	for r := range n {
+		if r != missing {
+			go enter(r)
+		}
+	}
+	synctest.Wait()
+	if len(left) > 0 {
+		t.Errorf("%s: %d of %d left before rank %d came", kind, len(left), n, missing)
+	}
+	enter(missing)
+	for range n {
+		if err := <-left; err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}
+
+func TestWaitEndsWithContext(t *testing.T) {
+	b, err := barrier.New(barrier.Tournament, 1, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c := newWires(2)
+	c[1][0] = nil // not even the signal can go
+	if err := b.Wait(ctx, wires{1, 2, c}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Wait() = %v, want context.Canceled", err)
+	}
+}
+
+func TestWaitReportsAStrangeSignal(t *testing.T) {
+	b, err := barrier.New(barrier.Central, 1, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newWires(2)
+	c[0][1] <- 7
+	if err := b.Wait(t.Context(), wires{1, 2, c}); !errors.Is(err, errSeq) {
+		t.Errorf("Wait() = %v, want %v", err, errSeq)
+	}
+}
+
+func steps(t *testing.T, kind string, rank, n int) []barrier.Step {
+	t.Helper()
+	s, err := barrier.Steps(kind, rank, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

@@ -1,0 +1,230 @@
+package tcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+
+	"evbench/transport"
+)
+
+// A call is a connection on its way to being open.
+type call struct {
+	preface
+	to, from string // addresses; from has port 0, or is ""
+	fd       int
+	stage    stage
+	got      int // bytes of the answer
+	answer   [answerSize]byte
+}
+
+type stage int
+
+const (
+	connecting stage = iota
+	answering
+	opened
+)
+
+func (c *call) where() Path { return Path{c.dst, c.path} }
+
+// calls returns what has to be opened for some paths.
+func (e *Endpoint) calls(kind byte, paths []Path) []*call {
+	var out []*call
+	for _, p := range paths {
+		c := &call{fd: -1, preface: preface{
+			kind: kind, group: e.group.ID, src: e.group.Rank, dst: p.Peer, path: p.Spine, token: e.l.token,
+		}}
+		c.to = e.group.Peers[p.Peer].addr(p.Spine)
+		c.from = source(e.group.Peers[e.group.Rank].addr(p.Spine))
+		out = append(out, c)
+	}
+	return out
+}
+
+// source returns the address to bind to, or "" where the own address is not a
+// particular one.
+func source(own string) string {
+	a, err := netip.ParseAddrPort(own)
+	if err != nil || a.Addr().IsUnspecified() {
+		return ""
+	}
+	return netip.AddrPortFrom(a.Addr(), 0).String()
+}
+
+// dial opens all calls at once. On an error none is left open.
+func (e *Endpoint) dial(ctx context.Context, calls []*call) (err error) {
+	defer func() {
+		if err != nil {
+			for _, c := range calls {
+				if c.fd >= 0 {
+					_ = unix.Close(c.fd)
+				}
+			}
+		}
+	}()
+	err = e.l.o.in(func() error {
+		for _, c := range calls {
+			if err := c.socket(&e.l.o); err != nil {
+				return c.failed(err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range calls {
+		if err := c.connect(); err != nil {
+			return c.failed(err)
+		}
+	}
+	return finish(ctx, calls)
+}
+
+func (c *call) failed(err error) error {
+	return &transport.PeerError{Peer: c.dst, Op: "connect", Err: fmt.Errorf("%v at %s: %w", c.where(), c.to, outOfFiles(err))}
+}
+
+// socket makes the socket, bound to its source. The port is chosen when it
+// connects: all sockets of a server may then use all ports.
+func (c *call) socket(o *Options) error {
+	_, family, err := sockaddr(c.to)
+	if err != nil {
+		return err
+	}
+	c.fd, err = unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		c.fd = -1
+		return err
+	}
+	if err := o.tune(c.fd); err != nil || c.from == "" {
+		return err
+	}
+	from, _, err := sockaddr(c.from)
+	if err != nil {
+		return err
+	}
+	if err := unix.SetsockoptInt(c.fd, unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1); err != nil {
+		return fmt.Errorf("IP_BIND_ADDRESS_NO_PORT: %w", err)
+	}
+	if err := unix.Bind(c.fd, from); err != nil {
+		return fmt.Errorf("bind to %s: %w", c.from, err)
+	}
+	return nil
+}
+
+func (c *call) connect() error {
+	to, _, err := sockaddr(c.to)
+	if err != nil {
+		return err
+	}
+	if err := unix.Connect(c.fd, to); err != nil && err != unix.EINPROGRESS {
+		return err
+	}
+	return nil
+}
+
+// finish drives the calls until all are open or ctx ends.
+func finish(ctx context.Context, calls []*call) error {
+	bell, err := newBell()
+	if err != nil {
+		return outOfFiles(err)
+	}
+	defer bell.close()
+	defer context.AfterFunc(ctx, bell.ring)()
+	fds := make([]unix.PollFd, 0, 1+len(calls))
+	for {
+		fds = append(fds[:0], unix.PollFd{Fd: int32(bell.fd), Events: unix.POLLIN})
+		for _, c := range calls {
+			if c.stage != opened {
+				fds = append(fds, unix.PollFd{Fd: int32(c.fd), Events: c.events()})
+			}
+		}
+		if len(fds) == 1 {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return notOpen(calls, err)
+		}
+		if _, err := again(func() (int, error) { return unix.Poll(fds, -1) }); err != nil {
+			return fmt.Errorf("poll: %w", err)
+		}
+		if err := advance(calls, fds[1:]); err != nil {
+			return err
+		}
+	}
+}
+
+// advance goes through the calls that are not open, which fds lists in order.
+func advance(calls []*call, fds []unix.PollFd) error {
+	for _, c := range calls {
+		if c.stage == opened {
+			continue
+		}
+		ready := fds[0].Revents != 0
+		fds = fds[1:]
+		if !ready {
+			continue
+		}
+		if err := c.step(); err != nil {
+			return c.failed(err)
+		}
+	}
+	return nil
+}
+
+// notOpen names the first call that is not open, and how many there are.
+func notOpen(calls []*call, err error) error {
+	var first *call
+	n := 0
+	for _, c := range calls {
+		if c.stage != opened {
+			if n++; first == nil {
+				first = c
+			}
+		}
+	}
+	return first.failed(fmt.Errorf("%w (%d of %d connections are not open)", err, n, len(calls)))
+}
+
+func (c *call) events() int16 {
+	if c.stage == connecting {
+		return unix.POLLOUT
+	}
+	return unix.POLLIN
+}
+
+// step does what a ready socket allows.
+func (c *call) step() error {
+	if c.stage == connecting {
+		if errno, err := unix.GetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_ERROR); err != nil {
+			return err
+		} else if errno != 0 {
+			return unix.Errno(errno)
+		}
+		// A new connection has room for a preface: it goes out whole.
+		if n, err := unix.Write(c.fd, c.encode()); err != nil || n != prefaceSize {
+			return errors.Join(err, errors.New("the preface could not be sent"))
+		}
+		c.stage = answering
+		return nil
+	}
+	n, err := unix.Read(c.fd, c.answer[c.got:])
+	switch {
+	case err == unix.EAGAIN || err == unix.EINTR:
+		return nil
+	case err != nil:
+		return err
+	case n == 0:
+		return errors.New("the connection was closed without an answer")
+	}
+	if c.got += n; c.got < answerSize {
+		return nil
+	}
+	c.stage = opened
+	return readAnswer(c.answer[:])
+}

@@ -1,0 +1,496 @@
+package tcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"evbench/transport"
+)
+
+// An Endpoint is one rank's place on the network; it is a transport.Endpoint
+// and a barrier.Peer.
+type Endpoint struct {
+	l     *Listener
+	group Group
+	pacer Pacer
+
+	closed atomic.Bool
+	woken  atomic.Bool
+	bell   *bell
+	ring   func() // bell.ring, made once
+
+	newMu sync.Mutex
+	fresh []arrival // not yet attached
+
+	run     sync.Mutex // held by every call that uses what follows
+	epoll   int
+	events  []unix.EpollEvent
+	find    map[key]*conn
+	conns   []*conn
+	active  []*conn // may be able to go on
+	asleep  []*conn
+	done    []transport.Op
+	missing int   // operations of the Exchange under way
+	err     error // why the endpoint has ended
+	vec     [2][]byte
+	resent  uint64 // when it was closed
+	hook    hook
+
+	sig signals
+}
+
+// Connect opens a group's endpoint: every connection that this rank needs is
+// open when it returns, and those that others open are taken from then on. Once
+// it has returned on all ranks, all connections are there.
+func (l *Listener) Connect(ctx context.Context, g Group) (*Endpoint, error) {
+	if err := g.validate(); err != nil {
+		return nil, err
+	}
+	e := &Endpoint{l: l, group: g, pacer: l.o.Pace, find: map[key]*conn{}, events: make([]unix.EpollEvent, 128)}
+	e.sig.init(g.Partners)
+	var err error
+	if e.bell, err = newBell(); err != nil {
+		return nil, outOfFiles(err)
+	}
+	e.ring = e.bell.ring
+	if e.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		e.bell.close()
+		return nil, outOfFiles(err)
+	}
+	if err = e.listen(e.bell.fd, bellID, unix.EPOLLIN); err == nil {
+		err = l.enter(e)
+	}
+	if err == nil {
+		err = e.open(ctx, g.Need, g.Partners)
+	}
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
+}
+
+// Extend opens what a new plan needs on top; paths that are open stay so.
+func (e *Endpoint) Extend(ctx context.Context, need []Path) error {
+	e.run.Lock()
+	defer e.run.Unlock()
+	if err := e.usable(); err != nil {
+		return err
+	}
+	if err := e.group.validateNeed(need); err != nil {
+		return err
+	}
+	return e.open(ctx, need, nil)
+}
+
+func (e *Endpoint) open(ctx context.Context, need []Path, partners []int) error {
+	var paths, pairs []Path
+	seen := map[Path]bool{}
+	for _, p := range need {
+		if !seen[p] && e.find[key{p.Peer, p.Spine, true}] == nil {
+			seen[p] = true
+			paths = append(paths, p)
+		}
+	}
+	for _, r := range partners {
+		if r > e.group.Rank { // one connection serves both; the lower rank opens it
+			pairs = append(pairs, Path{r, transport.Single})
+		}
+	}
+	calls := append(e.calls(kindData, paths), e.calls(kindBarrier, pairs)...)
+	if err := e.dial(ctx, calls); err != nil {
+		return err
+	}
+	for _, c := range calls {
+		if c.kind == kindBarrier {
+			e.sig.add(c.dst, c.fd)
+		} else if err := e.attach(e.conn(key{c.dst, c.path, true}), c.fd); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// conn returns a connection, which may not be open yet.
+func (e *Endpoint) conn(k key) *conn {
+	c := e.find[k]
+	if c == nil {
+		c = &conn{key: k, id: len(e.conns), fd: -1}
+		e.find[k] = c
+		e.conns = append(e.conns, c)
+	}
+	return c
+}
+
+const bellID = -1
+
+func (e *Endpoint) listen(fd, id int, events uint32) error {
+	ev := unix.EpollEvent{Events: events, Fd: int32(id)}
+	if err := unix.EpollCtl(e.epoll, unix.EPOLL_CTL_ADD, fd, &ev); err != nil {
+		return fmt.Errorf("epoll: %w", err)
+	}
+	return nil
+}
+
+// attach gives an open socket to its connection. Only changes are told from
+// then on, so that a phase needs no call to say what to wait for.
+func (e *Endpoint) attach(c *conn, fd int) error {
+	c.fd = fd
+	c.readable, c.writable = true, true
+	e.activate(c)
+	return e.listen(fd, c.id, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP|unix.EPOLLET)
+}
+
+// expects reports whether a peer may open such a connection to this rank.
+func (e *Endpoint) expects(p preface) bool {
+	return p.dst == e.group.Rank && p.src < len(e.group.Peers)
+}
+
+// arrive takes a connection that a peer has opened.
+func (e *Endpoint) arrive(a arrival) {
+	if a.kind == kindBarrier {
+		e.sig.add(a.src, a.fd)
+		return
+	}
+	e.newMu.Lock()
+	e.fresh = append(e.fresh, a)
+	e.newMu.Unlock()
+	e.bell.ring()
+}
+
+func (e *Endpoint) takeFresh() error {
+	e.newMu.Lock()
+	as := e.fresh
+	e.fresh = nil
+	e.newMu.Unlock()
+	var err error
+	for _, a := range as {
+		if c := e.conn(key{a.src, a.path, false}); err == nil {
+			err = e.attach(c, a.fd)
+		} else {
+			_ = unix.Close(a.fd)
+		}
+	}
+	return err
+}
+
+// Rank returns the rank of the endpoint.
+func (e *Endpoint) Rank() int { return e.group.Rank }
+
+// Alloc returns n bytes; ordinary memory is as good as any here.
+func (e *Endpoint) Alloc(n int) []byte { return make([]byte, n) }
+
+// usable returns why the endpoint has ended, or nil.
+func (e *Endpoint) usable() error {
+	if e.closed.Load() {
+		return transport.ErrClosed
+	}
+	return e.err
+}
+
+// Exchange does one phase.
+func (e *Endpoint) Exchange(ctx context.Context, ops []transport.Op) error {
+	e.run.Lock()
+	defer e.run.Unlock()
+	if err := errors.Join(e.usable(), ctx.Err()); err != nil {
+		return err
+	}
+	for i := range ops {
+		if k := ops[i].Kind; k != transport.Send && k != transport.Recv {
+			return fmt.Errorf("%v is not for an exchange", k)
+		}
+	}
+	if err := e.check(ops); err != nil {
+		return err
+	}
+	for i := range ops {
+		e.missing++
+		e.push(task{ops[i], &ops[i]})
+	}
+	err := e.drive(ctx, e.exchanged)
+	if err != nil && e.err == nil {
+		e.err = fmt.Errorf("an exchange was cut short: %w", err)
+	}
+	return err
+}
+
+func (e *Endpoint) exchanged() bool { return e.missing == 0 }
+
+// Post queues operations.
+func (e *Endpoint) Post(ops []transport.Op) error {
+	e.run.Lock()
+	defer e.run.Unlock()
+	if err := e.usable(); err != nil {
+		return err
+	}
+	if err := e.check(ops); err != nil {
+		return err
+	}
+	for i := range ops {
+		e.push(task{op: ops[i]})
+	}
+	return nil
+}
+
+// Poll waits until something posted is done.
+func (e *Endpoint) Poll(ctx context.Context, done []transport.Op) (int, error) {
+	e.run.Lock()
+	defer e.run.Unlock()
+	if err := e.drive(ctx, e.reportable); err != nil {
+		return 0, err
+	}
+	e.woken.Store(false)
+	n := copy(done, e.done)
+	rest := copy(e.done, e.done[n:])
+	clear(e.done[rest:])
+	e.done = e.done[:rest]
+	return n, nil
+}
+
+func (e *Endpoint) reportable() bool { return len(e.done) > 0 || e.woken.Load() }
+
+// Wake lets a Poll return.
+func (e *Endpoint) Wake() {
+	e.woken.Store(true)
+	e.bell.ring()
+}
+
+// ours reports whether an operation uses a connection that this rank opened.
+func ours(k transport.Kind) bool { return k == transport.Send || k == transport.RecvRequest }
+
+func (e *Endpoint) check(ops []transport.Op) error {
+	for i := range ops {
+		o := &ops[i]
+		if err := o.Check(e.group.Rank, len(e.group.Peers)); err != nil {
+			return err
+		}
+		if ours(o.Kind) && e.find[key{o.Peer, o.Path, true}] == nil {
+			return fmt.Errorf("%v: no connection to %v has been opened", o.Kind, Path{o.Peer, o.Path})
+		}
+	}
+	return nil
+}
+
+func (e *Endpoint) push(t task) {
+	c := e.conn(key{t.op.Peer, t.op.Path, ours(t.op.Kind)})
+	if t.op.Kind == transport.Send || t.op.Kind == transport.SendRequest {
+		c.out.push(t)
+	} else {
+		c.in.push(t)
+	}
+	e.activate(c)
+}
+
+func (e *Endpoint) activate(c *conn) {
+	if !c.active && (c.canSend() || c.canRead()) {
+		c.active = true
+		e.active = append(e.active, c)
+	}
+}
+
+func (e *Endpoint) finished(t task, n int) {
+	if t.back != nil {
+		t.back.N = n
+		e.missing--
+		return
+	}
+	t.op.N = n
+	e.done = append(e.done, t.op)
+}
+
+// lookEvery is after how many busy rounds the kernel is asked what else is
+// ready.
+const lookEvery = 16
+
+// drive moves bytes until ok, or until something ends it.
+func (e *Endpoint) drive(ctx context.Context, ok func() bool) error {
+	e.hook.set(ctx, e.ring)
+	for round := 1; ; round++ {
+		switch {
+		case e.closed.Load():
+			return transport.ErrClosed
+		case ok(): // what is done is reported before what went wrong
+			return nil
+		case e.err != nil:
+			return e.err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		e.err = e.once(round)
+	}
+}
+
+// once does what can be done now or, if that is nothing, waits.
+func (e *Endpoint) once(round int) error {
+	wait := e.rouse()
+	if len(e.active) == 0 {
+		return e.wait(wait)
+	}
+	if err := e.pass(); err != nil {
+		return err
+	}
+	if round%lookEvery == 0 {
+		return e.wait(0)
+	}
+	return nil
+}
+
+// pass gives each active connection one call in each direction.
+func (e *Endpoint) pass() error {
+	still := e.active[:0]
+	for i, c := range e.active {
+		err := e.turn(c)
+		if err != nil {
+			e.active = append(still, e.active[i:]...)
+			return err
+		}
+		if c.active = c.canSend() || c.canRead(); c.active {
+			still = append(still, c)
+		}
+	}
+	clear(e.active[len(still):])
+	e.active = still
+	return nil
+}
+
+func (e *Endpoint) turn(c *conn) error {
+	if c.canSend() {
+		if err := e.send(c); err != nil {
+			return err
+		}
+	}
+	if c.canRead() {
+		return e.receive(c)
+	}
+	return nil
+}
+
+// wait sleeps until a socket is ready, the bell rings, or d has passed; a
+// negative d means for ever.
+func (e *Endpoint) wait(d time.Duration) error {
+	timeout := -1
+	if d >= 0 {
+		timeout = 0
+	}
+	if d > 0 { // epoll_wait counts in milliseconds, which is too coarse
+		ts := unix.NsecToTimespec(int64(d))
+		fds := [1]unix.PollFd{{Fd: int32(e.epoll), Events: unix.POLLIN}}
+		if _, err := unix.Ppoll(fds[:], &ts, nil); err != nil && err != unix.EINTR {
+			return fmt.Errorf("poll: %w", err)
+		}
+	}
+	n, err := unix.EpollWait(e.epoll, e.events, timeout)
+	if err == unix.EINTR {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("epoll: %w", err)
+	}
+	for _, ev := range e.events[:n] {
+		if err := e.event(ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Endpoint) event(ev unix.EpollEvent) error {
+	if ev.Fd == bellID {
+		e.bell.quiet()
+		return e.takeFresh()
+	}
+	c := e.conns[ev.Fd]
+	const gone = unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
+	if ev.Events&gone != 0 {
+		c.hup = true
+	}
+	if ev.Events&(unix.EPOLLIN|gone) != 0 {
+		c.readable = true
+	}
+	if ev.Events&(unix.EPOLLOUT|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+		c.writable = true
+	}
+	e.activate(c)
+	return nil
+}
+
+// Retransmits returns the segments that the kernel sent again, over all
+// connections. O(connections).
+func (e *Endpoint) Retransmits() uint64 {
+	e.run.Lock()
+	defer e.run.Unlock()
+	if e.closed.Load() {
+		return e.resent
+	}
+	return e.retransmits()
+}
+
+func (e *Endpoint) retransmits() uint64 {
+	var sum uint64
+	add := func(fd int) {
+		if info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
+			sum += uint64(info.Total_retrans)
+		}
+	}
+	for _, c := range e.conns {
+		if c.fd >= 0 {
+			add(c.fd)
+		}
+	}
+	e.sig.each(add)
+	return sum
+}
+
+// Close unblocks every call and closes all connections.
+func (e *Endpoint) Close() error {
+	if e.closed.Swap(true) {
+		return nil
+	}
+	e.l.leave(e) // nothing arrives from now on
+	e.bell.ring()
+	e.sig.shutdown()
+	e.run.Lock()
+	defer e.run.Unlock()
+	e.hook.clear()
+	_ = e.takeFresh() // to be closed with the others
+	e.resent = e.retransmits()
+	for _, c := range e.conns {
+		if c.fd >= 0 {
+			_ = unix.Close(c.fd)
+			c.fd = -1
+		}
+	}
+	e.sig.close()
+	e.bell.close()
+	return unix.Close(e.epoll)
+}
+
+// A hook rings when a context ends. It is set anew only when the context is
+// another one: most phases have the same, and setting it allocates.
+type hook struct {
+	done <-chan struct{}
+	stop func() bool
+}
+
+func (h *hook) set(ctx context.Context, ring func()) {
+	if ctx.Done() == h.done {
+		return
+	}
+	h.clear()
+	h.done = ctx.Done()
+	if h.done != nil {
+		h.stop = context.AfterFunc(ctx, ring)
+	}
+}
+
+func (h *hook) clear() {
+	if h.stop != nil {
+		h.stop()
+	}
+	h.done, h.stop = nil, nil
+}

@@ -1,0 +1,286 @@
+package tcp
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// handshakeTime is how long who connects may take to say who it is.
+	handshakeTime = 10 * time.Second
+	// acceptPause lets files be closed after the process ran out of them.
+	acceptPause = 50 * time.Millisecond
+)
+
+// A Listener takes the connections of one server's endpoints, one group after
+// the other. Connections for a group that has not been opened here yet wait for
+// it.
+type Listener struct {
+	o     Options
+	ln    *net.TCPListener
+	token [sha256.Size]byte
+	quit  chan struct{}
+	work  sync.WaitGroup // the accepting goroutine and one for each handshake
+
+	mu      sync.Mutex
+	closed  bool
+	shaking map[net.Conn]bool
+	taken   map[preface]bool // accepted, of groups that are not over
+	waiting map[uint32][]arrival
+	open    map[uint32]*Endpoint
+	over    int64 // groups up to this one are over; -1: none
+}
+
+// An arrival is a connection that a peer opened and whose preface is good.
+type arrival struct {
+	preface
+	fd int
+}
+
+// Listen starts to accept connections.
+func Listen(o Options) (*Listener, error) {
+	l := &Listener{
+		o: o, token: hash(o.Token), quit: make(chan struct{}), over: -1,
+		shaking: map[net.Conn]bool{}, taken: map[preface]bool{}, waiting: map[uint32][]arrival{}, open: map[uint32]*Endpoint{},
+	}
+	if _, _, err := sockaddr(o.Addr); err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	lc := net.ListenConfig{KeepAlive: -1, Control: func(_, _ string, c syscall.RawConn) error {
+		var tuned error
+		if err := c.Control(func(fd uintptr) { tuned = o.tune(int(fd)) }); err != nil {
+			return err
+		}
+		return tuned
+	}}
+	err := o.in(func() error {
+		ln, err := lc.Listen(context.Background(), "tcp", o.Addr)
+		if err == nil {
+			l.ln = ln.(*net.TCPListener)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, outOfFiles(err) // it names the operation and the address
+	}
+	l.work.Go(l.accept)
+	return l, nil
+}
+
+// Addr returns the address that it listens on, "ip:port".
+func (l *Listener) Addr() string { return l.ln.Addr().String() }
+
+// Close stops accepting and closes connections that no endpoint has taken. Open
+// endpoints keep theirs.
+func (l *Listener) Close() error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil
+	}
+	l.closed = true
+	close(l.quit)
+	err := l.ln.Close()
+	for c := range l.shaking {
+		_ = c.Close()
+	}
+	l.mu.Unlock()
+	l.work.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, as := range l.waiting {
+		closeArrivals(as)
+	}
+	clear(l.waiting)
+	return err
+}
+
+func closeArrivals(as []arrival) {
+	for _, a := range as {
+		_ = unix.Close(a.fd)
+	}
+}
+
+func (l *Listener) accept() {
+	for {
+		c, err := l.ln.AcceptTCP()
+		switch {
+		case err == nil:
+			l.work.Go(func() { l.shake(c) }) // of its own: a slow stranger holds up nobody
+		case errors.Is(err, net.ErrClosed):
+			return
+		default: // out of files or memory, or the peer is gone again
+			l.o.log("%s: accept: %v", l.Addr(), outOfFiles(err))
+			select {
+			case <-time.After(acceptPause):
+			case <-l.quit:
+				return
+			}
+		}
+	}
+}
+
+// shake finds out who has connected.
+func (l *Listener) shake(c *net.TCPConn) {
+	defer func() { _ = c.Close() }()
+	if !l.track(c, true) {
+		return
+	}
+	defer l.track(c, false)
+	a, err := l.greet(c)
+	if err != nil {
+		l.o.log("%s: connection from %s: %v", l.Addr(), c.RemoteAddr(), err)
+		return
+	}
+	l.deliver(a)
+}
+
+func (l *Listener) track(c net.Conn, on bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !on {
+		delete(l.shaking, c)
+	} else if !l.closed {
+		l.shaking[c] = true
+	}
+	return !l.closed
+}
+
+// greet reads the preface, answers it, and takes the socket out of the
+// runtime's hands.
+func (l *Listener) greet(c *net.TCPConn) (arrival, error) {
+	if err := c.SetDeadline(time.Now().Add(handshakeTime)); err != nil {
+		return arrival{}, err
+	}
+	b := make([]byte, prefaceSize)
+	if _, err := io.ReadFull(c, b); err != nil {
+		return arrival{}, fmt.Errorf("preface: %w", err)
+	}
+	p, err := decode(b, l.token)
+	if err == nil {
+		err = l.admit(p)
+	}
+	if err != nil {
+		if r := err.(refusal); r != stranger {
+			_, _ = c.Write(answer(r)) // a courtesy
+		}
+		return arrival{}, err
+	}
+	if _, err := c.Write(answer(accepted)); err != nil {
+		l.forget(p)
+		return arrival{}, fmt.Errorf("answer: %w", err)
+	}
+	fd, err := detach(c)
+	if err != nil {
+		l.forget(p)
+		return arrival{}, outOfFiles(err)
+	}
+	return arrival{p, fd}, nil
+}
+
+// detach returns a descriptor of the connection that the runtime's poller does
+// not know; closing c takes the other one from it.
+func detach(c *net.TCPConn) (int, error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	fd, dupErr := -1, error(nil)
+	if err := raw.Control(func(old uintptr) { fd, dupErr = unix.FcntlInt(old, unix.F_DUPFD_CLOEXEC, 0) }); err != nil {
+		return 0, err
+	}
+	return fd, dupErr
+}
+
+// admit decides whether a connection with a good token is wanted. Its error is
+// a refusal.
+func (l *Listener) admit(p preface) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.open[p.group]
+	switch {
+	case int64(p.group) <= l.over:
+		return over
+	case l.taken[p]:
+		return twice
+	case e != nil && !e.expects(p):
+		return badField
+	}
+	l.taken[p] = true
+	return nil
+}
+
+func (l *Listener) forget(p preface) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.taken, p)
+}
+
+// deliver gives the connection to its endpoint, or keeps it until that exists.
+func (l *Listener) deliver(a arrival) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch e := l.open[a.group]; {
+	case l.closed || int64(a.group) <= l.over:
+		_ = unix.Close(a.fd)
+	case e != nil:
+		e.arrive(a)
+	default:
+		l.waiting[a.group] = append(l.waiting[a.group], a)
+	}
+}
+
+// enter makes e the endpoint of its group and returns what has come for it.
+func (l *Listener) enter(e *Endpoint) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	id := e.group.ID
+	switch {
+	case l.closed:
+		return net.ErrClosed
+	case int64(id) <= l.over || l.open[id] != nil:
+		return fmt.Errorf("group %d has been opened before", id)
+	}
+	l.open[id] = e
+	for _, a := range l.waiting[id] {
+		if !e.expects(a.preface) {
+			l.o.log("%s: connection from rank %d to rank %d: this is rank %d of %d", l.Addr(), a.src, a.dst, e.group.Rank, len(e.group.Peers))
+			_ = unix.Close(a.fd)
+			continue
+		}
+		e.arrive(a)
+	}
+	delete(l.waiting, id)
+	return nil
+}
+
+// leave ends e's group, and with it all groups before that nobody opened.
+func (l *Listener) leave(e *Endpoint) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open[e.group.ID] != e {
+		return // it was refused
+	}
+	delete(l.open, e.group.ID)
+	l.over = max(l.over, int64(e.group.ID))
+	for id, as := range l.waiting {
+		if int64(id) <= l.over {
+			closeArrivals(as)
+			delete(l.waiting, id)
+		}
+	}
+	for p := range l.taken {
+		if int64(p.group) <= l.over {
+			delete(l.taken, p)
+		}
+	}
+}

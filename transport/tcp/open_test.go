@@ -1,0 +1,355 @@
+//go:build linux
+
+package tcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"evbench/transport"
+)
+
+// logbook collects what a Listener logs.
+type logbook struct {
+	mu    sync.Mutex
+	lines []string
+	news  chan struct{}
+}
+
+func newLogbook() *logbook { return &logbook{news: make(chan struct{}, 100)} }
+
+func (l *logbook) log(format string, args ...any) {
+	l.mu.Lock()
+	l.lines = append(l.lines, fmt.Sprintf(format, args...))
+	l.mu.Unlock()
+	l.news <- struct{}{}
+}
+
+func (l *logbook) last() string {
+	<-l.news
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lines[len(l.lines)-1]
+}
+
+func listen(t *testing.T, o Options) *Listener {
+	t.Helper()
+	if o.Addr == "" {
+		o.Addr = "127.0.0.1:0"
+	}
+	l, err := Listen(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+// pair returns the groups of two ranks, each of which sends to the other.
+func pair(id uint32, ls ...*Listener) (a, b Group) {
+	peers := []Peer{{[]string{ls[0].Addr()}}, {[]string{ls[1].Addr()}}}
+	return Group{ID: id, Rank: 0, Peers: peers, Need: []Path{{1, transport.Single}}},
+		Group{ID: id, Rank: 1, Peers: peers, Need: []Path{{0, transport.Single}}}
+}
+
+func connect(t *testing.T, l *Listener, g Group) *Endpoint {
+	t.Helper()
+	e, err := l.Connect(t.Context(), g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	return e
+}
+
+func op(k transport.Kind, peer, path int, body string) transport.Op {
+	return transport.Op{Kind: k, Peer: peer, Path: path, Head: make([]byte, transport.HeadSize), Body: []byte(body)}
+}
+
+// carries sends one message and checks that it arrives.
+func carries(t *testing.T, from, to *Endpoint, path int) {
+	t.Helper()
+	if err := from.Post([]transport.Op{op(transport.Send, to.Rank(), path, "hello")}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := from.Poll(t.Context(), make([]transport.Op, 1)); err != nil {
+		t.Fatal(err)
+	}
+	in := []transport.Op{op(transport.Recv, from.Rank(), path, ".....")}
+	if err := to.Exchange(t.Context(), in); err != nil || string(in[0].Body) != "hello" {
+		t.Errorf("received %q, %v", in[0].Body, err)
+	}
+}
+
+func TestStrangersAreRefused(t *testing.T) {
+	book := newLogbook()
+	ls := []*Listener{listen(t, Options{Token: "right", Log: book.log}), listen(t, Options{Token: "right"})}
+	say := func(b string) (answer []byte) {
+		c, err := net.Dial("tcp", ls[0].Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		if _, err := io.WriteString(c, b); err != nil {
+			t.Fatal(err)
+		}
+		if len(b) < prefaceSize { // it has hung up: there will be no more
+			_ = c.(*net.TCPConn).CloseWrite()
+		}
+		answer, _ = io.ReadAll(c) // a reset is a refusal too
+		return answer
+	}
+	if got := say("GET / HTTP/1.1\r\nHost: " + strings.Repeat("x", prefaceSize)); len(got) > 0 {
+		t.Errorf("a stranger was told %q", got)
+	}
+	if line := book.last(); !strings.Contains(line, "not a connection of this protocol") {
+		t.Errorf("logged %q", line)
+	}
+	if say("evbench\n"); !strings.Contains(book.last(), "preface") {
+		t.Error("half a preface was not logged")
+	}
+	// One who says nothing at all keeps nobody from connecting.
+	silent, err := net.Dial("tcp", ls[0].Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+	a, b := pair(1, ls...)
+	e, f := connect(t, ls[0], a), connect(t, ls[1], b)
+	carries(t, e, f, transport.Single)
+	carries(t, f, e, transport.Single)
+}
+
+func TestWrongTokenIsToldSo(t *testing.T) {
+	book := newLogbook()
+	ls := []*Listener{listen(t, Options{Token: "wrong"}), listen(t, Options{Token: "right", Log: book.log})}
+	a, _ := pair(1, ls...)
+	_, err := ls[0].Connect(t.Context(), a)
+	var pe *transport.PeerError
+	if !errors.Is(err, badToken) || !errors.As(err, &pe) || pe.Peer != 1 {
+		t.Errorf("Connect() = %v, want a PeerError of rank 1 about the token", err)
+	}
+	if line := book.last(); !strings.Contains(line, "token") || strings.Contains(line, "wrong\"") {
+		t.Errorf("logged %q", line)
+	}
+}
+
+// The connections of one case are not taken for those of another.
+func TestGroupsFollowEachOther(t *testing.T) {
+	ls := []*Listener{listen(t, Options{}), listen(t, Options{})}
+	a1, b1 := pair(1, ls...)
+	a2, b2 := pair(2, ls...)
+	e1, f1 := connect(t, ls[0], a1), connect(t, ls[1], b1)
+	e2 := connect(t, ls[0], a2) // rank 1 is still in the first case
+	carries(t, e1, f1, transport.Single)
+	_ = f1.Close()
+	f2 := connect(t, ls[1], b2)
+	carries(t, e2, f2, transport.Single)
+	carries(t, f2, e2, transport.Single)
+	if _, err := ls[1].Connect(t.Context(), b1); err == nil {
+		t.Error("a group was opened twice")
+	}
+	_ = e1.Close()
+	_ = e2.Close()
+	a3, _ := pair(3, ls...)
+	_ = connect(t, ls[0], a3)
+	_ = f2.Close()
+	if _, err := ls[1].Connect(t.Context(), b2); err == nil {
+		t.Error("a group that is over was opened again")
+	}
+}
+
+func TestExtend(t *testing.T) {
+	eps := group(t, 2, Options{}, "", transport.Single, 0)
+	if err := eps[0].Post([]transport.Op{op(transport.Send, 1, 3, "x")}); err == nil {
+		t.Error("a message was taken for a path that is not open")
+	}
+	// A receive may be posted before the peer has opened the path.
+	if err := eps[1].Post([]transport.Op{op(transport.Recv, 0, 3, ".....")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := eps[0].Extend(t.Context(), []Path{{1, 3}, {1, 0}, {1, 3}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := eps[0].Exchange(t.Context(), []transport.Op{op(transport.Send, 1, 3, "hello")}); err != nil {
+		t.Fatal(err)
+	}
+	done := make([]transport.Op, 1)
+	if n, err := eps[1].Poll(t.Context(), done); n != 1 || err != nil || string(done[0].Body) != "hello" {
+		t.Errorf("Poll() = %d, %v: %q", n, err, done[0].Body)
+	}
+	carries(t, eps[0], eps[1], 0)
+	if err := eps[0].Extend(t.Context(), []Path{{0, 1}}); err == nil {
+		t.Error("a path to the rank itself was taken")
+	}
+}
+
+// Each connection leaves from the own address of its path.
+func TestSourceAddress(t *testing.T) {
+	eps := group(t, 2, Options{}, "", transport.Single, 1)
+	for path, want := range map[int][4]byte{transport.Single: {127, 1, 0, 1}, 1: {127, 1, 2, 1}} {
+		sa, err := unix.Getsockname(eps[0].find[key{1, path, true}].fd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sa.(*unix.SockaddrInet4).Addr; got != want {
+			t.Errorf("path %d leaves from %v, want %v", path, got, want)
+		}
+	}
+}
+
+func TestConnectNamesWhoIsMissing(t *testing.T) {
+	l := listen(t, Options{})
+	nobody, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0) // holds a port, but does not listen
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Close(nobody) }()
+	if err := unix.Bind(nobody, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	sa, err := unix.Getsockname(nobody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := sa.(*unix.SockaddrInet4).Port
+	peers := []Peer{{[]string{l.Addr()}}, {[]string{fmt.Sprintf("127.0.0.1:%d", port)}}}
+	_, err = l.Connect(t.Context(), Group{Peers: peers, Need: []Path{{1, 2}}})
+	if !errors.Is(err, unix.ECONNREFUSED) || !strings.Contains(err.Error(), "rank 1 via spine 2") {
+		t.Errorf("Connect() = %v", err)
+	}
+}
+
+// A peer that takes the connection and says nothing holds Connect until ctx ends.
+func TestConnectEndsWithContext(t *testing.T) {
+	l := listen(t, Options{})
+	mute, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = mute.Close() }()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		c, err := mute.Accept()
+		if err == nil {
+			_, err = io.ReadFull(c, make([]byte, prefaceSize))
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		cancel()
+	}()
+	peers := []Peer{{[]string{l.Addr()}}, {[]string{mute.Addr().String()}}}
+	_, err = l.Connect(ctx, Group{Peers: peers, Need: []Path{{1, transport.Single}}})
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "1 of 1 connections are not open") {
+		t.Errorf("Connect() = %v", err)
+	}
+}
+
+func TestSocketsAreMadeInside(t *testing.T) {
+	inside, calls := false, 0
+	in := func(f func() error) error {
+		inside, calls = true, calls+1
+		defer func() { inside = false }()
+		return f()
+	}
+	ls := []*Listener{listen(t, Options{In: in}), listen(t, Options{})}
+	a, b := pair(1, ls...)
+	e, f := connect(t, ls[0], a), connect(t, ls[1], b)
+	carries(t, e, f, transport.Single)
+	if calls != 2 || inside { // to listen and to connect
+		t.Errorf("In was called %d times", calls)
+	}
+	errNo := errors.New("no such namespace")
+	if _, err := Listen(Options{Addr: "127.0.0.1:0", In: func(func() error) error { return errNo }}); !errors.Is(err, errNo) {
+		t.Errorf("Listen() = %v, want %v", err, errNo)
+	}
+}
+
+func TestBadOptions(t *testing.T) {
+	if _, err := Listen(Options{Addr: "localhost"}); err == nil || !strings.Contains(err.Error(), `"localhost"`) {
+		t.Errorf("Listen(localhost) = %v", err)
+	}
+	if _, err := Listen(Options{Addr: "127.0.0.1:0", Congestion: "no-such"}); err == nil || !strings.Contains(err.Error(), "no-such") {
+		t.Errorf("Listen(no-such) = %v", err)
+	}
+	l := listen(t, Options{SockBuf: 128 << 10, Congestion: "reno"})
+	if _, err := Listen(Options{Addr: l.Addr()}); !errors.Is(err, unix.EADDRINUSE) {
+		t.Errorf("Listen on a taken port = %v", err)
+	}
+	for name, g := range map[string]Group{
+		"rank":       {Rank: 2, Peers: make([]Peer, 2)},
+		"no address": {Peers: make([]Peer, 2)},
+		"need":       {Peers: []Peer{{[]string{"x"}}}, Need: []Path{{1, 0}}},
+		"spine":      {Peers: []Peer{{[]string{"x"}}, {[]string{"y"}}}, Need: []Path{{1, -2}}},
+		"partner":    {Peers: []Peer{{[]string{"x"}}}, Partners: []int{0}},
+		"peer's":     {Peers: []Peer{{[]string{l.Addr()}}, {[]string{"y"}}}, Need: []Path{{1, 0}}},
+	} {
+		g.ID = 100 // one that fails is over, too
+		if _, err := l.Connect(t.Context(), g); err == nil {
+			t.Errorf("%s: Connect gave no error", name)
+		}
+	}
+}
+
+func TestCheckFiles(t *testing.T) {
+	if err := CheckFiles(10); err != nil {
+		t.Error(err)
+	}
+	if err := CheckFiles(1 << 40); err == nil || !strings.Contains(err.Error(), "ulimit") {
+		t.Errorf("CheckFiles(2^40) = %v", err)
+	}
+}
+
+func TestCloseLeavesNoFiles(t *testing.T) {
+	count := func() int {
+		n := 0
+		for fd := range 1024 {
+			if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil {
+				n++
+			}
+		}
+		return n
+	}
+	before := count()
+	ls, peers := listeners(t, 3, Options{}, []int{0})
+	for id := range uint32(3) {
+		var wg sync.WaitGroup
+		for r, l := range ls {
+			wg.Go(func() {
+				g := Group{ID: id, Rank: r, Peers: peers, Partners: []int{(r + 1) % 3, (r + 2) % 3}}
+				for p := range 3 {
+					if p != r {
+						g.Need = append(g.Need, Path{p, 0})
+					}
+				}
+				e, err := l.Connect(t.Context(), g)
+				if err == nil {
+					err = e.Close()
+				}
+				if err != nil && !errors.Is(err, over) { // a faster peer may be through already
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	for _, l := range ls {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	// The poller of the runtime keeps two or three for itself.
+	if after := count(); after > before+3 {
+		t.Errorf("%d files open before, %d after", before, after)
+	}
+}

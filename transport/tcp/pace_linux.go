@@ -1,0 +1,108 @@
+package tcp
+
+import "time"
+
+const (
+	// Chunks are a 32nd of a message, within these bounds: small enough for
+	// flows to share a link about fairly, large enough for timers to keep up.
+	chunksPerMessage   = 32
+	minChunk, maxChunk = 4 << 10, 64 << 10
+
+	// chunksInFlight keeps a link busy while the thread wakes up for the chunk
+	// that has arrived.
+	chunksInFlight = 2
+
+	// maxLate is how late a thread may wake up without the model noticing: the
+	// next chunk asks as of when the one before it arrived.
+	maxLate = 20 * time.Millisecond
+)
+
+// A pacing is what the Pacer has said about the first message of a connection.
+type pacing struct {
+	asked   int // bytes of the message reserved so far
+	allowed int // bytes that may be written
+	flying  [chunksInFlight]struct {
+		ready time.Time
+		bytes int
+	}
+	n     int       // chunks in flight
+	as    time.Time // of when to ask next, if that is not long ago
+	retry time.Time // the Pacer had no way; when to ask again
+}
+
+// allowed returns how many bytes of a message of total bytes may be written now.
+func (e *Endpoint) allowed(c *conn, total int) int {
+	p := &c.pace
+	if p.allowed > 0 {
+		return p.allowed
+	}
+	now := time.Now()
+	for p.n > 0 && !p.flying[0].ready.After(now) {
+		p.allowed += p.flying[0].bytes
+		p.as = p.flying[0].ready
+		p.n--
+		p.flying[0] = p.flying[1]
+	}
+	chunk := min(max(total/chunksPerMessage, minChunk), maxChunk)
+	for p.asked < total && p.n < chunksInFlight && !now.Before(p.retry) {
+		bytes := min(chunk, total-p.asked)
+		ready, ok := e.pacer.Reserve(e.group.Rank, c.peer, c.path, bytes, p.asOf(now))
+		if !ok {
+			p.retry = ready
+			break
+		}
+		p.asked += bytes
+		p.flying[p.n].ready, p.flying[p.n].bytes = ready, bytes
+		p.n++
+	}
+	return p.allowed
+}
+
+// asOf returns the time as of which to ask for the next chunk. The first of a
+// message asks as of now.
+func (p *pacing) asOf(now time.Time) time.Time {
+	if p.asked == 0 || now.Sub(p.as) > maxLate {
+		p.as = now
+	}
+	return p.as
+}
+
+// next returns when there may be more to write.
+func (p *pacing) next() time.Time {
+	if p.n > 0 {
+		return p.flying[0].ready
+	}
+	return p.retry
+}
+
+// sleep takes a connection out until the Pacer lets it go on.
+func (e *Endpoint) sleep(c *conn) {
+	c.asleep = true
+	e.asleep = append(e.asleep, c)
+}
+
+// rouse wakes the connections whose time has come, and returns how long the
+// next one has to sleep; negative means that none does.
+func (e *Endpoint) rouse() time.Duration {
+	if len(e.asleep) == 0 {
+		return -1
+	}
+	now := time.Now()
+	wait := time.Duration(-1)
+	still := e.asleep[:0]
+	for _, c := range e.asleep {
+		d := c.pace.next().Sub(now)
+		if d <= 0 {
+			c.asleep = false
+			e.activate(c)
+			continue
+		}
+		still = append(still, c)
+		if wait < 0 || d < wait {
+			wait = d
+		}
+	}
+	clear(e.asleep[len(still):])
+	e.asleep = still
+	return wait
+}

@@ -1,0 +1,218 @@
+package tcp
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"evbench/transport"
+)
+
+// signals are the connections to the partners in a barrier. Their sockets
+// block: the thread that waits for a signal is the one that the kernel wakes,
+// with nobody in between. To end a wait, all of them are shut down.
+type signals struct {
+	mu    sync.Mutex
+	fds   map[int]int     // by rank: -1 until it is open
+	bell  chan struct{}   // holds a token when fds or dead has changed
+	inUse bool            // a call is under way,
+	done  <-chan struct{} // … which the end of this ends
+	dead  bool
+
+	hook hook // of the call under way, as is word
+	word [8]byte
+}
+
+func (s *signals) init(partners []int) {
+	s.bell = make(chan struct{}, 1)
+	s.fds = map[int]int{}
+	for _, r := range partners {
+		s.fds[r] = -1
+	}
+}
+
+func (s *signals) add(rank, fd int) {
+	err := unix.SetNonblock(fd, false)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old, partner := s.fds[rank]; s.dead || err != nil || !partner || old >= 0 {
+		_ = unix.Close(fd)
+		return
+	}
+	s.fds[rank] = fd
+	s.ring()
+}
+
+func (s *signals) ring() {
+	select {
+	case s.bell <- struct{}{}:
+	default: // nobody has looked since the last one
+	}
+}
+
+func (s *signals) get(rank int) (fd int, partner bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fd, partner = s.fds[rank]
+	return fd, partner
+}
+
+// each calls f for every socket; the endpoint's run lock is held.
+func (s *signals) each(f func(fd int)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, fd := range s.fds {
+		if fd >= 0 {
+			f(fd)
+		}
+	}
+}
+
+// shutdown ends all waits, for good.
+func (s *signals) shutdown() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kill()
+}
+
+func (s *signals) kill() {
+	s.dead = true
+	for _, fd := range s.fds {
+		if fd >= 0 {
+			_ = unix.Shutdown(fd, unix.SHUT_RDWR)
+		}
+	}
+	s.ring()
+}
+
+func (s *signals) close() {
+	s.hook.clear()
+	s.each(func(fd int) { _ = unix.Close(fd) })
+	clear(s.fds)
+}
+
+// enter starts a call that ctx can end.
+func (s *signals) enter(ctx context.Context) {
+	s.mu.Lock()
+	s.inUse, s.done = true, ctx.Done()
+	s.mu.Unlock()
+	if s.hook.done != ctx.Done() {
+		s.hook.set(ctx, s.killer(ctx.Done()))
+	}
+}
+
+// killer returns what ends the call under way, if it is still one with that
+// context: a context may well end after its calls have returned.
+func (s *signals) killer(done <-chan struct{}) func() {
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.inUse && s.done == done {
+			s.kill()
+		}
+	}
+}
+
+func (s *signals) leave() {
+	s.mu.Lock()
+	s.inUse = false
+	s.mu.Unlock()
+}
+
+// Signal implements barrier.Peer. A ctx that ends it, or Await, in the middle
+// ends all barriers of the endpoint.
+func (e *Endpoint) Signal(ctx context.Context, to int, seq uint64) error {
+	e.run.Lock()
+	defer e.run.Unlock()
+	fd, err := e.partner(ctx, to)
+	defer e.sig.leave()
+	if err == nil {
+		binary.LittleEndian.PutUint64(e.sig.word[:], seq)
+		err = e.sig.write(fd)
+	}
+	return e.signalled(ctx, to, "signal", err)
+}
+
+// Await implements barrier.Peer.
+func (e *Endpoint) Await(ctx context.Context, from int, seq uint64) error {
+	e.run.Lock()
+	defer e.run.Unlock()
+	fd, err := e.partner(ctx, from)
+	defer e.sig.leave()
+	if err == nil {
+		err = e.sig.read(fd)
+	}
+	if got := binary.LittleEndian.Uint64(e.sig.word[:]); err == nil && got != seq {
+		err = fmt.Errorf("it is at barrier %d, this rank at %d", got, seq)
+	}
+	return e.signalled(ctx, from, "await", err)
+}
+
+// partner starts a call and returns the socket towards a rank.
+func (e *Endpoint) partner(ctx context.Context, rank int) (int, error) {
+	e.sig.enter(ctx)
+	for {
+		if err := e.alive(ctx); err != nil {
+			return -1, err
+		}
+		fd, partner := e.sig.get(rank)
+		if !partner {
+			return -1, errors.New("it is no partner in this barrier")
+		}
+		if fd >= 0 {
+			return fd, nil
+		}
+		select { // it is for the partner to open, and it has not yet
+		case <-e.sig.bell:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// signalled returns the error of a call: that of ctx or Close, if they ended it.
+func (e *Endpoint) signalled(ctx context.Context, rank int, op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if why := e.alive(ctx); why != nil {
+		return why
+	}
+	return &transport.PeerError{Peer: rank, Op: op, Err: err}
+}
+
+func (e *Endpoint) alive(ctx context.Context) error {
+	if err := e.usable(); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+func (s *signals) write(fd int) error {
+	for at := 0; at < len(s.word); {
+		n, err := unix.Write(fd, s.word[at:])
+		if err != nil && err != unix.EINTR {
+			return err
+		}
+		at += max(n, 0)
+	}
+	return nil
+}
+
+func (s *signals) read(fd int) error {
+	for at := 0; at < len(s.word); {
+		n, err := unix.Read(fd, s.word[at:])
+		if err != nil && err != unix.EINTR {
+			return err
+		}
+		if n == 0 {
+			return fmt.Errorf("the connection was closed: %w", io.ErrUnexpectedEOF)
+		}
+		at += max(n, 0)
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package tcp
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+)
+
+// tune sets what a socket must have before it connects or listens: the size of
+// its buffers decides the window that it offers.
+func (o *Options) tune(fd int) error {
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
+		return fmt.Errorf("TCP_NODELAY: %w", err)
+	}
+	for _, opt := range []int{unix.SO_SNDBUF, unix.SO_RCVBUF} {
+		if o.SockBuf > 0 {
+			if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, opt, o.SockBuf); err != nil {
+				return fmt.Errorf("socket buffer of %d bytes: %w", o.SockBuf, err)
+			}
+		}
+	}
+	name := o.Congestion
+	if name == "" {
+		name = "cubic"
+	}
+	err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
+	if err != nil && o.Congestion != "" {
+		return fmt.Errorf("congestion control %q: %w", name, err)
+	}
+	return nil
+}
+
+// in runs f where sockets have to be made.
+func (o *Options) in(f func() error) error {
+	if o.In == nil {
+		return f()
+	}
+	return o.In(f)
+}
+
+func (o *Options) log(format string, args ...any) {
+	if o.Log != nil {
+		o.Log(format, args...)
+	}
+}
+
+// sockaddr reads "ip:port" and returns it with its address family.
+func sockaddr(addr string) (unix.Sockaddr, int, error) {
+	a, err := netip.ParseAddrPort(addr)
+	if err != nil {
+		return nil, 0, fmt.Errorf("address %q: must be ip:port", addr)
+	}
+	if ip := a.Addr().Unmap(); ip.Is4() {
+		return &unix.SockaddrInet4{Port: int(a.Port()), Addr: ip.As4()}, unix.AF_INET, nil
+	}
+	return &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}, unix.AF_INET6, nil
+}
+
+// CheckFiles returns an error when this process may not have n more files open
+// than a process needs anyway. It raises the soft limit as far as the hard
+// limit allows.
+func CheckFiles(n int) error {
+	const spare = 100
+	var lim unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &lim); err != nil {
+		return fmt.Errorf("limit of open files: %w", err)
+	}
+	if lim.Cur < lim.Max {
+		lim.Cur = lim.Max
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &lim); err != nil {
+			return fmt.Errorf("limit of open files: %w", err)
+		}
+	}
+	if need := uint64(n + spare); lim.Cur < need {
+		return fmt.Errorf("this run needs %d open files in one process, the limit is %d: raise it (ulimit -Hn, LimitNOFILE=) or take fewer servers per process", need, lim.Cur)
+	}
+	return nil
+}
+
+// outOfFiles adds the cure to an error of the kernel.
+func outOfFiles(err error) error {
+	if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
+		return fmt.Errorf("%w: raise the limit of open files (ulimit -Hn, LimitNOFILE=) or take fewer servers per process", err)
+	}
+	return err
+}
+
+// again calls a system call until no signal interrupts it.
+func again(f func() (int, error)) (int, error) {
+	for {
+		n, err := f()
+		if err != unix.EINTR {
+			return n, err
+		}
+	}
+}

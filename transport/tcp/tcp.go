@@ -1,0 +1,141 @@
+// Package tcp is a transport over raw TCP sockets of Linux.
+//
+// The calling goroutine itself drives its sockets, full duplex, and sleeps in
+// the kernel only when none is ready; the runtime's poller takes part in
+// opening connections only. In steady state a phase allocates nothing. The
+// runtime takes a processor from a thread that sleeps only when its monitor comes
+// by: with 16 or more endpoints in one process, a GOMAXPROCS of their number
+// shortens a barrier (32 endpoints on 2 cores: by a third). Locking goroutines to
+// threads gained nothing.
+//
+// There is one connection for each ordered pair of ranks and path that the
+// source sends on. The source opens it; data flows one way and the requests
+// about that data the other, so that neither waits behind the other. Barrier
+// signals have connections of their own, one per pair of partners. Each
+// connection begins with a preface that says who speaks and proves it with the
+// token of the run; who cannot is refused.
+//
+// The package chooses no path: an Op's Path picks the peer's address, and the
+// network takes it from there. It sets no time-out on established connections:
+// a link may be down for seconds, and the run decides how long is too long.
+// Sizes are bytes.
+package tcp
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"evbench/transport"
+)
+
+// Options of a Listener and of the endpoints that it makes.
+type Options struct {
+	// Addr is where to listen, "ip:port"; port 0 takes a free one.
+	Addr string
+	// In runs a function on a thread inside the network namespace in which
+	// sockets have to be made. nil calls it directly.
+	In func(f func() error) error
+	// Token is the shared secret of the run.
+	Token string
+	// Congestion is the TCP congestion control. "" means cubic where the
+	// kernel has it, because the lab's figures rest on it.
+	Congestion string
+	// SockBuf is the size of each send and receive buffer in bytes. 0 leaves
+	// it to the kernel.
+	SockBuf int
+	// Pace delays data and requests as an emulated fabric would. nil: no delay.
+	Pace Pacer
+	// Log receives one line for each connection that is refused. nil drops it.
+	Log func(format string, args ...any)
+}
+
+// A Pacer is a model of a network's links. It is asked about each chunk of a
+// message before it is written, by several endpoints at a time.
+type Pacer interface {
+	// Reserve puts a chunk on its way at now, and returns when its last byte
+	// arrives; it may be written then. If the chunk cannot go anywhere, ok is
+	// false, and the time is when to ask again.
+	Reserve(src, dst, path, bytes int, now time.Time) (ready time.Time, ok bool)
+}
+
+// A Peer is where a rank listens: Addrs[0] when the routing tables choose the
+// path, Addrs[1+k] through spine k. Without an address of its own, a spine has
+// that of Addrs[0].
+type Peer struct{ Addrs []string }
+
+func (p Peer) addr(path int) string {
+	if 1+path < len(p.Addrs) {
+		return p.Addrs[1+path]
+	}
+	return p.Addrs[0]
+}
+
+// A Path is one way to send data to a rank: through a spine, or
+// transport.Single.
+type Path struct{ Peer, Spine int }
+
+func (p Path) String() string {
+	if p.Spine == transport.Single {
+		return fmt.Sprintf("rank %d", p.Peer)
+	}
+	return fmt.Sprintf("rank %d via spine %d", p.Peer, p.Spine)
+}
+
+// A Group is a set of endpoints that are opened together: those of a case.
+type Group struct {
+	// ID tells the groups of a Listener apart. It rises from one to the next.
+	ID uint32
+	// Rank of this endpoint.
+	Rank int
+	// Peers lists all ranks, this one included. Connections leave from this
+	// rank's own address on their path, so that answers come back the same way.
+	Peers []Peer
+	// Need is what this rank sends data on.
+	Need []Path
+	// Partners are the ranks with which this one exchanges barrier signals.
+	Partners []int
+}
+
+func (g *Group) validate() error {
+	n := len(g.Peers)
+	if g.Rank < 0 || g.Rank >= n {
+		return fmt.Errorf("rank %d is not among %d peers", g.Rank, n)
+	}
+	for r, p := range g.Peers {
+		if len(p.Addrs) == 0 {
+			return fmt.Errorf("peer %d has no address", r)
+		}
+	}
+	if err := g.validateNeed(g.Need); err != nil {
+		return err
+	}
+	return g.validatePartners(g.Partners)
+}
+
+func (g *Group) validateNeed(need []Path) error {
+	for _, p := range need {
+		if p.Peer < 0 || p.Peer >= len(g.Peers) || p.Peer == g.Rank || p.Spine < transport.Single || p.Spine > maxSpine {
+			return fmt.Errorf("rank %d of %d cannot open a path to %v", g.Rank, len(g.Peers), p)
+		}
+	}
+	return nil
+}
+
+func (g *Group) validatePartners(partners []int) error {
+	for _, p := range partners {
+		if p < 0 || p >= len(g.Peers) || p == g.Rank {
+			return fmt.Errorf("rank %d of %d cannot have rank %d as a partner", g.Rank, len(g.Peers), p)
+		}
+	}
+	return nil
+}
+
+// The shape that both builds of this package have.
+var (
+	_ transport.Endpoint = (*Endpoint)(nil)
+	_ interface {
+		Signal(ctx context.Context, to int, seq uint64) error
+		Await(ctx context.Context, from int, seq uint64) error
+	} = (*Endpoint)(nil)
+)

@@ -1,0 +1,98 @@
+//go:build linux
+
+package tcp
+
+import (
+	"fmt"
+	"net"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"evbench/barrier"
+	"evbench/transport"
+	"evbench/transport/transporttest"
+)
+
+// group opens n endpoints over loopback, with the same paths between all pairs.
+// Every rank has an address of its own for each path.
+func group(t testing.TB, n int, o Options, kind string, paths ...int) []*Endpoint {
+	t.Helper()
+	ls, peers := listeners(t, n, o, paths)
+	eps := make([]*Endpoint, n)
+	var g errgroup.Group
+	for r := range n {
+		g.Go(func() error {
+			gr := Group{ID: 1, Rank: r, Peers: peers}
+			for p := range n {
+				for _, k := range paths {
+					if p != r {
+						gr.Need = append(gr.Need, Path{p, k})
+					}
+				}
+			}
+			var err error
+			if kind != "" {
+				if gr.Partners, err = barrier.Partners(kind, r, n); err != nil {
+					return err
+				}
+			}
+			eps[r], err = ls[r].Connect(t.Context(), gr)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, e := range eps {
+			_ = e.Close()
+		}
+	})
+	return eps
+}
+
+// listeners listens on 127.0.0.1 and gives out the addresses 127.1.<path+1>.<rank+1>.
+func listeners(t testing.TB, n int, o Options, paths []int) ([]*Listener, []Peer) {
+	t.Helper()
+	ls, peers := make([]*Listener, n), make([]Peer, n)
+	for r := range n {
+		o := o
+		o.Addr = "0.0.0.0:0"
+		l, err := Listen(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = l.Close() })
+		ls[r] = l
+		_, port, _ := net.SplitHostPort(l.Addr())
+		most := 0
+		for _, k := range paths {
+			most = max(most, k+1)
+		}
+		for k := 0; k <= most; k++ {
+			peers[r].Addrs = append(peers[r].Addrs, fmt.Sprintf("127.1.%d.%d:%s", k, r+1, port))
+		}
+	}
+	return ls, peers
+}
+
+func TestContract(t *testing.T) {
+	transporttest.Run(t, func(t *testing.T, n int, paths ...int) []transport.Endpoint {
+		var out []transport.Endpoint
+		for _, e := range group(t, n, Options{Token: "t"}, "", paths...) {
+			out = append(out, e)
+		}
+		return out
+	})
+}
+
+func TestBarrierContract(t *testing.T) {
+	transporttest.RunBarrier(t, func(t *testing.T, n int, kind string) []transporttest.Signaller {
+		var out []transporttest.Signaller
+		for _, e := range group(t, n, Options{}, kind) {
+			out = append(out, e)
+		}
+		return out
+	})
+}

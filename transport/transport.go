@@ -1,0 +1,141 @@
+// Package transport moves messages between the ranks of a run.
+//
+// An Endpoint is one rank's place on the network under test. It knows bytes,
+// peers and paths; it knows nothing of events, phases or schedules. The
+// implementations are tcp (sockets), memnet (one process, for tests) and, with
+// the build tag mpi, mpi; package transporttest holds the promises below as
+// tests, and every implementation passes them.
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// ErrClosed is returned by calls on a closed Endpoint, and by those that Close
+// interrupts.
+var ErrClosed = errors.New("endpoint closed")
+
+// ErrSize reports a message whose size is not what the receiver expected.
+var ErrSize = errors.New("message size differs from what was expected")
+
+// Single is the Path of an operation that leaves the choice of spine to the
+// network's routing tables.
+const Single = -1
+
+// Kind tells a send from a receive, and data from requests.
+type Kind uint8
+
+// The kinds of operation. Data and requests between one pair of ranks are
+// separate streams: a request never waits behind data, nor data behind
+// requests. Within each stream (pair, path, data or requests) order is kept.
+//
+// A request asks its receiver for data, and its Path is the one that this data
+// takes; the request itself goes the way back.
+const (
+	Send        Kind = iota // data to Peer
+	Recv                    // data from Peer
+	SendRequest             // a small message to Peer (head only)
+	RecvRequest             // a small message from Peer (head only)
+)
+
+func (k Kind) String() string {
+	return [...]string{"send", "receive", "send request", "receive request"}[k]
+}
+
+// An Op is one message on its way to or from Peer, through the path (spine)
+// that the plan chose.
+//
+// A receive matches the next message of its stream, in the order in which
+// receives were posted. A receive's Body may be longer than what arrives: the
+// number of bytes is then in N; a message that does not fit ends the operation
+// with ErrSize.
+type Op struct {
+	Kind Kind
+	Peer int
+	Path int    // spine, or Single
+	ID   uint64 // the caller's; handed back by Poll
+	Head []byte // HeadSize bytes
+	Body []byte // from Alloc, at most MaxBody bytes; the caller must not touch Head or Body until the Op is done
+	N    int    // bytes of Body sent or received; set when done
+}
+
+// HeadSize is the length of every Head. One size for all messages lets a
+// receiver post its buffers before it knows what will come.
+const HeadSize = 40
+
+// MaxBody is the largest Body: a receiver can refuse a length that is not sane.
+const MaxBody = 1 << 30
+
+// Check returns why an Op cannot be posted on an Endpoint of n ranks, or nil.
+func (o *Op) Check(rank, n int) error {
+	switch {
+	case o.Kind > RecvRequest:
+		return fmt.Errorf("operation of unknown kind %d", o.Kind)
+	case o.Peer < 0 || o.Peer >= n || o.Peer == rank:
+		return fmt.Errorf("%v: rank %d has no peer %d among %d ranks", o.Kind, rank, o.Peer, n)
+	case len(o.Head) != HeadSize:
+		return fmt.Errorf("%v: rank %d: head of %d bytes, must be %d", o.Kind, o.Peer, len(o.Head), HeadSize)
+	case len(o.Body) > MaxBody:
+		return fmt.Errorf("%v: rank %d: body of %d bytes, must be at most %d", o.Kind, o.Peer, len(o.Body), MaxBody)
+	case o.Kind >= SendRequest && len(o.Body) > 0:
+		return fmt.Errorf("%v: rank %d: a request has no body", o.Kind, o.Peer)
+	}
+	return nil
+}
+
+// An Endpoint is one rank's place on the network. It is used by one goroutine
+// at a time, except Close and Wake, which may be called from any.
+//
+// A failed connection or a message that breaks the rules ends the Endpoint: the
+// call under way and all later ones return the error, and only Close is left.
+// So does a peer that has closed, once there is something to send to it or data
+// to receive from it; receives of requests from it just stay without an answer.
+type Endpoint interface {
+	// Exchange does one phase: all sends and receives at once, full duplex. It
+	// returns when all are done or ctx ends. Operations of kinds Send and Recv
+	// only, at most one of each per stream. If ctx ends it in the middle, the
+	// Endpoint has ended too.
+	Exchange(ctx context.Context, ops []Op) error
+
+	// Post queues operations without blocking on the network. The slice is
+	// copied, what Head and Body point at is not. An operation that cannot be
+	// posted is an error, and then none is.
+	Post(ops []Op) error
+
+	// Poll waits until at least one posted operation is done, fills done with
+	// as many as are, in any order, and returns their number. With nothing
+	// posted it waits for ctx or Wake. What is posted stays so when ctx ends.
+	Poll(ctx context.Context, done []Op) (int, error)
+
+	// Wake makes a Poll that waits, or else the next one, return at once; it
+	// may then return 0 operations. Wakes do not add up.
+	Wake()
+
+	// Alloc returns n bytes that the endpoint can send from and receive into
+	// without copying (pinned or C memory, where that matters).
+	Alloc(n int) []byte
+
+	Rank() int
+
+	// Retransmits returns how many segments the network sent twice since the
+	// endpoint was opened, where the transport can tell, else 0.
+	Retransmits() uint64
+
+	// Close unblocks every call with ErrClosed and frees what was opened.
+	Close() error
+}
+
+// A PeerError says which peer's connection failed. An Endpoint returns one
+// wherever it knows the peer, so that the run can name the server.
+type PeerError struct {
+	Peer int
+	Op   string // "send", "receive", "connect", …
+	Err  error
+}
+
+func (e *PeerError) Error() string { return fmt.Sprintf("%s rank %d: %v", e.Op, e.Peer, e.Err) }
+
+// Unwrap returns the cause.
+func (e *PeerError) Unwrap() error { return e.Err }

@@ -1,0 +1,425 @@
+// Package transporttest holds the promises of transport.Endpoint as tests, for
+// every implementation to pass.
+package transporttest
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"evbench/transport"
+)
+
+// Connect returns n endpoints, by rank, between which the given paths are open
+// for every ordered pair of ranks. They are closed when the test ends.
+type Connect func(t *testing.T, n int, paths ...int) []transport.Endpoint
+
+// Run checks the promises in the comments of package transport.
+func Run(t *testing.T, connect Connect) {
+	for _, c := range []struct {
+		name string
+		test func(t *testing.T, connect Connect)
+	}{
+		{"order within a stream", testOrder},
+		{"large bodies both ways", testLarge},
+		{"a request does not wait behind data", testRequestPassesData},
+		{"data does not wait behind requests", testDataPassesRequest},
+		{"paths are streams of their own", testPaths},
+		{"a shorter body sets N", testShorter},
+		{"a longer body is ErrSize", testLonger},
+		{"heads without bodies", testEmpty},
+		{"bad operations are refused whole", testRefused},
+		{"ctx ends a blocked Exchange", testCancelExchange},
+		{"ctx ends a blocked Poll", testCancelPoll},
+		{"a dead ctx starts nothing", testDeadContext},
+		{"Close unblocks", testClose},
+		{"Wake", testWake},
+		{"a closed peer is named", testClosedPeer},
+		{"a closed peer's requests are just missing", testClosedRequester},
+		{"many posted operations", testMany},
+		{"Exchange beside posted operations", testBeside},
+		{"all to all", testAllToAll},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(t, connect) })
+	}
+}
+
+// fill writes bytes that depend on who sends to whom, and on what. They repeat
+// after 509 words: no power of two, so that a shifted piece does not fit.
+func fill(b []byte, src, dst, what int) []byte {
+	const period = 509 * 8
+	x := uint64(src)<<40 | uint64(dst)<<20 | uint64(what) | 1<<63
+	var word [8]byte
+	for i := 0; i < min(len(b), period); i += 8 {
+		x = x*6364136223846793005 + 1442695040888963407
+		binary.LittleEndian.PutUint64(word[:], x)
+		copy(b[i:], word[:])
+	}
+	for n := period; n < len(b); n *= 2 {
+		copy(b[n:], b[:n])
+	}
+	return b
+}
+
+func message(ep transport.Endpoint, k transport.Kind, peer, path, what, size int) transport.Op {
+	op := transport.Op{Kind: k, Peer: peer, Path: path, ID: uint64(what), Head: make([]byte, transport.HeadSize)}
+	if size > 0 {
+		op.Body = ep.Alloc(size)
+	}
+	if k == transport.Send || k == transport.SendRequest {
+		fill(op.Head, ep.Rank(), peer, what)
+		fill(op.Body, ep.Rank(), peer, what)
+	}
+	return op
+}
+
+// checkReceived compares a finished receive with what fill made at the peer.
+func checkReceived(t *testing.T, rank int, op transport.Op, what, size int) {
+	t.Helper()
+	if op.N != size {
+		t.Errorf("rank %d: %d bytes from rank %d, want %d", rank, op.N, op.Peer, size)
+		return
+	}
+	if want := fill(make([]byte, transport.HeadSize), op.Peer, rank, what); !bytes.Equal(op.Head, want) {
+		t.Errorf("rank %d: the head from rank %d is not that of message %d", rank, op.Peer, what)
+	}
+	if want := fill(make([]byte, size), op.Peer, rank, what); !bytes.Equal(op.Body[:op.N], want) {
+		t.Errorf("rank %d: the body from rank %d is not that of message %d", rank, op.Peer, what)
+	}
+}
+
+func post(t *testing.T, ep transport.Endpoint, ops ...transport.Op) {
+	t.Helper()
+	if err := ep.Post(ops); err != nil {
+		t.Fatalf("rank %d: Post: %v", ep.Rank(), err)
+	}
+}
+
+// take polls until n operations are done.
+func take(ctx context.Context, ep transport.Endpoint, n int) ([]transport.Op, error) {
+	var all []transport.Op
+	done := make([]transport.Op, 8)
+	for len(all) < n {
+		k, err := ep.Poll(ctx, done[:min(8, n-len(all))])
+		if err != nil {
+			return all, err
+		}
+		all = append(all, done[:k]...)
+	}
+	return all, nil
+}
+
+func mustTake(t *testing.T, ep transport.Endpoint, n int) []transport.Op {
+	t.Helper()
+	ops, err := take(t.Context(), ep, n)
+	if err != nil {
+		t.Fatalf("rank %d: Poll: %v", ep.Rank(), err)
+	}
+	return ops
+}
+
+// each runs f for every endpoint at once and fails the test on the first error.
+func each(t *testing.T, eps []transport.Endpoint, f func(ep transport.Endpoint) error) {
+	t.Helper()
+	var g errgroup.Group
+	for _, ep := range eps {
+		g.Go(func() error { return f(ep) })
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func testOrder(t *testing.T, connect Connect) {
+	const n = 64
+	size := func(i int) int { return i * 997 % 3000 }
+	ep := connect(t, 2, transport.Single)
+	each(t, ep, func(e transport.Endpoint) error {
+		for i := range n {
+			k := transport.Kind(1 - e.Rank()) // rank 1 sends
+			if err := e.Post([]transport.Op{message(e, k, 1-e.Rank(), transport.Single, i, max(size(i), 3000*int(k)))}); err != nil {
+				return err
+			}
+		}
+		ops, err := take(t.Context(), e, n)
+		for i, op := range ops {
+			if op.Kind != transport.Recv {
+				continue
+			}
+			if int(op.ID) != i {
+				t.Errorf("receive %d was done as number %d", op.ID, i)
+			}
+			checkReceived(t, e.Rank(), op, int(op.ID), size(int(op.ID)))
+		}
+		return err
+	})
+}
+
+func testLarge(t *testing.T, connect Connect) {
+	const size = 8<<20 + 13
+	each(t, connect(t, 2, transport.Single), func(e transport.Endpoint) error {
+		for i := range 2 {
+			ops := []transport.Op{
+				message(e, transport.Send, 1-e.Rank(), transport.Single, i, size),
+				message(e, transport.Recv, 1-e.Rank(), transport.Single, i, size),
+			}
+			if err := e.Exchange(t.Context(), ops); err != nil {
+				return err
+			}
+			checkReceived(t, e.Rank(), ops[1], i, size)
+			if ops[0].N != size {
+				t.Errorf("rank %d sent %d bytes, want %d", e.Rank(), ops[0].N, size)
+			}
+		}
+		return nil
+	})
+}
+
+// Rank 1 asks rank 0, which sends it data that nobody receives yet, so that the
+// way from 0 to 1 is full. The request in the other direction, and one between
+// the same ranks in the same direction as the data, still arrive.
+func testRequestPassesData(t *testing.T, connect Connect) {
+	const size = 24 << 20
+	ep := connect(t, 2, transport.Single)
+	post(t, ep[0], message(ep[0], transport.Send, 1, transport.Single, 1, size))
+	for src := range 2 {
+		post(t, ep[src], message(ep[src], transport.SendRequest, 1-src, transport.Single, 7, 0))
+		post(t, ep[1-src], message(ep[1-src], transport.RecvRequest, src, transport.Single, 7, 0))
+	}
+	driveUntil(t, ep, 2)
+	post(t, ep[1], message(ep[1], transport.Recv, 0, transport.Single, 1, size))
+	driveUntil(t, ep, 1)
+}
+
+// driveUntil drives all endpoints until they have finished so many receives.
+func driveUntil(t *testing.T, eps []transport.Endpoint, receives int) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	got := make(chan int, receives)
+	var g errgroup.Group
+	for _, e := range eps {
+		g.Go(func() error {
+			done := make([]transport.Op, 4)
+			for {
+				n, err := e.Poll(ctx, done)
+				if ctx.Err() != nil {
+					return nil
+				}
+				if err != nil {
+					stop()
+					return err
+				}
+				for _, op := range done[:n] {
+					if op.Kind == transport.Recv || op.Kind == transport.RecvRequest {
+						checkReceived(t, e.Rank(), op, int(op.ID), op.N)
+						got <- e.Rank()
+					}
+				}
+			}
+		})
+	}
+	for range receives {
+		select {
+		case <-got:
+		case <-ctx.Done():
+		}
+	}
+	stop()
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Requests that nobody receives do not keep data back.
+func testDataPassesRequest(t *testing.T, connect Connect) {
+	ep := connect(t, 2, transport.Single)
+	for i := range 100 {
+		post(t, ep[0], message(ep[0], transport.SendRequest, 1, transport.Single, i, 0))
+	}
+	mustTake(t, ep[0], 100)
+	post(t, ep[0], message(ep[0], transport.Send, 1, transport.Single, 5, 1000))
+	post(t, ep[1], message(ep[1], transport.Recv, 0, transport.Single, 5, 1000))
+	mustTake(t, ep[0], 1)
+	checkReceived(t, 1, mustTake(t, ep[1], 1)[0], 5, 1000)
+	for i := range 100 {
+		post(t, ep[1], message(ep[1], transport.RecvRequest, 0, transport.Single, i, 0))
+	}
+	for i, op := range mustTake(t, ep[1], 100) {
+		checkReceived(t, 1, op, i, 0)
+	}
+}
+
+func testPaths(t *testing.T, connect Connect) {
+	paths := []int{transport.Single, 0, 3}
+	ep := connect(t, 2, paths...)
+	for i, p := range paths {
+		post(t, ep[0], message(ep[0], transport.Send, 1, p, 100+i, 10+i))
+	}
+	mustTake(t, ep[0], len(paths))
+	for i := len(paths) - 1; i >= 0; i-- { // the other way round than sent
+		post(t, ep[1], message(ep[1], transport.Recv, 0, paths[i], i, 100))
+		op := mustTake(t, ep[1], 1)[0]
+		if op.Path != paths[i] {
+			t.Errorf("asked for path %d, got %d", paths[i], op.Path)
+		}
+		checkReceived(t, 1, op, 100+i, 10+i)
+	}
+}
+
+func testShorter(t *testing.T, connect Connect) {
+	ep := connect(t, 2, transport.Single)
+	// Two in a row: what belongs to the second must not end in the first.
+	for i := range 2 {
+		post(t, ep[0], message(ep[0], transport.Send, 1, transport.Single, i, 1000+i))
+	}
+	mustTake(t, ep[0], 2)
+	for i := range 2 {
+		op := message(ep[1], transport.Recv, 0, transport.Single, 0, 5000)
+		post(t, ep[1], op)
+		got := mustTake(t, ep[1], 1)[0]
+		checkReceived(t, 1, got, i, 1000+i)
+		if rest := got.Body[got.N:]; !bytes.Equal(rest, make([]byte, len(rest))) {
+			t.Error("bytes after the end of the message were written")
+		}
+	}
+}
+
+func testLonger(t *testing.T, connect Connect) {
+	ep := connect(t, 2, transport.Single)
+	post(t, ep[0], message(ep[0], transport.Send, 1, transport.Single, 0, 1001))
+	mustTake(t, ep[0], 1)
+	err := ep[1].Exchange(t.Context(), []transport.Op{message(ep[1], transport.Recv, 0, transport.Single, 0, 1000)})
+	if !errors.Is(err, transport.ErrSize) {
+		t.Errorf("Exchange() = %v, want ErrSize", err)
+	}
+	var pe *transport.PeerError
+	if !errors.As(err, &pe) || pe.Peer != 0 {
+		t.Errorf("Exchange() = %v, want an error that names rank 0", err)
+	}
+	if _, err := ep[1].Poll(t.Context(), make([]transport.Op, 1)); !errors.Is(err, transport.ErrSize) {
+		t.Errorf("Poll() after it = %v, want ErrSize again", err)
+	}
+}
+
+func testEmpty(t *testing.T, connect Connect) {
+	ep := connect(t, 2, transport.Single)
+	for i := range 10 {
+		post(t, ep[0], message(ep[0], transport.Send, 1, transport.Single, i, 0))
+		post(t, ep[1], message(ep[1], transport.Recv, 0, transport.Single, i, 0))
+	}
+	mustTake(t, ep[0], 10)
+	for i, op := range mustTake(t, ep[1], 10) {
+		checkReceived(t, 1, op, i, 0)
+	}
+}
+
+func testRefused(t *testing.T, connect Connect) {
+	ep := connect(t, 2, transport.Single)
+	good := message(ep[0], transport.Send, 1, transport.Single, 0, 10)
+	for name, spoil := range map[string]func(*transport.Op){
+		"peer":         func(o *transport.Op) { o.Peer = 2 },
+		"itself":       func(o *transport.Op) { o.Peer = 0 },
+		"negative":     func(o *transport.Op) { o.Peer = -1 },
+		"kind":         func(o *transport.Op) { o.Kind = 9 },
+		"head":         func(o *transport.Op) { o.Head = o.Head[:39] },
+		"request body": func(o *transport.Op) { o.Kind = transport.SendRequest },
+	} {
+		bad := good
+		spoil(&bad)
+		if ep[0].Post([]transport.Op{good, bad}) == nil {
+			t.Errorf("%s: Post took it", name)
+		}
+		if ep[0].Exchange(t.Context(), []transport.Op{good, bad}) == nil {
+			t.Errorf("%s: Exchange took it", name)
+		}
+	}
+	// None of the good ones was sent: the first to arrive is this.
+	post(t, ep[0], message(ep[0], transport.Send, 1, transport.Single, 42, 10))
+	post(t, ep[1], message(ep[1], transport.Recv, 0, transport.Single, 42, 10))
+	mustTake(t, ep[0], 1)
+	checkReceived(t, 1, mustTake(t, ep[1], 1)[0], 42, 10)
+}
+
+func testMany(t *testing.T, connect Connect) {
+	const n, each1 = 5, 40
+	each(t, connect(t, n, transport.Single), func(e transport.Endpoint) error {
+		var ops []transport.Op
+		for i := range each1 {
+			for p := range n {
+				if p != e.Rank() {
+					ops = append(ops,
+						message(e, transport.Send, p, transport.Single, i, 5000+i),
+						message(e, transport.Recv, p, transport.Single, i, 6000),
+						message(e, transport.SendRequest, p, transport.Single, i, 0),
+						message(e, transport.RecvRequest, p, transport.Single, i, 0))
+				}
+			}
+		}
+		if err := e.Post(ops); err != nil {
+			return err
+		}
+		done, err := take(t.Context(), e, len(ops))
+		for _, op := range done {
+			switch op.Kind {
+			case transport.Recv:
+				checkReceived(t, e.Rank(), op, int(op.ID), 5000+int(op.ID))
+			case transport.RecvRequest:
+				checkReceived(t, e.Rank(), op, int(op.ID), 0)
+			}
+		}
+		return err
+	})
+}
+
+// What is posted stays posted, and is done, while an Exchange runs.
+func testBeside(t *testing.T, connect Connect) {
+	each(t, connect(t, 2, transport.Single, 1), func(e transport.Endpoint) error {
+		p := 1 - e.Rank()
+		if err := e.Post([]transport.Op{
+			message(e, transport.Recv, p, 1, 1, 100), message(e, transport.Send, p, 1, 1, 100),
+		}); err != nil {
+			return err
+		}
+		ops := []transport.Op{
+			message(e, transport.Send, p, transport.Single, 2, 1<<20), message(e, transport.Recv, p, transport.Single, 2, 1<<20),
+		}
+		if err := e.Exchange(t.Context(), ops); err != nil {
+			return err
+		}
+		checkReceived(t, e.Rank(), ops[1], 2, 1<<20)
+		posted, err := take(t.Context(), e, 2)
+		for _, op := range posted {
+			if op.Kind == transport.Recv {
+				checkReceived(t, e.Rank(), op, 1, 100)
+			}
+		}
+		return err
+	})
+}
+
+func testAllToAll(t *testing.T, connect Connect) {
+	for _, n := range []int{1, 2, 5, 9} {
+		each(t, connect(t, n, transport.Single), func(e transport.Endpoint) error {
+			for i := range 3 * n { // three exchanges of a linear shift
+				to, from := (e.Rank()+i)%n, (e.Rank()+i*(n-1))%n
+				if to == e.Rank() {
+					continue
+				}
+				ops := []transport.Op{
+					message(e, transport.Recv, from, transport.Single, i, 40000),
+					message(e, transport.Send, to, transport.Single, i, 30000+i),
+				}
+				if err := e.Exchange(t.Context(), ops); err != nil {
+					return err
+				}
+				checkReceived(t, e.Rank(), ops[0], i, 30000+i)
+			}
+			return nil
+		})
+	}
+}
