@@ -1,0 +1,179 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"evbench/internal/wire"
+)
+
+// A CaseError says why a case failed.
+type CaseError struct {
+	Case    string
+	During  string        // "warm-up", "measurement", …
+	At      wire.Position // where the others waited; Exchange and Phase as known
+	Servers []int         // positions of those at fault, as far as it can be known
+	Waiting []int         // positions of those that waited for them
+	Reasons []string      // what is known, most telling first
+}
+
+func (e *CaseError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "case %q: %s", e.Case, e.During)
+	if e.At.Stage != "" {
+		b.WriteString(", " + place(e.At))
+	}
+	b.WriteString(": " + strings.Join(e.Reasons, "; "))
+	if len(e.Waiting) > 0 {
+		fmt.Fprintf(&b, "; waited for by %s", names(e.Waiting))
+	}
+	return b.String()
+}
+
+func place(p wire.Position) string {
+	if p.Phase < 0 {
+		return fmt.Sprintf("exchange %d, %s", p.Exchange, p.Stage)
+	}
+	return fmt.Sprintf("exchange %d, phase %d, %s", p.Exchange, p.Phase, p.Stage)
+}
+
+// names lists servers, at most six of them.
+func names(servers []int) string {
+	const most = 6
+	s := make([]string, 0, most)
+	for _, x := range servers[:min(most, len(servers))] {
+		s = append(s, fmt.Sprintf("server %d", x))
+	}
+	if more := len(servers) - most; more > 0 {
+		s = append(s, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(s, ", ")
+}
+
+// blame returns the error of a failed case. At fault is who is lost or gave no
+// answer to the abort; failing that, where the chains of waiting end.
+func (m *machine) blame(during state) *CaseError {
+	guilty := m.ranks(func(_ int, w *worker) bool { return w.lost || w.totals == nil })
+	if len(guilty) == 0 {
+		guilty = m.ends()
+	}
+	e := &CaseError{Case: m.c.Name, During: during.String(), Servers: m.servers(guilty)}
+	for _, rank := range append(slices.Clone(guilty), m.failed...) {
+		if r := m.reason(rank); !slices.Contains(e.Reasons, r) && len(e.Reasons) < mostReasons {
+			e.Reasons = append(e.Reasons, r)
+		}
+	}
+	waiting := m.ranks(func(rank int, w *worker) bool {
+		return !slices.Contains(guilty, rank) && intersect(m.waitsFor(rank), guilty)
+	})
+	e.Waiting = m.servers(waiting)
+	e.At = m.where(guilty, waiting)
+	return e
+}
+
+// mostReasons bounds what one error says; after a cut cable many fail.
+const mostReasons = 6
+
+// ends follows who waits for whom from those that failed first, and returns
+// the ranks that wait for nobody. In a ring of waiting there is none: then
+// those that failed are all that is known.
+func (m *machine) ends() []int {
+	seen := make([]bool, len(m.workers))
+	var out []int
+	todo := slices.Clone(m.failed)
+	for len(todo) > 0 {
+		rank := todo[0]
+		todo = todo[1:]
+		if seen[rank] {
+			continue
+		}
+		seen[rank] = true
+		next := m.waitsFor(rank)
+		if len(next) == 0 {
+			out = append(out, rank)
+		}
+		todo = append(todo, next...)
+	}
+	if len(out) == 0 {
+		return slices.Clone(m.failed)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// waitsFor returns the ranks that a rank has good reason to wait for: not those
+// that are already past the phase in which it waits for their fragment.
+func (m *machine) waitsFor(rank int) []int {
+	at := m.workers[rank].at
+	var out []int
+	for _, peer := range at.Peers {
+		if peer == rank {
+			continue
+		}
+		if at.Stage == wire.StageExchange && past(m.workers[peer].at, at) {
+			continue
+		}
+		out = append(out, peer)
+	}
+	return out
+}
+
+// past reports whether p is beyond the exchange of fragments at q.
+func past(p, q wire.Position) bool {
+	switch {
+	case p.Exchange != q.Exchange:
+		return p.Exchange > q.Exchange
+	case p.Phase != q.Phase:
+		return p.Phase > q.Phase
+	}
+	return p.Stage == wire.StageBarrier
+}
+
+// where returns the position to print: of a failed one, else of one that waits.
+func (m *machine) where(guilty, waiting []int) wire.Position {
+	for _, ranks := range [][]int{m.failed, waiting, guilty} {
+		for _, rank := range ranks {
+			if at := m.workers[rank].at; at.Stage != "" {
+				return at
+			}
+		}
+	}
+	return wire.Position{}
+}
+
+func (m *machine) reason(rank int) string {
+	w := &m.workers[rank]
+	switch {
+	case w.failure != nil:
+		return fmt.Sprintf("server %d: %v", w.server, w.failure)
+	case w.totals == nil:
+		return fmt.Sprintf("server %d: does not answer", w.server)
+	}
+	if peers := m.servers(w.at.Peers); len(peers) > 0 {
+		return fmt.Sprintf("server %d: does not get on, for want of %s", w.server, names(peers))
+	}
+	return fmt.Sprintf("server %d: alive, but others hear nothing from it", w.server)
+}
+
+func (m *machine) ranks(is func(rank int, w *worker) bool) []int {
+	var out []int
+	for rank := range m.workers {
+		if is(rank, &m.workers[rank]) {
+			out = append(out, rank)
+		}
+	}
+	return out
+}
+
+func (m *machine) servers(ranks []int) []int {
+	out := make([]int, len(ranks))
+	for i, rank := range ranks {
+		out[i] = m.workers[rank].server
+	}
+	return out
+}
+
+func intersect(a, b []int) bool {
+	return slices.ContainsFunc(a, func(x int) bool { return slices.Contains(b, x) })
+}

@@ -1,0 +1,317 @@
+// Package controller runs a session: workers join it, and it takes them through
+// one case after the other. It grants exchanges so that all servers do the same
+// number of them, assigns events in the unsynchronised mode, gathers samples,
+// compares what was built with what was to be built, and finds out which server
+// is to blame when a case stands still.
+//
+// The decisions are in the machine, which is pure; the Controller around it
+// owns the control connections. It never touches the network under test and
+// does not know what a worker looks like inside. Servers are positions, ranks
+// their order in a case.
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"evbench/internal/wire"
+)
+
+// Options of a Controller.
+type Options struct {
+	// Token is the shared secret of the run; a worker must know it.
+	Token string
+	// Servers are the positions that may join. nil means any.
+	Servers []int
+	// Log receives what is odd on the control port. nil means nowhere.
+	Log *slog.Logger
+}
+
+// A Controller is one session. New starts nothing; Listen or Serve does, and
+// Close waits for all of it.
+type Controller struct {
+	opt Options
+	log *slog.Logger
+
+	mu      sync.Mutex
+	roster  roster
+	members map[int]*member // by position
+	joined  chan struct{}   // closed and renewed at every change
+	stage   *stage          // the case under way, or nil
+	run     uint32
+	closed  bool
+
+	listener net.Listener
+	handlers sync.WaitGroup
+	guests   map[net.Conn]bool // connections that have not said who they are
+}
+
+// maxGuests is how many connections may be about to say who they are.
+const maxGuests = 1024
+
+// helloTimeout bounds, from accept to the end of its Hello, how long a
+// connection may take: also for one that sends a byte now and then.
+const helloTimeout = 5 * time.Second
+
+// New returns a Controller that nobody can reach yet.
+func New(opt Options) *Controller {
+	log := opt.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Controller{
+		opt: opt, log: log,
+		roster:  roster{token: opt.Token, expected: opt.Servers, joined: make(map[int]bool)},
+		members: make(map[int]*member),
+		joined:  make(chan struct{}),
+		guests:  make(map[net.Conn]bool),
+	}
+}
+
+// Listen opens "unix:PATH" or "tcp:HOST:PORT" and serves it until Close.
+func (c *Controller) Listen(addr string) error {
+	l, err := wire.Listen(addr)
+	if err != nil {
+		return fmt.Errorf("control port: %w", err)
+	}
+	c.Serve(l)
+	return nil
+}
+
+// Serve accepts workers from l until Close, which closes l.
+func (c *Controller) Serve(l net.Listener) {
+	c.listener = l
+	c.handlers.Go(func() { c.accept(l) })
+}
+
+// Addr returns the control address as workers dial it.
+func (c *Controller) Addr() string {
+	a := c.listener.Addr()
+	return a.Network() + ":" + a.String()
+}
+
+func (c *Controller) accept(l net.Listener) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			if !errors.Is(err, net.ErrClosed) {
+				c.log.Error("control port", "error", err)
+			}
+			return
+		}
+		if !c.letIn(conn) {
+			c.log.Warn("control port: too many unknown connections", "from", conn.RemoteAddr())
+			_ = conn.Close()
+			continue
+		}
+		c.handlers.Go(func() { c.handle(conn) })
+	}
+}
+
+// letIn notes a connection that has yet to say who it is.
+func (c *Controller) letIn(conn net.Conn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || len(c.guests) >= maxGuests {
+		return false
+	}
+	c.guests[conn] = true
+	return true
+}
+
+func (c *Controller) known(conn net.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.guests, conn)
+}
+
+// handle takes one connection from its first byte to its end.
+func (c *Controller) handle(conn net.Conn) {
+	w := wire.NewConn(conn, wire.MaxHello)
+	m, err := c.greet(w)
+	c.known(conn)
+	if err != nil {
+		c.log.Warn("control port: refused", "from", conn.RemoteAddr(), "reason", err)
+		_ = w.Close()
+		return
+	}
+	err = m.serve(c.deliver)
+	c.drop(m, err)
+}
+
+// greet reads the Hello and admits the worker, or says why not.
+func (c *Controller) greet(w *wire.NetConn) (*member, error) {
+	if err := w.SetDeadline(time.Now().Add(helloTimeout)); err != nil {
+		return nil, err
+	}
+	msg, err := w.Receive()
+	if err != nil {
+		if errors.Is(err, wire.ErrVersion) {
+			_ = w.Send(wire.Refused{Reason: err.Error()})
+		}
+		return nil, err
+	}
+	hello, ok := msg.(wire.Hello)
+	if !ok {
+		return nil, fmt.Errorf("began with %T, not with a hello", msg)
+	}
+	if err := w.SetDeadline(time.Time{}); err != nil {
+		return nil, err
+	}
+	w.SetLimit(wire.MaxFrame)
+	m, reason := c.admit(hello, w)
+	if reason != "" {
+		_ = w.Send(wire.Refused{Reason: reason})
+		return nil, errors.New(reason)
+	}
+	return m, nil
+}
+
+func (c *Controller) admit(h wire.Hello, w *wire.NetConn) (m *member, reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, "the run is over"
+	}
+	if reason = c.roster.admit(h); reason != "" {
+		return nil, reason
+	}
+	m = newMember(h, w)
+	m.post(wire.Welcome{})
+	c.members[h.Server] = m
+	c.changed()
+	return m, ""
+}
+
+// changed wakes those that wait for members; c.mu is held.
+func (c *Controller) changed() {
+	close(c.joined)
+	c.joined = make(chan struct{})
+}
+
+// drop forgets a member whose connection has ended.
+func (c *Controller) drop(m *member, err error) {
+	c.mu.Lock()
+	delete(c.members, m.hello.Server)
+	delete(c.roster.joined, m.hello.Server)
+	c.changed()
+	quit := c.closed
+	c.mu.Unlock()
+	c.deliver(m, lost{err})
+	if !quit {
+		c.log.Info("worker left", "server", m.hello.Server, "reason", err)
+	}
+}
+
+// lost takes the place of a message when a connection has ended.
+type lost struct{ err error }
+
+// deliver passes a message to the case under way, if the member takes part.
+func (c *Controller) deliver(m *member, msg any) {
+	c.mu.Lock()
+	s := c.stage
+	c.mu.Unlock()
+	if s == nil {
+		return
+	}
+	if rank, ok := s.ranks[m]; ok {
+		s.put(rank, msg)
+	}
+}
+
+// Join waits until n servers have joined; 0 means all of Options.Servers. Its
+// error names the missing ones.
+func (c *Controller) Join(ctx context.Context, n int) error {
+	if n == 0 {
+		n = len(c.opt.Servers)
+	}
+	for {
+		c.mu.Lock()
+		have, missing, wait := len(c.members), c.roster.missing(), c.joined
+		c.mu.Unlock()
+		if have >= n {
+			return nil
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return joinError(ctx, have, n, missing)
+		}
+	}
+}
+
+func joinError(ctx context.Context, have, want int, missing []int) error {
+	if len(missing) == 0 {
+		return fmt.Errorf("%d of %d servers joined: %w", have, want, context.Cause(ctx))
+	}
+	return fmt.Errorf("%d of %d servers joined, missing: %s: %w", have, want, names(missing), context.Cause(ctx))
+}
+
+// Servers returns the positions that have joined, rising.
+func (c *Controller) Servers() []int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(maps.Keys(c.members))
+}
+
+// Quit tells all workers that the session is over.
+func (c *Controller) Quit() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range c.members {
+		m.post(wire.Quit{})
+	}
+}
+
+// closeWait bounds how long Close lets workers take their leave.
+const closeWait = 500 * time.Millisecond
+
+// Close sends Quit, lets the workers hang up for a moment, ends every
+// connection and waits for all that Listen started.
+func (c *Controller) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	for conn := range c.guests {
+		_ = conn.Close()
+	}
+	c.mu.Unlock()
+	var err error
+	if c.listener != nil {
+		err = c.listener.Close()
+	}
+	c.Quit()
+	c.farewell()
+	c.mu.Lock()
+	for _, m := range c.members {
+		m.hangUp(io.ErrClosedPipe)
+	}
+	c.mu.Unlock()
+	c.handlers.Wait()
+	return err
+}
+
+func (c *Controller) farewell() {
+	timer := time.NewTimer(closeWait)
+	defer timer.Stop()
+	for {
+		c.mu.Lock()
+		n, wait := len(c.members), c.joined
+		c.mu.Unlock()
+		if n == 0 {
+			return
+		}
+		select {
+		case <-wait:
+		case <-timer.C:
+			return
+		}
+	}
+}

@@ -1,0 +1,276 @@
+package controller_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"evbench/controller"
+	"evbench/internal/wire"
+)
+
+// A logbook is what the controller said of its control port.
+type logbook struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logbook) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logbook) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func listen(t *testing.T) (*controller.Controller, *logbook) {
+	t.Helper()
+	var log logbook
+	c := controller.New(controller.Options{
+		Token: "secret", Servers: []int{3, 5, 8}, Log: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	if err := c.Listen("unix:" + filepath.Join(t.TempDir(), "control")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c, &log
+}
+
+func dial(t *testing.T, c *controller.Controller) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("unix", strings.TrimPrefix(c.Addr(), "unix:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// hello joins as a server and returns the answer.
+func hello(t *testing.T, c *controller.Controller, token string, server int) (*wire.NetConn, wire.Message) {
+	t.Helper()
+	w := wire.NewConn(dial(t, c), wire.MaxFrame)
+	if err := w.Send(wire.Hello{Token: token, Server: server}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := w.Receive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w, m
+}
+
+// Strangers are refused with a line in the log, and harm nothing: a worker that
+// has joined stays, and another can still join.
+func TestStrangers(t *testing.T) {
+	c, log := listen(t)
+	if _, m := hello(t, c, "secret", 3); m != (wire.Welcome{}) {
+		t.Fatalf("welcome: got %#v", m)
+	}
+	frame := func(m wire.Message) []byte {
+		b, err := wire.Append(nil, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	other := frame(wire.Hello{Token: "secret", Server: 5})
+	other[4] = 9
+	for _, tt := range []struct {
+		name, log, answer string
+		bytes             []byte
+	}{
+		{"nothing", "EOF", "", nil},
+		{"web browser", "other protocol version", "other protocol version", []byte("GET / HTTP/1.1\r\n\r\n")},
+		{"other version", "version 9, want 1", "version 9, want 1", other},
+		{"too long", "length 1048576", "", append(binary.BigEndian.AppendUint32(nil, 1<<20), wire.Version, 1)},
+		{"not a hello", "began with wire.Ping", "", frame(wire.Ping{})},
+		{"no token", "wrong token", "wrong token", frame(wire.Hello{Server: 5})},
+		{"wrong token", "wrong token", "wrong token", frame(wire.Hello{Token: "Secret", Server: 5})},
+		{"not a position", "not a position", "not a position", frame(wire.Hello{Token: "secret", Server: -1})},
+		{"not expected", "server 4 is not part", "server 4 is not part", frame(wire.Hello{Token: "secret", Server: 4})},
+		{"there already", "has joined already", "has joined already", frame(wire.Hello{Token: "secret", Server: 3})},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			conn := dial(t, c)
+			if _, err := conn.Write(tt.bytes); err != nil {
+				t.Fatal(err)
+			}
+			if err := conn.(*net.UnixConn).CloseWrite(); err != nil {
+				t.Fatal(err)
+			}
+			answer, err := wire.Read(conn, wire.MaxHello)
+			if tt.answer == "" && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) && answer != nil {
+				t.Errorf("answered %#v, %v", answer, err)
+			}
+			if r, _ := answer.(wire.Refused); !strings.Contains(r.Reason, tt.answer) {
+				t.Errorf("answered %#v, want %q", answer, tt.answer)
+			}
+			_, _ = io.ReadAll(conn) // returns once the controller has hung up, politely or not
+			waitFor(t, log, tt.log)
+		})
+	}
+	if _, m := hello(t, c, "secret", 8); m != (wire.Welcome{}) {
+		t.Errorf("after the strangers: got %#v", m)
+	}
+	if got := fmt.Sprint(c.Servers()); got != "[3 8]" {
+		t.Errorf("joined %s", got)
+	}
+}
+
+// waitFor returns once the log holds text; the test's own time-out bounds it.
+func waitFor(t *testing.T, log *logbook, text string) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !strings.Contains(log.String(), text) {
+		select {
+		case <-tick.C:
+		case <-t.Context().Done():
+			t.Fatalf("no %q in the log:\n%s", text, log)
+		}
+	}
+}
+
+// Join names who is missing.
+func TestJoin(t *testing.T) {
+	c, _ := listen(t)
+	hello(t, c, "secret", 5)
+	if err := c.Join(t.Context(), 1); err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errors.New("no more patience"))
+	defer cancel()
+	err := c.Join(ctx, 0)
+	if err == nil || err.Error() != "1 of 3 servers joined, missing: server 3, server 8: no more patience" {
+		t.Errorf("Join = %v", err)
+	}
+	done := make(chan error)
+	go func() { done <- c.Join(t.Context(), 0) }()
+	hello(t, c, "secret", 3)
+	hello(t, c, "secret", 8)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// A worker that has left may come back.
+func TestRejoin(t *testing.T) {
+	c, log := listen(t)
+	w, _ := hello(t, c, "secret", 5)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, log, "worker left")
+	if _, m := hello(t, c, "secret", 5); m != (wire.Welcome{}) {
+		t.Errorf("got %#v", m)
+	}
+}
+
+func TestPortTaken(t *testing.T) {
+	c, _ := listen(t)
+	err := controller.New(controller.Options{}).Listen(c.Addr())
+	if err == nil || !strings.Contains(err.Error(), "control port") || !strings.Contains(err.Error(), "address already in use") {
+		t.Errorf("Listen on a taken path: %v", err)
+	}
+}
+
+// pipes is a control port without sockets, so that time is virtual.
+type pipes struct {
+	conns chan net.Conn
+	done  chan struct{}
+}
+
+func (p pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p pipes) Close() error   { close(p.done); return nil }
+func (p pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
+
+func (p pipes) dial() net.Conn {
+	here, there := net.Pipe()
+	p.conns <- there
+	return here
+}
+
+// Who sends a byte now and then does not hold a place for ever, nor keep others
+// from joining.
+func TestSlowStranger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := pipes{make(chan net.Conn), make(chan struct{})}
+		c := controller.New(controller.Options{Token: "secret"})
+		c.Serve(p)
+		b, err := wire.Append(nil, wire.Hello{Token: "secret", Server: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began, slow, sent := time.Now(), p.dial(), 0
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for range tick.C {
+			if _, err := slow.Write(b[sent : sent+1]); err != nil {
+				break
+			}
+			sent++
+		}
+		if d := time.Since(began); d > 10*time.Second || sent < 3 {
+			t.Errorf("cut off after %v and %d bytes", d, sent)
+		}
+		w := wire.NewConn(p.dial(), wire.MaxFrame)
+		if err := w.Send(wire.Hello{Token: "secret", Server: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := w.Receive(); err != nil || m != (wire.Welcome{}) {
+			t.Errorf("got %v, %v", m, err)
+		}
+		if err := errors.Join(w.Close(), slow.Close(), c.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A case that cannot run says why before anybody is told.
+func TestRefusedCases(t *testing.T) {
+	c, _ := listen(t)
+	hello(t, c, "secret", 3)
+	good := controller.Case{Name: "x", Mode: wire.Unsync, Duration: time.Second, Peers: []wire.Peer{{Server: 3}, {Server: 5}}}
+	for _, tt := range []struct {
+		want   string
+		change func(*controller.Case)
+	}{
+		{`mode "": must be`, func(c *controller.Case) { c.Mode = "" }},
+		{"two servers at least", func(c *controller.Case) { c.Peers = c.Peers[:1] }},
+		{"two servers at least", func(c *controller.Case) { c.Peers = nil }},
+		{"rows: 0 for 2 servers", func(c *controller.Case) { c.Mode = wire.Sync }},
+		{"duration: must be above 0", func(c *controller.Case) { c.Duration = 0 }},
+		{"timeout and interval", func(c *controller.Case) { c.Interval = -1 }},
+		{"not connected: server 5", func(*controller.Case) {}},
+	} {
+		cs := good
+		tt.change(&cs)
+		if _, err := c.RunCase(t.Context(), cs); err == nil || !strings.Contains(err.Error(), `case "x": `) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("RunCase = %v, want %q", err, tt.want)
+		}
+	}
+}

@@ -1,0 +1,522 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"evbench/internal/wire"
+	"evbench/results"
+)
+
+// A machine decides everything about one case: it is told what happened and
+// when, and answers with what to do. It has no clock, no socket and no
+// goroutine; time is the duration since any fixed moment.
+//
+//	configuring -> warming -> quiet -> measuring -> draining -> finishing -> over
+//	     \____________\_________\_________\___________\___________\-> aborting -> over
+type machine struct {
+	c       Case
+	run     uint32
+	state   state
+	workers []worker // by rank
+	pace    pacer    // scheduled modes
+	ledger  ledger   // unsynchronised mode
+	level   uint64   // events of each server in the end; set when draining
+	since   time.Duration
+	update  *planUpdate // sent, and not yet in place everywhere
+	samples int
+	err     error // why it is aborting: errFailed, or why the caller cancelled
+	during  state // in which that happened
+	failed  []int // ranks in the order in which they failed
+	acts    []action
+}
+
+type state int
+
+const (
+	configuring state = iota // until every worker is ready
+	warming                  // until every worker has done the warm-up
+	quiet                    // until the caller has read what it wants to
+	measuring                // until the duration is over
+	draining                 // until all that was granted or assigned is done
+	finishing                // until every worker has reported its totals
+	aborting                 // until every worker that lives has reported
+	over
+)
+
+func (s state) String() string {
+	return [...]string{"set-up", "warm-up", "pause before measuring", "measurement", "end of measurement", "closing down", "abort", "end"}[s]
+}
+
+type worker struct {
+	server   int
+	heard    time.Duration
+	ready    bool
+	updated  bool
+	done     uint64        // exchanges, or events with their fate known
+	assigned uint64        // events
+	totals   *wire.Totals  // once it has finished, in whatever way
+	at       wire.Position // where it was when it failed or was aborted
+	failure  error         // its own report, or how it was lost
+	lost     bool
+}
+
+// An action is what the machine wants done.
+type action interface{}
+
+type (
+	send struct { // a message to a rank
+		rank int
+		m    wire.Message
+	}
+	pause  struct{}                   // call OnMeasure, then measured
+	record struct{ s results.Sample } // pass a sample on
+)
+
+type planUpdate struct {
+	epoch uint32
+	from  uint64
+	sent  time.Duration
+}
+
+// abortWait bounds how long the machine waits for reports after an abort.
+const abortWait = time.Second
+
+func newMachine(c Case, run uint32) *machine {
+	m := &machine{c: c, run: run, workers: make([]worker, len(c.Peers))}
+	for i, p := range c.Peers {
+		m.workers[i].server = p.Server
+	}
+	return m
+}
+
+// take returns what has been decided since the last call.
+func (m *machine) take() []action {
+	acts := m.acts
+	m.acts = nil
+	return acts
+}
+
+func (m *machine) send(rank int, msg wire.Message) {
+	if !m.workers[rank].lost {
+		m.acts = append(m.acts, send{rank, msg})
+	}
+}
+
+func (m *machine) broadcast(msg wire.Message) {
+	for rank := range m.workers {
+		m.send(rank, msg)
+	}
+}
+
+func (m *machine) enter(now time.Duration, s state) { m.state, m.since = s, now }
+
+// start configures the workers.
+func (m *machine) start(now time.Duration) {
+	m.enter(now, configuring)
+	for rank := range m.workers {
+		m.workers[rank].heard = now
+		m.send(rank, m.c.configure(m.run, rank))
+	}
+}
+
+// receive handles a message of the worker of a rank.
+func (m *machine) receive(now time.Duration, rank int, msg wire.Message) {
+	w := &m.workers[rank]
+	w.heard = now
+	if r, ok := runOf(msg); m.state == over || ok && r != m.run {
+		return // of a case that is over
+	}
+	switch msg := msg.(type) {
+	case wire.Pong:
+	case wire.Ready:
+		w.ready = true
+		m.maybeWarm(now)
+	case wire.Progress:
+		m.progress(now, rank, msg.Exchange)
+	case wire.Completed:
+		m.completed(now, rank, msg)
+	case wire.Updated:
+		m.updated(now, w, msg.Epoch)
+	case wire.Samples:
+		m.sample(w, msg.Sample)
+	case wire.Finished:
+		m.finished(now, rank, msg)
+	case wire.Error:
+		w.totals, w.at = &msg.Totals, m.placed(msg.At)
+		m.fail(now, rank, errors.New(msg.Text))
+		w.failure = errors.New(msg.Text) // it knows better than what was concluded before
+	default:
+		m.fail(now, rank, fmt.Errorf("sent %T, which only a controller sends", msg))
+	}
+}
+
+func runOf(msg wire.Message) (uint32, bool) {
+	switch m := msg.(type) {
+	case wire.Ready:
+		return m.Run, true
+	case wire.Progress:
+		return m.Run, true
+	case wire.Completed:
+		return m.Run, true
+	case wire.Updated:
+		return m.Run, true
+	case wire.Samples:
+		return m.Run, true
+	case wire.Finished:
+		return m.Run, true
+	case wire.Error:
+		return m.Run, true
+	}
+	return 0, false
+}
+
+func (m *machine) sample(w *worker, s results.Sample) {
+	s.Server, s.Case, s.Repeat = w.server, m.c.Name, m.c.Repeat
+	m.samples++
+	m.acts = append(m.acts, record{s})
+}
+
+func (m *machine) all(is func(*worker) bool) bool {
+	for i := range m.workers {
+		if !is(&m.workers[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *machine) maybeWarm(now time.Duration) {
+	if m.state != configuring || !m.all(func(w *worker) bool { return w.ready }) {
+		return
+	}
+	m.enter(now, warming)
+	m.pace = newPacer(now, m.c)
+	switch {
+	case m.c.Warmup == 0:
+		m.calm(now)
+	case m.c.Mode == wire.Unsync:
+		m.handOut()
+	default:
+		m.broadcast(wire.Grant{Run: m.run, Until: m.c.Warmup})
+	}
+}
+
+// calm is called while the warm-up is on: once all have done it, nothing moves
+// until the caller has done what it wants to between warm-up and measurement.
+func (m *machine) calm(now time.Duration) {
+	if m.all(func(w *worker) bool { return w.done >= m.c.Warmup }) {
+		m.enter(now, quiet)
+		m.acts = append(m.acts, pause{})
+	}
+}
+
+// measured starts the counted part.
+func (m *machine) measured(now time.Duration) {
+	if m.state != quiet {
+		return
+	}
+	warm := m.since
+	m.enter(now, measuring)
+	for i := range m.workers { // nothing was read while the caller was busy
+		m.workers[i].heard = now
+	}
+	m.broadcast(wire.Measure{Run: m.run})
+	if m.c.Mode != wire.Unsync {
+		m.pace.measure(warm, now)
+		m.grant(now)
+		return
+	}
+	m.handOut()
+	m.maybeLast(now)
+}
+
+func (m *machine) progress(now time.Duration, rank int, exchange uint64) {
+	if exchange > m.pace.until {
+		m.fail(now, rank, fmt.Errorf("claims %d exchanges, %d are granted", exchange, m.pace.until))
+		return
+	}
+	w := &m.workers[rank]
+	w.done = max(w.done, exchange)
+	switch m.state {
+	case warming:
+		m.calm(now)
+	case measuring:
+		m.grant(now)
+	case draining:
+		m.drained(now)
+	}
+}
+
+// drained ends the case on the workers once none has anything left to do: until
+// then each may be needed as a source.
+func (m *machine) drained(now time.Duration) {
+	idle := m.ledger.open == 0 && m.all(func(w *worker) bool { return w.assigned >= m.level })
+	if m.c.Mode != wire.Unsync {
+		idle = m.all(func(w *worker) bool { return w.done >= m.pace.until })
+	}
+	if idle {
+		m.enter(now, finishing)
+		m.broadcast(wire.Finish{Run: m.run})
+	}
+}
+
+// grant extends what may run, as far as the pace and a pending update allow.
+func (m *machine) grant(now time.Duration) {
+	var fastest uint64
+	for i := range m.workers {
+		fastest = max(fastest, m.workers[i].done)
+	}
+	until, last := m.pace.extend(now, fastest)
+	if m.update != nil && (until > m.update.from || last) {
+		until, last = min(until, m.update.from), false
+	}
+	if until > m.pace.until {
+		m.pace.until = until
+		m.broadcast(wire.Grant{Run: m.run, Until: until})
+	}
+	if last {
+		m.enter(now, draining)
+		m.drained(now)
+	}
+}
+
+// lead is how many events a server may be ahead of the slowest, beyond those it
+// has in flight. An exchange is one event of each server, in every mode: all
+// build equally many, and who sits behind a congested link holds up the others
+// in the end, as it would where sources keep an event's fragments until it is
+// built. Without a limit the fast ones would build the events of the slow.
+const lead = 2
+
+// quota is how many events each server may have been given by now.
+func (m *machine) quota() uint64 {
+	switch m.state {
+	case warming:
+		return m.c.Warmup
+	case draining:
+		return m.level
+	}
+	slowest := m.workers[0].done
+	for i := range m.workers {
+		slowest = min(slowest, m.workers[i].done)
+	}
+	q := slowest + uint64(m.c.Credits) + lead
+	if m.c.Exchanges > 0 {
+		q = min(q, m.c.Warmup+m.c.Exchanges)
+	}
+	return q
+}
+
+// handOut assigns what the quota and the credits allow.
+func (m *machine) handOut() {
+	q := m.quota()
+	for rank := range m.workers {
+		w := &m.workers[rank]
+		flying := w.assigned - min(w.assigned, w.done)
+		m.assign(rank, min(q-min(q, w.assigned), uint64(m.c.Credits)-min(uint64(m.c.Credits), flying)))
+	}
+}
+
+// assign hands the next n events to a rank.
+func (m *machine) assign(rank int, n uint64) {
+	if n == 0 {
+		return
+	}
+	ids := make([]uint64, n)
+	for i := range ids {
+		ids[i] = m.ledger.assign(rank)
+	}
+	m.workers[rank].assigned += n
+	m.send(rank, wire.Assign{Run: m.run, Events: ids})
+}
+
+func (m *machine) completed(now time.Duration, rank int, msg wire.Completed) {
+	w := &m.workers[rank]
+	for _, id := range msg.Built {
+		m.ledger.close(rank, id, built)
+	}
+	for _, id := range msg.Lost {
+		m.ledger.close(rank, id, gaveUp)
+	}
+	w.done += uint64(len(msg.Built) + len(msg.Lost))
+	switch m.state {
+	case warming:
+		m.handOut()
+		m.calm(now)
+	case measuring:
+		m.handOut()
+		m.maybeLast(now)
+	case draining:
+		m.handOut()
+		m.drained(now)
+	}
+}
+
+// maybeLast ends the assigning when the time is over or enough is assigned: all
+// servers come up to the one that has been given most, and no further.
+func (m *machine) maybeLast(now time.Duration) {
+	enough := now-m.since >= m.c.Duration
+	if m.c.Exchanges > 0 {
+		enough = m.all(func(w *worker) bool { return w.assigned >= m.c.Warmup+m.c.Exchanges })
+	}
+	if !enough {
+		return
+	}
+	for i := range m.workers {
+		m.level = max(m.level, m.workers[i].assigned)
+	}
+	m.enter(now, draining)
+	m.handOut()
+	m.drained(now)
+}
+
+// replan sends new rows that hold from the first exchange that nobody has been
+// granted. No later exchange is granted before every worker has its
+// connections for it.
+func (m *machine) replan(now time.Duration, epoch uint32, rows [][]wire.Step) (from uint64, err error) {
+	switch {
+	case m.c.Mode == wire.Unsync:
+		return 0, errors.New("plan update: unsynchronised event building has no exchanges")
+	case m.state != measuring:
+		return 0, fmt.Errorf("plan update: not possible in the %v", m.state)
+	case m.update != nil:
+		return 0, fmt.Errorf("plan update: epoch %d is not in place yet", m.update.epoch)
+	case len(rows) != len(m.workers):
+		return 0, fmt.Errorf("plan update: %d rows for %d servers", len(rows), len(m.workers))
+	}
+	m.update = &planUpdate{epoch, m.pace.until, now}
+	for rank := range m.workers {
+		m.workers[rank].updated = false
+		m.send(rank, wire.PlanUpdate{Run: m.run, Epoch: epoch, From: m.pace.until, Row: rows[rank]})
+	}
+	return m.pace.until, nil
+}
+
+func (m *machine) updated(now time.Duration, w *worker, epoch uint32) {
+	if m.update == nil || epoch != m.update.epoch {
+		return
+	}
+	w.updated = true
+	if !m.all(func(w *worker) bool { return w.updated }) {
+		return
+	}
+	m.update = nil
+	if m.state == measuring {
+		m.grant(now)
+	}
+}
+
+func (m *machine) finished(now time.Duration, rank int, msg wire.Finished) {
+	w := &m.workers[rank]
+	w.totals, w.at = &msg.Totals, m.placed(msg.At)
+	if m.state != finishing && m.state != aborting {
+		m.fail(now, rank, fmt.Errorf("finished without being told to, during the %v", m.state))
+		return
+	}
+	m.maybeOver(now)
+}
+
+// placed drops ranks that do not exist from what a worker says of itself.
+func (m *machine) placed(at wire.Position) wire.Position {
+	at.Peers = slices.DeleteFunc(at.Peers, func(r int) bool { return r < 0 || r >= len(m.workers) })
+	return at
+}
+
+// maybeOver ends the case when nothing more can come.
+func (m *machine) maybeOver(now time.Duration) {
+	if m.all(func(w *worker) bool { return w.lost || w.totals != nil }) {
+		m.end(now)
+	}
+}
+
+// end lets the workers close their connections.
+func (m *machine) end(now time.Duration) {
+	m.enter(now, over)
+	m.broadcast(wire.Release{Run: m.run})
+}
+
+// gone tells the machine that a worker's connection is lost.
+func (m *machine) gone(now time.Duration, rank int, err error) {
+	w := &m.workers[rank]
+	if w.lost || m.state == over {
+		return
+	}
+	w.lost = true
+	if w.totals != nil { // it had nothing more to say
+		m.maybeOver(now)
+		return
+	}
+	m.fail(now, rank, fmt.Errorf("control connection lost: %w", err))
+}
+
+// fail notes that a rank has failed and, the first time, aborts the case.
+func (m *machine) fail(now time.Duration, rank int, err error) {
+	if w := &m.workers[rank]; w.failure == nil {
+		w.failure = err
+		m.failed = append(m.failed, rank)
+	}
+	m.abort(now, errFailed)
+}
+
+var errFailed = errors.New("case failed")
+
+// cancel ends the case early because the user wants so.
+func (m *machine) cancel(now time.Duration, why error) { m.abort(now, why) }
+
+func (m *machine) abort(now time.Duration, why error) {
+	if m.state < aborting {
+		m.err, m.during = why, m.state
+		m.enter(now, aborting)
+		m.broadcast(wire.Abort{Run: m.run})
+	}
+	m.maybeOver(now)
+}
+
+// tick looks at the clock; it is called a few times per smallest time-out.
+func (m *machine) tick(now time.Duration) {
+	switch m.state {
+	case configuring:
+		if now-m.since >= m.c.patience() {
+			m.overdue(now, func(w *worker) bool { return w.ready }, "has not opened its connections")
+		}
+	case measuring:
+		if m.c.Mode == wire.Unsync {
+			m.maybeLast(now)
+		} else {
+			m.grant(now)
+		}
+	case aborting:
+		if now-m.since >= min(abortWait, m.c.Timeout/8) {
+			m.end(now)
+		}
+	}
+	if m.update != nil && m.state == measuring && now-m.update.sent >= m.c.patience() {
+		m.overdue(now, func(w *worker) bool { return w.updated }, "has not taken the plan update")
+	}
+	m.silent(now)
+}
+
+// overdue fails the workers that have not done what was asked of them in time.
+func (m *machine) overdue(now time.Duration, done func(*worker) bool, what string) {
+	for rank := range m.workers {
+		if !done(&m.workers[rank]) {
+			m.fail(now, rank, fmt.Errorf("%s for %v", what, m.c.patience()))
+		}
+	}
+}
+
+// silent fails the workers that have not been heard of for too long. In the
+// pause the caller holds the loop, so there is nothing to conclude.
+func (m *machine) silent(now time.Duration) {
+	if m.state >= aborting || m.state == quiet {
+		return
+	}
+	for rank := range m.workers {
+		w := &m.workers[rank]
+		if w.totals == nil && now-w.heard >= m.c.patience() {
+			m.fail(now, rank, fmt.Errorf("no sign of life for %v", m.c.patience()))
+		}
+	}
+}

@@ -1,0 +1,253 @@
+package controller
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"evbench/internal/wire"
+	"evbench/results"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the answers of testdata/*.txt anew; then read the diff")
+
+// TestMachine plays the scripts of testdata: a time and a command per line,
+// "----", and what the machine wants done.
+func TestMachine(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) { play(t, file) })
+	}
+}
+
+func play(t *testing.T, file string) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := script{}
+	var out strings.Builder
+	for i, block := range strings.Split(strings.TrimRight(string(text), "\n"), "\n\n") {
+		commands, want, _ := strings.Cut(block+"\n", "----\n")
+		var got strings.Builder
+		for line := range strings.Lines(commands) {
+			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+				if err := s.do(&got, line); err != nil {
+					t.Fatalf("%s: block %d: %s: %v", file, i, line, err)
+				}
+			}
+		}
+		if got.String() != want && !*rewrite {
+			t.Errorf("%s: block %d:\n%s----\ngot\n%swant\n%s", file, i, commands, got.String(), want)
+		}
+		fmt.Fprintf(&out, "%s----\n%s\n", commands, got.String())
+	}
+	if *rewrite {
+		if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+type script struct {
+	m *machine
+}
+
+// do runs one command: "TIME WORD ARGS".
+func (s *script) do(out *strings.Builder, line string) error {
+	f := strings.Fields(line)
+	now, err := time.ParseDuration(f[0])
+	if err != nil {
+		return err
+	}
+	if f[1] == "case" {
+		return s.newCase(f[2:])
+	}
+	if err := s.event(out, now, f[1], f[2:], line); err != nil {
+		return err
+	}
+	for _, a := range s.m.take() {
+		fmt.Fprintln(out, describe(a))
+	}
+	return nil
+}
+
+// newCase reads "MODE SERVERS key=value…"; server i+10 has rank i.
+func (s *script) newCase(args []string) error {
+	c := Case{Name: "c", Mode: args[0]}
+	n, err := strconv.Atoi(args[1])
+	if err != nil {
+		return err
+	}
+	for i := range n {
+		c.Peers = append(c.Peers, wire.Peer{Server: 10 + i})
+		c.Rows = append(c.Rows, nil)
+	}
+	for _, kv := range args[2:] {
+		key, value, _ := strings.Cut(kv, "=")
+		if d, err := time.ParseDuration(value); err == nil && key == "duration" {
+			c.Duration = d
+			continue
+		}
+		x, err := strconv.Atoi(value)
+		if err != nil {
+			return err
+		}
+		switch key {
+		case "warmup":
+			c.Warmup = uint64(x)
+		case "credits":
+			c.Credits = x
+		case "exchanges":
+			c.Exchanges = uint64(x)
+		default:
+			return fmt.Errorf("no field %s", key)
+		}
+	}
+	c = c.withDefaults()
+	s.m = newMachine(c, 1)
+	return c.validate()
+}
+
+func (s *script) event(out *strings.Builder, now time.Duration, word string, args []string, line string) error {
+	switch word {
+	case "start":
+		s.m.start(now)
+	case "measured":
+		s.m.measured(now)
+	case "tick":
+		s.m.tick(now)
+	case "cancel":
+		s.m.cancel(now, errors.New("interrupted"))
+	case "replan":
+		from, err := s.m.replan(now, 7, make([][]wire.Step, len(s.m.workers)))
+		fmt.Fprintf(out, "from %d, error %v\n", from, err)
+	case "state":
+		fmt.Fprintln(out, s.m.state)
+	case "result":
+		s.result(out)
+	default:
+		return s.message(now, word, args, line)
+	}
+	return nil
+}
+
+// message delivers "WORD RANK[,RANK…] NUMBER…".
+func (s *script) message(now time.Duration, word string, args []string, line string) error {
+	var x []uint64
+	for _, a := range args[1:] {
+		a = strings.TrimSuffix(a, ":")
+		v, err := strconv.ParseInt(a, 10, 64)
+		if err != nil {
+			break // the rest is text
+		}
+		x = append(x, uint64(v))
+	}
+	for _, r := range strings.Split(args[0], ",") {
+		rank, err := strconv.Atoi(r)
+		if err != nil {
+			return err
+		}
+		if word == "gone" {
+			s.m.gone(now, rank, errors.New("EOF"))
+			continue
+		}
+		m, err := parse(word, x, line)
+		if err != nil {
+			return err
+		}
+		s.m.receive(now, rank, m)
+	}
+	return nil
+}
+
+func parse(word string, x []uint64, line string) (wire.Message, error) {
+	switch word {
+	case "ready":
+		return wire.Ready{Run: 1}, nil
+	case "stale":
+		return wire.Ready{Run: 0}, nil
+	case "pong":
+		return wire.Pong{}, nil
+	case "progress":
+		return wire.Progress{Run: 1, Exchange: x[0]}, nil
+	case "built":
+		return wire.Completed{Run: 1, Built: x}, nil
+	case "lost":
+		return wire.Completed{Run: 1, Lost: x}, nil
+	case "updated":
+		return wire.Updated{Run: 1, Epoch: 7}, nil
+	case "sample":
+		return wire.Samples{Run: 1, Sample: results.Sample{Events: x[0]}}, nil
+	case "finished":
+		t := wire.Totals{FirstSend: time.Millisecond, LastReceive: time.Second}
+		if len(x) > 0 {
+			t.Done, t.Exchanges = []wire.Range{{From: 0, To: x[0]}}, x[0]
+		}
+		return wire.Finished{Run: 1, Totals: t}, nil
+	case "grant": // which only a controller sends
+		return wire.Grant{Run: 1}, nil
+	case "aborted", "error":
+		_, text, _ := strings.Cut(line, ": ")
+		return failed(word, x, text), nil
+	}
+	return nil, fmt.Errorf("no command %s", word)
+}
+
+// failed reads "EXCHANGE PHASE [PEER…]: STAGE[: TEXT]".
+func failed(word string, x []uint64, text string) wire.Message {
+	stage, text, _ := strings.Cut(text, ": ")
+	at := wire.Position{Exchange: x[0], Phase: int(x[1]), Stage: stage}
+	for _, p := range x[2:] {
+		at.Peers = append(at.Peers, int(p))
+	}
+	if word == "error" {
+		return wire.Error{Run: 1, At: at, Text: text}
+	}
+	return wire.Finished{Run: 1, Aborted: true, At: at}
+}
+
+func (s *script) result(out *strings.Builder) {
+	o := s.m.outcome()
+	fmt.Fprintf(out, "complete %v, exchanges %d, samples %d, assigned %d, built %d, lost %d, duplicate %d, unknown %d, unfinished %d, span %v\n",
+		o.Complete, o.Exchanges, o.Samples, o.Assigned, o.Built, o.Lost, o.Duplicate, o.Unknown, o.Unfinished, o.Span)
+	if s.m.err == errFailed {
+		e := s.m.blame(s.m.during)
+		fmt.Fprintf(out, "%v\nat fault %v\n", e, e.Servers)
+	}
+}
+
+func describe(a action) string {
+	switch a := a.(type) {
+	case send:
+		return fmt.Sprintf("to %d: %s", a.rank, short(a.m))
+	case pause:
+		return "pause"
+	case record:
+		return fmt.Sprintf("sample: server %d, %d events", a.s.Server, a.s.Events)
+	}
+	return fmt.Sprintf("%T", a)
+}
+
+func short(m wire.Message) string {
+	switch m := m.(type) {
+	case wire.Configure:
+		return fmt.Sprintf("configure rank %d", m.Rank)
+	case wire.Grant:
+		return fmt.Sprintf("grant %d", m.Until)
+	case wire.Assign:
+		return fmt.Sprintf("assign %v", m.Events)
+	case wire.PlanUpdate:
+		return fmt.Sprintf("plan update, epoch %d from %d", m.Epoch, m.From)
+	}
+	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", m), "wire."))
+}

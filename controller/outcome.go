@@ -1,0 +1,97 @@
+package controller
+
+import (
+	"time"
+
+	"evbench/internal/wire"
+)
+
+// A Server is what one server reported of a case.
+type Server struct {
+	Server, Rank int
+	Reported     bool // false: Totals are empty
+	wire.Totals
+}
+
+// An Outcome is what a case came to.
+type Outcome struct {
+	// Complete says that every worker ran to the end. Otherwise what was
+	// measured until then is here all the same.
+	Complete bool
+	Servers  []Server // by rank
+	Samples  int
+
+	Exchanges uint64 // counted; 0 in the unsynchronised mode
+	Events    uint64 // counted and complete, over all servers
+
+	// Span is the longest time over servers from the first send to the last
+	// receive of what is counted, each by its own clock.
+	Span time.Duration
+
+	// Assigned, Built, Lost, Duplicate and Unknown compare the events that were
+	// reported with those that were to be built, warm-up included: all is well
+	// when Built equals Assigned and the rest is 0. Unknown were reported by a
+	// server that was not asked for them. Unfinished were under way, or not
+	// begun, when a case ended early.
+	Assigned, Built, Lost, Duplicate, Unknown, Unfinished uint64
+
+	// Fragments that were not as they should be, over all servers.
+	LateFragments, DuplicateFragments, CorruptFragments, StrayFragments uint64
+
+	BarrierWait time.Duration // mean over servers
+	Retransmits uint64
+}
+
+// outcome sums up; the machine is over.
+func (m *machine) outcome() Outcome {
+	o := Outcome{Complete: m.err == nil, Samples: m.samples}
+	var c check
+	if m.c.Mode == wire.Unsync {
+		c = m.ledger.check()
+	}
+	for rank := range m.workers {
+		w := &m.workers[rank]
+		s := Server{Server: w.server, Rank: rank, Reported: w.totals != nil}
+		if s.Reported {
+			s.Totals = *w.totals
+		}
+		if m.c.Mode != wire.Unsync {
+			c.add(checkRanges(s.Done, m.pace.until))
+		}
+		o.Servers = append(o.Servers, s)
+		o.add(s)
+	}
+	o.BarrierWait /= time.Duration(len(m.workers))
+	o.Assigned, o.Built, o.Duplicate, o.Unknown = c.assigned, c.built, c.duplicate, c.unknown
+	if o.Complete {
+		o.Lost = c.lost
+	} else {
+		o.Lost = min(m.gaveUp(), c.lost)
+		o.Unfinished = c.lost - o.Lost
+	}
+	return o
+}
+
+// gaveUp returns how many events the servers themselves gave up.
+func (m *machine) gaveUp() (n uint64) {
+	for i := range m.workers {
+		if t := m.workers[i].totals; t != nil {
+			n += t.Lost
+		}
+	}
+	return n
+}
+
+func (o *Outcome) add(s Server) {
+	if len(o.Servers) == 1 || s.Exchanges < o.Exchanges {
+		o.Exchanges = s.Exchanges // of an interrupted case: those that all have done
+	}
+	o.Events += s.Events
+	o.Span = max(o.Span, s.LastReceive-s.FirstSend)
+	o.LateFragments += s.Late
+	o.DuplicateFragments += s.Totals.Duplicate
+	o.CorruptFragments += s.Corrupt
+	o.StrayFragments += s.Stray
+	o.BarrierWait += s.Totals.BarrierWait
+	o.Retransmits += s.Totals.Retransmits
+}

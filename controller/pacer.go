@@ -1,0 +1,96 @@
+package controller
+
+import (
+	"math"
+	"time"
+)
+
+// How far ahead of the fastest worker exchanges are granted: more is granted
+// when less than low is left, and then up to high. Below two exchanges workers
+// could stand still at the end of a grant; far more would run long past the
+// end of the measurement.
+const (
+	low      = 250 * time.Millisecond
+	high     = 500 * time.Millisecond
+	fewest   = 2
+	farthest = 4096 // exchanges; bounds what a stopped clock makes of high
+)
+
+// A pacer decides until which exchange the workers may run, so that all run
+// the same number of them and the last ends when the duration is over.
+type pacer struct {
+	warmup, exactly uint64 // exactly: counted exchanges to run; 0: by duration
+	duration        time.Duration
+
+	began time.Duration // of the part under way
+	until uint64        // granted so far
+	each  time.Duration // estimate of one exchange; 0: not known
+
+	last   uint64 // the fastest worker's progress at lastAt
+	lastAt time.Duration
+}
+
+func newPacer(now time.Duration, c Case) pacer {
+	return pacer{warmup: c.Warmup, exactly: c.Exchanges, duration: c.Duration, began: now, until: c.Warmup}
+}
+
+// measure starts the counted part; the warm-up has ended at warm.
+func (p *pacer) measure(warm, now time.Duration) {
+	if p.warmup > 0 {
+		p.each = (warm - p.began) / time.Duration(p.warmup)
+	}
+	p.began, p.last, p.lastAt = now, p.warmup, now
+}
+
+// extend returns until where exchanges may run, given how many the fastest
+// worker has done, and whether that is the end.
+func (p *pacer) extend(now time.Duration, fastest uint64) (until uint64, last bool) {
+	p.learn(now, fastest)
+	left := p.duration - (now - p.began)
+	if p.exactly == 0 && left <= 0 {
+		// One exchange at least is counted.
+		return max(p.until, p.warmup+1), true
+	}
+	until = p.until
+	if fastest+p.count(low) >= until {
+		until = max(until, fastest+p.count(high))
+	}
+	if p.exactly > 0 {
+		end := p.warmup + p.exactly
+		return min(until, end), until >= end
+	}
+	if p.each > 0 {
+		// What is under way will be done when the duration is over, or a quarter
+		// of an exchange after: no more is needed, unless the guess is wrong.
+		need := math.Ceil(float64(left)/float64(p.each) + 0.25)
+		until = max(p.until, min(until, fastest+uint64(min(need, farthest))))
+	}
+	return until, false
+}
+
+// learn follows how long an exchange takes; the newest span counts half. Short
+// spans say nothing: reports of several workers may come in a bunch.
+func (p *pacer) learn(now time.Duration, fastest uint64) {
+	least := max(100*time.Millisecond, p.each/2)
+	if p.each == 0 {
+		least = 20 * time.Millisecond
+	}
+	if fastest <= p.last || now-p.lastAt < least {
+		return
+	}
+	span := (now - p.lastAt) / time.Duration(fastest-p.last)
+	if p.each == 0 {
+		p.each = span
+	} else {
+		p.each = (p.each + span) / 2
+	}
+	p.last, p.lastAt = fastest, now
+}
+
+// count returns the exchanges that fit into d, rounded up.
+func (p *pacer) count(d time.Duration) uint64 {
+	if p.each <= 0 {
+		return fewest
+	}
+	return uint64(min(max((d+p.each-1)/p.each, fewest), farthest))
+}

@@ -1,0 +1,197 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"evbench/internal/wire"
+)
+
+// A stage is where the messages of the case under way meet.
+type stage struct {
+	ranks   map[*member]int
+	members []*member // by rank
+	inbox   chan arrival
+	updates chan update
+	over    chan struct{} // closed when nobody reads inbox and updates any more
+}
+
+type arrival struct {
+	rank int
+	msg  any
+}
+
+type update struct {
+	epoch uint32
+	rows  [][]wire.Step
+	reply chan updateReply
+}
+
+type updateReply struct {
+	from uint64
+	err  error
+}
+
+func (s *stage) put(rank int, msg any) {
+	select {
+	case s.inbox <- arrival{rank, msg}:
+	case <-s.over:
+	}
+}
+
+// ErrBusy reports a second case at the same time.
+var ErrBusy = errors.New("a case is under way")
+
+// RunCase takes the workers through one case. Whatever the error, the Outcome
+// holds what was measured. The error is a *CaseError when servers are to
+// blame, and the cause of ctx when that has ended; RunCase returns within two
+// seconds of it.
+func (c *Controller) RunCase(ctx context.Context, cs Case) (Outcome, error) {
+	cs = cs.withDefaults()
+	if cs.Peers == nil {
+		cs.Peers = c.peers()
+	}
+	if err := cs.validate(); err != nil {
+		return Outcome{}, fmt.Errorf("case %q: %w", cs.Name, err)
+	}
+	s, run, err := c.open(cs)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("case %q: %w", cs.Name, err)
+	}
+	defer c.end(s)
+	m := newMachine(cs, run)
+	c.play(ctx, m, s)
+	switch {
+	case m.err == nil:
+		return m.outcome(), nil
+	case errors.Is(m.err, errFailed):
+		return m.outcome(), m.blame(m.during)
+	}
+	return m.outcome(), m.err
+}
+
+// play tells the machine what happens, and does what it decides, until the
+// case is over.
+func (c *Controller) play(ctx context.Context, m *machine, s *stage) {
+	began := time.Now()
+	now := func() time.Duration { return time.Since(began) }
+	tick := time.NewTicker(min(m.c.Timeout/32, 50*time.Millisecond))
+	defer tick.Stop()
+	cancelled := ctx.Done()
+	m.start(now())
+	for {
+		c.act(m, s, now)
+		if m.state == over {
+			return
+		}
+		select {
+		case a := <-s.inbox:
+			if l, ok := a.msg.(lost); ok {
+				m.gone(now(), a.rank, l.err)
+			} else {
+				m.receive(now(), a.rank, a.msg)
+			}
+		case u := <-s.updates:
+			from, err := m.replan(now(), u.epoch, u.rows)
+			u.reply <- updateReply{from, err}
+		case <-tick.C:
+			m.tick(now())
+		case <-cancelled:
+			cancelled = nil
+			m.cancel(now(), context.Cause(ctx))
+		}
+	}
+}
+
+// act does what the machine has decided, and what it decides meanwhile.
+func (c *Controller) act(m *machine, s *stage, now func() time.Duration) {
+	for acts := m.take(); len(acts) > 0; acts = m.take() {
+		for _, a := range acts {
+			switch a := a.(type) {
+			case send:
+				s.members[a.rank].post(a.m)
+			case record:
+				if m.c.OnSample != nil {
+					m.c.OnSample(a.s)
+				}
+			case pause:
+				if m.c.OnMeasure != nil {
+					m.c.OnMeasure()
+				}
+				m.measured(now())
+			}
+		}
+	}
+}
+
+// open makes a stage for the members that the case names.
+func (c *Controller) open(cs Case) (*stage, uint32, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stage != nil {
+		return nil, 0, ErrBusy
+	}
+	s := &stage{
+		ranks: make(map[*member]int), members: make([]*member, len(cs.Peers)),
+		inbox: make(chan arrival, 4*len(cs.Peers)), updates: make(chan update), over: make(chan struct{}),
+	}
+	var missing []int
+	for rank, p := range cs.Peers {
+		m := c.members[p.Server]
+		if m == nil {
+			missing = append(missing, p.Server)
+			continue
+		}
+		s.ranks[m], s.members[rank] = rank, m
+	}
+	if missing != nil {
+		return nil, 0, fmt.Errorf("not connected: %s", names(missing))
+	}
+	c.stage = s
+	c.run++
+	return s, c.run, nil
+}
+
+func (c *Controller) end(s *stage) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(s.over)
+	c.stage = nil
+}
+
+// peers returns all joined servers by position, at the addresses they gave.
+func (c *Controller) peers() []wire.Peer {
+	var out []wire.Peer
+	for _, server := range c.Servers() {
+		c.mu.Lock()
+		if m := c.members[server]; m != nil {
+			out = append(out, wire.Peer{Server: server, Addrs: []string{m.hello.Data}})
+		}
+		c.mu.Unlock()
+	}
+	return out
+}
+
+// Update changes the plan of the case under way from the first exchange that
+// nobody has been granted yet, which it returns. It may be called from any
+// goroutine, also from OnSample in one of its own.
+func (c *Controller) Update(ctx context.Context, epoch uint32, rows [][]wire.Step) (from uint64, err error) {
+	c.mu.Lock()
+	s := c.stage
+	c.mu.Unlock()
+	if s == nil {
+		return 0, errors.New("plan update: no case is under way")
+	}
+	u := update{epoch, rows, make(chan updateReply, 1)}
+	select {
+	case s.updates <- u:
+		r := <-u.reply
+		return r.from, r.err
+	case <-s.over:
+		return 0, errors.New("plan update: the case is over")
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	}
+}

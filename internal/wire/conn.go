@@ -1,0 +1,126 @@
+package wire
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Conn carries messages in both directions, in order. One goroutine may call
+// Receive while others call Send; Close may be called from any and unblocks
+// both.
+type Conn interface {
+	Send(m Message) error
+	Receive() (Message, error)
+	Close() error
+}
+
+// sendTimeout bounds how long a Send waits for a peer that does not read.
+const sendTimeout = 10 * time.Second
+
+// A NetConn is a Conn over a byte stream.
+type NetConn struct {
+	c     net.Conn
+	limit int // of received frames
+
+	mu  sync.Mutex // orders Send
+	buf []byte
+}
+
+// NewConn returns a Conn over c, which accepts frames of up to limit bytes.
+func NewConn(c net.Conn, limit int) *NetConn { return &NetConn{c: c, limit: limit} }
+
+// Send writes one message. It gives up on a peer that does not read.
+func (c *NetConn) Send(m Message) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b, err := Append(c.buf[:0], m)
+	if err != nil {
+		return err
+	}
+	if cap(b) <= 64<<10 { // a plan's row need not be kept
+		c.buf = b
+	}
+	if err := c.c.SetWriteDeadline(time.Now().Add(sendTimeout)); err != nil {
+		return fmt.Errorf("send %T: %w", m, err)
+	}
+	if _, err := c.c.Write(b); err != nil {
+		return fmt.Errorf("send %T: %w", m, err)
+	}
+	return nil
+}
+
+// Receive waits for the next message.
+func (c *NetConn) Receive() (Message, error) { return Read(c.c, c.limit) }
+
+// SetLimit changes the size of frames that are accepted, between two Receives.
+func (c *NetConn) SetLimit(n int) { c.limit = n }
+
+// SetDeadline bounds Receive; the zero time removes the bound.
+func (c *NetConn) SetDeadline(t time.Time) error { return c.c.SetReadDeadline(t) }
+
+// Close closes the stream.
+func (c *NetConn) Close() error { return c.c.Close() }
+
+// SameToken compares two tokens in a time that depends on neither.
+func SameToken(a, b string) bool {
+	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
+	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
+}
+
+// ErrAddress reports a control address that cannot be read.
+var ErrAddress = errors.New(`control address must be "unix:PATH" or "tcp:HOST:PORT"`)
+
+func splitAddress(addr string) (network, rest string, err error) {
+	network, rest, ok := strings.Cut(addr, ":")
+	if !ok || rest == "" || network != "unix" && network != "tcp" {
+		return "", "", fmt.Errorf("%q: %w", addr, ErrAddress)
+	}
+	return network, rest, nil
+}
+
+// CheckAddress reports whether addr can be listened on and dialled.
+func CheckAddress(addr string) error {
+	_, _, err := splitAddress(addr)
+	return err
+}
+
+// Listen listens on "unix:PATH" or "tcp:HOST:PORT". Only the user may connect to
+// the path.
+func Listen(addr string) (net.Listener, error) {
+	network, rest, err := splitAddress(addr)
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen(network, rest)
+	if err != nil {
+		return nil, err
+	}
+	if network == "unix" {
+		if err := os.Chmod(rest, 0o600); err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
+	}
+	return l, nil
+}
+
+// Dial connects to such an address.
+func Dial(ctx context.Context, addr string) (*NetConn, error) {
+	network, rest, err := splitAddress(addr)
+	if err != nil {
+		return nil, err
+	}
+	var d net.Dialer
+	c, err := d.DialContext(ctx, network, rest)
+	if err != nil {
+		return nil, err
+	}
+	return NewConn(c, MaxFrame), nil
+}

@@ -1,0 +1,222 @@
+// Package wire is the control connection between the controller and its
+// workers: the messages, their form in bytes, and a Conn that carries them over
+// TCP or a Unix socket (which crosses network namespaces).
+//
+// It carries no event data, and decides nothing. Frames are versioned and
+// bounded in length; a decoder never trusts a length, a type or a body. Ranks
+// are 0..S-1, servers are positions, durations are nanoseconds, sizes are
+// bytes.
+package wire
+
+import (
+	"time"
+
+	"evbench/results"
+)
+
+// Modes of event building, as they are called in scenarios.
+const (
+	Sync        = "synchronised"
+	Unsync      = "unsynchronised"
+	FreeRunning = "free-running"
+)
+
+// What becomes of a fragment's payload, and how much of it is verified.
+const (
+	DeliverBuffer  = "buffer"
+	DeliverDiscard = "discard"
+	CheckHeader    = "header"
+	CheckPayload   = "payload"
+)
+
+// Hello is the first message of a worker. Anything else is refused.
+type Hello struct {
+	Token  string // shared secret of the run
+	Server int    // position
+	Data   string // address that other workers reach it at, where it knows one
+	Host   string
+	PID    int
+}
+
+// Welcome answers a Hello that is accepted.
+type Welcome struct{}
+
+// Refused answers one that is not; the connection is closed behind it.
+type Refused struct{ Reason string }
+
+// A Step is what one rank does in one phase; see scheduler.Step, to which it
+// converts. A spine of -1 leaves the path to the routing tables; a peer may be
+// Idle.
+type Step struct {
+	To        int `json:"t"`
+	ToSpine   int `json:"ts"`
+	From      int `json:"f"`
+	FromSpine int `json:"fs"`
+}
+
+// Idle is the To or From of a rank that does not send or receive in a phase.
+const Idle = -1
+
+// A Peer is one server of a case. Its rank is its place in the list.
+type Peer struct {
+	Server int      // position
+	Addrs  []string // what they mean is between who fills them and who opens the endpoint
+}
+
+// Configure starts a case on a worker. Run numbers the cases of a session; every
+// later message carries it, so that none is taken for one of another case.
+type Configure struct {
+	Run      uint32
+	Case     string
+	Repeat   int
+	Epoch    uint32 // of the plan
+	Mode     string
+	Barrier  string
+	Rank     int
+	Peers    []Peer
+	Row      []Step // of this rank only; empty for unpinned unsynchronised cases
+	Fragment int    // mean payload bytes
+	Spread   float64
+	Seed     uint64
+	Sources  int    // outstanding requests per event at most; 0: all
+	Credits  int    // events in flight
+	Warmup   uint64 // exchanges (unsynchronised: events per server) that are not counted
+	Deliver  string
+	Check    string
+	Timeout  time.Duration // without progress after which a worker reports itself stuck
+	Interval time.Duration // between samples
+}
+
+// Ready says that all connections of the case are open.
+type Ready struct{ Run uint32 }
+
+// Grant lets workers start exchanges below Until.
+type Grant struct {
+	Run   uint32
+	Until uint64
+}
+
+// Measure says that the warm-up is over everywhere and the network is quiet:
+// counters start from zero, sampling starts.
+type Measure struct{ Run uint32 }
+
+// PlanUpdate replaces the worker's row from exchange From, which nobody has
+// been granted yet.
+type PlanUpdate struct {
+	Run   uint32
+	Epoch uint32
+	From  uint64
+	Row   []Step
+}
+
+// Updated says that every connection that the new row needs is open.
+type Updated struct{ Run, Epoch uint32 }
+
+// Assign hands events to an unsynchronised worker.
+type Assign struct {
+	Run    uint32
+	Events []uint64
+}
+
+// Completed reports events that a worker has finished with: built, or given up.
+type Completed struct {
+	Run   uint32
+	Built []uint64
+	Lost  []uint64
+}
+
+// Progress says that all exchanges below Exchange are done.
+type Progress struct {
+	Run      uint32
+	Exchange uint64
+}
+
+// Samples carry what was counted in an interval.
+type Samples struct {
+	Run    uint32
+	Sample results.Sample
+}
+
+// Finish ends a case: every worker has done what it was granted or assigned, so
+// that nobody needs this one as a source any more.
+type Finish struct{ Run uint32 }
+
+// Abort ends a case early: the worker stops where it is and sends Finished.
+type Abort struct{ Run uint32 }
+
+// A Position is where a worker is in a case, and for whom it waits there.
+type Position struct {
+	Exchange uint64
+	Phase    int    // -1: in no phase
+	Stage    string // one of the Stage constants
+	Peers    []int  // ranks waited for; empty: for none, or it cannot be known
+}
+
+// Stages of a Position.
+const (
+	StageConnect  = "connecting"
+	StageIdle     = "waiting for the controller"
+	StageExchange = "exchange"
+	StageBarrier  = "barrier"
+	StageEvent    = "event building" // without phases
+)
+
+// Finished ends the worker's part of a case. Its data connections stay open
+// until Release, so that no peer takes the end for a failure.
+type Finished struct {
+	Run     uint32
+	Aborted bool
+	At      Position // where it was, when aborted
+	Totals  Totals
+}
+
+// A Range is the exchanges From..To-1.
+type Range struct{ From, To uint64 }
+
+// Totals are what one worker did. Warm-up is left out, except of Done and of
+// the counters of what went wrong.
+type Totals struct {
+	Exchanges     uint64  // counted and done (unsynchronised: 0)
+	Events        uint64  // counted and complete
+	Done          []Range // exchanges whose event is complete, warm-up included
+	SentBytes     uint64  // payload over the network, own fragments excluded
+	ReceivedBytes uint64
+	EventBytes    uint64 // payload of the complete events, own fragments included
+
+	// FirstSend and LastReceive are the worker's own monotonic clock since
+	// Measure.
+	FirstSend, LastReceive time.Duration
+	// EventMin..EventMax are the time of one exchange, first send to last
+	// receive; without a barrier: of one event, from when it was opened.
+	EventMin, EventMean, EventMax time.Duration
+
+	BarrierWait time.Duration
+	Lost        uint64 // events given up
+	Late        uint64 // fragments
+	Duplicate   uint64
+	Corrupt     uint64
+	Stray       uint64 // of another event, source, destination or epoch than expected
+	Retransmits uint64
+}
+
+// Error reports that a worker's case failed, in place of Finished. The worker
+// stays in the session.
+type Error struct {
+	Run    uint32
+	At     Position
+	Stuck  bool // nothing happened for the time-out; false: something broke
+	Text   string
+	Totals Totals
+}
+
+// Release lets a worker close the connections of a case: nobody needs them.
+type Release struct{ Run uint32 }
+
+// Ping asks for a Pong. The controller sends one each second or so.
+type Ping struct{}
+
+// Pong answers it.
+type Pong struct{}
+
+// Quit ends the session.
+type Quit struct{}

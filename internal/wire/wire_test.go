@@ -1,0 +1,221 @@
+package wire_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"evbench/internal/wire"
+	"evbench/results"
+	"evbench/scheduler"
+)
+
+// all holds one of each message, with every field set.
+var all = []wire.Message{
+	wire.Hello{Token: "secret", Server: 17, Data: "10.0.0.1:7000", Host: "node1", PID: 99},
+	wire.Welcome{},
+	wire.Refused{Reason: "wrong token"},
+	wire.Configure{
+		Run: 3, Case: "shift", Repeat: 1, Epoch: 2, Mode: wire.Sync, Barrier: "tournament", Rank: 1,
+		Peers: []wire.Peer{{Server: 4, Addrs: []string{"a:1", "b:2"}}, {Server: 9, Addrs: []string{"c:3"}}},
+		Row:   []wire.Step{{To: 0, ToSpine: 3, From: wire.Idle, FromSpine: -1}}, Fragment: 625000, Spread: 0.25,
+		Seed: 1<<64 - 1, Sources: 2, Credits: 4, Warmup: 1, Deliver: wire.DeliverBuffer, Check: wire.CheckPayload,
+		Timeout: time.Second, Interval: time.Minute,
+	},
+	wire.Ready{Run: 3},
+	wire.Grant{Run: 3, Until: 12},
+	wire.Measure{Run: 3},
+	wire.PlanUpdate{Run: 3, Epoch: 4, From: 20, Row: []wire.Step{{To: 1, ToSpine: 2, From: 3, FromSpine: 4}}},
+	wire.Updated{Run: 3, Epoch: 4},
+	wire.Assign{Run: 3, Events: []uint64{1, 1 << 63}},
+	wire.Completed{Run: 3, Built: []uint64{5, 6}, Lost: []uint64{7}},
+	wire.Progress{Run: 3, Exchange: 1 << 60},
+	wire.Samples{Run: 3, Sample: results.Sample{Case: "shift", Server: 4, Events: 7, GoodputBitPerSec: 1e9}},
+	wire.Abort{Run: 3},
+	wire.Finished{Run: 3, Aborted: true, At: wire.Position{Exchange: 1, Phase: 2, Stage: wire.StageBarrier, Peers: []int{3}}, Totals: wire.Totals{
+		Exchanges: 1, Events: 2, Done: []wire.Range{{From: 0, To: 9}}, SentBytes: 3, FirstSend: 4, LastReceive: 5, Lost: 6, Stray: 7,
+	}},
+	wire.Error{Run: 3, At: wire.Position{Phase: -1}, Stuck: true, Text: "no word"},
+	wire.Ping{}, wire.Pong{}, wire.Quit{}, wire.Finish{Run: 3}, wire.Release{Run: 3},
+}
+
+func encode(t testing.TB, m wire.Message) []byte {
+	t.Helper()
+	b, err := wire.Append(nil, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestRoundTrip(t *testing.T) {
+	var stream bytes.Buffer
+	for _, m := range all {
+		stream.Write(encode(t, m))
+	}
+	for _, want := range all {
+		got, err := wire.Read(&stream, wire.MaxFrame)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("got %+v, %v; want %+v", got, err, want)
+		}
+	}
+	if _, err := wire.Read(&stream, wire.MaxFrame); !errors.Is(err, io.EOF) {
+		t.Errorf("at the end: %v, want EOF", err)
+	}
+}
+
+// The type numbers are part of the protocol.
+func TestTypeNumbers(t *testing.T) {
+	for i, m := range all {
+		if got := encode(t, m)[5]; int(got) != i+1 {
+			t.Errorf("%T has number %d, want %d", m, got, i+1)
+		}
+	}
+}
+
+// A frame that is not one of ours is refused with the reason.
+func TestReadRefuses(t *testing.T) {
+	frame := func(n uint32, version, kind byte, body string) []byte {
+		return append(append(binary.BigEndian.AppendUint32(nil, n), version, kind), body...)
+	}
+	for _, tt := range []struct {
+		name  string
+		bytes []byte
+		want  error
+		text  string
+	}{
+		{"other version", frame(4, 2, 17, "{}"), wire.ErrVersion, "version 2, want 1"},
+		{"a stranger", []byte("GET / HTTP/1.1\r\n\r\n"), wire.ErrVersion, ""},
+		{"length below a head", frame(1, 1, 17, ""), wire.ErrFrame, "length 1"},
+		{"length above the limit", frame(1001, 1, 17, "{}"), wire.ErrFrame, "length 1001"},
+		{"largest length", frame(1<<32-1, 1, 17, "{}"), wire.ErrFrame, "length 4294967295"},
+		{"cut short", frame(900, 1, 17, "{}"), io.ErrUnexpectedEOF, "body of 898 bytes"},
+		{"no such type", frame(4, 1, 0, "{}"), wire.ErrFrame, "type 0"},
+		{"no such type either", frame(4, 1, 200, "{}"), wire.ErrFrame, "type 200"},
+		{"unknown field", frame(9, 1, 17, `{"x":1}`), wire.ErrFrame, "unknown field"},
+		{"not an object", frame(4, 1, 17, `[]`), wire.ErrFrame, "Ping"},
+		{"two values", frame(6, 1, 17, `{}{}`), wire.ErrFrame, "more than one"},
+		{"number out of range", frame(12, 1, 5, `{"Run":-1}`), wire.ErrFrame, "Ready"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m, err := wire.Read(bytes.NewReader(tt.bytes), 1000)
+			if !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) {
+				t.Errorf("Read = %v, %v; want %v with %q", m, err, tt.want, tt.text)
+			}
+		})
+	}
+}
+
+// Who claims a long frame and sends little costs little memory.
+func TestClaimedLengthIsNotAllocated(t *testing.T) {
+	b := append(binary.BigEndian.AppendUint32(nil, wire.MaxFrame), wire.Version, 1)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := wire.Read(bytes.NewReader(b), wire.MaxFrame); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 {
+		t.Errorf("%d bytes allocated", n)
+	}
+}
+
+func TestAppendPanicsOnStrangers(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	_, _ = wire.Append(nil, 7)
+}
+
+// A step of a schedule is a step on the wire.
+func TestStepConverts(t *testing.T) {
+	if got := wire.Step(scheduler.Step{To: 1, ToSpine: 2, From: scheduler.Idle, FromSpine: scheduler.None}); got != (wire.Step{To: 1, ToSpine: 2, From: wire.Idle, FromSpine: -1}) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, m := range all {
+		f.Add(encode(f, m))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, err := wire.Read(bytes.NewReader(b), 1<<16)
+		if err != nil {
+			return
+		}
+		again, err := wire.Read(bytes.NewReader(encode(t, m)), wire.MaxFrame)
+		if err != nil || !reflect.DeepEqual(again, m) {
+			t.Errorf("%+v became %+v, %v", m, again, err)
+		}
+	})
+}
+
+func TestSameToken(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want bool
+	}{{"", "", true}, {"x", "x", true}, {"x", "y", false}, {"x", "xx", false}, {"x", "", false}} {
+		if got := wire.SameToken(tt.a, tt.b); got != tt.want {
+			t.Errorf("SameToken(%q, %q) = %v", tt.a, tt.b, got)
+		}
+	}
+}
+
+func TestListenAndDial(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "control")
+	for _, addr := range []string{"unix:" + path, "tcp:127.0.0.1:0"} {
+		l, err := wire.Listen(addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		accepted := make(chan net.Conn, 1)
+		go func() {
+			c, err := l.Accept()
+			if err != nil {
+				t.Error(err)
+			}
+			accepted <- c
+		}()
+		c, err := wire.Dial(t.Context(), l.Addr().Network()+":"+l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := wire.NewConn(<-accepted, wire.MaxFrame)
+		if err := c.Send(wire.Grant{Until: 7}); err != nil {
+			t.Error(err)
+		}
+		if m, err := other.Receive(); err != nil || m != (wire.Grant{Until: 7}) {
+			t.Errorf("%s: received %v, %v", addr, m, err)
+		}
+		if strings.HasPrefix(addr, "unix") {
+			if s, err := os.Stat(path); err != nil || s.Mode().Perm() != 0o600 {
+				t.Errorf("socket %v, %v; want only the user to reach it", s, err)
+			}
+		}
+		if err := errors.Join(c.Close(), other.Close(), l.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestBadAddress(t *testing.T) {
+	for _, addr := range []string{"", "tcp", "tcp:", "udp:x:1", "/tmp/x"} {
+		if _, err := wire.Listen(addr); !errors.Is(err, wire.ErrAddress) {
+			t.Errorf("Listen(%q) = %v", addr, err)
+		}
+		if _, err := wire.Dial(t.Context(), addr); !errors.Is(err, wire.ErrAddress) {
+			t.Errorf("Dial(%q) = %v", addr, err)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package worker
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"evbench/builder"
+	"evbench/internal/wire"
+	"evbench/transport"
+)
+
+// A mirror is an endpoint whose peers answer at once and rightly. It allocates
+// nothing, so that what is allocated is the worker's.
+type mirror struct {
+	rank, n int
+	sizes   builder.Sizes
+	window  *builder.Window
+	next    []uint64 // by peer: the exchange of its next fragment
+	waiting []transport.Op
+	done    []transport.Op
+	asked   bool // fragments come on request only
+}
+
+func newMirror(c wire.Configure) *mirror {
+	m := &mirror{
+		rank: c.Rank, n: len(c.Peers), sizes: sizes(c), next: make([]uint64, len(c.Peers)), asked: c.Mode == wire.Unsync,
+		waiting: make([]transport.Op, 0, 1000), done: make([]transport.Op, 0, 1000),
+	}
+	m.window = builder.NewWindow(m.Alloc, m.sizes.Max(), windowSeed)
+	return m
+}
+
+func (m *mirror) fill(op *transport.Op, event uint64) {
+	size := m.sizes.Of(event, op.Peer)
+	h := builder.Header{
+		Kind: builder.Data, Event: event, Source: uint32(op.Peer), Dest: uint32(m.rank), Size: uint64(size),
+		Sum: m.window.Sum(event, op.Peer, size),
+	}
+	h.Append(op.Head[:0])
+	op.N = copy(op.Body, m.window.Payload(event, op.Peer, size))
+}
+
+func (m *mirror) fillNext(op *transport.Op) {
+	m.fill(op, m.next[op.Peer]*uint64(m.n)+uint64(m.rank))
+	m.next[op.Peer]++
+}
+
+func (m *mirror) Exchange(_ context.Context, ops []transport.Op) error {
+	for i := range ops {
+		if ops[i].Kind == transport.Recv {
+			m.fillNext(&ops[i])
+		}
+	}
+	return nil
+}
+
+func (m *mirror) Post(ops []transport.Op) error {
+	for _, op := range ops {
+		switch {
+		case op.Kind == transport.RecvRequest: // nobody asks
+		case op.Kind == transport.Recv && m.asked:
+			m.waiting = append(m.waiting, op)
+		case op.Kind == transport.Recv:
+			m.fillNext(&op)
+			m.done = append(m.done, op)
+		case op.Kind == transport.SendRequest:
+			m.answer(op)
+			m.done = append(m.done, op)
+		default:
+			m.done = append(m.done, op)
+		}
+	}
+	return nil
+}
+
+func (m *mirror) answer(ask transport.Op) {
+	h, err := builder.Parse(ask.Head)
+	if err != nil {
+		panic(err)
+	}
+	for i := range m.waiting {
+		if op := m.waiting[i]; op.Peer == ask.Peer {
+			m.waiting = append(m.waiting[:i], m.waiting[i+1:]...)
+			m.fill(&op, h.Event)
+			m.done = append(m.done, op)
+			return
+		}
+	}
+}
+
+func (m *mirror) Poll(_ context.Context, done []transport.Op) (int, error) {
+	n := copy(done, m.done)
+	m.done = append(m.done[:0], m.done[n:]...)
+	return n, nil
+}
+
+func (m *mirror) Wake()                                           {}
+func (m *mirror) Alloc(n int) []byte                              { return make([]byte, n) }
+func (m *mirror) Rank() int                                       { return m.rank }
+func (m *mirror) Retransmits() uint64                             { return 0 }
+func (m *mirror) Close() error                                    { return nil }
+func (m *mirror) Signal(_ context.Context, _ int, _ uint64) error { return nil }
+func (m *mirror) Await(_ context.Context, _ int, _ uint64) error  { return nil }
+
+func testCase(mode string, n int) wire.Configure {
+	c := wire.Configure{
+		Mode: mode, Barrier: "tournament", Rank: 1, Peers: make([]wire.Peer, n), Fragment: 10000, Spread: 0.2, Credits: 2,
+		Deliver: wire.DeliverBuffer, Check: wire.CheckPayload, Timeout: time.Second, Interval: time.Second,
+	}
+	for p := 1; p < n; p++ {
+		c.Row = append(c.Row, wire.Step{To: (1 + p) % n, ToSpine: -1, From: (1 + n - p) % n, FromSpine: -1})
+	}
+	return c
+}
+
+// one returns a function that builds one event, in a mode, with phases of it.
+func one(tb testing.TB, mode string, n int) (build func(), l *loop) {
+	c := testCase(mode, n)
+	if err := check(c); err != nil {
+		tb.Fatal(err)
+	}
+	ep, d := newMirror(c), newDesk()
+	l = newLoop(c, ep, d, newReporter(nil, c), nil)
+	ctx := tb.Context()
+	must := func(err error) {
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+	switch mode {
+	case wire.Sync:
+		s, err := newSynchronised(l, ep)
+		must(err)
+		return func() { must(s.exchange(ctx)) }, l
+	case wire.FreeRunning:
+		f, until := newFreeRunning(l), uint64(0)
+		return func() {
+			until++
+			for d.change(func(o *orders) { o.until = until }); f.done < until; {
+				must(f.turn(ctx))
+			}
+		}, l
+	}
+	u, id := newUnsynchronised(l), uint64(0)
+	return func() {
+		for d.change(func(o *orders) { o.events = append(o.events, id) }); l.tally.t.Events <= id; {
+			must(u.turn(ctx))
+		}
+		l.report.built = l.report.built[:0] // as its goroutine does
+		id++
+	}, l
+}
+
+// In steady state nothing is allocated, whatever the mode.
+func TestLoopsAllocateNothing(t *testing.T) {
+	for _, mode := range []string{wire.Sync, wire.Unsync, wire.FreeRunning} {
+		build, l := one(t, mode, 8)
+		for range 5 {
+			build()
+		}
+		if n := testing.AllocsPerRun(200, build); n != 0 {
+			t.Errorf("%s: %v allocations per event of 8 fragments", mode, n)
+		}
+		if got := l.tally.t.Events; got != 206 || l.parts.asm.Count(builder.Corrupt) != 0 {
+			t.Errorf("%s: built %d, want 206", mode, got)
+		}
+	}
+}
+
+// The worker's own cost of one event of 16 fragments of 10 kB, all verified.
+func BenchmarkEvent(b *testing.B) {
+	for _, mode := range []string{wire.Sync, wire.Unsync, wire.FreeRunning} {
+		b.Run(mode, func(b *testing.B) {
+			build, _ := one(b, mode, 16)
+			b.ReportAllocs()
+			for b.Loop() {
+				build()
+			}
+		})
+	}
+}

@@ -1,0 +1,260 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"evbench/builder"
+	"evbench/controller"
+	"evbench/internal/wire"
+	"evbench/transport"
+	"evbench/transport/memnet"
+)
+
+func wantError(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	for _, p := range parts {
+		if err == nil || !strings.Contains(err.Error(), p) {
+			t.Errorf("error %v\nlacks %q", err, p)
+		}
+	}
+}
+
+// data returns the header of a fragment on its way, and whether it is one.
+func data(m *memnet.Message) (builder.Header, bool) {
+	h, err := builder.Parse(m.Head)
+	return h, err == nil && h.Kind == builder.Data
+}
+
+// once applies a fault to one fragment: the first from rank 1 to rank 2 after
+// the warm-up.
+func once(f func(m *memnet.Message) memnet.Action) func(m *memnet.Message) memnet.Action {
+	var done bool
+	return func(m *memnet.Message) memnet.Action {
+		if h, ok := data(m); !ok || done || m.Src != 1 || m.Dst != 2 || h.Event < 12 {
+			return memnet.Deliver
+		}
+		done = true
+		return f(m)
+	}
+}
+
+// Each kind of damage is found, and counted as what it is, in every mode.
+func TestDamage(t *testing.T) {
+	window := builder.NewWindow(func(n int) []byte { return make([]byte, n) }, 1000, 1)
+	for _, tt := range []struct {
+		name                    string
+		check                   string
+		fault                   func(m *memnet.Message) memnet.Action
+		lost                    uint64
+		duplicate, corrupt, odd uint64
+	}{
+		{"payload bit", wire.CheckPayload, func(m *memnet.Message) memnet.Action {
+			m.Body[500] ^= 1
+			return memnet.Deliver
+		}, 1, 0, 1, 0},
+		{"header bit", wire.CheckHeader, func(m *memnet.Message) memnet.Action {
+			m.Head[9] ^= 1
+			return memnet.Deliver
+		}, 1, 0, 1, 0},
+		{"cut short", wire.CheckHeader, func(m *memnet.Message) memnet.Action {
+			m.Body = m.Body[:999]
+			return memnet.Deliver
+		}, 1, 0, 1, 0},
+		{"swapped payload", wire.CheckPayload, func(m *memnet.Message) memnet.Action {
+			h, _ := data(m)
+			copy(m.Body, window.Payload(h.Event+1, m.Src, 1000))
+			return memnet.Deliver
+		}, 1, 0, 1, 0},
+		// Here header and payload agree with each other, but not with the event.
+		{"swapped before the checksum", wire.CheckPayload, func(m *memnet.Message) memnet.Action {
+			h, _ := data(m)
+			copy(m.Body, window.Payload(h.Event+1, m.Src, 1000))
+			h.Sum = builder.Checksum(m.Body)
+			h.Append(m.Head[:0])
+			return memnet.Deliver
+		}, 1, 0, 1, 0},
+		{"other source", wire.CheckHeader, func(m *memnet.Message) memnet.Action {
+			h, _ := data(m)
+			h.Source = 0
+			h.Append(m.Head[:0])
+			return memnet.Deliver
+		}, 1, 0, 1, 0},
+		{"other epoch", wire.CheckHeader, func(m *memnet.Message) memnet.Action {
+			h, _ := data(m)
+			h.Epoch++
+			h.Append(m.Head[:0])
+			return memnet.Deliver
+		}, 1, 0, 0, 1},
+		{"twice", wire.CheckHeader, func(*memnet.Message) memnet.Action { return memnet.Duplicate }, 0, 1, 0, 0},
+	} {
+		for _, mode := range modes {
+			t.Run(tt.name+"/"+mode, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					const n = 4
+					r := newRig(t, n)
+					r.fault = once(tt.fault)
+					r.start()
+					c := newCase(n, mode)
+					c.Check = tt.check
+					o, err := r.ctl.RunCase(t.Context(), c)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !o.Complete || o.Lost != tt.lost || o.Built != o.Assigned-tt.lost || o.Duplicate != 0 ||
+						o.DuplicateFragments != tt.duplicate || o.CorruptFragments != tt.corrupt || o.StrayFragments != tt.odd {
+						t.Errorf("outcome %+v", o)
+					}
+					if s := o.Servers[2]; s.Lost != tt.lost {
+						t.Errorf("server 12 lost %d, want %d", s.Lost, tt.lost)
+					}
+					r.stop()
+				})
+			})
+		}
+	}
+}
+
+// With check: header a changed payload is not seen; that is what the name says.
+func TestHeaderCheckTrustsThePayload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 4)
+		r.fault = once(func(m *memnet.Message) memnet.Action { m.Body[0] ^= 1; return memnet.Deliver })
+		r.start()
+		c := newCase(4, wire.Sync)
+		c.Check = wire.CheckHeader
+		if o, err := r.ctl.RunCase(t.Context(), c); err != nil || o.Built != o.Assigned || o.CorruptFragments != 0 {
+			t.Errorf("outcome %+v, %v", o, err)
+		}
+		r.stop()
+	})
+}
+
+// A fragment that never comes ends the case with an error that names both ends.
+func TestLostFragment(t *testing.T) {
+	for _, mode := range modes {
+		t.Run(mode, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, 4)
+				r.fault = once(func(*memnet.Message) memnet.Action { return memnet.Drop })
+				r.start()
+				c := newCase(4, mode)
+				c.Exchanges, c.Duration = 0, time.Hour
+				began := time.Now()
+				o, err := r.ctl.RunCase(t.Context(), c)
+				wantError(t, err, "measurement", "server 12: nothing for 2s from server 11")
+				if d := time.Since(began); d > c.Timeout {
+					t.Errorf("ended after %v, time-out %v", d, c.Timeout)
+				}
+				if o.Complete || o.Lost != 1 || o.Servers[2].Lost != 1 {
+					t.Errorf("outcome %+v; want one event lost", o)
+				}
+				r.stop()
+			})
+		})
+	}
+}
+
+// A worker that dies is named at once, with who waited for it, and the next
+// case says that it is not there.
+func TestKilledWorker(t *testing.T) {
+	for _, mode := range modes {
+		t.Run(mode, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, 5).start()
+				c := newCase(5, mode)
+				c.Exchanges, c.Duration = 0, time.Hour
+				samples := collect(&c)
+				c.OnMeasure = func() { time.AfterFunc(time.Second, r.kill[3]) }
+				began := time.Now()
+				o, err := r.ctl.RunCase(t.Context(), c)
+				wantError(t, err, "measurement", "server 13: control connection lost")
+				var ce *controller.CaseError
+				if !errors.As(err, &ce) || !slices.Equal(ce.Servers, []int{13}) || len(ce.Waiting) == 0 {
+					t.Errorf("error %#v; want server 13 at fault, and who waits for it", ce)
+				}
+				if d := time.Since(began); d > 2*time.Second {
+					t.Errorf("ended after %v", d)
+				}
+				if o.Complete || len(*samples) == 0 || o.Servers[3].Reported || !o.Servers[0].Reported {
+					t.Errorf("outcome %+v", o)
+				}
+				_, err = r.ctl.RunCase(t.Context(), withPeers(c))
+				wantError(t, err, "not connected: server 13")
+				r.stop(3)
+			})
+		})
+	}
+}
+
+func withPeers(c controller.Case) controller.Case {
+	for rank := range c.Rows {
+		c.Peers = append(c.Peers, wire.Peer{Server: 10 + rank})
+	}
+	return c
+}
+
+// A stuck endpoint does nothing from some moment on, whatever its context says.
+type stuck struct {
+	transport.Endpoint
+	after *atomic.Int64 // calls that still work
+	freed chan struct{}
+}
+
+func (s stuck) hang() {
+	if s.after.Add(-1) < 0 {
+		<-s.freed
+	}
+}
+
+func (s stuck) Exchange(ctx context.Context, ops []transport.Op) error {
+	s.hang()
+	return s.Endpoint.Exchange(ctx, ops)
+}
+
+func (s stuck) Poll(ctx context.Context, done []transport.Op) (int, error) {
+	s.hang()
+	return s.Endpoint.Poll(ctx, done)
+}
+
+// A worker that hangs, but whose control connection still answers, is named
+// within the time-out.
+func TestHungWorker(t *testing.T) {
+	for _, mode := range modes {
+		t.Run(mode, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, 5)
+				hang := stuck{after: new(atomic.Int64), freed: make(chan struct{})}
+				hang.after.Store(100)
+				r.wrap = func(rank int, ep transport.Endpoint) transport.Endpoint {
+					if rank != 3 {
+						return ep
+					}
+					hang.Endpoint = ep
+					return hang
+				}
+				r.start()
+				c := newCase(5, mode)
+				c.Exchanges, c.Duration = 0, time.Hour
+				began := time.Now()
+				_, err := r.ctl.RunCase(t.Context(), c)
+				wantError(t, err, "server 13: does not answer", "waited for by")
+				var ce *controller.CaseError
+				if !errors.As(err, &ce) || !slices.Equal(ce.Servers, []int{13}) {
+					t.Errorf("error %#v; want server 13 at fault", ce)
+				}
+				if d := time.Since(began); d > c.Timeout+time.Second {
+					t.Errorf("ended after %v, time-out %v", d, c.Timeout)
+				}
+				close(hang.freed)
+				r.stop()
+			})
+		})
+	}
+}

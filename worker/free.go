@@ -1,0 +1,228 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"evbench/internal/wire"
+	"evbench/transport"
+)
+
+// freeRunning does the schedule without a barrier: fragments are sent in its
+// order, each when the one before has left, and receives are posted for up to
+// Credits exchanges, so that a server may be that far ahead of another.
+type freeRunning struct {
+	*loop
+	inbox *inbox
+
+	opened uint64          // exchanges below it have their receives posted
+	open   []bool          // [exchange mod credits] its event is not closed yet
+	began  []time.Duration // likewise: its first send, or its receives' posting
+	closed uint64          // exchanges below it have their event closed
+
+	sending uint64 // exchange of the next send
+	phase   int    // its phase
+	busy    bool   // a send is under way
+	head    [transport.HeadSize]byte
+
+	// When the oldest open event last came nearer to its end, and when the send
+	// under way was posted.
+	moved, posted time.Duration
+
+	post     []transport.Op
+	finished []transport.Op
+}
+
+// sendID marks the send under way; other operations are the inbox'.
+const sendID = 1 << idShift
+
+func newFreeRunning(l *loop) *freeRunning {
+	credits := l.c.Credits
+	return &freeRunning{
+		loop: l, inbox: newInbox(l.parts, credits), open: make([]bool, credits), began: make([]time.Duration, credits),
+		post: make([]transport.Op, 0, credits*l.n+1), finished: make([]transport.Op, 64),
+	}
+}
+
+func (f *freeRunning) run(ctx context.Context) error {
+	f.desk.onChange(f.ep.Wake)
+	for !f.finish {
+		if err := f.turn(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// turn takes up what is new, starts what can be started and waits for
+// something to be done.
+func (f *freeRunning) turn(ctx context.Context) error {
+	if err := f.take(ctx); err != nil || f.finish {
+		return err
+	}
+	if err := f.step(); err != nil {
+		return err
+	}
+	n, err := f.ep.Poll(ctx, f.finished)
+	if err != nil {
+		return err
+	}
+	for i := range f.finished[:n] {
+		f.did(&f.finished[i])
+	}
+	f.upkeep()
+	return f.overdue()
+}
+
+// step posts what may be posted now.
+func (f *freeRunning) step() error {
+	credits := uint64(len(f.open))
+	for f.opened < f.until && f.opened < f.closed+credits {
+		if err := f.expect(); err != nil {
+			return err
+		}
+	}
+	f.send()
+	if len(f.post) == 0 {
+		return nil
+	}
+	err := f.ep.Post(f.post)
+	f.post = f.post[:0]
+	return err
+}
+
+// expect opens the event of the next exchange and posts its receives.
+func (f *freeRunning) expect() error {
+	e := f.opened
+	p, now := f.plans.at(e), f.now()
+	slot, err := f.parts.begin(now, f.id(e), p.epoch)
+	if err != nil {
+		return err
+	}
+	if e == f.closed {
+		f.moved = now
+	}
+	i := e % uint64(len(f.open))
+	f.open[i], f.began[i] = true, now
+	for _, s := range p.row {
+		if s.From != wire.Idle {
+			f.post = append(f.post, f.inbox.expect(slot, f.id(e), s.From, s.FromSpine))
+		}
+	}
+	f.opened++
+	return nil
+}
+
+// send posts the next fragment of the schedule, if the last one has left and
+// the exchange is granted.
+func (f *freeRunning) send() {
+	for !f.busy && f.sending < f.until {
+		p := f.plans.at(f.sending)
+		if f.phase == len(p.row) {
+			f.phase = 0
+			f.sending++
+			f.passed()
+			continue
+		}
+		step := &p.row[f.phase]
+		f.phase++
+		if step.To == wire.Idle {
+			continue
+		}
+		theirs := f.sending*uint64(f.n) + uint64(step.To)
+		body := f.parts.outgoing(f.head[:], p.epoch, theirs, step.To)
+		f.post = append(f.post, transport.Op{
+			Kind: transport.Send, Peer: step.To, Path: step.ToSpine, ID: sendID, Head: f.head[:], Body: body,
+		})
+		f.busy, f.posted = true, f.now()
+		f.tally.firstSend(f.posted)
+	}
+}
+
+// did handles one finished operation.
+func (f *freeRunning) did(op *transport.Op) {
+	add(&f.meter.moves, 1)
+	if op.ID == sendID {
+		f.busy = false
+		f.tally.t.SentBytes += uint64(len(op.Body))
+		return
+	}
+	now := f.now()
+	g := f.inbox.took(now, op)
+	if g.again {
+		f.post = append(f.post, f.inbox.op(int(op.ID), op.Path))
+		return
+	}
+	e := g.event / uint64(f.n)
+	if e == f.closed {
+		f.moved = now
+	}
+	switch {
+	case g.whole:
+		f.close(e, now, false)
+	case g.spent:
+		f.parts.asm.Abandon(g.event)
+		f.close(e, now, true)
+	}
+}
+
+// close notes that the event of an exchange is complete or lost. Exchanges are
+// counted in order; a later one can only overtake when fragments were damaged.
+func (f *freeRunning) close(e uint64, now time.Duration, lost bool) {
+	credits := uint64(len(f.open))
+	f.open[e%credits] = false
+	if !lost {
+		f.tally.took(now - f.began[e%credits])
+		f.tally.complete(e)
+	}
+	for f.closed < f.opened && !f.open[f.closed%credits] {
+		f.closed++
+		f.moved = now
+	}
+	f.passed()
+}
+
+// passed reports the exchanges that are both sent and built.
+func (f *freeRunning) passed() {
+	for f.done < min(f.closed, f.sending) {
+		f.advance()
+	}
+}
+
+// overdue ends the case when the oldest event has not come nearer to its end,
+// or a send has not ended, for too long.
+func (f *freeRunning) overdue() error {
+	if !f.look.Load() {
+		return nil
+	}
+	f.look.Store(false)
+	now := f.now()
+	switch {
+	case f.closed < f.opened && now-f.moved >= f.c.Timeout:
+		id := f.id(f.closed)
+		missing := f.parts.asm.Missing(id)
+		f.parts.asm.Abandon(id)
+		return &overdueError{event: id, missing: missing}
+	case f.busy && now-f.posted >= f.c.Timeout:
+		return &overdueError{event: f.id(f.sending), missing: f.missing()}
+	}
+	return nil
+}
+
+// missing returns whom the loop waits for: the sources of its oldest event or,
+// without one, the destination of the send under way.
+func (f *freeRunning) missing() []int {
+	if f.closed < f.opened {
+		return f.parts.asm.Missing(f.id(f.closed))
+	}
+	if f.busy {
+		return []int{f.plans.at(f.sending).row[f.phase-1].To}
+	}
+	return nil
+}
+
+func (f *freeRunning) position(err error) wire.Position {
+	at := stopped(err, 0, f.missing())
+	at.Exchange = f.done
+	return at
+}

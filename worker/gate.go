@@ -1,0 +1,53 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"evbench/barrier"
+	"evbench/internal/wire"
+)
+
+// A gate is the worker's barrier. It remembers whose signal it waits for, so
+// that a barrier that does not open names a server.
+type gate struct {
+	b       *barrier.Barrier
+	peer    barrier.Peer
+	waiting int // rank, or -1
+}
+
+func newGate(c wire.Configure, peer barrier.Peer) (*gate, error) {
+	if peer == nil {
+		return nil, errors.New("barrier: no connections for it were opened")
+	}
+	b, err := barrier.New(c.Barrier, c.Rank, len(c.Peers))
+	if err != nil {
+		return nil, fmt.Errorf("barrier: %w", err)
+	}
+	return &gate{b: b, peer: peer, waiting: -1}, nil
+}
+
+func (g *gate) wait(ctx context.Context) error { return g.b.Wait(ctx, g) }
+
+// awaited returns the rank whose signal has not come.
+func (g *gate) awaited() []int {
+	if g.waiting < 0 {
+		return nil
+	}
+	return []int{g.waiting}
+}
+
+// Signal and Await make a gate a barrier.Peer.
+func (g *gate) Signal(ctx context.Context, to int, seq uint64) error {
+	return g.peer.Signal(ctx, to, seq)
+}
+
+func (g *gate) Await(ctx context.Context, from int, seq uint64) error {
+	g.waiting = from
+	err := g.peer.Await(ctx, from, seq)
+	if err == nil {
+		g.waiting = -1
+	}
+	return err
+}

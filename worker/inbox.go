@@ -1,0 +1,103 @@
+package worker
+
+import (
+	"time"
+
+	"evbench/builder"
+	"evbench/transport"
+)
+
+// An await is one posted receive of a fragment.
+type await struct {
+	event  uint64
+	slot   int
+	source int
+	body   []byte
+	used   bool
+	head   [transport.HeadSize]byte
+}
+
+// An inbox keeps the receives of the modes without barrier. A receive is posted
+// into the buffer of the event that it is expected for; should another come,
+// the two events exchange buffers instead of copying.
+type inbox struct {
+	parts  *parts
+	awaits []await
+	free   []int
+	left   []int // [slot] receives that are still posted
+}
+
+func newInbox(p *parts, slots int) *inbox {
+	b := &inbox{parts: p, awaits: make([]await, slots*p.n), left: make([]int, slots)}
+	for i := range b.awaits {
+		b.free = append(b.free, i)
+	}
+	return b
+}
+
+// expect returns the operation that receives source's fragment of an event.
+func (b *inbox) expect(slot int, event uint64, source, path int) transport.Op {
+	i := b.free[len(b.free)-1]
+	b.free = b.free[:len(b.free)-1]
+	w := &b.awaits[i]
+	w.event, w.slot, w.source, w.used = event, slot, source, true
+	w.body = b.parts.bufs[slot][source]
+	b.left[slot]++
+	return b.op(i, path)
+}
+
+func (b *inbox) op(i, path int) transport.Op {
+	w := &b.awaits[i]
+	return transport.Op{Kind: transport.Recv, Peer: w.source, Path: path, ID: uint64(i), Head: w.head[:], Body: w.body}
+}
+
+// A gain is what a finished receive means for its event.
+type gain struct {
+	event  uint64
+	slot   int
+	source int
+	again  bool // it was not the fragment awaited: the receive must be posted again
+	whole  bool // the event is complete
+	spent  bool // nothing more can come for the event, which is not complete
+}
+
+// took judges a finished receive.
+func (b *inbox) took(now time.Duration, op *transport.Op) gain {
+	i := int(op.ID)
+	w := &b.awaits[i]
+	h, v := b.parts.arrived(now, w.source, w.head[:], w.body[:op.N])
+	if v != builder.Corrupt && h.Event != w.event {
+		if v.Good() {
+			b.swap(w, h.Event)
+		} else {
+			return gain{event: w.event, slot: w.slot, source: w.source, again: true}
+		}
+	}
+	switch v {
+	case builder.Accepted, builder.Complete, builder.Corrupt, builder.WrongEpoch:
+	default:
+		return gain{event: w.event, slot: w.slot, source: w.source, again: true}
+	}
+	g := gain{event: w.event, slot: w.slot, source: w.source, whole: v == builder.Complete}
+	w.used = false
+	b.free = append(b.free, i)
+	b.left[w.slot]--
+	g.spent = b.left[w.slot] == 0 && !g.whole
+	return g
+}
+
+// swap makes w the receive of another event from the same source, and that
+// one's receive w's.
+func (b *inbox) swap(w *await, event uint64) {
+	for i := range b.awaits {
+		o := &b.awaits[i]
+		if !o.used || o.event != event || o.source != w.source {
+			continue
+		}
+		bufs := b.parts.bufs
+		bufs[w.slot][w.source], bufs[o.slot][o.source] = bufs[o.slot][o.source], bufs[w.slot][w.source]
+		w.event, o.event = o.event, w.event
+		w.slot, o.slot = o.slot, w.slot
+		return
+	}
+}

@@ -1,0 +1,191 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"evbench/barrier"
+	"evbench/internal/wire"
+	"evbench/transport"
+)
+
+var (
+	errAborted = errors.New("aborted")
+	errStuck   = errors.New("stuck")
+)
+
+// A job is one case on this worker.
+type job struct {
+	o    Options
+	c    wire.Configure
+	desk *desk
+	loop *loop
+
+	cancel   context.CancelCauseFunc // ends the loop
+	released chan struct{}           // closed when nobody needs the connections
+	once     sync.Once
+	done     chan struct{} // closed when nothing of the job runs any more
+}
+
+func startJob(ctx context.Context, o Options, c wire.Configure) *job {
+	ctx, cancel := context.WithCancelCause(ctx)
+	j := &job{o: o, c: c, desk: newDesk(), cancel: cancel, released: make(chan struct{}), done: make(chan struct{})}
+	go func() {
+		defer close(j.done)
+		defer cancel(nil)
+		j.run(ctx)
+	}()
+	return j
+}
+
+// release lets the job close its connections.
+func (j *job) release() { j.once.Do(func() { close(j.released) }) }
+
+// run does the case from opening its connections to closing them. It closes
+// them last: a peer that is not through yet would take that for a failure.
+func (j *job) run(ctx context.Context) {
+	if err := check(j.c); err != nil {
+		j.conclude(ctx, fmt.Errorf("configuration: %w", err))
+		return
+	}
+	ep, peer, err := j.open(ctx)
+	if err != nil {
+		j.conclude(ctx, err)
+		return
+	}
+	j.conclude(ctx, j.play(ctx, ep, peer))
+	<-j.released
+	if err := ep.Close(); err != nil && !errors.Is(err, transport.ErrClosed) {
+		j.o.Log.Warn("close the endpoint", "case", j.c.Case, "server", j.o.Server, "error", err)
+	}
+}
+
+func (j *job) open(ctx context.Context) (transport.Endpoint, barrier.Peer, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, j.c.Timeout, fmt.Errorf("not all connections open after %v", j.c.Timeout))
+	defer cancel()
+	ep, peer, err := j.o.Open(ctx, j.c)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+	}
+	return ep, peer, err
+}
+
+// play runs the loop of the case's mode with the goroutines beside it.
+func (j *job) play(ctx context.Context, ep transport.Endpoint, peer barrier.Peer) error {
+	report := newReporter(j.o.Conn, j.c)
+	mode, err := j.mode(ep, peer, report)
+	if err != nil {
+		return err
+	}
+	if err := j.o.Conn.Send(wire.Ready{Run: j.c.Run}); err != nil {
+		return err
+	}
+	beside, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { report.serve(beside) })
+	wg.Go(func() { j.sampler(beside) })
+	wg.Go(func() { j.watch(beside) })
+	err = mode.run(ctx)
+	j.loop.at = mode.position(err)
+	j.loop.meter.retransmits.Store(ep.Retransmits())
+	stop()
+	wg.Wait()
+	return err
+}
+
+// A mode is the loop of one way of building events. position is called after
+// run has returned.
+type mode interface {
+	run(ctx context.Context) error
+	position(err error) wire.Position
+}
+
+func (j *job) mode(ep transport.Endpoint, peer barrier.Peer, r *reporter) (mode, error) {
+	j.loop = newLoop(j.c, ep, j.desk, r, j.o.Conn)
+	switch j.c.Mode {
+	case wire.Sync:
+		return newSynchronised(j.loop, peer)
+	case wire.FreeRunning:
+		return newFreeRunning(j.loop), nil
+	}
+	return newUnsynchronised(j.loop), nil
+}
+
+// watch ends a case in which nothing has moved for the time-out. Loops that
+// wait for several things at once are woken to look for themselves.
+func (j *job) watch(ctx context.Context) {
+	l := j.loop
+	tick := time.NewTicker(max(j.c.Timeout/8, time.Millisecond))
+	defer tick.Stop()
+	moves, since := l.meter.moves.Load(), l.now()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		now := l.now()
+		if m := l.meter.moves.Load(); m != moves || !l.meter.busy.Load() {
+			moves, since = m, now
+		} else if now-since >= j.c.Timeout {
+			j.cancel(errStuck)
+			return
+		}
+		if j.c.Mode != wire.Sync {
+			l.look.Store(true)
+			l.ep.Wake()
+		}
+	}
+}
+
+// conclude reports how the case ended.
+func (j *job) conclude(ctx context.Context, err error) {
+	var at wire.Position
+	var totals wire.Totals
+	if j.loop != nil {
+		at, totals = j.loop.at, j.loop.totals()
+	} else {
+		at = wire.Position{Phase: -1, Stage: wire.StageConnect, Peers: peersOf(err)}
+	}
+	cause := context.Cause(ctx)
+	var m wire.Message
+	switch stuck := errors.Is(err, errStuck) || errors.Is(cause, errStuck); {
+	case err == nil:
+		m = wire.Finished{Run: j.c.Run, Totals: totals}
+	case stuck:
+		m = wire.Error{Run: j.c.Run, At: at, Stuck: true, Text: j.stuckText(at), Totals: totals}
+	case cause != nil:
+		m = wire.Finished{Run: j.c.Run, Aborted: true, At: at, Totals: totals}
+	default:
+		j.o.Log.Warn("case failed", "case", j.c.Case, "server", j.o.Server, "error", err)
+		m = wire.Error{Run: j.c.Run, At: at, Text: err.Error(), Totals: totals}
+	}
+	_ = j.o.Conn.Send(m) // a broken connection ends the session by its reader
+}
+
+func (j *job) stuckText(at wire.Position) string {
+	if len(at.Peers) == 0 {
+		return fmt.Sprintf("nothing moved for %v", j.c.Timeout)
+	}
+	var names []string
+	for _, rank := range at.Peers[:min(len(at.Peers), 8)] {
+		names = append(names, fmt.Sprintf("server %d", j.c.Peers[rank].Server))
+	}
+	if more := len(at.Peers) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return fmt.Sprintf("nothing for %v from %s", j.c.Timeout, strings.Join(names, ", "))
+}
+
+// peersOf returns the rank that an error of the transport names.
+func peersOf(err error) []int {
+	var pe *transport.PeerError
+	if errors.As(err, &pe) {
+		return []int{pe.Peer}
+	}
+	return nil
+}

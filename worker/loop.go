@@ -1,0 +1,150 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"evbench/internal/wire"
+	"evbench/transport"
+)
+
+// single is the path of what the plan does not pin.
+const single = transport.Single
+
+// A loop is what the modes have in common. One goroutine runs it; meter, desk,
+// counting and look are all that others touch.
+type loop struct {
+	c      wire.Configure
+	n      int
+	ep     transport.Endpoint
+	desk   *desk
+	report *reporter
+	conn   wire.Conn
+	base   time.Time
+
+	meter    meter
+	tally    tally
+	counting chan time.Duration // when the counted part began, once
+	look     atomic.Bool        // the watchdog asks for a look at what is overdue
+
+	plans       plans
+	parts       *parts
+	until       uint64 // exchanges below it may run
+	done        uint64 // exchanges below it are done
+	finish      bool
+	queue       []uint64 // events assigned and not begun, from next on
+	next        int
+	spare       []uint64
+	retransmits uint64 // of the endpoint when counting began
+	at          wire.Position
+}
+
+func newLoop(c wire.Configure, ep transport.Endpoint, d *desk, r *reporter, conn wire.Conn) *loop {
+	l := &loop{
+		c: c, n: len(c.Peers), ep: ep, desk: d, report: r, conn: conn, base: time.Now(),
+		counting: make(chan time.Duration, 1), plans: plans{{epoch: c.Epoch, row: c.Row}},
+	}
+	slots := c.Credits
+	if c.Mode == wire.Sync {
+		slots = 1
+	}
+	l.parts = newParts(c, ep.Alloc, slots, &l.meter, &l.tally)
+	return l
+}
+
+// now is the worker's clock.
+func (l *loop) now() time.Duration { return time.Since(l.base) }
+
+// take takes up what the controller has said since the last call. It allocates
+// only for a plan update.
+func (l *loop) take(ctx context.Context) error {
+	o := l.desk.take(l.spare)
+	l.spare = o.events
+	l.until = max(l.until, o.until)
+	l.finish = l.finish || o.finish
+	if l.next == len(l.queue) {
+		l.queue, l.next = l.queue[:0], 0
+	}
+	l.queue = append(l.queue, o.events...)
+	if o.measure {
+		l.count()
+	}
+	if o.update != nil {
+		return l.replan(ctx, o.update)
+	}
+	return nil
+}
+
+// count starts the counted part.
+func (l *loop) count() {
+	now := l.now()
+	l.tally.start(now)
+	l.retransmits = l.ep.Retransmits()
+	l.meter.retransmits.Store(l.retransmits)
+	l.counting <- now
+}
+
+// An Extender is an Endpoint that can open further connections: those that the
+// given operations will need. Only Kind, Peer and Path of them are set.
+type Extender interface {
+	Extend(ctx context.Context, ops []transport.Op) error
+}
+
+// replan opens what a new plan needs, well before it holds, and says so.
+func (l *loop) replan(ctx context.Context, u *wire.PlanUpdate) error {
+	var err error
+	if l.plans, err = l.plans.update(u, l.c.Rank, l.n); err != nil {
+		return err
+	}
+	if x, ok := l.ep.(Extender); ok {
+		if err := x.Extend(ctx, opsOf(u.Row)); err != nil {
+			return fmt.Errorf("plan update: %w", err)
+		}
+	}
+	return l.conn.Send(wire.Updated{Run: l.c.Run, Epoch: u.Epoch})
+}
+
+// opsOf returns the sends and receives of a row.
+func opsOf(row []wire.Step) []transport.Op {
+	var ops []transport.Op
+	for _, s := range row {
+		if s.To != wire.Idle {
+			ops = append(ops, transport.Op{Kind: transport.Send, Peer: s.To, Path: s.ToSpine})
+		}
+		if s.From != wire.Idle {
+			ops = append(ops, transport.Op{Kind: transport.Recv, Peer: s.From, Path: s.FromSpine})
+		}
+	}
+	return ops
+}
+
+// upkeep reads the transport's counters when the sampler has asked for it.
+func (l *loop) upkeep() {
+	if l.meter.refresh.Load() {
+		l.meter.refresh.Store(false)
+		l.meter.retransmits.Store(l.ep.Retransmits())
+	}
+}
+
+// advance notes that one more exchange is done.
+func (l *loop) advance() {
+	l.done++
+	l.tally.t.Exchanges++
+	l.report.progress(l.done, l.done == l.until)
+}
+
+// id is the event that this worker builds in an exchange.
+func (l *loop) id(exchange uint64) uint64 { return exchange*uint64(l.n) + uint64(l.c.Rank) }
+
+// totals sums up; the loop has ended.
+func (l *loop) totals() wire.Totals {
+	t := l.tally.totals()
+	l.parts.damage(&t)
+	t.Retransmits = l.meter.retransmits.Load() - l.retransmits
+	if l.c.Mode == wire.Unsync {
+		t.Exchanges = 0
+	}
+	return t
+}

@@ -1,0 +1,120 @@
+package worker
+
+import (
+	"sync/atomic"
+	"time"
+
+	"evbench/internal/wire"
+	"evbench/results"
+)
+
+// A meter is what the loop counts and another goroutine samples. Only the loop
+// writes it.
+type meter struct {
+	events      atomic.Uint64 // complete
+	eventBytes  atomic.Uint64 // their payload
+	payload     atomic.Uint64 // received over the network
+	barrierWait atomic.Int64  // ns
+	late        atomic.Uint64
+	duplicate   atomic.Uint64
+	corrupt     atomic.Uint64 // and stray: whatever is not what was expected
+	retransmits atomic.Uint64
+
+	// moves grows with every step forward; busy is false while the loop waits
+	// for the controller. The watchdog compares them.
+	moves atomic.Uint64
+	busy  atomic.Bool
+
+	// refresh asks the loop to read the transport's retransmit counter: an
+	// endpoint is used by one goroutine at a time.
+	refresh atomic.Bool
+}
+
+// add is a counter's increment; one writer needs no locked instruction.
+func add(c *atomic.Uint64, n uint64) { c.Store(c.Load() + n) }
+
+// A reading is a meter at one moment.
+type reading struct {
+	at                                    time.Duration
+	events, eventBytes, payload           uint64
+	barrierWait                           time.Duration
+	late, duplicate, corrupt, retransmits uint64
+}
+
+func (m *meter) read(at time.Duration) reading {
+	return reading{
+		at: at, events: m.events.Load(), eventBytes: m.eventBytes.Load(), payload: m.payload.Load(),
+		barrierWait: time.Duration(m.barrierWait.Load()), late: m.late.Load(), duplicate: m.duplicate.Load(),
+		corrupt: m.corrupt.Load(), retransmits: m.retransmits.Load(),
+	}
+}
+
+// sample is what was counted from one reading to the next.
+func sample(from, to reading, began time.Duration) results.Sample {
+	s := results.Sample{
+		TSec: (to.at - began).Seconds(), IntervalSec: (to.at - from.at).Seconds(),
+		Events: to.events - from.events, PayloadBytes: to.payload - from.payload,
+		BarrierWaitSec: (to.barrierWait - from.barrierWait).Seconds(),
+		Late:           to.late - from.late, Duplicate: to.duplicate - from.duplicate,
+		Corrupt: to.corrupt - from.corrupt, Retransmits: to.retransmits - from.retransmits,
+	}
+	if s.Events > 0 {
+		s.EventBytes = (to.eventBytes - from.eventBytes) / s.Events
+	}
+	if s.IntervalSec > 0 {
+		s.GoodputBitPerSec = 8 * float64(s.PayloadBytes) / s.IntervalSec
+	}
+	return s
+}
+
+// A tally is the loop's own account for the totals.
+type tally struct {
+	t            wire.Totals
+	began        time.Duration // of the counted part
+	sent         bool          // FirstSend is set
+	spans        uint64
+	span, lo, hi time.Duration
+}
+
+// start forgets what was counted so far, except what went wrong and Done.
+func (t *tally) start(now time.Duration) {
+	*t = tally{began: now, t: wire.Totals{Done: t.t.Done}}
+}
+
+func (t *tally) firstSend(now time.Duration) {
+	if !t.sent {
+		t.sent, t.t.FirstSend = true, now-t.began
+	}
+}
+
+func (t *tally) lastReceive(now time.Duration) { t.t.LastReceive = now - t.began }
+
+// took adds the time of one exchange or event.
+func (t *tally) took(d time.Duration) {
+	if t.spans == 0 || d < t.lo {
+		t.lo = d
+	}
+	t.hi = max(t.hi, d)
+	t.span += d
+	t.spans++
+}
+
+// complete notes that the event of an exchange is complete. Exchanges come in
+// order, so this grows only where one is missing.
+func (t *tally) complete(exchange uint64) {
+	if n := len(t.t.Done); n > 0 && t.t.Done[n-1].To == exchange {
+		t.t.Done[n-1].To++
+		return
+	}
+	t.t.Done = append(t.t.Done, wire.Range{From: exchange, To: exchange + 1})
+}
+
+// totals returns the account.
+func (t *tally) totals() wire.Totals {
+	out := t.t
+	if t.spans > 0 {
+		out.EventMin, out.EventMax = t.lo, t.hi
+		out.EventMean = t.span / time.Duration(t.spans)
+	}
+	return out
+}

@@ -1,0 +1,155 @@
+package worker
+
+import (
+	"time"
+
+	"evbench/builder"
+	"evbench/internal/wire"
+)
+
+// Parts are the worker's events under construction and the fragments that it
+// owns: what leaves is made here, what arrives is judged here.
+type parts struct {
+	rank    int
+	n       int // servers
+	sizes   builder.Sizes
+	window  *builder.Window
+	asm     *builder.Assembler
+	bufs    [][][]byte // [slot][source]
+	bytes   []int      // [slot], payload so far
+	keep    bool       // fragments land in their event's buffer
+	payload bool       // all payload is verified
+
+	meter *meter
+	tally *tally
+}
+
+// windowSeed makes all workers derive the same payloads. The scenario's seed
+// decides sizes, which need not change what is in the fragments.
+const windowSeed = 1
+
+// newParts allocates everything that slots events at once need.
+func newParts(c wire.Configure, alloc func(int) []byte, slots int, m *meter, t *tally) *parts {
+	n, size := len(c.Peers), sizes(c)
+	p := &parts{
+		rank: c.Rank, n: n, sizes: size,
+		window: builder.NewWindow(alloc, size.Max(), windowSeed),
+		asm:    builder.NewAssembler(c.Rank, n, slots),
+		bytes:  make([]int, slots),
+		keep:   c.Deliver == wire.DeliverBuffer, payload: c.Check == wire.CheckPayload,
+		meter: m, tally: t,
+	}
+	p.bufs = buffers(n, slots, size.Max(), p.keep, alloc)
+	return p
+}
+
+// buffers returns one buffer for each fragment of each slot or, when fragments
+// are discarded, one for each source: those that a source sends follow one
+// another, so that none is overwritten while it is looked at.
+func buffers(n, slots, size int, keep bool, alloc func(int) []byte) [][][]byte {
+	out := make([][][]byte, slots)
+	for slot := range out {
+		if slot > 0 && !keep {
+			out[slot] = out[0]
+			continue
+		}
+		out[slot] = make([][]byte, n)
+		block := alloc(n * size)
+		for source := range out[slot] {
+			out[slot][source] = block[source*size : (source+1)*size : (source+1)*size]
+		}
+	}
+	return out
+}
+
+// begin opens an event and puts the worker's own fragment into it.
+func (p *parts) begin(now time.Duration, id uint64, epoch uint32) (slot int, err error) {
+	slot, err = p.asm.Begin(now, id, epoch)
+	if err != nil {
+		return 0, err
+	}
+	size := p.sizes.Of(id, p.rank)
+	if p.keep {
+		copy(p.bufs[slot][p.rank], p.window.Payload(id, p.rank, size))
+	}
+	p.bytes[slot] = size
+	own := builder.Header{Kind: builder.Data, Epoch: epoch, Event: id, Source: uint32(p.rank), Dest: uint32(p.rank)}
+	p.asm.Add(now, own, true)
+	return slot, nil
+}
+
+// outgoing writes the header of the worker's fragment of an event to head and
+// returns its payload.
+func (p *parts) outgoing(head []byte, epoch uint32, id uint64, dest int) (body []byte) {
+	size := p.sizes.Of(id, p.rank)
+	h := builder.Header{
+		Kind: builder.Data, Epoch: epoch, Event: id, Source: uint32(p.rank), Dest: uint32(dest),
+		Size: uint64(size), Sum: p.window.Sum(id, p.rank, size),
+	}
+	h.Append(head[:0])
+	return p.window.Payload(id, p.rank, size)
+}
+
+// request writes the header that asks source for its fragment.
+func (p *parts) request(head []byte, epoch uint32, id uint64, source int) {
+	h := builder.Header{Kind: builder.Request, Epoch: epoch, Event: id, Source: uint32(source), Dest: uint32(p.rank)}
+	h.Append(head[:0])
+}
+
+// arrived judges what came from a rank. The header is valid unless the verdict
+// is Corrupt.
+func (p *parts) arrived(now time.Duration, from int, head, body []byte) (builder.Header, builder.Verdict) {
+	h, err := builder.Parse(head)
+	if err != nil {
+		p.asm.Spoiled()
+		add(&p.meter.corrupt, 1)
+		return builder.Header{}, builder.Corrupt
+	}
+	slot := p.asm.Slot(h.Event) // an event that this completes has none any more
+	v := p.asm.Add(now, h, p.intact(h, from, body))
+	switch {
+	case v.Good():
+		p.accept(now, slot, len(body), v == builder.Complete)
+	case v == builder.Late:
+		add(&p.meter.late, 1)
+	case v == builder.Duplicate:
+		add(&p.meter.duplicate, 1)
+	default:
+		add(&p.meter.corrupt, 1)
+	}
+	return h, v
+}
+
+func (p *parts) accept(now time.Duration, slot, size int, complete bool) {
+	p.bytes[slot] += size
+	p.tally.lastReceive(now)
+	p.tally.t.ReceivedBytes += uint64(size)
+	add(&p.meter.payload, uint64(size))
+	if complete {
+		p.tally.t.Events++
+		p.tally.t.EventBytes += uint64(p.bytes[slot])
+		add(&p.meter.events, 1)
+		add(&p.meter.eventBytes, uint64(p.bytes[slot]))
+	}
+}
+
+// intact reports whether a fragment is what its source must have sent: the
+// header vouches for the payload, and event and source say what both must be.
+func (p *parts) intact(h builder.Header, from int, body []byte) bool {
+	size := len(body)
+	if int(h.Source) != from || h.Size != uint64(size) || size != p.sizes.Of(h.Event, from) {
+		return false
+	}
+	return !p.payload || builder.Checksum(body) == h.Sum && p.window.Sum(h.Event, from, size) == h.Sum
+}
+
+// damage fills in what went wrong since the case began.
+func (p *parts) damage(t *wire.Totals) {
+	t.Lost = p.asm.Lost()
+	t.Late = p.asm.Count(builder.Late)
+	t.Duplicate = p.asm.Count(builder.Duplicate)
+	t.Corrupt = p.asm.Count(builder.Corrupt)
+	for v := builder.WrongEvent; v <= builder.WrongEpoch; v++ {
+		t.Stray += p.asm.Count(v)
+	}
+}

@@ -1,0 +1,230 @@
+package worker_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"evbench/builder"
+	"evbench/internal/wire"
+	"evbench/transport"
+	"evbench/transport/memnet"
+)
+
+// An extending endpoint notes what it was asked to open, and when.
+type extending struct {
+	transport.Endpoint
+	mu    *sync.Mutex
+	calls *[]int // number of operations
+}
+
+func (e extending) Extend(_ context.Context, ops []transport.Op) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	*e.calls = append(*e.calls, len(ops))
+	return nil
+}
+
+// A plan that changes in mid-run holds for every server from the same exchange
+// on: path, order and epoch; no event is lost over it.
+func TestPlanUpdate(t *testing.T) {
+	for _, mode := range []string{wire.Sync, wire.FreeRunning} {
+		t.Run(mode, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const n, later = 4, 9 // the new plan's spine
+				var mu sync.Mutex
+				var opened []int
+				newest, oldest := map[int]uint64{}, map[int]uint64{} // exchange, by path new or old
+				r := newRig(t, n)
+				r.wrap = func(_ int, ep transport.Endpoint) transport.Endpoint { return extending{ep, &mu, &opened} }
+				r.fault = func(m *memnet.Message) memnet.Action {
+					h, _ := data(m)
+					e := h.Event / n
+					switch {
+					case m.Path == later && h.Epoch == 5:
+						if x, ok := oldest[later]; !ok || e < x {
+							oldest[later] = e
+						}
+					case m.Path != later && h.Epoch == 0:
+						newest[0] = max(newest[0], e)
+					default:
+						t.Errorf("exchange %d: path %d, epoch %d", e, m.Path, h.Epoch)
+					}
+					return memnet.Deliver
+				}
+				r.start()
+				c := newCase(n, mode)
+				c.Exchanges, c.Duration = 0, 2*time.Second
+				var from uint64
+				var err error
+				updated := make(chan struct{})
+				c.OnMeasure = func() {
+					time.AfterFunc(time.Second, func() {
+						defer close(updated)
+						from, err = r.ctl.Update(t.Context(), 5, backwards(rows(n), later))
+					})
+				}
+				o, runErr := r.ctl.RunCase(t.Context(), c)
+				<-updated
+				if runErr != nil || err != nil {
+					t.Fatal(runErr, err)
+				}
+				if o.Built != o.Assigned || o.StrayFragments != 0 {
+					t.Errorf("built %d of %d, %d stray", o.Built, o.Assigned, o.StrayFragments)
+				}
+				if from == 0 || oldest[later] != from || newest[0] != from-1 || o.Exchanges < from {
+					t.Errorf("update from %d: old plan until %d, new one from %d, %d exchanges", from, newest[0], oldest[later], o.Exchanges)
+				}
+				if !slices.Equal(opened, []int{6, 6, 6, 6}) {
+					t.Errorf("opened %v; want the three sends and three receives of each server", opened)
+				}
+				r.stop()
+			})
+		})
+	}
+}
+
+// backwards is the same schedule with its phases reversed, through one spine.
+func backwards(rows [][]wire.Step, spine int) [][]wire.Step {
+	for _, row := range rows {
+		slices.Reverse(row)
+		for i := range row {
+			row[i].ToSpine, row[i].FromSpine = spine, spine
+		}
+	}
+	return rows
+}
+
+func TestPlanUpdateRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 3).start()
+		_, err := r.ctl.Update(t.Context(), 1, nil)
+		wantError(t, err, "no case is under way")
+		c := newCase(3, wire.Sync)
+		c.Exchanges, c.Duration = 0, time.Hour
+		bad := rows(3)
+		bad[1][0].From = 1
+		c.OnMeasure = func() {
+			time.AfterFunc(time.Second, func() { _, _ = r.ctl.Update(t.Context(), 1, bad) })
+		}
+		_, err = r.ctl.RunCase(t.Context(), c)
+		wantError(t, err, "server 11: plan update: row: phase 0: receive from rank 1")
+		r.stop()
+	})
+}
+
+// A counting endpoint follows which requests of this rank wait for an answer.
+type counting struct {
+	transport.Endpoint
+	seen *outstanding
+}
+
+type outstanding struct {
+	now, most map[uint64]int // by event
+	order     map[uint64][]int
+	inFlight  int // most events with a request out
+}
+
+func (c counting) Post(ops []transport.Op) error {
+	for _, op := range ops {
+		if op.Kind != transport.SendRequest {
+			continue
+		}
+		h, err := builder.Parse(op.Head)
+		if err != nil {
+			return err
+		}
+		s := c.seen
+		s.now[h.Event]++
+		s.most[h.Event] = max(s.most[h.Event], s.now[h.Event])
+		s.order[h.Event] = append(s.order[h.Event], op.Peer)
+		s.inFlight = max(s.inFlight, len(s.now))
+	}
+	return c.Endpoint.Post(ops)
+}
+
+func (c counting) Poll(ctx context.Context, done []transport.Op) (int, error) {
+	n, err := c.Endpoint.Poll(ctx, done)
+	for _, op := range done[:n] {
+		if op.Kind != transport.Recv {
+			continue
+		}
+		h, perr := builder.Parse(op.Head)
+		if perr != nil {
+			return 0, perr
+		}
+		if c.seen.now[h.Event]--; c.seen.now[h.Event] == 0 && len(c.seen.order[h.Event]) == 5 {
+			delete(c.seen.now, h.Event)
+		}
+	}
+	return n, err
+}
+
+// An unsynchronised worker asks in the order of the ranks and has exactly as
+// many requests of an event outstanding as it may.
+func TestOutstandingRequests(t *testing.T) {
+	for _, tt := range []struct{ sources, credits, want int }{{0, 1, 5}, {5, 2, 5}, {2, 1, 2}, {1, 3, 1}} {
+		synctest.Test(t, func(t *testing.T) {
+			const n = 6
+			seen := outstanding{now: map[uint64]int{}, most: map[uint64]int{}, order: map[uint64][]int{}}
+			r := newRig(t, n)
+			r.wrap = func(rank int, ep transport.Endpoint) transport.Endpoint {
+				if rank == 2 {
+					return counting{ep, &seen}
+				}
+				return ep
+			}
+			r.start()
+			c := newCase(n, wire.Unsync)
+			c.Sources, c.Credits = tt.sources, tt.credits
+			o, err := r.ctl.RunCase(t.Context(), c)
+			if err != nil || o.Built != o.Assigned || len(seen.most) != 8 {
+				t.Fatalf("%v; built %d of %d, rank 2 asked for %d events", err, o.Built, o.Assigned, len(seen.most))
+			}
+			for event, most := range seen.most {
+				if most != tt.want || !slices.Equal(seen.order[event], []int{0, 1, 3, 4, 5}) {
+					t.Errorf("%+v: event %d: %d outstanding, asked %v", tt, event, most, seen.order[event])
+				}
+			}
+			if seen.inFlight != tt.credits {
+				t.Errorf("%+v: %d events in flight", tt, seen.inFlight)
+			}
+			r.stop()
+		})
+	}
+}
+
+// Fragments of an unsynchronised case follow the plan's spines where there are
+// any, and the tables where there are none.
+func TestPathsOfRequests(t *testing.T) {
+	for _, pinned := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			const n = 4
+			r := newRig(t, n)
+			c := newCase(n, wire.Unsync)
+			want := func(src, dst int) int { return (dst - src + n - 1) % n % 3 }
+			if !pinned {
+				c.Rows = nil
+				want = func(int, int) int { return transport.Single }
+			}
+			r.fault = func(m *memnet.Message) memnet.Action {
+				src, dst := m.Src, m.Dst
+				if m.Request { // it asks for what goes the other way
+					src, dst = dst, src
+				}
+				if m.Path != want(src, dst) {
+					t.Errorf("%d to %d through %d, want %d", m.Src, m.Dst, m.Path, want(src, dst))
+				}
+				return memnet.Deliver
+			}
+			r.start()
+			if _, err := r.ctl.RunCase(t.Context(), c); err != nil {
+				t.Error(err)
+			}
+			r.stop()
+		})
+	}
+}

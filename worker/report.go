@@ -1,0 +1,137 @@
+package worker
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"evbench/internal/wire"
+)
+
+// reportEvery is the least time between two progress reports, but for one at
+// the end of what is granted.
+const reportEvery = 10 * time.Millisecond
+
+// A reporter tells the controller what the loop has done, so that the loop
+// never waits for the control connection.
+type reporter struct {
+	conn   wire.Conn
+	run    uint32
+	events bool // report events, not exchanges
+
+	bell   chan struct{}
+	urgent chan struct{}
+	done   atomic.Uint64
+
+	mu          sync.Mutex
+	built, lost []uint64
+}
+
+func newReporter(conn wire.Conn, c wire.Configure) *reporter {
+	return &reporter{
+		conn: conn, run: c.Run, events: c.Mode == wire.Unsync,
+		bell: make(chan struct{}, 1), urgent: make(chan struct{}, 1),
+		built: make([]uint64, 0, 2*c.Credits), lost: make([]uint64, 0, 2*c.Credits),
+	}
+}
+
+// progress says that all exchanges below done are done.
+func (r *reporter) progress(done uint64, urgent bool) {
+	r.done.Store(done)
+	ring(r.bell)
+	if urgent {
+		ring(r.urgent)
+	}
+}
+
+// closed says that an event is built or given up; it is reported at once, for
+// the next is assigned only then.
+func (r *reporter) closed(id uint64, lost bool) {
+	r.mu.Lock()
+	if lost {
+		r.lost = append(r.lost, id)
+	} else {
+		r.built = append(r.built, id)
+	}
+	r.mu.Unlock()
+	ring(r.bell)
+	ring(r.urgent)
+}
+
+func ring(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// serve reports until ctx ends.
+func (r *reporter) serve(ctx context.Context) {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	for {
+		select {
+		case <-r.bell:
+		case <-ctx.Done():
+			return
+		}
+		if err := r.conn.Send(r.message()); err != nil {
+			return // the session's reader sees the broken connection too
+		}
+		pause.Reset(reportEvery)
+		select {
+		case <-pause.C:
+		case <-r.urgent:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (r *reporter) message() wire.Message {
+	if !r.events {
+		return wire.Progress{Run: r.run, Exchange: r.done.Load()}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m := wire.Completed{Run: r.run, Built: append([]uint64(nil), r.built...), Lost: append([]uint64(nil), r.lost...)}
+	r.built, r.lost = r.built[:0], r.lost[:0]
+	return m
+}
+
+// sampler sends a sample each interval from when the loop says that it has
+// begun to count, and one of the rest at the end.
+func (j *job) sampler(ctx context.Context) {
+	var began time.Duration
+	select {
+	case began = <-j.loop.counting:
+	case <-ctx.Done():
+		return
+	}
+	m := &j.loop.meter
+	last := m.read(began)
+	tick := time.NewTicker(j.c.Interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			j.sample(&last, began)
+			return
+		}
+		j.sample(&last, began)
+		m.refresh.Store(true)
+	}
+}
+
+func (j *job) sample(last *reading, began time.Duration) {
+	r := j.loop.meter.read(j.loop.now())
+	if r.at <= last.at {
+		return
+	}
+	s := sample(*last, r, began)
+	s.Case, s.Repeat, s.Server = j.c.Case, j.c.Repeat, j.o.Server
+	*last = r
+	_ = j.o.Conn.Send(wire.Samples{Run: j.c.Run, Sample: s}) // a broken connection ends the session by its reader
+}

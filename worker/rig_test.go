@@ -1,0 +1,199 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"evbench/barrier"
+	"evbench/controller"
+	"evbench/internal/wire"
+	"evbench/results"
+	"evbench/transport"
+	"evbench/transport/memnet"
+	"evbench/worker"
+)
+
+// A pipeListener is a control port without sockets, so that time is virtual.
+type pipeListener struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func newPipeListener() *pipeListener {
+	return &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}
+}
+
+func (l *pipeListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipeListener) Close() error {
+	l.once.Do(func() { close(l.done) })
+	return nil
+}
+
+func (l *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
+
+func (l *pipeListener) dial() net.Conn {
+	here, there := net.Pipe()
+	select {
+	case l.conns <- there:
+	case <-l.done:
+		_ = there.Close()
+	}
+	return here
+}
+
+// A rig is a whole session in one process: a controller and n workers on a
+// memnet of its own for each case. Server 10+r has rank r.
+type rig struct {
+	t   *testing.T
+	n   int
+	ctl *controller.Controller
+	at  *pipeListener
+
+	// wrap, if set, stands between a worker and its endpoint.
+	wrap func(rank int, ep transport.Endpoint) transport.Endpoint
+	// fault, if set, is asked about every message.
+	fault func(m *memnet.Message) memnet.Action
+
+	mu   sync.Mutex
+	nets map[uint32][]*memnet.Endpoint
+
+	kill []context.CancelFunc // by rank
+	ends []error
+	wg   sync.WaitGroup
+}
+
+const linkTime = 5 * time.Millisecond
+
+func newRig(t *testing.T, n int) *rig {
+	r := &rig{t: t, n: n, at: newPipeListener(), nets: map[uint32][]*memnet.Endpoint{}, ends: make([]error, n)}
+	r.ctl = controller.New(controller.Options{Token: "secret"})
+	r.ctl.Serve(r.at)
+	return r
+}
+
+// start lets all workers join.
+func (r *rig) start() *rig {
+	for rank := range r.n {
+		ctx, cancel := context.WithCancel(r.t.Context())
+		r.kill = append(r.kill, cancel)
+		r.wg.Go(func() { r.ends[rank] = r.work(ctx, rank) })
+	}
+	if err := r.ctl.Join(r.t.Context(), r.n); err != nil {
+		r.t.Fatal(err)
+	}
+	return r
+}
+
+func (r *rig) work(ctx context.Context, rank int) error {
+	return worker.Run(ctx, worker.Options{
+		Conn: wire.NewConn(r.at.dial(), wire.MaxFrame), Token: "secret", Server: 10 + rank, Open: r.open,
+	})
+}
+
+func (r *rig) open(_ context.Context, c wire.Configure) (transport.Endpoint, barrier.Peer, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.nets[c.Run] == nil {
+		r.nets[c.Run] = memnet.New(len(c.Peers), memnet.Options{Fault: r.fault})
+	}
+	peer := r.nets[c.Run][c.Rank]
+	var ep transport.Endpoint = slow{peer}
+	if r.wrap != nil {
+		ep = r.wrap(c.Rank, ep)
+	}
+	return ep, peer, nil
+}
+
+// stop ends the session; every worker must have ended well, but for those that
+// were killed.
+func (r *rig) stop(killed ...int) {
+	r.t.Helper()
+	r.ctl.Quit()
+	if err := r.ctl.Close(); err != nil {
+		r.t.Error(err)
+	}
+	r.wg.Wait()
+	for _, rank := range killed {
+		r.ends[rank] = nil
+	}
+	if err := errors.Join(r.ends...); err != nil {
+		r.t.Error(err)
+	}
+	for _, cancel := range r.kill {
+		cancel()
+	}
+}
+
+// A slow endpoint's links take time.
+type slow struct{ transport.Endpoint }
+
+func pass(ctx context.Context) error {
+	t := time.NewTimer(linkTime)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s slow) Exchange(ctx context.Context, ops []transport.Op) error {
+	if err := pass(ctx); err != nil {
+		return err
+	}
+	return s.Endpoint.Exchange(ctx, ops)
+}
+
+func (s slow) Poll(ctx context.Context, done []transport.Op) (int, error) {
+	if err := pass(ctx); err != nil {
+		return 0, err
+	}
+	return s.Endpoint.Poll(ctx, done)
+}
+
+// rows are those of linear shift, through spine phase mod 3.
+func rows(n int) [][]wire.Step {
+	out := make([][]wire.Step, n)
+	for r := range n {
+		for p := range n - 1 {
+			out[r] = append(out[r], wire.Step{
+				To: (r + p + 1) % n, ToSpine: p % 3, From: (r + n - p - 1) % n, FromSpine: p % 3,
+			})
+		}
+	}
+	return out
+}
+
+func newCase(n int, mode string) controller.Case {
+	c := controller.Case{
+		Name: mode, Mode: mode, Rows: rows(n), Fragment: 1000, Seed: 1, Warmup: 2, Exchanges: 6, Credits: 2,
+		Timeout: 4 * time.Second, Interval: 25 * time.Millisecond, Check: wire.CheckPayload,
+	}
+	if mode == wire.Sync {
+		c.Barrier = barrier.Tournament
+	}
+	return c
+}
+
+// collect keeps the samples of a case.
+func collect(c *controller.Case) *[]results.Sample {
+	var all []results.Sample
+	c.OnSample = func(s results.Sample) { all = append(all, s) }
+	return &all
+}
+
+var modes = []string{wire.Sync, wire.Unsync, wire.FreeRunning}

@@ -1,0 +1,99 @@
+package worker_test
+
+import (
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"evbench/internal/wire"
+	"evbench/worker"
+)
+
+// A worker ends when its controller goes away, also in the middle of a case.
+func TestControllerDies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 3).start()
+		c := newCase(3, wire.Sync)
+		c.Exchanges, c.Duration = 0, time.Hour
+		c.OnMeasure = func() { time.AfterFunc(time.Second, func() { _ = r.ctl.Close() }) }
+		if _, err := r.ctl.RunCase(t.Context(), c); err == nil {
+			t.Error("the case went on without a controller")
+		}
+		r.wg.Wait()
+		for _, err := range r.ends {
+			if err != nil && !strings.Contains(err.Error(), "control connection") {
+				t.Error(err)
+			}
+		}
+		for _, cancel := range r.kill {
+			cancel()
+		}
+	})
+}
+
+// A controller that is there, but says nothing any more, is given up; one that
+// only pings is not.
+func TestSilentController(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		ended := make(chan error)
+		began := time.Now()
+		go func() {
+			ended <- worker.Run(t.Context(), worker.Options{Conn: wire.NewConn(here, wire.MaxFrame), KeepAlive: time.Minute})
+		}()
+		c := wire.NewConn(there, wire.MaxFrame)
+		if _, err := c.Receive(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Send(wire.Welcome{}); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			<-time.After(50 * time.Second)
+			if err := c.Send(wire.Ping{}); err != nil {
+				t.Fatal(err)
+			}
+			if m, err := c.Receive(); err != nil || m != (wire.Pong{}) {
+				t.Fatalf("ping answered with %v, %v", m, err)
+			}
+		}
+		if err := <-ended; err == nil || !strings.Contains(err.Error(), "control connection") {
+			t.Errorf("Run = %v", err)
+		}
+		if d := time.Since(began); d != 210*time.Second {
+			t.Errorf("ended after %v, want a minute after the third ping", d)
+		}
+	})
+}
+
+// A worker that is refused, or that talks to something else, says so.
+func TestNotWelcome(t *testing.T) {
+	for _, tt := range []struct {
+		answer wire.Message
+		want   string
+	}{
+		{wire.Refused{Reason: "wrong token"}, "server 7: controller refused: wrong token"},
+		{wire.Ping{}, "hello answered with wire.Ping"},
+	} {
+		here, there := net.Pipe()
+		ended := make(chan error, 1)
+		go func() {
+			ended <- worker.Run(t.Context(), worker.Options{Conn: wire.NewConn(here, wire.MaxFrame), Server: 7})
+		}()
+		c := wire.NewConn(there, wire.MaxFrame)
+		if _, err := c.Receive(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Send(tt.answer); err != nil {
+			t.Fatal(err)
+		}
+		err := <-ended
+		wantError(t, err, tt.want)
+		if _, refused := tt.answer.(wire.Refused); refused != errors.Is(err, worker.ErrRefused) {
+			t.Errorf("%v: ErrRefused %v", err, refused)
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"evbench/barrier"
+	"evbench/controller"
+	"evbench/internal/wire"
+	"evbench/results"
+)
+
+// Every mode builds exactly the events that it should, on few servers and many.
+func TestModes(t *testing.T) {
+	for _, mode := range modes {
+		for _, n := range []int{2, 5, 8} {
+			t.Run(fmt.Sprintf("%s/%d", mode, n), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := newRig(t, n).start()
+					c := newCase(n, mode)
+					samples := collect(&c)
+					paused := 0
+					c.OnMeasure = func() { paused++ }
+					o, err := r.ctl.RunCase(t.Context(), c)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if paused != 1 {
+						t.Errorf("OnMeasure called %d times", paused)
+					}
+					checkOutcome(t, o, n, mode)
+					checkSamples(t, *samples, o)
+					r.stop()
+				})
+			})
+		}
+	}
+}
+
+func checkOutcome(t *testing.T, o controller.Outcome, n int, mode string) {
+	t.Helper()
+	all := uint64(8 * n) // six exchanges or events of each server count, two warm up
+	if !o.Complete || o.Assigned != all || o.Built != all || o.Lost+o.Duplicate+o.Unknown+o.Unfinished != 0 {
+		t.Errorf("outcome %+v; want %d assigned and built", o, all)
+	}
+	if o.LateFragments+o.DuplicateFragments+o.CorruptFragments+o.StrayFragments != 0 {
+		t.Errorf("damaged fragments: %+v", o)
+	}
+	if want := map[bool]uint64{true: 0, false: 6}[mode == wire.Unsync]; o.Exchanges != want {
+		t.Errorf("%d exchanges, want %d", o.Exchanges, want)
+	}
+	for _, s := range o.Servers {
+		peers := uint64(n - 1)
+		if s.Server != 10+s.Rank || s.Events != 6 || s.ReceivedBytes != 6*peers*1000 || s.SentBytes != s.ReceivedBytes || s.EventBytes != 6*(peers+1)*1000 {
+			t.Errorf("server %+v; want 6 events of %d fragments", s, n)
+		}
+		if s.FirstSend < 0 || s.LastReceive <= s.FirstSend || s.LastReceive-s.FirstSend > o.Span {
+			t.Errorf("server %d: %v to %v, span %v", s.Server, s.FirstSend, s.LastReceive, o.Span)
+		}
+		if s.EventMin <= 0 || s.EventMin > s.EventMean || s.EventMean > s.EventMax {
+			t.Errorf("server %d: event time %v, %v, %v", s.Server, s.EventMin, s.EventMean, s.EventMax)
+		}
+	}
+}
+
+// The samples of an undisturbed case add up to its totals.
+func checkSamples(t *testing.T, all []results.Sample, o controller.Outcome) {
+	t.Helper()
+	var events, payload uint64
+	span := map[int]float64{}
+	for _, s := range all {
+		events += s.Events
+		payload += s.PayloadBytes
+		span[s.Server] += s.IntervalSec
+		if diff := s.TSec - span[s.Server]; diff < -1e-9 || diff > 1e-9 {
+			t.Errorf("server %d: sample ends at %v, intervals make %v", s.Server, s.TSec, span[s.Server])
+		}
+		if s.Events > 0 && s.EventBytes != uint64(len(o.Servers))*1000 {
+			t.Errorf("sample %+v: event bytes", s)
+		}
+	}
+	var received uint64
+	for _, s := range o.Servers {
+		received += s.ReceivedBytes
+	}
+	if events != o.Events || payload != received || o.Samples != len(all) || len(all) == 0 {
+		t.Errorf("%d samples with %d events, %d bytes; want %d samples with %d, %d", len(all), events, payload, o.Samples, o.Events, received)
+	}
+}
+
+// One session runs different cases one after the other.
+func TestSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 4
+		r := newRig(t, n).start()
+		for _, tt := range []struct {
+			name   string
+			mode   string
+			change func(*controller.Case)
+		}{
+			{"central barrier", wire.Sync, func(c *controller.Case) { c.Barrier = barrier.Central }},
+			{"dissemination barrier", wire.Sync, func(c *controller.Case) { c.Barrier = barrier.Dissemination }},
+			{"discard", wire.Sync, func(c *controller.Case) { c.Deliver = wire.DeliverDiscard }},
+			{"unequal", wire.FreeRunning, func(c *controller.Case) { c.Spread = 0.5 }},
+			{"unequal and asked for", wire.Unsync, func(c *controller.Case) { c.Spread = 0.9; c.Credits = 3 }},
+			{"discard what is asked for", wire.Unsync, func(c *controller.Case) {
+				c.Deliver, c.Check = wire.DeliverDiscard, wire.CheckHeader
+			}},
+			{"no warm-up", wire.FreeRunning, func(c *controller.Case) { c.Warmup = 0 }},
+			{"no warm-up, no schedule", wire.Unsync, func(c *controller.Case) { c.Warmup, c.Rows = 0, nil }},
+		} {
+			c := newCase(n, tt.mode)
+			c.Name = tt.name
+			tt.change(&c)
+			o, err := r.ctl.RunCase(t.Context(), c)
+			want := n * (c.Warmup + c.Exchanges)
+			if err != nil || o.Built != want || o.Assigned != want || o.Events != n*c.Exchanges {
+				t.Errorf("%s: %v; built %d of %d, want %d; %d counted", tt.name, err, o.Built, o.Assigned, want, o.Events)
+			}
+			if o.CorruptFragments+o.StrayFragments != 0 {
+				t.Errorf("%s: damaged fragments: %+v", tt.name, o)
+			}
+		}
+		r.stop()
+	})
+}
+
+// By duration, all servers run the same number of whole exchanges, and the last
+// ends soon after the time is over.
+func TestDuration(t *testing.T) {
+	for _, mode := range modes {
+		t.Run(mode, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const n = 4
+				r := newRig(t, n).start()
+				c := newCase(n, mode)
+				c.Exchanges, c.Duration = 0, time.Second
+				o, err := r.ctl.RunCase(t.Context(), c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if o.Built != o.Assigned || o.Span < 900*time.Millisecond || o.Span > 1100*time.Millisecond {
+					t.Errorf("built %d of %d in %v, want 1s", o.Built, o.Assigned, o.Span)
+				}
+				for _, s := range o.Servers {
+					if mode != wire.Unsync && (s.Events != o.Exchanges || s.Totals.Exchanges != o.Exchanges || len(s.Done) != 1) {
+						t.Errorf("server %d: %d events of %d exchanges, done %v", s.Server, s.Events, o.Exchanges, s.Done)
+					}
+				}
+				r.stop()
+			})
+		})
+	}
+}
+
+// What the workers refuse names the field, and leaves them fit for the next case.
+func TestRefusedConfiguration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 3).start()
+		for _, tt := range []struct {
+			want   string
+			change func(*controller.Case)
+		}{
+			{"fragment: 0 bytes", func(c *controller.Case) { c.Fragment = 0 }},
+			{"fragment: 10000000000 bytes", func(c *controller.Case) { c.Fragment = 1e10 }},
+			{"spread: 2", func(c *controller.Case) { c.Spread = 2 }},
+			{"sources: 3", func(c *controller.Case) { c.Sources = 3 }},
+			{"deliver: ", func(c *controller.Case) { c.Deliver = "burn" }},
+			{"check: ", func(c *controller.Case) { c.Check = "none" }},
+			{`no barrier "b"`, func(c *controller.Case) { c.Barrier = "b" }},
+			{"row: phase 0: send to rank 7", func(c *controller.Case) { c.Rows[0][0].To = 7 }},
+			{"a second time", func(c *controller.Case) { c.Rows[0][1] = c.Rows[0][0] }},
+			{"rank 1 is left out", func(c *controller.Case) { c.Rows[0][0].To = -1 }},
+		} {
+			c := newCase(3, wire.Sync)
+			tt.change(&c)
+			_, err := r.ctl.RunCase(t.Context(), c)
+			wantError(t, err, tt.want)
+		}
+		if _, err := r.ctl.RunCase(t.Context(), newCase(3, wire.Sync)); err != nil {
+			t.Errorf("after the refusals: %v", err)
+		}
+		r.stop()
+	})
+}
+
+// Ctrl-C ends a case within two seconds and keeps what was measured.
+func TestInterrupt(t *testing.T) {
+	for _, mode := range modes {
+		t.Run(mode, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, 4).start()
+				c := newCase(4, mode)
+				c.Exchanges, c.Duration = 0, time.Hour
+				samples := collect(&c)
+				ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("interrupted"))
+				defer cancel()
+				began := time.Now()
+				o, err := r.ctl.RunCase(ctx, c)
+				if err == nil || err.Error() != "interrupted" || time.Since(began) > 3*time.Second {
+					t.Errorf("after %v: %v", time.Since(began), err)
+				}
+				if o.Complete || o.Events == 0 || len(*samples) == 0 || o.Lost != 0 || o.Built+o.Unfinished != o.Assigned && mode != wire.Unsync {
+					t.Errorf("outcome %+v", o)
+				}
+				r.stop()
+			})
+		})
+	}
+}

@@ -1,0 +1,220 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"evbench/barrier"
+	"evbench/builder"
+	"evbench/internal/wire"
+	"evbench/transport"
+)
+
+// synchronised does the schedule phase by phase: send one fragment, receive
+// one, then wait for everybody. It runs on an operating system thread of its
+// own, so that a blocking endpoint is not moved about between phases.
+type synchronised struct {
+	*loop
+	gate *gate
+
+	phase   int  // under way; -1 between exchanges
+	waiting bool // in the barrier
+	ops     [2]transport.Op
+	sending *transport.Op // of the phase under way, or nil
+	taking  *transport.Op
+	out, in [transport.HeadSize]byte
+
+	began   time.Duration // first send of the exchange
+	started bool
+	arrived time.Duration // last receive of it
+}
+
+func newSynchronised(l *loop, peer barrier.Peer) (*synchronised, error) {
+	g, err := newGate(l.c, peer)
+	if err != nil {
+		return nil, err
+	}
+	return &synchronised{loop: l, gate: g, phase: -1}, nil
+}
+
+func (s *synchronised) run(ctx context.Context) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for {
+		granted, err := s.wait(ctx)
+		if err != nil || !granted {
+			return err
+		}
+		if err := s.exchange(ctx); err != nil {
+			if errors.Is(context.Cause(ctx), errStuck) && s.lacks() {
+				s.parts.asm.Abandon(s.id(s.done))
+			}
+			return err
+		}
+	}
+}
+
+// lacks reports whether the phase under way waits for a fragment.
+func (s *synchronised) lacks() bool {
+	return !s.waiting && s.taking != nil && s.taking.N == 0
+}
+
+// wait returns true when the next exchange may run and false at the end.
+func (s *synchronised) wait(ctx context.Context) (bool, error) {
+	for {
+		if err := s.take(ctx); err != nil {
+			return false, err
+		}
+		if s.done < s.until || s.finish {
+			s.meter.busy.Store(true)
+			return s.done < s.until, nil
+		}
+		s.meter.busy.Store(false)
+		select {
+		case <-s.desk.bell:
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+}
+
+// exchange builds one event on every server.
+func (s *synchronised) exchange(ctx context.Context) error {
+	p, id := s.plans.at(s.done), s.id(s.done)
+	s.started = false
+	slot, err := s.parts.begin(s.now(), id, p.epoch)
+	if err != nil {
+		return err
+	}
+	for i := range p.row {
+		s.phase = i
+		if err := s.transfer(ctx, p, id, slot); err != nil {
+			return fmt.Errorf("exchange %d: phase %d: %w", s.done, i, err)
+		}
+		if err := s.barrier(ctx); err != nil {
+			return fmt.Errorf("exchange %d: phase %d: barrier: %w", s.done, i, err)
+		}
+		s.upkeep()
+	}
+	s.phase = -1
+	s.close(id)
+	return nil
+}
+
+// transfer is one phase without its barrier.
+func (s *synchronised) transfer(ctx context.Context, p *plan, id uint64, slot int) error {
+	step := &p.row[s.phase]
+	n := 0
+	s.sending, s.taking = nil, nil
+	if step.From != wire.Idle {
+		s.taking = &s.ops[n]
+		*s.taking = transport.Op{
+			Kind: transport.Recv, Peer: step.From, Path: step.FromSpine, Head: s.in[:], Body: s.parts.bufs[slot][step.From],
+		}
+		n++
+	}
+	if step.To != wire.Idle {
+		s.sending = &s.ops[n]
+		// The event is the receiver's: each server builds one in an exchange.
+		theirs := id - uint64(s.c.Rank) + uint64(step.To)
+		body := s.parts.outgoing(s.out[:], p.epoch, theirs, step.To)
+		*s.sending = transport.Op{Kind: transport.Send, Peer: step.To, Path: step.ToSpine, Head: s.out[:], Body: body}
+		n++
+		s.stampSend()
+	}
+	if n == 0 {
+		return nil
+	}
+	if err := s.ep.Exchange(ctx, s.ops[:n]); err != nil {
+		return err
+	}
+	now := s.now()
+	add(&s.meter.moves, 1)
+	if s.sending != nil {
+		s.tally.t.SentBytes += uint64(len(s.sending.Body))
+	}
+	if s.taking != nil {
+		return s.receive(ctx, now)
+	}
+	return nil
+}
+
+func (s *synchronised) stampSend() {
+	if s.started {
+		return
+	}
+	s.started, s.began = true, s.now()
+	s.tally.firstSend(s.began)
+}
+
+// receive judges what has come. A stray or second copy is not the fragment of
+// this phase: that is still to come on the same stream.
+func (s *synchronised) receive(ctx context.Context, now time.Duration) error {
+	for {
+		s.arrived = now
+		op := s.taking
+		switch _, v := s.parts.arrived(now, op.Peer, op.Head, op.Body[:op.N]); v {
+		case builder.Accepted, builder.Complete, builder.Corrupt, builder.WrongEpoch:
+			return nil
+		}
+		s.ops[0] = *op
+		s.ops[0].N = 0
+		s.taking, s.sending = &s.ops[0], nil
+		if err := s.ep.Exchange(ctx, s.ops[:1]); err != nil {
+			return err
+		}
+		now = s.now()
+	}
+}
+
+func (s *synchronised) barrier(ctx context.Context) error {
+	s.waiting = true
+	t := s.now()
+	if err := s.gate.wait(ctx); err != nil {
+		return err
+	}
+	d := s.now() - t
+	s.waiting = false
+	s.tally.t.BarrierWait += d
+	s.meter.barrierWait.Store(s.meter.barrierWait.Load() + int64(d))
+	add(&s.meter.moves, 1)
+	return nil
+}
+
+// close ends the exchange: its event is complete, or it is lost.
+func (s *synchronised) close(id uint64) {
+	if s.parts.asm.Slot(id) >= 0 {
+		s.parts.asm.Abandon(id)
+	} else {
+		s.tally.complete(s.done)
+	}
+	if s.started {
+		s.tally.took(s.arrived - s.began)
+	}
+	s.advance()
+}
+
+// position says where the loop stopped and for whom it waited.
+func (s *synchronised) position(err error) wire.Position {
+	at := wire.Position{Exchange: s.done, Phase: s.phase, Stage: wire.StageIdle, Peers: peersOf(err)}
+	switch {
+	case s.phase < 0:
+		return at
+	case s.waiting:
+		at.Stage = wire.StageBarrier
+		at.Peers = append(at.Peers, s.gate.awaited()...)
+		return at
+	}
+	at.Stage = wire.StageExchange
+	switch {
+	case len(at.Peers) > 0:
+	case s.lacks():
+		at.Peers = []int{s.taking.Peer}
+	case s.sending != nil:
+		at.Peers = []int{s.sending.Peer}
+	}
+	return at
+}

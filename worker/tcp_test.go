@@ -1,0 +1,137 @@
+//go:build linux
+
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"evbench/barrier"
+	"evbench/controller"
+	"evbench/internal/wire"
+	"evbench/transport"
+	"evbench/transport/tcp"
+	"evbench/worker"
+)
+
+// A tcpEndpoint opens what a new plan's sends need.
+type tcpEndpoint struct{ *tcp.Endpoint }
+
+func (e tcpEndpoint) Extend(ctx context.Context, ops []transport.Op) error {
+	var need []tcp.Path
+	for _, op := range ops {
+		if op.Kind == transport.Send {
+			need = append(need, tcp.Path{Peer: op.Peer, Spine: op.Path})
+		}
+	}
+	return e.Endpoint.Extend(ctx, need)
+}
+
+// openTCP opens the connections of a case over loopback.
+func openTCP(l *tcp.Listener) worker.OpenFunc {
+	return func(ctx context.Context, c wire.Configure) (transport.Endpoint, barrier.Peer, error) {
+		g := tcp.Group{ID: c.Run, Rank: c.Rank}
+		for rank, p := range c.Peers {
+			g.Peers = append(g.Peers, tcp.Peer{Addrs: p.Addrs})
+			if rank != c.Rank && len(c.Row) == 0 {
+				g.Need = append(g.Need, tcp.Path{Peer: rank, Spine: transport.Single})
+			}
+		}
+		for _, s := range c.Row {
+			if s.To != wire.Idle {
+				g.Need = append(g.Need, tcp.Path{Peer: s.To, Spine: s.ToSpine})
+			}
+		}
+		if c.Mode == wire.Sync {
+			var err error
+			if g.Partners, err = barrier.Partners(c.Barrier, c.Rank, len(c.Peers)); err != nil {
+				return nil, nil, err
+			}
+		}
+		e, err := l.Connect(ctx, g)
+		if err != nil {
+			return nil, nil, err
+		}
+		return tcpEndpoint{e}, e, nil
+	}
+}
+
+// The whole stack over real sockets: every mode, a change of plan, and a
+// worker that goes away.
+func TestOverTCP(t *testing.T) {
+	const n = 4
+	ctl := controller.New(controller.Options{Token: "secret"})
+	if err := ctl.Listen("unix:" + filepath.Join(t.TempDir(), "control")); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	var kill context.CancelFunc
+	ends := make([]error, n)
+	for rank := range n {
+		l, err := tcp.Listen(tcp.Options{Addr: "127.0.0.1:0", Token: "secret"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		kill = cancel
+		wg.Go(func() {
+			defer func() { _ = l.Close() }()
+			conn, err := wire.Dial(ctx, ctl.Addr())
+			if err != nil {
+				ends[rank] = err
+				return
+			}
+			ends[rank] = worker.Run(ctx, worker.Options{
+				Conn: conn, Token: "secret", Server: 10 + rank, Data: l.Addr(), Open: openTCP(l),
+			})
+		})
+	}
+	if err := ctl.Join(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range modes {
+		c := newCase(n, mode)
+		c.Fragment, c.Spread, c.Exchanges, c.Interval = 20000, 0.3, 50, 20*time.Millisecond
+		o, err := ctl.RunCase(t.Context(), c)
+		if err != nil || o.Built != o.Assigned || o.Events != 50*n || o.CorruptFragments+o.StrayFragments != 0 {
+			t.Errorf("%s: %v; %+v", mode, err, o)
+		}
+	}
+	changePlan(t, ctl, n)
+	c := newCase(n, wire.Sync)
+	c.Exchanges, c.Duration = 0, time.Hour
+	c.OnMeasure = func() { time.AfterFunc(50*time.Millisecond, kill) }
+	_, err := ctl.RunCase(t.Context(), c)
+	wantError(t, err, "server 13: control connection lost")
+	if err := ctl.Close(); err != nil {
+		t.Error(err)
+	}
+	wg.Wait()
+	if err := errors.Join(ends[:n-1]...); err != nil {
+		t.Error(err)
+	}
+}
+
+func changePlan(t *testing.T, ctl *controller.Controller, n int) {
+	t.Helper()
+	c := newCase(n, wire.Sync)
+	c.Exchanges, c.Duration = 0, 400*time.Millisecond
+	updated := make(chan error, 1)
+	var from uint64
+	c.OnMeasure = func() {
+		time.AfterFunc(10*time.Millisecond, func() {
+			var err error
+			from, err = ctl.Update(t.Context(), 1, backwards(rows(n), 9))
+			updated <- err
+		})
+	}
+	o, err := ctl.RunCase(t.Context(), c)
+	if err := errors.Join(err, <-updated); err != nil || o.Built != o.Assigned || o.Exchanges <= from || o.StrayFragments != 0 {
+		t.Errorf("plan update from %d: %v; built %d of %d in %d exchanges", from, err, o.Built, o.Assigned, o.Exchanges)
+	}
+}

@@ -1,0 +1,323 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"evbench/builder"
+	"evbench/internal/wire"
+	"evbench/transport"
+)
+
+// unsynchronised builds the events that the controller assigns (thesis 4.3.1,
+// Fig. 4.6): it asks all sources in the order of their ranks without waiting
+// for an answer, and serves the requests of the others meanwhile. Unlike the
+// thesis' program, it can hold requests back (Sources) and have more than one
+// event in flight (Credits); the thesis has all and one.
+type unsynchronised struct {
+	*loop
+	inbox    *inbox
+	to, from []int // spines by peer
+	limit    int   // requests outstanding per event
+	slots    []building
+	open     int // slots in use
+	asked    *heads
+	service  []service // [peer·credits + i]
+	post     []transport.Op
+	finished []transport.Op // filled by Poll
+}
+
+// building is an event in flight.
+type building struct {
+	event uint64
+	used  bool
+	next  int // next source to ask
+	out   int // requests without their fragment
+	began time.Duration
+}
+
+// A service is one place for a request of a peer: it takes the request, then
+// sends the fragment, and only then takes another. A peer has as many as it can
+// have events in flight.
+type service struct {
+	peer int
+	head [transport.HeadSize]byte
+}
+
+// The kinds of operation, in the top byte of Op.ID.
+const (
+	opFragment = iota << idShift // a fragment comes; the rest is the inbox' place
+	opAsked                      // a request has left; the rest is its head
+	opRequest                    // a request comes; the rest is the service's place
+	opServed                     // a fragment has left; likewise
+	idShift    = 56
+	idMask     = 1<<idShift - 1
+)
+
+// heads are buffers for requests on their way.
+type heads struct {
+	buf  [][transport.HeadSize]byte
+	free []int
+}
+
+func newHeads(n int) *heads {
+	h := &heads{buf: make([][transport.HeadSize]byte, n)}
+	for i := range n {
+		h.free = append(h.free, i)
+	}
+	return h
+}
+
+// get returns a free head. A request leaves long before its event is complete,
+// but the transport may say so later: then there are more of them.
+func (h *heads) get() int {
+	if len(h.free) == 0 {
+		return -1
+	}
+	i := h.free[len(h.free)-1]
+	h.free = h.free[:len(h.free)-1]
+	return i
+}
+
+func (h *heads) put(i int) { h.free = append(h.free, i) }
+
+func newUnsynchronised(l *loop) *unsynchronised {
+	credits := l.c.Credits
+	u := &unsynchronised{
+		loop: l, inbox: newInbox(l.parts, credits), limit: l.c.Sources, slots: make([]building, credits),
+		asked: newHeads(2 * credits * l.n), service: make([]service, credits*l.n),
+		post: make([]transport.Op, 0, 4*credits*l.n), finished: make([]transport.Op, 64),
+	}
+	u.to, u.from = paths(l.c.Row, l.n)
+	if u.limit == 0 {
+		u.limit = l.n - 1
+	}
+	return u
+}
+
+func (u *unsynchronised) run(ctx context.Context) error {
+	u.desk.onChange(u.ep.Wake)
+	for i := range u.service {
+		u.service[i].peer = i / u.c.Credits
+		u.offer(i)
+	}
+	for !u.finish {
+		if err := u.turn(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// turn takes up what is new, starts what can be started and waits for
+// something to be done.
+func (u *unsynchronised) turn(ctx context.Context) error {
+	if err := u.take(ctx); err != nil || u.finish {
+		return err
+	}
+	if err := u.begin(); err != nil {
+		return err
+	}
+	if err := u.flush(); err != nil {
+		return err
+	}
+	n, err := u.ep.Poll(ctx, u.finished)
+	if err != nil {
+		return err
+	}
+	for i := range u.finished[:n] {
+		u.did(&u.finished[i])
+	}
+	u.upkeep()
+	return u.overdue()
+}
+
+func (u *unsynchronised) flush() error {
+	if len(u.post) == 0 {
+		return nil
+	}
+	err := u.ep.Post(u.post)
+	u.post = u.post[:0]
+	return err
+}
+
+// begin opens assigned events while there is room for them.
+func (u *unsynchronised) begin() error {
+	for u.next < len(u.queue) && u.open < len(u.slots) {
+		id, now := u.queue[u.next], u.now()
+		slot, err := u.parts.begin(now, id, u.c.Epoch)
+		if err != nil {
+			return err
+		}
+		u.next++
+		u.open++
+		u.slots[slot] = building{event: id, used: true, began: now}
+		u.tally.firstSend(now)
+		u.ask(slot)
+	}
+	return nil
+}
+
+// ask requests fragments of an event, in rank order, as far as the limit
+// allows. The receive is posted before the request, so that the fragment has a
+// place when it comes. A request has the path of the fragment that it asks for.
+func (u *unsynchronised) ask(slot int) {
+	b := &u.slots[slot]
+	for ; b.out < u.limit && b.next < u.n; b.next++ {
+		source := b.next
+		if source == u.c.Rank {
+			continue
+		}
+		i := u.asked.get()
+		if i < 0 {
+			return // when one is free again, this goes on
+		}
+		head := u.asked.buf[i][:]
+		u.parts.request(head, u.c.Epoch, b.event, source)
+		b.out++
+		u.post = append(u.post, u.inbox.expect(slot, b.event, source, u.from[source]),
+			transport.Op{Kind: transport.SendRequest, Peer: source, Path: u.from[source], ID: opAsked | uint64(i), Head: head})
+	}
+}
+
+// offer posts a place for a request.
+func (u *unsynchronised) offer(i int) {
+	s := &u.service[i]
+	if s.peer != u.c.Rank {
+		u.post = append(u.post, transport.Op{
+			Kind: transport.RecvRequest, Peer: s.peer, Path: u.to[s.peer], ID: opRequest | uint64(i), Head: s.head[:],
+		})
+	}
+}
+
+// did handles one finished operation.
+func (u *unsynchronised) did(op *transport.Op) {
+	add(&u.meter.moves, 1)
+	i := int(op.ID & idMask)
+	switch op.ID &^ idMask {
+	case opFragment:
+		u.took(op)
+	case opAsked:
+		u.asked.put(i)
+		if len(u.asked.free) == 1 { // some event may have waited for it
+			u.askAll()
+		}
+	case opRequest:
+		u.serve(i)
+	case opServed:
+		u.tally.t.SentBytes += uint64(len(op.Body))
+		u.offer(i)
+	}
+}
+
+func (u *unsynchronised) askAll() {
+	for slot := range u.slots {
+		if u.slots[slot].used {
+			u.ask(slot)
+		}
+	}
+}
+
+// took handles a fragment.
+func (u *unsynchronised) took(op *transport.Op) {
+	now := u.now()
+	g := u.inbox.took(now, op)
+	if g.again {
+		u.post = append(u.post, u.inbox.op(int(op.ID), op.Path))
+		return
+	}
+	b := &u.slots[g.slot]
+	b.out--
+	switch {
+	case g.whole:
+		u.close(g.slot, now, false)
+	case g.spent && b.next == u.n: // every source has answered, not all well
+		u.parts.asm.Abandon(g.event)
+		u.close(g.slot, now, true)
+	default:
+		u.ask(g.slot)
+	}
+}
+
+func (u *unsynchronised) close(slot int, now time.Duration, lost bool) {
+	b := &u.slots[slot]
+	if !lost {
+		u.tally.took(now - b.began)
+	}
+	u.report.closed(b.event, lost)
+	b.used = false
+	u.open--
+}
+
+// serve answers a request. One that is damaged or not for this server counts as
+// corrupt and is not answered: its sender will say what it misses.
+func (u *unsynchronised) serve(i int) {
+	s := &u.service[i]
+	h, err := builder.Parse(s.head[:])
+	if err != nil || h.Kind != builder.Request || int(h.Source) != u.c.Rank || int(h.Dest) != s.peer || h.Epoch != u.c.Epoch {
+		u.parts.asm.Spoiled()
+		add(&u.meter.corrupt, 1)
+		u.offer(i)
+		return
+	}
+	body := u.parts.outgoing(s.head[:], h.Epoch, h.Event, s.peer)
+	u.post = append(u.post, transport.Op{
+		Kind: transport.Send, Peer: s.peer, Path: u.to[s.peer], ID: opServed | uint64(i), Head: s.head[:], Body: body,
+	})
+}
+
+// overdue ends the case when an event has waited too long for a fragment.
+func (u *unsynchronised) overdue() error {
+	if !u.look.Load() {
+		return nil
+	}
+	u.look.Store(false)
+	id, missing, ok := u.parts.asm.Expire(u.now(), u.c.Timeout)
+	if !ok {
+		return nil
+	}
+	return &overdueError{event: id, missing: missing}
+}
+
+// An overdueError is the event for which a loop gave up, and whose fragments it
+// misses.
+type overdueError struct {
+	event   uint64
+	missing []int
+}
+
+func (e *overdueError) Error() string { return fmt.Sprintf("event %d: %v", e.event, errStuck) }
+func (e *overdueError) Unwrap() error { return errStuck }
+
+// position names the sources that the oldest event waits for.
+func (u *unsynchronised) position(err error) wire.Position {
+	oldest := -1
+	for i, b := range u.slots {
+		if b.used && (oldest < 0 || b.began < u.slots[oldest].began) {
+			oldest = i
+		}
+	}
+	if oldest < 0 {
+		return stopped(err, 0, nil)
+	}
+	event := u.slots[oldest].event
+	return stopped(err, event, u.parts.asm.Missing(event))
+}
+
+// stopped is the position of a loop without phases; what err says comes before
+// what the loop waited for.
+func stopped(err error, event uint64, missing []int) wire.Position {
+	at := wire.Position{Exchange: event, Phase: -1, Stage: wire.StageEvent, Peers: missing}
+	if len(missing) == 0 {
+		at.Stage = wire.StageIdle
+	}
+	if late, ok := errors.AsType[*overdueError](err); ok {
+		at.Exchange, at.Stage, at.Peers = late.event, wire.StageEvent, late.missing
+	}
+	if peers := peersOf(err); peers != nil {
+		at.Stage, at.Peers = wire.StageEvent, peers
+	}
+	return at
+}

@@ -1,0 +1,179 @@
+// Package worker is one server of a run: it builds its events from the
+// fragments of all others and serves its own fragments to them, synchronised by
+// a barrier, by schedule without one, or on request.
+//
+// It does what the controller's messages say and knows neither the controller
+// nor the scenario. Once a case has begun, its loop allocates and logs nothing;
+// reports and samples are sent by other goroutines. Times are those of its own
+// monotonic clock, sizes are bytes, ranks are of the case.
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"evbench/barrier"
+	"evbench/internal/wire"
+	"evbench/transport"
+)
+
+// An OpenFunc opens the data connections of a case and, for a synchronised one,
+// those of its barrier. It returns once all are there. The worker closes the
+// endpoint, and with it what the barrier uses.
+type OpenFunc func(ctx context.Context, c wire.Configure) (transport.Endpoint, barrier.Peer, error)
+
+// Options of a worker.
+type Options struct {
+	// Conn leads to the controller. Run closes it.
+	Conn wire.Conn
+	// Token is the shared secret of the run.
+	Token string
+	// Server is the position of this server.
+	Server int
+	// Data is where other workers reach this one, if it knows.
+	Data string
+	// Open opens the endpoint of each case.
+	Open OpenFunc
+	// KeepAlive is how long the controller may be silent. 0 means 30s.
+	KeepAlive time.Duration
+	// Log receives what ends a case early. nil means nowhere.
+	Log *slog.Logger
+}
+
+// ErrRefused reports that the controller does not want this worker.
+var ErrRefused = errors.New("controller refused")
+
+// Run joins the controller and does its cases until it says Quit, ctx ends or
+// the control connection breaks. Whatever it started has ended when it returns.
+func Run(ctx context.Context, o Options) error {
+	if o.KeepAlive == 0 {
+		o.KeepAlive = 30 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	s := &session{o: o}
+	unhook := context.AfterFunc(ctx, func() { _ = o.Conn.Close() })
+	err := s.serve(ctx)
+	cancel()
+	s.endCase()
+	if unhook() {
+		_ = o.Conn.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("server %d: %w", o.Server, err)
+	}
+	return nil
+}
+
+// A session is one worker's time with one controller.
+type session struct {
+	o   Options
+	job *job // the case under way, or the last one
+}
+
+func (s *session) serve(ctx context.Context) error {
+	if err := s.join(ctx); err != nil {
+		return err
+	}
+	// A controller whose machine died says nothing more; its pings tell.
+	silence := time.AfterFunc(s.o.KeepAlive, func() { _ = s.o.Conn.Close() })
+	defer silence.Stop()
+	for {
+		m, err := s.o.Conn.Receive()
+		if err != nil {
+			return s.broken(ctx, err)
+		}
+		silence.Reset(s.o.KeepAlive)
+		if _, quit := m.(wire.Quit); quit {
+			return nil
+		}
+		if err := s.handle(ctx, m); err != nil {
+			return s.broken(ctx, err)
+		}
+	}
+}
+
+// broken returns why the session ends: ctx, where that closed the connection.
+func (s *session) broken(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("control connection: %w", err)
+}
+
+func (s *session) join(ctx context.Context) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	hello := wire.Hello{Token: s.o.Token, Server: s.o.Server, Data: s.o.Data, Host: host, PID: os.Getpid()}
+	if err := s.o.Conn.Send(hello); err != nil {
+		return s.broken(ctx, err)
+	}
+	m, err := s.o.Conn.Receive()
+	if err != nil {
+		return s.broken(ctx, err)
+	}
+	switch m := m.(type) {
+	case wire.Welcome:
+		return nil
+	case wire.Refused:
+		return fmt.Errorf("%w: %s", ErrRefused, m.Reason)
+	}
+	return fmt.Errorf("control connection: hello answered with %T", m)
+}
+
+// handle does what one message says. Messages of a case that is over here are
+// out of date, not wrong.
+func (s *session) handle(ctx context.Context, m wire.Message) error {
+	switch m := m.(type) {
+	case wire.Ping:
+		return s.o.Conn.Send(wire.Pong{})
+	case wire.Configure:
+		s.endCase()
+		s.job = startJob(ctx, s.o, m)
+	case wire.Grant:
+		s.order(m.Run, func(o *orders) { o.until = m.Until })
+	case wire.Assign:
+		s.order(m.Run, func(o *orders) { o.events = append(o.events, m.Events...) })
+	case wire.Measure:
+		s.order(m.Run, func(o *orders) { o.measure = true })
+	case wire.PlanUpdate:
+		s.order(m.Run, func(o *orders) { o.update = &m })
+	case wire.Finish:
+		s.order(m.Run, func(o *orders) { o.finish = true })
+	case wire.Abort:
+		if s.job != nil && s.job.c.Run == m.Run {
+			s.job.cancel(errAborted)
+		}
+	case wire.Release:
+		if s.job != nil && s.job.c.Run == m.Run {
+			s.job.release()
+		}
+	default:
+		return fmt.Errorf("%T is not for a worker: %w", m, io.ErrUnexpectedEOF)
+	}
+	return nil
+}
+
+func (s *session) order(run uint32, change func(*orders)) {
+	if s.job != nil && s.job.c.Run == run {
+		s.job.desk.change(change)
+	}
+}
+
+// endCase stops the case under way, if there is one, and waits for its end.
+func (s *session) endCase() {
+	if s.job != nil {
+		s.job.cancel(errAborted)
+		s.job.release()
+		<-s.job.done
+	}
+}
