@@ -1,0 +1,224 @@
+// Package emulate answers: how would a fat tree delay these messages, where no
+// network namespaces can be had to build one?
+//
+// A Fabric is a model in user space: a clock for each direction of each cable.
+// A chunk of a message takes the wires of its path one after the other, first
+// come, first served, and may be delivered when the last one is through. The
+// transport asks the Fabric before it writes a chunk (tcp.Pacer) and holds it
+// back until then; the sockets themselves know nothing of it.
+//
+// What it leaves out: packets are not lost (a chunk that is on its way when a
+// link dies still arrives, later ones wait), acknowledgements and barrier
+// signals cost nothing, and buffers have no end, save that a flow has few chunks
+// under way at a time. It is a model, and every result of it has to say so.
+//
+// The package reads no clock: time comes in. Rates are bit/s, sizes bytes.
+package emulate
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"evbench/internal/unit"
+	"evbench/topology"
+)
+
+const (
+	// What a packet carries besides payload: outside the MTU, and inside it (IP
+	// and TCP with time stamps), as the lab counts them.
+	ethernet, headers = 14, 52
+
+	// retry is after how long a chunk without a way asks again.
+	retry = 2 * time.Millisecond
+)
+
+// Options describe a fabric.
+type Options struct {
+	// Tree is the fabric, with the links that are dead at first.
+	Tree *topology.Tree
+	// Rate of each direction of each cable.
+	Rate unit.Rate
+	// MTU in bytes, 576..65535. 0 means 9000.
+	MTU int
+	// Route is the spine that the routing tables choose from src to dst (ranks
+	// on different leaves), below 0 where they have no route. It is called
+	// under a lock. nil: paths are all pinned.
+	Route func(src, dst int) int
+}
+
+func (o *Options) validate() error {
+	if o.MTU == 0 {
+		o.MTU = 9000
+	}
+	switch {
+	case o.Tree == nil:
+		return fmt.Errorf("emulate: no tree")
+	case o.Rate < 8:
+		return fmt.Errorf("emulate: rate %s: must be at least 8bit/s", o.Rate)
+	case o.MTU < 576 || o.MTU > 65535:
+		return fmt.Errorf("emulate: MTU %d: must be 576..65535", o.MTU)
+	}
+	return nil
+}
+
+// A Fabric is the model. It is safe for concurrent use.
+type Fabric struct {
+	o Options
+
+	mu    sync.Mutex
+	start time.Time // of its clock: the first reservation
+	tree  *topology.Tree
+	route func(src, dst int) int
+	wires []wire
+	path  []topology.Wire // scratch
+}
+
+// A wire is one direction of a cable.
+type wire struct {
+	busy           []span // from now on; rising, apart from each other
+	bytes, packets uint64
+}
+
+// A span of time since the start, in nanoseconds.
+type span struct{ from, to int64 }
+
+// New returns a fabric whose wires are all free.
+func New(o Options) (*Fabric, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	f := &Fabric{o: o, wires: make([]wire, o.Tree.Wires())}
+	f.Install(o.Tree, o.Route)
+	return f, nil
+}
+
+// Install replaces the dead links, by those of a view of the same tree, and the
+// tables. Chunks that ask from now on go by them.
+func (f *Fabric) Install(t *topology.Tree, route func(src, dst int) int) {
+	if t.Wires() != f.o.Tree.Wires() {
+		panic(fmt.Sprintf("emulate: a view of %s for a fabric of %s", t.Notation(), f.o.Tree.Notation()))
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tree = t
+	if f.route = route; route == nil {
+		f.route = func(int, int) int { return -1 }
+	}
+}
+
+// SetTree replaces the dead links and leaves the tables as they are: messages
+// that they send over a dead link wait.
+func (f *Fabric) SetTree(t *topology.Tree) {
+	f.mu.Lock()
+	route := f.route
+	f.mu.Unlock()
+	f.Install(t, route)
+}
+
+// Reserve puts a chunk on its way at now and returns when it arrives; see
+// tcp.Pacer. A path below 0 is left to the tables. If the way is dead, ok is
+// false and the time is when to ask again. O(wires on the path · flows on them).
+func (f *Fabric) Reserve(src, dst, path, bytes int, now time.Time) (ready time.Time, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.start.IsZero() {
+		f.start = now
+	}
+	if !f.find(src, dst, path) {
+		return now.Add(retry), false
+	}
+	packets := uint64(bytes+f.o.MTU-headers-1) / uint64(f.o.MTU-headers)
+	onWire := uint64(bytes) + packets*(ethernet+headers)
+	d := int64(float64(onWire*8) / float64(f.o.Rate) * 1e9)
+	at := int64(now.Sub(f.start))
+	t := at
+	for _, id := range f.path {
+		w := &f.wires[id]
+		w.forget(at)
+		t = w.reserve(t, d)
+		w.bytes += onWire
+		w.packets += packets
+	}
+	return f.start.Add(time.Duration(t + d)), true
+}
+
+// find puts the wires of a path into f.path, or reports that one of them is
+// dead or there is none.
+func (f *Fabric) find(src, dst, spine int) bool {
+	a, b := f.tree.Leaf(src), f.tree.Leaf(dst)
+	if a != b {
+		if spine < 0 {
+			spine = f.route(src, dst)
+		}
+		if spine < 0 || spine >= f.tree.Spines() || !f.tree.Alive(a, spine) || !f.tree.Alive(b, spine) {
+			return false
+		}
+	}
+	f.path = f.tree.Path(f.path[:0], src, dst, spine)
+	return true
+}
+
+// forget drops what is over.
+func (w *wire) forget(now int64) {
+	n := 0
+	for n < len(w.busy) && w.busy[n].to <= now {
+		n++
+	}
+	w.busy = slices.Delete(w.busy, 0, n)
+}
+
+// reserve takes the first free span of length d that starts at t or later, and
+// returns its start. A chunk that waits elsewhere on its path leaves a gap here,
+// which another one may use, as packets would.
+func (w *wire) reserve(t, d int64) int64 {
+	i := 0
+	for ; i < len(w.busy) && w.busy[i].from < t+d; i++ {
+		t = max(t, w.busy[i].to)
+	}
+	joinsLast := i > 0 && w.busy[i-1].to == t
+	joinsNext := i < len(w.busy) && w.busy[i].from == t+d
+	switch {
+	case joinsLast && joinsNext:
+		w.busy[i-1].to = w.busy[i].to
+		w.busy = slices.Delete(w.busy, i, i+1)
+	case joinsLast:
+		w.busy[i-1].to = t + d
+	case joinsNext:
+		w.busy[i].from = t
+	default:
+		w.busy = slices.Insert(w.busy, i, span{t, t + d})
+	}
+	return t
+}
+
+// A Count is what a wire has carried, headers included.
+type Count struct {
+	Wire           topology.Wire
+	Bytes, Packets uint64
+}
+
+// Counters returns the counts of all wires, by wire.
+func (f *Fabric) Counters() []Count {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := make([]Count, len(f.wires))
+	for i := range f.wires {
+		out[i] = Count{topology.Wire(i), f.wires[i].bytes, f.wires[i].packets}
+	}
+	return out
+}
+
+// Hash returns which of n next hops the messages from src to dst take: what the
+// kernel's multipath does to one flow, with the given seed.
+func Hash(seed uint64, src, dst, n int) int {
+	return rand.New(rand.NewPCG(seed, uint64(src)<<32|uint64(dst))).IntN(n)
+}
+
+// Goodput returns the part of the rate that is left for payload when packets
+// are full.
+func (f *Fabric) Goodput() float64 {
+	return float64(f.o.MTU-headers) / float64(f.o.MTU+ethernet)
+}
