@@ -1,0 +1,163 @@
+package bench
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"evbench/plan"
+	"evbench/results"
+	"evbench/scenario"
+	"evbench/topology"
+)
+
+func TestParseCPU(t *testing.T) {
+	c := parseCPU("cpu  100 0 50 800 20 5 15 10 0 0\n")
+	if c.total != 1000 || c.busy != 180 {
+		t.Errorf("got %+v, want busy 180 of 1000", c)
+	}
+	later := parseCPU("cpu  190 0 50 805 25 5 15 10 0 0\n")
+	if share := later.since(c); share != 0.9 {
+		t.Errorf("busy %v, want 0.9", share)
+	}
+	for _, bad := range []string{"", "cpu0 1 2 3", "cpu a b c d e f g h"} {
+		if c := parseCPU(bad); c != (cpuClock{}) {
+			t.Errorf("parseCPU(%q) = %+v", bad, c)
+		}
+	}
+	if share := (cpuClock{}).since(cpuClock{}); share != 0 {
+		t.Errorf("unknown clocks give %v", share)
+	}
+}
+
+func TestSteps(t *testing.T) {
+	link := []topology.Link{{Leaf: 0, Spine: 3}}
+	second := time.Second
+	type want struct {
+		at           time.Duration
+		change, open bool
+	}
+	for _, tt := range []struct {
+		name  string
+		timed []scenario.Timed
+		want  []want
+	}{
+		{"none", nil, nil},
+		{"down and up", []scenario.Timed{{Links: link, At: 3 * second, For: 4 * second}}, []want{
+			{2 * second, false, true}, {3 * second, true, false}, {4 * second, false, false},
+			{6 * second, false, true}, {7 * second, true, false}, {8 * second, false, false}}},
+		{"short: one window", []scenario.Timed{{Links: link, At: 3 * second, For: second}}, []want{
+			{2 * second, false, true}, {3 * second, true, false}, {4 * second, true, false}, {5 * second, false, false}}},
+		{"until the end", []scenario.Timed{{Links: link, At: 500 * time.Millisecond}}, []want{
+			{0, false, true}, {500 * time.Millisecond, true, false}, {1500 * time.Millisecond, false, false}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []want
+			for _, s := range steps(tt.timed, 10*second) {
+				got = append(got, want{s.at, s.change, s.open})
+			}
+			if len(got) != len(tt.want) {
+				t.Fatalf("got %v, want %v", got, tt.want)
+			}
+			for i := range got {
+				if got[i] != tt.want[i] {
+					t.Errorf("step %d: got %v, want %v", i, got[i], tt.want[i])
+				}
+			}
+		})
+	}
+}
+
+// stage is a fabric on which only links and counters matter. It drops three
+// packets when a link goes down.
+type stage struct {
+	Fabric
+	lost uint64
+	set  []time.Duration
+	t0   time.Time
+}
+
+func (s *stage) Counters(context.Context) ([]results.LinkCount, error) {
+	return []results.LinkCount{{Drops: s.lost}}, nil
+}
+
+func (s *stage) SetLinks(_ context.Context, _ []topology.Link, up bool) error {
+	s.set = append(s.set, time.Since(s.t0))
+	if !up {
+		s.lost += 3
+	}
+	return nil
+}
+
+func TestTimeline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		link := topology.Link{Leaf: 0, Spine: 3}
+		f := &stage{t0: time.Now()}
+		line := &timeline{fabric: f, start: time.Now()}
+		changes := make(chan RouteChange)
+		done := make(chan struct{})
+		go func() { line.follow(changes); close(done) }()
+		if err := line.play(t.Context(), steps([]scenario.Timed{{Links: []topology.Link{link}, Name: "x", At: 3 * time.Second, For: 4 * time.Second}}, 20*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		seen := f.t0.Add(3*time.Second + time.Millisecond)
+		changes <- RouteChange{Down: []topology.Link{link}, Seen: seen, Done: seen.Add(2 * time.Millisecond), Changed: 7}
+		close(changes)
+		<-done
+		rows, warnings := line.results()
+		if len(f.set) != 2 || f.set[0] != 3*time.Second || f.set[1] != 7*time.Second || line.excused != 3 {
+			t.Errorf("links set at %v, %d drops excused", f.set, line.excused)
+		}
+		want := results.LinkEvent{Link: "leaf0-spine3", TSec: 3, SeenSec: 0.001, RoutesSec: 0.002, Routes: 7}
+		if len(rows) != 2 || rows[0] != want || !rows[1].Up || len(warnings) != 1 {
+			t.Errorf("rows %+v, warnings %q", rows, warnings)
+		}
+	})
+}
+
+func TestCarried(t *testing.T) {
+	tree, err := topology.New(topology.Options{Ports: 1, Leaves: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := plan.Build(tree, plan.Options{Schedule: "linear-shift"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned := Planned{Case: scenario.Case{Name: "x"}, Plan: p}
+	var before, after []results.LinkCount
+	for w := range tree.Wires() {
+		link, direction := tree.WireName(topology.Wire(w))
+		before = append(before, results.LinkCount{Link: link, Direction: direction, Bytes: 100, Drops: 1})
+		after = append(after, results.LinkCount{Link: link, Direction: direction, Bytes: 130, Drops: 3})
+	}
+	got := carried(planned, 2, before, after, plannedBytes(planned, []uint64{3, 3}, 10))
+	for _, l := range got {
+		if l.Case != "x" || l.Repeat != 2 || l.Bytes != 30 || l.Drops != 2 || !l.Planned || l.PlannedBytes != 30 {
+			t.Errorf("%+v", l)
+		}
+	}
+	if n := drops(got); n != uint64(2*tree.Wires()) {
+		t.Errorf("%d drops", n)
+	}
+	planned.Timed = []scenario.Timed{{}}
+	if plannedBytes(planned, []uint64{3, 3}, 10) != nil {
+		t.Error("bytes are planned though routes change")
+	}
+}
+
+func TestMeter(t *testing.T) {
+	m := meter{interval: time.Second}
+	add := func(at float64, events uint64) (float64, bool) {
+		return m.add(results.Sample{TSec: at, IntervalSec: 1, Events: events})
+	}
+	add(1, 3)
+	add(1.01, 4)
+	if rate, ok := add(2, 5); !ok || rate != 7 {
+		t.Errorf("rate %v, %v; want 7", rate, ok)
+	}
+	if rate, ok := add(2.02, 5); ok {
+		t.Errorf("rate %v in the middle of an interval", rate)
+	}
+}

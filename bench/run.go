@@ -1,0 +1,344 @@
+// Package bench tells the story of a run, case by case: take the dead links
+// down, install the plan's routes, warm up, measure, take the next case, and at
+// the end judge every case by the evidence, the controls included.
+//
+// It asks for a Fabric to run on and a Sink to write to, and picks neither; it
+// prints nothing. Efficiencies are ideal time / measured time; ideal is what the
+// bytes of the busiest server need at the link rate.
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"evbench/builder"
+	"evbench/controller"
+	"evbench/internal/wire"
+	"evbench/plan"
+	"evbench/results"
+	"evbench/scenario"
+	"evbench/topology"
+)
+
+// A Sink takes what a run produces. Nothing is kept back until the end: after
+// an interruption it holds what was measured.
+type Sink interface {
+	// Manifest is written before anything is measured, and again at the end.
+	Manifest(results.Manifest) error
+	Sample(results.Sample) error
+	Link(results.LinkCount) error
+	// Summary replaces the one before.
+	Summary(results.Summary) error
+}
+
+// Options of a run.
+type Options struct {
+	// Listen is where the controller listens, "unix:PATH" or "tcp:HOST:PORT".
+	Listen string
+	// Token is the secret that workers show.
+	Token string
+	// JoinTimeout is how long workers may take to join. 0 means 30s.
+	JoinTimeout time.Duration
+	// Progress is told what goes on; nil is allowed.
+	Progress func(Progress)
+	// Log takes what is odd but harmless, such as a stranger on the control
+	// port; nil is allowed.
+	Log *slog.Logger
+	// Describe fills what the manifest says about machine and program.
+	Describe func(*results.Manifest)
+}
+
+// The stages of a case.
+const (
+	Installing = "install"
+	WarmingUp  = "warm up"
+	Measuring  = "measure"
+	Done       = "done"
+)
+
+// Progress is where a run stands.
+type Progress struct {
+	Case         string
+	Index, Count int // of the cases, from 0
+	Stage        string
+	Elapsed      time.Duration // of the stage Measuring
+	Duration     time.Duration // of the case, as planned
+	EventsPerSec float64       // of all servers, in the last whole interval
+	Result       *results.Case // of the stage Done; not judged yet
+}
+
+// A runner is one run.
+type runner struct {
+	s        *scenario.Scenario
+	o        Options
+	f        Fabric
+	open     func() (Sink, error)
+	sink     Sink // nil until all workers have joined
+	ctl      *controller.Controller
+	manifest results.Manifest
+	done     []measured
+	sinkErr  error
+}
+
+// Run measures the planned cases of a scenario. open is called once all workers
+// have joined: a run that does not come so far leaves no results. The summary is
+// that of what was measured, also when an error or ctx ended the run early; it
+// is then marked.
+func Run(ctx context.Context, s *scenario.Scenario, cases []Planned, f Fabric, open func() (Sink, error), o Options) (results.Summary, error) {
+	r := &runner{s: s, o: o, f: f, open: open}
+	if r.o.JoinTimeout == 0 {
+		r.o.JoinTimeout = 30 * time.Second
+	}
+	runErr := r.session(ctx, cases)
+	if r.sink == nil {
+		return results.Summary{}, runErr
+	}
+	sum, err := r.end(runErr == nil)
+	return sum, errors.Join(runErr, err)
+}
+
+// begin writes down what is expected before anything is measured.
+func (r *runner) begin(cases []Planned) error {
+	sink, err := r.open()
+	if err != nil {
+		return err
+	}
+	r.sink = sink
+	r.manifest = results.Manifest{
+		Schema: "evbench/manifest/1", Name: r.s.Name, Scenario: string(r.s.Text), Seed: r.s.Seed,
+		Started: time.Now().UTC(), Fabric: r.f.Info(), Control: r.o.Listen, Plans: map[string]string{},
+	}
+	for _, c := range cases {
+		r.manifest.Plans[c.Name] = c.Prediction.PlanHash
+		r.manifest.Predictions = append(r.manifest.Predictions, c.Prediction)
+	}
+	if r.o.Describe != nil {
+		r.o.Describe(&r.manifest)
+	}
+	return r.sink.Manifest(r.manifest)
+}
+
+// session starts controller and workers, measures every case and lets all go.
+func (r *runner) session(ctx context.Context, cases []Planned) (err error) {
+	r.ctl = controller.New(controller.Options{Token: r.o.Token, Servers: positions(r.s.Tree), Log: r.o.Log})
+	defer func() { err = errors.Join(err, r.ctl.Close()) }()
+	if err := r.ctl.Listen(r.o.Listen); err != nil {
+		return err
+	}
+
+	// Workers outlive ctx for a moment, so that they can report what they have.
+	workers, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	wait, err := r.f.Launch(workers, Job{Tree: r.s.Tree, Controller: r.ctl.Addr(), Token: r.o.Token})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			stop()
+		}
+		err = errors.Join(err, wait())
+	}()
+	if err := r.join(ctx); err != nil {
+		return err
+	}
+	if err := r.begin(cases); err != nil {
+		return err
+	}
+	if err := r.all(ctx, cases); err != nil {
+		return err
+	}
+	r.ctl.Quit()
+	return nil
+}
+
+func (r *runner) join(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, r.o.JoinTimeout)
+	defer cancel()
+	return r.ctl.Join(ctx, 0)
+}
+
+// all measures the controls once and everything between them repeat times.
+func (r *runner) all(ctx context.Context, cases []Planned) error {
+	var order []measured
+	for _, c := range cases {
+		if c.Control && len(order) > 0 { // the last control
+			continue
+		}
+		if c.Control {
+			order = append(order, measured{Planned: c})
+		}
+	}
+	for repeat := range r.s.Repeat {
+		for _, c := range cases {
+			if !c.Control {
+				order = append(order, measured{Planned: c, repeat: repeat})
+			}
+		}
+	}
+	if n := len(cases); cases[n-1].Control {
+		order = append(order, measured{Planned: cases[n-1]})
+	}
+	for i, m := range order {
+		err := r.one(ctx, &m, i, len(order))
+		r.done = append(r.done, m)
+		if err := errors.Join(err, r.sinkErr); err != nil {
+			return fmt.Errorf("case %q: %w", m.Name, err)
+		}
+	}
+	return nil
+}
+
+// A measured case is what a case came to.
+type measured struct {
+	Planned
+	repeat   int
+	outcome  controller.Outcome
+	links    []results.LinkCount // nil where the fabric cannot count
+	drops    uint64              // that no timed failure excuses
+	cpu      float64             // share of all processors that was busy; 0: not known
+	events   []results.LinkEvent
+	warnings []string
+}
+
+// one installs and measures one case.
+func (r *runner) one(ctx context.Context, m *measured, index, count int) error {
+	p := Progress{Case: m.Name, Index: index, Count: count, Duration: m.Duration, Stage: Installing}
+	r.progress(p)
+	if err := r.f.Install(ctx, m.Plan); err != nil {
+		return fmt.Errorf("install: %w", err)
+	}
+	p.Stage = WarmingUp
+	r.progress(p)
+	if err := r.measure(ctx, m, p); err != nil {
+		return err
+	}
+	result := r.result(m)
+	p.Stage, p.Result = Done, &result
+	r.progress(p)
+	return nil
+}
+
+func (r *runner) progress(p Progress) {
+	if r.o.Progress != nil {
+		r.o.Progress(p)
+	}
+}
+
+// measure runs the case on the workers, plays its timed failures beside it, and
+// reads counters while the network is quiet before and after.
+func (r *runner) measure(ctx context.Context, m *measured, p Progress) error {
+	side, stop := context.WithCancel(ctx)
+	defer stop()
+	g, side := errgroup.WithContext(side)
+	line := &timeline{fabric: r.f}
+	var before []results.LinkCount
+	var cpu cpuClock
+	var counterErr error
+
+	c := r.controllerCase(m)
+	c.OnMeasure = func() {
+		before, counterErr = r.f.Counters(ctx)
+		if len(m.Timed) > 0 {
+			r.watch(side, g, line, m.Plan)
+		}
+		cpu = readCPU()
+		line.start = time.Now()
+		p.Stage = Measuring
+		r.progress(p)
+		g.Go(func() error { return line.play(side, steps(m.Timed, m.Duration)) })
+	}
+	rate := meter{interval: r.s.Interval}
+	c.OnSample = func(s results.Sample) {
+		r.keep(r.sink.Sample(s))
+		if total, ok := rate.add(s); ok {
+			p.Elapsed, p.EventsPerSec = time.Since(line.start), total
+			r.progress(p)
+		}
+	}
+	out, runErr := r.ctl.RunCase(ctx, c)
+	m.outcome = out
+	m.cpu = readCPU().since(cpu)
+	stop()
+	sideErr := g.Wait()
+	m.events, m.warnings = line.results()
+	return errors.Join(runErr, sideErr, counterErr, r.readLinks(m, before, line.excused))
+}
+
+// watch has the fabric re-route on link events as long as ctx lives.
+func (r *runner) watch(ctx context.Context, g *errgroup.Group, line *timeline, p *plan.Plan) {
+	changes := make(chan RouteChange)
+	g.Go(func() error {
+		defer close(changes)
+		return r.f.Watch(ctx, p, func(t *topology.Tree) (*plan.Plan, error) {
+			return plan.Build(t, plan.Options{Routing: p.Routing})
+		}, changes)
+	})
+	g.Go(func() error { line.follow(changes); return nil })
+}
+
+// keep remembers the first error of the sink; the run ends with it after the
+// case, since the network must be left in order.
+func (r *runner) keep(err error) {
+	if r.sinkErr == nil {
+		r.sinkErr = err
+	}
+}
+
+func (r *runner) readLinks(m *measured, before []results.LinkCount, excused uint64) error {
+	if before == nil {
+		return nil
+	}
+	after, err := r.f.Counters(context.Background())
+	if err != nil {
+		return err
+	}
+	events := make([]uint64, len(m.outcome.Servers))
+	for i, s := range m.outcome.Servers {
+		events[i] = s.Events
+	}
+	var planned []float64
+	if m.outcome.Complete {
+		planned = plannedBytes(m.Planned, events, float64(r.s.Event.Fragment)+builder.HeaderSize)
+	}
+	m.links = carried(m.Planned, m.repeat, before, after, planned)
+	m.drops = drops(m.links) - excused
+	for _, l := range m.links {
+		r.keep(r.sink.Link(l))
+	}
+	return nil
+}
+
+// controllerCase says to the controller what it needs to know of a case.
+func (r *runner) controllerCase(m *measured) controller.Case {
+	c := controller.Case{
+		Name: m.Name, Repeat: m.repeat, Epoch: m.Plan.Epoch, Mode: m.Mode, Barrier: m.Barrier,
+		Fragment: int(r.s.Event.Fragment), Spread: r.s.Event.Spread, Seed: r.s.Seed,
+		Sources: m.Sources, Credits: m.Credits, Warmup: uint64(r.s.Warmup), Duration: m.Duration,
+		Deliver: r.s.Deliver, Check: r.s.Check, Timeout: r.s.Timeout, Interval: r.s.Interval,
+	}
+	if m.Plan.Schedule != nil {
+		for rank := range r.s.Tree.Servers() {
+			var row []wire.Step
+			for _, s := range m.Plan.Row(rank) {
+				row = append(row, wire.Step(s))
+			}
+			c.Rows = append(c.Rows, row)
+		}
+	}
+	return c
+}
+
+// positions lists the servers of a tree.
+func positions(t *topology.Tree) []int {
+	out := make([]int, t.Servers())
+	for rank := range out {
+		out[rank] = t.Position(rank)
+	}
+	return out
+}

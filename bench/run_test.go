@@ -1,0 +1,236 @@
+package bench_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"evbench/barrier"
+	"evbench/bench"
+	"evbench/internal/wire"
+	"evbench/plan"
+	"evbench/results"
+	"evbench/scenario"
+	"evbench/topology"
+	"evbench/transport"
+	"evbench/transport/memnet"
+	"evbench/worker"
+)
+
+// fabric is a network that exists only in the test: messages pass at once.
+type fabric struct {
+	t         *testing.T
+	info      results.Fabric
+	fault     func(*memnet.Message) memnet.Action
+	installed []string // plan hashes
+	refuse    error    // of Install
+
+	mu   sync.Mutex
+	nets map[uint32][]*memnet.Endpoint // by run of the session
+}
+
+func (f *fabric) Info() results.Fabric { return f.info }
+
+func (f *fabric) Install(_ context.Context, p *plan.Plan) error {
+	f.installed = append(f.installed, p.Hash())
+	return f.refuse
+}
+
+func (f *fabric) Counters(context.Context) ([]results.LinkCount, error) { return nil, nil }
+
+func (f *fabric) Watch(ctx context.Context, _ *plan.Plan, _ bench.Reroute, _ chan<- bench.RouteChange) error {
+	<-ctx.Done()
+	return nil
+}
+
+func (f *fabric) SetLinks(context.Context, []topology.Link, bool) error { return nil }
+
+func (f *fabric) Close() error { return nil }
+
+func (f *fabric) open(_ context.Context, c wire.Configure) (transport.Endpoint, barrier.Peer, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.nets[c.Run] == nil {
+		f.nets[c.Run] = memnet.New(len(c.Peers), memnet.Options{Fault: f.fault})
+	}
+	ep := f.nets[c.Run][c.Rank]
+	return ep, ep, nil
+}
+
+func (f *fabric) Launch(ctx context.Context, j bench.Job) (func() error, error) {
+	g, ctx := errgroup.WithContext(ctx)
+	for rank := range j.Tree.Servers() {
+		g.Go(func() error {
+			conn, err := wire.Dial(ctx, j.Controller)
+			if err != nil {
+				return err
+			}
+			return worker.Run(ctx, worker.Options{Conn: conn, Token: j.Token, Server: j.Tree.Position(rank), Open: f.open})
+		})
+	}
+	return g.Wait, nil
+}
+
+// memory is a Sink.
+type memory struct {
+	manifests []results.Manifest
+	samples   []results.Sample
+	links     []results.LinkCount
+	summary   results.Summary
+	full      error // of Sample
+}
+
+func (m *memory) Manifest(x results.Manifest) error { m.manifests = append(m.manifests, x); return nil }
+func (m *memory) Sample(x results.Sample) error     { m.samples = append(m.samples, x); return m.full }
+func (m *memory) Link(x results.LinkCount) error    { m.links = append(m.links, x); return nil }
+func (m *memory) Summary(x results.Summary) error   { m.summary = x; return nil }
+
+func into(s bench.Sink) func() (bench.Sink, error) {
+	return func() (bench.Sink, error) { return s, nil }
+}
+
+const small = `
+topology: FT(2;2,2)
+fabric: {kind: hosts}
+event: {fragment: 4KiB}
+duration: 150ms
+interval: 50ms
+repeat: 2
+cases:
+  - {schedule: linear-shift}
+  - {mode: unsynchronised, failures: [leaf0-spine0]}
+  - {schedule: fors, mode: free-running, failures: [leaf1-spine1]}
+`
+
+func read(t *testing.T, text string) (*scenario.Scenario, []bench.Planned) {
+	t.Helper()
+	s, err := scenario.Read("small.yaml", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned, err := bench.Prepare(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, planned
+}
+
+func run(t *testing.T, ctx context.Context, text string, f *fabric, sink bench.Sink) (results.Summary, error) {
+	t.Helper()
+	s, planned := read(t, text)
+	f.t, f.nets = t, map[uint32][]*memnet.Endpoint{}
+	return bench.Run(ctx, s, planned, f, into(sink), bench.Options{
+		Listen: "unix:" + filepath.Join(t.TempDir(), "c"), Token: "secret",
+	})
+}
+
+// The story of a run: controls around the cases, cases repeated, predictions
+// written first, every event built once, samples that add up.
+func TestRun(t *testing.T) {
+	f, sink := &fabric{}, &memory{}
+	sum, err := run(t, t.Context(), small, f, sink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, c := range sum.Cases {
+		names = append(names, c.Name)
+		if !c.Valid || !c.Complete || c.EventsBuilt == 0 || c.EventsLost != 0 || c.EventsDuplicate != 0 {
+			t.Errorf("%s: %+v", c.Name, c)
+		}
+		if c.MeasuredEfficiency != 0 || c.RatioToControl == 0 {
+			t.Errorf("%s: efficiency %v without a link rate, ratio %v", c.Name, c.MeasuredEfficiency, c.RatioToControl)
+		}
+	}
+	if len(names) != 8 || !strings.HasPrefix(names[0], "control") || !strings.HasPrefix(names[7], "control") || names[1] != names[4] {
+		t.Errorf("cases %q", names)
+	}
+	if len(sink.manifests) != 2 || len(sink.manifests[0].Predictions) != 5 || !sink.manifests[1].Complete {
+		t.Errorf("%d manifests", len(sink.manifests))
+	}
+	if sink.manifests[0].Predictions[0].Made.IsZero() || sink.manifests[0].Ended.After(sink.manifests[0].Started) {
+		t.Error("the predictions were not written before the run")
+	}
+	if len(f.installed) != 8 || !sum.Complete || len(sink.samples) == 0 {
+		t.Errorf("%d plans installed, complete %v, %d samples", len(f.installed), sum.Complete, len(sink.samples))
+	}
+}
+
+// With a link rate there are efficiencies; memory is faster than any link, and
+// the verdict says that something is odd.
+func TestRunWithRate(t *testing.T) {
+	text := strings.Replace(small, "{kind: hosts}", "{kind: lab, rate: 1Gbit/s}", 1)
+	sum, err := run(t, t.Context(), text, &fabric{info: results.Fabric{Kind: "lab", RateBitPerSec: 1e9, Factor: 1}}, &memory{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range sum.Cases {
+		if c.MeasuredEfficiency <= 0 || c.PredictedEfficiency <= 0 {
+			t.Errorf("%s: measured %v, predicted %v", c.Name, c.MeasuredEfficiency, c.PredictedEfficiency)
+		}
+	}
+}
+
+// A fragment that is damaged on the way is found, and the run says so.
+func TestRunFindsDamage(t *testing.T) {
+	var once sync.Once
+	f := &fabric{fault: func(m *memnet.Message) memnet.Action {
+		if len(m.Body) > 0 && m.Src == 1 {
+			once.Do(func() { m.Body[7] ^= 1 })
+		}
+		return memnet.Deliver
+	}}
+	text := strings.Replace(small, "duration:", "check: payload\ntimeout: 2s\nduration:", 1)
+	sum, err := run(t, t.Context(), text, f, &memory{})
+	invalid := slices.ContainsFunc(sum.Cases, func(c results.Case) bool {
+		return !c.Valid && slices.ContainsFunc(c.Reasons, func(r string) bool { return strings.Contains(r, "corrupt") })
+	})
+	if !invalid {
+		t.Errorf("no case is invalid for a corrupt fragment: error %v, %+v", err, sum.Cases)
+	}
+}
+
+func TestRunEndsEarly(t *testing.T) {
+	t.Run("interrupted", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		why := errors.New("interrupt")
+		sink := &memory{}
+		s, planned := read(t, strings.Replace(small, "150ms", "1h", 1))
+		f := &fabric{t: t, nets: map[uint32][]*memnet.Endpoint{}}
+		sum, err := bench.Run(ctx, s, planned, f, into(sink), bench.Options{
+			Listen: "unix:" + filepath.Join(t.TempDir(), "c"), Token: "secret",
+			Progress: func(p bench.Progress) {
+				if p.Elapsed > 0 {
+					cancel(why)
+				}
+			},
+		})
+		if !errors.Is(err, why) {
+			t.Errorf("error = %v, want the cause", err)
+		}
+		if sum.Complete || len(sum.Cases) != 1 || sum.Cases[0].Complete || sum.Cases[0].Valid || sink.summary.Complete {
+			t.Errorf("summary %+v", sum)
+		}
+		if sum.Cases[0].EventsBuilt == 0 || len(sink.samples) == 0 {
+			t.Error("what was measured is gone")
+		}
+	})
+	t.Run("routes refused", func(t *testing.T) {
+		why := errors.New("routes read back differ")
+		if _, err := run(t, t.Context(), small, &fabric{refuse: why}, &memory{}); !errors.Is(err, why) {
+			t.Errorf("error = %v, want %v", err, why)
+		}
+	})
+	t.Run("disk full", func(t *testing.T) {
+		full := errors.New("no space left on device")
+		if _, err := run(t, t.Context(), small, &fabric{}, &memory{full: full}); !errors.Is(err, full) {
+			t.Errorf("error = %v, want %v", err, full)
+		}
+	})
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/internal/wire"
+	"evbench/scenario"
+	"evbench/transport/tcp"
+	"evbench/worker"
+)
+
+func controllerCommand() *cli.Command {
+	return command(&cli.Command{
+		Name:      "controller",
+		Usage:     "measure a scenario on workers that join by themselves (fabric hosts)",
+		ArgsUsage: "SCENARIO",
+		Flags: append(overrideFlags(),
+			&cli.StringFlag{Name: "listen", Value: "tcp:0.0.0.0:7777", Usage: "`ADDR` for workers: tcp:HOST:PORT or unix:PATH"},
+			&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the secret that workers show"},
+			&cli.IntFlag{Name: "workers", Usage: "`N` workers must join (default, and only choice: the servers of the topology)"},
+			&cli.DurationFlag{Name: "join-timeout", Value: 60 * time.Second, Usage: "how long workers may take to join, `D`"},
+		),
+		Action: controllerAction,
+	}, "  evbench controller --listen tcp:10.0.0.1:7777 --token-file token scenarios/hosts.yaml")
+}
+
+func controllerAction(c *cli.Context) error {
+	if err := needArgs(c, 1, 1, "SCENARIO"); err != nil {
+		return err
+	}
+	token, err := readToken(c)
+	if err != nil {
+		return err
+	}
+	listen := c.String("listen")
+	if err := wire.CheckAddress(listen); err != nil {
+		return usagef("--listen %w", err)
+	}
+	s, planned, err := loadOverridden(c, scenario.Hosts)
+	if err != nil {
+		return err
+	}
+	if n := s.Tree.Servers(); c.IsSet("workers") && c.Int("workers") != n {
+		return usagef("--workers %d: the scenario has %d servers", c.Int("workers"), n)
+	}
+	if _, err := fabricFor(s); err != nil {
+		return err
+	}
+	where := func(*cli.Context) (string, string, func() error, error) {
+		return listen, token, func() error { return nil }, nil
+	}
+	return measure(c, s, planned, openJoined, where)
+}
+
+// readToken reads the secret that controller and workers share.
+func readToken(c *cli.Context) (string, error) {
+	name := c.String("token-file")
+	if name == "" {
+		return "", usagef("--token-file is missing: controller and workers share a secret, for example: head -c 24 /dev/urandom | base64 > token")
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return "", usagef("--token-file: %w", err)
+	}
+	token := string(bytes.TrimSpace(b))
+	if token == "" {
+		return "", usagef("--token-file %s: is empty", name)
+	}
+	return token, nil
+}
+
+func workerCommand() *cli.Command {
+	return command(&cli.Command{
+		Name:  "worker",
+		Usage: "be one server of a run",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "controller", Usage: "`ADDR` of the controller: tcp:HOST:PORT or unix:PATH"},
+			&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the secret of the run"},
+			&cli.IntFlag{Name: "id", Value: -1, Usage: "position of this server, `N`: slot + leaf·M0"},
+			&cli.StringFlag{Name: "data", Usage: "`ADDR` where other servers reach this one, host:port; with one more per spine, comma separated, plans can choose spines"},
+			&cli.IntFlag{Name: "socket-buffer", Usage: "`BYTES` of each send and receive buffer (default: as the kernel likes)"},
+			&cli.DurationFlag{Name: "wait", Value: 30 * time.Second, Usage: "keep trying to reach the controller for `D`"},
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "log what is odd but harmless, too"},
+		},
+		Action: workerAction,
+	}, "  evbench worker --controller tcp:10.0.0.1:7777 --token-file token --id 17 --data 10.0.0.17:7000")
+}
+
+func workerAction(c *cli.Context) (err error) {
+	if err := needArgs(c, 0, 0, ""); err != nil {
+		return err
+	}
+	token, err := readToken(c)
+	if err != nil {
+		return err
+	}
+	if c.Int("id") < 0 {
+		return usagef("--id is missing: the position of this server, 0 or more")
+	}
+	if c.String("data") == "" {
+		return usagef("--data is missing: where other servers reach this one, such as 10.0.0.17:7000")
+	}
+	data, err := parseData(c.String("data"))
+	if err != nil {
+		return usagef("--data: %w", err)
+	}
+	if err := wire.CheckAddress(c.String("controller")); err != nil {
+		return usagef("--controller %w", err)
+	}
+	log := logger(c)
+	l, err := tcp.Listen(tcp.Options{Addr: data.listen(), Token: token, SockBuf: c.Int("socket-buffer"), Log: func(format string, args ...any) {
+		log.Warn(fmt.Sprintf(format, args...))
+	}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	if len(data) == 1 {
+		data[0] = l.Addr() // port 0 has become a number
+	}
+	conn, err := reach(c.Context, c.String("controller"), c.Duration("wait"))
+	if err != nil {
+		return fmt.Errorf("controller: %w", err)
+	}
+	return worker.Run(c.Context, worker.Options{
+		Conn: conn, Token: token, Server: c.Int("id"), Data: data.String(), Open: openTCP(l, false), Log: log,
+	})
+}
+
+// retryEvery is how often a worker knocks at a controller that is not there yet.
+const retryEvery = 100 * time.Millisecond
+
+// reach dials the controller until it answers, for as long as patience lasts:
+// launchers start both sides at about the same time.
+func reach(ctx context.Context, addr string, patience time.Duration) (*wire.NetConn, error) {
+	giveUp := time.NewTimer(patience)
+	defer giveUp.Stop()
+	again := time.NewTicker(retryEvery)
+	defer again.Stop()
+	for {
+		conn, err := wire.Dial(ctx, addr)
+		if err == nil {
+			return conn, nil
+		}
+		select {
+		case <-again.C:
+		case <-giveUp.C:
+			return nil, err
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+
+	"evbench/barrier"
+	"evbench/internal/wire"
+	"evbench/transport"
+	"evbench/transport/tcp"
+	"evbench/worker"
+)
+
+// dataAddresses is how a worker says where it is reached: one address when
+// routing tables choose the path, then one more for each spine, comma separated.
+type dataAddresses []string
+
+func parseData(s string) (dataAddresses, error) {
+	a := dataAddresses(strings.Split(s, ","))
+	_, port, err := net.SplitHostPort(a[0])
+	for _, x := range a {
+		var p string
+		if _, p, err = net.SplitHostPort(x); err != nil {
+			return nil, fmt.Errorf("%q is not host:port", x)
+		}
+		if p != port {
+			return nil, fmt.Errorf("%q: all addresses of one server have the same port, here %s", x, port)
+		}
+	}
+	return a, nil
+}
+
+func (a dataAddresses) String() string { return strings.Join(a, ",") }
+
+// listen is where a server with these addresses listens: on its only one, or
+// on all that the machine has.
+func (a dataAddresses) listen() string {
+	if len(a) == 1 {
+		return a[0]
+	}
+	_, port, _ := net.SplitHostPort(a[0]) // parseData has checked it
+	return net.JoinHostPort("0.0.0.0", port)
+}
+
+// An endpoint is a TCP endpoint as a worker uses it.
+type endpoint struct{ *tcp.Endpoint }
+
+// Extend implements worker.Extender.
+func (e endpoint) Extend(ctx context.Context, ops []transport.Op) error {
+	return e.Endpoint.Extend(ctx, sends(ops))
+}
+
+func sends(ops []transport.Op) []tcp.Path {
+	var need []tcp.Path
+	for _, o := range ops {
+		if o.Kind == transport.Send {
+			need = append(need, tcp.Path{Peer: o.Peer, Spine: o.Path})
+		}
+	}
+	return need
+}
+
+// openTCP opens the connections of each case on a listener. With virtual paths
+// spines are known to the emulation only; otherwise every spine that a plan
+// asks for needs an address of its own.
+func openTCP(l *tcp.Listener, virtual bool) worker.OpenFunc {
+	return func(ctx context.Context, c wire.Configure) (transport.Endpoint, barrier.Peer, error) {
+		g := tcp.Group{ID: c.Run, Rank: c.Rank, Need: needs(c)}
+		for _, p := range c.Peers {
+			if len(p.Addrs) == 0 || p.Addrs[0] == "" {
+				return nil, nil, fmt.Errorf("server%d has not said where it is reached", p.Server)
+			}
+			g.Peers = append(g.Peers, tcp.Peer{Addrs: strings.Split(p.Addrs[0], ",")})
+		}
+		for _, n := range g.Need {
+			if have := len(g.Peers[n.Peer].Addrs) - 1; !virtual && n.Spine >= have {
+				return nil, nil, fmt.Errorf("the plan sends to server%d through spine%d, which has no address there: "+
+					"a pinned plan needs one address per server and spine (worker --data)", c.Peers[n.Peer].Server, n.Spine)
+			}
+		}
+		if c.Mode == wire.Sync {
+			partners, err := barrier.Partners(c.Barrier, c.Rank, len(c.Peers))
+			if err != nil {
+				return nil, nil, err
+			}
+			g.Partners = partners
+		}
+		ep, err := l.Connect(ctx, g)
+		if err != nil {
+			return nil, nil, err
+		}
+		return endpoint{ep}, ep, nil
+	}
+}
+
+// needs lists the paths that a worker sends data on: those of its row, or one to
+// each peer that the tables choose.
+func needs(c wire.Configure) []tcp.Path {
+	var need []tcp.Path
+	if len(c.Row) > 0 {
+		for _, s := range c.Row {
+			if s.To != wire.Idle {
+				need = append(need, tcp.Path{Peer: s.To, Spine: s.ToSpine})
+			}
+		}
+		return need
+	}
+	for peer := range c.Peers {
+		if peer != c.Rank {
+			need = append(need, tcp.Path{Peer: peer, Spine: transport.Single})
+		}
+	}
+	return need
+}

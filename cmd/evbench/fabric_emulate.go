@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"evbench/bench"
+	"evbench/emulate"
+	"evbench/plan"
+	"evbench/results"
+	"evbench/routing"
+	"evbench/scenario"
+	"evbench/topology"
+	"evbench/transport/tcp"
+)
+
+// An emulatedFabric is the model of a fabric that stands in where there are no
+// network namespaces. Every worker is in this process; messages go over
+// loopback, held back as the model's links would.
+type emulatedFabric struct {
+	bench.Launcher
+	model *emulate.Fabric
+	info  results.Fabric
+	seed  uint64
+
+	mu      sync.Mutex
+	tree    *topology.Tree // with the links that are dead now
+	changes chan linkChange
+}
+
+type linkChange struct {
+	links []topology.Link
+	up    bool
+	at    time.Time
+}
+
+func openEmulated(_ context.Context, s *scenario.Scenario) (bench.Fabric, error) {
+	model, err := emulate.New(emulate.Options{Tree: s.Tree, Rate: s.Fabric.Rate, MTU: s.Fabric.MTU})
+	if err != nil {
+		return nil, err
+	}
+	f := &emulatedFabric{model: model, info: fabricInfo(s.Fabric), seed: s.Seed, tree: s.Tree, changes: make(chan linkChange, 1)}
+	f.info.Model = true
+	f.info.NIC = "none: links are clocks in user space"
+	f.Launcher = threads{virtual: true, options: func(int) tcp.Options {
+		return tcp.Options{Addr: "127.0.0.1:0", Pace: model}
+	}}
+	return f, nil
+}
+
+// Info implements bench.Fabric.
+func (f *emulatedFabric) Info() results.Fabric { return f.info }
+
+// Install implements bench.Fabric.
+func (f *emulatedFabric) Install(_ context.Context, p *plan.Plan) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tree = p.Tree
+	f.model.Install(p.Tree, f.route(p))
+	return nil
+}
+
+// route says which spine the tables of a plan give to a pair of servers; under
+// ecmp a seeded hash of the pair chooses, as the kernel's would.
+func (f *emulatedFabric) route(p *plan.Plan) func(src, dst int) int {
+	return func(src, dst int) int {
+		ports := p.Tables.Ports(routing.Leaf(p.Tree.Leaf(src)), dst)
+		if len(ports) == 0 {
+			return -1
+		}
+		return int(ports[emulate.Hash(f.seed, src, dst, len(ports))]) - p.Tree.Ports()
+	}
+}
+
+// Counters implements bench.Fabric.
+func (f *emulatedFabric) Counters(context.Context) ([]results.LinkCount, error) {
+	var out []results.LinkCount
+	for _, c := range f.model.Counters() {
+		out = append(out, linkCount(f.tree, c.Wire, c.Bytes, c.Packets, 0))
+	}
+	return out, nil
+}
+
+// SetLinks implements bench.Fabric.
+func (f *emulatedFabric) SetLinks(ctx context.Context, links []topology.Link, up bool) error {
+	f.mu.Lock()
+	dead := f.tree.Dead()
+	if up {
+		dead = without(dead, links)
+	} else {
+		dead = append(dead, links...)
+	}
+	t, err := f.tree.Healthy().Without(dead...)
+	if err == nil {
+		f.tree = t
+		f.model.SetTree(t)
+	}
+	f.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	select {
+	case f.changes <- linkChange{links, up, time.Now()}:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+func without(all, some []topology.Link) []topology.Link {
+	gone := map[topology.Link]bool{}
+	for _, l := range some {
+		gone[l] = true
+	}
+	var out []topology.Link
+	for _, l := range all {
+		if !gone[l] {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// Watch implements bench.Fabric.
+func (f *emulatedFabric) Watch(ctx context.Context, _ *plan.Plan, reroute bench.Reroute, out chan<- bench.RouteChange) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case c := <-f.changes:
+			out <- f.follow(c, reroute)
+		}
+	}
+}
+
+// follow puts new routes in place after links have changed.
+func (f *emulatedFabric) follow(c linkChange, reroute bench.Reroute) bench.RouteChange {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := bench.RouteChange{Seen: c.at, Down: c.links}
+	if c.up {
+		r.Down, r.Up = nil, c.links
+	}
+	p, err := reroute(f.tree)
+	if err != nil {
+		r.Err = fmt.Errorf("re-route: %w", err)
+	} else {
+		f.model.Install(f.tree, f.route(p))
+	}
+	r.Done = time.Now()
+	return r
+}
+
+// Close implements bench.Fabric.
+func (f *emulatedFabric) Close() error { return nil }

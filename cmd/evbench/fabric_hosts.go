@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"evbench/bench"
+	"evbench/plan"
+	"evbench/results"
+	"evbench/scenario"
+	"evbench/topology"
+)
+
+// A hostsFabric is a network that evbench does not control: plain hosts. It
+// cannot take links down, install routes or count bytes.
+type hostsFabric struct {
+	bench.Launcher
+	info results.Fabric
+}
+
+// openLocal runs every server as a process on this machine, over loopback.
+func openLocal(_ context.Context, s *scenario.Scenario) (bench.Fabric, error) {
+	ports, err := freePorts(s.Tree.Servers())
+	if err != nil {
+		return nil, err
+	}
+	return &hostsFabric{
+		info: fabricInfo(s.Fabric),
+		Launcher: processes{data: func(rank int) dataAddresses {
+			return dataAddresses{fmt.Sprintf("127.0.0.1:%d", ports[rank])}
+		}},
+	}, nil
+}
+
+// openJoined waits for workers that somebody else starts.
+func openJoined(_ context.Context, s *scenario.Scenario) (bench.Fabric, error) {
+	return &hostsFabric{info: fabricInfo(s.Fabric), Launcher: joining{}}, nil
+}
+
+// Info implements bench.Fabric.
+func (f *hostsFabric) Info() results.Fabric { return f.info }
+
+// errHosts says what plain hosts cannot do.
+var errHosts = errors.New("fabric hosts: evbench does not control this network")
+
+// Install implements bench.Fabric: there is nothing to install on plain hosts,
+// so a plan that needs a link down is refused.
+func (f *hostsFabric) Install(_ context.Context, p *plan.Plan) error {
+	if n := len(p.Tree.Dead()); n > 0 {
+		return fmt.Errorf("%w: it cannot take %d links down", errHosts, n)
+	}
+	return nil
+}
+
+// Counters implements bench.Fabric.
+func (f *hostsFabric) Counters(context.Context) ([]results.LinkCount, error) { return nil, nil }
+
+// Watch implements bench.Fabric.
+func (f *hostsFabric) Watch(context.Context, *plan.Plan, bench.Reroute, chan<- bench.RouteChange) error {
+	return errHosts
+}
+
+// SetLinks implements bench.Fabric.
+func (f *hostsFabric) SetLinks(context.Context, []topology.Link, bool) error { return errHosts }
+
+// Close implements bench.Fabric.
+func (f *hostsFabric) Close() error { return nil }

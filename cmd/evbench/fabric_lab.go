@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+
+	"golang.org/x/sync/errgroup"
+
+	"evbench/bench"
+	"evbench/companion"
+	companionlab "evbench/companion/lab"
+	"evbench/lab"
+	"evbench/plan"
+	"evbench/results"
+	"evbench/scenario"
+	"evbench/topology"
+	"evbench/transport/tcp"
+)
+
+// A labFabric is the embedded lab with the companion that routes it.
+type labFabric struct {
+	bench.Launcher
+	lab    *lab.Lab
+	target *companionlab.Target
+	tree   *topology.Tree
+	info   results.Fabric
+}
+
+// labPort is where every server of the lab listens: each has the machine to
+// itself.
+const labPort = 7000
+
+// labSockBuf bounds what waits in the queues of the lab, as credits would on a
+// lossless fabric: unsynchronised servers would otherwise fill even 16 MiB, and
+// packets be dropped. The kernel doubles it.
+const labSockBuf = 64 << 10
+
+func openLab(ctx context.Context, s *scenario.Scenario) (bench.Fabric, error) {
+	l, err := lab.Start(ctx, lab.Options{Tree: s.Tree, Rate: s.Fabric.Rate, MTU: s.Fabric.MTU, Phase: s.Event.Phase})
+	if err != nil {
+		return nil, err
+	}
+	f := &labFabric{lab: l, target: companionlab.New(l), tree: s.Tree, info: fabricInfo(s.Fabric)}
+	f.info.NIC = "veth, tbf"
+	if s.Fabric.Workers == scenario.Processes {
+		f.Launcher = processes{data: f.data, sockBuf: labSockBuf, start: func(rank int, cmd *exec.Cmd) error {
+			return l.StartCommand(l.Server(rank), cmd)
+		}}
+		return f, nil
+	}
+	f.Launcher = threads{data: f.data, options: func(rank int) tcp.Options {
+		return tcp.Options{
+			Addr: f.data(rank).listen(), SockBuf: labSockBuf,
+			In: func(do func() error) error { return l.Do(rank, do) },
+		}
+	}}
+	return f, nil
+}
+
+// data lists the addresses of a server: single path, then through each spine.
+func (f *labFabric) data(rank int) dataAddresses {
+	var a dataAddresses
+	for path := companion.Single; path < f.tree.Spines(); path++ {
+		a = append(a, fmt.Sprintf("%s:%d", f.lab.Addr(rank, path), labPort))
+	}
+	return a
+}
+
+func fabricInfo(f scenario.Fabric) results.Fabric {
+	return results.Fabric{Kind: f.Kind, RateBitPerSec: int64(f.Rate), MTU: f.MTU, Factor: scenario.Factor(f.MTU)}
+}
+
+// Info implements bench.Fabric.
+func (f *labFabric) Info() results.Fabric { return f.info }
+
+// Install implements bench.Fabric.
+func (f *labFabric) Install(ctx context.Context, p *plan.Plan) error {
+	if err := f.lab.SetDead(ctx, p.Tree.Dead()); err != nil {
+		return err
+	}
+	_, err := companion.Install(ctx, f.target, p, f.lab.Addresses())
+	return err
+}
+
+// Counters implements bench.Fabric.
+func (f *labFabric) Counters(context.Context) ([]results.LinkCount, error) {
+	counts, err := f.lab.Counters()
+	if err != nil {
+		return nil, fmt.Errorf("link counters: %w", err)
+	}
+	out := make([]results.LinkCount, len(counts))
+	for i, c := range counts {
+		out[i] = linkCount(f.tree, c.Wire, c.Bytes, c.Packets, c.Drops)
+	}
+	return out, nil
+}
+
+func linkCount(t *topology.Tree, w topology.Wire, bytes, packets, drops uint64) results.LinkCount {
+	link, direction := t.WireName(w)
+	return results.LinkCount{Link: link, Direction: direction, Bytes: bytes, Packets: packets, Drops: drops}
+}
+
+// SetLinks implements bench.Fabric.
+func (f *labFabric) SetLinks(ctx context.Context, links []topology.Link, up bool) error {
+	return f.lab.SetLinks(ctx, links, up)
+}
+
+// Watch implements bench.Fabric.
+func (f *labFabric) Watch(ctx context.Context, p *plan.Plan, reroute bench.Reroute, out chan<- bench.RouteChange) error {
+	changes := make(chan companion.Change)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		defer close(changes)
+		return companion.Follow(ctx, f.target, companion.Following{Plan: p, Addresses: f.lab.Addresses(), Reroute: reroute}, changes)
+	})
+	g.Go(func() error {
+		for c := range changes {
+			out <- bench.RouteChange{Down: c.Down, Up: c.Up, Seen: c.Seen, Done: c.Done, Changed: c.Changed, Err: c.Err}
+		}
+		return nil
+	})
+	return g.Wait()
+}
+
+// Close implements bench.Fabric.
+func (f *labFabric) Close() error { return f.lab.Close() }
+
+// rerouteWith plans the tables of one engine for changed links.
+func rerouteWith(engine string) bench.Reroute {
+	return func(t *topology.Tree) (*plan.Plan, error) { return plan.Build(t, plan.Options{Routing: engine}) }
+}

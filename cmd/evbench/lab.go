@@ -1,0 +1,74 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/lab"
+)
+
+func labCommand() *cli.Command {
+	c := command(&cli.Command{
+		Name:  "lab",
+		Usage: "a real fat tree of network namespaces on this machine, to look around in",
+		Subcommands: []*cli.Command{
+			command(&cli.Command{
+				Name:  "doctor",
+				Usage: "say what this system allows and why not; exit 0 when the lab can run here",
+				Flags: []cli.Flag{
+					&cli.BoolFlag{Name: "json", Usage: "print one JSON document"},
+					&cli.BoolFlag{Name: "quiet", Usage: "print nothing; the exit code says it"},
+				},
+				Action: doctorAction,
+			}, "  evbench lab doctor"),
+			labUpCommand(), labExecCommand(), labDownCommand(),
+		},
+	}, "  evbench lab doctor\n  evbench lab up -t 'FT(2;4,4)' --down leaf0-spine0 -r minhop")
+	c.Action = func(c *cli.Context) error {
+		if c.Args().Present() {
+			return usagef("lab has no command %q; there are doctor, up, exec, down", c.Args().First())
+		}
+		return cli.ShowSubcommandHelp(c)
+	}
+	return c
+}
+
+func doctorAction(c *cli.Context) error {
+	if err := needArgs(c, 0, 0, ""); err != nil {
+		return err
+	}
+	r := lab.Doctor()
+	var err error
+	switch {
+	case c.Bool("quiet"):
+	case c.Bool("json"):
+		err = json.NewEncoder(c.App.Writer).Encode(struct {
+			Schema string `json:"schema"`
+			lab.Report
+		}{"evbench/lab-doctor/1", r})
+	default:
+		_, err = fmt.Fprint(c.App.Writer, r)
+	}
+	if err == nil && !r.Possible() {
+		err = &exitError{code: exitFailed}
+	}
+	return err
+}
+
+// enterLab sees to it that this process may build labs; see lab.Enter. The
+// process that only waited for another one ends with that one's code.
+func enterLab() error {
+	code, done, err := lab.Enter()
+	if err != nil {
+		return usage(fmt.Errorf("%w; without namespaces: --fabric emulate", err))
+	}
+	if done {
+		return &exitError{code: code}
+	}
+	return nil
+}
+
+var errNoLab = errors.New("no lab is up; start one: evbench lab up -t 'FT(2;4,4)'")

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sync/errgroup"
+
+	"evbench/bench"
+	"evbench/internal/wire"
+	"evbench/transport/tcp"
+	"evbench/worker"
+)
+
+// threads is the launcher that runs every server in this process.
+type threads struct {
+	// options of the sockets of a rank.
+	options func(rank int) tcp.Options
+	// data is where a rank is reached; nil: where it listens.
+	data func(rank int) dataAddresses
+	// virtual paths are those of the emulation.
+	virtual bool
+}
+
+// Launch implements bench.Launcher.
+func (t threads) Launch(ctx context.Context, j bench.Job) (wait func() error, err error) {
+	n := j.Tree.Servers()
+	if err := tcp.CheckFiles(openFiles(n)); err != nil {
+		return nil, err
+	}
+	// Every worker drives its own sockets and sleeps in the kernel: with fewer
+	// processors (in Go's sense) than workers, each wake-up waits for one.
+	was := runtime.GOMAXPROCS(max(n, runtime.GOMAXPROCS(0)))
+	listeners := make([]*tcp.Listener, 0, n)
+	closeAll := func() error {
+		runtime.GOMAXPROCS(was)
+		var errs []error
+		for _, l := range listeners {
+			errs = append(errs, l.Close())
+		}
+		return errors.Join(errs...)
+	}
+	for rank := range j.Tree.Servers() {
+		o := t.options(rank)
+		o.Token = j.Token
+		l, err := tcp.Listen(o)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", j.Tree.ServerName(rank), err), closeAll())
+		}
+		listeners = append(listeners, l)
+	}
+	var g errgroup.Group
+	for rank, l := range listeners {
+		g.Go(func() error { return t.work(ctx, j, rank, l) })
+	}
+	return func() error { return errors.Join(g.Wait(), closeAll()) }, nil
+}
+
+// openFiles is about how many descriptors n servers in one process need: both
+// ends of a connection for each ordered pair, the barrier's, and some to spare.
+func openFiles(n int) int { return 2*n*(n-1) + 64*n + 256 }
+
+func (t threads) work(ctx context.Context, j bench.Job, rank int, l *tcp.Listener) error {
+	conn, err := wire.Dial(ctx, j.Controller)
+	if err != nil {
+		return fmt.Errorf("%s: %w", j.Tree.ServerName(rank), err)
+	}
+	data := dataAddresses{l.Addr()}
+	if t.data != nil {
+		data = t.data(rank)
+	}
+	return ended(ctx, worker.Run(ctx, worker.Options{
+		Conn: conn, Token: j.Token, Server: j.Tree.Position(rank), Data: data.String(), Open: openTCP(l, t.virtual),
+	}))
+}
+
+// ended drops the error of a worker that was told to end.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// processes is the launcher that runs every server as a process on this
+// machine.
+type processes struct {
+	// data is where a rank is reached.
+	data func(rank int) dataAddresses
+	// sockBuf of each connection in bytes; 0: as the kernel likes.
+	sockBuf int
+	// start starts the command of a rank; nil: here.
+	start func(rank int, cmd *exec.Cmd) error
+}
+
+// Launch implements bench.Launcher.
+func (p processes) Launch(ctx context.Context, j bench.Job) (wait func() error, err error) {
+	dir, err := os.MkdirTemp("", "evbench-workers-")
+	if err != nil {
+		return nil, err
+	}
+	token := filepath.Join(dir, "token")
+	if err := os.WriteFile(token, []byte(j.Token+"\n"), 0o600); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	var running []*exec.Cmd
+	for rank := range j.Tree.Servers() {
+		cmd := p.command(ctx, j, rank, token)
+		if err = p.begin(rank, cmd); err != nil {
+			err = fmt.Errorf("%s: %w", j.Tree.ServerName(rank), err)
+			break
+		}
+		running = append(running, cmd)
+	}
+	if err != nil {
+		for _, cmd := range running {
+			err = errors.Join(err, cmd.Cancel())
+		}
+	}
+	wait = func() error { return errors.Join(waitAll(ctx, j, running), os.RemoveAll(dir)) }
+	if err != nil {
+		return nil, errors.Join(err, wait())
+	}
+	return wait, nil
+}
+
+// command is a worker as its own process. It gets a moment to end in order.
+func (p processes) command(ctx context.Context, j bench.Job, rank int, token string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", "worker", "--controller", j.Controller, "--token-file", token,
+		"--id", strconv.Itoa(j.Tree.Position(rank)), "--data", p.data(rank).String(), "--socket-buffer", strconv.Itoa(p.sockBuf))
+	cmd.Args[0] = os.Args[0]
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = killAfter
+	cmd.Stderr = &strings.Builder{}
+	// A Ctrl-C at the terminal is for this process; it lets the workers end.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	return cmd
+}
+
+func (p processes) begin(rank int, cmd *exec.Cmd) error {
+	if p.start != nil {
+		return p.start(rank, cmd)
+	}
+	return cmd.Start()
+}
+
+// waitAll returns what the workers had to say, in order of rank, unless they
+// were told to end.
+func waitAll(ctx context.Context, j bench.Job, running []*exec.Cmd) error {
+	var errs []error
+	for rank, cmd := range running {
+		err := cmd.Wait()
+		if err == nil || ctx.Err() != nil {
+			continue
+		}
+		said := strings.TrimSpace(cmd.Stderr.(*strings.Builder).String())
+		errs = append(errs, fmt.Errorf("%s: %w: %s", j.Tree.ServerName(rank), err, said))
+	}
+	return errors.Join(errs...)
+}
+
+// joining is the launcher of a fabric whose workers start themselves.
+type joining struct{}
+
+// Launch implements bench.Launcher.
+func (joining) Launch(context.Context, bench.Job) (wait func() error, err error) {
+	return func() error { return nil }, nil
+}

@@ -1,0 +1,152 @@
+// Evbench measures how fast a data-acquisition network builds events, and shows
+// how to keep it fast when links die. See evbench --help.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/lab"
+)
+
+func main() { os.Exit(Main()) }
+
+// Main is main without the exit, so that tests can register it as a command.
+func Main() int {
+	if lab.Helper() {
+		return exitDone
+	}
+	ctx, stop := notify(context.Background())
+	defer stop()
+	return run(ctx, os.Args, os.Stdout, os.Stderr)
+}
+
+// The exit codes, a contract with scripts.
+const (
+	exitDone        = 0
+	exitFailed      = 1 // the run failed, or verify found an offence
+	exitUsage       = 2 // wrong use or input; nothing was done
+	exitInvalid     = 4 // finished, but a case is invalid
+	exitInterrupted = 130
+	exitTerminated  = 143
+)
+
+// An exitError ends the program with a code of its own. Without a cause it
+// prints nothing: what there was to say has been said.
+type exitError struct {
+	code  int
+	cause error
+}
+
+func (e *exitError) Error() string {
+	if e.cause == nil {
+		return fmt.Sprintf("exit %d", e.code)
+	}
+	return e.cause.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.cause }
+
+// usage marks an error as wrong use or input.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exitError{exitUsage, err}
+}
+
+func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
+
+// A signalled error is the cause of a context that a signal has cancelled.
+type signalled struct{ sig os.Signal }
+
+func (s signalled) Error() string { return s.sig.String() }
+
+// notify returns a context that the first SIGINT or SIGTERM cancels; a second
+// one kills the program as usual.
+func notify(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	ch := make(chan os.Signal, 1)
+	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case s := <-ch:
+			signal.Stop(ch)
+			cancel(signalled{s})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(ch)
+		cancel(nil)
+		<-done
+	}
+}
+
+// run is the program: it returns the exit code, and it alone prints errors.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	app := newApp(stdout, stderr)
+	err := app.RunContext(ctx, flagsFirst(app, args))
+	return exitCode(context.Cause(ctx), err, stderr)
+}
+
+// exitCode turns what ended the program into its exit code, and prints it
+// unless that has been done.
+func exitCode(cause, err error, stderr io.Writer) int {
+	exit, ok := errors.AsType[*exitError](err)
+	if ok && exit.cause == nil {
+		return exit.code
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "evbench:", err)
+	}
+	if s, ok := errors.AsType[signalled](cause); ok {
+		if s.sig == syscall.SIGTERM {
+			return exitTerminated
+		}
+		return exitInterrupted
+	}
+	switch {
+	case err == nil:
+		return exitDone
+	case ok:
+		return exit.code
+	}
+	return exitFailed
+}
+
+func newApp(stdout, stderr io.Writer) *cli.App {
+	return &cli.App{
+		Name:  "evbench",
+		Usage: "measure event building on a network, and keep it fast when links die",
+		Description: "evbench builds events all-to-all over a fat tree, with and without dead links.\n" +
+			"Start with: evbench run scenarios/quickstart.yaml",
+		Writer:          stdout,
+		ErrWriter:       stderr,
+		HideVersion:     true,
+		ExitErrHandler:  func(*cli.Context, error) {}, // run decides
+		OnUsageError:    func(_ *cli.Context, err error, _ bool) error { return usage(err) },
+		Action:          noCommand,
+		HideHelpCommand: true,
+		Commands: []*cli.Command{
+			runCommand(), validateCommand(), planCommand(), verifyCommand(),
+			labCommand(), controllerCommand(), workerCommand(), versionCommand(),
+		},
+	}
+}
+
+func noCommand(c *cli.Context) error {
+	if c.Args().Present() {
+		return usagef("no command %q; evbench --help lists them", c.Args().First())
+	}
+	return cli.ShowAppHelp(c)
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/bench"
+	"evbench/results"
+	"evbench/scenario"
+)
+
+func validateCommand() *cli.Command {
+	return command(&cli.Command{
+		Name:      "validate",
+		Usage:     "read scenarios and plan every case; run nothing",
+		ArgsUsage: "SCENARIO…",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON document"},
+			&cli.BoolFlag{Name: "quiet", Usage: "print nothing; the exit code says it"},
+		},
+		Action: validateAction,
+	}, "  evbench validate scenarios/quickstart.yaml")
+}
+
+// validated is one scenario of the JSON document.
+type validated struct {
+	File  string               `json:"file"`
+	Name  string               `json:"name"`
+	Cases []results.Prediction `json:"cases"`
+}
+
+func validateAction(c *cli.Context) error {
+	if err := needArgs(c, 1, 1<<20, "SCENARIO"); err != nil {
+		return err
+	}
+	var all []validated
+	for _, name := range c.Args().Slice() {
+		s, planned, err := load(name)
+		if err != nil {
+			return err
+		}
+		v := validated{File: name, Name: s.Name}
+		for _, p := range planned {
+			v.Cases = append(v.Cases, p.Prediction)
+		}
+		all = append(all, v)
+		if !c.Bool("quiet") && !c.Bool("json") {
+			if err := describeCases(c.App.Writer, name, s, planned); err != nil {
+				return err
+			}
+		}
+	}
+	if c.Bool("json") {
+		return json.NewEncoder(c.App.Writer).Encode(struct {
+			Schema    string      `json:"schema"`
+			Scenarios []validated `json:"scenarios"`
+		}{"evbench/validate/1", all})
+	}
+	return nil
+}
+
+// load reads a scenario and plans all its cases.
+func load(name string) (*scenario.Scenario, []bench.Planned, error) {
+	s, err := scenario.ReadFile(name)
+	if err != nil {
+		return nil, nil, usage(err)
+	}
+	planned, err := bench.Prepare(s)
+	if err != nil {
+		return nil, nil, usagef("%s: %w", name, err)
+	}
+	return s, planned, nil
+}
+
+// describeCases prints what a scenario would run and what is expected of it.
+func describeCases(w io.Writer, name string, s *scenario.Scenario, planned []bench.Planned) error {
+	fmt.Fprintf(w, "%s: valid; %s, %d servers, %s, fragment %s\n",
+		name, s.Tree.Notation(), s.Tree.Servers(), fabricText(s.Fabric), s.Event.Fragment)
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tab, "  case\tmode\tschedule\trouting\tdead links\tphases\tbound\tpredicted")
+	for _, p := range planned {
+		schedule, phases := p.Plan.ScheduleName(), fmt.Sprint(p.Plan.Phases())
+		if p.Plan.Schedule == nil {
+			phases = "-"
+		}
+		fmt.Fprintf(tab, "  %s\t%s\t%s\t%s\t%d\t%s\t%d\t%.3f\n", p.Name, p.Mode, schedule, p.Plan.Routing,
+			len(p.Failures), phases, p.Plan.Bound.Phases, p.Prediction.Efficiency)
+	}
+	return tab.Flush()
+}
+
+func fabricText(f scenario.Fabric) string {
+	if f.Rate == 0 {
+		return f.Kind
+	}
+	return fmt.Sprintf("%s at %s per link", f.Kind, f.Rate)
+}

@@ -1,0 +1,115 @@
+package evbench_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A layer says what a package of this module may import of this module, and
+// whether it is pure: no sockets, no files, no clock of its own.
+type layer struct {
+	may  []string
+	pure bool
+}
+
+// layers is the house (docs/architecture.md), lowest floor first. A package that is not
+// listed fails the test: give it a room.
+var layers = map[string]layer{
+	"internal/unit":     {pure: true},
+	"internal/coloring": {pure: true},
+	"topology":          {may: []string{"internal/unit"}, pure: true},
+
+	"scheduler":           {may: []string{"topology", "internal/coloring"}, pure: true},
+	"scheduler/schedtest": {may: []string{"scheduler", "topology"}, pure: true},
+	"routing":             {may: []string{"topology", "scheduler"}, pure: true},
+	"builder":             {pure: true},
+	"barrier":             {pure: true},
+
+	"plan":   {may: []string{"scheduler", "routing", "topology"}, pure: true},
+	"verify": {may: []string{"topology"}, pure: true},
+
+	"transport":               {pure: true},
+	"transport/transporttest": {may: []string{"transport", "barrier"}},
+	"transport/memnet":        {may: []string{"transport"}},
+	"transport/tcp":           {may: []string{"transport"}},
+	"emulate":                 {may: []string{"topology", "internal/unit"}},
+
+	"results":       {},
+	"results/csv":   {may: []string{"results"}},
+	"scenario":      {may: []string{"internal/unit", "topology"}},
+	"internal/wire": {may: []string{"internal/unit", "results"}},
+
+	"worker":     {may: []string{"scheduler", "builder", "barrier", "transport", "internal/wire", "results"}},
+	"controller": {may: []string{"internal/wire", "results"}},
+
+	"lab":           {may: []string{"topology", "internal/unit"}},
+	"companion":     {may: []string{"plan", "routing", "topology"}},
+	"companion/lab": {may: []string{"companion", "lab", "topology"}},
+
+	"bench": {may: []string{
+		"builder", "controller", "internal/unit", "plan", "results", "routing", "scenario", "scheduler", "topology", "verify", "internal/wire",
+	}},
+	"report": {may: []string{"results", "internal/unit"}},
+}
+
+// touching are the standard packages that reach the world outside.
+var touching = []string{"net", "os", "os/exec", "os/signal", "syscall", "golang.org/x/sys/unix"}
+
+type goPackage struct {
+	ImportPath string
+	Imports    []string
+}
+
+// TestImportsPointDownward holds the code against the table above.
+func TestImportsPointDownward(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range list(t) {
+		name := strings.TrimPrefix(p.ImportPath, "evbench/")
+		if name == "evbench" || strings.HasPrefix(name, "cmd/") {
+			continue // this file; and the commands, which may import everything
+		}
+		seen[name] = true
+		rule, ok := layers[name]
+		if !ok {
+			t.Errorf("package %s has no row in the table of layers", name)
+			continue
+		}
+		for _, imp := range p.Imports {
+			own, ours := strings.CutPrefix(imp, "evbench/")
+			if ours && !slices.Contains(rule.may, own) {
+				t.Errorf("%s imports %s; it may import %v", name, own, rule.may)
+			}
+			if rule.pure && slices.Contains(touching, imp) {
+				t.Errorf("%s imports %s, but is a pure package", name, imp)
+			}
+		}
+	}
+	for name := range layers {
+		if !seen[name] {
+			t.Errorf("the table has a row for %s, which does not exist", name)
+		}
+	}
+}
+
+func list(t *testing.T) []goPackage {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []goPackage
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p goPackage
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
