@@ -64,9 +64,13 @@ func prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
 	if err := judge(p); err != nil {
 		return Planned{}, err
 	}
+	efficiency, err := predict(s, c, p)
+	if err != nil {
+		return Planned{}, err
+	}
 	return Planned{Case: c, Plan: p, Prediction: results.Prediction{
 		Case: c.Name, Schedule: c.Schedule, Routing: p.Routing, PlanHash: p.Hash(),
-		Phases: p.Phases(), Bound: p.Bound.Phases, Efficiency: predict(s, c, p), Made: time.Now().UTC(),
+		Phases: p.Phases(), Bound: p.Bound.Phases, Efficiency: efficiency, Made: time.Now().UTC(),
 	}}, nil
 }
 
@@ -94,9 +98,49 @@ func judge(p *plan.Plan) error {
 // fragments differ in size.
 const predictedExchanges = 8
 
-// predict returns the efficiency that the link loads of the plan allow. With a
-// timed failure in the case it is that of the state the case starts in.
-func predict(s *scenario.Scenario, c scenario.Case, p *plan.Plan) float64 {
+// predict returns the efficiency that the link loads allow. Of a case with timed
+// failures it is the mean over time: between two changes the tables are those of
+// the links that are dead then.
+func predict(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (float64, error) {
+	if len(c.Timed) == 0 {
+		return efficiencyOf(s, c, p), nil
+	}
+	sum, t := 0.0, p.Tree
+	at := time.Duration(0)
+	dead := map[topology.Link]bool{}
+	for _, st := range append(steps(c.Timed, c.Duration), step{at: c.Duration, change: true}) {
+		if !st.change {
+			continue
+		}
+		q, err := plan.Build(t, plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: s.Seed})
+		if err != nil {
+			return 0, err
+		}
+		sum += efficiencyOf(s, c, q) * (st.at - at).Seconds()
+		at = st.at
+		if t, err = after(p.Tree, dead, st); err != nil {
+			return 0, err
+		}
+	}
+	return sum / c.Duration.Seconds(), nil
+}
+
+// after returns the tree once a step has been done; dead is what timed failures
+// hold down.
+func after(t *topology.Tree, dead map[topology.Link]bool, s step) (*topology.Tree, error) {
+	for _, l := range s.links {
+		dead[l] = !s.up
+	}
+	var links []topology.Link
+	for l, down := range dead {
+		if down {
+			links = append(links, l)
+		}
+	}
+	return t.Without(links...)
+}
+
+func efficiencyOf(s *scenario.Scenario, c scenario.Case, p *plan.Plan) float64 {
 	var sum plan.Cost
 	n := 1
 	if s.Event.Spread > 0 {

@@ -188,7 +188,7 @@ func (r *runner) all(ctx context.Context, cases []Planned) error {
 		err := r.one(ctx, &m, i, len(order))
 		r.done = append(r.done, m)
 		if err := errors.Join(err, r.sinkErr); err != nil {
-			return fmt.Errorf("case %q: %w", m.Name, err)
+			return err
 		}
 	}
 	return nil
@@ -211,7 +211,7 @@ func (r *runner) one(ctx context.Context, m *measured, index, count int) error {
 	p := Progress{Case: m.Name, Index: index, Count: count, Duration: m.Duration, Stage: Installing}
 	r.progress(p)
 	if err := r.f.Install(ctx, m.Plan); err != nil {
-		return fmt.Errorf("install: %w", err)
+		return fmt.Errorf("case %q: install: %w", m.Name, err)
 	}
 	p.Stage = WarmingUp
 	r.progress(p)
@@ -320,7 +320,7 @@ func (r *runner) controllerCase(m *measured) controller.Case {
 		Name: m.Name, Repeat: m.repeat, Epoch: m.Plan.Epoch, Mode: m.Mode, Barrier: m.Barrier,
 		Fragment: int(r.s.Event.Fragment), Spread: r.s.Event.Spread, Seed: r.s.Seed,
 		Sources: m.Sources, Credits: m.Credits, Warmup: uint64(r.s.Warmup), Duration: m.Duration,
-		Deliver: r.s.Deliver, Check: r.s.Check, Timeout: r.s.Timeout, Interval: r.s.Interval,
+		Deliver: r.s.Deliver, Check: r.s.Check, Timeout: r.timeout(m), Interval: r.s.Interval,
 	}
 	if m.Plan.Schedule != nil {
 		for rank := range r.s.Tree.Servers() {
@@ -332,6 +332,21 @@ func (r *runner) controllerCase(m *measured) controller.Case {
 		}
 	}
 	return c
+}
+
+// timeout is how long nothing may happen in a case. Without a barrier all
+// fragments of the events in flight come in side by side, and none is complete
+// before nearly all are: the time-out is never shorter than four times what they
+// are predicted to take, since workers report after half of it.
+func (r *runner) timeout(m *measured) time.Duration {
+	info := r.f.Info()
+	if m.Mode == scenario.Sync || info.RateBitPerSec == 0 || m.Prediction.Efficiency == 0 {
+		return r.s.Timeout
+	}
+	fragments := float64(r.s.Tree.Servers()-1) * float64(m.Credits)
+	bits := fragments * float64(r.s.Event.Fragment) * 8
+	took := bits / (float64(info.RateBitPerSec) * info.Factor * m.Prediction.Efficiency)
+	return max(r.s.Timeout, time.Duration(4*took*float64(time.Second)))
 }
 
 // positions lists the servers of a tree.

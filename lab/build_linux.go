@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"os/exec"
 	"runtime"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"github.com/vishvananda/netlink"
+
+	"evbench/internal/unit"
 )
 
 // A Lab is a fat tree of namespaces. Its methods may be used from several
@@ -19,6 +22,7 @@ import (
 type Lab struct {
 	*layout
 	home  int // the namespace of every other thread
+	rate  unit.Rate
 	nodes []namespace
 
 	mu       sync.Mutex   // links change one at a time; guards down and commands
@@ -42,7 +46,7 @@ func Start(ctx context.Context, o Options) (*Lab, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lab: %w", err)
 	}
-	b := &Lab{layout: newLayout(o), home: home, down: map[int]bool{}}
+	b := &Lab{layout: newLayout(o), home: home, rate: o.Rate, down: map[int]bool{}}
 	return b.start(ctx)
 }
 
@@ -107,7 +111,7 @@ func (b *Lab) addNode(n Node) (err error) {
 	if ns.conn, err = dial(); err != nil {
 		return err
 	}
-	settings := serverSysctls
+	settings := append(slices.Clone(serverSysctls), rtoMin(b.tree.Servers(), b.rate))
 	if int(n) < b.switches() {
 		settings = switchSysctls
 	}

@@ -120,6 +120,7 @@ const upLine = "lab is up"
 // labUpInBackground starts the holder and waits until its lab is up.
 func labUpInBackground(c *cli.Context) error {
 	holder := exec.Command("/proc/self/exe", append(os.Args[1:], "--foreground")...)
+	holder.Args[0] = os.Args[0]
 	holder.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	out, err := holder.StdoutPipe()
 	if err != nil {

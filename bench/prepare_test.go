@@ -1,0 +1,93 @@
+package bench_test
+
+import (
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"evbench/bench"
+	"evbench/scenario"
+)
+
+// Every scenario of the repository parses, and every case of it has a plan that
+// the judge accepts.
+func TestScenariosPlan(t *testing.T) {
+	files, err := filepath.Glob("../scenarios/*.yaml")
+	if err != nil || len(files) < 7 {
+		t.Fatalf("%d scenarios, %v", len(files), err)
+	}
+	for _, file := range files {
+		s, err := scenario.ReadFile(file)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		planned, err := bench.Prepare(s)
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		for _, p := range planned {
+			if e := p.Prediction.Efficiency; e <= 0 || e > 1 || p.Prediction.PlanHash == "" {
+				t.Errorf("%s: %s: %+v", file, p.Name, p.Prediction)
+			}
+		}
+	}
+}
+
+func predicted(t *testing.T, text string) []float64 {
+	t.Helper()
+	_, planned := read(t, text)
+	var out []float64
+	for _, p := range planned {
+		out = append(out, p.Prediction.Efficiency)
+	}
+	return out
+}
+
+// A case with a timed failure is predicted as the mean over time of what the
+// tables of each moment allow.
+func TestPredictionOverTime(t *testing.T) {
+	const text = `
+topology: FT(2;4,4)
+control: off
+duration: 12s
+cases:
+  - {name: dead, routing: minhop, failures: [leaf0-spine0]}
+  - {name: timed, routing: minhop, failures: [{link: leaf0-spine0, at: 3s, for: 4s}]}
+  - {name: late, routing: minhop, failures: [{link: leaf0-spine0, at: 6s}]}
+`
+	e := predicted(t, text)
+	if want := (8 + 4*e[0]) / 12; math.Abs(e[1]-want) > 1e-9 {
+		t.Errorf("timed: %.4f, want %.4f", e[1], want)
+	}
+	if want := (6 + 6*e[0]) / 12; math.Abs(e[2]-want) > 1e-9 {
+		t.Errorf("until the end: %.4f, want %.4f", e[2], want)
+	}
+}
+
+// Unequal fragments cost a synchronised exchange the largest one of each phase.
+func TestPredictionOfUnequalFragments(t *testing.T) {
+	const text = `
+topology: FT(2;4,4)
+control: off
+event: {phase: 50ms, spread: 0.5}
+cases: [{name: sync}, {name: unsync, mode: unsynchronised}]
+`
+	e := predicted(t, text)
+	if e[0] > 0.85 || e[0] < 0.6 || e[1] < 0.9 {
+		t.Errorf("synchronised %.3f, unsynchronised %.3f", e[0], e[1])
+	}
+}
+
+func TestPrepareNamesTheCase(t *testing.T) {
+	s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;3,5)\ncases: [{name: odd one, schedule: linear-shift}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Cases[0].Schedule = "xor"
+	if _, err := bench.Prepare(s); err == nil || !strings.Contains(err.Error(), `case "odd one": `) {
+		t.Errorf("error = %v", err)
+	}
+}

@@ -1,0 +1,303 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"evbench/results/csv"
+)
+
+// A program is evbench as a process of its own.
+type program struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	lines *bufio.Scanner // of standard error
+	said  strings.Builder
+}
+
+// begin starts evbench in a directory with its own place for temporary files.
+func begin(t *testing.T, dir string, args ...string) *program {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Args[0] = "evbench"
+	cmd.Dir = dir
+	// The race detector would keep every process for a second at its end.
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "XDG_RUNTIME_DIR="+dir, "GORACE=atexit_sleep_ms=0")
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = w
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	t.Cleanup(func() {
+		cmd.Process.Kill() // an error says that it has ended
+		r.Close()
+	})
+	return &program{t: t, cmd: cmd, lines: bufio.NewScanner(r)}
+}
+
+// await reads standard error until a line contains text.
+func (p *program) await(text string) {
+	p.t.Helper()
+	for p.lines.Scan() {
+		fmt.Fprintln(&p.said, p.lines.Text())
+		if strings.Contains(p.lines.Text(), text) {
+			return
+		}
+	}
+	p.t.Fatalf("evbench ended and never said %q, but:\n%s", text, p.said.String())
+}
+
+// end waits for the program and returns its exit code and all that it said.
+func (p *program) end() (code int, said string) {
+	p.t.Helper()
+	for p.lines.Scan() {
+		fmt.Fprintln(&p.said, p.lines.Text())
+	}
+	err := p.cmd.Wait()
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+		p.t.Fatal(err)
+	}
+	return p.cmd.ProcessState.ExitCode(), p.said.String()
+}
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const hostsScenario = `
+topology: FT(2;4,2)
+fabric: {kind: hosts}
+event: {fragment: 16KiB}
+duration: %s
+interval: 100ms
+timeout: 4s
+control: off
+cases: [{name: one, schedule: linear-shift}]
+`
+
+// session starts a controller and eight workers as separate processes.
+func session(t *testing.T, dir, duration string) (controller *program, workers []*program) {
+	write(t, dir, "hosts.yaml", fmt.Sprintf(hostsScenario, duration))
+	write(t, dir, "token", "secret\n")
+	controller = begin(t, dir, "controller", "hosts.yaml", "--listen", "unix:c", "--token-file", "token", "-o", "out")
+	for id := range 8 {
+		workers = append(workers, begin(t, dir, "worker", "--controller", "unix:c", "--token-file", "token",
+			"--id", fmt.Sprint(id), "--data", "127.0.0.1:0"))
+	}
+	return controller, workers
+}
+
+func TestEightProcesses(t *testing.T) {
+	dir := t.TempDir()
+	controller, workers := session(t, dir, "300ms")
+	if code, said := controller.end(); code != exitDone {
+		t.Errorf("the controller ended with %d:\n%s", code, said)
+	}
+	for id, w := range workers {
+		if code, said := w.end(); code != exitDone {
+			t.Errorf("worker %d ended with %d:\n%s", id, code, said)
+		}
+	}
+	r, err := csv.Read(filepath.Join(dir, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := r.Summary.Cases[0]; !c.Valid || c.EventsBuilt == 0 || c.EventsLost+c.EventsDuplicate > 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// A killed worker ends the case with an error that names it, the phase and who
+// waited; what was measured is kept and marked, and the other workers end.
+func TestKilledWorker(t *testing.T) {
+	dir := t.TempDir()
+	controller, workers := session(t, dir, "1h")
+	controller.await("one: measure")
+	if err := workers[3].cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	code, said := controller.end()
+	if code != exitFailed || !strings.Contains(said, "server 3: ") || !strings.Contains(said, "phase ") {
+		t.Errorf("the controller ended with %d:\n%s", code, said)
+	}
+	for id, w := range workers {
+		if code, said := w.end(); id != 3 && code != exitDone && code != exitFailed {
+			t.Errorf("worker %d ended with %d:\n%s", id, code, said)
+		}
+	}
+	r, err := csv.Read(filepath.Join(dir, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := r.Summary.Cases[0]; r.Summary.Complete || c.Complete || c.Valid {
+		t.Errorf("an incomplete run is not marked: %+v", c)
+	}
+}
+
+const labScenario = `
+topology: FT(2;2,2)
+fabric: {rate: 100Mbit/s}
+event: {phase: 20ms}
+duration: 1h
+interval: 100ms
+cases: [{name: one, schedule: fors, failures: [leaf0-spine0]}]
+`
+
+// Ctrl-C ends a run in every stage, keeps what was measured, marks it, and
+// leaves nothing behind.
+func TestInterrupt(t *testing.T) {
+	for _, tt := range []struct {
+		stage  string
+		signal os.Signal
+		code   int
+	}{
+		{"install", os.Interrupt, exitInterrupted},
+		{"warm up", os.Interrupt, exitInterrupted},
+		{"measure", os.Interrupt, exitInterrupted},
+		{"measure", syscall.SIGTERM, exitTerminated},
+	} {
+		t.Run(tt.stage+" "+tt.signal.String(), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			write(t, dir, "lab.yaml", labScenario)
+			p := begin(t, dir, "run", "-v", "lab.yaml", "-o", "out")
+			p.await("control (before): " + tt.stage)
+			if err := p.cmd.Process.Signal(tt.signal); err != nil {
+				t.Fatal(err)
+			}
+			if code, said := p.end(); code != tt.code {
+				t.Errorf("ended with %d, want %d:\n%s", code, tt.code, said)
+			}
+			r, err := csv.Read(filepath.Join(dir, "out"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Summary.Complete || r.Manifest.Complete || len(r.Summary.Cases) != 1 || r.Summary.Cases[0].Valid {
+				t.Errorf("an interrupted run is not marked: %+v", r.Summary)
+			}
+			onlyThese(t, dir, "lab.yaml", "out")
+		})
+	}
+}
+
+func onlyThese(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var have []string
+	for _, e := range entries {
+		have = append(have, e.Name())
+	}
+	if strings.Join(have, " ") != strings.Join(names, " ") {
+		t.Errorf("left behind: %v, want %v", have, names)
+	}
+}
+
+// output runs evbench to its end.
+func output(t *testing.T, dir string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return capture(t, dir, self, append([]string{"evbench"}, args...)...)
+}
+
+func capture(t *testing.T, dir, path string, argv ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs strings.Builder
+	cmd := exec.Command(path)
+	cmd.Args, cmd.Dir, cmd.Stdout, cmd.Stderr = argv, dir, &out, &errs
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "XDG_RUNTIME_DIR="+dir, "GORACE=atexit_sleep_ms=0")
+	err := cmd.Run()
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// Where the kernel refuses namespaces, run says so with reason, cure and the way
+// around, and doctor ends with 1.
+func TestNamespacesRefused(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "lab.yaml", labScenario)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	unshare, err := exec.LookPath("unshare")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(dir, "evbench")); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(args string) (int, string, string) {
+		return capture(t, dir, unshare, "unshare", "-Ur", "sh", "-c",
+			"echo 0 > /proc/sys/user/max_net_namespaces && exec ./evbench "+args)
+	}
+	if code, _, said := refused("run lab.yaml -o out"); code != exitUsage ||
+		!strings.Contains(said, "sysctl -w user.max_net_namespaces=") || !strings.Contains(said, "--fabric emulate") {
+		t.Errorf("run ended with %d:\n%s", code, said)
+	}
+	if code, said, _ := refused("lab doctor"); code != exitFailed || !strings.Contains(said, "no space left on device") {
+		t.Errorf("doctor ended with %d:\n%s", code, said)
+	}
+	onlyThese(t, dir, "evbench", "lab.yaml")
+}
+
+// A lab that is up can be looked around in, re-routes by itself, and goes down.
+func TestLabUpExecDown(t *testing.T) {
+	dir := t.TempDir()
+	lab := func(want int, args ...string) string {
+		t.Helper()
+		code, out, said := output(t, dir, append([]string{"lab"}, args...)...)
+		if code != want {
+			t.Fatalf("lab %v ended with %d, want %d:\n%s%s", args, code, want, out, said)
+		}
+		return out + said
+	}
+	if out := lab(exitUsage, "exec", "leaf0", "true"); !strings.Contains(out, "no lab is up") {
+		t.Errorf("exec without a lab: %s", out)
+	}
+	if out := lab(exitDone, "up", "-t", "FT(2;2,2)", "--down", "leaf0-spine1"); !strings.Contains(out, "lab is up: FT(2;2,2), 4 servers") {
+		t.Errorf("up: %s", out)
+	}
+	defer lab(exitUsage, "down")
+	if out := lab(exitUsage, "up", "-t", "FT(2;2,2)"); !strings.Contains(out, "a lab is up already") {
+		t.Errorf("a second lab: %s", out)
+	}
+	if out := lab(exitDone, "exec", "leaf0", "cat", "/proc/net/dev"); !strings.Contains(out, "spine0:") || !strings.Contains(out, "server1:") {
+		t.Errorf("the interfaces of leaf0: %s", out)
+	}
+	if out := lab(7, "exec", "server3", "sh", "-c", "exit 7"); out != "" {
+		t.Errorf("exit 7 said %s", out)
+	}
+	if out := lab(exitUsage, "exec", "leaf7", "true"); !strings.Contains(out, `no node "leaf7"`) {
+		t.Errorf("a node that is not there: %s", out)
+	}
+	if out := lab(exitDone, "down"); !strings.Contains(out, "down: FT(2;2,2)") {
+		t.Errorf("down: %s", out)
+	}
+	onlyThese(t, dir)
+}
