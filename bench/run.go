@@ -111,7 +111,7 @@ func (r *runner) begin(cases []Planned) error {
 	r.sink = sink
 	r.manifest = results.Manifest{
 		Schema: "evbench/manifest/1", Name: r.s.Name, Scenario: string(r.s.Text), Seed: r.s.Seed,
-		Started: time.Now().UTC(), Fabric: r.f.Info(), Control: r.o.Listen, Plans: map[string]string{},
+		Started: time.Now().UTC(), Fabric: r.f.Info(), Control: r.o.Listen, Plans: map[string]string{}, Warnings: []string{},
 	}
 	for _, c := range cases {
 		r.manifest.Plans[c.Name] = c.Prediction.PlanHash

@@ -28,7 +28,7 @@ func controllerCommand() *cli.Command {
 			&cli.DurationFlag{Name: "join-timeout", Value: 60 * time.Second, Usage: "how long workers may take to join, `D`"},
 		),
 		Action: controllerAction,
-	}, "  evbench controller --listen tcp:10.0.0.1:7777 --token-file token scenarios/hosts.yaml")
+	}, "  evbench controller --listen tcp:127.0.0.1:7777 --token-file token scenarios/hosts.yaml")
 }
 
 func controllerAction(c *cli.Context) error {
@@ -90,7 +90,7 @@ func workerCommand() *cli.Command {
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "log what is odd but harmless, too"},
 		},
 		Action: workerAction,
-	}, "  evbench worker --controller tcp:10.0.0.1:7777 --token-file token --id 17 --data 10.0.0.17:7000")
+	}, "  evbench worker --controller tcp:127.0.0.1:7777 --token-file token --id 0 --data 127.0.0.1:7000")
 }
 
 func workerAction(c *cli.Context) (err error) {

@@ -47,7 +47,7 @@ func runCommand() *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "plan every case, print what is expected, run nothing"},
 		),
 		Action: runAction,
-	}, "  evbench run scenarios/quickstart.yaml\n  evbench run --fabric emulate --duration 5s scenarios/quickstart.yaml")
+	}, "  evbench run scenarios/quickstart.yaml\n  evbench run --fabric emulate --case FORS --duration 5s scenarios/quickstart.yaml")
 }
 
 func runAction(c *cli.Context) error {
