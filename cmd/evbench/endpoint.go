@@ -19,14 +19,17 @@ type dataAddresses []string
 
 func parseData(s string) (dataAddresses, error) {
 	a := dataAddresses(strings.Split(s, ","))
-	_, port, err := net.SplitHostPort(a[0])
+	first := ""
 	for _, x := range a {
-		var p string
-		if _, p, err = net.SplitHostPort(x); err != nil {
+		_, port, err := net.SplitHostPort(x)
+		if err != nil {
 			return nil, fmt.Errorf("%q is not host:port", x)
 		}
-		if p != port {
-			return nil, fmt.Errorf("%q: all addresses of one server have the same port, here %s", x, port)
+		if first == "" {
+			first = port
+		}
+		if port != first {
+			return nil, fmt.Errorf("%q: all addresses of one server have the same port, here %s", x, first)
 		}
 	}
 	return a, nil
