@@ -85,7 +85,7 @@ func workerCommand() *cli.Command {
 			&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the secret of the run"},
 			&cli.IntFlag{Name: "id", Value: -1, Usage: "position of this server, `N`: slot + leaf·M0"},
 			&cli.StringFlag{Name: "data", Usage: "`ADDR` where other servers reach this one, host:port; with one more per spine, comma separated, plans can choose spines"},
-			&cli.IntFlag{Name: "socket-buffer", Usage: "`BYTES` of each send and receive buffer (default: as the kernel likes)"},
+			&cli.IntFlag{Name: "socket-buffer", Usage: "`BYTES` of each send and receive buffer where there is no barrier (default: as the kernel likes)"},
 			&cli.DurationFlag{Name: "wait", Value: 30 * time.Second, Usage: "keep trying to reach the controller for `D`"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "log what is odd but harmless, too"},
 		},
@@ -115,7 +115,7 @@ func workerAction(c *cli.Context) (err error) {
 		return usagef("--controller %w", err)
 	}
 	log := logger(c)
-	l, err := tcp.Listen(tcp.Options{Addr: data.listen(), Token: token, SockBuf: c.Int("socket-buffer"), Log: func(format string, args ...any) {
+	l, err := tcp.Listen(tcp.Options{Addr: data.listen(), Token: token, Log: func(format string, args ...any) {
 		log.Warn(fmt.Sprintf(format, args...))
 	}})
 	if err != nil {
@@ -130,7 +130,7 @@ func workerAction(c *cli.Context) (err error) {
 		return fmt.Errorf("controller: %w", err)
 	}
 	return worker.Run(c.Context, worker.Options{
-		Conn: conn, Token: token, Server: c.Int("id"), Data: data.String(), Open: openTCP(l, false), Log: log,
+		Conn: conn, Token: token, Server: c.Int("id"), Data: data.String(), Open: openTCP(l, dataPlane{sockBuf: c.Int("socket-buffer")}), Log: log,
 	})
 }
 

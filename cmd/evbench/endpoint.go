@@ -65,10 +65,18 @@ func sends(ops []transport.Op) []tcp.Path {
 	return need
 }
 
-// openTCP opens the connections of each case on a listener. With virtual paths
-// spines are known to the emulation only; otherwise every spine that a plan
-// asks for needs an address of its own.
-func openTCP(l *tcp.Listener, virtual bool) worker.OpenFunc {
+// A dataPlane says how the connections of a case are opened.
+type dataPlane struct {
+	// virtual: spines are known to the emulation only. Otherwise every spine
+	// that a plan asks for needs an address of its own.
+	virtual bool
+	// sockBuf is the size in bytes of each send and receive buffer where servers
+	// do not move in step; 0: as the kernel likes.
+	sockBuf int
+}
+
+// openTCP opens the connections of each case on a listener.
+func openTCP(l *tcp.Listener, how dataPlane) worker.OpenFunc {
 	return func(ctx context.Context, c wire.Configure) (transport.Endpoint, barrier.Peer, error) {
 		g := tcp.Group{ID: c.Run, Rank: c.Rank, Need: needs(c)}
 		for _, p := range c.Peers {
@@ -78,7 +86,7 @@ func openTCP(l *tcp.Listener, virtual bool) worker.OpenFunc {
 			g.Peers = append(g.Peers, tcp.Peer{Addrs: strings.Split(p.Addrs[0], ",")})
 		}
 		for _, n := range g.Need {
-			if have := len(g.Peers[n.Peer].Addrs) - 1; !virtual && n.Spine >= have {
+			if have := len(g.Peers[n.Peer].Addrs) - 1; !how.virtual && n.Spine >= have {
 				return nil, nil, fmt.Errorf("the plan sends to server%d through spine%d, which has no address there: "+
 					"a pinned plan needs one address per server and spine (worker --data)", c.Peers[n.Peer].Server, n.Spine)
 			}
@@ -89,6 +97,8 @@ func openTCP(l *tcp.Listener, virtual bool) worker.OpenFunc {
 				return nil, nil, err
 			}
 			g.Partners = partners
+		} else {
+			g.SockBuf = how.sockBuf
 		}
 		ep, err := l.Connect(ctx, g)
 		if err != nil {

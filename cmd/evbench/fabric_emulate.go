@@ -44,7 +44,7 @@ func openEmulated(_ context.Context, s *scenario.Scenario) (bench.Fabric, error)
 	f := &emulatedFabric{model: model, info: fabricInfo(s.Fabric), seed: s.Seed, tree: s.Tree, changes: make(chan linkChange, 1)}
 	f.info.Model = true
 	f.info.NIC = "none: links are clocks in user space"
-	f.Launcher = threads{virtual: true, options: func(int) tcp.Options {
+	f.Launcher = threads{how: dataPlane{virtual: true}, options: func(int) tcp.Options {
 		return tcp.Options{Addr: "127.0.0.1:0", Pace: model}
 	}}
 	return f, nil

@@ -26,8 +26,7 @@ type threads struct {
 	options func(rank int) tcp.Options
 	// data is where a rank is reached; nil: where it listens.
 	data func(rank int) dataAddresses
-	// virtual paths are those of the emulation.
-	virtual bool
+	how  dataPlane
 }
 
 // Launch implements bench.Launcher.
@@ -78,7 +77,7 @@ func (t threads) work(ctx context.Context, j bench.Job, rank int, l *tcp.Listene
 		data = t.data(rank)
 	}
 	return ended(ctx, worker.Run(ctx, worker.Options{
-		Conn: conn, Token: j.Token, Server: j.Tree.Position(rank), Data: data.String(), Open: openTCP(l, t.virtual),
+		Conn: conn, Token: j.Token, Server: j.Tree.Position(rank), Data: data.String(), Open: openTCP(l, t.how),
 	}))
 }
 
@@ -95,7 +94,7 @@ func ended(ctx context.Context, err error) error {
 type processes struct {
 	// data is where a rank is reached.
 	data func(rank int) dataAddresses
-	// sockBuf of each connection in bytes; 0: as the kernel likes.
+	// sockBuf as in dataPlane.
 	sockBuf int
 	// start starts the command of a rank; nil: here.
 	start func(rank int, cmd *exec.Cmd) error

@@ -141,6 +141,9 @@ func (e *Endpoint) listen(fd, id int, events uint32) error {
 // then on, so that a phase needs no call to say what to wait for.
 func (e *Endpoint) attach(c *conn, fd int) error {
 	c.fd = fd
+	if err := bound(fd, e.group.SockBuf); err != nil {
+		return err
+	}
 	c.readable, c.writable = true, true
 	e.activate(c)
 	return e.listen(fd, c.id, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP|unix.EPOLLET)

@@ -282,7 +282,7 @@ func TestBadOptions(t *testing.T) {
 	if _, err := Listen(Options{Addr: "127.0.0.1:0", Congestion: "no-such"}); err == nil || !strings.Contains(err.Error(), "no-such") {
 		t.Errorf("Listen(no-such) = %v", err)
 	}
-	l := listen(t, Options{SockBuf: 128 << 10, Congestion: "reno"})
+	l := listen(t, Options{Congestion: "reno"})
 	if _, err := Listen(Options{Addr: l.Addr()}); !errors.Is(err, unix.EADDRINUSE) {
 		t.Errorf("Listen on a taken port = %v", err)
 	}
@@ -298,6 +298,37 @@ func TestBadOptions(t *testing.T) {
 		if _, err := l.Connect(t.Context(), g); err == nil {
 			t.Errorf("%s: Connect gave no error", name)
 		}
+	}
+}
+
+func TestSockBuf(t *testing.T) {
+	ls := []*Listener{listen(t, Options{}), listen(t, Options{})}
+	a, b := pair(0, ls...)
+	a.SockBuf, b.SockBuf = 32<<10, 32<<10
+	var eps [2]*Endpoint
+	var wg sync.WaitGroup
+	for r, g := range []Group{a, b} {
+		wg.Go(func() {
+			var err error
+			if eps[r], err = ls[r].Connect(t.Context(), g); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for _, e := range eps {
+		for _, c := range e.conns {
+			if c.fd < 0 {
+				continue // told by the next call of this rank
+			}
+			for _, opt := range []int{unix.SO_SNDBUF, unix.SO_RCVBUF} {
+				// The kernel doubles it.
+				if n, err := unix.GetsockoptInt(c.fd, unix.SOL_SOCKET, opt); err != nil || n != 64<<10 {
+					t.Errorf("option %d is %d, %v; want %d", opt, n, err, 64<<10)
+				}
+			}
+		}
+		e.Close()
 	}
 }
 

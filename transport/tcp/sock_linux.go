@@ -8,18 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tune sets what a socket must have before it connects or listens: the size of
-// its buffers decides the window that it offers.
+// tune sets what a socket must have before it connects or listens.
 func (o *Options) tune(fd int) error {
 	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
 		return fmt.Errorf("TCP_NODELAY: %w", err)
-	}
-	for _, opt := range []int{unix.SO_SNDBUF, unix.SO_RCVBUF} {
-		if o.SockBuf > 0 {
-			if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, opt, o.SockBuf); err != nil {
-				return fmt.Errorf("socket buffer of %d bytes: %w", o.SockBuf, err)
-			}
-		}
 	}
 	name := o.Congestion
 	if name == "" {
@@ -28,6 +20,19 @@ func (o *Options) tune(fd int) error {
 	err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
 	if err != nil && o.Congestion != "" {
 		return fmt.Errorf("congestion control %q: %w", name, err)
+	}
+	return nil
+}
+
+// bound limits what is on its way on an open connection, before any data is.
+func bound(fd, sockBuf int) error {
+	if sockBuf == 0 {
+		return nil
+	}
+	for _, opt := range []int{unix.SO_SNDBUF, unix.SO_RCVBUF} {
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, opt, sockBuf); err != nil {
+			return fmt.Errorf("socket buffer of %d bytes: %w", sockBuf, err)
+		}
 	}
 	return nil
 }

@@ -41,9 +41,6 @@ type Options struct {
 	// Congestion is the TCP congestion control. "" means cubic where the
 	// kernel has it, because the lab's figures rest on it.
 	Congestion string
-	// SockBuf is the size of each send and receive buffer in bytes. 0 leaves
-	// it to the kernel.
-	SockBuf int
 	// Pace delays data and requests as an emulated fabric would. nil: no delay.
 	Pace Pacer
 	// Log receives one line for each connection that is refused. nil drops it.
@@ -95,6 +92,9 @@ type Group struct {
 	Need []Path
 	// Partners are the ranks with which this one exchanges barrier signals.
 	Partners []int
+	// SockBuf is the size of the send and receive buffers of each data
+	// connection in bytes. 0 leaves it to the kernel.
+	SockBuf int
 }
 
 func (g *Group) validate() error {
