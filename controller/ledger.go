@@ -61,6 +61,55 @@ func (l *ledger) check() check {
 	return c
 }
 
+// lead is how many events a server may be ahead of the slowest, beyond those it
+// has in flight. An exchange is one event of each server, in every mode: all
+// build equally many, and who sits behind a congested link holds up the others
+// in the end, as it would where sources keep an event's fragments until it is
+// built. Without a limit the fast ones would build the events of the slow.
+const lead = 2
+
+// quota is how many events each server may have been given by now.
+func (m *machine) quota() uint64 {
+	switch m.state {
+	case warming:
+		return m.c.Warmup
+	case draining:
+		return m.level
+	}
+	slowest := m.workers[0].done
+	for i := range m.workers {
+		slowest = min(slowest, m.workers[i].done)
+	}
+	q := slowest + uint64(m.c.Credits) + lead
+	if m.c.Exchanges > 0 {
+		q = min(q, m.c.Warmup+m.c.Exchanges)
+	}
+	return q
+}
+
+// handOut assigns what the quota and the credits allow.
+func (m *machine) handOut() {
+	q := m.quota()
+	for rank := range m.workers {
+		w := &m.workers[rank]
+		flying := w.assigned - min(w.assigned, w.done)
+		m.assign(rank, min(q-min(q, w.assigned), uint64(m.c.Credits)-min(uint64(m.c.Credits), flying)))
+	}
+}
+
+// assign hands the next n events to a rank.
+func (m *machine) assign(rank int, n uint64) {
+	if n == 0 {
+		return
+	}
+	ids := make([]uint64, n)
+	for i := range ids {
+		ids[i] = m.ledger.assign(rank)
+	}
+	m.workers[rank].assigned += n
+	m.send(rank, wire.Assign{Run: m.run, Events: ids})
+}
+
 // checkRanges does the same for one server of a scheduled mode, whose events
 // are those of the exchanges below granted.
 func checkRanges(done []wire.Range, granted uint64) check {

@@ -13,28 +13,11 @@ import (
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 	"evbench/verify"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden plan")
-
-func tree(t *testing.T, o topology.Options, down ...string) *topology.Tree {
-	t.Helper()
-	tr, err := topology.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range down {
-		links, err := tr.Links(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if tr, err = tr.Without(links...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return tr
-}
 
 func build(t *testing.T, tr *topology.Tree, schedule, engine string) *plan.Plan {
 	t.Helper()
@@ -77,7 +60,7 @@ func TestCost(t *testing.T) {
 		{"no schedule", ft44, []string{"leaf0-spine0"}, "", routing.Spread, 0, 0.9375},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := build(t, tree(t, tt.tree, tt.down...), tt.schedule, tt.engine).Cost(plan.Equal, 1)
+			c := build(t, topologytest.Tree(t, tt.tree, tt.down...), tt.schedule, tt.engine).Cost(plan.Equal, 1)
 			if got := c.Synchronised(); math.Abs(got-tt.sync) > 1e-3 {
 				t.Errorf("synchronised %.4f, want %.4f", got, tt.sync)
 			}
@@ -92,7 +75,7 @@ func TestCost(t *testing.T) {
 // between 0.556 and 0.625.
 func TestCostOverAllLinks(t *testing.T) {
 	least, most := 1.0, 0.0
-	healthy := tree(t, ft44)
+	healthy := topologytest.Tree(t, ft44)
 	for leaf := range 4 {
 		for spine := range 4 {
 			tr, err := healthy.Without(topology.Link{Leaf: leaf, Spine: spine})
@@ -112,7 +95,7 @@ func TestCostOverAllLinks(t *testing.T) {
 // collides.
 func TestCostOfPartlyFilledLeaves(t *testing.T) {
 	fill := append([]int{19, 19}, slicesOf(18, 16)...)
-	lhcbA := tree(t, topology.Options{Ports: 20, Leaves: 18, Fill: fill})
+	lhcbA := topologytest.Tree(t, topology.Options{Ports: 20, Leaves: 18, Fill: fill})
 	if e := build(t, lhcbA, "linear-shift", routing.Ftree).Cost(plan.Equal, 1).Synchronised(); math.Abs(e-0.54) > 0.01 {
 		t.Errorf("linear shift on 326 servers: %.3f, want about 0.54", e)
 	}
@@ -132,7 +115,7 @@ func slicesOf(v, n int) []int {
 // Under ecmp the kernel's hash collides; the expectation is far below 1 and the
 // same for the same seed.
 func TestCostECMP(t *testing.T) {
-	p := build(t, tree(t, ft44), "linear-shift", routing.ECMP)
+	p := build(t, topologytest.Tree(t, ft44), "linear-shift", routing.ECMP)
 	a, b := p.Cost(plan.Equal, 1), p.Cost(plan.Equal, 1)
 	if a != b || a.Synchronised() < 0.3 || a.Synchronised() > 0.7 {
 		t.Errorf("%+v and %+v", a, b)
@@ -143,7 +126,7 @@ func TestCostECMP(t *testing.T) {
 }
 
 func TestCostUnequal(t *testing.T) {
-	p := build(t, tree(t, ft44), "linear-shift", routing.Ftree)
+	p := build(t, topologytest.Tree(t, ft44), "linear-shift", routing.Ftree)
 	c := p.Cost(func(src, _ int) float64 { return 1 + float64(src%2) }, 1)
 	// Odd ranks send 2 each: the busiest server sends 30; every phase waits for a 2.
 	if c.Ideal != 30 || c.Duration != 30 {
@@ -152,7 +135,7 @@ func TestCostUnequal(t *testing.T) {
 }
 
 func TestBuildRefuses(t *testing.T) {
-	healthy := tree(t, ft44)
+	healthy := topologytest.Tree(t, ft44)
 	for _, tt := range []struct {
 		name string
 		tree *topology.Tree
@@ -162,13 +145,13 @@ func TestBuildRefuses(t *testing.T) {
 		{"pinned without spines", healthy, plan.Options{Schedule: "linear-shift", Routing: "pinned"}, "needs a schedule that chooses spines (fors)"},
 		{"unknown engine", healthy, plan.Options{Schedule: "linear-shift", Routing: "magic"}, "there are ftree, minhop, spread, ecmp, pinned"},
 		{"unknown schedule", healthy, plan.Options{Schedule: "magic"}, "linear-shift"},
-		{"xor of 15", tree(t, topology.Options{Ports: 3, Leaves: 5}), plan.Options{Schedule: "xor"}, "power of two"},
+		{"xor of 15", topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 5}), plan.Options{Schedule: "xor"}, "power of two"},
 	} {
 		if _, err := plan.Build(tt.tree, tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error = %v, want %q", tt.name, err, tt.want)
 		}
 	}
-	cut := tree(t, ft44, "leaf0-spine0", "leaf0-spine1", "leaf0-spine2", "leaf0-spine3")
+	cut := topologytest.Tree(t, ft44, "leaf0-spine0", "leaf0-spine1", "leaf0-spine2", "leaf0-spine3")
 	var u *topology.UnreachableError
 	if _, err := plan.Build(cut, plan.Options{Schedule: "fors"}); !errors.As(err, &u) {
 		t.Errorf("a leaf without links: error = %v, want *UnreachableError", err)
@@ -178,10 +161,10 @@ func TestBuildRefuses(t *testing.T) {
 // The file forms say what the plan says, as the judge reads them.
 func TestFilesAreJudgedValid(t *testing.T) {
 	for _, tr := range []*topology.Tree{
-		tree(t, ft44), tree(t, ft88, "leaf0-spine0", "spine3"),
-		tree(t, topology.Options{Ports: 3, Leaves: 5, Fill: []int{3, 3, 3, 3, 1}}, "leaf1-spine1"),
-		tree(t, topology.Options{Ports: 3, Leaves: 3}, "leaf0-spine0", "leaf1-spine1", "leaf2-spine1"),
-		tree(t, topology.Options{Ports: 2, Leaves: 4, Spines: 3}, "leaf3-spine2"),
+		topologytest.Tree(t, ft44), topologytest.Tree(t, ft88, "leaf0-spine0", "spine3"),
+		topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 5, Fill: []int{3, 3, 3, 3, 1}}, "leaf1-spine1"),
+		topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 3}, "leaf0-spine0", "leaf1-spine1", "leaf2-spine1"),
+		topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 4, Spines: 3}, "leaf3-spine2"),
 	} {
 		for _, kind := range [][2]string{
 			{"fors", "pinned"}, {"linear-shift", "ftree"}, {"linear-shift", "spread"}, {"linear-shift", "ecmp"},
@@ -210,7 +193,7 @@ func TestFilesAreJudgedValid(t *testing.T) {
 }
 
 func TestGoldenText(t *testing.T) {
-	p := build(t, tree(t, topology.Options{Ports: 2, Leaves: 3, Fill: []int{2, 2, 1}}, "leaf0-spine1"), "linear-shift", routing.MinHop)
+	p := build(t, topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3, Fill: []int{2, 2, 1}}, "leaf0-spine1"), "linear-shift", routing.MinHop)
 	var got bytes.Buffer
 	if err := p.WriteText(&got); err != nil {
 		t.Fatal(err)
@@ -232,7 +215,7 @@ func TestGoldenText(t *testing.T) {
 
 // A row asks for spines only where the plan pins them.
 func TestRow(t *testing.T) {
-	tr := tree(t, ft44, "leaf0-spine0")
+	tr := topologytest.Tree(t, ft44, "leaf0-spine0")
 	pinned, tables := build(t, tr, "fors", ""), build(t, tr, "fors", routing.MinHop)
 	for rank := range tr.Servers() {
 		a, b := pinned.Row(rank), tables.Row(rank)
@@ -252,12 +235,12 @@ func TestRow(t *testing.T) {
 }
 
 func TestHash(t *testing.T) {
-	tr := tree(t, ft44)
+	tr := topologytest.Tree(t, ft44)
 	a, b := build(t, tr, "fors", ""), build(t, tr, "fors", "")
 	if a.Hash() != b.Hash() {
 		t.Error("one plan, two hashes")
 	}
-	if other := build(t, tree(t, ft44, "leaf0-spine0"), "fors", ""); a.Hash() == other.Hash() {
+	if other := build(t, topologytest.Tree(t, ft44, "leaf0-spine0"), "fors", ""); a.Hash() == other.Hash() {
 		t.Error("two plans, one hash")
 	}
 	if x, y := build(t, tr, "", "ftree"), build(t, tr, "", "ecmp"); x.Hash() == y.Hash() {

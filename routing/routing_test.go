@@ -11,27 +11,10 @@ import (
 
 	"evbench/routing"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden tables")
-
-func tree(t *testing.T, o topology.Options, down ...string) *topology.Tree {
-	t.Helper()
-	tr, err := topology.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range down {
-		links, err := tr.Links(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if tr, err = tr.Without(links...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return tr
-}
 
 func compute(t *testing.T, tr *topology.Tree, engine string) *routing.Tables {
 	t.Helper()
@@ -44,7 +27,7 @@ func compute(t *testing.T, tr *topology.Tree, engine string) *routing.Tables {
 
 // The tables of every engine on FT(2;4,4) without leaf0-spine0, to be read.
 func TestGoldenTables(t *testing.T) {
-	tr := tree(t, topology.Options{Ports: 4, Leaves: 4}, "leaf0-spine0")
+	tr := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4}, "leaf0-spine0")
 	for _, engine := range routing.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			var got bytes.Buffer
@@ -126,7 +109,7 @@ func TestEnginesAgainstDefinition(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range 60 {
 		o := topology.Options{Ports: 1 + rng.IntN(4), Leaves: 2 + rng.IntN(4), Spines: 1 + rng.IntN(5)}
-		tr := tree(t, o)
+		tr := topologytest.Tree(t, o)
 		links, err := tr.Random(rng.IntN(o.Leaves*o.Spines/2+1), uint64(i))
 		if err != nil {
 			continue // every draw disconnects this small tree
@@ -155,10 +138,10 @@ func TestEnginesAgainstDefinition(t *testing.T) {
 
 func TestEveryEngineReachesAll(t *testing.T) {
 	for _, tr := range []*topology.Tree{
-		tree(t, topology.Options{Ports: 4, Leaves: 4}),
-		tree(t, topology.Options{Ports: 4, Leaves: 8}, "leaf0-spine0", "spine2"),
-		tree(t, topology.Options{Ports: 3, Leaves: 5, Fill: []int{3, 3, 0, 3, 1}}, "leaf4-spine1"),
-		tree(t, topology.Options{Ports: 2, Leaves: 3, Spines: 5}, "leaf1-spine4"),
+		topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4}),
+		topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 8}, "leaf0-spine0", "spine2"),
+		topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 5, Fill: []int{3, 3, 0, 3, 1}}, "leaf4-spine1"),
+		topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3, Spines: 5}, "leaf1-spine4"),
 	} {
 		for _, engine := range routing.Engines() {
 			r := compute(t, tr, engine).Check()
@@ -170,7 +153,7 @@ func TestEveryEngineReachesAll(t *testing.T) {
 }
 
 func TestCheckFindsDamage(t *testing.T) {
-	healthy := tree(t, topology.Options{Ports: 2, Leaves: 3})
+	healthy := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3})
 	for _, tt := range []struct {
 		name   string
 		damage func(*routing.Tables)
@@ -197,7 +180,7 @@ func TestCheckFindsDamage(t *testing.T) {
 	}
 	t.Run("tables of the healthy tree after a link died", func(t *testing.T) {
 		tables := compute(t, healthy, routing.MinHop)
-		tables.Tree = tree(t, topology.Options{Ports: 2, Leaves: 3}, "leaf1-spine0")
+		tables.Tree = topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3}, "leaf1-spine0")
 		if r := tables.Check(); r.DeadLinks == 0 || !errors.Is(r.First, routing.ErrDeadLink) {
 			t.Errorf("Check() = %+v, want dead links", r)
 		}
@@ -221,7 +204,7 @@ func TestLoads(t *testing.T) {
 			down = []string{tt.down}
 		}
 		busiest := 0.0
-		for _, x := range compute(t, tree(t, topology.Options{Ports: 4, Leaves: 4}, down...), tt.engine).Loads() {
+		for _, x := range compute(t, topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4}, down...), tt.engine).Loads() {
 			busiest = max(busiest, x)
 		}
 		if got := 15 / busiest; fmt.Sprintf("%.4f", got) != fmt.Sprintf("%.4f", tt.want) {
@@ -231,7 +214,7 @@ func TestLoads(t *testing.T) {
 }
 
 func TestUnknownEngine(t *testing.T) {
-	_, err := routing.Compute(tree(t, topology.Options{Ports: 2, Leaves: 2}), "magic")
+	_, err := routing.Compute(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}), "magic")
 	if want := `routing "magic": no such engine; there are ftree, minhop, spread, ecmp`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

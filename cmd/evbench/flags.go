@@ -1,11 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -182,21 +178,4 @@ func needArgs(c *cli.Context, atLeast, atMost int, what string) error {
 		return usagef("%s: %q is one argument too many", c.Command.Name, c.Args().Get(atMost))
 	}
 	return nil
-}
-
-// writeFile writes a file whole or not at all: to a neighbour, then renamed.
-func writeFile(name string, write func(io.Writer) error) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(fmt.Errorf("%s: %w", name, err), os.Remove(tmp.Name()))
-		}
-	}()
-	if err := errors.Join(write(tmp), tmp.Chmod(0o644), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), name)
 }

@@ -19,6 +19,7 @@ import (
 
 	"evbench/companion"
 	companionlab "evbench/companion/lab"
+	"evbench/internal/atomicfile"
 	"evbench/internal/unit"
 	"evbench/lab"
 	"evbench/plan"
@@ -188,7 +189,7 @@ func writeHeld(l *lab.Lab, p *plan.Plan) error {
 	if err := os.MkdirAll(filepath.Dir(stateFile()), 0o700); err != nil {
 		return err
 	}
-	return writeFile(stateFile(), func(w io.Writer) error { return json.NewEncoder(w).Encode(h) })
+	return atomicfile.Write(stateFile(), func(w io.Writer) error { return json.NewEncoder(w).Encode(h) })
 }
 
 // followLinks re-routes on link events until ctx ends.

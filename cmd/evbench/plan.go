@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/atomicfile"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
@@ -55,7 +56,7 @@ func planAction(c *cli.Context) error {
 	}
 	took := time.Since(start)
 	if name := c.String("out"); name != "" {
-		err = writeFile(name, func(w io.Writer) error { return write(p, w) })
+		err = atomicfile.Write(name, func(w io.Writer) error { return write(p, w) })
 	} else {
 		err = write(p, c.App.Writer)
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"evbench/internal/atomicfile"
 	"evbench/results"
 )
 
@@ -52,13 +53,13 @@ func (w *Writer) Link(l results.LinkCount) error { return w.links.add(linkRow(l)
 // Manifest puts manifest.json in place of the one before, whole or not at all,
 // and the lines so far on disk.
 func (w *Writer) Manifest(m results.Manifest) error {
-	return errors.Join(w.Flush(), replace(filepath.Join(w.dir, ManifestFile), m.Write))
+	return errors.Join(w.Flush(), atomicfile.Write(filepath.Join(w.dir, ManifestFile), m.Write))
 }
 
 // Summary puts summary.json in place of the one before, whole or not at all, and
 // the lines so far on disk.
 func (w *Writer) Summary(s results.Summary) error {
-	return errors.Join(w.Flush(), replace(filepath.Join(w.dir, SummaryFile), s.Write))
+	return errors.Join(w.Flush(), atomicfile.Write(filepath.Join(w.dir, SummaryFile), s.Write))
 }
 
 // Flush hands all lines so far to the system.
@@ -118,27 +119,6 @@ func (t *table) close() error {
 		err = t.file.Sync()
 	}
 	return errors.Join(err, t.file.Close())
-}
-
-// replace writes a file to a neighbour and renames it into place.
-func replace(name string, write func(io.Writer) error) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(fmt.Errorf("%s: %w", name, err), os.Remove(tmp.Name()))
-		}
-	}()
-	err = write(tmp)
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), name)
 }
 
 // Read reads the directory of a run back. A run that was killed has no summary;
