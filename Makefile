@@ -17,7 +17,7 @@ build:
 test:
 	GO='$(GO)' STATICCHECK='$(STATICCHECK)' scripts/gate
 
-# The figures of the README and docs/results.md, measured beside their predictions.
+# The figures of docs/results.md, measured beside their predictions.
 perf: build
 	GO='$(GO)' scripts/perf
 
@@ -27,7 +27,8 @@ bench-barrier:
 
 # Rewrite golden files; read the diff before you commit it.
 golden:
-	$(GO) test ./routing ./report ./companion ./cmd/evbench -update
+	$(GO) test ./routing ./plan ./report ./companion ./cmd/evbench -update
+	$(GO) test ./controller -rewrite
 
 # Every fuzz target for a while (default 20 s each).
 FUZZTIME ?= 20s

@@ -20,7 +20,7 @@ type Cost struct {
 	// fragments.
 	Ideal float64
 	// Duration is the sum over the phases of the largest load of one wire in
-	// it; 0 without a schedule (MODEL: duration of a synchronised exchange).
+	// it; 0 without a schedule.
 	Duration float64
 	// Busiest is the largest load of one wire over the whole exchange.
 	Busiest float64

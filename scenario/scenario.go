@@ -115,7 +115,7 @@ type Case struct {
 	Name     string // unique in the scenario
 	Mode     string
 	Barrier  string // empty unless Sync
-	Schedule string // as in CLI.md; empty when Unsync, unless its paths are used: "fors" with routing "pinned"
+	Schedule string // as on the command line; empty when Unsync, unless its paths are used: "fors" with routing "pinned"
 	Routing  string
 	Failures []topology.Link // dead from the start, by leaf and spine, each once
 	Down     []string        // the same as written: "leaf0-spine3", "spine2", "3 random (seed 7)"
@@ -147,7 +147,7 @@ const headBytes = 40
 
 // Factor returns the share of the link rate that TCP over Ethernet leaves for
 // messages: of MTU+14 bytes of a frame, 52 are the headers of IP and TCP with
-// time stamps (LAB.md).
+// time stamps.
 func Factor(mtu int) float64 { return float64(mtu-52) / float64(mtu+14) }
 
 // FragmentOf returns the payload of the fragment whose message, head included,

@@ -44,7 +44,7 @@ func wrong(t testing.TB, text string) string {
 	return ""
 }
 
-// The two examples of MODEL.md where the bound is more than any leaf's.
+// Two examples where the bound is more than any leaf's.
 func TestWeightsProveTheExamples(t *testing.T) {
 	small := tree(t, optionsOf(3, 3), topology.Link{}, topology.Link{Leaf: 1, Spine: 1}, topology.Link{Leaf: 2, Spine: 1})
 	dead := []topology.Link{{}}

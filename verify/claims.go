@@ -52,7 +52,7 @@ func (j *judge) figure(name string, stated *float64, counted float64) {
 }
 
 // unsynchronised returns (S-1) / the most messages of the exchange on one wire
-// (MODEL: upper bound on the efficiency without phases).
+// (an upper bound on the efficiency without phases).
 func (j *judge) unsynchronised() float64 {
 	var most int32
 	for _, l := range j.wires {
@@ -106,8 +106,7 @@ func (j *judge) simple(kind string) (phases int, ok bool) {
 }
 
 // leafBound returns ⌈n(S-n) / live spines⌉ of a leaf: what leaves it has to fit
-// on its live links (MODEL: lower bound on phases). It has none when servers of
-// the leaf are cut off.
+// on its live links. It has none when servers of the leaf are cut off.
 func (j *judge) leafBound(leaf int) (phases int, ok bool) {
 	n := j.tree.On(leaf)
 	outside, live := n*(j.report.Servers-n), len(j.tree.AliveSpines(leaf))

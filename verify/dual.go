@@ -12,7 +12,7 @@ import (
 //
 //	⌈ Σ_{a≠b} n_a·n_b · min_{k∈A(a,b)} ( y(a,k,up) + y(b,k,down) ) / Σ y ⌉
 //
-// over ordered pairs of leaves (MODEL: LP dual). Whatever spines the messages
+// over ordered pairs of leaves. Whatever spines the messages
 // from a to b take, they put at least that much weighted load on the wires, and
 // K phases can carry at most K·Σy. It is exact: integers, no rounding but the
 // last. O(leaves² · spines).

@@ -75,11 +75,11 @@ func parse(s string, table []suffix) (int64, error) {
 // point, and at most four significant digits after rounding.
 func (r Rate) String() string { return format(float64(r), rates) }
 
-// String prints b exactly in a binary unit where it is a multiple of one, else
-// in a decimal unit with at most four significant digits.
+// String prints b exactly in a binary unit where it is a short multiple of one,
+// else in a decimal unit with at most four significant digits.
 func (b Bytes) String() string {
 	for _, x := range sizes[:3] {
-		if n := Bytes(x.factor); b >= n && b%n == 0 {
+		if n := Bytes(x.factor); b >= n && b%n == 0 && b/n < 10_000 {
 			return strconv.FormatInt(int64(b/n), 10) + x.name
 		}
 	}

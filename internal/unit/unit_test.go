@@ -47,6 +47,7 @@ func TestString(t *testing.T) {
 		unit.Bytes(620_400).String():      "620.4kB",
 		unit.Bytes(4 << 20).String():      "4MiB",
 		unit.Bytes(17).String():           "17B",
+		unit.Bytes(10e9).String():         "10GB",
 	} {
 		if got != want {
 			t.Errorf("printed %s, want %s", got, want)
