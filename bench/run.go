@@ -163,35 +163,40 @@ func (r *runner) join(ctx context.Context) error {
 	return r.ctl.Join(ctx, 0)
 }
 
-// all measures the controls once and everything between them repeat times.
+// all measures every case in its order.
 func (r *runner) all(ctx context.Context, cases []Planned) error {
-	var order []measured
-	for _, c := range cases {
-		if c.Control && len(order) > 0 { // the last control
-			continue
-		}
-		if c.Control {
-			order = append(order, measured{Planned: c})
-		}
-	}
-	for repeat := range r.s.Repeat {
-		for _, c := range cases {
-			if !c.Control {
-				order = append(order, measured{Planned: c, repeat: repeat})
-			}
-		}
-	}
-	if n := len(cases); cases[n-1].Control {
-		order = append(order, measured{Planned: cases[n-1]})
-	}
-	for i, m := range order {
-		err := r.one(ctx, &m, i, len(order))
+	todo := order(cases, r.s.Repeat)
+	for i, m := range todo {
+		err := r.one(ctx, &m, i, len(todo))
 		r.done = append(r.done, m)
 		if err := errors.Join(err, r.sinkErr); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// order puts the cases, so many times, between the controls.
+func order(cases []Planned, repeat int) []measured {
+	var before, between, after []measured
+	for i, c := range cases {
+		switch {
+		case !c.Control:
+			between = append(between, measured{Planned: c})
+		case i == 0:
+			before = append(before, measured{Planned: c})
+		default:
+			after = append(after, measured{Planned: c})
+		}
+	}
+	todo := before
+	for n := range repeat {
+		for _, m := range between {
+			m.repeat = n
+			todo = append(todo, m)
+		}
+	}
+	return append(todo, after...)
 }
 
 // A measured case is what a case came to.

@@ -50,7 +50,7 @@ func controllerAction(c *cli.Context) error {
 	if n := s.Tree.Servers(); c.IsSet("workers") && c.Int("workers") != n {
 		return usagef("--workers %d: the scenario has %d servers", c.Int("workers"), n)
 	}
-	if _, err := fabricFor(s); err != nil {
+	if err := checkHosts(s); err != nil {
 		return err
 	}
 	where := func(*cli.Context) (string, string, func() error, error) {

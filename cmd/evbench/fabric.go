@@ -36,12 +36,17 @@ func fabricFor(s *scenario.Scenario) (opener, error) {
 		}
 		return openEmulated, nil
 	}
+	return openLocal, checkHosts(s)
+}
+
+// checkHosts refuses what plain hosts cannot do.
+func checkHosts(s *scenario.Scenario) error {
 	for _, c := range s.Cases {
 		if len(c.Failures) > 0 {
-			return nil, usagef("fabric hosts: case %q: evbench does not control this network and cannot take links down", c.Name)
+			return usagef("fabric hosts: case %q: evbench does not control this network and cannot take links down", c.Name)
 		}
 	}
-	return openLocal, nil
+	return nil
 }
 
 // freePorts returns ports of the loopback interface that are free now.
