@@ -162,7 +162,12 @@ func hold(c *cli.Context, p *plan.Plan, o lab.Options) (err error) {
 	if err := writeHeld(l, p); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.Remove(stateFile())) }()
+	defer func() {
+		err = errors.Join(err, os.Remove(stateFile()))
+		if os.Getenv("XDG_RUNTIME_DIR") == "" {
+			_ = os.Remove(filepath.Dir(stateFile())) // ours; stays if something else is in it
+		}
+	}()
 	if _, err := fmt.Fprintf(c.App.Writer, "%s: %s\n", upLine, heldText(p)); err != nil {
 		return err
 	}
