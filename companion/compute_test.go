@@ -15,6 +15,7 @@ import (
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -39,18 +40,6 @@ func (a addresses) Path(path int) netip.Prefix {
 		path = 200
 	}
 	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(path)}), 16)
-}
-
-func newTree(t testing.TB, o topology.Options, down ...topology.Link) *topology.Tree {
-	t.Helper()
-	tree, err := topology.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if tree, err = tree.Without(down...); err != nil {
-		t.Fatal(err)
-	}
-	return tree
 }
 
 func newPlan(t testing.TB, tree *topology.Tree, engine string) *plan.Plan {
@@ -81,7 +70,7 @@ func TestComputeGolden(t *testing.T) {
 		{"ecmp", routing.ECMP, []topology.Link{{Leaf: 1, Spine: 0}}},
 	} {
 		t.Run(test.file, func(t *testing.T) {
-			tree := newTree(t, topology.Options{Ports: 2, Leaves: 3}, test.down...)
+			tree := topologytest.Without(t, topology.Options{Ports: 2, Leaves: 3}, test.down...)
 			var got bytes.Buffer
 			if err := compute(t, newPlan(t, tree, test.engine)).WriteText(&got, tree); err != nil {
 				t.Fatal(err)
@@ -104,7 +93,7 @@ func TestComputeGolden(t *testing.T) {
 }
 
 func TestComputeNeedsTables(t *testing.T) {
-	p := &plan.Plan{Tree: newTree(t, topology.Options{Ports: 2, Leaves: 2}), Routing: plan.NoRouting}
+	p := &plan.Plan{Tree: topologytest.Without(t, topology.Options{Ports: 2, Leaves: 2}), Routing: plan.NoRouting}
 	if _, err := Compute(p, addresses{p.Tree}); err == nil || !strings.Contains(err.Error(), `routing "none"`) {
 		t.Errorf("error %v, want one that names the routing", err)
 	}
@@ -203,7 +192,7 @@ func randomTree(t *testing.T, rng *rand.Rand) *topology.Tree {
 		o.Fill = append(o.Fill, rng.IntN(o.Ports+1))
 	}
 	o.Fill[0], o.Fill[1] = o.Ports, o.Ports
-	tree := newTree(t, o)
+	tree := topologytest.Without(t, o)
 	var down []topology.Link
 	for l := range o.Leaves {
 		for k := range o.Spines {
@@ -221,7 +210,7 @@ func randomTree(t *testing.T, rng *rand.Rand) *topology.Tree {
 
 // Where tables send two servers of a leaf apart, a spine has a route for each.
 func TestSpineWithoutAggregate(t *testing.T) {
-	tree := newTree(t, topology.Options{Ports: 2, Leaves: 2})
+	tree := topologytest.Without(t, topology.Options{Ports: 2, Leaves: 2})
 	p := newPlan(t, tree, routing.MinHop)
 	p.Tables.Set(routing.Spine(tree, 0), 3)
 	spine := compute(t, p)[routing.Spine(tree, 0)]

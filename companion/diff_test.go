@@ -9,6 +9,7 @@ import (
 
 	"evbench/routing"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 // slowDiff is Diff by maps.
@@ -58,7 +59,7 @@ func randomRoutes(rng *rand.Rand) Routes {
 }
 
 func TestDiff(t *testing.T) {
-	diffTree = newTree(t, topology.Options{Ports: 2, Leaves: 2})
+	diffTree = topologytest.Without(t, topology.Options{Ports: 2, Leaves: 2})
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 500 {
 		have, want := randomRoutes(rng), randomRoutes(rng)
@@ -81,7 +82,7 @@ func TestDiff(t *testing.T) {
 }
 
 func TestDescribe(t *testing.T) {
-	tree := newTree(t, topology.Options{Ports: 2, Leaves: 3})
+	tree := topologytest.Without(t, topology.Options{Ports: 2, Leaves: 3})
 	want := compute(t, newPlan(t, tree, routing.MinHop))
 	have := slices.Clone(want)
 	have[0].Routes = slices.Clone(want[0].Routes)

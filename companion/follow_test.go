@@ -13,6 +13,7 @@ import (
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 // fabric is a Target in memory, on which a test plays the kernel.
@@ -90,7 +91,7 @@ type stage struct {
 func play(t *testing.T, test func(t *testing.T, s *stage)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stage{fabric: &fabric{tables: map[Node][]Route{}, events: make(chan LinkEvent)}, changes: make(chan Change, 10)}
-		s.plan = newPlan(t, newTree(t, topology.Options{Ports: 2, Leaves: 3}), routing.MinHop)
+		s.plan = newPlan(t, topologytest.Without(t, topology.Options{Ports: 2, Leaves: 3}), routing.MinHop)
 		a := addresses{s.plan.Tree}
 		if n, err := Install(t.Context(), s.fabric, s.plan, a); err != nil || n == 0 {
 			t.Fatalf("install: %d routes, %v", n, err)
@@ -148,7 +149,7 @@ func (s *stage) expect(t *testing.T, want ...string) {
 // holds checks that the switches hold the routes for a set of dead links.
 func (s *stage) holds(t *testing.T, down ...topology.Link) {
 	t.Helper()
-	tree := newTree(t, topology.Options{Ports: 2, Leaves: 3}, down...)
+	tree := topologytest.Without(t, topology.Options{Ports: 2, Leaves: 3}, down...)
 	want := compute(t, newPlan(t, tree, routing.MinHop)).Switches(tree)
 	if d := Diff(s.read(want.Nodes()), want); len(d) > 0 {
 		t.Errorf("%d routes differ from those for dead links %v, first: %s", len(d), down, d[0].Describe(tree))
@@ -251,7 +252,7 @@ func TestFollowReportsFailures(t *testing.T) {
 }
 
 func TestFollowEndsWithWatch(t *testing.T) {
-	p := newPlan(t, newTree(t, topology.Options{Ports: 2, Leaves: 2}), routing.MinHop)
+	p := newPlan(t, topologytest.Without(t, topology.Options{Ports: 2, Leaves: 2}), routing.MinHop)
 	broken := errors.New("socket closed")
 	err := Follow(t.Context(), &fabric{broken: broken}, Following{Plan: p, Addresses: addresses{p.Tree}}, nil)
 	if !errors.Is(err, broken) {
@@ -260,7 +261,7 @@ func TestFollowEndsWithWatch(t *testing.T) {
 }
 
 func TestInstallComparesWhatItReads(t *testing.T) {
-	p := newPlan(t, newTree(t, topology.Options{Ports: 2, Leaves: 2}), routing.MinHop)
+	p := newPlan(t, topologytest.Without(t, topology.Options{Ports: 2, Leaves: 2}), routing.MinHop)
 	f := &fabric{tables: map[Node][]Route{}, lie: func(r Routes) { r[3].Routes = nil }}
 	_, err := Install(t.Context(), f, p, addresses{p.Tree})
 	if err == nil || !strings.Contains(err.Error(), "routes read back differ in 4 places, first spine1: 10.1.0.0/24 via leaf0 is missing") {

@@ -18,18 +18,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 func newTree(t testing.TB, ports, leaves int, down ...topology.Link) *topology.Tree {
 	t.Helper()
-	tree, err := topology.New(topology.Options{Ports: ports, Leaves: leaves})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if tree, err = tree.Without(down...); err != nil {
-		t.Fatal(err)
-	}
-	return tree
+	return topologytest.Without(t, topology.Options{Ports: ports, Leaves: leaves}, down...)
 }
 
 func start(t testing.TB, tree *topology.Tree) *Lab {

@@ -71,18 +71,14 @@ func runAction(c *cli.Context) error {
 	return measure(c, s, planned, open, localControl)
 }
 
-// loadOverridden reads a scenario, changes it as the flags say, and plans it.
+// loadOverridden loads the scenario that a command names, with its flags.
 func loadOverridden(c *cli.Context, fabric string) (*scenario.Scenario, []bench.Planned, error) {
-	name := c.Args().First()
-	s, err := scenario.ReadFile(name)
-	if err != nil {
-		return nil, nil, usage(err)
-	}
 	o := scenario.Overrides{
 		Fabric: fabric, Case: c.String("case"), Repeat: c.Int("repeat"),
 		Duration: c.Duration("duration"), Interval: c.Duration("interval"), Deliver: c.String("deliver"),
 	}
 	if r := c.String("rate"); r != "" {
+		var err error
 		if o.Rate, err = unit.ParseRate(r); err != nil {
 			return nil, nil, usagef("--rate: %w", err)
 		}
@@ -90,14 +86,7 @@ func loadOverridden(c *cli.Context, fabric string) (*scenario.Scenario, []bench.
 			return nil, nil, usagef("--rate %s: must be above 0", r)
 		}
 	}
-	if err := s.Override(o); err != nil {
-		return nil, nil, usagef("%s: %w", name, err)
-	}
-	planned, err := bench.Prepare(s)
-	if err != nil {
-		return nil, nil, usagef("%s: %w", name, err)
-	}
-	return s, planned, nil
+	return load(c.Args().First(), o)
 }
 
 // A control says where the controller of a run listens, and with which token;

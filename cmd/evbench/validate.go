@@ -39,7 +39,7 @@ func validateAction(c *cli.Context) error {
 	}
 	var all []validated
 	for _, name := range c.Args().Slice() {
-		s, planned, err := load(name)
+		s, planned, err := load(name, scenario.Overrides{})
 		if err != nil {
 			return err
 		}
@@ -63,11 +63,15 @@ func validateAction(c *cli.Context) error {
 	return nil
 }
 
-// load reads a scenario and plans all its cases.
-func load(name string) (*scenario.Scenario, []bench.Planned, error) {
+// load reads a scenario, changes it as the command line says, and plans all its
+// cases.
+func load(name string, o scenario.Overrides) (*scenario.Scenario, []bench.Planned, error) {
 	s, err := scenario.ReadFile(name)
 	if err != nil {
 		return nil, nil, usage(err)
+	}
+	if err := s.Override(o); err != nil {
+		return nil, nil, usagef("%s: %w", name, err)
 	}
 	planned, err := bench.Prepare(s)
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 // TestMain runs the tests as root of a user namespace where the user is not
@@ -43,14 +44,7 @@ func TestMain(m *testing.M) {
 
 func newTree(t testing.TB, ports, leaves int, down ...topology.Link) *topology.Tree {
 	t.Helper()
-	tree, err := topology.New(topology.Options{Ports: ports, Leaves: leaves})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if tree, err = tree.Without(down...); err != nil {
-		t.Fatal(err)
-	}
-	return tree
+	return topologytest.Without(t, topology.Options{Ports: ports, Leaves: leaves}, down...)
 }
 
 func newPlan(t testing.TB, tree *topology.Tree, engine string) *plan.Plan {
