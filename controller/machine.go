@@ -27,9 +27,10 @@ type machine struct {
 	since   time.Duration
 	update  *planUpdate // sent, and not yet in place everywhere
 	samples int
-	err     error // why it is aborting: errFailed, or why the caller cancelled
-	during  state // in which that happened
-	failed  []int // ranks in the order in which they failed
+	err     error         // why it is aborting: errFailed, or why the caller cancelled
+	during  state         // in which that happened
+	doomed  time.Duration // when the case of a lost worker is aborted; 0: none is lost
+	failed  []int         // ranks in the order in which they failed
 	acts    []action
 }
 
@@ -399,16 +400,29 @@ func (m *machine) gone(now time.Duration, rank int, err error) {
 		m.maybeOver(now)
 		return
 	}
-	m.fail(now, rank, fmt.Errorf("control connection lost: %w", err))
+	m.note(rank, fmt.Errorf("control connection lost: %w", err))
+	if m.state >= aborting {
+		m.maybeOver(now)
+	} else if m.doomed == 0 {
+		m.doomed = now + grace
+	}
 }
+
+// grace is how long after losing a worker its case goes on: long enough for the
+// others to come to where they miss it, which is what they are then asked for.
+const grace = 50 * time.Millisecond
 
 // fail notes that a rank has failed and, the first time, aborts the case.
 func (m *machine) fail(now time.Duration, rank int, err error) {
+	m.note(rank, err)
+	m.abort(now, errFailed)
+}
+
+func (m *machine) note(rank int, err error) {
 	if w := &m.workers[rank]; w.failure == nil {
 		w.failure = err
 		m.failed = append(m.failed, rank)
 	}
-	m.abort(now, errFailed)
 }
 
 var errFailed = errors.New("case failed")
@@ -427,6 +441,10 @@ func (m *machine) abort(now time.Duration, why error) {
 
 // tick looks at the clock; it is called a few times per smallest time-out.
 func (m *machine) tick(now time.Duration) {
+	if m.doomed > 0 && now >= m.doomed {
+		m.doomed = 0
+		m.abort(now, errFailed)
+	}
 	switch m.state {
 	case configuring:
 		if now-m.since >= m.c.patience() {

@@ -158,8 +158,10 @@ func (j *job) conclude(ctx context.Context, err error) {
 		m = wire.Finished{Run: j.c.Run, Totals: totals}
 	case stuck:
 		m = wire.Error{Run: j.c.Run, At: at, Stuck: true, Text: j.stuckText(at), Totals: totals}
-	case cause != nil:
+	case errors.Is(cause, errAborted):
 		m = wire.Finished{Run: j.c.Run, Aborted: true, At: at, Totals: totals}
+	case cause != nil:
+		return // this worker was told to end, and hangs up
 	default:
 		j.o.Log.Warn("case failed", "case", j.c.Case, "server", j.o.Server, "error", err)
 		m = wire.Error{Run: j.c.Run, At: at, Text: err.Error(), Totals: totals}
