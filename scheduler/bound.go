@@ -13,6 +13,9 @@ import (
 //   - server: a server has S-1 messages to send, one in a phase.
 //   - leaf: the n servers of a leaf have n·(S-n) messages for other leaves, which
 //     go through the leaf's live links, one per link and phase (thesis 5.4.1).
+//   - hall: the n servers of a leaf have n·m messages for the m servers of a set
+//     of leaves, and as many from them. They go through the leaf's links to
+//     spines that it shares with a leaf of the set.
 //   - lp: weights y ≥ 0 on the directed links. Whatever spines the messages take,
 //     those from leaf a to leaf b put at least
 //     n_a·n_b·min over common live spines k of (y(a,k,up) + y(b,k,down))
@@ -24,8 +27,9 @@ import (
 // only in the end.
 type Bound struct {
 	Phases int
-	Kind   string // "server", "leaf" or "lp"
-	Leaf   int    // of kind "leaf": the leaf
+	Kind   string // "server", "leaf", "hall" or "lp"
+	Leaf   int    // of kinds "leaf" and "hall": the leaf
+	Subset []int  // of kind "hall": the leaves of the set, rising
 	// Weights are those of kind "lp", by topology.Wire of the leaf-spine cables.
 	Weights []int64
 }
@@ -34,13 +38,15 @@ type Bound struct {
 const (
 	KindServer = "server"
 	KindLeaf   = "leaf"
+	KindHall   = "hall"
 	KindLP     = "lp"
 )
 
-// String returns the label of the witness in a plan file: "server", "leaf3", "lp".
+// String returns the label of the witness in a plan file: "server", "leaf3",
+// "hall3", "lp".
 func (b Bound) String() string {
-	if b.Kind == KindLeaf {
-		return fmt.Sprintf("leaf%d", b.Leaf)
+	if b.Kind == KindLeaf || b.Kind == KindHall {
+		return fmt.Sprintf("%s%d", b.Kind, b.Leaf)
 	}
 	return b.Kind
 }

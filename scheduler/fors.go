@@ -14,7 +14,22 @@ type Options struct {
 	// Workers is how many goroutines work at once. 0 means GOMAXPROCS. The
 	// schedule does not depend on it.
 	Workers int
+	// Objective is what fors makes least. "" means FewestPhases.
+	Objective Objective
+	// DropUnreachable leaves out messages between leaves that share no live
+	// spine, instead of refusing the tree.
+	DropUnreachable bool
 }
+
+// An Objective is what a schedule is to have least of.
+type Objective string
+
+// The objectives of fors.
+const (
+	FewestPhases Objective = "phases"   // phases, whatever the paths
+	FewestPaths  Objective = "paths"    // spines that one leaf uses towards one destination, then phases
+	Balanced     Objective = "balanced" // such spines, with at most max(S, ⌈L*⌉) phases
+)
 
 func (o Options) workers() int {
 	if o.Workers > 0 {

@@ -21,8 +21,9 @@ import (
 // schedule that leaves the choice to the routing tables.
 const None = -1
 
-// A Message is one fragment transfer of a schedule.
-type Message struct{ Phase, Src, Dst, Spine int }
+// A Message is one fragment transfer of a schedule. Top is the top switch of the
+// plane Spine between pods of a three-level tree, else None.
+type Message struct{ Phase, Src, Dst, Spine, Top int }
 
 // A slot is when and how an ordered pair of servers meets: phase<<8 | spine,
 // with spine 255 for None. One slot per pair keeps 4,096 servers in 64 MB.
@@ -31,6 +32,7 @@ type slot uint32
 const (
 	noSpine  = 0xff
 	maxPhase = 1<<24 - 1
+	absent   = slot(maxPhase)<<8 | noSpine // the pair never meets
 )
 
 func makeSlot(phase, spine int) slot {
@@ -57,7 +59,8 @@ type Schedule struct {
 	Phases int    // phases that hold at least one message
 	Pinned bool   // the schedule chose a spine for every message between leaves
 
-	slots []slot // [src·Ranks + dst]; the diagonal is not used
+	slots []slot  // [src·Ranks + dst]; the diagonal is not used
+	tops  []uint8 // likewise, noSpine for None; nil in two-level trees
 }
 
 func newSchedule(name string, t *topology.Tree) *Schedule {
@@ -104,8 +107,26 @@ func (s *Schedule) At(src, dst int) (phase, spine int) {
 	return x.phase(), x.spine()
 }
 
+// Meets reports whether src ever sends to dst. It is false only for pairs left
+// out with Options.DropUnreachable, and for src = dst.
+func (s *Schedule) Meets(src, dst int) bool {
+	return src != dst && s.slots[src*s.Ranks+dst] != absent
+}
+
+// Top returns the top switch through which the message from src to dst goes, or
+// None: within a pod, and in two-level trees.
+func (s *Schedule) Top(src, dst int) int {
+	if s.tops == nil {
+		return None
+	}
+	if k := int(s.tops[src*s.Ranks+dst]); k != noSpine {
+		return k
+	}
+	return None
+}
+
 // Messages returns every message, ordered by phase and then src: the order of a
-// plan file. It costs O(S²) time and 32 bytes a message.
+// plan file. It costs O(S²) time and 40 bytes a message.
 func (s *Schedule) Messages() []Message {
 	start := make([]int, s.Phases+1)
 	for src := range s.Ranks {
@@ -123,7 +144,7 @@ func (s *Schedule) Messages() []Message {
 		for dst := range s.Ranks {
 			if src != dst {
 				p, k := s.At(src, dst)
-				out[start[p]] = Message{p, src, dst, k}
+				out[start[p]] = Message{p, src, dst, k, s.Top(src, dst)}
 				start[p]++
 			}
 		}

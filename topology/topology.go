@@ -15,6 +15,7 @@
 package topology
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -54,10 +55,19 @@ type Options struct {
 	// Fill is the number of servers on each leaf, 0..M0; they take the lowest
 	// slots. nil means M0 on every leaf.
 	Fill []int
+	// Pods is M2, the pods of a three-level tree (NewPods), which share the
+	// leaves evenly. 0 means two levels.
+	Pods int
+	// Tops is the number of top switches in a plane of a three-level tree. 0
+	// means M1, the leaves of a pod.
+	Tops int
 }
 
-// New returns the tree with every link alive.
+// New returns the two-level tree with every link alive.
 func New(o Options) (*Tree, error) {
+	if o.Pods != 0 || o.Tops != 0 {
+		return nil, errors.New("a three-level tree where one of two levels is needed: FT(2;M0,M1)")
+	}
 	if o.Ports < 1 || o.Ports > MaxPorts {
 		return nil, fmt.Errorf("M0 = %d server ports per leaf: must be 1..%d", o.Ports, MaxPorts)
 	}
@@ -242,6 +252,20 @@ func (t *Tree) Connected() error {
 		}
 	}
 	return nil
+}
+
+// Unreachable returns the pairs of leaves with servers that share no live spine,
+// rising, the smaller leaf first.
+func (t *Tree) Unreachable() [][2]int {
+	var out [][2]int
+	for a := range t.leaves {
+		for b := a + 1; b < t.leaves; b++ {
+			if t.fill[a] > 0 && t.fill[b] > 0 && !t.connected(a, b) {
+				out = append(out, [2]int{a, b})
+			}
+		}
+	}
+	return out
 }
 
 func (t *Tree) connected(a, b int) bool {
