@@ -12,6 +12,9 @@
 // weight for as long as that is shorter, so that the first log(weight) halvings
 // cost only the number of distinct edges (as in Gabow and Kariv, 1982).
 //
+// Its memory is 20 bytes for each unit of a part that is small enough to be
+// listed unit by unit, and 12 bytes for each distinct edge and halving above.
+//
 // Random numbers come only from the seed, and each part of the recursion draws
 // its own: equal input, equal colouring, for any number of workers.
 package coloring
@@ -19,6 +22,7 @@ package coloring
 import (
 	"fmt"
 	"math"
+	"math/bits"
 )
 
 // An Edge joins left node U and right node V, N times. Its parallel copies are
@@ -39,6 +43,30 @@ type Options struct {
 	Seed uint64
 	// Workers is how many goroutines may work at once. 0 means 1.
 	Workers int
+	// Memory, if not nil, is used and grown where needed, so that many
+	// colourings allocate little more than the largest.
+	Memory *Memory
+}
+
+// Memory is the working memory of a colouring. The zero value is ready; it serves
+// one colouring at a time.
+type Memory struct {
+	workers []worker
+	graph   multigraph
+}
+
+// colorer returns one for a graph with that many nodes on each side.
+func (o Options) colorer(nodes int) (*colorer, *worker) {
+	m := o.Memory
+	n := max(o.Workers, 1)
+	for len(m.workers) < n {
+		m.workers = append(m.workers, worker{})
+	}
+	c := &colorer{nodes: nodes, shift: uint(min(31, 32-bits.Len32(uint32(nodes-1)))), seed: o.Seed, idle: make(chan *worker, n)}
+	for i := 1; i < n; i++ {
+		c.idle <- &m.workers[i]
+	}
+	return c, &m.workers[0]
 }
 
 // Degree returns the largest number of edges at one node.
@@ -66,12 +94,53 @@ func (g *Graph) degrees() (left, right []int32) {
 // set, which is called from several goroutines at once when there are several
 // workers, in no particular order. It panics when a node has more than k edges.
 func (g *Graph) Color(k int, o Options, set func(unit, color int32)) {
-	m := g.regular(int32(k))
-	c := &colorer{nodes: m.nodes, seed: o.Seed, set: set, idle: make(chan struct{}, max(o.Workers, 1))}
-	for range o.Workers - 1 {
-		c.idle <- struct{}{}
+	if o.Memory == nil {
+		o.Memory = &Memory{}
 	}
-	c.weighted(m, int32(k), 0)
+	m := g.regular(int32(k), &o.Memory.graph)
+	if m.nodes == 0 || k == 0 {
+		return
+	}
+	c, w := o.colorer(m.nodes)
+	c.set = set
+	c.weighted(m, w, int32(k), 0)
+}
+
+// Rows colours a graph without parallel copies, given as rows: edge i joins left
+// node i/k and right node right[i] < nodes. It returns the colour 0..k-1 of each
+// edge, in memory that the next use of o.Memory overwrites. len(right) is a
+// multiple of k. It panics when a right node has more than k edges.
+func Rows(k int, right []int32, nodes int, o Options) []int32 {
+	if len(right) == 0 {
+		return nil
+	}
+	if o.Memory == nil {
+		o.Memory = &Memory{}
+	}
+	degree := make([]int32, nodes)
+	for _, v := range right {
+		degree[v]++
+	}
+	bin, total := merge(degree, int32(k)) // at least as many as rows, as none has more than k edges
+	c, w := o.colorer(len(total))
+	p := w.begin(c, int32(k))
+	j := int32(0)
+	for _, v := range right {
+		p.units = append(p.units, c.unit(bin[v], j))
+		if j++; j == int32(k) {
+			j = 0
+		}
+	}
+	for v, d := range total { // rows that make up what the bins lack
+		for range int32(k) - d {
+			p.units = append(p.units, c.unit(int32(v), j))
+			if j++; j == int32(k) {
+				j = 0
+			}
+		}
+	}
+	c.color(p, w, 0)
+	return p.colors[:len(right)]
 }
 
 // unreported is the First of units that are not reported. Adding any offset
@@ -82,7 +151,7 @@ const unreported = math.MinInt32
 // together are at most k become one node, which only makes the colouring
 // stricter and keeps the result below twice the size of g; what is missing is
 // filled with edges that are not reported.
-func (g *Graph) regular(k int32) *multigraph {
+func (g *Graph) regular(k int32, to *multigraph) *multigraph {
 	left, right := g.degrees()
 	binL, degL := merge(left, k)
 	binR, degR := merge(right, k)
@@ -91,7 +160,7 @@ func (g *Graph) regular(k int32) *multigraph {
 	for v := range same {
 		same[v] = int32(v)
 	}
-	return newMultigraph(nodes, part{g.Edges, binL, binR}, part{pad(nodes, degL, degR, k), same, same})
+	return to.fill(nodes, part{g.Edges, binL, binR}, part{pad(nodes, degL, degR, k), same, same})
 }
 
 // merge packs nodes into bins of at most k edges, each into the last bin or a

@@ -60,7 +60,7 @@ func color(t *testing.T, g *coloring.Graph, units, k int, o coloring.Options) []
 func TestColorRandom(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range 2000 {
+	for i := range many(2000) {
 		left, right, degree := 1+rng.IntN(9), 1+rng.IntN(9), 1+rng.IntN(24)
 		g, units := random(rng, left, right, degree, rng.IntN(120), 1+rng.IntN(degree))
 		k := g.Degree() + rng.IntN(3) // as many colours as König promises, or some to spare
@@ -85,6 +85,62 @@ func TestColorLarge(t *testing.T) {
 	}
 }
 
+// rows returns the right ends of rows of k edges to nodes of at most k.
+func rows(rng *rand.Rand, k, rows, nodes int) []int32 {
+	free := make([]int32, 0, k*nodes)
+	for v := range nodes {
+		free = append(free, slices.Repeat([]int32{int32(v)}, k)...)
+	}
+	rng.Shuffle(len(free), func(i, j int) { free[i], free[j] = free[j], free[i] })
+	return free[:k*min(rows, nodes)]
+}
+
+func TestRows(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(7, 8))
+	var memory coloring.Memory
+	for i := range many(2000) {
+		k, nodes := 1+rng.IntN(20), 1+rng.IntN(12)
+		right := rows(rng, k, rng.IntN(13), nodes)
+		got := coloring.Rows(k, right, nodes, coloring.Options{Seed: uint64(i), Memory: &memory})
+		if len(got) != len(right) {
+			t.Fatalf("%d colours for %d edges", len(got), len(right))
+		}
+		used := make(map[[3]int32]bool)
+		for e, c := range got {
+			u, v := [3]int32{0, int32(e / k), c}, [3]int32{1, right[e], c}
+			if c < 0 || int(c) >= k || used[u] || used[v] {
+				t.Fatalf("edge %d of %v, k %d: colour %d out of range or taken", e, right, k, c)
+			}
+			used[u], used[v] = true, true
+		}
+		if fresh := coloring.Rows(k, right, nodes, coloring.Options{Seed: uint64(i), Workers: 3}); !slices.Equal(got, fresh) {
+			t.Fatalf("k %d, %d nodes: memory used before, or workers, change the colouring", k, nodes)
+		}
+	}
+}
+
+// TestMemory colours graphs of all sizes, one after another, in one memory.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(9, 10))
+	var memory coloring.Memory
+	for i := range many(300) {
+		degree := 1 + rng.IntN(200)
+		g, units := random(rng, 1+rng.IntN(40), 1+rng.IntN(40), degree, rng.IntN(400), 1+rng.IntN(degree))
+		used := color(t, g, units, degree, coloring.Options{Seed: uint64(i), Memory: &memory, Workers: 1 + i%3})
+		if fresh := color(t, g, units, degree, coloring.Options{Seed: uint64(i)}); !slices.Equal(used, fresh) {
+			t.Fatalf("graph %d: memory used before, or workers, change the colouring", i)
+		}
+	}
+}
+
+// TestWeights has weights so large that units could not number them.
+func TestWeights(t *testing.T) {
+	g := &coloring.Graph{Left: 1, Right: 1, Edges: []coloring.Edge{{U: 0, V: 0, N: 100_000, First: 0}}}
+	color(t, g, 100_000, 100_001, coloring.Options{})
+}
+
 func TestColorUnreported(t *testing.T) {
 	g := &coloring.Graph{Left: 2, Right: 2, Edges: []coloring.Edge{
 		{U: 0, V: 0, N: 5, First: -1}, {U: 0, V: 1, N: 2, First: 0}, {U: 1, V: 1, N: 0, First: 2}, {U: 1, V: 0, N: 2, First: 2},
@@ -104,6 +160,15 @@ func TestColorTooFewColors(t *testing.T) {
 	}()
 	g := &coloring.Graph{Left: 2, Right: 3, Edges: []coloring.Edge{{U: 1, V: 0, N: 2}, {U: 1, V: 2, N: 1, First: 2}}}
 	g.Color(2, coloring.Options{}, func(unit, color int32) {})
+}
+
+func TestRowsTooFewColors(t *testing.T) {
+	defer func() {
+		if got, want := fmt.Sprint(recover()), "coloring: node 1 has 3 edges, more than 2 colours"; got != want {
+			t.Errorf("panic %q, want %q", got, want)
+		}
+	}()
+	coloring.Rows(2, []int32{1, 1, 1, 0}, 2, coloring.Options{})
 }
 
 func TestDegree(t *testing.T) {
@@ -129,4 +194,23 @@ func BenchmarkColor(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		g.Color(359, coloring.Options{Seed: uint64(i)}, func(unit, color int32) {})
 	}
+}
+
+// BenchmarkRows colours what lift does for a leaf of FT(2;64,64).
+func BenchmarkRows(b *testing.B) {
+	right := rows(rand.New(rand.NewPCG(1, 1)), 64, 4096, 4096)
+	var memory coloring.Memory
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		coloring.Rows(64, right, 4096, coloring.Options{Seed: uint64(i), Memory: &memory})
+	}
+}
+
+// many returns how many of n random cases a test tries: all, or an eighth with
+// -short, which the gate takes for the race detector.
+func many(n int) int {
+	if testing.Short() {
+		return (n + 7) / 8
+	}
+	return n
 }

@@ -19,7 +19,8 @@ type step struct{ edge, v int32 }
 // (Goel, Kapralov, Khanna). The walk may pick the matched edge itself, which
 // the paper forbids; that step comes back to u and costs at most a factor
 // k/(k-1).
-func (s *scratch) match(pick func(u int32) step) {
+func (s *worker) match(nodes int, pick func(u int32) step) {
+	s.mate, s.taken, s.exit = sized(s.mate, nodes), sized(s.taken, nodes), sized(s.exit, nodes)
 	for v := range s.mate {
 		s.mate[v] = none
 	}
@@ -49,10 +50,9 @@ func below(src *rand.PCG, k int32) int32 {
 }
 
 // take gives color to a perfect matching of a k-regular graph and removes it.
-func (c *colorer) take(m *multigraph, k, color int32) {
+func (c *colorer) take(m *multigraph, w *worker, k, color int32) {
 	src := c.random(k, color)
-	s := c.newScratch(0)
-	s.match(func(u int32) step {
+	w.match(c.nodes, func(u int32) step {
 		r := below(src, k)
 		i := m.start[u]
 		for ; r >= m.arcs[i].w; i++ {
@@ -60,38 +60,34 @@ func (c *colorer) take(m *multigraph, k, color int32) {
 		}
 		return step{i, m.arcs[i].v}
 	})
-	for _, i := range s.taken {
+	for _, i := range w.taken {
 		a := &m.arcs[i]
-		c.report(a.first, color)
+		if a.first >= 0 {
+			c.set(a.first, color)
+		}
 		a.first++
 		a.w--
 	}
 }
 
 // takeUnits is take for single edges; it returns those left.
-func (c *colorer) takeUnits(e []unit, s *scratch, k, color int32) []unit {
+func (c *colorer) takeUnits(p *piece, e []unit, w *worker, k, color int32) []unit {
 	if k == 1 {
-		for _, x := range e {
-			c.report(x.id, color)
+		for u, x := range e {
+			p.colors[u*p.degree+c.index(x)] = color
 		}
 		return e[:0]
 	}
 	src := c.random(k, color)
-	s.match(func(u int32) step {
+	w.match(c.nodes, func(u int32) step {
 		i := u*k + below(src, k)
-		return step{i, e[i].v}
+		return step{i, int32(e[i] >> c.shift)}
 	})
 	rest := e[:0]
-	for u, i := range s.taken {
-		c.report(e[i].id, color)
+	for u, i := range w.taken {
+		p.colors[u*p.degree+c.index(e[i])] = color
 		rest = append(rest, e[int32(u)*k:i]...)
 		rest = append(rest, e[i+1:int32(u+1)*k]...)
 	}
 	return rest
-}
-
-func (c *colorer) report(unit, color int32) {
-	if unit >= 0 {
-		c.set(unit, color)
-	}
 }

@@ -22,8 +22,10 @@ type part struct {
 	left, right []int32
 }
 
-func newMultigraph(nodes int, parts ...part) *multigraph {
-	m := &multigraph{nodes: nodes, start: make([]int32, nodes+1)}
+// fill makes m the graph of the given parts.
+func (m *multigraph) fill(nodes int, parts ...part) *multigraph {
+	m.nodes, m.start = nodes, sized(m.start, nodes+1)
+	clear(m.start)
 	for _, p := range parts {
 		for _, e := range p.edges {
 			if e.N > 0 {
@@ -34,7 +36,7 @@ func newMultigraph(nodes int, parts ...part) *multigraph {
 	for u := range nodes {
 		m.start[u+1] += m.start[u]
 	}
-	m.arcs = make([]arc, m.start[nodes])
+	m.arcs = sized(m.arcs, int(m.start[nodes]))
 	next := slices.Clone(m.start)
 	for _, p := range parts {
 		for _, e := range p.edges {
@@ -50,116 +52,178 @@ func newMultigraph(nodes int, parts ...part) *multigraph {
 	return m
 }
 
-// A unit is a single edge, grouped by left node, which is therefore implied by
-// its index: k units for each node of a k-regular graph.
-type unit struct{ v, id int32 }
+// sized returns s, or a larger slice in its place, with n elements of any value.
+func sized[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
 
 type colorer struct {
 	nodes int
+	shift uint // of the right node in a unit, below 32
 	seed  uint64
 	set   func(unit, color int32)
-	idle  chan struct{} // one token for each goroutine that may be started
+	idle  chan *worker // those that may be started
+}
+
+// A worker is the working memory of one goroutine.
+type worker struct {
+	piece
+	spare   []unit
+	pair    []int32 // see cycles
+	waiting []int32 // likewise; 0 between calls
+	mate    []int32 // matching: left node, by right node
+	taken   []int32 // matching: edge, by left node
+	exit    []step  // how a walk last left a left node
+	halves  []*multigraph
+	depth   int // halves in use
 }
 
 // forkSize is the number of edges below which a goroutine costs more than it saves.
 const forkSize = 4096
 
 // fork runs a and b, the two halves of a graph with that many edges, and returns
-// when both have ended. When a worker is idle it gets a, which is told so: the
-// two then run at the same time.
-func (c *colorer) fork(edges int, a func(apart bool), b func()) {
+// when both have ended. When a worker is idle it does a while w does b.
+func (c *colorer) fork(edges int, w *worker, a, b func(*worker)) {
 	if edges >= forkSize {
 		select {
-		case <-c.idle:
+		case other := <-c.idle:
 			var wg sync.WaitGroup
 			wg.Go(func() {
-				a(true)
-				c.idle <- struct{}{}
+				a(other)
+				c.idle <- other
 			})
-			b()
+			b(w)
 			wg.Wait()
 			return
 		default:
 		}
 	}
-	a(false)
-	b()
+	a(w)
+	b(w)
 }
 
 // weighted colours a k-regular graph with the colours from color upwards. It
-// turns to single edges when the weights no longer save anything; this is so at
-// k = 2 at the latest, as each left node has an arc.
-func (c *colorer) weighted(m *multigraph, k, color int32) {
+// turns to single edges when the weights no longer save anything and units have
+// room for the numbers.
+func (c *colorer) weighted(m *multigraph, w *worker, k, color int32) {
 	units := int(k) * c.nodes
-	if units <= 2*len(m.arcs) {
-		e := m.expand(units)
-		c.units(e, make([]unit, units), c.newScratch(units), k, color)
+	if units <= 2*len(m.arcs) && uint64(k) <= 1<<c.shift {
+		p := w.begin(c, k)
+		c.expand(m, p)
+		c.color(p, w, color)
+		for i, id := range p.ids {
+			if id >= 0 {
+				c.set(id, p.colors[i])
+			}
+		}
 		return
 	}
 	if k%2 == 1 {
-		c.take(m, k, color)
+		c.take(m, w, k, color)
 		k--
 		color++
 	}
-	a, b := m.halve(c.newScratch(len(m.arcs)))
-	c.fork(units,
-		func(bool) { c.weighted(a, k/2, color) },
-		func() { c.weighted(b, k/2, color+k/2) })
+	if k == 0 {
+		return
+	}
+	hi := c.halve(m, w)
+	w.depth++
+	c.fork(units, w,
+		func(w *worker) { c.weighted(m, w, k/2, color) },
+		func(w *worker) { c.weighted(hi, w, k/2, color+k/2) })
+	w.depth--
 }
 
-func (m *multigraph) expand(units int) []unit {
-	e := make([]unit, 0, units)
+// halve splits a graph of even degree into two of half the degree, itself and
+// the one returned: each takes half of every weight, and the odd copies, of
+// which every node has an even number, are Euler split.
+func (c *colorer) halve(m *multigraph, w *worker) (hi *multigraph) {
+	odd := w.units[:0]
 	for _, a := range m.arcs {
-		for i := range a.w {
-			e = append(e, unit{a.v, a.first + i})
-		}
-	}
-	return e
-}
-
-// halve splits a graph of even degree into two of half the degree: each takes
-// half of every weight, and the odd copies, of which every node has an even
-// number, are Euler split.
-func (m *multigraph) halve(s *scratch) (lo, hi *multigraph) {
-	var odd []unit
-	for i, a := range m.arcs {
 		if a.w%2 == 1 {
-			odd = append(odd, unit{a.v, int32(i)})
+			odd = append(odd, c.unit(a.v, 0))
 		}
 	}
-	buf := make([]unit, len(odd))
-	s.split(odd, buf[:len(odd)/2], buf[len(odd)/2:])
-	more := make([]bool, len(m.arcs)) // the odd copy goes to lo
-	for _, x := range buf[:len(odd)/2] {
-		more[x.id] = true
+	w.units = odd
+	side := w.cycles(c, odd)
+	if w.depth == len(w.halves) {
+		w.halves = append(w.halves, &multigraph{})
 	}
-	lo = &multigraph{m.nodes, make([]int32, m.nodes+1), make([]arc, 0, len(m.arcs))}
-	hi = &multigraph{m.nodes, make([]int32, m.nodes+1), make([]arc, 0, len(m.arcs))}
+	hi = w.halves[w.depth]
+	hi.nodes, hi.start, hi.arcs = m.nodes, sized(hi.start, m.nodes+1), sized(hi.arcs, len(m.arcs))
+	from, nLo, nHi, nOdd := int32(0), int32(0), int32(0), 0
 	for u := range m.nodes {
-		for i := m.start[u]; i < m.start[u+1]; i++ {
-			a := m.arcs[i]
-			w := a.w / 2
-			if more[i] {
-				w++
+		end := m.start[u+1]
+		m.start[u], hi.start[u] = nLo, nHi
+		for _, a := range m.arcs[from:end] {
+			lo := a.w / 2
+			if a.w%2 == 1 {
+				lo += 1 - (side[nOdd&^1]^int32(nOdd))&1
+				nOdd++
 			}
-			lo.add(arc{a.v, w, a.first})
-			hi.add(arc{a.v, a.w - w, a.first + w})
+			if lo > 0 { // never ahead of what is read
+				m.arcs[nLo] = arc{a.v, lo, a.first}
+				nLo++
+			}
+			if a.w > lo {
+				hi.arcs[nHi] = arc{a.v, a.w - lo, a.first + lo}
+				nHi++
+			}
 		}
-		lo.start[u+1], hi.start[u+1] = int32(len(lo.arcs)), int32(len(hi.arcs))
+		from = end
 	}
-	return lo, hi
+	m.start[m.nodes], hi.start[m.nodes] = nLo, nHi
+	m.arcs, hi.arcs = m.arcs[:nLo], hi.arcs[:nHi]
+	return hi
 }
 
-func (m *multigraph) add(a arc) {
-	if a.w > 0 {
-		m.arcs = append(m.arcs, a)
+// A unit is a single edge of a piece, grouped by left node, which is therefore
+// implied by its index: k units for each node of a k-regular graph. It holds the
+// right node, shifted, and the index among the units that its left node had in
+// the beginning.
+type unit uint32
+
+func (c *colorer) unit(v, index int32) unit { return unit(v)<<c.shift | unit(index) }
+
+func (c *colorer) index(x unit) int { return int(x & (1<<c.shift - 1)) }
+
+// A piece is a regular graph of single edges, and their colours.
+type piece struct {
+	degree int
+	units  []unit  // degree for each left node
+	colors []int32 // as units were in the beginning
+	ids    []int32 // likewise: how the caller knows them; negative for those not reported
+}
+
+// begin returns an empty piece of degree k in the worker's memory.
+func (w *worker) begin(c *colorer, k int32) *piece {
+	n := int(k) * c.nodes
+	w.degree, w.units, w.colors, w.ids = int(k), sized(w.units, n)[:0], sized(w.colors, n), w.ids[:0]
+	return &w.piece
+}
+
+func (c *colorer) expand(m *multigraph, p *piece) {
+	p.ids = sized(p.ids, p.degree*c.nodes)[:0]
+	for u := range m.nodes {
+		j := int32(0)
+		for _, a := range m.arcs[m.start[u]:m.start[u+1]] {
+			for i := range a.w {
+				p.units = append(p.units, c.unit(a.v, j))
+				p.ids = append(p.ids, a.first+i)
+				j++
+			}
+		}
 	}
 }
 
-// units colours a k-regular graph of single edges; buf is as long as e.
-func (c *colorer) units(e, buf []unit, s *scratch, k, color int32) {
+// color gives the units of a piece the colours from color upwards.
+func (c *colorer) color(p *piece, w *worker, color int32) {
+	w.spare = sized(w.spare, len(p.units))
+	c.units(p, p.units, w.spare, w, int32(p.degree), color)
+}
+
+// units colours a k-regular part of a piece; buf is as long as e.
+func (c *colorer) units(p *piece, e, buf []unit, w *worker, k, color int32) {
 	if k%2 == 1 {
-		e = c.takeUnits(e, s, k, color)
+		e = c.takeUnits(p, e, w, k, color)
 		k--
 		color++
 	}
@@ -167,66 +231,60 @@ func (c *colorer) units(e, buf []unit, s *scratch, k, color int32) {
 		return
 	}
 	half := len(e) / 2
-	s.split(e, buf[:half], buf[half:len(e)])
+	w.split(c, e, buf[:half], buf[half:len(e)])
 	k /= 2
-	c.fork(len(e),
-		func(apart bool) {
-			own := s
-			if apart {
-				own = c.newScratch(half)
-			}
-			c.units(buf[:half], e[:half], own, k, color)
-		},
-		func() { c.units(buf[half:len(e)], e[half:], s, k, color+k) })
-}
-
-// scratch is the working memory of one goroutine.
-type scratch struct {
-	pair    []int32 // the other edge of a pair at its right node, by edge
-	waiting []int32 // the edge that still looks for its pair, by right node; none between calls
-	mate    []int32 // matching: left node, by right node
-	taken   []int32 // matching: edge, by left node
-	exit    []step  // how a walk last left a left node
+	c.fork(len(e), w,
+		func(w *worker) { c.units(p, buf[:half], e[:half], w, k, color) },
+		func(w *worker) { c.units(p, buf[half:len(e)], e[half:], w, k, color+k) })
 }
 
 const none = -1
 
-func (c *colorer) newScratch(edges int) *scratch {
-	n := c.nodes
-	buf := make([]int32, edges+3*n)
-	s := &scratch{
-		pair: buf[:edges], waiting: buf[edges : edges+n],
-		mate: buf[edges+n : edges+2*n], taken: buf[edges+2*n:], exit: make([]step, n),
-	}
-	for v := range s.waiting {
-		s.waiting[v] = none
-	}
-	return s
-}
-
 // split deals the edges of a graph in which every node has an even degree into
 // lo and hi such that every node keeps half of its edges in each (Euler split).
-// Edges 2i and 2i+1 are a pair at their left node; edges are also paired at
-// their right node. Each edge is in two pairs, so the pairs form even cycles,
-// along which the edges go to lo and hi in turn. O(E).
-func (s *scratch) split(e, lo, hi []unit) {
-	pair := s.pair[:len(e)]
+// O(E).
+func (w *worker) split(c *colorer, e, lo, hi []unit) {
+	side := w.cycles(c, e)
+	for i := range lo {
+		a, b := e[2*i], e[2*i+1]
+		swap := (a ^ b) & -unit(side[2*i]&1) // without a branch, which would be missed every other time
+		lo[i], hi[i] = a^swap, b^swap
+	}
+}
+
+// cycles decides the sides of the edges of a graph in which every node has an
+// even degree. Edges 2i and 2i+1 are a pair at their left node; edges are also
+// paired at their right node. Each edge is in two pairs, so the pairs form even
+// cycles, along which the edges go to lo and hi in turn. The result at index 2i
+// is odd when edge 2i+1 goes to lo and edge 2i to hi, and else even.
+//
+// Edge i has place i+2 in pair, so that 0 stands for none, in waiting (the edge
+// that still looks for its pair, by right node), and takes what belongs nowhere:
+// pairing needs no branch.
+func (w *worker) cycles(c *colorer, e []unit) []int32 {
+	w.pair = sized(w.pair, len(e)+2)
+	if len(w.waiting) < c.nodes {
+		w.waiting = make([]int32, c.nodes)
+	}
+	pair, waiting, shift := w.pair, w.waiting, c.shift&31
 	for i, x := range e {
-		j := s.waiting[x.v]
-		if j == none {
-			s.waiting[x.v] = int32(i)
+		at := int32(i + 2)
+		wait := &waiting[x>>shift]
+		j := *wait
+		pair[at], pair[j] = j, at
+		*wait = at & ((j - 1) >> 31)
+	}
+	for i := 2; i < len(pair); i += 2 {
+		if pair[i] < 0 {
 			continue
 		}
-		pair[i], pair[j] = j, int32(i)
-		s.waiting[x.v] = none
-	}
-	for i := 0; i < len(e); i += 2 {
-		for j := int32(i); pair[j] != none; {
-			other := j ^ 1
-			lo[j>>1], hi[j>>1] = e[j], e[other]
-			next := pair[other]
-			pair[j], pair[other] = none, none
-			j = next
+		for j := int32(i); ; {
+			next := pair[j^1]
+			pair[j&^1] = -2 | j&1 // not a place
+			if j = next; j == int32(i) {
+				break
+			}
 		}
 	}
+	return pair[2:]
 }

@@ -1,0 +1,285 @@
+package coloring
+
+import "math/bits"
+
+// MaxListColors is the number of colours that lists may draw from: 0..255.
+const MaxListColors = 256
+
+// A ColorSet is a set of colours.
+type ColorSet [MaxListColors / 64]uint64
+
+// Add puts a color into the set.
+func (s *ColorSet) Add(color int) { s[color>>6] |= 1 << (color & 63) }
+
+// Remove takes a color out of the set.
+func (s *ColorSet) Remove(color int) { s[color>>6] &^= 1 << (color & 63) }
+
+// Has reports whether a color is in the set.
+func (s *ColorSet) Has(color int) bool { return s[color>>6]>>(color&63)&1 == 1 }
+
+// Len returns the number of colours in the set.
+func (s *ColorSet) Len() int {
+	n := 0
+	for _, w := range s {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// And returns the colours in both sets.
+func (s ColorSet) And(t ColorSet) ColorSet {
+	for i := range s {
+		s[i] &= t[i]
+	}
+	return s
+}
+
+// Or returns the colours in either set.
+func (s ColorSet) Or(t ColorSet) ColorSet {
+	for i := range s {
+		s[i] |= t[i]
+	}
+	return s
+}
+
+// Without returns the colours of s that are not in t.
+func (s ColorSet) Without(t ColorSet) ColorSet {
+	for i := range s {
+		s[i] &^= t[i]
+	}
+	return s
+}
+
+// Next returns the first color of the set that is at least from, or -1.
+func (s *ColorSet) Next(from int) int {
+	for i := from >> 6; i < len(s); i++ {
+		w := s[i]
+		if i == from>>6 {
+			w &= ^uint64(0) << (from & 63)
+		}
+		if w != 0 {
+			return i<<6 + bits.TrailingZeros64(w)
+		}
+	}
+	return none
+}
+
+// A ListEdge joins left node U and right node V and may have a color of List.
+type ListEdge struct {
+	U, V int32
+	List ColorSet
+}
+
+// A ListGraph is a bipartite multigraph of which every edge has a list of the
+// colours it may have; parallel edges are edges of their own.
+type ListGraph struct {
+	Left, Right int
+	Edges       []ListEdge
+}
+
+// ListOptions steer ListGraph.Color; the zero value works.
+type ListOptions struct {
+	// Seed chooses among the colourings.
+	Seed uint64
+	// Steps bounds the tabu search. 0 means 20,000; negative means none.
+	Steps int
+	// Nodes bounds the exact search. 0 means 20,000; negative means none.
+	Nodes int
+	// Partial says that the caller wants many edges coloured rather than a proof
+	// that not all can be: there is no certificate and no exact search.
+	Partial bool
+}
+
+// An Outcome is what a list colouring came to.
+type Outcome int
+
+const (
+	// Colored says that every edge has a color.
+	Colored Outcome = iota
+	// Impossible says that there is no colouring; the certificate tells why.
+	Impossible
+	// GaveUp says that the search ended at its bound: nothing is proven.
+	GaveUp
+)
+
+// A ListColoring is what ListGraph.Color found.
+type ListColoring struct {
+	Outcome Outcome
+	// Color is the color of each edge, or -1. Edges with a common end differ. Not
+	// all edges have one unless Outcome is Colored; then many have, but it is not
+	// proven that no more could.
+	Color       []int16
+	Uncolored   int
+	Certificate *Certificate // if Outcome is Impossible
+}
+
+// Color gives each edge a color of its list such that edges with a common end
+// differ, or shows that this cannot be, or gives up. It tries, in this order:
+//
+//   - All lists equal: König's theorem (Graph.Color).
+//   - Every list longer than the number of edges that an orientation of the line
+//     graph puts before its edge: stable matchings (Galvin), which then always
+//     succeed. This is so wherever each list has as many colours as the largest
+//     degree.
+//   - The part of a proper colouring without lists that the lists allow, then
+//     greedily the edge with fewest colours left (DSATUR, Brélaz 1979).
+//   - Hall certificates.
+//   - Tabu search on partial colourings (Blöchliger and Zufferey 2008) with Kempe
+//     chains, in a few rounds from different starts.
+//   - Count certificates.
+//   - Exact search: DSATUR with backtracking.
+//
+// List edge colouring is NP-complete, also of bipartite graphs; the two searches
+// are bounded. The others cost O(E·(Δ + colours)), and O(open²) for the open edges
+// that the greedy step begins with.
+func (g *ListGraph) Color(o ListOptions) *ListColoring {
+	if c := g.koenig(o.Seed); c != nil {
+		return c
+	}
+	if c := g.stable(o.Seed); c != nil {
+		return c
+	}
+	s := g.start(o.Seed)
+	if s.free() > 0 && !o.Partial {
+		if c := g.crowded(); c != nil {
+			return s.result(c)
+		}
+	}
+	if s.free() > 0 {
+		s = s.search(o.Seed, limit(o.Steps))
+	}
+	if s.free() == 0 || o.Partial {
+		return s.result(nil)
+	}
+	if c := g.scarce(); c != nil {
+		return s.result(c)
+	}
+	return g.exact(s, limit(o.Nodes))
+}
+
+// start returns a first partial colouring.
+func (g *ListGraph) start(seed uint64) *listState {
+	s := newListState(g)
+	s.seed(seed)
+	s.greedy()
+	return s
+}
+
+// search improves a partial colouring by tabu search, and tries others where this
+// one gets stuck. It returns the best.
+func (s *listState) search(seed uint64, steps int) *listState {
+	const rounds = 4
+	best := s
+	for i := uint64(0); i < rounds && best.free() > 0 && steps >= rounds; i++ {
+		if i > 0 {
+			s = s.g.start(seed + i<<16)
+		}
+		if s.tabu(seed+i, steps/rounds); s.free() < best.free() {
+			best = s
+		}
+	}
+	return best
+}
+
+// Extend colours the edges without a color (-1) in a proper partial colouring by
+// exchanging two colours along alternating paths, and reports whether it could for
+// all. Otherwise color stays as it is. O(colours²·nodes) an edge.
+func (g *ListGraph) Extend(color []int16) bool {
+	s := newListState(g)
+	for e, c := range color {
+		if c != none {
+			s.give(int32(e), int(c))
+		}
+	}
+	for s.free() > 0 {
+		if !s.kempe() {
+			return false
+		}
+	}
+	copy(color, s.color)
+	return true
+}
+
+func limit(n int) int {
+	if n == 0 {
+		return 20_000
+	}
+	return max(n, 0)
+}
+
+// result returns the colouring found; a certificate shows that there is no
+// better outcome.
+func (s *listState) result(c *Certificate) *ListColoring {
+	r := &ListColoring{Color: s.color, Uncolored: s.free(), Certificate: c}
+	switch {
+	case c != nil:
+		r.Outcome = Impossible
+	case r.Uncolored > 0:
+		r.Outcome = GaveUp
+	}
+	return r
+}
+
+// colors returns all colours of all lists.
+func (g *ListGraph) colors() ColorSet {
+	var s ColorSet
+	for i := range g.Edges {
+		s = s.Or(g.Edges[i].List)
+	}
+	return s
+}
+
+// degrees returns the number of edges at each node, the left ones first.
+func (g *ListGraph) degrees() []int32 {
+	d := make([]int32, g.Left+g.Right)
+	for _, e := range g.Edges {
+		d[e.U]++
+		d[g.Left+int(e.V)]++
+	}
+	return d
+}
+
+// proper returns an edge colouring without lists, with as many colours as the
+// largest degree, and that number.
+func (g *ListGraph) proper(seed uint64) ([]int16, int) {
+	k := 0
+	for _, d := range g.degrees() {
+		k = max(k, int(d))
+	}
+	h := &Graph{Left: g.Left, Right: g.Right, Edges: make([]Edge, len(g.Edges))}
+	for i, e := range g.Edges {
+		h.Edges[i] = Edge{U: e.U, V: e.V, N: 1, First: int32(i)}
+	}
+	color := make([]int16, len(g.Edges))
+	h.Color(k, Options{Seed: seed}, func(unit, c int32) { color[unit] = int16(c) })
+	return color, k
+}
+
+// koenig colours a graph of which all lists are equal and long enough, or
+// returns nil.
+func (g *ListGraph) koenig(seed uint64) *ListColoring {
+	if len(g.Edges) == 0 {
+		return &ListColoring{}
+	}
+	list := g.Edges[0].List
+	for _, e := range g.Edges {
+		if e.List != list {
+			return nil
+		}
+	}
+	n := list.Len()
+	for _, d := range g.degrees() {
+		if int(d) > n {
+			return nil
+		}
+	}
+	color, k := g.proper(seed)
+	name := make([]int16, 0, k)
+	for c := list.Next(0); len(name) < k; c = list.Next(c + 1) {
+		name = append(name, int16(c))
+	}
+	for i, c := range color {
+		color[i] = name[c]
+	}
+	return &ListColoring{Color: color}
+}

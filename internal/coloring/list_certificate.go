@@ -1,0 +1,229 @@
+package coloring
+
+// A CertificateKind says how a Certificate proves that edges cannot be coloured.
+type CertificateKind int
+
+const (
+	// Hall: edges at one node have fewer colours together than they are.
+	Hall CertificateKind = iota
+	// Count: each color can be given to so many edges at once, the size of a largest
+	// matching of the edges that allow it; these numbers sum to less than the
+	// edges there are.
+	Count
+	// Exhausted: a search through all colourings found none. This is a statement,
+	// not a proof that can be checked in less time.
+	Exhausted
+)
+
+// A Certificate proves that a set of edges cannot all be coloured.
+type Certificate struct {
+	Kind  CertificateKind
+	Edges []int32 // indices of the edges, rising
+	// Node and Right are the common end of the edges: Hall only.
+	Node  int
+	Right bool
+	// Colors are those of the lists of the edges.
+	Colors ColorSet
+	// Most is how many of the edges can be given each of Colors at once, in order
+	// of the colours: Count only.
+	Most []int
+}
+
+// all returns the indices of all edges.
+func (g *ListGraph) all() []int32 {
+	out := make([]int32, len(g.Edges))
+	for i := range out {
+		out[i] = int32(i)
+	}
+	return out
+}
+
+// crowded returns a Hall certificate of the node that has most edges too many, or
+// nil: at each node a matching of edges and colours decides (Hall). O(Σ deg²·|list|)
+// at worst; nodes of which each list has as many colours as they have edges cost
+// next to nothing.
+func (g *ListGraph) crowded() *Certificate {
+	var worst *Certificate
+	over := 0
+	edges := g.byNode()
+	for node, at := range edges {
+		ok := true
+		for _, e := range at {
+			ok = ok && g.Edges[e].List.Len() >= len(at)
+		}
+		if ok {
+			continue
+		}
+		if c := g.hall(at); c != nil && len(c.Edges)-c.Colors.Len() > over {
+			over = len(c.Edges) - c.Colors.Len()
+			c.Node, c.Right = node, node >= g.Left
+			if c.Right {
+				c.Node -= g.Left
+			}
+			worst = c
+		}
+	}
+	return worst
+}
+
+// byNode returns the edges at each node, the left nodes first.
+func (g *ListGraph) byNode() [][]int32 {
+	out := make([][]int32, g.Left+g.Right)
+	for i, e := range g.Edges {
+		out[e.U] = append(out[e.U], int32(i))
+		out[g.Left+int(e.V)] = append(out[g.Left+int(e.V)], int32(i))
+	}
+	return out
+}
+
+// hall matches edges to colours. Where some edge stays over, the edges that
+// alternating paths lead to from all such edges are the set that has most edges
+// too many; hall returns it, or nil.
+func (g *ListGraph) hall(at []int32) *Certificate {
+	var owner [MaxListColors]int32 // index in at + 1, by color
+	var tried ColorSet
+	var try func(i int) bool
+	try = func(i int) bool {
+		list := g.Edges[at[i]].List
+		for c := list.Next(0); c >= 0; c = list.Next(c + 1) {
+			if tried.Has(c) {
+				continue
+			}
+			tried.Add(c)
+			if owner[c] == 0 || try(int(owner[c])-1) {
+				owner[c] = int32(i) + 1
+				return true
+			}
+		}
+		return false
+	}
+	var over []int
+	for i := range at {
+		if tried = (ColorSet{}); !try(i) {
+			over = append(over, i)
+		}
+	}
+	if over == nil {
+		return nil
+	}
+	tried = ColorSet{}
+	in := make([]bool, len(at))
+	for _, i := range over {
+		in[i] = true
+		try(i) // fails; tried are the colours that it leads to
+	}
+	cert := &Certificate{Kind: Hall, Colors: tried}
+	for c := tried.Next(0); c >= 0; c = tried.Next(c + 1) {
+		in[owner[c]-1] = true
+	}
+	for i, e := range at {
+		if in[i] {
+			cert.Edges = append(cert.Edges, e)
+		}
+	}
+	return cert
+}
+
+// scarce returns a Count certificate of all edges or of the edges of one
+// component, or nil.
+func (g *ListGraph) scarce() *Certificate {
+	if c := g.count(g.all()); c != nil {
+		return c
+	}
+	parts := g.components()
+	for _, edges := range parts {
+		if len(parts) == 1 {
+			break
+		}
+		if c := g.count(edges); c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// count sums what the colours can do for the edges.
+func (g *ListGraph) count(edges []int32) *Certificate {
+	cert := &Certificate{Kind: Count, Edges: edges}
+	for _, e := range edges {
+		cert.Colors = cert.Colors.Or(g.Edges[e].List)
+	}
+	sum := 0
+	for c := cert.Colors.Next(0); c >= 0 && sum < len(edges); c = cert.Colors.Next(c + 1) {
+		n := g.matching(edges, c)
+		cert.Most = append(cert.Most, n)
+		sum += n
+	}
+	if sum >= len(edges) {
+		return nil
+	}
+	return cert
+}
+
+// matching returns the size of a largest matching of the edges that allow a
+// color. O(Left·E).
+func (g *ListGraph) matching(edges []int32, color int) int {
+	next := make([][]int32, g.Left)
+	for _, e := range edges {
+		if x := &g.Edges[e]; x.List.Has(color) {
+			next[x.U] = append(next[x.U], x.V)
+		}
+	}
+	mate := make([]int32, g.Right)
+	for v := range mate {
+		mate[v] = none
+	}
+	seen := make([]int, g.Right)
+	var try func(u, round int) bool
+	try = func(u, round int) bool {
+		for _, v := range next[u] {
+			if seen[v] == round {
+				continue
+			}
+			seen[v] = round
+			if mate[v] == none || try(int(mate[v]), round) {
+				mate[v] = int32(u)
+				return true
+			}
+		}
+		return false
+	}
+	n := 0
+	for u := range next {
+		if try(u, u+1) {
+			n++
+		}
+	}
+	return n
+}
+
+// components returns the edges of each connected part of the graph.
+func (g *ListGraph) components() [][]int32 {
+	root := make([]int, g.Left+g.Right)
+	for i := range root {
+		root[i] = i
+	}
+	find := func(x int) int {
+		for root[x] != x {
+			root[x] = root[root[x]]
+			x = root[x]
+		}
+		return x
+	}
+	for _, e := range g.Edges {
+		root[find(int(e.U))] = find(g.Left + int(e.V))
+	}
+	number := make(map[int]int)
+	var out [][]int32
+	for i, e := range g.Edges {
+		r := find(int(e.U))
+		n, ok := number[r]
+		if !ok {
+			n = len(out)
+			number[r] = n
+			out = append(out, nil)
+		}
+		out[n] = append(out[n], int32(i))
+	}
+	return out
+}

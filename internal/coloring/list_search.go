@@ -1,0 +1,331 @@
+package coloring
+
+import "math/rand/v2"
+
+// A listState is a partial colouring: proper, but not of all edges.
+type listState struct {
+	g      *ListGraph
+	color  []int16
+	width  int     // above the highest color of a list
+	at     []int32 // by node·width + color: the edge that has it there; left nodes first
+	used   []ColorSet
+	colors ColorSet // of all lists
+	path   []int32  // scratch of swap
+	open   []int32  // edges without a color, in no order
+	place  []int32  // by edge: its index in open, or none
+}
+
+func newListState(g *ListGraph) *listState {
+	nodes := g.Left + g.Right
+	colors := g.colors()
+	width := 0
+	for c := colors.Next(0); c >= 0; c = colors.Next(c + 1) {
+		width = c + 1
+	}
+	s := &listState{
+		g: g, width: width, colors: colors, color: make([]int16, len(g.Edges)), used: make([]ColorSet, nodes),
+		at:   make([]int32, nodes*width),
+		open: make([]int32, len(g.Edges)), place: make([]int32, len(g.Edges)),
+	}
+	for i := range s.at {
+		s.at[i] = none
+	}
+	for i := range s.color {
+		s.color[i], s.open[i], s.place[i] = none, int32(i), int32(i)
+	}
+	return s
+}
+
+func (s *listState) free() int { return len(s.open) }
+
+// ends returns the nodes of an edge.
+func (s *listState) ends(e int32) (u, v int) {
+	x := &s.g.Edges[e]
+	return int(x.U), s.g.Left + int(x.V)
+}
+
+// give colours an open edge with a color free at both ends.
+func (s *listState) give(e int32, color int) {
+	u, v := s.ends(e)
+	s.at[u*s.width+color], s.at[v*s.width+color] = e, e
+	s.used[u].Add(color)
+	s.used[v].Add(color)
+	s.color[e] = int16(color)
+	last := s.open[len(s.open)-1]
+	s.open[s.place[e]], s.place[last] = last, s.place[e]
+	s.open, s.place[e] = s.open[:len(s.open)-1], none
+}
+
+// take makes an edge open again.
+func (s *listState) take(e int32) {
+	u, v := s.ends(e)
+	color := int(s.color[e])
+	s.at[u*s.width+color], s.at[v*s.width+color] = none, none
+	s.used[u].Remove(color)
+	s.used[v].Remove(color)
+	s.color[e] = none
+	s.place[e] = int32(len(s.open))
+	s.open = append(s.open, e)
+}
+
+// left returns the colours that an edge could be given at once.
+func (s *listState) left(e int32) ColorSet {
+	u, v := s.ends(e)
+	return s.g.Edges[e].List.Without(s.used[u]).Without(s.used[v])
+}
+
+// greedy colours open edges for as long as one has a color left. O(open²).
+func (s *listState) greedy() {
+	for e, color := s.urgent(); e != none; e, color = s.urgent() {
+		s.give(e, color)
+	}
+}
+
+// seed colours what a proper colouring without lists gives a color of its list.
+// Its classes are matchings; each becomes the color that most of its edges allow,
+// of those left, the class with most to lose first.
+func (s *listState) seed(seed uint64) {
+	class, k := s.g.proper(seed)
+	allow := make([]int32, k*s.width) // edges of a class that allow a color
+	for i := range s.g.Edges {
+		list := s.g.Edges[i].List
+		for c := list.Next(0); c >= 0; c = list.Next(c + 1) {
+			allow[int(class[i])*s.width+c]++
+		}
+	}
+	color := make([]int, k)
+	free := s.g.colors()
+	for i := range color {
+		color[i] = none
+		for c := free.Next(0); c >= 0; c = free.Next(c + 1) {
+			if color[i] == none || allow[i*s.width+c] > allow[i*s.width+color[i]] {
+				color[i] = c
+			}
+		}
+		if color[i] != none {
+			free.Remove(color[i])
+		}
+	}
+	for i := range s.g.Edges {
+		if c := color[class[i]]; c != none && s.g.Edges[i].List.Has(c) {
+			s.give(int32(i), c)
+		}
+	}
+}
+
+// kempe colours an open edge by exchanging two colours along an alternating path
+// (Kempe chain), and reports whether it could. It tries the edges opened last.
+func (s *listState) kempe() bool {
+	for i := len(s.open) - 1; i >= max(0, len(s.open)-chainEdges); i-- {
+		e := s.open[i]
+		u, v := s.ends(e)
+		if s.chain(e, u, v) || s.chain(e, v, u) {
+			return true
+		}
+	}
+	return false
+}
+
+const chainEdges = 8 // more open edges hardly ever have a chain that fewer have not
+
+// chain looks for a color that is free at one end of e and can be made free at
+// the other.
+func (s *listState) chain(e int32, near, far int) bool {
+	here := s.g.Edges[e].List.Without(s.used[near])
+	there := s.colors.Without(s.used[far])
+	for c := here.Next(0); c >= 0; c = here.Next(c + 1) {
+		for d := there.Next(0); d >= 0; d = there.Next(d + 1) {
+			if s.swap(far, c, d) {
+				s.give(e, c)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// swap exchanges colours c and d on the path that starts at a node with color c;
+// the node has no edge of color d. It does nothing where a list forbids it.
+func (s *listState) swap(node, c, d int) bool {
+	s.path = s.path[:0]
+	for have, want := c, d; s.at[node*s.width+have] != none; have, want = want, have {
+		e := s.at[node*s.width+have]
+		if !s.g.Edges[e].List.Has(want) {
+			return false
+		}
+		s.path = append(s.path, e)
+		u, v := s.ends(e)
+		node ^= u ^ v
+	}
+	for _, e := range s.path {
+		s.take(e)
+	}
+	for i, e := range s.path {
+		if i%2 == 0 {
+			s.give(e, d)
+		} else {
+			s.give(e, c)
+		}
+	}
+	return true
+}
+
+// urgent returns the open edge with fewest colours left, one at least, and the
+// first of them; none where no edge can be coloured. O(open).
+func (s *listState) urgent() (edge int32, color int) {
+	edge, best := int32(none), MaxListColors+1
+	for _, e := range s.open {
+		left := s.left(e)
+		if n := left.Len(); n > 0 && n < best {
+			edge, best, color = e, n, left.Next(0)
+		}
+	}
+	return edge, color
+}
+
+// tabu colours open edges, one in each step: one of those whose neighbours lose
+// fewest colours for it; and forbids the losers their color for a while. Where an
+// exchange of colours serves, no one loses. It leaves the best partial colouring
+// met in s.
+//
+// This is PartialCol (Blöchliger and Zufferey, "A graph coloring heuristic using
+// partial solutions and a reactive tabu scheme", 2008) with Kempe chains. The while
+// is 20 to 79 steps and one more for each open edge, several times that of the paper:
+// with the last one or two edges open, the short one went round in circles.
+// O(open·colours) a step.
+func (s *listState) tabu(seed uint64, steps int) {
+	rng := rand.New(rand.NewPCG(seed, uint64(len(s.color))))
+	until := make([]int32, len(s.color)*s.width) // by edge·width + color
+	best, bestColor := s.free(), append([]int16(nil), s.color...)
+	for step := int32(1); int(step) <= steps && s.free() > 0; step++ {
+		if s.kempe() {
+			continue
+		}
+		if s.free() < best {
+			best = s.free()
+			copy(bestColor, s.color)
+		}
+		m, ok := s.move(rng, until, step, best)
+		if !ok {
+			continue
+		}
+		for _, f := range m.losers() {
+			s.take(f)
+			until[int(f)*s.width+m.color] = step + int32(20+rng.IntN(60)) + int32(s.free())
+		}
+		s.give(m.edge, m.color)
+	}
+	if s.free() > best {
+		s.restore(bestColor)
+	}
+}
+
+// A listMove gives an edge a color that its neighbours a and b, if any, lose.
+type listMove struct {
+	edge, a, b int32
+	color      int
+}
+
+func (m listMove) losers() []int32 {
+	switch {
+	case m.a == none && m.b == none:
+		return nil
+	case m.a == none || m.a == m.b:
+		return []int32{m.b}
+	case m.b == none:
+		return []int32{m.a}
+	}
+	return []int32{m.a, m.b}
+}
+
+// move chooses at random among the best moves that are allowed, or that lead to
+// fewer open edges than ever.
+func (s *listState) move(rng *rand.Rand, until []int32, step int32, best int) (listMove, bool) {
+	var m listMove
+	found, ties := 4, 0
+	for _, e := range s.open {
+		u, v := s.ends(e)
+		list := s.g.Edges[e].List
+		for c := list.Next(0); c >= 0; c = list.Next(c + 1) {
+			a, b := s.at[u*s.width+c], s.at[v*s.width+c]
+			cost := 0
+			if a != none {
+				cost++
+			}
+			if b != none && b != a {
+				cost++
+			}
+			if cost > found || until[int(e)*s.width+c] >= step && len(s.open)-1+cost >= best {
+				continue
+			}
+			if cost < found {
+				found, ties = cost, 0
+			}
+			if ties++; rng.IntN(ties) == 0 {
+				m = listMove{e, a, b, c}
+			}
+		}
+	}
+	return m, ties > 0
+}
+
+// restore goes back to a colouring.
+func (s *listState) restore(color []int16) {
+	for e, c := range s.color {
+		if c != none && color[e] != c {
+			s.take(int32(e))
+		}
+	}
+	for e, c := range color {
+		if c != none && s.color[e] == none {
+			s.give(int32(e), int(c))
+		}
+	}
+}
+
+// exact looks through all colourings, the edge with fewest colours left first,
+// and says so where the search came to its end; best is what to return where it
+// did not.
+func (g *ListGraph) exact(best *listState, nodes int) *ListColoring {
+	x := &listSearch{listState: newListState(g), nodes: nodes}
+	switch {
+	case x.run():
+		return x.result(nil)
+	case x.nodes >= 0:
+		return best.result(&Certificate{Kind: Exhausted, Edges: g.all(), Colors: g.colors()})
+	}
+	return best.result(nil)
+}
+
+type listSearch struct {
+	*listState
+	nodes int // still allowed; negative when they have run out
+}
+
+// run reports whether it has coloured all open edges.
+func (x *listSearch) run() bool {
+	if x.free() == 0 {
+		return true
+	}
+	if x.nodes--; x.nodes < 0 {
+		return false
+	}
+	edge, fewest := int32(none), MaxListColors+1
+	var choice ColorSet
+	for _, e := range x.open {
+		if left := x.left(e); left.Len() < fewest {
+			edge, fewest, choice = e, left.Len(), left
+		}
+	}
+	for c := choice.Next(0); c >= 0; c = choice.Next(c + 1) {
+		x.give(edge, c)
+		if x.run() {
+			return true
+		}
+		x.take(edge)
+		if x.nodes < 0 {
+			return false
+		}
+	}
+	return false
+}
