@@ -9,26 +9,121 @@ import (
 )
 
 var (
-	notationRE = regexp.MustCompile(`^\s*FT\(\s*(\d+)\s*;\s*(\d+)\s*,\s*(\d+)\s*\)\s*$`)
+	notationRE = regexp.MustCompile(`^(FT|PGFT)\(([^()]*)\)$`)
 	linkRE     = regexp.MustCompile(`^leaf(\d+)-spine(\d+)$`)
 	spineRE    = regexp.MustCompile(`^spine(\d+)$`)
 )
 
-// Parse reads the notation FT(2;M0,M1).
+// Parse reads the notation of a tree (thesis ch. 2): FT(2;M0,M1) or, with three
+// levels, FT(3;M0,M1,M2); or that of a parallel-ports generalised fat tree of
+// Zahavi, PGFT(2;m1,m2;w1,w2;p1,p2) or PGFT(3;m1,m2,m3;w1,w2,w3;p1,p2,p3), in
+// which a switch of level l has m_l children, a node of level l-1 has w_l parents,
+// and p_l parallel cables lead to each. White space is ignored.
+//
+// A server has one cable here: w1 = p1 = 1. With two levels, the w2 spines with
+// p2 cables to each leaf are described as w2·p2 spines with one cable each; with
+// three, the w3 top switches of a plane with p3 cables to each pod as w3·p3. That
+// changes nothing for a planner as long as a message leaves such a switch by the
+// cable of the number it came in by. It is not the whole freedom that a switch
+// with parallel cables has. Between the leaves and the middle switches of three
+// levels parallel cables would share the uplinks of a switch, which this
+// description cannot say: p2 = 1 there.
+//
+// The Options are for New with two levels, for NewPods with three (Pods > 0).
 func Parse(notation string) (Options, error) {
-	m := notationRE.FindStringSubmatch(notation)
+	m := notationRE.FindStringSubmatch(strings.Join(strings.Fields(notation), ""))
 	if m == nil {
-		return Options{}, fmt.Errorf("topology %q: write FT(2;M0,M1), for example FT(2;4,8): 4 server ports and spines, 8 leaves", notation)
+		return Options{}, badNotation(notation)
 	}
-	if m[1] != "2" {
-		return Options{}, fmt.Errorf("topology %q: %s levels; two-level trees FT(2;M0,M1) are supported", notation, m[1])
+	var groups [][]int
+	for _, g := range strings.Split(m[2], ";") {
+		numbers, err := parseNumbers(g)
+		if err != nil {
+			return Options{}, fmt.Errorf("topology %q: %w", notation, err)
+		}
+		groups = append(groups, numbers)
 	}
-	m0, err0 := strconv.Atoi(m[2])
-	m1, err1 := strconv.Atoi(m[3])
-	if err0 != nil || err1 != nil {
-		return Options{}, fmt.Errorf("topology %q: number out of range", notation)
+	if len(groups[0]) != 1 || groups[0][0] < 2 || groups[0][0] > 3 {
+		return Options{}, fmt.Errorf("topology %q: trees of 2 and 3 levels are supported: FT(2;M0,M1), FT(3;M0,M1,M2)", notation)
 	}
-	return Options{Ports: m0, Leaves: m1}, nil
+	var o Options
+	var err error
+	switch levels := groups[0][0]; {
+	case m[1] == "FT" && len(groups) == 2 && len(groups[1]) == levels:
+		o = fatTree(groups[1])
+	case m[1] == "PGFT" && len(groups) == 4 && len(groups[1]) == levels && len(groups[2]) == levels && len(groups[3]) == levels:
+		o, err = pgft(groups[1], groups[2], groups[3])
+	default:
+		return Options{}, badNotation(notation)
+	}
+	if err != nil {
+		return Options{}, fmt.Errorf("topology %q: %w", notation, err)
+	}
+	return o, nil
+}
+
+func badNotation(notation string) error {
+	return fmt.Errorf("topology %q: write FT(2;M0,M1), for example FT(2;4,8): 4 server ports and spines, 8 leaves; "+
+		"or FT(3;M0,M1,M2), PGFT(2;m1,m2;w1,w2;p1,p2), PGFT(3;m1,m2,m3;w1,w2,w3;p1,p2,p3)", notation)
+}
+
+// maxNumber is the largest number in a notation; products of two stay far from
+// overflow.
+const maxNumber = 1 << 16
+
+// parseNumbers reads "4,8".
+func parseNumbers(list string) ([]int, error) {
+	var out []int
+	for _, f := range strings.Split(list, ",") {
+		if !allDigits(f) {
+			return nil, fmt.Errorf("%q is not a number", f)
+		}
+		n := atoi(f)
+		if n < 1 || n > maxNumber {
+			return nil, fmt.Errorf("number out of range: %s is not in 1..%d", f, maxNumber)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+func allDigits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+// fatTree returns the options of FT(2;m) and FT(3;m).
+func fatTree(m []int) Options {
+	if len(m) == 2 {
+		return Options{Ports: m[0], Leaves: m[1]}
+	}
+	return Options{Ports: m[0], Leaves: m[1] * m[2], Pods: m[2]}
+}
+
+// pgft returns the options of PGFT(2;m;w;p) and PGFT(3;m;w;p). What is as in the
+// fat tree of the same m is left zero, as fatTree does.
+func pgft(m, w, p []int) (Options, error) {
+	o := fatTree(m)
+	if w[0] != 1 || p[0] != 1 {
+		return o, fmt.Errorf("w1 = %d and p1 = %d: a server has one cable, to one leaf, so both must be 1", w[0], p[0])
+	}
+	if len(m) == 2 {
+		o.Spines = w[1] * p[1]
+		if o.Spines == o.Ports {
+			o.Spines = 0
+		}
+		return o, nil
+	}
+	if p[1] != 1 {
+		return o, fmt.Errorf("p2 = %d parallel cables between a leaf and a middle switch would share its uplinks: must be 1", p[1])
+	}
+	o.Spines, o.Tops = w[1], w[2]*p[2]
+	if o.Spines == o.Ports {
+		o.Spines = 0
+	}
+	if o.Tops == m[1] {
+		o.Tops = 0
+	}
+	return o, nil
 }
 
 // Notation returns FT(2;M0,M1).

@@ -27,6 +27,10 @@ type Pods struct {
 	nDead int
 }
 
+// MaxTopLinks is the largest number of cables between pods and top switches,
+// each pod, plane and top switch counted; it bounds memory.
+const MaxTopLinks = 1 << 20
+
 // A TopLink is the cable between the switch of a pod in a plane and a top switch
 // of that plane.
 type TopLink struct{ Pod, Spine, Top int }
@@ -42,10 +46,16 @@ func NewPods(o Options) (*Pods, error) {
 	if o.Tops == 0 {
 		o.Tops = o.Leaves / o.Pods
 	}
+	if o.Spines == 0 {
+		o.Spines = o.Ports
+	}
 	if o.Tops < 1 || o.Tops > MaxPorts {
 		return nil, fmt.Errorf("%d top switches in a plane: must be 1..%d", o.Tops, MaxPorts)
 	}
 	pods, tops := o.Pods, o.Tops
+	if planes := max(o.Spines, 1); planes > MaxPorts || pods > MaxLeaves || pods*planes*tops > MaxTopLinks {
+		return nil, fmt.Errorf("%d pods, %d planes of %d top switches: at most %d, %d, and %d cables to top switches", pods, planes, tops, MaxLeaves, MaxPorts, MaxTopLinks)
+	}
 	o.Pods, o.Tops = 0, 0
 	lower, err := New(o)
 	if err != nil {
@@ -63,6 +73,10 @@ func (p *Pods) Pods() int { return p.pods }
 
 // Tops returns the number of top switches in a plane.
 func (p *Pods) Tops() int { return p.tops }
+
+// PodLeaves returns M1, the number of leaves of a pod; those of pod q are
+// q·PodLeaves() and the next.
+func (p *Pods) PodLeaves() int { return p.lower.leaves / p.pods }
 
 // Pod returns the pod of a leaf.
 func (p *Pods) Pod(leaf int) int { return leaf / (p.lower.leaves / p.pods) }
@@ -83,8 +97,8 @@ func (p *Pods) Without(links []Link, tops []TopLink) (*Pods, error) {
 	}
 	v.dead = slices.Clone(p.dead)
 	for _, l := range tops {
-		if l.Pod < 0 || l.Pod >= p.pods || l.Spine < 0 || l.Spine >= p.lower.spines || l.Top < 0 || l.Top >= p.tops {
-			return nil, fmt.Errorf("no link %q; %s", l, p.Choices())
+		if err := p.checkTop(l); err != nil {
+			return nil, err
 		}
 		if id := p.TopID(l); !v.dead[id] {
 			v.dead[id] = true
@@ -94,53 +108,23 @@ func (p *Pods) Without(links []Link, tops []TopLink) (*Pods, error) {
 	return &v, nil
 }
 
+// Healthy returns the same tree with every link alive.
+func (p *Pods) Healthy() *Pods {
+	v := *p
+	v.lower = p.lower.Healthy()
+	v.dead, v.nDead = make([]bool, len(p.dead)), 0
+	return &v
+}
+
+func (p *Pods) checkTop(l TopLink) error {
+	if l.Pod < 0 || l.Pod >= p.pods || l.Spine < 0 || l.Spine >= p.lower.spines || l.Top < 0 || l.Top >= p.tops {
+		return fmt.Errorf("no link %q; %s", l, p.Choices())
+	}
+	return nil
+}
+
 // Choices says which switches there are, for error messages.
 func (p *Pods) Choices() string {
 	return fmt.Sprintf("%s has leaf0..leaf%d, pod0..pod%d, spine0..spine%d and top0..top%d of each spine",
 		p.Notation(), p.lower.leaves-1, p.pods-1, p.lower.spines-1, p.tops-1)
 }
-
-// Notation returns FT(3;M0,M1,M2), or PGFT(3;m;w;p) where the planes are not M0
-// or the top switches of a plane not M1.
-func (p *Pods) Notation() string {
-	m0, m1, m2 := p.lower.ports, p.lower.leaves/p.pods, p.pods
-	if p.lower.spines == m0 && p.tops == m1 {
-		return fmt.Sprintf("FT(3;%d,%d,%d)", m0, m1, m2)
-	}
-	return fmt.Sprintf("PGFT(3;%d,%d,%d;1,%d,%d;1,1,1)", m0, m1, m2, p.lower.spines, p.tops)
-}
-
-// DeadTops returns the dead links between pods and top switches, by pod, spine
-// and top.
-func (p *Pods) DeadTops() []TopLink {
-	var out []TopLink
-	for id, d := range p.dead {
-		if d {
-			k := id / p.tops
-			out = append(out, TopLink{k / p.lower.spines, k % p.lower.spines, id % p.tops})
-		}
-	}
-	return out
-}
-
-// DownNames returns the names of all dead links: first those of leaves, then
-// those of top switches.
-func (p *Pods) DownNames() []string {
-	out := p.lower.DownNames()
-	for _, l := range p.DeadTops() {
-		out = append(out, l.String())
-	}
-	return out
-}
-
-// Wires returns the number of wires: those of Lower come first, then those of
-// the top switches.
-func (p *Pods) Wires() int { return p.lower.Wires() + 2*len(p.dead) }
-
-// TopUp returns the wire from a pod's switch in a plane to a top switch.
-func (p *Pods) TopUp(pod, spine, top int) Wire {
-	return Wire(p.lower.Wires() + 2*p.TopID(TopLink{pod, spine, top}))
-}
-
-// TopDown returns the wire from a top switch to a pod's switch in its plane.
-func (p *Pods) TopDown(pod, spine, top int) Wire { return p.TopUp(pod, spine, top) + 1 }

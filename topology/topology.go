@@ -4,6 +4,7 @@
 // The fabric is the two-level fat tree FT(2;M0,M1) of the thesis (ch. 2): M1
 // leaves with M0 server ports each and, unless stated otherwise, M0 spines,
 // with one cable from each leaf to each spine. All links have unit capacity.
+// Pods is the same with a third level, FT(3;M0,M1,M2).
 //
 // A server has two numbers. Its position slot + leaf·M0 is its name and never
 // changes when other servers are missing. Its rank 0..S-1 is its place among

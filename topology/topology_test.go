@@ -3,6 +3,7 @@ package topology_test
 import (
 	"errors"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -26,20 +27,37 @@ func TestParse(t *testing.T) {
 	}{
 		{in: "FT(2;4,8)", want: topology.Options{Ports: 4, Leaves: 8}},
 		{in: " FT( 2 ; 20 , 18 ) ", want: topology.Options{Ports: 20, Leaves: 18}},
-		{in: "FT(3;4,4,4)", err: "write FT(2;M0,M1)"},
-		{in: "FT(1;4,4)", err: "two-level trees"},
+		{in: "FT(3;4,5,6)", want: topology.Options{Ports: 4, Leaves: 30, Pods: 6}},
+		{in: "PGFT(2;4,8;1,3;1,1)", want: topology.Options{Ports: 4, Leaves: 8, Spines: 3}},
+		{in: "PGFT(2;4,8;1,2;1,2)", want: topology.Options{Ports: 4, Leaves: 8}},
+		{in: "PGFT(3;4,5,6;1,4,5;1,1,1)", want: topology.Options{Ports: 4, Leaves: 30, Pods: 6}},
+		{in: "PGFT(3;4,5,6;1,3,2;1,1,4)", want: topology.Options{Ports: 4, Leaves: 30, Pods: 6, Spines: 3, Tops: 8}},
+		{in: "FT(1;4)", err: "trees of 2 and 3 levels"},
+		{in: "FT(4;4,4,4,4)", err: "trees of 2 and 3 levels"},
+		{in: "FT(3;4,4)", err: "write FT(2;M0,M1)"},
+		{in: "FT(2;4,4,4)", err: "write FT(2;M0,M1)"},
+		{in: "FT(2;4,4;1,4;1,1)", err: "write FT(2;M0,M1)"},
+		{in: "PGFT(2;4,4)", err: "write FT(2;M0,M1)"},
+		{in: "PGFT(2;4,4;1,4)", err: "write FT(2;M0,M1)"},
+		{in: "PGFT(2;4,4;1,4;1)", err: "write FT(2;M0,M1)"},
 		{in: "4x8", err: "write FT(2;M0,M1)"},
+		{in: "FT()", err: `"" is not a number`},
+		{in: "FT(2;4,)", err: `"" is not a number`},
+		{in: "FT(2;4,-1)", err: `"-1" is not a number`},
+		{in: "FT(2;0,2)", err: "out of range: 0 is not in 1..65536"},
 		{in: "FT(2;99999999999999999999,2)", err: "out of range"},
+		{in: "PGFT(2;4,4;2,4;1,1)", err: "w1 = 2 and p1 = 1: a server has one cable"},
+		{in: "PGFT(3;4,4,4;1,4,4;1,2,1)", err: "p2 = 2 parallel cables between a leaf and a middle switch would share its uplinks"},
 	} {
 		got, err := topology.Parse(tt.in)
 		if tt.err != "" {
-			if err == nil || !strings.Contains(err.Error(), tt.err) {
+			if err == nil || !strings.Contains(err.Error(), tt.err) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("Parse(%q) error = %v, want %q", tt.in, err, tt.err)
 			}
 			continue
 		}
-		if err != nil || got.Ports != tt.want.Ports || got.Leaves != tt.want.Leaves {
-			t.Errorf("Parse(%q) = %+v, %v", tt.in, got, err)
+		if err != nil || !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("Parse(%q) = %+v, %v, want %+v", tt.in, got, err, tt.want)
 		}
 	}
 }
