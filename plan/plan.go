@@ -1,11 +1,12 @@
 // Package plan puts a fabric, a schedule and routes together: the Plan that
 // bench, companion, workers and files share, with its lower bound and the
-// efficiency that its link loads predict.
+// efficiency that its link loads predict. It writes plans down, reads them
+// back, and says what differs between two.
 //
 // It decides nothing of its own. scheduler orders and pins the messages,
-// routing computes next hops; a plan joins the two, counts what they put on
-// each wire, and writes itself down. Times are in message times: how long one
-// fragment takes on one link. The only I/O is on io.Writer.
+// routing computes next hops; a plan joins the two and counts what they put on
+// each wire. Times are in message times: how long one fragment takes on one
+// link. The only I/O is on io.Reader and io.Writer; there is no clock.
 package plan
 
 import (
@@ -24,20 +25,39 @@ const NoRouting = "none"
 // A Plan is everything that is decided before the network is touched. It is
 // immutable.
 type Plan struct {
-	Tree     *topology.Tree      // with the dead links
+	Tree     *topology.Tree      // with the dead links; of three levels, the lower two
+	Pods     *topology.Pods      // nil in two levels
 	Schedule *scheduler.Schedule // nil for event building without a schedule
 	Routing  string              // an engine of routing, routing.Pinned or NoRouting
 
+	// Objective is what fors made least; "" for other schedules, and where a
+	// file does not say.
+	Objective scheduler.Objective
+
 	// Tables are the routes by destination. With pinned routing they are the
-	// spread tables, which carry what the schedule does not: the barrier.
+	// spread tables, which carry what the schedule does not: the barrier. nil
+	// in three levels and without routing.
 	Tables *routing.Tables
 
 	// Bound is the least number of phases that any contention-free plan has.
+	// Its Phases are 0 where none is known, or a file does not say.
 	Bound scheduler.Bound
+
+	// Unreachable are the pairs of leaves between which no path is alive, and
+	// whose messages are left out: rising, the smaller leaf first.
+	Unreachable [][2]int
+
+	// Paths are the paths that the messages need. All 0 under ecmp, without
+	// routing and without a schedule.
+	Paths routing.Paths
 
 	// Epoch numbers the plans of one run, from 0.
 	Epoch uint32
 }
+
+// maxPlanned is the most servers of a schedule: its table of pairs takes 4 bytes
+// each.
+const maxPlanned = 1 << 15
 
 // Options say what to build.
 type Options struct {
@@ -46,49 +66,117 @@ type Options struct {
 	// Routing is an engine, routing.Pinned or NoRouting. "" means pinned where
 	// the schedule chooses spines, else ftree.
 	Routing string
+	// Objective is what fors makes least. "" means scheduler.FewestPhases.
+	Objective scheduler.Objective
+	// DropUnreachable leaves out the messages between leaves that share no live
+	// path, instead of refusing the tree.
+	DropUnreachable bool
 	// Seed feeds what is drawn at random on the way to a plan.
 	Seed uint64
+	// Stage, when not nil, is called as each part of the work begins: with
+	// "schedule", "routes" and "figures".
+	Stage func(name string)
 }
 
-// Build plans for a tree and its dead links. A pair of servers without a common
-// live spine is a *topology.UnreachableError.
+// stage tells who asked that a part of the work begins.
+func (o Options) stage(name string) {
+	if o.Stage != nil {
+		o.Stage(name)
+	}
+}
+
+// forScheduler are the options that the scheduler takes.
+func (o Options) forScheduler() scheduler.Options {
+	return scheduler.Options{Seed: o.Seed, Objective: o.Objective, DropUnreachable: o.DropUnreachable}
+}
+
+// objective checks the objective, and returns it as the plan states it.
+func (o Options) objective() (scheduler.Objective, error) {
+	known := []scheduler.Objective{scheduler.FewestPhases, scheduler.FewestPaths, scheduler.Balanced}
+	switch {
+	case o.Schedule != "fors" && o.Objective == "":
+		return "", nil
+	case o.Schedule != "fors":
+		return "", fmt.Errorf("objective %s: only the schedule fors has objectives, not %q", o.Objective, o.Schedule)
+	case o.Objective == "":
+		return scheduler.FewestPhases, nil
+	}
+	for _, k := range known {
+		if o.Objective == k {
+			return k, nil
+		}
+	}
+	return "", fmt.Errorf("no objective %q; there are %s, %s, %s", o.Objective, known[0], known[1], known[2])
+}
+
+// Build plans for a two-level tree and its dead links. Pairs of leaves without a
+// common live spine are an *UnreachableError unless they are dropped. With
+// pinned routing and a schedule that does not choose spines they are chosen
+// here; a phase that cannot be routed is a *scheduler.UnroutableError.
 func Build(t *topology.Tree, o Options) (*Plan, error) {
-	if err := t.Connected(); err != nil {
+	p := &Plan{Tree: t, Routing: o.Routing, Unreachable: t.Unreachable()}
+	if err := p.begin(o); err != nil {
 		return nil, err
 	}
-	p := &Plan{Tree: t, Routing: o.Routing}
-	if err := p.schedule(o); err != nil {
+	if o.Schedule == "" {
+		p.Bound = scheduler.LowerBound(t)
+	} else if err := p.schedule(o); err != nil {
 		return nil, err
 	}
+	o.stage("routes")
 	if p.Routing == "" {
 		p.Routing = routing.Ftree
 		if p.pinnable() {
 			p.Routing = routing.Pinned
 		}
 	}
-	return p, p.route()
+	if err := p.route(); err != nil {
+		return nil, err
+	}
+	o.stage("figures")
+	p.count()
+	return p, nil
 }
 
-func (p *Plan) schedule(o Options) (err error) {
-	if o.Schedule == "" {
-		p.Bound = scheduler.LowerBound(p.Tree)
-		return nil
+// begin does what plans of all trees begin with.
+func (p *Plan) begin(o Options) (err error) {
+	if n := p.Tree.Servers(); o.Schedule != "" && n > maxPlanned {
+		return fmt.Errorf("%d servers: schedules of at most %d are planned", n, maxPlanned)
 	}
-	p.Schedule, p.Bound, err = scheduler.ByName(o.Schedule, p.Tree, scheduler.Options{Seed: o.Seed})
+	if len(p.Unreachable) > 0 && !o.DropUnreachable {
+		return &UnreachableError{p.Unreachable}
+	}
+	p.Objective, err = o.objective()
+	o.stage("schedule")
+	return err
+}
+
+// schedule fills in the schedule of a two-level tree and its bound.
+func (p *Plan) schedule(o Options) (err error) {
+	p.Schedule, p.Bound, err = scheduler.ByName(o.Schedule, p.Tree, o.forScheduler())
+	if err != nil {
+		return err
+	}
+	if err := p.drop(); err != nil {
+		return err
+	}
+	if o.Routing == routing.Pinned && !p.pinnable() {
+		p.Schedule, err = scheduler.Pin(p.Schedule, p.Tree, o.forScheduler())
+	}
 	return err
 }
 
 func (p *Plan) pinnable() bool { return p.Schedule != nil && p.Schedule.Pinned }
 
+// route fills in the tables of a two-level tree.
 func (p *Plan) route() (err error) {
 	engine := p.Routing
 	switch engine {
 	case NoRouting:
 		return nil
 	case routing.Pinned:
-		if !p.pinnable() {
-			return fmt.Errorf("routing pinned needs a schedule that chooses spines (fors); %q does not: use %s",
-				p.ScheduleName(), strings.Join(routing.Engines(), ", "))
+		if p.Schedule == nil {
+			return fmt.Errorf("routing pinned needs a schedule; without one there are %s", strings.Join(routing.Engines(), ", "))
 		}
 		engine = routing.Spread
 	}
@@ -96,6 +184,17 @@ func (p *Plan) route() (err error) {
 		return fmt.Errorf("%w, %s", err, routing.Pinned)
 	}
 	return nil
+}
+
+// count fills in the paths.
+func (p *Plan) count() {
+	switch {
+	case p.Schedule == nil || !p.static():
+	case p.Pods != nil:
+		p.Paths = p.podPaths()
+	default:
+		p.Paths = routing.CountPaths(p.Tree, p.spines())
+	}
 }
 
 // ScheduleName returns the schedule's name, or "none".
@@ -112,6 +211,32 @@ func (p *Plan) Phases() int {
 		return 0
 	}
 	return p.Schedule.Phases
+}
+
+// Gap returns how many phases the plan has above the lower bound. It is
+// negative for a schedule whose messages meet on links: the bound is that of
+// plans in which none do. 0 where no bound is known.
+func (p *Plan) Gap() int {
+	if p.Bound.Phases == 0 {
+		return 0
+	}
+	return p.Phases() - p.Bound.Phases
+}
+
+// Notation names the tree, as on the command line.
+func (p *Plan) Notation() string {
+	if p.Pods != nil {
+		return p.Pods.Notation()
+	}
+	return p.Tree.Notation()
+}
+
+// DownNames returns the names of the dead links.
+func (p *Plan) DownNames() []string {
+	if p.Pods != nil {
+		return p.Pods.DownNames()
+	}
+	return p.Tree.DownNames()
 }
 
 // Pinned reports whether messages take the paths of the schedule.
@@ -135,3 +260,43 @@ func (p *Plan) Spine(src, dst int) int {
 // static reports whether every message between leaves has one known path;
 // under ecmp the kernel's hash decides.
 func (p *Plan) static() bool { return p.Routing != routing.ECMP && p.Routing != NoRouting }
+
+// spines returns Spine for a whole exchange, in O(1) a message.
+func (p *Plan) spines() func(src, dst int) int {
+	if p.Pinned() {
+		return p.Spine
+	}
+	n, leaf := p.Tree.Servers(), leaves(p.Tree)
+	table := make([]int16, p.Tree.Leaves()*n)
+	for l := range p.Tree.Leaves() {
+		for dst := range n {
+			k := scheduler.None
+			if p.Tree.On(l) > 0 && leaf[dst] != l {
+				k = p.Spine(p.Tree.First(l), dst)
+			}
+			table[l*n+dst] = int16(k)
+		}
+	}
+	return func(src, dst int) int { return int(table[leaf[src]*n+dst]) }
+}
+
+// leaves returns the leaf of each rank.
+func leaves(t *topology.Tree) []int {
+	out := make([]int, 0, t.Servers())
+	for l := range t.Leaves() {
+		for range t.On(l) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// Messages returns the number of messages of one exchange.
+func (p *Plan) Messages() int {
+	n := p.Tree.Servers()
+	all := n * (n - 1)
+	for _, c := range p.Unreachable {
+		all -= 2 * p.Tree.On(c[0]) * p.Tree.On(c[1])
+	}
+	return all
+}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"evbench/routing"
 	"evbench/scheduler"
@@ -47,12 +48,13 @@ const ecmpDraws = 64
 // Cost counts the loads of one exchange. Under ecmp every pair of servers keeps
 // the path that the kernel's hash gives it; the costs are then means over 64
 // seeded draws. Without routing there is nothing to count: the zero Cost.
+// O(S² + phases · wires), times the draws.
 func (p *Plan) Cost(w Weight, seed uint64) Cost {
 	switch {
 	case p.Routing == NoRouting:
 		return Cost{}
 	case p.Routing != routing.ECMP:
-		return p.cost(w, p.Spine)
+		return p.cost(w, p.spines())
 	}
 	var sum Cost
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -81,26 +83,24 @@ func (p *Plan) hash(rng *rand.Rand) func(src, dst int) int {
 }
 
 func (p *Plan) cost(w Weight, spine func(src, dst int) int) Cost {
-	total := make([]float64, p.Tree.Wires())
 	c := Cost{Ideal: p.ideal(w)}
+	total := p.newLoads()
 	if p.Schedule == nil {
-		p.eachPair(func(src, dst int) { p.add(total, src, dst, spine(src, dst), w(src, dst)) })
-		c.Busiest = largest(total)
+		p.eachPair(func(src, dst int) { total.add(src, dst, spine(src, dst), scheduler.None, w(src, dst)) })
+		c.Busiest = total.most
 		return c
 	}
-	phase := make([]float64, p.Tree.Wires())
+	phase := p.newLoads()
 	now := 0
-	for _, m := range p.Schedule.Messages() {
+	for m := range p.Schedule.All() {
 		if m.Phase != now {
-			c.Duration += drain(phase)
+			c.Duration += phase.drain(total)
 			now = m.Phase
 		}
-		k, size := spine(m.Src, m.Dst), w(m.Src, m.Dst)
-		p.add(phase, m.Src, m.Dst, k, size)
-		p.add(total, m.Src, m.Dst, k, size)
+		phase.add(m.Src, m.Dst, spine(m.Src, m.Dst), m.Top, w(m.Src, m.Dst))
 	}
-	c.Duration += drain(phase)
-	c.Busiest = largest(total)
+	c.Duration += phase.drain(total)
+	c.Busiest = slices.Max(total.wire)
 	return c
 }
 
@@ -109,41 +109,76 @@ func (p *Plan) ideal(w Weight) float64 {
 	n := p.Tree.Servers()
 	both := make([]float64, 2*n)
 	p.eachPair(func(src, dst int) {
-		both[src] += w(src, dst)
-		both[n+dst] += w(src, dst)
+		x := w(src, dst)
+		both[src] += x
+		both[n+dst] += x
 	})
-	return largest(both)
+	return slices.Max(both)
 }
 
+// eachPair calls f for every ordered pair of servers that exchange a message.
 func (p *Plan) eachPair(f func(src, dst int)) {
-	for src := range p.Tree.Servers() {
-		for dst := range p.Tree.Servers() {
-			if src != dst {
+	leaf, cut := leaves(p.Tree), p.cuts()
+	for src := range leaf {
+		for dst := range leaf {
+			if src != dst && !cut(leaf[src], leaf[dst]) {
 				f(src, dst)
 			}
 		}
 	}
 }
 
-func (p *Plan) add(load []float64, src, dst, spine int, size float64) {
-	var buf [4]topology.Wire
-	for _, wire := range p.Tree.Path(buf[:0], src, dst, spine) {
-		load[wire] += size
+// loads are what wires carry.
+type loads struct {
+	tree *topology.Tree
+	pods *topology.Pods
+	leaf []int     // [rank]
+	wire []float64 // [topology.Wire]
+	used []topology.Wire
+	most float64 // the largest of them
+}
+
+func (p *Plan) newLoads() *loads {
+	n := p.Tree.Wires()
+	if p.Pods != nil {
+		n = p.Pods.Wires()
+	}
+	return &loads{tree: p.Tree, pods: p.Pods, leaf: leaves(p.Tree), wire: make([]float64, n)}
+}
+
+// add puts a message on the wires of its path.
+func (l *loads) add(src, dst, spine, top int, size float64) {
+	l.put(l.tree.FromServer(src), size)
+	l.put(l.tree.ToServer(dst), size)
+	a, b := l.leaf[src], l.leaf[dst]
+	if a == b {
+		return
+	}
+	l.put(l.tree.Up(a, spine), size)
+	l.put(l.tree.Down(b, spine), size)
+	if top != scheduler.None {
+		l.put(l.pods.TopUp(l.pods.Pod(a), spine, top), size)
+		l.put(l.pods.TopDown(l.pods.Pod(b), spine, top), size)
 	}
 }
 
-func largest(load []float64) float64 {
-	most := 0.0
-	for _, x := range load {
-		most = max(most, x)
+func (l *loads) put(w topology.Wire, size float64) {
+	if l.wire[w] == 0 {
+		l.used = append(l.used, w)
 	}
-	return most
+	l.wire[w] += size
+	l.most = max(l.most, l.wire[w])
 }
 
-// drain returns the largest load and sets all to zero.
-func drain(load []float64) float64 {
-	most := largest(load)
-	clear(load)
+// drain moves all loads to total, and returns the largest. It costs as much as
+// was put, not as many steps as there are wires.
+func (l *loads) drain(total *loads) float64 {
+	most := l.most
+	for _, w := range l.used {
+		total.wire[w] += l.wire[w]
+		l.wire[w] = 0
+	}
+	l.used, l.most = l.used[:0], 0
 	return most
 }
 
@@ -153,9 +188,15 @@ func (p *Plan) Loads(w Weight) ([]float64, bool) {
 	if !p.static() {
 		return nil, false
 	}
-	load := make([]float64, p.Tree.Wires())
-	p.eachPair(func(src, dst int) { p.add(load, src, dst, p.Spine(src, dst), w(src, dst)) })
-	return load, true
+	load, spine := p.newLoads(), p.spines()
+	p.eachPair(func(src, dst int) {
+		top := scheduler.None
+		if p.Pods != nil {
+			top = p.Schedule.Top(src, dst)
+		}
+		load.add(src, dst, spine(src, dst), top, w(src, dst))
+	})
+	return load.wire, true
 }
 
 // Row returns what one rank does in each phase, with the paths it has to ask

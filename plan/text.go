@@ -1,34 +1,62 @@
 package plan
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/sha256"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 
 	"evbench/scheduler"
-	"evbench/topology"
 )
 
 // WriteText writes the plan file, text form: header lines, then one line
 // "phase src dst spine" per message, servers by position, sorted by phase and
-// src. Without a schedule there is no plan file.
+// src. In three levels the spine column of a message between pods is
+// "plane.top". Without a schedule there is no plan file.
 func (p *Plan) WriteText(w io.Writer) error {
 	if p.Schedule == nil {
-		return fmt.Errorf("a plan without a schedule has no text form")
+		return errors.New("a plan without a schedule has no text form")
 	}
 	body := p.body()
-	out := bufio.NewWriter(w)
-	fmt.Fprintln(out, "# evbench plan 1")
-	out.WriteString(p.fabricLines())
-	fmt.Fprintf(out, "# schedule %s\n# routing %s\n# phases %d\n", p.Schedule.Name, p.Routing, p.Phases())
-	fmt.Fprintf(out, "# bound %d %s\n# hash %s\n", p.Bound.Phases, p.Bound, p.hashOf(body))
-	out.Write(body)
-	return out.Flush()
+	if _, err := io.WriteString(w, p.header(p.hashOf(body.write))); err != nil {
+		return err
+	}
+	return body.write(w)
+}
+
+// header returns the header lines.
+func (p *Plan) header(hash string) string {
+	var b strings.Builder
+	b.WriteString("# evbench plan 1\n" + p.fabricLines())
+	if len(p.Unreachable) > 0 {
+		fmt.Fprintf(&b, "# unreachable %s\n", strings.Join(pairNames(p.Unreachable), ","))
+	}
+	fmt.Fprintf(&b, "# schedule %s\n# routing %s\n# phases %d\n", p.Schedule.Name, p.Routing, p.Phases())
+	if p.Bound.Phases > 0 {
+		fmt.Fprintf(&b, "# bound %d %s\n", p.Bound.Phases, p.Proof())
+	}
+	fmt.Fprintf(&b, "# hash %s\n", hash)
+	return b.String()
+}
+
+// Proof names what proves the lower bound: "server", "leaf3", "hall3
+// leaf1,leaf4", "pod1", "lp".
+func (p *Plan) Proof() string {
+	proof := p.Bound.String()
+	if p.Bound.Kind == scheduler.KindHall {
+		proof += " " + strings.Join(leafNames(p.Bound.Subset), ",")
+	}
+	return proof
+}
+
+func leafNames(leaves []int) []string {
+	out := make([]string, len(leaves))
+	for i, l := range leaves {
+		out[i] = fmt.Sprintf("leaf%d", l)
+	}
+	return out
 }
 
 // Hash names the plan: "sha256:" and the digest of its fabric lines and its
@@ -36,15 +64,21 @@ func (p *Plan) WriteText(w io.Writer) error {
 // routing.
 func (p *Plan) Hash() string {
 	if p.Schedule == nil {
-		return p.hashOf([]byte("# routing " + p.Routing + "\n"))
+		return p.hashOf(func(w io.Writer) error {
+			_, err := io.WriteString(w, "# routing "+p.Routing+"\n")
+			return err
+		})
 	}
-	return p.hashOf(p.body())
+	return p.hashOf((&body{plan: p}).write)
 }
 
-func (p *Plan) hashOf(body []byte) string {
+// hashOf returns the hash of a body that write writes.
+func (p *Plan) hashOf(write func(io.Writer) error) string {
 	h := sha256.New()
 	io.WriteString(h, p.fabricLines())
-	h.Write(body)
+	if err := write(h); err != nil {
+		panic("plan: a digest refuses bytes: " + err.Error())
+	}
 	return fmt.Sprintf("sha256:%x", h.Sum(nil))
 }
 
@@ -56,98 +90,126 @@ func (p *Plan) fabricLines() string {
 		fill[l] = strconv.Itoa(t.On(l))
 	}
 	down := "none"
-	if names := t.DownNames(); len(names) > 0 {
+	if names := p.DownNames(); len(names) > 0 {
 		down = strings.Join(names, ",")
 	}
 	spines := ""
-	if t.Spines() != t.Ports() {
+	if p.Pods == nil && t.Spines() != t.Ports() { // the notation of three levels says it
 		spines = fmt.Sprintf("# spines %d\n", t.Spines())
 	}
-	return fmt.Sprintf("# topology %s\n# fill %s\n%s# down %s\n", t.Notation(), strings.Join(fill, ","), spines, down)
+	return fmt.Sprintf("# topology %s\n# fill %s\n%s# down %s\n", p.Notation(), strings.Join(fill, ","), spines, down)
 }
 
-func (p *Plan) body() []byte {
-	var b bytes.Buffer
-	var line []byte
-	for _, m := range p.Schedule.Messages() {
-		line = strconv.AppendInt(line[:0], int64(m.Phase), 10)
-		line = strconv.AppendInt(append(line, ' '), int64(p.Tree.Position(m.Src)), 10)
-		line = strconv.AppendInt(append(line, ' '), int64(p.Tree.Position(m.Dst)), 10)
-		line = append(line, ' ')
-		if k := p.Spine(m.Src, m.Dst); k == scheduler.None {
-			line = append(line, '-')
+// A body is the lines of the messages. Those of a plan of moderate size are kept,
+// so that the hash, which stands before them, costs no second writing; those of
+// 4,096 servers would need 300 MB.
+type body struct {
+	plan *Plan
+	keep bool
+	text []byte // the kept lines, once written
+}
+
+// kept is the number of servers up to which the lines are kept: 15 MB.
+const kept = 1000
+
+func (p *Plan) body() *body { return &body{plan: p, keep: p.Tree.Servers() <= kept} }
+
+// block is about how many bytes are written at once.
+const block = 1 << 15
+
+func (b *body) write(w io.Writer) error {
+	if b.text != nil {
+		_, err := w.Write(b.text)
+		return err
+	}
+	if n := b.plan.Tree.Servers(); b.keep {
+		b.text = make([]byte, 0, n*(n-1)*16+block)
+	}
+	buf := make([]byte, 0, block+64) // one line is shorter than 64 bytes
+	flush := func() error {
+		if b.keep {
+			b.text = append(b.text, buf...)
+		}
+		_, err := w.Write(buf)
+		buf = buf[:0]
+		return err
+	}
+	line := b.plan.line()
+	for m := range b.plan.Schedule.All() {
+		if buf = line(buf, m); len(buf) >= block {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return flush()
+}
+
+// line returns a function that appends the line of a message.
+func (p *Plan) line() func(b []byte, m scheduler.Message) []byte {
+	spine := p.spines()
+	phase, at := newDecimals(p.Phases()), p.positions()
+	for i := range at {
+		at[i].add(' ')
+	}
+	for i := range phase {
+		phase[i].add(' ')
+	}
+	k := newDecimals(p.Tree.Spines())
+	return func(b []byte, m scheduler.Message) []byte {
+		b = phase[m.Phase].append(b)
+		b = at[m.Src].append(b)
+		b = at[m.Dst].append(b)
+		if s := spine(m.Src, m.Dst); s == scheduler.None {
+			b = append(b, '-')
 		} else {
-			line = strconv.AppendInt(line, int64(k), 10)
+			b = k[s].append(b)
+			if p.Pinned() && m.Top != scheduler.None {
+				b = strconv.AppendInt(append(b, '.'), int64(m.Top), 10)
+			}
 		}
-		b.Write(append(line, '\n'))
+		return append(b, '\n')
 	}
-	return b.Bytes()
 }
 
-// document is the JSON form of a plan.
-type document struct {
-	Schema               string   `json:"schema"`
-	Topology             string   `json:"topology"`
-	Fill                 []int    `json:"fill"`
-	Spines               int      `json:"spines"`
-	Down                 []string `json:"down"`
-	Schedule             string   `json:"schedule"`
-	Routing              string   `json:"routing"`
-	Phases               int      `json:"phases"`
-	Bound                bound    `json:"bound"`
-	Gap                  int      `json:"gap"`
-	Duration             float64  `json:"duration"`
-	PredictedEfficiency  float64  `json:"predicted_efficiency"`
-	UnsynchronisedAtMost float64  `json:"unsynchronised_efficiency_at_most"`
-	Hash                 string   `json:"hash"`
-	Messages             [][4]int `json:"messages"` // phase, src, dst, spine (-1: none)
+// positions returns the positions of all ranks as text.
+func (p *Plan) positions() []decimal {
+	out := make([]decimal, p.Tree.Servers())
+	for r := range out {
+		out[r] = newDecimal(p.Tree.Position(r))
+	}
+	return out
 }
 
-type bound struct {
-	Phases  int      `json:"phases"`
-	Kind    string   `json:"kind"`
-	Weights []weight `json:"weights,omitempty"`
+// A decimal is a short number as text. Formatting the numbers of each message
+// anew takes most of the time that it takes to write a plan.
+type decimal struct {
+	digits [15]byte
+	n      uint8
 }
 
-// A weight is one entry of an LP dual: an integer on one direction of a link.
-type weight struct {
-	Link      string `json:"link"`
-	Direction string `json:"direction"`
-	Weight    int64  `json:"weight"`
+func newDecimal(n int) decimal {
+	var d decimal
+	d.n = uint8(len(strconv.AppendInt(d.digits[:0], int64(n), 10)))
+	return d
 }
 
-// WriteJSON writes the plan as one JSON document, schema evbench/plan/1.
-func (p *Plan) WriteJSON(w io.Writer) error {
-	if p.Schedule == nil {
-		return fmt.Errorf("a plan without a schedule has no JSON form")
+// newDecimals returns the numbers below n.
+func newDecimals(n int) []decimal {
+	out := make([]decimal, n)
+	for i := range out {
+		out[i] = newDecimal(i)
 	}
-	cost := p.Cost(Equal, 0)
-	d := document{
-		Schema: "evbench/plan/1", Topology: p.Tree.Notation(), Fill: p.Tree.Fill(), Spines: p.Tree.Spines(),
-		Down: p.Tree.DownNames(), Schedule: p.Schedule.Name, Routing: p.Routing,
-		Phases: p.Phases(), Bound: p.bound(), Gap: p.Gap(),
-		Duration: cost.Duration, PredictedEfficiency: cost.Synchronised(), UnsynchronisedAtMost: cost.Unsynchronised(),
-		Hash: p.Hash(), Messages: [][4]int{},
-	}
-	for _, m := range p.Schedule.Messages() {
-		d.Messages = append(d.Messages, [4]int{m.Phase, p.Tree.Position(m.Src), p.Tree.Position(m.Dst), p.Spine(m.Src, m.Dst)})
-	}
-	return json.NewEncoder(w).Encode(d)
+	return out
 }
 
-// Gap returns how many phases the plan has above the lower bound. It is
-// negative for a schedule whose messages meet on links: the bound is that of
-// plans in which none do.
-func (p *Plan) Gap() int { return p.Phases() - p.Bound.Phases }
+func (d *decimal) add(c byte) {
+	d.digits[d.n] = c
+	d.n++
+}
 
-// bound is the certificate as the file states it.
-func (p *Plan) bound() bound {
-	b := bound{Phases: p.Bound.Phases, Kind: p.Bound.String()}
-	for wire, y := range p.Bound.Weights {
-		if y != 0 {
-			link, direction := p.Tree.WireName(topology.Wire(wire))
-			b.Weights = append(b.Weights, weight{link, direction, y})
-		}
-	}
-	return b
+// append appends all bytes, which is a few moves, and takes back those that are
+// not text.
+func (d *decimal) append(b []byte) []byte {
+	return append(b, d.digits[:]...)[:len(b)+int(d.n)]
 }

@@ -25,9 +25,10 @@ func (f *fabric) check() error {
 // whether whole numbers always reach the bound is not known (the general
 // problem, 3-D transportation, is NP-hard).
 //
-// The ceiling starts at what servers and leaves need. A fractional split is
-// pushed below it, or proves it too low, which raises it; then the split is
-// rounded and repaired. If that fails, the fraction is looked at more closely,
+// The ceiling starts at what servers and leaves need, and, where that does not
+// prove enough at once, sets of leaves (hall). A fractional split is pushed below
+// it, or proves it too low, which raises it; then the split is rounded and
+// repaired. If that fails, the fraction is looked at more closely,
 // and in the end the ceiling is raised without proof.
 //
 // No seed but its own is used: the number of phases depends on the tree alone.
@@ -62,6 +63,10 @@ func (w *fluid) settle(b Bound, sweeps int) Bound {
 		w.sweep()
 		if i%8 != 0 {
 			continue
+		}
+		if !w.hallKnown {
+			b, w.hallKnown = w.hall(b), true
+			w.ceiling = max(w.ceiling, float64(b.Phases))
 		}
 		for _, y := range w.weights() {
 			if w.dual(y) > b.Phases {

@@ -8,18 +8,30 @@ import (
 	"evbench/topology"
 )
 
-// BenchmarkFORS plans FT(2;20,18) with random dead links.
+// BenchmarkFORS plans trees of all sizes with random dead links.
 func BenchmarkFORS(b *testing.B) {
-	for _, dead := range []int{0, 1, 9, 60, 180} {
-		b.Run(fmt.Sprintf("dead=%d", dead), func(b *testing.B) {
-			t := random(b, topology.Options{Ports: 20, Leaves: 18}, dead, 1)
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, _, err := scheduler.FORS(t, scheduler.Options{}); err != nil {
-					b.Fatal(err)
+	for _, tt := range []struct {
+		name string
+		o    topology.Options
+		dead []int
+	}{
+		{"FT(2;20,18)", topology.Options{Ports: 20, Leaves: 18}, []int{0, 1, 9, 60, 180}},
+		{"lhcb-a", topology.Options{Ports: 20, Leaves: 18, Fill: lhcbA}, []int{0, 36}},
+		{"lhcb-b", topology.Options{Ports: 20, Leaves: 18, Fill: lhcbB}, []int{0, 36}},
+		{"FT(2;36,36)", topology.Options{Ports: 36, Leaves: 36}, []int{0, 40}},
+		{"FT(2;64,64)", topology.Options{Ports: 64, Leaves: 64}, []int{0, 10}},
+	} {
+		for _, dead := range tt.dead {
+			b.Run(fmt.Sprintf("%s/dead=%d", tt.name, dead), func(b *testing.B) {
+				t := random(b, tt.o, dead, 1)
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, _, err := scheduler.FORS(t, scheduler.Options{}); err != nil {
+						b.Fatal(err)
+					}
 				}
-			}
-		})
+			})
+		}
 	}
 }
 
@@ -34,4 +46,13 @@ func BenchmarkLowerBound(b *testing.B) {
 			}
 		})
 	}
+	b.Run("hall", func(b *testing.B) {
+		t := tree(b, topology.Options{Ports: 36, Leaves: 36}, append(diagonal(0), column(1, 1, 35)...)...)
+		b.ReportAllocs()
+		for b.Loop() {
+			if kind := scheduler.LowerBound(t).Kind; kind != scheduler.KindHall {
+				b.Fatal(kind)
+			}
+		}
+	})
 }

@@ -13,6 +13,8 @@ import (
 //   - server: a server has S-1 messages to send, one in a phase.
 //   - leaf: the n servers of a leaf have n·(S-n) messages for other leaves, which
 //     go through the leaf's live links, one per link and phase (thesis 5.4.1).
+//     Where pairs are left out (Options.DropUnreachable), both kinds count only
+//     the servers that those of the leaf reach; server is that which reaches most.
 //   - hall: the n servers of a leaf have n·m messages for the m servers of a set
 //     of leaves, and as many from them. They go through the leaf's links to
 //     spines that it shares with a leaf of the set.
@@ -43,20 +45,28 @@ const (
 )
 
 // String returns the label of the witness in a plan file: "server", "leaf3",
-// "hall3", "lp".
+// "hall3", "pod1", "lp".
 func (b Bound) String() string {
-	if b.Kind == KindLeaf || b.Kind == KindHall {
+	if b.Kind == KindLeaf || b.Kind == KindHall || b.Kind == KindPod {
 		return fmt.Sprintf("%s%d", b.Kind, b.Leaf)
 	}
 	return b.Kind
 }
 
 // LowerBound returns the best proven bound on the phases of a contention-free
-// schedule. The simpler witness wins a tie. Of a tree that is not connected, for
-// which there is no schedule, it returns what its servers and leaves need.
-func LowerBound(t *topology.Tree) Bound {
+// schedule. The simpler witness wins a tie: server, leaf, hall, lp. Of a tree
+// that is not connected, for which there is no schedule, it returns what its
+// servers and leaves need.
+func LowerBound(t *topology.Tree) Bound { return LowerBoundWith(t, Options{}) }
+
+// LowerBoundWith is LowerBound under options. With DropUnreachable it bounds the
+// phases of a schedule without the pairs of servers that cannot reach each other.
+func LowerBoundWith(t *topology.Tree, o Options) Bound {
 	f := newFabric(t)
-	if t.Connected() != nil || f.check() != nil {
+	if !o.DropUnreachable && t.Connected() != nil {
+		return f.simpleBound()
+	}
+	if f.part(); f.check() != nil {
 		return f.simpleBound()
 	}
 	_, b := f.balance()
@@ -65,9 +75,12 @@ func LowerBound(t *topology.Tree) Bound {
 
 // simpleBound returns the best of the server bound and the leaf bounds.
 func (f *fabric) simpleBound() Bound {
-	b := Bound{Phases: f.servers - 1, Kind: KindServer}
+	b := Bound{Kind: KindServer}
+	for i := range f.n {
+		b.Phases = max(b.Phases, f.sends(i))
+	}
 	for i, n := range f.n {
-		if out := n * (f.servers - n); f.live[i] > 0 && ceilDiv(out, f.live[i]) > b.Phases {
+		if out := n * f.reach[i]; f.live[i] > 0 && ceilDiv(out, f.live[i]) > b.Phases {
 			b = Bound{Phases: ceilDiv(out, f.live[i]), Kind: KindLeaf, Leaf: f.leaf[i]}
 		}
 	}

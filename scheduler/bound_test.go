@@ -9,34 +9,71 @@ import (
 )
 
 // proven returns what the witness of a bound proves, straight from its definition.
+// Servers that cannot reach each other have no messages.
 func proven(t *topology.Tree, b scheduler.Bound) int {
-	n := t.Servers()
 	switch b.Kind {
 	case scheduler.KindServer:
-		return n - 1
+		most := 0
+		for l := range t.Leaves() {
+			if t.On(l) > 0 {
+				most = max(most, t.On(l)-1+servers(t, met(t, l)))
+			}
+		}
+		return most
 	case scheduler.KindLeaf:
-		on, live := t.On(b.Leaf), len(t.AliveSpines(b.Leaf))
-		return (on*(n-on) + live - 1) / live
+		return quotient(t.On(b.Leaf)*servers(t, met(t, b.Leaf)), len(t.AliveSpines(b.Leaf)))
+	case scheduler.KindHall:
+		return needs(t, b.Leaf, b.Subset)
 	}
 	var load, sum int64
 	for _, w := range b.Weights {
 		sum += w
 	}
-	for src := range n {
-		for dst := range n {
-			from, to := t.Leaf(src), t.Leaf(dst)
-			if from == to {
-				continue
-			}
+	for from := range t.Leaves() {
+		for _, to := range met(t, from) {
 			least := sum
 			for _, k := range t.CommonSpines(from, to) {
 				least = min(least, b.Weights[t.Up(from, k)]+b.Weights[t.Down(to, k)])
 			}
-			load += least
+			load += least * int64(t.On(from)*t.On(to))
 		}
 	}
-	return int((load + sum - 1) / sum)
+	return quotient(int(load), int(sum))
 }
+
+// met returns the other leaves that a leaf exchanges messages with.
+func met(t *topology.Tree, leaf int) []int {
+	var out []int
+	for l := range t.Leaves() {
+		if l != leaf && t.On(leaf) > 0 && t.On(l) > 0 && len(t.CommonSpines(leaf, l)) > 0 {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// servers returns how many are on some leaves.
+func servers(t *topology.Tree, leaves []int) int {
+	n := 0
+	for _, l := range leaves {
+		n += t.On(l)
+	}
+	return n
+}
+
+// needs returns how many phases the messages between a leaf and a set of leaves need.
+func needs(t *topology.Tree, leaf int, set []int) int {
+	spines := make(map[int]bool)
+	for _, l := range set {
+		for _, k := range t.CommonSpines(leaf, l) {
+			spines[k] = true
+		}
+	}
+	return quotient(t.On(leaf)*servers(t, set), len(spines))
+}
+
+// quotient returns a/b, rounded up.
+func quotient(a, b int) int { return (a + b - 1) / b }
 
 // reached checks that the split reaches the bound and the witness proves it.
 func reached(t *testing.T, tr *topology.Tree, seed uint64) {
@@ -101,9 +138,57 @@ func TestBoundRandom(t *testing.T) {
 		reached(t, tr, seed)
 		kinds[scheduler.LowerBound(tr).Kind]++
 	}
-	if kinds["server"] < 5 || kinds["leaf"] < 5 || kinds["lp"] < 5 {
+	if kinds["server"] < 5 || kinds["leaf"] < 5 || kinds["hall"] < 5 || kinds["lp"] < 3 {
 		t.Errorf("bounds %v: want some of each kind", kinds)
 	}
+}
+
+// TestHall compares with all sets of leaves of small trees, connected or not.
+func TestHall(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(5, 6))
+	better := 0
+	for i := range scheduler.Many(1500) {
+		tr := brokenTree(rng, 1+rng.IntN(8), 1+rng.IntN(8), i%3, 1)
+		if tr == nil {
+			continue
+		}
+		want, whole := 0, 0
+		for l := range tr.Leaves() {
+			want = max(want, slowHall(tr, l))
+			if others := met(tr, l); len(others) > 0 {
+				whole = max(whole, needs(tr, l, others))
+			}
+		}
+		b := scheduler.Hall(tr, 0)
+		if b.Phases != want || want > 0 && (b.Kind != scheduler.KindHall || needs(tr, b.Leaf, b.Subset) != want) {
+			t.Fatalf("%s, fill %v, down %v: bound %d by %v with %v, want %d", tr.Notation(), tr.Fill(), tr.DownNames(), b.Phases, b, b.Subset, want)
+		}
+		if b := scheduler.Hall(tr, want); b.Phases != want || b.Kind != "" {
+			t.Fatalf("%s: %d by %v replaces a bound of %d", tr.Notation(), b.Phases, b, want)
+		}
+		if want > whole {
+			better++
+		}
+	}
+	if better < 50 {
+		t.Errorf("in only %d trees a set proves more than all leaves together", better)
+	}
+}
+
+// slowHall tries all sets of leaves.
+func slowHall(t *topology.Tree, leaf int) int {
+	others, best := met(t, leaf), 0
+	for bits := 1; bits < 1<<len(others); bits++ {
+		var set []int
+		for i, l := range others {
+			if bits>>i&1 == 1 {
+				set = append(set, l)
+			}
+		}
+		best = max(best, needs(t, leaf, set))
+	}
+	return best
 }
 
 func TestLowerBoundUnconnected(t *testing.T) {

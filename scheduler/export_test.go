@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"testing"
+
 	"slices"
 
 	"evbench/topology"
@@ -20,10 +22,26 @@ func Gap(t *topology.Tree) int {
 	return int(s.ceiling) - b.Phases
 }
 
+// Hall returns the best hall bound above a floor, or none.
+func Hall(t *topology.Tree, floor int) Bound {
+	f := newFabric(t)
+	f.share()
+	return f.hall(Bound{Phases: floor})
+}
+
 // Move returns a copy of s in which one message has another place.
 func Move(s *Schedule, src, dst, phase, spine int) *Schedule {
 	c := *s
 	c.slots = slices.Clone(s.slots)
 	c.slots[src*s.Ranks+dst] = makeSlot(phase, spine)
 	return &c
+}
+
+// Many returns how many of n random cases a test tries: all, or an eighth with
+// -short, which the gate takes for the race detector.
+func Many(n int) int {
+	if testing.Short() {
+		return (n + 7) / 8
+	}
+	return n
 }

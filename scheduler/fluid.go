@@ -26,6 +26,8 @@ type fluid struct {
 	load    []float64 // by link
 	x       []float64 // by pair, then place in the pair's list of spines
 	rest    []rest    // of the pair being filled
+
+	hallKnown bool // the bound considered so far is at least that of hall
 }
 
 // The slope makes light links attract load from heavy ones also below the

@@ -1,8 +1,10 @@
 package scheduler
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"evbench/topology"
 )
@@ -43,7 +45,8 @@ func (o Options) workers() int {
 // servers a common spine, any servers missing and any number of spines. The
 // bound proves how few there can be; where the schedule has one more, the
 // difference is a gap that nobody has closed. An unconnected tree is a
-// *topology.UnreachableError.
+// *topology.UnreachableError, unless Options.DropUnreachable leaves out the pairs
+// of servers that cannot reach each other.
 //
 // The name and the aim are those of thesis ch. 6; the construction is not. The
 // thesis finds phases by a closed form and paths by an integer program, for
@@ -56,21 +59,102 @@ func (o Options) workers() int {
 //  3. So far a message has leaves, a phase and a spine. Choose its servers by two
 //     more edge colourings (lift).
 //
-// Step 1 decides the number of phases: K = max(S-1, largest link load). The
+// Step 1 decides the number of phases: K = max(S-1, largest link load); with
+// pairs left out, what the busiest server sends takes the place of S-1. The
 // others always succeed.
+//
+// On leaves with equally many servers, and as many spines that no failure
+// touches, linear shift needs no more phases and no search; there the seed
+// changes nothing.
 func FORS(t *topology.Tree, o Options) (*Schedule, Bound, error) {
-	if err := t.Connected(); err != nil {
+	if err := o.Objective.check(); err != nil {
+		return nil, Bound{}, fmt.Errorf("schedule fors: %w", err)
+	}
+	f, err := toPlan(t, o)
+	if err != nil {
 		return nil, Bound{}, err
 	}
-	f := newFabric(t)
-	if err := f.check(); err != nil {
-		return nil, Bound{}, fmt.Errorf("schedule fors: %w", err)
+	if s := f.shift(); s != nil {
+		return s, f.simpleBound(), nil
 	}
 	x, bound := f.balance()
 	if int(x.ceiling) >= maxPhase {
 		return nil, Bound{}, fmt.Errorf("schedule fors: %d phases, more than %d", x.ceiling, maxPhase)
 	}
+	if o.Objective == FewestPaths || o.Objective == Balanced {
+		return x.fewPaths(bound, o), bound, nil
+	}
 	return x.schedule(bound, o), bound, nil
+}
+
+// toPlan returns the view of a tree for which there is something to plan.
+func toPlan(t *topology.Tree, o Options) (*fabric, error) {
+	if err := o.connected(t); err != nil {
+		return nil, err
+	}
+	f := newFabric(t)
+	if err := f.check(); err != nil {
+		return nil, fmt.Errorf("schedule fors: %w", err)
+	}
+	f.share()
+	return f, nil
+}
+
+// connected returns an error where messages would be impossible, or where leaving
+// out those that are leaves none.
+func (o Options) connected(t *topology.Tree) error {
+	if !o.DropUnreachable {
+		return t.Connected()
+	}
+	for l := range t.Leaves() {
+		if t.On(l) > 1 {
+			return nil
+		}
+	}
+	for k := range t.Spines() {
+		leaves := 0
+		for l := range t.Leaves() {
+			if t.On(l) > 0 && t.Alive(l, k) {
+				leaves++
+			}
+		}
+		if leaves > 1 {
+			return nil
+		}
+	}
+	return errors.New("no two servers can reach each other: there is no message to plan")
+}
+
+// shift returns linear shift with the spines that no failure touches, by
+// destination, or nil where it would collide. The messages that leave a leaf in a
+// phase go to neighbouring ranks, so n spines and the n servers of a leaf are
+// taken once each.
+func (f *fabric) shift() *Schedule {
+	n := f.n[0]
+	var spines []int
+	for k := range f.spines {
+		whole := true
+		for i := range f.n {
+			whole = whole && f.alive[f.link(i, k)]
+		}
+		if whole {
+			spines = append(spines, k)
+		}
+	}
+	if f.servers != n*f.leaves || slices.Max(f.n) > n || f.leaves > 1 && len(spines) < n {
+		return nil
+	}
+	s := LinearShift(f.tree)
+	s.Name, s.Pinned = "fors", true
+	for src := range s.Ranks {
+		for dst := range s.Ranks {
+			if src/n != dst/n {
+				p, _ := s.At(src, dst)
+				s.slots[src*s.Ranks+dst] = makeSlot(p, spines[dst%n])
+			}
+		}
+	}
+	return s
 }
 
 // schedule takes steps 2 and 3.

@@ -77,7 +77,11 @@ func plan(t testing.TB, tr *topology.Tree, o scheduler.Options) (*scheduler.Sche
 	if err != nil {
 		t.Fatal(err)
 	}
-	schedtest.Run(t, tr, s)
+	if o.DropUnreachable {
+		schedtest.RunReachable(t, tr, s)
+	} else {
+		schedtest.Run(t, tr, s)
+	}
 	if s.Phases != b.Phases || proven(tr, b) != b.Phases {
 		t.Fatalf("%s, fill %v, %d spines, down %v: %d phases, bound %d by %v, which proves %d",
 			tr.Notation(), tr.Fill(), tr.Spines(), tr.DownNames(), s.Phases, b.Phases, b, proven(tr, b))
@@ -110,10 +114,10 @@ func TestFORSKnown(t *testing.T) {
 			topology.Options{Ports: 8, Leaves: 8, Fill: slices.Repeat([]int{7}, 8)}, diagonal(0, 1, 2, 3, 4, 5, 6, 7), 55, "server"},
 		{"13 servers", topology.Options{Ports: 3, Leaves: 5, Fill: []int{3, 3, 3, 2, 2}}, nil, 12, "server"},
 		{"more than failures per leaf", topology.Options{Ports: 3, Leaves: 3},
-			[]topology.Link{{Leaf: 0, Spine: 0}, {Leaf: 1, Spine: 1}, {Leaf: 2, Spine: 1}}, 18, "lp"},
-		{"one failure per leaf, two lost at leaf0", big, append(diagonal(0), column(1, 1, 17)...), 378, "lp"},
+			[]topology.Link{{Leaf: 0, Spine: 0}, {Leaf: 1, Spine: 1}, {Leaf: 2, Spine: 1}}, 18, "hall0"},
+		{"one failure per leaf, two lost at leaf0", big, append(diagonal(0), column(1, 1, 17)...), 378, "hall0"},
 		{"two leaves with one spine in common",
-			topology.Options{Ports: 4, Leaves: 2, Spines: 3}, append(diagonal(0), column(1, 1, 1)...), 16, "lp"},
+			topology.Options{Ports: 4, Leaves: 2, Spines: 3}, append(diagonal(0), column(1, 1, 1)...), 16, "hall0"},
 		{"lhcb-a, no failure", filled(lhcbA), nil, 325, "server"},
 		{"lhcb-b, no failure", filled(lhcbB), nil, 325, "server"},
 		{"lhcb-a, nine dead links", filled(lhcbA), nine, 325, "server"},
@@ -189,6 +193,16 @@ func TestFORSRandom(t *testing.T) {
 // plan: fewer than two servers, or two that cannot reach each other.
 func randomTree(t testing.TB, rng *rand.Rand, m0, m1, kind int) *topology.Tree {
 	t.Helper()
+	if tr := brokenTree(rng, m0, m1, kind, 0.6); tr != nil && tr.Connected() == nil {
+		return tr
+	}
+	return nil
+}
+
+// brokenTree returns a tree of which up to a share of the links are dead, or nil
+// when it has fewer than two servers. Kind 0 is full, 1 has a random fill, 2 also
+// a random number of spines.
+func brokenTree(rng *rand.Rand, m0, m1, kind int, most float64) *topology.Tree {
 	o := topology.Options{Ports: m0, Leaves: m1}
 	if kind > 0 {
 		for range m1 {
@@ -202,16 +216,13 @@ func randomTree(t testing.TB, rng *rand.Rand, m0, m1, kind int) *topology.Tree {
 	if err != nil {
 		return nil
 	}
-	share := rng.Float64() * 0.6
+	share := rng.Float64() * most
 	for l := range m1 {
 		for k := range tr.Spines() {
 			if rng.Float64() < share {
 				tr, _ = tr.Without(topology.Link{Leaf: l, Spine: k})
 			}
 		}
-	}
-	if tr.Connected() != nil {
-		return nil
 	}
 	return tr
 }
@@ -232,8 +243,8 @@ func TestFORSExhaustive(t *testing.T) {
 			kinds[b.Kind]++
 		}
 	}
-	if kinds["server"] == 0 || kinds["leaf"] == 0 || kinds["lp"] == 0 {
-		t.Errorf("bounds %v: want all three kinds", kinds)
+	if kinds["server"] == 0 || kinds["leaf"] == 0 || kinds["hall"] == 0 {
+		t.Errorf("bounds %v: want all three simple kinds", kinds)
 	}
 }
 
@@ -247,6 +258,7 @@ func TestFORSLarge(t *testing.T) {
 		{topology.Options{Ports: 20, Leaves: 18, Fill: lhcbA}, []int{30}},
 		{topology.Options{Ports: 20, Leaves: 18, Fill: lhcbB}, []int{100}},
 		{topology.Options{Ports: 24, Leaves: 9, Spines: 30}, []int{40}},
+		{topology.Options{Ports: 36, Leaves: 36}, []int{40}},
 	} {
 		for _, dead := range tt.dead {
 			plan(t, random(t, tt.o, dead, 1), scheduler.Options{})
@@ -270,6 +282,40 @@ func TestFORSWorkers(t *testing.T) {
 	}
 	if other.Phases != one.Phases {
 		t.Errorf("seed 8 needs %d phases, seed 7 %d: the number depends on the tree alone", other.Phases, one.Phases)
+	}
+}
+
+// TestFORSShift has leaves with equally many servers and as many whole spines:
+// each message has the phase of linear shift, and the spine its destination's.
+func TestFORSShift(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		o    topology.Options
+		down []topology.Link
+	}{
+		{topology.Options{Ports: 7, Leaves: 5}, nil},
+		{topology.Options{Ports: 7, Leaves: 5, Spines: 9}, diagonal(1, 2)},
+		{topology.Options{Ports: 4, Leaves: 6, Fill: []int{3, 3, 0, 3, 3, 3}}, append(diagonal(0, 2), column(0, 3, 5)...)},
+		{topology.Options{Ports: 4, Leaves: 2, Fill: []int{0, 3}}, column(2, 0, 1)},
+		{topology.Options{Ports: 1, Leaves: 9}, nil},
+	} {
+		tr := tree(t, tt.o, tt.down...)
+		s, b := plan(t, tr, scheduler.Options{})
+		shift, spine := scheduler.LinearShift(tr), make(map[int]int)
+		for _, m := range s.Messages() {
+			if p, _ := shift.At(m.Src, m.Dst); p != m.Phase {
+				t.Fatalf("%s: %+v; linear shift has phase %d", tr.Notation(), m, p)
+			}
+			if k, known := spine[m.Dst]; m.Spine != scheduler.None && known && k != m.Spine {
+				t.Fatalf("%s: %+v; others took spine %d", tr.Notation(), m, k)
+			}
+			if m.Spine != scheduler.None {
+				spine[m.Dst] = m.Spine
+			}
+		}
+		if again := scheduler.LowerBound(tr); b.Kind != scheduler.KindServer || again.Phases != b.Phases || again.Kind != b.Kind {
+			t.Errorf("%s: bound %d by %v, LowerBound %d by %v", tr.Notation(), b.Phases, b, again.Phases, again)
+		}
 	}
 }
 

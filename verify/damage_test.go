@@ -161,7 +161,7 @@ func doubleLine(d *draft) bool {
 func swapDestinations(d *draft) bool {
 	for i, a := range d.messages {
 		for j, b := range d.messages[:i] {
-			if a[0] == b[0] && a[1] != b[2] && b[1] != a[2] {
+			if a[0] == b[0] && !d.isCut(d.leaf(a[1]), d.leaf(b[2])) && !d.isCut(d.leaf(b[1]), d.leaf(a[2])) && a[1] != b[2] && b[1] != a[2] {
 				d.messages[i][2], d.messages[j][2] = b[2], a[2]
 				return true
 			}
@@ -286,7 +286,7 @@ func smallerFill(d *draft) bool {
 }
 
 func selfMessage(d *draft) bool {
-	d.messages = append(d.messages, [4]int{0, 0, 0, -1})
+	d.messages = append(d.messages, [5]int{0, 0, 0, -1, -1})
 	return true
 }
 

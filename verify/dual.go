@@ -3,57 +3,153 @@ package verify
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
+	"math/bits"
 
 	"evbench/topology"
 )
 
-// dual returns the lower bound on phases that weights on leaf-spine wires prove:
+// maxWeight bounds a weight, so that four of them fit into 64 bits.
+const maxWeight = 1<<62 - 1
+
+// dual returns the lower bound on phases that weights y on the wires between
+// switches prove:
 //
-//	⌈ Σ_{a≠b} n_a·n_b · min_{k∈A(a,b)} ( y(a,k,up) + y(b,k,down) ) / Σ y ⌉
+//	⌈ Σ_{a≠b} n_a·n_b · (least weight of a live path from a to b) / Σ y ⌉
 //
-// over ordered pairs of leaves. Whatever spines the messages
+// over ordered pairs of leaves that are not left out. Whatever paths the messages
 // from a to b take, they put at least that much weighted load on the wires, and
-// K phases can carry at most K·Σy. It is exact: integers, no rounding but the
-// last. O(leaves² · spines).
-func dual(t *topology.Tree, weights []Weight) (*big.Int, error) {
-	y, sum := make([]uint64, 2*t.Leaves()*t.Spines()), new(big.Int)
-	term, factor := new(big.Int), new(big.Int)
-	for _, w := range weights {
-		y[w.Wire] = uint64(w.Weight)
-		sum.Add(sum, term.SetUint64(uint64(w.Weight)))
+// K phases can carry at most K·Σy. A path weighs y(a,k,up) + y(b,k,down); between
+// pods the up wire to a top switch and the down wire from it come on top. It is
+// exact: integers, no rounding but the last. O(leaves²·spines), in three levels
+// and O(pods²·planes·tops).
+func (j *judge) dual(weights []Weight) (*big.Int, error) {
+	y, sum, err := j.spread(weights)
+	if err != nil {
+		return nil, err
 	}
-	if sum.Sign() == 0 {
-		return nil, errors.New("its weights sum to 0, which proves nothing")
-	}
-	load := new(big.Int)
-	for a := range t.Leaves() {
-		for b := range t.Leaves() {
-			if a == b || t.On(a) == 0 || t.On(b) == 0 {
+	p := newPricer(j.fabric, y)
+	var hi, lo uint64 // at most 64 + 2·8 + 2·12 bits
+	for a := range j.tree.Leaves() {
+		for b := range j.tree.Leaves() {
+			if a == b || j.tree.On(a) == 0 || j.tree.On(b) == 0 || j.left(a, b) {
 				continue
 			}
-			least, ok := cheapest(t, y, a, b)
-			if !ok {
+			least := p.cheapest(a, b)
+			if least == unpriced {
 				return nil, fmt.Errorf("leaf%d and leaf%d share no live spine", a, b)
 			}
-			term.Mul(term.SetUint64(least), factor.SetUint64(uint64(t.On(a)*t.On(b))))
-			load.Add(load, term)
+			h, l := bits.Mul64(least, uint64(j.tree.On(a)*j.tree.On(b)))
+			var carry uint64
+			lo, carry = bits.Add64(lo, l, 0)
+			hi += h + carry
 		}
 	}
+	load := new(big.Int).SetUint64(hi)
+	load.Lsh(load, 64).Add(load, new(big.Int).SetUint64(lo))
 	load.Add(load, sum).Sub(load, big.NewInt(1)) // round up
 	return load.Quo(load, sum), nil
 }
 
-// cheapest returns the least weight of a live path from leaf a to leaf b. Two
-// weights are at most 2⁶³-1 each, so their sum fits.
-func cheapest(t *topology.Tree, y []uint64, a, b int) (least uint64, ok bool) {
-	for k := range t.Spines() {
-		if !t.Alive(a, k) || !t.Alive(b, k) {
+// spread returns the weights by wire, and their sum.
+func (j *judge) spread(weights []Weight) (y []uint64, sum *big.Int, err error) {
+	y, sum = make([]uint64, j.fabric.wires()), new(big.Int)
+	dead := j.fabric.deadWires()
+	for _, w := range weights {
+		switch {
+		case w.Weight < 0:
+			return nil, nil, fmt.Errorf("%s has weight %d, which is negative", j.fabric.wireText(int(w.Wire)), w.Weight)
+		case w.Weight > maxWeight:
+			return nil, nil, fmt.Errorf("%s has weight %d; at most %d is judged", j.fabric.wireText(int(w.Wire)), w.Weight, int64(maxWeight))
+		case w.Weight > 0 && dead[w.Wire]:
+			return nil, nil, fmt.Errorf("%s has a weight, but is dead", j.fabric.wireText(int(w.Wire)))
+		}
+		y[w.Wire] = uint64(w.Weight)
+		sum.Add(sum, big.NewInt(w.Weight))
+	}
+	if sum.Sign() == 0 {
+		return nil, nil, errors.New("its weights sum to 0, which proves nothing")
+	}
+	return y, sum, nil
+}
+
+// unpriced is the weight of no path.
+const unpriced = math.MaxUint64
+
+// A pricer finds the cheapest paths. In three levels it keeps what the way from
+// one pod to all others costs.
+type pricer struct {
+	fabric
+	y     []uint64 // [topology.Wire]
+	from  int      // the pod that across is of
+	cross []uint64 // [pod·planes + plane]: least weight of a live top switch, or unpriced
+}
+
+func newPricer(f fabric, y []uint64) *pricer {
+	p := &pricer{fabric: f, y: y, from: -1}
+	if f.pods != nil {
+		p.cross = make([]uint64, f.pods.Pods()*f.tree.Spines())
+	}
+	return p
+}
+
+// cheapest returns the least weight of a live path from leaf a to leaf b, or
+// unpriced.
+func (p *pricer) cheapest(a, b int) uint64 {
+	var cross []uint64
+	if p.pods != nil && p.pods.Pod(a) != p.pods.Pod(b) {
+		if p.from != p.pods.Pod(a) {
+			p.depart(p.pods.Pod(a))
+		}
+		cross = p.cross[p.pods.Pod(b)*p.tree.Spines():]
+	}
+	least := uint64(unpriced)
+	for k := range p.tree.Spines() {
+		if !p.tree.Alive(a, k) || !p.tree.Alive(b, k) || cross != nil && cross[k] == unpriced {
 			continue
 		}
-		if w := y[t.Up(a, k)] + y[t.Down(b, k)]; !ok || w < least {
-			least, ok = w, true
+		w := p.y[p.tree.Up(a, k)] + p.y[p.tree.Down(b, k)]
+		if cross != nil {
+			w += cross[k]
+		}
+		least = min(least, w)
+	}
+	return least
+}
+
+// depart prices the ways from one pod to the others. O(pods·planes·tops).
+func (p *pricer) depart(from int) {
+	p.from = from
+	for to := range p.pods.Pods() {
+		for k := range p.tree.Spines() {
+			least := uint64(unpriced)
+			for top := range p.pods.Tops() {
+				if p.pods.TopAlive(from, k, top) && p.pods.TopAlive(to, k, top) {
+					least = min(least, p.y[p.pods.TopUp(from, k, top)]+p.y[p.pods.TopDown(to, k, top)])
+				}
+			}
+			p.cross[to*p.tree.Spines()+k] = least
 		}
 	}
-	return least, ok
+}
+
+// wireText names one direction of a link: "leaf0-spine3 (up)".
+func (f fabric) wireText(w int) string {
+	link, direction := f.wireName(topology.Wire(w))
+	return fmt.Sprintf("%s (%s)", link, direction)
+}
+
+// deadWires marks the wires of dead links.
+func (f fabric) deadWires() []bool {
+	dead := make([]bool, f.wires())
+	for _, l := range f.tree.Dead() {
+		dead[f.tree.Up(l.Leaf, l.Spine)], dead[f.tree.Down(l.Leaf, l.Spine)] = true, true
+	}
+	if f.pods != nil {
+		for _, l := range f.pods.DeadTops() {
+			dead[f.pods.TopUp(l.Pod, l.Spine, l.Top)], dead[f.pods.TopDown(l.Pod, l.Spine, l.Top)] = true, true
+		}
+	}
+	return dead
 }

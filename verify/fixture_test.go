@@ -19,11 +19,13 @@ import (
 type draft struct {
 	kind     string // how it was made: shift, late, partial, dead
 	tree     *topology.Tree
+	pods     *topology.Pods // three levels; tree is the lower part
+	cut      [][2]int       // pairs of leaves left out and listed
 	routing  string
-	phases   int    // stated
-	bound    string // stated, "38 leaf0"; "" states none
-	hash     string // stated; "" states the right one, "none" states none
-	messages [][4]int
+	phases   int      // stated
+	bound    string   // stated, "38 leaf0"; "" states none
+	hash     string   // stated; "" states the right one, "none" states none
+	messages [][5]int // phase, src, dst, spine, top; -1: none
 }
 
 func (d *draft) clone() *draft {
@@ -47,7 +49,7 @@ func tree(t testing.TB, o topology.Options, dead ...topology.Link) *topology.Tre
 func (d *draft) leaf(position int) int { return position / d.tree.Ports() }
 
 // inside reports whether a message stays on its leaf.
-func (d *draft) inside(m [4]int) bool { return d.leaf(m[1]) == d.leaf(m[2]) }
+func (d *draft) inside(m [5]int) bool { return d.leaf(m[1]) == d.leaf(m[2]) }
 
 // state fills in true claims.
 func (d *draft) state() *draft {
@@ -56,16 +58,72 @@ func (d *draft) state() *draft {
 		seen[m[0]] = true
 	}
 	d.phases = len(seen)
-	s := d.tree.Servers()
-	best, label := s-1, "server"
+	best, label := 0, "server"
+	raise := func(n int, by string) {
+		if n > best {
+			best, label = n, by
+		}
+	}
 	for l := range d.tree.Leaves() {
-		out, live := d.tree.On(l)*(s-d.tree.On(l)), len(d.tree.AliveSpines(l))
-		if out > 0 && (out+live-1)/live > best {
-			best, label = (out+live-1)/live, fmt.Sprintf("leaf%d", l)
+		if d.tree.On(l) > 0 {
+			raise(d.tree.On(l)-1+d.partners(l), "server")
+		}
+	}
+	for l := range d.tree.Leaves() {
+		if out, live := d.tree.On(l)*d.partners(l), len(d.tree.AliveSpines(l)); out > 0 {
+			raise((out+live-1)/live, fmt.Sprintf("leaf%d", l))
+		}
+	}
+	for p := range d.podCount() {
+		if out, live := d.leaving(p), d.liveTops(p); out > 0 {
+			raise((out+live-1)/live, fmt.Sprintf("pod%d", p))
 		}
 	}
 	d.bound = fmt.Sprintf("%d %s", best, label)
 	return d
+}
+
+// partners counts the servers on other leaves that a leaf has messages with.
+func (d *draft) partners(l int) (n int) {
+	for b := range d.tree.Leaves() {
+		if b != l && !d.isCut(l, b) {
+			n += d.tree.On(b)
+		}
+	}
+	return n
+}
+
+func (d *draft) isCut(a, b int) bool {
+	return slices.Contains(d.cut, [2]int{min(a, b), max(a, b)})
+}
+
+func (d *draft) podCount() int {
+	if d.pods == nil {
+		return 0
+	}
+	return d.pods.Pods()
+}
+
+func (d *draft) leaving(pod int) (n int) {
+	for a := range d.tree.Leaves() {
+		for b := range d.tree.Leaves() {
+			if d.pods.Pod(a) == pod && d.pods.Pod(b) != pod && !d.isCut(a, b) {
+				n += d.tree.On(a) * d.tree.On(b)
+			}
+		}
+	}
+	return n
+}
+
+func (d *draft) liveTops(pod int) (n int) {
+	for k := range d.tree.Spines() {
+		for top := range d.pods.Tops() {
+			if d.pods.TopAlive(pod, k, top) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // shift is the linear shift with spine = destination mod M0, which no wire
@@ -75,7 +133,7 @@ func shift(t testing.TB, m0, m1 int) *draft {
 	s := m0 * m1
 	for p := 1; p < s; p++ {
 		for src := range s {
-			m := [4]int{p - 1, src, (src + p) % s, ((src + p) % s) % m0}
+			m := [5]int{p - 1, src, (src + p) % s, ((src + p) % s) % m0, -1}
 			if d.inside(m) {
 				m[3] = -1
 			}
@@ -86,38 +144,72 @@ func shift(t testing.TB, m0, m1 int) *draft {
 }
 
 // greedy puts the messages, in the order of the linear shift, each into the
-// first phase and spine that is free.
+// first phase and path that is free. What has no path is left out and listed.
 func greedy(kind string, tr *topology.Tree) *draft {
-	d := &draft{kind: kind, routing: "pinned", tree: tr}
-	busy := map[[3]int]bool{} // phase, wire class and wire
-	s := tr.Servers()
+	return (&draft{kind: kind, routing: "pinned", tree: tr}).greedy()
+}
+
+func greedyPods(kind string, p *topology.Pods) *draft {
+	return (&draft{kind: kind, routing: "pinned", tree: p.Lower(), pods: p}).greedy()
+}
+
+func (d *draft) greedy() *draft {
+	busy := map[[4]int]bool{} // phase, wire class and wire
+	s := d.tree.Servers()
 	for p := 1; p < s; p++ {
 		for src := range s {
-			d.messages = append(d.messages, place(tr, busy, src, (src+p)%s))
+			d.place(busy, src, (src+p)%s)
 		}
 	}
 	return d.state()
 }
 
-func place(tr *topology.Tree, busy map[[3]int]bool, src, dst int) [4]int {
-	a, b := tr.Leaf(src), tr.Leaf(dst)
-	spines := []int{-1}
-	if a != b {
-		spines = tr.CommonSpines(a, b)
+// paths returns the live paths between two leaves: spine and top.
+func (d *draft) paths(a, b int) (out [][2]int) {
+	if a == b {
+		return [][2]int{{-1, -1}}
+	}
+	for _, k := range d.tree.CommonSpines(a, b) {
+		if d.pods == nil || d.pods.Pod(a) == d.pods.Pod(b) {
+			out = append(out, [2]int{k, -1})
+			continue
+		}
+		for top := range d.pods.Tops() {
+			if d.pods.TopAlive(d.pods.Pod(a), k, top) && d.pods.TopAlive(d.pods.Pod(b), k, top) {
+				out = append(out, [2]int{k, top})
+			}
+		}
+	}
+	return out
+}
+
+func (d *draft) place(busy map[[4]int]bool, src, dst int) {
+	a, b := d.tree.Leaf(src), d.tree.Leaf(dst)
+	paths := d.paths(a, b)
+	if len(paths) == 0 {
+		if !d.isCut(a, b) {
+			d.cut = append(d.cut, [2]int{min(a, b), max(a, b)})
+		}
+		return
 	}
 	for phase := 0; ; phase++ {
-		for _, k := range spines {
-			keys := [][3]int{{phase, 0, src}, {phase, 1, dst}}
-			if k >= 0 {
-				keys = append(keys, [3]int{phase, 2, a*tr.Spines() + k}, [3]int{phase, 3, b*tr.Spines() + k})
+		for _, path := range paths {
+			keys := [][4]int{{phase, 0, src}, {phase, 1, dst}}
+			if k := path[0]; k >= 0 {
+				keys = append(keys, [4]int{phase, 2, a, k}, [4]int{phase, 3, b, k})
 			}
-			if slices.ContainsFunc(keys, func(x [3]int) bool { return busy[x] }) {
+			if top := path[1]; top >= 0 {
+				n := path[0]*d.pods.Tops() + top
+				keys = append(keys, [4]int{phase, 4 + d.pods.Pod(a), 0, n}, [4]int{phase, 4 + d.pods.Pod(b), 1, n})
+			}
+			if slices.ContainsFunc(keys, func(x [4]int) bool { return busy[x] }) {
 				continue
 			}
 			for _, x := range keys {
 				busy[x] = true
 			}
-			return [4]int{phase, tr.Position(src), tr.Position(dst), k}
+			d.messages = append(d.messages, [5]int{phase, d.tree.Position(src), d.tree.Position(dst), path[0], path[1]})
+			return
 		}
 	}
 }
@@ -164,35 +256,57 @@ func shapes(f func(m0, m1 int)) {
 	}
 }
 
+func (d *draft) notation() string {
+	if d.pods != nil {
+		return d.pods.Notation()
+	}
+	return d.tree.Notation()
+}
+
+func (d *draft) downNames() []string {
+	if d.pods != nil {
+		return d.pods.DownNames()
+	}
+	return d.tree.DownNames()
+}
+
 func (d *draft) fabric() string {
 	var fill []string
 	for _, n := range d.tree.Fill() {
 		fill = append(fill, fmt.Sprint(n))
 	}
-	down := strings.Join(d.tree.DownNames(), ",")
+	down := strings.Join(d.downNames(), ",")
 	if down == "" {
 		down = "none"
 	}
 	spines := ""
-	if d.tree.Spines() != d.tree.Ports() {
+	if d.tree.Spines() != d.tree.Ports() && d.pods == nil {
 		spines = fmt.Sprintf("# spines %d\n", d.tree.Spines())
 	}
-	return fmt.Sprintf("# topology %s\n# fill %s\n%s# down %s\n", d.tree.Notation(), strings.Join(fill, ","), spines, down)
+	return fmt.Sprintf("# topology %s\n# fill %s\n%s# down %s\n", d.notation(), strings.Join(fill, ","), spines, down)
+}
+
+// cutNames lists the pairs left out, "leaf0-leaf3".
+func (d *draft) cutNames() (out []string) {
+	for _, p := range d.cut {
+		out = append(out, fmt.Sprintf("leaf%d-leaf%d", p[0], p[1]))
+	}
+	return out
 }
 
 func (d *draft) body() string {
 	ms := slices.Clone(d.messages)
-	slices.SortFunc(ms, func(a, b [4]int) int { return slices.Compare(a[:], b[:]) })
+	slices.SortFunc(ms, func(a, b [5]int) int { return slices.Compare(a[:], b[:]) })
 	var b strings.Builder
 	for _, m := range ms {
-		for c, n := range m {
-			if n < 0 {
-				b.WriteString("-")
-			} else {
-				b.WriteString(strconv.Itoa(n))
-			}
-			b.WriteByte(" \n"[c/3])
+		path := "-"
+		if m[3] >= 0 {
+			path = strconv.Itoa(m[3])
 		}
+		if m[4] >= 0 {
+			path += "." + strconv.Itoa(m[4])
+		}
+		fmt.Fprintln(&b, m[0], m[1], m[2], path)
 	}
 	return b.String()
 }
@@ -205,7 +319,11 @@ func (d *draft) stated() string {
 }
 
 func (d *draft) text() string {
-	s := "# evbench plan 1\n" + d.fabric() + "# schedule test\n# routing " + d.routing + "\n"
+	s := "# evbench plan 1\n" + d.fabric()
+	if len(d.cut) > 0 {
+		s += "# unreachable " + strings.Join(d.cutNames(), ",") + "\n"
+	}
+	s += "# schedule test\n# routing " + d.routing + "\n"
 	if d.phases > 0 {
 		s += fmt.Sprintf("# phases %d\n", d.phases)
 	}
@@ -221,13 +339,34 @@ func (d *draft) text() string {
 func (d *draft) json(t testing.TB) string {
 	t.Helper()
 	doc := map[string]any{
-		"schema": "evbench/plan/1", "topology": d.tree.Notation(), "fill": d.tree.Fill(), "spines": d.tree.Spines(),
-		"down": d.tree.DownNames(), "schedule": "test", "routing": d.routing, "phases": d.phases,
-		"hash": d.stated(), "messages": d.messages,
+		"schema": "evbench/plan/1", "topology": d.notation(), "fill": d.tree.Fill(),
+		"down": d.downNames(), "schedule": "test", "routing": d.routing, "messages": d.messages,
 	}
-	if n, kind := 0, ""; d.bound != "" {
-		fmt.Sscan(d.bound, &n, &kind)
-		doc["bound"] = map[string]any{"phases": n, "kind": kind}
+	if d.phases > 0 {
+		doc["phases"] = d.phases
+	}
+	if h := d.stated(); h != "none" {
+		doc["hash"] = h
+	}
+	if d.pods == nil {
+		doc["spines"] = d.tree.Spines()
+		four := [][4]int{}
+		for _, m := range d.messages {
+			four = append(four, [4]int(m[:4]))
+		}
+		doc["messages"] = four
+	}
+	if len(d.cut) > 0 {
+		doc["unreachable"] = d.cutNames()
+	}
+	if d.bound != "" {
+		f := strings.Fields(d.bound)
+		n, _ := strconv.Atoi(f[0])
+		b := map[string]any{"phases": n, "kind": f[1]}
+		if len(f) > 2 {
+			b["subset"] = strings.Split(f[2], ",")
+		}
+		doc["bound"] = b
 	}
 	out, err := json.Marshal(doc)
 	if err != nil {

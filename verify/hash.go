@@ -2,30 +2,22 @@ package verify
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"strconv"
-	"strings"
-
-	"evbench/topology"
 )
 
 // hash returns "sha256:" and the digest of the canonical text: the lines that
 // describe the fabric, then one line per message.
-func hash(t *topology.Tree, messages []Message) string {
+func hash(f fabric, messages []Message) string {
 	h := sha256.New()
-	h.Write([]byte(fabric(t)))
+	h.Write([]byte(f.lines()))
 	const block = 1 << 15
-	buf := make([]byte, 0, block+64)                // one line is shorter than 64 bytes
-	numbers := decimals(2 * t.Leaves() * t.Ports()) // most plans have fewer phases than that
-	for _, m := range messages {
-		buf = append(numbers.add(buf, m.Phase), ' ')
-		buf = append(numbers.add(buf, m.Src), ' ')
-		buf = append(numbers.add(buf, m.Dst), ' ')
-		if m.Spine == NoSpine {
-			buf = append(buf, '-', '\n')
-		} else {
-			buf = append(numbers.add(buf, m.Spine), '\n')
-		}
+	w := newLineWriter(f)
+	buf := make([]byte, 0, block+maxLine)
+	for i := range messages {
+		buf = w.add(buf, &messages[i])
 		if len(buf) >= block {
 			h.Write(buf)
 			buf = buf[:0]
@@ -35,55 +27,109 @@ func hash(t *topology.Tree, messages []Message) string {
 	return fmt.Sprintf("sha256:%x", h.Sum(nil))
 }
 
-// fabric returns the header lines that the hash covers.
-func fabric(t *topology.Tree) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# topology %s\n# fill ", t.Notation())
-	for l := range t.Leaves() {
-		if l > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(strconv.Itoa(t.On(l)))
-	}
-	if t.Spines() != t.Ports() {
-		fmt.Fprintf(&b, "\n# spines %d", t.Spines())
-	}
-	b.WriteString("\n# down ")
-	for i, link := range t.Dead() {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(link.String())
-	}
-	if len(t.Dead()) == 0 {
-		b.WriteString("none")
-	}
-	b.WriteByte('\n')
-	return b.String()
+// maxLine is more than the longest line: three numbers of ten digits and a path
+// of two with five.
+const maxLine = 64
+
+// A lineWriter writes messages as text. Each part of a line is a short text that
+// was made before, so that a line takes four stores of eight bytes: formatting
+// the numbers of a large plan anew takes longer than judging it.
+type lineWriter struct {
+	numbers []chunk // [position] with the blank that follows
+	paths   []chunk // [(spine+1)·tops + top+1] with the newline
+	tops    int     // per spine in paths, "no top" included
+	phase   int32
+	prefix  chunk // phase with a blank
 }
 
-// A decimalTable holds numbers as text, from 0. Formatting each number of a
-// large plan anew takes longer than judging it.
-type decimalTable []struct {
-	digits [8]byte
-	n      uint8
+// A chunk is a text of at most eight bytes, the first in the lowest.
+type chunk struct {
+	text uint64
+	n    int // 0: longer than eight
 }
 
-// decimals returns the numbers below n.
-func decimals(n int) decimalTable {
-	out := make(decimalTable, n)
-	for i := range out {
-		out[i].n = uint8(len(strconv.AppendInt(out[i].digits[:0], int64(i), 10)))
+func newChunk(s []byte) chunk {
+	var text [8]byte
+	if copy(text[:], s) < len(s) {
+		return chunk{}
 	}
-	return out
+	return chunk{binary.LittleEndian.Uint64(text[:]), len(s)}
 }
 
-// add appends all eight bytes, which is one store, and takes back what is not
-// text.
-func (t decimalTable) add(b []byte, n int32) []byte {
-	if n < 0 || int(n) >= len(t) {
-		return strconv.AppendInt(b, int64(n), 10)
+func newLineWriter(f fabric) *lineWriter {
+	w := &lineWriter{numbers: make([]chunk, f.tree.Leaves()*f.tree.Ports()), tops: 1, phase: -1}
+	var s []byte
+	for i := range w.numbers {
+		s = append(strconv.AppendInt(s[:0], int64(i), 10), ' ')
+		w.numbers[i] = newChunk(s)
 	}
-	d := &t[n]
-	return append(b, d.digits[:]...)[:len(b)+int(d.n)]
+	if f.pods != nil {
+		w.tops += f.pods.Tops()
+	}
+	w.paths = make([]chunk, (1+f.tree.Spines())*w.tops)
+	for i := range w.paths {
+		w.paths[i] = newChunk(appendPath(s[:0], i/w.tops-1, i%w.tops-1))
+	}
+	return w
+}
+
+// add appends one line.
+func (w *lineWriter) add(b []byte, m *Message) []byte {
+	if m.Phase != w.phase {
+		w.phase, w.prefix = m.Phase, newChunk(append(strconv.AppendInt(nil, int64(m.Phase), 10), ' '))
+	}
+	path := w.path(m)
+	if uint(m.Src) >= uint(len(w.numbers)) || uint(m.Dst) >= uint(len(w.numbers)) || path >= uint(len(w.paths)) {
+		return w.slow(b, m)
+	}
+	src, dst, end := &w.numbers[m.Src], &w.numbers[m.Dst], &w.paths[path]
+	n := len(b)
+	if w.prefix.n == 0 || end.n == 0 || cap(b)-n < 4*8 {
+		return w.slow(b, m)
+	}
+	b = b[:n+4*8]
+	binary.LittleEndian.PutUint64(b[n:], w.prefix.text)
+	n += w.prefix.n
+	binary.LittleEndian.PutUint64(b[n:], src.text)
+	n += src.n
+	binary.LittleEndian.PutUint64(b[n:], dst.text)
+	n += dst.n
+	binary.LittleEndian.PutUint64(b[n:], end.text)
+	return b[:n+end.n]
+}
+
+// path returns the index in paths, or one beyond its end.
+func (w *lineWriter) path(m *Message) uint {
+	if w.tops == 1 {
+		return uint(int(m.Spine) + 1)
+	}
+	if top := uint(int(m.Top) + 1); top < uint(w.tops) {
+		return uint(int(m.Spine)+1)*uint(w.tops) + top
+	}
+	return math.MaxUint
+}
+
+// slow is add for numbers that the tables do not have.
+func (w *lineWriter) slow(b []byte, m *Message) []byte {
+	for _, n := range [3]int32{m.Phase, m.Src, m.Dst} {
+		b = append(strconv.AppendInt(b, int64(n), 10), ' ')
+	}
+	top := NoTop
+	if w.tops > 1 {
+		top = int(m.Top)
+	}
+	return appendPath(b, int(m.Spine), top)
+}
+
+// appendPath appends the last column: "2", "2.5" or "-", and the newline.
+func appendPath(b []byte, spine, top int) []byte {
+	if spine == NoSpine {
+		b = append(b, '-')
+	} else {
+		b = strconv.AppendInt(b, int64(spine), 10)
+	}
+	if top != NoTop {
+		b = strconv.AppendInt(append(b, '.'), int64(top), 10)
+	}
+	return append(b, '\n')
 }

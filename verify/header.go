@@ -5,23 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
-	"strings"
 
 	"evbench/topology"
 )
 
 // A header is what both forms say before it is put together.
 type header struct {
-	topology string
-	fill     []int // nil: every leaf full
-	spines   *int
-	down     []string
-	schedule string
-	routing  string // "": pinned, the strictest
-	phases   *int
-	bound    *bound
-	hash     string
+	topology    string
+	fill        []int // nil: every leaf full
+	spines      *int
+	down        []string
+	unreachable []string
+	schedule    string
+	routing     string // "": pinned, the strictest
+	objective   string
+	phases      *int
+	bound       *bound
+	hash        string
 
 	// where names the place of a key in the file, for errors.
 	where func(key string) string
@@ -30,6 +32,7 @@ type header struct {
 type bound struct {
 	Phases  int      `json:"phases"`
 	Kind    string   `json:"kind"`
+	Subset  []string `json:"subset"`
 	Weights []weight `json:"weights"`
 }
 
@@ -44,13 +47,18 @@ func (h *header) wrong(key, format string, args ...any) error {
 }
 
 // apply fills in the file from the header.
-func (h *header) apply(f *File) (err error) {
-	if f.Tree, err = h.tree(); err != nil {
+func (h *header) apply(f *File) error {
+	fab, err := h.fabric()
+	if err != nil {
 		return err
 	}
-	f.Schedule, f.Hash, f.Routing = h.schedule, h.hash, cmp.Or(h.routing, "pinned")
+	f.Tree, f.Pods = fab.tree, fab.pods
+	f.Schedule, f.Hash, f.Routing, f.Objective = h.schedule, h.hash, cmp.Or(h.routing, "pinned"), h.objective
 	if _, ok := routings[f.Routing]; !ok {
 		return h.wrong("routing", "no routing %q; there are %s", f.Routing, routingNames)
+	}
+	if !slices.Contains([]string{"", "phases", "paths", "balanced"}, f.Objective) {
+		return h.wrong("objective", "no objective %q; there are phases, paths and balanced", f.Objective)
 	}
 	if h.phases != nil {
 		if *h.phases < 1 {
@@ -58,110 +66,186 @@ func (h *header) apply(f *File) (err error) {
 		}
 		f.Phases = *h.phases
 	}
+	if f.Unreachable, err = h.leftOut(f.Tree.Leaves()); err != nil {
+		return err
+	}
 	if h.bound != nil {
-		f.Bound, err = h.lower(f.Tree)
+		f.Bound, err = h.lower(fab)
 	}
 	return err
 }
 
-// tree builds the fabric key by key, so that an error names the right one.
-func (h *header) tree() (*topology.Tree, error) {
+// fabric builds the tree key by key, so that an error names the right one.
+func (h *header) fabric() (f fabric, err error) {
 	if h.topology == "" {
-		return nil, errors.New("no topology: a plan file states one, for example FT(2;4,8)")
+		return f, errors.New("no topology: a plan file states one, for example FT(2;4,8)")
 	}
 	o, err := topology.Parse(h.topology)
 	if err != nil {
-		return nil, h.wrong("topology", "%w", err)
+		return f, h.wrong("topology", "%w", err)
 	}
-	t, err := topology.New(o)
-	if err != nil {
-		return nil, h.wrong("topology", "%w", err)
+	if f, err = build(o); err != nil {
+		return f, h.wrong("topology", "%w", err)
 	}
 	if h.spines != nil {
-		if o.Spines = *h.spines; o.Spines < 1 {
-			return nil, h.wrong("spines", "%d spines: must be at least 1", o.Spines)
+		if err := h.setSpines(&o); err != nil {
+			return f, h.wrong("spines", "%w", err)
 		}
-		if t, err = topology.New(o); err != nil {
-			return nil, h.wrong("spines", "%w", err)
+		if f, err = build(o); err != nil {
+			return f, h.wrong("spines", "%w", err)
 		}
 	}
 	if o.Fill = h.fill; o.Fill != nil {
-		if t, err = topology.New(o); err != nil {
-			return nil, h.wrong("fill", "%w", err)
+		if f, err = build(o); err != nil {
+			return f, h.wrong("fill", "%w", err)
 		}
 	}
-	if t.Servers() > MaxServers {
-		return nil, h.wrong("topology", "%d servers: plans of at most %d are judged", t.Servers(), MaxServers)
+	if s := f.tree.Servers(); s > MaxServers {
+		return f, h.wrong("topology", "%d servers: plans of at most %d are judged", s, MaxServers)
 	}
-	return h.without(t)
+	if f.pods != nil && f.pods.Pods()*f.tree.Spines() > maxEntries/f.tree.Servers() {
+		return f, h.wrong("topology", "%d pods, %d planes and %d servers: plans of at most %d forwarding table entries are judged",
+			f.pods.Pods(), f.tree.Spines(), f.tree.Servers(), maxEntries)
+	}
+	return h.without(f)
 }
 
-func (h *header) without(t *topology.Tree) (*topology.Tree, error) {
-	var dead []topology.Link
+// build makes the tree of either kind.
+func build(o topology.Options) (f fabric, err error) {
+	if o.Pods == 0 {
+		f.tree, err = topology.New(o)
+		return f, err
+	}
+	// Checked before anything of that size is made. A factor left out is one that
+	// another states: planes are M0, top switches M1 unless the notation says so.
+	planes, tops := cmp.Or(o.Spines, o.Ports), cmp.Or(o.Tops, o.Leaves/max(1, o.Pods))
+	if o.Pods > maxTopLinks || planes > maxTopLinks || tops > maxTopLinks || o.Pods*planes > maxTopLinks/max(1, tops) {
+		return f, fmt.Errorf("%d pods, %d planes, %d top switches in each: plans of at most %d links between them are judged", o.Pods, planes, tops, maxTopLinks)
+	}
+	if f.pods, err = topology.NewPods(o); err != nil {
+		return f, err
+	}
+	f.tree = f.pods.Lower()
+	return f, nil
+}
+
+func (h *header) setSpines(o *topology.Options) error {
+	switch n := *h.spines; {
+	case o.Pods != 0:
+		return errors.New("a tree of three levels states its planes in the topology: PGFT(3;M0,M1,M2;1,planes,tops;1,1,1)")
+	case n < 1:
+		return fmt.Errorf("%d spines: must be at least 1", n)
+	case o.Spines != 0 && o.Spines != n:
+		return fmt.Errorf("%d spines, but the topology %s has %d", n, h.topology, o.Spines)
+	}
+	o.Spines = *h.spines
+	return nil
+}
+
+func (h *header) without(f fabric) (fabric, error) {
+	var links []topology.Link
+	var tops []topology.TopLink
 	for _, name := range h.down {
-		links, err := t.Links(name)
+		l, t, err := f.links(name)
 		if err != nil {
-			return nil, h.wrong("down", "%w", err)
+			return f, h.wrong("down", "%w", err)
 		}
-		dead = append(dead, links...)
+		links, tops = append(links, l...), append(tops, t...)
 	}
-	return t.Without(dead...)
+	return f.without(links, tops)
 }
 
-func (h *header) lower(t *topology.Tree) (Bound, error) {
+var pairRE = regexp.MustCompile(`^leaf(\d{1,6})-leaf(\d{1,6})$`)
+
+// leftOut reads the pairs of leaves whose messages are left out. That they are
+// unreachable is for Check to see.
+func (h *header) leftOut(leaves int) (out [][2]int, err error) {
+	seen := map[[2]int]bool{}
+	for _, name := range h.unreachable {
+		m := pairRE.FindStringSubmatch(name)
+		if m == nil {
+			return nil, h.wrong("unreachable", "%q is not a pair of leaves (leaf0-leaf3)", shorten([]byte(name)))
+		}
+		a, _ := strconv.Atoi(m[1])
+		b, _ := strconv.Atoi(m[2])
+		pair := [2]int{min(a, b), max(a, b)}
+		switch {
+		case pair[1] >= leaves:
+			return nil, h.wrong("unreachable", "no leaf%d; there are leaf0..leaf%d", pair[1], leaves-1)
+		case a == b:
+			return nil, h.wrong("unreachable", "%q is one leaf, not a pair", name)
+		case seen[pair]:
+			return nil, h.wrong("unreachable", "leaf%d-leaf%d is listed twice", pair[0], pair[1])
+		}
+		seen[pair] = true
+		out = append(out, pair)
+	}
+	return out, nil
+}
+
+// lower reads the stated bound. That it is proven is for Check to see.
+func (h *header) lower(f fabric) (Bound, error) {
 	b := Bound{Phases: h.bound.Phases, Kind: h.bound.Kind}
 	if b.Phases < 1 {
 		return b, h.wrong("bound", "a bound of %d phases: must be at least 1", b.Phases)
 	}
-	if _, isLeaf := leafOf(b.Kind); !isLeaf && b.Kind != "server" && b.Kind != LP {
-		return b, h.wrong("bound", "no witness %q; there are server, leaf0..leaf%d and lp", b.Kind, t.Leaves()-1)
+	family, _, ok := witnessOf(b.Kind)
+	if !ok || family == byPod && f.pods == nil {
+		return b, h.wrong("bound", "no witness %q; there are %s", shorten([]byte(b.Kind)), f.witnesses())
 	}
+	if family != byHall && h.bound.Subset != nil {
+		return b, h.wrong("bound", "a set of leaves is part of a hall witness, not of %s", b.Kind)
+	}
+	for _, name := range h.bound.Subset {
+		leaf, ok := leafOf(name)
+		if !ok {
+			return b, h.wrong("bound", "%q is not a leaf (leaf3)", shorten([]byte(name)))
+		}
+		b.Subset = append(b.Subset, leaf)
+	}
+	var err error
+	b.Weights, err = h.weights(f)
+	return b, err
+}
+
+func (h *header) weights(f fabric) ([]Weight, error) {
 	if h.bound.Weights == nil {
-		return b, nil
+		return nil, nil
 	}
-	seen := make([]bool, t.Wires())
-	b.Weights = make([]Weight, 0, len(h.bound.Weights))
+	seen := map[topology.Wire]bool{}
+	out := make([]Weight, 0, len(h.bound.Weights))
 	for i, w := range h.bound.Weights {
-		wire, err := wireOf(t, w.Link, w.Direction)
+		wire, err := f.wireOf(w.Link, w.Direction)
 		switch {
 		case err != nil:
-			return b, h.wrong("bound", "weights[%d]: %w", i, err)
-		case w.Weight < 0:
-			return b, h.wrong("bound", "weights[%d]: %d is negative", i, w.Weight)
+			return nil, h.wrong("bound", "weights[%d]: %w", i, err)
 		case seen[wire]:
-			return b, h.wrong("bound", "weights[%d]: %s %s has a weight already", i, w.Link, w.Direction)
+			return nil, h.wrong("bound", "weights[%d]: %s %s has a weight already", i, w.Link, w.Direction)
 		}
 		seen[wire] = true
-		b.Weights = append(b.Weights, Weight{wire, w.Weight})
+		out = append(out, Weight{wire, w.Weight})
 	}
-	return b, nil
+	return out, nil
 }
 
-func wireOf(t *topology.Tree, link, direction string) (topology.Wire, error) {
-	links, err := t.Links(link)
-	if err != nil {
+// wireOf returns one direction of a link between switches.
+func (f fabric) wireOf(link, direction string) (w topology.Wire, err error) {
+	links, tops, err := f.links(link)
+	switch {
+	case err != nil:
 		return 0, err
-	}
-	if len(links) != 1 || !strings.HasPrefix(link, "leaf") {
+	case len(links) == 1 && len(tops) == 0 && links[0].String() == link:
+		w = f.tree.Up(links[0].Leaf, links[0].Spine)
+	case len(links) == 0 && len(tops) == 1 && tops[0].String() == link:
+		w = f.pods.TopUp(tops[0].Pod, tops[0].Spine, tops[0].Top)
+	default:
 		return 0, fmt.Errorf("%q is not a link (leaf0-spine3)", link)
 	}
-	switch l := links[0]; direction {
+	switch direction {
 	case "up":
-		return t.Up(l.Leaf, l.Spine), nil
+		return w, nil
 	case "down":
-		return t.Down(l.Leaf, l.Spine), nil
+		return w + 1, nil // the two wires of a cable are neighbours
 	}
-	return 0, fmt.Errorf("direction %q: must be up (leaf to spine) or down", direction)
-}
-
-var leafRE = regexp.MustCompile(`^leaf(\d{1,6})$`)
-
-// leafOf reads "leaf3".
-func leafOf(name string) (leaf int, ok bool) {
-	m := leafRE.FindStringSubmatch(name)
-	if m == nil {
-		return 0, false
-	}
-	leaf, err := strconv.Atoi(m[1])
-	return leaf, err == nil
+	return 0, fmt.Errorf("direction %q: must be up (away from the servers) or down", direction)
 }

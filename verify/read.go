@@ -12,43 +12,58 @@ import (
 )
 
 // Limits on what Read accepts. Messages take 16 bytes each as they are read;
-// what Check allocates for the stated fabric stays below 200 MB.
+// what Check allocates for the stated fabric stays below 300 MB.
 const (
-	MaxServers = 16384   // servers of one plan
-	maxNumber  = 1 << 24 // phases, positions and spines in the body
-	maxHeader  = 1 << 22 // bytes of one line, or of one JSON value other than the messages
+	MaxServers  = 16384     // servers of one plan
+	maxTopLinks = 1 << 20   // links between pods and top switches
+	maxEntries  = 1 << 26   // forwarding table entries of all switches that pods have in planes
+	maxNumber   = 1 << 24   // phases and positions in the body
+	maxSpine    = 1<<15 - 1 // spines and top switches in the body
+	maxHeader   = 1 << 22   // bytes of one line, or of one JSON value other than the messages
 )
 
-// NoSpine is the Spine of a message that names none.
-const NoSpine = -1
+// What a message that names none has as Spine and Top.
+const (
+	NoSpine = -1
+	NoTop   = -1
+)
 
-// A Message is one line of the body, servers by position.
-type Message struct{ Phase, Src, Dst, Spine int32 }
+// A Message is one line of the body, servers by position. Top has a meaning only
+// in three levels, where Spine is the plane.
+type Message struct {
+	Phase, Src, Dst int32
+	Spine, Top      int16
+}
 
 // A File is what a plan file says. Nothing in it has been judged yet.
 type File struct {
-	Tree     *topology.Tree // with the dead links
-	Schedule string
-	Routing  string    // pinned, none, ecmp or a single-path engine
-	Phases   int       // as stated; 0 when not stated
-	Bound    Bound     // as stated; Phases is 0 when not stated
-	Hash     string    // as stated; "" when not stated
-	Messages []Message // in the order of the file
+	Tree        *topology.Tree // with the dead links; of three levels the lower part
+	Pods        *topology.Pods // the tree of three levels; nil for two
+	Unreachable [][2]int       // pairs of leaves whose messages are left out, as stated, the smaller leaf first
+	Schedule    string
+	Routing     string    // pinned, none, ecmp or a single-path engine
+	Objective   string    // phases, paths or balanced; "" when not stated
+	Phases      int       // as stated; 0 when not stated
+	Bound       Bound     // as stated; Phases is 0 when not stated
+	Hash        string    // as stated; "" when not stated
+	Messages    []Message // in the order of the file
 
 	Predictions Predictions
 }
 
-// A Bound is a lower bound on the phases of any plan, and what proves it.
+// A Bound is a lower bound on the phases of any plan without contention, and
+// what proves it.
 type Bound struct {
 	Phases  int
-	Kind    string   // "server", "leaf3" or LP
+	Kind    string   // "server", "leaf3", "hall3", "pod1" or LP
+	Subset  []int    // of a hall kind: leaves, as stated
 	Weights []Weight // LP, JSON form only; nil when the form carries none
 }
 
 // LP is the Kind of a bound that is proven by weights on wires.
 const LP = "lp"
 
-// A Weight is one entry of an LP dual, on a leaf-spine wire.
+// A Weight is one entry of an LP dual, on a wire between switches.
 type Weight struct {
 	Wire   topology.Wire
 	Weight int64
@@ -60,6 +75,17 @@ type Predictions struct {
 	Duration       *float64
 	Efficiency     *float64
 	Unsynchronised *float64
+	Moved          *int
+	Paths          *Paths
+}
+
+// Paths say how many addresses the spines of a plan take, when the spine is
+// chosen by the destination's address (thesis 6.7.2).
+type Paths struct {
+	Most    int `json:"most"`        // distinct spines from one leaf to one server on another leaf
+	LMC     int `json:"lmc"`         // ⌈log2 Most⌉: a server has 2^LMC addresses
+	LIDs    int `json:"lids"`        // addresses in the fabric, one for each switch
+	Entries int `json:"lft_entries"` // entries of the forwarding table of a switch, its own left out
 }
 
 // A routeKind says what the spine column of a routing means.
@@ -95,15 +121,25 @@ func Read(r io.Reader) (*File, error) {
 	return readText(in)
 }
 
-// canonical returns the messages by phase, source, destination and spine: the
+// canonical returns the messages by phase, source, destination and path: the
 // same slice when they are so already.
 func canonical(ms []Message) []Message {
-	if slices.IsSortedFunc(ms, compare) {
+	if inOrder(ms) {
 		return ms
 	}
 	sorted := slices.Clone(ms)
 	slices.SortFunc(sorted, compare)
 	return sorted
+}
+
+func inOrder(ms []Message) bool {
+	for i := 1; i < len(ms); i++ {
+		a, b := &ms[i-1], &ms[i]
+		if a.Phase > b.Phase || a.Phase == b.Phase && a.Src >= b.Src && compare(*a, *b) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func compare(a, b Message) int {
@@ -116,7 +152,10 @@ func compare(a, b Message) int {
 	if a.Dst != b.Dst {
 		return cmp.Compare(a.Dst, b.Dst)
 	}
-	return cmp.Compare(a.Spine, b.Spine)
+	if a.Spine != b.Spine {
+		return cmp.Compare(a.Spine, b.Spine)
+	}
+	return cmp.Compare(a.Top, b.Top)
 }
 
 // add appends a message. It doubles the room: the usual growth by a quarter

@@ -1,9 +1,11 @@
 package verify_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -11,7 +13,10 @@ import (
 	"evbench/verify"
 )
 
-const head = "# evbench plan 1\n# topology FT(2;2,2)\n"
+const (
+	head  = "# evbench plan 1\n# topology FT(2;2,2)\n"
+	head3 = "# evbench plan 1\n# topology FT(3;2,2,2)\n"
+)
 
 // Hand-written plans may leave out what has a default, say a whole spine, be in
 // any order and use any blanks; the hash is that of the canonical text.
@@ -67,9 +72,9 @@ func TestReadErrors(t *testing.T) {
 		{"routing", head + "# routing pined\n", `line 3: no routing "pined"; there are pinned, none, ftree`},
 		{"phases", head + "# phases 0\n", "line 3: 0 phases: must be at least 1"},
 		{"bound without witness", head + "# bound 3\n", `line 3: bound "3": write a number of phases and what proves it`},
-		{"unknown witness", head + "# bound 3 luck\n", `line 3: no witness "luck"; there are server, leaf0..leaf1 and lp`},
+		{"unknown witness", head + "# bound 3 luck\n", `line 3: no witness "luck"; there are server, leaf0..leaf1, hall0..hall1 and lp`},
 		{"bound 0", head + "# bound 0 server\n", "line 3: a bound of 0 phases"},
-		{"unknown header", head + "# colour red\n", `line 3: unknown header "colour"; there are topology, fill, spines, down, schedule, routing, phases, bound, hash, x-…`},
+		{"unknown header", head + "# colour red\n", `line 3: unknown header "colour"; there are topology, fill, spines, down, unreachable, schedule, routing, phases, bound, hash, x-…`},
 		{"header twice", head + "# phases 3\n# phases 3\n", `line 4: header "phases" a second time, after line 3`},
 		{"no value", head + "# down\n", `line 3: header "down" has no value`},
 		{"no key", head + "#\n", "line 3: a header line without a key"},
@@ -81,6 +86,28 @@ func TestReadErrors(t *testing.T) {
 		{"dash for dst", head + "0 0 - -\n", "dst is not a number"},
 		{"run together", head + "0 0 1x -\n", "dst is not a number"},
 		{"huge", head + "0 0 99999999999999999999 -\n", "dst is larger than 16777216"},
+		{"spine too large", head + "0 0 1 32768\n", "spine is larger than 32767"},
+		{"top on two levels", head + "0 0 2 1.0\n", `line 3: "0 0 2 1.0": spine is not a number`},
+		{"top on two levels, later", head + "0 0 1 -\n0 2 0 1.0\n", `line 4: "0 2 0 1.0": spine is not a number`},
+		{"top twice", head3 + "0 0 4 1.0.1\n", "top is not a number"},
+		{"no top after the dot", head3 + "0 0 4 1.\n", "top is not a number"},
+		{"no plane before the dot", head3 + "0 0 4 .1\n", "spine is not a number"},
+		{"top without plane", head3 + "0 0 4 -.1\n", "spine is not a number"},
+		{"top too large", head3 + "0 0 4 1.32768\n", "top is larger than 32767"},
+		{"three levels, three columns", head3 + "0 0 4\n", `no spine; a message is "phase src dst plane.top", without .top inside a pod`},
+		{"spines of three levels", head3 + "# spines 2\n", "line 3: a tree of three levels states its planes in the topology: PGFT(3;"},
+		{"fill of three levels", head3 + "# fill 2,2\n", "line 3: fill names 2 leaves, the tree has 4"},
+		{"down of three levels", head3 + "# down pod2-spine0-top0\n", `line 3: no link "pod2-spine0-top0"`},
+		{"spines twice", "# evbench plan 1\n# topology PGFT(2;4,8;1,6;1,1)\n# spines 5\n", "line 3: 5 spines, but the topology PGFT(2;4,8;1,6;1,1) has 6"},
+		{"too many top links", "# evbench plan 1\n# topology PGFT(3;2,1,4096;1,254,254;1,1,1)\n", "line 2: 4096 pods, 254 planes, 254 top switches in each: plans of at most 1048576 links between them are judged"},
+		{"too many entries", "# evbench plan 1\n# topology PGFT(3;4,1,4096;1,254,1;1,1,1)\n", "line 2: 4096 pods, 254 planes and 16384 servers: plans of at most 67108864 forwarding table entries are judged"},
+		{"unreachable, no pair", head + "# unreachable leaf0\n", `line 3: "leaf0" is not a pair of leaves (leaf0-leaf3)`},
+		{"unreachable, one leaf", head + "# unreachable leaf1-leaf1\n", `line 3: "leaf1-leaf1" is one leaf, not a pair`},
+		{"unreachable, no leaf", head + "# unreachable leaf0-leaf2\n", "line 3: no leaf2; there are leaf0..leaf1"},
+		{"unreachable twice", head + "# unreachable leaf0-leaf1,leaf1-leaf0\n", "line 3: leaf0-leaf1 is listed twice"},
+		{"pod witness of two levels", head + "# bound 3 pod0\n", `line 3: no witness "pod0"`},
+		{"set of a leaf witness", head + "# bound 3 leaf0 leaf1\n", "line 3: a set of leaves is part of a hall witness, not of leaf0"},
+		{"set of no leaves", head + "# bound 3 hall0 spine1\n", `line 3: "spine1" is not a leaf (leaf3)`},
 		{"endless", head + strings.Repeat("0 0 1 -\n", 70000), "line 65563: more than 65560 messages; all pairs of 4 servers are 12"},
 		{"long line", head + "# x-" + strings.Repeat("a", 1<<22) + "\n", "line 3: longer than 4194304 bytes"},
 	} {
@@ -118,12 +145,21 @@ func TestReadJSONErrors(t *testing.T) {
 		{"spine -11", doc(`"messages":[[0,0,1,-11]]`), "spine is neither a number nor -1"},
 		{"huge", doc(`"messages":[[0,99999999999,1,0]]`), "src is larger than 16777216"},
 		{"three columns", doc(`"messages":[[0,0,1]]`), "messages[0]: line 3: ']' where ',' should be"},
+		{"six columns", doc(`"messages":[[0,0,1,-1,-1,-1]]`), "messages[0]: line 3: ',' where ']' should be"},
+		{"five columns after four", doc(`"messages":[[0,0,1,-1],[0,2,3,-1,-1]]`), "messages[1]: line 3: ',' where ']' should be"},
+		{"four columns after five", doc(`"messages":[[0,0,1,-1,-1],[0,2,3,-1]]`), "messages[1]: line 3: ']' where ',' should be"},
+		{"five columns on two levels", doc(`"messages":[[0,0,1,-1,-1]]`), "line 3: messages: 5 numbers each; a message on FT(2;2,2) is [phase,src,dst,spine]"},
+		{"four columns on three levels", strings.Replace(doc(`"messages":[[0,0,1,-1]]`), "FT(2;2,2)", "FT(3;2,2,2)", 1), "line 3: messages: 4 numbers each; a message on FT(3;2,2,2) is [phase,src,dst,plane,top]"},
+		{"top -2", strings.Replace(doc(`"messages":[[0,0,1,-1,-2]]`), "FT(2;2,2)", "FT(3;2,2,2)", 1), "messages[0]: line 3: top is neither a number nor -1"},
+		{"spine too large", doc(`"messages":[[0,0,2,32768]]`), "spine is larger than 32767"},
+		{"objective", doc(`"objective":"speed"`), `line 3: objective: no objective "speed"; there are phases, paths and balanced`},
+		{"unreachable", doc(`"unreachable":["leaf0-leaf9"]`), "line 3: unreachable: no leaf9"},
+		{"subset", doc(`"bound":{"phases":3,"kind":"hall0","subset":["1"]}`), `line 3: bound: "1" is not a leaf (leaf3)`},
 		{"not a list", doc(`"messages":{}`), "line 3: '{' where '[' should be"},
 		{"endless", doc(`"messages":[` + strings.Repeat("[0,0,1,-1],", 70000) + `[0,0,1,-1]]`), "line 3: messages: more than 65560; all pairs of 4 servers are 12"},
 		{"weight off the tree", weights(`{"link":"leaf7-spine0","direction":"up","weight":1}`), `line 3: bound: weights[0]: no link "leaf7-spine0"`},
 		{"weight on a spine", weights(`{"link":"spine0","direction":"up","weight":1}`), `weights[0]: "spine0" is not a link`},
 		{"direction", weights(`{"link":"leaf0-spine0","direction":"left","weight":1}`), `weights[0]: direction "left": must be up`},
-		{"negative weight", weights(`{"link":"leaf0-spine0","direction":"up","weight":-1}`), "weights[0]: -1 is negative"},
 		{"weight twice", weights(`{"link":"leaf0-spine0","direction":"up","weight":1},{"link":"leaf0-spine0","direction":"up","weight":1}`), "weights[1]: leaf0-spine0 up has a weight already"},
 		{"long value", doc(`"schedule":"` + strings.Repeat("a", 1<<22) + `"`), "line 3: a value longer than 4194304 bytes"},
 	} {
@@ -157,5 +193,51 @@ func TestReadStates(t *testing.T) {
 			f.Hash != d.stated() || f.Tree.Notation() != "FT(2;2,3)" || len(f.Messages) != len(d.messages) {
 			t.Errorf("%+v", f)
 		}
+	}
+}
+
+// However a plan is cut into reads and however its numbers are spaced, it is the
+// same plan: what is read quickly and what is read with care agree.
+func TestReadQuicklyAndWithCare(t *testing.T) {
+	for _, d := range append(drafts(t, 3, 4), podDrafts(t, 2, 2, 3)...) {
+		want := read(t, d.text())
+		loose := d.fabric() + strings.NewReplacer(" ", "\t ", "\n", " \r\n\n## x\n").Replace(d.body())
+		doc := d.json(t)
+		spaced := strings.NewReplacer("],[", "] ,\n [ ", ",-1]", ", -1 ]").Replace(doc)
+		for i, text := range []string{d.text(), "# evbench plan 1\n" + loose, doc, spaced} {
+			for name, r := range map[string]io.Reader{
+				"whole": strings.NewReader(text), "bytes": iotest.OneByteReader(strings.NewReader(text)), "halves": iotest.HalfReader(strings.NewReader(text)),
+			} {
+				f, err := verify.Read(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := slices.Clone(f.Messages)
+				slices.SortFunc(got, inOrder)
+				sorted := slices.Clone(want.Messages)
+				slices.SortFunc(sorted, inOrder)
+				if !slices.Equal(got, sorted) {
+					t.Errorf("form %d read in %s of %s %s: other messages", i, name, d.notation(), d.kind)
+				}
+			}
+		}
+	}
+}
+
+func inOrder(a, b verify.Message) int {
+	return cmp.Or(cmp.Compare(a.Phase, b.Phase), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst))
+}
+
+// Errors name the line also far into a file that is read quickly.
+func TestReadErrorsFarIn(t *testing.T) {
+	d := shift(t, 8, 8)
+	lines := strings.SplitAfter(d.text(), "\n")
+	lines[4000] = "1 2 3\n"
+	if _, err := verify.Read(strings.NewReader(strings.Join(lines, ""))); err == nil || !strings.HasPrefix(err.Error(), `line 4001: "1 2 3": no spine`) {
+		t.Error(err)
+	}
+	doc := strings.Replace(d.json(t), "[60,9,6,6]", "[60,9,6]", 1)
+	if _, err := verify.Read(strings.NewReader(doc)); err == nil || !strings.Contains(err.Error(), "messages[3849]: line 1: ']' where ',' should be") {
+		t.Error(err)
 	}
 }

@@ -1,10 +1,10 @@
 package verify
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,12 +15,12 @@ import (
 const firstLine = "evbench plan 1"
 
 // textKeys are the header keys of the text form, in the order of a written file.
-var textKeys = []string{"topology", "fill", "spines", "down", "schedule", "routing", "phases", "bound", "hash"}
+var textKeys = []string{"topology", "fill", "spines", "down", "unreachable", "schedule", "routing", "phases", "bound", "hash"}
 
 // A textReader reads the text form line by line.
 type textReader struct {
+	*input
 	file  File
-	line  int
 	at    map[string]int // line of each header key
 	h     header
 	begun bool // the version line was read
@@ -29,20 +29,23 @@ type textReader struct {
 }
 
 func readText(in *input) (*File, error) {
-	r := &textReader{line: in.line - 1, at: map[string]int{}}
+	r := &textReader{input: in, at: map[string]int{}}
 	r.h.where = func(key string) string { return fmt.Sprintf("line %d", r.at[key]) }
-	lines := bufio.NewScanner(in)
-	lines.Buffer(make([]byte, 1<<16), maxHeader)
-	for lines.Scan() {
-		r.line++
-		if err := r.read(lines.Bytes()); err != nil {
+	for {
+		line, err := r.readLine()
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
 			return nil, err
 		}
-	}
-	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return nil, fmt.Errorf("line %d: longer than %d bytes", r.line+1, maxHeader)
-	} else if err != nil {
-		return nil, fmt.Errorf("read plan: after line %d: %w", r.line, err)
+		if err := r.read(line); err != nil {
+			return nil, err
+		}
+		r.line++
+		if r.body {
+			ahead, _ := r.Peek(r.Buffered())
+			r.Discard(r.quick(ahead))
+		}
 	}
 	if !r.body {
 		if err := r.endHeader(); err != nil {
@@ -53,9 +56,6 @@ func readText(in *input) (*File, error) {
 }
 
 func (r *textReader) read(line []byte) error {
-	if len(line) > 0 && line[0]-'0' < 10 && r.body { // nearly every line
-		return r.message(line)
-	}
 	line = bytes.TrimSpace(line)
 	switch {
 	case len(line) == 0, bytes.HasPrefix(line, []byte("##")):
@@ -117,6 +117,8 @@ func (r *textReader) value(key, value string) (err error) {
 		h.spines, err = number(key, value)
 	case "down":
 		h.down = names(value)
+	case "unreachable":
+		h.unreachable = names(value)
 	case "schedule":
 		h.schedule = value
 	case "routing":
@@ -150,55 +152,6 @@ func (r *textReader) endHeader() error {
 	return nil
 }
 
-func (r *textReader) message(line []byte) error {
-	m, err := parseMessage(line)
-	if err != nil {
-		return fmt.Errorf("line %d: %q: %w", r.line, shorten(line), err)
-	}
-	if len(r.file.Messages) == r.limit {
-		return fmt.Errorf("line %d: more than %d messages; all pairs of %d servers are %d",
-			r.line, r.limit, r.file.Tree.Servers(), pairs(r.file.Tree.Servers()))
-	}
-	r.file.add(m)
-	return nil
-}
-
-var columns = [4]string{"phase", "src", "dst", "spine"}
-
-// parseMessage reads "phase src dst spine".
-func parseMessage(line []byte) (Message, error) {
-	var v [4]int32
-	i := 0
-	for c := range v {
-		for i < len(line) && blank(line[i]) {
-			i++
-		}
-		start, n := i, 0
-		for i < len(line) && line[i]-'0' < 10 && n <= maxNumber {
-			n = n*10 + int(line[i]-'0')
-			i++
-		}
-		if c == 3 && start == i && i < len(line) && line[i] == '-' {
-			i, n = i+1, NoSpine
-		}
-		switch {
-		case n > maxNumber:
-			return Message{}, fmt.Errorf("%s is larger than %d", columns[c], maxNumber)
-		case start == len(line):
-			return Message{}, fmt.Errorf("no %s; a message is \"phase src dst spine\"", columns[c])
-		case start == i, i < len(line) && !blank(line[i]):
-			return Message{}, fmt.Errorf("%s is not a number", columns[c])
-		}
-		v[c] = int32(n)
-	}
-	if len(bytes.TrimSpace(line[i:])) > 0 {
-		return Message{}, errors.New("more than four columns; a message is \"phase src dst spine\"")
-	}
-	return Message{v[0], v[1], v[2], v[3]}, nil
-}
-
-func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
-
 func number(key, value string) (*int, error) {
 	n, err := strconv.Atoi(value)
 	if err != nil {
@@ -219,14 +172,19 @@ func names(value string) []string {
 	return list
 }
 
-// textBound reads "38 leaf0".
+// textBound reads "38 leaf0" or "60 hall3 leaf1,leaf4".
 func textBound(value string) (*bound, error) {
-	phases, kind, ok := strings.Cut(value, " ")
+	phases, rest, ok := strings.Cut(value, " ")
 	n, err := strconv.Atoi(phases)
 	if !ok || err != nil {
-		return nil, fmt.Errorf("bound %q: write a number of phases and what proves it, for example 38 leaf0", value)
+		return nil, fmt.Errorf("bound %q: write a number of phases and what proves it, for example 38 leaf0", shorten([]byte(value)))
 	}
-	return &bound{Phases: n, Kind: kind}, nil
+	b := &bound{Phases: n}
+	var subset string
+	if b.Kind, subset, ok = strings.Cut(rest, " "); ok {
+		b.Subset = names(subset)
+	}
+	return b, nil
 }
 
 // shorten keeps a quoted piece of a file readable in an error.

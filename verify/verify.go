@@ -8,32 +8,42 @@
 // the fabric (names, positions, dead links). It never repairs a plan and never
 // makes one. Servers are named and counted by position; times are in message
 // times, how long one message takes on one link.
+//
+// A plan is for a tree of two levels or of three. In the latter, spines are the
+// planes, and a message between pods names a top switch of its plane as well.
 package verify
+
+import "sync"
 
 // A Kind is the reason of an offence.
 type Kind string
 
 // The kinds of offence.
 const (
-	MissingMessage  Kind = "missing-message"     // an ordered pair of servers never meets
-	RepeatedMessage Kind = "repeated-message"    // an ordered pair meets more than once
-	SelfMessage     Kind = "self-message"        // source and destination are the same server
-	UnknownServer   Kind = "unknown-server"      // no server sits at this position
-	SendsTwice      Kind = "sends-twice"         // a server sends more than once in a phase
-	ReceivesTwice   Kind = "receives-twice"      // a server receives more than once in a phase
-	NoSuchSpine     Kind = "no-such-spine"       // the fabric has no spine of this number
-	DeadLink        Kind = "dead-link"           // the spine has no live link to the source's or destination's leaf
-	Contention      Kind = "contention"          // a leaf-spine wire carries more than one message in a phase
-	NeedlessSpine   Kind = "needless-spine"      // a spine inside a leaf, or where the routing leaves it open
-	MissingSpine    Kind = "missing-spine"       // a message between leaves without a spine
-	Inconsistent    Kind = "tables-inconsistent" // single-path routing, two spines from one leaf to one server
-	PhaseGap        Kind = "phase-gap"           // a phase without a message before the last one
-	WrongPhaseCount Kind = "wrong-phase-count"   // the stated phases are not those that hold a message
-	WrongHash       Kind = "wrong-hash"          // the stated hash is not that of the canonical text
-	WrongPrediction Kind = "wrong-prediction"    // a stated duration, efficiency or gap is not what the loads give
-	BelowBound      Kind = "below-bound"         // fewer phases than the stated lower bound
-	WeakBound       Kind = "weak-bound"          // the stated bound is less than a server or a leaf needs
-	WrongBound      Kind = "wrong-bound"         // the stated witness does not prove the stated bound (Options.Bound)
+	MissingMessage     Kind = "missing-message"        // an ordered pair of servers never meets
+	RepeatedMessage    Kind = "repeated-message"       // an ordered pair meets more than once
+	SelfMessage        Kind = "self-message"           // source and destination are the same server
+	UnknownServer      Kind = "unknown-server"         // no server sits at this position
+	SendsTwice         Kind = "sends-twice"            // a server sends more than once in a phase
+	ReceivesTwice      Kind = "receives-twice"         // a server receives more than once in a phase
+	NoSuchSpine        Kind = "no-such-spine"          // the fabric has no spine of this number
+	NoSuchTop          Kind = "no-such-top"            // the plane has no top switch of this number
+	DeadLink           Kind = "dead-link"              // the message takes a link that is dead
+	Contention         Kind = "contention"             // a wire between switches carries more than one message in a phase
+	NeedlessSpine      Kind = "needless-spine"         // a spine inside a leaf, or where the routing leaves it open
+	NeedlessTop        Kind = "needless-top"           // a top switch inside a pod
+	MissingSpine       Kind = "missing-spine"          // a message between leaves without a spine
+	MissingTop         Kind = "missing-top"            // a message between pods without a top switch
+	UnreachableMessage Kind = "unreachable-message"    // a message between leaves that are listed as unreachable
+	ReachablePair      Kind = "reachable-pair-dropped" // two leaves are listed as unreachable and are not
+	Inconsistent       Kind = "tables-inconsistent"    // single-path routing, two paths from one switch to one server
+	PhaseGap           Kind = "phase-gap"              // a phase without a message before the last one
+	WrongPhaseCount    Kind = "wrong-phase-count"      // the stated phases are not those that hold a message
+	WrongHash          Kind = "wrong-hash"             // the stated hash is not that of the canonical text
+	WrongPrediction    Kind = "wrong-prediction"       // a stated figure (duration, gap, paths) is not what the messages give
+	BelowBound         Kind = "below-bound"            // fewer phases than the stated lower bound
+	WeakBound          Kind = "weak-bound"             // the stated bound is less than a server, a leaf or a pod needs
+	WrongBound         Kind = "wrong-bound"            // the stated witness does not prove the stated bound (Options.Bound)
 )
 
 // Options say how strict the judge is.
@@ -54,6 +64,7 @@ type Offence struct {
 	Src   int    `json:"src"` // position
 	Dst   int    `json:"dst"` // position
 	Spine int    `json:"spine"`
+	Top   int    `json:"top"`
 	Text  string `json:"text"` // one sentence with names
 }
 
@@ -68,6 +79,9 @@ type Report struct {
 	Servers  int `json:"servers"`
 	Phases   int `json:"phases"` // phases that hold a message
 	Messages int `json:"messages"`
+	// LeftOut is how many messages a plan must not have, because they are
+	// between leaves that are listed as unreachable and are.
+	LeftOut int `json:"left_out"`
 
 	// ContentionChecked says that every wire was held to one message a phase.
 	ContentionChecked bool `json:"contention_checked"`
@@ -75,18 +89,53 @@ type Report struct {
 	// one wire, server wires included. 0 where the file does not know the
 	// spines (routing none, ecmp).
 	Duration int `json:"duration"`
-	// PredictedEfficiency is (S-1)/Duration, or 0 without a duration.
+	// PredictedEfficiency is the most messages of one server (S-1 when none is
+	// left out) over Duration, or 0 without a duration.
 	PredictedEfficiency float64 `json:"predicted_efficiency"`
+
+	// Bound is the stated lower bound, nil when there is none.
+	Bound *BoundReport `json:"bound,omitempty"`
+	// Paths are counted in trees of two levels where the file knows the spines,
+	// nil otherwise.
+	Paths *Paths `json:"paths,omitempty"`
+}
+
+// A BoundReport is what the judge says about the stated lower bound.
+type BoundReport struct {
+	Phases int    `json:"phases"`
+	Kind   string `json:"kind"`
+	// Proven says that the witness was recomputed (Options.Bound) and proves
+	// exactly this number.
+	Proven bool `json:"proven"`
+	// Gap is the phases of the plan above the bound. It is negative only for a
+	// plan with contention, which no bound binds, and for a wrong one.
+	Gap int `json:"gap"`
+}
+
+// Optimal reports whether the plan is proven to have the fewest phases of all
+// plans without contention, and is one of them.
+func (r *Report) Optimal() bool {
+	return r.Valid && r.ContentionChecked && r.Bound != nil && r.Bound.Proven && r.Bound.Gap == 0
 }
 
 // Check judges a file. O(messages + servers² / 64), and the cost of sorting
-// when the messages are not in canonical order.
+// when the messages are not in canonical order. It counts what is independent of
+// each other on up to three goroutines; the report does not depend on how they
+// are scheduled.
 func Check(f *File, o Options) *Report {
 	if o.First == 0 {
 		o.First = 10
 	}
 	j := newJudge(f, o)
+	var beside sync.WaitGroup
+	if f.Hash != "" {
+		beside.Go(func() { j.digest = hash(j.fabric, j.messages) })
+	}
+	if j.fabric.pods == nil && j.spines != open {
+		beside.Go(func() { j.report.Paths = j.countPaths() })
+	}
 	j.scan()
+	beside.Wait()
 	j.missing()
 	j.claims()
 	j.report.Valid = j.report.Total == 0

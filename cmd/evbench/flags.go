@@ -74,7 +74,7 @@ func takesValue(c *cli.Command, name string) bool {
 	return false
 }
 
-// treeFlags describe a fabric; tree reads them.
+// treeFlags describe a fabric; tree and treeOrPods read them.
 func treeFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "topology", Aliases: []string{"t"}, Usage: "fat tree in `NOTATION`, such as FT(2;4,8)"},
@@ -87,74 +87,140 @@ func treeFlags() []cli.Flag {
 	}
 }
 
+// tree returns the two-level tree that the flags describe.
 func tree(c *cli.Context) (*topology.Tree, error) {
+	t, pods, err := treeOrPods(c)
+	if err == nil && pods != nil {
+		return nil, usagef("--topology %s: three levels; %s takes trees of two, FT(2;M0,M1)", pods.Notation(), c.Command.Name)
+	}
+	return t, err
+}
+
+// treeOrPods returns the tree that the flags describe: one of two levels, or one
+// of three.
+func treeOrPods(c *cli.Context) (*topology.Tree, *topology.Pods, error) {
+	o, err := treeOptions(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.Pods > 0 {
+		healthy, err := topology.NewPods(o)
+		if err != nil {
+			return nil, nil, usage(err)
+		}
+		pods, err := takePodsDown(c, healthy)
+		return nil, pods, err
+	}
+	healthy, err := topology.New(o)
+	if err != nil {
+		return nil, nil, usage(err)
+	}
+	t, err := takeDown(c, healthy)
+	return t, nil, err
+}
+
+func treeOptions(c *cli.Context) (topology.Options, error) {
 	if c.String("topology") == "" {
-		return nil, usagef("--topology is missing, for example -t 'FT(2;4,8)'")
+		return topology.Options{}, usagef("--topology is missing, for example -t 'FT(2;4,8)'")
 	}
 	o, err := topology.Parse(c.String("topology"))
 	if err != nil {
-		return nil, usagef("--topology: %w", err)
+		return o, usagef("--topology: %w", err)
 	}
 	if s := c.String("fill"); s != "" {
 		if o.Fill, err = topology.ParseFill(s); err != nil {
-			return nil, usagef("--fill: %w", err)
+			return o, usagef("--fill: %w", err)
 		}
 	}
 	if c.IsSet("spines") {
 		if o.Spines = c.Int("spines"); o.Spines < 1 {
-			return nil, usagef("--spines %d: must be 1..%d", o.Spines, topology.MaxPorts)
+			return o, usagef("--spines %d: must be 1..%d", o.Spines, topology.MaxPorts)
 		}
 	}
-	t, err := topology.New(o)
-	if err != nil {
-		return nil, usage(err)
+	return o, nil
+}
+
+// downNames returns the names of what is dead by --down and --reduction.
+func downNames(c *cli.Context, spines int) (names []string, err error) {
+	if s := c.String("down"); s != "" {
+		for _, name := range strings.Split(s, ",") {
+			if name = strings.TrimSpace(name); slices.Contains(names, name) {
+				return nil, usagef("--down: %s is named twice", name)
+			}
+			names = append(names, name)
+		}
 	}
-	return takeDown(c, t)
+	f := c.Int("reduction")
+	if f < 0 || f >= spines {
+		return nil, usagef("--reduction %d: must be 0..%d, so that a spine is left", f, spines-1)
+	}
+	for k := spines - f; k < spines; k++ {
+		names = append(names, fmt.Sprintf("spine%d", k))
+	}
+	return names, nil
 }
 
 func takeDown(c *cli.Context, t *topology.Tree) (*topology.Tree, error) {
-	var dead []topology.Link
-	if s := c.String("down"); s != "" {
-		for _, name := range strings.Split(s, ",") {
-			links, err := t.Links(strings.TrimSpace(name))
-			if err != nil {
-				return nil, usagef("--down: %w", err)
-			}
-			dead = append(dead, links...)
-		}
-	}
-	if f := c.Int("reduction"); f < 0 || f >= t.Spines() {
-		return nil, usagef("--reduction %d: must be 0..%d, so that a spine is left", f, t.Spines()-1)
-	} else {
-		for k := t.Spines() - f; k < t.Spines(); k++ {
-			links, err := t.Links(fmt.Sprintf("spine%d", k))
-			if err != nil {
-				return nil, usagef("--reduction: %w", err)
-			}
-			dead = append(dead, links...)
-		}
-	}
-	t, err := t.Without(dead...)
+	names, err := downNames(c, t.Spines())
 	if err != nil {
+		return nil, err
+	}
+	var dead []topology.Link
+	for _, name := range names {
+		links, err := t.Links(name)
+		if err != nil {
+			return nil, usagef("--down: %w", err)
+		}
+		dead = append(dead, links...)
+	}
+	if t, err = t.Without(dead...); err != nil {
 		return nil, usage(err)
 	}
-	if s := c.String("down-random"); s != "" {
-		n, err := randomCount(s, t)
-		if err != nil {
-			return nil, err
-		}
-		links, err := t.Random(n, c.Uint64("seed"))
-		if err != nil {
-			return nil, usagef("--down-random: %w", err)
-		}
-		if t, err = t.Without(links...); err != nil {
-			return nil, err
-		}
+	n, err := randomCount(c.String("down-random"), t.Leaves()*t.Spines())
+	if n == 0 || err != nil {
+		return t, err
 	}
-	return t, nil
+	links, err := t.Random(n, c.Uint64("seed"))
+	if err != nil {
+		return nil, usagef("--down-random: %w", err)
+	}
+	return t.Without(links...)
 }
 
-func randomCount(s string, t *topology.Tree) (int, error) {
+// takePodsDown is takeDown for three levels.
+func takePodsDown(c *cli.Context, p *topology.Pods) (*topology.Pods, error) {
+	planes := p.Lower().Spines()
+	names, err := downNames(c, planes)
+	if err != nil {
+		return nil, err
+	}
+	var dead []topology.Link
+	var tops []topology.TopLink
+	for _, name := range names {
+		l, t, err := p.Links(name)
+		if err != nil {
+			return nil, usagef("--down: %w", err)
+		}
+		dead, tops = append(dead, l...), append(tops, t...)
+	}
+	if p, err = p.Without(dead, tops); err != nil {
+		return nil, usage(err)
+	}
+	n, err := randomCount(c.String("down-random"), p.Lower().Leaves()*planes+p.Pods()*planes*p.Tops())
+	if n == 0 || err != nil {
+		return p, err
+	}
+	if dead, tops, err = p.Random(n, c.Uint64("seed")); err != nil {
+		return nil, usagef("--down-random: %w", err)
+	}
+	return p.Without(dead, tops)
+}
+
+// randomCount reads a number of links, or a share of all.
+func randomCount(s string, all int) (int, error) {
+	if s == "" {
+		return 0, nil
+	}
 	num, percent := strings.CutSuffix(s, "%")
 	n, err := strconv.Atoi(num)
 	if err != nil || n < 0 {
@@ -164,7 +230,7 @@ func randomCount(s string, t *topology.Tree) (int, error) {
 		if n > 100 {
 			return 0, usagef("--down-random %q: more than all links", s)
 		}
-		n = n * t.Leaves() * t.Spines() / 100
+		n = n * all / 100
 	}
 	return n, nil
 }

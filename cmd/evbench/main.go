@@ -33,6 +33,7 @@ const (
 	exitDone        = 0
 	exitFailed      = 1 // the run failed, or verify found an offence
 	exitUsage       = 2 // wrong use or input; nothing was done
+	exitRegression  = 3 // worse than what it was compared with
 	exitInvalid     = 4 // finished, but a case is invalid
 	exitInterrupted = 130
 	exitTerminated  = 143
@@ -138,7 +139,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Action:          noCommand,
 		HideHelpCommand: true,
 		Commands: []*cli.Command{
-			runCommand(), validateCommand(), planCommand(), verifyCommand(),
+			runCommand(), validateCommand(), planCommand(), verifyCommand(), diffCommand(),
 			labCommand(), controllerCommand(), workerCommand(), versionCommand(),
 		},
 	}

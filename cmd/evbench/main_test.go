@@ -28,7 +28,7 @@ func TestScript(t *testing.T) {
 			e.Setenv("SCENARIOS", scenarios)
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"measure": measureCmd},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"measure": measureCmd, "code": codeCmd},
 	})
 }
 

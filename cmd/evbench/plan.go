@@ -23,7 +23,9 @@ func planCommand() *cli.Command {
 		Flags: append(treeFlags(),
 			&cli.StringFlag{Name: "schedule", Aliases: []string{"s"}, Value: "fors", Usage: "`NAME`: " + strings.Join(scheduler.Names(), ", ")},
 			&cli.StringFlag{Name: "routing", Aliases: []string{"r"}, Usage: "`NAME`: " + strings.Join(routing.Engines(), ", ") +
-				", pinned, none (default: pinned where the schedule chooses spines, else ftree)"},
+				", pinned, none (default: pinned where the schedule chooses spines, else ftree; three levels: pinned or none)"},
+			&cli.StringFlag{Name: "objective", Usage: "what fors makes least, `NAME`: phases, paths, balanced (default: phases)"},
+			&cli.BoolFlag{Name: "drop-unreachable", Usage: "leave out messages between leaves that dead links cut apart"},
 			&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORM` of the plan: text, json"},
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the plan to `FILE`, replacing it (default: standard output)"},
 			&cli.BoolFlag{Name: "json", Usage: "the same as --format json"},
@@ -42,19 +44,17 @@ func planAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	t, err := tree(c)
+	t, pods, err := treeOrPods(c)
 	if err != nil {
 		return err
 	}
-	start := time.Now()
-	p, err := plan.Build(t, plan.Options{Schedule: c.String("schedule"), Routing: c.String("routing"), Seed: c.Uint64("seed")})
+	var watch stopwatch
+	p, err := buildPlan(c, t, pods, watch.stage)
 	if err != nil {
-		if u, ok := errors.AsType[*topology.UnreachableError](err); ok {
-			return usagef("%s without %s: %w", t.Notation(), strings.Join(t.DownNames(), ", "), u)
-		}
-		return usage(err)
+		return err
 	}
-	took := time.Since(start)
+	cost := p.Cost(plan.Equal, c.Uint64("seed"))
+	watch.stage("")
 	if name := c.String("out"); name != "" {
 		err = atomicfile.Write(name, func(w io.Writer) error { return write(p, w) })
 	} else {
@@ -64,12 +64,50 @@ func planAction(c *cli.Context) error {
 		return err
 	}
 	if !c.Bool("quiet") {
-		describePlan(c, p)
+		describePlan(c.App.ErrWriter, p, cost)
 	}
 	if c.Bool("time") {
-		fmt.Fprintf(c.App.ErrWriter, "planned in %.1f ms\n", took.Seconds()*1e3)
+		fmt.Fprintln(c.App.ErrWriter, "planned in", &watch)
 	}
 	return nil
+}
+
+// buildPlan plans for whichever of the two trees is given. That a schedule is
+// wrong as published, or cannot be routed, is a result; other errors are wrong
+// use.
+func buildPlan(c *cli.Context, t *topology.Tree, pods *topology.Pods, stage func(string)) (p *plan.Plan, err error) {
+	o := plan.Options{
+		Schedule: c.String("schedule"), Routing: c.String("routing"), Seed: c.Uint64("seed"), Stage: stage,
+		Objective: scheduler.Objective(c.String("objective")), DropUnreachable: c.Bool("drop-unreachable"),
+	}
+	if o.Schedule == "" {
+		return nil, usagef("--schedule is empty; there are %s", strings.Join(scheduler.Names(), ", "))
+	}
+	if pods != nil {
+		p, err = plan.BuildPods(pods, o)
+	} else {
+		p, err = plan.Build(t, o)
+	}
+	if err == nil {
+		return p, nil
+	}
+	_, invalid := errors.AsType[*scheduler.InvalidError](err)
+	_, unroutable := errors.AsType[*scheduler.UnroutableError](err)
+	if invalid || unroutable {
+		return nil, err
+	}
+	if u, ok := errors.AsType[*plan.UnreachableError](err); ok {
+		return nil, usagef("%s: %w (--drop-unreachable leaves their messages out)", withoutLinks(t, pods), u)
+	}
+	return nil, usage(err)
+}
+
+// withoutLinks names a tree and its dead links.
+func withoutLinks(t *topology.Tree, pods *topology.Pods) string {
+	if pods != nil {
+		return pods.Notation() + " without " + strings.Join(pods.DownNames(), ", ")
+	}
+	return t.Notation() + " without " + strings.Join(t.DownNames(), ", ")
 }
 
 func planWriter(c *cli.Context) (func(*plan.Plan, io.Writer) error, error) {
@@ -86,25 +124,30 @@ func planWriter(c *cli.Context) (func(*plan.Plan, io.Writer) error, error) {
 	return nil, usagef("--format %q: there are text and json", form)
 }
 
-// describePlan prints what a plan promises.
-func describePlan(c *cli.Context, p *plan.Plan) {
-	w, t := c.App.ErrWriter, p.Tree
-	fmt.Fprintf(w, "%s, %d servers, %d of %d links dead, schedule %s, routing %s\n",
-		t.Notation(), t.Servers(), len(t.Dead()), t.Leaves()*t.Spines(), p.ScheduleName(), p.Routing)
-	if p.Routing == plan.NoRouting {
-		fmt.Fprintf(w, "phases %d; without routes nothing is said about contention\n", p.Phases())
-		return
-	}
-	cost := p.Cost(plan.Equal, c.Uint64("seed"))
-	fmt.Fprintf(w, "phases %d, duration %.4g message times, bound %d (%s): %s\n",
-		p.Phases(), cost.Duration, p.Bound.Phases, p.Bound, verdict(p, cost))
-	fmt.Fprintf(w, "predicted efficiency synchronised %.3f, unsynchronised at most %.3f\n", cost.Synchronised(), cost.Unsynchronised())
+// A stopwatch adds up the time of stages.
+type stopwatch struct {
+	names []string
+	took  []time.Duration
+	since time.Time
 }
 
-// verdict says how far a plan is from the fewest message times.
-func verdict(p *plan.Plan, cost plan.Cost) string {
-	if over := cost.Duration - float64(p.Bound.Phases); over > 0 {
-		return fmt.Sprintf("%.4g above it", over)
+// stage ends the stage before, if any, and begins one of that name; "" only ends.
+func (w *stopwatch) stage(name string) {
+	now := time.Now()
+	if len(w.names) > len(w.took) {
+		w.took = append(w.took, now.Sub(w.since))
 	}
-	return "optimal, no plan is shorter"
+	if name != "" {
+		w.names, w.since = append(w.names, name), now
+	}
+}
+
+func (w *stopwatch) String() string {
+	var sum time.Duration
+	parts := make([]string, len(w.took))
+	for i, d := range w.took {
+		sum += d
+		parts[i] = fmt.Sprintf("%s %.1f", w.names[i], d.Seconds()*1e3)
+	}
+	return fmt.Sprintf("%.1f ms (%s)", sum.Seconds()*1e3, strings.Join(parts, ", "))
 }

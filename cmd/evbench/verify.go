@@ -77,8 +77,11 @@ func describeReport(w io.Writer, name string, r *verify.Report) error {
 		verdict = fmt.Sprintf("NOT valid, %d offences", r.Total)
 	}
 	_, err := fmt.Fprintf(w, "%s: %s\n%d servers, %d phases, %d messages\n", name, verdict, r.Servers, r.Phases, r.Messages)
-	if r.Valid && r.Duration > 0 {
-		fmt.Fprintf(w, "duration %d message times, predicted efficiency %.3f\n", r.Duration, r.PredictedEfficiency)
+	if r.LeftOut > 0 {
+		fmt.Fprintf(w, "%d messages between unreachable leaves are left out\n", r.LeftOut)
+	}
+	if r.Valid {
+		describeFigures(w, r)
 	}
 	for _, n := range r.Notes {
 		fmt.Fprintln(w, "note:", n)
@@ -90,4 +93,28 @@ func describeReport(w io.Writer, name string, r *verify.Report) error {
 		fmt.Fprintf(w, "… and %d more; --first %d shows all\n", more, r.Total)
 	}
 	return err
+}
+
+// describeFigures prints what a valid plan costs.
+func describeFigures(w io.Writer, r *verify.Report) {
+	if r.Duration > 0 {
+		fmt.Fprintf(w, "duration %d message times, predicted efficiency %.3f\n", r.Duration, r.PredictedEfficiency)
+	}
+	if b := r.Bound; b != nil && b.Proven {
+		fmt.Fprintf(w, "bound %d proven by %s: %s\n", b.Phases, b.Kind, distance(r))
+	}
+	if p := r.Paths; p != nil {
+		fmt.Fprintf(w, "paths: at most %d from a leaf to a server, LMC %d, %d LIDs, %d LFT entries\n", p.Most, p.LMC, p.LIDs, p.Entries)
+	}
+}
+
+// distance says how far a plan is from the proven bound.
+func distance(r *verify.Report) string {
+	switch {
+	case r.Optimal():
+		return "the plan is optimal"
+	case !r.ContentionChecked:
+		return "it holds for plans without contention"
+	}
+	return fmt.Sprintf("gap %d", r.Bound.Gap)
 }

@@ -18,6 +18,20 @@ import (
 // each message between leaves and at most one message on each directed link in
 // a phase; otherwise no spine at all. Messages come by phase, then source.
 func Check(t *topology.Tree, s *scheduler.Schedule) error {
+	return check(t, s, func(src, dst int) bool { return true })
+}
+
+// CheckReachable is Check for a schedule that leaves out the pairs of servers
+// that cannot reach each other: those never meet, the others once.
+func CheckReachable(t *topology.Tree, s *scheduler.Schedule) error {
+	return check(t, s, func(src, dst int) bool {
+		a, b := t.Leaf(src), t.Leaf(dst)
+		return a == b || len(t.CommonSpines(a, b)) > 0
+	})
+}
+
+// check takes the ordered pairs of servers that are to meet.
+func check(t *topology.Tree, s *scheduler.Schedule, meet func(src, dst int) bool) error {
 	n := t.Servers()
 	met := make([]bool, n*n)
 	busy := slices.Repeat([]int{-1}, t.Wires()) // the last phase in which a wire had a message
@@ -51,8 +65,8 @@ func Check(t *topology.Tree, s *scheduler.Schedule) error {
 		met[m.Src*n+m.Dst] = true
 		before = m
 	}
-	if len(messages) != n*(n-1) {
-		return fmt.Errorf("%d of %d pairs meet", len(messages), n*(n-1))
+	if err := pairs(n, s, met, meet); err != nil {
+		return err
 	}
 	if before.Phase != s.Phases-1 {
 		return fmt.Errorf("the last message is in phase %d of %d", before.Phase, s.Phases)
@@ -60,10 +74,39 @@ func Check(t *topology.Tree, s *scheduler.Schedule) error {
 	return nil
 }
 
+// pairs compares the pairs that met with those that are to meet, and with what
+// the schedule says of each.
+func pairs(n int, s *scheduler.Schedule, met []bool, meet func(src, dst int) bool) error {
+	for i, did := range met {
+		src, dst := i/n, i%n
+		if src == dst {
+			continue
+		}
+		if want := meet(src, dst); did != want || s.Meets(src, dst) != want {
+			return fmt.Errorf("%d and %d: want a message %v, in the list %v, Meets says %v", src, dst, want, did, s.Meets(src, dst))
+		}
+		if p, k := s.At(src, dst); !did && (p != scheduler.None || k != scheduler.None) {
+			return fmt.Errorf("%d and %d never meet; At says phase %d, spine %d", src, dst, p, k)
+		}
+	}
+	return nil
+}
+
 // Run fails the test when Check does.
 func Run(t testing.TB, tree *topology.Tree, s *scheduler.Schedule) {
 	t.Helper()
-	if err := Check(tree, s); err != nil {
+	fail(t, tree, s, Check(tree, s))
+}
+
+// RunReachable fails the test when CheckReachable does.
+func RunReachable(t testing.TB, tree *topology.Tree, s *scheduler.Schedule) {
+	t.Helper()
+	fail(t, tree, s, CheckReachable(tree, s))
+}
+
+func fail(t testing.TB, tree *topology.Tree, s *scheduler.Schedule, err error) {
+	t.Helper()
+	if err != nil {
 		t.Fatalf("%s on %s, fill %v, %d spines, down %v: %v", s.Name, tree.Notation(), tree.Fill(), tree.Spines(), tree.DownNames(), err)
 	}
 }

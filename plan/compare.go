@@ -1,0 +1,247 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"evbench/routing"
+	"evbench/scheduler"
+)
+
+// A Diff says what one plan changes against another.
+type Diff struct {
+	// SameServers says that the two are for the same servers, so that their
+	// messages can be compared.
+	SameServers bool `json:"same_servers"`
+	// SameHash says that the two are the same plan: tree, dead links, phases and
+	// paths.
+	SameHash bool `json:"same_hash"`
+	// Lines are the lines of their headers that differ.
+	Lines []Line `json:"lines"`
+
+	Old Figures `json:"old"`
+	New Figures `json:"new"`
+
+	// Messages is nil for different servers.
+	Messages *Moves `json:"messages,omitempty"`
+}
+
+// A Line is what two plans say differently about themselves.
+type Line struct {
+	Key string `json:"key"`
+	Old string `json:"old"`
+	New string `json:"new"`
+}
+
+// Figures are what a plan costs. Durations are in message times.
+type Figures struct {
+	Phases                int     `json:"phases"`
+	Bound                 int     `json:"bound"` // 0 where the file states none
+	Proof                 string  `json:"proof"` // of the bound
+	Gap                   int     `json:"gap"`
+	Duration              float64 `json:"duration"` // 0 without routing
+	PredictedEfficiency   float64 `json:"predicted_efficiency"`
+	Unsynchronised        float64 `json:"unsynchronised_efficiency_at_most"`
+	Paths                 int     `json:"paths"` // most spines from a leaf to a server; 0 where not known
+	LMC                   int     `json:"lmc"`
+	LIDs                  int     `json:"lids"`
+	ForwardingTableLength int     `json:"lft_entries"`
+	Hash                  string  `json:"hash"`
+}
+
+// Figures returns what the plan costs.
+func (p *Plan) Figures() Figures {
+	c := p.Cost(Equal, 0)
+	f := Figures{
+		Phases: p.Phases(), Gap: p.Gap(), Duration: c.Duration, PredictedEfficiency: c.Synchronised(), Unsynchronised: c.Unsynchronised(),
+		Paths: p.Paths.Most, LMC: p.Paths.LMC, LIDs: p.Paths.LIDs, ForwardingTableLength: p.Paths.Entries, Hash: p.Hash(),
+	}
+	if p.Bound.Phases > 0 {
+		f.Bound, f.Proof = p.Bound.Phases, p.Proof()
+	}
+	return f
+}
+
+// Moves count the ordered pairs of servers whose message differs. A message is
+// moved when its phase or its path has changed, or when only one plan has it.
+type Moves struct {
+	Both  int    `json:"both"`     // messages that both plans have
+	Moved int    `json:"moved"`    // pairs with any difference
+	Phase int    `json:"phase"`    // another phase
+	Path  int    `json:"path"`     // another spine or top switch; 0 where one plan does not know its paths
+	Old   int    `json:"only_old"` // only the old plan has it
+	New   int    `json:"only_new"`
+	First []Move `json:"first"` // the first of Moved, by source and destination
+}
+
+// A Move is a message that differs.
+type Move struct {
+	Src string `json:"src"`
+	Dst string `json:"dst"`
+	Old *Place `json:"old,omitempty"` // nil: there is none
+	New *Place `json:"new,omitempty"`
+}
+
+// A Place is when a message is sent, and which way: "-" for none or not known.
+type Place struct {
+	Phase int    `json:"phase"`
+	Spine string `json:"spine"`
+}
+
+// FirstMoves is how many moved messages a Diff lists.
+const FirstMoves = 10
+
+// Compare says what newer changes against older. Both have a schedule. The two may
+// differ in anything; between different servers only figures are compared. O(S²).
+func Compare(older, newer *Plan) Diff {
+	d := Diff{
+		SameServers: older.Tree.Ports() == newer.Tree.Ports() && slices.Equal(older.Tree.Fill(), newer.Tree.Fill()),
+		Lines:       []Line{}, Old: older.Figures(), New: newer.Figures(),
+	}
+	d.SameHash = d.Old.Hash == d.New.Hash
+	a, b := older.says(), newer.says()
+	for i := range a {
+		unknown := a[i].Key == "objective" && (older.Objective == "" || newer.Objective == "") // the text form does not say
+		if a[i].Old != b[i].Old && !unknown {
+			d.Lines = append(d.Lines, Line{a[i].Key, a[i].Old, b[i].Old})
+		}
+	}
+	if d.SameServers {
+		d.Messages = moves(older, newer)
+	}
+	return d
+}
+
+// says are the header lines that Compare looks at, as Line.Old.
+func (p *Plan) says() []Line {
+	fill := strings.Trim(strings.ReplaceAll(fmt.Sprint(p.Tree.Fill()), " ", ","), "[]")
+	return []Line{
+		{Key: "topology", Old: p.Notation()},
+		{Key: "fill", Old: fill},
+		{Key: "spines", Old: fmt.Sprint(p.Tree.Spines())},
+		{Key: "down", Old: orNone(p.DownNames())},
+		{Key: "unreachable", Old: orNone(pairNames(p.Unreachable))},
+		{Key: "schedule", Old: p.ScheduleName()},
+		{Key: "objective", Old: string(p.Objective)},
+		{Key: "routing", Old: p.Routing},
+	}
+}
+
+// moves compares message by message.
+func moves(older, newer *Plan) *Moves {
+	m := &Moves{First: []Move{}}
+	a, b := older.places(), newer.places()
+	known := older.static() && newer.static()
+	for src := range older.Tree.Servers() {
+		for dst := range older.Tree.Servers() {
+			if src != dst {
+				m.compare(older, src, dst, a(src, dst), b(src, dst), known)
+			}
+		}
+	}
+	return m
+}
+
+// A place is where a message is in a plan; phase -1 for nowhere.
+type place struct{ phase, spine, top int }
+
+// places returns the place of each message.
+func (p *Plan) places() func(src, dst int) place {
+	spine := func(_, _ int) int { return scheduler.None }
+	if p.static() {
+		spine = p.spines()
+	}
+	return func(src, dst int) place {
+		if !p.Schedule.Meets(src, dst) {
+			return place{-1, scheduler.None, scheduler.None}
+		}
+		phase, _ := p.Schedule.At(src, dst)
+		top := scheduler.None
+		if p.Pinned() {
+			top = p.Schedule.Top(src, dst)
+		}
+		return place{phase, spine(src, dst), top}
+	}
+}
+
+// written returns a place as a Diff names it.
+func (x place) written() *Place {
+	switch {
+	case x.phase < 0:
+		return nil
+	case x.top != scheduler.None:
+		return &Place{x.phase, fmt.Sprintf("%d.%d", x.spine, x.top)}
+	}
+	return &Place{x.phase, spineText(x.spine)}
+}
+
+// compare counts one pair of servers. Paths are compared where both are known.
+func (m *Moves) compare(p *Plan, src, dst int, a, b place, known bool) {
+	before := m.Phase + m.Path + m.Old + m.New
+	switch {
+	case a.phase < 0 && b.phase < 0:
+		return
+	case b.phase < 0:
+		m.Old++
+	case a.phase < 0:
+		m.New++
+	default:
+		m.Both++
+		if a.phase != b.phase {
+			m.Phase++
+		}
+		if known && (a.spine != b.spine || a.top != b.top) {
+			m.Path++
+		}
+	}
+	if m.Phase+m.Path+m.Old+m.New == before {
+		return
+	}
+	m.Moved++
+	if len(m.First) < FirstMoves {
+		m.First = append(m.First, Move{p.Tree.ServerName(src), p.Tree.ServerName(dst), a.written(), b.written()})
+	}
+}
+
+// Regressible are the figures that Worse can watch.
+var Regressible = []string{"phases", "duration", "paths"}
+
+// A Regression is a figure that is greater in the new plan.
+type Regression struct {
+	Figure string  `json:"figure"`
+	Old    float64 `json:"old"`
+	New    float64 `json:"new"`
+}
+
+// Worse returns the named figures that the new plan makes worse. A name that is
+// not in Regressible, or a figure that one of the plans does not have, is an error.
+func (d Diff) Worse(names []string) ([]Regression, error) {
+	out := []Regression{}
+	for _, name := range names {
+		older, known := d.Old.figure(name)
+		newer, both := d.New.figure(name)
+		switch {
+		case !slices.Contains(Regressible, name):
+			return nil, fmt.Errorf("no figure %q; there are %s", name, strings.Join(Regressible, ", "))
+		case !known || !both:
+			return nil, fmt.Errorf("%s: a plan with routing %s or %s has no such figure", name, NoRouting, routing.ECMP)
+		case newer > older:
+			out = append(out, Regression{name, older, newer})
+		}
+	}
+	return out, nil
+}
+
+// figure returns a figure of Regressible, and whether the plan has it.
+func (f Figures) figure(name string) (value float64, known bool) {
+	switch name {
+	case "phases":
+		return float64(f.Phases), true
+	case "duration":
+		return f.Duration, f.Duration > 0
+	case "paths":
+		return float64(f.Paths), f.LIDs > 0
+	}
+	return 0, false
+}

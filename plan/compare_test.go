@@ -1,0 +1,162 @@
+package plan_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"evbench/plan"
+	"evbench/topology"
+	"evbench/topology/topologytest"
+)
+
+func TestCompareFigures(t *testing.T) {
+	healthy := build(t, topologytest.Tree(t, ft44), "fors", "")
+	broken := build(t, topologytest.Tree(t, ft44, "leaf0-spine0"), "linear-shift", "minhop")
+	d := plan.Compare(healthy, broken)
+	wantLines := []plan.Line{{"down", "none", "leaf0-spine0"}, {"schedule", "fors", "linear-shift"}, {"routing", "pinned", "minhop"}}
+	if !reflect.DeepEqual(d.Lines, wantLines) || d.SameHash || !d.SameServers {
+		t.Errorf("%+v", d)
+	}
+	if d.Old.Phases != 15 || d.Old.Duration != 15 || d.Old.Bound != 15 || d.Old.Proof != "server" || d.Old.Gap != 0 || d.Old.Hash != healthy.Hash() {
+		t.Errorf("old %+v", d.Old)
+	}
+	if d.New.Phases != 15 || d.New.Duration != 26 || d.New.Bound != 16 || d.New.Proof != "leaf0" || d.New.Gap != -1 {
+		t.Errorf("new %+v", d.New)
+	}
+	worse, err := d.Worse([]string{"phases", "duration"})
+	if want := []plan.Regression{{"duration", 15, 26}}; err != nil || !reflect.DeepEqual(worse, want) {
+		t.Errorf("worse %v, %v; want %v", worse, err, want)
+	}
+	if back, err := plan.Compare(broken, healthy).Worse(plan.Regressible[:2]); err != nil || len(back) != 0 {
+		t.Errorf("the other way round: worse %v, %v", back, err)
+	}
+}
+
+func TestCompareSame(t *testing.T) {
+	p := build(t, topologytest.Tree(t, ft44, "leaf0-spine0"), "fors", "")
+	text, _ := write(t, p)
+	d := plan.Compare(p, restored(t, text))
+	if !d.SameHash || len(d.Lines) != 0 || d.Old != d.New || d.Messages.Moved != 0 || d.Messages.Both != 240 {
+		t.Errorf("%+v with %+v", d, d.Messages)
+	}
+	doc, err := json.Marshal(d)
+	if err != nil || !strings.Contains(string(doc), `"lines":[]`) || !strings.Contains(string(doc), `"first":[]`) {
+		t.Errorf("%s, %v", doc, err)
+	}
+}
+
+func TestWorseRefuses(t *testing.T) {
+	tr := topologytest.Tree(t, ft44)
+	known, none := build(t, tr, "fors", ""), build(t, tr, "fors", "none")
+	if _, err := plan.Compare(known, known).Worse([]string{"speed"}); err == nil || err.Error() != `no figure "speed"; there are phases, duration, paths` {
+		t.Errorf("error %v", err)
+	}
+	for _, d := range []plan.Diff{plan.Compare(known, none), plan.Compare(none, known)} {
+		if worse, err := d.Worse([]string{"phases"}); err != nil || len(worse) != 0 {
+			t.Errorf("phases: %v, %v", worse, err)
+		}
+		if _, err := d.Worse([]string{"phases", "duration"}); err == nil || !strings.Contains(err.Error(), "duration: ") {
+			t.Errorf("error %v", err)
+		}
+		if d.Messages.Moved != 0 {
+			t.Errorf("%d messages moved by leaving paths open", d.Messages.Moved)
+		}
+	}
+}
+
+func TestCompareOtherServers(t *testing.T) {
+	a, b := build(t, topologytest.Tree(t, ft44), "fors", ""), build(t, topologytest.Tree(t, ft88), "fors", "")
+	if d := plan.Compare(a, b); d.SameServers || d.Messages != nil || d.New.Phases != 63 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// slowMoves compares two plans line by line of their files.
+func slowMoves(t *testing.T, older, newer *plan.Plan) plan.Moves {
+	t.Helper()
+	lines := func(p *plan.Plan) map[[2]string][2]string {
+		out := map[[2]string][2]string{}
+		text, _ := write(t, p)
+		for _, l := range strings.Split(string(text), "\n") {
+			if f := strings.Fields(l); len(f) == 4 && f[0] != "#" {
+				out[[2]string{f[1], f[2]}] = [2]string{f[0], f[3]}
+			}
+		}
+		return out
+	}
+	a, b := lines(older), lines(newer)
+	var m plan.Moves
+	for pair, x := range a {
+		y, ok := b[pair]
+		if !ok {
+			m.Old++
+			m.Moved++
+			continue
+		}
+		m.Both++
+		if x[0] != y[0] {
+			m.Phase++
+		}
+		if x[1] != y[1] {
+			m.Path++
+		}
+		if x != y {
+			m.Moved++
+		}
+	}
+	for pair := range b {
+		if _, ok := a[pair]; !ok {
+			m.New++
+			m.Moved++
+		}
+	}
+	return m
+}
+
+func TestCompareMoves(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 2))
+	compared := 0
+	for m0 := 2; m0 <= 5; m0++ {
+		for m1 := 2; m1 <= 5; m1++ {
+			tr := topologytest.Tree(t, topology.Options{Ports: m0, Leaves: m1})
+			var plans []*plan.Plan
+			for _, dead := range []int{0, 1, m0 * m1 / 2} {
+				links := make([]topology.Link, dead) // may cut leaves apart
+				for i := range links {
+					links[i] = topology.Link{Leaf: rng.IntN(m1), Spine: rng.IntN(m0)}
+				}
+				broken, err := tr.Without(links...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, name := range []string{"linear-shift", "bandwidth-optimal"} {
+					p, err := plan.Build(broken, plan.Options{Schedule: name, Routing: "minhop", DropUnreachable: true})
+					if err != nil {
+						continue // nothing is left
+					}
+					plans = append(plans, p)
+				}
+			}
+			for _, a := range plans {
+				for _, b := range plans {
+					want := slowMoves(t, a, b)
+					got := *plan.Compare(a, b).Messages
+					first := got.First
+					if got.First = nil; !reflect.DeepEqual(got, want) {
+						t.Fatalf("%s, %v to %v: %+v, want %+v", tr.Notation(), a.DownNames(), b.DownNames(), got, want)
+					}
+					if len(first) != min(plan.FirstMoves, want.Moved) {
+						t.Fatalf("%d of %d moves listed", len(first), want.Moved)
+					}
+					compared++
+				}
+			}
+		}
+	}
+	if compared < 300 {
+		t.Errorf("only %d pairs of plans compared", compared)
+	}
+}

@@ -1,0 +1,112 @@
+package plan_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"testing"
+
+	"evbench/plan"
+	"evbench/topology"
+	"evbench/topology/topologytest"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden plans")
+
+// The plans of testdata, one for each schedule, small enough to be read: a
+// change of any of them shows what it does in the diff.
+func TestGolden(t *testing.T) {
+	ft23 := topology.Options{Ports: 2, Leaves: 3}
+	ft33 := topology.Options{Ports: 3, Leaves: 3}
+	for _, tt := range []struct {
+		file string
+		tree topology.Options
+		down []string
+		o    plan.Options
+	}{
+		{"linear-shift-minhop", topology.Options{Ports: 2, Leaves: 3, Fill: []int{2, 2, 1}}, []string{"leaf0-spine1"},
+			plan.Options{Schedule: "linear-shift", Routing: "minhop"}},
+		{"golden/linear-shift-spread-dead-spine", ft23, []string{"spine1"}, plan.Options{Schedule: "linear-shift", Routing: "spread"}},
+		{"golden/linear-shift-none-cut-apart", ft23, []string{"leaf0-spine0", "leaf1-spine1"},
+			plan.Options{Schedule: "linear-shift", Routing: "none", DropUnreachable: true}},
+		{"golden/linear-shift-pinned-healthy", ft23, nil, plan.Options{Schedule: "linear-shift", Routing: "pinned"}},
+		{"golden/xor-ecmp-dead-link", topology.Options{Ports: 2, Leaves: 2}, []string{"leaf1-spine0"}, plan.Options{Schedule: "xor", Routing: "ecmp"}},
+		{"golden/bandwidth-optimal-ftree-healthy", ft23, nil, plan.Options{Schedule: "bandwidth-optimal", Routing: "ftree"}},
+		{"golden/bandwidth-optimal-pinned-healthy", ft23, nil, plan.Options{Schedule: "bandwidth-optimal", Routing: "pinned"}},
+		{"golden/fors-healthy", ft23, nil, plan.Options{Schedule: "fors"}},
+		{"golden/fors-dead-link", ft23, []string{"leaf0-spine0"}, plan.Options{Schedule: "fors"}},
+		{"golden/fors-minhop-dead-link", ft23, []string{"leaf0-spine0"}, plan.Options{Schedule: "fors", Routing: "minhop"}},
+		{"golden/fors-three-spines", topology.Options{Ports: 2, Leaves: 3, Spines: 3}, []string{"leaf1-spine2", "leaf2-spine0"}, plan.Options{Schedule: "fors"}},
+		{"golden/fors-witness", ft33, []string{"leaf0-spine0", "leaf1-spine1", "leaf2-spine1"}, plan.Options{Schedule: "fors"}},
+		{"golden/fors-cut-apart", ft23, []string{"leaf0-spine0", "leaf1-spine1"}, plan.Options{Schedule: "fors", DropUnreachable: true}},
+		{"golden/fors-paths-dead-spine", ft23, []string{"spine1"}, plan.Options{Schedule: "fors", Objective: "paths"}},
+		{"golden/fors-balanced-dead-spine", ft23, []string{"spine1"}, plan.Options{Schedule: "fors", Objective: "balanced"}},
+		{"golden/fors-closed-dead-spine", ft23, []string{"spine1"}, plan.Options{Schedule: "fors-closed"}},
+		{"golden/fors-published-dead-spine", ft23, []string{"spine1"}, plan.Options{Schedule: "fors-published"}},
+		{"golden/fors-published-text-dead-spine", ft23, []string{"spine1"}, plan.Options{Schedule: "fors-published-text"}},
+		{"golden/repair-linear-shift-dead-link", ft23, []string{"leaf0-spine0"}, plan.Options{Schedule: "repair:linear-shift"}},
+		{"golden/repair-bandwidth-optimal-dead-spine", ft23, []string{"spine1"}, plan.Options{Schedule: "repair:bandwidth-optimal"}},
+	} {
+		t.Run(tt.file, func(t *testing.T) {
+			tt.o.Seed = 1
+			p, err := plan.Build(topologytest.Tree(t, tt.tree, tt.down...), tt.o)
+			built(t, err)
+			golden(t, tt.file, p)
+		})
+	}
+}
+
+// The same in three levels.
+func TestGoldenPods(t *testing.T) {
+	for _, tt := range []struct {
+		file string
+		tree topology.Options
+		down []string
+		o    plan.Options
+	}{
+		{"golden/pods-fors-healthy", topology.Options{Ports: 2, Leaves: 4, Pods: 2, Fill: []int{2, 1, 2, 1}}, nil, plan.Options{Schedule: "fors"}},
+		{"golden/pods-fors-dead-links", topology.Options{Ports: 2, Leaves: 4, Pods: 2, Fill: []int{2, 1, 2, 1}},
+			[]string{"leaf0-spine1", "pod1-spine0-top1"}, plan.Options{Schedule: "fors"}},
+		{"golden/pods-linear-shift-pinned", topology.Options{Ports: 1, Leaves: 4, Pods: 2}, nil, plan.Options{Schedule: "linear-shift"}},
+		{"golden/pods-bandwidth-optimal-none", topology.Options{Ports: 1, Leaves: 4, Pods: 2}, nil,
+			plan.Options{Schedule: "bandwidth-optimal", Routing: "none"}},
+	} {
+		t.Run(tt.file, func(t *testing.T) {
+			tt.o.Seed = 1
+			p, err := plan.BuildPods(podsTree(t, tt.tree, tt.down...), tt.o)
+			built(t, err)
+			golden(t, tt.file, p)
+		})
+	}
+}
+
+// built fails on an error.
+func built(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// golden holds a plan against a file, and the file against Read.
+func golden(t *testing.T, name string, p *plan.Plan) {
+	t.Helper()
+	var got bytes.Buffer
+	if err := p.WriteText(&got); err != nil {
+		t.Fatal(err)
+	}
+	file := "testdata/" + name + ".plan"
+	if *update {
+		if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got.Bytes(), want) {
+		t.Errorf("got\n%swant\n%s", got.Bytes(), want)
+	}
+	same(t, p, restored(t, want))
+}

@@ -1,0 +1,194 @@
+package plan
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"evbench/routing"
+	"evbench/scheduler"
+	"evbench/topology"
+)
+
+const schema = "evbench/plan/1"
+
+// document is the JSON form of a plan, but for its messages: "phase, src, dst,
+// spine" each, in three levels with "top"; -1 for none.
+type document struct {
+	Schema               string              `json:"schema"`
+	Topology             string              `json:"topology"`
+	Fill                 []int               `json:"fill"`
+	Spines               int                 `json:"spines,omitempty"` // two levels only
+	Down                 []string            `json:"down"`
+	Unreachable          []string            `json:"unreachable,omitempty"`
+	Schedule             string              `json:"schedule"`
+	Objective            scheduler.Objective `json:"objective,omitempty"`
+	Routing              string              `json:"routing"`
+	Phases               int                 `json:"phases"`
+	Bound                *bound              `json:"bound,omitempty"`
+	Gap                  *int                `json:"gap,omitempty"`
+	Duration             float64             `json:"duration"`
+	PredictedEfficiency  float64             `json:"predicted_efficiency"`
+	UnsynchronisedAtMost float64             `json:"unsynchronised_efficiency_at_most"`
+	Paths                *paths              `json:"paths,omitempty"`
+	Moved                int                 `json:"moved,omitempty"`
+	Hash                 string              `json:"hash"`
+	Messages             json.RawMessage     `json:"messages,omitempty"`
+}
+
+type bound struct {
+	Phases  int      `json:"phases"`
+	Kind    string   `json:"kind"`
+	Subset  []string `json:"subset,omitempty"`
+	Weights []weight `json:"weights,omitempty"`
+}
+
+// A weight is one entry of an LP dual: an integer on one direction of a link.
+type weight struct {
+	Link      string `json:"link"`
+	Direction string `json:"direction"`
+	Weight    int64  `json:"weight"`
+}
+
+type paths struct {
+	Most    int `json:"most"`
+	LMC     int `json:"lmc"`
+	LIDs    int `json:"lids"`
+	Entries int `json:"lft_entries"`
+}
+
+// WriteJSON writes the plan as one JSON document, schema evbench/plan/1.
+func (p *Plan) WriteJSON(w io.Writer) error {
+	if p.Schedule == nil {
+		return errors.New("a plan without a schedule has no JSON form")
+	}
+	head, err := json.Marshal(p.document())
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(append(head[:len(head)-1], `,"messages":[`...)); err != nil {
+		return err
+	}
+	if err := p.writeMessages(w); err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, "]}\n")
+	return err
+}
+
+// document returns the JSON form without its messages.
+func (p *Plan) document() document {
+	cost := p.Cost(Equal, 0)
+	d := document{
+		Schema: schema, Topology: p.Notation(), Fill: p.Tree.Fill(),
+		Down: p.DownNames(), Unreachable: pairNames(p.Unreachable), Schedule: p.Schedule.Name,
+		Routing: p.Routing, Phases: p.Phases(),
+		Duration: cost.Duration, PredictedEfficiency: cost.Synchronised(), UnsynchronisedAtMost: cost.Unsynchronised(),
+		Moved: p.Schedule.Moved, Hash: p.Hash(),
+	}
+	if p.Pods == nil {
+		d.Spines = p.Tree.Spines()
+	}
+	if p.Objective != scheduler.FewestPhases { // the default goes without saying
+		d.Objective = p.Objective
+	}
+	if p.Bound.Phases > 0 {
+		gap := p.Gap()
+		d.Bound, d.Gap = p.bound(), &gap
+	}
+	if p.Paths != (routing.Paths{}) {
+		d.Paths = &paths{p.Paths.Most, p.Paths.LMC, p.Paths.LIDs, p.Paths.Entries}
+	}
+	return d
+}
+
+func (p *Plan) writeMessages(w io.Writer) error {
+	buf := make([]byte, 0, block+64)
+	spine, at, first := p.spines(), p.positions(), true
+	for m := range p.Schedule.All() {
+		if !first {
+			buf = append(buf, ',')
+		}
+		first = false
+		buf = strconv.AppendInt(append(buf, '['), int64(m.Phase), 10)
+		buf = at[m.Src].append(append(buf, ','))
+		buf = at[m.Dst].append(append(buf, ','))
+		k, top := spine(m.Src, m.Dst), m.Top
+		buf = strconv.AppendInt(append(buf, ','), int64(k), 10)
+		if p.Pods != nil {
+			if !p.Pinned() {
+				top = scheduler.None
+			}
+			buf = strconv.AppendInt(append(buf, ','), int64(top), 10)
+		}
+		buf = append(buf, ']')
+		if len(buf) >= block {
+			if _, err := w.Write(buf); err != nil {
+				return err
+			}
+			buf = buf[:0]
+		}
+	}
+	_, err := w.Write(buf)
+	return err
+}
+
+// bound is the certificate as the file states it.
+func (p *Plan) bound() *bound {
+	b := &bound{Phases: p.Bound.Phases, Kind: p.Bound.String()}
+	if p.Bound.Kind == scheduler.KindHall {
+		b.Subset = leafNames(p.Bound.Subset)
+	}
+	for wire, y := range p.Bound.Weights {
+		if y != 0 {
+			link, direction := p.wireName(topology.Wire(wire))
+			b.Weights = append(b.Weights, weight{link, direction, y})
+		}
+	}
+	return b
+}
+
+func (p *Plan) wireName(w topology.Wire) (link, direction string) {
+	if p.Pods != nil {
+		return p.Pods.WireName(w)
+	}
+	return p.Tree.WireName(w)
+}
+
+// wire returns the wire between switches of that name.
+func (p *Plan) wire(link, direction string) (topology.Wire, error) {
+	up, err := p.upWire(link)
+	switch {
+	case err != nil:
+		return 0, err
+	case direction == "up":
+		return up, nil
+	case direction == "down":
+		return up + 1, nil
+	}
+	return 0, fmt.Errorf("direction %q: must be up or down", direction)
+}
+
+func (p *Plan) upWire(link string) (topology.Wire, error) {
+	links, tops, err := p.links(link)
+	switch {
+	case err != nil:
+		return 0, err
+	case len(links)+len(tops) != 1:
+		return 0, fmt.Errorf("%q is not one link (leaf0-spine3)", link)
+	case len(tops) == 1:
+		return p.Pods.TopUp(tops[0].Pod, tops[0].Spine, tops[0].Top), nil
+	}
+	return p.Tree.Up(links[0].Leaf, links[0].Spine), nil
+}
+
+// links returns the links that a name stands for.
+func (p *Plan) links(name string) ([]topology.Link, []topology.TopLink, error) {
+	if p.Pods != nil {
+		return p.Pods.Links(name)
+	}
+	links, err := p.Tree.Links(name)
+	return links, nil, err
+}

@@ -1,0 +1,122 @@
+package plan_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"evbench/plan"
+	"evbench/routing"
+	"evbench/scheduler"
+	"evbench/topology"
+)
+
+// threeLevels returns a plan of FT(3;2,2,2) made by hand: every message in a
+// phase of its own, the paths in turn.
+func threeLevels(t testing.TB) *plan.Plan {
+	t.Helper()
+	pods := podsTree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2})
+	tr, none := pods.Lower(), scheduler.None
+	var ms []scheduler.Message
+	for src := range 8 {
+		for dst := range 8 {
+			m := scheduler.Message{Phase: len(ms), Src: src, Dst: dst, Spine: none, Top: none}
+			a, b := tr.Leaf(src), tr.Leaf(dst)
+			if a != b {
+				m.Spine = src % 2
+			}
+			if pods.Pod(a) != pods.Pod(b) {
+				m.Top = dst % 2
+			}
+			if src != dst {
+				ms = append(ms, m)
+			}
+		}
+	}
+	s, err := scheduler.FromMessages("by-hand", nil, pods, ms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &plan.Plan{Tree: tr, Pods: pods, Schedule: s, Routing: routing.Pinned, Bound: scheduler.Bound{Phases: 7, Kind: scheduler.KindServer}}
+}
+
+func TestThreeLevelFiles(t *testing.T) {
+	p := threeLevels(t)
+	text, doc := write(t, p)
+	const head = "# evbench plan 1\n# topology FT(3;2,2,2)\n# fill 2,2,2,2\n# down none\n# schedule by-hand\n# routing pinned\n# phases 56\n# bound 7 server\n# hash sha256:"
+	for _, want := range []string{head, "\n0 0 1 -\n1 0 2 0\n", "\n3 0 4 0.0\n4 0 5 0.1\n"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if !strings.Contains(string(doc), `"messages":[[0,0,1,-1,-1],[1,0,2,0,-1],`) || strings.Contains(string(doc), `"spines"`) {
+		t.Errorf("JSON form %s", doc[:400])
+	}
+	c := p.Cost(plan.Equal, 0)
+	// Four messages of 8 servers pass each top link: 2 leaves and 2 destinations of each parity.
+	if c.Ideal != 7 || c.Duration != 56 || c.Busiest != 7 {
+		t.Errorf("cost %+v, want ideal 7, duration 56, busiest 7", c)
+	}
+	load, ok := p.Loads(plan.Equal)
+	if !ok || load[p.Pods.TopUp(0, 1, 0)] != 4 || load[p.Pods.TopDown(1, 1, 0)] != 4 {
+		t.Errorf("top links carry %v and %v messages, want 4", load[p.Pods.TopUp(0, 1, 0)], load[p.Pods.TopDown(1, 1, 0)])
+	}
+}
+
+func TestThreeLevelsRestored(t *testing.T) {
+	text, doc := write(t, threeLevels(t))
+	for _, form := range [][]byte{text, doc} {
+		p := restored(t, form)
+		if q := restored(t, mustText(t, p)); p.Pods == nil || p.Pods.Notation() != "FT(3;2,2,2)" || q.Hash() != p.Hash() {
+			t.Errorf("%s comes back", p.Notation())
+		}
+		// Both sources of a leaf have a plane of their own; the destination says the top switch.
+		if want := (routing.Paths{Most: 2, LMC: 1, LIDs: 2*8 + 12, Entries: 2*8 + 11}); p.Paths != want {
+			t.Errorf("paths %+v, want %+v", p.Paths, want)
+		}
+	}
+}
+
+func mustText(t testing.TB, p *plan.Plan) []byte {
+	t.Helper()
+	text, _ := write(t, p)
+	return text
+}
+
+func TestBuildPods(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	for range 12 {
+		perPod, pods := 1+rng.IntN(3), 2+rng.IntN(2)
+		o := topology.Options{Ports: 1 + rng.IntN(3), Leaves: perPod * pods, Pods: pods, Fill: make([]int, perPod*pods)}
+		for l := range o.Fill {
+			o.Fill[l] = rng.IntN(o.Ports + 1)
+		}
+		o.Fill[0], o.Fill[1] = o.Ports, o.Ports
+		for _, kind := range [][2]string{{"fors", ""}, {"linear-shift", ""}, {"bandwidth-optimal", "none"}} {
+			p, err := plan.BuildPods(podsTree(t, o), plan.Options{Schedule: kind[0], Routing: kind[1]})
+			built(t, err)
+			if c := p.Cost(plan.Equal, 0); kind[1] == "" && c.Duration != float64(p.Phases()) {
+				t.Errorf("%s, %s: %d phases last %v", p.Notation(), kind[0], p.Phases(), c.Duration)
+			}
+			text, doc := write(t, p)
+			same(t, p, restored(t, text))
+			same(t, p, restored(t, doc))
+		}
+	}
+}
+
+func TestBuildPodsRefuses(t *testing.T) {
+	pods := podsTree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2})
+	for _, tt := range []struct {
+		o    plan.Options
+		want string
+	}{
+		{plan.Options{Schedule: "fors", Routing: "minhop"}, "routing minhop: trees of three levels are planned with pinned or none"},
+		{plan.Options{}, "a three-level tree is planned with a schedule"},
+		{plan.Options{Schedule: "linear-shift", Objective: "paths"}, "only the schedule fors has objectives"},
+	} {
+		if _, err := plan.BuildPods(pods, tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: error %v, want %q", tt.o, err, tt.want)
+		}
+	}
+}

@@ -1,0 +1,360 @@
+package plan_test
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"evbench/plan"
+	"evbench/routing"
+	"evbench/scheduler"
+	"evbench/topology"
+	"evbench/topology/topologytest"
+)
+
+func podsTree(t testing.TB, o topology.Options, down ...string) *topology.Pods {
+	t.Helper()
+	p, err := topology.NewPods(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dead []topology.Link
+	var tops []topology.TopLink
+	for _, name := range down {
+		l, u, err := p.Links(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dead, tops = append(dead, l...), append(tops, u...)
+	}
+	if p, err = p.Without(dead, tops); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func restored(t testing.TB, file []byte) *plan.Plan {
+	t.Helper()
+	p, err := plan.Read(bytes.NewReader(file))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, file)
+	}
+	return p
+}
+
+// write returns both forms of a plan.
+func write(t testing.TB, p *plan.Plan) (text, doc []byte) {
+	t.Helper()
+	var a, b bytes.Buffer
+	if err := errors.Join(p.WriteText(&a), p.WriteJSON(&b)); err != nil {
+		t.Fatal(err)
+	}
+	return a.Bytes(), b.Bytes()
+}
+
+// same compares what both forms carry.
+func same(t testing.TB, want, got *plan.Plan) {
+	t.Helper()
+	type head struct {
+		topology, down, schedule, routing, hash, proof string
+		fill, subset                                   []int
+		spines, phases, bound, messages                int
+		unreachable                                    [][2]int
+		paths                                          routing.Paths
+		cost                                           plan.Cost
+	}
+	of := func(p *plan.Plan) head {
+		return head{
+			p.Notation(), strings.Join(p.DownNames(), ","), p.ScheduleName(), p.Routing, p.Hash(), p.Proof(),
+			p.Tree.Fill(), p.Bound.Subset, p.Tree.Spines(), p.Phases(), p.Bound.Phases, p.Messages(), p.Unreachable,
+			p.Paths, p.Cost(plan.Equal, 3),
+		}
+	}
+	if a, b := of(want), of(got); !reflect.DeepEqual(a, b) {
+		t.Fatalf("want %+v\ngot  %+v", a, b)
+	}
+	for m := range want.Schedule.All() {
+		p, _ := got.Schedule.At(m.Src, m.Dst)
+		k, top := want.Spine(m.Src, m.Dst), want.Schedule.Top(m.Src, m.Dst)
+		if !got.Schedule.Meets(m.Src, m.Dst) || p != m.Phase || got.Spine(m.Src, m.Dst) != k || want.Pinned() && got.Schedule.Top(m.Src, m.Dst) != top {
+			t.Fatalf("%+v comes back in phase %d over spine %d", m, p, got.Spine(m.Src, m.Dst))
+		}
+	}
+}
+
+// Read gives back what was written, in either form.
+func TestReadRestores(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 1))
+	kinds := map[string]int{}
+	for m0 := 1; m0 <= 5; m0++ {
+		for m1 := 1; m1 <= 5; m1++ {
+			tr, ok := random(t, rng, m0, m1)
+			if !ok {
+				continue
+			}
+			for _, kind := range [][2]string{
+				{"fors", "pinned"}, {"fors", "none"}, {"linear-shift", "ftree"}, {"linear-shift", "spread"}, {"bandwidth-optimal", "minhop"},
+				{"linear-shift", "ecmp"}, {"bandwidth-optimal", "none"},
+			} {
+				p := build(t, tr, kind[0], kind[1])
+				kinds[p.Bound.Kind]++
+				text, doc := write(t, p)
+				same(t, p, restored(t, text))
+				q := restored(t, doc)
+				same(t, p, q)
+				if !slices.Equal(p.Bound.Weights, q.Bound.Weights) || p.Objective != q.Objective {
+					t.Fatalf("witness %v, objective %q; want %v, %q", q.Bound.Weights, q.Objective, p.Bound.Weights, p.Objective)
+				}
+			}
+		}
+	}
+	witness := build(t, topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 3}, "leaf0-spine0", "leaf1-spine1", "leaf2-spine1"), "fors", "")
+	_, doc := write(t, witness)
+	if q := restored(t, doc); q.Bound.Phases != 18 || !reflect.DeepEqual(q.Bound, witness.Bound) {
+		t.Errorf("bound %+v, want %+v", q.Bound, witness.Bound)
+	}
+	if kinds["server"] == 0 || kinds["leaf"] == 0 {
+		t.Errorf("bounds %v: want some of each kind", kinds)
+	}
+}
+
+// random returns a tree with absent servers and dead links, or false for one
+// that is too small.
+func random(t testing.TB, rng *rand.Rand, m0, m1 int) (*topology.Tree, bool) {
+	t.Helper()
+	o := topology.Options{Ports: m0, Leaves: m1, Fill: make([]int, m1), Spines: 1 + rng.IntN(m0+2)}
+	for l := range o.Fill {
+		o.Fill[l] = rng.IntN(m0 + 1)
+	}
+	o.Fill[0] = m0
+	tr, err := topology.New(o)
+	if err != nil {
+		return nil, false
+	}
+	if links, err := tr.Random(rng.IntN(1+o.Spines*m1/3), rng.Uint64()); err == nil {
+		tr, _ = tr.Without(links...)
+	}
+	return tr, true
+}
+
+// Bounds that planners of this tree do not state come back as well.
+func TestReadBounds(t *testing.T) {
+	p := *build(t, topologytest.Tree(t, ft44, "leaf0-spine0"), "fors", "")
+	for _, b := range []scheduler.Bound{
+		{Phases: 12, Kind: scheduler.KindHall, Leaf: 3, Subset: []int{0, 2}},
+		{Phases: 15, Kind: scheduler.KindServer}, {Phases: 16, Kind: scheduler.KindLeaf, Leaf: 0},
+		{Phases: 14, Kind: scheduler.KindLP}, {},
+	} {
+		p.Bound = b
+		text, doc := write(t, &p)
+		for _, form := range [][]byte{text, doc} {
+			if q := restored(t, form); !reflect.DeepEqual(q.Bound, b) {
+				t.Errorf("bound %+v, want %+v", q.Bound, b)
+			}
+		}
+	}
+}
+
+// A plan with pairs left out says so, and comes back so.
+func TestReadUnreachable(t *testing.T) {
+	tr := topologytest.Tree(t, ft44, "leaf0-spine0", "leaf0-spine1", "leaf3-spine2", "leaf3-spine3")
+	for _, engine := range []string{"none", "minhop", "ecmp"} {
+		p, err := plan.Build(tr, plan.Options{Schedule: "linear-shift", Routing: engine, DropUnreachable: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, doc := write(t, p)
+		if !bytes.Contains(text, []byte("\n# unreachable leaf0-leaf3\n")) || !bytes.Contains(doc, []byte(`"unreachable":["leaf0-leaf3"]`)) {
+			t.Errorf("%s: the files do not name leaf0 and leaf3", engine)
+		}
+		if p.Messages() != 240-32 || bytes.Contains(text, []byte("\n0 0 12 ")) {
+			t.Errorf("%s: %d messages", engine, p.Messages())
+		}
+		same(t, p, restored(t, text))
+		same(t, p, restored(t, doc))
+		quiet := bytes.Replace(text, []byte("# unreachable leaf0-leaf3\n"), nil, 1)
+		if _, err := plan.Read(bytes.NewReader(quiet)); err == nil || !strings.Contains(err.Error(), "leaf0-leaf3 share no live path") {
+			t.Errorf("%s, without the line: error %v", engine, err)
+		}
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}, "leaf0-spine0")
+	pinned, pinnedDoc := write(t, build(t, tr, "fors", ""))
+	routed, _ := write(t, build(t, tr, "linear-shift", "minhop"))
+	first := func(file []byte) string { // the first message
+		for _, l := range strings.Split(string(file), "\n") {
+			if l != "" && l[0] != '#' {
+				return l
+			}
+		}
+		t.Fatal("no message")
+		return ""
+	}
+	for _, tt := range []struct {
+		name     string
+		file     []byte
+		old, new string
+		want     string
+	}{
+		{"empty", nil, "", "", "empty"},
+		{"blank", []byte(" \n\n"), "", "", "empty"},
+		{"hello", []byte("hello\n"), "", "", "line 1: not a plan file"},
+		{"version 2", pinned, "evbench plan 1", "evbench plan 2", `line 1: plan version "2"; version 1 is read`},
+		{"topology", pinned, "FT(2;2,2)", "FT(2;2", "line 2: topology"},
+		{"no topology", pinned, "# topology FT(2;2,2)\n", "", "no topology"},
+		{"fill", pinned, "# fill 2,2", "# fill 2,3", "line 3: fill of leaf1"},
+		{"absent server", pinned, "# fill 2,2", "# fill 2,1", "no server3 in this fabric"},
+		{"down", pinned, "leaf0-spine0", "leaf9-spine0", `line 4: no link "leaf9-spine0"`},
+		{"spines", pinned, "# down", "# spines 0\n# down", "line 4: 0 spines"},
+		{"other dead links", pinned, "# down leaf0-spine0", "# down leaf0-spine1", "share no live spine1"},
+		{"cut apart", pinned, "# down leaf0-spine0", "# down leaf0-spine0,leaf0-spine1", "leaf0-leaf1 share no live path, and no line says"},
+		{"falsely unreachable", pinned, "# schedule", "# unreachable leaf0-leaf1\n# schedule", "leaf0-leaf1 stated; the dead links leave none"},
+		{"no schedule", pinned, "# schedule fors\n", "", "no schedule"},
+		{"routing", pinned, "# routing pinned", "# routing magic", `line 6: no routing "magic"`},
+		{"routing ecmp with spines", routed, "# routing minhop", "# routing ecmp", "routing ecmp gives -"},
+		{"other tables", routed, "\n0 1 2 1\n", "\n0 1 2 0\n", "spine 0; routing minhop gives 1"},
+		{"phases", pinned, "# phases 4", "# phases 5", "line 7: 5 phases stated; there are 4"},
+		{"bound", pinned, "# bound 4 leaf0", "# bound 4", "bound"},
+		{"bound of no leaf", pinned, "# bound 4 leaf0", "# bound 4 leaf2", "line 8: there is no leaf2"},
+		{"bound of a pod", pinned, "# bound 4 leaf0", "# bound 4 pod0", "line 8: there are no pods"},
+		{"bound of magic", pinned, "# bound 4 leaf0", "# bound 4 magic", `line 8: no witness "magic"`},
+		{"bound of 0", pinned, "# bound 4 leaf0", "# bound 0 leaf0", "a bound of 0 phases"},
+		{"hall without a set", pinned, "# bound 4 leaf0", "# bound 4 hall0", "witness hall0 with 0 leaves"},
+		{"hall of no leaf", pinned, "# bound 4 leaf0", "# bound 4 hall0 leaf1,leaf2", `"leaf2" in the set of leaves`},
+		{"hash", pinned, "# hash sha256:", "# hash sha256:0", "stated; the plan has"},
+		{"key", pinned, "# hash", "# crash", `line 9: unknown header "crash"`},
+		{"key twice", pinned, "# phases 4", "# phases 4\n# phases 4", "a second time, after line 7"},
+		{"key without value", pinned, "# phases 4", "# phases", `"phases" has no value`},
+		{"late header", pinned, first(pinned), first(pinned) + "\n# phases 4", "header lines come before"},
+		{"message lost", pinned, first(pinned) + "\n", "", "not a complete plan; evbench verify says all"},
+		{"message twice", pinned, first(pinned), first(pinned) + "\n" + first(pinned), "line 11: "},
+		{"short message", pinned, first(pinned), "0 0", `dst "" is not a number`},
+		{"long message", pinned, first(pinned), first(pinned) + " 7", "more than four columns"},
+		{"top switch", pinned, first(pinned), "0 0 3 1.0", "line 10: a top switch in a tree of two levels"},
+		{"large phase", pinned, first(pinned), "99999999999 0 1 -", "is not a number below"},
+		{"negative spine", pinned, first(pinned), "0 0 1 -1", `spine "-1"`},
+		{"JSON", pinnedDoc, `"schema"`, `"schema`, "line 1: "},
+		{"JSON schema", pinnedDoc, "evbench/plan/1", "evbench/plan/2", `schema "evbench/plan/2"`},
+		{"JSON field", pinnedDoc, `"phases":4,"b`, `"faces":4,"b`, `"faces": unknown field`},
+		{"JSON message", pinnedDoc, `"messages":[[`, `"messages":[[1.5,0,1,0],[`, "messages[0]: must be"},
+		{"JSON messages", pinnedDoc, `"messages":[[`, `"messages":{},"x-messages":[[`, "must be a list"},
+		{"JSON spine", pinnedDoc, `"messages":[[`, `"messages":[[0,0,1,-2],[`, "messages[0]: must be"},
+		{"JSON objective", pinnedDoc, `"routing"`, `"objective":"speed","routing"`, "no objective"},
+		{"JSON moved", pinnedDoc, `"routing"`, `"moved":-1,"routing"`, "moved"},
+		{"JSON weight", pinnedDoc, `"kind":"leaf0"`, `"kind":"lp","weights":[{"link":"leaf0-spine9","direction":"up","weight":1}]`, "weights[0]: no link"},
+		{"JSON direction", pinnedDoc, `"kind":"leaf0"`, `"kind":"lp","weights":[{"link":"leaf0-spine1","direction":"left","weight":1}]`, "must be up or down"},
+		{"JSON weight twice", pinnedDoc, `"kind":"leaf0"`,
+			`"kind":"lp","weights":[{"link":"leaf0-spine1","direction":"up","weight":1},{"link":"leaf0-spine1","direction":"up","weight":1}]`, "weights[1]"},
+	} {
+		if tt.old != "" && !bytes.Contains(tt.file, []byte(tt.old)) {
+			t.Errorf("%s: nothing to change in\n%s", tt.name, tt.file)
+		}
+		file := strings.Replace(string(tt.file), tt.old, tt.new, 1)
+		if _, err := plan.Read(strings.NewReader(file)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
+		}
+	}
+	bare := regexp.MustCompile(`(?m)^(\d+ \d+ \d+) 1$`).ReplaceAllString(string(pinned), "$1 -")
+	if _, err := plan.Read(strings.NewReader(bare)); err == nil || !strings.Contains(err.Error(), "have no spine") {
+		t.Errorf("pinned without spines: error %v", err)
+	}
+}
+
+// What a stranger may write is read: blanks, comments, own keys, no hash, no
+// bound, messages in any order.
+func TestReadByHand(t *testing.T) {
+	const file = `
+## by hand
+# evbench plan 1
+# x-author someone
+# topology FT(2;1,3)
+# schedule by-hand
+# routing none
+
+1 0 2 -
+1 1   0 -
+0 0 1 -
+	0 1 2 -
+0 2 0 -
+1 2 1 -
+`
+	p := restored(t, []byte(file))
+	if p.ScheduleName() != "by-hand" || p.Phases() != 2 || p.Bound.Phases != 0 || p.Tree.Spines() != 1 {
+		t.Errorf("%s of %d phases, bound %d", p.ScheduleName(), p.Phases(), p.Bound.Phases)
+	}
+	text, _ := write(t, p)
+	same(t, p, restored(t, text))
+}
+
+// Whatever is accepted survives being written and read again.
+func FuzzRead(f *testing.F) {
+	tr := topologytest.Tree(f, topology.Options{Ports: 2, Leaves: 2}, "leaf0-spine0")
+	for _, kind := range [][2]string{{"fors", "pinned"}, {"linear-shift", "minhop"}, {"linear-shift", "none"}} {
+		p, err := plan.Build(tr, plan.Options{Schedule: kind[0], Routing: kind[1]})
+		if err != nil {
+			f.Fatal(err)
+		}
+		text, doc := write(f, p)
+		f.Add(text)
+		f.Add(doc)
+	}
+	text, _ := write(f, threeLevels(f))
+	f.Add(text)
+	f.Fuzz(func(t *testing.T, file []byte) {
+		p, err := plan.Read(bytes.NewReader(file))
+		if err != nil {
+			return
+		}
+		text, doc := write(t, p)
+		same(t, p, restored(t, text))
+		same(t, p, restored(t, doc))
+	})
+}
+
+func BenchmarkRead(b *testing.B) {
+	p, err := plan.Build(topologytest.Tree(b, topology.Options{Ports: 20, Leaves: 18}, "leaf0-spine0"), plan.Options{Schedule: "fors"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	text, doc := write(b, p)
+	for name, file := range map[string][]byte{"text": text, "json": doc} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(file)))
+			for b.Loop() {
+				restored(b, file)
+			}
+		})
+	}
+}
+
+func BenchmarkWriteText(b *testing.B) {
+	p, err := plan.Build(topologytest.Tree(b, topology.Options{Ports: 20, Leaves: 18}, "leaf0-spine0"), plan.Options{Schedule: "fors"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var out bytes.Buffer
+	for b.Loop() {
+		out.Reset()
+		if err := p.WriteText(&out); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.SetBytes(int64(out.Len()))
+}
+
+func BenchmarkCost(b *testing.B) {
+	p, err := plan.Build(topologytest.Tree(b, topology.Options{Ports: 20, Leaves: 18}, "leaf0-spine0"), plan.Options{Schedule: "fors"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		p.Cost(plan.Equal, 1)
+	}
+}

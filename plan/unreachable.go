@@ -1,0 +1,94 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"evbench/scheduler"
+	"evbench/topology"
+)
+
+// An UnreachableError names the pairs of leaves whose servers cannot reach each
+// other, at least one.
+type UnreachableError struct{ Pairs [][2]int }
+
+// named is how many pairs an error names.
+const named = 10
+
+func (e *UnreachableError) Error() string {
+	names := make([]string, 0, named)
+	for _, c := range e.Pairs[:min(named, len(e.Pairs))] {
+		names = append(names, fmt.Sprintf("leaf%d and leaf%d", c[0], c[1]))
+	}
+	more := ""
+	if n := len(e.Pairs) - len(names); n > 0 {
+		more = fmt.Sprintf(", and %d more pairs,", n)
+	}
+	return fmt.Sprintf("%s%s have no spine in common that is alive: their servers cannot reach each other", strings.Join(names, ", "), more)
+}
+
+// Unwrap returns the first pair as a *topology.UnreachableError.
+func (e *UnreachableError) Unwrap() error {
+	return &topology.UnreachableError{A: e.Pairs[0][0], B: e.Pairs[0][1]}
+}
+
+// drop leaves out the messages between unreachable leaves where the scheduler
+// has not, and with them phases that hold nothing else. The scheduler's bound is
+// then one for more messages, and is forgotten.
+func (p *Plan) drop() error {
+	if len(p.Unreachable) == 0 {
+		return nil
+	}
+	cut, leaf := p.cuts(), leaves(p.Tree)
+	var ms []scheduler.Message
+	dropped, phases, last := 0, 0, -1
+	for m := range p.Schedule.All() {
+		if cut(leaf[m.Src], leaf[m.Dst]) {
+			dropped++
+			continue
+		}
+		if m.Phase != last {
+			last = m.Phase
+			phases++
+		}
+		m.Phase = phases - 1
+		ms = append(ms, m)
+	}
+	if len(ms) == 0 {
+		return fmt.Errorf("no server reaches another one: every pair of leaves has lost its paths")
+	}
+	if dropped == 0 {
+		return nil
+	}
+	moved := p.Schedule.Moved
+	s, err := scheduler.FromMessages(p.Schedule.Name, p.Tree, p.Pods, ms)
+	if err != nil {
+		return fmt.Errorf("schedule %s: %w", p.Schedule.Name, err)
+	}
+	s.Moved = moved
+	p.Schedule, p.Bound = s, scheduler.Bound{}
+	return nil
+}
+
+// cuts returns whether two leaves are one of the unreachable pairs.
+func (p *Plan) cuts() func(a, b int) bool {
+	if len(p.Unreachable) == 0 {
+		return func(_, _ int) bool { return false }
+	}
+	return func(a, b int) bool {
+		_, found := slices.BinarySearchFunc(p.Unreachable, [2]int{min(a, b), max(a, b)}, func(x, y [2]int) int {
+			return slices.Compare(x[:], y[:])
+		})
+		return found
+	}
+}
+
+// pairNames returns pairs of leaves as a plan file lists them.
+func pairNames(pairs [][2]int) []string {
+	out := make([]string, len(pairs))
+	for i, c := range pairs {
+		out[i] = fmt.Sprintf("leaf%d-leaf%d", c[0], c[1])
+	}
+	return out
+}

@@ -1,0 +1,139 @@
+package scheduler_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"evbench/scheduler"
+	"evbench/topology"
+)
+
+// levelled is the formula, digit by digit.
+func levelled(levels []int, s, p int) int {
+	d, place := 0, 1
+	for k, m := range levels {
+		factor := 1
+		for _, above := range levels[k+1:] {
+			factor *= above
+		}
+		d += (s/factor + p/factor) % m * place
+		place *= m
+	}
+	return d
+}
+
+// optimal checks a schedule over the levels of a tree against the formula.
+func optimal(t *testing.T, tr *topology.Tree, s *scheduler.Schedule, levels []int) {
+	t.Helper()
+	var phases []int // those of the formula that hold a message
+	for p := range tr.Ports() * tr.Leaves() {
+		if slices.ContainsFunc(ranks(tr), func(r int) bool {
+			d, here := tr.Rank(levelled(levels, tr.Position(r), p))
+			return here && d != r
+		}) {
+			phases = append(phases, p)
+		}
+	}
+	if s.Phases != len(phases) {
+		t.Fatalf("levels %v, fill %v: %d phases, want %d", levels, tr.Fill(), s.Phases, len(phases))
+	}
+	sends(t, tr, s, func(src, p int) int {
+		d, here := tr.Rank(levelled(levels, tr.Position(src), phases[p]))
+		if !here {
+			return -1
+		}
+		return d
+	})
+}
+
+func ranks(tr *topology.Tree) []int {
+	out := make([]int, tr.Servers())
+	for r := range out {
+		out[r] = r
+	}
+	return out
+}
+
+// leavers returns the most messages that leave, or enter, a subtree of that many
+// servers in a phase. Trees are full.
+func leavers(s *scheduler.Schedule, subtree int) int {
+	n := make(map[[3]int]int)
+	most := 0
+	for _, m := range s.Messages() {
+		if a, b := m.Src/subtree, m.Dst/subtree; a != b {
+			for _, end := range [][3]int{{m.Phase, 0, a}, {m.Phase, 1, b}} {
+				n[end]++
+				most = max(most, n[end])
+			}
+		}
+	}
+	return most
+}
+
+// TestBandwidthOptimalLevels checks trees of two, three and four levels: the
+// formula, that all pairs meet, and how many messages leave a subtree.
+func TestBandwidthOptimalLevels(t *testing.T) {
+	t.Parallel()
+	var grow func(levels []int)
+	grow = func(levels []int) {
+		n := 1
+		for _, m := range levels {
+			n *= m
+		}
+		if len(levels) >= 2 && n >= 2 {
+			tr := tree(t, topology.Options{Ports: levels[0], Leaves: n / levels[0]})
+			s := scheduler.BandwidthOptimalLevels(tr, levels)
+			optimal(t, tr, s, levels)
+			for subtree, k := 1, 0; k < len(levels); k++ {
+				subtree *= levels[k]
+				if got, want := leavers(s, subtree), subtree-subtree*subtree/n; got > want {
+					t.Errorf("levels %v: %d messages leave a subtree of %d servers, want at most %d", levels, got, subtree, want)
+				}
+			}
+		}
+		if len(levels) == 4 {
+			return
+		}
+		for m := 1; m <= 4 && n*m <= 64; m++ {
+			grow(append(slices.Clone(levels), m))
+		}
+	}
+	grow(nil)
+}
+
+// TestBandwidthOptimalPods checks three-level trees, full and partly filled.
+func TestBandwidthOptimalPods(t *testing.T) {
+	for _, o := range []topology.Options{
+		{Ports: 2, Leaves: 4, Pods: 2},
+		{Ports: 4, Leaves: 16, Pods: 4},
+		{Ports: 8, Leaves: 6, Pods: 3, Spines: 2, Tops: 5},
+		{Ports: 3, Leaves: 6, Pods: 2, Fill: []int{3, 0, 1, 2, 3, 3}},
+		{Ports: 3, Leaves: 4, Pods: 1},
+		{Ports: 3, Leaves: 4, Pods: 4},
+	} {
+		t.Run(fmt.Sprint(o), func(t *testing.T) {
+			p, err := topology.NewPods(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			levels := []int{o.Ports, o.Leaves / o.Pods, o.Pods}
+			optimal(t, p.Lower(), scheduler.BandwidthOptimalPods(p), levels)
+		})
+	}
+}
+
+// TestBandwidthOptimalTwoLevels shows that one pod, or pods of one leaf, change
+// nothing.
+func TestBandwidthOptimalTwoLevels(t *testing.T) {
+	for _, pods := range []int{1, 4} {
+		p, err := topology.NewPods(topology.Options{Ports: 6, Leaves: 4, Pods: pods})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := scheduler.BandwidthOptimalPods(p), scheduler.BandwidthOptimal(p.Lower())
+		if !slices.Equal(got.Messages(), want.Messages()) {
+			t.Errorf("%d pods of %d leaves: not the schedule of two levels", pods, 4/pods)
+		}
+	}
+}

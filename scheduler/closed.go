@@ -1,0 +1,185 @@
+package scheduler
+
+import (
+	"fmt"
+
+	"evbench/topology"
+)
+
+// ForsClosed returns a contention-free schedule with a spine for every message
+// between leaves, in closed form, for a full tree whose failures reduce the
+// bandwidth of every leaf alike (uniform). It has max(S-1, ⌈M0²·q/w⌉) phases,
+// with q = M1-1 and w the spines that are alive at every leaf, at most M0: that
+// is the lower bound, so none has fewer.
+//
+// It does what thesis 6.3, Algorithms 4 and 5, set out to do, corrected. There
+// servers count their own messages, start at different ones, and shift slot or
+// leaf after lcm(M0, q) of them: where gcd(M0, q) > 1, servers that start later
+// also shift later, and two messages meet at one server (see Published). Here
+// the messages of a leaf stand in one line, n = 0..M0²·q-1, of which each phase
+// takes the next w, and all servers shift at the same place of the line:
+//
+//	phase       ⌊n/w⌋
+//	source      slot n mod M0
+//	destination slot (n + ⌊n/(M0·q)⌋) mod M0, on the leaf that is
+//	            1 + (n + [g>1]·⌊n/L⌋) mod q leaves further on
+//	spine       the one at n mod w of those that are alive everywhere
+//
+// with L = lcm(M0, q) and g = gcd(M0, q). When g = 1 nothing repeats within
+// M0·q messages and there is no shift by L. Every leaf sends the same line, so it
+// also receives it: no two of the w messages that enter it take one spine.
+// Two leaves meet ⌈w/q⌉ times in a phase at most: once if w ≤ q, and more cannot
+// be avoided otherwise, since w messages go to q leaves.
+//
+// Messages within a leaf are not in the thesis. They go where both ends are
+// idle: from slot α to slot α+δ while the line is in its part δ of M0·q
+// messages, where senders and receivers are δ slots apart and so idle together
+// (f > ⌊M0/M1⌋, with f = M0-w), or in M0-1 phases at the end (f = 0). Between
+// the two there is not enough idle time at the right places; there the table of
+// leaves, phases and spines is kept and the servers are chosen by two edge
+// colourings, as FORS does (lift).
+//
+// Checked on all (M0, M1, f) with M0 and M1 in 2..24. A tree that is not full,
+// or not reduced uniformly, is an error. O(S²), with lift O(S²·log S).
+func ForsClosed(t *topology.Tree, o Options) (*Schedule, error) {
+	const name = "fors-closed"
+	live, err := uniform(t)
+	if err != nil {
+		return nil, fmt.Errorf("schedule %s: %w", name, err)
+	}
+	p := newPattern(t, len(live))
+	if err := p.check(t); err != nil {
+		return nil, fmt.Errorf("schedule %s: %w", name, err)
+	}
+	p.stair()
+	if !p.within() {
+		return p.lifted(name, t, live, o), nil
+	}
+	return p.schedule(name, t, func(_ int, h ride) int { return live[h.line] }), nil
+}
+
+// stair fills the pattern with the line of a leaf's messages for other leaves.
+func (p *pattern) stair() {
+	part := p.m0 * p.q
+	p.rides = make([]ride, 0, p.m0*part+p.m0*p.m0)
+	for n := range p.m0 * part {
+		at := n
+		if p.g() > 1 {
+			at += n / p.cycle()
+		}
+		p.rides = append(p.rides, ride{phase: n / p.w, src: n % p.m0, step: 1 + at%p.q, dst: (n + n/part) % p.m0, line: n % p.w})
+	}
+}
+
+// within adds the messages within a leaf to a stair, or reports that there is no
+// place for them.
+func (p *pattern) within() bool {
+	switch {
+	case p.f() == 0:
+		for d := 1; d < p.m0; d++ {
+			for a := range p.m0 {
+				p.rides = append(p.rides, ride{phase: p.phases, src: a, dst: (a + d) % p.m0})
+			}
+			p.phases++
+		}
+		return true
+	case p.roomy():
+		return p.shifts(p.idle())
+	}
+	return false
+}
+
+// shifts gives each message from slot α to slot α+δ the first phase in part δ of
+// the line in which both are idle. It has always found one (all f > ⌊M0/M1⌋ for
+// M0 and M1 in 2..24); nobody has proven that it must.
+func (p *pattern) shifts(s *slots) bool {
+	part := p.m0 * p.q
+	for d := 1; d < p.m0; d++ {
+		last := ((d+1)*part - 1) / p.w
+		for a := range p.m0 {
+			b, phase := (a+d)%p.m0, d*part/p.w
+			for phase <= last && !s.free(phase, a, b) {
+				phase++
+			}
+			if phase > last {
+				return false
+			}
+			s.put(phase, a, b)
+			p.rides = append(p.rides, ride{phase: phase, src: a, dst: b})
+		}
+	}
+	return true
+}
+
+// slots says which slots of a leaf send and receive in which phase: 0 is idle,
+// busy is a message between leaves, and m+1 the message within the leaf from
+// slot m/M0 to slot m mod M0.
+type slots struct {
+	m0         int
+	send, recv []int32 // by phase·m0 + slot
+}
+
+const busy = -1
+
+// idle returns the slots of the pattern so far.
+func (p *pattern) idle() *slots {
+	s := &slots{p.m0, make([]int32, p.phases*p.m0), make([]int32, p.phases*p.m0)}
+	for _, h := range p.rides {
+		s.send[h.phase*p.m0+h.src], s.recv[h.phase*p.m0+h.dst] = busy, busy
+	}
+	return s
+}
+
+func (s *slots) free(phase, a, b int) bool {
+	return s.send[phase*s.m0+a] == 0 && s.recv[phase*s.m0+b] == 0
+}
+
+func (s *slots) put(phase, a, b int) {
+	m := int32(a*s.m0+b) + 1
+	s.send[phase*s.m0+a], s.recv[phase*s.m0+b] = m, m
+}
+
+// lifted keeps of a stair what it says about leaves, phases and spines, fills
+// every phase up with messages within each leaf, and chooses the servers anew.
+// It needs max(S-1, phases of the stair): in S-1 phases there are n(n-1) places
+// for messages within a leaf, and lift lets the self messages vanish.
+func (p *pattern) lifted(name string, t *topology.Tree, live []int, o Options) *Schedule {
+	s := newSchedule(name, t)
+	s.Phases, s.Pinned = max(s.Ranks-1, p.phases), true
+	f := newFabric(t)
+	f.part()
+	table := &table{split: &split{fabric: f}, phases: s.Phases, slots: s.slots}
+	for leaf := range table.leaves {
+		next := make([]int, table.leaves) // slot of the block of each destination leaf
+		for to := range next {
+			next[to] = table.block(leaf, to)
+		}
+		for _, h := range p.rides {
+			to := (leaf + h.step) % table.leaves
+			s.slots[next[to]] = makeSlot(h.phase, live[h.line])
+			next[to]++
+		}
+		p.rest(table, leaf)
+	}
+	table.lift(o)
+	return s
+}
+
+// rest fills the block of a leaf with itself: what the phases leave idle, and
+// the phase that lift adds for self messages.
+func (p *pattern) rest(t *table, leaf int) {
+	leaving := make([]int, t.phases+1)
+	for _, h := range p.rides {
+		leaving[h.phase]++
+	}
+	if !t.dropsSelf(leaf) {
+		leaving[t.phases] = p.m0 // no such phase
+	}
+	at, end := t.block(leaf, leaf), t.block(leaf, leaf)+p.m0*p.m0
+	for phase, n := range leaving {
+		for range min(p.m0-n, end-at) {
+			t.slots[at] = makeSlot(phase, None)
+			at++
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package scheduler
+
+import (
+	"fmt"
+
+	"evbench/topology"
+)
+
+// A ride is one message of a pattern: in a phase, the server in slot src of a
+// leaf sends to slot dst of the leaf that is step leaves further on, cyclically.
+// Step 0 stays on the leaf. The line is its place among the messages that leave
+// the leaf in the phase, modulo w; it decides the spine.
+type ride struct{ phase, src, step, dst, line int }
+
+// A pattern is a schedule of a full tree that looks the same from every leaf:
+// M0 servers on a leaf, q = M1-1 other leaves, and w messages that may leave and
+// enter a leaf in a phase, which are the spines left, at most M0. As every leaf
+// sends each ride, the receivers in slot β of all leaves are busy in the same
+// phases, and a leaf receives as many messages as it sends.
+type pattern struct {
+	m0, q, w int
+	phases   int    // of the messages between leaves
+	rides    []ride // by phase, then src
+}
+
+// newPattern returns a pattern without hops, for that many spines alive at every
+// leaf, at least one unless there is only one leaf.
+func newPattern(t *topology.Tree, live int) *pattern {
+	p := &pattern{m0: t.Ports(), q: t.Leaves() - 1, w: min(live, t.Ports())}
+	if p.q == 0 {
+		p.w = p.m0 // a single leaf needs no spine
+	}
+	p.phases = ceilDiv(p.m0*p.m0*p.q, p.w)
+	return p
+}
+
+// f returns the reduction of the bandwidth of a leaf, in links.
+func (p *pattern) f() int { return p.m0 - p.w }
+
+// g returns gcd(M0, q), which is M0 for a single leaf.
+func (p *pattern) g() int { return gcd(p.m0, p.q) }
+
+// cycle returns lcm(M0, q), after which slots and leaves counted side by side
+// repeat.
+func (p *pattern) cycle() int { return p.m0 / p.g() * p.q }
+
+// roomy reports whether f > ⌊M0/M1⌋: servers are then idle so often that what
+// they have for their own leaf needs no phase of its own (thesis 6.3).
+func (p *pattern) roomy() bool { return p.f() > p.m0/(p.q+1) }
+
+// schedule writes the pattern down for every leaf of a tree. The spine of a ride
+// between leaves is spine(leaf, ride). O(S²).
+func (p *pattern) schedule(name string, t *topology.Tree, spine func(leaf int, h ride) int) *Schedule {
+	s := newSchedule(name, t)
+	s.Phases, s.Pinned = p.phases, true
+	for _, h := range p.rides {
+		for leaf := range t.Leaves() {
+			k := None
+			if h.step > 0 {
+				k = spine(leaf, h)
+			}
+			src, dst := p.ends(leaf, h)
+			s.slots[src*s.Ranks+dst] = makeSlot(h.phase, k)
+		}
+	}
+	return s
+}
+
+// ends returns the ranks between which a leaf's ride goes.
+func (p *pattern) ends(leaf int, h ride) (src, dst int) {
+	return leaf*p.m0 + h.src, (leaf+h.step)%(p.q+1)*p.m0 + h.dst
+}
+
+// check refuses a tree to which patterns do not apply, and one too large.
+func (p *pattern) check(t *topology.Tree) error {
+	if err := newFabric(t).check(); err != nil {
+		return err
+	}
+	if most := p.phases + p.m0; most >= maxPhase {
+		return fmt.Errorf("up to %d phases, more than %d", most, maxPhase)
+	}
+	return nil
+}
+
+// uniform returns the spines that are alive at every leaf of a full tree on
+// which failures cost every leaf alike: leaving out, at all leaves, each spine
+// that any failure touches leaves the servers of a leaf no less bandwidth than
+// the worst leaf has anyway (thesis 6.2). Otherwise it says why not.
+func uniform(t *topology.Tree) ([]int, error) {
+	if err := t.Connected(); err != nil {
+		return nil, err
+	}
+	if !t.Full() {
+		return nil, fmt.Errorf("needs a server on every port; here are %d of %d: use fors", t.Servers(), t.Ports()*t.Leaves())
+	}
+	live, least := untouched(t)
+	if m0 := t.Ports(); t.Leaves() > 1 && min(len(live), m0) < min(least, m0) {
+		return nil, fmt.Errorf("needs a uniform reduction; %d spines have no dead link, but every leaf has %d alive: use fors", len(live), least)
+	}
+	return live, nil
+}
+
+// untouched returns the spines that have lost no link, and the live links of the
+// leaf that has fewest.
+func untouched(t *topology.Tree) (live []int, least int) {
+	dead := make([]int, t.Spines()) // links lost, by spine
+	least = t.Spines()
+	for l := range t.Leaves() {
+		left := 0
+		for k := range dead {
+			if t.Alive(l, k) {
+				left++
+			} else {
+				dead[k]++
+			}
+		}
+		least = min(least, left)
+	}
+	for k, n := range dead {
+		if n == 0 {
+			live = append(live, k)
+		}
+	}
+	return live, least
+}
+
+// gcd returns the greatest common divisor; gcd(a, 0) = a.
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

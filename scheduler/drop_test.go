@@ -1,0 +1,181 @@
+package scheduler_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"evbench/scheduler"
+	"evbench/scheduler/schedtest"
+	"evbench/topology"
+)
+
+var dropping = scheduler.Options{DropUnreachable: true}
+
+// TestDropRandom plans trees with M0, M1 <= 8 that have lost up to all links.
+func TestDropRandom(t *testing.T) {
+	t.Parallel()
+	for m0 := 1; m0 <= 8; m0++ {
+		for m1 := 1; m1 <= 8; m1++ {
+			t.Run(fmt.Sprintf("FT(2;%d,%d)", m0, m1), func(t *testing.T) {
+				t.Parallel()
+				rng := rand.New(rand.NewPCG(uint64(m0), uint64(m1)))
+				for i := range 24 {
+					if tr := brokenTree(rng, m0, m1, i%3, 1); tr != nil {
+						dropped(t, tr)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestDropExhaustive plans every dead set of FT(2;3,3).
+func TestDropExhaustive(t *testing.T) {
+	t.Parallel()
+	for set := range 1 << 9 {
+		tr := tree(t, topology.Options{Ports: 3, Leaves: 3})
+		for i := range 9 {
+			if set>>i&1 == 1 {
+				tr, _ = tr.Without(topology.Link{Leaf: i / 3, Spine: i % 3})
+			}
+		}
+		dropped(t, tr)
+	}
+}
+
+// picky reports whether a schedule is for some trees only.
+func picky(name string) bool { return name == "xor" || strings.HasPrefix(name, "fors-") }
+
+// dropped checks every schedule of a tree without its unreachable pairs.
+func dropped(t *testing.T, tr *topology.Tree) {
+	t.Helper()
+	for _, name := range scheduler.Names() {
+		s, b, err := scheduler.ByName(name, tr, dropping)
+		if silent(tr) {
+			if want := "no two servers can reach each other: there is no message to plan"; !picky(name) && (err == nil || err.Error() != want) {
+				t.Fatalf("%s, fill %v, down %v: %s: error %v, want %s", tr.Notation(), tr.Fill(), tr.DownNames(), name, err, want)
+			}
+			continue
+		}
+		if err != nil && picky(name) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		schedtest.RunReachable(t, tr, s)
+		if b.Phases > s.Phases && name == "fors" || proven(tr, b) != b.Phases {
+			t.Fatalf("%s, fill %v, down %v: %s: %d phases, bound %d by %v, which proves %d",
+				tr.Notation(), tr.Fill(), tr.DownNames(), name, s.Phases, b.Phases, b, proven(tr, b))
+		}
+		if name == "fors" {
+			plan(t, tr, dropping)
+			rows(t, s)
+		}
+	}
+}
+
+// silent reports whether no two servers can reach each other.
+func silent(t *topology.Tree) bool {
+	for l := range t.Leaves() {
+		if t.On(l) > 1 || len(met(t, l)) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// rows checks that the rows of a schedule hold its messages and no more.
+func rows(t *testing.T, s *scheduler.Schedule) {
+	t.Helper()
+	steps := 0
+	for rank := range s.Ranks {
+		for p, step := range s.Row(rank) {
+			if step.To != scheduler.Idle {
+				steps++
+				if phase, spine := s.At(rank, step.To); phase != p || spine != step.ToSpine {
+					t.Fatalf("row %d, phase %d: %+v; At says phase %d, spine %d", rank, p, step, phase, spine)
+				}
+			}
+		}
+	}
+	if n := len(s.Messages()); n != steps {
+		t.Fatalf("rows hold %d messages, the list %d", steps, n)
+	}
+}
+
+func TestDropKnown(t *testing.T) {
+	t.Parallel()
+	four := topology.Options{Ports: 4, Leaves: 4}
+	for _, tt := range []struct {
+		name   string
+		o      topology.Options
+		down   []topology.Link
+		phases int
+		bound  string
+	}{
+		{"a leaf without a live link talks within itself", four, row(2, 0, 3), 11, "server"},
+		{"no live link at all", four, slices.Concat(row(0, 0, 3), row(1, 0, 3), row(2, 0, 3), row(3, 0, 3)), 3, "server"},
+		// leaf0 and leaf1 keep spine 0 and 1; leaf2 and leaf3 the others: 16 messages over two links.
+		{"two halves", four, slices.Concat(row(0, 2, 3), row(1, 2, 3), row(2, 0, 1), row(3, 0, 1)), 8, "leaf0"},
+		// leaf0 has spine 0 only, which leaf3 lacks: 4·8 messages over one link.
+		{"one pair", four, append(row(0, 1, 3), topology.Link{Leaf: 3, Spine: 0}), 32, "leaf0"},
+		{"a server alone on its leaf", topology.Options{Ports: 3, Leaves: 3, Fill: []int{1, 3, 3}}, row(0, 0, 2), 5, "server"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tr := tree(t, tt.o, tt.down...)
+			if s, b := plan(t, tr, dropping); s.Phases != tt.phases || b.String() != tt.bound {
+				t.Errorf("%d phases, bound by %v, want %d by %s", s.Phases, b, tt.phases, tt.bound)
+			}
+			if b := scheduler.LowerBoundWith(tr, dropping); b.Phases != tt.phases {
+				t.Errorf("LowerBoundWith gives %d, want %d", b.Phases, tt.phases)
+			}
+			if _, _, err := scheduler.FORS(tr, scheduler.Options{}); err == nil {
+				t.Error("without the option: no error")
+			}
+		})
+	}
+}
+
+// row returns the links of a leaf to spines from..to.
+func row(leaf, from, to int) []topology.Link {
+	var out []topology.Link
+	for k := from; k <= to; k++ {
+		out = append(out, topology.Link{Leaf: leaf, Spine: k})
+	}
+	return out
+}
+
+// TestDropNothing shows that the option changes nothing where all are connected.
+func TestDropNothing(t *testing.T) {
+	t.Parallel()
+	tr := random(t, topology.Options{Ports: 6, Leaves: 5, Fill: []int{6, 2, 5, 6, 1}}, 5, 1)
+	for _, name := range scheduler.Names() {
+		with, bound, err := scheduler.ByName(name, tr, dropping)
+		without, _, other := scheduler.ByName(name, tr, scheduler.Options{})
+		if (err == nil) != (other == nil) {
+			t.Errorf("%s: error %v with the option, %v without", name, err, other)
+		}
+		if err == nil && (!slices.Equal(with.Messages(), without.Messages()) || bound.Phases != scheduler.LowerBound(tr).Phases) {
+			t.Errorf("%s: the option changes the schedule or the bound of a connected tree", name)
+		}
+	}
+}
+
+func TestDropWorkers(t *testing.T) {
+	t.Parallel()
+	tr := evenly(t, topology.Options{Ports: 12, Leaves: 10}, 9, rand.New(rand.NewPCG(1, 2)))
+	if tr.Connected() == nil {
+		t.Fatal("want leaves that share no spine")
+	}
+	one, _ := plan(t, tr, scheduler.Options{DropUnreachable: true, Workers: 1})
+	for _, workers := range []int{0, 2, 7} {
+		s, _ := plan(t, tr, scheduler.Options{DropUnreachable: true, Workers: workers})
+		if !slices.Equal(s.Messages(), one.Messages()) {
+			t.Errorf("%d workers make another schedule than one", workers)
+		}
+	}
+}

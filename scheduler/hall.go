@@ -1,0 +1,174 @@
+package scheduler
+
+// hall returns the best bound of kind hall that is better than b, or b.
+//
+// Whether m phases are too few for leaf l is a transportation problem: each leaf
+// b that it meets supplies n_l·n_b messages, each live link of l takes m of them,
+// and b uses only the links to spines it is connected to. What cannot be sent
+// (max-flow) gives a set of leaves that needs more than m phases (min-cut), m is
+// raised to what that set needs, and so on: Dinkelbach's method for the largest
+// ratio, in whole numbers. m always has a witness and in the end no set needs
+// more, so the result is exact. O(leaves·spines) memory; a leaf on which m is
+// enough, nearly all, costs one flow.
+func (f *fabric) hall(b Bound) Bound {
+	for l := range f.n {
+		t := f.transport(l)
+		for t.send(b.Phases); ; t.send(b.Phases) {
+			set, spines := t.stuck()
+			if set == nil {
+				break
+			}
+			supply := 0
+			b = Bound{Kind: KindHall, Leaf: f.leaf[l]}
+			for _, i := range set {
+				supply += t.supply[i]
+				b.Subset = append(b.Subset, f.leaf[t.leaf[i]])
+			}
+			b.Phases = ceilDiv(supply, spines)
+		}
+	}
+	return b
+}
+
+// A transport is the messages of one leaf on its links. Rows are the leaves that
+// it meets, columns its live spines.
+type transport struct {
+	leaf    []int  // by row
+	supply  []int  // by row: messages
+	columns []int  // spines
+	open    []bool // by row·columns + column: the row's leaf is connected to the spine
+	flow    []int  // likewise: messages sent
+	left    []int  // by row: messages not sent
+	room    []int  // by column: messages the link can still take
+	from    []int  // search, by column: the row it was reached from, or none
+	by      []int  // search, by row: the column it was reached from, or none
+	seen    []bool // search, by row
+	queue   []int  // search: rows
+}
+
+func (f *fabric) transport(l int) *transport {
+	t := &transport{}
+	for k := range f.spines {
+		if f.alive[f.link(l, k)] {
+			t.columns = append(t.columns, k)
+		}
+	}
+	for b := range f.n {
+		if b == l || !f.meets(l, b) {
+			continue
+		}
+		t.leaf = append(t.leaf, b)
+		t.supply = append(t.supply, f.messages(l, b))
+		for _, k := range t.columns {
+			t.open = append(t.open, f.alive[f.link(b, k)])
+		}
+	}
+	rows, columns := len(t.leaf), len(t.columns)
+	t.flow, t.left, t.room = make([]int, rows*columns), make([]int, rows), make([]int, columns)
+	t.from, t.by, t.seen = make([]int, columns), make([]int, rows), make([]bool, rows)
+	return t
+}
+
+// send finds a maximum flow for links that take m messages each: first what goes
+// at once, then along shortest augmenting paths.
+func (t *transport) send(m int) {
+	clear(t.flow)
+	copy(t.left, t.supply)
+	for c := range t.room {
+		t.room[c] = m
+	}
+	for r := range t.left {
+		for c := range t.columns {
+			if t.open[r*len(t.columns)+c] {
+				t.push(r, c, min(t.left[r], t.room[c]))
+			}
+		}
+	}
+	for c := t.search(); c != none; c = t.search() {
+		t.augment(c)
+	}
+}
+
+// push sends n more messages of a row through a column.
+func (t *transport) push(row, column, n int) {
+	t.flow[row*len(t.columns)+column] += n
+	t.left[row] -= n
+	t.room[column] -= n
+}
+
+// search looks, breadth first, for a way from a row with messages left to a
+// column with room, and returns that column or none.
+func (t *transport) search() int {
+	t.queue = t.queue[:0]
+	for c := range t.from {
+		t.from[c] = none
+	}
+	for r, n := range t.left {
+		if t.seen[r] = n > 0; n > 0 {
+			t.by[r] = none
+			t.queue = append(t.queue, r)
+		}
+	}
+	for at := 0; at < len(t.queue); at++ {
+		r := t.queue[at]
+		for c := range t.columns {
+			if t.from[c] != none || !t.open[r*len(t.columns)+c] {
+				continue
+			}
+			t.from[c] = r
+			if t.room[c] > 0 {
+				return c
+			}
+			t.displace(c)
+		}
+	}
+	return none
+}
+
+// displace reaches the rows that have messages in a full column.
+func (t *transport) displace(column int) {
+	for r, seen := range t.seen {
+		if !seen && t.flow[r*len(t.columns)+column] > 0 {
+			t.seen[r], t.by[r] = true, column
+			t.queue = append(t.queue, r)
+		}
+	}
+}
+
+// augment sends what it can along the way found to a column.
+func (t *transport) augment(column int) {
+	n := t.room[column]
+	for c := column; ; {
+		r := t.from[c]
+		if t.by[r] == none {
+			n = min(n, t.left[r])
+			break
+		}
+		c = t.by[r]
+		n = min(n, t.flow[r*len(t.columns)+c])
+	}
+	for c := column; c != none; {
+		r := t.from[c]
+		t.push(r, c, n)
+		if c = t.by[r]; c != none {
+			t.push(r, c, -n)
+		}
+	}
+}
+
+// stuck returns the rows that the last search, which found nothing, reached, and
+// how many columns they are connected to: these are full, and take messages of
+// no other row. nil when all is sent.
+func (t *transport) stuck() (rows []int, columns int) {
+	for r, seen := range t.seen {
+		if seen {
+			rows = append(rows, r)
+		}
+	}
+	for _, r := range t.from {
+		if r != none {
+			columns++
+		}
+	}
+	return rows, columns
+}

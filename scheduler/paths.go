@@ -1,0 +1,169 @@
+package scheduler
+
+import "fmt"
+
+// InfiniBand encodes the spine in the destination address, so what a plan costs
+// in addresses and table entries is decided by how many spines a leaf uses
+// towards one destination: its paths. FORS as it is uses many. The objectives
+// paths and balanced start from the other end: they choose the spines of each
+// leaf and destination first, and then phases for the messages.
+//
+//  1. Where leaves are alike, a rotation needs no search at all.
+//  2. Otherwise a spread gives each leaf and destination one spine, or parts of a
+//     few, such that no link carries more than the phases allow, and a timing
+//     finds the phases. Messages of one phase then differ not only in their links
+//     but also in their destinations, which König's theorem does not provide: a
+//     timing searches, and may not succeed.
+//
+// Thesis 6.7.2 states the problem of fewest paths as a mixed integer program; it
+// does not shorten schedules, and was solved up to 12 switches and 32 servers.
+
+// A goal is a schedule of few paths in the making.
+type goal struct {
+	*fabric
+	o     Options
+	bound Bound
+	need  int // messages of the busiest server, the one to itself included
+	most  int // phases of the longest schedule wanted
+}
+
+// Limits of the search.
+const (
+	patient  = 16      // loads tried one by one, before steps grow
+	maxTries = 6       // phases tried for one spread
+	maxParts = 8       // see spread.parts
+	effort   = 60      // units looked at, for each pair of servers, in one search of a timing
+	patience = 50_000  // and for all of them together
+	maxUnits = 1 << 27 // of a timing, of 20 bytes each
+)
+
+// fewPaths returns a schedule for the objectives paths and balanced: s is a split
+// whose ceiling is enough phases when paths do not matter. With paths it is the
+// shortest found with one spine for each leaf and destination; with balanced, the
+// one of fewest such spines found with no more than max(S, ceiling) phases. Where
+// none is found it is the schedule that FORS makes otherwise.
+func (s *split) fewPaths(bound Bound, o Options) *Schedule {
+	g := &goal{fabric: s.fabric, o: o, bound: bound, need: s.busiest()}
+	g.most = max(g.need, int(s.ceiling))
+	if o.Objective == FewestPaths {
+		g.most *= 2
+	}
+	r, spines, alike := s.rotation()
+	start := newSpread(s.fabric)
+	least := start.least(bound, g.need)
+	if alike && r.whole() <= min(least, g.most) {
+		return g.rotate(r, r.whole(), true, spines)
+	}
+	if alike {
+		g.most = min(g.most, r.whole()) // no use for a longer one
+	}
+	if out := g.onePath(start, least); out != nil {
+		return out
+	}
+	switch {
+	case alike && r.whole() <= g.most:
+		return g.rotate(r, r.whole(), true, spines)
+	case alike && r.split() <= g.most:
+		return g.rotate(r, r.split(), false, spines)
+	}
+	g.most = max(g.need, int(s.ceiling))
+	if out := g.manyPaths(start); out != nil {
+		return out
+	}
+	return s.schedule(bound, o)
+}
+
+// check refuses objectives that there are not.
+func (o Objective) check() error {
+	switch o {
+	case "", FewestPhases, FewestPaths, Balanced:
+		return nil
+	}
+	return fmt.Errorf("no objective %q; there are %s, %s, %s", string(o), FewestPhases, FewestPaths, Balanced)
+}
+
+// busiest returns how many messages the server with most of them has, the one to
+// itself included: S, unless pairs of leaves are left out.
+func (f *fabric) busiest() int {
+	most := 0
+	for a := range f.leaves {
+		most = max(most, f.sends(a)+1)
+	}
+	return most
+}
+
+// rotate makes the schedule of a rotation.
+func (g *goal) rotate(r rotation, phases int, whole bool, spines []int) *Schedule {
+	out, c := g.start(phases)
+	c.rotate(r, r.timetable(phases, whole, spines, g.o))
+	return g.end(out, c)
+}
+
+// onePath looks for the shortest schedule with one spine for each leaf and
+// destination. It is nil when none is found within the phases wanted.
+func (g *goal) onePath(start *spread, least int) *Schedule {
+	s, step := start, start.step()
+	for load, try := least, 1; ; load, try = load+step, try+1 {
+		if load > g.most {
+			return nil
+		}
+		if s = start.clone(); s.whole(load) {
+			least = load
+			break
+		}
+		if try > patient {
+			step *= 2
+		}
+	}
+	for try, phases := 0, least; try < maxTries && phases <= g.most; try, phases = try+1, phases+1+try*try {
+		if out := g.time(s, phases, 1); out != nil {
+			return out
+		}
+	}
+	return nil
+}
+
+// manyPaths looks for a schedule in which few messages leave the spine that a
+// spread with one for each leaf and destination had for them.
+func (g *goal) manyPaths(s *spread) *Schedule {
+	for parts := 2; parts <= maxParts; parts++ {
+		p := s.clone()
+		if !p.portions(g.most, parts) {
+			continue
+		}
+		if out := g.time(p, g.most, parts); out != nil {
+			return out
+		}
+	}
+	return nil
+}
+
+// time makes the schedule of a spread, or nil. A leaf may use that many spines
+// towards a destination.
+func (g *goal) time(s *spread, phases, spines int) *Schedule {
+	if g.servers*g.servers+2*len(g.alive)*phases > maxUnits {
+		return nil
+	}
+	out, c := g.start(phases)
+	s.label(c)
+	t := newTiming(c, s.load, spines, g.o)
+	if !t.untangle(effort*g.servers*g.servers + patience) {
+		return nil
+	}
+	t.finish()
+	return g.end(out, c)
+}
+
+func (g *goal) start(phases int) (*Schedule, *columns) {
+	out := newSchedule("fors", g.tree)
+	out.Phases, out.Pinned = phases, true
+	return out, &columns{fabric: g.fabric, phases: phases, dropsSelf: phases < g.need, slots: out.slots}
+}
+
+func (g *goal) end(out *Schedule, c *columns) *Schedule {
+	c.sources(g.o)
+	if out.Phases > g.bound.Phases {
+		out.dropEmpty()
+	}
+	return out
+}

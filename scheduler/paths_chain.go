@@ -1,0 +1,157 @@
+package scheduler
+
+import (
+	"math/rand/v2"
+	"slices"
+)
+
+// A chain is a search for moves that take a grain of messages off a link above
+// the ceiling, as that of a repairer, which moves single messages: messages
+// between nodes i and j leave spine k, which is over at i, for a spine where i
+// has room. If j has room there too, the chain ends; otherwise j is over there
+// and just freed on k, and some of its other messages move on.
+type chain struct {
+	*spread
+	seen   []int32 // the search that met a state last
+	round  int32
+	queue  []hop
+	states int // visited so far
+	turn   int // where loops over partners start
+	cursor int // the link looked at last
+	random *rand.Rand
+}
+
+// A hop is a state of the search: node, spine over, and the hop before, whose
+// spine is the one just freed.
+type hop struct{ node, over, prev int32 }
+
+// lower moves grains until no link carries more than the ceiling. Where no chain
+// helps it kicks a link, that often at most, and it ends with the split that was
+// nearest. It reports whether it got there.
+func (s *spread) lower(ceiling, kicks int) bool {
+	s.ceiling, s.over = int32(ceiling), 0
+	for _, l := range s.load {
+		s.over += int(max(0, l-s.ceiling))
+	}
+	c := &chain{
+		spread: s, seen: make([]int32, len(s.load)*(s.spines+1)),
+		random: rand.New(rand.NewPCG(uint64(len(s.load)), uint64(s.over))),
+	}
+	least, x, load := s.over, slices.Clone(s.x), slices.Clone(s.load)
+	for failed := 0; s.over > 0 && c.states <= maxStates; {
+		node, spine := c.next()
+		fits := kicks > 0 || c.load[c.cursor] >= c.ceiling+c.grain[node%c.leaves] // no more than is over
+		if fits && c.relieve(node, spine) {
+			if s.over < least {
+				least = s.over
+				copy(x, s.x)
+				copy(load, s.load)
+			}
+			continue
+		}
+		if failed++; kicks == 0 && failed < len(s.load) {
+			c.cursor = (c.cursor + 1) % len(s.load) // another link may be luckier
+			continue
+		}
+		if failed >= kicks {
+			break
+		}
+		c.kick(node, spine)
+	}
+	if s.over > least {
+		s.over = least
+		copy(s.x, x)
+		copy(s.load, load)
+	}
+	return s.over == 0
+}
+
+// next returns a link above the ceiling, in turn.
+func (c *chain) next() (node, spine int) {
+	for c.load[c.cursor] <= c.ceiling {
+		c.cursor = (c.cursor + 1) % len(c.load)
+	}
+	return c.cursor / c.spines, c.cursor % c.spines
+}
+
+// kick moves a grain off a link to a random spine, full or not.
+func (c *chain) kick(node, spine int) {
+	for range 100 {
+		partner, to := c.random.IntN(c.leaves), c.random.IntN(c.spines)
+		j := c.opposite(node) + partner
+		if partner != node%c.leaves && to != spine && c.can(node, j, spine, to) {
+			c.move(node, j, spine, to)
+			return
+		}
+	}
+}
+
+// relieve takes a grain off a link by the shortest chain that exists and reports
+// whether there was one. O(leaves²·spines²) moves looked at, breadth first.
+func (c *chain) relieve(node, spine int) bool {
+	c.round++
+	c.queue = append(c.queue[:0], hop{int32(node), int32(spine), none})
+	for at := 0; at < len(c.queue); at++ {
+		c.states++
+		q := c.queue[at]
+		freed := None
+		if q.prev != none {
+			freed = int(c.queue[q.prev].over)
+		}
+		for to := range c.spines {
+			if to != int(q.over) && c.try(at, to, to == freed) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// try moves a grain of any partner to a spine. A partner with room there ends the
+// chain; the others become states.
+func (c *chain) try(at, to int, freed bool) bool {
+	i, over := int(c.queue[at].node), int(c.queue[at].over)
+	c.turn++
+	for p := range c.leaves {
+		leaf := (p + c.turn) % c.leaves
+		j := c.opposite(i) + leaf
+		if leaf == i%c.leaves || !freed && c.load[i*c.spines+to]+c.grainOf(i, j) > c.ceiling || !c.can(i, j, over, to) {
+			continue
+		}
+		next := hop{int32(j), int32(to), int32(at)}
+		if c.load[j*c.spines+to]+c.grainOf(i, j) <= c.ceiling {
+			if c.apply(next) {
+				return true
+			}
+			continue
+		}
+		if id := (j*c.spines+to)*(c.spines+1) + over; c.seen[id] != c.round {
+			c.seen[id] = c.round
+			c.queue = append(c.queue, next)
+		}
+	}
+	return false
+}
+
+// apply makes the moves of a chain, the last first. A chain that passes a link
+// twice may ask for more than there is; one of unequal grains may not help. Then
+// it is undone.
+func (c *chain) apply(last hop) bool {
+	before, ok := c.over, true
+	var done []hop
+	for h := last; h.prev != none && ok; h = c.queue[h.prev] {
+		p := c.queue[h.prev]
+		if ok = c.can(int(p.node), int(h.node), int(p.over), int(h.over)); ok {
+			c.move(int(p.node), int(h.node), int(p.over), int(h.over))
+			done = append(done, h)
+		}
+	}
+	if ok && c.over < before {
+		return true
+	}
+	for _, h := range done {
+		p := c.queue[h.prev]
+		c.move(int(p.node), int(h.node), int(h.over), int(p.over))
+	}
+	return false
+}

@@ -1,0 +1,68 @@
+package scheduler
+
+import "evbench/internal/coloring"
+
+// columns is a schedule without source servers. Towards each destination server
+// a leaf of n servers has a column of n slots; which of its servers sends in
+// which is free, as long as each sends once in a column. So what a leaf and a
+// destination were given, a spine or two, stays theirs.
+//
+// The columns of a leaf follow each other by destination rank; those of all
+// leaves fill the array of the schedule, in which sources turns them into rows.
+// In a phase at most one slot has a destination and at most n are of one leaf.
+// Columns of leaves that are not to meet hold the slot absent.
+type columns struct {
+	*fabric
+	phases int // without the added one
+	// dropsSelf says that phase number `phases` is an added one, in which every
+	// server hears from its own leaf: sources makes that itself, and the phase is
+	// then none of the schedule's.
+	dropsSelf bool
+	slots     []slot
+}
+
+// column returns the slots of leaf a towards a destination.
+func (c *columns) column(a, dst int) []slot {
+	n := c.n[a]
+	at := c.first[a]*c.servers + dst*n
+	return c.slots[at : at+n : at+n]
+}
+
+// sources chooses the source servers: for each leaf, the bipartite graph of
+// phases and destinations, which have n slots each, is coloured with n colours
+// (König). O(S²·log n) in all.
+func (c *columns) sources(o Options) {
+	each(o.workers(), c.leaves, func(a int) { c.rows(a, o.Seed) })
+}
+
+// rows makes the rows of leaf a, one for each of its servers, of its columns.
+func (c *columns) rows(a int, seed uint64) {
+	n, size := c.n[a], c.n[a]*c.servers
+	mine := c.slots[c.first[a]*c.servers:][:size]
+	edges := make([]coloring.Edge, 0, size)
+	for i, s := range mine {
+		if s != absent {
+			edges = append(edges, coloring.Edge{U: int32(i / n), V: int32(s.phase()), N: 1, First: int32(i)})
+		}
+	}
+	row := make([]int32, size)
+	g := coloring.Graph{Left: c.servers, Right: c.phases + 1, Edges: edges}
+	g.Color(n, coloring.Options{Seed: seed ^ uint64(a+1)<<32}, func(unit, color int32) { row[unit] = color })
+	name := make([]int32, n)
+	for i := range name {
+		name[i] = int32(i)
+	}
+	for i, s := range mine {
+		if s == absent {
+			row[i] = int32(i % n)
+		} else if c.dropsSelf && s.phase() == c.phases {
+			// Names of sources are free: make that permutation the identity.
+			name[row[i]] = int32(i/n - c.first[a])
+		}
+	}
+	out := make([]slot, size)
+	for i, s := range mine {
+		out[int(name[row[i]])*c.servers+i/n] = s
+	}
+	copy(mine, out)
+}

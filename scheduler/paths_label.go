@@ -1,0 +1,105 @@
+package scheduler
+
+import "slices"
+
+// label fills the columns with slots that have a spine but no phase yet: it says
+// which destinations the messages of a spine between two leaves are for, such
+// that few spines serve one destination, the native one first. Slots of one
+// spine are next to each other in a column.
+func (s *spread) label(c *columns) {
+	for a := range s.leaves {
+		for b := range s.leaves {
+			for d := s.first[b]; d < s.first[b]+s.n[b]; d++ {
+				col := c.column(a, d)
+				for i := range col {
+					col[i] = absent
+				}
+			}
+			if a != b && s.meets(a, b) {
+				l := labeller{spread: s, to: c, a: a, left: slices.Clone(s.x[s.at(a, s.leaves+b):][:s.spines])}
+				l.pair(b)
+			}
+		}
+	}
+}
+
+// A labeller works on the messages of one leaf for another.
+type labeller struct {
+	*spread
+	to   *columns
+	a    int
+	left []int32 // messages not yet given away, by spine
+	open []int   // destinations that wait
+}
+
+// A portion is messages of one spine for one destination.
+type portion struct {
+	spine int
+	n     int32
+}
+
+// pair gives every destination on leaf b its n messages: whole from its native
+// spine where that has them, then whole from others, then the portions.
+func (l *labeller) pair(b int) {
+	n := int32(l.n[l.a])
+	for d := l.first[b]; d < l.first[b]+l.n[b]; d++ {
+		if k := l.native[d]; k != None && l.left[k] >= n {
+			l.give(d, portion{k, n})
+		} else {
+			l.open = append(l.open, d)
+		}
+	}
+	var rest []portion
+	for k := range l.left {
+		for l.left[k] >= n {
+			l.give(l.pop(k), portion{k, n})
+		}
+		if l.left[k] > 0 {
+			rest = append(rest, portion{k, l.left[k]})
+		}
+	}
+	for len(rest) > 0 {
+		var group []portion
+		group, rest = bundle(rest, n)
+		l.give(l.pop(group[0].spine), group...)
+	}
+}
+
+// pop takes a waiting destination, that of spine k if it waits.
+func (l *labeller) pop(k int) int {
+	i := max(0, slices.IndexFunc(l.open, func(d int) bool { return l.native[d] == k }))
+	d := l.open[i]
+	l.open = slices.Delete(l.open, i, i+1)
+	return d
+}
+
+func (l *labeller) give(d int, portions ...portion) {
+	col := l.to.column(l.a, d)
+	for _, p := range portions {
+		l.left[p.spine] -= p.n
+		for range p.n {
+			col[0] = makeSlot(0, p.spine)
+			col = col[1:]
+		}
+	}
+}
+
+// bundle takes portions that add up to n, few of them, and returns those left:
+// the largest, then the largest that still fits, again and again; where none
+// fits, a part of the smallest. No spine comes twice.
+func bundle(rest []portion, n int32) (group, left []portion) {
+	slices.SortStableFunc(rest, func(p, q portion) int { return int(q.n - p.n) })
+	for i := 0; n > 0; {
+		if i = slices.IndexFunc(rest, func(p portion) bool { return p.n <= n }); i >= 0 {
+			group = append(group, rest[i])
+			n -= rest[i].n
+			rest = slices.Delete(rest, i, i+1)
+			continue
+		}
+		last := &rest[len(rest)-1]
+		group = append(group, portion{last.spine, n})
+		last.n -= n
+		n = 0
+	}
+	return group, rest
+}

@@ -1,0 +1,217 @@
+package scheduler
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A spread is a split on its way to few paths: each leaf has for each destination
+// first one spine, then as few as a ceiling allows.
+//
+// A destination has a native spine, its own among those of its leaf. What comes
+// through native spines cannot collide at the destination without colliding on
+// the link before. So messages leave their native spine only where a link of it
+// is dead or would carry too much.
+type spread struct {
+	*split
+	native []int   // by destination rank; None where a leaf has more servers than spines
+	grain  []int32 // messages moved at once, by sending leaf: all n for a destination, or fewer
+	parts  int     // in how many portions smaller than n the messages of two leaves may come
+}
+
+// newSpread gives every leaf one spine for each destination: the native one or,
+// where that is dead, the one with the least load. O(leaves·S·spines).
+func newSpread(f *fabric) *spread {
+	s := &spread{
+		split: &split{
+			fabric: f,
+			x:      make([]int32, f.leaves*f.leaves*f.spines),
+			load:   make([]int32, 2*f.leaves*f.spines),
+		},
+		grain: make([]int32, f.leaves),
+	}
+	s.setGrain(slices.Max(f.n))
+	s.chooseNatives()
+	for a := range f.leaves {
+		for b := range f.leaves {
+			if a != b {
+				s.settle(a, b)
+			}
+		}
+	}
+	return s
+}
+
+func (s *spread) clone() *spread {
+	c := *s
+	half := *s.split
+	c.split, c.grain = &half, slices.Clone(s.grain)
+	c.x, c.load = slices.Clone(s.x), slices.Clone(s.load)
+	return &c
+}
+
+// setGrain lets moves take n messages, or all for a destination where that is less.
+func (s *spread) setGrain(n int) {
+	for a := range s.grain {
+		s.grain[a] = int32(min(n, s.n[a]))
+	}
+}
+
+// chooseNatives gives the servers of each leaf different live spines. As many
+// spines as the fullest leaf has servers, those with fewest dead links, are
+// enough for all leaves; others are left for what cannot take its native one.
+// Leaves with fewer servers leave out different spines.
+func (s *spread) chooseNatives() {
+	s.native = slices.Repeat([]int{None}, s.servers)
+	rank, taken := s.byDeadLinks(), make([]int, s.spines)
+	enough := slices.Max(s.n) - 1
+	for b := range s.leaves {
+		var live []int
+		for k := range s.spines {
+			if s.alive[s.link(b, k)] {
+				live = append(live, k)
+			}
+		}
+		slices.SortStableFunc(live, func(k, l int) int {
+			return cmp.Or(max(enough, rank[k])-max(enough, rank[l]), taken[k]-taken[l])
+		})
+		live = live[:min(len(live), s.n[b])]
+		slices.Sort(live)
+		for i, k := range live {
+			s.native[s.first[b]+i] = k
+			taken[k]++
+		}
+	}
+}
+
+// byDeadLinks returns the place of each spine in the order of dead links.
+func (s *spread) byDeadLinks() []int {
+	dead, order, rank := make([]int, s.spines), make([]int, s.spines), make([]int, s.spines)
+	for i, alive := range s.alive {
+		if !alive {
+			dead[i%s.spines]++
+		}
+	}
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortStableFunc(order, func(k, l int) int { return dead[k] - dead[l] })
+	for i, k := range order {
+		rank[k] = i
+	}
+	return rank
+}
+
+// settle places the messages from leaf a to leaf b, if the two meet.
+func (s *spread) settle(a, b int) {
+	homeless := 0
+	for _, k := range s.native[s.first[b] : s.first[b]+s.n[b]] {
+		if k != None && s.alive[s.link(a, k)] {
+			s.add(a, s.leaves+b, k, s.grain[a])
+		} else {
+			homeless++
+		}
+	}
+	for range homeless {
+		if k := s.lightest(a, b); k != None {
+			s.add(a, s.leaves+b, k, s.grain[a])
+		}
+	}
+}
+
+// lightest returns the spine on which the fuller of the links of two leaves
+// carries least, or None.
+func (s *spread) lightest(a, b int) int {
+	best, least := None, int32(0)
+	for k := range s.spines {
+		if !s.alive[s.link(a, k)] || !s.alive[s.link(b, k)] {
+			continue
+		}
+		if load := max(s.load[a*s.spines+k], s.load[(s.leaves+b)*s.spines+k]); best == None || load < least {
+			best, least = k, load
+		}
+	}
+	return best
+}
+
+// step returns by what a largest load with one spine for each leaf and
+// destination can differ from another: n, if all leaves have n servers.
+func (s *spread) step() int {
+	if slices.Min(s.n) == slices.Max(s.n) {
+		return s.n[0]
+	}
+	return 1
+}
+
+// least returns a number of phases below which no schedule has one spine for each
+// leaf and destination. The links of a leaf of n servers then carry multiples of
+// n upwards; where all leaves have n servers, all links do.
+func (s *spread) least(b Bound, need int) int {
+	least := need - 1
+	if b.Kind != KindServer {
+		least = max(least, ceilDiv(b.Phases, s.step())*s.step())
+	}
+	for a, n := range s.n {
+		if s.live[a] > 0 {
+			least = max(least, n*ceilDiv(s.reach[a], s.live[a]))
+		}
+	}
+	return least
+}
+
+// whole moves messages to other spines, all of a leaf and a destination at once,
+// until no link carries more than the ceiling, and reports whether it got there.
+func (s *spread) whole(ceiling int) bool {
+	s.setGrain(slices.Max(s.n))
+	return s.lower(ceiling, maxKicks)
+}
+
+// portions is whole with smaller moves, the largest first: they make fewer portions.
+// Between two leaves there are at most that many portions then, so a destination
+// has at most that many spines.
+func (s *spread) portions(ceiling, parts int) bool {
+	s.parts = parts
+	for n := slices.Max(s.n) - 1; n > 1; n-- {
+		s.setGrain(n)
+		if s.lower(ceiling, 0) {
+			return true
+		}
+	}
+	s.setGrain(1)
+	return s.lower(ceiling, maxKicks)
+}
+
+// can reports whether a grain between two nodes can move to another spine.
+func (s *spread) can(i, j, from, to int) bool {
+	g, n := s.grainOf(i, j), int32(s.n[min(i, j)])
+	x := s.x[s.at(i, j):][:s.spines]
+	if x[from] < g || !s.alive[s.link(i%s.leaves, to)] || !s.alive[s.link(j%s.leaves, to)] {
+		return false
+	}
+	if g == n {
+		return true
+	}
+	parts := 0
+	for k, v := range x {
+		switch k {
+		case from:
+			v -= g
+		case to:
+			v += g
+		}
+		if v%n != 0 {
+			parts++
+		}
+	}
+	return parts <= s.parts
+}
+
+// grainOf returns the grain between two nodes, that of the sending one.
+func (s *spread) grainOf(i, j int) int32 { return s.grain[min(i, j)] }
+
+// move moves a grain.
+func (s *spread) move(i, j, from, to int) {
+	g := s.grainOf(i, j)
+	s.add(i, j, from, -g)
+	s.add(i, j, to, g)
+}

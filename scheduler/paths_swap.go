@@ -1,0 +1,212 @@
+package scheduler
+
+import "slices"
+
+// hopeless is how many more colliding pairs than allowed end a swap before its
+// cycle is closed. Long cycles seldom recover; on leaves with idle links most are
+// long, and without this limit a search takes ten times as long or fails.
+const hopeless = 2
+
+// untangle swaps until no destination gets two messages in a phase, and reports
+// whether it got there before it had looked at that many units.
+func (t *timing) untangle(work int) bool {
+	pairs := 0 // of messages that share destination and phase
+	for _, b := range t.busy {
+		pairs += int(b) * (int(b) - 1) / 2
+	}
+	for pairs > 0 && t.work < work {
+		for i := range t.busy {
+			for t.busy[i] > 1 && t.work < work {
+				pairs += t.relieve(i/t.phases, i%t.phases)
+			}
+		}
+	}
+	return pairs == 0
+}
+
+// relieve makes a swap that moves a message for destination d out of phase p, and
+// returns the change of the number of colliding pairs. A swap that lowers it is
+// looked for with each phase in which d is free; if there is none, an exchange may
+// do, or a random swap that does not raise it opens other ways (a plateau).
+func (t *timing) relieve(d, p int) int {
+	k := t.phases
+	var users []int // left nodes that send to d in p
+	for u := range t.nodes {
+		if t.dest[t.up[u*k+p]] == int32(d) {
+			users = append(users, u)
+		}
+	}
+	row := t.busy[d*k : (d+1)*k]
+	start := t.random.IntN(k)
+	for i := range k {
+		q := (start + i) % k
+		if row[q] > 0 {
+			continue
+		}
+		for _, u := range users {
+			if c, ok := t.swap(u, p, q, -1); ok {
+				return c
+			}
+		}
+	}
+	t.work++ // there may be nothing to look at
+	if t.spines > 1 {
+		if c, ok := t.exchange(d, p, users); ok {
+			return c
+		}
+	}
+	t.twist(p)
+	for range 100 {
+		q := t.random.IntN(k)
+		if q == p || row[q] > 0 && t.random.IntN(20) > 0 {
+			continue
+		}
+		if c, ok := t.swap(users[t.random.IntN(len(users))], p, q, 0); ok {
+			return c
+		}
+	}
+	return 0
+}
+
+// twist makes two edges within a random leaf exchange their right nodes in phase
+// p. They stand for nothing but links without a message, so this changes nothing
+// but the cycles: on a small tree they are often so few that all swaps of a
+// message move those it collides with along.
+func (t *timing) twist(p int) {
+	nodes := t.of[t.random.IntN(t.leaves)]
+	if len(nodes) < 2 {
+		return
+	}
+	u, w := int(nodes[t.random.IntN(len(nodes))]), int(nodes[t.random.IntN(len(nodes))])
+	e, f := t.up[u*t.phases+p], t.up[w*t.phases+p]
+	v, x := int(t.right[e]), int(t.right[f])
+	bothIdle := u >= t.links && x >= t.links || w >= t.links && v >= t.links
+	if t.dest[e] != none || t.dest[f] != none || bothIdle {
+		return
+	}
+	t.right[e], t.right[f] = t.right[f], t.right[e]
+	t.down[v*t.phases+p], t.down[x*t.phases+p] = f, e
+}
+
+// swap exchanges the units of phases p and q along the cycle through left node u,
+// unless the number of colliding pairs then rises by more than the limit: links
+// stay as good as they were, destinations change. It returns the change, and
+// whether the swap was made.
+//
+// A cycle goes from a left node by its unit of p to a right node, and back by
+// that node's unit of q. The graph being regular, it comes back to its start.
+func (t *timing) swap(u, p, q, limit int) (change int, done bool) {
+	end := u
+	for w := u; ; {
+		e, f := t.up[w*t.phases+p], t.up[w*t.phases+q]
+		change += t.shift(e, f, p, q)
+		t.work++
+		if w = t.next(e, q); w == u || change > limit+hopeless {
+			end = w
+			break
+		}
+	}
+	done = end == u && change <= limit
+	for w := u; ; {
+		e, f := t.up[w*t.phases+p], t.up[w*t.phases+q]
+		next := t.next(e, q)
+		if done {
+			t.up[w*t.phases+p], t.up[w*t.phases+q] = f, e
+			v := int(t.right[e]) * t.phases
+			t.down[v+p], t.down[v+q] = t.down[v+q], e
+		} else {
+			t.shift(f, e, p, q)
+		}
+		if w = next; w == end {
+			return change, done
+		}
+	}
+}
+
+// next returns the left node after unit e, by the unit of q at its right node.
+func (t *timing) next(e int32, q int) int {
+	return int(t.left[t.down[int(t.right[e])*t.phases+q]])
+}
+
+// shift notes at destinations that unit e moves from phase p to q and f from q to
+// p, and returns the change of the number of colliding pairs.
+func (t *timing) shift(e, f int32, p, q int) int {
+	d, g := t.dest[e], t.dest[f]
+	if d == g {
+		return 0
+	}
+	change := 0
+	if d != none {
+		row := t.busy[int(d)*t.phases:]
+		row[p]--
+		change += int(row[q]) - int(row[p])
+		row[q]++
+	}
+	if g != none {
+		row := t.busy[int(g)*t.phases:]
+		row[q]--
+		change += int(row[p]) - int(row[q])
+		row[p]++
+	}
+	return change
+}
+
+// exchange lets a message for d of phase p, from one of the left nodes given, and
+// another between the same leaves trade links and phases such that neither
+// collides, if their leaf then uses few enough spines towards both destinations.
+func (t *timing) exchange(d, p int, users []int) (change int, done bool) {
+	start := t.random.IntN(t.phases)
+	for i := range t.phases {
+		q := (start + i) % t.phases
+		if t.busy[d*t.phases+q] > 0 {
+			continue
+		}
+		for _, u := range users {
+			e := t.up[u*t.phases+p]
+			for _, w := range t.of[t.home[u]] {
+				f := t.up[int(w)*t.phases+q]
+				t.work++
+				if g := t.dest[f]; g == none || t.leafOf[g] != t.leafOf[d] || t.busy[int(g)*t.phases+p] > 0 {
+					continue
+				}
+				if t.fits(e, f) && t.fits(f, e) {
+					change = t.shift(e, f, p, q)
+					t.trade(e, f, p, q)
+					return change, true
+				}
+			}
+		}
+	}
+	return 0, false
+}
+
+// fits reports whether the column of e has few enough spines when e takes that of f.
+func (t *timing) fits(e, f int32) bool {
+	d := int(t.dest[e])
+	a := t.home[t.left[e]]
+	n := t.n[a]
+	first := t.first[a]*t.servers + d*n
+	seen := make([]int, 0, 8)
+	for i := first; i < first+n; i++ {
+		k := t.slots[i].spine()
+		if i == int(e) {
+			k = t.slots[f].spine()
+		}
+		if !slices.Contains(seen, k) {
+			if seen = append(seen, k); len(seen) > t.spines {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// trade swaps the places of e in phase p and f in phase q.
+func (t *timing) trade(e, f int32, p, q int) {
+	k := t.phases
+	t.up[int(t.left[e])*k+p], t.up[int(t.left[f])*k+q] = f, e
+	t.down[int(t.right[e])*k+p], t.down[int(t.right[f])*k+q] = f, e
+	t.left[e], t.left[f] = t.left[f], t.left[e]
+	t.right[e], t.right[f] = t.right[f], t.right[e]
+	t.slots[e], t.slots[f] = t.slots[f], t.slots[e]
+}

@@ -1,0 +1,305 @@
+package scheduler_test
+
+import (
+	"fmt"
+	mathbits "math/bits"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"evbench/scheduler"
+	"evbench/scheduler/schedtest"
+	"evbench/topology"
+)
+
+// mostSpines counts, message by message, the most spines that one leaf uses
+// towards one server. Trees of tests have at most 64 spines.
+func mostSpines(tr *topology.Tree, s *scheduler.Schedule) int {
+	spines := make([]uint64, tr.Leaves()*tr.Servers())
+	most := 0
+	for _, m := range s.Messages() {
+		if m.Spine != scheduler.None {
+			i := tr.Leaf(m.Src)*tr.Servers() + m.Dst
+			spines[i] |= 1 << m.Spine
+			most = max(most, mathbits.OnesCount64(spines[i]))
+		}
+	}
+	return most
+}
+
+// A result is what the objectives are about.
+type result struct{ phases, most int }
+
+// few plans with an objective, checks the schedule and returns what it takes.
+// Pairs of servers that cannot reach each other are left out.
+func few(t testing.TB, tr *topology.Tree, objective scheduler.Objective) (result, scheduler.Bound) {
+	t.Helper()
+	s, b, err := scheduler.FORS(tr, scheduler.Options{Objective: objective, DropUnreachable: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tr.Connected() == nil {
+		schedtest.Run(t, tr, s)
+	} else {
+		schedtest.RunReachable(t, tr, s)
+	}
+	return result{s.Phases, mostSpines(tr, s)}, b
+}
+
+// failures returns f dead links of each of leaves 0, 5 and 11, to other spines.
+func failures(f int) (down []topology.Link) {
+	for i, l := range []int{0, 5, 11} {
+		for j := range f {
+			down = append(down, topology.Link{Leaf: l, Spine: 3*i + j})
+		}
+	}
+	return down
+}
+
+func TestPathsKnown(t *testing.T) {
+	t.Parallel()
+	big := topology.Options{Ports: 20, Leaves: 18}
+	fill := func(fill []int) topology.Options { return topology.Options{Ports: 20, Leaves: 18, Fill: fill} }
+	on := func(spines int) topology.Options { return topology.Options{Ports: 18, Leaves: 18, Spines: spines} }
+	for _, tt := range []struct {
+		name            string
+		tree            *topology.Tree
+		paths, balanced result
+	}{
+		{"uniform 0", reduced(t, big, 0), result{359, 1}, result{359, 1}},
+		{"uniform 1", reduced(t, big, 1), result{360, 1}, result{360, 1}},
+		{"uniform 2", reduced(t, big, 2), result{380, 1}, result{378, 2}},
+		{"uniform 3", reduced(t, big, 3), result{400, 1}, result{400, 1}},
+		{"uniform 4", reduced(t, big, 4), result{440, 1}, result{425, 2}},
+		{"uniform 5", reduced(t, big, 5), result{460, 1}, result{454, 2}},
+		{"two of three leaves", tree(t, big, failures(2)...), result{380, 1}, result{378, 2}},
+		{"three of three leaves", tree(t, big, failures(3)...), result{400, 1}, result{400, 1}},
+		{"36 random", random(t, big, 36, 1), result{440, 1}, result{425, 2}},
+		{"lhcb-a, 9 random", random(t, fill(lhcbA), 9, 1), result{325, 1}, result{325, 1}},
+		{"lhcb-b", tree(t, fill(lhcbB)), result{325, 1}, result{325, 1}},
+		{"lhcb-b, 9 random", random(t, fill(lhcbB), 9, 1), result{340, 1}, result{326, 2}},
+		{"24 spines, 9 random", random(t, on(24), 9, 1), result{323, 1}, result{323, 1}},
+		{"one leaf", tree(t, topology.Options{Ports: 5, Leaves: 2, Fill: []int{0, 5}}, column(0, 0, 1)...), result{4, 0}, result{4, 0}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got, _ := few(t, tt.tree, scheduler.FewestPaths); got != tt.paths {
+				t.Errorf("paths: phases and paths %v, want %v", got, tt.paths)
+			}
+			if got, _ := few(t, tt.tree, scheduler.Balanced); got != tt.balanced {
+				t.Errorf("balanced: phases and paths %v, want %v", got, tt.balanced)
+			}
+		})
+	}
+}
+
+// TestPathsUniform plans every tree with M0, M1 = 2..12 and every uniform
+// reduction f: 847 cases. With q = M1-1 other leaves and w = M0-f spines, one
+// path takes max(S-1, M0·⌈M0·q/w⌉) phases, two take max(S-1, ⌈M0²·q/w⌉).
+func TestPathsUniform(t *testing.T) {
+	t.Parallel()
+	for m0 := 2; m0 <= 12; m0++ {
+		t.Run(fmt.Sprintf("M0=%d", m0), func(t *testing.T) {
+			t.Parallel()
+			for m1 := 2; m1 <= 12; m1++ {
+				for f := range m0 {
+					tr := reduced(t, topology.Options{Ports: m0, Leaves: m1}, f)
+					q, w, s := m1-1, m0-f, m0*m1
+					one := result{max(s-1, m0*((m0*q+w-1)/w)), 1}
+					two := result{max(s-1, (m0*m0*q+w-1)/w), 2}
+					if got, _ := few(t, tr, scheduler.FewestPaths); got != one {
+						t.Errorf("%s, f=%d: phases and paths %v, want %v", tr.Notation(), f, got, one)
+					}
+					if one.phases <= max(s, two.phases) {
+						continue // balanced makes the same
+					}
+					if got, _ := few(t, tr, scheduler.Balanced); got != two {
+						t.Errorf("%s, f=%d, balanced: phases and paths %v, want %v", tr.Notation(), f, got, two)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestPathsRandom plans random dead sets, fills and numbers of spines. One path
+// is found on all of them, and balanced never has more paths or phases than it may.
+func TestPathsRandom(t *testing.T) {
+	t.Parallel()
+	for kind := range 3 {
+		t.Run(fmt.Sprint(kind), func(t *testing.T) {
+			t.Parallel()
+			rng := rand.New(rand.NewPCG(3, uint64(kind)))
+			for range scheduler.Many(400) {
+				if tr := randomTree(t, rng, 1+rng.IntN(8), 1+rng.IntN(8), kind); tr != nil {
+					objectives(t, tr)
+				}
+			}
+		})
+	}
+}
+
+// TestPathsDrop does the same on trees whose leaves do not all reach each other.
+func TestPathsDrop(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(4, 1))
+	apart := 0
+	for i := range scheduler.Many(600) {
+		tr := brokenTree(rng, 1+rng.IntN(7), 1+rng.IntN(7), i%3, 1)
+		if tr == nil || silent(tr) {
+			continue
+		}
+		if tr.Connected() != nil {
+			apart++
+		}
+		objectives(t, tr)
+	}
+	if apart < 50 {
+		t.Errorf("only %d trees had pairs to leave out", apart)
+	}
+}
+
+// objectives compares what the objectives give.
+func objectives(t *testing.T, tr *topology.Tree) {
+	t.Helper()
+	plain, bound := few(t, tr, scheduler.FewestPhases)
+	paths, _ := few(t, tr, scheduler.FewestPaths)
+	balanced, _ := few(t, tr, scheduler.Balanced)
+	name := fmt.Sprintf("%s, fill %v, %d spines, down %v", tr.Notation(), tr.Fill(), tr.Spines(), tr.DownNames())
+	if paths.most > 1 {
+		t.Errorf("%s: %v, want one path", name, paths)
+	}
+	if limit := max(tr.Servers(), bound.Phases); balanced.phases > limit || balanced.most > plain.most {
+		t.Errorf("%s: balanced %v, want at most %v", name, balanced, result{limit, plain.most})
+	}
+}
+
+// leastLoad tries every choice of one spine for each leaf and server of another
+// leaf, and returns the least possible load of the fullest link.
+func leastLoad(tr *topology.Tree) int {
+	load := make([]int, tr.Wires())
+	best := tr.Servers() * tr.Servers()
+	var place func(leaf, dst int)
+	place = func(leaf, dst int) {
+		if dst == tr.Servers() {
+			leaf, dst = leaf+1, 0
+		}
+		switch {
+		case leaf == tr.Leaves():
+			best = min(best, slices.Max(load))
+			return
+		case tr.Leaf(dst) == leaf || tr.On(leaf) == 0:
+			place(leaf, dst+1)
+			return
+		}
+		for _, k := range tr.CommonSpines(leaf, tr.Leaf(dst)) {
+			up, down := tr.Up(leaf, k), tr.Down(tr.Leaf(dst), k)
+			load[up] += tr.On(leaf)
+			load[down] += tr.On(leaf)
+			if max(load[up], load[down]) < best {
+				place(leaf, dst+1)
+			}
+			load[up] -= tr.On(leaf)
+			load[down] -= tr.On(leaf)
+		}
+	}
+	place(0, 0)
+	return best
+}
+
+// TestPathsExhaustive compares the phases of paths with the least that any choice
+// of spines allows, on every dead set of some small trees.
+func TestPathsExhaustive(t *testing.T) {
+	t.Parallel()
+	above := 0
+	for _, o := range []topology.Options{
+		{Ports: 2, Leaves: 3},
+		{Ports: 2, Leaves: 3, Spines: 3},
+		{Ports: 3, Leaves: 3, Fill: []int{1, 2, 3}, Spines: 2},
+		{Ports: 2, Leaves: 4, Fill: []int{1, 2, 1, 2}},
+	} {
+		links := tree(t, o).Leaves() * tree(t, o).Spines()
+		for set := range 1 << links {
+			var down []topology.Link
+			for i := range links {
+				if set>>i&1 == 1 {
+					down = append(down, topology.Link{Leaf: i / tree(t, o).Spines(), Spine: i % tree(t, o).Spines()})
+				}
+			}
+			tr := tree(t, o, down...)
+			if tr.Connected() != nil {
+				continue
+			}
+			got, _ := few(t, tr, scheduler.FewestPaths)
+			least := max(tr.Servers()-1, leastLoad(tr))
+			if got.most > 1 || got.phases < least {
+				t.Errorf("%s, fill %v, down %v: %v, and %d phases are the least", tr.Notation(), tr.Fill(), tr.DownNames(), got, least)
+			}
+			if got.phases > least {
+				above++
+			}
+		}
+	}
+	if above > 1 { // one tree is known on which loads allow a phase less than was found
+		t.Errorf("%d trees take more phases than loads allow", above)
+	}
+}
+
+// TestPathsWorkers checks that schedules depend on the seed but not on the workers.
+func TestPathsWorkers(t *testing.T) {
+	t.Parallel()
+	tr := random(t, topology.Options{Ports: 12, Leaves: 10, Spines: 14}, 30, 1)
+	for _, objective := range []scheduler.Objective{scheduler.FewestPaths, scheduler.Balanced} {
+		plan := func(seed uint64, workers int) []scheduler.Message {
+			s, _, err := scheduler.FORS(tr, scheduler.Options{Objective: objective, Seed: seed, Workers: workers})
+			if err != nil {
+				t.Fatal(err)
+			}
+			schedtest.Run(t, tr, s)
+			return s.Messages()
+		}
+		one := plan(7, 1)
+		for _, workers := range []int{0, 2, 7} {
+			if !slices.Equal(plan(7, workers), one) {
+				t.Errorf("%s: %d workers make another schedule than one", objective, workers)
+			}
+		}
+		if slices.Equal(plan(8, 1), one) {
+			t.Errorf("%s: seeds 7 and 8 make the same schedule", objective)
+		}
+	}
+}
+
+func TestUnknownObjective(t *testing.T) {
+	t.Parallel()
+	want := `schedule fors: no objective "speed"; there are phases, paths, balanced`
+	_, _, err := scheduler.FORS(tree(t, topology.Options{Ports: 2, Leaves: 2}), scheduler.Options{Objective: "speed"})
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+// BenchmarkPaths plans FT(2;20,18) for few paths: uniform reductions, then random
+// dead links.
+func BenchmarkPaths(b *testing.B) {
+	big := topology.Options{Ports: 20, Leaves: 18}
+	for _, objective := range []scheduler.Objective{scheduler.FewestPaths, scheduler.Balanced} {
+		run := func(name string, tr *topology.Tree) {
+			b.Run(fmt.Sprintf("%s/%s", objective, name), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, _, err := scheduler.FORS(tr, scheduler.Options{Objective: objective}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+		for f := range 6 {
+			run(fmt.Sprintf("reduction=%d", f), reduced(b, big, f))
+		}
+		run("leaves=3", tree(b, big, failures(2)...))
+		for _, dead := range []int{1, 9, 36, 100} {
+			run(fmt.Sprintf("dead=%d", dead), random(b, big, dead, 1))
+		}
+	}
+}

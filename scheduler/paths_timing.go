@@ -1,0 +1,186 @@
+package scheduler
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"evbench/internal/coloring"
+)
+
+// A timing gives phases to labelled columns. A message knows its two links and
+// its destination; in a phase no two may share any of these. Colouring the graph
+// of the links alone is König's theorem once more. The destinations that then
+// get two messages in a phase are relieved by swaps.
+//
+// The graph is that of table.color: regular, as what links lack is made up by
+// edges within leaves and to idle nodes, and left nodes are links up, right nodes
+// links down. So in every phase as many messages enter a leaf as leave it, at
+// most one for each of its servers, and a swap keeps it so.
+type timing struct {
+	*columns
+	node        []int32 // by link
+	nodes       int
+	edges       []coloring.Edge
+	left, right []int32   // nodes of each unit; units below S² are the slots of that index
+	dest        []int32   // rank to which a unit goes, or none
+	up, down    []int32   // [node·phases + phase] unit
+	busy        []uint8   // [rank·phases + phase] messages that the rank gets, at most one from each spine
+	of          [][]int32 // the nodes of each leaf, its links first
+	home        []int32   // by link node: its leaf
+	links       int       // nodes below are links, those above idle
+	leafOf      []int32   // by rank
+	spines      int       // that a leaf may use towards a destination
+	random      *rand.Rand
+	work        int // units looked at
+}
+
+// newTiming colours labelled columns; load is that of the links, as in a split. A
+// leaf may come to use that many spines towards a destination.
+func newTiming(c *columns, load []int32, spines int, o Options) *timing {
+	t := &timing{columns: c, spines: spines, node: make([]int32, len(c.alive)), random: rand.New(rand.NewPCG(o.Seed, uint64(c.phases)))}
+	for i, alive := range c.alive {
+		if alive {
+			t.node[i] = t.add()
+			t.home = append(t.home, int32(i/c.fabric.spines))
+		}
+	}
+	t.links = t.nodes
+	for a, n := range c.n {
+		t.leafOf = append(t.leafOf, slices.Repeat([]int32{int32(a)}, n)...)
+	}
+	for a := range c.leaves {
+		for b := range c.leaves {
+			for d := c.first[b]; a != b && d < c.first[b]+c.n[b]; d++ {
+				t.between(a, b, d)
+			}
+		}
+	}
+	slots := int32(len(c.slots))
+	units := slots
+	for a := range c.leaves {
+		units = t.within(a, load, units)
+	}
+	t.left, t.right, t.dest = make([]int32, units), make([]int32, units), make([]int32, units)
+	for _, e := range t.edges {
+		for u := e.First; u < e.First+e.N; u++ {
+			t.left[u], t.right[u], t.dest[u] = e.U, e.V, none
+			if u < slots {
+				t.dest[u] = t.owner(u)
+			}
+		}
+	}
+	t.color(o)
+	return t
+}
+
+func (t *timing) add() int32 {
+	t.nodes++
+	return int32(t.nodes - 1)
+}
+
+// between adds an edge for each run of slots with one spine.
+func (t *timing) between(a, b, d int) {
+	col := t.column(a, d)
+	at := t.first[a]*t.servers + d*t.n[a]
+	for i := 0; i < len(col) && col[i] != absent; {
+		j := i
+		for j < len(col) && col[j] == col[i] {
+			j++
+		}
+		k := col[i].spine()
+		t.edges = append(t.edges, coloring.Edge{
+			U: t.node[t.link(a, k)], V: t.node[t.link(b, k)], N: int32(j - i), First: int32(at + i),
+		})
+		i = j
+	}
+}
+
+// owner returns the destination of the column in which a slot is.
+func (t *timing) owner(slot int32) int32 {
+	a := 0
+	for a+1 < t.leaves && int(slot) >= t.first[a+1]*t.servers {
+		a++
+	}
+	return int32((int(slot) - t.first[a]*t.servers) / t.n[a])
+}
+
+// within adds the edges that make the links of leaf a regular, as units from
+// first upwards, and returns the next unit.
+func (t *timing) within(a int, load []int32, first int32) int32 {
+	var live []int // links, those with least to do first
+	for k := range t.fabric.spines {
+		if i := t.link(a, k); t.alive[i] {
+			live = append(live, i)
+		}
+	}
+	down0 := len(load) / 2
+	slices.SortStableFunc(live, func(i, j int) int { return int(load[i] + load[down0+i] - load[j] - load[down0+j]) })
+	nodes, up, down := make([]int32, len(live)), make([]int, len(live)), make([]int, len(live)) // what the links lack
+	for j, i := range live {
+		nodes[j], up[j], down[j] = t.node[i], t.phases-int(load[i]), t.phases-int(load[down0+i])
+	}
+	pad := func(u, v int32, n int) {
+		t.edges = append(t.edges, coloring.Edge{U: u, V: v, N: int32(n), First: first})
+		first += int32(n)
+	}
+	idle := max(0, len(nodes)-t.n[a])
+	others, forUp, forDown := make([]int32, idle), make([]int, idle), make([]int, idle)
+	for i := range others {
+		others[i], forUp[i], forDown[i] = t.add(), t.phases, t.phases
+	}
+	pour(up, forUp, idle*t.phases, func(i, j, n int) { pad(nodes[i], others[j], n) })
+	pour(forDown, down, idle*t.phases, func(i, j, n int) { pad(others[i], nodes[j], n) })
+	rest := 0
+	for i := range nodes { // first links with themselves: cycles are then short
+		n := min(up[i], down[i])
+		pad(nodes[i], nodes[i], n)
+		up[i], down[i] = up[i]-n, down[i]-n
+		rest += up[i]
+	}
+	pour(up, down, rest, func(i, j, n int) { pad(nodes[i], nodes[j], n) })
+	t.of = append(t.of, append(nodes, others...))
+	return first
+}
+
+func (t *timing) color(o Options) {
+	k := t.phases
+	t.up, t.down = make([]int32, t.nodes*k), make([]int32, t.nodes*k)
+	g := coloring.Graph{Left: t.nodes, Right: t.nodes, Edges: t.edges}
+	g.Color(k, coloring.Options{Seed: o.Seed, Workers: o.workers()}, func(unit, color int32) {
+		t.up[int(t.left[unit])*k+int(color)] = unit
+		t.down[int(t.right[unit])*k+int(color)] = unit
+	})
+	t.edges = nil
+	t.busy = make([]uint8, t.servers*k)
+	for i, u := range t.up {
+		if d := t.dest[u]; d != none {
+			t.busy[int(d)*k+i%k]++
+		}
+	}
+}
+
+// finish writes phases into the columns and adds the messages within leaves. A
+// server has them in phases in which nothing comes from outside; then there are
+// as many servers of its leaf that send nothing outside as that get nothing.
+func (t *timing) finish() {
+	for i, u := range t.up {
+		if t.dest[u] != none {
+			t.slots[u] = makeSlot(i%t.phases, t.slots[u].spine())
+		}
+	}
+	for a := range t.leaves {
+		for d := t.first[a]; d < t.first[a]+t.n[a]; d++ {
+			col := t.column(a, d)
+			if t.dropsSelf {
+				col[0] = makeSlot(t.phases, None)
+				col = col[1:]
+			}
+			for p := 0; len(col) > 0; p++ {
+				if t.busy[d*t.phases+p] == 0 {
+					col[0] = makeSlot(p, None)
+					col = col[1:]
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,194 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"evbench/internal/coloring"
+	"evbench/topology"
+)
+
+// An UnroutableError says that the messages of a phase cannot be given spines
+// such that no two share a link, or that no way was found.
+type UnroutableError struct {
+	Schedule string
+	Phase    int
+	// Proven says that there is no way; otherwise the search gave up.
+	Proven bool
+	Reason string // in words
+}
+
+func (e *UnroutableError) Error() string {
+	if e.Proven {
+		return fmt.Sprintf("schedule %s: phase %d cannot be routed without contention: %s", e.Schedule, e.Phase, e.Reason)
+	}
+	return fmt.Sprintf("schedule %s: no routing without contention was found for phase %d: %s", e.Schedule, e.Phase, e.Reason)
+}
+
+// Pin returns the schedule s with a spine for each message between leaves, such
+// that no directed link carries two messages in one phase; spines that s may have
+// are forgotten. Phases and name stay.
+//
+// A phase is a bipartite graph of source leaves and destination leaves, an edge
+// for each message, and spines are colours of which each edge may have those
+// alive at both ends: list edge colouring, done by coloring.ListGraph where the
+// thesis (6.4 and 6.5) has a rule for uniform failures and an integer program for
+// others. Phases between the same leaves are coloured once.
+//
+// If a phase cannot be routed the error is an *UnroutableError, of the first such
+// phase; if s has a message between leaves that share no live spine, it is a
+// *topology.UnreachableError. Not every schedule can be routed on a connected
+// tree. O(S²), and a list colouring for each pattern of leaves.
+func Pin(s *Schedule, t *topology.Tree, o Options) (*Schedule, error) {
+	x := newTraffic(s, newFabric(t))
+	if err := x.reachable(); err != nil {
+		return nil, err
+	}
+	out := unpinned(s)
+	out.Pinned = true
+	patterns := x.patterns()
+	failed := make([]*UnroutableError, len(patterns))
+	first := atomic.Int64{} // of the patterns that failed; later ones need not be tried
+	first.Store(int64(len(patterns)))
+	each(o.workers(), len(patterns), func(i int) {
+		if int64(i) > first.Load() {
+			return
+		}
+		phases := patterns[i]
+		g := x.graph(x.of(phases[0]))
+		c := g.Color(coloring.ListOptions{Seed: o.Seed ^ uint64(phases[0])<<32})
+		if c.Outcome != coloring.Colored {
+			failed[i] = x.unroutable(s.Name, phases[0], g, c)
+			for v := first.Load(); int64(i) < v && !first.CompareAndSwap(v, int64(i)); v = first.Load() {
+			}
+			return
+		}
+		for _, p := range phases {
+			for j, m := range x.of(p) {
+				out.slots[m] = makeSlot(p, int(c.Color[j]))
+			}
+		}
+	})
+	if i := int(first.Load()); i < len(patterns) {
+		return nil, failed[i]
+	}
+	return out, nil
+}
+
+// unpinned returns a copy of s without spines.
+func unpinned(s *Schedule) *Schedule {
+	out := &Schedule{Name: s.Name, Ranks: s.Ranks, Phases: s.Phases, slots: make([]slot, len(s.slots))}
+	for i, x := range s.slots {
+		out.slots[i] = x | noSpine
+	}
+	return out
+}
+
+// unroutable puts into words why a phase has no colouring.
+func (x *traffic) unroutable(name string, phase int, g *coloring.ListGraph, c *coloring.ListColoring) *UnroutableError {
+	e := &UnroutableError{Schedule: name, Phase: phase, Proven: c.Outcome == coloring.Impossible}
+	switch cert := c.Certificate; {
+	case cert == nil:
+		e.Reason = fmt.Sprintf("the search ended with %d of its %d messages left over; this does not prove that there is none", c.Uncolored, len(g.Edges))
+	case cert.Kind == coloring.Hall:
+		e.Reason = x.crowd(g, cert)
+	case cert.Kind == coloring.Count:
+		e.Reason = fmt.Sprintf("of %s the spines can carry only %s at once", x.among(g, cert), x.most(cert))
+	default:
+		e.Reason = fmt.Sprintf("a search through all choices of spines for %s found none", x.among(g, cert))
+	}
+	return e
+}
+
+// crowd describes messages of one leaf that have too few spines. Where those are all
+// the spines of the leaf at their other end, it is that leaf which lacks them.
+func (x *traffic) crowd(g *coloring.ListGraph, c *coloring.Certificate) string {
+	leaf, receives := c.Node, c.Right
+	far := make([]bool, x.leaves)
+	n := 0
+	for _, i := range c.Edges {
+		other := g.Edges[i].V
+		if c.Right {
+			other = g.Edges[i].U
+		}
+		if !far[other] {
+			n++
+		}
+		far[other] = true
+	}
+	if other := slices.Index(far, true); n == 1 && c.Colors != x.up[leaf] && c.Colors == x.up[other] {
+		leaf, receives = other, !receives
+	}
+	verb, toward := "sends", "to"
+	if receives {
+		verb, toward = "receives", "from"
+	}
+	what := fmt.Sprintf("leaf%d %s %s", x.leaf[leaf], verb, count(len(c.Edges), "message"))
+	spines := count(c.Colors.Len(), "live spine") + names(c.Colors)
+	if c.Colors == x.up[leaf] {
+		return what + " through " + spines
+	}
+	return fmt.Sprintf("%s %s %s, with which it shares %s", what, toward, x.names(far), spines)
+}
+
+// among describes the messages of a certificate.
+func (x *traffic) among(g *coloring.ListGraph, c *coloring.Certificate) string {
+	in := make([]bool, x.leaves)
+	for _, i := range c.Edges {
+		in[g.Edges[i].U], in[g.Edges[i].V] = true, true
+	}
+	return fmt.Sprintf("%s among %s", count(len(c.Edges), "message"), x.names(in))
+}
+
+// most describes how many messages each spine can carry.
+func (x *traffic) most(c *coloring.Certificate) string {
+	sum, k := 0, -1
+	parts := make([]string, len(c.Most))
+	for i, n := range c.Most {
+		k = c.Colors.Next(k + 1)
+		sum += n
+		parts[i] = fmt.Sprintf("%d on spine%d", n, k)
+	}
+	return fmt.Sprintf("%d (%s)", sum, shorten(parts))
+}
+
+// names lists leaves.
+func (x *traffic) names(in []bool) string {
+	var out []string
+	for l, ok := range in {
+		if ok {
+			out = append(out, fmt.Sprintf("leaf%d", x.leaf[l]))
+		}
+	}
+	return shorten(out)
+}
+
+// names lists spines in parentheses, or nothing if there is none.
+func names(spines coloring.ColorSet) string {
+	var out []string
+	for k := spines.Next(0); k >= 0; k = spines.Next(k + 1) {
+		out = append(out, fmt.Sprintf("spine%d", k))
+	}
+	if out == nil {
+		return ""
+	}
+	return " (" + shorten(out) + ")"
+}
+
+// shorten joins words and leaves out what would make a line too long.
+func shorten(words []string) string {
+	const most = 8
+	if len(words) > most {
+		words = append(words[:most-1:most-1], fmt.Sprintf("%d more", len(words)-most+1))
+	}
+	return strings.Join(words, ", ")
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,143 @@
+package scheduler
+
+import (
+	"slices"
+
+	"evbench/internal/coloring"
+	"evbench/topology"
+)
+
+// A traffic is what a schedule sends between leaves, phase by phase. A message is
+// named by its place src·ranks + dst in the slots of the schedule.
+type traffic struct {
+	*fabric
+	ranks int
+	on    []int32             // leaf of each rank
+	up    []coloring.ColorSet // live spines of each leaf
+	start []int               // by phase, in what follows
+	pair  []uint32            // messages by phase, then by source leaf and destination leaf
+}
+
+// newTraffic sorts the messages of s. Pairs that never meet have none. O(S²).
+func newTraffic(s *Schedule, f *fabric) *traffic {
+	x := &traffic{fabric: f, ranks: s.Ranks, up: make([]coloring.ColorSet, f.leaves), start: make([]int, s.Phases+1)}
+	for l, n := range f.n {
+		for range n {
+			x.on = append(x.on, int32(l))
+		}
+		for k := range f.spines {
+			if f.alive[f.link(l, k)] {
+				x.up[l].Add(k)
+			}
+		}
+	}
+	x.between(s, func(p int, _ uint32) { x.start[p+1]++ })
+	for p := range s.Phases {
+		x.start[p+1] += x.start[p]
+	}
+	x.pair = make([]uint32, x.start[s.Phases])
+	next := slices.Clone(x.start)
+	x.between(s, func(p int, m uint32) {
+		x.pair[next[p]] = m
+		next[p]++
+	})
+	return x
+}
+
+// between calls f with each message between leaves, by leaves and then servers.
+func (x *traffic) between(s *Schedule, f func(phase int, m uint32)) {
+	for a := range x.leaves {
+		for b := range x.leaves {
+			for src := x.first[a]; a != b && src < x.first[a]+x.n[a]; src++ {
+				row := src * x.ranks
+				for m := row + x.first[b]; m < row+x.first[b]+x.n[b]; m++ {
+					if s.slots[m] != absent {
+						f(s.slots[m].phase(), uint32(m))
+					}
+				}
+			}
+		}
+	}
+}
+
+// of returns the messages of a phase.
+func (x *traffic) of(phase int) []uint32 { return x.pair[x.start[phase]:x.start[phase+1]] }
+
+// ends returns the servers of a message.
+func (x *traffic) ends(m uint32) (src, dst int) { return int(m) / x.ranks, int(m) % x.ranks }
+
+// across returns the leaves of a message.
+func (x *traffic) across(m uint32) (a, b int32) {
+	src, dst := x.ends(m)
+	return x.on[src], x.on[dst]
+}
+
+// reachable returns a *topology.UnreachableError if a message has no spine to take.
+func (x *traffic) reachable() error {
+	if x.tree.Connected() == nil {
+		return nil
+	}
+	for _, m := range x.pair {
+		if a, b := x.across(m); x.choices(m) == 0 {
+			return &topology.UnreachableError{A: x.leaf[min(a, b)], B: x.leaf[max(a, b)]}
+		}
+	}
+	return nil
+}
+
+// choices returns how many spines a message may take.
+func (x *traffic) choices(m uint32) int {
+	a, b := x.across(m)
+	both := x.up[a].And(x.up[b])
+	return both.Len()
+}
+
+// graph returns the messages as edges between leaves, with the spines that they
+// may take as lists.
+func (x *traffic) graph(messages []uint32) *coloring.ListGraph {
+	g := &coloring.ListGraph{Left: x.leaves, Right: x.leaves, Edges: make([]coloring.ListEdge, len(messages))}
+	for i, m := range messages {
+		a, b := x.across(m)
+		g.Edges[i] = coloring.ListEdge{U: a, V: b, List: x.up[a].And(x.up[b])}
+	}
+	return g
+}
+
+// patterns groups the phases that send equally many messages from each leaf to
+// each other: spines for one do for all. The groups come by their first phase.
+func (x *traffic) patterns() [][]int {
+	var out [][]int
+	known := make(map[uint64][]int) // groups by hash
+	for p := range len(x.start) - 1 {
+		h := x.hash(p)
+		i := slices.IndexFunc(known[h], func(i int) bool { return x.same(out[i][0], p) })
+		if i < 0 {
+			known[h] = append(known[h], len(out))
+			out = append(out, []int{p})
+			continue
+		}
+		i = known[h][i]
+		out[i] = append(out[i], p)
+	}
+	return out
+}
+
+// hash is FNV-1a of the leaves of the messages.
+func (x *traffic) hash(phase int) uint64 {
+	h := uint64(14695981039346656037)
+	for _, m := range x.of(phase) {
+		a, b := x.across(m)
+		h = (h ^ uint64(a)) * 1099511628211
+		h = (h ^ uint64(b)) * 1099511628211
+	}
+	return h
+}
+
+// same reports whether two phases have messages between the same leaves.
+func (x *traffic) same(p, q int) bool {
+	return slices.EqualFunc(x.of(p), x.of(q), func(m, n uint32) bool {
+		a, b := x.across(m)
+		c, d := x.across(n)
+		return a == c && b == d
+	})
+}

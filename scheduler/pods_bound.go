@@ -1,0 +1,116 @@
+package scheduler
+
+import (
+	"math"
+
+	"evbench/topology"
+)
+
+// KindPod is a kind of Bound on three levels: the n servers of a pod have n·(S-n)
+// messages for other pods, which go through the live links between the pod and
+// top switches. Bound.Leaf is the number of the pod. Weights of kind "lp" are
+// then by topology.Wire of the topology.Pods; the path between two pods has two
+// wires more.
+const KindPod = "pod"
+
+// LowerBoundPods returns the best proven bound on the phases of a contention-free
+// schedule of a three-level tree; the simpler witness wins a tie. Of a tree that
+// is not connected it returns what its servers, leaves and pods need.
+func LowerBoundPods(p *topology.Pods) Bound {
+	f := newPodFabric(p)
+	if p.Connected() != nil || f.check() != nil {
+		return f.simpleBound()
+	}
+	f.meet()
+	w := newPodFluid(f)
+	return w.settle(f.simpleBound())
+}
+
+// simpleBound returns the best of the server bound, the leaf and the pod bounds.
+func (f *podFabric) simpleBound() Bound {
+	b := f.fabric.simpleBound()
+	for q, n := range f.size {
+		live := 0
+		for k := range f.spines {
+			live += f.live(q, k)
+		}
+		if out := n * (f.servers - n); live > 0 && ceilDiv(out, live) > b.Phases {
+			b = Bound{Phases: ceilDiv(out, live), Kind: KindPod, Leaf: f.name[q]}
+		}
+	}
+	return b
+}
+
+// podWeights are weights of a Bound, one for both directions of each cable: of
+// leaves by link, of top switches by (pod·planes + plane)·tops + top.
+type podWeights struct{ leaf, top []int64 }
+
+// dual returns what the weights prove. O(leaves²·planes + pods²·planes·tops).
+func (f *podFabric) dual(y podWeights) int {
+	var load, sum int64
+	for _, side := range [][]int64{y.leaf, y.top} {
+		for _, w := range side {
+			sum += w
+		}
+	}
+	if sum == 0 {
+		return 0
+	}
+	over := f.over(y)
+	for a := range f.leaves {
+		for b := a + 1; b < f.leaves; b++ {
+			least := int64(math.MaxInt64)
+			at := f.between(f.pod[a], f.pod[b], 0)
+			for k := range f.spines {
+				if f.usable(a, b, k) {
+					least = min(least, y.leaf[f.link(a, k)]+y.leaf[f.link(b, k)]+over[at+k])
+				}
+			}
+			load += least * int64(f.messages(a, b))
+		}
+	}
+	return int((load + sum - 1) / sum)
+}
+
+// over returns the least weight of a way over a top switch, by two pods and a
+// plane; 0 within a pod.
+func (f *podFabric) over(y podWeights) []int64 {
+	out := make([]int64, len(f.common))
+	for q := range f.pods {
+		for r := range f.pods {
+			for k := range f.spines {
+				i := f.between(q, r, k)
+				if q == r || f.counts[i] == 0 {
+					continue
+				}
+				yq, yr := y.top[(q*f.spines+k)*f.tops:], y.top[(r*f.spines+k)*f.tops:]
+				out[i] = math.MaxInt64
+				for t := f.common[i].next(0); t != none; t = f.common[i].next(t + 1) {
+					out[i] = min(out[i], yq[t]+yr[t])
+				}
+			}
+		}
+	}
+	return out
+}
+
+// witness returns the bound that y proves.
+func (f *podFabric) witness(y podWeights) Bound {
+	b := Bound{Phases: f.dual(y), Kind: KindLP, Weights: make([]int64, f.tree.Wires())}
+	low := f.tree.Lower()
+	for i, l := range f.leaf {
+		for k := range f.spines {
+			w := y.leaf[f.link(i, k)]
+			b.Weights[low.Up(l, k)], b.Weights[low.Down(l, k)] = w, w
+		}
+	}
+	for q, name := range f.name {
+		for k := range f.spines {
+			for t := range f.tops {
+				w := y.top[(q*f.spines+k)*f.tops+t]
+				b.Weights[f.tree.TopUp(name, k, t)], b.Weights[f.tree.TopDown(name, k, t)] = w, w
+			}
+		}
+	}
+	return b
+}

@@ -1,0 +1,337 @@
+package scheduler
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"evbench/internal/coloring"
+)
+
+// A podTable is a table whose phases are kept as perfect matchings of the graph
+// of links that table.color builds: in every phase each link, and each idle node,
+// has one unit, which is a message or a filler. Two phases together are cycles,
+// along any of which their units may be exchanged: leaves and links keep their
+// loads, while the messages that meet in a plane change. So phases whose messages
+// between pods find no top switches are mixed with others until they do.
+type podTable struct {
+	*table
+	fabric   *podFabric
+	nodes    int
+	link     []int32 // of each node, or none
+	node     []int32 // of each link, or none
+	from, to []int32 // nodes of each unit
+	slot     []int32 // of each unit in the table, or none for a filler
+	way      []int32 // of each unit between pods its place in common, else none
+	podOf    []int32 // of each node that is a link
+	out, in  []int32 // unit by phase·nodes + node
+	atPlane  [][]int32
+	need     []bool // planes that are critical
+	cost     []int32
+	colorer  listColorer
+	degree   [2][]int32 // of pods, out and in
+	touched  []int      // planes
+	fresh    [2][]int32 // costs of these, in two phases
+	random   *rand.Rand
+	stamp    []int32
+	round    int32
+}
+
+// newPodTable colours the messages of a split with phases.
+func newPodTable(s *podSplit, o Options) *podTable {
+	n := s.servers
+	t := &podTable{
+		table:  &table{split: s.split, phases: int(s.split.ceiling), slots: make([]slot, n*n)},
+		fabric: s.podFabric, need: s.critical(),
+		random: rand.New(rand.NewPCG(o.Seed, 3)),
+	}
+	g := &linkGraph{table: t.table, node: slices.Repeat([]int32{none}, len(t.alive))}
+	for i, alive := range t.alive {
+		if alive {
+			g.node[i] = g.add()
+			t.link = append(t.link, int32(i))
+		}
+	}
+	for a := range t.leaves {
+		for b := range t.leaves {
+			if a != b {
+				g.between(a, b)
+			}
+		}
+		g.within(a)
+	}
+	t.nodes, t.node = int(g.nodes), g.node
+	for len(t.link) < t.nodes {
+		t.link = append(t.link, none)
+	}
+	t.match(g.edges, o)
+	t.ways()
+	t.atPlane = make([][]int32, t.spines)
+	for i, l := range t.link {
+		if l != none {
+			t.atPlane[int(l)%t.spines] = append(t.atPlane[int(l)%t.spines], int32(i))
+		}
+	}
+	t.stamp = make([]int32, t.nodes)
+	t.degree = [2][]int32{make([]int32, s.pods), make([]int32, s.pods)}
+	t.cost = make([]int32, t.phases*t.spines)
+	return t
+}
+
+// match colours all units, fillers too, which makes each phase a perfect matching.
+func (t *podTable) match(edges []coloring.Edge, o Options) {
+	units := t.nodes * t.phases
+	t.from, t.to, t.slot = make([]int32, 0, units), make([]int32, 0, units), make([]int32, 0, units)
+	for i, e := range edges {
+		edges[i].First = int32(len(t.from))
+		for j := range e.N {
+			t.from, t.to = append(t.from, e.U), append(t.to, e.V)
+			if e.First < 0 {
+				t.slot = append(t.slot, none)
+			} else {
+				t.slot = append(t.slot, e.First+j)
+			}
+		}
+	}
+	t.out, t.in = make([]int32, units), make([]int32, units)
+	(&coloring.Graph{Left: t.nodes, Right: t.nodes, Edges: edges}).Color(t.phases,
+		coloring.Options{Seed: o.Seed, Workers: o.workers()},
+		func(unit, color int32) {
+			t.out[int(color)*t.nodes+int(t.from[unit])] = unit
+			t.in[int(color)*t.nodes+int(t.to[unit])] = unit
+		})
+}
+
+// ways notes for each unit the pods and the plane, as an index of common, where it
+// is a message between pods, or none.
+func (t *podTable) ways() {
+	f := t.fabric
+	t.way = make([]int32, len(t.from))
+	t.podOf = make([]int32, t.nodes)
+	for i, l := range t.link {
+		if l != none {
+			t.podOf[i] = int32(f.pod[int(l)/t.spines])
+		}
+	}
+	for e := range t.way {
+		t.way[e] = none
+		l, m := t.link[t.from[e]], t.link[t.to[e]]
+		// Between different leaves both links are of one plane.
+		if q, r := t.podOf[t.from[e]], t.podOf[t.to[e]]; l != none && m != none && q != r {
+			t.way[e] = int32(f.between(int(q), int(r), int(l)%t.spines))
+		}
+	}
+}
+
+// excess returns how many messages of a phase are too many for the top switches
+// of a plane, pod by pod: at least as many as stay without one, on either side.
+func (t *podTable) excess(p, k int) int32 {
+	out, in := t.degree[0], t.degree[1]
+	clear(out)
+	clear(in)
+	for _, u := range t.atPlane[k] {
+		if e := t.out[p*t.nodes+int(u)]; t.way[e] != none {
+			out[t.podOf[u]]++
+			in[t.podOf[t.to[e]]]++
+		}
+	}
+	var e, f int32
+	for q := range out {
+		c := int32(t.fabric.live(q, k))
+		e += max(0, out[q]-c)
+		f += max(0, in[q]-c)
+	}
+	return e + f
+}
+
+// without colours the messages of a phase with the top switches of a plane and
+// returns how many are left.
+func (t *podTable) without(p, k, steps int) int32 {
+	f := t.fabric
+	t.colorer.start(f.pods, f.pods, f.tops)
+	for _, u := range t.atPlane[k] {
+		if e := t.out[p*t.nodes+int(u)]; t.way[e] != none {
+			t.colorer.add(int(t.podOf[u]), int(t.podOf[t.to[e]]), f.common[t.way[e]])
+		}
+	}
+	return int32(t.colorer.run(steps))
+}
+
+// price is what the search makes least: messages too many, at once, and else
+// those without a top switch.
+func (t *podTable) price(p, k int) int32 {
+	if e := t.excess(p, k); e > 0 {
+		return 1 + 2*e
+	}
+	return min(1, t.without(p, k, tabuSteps))
+}
+
+const tabuSteps = 60 // of a look at one phase and plane
+
+// settle exchanges units between phases until every plane of every phase finds
+// its top switches, or nothing helps any more.
+func (t *podTable) settle() {
+	for p := range t.phases {
+		for k, need := range t.need {
+			if need {
+				t.cost[p*t.spines+k] = t.price(p, k)
+			}
+		}
+	}
+	bad := t.phases * t.spines
+	for effort := firstEffort; ; effort *= 2 {
+		before := bad
+		for k, need := range t.need {
+			for p := 0; need && p < t.phases; p++ {
+				t.mend(p, k, effort)
+			}
+		}
+		bad = t.bad()
+		// A few are worth a thorough look, many are not: they are a sign that
+		// there is no room at all.
+		if bad == 0 || bad > before/2 && bad*effort > t.phases*16 || effort > lastEffort {
+			return
+		}
+	}
+}
+
+// How many other phases are tried for one that does not fit, at first and at last.
+const (
+	firstEffort = 32
+	lastEffort  = 1 << 14
+)
+
+// bad returns how many phases and planes do not fit. Mending one may spoil
+// another, if two are mended by that.
+func (t *podTable) bad() int {
+	n := 0
+	for _, c := range t.cost {
+		if c > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// mend tries other phases for one that does not fit, until it does.
+func (t *podTable) mend(p, k, effort int) {
+	for range effort {
+		if t.cost[p*t.spines+k] == 0 || t.phases == 1 {
+			return
+		}
+		q := t.random.IntN(t.phases - 1)
+		if q >= p {
+			q++
+		}
+		t.mix(p, q, k)
+	}
+}
+
+// mix exchanges, one after the other, the cycles of two phases that have a message
+// over top switches of a plane, and keeps what does not cost more.
+func (t *podTable) mix(p, q, k int) {
+	t.round++
+	for _, u := range t.atPlane[k] {
+		if t.stamp[u] == t.round || !t.walk(p, q, u) {
+			continue
+		}
+		before := t.sum(p, q)
+		if before == 0 {
+			continue
+		}
+		t.swap(p, q, u)
+		after := t.prices(p, q, before)
+		if after > before || after == before && t.passedOn(q) {
+			t.swap(p, q, u)
+			continue
+		}
+		for i, k := range t.touched {
+			t.cost[p*t.spines+k], t.cost[q*t.spines+k] = t.fresh[0][i], t.fresh[1][i]
+		}
+	}
+}
+
+// passedOn reports whether a planes touched cost more in phase q than before: the
+// trouble would only have moved there.
+func (t *podTable) passedOn(q int) bool {
+	for i, k := range t.touched {
+		if t.fresh[1][i] > t.cost[q*t.spines+k] {
+			return true
+		}
+	}
+	return false
+}
+
+// walk marks the cycle of two phases through a node, notes the critical planes in
+// which it has messages over top switches, and reports whether there are any.
+func (t *podTable) walk(p, q int, u int32) bool {
+	t.touched = t.touched[:0]
+	note := func(e int32) {
+		if t.way[e] == none {
+			return
+		}
+		if k := int(t.way[e]) % t.spines; t.need[k] && !slices.Contains(t.touched, k) {
+			t.touched = append(t.touched, k)
+		}
+	}
+	for v := u; ; {
+		t.stamp[v] = t.round
+		e := t.out[p*t.nodes+int(v)]
+		f := t.in[q*t.nodes+int(t.to[e])]
+		note(e)
+		note(f)
+		if v = t.from[f]; v == u {
+			return len(t.touched) > 0
+		}
+	}
+}
+
+// swap exchanges the cycle of two phases through a node.
+func (t *podTable) swap(p, q int, u int32) {
+	for v := u; ; {
+		e, g := t.out[p*t.nodes+int(v)], t.out[q*t.nodes+int(v)]
+		w := t.to[e]
+		f := t.in[q*t.nodes+int(w)]
+		t.out[p*t.nodes+int(v)], t.out[q*t.nodes+int(v)] = g, e
+		t.in[p*t.nodes+int(w)], t.in[q*t.nodes+int(w)] = f, e
+		if v = t.from[f]; v == u {
+			return
+		}
+	}
+}
+
+// sum returns what the planes touched cost in two phases.
+func (t *podTable) sum(p, q int) int32 {
+	var sum int32
+	for _, k := range t.touched {
+		sum += t.cost[p*t.spines+k] + t.cost[q*t.spines+k]
+	}
+	return sum
+}
+
+// prices returns what the planes touched cost in two phases as they are now, at
+// least where that is not above a limit, and leaves each in fresh.
+func (t *podTable) prices(p, q int, limit int32) (sum int32) {
+	for i, phase := range [2]int{p, q} {
+		t.fresh[i] = t.fresh[i][:0]
+		for _, k := range t.touched {
+			e := t.excess(phase, k)
+			t.fresh[i] = append(t.fresh[i], min(2*e, 1)*(1+2*e))
+			sum += t.fresh[i][len(t.fresh[i])-1]
+		}
+	}
+	for i, phase := range [2]int{p, q} {
+		for j, k := range t.touched {
+			if sum > limit {
+				return sum
+			}
+			if t.fresh[i][j] == 0 {
+				t.fresh[i][j] = min(1, t.without(phase, k, tabuSteps))
+				sum += t.fresh[i][j]
+			}
+		}
+	}
+	return sum
+}
+
+// leafLink is link, which names something else here.
+func (t *podTable) leafLink(leaf, plane int) int { return leaf*t.spines + plane }

@@ -1,0 +1,82 @@
+package scheduler
+
+import (
+	"math"
+	"testing"
+
+	"evbench/topology"
+)
+
+// deadPods returns FT(3;4,4,4) with dead links on both levels.
+func deadPods(t *testing.T) *podFabric {
+	t.Helper()
+	p, err := topology.NewPods(topology.Options{Ports: 4, Leaves: 16, Pods: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err = p.Without([]topology.Link{{Leaf: 0, Spine: 1}, {Leaf: 9, Spine: 1}},
+		[]topology.TopLink{{Pod: 0, Spine: 0, Top: 2}, {Pod: 1, Spine: 0, Top: 1}, {Pod: 2, Spine: 3, Top: 3}, {Pod: 3, Spine: 1, Top: 0}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newPodFabric(p)
+	f.meet()
+	return f
+}
+
+// TestPodRestInverse checks that at is the inverse of cost.
+func TestPodRestInverse(t *testing.T) {
+	f := deadPods(t)
+	w := newPodFluid(f)
+	w.ceiling = 60
+	for _, p := range w.pairs {
+		for _, k := range p.planes {
+			r := w.remaining(p, int(k))
+			for _, x := range []float64{0.5, 1, 7, 40, 1000} {
+				got, _ := r.at(r.cost(x, steep), steep)
+				if math.Abs(got-x) > 1e-6*x {
+					t.Fatalf("leaves %d and %d, plane %d: at(cost(%g)) = %g", p.a, p.b, k, x, got)
+				}
+			}
+		}
+	}
+}
+
+// TestPodSplitLoads adds all messages up again, and checks that moves of repair
+// keep them.
+func TestPodSplitLoads(t *testing.T) {
+	f := deadPods(t)
+	w := newPodFluid(f)
+	s := w.round(w.settle(f.simpleBound()).Phases-3, 0) // too few: something to repair
+	s.repair()
+	load := make([]int32, len(s.load))
+	for a := range f.leaves {
+		for b := range f.leaves {
+			sum := 0
+			for k := 0; a != b && k < f.spines; k++ {
+				x := s.split.x[s.split.at(a, f.leaves+b)+k]
+				if x < 0 || x > 0 && !f.usable(a, b, k) {
+					t.Fatalf("%d messages from leaf %d to %d on plane %d", x, a, b, k)
+				}
+				sum += int(x)
+				links, n := s.directed(a, b, k)
+				for _, l := range links[:n] {
+					load[l] += x
+				}
+			}
+			if a != b && sum != f.messages(a, b) {
+				t.Fatalf("%d messages from leaf %d to %d, want %d", sum, a, b, f.messages(a, b))
+			}
+		}
+	}
+	for l := range load {
+		if load[l] != s.load[l] {
+			t.Fatalf("link %d carries %d, noted %d", l, load[l], s.load[l])
+		}
+	}
+	for l := range f.podLinks() {
+		if i := (l/f.spines)*f.spines + l%f.spines; s.load[2*l] != s.split.load[i] || s.load[2*l+1] != s.split.load[f.leaves*f.spines+i] {
+			t.Fatalf("link %d: %d and %d, in the split %d and %d", l, s.load[2*l], s.load[2*l+1], s.split.load[i], s.split.load[f.leaves*f.spines+i])
+		}
+	}
+}

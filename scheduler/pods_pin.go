@@ -1,0 +1,332 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+
+	"evbench/topology"
+)
+
+// PinPods returns the schedule s with the same phases and a plane and a top switch
+// chosen for every message such that no two of a phase share a wire of a
+// three-level tree. Each phase is a problem of its own:
+//
+//  1. Colour the messages between leaves with planes, each from those that are
+//     alive at both leaves and have a top switch in common.
+//  2. Colour the messages between pods on each plane with its top switches. Where
+//     that fails, exchange two planes along paths of messages until it succeeds.
+//
+// Without dead links, with as many planes as servers on a leaf and as many top
+// switches as leaves in a pod, it always succeeds (König, twice). Otherwise it is
+// a search: an *UnroutableError names the first phase in which it found nothing,
+// which proves that there is nothing only where a leaf or pod has too many messages.
+func PinPods(s *Schedule, p *topology.Pods, o Options) (*Schedule, error) {
+	f := newPodFabric(p)
+	if err := f.check(); err != nil {
+		return nil, fmt.Errorf("schedule %s: %w", s.Name, err)
+	}
+	if err := p.Connected(); err != nil {
+		return nil, err
+	}
+	f.meet()
+	if s.Ranks != f.servers {
+		return nil, fmt.Errorf("schedule %s has %d servers, %s has %d", s.Name, s.Ranks, p.Notation(), f.servers)
+	}
+	out := &Schedule{Name: s.Name, Ranks: s.Ranks, Phases: s.Phases, Pinned: true, slots: make([]slot, len(s.slots))}
+	for i, x := range s.slots {
+		out.slots[i] = x
+		if x != absent {
+			out.slots[i] = makeSlot(x.phase(), None)
+		}
+	}
+	if err := f.assignPlanes(out, o); err != nil {
+		return nil, err
+	}
+	if err := f.assignTops(out, o); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// assignPlanes gives each message between leaves a plane such that assignTops will
+// find top switches.
+func (f *podFabric) assignPlanes(s *Schedule, o Options) error {
+	start, order := s.byPhase()
+	lists := f.planeLists()
+	leaf, need := f.leafOf(), f.critical()
+	pool := sync.Pool{New: func() any { return &podPinner{podFabric: f, lists: lists, leaf: leaf, need: need} }}
+	return eachPhase(o, s.Name, s.Phases, func(p int) error {
+		w := pool.Get().(*podPinner)
+		defer pool.Put(w)
+		w.random = rand.New(rand.NewPCG(o.Seed, uint64(p)))
+		return w.phase(s, order[start[p]:start[p+1]])
+	})
+}
+
+// eachPhase runs f for every phase of the schedule of that name and returns an
+// *UnroutableError for the first where it fails. Later phases may be left out then.
+func eachPhase(o Options, name string, phases int, f func(p int) error) error {
+	failed := make([]error, phases)
+	var first atomic.Int64
+	first.Store(int64(phases))
+	each(o.workers(), phases, func(p int) {
+		if int64(p) > first.Load() {
+			return
+		}
+		if failed[p] = f(p); failed[p] == nil {
+			return
+		}
+		for at := first.Load(); int64(p) < at && !first.CompareAndSwap(at, int64(p)); at = first.Load() {
+		}
+	})
+	if p := int(first.Load()); p < phases {
+		_, proven := errors.AsType[*overfull](failed[p])
+		return &UnroutableError{Schedule: name, Phase: p, Proven: proven, Reason: failed[p].Error()}
+	}
+	return nil
+}
+
+// planeLists returns the planes between each two leaves.
+func (f *podFabric) planeLists() []colorSet {
+	out := make([]colorSet, f.leaves*f.leaves)
+	for a := range f.leaves {
+		for b := range f.leaves {
+			for k := range f.spines {
+				if a != b && f.usable(a, b, k) {
+					out[a*f.leaves+b].add(k)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// A podPinner is the working memory of one goroutine.
+type podPinner struct {
+	*podFabric
+	lists  []colorSet
+	leaf   []int32
+	need   []bool
+	planes listColorer
+	upper  listColorer
+	cost   []int
+	random *rand.Rand
+
+	sent  []int32 // messages between leaves, by source
+	place []int32 // the edge of planes that each is
+}
+
+const (
+	planeSteps = 2000 // of the search for planes of a phase
+	planeTries = 1000 // exchanges of planes
+	restarts   = 12   // of both, with the messages in another order
+)
+
+// phase chooses the planes of one phase.
+func (w *podPinner) phase(s *Schedule, messages []int32) error {
+	w.sent = w.sent[:0]
+	for _, i := range messages {
+		if a, b := w.ends(s, i); a != b {
+			w.sent = append(w.sent, i)
+		}
+	}
+	w.place = w.place[:0]
+	for i := range w.sent {
+		w.place = append(w.place, int32(i))
+	}
+	var err error
+	for try := range restarts {
+		if err = w.try(s); err == nil {
+			break
+		}
+		if _, hopeless := err.(*overfull); hopeless || try == restarts-1 {
+			return err
+		}
+		w.random.Shuffle(len(w.place), func(i, j int) { w.place[i], w.place[j] = w.place[j], w.place[i] })
+	}
+	for i, m := range w.sent {
+		s.slots[m] = makeSlot(s.slots[m].phase(), int(w.planes.color[w.place[i]]))
+	}
+	return nil
+}
+
+// ends returns the leaves of a message.
+func (w *podPinner) ends(s *Schedule, i int32) (a, b int) {
+	return int(w.leaf[int(i)/s.Ranks]), int(w.leaf[int(i)%s.Ranks])
+}
+
+// try searches planes for the messages between leaves in one order.
+func (w *podPinner) try(s *Schedule) error {
+	at := make([]int32, len(w.place))
+	for i, e := range w.place {
+		at[e] = int32(i)
+	}
+	w.planes.start(w.leaves, w.leaves, w.spines)
+	for _, i := range at {
+		a, b := w.ends(s, w.sent[i])
+		w.planes.add(a, b, w.lists[a*w.leaves+b])
+	}
+	if err := w.tooMany(); err != nil {
+		return err
+	}
+	if left := w.planes.run(planeSteps); left > 0 {
+		return fmt.Errorf("%d of %d messages between leaves find no plane", left, len(at))
+	}
+	if k, left := w.mend(); left > 0 {
+		return fmt.Errorf("%d messages between pods on plane %d find no top switch", left, k)
+	}
+	return nil
+}
+
+// An overfull says why no search can succeed.
+type overfull struct{ reason string }
+
+func (e *overfull) Error() string { return e.reason }
+
+func overfullf(format string, a ...any) error { return &overfull{fmt.Sprintf(format, a...)} }
+
+// tooMany finds the leaf, or pod, that has more messages for others, or from them,
+// than live links upwards: the common reason why a phase does not fit.
+func (w *podPinner) tooMany() error {
+	leaf, pod := make([][2]int, w.leaves), make([][2]int, w.pods)
+	for _, x := range w.planes.edges {
+		leaf[x.u][0]++
+		leaf[x.v][1]++
+		if q, r := w.pod[x.u], w.pod[x.v]; q != r {
+			pod[q][0]++
+			pod[r][1]++
+		}
+	}
+	for l, n := range leaf {
+		if most := max(n[0], n[1]); most > w.fabric.live[l] {
+			return overfullf("leaf%d has %d messages for other leaves, or from them, and %d live links", w.fabric.leaf[l], most, w.fabric.live[l])
+		}
+	}
+	for q, n := range pod {
+		links := 0
+		for k := range w.spines {
+			links += w.live(q, k)
+		}
+		if most := max(n[0], n[1]); most > links {
+			return overfullf("pod%d has %d messages for other pods, or from them, and %d live links to top switches", w.name[q], most, links)
+		}
+	}
+	return nil
+}
+
+// mend exchanges planes until each finds its top switches. Otherwise it returns a
+// plane that does not and how many of its messages are left.
+func (w *podPinner) mend() (plane, left int) {
+	w.cost = w.cost[:0]
+	total := 0
+	for k := range w.spines {
+		w.cost = append(w.cost, w.price(k))
+		total += w.cost[k]
+	}
+	for try := 0; total > 0 && try < planeTries && w.spines > 1; try++ {
+		k := w.costly(w.random.IntN(total))
+		other := w.random.IntN(w.spines - 1)
+		if other >= k {
+			other++
+		}
+		total += w.swap(k, other)
+	}
+	for k, c := range w.cost {
+		if c > 0 {
+			return k, w.paint(k)
+		}
+	}
+	return none, 0
+}
+
+// costly returns a plane, each by its share of the cost.
+func (w *podPinner) costly(at int) int {
+	for k, c := range w.cost {
+		if at < c {
+			return k
+		}
+		at -= c
+	}
+	return none
+}
+
+// swap exchanges two planes along the path or cycle of a random message of the
+// first, unless that costs more, and returns the change of cost.
+func (w *podPinner) swap(k, other int) int {
+	c := &w.planes
+	node, left, first, second := c.end(w.pick(k), k, other)
+	from, to := &c.left, &c.right
+	if !left {
+		from, to = to, from
+	}
+	if !c.exchange(from, to, node, first, second, left) {
+		return 0
+	}
+	a, b := w.price(k), w.price(other)
+	d := a + b - w.cost[k] - w.cost[other]
+	if d > 0 {
+		c.exchange(from, to, node, second, first, left)
+		return 0
+	}
+	w.cost[k], w.cost[other] = a, b
+	return d
+}
+
+// pick returns a random message of a plane that has some.
+func (w *podPinner) pick(k int) int32 {
+	e := w.random.IntN(len(w.planes.edges))
+	for w.planes.color[e] != int32(k) {
+		e = (e + 1) % len(w.planes.edges)
+	}
+	return int32(e)
+}
+
+// price is 0 where the messages of a plane find top switches, else at least the
+// number left without.
+func (w *podPinner) price(k int) int {
+	if !w.need[k] {
+		return 0
+	}
+	return w.paint(k)
+}
+
+// paint colours the messages between pods of a plane with its top switches as
+// assignTops does, and returns how many are left.
+func (w *podPinner) paint(k int) int {
+	w.upper.start(w.pods, w.pods, w.tops)
+	for _, e := range w.place {
+		x := w.planes.edges[e]
+		if q, r := w.pod[x.u], w.pod[x.v]; int(w.planes.color[e]) == k && q != r {
+			w.upper.add(q, r, w.common[w.between(q, r, k)])
+		}
+	}
+	return w.upper.run(tabuSteps)
+}
+
+// end returns an end of the path of two colours through an edge of the first, with
+// the colour of the edge there first; on a cycle, the left end of the edge.
+func (c *listColorer) end(e int32, a, b int) (node int32, left bool, first, second int) {
+	node, left = c.edges[e].u, true
+	for {
+		s := &c.right
+		if left {
+			s = &c.left
+		}
+		next := s.at[int(node)*c.colors+b]
+		if next == none {
+			return node, left, a, b
+		}
+		if next == e {
+			return c.edges[e].u, true, int(c.color[e]), int(c.color[e]) ^ a ^ b
+		}
+		node = c.edges[next].u
+		if left {
+			node = c.edges[next].v
+		}
+		left = !left
+		a, b = b, a
+	}
+}

@@ -1,0 +1,183 @@
+package scheduler
+
+// A podPlacer places the messages that a podTable leaves without a top switch: on
+// any plane in any phase where their leaves, links and top switches are free, and
+// in added phases.
+type podPlacer struct {
+	*podTable
+	dest     []int32 // leaf to which a link carries a message, or none, by phase·links + link
+	origin   []int32 // likewise, from which
+	sends    []int32 // slots by phase·leaves + leaf that leave it, those within included
+	receives []int32
+}
+
+// A homeless is a slot of the table whose message has no place.
+type homeless struct {
+	slot int32
+	a, b int
+}
+
+// place writes the phases into the slots of the table and places what does not
+// fit. It reports false where messages are left while no phase can be added,
+// because one for messages to self comes after the last.
+func (t *podTable) place() bool {
+	t.write()
+	if t.bad() == 0 {
+		return true
+	}
+	p := t.occupy()
+	left := p.evict()
+	if len(left) > 0 && t.phases == t.servers-1 {
+		return false
+	}
+	for _, m := range left {
+		p.settleIn(m)
+	}
+	return true
+}
+
+// write puts the phases into the slots.
+func (t *podTable) write() {
+	for phase := range t.phases {
+		for _, e := range t.out[phase*t.nodes : (phase+1)*t.nodes] {
+			if t.slot[e] != none {
+				t.slots[t.slot[e]] |= slot(phase) << 8
+			}
+		}
+	}
+}
+
+// occupy notes who uses what.
+func (t *podTable) occupy() *podPlacer {
+	p := &podPlacer{podTable: t}
+	for range t.phases {
+		p.grow()
+	}
+	for phase := range t.phases {
+		for u := range t.nodes {
+			e := t.out[phase*t.nodes+u]
+			if t.slot[e] == none {
+				continue
+			}
+			l, m := t.link[t.from[e]], t.link[t.to[e]]
+			if a, b := int(l)/t.spines, int(m)/t.spines; a != b {
+				p.occupyLink(phase, a, b, int(l)%t.spines)
+			}
+		}
+	}
+	for a, n := range t.n {
+		for _, x := range t.slots[t.block(a, a):][:n*n] {
+			if x.phase() < t.phases {
+				p.sends[x.phase()*t.leaves+a]++
+				p.receives[x.phase()*t.leaves+a]++
+			}
+		}
+	}
+	return p
+}
+
+// grow adds a phase.
+func (p *podPlacer) grow() {
+	for range len(p.alive) {
+		p.dest, p.origin = append(p.dest, none), append(p.origin, none)
+	}
+	for range p.leaves {
+		p.sends, p.receives = append(p.sends, 0), append(p.receives, 0)
+	}
+}
+
+func (p *podPlacer) occupyLink(phase, a, b, k int) {
+	p.dest[phase*len(p.alive)+p.leafLink(a, k)] = int32(b)
+	p.origin[phase*len(p.alive)+p.leafLink(b, k)] = int32(a)
+	p.sends[phase*p.leaves+a]++
+	p.receives[phase*p.leaves+b]++
+}
+
+func (p *podPlacer) vacate(phase, a, b, k int) {
+	p.dest[phase*len(p.alive)+p.leafLink(a, k)] = none
+	p.origin[phase*len(p.alive)+p.leafLink(b, k)] = none
+	p.sends[phase*p.leaves+a]--
+	p.receives[phase*p.leaves+b]--
+}
+
+// paint colours a phase of a plane with top switches, from the occupied links, and
+// returns how many messages are left without.
+func (p *podPlacer) paint(phase, k, steps int) int {
+	f := p.fabric
+	p.colorer.start(f.pods, f.pods, f.tops)
+	for a := range p.leaves {
+		if b := p.dest[phase*len(p.alive)+p.leafLink(a, k)]; b != none && f.pod[a] != f.pod[b] {
+			p.colorer.add(f.pod[a], f.pod[b], f.common[f.between(f.pod[a], f.pod[b], k)])
+		}
+	}
+	return p.colorer.run(steps)
+}
+
+// topSteps is the effort of the last look at a phase and plane. The same graph is
+// coloured with the same effort when top switches are written down.
+const topSteps = 300
+
+// evict takes messages out of phases and planes whose top switches do not suffice
+// until they do.
+func (p *podPlacer) evict() []homeless {
+	var out []homeless
+	for phase := range p.phases {
+		for k, need := range p.need {
+			for need && p.cost[phase*p.spines+k] > 0 && p.paint(phase, k, topSteps) > 0 {
+				out = append(out, p.evictFrom(phase, k)...)
+			}
+		}
+	}
+	return out
+}
+
+// evictFrom takes out what the last paint left uncoloured.
+func (p *podPlacer) evictFrom(phase, k int) []homeless {
+	var out []homeless
+	e := 0
+	for a := range p.leaves {
+		b := p.dest[phase*len(p.alive)+p.leafLink(a, k)]
+		if b == none || p.fabric.pod[a] == p.fabric.pod[b] {
+			continue
+		}
+		if p.colorer.color[e] == none {
+			out = append(out, homeless{p.slot[p.out[phase*p.nodes+int(p.node[p.leafLink(a, k)])]], a, int(b)})
+			p.vacate(phase, a, int(b), k)
+		}
+		e++
+	}
+	return out
+}
+
+// settleIn finds a place for a message. The last phase added takes every message
+// when it is empty, as each has a path.
+func (p *podPlacer) settleIn(m homeless) {
+	for phase := 0; ; phase++ {
+		if phase == p.phases {
+			p.phases++
+			p.grow()
+		}
+		if int(p.sends[phase*p.leaves+m.a]) == p.n[m.a] || int(p.receives[phase*p.leaves+m.b]) == p.n[m.b] {
+			continue
+		}
+		for k := range p.spines {
+			if p.try(phase, m, k) {
+				return
+			}
+		}
+	}
+}
+
+func (p *podPlacer) try(phase int, m homeless, k int) bool {
+	at := phase * len(p.alive)
+	if !p.fabric.usable(m.a, m.b, k) || p.dest[at+p.leafLink(m.a, k)] != none || p.origin[at+p.leafLink(m.b, k)] != none {
+		return false
+	}
+	p.occupyLink(phase, m.a, m.b, k)
+	if p.fabric.pod[m.a] != p.fabric.pod[m.b] && p.paint(phase, k, 0) > 0 {
+		p.vacate(phase, m.a, m.b, k)
+		return false
+	}
+	p.slots[m.slot] = makeSlot(phase, k)
+	return true
+}

@@ -1,0 +1,227 @@
+package scheduler
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// A podSplit is a split of messages over planes that knows of top switches: the
+// loads of leaf links are those of the split, the links above are counted here,
+// once for each direction.
+type podSplit struct {
+	*podFabric
+	split  *split
+	scale  []float64 // of links, as in podFluid
+	room   []int32   // capacity times ceiling of each link, or a lot
+	load   []int32   // of each link and direction: 2·link, upwards, and 2·link + 1
+	random *rand.Rand
+}
+
+// round makes whole numbers of the fluid as fluid.round does, for a ceiling.
+func (w *podFluid) round(ceiling int, try int) *podSplit {
+	f := w.fabric
+	s := &podSplit{
+		podFabric: w.podFabric, scale: w.scale,
+		split: &split{
+			fabric: f, ceiling: int32(ceiling),
+			x:    make([]int32, f.leaves*f.leaves*f.spines),
+			load: make([]int32, 2*f.leaves*f.spines),
+		},
+		room: make([]int32, len(w.scale)), load: make([]int32, 2*len(w.scale)),
+		random: rand.New(rand.NewPCG(uint64(ceiling), uint64(try))),
+	}
+	for l, scale := range w.scale {
+		s.room[l] = math.MaxInt32 / 2
+		if scale > 0 {
+			s.room[l] = int32(float64(ceiling)/scale + 0.5)
+		}
+	}
+	missing := make([]float64, len(s.load))
+	start := make([]int, len(w.pairs)+1)
+	order := make([]int, len(w.pairs))
+	for i, p := range w.pairs {
+		start[i+1], order[i] = start[i]+len(p.planes), i
+	}
+	s.random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	for _, i := range order {
+		p, x := w.pairs[i], w.x[start[i]:start[i+1]]
+		s.roundPair(p.a, p.b, p.planes, x, missing)
+		s.roundPair(p.b, p.a, p.planes, x, missing)
+	}
+	return s
+}
+
+// directed returns the links of a message from leaf a to leaf b on a plane, with
+// their directions.
+func (s *podSplit) directed(a, b, k int) (out [5]int, n int) {
+	out, n = s.links(a, b, k)
+	for i := range n {
+		out[i] = 2*out[i] + i%2 // links are: up, down, up, down, both pods
+	}
+	if n == 5 && s.pod[a] > s.pod[b] {
+		out[4]++
+	}
+	return out, n
+}
+
+// add changes the messages from leaf a to leaf b on a plane.
+func (s *podSplit) add(a, b, k int, d int32) {
+	s.split.add(a, s.leaves+b, k, d)
+	links, n := s.directed(a, b, k)
+	for _, l := range links[:n] {
+		s.load[l] += d
+	}
+}
+
+func (s *podSplit) roundPair(a, b int, planes []int32, x []float64, missing []float64) {
+	note := func(k int32, d float64) {
+		links, n := s.directed(a, b, int(k))
+		for _, l := range links[:n] {
+			missing[l] += d
+		}
+	}
+	left := s.messages(a, b)
+	for i, k := range planes {
+		low := int(math.Floor(x[i] + 1e-6))
+		left -= low
+		s.add(a, b, int(k), int32(low))
+		note(k, x[i]-float64(low))
+	}
+	if left == 0 {
+		return
+	}
+	need := func(k int32) float64 {
+		links, n := s.directed(a, b, int(k))
+		sum := 0.0
+		for _, l := range links[:n] {
+			sum += float64(missing[l] * s.scale[l/2])
+		}
+		return sum
+	}
+	byNeed := slices.Clone(planes)
+	slices.SortStableFunc(byNeed, func(k, l int32) int { return cmp.Compare(need(l), need(k)) })
+	for i := 0; left > 0; i++ {
+		k := byNeed[i%len(byNeed)]
+		s.add(a, b, int(k), 1)
+		note(k, -1)
+		left--
+	}
+}
+
+// repair moves single messages between planes while that lowers what is above the
+// ceiling, or at least does not raise it, and reports whether no leaf link is above
+// it in the end. Links above may stay so: what does not fit is placed otherwise
+// later.
+func (s *podSplit) repair() bool {
+	for idle := 0; idle < 4; idle++ {
+		for l := range s.load {
+			for steps := 0; s.load[l] > s.room[l/2] && steps < 200; steps++ {
+				if s.relieve(l) {
+					idle = 0
+				} else {
+					break
+				}
+			}
+		}
+		if s.fits() {
+			return true
+		}
+	}
+	return s.split.over == 0
+}
+
+func (s *podSplit) fits() bool {
+	for l, load := range s.load {
+		if load > s.room[l/2] {
+			return false
+		}
+	}
+	return true
+}
+
+// relieve makes the best move of a message off a link, if one lowers the sum of
+// squared excesses; failing that, sometimes, one that leaves it equal.
+func (s *podSplit) relieve(link int) bool {
+	type move struct{ a, b, from, to int }
+	var best move
+	least, ties := 0, 0
+	s.users(link, func(a, b, k int) {
+		if s.split.x[s.split.at(a, s.leaves+b)+k] == 0 {
+			return
+		}
+		for to := range s.spines {
+			if to == k || !s.usable(a, b, to) {
+				continue
+			}
+			d := s.change(a, b, k, to)
+			switch {
+			case d < least:
+				best, least, ties = move{a, b, k, to}, d, 1
+			case d == least:
+				if ties++; s.random.IntN(ties) == 0 {
+					best = move{a, b, k, to}
+				}
+			}
+		}
+	})
+	if ties == 0 {
+		return false
+	}
+	s.add(best.a, best.b, best.from, -1)
+	s.add(best.a, best.b, best.to, 1)
+	return least < 0
+}
+
+// change returns how a move changes the sum of squared excesses.
+func (s *podSplit) change(a, b, from, to int) int {
+	d := 0
+	links, n := s.directed(a, b, from)
+	for _, l := range links[:n] {
+		if e := int(s.load[l] - s.room[l/2]); e > 0 {
+			d -= 2*e - 1
+		}
+	}
+	links, n = s.directed(a, b, to)
+	for _, l := range links[:n] {
+		if e := int(s.load[l] - s.room[l/2]); e >= 0 {
+			d += 2*e + 1
+		}
+	}
+	return d
+}
+
+// users calls f for the pairs of leaves, and the plane, that may use a link in its
+// direction.
+func (s *podSplit) users(link int, f func(a, b, k int)) {
+	l, down := link/2, link%2 == 1
+	k := l % s.spines
+	for a := range s.leaves {
+		for b := range s.leaves {
+			if a == b {
+				continue
+			}
+			from, to := a, b
+			if down {
+				from, to = b, a
+			}
+			switch {
+			case l < s.podLinks():
+				if from != l/s.spines {
+					continue
+				}
+			case l < s.pairLinks():
+				if s.pod[a] == s.pod[b] || s.pod[from] != (l-s.podLinks())/s.spines {
+					continue
+				}
+			default:
+				i := (l - s.pairLinks()) / s.spines
+				if s.pod[from] != i/s.pods || s.pod[to] != i%s.pods {
+					continue
+				}
+			}
+			f(a, b, k)
+		}
+	}
+}

@@ -1,0 +1,492 @@
+package scheduler_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"evbench/scheduler"
+	"evbench/scheduler/schedtest"
+	"evbench/topology"
+)
+
+func threeLevels(t testing.TB, o topology.Options) *topology.Pods {
+	t.Helper()
+	p, err := topology.NewPods(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// deadOf returns the tree with that many random dead links of leaves and of top
+// switches, or nil when it is not connected.
+func deadOf(t testing.TB, p *topology.Pods, low, tops int, rng *rand.Rand) *topology.Pods {
+	t.Helper()
+	planes := p.Lower().Spines()
+	var links []topology.Link
+	for _, id := range rng.Perm(p.Lower().Leaves() * planes)[:low] {
+		links = append(links, topology.Link{Leaf: id / planes, Spine: id % planes})
+	}
+	var upper []topology.TopLink
+	for _, id := range rng.Perm(p.Pods() * planes * p.Tops())[:tops] {
+		k := id / p.Tops()
+		upper = append(upper, topology.TopLink{Pod: k / planes, Spine: k % planes, Top: id % p.Tops()})
+	}
+	v, err := p.Without(links, upper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.Connected() != nil {
+		return nil
+	}
+	return v
+}
+
+// randomPods returns a connected three-level tree of at most that many servers
+// with dead links on neither level, the lower, the upper or both. Odd ones have
+// random fills, planes and top switches.
+func randomPods(t testing.TB, rng *rand.Rand, kind, most int, odd bool) *topology.Pods {
+	for {
+		o := topology.Options{Ports: 1 + rng.IntN(8), Pods: 1 + rng.IntN(8)}
+		o.Leaves = o.Pods * (1 + rng.IntN(8))
+		if n := o.Ports * o.Leaves; n < 8 || n > most {
+			continue
+		}
+		if odd {
+			o.Spines, o.Tops = 1+rng.IntN(o.Ports+2), 1+rng.IntN(o.Leaves/o.Pods+2)
+			for range o.Leaves {
+				o.Fill = append(o.Fill, rng.IntN(o.Ports+1))
+			}
+		}
+		p, err := topology.NewPods(o)
+		if err != nil {
+			continue
+		}
+		low, tops := p.Lower().Leaves()*p.Lower().Spines(), p.Pods()*p.Lower().Spines()*p.Tops()
+		share := rng.Float64() * 0.25
+		dead := func(n, bit int) int {
+			if kind&bit == 0 {
+				return 0
+			}
+			return 1 + int(float64(n-1)*share)
+		}
+		if p = deadOf(t, p, dead(low, 1), dead(tops, 2), rng); p != nil {
+			return p
+		}
+	}
+}
+
+// provenPods returns what the witness of a bound proves, straight from its
+// definition.
+func provenPods(p *topology.Pods, b scheduler.Bound) int {
+	t := p.Lower()
+	n := t.Servers()
+	on := func(pod int) (servers, live int) {
+		for l := range t.Leaves() {
+			if p.Pod(l) == pod {
+				servers += t.On(l)
+			}
+		}
+		for k := range t.Spines() {
+			for top := range p.Tops() {
+				if p.TopAlive(pod, k, top) {
+					live++
+				}
+			}
+		}
+		return servers, live
+	}
+	switch b.Kind {
+	case scheduler.KindServer, scheduler.KindLeaf:
+		return proven(t, b)
+	case scheduler.KindPod:
+		servers, live := on(b.Leaf)
+		return (servers*(n-servers) + live - 1) / live
+	}
+	var load, sum int64
+	for _, w := range b.Weights {
+		sum += w
+	}
+	for a := range t.Leaves() {
+		for c := range t.Leaves() {
+			least := sum
+			for k := range t.Spines() {
+				for top := range p.Tops() {
+					if a == c || !t.Alive(a, k) || !t.Alive(c, k) {
+						continue
+					}
+					w := b.Weights[t.Up(a, k)] + b.Weights[t.Down(c, k)]
+					if q, r := p.Pod(a), p.Pod(c); q != r {
+						if !p.TopAlive(q, k, top) || !p.TopAlive(r, k, top) {
+							continue
+						}
+						w += b.Weights[p.TopUp(q, k, top)] + b.Weights[p.TopDown(r, k, top)]
+					}
+					least = min(least, w)
+				}
+			}
+			if a != c {
+				load += least * int64(t.On(a)*t.On(c))
+			}
+		}
+	}
+	return int((load + sum - 1) / sum)
+}
+
+// planPods returns the schedule after checking it and the witness of its bound.
+func planPods(t testing.TB, p *topology.Pods, o scheduler.Options) (*scheduler.Schedule, scheduler.Bound) {
+	t.Helper()
+	s, b, err := scheduler.ForPods("fors", p, o)
+	if err != nil {
+		t.Fatalf("%s, fill %v, down %v: %v", p.Notation(), p.Lower().Fill(), p.DownNames(), err)
+	}
+	schedtest.RunPods(t, p, s)
+	if got := provenPods(p, b); s.Phases < b.Phases || got != b.Phases || !s.Pinned {
+		t.Fatalf("%s, fill %v, down %v: %d phases, bound %d by %v, which proves %d",
+			p.Notation(), p.Lower().Fill(), p.DownNames(), s.Phases, b.Phases, b, got)
+	}
+	return s, b
+}
+
+var kinds = []string{"no dead links", "dead links of leaves", "dead links of top switches", "dead links of both"}
+
+// TestForPodsRandom plans random trees of 8 to 512 servers of every kind, as
+// they are and with random fills, planes and top switches.
+func TestForPodsRandom(t *testing.T) {
+	t.Parallel()
+	for _, odd := range []bool{false, true} {
+		for kind, name := range kinds {
+			rng := rand.New(rand.NewPCG(uint64(kind), 1))
+			var gaps []float64
+			for i := range scheduler.Many(podCases) {
+				most := 128
+				if i%8 == 0 {
+					most = 512
+				}
+				s, b := planPods(t, randomPods(t, rng, kind, most, odd), scheduler.Options{Seed: uint64(i)})
+				gaps = append(gaps, 100*float64(s.Phases-b.Phases)/float64(b.Phases))
+				if testing.Verbose() && gaps[i] > 3 {
+					t.Logf("%d over %d by %v", s.Phases, b.Phases, b)
+				}
+			}
+			slices.Sort(gaps)
+			t.Logf("%s, odd %v: %d trees, %d above the bound, median %.2f %%, worst %.2f %%",
+				name, odd, len(gaps), len(gaps)-countPods(gaps, 0), gaps[len(gaps)/2], gaps[len(gaps)-1])
+			if gaps[len(gaps)/2] > 5 {
+				t.Errorf("%s: median %.1f %% above the bound", name, gaps[len(gaps)/2])
+			}
+		}
+	}
+}
+
+const podCases = 19
+
+func countPods(s []float64, v float64) int {
+	n := 0
+	for _, x := range s {
+		if x == v {
+			n++
+		}
+	}
+	return n
+}
+
+// TestForPodsHealthy plans trees without failures in S-1 phases, and pins other
+// schedules on them in the phases they have.
+func TestForPodsHealthy(t *testing.T) {
+	t.Parallel()
+	for m0 := 1; m0 <= 4; m0++ {
+		for m1 := 1; m1 <= 4; m1++ {
+			for m2 := 1; m2 <= 4; m2++ {
+				if m0*m1*m2 < 2 {
+					continue
+				}
+				p := threeLevels(t, topology.Options{Ports: m0, Leaves: m1 * m2, Pods: m2})
+				s, b := planPods(t, p, scheduler.Options{})
+				if s.Phases != m0*m1*m2-1 || b.String() != "server" {
+					t.Errorf("%s: %d phases, bound by %v", p.Notation(), s.Phases, b)
+				}
+				for _, name := range scheduler.PodNames() {
+					s, _, err := scheduler.ForPods(name, p, scheduler.Options{})
+					if err != nil {
+						if name != "xor" {
+							t.Error(err)
+						}
+						continue
+					}
+					schedtest.RunPods(t, p, s)
+					pinnedPods(t, p, s)
+				}
+			}
+		}
+	}
+}
+
+// pinned pins a schedule and checks that its phases stay.
+func pinnedPods(t testing.TB, p *topology.Pods, s *scheduler.Schedule) {
+	t.Helper()
+	out, err := scheduler.PinPods(s, p, scheduler.Options{})
+	if err != nil {
+		t.Fatalf("%s on %s, down %v: %v", s.Name, p.Notation(), p.DownNames(), err)
+	}
+	schedtest.RunPods(t, p, out)
+	if out.Name != s.Name || out.Phases != s.Phases || !out.Pinned {
+		t.Errorf("%s of %d phases was pinned to %s of %d", s.Name, s.Phases, out.Name, out.Phases)
+	}
+	for src := range s.Ranks {
+		for dst := range s.Ranks {
+			if src == dst {
+				continue
+			}
+			before, _ := s.At(src, dst)
+			if after, _ := out.At(src, dst); before != after {
+				t.Fatalf("%d -> %d moved from phase %d to %d", src, dst, before, after)
+			}
+		}
+	}
+}
+
+// TestPinPodsDead pins the phases of schedules that are known to fit: those of
+// fors on the same tree. Some are so full that the search misses them.
+func TestPinPodsDead(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(8, 1))
+	failed := 0
+	for range pinCases {
+		p := randomPods(t, rng, 3, 96, false)
+		s, _ := planPods(t, p, scheduler.Options{})
+		out, err := scheduler.PinPods(s, p, scheduler.Options{})
+		if err != nil {
+			failed++
+			continue
+		}
+		schedtest.RunPods(t, p, out)
+	}
+	if t.Logf("%d of %d schedules that fit were not pinned", failed, pinCases); failed > pinCases/8 {
+		t.Errorf("%d of %d schedules that fit were not pinned", failed, pinCases)
+	}
+}
+
+const pinCases = 24
+
+// TestForPodsKnown has a few dead links and what they cost.
+func TestForPodsKnown(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		notation string
+		fill     []int
+		down     []string
+		phases   int
+		bound    string
+	}{
+		{"one link of a leaf", "FT(3;4,4,4)", nil, []string{"leaf5-spine2"}, 80, "leaf5"},
+		{"one link of a top switch costs nothing", "FT(3;4,4,4)", nil, []string{"pod1-spine2-top3"}, 63, "server"},
+		{"two top switches", "FT(3;4,4,4)", nil, []string{"spine0-top0", "spine3-top1"}, 63, "server"},
+		{"half the links of a pod", "FT(3;2,2,2)", nil, []string{"pod0-spine0-top0", "pod0-spine1-top1"}, 8, "pod0"},
+		{"a middle switch", "FT(3;4,4,4)", nil, []string{"pod1-spine2"}, 80, "leaf4"},
+		{"a plane", "FT(3;4,4,4)", nil, []string{"spine1"}, 80, "leaf0"},
+		{"half the top switches", "PGFT(3;4,4,4;1,4,2;1,1,1)", nil, nil, 96, "pod0"},
+		{"missing servers make up for a dead link", "FT(3;4,2,3)", []int{3, 3, 3, 3, 3, 3}, []string{"leaf0-spine0"}, 17, "server"},
+		{"no top switch in common on a plane", "FT(3;2,2,2)", nil, []string{"pod0-spine0-top0", "pod1-spine0-top1"}, 8, "lp"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o, err := topology.Parse(tt.notation)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Fill = tt.fill
+			p := threeLevels(t, o)
+			for _, name := range tt.down {
+				links, tops, err := p.Links(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p, _ = p.Without(links, tops)
+			}
+			s, b := planPods(t, p, scheduler.Options{})
+			if s.Phases != tt.phases || b.Phases != tt.phases || b.String() != tt.bound {
+				t.Errorf("%d phases, bound %d by %v, want %d by %s", s.Phases, b.Phases, b, tt.phases, tt.bound)
+			}
+			if again := scheduler.LowerBoundPods(p); again.Phases != b.Phases {
+				t.Errorf("LowerBoundPods gives %d by %v, ForPods %d by %v", again.Phases, again, b.Phases, b)
+			}
+		})
+	}
+}
+
+// TestForPodsLarge plans 512 servers with dead links of both levels.
+func TestForPodsLarge(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(3) {
+		p := deadOf(t, threeLevels(t, topology.Options{Ports: 8, Leaves: 64, Pods: 8}), 6, 6, rand.New(rand.NewPCG(seed, 2)))
+		if s, b := planPods(t, p, scheduler.Options{}); s.Phases > b.Phases+b.Phases/20 {
+			t.Errorf("%d phases, bound %d", s.Phases, b.Phases)
+		}
+	}
+}
+
+func TestForPodsWorkers(t *testing.T) {
+	t.Parallel()
+	p := deadOf(t, threeLevels(t, topology.Options{Ports: 4, Leaves: 16, Pods: 4}), 5, 9, rand.New(rand.NewPCG(3, 3)))
+	one, _ := planPods(t, p, scheduler.Options{Seed: 7, Workers: 1})
+	pin := func(workers int) *scheduler.Schedule {
+		s, err := scheduler.PinPods(one, p, scheduler.Options{Workers: workers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	for _, workers := range []int{0, 2, 7} {
+		s, _ := planPods(t, p, scheduler.Options{Seed: 7, Workers: workers})
+		if !slices.Equal(s.Messages(), one.Messages()) {
+			t.Errorf("%d workers make another schedule than one", workers)
+		}
+		if !slices.Equal(pin(workers).Messages(), pin(1).Messages()) {
+			t.Errorf("%d workers pin in another way than one", workers)
+		}
+	}
+	other, _ := planPods(t, p, scheduler.Options{Seed: 8, Workers: 1})
+	if slices.Equal(other.Messages(), one.Messages()) {
+		t.Error("seeds 7 and 8 make the same schedule")
+	}
+}
+
+func TestForPodsRefuses(t *testing.T) {
+	t.Parallel()
+	whole := threeLevels(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2})
+	cut, err := whole.Without([]topology.Link{{Leaf: 0, Spine: 0}},
+		[]topology.TopLink{{Pod: 0, Spine: 1, Top: 0}, {Pod: 1, Spine: 1, Top: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, drop := range []bool{false, true} {
+		_, _, err := scheduler.ForPods("fors", cut, scheduler.Options{DropUnreachable: drop})
+		var u *topology.UnreachableError
+		if !errors.As(err, &u) || u.A != 0 || u.B != 2 {
+			t.Errorf("leaf0 and leaf2 cut apart: error %v", err)
+		}
+		if drop && !strings.Contains(err.Error(), "not supported on three levels") {
+			t.Errorf("dropping pairs: error %v", err)
+		}
+	}
+	huge := threeLevels(t, topology.Options{Ports: 20, Leaves: 4000, Pods: 1000, Tops: 1})
+	for _, tt := range []struct {
+		name string
+		p    *topology.Pods
+		o    scheduler.Options
+		want string
+	}{
+		{"stair", whole, scheduler.Options{}, `no schedule "stair" for three levels; there are linear-shift, xor, bandwidth-optimal, fors`},
+		{"fors", whole, scheduler.Options{Objective: scheduler.FewestPaths}, "schedule fors: objective paths is not supported on three levels"},
+		{"fors", huge, scheduler.Options{}, "schedule fors: 80000 servers on 4000 leaves"},
+		{"xor", threeLevels(t, topology.Options{Ports: 3, Leaves: 4, Pods: 2}), scheduler.Options{}, "schedule xor: needs a power of two"},
+	} {
+		if _, _, err := scheduler.ForPods(tt.name, tt.p, tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error %v, want %s", tt.name, err, tt.want)
+		}
+	}
+	if b := scheduler.LowerBoundPods(cut); b.Phases != 12 || b.String() != "leaf0" {
+		t.Errorf("a tree that is not connected: bound %d by %v", b.Phases, b)
+	}
+	refusesPins(t, whole, cut)
+}
+
+func refusesPins(t *testing.T, whole, cut *topology.Pods) {
+	t.Helper()
+	without := func(links []topology.Link, tops []topology.TopLink) *topology.Pods {
+		p, err := whole.Without(links, tops)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	shift := scheduler.LinearShift(whole.Lower())
+	for _, tt := range []struct {
+		p    *topology.Pods
+		want string
+	}{
+		{cut, "leaf0 and leaf2 have no live path"},
+		{threeLevels(t, topology.Options{Ports: 2, Leaves: 2, Pods: 2}), "schedule linear-shift has 8 servers, FT(3;2,1,2) has 4"},
+		{without([]topology.Link{{Leaf: 1, Spine: 0}}, nil), "schedule linear-shift: phase 1 cannot be routed without contention: leaf1 has 2 messages for other leaves, or from them, and 1 live links"},
+		{without(nil, []topology.TopLink{{Pod: 1, Spine: 0, Top: 1}}), "schedule linear-shift: phase 3 cannot be routed without contention: pod1 has 4 messages for other pods, or from them, and 3 live links"},
+	} {
+		if _, err := scheduler.PinPods(shift, tt.p, scheduler.Options{}); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("PinPods: error %v, want %s", err, tt.want)
+		}
+	}
+}
+
+// TestRaise checks that a bound of the lower levels holds on all: that of a set of
+// leaves in weights.
+func TestRaise(t *testing.T) {
+	p := threeLevels(t, topology.Options{Ports: 4, Leaves: 4, Pods: 2})
+	p, err := p.Without([]topology.Link{{Leaf: 2, Spine: 0}, {Leaf: 2, Spine: 1}, {Leaf: 2, Spine: 2}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Leaf 0 has 16 messages for leaf 2, over the one spine that they share.
+	b := scheduler.Raise(p, scheduler.Bound{Phases: 16, Kind: scheduler.KindHall, Leaf: 0, Subset: []int{2}})
+	if b.Kind != scheduler.KindLP || b.Phases != 16 || len(b.Weights) != p.Wires() || provenPods(p, b) < 16 {
+		t.Errorf("bound %+v proves %d", b, provenPods(p, b))
+	}
+}
+
+// TestCheckPods shows that the check the other tests rely on finds offences.
+func TestCheckPods(t *testing.T) {
+	p := threeLevels(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2})
+	s, _ := planPods(t, p, scheduler.Options{})
+	shift := scheduler.LinearShift(p.Lower())
+	phase, plane := s.At(0, 4)
+	top := s.Top(0, 4)
+	at, _ := s.At(0, 2)
+	within, _ := s.At(0, 1)
+	without := func(links []topology.Link, tops []topology.TopLink) *topology.Pods {
+		v, err := p.Without(links, tops)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	pin := *shift
+	pin.Pinned = true
+	more := *shift
+	more.Phases++
+	for _, tt := range []struct {
+		name string
+		p    *topology.Pods
+		s    *scheduler.Schedule
+		want string
+	}{
+		{"dead plane", without([]topology.Link{{Leaf: 0, Spine: plane}}, nil), s, "the plane is not alive at leaf"},
+		{"dead top switch", without(nil, []topology.TopLink{{Pod: 0, Spine: plane, Top: top}}), s, "the top switch is not alive from pod"},
+		{"no planes", p, &pin, "the plane is not alive"},
+		{"no top switch", p, scheduler.MoveTop(s, 0, 4, phase, plane, scheduler.None), "the top switch is not alive"},
+		{"a top switch within a pod", p, scheduler.MoveTop(s, 0, 2, at, 0, 1), "a top switch within a pod"},
+		{"a plane within a leaf", p, scheduler.Move(s, 0, 1, within, 1), "a plane or top switch where none is needed"},
+		{"more phases claimed", p, &more, "the last message is in phase 6 of 8"},
+		{"top link shared", p, sharedTop(p, s), "has a message in this phase already"},
+		{"server sends twice", p, scheduler.Move(shift, 0, 2, 0, scheduler.None), "out of order"},
+	} {
+		if err := schedtest.CheckPods(tt.p, tt.s); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+// sharedTop gives a message between pods the top switch of another of its phase,
+// plane and pod.
+func sharedTop(p *topology.Pods, s *scheduler.Schedule) *scheduler.Schedule {
+	pod := func(rank int) int { return p.Pod(p.Lower().Leaf(rank)) }
+	for _, m := range s.Messages() {
+		for _, n := range s.Messages() {
+			if m != n && m.Phase == n.Phase && m.Spine == n.Spine && m.Top != n.Top && m.Top >= 0 && n.Top >= 0 && pod(m.Src) == pod(n.Src) {
+				return scheduler.MoveTop(s, m.Src, m.Dst, m.Phase, m.Spine, n.Top)
+			}
+		}
+	}
+	return s
+}

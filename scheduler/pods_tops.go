@@ -1,0 +1,102 @@
+package scheduler
+
+import (
+	"fmt"
+	"sync"
+)
+
+// assignTops gives each message between pods a top switch of its plane, phase by
+// phase. It is an error when the search finds none for some phase, which does not
+// happen where each plane's top switches suffice and all their links are alive.
+func (f *podFabric) assignTops(s *Schedule, o Options) error {
+	s.tops = make([]uint8, len(s.slots))
+	for i := range s.tops {
+		s.tops[i] = noSpine
+	}
+	start, order := s.byPhase()
+	leaf := f.leafOf()
+	pool := sync.Pool{New: func() any { return new(topWriter) }}
+	return eachPhase(o, s.Name, s.Phases, func(p int) error {
+		w := pool.Get().(*topWriter)
+		defer pool.Put(w)
+		return w.phase(f, s, leaf, order[start[p]:start[p+1]])
+	})
+}
+
+// byPhase returns the messages, as indices of slots, sorted by phase and then
+// source; those of phase p are order[start[p]:start[p+1]].
+func (s *Schedule) byPhase() (start []int, order []int32) {
+	start = make([]int, s.Phases+2)
+	for src := range s.Ranks {
+		for dst := range s.Ranks {
+			if s.Meets(src, dst) {
+				start[s.slots[src*s.Ranks+dst].phase()+2]++
+			}
+		}
+	}
+	for p := range s.Phases {
+		start[p+2] += start[p+1]
+	}
+	order = make([]int32, start[s.Phases+1])
+	for src := range s.Ranks {
+		for dst := range s.Ranks {
+			if s.Meets(src, dst) {
+				i := src*s.Ranks + dst
+				p := s.slots[i].phase()
+				order[start[p+1]] = int32(i)
+				start[p+1]++
+			}
+		}
+	}
+	return start[:s.Phases+1], order
+}
+
+// leafOf returns the leaf of each rank.
+func (f *podFabric) leafOf() []int32 {
+	out := make([]int32, 0, f.servers)
+	for l, n := range f.n {
+		for range n {
+			out = append(out, int32(l))
+		}
+	}
+	return out
+}
+
+// A topWriter is the working memory of one goroutine.
+type topWriter struct {
+	listColorer
+	planes [][]int32 // messages between pods, by plane
+}
+
+// phase chooses the top switches of one phase, plane after plane.
+func (w *topWriter) phase(f *podFabric, s *Schedule, leaf []int32, messages []int32) error {
+	if w.planes == nil {
+		w.planes = make([][]int32, f.spines)
+	}
+	for k := range w.planes {
+		w.planes[k] = w.planes[k][:0]
+	}
+	ends := func(i int32) (q, r int) {
+		return f.pod[leaf[int(i)/s.Ranks]], f.pod[leaf[int(i)%s.Ranks]]
+	}
+	for _, i := range messages {
+		if q, r := ends(i); q != r {
+			k := s.slots[i].spine()
+			w.planes[k] = append(w.planes[k], i)
+		}
+	}
+	for k, list := range w.planes {
+		w.start(f.pods, f.pods, f.tops)
+		for _, i := range list {
+			q, r := ends(i)
+			w.add(q, r, f.common[f.between(q, r, k)])
+		}
+		if left := w.run(topSteps); left > 0 {
+			return fmt.Errorf("%d of %d messages between pods on plane %d find no top switch", left, len(list), k)
+		}
+		for e, i := range list {
+			s.tops[i] = uint8(w.color[e])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"evbench/topology"
+)
+
+// A variant is one of the two ways in which thesis 6.3 gives its schedule.
+type variant string
+
+// The listing shifts the destination slot after lcm(M0, M1-1) messages, the
+// formulas in the text shift the destination leaf.
+const (
+	asListed variant = "fors-published"
+	inText   variant = "fors-published-text"
+)
+
+// An InvalidError says that a published algorithm gives a wrong result for a
+// tree that it accepts.
+type InvalidError struct {
+	Schedule string // as on the command line
+	Shape    string // the tree, the reduction, and what about them goes wrong
+	Offence  string // the first one, with its phase
+}
+
+func (e *InvalidError) Error() string {
+	return fmt.Sprintf("schedule %s is wrong as published for %s: %s", e.Schedule, e.Shape, e.Offence)
+}
+
+// Published returns the schedule of thesis 6.3, Algorithms 4 and 5, as the listing
+// prints them, with the spines of thesis 6.4, Algorithm 6. It is here for
+// reproduction: ForsClosed does the same without its faults, FORS does more.
+//
+// With f = M0-w links lost at each leaf, q = M1-1 and Θ̃(i) = ⌈i·M0/w⌉, the server
+// in slot α sends its i-th message for other leaves, i = 0..M0·q-1, in phase
+// Θ̃(i+θ)-α, where θ = ⌊(α-1)·w/M0⌋+1, to
+//
+//	slot (n + ⌊i/lcm(M0, q)⌋) mod M0, 1 + n mod q leaves further on, n = i+θ.
+//
+// PublishedText adds ⌊i/lcm(M0, q)⌋ to the leaf instead of the slot. The floor
+// in θ is towards -∞: it matters for α = 0. The messages of a phase take the w
+// spines without dead links in turn, in order of source.
+//
+// The thesis says nothing of messages within a leaf. Here they take phases in
+// which both ends are idle; those that find none follow in phases of their own.
+// Where the published part is right, the thesis' condition f > ⌊M0/M1⌋ holds and
+// M0 and M1 are at most 24, all find one, but for FT(2;4,5) with one link lost as
+// listed: there slot 0 receives in every phase in which slot 1 does not send.
+//
+// Each server sends once in a phase and meets each other once, always. But the
+// result is wrong, an *InvalidError, where
+//
+//   - a server receives twice in a phase (listing), or more than ⌈w/q⌉ messages
+//     go from one leaf to another in a phase (text; the thesis claims one, which
+//     w ≤ q allows). It happens only if g = gcd(M0, q) > 1: servers in different
+//     slots reach the shift at different phases. Of the trees with M0 and M1 in
+//     2..24 and f in 0..M0-1 it does in 561 of 1,781 with w ≤ q, and in 539
+//     (listing) or 311 (text) of 843 with w > q. All 4,253 with g = 1 are right.
+//   - two messages share a link. Algorithm 6 counts on w messages from every
+//     leaf, but where w does not divide M0²·q the last phase has fewer, and the
+//     count shifts from leaf to leaf: 59 and 54 times on FT(2;20,18) with one and
+//     two links lost. Of the same trees this leaves 4,596 (listing) and 4,701
+//     (text) of 6,877 right.
+//
+// The thesis takes this schedule for f > ⌊M0/M1⌋ only, and the bandwidth-optimal one
+// below; the listing does not ask for f, nor does this.
+//
+// A tree with servers missing, with other than M0 spines, with one leaf, or not
+// reduced uniformly is an error of another kind: the algorithms do not apply.
+// O(S²).
+func Published(t *topology.Tree) (*Schedule, error) { return asListed.schedule(t) }
+
+// PublishedText returns the schedule of thesis 6.3 as its formulas say. See Published.
+func PublishedText(t *topology.Tree) (*Schedule, error) { return inText.schedule(t) }
+
+func (v variant) schedule(t *topology.Tree) (*Schedule, error) {
+	p, live, err := v.pattern(t)
+	if err != nil {
+		return nil, fmt.Errorf("schedule %s: %w", v, err)
+	}
+	if err := p.judge(v, t); err != nil {
+		return nil, err
+	}
+	perPhase := p.perPhase()
+	p.fit()
+	return p.schedule(string(v), t, func(leaf int, h ride) int { return live[p.turn(leaf, h, perPhase)] }), nil
+}
+
+// pattern returns the messages between leaves, and the spines without dead links.
+func (v variant) pattern(t *topology.Tree) (*pattern, []int, error) {
+	live, err := uniform(t)
+	if err == nil && t.Spines() != t.Ports() {
+		err = fmt.Errorf("needs as many spines as servers on a leaf; here are %d and %d: use fors-closed", t.Spines(), t.Ports())
+	}
+	if err == nil && t.Leaves() < 2 {
+		err = errors.New("needs at least two leaves: use fors-closed")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	p := newPattern(t, len(live))
+	if err := p.check(t); err != nil {
+		return nil, nil, err
+	}
+	p.print(v)
+	return p, live, nil
+}
+
+// print fills the pattern as Algorithms 4 and 5 do. The line of a ride is its index
+// among those of its leaf and phase. O(M0·phases).
+func (p *pattern) print(v variant) {
+	theta, sent := make([]int, p.m0), make([]int, p.m0)
+	for a := range theta {
+		theta[a] = floorDiv((a-1)*p.w, p.m0) + 1
+	}
+	p.rides = make([]ride, 0, p.m0*p.m0*(p.q+1))
+	for phase := range p.phases {
+		line := 0
+		for a := range p.m0 {
+			n := sent[a] + theta[a]
+			if sent[a] == p.m0*p.q || ceilDiv(n*p.m0, p.w)-a != phase {
+				continue
+			}
+			shift := sent[a] / p.cycle()
+			h := ride{phase: phase, src: a, step: 1 + n%p.q, dst: (n + shift) % p.m0, line: line}
+			if v == inText {
+				h.step, h.dst = 1+(n+shift)%p.q, n%p.m0
+			}
+			p.rides = append(p.rides, h)
+			sent[a]++
+			line++
+		}
+	}
+}
+
+// perPhase returns how many messages leave a leaf in each phase.
+func (p *pattern) perPhase() []int {
+	out := make([]int, p.phases)
+	for _, h := range p.rides {
+		out[h.phase]++
+	}
+	return out
+}
+
+// turn returns the index of the spine that Algorithm 6 gives to a leaf's ride: it
+// deals the spines to all messages of a phase in turn, in order of source.
+func (p *pattern) turn(leaf int, h ride, perPhase []int) int {
+	return (leaf*perPhase[h.phase] + h.line) % p.w
+}
+
+// in returns the hops of a phase.
+func (p *pattern) in(phase int) []ride {
+	by := func(h ride, phase int) int { return h.phase - phase }
+	from, _ := slices.BinarySearchFunc(p.rides, phase, by)
+	to, _ := slices.BinarySearchFunc(p.rides, phase+1, by)
+	return p.rides[from:to]
+}
+
+// floorDiv returns ⌊a/b⌋ for b > 0.
+func floorDiv(a, b int) int {
+	if a < 0 {
+		return -ceilDiv(-a, b)
+	}
+	return a / b
+}

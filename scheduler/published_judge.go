@@ -1,0 +1,101 @@
+package scheduler
+
+import (
+	"fmt"
+
+	"evbench/topology"
+)
+
+// judge returns an *InvalidError for the first offence of the schedule, or, if
+// that is right, for the first link that two messages share.
+func (p *pattern) judge(v variant, t *topology.Tree) error {
+	shape := fmt.Sprintf("%s, f=%d: ", t.Notation(), p.f())
+	if phase, wrong := p.offence(); wrong {
+		compare := "<="
+		if p.w > p.q {
+			compare = ">"
+		}
+		shape += fmt.Sprintf("g = gcd(M0,M1-1) = %d > 1 and w = %d %s q = %d", p.g(), p.w, compare, p.q)
+		return &InvalidError{string(v), shape, fmt.Sprintf("phase %d: %s", phase, p.describe(phase, t))}
+	}
+	if n, first := p.conflicts(t); n > 0 {
+		all := p.m0 * p.m0 * p.q
+		shape += fmt.Sprintf("w = %d does not divide the M0²(M1-1) = %d messages of a leaf, the last phase has %d", p.w, all, all%p.w)
+		return &InvalidError{string(v), shape, fmt.Sprintf("%s; in all %d messages are second on their link", first, n)}
+	}
+	return nil
+}
+
+// offence returns the first phase in which a server receives twice or too many
+// messages go from one leaf to another. One leaf tells: all send the same.
+func (p *pattern) offence() (phase int, wrong bool) {
+	received, sent := make([]int, p.m0), make([]int, p.q+1) // the phase after that in which a slot last received; messages by step
+	for i, h := range p.rides {
+		if i > 0 && p.rides[i-1].phase != h.phase {
+			clear(sent)
+		}
+		sent[h.step]++
+		if received[h.dst] == h.phase+1 || sent[h.step] > p.share() {
+			return h.phase, true
+		}
+		received[h.dst] = h.phase + 1
+	}
+	return 0, false
+}
+
+// share returns ⌈w/q⌉, how often two leaves may meet in a phase: w messages go to
+// q leaves, evenly.
+func (p *pattern) share() int { return ceilDiv(p.w, p.q) }
+
+// describe returns the first offence in a phase, with messages in the order of
+// the listing: by source.
+func (p *pattern) describe(phase int, t *topology.Tree) string {
+	from := make([]int, t.Servers()) // 1 + the source, by destination
+	for leaf := range t.Leaves() {
+		sent := make([]int, t.Leaves())
+		for _, h := range p.in(phase) {
+			src, dst := p.ends(leaf, h)
+			if from[dst] > 0 {
+				return fmt.Sprintf("%s receives from %s and from %s", t.ServerName(dst), t.ServerName(from[dst]-1), t.ServerName(src))
+			}
+			from[dst] = src + 1
+			to := t.Leaf(dst)
+			if sent[to]++; sent[to] > p.share() {
+				return fmt.Sprintf("leaf%d sends %d messages to leaf%d, more than ceil(w/q) = %d", leaf, sent[to], to, p.share())
+			}
+		}
+	}
+	panic("scheduler: no offence in the phase")
+}
+
+// conflicts returns how many messages are not the first on their link in their
+// phase, and describes the first of them. The links up from a leaf never carry
+// two: at most w messages leave it, next to each other in turn. So a phase with
+// w messages from each leaf has none downwards either: messages of equal turn
+// come from the same place in every leaf's list and go as far.
+func (p *pattern) conflicts(t *topology.Tree) (count int, first string) {
+	live, _ := untouched(t)
+	perPhase := p.perPhase()
+	for phase, n := range perPhase {
+		if n%p.w == 0 {
+			continue
+		}
+		taken := make(map[topology.Link][2]int)
+		for leaf := range t.Leaves() {
+			for _, h := range p.in(phase) {
+				src, dst := p.ends(leaf, h)
+				link := topology.Link{Leaf: t.Leaf(dst), Spine: live[p.turn(leaf, h, perPhase)]}
+				before, twice := taken[link]
+				if !twice {
+					taken[link] = [2]int{src, dst}
+					continue
+				}
+				if count++; first == "" {
+					first = fmt.Sprintf("phase %d: %s down carries %s to %s and %s to %s", phase, link,
+						t.ServerName(before[0]), t.ServerName(before[1]), t.ServerName(src), t.ServerName(dst))
+				}
+			}
+		}
+	}
+	return count, first
+}

@@ -1,0 +1,236 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"evbench/internal/coloring"
+	"evbench/topology"
+)
+
+// Repair returns a contention-free schedule made from the schedule of the name
+// base, and the number of messages that it moved to another phase. Its name is
+// "repair:" and the base.
+//
+// The idea is that of the fault-adaptive schedule FS (thesis 5.4.3, Algorithm 3):
+// what the live links cannot carry in a phase moves to phases added at the end.
+// Algorithm 3 may move all messages of an overloaded leaf and leaves it to an
+// integer program which of them stay and where the others go, within a number
+// of added phases fixed beforehand; it counts links and leaves spines open. Here:
+//
+//  1. Each phase keeps what the live links of its leaves carry: a largest
+//     b-matching of leaves, changed where that spreads the moved messages more
+//     evenly over servers and leaves, as each can make up for so many in a phase.
+//  2. The messages kept get spines by list colouring (Pin). What it leaves over, as
+//     it may where spines differ from leaf to leaf, moves too.
+//  3. A moved message goes where a phase has its servers and a spine free.
+//  4. The others go into as few added phases as servers and leaves allow, by
+//     König's theorem (addPhases), and get spines as in 2. What is left over goes
+//     through 3 again, with more phases added.
+//
+// With a uniform reduction every message gets a spine in step 2. The result is
+// not optimal, FORS is: a base phase that uses fewer links than are alive is not
+// filled up except by step 3. O(S²·log S) and a list colouring for each phase.
+func Repair(base string, t *topology.Tree, o Options) (*Schedule, int, error) {
+	s, _, err := repaired(base, t, o)
+	if err != nil {
+		return nil, 0, err
+	}
+	return s, s.Moved, nil
+}
+
+// repairPrefix is what the names of repaired schedules begin with.
+const repairPrefix = "repair:"
+
+// repaired is Repair; it returns the bound of the tree too.
+func repaired(base string, t *topology.Tree, o Options) (*Schedule, Bound, error) {
+	name := repairPrefix + base
+	if strings.HasPrefix(base, repairPrefix) {
+		return nil, Bound{}, fmt.Errorf("schedule %s: the base is itself a repaired schedule", name)
+	}
+	s, bound, err := ByName(base, t, o)
+	if err != nil {
+		return nil, Bound{}, err
+	}
+	r := &rework{traffic: newTraffic(s, newFabric(t)), o: o, base: s, out: unpinned(s)}
+	if err := r.reachable(); err != nil {
+		return nil, Bound{}, err
+	}
+	r.out.Name, r.out.Pinned = name, true
+	r.run()
+	return r.out, bound, nil
+}
+
+// A rework is a repair in progress.
+type rework struct {
+	*traffic
+	o     Options
+	base  *Schedule
+	out   *Schedule
+	lost  []int32 // messages moved, by source rank and by ranks + destination rank
+	short []int32 // phases missing, by source leaf and by leaves + destination leaf
+}
+
+func (r *rework) run() {
+	r.lost, r.short = make([]int32, 2*r.ranks), r.shortages()
+	kept := make([][]uint32, r.base.Phases)
+	var moved []uint32
+	for p := range kept {
+		if !r.settled(p) {
+			kept[p], moved = r.keep(r.of(p), moved)
+		}
+	}
+	moved = append(moved, r.pin(kept, 0)...)
+	if moved = r.fit(moved, (*room).place); len(moved) > 0 {
+		from := r.out.Phases
+		moved = r.pin(r.addPhases(moved), from)
+	}
+	for moved = r.fit(moved, (*room).squeeze); len(moved) > 0; moved = r.fit(moved, (*room).squeeze) {
+		r.out.Phases += r.phasesFor(moved)
+	}
+	for i, x := range r.out.slots {
+		if i/r.ranks != i%r.ranks && x.phase() != r.base.slots[i].phase() {
+			r.out.Moved++
+		}
+	}
+	r.out.dropEmpty()
+}
+
+// settled reports whether the base has spines for a phase that keep its messages
+// apart, and takes them over.
+func (r *rework) settled(p int) bool {
+	if !r.base.Pinned {
+		return false
+	}
+	up, down := slices.Clone(r.up), slices.Clone(r.up)
+	for _, m := range r.of(p) {
+		a, b := r.across(m)
+		k := r.base.slots[m].spine()
+		if k == None || !up[a].Has(k) || !down[b].Has(k) {
+			return false
+		}
+		up[a].Remove(k)
+		down[b].Remove(k)
+	}
+	for _, m := range r.of(p) {
+		r.out.slots[m] = r.base.slots[m]
+	}
+	return true
+}
+
+// pin gives the messages of phases from..from+len(phases)-1 spines, as many as it
+// can, and returns the others.
+func (r *rework) pin(phases [][]uint32, from int) []uint32 {
+	over := make([][]uint32, len(phases))
+	each(r.o.workers(), len(phases), func(i int) {
+		if len(phases[i]) == 0 {
+			return
+		}
+		c := r.graph(phases[i]).Color(coloring.ListOptions{Seed: r.o.Seed ^ uint64(from+i)<<32, Steps: 2000, Partial: true})
+		for j, m := range phases[i] {
+			if k := c.Color[j]; k >= 0 {
+				r.out.slots[m] = makeSlot(from+i, int(k))
+			} else {
+				over[i] = append(over[i], m)
+			}
+		}
+	})
+	return slices.Concat(over...)
+}
+
+// addPhases spreads messages over phases that it adds to the schedule: as few as
+// the server with most messages, and the leaf with most for its live links,
+// need. No server then sends or receives twice in a phase, no leaf more than its
+// live links carry.
+//
+// The messages are edges from source servers to destination servers, and phases
+// are colours. A leaf of n servers whose messages need w in each phase on average,
+// rounded up, gets n-w idle nodes on the other side with an edge to some server of
+// the leaf in each phase: n-w servers are kept busy, and at most w send. With P
+// phases the servers of the leaf have room for n·P edges; the idle nodes take
+// (n-w)·P and leave w·P, which the messages of the leaf do not exceed. No node has
+// more than P edges, so P colours do (König). As w is the average, also where more
+// links are alive, phases are as easy to give spines as can be.
+func (r *rework) addPhases(messages []uint32) [][]uint32 {
+	edges := make([]coloring.Edge, 0, len(messages))
+	for i, m := range messages {
+		src, dst := r.ends(m)
+		edges = append(edges, coloring.Edge{U: int32(src), V: int32(dst), N: 1, First: int32(i)})
+	}
+	phases, busy := r.phasesFor(messages), r.busy(messages)
+	g := &coloring.Graph{Left: r.ranks, Right: r.ranks}
+	for l := range r.leaves {
+		idle := spreadMoved(busy[r.first[l]:][:r.n[l]], phases, func(server, node, n int) {
+			edges = append(edges, coloring.Edge{U: int32(r.first[l] + server), V: int32(g.Right + node), N: int32(n), First: -1})
+		})
+		g.Right += idle
+		idle = spreadMoved(busy[r.ranks+r.first[l]:][:r.n[l]], phases, func(server, node, n int) {
+			edges = append(edges, coloring.Edge{U: int32(g.Left + node), V: int32(r.first[l] + server), N: int32(n), First: -1})
+		})
+		g.Left += idle
+	}
+	g.Edges = edges
+	color := make([]int32, len(messages))
+	g.Color(phases, coloring.Options{Seed: r.o.Seed, Workers: r.o.workers()}, func(unit, c int32) { color[unit] = c })
+	out := make([][]uint32, phases)
+	for i, m := range messages {
+		out[color[i]] = append(out[color[i]], m)
+	}
+	r.out.Phases += phases
+	return out
+}
+
+// phasesFor returns how many phases messages need for their servers, leaves and
+// pairs of leaves.
+func (r *rework) phasesFor(messages []uint32) int {
+	busy := r.busy(messages)
+	phases := int(slices.Max(busy))
+	pairs := make([]int, r.leaves*r.leaves)
+	for _, m := range messages {
+		a, b := r.across(m)
+		pairs[int(a)*r.leaves+int(b)]++
+	}
+	for i, n := range pairs {
+		if n > 0 {
+			both := r.up[i/r.leaves].And(r.up[i%r.leaves])
+			phases = max(phases, ceilDiv(n, both.Len()))
+		}
+	}
+	for node := range 2 * r.leaves {
+		l := node % r.leaves
+		sum := 0
+		for _, n := range busy[node/r.leaves*r.ranks+r.first[l]:][:r.n[l]] {
+			sum += int(n)
+		}
+		if sum > 0 {
+			phases = max(phases, ceilDiv(sum, r.live[l]))
+		}
+	}
+	return phases
+}
+
+// busy returns how many of the messages each server sends, and, at ranks + its
+// rank, receives.
+func (r *rework) busy(messages []uint32) []int32 {
+	n := make([]int32, 2*r.ranks)
+	for _, m := range messages {
+		src, dst := r.ends(m)
+		n[src]++
+		n[r.ranks+dst]++
+	}
+	return n
+}
+
+// spreadMoved gives the idle nodes of a leaf, of which it returns the number, edges to
+// its servers, of which it is given the messages: one edge in each phase.
+func spreadMoved(messages []int32, phases int, edge func(server, node, n int)) int {
+	room, sum := make([]int, len(messages)), 0
+	for i, n := range messages {
+		room[i] = phases - int(n)
+		sum += int(n)
+	}
+	idle := len(messages) - ceilDiv(sum, phases)
+	pour(room, slices.Repeat([]int{phases}, idle), idle*phases, edge)
+	return idle
+}

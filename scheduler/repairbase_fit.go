@@ -1,0 +1,167 @@
+package scheduler
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"evbench/internal/coloring"
+)
+
+// fit moves messages into phases by place or squeeze and returns those that find no
+// room. Messages with few spines to choose from go first.
+func (r *rework) fit(messages []uint32, by func(*room, uint32) bool) []uint32 {
+	if len(messages) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(messages, func(m, n uint32) int { return cmp.Compare(r.choices(m), r.choices(n)) })
+	x := r.room(messages)
+	var rest []uint32
+	for _, m := range messages {
+		if !by(x, m) {
+			rest = append(rest, m)
+		}
+	}
+	return rest
+}
+
+// A room says what is free in each phase.
+type room struct {
+	*rework
+	words   int
+	servers bitset              // by (rank, ranks + rank)·words: phases in which it does not send, receive
+	nodes   bitset              // by node·words: phases in which the leaf has a link left
+	links   []coloring.ColorSet // by phase·2·leaves + node: spines not taken
+	held    [][]uint32          // by phase: messages between leaves
+}
+
+type bitset []uint64
+
+func (b bitset) clear(row, words, i int) { b[row*words+i>>6] &^= 1 << (i & 63) }
+
+// room returns what the schedule leaves free, without the messages given.
+func (r *rework) room(without []uint32) *room {
+	phases := r.out.Phases
+	w := (phases + 63) / 64
+	x := &room{
+		rework: r, words: w, servers: ones(2*r.ranks, phases), nodes: ones(2*r.leaves, phases),
+		links: make([]coloring.ColorSet, 0, phases*2*r.leaves), held: make([][]uint32, phases),
+	}
+	for range phases {
+		x.links = append(append(x.links, r.up...), r.up...)
+	}
+	open := make(bitset, len(r.out.slots)/64+1)
+	for _, m := range without {
+		open[m>>6] |= 1 << (m & 63)
+	}
+	for m, s := range r.out.slots {
+		if m/r.ranks != m%r.ranks && s != absent && open[m>>6]>>(m&63)&1 == 0 {
+			x.take(uint32(m), s.phase(), s.spine())
+		}
+	}
+	return x
+}
+
+// ones returns rows of as many set bits as there are phases.
+func ones(rows, phases int) bitset {
+	row := slices.Repeat(bitset{^uint64(0)}, (phases+63)/64)
+	if phases%64 > 0 {
+		row[len(row)-1] = 1<<(phases%64) - 1
+	}
+	return slices.Repeat(row, rows)
+}
+
+// take notes that a message is in a phase.
+func (x *room) take(m uint32, phase, spine int) {
+	src, dst := x.ends(m)
+	x.servers.clear(src, x.words, phase)
+	x.servers.clear(x.ranks+dst, x.words, phase)
+	if spine == None {
+		return
+	}
+	a, b := x.across(m)
+	x.held[phase] = append(x.held[phase], m)
+	x.link(phase, int(a), spine)
+	x.link(phase, x.leaves+int(b), spine)
+}
+
+// link notes that a link is used.
+func (x *room) link(phase, node, spine int) {
+	free := &x.links[phase*2*x.leaves+node]
+	if free.Remove(spine); *free == (coloring.ColorSet{}) {
+		x.nodes.clear(node, x.words, phase)
+	}
+}
+
+// each calls f with the phases in which the servers of a message are idle and its
+// leaves have links left, until f returns true, and reports whether it did.
+func (x *room) each(m uint32, f func(phase int) bool) bool {
+	src, dst := x.ends(m)
+	a, b := x.across(m)
+	for w := range x.words {
+		free := x.servers[src*x.words+w] & x.servers[(x.ranks+dst)*x.words+w] &
+			x.nodes[int(a)*x.words+w] & x.nodes[(x.leaves+int(b))*x.words+w]
+		for ; free != 0; free &= free - 1 {
+			if f(w*64 + bits.TrailingZeros64(free)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// place puts a message into the first phase where its servers are idle and a spine
+// is free at both leaves, and reports whether there is one.
+func (x *room) place(m uint32) bool {
+	a, b := x.across(m)
+	return x.each(m, func(phase int) bool {
+		at := phase * 2 * x.leaves
+		both := x.links[at+int(a)].And(x.links[at+x.leaves+int(b)])
+		k := both.Next(0)
+		if k < 0 {
+			return false
+		}
+		x.out.slots[m] = makeSlot(phase, k)
+		x.take(m, phase, k)
+		return true
+	})
+}
+
+// squeeze is place, but where there is no such phase it tries to free a spine in a
+// few others, by exchanging two spines along a chain of messages.
+func (x *room) squeeze(m uint32) bool {
+	if x.place(m) {
+		return true
+	}
+	const tries = 16
+	n := 0
+	return x.each(m, func(phase int) bool {
+		if n++; n > tries {
+			return false
+		}
+		all := append(slices.Clone(x.held[phase]), m)
+		g := x.graph(all)
+		color := make([]int16, len(all))
+		for i, m := range x.held[phase] {
+			color[i] = int16(x.out.slots[m].spine())
+		}
+		color[len(all)-1] = None
+		if !g.Extend(color) {
+			return false
+		}
+		x.redo(phase, all, color)
+		return true
+	})
+}
+
+// redo gives all messages of a phase new spines.
+func (x *room) redo(phase int, messages []uint32, color []int16) {
+	at := phase * 2 * x.leaves
+	copy(x.links[at:], x.up)
+	copy(x.links[at+x.leaves:], x.up)
+	x.held[phase] = x.held[phase][:0]
+	for i, m := range messages {
+		x.out.slots[m] = makeSlot(phase, int(color[i]))
+		x.take(m, phase, int(color[i]))
+	}
+}

@@ -1,0 +1,89 @@
+package schedtest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"evbench/scheduler"
+	"evbench/topology"
+)
+
+// CheckPods is Check for a three-level tree: a pinned schedule names a plane for
+// each message between leaves and a top switch for each between pods, all alive,
+// and no wire of any level carries two messages in a phase.
+func CheckPods(p *topology.Pods, s *scheduler.Schedule) error {
+	t := p.Lower()
+	n := t.Servers()
+	met := make([]bool, n*n)
+	busy := slices.Repeat([]int{-1}, p.Wires())
+	before := scheduler.Message{Phase: -1, Src: n}
+	messages := s.Messages()
+	for _, m := range messages {
+		switch {
+		case m.Src == m.Dst:
+			return fmt.Errorf("%+v: a message to self", m)
+		case met[m.Src*n+m.Dst]:
+			return fmt.Errorf("%+v: the pair has met before", m)
+		case m.Phase != before.Phase && m.Phase != before.Phase+1, m.Phase == before.Phase && m.Src <= before.Src:
+			return fmt.Errorf("%+v after %+v: a phase is empty or messages are out of order", m, before)
+		}
+		if err := podsPath(p, s.Pinned, m); err != nil {
+			return err
+		}
+		wires := []topology.Wire{t.FromServer(m.Src), t.ToServer(m.Dst)}
+		if s.Pinned {
+			wires = p.Path(nil, m.Src, m.Dst, m.Spine, m.Top)
+		}
+		for _, w := range wires {
+			if busy[w] == m.Phase {
+				link, direction := p.WireName(w)
+				return fmt.Errorf("%+v: %s %s has a message in this phase already", m, link, direction)
+			}
+			busy[w] = m.Phase
+		}
+		met[m.Src*n+m.Dst] = true
+		before = m
+	}
+	if len(messages) != n*(n-1) {
+		return fmt.Errorf("%d of %d pairs meet", len(messages), n*(n-1))
+	}
+	if before.Phase != s.Phases-1 {
+		return fmt.Errorf("the last message is in phase %d of %d", before.Phase, s.Phases)
+	}
+	return nil
+}
+
+// podsPath returns what is wrong with the plane and the top switch of a message.
+func podsPath(p *topology.Pods, pinned bool, m scheduler.Message) error {
+	t := p.Lower()
+	a, b := t.Leaf(m.Src), t.Leaf(m.Dst)
+	q, r := p.Pod(a), p.Pod(b)
+	if !pinned || a == b {
+		if m.Spine != scheduler.None || m.Top != scheduler.None {
+			return fmt.Errorf("%+v: a plane or top switch where none is needed or chosen", m)
+		}
+		return nil
+	}
+	if m.Spine < 0 || m.Spine >= t.Spines() || !t.Alive(a, m.Spine) || !t.Alive(b, m.Spine) {
+		return fmt.Errorf("%+v: the plane is not alive at leaf%d and leaf%d", m, a, b)
+	}
+	if q == r {
+		if m.Top != scheduler.None {
+			return fmt.Errorf("%+v: a top switch within a pod", m)
+		}
+		return nil
+	}
+	if m.Top < 0 || m.Top >= p.Tops() || !p.TopAlive(q, m.Spine, m.Top) || !p.TopAlive(r, m.Spine, m.Top) {
+		return fmt.Errorf("%+v: the top switch is not alive from pod%d and pod%d", m, q, r)
+	}
+	return nil
+}
+
+// RunPods fails the test when CheckPods does.
+func RunPods(t testing.TB, p *topology.Pods, s *scheduler.Schedule) {
+	t.Helper()
+	if err := CheckPods(p, s); err != nil {
+		t.Fatalf("%s on %s, fill %v, down %v: %v", s.Name, p.Notation(), p.Lower().Fill(), p.DownNames(), err)
+	}
+}

@@ -1,0 +1,218 @@
+package verify
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"regexp"
+	"slices"
+	"strconv"
+)
+
+// The kinds of witness, without the number of the leaf or pod.
+const (
+	byServer = "server"
+	byLeaf   = "leaf"
+	byHall   = "hall"
+	byPod    = "pod"
+)
+
+var witnessRE = regexp.MustCompile(`^(leaf|hall|pod)(\d{1,6})$`)
+
+// witnessOf splits "hall3" into its kind and number.
+func witnessOf(kind string) (family string, number int, ok bool) {
+	if kind == byServer || kind == LP {
+		return kind, -1, true
+	}
+	m := witnessRE.FindStringSubmatch(kind)
+	if m == nil {
+		return "", 0, false
+	}
+	number, err := strconv.Atoi(m[2])
+	return m[1], number, err == nil
+}
+
+// leafOf reads "leaf3".
+func leafOf(name string) (leaf int, ok bool) {
+	family, leaf, ok := witnessOf(name)
+	return leaf, ok && family == byLeaf
+}
+
+// witnesses lists the kinds of witness, for error messages.
+func (f fabric) witnesses() string {
+	last := f.tree.Leaves() - 1
+	if f.pods != nil {
+		return fmt.Sprintf("server, leaf0..leaf%d, hall0..hall%d, pod0..pod%d and lp", last, last, f.pods.Pods()-1)
+	}
+	return fmt.Sprintf("server, leaf0..leaf%d, hall0..hall%d and lp", last, last)
+}
+
+// bound judges the stated lower bound: first without its witness, then, if asked,
+// what the witness proves.
+func (j *judge) bound() {
+	b := j.file.Bound
+	r := &BoundReport{Phases: b.Phases, Kind: b.Kind, Gap: j.report.Phases - b.Phases}
+	j.report.Bound = r
+	if j.report.ContentionChecked && r.Gap < 0 {
+		j.claim(BelowBound, "the plan has %d phases, fewer than its stated lower bound of %d", j.report.Phases, b.Phases)
+	}
+	for _, kind := range j.strongest() {
+		if n, err := j.simple(kind, nil); err == nil && b.Phases < n {
+			j.claim(WeakBound, "the file states a lower bound of %d phases; %s alone needs %d", b.Phases, kind, n)
+			break
+		}
+	}
+	if j.opt.Bound {
+		r.Proven = j.witness()
+	}
+}
+
+// strongest returns the labels of the server bound, the strongest leaf's and the
+// strongest pod's.
+func (j *judge) strongest() []string {
+	labels := []string{byServer}
+	pick := func(family string, count int, bound func(int) (int, error)) {
+		best, most := -1, 0
+		for i := range count {
+			if n, err := bound(i); err == nil && n > most {
+				best, most = i, n
+			}
+		}
+		if best >= 0 {
+			labels = append(labels, fmt.Sprint(family, best))
+		}
+	}
+	pick(byLeaf, j.tree.Leaves(), j.leafBound)
+	if p := j.fabric.pods; p != nil {
+		pick(byPod, p.Pods(), j.podBound)
+	}
+	return labels
+}
+
+// witness recomputes the stated bound from what the file says proves it, and
+// reports whether it does.
+func (j *judge) witness() bool {
+	b := j.file.Bound
+	if b.Kind == LP && b.Weights == nil {
+		j.note("bound not checked: the text form carries no weights, use the JSON form")
+		return false
+	}
+	n, err := j.proves(b)
+	switch {
+	case err != nil:
+		j.claim(WrongBound, "bound %d %s: %v", b.Phases, b.Kind, err)
+	case n.Cmp(big.NewInt(int64(b.Phases))) != 0:
+		j.claim(WrongBound, "the file states bound %d by %s, which proves %v", b.Phases, b.Kind, n)
+	}
+	return err == nil && n.Cmp(big.NewInt(int64(b.Phases))) == 0
+}
+
+// proves returns the bound that a witness proves.
+func (j *judge) proves(b Bound) (*big.Int, error) {
+	if b.Kind == LP {
+		return j.dual(b.Weights)
+	}
+	n, err := j.simple(b.Kind, b.Subset)
+	return big.NewInt(int64(n)), err
+}
+
+// simple returns what a witness that is not a set of weights proves.
+func (j *judge) simple(kind string, subset []int) (phases int, err error) {
+	family, number, _ := witnessOf(kind)
+	switch family {
+	case byServer:
+		return j.ideal, nil
+	case byLeaf:
+		return j.leafBound(number)
+	case byHall:
+		return j.hallBound(number, subset)
+	case byPod:
+		return j.podBound(number)
+	}
+	return 0, errors.New("there is no such witness")
+}
+
+// leafBound returns ⌈n·m / live spines⌉ of a leaf with n servers that have m
+// partners on other leaves: what leaves it has to fit on its live links.
+func (j *judge) leafBound(leaf int) (phases int, err error) {
+	if leaf >= j.tree.Leaves() {
+		return 0, fmt.Errorf("no leaf%d", leaf)
+	}
+	return ceil(j.tree.On(leaf)*j.partners[leaf], len(j.tree.AliveSpines(leaf)), fmt.Sprintf("leaf%d", leaf))
+}
+
+// hallBound returns ⌈n·m / spines⌉ of a leaf with n servers and a set of other
+// leaves with m servers: the messages to the set leave through spines that the
+// leaf shares with one of them. Leaves left out have no messages to count.
+func (j *judge) hallBound(leaf int, subset []int) (phases int, err error) {
+	if leaf >= j.tree.Leaves() {
+		return 0, fmt.Errorf("no leaf%d", leaf)
+	}
+	if len(subset) == 0 {
+		return 0, errors.New("it names no set of leaves")
+	}
+	m, shared := 0, make([]bool, j.tree.Spines())
+	for i, b := range subset {
+		switch {
+		case b < 0 || b >= j.tree.Leaves():
+			return 0, fmt.Errorf("its set has leaf%d; there are leaf0..leaf%d", b, j.tree.Leaves()-1)
+		case b == leaf:
+			return 0, fmt.Errorf("its set has leaf%d itself", b)
+		case slices.Contains(subset[:i], b):
+			return 0, fmt.Errorf("its set has leaf%d twice", b)
+		}
+		if !j.left(leaf, b) {
+			m += j.tree.On(b)
+		}
+		for _, k := range j.tree.CommonSpines(leaf, b) {
+			shared[k] = true
+		}
+	}
+	links := 0
+	for _, is := range shared {
+		if is {
+			links++
+		}
+	}
+	return ceil(j.tree.On(leaf)*m, links, fmt.Sprintf("leaf%d to the set", leaf))
+}
+
+// podBound returns ⌈messages / live links⌉ of what leaves a pod through its links
+// to top switches.
+func (j *judge) podBound(pod int) (phases int, err error) {
+	p := j.fabric.pods
+	if p == nil || pod >= p.Pods() {
+		return 0, fmt.Errorf("no pod%d", pod)
+	}
+	each := j.tree.Leaves() / p.Pods()
+	out := 0
+	for a := pod * each; a < (pod+1)*each; a++ {
+		m := j.partners[a]
+		for b := pod * each; b < (pod+1)*each; b++ {
+			if b != a && !j.left(a, b) {
+				m -= j.tree.On(b)
+			}
+		}
+		out += j.tree.On(a) * m
+	}
+	live := 0
+	for k := range j.tree.Spines() {
+		for top := range p.Tops() {
+			if p.TopAlive(pod, k, top) {
+				live++
+			}
+		}
+	}
+	return ceil(out, live, fmt.Sprintf("pod%d", pod))
+}
+
+// ceil returns ⌈messages / links⌉.
+func ceil(messages, links int, who string) (int, error) {
+	switch {
+	case messages == 0:
+		return 0, nil
+	case links == 0:
+		return 0, fmt.Errorf("%s has no live link", who)
+	}
+	return (messages + links - 1) / links, nil
+}

@@ -1,0 +1,65 @@
+package verify
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// pathsRoom bounds the memory of countPaths, in words of eight bytes. A fabric of
+// 4,096 servers takes a sixteenth of it.
+const pathsRoom = 1 << 22
+
+// countPaths returns the distinct spines from one leaf to one server on another
+// leaf, and what addresses they take. Messages without a meaning are skipped.
+// O(messages), and again for every part of the fabric that does not fit.
+func (j *judge) countPaths() *Paths {
+	t, words := j.tree, (j.tree.Spines()+63)/64
+	row := t.Servers() * words // one leaf's
+	part := max(1, min(t.Leaves(), pathsRoom/row))
+	seen, most := make([]uint64, part*row), 0
+	for first := 0; first < t.Leaves(); first += part {
+		clear(seen)
+		j.markPaths(seen, first, part, words)
+		for i := 0; i < len(seen); i += words {
+			n := 0
+			for _, w := range seen[i : i+words] {
+				n += bits.OnesCount64(w)
+			}
+			most = max(most, n)
+		}
+	}
+	return pathsOf(most, t.Servers(), t.Leaves()+t.Spines())
+}
+
+// markPaths sets bit [(leaf-first)·S + destination][spine] of what is used from
+// the leaves first..first+part-1.
+func (j *judge) markPaths(seen []uint64, first, part, words int) {
+	spines, servers := uint(j.tree.Spines()), j.tree.Servers()
+	for i := range j.messages {
+		m := &j.messages[i]
+		src, dst, k := j.at(m.Src), j.at(m.Dst), uint(m.Spine)
+		leaf := int(src.leaf) - first
+		if k >= spines || src.rank < 0 || dst.rank < 0 || src.leaf == dst.leaf || uint(leaf) >= uint(part) {
+			continue
+		}
+		seen[(leaf*servers+int(dst.rank))*words+int(k>>6)] |= 1 << (k & 63)
+	}
+}
+
+// pathsOf returns the addresses that so many paths take. Destinations have
+// 2^LMC addresses, switches one; a switch needs no entry for itself (thesis
+// 6.7.2: 32·326 + 37 entries).
+func pathsOf(most, servers, switches int) *Paths {
+	p := &Paths{Most: most}
+	if most > 1 {
+		p.LMC = bits.Len(uint(most - 1))
+	}
+	p.LIDs = servers<<p.LMC + switches
+	p.Entries = p.LIDs - 1
+	return p
+}
+
+// String returns the figures as a plan file names them.
+func (p *Paths) String() string {
+	return fmt.Sprintf("most %d, lmc %d, lids %d, lft_entries %d", p.Most, p.LMC, p.LIDs, p.Entries)
+}
