@@ -35,6 +35,9 @@ var layers = map[string]layer{
 
 	"plan":   {may: []string{"scheduler", "routing", "topology"}, pure: true},
 	"verify": {may: []string{"topology"}, pure: true},
+	"survey": {may: []string{"plan", "scheduler", "routing", "topology", "verify"}, pure: true},
+
+	"plan/store": {may: []string{"plan", "topology", "internal/atomicfile"}},
 
 	"transport":               {pure: true},
 	"transport/transporttest": {may: []string{"transport", "barrier"}},

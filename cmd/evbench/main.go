@@ -140,6 +140,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		HideHelpCommand: true,
 		Commands: []*cli.Command{
 			runCommand(), validateCommand(), planCommand(), verifyCommand(), diffCommand(),
+			tableCommand(), whatifCommand(),
 			labCommand(), controllerCommand(), workerCommand(), versionCommand(),
 		},
 	}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/survey"
+	"evbench/topology"
+)
+
+func tableCommand() *cli.Command {
+	return &cli.Command{
+		Name:            "table",
+		Usage:           "tables over failures: slowdown, phases, lmc; and planner, the planner's own figures",
+		HideHelpCommand: true,
+		Description:     "Example:\n  evbench table slowdown -t 'FT(2;16,16)'",
+		OnUsageError:    func(_ *cli.Context, err error, _ bool) error { return usage(err) },
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return usagef("no table %q; there are slowdown, phases, lmc, planner", c.Args().First())
+			}
+			return cli.ShowSubcommandHelp(c)
+		},
+		Subcommands: []*cli.Command{
+			slowdownTable(), phasesTable(), lmcTable(), plannerTable(),
+		},
+	}
+}
+
+func slowdownTable() *cli.Command {
+	return command(&cli.Command{
+		Name:  "slowdown",
+		Usage: "how much longer an exchange takes with f = 0.. spines lost by one leaf, and by all",
+		Flags: append(healthyFlags(),
+			&cli.StringFlag{Name: "model", Value: survey.Count, Usage: "`NAME`: count (messages of a leaf over its live links, thesis 5.3) or routed (link loads of plans)"}),
+		Action: func(c *cli.Context) error {
+			return healthyTable(c, func(t *topology.Tree) (*survey.Table, error) {
+				return survey.SlowdownTable(t, c.String("model"), c.Uint64("seed"))
+			})
+		},
+	}, "  evbench table slowdown -t 'FT(2;20,18)' --model routed --format csv")
+}
+
+func phasesTable() *cli.Command {
+	return command(&cli.Command{
+		Name:  "phases",
+		Usage: "phases of every schedule with f = 0.. spines lost by one leaf, and by all",
+		Flags: healthyFlags(),
+		Action: func(c *cli.Context) error {
+			return healthyTable(c, func(t *topology.Tree) (*survey.Table, error) {
+				return survey.PhasesTable(t, c.Uint64("seed"))
+			})
+		},
+	}, "  evbench table phases -t 'FT(2;4,8)'")
+}
+
+func lmcTable() *cli.Command {
+	return command(&cli.Command{
+		Name:  "lmc",
+		Usage: "addresses that plans need of InfiniBand switches, with f = 0.. spines lost by all leaves",
+		Flags: append(healthyFlags(),
+			&cli.IntFlag{Name: "most", Value: 5, Usage: "rows for f = 0..`F`"}),
+		Action: func(c *cli.Context) error {
+			return healthyTable(c, func(t *topology.Tree) (*survey.Table, error) {
+				if f := c.Int("most"); f < 0 || c.IsSet("most") && f >= t.Spines() {
+					return nil, fmt.Errorf("--most %d: must be 0..%d, so that a spine is left", f, t.Spines()-1)
+				}
+				return survey.LMCTable(t, min(c.Int("most"), t.Spines()-1), c.Uint64("seed"))
+			})
+		},
+	}, "  evbench table lmc -t 'FT(2;20,18)'")
+}
+
+// healthyFlags describe a fabric without dead links, and the form of a table.
+func healthyFlags() []cli.Flag {
+	return append(formatFlags(),
+		&cli.StringFlag{Name: "topology", Aliases: []string{"t"}, Usage: "fat tree in `NOTATION`, such as FT(2;4,8)"},
+		&cli.StringFlag{Name: "fill", Usage: "servers on each leaf, `N,N,…` (default: all ports)"},
+		&cli.IntFlag{Name: "spines", Usage: "number of spines, `N` (default: M0)"},
+		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of everything random, `N`"},
+	)
+}
+
+func formatFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORM` of the table: text, csv, json"},
+		&cli.BoolFlag{Name: "json", Usage: "the same as --format json"},
+	}
+}
+
+// healthyTable makes and prints a table of the fabric that the flags describe.
+func healthyTable(c *cli.Context, fill func(*topology.Tree) (*survey.Table, error)) error {
+	if err := needArgs(c, 0, 0, ""); err != nil {
+		return err
+	}
+	write, err := tableWriter(c)
+	if err != nil {
+		return err
+	}
+	t, err := tree(c)
+	if err != nil {
+		return err
+	}
+	table, err := fill(t)
+	if err != nil {
+		return usage(err)
+	}
+	return write(table, c.App.Writer)
+}
+
+func tableWriter(c *cli.Context) (func(*survey.Table, io.Writer) error, error) {
+	form := c.String("format")
+	if c.Bool("json") {
+		form = "json"
+	}
+	forms := map[string]func(*survey.Table, io.Writer) error{
+		"text": (*survey.Table).WriteText, "csv": (*survey.Table).WriteCSV, "json": (*survey.Table).WriteJSON,
+	}
+	write, ok := forms[form]
+	if !ok {
+		return nil, usagef("--format %q: there are %s", form, strings.Join([]string{"text", "csv", "json"}, ", "))
+	}
+	return write, nil
+}
+
+func plannerTable() *cli.Command {
+	return command(&cli.Command{
+		Name:  "planner",
+		Usage: "measure the planner itself, beside what the thesis says of the same work",
+		Flags: append(formatFlags(),
+			&cli.BoolFlag{Name: "quick", Usage: "40 plans instead of 1,000, and fewer of large trees"},
+			&cli.BoolFlag{Name: "quiet", Usage: "no progress"}),
+		Action: plannerAction,
+	}, "  evbench table planner --quick")
+}
+
+// plannerAction owns the clock; an interrupted measurement prints what is done.
+func plannerAction(c *cli.Context) error {
+	if err := needArgs(c, 0, 0, ""); err != nil {
+		return err
+	}
+	write, err := tableWriter(c)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	o := survey.PlannerOptions{
+		Clock: func() time.Duration { return time.Since(start) }, Allocated: allocated, Quick: c.Bool("quick"),
+	}
+	if !c.Bool("quiet") {
+		o.Progress = func(work string) { fmt.Fprintln(c.App.ErrWriter, work) }
+	}
+	var figures []survey.Figure
+	err = survey.Planner(c.Context, o, func(f survey.Figure) error {
+		figures = append(figures, f)
+		return nil
+	})
+	if err != nil && c.Context.Err() == nil {
+		return err
+	}
+	table := survey.PlannerTable(figures)
+	if err != nil {
+		table.Notes = append(table.Notes, "INCOMPLETE: stopped")
+	}
+	return write(table, c.App.Writer)
+}
+
+// allocated returns the bytes that the process has allocated since it started.
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
+}

@@ -1,0 +1,171 @@
+// Package store keeps plans for failures that have not happened yet: a directory
+// with one plan file for each set of dead links, and an index that finds them.
+// Someone who has to fail over looks up what is dead and loads the plan, instead
+// of computing one.
+//
+// A Writer makes such a directory, or adds to it; a Store reads it through an
+// io/fs file system, so also from an archive or from memory. Nothing read is
+// trusted: a plan is given out only when its content has the hash that the index
+// names. The package plans nothing and judges nothing.
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"evbench/topology"
+)
+
+// Schema is that of the index, IndexFile its name in the directory.
+const (
+	Schema    = "evbench/store/1"
+	IndexFile = "index.json"
+)
+
+// An Entry is one plan.
+type Entry struct {
+	Down   []string `json:"down"`   // names of the dead links, by leaf and spine
+	File   string   `json:"file"`   // in the directory of the index
+	Hash   string   `json:"hash"`   // of the plan, "sha256:…", as in its header
+	Phases int      `json:"phases"` // of the plan
+	Bound  int      `json:"bound"`  // the fewest that are possible
+}
+
+// index is the JSON document.
+type index struct {
+	Schema   string  `json:"schema"`
+	Topology string  `json:"topology"`
+	Fill     []int   `json:"fill"`
+	Spines   int     `json:"spines"`
+	Entries  []Entry `json:"entries"`
+}
+
+// A Store finds and loads plans. It is immutable and safe for concurrent use, as
+// far as its file system is.
+type Store struct {
+	fsys    fs.FS
+	tree    *topology.Tree
+	entries []Entry
+	find    map[string]int // by key
+}
+
+// Open reads the index of a store. An index that is damaged, or names a file
+// outside its directory, is an error; the plan files are looked at by Load.
+func Open(fsys fs.FS) (*Store, error) {
+	text, err := fs.ReadFile(fsys, IndexFile)
+	if err != nil {
+		return nil, err
+	}
+	s, err := parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", IndexFile, err)
+	}
+	s.fsys = fsys
+	return s, nil
+}
+
+func parse(text []byte) (*Store, error) {
+	var x index
+	if err := json.Unmarshal(text, &x); err != nil {
+		return nil, err
+	}
+	if x.Schema != Schema {
+		return nil, fmt.Errorf("schema %q; this reads %s", x.Schema, Schema)
+	}
+	o, err := topology.Parse(x.Topology)
+	if err != nil {
+		return nil, err
+	}
+	if x.Spines < 1 {
+		return nil, fmt.Errorf("%d spines: must be at least 1", x.Spines)
+	}
+	o.Fill, o.Spines = x.Fill, x.Spines
+	tree, err := topology.New(o)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{tree: tree, entries: x.Entries, find: make(map[string]int, len(x.Entries))}
+	for i, e := range x.Entries {
+		if err := s.enter(i, e); err != nil {
+			return nil, fmt.Errorf("entries[%d]: %w", i, err)
+		}
+	}
+	return s, nil
+}
+
+// enter checks entry i and makes it findable.
+func (s *Store) enter(i int, e Entry) error {
+	key, err := s.key(e.Down)
+	if err != nil {
+		return err
+	}
+	if _, twice := s.find[key]; twice {
+		return errors.New("the same dead links as an earlier entry")
+	}
+	if !fs.ValidPath(e.File) || path.Base(e.File) != e.File || e.File == "." {
+		return fmt.Errorf("file %q: must be a name in the directory of the index", e.File)
+	}
+	if !strings.HasPrefix(e.Hash, "sha256:") {
+		return fmt.Errorf("hash %q: it has the form sha256:…", e.Hash)
+	}
+	s.find[key] = i
+	return nil
+}
+
+// key names a set of dead links however it is written.
+func (s *Store) key(down []string) (string, error) {
+	var dead []topology.Link
+	for _, name := range down {
+		links, err := s.tree.Links(name)
+		if err != nil {
+			return "", err
+		}
+		dead = append(dead, links...)
+	}
+	t, err := s.tree.Without(dead...)
+	if err != nil {
+		return "", err
+	}
+	return strings.Join(t.DownNames(), ","), nil
+}
+
+// Tree returns the fabric that the plans are for, without dead links.
+func (s *Store) Tree() *topology.Tree { return s.tree }
+
+// Entries returns all entries in the order of the index. The caller must not
+// change them.
+func (s *Store) Entries() []Entry { return s.entries }
+
+// Find returns the plan for exactly these dead links, named in any order, once or
+// more often, whole spines by their own name (spine3) or link by link. Without
+// names it is the plan of the healthy fabric. A name that the fabric does not
+// have finds nothing.
+func (s *Store) Find(down []string) (Entry, bool) {
+	key, err := s.key(down)
+	if err != nil {
+		return Entry{}, false
+	}
+	i, ok := s.find[key]
+	if !ok {
+		return Entry{}, false
+	}
+	return s.entries[i], true
+}
+
+// Load returns the plan file of an entry, after checking that its fabric lines
+// and messages have the hash of the entry. A file that is missing or changed is an
+// error that names it.
+func (s *Store) Load(e Entry) ([]byte, error) {
+	text, err := fs.ReadFile(s.fsys, e.File)
+	if err != nil {
+		return nil, err
+	}
+	if got := hash(text); got != e.Hash {
+		return nil, fmt.Errorf("%s: its content has the hash %s, the index names %s", e.File, got, e.Hash)
+	}
+	return text, nil
+}

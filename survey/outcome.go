@@ -1,0 +1,100 @@
+package survey
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"evbench/plan"
+	"evbench/routing"
+	"evbench/scheduler"
+	"evbench/topology"
+)
+
+// single reports whether a schedule that ignores dead links meets tables with
+// one path for each destination: the common case, for which no plan need be
+// built, only tables computed and loads counted.
+func (c Case) single() bool {
+	switch c.Schedule {
+	case "linear-shift", "xor", "bandwidth-optimal":
+	default:
+		return false
+	}
+	return c.Routing == routing.Ftree || c.Routing == routing.MinHop || c.Routing == routing.Spread
+}
+
+// choosy reports whether a schedule exists for some dead sets only, such as the
+// closed forms, which need uniform ones: that there is none for the tree as it is
+// says nothing about its failures.
+func (c Case) choosy() bool {
+	return strings.HasPrefix(c.Schedule, "fors-") && slices.Contains(scheduler.Names(), c.Schedule)
+}
+
+// outcome plans one case for a connected tree.
+func (w *whatIf) outcome(t *topology.Tree, c Case) (Outcome, error) {
+	if c.single() {
+		tables, err := routing.Compute(t, c.Routing)
+		if err != nil {
+			return Outcome{}, err
+		}
+		o := w.orders[c.Schedule]
+		d := o.duration(t, w.leaf, tableSpines(tables, w.leaf))
+		return Outcome{Phases: len(o.start) - 1, Efficiency: efficiency(t, d)}, w.keep(t, c, nil)
+	}
+	p, err := w.build(t, c)
+	if err != nil {
+		return Outcome{}, err
+	}
+	out := Outcome{Phases: p.Phases(), Bound: p.Bound.Phases}
+	if p.Pinned() {
+		out.Efficiency = efficiency(t, newOrder(p.Schedule).duration(t, w.leaf, p.Spine))
+	} else {
+		out.Efficiency = p.Cost(plan.Equal, w.opt.Seed).Synchronised()
+	}
+	return out, w.keep(t, c, p)
+}
+
+// build plans one case. fors is asked with one worker: the sets are what runs in
+// parallel.
+func (w *whatIf) build(t *topology.Tree, c Case) (*plan.Plan, error) {
+	if c != (Case{"fors", routing.Pinned}) {
+		return plan.Build(t, plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: w.opt.Seed})
+	}
+	s, bound, err := scheduler.FORS(t, scheduler.Options{Seed: w.opt.Seed, Workers: 1})
+	if err != nil {
+		return nil, err
+	}
+	return &plan.Plan{Tree: t, Schedule: s, Routing: c.Routing, Bound: bound}, nil
+}
+
+func efficiency(t *topology.Tree, duration int) float64 {
+	return float64(t.Servers()-1) / float64(duration)
+}
+
+// A keepError ends the survey: what was to be kept was not.
+type keepError struct{ error }
+
+func (e *keepError) Unwrap() error { return e.error }
+
+// IsKeepError reports whether an error of WhatIf is one of its Keep.
+func IsKeepError(err error) bool {
+	_, ok := errors.AsType[*keepError](err)
+	return ok
+}
+
+// keep hands the plan of the case that is to be kept to who asked for it.
+func (w *whatIf) keep(t *topology.Tree, c Case, p *plan.Plan) error {
+	if w.opt.Keep == nil || c != w.opt.KeepCase {
+		return nil
+	}
+	if p == nil {
+		var err error
+		if p, err = plan.Build(t, plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: w.opt.Seed}); err != nil {
+			return err
+		}
+	}
+	if err := w.opt.Keep(p); err != nil {
+		return &keepError{err}
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package survey
+
+import (
+	"fmt"
+
+	"evbench/routing"
+	"evbench/scheduler"
+	"evbench/topology"
+)
+
+// phaseSchedules are the columns of Phases: bandwidth-optimal stays the same and
+// collides, the repairs of it move what collides, fors plans anew.
+var phaseSchedules = []string{"linear-shift", "bandwidth-optimal", "repair:bandwidth-optimal", "fors-closed", "fors"}
+
+// A PhasesRow is the number of phases of each schedule at one reduction.
+type PhasesRow struct {
+	Reduction int
+	All       bool // all leaves are reduced, not only leaf 0
+	// Phases and Refused go by schedule: 0 phases where there is a reason why
+	// there is no such schedule.
+	Phases  []int
+	Refused []error
+	Bound   scheduler.Bound // of a schedule without contention
+}
+
+// Phases returns rows as Slowdown does, for the named schedules.
+func Phases(t *topology.Tree, schedules []string, seed uint64) ([]PhasesRow, error) {
+	rows := make([]PhasesRow, 2*t.Spines())
+	err := each(len(rows), 0, func(i int) error {
+		r := PhasesRow{
+			Reduction: i % t.Spines(), All: i >= t.Spines(),
+			Phases: make([]int, len(schedules)), Refused: make([]error, len(schedules)),
+		}
+		reduced, err := Reduced(t, r.Reduction, r.All)
+		if err != nil {
+			return err
+		}
+		for j, name := range schedules {
+			s, _, err := scheduler.ByName(name, reduced, scheduler.Options{Seed: seed, Workers: 1})
+			if err != nil {
+				r.Refused[j] = err
+				continue
+			}
+			r.Phases[j] = s.Phases
+		}
+		r.Bound = scheduler.LowerBound(reduced)
+		rows[i] = r
+		return nil
+	})
+	return rows, err
+}
+
+// PhasesTable is Phases for printing.
+func PhasesTable(t *topology.Tree, seed uint64) (*Table, error) {
+	rows, err := Phases(t, phaseSchedules, seed)
+	if err != nil {
+		return nil, err
+	}
+	out := &Table{Name: "phases", Topology: t.Notation(), Columns: []Column{
+		{"reduction", "reduction_links", 0}, {"leaves", "leaves_reduced", 0},
+	}, Notes: []string{
+		fmt.Sprintf("%s, %d servers: phases of each schedule", t.Notation(), t.Servers()),
+		"linear-shift and bandwidth-optimal ignore dead links and collide; the others do not, and bound is the fewest that such a schedule has",
+		"leaves one: leaf0 has lost its highest spines; all: every leaf has",
+	}}
+	for _, name := range phaseSchedules {
+		out.Columns = append(out.Columns, Column{name, name + "_phases", 0})
+	}
+	out.Columns = append(out.Columns, Column{"bound", "bound_phases", 0}, Column{"proof", "bound_kind", 0})
+	for _, r := range rows {
+		row := []any{r.Reduction, "one"}
+		if r.All {
+			row[1] = "all"
+		}
+		for _, n := range r.Phases {
+			row = append(row, orNil(n))
+		}
+		out.Rows = append(out.Rows, append(row, r.Bound.Phases, r.Bound.String()))
+	}
+	for j, name := range phaseSchedules {
+		if note := refusals(rows, j); note != "" {
+			out.Notes = append(out.Notes, name+": "+note)
+		}
+	}
+	return out, nil
+}
+
+// refusals says how often there was no schedule j, and why the first time.
+func refusals(rows []PhasesRow, j int) string {
+	count, first := 0, error(nil)
+	for _, r := range rows {
+		if err := r.Refused[j]; err != nil {
+			if count++; first == nil {
+				first = err
+			}
+		}
+	}
+	if count == 0 {
+		return ""
+	}
+	return fmt.Sprintf("none in %d of %d rows, first: %v", count, len(rows), first)
+}
+
+func orNil(n int) any {
+	if n == 0 {
+		return nil
+	}
+	return n
+}
+
+// Objectives of the LMC table.
+var lmcObjectives = []scheduler.Objective{scheduler.FewestPhases, scheduler.FewestPaths, scheduler.Balanced}
+
+// An LMCRow is what one plan needs of the switches' tables.
+type LMCRow struct {
+	Reduction int // spines lost by all leaves
+	Objective scheduler.Objective
+	Phases    int
+	Bound     int
+	Paths     routing.Paths
+}
+
+// LMC plans every objective at reductions f = 0..most of all leaves.
+func LMC(t *topology.Tree, most int, seed uint64) ([]LMCRow, error) {
+	rows := make([]LMCRow, (most+1)*len(lmcObjectives))
+	err := each(len(rows), 0, func(i int) error {
+		r := LMCRow{Reduction: i / len(lmcObjectives), Objective: lmcObjectives[i%len(lmcObjectives)]}
+		reduced, err := Reduced(t, r.Reduction, true)
+		if err != nil {
+			return err
+		}
+		s, bound, err := scheduler.FORS(reduced, scheduler.Options{Seed: seed, Workers: 1, Objective: r.Objective})
+		if err != nil {
+			return err
+		}
+		r.Phases, r.Bound = s.Phases, bound.Phases
+		r.Paths = routing.CountPaths(reduced, pinnedSpines(s))
+		rows[i] = r
+		return nil
+	})
+	return rows, err
+}
+
+// LMCTable is LMC for printing.
+func LMCTable(t *topology.Tree, most int, seed uint64) (*Table, error) {
+	rows, err := LMC(t, most, seed)
+	if err != nil {
+		return nil, err
+	}
+	out := &Table{Name: "lmc", Topology: t.Notation(), Notes: []string{
+		fmt.Sprintf("%s, %d servers: what a plan of fors needs of InfiniBand switches, by reduction of all leaves", t.Notation(), t.Servers()),
+		"most paths: distinct spines from one leaf to one server; LIDs: one per path and server, and the switches (thesis 6.7.2)",
+		"the thesis takes LMC 5 for FT(2;20,18); its program for the least did not finish (6.7.2)",
+	}, Columns: []Column{
+		{"reduction", "reduction_links", 0}, {"objective", "objective", 0}, {"phases", "phases", 0}, {"bound", "bound_phases", 0},
+		{"most paths", "most_paths", 0}, {"LMC", "lmc_bits", 0}, {"LIDs", "lids", 0}, {"LFT entries", "lft_entries_per_switch", 0},
+	}}
+	for _, r := range rows {
+		out.Rows = append(out.Rows, []any{
+			r.Reduction, string(r.Objective), r.Phases, r.Bound, r.Paths.Most, r.Paths.LMC, r.Paths.LIDs, r.Paths.Entries,
+		})
+	}
+	return out, nil
+}

@@ -1,0 +1,116 @@
+package survey
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"evbench/topology"
+)
+
+// A Group is all the ways in which k things of one sort can die: links, or whole
+// spines. The sets are numbered 0..Count-1 in lexicographic order.
+type Group struct {
+	Name  string // "links" or "spines"
+	K     int
+	Count int64 // of sets
+
+	names []string
+	units [][]topology.Link
+}
+
+// Groups returns the sets of k live links of t, and of k spines that have a live
+// link left. A group without a set is left out.
+func Groups(t *topology.Tree, k int) []Group {
+	links, spines := Group{Name: "links", K: k}, Group{Name: "spines", K: k}
+	for l := range t.Leaves() {
+		for s := range t.Spines() {
+			if t.Alive(l, s) {
+				link := topology.Link{Leaf: l, Spine: s}
+				links.add(link.String(), link)
+			}
+		}
+	}
+	for s := range t.Spines() {
+		var dead []topology.Link
+		for l := range t.Leaves() {
+			if t.Alive(l, s) {
+				dead = append(dead, topology.Link{Leaf: l, Spine: s})
+			}
+		}
+		if dead != nil {
+			spines.add(fmt.Sprintf("spine%d", s), dead...)
+		}
+	}
+	var out []Group
+	for _, g := range []Group{links, spines} {
+		if g.Count = binomial(len(g.units), k); g.Count > 0 {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+func (g *Group) add(name string, dead ...topology.Link) {
+	g.names, g.units = append(g.names, name), append(g.units, dead)
+}
+
+// Set returns the names of what dies in set i, and the links.
+func (g *Group) Set(i int64) (names []string, dead []topology.Link) {
+	for _, u := range g.combination(i) {
+		names = append(names, g.names[u])
+		dead = append(dead, g.units[u]...)
+	}
+	return names, dead
+}
+
+// combination returns set i of the k-subsets of the units in lexicographic order.
+func (g *Group) combination(i int64) []int {
+	out := make([]int, 0, g.K)
+	for u := 0; len(out) < g.K; u++ {
+		with := binomial(len(g.units)-u-1, g.K-len(out)-1) // sets that go on with u
+		if i < with {
+			out = append(out, u)
+		} else {
+			i -= with
+		}
+	}
+	return out
+}
+
+// sample returns the numbers of n sets drawn without repetition, rising; all of
+// them when n is 0 or not less than there are. Floyd's method: n draws.
+func (g *Group) sample(n int, seed uint64) []int64 {
+	if n == 0 || int64(n) >= g.Count {
+		all := make([]int64, g.Count)
+		for i := range all {
+			all[i] = int64(i)
+		}
+		return all
+	}
+	rng := rand.New(rand.NewPCG(seed, uint64(len(g.units))))
+	drawn := make(map[int64]bool, n)
+	out := make([]int64, 0, n)
+	for last := g.Count - int64(n); last < g.Count; last++ {
+		i := rng.Int64N(last + 1)
+		if drawn[i] {
+			i = last
+		}
+		drawn[i] = true
+		out = append(out, i)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// binomial returns n over k, for k ≤ MaxK and n a number of links: below 2⁶³.
+func binomial(n, k int) int64 {
+	if k > n {
+		return 0
+	}
+	out := int64(1)
+	for i := range int64(k) {
+		out = out * (int64(n) - i) / (i + 1)
+	}
+	return out
+}

@@ -1,0 +1,147 @@
+package survey
+
+import (
+	"fmt"
+
+	"evbench/routing"
+	"evbench/scheduler"
+	"evbench/topology"
+)
+
+// The models of Slowdown.
+const (
+	Count  = "count"  // thesis 5.3, Algorithm 2, corrected: messages of a leaf over its live links
+	Routed = "routed" // the link loads of real plans
+)
+
+// A SlowdownRow is one bandwidth reduction.
+type SlowdownRow struct {
+	Reduction int
+	All       bool // all leaves are reduced, not only leaf 0
+	// Durations in message times: linear-shift, bandwidth-optimal, and the
+	// adapted schedule (count: the thesis' fault-adaptive one; routed: fors).
+	LinearShift, BandwidthOptimal, Adapted int
+	// Ideal is what durations are divided by: S in the count model, as the
+	// thesis does; S-1, the phases that no exchange can do without, in the routed.
+	Ideal int
+	// Phases of the adapted schedule, and of the same without failures.
+	Phases, HealthyPhases int
+}
+
+// Slowdown returns one row per reduction f = 0..spines-1 with leaf 0 reduced, and
+// then one with all leaves reduced. t is a tree without dead links.
+//
+// In the routed model linear-shift goes over ftree tables, each message of
+// bandwidth-optimal through the spine that suits its phase (see spread), and fors
+// through its own. The schedules are those of scheduler; seed is that of fors.
+func Slowdown(t *topology.Tree, model string, seed uint64) ([]SlowdownRow, error) {
+	if len(t.Dead()) > 0 {
+		return nil, fmt.Errorf("slowdown: %d links are dead already; the table takes them away itself", len(t.Dead()))
+	}
+	var measure func(t *topology.Tree, row *SlowdownRow) error
+	switch model {
+	case Count:
+		measure = countMeasure(t)
+	case Routed:
+		measure = routedMeasure(t, seed)
+	default:
+		return nil, fmt.Errorf("no model %q; there are %s and %s", model, Count, Routed)
+	}
+	rows := make([]SlowdownRow, 2*t.Spines())
+	err := each(len(rows), 0, func(i int) error {
+		rows[i].Reduction, rows[i].All = i%t.Spines(), i >= t.Spines()
+		reduced, err := Reduced(t, rows[i].Reduction, rows[i].All)
+		if err != nil {
+			return err
+		}
+		return measure(reduced, &rows[i])
+	})
+	for i := range rows {
+		rows[i].HealthyPhases = rows[0].Phases
+	}
+	return rows, err
+}
+
+func countMeasure(healthy *topology.Tree) func(*topology.Tree, *SlowdownRow) error {
+	shift := newCounter(scheduler.LinearShift(healthy), healthy)
+	optimal := newCounter(scheduler.BandwidthOptimal(healthy), healthy)
+	return func(t *topology.Tree, row *SlowdownRow) error {
+		row.Ideal = t.Servers()
+		row.LinearShift, row.BandwidthOptimal = shift.duration(t), optimal.duration(t)
+		row.Phases = FaultAdaptivePhases(t)
+		row.Adapted = row.Phases
+		return nil
+	}
+}
+
+func routedMeasure(healthy *topology.Tree, seed uint64) func(*topology.Tree, *SlowdownRow) error {
+	leaf := leavesOf(healthy)
+	shift, optimal := newOrder(scheduler.LinearShift(healthy)), newOrder(scheduler.BandwidthOptimal(healthy))
+	return func(t *topology.Tree, row *SlowdownRow) error {
+		tables, err := routing.Compute(t, routing.Ftree)
+		if err != nil {
+			return err
+		}
+		s, _, err := scheduler.FORS(t, scheduler.Options{Seed: seed, Workers: 1})
+		if err != nil {
+			return err
+		}
+		row.Ideal, row.Phases = t.Servers()-1, s.Phases
+		row.LinearShift = shift.duration(t, leaf, tableSpines(tables, leaf))
+		row.BandwidthOptimal = newSpread(t).duration(optimal, leaf)
+		row.Adapted = newOrder(s).duration(t, leaf, pinnedSpines(s))
+		return nil
+	}
+}
+
+// SlowdownTable is Slowdown for printing, with what the thesis states.
+func SlowdownTable(t *topology.Tree, model string, seed uint64) (*Table, error) {
+	rows, err := Slowdown(t, model, seed)
+	if err != nil {
+		return nil, err
+	}
+	adapted := "FS"
+	if model == Routed {
+		adapted = "fors"
+	}
+	out := &Table{
+		Name: "slowdown", Topology: t.Notation(), Model: model, Notes: slowdownNotes(t, model),
+		Columns: []Column{
+			{"reduction", "reduction_links", 0}, {"leaves", "leaves_reduced", 0},
+			{"LS", "linear_shift_slowdown", 4}, {"BO", "bandwidth_optimal_slowdown", 4}, {adapted, "adapted_slowdown", 4},
+			{"LS/BO", "linear_shift_over_bandwidth_optimal", 4}, {"LS/" + adapted, "linear_shift_over_adapted", 4},
+			{"BO/" + adapted, "bandwidth_optimal_over_adapted", 4},
+			{"P_f", "adapted_phases", 0}, {"P_f/P_0", "phases_over_healthy", 4}, {"stated", "stated_by_thesis", 0},
+		},
+	}
+	for _, r := range rows {
+		leaves := "one"
+		if r.All {
+			leaves = "all"
+		}
+		ideal := float64(r.Ideal)
+		ls, bo, fs := float64(r.LinearShift), float64(r.BandwidthOptimal), float64(r.Adapted)
+		out.Rows = append(out.Rows, []any{
+			r.Reduction, leaves, ls / ideal, bo / ideal, fs / ideal, ls / bo, ls / fs, bo / fs,
+			r.Phases, float64(r.Phases) / float64(r.HealthyPhases), stated(t.Notation(), r.Reduction),
+		})
+	}
+	return out, nil
+}
+
+func slowdownNotes(t *topology.Tree, model string) []string {
+	head := fmt.Sprintf("%s, %d servers: slowdown = duration of the exchange over ", t.Notation(), t.Servers())
+	which := "leaves one: leaf0 has lost its highest spines; all: every leaf has"
+	if model == Count {
+		return []string{
+			head + "S (thesis 5.3)",
+			"model count: a phase lasts ⌈messages of a leaf / its live links⌉ (thesis Algorithm 2); collisions inside the spines are not seen",
+			"LS linear-shift, BO bandwidth-optimal, FS the thesis' fault-adaptive schedule with P_f phases (equation 5.1)", which,
+		}
+	}
+	return []string{
+		head + "S-1, the fewest phases",
+		"model routed: link loads of LS linear-shift over ftree tables, BO bandwidth-optimal with spines chosen per phase, fors with its own",
+		"stated is what the thesis says for its count model", which,
+	}
+}

@@ -1,0 +1,211 @@
+package survey
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"evbench/plan"
+	"evbench/routing"
+	"evbench/topology"
+)
+
+// MaxK is how many things may die at once in WhatIf.
+const MaxK = 3
+
+// A Case is a schedule with its routing, both by name.
+type Case struct{ Schedule, Routing string }
+
+func (c Case) String() string { return c.Schedule + " × " + c.Routing }
+
+// DefaultCases are linear-shift over the single-path tables of one path per
+// destination, and fors on its own paths.
+func DefaultCases() []Case {
+	return []Case{
+		{"linear-shift", routing.Ftree}, {"linear-shift", routing.MinHop}, {"linear-shift", routing.Spread},
+		{"fors", routing.Pinned},
+	}
+}
+
+// WhatIfOptions say what to plan.
+type WhatIfOptions struct {
+	// K is how many links, or spines, die at once, 1..MaxK.
+	K int
+	// Sample is how many sets of each group are planned, drawn by Seed. 0 means
+	// all.
+	Sample int
+	// Seed draws the sample and feeds the plans.
+	Seed uint64
+	// Cases are what to plan for each set. nil means DefaultCases.
+	Cases []Case
+	// Workers is how many sets are planned at once. 0 means GOMAXPROCS. The
+	// numbers do not depend on it.
+	Workers int
+	// Progress, when set, is told after each set how many are done; calls do not
+	// overlap.
+	Progress func(done, total int)
+	// Keep, when set, gets the plan of case KeepCase for t itself and for every
+	// set that has one. Calls overlap. An error ends the survey.
+	Keep     func(p *plan.Plan) error
+	KeepCase Case
+}
+
+// A WhatIfReport is what every failure of one size costs.
+type WhatIfReport struct {
+	Tree       *topology.Tree
+	K          int
+	Sample     int // 0: all sets
+	Seed       uint64
+	Base       []Outcome // by case: t itself, without further failures; zero where a choosy schedule has none
+	Groups     []GroupReport
+	Incomplete bool // it was stopped; the numbers are those of the sets done
+}
+
+// A GroupReport is one group's part.
+type GroupReport struct {
+	Group       string // "links" or "spines"
+	Sets        int64  // there are
+	Chosen      int    // to be planned
+	Done        int
+	Unreachable int      // of those done, the sets that leave two leaves with servers without a common live spine; in no other number
+	First       []string // the first of them
+	Cases       []CaseReport
+}
+
+// An Outcome is one plan.
+type Outcome struct {
+	Phases     int
+	Bound      int // of a plan without contention; 0 where it was not asked for
+	Efficiency float64
+}
+
+// WhatIf plans every case for every set of k dead links, and for every set of k
+// dead spines, of t, beyond what is dead there already. When ctx ends it returns
+// what is done, marked incomplete.
+func WhatIf(ctx context.Context, t *topology.Tree, o WhatIfOptions) (*WhatIfReport, error) {
+	if o.K < 1 || o.K > MaxK {
+		return nil, fmt.Errorf("k = %d things dead at once: must be 1..%d", o.K, MaxK)
+	}
+	if o.Sample < 0 {
+		return nil, fmt.Errorf("a sample of %d sets: must be 0, all, or more", o.Sample)
+	}
+	if o.Cases == nil {
+		o.Cases = DefaultCases()
+	}
+	if err := t.Connected(); err != nil {
+		return nil, err
+	}
+	r := &WhatIfReport{Tree: t, K: o.K, Sample: o.Sample, Seed: o.Seed}
+	w := &whatIf{tree: t, opt: o, leaf: leavesOf(t), orders: map[string]*order{}}
+	if err := w.prepare(r); err != nil {
+		return nil, err
+	}
+	groups := Groups(t, o.K)
+	for i := range groups {
+		w.add(&groups[i])
+	}
+	err := each(len(w.jobs), o.Workers, func(i int) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return w.plan(&w.jobs[i])
+	})
+	if err != nil && (ctx.Err() == nil || !errors.Is(err, ctx.Err())) {
+		return nil, err
+	}
+	r.Incomplete = err != nil
+	for i := range groups {
+		r.Groups = append(r.Groups, w.summary(&groups[i]))
+	}
+	return r, nil
+}
+
+// A whatIf is a survey in the making.
+type whatIf struct {
+	tree   *topology.Tree
+	opt    WhatIfOptions
+	leaf   []int
+	orders map[string]*order // of schedules that ignore dead links, by name
+	jobs   []job
+
+	mu   sync.Mutex // guards done and calls of Progress
+	done int
+}
+
+// A job is one set of one group.
+type job struct {
+	group    *Group
+	number   int64
+	state    state
+	outcomes []Outcome
+	refused  []error // by case, where there is no plan
+}
+
+type state uint8
+
+const (
+	waiting state = iota
+	planned
+	unreachable
+)
+
+func (w *whatIf) add(g *Group) {
+	for _, i := range g.sample(w.opt.Sample, w.opt.Seed) {
+		w.jobs = append(w.jobs, job{group: g, number: i})
+	}
+}
+
+// prepare plans t itself: what cannot be planned there is wrong use, unless the
+// schedule is choosy.
+func (w *whatIf) prepare(r *WhatIfReport) error {
+	for _, c := range w.opt.Cases {
+		if c.single() {
+			p, err := plan.Build(w.tree, plan.Options{Schedule: c.Schedule, Routing: plan.NoRouting, Seed: w.opt.Seed})
+			if err != nil {
+				return err
+			}
+			w.orders[c.Schedule] = newOrder(p.Schedule)
+		}
+		out, err := w.outcome(w.tree, c)
+		if err != nil && (IsKeepError(err) || !c.choosy()) {
+			return fmt.Errorf("%s: %w", c, err)
+		}
+		r.Base = append(r.Base, out)
+	}
+	return nil
+}
+
+// plan does one set.
+func (w *whatIf) plan(j *job) error {
+	_, dead := j.group.Set(j.number)
+	t, err := w.tree.Without(dead...)
+	if err != nil {
+		return err
+	}
+	if t.Connected() != nil {
+		j.state = unreachable
+		w.finish()
+		return nil
+	}
+	j.outcomes, j.refused = make([]Outcome, len(w.opt.Cases)), make([]error, len(w.opt.Cases))
+	for i, c := range w.opt.Cases {
+		out, err := w.outcome(t, c)
+		if IsKeepError(err) {
+			return err
+		}
+		j.outcomes[i], j.refused[i] = out, err
+	}
+	j.state = planned
+	w.finish()
+	return nil
+}
+
+func (w *whatIf) finish() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.done++
+	if w.opt.Progress != nil {
+		w.opt.Progress(w.done, len(w.jobs))
+	}
+}
