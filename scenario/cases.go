@@ -179,24 +179,30 @@ func (c *Case) settle() (name string, err error) {
 	}
 	if c.Routing == "" {
 		c.Routing = Ftree
-		if c.Schedule == FORS {
+		if c.choosesPaths() {
 			c.Routing = Pinned
 		}
 	}
-	engines := strings.Join(Routings()[:4], ", ")
 	switch {
 	case c.Barrier != "" && c.Mode != Sync:
 		return "barrier", fmt.Errorf("only synchronised cases have a barrier, and the mode is %s; leave it out", c.Mode)
 	case c.Schedule == "" && c.Mode != Unsync:
 		return "schedule", fmt.Errorf("%s cases need a schedule; there are %s", c.Mode, strings.Join(Schedules(), ", "))
-	case c.Mode == Unsync && c.Schedule != "" && c.Schedule != FORS:
+	case c.Mode == Unsync && c.Schedule != "" && !c.choosesPaths():
 		return "schedule", errors.New("unsynchronised cases have no phases; leave schedule out, or write fors to use its paths")
-	case c.Routing == Pinned && c.Schedule != FORS:
-		return "routing", fmt.Errorf("pinned takes the paths that the schedule chooses, and only fors chooses them; write schedule: fors, or one of %s", engines)
-	case c.Mode == Unsync && c.Schedule == FORS && c.Routing != Pinned:
+	case c.Routing == Pinned && c.Schedule == "":
+		return "routing", fmt.Errorf("pinned takes the paths of a schedule, and there is none; write schedule: fors, or one of %s",
+			strings.Join(Routings()[:4], ", "))
+	case c.Mode == Unsync && c.Schedule != "" && c.Routing != Pinned:
 		return "schedule", fmt.Errorf("of a schedule, unsynchronised cases use only the paths, which routing %s does not take; write routing: pinned, or leave schedule out", c.Routing)
 	}
 	return "", nil
+}
+
+// choosesPaths reports whether the schedule comes with its paths. Those of others
+// are looked for where the routing is pinned, and may not exist.
+func (c *Case) choosesPaths() bool {
+	return strings.HasPrefix(c.Schedule, FORS) || strings.HasPrefix(c.Schedule, Repair)
 }
 
 // numbers reads sources and credits, where the mode has them.

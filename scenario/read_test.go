@@ -58,6 +58,9 @@ func TestDefaults(t *testing.T) {
 func TestCaseDefaults(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{"{schedule: fors}", "fors pinned|synchronised|tournament|fors|pinned|0|1"},
+		{"{schedule: linear-shift, routing: pinned}", "linear-shift pinned|synchronised|tournament|linear-shift|pinned|0|1"},
+		{"{schedule: repair:bandwidth-optimal}", "repair:bandwidth-optimal pinned|synchronised|tournament|repair:bandwidth-optimal|pinned|0|1"},
+		{"{schedule: fors-closed}", "fors-closed pinned|synchronised|tournament|fors-closed|pinned|0|1"},
 		{"{schedule: fors, routing: minhop}", "fors minhop|synchronised|tournament|fors|minhop|0|1"},
 		{"{mode: unsync}", "unsynchronised ftree|unsynchronised|||ftree|0|2"},
 		{"{mode: unsync, schedule: none, sources: 3}", "unsynchronised ftree sources 3|unsynchronised|||ftree|3|2"},

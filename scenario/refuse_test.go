@@ -33,7 +33,7 @@ func TestRefuses(t *testing.T) {
 		// The tree.
 		{"no topology", c, "topology: is missing"},
 		{"topology not a text", "topology: {m0: 4}\n" + c, "test.yaml:1: topology: is a group of fields; write a single value"},
-		{"three levels", "topology: FT(3;4,4)\n" + c, "test.yaml:1: topology: topology \"FT(3;4,4)\": 3 levels"},
+		{"three levels", "topology: FT(3;4,4,4)\n" + c, "test.yaml:1: topology: a three-level tree where one of two levels is needed"},
 		{"fill too short", small + "fill: [4,4]\n" + c, "test.yaml:2: fill: has 2 entries; the tree has 4 leaves"},
 		{"overfull leaf", small + "fill: [4,4,4,5]\n" + c, `fill[3]: "5": write a whole number 0..4`},
 		{"no spines", small + "spines: 0\n" + c, `spines: "0": write a whole number 1..254`},
@@ -75,13 +75,13 @@ func TestRefuses(t *testing.T) {
 		{"name", "name: a/b\n" + small + c, "name: \"a/b\": write up to 64 letters"},
 
 		// Cases.
-		{"schedule", small + "cases: [{schedule: fours}]", `cases[0].schedule: no schedule "fours"; there are linear-shift, xor, bandwidth-optimal, fors, none`},
+		{"schedule", small + "cases: [{schedule: fours}]", `cases[0].schedule: no schedule "fours"; there are linear-shift, xor, bandwidth-optimal, fors, fors-closed,`},
 		{"routing", small + "cases: [{routing: ftre}]", "there are ftree, minhop, spread, ecmp, pinned"},
 		{"barrier", small + "cases: [{barrier: wall}]", "there are tournament, central, dissemination"},
 		{"barrier unsynchronised", small + "cases: [{mode: unsync, barrier: central}]", "cases[0].barrier: only synchronised cases have a barrier"},
 		{"no schedule synchronised", small + "cases: [{schedule: none}]", "cases[0].schedule: synchronised cases need a schedule"},
 		{"schedule unsynchronised", small + "cases: [{mode: unsync, schedule: xor}]", "cases[0].schedule: unsynchronised cases have no phases"},
-		{"pinned without fors", small + "cases: [{routing: pinned}]", "cases[0].routing: pinned takes the paths that the schedule chooses"},
+		{"pinned without a schedule", small + "cases: [{mode: unsync, routing: pinned}]", "cases[0].routing: pinned takes the paths of a schedule, and there is none"},
 		{"fors without its paths", small + "cases: [{mode: unsync, schedule: fors, routing: minhop}]", "which routing minhop does not take"},
 		{"xor", "topology: FT(2;3,5)\ncases: [{schedule: xor}]", "cases[0].schedule: xor needs a power of two of servers, there are 15"},
 		{"sources", small + "cases: [{mode: unsync, sources: 16}]", `cases[0].sources: "16": write a whole number 0..15`},

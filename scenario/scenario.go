@@ -78,12 +78,16 @@ const (
 	Dissemination = "dissemination"
 )
 
-// Schedules, as on the command line.
+// Schedules, as on the command line. Repair goes before the name of one of the others.
 const (
-	LinearShift      = "linear-shift"
-	XOR              = "xor"
-	BandwidthOptimal = "bandwidth-optimal"
-	FORS             = "fors"
+	LinearShift       = "linear-shift"
+	XOR               = "xor"
+	BandwidthOptimal  = "bandwidth-optimal"
+	FORS              = "fors"
+	FORSClosed        = "fors-closed"
+	FORSPublished     = "fors-published"
+	FORSPublishedText = "fors-published-text"
+	Repair            = "repair:"
 )
 
 // Routings, as on the command line.
@@ -104,18 +108,23 @@ const (
 )
 
 // Modes, Barriers, Schedules, Routings, Kinds list the valid names.
-func Modes() []string     { return []string{Sync, Unsync, FreeRunning} }
-func Barriers() []string  { return []string{Tournament, Central, Dissemination} }
-func Schedules() []string { return []string{LinearShift, XOR, BandwidthOptimal, FORS} }
-func Routings() []string  { return []string{Ftree, MinHop, Spread, ECMP, Pinned} }
-func Kinds() []string     { return []string{Lab, Emulate, Hosts} }
+func Modes() []string    { return []string{Sync, Unsync, FreeRunning} }
+func Barriers() []string { return []string{Tournament, Central, Dissemination} }
+func Schedules() []string {
+	return []string{
+		LinearShift, XOR, BandwidthOptimal, FORS, FORSClosed, FORSPublished, FORSPublishedText,
+		Repair + LinearShift, Repair + XOR, Repair + BandwidthOptimal,
+	}
+}
+func Routings() []string { return []string{Ftree, MinHop, Spread, ECMP, Pinned} }
+func Kinds() []string    { return []string{Lab, Emulate, Hosts} }
 
 // A Case is one measurement.
 type Case struct {
 	Name     string // unique in the scenario
 	Mode     string
 	Barrier  string // empty unless Sync
-	Schedule string // as on the command line; empty when Unsync, unless its paths are used: "fors" with routing "pinned"
+	Schedule string // as on the command line; empty when Unsync, unless its paths are used, with routing "pinned"
 	Routing  string
 	Failures []topology.Link // dead from the start, by leaf and spine, each once
 	Down     []string        // the same as written: "leaf0-spine3", "spine2", "3 random (seed 7)"
