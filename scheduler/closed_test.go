@@ -108,9 +108,6 @@ func TestForsClosed(t *testing.T) {
 // on all trees with M0 and M1 in 2..24 and all reductions.
 func TestForsClosedSweep(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("one goroutine, much counting: for the run without the race detector")
-	}
 	cases, alone := 0, 0
 	shapes(t, 24, func(tr *topology.Tree, m0, m1, f int) {
 		hops, phases, within := scheduler.Stair(tr)

@@ -1,8 +1,6 @@
 package scheduler
 
 import (
-	"testing"
-
 	"slices"
 
 	"evbench/topology"
@@ -35,13 +33,4 @@ func Move(s *Schedule, src, dst, phase, spine int) *Schedule {
 	c.slots = slices.Clone(s.slots)
 	c.slots[src*s.Ranks+dst] = makeSlot(phase, spine)
 	return &c
-}
-
-// Many returns how many of n random cases a test tries: all, or an eighth with
-// -short, which the gate takes for the race detector.
-func Many(n int) int {
-	if testing.Short() {
-		return (n + 7) / 8
-	}
-	return n
 }

@@ -130,7 +130,7 @@ func TestPathsRandom(t *testing.T) {
 		t.Run(fmt.Sprint(kind), func(t *testing.T) {
 			t.Parallel()
 			rng := rand.New(rand.NewPCG(3, uint64(kind)))
-			for range scheduler.Many(400) {
+			for range 400 {
 				if tr := randomTree(t, rng, 1+rng.IntN(8), 1+rng.IntN(8), kind); tr != nil {
 					objectives(t, tr)
 				}
@@ -144,7 +144,7 @@ func TestPathsDrop(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(4, 1))
 	apart := 0
-	for i := range scheduler.Many(600) {
+	for i := range 600 {
 		tr := brokenTree(rng, 1+rng.IntN(7), 1+rng.IntN(7), i%3, 1)
 		if tr == nil || silent(tr) {
 			continue

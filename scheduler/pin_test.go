@@ -62,7 +62,7 @@ func TestPinHealthy(t *testing.T) {
 func TestPinFORS(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 5))
-	for i := range scheduler.Many(400) {
+	for i := range 400 {
 		if tr := randomTree(t, rng, 1+rng.IntN(6), 1+rng.IntN(6), i%3); tr != nil {
 			s, _ := plan(t, tr, scheduler.Options{Seed: uint64(i)})
 			pin(t, tr, s, scheduler.Options{Seed: uint64(i)})
@@ -127,7 +127,7 @@ func TestPinRefuses(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(9, 1))
 	reasons := make(map[string]int)
-	for i := range scheduler.Many(1500) {
+	for i := range 1500 {
 		tr := randomTree(t, rng, 1+rng.IntN(3), 1+rng.IntN(4), i%3)
 		if tr == nil {
 			continue

@@ -29,7 +29,7 @@ func TestListColorer(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var c listColorer
 	yes, missed := 0, 0
-	for range Many(3000) {
+	for range 3000 {
 		left, right, colors := 1+rng.IntN(4), 1+rng.IntN(4), 1+rng.IntN(5)
 		c.start(left, right, colors)
 		for range rng.IntN(10) {
@@ -86,7 +86,7 @@ func checkColors(t *testing.T, c *listColorer, left int) {
 func TestListColorerFull(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var c listColorer
-	for range Many(300) {
+	for range 300 {
 		n, colors := 1+rng.IntN(20), 1+rng.IntN(70)
 		c.start(n, n, colors)
 		for range colors {

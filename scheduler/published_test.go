@@ -198,9 +198,6 @@ func worst(tr *topology.Tree) int {
 // is looked at up to 12.
 func TestPublishedSweep(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("one goroutine, much counting: for the run without the race detector")
-	}
 	for _, tt := range []struct {
 		name                                    string
 		narrow, wide, conflict, routed, claimed int

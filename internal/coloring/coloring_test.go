@@ -60,7 +60,7 @@ func color(t *testing.T, g *coloring.Graph, units, k int, o coloring.Options) []
 func TestColorRandom(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range many(2000) {
+	for i := range 2000 {
 		left, right, degree := 1+rng.IntN(9), 1+rng.IntN(9), 1+rng.IntN(24)
 		g, units := random(rng, left, right, degree, rng.IntN(120), 1+rng.IntN(degree))
 		k := g.Degree() + rng.IntN(3) // as many colours as König promises, or some to spare
@@ -99,7 +99,7 @@ func TestRows(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(7, 8))
 	var memory coloring.Memory
-	for i := range many(2000) {
+	for i := range 2000 {
 		k, nodes := 1+rng.IntN(20), 1+rng.IntN(12)
 		right := rows(rng, k, rng.IntN(13), nodes)
 		got := coloring.Rows(k, right, nodes, coloring.Options{Seed: uint64(i), Memory: &memory})
@@ -125,7 +125,7 @@ func TestMemory(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(9, 10))
 	var memory coloring.Memory
-	for i := range many(300) {
+	for i := range 300 {
 		degree := 1 + rng.IntN(200)
 		g, units := random(rng, 1+rng.IntN(40), 1+rng.IntN(40), degree, rng.IntN(400), 1+rng.IntN(degree))
 		used := color(t, g, units, degree, coloring.Options{Seed: uint64(i), Memory: &memory, Workers: 1 + i%3})
@@ -204,13 +204,4 @@ func BenchmarkRows(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		coloring.Rows(64, right, 4096, coloring.Options{Seed: uint64(i), Memory: &memory})
 	}
-}
-
-// many returns how many of n random cases a test tries: all, or an eighth with
-// -short, which the gate takes for the race detector.
-func many(n int) int {
-	if testing.Short() {
-		return (n + 7) / 8
-	}
-	return n
 }

@@ -144,7 +144,7 @@ func TestListColorRandom(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(11, 2))
 	kinds := make(map[string]int)
-	for i := range many(6000) {
+	for i := range 6000 {
 		g := lists(rng, 1+rng.IntN(4), 1+rng.IntN(4), rng.IntN(10), 1+rng.IntN(5), 0.2+0.8*rng.Float64())
 		r := g.Color(coloring.ListOptions{Seed: uint64(i)})
 		open, least := proper(t, g, r.Color), fewest(g)
@@ -177,7 +177,7 @@ func TestListColorRandom(t *testing.T) {
 func TestListColorLong(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 8))
-	for i := range many(3000) {
+	for i := range 3000 {
 		g := lists(rng, 1+rng.IntN(9), 1+rng.IntN(9), 1+rng.IntN(60), 1, 0)
 		degree := make(map[int32]int)
 		for _, e := range g.Edges {
@@ -214,7 +214,7 @@ func TestListColorHonest(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(4, 4))
 	outcomes := make(map[coloring.Outcome]int)
-	for i := range many(3000) {
+	for i := range 3000 {
 		g := lists(rng, 3, 3, 5+rng.IntN(5), 3+rng.IntN(2), 0.6)
 		r := g.Color(coloring.ListOptions{Seed: uint64(i), Steps: -1, Nodes: -1})
 		outcomes[r.Outcome]++
@@ -236,7 +236,7 @@ func TestExtend(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(6, 4))
 	added := 0
-	for i := range many(2000) {
+	for i := range 2000 {
 		g := lists(rng, 4, 4, 1+rng.IntN(14), 4, 0.8)
 		last := len(g.Edges) - 1
 		most := &coloring.ListGraph{Left: 4, Right: 4, Edges: g.Edges[:last]}
