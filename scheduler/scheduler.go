@@ -7,6 +7,14 @@
 // other are left out (Options.DropUnreachable), each of the others. A server's
 // message to itself is memory only and is not part of a schedule.
 //
+// ByName makes a schedule. LinearShift, XOR and BandwidthOptimal are formulas;
+// Published prints the algorithms of thesis ch. 6 as they stand, ForsClosed
+// corrects them. FORS computes: balance (fluid, split, repair), phases, lift; the
+// files paths*.go serve the objectives of few paths, hall.go and bound.go the
+// proof. Pin looks for the spines of a schedule that has none, Repair (repairbase*.go)
+// moves what cannot be routed into added phases. ForPods and PinPods (pods*.go) do
+// all this on three levels.
+//
 // Servers are ranks 0..S-1 of a topology.Tree. The package does no I/O, reads
 // no clock and draws no random number except from the seed it is given: equal
 // input, equal schedule, for any number of CPUs.
