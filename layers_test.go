@@ -33,9 +33,34 @@ var layers = map[string]layer{
 	"builder":             {pure: true},
 	"barrier":             {pure: true},
 
-	"plan":   {may: []string{"scheduler", "routing", "topology"}, pure: true},
+	"fabric":                 {pure: true},
+	"fabric/ibnet":           {may: []string{"fabric"}, pure: true},
+	"fabric/netyaml":         {may: []string{"fabric"}, pure: true},
+	"fabric/dot":             {may: []string{"fabric"}, pure: true},
+	"routing/lft":            {may: []string{"fabric"}, pure: true},
+	"routing/dmod":           {may: []string{"fabric", "routing/dmod/updown", "routing/lft"}, pure: true},
+	"routing/dmod/updown":    {may: []string{"fabric", "routing/lft"}, pure: true},
+	"routing/dmod/routetest": {may: []string{"fabric", "routing/lft"}, pure: true},
+	"routing/engine": {
+		may: []string{
+			"fabric", "routing", "routing/dmod", "routing/lft", "routing/opensm", "routing/qft", "routing/sssp", "topology",
+		},
+		pure: true,
+	},
+	"routing/qft":  {may: []string{"fabric", "routing/dmod/updown", "routing/lft"}, pure: true},
+	"routing/sssp": {may: []string{"fabric", "routing/lft"}, pure: true},
+
+	"jobs": {pure: true},
+
+	"plan":   {may: []string{"scheduler", "routing", "routing/engine", "topology"}, pure: true},
 	"verify": {may: []string{"topology"}, pure: true},
-	"survey": {may: []string{"plan", "scheduler", "routing", "topology", "verify"}, pure: true},
+	"survey": {
+		may: []string{
+			"fabric", "plan", "routing", "routing/dmod", "routing/lft", "routing/opensm", "routing/qft", "routing/sssp", "scheduler",
+			"topology", "verify",
+		},
+		pure: true,
+	},
 
 	"plan/store": {may: []string{"plan", "topology", "internal/atomicfile"}},
 
@@ -57,9 +82,18 @@ var layers = map[string]layer{
 	"companion":     {may: []string{"plan", "routing", "topology"}},
 	"companion/lab": {may: []string{"companion", "lab", "topology"}},
 
+	"companion/iproute": {may: []string{"companion", "internal/atomicfile", "lab", "plan", "topology"}},
+	"companion/opensm":  {may: []string{"fabric", "fabric/ibnet", "internal/atomicfile", "plan", "routing", "routing/lft", "topology"}},
+
 	"bench": {may: []string{
 		"builder", "controller", "internal/unit", "plan", "results", "routing", "scenario", "scheduler", "topology", "verify", "internal/wire",
 	}},
+	"routing/opensm": {may: []string{"fabric", "routing/lft"}, pure: true},
+
+	"failures": {may: []string{"fabric", "topology"}, pure: true},
+
+	"internal/ibtest": {may: []string{"fabric", "routing/lft"}},
+
 	"report": {may: []string{"results", "internal/unit"}},
 }
 

@@ -38,6 +38,15 @@ type Report struct {
 // OK reports whether every message arrives on every path.
 func (r Report) OK() bool { return r.First == nil }
 
+// Walk follows every path from one server to another. The error says where a
+// message is lost, and why.
+func (t *Tables) Walk(src, dst int) error {
+	if err := t.walk(Leaf(t.Tree.Leaf(src)), dst, nil); err != nil {
+		return fmt.Errorf("%s to %s: %w", t.Tree.ServerName(src), t.Tree.ServerName(dst), err)
+	}
+	return nil
+}
+
 // Check follows every path of every pair. O(S²·paths).
 func (t *Tables) Check() Report {
 	var r Report
@@ -47,7 +56,7 @@ func (t *Tables) Check() Report {
 				continue
 			}
 			r.Pairs++
-			err := t.walk(Leaf(t.Tree.Leaf(src)), dst, nil)
+			err := t.Walk(src, dst)
 			switch {
 			case errors.Is(err, ErrNoRoute):
 				r.Unreachable++
@@ -57,7 +66,7 @@ func (t *Tables) Check() Report {
 				r.DeadLinks++
 			}
 			if err != nil && r.First == nil {
-				r.First = fmt.Errorf("%s to %s: %w", t.Tree.ServerName(src), t.Tree.ServerName(dst), err)
+				r.First = err
 			}
 		}
 	}

@@ -21,7 +21,8 @@ func Engines() []string { return []string{Ftree, MinHop, Spread, ECMP} }
 //
 //   - ftree puts destination rank d on spine d mod spines, which keeps a linear
 //     shift over full leaves contention-free (d-mod-k, IEEE Micro 2020 §2);
-//     broken entries as minhop.
+//     broken entries as minhop. Plans take it on whole trees only, and OpenSM's
+//     engine of the same name (routing/engine) on others.
 //   - minhop takes, at each leaf and for destinations on other leaves in order
 //     of rank, the spine with the fewest destinations so far, ties to the
 //     lowest. Broken entries are taken out of the counts, then placed in order

@@ -7,7 +7,7 @@ package routing
 
 // The engines of this package, by their names on the command line.
 const (
-	Ftree  = "ftree"  // spine = destination rank mod spines; broken entries as minhop
+	Ftree  = "ftree"  // spine = destination rank mod spines; plans have OpenSM's, equal on whole trees
 	MinHop = "minhop" // broken entries to the least used live spine, ties to the lowest
 	Spread = "spread" // the same, ties rotated by source leaf
 	ECMP   = "ecmp"   // every live spine, the kernel hashes

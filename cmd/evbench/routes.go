@@ -1,0 +1,289 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/fabric"
+	"evbench/internal/atomicfile"
+	"evbench/routing/engine"
+	"evbench/routing/lft"
+)
+
+// routesCommands are the commands below "routes".
+func routesCommands() []*cli.Command {
+	return []*cli.Command{
+		routesComputeCommand(), routesCheckCommand(), routesDiffCommand(), routesExportCommand(),
+		routesJobsCommand(),
+	}
+}
+
+func routesCommand() *cli.Command {
+	c := command(&cli.Command{
+		Name:        "routes",
+		Usage:       "forwarding tables of a network: compute, check, compare, convert, install",
+		Subcommands: routesCommands(),
+	}, "  evbench routes check -t 'FT(2;4,8)' --down leaf0-spine0 -e opensm-minhop")
+	c.Action = func(c *cli.Context) error {
+		if c.Args().Present() {
+			var names []string
+			for _, s := range c.Command.Subcommands {
+				names = append(names, s.Name)
+			}
+			return usagef("routes has no command %q; there are %s", c.Args().First(), strings.Join(names, ", "))
+		}
+		return cli.ShowSubcommandHelp(c)
+	}
+	return c
+}
+
+// routesFlags say which network tables are for, and which engine computes them;
+// routesNetwork and computeRoutes read them.
+func routesFlags() []cli.Flag {
+	return append(append([]cli.Flag{
+		&cli.StringFlag{Name: "topology", Aliases: []string{"t"}, Usage: "network in `NOTATION|FILE`, as for evbench topo show"},
+		&cli.StringFlag{Name: "engine", Aliases: []string{"e"}, Usage: "`NAME`, or several with commas, tried from the left: " + strings.Join(engine.Names(), ", ")},
+	}, networkFlags()...),
+		&cli.StringFlag{Name: "file", Usage: "what the engine file reads, `FILE|-`: LFT text or JSON"},
+		&cli.StringFlag{Name: "previous", Usage: "tables that the switches have, `FILE`: opensm-minhop keeps what it can"},
+		&cli.BoolFlag{Name: "partial", Usage: "leave pairs that cannot be joined without a route, where the engine would refuse"},
+		&cli.IntFlag{Name: "lanes", Value: 8, Usage: "virtual lanes that an engine may use, `N`"},
+		&cli.BoolFlag{Name: "time", Usage: "print how long the engine took"},
+	)
+}
+
+// routesNetwork reads the network that tables are for.
+func routesNetwork(c *cli.Context) (*source, error) {
+	if c.String("topology") == "" {
+		return nil, usagef("--topology is missing, for example -t 'FT(2;4,8)'")
+	}
+	s, err := network(c, c.String("topology"))
+	if err != nil {
+		return nil, err
+	}
+	if s.whole.MaxLID() == 0 {
+		return nil, usagef("%s: no node has a LID, so there is nothing to route to; give --lids FILE or --lmc N", c.String("topology"))
+	}
+	return s, nil
+}
+
+// readRoutes reads tables of a network from a file, or standard input.
+func readRoutes(name string, n *fabric.Network) (*lft.Tables, error) {
+	in := io.Reader(os.Stdin)
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, usage(err)
+		}
+		defer f.Close()
+		in = f
+	}
+	t, err := lft.Read(in, n)
+	if err != nil {
+		return nil, usagef("%s: %w", name, err)
+	}
+	return t, nil
+}
+
+// computeRoutes runs the engine.
+func computeRoutes(c *cli.Context, s *source) (*lft.Tables, error) {
+	name := c.String("engine")
+	if name == "" {
+		return nil, usagef("--engine is missing; there are %s", strings.Join(engine.Names(), ", "))
+	}
+	if l := c.Int("lanes"); l < 1 || l > lft.MaxLanes {
+		return nil, usagef("--lanes %d: must be 1..%d", l, lft.MaxLanes)
+	}
+	o := engine.Options{Roots: s.roots, Seed: c.Uint64("seed"), Lanes: c.Int("lanes"), Partial: c.Bool("partial")}
+	var err error
+	if file := c.String("previous"); file != "" {
+		if o.Previous, err = readRoutes(file, s.whole); err != nil {
+			return nil, err
+		}
+	}
+	if name == "file" {
+		if c.String("file") == "" {
+			return nil, usagef("engine file: --file is missing")
+		}
+		return readRoutes(c.String("file"), s.net)
+	}
+	start := time.Now()
+	t, err := engine.Compute(name, s.net, o)
+	if err != nil {
+		return nil, usage(err)
+	}
+	if c.Bool("time") {
+		fmt.Fprintf(c.App.ErrWriter, "computed in %.1f ms\n", time.Since(start).Seconds()*1e3)
+	}
+	return t, nil
+}
+
+func routesComputeCommand() *cli.Command {
+	return command(&cli.Command{
+		Name:   "compute",
+		Usage:  "compute forwarding tables with an engine",
+		Flags:  slices.Concat(routesFlags(), routesOutFlags()),
+		Action: routesComputeAction,
+	}, "  evbench routes compute -t 'FT(2;4,8)' --down leaf0-spine0 -e ftree,minhop -o lft.txt\n"+enginesHelp())
+}
+
+// enginesHelp lists the engines.
+func enginesHelp() string {
+	var b strings.Builder
+	b.WriteString("\nEngines:")
+	for _, e := range engine.All() {
+		fmt.Fprintf(&b, "\n  %-15s %s", e.Name, e.Text)
+	}
+	return b.String()
+}
+
+func routesOutFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "format", Value: "lft", Usage: "`FORM`: lft (OpenSM's dump, which its engine file loads), json, none"},
+		&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write to `FILE`, replacing it (default: standard output)"},
+		&cli.BoolFlag{Name: "quiet", Usage: "print nothing but the tables"},
+	}
+}
+
+// routesForm returns what writes tables in the form that the flags say; nil
+// writes nothing.
+func routesForm(c *cli.Context) (func(*lft.Tables, io.Writer) error, error) {
+	switch c.String("format") {
+	case "lft":
+		return (*lft.Tables).WriteDump, nil
+	case "json":
+		return (*lft.Tables).WriteJSON, nil
+	case "none":
+		return nil, nil
+	}
+	return nil, usagef("--format %q: there are lft, json, none", c.String("format"))
+}
+
+func routesComputeAction(c *cli.Context) error {
+	if err := needArgs(c, 0, 0, ""); err != nil {
+		return err
+	}
+	write, err := routesForm(c)
+	if err != nil {
+		return err
+	}
+	s, err := routesNetwork(c)
+	if err != nil {
+		return err
+	}
+	t, err := computeRoutes(c, s)
+	if err != nil {
+		return err
+	}
+	return writeRoutes(c, t, write)
+}
+
+func writeRoutes(c *cli.Context, t *lft.Tables, write func(*lft.Tables, io.Writer) error) error {
+	if write != nil {
+		emit := func(w io.Writer) error { return write(t, w) }
+		var err error
+		if name := c.String("out"); name != "" {
+			err = atomicfile.Write(name, emit)
+		} else {
+			err = emit(c.App.Writer)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !c.Bool("quiet") {
+		fmt.Fprintf(c.App.ErrWriter, "%s: engine %s, %d LIDs, %d switches\n", c.String("topology"), t.Engine, t.LIDs-1, t.Net.Switches())
+		if write != nil && t.Lanes() > 1 && c.String("format") == "lft" {
+			fmt.Fprintf(c.App.ErrWriter, "warning: %d virtual lanes are needed, which this form cannot say; use --format json\n", t.Lanes())
+		}
+	}
+	return nil
+}
+
+func routesExportCommand() *cli.Command {
+	return command(&cli.Command{
+		Name:      "export",
+		Usage:     "write forwarding tables in another form",
+		ArgsUsage: "FILE|-",
+		Flags:     slices.Concat(routesFlags(), routesOutFlags()),
+		Action: func(c *cli.Context) error {
+			write, err := routesForm(c)
+			if err != nil {
+				return err
+			}
+			t, _, err := routesOf(c)
+			if err != nil {
+				return err
+			}
+			return writeRoutes(c, t, write)
+		},
+	}, "  evbench routes export lft.txt -t 'FT(2;4,8)' --format json -o lft.json")
+}
+
+// routesOf reads the tables that the argument names, or computes them where there
+// is an engine instead.
+func routesOf(c *cli.Context) (*lft.Tables, *source, error) {
+	if c.Args().Present() == (c.String("engine") != "") {
+		return nil, nil, usagef("%s: either FILE, - for standard input, or --engine", c.Command.Name)
+	}
+	if err := needArgs(c, 0, 1, ""); err != nil {
+		return nil, nil, err
+	}
+	s, err := routesNetwork(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	var t *lft.Tables
+	if c.Args().Present() {
+		t, err = readRoutes(c.Args().First(), s.net)
+	} else {
+		t, err = computeRoutes(c, s)
+	}
+	return t, s, err
+}
+
+func routesDiffCommand() *cli.Command {
+	return command(&cli.Command{
+		Name:      "diff",
+		Usage:     "count the entries that differ, switch by switch",
+		ArgsUsage: "OLD NEW",
+		Flags: append(append([]cli.Flag{
+			&cli.StringFlag{Name: "topology", Aliases: []string{"t"}, Usage: "network in `NOTATION|FILE`, as for evbench topo show"},
+		}, networkFlags()...), &cli.BoolFlag{Name: "json", Usage: "print one JSON document"}),
+		Action: routesDiffAction,
+	}, "  evbench routes diff old.txt new.txt -t 'FT(2;4,8)'")
+}
+
+func routesDiffAction(c *cli.Context) error {
+	if err := needArgs(c, 2, 2, "OLD NEW, files of tables,"); err != nil {
+		return err
+	}
+	if c.Args().Get(0) == "-" && c.Args().Get(1) == "-" {
+		return usage(errors.New("diff: only one of the two can be standard input"))
+	}
+	s, err := routesNetwork(c)
+	if err != nil {
+		return err
+	}
+	var t [2]*lft.Tables
+	for i := range t {
+		if t[i], err = readRoutes(c.Args().Get(i), s.net); err != nil {
+			return err
+		}
+	}
+	d, err := lft.Diff(t[0], t[1])
+	if err != nil {
+		return usage(err)
+	}
+	if c.Bool("json") {
+		return d.WriteJSON(c.App.Writer)
+	}
+	return d.WriteText(c.App.Writer)
+}

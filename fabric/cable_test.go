@@ -1,0 +1,214 @@
+package fabric_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"evbench/fabric"
+)
+
+func TestCables(t *testing.T) {
+	n := build(t, "PGFT(2;4,3;1,2;1,2)")
+	all := n.Cables()
+	if len(all) != 12+3*2*2 || len(n.SwitchCables()) != 12 {
+		t.Errorf("%d cables, %d between switches", len(all), len(n.SwitchCables()))
+	}
+	for _, c := range all {
+		if n.At(c.A.Node, int(c.A.Port)) != c.B || n.At(c.B.Node, int(c.B.Port)) != c.A {
+			t.Errorf("%v is no cable", c)
+		}
+	}
+	if name := n.CableName(n.SwitchCables()[0]); name != "s1_0/5" {
+		t.Errorf("the first cable is %s", name)
+	}
+}
+
+func TestDegrade(t *testing.T) {
+	n := build(t, "FT(2;4,8)")
+	for _, c := range []struct {
+		down string
+		dead int
+	}{
+		{"s1_0/5", 1},
+		{"s2_0/1", 1}, // the same from above
+		{"s1_0-s2_0", 1},
+		{"leaf0-spine0", 1},
+		{"0x0002c90401000000/5", 1},
+		{"0x2c90300000001", 1}, // the port of h0
+		{"h3/1", 1},
+		{"h3", 1},
+		{"server31", 1},
+		{"s2_3", 8},
+		{"spine3,leaf0-spine3,leaf0-spine2", 9},
+		{"leaf7", 8},
+	} {
+		d, err := n.Degrade(strings.Split(c.down, ","))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if dead := len(n.Cables()) - len(d.Cables()); dead != c.dead {
+			t.Errorf("%s: %d dead cables, want %d", c.down, dead, c.dead)
+		}
+	}
+	d, err := n.Degrade([]string{"leaf0-spine0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.At(n.Switch(0), 5).Node != fabric.NoNode || d.At(n.Switch(8), 1).Node != fabric.NoNode || n.At(n.Switch(0), 5).Node != n.Switch(8) {
+		t.Error("the dead cable is not dead at both ends, or not alive in the network it came from")
+	}
+	if !n.Without(nil, []fabric.Node{n.Switch(9)}).Isolated(n.Switch(9)) {
+		t.Error("s2_1 has cables")
+	}
+}
+
+func TestDegradeRefuses(t *testing.T) {
+	n := build(t, "FT(2;4,8)")
+	dead, err := n.Degrade([]string{"s1_0/5"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"":             `no node, port or cable ""; there are "s1_0" to "s2_3", ports such as "s1_0/1"`,
+		"leaf9-spine1": `no node, port or cable "leaf9-spine1"`,
+		"s1_0/9":       `"s1_0" has ports 1..8`,
+		"s1_0/0":       `has ports 1..8`,
+		"s1_0/x":       `has ports 1..8`,
+		"s9_0/1":       `no node "s9_0"`,
+		"s1_0/5":       "this port has no cable",
+		"s1_0-s2_0":    "no cable joins them",
+		"0xdead":       `no node, port or cable "0xdead"`,
+	} {
+		if _, err := dead.Degrade([]string{name}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", name, err, want)
+		}
+	}
+	info := make([]fabric.Info, n.Nodes())
+	for v := range info {
+		info[v] = n.Info(fabric.Node(v))
+	}
+	info[33].Name = "s1_0"
+	if _, err := n.WithInfo(info).Degrade([]string{"s1_0"}); err == nil || !strings.Contains(err.Error(), "2 nodes are called") {
+		t.Errorf("two of one name: error %v", err)
+	}
+}
+
+// hostParts names, for each host, the first host it reaches, by plain search.
+func hostParts(n *fabric.Network) []fabric.Node {
+	part := make([]fabric.Node, n.Nodes())
+	for v := range part {
+		part[v] = fabric.NoNode
+	}
+	for h := range fabric.Node(n.Hosts()) {
+		for todo := []fabric.Node{h}; len(todo) > 0; {
+			v := todo[0]
+			todo = todo[1:]
+			if v < 0 || part[v] != fabric.NoNode {
+				continue
+			}
+			part[v] = h
+			for _, e := range n.Ends(v) {
+				todo = append(todo, e.Node)
+			}
+		}
+	}
+	return part[:n.Hosts()]
+}
+
+func TestRandom(t *testing.T) {
+	for _, notation := range []string{"FT(2;2,4)", "FT(2;4,8)", "PGFT(3;2,2,3;1,2,2;1,2,1)", "QFT(3;4,2,4;1,2,4;1,2,1)"} {
+		n := build(t, notation)
+		cables := n.SwitchCables()
+		for seed := range uint64(30) {
+			// Spare as much as can be: then a tree is left.
+			most := 0
+			for count := 1; ; count++ {
+				dead, err := n.Random(count, seed)
+				if err != nil {
+					break
+				}
+				most = count
+				if !slices.Equal(hostParts(n.Without(dead, nil)), hostParts(n)) {
+					t.Fatalf("%s, seed %d: %d dead cables part hosts", notation, seed, count)
+				}
+			}
+			if most < len(cables)-(n.Switches()-1) {
+				t.Errorf("%s, seed %d: at most %d of %d cables spared", notation, seed, most, len(cables))
+			}
+		}
+	}
+}
+
+// TestRandomUniform: a draw that parts no hosts is the plain draw, so every
+// cable is about as often dead.
+func TestRandomUniform(t *testing.T) {
+	n := build(t, "FT(2;3,4)")
+	hits := map[string]int{}
+	const draws = 3000
+	for seed := range uint64(draws) {
+		dead, err := n.Random(2, seed)
+		if err != nil || len(dead) != 2 {
+			t.Fatal(err)
+		}
+		for _, c := range dead {
+			hits[n.CableName(c)]++
+		}
+	}
+	for _, c := range n.SwitchCables() { // 12 cables, 2 dead: 500 each
+		if h := hits[n.CableName(c)]; h < 420 || h > 580 {
+			t.Errorf("%s is dead in %d of %d draws", n.CableName(c), h, draws)
+		}
+	}
+	a, _ := n.Random(3, 7)
+	b, _ := n.Random(3, 7)
+	if fmt.Sprint(a) != fmt.Sprint(b) {
+		t.Error("one seed, two draws")
+	}
+}
+
+func TestRandomTooMany(t *testing.T) {
+	n := build(t, "FT(2;2,2)")
+	if _, err := n.Random(3, 1); err == nil || !strings.Contains(err.Error(), "of 4 between switches, these draws can spare 2") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := n.Random(-1, 1); err == nil {
+		t.Error("-1 cables drawn")
+	}
+}
+
+func TestNumbered(t *testing.T) {
+	n := build(t, "FT(2;4,8)")
+	got, err := n.Numbered(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := fabric.Parse("FT(2;4,8)", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v := range fabric.Node(n.Nodes()) {
+		if got.Info(v) != want.Info(v) {
+			t.Errorf("%+v, want %+v", got.Info(v), want.Info(v))
+		}
+	}
+	if _, err := build(t, large[0]).Numbered(1); err == nil {
+		t.Error("70,000 LIDs given")
+	}
+}
+
+func TestParts(t *testing.T) {
+	n := build(t, "FT(2;2,4)")
+	if p := n.Parts(); len(p) != 1 || len(p[0]) != 8 {
+		t.Errorf("parts %v", p)
+	}
+	d, err := n.Degrade([]string{"leaf1-spine0", "leaf1-spine1", "h7"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(d.Parts()); got != "[[0 1 4 5 6] [2 3] [7]]" {
+		t.Errorf("parts %s", got)
+	}
+}

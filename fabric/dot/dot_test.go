@@ -1,0 +1,68 @@
+package dot_test
+
+import (
+	"strings"
+	"testing"
+
+	"evbench/fabric"
+	"evbench/fabric/dot"
+)
+
+func draw(t *testing.T, n *fabric.Network) string {
+	t.Helper()
+	level, err := fabric.Ranks(n, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := dot.Write(&out, n, level); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestWrite(t *testing.T) {
+	n, err := fabric.Parse("PGFT(2;3,3;1,2;1,2)", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err = n.Degrade([]string{"s1_0/4", "s1_1-s2_1"}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err = n.Degrade([]string{"h4", "h6", "h7", "h8"}); err != nil {
+		t.Fatal(err)
+	}
+	const want = `graph network {
+  rankdir=BT; ranksep=1.2; splines=false;
+  node [shape=box, fontname="sans-serif", fontsize=10];
+  label="PGFT(2;3,3;1,2;1,2)";
+  { rank=same; node [style=rounded]; hosts9 [label="h0 … h2 (3)"]; hosts10 [label="h3, h5"]; }
+  { rank=same; n9 [label="s1_0"]; n10 [label="s1_1"]; n11 [label="s1_2"]; }
+  { rank=same; n12 [label="s2_0"]; n13 [label="s2_1"]; }
+  hosts9 -- n9;
+  hosts10 -- n10;
+  n9 -- n12;
+  n9 -- n13 [label="×2", penwidth=2];
+  n10 -- n12 [label="×2", penwidth=2];
+  n11 -- n12 [label="×2", penwidth=2];
+  n11 -- n13 [label="×2", penwidth=2];
+}
+`
+	if got := draw(t, n); got != want {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// TestNames: a name cannot end the string it is in.
+func TestNames(t *testing.T) {
+	var b fabric.Builder
+	h := b.Host(fabric.Info{Name: "a\"\nb"})
+	s := b.Switch(fabric.Info{Name: `c\`}, 1)
+	if err := b.Cable(fabric.End{Node: h, Port: 1}, fabric.End{Node: s, Port: 1}); err != nil {
+		t.Fatal(err)
+	}
+	got := draw(t, b.Build())
+	if !strings.Contains(got, `[label="a\" b"]`) || !strings.Contains(got, `[label="c\\"]`) {
+		t.Errorf("got\n%s", got)
+	}
+}

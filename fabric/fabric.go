@@ -1,0 +1,151 @@
+// Package fabric describes any network of hosts, switches and cables, regular or
+// not: what an InfiniBand subnet manager sees, and what routing engines and
+// checks work on.
+//
+// Nodes are dense numbers: hosts first, 0..Hosts-1, then switches. A host is one
+// port of an adapter and has one cable. A switch has ports 1..n, as on
+// InfiniBand; port 0 is the switch itself. Names, GUIDs and LIDs are what people
+// and subnet managers call nodes; engines look at numbers only, and at GUIDs
+// where the engine they stand for does.
+//
+// The package builds regular networks from their notation and derives degraded
+// ones; it holds no routes, opens no file and reads no clock.
+package fabric
+
+import "fmt"
+
+// A Node is a host or a switch.
+type Node int32
+
+// NoNode is at the far end of a port without a cable, or with a dead one.
+const NoNode Node = -1
+
+// An End is what a cable leads to: a port of a node.
+type End struct {
+	Node Node
+	Port uint8
+}
+
+// An Info is what a node is called.
+type Info struct {
+	Name string
+	GUID uint64 // of the node
+	Port uint64 // GUID of the port that has the LIDs: a host's only port, a switch's port 0
+	LID  uint16 // the first of 2^LMC; 0 when none is assigned
+	LMC  uint8  // of a host; a switch has one LID
+}
+
+// A Network is immutable once built, and safe for concurrent use. Dead cables
+// are cables that are not there.
+type Network struct {
+	Notation string // as built, "" when read from elsewhere
+	info     []Info
+	hosts    int
+	first    []int32 // ports of node n are ends[first[n]:first[n+1]], from port 1
+	ends     []End
+}
+
+// Nodes returns the number of hosts and switches.
+func (n *Network) Nodes() int { return len(n.info) }
+
+// Hosts returns the number of hosts, which are nodes 0..Hosts-1.
+func (n *Network) Hosts() int { return n.hosts }
+
+// Switches returns the number of switches, which follow the hosts.
+func (n *Network) Switches() int { return len(n.info) - n.hosts }
+
+// Switch returns the i-th switch.
+func (n *Network) Switch(i int) Node { return Node(n.hosts + i) }
+
+// Index returns i of the i-th switch.
+func (n *Network) Index(s Node) int { return int(s) - n.hosts }
+
+// IsHost reports whether a node is a host.
+func (n *Network) IsHost(v Node) bool { return int(v) < n.hosts }
+
+// Info returns what a node is called.
+func (n *Network) Info(v Node) Info { return n.info[v] }
+
+// Ends returns what the ports 1, 2, … of a node lead to, in order; index p-1 is
+// port p. The slice is the network's own.
+func (n *Network) Ends(v Node) []End { return n.ends[n.first[v]:n.first[v+1]] }
+
+// At returns what a port of a node leads to.
+func (n *Network) At(v Node, port int) End {
+	if ends := n.Ends(v); port >= 1 && port <= len(ends) {
+		return ends[port-1]
+	}
+	return End{NoNode, 0}
+}
+
+// Leaf returns the switch of a host and the switch's port to it, or NoNode.
+func (n *Network) Leaf(host Node) End { return n.At(host, 1) }
+
+// MaxLID returns the largest LID assigned.
+func (n *Network) MaxLID() int {
+	most := 0
+	for v, i := range n.info {
+		last := int(i.LID)
+		if n.IsHost(Node(v)) && i.LID > 0 {
+			last += 1<<i.LMC - 1
+		}
+		most = max(most, last)
+	}
+	return most
+}
+
+// A Builder makes a Network. Add all hosts before the first switch.
+type Builder struct {
+	n     Network
+	ports [][]End
+}
+
+// Host adds a host.
+func (b *Builder) Host(i Info) Node {
+	if b.n.hosts != len(b.n.info) {
+		panic("fabric: a host after a switch")
+	}
+	b.n.hosts++
+	return b.add(i, 1)
+}
+
+// Switch adds a switch with ports 1..ports.
+func (b *Builder) Switch(i Info, ports int) Node { return b.add(i, ports) }
+
+func (b *Builder) add(i Info, ports int) Node {
+	b.n.info = append(b.n.info, i)
+	free := make([]End, ports)
+	for p := range free {
+		free[p].Node = NoNode
+	}
+	b.ports = append(b.ports, free)
+	return Node(len(b.n.info) - 1)
+}
+
+// Cable joins two free ports.
+func (b *Builder) Cable(x, y End) error {
+	for _, e := range []End{x, y} {
+		if e.Node < 0 || int(e.Node) >= len(b.ports) || e.Port < 1 || int(e.Port) > len(b.ports[e.Node]) {
+			return fmt.Errorf("no port %d at node %d", e.Port, e.Node)
+		}
+		if b.ports[e.Node][e.Port-1].Node != NoNode {
+			return fmt.Errorf("port %d of %s has a cable already", e.Port, b.n.info[e.Node].Name)
+		}
+	}
+	if x == y {
+		return fmt.Errorf("port %d of %s leads to itself", x.Port, b.n.info[x.Node].Name)
+	}
+	b.ports[x.Node][x.Port-1], b.ports[y.Node][y.Port-1] = y, x
+	return nil
+}
+
+// Build returns the network. The builder must not be used any more.
+func (b *Builder) Build() *Network {
+	n := &b.n
+	n.first = make([]int32, len(b.ports)+1)
+	for v, p := range b.ports {
+		n.first[v+1] = n.first[v] + int32(len(p))
+		n.ends = append(n.ends, p...)
+	}
+	return n
+}

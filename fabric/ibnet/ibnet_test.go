@@ -1,0 +1,319 @@
+package ibnet_test
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"evbench/fabric"
+	"evbench/fabric/ibnet"
+)
+
+// text returns what a file of testdata holds.
+func text(t testing.TB, name string) string {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var r io.Reader = f
+	if strings.HasSuffix(name, ".gz") {
+		if r, err = gzip.NewReader(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func read(t testing.TB, s string) *fabric.Network {
+	t.Helper()
+	n, err := ibnet.Read(strings.NewReader(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func parse(t testing.TB, notation string, lmc int, down ...string) *fabric.Network {
+	t.Helper()
+	n, err := fabric.Parse(notation, lmc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err = n.Degrade(down); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// facts are what there is to know about a network: a line for each node and each
+// cable. Nodes without cables are left out where the text form does it too.
+func facts(n *fabric.Network) []string {
+	var out []string
+	for v := range fabric.Node(n.Nodes()) {
+		if !n.Isolated(v) {
+			out = append(out, fmt.Sprintf("%v host %v ports %d", n.Info(v), n.IsHost(v), len(n.Ends(v))))
+		}
+	}
+	for _, c := range n.Cables() {
+		a, b := n.EndName(c.A), n.EndName(c.B)
+		out = append(out, min(a, b)+" "+max(a, b))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func same(t *testing.T, what string, got, want *fabric.Network) {
+	t.Helper()
+	a, b := facts(got), facts(want)
+	for i := range max(len(a), len(b)) {
+		x, y := "nothing", "nothing"
+		if i < len(a) {
+			x = a[i]
+		}
+		if i < len(b) {
+			y = b[i]
+		}
+		if x != y {
+			t.Errorf("%s: %s, want %s", what, x, y)
+			return
+		}
+	}
+}
+
+// TestReadDiscovered reads what ibnetdiscover has printed of simulated networks:
+// the same nodes under the same numbers, and the same cables.
+func TestReadDiscovered(t *testing.T) {
+	for _, c := range []struct {
+		file string
+		want *fabric.Network
+	}{
+		{"ft2_4_8_nofail.txt.gz", parse(t, "FT(2;4,8)", 0)},
+		{"ft2_4_8_lmc2.txt.gz", parse(t, "FT(2;4,8)", 2)},
+		{"ft2_4_8_c_l0s0_l5s1_l3s2.txt.gz", parse(t, "FT(2;4,8)", 0, "leaf0-spine0", "leaf5-spine1", "leaf3-spine2")},
+		{"ft2_20_18_nofail.txt.gz", parse(t, "FT(2;20,18)", 0)},
+		{"qft3_lmc1_down.txt.gz", parse(t, "QFT(3;4,2,4;1,2,4;1,2,1)", 1, "s1_1/5", "s1_6/5", "s1_6/6", "s2_0/8", "s2_2/5", "s2_3/6")},
+	} {
+		n := read(t, text(t, c.file))
+		same(t, c.file, n, c.want)
+		for v := range fabric.Node(n.Nodes()) {
+			if n.Info(v) != c.want.Info(v) {
+				t.Errorf("%s: node %d is %+v, want %+v", c.file, v, n.Info(v), c.want.Info(v))
+			}
+		}
+	}
+}
+
+// TestReadSim reads what ibsim was given, and its LIDs.
+func TestReadSim(t *testing.T) {
+	for _, c := range []struct {
+		file, lids string
+		want       *fabric.Network
+	}{
+		{"ft2_4_8_a_none.net.gz", "ft2_4_8.guid2lid", parse(t, "FT(2;4,8)", 0)},
+		{"ft2_4_8_a_none.net.gz", "ft2_4_8_lmc2.guid2lid", parse(t, "FT(2;4,8)", 2)},
+		{"ft2_4_8_c_l0s0_l5s1_l3s2.net.gz", "ft2_4_8.guid2lid", parse(t, "FT(2;4,8)", 0, "s1_0/5", "s1_5/6", "s1_3/7")},
+		{"pgft3_4_4_4.net.gz", "pgft3_4_4_4.guid2lid", parse(t, "FT(3;4,4,4)", 0)},
+	} {
+		n, err := ibnet.ReadGUID2LID(strings.NewReader(text(t, c.lids)), read(t, text(t, c.file)))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		same(t, c.file, n, c.want)
+	}
+}
+
+func TestWriteGUID2LID(t *testing.T) {
+	for file, n := range map[string]*fabric.Network{
+		"ft2_4_8.guid2lid": parse(t, "FT(2;4,8)", 0), "ft2_4_8_lmc2.guid2lid": parse(t, "FT(2;4,8)", 2), "pgft3_4_4_4.guid2lid": parse(t, "FT(3;4,4,4)", 0),
+	} {
+		var out bytes.Buffer
+		if err := ibnet.WriteGUID2LID(&out, n); err != nil || out.String() != text(t, file) {
+			t.Errorf("%s: another file is written, %v:\n%.200s", file, err, out.String())
+		}
+	}
+}
+
+// TestWriteDiscovered: block by block, what ibnetdiscover prints, but for the
+// speeds of cables.
+func TestWriteDiscovered(t *testing.T) {
+	for file, n := range map[string]*fabric.Network{
+		"ft2_4_8_nofail.txt.gz": parse(t, "FT(2;4,8)", 0), "ft2_4_8_lmc2.txt.gz": parse(t, "FT(2;4,8)", 2),
+		"ft2_4_8_c_l0s0_l5s1_l3s2.txt.gz": parse(t, "FT(2;4,8)", 0, "s1_0/5", "s1_5/6", "s1_3/7"),
+	} {
+		var out bytes.Buffer
+		if err := ibnet.Write(&out, n); err != nil {
+			t.Fatal(err)
+		}
+		blocks := func(s string) []string {
+			b := strings.Split(strings.TrimSpace(strings.ReplaceAll(s, " 4xSDR", "")), "\n\n")
+			return slices.Sorted(slices.Values(b[1:])) // without the heading
+		}
+		got, want := blocks(out.String()), blocks(text(t, file))
+		for i := range want {
+			// The system image GUID is a matter of ibsim.
+			if i >= len(got) || trim(got[i]) != trim(want[i]) {
+				t.Fatalf("%s: block\n%s\nwant\n%s", file, got[min(i, len(got)-1)], want[i])
+			}
+		}
+	}
+}
+
+func trim(block string) string {
+	lines := strings.Split(block, "\n")
+	return strings.Join(slices.DeleteFunc(lines, func(s string) bool { return strings.HasPrefix(s, "sysimgguid") }), "\n")
+}
+
+// TestWriteSim: block by block what ibsim was given.
+func TestWriteSim(t *testing.T) {
+	for file, n := range map[string]*fabric.Network{
+		"ft2_4_8_a_none.net.gz": parse(t, "FT(2;4,8)", 0), "pgft3_4_4_4.net.gz": parse(t, "FT(3;4,4,4)", 0),
+		"ft2_4_8_c_l0s0_l5s1_l3s2.net.gz": parse(t, "FT(2;4,8)", 0, "s1_0/5", "s1_5/6", "s1_3/7"),
+	} {
+		var out bytes.Buffer
+		if err := ibnet.WriteSim(&out, n); err != nil {
+			t.Fatal(err)
+		}
+		blocks := func(s string) []string {
+			_, s, _ = strings.Cut(s, "\n") // the heading
+			return slices.Sorted(slices.Values(strings.Split(strings.TrimSpace(s), "\n\n")))
+		}
+		if got, want := blocks(out.String()), blocks(text(t, file)); !slices.Equal(got, want) {
+			t.Errorf("%s: another network is written", file)
+		}
+	}
+}
+
+// odd is a network with everything a tidy one has not: an adapter with two
+// ports, names that occur twice or cannot be written, unused ports, two cables
+// between switches, a cable from a switch to itself, nodes without cables.
+func odd(t testing.TB) *fabric.Network {
+	t.Helper()
+	var b fabric.Builder
+	for i, in := range []fabric.Info{
+		{Name: "node 1 HCA-1:1", GUID: 0x10, Port: 0x11, LID: 4, LMC: 2},
+		{Name: "node 1 HCA-1:3", GUID: 0x10, Port: 0x13, LID: 8, LMC: 2},
+		{Name: "MT4129", GUID: 0x20, Port: 0x21, LID: 12, LMC: 0},
+		{Name: "MT4129", GUID: 0x30, Port: 0x31, LID: 13, LMC: 0},
+		{Name: `with "quotes", lid 7`, GUID: 0x40, Port: 0x41, LID: 14, LMC: 1},
+		{Name: "bare", GUID: 0x50, Port: 0x51, LID: 16},
+	} {
+		if h := b.Host(in); int(h) != i {
+			t.Fatal(h)
+		}
+	}
+	for i, name := range []string{"MF0;sw-1:MSX6036/U1", "#2", "alone"} {
+		b.Switch(fabric.Info{Name: name, GUID: 0x100 + uint64(i), Port: 0x100 + uint64(i), LID: uint16(20 + i)}, 12+i)
+	}
+	end := func(v, p int) fabric.End { return fabric.End{Node: fabric.Node(v), Port: uint8(p)} }
+	for _, c := range [][2]fabric.End{
+		{end(0, 1), end(6, 1)}, {end(1, 1), end(7, 2)}, {end(2, 1), end(6, 12)}, {end(3, 1), end(7, 13)}, {end(4, 1), end(7, 5)},
+		{end(6, 5), end(7, 6)}, {end(6, 6), end(7, 7)}, {end(6, 8), end(6, 9)},
+	} {
+		if err := b.Cable(c[0], c[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.Build()
+}
+
+// TestRoundTrip writes and reads networks: nothing but isolated nodes is lost,
+// and a second round changes no byte.
+func TestRoundTrip(t *testing.T) {
+	networks := []*fabric.Network{odd(t), parse(t, "FT(1;3)", 0), parse(t, "QFT(3;4,2,4;1,2,4;1,2,1)", 3)}
+	big := parse(t, "PGFT(3;4,2,8;1,2,4;1,2,1)", 1)
+	for seed := range uint64(20) {
+		dead, err := big.Random(int(seed), seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		networks = append(networks, big.Without(dead, []fabric.Node{fabric.Node(seed), big.Switch(int(seed))}))
+	}
+	for i, n := range networks {
+		what := fmt.Sprintf("network %d, %s", i, cmp.Or(n.Notation, "odd"))
+		again := rewrite(t, ibnet.Write, n)
+		same(t, what, again, n)
+		same(t, what+", sim", withLIDs(t, rewrite(t, ibnet.WriteSim, n), n), n)
+		var first, second bytes.Buffer
+		if err := ibnet.Write(&first, again); err != nil {
+			t.Fatal(err)
+		}
+		if err := ibnet.Write(&second, rewrite(t, ibnet.Write, again)); err != nil || first.String() != second.String() {
+			t.Errorf("%s: a second round changes the text, %v", what, err)
+		}
+	}
+}
+
+func rewrite(t *testing.T, write func(io.Writer, *fabric.Network) error, n *fabric.Network) *fabric.Network {
+	t.Helper()
+	var out bytes.Buffer
+	if err := write(&out, n); err != nil {
+		t.Fatal(err)
+	}
+	return read(t, out.String())
+}
+
+// withLIDs gives a network the LIDs of another, through a file guid2lid.
+func withLIDs(t *testing.T, n, from *fabric.Network) *fabric.Network {
+	t.Helper()
+	var pins bytes.Buffer
+	if err := ibnet.WriteGUID2LID(&pins, from); err != nil {
+		t.Fatal(err)
+	}
+	out, err := ibnet.ReadGUID2LID(&pins, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestWriteRefuses(t *testing.T) {
+	n := parse(t, "FT(2;2,2)", 0)
+	info := make([]fabric.Info, n.Nodes())
+	for v := range info {
+		info[v] = n.Info(fabric.Node(v))
+	}
+	info[5].GUID = info[4].GUID
+	if err := ibnet.Write(io.Discard, n.WithInfo(info)); err == nil || !strings.Contains(err.Error(), `"s1_0" and "s1_1" have one GUID`) {
+		t.Errorf("error %v", err)
+	}
+	info[5].GUID++
+	info[1].GUID, info[1].Port = info[0].GUID, info[0].Port+0x1000 // one adapter
+	if err := ibnet.WriteSim(io.Discard, n.WithInfo(info)); err == nil || !strings.Contains(err.Error(), "one after the other") {
+		t.Errorf("error %v", err)
+	}
+	if err := ibnet.Write(io.Discard, n.WithInfo(info)); err != nil {
+		t.Errorf("ibnetdiscover writes GUIDs of ports: %v", err)
+	}
+}
+
+// TestSimPortGUID: adapters whose port has the node's GUID, as newer ones have,
+// keep the port's in ibsim.
+func TestSimPortGUID(t *testing.T) {
+	n := parse(t, "FT(2;2,2)", 0)
+	info := make([]fabric.Info, n.Nodes())
+	for v := range info {
+		info[v] = n.Info(fabric.Node(v))
+		info[v].Port = info[v].GUID
+	}
+	n = n.WithInfo(info)
+	same(t, "discovered", rewrite(t, ibnet.Write, n), n)
+	for v, i := range info {
+		if got := rewrite(t, ibnet.WriteSim, n).Info(fabric.Node(v)).Port; !slices.ContainsFunc(info, func(x fabric.Info) bool { return x.Port == got }) {
+			t.Errorf("%s has port GUID 0x%x", i.Name, got)
+		}
+	}
+}

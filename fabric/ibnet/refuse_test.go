@@ -1,0 +1,176 @@
+package ibnet_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"evbench/fabric/ibnet"
+)
+
+const tiny = `switchguid=0x100(100)
+Switch 4 "S"  # "leaf" base port 0 lid 12 lmc 0
+[1] "A"[1](11) # "a" lid 4 4xSDR
+[2] "B"[1] # "b" lid 8 4xSDR
+
+caguid=0x10
+Ca 1 "A" # "a"
+[1](11) "S"[1] # lid 4 lmc 2 "leaf" lid 12 4xSDR
+
+caguid=0x20
+Ca 2 "B" # "b"
+[1](21) "S"[2] # lid 8 lmc 2 "leaf" lid 12 4xSDR
+`
+
+// TestReadRefuses changes one place of a good text at a time.
+func TestReadRefuses(t *testing.T) {
+	read(t, tiny)
+	for _, c := range []struct{ what, old, new, want string }{
+		{"empty", tiny, "", "no node in this text"},
+		{"no hosts", tiny, "Switch 4 \"S\"\n", "no adapter has a cable"},
+		{"nonsense", "Ca 1", "hello", `line 7: cannot read "hello`},
+		{"kind", "Ca 1", "Tower 1", `line 7: unknown kind of node "Tower": there are Switch, Ca and Rt`},
+		{"no quotes", `Ca 1 "A"`, `Ca 1 A`, `line 7: cannot read`},
+		{"ports", "Switch 4", "Switch 255", "line 2: 255 ports: must be 1..254"},
+		{"no ports", "Switch 4", "Switch 0", "line 2: 0 ports"},
+		{"port first", "switchguid=0x100(100)", "[1] \"A\"[1]", "line 1: a port before the first node"},
+		{"port number", "[2] \"B\"", "[5] \"B\"", `line 4: port 5: "leaf" has ports 1..4`},
+		{"port twice", "[2] \"B\"", "[1] \"B\"", `line 4: port 1 of "leaf" is given twice; first on line 3`},
+		{"node twice", `Ca 2 "B"`, `Ca 2 "A"`, `line 11: node "A" is given twice; first on line 7`},
+		{"GUID twice", "caguid=0x20", "caguid=0x10", `line 11: "b" has the GUID 0x0000000000000010 of the node on line 7`},
+		{"port GUID twice", "[1](21)", "[1](11)", `line 12: port 1 of "b" has the GUID 0x0000000000000011 of the port on line 8`},
+		{"GUID", "caguid=0x20", "caguid=zwanzig", `line 10: "zwanzig" is not a GUID`},
+		{"GUID with more", "caguid=0x20", "caguid=0x20 0x30", `line 10: "0x30" follows a GUID`},
+		{"nothing there", `"B"[1] #`, `"X"[1] #`, `line 4: port 2 of "leaf" leads to "X", which is not in this text`},
+		{"one-sided", "[1](21) \"S\"[2]", "#", `line 4: port 2 of "leaf" leads to port 1 of "b" (line 11), which has no line of its own`},
+		{"elsewhere", "[1](21) \"S\"[2]", "[1](21) \"S\"[3]", `line 4: port 2 of "leaf" leads to port 1 of "b", which leads to port 3 of "S" on line 12`},
+		{"peer port", `"B"[1] #`, `"B"[3] #`, `line 4: port 2 of "leaf" leads to port 3 of "b", which has ports 1..2`},
+		{"peer LID", "lid 4 4xSDR", "lid 5 4xSDR", `line 3: port 1 of "leaf" leads to LID 5, but "a" has LID 4 on line 8`},
+		{"peer GUID", "[1](11) #", "[1](12) #", `line 3: port 1 of "leaf" leads to port GUID 0x0000000000000012`},
+		{"two hosts", "[1](11) \"S\"[1]", "[1](11) \"B\"[2]", `which leads to port 2 of "B" on line 8`},
+		{"host to host", tiny, "Ca 1 \"A\"\n[1] \"B\"\nCa 1 \"B\"\n[1] \"A\"\n", `line 2: port 1 of "A" leads to "B": there is no switch between two hosts`},
+		{"LID twice", tiny, strings.ReplaceAll(tiny, "lid 12", "lid 5"), `line 2: "leaf" has LID 5, as the node on line 8`},
+		{"not aligned", "# lid 8 lmc 2", "# lid 8 lmc 4", "LID 8 is not a multiple of 16"},
+		{"LMC", "# lid 8 lmc 2", "# lid 8 lmc 8", "LMC 8: must be 0..7"},
+		{"no LMC", "# lid 8 lmc 2", "# lid 8", `line 12: port 1 of "b": lid 8 without lmc`},
+		{"left over", `[2] "B"[1] #`, `[2] "B"[1] x #`, `line 4: port 2 of "leaf": "x # `},
+		{"long", "4xSDR", strings.Repeat("x", 1<<17), "line 3: longer than"},
+	} {
+		_, err := ibnet.Read(strings.NewReader(strings.Replace(tiny, c.old, c.new, 1)))
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: error %v, want %q", c.what, err, c.want)
+		}
+	}
+}
+
+// TestLIDsTooLarge: LMC 7 for a host near the end.
+func TestLIDsTooLarge(t *testing.T) {
+	s := strings.NewReplacer("lid 8 lmc 2", "lid 49152 lmc 7", "lid 8 4xSDR", "lid 49152 4xSDR").Replace(tiny)
+	if _, err := ibnet.Read(strings.NewReader(s)); err == nil || !strings.Contains(err.Error(), "LID 49152 with LMC 7 reaches to 49279, beyond the last one, 49151") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestReadCut cuts a text off at many bytes: what is left is never taken for
+// another network.
+func TestReadCut(t *testing.T) {
+	for _, whole := range []string{text(t, "ft2_4_8_lmc2.txt.gz"), text(t, "ft2_4_8_a_none.net.gz"), tiny} {
+		want := facts(read(t, whole))
+		tried, refused := 0, 0
+		for i := range whole {
+			if i%11 > 0 && i < len(whole)-500 { // all places of the last nodes, some of the others
+				continue
+			}
+			tried++
+			n, err := ibnet.Read(strings.NewReader(whole[:i]))
+			if err != nil {
+				refused++
+				continue
+			}
+			if got := facts(n); strings.Join(got, "\n") != strings.Join(want, "\n") {
+				t.Fatalf("cut after %d of %d bytes, another network is read: …%q", i, len(whole), whole[max(0, i-40):i])
+			}
+		}
+		if refused < tried*9/10 {
+			t.Errorf("%d of %d cuts refused", refused, tried)
+		}
+	}
+	_, err := ibnet.Read(strings.NewReader(tiny[:strings.Index(tiny, `"B"[1]`)+2]))
+	if err == nil || !strings.Contains(err.Error(), "line 4: ") || !strings.Contains(err.Error(), "the text ends within this line") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestGUID2LIDRefuses(t *testing.T) {
+	n := parse(t, "FT(1;2)", 0)
+	var out bytes.Buffer
+	if err := ibnet.WriteGUID2LID(&out, n); err != nil {
+		t.Fatal(err)
+	}
+	good := out.String()
+	for _, c := range []struct{ old, new, want string }{
+		{good, "", "no LID for \"h0\", port GUID 0x0002c90300000001"},
+		{"0x0001 0x0001", "0x0001", "line 1: 2 fields"},
+		{"0x0001 0x0001", "0x0001 0x0003", "must be 1, 2, 4"},
+		{"0x0001 0x0001", "0x0001 0x0002", "line 1: \"h0\": LID 1 is not a multiple of 2"},
+		{"0x0001 0x0001", "0x0002 0x0002", "line 3: \"h1\" has LID 2, as the node on line 1"},
+		{"0x0001 0x0001", "0x0000 0x0000", "must be 1, 2, 4"},
+		{"0x0001 0x0001", "0xffff 0xffff", "within 1..0xbfff"},
+		{"0x0003 0x0003", "0x0004 0x0007", "line 5: switch \"s1_0\" with 4 LIDs"},
+		{"0x0002c90300000001", "x", "line 1: \"x\" is not a GUID"},
+		{"0x0002c90300000011", "0x0002c90300000001", "line 3: port GUID 0x0002c90300000001 is given twice; first on line 1"},
+	} {
+		if _, err := ibnet.ReadGUID2LID(strings.NewReader(strings.Replace(good, c.old, c.new, 1)), n); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s -> %s: error %v, want %q", c.old, c.new, err, c.want)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(tiny)
+	for _, name := range []string{"ft2_4_8_lmc2.txt.gz", "ft2_4_8_a_none.net.gz"} {
+		f.Add(text(f, name))
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		n, err := ibnet.Read(strings.NewReader(s))
+		if err != nil {
+			return
+		}
+		var out bytes.Buffer
+		if err := ibnet.Write(&out, n); err != nil {
+			return
+		}
+		again, err := ibnet.Read(strings.NewReader(out.String()))
+		if err != nil {
+			t.Fatalf("what is written cannot be read: %v\n%s", err, out.String())
+		}
+		if len(again.Cables()) != len(n.Cables()) {
+			t.Fatalf("%d cables, then %d", len(n.Cables()), len(again.Cables()))
+		}
+	})
+}
+
+func FuzzGUID2LID(f *testing.F) {
+	n := parse(f, "FT(2;2,2)", 0)
+	var out bytes.Buffer
+	if err := ibnet.WriteGUID2LID(&out, n); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(out.String())
+	f.Fuzz(func(t *testing.T, s string) {
+		if got, err := ibnet.ReadGUID2LID(strings.NewReader(s), n); err == nil && got.MaxLID() > 0xBFFF {
+			t.Fatalf("LIDs to %d", got.MaxLID())
+		}
+	})
+}
+
+func BenchmarkRead(b *testing.B) {
+	var out bytes.Buffer
+	if err := ibnet.Write(&out, parse(b, "PGFT(4;18,3,18,36;1,3,18,18;1,6,1,1)", 0)); err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(out.Len()))
+	for b.Loop() {
+		read(b, out.String())
+	}
+}

@@ -1,0 +1,135 @@
+package fabric
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+)
+
+// Random returns count cables between switches, drawn by the seed such that
+// hosts which reach each other still do, by whatever path, when they are dead. A
+// uniform draw that keeps them together is returned as it is; else cables that
+// they need are replaced by the next ones drawn. It is an error when fewer than
+// count can be spared. O(cables · α).
+//
+// Which are needed: cables are added from the last drawn to the first, those
+// that join two parts form a forest, and branches without hosts are cut off it.
+// If the cables not drawn suffice, the forest joins the hosts by them alone.
+func (n *Network) Random(count int, seed uint64) ([]Cable, error) {
+	cables := n.SwitchCables()
+	rng := rand.New(rand.NewPCG(seed, 0))
+	rng.Shuffle(len(cables), func(i, j int) { cables[i], cables[j] = cables[j], cables[i] })
+	needed := n.needed(cables)
+	var out []Cable
+	for i, c := range cables {
+		if !needed[i] {
+			out = append(out, c)
+		}
+	}
+	if count < 0 || count > len(out) {
+		return nil, fmt.Errorf("%d random dead cables: of %d between switches, these draws can spare %d without parting hosts", count, len(cables), len(out))
+	}
+	return slices.Clip(out[:count]), nil
+}
+
+// needed marks the cables of a forest that joins all switches with hosts that
+// can be joined, made of the last cables.
+func (n *Network) needed(cables []Cable) []bool {
+	parts := newForest(n.Nodes())
+	needed := make([]bool, len(cables))
+	at := make([][]int, n.Nodes()) // forest cables of a switch
+	for i := len(cables) - 1; i >= 0; i-- {
+		c := cables[i]
+		if parts.join(c.A.Node, c.B.Node) {
+			needed[i] = true
+			at[c.A.Node] = append(at[c.A.Node], i)
+			at[c.B.Node] = append(at[c.B.Node], i)
+		}
+	}
+	degree := make([]int, n.Nodes())
+	var bare []Node // tips of branches, without hosts
+	tip := func(v Node) {
+		if degree[v] == 1 && n.hostsOf(v) == 0 {
+			bare = append(bare, v)
+		}
+	}
+	for v := range Node(n.Nodes()) {
+		degree[v] = len(at[v])
+		tip(v)
+	}
+	for len(bare) > 0 {
+		v := bare[len(bare)-1]
+		bare = bare[:len(bare)-1]
+		for _, i := range at[v] {
+			if !needed[i] {
+				continue
+			}
+			needed[i] = false
+			other := cables[i].A.Node
+			if other == v {
+				other = cables[i].B.Node
+			}
+			degree[v]--
+			degree[other]--
+			tip(other)
+		}
+	}
+	return needed
+}
+
+// hostsOf counts the hosts at a switch.
+func (n *Network) hostsOf(s Node) int {
+	count := 0
+	for _, e := range n.Ends(s) {
+		if e.Node != NoNode && n.IsHost(e.Node) {
+			count++
+		}
+	}
+	return count
+}
+
+// A forest is a union of disjoint sets of nodes.
+type forest []Node
+
+func newForest(nodes int) forest {
+	f := make(forest, nodes)
+	for v := range f {
+		f[v] = Node(v)
+	}
+	return f
+}
+
+func (f forest) root(v Node) Node {
+	for f[v] != v {
+		f[v] = f[f[v]]
+		v = f[v]
+	}
+	return v
+}
+
+// join unites the sets of two nodes, and reports whether they were two.
+func (f forest) join(a, b Node) bool {
+	a, b = f.root(a), f.root(b)
+	if a == b {
+		return false
+	}
+	f[max(a, b)] = min(a, b)
+	return true
+}
+
+// Parts returns the hosts that reach each other, the largest part first and equal
+// ones by their first host. A host without a cable is a part of its own. O(cables · α).
+func (n *Network) Parts() [][]Node {
+	f := newForest(n.Nodes())
+	for _, c := range n.Cables() {
+		f.join(c.A.Node, c.B.Node)
+	}
+	at := make([][]Node, n.Nodes())
+	for h := range Node(n.Hosts()) {
+		r := f.root(h)
+		at[r] = append(at[r], h)
+	}
+	out := slices.DeleteFunc(at, func(p []Node) bool { return len(p) == 0 })
+	slices.SortStableFunc(out, func(a, b []Node) int { return len(b) - len(a) })
+	return out
+}

@@ -1,0 +1,243 @@
+package fabric_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"evbench/fabric"
+)
+
+// regular are networks whose levels are known.
+var regular = []string{
+	"FT(1;4)", "FT(2;4,8)", "FT(2;4,2)", "FT(2;20,18)", "FT(3;2,3,4)", "FT(3;4,4,4)", "kary(2;5)", "XGFT(3;4,2,8;1,2,8)",
+	"PGFT(3;4,2,8;1,2,4;1,2,1)", "PGFT(2;8,6;1,2;1,2)",
+	"QFT(3;4,2,8;1,2,4;1,2,1)", "QFT(4;4,2,4,4;1,2,4,4;1,2,1,1)",
+}
+
+func levels(t *testing.T, n *fabric.Network) []int {
+	t.Helper()
+	s, err := fabric.ParseShape(n.Notation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, ok := s.(fabric.PGFT)
+	if !ok {
+		g = fabric.PGFT(s.(fabric.QFT))
+	}
+	out := make([]int, n.Nodes())
+	for v := range out {
+		out[v], _ = g.Level(fabric.Node(v))
+	}
+	return out
+}
+
+func tops(level []int) []fabric.Node {
+	var out []fabric.Node
+	for v, l := range level {
+		if l == slices.Max(level) {
+			out = append(out, fabric.Node(v))
+		}
+	}
+	return out
+}
+
+func TestRootsAndRanks(t *testing.T) {
+	for _, notation := range regular {
+		n := build(t, notation)
+		want := levels(t, n)
+		roots, err := fabric.DetectRoots(n)
+		if err != nil || !slices.Equal(roots, tops(want)) {
+			t.Errorf("%s: roots %v, %v, want %v", notation, roots, err, tops(want))
+		}
+		for _, given := range [][]fabric.Node{nil, tops(want)} {
+			if got, err := fabric.Ranks(n, given); err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s: levels %v, %v, want %v", notation, got, err, want)
+			}
+		}
+		if odd := n.NotLayered(want); len(odd) > 0 {
+			t.Errorf("%s: %d cables join no neighbouring levels", notation, len(odd))
+		}
+	}
+}
+
+// TestRootsDegraded: as long as every top switch keeps a cable, and every pod a
+// way up, dead cables change nothing.
+func TestRootsDegraded(t *testing.T) {
+	tried := 0
+	for _, notation := range regular {
+		n := build(t, notation)
+		want := levels(t, n)
+		for seed := range uint64(40) {
+			dead, err := n.Random(len(n.SwitchCables())*int(seed%4+1)/12, seed)
+			if err != nil {
+				continue
+			}
+			d := n.Without(dead, nil)
+			if !allUp(d, want) {
+				continue
+			}
+			tried++
+			roots, err := fabric.DetectRoots(d)
+			if err != nil || !slices.Equal(roots, tops(want)) {
+				t.Errorf("%s, seed %d: roots %v, %v, want %v", notation, seed, roots, err, tops(want))
+			}
+			if got, err := fabric.Ranks(d, nil); err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s, seed %d: levels %v, %v, want %v", notation, seed, got, err, want)
+			}
+		}
+	}
+	if tried < 100 {
+		t.Errorf("only %d networks tried", tried)
+	}
+}
+
+// allUp reports whether every switch below the top has a cable up, and every
+// switch above the leaves one down.
+func allUp(n *fabric.Network, level []int) bool {
+	for v := fabric.Node(n.Hosts()); int(v) < n.Nodes(); v++ {
+		up, down := level[v] == slices.Max(level), false
+		for _, e := range n.Ends(v) {
+			if e.Node != fabric.NoNode {
+				up = up || level[e.Node] > level[v]
+				down = down || level[e.Node] < level[v]
+			}
+		}
+		if !up || !down {
+			return false
+		}
+	}
+	return true
+}
+
+func TestRanksOfOddSwitches(t *testing.T) {
+	n := build(t, "FT(3;2,2,4)")
+	node := func(name string) fabric.Node {
+		v, err := fabric.Names(n).Node(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	for _, c := range []struct {
+		what, down, node string
+		want             int
+	}{
+		{"a root without cables", "s3_0", "s3_0", 3},
+		{"a middle switch without cables", "s2_0", "s2_0", 1},
+		{"beside it", "s3_0", "s3_1", 3},
+		{"a middle switch without cables up", "s2_0/3,s2_0/4", "s2_0", 2},
+		{"leaves below it", "s2_0/3,s2_0/4", "s1_0", 1},
+		{"a pod without cables up", "s2_0/3,s2_0/4,s2_1/3,s2_1/4", "s2_0", 2},
+		{"leaves of that pod", "s2_0/3,s2_0/4,s2_1/3,s2_1/4", "s1_1", 1},
+		{"leaves of other pods", "s2_0/3,s2_0/4,s2_1/3,s2_1/4", "s1_2", 1},
+		{"a leaf without cables up", "s1_0/3,s1_0/4", "s1_0", 1},
+		{"a leaf without hosts", "h0,h1", "s1_0", 1},
+	} {
+		d, err := n.Degrade(strings.Split(c.down, ","))
+		if err != nil {
+			t.Fatal(err)
+		}
+		level, err := fabric.Ranks(d, tops(levels(t, n)))
+		if err != nil || level[node(c.node)] != c.want {
+			t.Errorf("%s: %s is on level %d, %v, want %d", c.what, c.node, level[node(c.node)], err, c.want)
+		}
+	}
+}
+
+// TestEmptyLeaves: all hosts are equally far from them, but they are no roots,
+// not even when they are more than the roots.
+func TestEmptyLeaves(t *testing.T) {
+	n := build(t, "FT(2;3,9)")
+	for _, also := range [][]string{nil, {"leaf0-spine0", "leaf1-spine1"}} {
+		d, err := n.Degrade(append(also, "h9", "h10", "h11", "h12", "h13", "h14", "h15", "h16", "h17", "h18", "h19", "h20", "h21", "h22", "h23"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		roots, err := fabric.DetectRoots(d)
+		if err != nil || !slices.Equal(roots, tops(levels(t, n))) {
+			t.Errorf("roots %v, %v", roots, err)
+		}
+		if got, err := fabric.Ranks(d, nil); err != nil || !slices.Equal(got, levels(t, n)) {
+			t.Errorf("levels %v, %v", got, err)
+		}
+	}
+}
+
+func TestRanksRefuse(t *testing.T) {
+	n := build(t, "FT(2;2,2)")
+	for _, root := range []fabric.Node{-1, 0, 99} {
+		if _, err := fabric.Ranks(n, []fabric.Node{root}); err == nil || !strings.Contains(err.Error(), "is not a switch") {
+			t.Errorf("root %d: error %v", root, err)
+		}
+	}
+}
+
+// ring returns switches in a circle with a host each.
+func ring(size int) *fabric.Network {
+	var b fabric.Builder
+	for range size {
+		b.Host(fabric.Info{Name: "h"})
+	}
+	for i := range size {
+		b.Switch(fabric.Info{Name: "sw" + string(rune('a'+i))}, 3)
+	}
+	at := func(i, port int) fabric.End { return fabric.End{Node: fabric.Node(size + i%size), Port: uint8(port)} }
+	for i := range size {
+		_ = b.Cable(fabric.End{Node: fabric.Node(i), Port: 1}, at(i, 1))
+		_ = b.Cable(at(i, 2), at(i+1, 3))
+	}
+	return b.Build()
+}
+
+func TestNotATree(t *testing.T) {
+	_, err := fabric.DetectRoots(ring(5))
+	if err == nil || !strings.Contains(err.Error(), "not a tree: swa/2 on level 1 is joined to swb/3 on level 1") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := fabric.Ranks(ring(5), nil); err == nil {
+		t.Error("a ring has levels")
+	}
+	var b fabric.Builder
+	b.Switch(fabric.Info{Name: "s"}, 4)
+	if _, err := fabric.DetectRoots(b.Build()); err == nil || !strings.Contains(err.Error(), "no host has a cable") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestDistances(t *testing.T) {
+	n := build(t, "FT(3;2,2,2)")
+	roots := tops(levels(t, n))
+	for i, d := range fabric.Distances(n, roots) {
+		if want := 3 - levels(t, n)[n.Switch(i)]; d != want {
+			t.Errorf("switch %d: distance %d, want %d", i, d, want)
+		}
+	}
+	for _, d := range fabric.Distances(n.Without(nil, roots), roots[:1])[:4] {
+		if d != -1 {
+			t.Errorf("distance %d from what is not reached", d)
+		}
+	}
+}
+
+func BenchmarkDetectRoots(b *testing.B) {
+	for _, notation := range large {
+		n := build(b, notation)
+		b.Run(notation, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := fabric.Ranks(n, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkRandom(b *testing.B) {
+	n := build(b, large[0])
+	for b.Loop() {
+		if _, err := n.Random(1000, 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

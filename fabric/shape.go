@@ -1,0 +1,203 @@
+package fabric
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Shape is a regular network that has not been built yet: a PGFT or a QFT.
+type Shape interface {
+	// Build returns the network, with 2^lmc LIDs for a host.
+	Build(lmc int) (*Network, error)
+	// String returns the notation that ParseShape reads.
+	String() string
+}
+
+const (
+	howToWrite  = "write FT(L;M0,M1,…), kary(k;n), XGFT(h;m…;w…), PGFT(h;m…;w…;p…) or QFT(h;m…;w…;p…)"
+	maxNotation = 1 << 10
+)
+
+// Parse returns the network of a notation, with LIDs from 1, 2^lmc to a host.
+// What is too large for ports of one byte and LIDs of two is refused before
+// anything is built.
+func Parse(notation string, lmc int) (*Network, error) {
+	s, err := ParseShape(notation)
+	if err != nil {
+		return nil, err
+	}
+	n, err := s.Build(lmc)
+	if err != nil {
+		return nil, fmt.Errorf("network %s: %w", brief(notation), err)
+	}
+	return n, nil
+}
+
+// ParseShape reads a notation; white space and upper or lower case do not
+// matter.
+//
+//	FT(L;M0,…)       fat tree of L levels of switches, with as many cables up as
+//	                 down below the top: PGFT(L; M0,M1,…; 1,M0,M1,…; 1,1,…)
+//	kary(k;n)        k-ary n-tree: FT(n;k,…,k)
+//	XGFT(h;m;w)      PGFT(h;m;w;p) with one cable between parent and child
+//	PGFT(h;m;w;p)    see PGFT
+//	QFT(h;m;w;p)     see QFT
+func ParseShape(notation string) (Shape, error) {
+	s, err := parseShape(notation)
+	if err != nil {
+		return nil, fmt.Errorf("network %s: %w", brief(notation), err)
+	}
+	return s, nil
+}
+
+func parseShape(notation string) (Shape, error) {
+	if len(notation) > maxNotation {
+		return nil, fmt.Errorf("longer than %d characters", maxNotation)
+	}
+	kind, body, open := strings.Cut(strings.TrimSpace(notation), "(")
+	body, closed := strings.CutSuffix(body, ")")
+	if !open || !closed {
+		return nil, fmt.Errorf("%s", howToWrite)
+	}
+	lists, err := numbers(body)
+	if err != nil {
+		return nil, err
+	}
+	kind = strings.ToUpper(strings.TrimSpace(kind))
+	want, ok := map[string]int{"FT": 2, "KARY": 2, "XGFT": 3, "PGFT": 4, "QFT": 4}[kind]
+	if !ok {
+		return nil, fmt.Errorf("no kind %q; %s", kind, howToWrite)
+	}
+	if len(lists) != want || len(lists[0]) != 1 {
+		return nil, fmt.Errorf("%d groups of numbers; %s", len(lists), howToWrite)
+	}
+	if h := lists[0][0]; kind != "KARY" {
+		for i, l := range lists[1:] {
+			if len(l) != h {
+				return nil, fmt.Errorf("%d levels, but %d numbers in group %d", h, len(l), i+2)
+			}
+		}
+	}
+	return shape(kind, lists)
+}
+
+// shape makes a shape of groups of numbers that are complete, and checks it.
+func shape(kind string, v [][]int) (Shape, error) {
+	var g PGFT
+	switch kind {
+	case "FT":
+		g = fatTree(v[1])
+	case "KARY":
+		if len(v[1]) != 1 || v[1][0] < 1 || v[1][0] > maxLevels {
+			return nil, fmt.Errorf("write kary(k;n), n being 1..%d", maxLevels)
+		}
+		m := make([]int, v[1][0])
+		for i := range m {
+			m[i] = v[0][0]
+		}
+		g = fatTree(m)
+	case "XGFT":
+		g = PGFT{v[1], v[2], ones(len(v[1]))}
+	case "PGFT":
+		g = PGFT{v[1], v[2], v[3]}
+	case "QFT":
+		q := QFT{v[1], v[2], v[3]}
+		return q, q.check()
+	}
+	return g, g.check()
+}
+
+// fatTree returns the tree in which a switch below the top has as many cables
+// up as down.
+func fatTree(m []int) PGFT {
+	w := append([]int{1}, m...)[:len(m)]
+	return PGFT{m, w, ones(len(m))}
+}
+
+func ones(n int) []int {
+	v := make([]int, n)
+	for i := range v {
+		v[i] = 1
+	}
+	return v
+}
+
+// numbers reads "2;4,8".
+func numbers(s string) ([][]int, error) {
+	var out [][]int
+	for _, group := range strings.Split(s, ";") {
+		var list []int
+		for _, f := range strings.Split(group, ",") {
+			f = strings.TrimSpace(f)
+			x, err := strconv.ParseUint(f, 10, 31)
+			if err != nil || x > maxNodes {
+				return nil, fmt.Errorf("%s is not a number 0..%d", brief(f), maxNodes)
+			}
+			list = append(list, int(x))
+		}
+		out = append(out, list)
+	}
+	return out, nil
+}
+
+// brief quotes what a user wrote, cut to what fits on a line.
+func brief(s string) string {
+	if len(s) > 80 {
+		return strconv.Quote(s[:77]) + "…"
+	}
+	return strconv.Quote(s)
+}
+
+// Levels returns the number of levels of switches.
+func (g PGFT) Levels() int { return len(g.M) }
+
+// First returns the first node of a level, 0 being that of the hosts.
+func (g PGFT) First(level int) Node {
+	v := 0
+	for l := range level {
+		v += g.Count(l)
+	}
+	return Node(v)
+}
+
+// Level returns the level of a node, and which of that level it is.
+func (g PGFT) Level(v Node) (level, index int) {
+	index = int(v)
+	for level < len(g.M) && index >= g.Count(level) {
+		index -= g.Count(level)
+		level++
+	}
+	return level, index
+}
+
+// Digits returns the digits s1..sh of a node (HOTI 2014 §II, eqs. 1 to 4), s1 at
+// index 0. Those to its level say which of the switches over its hosts it is, s_i
+// of w_i; those above lead to it from the top, s_i of m_i. A host's are its
+// number, in the radices m.
+func (g PGFT) Digits(v Node) []int {
+	level, index := g.Level(v)
+	d := make([]int, len(g.M))
+	for i := range d {
+		r := g.radix(i, level)
+		d[i] = index % r
+		index /= r
+	}
+	return d
+}
+
+// Node returns the node of a level that has these digits.
+func (g PGFT) Node(level int, digits []int) Node {
+	index := 0
+	for i := len(digits) - 1; i >= 0; i-- {
+		index = index*g.radix(i, level) + digits[i]
+	}
+	return g.First(level) + Node(index)
+}
+
+func (g PGFT) radix(i, level int) int {
+	if i < level {
+		return g.W[i]
+	}
+	return g.M[i]
+}

@@ -1,0 +1,135 @@
+package ibtest
+
+import (
+	"os"
+	"testing"
+
+	"evbench/fabric"
+	"evbench/routing/lft"
+)
+
+func tree(t *testing.T, lmc int) (*fabric.Network, []fabric.Node) {
+	t.Helper()
+	n, err := fabric.PGFT{M: []int{2, 4}, W: []int{1, 2}, P: []int{1, 1}}.Build(lmc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n, []fabric.Node{n.Switch(4), n.Switch(5)}
+}
+
+// reached counts the ordered pairs of hosts that the tables join.
+func reached(tb *lft.Tables) int {
+	n, count := tb.Net, 0
+	for from := range fabric.Node(n.Hosts()) {
+		for to := range fabric.Node(n.Hosts()) {
+			at := n.Leaf(from).Node
+			for range n.Switches() {
+				if n.IsHost(at) || at == fabric.NoNode {
+					break
+				}
+				at = n.At(at, int(tb.Port(at, int(n.Info(to).LID)))).Node
+			}
+			if at == to {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+func TestRoute(t *testing.T) {
+	Need(t)
+	for _, c := range []struct {
+		ask, get string
+		lmc      int
+	}{{"minhop", "minhop", 0}, {"ftree", "ftree", 0}, {"ftree", "minhop", 1}, {"updn", "updn", 2}} {
+		t.Run(c.ask, func(t *testing.T) {
+			t.Parallel()
+			n, roots := tree(t, c.lmc)
+			r, err := Route(t.Context(), n, c.ask, roots)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Engine != c.get {
+				t.Errorf("%s became %s, want %s", c.ask, r.Engine, c.get)
+			}
+			if got := reached(r.Tables); got != n.Hosts()*n.Hosts() {
+				t.Errorf("%d pairs of %d hosts are joined", got, n.Hosts())
+			}
+		})
+	}
+}
+
+func TestLive(t *testing.T) {
+	Need(t)
+	t.Parallel()
+	n, roots := tree(t, 0)
+	l, err := Start(t.Context(), n, "minhop", roots)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	end := fabric.End{Node: n.Switch(0), Port: 3}
+	for _, step := range []struct {
+		name string
+		do   func() error
+		uses bool
+	}{
+		{"at first", func() error { return nil }, true},
+		{"unlinked", func() error { return l.Unlink(end) }, false},
+		{"swept", l.Sweep, false},
+		{"linked again", func() error { return l.Relink(end) }, true},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatalf("%s: %v", step.name, err)
+		}
+		tb, err := l.Tables()
+		if err != nil {
+			t.Fatalf("%s: %v", step.name, err)
+		}
+		uses := false
+		for _, p := range tb.Row(0) {
+			uses = uses || p == end.Port
+		}
+		if uses != step.uses || l.Engine != "minhop" {
+			t.Errorf("%s: leaf uses port %d: %v, engine %s", step.name, end.Port, uses, l.Engine)
+		}
+	}
+}
+
+func TestRouting(t *testing.T) {
+	Need(t)
+	t.Parallel()
+	n, roots := tree(t, 0)
+	r, err := Route(t.Context(), n, "ftree", roots, Timed...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err := r.Routing(); err != nil || d <= 0 || d > Limit {
+		t.Errorf("%v, %v", d, err)
+	}
+}
+
+// TestNeed tries a machine without programs, and what may be left out.
+func TestNeed(t *testing.T) {
+	if _, err := find("no-such-program"); err == nil {
+		t.Error("found what is not there")
+	}
+	for names, want := range map[string]bool{"": false, "mpi": false, "opensmart": false, "opensm": true, "mpi, opensm": true} {
+		if got := leftOut(names); got != want {
+			t.Errorf("EVBENCH_WITHOUT=%q: opensm left out: %v", names, got)
+		}
+	}
+	if !leftOut(os.Getenv("EVBENCH_WITHOUT")) && len(Missing()) > 0 {
+		t.Errorf("%v not installed", Missing())
+	}
+}
+
+func TestWhatIsWrongIsSaid(t *testing.T) {
+	Need(t)
+	t.Parallel()
+	n, _ := tree(t, 0)
+	if r, err := Route(t.Context(), n, "minhop", nil, "--no-such-option"); err == nil {
+		t.Errorf("no error, but %+v", r.Engine)
+	}
+}

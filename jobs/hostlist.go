@@ -1,0 +1,220 @@
+// Package jobs reads which jobs run on which nodes of a cluster: lists of
+// "job: node,node" and what Slurm's squeue prints, with its host list
+// expressions; and says what has changed since the last list.
+//
+// Nodes are names here. The package knows nothing of networks, opens no file and
+// starts no program.
+package jobs
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// MaxNodes bounds what one expression, and one list, can name.
+const MaxNodes = 1 << 20
+
+// Expand returns the names of a host list expression as Slurm writes them:
+// names with commas between, each with ranges in brackets, such as
+// node[001-326,400] or rack[1-2]node[1-4]. Numbers have as many digits as the
+// first of their range. O(names).
+func Expand(expr string) ([]string, error) {
+	var names []string
+	for _, item := range splitList(expr) {
+		more, err := expandItem(strings.TrimSpace(item), MaxNodes-len(names))
+		if err != nil {
+			return nil, fmt.Errorf("host list %q: %w", short(expr), err)
+		}
+		names = append(names, more...)
+	}
+	return names, nil
+}
+
+// short is as much of a text as an error needs.
+func short(s string) string {
+	if len(s) <= 60 {
+		return s
+	}
+	return s[:57] + "…"
+}
+
+// splitList splits at commas outside brackets.
+func splitList(s string) (items []string) {
+	depth, begin := 0, 0
+	for i := range len(s) {
+		switch {
+		case s[i] == '[':
+			depth++
+		case s[i] == ']':
+			depth--
+		case s[i] == ',' && depth == 0:
+			items = append(items, s[begin:i])
+			begin = i + 1
+		}
+	}
+	return append(items, s[begin:])
+}
+
+// expandItem expands one item to at most so many names.
+func expandItem(item string, room int) ([]string, error) {
+	if item == "" {
+		return nil, fmt.Errorf("a name is missing")
+	}
+	names := []string{""}
+	for parts := 0; item != ""; parts++ {
+		if parts == maxParts {
+			return nil, fmt.Errorf("%q has more than %d brackets", short(item), maxParts)
+		}
+		literal, rest, open := strings.Cut(item, "[")
+		if err := check(literal, maxName); err != nil {
+			return nil, err
+		}
+		ends := []string{""}
+		if open {
+			ranges, after, closed := strings.Cut(rest, "]")
+			if !closed {
+				return nil, fmt.Errorf("[%s has no ]", short(ranges))
+			}
+			var err error
+			if ends, err = expandRanges(ranges, room); err != nil {
+				return nil, err
+			}
+			rest = after
+		}
+		if len(names)*len(ends) > room {
+			return nil, fmt.Errorf("more than %d names", MaxNodes)
+		}
+		names, item = product(names, literal, ends), rest
+	}
+	return names, nil
+}
+
+// What a name may be.
+const (
+	maxName  = 255 // characters between brackets
+	maxParts = 8   // brackets
+)
+
+// check looks at the characters of a name, or of the identifier of a job.
+func check(name string, most int) error {
+	if len(name) > most {
+		return fmt.Errorf("%q: more than %d characters", short(name), most)
+	}
+	for _, r := range name {
+		if r <= ' ' || r > '~' || strings.ContainsRune("[](),:#/\\", r) {
+			return fmt.Errorf("%q: no name has the character %q", short(name), r)
+		}
+	}
+	return nil
+}
+
+// product appends to each name the literal and each end.
+func product(names []string, literal string, ends []string) []string {
+	out := make([]string, 0, len(names)*len(ends))
+	for _, n := range names {
+		for _, e := range ends {
+			out = append(out, n+literal+e)
+		}
+	}
+	return out
+}
+
+// expandRanges expands what is in brackets.
+func expandRanges(s string, room int) (numbers []string, err error) {
+	for part := range strings.SplitSeq(s, ",") {
+		from, to, isRange := strings.Cut(part, "-")
+		if !isRange {
+			to = from
+		}
+		low, err1 := number(from)
+		high, err2 := number(to)
+		if err1 != nil || err2 != nil || high < low {
+			return nil, fmt.Errorf("[%s]: %q is neither a number nor a range", short(s), short(part))
+		}
+		if high-low >= room-len(numbers) {
+			return nil, fmt.Errorf("more than %d names", MaxNodes)
+		}
+		for i := low; i <= high; i++ {
+			numbers = append(numbers, fmt.Sprintf("%0*d", len(from), i))
+		}
+	}
+	return numbers, nil
+}
+
+const maxDigits = 9
+
+// number reads digits only: no sign, not too many.
+func number(s string) (int, error) {
+	if len(s) > maxDigits || strings.Trim(s, "0123456789") != "" {
+		return 0, strconv.ErrSyntax
+	}
+	return strconv.Atoi(s)
+}
+
+// Compress returns an expression for names: sorted, each once, with ranges for
+// numbers of equal length. Expand reads it back. O(n log n).
+func Compress(names []string) string {
+	names = slices.Compact(slices.SortedFunc(slices.Values(names), byNumber))
+	var out []string
+	for i := 0; i < len(names); {
+		prefix, digits, suffix := numbered(names[i])
+		end := i + 1
+		for end < len(names) {
+			p, d, s := numbered(names[end])
+			if digits == "" || p != prefix || s != suffix || len(d) != len(digits) {
+				break
+			}
+			end++
+		}
+		if end == i+1 {
+			out = append(out, names[i])
+		} else {
+			out = append(out, prefix+"["+ranges(names[i:end], prefix, suffix)+"]"+suffix)
+		}
+		i = end
+	}
+	return strings.Join(out, ",")
+}
+
+// byNumber sorts n9 before n10.
+func byNumber(a, b string) int {
+	p, d, s := numbered(a)
+	q, e, t := numbered(b)
+	return cmp.Or(cmp.Compare(p, q), cmp.Compare(s, t), cmp.Compare(len(d), len(e)), cmp.Compare(d, e))
+}
+
+// numbered takes a name apart at its last number.
+func numbered(name string) (prefix, digits, suffix string) {
+	end := strings.LastIndexAny(name, "0123456789") + 1
+	begin := end
+	for begin > 0 && end-begin < maxDigits && name[begin-1] >= '0' && name[begin-1] <= '9' {
+		begin--
+	}
+	return name[:begin], name[begin:end], name[end:]
+}
+
+// ranges writes the numbers of sorted names with the same prefix and suffix.
+func ranges(names []string, prefix, suffix string) string {
+	var parts []string
+	digits := func(i int) string { return strings.TrimSuffix(strings.TrimPrefix(names[i], prefix), suffix) }
+	for i := 0; i < len(names); {
+		low, _ := number(digits(i))
+		end := i + 1
+		for end < len(names) {
+			if next, _ := number(digits(end)); next != low+end-i {
+				break
+			}
+			end++
+		}
+		part := digits(i)
+		if end > i+1 {
+			part += "-" + digits(end-1)
+		}
+		parts = append(parts, part)
+		i = end
+	}
+	return strings.Join(parts, ",")
+}

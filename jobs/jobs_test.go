@@ -1,0 +1,252 @@
+package jobs
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestExpand(t *testing.T) {
+	for _, c := range []struct {
+		expr string
+		want string // names with spaces between
+	}{
+		{"n1", "n1"},
+		{"n1,n3", "n1 n3"},
+		{"node[001-003,400]", "node001 node002 node003 node400"},
+		{"n[8-11]", "n8 n9 n10 n11"},
+		{"n[08-11]-ib", "n08-ib n09-ib n10-ib n11-ib"},
+		{"n[98-101]", "n98 n99 n100 n101"},
+		{"r[1-2]n[1-2],login", "r1n1 r1n2 r2n1 r2n2 login"},
+		{"n[7]", "n7"},
+		{"[1-3]", "1 2 3"},
+		{"a.b-c_d[1,1]", "a.b-c_d1 a.b-c_d1"},
+	} {
+		got, err := Expand(c.expr)
+		if err != nil || strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %v, %v; want %s", c.expr, got, err, c.want)
+		}
+	}
+}
+
+func TestExpandRefuses(t *testing.T) {
+	for expr, want := range map[string]string{
+		"":                             "a name is missing",
+		"a,,b":                         "a name is missing",
+		"n[1-3":                        "has no ]",
+		"n]1":                          "no name has the character ']'",
+		"n[3-1]":                       "neither a number nor a range",
+		"n[]":                          "neither a number nor a range",
+		"n[1,]":                        "neither a number nor a range",
+		"n[a-b]":                       "neither a number nor a range",
+		"n[-1-3]":                      "neither a number nor a range",
+		"n[1-2-3]":                     "neither a number nor a range",
+		"n[1[2]]":                      "neither a number nor a range",
+		"n[0-1048576]":                 "more than 1048576 names",
+		"n[0-1048575],x":               "more than 1048576 names",
+		"n[0-9999]m[0-9999]":           "more than 1048576 names",
+		"n[1-9999999999]":              "neither a number nor a range",
+		"n 1":                          "no name has the character ' '",
+		"näme":                         "no name has the character 'ä'",
+		"x" + strings.Repeat("y", 255): "more than 255 characters",
+		strings.Repeat("[1]", 9):       "more than 8 brackets",
+	} {
+		if _, err := Expand(expr); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %s", expr, err, want)
+		}
+	}
+}
+
+func TestCompress(t *testing.T) {
+	for _, c := range []struct{ names, want string }{
+		{"", ""},
+		{"n3 n1 n2 n2", "n[1-3]"},
+		{"n001 n002 n004 n010", "n[001-002,004,010]"},
+		{"n9 n10 n11", "n9,n[10-11]"},
+		{"a1-ib a2-ib a1", "a1,a[1-2]-ib"},
+		{"login", "login"},
+	} {
+		if got := Compress(strings.Fields(c.names)); got != c.want {
+			t.Errorf("%s: %s; want %s", c.names, got, c.want)
+		}
+	}
+}
+
+func TestRead(t *testing.T) {
+	const text = `JOBID NODELIST
+# comment
+4711 node[001-003]
+ 77:  b,a ,a   # the same node twice
+4712
+4713 (null)
+4711 node[007]
+x_1 : n[1-2]
+`
+	got, err := Read(strings.NewReader(text))
+	want := []Job{
+		{"4711", []string{"node001", "node002", "node003", "node007"}}, {"77", []string{"a", "b"}}, {"x_1", []string{"n1", "n2"}},
+	}
+	if err != nil || !slices.EqualFunc(got, want, equal) {
+		t.Errorf("%v, %v; want %v", got, err, want)
+	}
+}
+
+func equal(a, b Job) bool { return a.ID == b.ID && slices.Equal(a.Nodes, b.Nodes) }
+
+func TestReadRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"1 n1\n2 n[1-":                 "line 2: job 2: host list",
+		": n1":                         "line 1: \": n1\": a line is",
+		"n[1-3] x":                     "line 1: \"n[1-3] x\": a line is",
+		"1 n[0-700000]\n2 n[0-700000]": "line 2: more than 1048576 nodes in all jobs",
+		strings.Repeat("x", maxLine+1): "line 1: bufio.Scanner: token too long",
+	} {
+		if _, err := Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %s", short(text), err, want)
+		}
+	}
+}
+
+func TestDiff(t *testing.T) {
+	old := []Job{{"1", []string{"a", "b"}}, {"2", []string{"c"}}, {"3", []string{"d"}}}
+	now := []Job{{"3", []string{"d"}}, {"4", []string{"c"}}, {"1", []string{"a", "e"}}}
+	c := Diff(old, now)
+	if !slices.Equal(c.Started, []string{"4"}) || !slices.Equal(c.Ended, []string{"2"}) || !slices.Equal(c.Moved, []string{"1"}) || !c.Any() {
+		t.Errorf("%+v", c)
+	}
+	slices.Reverse(now)
+	if Diff(now, []Job{now[1], now[0], now[2]}).Any() {
+		t.Error("the order of jobs is no change")
+	}
+}
+
+func TestClasses(t *testing.T) {
+	c, err := ReadClasses(strings.NewReader("io: nfs[1-2],mds*\nOther: login?,*-gw\ncompute: mds9"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]Class{
+		"nfs1": IO, "nfs3": Compute, "mds1": IO, "mds9": Compute, "login1": Other, "login10": Compute, "a-gw": Other,
+	} {
+		if got := c.Of(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	if new(Classes).Of("n1") != Compute {
+		t.Error("without classes all compute")
+	}
+	for text, want := range map[string]string{
+		"disk: a": "no line begins so", "io": "a name is missing", "io: a\nother: a": "line 2: a is in class io and in class other",
+	} {
+		if _, err := ReadClasses(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %s", text, err, want)
+		}
+	}
+}
+
+func TestTopology(t *testing.T) {
+	got, err := ReadTopology(strings.NewReader("SwitchName=l1 Nodes=n[1-2] LinkSpeed=1\nSwitchName=l2 nodes=n3\nSwitchName=top Switches=l[1-2]\n"))
+	if err != nil || len(got) != 3 || got["n2"] != "l1" || got["n3"] != "l2" {
+		t.Errorf("%v, %v", got, err)
+	}
+	for text, want := range map[string]string{
+		"Nodes=n1": "no SwitchName=", "SwitchName=a Nodes=n[": "switch a:", "SwitchName=a Nodes=n\nSwitchName=b Nodes=n": "node n is at switch a and at switch b",
+	} {
+		if _, err := ReadTopology(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %s", text, err, want)
+		}
+	}
+}
+
+func TestScatter(t *testing.T) {
+	sizes, err := ParseSizes("3x60,20")
+	if err != nil || !slices.Equal(sizes, []int{60, 60, 60, 20}) {
+		t.Fatal(sizes, err)
+	}
+	a, err := Scatter(sizes, 200, 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := slices.Sorted(slices.Values(slices.Concat(a...)))
+	for i, n := range all {
+		if n != i {
+			t.Fatalf("node %d is missing or twice", i)
+		}
+	}
+	b, _ := Scatter(sizes, 200, 1, 0)
+	c, _ := Scatter(sizes, 200, 1, 1)
+	if !slices.Equal(a[0], b[0]) || slices.Equal(a[0], c[0]) {
+		t.Error("the same draw differs, or another does not")
+	}
+	if _, err := Scatter(sizes, 199, 1, 0); err == nil {
+		t.Error("200 nodes fit on 199")
+	}
+	for _, s := range []string{"", "0", "3x", "x3", "-1", "1x2x3", "9999999"} {
+		if _, err := ParseSizes(s); err == nil {
+			t.Errorf("%q was read", s)
+		}
+	}
+}
+
+// TestCompressedLists writes random lists and reads them back.
+func TestCompressedLists(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		var names []string
+		for range 1 + r.IntN(30) {
+			names = append(names, []string{"a", "b0", "c-"}[r.IntN(3)]+[]string{"1", "01", "2", "02", "10", "9", ""}[r.IntN(7)]+[]string{"", "x"}[r.IntN(2)])
+		}
+		got, err := Expand(Compress(names))
+		slices.Sort(got)
+		if want := slices.Compact(slices.Sorted(slices.Values(names))); err != nil || !slices.Equal(got, want) {
+			t.Fatalf("%v became %s and %v, %v", names, Compress(names), got, err)
+		}
+	}
+}
+
+// FuzzRead: what was read is read again after it was written.
+func FuzzRead(f *testing.F) {
+	f.Add("4711 node[001-003]\n77: a,b # x\nJOBID NODELIST\n1 (null)\n")
+	f.Add("JOBID: NODELIST,NODELIST\na:: b")
+	f.Add("1 [1][2-3],x9[0]\n1: 09,9,009")
+	f.Fuzz(func(t *testing.T, text string) {
+		list, err := Read(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		var b strings.Builder
+		if err := Write(&b, list); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Read(strings.NewReader(b.String()))
+		if err != nil || !slices.EqualFunc(list, again, equal) {
+			t.Fatalf("%q became %q and %v, %v", text, b.String(), again, err)
+		}
+	})
+}
+
+func FuzzClasses(f *testing.F) {
+	f.Add("io: nfs[1-2],mds*\nother: login?")
+	f.Add("SwitchName=l1 Nodes=n[1-2] LinkSpeed=1")
+	f.Fuzz(func(t *testing.T, text string) {
+		if c, err := ReadClasses(strings.NewReader(text)); err == nil && c.Of("node1") > Other {
+			t.Error("no such class")
+		}
+		if at, err := ReadTopology(strings.NewReader(text)); err == nil {
+			for node, sw := range at {
+				if node == "" || sw == "" {
+					t.Errorf("%q at %q", node, sw)
+				}
+			}
+		}
+	})
+}
+
+func BenchmarkExpand(b *testing.B) {
+	for b.Loop() {
+		if names, err := Expand("node[0001-4000,5000-9999]"); err != nil || len(names) != 9000 {
+			b.Fatal(len(names), err)
+		}
+	}
+}

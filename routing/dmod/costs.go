@@ -1,0 +1,129 @@
+package dmod
+
+import (
+	"slices"
+
+	"evbench/routing/dmod/updown"
+)
+
+// infinite is the cost of no path. Costs are bytes of at most 7 bits, eight to a
+// word, so that words of them are compared at once.
+const (
+	infinite = 126
+	eight    = 0x0101010101010101
+	high     = 0x80 * eight
+)
+
+// costs are rows of one byte for each leaf, one row for each switch.
+type costs struct {
+	words int
+	c     []uint64
+}
+
+func newCosts(switches, leaves int) costs {
+	words := (leaves + 7) / 8
+	c := costs{words, make([]uint64, switches*words)}
+	for i := range c.c {
+		c.c[i] = infinite * eight
+	}
+	return c
+}
+
+func (c costs) row(s int) []uint64 { return c.c[s*c.words : (s+1)*c.words] }
+
+func (c costs) at(s, leaf int) uint8 { return uint8(c.row(s)[leaf/8] >> (leaf % 8 * 8)) }
+
+func (c costs) set(s, leaf int, v uint8) {
+	shift := leaf % 8 * 8
+	w := &c.row(s)[leaf/8]
+	*w = *w&^(0xFF<<shift) | uint64(v)<<shift
+}
+
+// less returns 0x80 in each byte where x < y; bytes are at most 127.
+func less(x, y uint64) uint64 { return ^((x | high) - y) & high }
+
+// choose returns the bytes of x where those of at are 0x80, else those of y.
+func choose(at, x, y uint64) uint64 {
+	mask := at - at>>7 | at
+	return x&mask | y&^mask
+}
+
+// relax lowers costs to one more than a neighbour's.
+func relax(own, near []uint64) {
+	near = near[:len(own)]
+	for i, x := range own {
+		y := near[i] + eight
+		own[i] = choose(less(y, x), y, x)
+	}
+}
+
+// costs computes the hops of all switches to all leaves under the up-down
+// restriction (Procedure 1). The paper lets each switch lower its neighbours'
+// costs; here each takes its own from its neighbours, rank by rank, which is the
+// same and lets the switches of a rank go at once.
+//
+// With DownCost a switch above a leaf keeps to the way down. By ranks of hops that
+// is always the shortest; by other ranks it is what lets every switch further down
+// go on down, as the destination alone decides.
+func (r *Router) costs() {
+	r.cost = newCosts(r.net.Switches(), len(r.hosts.Leaves))
+	for i, s := range r.hosts.Leaves {
+		r.cost.set(int(s), i, 0)
+	}
+	ranks := r.graph.Ranks
+	for _, level := range ranks {
+		r.relaxAll(level, updown.Down)
+	}
+	if r.opt.DownCost {
+		r.down = costs{r.cost.words, slices.Clone(r.cost.c)}
+	}
+	for i := range ranks {
+		r.relaxAll(ranks[len(ranks)-1-i], updown.Up)
+	}
+}
+
+func (r *Router) relaxAll(level []int32, dir updown.Dir) {
+	updown.Each(r.opt.Workers, len(level), func(_, i int) {
+		s := int(level[i])
+		own := r.cost.row(s)
+		for _, g := range r.graph.Groups[s] {
+			if g.Dir == dir {
+				relax(own, r.cost.row(int(g.Peer)))
+			}
+		}
+		if dir == updown.Up && r.opt.DownCost {
+			for w, x := range r.down.row(s) {
+				own[w] = choose(less(x, infinite*eight), x, own[w])
+			}
+		}
+	})
+}
+
+// dividers computes how many consecutive destinations each switch sends through
+// the same port: the largest product of the numbers of switches above, over all
+// ways up to it (Procedure 1, §3.3). O(cables).
+func (r *Router) dividers() {
+	r.divider = make([]int, r.net.Switches())
+	for s := range r.divider {
+		r.divider[s] = 1
+	}
+	for _, level := range r.graph.Ranks {
+		for _, s := range level {
+			above := 0
+			for _, g := range r.graph.Groups[s] {
+				if g.Dir == updown.Up {
+					above++
+				}
+			}
+			product := min(r.divider[s]*above, maxDivider)
+			for _, g := range r.graph.Groups[s] {
+				if g.Dir == updown.Up {
+					r.divider[g.Peer] = max(r.divider[g.Peer], product)
+				}
+			}
+		}
+	}
+}
+
+// maxDivider is more than there are destinations: beyond it nothing changes.
+const maxDivider = 1 << 24

@@ -1,0 +1,304 @@
+package dmod
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"evbench/fabric"
+	"evbench/routing/dmod/routetest"
+	"evbench/routing/dmod/updown"
+	"evbench/routing/lft"
+)
+
+// grid calls f for all PGFTs of 1 to 3 levels with small numbers.
+func grid(f func(g fabric.PGFT)) {
+	small := []int{1, 2, 3}
+	for _, m1 := range small {
+		f(fabric.PGFT{M: []int{m1}, W: []int{1}, P: []int{1}})
+		for _, m2 := range small {
+			for _, w2 := range small {
+				for _, p2 := range small {
+					f(fabric.PGFT{M: []int{m1, m2}, W: []int{1, w2}, P: []int{1, p2}})
+					for i := range 27 {
+						f(fabric.PGFT{M: []int{m1, m2, small[i/9]}, W: []int{1, w2, small[i/3%3]}, P: []int{1, p2, small[i%3]}})
+					}
+				}
+			}
+		}
+	}
+}
+
+func same(a, b *lft.Tables) (s int, ok bool) {
+	for s := range a.Net.Switches() {
+		if !bytes.Equal(a.Row(s), b.Row(s)) {
+			return s, false
+		}
+	}
+	return 0, true
+}
+
+func TestDmodcIsDmodk(t *testing.T) {
+	count := 0
+	check := func(g fabric.PGFT) {
+		count++
+		n := build(t, g)
+		want, err := Dmodk(g, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, down := range []bool{false, true} {
+			got, err := Dmodc(n, Options{DownCost: down})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s, ok := same(got, want); !ok {
+				t.Fatalf("%s: %s has\n%v, not\n%v", g, n.Info(n.Switch(s)).Name, got.Row(s), want.Row(s))
+			}
+		}
+	}
+	grid(check)
+	for _, g := range balanced {
+		check(g)
+	}
+	if count < 2000 {
+		t.Errorf("only %d trees", count)
+	}
+}
+
+// The formula word for word, for one host at a time.
+func TestDmodkFormula(t *testing.T) {
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		g := randomPGFT(rng)
+		n := relabel(build(t, g), rng, int(seed%3))
+		tables, err := Dmodk(g, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := 1
+		first := 0
+		below := 1
+		for l := 1; l <= len(g.M); l++ {
+			w, below = w*g.W[l-1], below*g.M[l-1]
+			count := w * n.Hosts() / below
+			for i := range count {
+				for h := range n.Hosts() {
+					for x := range 1 << n.Info(fabric.Node(h)).LMC {
+						d, port := h+x, 0
+						if h/below == i/w {
+							port = 1 + h/(below/g.M[l-1])%g.M[l-1]*g.P[l-1] + d/w%g.P[l-1]
+						} else {
+							q := d / w % (g.W[l] * g.P[l])
+							port = 1 + g.M[l-1]*g.P[l-1] + q%g.W[l]*g.P[l] + q/g.W[l]
+						}
+						if got := tables.Port(n.Switch(first+i), int(n.Info(fabric.Node(h)).LID)+x); int(got) != port {
+							t.Fatalf("%s: switch %d of level %d, h%d +%d: port %d, not %d", g, i, l, h, x, got, port)
+						}
+					}
+				}
+			}
+			first += count
+		}
+	}
+}
+
+// balanced have as many cables up as down below the top: 2 to 4 levels, p > 1 at
+// any.
+var balanced = []fabric.PGFT{
+	{M: []int{4, 8}, W: []int{1, 4}, P: []int{1, 1}},
+	{M: []int{4, 6}, W: []int{1, 2}, P: []int{1, 2}},
+	{M: []int{12, 5}, W: []int{1, 3}, P: []int{1, 4}},
+	{M: []int{20, 18}, W: []int{1, 20}, P: []int{1, 1}},
+	{M: []int{4, 4, 4}, W: []int{1, 4, 4}, P: []int{1, 1, 1}},
+	{M: []int{4, 2, 8}, W: []int{1, 2, 4}, P: []int{1, 2, 1}},
+	{M: []int{6, 3, 7}, W: []int{1, 3, 3}, P: []int{1, 2, 2}},
+	{M: []int{8, 4, 6}, W: []int{1, 4, 2}, P: []int{1, 2, 4}},
+	{M: []int{5, 5, 3}, W: []int{1, 1, 5}, P: []int{1, 5, 5}},
+	{M: []int{4, 2, 4, 4}, W: []int{1, 2, 4, 4}, P: []int{1, 2, 1, 1}},
+	{M: []int{6, 2, 4, 4}, W: []int{1, 2, 2, 3}, P: []int{1, 3, 3, 4}},
+	{M: []int{3, 3, 3, 3}, W: []int{1, 3, 3, 3}, P: []int{1, 1, 1, 1}},
+	{M: []int{18, 9, 12}, W: []int{1, 9, 18}, P: []int{1, 2, 1}},
+	{M: []int{18, 3, 18, 4}, W: []int{1, 3, 18, 18}, P: []int{1, 6, 1, 1}},
+}
+
+func TestNoContention(t *testing.T) {
+	for _, g := range balanced {
+		t.Run(g.String(), func(t *testing.T) {
+			tables, err := Dmodk(g, build(t, g))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if most, err := routetest.MostOfShifts(tables); err != nil || most != 1 {
+				t.Errorf("%d paths on a cable, %v", most, err)
+			}
+		})
+	}
+}
+
+func TestDmodkRefuses(t *testing.T) {
+	g := fabric.PGFT{M: []int{2, 3}, W: []int{1, 2}, P: []int{1, 2}}
+	n := build(t, g)
+	without := func(node fabric.Node, port uint8) *fabric.Network {
+		return routetest.Dead(n, nil, func(a, _ fabric.End) bool { return a == fabric.End{Node: node, Port: port} })
+	}
+	for _, c := range []struct {
+		name string
+		g    fabric.PGFT
+		n    *fabric.Network
+		want string
+	}{
+		{"cable", g, without(n.Switch(1), 4), "port 4 of s1_1 has no cable: in a whole PGFT(2;2,3;1,2;1,2) it leads to port 4 of s2_0 (dmodc"},
+		{"host", g, without(3, 1), "port 1 of h3 has no cable"},
+		{"other tree", fabric.PGFT{M: []int{3, 2}, W: []int{1, 2}, P: []int{1, 2}}, n, "the network has 6 hosts and 5 switches"},
+		{"other cables", fabric.PGFT{M: []int{2, 3}, W: []int{1, 2}, P: []int{1, 1}}, n, "s1_0 has 6 ports, not the 4"},
+		{"lengths", fabric.PGFT{M: []int{2}}, n, "must be one for each level"},
+		{"zero", fabric.PGFT{M: []int{2, 3}, W: []int{1, 0}, P: []int{1, 1}}, n, "level 2: m = 3, w = 0"},
+		{"swapped", g, build(t, fabric.PGFT{M: []int{2, 3}, W: []int{1, 2}, P: []int{1, 2}}), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := Dmodk(c.g, c.n); (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestDmodcRefuses(t *testing.T) {
+	n := build(t, fabric.PGFT{M: []int{2, 3}, W: []int{1, 2}, P: []int{1, 1}})
+	s := n.Switch(1)
+	parted := routetest.Dead(n, nil, func(a, _ fabric.End) bool { return a.Node == s })
+	for _, c := range []struct {
+		name string
+		n    *fabric.Network
+		o    Options
+		want string
+	}{
+		{"parted", parted, Options{}, "joins leaves s1_0 and s1_1, nor 1 other pairs of the 3 leaves"},
+		{"ranks", n, Options{Ranks: []int{1}}, "1 ranks for 11 nodes"},
+		{"high rank", n, Options{Ranks: []int{0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 900}}, "s2_1 has rank 900"},
+		{"numbers", n, Options{Numbers: []int{0, 1, 2, 3, 4, 4}}, "not a permutation of 0..5"},
+		{"number beyond", n, Options{Numbers: []int{0, 1, 2, 3, 4, 6}}, "not a permutation"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := Dmodc(c.n, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+	tables, err := Dmodc(parted, Options{Partial: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := routetest.All(tables, updown.ByHops(parted)); w.Lost != 8 || w.Looped != 0 {
+		t.Errorf("%s", w)
+	}
+}
+
+// On degraded PGFTs all hosts are reached, up and then down, or the tree is refused.
+func TestDmodcReaches(t *testing.T) {
+	refused, routed := 0, 0
+	for seed := range uint64(80) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		n := relabel(routetest.Degrade(build(t, randomPGFT(rng)), rng, rng.Float64()*0.5), rng, int(seed%2))
+		tables, err := Dmodc(n, Options{})
+		if err != nil {
+			refused++
+			continue
+		}
+		routed++
+		if w := routetest.All(tables, updown.ByHops(n)); w.Lost+w.Looped > 0 {
+			t.Errorf("seed %d: %s", seed, w)
+		}
+	}
+	if refused < 5 || routed < 20 {
+		t.Errorf("%d refused, %d routed: too few of one", refused, routed)
+	}
+}
+
+func TestSameForAnyWorkers(t *testing.T) {
+	g := fabric.PGFT{M: []int{6, 4, 5}, W: []int{1, 3, 4}, P: []int{1, 2, 1}}
+	rng := rand.New(rand.NewPCG(1, 6))
+	n := relabel(routetest.Degrade(build(t, g), rng, 0.1), rng, 1)
+	want, err := Dmodc(n, Options{Workers: 1, Partial: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, workers := range []int{0, 2, 3, 16} {
+		got, err := Dmodc(n, Options{Workers: workers, Partial: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, ok := same(got, want); !ok {
+			t.Errorf("%d workers: switch %d differs", workers, s)
+		}
+	}
+}
+
+// Figure 4: Π = 4, d = 20, groups of three ports: the second group, its last port.
+func TestFigure4(t *testing.T) {
+	row := rowOf{chosen: []updown.Group{{Ports: []uint8{1, 2, 3}}, {Ports: []uint8{4, 5, 6}}}}
+	if got := row.port(20 / 4); got != 6 {
+		t.Errorf("port %d, not 6", got)
+	}
+}
+
+// Figure 3, step 2 and 4: a switch keeps the largest product below it, as in the
+// whole network, though others below it lost cables.
+func TestDividers(t *testing.T) {
+	g := fabric.PGFT{M: []int{2, 3, 3}, W: []int{1, 3, 2}, P: []int{1, 1, 1}}
+	n := build(t, g)
+	dead := routetest.Dead(n, nil, func(a, _ fabric.End) bool { return a == fabric.End{Node: n.Switch(0), Port: 3} })
+	for _, net := range []*fabric.Network{n, dead} {
+		r, err := New(net, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.divider[0] != 1 || r.divider[10] != 3 || r.divider[net.Switches()-1] != 6 {
+			t.Errorf("dividers %v", r.divider)
+		}
+	}
+}
+
+// Whatever is cabled to whatever, costs fall and no route loops.
+func TestAnyNetwork(t *testing.T) {
+	if _, err := Dmodc(new(fabric.Builder).Build(), Options{}); err != nil {
+		t.Error(err)
+	}
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		n := anything(rng)
+		for _, down := range []bool{false, true} {
+			tables, err := Dmodc(n, Options{Partial: true, DownCost: down})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if w := routetest.All(tables, updown.ByHops(n)); w.Looped > 0 || down && w.UpDown > 0 {
+				t.Fatalf("seed %d: %s", seed, w)
+			}
+		}
+	}
+}
+
+// anything draws nodes and cables without sense: hosts at hosts, loops, parallel
+// cables, equal GUIDs, no LIDs.
+func anything(rng *rand.Rand) *fabric.Network {
+	var b fabric.Builder
+	hosts, switches := rng.IntN(12), rng.IntN(12)
+	for v := range hosts + switches {
+		i := fabric.Info{Name: "n", GUID: uint64(rng.IntN(6)), LID: uint16(v)} // the first has none
+		if v < hosts {
+			b.Host(i)
+		} else {
+			b.Switch(i, 1+rng.IntN(9))
+		}
+	}
+	for range rng.IntN(80) {
+		end := func() fabric.End {
+			return fabric.End{Node: fabric.Node(rng.IntN(hosts + switches + 1)), Port: uint8(rng.IntN(10))}
+		}
+		_ = b.Cable(end(), end()) // what does not fit is left out
+	}
+	return b.Build()
+}

@@ -1,0 +1,127 @@
+package dmod
+
+import (
+	"fmt"
+
+	"evbench/fabric"
+	"evbench/routing/dmod/updown"
+	"evbench/routing/lft"
+)
+
+// Options say how Dmodc works. The zero value is the paper's algorithm.
+type Options struct {
+	// Ranks are the levels of all nodes, hosts 0, leaves 1, and so on. nil is the
+	// distance from the nearest switch with hosts.
+	Ranks []int
+	// Numbers are the hosts' numbers d, a permutation of 0..hosts-1 that follows
+	// the topology. nil is what Numbers returns.
+	Numbers []int
+	// Workers is how many work at once. 0 is one per core.
+	Workers int
+	// DownCost keeps routes from going up again once they went down (§3.4), which
+	// matters in networks that are not PGFTs.
+	DownCost bool
+	// Partial leaves pairs of leaves without a path unrouted. Without it they are
+	// an error.
+	Partial bool
+}
+
+// A Router knows the costs and dividers of a network, from which every route
+// follows. It is safe for concurrent use.
+type Router struct {
+	net     *fabric.Network
+	opt     Options
+	graph   *updown.Graph
+	hosts   *updown.Hosts
+	cost    costs // c: hops to each leaf, up and then down
+	down    costs // hops going down only; of DownCost
+	divider []int // Π
+}
+
+// Dmodc returns the routes of a fat tree, degraded or not (Gliksberg et al., IEEE
+// Micro 2020 §3). On a whole PGFT they are those of Dmodk. The error names a pair
+// of leaves that no up*/down* path joins, if there is one.
+//
+// Where a PGFT, degraded or not, passes the check, every host reaches every other
+// on a shortest up*/down* path. In other networks costs still fall with every hop,
+// so that there is no loop; DownCost keeps to up*/down* paths.
+//
+// Costs are one byte a switch and leaf, O(cables · leaves) to compute, eight at a
+// time; routes are filled leaf by leaf in patterns, O(switches · hosts) bytes.
+func Dmodc(n *fabric.Network, o Options) (*lft.Tables, error) {
+	r, err := New(n, o)
+	if err != nil {
+		return nil, err
+	}
+	return r.Tables(), nil
+}
+
+// New ranks a network, computes costs and dividers (Procedure 1) and checks that
+// they are valid (§4.1).
+func New(n *fabric.Network, o Options) (*Router, error) {
+	r := &Router{net: n, opt: o}
+	if r.opt.Ranks == nil {
+		r.opt.Ranks = updown.ByHops(n)
+	}
+	if err := r.checkRanks(); err != nil {
+		return nil, err
+	}
+	r.graph = updown.New(n, r.opt.Ranks, o.Workers)
+	if r.opt.Numbers == nil {
+		r.opt.Numbers = numbers(n, r.graph)
+	}
+	if !permutation(r.opt.Numbers, n.Hosts()) {
+		return nil, fmt.Errorf("dmodc: the hosts' numbers are not a permutation of 0..%d", n.Hosts()-1)
+	}
+	r.hosts = updown.NewHosts(n, r.opt.Numbers)
+	r.costs()
+	r.dividers()
+	if pairs, a, b := r.Parted(); pairs > 0 && !o.Partial {
+		return nil, fmt.Errorf("dmodc: no path up and then down joins leaves %s and %s, nor %d other pairs of the %d leaves",
+			n.Info(a).Name, n.Info(b).Name, pairs-1, len(r.hosts.Leaves))
+	}
+	return r, nil
+}
+
+// maxRank keeps costs, at most two ways through all ranks, below infinite.
+const maxRank = infinite/2 - 1
+
+func (r *Router) checkRanks() error {
+	if len(r.opt.Ranks) != r.net.Nodes() {
+		return fmt.Errorf("dmodc: %d ranks for %d nodes", len(r.opt.Ranks), r.net.Nodes())
+	}
+	for v, rank := range r.opt.Ranks {
+		if rank < 0 || rank > maxRank {
+			return fmt.Errorf("dmodc: %s has rank %d: ranks are 0..%d", r.net.Info(fabric.Node(v)).Name, rank, maxRank)
+		}
+	}
+	return nil
+}
+
+func permutation(number []int, n int) bool {
+	seen := make([]bool, n)
+	for _, d := range number {
+		if d < 0 || d >= n || seen[d] {
+			return false
+		}
+		seen[d] = true
+	}
+	return len(number) == n
+}
+
+// Parted counts the pairs of leaves that no up*/down* path joins, and names the
+// first (§4.1).
+func (r *Router) Parted() (pairs int, a, b fabric.Node) {
+	a, b = fabric.NoNode, fabric.NoNode
+	for i, s := range r.hosts.Leaves {
+		for j := i + 1; j < len(r.hosts.Leaves); j++ {
+			if r.cost.at(int(s), j) < infinite {
+				continue
+			}
+			if pairs++; pairs == 1 {
+				a, b = r.net.Switch(int(s)), r.net.Switch(int(r.hosts.Leaves[j]))
+			}
+		}
+	}
+	return pairs, a, b
+}

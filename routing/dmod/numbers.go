@@ -1,0 +1,108 @@
+package dmod
+
+import (
+	"cmp"
+	"slices"
+
+	"evbench/fabric"
+	"evbench/routing/dmod/updown"
+)
+
+// Numbers returns the hosts' numbers as Dmodc counts them: consecutive under a
+// leaf, and leaves consecutive under what joins them, as the paper wants. In a
+// network built from its notation, degraded or not, that is a host's index. In any
+// other, leaves are sorted by the part of the network they are in when only
+// switches to the highest rank but one are there, then by the part of that when
+// one rank fewer is there, and so on; parts are ordered by their first host, and
+// hosts of a leaf by its ports. Hosts without a cable come last. O(ranks · cables).
+func Numbers(n *fabric.Network) []int { return numbers(n, nil) }
+
+func numbers(n *fabric.Network, g *updown.Graph) []int {
+	number := make([]int, n.Hosts())
+	if n.Notation != "" {
+		for h := range number {
+			number[h] = h
+		}
+		return number
+	}
+	if g == nil {
+		g = updown.New(n, updown.ByHops(n), 0)
+	}
+	order := make([]fabric.Node, n.Hosts())
+	for h := range order {
+		order[h] = fabric.Node(h)
+	}
+	part := parts(n, g)
+	slices.SortStableFunc(order, func(a, b fabric.Node) int { return compareHosts(n, part, a, b) })
+	for d, h := range order {
+		number[h] = d
+	}
+	return number
+}
+
+func compareHosts(n *fabric.Network, part [][]int32, a, b fabric.Node) int {
+	la, lb := n.Leaf(a), n.Leaf(b)
+	switch {
+	case la.Node == fabric.NoNode || n.IsHost(la.Node) || lb.Node == fabric.NoNode || n.IsHost(lb.Node):
+		return cmp.Compare(lost(n, la.Node), lost(n, lb.Node))
+	case la.Node == lb.Node:
+		return cmp.Compare(la.Port, lb.Port)
+	}
+	for r := len(part) - 1; r > 0; r-- {
+		if c := cmp.Compare(part[r][n.Index(la.Node)], part[r][n.Index(lb.Node)]); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+func lost(n *fabric.Network, leaf fabric.Node) int {
+	if leaf == fabric.NoNode || n.IsHost(leaf) {
+		return 1
+	}
+	return 0
+}
+
+// parts returns, for each rank and switch, the first host of the part of the
+// network that the switch is in when there are only ranks up to that one. At rank
+// 1 each switch is alone.
+func parts(n *fabric.Network, g *updown.Graph) [][]int32 {
+	root, first := make([]int32, n.Switches()), make([]int32, n.Switches())
+	for s := range root {
+		root[s], first[s] = int32(s), int32(n.Hosts())
+		for _, e := range n.Ends(n.Switch(s)) {
+			if e.Node != fabric.NoNode && n.IsHost(e.Node) {
+				first[s] = min(first[s], int32(e.Node))
+			}
+		}
+	}
+	find := func(s int32) int32 {
+		for root[s] != s {
+			root[s] = root[root[s]]
+			s = root[s]
+		}
+		return s
+	}
+	out := make([][]int32, max(2, len(g.Ranks)))
+	for r := 1; r < len(out); r++ {
+		if r > 1 {
+			for _, s := range g.Ranks[r] {
+				joinDown(g, s, find, root, first)
+			}
+		}
+		out[r] = make([]int32, len(root))
+		for s := range root {
+			out[r][s] = first[find(int32(s))]
+		}
+	}
+	return out
+}
+
+func joinDown(g *updown.Graph, s int32, find func(int32) int32, root, first []int32) {
+	for _, group := range g.Groups[s] {
+		if a, b := find(s), find(group.Peer); group.Dir == updown.Down && a != b {
+			root[b] = a
+			first[a] = min(first[a], first[b])
+		}
+	}
+}

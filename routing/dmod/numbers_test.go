@@ -1,0 +1,117 @@
+package dmod
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"evbench/fabric"
+	"evbench/routing/dmod/routetest"
+	"evbench/routing/lft"
+)
+
+// Hosts and switches shuffled, the numbers still follow the tree.
+func TestNumbers(t *testing.T) {
+	g := fabric.PGFT{M: []int{3, 3, 4}, W: []int{1, 2, 2}, P: []int{1, 1, 1}}
+	n := build(t, g)
+	if d := Numbers(n); d[5] != 5 || d[35] != 35 {
+		t.Errorf("a built network: %v", d)
+	}
+	rng := rand.New(rand.NewPCG(1, 8))
+	for range 20 {
+		shuffled, was := shuffle(n, rng)
+		d := Numbers(shuffled)
+		at := make([]fabric.Node, len(d))
+		for h, x := range d {
+			at[x] = was[h]
+		}
+		for _, size := range []fabric.Node{3, 9} { // leaves and subtrees
+			for x := 1; x < len(at); x++ {
+				if x%int(size) != 0 && at[x]/size != at[x-1]/size {
+					t.Fatalf("blocks of %d are torn: %v", size, at)
+				}
+			}
+		}
+	}
+}
+
+// shuffle returns a network without a notation, its hosts and switches in random
+// order, and what each node was.
+func shuffle(n *fabric.Network, rng *rand.Rand) (*fabric.Network, []fabric.Node) {
+	var was []fabric.Node
+	for _, h := range rng.Perm(n.Hosts()) {
+		was = append(was, fabric.Node(h))
+	}
+	for _, s := range rng.Perm(n.Switches()) {
+		was = append(was, n.Switch(s))
+	}
+	var b fabric.Builder
+	is := make([]fabric.Node, len(was))
+	for v, old := range was {
+		is[old] = fabric.Node(v)
+		if n.IsHost(old) {
+			b.Host(n.Info(old))
+		} else {
+			b.Switch(n.Info(old), len(n.Ends(old)))
+		}
+	}
+	for old := range fabric.Node(n.Nodes()) {
+		for i, e := range n.Ends(old) {
+			if e.Node > old {
+				if err := b.Cable(fabric.End{Node: is[old], Port: uint8(i + 1)}, fabric.End{Node: is[e.Node], Port: e.Port}); err != nil {
+					panic(err)
+				}
+			}
+		}
+	}
+	return b.Build(), was
+}
+
+// A shuffled tree is routed without contention for shifts of the hosts' numbers.
+func TestShuffledHasNoContention(t *testing.T) {
+	n, _ := shuffle(build(t, fabric.PGFT{M: []int{4, 2, 8}, W: []int{1, 2, 4}, P: []int{1, 2, 1}}), rand.New(rand.NewPCG(3, 8)))
+	tables, err := Dmodc(n, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := Numbers(n)
+	at := make([]fabric.Node, len(d))
+	for h, x := range d {
+		at[x] = fabric.Node(h)
+	}
+	ordered := order(tables, at)
+	for by := range n.Hosts() {
+		if most, err := routetest.Shift(ordered, by, 0); err != nil || most != 1 {
+			t.Fatalf("shift by %d: %d paths on a cable, %v", by, most, err)
+		}
+	}
+}
+
+// order returns the same routes with hosts renumbered.
+func order(t *lft.Tables, at []fabric.Node) *lft.Tables {
+	n := t.Net
+	is := make([]fabric.Node, n.Nodes())
+	var b fabric.Builder
+	for v := range fabric.Node(n.Nodes()) {
+		if n.IsHost(v) {
+			is[at[v]] = v
+			b.Host(n.Info(at[v]))
+		} else {
+			is[v] = v
+			b.Switch(n.Info(v), len(n.Ends(v)))
+		}
+	}
+	for v := range fabric.Node(n.Nodes()) {
+		for i, e := range n.Ends(v) {
+			if e.Node > v {
+				if err := b.Cable(fabric.End{Node: is[v], Port: uint8(i + 1)}, fabric.End{Node: is[e.Node], Port: e.Port}); err != nil {
+					panic(err)
+				}
+			}
+		}
+	}
+	out := lft.New(t.Engine, b.Build())
+	for s := range n.Switches() {
+		copy(out.Row(s), t.Row(s))
+	}
+	return out
+}

@@ -1,0 +1,216 @@
+// Package routetest follows the routes of forwarding tables for tests of engines:
+// slow, obvious, and independent of them.
+package routetest
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"evbench/fabric"
+	"evbench/routing/lft"
+)
+
+// A Walk is what becomes of all routes from switches with hosts to hosts' LIDs.
+type Walk struct {
+	Routes int // followed
+	Lost   int // ended at a switch without an entry
+	Looped int // came back, or left by a port without a cable, or to a wrong host
+	UpDown int // went up again after going down, or along a rank
+	Hops   int // cables between switches, of all that arrived
+	first  string
+}
+
+// String names the first bad route.
+func (w Walk) String() string {
+	return fmt.Sprintf("%d routes, %d lost, %d looped, %d down and up, %d hops %s", w.Routes, w.Lost, w.Looped, w.UpDown, w.Hops, w.first)
+}
+
+// All follows the route from each switch with hosts to each LID of each host that
+// has a cable. Ranks are by node.
+func All(t *lft.Tables, rank []int) Walk {
+	n := t.Net
+	var w Walk
+	leaf := map[fabric.Node]bool{}
+	for h := range fabric.Node(n.Hosts()) {
+		if s := n.Leaf(h).Node; s != fabric.NoNode && !n.IsHost(s) {
+			leaf[s] = true
+		}
+	}
+	for h := range fabric.Node(n.Hosts()) {
+		if s := n.Leaf(h).Node; s == fabric.NoNode || n.IsHost(s) || n.Info(h).LID == 0 {
+			continue
+		}
+		for s := range leaf {
+			for x := range 1 << n.Info(h).LMC {
+				w.follow(t, s, h, int(n.Info(h).LID)+x, rank)
+			}
+		}
+	}
+	return w
+}
+
+func (w *Walk) follow(t *lft.Tables, s, host fabric.Node, lid int, rank []int) {
+	w.Routes++
+	from, down, bent, hops := s, false, false, 0
+	for {
+		port := t.Port(s, lid)
+		if port == lft.NoPort {
+			w.Lost++
+			return
+		}
+		next := t.Net.At(s, int(port)).Node
+		if next == host {
+			break
+		}
+		if next == fabric.NoNode || t.Net.IsHost(next) || hops > t.Net.Switches() {
+			w.Looped++
+			w.first = fmt.Sprintf("(from %s to %s)", t.Net.Info(from).Name, t.Net.Info(host).Name)
+			return
+		}
+		bent = bent || rank[next] == rank[s] || down && rank[next] > rank[s]
+		down = down || rank[next] < rank[s]
+		s = next
+		hops++
+	}
+	w.Hops += hops
+	if bent {
+		w.UpDown++
+	}
+}
+
+// Shift returns the most paths that one cable carries in one direction when each
+// host i sends to the x-th LID of host i + by mod N, or an error for a lost path.
+func Shift(t *lft.Tables, by, x int) (int, error) {
+	n := t.Net
+	load := make([]uint32, n.Switches()*256)
+	most := uint32(0)
+	for i := range n.Hosts() {
+		to := fabric.Node((i + by) % n.Hosts())
+		s, hops := n.Leaf(fabric.Node(i)).Node, 0
+		for !n.IsHost(s) {
+			port := t.Port(s, int(n.Info(to).LID)+x)
+			next := n.At(s, int(port)).Node
+			if next == fabric.NoNode || hops > 100 {
+				return 0, fmt.Errorf("shift by %d: h%d does not reach h%d", by, i, to)
+			}
+			c := &load[n.Index(s)*256+int(port)]
+			*c++
+			most = max(most, *c)
+			s = next
+			hops++
+		}
+		if s != to {
+			return 0, fmt.Errorf("shift by %d: h%d reaches h%d, not h%d", by, i, s, to)
+		}
+	}
+	return int(most), nil
+}
+
+// AllShifts returns the most paths that one cable carries in one direction in any
+// shift of all hosts, as Shift does for one. Each path from a leaf is walked once:
+// its hosts lo..hi-1 send to host d in the shifts d-hi+1..d-lo, which are added to
+// every port of the path at once. O(hosts · leaves · hops + switches · hosts).
+func AllShifts(t *lft.Tables) (int, error) {
+	n, hosts := t.Net, t.Net.Hosts()
+	change := map[fabric.End][]int32{} // by port and shift, of the number of paths
+	for lo, hi := 0, 0; lo < hosts; lo = hi {
+		leaf := n.Leaf(fabric.Node(lo)).Node
+		for hi < hosts && n.Leaf(fabric.Node(hi)).Node == leaf {
+			hi++
+		}
+		for d := range hosts {
+			path, err := follow(t, leaf, fabric.Node(d))
+			if err != nil {
+				return 0, err
+			}
+			for _, at := range path {
+				if change[at] == nil {
+					change[at] = make([]int32, 2*hosts+1)
+				}
+				change[at][d-hi+1+hosts]++
+				change[at][d-lo+1+hosts]--
+			}
+		}
+	}
+	most := int32(0)
+	for _, c := range change {
+		load, paths := make([]int32, hosts), int32(0)
+		for by := range 2 * hosts { // from -hosts on
+			paths += c[by]
+			load[by%hosts] += paths
+			most = max(most, load[by%hosts])
+		}
+	}
+	return int(most), nil
+}
+
+// follow returns the ports on the way from a leaf to the first LID of a host.
+func follow(t *lft.Tables, s, host fabric.Node) ([]fabric.End, error) {
+	from, lid := s, int(t.Net.Info(host).LID)
+	var path []fabric.End
+	for s != host {
+		port := t.Port(s, lid)
+		next := t.Net.At(s, int(port)).Node
+		if next == fabric.NoNode || t.Net.IsHost(next) && next != host || len(path) > 100 {
+			return nil, fmt.Errorf("from %s to %s: lost at %s", t.Net.Info(from).Name, t.Net.Info(host).Name, t.Net.Info(s).Name)
+		}
+		path = append(path, fabric.End{Node: s, Port: port})
+		s = next
+	}
+	return path, nil
+}
+
+// MostOfShifts is AllShifts where hosts are few, else the most of a sample.
+func MostOfShifts(t *lft.Tables) (int, error) {
+	n := t.Net.Hosts()
+	if n <= 1000 {
+		return AllShifts(t)
+	}
+	rng := rand.New(rand.NewPCG(uint64(n), 0))
+	most := 0
+	for _, by := range []int{1, n / 2, n - 1, rng.IntN(n), rng.IntN(n), rng.IntN(n), rng.IntN(n), rng.IntN(n), rng.IntN(n), rng.IntN(n), rng.IntN(n), rng.IntN(n)} {
+		load, err := Shift(t, by, 0)
+		if err != nil {
+			return 0, err
+		}
+		most = max(most, load)
+	}
+	return most, nil
+}
+
+// Dead returns the network without the cables for which dead says so and, with
+// info, with other names, GUIDs and LIDs.
+func Dead(n *fabric.Network, info func(v fabric.Node, i fabric.Info) fabric.Info, dead func(a, b fabric.End) bool) *fabric.Network {
+	var b fabric.Builder
+	for v := range fabric.Node(n.Nodes()) {
+		i := n.Info(v)
+		if info != nil {
+			i = info(v, i)
+		}
+		if n.IsHost(v) {
+			b.Host(i)
+		} else {
+			b.Switch(i, len(n.Ends(v)))
+		}
+	}
+	for v := range fabric.Node(n.Nodes()) {
+		for i, e := range n.Ends(v) {
+			if a := (fabric.End{Node: v, Port: uint8(i + 1)}); e.Node > v && !dead(a, e) {
+				if err := b.Cable(a, e); err != nil {
+					panic(err)
+				}
+			}
+		}
+	}
+	out := b.Build()
+	out.Notation = n.Notation
+	return out
+}
+
+// Degrade takes away a share of the cables between switches.
+func Degrade(n *fabric.Network, rng *rand.Rand, share float64) *fabric.Network {
+	if share == 0 {
+		return n
+	}
+	return Dead(n, nil, func(a, _ fabric.End) bool { return !n.IsHost(a.Node) && rng.Float64() < share })
+}

@@ -1,0 +1,63 @@
+package routetest_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"evbench/fabric"
+	"evbench/routing/dmod"
+	"evbench/routing/dmod/routetest"
+	"evbench/routing/lft"
+)
+
+// All shifts at once give what they give one by one, on good and bad routes.
+func TestAllShifts(t *testing.T) {
+	g := fabric.PGFT{M: []int{4, 2, 4}, W: []int{1, 2, 4}, P: []int{1, 2, 1}}
+	n, err := g.Build(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	worst := 0
+	for seed := range uint64(10) {
+		net := n
+		if seed > 0 {
+			net = routetest.Degrade(n, rand.New(rand.NewPCG(seed, 1)), 0.1)
+		}
+		tables, err := dmod.Dmodc(net, dmod.Options{})
+		if err != nil {
+			continue
+		}
+		want := 0
+		for by := range n.Hosts() {
+			most, err := routetest.Shift(tables, by, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = max(want, most)
+		}
+		if got, err := routetest.AllShifts(tables); err != nil || got != want {
+			t.Errorf("seed %d: %d paths, %v; one by one %d", seed, got, err, want)
+		}
+		worst = max(worst, want)
+	}
+	if worst < 2 {
+		t.Error("no contention anywhere: the test shows nothing")
+	}
+}
+
+func TestLostIsReported(t *testing.T) {
+	n, err := fabric.PGFT{M: []int{2, 2}, W: []int{1, 2}, P: []int{1, 1}}.Build(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty := lft.New("none", n)
+	if _, err := routetest.AllShifts(empty); err == nil {
+		t.Error("all shifts of empty tables have no error")
+	}
+	if _, err := routetest.Shift(empty, 1, 0); err == nil {
+		t.Error("a shift of empty tables has no error")
+	}
+	if w := routetest.All(empty, make([]int, n.Nodes())); w.Lost != w.Routes || w.Routes != 8 {
+		t.Errorf("empty tables: %s", w)
+	}
+}

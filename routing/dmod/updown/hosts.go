@@ -1,0 +1,128 @@
+package updown
+
+import (
+	"evbench/fabric"
+)
+
+// Hosts are the destinations by number, 0..n-1, as closed forms count them, and
+// where they are.
+type Hosts struct {
+	Node   []fabric.Node // by number
+	Leaves []int32       // switches with hosts, in the order of their hosts' numbers
+	LeafAt []int32       // by switch: its place in Leaves, or -1
+	runs   []run         // of destinations, by leaf
+	first  []int32       // runs of leaf i are runs[first[i]:first[i+1]]
+	base   int           // LID of destination 0 where LIDs follow numbers, else -1
+	copies int           // LIDs of the host that has most
+	net    *fabric.Network
+}
+
+type run struct{ lo, hi int32 }
+
+// NewHosts returns the hosts of a network; number[h] is that of host h, a
+// permutation of 0..n-1.
+func NewHosts(n *fabric.Network, number []int) *Hosts {
+	h := &Hosts{Node: make([]fabric.Node, n.Hosts()), LeafAt: make([]int32, n.Switches()), net: n}
+	for v, d := range number {
+		h.Node[d] = fabric.Node(v)
+	}
+	for s := range h.LeafAt {
+		h.LeafAt[s] = -1
+	}
+	h.runsByLeaf()
+	h.lids()
+	return h
+}
+
+func (h *Hosts) runsByLeaf() {
+	var runs [][]run
+	for d, v := range h.Node {
+		e := h.net.Leaf(v)
+		if e.Node == fabric.NoNode || h.net.IsHost(e.Node) {
+			continue
+		}
+		s := h.net.Index(e.Node)
+		if h.LeafAt[s] < 0 {
+			h.LeafAt[s] = int32(len(h.Leaves))
+			h.Leaves = append(h.Leaves, int32(s))
+			runs = append(runs, nil)
+		}
+		own := &runs[h.LeafAt[s]]
+		if last := len(*own) - 1; last >= 0 && (*own)[last].hi == int32(d) {
+			(*own)[last].hi++
+		} else {
+			*own = append(*own, run{int32(d), int32(d + 1)})
+		}
+	}
+	h.first = make([]int32, len(runs)+1)
+	for i, r := range runs {
+		h.runs = append(h.runs, r...)
+		h.first[i+1] = int32(len(h.runs))
+	}
+}
+
+func (h *Hosts) lids() {
+	h.base, h.copies = -1, 1
+	follow := true
+	for d, v := range h.Node {
+		i := h.net.Info(v)
+		h.copies = max(h.copies, 1<<i.LMC)
+		follow = follow && i.LID > 0 && int(i.LID) == int(h.net.Info(h.Node[0]).LID)+d
+	}
+	if follow && h.copies == 1 && len(h.Node) > 0 {
+		h.base = int(h.net.Info(h.Node[0]).LID)
+	}
+}
+
+// Spans calls visit for the destinations d0..d1-1 of the leaves lo..hi-1, joined
+// where they follow each other.
+func (h *Hosts) Spans(lo, hi int, visit func(d0, d1 int)) {
+	var now run
+	for _, r := range h.runs[h.first[lo]:h.first[hi]] {
+		if r.lo == now.hi {
+			now.hi = r.hi
+			continue
+		}
+		if now.hi > now.lo {
+			visit(int(now.lo), int(now.hi))
+		}
+		now = r
+	}
+	if now.hi > now.lo {
+		visit(int(now.lo), int(now.hi))
+	}
+}
+
+// Row writes the entries of all hosts' LIDs to a switch's row. fill is given a
+// slice by destination and the offset x of the LIDs it is for: the x-th LID of a
+// host. What fill leaves out stays NoPort. Scratch is as long as there are hosts.
+func (h *Hosts) Row(row, scratch []uint8, fill func(dst []uint8, x int)) {
+	if h.base >= 0 {
+		fill(row[h.base:h.base+len(h.Node)], 0)
+		return
+	}
+	for x := range h.copies {
+		for i := range scratch {
+			scratch[i] = noPort
+		}
+		fill(scratch, x)
+		for d, v := range h.Node {
+			if i := h.net.Info(v); i.LID > 0 && x < 1<<i.LMC {
+				row[int(i.LID)+x] = scratch[d]
+			}
+		}
+	}
+}
+
+// Local writes the ports of a leaf to its own hosts.
+func (h *Hosts) Local(dst []uint8, s int) {
+	if h.LeafAt[s] < 0 {
+		return
+	}
+	at := int(h.LeafAt[s])
+	h.Spans(at, at+1, func(d0, d1 int) {
+		for d := d0; d < d1; d++ {
+			dst[d] = h.net.Leaf(h.Node[d]).Port
+		}
+	})
+}

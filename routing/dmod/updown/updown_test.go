@@ -1,0 +1,175 @@
+package updown
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"evbench/fabric"
+	"evbench/routing/lft"
+)
+
+func TestFill(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 2000 {
+		step, period := 1+rng.IntN(7), 1+rng.IntN(9)
+		ports := make([]uint8, period)
+		for i := range ports {
+			ports[i] = uint8(rng.IntN(250))
+		}
+		d0, dst := rng.IntN(100), make([]uint8, rng.IntN(200))
+		asked := period
+		if rng.IntN(3) == 0 {
+			asked = 0
+		}
+		Fill(dst, d0, step, asked, func(k int) uint8 { return ports[k%period] })
+		for i, p := range dst {
+			if want := ports[(d0+i)/step%period]; p != want {
+				t.Fatalf("step %d, period %d: destination %d has port %d, not %d", step, period, d0+i, p, want)
+			}
+		}
+	}
+}
+
+func TestSegments(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		n := 1 + rng.IntN(200)
+		bits := make([][]uint64, rng.IntN(4))
+		for g := range bits {
+			bits[g] = make([]uint64, (n+63)/64)
+			on := false
+			for i := range n {
+				if on = on != (rng.IntN(12) == 0); on {
+					bits[g][i/64] |= 1 << (i % 64)
+				}
+			}
+		}
+		at := 0
+		var before []int32
+		Segments(bits, n, func(lo, hi int, groups []int32) {
+			if lo != at || hi <= lo || lo > 0 && slices.Equal(groups, before) {
+				t.Fatalf("from %d to %d, %v, after %d, %v", lo, hi, groups, at, before)
+			}
+			for i := lo; i < hi; i++ {
+				for g := range bits {
+					if slices.Contains(groups, int32(g)) != (bits[g][i/64]>>(i%64)&1 != 0) {
+						t.Fatalf("%d: groups %v", i, groups)
+					}
+				}
+			}
+			at, before = hi, slices.Clone(groups)
+		})
+		if at != n {
+			t.Fatalf("ended at %d of %d", at, n)
+		}
+	}
+}
+
+func TestEach(t *testing.T) {
+	for _, workers := range []int{0, 1, 2, 7} {
+		for _, n := range []int{0, 1, 5, 1000} {
+			done := make([]int, n)
+			Each(workers, n, func(_, i int) { done[i]++ })
+			if slices.ContainsFunc(done, func(x int) bool { return x != 1 }) {
+				t.Errorf("%d workers, %d: not each once", workers, n)
+			}
+		}
+	}
+}
+
+// hops searches the hops of shortest paths up and then down, backwards from a
+// switch: it goes up, then down.
+func hops(n *fabric.Network, rank []int, to fabric.Node) map[fabric.Node]int {
+	type state struct {
+		v    fabric.Node
+		down bool
+	}
+	dist, queue := map[state]int{{to, false}: 0}, []state{{to, false}}
+	out := map[fabric.Node]int{}
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		if _, ok := out[at.v]; !ok {
+			out[at.v] = dist[at]
+		}
+		for _, e := range n.Ends(at.v) {
+			if e.Node == fabric.NoNode || n.IsHost(e.Node) || rank[e.Node] == rank[at.v] {
+				continue
+			}
+			next := state{e.Node, rank[e.Node] < rank[at.v]}
+			if _, ok := dist[next]; !ok && (next.down || !at.down) {
+				dist[next] = dist[at] + 1
+				queue = append(queue, next)
+			}
+		}
+	}
+	return out
+}
+
+// Switches are reached by shortest paths up and then down, where there are any.
+func TestToSwitches(t *testing.T) {
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		n := random(t, rng)
+		rank := ByHops(n)
+		tables := lft.New("test", n)
+		New(n, rank, 0).ToSwitches(tables, 0)
+		for i := range n.Switches() {
+			to := n.Switch(i)
+			want := hops(n, rank, to)
+			for j := range n.Switches() {
+				from := n.Switch(j)
+				got, ok := follow(tables, rank, from, to)
+				if h, there := want[from]; ok != there || got != h {
+					t.Fatalf("seed %d: %d to %d: %d hops, %v; want %d, %v", seed, from, to, got, ok, h, there)
+				}
+			}
+		}
+	}
+}
+
+// random returns a PGFT with cables missing.
+func random(t *testing.T, rng *rand.Rand) *fabric.Network {
+	t.Helper()
+	g := fabric.PGFT{M: []int{2, 2 + rng.IntN(3), 3}, W: []int{1, 2, 1 + rng.IntN(3)}, P: []int{1, 1 + rng.IntN(2), 1}}
+	whole, err := g.Build(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b fabric.Builder
+	for v := range fabric.Node(whole.Nodes()) {
+		if whole.IsHost(v) {
+			b.Host(whole.Info(v))
+		} else {
+			b.Switch(whole.Info(v), len(whole.Ends(v)))
+		}
+	}
+	for v := range fabric.Node(whole.Nodes()) {
+		for i, e := range whole.Ends(v) {
+			if e.Node > v && rng.IntN(6) > 0 {
+				if err := b.Cable(fabric.End{Node: v, Port: uint8(i + 1)}, e); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	return b.Build()
+}
+
+func follow(t *lft.Tables, rank []int, from, to fabric.Node) (hops int, ok bool) {
+	down := false
+	for s := from; s != to; hops++ {
+		port := t.Port(s, int(t.Net.Info(to).LID))
+		if port == lft.NoPort {
+			return 0, false
+		}
+		next := t.Net.At(s, int(port)).Node
+		if next == fabric.NoNode || hops > 20 || down && rank[next] > rank[s] {
+			return -1, true
+		}
+		down = down || rank[next] < rank[s]
+		s = next
+	}
+	return hops, t.Port(to, int(t.Net.Info(to).LID)) == 0
+}

@@ -1,0 +1,200 @@
+// Package engine knows the routing engines by name and gives each what it needs:
+// the shape of a regular network from its notation, the levels of a tree, a two-
+// level tree where an engine knows no other.
+//
+// It routes nothing itself; the engines are in packages beside it.
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"evbench/fabric"
+	"evbench/routing"
+	"evbench/routing/dmod"
+	"evbench/routing/lft"
+	"evbench/routing/opensm"
+	"evbench/routing/qft"
+	"evbench/routing/sssp"
+)
+
+// Options are what engines may be told. Each takes what it knows of; the zero
+// value works for all but "file".
+type Options struct {
+	// Roots are the top switches of a tree. nil lets engines find them.
+	Roots []fabric.Node
+	// Previous are the tables that switches have, for engines that keep entries.
+	Previous *lft.Tables
+	// Workers is how many work at once. 0 means one a processor.
+	Workers int
+	// Seed is that of engines which draw.
+	Seed uint64
+	// Lanes is the number of virtual lanes that may be used. 0 means 8.
+	Lanes int
+	// Partial lets engines that refuse a network in which some pairs cannot be
+	// joined leave these pairs without a route.
+	Partial bool
+	// File is what "file" reads: LFT text or JSON.
+	File io.Reader
+}
+
+// An Engine is an entry of the table.
+type Engine struct {
+	Name string
+	Text string // what it does, on one line
+	do   func(*fabric.Network, Options) (*lft.Tables, error)
+}
+
+// engines are all there are, in the order in which people are told.
+var engines = []Engine{
+	{"ftree", "as OpenSM's ftree: contention-free shifts on whole trees", ftree},
+	{"opensm-minhop", "as OpenSM's minhop: shortest ways, balanced; sticky after a failure", openSMMinHop},
+	{"updn", "as OpenSM's updn: shortest ways up, then down", upDown},
+	{"updn-scatter", "updn with OpenSM's --scatter-ports", scatter},
+	{"dnup", "as OpenSM's dnup: shortest ways down, then up", downUp},
+	{"dmodk", "d-mod-k, closed form for whole PGFTs", dmodk},
+	{"dmodc", "d-mod-k for degraded trees", dmodc},
+	{"dmodc-downcost", "dmodc that never goes up after down, for nets that are only like trees", dmodcDown},
+	{"sssp", "as OpenSM's sssp: shortest ways over cables that grow heavier", shortest},
+	{"dfsssp", "as OpenSM's dfsssp: sssp, and virtual lanes without deadlock", lanes},
+	{"qft", "closed form for quasi fat trees and PGFTs, whole or degraded", quasi},
+	{routing.MinHop, "two levels: least used live spine, ties to the lowest", twoLevels(routing.MinHop)},
+	{routing.Spread, "two levels: the same, ties rotated by leaf", twoLevels(routing.Spread)},
+	{"file", "tables from a file", file},
+}
+
+// All returns the engines.
+func All() []Engine { return append([]Engine(nil), engines...) }
+
+// Names returns the names that Compute takes.
+func Names() []string {
+	names := make([]string, len(engines))
+	for i, e := range engines {
+		names[i] = e.Name
+	}
+	return names
+}
+
+// Compute returns the tables of an engine. Several names with commas between are
+// tried from the left until one can route the network, as OpenSM does with
+// "ftree,minhop"; in such a list minhop is OpenSM's, as all others there are.
+func Compute(name string, n *fabric.Network, o Options) (*lft.Tables, error) {
+	list := strings.Split(name, ",")
+	steps := make([]Engine, len(list))
+	for i, x := range list {
+		x = strings.TrimSpace(x)
+		if x == routing.MinHop && len(list) > 1 {
+			x = "opensm-minhop"
+		}
+		var err error
+		if steps[i], err = find(x); err != nil {
+			return nil, err
+		}
+		if x == "file" && len(list) > 1 {
+			return nil, fmt.Errorf("engine %q: file cannot be one of several", name)
+		}
+	}
+	var all []error
+	for _, e := range steps {
+		t, err := e.do(n, o)
+		if err == nil {
+			t.Engine = e.Name
+			return t, nil
+		}
+		all = append(all, fmt.Errorf("engine %s: %w", e.Name, err))
+	}
+	return nil, errors.Join(all...)
+}
+
+func find(name string) (Engine, error) {
+	for _, e := range engines {
+		if e.Name == name {
+			return e, nil
+		}
+	}
+	return Engine{}, fmt.Errorf("no engine %q; there are %s", name, strings.Join(Names(), ", "))
+}
+
+func ftree(n *fabric.Network, o Options) (*lft.Tables, error) { return opensm.Ftree(n, o.Roots) }
+
+func openSMMinHop(n *fabric.Network, o Options) (*lft.Tables, error) {
+	if o.Previous != nil {
+		return opensm.MinHopAfter(n, o.Previous), nil
+	}
+	return opensm.MinHop(n), nil
+}
+
+func upDown(n *fabric.Network, o Options) (*lft.Tables, error) { return opensm.UpDown(n, o.Roots) }
+
+func downUp(n *fabric.Network, _ Options) (*lft.Tables, error) { return opensm.DownUp(n), nil }
+
+func scatter(n *fabric.Network, o Options) (*lft.Tables, error) {
+	return opensm.Scatter(n, o.Roots, uint32(o.Seed))
+}
+
+func shortest(n *fabric.Network, _ Options) (*lft.Tables, error) { return sssp.SSSP(n) }
+
+func lanes(n *fabric.Network, o Options) (*lft.Tables, error) {
+	if o.Lanes == 0 {
+		o.Lanes = 8
+	}
+	return sssp.DFSSSP(n, o.Lanes)
+}
+
+func dmodk(n *fabric.Network, _ Options) (*lft.Tables, error) {
+	shape, err := shapeOf(n)
+	if err != nil {
+		return nil, err
+	}
+	g, ok := shape.(fabric.PGFT)
+	if !ok {
+		return nil, fmt.Errorf("%s is no PGFT", n.Notation)
+	}
+	return dmod.Dmodk(g, n)
+}
+
+func dmodc(n *fabric.Network, o Options) (*lft.Tables, error) { return ranked(n, o, false) }
+
+func dmodcDown(n *fabric.Network, o Options) (*lft.Tables, error) { return ranked(n, o, true) }
+
+func ranked(n *fabric.Network, o Options, down bool) (*lft.Tables, error) {
+	d := dmod.Options{Workers: o.Workers, Partial: o.Partial, DownCost: down}
+	if o.Roots != nil {
+		var err error
+		if d.Ranks, err = fabric.Ranks(n, o.Roots); err != nil {
+			return nil, err
+		}
+	}
+	return dmod.Dmodc(n, d)
+}
+
+func quasi(n *fabric.Network, _ Options) (*lft.Tables, error) {
+	shape, err := shapeOf(n)
+	if err != nil {
+		return nil, err
+	}
+	switch g := shape.(type) {
+	case fabric.QFT:
+		return qft.QFT(qft.Shape(g), n)
+	case fabric.PGFT:
+		return qft.FatTree(qft.Shape(g), n)
+	}
+	return nil, fmt.Errorf("%s is neither a QFT nor a PGFT", n.Notation)
+}
+
+// shapeOf returns the shape of a network that was built from a notation.
+func shapeOf(n *fabric.Network) (fabric.Shape, error) {
+	if n.Notation == "" {
+		return nil, errors.New("the closed form needs a network given by its notation")
+	}
+	return fabric.ParseShape(n.Notation)
+}
+
+func file(n *fabric.Network, o Options) (*lft.Tables, error) {
+	if o.File == nil {
+		return nil, errors.New("no file")
+	}
+	return lft.Read(o.File, n)
+}

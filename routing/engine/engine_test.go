@@ -1,0 +1,244 @@
+package engine_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"evbench/fabric"
+	"evbench/routing"
+	"evbench/routing/engine"
+	"evbench/routing/lft"
+	"evbench/topology"
+	"evbench/topology/topologytest"
+)
+
+func network(t testing.TB, text string, lmc int, down ...string) *fabric.Network {
+	t.Helper()
+	n, err := fabric.Parse(text, lmc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err = n.Degrade(down); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestEveryEngine routes whole and degraded trees with each engine. On a whole
+// tree no shift may share a cable, on any there must be no deadlock where the
+// engine's routes are up and then down.
+func TestEveryEngine(t *testing.T) {
+	for _, name := range engine.Names() {
+		if name == "file" {
+			continue
+		}
+		for _, c := range []struct {
+			text string
+			down []string
+		}{{"FT(2;4,8)", nil}, {"FT(2;4,8)", []string{"s1_0/5", "s1_5/6"}}} {
+			n := network(t, c.text, 0, c.down...)
+			roots, err := fabric.DetectRoots(n) // without them OpenSM's ftree refuses degraded trees
+			if err != nil {
+				t.Fatal(err)
+			}
+			tables, err := engine.Compute(name, n, engine.Options{Roots: roots})
+			if name == "dmodk" && c.down != nil {
+				if err == nil {
+					t.Error("dmodk routes a degraded tree")
+				}
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s without %v: %v", c.text, c.down, err)
+				continue
+			}
+			if r := lft.Check(tables, lft.Options{}); !r.OK() || tables.Engine != name {
+				t.Errorf("%s, %s without %v: %+v", tables.Engine, c.text, c.down, r)
+			}
+			if d := lft.Deadlock(tables, 0); !d.Free() {
+				t.Errorf("%s, %s without %v: %v", name, c.text, c.down, d.Names)
+			}
+			if s := lft.Congest(tables, lft.Shifts(n.Hosts()), 0); (c.down == nil) != (s.Slowdown == 1) {
+				t.Errorf("%s, %s without %v: slowdown %v", name, c.text, c.down, s.Slowdown)
+			}
+		}
+	}
+}
+
+func TestLists(t *testing.T) {
+	n := network(t, "FT(2;4,8)", 1) // OpenSM's ftree refuses LMC > 0
+	if _, err := engine.Compute("ftree", n, engine.Options{}); err == nil || !strings.HasPrefix(err.Error(), "engine ftree: ") {
+		t.Error(err)
+	}
+	tables, err := engine.Compute("ftree, minhop", n, engine.Options{})
+	if err != nil || tables.Engine != "opensm-minhop" {
+		t.Error(tables, err)
+	}
+	whole, err := engine.Compute("ftree,minhop", network(t, "FT(2;4,8)", 0), engine.Options{})
+	if err != nil || whole.Engine != "ftree" {
+		t.Error(err)
+	}
+	for _, c := range []struct{ name, want string }{
+		{"magic", `no engine "magic"; there are ftree, opensm-minhop, `},
+		{"ftree,magic", `no engine "magic"`},
+		{"ftree,file", "file cannot be one of several"},
+		{"file", "engine file: no file"},
+		{"ftree,dmodk", "engine ftree: "},
+	} {
+		if _, err := engine.Compute(c.name, network(t, "QFT(2;2,2;1,2;1,1)", 1), engine.Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+func TestFile(t *testing.T) {
+	n := network(t, "FT(2;2,3)", 0)
+	want, err := engine.Compute("updn", n, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := want.WriteDump(&text); err != nil {
+		t.Fatal(err)
+	}
+	got, err := engine.Compute("file", n, engine.Options{File: strings.NewReader(text.String())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err := lft.Diff(want, got); err != nil || d.Total() != 0 {
+		t.Error(d, err)
+	}
+}
+
+// trees are two-level trees in many states.
+func trees(t *testing.T) []*topology.Tree {
+	return []*topology.Tree{
+		topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 8}),
+		topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 8}, "leaf0-spine0", "leaf5-spine1"),
+		topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 5, Spines: 3}, "spine2"),
+		topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4, Fill: []int{4, 1, 0, 3}}, "leaf3-spine0"),
+		topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3, Spines: 4, Fill: []int{1, 1, 1}}),
+	}
+}
+
+// TestFromTree checks names and cables against those of the whole tree.
+func TestFromTree(t *testing.T) {
+	for _, tree := range trees(t) {
+		n, err := engine.FromTree(tree, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := fabric.Names(n)
+		if n.Hosts() != tree.Servers() {
+			t.Errorf("%d hosts, want %d", n.Hosts(), tree.Servers())
+		}
+		for r := range tree.Servers() {
+			h, err := x.Node("h" + strings.TrimPrefix(tree.ServerName(r), "server"))
+			if err != nil || h != fabric.Node(r) || n.Info(h).LID != uint16(2*(1+tree.Position(r))) {
+				t.Errorf("rank %d is %d (%v)", r, h, err)
+			}
+			if e := n.Leaf(h); n.Index(e.Node) != tree.Leaf(r) || int(e.Port) != tree.Slot(r)+1 {
+				t.Errorf("%s hangs on %s", tree.ServerName(r), n.EndName(e))
+			}
+		}
+		for l := range tree.Leaves() {
+			for k := range tree.Spines() {
+				e := n.At(n.Switch(l), tree.Ports()+1+k)
+				if tree.Alive(l, k) != (e == fabric.End{Node: n.Switch(tree.Leaves() + k), Port: uint8(l + 1)}) {
+					t.Errorf("%s: %v", topology.Link{Leaf: l, Spine: k}, e)
+				}
+			}
+		}
+	}
+}
+
+// TestThereAndBack computes two-level engines on the network and on the tree.
+func TestThereAndBack(t *testing.T) {
+	for _, tree := range trees(t) {
+		for _, name := range []string{routing.MinHop, routing.Spread} {
+			want, err := engine.ForTree(name, tree, engine.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, err := engine.FromTree(tree, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := engine.Compute(name, n, engine.Options{})
+			if !tree.Full() {
+				if err == nil {
+					t.Error("a tree with servers missing has no notation")
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := engine.ToTables(tree, l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for sw := range want.Switches() {
+				for dst := range tree.Servers() {
+					if a, b := want.Ports(routing.Switch(sw), dst), got.Ports(routing.Switch(sw), dst); !slices.Equal(a, b) {
+						t.Errorf("%s: switch %d to rank %d: %v, want %v", name, sw, dst, b, a)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestForTree takes engines for networks to trees.
+func TestForTree(t *testing.T) {
+	for _, tree := range trees(t) {
+		for _, name := range []string{"dmodc", "updn", "opensm-minhop", "sssp", "ftree,minhop"} {
+			tables, err := engine.ForTree(name, tree, engine.Options{})
+			if err != nil {
+				t.Errorf("%s without %v: %v", name, tree.DownNames(), err)
+				continue
+			}
+			if r := tables.Check(); !r.OK() || !strings.HasPrefix(name, tables.Engine) {
+				t.Errorf("%s without %v: %+v", name, tree.DownNames(), r)
+			}
+		}
+	}
+	detour := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3}, "leaf0-spine0", "leaf1-spine1")
+	if _, err := engine.ForTree("opensm-minhop", detour, engine.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "opensm-minhop routes server2 to server0 through 5 switches: a plan has one spine for a message") {
+		t.Error(err)
+	}
+	if _, err := engine.ForTree("magic", detour, engine.Options{}); err == nil ||
+		!strings.Contains(err.Error(), `"magic": no such engine; there are ftree, minhop, spread, ecmp, opensm-minhop, `) {
+		t.Error(err)
+	}
+	small := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2})
+	if _, err := engine.ToTables(small, lft.New("", network(t, "FT(2;4,8)", 0))); err == nil {
+		t.Error("tables of another tree are accepted")
+	}
+}
+
+func TestToTree(t *testing.T) {
+	tree, err := engine.ToTree(network(t, "PGFT(2;3,4;1,2;1,1)", 2, "s2_1", "s1_0/4"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"leaf0-spine0", "leaf0-spine1", "leaf1-spine1", "leaf2-spine1", "leaf3-spine1"}; !slices.Equal(tree.DownNames(), want) || tree.Spines() != 2 {
+		t.Errorf("%v", tree.DownNames())
+	}
+	for _, c := range []struct {
+		text string
+		down []string
+		want string
+	}{
+		{"FT(3;2,2,2)", nil, "no tree of two levels"},
+		{"PGFT(2;2,2;1,2;1,2)", nil, "no tree of two levels with single cables"},
+		{"QFT(2;2,2;1,2;1,1)", nil, "no tree of two levels"},
+		{"FT(2;2,2)", []string{"h1"}, "a server without its cable"},
+	} {
+		if _, err := engine.ToTree(network(t, c.text, 0, c.down...)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.text, err)
+		}
+	}
+}

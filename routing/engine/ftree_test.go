@@ -1,0 +1,91 @@
+package engine_test
+
+import (
+	"slices"
+	"testing"
+
+	"evbench/routing"
+	"evbench/routing/engine"
+	"evbench/topology"
+	"evbench/topology/topologytest"
+)
+
+// equal holds two tables against each other and names the first difference.
+func equal(t *testing.T, want, got *routing.Tables) {
+	t.Helper()
+	for sw := range want.Switches() {
+		for dst := range want.Tree.Servers() {
+			if a, b := want.Ports(routing.Switch(sw), dst), got.Ports(routing.Switch(sw), dst); !slices.Equal(a, b) {
+				t.Fatalf("%s: switch %d to rank %d: %v, want %v", want.Tree.Notation(), sw, dst, b, a)
+			}
+		}
+	}
+}
+
+// TestFtreeOfWholeTrees: OpenSM's ftree on trees where nothing is missing is the
+// closed form that ForTree then takes instead.
+func TestFtreeOfWholeTrees(t *testing.T) {
+	for _, o := range []topology.Options{
+		{Ports: 1, Leaves: 2}, {Ports: 2, Leaves: 2}, {Ports: 2, Leaves: 5}, {Ports: 3, Leaves: 3}, {Ports: 4, Leaves: 1},
+		{Ports: 4, Leaves: 4}, {Ports: 4, Leaves: 8}, {Ports: 5, Leaves: 2}, {Ports: 7, Leaves: 11}, {Ports: 18, Leaves: 36},
+		{Ports: 20, Leaves: 18},
+	} {
+		tree := topologytest.Tree(t, o)
+		closed, err := routing.Compute(tree, routing.Ftree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		searched, err := engine.ForTree("ftree,minhop", tree, engine.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, closed, searched)
+		named, err := engine.ForTree(routing.Ftree, tree, engine.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, closed, named)
+	}
+}
+
+// Trees with more ports than a switch of InfiniBand has are routed while nothing
+// is missing.
+func TestFtreeOfLargeTrees(t *testing.T) {
+	o := topology.Options{Ports: 128, Leaves: 3}
+	if _, err := engine.ForTree(routing.Ftree, topologytest.Tree(t, o), engine.Options{}); err != nil {
+		t.Error(err)
+	}
+	_, err := engine.ForTree(routing.Ftree, topologytest.Tree(t, o, "leaf0-spine0"), engine.Options{})
+	if want := "routing ftree,minhop on FT(2;128,3): level 1: 256 ports at a switch, more than 254"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+// TestPartial routes a tree in two parts and a leaf on its own: each part like
+// a tree, and nothing between them.
+func TestPartial(t *testing.T) {
+	down := []string{
+		"leaf0-spine2", "leaf0-spine3", "leaf1-spine2", "leaf1-spine3", "leaf2-spine0", "leaf2-spine1",
+		"leaf3-spine0", "leaf3-spine1", "leaf4-spine0", "leaf4-spine1", "leaf4-spine2", "leaf4-spine3",
+	}
+	tree := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 5}, down...)
+	part := []int{0, 0, 1, 1, 2}
+	for _, name := range engine.TreeNames() {
+		if name == "dmodk" {
+			continue
+		}
+		tables, err := engine.ForTree(name, tree, engine.Options{Partial: true})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for src := range tree.Servers() {
+			for dst := range tree.Servers() {
+				err := tables.Walk(src, dst)
+				if together := part[tree.Leaf(src)] == part[tree.Leaf(dst)]; together != (err == nil) {
+					t.Errorf("%s: rank %d to rank %d: %v", name, src, dst, err)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"evbench/fabric"
+	"evbench/routing"
+	"evbench/routing/lft"
+	"evbench/topology"
+)
+
+// byParts computes the tables of each connected part of a tree on its own, as a
+// subnet manager in each would, and puts them together.
+func byParts(name string, t *topology.Tree, n *fabric.Network, o Options) (*lft.Tables, error) {
+	parts := parts(t)
+	if len(parts) < 2 {
+		return Compute(name, n, o)
+	}
+	out := lft.New(name, n)
+	for _, mine := range parts {
+		var others []fabric.Node
+		for i, in := range mine {
+			if !in {
+				others = append(others, n.Switch(i))
+			}
+		}
+		l, err := Compute(name, n.Without(nil, others), o)
+		if err != nil {
+			return nil, err
+		}
+		out.Engine = l.Engine
+		for i, in := range mine {
+			if in {
+				copy(out.Row(i), l.Row(i))
+			}
+		}
+	}
+	return out, nil
+}
+
+// parts returns the connected parts of a tree with servers on several leaves,
+// each as a set of switches. Leaves that reach no other are in none.
+func parts(t *topology.Tree) [][]bool {
+	switches := t.Leaves() + t.Spines()
+	var out [][]bool
+	done := make([]bool, switches)
+	for l := range t.Leaves() {
+		if done[l] {
+			continue
+		}
+		mine, loaded := make([]bool, switches), 0
+		mine[l] = true
+		for todo := []int{l}; len(todo) > 0; {
+			sw := todo[len(todo)-1]
+			todo, done[sw] = todo[:len(todo)-1], true
+			if sw < t.Leaves() && t.On(sw) > 0 {
+				loaded++
+			}
+			for _, next := range joined(t, sw) {
+				if !mine[next] {
+					mine[next] = true
+					todo = append(todo, next)
+				}
+			}
+		}
+		if loaded > 1 {
+			out = append(out, mine)
+		}
+	}
+	return out
+}
+
+// joined returns the switches at the other ends of the live links of one.
+func joined(t *topology.Tree, sw int) []int {
+	var out []int
+	if sw < t.Leaves() {
+		for _, k := range t.AliveSpines(sw) {
+			out = append(out, t.Leaves()+k)
+		}
+		return out
+	}
+	for l := range t.Leaves() {
+		if t.Alive(l, sw-t.Leaves()) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// local fills the entries of each leaf for its own servers, which need no subnet
+// manager: one that sees another part of the tree has none for them.
+func local(tables *routing.Tables) {
+	t := tables.Tree
+	for l := range t.Leaves() {
+		for slot := range t.On(l) {
+			tables.Set(routing.Leaf(l), t.First(l)+slot, routing.Port(slot))
+		}
+	}
+}

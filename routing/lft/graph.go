@@ -1,0 +1,157 @@
+package lft
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"evbench/fabric"
+)
+
+// A graph is a network as walks need it. The channel of a switch and port, the
+// cable in the direction away from the switch, is switch·stride + port.
+type graph struct {
+	n      *fabric.Network
+	stride int           // ports of the largest switch, and port 0
+	far    []int32       // by channel: a switch, a host as atHost, or nowhere
+	owner  []fabric.Node // by LID
+	leaves []leaf
+}
+
+// A leaf is a switch with hosts.
+type leaf struct {
+	sw    int32
+	hosts int32
+	first fabric.Node // a host on it, and another one if there is
+	other fabric.Node
+}
+
+// nowhere is at the end of a port without a cable, and port 0.
+const nowhere = int32(-1)
+
+func atHost(h fabric.Node) int32 { return -2 - int32(h) }
+
+func newGraph(n *fabric.Network) *graph {
+	g := &graph{n: n, owner: owners(n)}
+	for i := range n.Switches() {
+		g.stride = max(g.stride, len(n.Ends(n.Switch(i)))+1)
+	}
+	g.far = make([]int32, n.Switches()*g.stride)
+	for c := range g.far {
+		g.far[c] = nowhere
+	}
+	for i := range n.Switches() {
+		l := leaf{sw: int32(i), first: fabric.NoNode, other: fabric.NoNode}
+		for p, e := range n.Ends(n.Switch(i)) {
+			switch {
+			case e.Node == fabric.NoNode:
+			case n.IsHost(e.Node):
+				g.far[i*g.stride+p+1] = atHost(e.Node)
+				l.add(e.Node)
+			default:
+				g.far[i*g.stride+p+1] = int32(n.Index(e.Node))
+			}
+		}
+		if l.hosts > 0 {
+			g.leaves = append(g.leaves, l)
+		}
+	}
+	return g
+}
+
+func (l *leaf) add(h fabric.Node) {
+	l.hosts++
+	if l.first == fabric.NoNode {
+		l.first = h
+	} else if l.other == fabric.NoNode {
+		l.other = h
+	}
+}
+
+// next returns what a port of a switch leads to.
+func (g *graph) next(sw int32, port uint8) int32 {
+	if int(port) >= g.stride {
+		return nowhere
+	}
+	return g.far[int(sw)*g.stride+int(port)]
+}
+
+func (g *graph) channel(sw int32, port uint8) int32 { return sw*int32(g.stride) + int32(port) }
+
+// end returns the switch and port of a channel.
+func (g *graph) end(channel int32) fabric.End {
+	return fabric.End{Node: g.n.Switch(int(channel) / g.stride), Port: uint8(int(channel) % g.stride)}
+}
+
+// host returns the host that has a LID, or NoNode.
+func (g *graph) host(lid int) fabric.Node {
+	if v := g.owner[lid]; v != fabric.NoNode && g.n.IsHost(v) {
+		return v
+	}
+	return fabric.NoNode
+}
+
+// sources returns how many hosts of a leaf send to a host: all but itself.
+func (g *graph) sources(l leaf, dst fabric.Node) int32 {
+	if e := g.n.Leaf(dst); e.Node == g.n.Switch(int(l.sw)) {
+		return l.hosts - 1
+	}
+	return l.hosts
+}
+
+func workers(n int) int {
+	if n <= 0 {
+		return runtime.GOMAXPROCS(0)
+	}
+	return n
+}
+
+// parallel calls do(worker, item) for all items 0..n-1, rising for each worker.
+func parallel(count, n int, do func(worker, item int)) {
+	count = min(workers(count), max(n, 1))
+	var (
+		wg   sync.WaitGroup
+		next atomic.Int64
+	)
+	for w := range count {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(w, i)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// block is how many LIDs are turned over at once: a cache line of a row.
+const block = 64
+
+// A visitor looks at the entries of all switches towards one LID of a host.
+type visitor interface {
+	visit(lid int, dst fabric.Node, column []uint8)
+}
+
+// sweep shows every LID of every host to one of the visitors, one a worker, each
+// of which sees its LIDs in rising order. Rows are turned into columns block by
+// block, so that each byte is fetched from memory once. O(S · LIDs).
+func sweep[V visitor](t *Tables, g *graph, visitors []V) {
+	s := t.Net.Switches()
+	columns := make([][]uint8, len(visitors))
+	for w := range columns {
+		columns[w] = make([]uint8, s*block)
+	}
+	parallel(len(visitors), (t.LIDs+block-1)/block, func(w, b int) {
+		from, to := b*block, min((b+1)*block, t.LIDs)
+		buf := columns[w]
+		for i := range s {
+			for k, p := range t.Row(i)[from:to] {
+				buf[k*s+i] = p
+			}
+		}
+		for lid := from; lid < to; lid++ {
+			if dst := g.host(lid); dst != fabric.NoNode {
+				visitors[w].visit(lid, dst, buf[(lid-from)*s:(lid-from+1)*s])
+			}
+		}
+	})
+}

@@ -1,0 +1,40 @@
+package lft_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"evbench/internal/ibtest"
+	"evbench/routing/lft"
+)
+
+// TestOpenSMLoadsDump has the engine "file" of OpenSM load arbitrary tables, with
+// one and with four LIDs to a host, and reads back what the switches got.
+func TestOpenSMLoadsDump(t *testing.T) {
+	ibtest.Need(t)
+	for lmc, name := range map[int]string{0: "one LID", 2: "four LIDs"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := network(t, "PGFT(3;2,3,3;1,2,3;1,2,1)", lmc, "s1_0/3")
+			tables := arbitrary(n, rand.New(rand.NewPCG(uint64(lmc), 6)), 0)
+			path := filepath.Join(t.TempDir(), "lft.txt")
+			if err := os.WriteFile(path, []byte(dumped(t, tables)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			args := []string{"-U", path}
+			if lmc > 0 {
+				args = append(args, "-l", "2")
+			}
+			r, err := ibtest.Route(t.Context(), n, "file", nil, args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, err := lft.Diff(tables, r.Tables)
+			if err != nil || d.Hosts != 0 || r.Engine != "file" {
+				t.Errorf("%s: %+v, %v", r.Engine, d, err)
+			}
+		})
+	}
+}

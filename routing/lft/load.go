@@ -1,0 +1,101 @@
+package lft
+
+import (
+	"slices"
+
+	"evbench/fabric"
+)
+
+// Loads count routes on the cables between switches, each cable in both
+// directions: the edge forwarding index (Heydemann, Meyer and Sotteau, "On
+// forwarding indices of networks", 1989). One route counts for every ordered
+// pair of hosts that is reached, to the first LID of the destination.
+type Loads struct {
+	Cables int     `json:"cables"` // directed, between switches
+	Unused int     `json:"unused"` // without a route
+	Max    int64   `json:"max"`
+	Mean   float64 `json:"mean"` // over all, used or not
+	// At is the first port with the most routes: its end and the port's name.
+	At   fabric.End `json:"-"`
+	Port string     `json:"port"`
+
+	Routes []PortLoad `json:"-"` // by switch and port
+}
+
+// A PortLoad is how many routes leave a switch by a port.
+type PortLoad struct {
+	End    fabric.End
+	Routes int64
+}
+
+// Load counts the routes of an all-to-all exchange on each cable.
+// O((S + leaves·hops) · hosts).
+func Load(t *Tables, workerCount int) *Loads {
+	g := newGraph(t.Net)
+	visitors := make([]*counter, workers(workerCount))
+	for w := range visitors {
+		visitors[w] = &counter{g: g, tree: newForest(g), routes: make([]int64, len(g.far))}
+	}
+	sweep(t, g, visitors)
+	sum := visitors[0].routes
+	for _, v := range visitors[1:] {
+		for c, x := range v.routes {
+			sum[c] += x
+		}
+	}
+	l := &Loads{Max: -1}
+	total := int64(0)
+	for c, far := range g.far {
+		if far < 0 {
+			continue
+		}
+		p := PortLoad{g.end(int32(c)), sum[c]}
+		l.Routes = append(l.Routes, p)
+		l.Cables++
+		total += p.Routes
+		if p.Routes == 0 {
+			l.Unused++
+		}
+		if p.Routes > l.Max {
+			l.Max, l.At = p.Routes, p.End
+		}
+	}
+	if l.Cables == 0 {
+		l.Max = 0
+		return l
+	}
+	l.Port, l.Mean = t.Net.EndName(l.At), float64(total)/float64(l.Cables)
+	return l
+}
+
+// Top returns the ports with the most routes, by number and then port.
+func (l *Loads) Top(n int) []PortLoad {
+	top := slices.Clone(l.Routes)
+	slices.SortStableFunc(top, func(a, b PortLoad) int { return int(b.Routes - a.Routes) })
+	return top[:min(n, len(top))]
+}
+
+// A counter is the visitor of Load.
+type counter struct {
+	g      *graph
+	tree   *forest
+	routes []int64 // by channel
+}
+
+func (c *counter) visit(lid int, dst fabric.Node, column []uint8) {
+	if lid != int(c.g.n.Info(dst).LID) {
+		return
+	}
+	c.tree.begin(dst, column)
+	for _, l := range c.g.leaves {
+		n := int64(c.g.sources(l, dst))
+		if n == 0 || c.tree.follow(l.sw) < 0 {
+			continue
+		}
+		at := l.sw
+		for next := c.g.next(at, column[at]); next >= 0; next = c.g.next(at, column[at]) {
+			c.routes[c.g.channel(at, column[at])] += n
+			at = next
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package lft_test
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"evbench/fabric"
+	"evbench/routing/lft"
+)
+
+// notation is what the folders of testdata are called.
+var notation = map[string]string{
+	"ft2_4_8": "FT(2;4,8)", "ft2_20_18": "FT(2;20,18)", "pgft3_4_4_4__1_4_4": "PGFT(3;4,4,4;1,4,4;1,1,1)",
+}
+
+type reference struct {
+	Topo, Scen, Eng string
+	N               int
+	Slow            float64
+	Worst           int
+	Conflicts       int `json:"conf_phases"`
+	Unreach         int64
+	MaxLen          int
+	Cycle           bool `json:"cdg_cycle"`
+}
+
+func references(t testing.TB) []reference {
+	t.Helper()
+	b, err := os.ReadFile("testdata/meta.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []reference
+	if err := json.Unmarshal(b, &out); err != nil || len(out) == 0 {
+		t.Fatal(len(out), err)
+	}
+	return out
+}
+
+func unzip(t testing.TB, name string) []byte {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(name, err)
+	}
+	b, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(name, err)
+	}
+	return b
+}
+
+func network(t testing.TB, text string, lmc int, down ...string) *fabric.Network {
+	t.Helper()
+	n, err := fabric.Parse(text, lmc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err = n.Degrade(down); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// load reads a table of OpenSM: lines "<switch> <port for LID 1> …", - for none.
+func (r reference) load(t testing.TB) *lft.Tables {
+	t.Helper()
+	dir := filepath.Join("testdata", r.Topo, r.Scen)
+	b, err := os.ReadFile(filepath.Join(dir, "down.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var down []string
+	for _, l := range strings.Split(strings.TrimSpace(string(b)), "\n") {
+		if l != "" {
+			down = append(down, strings.ReplaceAll(l, " ", "/"))
+		}
+	}
+	n := network(t, notation[r.Topo], 0, down...)
+	tables := lft.New(r.Eng, n)
+	names := fabric.Names(n)
+	in := bufio.NewScanner(bytes.NewReader(unzip(t, filepath.Join(dir, r.Eng+".lft.txt.gz"))))
+	in.Buffer(nil, 1<<20)
+	for in.Scan() {
+		f := strings.Fields(in.Text())
+		s, err := names.Node(f[0])
+		if err != nil || len(f) != n.MaxLID()+1 {
+			t.Fatal(f[0], len(f), err)
+		}
+		for lid := 1; lid < len(f); lid++ {
+			if f[lid] != "-" {
+				fmt.Sscan(f[lid], &tables.Row(n.Index(s))[lid])
+			}
+		}
+	}
+	return tables
+}
+
+// TestReferences holds every figure against those that were taken from the same
+// tables of OpenSM by another program.
+func TestReferences(t *testing.T) {
+	for _, r := range references(t) {
+		t.Run(r.Topo+"/"+r.Scen+"/"+r.Eng, func(t *testing.T) {
+			tables := r.load(t)
+			ranks, err := fabric.Ranks(tables.Net, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			report := lft.Check(tables, lft.Options{Ranks: ranks})
+			if report.Unreachable != r.Unreach || report.Longest() != r.MaxLen || report.Pairs != int64(r.N)*int64(r.N-1) {
+				t.Errorf("%d of %d pairs unreachable, longest %d; want %d, %d", report.Unreachable, report.Pairs, report.Longest(), r.Unreach, r.MaxLen)
+			}
+			if report.UpAfterDown != 0 || report.Loops != 0 || len(report.Offences) != 0 || report.DeadEntries != 0 {
+				t.Errorf("%+v", report)
+			}
+			if d := lft.Deadlock(tables, 0); !d.Free() != r.Cycle || d.Dependencies == 0 {
+				t.Errorf("%+v; want cycle %v", d, r.Cycle)
+			}
+			c := lft.Congest(tables, lft.Shifts(r.N), 0)
+			if math.Abs(c.Slowdown-r.Slow) > 1e-9 || c.Worst != r.Worst || c.Conflicts != r.Conflicts || c.Unreachable != 0 {
+				t.Errorf("%+v; want slowdown %v, worst %d, %d conflicts", c, r.Slow, r.Worst, r.Conflicts)
+			}
+		})
+	}
+}

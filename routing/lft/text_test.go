@@ -1,0 +1,239 @@
+package lft_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"evbench/fabric"
+	"evbench/fabric/ibnet"
+	"evbench/routing/lft"
+)
+
+// equal reports whether two tables have the same entries and lanes.
+func equal(a, b *lft.Tables) bool {
+	if a.LIDs != b.LIDs || a.Lanes() != b.Lanes() {
+		return false
+	}
+	for i := range a.Net.Switches() {
+		s := a.Net.Switch(i)
+		for lid := range a.LIDs {
+			if a.Port(s, lid) != b.Port(s, lid) || a.Lane(s, lid) != b.Lane(s, lid) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func dumped(t testing.TB, tables *lft.Tables) string {
+	t.Helper()
+	var b strings.Builder
+	if err := tables.WriteDump(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestDumpIsOpenSMs compares with a dump of OpenSM but for the words "Channel
+// Adapter" and "Switch", which are a remark there.
+func TestDumpIsOpenSMs(t *testing.T) {
+	b := unzip(t, "testdata/file/opensm-lfts.dump.gz")
+	n := network(t, "FT(2;4,8)", 0)
+	tables, err := lft.ReadDump(bytes.NewReader(b), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := reference{Topo: "ft2_4_8", Scen: "a_none", Eng: "ftree"}.load(t)
+	if !equal(tables, ref) {
+		t.Error("the dump and the table differ")
+	}
+	want := strings.NewReplacer("# Channel Adapter ", "# ", "# Switch ", "# ").Replace(string(b))
+	var blocks []string // OpenSM's order of switches is that of a hash
+	for _, x := range strings.SplitAfter(want, " lids dumped\n") {
+		if x != "" && !strings.Contains(dumped(t, tables), x) {
+			blocks = append(blocks, x)
+		}
+	}
+	if len(blocks) > 0 || len(dumped(t, tables)) != len(want) {
+		t.Errorf("%d bytes, not %d; not in it:\n%s", len(dumped(t, tables)), len(want), strings.Join(blocks, "\n"))
+	}
+}
+
+// TestReadFiles reads files for OpenSM's engine "file", good ones and bad, and
+// what dump_lfts says that switches have.
+func TestReadFiles(t *testing.T) {
+	lids, err := os.Open("testdata/file/ft2_4_8_lmc2.guid2lid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lids.Close()
+	n := network(t, "FT(2;4,8)", 0)
+	four, err := ibnet.ReadGUID2LID(lids, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut, err := four.Degrade([]string{"s1_0/5"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		file, back string
+		n          *fabric.Network
+		unreach    int64 // -1: any
+		err        string
+	}{
+		{"perm.lfts", "perm.dump_lfts.txt", n, 0, ""},
+		{"fors.lfts", "lmc2_fors.dump_lfts.txt", four, 0, ""},
+		{"deadport.lfts", "", cut, -1, ""},
+		{"missing.lfts", "", four, -1, ""},
+		{"badport.lfts", "", n, 0, `line 6: LID 5: port "099": s1_0 has ports 0..8`},
+	} {
+		t.Run(c.file, func(t *testing.T) {
+			tables, err := lft.ReadDump(bytes.NewReader(unzip(t, "testdata/file/ft2_4_8_"+c.file+".gz")), c.n)
+			if c.err != "" {
+				if err == nil || err.Error() != c.err {
+					t.Fatalf("%v, want %s", err, c.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := lft.Check(tables, lft.Options{})
+			if c.unreach >= 0 && r.Unreachable != c.unreach || c.unreach < 0 && r.Unreachable == 0 && r.MissingEntries == 0 {
+				t.Errorf("%+v", r)
+			}
+			if c.back == "" {
+				return
+			}
+			back, err := lft.ReadDump(bytes.NewReader(unzip(t, "testdata/file/ft2_4_8_"+c.back+".gz")), c.n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d, err := lft.Diff(tables, back); err != nil || d.Hosts != 0 || d.Lost != 0 {
+				t.Errorf("what was written and what was read back differ: %+v, %v", d, err)
+			}
+		})
+	}
+}
+
+func TestRoundTrips(t *testing.T) {
+	for seed := range uint64(30) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		n := somewhere(t, rng)
+		tables := arbitrary(n, rng, 0)
+		back, err := lft.Read(strings.NewReader(dumped(t, tables)), n)
+		if err != nil || !equal(back, tables) {
+			t.Fatalf("seed %d: dump: %v", seed, err)
+		}
+		if seed%2 == 0 {
+			for i := range n.Switches() {
+				for lid := range tables.LaneRow(i) {
+					tables.LaneRow(i)[lid] = uint8(rng.IntN(lft.MaxLanes))
+				}
+			}
+		}
+		var b bytes.Buffer
+		if err := tables.WriteJSON(&b); err != nil {
+			t.Fatal(err)
+		}
+		if back, err = lft.Read(&b, n); err != nil || !equal(back, tables) || back.Engine != tables.Engine {
+			t.Fatalf("seed %d: JSON: %v", seed, err)
+		}
+	}
+}
+
+func TestReadDumpErrors(t *testing.T) {
+	n := network(t, "FT(2;2,2)", 0)
+	const head = "Unicast lids [0-8] of switch Lid 5 guid 0x0002c90401000000 ('s1_0'):\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"empty", "", "no forwarding table in it"},
+		{"other", "hello\n0x0001 001\n", "no forwarding table in it"},
+		{"no GUID", "Unicast lids of nothing\n", `line 1: a switch without its GUID: no "guid 0x"`},
+		{"bad GUID", "Unicast lids guid 0xzz\n", "line 1: a switch without its GUID: 0x is not"},
+		{"long GUID", "Unicast lids guid 0x11112222333344445555\n", "line 1: a switch without its GUID: 0x11112222333344445555 is not a number of 64 bits"},
+		{"unknown switch", "\nUnicast lids guid 0x77:\n", "line 2: switch 0x0000000000000077 is not in the network"},
+		{"switch twice", head + head, "line 2: switch s1_0 (0x0002c90401000000) a second time"},
+		{"LID twice", head + "0x0001 001\n0x0001 002\n", "line 3: LID 1 a second time for s1_0"},
+		{"LID of nobody", head + "0x0009 001\n", "line 2: no node of the network has LID 9"},
+		{"LID too large", head + "0x10000 001\n", `line 2: LID "0x10000": not a number`},
+		{"no port", head + "0x0001\n", `line 2: LID 1: port "": s1_0 has ports 0..4`},
+		{"port too large", head + "0x0001 005\n", `line 2: LID 1: port "005": s1_0 has ports 0..4`},
+		{"no number", head + "0x0001 UNREACHABLE\n", `line 2: LID 1: port "UNREACHABLE"`},
+		{"other GUID", head + "0x0001 001 # portguid 0x99:\n", "line 2: LID 1 is of port GUID 0x0000000000000099 here, in the network of 0x0002c90300000001 (h0)"},
+		{"long line", head + strings.Repeat("x", 1<<17), "line 2: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := lft.ReadDump(strings.NewReader(c.text), n); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v\nwant %s", err, c.want)
+			}
+		})
+	}
+	good := head + "0x0001 255\n0x0002 002 : (Channel Adapter portguid 0x0002c90300000011: 'h1')\n1 lids dumped\nMulticast mlids\n0xc000 1\n"
+	tables, err := lft.ReadDump(strings.NewReader(good), n)
+	if err != nil || tables.Port(n.Switch(0), 1) != lft.NoPort || tables.Port(n.Switch(0), 2) != 2 {
+		t.Error(err)
+	}
+}
+
+func TestReadJSONErrors(t *testing.T) {
+	n := network(t, "FT(2;1,2)", 0)
+	var b bytes.Buffer
+	if err := lft.New("x", n).WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ old, new, want string }{
+		{"evbench/routes/1", "other", `schema "other", not "evbench/routes/1"`},
+		{`"lids":6`, `"lids":7`, "3 switches with 7 entries; the network has 3 and needs 6"},
+		{"0x0002c90401000000", "0x0002c90401000001", "is not in the network, or is there twice"},
+		{"[-1,", "[-2,", `switches[0] "s1_0": LID 0: port -2: must be -1..2`},
+		{"[-1,", "[3,", `port 3: must be -1..2`},
+		{"[-1,", "[", `5 ports and 0 lanes for 6 LIDs`},
+		{`]}`, `],"lanes":[1,2]}`, `6 ports and 2 lanes for 6 LIDs`},
+		{`]}`, `],"lanes":[1,2,3,4,5,15]}`, `LID 5: lane 15: must be 0..14`},
+		{"{", "{,", "routes: invalid character"},
+	} {
+		text := strings.Replace(b.String(), c.old, c.new, 1)
+		if _, err := lft.Read(strings.NewReader(text), n); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s for %s: %v\nwant %s", c.new, c.old, err, c.want)
+		}
+	}
+}
+
+// FuzzRead checks that what is read can be written and read again.
+func FuzzRead(f *testing.F) {
+	n := network(f, "FT(2;1,2)", 1)
+	tables := arbitrary(n, rand.New(rand.NewPCG(1, 1)), 0)
+	var b bytes.Buffer
+	if err := tables.WriteJSON(&b); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.Bytes())
+	f.Add([]byte(dumped(f, tables)))
+	f.Add([]byte("Unicast lids guid 0x0002c90401000000\n0x0001 255 # portguid 0x\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		got, err := lft.Read(bytes.NewReader(text), n)
+		if err != nil {
+			return
+		}
+		lft.Check(got, lft.Options{Workers: 1})
+		lft.Deadlock(got, 1)
+		var b bytes.Buffer
+		if err := got.WriteJSON(&b); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := lft.Read(&b, n); err != nil || !equal(again, got) {
+			t.Fatal("JSON:", err)
+		}
+		if got.Lanes() > 1 {
+			return
+		}
+		text = []byte(dumped(t, got))
+		if again, err := lft.Read(bytes.NewReader(text), n); err != nil || dumped(t, again) != string(text) {
+			t.Fatal("dump:", err)
+		}
+	})
+}

@@ -1,0 +1,189 @@
+package opensm
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"evbench/fabric"
+	"evbench/internal/ibtest"
+	"evbench/routing/lft"
+)
+
+// A degraded network is a tree with cables gone, and with GUIDs and LIDs that
+// say nothing about where a node is.
+type degraded struct {
+	name  string
+	net   *fabric.Network
+	roots []fabric.Node
+}
+
+var shapes = []fabric.PGFT{
+	{M: []int{4, 8}, W: []int{1, 4}, P: []int{1, 1}},
+	{M: []int{3, 3, 4}, W: []int{1, 3, 3}, P: []int{1, 1, 1}},
+	{M: []int{4, 2, 3}, W: []int{1, 2, 4}, P: []int{1, 2, 1}},
+	{M: []int{6, 4}, W: []int{1, 3}, P: []int{1, 3}},
+	{M: []int{2, 2, 2, 3}, W: []int{1, 2, 2, 2}, P: []int{1, 1, 1, 1}},
+}
+
+// degrade draws a network from a seed. Every fifth is whole.
+func degrade(t testing.TB, seed int, lmc int) degraded {
+	t.Helper()
+	r := rand.New(rand.NewPCG(uint64(seed), 7))
+	g := shapes[seed%len(shapes)]
+	n := build(t, g, lmc)
+	roots := top(n, g)
+	n = shuffleNames(t, n, r)
+	var cables []fabric.End
+	for i := range n.Switches() {
+		for p, far := range n.Ends(n.Switch(i)) {
+			if far.Node != fabric.NoNode && (n.IsHost(far.Node) || far.Node > n.Switch(i)) {
+				cables = append(cables, fabric.End{Node: n.Switch(i), Port: uint8(p + 1)})
+			}
+		}
+	}
+	r.Shuffle(len(cables), func(i, j int) { cables[i], cables[j] = cables[j], cables[i] })
+	lost := []int{1, 3, 10, 6, 0}[(seed/len(shapes))%5]
+	ends := slices.Clone(cables[:lost])
+	if seed%3 == 0 {
+		ends = append(ends, fabric.End{Node: n.Switch(r.IntN(n.Switches()))})
+	}
+	return degraded{fmt.Sprintf("%s, %d cables lost", g, lost), without(t, n, ends...), roots}
+}
+
+// shuffleNames deals GUIDs and LIDs anew.
+func shuffleNames(t testing.TB, n *fabric.Network, r *rand.Rand) *fabric.Network {
+	t.Helper()
+	guids, lids := make([]uint64, n.Nodes()), []int{}
+	for i := range guids {
+		guids[i] = r.Uint64()>>8&^0xFF | 0x02<<56 | uint64(i)<<8 // no two alike, room for port numbers
+	}
+	r.Shuffle(len(guids), func(i, j int) { guids[i], guids[j] = guids[j], guids[i] })
+	step := 1 << n.Info(0).LMC
+	for i := range n.Nodes() {
+		lids = append(lids, step*(i+1))
+	}
+	r.Shuffle(len(lids), func(i, j int) { lids[i], lids[j] = lids[j], lids[i] })
+	next := 0
+	return rebuild(t, n, func(i fabric.Info) fabric.Info {
+		host := i.Port != i.GUID
+		i.GUID, i.LID = guids[next], uint16(lids[next])
+		if i.Port = i.GUID; host {
+			i.Port++
+		}
+		next++
+		return i
+	}, func(fabric.End) bool { return true })
+}
+
+// TestEqualToOpenSM routes degraded networks with OpenSM and compares all
+// entries. No entry is excepted.
+func TestEqualToOpenSM(t *testing.T) {
+	ibtest.Need(t)
+	var entries, trees atomic.Int64
+	t.Run("network", func(t *testing.T) {
+		for seed := range few(20) {
+			d := degrade(t, seed, 0)
+			t.Run(fmt.Sprintf("%d %s", seed, d.name), func(t *testing.T) {
+				t.Parallel()
+				roots := d.roots
+				if seed%4 == 3 {
+					roots = nil
+				}
+				for _, engine := range []string{"minhop", "updn", "ftree", "dnup"} {
+					if engine == "dnup" && seed%2 == 0 {
+						continue
+					}
+					want, got := referee(t, d.net, engine, roots), answer(t, engine, d.net, roots)
+					if got.Engine != want.Engine {
+						t.Errorf("%s became %s, OpenSM used %s", engine, got.Engine, want.Engine)
+					}
+					if got.Engine == "ftree" {
+						trees.Add(1)
+					}
+					t.Run(engine, func(t *testing.T) { entries.Add(int64(same(t, got, want))) })
+				}
+			})
+		}
+	})
+	t.Logf("%d entries compared, %d networks routed as fat trees", entries.Load(), trees.Load())
+	if !testing.Short() && trees.Load() < 10 {
+		t.Errorf("only %d of 20 networks were routed as fat trees", trees.Load())
+	}
+}
+
+// few is how many of n random networks a test takes: all, or a fifth where little
+// time is asked for, as with the race detector.
+func few(n int) int {
+	if testing.Short() {
+		return (n + 4) / 5
+	}
+	return n
+}
+
+func referee(t testing.TB, n *fabric.Network, engine string, roots []fabric.Node, args ...string) *lft.Tables {
+	t.Helper()
+	r, err := ibtest.Route(t.Context(), n, engine, roots, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Tables
+}
+
+// answer computes tables and falls back to minhop where OpenSM does.
+func answer(t testing.TB, engine string, n *fabric.Network, roots []fabric.Node) *lft.Tables {
+	t.Helper()
+	switch engine {
+	case "ftree":
+		return FtreeMinHop(n, roots)
+	case "updn":
+		tables, err := UpDown(n, roots)
+		if errors.Is(err, ErrNoRoots) {
+			return MinHop(n)
+		}
+		return tables
+	}
+	return compute(t, engine, n, roots)
+}
+
+// TestEqualWithLMC compares minhop and updn where hosts have several LIDs, and
+// sees ftree become minhop.
+func TestEqualWithLMC(t *testing.T) {
+	ibtest.Need(t)
+	for _, c := range []struct {
+		seed, lmc int
+		engine    string
+	}{{3, 1, "minhop"}, {5, 2, "minhop"}, {8, 2, "updn"}, {7, 3, "minhop"}, {6, 1, "ftree"}} {
+		d := degrade(t, c.seed, c.lmc)
+		t.Run(fmt.Sprintf("%s, LMC %d, %s", c.engine, c.lmc, d.name), func(t *testing.T) {
+			t.Parallel()
+			want, got := referee(t, d.net, c.engine, d.roots), answer(t, c.engine, d.net, d.roots)
+			if got.Engine != want.Engine {
+				t.Errorf("%s, OpenSM used %s", got.Engine, want.Engine)
+			}
+			same(t, got, want)
+		})
+	}
+}
+
+func TestEqualScattered(t *testing.T) {
+	ibtest.Need(t)
+	for _, c := range []struct {
+		seed, lmc int
+		dice      uint32
+	}{{2, 0, 1}, {5, 0, 4711}, {4, 2, 9}} {
+		d := degrade(t, c.seed, c.lmc)
+		t.Run(fmt.Sprintf("seed %d, LMC %d, %s", c.dice, c.lmc, d.name), func(t *testing.T) {
+			t.Parallel()
+			want := referee(t, d.net, "updn", d.roots, "--scatter-ports", fmt.Sprint(c.dice))
+			got, err := Scatter(d.net, d.roots, c.dice)
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, got, want)
+		})
+	}
+}

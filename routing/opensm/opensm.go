@@ -1,0 +1,136 @@
+// Package opensm computes forwarding tables as the subnet manager OpenSM 3.3.23
+// does, entry by entry: its engines minhop, updn, dnup and ftree. Each is
+// written anew from what the original does, as seen from its tables, its memo
+// on scalable routing (Zahavi and Kalka, "OpenSM Unicast Routing Enhancements
+// for Scalability", 2005) and its source files, which the functions name.
+//
+// An engine sees what a subnet manager sees: the largest connected part of a
+// network, counted in hosts. Switches and hosts outside it have no entries.
+// The order in which OpenSM goes through switches and ports matters where loads
+// are counted; it is that of GUIDs read with their bytes reversed, an accident
+// of a map keyed by numbers in network order on little-endian machines.
+//
+// OpenSM also knows the GUID of the system a node is in. A fabric.Network does
+// not; a node is a system of its own here, as on ibsim.
+package opensm
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"evbench/fabric"
+)
+
+// A view is a network as OpenSM goes through it. Switches are called by their
+// index; a slot is a port of a switch, ports of one switch lying together.
+type view struct {
+	net   *fabric.Network
+	lmc   uint8   // OpenSM's option: the largest of a host
+	order []int32 // of the switches seen, as OpenSM's maps are
+	seen  []bool  // by switch
+
+	first []int32 // slots of switch s are first[s]..first[s+1]-1, from port 1
+	peer  []int32 // switch that the cable of a slot leads to, or none
+	back  []uint8 // port there
+
+	loaded []int32         // switches seen that have hosts: most hosts first, then in order
+	hosts  [][]fabric.Node // of each switch, by port
+}
+
+const none = -1
+
+func newView(n *fabric.Network) *view {
+	v := &view{net: n, seen: make([]bool, n.Switches()), first: make([]int32, n.Switches()+1)}
+	for i := range n.Switches() {
+		v.first[i+1] = v.first[i] + int32(len(n.Ends(n.Switch(i))))
+	}
+	for h := range n.Hosts() {
+		v.lmc = max(v.lmc, n.Info(fabric.Node(h)).LMC)
+	}
+	v.cables()
+	v.look()
+	for _, s := range v.order {
+		if len(v.hosts[s]) > 0 {
+			v.loaded = append(v.loaded, s)
+		}
+	}
+	slices.SortStableFunc(v.loaded, func(a, b int32) int { return cmp.Compare(len(v.hosts[b]), len(v.hosts[a])) })
+	return v
+}
+
+// cables fills peer, back and hosts.
+func (v *view) cables() {
+	n := v.net
+	v.peer = make([]int32, v.first[n.Switches()])
+	v.back = make([]uint8, len(v.peer))
+	v.hosts = make([][]fabric.Node, n.Switches())
+	for i := range n.Switches() {
+		s := n.Switch(i)
+		for p, e := range n.Ends(s) {
+			slot := v.first[i] + int32(p)
+			v.peer[slot] = none
+			switch {
+			case e.Node == fabric.NoNode || e.Node == s:
+			case n.IsHost(e.Node):
+				if n.Info(e.Node).LID != 0 {
+					v.hosts[i] = append(v.hosts[i], e.Node)
+				}
+			default:
+				v.peer[slot], v.back[slot] = int32(n.Index(e.Node)), e.Port
+			}
+		}
+	}
+}
+
+// look finds the largest part and puts its switches in order. A part without
+// hosts has no subnet manager and is not seen.
+func (v *view) look() {
+	reached := make([]bool, len(v.seen))
+	var best []int32
+	most := 0
+	for s := range reached {
+		if reached[s] {
+			continue
+		}
+		reached[s] = true
+		part, hosts := []int32{int32(s)}, 0
+		for i := 0; i < len(part); i++ {
+			hosts += len(v.hosts[part[i]])
+			for _, t := range v.peers(part[i]) {
+				if t != none && !reached[t] {
+					reached[t] = true
+					part = append(part, t)
+				}
+			}
+		}
+		if hosts > most {
+			best, most = part, hosts
+		}
+	}
+	for _, s := range best {
+		v.seen[s] = true
+	}
+	slices.SortFunc(best, func(a, b int32) int { return cmp.Compare(v.key(a), v.key(b)) })
+	v.order = best
+}
+
+// peers returns what the slots of a switch lead to.
+func (v *view) peers(s int32) []int32 { return v.peer[v.first[s]:v.first[s+1]] }
+
+// key is what OpenSM's map of switches is sorted by.
+func (v *view) key(s int32) uint64 { return bits.ReverseBytes64(v.guid(s)) }
+
+func (v *view) guid(s int32) uint64 { return v.net.Info(v.net.Switch(int(s))).GUID }
+
+func (v *view) lid(s int32) int { return int(v.net.Info(v.net.Switch(int(s))).LID) }
+
+// lids returns the LIDs of a host.
+func (v *view) lids(h fabric.Node) (base, count int) {
+	i := v.net.Info(h)
+	return int(i.LID), 1 << i.LMC
+}
+
+// rows calls do for each switch seen, on all processors. It must touch nothing
+// but the switch's own.
+func (v *view) rows(do func(s int32)) { parallel(len(v.order), func(i int) { do(v.order[i]) }) }

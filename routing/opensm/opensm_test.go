@@ -1,0 +1,291 @@
+package opensm
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"evbench/fabric"
+	"evbench/routing/lft"
+)
+
+// TestShortestIsShortest compares the sets of ports of minhop with tables that
+// relax until none changes, as the original's do.
+func TestShortestIsShortest(t *testing.T) {
+	for seed := range few(50) {
+		v := newView(degrade(t, seed, 0).net)
+		h, slow := v.shortest(), relax(v)
+		for _, s := range v.order {
+			for _, to := range v.order {
+				for p := range v.peers(s) {
+					fast := h.set(s, to)[p/64]>>(p%64)&1 == 1
+					if want := s != to && slow[s][to][p+1] == slow[s][to][0] && slow[s][to][0] != noPath; fast != want {
+						t.Fatalf("seed %d: %s port %d to %s: %v, want %v", seed, v.name(s), p+1, v.name(to), fast, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// relax returns hops[from][to][port], the least at port 0.
+func relax(v *view) [][][]uint8 {
+	hops := make([][][]uint8, len(v.seen))
+	for s := range hops {
+		hops[s] = make([][]uint8, len(v.seen))
+		for to := range hops[s] {
+			hops[s][to] = make([]uint8, 1+len(v.peers(int32(s))))
+			for p := range hops[s][to] {
+				hops[s][to][p] = noPath
+			}
+		}
+		hops[s][s][0] = 0
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, s := range v.order {
+			for p, q := range v.peers(s) {
+				for to := range hops {
+					if q == none || hops[q][to][0] == noPath {
+						continue
+					}
+					if mine, far := hops[s][to], hops[q][to][0]+1; far < mine[p+1] {
+						mine[p+1], mine[0], changed = far, min(mine[0], far), true
+					}
+				}
+			}
+		}
+	}
+	return hops
+}
+
+// TestUpDownIsLegal follows all routes of updn: none goes up after down.
+func TestUpDownIsLegal(t *testing.T) {
+	for seed := range few(30) {
+		d := degrade(t, seed, 0)
+		tables, err := UpDown(d.net, d.roots)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := newView(d.net)
+		rank := v.ranks(v.visible(d.roots))
+		for _, s := range v.order {
+			for to := range fabric.Node(d.net.Hosts()) {
+				if !climbsFirst(v, rank, tables, s, to) {
+					t.Fatalf("seed %d: %s to %s", seed, v.name(s), d.net.Info(to).Name)
+				}
+			}
+		}
+	}
+}
+
+func climbsFirst(v *view, rank []int32, tables *lft.Tables, s int32, to fabric.Node) bool {
+	down := false
+	for range 64 {
+		port := tables.Row(int(s))[v.net.Info(to).LID]
+		if port == lft.NoPort {
+			return true
+		}
+		next := v.net.At(v.net.Switch(int(s)), int(port)).Node
+		if v.net.IsHost(next) || next == fabric.NoNode {
+			return next == to
+		}
+		n := int32(v.net.Index(next))
+		if rank[n] < rank[s] && down {
+			return false
+		}
+		down = down || rank[n] > rank[s]
+		s = n
+	}
+	return false
+}
+
+// TestFtreeOrMinHop tells what is not a fat tree, and falls back.
+func TestFtreeOrMinHop(t *testing.T) {
+	g := fabric.PGFT{M: []int{4, 4, 4}, W: []int{1, 4, 4}, P: []int{1, 1, 1}}
+	n := build(t, g, 0)
+	leaf, spine := n.Switch(0), n.Switch(16)
+	for _, c := range []struct {
+		name  string
+		net   *fabric.Network
+		roots []fabric.Node
+		want  string // "" is a fat tree
+	}{
+		{"whole", n, nil, ""},
+		{"hosts missing", without(t, n, fabric.End{Node: 3, Port: 1}, fabric.End{Node: 9, Port: 1}), nil, ""},
+		{"a root missing", without(t, n, fabric.End{Node: n.Switch(40)}), nil, "AB09"},
+		{"a cable of a leaf", without(t, n, fabric.End{Node: leaf, Port: 5}), nil, "AB09"},
+		{"the same, with roots", without(t, n, fabric.End{Node: leaf, Port: 5}), top(n, g), ""},
+		{"a cable down", without(t, n, fabric.End{Node: spine, Port: 1}), top(n, g), ""},
+		{"roots that are not there", n, []fabric.Node{3}, ""},
+		{"leaves as roots", n, []fabric.Node{leaf}, "AB26"},
+		{"LMC", build(t, g, 2), top(n, g), "LMC"},
+		{"one switch", build(t, fabric.PGFT{M: []int{4}, W: []int{1}, P: []int{1}}, 0), nil, "1 switches"},
+		{"hosts at one leaf", build(t, fabric.PGFT{M: []int{4, 1}, W: []int{1, 2}, P: []int{1, 1}}, 0), nil, "all hosts"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Ftree(c.net, c.roots)
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("%v, want %q", err, c.want)
+			}
+			if err != nil && !errors.Is(err, ErrNotFatTree) {
+				t.Errorf("%v does not wrap ErrNotFatTree", err)
+			}
+			engine := "ftree"
+			if c.want != "" {
+				engine = "minhop"
+			}
+			if got := FtreeMinHop(c.net, c.roots).Engine; got != engine {
+				t.Errorf("%s, want %s", got, engine)
+			}
+		})
+	}
+}
+
+// TestStickyMoves counts what one lost cable moves on FT(2;20,18): 54 of 13,680
+// entries of hosts when OpenSM runs, 717 when it starts anew, 6,140 with ftree.
+func TestStickyMoves(t *testing.T) {
+	g := references["ft2_20_18"]
+	n := build(t, g, 0)
+	less := without(t, n, fabric.End{Node: n.Switch(0), Port: 21})
+	before := MinHop(n)
+	tree, err := Ftree(n, top(n, g))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sparse, err := Ftree(less, top(n, g))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name      string
+		old, now  *lft.Tables
+		entries   int
+		unchanged bool
+	}{
+		{name: "running", old: before, now: MinHopAfter(less, before), entries: 54},
+		{name: "started anew", old: before, now: MinHop(less), entries: 717},
+		{name: "ftree", old: tree, now: sparse, entries: 6140},
+		{name: "plugged in again", old: before, now: MinHopAfter(n, MinHopAfter(less, before)), entries: 0},
+	} {
+		moved := 0
+		for s := range n.Switches() {
+			for lid := 1; lid <= n.Hosts(); lid++ {
+				if c.old.Row(s)[lid] != c.now.Row(s)[lid] {
+					moved++
+				}
+			}
+		}
+		if moved != c.entries {
+			t.Errorf("%s: %d entries moved, want %d", c.name, moved, c.entries)
+		}
+	}
+}
+
+// TestDice compares with the numbers that the GNU library's random gives.
+func TestDice(t *testing.T) {
+	for seed, want := range map[uint32][]uint32{
+		1: {1804289383, 846930886, 1681692777, 1714636915},
+		0: {1804289383, 846930886}, // 0 is 1
+	} {
+		d := newDice(seed)
+		for i, w := range want {
+			if got := d.roll(); got != w {
+				t.Errorf("seed %d: number %d is %d, want %d", seed, i, got, w)
+			}
+		}
+	}
+}
+
+// TestOddNetworks routes what is hardly a network.
+func TestOddNetworks(t *testing.T) {
+	var empty, hosts, loose, ring fabric.Builder
+	hosts.Host(fabric.Info{Name: "a", GUID: 1, Port: 2, LID: 1})
+	hosts.Host(fabric.Info{Name: "b", GUID: 3, Port: 4, LID: 2})
+	plug(t, &hosts, fabric.End{Node: 0, Port: 1}, fabric.End{Node: 1, Port: 1})
+	loose.Host(fabric.Info{Name: "a", GUID: 1, Port: 2, LID: 1})
+	loose.Switch(fabric.Info{Name: "s", GUID: 5, Port: 5, LID: 3}, 4)
+	plug(t, &loose, fabric.End{Node: 1, Port: 1}, fabric.End{Node: 1, Port: 2}) // leads to itself
+	for h := range 2 {
+		ring.Host(fabric.Info{Name: string(rune('a' + h)), GUID: uint64(9000 + 2*h), Port: uint64(9001 + 2*h), LID: uint16(h + 1)})
+	}
+	const size = 700 // more hops than a byte counts
+	for s := range size {
+		ring.Switch(fabric.Info{Name: "s", GUID: uint64(s + 1), Port: uint64(s + 1), LID: uint16(10 + s)}, 3)
+	}
+	for s := range size {
+		plug(t, &ring, fabric.End{Node: fabric.Node(2 + s), Port: 1}, fabric.End{Node: fabric.Node(2 + (s+1)%size), Port: 2})
+	}
+	plug(t, &ring, fabric.End{Node: 0, Port: 1}, fabric.End{Node: 2, Port: 3})
+	plug(t, &ring, fabric.End{Node: 1, Port: 1}, fabric.End{Node: 4, Port: 3})
+	for name, b := range map[string]*fabric.Builder{"empty": &empty, "two hosts": &hosts, "loose": &loose, "ring": &ring} {
+		n := b.Build()
+		tables := []*lft.Tables{MinHop(n), DownUp(n), FtreeMinHop(n, nil), MinHopAfter(n, MinHop(n)), Save(n).MinHop(n)}
+		if n.Switches() > 0 {
+			all := make([]fabric.Node, n.Switches())
+			for i := range all {
+				all[i] = n.Switch(i)
+			}
+			tables = append(tables, FtreeMinHop(n, all), FtreeMinHop(n, all[:1]))
+			if up, err := UpDown(n, all[:1]); err == nil {
+				tables = append(tables, up)
+			}
+		}
+		for _, tb := range tables {
+			if tb == nil || tb.Net != n {
+				t.Errorf("%s: no tables", name)
+			}
+		}
+	}
+}
+
+func plug(t *testing.T, b *fabric.Builder, x, y fabric.End) {
+	t.Helper()
+	if err := b.Cable(x, y); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRandomNetworks routes graphs that are no trees: what minhop joins, it
+// joins both ways, and all engines return.
+func TestRandomNetworks(t *testing.T) {
+	for seed := range 40 {
+		r := rand.New(rand.NewPCG(uint64(seed), 1))
+		var b fabric.Builder
+		hosts, switches := 6, 8
+		for i := range hosts + switches {
+			info := fabric.Info{Name: "n", GUID: r.Uint64(), LID: uint16(i + 1)}
+			if info.Port = info.GUID; i < hosts {
+				info.Port++
+				b.Host(info)
+			} else {
+				b.Switch(info, 12)
+			}
+		}
+		for h := range hosts {
+			_ = b.Cable(fabric.End{Node: fabric.Node(h), Port: 1}, fabric.End{Node: fabric.Node(hosts + r.IntN(switches)), Port: uint8(1 + r.IntN(12))})
+		}
+		for range 20 {
+			x := fabric.End{Node: fabric.Node(hosts + r.IntN(switches)), Port: uint8(1 + r.IntN(12))}
+			_ = b.Cable(x, fabric.End{Node: fabric.Node(hosts + r.IntN(switches)), Port: uint8(1 + r.IntN(12))}) // taken ports stay as they are
+		}
+		n := b.Build()
+		v, tables := newView(n), MinHop(n)
+		rank := make([]int32, len(v.seen)) // any step is legal
+		for _, s := range v.order {
+			for _, from := range v.loaded {
+				for _, h := range v.hosts[from] {
+					if tables.Row(int(s))[n.Info(h).LID] == lft.NoPort || !climbsFirst(v, rank, tables, s, h) {
+						t.Errorf("seed %d: %d does not reach %d", seed, s, h)
+					}
+				}
+			}
+		}
+		FtreeMinHop(n, []fabric.Node{n.Switch(0)})
+		DownUp(n)
+		if _, err := UpDown(n, nil); err != nil && !errors.Is(err, ErrNoRoots) {
+			t.Error(err)
+		}
+	}
+}

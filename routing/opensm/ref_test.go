@@ -1,0 +1,200 @@
+package opensm
+
+import (
+	"bufio"
+	"compress/gzip"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"evbench/fabric"
+	"evbench/routing/lft"
+)
+
+// without returns the network without some cables; an end names a cable, and
+// port 0 all cables of the node.
+func without(t testing.TB, n *fabric.Network, lost ...fabric.End) *fabric.Network {
+	t.Helper()
+	gone := map[fabric.End]bool{}
+	drop := func(e fabric.End) { gone[e], gone[n.At(e.Node, int(e.Port))] = true, true }
+	for _, e := range lost {
+		if e.Port > 0 {
+			drop(e)
+			continue
+		}
+		for p := range n.Ends(e.Node) {
+			drop(fabric.End{Node: e.Node, Port: uint8(p + 1)})
+		}
+	}
+	return rebuild(t, n, func(i fabric.Info) fabric.Info { return i }, func(e fabric.End) bool { return !gone[e] })
+}
+
+// rebuild returns the network with other names and with some of its cables.
+func rebuild(t testing.TB, n *fabric.Network, info func(fabric.Info) fabric.Info, keep func(fabric.End) bool) *fabric.Network {
+	t.Helper()
+	var b fabric.Builder
+	for v := range fabric.Node(n.Nodes()) {
+		if n.IsHost(v) {
+			b.Host(info(n.Info(v)))
+		} else {
+			b.Switch(info(n.Info(v)), len(n.Ends(v)))
+		}
+	}
+	for v := range fabric.Node(n.Nodes()) {
+		for p, far := range n.Ends(v) {
+			near := fabric.End{Node: v, Port: uint8(p + 1)}
+			if far.Node > v && keep(near) {
+				if err := b.Cable(near, far); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	return b.Build()
+}
+
+func build(t testing.TB, g fabric.PGFT, lmc int) *fabric.Network {
+	t.Helper()
+	n, err := g.Build(lmc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// top returns the switches of the highest level.
+func top(n *fabric.Network, g fabric.PGFT) []fabric.Node {
+	count := 1
+	for _, w := range g.W {
+		count *= w
+	}
+	var roots []fabric.Node
+	for i := n.Switches() - count; i < n.Switches(); i++ {
+		roots = append(roots, n.Switch(i))
+	}
+	return roots
+}
+
+// references are the networks of testdata, from OpenSM 3.3.23 on ibsim.
+var references = map[string]fabric.PGFT{
+	"ft2_4_8":            {M: []int{4, 8}, W: []int{1, 4}, P: []int{1, 1}},
+	"ft2_20_18":          {M: []int{20, 18}, W: []int{1, 20}, P: []int{1, 1}},
+	"pgft3_4_4_4__1_4_4": {M: []int{4, 4, 4}, W: []int{1, 4, 4}, P: []int{1, 1, 1}},
+}
+
+func TestReferenceTables(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*/*/*.lft.txt.gz")
+	if len(files) != 3*4+2*3+3 {
+		t.Errorf("%d reference tables", len(files))
+	}
+	entries := 0
+	for _, file := range files {
+		dir := filepath.Dir(file)
+		engine := strings.TrimSuffix(filepath.Base(file), ".lft.txt.gz")
+		name := filepath.Base(filepath.Dir(dir))
+		t.Run(name+"/"+filepath.Base(dir)+"/"+engine, func(t *testing.T) {
+			g := references[name]
+			n := build(t, g, 0)
+			n = without(t, n, dead(t, n, filepath.Join(dir, "down.txt"))...)
+			entries += same(t, compute(t, engine, n, top(n, g)), reference(t, n, file))
+		})
+	}
+	t.Logf("%d entries compared", entries)
+}
+
+func compute(t testing.TB, engine string, n *fabric.Network, roots []fabric.Node) *lft.Tables {
+	t.Helper()
+	var tables *lft.Tables
+	var err error
+	switch engine {
+	case "minhop":
+		tables = MinHop(n)
+	case "updn":
+		tables, err = UpDown(n, roots)
+	case "dnup":
+		tables = DownUp(n)
+	case "ftree":
+		tables, err = Ftree(n, roots)
+	default:
+		t.Fatalf("no engine %s", engine)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tables
+}
+
+// same compares all entries and returns how many.
+func same(t testing.TB, got, want *lft.Tables) (entries int) {
+	t.Helper()
+	n, wrong := want.Net, 0
+	for i := range n.Switches() {
+		for lid := 1; lid < want.LIDs; lid++ {
+			entries++
+			if g, w := got.Row(i)[lid], want.Row(i)[lid]; g != w {
+				if wrong++; wrong <= 5 {
+					t.Errorf("%s LID %d: port %d, OpenSM has %d", n.Info(n.Switch(i)).Name, lid, g, w)
+				}
+			}
+		}
+	}
+	if wrong > 5 {
+		t.Errorf("… %d of %d entries differ", wrong, entries)
+	}
+	return entries
+}
+
+// dead reads lines "switch port".
+func dead(t testing.TB, n *fabric.Network, file string) []fabric.End {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ends []fabric.End
+	for line := range strings.Lines(string(text)) {
+		var name string
+		var port uint8
+		if _, err := fmt.Sscan(line, &name, &port); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		ends = append(ends, fabric.End{Node: named(n)[name], Port: port})
+	}
+	return ends
+}
+
+func named(n *fabric.Network) map[string]fabric.Node {
+	m := map[string]fabric.Node{}
+	for v := range fabric.Node(n.Nodes()) {
+		m[n.Info(v).Name] = v
+	}
+	return m
+}
+
+// reference reads lines "switch port port …", LID 1 first.
+func reference(t testing.TB, n *fabric.Network, file string) *lft.Tables {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, names := lft.New("reference", n), named(n)
+	scan := bufio.NewScanner(z)
+	for scan.Scan() {
+		fields := strings.Fields(scan.Text())
+		row := tables.Row(n.Index(names[fields[0]]))
+		for lid, field := range fields[1:] {
+			if field != "-" {
+				fmt.Sscan(field, &row[lid+1])
+			}
+		}
+	}
+	return tables
+}

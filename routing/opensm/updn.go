@@ -1,0 +1,253 @@
+package opensm
+
+import (
+	"errors"
+	"math"
+
+	"evbench/fabric"
+	"evbench/routing/lft"
+)
+
+// A course is where a cable leads: towards the roots, away from them, or to a
+// switch of equal rank.
+type course uint8
+
+const (
+	up course = iota
+	down
+	level
+)
+
+// ErrNoRoots is the error of UpDown where no switch looks like a root. OpenSM
+// falls back to minhop then.
+var ErrNoRoots = errors.New("no root switches: none is at one distance from nine of ten hosts")
+
+// UpDown routes along the shortest of the ways that never go up after having
+// gone down: OpenSM's engine updn (osm_ucast_updn.c). Without roots it looks for
+// them as OpenSM does (memo, §4.1). Free of deadlock; pairs that no such way joins
+// have no entry, without a word.
+//
+// O(S·(E + H·P)) time, S² words of memory, on all processors.
+func UpDown(n *fabric.Network, roots []fabric.Node) (*lft.Tables, error) {
+	v := newView(n)
+	h, err := v.updn(roots)
+	if err != nil {
+		return nil, err
+	}
+	return v.fill("updn", h), nil
+}
+
+// Scatter is UpDown where each route is drawn by lot from the ports that have
+// the fewest so far: OpenSM's option --scatter-ports with this seed. OpenSM
+// starts the C library's generator anew for each computation, so the same seed
+// gives the same tables; they are equal to those of OpenSM where its C library
+// is GNU's. One processor: the order of draws counts.
+func Scatter(n *fabric.Network, roots []fabric.Node, seed uint32) (*lft.Tables, error) {
+	if seed == 0 {
+		return UpDown(n, roots)
+	}
+	v := newView(n)
+	h, err := v.updn(roots)
+	if err != nil {
+		return nil, err
+	}
+	t, d := lft.New("updn-scatter", n), newDice(seed)
+	for _, s := range v.order {
+		l := ledger{v: v, h: h, s: s, row: t.Row(int(s)), dice: d}
+		l.balance()
+	}
+	return t, nil
+}
+
+func (v *view) updn(roots []fabric.Node) (*hops, error) {
+	first := v.visible(roots)
+	if len(roots) == 0 {
+		first = v.detect()
+	}
+	if len(first) == 0 {
+		return nil, ErrNoRoots
+	}
+	rank := v.ranks(first)
+	courses := v.courses(func(s, t int32) course {
+		switch {
+		case rank[s] == 0 && rank[t] == 0:
+			return up
+		case rank[s] != rank[t]:
+			return sign(rank[s] < rank[t])
+		default:
+			return sign(v.guid(s) < v.guid(t))
+		}
+	})
+	return v.legal(courses, up, down), nil
+}
+
+func sign(less bool) course {
+	if less {
+		return down
+	}
+	return up
+}
+
+// DownUp routes along the shortest of the ways that never go down after having
+// gone up, ranks being counted from the switches with hosts: OpenSM's engine
+// dnup, for networks whose hosts are at several levels (osm_ucast_dnup.c). On a
+// tree it allows the same ways as UpDown.
+//
+// O(S·(E + H·P)) time, S² words of memory, on all processors.
+func DownUp(n *fabric.Network) *lft.Tables {
+	v := newView(n)
+	rank := v.ranks(v.loaded)
+	courses := v.courses(func(s, t int32) course {
+		if rank[s] == rank[t] {
+			return level
+		}
+		return sign(rank[s] < rank[t])
+	})
+	return v.fill("dnup", v.legal(courses, down, up))
+}
+
+// detect returns the switches that OpenSM takes for roots: those with more than
+// 90 % of all hosts at one distance, and at most 5 % at any other.
+func (v *view) detect() []int32 {
+	d, hosts := v.distances(), 0
+	for _, t := range v.loaded {
+		hosts += len(v.hosts[t])
+	}
+	var roots []int32
+	for _, s := range v.order {
+		var bars [256]int
+		for _, t := range v.loaded {
+			bars[d.of(s)[t]] += len(v.hosts[t])
+		}
+		most, some := 0, 0
+		for _, b := range bars[:64] {
+			if float64(b) > float64(hosts)*0.9 {
+				most++
+			}
+			if float64(b) > float64(hosts)*0.05 {
+				some++
+			}
+		}
+		if most == 1 && some == 1 {
+			roots = append(roots, s)
+		}
+	}
+	return roots
+}
+
+// unranked is the rank of a switch out of sight.
+const unranked = math.MaxInt32
+
+// ranks returns the distance of each switch from the nearest of some.
+func (v *view) ranks(first []int32) []int32 {
+	rank := make([]int32, len(v.seen))
+	for s := range rank {
+		rank[s] = unranked
+	}
+	for _, s := range first {
+		rank[s] = 0
+	}
+	todo := append([]int32(nil), first...)
+	for i := 0; i < len(todo); i++ {
+		s := todo[i]
+		for _, t := range v.peers(s) {
+			if t != none && rank[t] > rank[s]+1 {
+				rank[t] = rank[s] + 1
+				todo = append(todo, t)
+			}
+		}
+	}
+	return rank
+}
+
+// courses returns the course of each slot.
+func (v *view) courses(of func(s, t int32) course) []course {
+	c := make([]course, len(v.peer))
+	for _, s := range v.order {
+		for p, t := range v.peers(s) {
+			if t != none {
+				c[int(v.first[s])+p] = of(s, t)
+			}
+		}
+	}
+	return c
+}
+
+// legal returns the tables that a search from each switch leaves behind which
+// starts in one course and does not turn from bad to the start's course again.
+func (v *view) legal(courses []course, start, bad course) *hops {
+	h := v.newHops()
+	parallel((len(v.order)+15)/16, func(i int) {
+		w := &walk{v: v, h: h, courses: courses, start: start, bad: bad,
+			hops: make([]uint8, len(v.peer)), least: make([]uint8, len(v.seen)),
+			heading: make([]course, len(v.seen)), waiting: make([]bool, len(v.seen))}
+		for _, t := range v.order[i*16 : min(len(v.order), i*16+16)] {
+			w.from(t)
+		}
+	})
+	return h
+}
+
+// A walk is a search from one switch, the target of routes, outwards.
+type walk struct {
+	v          *view
+	h          *hops
+	courses    []course
+	start, bad course
+
+	hops    []uint8 // to the target, by slot
+	least   []uint8 // of a switch's slots
+	heading []course
+	waiting []bool // in todo
+	todo    []int32
+}
+
+// from walks from a target and enters the sets of ports towards it. A switch
+// may wait twice: a shorter way through another port brings it back, heading
+// where that way heads. Nothing else would make the tables of odd networks equal
+// to OpenSM's.
+func (w *walk) from(target int32) {
+	for i := range w.hops {
+		w.hops[i] = noPath
+	}
+	for i := range w.least {
+		w.least[i] = noPath
+	}
+	w.least[target], w.heading[target] = 0, w.start
+	w.todo = append(w.todo[:0], target)
+	for i := 0; i < len(w.todo); i++ {
+		w.step(w.todo[i])
+	}
+	for _, s := range w.v.order {
+		if s == target || w.least[s] == noPath {
+			continue
+		}
+		set := w.h.set(s, target)
+		for p, hops := range w.hops[w.v.first[s]:w.v.first[s+1]] {
+			if hops == w.least[s] {
+				set[p/64] |= 1 << (p % 64)
+			}
+		}
+	}
+}
+
+func (w *walk) step(s int32) {
+	w.waiting[s] = false
+	v, heading := w.v, w.heading[s]
+	for slot := v.first[s]; slot < v.first[s+1]; slot++ {
+		t, next := v.peer[slot], w.courses[slot]
+		if t == none || heading == w.bad && next == w.start {
+			continue
+		}
+		far := v.first[t] + int32(v.back[slot]) - 1
+		if int(w.least[s])+1 >= int(w.hops[far]) {
+			continue
+		}
+		w.hops[far] = w.least[s] + 1
+		w.least[t] = min(w.least[t], w.hops[far])
+		if !w.waiting[t] {
+			w.waiting[t], w.heading[t] = true, next
+			w.todo = append(w.todo, t)
+		}
+	}
+}

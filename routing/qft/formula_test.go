@@ -1,0 +1,127 @@
+package qft
+
+import (
+	"testing"
+
+	"evbench/fabric"
+	"evbench/routing/dmod"
+)
+
+// product is Π_{i=1..l} w_i, with i from 1.
+func product(w []int, l int) int {
+	r := 1
+	for _, x := range w[:l] {
+		r *= x
+	}
+	return r
+}
+
+// steps is R'_l of equation 12, with p_i = 1 for i < 1.
+func (q Shape) steps(l int) int {
+	r := 1
+	for i := 1; i <= l; i++ {
+		r *= q.W[i-1] * q.P[i-1]
+		if i > 2 {
+			r /= q.P[i-3]
+		}
+	}
+	return r
+}
+
+// u is equation 14 for level l.
+func (q Shape) u(d, l int) int {
+	w, p := q.W[l-2], q.P[l-2]
+	return d / product(q.W, l-2) % (w * p) / w
+}
+
+// written is the port of host d at a switch, counted from 0 as the paper does:
+// equations 10, 15, 17 and 18 as they are written, for l < h crossed.
+func (t *tree) written(s, d int) (port int, down bool) {
+	l, h := t.level(s), len(t.M)
+	at, to := make([]int, h), make([]int, h)
+	t.digits(s, l, at)
+	for i, rest := 0, d; i < h; i++ {
+		to[i] = rest % t.M[i]
+		rest /= t.M[i]
+	}
+	p := func(l int) int {
+		if l < 1 {
+			return 1
+		}
+		return t.P[l-1]
+	}
+	below := true
+	for i := l + 1; i <= h; i++ {
+		same := at[i-1] == to[i-1]
+		if i == l+1 {
+			same = at[i-1]/p(l) == to[i-1]/p(l)
+		}
+		below = below && same
+	}
+	u := 0
+	if p(l-1) > 1 {
+		u = t.u(d, l)
+	}
+	if !below {
+		return (d/t.steps(l)*p(l-1) + u) % (t.W[l] * t.P[l]), false
+	}
+	switch {
+	case p(l-1) > 1:
+		return to[l-1]/p(l-1)*p(l-1) + u, true
+	case p(l) > 1:
+		return to[l-1] + t.M[l-1]*(to[l]%p(l)), true
+	}
+	return to[l-1], true
+}
+
+// Every entry of a whole network is the paper's.
+func TestFormulas(t *testing.T) {
+	for _, q := range append([]Shape{{[]int{4, 4, 2, 4}, []int{1, 4, 2, 4}, []int{1, 1, 2, 1}}, {[]int{5, 2, 4, 2}, []int{1, 3, 3, 2}, []int{1, 2, 1, 1}}}, sizes[:5]...) {
+		n := build(t, q, 0)
+		tables, err := QFT(q, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree := newTree(q, true, n)
+		for s := range n.Switches() {
+			downs := tree.M[tree.level(s)-1] * tree.P[tree.level(s)-1]
+			for d := range n.Hosts() {
+				want, down := tree.written(s, d)
+				if !down {
+					want += downs
+				}
+				if got := tables.Port(n.Switch(s), int(n.Info(fabric.Node(d)).LID)); int(got) != 1+want {
+					t.Fatalf("%s: %s sends h%d through port %d, not %d", q, n.Info(n.Switch(s)).Name, d, got, 1+want)
+				}
+			}
+		}
+	}
+}
+
+// A whole fat tree is routed by d-mod-k.
+func TestFatTreeIsDmodk(t *testing.T) {
+	for _, g := range []fabric.PGFT{
+		{M: []int{4, 8}, W: []int{1, 4}, P: []int{1, 1}},
+		{M: []int{4, 2, 8}, W: []int{1, 2, 4}, P: []int{1, 2, 1}},
+		{M: []int{3, 2, 3, 2}, W: []int{1, 2, 3, 2}, P: []int{1, 3, 2, 2}},
+		{M: []int{5}, W: []int{1}, P: []int{1}},
+	} {
+		n, err := g.Build(2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := dmod.Dmodk(g, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := FatTree(Shape(g), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for s := range n.Switches() {
+			if string(got.Row(s)) != string(want.Row(s)) {
+				t.Errorf("%s: %s\n%v, not\n%v", g, n.Info(n.Switch(s)).Name, got.Row(s), want.Row(s))
+			}
+		}
+	}
+}

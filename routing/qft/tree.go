@@ -1,0 +1,193 @@
+package qft
+
+import (
+	"fmt"
+
+	"evbench/fabric"
+)
+
+// A tree knows the digits of nodes, which ports they give, and by which rule a
+// destination takes them. Index l-1 is level l.
+type tree struct {
+	Shape
+	quasi bool
+	n     *fabric.Network
+	hosts int
+	first []int // index of the first switch of a level, and the end
+	width []int // R_l = w1·…·wl
+	cross int   // the level with p > 1 of a quasi fat tree, else a level too high
+}
+
+func newTree(q Shape, quasi bool, n *fabric.Network) *tree {
+	h := len(q.M)
+	t := &tree{Shape: q, quasi: quasi, n: n, hosts: 1, first: make([]int, h+1), width: make([]int, h), cross: h + 9}
+	for _, m := range q.M {
+		t.hosts *= m
+	}
+	width, above := 1, t.hosts
+	for i := range h {
+		width, above = min(width*q.W[i], 1<<24), above/q.M[i]
+		t.width[i] = width
+		t.first[i+1] = t.first[i] + width*above
+		if quasi && q.P[i] > 1 {
+			t.cross = i + 1
+		}
+	}
+	return t
+}
+
+func (t *tree) level(s int) int {
+	l := 1
+	for s >= t.first[l] {
+		l++
+	}
+	return l
+}
+
+// digits writes s1..sh of a switch, s1 at index 0.
+func (t *tree) digits(s, level int, to []int) {
+	i := s - t.first[level-1]
+	for k := range to {
+		radix := t.M[k]
+		if k < level {
+			radix = t.W[k]
+		}
+		to[k] = i % radix
+		i /= radix
+	}
+}
+
+// fits checks that the network has these nodes and no cable that the rule
+// (equations 5 and 6) does not allow. Cables may be missing.
+func (t *tree) fits() error {
+	h := len(t.M)
+	if t.n.Hosts() != t.hosts || t.n.Switches() != t.first[h] {
+		return fmt.Errorf("the network has %d hosts and %d switches, not %d and %d", t.n.Hosts(), t.n.Switches(), t.hosts, t.first[h])
+	}
+	for v := range t.hosts {
+		e := t.n.Leaf(fabric.Node(v))
+		if e.Node != fabric.NoNode && e.Node != t.n.Switch(v/t.M[0]) {
+			return fmt.Errorf("host %s is at %s", t.n.Info(fabric.Node(v)).Name, t.n.Info(e.Node).Name)
+		}
+	}
+	low, high := make([]int, h), make([]int, h)
+	for s := range t.n.Switches() {
+		l := t.level(s)
+		t.digits(s, l, low)
+		for i, e := range t.n.Ends(t.n.Switch(s)) {
+			if e.Node == fabric.NoNode || t.n.IsHost(e.Node) {
+				continue
+			}
+			peer := t.n.Index(e.Node)
+			switch t.level(peer) {
+			case l - 1: // seen from below
+				continue
+			case l + 1:
+				if t.digits(peer, l+1, high); t.joined(low, high, l+1) {
+					continue
+				}
+			}
+			return fmt.Errorf("port %d of %s leads to %s", i+1, t.n.Info(t.n.Switch(s)).Name, t.n.Info(e.Node).Name)
+		}
+	}
+	return nil
+}
+
+// joined is equation 6: digits are the same but the one of the upper level and, on
+// the crossed level, the last part of a second one.
+func (t *tree) joined(low, high []int, level int) bool {
+	second := -1
+	if level == t.cross {
+		second = t.second()
+	}
+	for i := range low {
+		switch {
+		case i == level-1:
+		case i == second:
+			if low[i]/t.P[level-1] != high[i]/t.P[level-1] {
+				return false
+			}
+		case low[i] != high[i]:
+			return false
+		}
+	}
+	return true
+}
+
+// second returns the index of the digit in which cross-connected parents differ.
+func (t *tree) second() int {
+	if t.cross == len(t.M) {
+		return t.cross - 2
+	}
+	return t.cross
+}
+
+// upLabel returns g of a cable up to a switch of the level given (equation 8), 0,
+// 1, …: parent, then which of the p. Parallel cables of a PGFT are told by port.
+func (t *tree) upLabel(high []int, level int, port uint8) int {
+	which := 0
+	switch {
+	case level == t.cross:
+		which = high[t.second()] % t.P[level-1]
+	case !t.quasi:
+		which = (int(port) - 1 - t.M[level-2]*t.P[level-2]) % t.P[level-1]
+	}
+	return high[level-1] + t.W[level-1]*which
+}
+
+// downLabel tells cables down from a switch of a level to the same destination
+// apart: u where crossed paths merge, the cable where they are parallel.
+func (t *tree) downLabel(low []int, level int, port uint8) int {
+	switch {
+	case level == t.cross && t.cross == len(t.M):
+		return low[t.second()] % t.P[level-1]
+	case level == t.cross+1:
+		return low[t.second()] % t.P[level-2]
+	case !t.quasi:
+		return (int(port) - 1) % t.P[level-1]
+	}
+	return 0
+}
+
+// A rule gives a destination d its label: with k = ⌊d/step⌋,
+// (⌊k/a⌋·b + k mod b) mod c.
+type rule struct{ step, a, b, c int }
+
+func (r rule) label(k int) int { return (k/r.a*r.b + k%r.b) % r.c }
+
+// period returns after how many k the labels come again.
+func (r rule) period() int { return r.a * r.c / gcd(r.b, r.c) }
+
+// up is equations 13 and 15 for a switch of a level below the top: steps are
+// R'_l, but R_{l-1} on the level above the crossed one, where paths merge.
+func (t *tree) up(level int) rule {
+	ports, width := t.W[level]*t.P[level], t.width[level-1]
+	switch level {
+	case t.cross:
+		return rule{width * t.P[level-1], 1, 1, ports}
+	case t.cross + 1:
+		p := t.P[level-2]
+		return rule{t.width[level-2], t.W[level-1] * p, p, ports}
+	}
+	return rule{width, 1, 1, ports}
+}
+
+// down is equations 16 to 18.
+func (t *tree) down(level int) rule {
+	switch {
+	case level == t.cross && t.cross == len(t.M):
+		return rule{t.width[level-3], 1, 1, t.P[level-1]}
+	case level == t.cross:
+		return rule{1 << 24, 1, 1, 1}
+	case level == t.cross+1:
+		return rule{t.width[level-2], 1, 1, t.P[level-2]}
+	}
+	return rule{t.width[level-1], 1, 1, t.P[level-1]}
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

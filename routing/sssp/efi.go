@@ -1,0 +1,136 @@
+package sssp
+
+import (
+	"evbench/fabric"
+	"evbench/routing/lft"
+)
+
+// An EFI is the edge forwarding index that jobs induce: how many routes between
+// hosts of one job cross a cable between switches, in one direction. It bounds the
+// congestion that the jobs' traffic can meet there (Heydemann, Meyer and Sotteau
+// 1989, for all routes).
+type EFI struct {
+	Max    int64      `json:"max"`
+	Mean   float64    `json:"mean"` // over all directed cables, used or not
+	Cables int        `json:"cables"`
+	Unused int        `json:"unused"`
+	Lost   int64      `json:"unreachable"` // routes that do not arrive
+	At     fabric.End `json:"-"`           // the first port with most routes
+	Routes []int64    `json:"-"`           // of the directed cables, by switch and port
+}
+
+// Index counts, to the first LID of each host. A pair of hosts counts once,
+// however many jobs it shares. O(J² + J·leaves·hops) for J hosts of one job.
+func Index(t *lft.Tables, jobs [][]fabric.Node) *EFI {
+	c := newCounter(t, jobs)
+	for h, mine := range c.jobsOf {
+		if len(mine) > 0 {
+			c.destination(fabric.Node(h))
+		}
+	}
+	return c.sum()
+}
+
+type counter struct {
+	t      *lft.Tables
+	jobs   [][]fabric.Node
+	jobsOf [][]int32
+	first  []int32 // of a switch's ports in routes
+	routes []int64
+	lost   int64
+	seen   []fabric.Node
+	from   []int64 // routes of this destination by switch
+	leaves []fabric.Node
+}
+
+func newCounter(t *lft.Tables, jobs [][]fabric.Node) *counter {
+	n := t.Net
+	c := &counter{t: t, jobs: jobs, jobsOf: make([][]int32, n.Hosts()), seen: make([]fabric.Node, n.Hosts()), from: make([]int64, n.Switches())}
+	for h := range c.seen {
+		c.seen[h] = fabric.NoNode
+	}
+	for j, job := range jobs {
+		for _, h := range job {
+			c.jobsOf[h] = append(c.jobsOf[h], int32(j))
+		}
+	}
+	c.first = make([]int32, n.Switches()+1)
+	for i := range n.Switches() {
+		c.first[i+1] = c.first[i] + int32(len(n.Ends(n.Switch(i))))
+	}
+	c.routes = make([]int64, c.first[n.Switches()])
+	return c
+}
+
+// destination counts the routes to a host from those that share a job with it,
+// one switch after the other.
+func (c *counter) destination(h fabric.Node) {
+	c.leaves = c.leaves[:0]
+	c.seen[h] = h
+	for _, j := range c.jobsOf[h] {
+		for _, m := range c.jobs[j] {
+			if c.seen[m] == h {
+				continue
+			}
+			c.seen[m] = h
+			leaf := c.t.Net.Leaf(m).Node
+			if leaf == fabric.NoNode || c.t.Net.IsHost(leaf) {
+				c.lost++
+				continue
+			}
+			if c.from[c.t.Net.Index(leaf)]++; c.from[c.t.Net.Index(leaf)] == 1 {
+				c.leaves = append(c.leaves, leaf)
+			}
+		}
+	}
+	for _, leaf := range c.leaves {
+		c.walk(leaf, h, c.from[c.t.Net.Index(leaf)])
+		c.from[c.t.Net.Index(leaf)] = 0
+	}
+}
+
+// walk follows routes from a switch to a host.
+func (c *counter) walk(at, h fabric.Node, count int64) {
+	n, lid := c.t.Net, int(c.t.Net.Info(h).LID)
+	for range n.Switches() {
+		port := c.t.Port(at, lid)
+		next := n.At(at, int(port)).Node
+		switch {
+		case lid == 0 || next == fabric.NoNode || n.IsHost(next) && next != h:
+			c.lost += count
+			return
+		case next == h:
+			return
+		}
+		c.routes[c.first[n.Index(at)]+int32(port)-1] += count
+		at = next
+	}
+	c.lost += count // a loop
+}
+
+func (c *counter) sum() *EFI {
+	n := c.t.Net
+	e, total := &EFI{Max: -1, Lost: c.lost}, int64(0)
+	for i := range n.Switches() {
+		s := n.Switch(i)
+		for p, far := range n.Ends(s) {
+			if far.Node == fabric.NoNode || n.IsHost(far.Node) {
+				continue
+			}
+			routes := c.routes[c.first[i]+int32(p)]
+			e.Routes = append(e.Routes, routes)
+			total += routes
+			if routes == 0 {
+				e.Unused++
+			}
+			if routes > e.Max {
+				e.Max, e.At = routes, fabric.End{Node: s, Port: uint8(p + 1)}
+			}
+		}
+	}
+	e.Max, e.Cables = max(e.Max, 0), len(e.Routes)
+	if e.Cables > 0 {
+		e.Mean = float64(total) / float64(e.Cables)
+	}
+	return e
+}

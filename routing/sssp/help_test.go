@@ -1,0 +1,117 @@
+package sssp
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"evbench/fabric"
+	"evbench/routing/lft"
+)
+
+func parse(t testing.TB, notation string, lmc int) *fabric.Network {
+	t.Helper()
+	n, err := fabric.Parse(notation, lmc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func degraded(t testing.TB, n *fabric.Network, down ...string) *fabric.Network {
+	t.Helper()
+	n, err := n.Degrade(down)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// same compares all entries and returns how many.
+func same(t testing.TB, got, want *lft.Tables) (entries int) {
+	t.Helper()
+	n, wrong := want.Net, 0
+	for i := range n.Switches() {
+		for lid := 1; lid < want.LIDs; lid++ {
+			entries++
+			if g, w := got.Row(i)[lid], want.Row(i)[lid]; g != w {
+				if wrong++; wrong <= 3 {
+					t.Errorf("%s LID %d: port %d, want %d", n.Info(n.Switch(i)).Name, lid, g, w)
+				}
+			}
+		}
+	}
+	if wrong > 3 {
+		t.Errorf("… %d of %d entries differ", wrong, entries)
+	}
+	return entries
+}
+
+var shapes = []string{
+	"PGFT(2;4,8;1,4;1,1)", "PGFT(3;3,3,4;1,3,3;1,1,1)", "PGFT(3;4,2,3;1,2,4;1,2,1)",
+	"PGFT(2;6,4;1,3;1,3)", "PGFT(4;2,2,2,3;1,2,2,2;1,1,1,1)",
+}
+
+// draw returns a tree with cables gone, and with GUIDs and LIDs that say nothing
+// about where a node is. Every fifth is whole.
+func draw(t testing.TB, seed, lmc int) (string, *fabric.Network) {
+	t.Helper()
+	shape := shapes[seed%len(shapes)]
+	n, lost := parse(t, shape, lmc), []int{1, 3, 10, 6, 0}[(seed/len(shapes))%5]
+	r := rand.New(rand.NewPCG(uint64(seed), 11))
+	cables := n.Cables()
+	r.Shuffle(len(cables), func(i, j int) { cables[i], cables[j] = cables[j], cables[i] })
+	n = n.Without(cables[:lost], nil)
+	return fmt.Sprintf("%d %s, %d cables lost", seed, shape, lost), rename(n, r)
+}
+
+// rename deals GUIDs and LIDs anew.
+func rename(n *fabric.Network, r *rand.Rand) *fabric.Network {
+	guids, lids := r.Perm(n.Nodes()), r.Perm(n.Nodes())
+	info := make([]fabric.Info, n.Nodes())
+	for v := range info {
+		i := n.Info(fabric.Node(v))
+		i.GUID = r.Uint64()>>8&^0xFF | 0x02<<56 | uint64(guids[v])<<8
+		if i.Port = i.GUID; n.IsHost(fabric.Node(v)) {
+			i.Port++
+		}
+		i.LID = uint16((lids[v] + 1) << n.Info(0).LMC)
+		info[v] = i
+	}
+	return n.WithInfo(info)
+}
+
+// tangle returns switches with hosts and random cables between them, connected
+// and far from a tree.
+func tangle(t testing.TB, switches, cables, hosts int, r *rand.Rand) *fabric.Network {
+	t.Helper()
+	var b fabric.Builder
+	for h := range switches * hosts {
+		b.Host(fabric.Info{Name: fmt.Sprint("h", h)})
+	}
+	next := make([]int, switches)
+	for s := range switches {
+		b.Switch(fabric.Info{Name: fmt.Sprint("s", s)}, hosts+switches+cables)
+	}
+	plug := func(s int) fabric.End {
+		next[s]++
+		return fabric.End{Node: fabric.Node(switches*hosts + s), Port: uint8(next[s])}
+	}
+	join := func(x, y fabric.End) {
+		if err := b.Cable(x, y); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for h := range switches * hosts {
+		join(fabric.End{Node: fabric.Node(h), Port: 1}, plug(h/hosts))
+	}
+	for s := 1; s < switches; s++ {
+		join(plug(s), plug(r.IntN(s)))
+	}
+	for range cables {
+		if x, y := r.IntN(switches), r.IntN(switches); x != y {
+			join(plug(x), plug(y))
+		}
+	}
+	return rename(b.Build(), r)
+}

@@ -1,0 +1,167 @@
+package sssp
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"evbench/fabric"
+	"evbench/routing/lft"
+)
+
+// A Placement says what the hosts of a network are for.
+type Placement struct {
+	// Jobs are the hosts of each job. Jobs within one switch need no cable between
+	// switches and are left out.
+	Jobs [][]fabric.Node
+	// IO are storage hosts and Other those for anything else; the rest compute.
+	IO, Other []fabric.Node
+	// Published takes routes as the published algorithm does. In it the switches
+	// do not see each other's routes to the same host and often pick the same
+	// cable; with few weights and many switches that undoes the balance.
+	Published bool
+}
+
+// Jobs returns the tables of the scheduling-aware engine sar: SSSP in which
+// cables to a host grow heavier only by routes that will be used, those from
+// hosts of the same job (Domke and Hoefler, Algorithm 1). Hosts of large jobs
+// come first, then compute hosts without a job, storage, all other hosts, and
+// switches; these, of which no job tells anything, count routes from everywhere,
+// as SSSP does. Of shortest routes, unless it is to be as published, each switch
+// takes the one whose fullest cable is least full, after what switches farther
+// away have taken. Within a class and a size, hosts of one job stay together;
+// the paper leaves that open. With lanes > 0 the routes also get lanes, as DFSSSP's do.
+// As SSSP, and O(J²) for J hosts of one job.
+func Jobs(n *fabric.Network, p Placement, lanes int) (*lft.Tables, error) {
+	engine := "sar"
+	if p.Published {
+		engine = "sar-published"
+	}
+	r, err := newRouter(n, engine)
+	if err != nil {
+		return nil, err
+	}
+	if !p.Published {
+		r.spread = newSpread(r.search)
+	}
+	a, err := newAware(r, p)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range a.destinations(p) {
+		routes := r.all
+		if len(a.jobsOf[d.host]) > 0 {
+			routes = func() []uint64 { return a.mates(d.host) }
+		}
+		r.host(d.at, d.host, routes)
+	}
+	r.switches()
+	if lanes > 0 {
+		err = r.lanes(lanes)
+	}
+	return r.tables, err
+}
+
+// Aware knows which hosts talk to each other.
+type aware struct {
+	r      *router
+	jobs   [][]fabric.Node
+	jobsOf [][]int32 // of a host, by number in jobs
+	vertex []int32   // of a host, or none
+	seen   []int32   // by host: the last turn it was counted in
+	turn   int32
+}
+
+func newAware(r *router, p Placement) (*aware, error) {
+	hosts := r.g.net.Hosts()
+	for _, list := range append(slices.Clone(p.Jobs), p.IO, p.Other) {
+		for _, h := range list {
+			if h < 0 || int(h) >= hosts {
+				return nil, fmt.Errorf("node %d is not one of %d hosts", h, hosts)
+			}
+		}
+	}
+	a := &aware{r: r, jobsOf: make([][]int32, hosts), vertex: make([]int32, hosts), seen: make([]int32, hosts)}
+	for h := range a.vertex {
+		a.vertex[h] = none
+	}
+	for v, list := range r.g.hosts {
+		for _, h := range list {
+			a.vertex[h] = int32(v)
+		}
+	}
+	for _, job := range MultiSwitch(r.g.net, p.Jobs) {
+		for _, h := range job {
+			a.jobsOf[h] = append(a.jobsOf[h], int32(len(a.jobs)))
+		}
+		a.jobs = append(a.jobs, job)
+	}
+	return a, nil
+}
+
+// MultiSwitch returns the jobs that have hosts at several switches, each host
+// once.
+func MultiSwitch(n *fabric.Network, jobs [][]fabric.Node) (kept [][]fabric.Node) {
+	for _, job := range jobs {
+		job = slices.Clone(job)
+		slices.Sort(job)
+		job = slices.Compact(job)
+		if slices.ContainsFunc(job, func(h fabric.Node) bool { return n.Leaf(h).Node != n.Leaf(job[0]).Node }) {
+			kept = append(kept, job)
+		}
+	}
+	return kept
+}
+
+// mates counts the hosts at each vertex that share a job with a host.
+func (a *aware) mates(h fabric.Node) []uint64 {
+	count := a.r.search.count
+	clear(count)
+	a.turn++
+	a.seen[h] = a.turn
+	for _, j := range a.jobsOf[h] {
+		for _, m := range a.jobs[j] {
+			if a.seen[m] != a.turn && a.vertex[m] != none {
+				a.seen[m] = a.turn
+				count[a.vertex[m]]++
+			}
+		}
+	}
+	return count
+}
+
+// A destination is a host at a vertex.
+type destination struct {
+	host fabric.Node
+	at   int32
+	turn int // classes one after the other
+	size int // of the largest job
+	job  int32
+}
+
+// destinations returns all hosts in the order in which they are routed to.
+func (a *aware) destinations(p Placement) []destination {
+	turn := make([]int, a.r.g.net.Hosts())
+	for _, h := range p.IO {
+		turn[h] = 1
+	}
+	for _, h := range p.Other {
+		turn[h] = 2
+	}
+	var list []destination
+	for _, v := range a.r.g.loaded() {
+		for _, h := range a.r.g.hosts[v] {
+			d := destination{host: h, at: v, turn: turn[h]}
+			for _, j := range a.jobsOf[h] {
+				if len(a.jobs[j]) > d.size {
+					d.size, d.job = len(a.jobs[j]), j
+				}
+			}
+			list = append(list, d)
+		}
+	}
+	slices.SortStableFunc(list, func(x, y destination) int {
+		return cmp.Or(cmp.Compare(x.turn, y.turn), cmp.Compare(y.size, x.size), cmp.Compare(x.job, y.job))
+	})
+	return list
+}

@@ -1,0 +1,263 @@
+package sssp
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"evbench/fabric"
+	"evbench/routing/lft"
+)
+
+// scatter puts jobs of one size on random hosts.
+func scatter(n *fabric.Network, jobs, size int, seed uint64) [][]fabric.Node {
+	order := rand.New(rand.NewPCG(seed, 3)).Perm(n.Hosts())
+	list := make([][]fabric.Node, jobs)
+	for j := range list {
+		for _, h := range order[j*size : (j+1)*size] {
+			list[j] = append(list[j], fabric.Node(h))
+		}
+	}
+	return list
+}
+
+func sar(t testing.TB, n *fabric.Network, p Placement, lanes int) *lft.Tables {
+	t.Helper()
+	tables, err := Jobs(n, p, lanes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tables
+}
+
+func plain(t testing.TB, n *fabric.Network) *lft.Tables {
+	t.Helper()
+	tables, err := SSSP(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tables
+}
+
+// TestSlides is the example of Domke and Hoefler's slides: 180 hosts of a
+// two-level fat tree with full bisection, three jobs of 60. Their placement is
+// not published; they report a maximum of 160 routes on a cable before and of 60
+// after. No routing has less than the mean, near 54.
+func TestSlides(t *testing.T) {
+	n := parse(t, "FT(2;18,10)", 0)
+	before := plain(t, n)
+	var was, is []int64
+	for seed := range uint64(20) {
+		jobs := scatter(n, 3, 60, seed)
+		b, a := Index(before, jobs), Index(sar(t, n, Placement{Jobs: jobs}, 0), jobs)
+		if a.Mean != b.Mean || a.Mean < 50 || a.Mean > 58 || a.Lost+b.Lost != 0 || a.Cables != 360 {
+			t.Errorf("seed %d: %+v, %+v", seed, b, a)
+		}
+		if a.Max > b.Max {
+			t.Errorf("seed %d: from %d up to %d", seed, b.Max, a.Max)
+		}
+		was, is = append(was, b.Max), append(is, a.Max)
+	}
+	slices.Sort(was)
+	slices.Sort(is)
+	t.Logf("before %v, after %v", was, is)
+	if is[10] != 60 || is[19] > 64 || was[10] < 70 {
+		t.Errorf("before %v, after %v", was, is)
+	}
+}
+
+// TestHotspot has a placement as bad as that of the slides: a job fills the
+// first switch, and the rest of it sits at the same five places of the others.
+func TestHotspot(t *testing.T) {
+	n := parse(t, "FT(2;18,10)", 0)
+	jobs := make([][]fabric.Node, 3)
+	free := 0
+	for h := range fabric.Node(180) {
+		switch leaf, place := h/18, h%18; {
+		case leaf == 0 || place < 4 || place == 4 && leaf <= 6:
+			jobs[0] = append(jobs[0], h)
+		default:
+			jobs[1+free%2] = append(jobs[1+free%2], h)
+			free++
+		}
+	}
+	for _, j := range jobs {
+		if len(j) != 60 {
+			t.Fatalf("a job of %d", len(j))
+		}
+	}
+	b, a := Index(plain(t, n), jobs), Index(sar(t, n, Placement{Jobs: jobs}, 0), jobs)
+	if b.Max != 162 || b.Unused == 0 || a.Max > 60 || a.Unused != 0 {
+		t.Errorf("%+v became %+v", b, a)
+	}
+}
+
+// slowIndex follows every pair.
+func slowIndex(t *lft.Tables, jobs [][]fabric.Node) (most, lost int64) {
+	load := map[fabric.End]int64{}
+	for x := range fabric.Node(t.Net.Hosts()) {
+		for y := range fabric.Node(t.Net.Hosts()) {
+			if !mates(jobs, x, y) {
+				continue
+			}
+			path, fault := t.Route(x, int(t.Net.Info(y).LID))
+			if fault != lft.NoFault {
+				lost++
+			}
+			for _, e := range path {
+				if next := t.Net.At(e.Node, int(e.Port)).Node; next != fabric.NoNode && !t.Net.IsHost(next) {
+					load[e]++
+					most = max(most, load[e])
+				}
+			}
+		}
+	}
+	return most, lost
+}
+
+// overlapping returns jobs of different sizes, two of which share hosts.
+func overlapping(n *fabric.Network, r *rand.Rand) (jobs [][]fabric.Node) {
+	hosts := r.Perm(n.Hosts())
+	for i, size := range []int{n.Hosts() / 3, n.Hosts() / 2, 2, 5, 1} {
+		var job []fabric.Node
+		for _, h := range hosts[i : i+size] {
+			job = append(job, fabric.Node(h))
+		}
+		jobs = append(jobs, job)
+	}
+	return jobs
+}
+
+func TestIndex(t *testing.T) {
+	for seed := range 15 {
+		name, n := draw(t, seed, seed%2)
+		jobs := overlapping(n, rand.New(rand.NewPCG(uint64(seed), 5)))
+		for _, published := range []bool{false, true} {
+			tables := sar(t, n, Placement{Jobs: jobs, Published: published}, 0)
+			got := Index(tables, jobs)
+			if most, lost := slowIndex(tables, jobs); got.Max != most || got.Lost != lost {
+				t.Errorf("%s: %+v, counted %d routes, %d lost", name, got, most, lost)
+			}
+		}
+	}
+}
+
+// TestIndexOfBadTables: routes that do not arrive are counted as such.
+func TestIndexOfBadTables(t *testing.T) {
+	n := parse(t, "FT(2;4,4)", 0)
+	r := rand.New(rand.NewPCG(1, 1))
+	jobs := [][]fabric.Node{{0, 1, 2, 3, 4, 5, 6, 7, 8, 12}}
+	for range 50 {
+		tables := plain(t, n)
+		for range 6 {
+			row := tables.Row(r.IntN(n.Switches()))
+			row[1+r.IntN(16)] = []uint8{0, 1, 2, 5, 6, 9, lft.NoPort}[r.IntN(7)]
+		}
+		got := Index(tables, jobs)
+		if _, lost := slowIndex(tables, jobs); got.Lost != lost {
+			t.Fatalf("%d routes lost, want %d", got.Lost, lost)
+		}
+	}
+}
+
+// mates reports whether two hosts share a job.
+func mates(jobs [][]fabric.Node, x, y fabric.Node) bool {
+	return x != y && slices.ContainsFunc(jobs, func(j []fabric.Node) bool { return slices.Contains(j, x) && slices.Contains(j, y) })
+}
+
+// TestWeights holds the weights of cables, after hosts of jobs were routed to,
+// against a count of the routes within jobs.
+func TestWeights(t *testing.T) {
+	for seed := range 10 {
+		for _, published := range []bool{true, false} {
+			_, n := draw(t, seed, seed%3)
+			jobs := MultiSwitch(n, overlapping(n, rand.New(rand.NewPCG(uint64(seed), 6))))
+			r, err := newRouter(n, "sar")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !published {
+				r.spread = newSpread(r.search)
+			}
+			a, err := newAware(r, Placement{Jobs: jobs})
+			if err != nil {
+				t.Fatal(err)
+			}
+			base, want := r.g.weight[0], map[fabric.End]uint64{}
+			for _, d := range a.destinations(Placement{Jobs: jobs}) {
+				if len(a.jobsOf[d.host]) == 0 {
+					continue
+				}
+				r.host(d.at, d.host, func() []uint64 { return a.mates(d.host) })
+				for x := range fabric.Node(n.Hosts()) {
+					if mates(jobs, x, d.host) {
+						countBack(r.tables, x, d.host, want)
+					}
+				}
+			}
+			for v, s := range r.g.sw {
+				for slot := r.g.first[v]; slot < r.g.first[v+1]; slot++ {
+					e := fabric.End{Node: n.Switch(int(s)), Port: uint8(slot - r.g.first[v] + 1)}
+					if r.g.to[slot] != none && r.g.weight[slot]-base != want[e] {
+						t.Fatalf("seed %d: %s weighs %d, want %d", seed, n.EndName(e), r.g.weight[slot]-base, want[e])
+					}
+				}
+			}
+		}
+	}
+}
+
+// countBack counts the routes to all LIDs of a host at the far ends of cables,
+// where weights are kept.
+func countBack(t *lft.Tables, x, y fabric.Node, at map[fabric.End]uint64) {
+	for k := range 1 << t.Net.Info(y).LMC {
+		path, _ := t.Route(x, int(t.Net.Info(y).LID)+k)
+		for _, e := range path[:max(len(path)-1, 0)] {
+			at[t.Net.At(e.Node, int(e.Port))]++
+		}
+	}
+}
+
+func TestOrderOfDestinations(t *testing.T) {
+	n := parse(t, "FT(2;4,4)", 0)
+	r, err := newRouter(n, "sar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Placement{Jobs: [][]fabric.Node{{0, 4}, {1, 5, 9, 9}, {12, 13}}, IO: []fabric.Node{2}, Other: []fabric.Node{3}}
+	a, err := newAware(r, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []fabric.Node
+	for _, d := range a.destinations(p) {
+		got = append(got, d.host)
+	}
+	// the job of three, the job of two; the job at one switch is none; storage, others
+	if want := []fabric.Node{1, 5, 9, 0, 4, 6, 7, 8, 10, 11, 12, 13, 14, 15, 2, 3}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestSARRoutesAll: all routes reach and are shortest, whatever jobs there are,
+// and lanes are free of cycles.
+func TestSARRoutesAll(t *testing.T) {
+	for seed := range 20 {
+		name, n := draw(t, seed, seed%3)
+		jobs := overlapping(n, rand.New(rand.NewPCG(uint64(seed), 8)))
+		p := Placement{Jobs: jobs, IO: []fabric.Node{0}, Other: []fabric.Node{1}, Published: seed%2 == 0}
+		tables := sar(t, n, p, 8)
+		shortest(t, name, tables)
+		acyclic(t, name, tables)
+	}
+}
+
+func TestBadPlacement(t *testing.T) {
+	n := parse(t, "FT(2;4,4)", 0)
+	for _, p := range []Placement{{Jobs: [][]fabric.Node{{0, 16}}}, {IO: []fabric.Node{-1}}, {Other: []fabric.Node{99}}} {
+		if _, err := Jobs(n, p, 0); err == nil || !strings.Contains(err.Error(), "is not one of 16 hosts") {
+			t.Errorf("%+v: %v", p, err)
+		}
+	}
+}

@@ -1,0 +1,319 @@
+package sssp
+
+import (
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"evbench/fabric"
+	"evbench/routing/lft"
+)
+
+// TestReferenceTables compares with tables of OpenSM 3.3.23 on ibsim.
+func TestReferenceTables(t *testing.T) {
+	files, _ := filepath.Glob("testdata/ft2_4_8/*/*.lft.txt.gz")
+	if len(files) != 6 {
+		t.Errorf("%d reference tables", len(files))
+	}
+	for _, file := range files {
+		down, err := os.ReadFile(filepath.Join(filepath.Dir(file), "down.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := parse(t, "FT(2;4,8)", 0)
+		for line := range strings.Lines(string(down)) {
+			n = degraded(t, n, strings.Join(strings.Fields(line), "/"))
+		}
+		got := plain(t, n)
+		if strings.HasPrefix(filepath.Base(file), "df") {
+			if got, err = DFSSSP(n, 8); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Run(file, func(t *testing.T) { same(t, got, reference(t, n, file)) })
+	}
+}
+
+// reference reads lines "switch port port …", LID 1 first.
+func reference(t testing.TB, n *fabric.Network, file string) *lft.Tables {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, names := lft.New("reference", n), fabric.Names(n)
+	scan := bufio.NewScanner(z)
+	for scan.Scan() {
+		fields := strings.Fields(scan.Text())
+		s, err := names.Node(fields[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for lid, field := range fields[1:] {
+			if field != "-" {
+				fmt.Sscan(field, &tables.Row(n.Index(s))[lid+1])
+			}
+		}
+	}
+	return tables
+}
+
+// shortest checks that routes between all hosts arrive over as few switches as
+// there are between them.
+func shortest(t testing.TB, name string, tables *lft.Tables) {
+	t.Helper()
+	n := tables.Net
+	for y := range fabric.Node(n.Hosts()) {
+		far := n.Leaf(y).Node
+		if far == fabric.NoNode {
+			continue
+		}
+		away := fabric.Distances(n, []fabric.Node{far})
+		for x := range fabric.Node(n.Hosts()) {
+			near := n.Leaf(x).Node
+			if x == y || near == fabric.NoNode || away[n.Index(near)] < 0 {
+				continue
+			}
+			for k := range 1 << n.Info(y).LMC {
+				path, fault := tables.Route(x, int(n.Info(y).LID)+k)
+				if fault != lft.NoFault || len(path) != away[n.Index(near)]+1 {
+					t.Fatalf("%s: host %d to %d: %v, %d switches, %d apart", name, x, y, fault, len(path), away[n.Index(near)])
+				}
+			}
+		}
+	}
+}
+
+// acyclic builds the channel dependency graph of each lane anew, from every route
+// of every pair, and takes away channels that nothing leads to until none is left.
+func acyclic(t testing.TB, name string, tables *lft.Tables) {
+	t.Helper()
+	if !free(tables) {
+		t.Errorf("%s: %d lanes, and a cycle", name, tables.Lanes())
+	}
+	if !lft.Deadlock(tables, 1).Free() {
+		t.Errorf("%s: the check of package lft finds a cycle", name)
+	}
+}
+
+type channel struct {
+	lane int
+	end  fabric.End
+}
+
+func free(tables *lft.Tables) bool {
+	n, next, into := tables.Net, map[channel]map[channel]bool{}, map[channel]int{}
+	add := func(x fabric.Node, lid int) {
+		path, _ := tables.Route(x, lid)
+		lane := tables.Lane(n.Leaf(x).Node, lid)
+		for i := range path {
+			if i+1 >= len(path) || n.IsHost(n.At(path[i+1].Node, int(path[i+1].Port)).Node) {
+				break
+			}
+			a, b := channel{lane, path[i]}, channel{lane, path[i+1]}
+			if next[a] == nil {
+				next[a] = map[channel]bool{}
+			}
+			if !next[a][b] {
+				next[a][b] = true
+				into[b]++
+			}
+		}
+	}
+	for x := range fabric.Node(n.Hosts()) {
+		for y := range fabric.Node(n.Hosts()) {
+			for k := range 1 << n.Info(y).LMC {
+				if x != y && n.Leaf(x).Node != fabric.NoNode {
+					add(x, int(n.Info(y).LID)+k)
+				}
+			}
+		}
+	}
+	var ready []channel
+	for c := range next {
+		if into[c] == 0 {
+			ready = append(ready, c)
+		}
+	}
+	for len(ready) > 0 {
+		c := ready[len(ready)-1]
+		ready = ready[:len(ready)-1]
+		for b := range next[c] {
+			if into[b]--; into[b] == 0 {
+				ready = append(ready, b)
+			}
+		}
+		delete(next, c)
+	}
+	return len(next) == 0
+}
+
+// TestLanesBreakCycles routes tangles, most of which can deadlock on one lane.
+func TestLanesBreakCycles(t *testing.T) {
+	cyclic := 0
+	for seed := range 30 {
+		n := tangle(t, 6+seed%12, 3+seed, 2, rand.New(rand.NewPCG(uint64(seed), 4)))
+		name := fmt.Sprint("tangle ", seed)
+		tables, err := DFSSSP(n, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shortest(t, name, tables)
+		acyclic(t, name, tables)
+		_, err = DFSSSP(n, 1)
+		if free(plain(t, n)) {
+			continue
+		}
+		cyclic++
+		var few TooFewLanes
+		if !errors.As(err, &few) || few.Have != 1 {
+			t.Errorf("%s: one lane: %v", name, err)
+		}
+	}
+	if cyclic < 15 {
+		t.Errorf("only %d of 30 tangles can deadlock", cyclic)
+	}
+}
+
+func TestLanes(t *testing.T) {
+	n := parse(t, "FT(2;4,8)", 0)
+	for lanes := 1; lanes <= lft.MaxLanes; lanes++ {
+		tables, err := DFSSSP(n, lanes)
+		if err != nil || tables.Lanes() != lanes || tables.Engine != "dfsssp" {
+			t.Errorf("%d lanes, want %d: %v", tables.Lanes(), lanes, err)
+		}
+	}
+	for _, lanes := range []int{-1, 0, lft.MaxLanes + 1} {
+		if _, err := DFSSSP(n, lanes); err == nil {
+			t.Errorf("%d lanes", lanes)
+		}
+	}
+}
+
+// TestDistances compares with Bellman and Ford's algorithm, and the weights with a
+// count along whole routes. Which of two equals is chosen is for OpenSM to say.
+func TestDistances(t *testing.T) {
+	for seed := range 15 {
+		name, n := draw(t, seed, 0)
+		r, err := newRouter(n, "sssp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, order := r.g, r.g.loaded()
+		base := slices.Clone(g.weight)
+		count := make([]uint64, len(g.weight))
+		for _, v := range order {
+			for _, h := range g.hosts[v] {
+				want := bellman(g, v)
+				r.host(v, h, r.all)
+				if got := r.search.dist[:len(g.sw)]; !slices.Equal(got, want) {
+					t.Fatalf("%s: distances %v, want %v", name, got, want)
+				}
+				for at := range g.sw {
+					for w := int32(at); r.search.used[w] != none; w = g.owner[r.search.used[w]] {
+						count[r.search.used[w]] += uint64(g.lids[at])
+					}
+				}
+				for slot := range count {
+					if g.weight[slot] != base[slot]+count[slot] {
+						t.Fatalf("%s: slot %d weighs %d, want %d", name, slot, g.weight[slot], base[slot]+count[slot])
+					}
+				}
+			}
+		}
+	}
+}
+
+func bellman(g *graph, root int32) []uint64 {
+	dist := make([]uint64, len(g.sw))
+	for v := range dist {
+		dist[v] = far
+	}
+	dist[root] = 1
+	for changed := true; changed; {
+		changed = false
+		for slot, w := range g.to {
+			if v := g.owner[slot]; w != none && dist[v] != far && dist[v]+g.weight[slot] < dist[w] {
+				dist[w], changed = dist[v]+g.weight[slot], true
+			}
+		}
+	}
+	return dist
+}
+
+func TestOddNetworks(t *testing.T) {
+	var empty fabric.Builder
+	if _, err := SSSP(empty.Build()); !errors.Is(err, ErrNoHosts) {
+		t.Errorf("no nodes: %v", err)
+	}
+	var b fabric.Builder // two hosts at one switch, one at another, one alone, one joined to nothing
+	for h := range 5 {
+		b.Host(fabric.Info{Name: fmt.Sprint("h", h), LID: uint16(h + 1)})
+	}
+	s, other := b.Switch(fabric.Info{Name: "s", GUID: 1, LID: 9}, 4), b.Switch(fabric.Info{Name: "o", GUID: 2}, 2)
+	for _, c := range [][2]fabric.End{
+		{{Node: 0, Port: 1}, {Node: s, Port: 2}}, {{Node: 1, Port: 1}, {Node: s, Port: 4}}, {{Node: 2, Port: 1}, {Node: other, Port: 1}},
+		{{Node: s, Port: 1}, {Node: s, Port: 3}}, {{Node: 3, Port: 1}, {Node: 4, Port: 1}},
+	} {
+		if err := b.Cable(c[0], c[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := b.Build()
+	tables, err := DFSSSP(n, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []uint8{255, 2, 4, 255, 255, 255, 255, 255, 255, 0}
+	if got := tables.Row(0); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if e := Index(tables, [][]fabric.Node{{0, 1, 2, 3, 4}}); e.Max != 0 || e.Lost == 0 {
+		t.Errorf("%+v", e)
+	}
+}
+
+func BenchmarkSSSP(b *testing.B) {
+	for _, notation := range []string{"FT(2;20,18)", "FT(3;18,12,12)", "FT(3;18,18,36)"} {
+		n := parse(b, notation, 0)
+		b.Run(fmt.Sprintf("%s/%d", notation, n.Hosts()), func(b *testing.B) {
+			for b.Loop() {
+				plain(b, n)
+			}
+		})
+	}
+}
+
+func BenchmarkDFSSSP(b *testing.B) {
+	n := parse(b, "FT(3;18,12,12)", 0)
+	dead, err := n.Random(20, 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	n = n.Without(dead, nil)
+	for b.Loop() {
+		if _, err := DFSSSP(n, 8); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkJobs(b *testing.B) {
+	n := parse(b, "FT(3;18,12,12)", 0)
+	p := Placement{Jobs: scatter(n, 20, 100, 1)}
+	for b.Loop() {
+		sar(b, n, p, 0)
+	}
+}
