@@ -21,7 +21,7 @@ import (
 func routesCommands() []*cli.Command {
 	return []*cli.Command{
 		routesComputeCommand(), routesCheckCommand(), routesDiffCommand(), routesExportCommand(),
-		routesJobsCommand(),
+		routesInstallCommand(), routesJobsCommand(),
 	}
 }
 

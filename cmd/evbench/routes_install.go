@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/companion/iproute"
+	"evbench/companion/opensm"
+	"evbench/fabric"
+	"evbench/plan"
+)
+
+func routesInstallCommand() *cli.Command {
+	return command(&cli.Command{
+		Name:      "install",
+		Usage:     "put the paths of a plan onto switches: files for OpenSM or ip, checked; into a running OpenSM, read back",
+		ArgsUsage: "PLAN",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "target", Usage: "`opensm|iproute|lab`"},
+			&cli.StringFlag{Name: "dir", Usage: "`DIR` that the files go to; it must exist"},
+			&cli.StringFlag{Name: "topology", Aliases: []string{"t"}, Usage: "opensm: the network in `NOTATION|FILE`, such as the output of ibnetdiscover (default: the plan's, with made-up GUIDs)"},
+			&cli.IntFlag{Name: "lmc", Usage: "opensm: at least 2^`N` LIDs for a host (default: what the plan needs)"},
+			&cli.IntFlag{Name: "capacity", Value: opensm.Capacity, Usage: "opensm: `ENTRIES` of a switch's forwarding table"},
+			&cli.IntFlag{Name: "pid", Usage: "opensm: have the process `N` load the files, and read them back; needs -t"},
+			&cli.StringFlag{Name: "log", Value: "/var/log/opensm.log", Usage: "opensm: `FILE` that the process logs to"},
+			&cli.StringFlag{Name: "dump", Value: "dump_lfts", Usage: "opensm: `COMMAND` that prints the tables of all switches"},
+			&cli.DurationFlag{Name: "wait", Value: 2 * time.Minute, Usage: "opensm: how long the process may take, `DURATION`"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "check and describe, write nothing"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON document"},
+			&cli.BoolFlag{Name: "quiet", Usage: "print nothing; the exit code says it"},
+		},
+		Action: routesInstallAction,
+	}, "  evbench plan -t 'FT(2;4,8)' --down leaf0-spine0 -s fors -o plan.txt\n"+
+		"  evbench routes install plan.txt --target opensm --dir . --dry-run")
+}
+
+// An installReport is what was made of a plan.
+type installReport struct {
+	Schema    string      `json:"schema"`
+	Plan      string      `json:"plan"`
+	Target    string      `json:"target"`
+	Dir       string      `json:"dir,omitempty"`
+	Files     int         `json:"files"`     // written; 0 with --dry-run
+	Installed bool        `json:"installed"` // loaded by OpenSM, read back and equal
+	OpenSM    *opensm.Use `json:"opensm,omitempty"`
+}
+
+func routesInstallAction(c *cli.Context) error {
+	if err := needArgs(c, 1, 1, "PLAN, a file or - for standard input,"); err != nil {
+		return err
+	}
+	targets := map[string]func(*cli.Context, *plan.Plan, *installReport) error{
+		"opensm": installOpenSM, "iproute": installIPRoute, "lab": installLab,
+	}
+	target := c.String("target")
+	install, ok := targets[target]
+	if !ok {
+		return usagef("--target %q: must be opensm, iproute or lab", target)
+	}
+	name := c.Args().First()
+	p, err := openPlan(name)
+	if err != nil {
+		return usagef("%s: %w", name, err)
+	}
+	if c.String("dir") == "" && !c.Bool("dry-run") && target != "lab" {
+		return usagef("--dir is missing: where do the files go? --dry-run needs none")
+	}
+	if err := isDir(c.String("dir")); err != nil {
+		return usagef("--dir: %w", err)
+	}
+	r := &installReport{Schema: "evbench/routes-install/1", Plan: name, Target: target, Dir: c.String("dir")}
+	if err := install(c, p, r); err != nil {
+		return err
+	}
+	switch {
+	case c.Bool("quiet"):
+		return nil
+	case c.Bool("json"):
+		return json.NewEncoder(c.App.Writer).Encode(r)
+	}
+	return r.describe(c)
+}
+
+func isDir(name string) error {
+	if name == "" {
+		return nil
+	}
+	s, err := os.Stat(name)
+	if err == nil && !s.IsDir() {
+		err = fmt.Errorf("%s is not a directory", name)
+	}
+	return err
+}
+
+// openPlan reads a plan that is complete and right.
+func openPlan(name string) (*plan.Plan, error) {
+	if name == "-" {
+		return plan.Read(os.Stdin)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return plan.Read(f)
+}
+
+func installLab(*cli.Context, *plan.Plan, *installReport) error {
+	return usagef("--target lab: a lab belongs to the process that has built it, which installs its plans itself: " +
+		"evbench run --fabric lab SCENARIO, or evbench lab up -t NOTATION -r ROUTING; for Linux switches of your own there is --target iproute")
+}
+
+func installIPRoute(c *cli.Context, p *plan.Plan, r *installReport) error {
+	for _, name := range []string{"topology", "lmc", "pid", "capacity"} {
+		if c.IsSet(name) {
+			return usagef("--%s is for --target opensm", name)
+		}
+	}
+	b, err := iproute.New(p)
+	if err != nil {
+		return usage(err)
+	}
+	if !c.Bool("dry-run") {
+		r.Files, err = b.Write(c.String("dir"))
+	}
+	return err
+}
+
+func installOpenSM(c *cli.Context, p *plan.Plan, r *installReport) error {
+	if c.IsSet("pid") && c.String("topology") == "" {
+		return usagef("--pid needs -t FILE, the network as OpenSM sees it: ibnetdiscover > FILE")
+	}
+	if l := c.Int("lmc"); l < 0 || l > 7 {
+		return usagef("--lmc %d: must be 0..7", l)
+	}
+	if n := c.Int("capacity"); n < 1 {
+		return usagef("--capacity %d: must be at least 1", n)
+	}
+	n, err := installNetwork(c, p)
+	if err != nil {
+		return err
+	}
+	routes, err := opensm.Compute(p, n, opensm.Options{LMC: c.Int("lmc"), Capacity: c.Int("capacity")})
+	if _, refused := errors.AsType[*opensm.RefusedError](err); refused {
+		return &exitError{exitFailed, err}
+	}
+	if err != nil {
+		return usage(err)
+	}
+	r.OpenSM = new(routes.Use())
+	if c.Bool("dry-run") {
+		return nil
+	}
+	if c.IsSet("pid") {
+		return loadOpenSM(c, routes, r)
+	}
+	r.Files = 4
+	return routes.Write(c.String("dir"))
+}
+
+// installNetwork is the network of -t, else the plan's.
+func installNetwork(c *cli.Context, p *plan.Plan) (*fabric.Network, error) {
+	if src := c.String("topology"); src != "" {
+		s, err := readNetwork(src, c.Int("lmc"))
+		if err != nil {
+			return nil, usagef("--topology: %w", err)
+		}
+		return s.whole, nil
+	}
+	n, err := opensm.Network(p.Tree, c.Int("lmc"))
+	return n, usage(err)
+}
+
+// loadOpenSM installs into a running OpenSM.
+func loadOpenSM(c *cli.Context, routes *opensm.Routes, r *installReport) error {
+	dump := strings.Fields(c.String("dump"))
+	if len(dump) == 0 {
+		return usagef("--dump: names no command")
+	}
+	err := opensm.Install(c.Context, routes, opensm.InstallOptions{
+		Dir: c.String("dir"), PID: c.Int("pid"), LogFile: c.String("log"),
+		ReadBack: opensm.Command(dump[0], dump[1:]...), Wait: c.Duration("wait"),
+	})
+	if _, tried := errors.AsType[*opensm.InstallError](err); err != nil && !tried {
+		return usage(err) // nothing was done
+	}
+	r.Files, r.Installed = 4, err == nil
+	return err
+}
+
+// describe prints what was done.
+func (r *installReport) describe(c *cli.Context) error {
+	var b bytes.Buffer
+	if u := r.OpenSM; u != nil {
+		fmt.Fprintf(&b, "LMC %d (the plan needs %d): %s LIDs up to %s of %s, %s LFT entries\n",
+			u.LMC, u.Need, commas(u.LIDs), commas(u.MaxLID), commas(u.Capacity-1), commas(u.Entries))
+		fmt.Fprintln(&b, "every route arrives, and every message takes the plan's path")
+		if !u.Kept {
+			fmt.Fprintf(&b, "the LIDs are new: start OpenSM with %s in its cache directory and the lines of %s\n", opensm.LIDsFile, opensm.ConfFile)
+		}
+	}
+	switch {
+	case r.Installed:
+		fmt.Fprintf(&b, "OpenSM has loaded them; the switches hold these tables, read back and compared\n")
+	case r.Files == 0:
+		fmt.Fprintln(&b, "dry run: nothing written")
+	case r.Target == "iproute":
+		fmt.Fprintf(&b, "%d files in %s; on each node: ip -force -batch NODE.batch\n", r.Files, r.Dir)
+	default:
+		fmt.Fprintf(&b, "%d files in %s: %s, %s, %s, %s\n", r.Files, r.Dir, opensm.LFTsFile, opensm.PathsFile, opensm.LIDsFile, opensm.ConfFile)
+	}
+	_, err := b.WriteTo(c.App.Writer)
+	return err
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"evbench/companion/opensm"
+	"evbench/fabric"
+	"evbench/fabric/ibnet"
+	"evbench/internal/ibtest"
+	"evbench/plan"
+)
+
+// TestRoutesInstallOpenSM runs the command against a real OpenSM.
+func TestRoutesInstallOpenSM(t *testing.T) {
+	ibtest.Need(t)
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	call := func(args ...string) (int, string) {
+		var out, errs bytes.Buffer
+		code := run(t.Context(), append([]string{"evbench"}, args...), &out, &errs)
+		return code, out.String() + errs.String()
+	}
+	if code, text := call("plan", "-t", "FT(2;4,8)", "--down", "leaf0-spine0", "-s", "fors", "-o", in("plan.txt"), "--quiet"); code != exitDone {
+		t.Fatal(text)
+	}
+	n, err := fabric.Parse("FT(2;4,8)", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := liveOpenSM(t, n, in)
+	args := []string{"routes", "install", in("plan.txt"), "--target", "opensm", "--dir", dir, "-t", in("fabric.net"),
+		"--pid", fmt.Sprint(live.PID()), "--log", in("opensm.log"), "--dump", "sh " + in("dump.sh")}
+	if code, text := call(args...); code != exitDone || !strings.Contains(text, "the switches hold these tables, read back and compared") {
+		t.Fatalf("exit %d: %s", code, text)
+	}
+	// OpenSM reads the file of this directory, not of another one.
+	other := append(args[:6:6], append([]string{t.TempDir()}, args[7:]...)...)
+	other[2] = in("healthy.txt")
+	if code, text := call(other...); code != exitFailed || !strings.Contains(text, "differ in") {
+		t.Fatalf("exit %d: %s", code, text)
+	}
+}
+
+// liveOpenSM starts OpenSM with the tables of a healthy plan, and writes the
+// files that the command needs to reach it.
+func liveOpenSM(t *testing.T, n *fabric.Network, in func(string) string) *ibtest.Live {
+	t.Helper()
+	if code := run(t.Context(), []string{"evbench", "plan", "-t", "FT(2;4,8)", "-s", "linear-shift", "-o", in("healthy.txt"), "--quiet"}, os.Stdout, os.Stderr); code != exitDone {
+		t.Fatal("no plan")
+	}
+	p, err := openPlan(in("healthy.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeTables(t, p, n, in)
+	live, err := ibtest.Start(t.Context(), n, "file,no_fallback", nil, "-F", in(opensm.ConfFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(live.Close)
+	log, err := os.Create(in("opensm.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		live.CopyLog(nil)
+		log.Close()
+	})
+	live.CopyLog(log)
+	cmd := live.Program(t.Context(), "dump_fts")
+	var script strings.Builder
+	for _, v := range cmd.Env {
+		if strings.HasPrefix(v, "IBSIM") || strings.HasPrefix(v, "SIM_HOST") {
+			fmt.Fprintf(&script, "export %s\n", v)
+		}
+	}
+	fmt.Fprintln(&script, "exec", strings.Join(cmd.Args, " "))
+	if err := os.WriteFile(in("dump.sh"), []byte(script.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return live
+}
+
+func writeTables(t *testing.T, p *plan.Plan, n *fabric.Network, in func(string) string) {
+	t.Helper()
+	r, err := opensm.Compute(p, n, opensm.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Write(in("")); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(in("fabric.net"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := ibnet.Write(f, n); err != nil {
+		t.Fatal(err)
+	}
+}

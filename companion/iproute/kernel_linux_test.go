@@ -1,0 +1,138 @@
+package iproute
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"evbench/companion"
+	"evbench/lab"
+	"evbench/plan"
+)
+
+// TestMain runs the tests as root of a user namespace where the user is not
+// root already.
+func TestMain(m *testing.M) {
+	if lab.Helper() {
+		return
+	}
+	code, done, err := lab.Enter()
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	case done:
+		os.Exit(code)
+	}
+	os.Exit(m.Run())
+}
+
+// apply has ip read the files in the namespaces of a lab, whose interfaces are
+// called as ours.
+func apply(t *testing.T, l *lab.Lab, b *Batch, dir string) {
+	t.Helper()
+	if _, err := b.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	for n := range b.Nodes() {
+		cmd := exec.CommandContext(t.Context(), "ip", "-force", "-batch", filepath.Join(dir, b.Name(companion.Node(n))+".batch"))
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		if err := l.StartCommand(lab.Node(n), cmd); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Wait(); err != nil || out.Len() > 0 {
+			t.Fatalf("ip in %s: %v\n%s", b.Name(companion.Node(n)), err, out.Bytes())
+		}
+	}
+}
+
+// TestKernelsForward has real kernels take the files, and sends from every server
+// to every other on every path that is alive; then a link dies and other files
+// take its routes away.
+func TestKernelsForward(t *testing.T) {
+	if _, err := exec.LookPath("ip"); err != nil {
+		t.Fatal("ip is not installed (package iproute2): scripts/setup installs it")
+	}
+	tree := small(t)
+	l, err := lab.Start(t.Context(), lab.Options{Tree: tree})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	dir := t.TempDir()
+	for _, down := range [][]string{nil, {"leaf0-spine1"}} {
+		b := build(t, small(t, down...), plan.Options{Schedule: "fors"})
+		apply(t, l, b, dir)
+		for src := range tree.Servers() {
+			for dst := range tree.Servers() {
+				for path := companion.Single; path < tree.Spines(); path++ {
+					if src == dst || path == 1 && tree.Leaf(src) != tree.Leaf(dst) && down != nil && (tree.Leaf(src) == 0 || tree.Leaf(dst) == 0) {
+						continue
+					}
+					if err := send(t.Context(), l, src, dst, path); err != nil {
+						t.Errorf("down %v, %d to %d on path %d: %v", down, src, dst, path, err)
+					}
+				}
+			}
+		}
+	}
+	err = l.In(0, func() error {
+		cmd := exec.CommandContext(t.Context(), "ip", "route", "show", "proto", fmt.Sprint(Protocol), "10.1.0.0/16")
+		out, err := cmd.CombinedOutput()
+		if len(out) > 0 {
+			t.Errorf("leaf0 still has %s", out)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// send sends a byte from one server to another, to its address on a path.
+func send(ctx context.Context, l *lab.Lab, src, dst, path int) error {
+	var listener net.Listener
+	if err := l.Do(dst, func() (err error) {
+		listener, err = net.Listen("tcp4", netip.AddrPortFrom(l.Addr(dst, path), 0).String())
+		return err
+	}); err != nil {
+		return err
+	}
+	defer listener.Close()
+	got := make(chan error, 1)
+	go func() {
+		c, err := listener.Accept()
+		if err == nil {
+			_, err = io.ReadFull(c, make([]byte, 1))
+			c.Close()
+		}
+		got <- err
+	}()
+	err := l.Do(src, func() error {
+		d := net.Dialer{Timeout: 5 * time.Second}
+		c, err := d.DialContext(ctx, "tcp4", listener.Addr().String())
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		if from := netip.MustParseAddrPort(c.LocalAddr().String()).Addr(); from != l.Addr(src, path) {
+			return fmt.Errorf("sent from %s", from)
+		}
+		_, err = c.Write([]byte{1})
+		return err
+	})
+	if err != nil {
+		listener.Close()
+	}
+	return errors.Join(err, <-got)
+}

@@ -1,0 +1,222 @@
+package opensm
+
+import (
+	"fmt"
+	"strings"
+
+	"evbench/fabric"
+	"evbench/routing/lft"
+	"evbench/topology"
+)
+
+// A Kind is a way to lose packets.
+type Kind string
+
+// The kinds.
+const (
+	DeadPort      Kind = "dead port"      // an entry names a port without a cable
+	MissingEntry  Kind = "missing entry"  // a switch on the way has none for the LID
+	MissingSwitch Kind = "missing switch" // a switch has no entry at all
+	Loop          Kind = "loop"           // a route comes back
+	WrongHost     Kind = "wrong host"     // a route ends at another node
+	WrongPath     Kind = "wrong path"     // a message does not take the plan's path
+	NoCable       Kind = "no cable"       // a server of the plan has none
+	OverCapacity  Kind = "over capacity"  // a table is shorter than the LIDs
+)
+
+// A Problem is one reason not to write tables.
+type Problem struct {
+	Kind Kind
+	Text string
+}
+
+// A RefusedError says why tables are not written.
+type RefusedError struct {
+	Total int
+	First []Problem // at most 10
+}
+
+func (e *RefusedError) Error() string {
+	var b strings.Builder
+	b.WriteString("refused, packets would be lost or take other paths:")
+	for _, p := range e.First {
+		fmt.Fprintf(&b, "\n  %s: %s", p.Kind, p.Text)
+	}
+	if more := e.Total - len(e.First); more > 0 {
+		fmt.Fprintf(&b, "\n  … and %d more", more)
+	}
+	return b.String()
+}
+
+const firstProblems = 10
+
+func (e *RefusedError) add(k Kind, format string, args ...any) {
+	e.Total++
+	if len(e.First) < firstProblems {
+		e.First = append(e.First, Problem{k, fmt.Sprintf(format, args...)})
+	}
+}
+
+// Check follows the route from every switch with hosts to every LID of every
+// host, whatever made the tables, and compares the path of every message with
+// the plan's. It returns nil, or a *RefusedError. Only pairs of leaves that the
+// plan itself leaves out may be without a route. O(switches · LIDs + servers²).
+func (r *Routes) Check() error {
+	c := checker{r: r, err: &RefusedError{}, out: r.leftOut()}
+	c.capacity()
+	c.cables()
+	c.switches()
+	for h := range fabric.Node(r.Net.Hosts()) {
+		c.host(h)
+	}
+	c.messages()
+	if c.err.Total > 0 {
+		return c.err
+	}
+	return nil
+}
+
+type checker struct {
+	r   *Routes
+	err *RefusedError
+	out map[[2]fabric.Node]bool
+}
+
+// leftOut are the pairs of leaf switches, both ways, that need no route.
+func (r *Routes) leftOut() map[[2]fabric.Node]bool {
+	out := map[[2]fabric.Node]bool{}
+	for _, u := range r.Plan.Unreachable {
+		a, b := r.Places.Leaf[u[0]], r.Places.Leaf[u[1]]
+		out[[2]fabric.Node{a, b}], out[[2]fabric.Node{b, a}] = true, true
+	}
+	return out
+}
+
+func (c *checker) name(v fabric.Node) string { return c.r.Net.Info(v).Name }
+
+func (c *checker) capacity() {
+	if top := c.r.Net.MaxLID(); top >= c.r.Capacity {
+		c.err.add(OverCapacity, "LIDs up to %d with LMC %d, the tables of the switches end at %d", top, c.r.LMC, c.r.Capacity-1)
+	}
+}
+
+// cables looks for cables that messages of the plan take and the network has
+// not.
+func (c *checker) cables() {
+	t, places := c.r.Plan.Tree, c.r.Places
+	said := map[topology.Link]bool{}
+	for src := range t.Servers() {
+		for dst := range t.Servers() {
+			k := c.r.Plan.Spine(src, dst)
+			if src == dst || k < 0 {
+				continue
+			}
+			for _, leaf := range []int{t.Leaf(src), t.Leaf(dst)} {
+				l := topology.Link{Leaf: leaf, Spine: k}
+				if places.Up(leaf, k) == 0 && !said[l] {
+					said[l] = true
+					c.err.add(DeadPort, "%s, from %s to %s, is alive in the plan and not there in the network",
+						l, c.name(places.Leaf[leaf]), c.name(places.Spine[k]))
+				}
+			}
+		}
+	}
+}
+
+func (c *checker) switches() {
+	n := c.r.Net
+	for i := range n.Switches() {
+		empty := true
+		for _, p := range c.r.Tables.Row(i) {
+			empty = empty && p == lft.NoPort
+		}
+		if s := n.Switch(i); empty && !n.Isolated(s) {
+			c.err.add(MissingSwitch, "%s has no entry at all", c.name(s))
+		}
+	}
+}
+
+// host follows the routes to all LIDs of a host.
+func (c *checker) host(h fabric.Node) {
+	n := c.r.Net
+	home := n.Leaf(h).Node
+	if home == fabric.NoNode {
+		return // messages says so if the plan knows it
+	}
+	base := int(n.Info(h).LID)
+	for i := range n.Switches() {
+		s := n.Switch(i)
+		if c.out[[2]fabric.Node{s, home}] || !c.hasHosts(s) {
+			continue
+		}
+		for lid := base; lid < base+1<<c.r.LMC; lid++ {
+			if lid < c.r.Tables.LIDs {
+				c.walk(s, h, lid)
+			}
+		}
+	}
+}
+
+func (c *checker) hasHosts(s fabric.Node) bool {
+	for _, e := range c.r.Net.Ends(s) {
+		if e.Node != fabric.NoNode && c.r.Net.IsHost(e.Node) {
+			return true
+		}
+	}
+	return false
+}
+
+// walk follows one route from a switch.
+func (c *checker) walk(from, to fabric.Node, lid int) {
+	n, at := c.r.Net, from
+	route := func() string { return fmt.Sprintf("%s to %s, LID %d", c.name(from), c.name(to), lid) }
+	for range n.Switches() {
+		port := c.r.Tables.Port(at, lid)
+		next := n.At(at, int(port)).Node
+		switch {
+		case port == lft.NoPort:
+			c.err.add(MissingEntry, "%s: %s has none", route(), c.name(at))
+			return
+		case port == 0 || next != fabric.NoNode && n.IsHost(next) && next != to:
+			c.err.add(WrongHost, "%s: ends behind port %d of %s", route(), port, c.name(at))
+			return
+		case next == fabric.NoNode:
+			c.err.add(DeadPort, "%s: port %d of %s leads nowhere", route(), port, c.name(at))
+			return
+		case next == to:
+			return
+		}
+		at = next
+	}
+	c.err.add(Loop, "%s: passes %s again", route(), c.name(at))
+}
+
+// messages compares the spine of every message with the plan's, and looks for
+// servers without a cable.
+func (c *checker) messages() {
+	t, places := c.r.Plan.Tree, c.r.Places
+	for dst, h := range places.Host {
+		if c.r.Net.Leaf(h).Node == fabric.NoNode {
+			c.err.add(NoCable, "%s, %s in the plan", c.name(h), t.ServerName(dst))
+			continue
+		}
+		for src := range t.Servers() {
+			if k := c.r.Plan.Spine(src, dst); src != dst && k >= 0 {
+				c.message(src, dst, k)
+			}
+		}
+	}
+}
+
+func (c *checker) message(src, dst, spine int) {
+	leaf := c.r.Places.Leaf[c.r.Plan.Tree.Leaf(src)]
+	lid := c.r.DLID(src, dst)
+	if lid >= c.r.Tables.LIDs {
+		return // over capacity
+	}
+	next := c.r.Net.At(leaf, int(c.r.Tables.Port(leaf, lid))).Node
+	if want := c.r.Places.Spine[spine]; next != want && next != fabric.NoNode {
+		c.err.add(WrongPath, "%s to %s, LID %d: through %s, planned through %s",
+			c.name(c.r.Places.Host[src]), c.name(c.r.Places.Host[dst]), lid, c.name(next), c.name(want))
+	}
+}

@@ -1,0 +1,189 @@
+package opensm
+
+import (
+	"compress/gzip"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"evbench/fabric"
+	"evbench/plan"
+	"evbench/routing"
+	"evbench/routing/lft"
+	"evbench/topology"
+)
+
+// TestCheckFindsEachDamage damages sound tables in one place.
+func TestCheckFindsEachDamage(t *testing.T) {
+	for _, c := range []struct {
+		kind   Kind
+		damage func(r *Routes, row func(fabric.Node) []uint8, lid int)
+		says   string
+	}{
+		{DeadPort, func(r *Routes, row func(fabric.Node) []uint8, lid int) {
+			row(r.Places.Leaf[0])[lid] = r.Places.Up(0, 0)
+		}, "s1_0 to h9, LID 40: port 5 of s1_0 leads nowhere"},
+		{DeadPort, func(r *Routes, row func(fabric.Node) []uint8, lid int) { row(r.Places.Leaf[3])[lid] = 77 }, "port 77 of s1_3 leads nowhere"},
+		{MissingEntry, func(r *Routes, row func(fabric.Node) []uint8, lid int) { row(r.Places.Leaf[1])[lid] = lft.NoPort }, "s1_1 to h9, LID 40: s1_1 has none"},
+		{MissingEntry, func(r *Routes, row func(fabric.Node) []uint8, lid int) {
+			for _, s := range r.Places.Spine {
+				row(s)[lid] = lft.NoPort
+			}
+		}, "to h9, LID 40: s2_"},
+		{MissingSwitch, func(r *Routes, row func(fabric.Node) []uint8, _ int) {
+			for i := range row(r.Places.Spine[2]) {
+				row(r.Places.Spine[2])[i] = lft.NoPort
+			}
+		}, "s2_2 has no entry at all"},
+		{Loop, func(r *Routes, row func(fabric.Node) []uint8, lid int) {
+			row(r.Places.Leaf[3])[lid] = r.Places.Up(3, 1)
+			row(r.Places.Spine[1])[lid] = r.Places.Down(3, 1)
+		}, "s1_3 to h9, LID 40: passes"},
+		{WrongHost, func(r *Routes, row func(fabric.Node) []uint8, lid int) { row(r.Places.Leaf[2])[lid] = 1 }, "ends behind port 1 of s1_2"},
+		{WrongHost, func(r *Routes, row func(fabric.Node) []uint8, lid int) { row(r.Places.Leaf[3])[lid] = 0 }, "ends behind port 0 of s1_3"},
+		{WrongPath, func(r *Routes, row func(fabric.Node) []uint8, _ int) {
+			src, dst := 12, 9
+			k := r.Plan.Spine(src, dst)
+			row(r.Places.Leaf[3])[r.DLID(src, dst)] = r.Places.Up(3, (k+1)%4)
+		}, "h12 to h9"},
+		{OverCapacity, func(r *Routes, _ func(fabric.Node) []uint8, _ int) { r.Capacity = r.Net.MaxLID() }, "LIDs up to 143 with LMC 2"},
+		{NoCable, func(r *Routes, _ func(fabric.Node) []uint8, _ int) {
+			r.Net = r.Net.Without([]fabric.Cable{{A: fabric.End{Node: 9, Port: 1}, B: r.Net.Leaf(9)}}, nil)
+		}, "h9, server9 in the plan"},
+	} {
+		tree := treeOf(t, "FT(2;4,8)", "leaf0-spine0")
+		r := compute(t, build(t, tree, plan.Options{Schedule: "fors"}), networkOf(t, tree, 2), 2)
+		lid := int(r.Net.Info(9).LID)
+		c.damage(r, func(s fabric.Node) []uint8 { return r.Tables.Row(r.Net.Index(s)) }, lid)
+		err := r.Check()
+		e, ok := errors.AsType[*RefusedError](err)
+		if !ok {
+			t.Errorf("%s: %v", c.kind, err)
+			continue
+		}
+		found := false
+		for _, p := range e.First {
+			found = found || p.Kind == c.kind && strings.Contains(p.Text, c.says)
+		}
+		if !found {
+			t.Errorf("%s, %q: %v", c.kind, c.says, err)
+		}
+		if err := r.Write(t.TempDir()); err == nil {
+			t.Errorf("%s: written all the same", c.kind)
+		}
+	}
+}
+
+// TestDeadInTheNetworkOnly is a cable that the plan uses and the network lacks.
+func TestDeadInTheNetworkOnly(t *testing.T) {
+	tree := treeOf(t, "FT(2;4,8)")
+	n, err := networkOf(t, tree, 2).Degrade([]string{"leaf3-spine1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Compute(build(t, tree, plan.Options{Schedule: "fors"}), n, Options{LMC: 2})
+	e, ok := errors.AsType[*RefusedError](err)
+	if !ok || e.First[0] != (Problem{DeadPort, "leaf3-spine1, from s1_3 to s2_1, is alive in the plan and not there in the network"}) || e.Total < firstProblems || len(e.First) != firstProblems || !strings.Contains(err.Error(), "more") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestComputeRefuses(t *testing.T) {
+	tree := treeOf(t, "FT(2;2,3)")
+	pods, err := topology.NewPods(topology.Options{Ports: 2, Leaves: 2, Pods: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ftree := build(t, tree, plan.Options{Routing: routing.Ftree})
+	n := networkOf(t, tree, 0)
+	two := fabric.PGFT{M: []int{2, 3}, W: []int{1, 2}, P: []int{1, 2}}
+	parallel, err := two.Build(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rename := func(names map[fabric.Node]string) *fabric.Network {
+		info := make([]fabric.Info, n.Nodes())
+		for v := range info {
+			info[v] = n.Info(fabric.Node(v))
+			if s, ok := names[fabric.Node(v)]; ok {
+				info[v].Name = s
+			}
+		}
+		return n.WithInfo(info)
+	}
+	lost, err := networkOf(t, treeOf(t, "FT(2;2,3)"), 0).Degrade([]string{"h1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		p    *plan.Plan
+		n    *fabric.Network
+		o    Options
+		says string
+	}{
+		{"three levels", &plan.Plan{Tree: pods.Lower(), Pods: pods}, n, Options{}, "two levels"},
+		{"no routing", build(t, tree, plan.Options{Schedule: "linear-shift", Routing: plan.NoRouting}), n, Options{}, "no routing"},
+		{"ecmp", build(t, tree, plan.Options{Routing: routing.ECMP}), n, Options{}, "one port for a LID"},
+		{"LMC", ftree, n, Options{LMC: 8}, "must be 0..7"},
+		{"another tree", ftree, networkOf(t, treeOf(t, "FT(2;2,4)"), 0), Options{}, "6 switches, 3 leaves and 2 spines are wanted"},
+		{"parallel cables", ftree, parallel, Options{}, "two cables"},
+		{"a server elsewhere", ftree, rename(map[fabric.Node]string{0: "h2", 2: "h0"}), Options{}, "no cable to s1_0, its leaf"},
+		{"a server not there", ftree, rename(map[fabric.Node]string{0: "x"}), Options{}, "server0"},
+		{"a leaf that is a host", ftree, rename(map[fabric.Node]string{0: "leaf0", 6: "h0"}), Options{}, "h0"},
+		{"fewer hosts by order", ftree, withoutNames(lost), Options{}, "has 1 hosts, leaf0 of the plan has 2 servers"},
+		{"too many LIDs", build(t, treeOf(t, "FT(2;20,20)"), plan.Options{Routing: routing.Ftree}),
+			networkOf(t, treeOf(t, "FT(2;20,20)"), 0), Options{LMC: 7}, "need LIDs"},
+	} {
+		if _, err := Compute(c.p, c.n, c.o); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.says)
+		}
+	}
+}
+
+// withoutNames leaves only the order to go by.
+func withoutNames(n *fabric.Network) *fabric.Network {
+	info := make([]fabric.Info, n.Nodes())
+	for v := range info {
+		info[v] = n.Info(fabric.Node(v))
+		info[v].Name = "node"
+	}
+	return n.WithInfo(info)
+}
+
+// TestWhatOpenSMTakesInSilence are files that OpenSM 3.3.23 has loaded without a
+// word, or answered by routing with minhop.
+func TestWhatOpenSMTakesInSilence(t *testing.T) {
+	for name, c := range map[string]struct {
+		lmc  int
+		down []string
+		says string
+	}{
+		"ft2_4_8_deadport": {2, []string{"leaf0-spine0"}, "dead port: s1_1 to h0, LID 7: port 1 of s2_0 leads nowhere"},
+		"ft2_4_8_missing":  {2, nil, "missing entry: s1_"},
+		"ft2_4_8_badport":  {0, nil, "line 6: LID 5: port"},
+		"empty":            {0, nil, "no forwarding table"},
+	} {
+		tree := treeOf(t, "FT(2;4,8)", c.down...)
+		r := compute(t, build(t, tree, plan.Options{Routing: routing.Spread}), networkOf(t, tree, c.lmc), c.lmc)
+		f, err := os.Open(filepath.Join("testdata", name+".lfts.gz"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		text, err := gzip.NewReader(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tables, err := lft.ReadDump(text, r.Net)
+		if err == nil {
+			r.Tables = tables
+			err = r.Check()
+		}
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", name, err, c.says)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package opensm
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"evbench/fabric/ibnet"
+	"evbench/internal/atomicfile"
+	"evbench/routing/lft"
+)
+
+// The files that Write makes.
+const (
+	LFTsFile  = "evbench.lfts" // the tables, for lfts_file of OpenSM
+	PathsFile = "paths.csv"    // the LID of each message, for the application
+	LIDsFile  = "guid2lid"     // for OpenSM's cache directory, before it starts
+	ConfFile  = "opensm.conf"  // lines for OpenSM's configuration
+)
+
+// A File is a file to write.
+type File struct {
+	Name string
+	Text []byte
+}
+
+// Files returns all files, for a directory whose name OpenSM's configuration
+// will hold. They are checked once more as OpenSM would read them.
+func (r *Routes) Files(dir string) ([]File, error) {
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
+	dir, err := filepath.Abs(dir) // OpenSM's directory is another
+	if err != nil {
+		return nil, err
+	}
+	out := []File{{Name: LFTsFile}, {Name: PathsFile}, {Name: LIDsFile}, {Name: ConfFile}}
+	for i, write := range []func(io.Writer) error{
+		r.Tables.WriteDump, r.WritePaths,
+		func(w io.Writer) error { return ibnet.WriteGUID2LID(w, r.Net) },
+		func(w io.Writer) error { return r.WriteConf(w, filepath.Join(dir, LFTsFile)) },
+	} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			return nil, err
+		}
+		out[i].Text = b.Bytes()
+	}
+	back, err := lft.ReadDump(bytes.NewReader(out[0].Text), r.Net)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", LFTsFile, err)
+	}
+	if diff := differences(r.Tables, back); len(diff) > 0 {
+		return nil, fmt.Errorf("%s: reads otherwise than it was written: %s", LFTsFile, diff[0])
+	}
+	return out, nil
+}
+
+// Write writes all files into a directory, each whole or not at all.
+func (r *Routes) Write(dir string) error {
+	files, err := r.Files(dir)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := write(filepath.Join(dir, f.Name), f.Text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func write(name string, text []byte) error {
+	return atomicfile.Write(name, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+// WriteConf writes the lines of OpenSM's configuration that these tables need.
+// Without no_fallback OpenSM would route by minhop, in silence, whenever it
+// cannot read the file.
+func (r *Routes) WriteConf(w io.Writer, lfts string) error {
+	_, err := fmt.Fprintf(w, "# for the plan %s\nrouting_engine file,no_fallback\nlfts_file %s\nlmc %d\n", r.Plan.Hash(), lfts, r.LMC)
+	return err
+}
+
+// WritePaths writes, for each message, the LID that the sender has to ask for:
+// "phase,src,dst,dlid", servers by position, sorted by phase and source. A plan
+// without a schedule has - for the phase.
+func (r *Routes) WritePaths(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintln(out, "phase,src,dst,dlid")
+	t := r.Plan.Tree
+	if r.Plan.Schedule == nil {
+		for src := range t.Servers() {
+			for dst := range t.Servers() {
+				if src != dst && !r.without(src, dst) {
+					fmt.Fprintf(out, "-,%d,%d,%d\n", t.Position(src), t.Position(dst), r.DLID(src, dst))
+				}
+			}
+		}
+		return out.Flush()
+	}
+	for m := range r.Plan.Schedule.All() {
+		fmt.Fprintf(out, "%d,%d,%d,%d\n", m.Phase, t.Position(m.Src), t.Position(m.Dst), r.DLID(m.Src, m.Dst))
+	}
+	return out.Flush()
+}
+
+// without reports whether the plan leaves a message out.
+func (r *Routes) without(src, dst int) bool {
+	t := r.Plan.Tree
+	return t.Leaf(src) != t.Leaf(dst) && r.Plan.Spine(src, dst) < 0
+}
+
+// Use says how much of a subnet the tables take.
+type Use struct {
+	LMC      int  `json:"lmc"`
+	Need     int  `json:"lmc_needed"`
+	Kept     bool `json:"lids_kept"`
+	LIDs     int  `json:"lids"`
+	MaxLID   int  `json:"max_lid"`
+	Entries  int  `json:"lft_entries"` // of the switch with the most, its own LID left out
+	Capacity int  `json:"capacity"`
+}
+
+// Use returns how much of a subnet the tables take.
+func (r *Routes) Use() Use {
+	u := Use{LMC: r.LMC, Need: r.Need, Kept: r.Kept, MaxLID: r.Net.MaxLID(), Capacity: r.Capacity,
+		LIDs: r.Net.Hosts()<<r.LMC + r.Net.Switches()}
+	for i := range r.Net.Switches() {
+		n := 0
+		for _, p := range r.Tables.Row(i) {
+			if p != lft.NoPort && p != 0 {
+				n++
+			}
+		}
+		u.Entries = max(u.Entries, n)
+	}
+	return u
+}
+
+// differences says where two tables of one network differ.
+func differences(want, have *lft.Tables) []string {
+	var out []string
+	for i := range want.Net.Switches() {
+		held := have.Row(i)
+		for lid, p := range want.Row(i) {
+			if p != held[lid] {
+				out = append(out, fmt.Sprintf("%s, LID %d: %s, not %s", want.Net.Info(want.Net.Switch(i)).Name, lid, port(held[lid]), port(p)))
+			}
+		}
+	}
+	return out
+}
+
+func port(p uint8) string {
+	if p == lft.NoPort {
+		return "no entry"
+	}
+	return fmt.Sprintf("port %d", p)
+}

@@ -1,0 +1,63 @@
+package opensm
+
+import (
+	"testing"
+
+	"evbench/fabric"
+	"evbench/plan"
+	"evbench/topology"
+)
+
+func treeOf(t testing.TB, notation string, down ...string) *topology.Tree {
+	t.Helper()
+	o, err := topology.Parse(notation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return options(t, o, down...)
+}
+
+func options(t testing.TB, o topology.Options, down ...string) *topology.Tree {
+	t.Helper()
+	tree, err := topology.New(o)
+	for _, name := range down {
+		var dead []topology.Link
+		if err == nil {
+			dead, err = tree.Links(name)
+		}
+		if err == nil {
+			tree, err = tree.Without(dead...)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+func build(t testing.TB, tree *topology.Tree, o plan.Options) *plan.Plan {
+	t.Helper()
+	p, err := plan.Build(tree, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func networkOf(t testing.TB, tree *topology.Tree, lmc int) *fabric.Network {
+	t.Helper()
+	n, err := Network(tree, lmc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func compute(t testing.TB, p *plan.Plan, n *fabric.Network, lmc int) *Routes {
+	t.Helper()
+	r, err := Compute(p, n, Options{LMC: lmc})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}

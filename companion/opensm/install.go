@@ -1,0 +1,238 @@
+package opensm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"evbench/routing/lft"
+)
+
+// InstallOptions say how to reach a running OpenSM.
+type InstallOptions struct {
+	// Dir is where the files are; OpenSM's lfts_file is evbench.lfts in it.
+	Dir string
+	// PID is OpenSM's process.
+	PID int
+	// LogFile is where OpenSM logs to. It is followed, also over a rotation.
+	LogFile string
+	// ReadBack returns the tables that the switches hold, as dump_lfts prints them.
+	ReadBack func(context.Context) ([]byte, error)
+	// Wait is how long OpenSM may take to configure tables. 0 means two minutes.
+	Wait time.Duration
+}
+
+const defaultWait = 2 * time.Minute
+
+// Command returns a ReadBack that runs a program, such as dump_lfts.
+func Command(program string, args ...string) func(context.Context) ([]byte, error) {
+	return func(ctx context.Context) ([]byte, error) {
+		cmd := exec.CommandContext(ctx, program, args...)
+		var stderr bytes.Buffer
+		cmd.Stderr, cmd.WaitDelay = &stderr, time.Second
+		out, err := cmd.Output()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w: %s", program, err, bytes.TrimSpace(stderr.Bytes()))
+		}
+		return out, nil
+	}
+}
+
+// An InstallError says that the tables are not in place, and what is.
+type InstallError struct {
+	Cause error
+	// Restored says that the files are those of before. Loaded says that OpenSM
+	// has loaded them again; where there were none there is nothing to load.
+	Restored, Loaded bool
+	Restoring        error // why not
+}
+
+func (e *InstallError) Error() string {
+	after := "the earlier files are back and OpenSM has loaded them"
+	switch {
+	case !e.Restored:
+		after = fmt.Sprintf("THE EARLIER FILES ARE NOT BACK: %v", e.Restoring)
+	case !e.Loaded && e.Restoring == nil:
+		after = "there was no earlier file of tables, and OpenSM has not been signalled again: the switches hold what it made last"
+	case !e.Loaded:
+		after = fmt.Sprintf("the earlier files are back, but OpenSM HAS NOT LOADED THEM: %v", e.Restoring)
+	}
+	return fmt.Sprintf("%v; %s", e.Cause, after)
+}
+
+// Unwrap returns the cause.
+func (e *InstallError) Unwrap() error { return e.Cause }
+
+// Install writes the files, signals OpenSM, waits until its log says that the
+// engine file has configured tables, reads the tables of all switches back and
+// compares. The files that were there are kept as *.old. If anything but these
+// tables is in place at the end, it puts the earlier files back, signals OpenSM
+// again, and returns an *InstallError. Other errors mean that nothing was
+// changed.
+//
+// It cannot change LIDs, which OpenSM gives when it starts: the routes must have
+// kept those of the network.
+func Install(ctx context.Context, r *Routes, o InstallOptions) error {
+	files, err := r.Files(o.Dir)
+	if err != nil {
+		return err
+	}
+	if o.Wait <= 0 {
+		o.Wait = defaultWait
+	}
+	i := &installer{o: o, r: r}
+	if err := i.ready(ctx); err != nil {
+		return err
+	}
+	old, err := i.keep(files)
+	if err != nil {
+		return err
+	}
+	err = i.put(files)
+	if err == nil {
+		err = i.load(ctx)
+	}
+	if err == nil {
+		err = i.compare(ctx)
+	}
+	if err == nil {
+		return nil
+	}
+	return i.restore(ctx, old, err)
+}
+
+type installer struct {
+	o InstallOptions
+	r *Routes
+}
+
+// ready checks that OpenSM can be reached before anything is changed.
+func (i *installer) ready(ctx context.Context) error {
+	switch {
+	case !i.r.Kept:
+		return fmt.Errorf("hosts need %d LIDs each, aligned, and have others: OpenSM gives LIDs when it starts, so start it once with the %s and %s that Write makes",
+			1<<i.r.LMC, LIDsFile, ConfFile)
+	case i.o.PID < 2:
+		return fmt.Errorf("OpenSM's process %d: not a process that can be signalled", i.o.PID)
+	case i.o.ReadBack == nil:
+		return errors.New("no way to read the tables back")
+	}
+	if err := sendSignal(i.o.PID, syscall.Signal(0)); err != nil {
+		return err
+	}
+	if _, err := os.Stat(i.o.LogFile); err != nil {
+		return fmt.Errorf("OpenSM's log: %w", err)
+	}
+	if _, err := i.read(ctx); err != nil {
+		return fmt.Errorf("read the tables as they are: %w", err)
+	}
+	return nil
+}
+
+func sendSignal(pid int, s syscall.Signal) error {
+	p, err := os.FindProcess(pid)
+	if err == nil {
+		err = p.Signal(s)
+	}
+	if err != nil {
+		return fmt.Errorf("signal OpenSM, process %d: %w", pid, err)
+	}
+	return nil
+}
+
+// keep returns what the files hold now, nil where there is none, and copies it
+// to *.old.
+func (i *installer) keep(files []File) ([]File, error) {
+	var old []File
+	for _, f := range files {
+		name := filepath.Join(i.o.Dir, f.Name)
+		text, err := os.ReadFile(name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		if err == nil {
+			if err := write(name+".old", text); err != nil {
+				return nil, err
+			}
+		}
+		old = append(old, File{f.Name, text})
+	}
+	return old, nil
+}
+
+// put writes files, and removes those without a text.
+func (i *installer) put(files []File) error {
+	for _, f := range files {
+		name := filepath.Join(i.o.Dir, f.Name)
+		var err error
+		if f.Text != nil {
+			err = write(name, f.Text)
+		} else if err = os.Remove(name); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// load has OpenSM read its files.
+func (i *installer) load(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, i.o.Wait, fmt.Errorf("not within %s", i.o.Wait))
+	defer cancel()
+	log, err := follow(i.o.LogFile)
+	if err != nil {
+		return err
+	}
+	defer log.close()
+	if err := sendSignal(i.o.PID, syscall.SIGHUP); err != nil {
+		return err
+	}
+	return log.loaded(ctx)
+}
+
+// read returns what the switches hold, without comparing.
+func (i *installer) read(ctx context.Context) ([]byte, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, i.o.Wait, fmt.Errorf("not within %s", i.o.Wait))
+	defer cancel()
+	return i.o.ReadBack(ctx)
+}
+
+// compare reads the tables back.
+func (i *installer) compare(ctx context.Context) error {
+	text, err := i.read(ctx)
+	if err != nil {
+		return fmt.Errorf("read tables back: %w", err)
+	}
+	have, err := lft.ReadDump(bytes.NewReader(text), i.r.Net)
+	if err != nil {
+		return fmt.Errorf("tables read back: %w", err)
+	}
+	if diff := differences(i.r.Tables, have); len(diff) > 0 {
+		return fmt.Errorf("tables read back differ in %d entries, first %s", len(diff), diff[0])
+	}
+	return nil
+}
+
+// restore puts the earlier files back, also when the caller has given up.
+func (i *installer) restore(ctx context.Context, old []File, cause error) error {
+	e := &InstallError{Cause: cause}
+	if e.Restoring = i.put(old); e.Restoring != nil {
+		return e
+	}
+	e.Restored = true
+	if old[0].Text == nil {
+		return e
+	}
+	e.Restoring = i.load(context.WithoutCancel(ctx))
+	e.Loaded = e.Restoring == nil
+	return e
+}

@@ -1,0 +1,351 @@
+// Package opensm puts a plan onto InfiniBand through OpenSM, whose routing
+// engine "file" loads forwarding tables that somebody else has made.
+//
+// InfiniBand routes by the destination's address, its LID; there is one path from
+// a switch to a LID. A host can have 2^LMC LIDs, which follow each other, so that
+// senders choose a path by choosing one of them (thesis 6.7.2). Compute spreads
+// the paths of a plan over the LIDs, makes the tables and checks them as a judge
+// that has not made them would; Write writes the files for OpenSM and for the
+// application; Install has a running OpenSM load them, reads what the switches
+// hold, and puts back what was there before if that is anything else.
+//
+// OpenSM takes files with entries to dead ports or without whole switches in
+// silence, and packets are then lost in silence too: this package refuses to
+// write such files.
+package opensm
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"evbench/fabric"
+	"evbench/plan"
+	"evbench/routing"
+	"evbench/routing/lft"
+	"evbench/topology"
+)
+
+const (
+	// Capacity is how many entries the forwarding table of a switch has, if
+	// nothing else is known: the 48 K unicast LIDs.
+	Capacity = 49152
+	maxLMC   = 7
+)
+
+// Options of Compute.
+type Options struct {
+	// LMC is the least that hosts get; they get what the plan needs if that is
+	// more.
+	LMC int
+	// Capacity is the number of entries of a switch's table, LIDs from 0. 0 means
+	// Capacity.
+	Capacity int
+}
+
+// Routes are a plan as forwarding tables.
+type Routes struct {
+	Plan   *plan.Plan
+	Net    *fabric.Network // with the LIDs of Tables, without the plan's dead cables
+	Places *Places
+	Tables *lft.Tables
+
+	LMC      int  // of every host
+	Need     int  // the LMC that the plan needs
+	Kept     bool // the LIDs are those that the network had
+	Capacity int
+
+	// paths are the spines of a destination's LIDs, by leaf, host and then the
+	// LID's offset; none where there is no path.
+	paths []uint8
+}
+
+const none = 255 // spines are 0..253
+
+// Compute makes the tables of a plan for a network, and checks them: what would
+// lose packets is a *RefusedError. The LIDs of the network are kept if all
+// hosts have enough of them, aligned and without overlap; else they are given
+// anew, in the order of the nodes. O(servers² + leaves · hosts · 2^LMC).
+//
+// Of each leaf, the spines that its servers use towards a destination are laid
+// onto the destination's LIDs in rising order, so the LMC is ⌈log2⌉ of the most
+// spines from a leaf to a server, the least possible. LIDs that are left over
+// lead through the other live spines, and hosts that the plan does not know are
+// routed like those. Switches can be reached too, except spines from spines, as
+// with OpenSM's engines for trees.
+func Compute(p *plan.Plan, n *fabric.Network, o Options) (*Routes, error) {
+	if err := supported(p); err != nil {
+		return nil, err
+	}
+	if o.LMC < 0 || o.LMC > maxLMC {
+		return nil, fmt.Errorf("LMC %d: must be 0..%d", o.LMC, maxLMC)
+	}
+	places, err := Match(p.Tree, n)
+	if err != nil {
+		return nil, err
+	}
+	b := newBuilder(p, places, n)
+	r := &Routes{Plan: p, Places: places, Need: b.need(), Capacity: o.Capacity}
+	if r.Capacity == 0 {
+		r.Capacity = Capacity
+	}
+	r.LMC = max(o.LMC, r.Need)
+	if r.Need > maxLMC {
+		return nil, fmt.Errorf("the plan needs 2^%d paths from a leaf to a server, InfiniBand has 2^%d at most", r.Need, maxLMC)
+	}
+	if r.Net, r.Kept, err = withLIDs(n, r.LMC); err != nil {
+		return nil, err
+	}
+	r.Net = r.Net.Without(places.dead(p.Tree), nil)
+	r.LMC = int(r.Net.Info(0).LMC)
+	b.fill(r)
+	return r, r.Check()
+}
+
+func supported(p *plan.Plan) error {
+	switch {
+	case p.Pods != nil:
+		return fmt.Errorf("%s: OpenSM's tables are made for plans of two levels", p.Notation())
+	case p.Routing == plan.NoRouting:
+		return fmt.Errorf("the plan has no routing, so there are no paths to install")
+	case p.Routing == routing.ECMP:
+		return fmt.Errorf("routing ecmp: a forwarding table has one port for a LID; take another routing")
+	case p.Tree.Servers() == 0:
+		return fmt.Errorf("%s: no servers", p.Notation())
+	}
+	return nil
+}
+
+// withLIDs returns the network with 2^lmc LIDs for each host or, if it has them
+// already, more; and whether it has.
+func withLIDs(n *fabric.Network, lmc int) (*fabric.Network, bool, error) {
+	if keep(n, lmc) {
+		return n, true, nil
+	}
+	n, err := n.Numbered(lmc)
+	return n, false, err
+}
+
+func keep(n *fabric.Network, lmc int) bool {
+	own := int(n.Info(0).LMC)
+	taken := map[int]bool{}
+	for v := range fabric.Node(n.Nodes()) {
+		i, size := n.Info(v), 1
+		if n.IsHost(v) {
+			size = 1 << own
+			if int(i.LMC) != own {
+				return false
+			}
+		}
+		for lid := int(i.LID); lid < int(i.LID)+size; lid++ {
+			if taken[lid] {
+				return false
+			}
+			taken[lid] = true
+		}
+		if i.LID == 0 || int(i.LID)%size != 0 || int(i.LID)+size > Capacity {
+			return false
+		}
+	}
+	return own >= lmc && own <= maxLMC
+}
+
+// DLID returns the LID to which the server of one rank sends its message for
+// another, so that it takes the plan's path: within a leaf the first.
+func (r *Routes) DLID(src, dst int) int {
+	host := r.Places.Host[dst]
+	base, k := int(r.Net.Info(host).LID), r.Plan.Spine(src, dst)
+	if k < 0 {
+		return base
+	}
+	return base + max(0, slices.Index(r.pathsTo(r.Plan.Tree.Leaf(src), host), uint8(k)))
+}
+
+func (r *Routes) pathsTo(leaf int, host fabric.Node) []uint8 {
+	at := (leaf*r.Net.Hosts() + int(host)) << r.LMC
+	return r.paths[at : at+1<<r.LMC]
+}
+
+// A builder lays paths onto LIDs.
+type builder struct {
+	tree   *topology.Tree
+	places *Places
+	net    *fabric.Network
+	leafOf []int    // of a host, -1 where it is on no leaf
+	words  int      // of a set
+	used   []uint64 // by leaf and host: the spines of the plan, as a set
+}
+
+const wordBits = 64
+
+func newBuilder(p *plan.Plan, places *Places, n *fabric.Network) *builder {
+	b := &builder{tree: p.Tree, places: places, net: n, leafOf: make([]int, n.Hosts())}
+	index := map[fabric.Node]int{}
+	for l, s := range places.Leaf {
+		index[s] = l
+	}
+	for h := range b.leafOf {
+		l, ok := index[n.Leaf(fabric.Node(h)).Node]
+		if !ok {
+			l = -1
+		}
+		b.leafOf[h] = l
+	}
+	b.words = (p.Tree.Spines() + wordBits - 1) / wordBits
+	b.used = make([]uint64, p.Tree.Leaves()*n.Hosts()*b.words)
+	b.collect(p)
+	return b
+}
+
+// set returns the spines that servers of a leaf use towards a host.
+func (b *builder) set(leaf int, h fabric.Node) []uint64 {
+	at := (leaf*b.net.Hosts() + int(h)) * b.words
+	return b.used[at : at+b.words]
+}
+
+// collect notes the spine of every message.
+func (b *builder) collect(p *plan.Plan) {
+	for src := range p.Tree.Servers() {
+		leaf := p.Tree.Leaf(src)
+		for dst := range p.Tree.Servers() {
+			if src == dst {
+				continue
+			}
+			if k := p.Spine(src, dst); k >= 0 {
+				b.set(leaf, b.places.Host[dst])[k/wordBits] |= 1 << (k % wordBits)
+			}
+		}
+	}
+}
+
+// need returns the LMC that the plan needs.
+func (b *builder) need() int {
+	most := 1
+	for set := range slices.Chunk(b.used, b.words) {
+		n := 0
+		for _, w := range set {
+			n += bits.OnesCount64(w)
+		}
+		most = max(most, n)
+	}
+	return bits.Len(uint(most - 1))
+}
+
+// alive reports whether plan and network both have a cable.
+func (b *builder) alive(leaf, spine int) bool {
+	return b.tree.Alive(leaf, spine) && b.places.Up(leaf, spine) != 0
+}
+
+// fill makes the tables.
+func (b *builder) fill(r *Routes) {
+	r.Tables = lft.New("file", r.Net)
+	r.paths = make([]uint8, (b.tree.Leaves()*b.net.Hosts())<<r.LMC)
+	for i := range r.paths {
+		r.paths[i] = none
+	}
+	for h := range fabric.Node(b.net.Hosts()) {
+		b.host(r, h)
+	}
+	for i := range b.net.Switches() {
+		b.toSwitch(r, b.net.Switch(i))
+	}
+}
+
+// host fills in the entries of all LIDs of a host.
+func (b *builder) host(r *Routes, h fabric.Node) {
+	end := r.Net.Leaf(h)
+	if end.Node == fabric.NoNode {
+		return
+	}
+	base, count := int(r.Net.Info(h).LID), 1<<r.LMC
+	set := func(s fabric.Node, offset int, port uint8) { r.Tables.Row(r.Net.Index(s))[base+offset] = port }
+	for o := range count {
+		set(end.Node, o, end.Port)
+	}
+	home := b.leafOf[h]
+	if home < 0 { // on a spine: straight up from every leaf
+		for l := range b.tree.Leaves() {
+			for o := range count {
+				b.straight(set, l, end.Node, o)
+			}
+		}
+		return
+	}
+	for k := range b.tree.Spines() {
+		for o := range count {
+			if b.alive(home, k) {
+				set(b.places.Spine[k], o, b.places.Down(home, k))
+			}
+		}
+	}
+	for l := range b.tree.Leaves() {
+		if l == home {
+			continue
+		}
+		choice := b.choices(l, home, h)
+		for o := range count {
+			if len(choice) > 0 {
+				k := choice[o%len(choice)]
+				r.pathsTo(l, h)[o] = uint8(k)
+				if port := b.places.Up(l, k); port != 0 {
+					set(b.places.Leaf[l], o, port)
+				}
+			}
+		}
+	}
+}
+
+func (b *builder) straight(set func(fabric.Node, int, uint8), leaf int, to fabric.Node, offset int) {
+	for k, s := range b.places.Spine {
+		if s == to && b.alive(leaf, k) {
+			set(b.places.Leaf[leaf], offset, b.places.Up(leaf, k))
+		}
+	}
+}
+
+// choices returns the spines that the LIDs of a host lead through at a leaf:
+// first those of the plan, rising, dead or not, for Check is to find those; then
+// the other live ones, from one that depends on the host, so that hosts share
+// them evenly.
+func (b *builder) choices(leaf, home int, h fabric.Node) []int {
+	var out, rest []int
+	set := b.set(leaf, h)
+	for k := range b.tree.Spines() {
+		switch {
+		case set[k/wordBits]&(1<<(k%wordBits)) != 0:
+			out = append(out, k)
+		case b.alive(leaf, k) && b.alive(home, k):
+			rest = append(rest, k)
+		}
+	}
+	if len(rest) == 0 {
+		return out
+	}
+	turn := int(h) % len(rest)
+	return slices.Concat(out, rest[turn:], rest[:turn])
+}
+
+// toSwitch fills in the entries of a switch's LID.
+func (b *builder) toSwitch(r *Routes, s fabric.Node) {
+	lid := int(r.Net.Info(s).LID)
+	set := func(at fabric.Node, _ int, port uint8) { r.Tables.Row(r.Net.Index(at))[lid] = port }
+	set(s, 0, 0)
+	home := slices.Index(b.places.Leaf, s)
+	for l := range b.tree.Leaves() {
+		if home < 0 {
+			b.straight(set, l, s, 0)
+		} else if c := b.common(l, home); l != home && len(c) > 0 {
+			k := c[home%len(c)]
+			set(b.places.Leaf[l], 0, b.places.Up(l, k))
+		}
+	}
+	for k := range b.tree.Spines() {
+		if home >= 0 && b.alive(home, k) {
+			set(b.places.Spine[k], 0, b.places.Down(home, k))
+		}
+	}
+}
+
+func (b *builder) common(x, y int) []int {
+	return slices.DeleteFunc(b.tree.CommonSpines(x, y), func(k int) bool { return !b.alive(x, k) || !b.alive(y, k) })
+}

@@ -1,0 +1,280 @@
+package opensm
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"evbench/fabric"
+	"evbench/fabric/ibnet"
+	"evbench/plan"
+	"evbench/routing"
+	"evbench/routing/lft"
+	"evbench/scheduler"
+	"evbench/topology"
+)
+
+// anyPlan draws a tree with servers and links missing, and a plan for it.
+func anyPlan(t *testing.T, seed uint64) *plan.Plan {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 1))
+	o := topology.Options{Ports: 1 + rng.IntN(5), Leaves: 2 + rng.IntN(5), Spines: 1 + rng.IntN(5)}
+	for range o.Leaves {
+		o.Fill = append(o.Fill, rng.IntN(o.Ports+1))
+	}
+	o.Fill[0], o.Fill[1] = 1, o.Ports
+	tree := options(t, o)
+	for range rng.IntN(5) {
+		without, err := tree.Without(topology.Link{Leaf: rng.IntN(o.Leaves), Spine: rng.IntN(o.Spines)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree = without
+	}
+	objectives := []scheduler.Objective{scheduler.FewestPhases, scheduler.FewestPaths, scheduler.Balanced}
+	choices := []plan.Options{
+		{Schedule: "fors", Objective: objectives[rng.IntN(3)]},
+		{Schedule: "linear-shift", Routing: routing.Ftree},
+		{Schedule: "linear-shift", Routing: routing.Spread},
+		{Routing: routing.MinHop},
+	}
+	how := choices[rng.IntN(len(choices))]
+	how.DropUnreachable = true
+	p, err := plan.Build(tree, how)
+	if err != nil { // no two servers can reach each other
+		return build(t, tree.Healthy(), how)
+	}
+	return p
+}
+
+// TestRoutesTakeThePlansPaths walks every message with package lft, which knows
+// neither plans nor paths, over networks that are matched by name and by order.
+func TestRoutesTakeThePlansPaths(t *testing.T) {
+	lmcs := map[int]bool{}
+	for seed := range uint64(300) {
+		p := anyPlan(t, seed)
+		n := networkOf(t, p.Tree, 0)
+		r := compute(t, p, n, int(seed%2))
+		lmcs[r.LMC] = true
+		if p.Schedule != nil && r.Need != p.Paths.LMC {
+			t.Errorf("seed %d: needs LMC %d, the plan says %d", seed, r.Need, p.Paths.LMC)
+		}
+		walkAll(t, seed, r)
+	}
+	if len(lmcs) < 3 {
+		t.Errorf("only the LMCs %v were tried", lmcs)
+	}
+}
+
+func walkAll(t *testing.T, seed uint64, r *Routes) {
+	t.Helper()
+	p, tree := r.Plan, r.Plan.Tree
+	type pair struct{ leaf, dst int }
+	lids, spines := map[pair]map[int]bool{}, map[pair]map[int]bool{}
+	for src := range tree.Servers() {
+		for dst := range tree.Servers() {
+			if src == dst || r.without(src, dst) {
+				continue
+			}
+			host := r.Places.Host[dst]
+			base, lid := int(r.Net.Info(host).LID), r.DLID(src, dst)
+			if lid < base || lid >= base+1<<r.LMC {
+				t.Fatalf("seed %d: %d to %d by LID %d, not of %d..", seed, src, dst, lid, base)
+			}
+			path, fault := r.Tables.Route(r.Places.Host[src], lid)
+			var way []fabric.Node
+			for _, e := range path {
+				way = append(way, e.Node)
+			}
+			leaf, k := tree.Leaf(src), p.Spine(src, dst)
+			want := []fabric.Node{r.Places.Leaf[leaf]}
+			if k >= 0 {
+				want = append(want, r.Places.Spine[k], r.Places.Leaf[tree.Leaf(dst)])
+			}
+			if fault != lft.NoFault || !slices.Equal(way, want) {
+				t.Fatalf("seed %d: %d to %d: %v %v, planned %v", seed, src, dst, way, fault, want)
+			}
+			at := pair{leaf, dst}
+			if lids[at] == nil {
+				lids[at], spines[at] = map[int]bool{}, map[int]bool{}
+			}
+			lids[at][lid], spines[at][k] = true, true
+		}
+	}
+	for at := range lids {
+		if len(lids[at]) != len(spines[at]) {
+			t.Fatalf("seed %d: leaf %d to %d: %d LIDs for %d spines", seed, at.leaf, at.dst, len(lids[at]), len(spines[at]))
+		}
+	}
+	if len(p.Unreachable) == 0 {
+		if c := lft.Check(r.Tables, lft.Options{}); !c.OK() {
+			t.Fatalf("seed %d: %+v", seed, c.Offences)
+		}
+	}
+}
+
+// TestThesisFigures are those of thesis 6.7.2: 326 servers and 38 switches with
+// LMC 5 fill 10,469 entries.
+func TestThesisFigures(t *testing.T) {
+	fill := append([]int{20}, slices.Repeat([]int{18}, 17)...)
+	tree := options(t, topology.Options{Ports: 20, Leaves: 18, Fill: fill})
+	p := build(t, tree, plan.Options{Schedule: "linear-shift", Routing: routing.Ftree})
+	u := compute(t, p, networkOf(t, tree, 0), 5).Use()
+	if u.Entries != 10469 || u.LIDs != 10470 || u.LMC != 5 || u.Capacity != 49152 {
+		t.Errorf("%+v", u)
+	}
+}
+
+// TestMatchByOrder gives the nodes other names: the tables stay.
+func TestMatchByOrder(t *testing.T) {
+	tree := options(t, topology.Options{Ports: 3, Leaves: 3, Spines: 2, Fill: []int{3, 1, 2}}, "leaf0-spine1")
+	p := build(t, tree, plan.Options{Schedule: "fors"})
+	n := networkOf(t, tree, 0)
+	want := compute(t, p, n, 0)
+	info := make([]fabric.Info, n.Nodes())
+	for v := range info {
+		info[v] = n.Info(fabric.Node(v))
+		info[v].Name = fmt.Sprintf("node-%x", info[v].GUID)
+	}
+	got := compute(t, p, n.WithInfo(info), 0)
+	if diff := differences(want.Tables, got.Tables); len(diff) > 0 {
+		t.Errorf("%d entries differ, first %s", len(diff), diff[0])
+	}
+}
+
+// TestHostsOutsideThePlan are reached as all others: one more on a leaf, and one
+// on a spine, as subnet managers may be.
+func TestHostsOutsideThePlan(t *testing.T) {
+	tree := treeOf(t, "FT(2;2,3)")
+	p := build(t, tree, plan.Options{Schedule: "linear-shift", Routing: routing.Ftree})
+	full := networkOf(t, tree, 0)
+	var b fabric.Builder
+	for h := range full.Hosts() {
+		b.Host(full.Info(fabric.Node(h)))
+	}
+	more := b.Host(fabric.Info{Name: "sm0", GUID: 1, Port: 2})
+	spine := b.Host(fabric.Info{Name: "sm1", GUID: 3, Port: 4})
+	for i := range full.Switches() {
+		b.Switch(full.Info(full.Switch(i)), 8)
+	}
+	move := func(e fabric.End) fabric.End {
+		if !full.IsHost(e.Node) {
+			e.Node += 2
+		}
+		return e
+	}
+	cables := []fabric.Cable{
+		{A: fabric.End{Node: more, Port: 1}, B: fabric.End{Node: spine + 1, Port: 8}},
+		{A: fabric.End{Node: spine, Port: 1}, B: fabric.End{Node: spine + 1 + 3, Port: 8}},
+	}
+	for _, c := range full.Cables() {
+		cables = append(cables, fabric.Cable{A: move(c.A), B: move(c.B)})
+	}
+	for _, c := range cables {
+		if err := b.Cable(c.A, c.B); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := compute(t, p, b.Build(), 1)
+	if c := lft.Check(r.Tables, lft.Options{}); !c.OK() || c.Pairs != 8*7*2 {
+		t.Errorf("%d pairs, %+v", c.Pairs, c.Offences)
+	}
+}
+
+func TestLIDsAreKept(t *testing.T) {
+	tree := treeOf(t, "FT(2;2,3)", "leaf0-spine0")
+	p := build(t, tree, plan.Options{Schedule: "fors", Objective: scheduler.FewestPhases})
+	for _, c := range []struct {
+		name   string
+		change func(v fabric.Node, i *fabric.Info)
+		kept   bool
+	}{
+		{"as they are", func(fabric.Node, *fabric.Info) {}, true},
+		{"higher", func(_ fabric.Node, i *fabric.Info) { i.LID += 400 }, true},
+		{"not aligned", func(_ fabric.Node, i *fabric.Info) { i.LID++ }, false},
+		{"twice", func(v fabric.Node, i *fabric.Info) {
+			if v == 1 {
+				i.LID -= 2
+			}
+		}, false},
+		{"none", func(_ fabric.Node, i *fabric.Info) { i.LID = 0 }, false},
+		{"different LMCs", func(v fabric.Node, i *fabric.Info) { i.LMC = uint8(min(v, 1)) }, false},
+		{"too few", func(_ fabric.Node, i *fabric.Info) { i.LMC = 0 }, false},
+		{"beyond unicast", func(_ fabric.Node, i *fabric.Info) { i.LID += 0xC000 }, false},
+	} {
+		n := networkOf(t, tree, 1)
+		info := make([]fabric.Info, n.Nodes())
+		for v := range info {
+			info[v] = n.Info(fabric.Node(v))
+			c.change(fabric.Node(v), &info[v])
+		}
+		if r := compute(t, p, n.WithInfo(info), 1); r.Kept != c.kept {
+			t.Errorf("%s: kept %v", c.name, r.Kept)
+		}
+	}
+}
+
+// TestFiles reads all files of a small plan back.
+func TestFiles(t *testing.T) {
+	tree := options(t, topology.Options{Ports: 2, Leaves: 2, Fill: []int{2, 1}})
+	p := build(t, tree, plan.Options{Schedule: "fors"})
+	r := compute(t, p, networkOf(t, tree, 1), 1)
+	dir := t.TempDir()
+	if err := r.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	text := func(name string) string {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	if want := fmt.Sprintf("# for the plan %s\nrouting_engine file,no_fallback\nlfts_file %s/%s\nlmc 1\n", p.Hash(), dir, LFTsFile); text(ConfFile) != want {
+		t.Errorf("%s, want %s", text(ConfFile), want)
+	}
+	back, err := lft.ReadDump(strings.NewReader(text(LFTsFile)), r.Net)
+	if err != nil || len(differences(r.Tables, back)) > 0 {
+		t.Errorf("tables read back differ, %v", err)
+	}
+	n, err := ibnet.ReadGUID2LID(strings.NewReader(text(LIDsFile)), r.Net)
+	if err != nil || n.Info(2) != r.Net.Info(2) {
+		t.Errorf("%+v, %v", n.Info(2), err)
+	}
+	lines := strings.Split(strings.TrimSpace(text(PathsFile)), "\n")
+	if len(lines) != 1+p.Messages() || lines[0] != "phase,src,dst,dlid" {
+		t.Errorf("%q", lines)
+	}
+	for i, m := range slices.Collect(p.Schedule.All()) {
+		if want := fmt.Sprintf("%d,%d,%d,%d", m.Phase, tree.Position(m.Src), tree.Position(m.Dst), r.DLID(m.Src, m.Dst)); lines[i+1] != want {
+			t.Errorf("%s, want %s", lines[i+1], want)
+		}
+	}
+}
+
+// TestPathsWithoutSchedule have no phases, and lack the messages left out.
+func TestPathsWithoutSchedule(t *testing.T) {
+	tree := treeOf(t, "FT(2;1,3)", "leaf0-spine0")
+	p := build(t, tree, plan.Options{Routing: routing.Ftree, DropUnreachable: true})
+	var b bytes.Buffer
+	if err := compute(t, p, networkOf(t, tree, 0), 0).WritePaths(&b); err != nil {
+		t.Fatal(err)
+	}
+	if want := "phase,src,dst,dlid\n-,1,2,3\n-,2,1,2\n"; b.String() != want {
+		t.Errorf("%q, want %q", b.String(), want)
+	}
+}
+
+func BenchmarkCompute(b *testing.B) {
+	tree := treeOf(b, "FT(2;20,18)", "leaf0-spine0")
+	p := build(b, tree, plan.Options{Schedule: "fors"})
+	n := networkOf(b, tree, 5)
+	for b.Loop() {
+		compute(b, p, n, 5)
+	}
+}

@@ -1,0 +1,196 @@
+package opensm
+
+import (
+	"fmt"
+
+	"evbench/fabric"
+	"evbench/topology"
+)
+
+// Places say which node of a network is which server, leaf and spine of a plan.
+type Places struct {
+	Host  []fabric.Node // by rank
+	Leaf  []fabric.Node
+	Spine []fabric.Node
+
+	spines int
+	up     []uint8 // port of leaf l to spine k at l·spines+k; 0: no cable
+	down   []uint8 // port of the spine at the other end
+}
+
+// Network returns the network of a plan's tree, all cables alive and only the
+// servers present, for where no discovered one is at hand: its GUIDs are made up.
+func Network(t *topology.Tree, lmc int) (*fabric.Network, error) {
+	full, err := fabric.PGFT{M: []int{t.Ports(), t.Leaves()}, W: []int{1, t.Spines()}, P: []int{1, 1}}.Build(0)
+	if err != nil {
+		return nil, err
+	}
+	var b fabric.Builder
+	at := make([]fabric.Node, full.Nodes())
+	for v := range at {
+		at[v] = fabric.NoNode
+	}
+	for r := range t.Servers() {
+		h := fabric.Node(t.Position(r))
+		at[h] = b.Host(full.Info(h))
+	}
+	for i := range full.Switches() {
+		s := full.Switch(i)
+		at[s] = b.Switch(full.Info(s), len(full.Ends(s)))
+	}
+	for _, c := range full.Cables() {
+		if x := at[c.A.Node]; x != fabric.NoNode {
+			if err := b.Cable(fabric.End{Node: x, Port: c.A.Port}, fabric.End{Node: at[c.B.Node], Port: c.B.Port}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return b.Build().Numbered(lmc)
+}
+
+// Match finds the nodes of a plan's tree in a network. Where the network has a
+// node of each leaf's and spine's name (leaf0 or s1_0, spine3 or s2_3), names
+// count, for servers too: those are named by position (server17 or h17). Else
+// the order counts: switches with hosts are the leaves and the others the spines,
+// both in the order of the network, and the hosts of a leaf, by port, are its
+// servers.
+func Match(t *topology.Tree, n *fabric.Network) (*Places, error) {
+	p := &Places{spines: t.Spines()}
+	x := fabric.Names(n)
+	leaf, okLeaf := named(x, "leaf", t.Leaves())
+	spine, okSpine := named(x, "spine", t.Spines())
+	var err error
+	switch {
+	case n.Switches() != t.Leaves()+t.Spines():
+		err = fmt.Errorf("%d switches, %d leaves and %d spines are wanted", n.Switches(), t.Leaves(), t.Spines())
+	case okLeaf && okSpine:
+		p.Leaf, p.Spine = leaf, spine
+		err = p.hostsByName(t, n, x)
+	default:
+		err = p.byOrder(t, n)
+	}
+	if err == nil {
+		err = p.different(n)
+	}
+	if err == nil {
+		err = p.cables(n)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the network is not the plan's %s: %w", t.Notation(), err)
+	}
+	return p, nil
+}
+
+func named(x *fabric.Index, word string, count int) ([]fabric.Node, bool) {
+	out := make([]fabric.Node, count)
+	for i := range out {
+		v, err := x.Node(fmt.Sprint(word, i))
+		if err != nil {
+			return nil, false
+		}
+		out[i] = v
+	}
+	return out, true
+}
+
+func (p *Places) hostsByName(t *topology.Tree, n *fabric.Network, x *fabric.Index) error {
+	for r := range t.Servers() {
+		v, err := x.Node(t.ServerName(r))
+		if err != nil {
+			return err
+		}
+		if want := p.Leaf[t.Leaf(r)]; !n.IsHost(v) || n.Leaf(v).Node != want {
+			return fmt.Errorf("%s has no cable to %s, its leaf", n.Info(v).Name, n.Info(want).Name)
+		}
+		p.Host = append(p.Host, v)
+	}
+	return nil
+}
+
+func (p *Places) byOrder(t *topology.Tree, n *fabric.Network) error {
+	var hosts [][]fabric.Node // of each leaf, by port
+	for i := range n.Switches() {
+		s := n.Switch(i)
+		var own []fabric.Node
+		for _, e := range n.Ends(s) {
+			if e.Node != fabric.NoNode && n.IsHost(e.Node) {
+				own = append(own, e.Node)
+			}
+		}
+		if len(own) == 0 {
+			p.Spine = append(p.Spine, s)
+			continue
+		}
+		p.Leaf, hosts = append(p.Leaf, s), append(hosts, own)
+	}
+	if len(p.Leaf) != t.Leaves() || len(p.Spine) != t.Spines() {
+		return fmt.Errorf("%d switches with hosts and %d without, %d leaves and %d spines are wanted; or name all switches leaf0…, spine0…",
+			len(p.Leaf), len(p.Spine), t.Leaves(), t.Spines())
+	}
+	for l, own := range hosts {
+		if len(own) < t.On(l) {
+			return fmt.Errorf("%s has %d hosts, leaf%d of the plan has %d servers", n.Info(p.Leaf[l]).Name, len(own), l, t.On(l))
+		}
+		p.Host = append(p.Host, own[:t.On(l)]...)
+	}
+	return nil
+}
+
+// different checks that no node stands for two, and that switches are switches.
+func (p *Places) different(n *fabric.Network) error {
+	seen := map[fabric.Node]bool{}
+	for i, list := range [][]fabric.Node{p.Host, p.Leaf, p.Spine} {
+		for _, v := range list {
+			if seen[v] || n.IsHost(v) != (i == 0) {
+				return fmt.Errorf("%s has two parts in it, or the wrong one", n.Info(v).Name)
+			}
+			seen[v] = true
+		}
+	}
+	return nil
+}
+
+// cables finds the ports that join leaves and spines.
+func (p *Places) cables(n *fabric.Network) error {
+	p.up = make([]uint8, len(p.Leaf)*p.spines)
+	p.down = make([]uint8, len(p.Leaf)*p.spines)
+	index := map[fabric.Node]int{}
+	for k, s := range p.Spine {
+		index[s] = k
+	}
+	for l, s := range p.Leaf {
+		for i, e := range n.Ends(s) {
+			k, ok := index[e.Node]
+			if !ok {
+				continue
+			}
+			at := l*p.spines + k
+			if p.up[at] != 0 {
+				return fmt.Errorf("%s and %s are joined by two cables; plans know one", n.Info(s).Name, n.Info(e.Node).Name)
+			}
+			p.up[at], p.down[at] = uint8(i+1), e.Port
+		}
+	}
+	return nil
+}
+
+// Up returns the port of a leaf to a spine, 0 where there is no cable.
+func (p *Places) Up(leaf, spine int) uint8 { return p.up[leaf*p.spines+spine] }
+
+// Down returns the port of a spine to a leaf, 0 where there is no cable.
+func (p *Places) Down(leaf, spine int) uint8 { return p.down[leaf*p.spines+spine] }
+
+// dead returns the cables of the network that the plan does not use since its
+// tree says that they are dead.
+func (p *Places) dead(t *topology.Tree) []fabric.Cable {
+	var out []fabric.Cable
+	for _, d := range t.Dead() {
+		if port := p.Up(d.Leaf, d.Spine); port != 0 {
+			out = append(out, fabric.Cable{
+				A: fabric.End{Node: p.Leaf[d.Leaf], Port: port},
+				B: fabric.End{Node: p.Spine[d.Spine], Port: p.Down(d.Leaf, d.Spine)},
+			})
+		}
+	}
+	return out
+}

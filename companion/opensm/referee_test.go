@@ -1,0 +1,225 @@
+package opensm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"evbench/fabric"
+	"evbench/internal/ibtest"
+	"evbench/plan"
+	"evbench/scheduler"
+)
+
+// A referee is a running OpenSM with files in a directory.
+type referee struct {
+	live *ibtest.Live
+	o    InstallOptions
+}
+
+// judge starts OpenSM, with engine file and these routes, on a network.
+func judge(t *testing.T, r *Routes, n *fabric.Network) *referee {
+	t.Helper()
+	f := &referee{o: InstallOptions{Dir: t.TempDir(), Wait: ibtest.Limit}}
+	if err := r.Write(f.o.Dir); err != nil {
+		t.Fatal(err)
+	}
+	live, err := ibtest.Start(t.Context(), n, "file,no_fallback", nil, "-U", filepath.Join(f.o.Dir, LFTsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(live.Close)
+	log, err := os.Create(filepath.Join(t.TempDir(), "opensm.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		live.CopyLog(nil)
+		log.Close()
+	})
+	live.CopyLog(log)
+	f.live = live
+	f.o.PID, f.o.LogFile = live.PID(), log.Name()
+	f.o.ReadBack = func(ctx context.Context) ([]byte, error) { return live.Program(ctx, "dump_fts").Output() }
+	return f
+}
+
+// holds fails the test unless the switches hold these routes.
+func (f *referee) holds(t *testing.T, r *Routes) {
+	t.Helper()
+	if err := (&installer{o: f.o, r: r}).compare(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+var hop = regexp.MustCompile(`-> switch port \{(0x[0-9a-f]+)\}`)
+
+// trace returns the switches on the way to a LID, by ibtracert.
+func (f *referee) trace(t *testing.T, n *fabric.Network, from fabric.Node, lid int) []fabric.Node {
+	t.Helper()
+	out, err := f.live.Program(t.Context(), "ibtracert", fmt.Sprint(n.Info(from).LID), fmt.Sprint(lid)).CombinedOutput()
+	if err != nil {
+		t.Fatalf("ibtracert to %d: %v\n%s", lid, err, out)
+	}
+	var way []fabric.Node
+	for _, m := range hop.FindAllSubmatch(out, -1) {
+		v, err := fabric.Names(n).Node(string(m[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		way = append(way, v)
+	}
+	return way
+}
+
+// traces follows messages from some servers, and checks that those of one leaf to
+// one server take as many spines as the plan says.
+func (f *referee) traces(t *testing.T, r *Routes) {
+	t.Helper()
+	tree := r.Plan.Tree
+	for _, dst := range []int{0, 13, tree.Servers() - 1} {
+		for _, leaf := range []int{0, 2} {
+			if tree.Leaf(dst) == leaf {
+				continue
+			}
+			var want, got []int
+			for src := tree.First(leaf); src < tree.First(leaf+1); src++ {
+				k := r.Plan.Spine(src, dst)
+				way := f.trace(t, r.Net, r.Places.Host[src], r.DLID(src, dst))
+				expect := []fabric.Node{r.Places.Leaf[leaf], r.Places.Spine[k], r.Places.Leaf[tree.Leaf(dst)]}
+				if !slices.Equal(way, expect) {
+					t.Errorf("server %d to %d: %v, planned %v", src, dst, way, expect)
+					continue
+				}
+				want, got = append(want, k), append(got, slices.Index(r.Places.Spine, way[1]))
+			}
+			if a, b := distinct(want), distinct(got); a != b {
+				t.Errorf("leaf %d to server %d: %d spines, planned %d", leaf, dst, b, a)
+			}
+		}
+	}
+}
+
+func distinct(v []int) int {
+	v = slices.Clone(v)
+	slices.Sort(v)
+	return len(slices.Compact(v))
+}
+
+// TestOpenSMLoadsPlans has OpenSM load plans of every LMC over another, and reads
+// and traces what the switches then hold.
+func TestOpenSMLoadsPlans(t *testing.T) {
+	ibtest.Need(t)
+	for _, c := range []struct {
+		name      string
+		down      []string
+		objective scheduler.Objective
+		schedule  string
+		least     int
+		lmc       int
+	}{
+		{"healthy", nil, scheduler.FewestPaths, "fors", 0, 0},
+		{"paths", []string{"leaf0-spine0"}, scheduler.FewestPaths, "fors", 0, 1},
+		{"phases", []string{"leaf0-spine0"}, scheduler.FewestPhases, "fors", 0, 2},
+		{"balanced", []string{"leaf0-spine0", "leaf5-spine2"}, scheduler.Balanced, "fors", 5, 5},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			tree := treeOf(t, "FT(2;4,8)", c.down...)
+			p := build(t, tree, plan.Options{Schedule: c.schedule, Objective: c.objective, Routing: "pinned"})
+			r := compute(t, p, networkOf(t, tree, c.lmc), c.least)
+			if r.LMC != c.lmc || !r.Kept {
+				t.Fatalf("LMC %d, LIDs kept %v; want %d, true", r.LMC, r.Kept, c.lmc)
+			}
+			other := compute(t, build(t, tree, plan.Options{Schedule: "linear-shift", Routing: "ftree"}), r.Net, c.lmc)
+			f := judge(t, other, r.Net)
+			f.holds(t, other)
+			if err := Install(t.Context(), r, f.o); err != nil {
+				t.Fatal(err)
+			}
+			f.holds(t, r)
+			f.traces(t, r)
+		})
+	}
+}
+
+// TestOpenSMFollowsAPlan pulls a cable, plans anew and installs that.
+func TestOpenSMFollowsAPlan(t *testing.T) {
+	ibtest.Need(t)
+	t.Parallel()
+	tree := treeOf(t, "FT(2;4,8)")
+	n := networkOf(t, tree, 2)
+	options := plan.Options{Schedule: "fors"}
+	before := compute(t, build(t, tree, options), n, 2)
+	f := judge(t, before, n)
+	f.traces(t, before)
+
+	if err := f.live.Unlink(fabric.End{Node: before.Places.Leaf[0], Port: before.Places.Up(0, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	after := compute(t, build(t, treeOf(t, "FT(2;4,8)", "leaf0-spine0"), options), n, 2)
+	if err := Install(t.Context(), after, f.o); err != nil {
+		t.Fatal(err)
+	}
+	f.holds(t, after)
+	f.traces(t, after)
+
+	// The cable comes back, and so does the first plan.
+	f.live.Forget()
+	if err := f.live.Relink(fabric.End{Node: before.Places.Leaf[0], Port: before.Places.Up(0, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := Install(t.Context(), before, f.o); err != nil {
+		t.Fatal(err)
+	}
+	f.holds(t, before)
+}
+
+// wrong are the ports of LID 16, which is a server of leaf 1.
+var wrong = regexp.MustCompile(`(?m)^(0x0010 00)[1-6]`)
+
+// TestOpenSMRestores has the tables read back differ: the earlier ones come back,
+// into the files and into the switches.
+func TestOpenSMRestores(t *testing.T) {
+	ibtest.Need(t)
+	t.Parallel()
+	tree := treeOf(t, "FT(2;4,8)")
+	n := networkOf(t, tree, 1)
+	first := compute(t, build(t, tree, plan.Options{Schedule: "linear-shift"}), n, 1)
+	second := compute(t, build(t, treeOf(t, "FT(2;4,8)", "leaf1-spine2"), plan.Options{Schedule: "fors", Objective: scheduler.FewestPaths}), n, 1)
+	f := judge(t, first, n)
+	held, err := os.ReadFile(filepath.Join(f.o.Dir, LFTsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := f.o
+	o.ReadBack = func(ctx context.Context) ([]byte, error) {
+		out, err := f.o.ReadBack(ctx)
+		return wrong.ReplaceAll(out, []byte("${1}7")), err
+	}
+	err = Install(t.Context(), second, o)
+	e, ok := errors.AsType[*InstallError](err)
+	if !ok || !e.Restored || !e.Loaded || !strings.Contains(err.Error(), "differ in") {
+		t.Fatalf("%v", err)
+	}
+	now, err := os.ReadFile(filepath.Join(f.o.Dir, LFTsFile))
+	if err != nil || !bytes.Equal(now, held) {
+		t.Errorf("the file is not the earlier one: %v", err)
+	}
+	f.holds(t, first)
+
+	o = f.o
+	o.Dir = t.TempDir() // where OpenSM does not look
+	err = Install(t.Context(), second, o)
+	if e, ok := errors.AsType[*InstallError](err); !ok || !e.Restored || e.Loaded || !strings.Contains(err.Error(), "no earlier file") {
+		t.Errorf("%v", err)
+	}
+	f.holds(t, first)
+}
