@@ -140,7 +140,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		HideHelpCommand: true,
 		Commands: []*cli.Command{
 			runCommand(), validateCommand(), planCommand(), verifyCommand(), diffCommand(),
-			tableCommand(), whatifCommand(), routesCommand(), topoCommand(),
+			tableCommand(), whatifCommand(), routesCommand(), topoCommand(), failuresCommand(),
 			labCommand(), controllerCommand(), workerCommand(), versionCommand(),
 		},
 	}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/fabric"
+	"evbench/failures"
+	"evbench/internal/atomicfile"
+)
+
+func failuresCommand() *cli.Command {
+	c := command(&cli.Command{
+		Name:  "failures",
+		Usage: "what a subnet manager's logs say of links that failed",
+		Subcommands: []*cli.Command{
+			command(&cli.Command{
+				Name:      "stats",
+				Usage:     "how often, how long, how many at once; flaps merged and not",
+				ArgsUsage: "LOG…",
+				Flags: append(logFlags(),
+					&cli.StringFlag{Name: "topology", Aliases: []string{"t"}, Usage: "network in `NOTATION|FILE`, such as FT(2;4,8): its cables join both ends"},
+					&cli.StringFlag{Name: "format", Value: "text", Usage: "`text|csv|json`"},
+					&cli.BoolFlag{Name: "json", Usage: "print one JSON document; the same as --format json"}),
+				Action: statsAction,
+			}, "  evbench failures stats --year 2024 -t 'FT(2;4,8)' --exclude 2024-03-08..2024-03-09 opensm.log"),
+			command(&cli.Command{
+				Name:      "replay",
+				Usage:     "make a scenario whose links fail as those of the log",
+				ArgsUsage: "LOG…",
+				Flags: append(append(logFlags(), treeFlags()...),
+					&cli.DurationFlag{Name: "duration", Usage: "of the case, `D` (default: 1m, or what --speed needs)"},
+					&cli.Float64Flag{Name: "speed", Usage: "seconds of the log that pass in one, `X` (default: the whole log fits)"}),
+				Action: replayAction,
+			}, "  evbench failures replay --year 2024 -t 'FT(2;4,8)' --duration 60s -o replay.yaml opensm.log\n  evbench validate replay.yaml"),
+		},
+	}, "  evbench failures stats --year 2024 opensm.log")
+	c.Action = func(c *cli.Context) error {
+		if c.Args().Present() {
+			return usagef("failures has no command %q; there are stats, replay", c.Args().First())
+		}
+		return cli.ShowSubcommandHelp(c)
+	}
+	return c
+}
+
+// logFlags are what stats and replay share.
+func logFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.IntFlag{Name: "year", Usage: "`Y` of the earliest line: OpenSM's times have none"},
+		&cli.StringFlag{Name: "cables", Usage: "`FILE` with lines SWITCH/PORT SWITCH/PORT [NAME], or SWITCH/PORT server [NAME]"},
+		&cli.DurationFlag{Name: "merge", Value: 10 * time.Minute, Usage: "failures of a link less than `D` apart are one; 0 merges none"},
+		&cli.StringSliceFlag{Name: "exclude", Usage: "leave out failures that begin in `FROM..TO` (2024-03-08 or 2024-03-08T14:00:00); TO is not included"},
+		&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write to `FILE`, replacing it (default: standard output)"},
+	}
+}
+
+func statsAction(c *cli.Context) error {
+	format := c.String("format")
+	if c.Bool("json") {
+		format = "json"
+	}
+	if format != "text" && format != "csv" && format != "json" {
+		return usagef("--format %q: must be text, csv or json", format)
+	}
+	var cables *failures.Cables
+	if s := c.String("topology"); s != "" {
+		n, err := readNetwork(s, 0)
+		if err != nil {
+			return usagef("--topology: %w", err)
+		}
+		cables = failures.FromNetwork(n.whole)
+	}
+	h, s, err := history(c, cables)
+	if err != nil {
+		return err
+	}
+	r := failures.Summarise(h, s)
+	return writeOut(c, func(w io.Writer) error {
+		switch format {
+		case "csv":
+			return r.WriteCSV(w)
+		case "json":
+			return json.NewEncoder(w).Encode(struct {
+				Schema string `json:"schema"`
+				failures.Report
+			}{"evbench/failures-stats/1", r})
+		}
+		return r.WriteText(w)
+	})
+}
+
+func replayAction(c *cli.Context) error {
+	t, err := tree(c)
+	if err != nil {
+		return err
+	}
+	cables, err := cablesOf(t.Ports(), t.Leaves(), t.Spines())
+	if err != nil {
+		return usagef("--topology: %w", err)
+	}
+	h, s, err := history(c, cables)
+	if err != nil {
+		return err
+	}
+	if c.IsSet("duration") && c.Duration("duration") <= 0 || c.IsSet("speed") && !(c.Float64("speed") > 0) {
+		return usagef("--duration and --speed must be more than 0")
+	}
+	all, _ := failures.Pair(h)
+	merged := failures.Merge(failures.Exclude(all, s.Exclude), s.Merge)
+	script, err := failures.Replay(h, merged, t, failures.ReplayOptions{Duration: c.Duration("duration"), Speed: c.Float64("speed")})
+	if err != nil {
+		return usage(err)
+	}
+	for _, line := range script.Skipped.Lines() {
+		fmt.Fprintln(c.App.ErrWriter, "left out:", line)
+	}
+	return writeOut(c, script.WriteScenario)
+}
+
+// cablesOf returns the cables of a two-level tree with m0 server ports on a leaf.
+func cablesOf(m0, leaves, spines int) (*failures.Cables, error) {
+	n, err := fabric.PGFT{M: []int{m0, leaves}, W: []int{1, spines}, P: []int{1, 1}}.Build(0)
+	if err != nil {
+		return nil, err
+	}
+	return failures.FromNetwork(n), nil
+}
+
+// history reads the logs. A file of cables takes the place of those given.
+func history(c *cli.Context, cables *failures.Cables) (*failures.History, failures.Settings, error) {
+	s := failures.Settings{Merge: c.Duration("merge")}
+	var err error
+	switch {
+	case s.Merge < 0:
+		return nil, s, usagef("--merge %s: must not be negative", s.Merge)
+	case c.IsSet("year") && (c.Int("year") < 1970 || c.Int("year") > 9999):
+		return nil, s, usagef("--year %d: must be 1970..9999", c.Int("year"))
+	case c.NArg() == 0:
+		return nil, s, needArgs(c, 1, 1, "LOG, a file or - for standard input,")
+	}
+	for _, p := range c.StringSlice("exclude") {
+		period, err := failures.ParsePeriod(p)
+		if err != nil {
+			return nil, s, usagef("--exclude %q: %w", p, err)
+		}
+		s.Exclude = append(s.Exclude, period)
+	}
+	if name := c.String("cables"); name != "" {
+		if cables, err = readCables(name); err != nil {
+			return nil, s, usagef("--cables: %s: %w", name, err)
+		}
+	}
+	var logs []*failures.Log
+	for _, name := range c.Args().Slice() {
+		l, err := readLog(name)
+		if err != nil {
+			return nil, s, usage(err)
+		}
+		if !l.Dated() && !c.IsSet("year") {
+			return nil, s, usagef("%s: its times have no year; say when its first line was written with --year 2024", name)
+		}
+		logs = append(logs, l)
+	}
+	h, err := failures.Join(logs, failures.Options{Year: c.Int("year"), Cables: cables})
+	return h, s, usage(err)
+}
+
+func readCables(name string) (*failures.Cables, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, errors.Unwrap(err)
+	}
+	defer f.Close()
+	return failures.ReadCables(f)
+}
+
+// readLog reads a log, which may be compressed as rotated logs are.
+func readLog(name string) (*failures.Log, error) {
+	if name == "-" {
+		return failures.Read(os.Stdin, "standard input")
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if !strings.HasSuffix(name, ".gz") {
+		return failures.Read(f, name)
+	}
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return failures.Read(z, name)
+}
+
+// writeOut writes to --out, or to standard output.
+func writeOut(c *cli.Context, write func(io.Writer) error) error {
+	if name := c.String("out"); name != "" {
+		return atomicfile.Write(name, write)
+	}
+	return write(c.App.Writer)
+}

@@ -1,0 +1,120 @@
+package failures
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// isCSV looks at the first line: a header, or a row of four fields of which the
+// first is a time with a year.
+func isCSV(b *bufio.Reader) bool {
+	head, _ := b.Peek(4096)
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	row, err := newCSV(bytes.NewReader(line)).Read()
+	if err != nil || len(row) < 4 {
+		return false
+	}
+	_, header := columns(row)
+	_, err = readTime(strings.TrimSpace(row[0]))
+	return header || err == nil
+}
+
+func newCSV(r io.Reader) *csv.Reader {
+	c := csv.NewReader(r)
+	c.FieldsPerRecord, c.ReuseRecord, c.LazyQuotes = -1, true, true
+	return c
+}
+
+// columns finds the four columns by name, in any order.
+func columns(header []string) ([4]int, bool) {
+	var at [4]int
+	for i, name := range []string{"timestamp", "switch", "port", "state"} {
+		at[i] = slices.IndexFunc(header, func(h string) bool {
+			h = strings.Trim(strings.ToLower(strings.TrimPrefix(h, "\ufeff")), " @_")
+			return h == name || h == "time" && i == 0
+		})
+		if at[i] < 0 {
+			return [4]int{0, 1, 2, 3}, false
+		}
+	}
+	return at, true
+}
+
+// readCSV reads timestamp, switch, port, state. The switch is a GUID or a name;
+// the state is that after the change (DOWN, INIT, ARMED, ACTIVE, UP), or both as
+// in "ACTIVE to DOWN". Rows may stand in any order.
+func (l *Log) readCSV(r io.Reader) error {
+	c := newCSV(r)
+	var at [4]int
+	for {
+		row, err := c.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if _, bad := errors.AsType[*csv.ParseError](err); err != nil && !bad {
+			return fmt.Errorf("%s:%d: %w", l.Name, l.Lines+1, err)
+		}
+		if l.Lines++; l.Lines == 1 && err == nil {
+			header := false
+			if at, header = columns(row); header {
+				continue
+			}
+		}
+		rec, ok := parseRow(row, at)
+		if err != nil || !ok {
+			l.losses.Cut++
+			continue
+		}
+		l.add(rec)
+	}
+	slices.SortStableFunc(l.records, func(a, b record) int { return int(sign(a.at.micros() - b.at.micros())) })
+	l.dated, l.stated = true, true
+	if n := len(l.records); n > 0 {
+		l.span, l.stamped = [2]stamp{l.records[0].at, l.records[n-1].at}, true
+	}
+	return nil
+}
+
+func parseRow(row []string, at [4]int) (record, bool) {
+	if len(row) <= slices.Max(at[:]) {
+		return record{}, false
+	}
+	field := func(i int) string { return strings.TrimSpace(row[at[i]]) }
+	t, err := readTime(field(0))
+	port, ok := portNumber(field(2))
+	k, known := kindOfText(field(3))
+	if err != nil || !ok || !known || field(1) == "" || t.Year() < 1 {
+		return record{}, false
+	}
+	r := record{at: stampOf(t), kind: k, port: port}
+	if guid, ok := wholeHex(strings.ToLower(field(1))); ok {
+		r.guid = guid
+	} else {
+		r.name = field(1)
+	}
+	return r, true
+}
+
+// kindOfText reads "DOWN", "ACTIVE to DOWN", "from ACTIVE to DOWN" or "ACTIVE->DOWN".
+func kindOfText(s string) (kind, bool) {
+	s = strings.TrimPrefix(strings.ToUpper(s), "FROM ")
+	for _, sep := range []string{" TO ", "->", "→"} {
+		if from, to, ok := strings.Cut(s, sep); ok {
+			return kindOf(from, to)
+		}
+	}
+	down, ok := stateDown(s)
+	switch {
+	case down:
+		return wentDown, ok
+	case strings.HasPrefix(s, "A"): // ARMED or ACTIVE: the last steps of coming up
+		return progressed, ok
+	}
+	return cameUp, ok
+}

@@ -1,0 +1,250 @@
+package failures
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Options of Join.
+type Options struct {
+	// Year is when the earliest line was written. It is needed when the logs
+	// have no year in their stamps; the turn of the year is then found.
+	Year int
+	// Cables joins the two ends of a cable. nil: every port is a link of its own,
+	// and its failures are counted once for each end that reports them.
+	Cables *Cables
+}
+
+// A timed record has a year, and knows its log.
+type timed struct {
+	record
+	t   time.Time
+	log int
+}
+
+// Join brings logs into one order of time and their ports onto cables. The
+// order in which logs are given does not matter; an event that two logs hold
+// counts once. O(n log n) for n records.
+func Join(logs []*Log, o Options) (*History, error) {
+	h := &History{Mapped: o.Cables != nil}
+	if o.Cables != nil {
+		h.Cables = o.Cables.Fabric()
+	}
+	records, err := h.timed(logs, o.Year)
+	if err != nil {
+		return nil, err
+	}
+	j := newJoiner(h, o.Cables, logs)
+	for _, r := range records {
+		switch {
+		case r.kind <= progressed:
+			j.event(r.t, j.end(r.record), Change(r.kind), r.held)
+		case !logs[r.log].stated:
+			j.sweep.take(r)
+			if r.kind == swept {
+				j.flush()
+			}
+		}
+	}
+	j.flush()
+	j.finish()
+	return h, nil
+}
+
+// timed returns the records of all logs in order, each once.
+func (h *History) timed(logs []*Log, year int) ([]timed, error) {
+	var all []timed
+	years := startYears(logs, year)
+	order := make([]int, len(logs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return compareLogs(logs[a], logs[b], years[a], years[b]) })
+	for _, i := range order {
+		l := logs[i]
+		h.Losses.add(l.losses)
+		if !l.stamped {
+			continue
+		}
+		if !l.Dated() && year == 0 {
+			return nil, fmt.Errorf("%s: its times have no year; say when its first line was written", l.Name)
+		}
+		if err := h.widen(l, years[i]); err != nil {
+			return nil, err
+		}
+		for _, r := range l.records {
+			t, err := r.at.time(years[i])
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", l.Name, err)
+			}
+			all = append(all, timed{r, t, i})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b timed) int { return a.t.Compare(b.t) })
+	return h.once(all), nil
+}
+
+// widen makes the history reach over a log.
+func (h *History) widen(l *Log, year int) error {
+	for _, s := range l.span {
+		t, err := s.time(year)
+		if err != nil {
+			return fmt.Errorf("%s: %w", l.Name, err)
+		}
+		if h.From.IsZero() || t.Before(h.From) {
+			h.From = t
+		}
+		if t.After(h.To) {
+			h.To = t
+		}
+	}
+	return nil
+}
+
+func (l *Losses) add(m Losses) {
+	l.Cut += m.Cut
+	l.ClockSteps += m.ClockSteps
+	l.Rollovers += m.Rollovers
+}
+
+// startYears returns the year to add to the stamps of each log.
+func startYears(logs []*Log, year int) []int {
+	out := make([]int, len(logs))
+	var at []int
+	var spans [][2]stamp
+	for i, l := range logs {
+		if !l.Dated() {
+			at, spans = append(at, i), append(spans, l.span)
+		}
+	}
+	for k, y := range firstYears(spans) {
+		out[at[k]] = year + y
+	}
+	return out
+}
+
+// compareLogs orders logs by what they hold.
+func compareLogs(a, b *Log, ya, yb int) int {
+	if c := slices.CompareFunc(a.records, b.records, func(x, y record) int {
+		return cmp.Or(cmp.Compare(x.at.micros()+int64(ya)*yearLen, y.at.micros()+int64(yb)*yearLen), cmp.Compare(x.kind, y.kind),
+			cmp.Compare(x.guid, y.guid), cmp.Compare(x.name, y.name), cmp.Compare(x.port, y.port))
+	}); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.Name, b.Name)
+}
+
+// once drops records that another log holds too.
+func (h *History) once(all []timed) []timed {
+	out := all[:0]
+	for _, r := range all {
+		twin := false
+		for i := len(out) - 1; i >= 0 && out[i].t.Equal(r.t) && !twin; i-- {
+			o := out[i]
+			twin = o.log != r.log && !o.held && !r.held && o.kind == r.kind && o.guid == r.guid && o.name == r.name && o.port == r.port
+		}
+		if twin {
+			if r.kind <= unlinked {
+				h.Losses.Duplicate++
+			}
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// A joiner brings records onto links.
+type joiner struct {
+	h      *History
+	cables *Cables
+	names  map[string]uint64
+	ends   map[portKey]endRef
+	links  map[int]int // of the cable map to those of the history
+	sweep  sweep
+	down   map[int]bool // upstream: links that are down
+}
+
+func newJoiner(h *History, c *Cables, logs []*Log) *joiner {
+	j := &joiner{h: h, cables: c, names: map[string]uint64{}, ends: map[portKey]endRef{}, links: map[int]int{}, down: map[int]bool{}}
+	for _, l := range logs {
+		for name, guid := range l.switches {
+			if old, ok := j.names[name]; !ok || guid < old {
+				j.names[name] = guid
+			}
+		}
+	}
+	if c != nil {
+		maps.Copy(j.names, c.names)
+	}
+	return j
+}
+
+// end finds the end of a link that a record tells of. A switch that is known by
+// name here and by GUID there is one switch.
+func (j *joiner) end(r record) endRef {
+	p := Port{r.guid, r.name, r.port}
+	if p.GUID == 0 {
+		p.GUID = j.names[p.Switch]
+	}
+	key := keyOf(p)
+	if at, ok := j.ends[key]; ok {
+		return at
+	}
+	at, ok := endRef{}, false
+	if j.cables != nil {
+		if at, ok = j.cables.ends[key]; !ok && p.Switch != "" {
+			at, ok = j.cables.ends[portKey{name: p.Switch, port: p.Port}]
+		}
+		if ok {
+			at.link = j.cable(at.link)
+		} else {
+			j.h.Losses.UnknownPorts++
+		}
+	}
+	if !ok {
+		j.h.Links = append(j.h.Links, Link{Name: p.String(), Class: Unclassified, Ends: [2]Port{p}})
+		at = endRef{len(j.h.Links) - 1, 0}
+	}
+	j.ends[key] = at
+	return at
+}
+
+// cable returns the link of the history for one of the cable map.
+func (j *joiner) cable(i int) int {
+	if at, ok := j.links[i]; ok {
+		return at
+	}
+	j.h.Links = append(j.h.Links, j.cables.links[i])
+	j.links[i] = len(j.h.Links) - 1
+	return j.links[i]
+}
+
+func (j *joiner) event(t time.Time, at endRef, c Change, vague bool) {
+	if vague {
+		j.h.Losses.Vague++
+	}
+	j.h.Events = append(j.h.Events, Event{Time: t, Link: at.link, End: at.end, Change: c, Vague: vague})
+}
+
+// finish numbers the links in order and sorts the events by time and link.
+func (j *joiner) finish() {
+	h := j.h
+	order := make([]int, len(h.Links))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return comparePorts(h.Links[a].Ends[0], h.Links[b].Ends[0]) })
+	links, number := make([]Link, len(order)), make([]int, len(order))
+	for at, old := range order {
+		links[at], number[old] = h.Links[old], at
+	}
+	h.Links = links
+	for i := range h.Events {
+		h.Events[i].Link = number[h.Events[i].Link]
+	}
+	slices.SortStableFunc(h.Events, func(a, b Event) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Link, b.Link)) })
+}

@@ -1,0 +1,146 @@
+package failures
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Echo is how long after one end of a cable the other may report the same
+// change. The subnet manager reads the ports of both within one sweep, which
+// takes seconds.
+const Echo = 30 * time.Second
+
+// A track follows one link through the events.
+type track struct {
+	seen, down bool
+	told       [2]bool   // ends that reported the failure that lasts
+	isDown     [2]bool   // what each end last said
+	open       Failure   // while down
+	upAt       time.Time // when the link last came up
+	upBy       uint8
+}
+
+// Pair makes failures of events: a link is down from the first report of either
+// end until the first report that it is up again. Two downs in a row of one end
+// mean that an up was lost: the first failure has no known end. An up alone means
+// that a down was lost: a failure of no length, whose start is not known; as the
+// first word of a link it counts as down before the log began, and is no failure.
+// O(n), and failures of one link never overlap.
+func Pair(h *History) ([]Failure, Losses) {
+	p := pairing{links: h.Links, tracks: make([]track, len(h.Links)), losses: h.Losses}
+	for _, e := range h.Events {
+		p.take(e)
+	}
+	for i := range p.tracks {
+		if t := &p.tracks[i]; t.down {
+			p.losses.OpenAtEnd++
+			t.open.Up, t.open.Open = h.To, true
+			p.close(t)
+		}
+	}
+	slices.SortFunc(p.out, compareFailures)
+	return p.out, p.losses
+}
+
+func compareFailures(a, b Failure) int {
+	return cmp.Or(a.Down.Compare(b.Down), cmp.Compare(a.Link, b.Link), a.Up.Compare(b.Up))
+}
+
+type pairing struct {
+	links  []Link
+	tracks []track
+	losses Losses
+	out    []Failure
+}
+
+func (p *pairing) take(e Event) {
+	t := &p.tracks[e.Link]
+	switch {
+	case e.Change == Down:
+		p.goDown(t, e)
+	case t.down:
+		t.open.Up, t.open.EndUnknown = e.Time, e.Vague
+		p.close(t)
+		t.upAt, t.upBy = e.Time, e.End
+	case e.Change == Up:
+		p.upAlone(t, e)
+	}
+	t.seen, t.isDown[e.End] = true, e.Change == Down
+}
+
+func (p *pairing) goDown(t *track, e Event) {
+	if t.down && !t.told[e.End] && e.Time.Sub(t.open.Down) <= Echo {
+		t.told[e.End] = true
+		return
+	}
+	if t.down {
+		p.losses.LostUps++
+		t.open.Up, t.open.EndUnknown = t.open.Down, true
+		p.close(t)
+	}
+	t.down, t.told = true, [2]bool{}
+	t.told[e.End] = true
+	t.open = Failure{Link: e.Link, Down: e.Time, Flaps: 1, StartUnknown: e.Vague}
+}
+
+// upAlone takes an up of a link that is not down.
+func (p *pairing) upAlone(t *track, e Event) {
+	switch {
+	case t.isDown[e.End], t.seen && t.upBy != e.End && e.Time.Sub(t.upAt) <= Echo:
+		return // the other end said so before
+	case !t.seen:
+		p.losses.DownAtStart++
+	default:
+		p.losses.LostDowns++
+		p.out = append(p.out, Failure{Link: e.Link, Down: e.Time, Up: e.Time, Flaps: 1, StartUnknown: true})
+	}
+	t.upAt, t.upBy = e.Time, e.End
+}
+
+func (p *pairing) close(t *track) {
+	t.down = false
+	if p.links[t.open.Link].Class == Fabric && t.told[0] != t.told[1] {
+		p.losses.OneEnd++
+	}
+	p.out = append(p.out, t.open)
+}
+
+// A Period is a stretch of time, its end not included.
+type Period struct{ From, To time.Time }
+
+func (p Period) has(t time.Time) bool { return !t.Before(p.From) && t.Before(p.To) }
+
+// Exclude drops failures that begin in one of the periods.
+func Exclude(fs []Failure, periods []Period) []Failure {
+	return slices.DeleteFunc(slices.Clone(fs), func(f Failure) bool {
+		return slices.ContainsFunc(periods, func(p Period) bool { return p.has(f.Down) })
+	})
+}
+
+// Merge counts failures of a link that follow each other in less than gap as
+// one, from the first down to the last up (thesis §4.1.2: gap 10 minutes). A gap
+// of 0 merges nothing. Merging twice is merging once. O(n log n).
+func Merge(fs []Failure, gap time.Duration) []Failure {
+	out := slices.Clone(fs)
+	slices.SortFunc(out, compareFailures)
+	last := map[int]int{} // link to its latest failure in out
+	n := 0
+	for _, f := range out {
+		if i, ok := last[f.Link]; ok && f.Down.Sub(out[i].Up) < gap {
+			out[i] = joined(out[i], f)
+			continue
+		}
+		out[n] = f
+		last[f.Link] = n
+		n++
+	}
+	return out[:n]
+}
+
+// joined is the failure that lasts from a's down to b's up.
+func joined(a, b Failure) Failure {
+	a.Up, a.EndUnknown, a.Open = b.Up, b.EndUnknown, b.Open
+	a.Flaps += b.Flaps
+	return a
+}

@@ -1,0 +1,306 @@
+package failures
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParseLine(t *testing.T) {
+	const leaf0 = 0x0002c90401000000
+	for _, c := range []struct {
+		line string
+		want record
+		v    verdict
+	}{
+		{`0x02 -> osm_spst_rcv_process: Switch 0xb0cf0e0300e31440 MF0;gb-nvl-087-switch03:N5110_LD/U1 port 61 (sw7p1s1) changed state from ACTIVE to DOWN`,
+			record{kind: wentDown, guid: 0xb0cf0e0300e31440, name: "MF0;gb-nvl-087-switch03:N5110_LD/U1", port: 61}, good},
+		{`0x02 -> osm_pi_rcv_process: Switch 0x200000 Switch1 port 3 changed state from DOWN to INIT`,
+			record{kind: cameUp, guid: 0x200000, name: "Switch1", port: 3}, good},
+		{`0x02 -> osm_spst_rcv_process: Switch 0x1 a port 4 b port 7 (x y) changed state from INIT to ARMED`,
+			record{kind: progressed, guid: 1, name: "a port 4 b", port: 7}, good},
+		{`0x02 -> osm_spst_rcv_process: Switch 0x1 port 7 changed state from INIT to DOWN`,
+			record{kind: wentDown, guid: 1, port: 7}, good},
+		{`0x02 -> osm_spst_rcv_process: Switch 0x1 a port 7 changed state from ACTIVE to DO`, record{}, cut},
+		{`0x02 -> osm_spst_rcv_process: Switch 0x1 a port 7 (sw changed state from ACTIVE to DOWN`, record{}, cut},
+		{`0x02 -> osm_spst_rcv_process: Switch 0x1 a port 0 changed state from ACTIVE to DOWN`, record{}, cut},
+		{`0x02 -> osm_spst_rcv_process: Switch 0x1 a po`, record{}, cut},
+		{`0x04 -> pi_rcv_process_switch_ext_port: Unlinking local node 0x2c90401000000, port 5`,
+			record{kind: unlinked, guid: leaf0, port: 5}, good},
+		{`0x04 -> pi_rcv_process_switch_ext_port: Unlinking local node 0x2c90401000000, por`, record{}, cut},
+		{`0x02 -> log_notice: Reporting Urgent Notice "Link state change" from switch LID 33, GUID 0x0002c90401000000`,
+			record{kind: noticed, guid: leaf0}, good},
+		{`0x02 -> log_notice: Reporting Urgent Notice "Link state change" from switch LID 33, GUID 0x0002c9040100`, record{}, cut},
+		{`0x02 -> drop_mgr_remove_port: Removed port with GUID:0x0002c90300000091 LID range [10, 10] of node:h9`,
+			record{kind: nodeGone, guid: 0x0002c90300000091}, good},
+		{`0x02 -> log_notice: Reporting Informational Notice "GID in service", GID:fe80::2:c904:200:2`,
+			record{kind: nodeBack, guid: 0x0002c90402000002}, good},
+		{`0x02 -> log_notice: Reporting Informational Notice "GID in service", GID:fe80:0:0:0:2:c904:200:2`,
+			record{kind: nodeBack, guid: 0x0002c90402000002}, good},
+		{`0x02 -> log_notice: Reporting Informational Notice "GID in service", GID:fe80::`, record{}, cut},
+		{`0x02 -> SUBNET UP`, record{kind: swept}, good},
+		{`0x02 -> osm_ucast_mgr_process: minhop tables configured on all switches`, record{}, other},
+		{``, record{}, other},
+	} {
+		got, v := parseLine([]byte(c.line))
+		if v != c.v || v == good && got != c.want {
+			t.Errorf("%s:\n%+v %d, want %+v %d", c.line, got, v, c.want, c.v)
+		}
+	}
+}
+
+func TestStamp(t *testing.T) {
+	for in, want := range map[string]string{
+		"Nov 21 01:28:17 867263 x": "2024-11-21 01:28:17.867263",
+		"Feb 29 23:59:60 000001 x": "2024-02-29 23:59:59.000001",
+		"Mar  1 00:00:00 000000 x": "2024-03-01 00:00:00",
+		"Feb 30 00:00:00 000000 x": "", "Nov 21 24:00:00 000000 x": "", "Nov 21 01:28:17 86726 xx": "", "Nov 21": "",
+	} {
+		at, rest, ok := readStamp([]byte(in))
+		got := ""
+		if ok {
+			when, err := stamp{0, at}.time(2024)
+			if err != nil || string(rest) != "x" {
+				t.Errorf("%q: rest %q, %v", in, rest, err)
+			}
+			got = when.Format("2006-01-02 15:04:05.999999")
+		}
+		if got != want {
+			t.Errorf("%q is %q, want %q", in, got, want)
+		}
+	}
+	at, _, _ := readStamp([]byte("Feb 29 00:00:00 000000 x"))
+	if _, err := (stamp{0, at}).time(2023); err == nil {
+		t.Error("29 February 2023 is a day")
+	}
+}
+
+// TestClock follows stamps through the turn of the year and clocks that are set.
+func TestClock(t *testing.T) {
+	for _, c := range []struct {
+		name, in, want string // a * marks a time that is not known
+		steps, turns   int
+	}{
+		{"forward", "Mar  1 10, Mar  2 10", "0 Mar 01 10, 0 Mar 02 10", 0, 0},
+		{"turn of the year", "Dec 31 23, Jan  1 00, Dec 30 00, Jan  2 00", "0 Dec 31 23, 1 Jan 01 00, 1 Dec 30 00, 2 Jan 02 00", 0, 2},
+		{"an hour again", "Oct 27 02, Oct 27 03, Oct 27 02, Oct 27 03, Oct 27 04", "0 Oct 27 02, 0 Oct 27 03, 0 Oct 27 03*, 0 Oct 27 03, 0 Oct 27 04", 1, 0},
+		{"set back twice", "Oct 27 05, Oct 27 04, Oct 27 03, Oct 27 06, Oct 27 05, Oct 27 07",
+			"0 Oct 27 05, 0 Oct 27 05*, 0 Oct 27 05*, 0 Oct 27 06, 0 Oct 27 06*, 0 Oct 27 07", 2, 0},
+		{"was ahead by weeks", "Mar 20 10, Mar  1 10, Mar  1 11", "0 Mar 20 10, 0 Mar 01 10!, 0 Mar 01 11", 1, 0},
+	} {
+		var k clock
+		var got []string
+		for _, s := range strings.Split(c.in, ", ") {
+			at, _, ok := readStamp([]byte(s + ":00:00 000000 x"))
+			if !ok {
+				t.Fatal(s)
+			}
+			st, held := k.tick(at)
+			text := fmt.Sprintf("%d %s", st.year, leap.Add(time.Duration(st.at)*time.Microsecond).Format("Jan 02 15"))
+			if held {
+				text += "*"
+			}
+			if k.wasAhead {
+				text += "!"
+			}
+			got = append(got, text)
+		}
+		if g := strings.Join(got, ", "); g != c.want || k.steps != c.steps || k.rollovers != c.turns {
+			t.Errorf("%s: %s, %d steps, %d turns\nwant %s, %d, %d", c.name, g, k.steps, k.rollovers, c.want, c.steps, c.turns)
+		}
+	}
+}
+
+// TestJitter: threads write lines some microseconds out of order, which is no
+// step of the clock, not even at the turn of the year.
+func TestJitter(t *testing.T) {
+	log := "Dec 31 23:59:59 999990 [1] 0x02 -> a\nJan  1 00:00:00 000010 [1] 0x02 -> a\nDec 31 23:59:59 999999 [2] 0x02 -> a\n" +
+		"Jan  1 00:00:05 000000 [1] 0x02 -> a\nJan  1 00:00:04 999000 [2] 0x02 -> a\n"
+	l, err := Read(strings.NewReader(log), "log")
+	if err != nil || l.losses.ClockSteps != 0 || l.losses.Rollovers != 1 {
+		t.Errorf("%+v, %v", l.losses, err)
+	}
+}
+
+// TestAhead: what was logged before the clock was set back by weeks has no time.
+func TestAhead(t *testing.T) {
+	const down = " [1] 0x02 -> osm_spst_rcv_process: Switch 0x1 a port 7 changed state from ACTIVE to DOWN\n"
+	l, err := Read(strings.NewReader("Mar 20 10:00:00 000000"+down+"Mar  1 10:00:00 000000 [1] 0x02 -> x\n"), "log")
+	if err != nil || len(l.records) != 1 || !l.records[0].held || l.records[0].at != l.span[1] {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+// TestFirstYears: logs that follow each other within a year are laid right,
+// whatever their order.
+func TestFirstYears(t *testing.T) {
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		begin, n := rng.Int64N(yearLen), 1+rng.IntN(5)
+		var spans [][2]stamp
+		var want []int
+		at := begin
+		for range n {
+			end := at + rng.Int64N(yearLen/12)
+			spans = append(spans, [2]stamp{{0, at % yearLen}, {int(end/yearLen - at/yearLen), end % yearLen}})
+			want = append(want, int(at/yearLen))
+			at = end + rng.Int64N(yearLen/24)
+		}
+		order := rng.Perm(n)
+		var mixed [][2]stamp
+		for _, i := range order {
+			mixed = append(mixed, spans[i])
+		}
+		for k, y := range firstYears(mixed) {
+			if y != want[order[k]] {
+				t.Fatalf("seed %d: log %d begins in year %d, want %d", seed, order[k], y, want[order[k]])
+			}
+		}
+	}
+}
+
+func TestReadCSV(t *testing.T) {
+	for _, c := range []struct {
+		name, in string
+		want     []record
+		cut      int
+	}{
+		{"own order of columns, newest first", "state,@timestamp,Port,switch,message\nDOWN to INIT,2024-03-02T10:00:30.5Z,5,0x0002C90401000000,\"a, b\"\n" +
+			"ACTIVE to DOWN,2024-03-02T10:00:00Z,5,0x0002C90401000000,\n",
+			[]record{{kind: wentDown, guid: 0x0002c90401000000, port: 5}, {kind: cameUp, guid: 0x0002c90401000000, port: 5}}, 0},
+		{"dashboard", "\"Mar 2, 2024 @ 10:00:00.000\",s1_0,5,DOWN\n\"Mar 2, 2024 @ 10:00:01.000\",s1_0,5,INIT\n\"Mar 2, 2024 @ 10:00:02.000\",s1_0,5,ACTIVE\n",
+			[]record{{kind: wentDown, name: "s1_0", port: 5}, {kind: cameUp, name: "s1_0", port: 5}, {kind: progressed, name: "s1_0", port: 5}}, 0},
+		{"bad rows", "timestamp,switch,port,state\n2024-03-02 10:00:00,s1_0,5,GONE\n2024-03-02 10:00:00,s1_0,500,DOWN\nx,s1_0,5,DOWN\n" +
+			"2024-03-02 10:00:00,,5,DOWN\n2024-03-02 10:00:00,s1_0,5\n2024-03-02 10:00:00,s1_0,5,UP\n1709373600000,s1_0,6,from ACTIVE to DOWN\n",
+			[]record{{kind: cameUp, name: "s1_0", port: 5}, {kind: wentDown, name: "s1_0", port: 6}}, 5},
+	} {
+		l, err := Read(strings.NewReader(c.in), "x.csv")
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		for i := range l.records {
+			l.records[i].at = stamp{}
+		}
+		if !slices.Equal(l.records, c.want) || l.losses.Cut != c.cut {
+			t.Errorf("%s: %+v, %d cut; want %+v, %d", c.name, l.records, l.losses.Cut, c.want, c.cut)
+		}
+	}
+	if _, err := Read(strings.NewReader("hello\nworld\n"), "x.txt"); err == nil || !strings.Contains(err.Error(), "x.txt") {
+		t.Errorf("a text that is no log: %v", err)
+	}
+}
+
+// TestLongLines: a line longer than what is looked at is skipped to its end.
+func TestLongLines(t *testing.T) {
+	const stamp = "Mar  1 10:00:00 000000 [1] 0x02 -> "
+	const down = "osm_spst_rcv_process: Switch 0x1 a port 7 changed state from ACTIVE to DOWN"
+	for _, n := range []int{1, maxLine - 100, maxLine, 5 * maxLine} {
+		in := stamp + strings.Repeat("x", n) + "\n" + stamp + down + "\n" + stamp + strings.Repeat("y", n) + "\n" + stamp + down
+		l, err := Read(strings.NewReader(in), "log")
+		if err != nil || len(l.records) != 2 || l.Lines != 4 {
+			t.Errorf("%d: %d records of %d lines, %v", n, len(l.records), l.Lines, err)
+		}
+	}
+}
+
+func TestReadCables(t *testing.T) {
+	c, err := ReadCables(strings.NewReader("# a comment\n\nsw a/b/5 x # no\n"))
+	if err == nil {
+		t.Errorf("read %+v", c)
+	}
+	c, err = ReadCables(strings.NewReader("s1_0/5 s2_0/1\n0x1/7 0X02/3 leaf1-spine1 # here\nMF0;sw:N/U1/9 server\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, l := range c.links {
+		got = append(got, l.Name+" "+l.Class.String())
+	}
+	if want := []string{"leaf0-spine0 leaf-spine", "leaf1-spine1 leaf-spine", "MF0;sw:N/U1/9 server"}; !slices.Equal(got, want) || c.Fabric() != 2 {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for in, want := range map[string]string{
+		"":                           "no cable",
+		"a/1 b/2\na/1 c/3":           "line 2: port a/1 has a cable already",
+		"a/1 a/1":                    "joined to itself",
+		"a/1 b/2 x\nc/1 d/1 x":       "another link is called x",
+		"a/0 b/2":                    "must be 1..254",
+		"a b/2":                      "write SWITCH/PORT",
+		"a/1":                        "1 words",
+		"a/1 b/2 c d":                "4 words",
+		strings.Repeat("x", 100_000): "too long",
+	} {
+		if _, err := ReadCables(strings.NewReader(in)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: %v, want %s", in, err, want)
+		}
+	}
+}
+
+// FuzzRead: whatever the bytes, reading, pairing and counting do not panic;
+// failures have no negative length, do not overlap on a link, and no flap is lost.
+func FuzzRead(f *testing.F) {
+	for _, name := range []string{"testdata/nvidia.log", "testdata/upstream.log"} {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b[:min(len(b), 6000)], "s1_0/5 s2_0/1\n0x0002c90401000000/6 server\n")
+	}
+	f.Add([]byte("timestamp,switch,port,state\n2024-03-02 10:00:00,s1_0,5,DOWN\n"), "s1_0/5 s2_0/1")
+	f.Fuzz(func(t *testing.T, in []byte, cables string) {
+		c, _ := ReadCables(strings.NewReader(cables))
+		l, err := Read(strings.NewReader(string(in)), "fuzz")
+		if err != nil {
+			return
+		}
+		h, err := Join([]*Log{l}, Options{Year: 2024, Cables: c})
+		if err != nil {
+			return
+		}
+		fs, _ := Pair(h)
+		last := map[int]Failure{}
+		for _, x := range fs {
+			if x.Up.Before(x.Down) || x.Flaps != 1 || last[x.Link].Up.After(x.Down) {
+				t.Fatalf("%+v after %+v", x, last[x.Link])
+			}
+			last[x.Link] = x
+		}
+		r := Summarise(h, Settings{Merge: time.Minute})
+		for _, g := range r.Groups {
+			if g.Raw.Failures-g.Flaps+g.Periods != g.Merged.Failures {
+				t.Fatalf("%d failures, %d flaps in %d periods, but %d after merging", g.Raw.Failures, g.Flaps, g.Periods, g.Merged.Failures)
+			}
+		}
+		_, err = json.Marshal(r)
+		if err = errors.Join(err, r.WriteText(io.Discard), r.WriteCSV(io.Discard)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// BenchmarkRead reads a log of which few lines matter.
+func BenchmarkRead(b *testing.B) {
+	var s strings.Builder
+	for i := range 100_000 {
+		at := leap.Add(time.Duration(i) * time.Second).Format("Jan 02 15:04:05")
+		if i%100 == 0 {
+			fmt.Fprintf(&s, "%s 000000 [85BA8640] 0x02 -> osm_spst_rcv_process: Switch 0x0002c90401000000 s1_0 port 5 changed state from ACTIVE to DOWN\n", at)
+		} else {
+			fmt.Fprintf(&s, "%s 000000 [AC9126C0] 0x01 -> log_trap_info: Received Generic Notice type:1 num:128 (Link state change) Producer:2 (Switch)\n", at)
+		}
+	}
+	b.SetBytes(int64(s.Len()))
+	for b.Loop() {
+		if _, err := Read(strings.NewReader(s.String()), "log"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package failures
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"evbench/topology"
+)
+
+// A Script is failures of a log as timed failures of a scenario.
+type Script struct {
+	Tree     *topology.Tree
+	Duration time.Duration // of the case
+	Speed    float64       // seconds of the log that pass in one second
+	From     time.Time     // of the log: the begin of the case
+	Steps    []Step        // in order of time
+	Skipped  Skipped
+}
+
+// A Step takes a link down. For 0 means until the end.
+type Step struct {
+	Link    topology.Link
+	At, For time.Duration
+}
+
+// Skipped counts failures that the script does not hold.
+type Skipped struct {
+	NoLink     int // of links that the tree does not have or that are dead from the start, or of servers
+	NoDuration int // the message of one end is lost
+	Short      int // less than a millisecond at this speed
+	Late       int // begin after the end of the case
+	Parting    int // would leave servers without a path to each other
+}
+
+// ReplayOptions of Replay.
+type ReplayOptions struct {
+	// Duration of the case. 0 means 60s, or what Speed needs for the whole log.
+	Duration time.Duration
+	// Speed is how many seconds of the log pass in one. 0 means that the whole log fits.
+	Speed float64
+}
+
+// maxCase is the longest case of a scenario.
+const maxCase = 24 * time.Hour
+
+// Replay fits failures into a case: link names must be those of the tree. What a
+// scenario would refuse is left out and counted. O(n²) for n failures.
+func Replay(h *History, fs []Failure, tree *topology.Tree, o ReplayOptions) (Script, error) {
+	s := Script{Tree: tree, Duration: o.Duration, Speed: o.Speed, From: h.From}
+	if err := s.fit(h.To.Sub(h.From)); err != nil {
+		return s, err
+	}
+	sorted := slices.Clone(fs)
+	slices.SortFunc(sorted, compareFailures)
+	for _, f := range sorted {
+		if step, ok := s.step(h, f); ok {
+			s.Steps = append(s.Steps, step)
+		}
+	}
+	return s, nil
+}
+
+// fit chooses the duration and the speed for a log of the given length.
+func (s *Script) fit(span time.Duration) error {
+	switch {
+	case s.Duration < 0 || s.Speed < 0 || math.IsNaN(s.Speed) || math.IsInf(s.Speed, 0):
+		return fmt.Errorf("duration %s, speed %g: must be more than 0", s.Duration, s.Speed)
+	case s.Duration == 0 && s.Speed > 0:
+		d := span.Seconds() / s.Speed * float64(time.Second)
+		if d > float64(maxCase) {
+			return fmt.Errorf("%s of log at speed %g last longer than %s; give a duration or more speed", span, s.Speed, maxCase)
+		}
+		s.Duration = max(time.Duration(math.Ceil(d/1e6))*time.Millisecond, 100*time.Millisecond)
+	case s.Duration == 0:
+		s.Duration = time.Minute
+	}
+	if s.Duration < 100*time.Millisecond || s.Duration > maxCase {
+		return fmt.Errorf("duration %s: must be 100ms to %s", s.Duration, maxCase)
+	}
+	if s.Speed == 0 {
+		s.Speed = max(span.Seconds()/s.Duration.Seconds(), 1e-9)
+	}
+	return nil
+}
+
+// step makes a step of a failure, if a scenario would take it.
+func (s *Script) step(h *History, f Failure) (Step, bool) {
+	links, err := s.Tree.Links(h.Links[f.Link].Name)
+	if err != nil || len(links) != 1 || !s.Tree.Alive(links[0].Leaf, links[0].Spine) {
+		s.Skipped.NoLink++
+		return Step{}, false
+	}
+	if f.StartUnknown || f.EndUnknown {
+		s.Skipped.NoDuration++
+		return Step{}, false
+	}
+	at, late := s.scaled(f.Down)
+	up, open := s.scaled(f.Up)
+	step := Step{Link: links[0], At: at, For: up - at}
+	if open || f.Open || up > s.Duration {
+		step.For = 0
+	}
+	switch {
+	case late || at >= s.Duration:
+		s.Skipped.Late++
+	case up-at < time.Millisecond && step.For == up-at:
+		s.Skipped.Short++
+	case !s.possible(step):
+		s.Skipped.Parting++
+	default:
+		return step, true
+	}
+	return Step{}, false
+}
+
+// scaled brings a time of the log into the case, in whole milliseconds.
+func (s *Script) scaled(t time.Time) (time.Duration, bool) {
+	d := math.Round(t.Sub(s.From).Seconds() / s.Speed * 1000)
+	if d > float64(maxCase/time.Millisecond) {
+		return 0, true
+	}
+	return time.Duration(d) * time.Millisecond, false
+}
+
+// possible reports whether all servers still reach each other when the step
+// begins. Steps come in order of time, so no later moment needs a look.
+func (s *Script) possible(n Step) bool {
+	dead := []topology.Link{n.Link}
+	for _, p := range s.Steps {
+		if p.For == 0 || n.At < p.At+p.For {
+			if p.Link == n.Link {
+				return false
+			}
+			dead = append(dead, p.Link)
+		}
+	}
+	view, err := s.Tree.Without(dead...)
+	return err == nil && view.Connected() == nil
+}
+
+// WriteScenario writes the script as a scenario, its failures as a list that may
+// be copied into another.
+func (s Script) WriteScenario(w io.Writer) error {
+	fmt.Fprintf(w, "# failures of a log from %s on, %.6g times as fast\n", s.From.Format(time.DateTime), s.Speed)
+	for _, line := range s.Skipped.Lines() {
+		fmt.Fprintf(w, "# left out: %s\n", line)
+	}
+	fmt.Fprintf(w, "topology: %s\n", s.Tree.Notation())
+	if !s.Tree.Full() {
+		fmt.Fprintf(w, "fill: [%s]\n", strings.Trim(strings.ReplaceAll(fmt.Sprint(s.Tree.Fill()), " ", ", "), "[]"))
+	}
+	if s.Tree.Spines() != s.Tree.Ports() {
+		fmt.Fprintf(w, "spines: %d\n", s.Tree.Spines())
+	}
+	fmt.Fprintf(w, "duration: %s\ninterval: %s\ncases:\n  - name: replay\n    routing: minhop\n", s.Duration, min(time.Second, s.Duration))
+	if len(s.Steps)+len(s.Tree.DownNames()) > 0 {
+		fmt.Fprintln(w, "    failures:")
+	}
+	for _, name := range s.Tree.DownNames() {
+		fmt.Fprintf(w, "      - %s\n", name)
+	}
+	for _, x := range s.Steps {
+		line := fmt.Sprintf("      - {link: %s, at: %s", x.Link, x.At)
+		if x.For > 0 {
+			line += fmt.Sprintf(", for: %s", x.For)
+		}
+		if _, err := fmt.Fprintln(w, line+"}"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Lines says what was left out and why.
+func (k Skipped) Lines() []string {
+	var out []string
+	for _, r := range []struct {
+		n   int
+		why string
+	}{
+		{k.NoLink, "not a live link between a leaf and a spine of the topology"},
+		{k.NoDuration, "no known begin or end"},
+		{k.Short, "shorter than 1ms at this speed"},
+		{k.Late, "after the end of the case"},
+		{k.Parting, "would leave servers without a path"},
+	} {
+		if r.n > 0 {
+			out = append(out, fmt.Sprintf("%d failures: %s", r.n, r.why))
+		}
+	}
+	return out
+}
