@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"evbench/routing"
+	"evbench/routing/engine"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -28,7 +29,7 @@ type Plan struct {
 	Tree     *topology.Tree      // with the dead links; of three levels, the lower two
 	Pods     *topology.Pods      // nil in two levels
 	Schedule *scheduler.Schedule // nil for event building without a schedule
-	Routing  string              // an engine of routing, routing.Pinned or NoRouting
+	Routing  string              // a name of Routings
 
 	// Objective is what fors made least; "" for other schedules, and where a
 	// file does not say.
@@ -63,8 +64,8 @@ const maxPlanned = 1 << 15
 type Options struct {
 	// Schedule is a name of scheduler.Names; "" plans without a schedule.
 	Schedule string
-	// Routing is an engine, routing.Pinned or NoRouting. "" means pinned where
-	// the schedule chooses spines, else ftree.
+	// Routing is a name of Routings. "" means pinned where the schedule chooses
+	// spines, else ftree.
 	Routing string
 	// Objective is what fors makes least. "" means scheduler.FewestPhases.
 	Objective scheduler.Objective
@@ -112,7 +113,8 @@ func (o Options) objective() (scheduler.Objective, error) {
 // Build plans for a two-level tree and its dead links. Pairs of leaves without a
 // common live spine are an *UnreachableError unless they are dropped. With
 // pinned routing and a schedule that does not choose spines they are chosen
-// here; a phase that cannot be routed is a *scheduler.UnroutableError.
+// here; a phase that cannot be routed is a *scheduler.UnroutableError. Tables
+// that leave out a pair of servers are a *NoRouteError.
 func Build(t *topology.Tree, o Options) (*Plan, error) {
 	p := &Plan{Tree: t, Routing: o.Routing, Unreachable: t.Unreachable()}
 	if err := p.begin(o); err != nil {
@@ -170,20 +172,18 @@ func (p *Plan) pinnable() bool { return p.Schedule != nil && p.Schedule.Pinned }
 
 // route fills in the tables of a two-level tree.
 func (p *Plan) route() (err error) {
-	engine := p.Routing
-	switch engine {
+	name := p.Routing
+	switch name {
 	case NoRouting:
 		return nil
 	case routing.Pinned:
 		if p.Schedule == nil {
-			return fmt.Errorf("routing pinned needs a schedule; without one there are %s", strings.Join(routing.Engines(), ", "))
+			return fmt.Errorf("routing pinned needs a schedule; without one there are %s", strings.Join(engine.TreeNames(), ", "))
 		}
-		engine = routing.Spread
+		name = routing.Spread
 	}
-	if p.Tables, err = routing.Compute(p.Tree, engine); err != nil {
-		return fmt.Errorf("%w, %s", err, routing.Pinned)
-	}
-	return nil
+	p.Tables, err = Tables(p.Tree, name)
+	return err
 }
 
 // count fills in the paths.

@@ -204,7 +204,7 @@ func (d *draft) engine(p *Plan) error {
 	if !nameRE.MatchString(d.schedule) {
 		return d.wrong("schedule", "%q is not a name", shorten(d.schedule))
 	}
-	if known := append(routing.Engines(), routing.Pinned, NoRouting); !slices.Contains(known, p.Routing) {
+	if known := Routings(); !slices.Contains(known, p.Routing) {
 		return d.wrong("routing", "no routing %q; there are %s", p.Routing, strings.Join(known, ", "))
 	}
 	if p.Pods != nil && p.Routing != routing.Pinned && p.Routing != NoRouting {

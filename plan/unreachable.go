@@ -72,12 +72,15 @@ func (p *Plan) drop() error {
 }
 
 // cuts returns whether two leaves are one of the unreachable pairs.
-func (p *Plan) cuts() func(a, b int) bool {
-	if len(p.Unreachable) == 0 {
+func (p *Plan) cuts() func(a, b int) bool { return pairSet(p.Unreachable) }
+
+// pairSet returns whether two leaves are one of the pairs, which are rising.
+func pairSet(pairs [][2]int) func(a, b int) bool {
+	if len(pairs) == 0 {
 		return func(_, _ int) bool { return false }
 	}
 	return func(a, b int) bool {
-		_, found := slices.BinarySearchFunc(p.Unreachable, [2]int{min(a, b), max(a, b)}, func(x, y [2]int) int {
+		_, found := slices.BinarySearchFunc(pairs, [2]int{min(a, b), max(a, b)}, func(x, y [2]int) int {
 			return slices.Compare(x[:], y[:])
 		})
 		return found

@@ -192,7 +192,7 @@ func (c *Case) settle() (name string, err error) {
 		return "schedule", errors.New("unsynchronised cases have no phases; leave schedule out, or write fors to use its paths")
 	case c.Routing == Pinned && c.Schedule == "":
 		return "routing", fmt.Errorf("pinned takes the paths of a schedule, and there is none; write schedule: fors, or one of %s",
-			strings.Join(Routings()[:4], ", "))
+			strings.Join(Routings()[:len(Routings())-1], ", "))
 	case c.Mode == Unsync && c.Schedule != "" && c.Routing != Pinned:
 		return "schedule", fmt.Errorf("of a schedule, unsynchronised cases use only the paths, which routing %s does not take; write routing: pinned, or leave schedule out", c.Routing)
 	}

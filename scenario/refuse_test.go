@@ -76,7 +76,7 @@ func TestRefuses(t *testing.T) {
 
 		// Cases.
 		{"schedule", small + "cases: [{schedule: fours}]", `cases[0].schedule: no schedule "fours"; there are linear-shift, xor, bandwidth-optimal, fors, fors-closed,`},
-		{"routing", small + "cases: [{routing: ftre}]", "there are ftree, minhop, spread, ecmp, pinned"},
+		{"routing", small + "cases: [{routing: ftre}]", "there are ftree, minhop, spread, ecmp, opensm-minhop, "},
 		{"barrier", small + "cases: [{barrier: wall}]", "there are tournament, central, dissemination"},
 		{"barrier unsynchronised", small + "cases: [{mode: unsync, barrier: central}]", "cases[0].barrier: only synchronised cases have a barrier"},
 		{"no schedule synchronised", small + "cases: [{schedule: none}]", "cases[0].schedule: synchronised cases need a schedule"},

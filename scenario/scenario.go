@@ -97,6 +97,17 @@ const (
 	Spread = "spread"
 	ECMP   = "ecmp"
 	Pinned = "pinned"
+
+	OpenSMMinHop  = "opensm-minhop"
+	UpDown        = "updn"
+	UpDownScatter = "updn-scatter"
+	DownUp        = "dnup"
+	DModK         = "dmodk"
+	DModC         = "dmodc"
+	DModCDownCost = "dmodc-downcost"
+	SSSP          = "sssp"
+	DFSSSP        = "dfsssp"
+	QFT           = "qft"
 )
 
 // What becomes of a fragment's payload, and how much of it is checked.
@@ -116,8 +127,13 @@ func Schedules() []string {
 		Repair + LinearShift, Repair + XOR, Repair + BandwidthOptimal,
 	}
 }
-func Routings() []string { return []string{Ftree, MinHop, Spread, ECMP, Pinned} }
-func Kinds() []string    { return []string{Lab, Emulate, Hosts} }
+func Routings() []string {
+	return []string{
+		Ftree, MinHop, Spread, ECMP, OpenSMMinHop, UpDown, UpDownScatter, DownUp,
+		DModK, DModC, DModCDownCost, SSSP, DFSSSP, QFT, Pinned,
+	}
+}
+func Kinds() []string { return []string{Lab, Emulate, Hosts} }
 
 // A Case is one measurement.
 type Case struct {

@@ -20,7 +20,7 @@ func (c Case) single() bool {
 	default:
 		return false
 	}
-	return c.Routing == routing.Ftree || c.Routing == routing.MinHop || c.Routing == routing.Spread
+	return !slices.Contains([]string{"", routing.ECMP, routing.Pinned, plan.NoRouting}, c.Routing)
 }
 
 // choosy reports whether a schedule exists for some dead sets only, such as the
@@ -33,7 +33,7 @@ func (c Case) choosy() bool {
 // outcome plans one case for a connected tree.
 func (w *whatIf) outcome(t *topology.Tree, c Case) (Outcome, error) {
 	if c.single() {
-		tables, err := routing.Compute(t, c.Routing)
+		tables, err := plan.Tables(t, c.Routing)
 		if err != nil {
 			return Outcome{}, err
 		}

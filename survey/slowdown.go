@@ -3,6 +3,7 @@ package survey
 import (
 	"fmt"
 
+	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/topology"
@@ -78,7 +79,7 @@ func routedMeasure(healthy *topology.Tree, seed uint64) func(*topology.Tree, *Sl
 	leaf := leavesOf(healthy)
 	shift, optimal := newOrder(scheduler.LinearShift(healthy)), newOrder(scheduler.BandwidthOptimal(healthy))
 	return func(t *topology.Tree, row *SlowdownRow) error {
-		tables, err := routing.Compute(t, routing.Ftree)
+		tables, err := plan.Tables(t, routing.MinHop)
 		if err != nil {
 			return err
 		}
@@ -141,7 +142,7 @@ func slowdownNotes(t *topology.Tree, model string) []string {
 	}
 	return []string{
 		head + "S-1, the fewest phases",
-		"model routed: link loads of LS linear-shift over ftree tables, BO bandwidth-optimal with spines chosen per phase, fors with its own",
+		"model routed: link loads of LS linear-shift over minhop tables, BO bandwidth-optimal with spines chosen per phase, fors with its own",
 		"stated is what the thesis says for its count model", which,
 	}
 }

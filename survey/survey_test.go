@@ -147,7 +147,7 @@ func TestRoutedModelAgainstPlans(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if ls := cost(t, reduced, "linear-shift", "ftree", 3); r.LinearShift != ls {
+			if ls := cost(t, reduced, "linear-shift", "minhop", 3); r.LinearShift != ls {
 				t.Errorf("%s, row %d: linear-shift %d, a plan %d", healthy.Notation(), i, r.LinearShift, ls)
 			}
 			if fors := cost(t, reduced, "fors", "pinned", 3); r.Adapted != fors || r.Phases != fors {

@@ -100,9 +100,13 @@ const (
 var routings = map[string]routeKind{
 	"pinned": free, "none": open, "ecmp": open,
 	"ftree": onePerDestination, "minhop": onePerDestination, "spread": onePerDestination,
+	"opensm-minhop": onePerDestination, "updn": onePerDestination, "updn-scatter": onePerDestination, "dnup": onePerDestination,
+	"dmodk": onePerDestination, "dmodc": onePerDestination, "dmodc-downcost": onePerDestination,
+	"sssp": onePerDestination, "dfsssp": onePerDestination, "qft": onePerDestination,
 }
 
-const routingNames = "pinned, none, ftree, minhop, spread, ecmp"
+const routingNames = "pinned, none, ftree, minhop, spread, ecmp, opensm-minhop, updn, updn-scatter, dnup, " +
+	"dmodk, dmodc, dmodc-downcost, sssp, dfsssp, qft"
 
 // Read reads a plan file, text or JSON (its first byte is "{"). An error names
 // the line and the reason; that the plan is wrong is not an error here but an

@@ -24,6 +24,7 @@ import (
 	"evbench/lab"
 	"evbench/plan"
 	"evbench/routing"
+	"evbench/routing/engine"
 )
 
 // A held lab is one that a process in the background keeps up, as its state
@@ -78,7 +79,7 @@ func labUpCommand() *cli.Command {
 		Name:  "up",
 		Usage: "build a lab and keep it up in the background",
 		Flags: append(treeFlags(),
-			&cli.StringFlag{Name: "routing", Aliases: []string{"r"}, Value: routing.Ftree, Usage: "`NAME` of the tables: " + strings.Join(routing.Engines(), ", ")},
+			&cli.StringFlag{Name: "routing", Aliases: []string{"r"}, Value: routing.Ftree, Usage: "`NAME` of the tables: " + strings.Join(engine.TreeNames(), ", ")},
 			&cli.StringFlag{Name: "rate", Value: "100Mbit/s", Usage: "`RATE` of every link"},
 			&cli.IntFlag{Name: "mtu", Value: 9000, Usage: "`BYTES` of a packet"},
 			&cli.BoolFlag{Name: "foreground", Usage: "stay, until Ctrl-C takes the lab down"},

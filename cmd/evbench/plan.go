@@ -11,7 +11,6 @@ import (
 
 	"evbench/internal/atomicfile"
 	"evbench/plan"
-	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -22,8 +21,8 @@ func planCommand() *cli.Command {
 		Usage: "compute a schedule and its paths for a fat tree with dead links",
 		Flags: append(treeFlags(),
 			&cli.StringFlag{Name: "schedule", Aliases: []string{"s"}, Value: "fors", Usage: "`NAME`: " + strings.Join(scheduler.Names(), ", ")},
-			&cli.StringFlag{Name: "routing", Aliases: []string{"r"}, Usage: "`NAME`: " + strings.Join(routing.Engines(), ", ") +
-				", pinned, none (default: pinned where the schedule chooses spines, else ftree; three levels: pinned or none)"},
+			&cli.StringFlag{Name: "routing", Aliases: []string{"r"}, Usage: "`NAME`: " + strings.Join(plan.Routings(), ", ") +
+				" (default: pinned where the schedule chooses spines, else ftree; three levels: pinned or none)"},
 			&cli.StringFlag{Name: "objective", Usage: "what fors makes least, `NAME`: phases, paths, balanced (default: phases)"},
 			&cli.BoolFlag{Name: "drop-unreachable", Usage: "leave out messages between leaves that dead links cut apart"},
 			&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORM` of the plan: text, json"},
@@ -73,7 +72,8 @@ func planAction(c *cli.Context) error {
 }
 
 // buildPlan plans for whichever of the two trees is given. That a schedule is
-// wrong as published, or cannot be routed, is a result; other errors are wrong
+// wrong as published, or cannot be routed, or that tables leave out servers, is a
+// result; other errors are wrong
 // use.
 func buildPlan(c *cli.Context, t *topology.Tree, pods *topology.Pods, stage func(string)) (p *plan.Plan, err error) {
 	o := plan.Options{
@@ -93,7 +93,8 @@ func buildPlan(c *cli.Context, t *topology.Tree, pods *topology.Pods, stage func
 	}
 	_, invalid := errors.AsType[*scheduler.InvalidError](err)
 	_, unroutable := errors.AsType[*scheduler.UnroutableError](err)
-	if invalid || unroutable {
+	_, noRoute := errors.AsType[*plan.NoRouteError](err)
+	if invalid || unroutable || noRoute {
 		return nil, err
 	}
 	if u, ok := errors.AsType[*plan.UnreachableError](err); ok {

@@ -1,0 +1,88 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"evbench/routing"
+	"evbench/routing/engine"
+	"evbench/topology"
+)
+
+// Routings returns the names that a plan's routing may have in two levels: the
+// engines for trees, routing.Pinned and NoRouting.
+func Routings() []string { return append(engine.TreeNames(), routing.Pinned, NoRouting) }
+
+// A NoRouteError says that the tables of an engine leave out servers that share
+// a live path. On trees of two levels no engine is known to do so; the check is
+// there because nothing in an engine for any network promises it.
+type NoRouteError struct {
+	Routing string
+	Tree    *topology.Tree
+	Pairs   int   // ordered pairs of servers without a route
+	First   error // the first of them, and where its message is lost
+}
+
+func (e *NoRouteError) Error() string {
+	down := ""
+	if names := e.Tree.DownNames(); len(names) > 0 {
+		down = " without " + strings.Join(names[:min(named, len(names))], ", ")
+		if more := len(names) - named; more > 0 {
+			down += fmt.Sprintf(" and %d more", more)
+		}
+	}
+	return fmt.Sprintf("routing %s on %s%s leaves %d pairs of servers without a route: %v", e.Routing, e.Tree.Notation(), down, e.Pairs, e.First)
+}
+
+func (e *NoRouteError) Unwrap() error { return e.First }
+
+// Tables computes the tables of one of the engines of Routings, and checks that
+// they join all servers whose leaves share a live spine: if not, that is a
+// *NoRouteError. They depend on the dead links alone.
+func Tables(t *topology.Tree, name string) (*routing.Tables, error) {
+	if !slices.Contains(engine.TreeNames(), name) {
+		return nil, fmt.Errorf("routing %q: no such engine; there are %s", name, strings.Join(Routings(), ", "))
+	}
+	cut := t.Unreachable()
+	tables, err := engine.ForTree(name, t, engine.Options{Partial: len(cut) > 0})
+	if err != nil {
+		return nil, err
+	}
+	if name != routing.Ftree && slices.Contains(routing.Engines(), name) {
+		return tables, nil // its rule joins them all
+	}
+	if err := reach(tables, name, cut); err != nil {
+		return nil, err
+	}
+	return tables, nil
+}
+
+// reach holds the tables against the pairs of leaves that cannot be joined. The
+// servers of a leaf share its entries: one is asked for all.
+func reach(tables *routing.Tables, name string, cut [][2]int) error {
+	t := tables.Tree
+	e := &NoRouteError{Routing: name, Tree: t}
+	apart := pairSet(cut)
+	leaf := leaves(t)
+	for l := range t.Leaves() {
+		if t.On(l) == 0 {
+			continue
+		}
+		for dst := range t.Servers() {
+			if leaf[dst] == l || apart(l, leaf[dst]) {
+				continue
+			}
+			if err := tables.Walk(t.First(l), dst); err != nil {
+				e.Pairs += t.On(l)
+				if e.First == nil {
+					e.First = err
+				}
+			}
+		}
+	}
+	if e.First == nil {
+		return nil
+	}
+	return e
+}

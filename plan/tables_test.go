@@ -1,0 +1,122 @@
+package plan_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"evbench/plan"
+	"evbench/routing"
+	"evbench/topology"
+	"evbench/topology/topologytest"
+	"evbench/verify"
+)
+
+// judged holds a plan against the judge, and its figures against the judge's.
+func judged(t *testing.T, p *plan.Plan) {
+	t.Helper()
+	var text bytes.Buffer
+	if err := p.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	f, err := verify.Read(bytes.NewReader(text.Bytes()))
+	if err != nil {
+		t.Fatalf("%s over %s: %v", p.ScheduleName(), p.Routing, err)
+	}
+	r := verify.Check(f, verify.Options{AllowContention: !p.Pinned()})
+	if !r.Valid {
+		t.Errorf("%s down %v, routing %s: %v", p.Notation(), p.DownNames(), p.Routing, r.Offences)
+	}
+	if c := p.Cost(plan.Equal, 1); r.Duration > 0 && float64(r.Duration) != c.Duration {
+		t.Errorf("%s, routing %s: the judge counts a duration of %d, the plan %v", p.Notation(), p.Routing, r.Duration, c.Duration)
+	}
+	same(t, p, restored(t, text.Bytes()))
+}
+
+// Every routing on whole, wide, partly filled and broken trees. The closed forms
+// say where they end.
+func TestEveryRoutingIsJudged(t *testing.T) {
+	for _, tr := range []*topology.Tree{
+		topologytest.Tree(t, ft44),
+		topologytest.Tree(t, ft44, "leaf0-spine0"),
+		topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 8}, "leaf0-spine0", "leaf3-spine2", "spine3"),
+		topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 4, Spines: 3}, "leaf3-spine2"),
+		topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 3, Spines: 2}),
+		topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 5, Fill: []int{3, 3, 0, 3, 1}}),
+		topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 5, Fill: []int{1, 3, 2, 3, 0}}, "leaf1-spine1", "leaf4-spine0"),
+	} {
+		for _, name := range plan.Routings() {
+			p, err := plan.Build(tr, plan.Options{Schedule: "linear-shift", Routing: name})
+			switch {
+			case !tr.Full() && (name == "dmodk" || name == "qft"), len(tr.Dead()) > 0 && name == "dmodk":
+				if err == nil || !strings.Contains(err.Error(), "engine "+name) {
+					t.Errorf("%s down %v: %s: error %v", tr.Notation(), tr.DownNames(), name, err)
+				}
+				continue
+			case err != nil && name == routing.Pinned: // a phase of a linear shift may have no routing
+				continue
+			case err != nil:
+				t.Errorf("%s down %v: %v", tr.Notation(), tr.DownNames(), err)
+				continue
+			}
+			judged(t, p)
+		}
+	}
+}
+
+// tableEngines are the routings with one path for each destination.
+func tableEngines() []string {
+	return slices.DeleteFunc(plan.Routings(), func(n string) bool {
+		return n == routing.ECMP || n == routing.Pinned || n == plan.NoRouting
+	})
+}
+
+// On broken trees the tables of every engine join exactly the servers whose leaves
+// share a live spine; those of the closed form of whole trees are refused. A walk
+// between all pairs decides. Half of the trees are cut apart.
+func TestTablesJoinAll(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	for range 60 {
+		o := topology.Options{Ports: 1 + rng.IntN(4), Leaves: 2 + rng.IntN(5), Spines: 1 + rng.IntN(5)}
+		tr := topologytest.Tree(t, o)
+		for l := range tr.Leaves() {
+			for k := range tr.Spines() {
+				if rng.IntN(3) == 0 {
+					tr, _ = tr.Without(topology.Link{Leaf: l, Spine: k})
+				}
+			}
+		}
+		for _, name := range tableEngines() {
+			tables, err := plan.Tables(tr, name)
+			switch {
+			case err == nil:
+				joined(t, tr, tables)
+			case name == "dmodk" && len(tr.Dead()) > 0:
+			case strings.Contains(err.Error(), "no root switches") && !anySpine(tr):
+			default:
+				t.Errorf("%s on %s down %v: %v", name, tr.Notation(), tr.DownNames(), err)
+			}
+		}
+	}
+}
+
+// anySpine reports whether a spine joins any two leaves.
+func anySpine(tr *topology.Tree) bool {
+	return len(tr.Unreachable()) < tr.Leaves()*(tr.Leaves()-1)/2
+}
+
+// joined walks between all servers.
+func joined(t *testing.T, tr *topology.Tree, tables *routing.Tables) {
+	t.Helper()
+	for src := range tr.Servers() {
+		for dst := range tr.Servers() {
+			a, b := tr.Leaf(src), tr.Leaf(dst)
+			err := tables.Walk(src, dst)
+			if common := a == b || len(tr.CommonSpines(a, b)) > 0; common != (err == nil) {
+				t.Errorf("%s on %s down %v: joined %v: %v", tables.Engine, tr.Notation(), tr.DownNames(), common, err)
+			}
+		}
+	}
+}
