@@ -4,7 +4,7 @@ GO         ?= go
 VERSION    := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: bench build test perf bench-barrier golden fuzz clean
+.PHONY: bench build test referee perf bench-barrier golden fuzz clean
 
 bench: build
 	@fabric=lab; bin/evbench lab doctor --quiet || { fabric=emulate; \
@@ -16,6 +16,10 @@ build:
 
 test:
 	GO='$(GO)' STATICCHECK='$(STATICCHECK)' scripts/gate
+
+# Our forwarding tables beside those of the real OpenSM, entry by entry.
+referee:
+	GO='$(GO)' scripts/referee
 
 # The figures of docs/results.md, measured beside their predictions.
 perf: build
