@@ -10,8 +10,16 @@ import (
 )
 
 // Write writes to a neighbour of the file, syncs it and renames it into place.
-// On error the file is what it was before, and the error names it.
+// On error the file is what it was before, and the error names it. A link stays
+// one: the file behind it is replaced. What is no file but a device or a pipe,
+// such as /dev/null, is written to as it stands.
 func Write(name string, write func(io.Writer) error) (err error) {
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target
+		if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+			return writeTo(name, write)
+		}
+	}
 	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {
 		return err
@@ -29,4 +37,15 @@ func Write(name string, write func(io.Writer) error) (err error) {
 		return err
 	}
 	return os.Rename(tmp.Name(), name)
+}
+
+func writeTo(name string, write func(io.Writer) error) error {
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(write(f), f.Close()); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
 }

@@ -43,3 +43,35 @@ func TestWrite(t *testing.T) {
 		t.Errorf("error = %v", err)
 	}
 }
+
+// A device and a link stay what they are.
+func TestWriteToOtherThanFiles(t *testing.T) {
+	dir := t.TempDir()
+	hello := func(w io.Writer) error {
+		_, err := io.WriteString(w, "hello")
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{"null": os.DevNull, "link": filepath.Join(dir, "file")} {
+		link := filepath.Join(dir, name)
+		before, err := os.Stat(target)
+		if err := errors.Join(err, os.Symlink(target, link), atomicfile.Write(link, hello)); err != nil {
+			t.Fatal(err)
+		}
+		after, err := os.Stat(target)
+		if err != nil || after.Mode() != before.Mode() {
+			t.Errorf("%s: mode %v before, %v after, %v", target, before.Mode(), after.Mode(), err)
+		}
+		if to, err := os.Readlink(link); err != nil || to != target {
+			t.Errorf("%s leads to %q, %v", link, to, err)
+		}
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "file")); err != nil || string(b) != "hello" {
+		t.Errorf("behind the link is %q, %v", b, err)
+	}
+	if err := atomicfile.Write(dir, hello); err == nil {
+		t.Error("a folder was written to")
+	}
+}
