@@ -11,8 +11,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/companion"
+	"evbench/companion/iproute"
 	"evbench/fabric"
 	"evbench/internal/atomicfile"
+	"evbench/plan"
 	"evbench/routing/engine"
 	"evbench/routing/lft"
 )
@@ -146,7 +149,7 @@ func enginesHelp() string {
 
 func routesOutFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "format", Value: "lft", Usage: "`FORM`: lft (OpenSM's dump, which its engine file loads), json, none"},
+		&cli.StringFlag{Name: "format", Value: "lft", Usage: "`FORM`: lft (OpenSM's dump, which its engine file loads), ip (for ip -batch, two levels), json, none"},
 		&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write to `FILE`, replacing it (default: standard output)"},
 		&cli.BoolFlag{Name: "quiet", Usage: "print nothing but the tables"},
 	}
@@ -160,10 +163,35 @@ func routesForm(c *cli.Context) (func(*lft.Tables, io.Writer) error, error) {
 		return (*lft.Tables).WriteDump, nil
 	case "json":
 		return (*lft.Tables).WriteJSON, nil
+	case "ip":
+		return writeIP, nil
 	case "none":
 		return nil, nil
 	}
-	return nil, usagef("--format %q: there are lft, json, none", c.String("format"))
+	return nil, usagef("--format %q: there are lft, ip, json, none", c.String("format"))
+}
+
+// writeIP writes the tables of a two-level tree as what "ip -batch" takes, node
+// after node; routes install --target iproute writes a file for each.
+func writeIP(l *lft.Tables, w io.Writer) error {
+	tree, err := engine.ToTree(l.Net)
+	if err != nil {
+		return usagef("--format ip: %w", err)
+	}
+	tables, err := engine.ToTables(tree, l)
+	if err != nil {
+		return usagef("--format ip: %w", err)
+	}
+	b, err := iproute.New(&plan.Plan{Tree: tree, Tables: tables, Routing: l.Engine})
+	if err != nil {
+		return usagef("--format ip: %w", err)
+	}
+	for n := range b.Nodes() {
+		if err := b.WriteNode(w, companion.Node(n), nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func routesComputeAction(c *cli.Context) error {
