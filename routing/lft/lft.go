@@ -10,6 +10,8 @@
 package lft
 
 import (
+	"slices"
+
 	"evbench/fabric"
 )
 
@@ -40,6 +42,12 @@ func New(engine string, n *fabric.Network) *Tables {
 		copy(t.ports[n:], t.ports[:n])
 	}
 	return t
+}
+
+// Clone returns tables of n that hold what t holds, but for lanes. n has the nodes
+// of t.Net, whatever its cables.
+func (t *Tables) Clone(engine string, n *fabric.Network) *Tables {
+	return &Tables{Net: n, Engine: engine, LIDs: t.LIDs, ports: slices.Clone(t.ports)}
 }
 
 // Row returns the entries of the i-th switch, by LID. Engines write to it.

@@ -184,16 +184,18 @@ func (u *update) order() {
 	}
 }
 
-// tables copies what stays and chooses the rest.
+// tables copies what stays and chooses the rest. Switches that are cut off lose
+// all entries.
 func (u *update) tables() *lft.Tables {
-	t := lft.New("minhop", u.v.net)
+	t := u.prev.Clone("minhop", u.v.net)
+	routed := make([]bool, u.v.net.Switches())
 	lost := make([]bool, len(u.v.seen))
 	for _, s := range u.lost {
 		lost[s] = true
 	}
 	u.v.rows(func(s int32) {
 		row := t.Row(int(s))
-		copy(row, u.prev.Row(int(s)))
+		routed[s] = true
 		for _, lid := range u.gone {
 			row[lid] = lft.NoPort
 		}
@@ -204,6 +206,14 @@ func (u *update) tables() *lft.Tables {
 		}
 		r.mend()
 	})
+	for s, ok := range routed {
+		if !ok {
+			row := t.Row(s)
+			for lid := range row {
+				row[lid] = lft.NoPort
+			}
+		}
+	}
 	return t
 }
 
