@@ -63,6 +63,8 @@ func diffAction(c *cli.Context) error {
 	return err
 }
 
+// loadPlan reads a plan that is complete and right, from a file or, "-", standard
+// input.
 func loadPlan(name string) (*plan.Plan, error) {
 	if name == "-" {
 		return plan.Read(os.Stdin)

@@ -14,7 +14,6 @@ import (
 
 	"evbench/fabric"
 	"evbench/failures"
-	"evbench/internal/atomicfile"
 )
 
 func failuresCommand() *cli.Command {
@@ -201,12 +200,4 @@ func readLog(name string) (*failures.Log, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return failures.Read(z, name)
-}
-
-// writeOut writes to --out, or to standard output.
-func writeOut(c *cli.Context, write func(io.Writer) error) error {
-	if name := c.String("out"); name != "" {
-		return atomicfile.Write(name, write)
-	}
-	return write(c.App.Writer)
 }

@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/atomicfile"
 	"evbench/topology"
 )
 
@@ -244,4 +246,12 @@ func needArgs(c *cli.Context, atLeast, atMost int, what string) error {
 		return usagef("%s: %q is one argument too many", c.Command.Name, c.Args().Get(atMost))
 	}
 	return nil
+}
+
+// writeOut writes to --out, or to standard output.
+func writeOut(c *cli.Context, write func(io.Writer) error) error {
+	if name := c.String("out"); name != "" {
+		return atomicfile.Write(name, write)
+	}
+	return write(c.App.Writer)
 }

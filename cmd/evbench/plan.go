@@ -9,7 +9,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/internal/atomicfile"
 	"evbench/plan"
 	"evbench/scheduler"
 	"evbench/topology"
@@ -54,12 +53,7 @@ func planAction(c *cli.Context) error {
 	}
 	cost := p.Cost(plan.Equal, c.Uint64("seed"))
 	watch.stage("")
-	if name := c.String("out"); name != "" {
-		err = atomicfile.Write(name, func(w io.Writer) error { return write(p, w) })
-	} else {
-		err = write(p, c.App.Writer)
-	}
-	if err != nil {
+	if err := writeOut(c, func(w io.Writer) error { return write(p, w) }); err != nil {
 		return err
 	}
 	if !c.Bool("quiet") {

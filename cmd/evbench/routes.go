@@ -14,7 +14,6 @@ import (
 	"evbench/companion"
 	"evbench/companion/iproute"
 	"evbench/fabric"
-	"evbench/internal/atomicfile"
 	"evbench/plan"
 	"evbench/routing/engine"
 	"evbench/routing/lft"
@@ -215,14 +214,7 @@ func routesComputeAction(c *cli.Context) error {
 
 func writeRoutes(c *cli.Context, t *lft.Tables, write func(*lft.Tables, io.Writer) error) error {
 	if write != nil {
-		emit := func(w io.Writer) error { return write(t, w) }
-		var err error
-		if name := c.String("out"); name != "" {
-			err = atomicfile.Write(name, emit)
-		} else {
-			err = emit(c.App.Writer)
-		}
-		if err != nil {
+		if err := writeOut(c, func(w io.Writer) error { return write(t, w) }); err != nil {
 			return err
 		}
 	}

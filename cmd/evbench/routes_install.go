@@ -65,7 +65,7 @@ func routesInstallAction(c *cli.Context) error {
 		return usagef("--target %q: must be opensm, iproute or lab", target)
 	}
 	name := c.Args().First()
-	p, err := openPlan(name)
+	p, err := loadPlan(name)
 	if err != nil {
 		return usagef("%s: %w", name, err)
 	}
@@ -97,19 +97,6 @@ func isDir(name string) error {
 		err = fmt.Errorf("%s is not a directory", name)
 	}
 	return err
-}
-
-// openPlan reads a plan that is complete and right.
-func openPlan(name string) (*plan.Plan, error) {
-	if name == "-" {
-		return plan.Read(os.Stdin)
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return plan.Read(f)
 }
 
 func installLab(*cli.Context, *plan.Plan, *installReport) error {

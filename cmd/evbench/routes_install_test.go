@@ -53,7 +53,7 @@ func liveOpenSM(t *testing.T, n *fabric.Network, in func(string) string) *ibtest
 	if code := run(t.Context(), []string{"evbench", "plan", "-t", "FT(2;4,8)", "-s", "linear-shift", "-o", in("healthy.txt"), "--quiet"}, os.Stdout, os.Stderr); code != exitDone {
 		t.Fatal("no plan")
 	}
-	p, err := openPlan(in("healthy.txt"))
+	p, err := loadPlan(in("healthy.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}

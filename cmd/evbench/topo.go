@@ -14,7 +14,6 @@ import (
 	"evbench/fabric/dot"
 	"evbench/fabric/ibnet"
 	"evbench/fabric/netyaml"
-	"evbench/internal/atomicfile"
 )
 
 func topoCommand() *cli.Command {
@@ -276,10 +275,7 @@ func topoConvertAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if name := c.String("out"); name != "" {
-		return atomicfile.Write(name, func(w io.Writer) error { return write(w, s) })
-	}
-	return write(c.App.Writer, s)
+	return writeOut(c, func(w io.Writer) error { return write(w, s) })
 }
 
 func writeDot(w io.Writer, s *source) error {
