@@ -103,9 +103,14 @@ func (m *machine) ends() []int {
 }
 
 // waitsFor returns the ranks that a rank has good reason to wait for: not those
-// that are already past the phase in which it waits for their fragment.
+// that are already past the phase in which it waits for their fragment. Who has
+// built all its events waits for those that the handing out holds it back for.
 func (m *machine) waitsFor(rank int) []int {
-	at := m.workers[rank].at
+	w := &m.workers[rank]
+	if m.c.Mode == wire.Unsync && w.at.Stage == wire.StageIdle {
+		return m.ranks(func(_ int, peer *worker) bool { return peer.done < w.done })
+	}
+	at := w.at
 	var out []int
 	for _, peer := range at.Peers {
 		if peer == rank {
