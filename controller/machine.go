@@ -29,7 +29,7 @@ type machine struct {
 	samples int
 	err     error         // why it is aborting: errFailed, or why the caller cancelled
 	during  state         // in which that happened
-	doomed  time.Duration // when the case of a lost worker is aborted; 0: none is lost
+	doomed  time.Duration // when a case that has failed is aborted, see doom; 0: it has not
 	failed  []int         // ranks in the order in which they failed
 	acts    []action
 }
@@ -147,7 +147,12 @@ func (m *machine) receive(now time.Duration, rank int, msg wire.Message) {
 		m.finished(now, rank, msg)
 	case wire.Error:
 		w.totals, w.at = &msg.Totals, m.placed(msg.At)
-		m.fail(now, rank, errors.New(msg.Text))
+		if msg.Stuck {
+			m.note(rank, errors.New(msg.Text))
+			m.doom(now, max(grace, m.c.Timeout/8)) // workers look at their clocks eight times a time-out
+		} else {
+			m.fail(now, rank, errors.New(msg.Text))
+		}
 		w.failure = errors.New(msg.Text) // it knows better than what was concluded before
 	default:
 		m.fail(now, rank, fmt.Errorf("sent %T, which only a controller sends", msg))
@@ -401,15 +406,20 @@ func (m *machine) gone(now time.Duration, rank int, err error) {
 		return
 	}
 	m.note(rank, fmt.Errorf("control connection lost: %w", err))
-	if m.state >= aborting {
-		m.maybeOver(now)
+	m.doom(now, grace)
+}
+
+// doom aborts the case after a while, which the others have to come to where
+// they miss what is missing, and to say so themselves.
+func (m *machine) doom(now, wait time.Duration) {
+	if m.state >= aborting || m.all(func(w *worker) bool { return w.lost || w.totals != nil }) {
+		m.abort(now, errFailed)
 	} else if m.doomed == 0 {
-		m.doomed = now + grace
+		m.doomed = now + wait
 	}
 }
 
-// grace is how long after losing a worker its case goes on: long enough for the
-// others to come to where they miss it, which is what they are then asked for.
+// grace is how long after losing a worker its case goes on.
 const grace = 50 * time.Millisecond
 
 // fail notes that a rank has failed and, the first time, aborts the case.

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 // A meter is what the loop counts and another goroutine samples. Only the loop
 // writes it.
 type meter struct {
+	version     atomic.Uint64 // odd while the next two do not belong together
 	events      atomic.Uint64 // complete
 	eventBytes  atomic.Uint64 // their payload
 	payload     atomic.Uint64 // received over the network
@@ -33,6 +35,26 @@ type meter struct {
 // add is a counter's increment; one writer needs no locked instruction.
 func add(c *atomic.Uint64, n uint64) { c.Store(c.Load() + n) }
 
+// complete counts an event of so many bytes.
+func (m *meter) complete(bytes uint64) {
+	add(&m.version, 1)
+	add(&m.events, 1)
+	add(&m.eventBytes, bytes)
+	add(&m.version, 1)
+}
+
+// built returns the events and their bytes of one and the same moment.
+func (m *meter) built() (events, bytes uint64) {
+	for {
+		v := m.version.Load()
+		events, bytes = m.events.Load(), m.eventBytes.Load()
+		if v%2 == 0 && m.version.Load() == v {
+			return events, bytes
+		}
+		runtime.Gosched() // the loop is just between the two
+	}
+}
+
 // A reading is a meter at one moment.
 type reading struct {
 	at                                    time.Duration
@@ -42,8 +64,9 @@ type reading struct {
 }
 
 func (m *meter) read(at time.Duration) reading {
+	events, bytes := m.built()
 	return reading{
-		at: at, events: m.events.Load(), eventBytes: m.eventBytes.Load(), payload: m.payload.Load(),
+		at: at, events: events, eventBytes: bytes, payload: m.payload.Load(),
 		barrierWait: time.Duration(m.barrierWait.Load()), late: m.late.Load(), duplicate: m.duplicate.Load(),
 		corrupt: m.corrupt.Load(), retransmits: m.retransmits.Load(),
 	}

@@ -128,8 +128,7 @@ func (p *parts) accept(now time.Duration, slot, size int, complete bool) {
 	if complete {
 		p.tally.t.Events++
 		p.tally.t.EventBytes += uint64(p.bytes[slot])
-		add(&p.meter.events, 1)
-		add(&p.meter.eventBytes, uint64(p.bytes[slot]))
+		p.meter.complete(uint64(p.bytes[slot]))
 	}
 }
 

@@ -25,6 +25,7 @@ type unsynchronised struct {
 	open     int // slots in use
 	asked    *heads
 	service  []service // [peer·credits + i]
+	serving  int       // fragments on their way out
 	post     []transport.Op
 	finished []transport.Op // filled by Poll
 }
@@ -106,6 +107,21 @@ func (u *unsynchronised) run(ctx context.Context) error {
 	for !u.finish {
 		if err := u.turn(ctx); err != nil {
 			return err
+		}
+	}
+	return u.settle(ctx)
+}
+
+// settle waits for the fragments that others have, but that the transport has
+// not yet said to be sent: they count.
+func (u *unsynchronised) settle(ctx context.Context) error {
+	for u.serving > 0 {
+		n, err := u.ep.Poll(ctx, u.finished)
+		if err != nil {
+			return err
+		}
+		for i := range u.finished[:n] {
+			u.did(&u.finished[i])
 		}
 	}
 	return nil
@@ -208,6 +224,7 @@ func (u *unsynchronised) did(op *transport.Op) {
 		u.serve(i)
 	case opServed:
 		u.tally.t.SentBytes += uint64(len(op.Body))
+		u.serving--
 		u.offer(i)
 	}
 }
@@ -263,6 +280,7 @@ func (u *unsynchronised) serve(i int) {
 		return
 	}
 	body := u.parts.outgoing(s.head[:], h.Epoch, h.Event, s.peer)
+	u.serving++
 	u.post = append(u.post, transport.Op{
 		Kind: transport.Send, Peer: s.peer, Path: u.to[s.peer], ID: opServed | uint64(i), Head: s.head[:], Body: body,
 	})
