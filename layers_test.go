@@ -50,7 +50,9 @@ var layers = map[string]layer{
 	"routing/qft":  {may: []string{"fabric", "routing/dmod/updown", "routing/lft"}, pure: true},
 	"routing/sssp": {may: []string{"fabric", "routing/lft"}, pure: true},
 
-	"jobs": {pure: true},
+	"internal/hostlist": {pure: true},
+
+	"jobs": {may: []string{"internal/hostlist"}, pure: true},
 
 	"plan":   {may: []string{"scheduler", "routing", "routing/engine", "topology"}, pure: true},
 	"verify": {may: []string{"topology"}, pure: true},
@@ -86,7 +88,7 @@ var layers = map[string]layer{
 	"companion/opensm":  {may: []string{"fabric", "fabric/ibnet", "internal/atomicfile", "plan", "routing", "routing/lft", "topology"}},
 
 	"bench": {may: []string{
-		"builder", "controller", "internal/unit", "plan", "results", "routing", "scenario", "scheduler", "topology", "verify", "internal/wire",
+		"builder", "controller", "internal/unit", "plan", "preflight", "results", "routing", "scenario", "scheduler", "topology", "verify", "internal/wire",
 	}},
 	"routing/opensm": {may: []string{"fabric", "routing/lft"}, pure: true},
 

@@ -5,6 +5,8 @@ import (
 	"io"
 	"path"
 	"strings"
+
+	"evbench/internal/hostlist"
 )
 
 // A Class is what a node is for.
@@ -42,7 +44,7 @@ func ReadClasses(r io.Reader) (*Classes, error) {
 		if !ok {
 			return fmt.Errorf("%q: no line begins so; there are compute, io and other, with a colon", short(line))
 		}
-		names, err := Expand(strings.TrimSpace(rest))
+		names, err := hostlist.Expand(strings.TrimSpace(rest))
 		if err != nil {
 			return err
 		}

@@ -1,3 +1,9 @@
+// Package jobs reads which jobs run on which nodes of a cluster: lists of
+// "job: node,node" and what Slurm's squeue prints, with its host list
+// expressions; and says what has changed since the last list.
+//
+// Nodes are names here. The package knows nothing of networks, opens no file and
+// starts no program.
 package jobs
 
 import (
@@ -6,7 +12,17 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"evbench/internal/hostlist"
 )
+
+// short is as much of a text as an error needs.
+func short(s string) string {
+	if len(s) <= 60 {
+		return s
+	}
+	return s[:57] + "…"
+}
 
 // A Job runs on nodes, which are sorted, each once.
 type Job struct {
@@ -14,7 +30,13 @@ type Job struct {
 	Nodes []string `json:"nodes"`
 }
 
-const maxLine = 16 << 20
+// MaxNodes bounds what all jobs of a list have together.
+const MaxNodes = hostlist.Max
+
+const (
+	maxLine = 16 << 20
+	maxID   = 255 // characters
+)
 
 // Read reads a list of jobs, one on a line: "job: node,node…", or "job nodes" as
 // squeue -h -o '%A %N' prints, both with host list expressions. Jobs without
@@ -73,12 +95,12 @@ func parseLine(line string) (id string, nodes []string, err error) {
 		id, rest = line[:i], strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line[i:]), ":"))
 	}
 	switch {
-	case id == "" || check(id, maxName) != nil:
+	case id == "" || hostlist.Check(id, maxID) != nil:
 		return "", nil, fmt.Errorf("%q: a line is \"job: node,node\" or \"job nodes\"", short(line))
 	case rest == "" || rest == "(null)" || rest == "N/A" || header(line):
 		return id, nil, nil
 	}
-	nodes, err = Expand(rest)
+	nodes, err = hostlist.Expand(rest)
 	if err != nil {
 		return "", nil, fmt.Errorf("job %s: %w", short(id), err)
 	}
@@ -94,7 +116,7 @@ func header(line string) bool {
 func Write(w io.Writer, list []Job) error {
 	b := bufio.NewWriter(w)
 	for _, j := range list {
-		fmt.Fprintf(b, "%s: %s\n", j.ID, Compress(j.Nodes))
+		fmt.Fprintf(b, "%s: %s\n", j.ID, hostlist.Compress(j.Nodes))
 	}
 	return b.Flush()
 }

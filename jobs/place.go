@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
+
+	"evbench/internal/hostlist"
 )
 
 // ParseSizes reads sizes of jobs: "3x60,20" is three of 60 nodes and one of 20.
@@ -63,7 +65,7 @@ func ReadTopology(r io.Reader) (map[string]string, error) {
 		case nodes == "":
 			return nil
 		}
-		list, err := Expand(nodes)
+		list, err := hostlist.Expand(nodes)
 		if err != nil {
 			return fmt.Errorf("switch %s: %w", short(name), err)
 		}

@@ -1,10 +1,5 @@
-// Package jobs reads which jobs run on which nodes of a cluster: lists of
-// "job: node,node" and what Slurm's squeue prints, with its host list
-// expressions; and says what has changed since the last list.
-//
-// Nodes are names here. The package knows nothing of networks, opens no file and
-// starts no program.
-package jobs
+// Package hostlist reads and writes the host list expressions of Slurm and pdsh.
+package hostlist
 
 import (
 	"cmp"
@@ -14,8 +9,8 @@ import (
 	"strings"
 )
 
-// MaxNodes bounds what one expression, and one list, can name.
-const MaxNodes = 1 << 20
+// Max bounds what one expression can name.
+const Max = 1 << 20
 
 // Expand returns the names of a host list expression as Slurm writes them:
 // names with commas between, each with ranges in brackets, such as
@@ -24,7 +19,7 @@ const MaxNodes = 1 << 20
 func Expand(expr string) ([]string, error) {
 	var names []string
 	for _, item := range splitList(expr) {
-		more, err := expandItem(strings.TrimSpace(item), MaxNodes-len(names))
+		more, err := expandItem(strings.TrimSpace(item), Max-len(names))
 		if err != nil {
 			return nil, fmt.Errorf("host list %q: %w", short(expr), err)
 		}
@@ -69,7 +64,7 @@ func expandItem(item string, room int) ([]string, error) {
 			return nil, fmt.Errorf("%q has more than %d brackets", short(item), maxParts)
 		}
 		literal, rest, open := strings.Cut(item, "[")
-		if err := check(literal, maxName); err != nil {
+		if err := Check(literal, maxName); err != nil {
 			return nil, err
 		}
 		ends := []string{""}
@@ -85,7 +80,7 @@ func expandItem(item string, room int) ([]string, error) {
 			rest = after
 		}
 		if len(names)*len(ends) > room {
-			return nil, fmt.Errorf("more than %d names", MaxNodes)
+			return nil, fmt.Errorf("more than %d names", Max)
 		}
 		names, item = product(names, literal, ends), rest
 	}
@@ -98,13 +93,14 @@ const (
 	maxParts = 8   // brackets
 )
 
-// check looks at the characters of a name, or of the identifier of a job.
-func check(name string, most int) error {
+// Check looks at the characters of a name, or of anything that stands beside
+// lists of names, such as the identifier of a job.
+func Check(name string, most int) error {
 	if len(name) > most {
 		return fmt.Errorf("%q: more than %d characters", short(name), most)
 	}
 	for _, r := range name {
-		if r <= ' ' || r > '~' || strings.ContainsRune("[](),:#/\\", r) {
+		if r <= ' ' || r > '~' || strings.ContainsRune("[](),#/\\", r) {
 			return fmt.Errorf("%q: no name has the character %q", short(name), r)
 		}
 	}
@@ -135,7 +131,7 @@ func expandRanges(s string, room int) (numbers []string, err error) {
 			return nil, fmt.Errorf("[%s]: %q is neither a number nor a range", short(s), short(part))
 		}
 		if high-low >= room-len(numbers) {
-			return nil, fmt.Errorf("more than %d names", MaxNodes)
+			return nil, fmt.Errorf("more than %d names", Max)
 		}
 		for i := low; i <= high; i++ {
 			numbers = append(numbers, fmt.Sprintf("%0*d", len(from), i))
@@ -157,7 +153,7 @@ func number(s string) (int, error) {
 // Compress returns an expression for names: sorted, each once, with ranges for
 // numbers of equal length. Expand reads it back. O(n log n).
 func Compress(names []string) string {
-	names = slices.Compact(slices.SortedFunc(slices.Values(names), byNumber))
+	names = slices.Compact(slices.SortedFunc(slices.Values(names), Compare))
 	var out []string
 	for i := 0; i < len(names); {
 		prefix, digits, suffix := numbered(names[i])
@@ -179,8 +175,8 @@ func Compress(names []string) string {
 	return strings.Join(out, ",")
 }
 
-// byNumber sorts n9 before n10.
-func byNumber(a, b string) int {
+// Compare orders names as people count: n9 before n10.
+func Compare(a, b string) int {
 	p, d, s := numbered(a)
 	q, e, t := numbered(b)
 	return cmp.Or(cmp.Compare(p, q), cmp.Compare(s, t), cmp.Compare(len(d), len(e)), cmp.Compare(d, e))

@@ -1,0 +1,98 @@
+package hostlist
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestExpand(t *testing.T) {
+	for _, c := range []struct {
+		expr string
+		want string // names with spaces between
+	}{
+		{"n1", "n1"},
+		{"n1,n3", "n1 n3"},
+		{"node[001-003,400]", "node001 node002 node003 node400"},
+		{"n[8-11]", "n8 n9 n10 n11"},
+		{"n[08-11]-ib", "n08-ib n09-ib n10-ib n11-ib"},
+		{"n[98-101]", "n98 n99 n100 n101"},
+		{"r[1-2]n[1-2],login", "r1n1 r1n2 r2n1 r2n2 login"},
+		{"n[7]", "n7"},
+		{"[1-3]", "1 2 3"},
+		{"a.b-c_d[1,1]", "a.b-c_d1 a.b-c_d1"},
+	} {
+		got, err := Expand(c.expr)
+		if err != nil || strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %v, %v; want %s", c.expr, got, err, c.want)
+		}
+	}
+}
+
+func TestExpandRefuses(t *testing.T) {
+	for expr, want := range map[string]string{
+		"":                             "a name is missing",
+		"a,,b":                         "a name is missing",
+		"n[1-3":                        "has no ]",
+		"n]1":                          "no name has the character ']'",
+		"n[3-1]":                       "neither a number nor a range",
+		"n[]":                          "neither a number nor a range",
+		"n[1,]":                        "neither a number nor a range",
+		"n[a-b]":                       "neither a number nor a range",
+		"n[-1-3]":                      "neither a number nor a range",
+		"n[1-2-3]":                     "neither a number nor a range",
+		"n[1[2]]":                      "neither a number nor a range",
+		"n[0-1048576]":                 "more than 1048576 names",
+		"n[0-1048575],x":               "more than 1048576 names",
+		"n[0-9999]m[0-9999]":           "more than 1048576 names",
+		"n[1-9999999999]":              "neither a number nor a range",
+		"n 1":                          "no name has the character ' '",
+		"näme":                         "no name has the character 'ä'",
+		"x" + strings.Repeat("y", 255): "more than 255 characters",
+		strings.Repeat("[1]", 9):       "more than 8 brackets",
+	} {
+		if _, err := Expand(expr); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %s", expr, err, want)
+		}
+	}
+}
+
+func TestCompress(t *testing.T) {
+	for _, c := range []struct{ names, want string }{
+		{"", ""},
+		{"n3 n1 n2 n2", "n[1-3]"},
+		{"n001 n002 n004 n010", "n[001-002,004,010]"},
+		{"n9 n10 n11", "n9,n[10-11]"},
+		{"a1-ib a2-ib a1", "a1,a[1-2]-ib"},
+		{"login", "login"},
+	} {
+		if got := Compress(strings.Fields(c.names)); got != c.want {
+			t.Errorf("%s: %s; want %s", c.names, got, c.want)
+		}
+	}
+}
+
+// TestCompressedLists writes random lists and reads them back.
+func TestCompressedLists(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		var names []string
+		for range 1 + r.IntN(30) {
+			names = append(names, []string{"a", "b0", "c-"}[r.IntN(3)]+[]string{"1", "01", "2", "02", "10", "9", ""}[r.IntN(7)]+[]string{"", "x"}[r.IntN(2)])
+		}
+		got, err := Expand(Compress(names))
+		slices.Sort(got)
+		if want := slices.Compact(slices.Sorted(slices.Values(names))); err != nil || !slices.Equal(got, want) {
+			t.Fatalf("%v became %s and %v, %v", names, Compress(names), got, err)
+		}
+	}
+}
+
+func BenchmarkExpand(b *testing.B) {
+	for b.Loop() {
+		if names, err := Expand("node[0001-4000,5000-9999]"); err != nil || len(names) != 9000 {
+			b.Fatal(len(names), err)
+		}
+	}
+}
