@@ -125,6 +125,9 @@ func (d *document) oneCase(e entry, s *Scenario, length func(string) time.Durati
 		d.numbers(e, s, &c)
 	}
 	d.failures(e, s, &c)
+	if err := c.suits(s.Transport); good && err != nil {
+		d.fail(e.self, "%v", err)
+	}
 	return c
 }
 

@@ -53,7 +53,7 @@ func (d *document) failures(e entry, s *Scenario, c *Case) {
 		d.fail(at, "with %s dead, %v", strings.Join(c.Down, ", "), err)
 		return
 	}
-	d.timedRules(timed, view, s.Fabric.Kind, c)
+	d.timedRules(timed, view, s, c)
 }
 
 // without returns view without links that exist.
@@ -145,9 +145,9 @@ func (d *document) timed(f field, tree *topology.Tree) (Timed, bool) {
 }
 
 // timedRules checks the timed failures of a case; view is the tree at its start.
-func (d *document) timedRules(at []field, view *topology.Tree, fabric string, c *Case) {
+func (d *document) timedRules(at []field, view *topology.Tree, s *Scenario, c *Case) {
 	for _, f := range at {
-		if err := c.mayReroute(fabric); err != nil {
+		if err := c.mayReroute(s); err != nil {
 			d.fail(f, "%v", err)
 			return
 		}
@@ -158,13 +158,13 @@ func (d *document) timedRules(at []field, view *topology.Tree, fabric string, c 
 }
 
 // mayReroute reports why links of the case cannot die while it runs.
-func (c *Case) mayReroute(fabric string) error {
+func (c *Case) mayReroute(s *Scenario) error {
 	if !c.tables() {
 		return errors.New("routing pinned gives each message the one path that was planned before the case began, " +
 			"so a link must not die under it; take ftree, minhop, spread or ecmp, whose tables are computed anew")
 	}
-	if fabric == Hosts {
-		return errors.New("evbench cannot take down links of plain hosts; a timed failure needs fabric lab or emulate")
+	if s.Fabric.Kind == Hosts && s.Inject.Kind == "" {
+		return errors.New("evbench cannot take down links of plain hosts; a timed failure needs inject, or fabric lab or emulate")
 	}
 	return nil
 }

@@ -19,6 +19,9 @@ type Overrides struct {
 	Duration time.Duration // of every case and control
 	Interval time.Duration
 	Deliver  string
+
+	Transport string // --transport
+	IO        string // --io
 }
 
 // Override changes s as o says and checks what that may have broken. The error
@@ -26,9 +29,10 @@ type Overrides struct {
 //
 // A fragment that was given as a phase follows a new rate. On plain hosts the
 // rate of a lab means nothing: with --fabric hosts and no --rate it is not known,
-// and the size of fragments stays.
+// and the size of fragments stays. Elsewhere launch and inject mean nothing.
+// --transport mpi is for ranks that have been started.
 func (s *Scenario) Override(o Overrides) error {
-	for _, change := range []func(Overrides) error{s.overrideFabric, s.overrideCase, s.overrideTimes} {
+	for _, change := range []func(Overrides) error{s.overrideFabric, s.overrideTransport, s.overrideCase, s.overrideTimes} {
 		if err := change(o); err != nil {
 			return err
 		}
@@ -50,7 +54,7 @@ func (s *Scenario) overrideFabric(o Overrides) error {
 		}
 		s.changeKind(o.Fabric)
 		for _, c := range s.Cases {
-			if err := c.mayReroute(s.Fabric.Kind); len(c.Timed) > 0 && err != nil {
+			if err := c.mayReroute(s); len(c.Timed) > 0 && err != nil {
 				return fmt.Errorf("--fabric %s: case %q: %w", o.Fabric, c.Name, err)
 			}
 		}
@@ -78,6 +82,9 @@ func (s *Scenario) changeKind(kind string) {
 		s.Fabric.Rate = 0
 	case kind != Hosts && s.Fabric.Rate == 0:
 		s.Fabric.Rate = DefaultRate(s.Tree.Servers())
+	}
+	if kind != Hosts { // what is said of real hosts means nothing here
+		s.Transport, s.Launch, s.Inject = TCP, localLaunch, Inject{}
 	}
 }
 

@@ -60,7 +60,7 @@ const thesis = "thesis"
 
 var topFields = []string{
 	"name", "topology", "fill", "spines", "fabric", "event", "duration", "interval", "warmup", "repeat", "control",
-	"seed", "timeout", "deliver", "check", "preset", "cases", "matrix",
+	"seed", "timeout", "deliver", "check", "preset", "cases", "matrix", "transport", "io", "launch", "inject",
 }
 
 // ReadFile reads the scenario in a file.
@@ -161,6 +161,7 @@ func (d *document) scenario(root field, s *Scenario) {
 	fabricKnown := d.fabric(f.get("fabric"), s)
 	d.event(root, f.get("event"), s, fabricKnown)
 	d.settings(f, s)
+	d.cluster(f, s)
 	length := d.times(f, s)
 	d.cases(root, f, s, length)
 	d.interval(f, s)
@@ -240,8 +241,13 @@ func (d *document) fill(f field, o *topology.Options) bool {
 
 // fabric reports whether the link rate is settled: known, or known not to be.
 func (d *document) fabric(at field, s *Scenario) bool {
-	f := d.mapping(at, "kind", "rate", "mtu", "workers")
 	s.Fabric = Fabric{Kind: Lab, MTU: defaultMTU, Workers: Threads}
+	if at.given() && at.node.Kind == yaml.ScalarNode && !isNull(at.node) { // fabric: hosts
+		at = field{&yaml.Node{Kind: yaml.MappingNode, Line: at.node.Line, Content: []*yaml.Node{
+			{Kind: yaml.ScalarNode, Value: "kind", Line: at.node.Line}, at.node,
+		}}, at.path}
+	}
+	f := d.mapping(at, "kind", "rate", "mtu", "workers")
 	good := scalar(d, f.get("kind"), &s.Fabric.Kind, oneOf("fabric", Kinds(), nil)) || !f.given("kind")
 	good = scalar(d, f.get("mtu"), &s.Fabric.MTU, between(minMTU, maxMTU)) || !f.given("mtu") && good
 	scalar(d, f.get("workers"), &s.Fabric.Workers, oneOf("way to run workers", []string{Threads, Processes}, nil))

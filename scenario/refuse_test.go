@@ -58,6 +58,26 @@ func TestRefuses(t *testing.T) {
 		{"spread", small + "event: {spread: 1}\n" + c, `event.spread: "1": write a number 0..0.9`},
 		{"spread NaN", small + "event: {spread: NaN}\n" + c, "write a number 0..0.9"},
 
+		// Real hosts.
+		{"transport", small + "transport: carrier pigeon\n" + c, "there are tcp, mpi"},
+		{"mpi in the lab", small + "transport: mpi\n" + c, "transport: transport mpi is for fabric hosts: a lab is made of TCP"},
+		{"mpi by ssh", small + "fabric: hosts\ntransport: mpi\nlaunch: {kind: ssh, hosts: a}\n" + c, "transport mpi needs launch: {kind: started}"},
+		{"mpi pinned", small + "fabric: hosts\ntransport: mpi\nlaunch: {kind: started}\ncases: [{schedule: fors}]", "cases[0]: transport mpi cannot choose paths"},
+		{"barrier mpi over tcp", small + "cases: [{barrier: mpi}]", "cases[0]: barrier mpi needs transport mpi"},
+		{"io", small + "io: fast\n" + c, "there are auto, copy, sendfile"},
+		{"launch in the lab", small + "launch: {kind: started}\n" + c, "launch: launch is for fabric hosts; the fabric is lab"},
+		{"launch without kind", small + "fabric: hosts\nlaunch: {hosts: a}\n" + c, "launch: kind is missing; there are local, ssh, started"},
+		{"ssh without hosts", small + "fabric: hosts\nlaunch: {kind: ssh}\n" + c, "launch: hosts is missing"},
+		{"ssh field elsewhere", small + "fabric: hosts\nlaunch: {kind: started, user: daq}\n" + c, "launch.user: is for launch by ssh; the kind is started"},
+		{"an option as a host", small + "fabric: hosts\nlaunch: {kind: ssh, hosts: -oProxyCommand=x}\n" + c, "launch.hosts: \"-oProxyCommand=x\": write one word"},
+		{"two words", small + "fabric: hosts\nlaunch: {kind: ssh, hosts: a, user: a b}\n" + c, "launch.user: \"a b\": write one word"},
+		{"interface and network", small + "fabric: hosts\nlaunch: {kind: started, interface: ib0, network: 10.0.0.0/8}\n" + c, "launch.network: give interface or network, not both"},
+		{"network", small + "fabric: hosts\nlaunch: {kind: started, network: 10.0.0.1}\n" + c, "launch.network: \"10.0.0.1\": write a network"},
+		{"cpus", small + "fabric: hosts\nlaunch: {kind: started, cpus: all}\n" + c, "launch.cpus: \"all\": write a list of processors"},
+		{"inject in the lab", small + "inject: {kind: lab, lab: x}\n" + c, "inject: inject is for fabric hosts; links of a lab"},
+		{"inject without kind", small + "fabric: hosts\ninject: {down: x}\n" + c, "inject: kind is missing; there are command, ssh, ibportstate, lab"},
+		{"inject without probe", small + "fabric: hosts\ninject: {kind: command, down: x, up: y}\n" + c, "inject: probe is missing, which kind command needs"},
+
 		// Times and settings.
 		{"duration without unit", small + "duration: 10\n" + c, `duration "10": no unit`},
 		{"duration too short", small + "duration: 10ms\n" + c, "duration: 10ms: must be 100ms to 24h"},

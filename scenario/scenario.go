@@ -33,6 +33,11 @@ type Scenario struct {
 	Deliver  string        // Buffer or Discard
 	Check    string        // CheckHeader or CheckPayload
 
+	Transport string // TCP or MPI
+	IO        string // how tcp sends and receives: one of IOs
+	Launch    Launch // hosts: how the servers are started
+	Inject    Inject // hosts: how links are taken down
+
 	Text []byte // the document as read, for the manifest
 }
 
@@ -76,6 +81,7 @@ const (
 	Tournament    = "tournament"
 	Central       = "central"
 	Dissemination = "dissemination"
+	MPIBarrier    = "mpi" // MPI_Barrier; over transport mpi only
 )
 
 // Schedules, as on the command line. Repair goes before the name of one of the others.
@@ -120,7 +126,7 @@ const (
 
 // Modes, Barriers, Schedules, Routings, Kinds list the valid names.
 func Modes() []string    { return []string{Sync, Unsync, FreeRunning} }
-func Barriers() []string { return []string{Tournament, Central, Dissemination} }
+func Barriers() []string { return []string{Tournament, Central, Dissemination, MPIBarrier} }
 func Schedules() []string {
 	return []string{
 		LinearShift, XOR, BandwidthOptimal, FORS, FORSClosed, FORSPublished, FORSPublishedText,

@@ -1,0 +1,72 @@
+package scenario_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"evbench/scenario"
+)
+
+const cluster = small + `fabric: hosts
+launch: {kind: ssh, hosts: "node[001-016]", user: daq, port: 2222, remote_dir: /var/tmp/evbench, network: 10.1.0.0/16, cpus: "0-7,16"}
+inject: {kind: command, down: "down {link}", up: "up {link}", probe: "is-up {link}", timeout: 5s}
+cases:
+  - {name: a, routing: minhop, failures: [leaf0-spine0, {link: leaf1-spine1, at: 1s, for: 2s}]}
+`
+
+func TestCluster(t *testing.T) {
+	s := read(t, cluster)
+	if s.Fabric.Kind != scenario.Hosts || s.Transport != scenario.TCP || s.IO != scenario.IOAuto {
+		t.Errorf("fabric %+v, transport %s, io %s", s.Fabric, s.Transport, s.IO)
+	}
+	want := scenario.Launch{
+		Kind: scenario.LaunchSSH, Hosts: "node[001-016]", User: "daq", SSHPort: 2222, RemoteDir: "/var/tmp/evbench",
+		Network: "10.1.0.0/16", DataPort: 7000, CPUs: "0-7,16", Preflight: true,
+	}
+	if s.Launch != want {
+		t.Errorf("launch %+v, want %+v", s.Launch, want)
+	}
+	inject := scenario.Inject{
+		Kind: scenario.InjectCommand, Down: "down {link}", Up: "up {link}", Probe: "is-up {link}",
+		Timeout: 5 * time.Second, Journal: "evbench-injected.journal",
+	}
+	if s.Inject != inject {
+		t.Errorf("inject %+v, want %+v", s.Inject, inject)
+	}
+}
+
+// In a lab nothing of the real hosts is left.
+func TestClusterInTheLab(t *testing.T) {
+	s := read(t, cluster)
+	if err := s.Override(scenario.Overrides{Fabric: scenario.Lab}); err != nil {
+		t.Fatal(err)
+	}
+	if s.Launch.Kind != scenario.LaunchLocal || s.Inject.Kind != "" || s.Fabric.Rate == 0 {
+		t.Errorf("launch %+v, inject %+v, fabric %+v", s.Launch, s.Inject, s.Fabric)
+	}
+}
+
+func TestOverrideTransport(t *testing.T) {
+	s := read(t, small+"fabric: hosts\ncases: [{}]")
+	if err := s.Override(scenario.Overrides{Transport: scenario.MPI, IO: scenario.IOCopy}); err != nil {
+		t.Fatal(err)
+	}
+	if s.Transport != scenario.MPI || s.Launch.Kind != scenario.LaunchStarted || s.IO != scenario.IOCopy {
+		t.Errorf("transport %s, launch %s, io %s", s.Transport, s.Launch.Kind, s.IO)
+	}
+	for _, tt := range []struct {
+		in   string
+		o    scenario.Overrides
+		want string
+	}{
+		{small + "cases: [{}]", scenario.Overrides{Transport: "mpi"}, "--transport mpi: transport mpi is for fabric hosts"},
+		{small + "cases: [{}]", scenario.Overrides{Transport: "ib"}, "--transport: no transport"},
+		{small + "cases: [{}]", scenario.Overrides{IO: "fast"}, "--io: no way of input and output"},
+		{small + "fabric: hosts\ncases: [{name: p, schedule: fors}]", scenario.Overrides{Transport: "mpi"}, `case "p": transport mpi cannot choose paths`},
+	} {
+		if err := read(t, tt.in).Override(tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: error %v, want %q", tt.o, err, tt.want)
+		}
+	}
+}
