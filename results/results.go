@@ -55,6 +55,7 @@ type Case struct {
 	Model    bool     `json:"model"` // measured on an emulated fabric, not on real links
 	Deliver  string   `json:"deliver"`
 	Check    string   `json:"check"`
+	IO       string   `json:"io,omitempty"` // how the transport moved payload, where it has a choice
 	PlanHash string   `json:"plan_hash"`
 
 	EventsPerSec     Stat `json:"events_per_s"`      // per server
@@ -126,6 +127,23 @@ type Fabric struct {
 	NIC    string  `json:"nic"`
 }
 
+// A Host is the machine of one server, as it says itself.
+type Host struct {
+	Server    int      `json:"server"` // position
+	Host      string   `json:"host"`
+	Version   string   `json:"version"` // of evbench
+	Addresses []string `json:"addresses"`
+	Interface string   `json:"interface,omitempty"` // that has the first address
+	NIC       string   `json:"nic,omitempty"`       // driver and bus
+	SpeedMbit int      `json:"speed_mbit,omitempty"`
+	MTU       int      `json:"mtu,omitempty"`
+	Governor  string   `json:"cpu_governor,omitempty"`
+	CPU       string   `json:"cpu,omitempty"`
+	Cores     int      `json:"cores,omitempty"`
+	CPUs      string   `json:"pinned_to,omitempty"` // processors
+	Kernel    string   `json:"kernel,omitempty"`
+}
+
 // A Manifest is manifest.json.
 type Manifest struct {
 	Schema      string            `json:"schema"` // evbench/manifest/1
@@ -143,7 +161,12 @@ type Manifest struct {
 	Kernel      string            `json:"kernel"`
 	Fabric      Fabric            `json:"fabric"`
 	Control     string            `json:"control_connection"` // what control messages travel on
-	Plans       map[string]string `json:"plans"`              // case -> plan hash
+	Transport   string            `json:"transport"`          // of event data: tcp, mpi
+	IO          string            `json:"io,omitempty"`       // how the transport is to move payload, as asked for; cases say what was taken
+	Launch      string            `json:"launch,omitempty"`   // how the servers of plain hosts were started
+	Hosts       []Host            `json:"hosts,omitempty"`    // by server, on plain hosts
+	Preflight   []string          `json:"preflight,omitempty"`
+	Plans       map[string]string `json:"plans"` // case -> plan hash
 	Predictions []Prediction      `json:"predictions"`
 	Warnings    []string          `json:"warnings"`
 }
