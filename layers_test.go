@@ -92,6 +92,9 @@ var layers = map[string]layer{
 	}},
 	"routing/opensm": {may: []string{"fabric", "routing/lft"}, pure: true},
 
+	"host":      {},
+	"preflight": {may: []string{"results"}, pure: true},
+
 	"failures": {may: []string{"fabric", "topology"}, pure: true},
 
 	"internal/ibtest": {may: []string{"fabric", "routing/lft"}},

@@ -1,0 +1,136 @@
+package host
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+)
+
+// A Want says which addresses of a machine others shall use. Exactly one field
+// is set.
+type Want struct {
+	Interface string       // all addresses of this interface
+	Network   netip.Prefix // all addresses in this network
+	Toward    string       // "host:port": the one address that leads there
+}
+
+// Choose returns the addresses wanted, in the order of the interfaces and of the
+// addresses on them, without those that mean something on one link only. Of an
+// interface with addresses of both families it returns those of IPv4: all
+// servers of a run are reached by the same one. Its errors list what there is.
+func (f Facts) Choose(w Want) ([]netip.Addr, error) { return f.choose(w, sourceTo) }
+
+func (f Facts) choose(w Want, source func(to string) (netip.Addr, error)) ([]netip.Addr, error) {
+	switch {
+	case w.Interface != "":
+		return f.ofInterface(w.Interface)
+	case w.Network.IsValid():
+		return f.ofNetwork(w.Network)
+	}
+	a, err := source(w.Toward)
+	if err != nil {
+		return nil, fmt.Errorf("no address of this machine leads to %s: %w; there are %s", w.Toward, err, f.list())
+	}
+	return []netip.Addr{a}, nil
+}
+
+func (f Facts) ofInterface(name string) ([]netip.Addr, error) {
+	for _, i := range f.Interfaces {
+		if i.Name != name {
+			continue
+		}
+		if !i.Up {
+			return nil, fmt.Errorf("interface %s is down; there are %s", name, f.list())
+		}
+		if out := oneFamily(i.usable()); len(out) > 0 {
+			return out, nil
+		}
+		return nil, fmt.Errorf("interface %s has no address; there are %s", name, f.list())
+	}
+	return nil, fmt.Errorf("no interface %q; there are %s", name, f.list())
+}
+
+func (f Facts) ofNetwork(n netip.Prefix) ([]netip.Addr, error) {
+	var out []netip.Addr
+	for _, i := range f.Interfaces {
+		for _, a := range i.usable() {
+			if i.Up && n.Contains(a) {
+				out = append(out, a)
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("no address in %s; there are %s", n, f.list())
+	}
+	return out, nil
+}
+
+// usable returns the addresses of an interface that others can name.
+func (i Interface) usable() []netip.Addr {
+	var out []netip.Addr
+	for _, p := range i.Addrs {
+		if a := p.Addr().Unmap(); !a.IsLinkLocalUnicast() {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+func oneFamily(all []netip.Addr) []netip.Addr {
+	var v4 []netip.Addr
+	for _, a := range all {
+		if a.Is4() {
+			v4 = append(v4, a)
+		}
+	}
+	if len(v4) > 0 {
+		return v4
+	}
+	return all
+}
+
+// list names all interfaces with their addresses, "eth0 (10.0.0.1), lo (127.0.0.1)".
+func (f Facts) list() string {
+	var all []string
+	for _, i := range f.Interfaces {
+		var has []string
+		for _, a := range i.usable() {
+			has = append(has, a.String())
+		}
+		switch {
+		case !i.Up:
+			has = []string{"down"}
+		case len(has) == 0:
+			has = []string{"no address"}
+		}
+		all = append(all, fmt.Sprintf("%s (%s)", i.Name, strings.Join(has, ", ")))
+	}
+	if len(all) == 0 {
+		return "no interfaces"
+	}
+	return strings.Join(all, ", ")
+}
+
+// sourceTo asks the routing tables which address leads to another one; UDP sends
+// nothing for that.
+func sourceTo(to string) (netip.Addr, error) {
+	conn, err := net.Dial("udp", to)
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	defer conn.Close()
+	return conn.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap().WithZone(""), nil
+}
+
+// Of returns the interface that has an address, or a zero one.
+func (f Facts) Of(a netip.Addr) Interface {
+	for _, i := range f.Interfaces {
+		for _, p := range i.Addrs {
+			if p.Addr().Unmap() == a.Unmap() {
+				return i
+			}
+		}
+	}
+	return Interface{}
+}

@@ -1,0 +1,182 @@
+package host
+
+import (
+	"errors"
+	"io/fs"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func file(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
+
+func link(to string) *fstest.MapFile {
+	return &fstest.MapFile{Data: []byte(to), Mode: fs.ModeSymlink}
+}
+
+// machine is a server with two ports, one in use, and half its processors saving
+// power.
+var machine = fstest.MapFS{
+	"proc/cpuinfo":                                          file("processor\t: 0\nmodel name\t: Fast 9000\nprocessor\t: 1\nmodel name\t: Other\n"),
+	"proc/meminfo":                                          file("MemTotal:       100 kB\nMemAvailable:   64 kB\n"),
+	"proc/sys/kernel/ostype":                                file("Linux\n"),
+	"proc/sys/kernel/osrelease":                             file("6.1.0\n"),
+	"sys/class/net/ib0/speed":                               file("100000\n"),
+	"sys/class/net/ib0/device":                              link("../../../0000:3b:00.0"),
+	"sys/0000:3b:00.0/driver":                               link("../../bus/pci/drivers/mlx5_core"),
+	"sys/0000:3b:00.0/subsystem":                            link("../../bus/pci"),
+	"sys/class/net/virtual/speed":                           file("-1\n"),
+	"sys/devices/system/cpu/cpu0/cpufreq/scaling_governor":  file("performance\n"),
+	"sys/devices/system/cpu/cpu1/cpufreq/scaling_governor":  file("powersave\n"),
+	"sys/devices/system/cpu/cpu10/cpufreq/scaling_governor": file("performance\n"),
+}
+
+func TestRead(t *testing.T) {
+	got := read(machine, []Interface{{Name: "ib0", Up: true, MTU: 2044}, {Name: "virtual"}, {Name: "unknown"}})
+	want := Facts{
+		CPU: "Fast 9000", Kernel: "Linux 6.1.0", Governor: "performance,powersave",
+		Interfaces: []Interface{
+			{Name: "ib0", Up: true, MTU: 2044, SpeedMbit: 100000, NIC: "mlx5_core, pci 0000:3b:00.0"},
+			{Name: "virtual"}, {Name: "unknown"},
+		},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	if n := available(machine); n != 64<<10 {
+		t.Errorf("%d bytes available, want 65536", n)
+	}
+}
+
+// What a system does not show is empty.
+func TestReadNothing(t *testing.T) {
+	if got := read(fstest.MapFS{}, nil); !reflect.DeepEqual(got, Facts{}) {
+		t.Errorf("got %+v", got)
+	}
+	if n := available(fstest.MapFS{}); n != 0 {
+		t.Errorf("%d bytes available", n)
+	}
+}
+
+func TestReadHere(t *testing.T) {
+	f, err := Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Cores < 1 || f.Kernel == "" {
+		t.Errorf("got %+v", f)
+	}
+	if !slices.ContainsFunc(f.Interfaces, func(i Interface) bool { return i.Name != "" && i.MTU > 0 }) {
+		t.Errorf("no interface: %+v", f)
+	}
+}
+
+var twoPorts = Facts{Interfaces: []Interface{
+	{Name: "lo", Up: true, Addrs: prefixes("127.0.0.1/8", "::1/128")},
+	{Name: "eth0", Up: true, Addrs: prefixes("192.168.1.7/24", "fe80::1/64", "2001:db8::7/64")},
+	{Name: "ib0", Up: true, Addrs: prefixes("10.200.0.1/32", "10.0.0.1/32", "10.1.0.1/32")},
+	{Name: "ib1", Addrs: prefixes("10.2.0.1/32")},
+	{Name: "six", Up: true, Addrs: prefixes("fe80::2/64", "2001:db8:1::7/64")},
+	{Name: "bare", Up: true, Addrs: prefixes("fe80::3/64")},
+}}
+
+func prefixes(all ...string) (out []netip.Prefix) {
+	for _, s := range all {
+		out = append(out, netip.MustParsePrefix(s))
+	}
+	return out
+}
+
+func TestChoose(t *testing.T) {
+	routes := func(to string) (netip.Addr, error) {
+		if to == "10.9.9.9:7777" {
+			return netip.MustParseAddr("192.168.1.7"), nil
+		}
+		return netip.Addr{}, errors.New("network is unreachable")
+	}
+	network := netip.MustParsePrefix
+	for _, tt := range []struct {
+		name      string
+		want      Want
+		addresses string
+		err       string
+	}{
+		{"several, in order", Want{Interface: "ib0"}, "10.200.0.1 10.0.0.1 10.1.0.1", ""},
+		{"IPv4 where there is some", Want{Interface: "eth0"}, "192.168.1.7", ""},
+		{"IPv6 where there is no other", Want{Interface: "six"}, "2001:db8:1::7", ""},
+		{"network of one", Want{Network: network("192.168.0.0/16")}, "192.168.1.7", ""},
+		{"network of several, not of what is down", Want{Network: network("10.0.0.0/8")}, "10.200.0.1 10.0.0.1 10.1.0.1", ""},
+		{"network over two interfaces", Want{Network: network("2001:db8::/32")}, "2001:db8::7 2001:db8:1::7", ""},
+		{"where a route leads", Want{Toward: "10.9.9.9:7777"}, "192.168.1.7", ""},
+		{"no such interface", Want{Interface: "ib7"}, "", `no interface "ib7"; there are lo (127.0.0.1, ::1), eth0 (192.168.1.7, 2001:db8::7), ib0 (`},
+		{"interface is down", Want{Interface: "ib1"}, "", "interface ib1 is down; there are"},
+		{"interface without address", Want{Interface: "bare"}, "", "interface bare has no address; there are"},
+		{"nothing in the network", Want{Network: network("172.16.0.0/12")}, "", "no address in 172.16.0.0/12; there are lo ("},
+		{"no route", Want{Toward: "203.0.113.1:1"}, "", "leads to 203.0.113.1:1: network is unreachable; there are lo ("},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := twoPorts.choose(tt.want, routes)
+			if tt.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.err) {
+					t.Fatalf("got %v, %v; want an error with %q", got, err, tt.err)
+				}
+				return
+			}
+			var all []string
+			for _, a := range got {
+				all = append(all, a.String())
+			}
+			if err != nil || strings.Join(all, " ") != tt.addresses {
+				t.Errorf("got %v, %v; want %s", all, err, tt.addresses)
+			}
+		})
+	}
+}
+
+func TestChooseTowardHere(t *testing.T) {
+	got, err := Facts{}.Choose(Want{Toward: "127.0.0.1:7"})
+	if err != nil || len(got) != 1 || !got[0].IsLoopback() {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if _, err := (Facts{}).Choose(Want{Toward: "no port"}); err == nil || !strings.Contains(err.Error(), "no interfaces") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestOf(t *testing.T) {
+	if i := twoPorts.Of(netip.MustParseAddr("10.1.0.1")); i.Name != "ib0" {
+		t.Errorf("got %+v", i)
+	}
+	if i := twoPorts.Of(netip.MustParseAddr("10.1.0.2")); i.Name != "" {
+		t.Errorf("got %+v", i)
+	}
+}
+
+func TestParseCPUs(t *testing.T) {
+	for _, tt := range []struct {
+		list string
+		want []int
+		err  string
+	}{
+		{"0", []int{0}, ""},
+		{"0-3", []int{0, 1, 2, 3}, ""},
+		{"7,0-2,1-3", []int{0, 1, 2, 3, 7}, ""},
+		{"1023", []int{1023}, ""},
+		{"1024", nil, "the highest is 1023"},
+		{"0-99999", nil, "not the number"},
+		{"3-1", nil, "ends before it begins"},
+		{"", nil, "such as 0-15,32"},
+		{"1,", nil, "not the number"},
+		{"-1", nil, "not the number"},
+		{"1-2-3", nil, "not the number"},
+		{"a", nil, "not the number"},
+	} {
+		got, err := ParseCPUs(tt.list)
+		if !slices.Equal(got, tt.want) || tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
+			t.Errorf("ParseCPUs(%q) = %v, %v; want %v, %q", tt.list, got, err, tt.want, tt.err)
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package preflight
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A measure is one number for each pair of servers that tells near from far.
+type measure struct {
+	value [][]int64 // symmetric; unknown where it cannot be known
+	near  int64     // the largest value within a leaf
+	far   int64     // the smallest between leaves
+	name  string
+	say   func(int64) string
+}
+
+const unknown = -1
+
+// leaves finds out who shares a leaf, and who is not where the file says. It
+// says by what it told leaves apart, or that it could not.
+func (s Survey) leaves() (misplaced []string, note string) {
+	for _, find := range []func() (measure, []group, bool){s.byHops, s.byLatency} {
+		m, groups, ok := find()
+		if !ok {
+			continue
+		}
+		misplaced = s.compare(m, groups)
+		note = fmt.Sprintf("leaves are told apart by %s: %s within a leaf, %s between leaves", m.name, m.say(m.near), m.say(m.far))
+		judged := 0
+		for _, g := range groups {
+			judged += len(g)
+		}
+		if rest := len(s.Servers) - judged; rest > 0 {
+			note += fmt.Sprintf("; of %d servers too little is known", rest)
+		}
+		if len(misplaced) == 0 {
+			note += "; they are as the file says"
+		}
+		return misplaced, note
+	}
+	return nil, "cannot tell leaves apart by hops or latency"
+}
+
+// byHops tells leaves apart where packets pass more routers to some servers than
+// to others: the fewest are within a leaf. Two servers on one machine may be
+// connected without any router, which says nothing about the others.
+func (s Survey) byHops() (measure, []group, bool) {
+	m := measure{name: "hops", say: func(v int64) string { return fmt.Sprintf("%d hop%s", v, plural(v)) }}
+	m.value = s.matrix(func(r Reach) int64 { return int64(r.Hops) }, func(a, b int, v int64) bool {
+		return v >= 0 && (v > 0 || !s.oneMachine(a, b))
+	})
+	all := s.values(m)
+	i := slices.IndexFunc(all, func(v int64) bool { return v > all[0] })
+	if i < 0 {
+		return m, nil, false
+	}
+	m.near, m.far = all[0], all[i]
+	groups, clean := s.group(m)
+	return m, groups, clean && len(groups) > 1
+}
+
+// Latency is believed when the slowest pair within a leaf and the fastest
+// between leaves are at least this far apart…
+const clearRatio = 1.3
+
+// byLatency tells leaves apart where round trips fall into two clusters: the gap
+// between them is a factor clearRatio or more and wider than the nearer cluster,
+// everyone near to a server is near to all that are, and every group has two
+// machines at least (one slow machine would look like a leaf of its own).
+func (s Survey) byLatency() (measure, []group, bool) {
+	m := measure{name: "latency", say: func(v int64) string { return time.Duration(v).Round(100 * time.Nanosecond).String() }}
+	m.value = s.matrix(func(r Reach) int64 { return int64(r.RTT) }, func(a, b int, v int64) bool {
+		return v > 0 && !s.oneMachine(a, b)
+	})
+	all := s.values(m)
+	gap := -1
+	for i := 1; i < len(all); i++ {
+		if gap < 0 || float64(all[i])*float64(all[gap-1]) > float64(all[gap])*float64(all[i-1]) {
+			gap = i
+		}
+	}
+	if gap < 0 {
+		return m, nil, false
+	}
+	m.near, m.far = all[gap-1], all[gap]
+	if float64(m.far) < clearRatio*float64(m.near) || m.far-m.near <= m.near-all[0] {
+		return m, nil, false
+	}
+	groups, clean := s.group(m)
+	alone := slices.ContainsFunc(groups, func(g group) bool {
+		return !slices.ContainsFunc(g, func(v int) bool { return !s.oneMachine(g[0], v) })
+	})
+	return m, groups, clean && len(groups) > 1 && !alone
+}
+
+// matrix takes a number of each pair from its first address, the smaller one of
+// both directions.
+func (s Survey) matrix(of func(Reach) int64, known func(a, b int, v int64) bool) [][]int64 {
+	n := len(s.Servers)
+	out := make([][]int64, n)
+	for a := range n {
+		out[a] = slices.Repeat([]int64{unknown}, n)
+	}
+	for a := range n {
+		for b := range n {
+			if a == b || len(s.Reached[a][b]) == 0 {
+				continue
+			}
+			v := of(s.Reached[a][b][0])
+			if known(a, b, v) && (out[a][b] == unknown || v < out[a][b]) {
+				out[a][b], out[b][a] = v, v
+			}
+		}
+	}
+	return out
+}
+
+// values returns all known values, rising.
+func (s Survey) values(m measure) []int64 {
+	var all []int64
+	for a, row := range m.value {
+		for _, v := range row[:a] {
+			if v != unknown {
+				all = append(all, v)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+func (s Survey) oneMachine(a, b int) bool {
+	return s.Servers[a].Host != "" && s.Servers[a].Host == s.Servers[b].Host
+}
+
+func plural(n int64) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
+}
+
+// A group is servers that share a leaf, rising.
+type group []int
+
+// group puts servers that are near to each other together. It leaves out those of
+// whom too little is known, and is clean when nearness is the same thing for all
+// of a group.
+func (s Survey) group(m measure) (groups []group, clean bool) {
+	seen := make([]bool, len(s.Servers))
+	judged := s.complete(m)
+	for _, a := range judged {
+		if seen[a] {
+			continue
+		}
+		g := group{}
+		for _, b := range judged {
+			if b == a || s.together(m, a, b) {
+				if seen[b] {
+					return nil, false // near to this one, and in the group of another
+				}
+				seen[b] = true
+				g = append(g, b)
+			}
+		}
+		for i, b := range g {
+			for _, c := range g[:i] {
+				if !s.together(m, b, c) {
+					return nil, false
+				}
+			}
+		}
+		groups = append(groups, g)
+	}
+	return groups, true
+}
+
+// together reports whether two servers share a leaf; those on one machine do.
+func (s Survey) together(m measure, a, b int) bool {
+	v := m.value[a][b]
+	return v == unknown && s.oneMachine(a, b) || v != unknown && v <= m.near
+}
+
+// complete returns servers of whom each pair is known: whoever has the most
+// unknown ones is left out, until none is left.
+func (s Survey) complete(m measure) []int {
+	judged := make([]int, len(s.Servers))
+	missing := make([]int, len(s.Servers))
+	gap := func(a, b int) bool { return a != b && m.value[a][b] == unknown && !s.oneMachine(a, b) }
+	for a := range judged {
+		judged[a] = a
+		for b := range judged {
+			if gap(a, b) {
+				missing[a]++
+			}
+		}
+	}
+	for {
+		worst := slices.MaxFunc(judged, func(a, b int) int { return missing[a] - missing[b] })
+		if missing[worst] == 0 {
+			return judged
+		}
+		judged = slices.DeleteFunc(judged, func(a int) bool { return a == worst })
+		for _, a := range judged {
+			if gap(a, worst) {
+				missing[a]--
+			}
+		}
+	}
+}

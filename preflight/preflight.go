@@ -1,0 +1,156 @@
+// Package preflight judges plain hosts before anything is measured on them: does
+// every server reach every other one, is each on the leaf that the topology file
+// says, and are their machines alike?
+//
+// It is given what was measured, measures nothing itself and knows no network.
+// Servers are places in a list; hops are routers on the way.
+package preflight
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Server is one server as it is meant to be.
+type Server struct {
+	Name string // "server5"
+	Host string // its machine; "": not known
+	Leaf int    // that the file puts it on
+}
+
+// A Reach is how one address of a server is reached from another server.
+type Reach struct {
+	Addr string
+	Err  string        // why it is not; "": it is
+	Hops int           // -1: not known
+	RTT  time.Duration // shortest there and back; 0: not known
+}
+
+// A Survey is what was measured.
+type Survey struct {
+	Servers []Server
+	Reached [][][]Reach // [from][to], by address; nil where not measured
+	Spines  int         // of the topology
+}
+
+// A Report is what a Survey shows.
+type Report struct {
+	Unreached []string // who is not reached, at which address, and why
+	Misplaced []string // who seems to sit on another leaf
+	Notes     []string // how far this was looked at, and what is odd but harmless
+}
+
+// Judge reads a survey.
+func Judge(s Survey) Report {
+	var r Report
+	r.Unreached = s.unreached()
+	r.Notes = append(s.coverage(), s.paths()...)
+	if len(r.Unreached) > 0 {
+		return r // leaves are told apart once all is connected
+	}
+	var note string
+	r.Misplaced, note = s.leaves()
+	r.Notes = append(r.Notes, note)
+	return r
+}
+
+// maxLines is how many findings of a kind an error lists.
+const maxLines = 20
+
+// Err returns all findings that a run must not begin with, or nil.
+func (r Report) Err() error {
+	if len(r.Unreached)+len(r.Misplaced) == 0 {
+		return nil
+	}
+	lines := []string{"preflight: nothing has been measured, because"}
+	for _, found := range [][]string{r.Unreached, r.Misplaced} {
+		for _, f := range found[:min(len(found), maxLines)] {
+			lines = append(lines, "  "+f)
+		}
+		if more := len(found) - maxLines; more > 0 {
+			lines = append(lines, fmt.Sprintf("  and %d more such", more))
+		}
+	}
+	for _, n := range r.Notes {
+		lines = append(lines, "  ("+n+")")
+	}
+	if len(r.Misplaced) > 0 {
+		lines = append(lines, "correct which host has which position, or switch the check off with preflight: off in launch")
+	}
+	return errors.New(strings.Join(lines, "\n"))
+}
+
+// Lines returns all findings, for the manifest.
+func (r Report) Lines() []string {
+	out := append([]string{}, r.Unreached...)
+	return append(append(out, r.Misplaced...), r.Notes...)
+}
+
+// coverage says how much was measured.
+func (s Survey) coverage() []string {
+	n, measured, addresses := len(s.Servers), 0, 0
+	for _, row := range s.Reached {
+		for _, r := range row {
+			if len(r) > 0 {
+				measured++
+				addresses += len(r)
+			}
+		}
+	}
+	switch all := n * (n - 1); {
+	case measured == 0:
+		return []string{"reach was not measured: the servers have no addresses to connect to"}
+	case measured < all:
+		return []string{fmt.Sprintf("only %d of %d ordered pairs were measured in the time for it", measured, all)}
+	}
+	return []string{fmt.Sprintf("every pair of %d servers was tried, in both directions, %d connections", n, addresses)}
+}
+
+// paths says which servers have not the addresses that pinned plans need.
+func (s Survey) paths() []string {
+	counts := map[int][]string{}
+	for to := range s.Servers {
+		if n := s.addresses(to); n > 1 && n != 1+s.Spines {
+			counts[n] = append(counts[n], s.name(to))
+		}
+	}
+	var out []string
+	for _, n := range sortedKeys(counts) {
+		out = append(out, fmt.Sprintf("%d addresses of %s: a pinned plan needs %d, the first for routing tables and one for each of %d spines",
+			n, list(counts[n]), 1+s.Spines, s.Spines))
+	}
+	return out
+}
+
+// addresses is how many addresses a server has told.
+func (s Survey) addresses(to int) int {
+	for from := range s.Servers {
+		if n := len(s.Reached[from][to]); n > 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+// name is a server, with its machine where there are several.
+func (s Survey) name(i int) string {
+	v := s.Servers[i]
+	if v.Host == "" || !slices.ContainsFunc(s.Servers, func(w Server) bool { return w.Host != v.Host }) {
+		return v.Name
+	}
+	return v.Name + " (" + v.Host + ")"
+}
+
+// maxNames is how many of a list are named.
+const maxNames = 8
+
+// list names the first of many.
+func list(names []string) string {
+	if more := len(names) - maxNames; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,152 @@
+package preflight
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A fault is one address that one server does not reach.
+type fault struct {
+	from, to  int
+	addr, why string
+}
+
+// unreached puts the faults into as few words as they allow: servers that nobody
+// reaches, servers that reach nobody, then the rest by who does not reach.
+func (s Survey) unreached() []string {
+	faults := s.faults()
+	if len(faults) == 0 {
+		return nil
+	}
+	var out []string
+	for to := range s.Servers {
+		text, rest := s.nobodyReaches(to, faults)
+		if text != "" {
+			out, faults = append(out, text), rest
+		}
+	}
+	for from := range s.Servers {
+		text, rest := s.reachesNobody(from, faults)
+		if text != "" {
+			out, faults = append(out, text), rest
+		}
+	}
+	return append(out, s.single(faults)...)
+}
+
+func (s Survey) faults() []fault {
+	var out []fault
+	for from, row := range s.Reached {
+		for to, reached := range row {
+			for _, r := range reached {
+				if r.Err != "" {
+					out = append(out, fault{from, to, r.Addr, r.Err})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// nobodyReaches takes the addresses of a server out of the faults that none of
+// at least two others reaches.
+func (s Survey) nobodyReaches(to int, faults []fault) (text string, rest []fault) {
+	asked := 0
+	for from := range s.Servers {
+		if len(s.Reached[from][to]) > 0 {
+			asked++
+		}
+	}
+	failed := map[string]int{}
+	for _, f := range faults {
+		if f.to == to {
+			failed[f.addr]++
+		}
+	}
+	var mine []fault
+	for _, f := range faults {
+		if f.to == to && asked > 1 && failed[f.addr] == asked {
+			mine = append(mine, f)
+		} else {
+			rest = append(rest, f)
+		}
+	}
+	if len(mine) == 0 {
+		return "", faults
+	}
+	return fmt.Sprintf("%s is not reached by any of the %d others that tried, at %s: %s",
+		s.name(to), asked, list(addresses(mine)), reasons(mine)), rest
+}
+
+// reachesNobody takes a server out of the faults that cannot connect to any
+// address of at least two others.
+func (s Survey) reachesNobody(from int, faults []fault) (text string, rest []fault) {
+	var mine []fault
+	for _, f := range faults {
+		if f.from == from {
+			mine = append(mine, f)
+		} else {
+			rest = append(rest, f)
+		}
+	}
+	peers, tried := 0, 0
+	for _, r := range s.Reached[from] {
+		if len(r) > 0 {
+			peers++
+			tried += len(r)
+		}
+	}
+	if peers < 2 || len(mine) < tried {
+		return "", faults
+	}
+	return fmt.Sprintf("%s reaches none of the %d others that it tried: %s", s.name(from), peers, reasons(mine)), rest
+}
+
+// single names what is left, a line for each server and reason.
+func (s Survey) single(faults []fault) []string {
+	type key struct {
+		from int
+		why  string
+	}
+	groups := map[key][]string{}
+	for _, f := range faults {
+		k := key{f.from, f.why}
+		groups[k] = append(groups[k], fmt.Sprintf("%s at %s", s.name(f.to), f.addr))
+	}
+	keys := slices.SortedFunc(maps.Keys(groups), func(a, b key) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), strings.Compare(a.why, b.why))
+	})
+	var out []string
+	for _, k := range keys {
+		out = append(out, fmt.Sprintf("%s cannot reach %s: %s", s.name(k.from), list(groups[k]), k.why))
+	}
+	return out
+}
+
+// addresses lists the different addresses of faults in their order.
+func addresses(faults []fault) []string {
+	var out []string
+	for _, f := range faults {
+		if !slices.Contains(out, f.addr) {
+			out = append(out, f.addr)
+		}
+	}
+	return out
+}
+
+// reasons lists the different reasons of faults, the most frequent first.
+func reasons(faults []fault) string {
+	count := map[string]int{}
+	for _, f := range faults {
+		count[f.why]++
+	}
+	all := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
+		return cmp.Or(count[b]-count[a], strings.Compare(a, b))
+	})
+	return strings.Join(all, "; ")
+}
+
+func sortedKeys[V any](m map[int]V) []int { return slices.Sorted(maps.Keys(m)) }
