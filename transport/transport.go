@@ -50,7 +50,8 @@ func (k Kind) String() string {
 // A receive matches the next message of its stream, in the order in which
 // receives were posted. A receive's Body may be longer than what arrives: the
 // number of bytes is then in N; a message that does not fit ends the operation
-// with ErrSize.
+// with ErrSize. With Drop instead of Body, what arrives is thrown away as early as
+// the transport can, and N says how much that was.
 type Op struct {
 	Kind Kind
 	Peer int
@@ -58,7 +59,8 @@ type Op struct {
 	ID   uint64 // the caller's; handed back by Poll
 	Head []byte // HeadSize bytes
 	Body []byte // from Alloc, at most MaxBody bytes; the caller must not touch Head or Body until the Op is done
-	N    int    // bytes of Body sent or received; set when done
+	Drop int    // a receive without Body: take up to so many bytes and throw them away
+	N    int    // bytes of Body sent or received, or dropped; set when done
 }
 
 // HeadSize is the length of every Head. One size for all messages lets a
@@ -79,6 +81,8 @@ func (o *Op) Check(rank, n int) error {
 		return fmt.Errorf("%v: rank %d: head of %d bytes, must be %d", o.Kind, o.Peer, len(o.Head), HeadSize)
 	case len(o.Body) > MaxBody:
 		return fmt.Errorf("%v: rank %d: body of %d bytes, must be at most %d", o.Kind, o.Peer, len(o.Body), MaxBody)
+	case o.Drop < 0 || o.Drop > MaxBody || o.Drop > 0 && (o.Kind != Recv || len(o.Body) > 0):
+		return fmt.Errorf("%v: rank %d: drop of %d bytes", o.Kind, o.Peer, o.Drop)
 	case o.Kind >= SendRequest && len(o.Body) > 0:
 		return fmt.Errorf("%v: rank %d: a request has no body", o.Kind, o.Peer)
 	}
@@ -114,7 +118,10 @@ type Endpoint interface {
 	Wake()
 
 	// Alloc returns n bytes that the endpoint can send from and receive into
-	// without copying (pinned or C memory, where that matters).
+	// without copying (pinned or C memory, or that of a file, where it matters).
+	// They are the endpoint's: nobody may touch them once it is closed. Nor may
+	// anybody change what has been sent from them before that: the network may
+	// still be sending it, even when the Op is done.
 	Alloc(n int) []byte
 
 	Rank() int

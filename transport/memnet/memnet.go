@@ -206,12 +206,13 @@ func (e *Endpoint) match(q *queue) {
 	for len(q.came) > 0 && len(q.wants) > 0 && e.err == nil {
 		m, w := q.came[0], q.wants[0]
 		q.came, q.wants = q.came[1:], q.wants[1:]
-		if len(m.Body) > len(w.op.Body) {
+		if room := max(len(w.op.Body), w.op.Drop); len(m.Body) > room {
 			e.fail(&transport.PeerError{Peer: m.Src, Op: "receive", Err: fmt.Errorf(
-				"%w: a body of %d bytes, room for %d", transport.ErrSize, len(m.Body), len(w.op.Body))})
+				"%w: a body of %d bytes, room for %d", transport.ErrSize, len(m.Body), room)})
 		} else {
 			copy(w.op.Head, m.Head)
-			e.finish(w, copy(w.op.Body, m.Body))
+			copy(w.op.Body, m.Body)
+			e.finish(w, len(m.Body))
 		}
 	}
 	e.ring()

@@ -12,6 +12,7 @@ type bell struct {
 	mu     sync.Mutex
 	fd     int
 	closed bool
+	count  [8]byte // for quiet, which one thread at a time calls
 }
 
 func newBell() (*bell, error) {
@@ -34,8 +35,7 @@ func (b *bell) ring() {
 
 // quiet makes poll wait again.
 func (b *bell) quiet() {
-	var count [8]byte
-	_, _ = unix.Read(b.fd, count[:]) // empty means that it is quiet already
+	_, _ = unix.Read(b.fd, b.count[:]) // empty means that it is quiet already
 }
 
 func (b *bell) close() {

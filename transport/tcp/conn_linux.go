@@ -66,8 +66,9 @@ type conn struct {
 
 	out, in         queue
 	outHead, inHead [frameSize]byte
-	sent, got       int // of the first message of out and in, its frame included
-	size            int // of the body that comes in, once its head is here
+	sent, got       int  // of the first message of out and in, its frame included
+	begun           bool // the head of the first message of in has been looked at
+	size            int  // of the body that comes in, once its head has been looked at
 	pace            pacing
 }
 
@@ -79,7 +80,10 @@ func (c *conn) kinds() (out, in byte) {
 }
 
 func (c *conn) canSend() bool { return c.writable && !c.asleep && !c.out.empty() }
-func (c *conn) canRead() bool { return c.readable && !c.quiet && !c.in.empty() }
+func (c *conn) canRead() bool { return (c.readable && !c.quiet || c.ready()) && !c.in.empty() }
+
+// ready reports whether the head of a message that nobody has looked at is here.
+func (c *conn) ready() bool { return !c.begun && c.got >= frameSize }
 
 func (c *conn) failed(op string, err error) error {
 	return &transport.PeerError{Peer: c.peer, Op: op, Err: err}
@@ -100,22 +104,20 @@ func (e *Endpoint) send(c *conn) error {
 			return nil
 		}
 	}
-	n, err := e.write(c, t.op.Body, limit)
+	n, errno := e.move(c, t.op.Body, limit)
 	switch {
-	case err == unix.EAGAIN:
+	case errno == unix.EAGAIN:
 		c.writable = false
 		return nil
-	case err == unix.EINTR:
+	case errno == unix.EINTR:
+		c.writable = true
 		return nil
-	case err != nil:
-		return c.failed("send", err)
+	case errno != 0:
+		return c.failed("send", errno)
 	}
 	c.sent += n
 	if e.pacer != nil {
 		c.pace.allowed -= n
-	}
-	if n < limit {
-		c.writable = false // the buffer is full: epoll will tell when it no longer is
 	}
 	if c.sent == total {
 		c.sent = 0
@@ -126,53 +128,141 @@ func (e *Endpoint) send(c *conn) error {
 	return nil
 }
 
-// write writes up to limit bytes of the first message, from where it stands.
-func (e *Endpoint) write(c *conn, body []byte, limit int) (int, error) {
-	if c.sent >= frameSize {
-		at := c.sent - frameSize
-		return unix.Write(c.fd, body[at:at+limit])
+// move writes up to limit bytes of the first message, from where it stands.
+func (e *Endpoint) move(c *conn, body []byte, limit int) (int, unix.Errno) {
+	if offset, found := e.mapped(body); found {
+		return e.writeFile(c, offset, limit)
+	}
+	n, errno := e.write(c, body, limit)
+	if n < limit {
+		c.writable = false // the buffer is full: epoll will tell when it no longer is
+	}
+	return n, errno
+}
+
+func (e *Endpoint) write(c *conn, body []byte, limit int) (int, unix.Errno) {
+	if at := c.sent - frameSize; at >= 0 {
+		return transmit(c.fd, body[at:at+limit], unix.MSG_DONTWAIT)
 	}
 	head := c.outHead[c.sent:]
 	if len(body) == 0 || limit <= len(head) {
-		return unix.Write(c.fd, head[:min(limit, len(head))])
+		return transmit(c.fd, head[:min(limit, len(head))], unix.MSG_DONTWAIT)
 	}
-	e.vec[0], e.vec[1] = head, body[:limit-len(head)]
-	return unix.Writev(c.fd, e.vec[:])
+	return e.both.transmit(c.fd, head, body[:limit-len(head)])
+}
+
+// mapped returns where a body lies in the arena, if it is to go out from there.
+func (e *Endpoint) mapped(body []byte) (offset int64, found bool) {
+	if e.arena == nil || len(body) < e.group.least() {
+		return 0, false
+	}
+	return e.arena.find(body)
+}
+
+// writeFile writes from a body that lies in the arena. A head before it waits in
+// the socket for what follows. That sendfile writes less than it could is no sign
+// of a full buffer: a signal may end it.
+func (e *Endpoint) writeFile(c *conn, offset int64, limit int) (int, unix.Errno) {
+	if at := c.sent - frameSize; at >= 0 {
+		return sendFile(c.fd, e.arena.fd, offset+int64(at), limit)
+	}
+	head := c.outHead[c.sent:]
+	n, errno := transmit(c.fd, head[:min(limit, len(head))], unix.MSG_DONTWAIT|unix.MSG_MORE)
+	if errno != 0 || n < len(head) || n == limit {
+		return n, errno
+	}
+	k, errno := sendFile(c.fd, e.arena.fd, offset, limit-n)
+	if errno == unix.EAGAIN || errno == unix.EINTR {
+		errno = 0 // the next call will see it again
+	}
+	return n + k, errno
 }
 
 // receive reads the head of the next message, or what there is of its body,
 // straight to where the caller wants it.
 func (e *Endpoint) receive(c *conn) error {
-	t := c.in.front()
-	dst := c.inHead[min(c.got, frameSize):]
-	if c.got >= frameSize {
-		dst = t.op.Body[c.got-frameSize : c.size]
-	}
-	n, err := unix.Read(c.fd, dst)
-	switch {
-	case err == unix.EAGAIN:
-		c.readable = false
-		return nil
-	case err == unix.EINTR:
-		return nil
-	case err != nil || n == 0:
-		return e.ended(c, err)
-	}
-	if n < len(dst) && !c.hup {
-		c.readable = false // all there was; epoll will tell when there is more
-	}
-	before := c.got
-	c.got += n
-	if before < frameSize && c.got >= frameSize {
-		if err := e.begin(c, t); err != nil {
+	if !c.begun && c.got < frameSize {
+		if err := e.receiveHead(c); err != nil || c.got < frameSize {
 			return err
 		}
 	}
-	if c.got >= frameSize && c.got == frameSize+c.size {
-		c.got = 0
-		e.finished(c.in.pop(), c.size)
+	if !c.begun {
+		if err := e.begin(c, c.in.front()); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.got == frameSize+c.size:
+		e.received(c)
+	case c.readable:
+		return e.receiveBody(c)
 	}
 	return nil
+}
+
+// receiveHead reads what there is of a head.
+func (e *Endpoint) receiveHead(c *conn) error {
+	rest := c.inHead[c.got:]
+	n, errno := take(c.fd, rest, unix.MSG_DONTWAIT)
+	if n == 0 {
+		return e.blocked(c, errno)
+	}
+	c.emptied(n < len(rest))
+	c.got += n
+	return nil
+}
+
+// receiveBody reads what there is of a body, and of the head behind it: under
+// load that saves a call for each message.
+func (e *Endpoint) receiveBody(c *conn) error {
+	op := &c.in.front().op
+	rest := frameSize + c.size - c.got
+	most := rest
+	var n int
+	var errno unix.Errno
+	if op.Drop > 0 {
+		n, errno = discard(c.fd, rest)
+	} else {
+		most += frameSize
+		n, errno = e.both.take(c.fd, op.Body[c.size-rest:c.size], c.inHead[:])
+	}
+	if n == 0 {
+		return e.blocked(c, errno)
+	}
+	c.emptied(n < most)
+	c.got += n
+	if n >= rest {
+		e.received(c)
+	}
+	return nil
+}
+
+// blocked deals with a read that gave nothing.
+func (e *Endpoint) blocked(c *conn, errno unix.Errno) error {
+	switch errno {
+	case unix.EAGAIN:
+		c.readable = false
+		return nil
+	case unix.EINTR:
+		return nil
+	}
+	return e.ended(c, errno)
+}
+
+// emptied notes that a read took all there was: epoll will tell when there is
+// more.
+func (c *conn) emptied(all bool) {
+	if all && !c.hup {
+		c.readable = false
+	}
+}
+
+// received finishes the first message. What has been read beyond it is the next
+// one's head.
+func (e *Endpoint) received(c *conn) {
+	c.got -= frameSize + c.size
+	c.begun = false
+	e.finished(c.in.pop(), c.size)
 }
 
 // begin looks at the head of a message that comes in.
@@ -182,22 +272,23 @@ func (e *Endpoint) begin(c *conn, t *task) error {
 	if err != nil {
 		return c.failed("receive", err)
 	}
-	if size > len(t.op.Body) {
-		return c.failed("receive", fmt.Errorf("%w: a body of %d bytes, room for %d", transport.ErrSize, size, len(t.op.Body)))
+	if room := max(len(t.op.Body), t.op.Drop); size > room {
+		return c.failed("receive", fmt.Errorf("%w: a body of %d bytes, room for %d", transport.ErrSize, size, room))
 	}
-	c.size = size
+	c.size, c.begun = size, true
 	copy(t.op.Head, c.inHead[8:])
 	return nil
 }
 
 // ended deals with a connection that gives no more bytes. That no further
 // request comes is nothing bad.
-func (e *Endpoint) ended(c *conn, err error) error {
+func (e *Endpoint) ended(c *conn, errno unix.Errno) error {
 	if c.ours && c.got == 0 {
 		c.quiet = true
 		return nil
 	}
-	if err == nil {
+	var err error = errno
+	if errno == 0 {
 		err = fmt.Errorf("the connection was closed: %w", io.ErrUnexpectedEOF)
 	}
 	return c.failed("receive", err)

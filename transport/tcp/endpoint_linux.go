@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -38,7 +37,8 @@ type Endpoint struct {
 	done    []transport.Op
 	missing int   // operations of the Exchange under way
 	err     error // why the endpoint has ended
-	vec     [2][]byte
+	both    gather
+	arena   *arena // nil: payload is copied
 	resent  uint64 // when it was closed
 	hook    hook
 
@@ -52,16 +52,9 @@ func (l *Listener) Connect(ctx context.Context, g Group) (*Endpoint, error) {
 	if err := g.validate(); err != nil {
 		return nil, err
 	}
-	e := &Endpoint{l: l, group: g, pacer: l.o.Pace, find: map[key]*conn{}, events: make([]unix.EpollEvent, 128)}
-	e.sig.init(g.Partners)
-	var err error
-	if e.bell, err = newBell(); err != nil {
-		return nil, outOfFiles(err)
-	}
-	e.ring = e.bell.ring
-	if e.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
-		e.bell.close()
-		return nil, outOfFiles(err)
+	e, err := l.newEndpoint(g)
+	if err != nil {
+		return nil, err
 	}
 	if err = e.listen(e.bell.fd, bellID, unix.EPOLLIN); err == nil {
 		err = l.enter(e)
@@ -73,6 +66,41 @@ func (l *Listener) Connect(ctx context.Context, g Group) (*Endpoint, error) {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
+}
+
+// newEndpoint makes an endpoint without connections. Close ends it.
+func (l *Listener) newEndpoint(g Group) (*Endpoint, error) {
+	e := &Endpoint{l: l, group: g, pacer: l.o.Pace, find: map[key]*conn{}, events: make([]unix.EpollEvent, 128)}
+	e.sig.init(g.Partners)
+	var err error
+	if e.arena, err = g.memory(e.pacer != nil); err != nil {
+		return nil, err
+	}
+	if e.bell, err = newBell(); err != nil {
+		e.arena.close()
+		return nil, outOfFiles(err)
+	}
+	e.ring = e.bell.ring
+	if e.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		e.bell.close()
+		e.arena.close()
+		return nil, outOfFiles(err)
+	}
+	open.Add(1)
+	return e, nil
+}
+
+// memory opens the arena, if payload is to go out by sendfile. Where the choice
+// is left to us, a system without that is no error.
+func (g *Group) memory(paced bool) (*arena, error) {
+	if g.io(paced) == Copy {
+		return nil, nil
+	}
+	a, err := newArena()
+	if err != nil && g.IO == "" {
+		return nil, nil
+	}
+	return a, err
 }
 
 // Extend opens what a new plan needs on top; paths that are open stay so.
@@ -185,8 +213,27 @@ func (e *Endpoint) takeFresh() error {
 // Rank returns the rank of the endpoint.
 func (e *Endpoint) Rank() int { return e.group.Rank }
 
-// Alloc returns n bytes; ordinary memory is as good as any here.
-func (e *Endpoint) Alloc(n int) []byte { return make([]byte, n) }
+// IO returns how payload moves: Copy or Sendfile.
+func (e *Endpoint) IO() string {
+	if e.arena == nil {
+		return Copy
+	}
+	return Sendfile
+}
+
+// Alloc returns n bytes, which are gone when the endpoint is closed. Where IO is
+// Sendfile, those that have been sent may still be on their way, not copied:
+// nobody may change them until then. What is received into may be overwritten.
+func (e *Endpoint) Alloc(n int) []byte {
+	e.run.Lock()
+	defer e.run.Unlock()
+	if e.arena != nil && !e.closed.Load() {
+		if b := e.arena.alloc(n); b != nil {
+			return b
+		}
+	}
+	return make([]byte, n)
+}
 
 // usable returns why the endpoint has ended, or nil.
 func (e *Endpoint) usable() error {
@@ -306,122 +353,6 @@ func (e *Endpoint) finished(t task, n int) {
 	e.done = append(e.done, t.op)
 }
 
-// lookEvery is after how many busy rounds the kernel is asked what else is
-// ready.
-const lookEvery = 16
-
-// drive moves bytes until ok, or until something ends it.
-func (e *Endpoint) drive(ctx context.Context, ok func() bool) error {
-	e.hook.set(ctx, e.ring)
-	for round := 1; ; round++ {
-		switch {
-		case e.closed.Load():
-			return transport.ErrClosed
-		case ok(): // what is done is reported before what went wrong
-			return nil
-		case e.err != nil:
-			return e.err
-		case ctx.Err() != nil:
-			return ctx.Err()
-		}
-		e.err = e.once(round)
-	}
-}
-
-// once does what can be done now or, if that is nothing, waits.
-func (e *Endpoint) once(round int) error {
-	wait := e.rouse()
-	if len(e.active) == 0 {
-		return e.wait(wait)
-	}
-	if err := e.pass(); err != nil {
-		return err
-	}
-	if round%lookEvery == 0 {
-		return e.wait(0)
-	}
-	return nil
-}
-
-// pass gives each active connection one call in each direction.
-func (e *Endpoint) pass() error {
-	still := e.active[:0]
-	for i, c := range e.active {
-		err := e.turn(c)
-		if err != nil {
-			e.active = append(still, e.active[i:]...)
-			return err
-		}
-		if c.active = c.canSend() || c.canRead(); c.active {
-			still = append(still, c)
-		}
-	}
-	clear(e.active[len(still):])
-	e.active = still
-	return nil
-}
-
-func (e *Endpoint) turn(c *conn) error {
-	if c.canSend() {
-		if err := e.send(c); err != nil {
-			return err
-		}
-	}
-	if c.canRead() {
-		return e.receive(c)
-	}
-	return nil
-}
-
-// wait sleeps until a socket is ready, the bell rings, or d has passed; a
-// negative d means for ever.
-func (e *Endpoint) wait(d time.Duration) error {
-	timeout := -1
-	if d >= 0 {
-		timeout = 0
-	}
-	if d > 0 { // epoll_wait counts in milliseconds, which is too coarse
-		ts := unix.NsecToTimespec(int64(d))
-		fds := [1]unix.PollFd{{Fd: int32(e.epoll), Events: unix.POLLIN}}
-		if _, err := unix.Ppoll(fds[:], &ts, nil); err != nil && err != unix.EINTR {
-			return fmt.Errorf("poll: %w", err)
-		}
-	}
-	n, err := unix.EpollWait(e.epoll, e.events, timeout)
-	if err == unix.EINTR {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("epoll: %w", err)
-	}
-	for _, ev := range e.events[:n] {
-		if err := e.event(ev); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (e *Endpoint) event(ev unix.EpollEvent) error {
-	if ev.Fd == bellID {
-		e.bell.quiet()
-		return e.takeFresh()
-	}
-	c := e.conns[ev.Fd]
-	const gone = unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
-	if ev.Events&gone != 0 {
-		c.hup = true
-	}
-	if ev.Events&(unix.EPOLLIN|gone) != 0 {
-		c.readable = true
-	}
-	if ev.Events&(unix.EPOLLOUT|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
-		c.writable = true
-	}
-	e.activate(c)
-	return nil
-}
-
 // Retransmits returns the segments that the kernel sent again, over all
 // connections. O(connections).
 func (e *Endpoint) Retransmits() uint64 {
@@ -470,30 +401,7 @@ func (e *Endpoint) Close() error {
 	}
 	e.sig.close()
 	e.bell.close()
+	e.arena.close()
+	open.Add(-1)
 	return unix.Close(e.epoll)
-}
-
-// A hook rings when a context ends. It is set anew only when the context is
-// another one: most phases have the same, and setting it allocates.
-type hook struct {
-	done <-chan struct{}
-	stop func() bool
-}
-
-func (h *hook) set(ctx context.Context, ring func()) {
-	if ctx.Done() == h.done {
-		return
-	}
-	h.clear()
-	h.done = ctx.Done()
-	if h.done != nil {
-		h.stop = context.AfterFunc(ctx, ring)
-	}
-}
-
-func (h *hook) clear() {
-	if h.stop != nil {
-		h.stop()
-	}
-	h.done, h.stop = nil, nil
 }

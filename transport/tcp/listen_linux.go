@@ -137,6 +137,9 @@ func (l *Listener) shake(c *net.TCPConn) {
 	}
 	defer l.track(c, false)
 	a, err := l.greet(c)
+	if errors.Is(err, io.EOF) {
+		return // who only looked whether somebody is here
+	}
 	if err != nil {
 		l.o.log("%s: connection from %s: %v", l.Addr(), c.RemoteAddr(), err)
 		return

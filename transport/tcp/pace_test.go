@@ -3,7 +3,6 @@
 package tcp
 
 import (
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evbench/transport"
-	"evbench/transport/transporttest"
 )
 
 // A script is a Pacer that remembers what it was asked, delays every chunk a
@@ -40,26 +38,28 @@ func (s *script) Reserve(src, dst, path, bytes int, now time.Time) (time.Time, b
 
 // Delays change nothing about the promises.
 func TestContractPaced(t *testing.T) {
-	transporttest.Run(t, func(t *testing.T, n int, paths ...int) []transport.Endpoint {
-		var out []transport.Endpoint
-		for _, e := range group(t, n, Options{Pace: &script{refuse: 3}}, "", paths...) {
-			out = append(out, e)
-		}
-		return out
-	})
+	for _, io := range []string{Copy, Sendfile} {
+		t.Run(io, func(t *testing.T) { testContract(t, Options{Pace: &script{refuse: 3}}, Group{IO: io}) })
+	}
 }
 
 // Every byte is asked for once, on the path that it takes.
 func TestPacerIsAskedForEveryByte(t *testing.T) {
+	for _, io := range []string{Copy, Sendfile} {
+		t.Run(io, func(t *testing.T) { testEveryByte(t, io) })
+	}
+}
+
+func testEveryByte(t *testing.T, io string) {
 	const size = 1<<20 + 5
 	s := &script{refuse: 2}
-	eps := group(t, 2, Options{Pace: s}, "", transport.Single, 1)
+	eps := groupOf(t, 2, Options{Pace: s}, Group{IO: io}, "", transport.Single, 1)
 	var g errgroup.Group
 	for _, e := range eps {
 		g.Go(func() error {
 			ops := []transport.Op{
-				{Kind: transport.Send, Peer: 1 - e.Rank(), Path: 1, Head: make([]byte, transport.HeadSize), Body: make([]byte, size)},
-				{Kind: transport.Recv, Peer: 1 - e.Rank(), Path: 1, Head: make([]byte, transport.HeadSize), Body: make([]byte, size)},
+				{Kind: transport.Send, Peer: 1 - e.Rank(), Path: 1, Head: make([]byte, transport.HeadSize), Body: e.Alloc(size)},
+				{Kind: transport.Recv, Peer: 1 - e.Rank(), Path: 1, Head: make([]byte, transport.HeadSize), Body: e.Alloc(size)},
 			}
 			for range 2 {
 				if err := e.Exchange(t.Context(), ops); err != nil {
@@ -80,60 +80,4 @@ func TestPacerIsAskedForEveryByte(t *testing.T) {
 	if len(s.bytes) != 2 || s.largest != (size+frameSize)/chunksPerMessage {
 		t.Errorf("asked for %v in chunks of up to %d", s.bytes, s.largest)
 	}
-}
-
-// TestPhasesDoNotAllocate counts what two ranks allocate together in phases
-// with a barrier, with posted operations in between.
-func TestPhasesDoNotAllocate(t *testing.T) {
-	eps := group(t, 2, Options{}, "tournament", transport.Single)
-	begin, end := make(chan bool), make(chan error)
-	for _, e := range eps {
-		go func() {
-			ops := make([]transport.Op, 2)
-			for i, k := range []transport.Kind{transport.Send, transport.Recv} {
-				ops[i] = op(k, 1-e.Rank(), transport.Single, "0123456789")
-			}
-			posted, done := slices.Clone(ops), make([]transport.Op, 2)
-			seq := uint64(0)
-			for range begin {
-				seq++
-				end <- phase(t, e, ops, posted, done, seq)
-			}
-		}()
-	}
-	defer close(begin)
-	got := testing.AllocsPerRun(200, func() {
-		for range eps {
-			begin <- true
-		}
-		for range eps {
-			if err := <-end; err != nil {
-				t.Fatal(err)
-			}
-		}
-	})
-	if got >= 1 {
-		t.Errorf("%v allocations per phase", got)
-	}
-}
-
-func phase(t *testing.T, e *Endpoint, ops, posted, done []transport.Op, seq uint64) error {
-	ctx := t.Context()
-	if err := e.Exchange(ctx, ops); err != nil {
-		return err
-	}
-	if err := e.Post(posted); err != nil {
-		return err
-	}
-	for n := 0; n < len(posted); {
-		k, err := e.Poll(ctx, done)
-		if err != nil {
-			return err
-		}
-		n += k
-	}
-	if err := e.Signal(ctx, 1-e.Rank(), seq); err != nil {
-		return err
-	}
-	return e.Await(ctx, 1-e.Rank(), seq)
 }

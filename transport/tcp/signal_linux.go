@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -37,7 +38,7 @@ func (s *signals) init(partners []int) {
 }
 
 func (s *signals) add(rank, fd int) {
-	err := unix.SetNonblock(fd, false)
+	err := errors.Join(unix.SetNonblock(fd, false), napping(fd))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old, partner := s.fds[rank]; s.dead || err != nil || !partner || old >= 0 {
@@ -46,6 +47,13 @@ func (s *signals) add(rank, fd int) {
 	}
 	s.fds[rank] = fd
 	s.ring()
+}
+
+// napping has reads of a blocking socket return when a nap is over, or when the
+// runtime wants the thread: without a time-out they would go on after its signal.
+func napping(fd int) error {
+	tv := unix.NsecToTimeval(nap * int64(time.Millisecond))
+	return unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tv)
 }
 
 func (s *signals) ring() {
@@ -194,25 +202,45 @@ func (e *Endpoint) alive(ctx context.Context) error {
 
 func (s *signals) write(fd int) error {
 	for at := 0; at < len(s.word); {
-		n, err := unix.Write(fd, s.word[at:])
-		if err != nil && err != unix.EINTR {
-			return err
+		n, errno := transmit(fd, s.word[at:], unix.MSG_DONTWAIT)
+		if errno == unix.EAGAIN { // nobody reads: then it may take its time
+			n, errno = errnoOf(unix.Write(fd, s.word[at:]))
 		}
-		at += max(n, 0)
+		if errno != 0 && errno != unix.EINTR {
+			return errno
+		}
+		at += n
 	}
 	return nil
 }
 
+// read sleeps with the processor in hand at first, if it may.
 func (s *signals) read(fd int) error {
+	hold := alone()
 	for at := 0; at < len(s.word); {
-		n, err := unix.Read(fd, s.word[at:])
-		if err != nil && err != unix.EINTR {
-			return err
+		n, errno := 0, unix.Errno(0)
+		if hold {
+			n, errno = take(fd, s.word[at:], 0)
+		} else {
+			n, errno = errnoOf(unix.Read(fd, s.word[at:]))
 		}
-		if n == 0 {
+		switch {
+		case errno == unix.EINTR || errno == unix.EAGAIN:
+			hold = false // a nap is over
+		case errno != 0:
+			return errno
+		case n == 0:
 			return fmt.Errorf("the connection was closed: %w", io.ErrUnexpectedEOF)
 		}
-		at += max(n, 0)
+		at += n
 	}
 	return nil
+}
+
+// errnoOf takes the result of a call apart as those of this package do.
+func errnoOf(n int, err error) (int, unix.Errno) {
+	if err != nil {
+		return 0, err.(unix.Errno)
+	}
+	return n, 0
 }

@@ -32,6 +32,9 @@ func (*Listener) Connect(context.Context, Group) (*Endpoint, error) { return nil
 // Extend returns an error.
 func (*Endpoint) Extend(context.Context, []Path) error { return errLinux }
 
+// IO returns Copy.
+func (*Endpoint) IO() string { return Copy }
+
 // Signal returns an error.
 func (*Endpoint) Signal(context.Context, int, uint64) error { return errLinux }
 

@@ -18,12 +18,19 @@ import (
 // Every rank has an address of its own for each path.
 func group(t testing.TB, n int, o Options, kind string, paths ...int) []*Endpoint {
 	t.Helper()
+	return groupOf(t, n, o, Group{}, kind, paths...)
+}
+
+// groupOf is group with more of the Group set than who belongs to it.
+func groupOf(t testing.TB, n int, o Options, like Group, kind string, paths ...int) []*Endpoint {
+	t.Helper()
 	ls, peers := listeners(t, n, o, paths)
 	eps := make([]*Endpoint, n)
 	var g errgroup.Group
 	for r := range n {
 		g.Go(func() error {
-			gr := Group{ID: 1, Rank: r, Peers: peers}
+			gr := like
+			gr.ID, gr.Rank, gr.Peers = 1, r, peers
 			for p := range n {
 				for _, k := range paths {
 					if p != r {
@@ -78,9 +85,15 @@ func listeners(t testing.TB, n int, o Options, paths []int) ([]*Listener, []Peer
 }
 
 func TestContract(t *testing.T) {
+	for _, io := range []string{Copy, Sendfile} {
+		t.Run(io, func(t *testing.T) { testContract(t, Options{Token: "t"}, Group{IO: io}) })
+	}
+}
+
+func testContract(t *testing.T, o Options, like Group) {
 	transporttest.Run(t, func(t *testing.T, n int, paths ...int) []transport.Endpoint {
 		var out []transport.Endpoint
-		for _, e := range group(t, n, Options{Token: "t"}, "", paths...) {
+		for _, e := range groupOf(t, n, o, like, "", paths...) {
 			out = append(out, e)
 		}
 		return out

@@ -3,6 +3,7 @@ package transporttest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 
@@ -61,21 +62,31 @@ func checkNamed(t *testing.T, err error) {
 func testBarrier(t *testing.T, kind string, peers []Signaller) {
 	const rounds = 50
 	n := len(peers)
-	var entered atomic.Int64
-	g, ctx := errgroup.WithContext(t.Context())
+	var waits []func(ctx context.Context) error
 	for r, p := range peers {
 		b, err := barrier.New(kind, r, n)
 		if err != nil {
 			t.Fatal(err)
 		}
+		waits = append(waits, func(ctx context.Context) error { return b.Wait(ctx, p) })
+	}
+	checkTogether(t, fmt.Sprintf("%s n=%d", kind, n), waits, rounds)
+}
+
+// checkTogether has all wait for each other, and nobody leave too early.
+func checkTogether(t *testing.T, name string, waits []func(ctx context.Context) error, rounds int) {
+	t.Helper()
+	var entered atomic.Int64
+	g, ctx := errgroup.WithContext(t.Context())
+	for r, wait := range waits {
 		g.Go(func() error {
 			for i := range rounds {
 				entered.Add(1)
-				if err := b.Wait(ctx, p); err != nil {
+				if err := wait(ctx); err != nil {
 					return err
 				}
-				if got := entered.Load(); got < int64(n*(i+1)) {
-					t.Errorf("%s n=%d: rank %d left barrier %d after %d entries", kind, n, r, i, got)
+				if got := entered.Load(); got < int64(len(waits)*(i+1)) {
+					t.Errorf("%s: rank %d left barrier %d after %d entries", name, r, i, got)
 				}
 			}
 			return nil

@@ -18,8 +18,27 @@ import (
 // for every ordered pair of ranks. They are closed when the test ends.
 type Connect func(t *testing.T, n int, paths ...int) []transport.Endpoint
 
+// Options are what an implementation cannot do, or not here.
+type Options struct {
+	// Ranks is how many there can be. 0 means as many as the tests want.
+	Ranks int
+	// OnePath means that the network chooses paths, and refuses to be asked for one.
+	OnePath bool
+}
+
 // Run checks the promises in the comments of package transport.
-func Run(t *testing.T, connect Connect) {
+func Run(t *testing.T, connect Connect) { RunWith(t, Options{}, connect) }
+
+// RunWith is Run for an implementation with limits.
+func RunWith(t *testing.T, o Options, connect Connect) {
+	paths, side := testPaths, 1
+	if o.OnePath {
+		paths, side = testOnePath, transport.Single
+	}
+	if o.Ranks > 0 {
+		all := connect
+		connect = func(t *testing.T, n int, paths ...int) []transport.Endpoint { return all(t, min(n, o.Ranks), paths...) }
+	}
 	for _, c := range []struct {
 		name string
 		test func(t *testing.T, connect Connect)
@@ -28,10 +47,11 @@ func Run(t *testing.T, connect Connect) {
 		{"large bodies both ways", testLarge},
 		{"a request does not wait behind data", testRequestPassesData},
 		{"data does not wait behind requests", testDataPassesRequest},
-		{"paths are streams of their own", testPaths},
+		{"paths are streams of their own", paths},
 		{"a shorter body sets N", testShorter},
 		{"a longer body is ErrSize", testLonger},
 		{"heads without bodies", testEmpty},
+		{"bodies that are thrown away", testDrop},
 		{"bad operations are refused whole", testRefused},
 		{"ctx ends a blocked Exchange", testCancelExchange},
 		{"ctx ends a blocked Poll", testCancelPoll},
@@ -41,7 +61,7 @@ func Run(t *testing.T, connect Connect) {
 		{"a closed peer is named", testClosedPeer},
 		{"a closed peer's requests are just missing", testClosedRequester},
 		{"many posted operations", testMany},
-		{"Exchange beside posted operations", testBeside},
+		{"Exchange beside posted operations", func(t *testing.T, c Connect) { testBeside(t, c, side) }},
 		{"all to all", testAllToAll},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, connect) })
@@ -271,6 +291,20 @@ func testPaths(t *testing.T, connect Connect) {
 	}
 }
 
+// A path that cannot be asked for is refused, not ignored.
+func testOnePath(t *testing.T, connect Connect) {
+	ep := connect(t, 2, transport.Single)
+	for _, path := range []int{0, 3} {
+		ops := []transport.Op{message(ep[0], transport.Send, 1, path, 0, 10)}
+		if err := ep[0].Post(ops); err == nil {
+			t.Errorf("Post took path %d", path)
+		}
+		if err := ep[0].Exchange(t.Context(), ops); err == nil {
+			t.Errorf("Exchange took path %d", path)
+		}
+	}
+}
+
 func testShorter(t *testing.T, connect Connect) {
 	ep := connect(t, 2, transport.Single)
 	// Two in a row: what belongs to the second must not end in the first.
@@ -346,8 +380,10 @@ func testRefused(t *testing.T, connect Connect) {
 }
 
 func testMany(t *testing.T, connect Connect) {
-	const n, each1 = 5, 40
-	each(t, connect(t, n, transport.Single), func(e transport.Endpoint) error {
+	const each1 = 40
+	eps := connect(t, 5, transport.Single)
+	n := len(eps)
+	each(t, eps, func(e transport.Endpoint) error {
 		var ops []transport.Op
 		for i := range each1 {
 			for p := range n {
@@ -377,11 +413,11 @@ func testMany(t *testing.T, connect Connect) {
 }
 
 // What is posted stays posted, and is done, while an Exchange runs.
-func testBeside(t *testing.T, connect Connect) {
-	each(t, connect(t, 2, transport.Single, 1), func(e transport.Endpoint) error {
+func testBeside(t *testing.T, connect Connect, side int) {
+	each(t, connect(t, 2, transport.Single, side), func(e transport.Endpoint) error {
 		p := 1 - e.Rank()
 		if err := e.Post([]transport.Op{
-			message(e, transport.Recv, p, 1, 1, 100), message(e, transport.Send, p, 1, 1, 100),
+			message(e, transport.Recv, p, side, 1, 100), message(e, transport.Send, p, side, 1, 100),
 		}); err != nil {
 			return err
 		}
@@ -403,8 +439,10 @@ func testBeside(t *testing.T, connect Connect) {
 }
 
 func testAllToAll(t *testing.T, connect Connect) {
-	for _, n := range []int{1, 2, 5, 9} {
-		each(t, connect(t, n, transport.Single), func(e transport.Endpoint) error {
+	for _, most := range []int{1, 2, 5, 9} {
+		eps := connect(t, most, transport.Single)
+		n := len(eps)
+		each(t, eps, func(e transport.Endpoint) error {
 			for i := range 3 * n { // three exchanges of a linear shift
 				to, from := (e.Rank()+i)%n, (e.Rank()+i*(n-1))%n
 				if to == e.Rank() {

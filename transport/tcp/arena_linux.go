@@ -1,0 +1,113 @@
+package tcp
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"sort"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// An arena is memory that sendfile can send from: a file without a name, mapped
+// piece by piece. The pieces go back with close, not before.
+type arena struct {
+	fd     int
+	size   int64   // of the file
+	pieces []piece // by address
+	room   []byte  // of the newest piece, not given out yet
+	last   int     // piece of the last find
+}
+
+// A piece is one mapping of the file.
+type piece struct {
+	mem    []byte
+	base   uintptr
+	offset int64 // in the file
+}
+
+const (
+	// pieceSize is the least that the arena grows by.
+	pieceSize = 1 << 20
+	// arenaAlign keeps what is given out apart in the caches.
+	arenaAlign = 64
+)
+
+func newArena() (*arena, error) {
+	if bits.UintSize < 64 {
+		return nil, errors.New("sendfile: needs a 64-bit machine") // its call counts in 32 bits there
+	}
+	fd, err := unix.MemfdCreate("evbench", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("memory that sendfile can send from: %w", outOfFiles(err))
+	}
+	return &arena{fd: fd}, nil
+}
+
+// alloc returns n bytes, or nil when the system has no more.
+func (a *arena) alloc(n int) []byte {
+	if n == 0 {
+		return []byte{}
+	}
+	if n > len(a.room) && !a.grow(n) {
+		return nil
+	}
+	b := a.room[:n:n]
+	a.room = a.room[min(len(a.room), (n+arenaAlign-1)/arenaAlign*arenaAlign):]
+	return b
+}
+
+func (a *arena) grow(n int) bool {
+	page := unix.Getpagesize()
+	n = max((n+page-1)/page*page, pieceSize)
+	if unix.Ftruncate(a.fd, a.size+int64(n)) != nil {
+		return false
+	}
+	mem, err := unix.Mmap(a.fd, a.size, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return false
+	}
+	p := piece{mem, address(mem), a.size}
+	i := sort.Search(len(a.pieces), func(i int) bool { return a.pieces[i].base > p.base })
+	a.pieces = append(a.pieces, piece{})
+	copy(a.pieces[i+1:], a.pieces[i:])
+	a.pieces[i] = p
+	a.size += int64(n)
+	a.room = mem
+	return true
+}
+
+func address(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
+
+// find returns where in the file b lies, if it does. O(log pieces), and O(1)
+// where the piece is that of the call before.
+func (a *arena) find(b []byte) (offset int64, ok bool) {
+	if len(a.pieces) == 0 || len(b) == 0 {
+		return 0, false
+	}
+	at := address(b)
+	if !a.pieces[a.last].holds(at) {
+		i := sort.Search(len(a.pieces), func(i int) bool { return a.pieces[i].base > at }) - 1
+		if i < 0 || !a.pieces[i].holds(at) {
+			return 0, false
+		}
+		a.last = i
+	}
+	p := &a.pieces[a.last]
+	return p.offset + int64(at-p.base), true
+}
+
+func (p *piece) holds(at uintptr) bool { return at >= p.base && at-p.base < uintptr(len(p.mem)) }
+
+// close takes all memory back. A nil arena has none.
+func (a *arena) close() {
+	if a == nil {
+		return
+	}
+	for _, p := range a.pieces {
+		_ = unix.Munmap(p.mem)
+	}
+	a.pieces, a.room = nil, nil
+	_ = unix.Close(a.fd)
+}

@@ -1,0 +1,142 @@
+//go:build linux
+
+package tcp
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"evbench/transport"
+)
+
+func TestArena(t *testing.T) {
+	a, err := newArena()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.close()
+	var all [][]byte
+	for i, n := range []int{1, 100, pieceSize, 5*pieceSize + 1, 4096, 1, pieceSize - 8192} {
+		b := a.alloc(n)
+		if len(b) != n || cap(b) != n {
+			t.Fatalf("asked for %d bytes, got %d, room for %d", n, len(b), cap(b))
+		}
+		for k := range b {
+			b[k] = byte(i + 1)
+		}
+		all = append(all, b)
+	}
+	for i, b := range all { // each still its own, and in the file where find says
+		for _, part := range [][]byte{b, b[len(b)/2:], b[len(b)-1:]} {
+			at, found := a.find(part)
+			got := make([]byte, len(part))
+			if _, err := unix.Pread(a.fd, got, at); err != nil || !found || !bytes.Equal(got, bytes.Repeat([]byte{byte(i + 1)}, len(part))) {
+				t.Errorf("allocation %d, %d bytes of it: not at %d of the file (%t, %v)", i, len(part), at, found, err)
+			}
+		}
+	}
+	if !slices.IsSortedFunc(a.pieces, func(x, y piece) int { return int(x.base>>12) - int(y.base>>12) }) {
+		t.Error("pieces are not in order")
+	}
+	for _, foreign := range [][]byte{make([]byte, 100), {}, nil} {
+		if at, found := a.find(foreign); found {
+			t.Errorf("%d bytes of other memory found at %d", len(foreign), at)
+		}
+	}
+	if b := a.alloc(0); b == nil || len(b) != 0 {
+		t.Errorf("alloc(0) = %v", b)
+	}
+}
+
+func TestChoiceOfIO(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		g     Group
+		paced bool
+		want  string
+	}{
+		{"phases", Group{Message: 1 << 20}, false, Copy},
+		{"posted, large", Group{Async: true, Message: 1 << 20}, false, Sendfile},
+		{"posted, just large enough", Group{Async: true, Message: worthwhile}, false, Sendfile},
+		{"posted, small", Group{Async: true, Message: worthwhile - 1}, false, Copy},
+		{"posted, of unknown size", Group{Async: true}, false, Sendfile},
+		{"emulated", Group{Async: true, Message: 1 << 20}, true, Copy},
+		{"told to copy", Group{IO: Copy, Async: true, Message: 1 << 20}, false, Copy},
+		{"told to send files", Group{IO: Sendfile, Message: 10}, true, Sendfile},
+	} {
+		if got := tt.g.io(tt.paced); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+	if err := (&Group{IO: "magic", Peers: []Peer{{[]string{"x"}}}}).validate(); err == nil {
+		t.Error(`io "magic" was taken`)
+	}
+}
+
+func TestEndpointSaysItsIO(t *testing.T) {
+	for _, tt := range []struct {
+		like  Group
+		want  string
+		least int // body that goes out by sendfile; 0: none
+	}{
+		{Group{IO: Copy, Async: true}, Copy, 0},
+		{Group{Async: true}, Sendfile, worthwhile},
+		{Group{IO: Sendfile}, Sendfile, wholePages},
+	} {
+		e := groupOf(t, 2, Options{}, tt.like, "", transport.Single)[0]
+		if e.IO() != tt.want {
+			t.Errorf("%+v: IO() = %s, want %s", tt.like, e.IO(), tt.want)
+		}
+		b := e.Alloc(2 * worthwhile)
+		for _, size := range []int{wholePages - 1, wholePages, worthwhile - 1, worthwhile, 2 * worthwhile} {
+			_, got := e.mapped(b[:size])
+			if want := tt.least > 0 && size >= tt.least; got != want {
+				t.Errorf("%+v: %d bytes by sendfile: %t", tt.like, size, got)
+			}
+		}
+	}
+}
+
+// Bodies from the arena, from elsewhere, and too small for pages of their own
+// arrive alike, in the order sent, while the socket's buffer is full most of the
+// time.
+func TestSendfileFallsBack(t *testing.T) {
+	const big = 3*wholePages + 77
+	eps := groupOf(t, 2, Options{}, Group{IO: Sendfile, SockBuf: 64 << 10}, "", transport.Single)
+	file, own := eps[0].Alloc(big), make([]byte, big)
+	for i := range own {
+		file[i], own[i] = byte(i*7), byte(i*11)
+	}
+	bodies := [][]byte{file, own, file[:100], file[wholePages/2:], nil, file[1 : 1+wholePages], own[:1], file}
+	var sends, receives []transport.Op
+	for _, b := range bodies {
+		s, r := op(transport.Send, 1, transport.Single, ""), op(transport.Recv, 0, transport.Single, "")
+		s.Body, r.Body = b, eps[1].Alloc(len(b))
+		sends, receives = append(sends, s), append(receives, r)
+	}
+	end := make(chan error)
+	go func() { end <- postAll(t, eps[0], sends)() }()
+	if err := postAll(t, eps[1], receives)(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-end; err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range receives {
+		if !bytes.Equal(r.Body, bodies[i]) {
+			t.Errorf("body %d of %d bytes is not what was sent", i, len(bodies[i]))
+		}
+	}
+}
+
+// After Close memory is still to be had, if not from the arena.
+func TestAllocAfterClose(t *testing.T) {
+	e := groupOf(t, 2, Options{}, Group{IO: Sendfile}, "", transport.Single)[0]
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	clear(e.Alloc(wholePages))
+}

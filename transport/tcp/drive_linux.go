@@ -1,0 +1,173 @@
+package tcp
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"evbench/transport"
+)
+
+// lookEvery is after how many busy rounds the kernel is asked what else is
+// ready.
+const lookEvery = 16
+
+// drive moves bytes until enough, or until something ends it.
+func (e *Endpoint) drive(ctx context.Context, enough func() bool) error {
+	e.hook.set(ctx, e.ring)
+	for round := 1; ; round++ {
+		switch {
+		case e.closed.Load():
+			return transport.ErrClosed
+		case enough(): // what is done is reported before what went wrong
+			return nil
+		case e.err != nil:
+			return e.err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		e.err = e.once(round)
+	}
+}
+
+// once does what can be done now or, if that is nothing, waits.
+func (e *Endpoint) once(round int) error {
+	wait := e.rouse()
+	if len(e.active) == 0 {
+		return e.wait(wait)
+	}
+	if err := e.pass(); err != nil {
+		return err
+	}
+	if round%lookEvery == 0 {
+		return e.wait(0)
+	}
+	return nil
+}
+
+// pass gives each active connection one call in each direction.
+func (e *Endpoint) pass() error {
+	still := e.active[:0]
+	for i, c := range e.active {
+		err := e.turn(c)
+		if err != nil {
+			e.active = append(still, e.active[i:]...)
+			return err
+		}
+		if c.active = c.canSend() || c.canRead(); c.active {
+			still = append(still, c)
+		}
+	}
+	clear(e.active[len(still):])
+	e.active = still
+	return nil
+}
+
+func (e *Endpoint) turn(c *conn) error {
+	if c.canSend() {
+		if err := e.send(c); err != nil {
+			return err
+		}
+	}
+	if c.canRead() {
+		return e.receive(c)
+	}
+	return nil
+}
+
+// wait sleeps until a socket is ready, the bell rings, or d has passed; a
+// negative d means for ever.
+func (e *Endpoint) wait(d time.Duration) error {
+	timeout := -1
+	if d >= 0 {
+		timeout = 0
+	}
+	if d > 0 { // epoll_wait counts in milliseconds, which is too coarse
+		ts := unix.NsecToTimespec(int64(d))
+		fds := [1]unix.PollFd{{Fd: int32(e.epoll), Events: unix.POLLIN}}
+		if _, err := unix.Ppoll(fds[:], &ts, nil); err != nil && err != unix.EINTR {
+			return fmt.Errorf("poll: %w", err)
+		}
+	}
+	n, err := e.poll(timeout)
+	if err != 0 {
+		return fmt.Errorf("epoll: %w", err)
+	}
+	for _, ev := range e.events[:n] {
+		if err := e.event(ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// poll returns what epoll has to tell. First it sleeps with the processor in
+// hand, if it may; only who sleeps for long gives it away.
+func (e *Endpoint) poll(timeout int) (int, unix.Errno) {
+	short := timeout
+	if timeout < 0 && alone() {
+		short = nap
+	}
+	if short >= 0 {
+		n, errno := await(e.epoll, e.events, short)
+		if n > 0 || short == timeout {
+			return n, notInterrupted(errno)
+		}
+	}
+	n, errno := errnoOf(unix.EpollWait(e.epoll, e.events, timeout))
+	return n, notInterrupted(errno)
+}
+
+func notInterrupted(errno unix.Errno) unix.Errno {
+	if errno == unix.EINTR {
+		return 0
+	}
+	return errno
+}
+
+func (e *Endpoint) event(ev unix.EpollEvent) error {
+	if ev.Fd == bellID {
+		e.bell.quiet()
+		return e.takeFresh()
+	}
+	c := e.conns[ev.Fd]
+	const gone = unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
+	if ev.Events&gone != 0 {
+		c.hup = true
+	}
+	if ev.Events&(unix.EPOLLIN|gone) != 0 {
+		c.readable = true
+	}
+	if ev.Events&(unix.EPOLLOUT|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+		c.writable = true
+	}
+	e.activate(c)
+	return nil
+}
+
+// A hook rings when a context ends. It is set anew only when the context is
+// another one: most phases have the same, and setting it allocates.
+type hook struct {
+	done <-chan struct{}
+	stop func() bool
+}
+
+func (h *hook) set(ctx context.Context, ring func()) {
+	if ctx.Done() == h.done {
+		return
+	}
+	h.clear()
+	h.done = ctx.Done()
+	if h.done != nil {
+		h.stop = context.AfterFunc(ctx, ring)
+	}
+}
+
+func (h *hook) clear() {
+	if h.stop != nil {
+		h.stop()
+	}
+	h.done, h.stop = nil, nil
+}
