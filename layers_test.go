@@ -70,6 +70,7 @@ var layers = map[string]layer{
 	"transport/transporttest": {may: []string{"transport", "barrier"}},
 	"transport/memnet":        {may: []string{"transport"}},
 	"transport/tcp":           {may: []string{"transport"}},
+	"transport/mpi":           {may: []string{"transport"}},
 	"emulate":                 {may: []string{"topology", "internal/unit"}},
 
 	"results":       {},

@@ -1,0 +1,310 @@
+//go:build mpi
+
+package mpi
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// An addr is a rank.
+type addr int
+
+func (addr) Network() string  { return "mpi" }
+func (a addr) String() string { return strconv.Itoa(int(a)) }
+
+// A Conn is one end of a stream between two ranks.
+type Conn struct {
+	c    *control
+	rank int // the other one
+	ours uint32
+
+	readable, writable, opened chan struct{} // hold a token when there is news
+	over                       chan struct{} // closed by Close
+	once                       sync.Once
+	writing                    sync.Mutex // orders Write
+	reads, writes              deadline
+
+	mu     sync.Mutex
+	theirs uint32
+	open   bool
+	buf    []byte // has come
+	at     int    // of which so much has been read,
+	told   int    // … so much since the other side was last told
+	room   int    // that the other side has
+	end    error  // io.EOF once the other side has closed, or what broke
+}
+
+func newConn(c *control, rank int, ours uint32) *Conn {
+	k := &Conn{
+		c: c, rank: rank, ours: ours, room: window, over: make(chan struct{}),
+		readable: make(chan struct{}, 1), writable: make(chan struct{}, 1), opened: make(chan struct{}, 1),
+	}
+	k.reads.init()
+	k.writes.init()
+	return k
+}
+
+// Dial opens a control connection to a rank. It waits for that rank to listen.
+func (w *World) Dial(ctx context.Context, rank int) (net.Conn, error) {
+	if rank < 0 || rank >= w.size {
+		return nil, fmt.Errorf("mpi: dial rank %d of %d", rank, w.size)
+	}
+	c := &w.control
+	c.mu.Lock()
+	k := c.conn(rank)
+	err := c.err
+	c.mu.Unlock()
+	if err == nil {
+		err = c.say(rank, frameOpen, 0, k.ours, 0, nil)
+	}
+	if err == nil {
+		err = k.await(ctx)
+	}
+	if err != nil {
+		_ = k.Close()
+		return nil, &net.OpError{Op: "dial", Net: "mpi", Addr: addr(rank), Err: err}
+	}
+	return k, nil
+}
+
+// await returns when the other side has accepted.
+func (k *Conn) await(ctx context.Context) error {
+	select {
+	case <-k.opened:
+	case <-k.over:
+		return net.ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.open {
+		return errRefused
+	}
+	return nil
+}
+
+func (k *Conn) accepted(theirs uint32) {
+	k.mu.Lock()
+	k.theirs, k.open = theirs, true
+	k.mu.Unlock()
+	ring(k.opened)
+}
+
+func (k *Conn) arrived(b []byte) {
+	k.mu.Lock()
+	k.buf = append(k.buf, b...)
+	k.mu.Unlock()
+	ring(k.readable)
+}
+
+func (k *Conn) widened(n int) {
+	k.mu.Lock()
+	k.room += n
+	k.mu.Unlock()
+	ring(k.writable)
+}
+
+func (k *Conn) ended() { k.broke(io.EOF) }
+
+func (k *Conn) broke(err error) {
+	k.mu.Lock()
+	if k.end == nil {
+		k.end = err
+	}
+	k.mu.Unlock()
+	ring(k.opened)
+	ring(k.readable)
+	ring(k.writable)
+}
+
+func (k *Conn) error(op string, err error) error {
+	return &net.OpError{Op: op, Net: "mpi", Source: k.LocalAddr(), Addr: k.RemoteAddr(), Err: err}
+}
+
+// Read waits for at least one byte.
+func (k *Conn) Read(p []byte) (int, error) {
+	for {
+		expired := k.reads.expired()
+		if err := ended(k.over, expired); err != nil {
+			return 0, k.error("read", err)
+		}
+		n, give, err := k.take(p)
+		if give > 0 {
+			_ = k.c.say(k.rank, frameWindow, k.peer(), k.ours, give, nil) // a broken world tells the next call
+		}
+		if err == io.EOF || n > 0 || len(p) == 0 {
+			return n, err
+		}
+		if err != nil {
+			return 0, k.error("read", err)
+		}
+		select {
+		case <-k.readable:
+		case <-expired:
+		case <-k.over:
+		}
+	}
+}
+
+// ended says why a call must not go on.
+func ended(over, expired <-chan struct{}) error {
+	select {
+	case <-over:
+		return net.ErrClosed
+	default:
+	}
+	select {
+	case <-expired:
+		return os.ErrDeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// take reads what has come. give is what the other side may send anew.
+func (k *Conn) take(p []byte) (n, give int, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	n = copy(p, k.buf[k.at:])
+	k.at += n
+	k.told += n
+	if k.at == len(k.buf) {
+		k.buf, k.at = k.buf[:0], 0
+	}
+	if k.told >= window/2 && k.end == nil {
+		give, k.told = k.told, 0
+	}
+	if n == 0 {
+		err = k.end
+	}
+	return n, give, err
+}
+
+func (k *Conn) peer() uint32 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.theirs
+}
+
+// Write waits for the other side to read when it has not for long.
+func (k *Conn) Write(p []byte) (int, error) {
+	k.writing.Lock()
+	defer k.writing.Unlock()
+	sent := 0
+	for sent < len(p) {
+		n, err := k.reserve(min(len(p)-sent, frameBody))
+		if err == nil {
+			err = k.c.say(k.rank, frameData, k.peer(), k.ours, n, p[sent:sent+n])
+		}
+		if err != nil {
+			return sent, k.error("write", err)
+		}
+		sent += n
+	}
+	return sent, nil
+}
+
+// reserve waits for room for at most n bytes.
+func (k *Conn) reserve(n int) (int, error) {
+	for {
+		expired := k.writes.expired()
+		if err := ended(k.over, expired); err != nil {
+			return 0, err
+		}
+		got, err := k.book(n)
+		if got > 0 || err != nil {
+			return got, err
+		}
+		select {
+		case <-k.writable:
+		case <-expired:
+		case <-k.over:
+		}
+	}
+}
+
+func (k *Conn) book(n int) (int, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.end == io.EOF {
+		return 0, io.ErrClosedPipe
+	}
+	n = min(n, k.room)
+	k.room -= n
+	return n, k.end
+}
+
+// Close lets the other side read what was written, and then the end.
+func (k *Conn) Close() error {
+	k.once.Do(func() {
+		close(k.over)
+		k.c.forget(k)
+		if theirs := k.peer(); theirs != 0 {
+			_ = k.c.say(k.rank, frameEnd, theirs, k.ours, 0, nil)
+		}
+	})
+	return nil
+}
+
+// LocalAddr returns this rank.
+func (k *Conn) LocalAddr() net.Addr { return addr(k.c.w.rank) }
+
+// RemoteAddr returns the other rank.
+func (k *Conn) RemoteAddr() net.Addr { return addr(k.rank) }
+
+// SetDeadline bounds Read and Write.
+func (k *Conn) SetDeadline(t time.Time) error {
+	k.reads.set(t)
+	k.writes.set(t)
+	return nil
+}
+
+// SetReadDeadline bounds Read.
+func (k *Conn) SetReadDeadline(t time.Time) error {
+	k.reads.set(t)
+	return nil
+}
+
+// SetWriteDeadline bounds Write.
+func (k *Conn) SetWriteDeadline(t time.Time) error {
+	k.writes.set(t)
+	return nil
+}
+
+// A deadline closes a channel when its time has come.
+type deadline struct {
+	mu    sync.Mutex
+	timer *time.Timer
+	past  chan struct{}
+}
+
+func (d *deadline) init() { d.past = make(chan struct{}) }
+
+func (d *deadline) expired() <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.past
+}
+
+// set changes the time, also for those who wait already.
+func (d *deadline) set(t time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.timer != nil && !d.timer.Stop() {
+		d.past = make(chan struct{}) // the old one is closed, or about to be: who waits for it looks again
+	}
+	d.timer = nil
+	if t.IsZero() {
+		return
+	}
+	past := d.past
+	d.timer = time.AfterFunc(max(time.Until(t), 0), func() { close(past) })
+}

@@ -1,0 +1,268 @@
+//go:build mpi
+
+package mpi
+
+// #include "engine.h"
+import "C"
+
+import (
+	"encoding/binary"
+	"errors"
+	"net"
+	"slices"
+	"sync"
+	"unsafe"
+)
+
+// control is the byte streams between ranks: frames on a communicator of their
+// own. A stream is known by a number at either end.
+type control struct {
+	w *World
+
+	mu       sync.Mutex
+	conns    map[uint32]*Conn
+	last     uint32 // number given
+	backlog  []*Conn
+	listener *Listener
+	refuse   bool // nobody listens any more
+	closed   bool // nor will again
+	err      error
+}
+
+// Frames. Each is a kind, the number of the stream at the receiver, that at the
+// sender, and a number of bytes: of the data that follows, or that may be sent.
+const (
+	frameOpen uint32 = iota
+	frameAccept
+	frameData
+	frameWindow
+	frameEnd
+)
+
+const (
+	frameHead = 16
+	frameBody = C.EVB_FRAME - frameHead
+)
+
+// window is how many bytes may be on their way, or wait to be read.
+const window = 256 << 10
+
+var errRefused = errors.New("connection refused")
+
+func (c *control) init(w *World) { c.w, c.conns = w, map[uint32]*Conn{} }
+
+// say sends a frame.
+func (c *control) say(rank int, kind, to, from uint32, n int, body []byte) error {
+	c.w.lock()
+	defer c.w.unlock()
+	return c.sayNow(rank, kind, to, from, n, body)
+}
+
+// sayNow is say with the token held.
+func (c *control) sayNow(rank int, kind, to, from uint32, n int, body []byte) error {
+	if c.w.left {
+		return net.ErrClosed
+	}
+	var head [frameHead]byte
+	for i, v := range []uint32{kind, to, from, uint32(n)} {
+		binary.LittleEndian.PutUint32(head[4*i:], v)
+	}
+	rc := C.evb_say(c.w.c, C.int(rank), unsafe.Pointer(&head[0]), frameHead, unsafe.Pointer(unsafe.SliceData(body)), C.int(len(body)))
+	if rc != C.MPI_SUCCESS {
+		return &Error{Code: int(rc), Text: text(rc)}
+	}
+	return nil
+}
+
+// serve takes all frames that have come. The token is held.
+func (c *control) serve() {
+	w := c.w.c
+	for {
+		rc := C.evb_pump(w)
+		if rc == C.MPI_SUCCESS && w.frame != nil {
+			c.take(int(w.from), unsafe.Slice((*byte)(unsafe.Pointer(w.frame)), int(w.bytes)))
+			rc = C.evb_next(w)
+		}
+		if rc != C.MPI_SUCCESS {
+			c.fail(&Error{Code: int(rc), Text: text(rc)})
+		}
+		if rc != C.MPI_SUCCESS || w.frame == nil {
+			return
+		}
+	}
+}
+
+// fail ends all streams.
+func (c *control) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.err = err
+	for _, k := range c.conns {
+		k.broke(err)
+	}
+}
+
+// take handles a frame.
+func (c *control) take(rank int, b []byte) {
+	if len(b) < frameHead {
+		return
+	}
+	var h [4]uint32
+	for i := range h {
+		h[i] = binary.LittleEndian.Uint32(b[4*i:])
+	}
+	kind, to, from, n := h[0], h[1], h[2], int(h[3])
+	if kind == frameOpen {
+		c.knock(rank, from)
+		return
+	}
+	c.mu.Lock()
+	k := c.conns[to]
+	c.mu.Unlock()
+	if k == nil || k.rank != rank {
+		if kind == frameAccept { // its dialler has given up
+			_ = c.sayNow(rank, frameEnd, from, to, 0, nil)
+		}
+		return
+	}
+	switch kind {
+	case frameAccept:
+		k.accepted(from)
+	case frameData:
+		k.arrived(b[frameHead:])
+	case frameWindow:
+		k.widened(n)
+	case frameEnd:
+		k.ended()
+	}
+}
+
+// knock is a rank that wants to open a stream. Before anybody listens it waits.
+func (c *control) knock(rank int, theirs uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refuse {
+		_ = c.sayNow(rank, frameEnd, theirs, 0, 0, nil)
+		return
+	}
+	k := c.conn(rank)
+	k.theirs = theirs
+	c.backlog = append(c.backlog, k)
+	if c.listener != nil {
+		ring(c.listener.bell)
+	}
+}
+
+// conn makes the end of a stream; mu is held.
+func (c *control) conn(rank int) *Conn {
+	c.last++
+	k := newConn(c, rank, c.last)
+	c.conns[k.ours] = k
+	return k
+}
+
+func (c *control) forget(k *Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.conns, k.ours)
+}
+
+// close ends all streams and refuses new ones.
+func (c *control) close() {
+	c.mu.Lock()
+	c.refuse, c.closed = true, true
+	l := c.listener
+	var all []*Conn
+	for _, k := range c.conns {
+		all = append(all, k)
+	}
+	c.mu.Unlock()
+	if l != nil {
+		_ = l.Close()
+	}
+	for _, k := range all {
+		_ = k.Close()
+	}
+}
+
+func ring(bell chan struct{}) {
+	select {
+	case bell <- struct{}{}:
+	default: // nobody has looked since the last one
+	}
+}
+
+// A Listener accepts streams.
+type Listener struct {
+	c    *control
+	bell chan struct{}
+	once sync.Once
+	over chan struct{}
+}
+
+// Listen accepts the control connections of other ranks, also those that have
+// dialled before. One listener at a time.
+func (w *World) Listen() (net.Listener, error) {
+	c := &w.control
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.listener != nil || c.closed {
+		return nil, errors.New("mpi: this rank listens already, or has ended")
+	}
+	c.refuse = false
+	c.listener = &Listener{c: c, bell: make(chan struct{}, 1), over: make(chan struct{})}
+	ring(c.listener.bell)
+	return c.listener, nil
+}
+
+// Accept waits for the next stream.
+func (l *Listener) Accept() (net.Conn, error) {
+	for {
+		if k := l.next(); k != nil {
+			if err := l.c.say(k.rank, frameAccept, k.theirs, k.ours, 0, nil); err != nil {
+				_ = k.Close()
+				return nil, l.error(err)
+			}
+			return k, nil
+		}
+		select {
+		case <-l.bell:
+		case <-l.over:
+			return nil, l.error(net.ErrClosed)
+		}
+	}
+}
+
+func (l *Listener) error(err error) error {
+	return &net.OpError{Op: "accept", Net: "mpi", Addr: l.Addr(), Err: err}
+}
+
+func (l *Listener) next() *Conn {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	if l.c.listener != l || len(l.c.backlog) == 0 {
+		return nil
+	}
+	k := l.c.backlog[0]
+	l.c.backlog = l.c.backlog[1:]
+	return k
+}
+
+// Close ends Accept and refuses those who still dial.
+func (l *Listener) Close() error {
+	l.once.Do(func() {
+		c := l.c
+		c.mu.Lock()
+		waiting := slices.Clone(c.backlog)
+		c.backlog, c.listener, c.refuse = nil, nil, true
+		c.mu.Unlock()
+		close(l.over)
+		for _, k := range waiting {
+			_ = k.Close()
+		}
+	})
+	return nil
+}
+
+// Addr returns this rank.
+func (l *Listener) Addr() net.Addr { return addr(l.c.w.rank) }

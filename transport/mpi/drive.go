@@ -1,0 +1,140 @@
+//go:build mpi
+
+package mpi
+
+// #include "engine.h"
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"evbench/transport"
+)
+
+// drive starts a chain of operations and works until those that are waited for
+// are done or, if posted is set, until one that was posted is, or Wake is called.
+func (e *Endpoint) drive(ctx context.Context, first *C.evb_slot, posted bool) error {
+	e.hook.set(ctx, e.ring)
+	if posted && e.woken.Load() {
+		e.lookUp()
+	}
+	which := C.int(0)
+	if posted {
+		which = 1
+	}
+	for {
+		why := e.work(first, which)
+		first = nil
+		switch why {
+		case C.EVB_DONE:
+			return nil
+		case C.EVB_FAILED:
+			e.err = e.failure()
+			return e.err
+		case C.EVB_LOOK:
+			atomic.StoreInt32(e.look, 0) // and only then look
+			if err := e.ready(ctx); err != nil {
+				return err
+			}
+			if posted && e.woken.Load() {
+				return nil
+			}
+		}
+	}
+}
+
+// work is one turn with the token.
+func (e *Endpoint) work(first *C.evb_slot, posted C.int) C.int {
+	w := e.w
+	w.lock()
+	w.calls.Add(1)
+	why := C.evb_drive(e.c, first, posted)
+	if why == C.EVB_CONTROL {
+		w.serve()
+	}
+	w.unlock()
+	for e.c.spare != nil {
+		i := int(e.c.spare.index)
+		e.c.spare = e.c.spare.next
+		e.slots.put(i)
+	}
+	return why
+}
+
+// lookUp has the call under way look at ctx, Wake and Close. The flag outlives
+// what Close frees.
+func (e *Endpoint) lookUp() { atomic.StoreInt32(e.look, 1) }
+
+// failure says what went wrong in C.
+func (e *Endpoint) failure() error {
+	f := e.c.err
+	var err error
+	switch f.kind {
+	case C.EVB_SIZE:
+		err = fmt.Errorf("%w: it is longer than the room for it", transport.ErrSize)
+	case C.EVB_GONE:
+		err = io.ErrClosedPipe
+		if f.op == C.EVB_RECV || f.op == C.EVB_AWAIT {
+			err = io.ErrUnexpectedEOF
+		}
+	default:
+		err = &Error{Code: int(f.code), Text: text(f.code)}
+	}
+	if f.peer < 0 {
+		return err
+	}
+	names := [...]string{"send", "receive", "send request", "receive request", "signal", "await"}
+	return &transport.PeerError{Peer: int(f.peer), Op: names[f.op], Err: err}
+}
+
+// Close unblocks every call, tells the other ranks, and frees the buffers, if
+// need be when MPI is through with them.
+func (e *Endpoint) Close() error {
+	if e.closed.Swap(true) {
+		return nil
+	}
+	close(e.closing)
+	e.lookUp()
+	e.run.Lock()
+	defer e.run.Unlock()
+	e.hook.clear()
+	e.w.lock()
+	defer e.w.unlock()
+	if e.w.left {
+		return nil
+	}
+	delete(e.w.live, e)
+	C.evb_close(e.c)
+	e.w.corpses = append(e.w.corpses, &corpse{c: e.c, slots: e.slots.blocks, mem: e.mem.close()})
+	e.c = nil
+	e.w.reap()
+	return nil
+}
+
+// A hook rings when a context ends. It is set anew only when the context is
+// another one: most phases have the same, and setting it allocates.
+type hook struct {
+	done <-chan struct{}
+	stop func() bool
+}
+
+func (h *hook) set(ctx context.Context, ring func()) {
+	if ctx.Done() == h.done {
+		return
+	}
+	h.clear()
+	h.done = ctx.Done()
+	if h.done != nil {
+		h.stop = context.AfterFunc(ctx, ring)
+	}
+}
+
+func (h *hook) clear() {
+	if h.stop != nil {
+		h.stop()
+	}
+	h.done, h.stop = nil, nil
+}

@@ -1,0 +1,162 @@
+//go:build mpi
+
+package mpi
+
+import (
+	"context"
+	"net"
+	"net/rpc"
+	"os"
+	"sync"
+
+	"evbench/transport"
+)
+
+// serve has a rank do what the fleet's owner says until that hangs up.
+func serve(w *World) error {
+	conn, err := net.Dial("unix", os.Getenv(envSocket))
+	if err != nil {
+		return err
+	}
+	s := rpc.NewServer()
+	if err := s.Register(&Servant{w: w, endpoints: map[uint32]*Endpoint{}, contexts: map[uint32]cancellable{}}); err != nil {
+		return err
+	}
+	s.ServeConn(conn)
+	return nil
+}
+
+// A Servant owns the real endpoints of a rank.
+type Servant struct {
+	w *World
+
+	mu        sync.Mutex
+	endpoints map[uint32]*Endpoint
+	contexts  map[uint32]cancellable
+}
+
+type cancellable struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+// context returns that of a call, whichever is the first to ask: the call, or
+// Cancel.
+func (s *Servant) context(call uint32) cancellable {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.contexts[call]
+	if !ok {
+		c.ctx, c.cancel = context.WithCancel(context.Background())
+		s.contexts[call] = c
+	}
+	return c
+}
+
+// do calls f on the endpoint of an order.
+func (s *Servant) do(o Order, a *Answer, f func(ctx context.Context, e *Endpoint) error) error {
+	c := s.context(o.Call)
+	defer c.cancel()
+	if o.Dead {
+		c.cancel()
+	}
+	s.mu.Lock()
+	e := s.endpoints[o.Group]
+	s.mu.Unlock()
+	a.What = newFault(f(c.ctx, e))
+	return nil
+}
+
+// real gives operations bodies that MPI can work with.
+func (s *Servant) real(e *Endpoint, o Order) []transport.Op {
+	for i := range o.Ops {
+		op := &o.Ops[i]
+		if o.Room[i] > 0 {
+			body := e.Alloc(o.Room[i])
+			copy(body, op.Body)
+			op.Body = body
+		}
+	}
+	return o.Ops
+}
+
+// back returns finished operations as they travel: only what was received.
+func back(ops []transport.Op) []transport.Op {
+	var out []transport.Op
+	for _, op := range ops {
+		if op.Kind == transport.Send || op.Kind == transport.SendRequest {
+			op.Body = nil
+		}
+		out = append(out, op)
+	}
+	return out
+}
+
+// Rank returns the rank in the world.
+func (s *Servant) Rank(_ int, rank *int) error {
+	*rank = s.w.Rank()
+	return nil
+}
+
+// Open opens an endpoint.
+func (s *Servant) Open(g Group, _ *int) error {
+	e, err := s.w.Open(context.Background(), g)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.endpoints[g.ID] = e
+	return err
+}
+
+// Cancel ends the context of a call.
+func (s *Servant) Cancel(call uint32, _ *int) error {
+	s.context(call).cancel()
+	return nil
+}
+
+// Exchange does that of the endpoint, as do those below.
+func (s *Servant) Exchange(o Order, a *Answer) error {
+	return s.do(o, a, func(ctx context.Context, e *Endpoint) error {
+		ops := s.real(e, o)
+		err := e.Exchange(ctx, ops)
+		if err == nil {
+			a.Ops = back(ops)
+		}
+		return err
+	})
+}
+
+func (s *Servant) Post(o Order, a *Answer) error {
+	return s.do(o, a, func(_ context.Context, e *Endpoint) error { return e.Post(s.real(e, o)) })
+}
+
+func (s *Servant) Poll(o Order, a *Answer) error {
+	return s.do(o, a, func(ctx context.Context, e *Endpoint) error {
+		done := make([]transport.Op, o.Max)
+		n, err := e.Poll(ctx, done)
+		a.Ops = back(done[:n])
+		return err
+	})
+}
+
+func (s *Servant) Wake(o Order, a *Answer) error {
+	return s.do(o, a, func(_ context.Context, e *Endpoint) error {
+		e.Wake()
+		return nil
+	})
+}
+
+func (s *Servant) Close(o Order, a *Answer) error {
+	return s.do(o, a, func(_ context.Context, e *Endpoint) error { return e.Close() })
+}
+
+func (s *Servant) Signal(o Order, a *Answer) error {
+	return s.do(o, a, func(ctx context.Context, e *Endpoint) error { return e.Signal(ctx, o.Peer, o.Seq) })
+}
+
+func (s *Servant) Await(o Order, a *Answer) error {
+	return s.do(o, a, func(ctx context.Context, e *Endpoint) error { return e.Await(ctx, o.Peer, o.Seq) })
+}
+
+func (s *Servant) Barrier(o Order, a *Answer) error {
+	return s.do(o, a, func(ctx context.Context, e *Endpoint) error { return e.Barrier(ctx) })
+}

@@ -1,0 +1,153 @@
+//go:build mpi
+
+// The process' place in the world, and the frames of its control connections.
+
+#include "engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// A frame on its way out.
+typedef struct evb_out {
+	struct evb_out *next;
+	MPI_Request req;
+	unsigned char bytes[];
+} evb_out;
+
+static int listen_at(evb_world *w, int i) {
+	return MPI_Irecv(w->frames + (size_t)i * EVB_FRAME, EVB_FRAME, MPI_BYTE, MPI_ANY_SOURCE, 0, w->control, &w->ring[i]);
+}
+
+// evb_world_open is called by all ranks at once, after MPI_Init.
+evb_world *evb_world_open(int *rc) {
+	evb_world *w = calloc(1, sizeof *w);
+	int *top = NULL, found = 0;
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	if ((*rc = MPI_Comm_dup(MPI_COMM_WORLD, &w->data)) != MPI_SUCCESS) {
+		return NULL;
+	}
+	if ((*rc = MPI_Comm_dup(MPI_COMM_WORLD, &w->control)) != MPI_SUCCESS) {
+		return NULL;
+	}
+	MPI_Comm_set_errhandler(w->data, MPI_ERRORS_RETURN);
+	MPI_Comm_set_errhandler(w->control, MPI_ERRORS_RETURN);
+	MPI_Comm_rank(w->data, &w->rank);
+	MPI_Comm_size(w->data, &w->size);
+	MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &top, &found);
+	w->ids = (found ? *top : 32767) / EVB_TAGS;
+	w->frames = malloc((size_t)EVB_RING * EVB_FRAME);
+	w->leaving = MPI_REQUEST_NULL;
+	for (int i = 0; i < EVB_RING; i++) {
+		if ((*rc = listen_at(w, i)) != MPI_SUCCESS) {
+			return NULL;
+		}
+	}
+	return w;
+}
+
+int evb_thread_level(void) {
+	int level = MPI_THREAD_SINGLE;
+	MPI_Query_thread(&level);
+	return level;
+}
+
+void evb_text(int code, char *text, int size) {
+	char s[MPI_MAX_ERROR_STRING];
+	int n = 0;
+	if (MPI_Error_string(code, s, &n) != MPI_SUCCESS) {
+		n = 0;
+	}
+	n = n < size ? n : size - 1;
+	memcpy(text, s, n);
+	text[n] = 0;
+}
+
+// flushed frees the frames that have left, and returns how many have not.
+static int flushed(evb_world *w) {
+	int left = 0;
+	for (evb_out **o = &w->outs; *o != NULL;) {
+		evb_out *x = *o;
+		int done = 0;
+		MPI_Test(&x->req, &done, MPI_STATUS_IGNORE);
+		if (!done) {
+			left++;
+			o = &x->next;
+			continue;
+		}
+		*o = x->next;
+		free(x);
+	}
+	return left;
+}
+
+// evb_pump lets MPI work and looks whether a frame has come; it stays in
+// w->frame until evb_next.
+int evb_pump(evb_world *w) {
+	int done = 0;
+	MPI_Status st;
+	w->frame = NULL;
+	flushed(w);
+	int rc = MPI_Test(&w->ring[w->head], &done, &st);
+	if (rc != MPI_SUCCESS || !done) {
+		return rc;
+	}
+	MPI_Get_count(&st, MPI_BYTE, &w->bytes);
+	w->from = st.MPI_SOURCE;
+	w->frame = w->frames + (size_t)w->head * EVB_FRAME;
+	return MPI_SUCCESS;
+}
+
+// evb_next gives the place of the frame to another one. Receives match in the
+// order in which they were posted, so that the oldest is always the next.
+int evb_next(evb_world *w) {
+	int i = w->head;
+	w->head = (i + 1) % EVB_RING;
+	return listen_at(w, i);
+}
+
+// evb_say sends a frame of a head and a body, which it copies.
+int evb_say(evb_world *w, int rank, void *head, int hn, void *body, int bn) {
+	evb_out *o = malloc(sizeof *o + hn + bn);
+	if (o == NULL) {
+		return MPI_ERR_NO_MEM;
+	}
+	memcpy(o->bytes, head, hn);
+	if (bn > 0) {
+		memcpy(o->bytes + hn, body, bn);
+	}
+	int rc = MPI_Isend(o->bytes, hn + bn, MPI_BYTE, rank, 0, w->control, &o->req);
+	if (rc != MPI_SUCCESS) {
+		free(o);
+		return rc;
+	}
+	o->next = w->outs;
+	w->outs = o;
+	return MPI_SUCCESS;
+}
+
+// evb_leave goes on with leaving: gone is set when all ranks leave and have
+// nothing under way any more.
+int evb_leave(evb_world *w, int *gone) {
+	*gone = 0;
+	if (flushed(w) > 0) {
+		return MPI_SUCCESS;
+	}
+	if (w->leaving == MPI_REQUEST_NULL) {
+		int rc = MPI_Ibarrier(w->control, &w->leaving);
+		if (rc != MPI_SUCCESS) {
+			return rc;
+		}
+	}
+	return MPI_Test(&w->leaving, gone, MPI_STATUS_IGNORE);
+}
+
+void evb_world_close(evb_world *w) {
+	for (int i = 0; i < EVB_RING; i++) {
+		int done;
+		MPI_Cancel(&w->ring[i]);
+		MPI_Test(&w->ring[i], &done, MPI_STATUS_IGNORE);
+	}
+	free(w->frames);
+}
+
+void evb_abort(int code) { MPI_Abort(MPI_COMM_WORLD, code); }
