@@ -98,7 +98,9 @@ var layers = map[string]layer{
 
 	"failures": {may: []string{"fabric", "topology"}, pure: true},
 
-	"internal/ibtest": {may: []string{"fabric", "routing/lft"}},
+	"internal/ibtest":  {may: []string{"fabric", "routing/lft"}},
+	"internal/sshtest": {},
+	"launch":           {may: []string{"host", "internal/hostlist", "fabric", "topology"}},
 
 	"report": {may: []string{"results", "internal/unit"}},
 }

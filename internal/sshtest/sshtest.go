@@ -1,0 +1,266 @@
+// Package sshtest runs a private OpenSSH server on loopback for tests: keys,
+// configuration and port of its own, in the test's temporary directory. Names of
+// hosts that exist nowhere else lead to it, each on a loopback address of its own,
+// so that one machine looks like several.
+package sshtest
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// Count is how many hosts there are: node001, node002, …
+const Count = 8
+
+// privilegeSeparation is the directory that sshd wants to exist when root
+// starts it; systemd makes it where the service is enabled.
+const privilegeSeparation = "/run/sshd"
+
+// A Server is a running sshd.
+type Server struct {
+	// Config is the file for ssh -F.
+	Config string
+	// Hosts are the names that lead to the server, node001 first; the i-th has
+	// the address Addr(i).
+	Hosts []string
+	// Port is where the server listens on all those addresses.
+	Port int
+	// Dir holds keys and files, and nothing else.
+	Dir string
+
+	log lockedBuffer
+}
+
+// Addr returns the address of the i-th host.
+func Addr(i int) string { return fmt.Sprintf("127.0.0.%d", i+1) }
+
+// Host returns the name of the i-th host.
+func Host(i int) string { return fmt.Sprintf("node%03d", i+1) }
+
+// Closed is a host that is in the configuration, but nothing listens there.
+const Closed = "closed001"
+
+// Silent is a host that takes a connection and never says a word.
+const Silent = "silent001"
+
+// Start runs sshd until the test ends. It fails the test where there is none,
+// since scripts/setup installs it, and skips it where the environment variable
+// EVBENCH_WITHOUT names ssh.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	if slices.Contains(strings.Split(os.Getenv("EVBENCH_WITHOUT"), ","), "ssh") {
+		t.Skip("EVBENCH_WITHOUT names ssh")
+	}
+	sshd, err := findSSHD()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() == 0 {
+		if err := os.MkdirAll(privilegeSeparation, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &Server{Dir: t.TempDir()}
+	for i := range Count {
+		s.Hosts = append(s.Hosts, Host(i))
+	}
+	s.Port = freePort(t)
+	s.keys(t)
+	s.write(t)
+	s.run(t, sshd)
+	return s
+}
+
+// findSSHD returns the absolute path, which sshd needs to start itself again.
+func findSSHD() (string, error) {
+	for _, name := range []string{"sshd", "/usr/sbin/sshd", "/usr/local/sbin/sshd"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return filepath.Abs(path)
+		}
+	}
+	return "", fmt.Errorf("no sshd: install openssh-server, or run scripts/setup; EVBENCH_WITHOUT=ssh leaves this out")
+}
+
+// freePort returns a port that was free a moment ago on every address.
+func freePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// path returns a name in the directory of the server.
+func (s *Server) path(name string) string { return filepath.Join(s.Dir, name) }
+
+// keys makes one key for the host and one for the user.
+func (s *Server) keys(t testing.TB) {
+	t.Helper()
+	for _, name := range []string{"host_key", "id"} {
+		out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "evbench test", "-f", s.path(name)).CombinedOutput()
+		if err != nil {
+			t.Fatalf("ssh-keygen: %v: %s", err, out)
+		}
+	}
+	public := read(t, s.path("id.pub"))
+	put(t, s.path("authorized_keys"), public)
+	put(t, s.path("known_hosts"), "evbench-test "+read(t, s.path("host_key.pub")))
+}
+
+// write writes the configuration of both sides.
+func (s *Server) write(t testing.TB) {
+	t.Helper()
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var server, client strings.Builder
+	fmt.Fprintf(&server, "Port %d\n", s.Port)
+	for i, host := range s.Hosts {
+		fmt.Fprintf(&server, "ListenAddress %s\n", Addr(i))
+		fmt.Fprintf(&client, "Host %s\n  HostName %s\n", host, Addr(i))
+	}
+	fmt.Fprintf(&server, `HostKey %s
+AuthorizedKeysFile %s
+PidFile none
+StrictModes no
+UsePAM no
+PermitRootLogin yes
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+UseDNS no
+MaxStartups 500
+MaxSessions 500
+PrintMotd no
+`, s.path("host_key"), s.path("authorized_keys"))
+	// Port 1 of loopback is nobody's.
+	fmt.Fprintf(&client, `Host %s
+  HostName 127.0.0.1
+  Port 1
+Host %s
+  ProxyCommand cat >/dev/null
+Host *
+  Port %d
+  User %s
+  IdentityFile %s
+  IdentityAgent none
+  IdentitiesOnly yes
+  HostKeyAlias evbench-test
+  StrictHostKeyChecking yes
+  UserKnownHostsFile %s
+  GlobalKnownHostsFile none
+`, Closed, Silent, s.Port, me.Username, s.path("id"), s.path("known_hosts"))
+	put(t, s.path("sshd_config"), server.String())
+	s.Config = s.path("ssh_config")
+	put(t, s.Config, client.String())
+}
+
+// leash runs its arguments until standard input ends, also because the test has
+// been killed. Only the server keeps standard error open, so that its end shows.
+const leash = `exec 3>&2 2>/dev/null; "$@" 2>&3 3>&- & p=$!; exec 3>&-; read -r x; kill $p; wait $p`
+
+// run starts sshd and returns when it listens; at the end of the test it stops.
+func (s *Server) run(t testing.TB, sshd string) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", leash, "sshd", sshd, "-D", "-e", "-f", s.path("sshd_config"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = w
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	listens := make(chan bool, 1)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.follow(bufio.NewScanner(r), listens)
+	}()
+	t.Cleanup(func() {
+		in.Close()
+		cmd.Wait() // sshd ends as it was told to
+		r.Close()  // sessions may hold the other end
+		<-ended
+		if t.Failed() {
+			t.Logf("sshd said:\n%s", s.log.String())
+		}
+	})
+	if !<-listens {
+		t.Fatalf("sshd does not listen:\n%s", s.log.String())
+	}
+}
+
+// follow keeps what sshd says, and tells once whether it listens everywhere.
+func (s *Server) follow(lines *bufio.Scanner, listens chan<- bool) {
+	left := Count
+	for lines.Scan() {
+		fmt.Fprintln(&s.log, lines.Text())
+		if left > 0 && strings.HasPrefix(lines.Text(), "Server listening on ") {
+			if left--; left == 0 {
+				listens <- true
+			}
+		}
+	}
+	if left > 0 {
+		listens <- false
+	}
+}
+
+// Command returns ssh to a host, for tests that look around there.
+func (s *Server) Command(host, command string) *exec.Cmd {
+	return exec.Command("ssh", "-F", s.Config, "-o", "BatchMode=yes", "-o", "LogLevel=ERROR", host, command)
+}
+
+func read(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func put(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A lockedBuffer is written and read by several goroutines.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
