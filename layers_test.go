@@ -87,6 +87,7 @@ var layers = map[string]layer{
 
 	"companion/iproute": {may: []string{"companion", "internal/atomicfile", "lab", "plan", "topology"}},
 	"companion/opensm":  {may: []string{"fabric", "fabric/ibnet", "internal/atomicfile", "plan", "routing", "routing/lft", "topology"}},
+	"companion/inject":  {may: []string{"companion/opensm", "fabric", "fabric/ibnet", "topology"}},
 
 	"bench": {may: []string{
 		"builder", "controller", "internal/unit", "plan", "preflight", "results", "routing", "scenario", "scheduler", "topology", "verify", "internal/wire",

@@ -275,6 +275,11 @@ func (b *Lab) watch(n Node, s *subscription, events chan<- LinkEvent) error {
 			if !news {
 				continue
 			}
+			if st.running {
+				if err := b.knowNeighbour(n, link); err != nil {
+					return err
+				}
+			}
 			select {
 			case events <- LinkEvent{Link: link, Leaf: int(n) < b.tree.Leaves(), Up: st.running, Seen: now, Reread: reread}:
 			case <-s.ctx.Done():
@@ -282,6 +287,20 @@ func (b *Lab) watch(n Node, s *subscription, events chan<- LinkEvent) error {
 			}
 		}
 	}
+}
+
+// knowNeighbour writes the neighbour entry of a link that has come up. Where
+// somebody else took the interface down and up again, as by hand, its kernel has
+// deleted the entry, and routes over it would lead nowhere.
+func (b *Lab) knowNeighbour(n Node, l topology.Link) error {
+	e, other := b.cables[b.tree.LinkID(l)].ends[0], b.cables[b.tree.LinkID(l)].ends[1]
+	if e.node != n {
+		e, other = other, e
+	}
+	if err := b.nodes[n].setNeighbour(e.index, gateway(e.port), other.mac); err != nil {
+		return fmt.Errorf("%s: add neighbour: %w", b.names[n], err)
+	}
+	return nil
 }
 
 // A tracker tells changes from messages that repeat what was said before. Both

@@ -1,0 +1,133 @@
+package inject
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"evbench/topology"
+)
+
+// A Reason says what went wrong with a link.
+type Reason int
+
+// The reasons.
+const (
+	Failed      Reason = iota // the command ended with an error
+	Hung                      // the command did not end, and was killed
+	Lied                      // the command ended well, but the probe does not see what it should have done
+	Unclear                   // the probe cannot tell
+	AlreadyDown               // a link that was to be taken down is down
+)
+
+// An Error says why a link could not be taken down, brought up or looked at.
+type Error struct {
+	Link   topology.Link
+	Reason Reason
+	Doing  string // "down", "up" or "look"
+	Exit   int    // exit code of the command; -1: a signal ended it, or it did not start
+	Said   string // last line of its standard error, or what stood in the way
+	After  time.Duration
+}
+
+func (e *Error) Error() string {
+	switch e.Reason {
+	case Hung:
+		return fmt.Sprintf("%s: the command for %s did not end within %s and was killed%s", e.Link, e.Doing, e.After, after(e.Said))
+	case Lied:
+		return fmt.Sprintf("%s: the command for %s ended well, but the probe still says %s after %s", e.Link, e.Doing, opposite(e.Doing), e.After)
+	case Unclear:
+		when := ""
+		if e.After > 0 {
+			when = fmt.Sprintf(" for %s after %s", e.After, e.Doing)
+		}
+		return fmt.Sprintf("%s: the probe cannot tell its state%s%s", e.Link, when, after(e.Said))
+	case AlreadyDown:
+		return fmt.Sprintf("%s is down already", e.Link)
+	}
+	return fmt.Sprintf("%s: the command for %s failed with %s%s", e.Link, e.Doing, exitText(e.Exit), after(e.Said))
+}
+
+func opposite(doing string) string {
+	if doing == "up" {
+		return "down"
+	}
+	return "up"
+}
+
+func after(said string) string {
+	if said == "" {
+		return ""
+	}
+	return ": " + said
+}
+
+func exitText(code int) string {
+	if code < 0 {
+		return "no exit code"
+	}
+	return fmt.Sprintf("exit code %d", code)
+}
+
+// A PendingError says that an earlier run has left links down.
+type PendingError struct {
+	Journal string
+	Host    string
+	Pending []Pending
+}
+
+func (e *PendingError) Error() string {
+	return fmt.Sprintf("journal %s: %s left down by a run on %s at %s; evbench failures restore %s",
+		e.Journal, wasOrWere(e.Pending), e.Host, stamp(e.Pending[0].Since), e.Journal)
+}
+
+func wasOrWere(pending []Pending) string {
+	if len(pending) == 1 {
+		return pending[0].Link.String() + " was"
+	}
+	var links []topology.Link
+	for _, p := range pending {
+		links = append(links, p.Link)
+	}
+	return names(links) + " were"
+}
+
+// A BusyError says that another process uses the journal now.
+type BusyError struct {
+	Journal string
+	By      Header // zero where it could not be read
+}
+
+func (e *BusyError) Error() string {
+	if e.By.PID == 0 {
+		return fmt.Sprintf("journal %s is in use by another run", e.Journal)
+	}
+	return fmt.Sprintf("journal %s is in use by a run on %s, process %d, since %s", e.Journal, e.By.Host, e.By.PID, stamp(e.By.Since))
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+func names(links []topology.Link) string {
+	var out []string
+	for _, l := range links {
+		out = append(out, l.String())
+	}
+	return strings.Join(out, ", ")
+}
+
+// joined keeps a single error as it is, so that it is printed on one line.
+func joined(errs []error) error {
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
+}
+
+// closing gives the journal up and adds what goes wrong with that.
+func closing(err error, j *journal) error {
+	if closeErr := j.close(); closeErr != nil {
+		return errors.Join(err, closeErr)
+	}
+	return err
+}

@@ -1,0 +1,235 @@
+// Package inject takes links of a real network down and brings them up again,
+// also after an error, a panic, Ctrl-C and SIGKILL.
+//
+// What to run for a link (a command, ssh, ibportstate, a lab) is decided by pure
+// functions; a thin runner starts it, with a time limit for the whole process
+// group. A command is never believed: a probe must say that the link is down, or
+// up. Before a link is touched a journal on disk says how it is brought up again,
+// and Restore does that for a run that could not.
+//
+// The package decides no routes and installs none: the network has its own.
+package inject
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"evbench/topology"
+)
+
+// Kinds of injection.
+const (
+	Command     = "command"
+	SSH         = "ssh"
+	IBPortState = "ibportstate"
+	Lab         = "lab"
+)
+
+// Options say how links are taken down, brought up and looked at. In Down, Up,
+// Probe and Host, {link}, {leaf} and {spine} stand for names of the topology.
+type Options struct {
+	Kind string
+	// Down, Up and Probe are run by sh -c, or by the shell of Host. Probe ends
+	// with 0 when the link is up, 1 when it is down, and with anything else when
+	// it cannot say. Kinds command and ssh.
+	Down, Up, Probe string
+	// Host is where commands are run by ssh. Kinds ssh and ibportstate, which may
+	// do without.
+	Host string
+	// Fabric is a file with the text of ibnetdiscover. Kind ibportstate.
+	Fabric string
+	// Program of kind ibportstate. "" means ibportstate.
+	Program string
+	// Lab is the directory of a lab that lab up has built. Kind lab.
+	Lab string
+	// Timeout is how long one command may take, and then how long the probe may
+	// take to see what it did. 0 means 10s.
+	Timeout time.Duration
+	// Journal is the file that says what is down.
+	Journal string
+	// Tree is the topology, which says what leaf and spine are in Fabric.
+	Tree *topology.Tree
+}
+
+const defaultTimeout = 10 * time.Second
+
+// A State is what a probe says of a link.
+type State int
+
+// The states.
+const (
+	Unknown State = iota
+	Up
+	Down
+)
+
+func (s State) String() string { return [...]string{"unknown", "up", "down"}[s] }
+
+// An Injector takes links down. Its methods may be called at the same time; they
+// wait for each other.
+type Injector struct {
+	mu      sync.Mutex
+	recipe  recipes
+	operate operator
+	journal *journal
+	down    map[topology.Link]bool // the probe has confirmed it
+}
+
+// Open locks the journal and touches no link. It refuses a journal in which
+// links are down still, with a *PendingError, and one that another run uses.
+func Open(o Options) (*Injector, error) {
+	recipe, err := newRecipes(o)
+	if err != nil {
+		return nil, err
+	}
+	if o.Timeout == 0 {
+		o.Timeout = defaultTimeout
+	}
+	h, err := newHeader(o)
+	if err != nil {
+		return nil, err
+	}
+	j, err := openJournal(o.Journal, true)
+	if err != nil {
+		return nil, err
+	}
+	if len(j.pending) > 0 {
+		err := &PendingError{Journal: o.Journal, Host: j.header.Host, Pending: j.pending}
+		return nil, closing(err, j)
+	}
+	if err := j.begin(h); err != nil {
+		return nil, closing(err, j)
+	}
+	return &Injector{recipe: recipe, operate: operator{h}, journal: j, down: map[topology.Link]bool{}}, nil
+}
+
+// Check probes links and returns an error unless all are up.
+func (i *Injector) Check(ctx context.Context, links []topology.Link) error {
+	for _, l := range links {
+		if err := i.check(ctx, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (i *Injector) check(ctx context.Context, l topology.Link) error {
+	r, err := i.recipe(l)
+	if err != nil {
+		return err
+	}
+	a, err := i.operate.probe(ctx, r.Probe)
+	switch {
+	case err != nil:
+		return err
+	case a.state == Down:
+		return &Error{Link: l, Reason: AlreadyDown}
+	case a.state == Unknown:
+		return &Error{Link: l, Reason: Unclear, Doing: "look", Said: a.said}
+	}
+	return nil
+}
+
+// State probes a link once.
+func (i *Injector) State(ctx context.Context, l topology.Link) (State, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	r, err := i.recipe(l)
+	if err != nil {
+		return Unknown, err
+	}
+	a, err := i.operate.probe(ctx, r.Probe)
+	return a.state, err
+}
+
+// Down takes links down and returns when the probe has confirmed all. After an
+// error some are down, or may be: Up and Close bring them up.
+func (i *Injector) Down(ctx context.Context, links []topology.Link) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, l := range links {
+		if i.down[l] {
+			continue
+		}
+		if err := i.take(ctx, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take writes the journal, then takes one link down.
+func (i *Injector) take(ctx context.Context, l topology.Link) error {
+	r, err := i.recipe(l)
+	if err != nil {
+		return err
+	}
+	if _, ok := i.journal.find(l); !ok {
+		if err := i.check(ctx, l); err != nil {
+			return err
+		}
+		if err := i.journal.down(Pending{Link: l, Since: time.Now().UTC(), Remedy: r.Remedy}); err != nil {
+			return err
+		}
+	}
+	if err := i.operate.lower(ctx, l, r); err != nil {
+		return err
+	}
+	i.down[l] = true
+	return nil
+}
+
+// Up brings links up that were taken down, others it passes over, and returns
+// when the probe has confirmed all. It tries each, also after an error,
+// until ctx ends.
+func (i *Injector) Up(ctx context.Context, links []topology.Link) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.raise(ctx, links)
+}
+
+func (i *Injector) raise(ctx context.Context, links []topology.Link) error {
+	var errs []error
+	for _, l := range links {
+		p, ok := i.journal.find(l)
+		if !ok {
+			continue
+		}
+		delete(i.down, l)
+		err := i.operate.raise(ctx, l, p.Remedy)
+		if err == nil {
+			err = i.journal.up(l, time.Now())
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return joined(errs)
+}
+
+// Pending returns the links that are down, or may be, by the journal.
+func (i *Injector) Pending() []topology.Link {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.journal.links()
+}
+
+// Close brings up what is down, however the run ended, and gives the journal up.
+// What does not come up stays in the journal, and the error says so.
+func (i *Injector) Close() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	// Not the context of the run, which may have ended: every command has its
+	// own time limit.
+	err := i.raise(context.Background(), i.journal.links())
+	if left := i.journal.links(); len(left) > 0 {
+		err = fmt.Errorf("%w; STILL DOWN by journal %s: %s; evbench failures restore %s",
+			err, i.journal.path, names(left), i.journal.path)
+	}
+	return closing(err, i.journal)
+}

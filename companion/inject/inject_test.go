@@ -1,0 +1,360 @@
+package inject
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"evbench/topology"
+)
+
+// TestMain can be the run that is killed.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("EVBENCH_TEST_INJECT"); dir != "" {
+		victim(dir)
+	}
+	os.Exit(m.Run())
+}
+
+// short is the time limit of tests that have to wait for it.
+const short = 300 * time.Millisecond
+
+var (
+	link  = topology.Link{Leaf: 0, Spine: 3}
+	other = topology.Link{Leaf: 1, Spine: 0}
+)
+
+// network is a directory in which a file for each link says that it is down.
+func network(dir string) Options {
+	return Options{
+		Kind: Command, Journal: filepath.Join(dir, "journal"),
+		Down:  fmt.Sprintf("echo {leaf}/{spine} >> '%s/log' && touch '%s/{link}'", dir, dir),
+		Up:    fmt.Sprintf("rm '%s/{link}'", dir),
+		Probe: fmt.Sprintf("test ! -e '%s/{link}'", dir),
+	}
+}
+
+func isDown(t *testing.T, dir string, l topology.Link) bool {
+	t.Helper()
+	_, err := os.Stat(filepath.Join(dir, l.String()))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+func open(t *testing.T, o Options) *Injector {
+	t.Helper()
+	i, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+func closed(t *testing.T, i *Injector, journal string) {
+	t.Helper()
+	if err := i.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	if _, err := os.Stat(journal); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the journal is still there: %v", err)
+	}
+}
+
+func TestDownAndUp(t *testing.T) {
+	dir := t.TempDir()
+	o := network(dir)
+	i := open(t, o)
+	both := []topology.Link{link, other}
+	if err := errors.Join(i.Check(t.Context(), both), i.Down(t.Context(), both), i.Down(t.Context(), both)); err != nil {
+		t.Fatal(err)
+	}
+	if !isDown(t, dir, link) || !isDown(t, dir, other) {
+		t.Error("links are not down")
+	}
+	if log, err := os.ReadFile(filepath.Join(dir, "log")); err != nil || string(log) != "leaf0/spine3\nleaf1/spine0\n" {
+		t.Errorf("down ran for %q, %v", log, err)
+	}
+	if err := i.Up(t.Context(), []topology.Link{link}); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := i.State(t.Context(), link); s != Up || err != nil || isDown(t, dir, link) {
+		t.Errorf("%s is %s, %v", link, s, err)
+	}
+	if p := i.Pending(); len(p) != 1 || p[0] != other {
+		t.Errorf("pending: %v", p)
+	}
+	closed(t, i, o.Journal)
+	if isDown(t, dir, other) {
+		t.Error("Close has left a link down")
+	}
+}
+
+// The journal says that a link is down before it is touched.
+func TestJournalFirst(t *testing.T) {
+	dir := t.TempDir()
+	o := network(dir)
+	o.Down = fmt.Sprintf("grep -q '^down {link} ' '%s' && %s", o.Journal, o.Down)
+	i := open(t, o)
+	if err := i.Down(t.Context(), []topology.Link{link}); err != nil {
+		t.Error(err)
+	}
+	closed(t, i, o.Journal)
+}
+
+func TestWhatGoesWrong(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(o *Options, dir string)
+		reason Reason
+		want   string
+	}{
+		{"fails", func(o *Options, _ string) { o.Down = "echo one >&2; echo no such port >&2; exit 3" },
+			Failed, "leaf0-spine3: the command for down failed with exit code 3: no such port"},
+		{"is not there", func(o *Options, _ string) { o.Down = "no-such-program-at-all" }, Failed, "failed with exit code 127: "},
+		{"kills itself", func(o *Options, _ string) { o.Down = "kill -9 $$" }, Failed, "no exit code: signal: killed"},
+		{"hangs", func(o *Options, _ string) { o.Down = "echo wait >&2; sleep 1000" },
+			Hung, "leaf0-spine3: the command for down did not end within 300ms and was killed: wait"},
+		{"lies", func(o *Options, _ string) { o.Down = "true" },
+			Lied, "leaf0-spine3: the command for down ended well, but the probe still says up after 300ms"},
+		{"probe cannot tell afterwards", func(o *Options, dir string) {
+			o.Probe = "test ! -e '" + dir + "/{link}' || { echo who knows >&2; exit 7; }"
+		}, Unclear, "leaf0-spine3: the probe cannot tell its state for 300ms after down: exit code 7: who knows"},
+		{"probe hangs afterwards", func(o *Options, dir string) {
+			o.Probe = "test ! -e '" + dir + "/{link}' || sleep 1000"
+		}, Unclear, "cannot tell its state for 300ms after down: it did not end"},
+		{"probe cannot tell", func(o *Options, _ string) { o.Probe = "exit 2" },
+			Unclear, "leaf0-spine3: the probe cannot tell its state: exit code 2"},
+		{"is down", func(o *Options, dir string) { o.Probe = "exit 1" }, AlreadyDown, "leaf0-spine3 is down already"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			o := network(dir)
+			o.Timeout = short
+			tt.change(&o, dir)
+			o.Up = fmt.Sprintf("rm -f '%s/{link}'", dir)
+			i := open(t, o)
+			err := i.Down(t.Context(), []topology.Link{link})
+			e, ok := errors.AsType[*Error](err)
+			if !ok || e.Reason != tt.reason || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+			touched := tt.reason != AlreadyDown && tt.name != "probe cannot tell"
+			if got := len(i.Pending()) > 0; got != touched {
+				t.Errorf("pending: %v, want %v", got, touched)
+			}
+			closed(t, i, o.Journal)
+			if isDown(t, dir, link) {
+				t.Error("the link was left down")
+			}
+		})
+	}
+}
+
+// What does not come up stays in the journal; restore brings it up later.
+func TestUpGoesWrong(t *testing.T) {
+	for name, tt := range map[string]struct{ up, want string }{
+		"fails": {"echo busy >&2; exit 1", "leaf0-spine3: the command for up failed with exit code 1: busy"},
+		"hangs": {"sleep 1000", "leaf0-spine3: the command for up did not end within 300ms"},
+		"lies":  {"true", "leaf0-spine3: the command for up ended well, but the probe still says down after 300ms"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			o := network(dir)
+			o.Timeout = short
+			o.Up = fmt.Sprintf("if test -e '%s/cured'; then rm '%s/{link}'; else %s; fi", dir, dir, tt.up)
+			i := open(t, o)
+			if err := i.Down(t.Context(), []topology.Link{link}); err != nil {
+				t.Fatal(err)
+			}
+			err := i.Close()
+			if err == nil || !strings.HasPrefix(err.Error(), tt.want) ||
+				!strings.Contains(err.Error(), "STILL DOWN by journal "+o.Journal+": leaf0-spine3; evbench failures restore "+o.Journal) {
+				t.Errorf("Close: %v", err)
+			}
+			if r := restored(t, o.Journal); len(r.Links) != 1 || r.Links[0].Outcome != StillDown || r.Links[0].Err == nil {
+				t.Errorf("restored: %+v", r)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "cured"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if r := restored(t, o.Journal); len(r.Links) != 1 || r.Links[0].Outcome != BroughtUp || isDown(t, dir, link) {
+				t.Errorf("restored: %+v", r)
+			}
+		})
+	}
+}
+
+// A command that fails because the link is up has done no harm.
+func TestUpOfWhatIsUp(t *testing.T) {
+	dir := t.TempDir()
+	o := network(dir)
+	i := open(t, o)
+	err := i.Down(t.Context(), []topology.Link{link})
+	if err := errors.Join(err, os.Remove(filepath.Join(dir, link.String()))); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, i, o.Journal)
+}
+
+// All that a hanging command has started is killed with it.
+func TestHangingGroup(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := network(dir)
+	o.Timeout = short
+	o.Down = fmt.Sprintf("sleep 1000 > '%s' & sleep 1000", pipe)
+	o.Up = "true"
+	dead := make(chan error)
+	go func() {
+		_, err := os.ReadFile(pipe) // ends when nobody can write to it any more
+		dead <- err
+	}()
+	i := open(t, o)
+	if e, ok := errors.AsType[*Error](i.Down(t.Context(), []topology.Link{link})); !ok || e.Reason != Hung {
+		t.Errorf("error %v", e)
+	}
+	if err := <-dead; err != nil {
+		t.Error(err)
+	}
+	closed(t, i, o.Journal)
+}
+
+// A run that is told to stop kills the command, and Close mends.
+func TestCancelled(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := network(dir)
+	o.Down += fmt.Sprintf("; echo > '%s'; sleep 1000", pipe)
+	i := open(t, o)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	told := errors.New("told to")
+	go func() {
+		os.ReadFile(pipe) // the link is down, and the command still runs
+		cancel(told)
+	}()
+	if err := i.Down(ctx, []topology.Link{link}); !errors.Is(err, told) {
+		t.Errorf("error %v", err)
+	}
+	if !isDown(t, dir, link) {
+		t.Error("the link is not down")
+	}
+	closed(t, i, o.Journal)
+	if isDown(t, dir, link) {
+		t.Error("the link was left down")
+	}
+}
+
+// A panic that is on its way passes Close.
+func TestPanic(t *testing.T) {
+	dir := t.TempDir()
+	o := network(dir)
+	func() {
+		defer func() { recover() }()
+		i := open(t, o)
+		defer closed(t, i, o.Journal)
+		if err := i.Down(t.Context(), []topology.Link{link}); err != nil {
+			t.Error(err)
+		}
+		panic("on its way")
+	}()
+	if isDown(t, dir, link) {
+		t.Error("the link was left down")
+	}
+}
+
+// victim takes two links down and waits to be killed.
+func victim(dir string) {
+	i, err := Open(network(dir))
+	if err == nil {
+		err = i.Down(context.Background(), []topology.Link{link, other})
+	}
+	fmt.Println("down", err)
+	select {}
+}
+
+// A killed run leaves links down; the next one says so and refuses, and Restore
+// brings them up.
+func TestKilled(t *testing.T) {
+	dir := t.TempDir()
+	o := network(dir)
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), "EVBENCH_TEST_INJECT="+dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() || lines.Text() != "down <nil>" {
+		t.Errorf("the run said %q", lines.Text())
+	}
+
+	_, err = Open(o)
+	if busy, ok := errors.AsType[*BusyError](err); !ok || busy.By.PID != cmd.Process.Pid {
+		t.Errorf("beside another run: %v", err)
+	}
+	if _, err := Restore(t.Context(), o.Journal, func(Restored) {}); err == nil || !strings.Contains(err.Error(), "in use by a run on") {
+		t.Errorf("restore beside a run: %v", err)
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+
+	_, err = Open(o)
+	pending, ok := errors.AsType[*PendingError](err)
+	if !ok || len(pending.Pending) != 2 || !strings.Contains(err.Error(), "leaf0-spine3, leaf1-spine0 were left down by a run on ") {
+		t.Fatalf("after a killed run: %v", err)
+	}
+	if err := os.Remove(filepath.Join(dir, other.String())); err != nil { // somebody has mended it
+		t.Fatal(err)
+	}
+	r := restored(t, o.Journal)
+	if len(r.Links) != 2 || r.Links[0].Outcome != BroughtUp || r.Links[1].Outcome != WasUp || isDown(t, dir, link) {
+		t.Errorf("restored: %+v", r)
+	}
+	if r := restored(t, o.Journal); len(r.Links) != 0 {
+		t.Errorf("restored again: %+v", r)
+	}
+	closed(t, open(t, o), o.Journal)
+}
+
+func restored(t *testing.T, journal string) Restoration {
+	t.Helper()
+	r, err := Restore(t.Context(), journal, func(Restored) {})
+	if err != nil {
+		t.Errorf("Restore: %v", err)
+	}
+	return r
+}
+
+// A command may leave somebody behind who keeps its output open.
+func TestBackground(t *testing.T) {
+	dir := t.TempDir()
+	o := network(dir)
+	o.Down = "sleep 3 & " + o.Down
+	i := open(t, o)
+	if err := i.Down(t.Context(), []topology.Link{link}); err != nil {
+		t.Error(err)
+	}
+	closed(t, i, o.Journal)
+}

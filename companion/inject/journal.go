@@ -1,0 +1,180 @@
+package inject
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"evbench/topology"
+)
+
+// A journal is the file, open and locked: only one process has it. Every line is
+// on disk before what it announces is done.
+type journal struct {
+	record
+	path string
+	f    *os.File
+	size int64 // of what is whole
+}
+
+// maxJournal is more than any journal has.
+const maxJournal = 64 << 20
+
+// openJournal opens and locks a journal, and reads it. Without create it returns
+// fs.ErrNotExist where there is none.
+func openJournal(path string, create bool) (*journal, error) {
+	j := &journal{path: path}
+	if err := j.lock(create); err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(j.f, maxJournal+1))
+	if err == nil && len(text) > maxJournal {
+		err = fmt.Errorf("longer than %d bytes", maxJournal)
+	}
+	if err == nil {
+		j.record, err = parse(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("journal %s: %w", path, errors.Join(err, j.f.Close()))
+	}
+	j.size = j.whole
+	return j, nil
+}
+
+// lock opens the file until the one that is locked is the one of that name: its
+// last user may have removed it in between.
+func (j *journal) lock(create bool) error {
+	flags := os.O_RDWR
+	if create {
+		flags |= os.O_CREATE
+	}
+	for {
+		f, err := os.OpenFile(j.path, flags, 0o600)
+		if err != nil {
+			return fmt.Errorf("journal: %w", err)
+		}
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+			busy := &BusyError{Journal: j.path}
+			if text, readErr := io.ReadAll(io.LimitReader(f, maxJournal)); readErr == nil {
+				if r, parseErr := parse(text); parseErr == nil {
+					busy.By = r.header
+				}
+			}
+			f.Close()
+			if errors.Is(err, syscall.EWOULDBLOCK) {
+				return busy
+			}
+			return fmt.Errorf("journal %s: lock: %w", j.path, err)
+		}
+		same, err := j.isNamed(f)
+		if err == nil && same {
+			j.f = f
+			return nil
+		}
+		f.Close()
+		if err != nil {
+			return fmt.Errorf("journal: %w", err)
+		}
+	}
+}
+
+func (j *journal) isNamed(f *os.File) (bool, error) {
+	mine, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	if !mine.Mode().IsRegular() {
+		return false, fmt.Errorf("%s is not a file", j.path)
+	}
+	named, err := os.Stat(j.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(mine, named), err
+}
+
+// begin empties a journal in which all is up, and says who uses it now.
+func (j *journal) begin(h Header) error {
+	if err := j.f.Truncate(0); err != nil {
+		return err
+	}
+	j.size, j.header, j.torn = 0, h, ""
+	if err := j.write(headLines(h)); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(j.path)) // the name must survive, too
+}
+
+func syncDir(name string) error {
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// write appends whole lines and returns when they are on disk. After an error
+// the file ends where it did.
+func (j *journal) write(lines []byte) error {
+	_, err := j.f.WriteAt(lines, j.size)
+	if err == nil {
+		err = j.f.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("journal %s: %w", j.path, errors.Join(err, j.f.Truncate(j.size)))
+	}
+	j.size += int64(len(lines))
+	return nil
+}
+
+func (j *journal) down(p Pending) error {
+	if err := j.write(downLine(p)); err != nil {
+		return err
+	}
+	j.pending = append(j.pending, p)
+	return nil
+}
+
+func (j *journal) up(l topology.Link, at time.Time) error {
+	if err := j.write(upLine(l, at)); err != nil {
+		return err
+	}
+	i := j.index(l)
+	j.pending = slices.Delete(j.pending, i, i+1)
+	return nil
+}
+
+func (j *journal) find(l topology.Link) (Pending, bool) {
+	if i := j.index(l); i >= 0 {
+		return j.pending[i], true
+	}
+	return Pending{}, false
+}
+
+func (j *journal) links() []topology.Link {
+	var out []topology.Link
+	for _, p := range j.pending {
+		out = append(out, p.Link)
+	}
+	return out
+}
+
+// cut drops a torn last line, so that what is written next stands on a line of
+// its own.
+func (j *journal) cut() error { return j.f.Truncate(j.size) }
+
+// close gives the journal up, and removes it when nothing is down: while it is
+// locked, so that nobody else's is removed.
+func (j *journal) close() error {
+	var err error
+	if len(j.pending) == 0 {
+		err = os.Remove(j.path)
+	}
+	return errors.Join(err, j.f.Close())
+}

@@ -1,0 +1,147 @@
+package inject
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"evbench/topology"
+)
+
+const (
+	// pollEvery is the pause between two probes.
+	pollEvery = 100 * time.Millisecond
+	// againEvery is the pause before a command that should bring a link up is
+	// tried again.
+	againEvery = 500 * time.Millisecond
+)
+
+// An operator runs the programs of recipes and believes only the probe.
+type operator struct{ Header }
+
+// lower takes a link down. The answer of a port that has just been disabled may
+// have to come through that very port: where ibportstate fails, the probe decides.
+func (o operator) lower(ctx context.Context, l topology.Link, r recipe) error {
+	err := o.command(ctx, l, "down", r.down)
+	e, ok := errors.AsType[*Error](err)
+	lost := ok && e.Reason == Failed && o.Kind == IBPortState
+	if err != nil && !lost {
+		return err
+	}
+	seen := o.await(ctx, l, "down", Down, r.Probe)
+	if seen != nil && lost {
+		return err
+	}
+	return seen
+}
+
+// raise brings a link up. A command that fails may do so because the link is up,
+// which the probe then says, or because the network has not found its way around
+// the link yet, so it is tried again as long as there is time.
+func (o operator) raise(ctx context.Context, l topology.Link, r Remedy) error {
+	giveUp := time.Now().Add(o.Timeout)
+	for {
+		err := o.command(ctx, l, "up", r.Up)
+		if err == nil {
+			return o.await(ctx, l, "up", Up, r.Probe)
+		}
+		a, probeErr := o.probe(ctx, r.Probe)
+		switch {
+		case probeErr != nil:
+			return probeErr
+		case a.state == Up:
+			return nil
+		case !time.Now().Add(againEvery).Before(giveUp):
+			return err
+		}
+		if !pause(ctx, againEvery) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// command runs a program that changes a link.
+func (o operator) command(ctx context.Context, l topology.Link, doing string, p Program) error {
+	limited, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	// A down that outlives us would undo what a restore does. An up should end.
+	e := start(limited, o.Dir, p, doing == "down")
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case limited.Err() != nil:
+		return &Error{Link: l, Reason: Hung, Doing: doing, After: o.Timeout, Said: e.said}
+	case e.code != 0:
+		return &Error{Link: l, Reason: Failed, Doing: doing, Exit: e.code, Said: e.said}
+	}
+	return nil
+}
+
+// await probes until the link is in a state, or time is up.
+func (o operator) await(ctx context.Context, l topology.Link, doing string, want State, probe []Program) error {
+	limited, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	var last answer
+	for {
+		a, err := o.probe(limited, probe)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err == nil && a.state == want:
+			return nil
+		case err == nil || last.said == "" && last.state == Unknown:
+			last = a // one that was cut short at the end tells nothing new
+		}
+		if !pause(limited, pollEvery) {
+			break
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	e := &Error{Link: l, Reason: Lied, Doing: doing, After: o.Timeout}
+	if last.state == Unknown {
+		e.Reason, e.Said = Unclear, last.said
+	}
+	return e
+}
+
+// An answer is what a probe says, and why it cannot tell.
+type answer struct {
+	state State
+	said  string
+}
+
+// probe asks one after the other until one can tell. It returns an error only
+// when ctx has ended; an answer that came all the same is in vain then.
+func (o operator) probe(ctx context.Context, probe []Program) (answer, error) {
+	limited, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	var a answer
+	for _, p := range probe {
+		e := start(limited, o.Dir, p, true)
+		if err := ctx.Err(); err != nil {
+			return answer{said: "it did not end"}, context.Cause(ctx)
+		}
+		if limited.Err() != nil {
+			return answer{said: "it did not end within " + o.Timeout.String()}, nil
+		}
+		if a.state = verdict(o.Kind, e.code, e.out); a.state != Unknown {
+			return a, nil
+		}
+		a.said = exitText(e.code) + after(e.said)
+	}
+	return a, nil
+}
+
+// pause waits, and reports whether ctx lives still.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

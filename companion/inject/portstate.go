@@ -1,0 +1,100 @@
+package inject
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"evbench/companion/opensm"
+	"evbench/fabric"
+	"evbench/fabric/ibnet"
+	"evbench/topology"
+)
+
+// portStates finds the ports of a tree's links in a file of ibnetdiscover.
+func portStates(o Options) (recipes, error) {
+	if o.Tree == nil {
+		return nil, errors.New("inject: kind ibportstate needs the topology")
+	}
+	f, err := os.Open(o.Fabric)
+	if err != nil {
+		return nil, fmt.Errorf("inject.fabric: %w", err)
+	}
+	defer f.Close()
+	n, err := ibnet.Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("inject.fabric: %s: %w", o.Fabric, err)
+	}
+	p, err := opensm.Match(o.Tree, n)
+	if err != nil {
+		return nil, fmt.Errorf("inject.fabric: %s: %w", o.Fabric, err)
+	}
+	return func(l topology.Link) (recipe, error) { return portRecipe(o, n, p, l) }, nil
+}
+
+// portRecipe disables the port of the leaf: a leaf that has servers is reached
+// through its other spines, but a spine whose last link is disabled at its own
+// end could not be told any more to enable it. The spine's port is asked first,
+// since it does not know what the leaf was told; where it does not answer, the
+// leaf's own counts.
+func portRecipe(o Options, n *fabric.Network, p *opensm.Places, l topology.Link) (recipe, error) {
+	up, down := p.Up(l.Leaf, l.Spine), p.Down(l.Leaf, l.Spine)
+	if up == 0 {
+		return recipe{}, fmt.Errorf("%s: no such cable in %s", l, o.Fabric)
+	}
+	leaf, spine := n.Info(p.Leaf[l.Leaf]), n.Info(p.Spine[l.Spine])
+	for _, i := range []fabric.Info{leaf, spine} {
+		if i.LID == 0 {
+			return recipe{}, fmt.Errorf("%s: %s has no LID in %s; write the file with ibnetdiscover when the subnet manager has run", l, i.Name, o.Fabric)
+		}
+	}
+	do := func(i fabric.Info, port uint8, what string) Program {
+		return o.portState(strconv.Itoa(int(i.LID)), strconv.Itoa(int(port)), what)
+	}
+	return recipe{
+		down: do(leaf, up, "disable"),
+		Remedy: Remedy{
+			Up:    do(leaf, up, "enable"),
+			Probe: []Program{do(spine, down, "query"), do(leaf, up, "query")},
+		},
+	}, nil
+}
+
+func (o *Options) portState(args ...string) Program {
+	program := o.Program
+	if program == "" {
+		program = "ibportstate"
+	}
+	args = append([]string{program}, args...)
+	if o.Host != "" {
+		return bySSH(o.Host, strings.Join(args, " "))
+	}
+	return Program{Args: args}
+}
+
+// portVerdict reads what ibportstate prints of a port. A link whose ends see
+// each other is up only when the subnet manager has activated it.
+func portVerdict(out string) State {
+	phys, logical := portField(out, "PhysLinkState:"), portField(out, "LinkState:")
+	switch {
+	case phys == "" || logical == "":
+		return Unknown
+	case phys != "LinkUp" || logical == "Down":
+		return Down
+	case logical == "Active":
+		return Up
+	}
+	return Unknown
+}
+
+// portField returns the first value of a field: "LinkState:.......Active".
+func portField(out, name string) string {
+	for line := range strings.Lines(out) {
+		if value, ok := strings.CutPrefix(line, name); ok {
+			return strings.TrimSpace(strings.TrimLeft(value, "."))
+		}
+	}
+	return ""
+}

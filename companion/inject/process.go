@@ -1,0 +1,77 @@
+package inject
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// An ended program is what it left.
+type ended struct {
+	code int    // exit code; -1: ended by a signal, or not started
+	out  string // the beginning of standard output
+	said string // last line of standard error, or why it did not start
+}
+
+// drainAfter is how long the output of a program is waited for that has ended
+// but left others behind, with the same standard output.
+const drainAfter = time.Second
+
+// start runs a program to its end. It has a process group of its own: a Ctrl-C
+// at the terminal is for us, who then bring links up with it, and at the end of
+// ctx it is killed with all that it has started. With bound it also dies with us.
+func start(ctx context.Context, dir string, p Program, bound bool) ended {
+	cmd := exec.CommandContext(ctx, p.Args[0], p.Args[1:]...)
+	if p.Args[0] == "evbench" {
+		cmd.Path, cmd.Err = "/proc/self/exe", nil
+		cmd.Args[0] = os.Args[0]
+	}
+	out, said := &keeper{keep: 64 << 10}, &keeper{keep: 4 << 10, last: true}
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, append(os.Environ(), p.Env...), out, said
+	cmd.WaitDelay = drainAfter
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if bound {
+		// It would die with the thread that starts it.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	err := cmd.Run()
+	if cmd.ProcessState == nil {
+		return ended{code: -1, said: err.Error()}
+	}
+	e := ended{code: cmd.ProcessState.ExitCode(), out: string(out.text), said: lastLine(string(said.text))}
+	if _, exited := errors.AsType[*exec.ExitError](err); exited && e.said == "" && e.code < 0 {
+		e.said = err.Error()
+	}
+	return e
+}
+
+// A keeper keeps the beginning of what is written to it, or the end.
+type keeper struct {
+	keep int
+	last bool
+	text []byte
+}
+
+func (k *keeper) Write(b []byte) (int, error) {
+	if k.last {
+		k.text = append(k.text, b...)
+		k.text = k.text[max(0, len(k.text)-k.keep):]
+	} else {
+		k.text = append(k.text, b[:min(len(b), k.keep-len(k.text))]...)
+	}
+	return len(b), nil
+}
+
+// lastLine returns the last line that is not empty.
+func lastLine(s string) string {
+	s = strings.TrimSpace(s)
+	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
+}

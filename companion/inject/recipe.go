@@ -1,0 +1,161 @@
+package inject
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"evbench/topology"
+)
+
+// A Program is what is run, without a shell of its own.
+type Program struct {
+	Args []string `json:"args"` // the first is looked up in PATH; "evbench" is this program
+	Env  []string `json:"env,omitempty"`
+}
+
+// A Remedy is how a link is brought up, and looked at. Of several probes the
+// first counts that can tell.
+type Remedy struct {
+	Up    Program   `json:"up"`
+	Probe []Program `json:"probe"`
+}
+
+// A recipe is all that can be done with a link.
+type recipe struct {
+	down Program
+	Remedy
+}
+
+// recipes say what is done with which link.
+type recipes func(topology.Link) (recipe, error)
+
+// newRecipes checks the options and returns the recipes of their kind.
+func newRecipes(o Options) (recipes, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	switch o.Kind {
+	case IBPortState:
+		return portStates(o)
+	case Lab:
+		dir, err := filepath.Abs(o.Lab)
+		if err != nil {
+			return nil, fmt.Errorf("inject.lab: %w", err)
+		}
+		return func(l topology.Link) (recipe, error) { return labRecipe(dir, l), nil }, nil
+	}
+	return func(l topology.Link) (recipe, error) { return shellRecipe(o, l), nil }, nil
+}
+
+// fields are what the kinds take; with false they may do without.
+var fields = map[string]map[string]bool{
+	Command:     {"down": true, "up": true, "probe": true},
+	SSH:         {"down": true, "up": true, "probe": true, "host": true},
+	IBPortState: {"fabric": true, "host": false},
+	Lab:         {"lab": true},
+}
+
+// check names the first field that is missing, or that the kind does not know.
+func (o *Options) check() error {
+	takes, ok := fields[o.Kind]
+	if !ok {
+		return fmt.Errorf("inject.kind %q: there are command, ssh, ibportstate, lab", o.Kind)
+	}
+	for _, f := range []struct{ name, value string }{
+		{"down", o.Down}, {"up", o.Up}, {"probe", o.Probe}, {"host", o.Host}, {"fabric", o.Fabric}, {"lab", o.Lab},
+	} {
+		needed, known := takes[f.name]
+		switch {
+		case f.value == "" && needed:
+			return fmt.Errorf("inject.%s is missing, which kind %s needs", f.name, o.Kind)
+		case f.value != "" && !known:
+			return fmt.Errorf("inject.%s is not for kind %s", f.name, o.Kind)
+		}
+	}
+	switch {
+	case o.Host != "" && !hostRE.MatchString(o.Host):
+		return fmt.Errorf("inject.host %q: write HOST or USER@HOST; {leaf} and {spine} may stand in it", o.Host)
+	case o.Journal == "":
+		return errors.New("inject.journal is missing")
+	case o.Timeout < 0:
+		return fmt.Errorf("inject.timeout %s: must be above 0", o.Timeout)
+	}
+	return nil
+}
+
+// hostRE is what may follow ssh: nothing that it or a shell would take for
+// something else.
+var hostRE = regexp.MustCompile(`^[A-Za-z0-9{_][A-Za-z0-9_.:@{}%-]*$`)
+
+// fill puts the names of a link into a text. They are made of letters, digits
+// and a hyphen (leaf0, spine3, leaf0-spine3), so that no shell sees more than a
+// word in them, quoted or not.
+func fill(text string, l topology.Link) string {
+	return strings.NewReplacer(
+		"{link}", l.String(),
+		"{leaf}", fmt.Sprintf("leaf%d", l.Leaf),
+		"{spine}", fmt.Sprintf("spine%d", l.Spine),
+	).Replace(text)
+}
+
+// shellRecipe runs the user's commands here or by ssh.
+func shellRecipe(o Options, l topology.Link) recipe {
+	program := func(text string) Program {
+		text = fill(text, l)
+		if o.Kind == SSH {
+			return bySSH(fill(o.Host, l), text)
+		}
+		return Program{Args: []string{"sh", "-c", text}}
+	}
+	return recipe{down: program(o.Down), Remedy: Remedy{Up: program(o.Up), Probe: []Program{program(o.Probe)}}}
+}
+
+// bySSH runs a text in the shell of a host. There is nobody to type a password.
+func bySSH(host, text string) Program {
+	return Program{Args: []string{"ssh", "-o", "BatchMode=yes", host, "--", text}}
+}
+
+// labRecipe sets the interface at the leaf down, and looks at the other end of
+// the cable, which runs only if both ends do.
+func labRecipe(dir string, l topology.Link) recipe {
+	leaf, spine := fmt.Sprintf("leaf%d", l.Leaf), fmt.Sprintf("spine%d", l.Spine)
+	exec := func(node string, args ...string) Program {
+		return Program{Args: append([]string{"evbench", "lab", "exec", node}, args...), Env: []string{"XDG_RUNTIME_DIR=" + dir}}
+	}
+	return recipe{
+		down: exec(leaf, "ip", "link", "set", "dev", spine, "down"),
+		Remedy: Remedy{
+			Up:    exec(leaf, "ip", "link", "set", "dev", spine, "up"),
+			Probe: []Program{exec(spine, "ip", "-o", "link", "show", "dev", leaf)},
+		},
+	}
+}
+
+// verdict is what a probe of a kind says with its exit code and output.
+func verdict(kind string, exit int, out string) State {
+	switch kind {
+	case IBPortState:
+		// Its exit code also tells whether the far end answered.
+		return portVerdict(out)
+	case Lab:
+		switch {
+		case exit != 0:
+			return Unknown
+		case strings.Contains(out, " state UP "):
+			return Up
+		case strings.Contains(out, " state DOWN ") || strings.Contains(out, " state LOWERLAYERDOWN "):
+			return Down
+		}
+		return Unknown
+	}
+	switch exit {
+	case 0:
+		return Up
+	case 1:
+		return Down
+	}
+	return Unknown
+}
