@@ -75,6 +75,7 @@ var layers = map[string]layer{
 
 	"results":       {},
 	"results/csv":   {may: []string{"results", "internal/atomicfile"}},
+	"results/hdf5":  {may: []string{"results"}},
 	"scenario":      {may: []string{"internal/unit", "topology"}},
 	"internal/wire": {may: []string{"internal/unit", "results"}},
 

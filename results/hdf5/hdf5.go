@@ -1,0 +1,20 @@
+// Package hdf5 keeps a whole run in one HDF5 file: samples and links as tables
+// that grow while the run goes on, the summary as a table and as its document,
+// the manifest, and the plan of every case. Tables and columns are named as the
+// CSV files and their columns, with a unit for each column as an attribute;
+// docs/hdf5.md describes the file group by group. It judges and computes nothing.
+//
+// It needs cgo, the HDF5 C library and the build tag hdf5. Without them Built is
+// false and every function returns ErrNotBuilt.
+package hdf5
+
+import "errors"
+
+// File is the name of the file in the directory of a run.
+const File = "results.h5"
+
+// Schema is the form of the file, an attribute of its root.
+const Schema = "evbench/results/1"
+
+// ErrNotBuilt says that this binary has no HDF5, and how to get one that has.
+var ErrNotBuilt = errors.New("this evbench was built without HDF5; with the packages libhdf5-dev and gcc installed, make build makes one that has it (go build -tags hdf5)")

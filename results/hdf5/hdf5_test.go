@@ -1,0 +1,279 @@
+//go:build hdf5
+
+package hdf5_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"evbench/results"
+	"evbench/results/hdf5"
+)
+
+var (
+	sample = results.Sample{
+		Case: `FORS, "one" link`, Repeat: 2, TSec: 1.000125, IntervalSec: 0.999875, Server: 17, Events: 3, EventBytes: 9_305_745, PayloadBytes: 27_917_235,
+		GoodputBitPerSec: 223_365_801, BarrierWaitSec: 0.012, Late: 1, Duplicate: 2, Corrupt: 4, Retransmits: 5,
+	}
+	planned   = results.LinkCount{Case: "a", Link: "leaf0-spine3", Direction: "up", Bytes: 100, Packets: 3, Drops: 1, PlannedBytes: 98, Planned: true}
+	unplanned = results.LinkCount{Case: "a", Repeat: 1, Link: "server3-leaf0", Direction: "down", Bytes: 1 << 63}
+	manifest  = results.Manifest{
+		Schema: results.ManifestSchema, Name: "x", Seed: 1<<64 - 1, Scenario: "topology: FT(2;2,2)\ncases: []\n",
+		Predictions: []results.Prediction{{Case: sample.Case}, {Case: "größer/als: 3 %"}},
+	}
+	summary = results.Summary{Schema: results.SummarySchema, Name: "x", Complete: true, Cases: []results.Case{{
+		Name: sample.Case, Mode: "synchronised", Routing: "pinned", Failures: []string{"leaf0-spine0", "leaf1-spine1"}, PlanHash: "sha256:0",
+		EventsPerSec: results.Stat{Min: 1, Mean: 2, Median: 2.5, Max: 3}, GoodputBitPerSec: results.Stat{Max: 1e9},
+		Phases: 16, PredictedEfficiency: 0.9375, Valid: true, Reasons: []string{}, Warnings: []string{"odd"},
+	}}}
+	plans = map[string][]byte{
+		sample.Case:       []byte("# evbench plan 1\n0 1 6 2\n"),
+		"größer/als: 3 %": []byte("# evbench plan 1\n"),
+		".":               nil,
+	}
+)
+
+// run is a run of n samples.
+func run(n int) *results.Run {
+	m := manifest
+	m.Complete = true
+	r := &results.Run{Manifest: m, Summary: summary, Links: []results.LinkCount{planned, unplanned}}
+	for i := range n {
+		s := sample
+		s.Server = i
+		r.Samples = append(r.Samples, s)
+	}
+	return r
+}
+
+func save(t *testing.T, r *results.Run) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), hdf5.File)
+	if err := hdf5.Save(name, r, plans); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func same(t *testing.T, got, want *results.Run) {
+	t.Helper()
+	if !reflect.DeepEqual(got.Manifest, want.Manifest) {
+		t.Errorf("manifest %+v,\nwant %+v", got.Manifest, want.Manifest)
+	}
+	if !reflect.DeepEqual(got.Summary, want.Summary) {
+		t.Errorf("summary %+v,\nwant %+v", got.Summary, want.Summary)
+	}
+	if !reflect.DeepEqual(got.Links, want.Links) {
+		t.Errorf("links %+v,\nwant %+v", got.Links, want.Links)
+	}
+	if !reflect.DeepEqual(got.Samples, want.Samples) {
+		t.Errorf("%d samples, want %d, or they differ", len(got.Samples), len(want.Samples))
+	}
+}
+
+// What is read is what was written; chunks and blocks may end anywhere.
+func TestRoundTrip(t *testing.T) {
+	for _, n := range []int{0, 1, 511, 512, 513, 9000} {
+		want := run(n)
+		name := save(t, want)
+		got, err := hdf5.Read(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, got, want)
+		texts, err := hdf5.Plans(name)
+		if err != nil || len(texts) != len(plans) {
+			t.Fatalf("%d plans, %v; want %d", len(texts), err, len(plans))
+		}
+		for c, text := range plans {
+			if !bytes.Equal(texts[c], text) {
+				t.Errorf("plan of %q: %q, want %q", c, texts[c], text)
+			}
+		}
+	}
+}
+
+// A run replaces summary and manifest; nothing of those before is left.
+func TestReplace(t *testing.T) {
+	name := filepath.Join(t.TempDir(), hdf5.File)
+	w, err := hdf5.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := manifest
+	done.Complete = true
+	for _, err := range []error{
+		w.Manifest(manifest), w.Sample(sample), w.Link(unplanned), w.Summary(results.Summary{Name: strings.Repeat("long", 1000)}),
+		w.Sample(sample), w.Summary(summary), w.Manifest(done), w.Close(),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := hdf5.Read(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, got, &results.Run{Manifest: done, Summary: summary, Samples: []results.Sample{sample, sample}, Links: []results.LinkCount{unplanned}})
+}
+
+// A closed file is closed: the process holds it no more.
+func TestCloses(t *testing.T) {
+	name := save(t, run(3))
+	if _, err := hdf5.Read(name); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := hdf5.Plans(name); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if to, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil && to == name {
+			t.Errorf("descriptor %s is still %s", e.Name(), name)
+		}
+	}
+}
+
+func TestNeverOverwrites(t *testing.T) {
+	name := save(t, run(1))
+	if _, err := hdf5.Create(name); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "never overwritten") {
+		t.Errorf("error %v", err)
+	}
+	if err := hdf5.Save(name, run(2), nil); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("error %v", err)
+	}
+	if got, err := hdf5.Read(name); err != nil || len(got.Samples) != 1 {
+		t.Errorf("the first run is damaged: %v", err)
+	}
+	if _, err := hdf5.Create(filepath.Join(name, "x.h5")); err == nil || !strings.Contains(err.Error(), "x.h5") {
+		t.Errorf("a file inside a file: error %v", err)
+	}
+}
+
+// What cannot be kept is refused, and leaves no file.
+func TestSaveRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(*results.Run)
+		want   string
+	}{
+		{"zero byte", func(r *results.Run) { r.Samples[1].Case = "a\x00b" }, `/samples: row 1: case: "a\x00b" holds a zero byte`},
+		{"nothing", func(r *results.Run) { r.Samples[0] = results.Sample{} }, "/samples: row 0: case: empty"},
+		{"not a number", func(r *results.Run) { r.Summary.Cases[0].CPUBusy = -1 / (r.Summary.Cases[0].CPUBusy * 0) }, "/summary.json: "},
+	} {
+		r := run(2)
+		r.Summary.Cases = append([]results.Case(nil), r.Summary.Cases...)
+		tt.change(r)
+		name := filepath.Join(t.TempDir(), "refused.h5")
+		if err := hdf5.Save(name, r, nil); err == nil || !strings.Contains(err.Error(), "refused.h5: "+tt.want) {
+			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
+		}
+		if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: a file is left, %v", tt.name, err)
+		}
+	}
+}
+
+// After an error the writer says so each time, and writes no more.
+func TestKeepsError(t *testing.T) {
+	w, err := hdf5.Create(filepath.Join(t.TempDir(), hdf5.File))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Manifest(manifest), w.Sample(results.Sample{Case: strings.Repeat("x", 99)})); err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{"Flush": w.Flush(), "Sample": w.Sample(sample), "Summary": w.Summary(summary), "Close": w.Close()} {
+		if err == nil || !strings.Contains(err.Error(), "is longer than the 31 bytes of its column") {
+			t.Errorf("%s: error %v", what, err)
+		}
+	}
+}
+
+// Several writers and readers at once take turns in the library.
+func TestConcurrent(t *testing.T) {
+	errs := make(chan error)
+	dir := t.TempDir()
+	const n = 8
+	for i := range n {
+		go func() {
+			name := filepath.Join(dir, fmt.Sprint(i))
+			err := hdf5.Save(name, run(1000), nil)
+			if got, e := hdf5.Read(name); err == nil && e == nil && len(got.Samples) != 1000 {
+				err = fmt.Errorf("%d samples", len(got.Samples))
+			} else {
+				err = errors.Join(err, e)
+			}
+			errs <- err
+		}()
+	}
+	for range n {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// h5dump runs the tool of the library, which knows nothing of this package.
+func h5dump(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.Command("h5dump", args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("h5dump %v (package hdf5-tools): %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+func TestDump(t *testing.T) {
+	name := save(t, run(2))
+	for _, tt := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"-H"}, []string{
+			`DATASET "samples"`, `DATASET "links"`, `DATASET "summary"`, `DATASET "summary.json"`, `DATASET "manifest.json"`, `GROUP "plans"`,
+			`H5T_STD_U64LE "event_size_byte";`, `H5T_IEEE_F64LE "t_s";`, `"planned_bytes";`, "( 2 ) / ( H5S_UNLIMITED )",
+		}},
+		{[]string{"-a", "/schema"}, []string{`"evbench/results/1"`}},
+		{[]string{"-a", "/samples/units"}, []string{`"goodput_bit_per_s",`, `"bit/s"`, `"t_s",`, `"retransmits",`, `"segment"`}},
+		{[]string{"-y", "-w", "0", "-d", "/samples"}, []string{`"FORS, "one" link",`, "1.00012,", "9305745,", "27917235,", "2.23366e+08,"}},
+		{[]string{"-y", "-w", "0", "-d", "/links"}, []string{`"leaf0-spine3",`, `"up",`, "9223372036854775808,", `"server3-leaf0",`}},
+		{[]string{"-y", "-w", "0", "-d", "/summary"}, []string{`"leaf0-spine0; leaf1-spine1",`, "0.9375,", "16,", `"odd"`}},
+		{[]string{"-d", "/plans/größer%2Fals: 3 %25"}, []string{"# evbench plan 1"}},
+	} {
+		out := h5dump(t, append(tt.args, name)...)
+		for _, want := range tt.want {
+			if !strings.Contains(out, want) {
+				t.Errorf("h5dump %v: no %s in\n%s", tt.args, want, out)
+			}
+		}
+	}
+}
+
+// The documents are the same bytes as in the files beside.
+func TestDumpDocuments(t *testing.T) {
+	r := run(1)
+	name := save(t, r)
+	var m, s bytes.Buffer
+	if err := errors.Join(r.Manifest.Write(&m), r.Summary.Write(&s)); err != nil {
+		t.Fatal(err)
+	}
+	for set, want := range map[string][]byte{"/manifest.json": m.Bytes(), "/summary.json": s.Bytes()} {
+		file := filepath.Join(t.TempDir(), "text")
+		h5dump(t, "-d", set, "-b", "FILE", "-o", file, name)
+		if got, err := os.ReadFile(file); err != nil || !bytes.Equal(bytes.TrimRight(got, "\x00"), want) {
+			t.Errorf("%s, %v:\n%s\nwant\n%s", set, err, got, want)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+//go:build hdf5
+
+package hdf5
+
+/*
+#cgo linux CFLAGS: -I/usr/include/hdf5/serial
+#include <hdf5.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+// The innermost reason of the last error. The library calls remember on the
+// thread of the call that failed; Go's lock keeps all others out meanwhile.
+static char reason[512];
+
+static herr_t innermost(unsigned n, const H5E_error2_t *e, void *unused) {
+	if (n == 0 && e->desc != NULL)
+		snprintf(reason, sizeof reason, "%s", e->desc);
+	return 0;
+}
+
+static herr_t remember(hid_t stack, void *unused) {
+	return H5Ewalk2(stack, H5E_WALK_UPWARD, innermost, NULL);
+}
+
+// listen takes the place of the handler that prints, for this thread: a
+// thread-safe library has one for each.
+static void listen_here(void) {
+	reason[0] = 0;
+	H5Eset_auto2(H5E_DEFAULT, remember, NULL);
+}
+
+static const char *why(void) { return reason; }
+
+static herr_t utf8(hid_t type) { return H5Tset_cset(type, H5T_CSET_UTF8); }
+
+static herr_t unlink_at(hid_t file, const char *name) {
+	return H5Ldelete(file, name, H5P_DEFAULT);
+}
+
+// Where the file system has no locks, as on many clusters, the library is to go
+// on without. It reads the environment when it starts, before any Go code runs;
+// a choice of the user stays.
+__attribute__((constructor)) static void lock_if_possible(void) {
+	setenv("HDF5_USE_FILE_LOCKING", "BEST_EFFORT", 0);
+}
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"gonum.org/v1/hdf5"
+)
+
+// Built reports whether this binary has HDF5.
+const Built = true
+
+// lib is held by the one goroutine that is in the C library, and guards the
+// state of every open file with it.
+var lib sync.Mutex
+
+// call runs f, which uses the library, and puts the name of the file before its
+// error.
+func call(file string, f func() error) error {
+	lib.Lock()
+	defer lib.Unlock()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	C.listen_here()
+	if err := f(); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
+}
+
+// because gives an error of the library what it is about and its reason.
+func because(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if why := C.GoString(C.why()); why != "" {
+		err = reasonOf(why)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// closing closes an object of the library when the function that opened it ends.
+// What goes wrong is that function's error, unless it has one.
+func closing(c io.Closer, err *error) {
+	if e := because("close", c.Close()); *err == nil {
+		*err = e
+	}
+}
+
+var errRefused = errors.New("HDF5 refuses")
+
+// remove takes an object out of a file; its room is not used again.
+func remove(file *hdf5.File, name string) error {
+	c := C.CString(name)
+	defer C.free(unsafe.Pointer(c))
+	if C.unlink_at(C.hid_t(file.ID()), c) < 0 {
+		return because("remove "+name, errRefused)
+	}
+	return nil
+}
+
+// stringType is a text in UTF-8 of so many bytes, the zero at its end included.
+// The caller closes it.
+func stringType(bytes int) (*hdf5.Datatype, error) {
+	t, err := hdf5.T_C_S1.Copy()
+	if err != nil {
+		return nil, because("string type", err)
+	}
+	if err := t.SetSize(bytes); err != nil || C.utf8(C.hid_t(t.ID())) < 0 {
+		return nil, errors.Join(because(fmt.Sprintf("string type of %d bytes", bytes), errRefused), t.Close())
+	}
+	return t, nil
+}
