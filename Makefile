@@ -4,18 +4,23 @@ GO         ?= go
 VERSION    := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: bench build test referee perf bench-barrier golden fuzz clean
+.PHONY: bench build test test-slurm referee perf bench-barrier bench-peers golden fuzz clean
 
 bench: build
 	@fabric=lab; bin/evbench lab doctor --quiet || { fabric=emulate; \
 		echo 'No network namespaces here (evbench lab doctor says why): taking the emulated fabric, a model.'; }; \
 	bin/evbench run --fabric $$fabric scenarios/quickstart.yaml
 
+# With MPI and HDF5 where their libraries are here; TAGS= builds pure Go.
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/evbench ./cmd/evbench
+	@GO='$(GO)' VERSION='$(VERSION)' scripts/build
 
 test:
 	GO='$(GO)' STATICCHECK='$(STATICCHECK)' scripts/gate
+
+# Runs through sbatch, srun and salloc of a Slurm that lives for this test only.
+test-slurm: build
+	scripts/test-slurm
 
 # Our forwarding tables beside those of the real OpenSM, entry by entry.
 referee:
@@ -28,6 +33,14 @@ perf: build
 # Latency of one barrier over TCP on loopback, by kind and number of servers.
 bench-barrier:
 	$(GO) test -run '^$$' -bench Barrier -benchtime 2000x ./transport/tcp
+
+# evbench beside C programs over MPI, in turn: docs/peers.md. PEERS is what else
+# bench/peer is told, such as PEERS='--rows barrier --slots 21'.
+bench-peers: build
+	@for tool in mpicc mpirun; do command -v $$tool >/dev/null || { \
+		echo "bench-peers: no $$tool: the C programs need Open MPI (Debian: openmpi-bin libopenmpi-dev gcc)" >&2; exit 2; }; done
+	$(GO) build -trimpath -tags mpi -o bin/peer ./bench/peer
+	@bin/peer --evbench bin/evbench $(PEERS)
 
 # Rewrite golden files; read the diff before you commit it.
 golden:

@@ -95,8 +95,9 @@ var layers = map[string]layer{
 	}},
 	"routing/opensm": {may: []string{"fabric", "routing/lft"}, pure: true},
 
-	"host":      {},
-	"preflight": {may: []string{"results"}, pure: true},
+	"host":          {},
+	"internal/echo": {may: []string{"internal/wire"}},
+	"preflight":     {may: []string{"results"}, pure: true},
 
 	"failures": {may: []string{"fabric", "topology"}, pure: true},
 

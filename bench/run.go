@@ -8,10 +8,12 @@
 package bench
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -36,10 +38,19 @@ type Sink interface {
 	Summary(results.Summary) error
 }
 
+// A PlanSink is a Sink that keeps plans too: that of each case with a schedule, in
+// its text form, before the first Manifest. Without a schedule there is none.
+type PlanSink interface {
+	Plan(name string, text []byte) error
+}
+
 // Options of a run.
 type Options struct {
 	// Listen is where the controller listens, "unix:PATH" or "tcp:HOST:PORT".
 	Listen string
+	// Listener, if not nil, is served instead, and closed; Listen is then what
+	// the manifest calls it.
+	Listener net.Listener
 	// Token is the secret that workers show.
 	Token string
 	// JoinTimeout is how long workers may take to join. 0 means 30s.
@@ -81,6 +92,7 @@ type runner struct {
 	sink     Sink // nil until all workers have joined
 	ctl      *controller.Controller
 	manifest results.Manifest
+	looked   looked // at plain hosts
 	done     []measured
 	sinkErr  error
 }
@@ -111,7 +123,14 @@ func (r *runner) begin(cases []Planned) error {
 	r.sink = sink
 	r.manifest = results.Manifest{
 		Schema: "evbench/manifest/1", Name: r.s.Name, Scenario: string(r.s.Text), Seed: r.s.Seed,
-		Started: time.Now().UTC(), Fabric: r.f.Info(), Control: r.o.Listen, Plans: map[string]string{}, Warnings: []string{},
+		Started: time.Now().UTC(), Fabric: r.f.Info(), Control: r.control(), Plans: map[string]string{}, Warnings: []string{},
+		Transport: r.s.Transport,
+	}
+	if r.s.Transport == scenario.TCP {
+		r.manifest.IO = r.s.IO
+	}
+	if r.s.Fabric.Kind == scenario.Hosts {
+		r.manifest.Launch = r.s.Launch.Kind
 	}
 	for _, c := range cases {
 		r.manifest.Plans[c.Name] = c.Prediction.PlanHash
@@ -120,14 +139,50 @@ func (r *runner) begin(cases []Planned) error {
 	if r.o.Describe != nil {
 		r.o.Describe(&r.manifest)
 	}
+	if err := keepPlans(sink, cases); err != nil {
+		return err
+	}
+	r.looked.describe(&r.manifest)
 	return r.sink.Manifest(r.manifest)
+}
+
+// keepPlans hands the plans to a sink that takes them.
+func keepPlans(sink Sink, cases []Planned) error {
+	keeper, ok := sink.(PlanSink)
+	if !ok {
+		return nil
+	}
+	for _, c := range cases {
+		if c.Plan.Schedule == nil {
+			continue
+		}
+		var text bytes.Buffer
+		if err := c.Plan.WriteText(&text); err != nil {
+			return fmt.Errorf("case %q: %w", c.Name, err)
+		}
+		if err := keeper.Plan(c.Name, text.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// control is what control messages travel on, with the port where a free one was
+// asked for.
+func (r *runner) control() string {
+	if r.o.Listener == nil {
+		return r.ctl.Addr()
+	}
+	return r.o.Listen
 }
 
 // session starts controller and workers, measures every case and lets all go.
 func (r *runner) session(ctx context.Context, cases []Planned) (err error) {
 	r.ctl = controller.New(controller.Options{Token: r.o.Token, Servers: positions(r.s.Tree), Log: r.o.Log})
 	defer func() { err = errors.Join(err, r.ctl.Close()) }()
-	if err := r.ctl.Listen(r.o.Listen); err != nil {
+	if r.o.Listener != nil {
+		r.ctl.Serve(r.o.Listener)
+	} else if err := r.ctl.Listen(r.o.Listen); err != nil {
 		return err
 	}
 
@@ -145,6 +200,9 @@ func (r *runner) session(ctx context.Context, cases []Planned) (err error) {
 		err = errors.Join(err, wait())
 	}()
 	if err := r.join(ctx); err != nil {
+		return err
+	}
+	if err := r.preflight(ctx); err != nil {
 		return err
 	}
 	if err := r.begin(cases); err != nil {
@@ -325,7 +383,7 @@ func (r *runner) controllerCase(m *measured) controller.Case {
 		Name: m.Name, Repeat: m.repeat, Epoch: m.Plan.Epoch, Mode: m.Mode, Barrier: m.Barrier,
 		Fragment: int(r.s.Event.Fragment), Spread: r.s.Event.Spread, Seed: r.s.Seed,
 		Sources: m.Sources, Credits: m.Credits, Warmup: uint64(r.s.Warmup), Duration: m.Duration,
-		Deliver: r.s.Deliver, Check: r.s.Check, Timeout: r.timeout(m), Interval: r.s.Interval,
+		Deliver: r.s.Deliver, Check: r.s.Check, IO: r.s.IO, Timeout: r.timeout(m), Interval: r.s.Interval,
 	}
 	if m.Plan.Schedule != nil {
 		for rank := range r.s.Tree.Servers() {

@@ -71,7 +71,7 @@ func (r *runner) result(m *measured) results.Case {
 	o, info := m.outcome, r.f.Info()
 	c := results.Case{
 		Name: m.Name, Repeat: m.repeat, Mode: m.Mode, Barrier: m.Barrier, Schedule: m.Schedule, Routing: m.Plan.Routing,
-		Failures: failureNames(m.Case), Control: m.Control, Model: info.Model, Deliver: r.s.Deliver, Check: r.s.Check,
+		Failures: failureNames(m.Case), Control: m.Control, Model: info.Model, Deliver: r.s.Deliver, Check: r.s.Check, IO: m.outcome.IO,
 		PlanHash: m.Prediction.PlanHash, Phases: m.Prediction.Phases, Bound: m.Prediction.Bound,
 		Exchanges: o.Exchanges, MeasuredSec: o.Span.Seconds(), EventsBuilt: o.Built, EventsLost: o.Lost,
 		EventsDuplicate: o.Duplicate + o.Unknown, Retransmits: o.Retransmits, Drops: m.drops,

@@ -52,6 +52,8 @@ type Case struct {
 	Deliver string
 	// Check is wire.CheckHeader (the default) or wire.CheckPayload.
 	Check string
+	// IO is how the workers' transport moves payload; "": as it likes.
+	IO string
 
 	// Timeout is how long nothing may happen before the case ends with an
 	// error. Half of it must be longer than a phase takes and than a link may
@@ -110,7 +112,7 @@ func (c Case) configure(run uint32, rank int) wire.Configure {
 	cfg := wire.Configure{
 		Run: run, Case: c.Name, Repeat: c.Repeat, Epoch: c.Epoch, Mode: c.Mode, Barrier: c.Barrier,
 		Rank: rank, Peers: c.Peers, Fragment: c.Fragment, Spread: c.Spread, Seed: c.Seed,
-		Sources: c.Sources, Credits: c.Credits, Warmup: c.Warmup, Deliver: c.Deliver, Check: c.Check,
+		Sources: c.Sources, Credits: c.Credits, Warmup: c.Warmup, Deliver: c.Deliver, Check: c.Check, IO: c.IO,
 		Timeout: c.Timeout / 2, Interval: c.Interval,
 	}
 	if len(c.Rows) > 0 {

@@ -97,7 +97,7 @@ func TestStrangers(t *testing.T) {
 	}{
 		{"nothing", "EOF", "", nil},
 		{"web browser", "other protocol version", "other protocol version", []byte("GET / HTTP/1.1\r\n\r\n")},
-		{"other version", "version 9, want 1", "version 9, want 1", other},
+		{"other version", "version 9, want 2", "version 9, want 2", other},
 		{"too long", "length 1048576", "", append(binary.BigEndian.AppendUint32(nil, 1<<20), wire.Version, 1)},
 		{"not a hello", "began with wire.Ping", "", frame(wire.Ping{})},
 		{"no token", "wrong token", "wrong token", frame(wire.Hello{Server: 5})},

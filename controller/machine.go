@@ -55,6 +55,7 @@ type worker struct {
 	server   int
 	heard    time.Duration
 	ready    bool
+	io       string // how its transport moves payload
 	updated  bool
 	done     uint64        // exchanges, or events with their fate known
 	assigned uint64        // events
@@ -133,7 +134,7 @@ func (m *machine) receive(now time.Duration, rank int, msg wire.Message) {
 	switch msg := msg.(type) {
 	case wire.Pong:
 	case wire.Ready:
-		w.ready = true
+		w.ready, w.io = true, msg.IO
 		m.maybeWarm(now)
 	case wire.Progress:
 		m.progress(now, rank, msg.Exchange)

@@ -40,11 +40,12 @@ type Outcome struct {
 
 	BarrierWait time.Duration // mean over servers
 	Retransmits uint64
+	IO          string // how the transport moved payload; "": it has no choice, or the case did not begin
 }
 
 // outcome sums up; the machine is over.
 func (m *machine) outcome() Outcome {
-	o := Outcome{Complete: m.err == nil, Samples: m.samples}
+	o := Outcome{Complete: m.err == nil, Samples: m.samples, IO: m.workers[0].io}
 	var c check
 	if m.c.Mode == wire.Unsync {
 		c = m.ledger.check()

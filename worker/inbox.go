@@ -13,6 +13,7 @@ type await struct {
 	slot   int
 	source int
 	body   []byte
+	drop   int // instead of body
 	used   bool
 	head   [transport.HeadSize]byte
 }
@@ -41,14 +42,16 @@ func (b *inbox) expect(slot int, event uint64, source, path int) transport.Op {
 	b.free = b.free[:len(b.free)-1]
 	w := &b.awaits[i]
 	w.event, w.slot, w.source, w.used = event, slot, source, true
-	w.body = b.parts.bufs[slot][source]
+	w.body, w.drop = b.parts.buffer(slot, source)
 	b.left[slot]++
 	return b.op(i, path)
 }
 
 func (b *inbox) op(i, path int) transport.Op {
 	w := &b.awaits[i]
-	return transport.Op{Kind: transport.Recv, Peer: w.source, Path: path, ID: uint64(i), Head: w.head[:], Body: w.body}
+	return transport.Op{
+		Kind: transport.Recv, Peer: w.source, Path: path, ID: uint64(i), Head: w.head[:], Body: w.body, Drop: w.drop,
+	}
 }
 
 // A gain is what a finished receive means for its event.
@@ -65,7 +68,7 @@ type gain struct {
 func (b *inbox) took(now time.Duration, op *transport.Op) gain {
 	i := int(op.ID)
 	w := &b.awaits[i]
-	h, v := b.parts.arrived(now, w.source, w.head[:], w.body[:op.N])
+	h, v := b.parts.arrived(now, op)
 	if v != builder.Corrupt && h.Event != w.event {
 		if v.Good() {
 			b.swap(w, h.Event)
@@ -94,8 +97,9 @@ func (b *inbox) swap(w *await, event uint64) {
 		if !o.used || o.event != event || o.source != w.source {
 			continue
 		}
-		bufs := b.parts.bufs
-		bufs[w.slot][w.source], bufs[o.slot][o.source] = bufs[o.slot][o.source], bufs[w.slot][w.source]
+		if bufs := b.parts.bufs; bufs != nil {
+			bufs[w.slot][w.source], bufs[o.slot][o.source] = bufs[o.slot][o.source], bufs[w.slot][w.source]
+		}
 		w.event, o.event = o.event, w.event
 		w.slot, o.slot = o.slot, w.slot
 		return

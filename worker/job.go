@@ -81,7 +81,7 @@ func (j *job) play(ctx context.Context, ep transport.Endpoint, peer barrier.Peer
 	if err != nil {
 		return err
 	}
-	if err := j.o.Conn.Send(wire.Ready{Run: j.c.Run}); err != nil {
+	if err := j.o.Conn.Send(wire.Ready{Run: j.c.Run, IO: ioOf(ep)}); err != nil {
 		return err
 	}
 	beside, stop := context.WithCancel(ctx)
@@ -95,6 +95,14 @@ func (j *job) play(ctx context.Context, ep transport.Endpoint, peer barrier.Peer
 	stop()
 	wg.Wait()
 	return err
+}
+
+// ioOf asks an endpoint how it moves payload; not every one has a choice.
+func ioOf(ep transport.Endpoint) string {
+	if e, ok := ep.(interface{ IO() string }); ok {
+		return e.IO()
+	}
+	return ""
 }
 
 // A mode is the loop of one way of building events. position is called after

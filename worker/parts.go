@@ -5,6 +5,7 @@ import (
 
 	"evbench/builder"
 	"evbench/internal/wire"
+	"evbench/transport"
 )
 
 // Parts are the worker's events under construction and the fragments that it
@@ -15,7 +16,7 @@ type parts struct {
 	sizes   builder.Sizes
 	window  *builder.Window
 	asm     *builder.Assembler
-	bufs    [][][]byte // [slot][source]
+	bufs    [][][]byte // [slot][source]; nil: no fragment is kept or looked into
 	bytes   []int      // [slot], payload so far
 	keep    bool       // fragments land in their event's buffer
 	payload bool       // all payload is verified
@@ -39,12 +40,14 @@ func newParts(c wire.Configure, alloc func(int) []byte, slots int, m *meter, t *
 		keep:   c.Deliver == wire.DeliverBuffer, payload: c.Check == wire.CheckPayload,
 		meter: m, tally: t,
 	}
-	p.bufs = buffers(n, slots, size.Max(), p.keep, alloc)
+	if p.keep || p.payload {
+		p.bufs = buffers(n, slots, size.Max(), p.keep, alloc)
+	}
 	return p
 }
 
 // buffers returns one buffer for each fragment of each slot or, when fragments
-// are discarded, one for each source: those that a source sends follow one
+// are only looked into, one for each source: those that a source sends follow one
 // another, so that none is overwritten while it is looked at.
 func buffers(n, slots, size int, keep bool, alloc func(int) []byte) [][][]byte {
 	out := make([][][]byte, slots)
@@ -60,6 +63,15 @@ func buffers(n, slots, size int, keep bool, alloc func(int) []byte) [][][]byte {
 		}
 	}
 	return out
+}
+
+// buffer returns where source's fragment of the event in a slot goes: into body
+// or, where nobody wants it, nowhere, if it has at most drop bytes.
+func (p *parts) buffer(slot, source int) (body []byte, drop int) {
+	if p.bufs == nil {
+		return nil, p.sizes.Max()
+	}
+	return p.bufs[slot][source], 0
 }
 
 // begin opens an event and puts the worker's own fragment into it.
@@ -96,20 +108,20 @@ func (p *parts) request(head []byte, epoch uint32, id uint64, source int) {
 	h.Append(head[:0])
 }
 
-// arrived judges what came from a rank. The header is valid unless the verdict
-// is Corrupt.
-func (p *parts) arrived(now time.Duration, from int, head, body []byte) (builder.Header, builder.Verdict) {
-	h, err := builder.Parse(head)
+// arrived judges a finished receive. The header is valid unless the verdict is
+// Corrupt.
+func (p *parts) arrived(now time.Duration, op *transport.Op) (builder.Header, builder.Verdict) {
+	h, err := builder.Parse(op.Head)
 	if err != nil {
 		p.asm.Spoiled()
 		add(&p.meter.corrupt, 1)
 		return builder.Header{}, builder.Corrupt
 	}
 	slot := p.asm.Slot(h.Event) // an event that this completes has none any more
-	v := p.asm.Add(now, h, p.intact(h, from, body))
+	v := p.asm.Add(now, h, p.intact(h, op))
 	switch {
 	case v.Good():
-		p.accept(now, slot, len(body), v == builder.Complete)
+		p.accept(now, slot, op.N, v == builder.Complete)
 	case v == builder.Late:
 		add(&p.meter.late, 1)
 	case v == builder.Duplicate:
@@ -134,12 +146,11 @@ func (p *parts) accept(now time.Duration, slot, size int, complete bool) {
 
 // intact reports whether a fragment is what its source must have sent: the
 // header vouches for the payload, and event and source say what both must be.
-func (p *parts) intact(h builder.Header, from int, body []byte) bool {
-	size := len(body)
-	if int(h.Source) != from || h.Size != uint64(size) || size != p.sizes.Of(h.Event, from) {
+func (p *parts) intact(h builder.Header, op *transport.Op) bool {
+	if int(h.Source) != op.Peer || h.Size != uint64(op.N) || op.N != p.sizes.Of(h.Event, op.Peer) {
 		return false
 	}
-	return !p.payload || builder.Checksum(body) == h.Sum && p.window.Sum(h.Event, from, size) == h.Sum
+	return !p.payload || builder.Checksum(op.Body[:op.N]) == h.Sum && p.window.Sum(h.Event, op.Peer, op.N) == h.Sum
 }
 
 // damage fills in what went wrong since the case began.

@@ -111,8 +111,9 @@ func (s *synchronised) transfer(ctx context.Context, p *plan, id uint64, slot in
 	s.sending, s.taking = nil, nil
 	if step.From != wire.Idle {
 		s.taking = &s.ops[n]
+		body, drop := s.parts.buffer(slot, step.From)
 		*s.taking = transport.Op{
-			Kind: transport.Recv, Peer: step.From, Path: step.FromSpine, Head: s.in[:], Body: s.parts.bufs[slot][step.From],
+			Kind: transport.Recv, Peer: step.From, Path: step.FromSpine, Head: s.in[:], Body: body, Drop: drop,
 		}
 		n++
 	}
@@ -156,7 +157,7 @@ func (s *synchronised) receive(ctx context.Context, now time.Duration) error {
 	for {
 		s.arrived = now
 		op := s.taking
-		switch _, v := s.parts.arrived(now, op.Peer, op.Head, op.Body[:op.N]); v {
+		switch _, v := s.parts.arrived(now, op); v {
 		case builder.Accepted, builder.Complete, builder.Corrupt, builder.WrongEpoch:
 			return nil
 		}

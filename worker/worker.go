@@ -15,10 +15,12 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"evbench/barrier"
 	"evbench/internal/wire"
+	"evbench/results"
 	"evbench/transport"
 )
 
@@ -37,6 +39,11 @@ type Options struct {
 	Server int
 	// Data is where other workers reach this one, if it knows.
 	Data string
+	// Host is what the machine says of itself, for the manifest; its name is
+	// filled in where it is missing.
+	Host results.Host
+	// Probe tells how another worker is reached. nil: it cannot be told.
+	Probe ProbeFunc
 	// Open opens the endpoint of each case.
 	Open OpenFunc
 	// KeepAlive is how long the controller may be silent. 0 means 30s.
@@ -63,6 +70,7 @@ func Run(ctx context.Context, o Options) error {
 	err := s.serve(ctx)
 	cancel()
 	s.endCase()
+	s.probes.Wait()
 	if unhook() {
 		_ = o.Conn.Close()
 	}
@@ -76,6 +84,8 @@ func Run(ctx context.Context, o Options) error {
 type session struct {
 	o   Options
 	job *job // the case under way, or the last one
+
+	probes sync.WaitGroup
 }
 
 func (s *session) serve(ctx context.Context) error {
@@ -109,9 +119,9 @@ func (s *session) broken(ctx context.Context, err error) error {
 }
 
 func (s *session) join(ctx context.Context) error {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
+	host := s.o.Host
+	if host.Host == "" {
+		host.Host, _ = os.Hostname() // a machine without a name has an empty one
 	}
 	hello := wire.Hello{Token: s.o.Token, Server: s.o.Server, Data: s.o.Data, Host: host, PID: os.Getpid()}
 	if err := s.o.Conn.Send(hello); err != nil {
@@ -136,6 +146,8 @@ func (s *session) handle(ctx context.Context, m wire.Message) error {
 	switch m := m.(type) {
 	case wire.Ping:
 		return s.o.Conn.Send(wire.Pong{})
+	case wire.Probe:
+		s.probe(ctx, m)
 	case wire.Configure:
 		s.endCase()
 		s.job = startJob(ctx, s.o, m)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/host"
 	"evbench/internal/wire"
 	"evbench/scenario"
 	"evbench/transport/tcp"
@@ -53,6 +54,9 @@ func controllerAction(c *cli.Context) error {
 	if err := checkHosts(s); err != nil {
 		return err
 	}
+	if s.Transport == scenario.MPI {
+		return usagef("transport mpi: workers that join by themselves have no MPI: mpirun -n %d evbench run %s", s.Tree.Servers()+1, c.Args().First())
+	}
 	where := func(*cli.Context) (string, string, func() error, error) {
 		return listen, token, func() error { return nil }, nil
 	}
@@ -65,7 +69,11 @@ func readToken(c *cli.Context) (string, error) {
 	if name == "" {
 		return "", usagef("--token-file is missing: controller and workers share a secret, for example: head -c 24 /dev/urandom | base64 > token")
 	}
-	b, err := os.ReadFile(name)
+	read := os.ReadFile
+	if name == "-" {
+		read = firstLineOf
+	}
+	b, err := read(name)
 	if err != nil {
 		return "", usagef("--token-file: %w", err)
 	}
@@ -82,9 +90,14 @@ func workerCommand() *cli.Command {
 		Usage: "be one server of a run",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "controller", Usage: "`ADDR` of the controller: tcp:HOST:PORT or unix:PATH"},
-			&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the secret of the run"},
+			&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the secret of the run; -: the first line of standard input"},
+			&cli.BoolFlag{Name: "end-with-stdin", Usage: "end when standard input ends, as it does when a launcher dies"},
 			&cli.IntFlag{Name: "id", Value: -1, Usage: "position of this server, `N`: slot + leaf·M0"},
 			&cli.StringFlag{Name: "data", Usage: "`ADDR` where other servers reach this one, host:port; with one more per spine, comma separated, plans can choose spines"},
+			&cli.StringFlag{Name: "interface", Usage: "instead of --data: all addresses of the network interface `NAME`, in its order"},
+			&cli.StringFlag{Name: "network", Usage: "instead of --data: all addresses in the network `CIDR`, such as 10.0.0.0/8"},
+			&cli.IntFlag{Name: "data-port", Value: defaultDataPort, Usage: "port of those addresses, `N` (0: a free one); given alone: of the address that leads to the controller"},
+			&cli.StringFlag{Name: "cpus", Usage: "run on these processors only, `LIST` such as 0-15,32"},
 			&cli.IntFlag{Name: "socket-buffer", Usage: "`BYTES` of each send and receive buffer where there is no barrier (default: as the kernel likes)"},
 			&cli.DurationFlag{Name: "wait", Value: 30 * time.Second, Usage: "keep trying to reach the controller for `D`"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "log what is odd but harmless, too"},
@@ -104,15 +117,27 @@ func workerAction(c *cli.Context) (err error) {
 	if c.Int("id") < 0 {
 		return usagef("--id is missing: the position of this server, 0 or more")
 	}
-	if c.String("data") == "" {
-		return usagef("--data is missing: where other servers reach this one, such as 10.0.0.17:7000")
-	}
-	data, err := parseData(c.String("data"))
+	machine, _ := host.Read() // without interfaces none is found, with a message
+	data, err := chooseData(c, machine)
 	if err != nil {
-		return usagef("--data: %w", err)
+		return usage(err)
 	}
 	if err := wire.CheckAddress(c.String("controller")); err != nil {
 		return usagef("--controller %w", err)
+	}
+	if cpus := c.String("cpus"); cpus != "" {
+		if err := host.Pin(cpus); err != nil {
+			return usagef("--cpus: %w", err)
+		}
+	}
+	if c.Bool("end-with-stdin") {
+		leashed, stop := endWithStdin(c.Context)
+		defer func() {
+			if stop(); context.Cause(leashed) == errStdinEnded {
+				err = nil // as it was told to
+			}
+		}()
+		c.Context = leashed
 	}
 	log := logger(c)
 	l, err := tcp.Listen(tcp.Options{Addr: data.listen(), Token: token, Log: func(format string, args ...any) {
@@ -122,15 +147,18 @@ func workerAction(c *cli.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	if len(data) == 1 {
-		data[0] = l.Addr() // port 0 has become a number
+	if data, err = data.at(l.Addr()); err != nil {
+		return err
 	}
+	probe, stop := reachable(data, token, log)
+	defer func() { err = errors.Join(err, stop()) }()
 	conn, err := reach(c.Context, c.String("controller"), c.Duration("wait"))
 	if err != nil {
 		return fmt.Errorf("controller: %w", err)
 	}
 	return worker.Run(c.Context, worker.Options{
 		Conn: conn, Token: token, Server: c.Int("id"), Data: data.String(), Open: openTCP(l, dataPlane{sockBuf: c.Int("socket-buffer")}), Log: log,
+		Host: describeHost(machine, data, c.String("cpus")), Probe: probe,
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"evbench/barrier"
 	"evbench/internal/wire"
+	"evbench/scenario"
 	"evbench/transport"
 	"evbench/transport/tcp"
 	"evbench/worker"
@@ -43,7 +44,10 @@ func (a dataAddresses) listen() string {
 	if len(a) == 1 {
 		return a[0]
 	}
-	_, port, _ := net.SplitHostPort(a[0]) // parseData has checked it
+	ip, port, _ := net.SplitHostPort(a[0]) // parseData has checked it
+	if strings.Contains(ip, ":") {
+		return net.JoinHostPort("::", port)
+	}
 	return net.JoinHostPort("0.0.0.0", port)
 }
 
@@ -78,7 +82,10 @@ type dataPlane struct {
 // openTCP opens the connections of each case on a listener.
 func openTCP(l *tcp.Listener, how dataPlane) worker.OpenFunc {
 	return func(ctx context.Context, c wire.Configure) (transport.Endpoint, barrier.Peer, error) {
-		g := tcp.Group{ID: c.Run, Rank: c.Rank, Need: needs(c)}
+		g := tcp.Group{ID: c.Run, Rank: c.Rank, Need: needs(c), IO: c.IO, Async: c.Mode != wire.Sync, Message: c.Fragment}
+		if c.IO == scenario.IOAuto {
+			g.IO = ""
+		}
 		for _, p := range c.Peers {
 			if len(p.Addrs) == 0 || p.Addrs[0] == "" {
 				return nil, nil, fmt.Errorf("server%d has not said where it is reached", p.Server)

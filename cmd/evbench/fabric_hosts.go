@@ -13,7 +13,8 @@ import (
 )
 
 // A hostsFabric is a network that evbench does not control: plain hosts. It
-// cannot take links down, install routes or count bytes.
+// cannot take links down, install routes or count bytes; an injectedFabric around
+// it takes links down by commands of the scenario.
 type hostsFabric struct {
 	bench.Launcher
 	info results.Fabric
@@ -27,7 +28,7 @@ func openLocal(_ context.Context, s *scenario.Scenario) (bench.Fabric, error) {
 	}
 	return &hostsFabric{
 		info: fabricInfo(s.Fabric),
-		Launcher: processes{data: func(rank int) dataAddresses {
+		Launcher: processes{cpus: s.Launch.CPUs, data: func(rank int) dataAddresses {
 			return dataAddresses{fmt.Sprintf("127.0.0.1:%d", ports[rank])}
 		}},
 	}, nil

@@ -19,7 +19,7 @@ import (
 func failuresCommand() *cli.Command {
 	c := command(&cli.Command{
 		Name:  "failures",
-		Usage: "what a subnet manager's logs say of links that failed",
+		Usage: "what logs say of links that failed; bring up those that a run has left down",
 		Subcommands: []*cli.Command{
 			command(&cli.Command{
 				Name:      "stats",
@@ -40,11 +40,12 @@ func failuresCommand() *cli.Command {
 					&cli.Float64Flag{Name: "speed", Usage: "seconds of the log that pass in one, `X` (default: the whole log fits)"}),
 				Action: replayAction,
 			}, "  evbench failures replay --year 2024 -t 'FT(2;4,8)' --duration 60s -o replay.yaml opensm.log\n  evbench validate replay.yaml"),
+			restoreCommand(),
 		},
 	}, "  evbench failures stats --year 2024 opensm.log")
 	c.Action = func(c *cli.Context) error {
 		if c.Args().Present() {
-			return usagef("failures has no command %q; there are stats, replay", c.Args().First())
+			return usagef("failures has no command %q; there are stats, replay, restore", c.Args().First())
 		}
 		return cli.ShowSubcommandHelp(c)
 	}

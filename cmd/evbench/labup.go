@@ -247,6 +247,10 @@ func labExecAction(c *cli.Context) error {
 	if err != nil {
 		return usagef("exec needs nsenter (package util-linux): %w", err)
 	}
+	if command := c.Args().Get(1); c.NArg() == 2 && strings.Contains(strings.TrimSpace(command), " ") {
+		return usagef("exec: %.40q…: write each word of a command by itself, or sh -c '…'; "+
+			"what mpirun gives to a remote shell goes through scripts/lab-mpirun", command)
+	}
 	args := []string{"nsenter", fmt.Sprintf("--net=/proc/%d/fd/%d", h.PID, fd)}
 	if h.User {
 		args = append(args, fmt.Sprintf("--user=/proc/%d/ns/user", h.PID), "--preserve-credentials")

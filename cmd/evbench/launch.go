@@ -96,6 +96,8 @@ type processes struct {
 	data func(rank int) dataAddresses
 	// sockBuf as in dataPlane.
 	sockBuf int
+	// cpus are the processors that servers stay on; "": any.
+	cpus string
 	// start starts the command of a rank; nil: here.
 	start func(rank int, cmd *exec.Cmd) error
 }
@@ -135,6 +137,9 @@ func (p processes) Launch(ctx context.Context, j bench.Job) (wait func() error, 
 func (p processes) command(ctx context.Context, j bench.Job, rank int, token string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", "worker", "--controller", j.Controller, "--token-file", token,
 		"--id", strconv.Itoa(j.Tree.Position(rank)), "--data", p.data(rank).String(), "--socket-buffer", strconv.Itoa(p.sockBuf))
+	if p.cpus != "" {
+		cmd.Args = append(cmd.Args, "--cpus", p.cpus)
+	}
 	cmd.Args[0] = os.Args[0]
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = killAfter

@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 	"os"
-	"runtime"
 	"strings"
 
+	"evbench/host"
 	"evbench/internal/unit"
 	"evbench/results"
 	"evbench/scenario"
@@ -18,24 +18,9 @@ func describeMachine(m *results.Manifest) {
 	for path, v := range b.Modules {
 		m.Versions[path] = v
 	}
-	m.BuildTags = []string{}
-	m.Host, _ = os.Hostname() // a machine without a name has an empty one
-	m.Cores = runtime.NumCPU()
-	m.CPU = field("/proc/cpuinfo", "model name")
-	m.Kernel = strings.TrimSpace(readString("/proc/sys/kernel/ostype") + " " + readString("/proc/sys/kernel/osrelease"))
-	if m.Kernel == "" {
-		m.Kernel = runtime.GOOS
-	}
-}
-
-// field returns the value of the first line "name : value" of a file, or "".
-func field(file, name string) string {
-	for line := range strings.Lines(readString(file)) {
-		if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == name {
-			return strings.TrimSpace(v)
-		}
-	}
-	return ""
+	m.BuildTags = b.Tags
+	f, _ := host.Read() // an error is about interfaces, which are not asked for here
+	m.Host, m.Cores, m.CPU, m.Kernel = f.Host, f.Cores, f.CPU, f.Kernel
 }
 
 // readString returns a file without the space around it; what cannot be read
@@ -48,11 +33,17 @@ func readString(file string) string {
 	return strings.TrimSpace(string(b))
 }
 
+// A machineError is wrong about this machine only.
+type machineError struct{ text string }
+
+func (e *machineError) Error() string { return e.text }
+
 // checkMemory refuses a scenario whose event buffers do not fit into this
-// machine: every server holds whole events, one fragment of each server.
-func checkMemory(s *scenario.Scenario) error {
-	var available uint64
-	if _, err := fmt.Sscanf(field("/proc/meminfo", "MemAvailable"), "%d kB", &available); err != nil {
+// machine, where so many of its servers run: every server holds whole events, one
+// fragment of each server.
+func checkMemory(s *scenario.Scenario, here int) error {
+	available := host.Available()
+	if available == 0 {
 		return nil // not known here
 	}
 	n, credits := s.Tree.Servers(), 1
@@ -62,9 +53,10 @@ func checkMemory(s *scenario.Scenario) error {
 	if s.Deliver == scenario.Discard {
 		n = 1 // one fragment's worth each
 	}
-	need := unit.Bytes(s.Tree.Servers()*n*credits) * s.Event.Fragment
-	if have := unit.Bytes(available << 10); need > have*9/10 {
-		return usagef("event buffers need %s, this machine has %s free: take smaller fragments, fewer credits or deliver: discard", need, have)
+	need := unit.Bytes(here*n*credits) * s.Event.Fragment
+	if have := unit.Bytes(available); need > have*9/10 {
+		return usage(&machineError{fmt.Sprintf("event buffers need %s, this machine has %s free: "+
+			"take smaller fragments, fewer credits or deliver: discard", need, have)})
 	}
 	return nil
 }

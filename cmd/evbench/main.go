@@ -141,7 +141,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Commands: []*cli.Command{
 			runCommand(), validateCommand(), planCommand(), verifyCommand(), diffCommand(),
 			tableCommand(), whatifCommand(), routesCommand(), topoCommand(), failuresCommand(),
-			labCommand(), controllerCommand(), workerCommand(), versionCommand(),
+			labCommand(), controllerCommand(), workerCommand(), hostCommand(), resultsCommand(), versionCommand(),
 		},
 	}
 }

@@ -31,6 +31,12 @@ func begin(t *testing.T, dir string, args ...string) *program {
 	}
 	cmd := exec.Command(self, args...)
 	cmd.Args[0] = "evbench"
+	return beginCommand(t, dir, cmd)
+}
+
+// beginCommand is begin for a command that starts evbench.
+func beginCommand(t *testing.T, dir string, cmd *exec.Cmd) *program {
+	t.Helper()
 	cmd.Dir = dir
 	// The race detector would keep every process for a second at its end.
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "XDG_RUNTIME_DIR="+dir, "GORACE=atexit_sleep_ms=0")

@@ -16,7 +16,6 @@ import (
 	"evbench/internal/unit"
 	"evbench/report"
 	"evbench/results"
-	"evbench/results/csv"
 	"evbench/scenario"
 )
 
@@ -29,6 +28,7 @@ func overrideFlags() []cli.Flag {
 		&cli.DurationFlag{Name: "interval", Usage: "sample every `D`"},
 		&cli.StringFlag{Name: "rate", Usage: "link `RATE`, such as 100Mbit/s"},
 		&cli.StringFlag{Name: "deliver", Usage: "`HOW` fragments are received: buffer, discard"},
+		&cli.StringFlag{Name: "io", Usage: "`HOW` tcp moves payload: auto, copy, sendfile"},
 		&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write results to `DIR` (default: results/<name>-<UTC>)"},
 		&cli.BoolFlag{Name: "json", Usage: "print the summary as one JSON document"},
 		&cli.BoolFlag{Name: "quiet", Usage: "no progress"},
@@ -43,26 +43,40 @@ func runCommand() *cli.Command {
 		ArgsUsage: "SCENARIO",
 		Flags: append(overrideFlags(),
 			&cli.StringFlag{Name: "fabric", Usage: "build events on `KIND`: lab, emulate, hosts (processes on this machine)"},
-			&cli.StringFlag{Name: "transport", Value: "tcp", Usage: "`KIND` of data connections: tcp"},
+			&cli.StringFlag{Name: "transport", Usage: "`KIND` of data connections: tcp, mpi"},
+			&cli.IntFlag{Name: "controller-rank", Usage: "of ranks that mpirun or srun has started, rank `N` is the controller"},
+			&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the secret of ranks that mpirun or srun has started (default: $EVBENCH_TOKEN)"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "plan every case, print what is expected, run nothing"},
 		),
 		Action: runAction,
-	}, "  evbench run scenarios/quickstart.yaml\n  evbench run --fabric emulate --case FORS --duration 5s scenarios/quickstart.yaml")
+	}, "  evbench run scenarios/quickstart.yaml\n  evbench run --fabric emulate --case FORS --duration 5s scenarios/quickstart.yaml\n"+
+		"  mpirun -n 9 evbench run scenarios/mpi-quickstart.yaml")
 }
 
 func runAction(c *cli.Context) error {
 	if err := needArgs(c, 1, 1, "SCENARIO"); err != nil {
 		return err
 	}
-	if t := c.String("transport"); t != "tcp" {
-		return usagef("--transport %q: this binary has tcp only", t)
+	at, err := placeIn(os.Getenv)
+	if err != nil {
+		return usage(err)
 	}
 	s, planned, err := loadOverridden(c, c.String("fabric"))
-	if err != nil {
-		return err
-	}
-	if c.Bool("dry-run") {
+	switch {
+	case err != nil:
+		return at.quietly(err, c.Int("controller-rank"))
+	case c.Bool("dry-run") && at.rank != 0:
+		return nil // that of rank 0 is enough
+	case c.Bool("dry-run"):
 		return describeCases(c.App.Writer, c.Args().First(), s, planned)
+	case s.Launch.Kind == scenario.LaunchStarted:
+		return runStarted(c, s, planned, at)
+	}
+	if err := at.alone(s); err != nil {
+		return at.quietly(err, 0)
+	}
+	if s.Launch.Kind == scenario.LaunchSSH {
+		return runSSH(c, s, planned)
 	}
 	open, err := fabricFor(s)
 	if err != nil {
@@ -76,6 +90,7 @@ func loadOverridden(c *cli.Context, fabric string) (*scenario.Scenario, []bench.
 	o := scenario.Overrides{
 		Fabric: fabric, Case: c.String("case"), Repeat: c.Int("repeat"),
 		Duration: c.Duration("duration"), Interval: c.Duration("interval"), Deliver: c.String("deliver"),
+		Transport: c.String("transport"), IO: c.String("io"),
 	}
 	if r := c.String("rate"); r != "" {
 		var err error
@@ -103,6 +118,10 @@ func localControl(*cli.Context) (listen, token string, done func() error, err er
 	return "unix:" + filepath.Join(dir, "control"), rand.Text(), func() error { return os.RemoveAll(dir) }, nil
 }
 
+// A tailored fabric has a control connection of its own, or more to say in the
+// manifest.
+type tailored interface{ tailor(o *bench.Options) }
+
 // measure runs the planned cases and prints what came out.
 func measure(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, open opener, where control) (err error) {
 	listen, token, done, err := where(c)
@@ -111,7 +130,7 @@ func measure(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, open
 	}
 	defer func() { err = errors.Join(err, done()) }()
 
-	fabric, err := open(c.Context, s)
+	fabric, err := injecting(open)(c.Context, s)
 	if err != nil {
 		return err
 	}
@@ -124,15 +143,19 @@ func measure(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, open
 	if _, err := os.Lstat(dir); err == nil {
 		return usagef("--out %s: exists already; results are never overwritten", dir)
 	}
-	var files *csv.Writer
+	var files resultFiles
 	show := newProgress(c.App.ErrWriter, c.Bool("quiet"), c.Bool("verbose"))
-	sum, err := bench.Run(c.Context, s, planned, fabric, func() (sink bench.Sink, err error) {
-		files, err = csv.Create(dir)
-		return files, err
-	}, bench.Options{
+	o := bench.Options{
 		Listen: listen, Token: token, JoinTimeout: c.Duration("join-timeout"),
 		Progress: show.update, Log: logger(c), Describe: describeMachine,
-	})
+	}
+	if f, ok := fabric.(tailored); ok {
+		f.tailor(&o)
+	}
+	sum, err := bench.Run(c.Context, s, planned, fabric, func() (sink bench.Sink, err error) {
+		files, err = createResults(dir)
+		return files, err
+	}, o)
 	show.end()
 	if files == nil {
 		return err

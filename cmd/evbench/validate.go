@@ -20,6 +20,7 @@ func validateCommand() *cli.Command {
 		ArgsUsage: "SCENARIO…",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON document"},
+			&cli.BoolFlag{Name: "ranks", Usage: "print only how many ranks mpirun or srun has to start: one for each server, and the controller"},
 			&cli.BoolFlag{Name: "quiet", Usage: "print nothing; the exit code says it"},
 		},
 		Action: validateAction,
@@ -30,6 +31,7 @@ func validateCommand() *cli.Command {
 type validated struct {
 	File  string               `json:"file"`
 	Name  string               `json:"name"`
+	Ranks int                  `json:"ranks"` // to start with launch: {kind: started}
 	Cases []results.Prediction `json:"cases"`
 }
 
@@ -43,12 +45,16 @@ func validateAction(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		v := validated{File: name, Name: s.Name}
+		v := validated{File: name, Name: s.Name, Ranks: s.Tree.Servers() + 1}
 		for _, p := range planned {
 			v.Cases = append(v.Cases, p.Prediction)
 		}
 		all = append(all, v)
-		if !c.Bool("quiet") && !c.Bool("json") {
+		switch {
+		case c.Bool("quiet") || c.Bool("json"):
+		case c.Bool("ranks"):
+			fmt.Fprintln(c.App.Writer, v.Ranks)
+		default:
 			if err := describeCases(c.App.Writer, name, s, planned); err != nil {
 				return err
 			}
@@ -73,6 +79,11 @@ func load(name string, o scenario.Overrides) (*scenario.Scenario, []bench.Planne
 	if err := s.Override(o); err != nil {
 		return nil, nil, usagef("%s: %w", name, err)
 	}
+	if s.Launch.Kind == scenario.LaunchSSH {
+		if _, err := placeServers(s); err != nil {
+			return nil, nil, usagef("%s: %w", name, err)
+		}
+	}
 	planned, err := bench.Prepare(s)
 	if err != nil {
 		return nil, nil, usagef("%s: %w", name, err)
@@ -84,6 +95,11 @@ func load(name string, o scenario.Overrides) (*scenario.Scenario, []bench.Planne
 func describeCases(w io.Writer, name string, s *scenario.Scenario, planned []bench.Planned) error {
 	fmt.Fprintf(w, "%s: valid; %s, %d servers, %s, fragment %s\n",
 		name, s.Tree.Notation(), s.Tree.Servers(), fabricText(s.Fabric), s.Event.Fragment)
+	if s.Launch.Kind == scenario.LaunchSSH {
+		if err := describePlaces(w, s); err != nil {
+			return err
+		}
+	}
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tab, "  case\tmode\tschedule\trouting\tdead links\tphases\tbound\tpredicted")
 	for _, p := range planned {

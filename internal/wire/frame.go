@@ -11,7 +11,7 @@ import (
 )
 
 // Version of the protocol. Both sides must have the same.
-const Version = 1
+const Version = 2
 
 const (
 	// headLen is the bytes before a body: length (4, of what follows it),
@@ -21,8 +21,9 @@ const (
 	// MaxFrame bounds the bytes of a frame between parties that know each
 	// other: the row and the peers of 4,096 servers are far below.
 	MaxFrame = 32 << 20
-	// MaxHello bounds the frame of a party that has yet to say who it is.
-	MaxHello = 4 << 10
+	// MaxHello bounds the frame of a party that has yet to say who it is: an
+	// address for each spine fits.
+	MaxHello = 16 << 10
 )
 
 // Errors of Decode and Read.
@@ -57,6 +58,8 @@ var types = []reflect.Type{
 	19: reflect.TypeFor[Quit](),
 	20: reflect.TypeFor[Finish](),
 	21: reflect.TypeFor[Release](),
+	22: reflect.TypeFor[Probe](),
+	23: reflect.TypeFor[Probed](),
 }
 
 var numbers = func() map[reflect.Type]byte {

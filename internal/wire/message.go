@@ -29,12 +29,16 @@ const (
 	CheckPayload   = "payload"
 )
 
+// BarrierMPI is the barrier that the transport has itself (MPI_Barrier); all
+// other names are those of package barrier.
+const BarrierMPI = "mpi"
+
 // Hello is the first message of a worker. Anything else is refused.
 type Hello struct {
-	Token  string // shared secret of the run
-	Server int    // position
-	Data   string // address that other workers reach it at, where it knows one
-	Host   string
+	Token  string       // shared secret of the run
+	Server int          // position
+	Data   string       // address that other workers reach it at, where it knows one
+	Host   results.Host // its machine; server and addresses are above
 	PID    int
 }
 
@@ -83,12 +87,16 @@ type Configure struct {
 	Warmup   uint64 // exchanges (unsynchronised: events per server) that are not counted
 	Deliver  string
 	Check    string
+	IO       string        // how the transport moves payload, where it has a choice; "": as it likes
 	Timeout  time.Duration // without progress after which a worker reports itself stuck
 	Interval time.Duration // between samples
 }
 
 // Ready says that all connections of the case are open.
-type Ready struct{ Run uint32 }
+type Ready struct {
+	Run uint32
+	IO  string // how the transport moves payload, where it has a choice
+}
 
 // Grant lets workers start exchanges below Until.
 type Grant struct {
@@ -211,6 +219,28 @@ type Error struct {
 
 // Release lets a worker close the connections of a case: nobody needs them.
 type Release struct{ Run uint32 }
+
+// Probe asks a worker, between cases, how it reaches another one.
+type Probe struct {
+	Run  uint32
+	Peer int    // position
+	Data string // as that worker gave it in its Hello
+}
+
+// Probed answers a Probe; Reached is empty where the worker cannot probe.
+type Probed struct {
+	Run     uint32
+	Peer    int
+	Reached []Reach // by address of the peer
+}
+
+// A Reach is how one address of a worker is reached from another worker.
+type Reach struct {
+	Addr string
+	Err  string        // why no connection comes about; "": it does
+	Hops int           // routers on the way there; -1: not known
+	RTT  time.Duration // shortest, of a small packet; 0: not known
+}
 
 // Ping asks for a Pong. The controller sends one each second or so.
 type Ping struct{}

@@ -1,0 +1,126 @@
+package bench_test
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"evbench/bench"
+	"evbench/internal/wire"
+	"evbench/results"
+	"evbench/transport/memnet"
+	"evbench/worker"
+)
+
+// measurable is a fabric whose servers say how they reach each other.
+type measurable struct {
+	fabric
+	at   []string // rank -> name of the leaf that it really is on
+	host func(rank int) results.Host
+}
+
+func (f *measurable) Launch(ctx context.Context, j bench.Job) (func() error, error) {
+	g, ctx := errgroup.WithContext(ctx)
+	for rank := range j.Tree.Servers() {
+		g.Go(func() error {
+			conn, err := wire.Dial(ctx, j.Controller)
+			if err != nil {
+				return err
+			}
+			return worker.Run(ctx, worker.Options{
+				Conn: conn, Token: j.Token, Server: j.Tree.Position(rank), Data: f.at[rank], Host: f.host(rank), Open: f.open,
+				Probe: func(_ context.Context, data string) []wire.Reach {
+					r := wire.Reach{Addr: data, Hops: 3}
+					switch data {
+					case f.at[rank]:
+						r.Hops = 1
+					case "nowhere":
+						r.Err = "no route to host"
+					}
+					return []wire.Reach{r}
+				},
+			})
+		})
+	}
+	return g.Wait, nil
+}
+
+func alike(int) results.Host { return results.Host{Host: "node", MTU: 9000, Governor: "performance"} }
+
+func lookAt(t *testing.T, text string, at []string, host func(int) results.Host) (*memory, error) {
+	t.Helper()
+	s, planned := read(t, text)
+	sink := &memory{}
+	f := &measurable{fabric: fabric{t: t, nets: map[uint32][]*memnet.Endpoint{}}, at: at, host: host}
+	_, err := bench.Run(t.Context(), s, planned, f, into(sink), bench.Options{
+		Listen: "unix:" + filepath.Join(t.TempDir(), "c"), Token: "secret",
+	})
+	return sink, err
+}
+
+const short = `
+topology: FT(2;2,2)
+fabric: {kind: hosts}
+event: {fragment: 4KiB}
+duration: 100ms
+interval: 100ms
+control: off
+cases: [{schedule: linear-shift}]
+`
+
+// Servers that are where the file says are measured, and the manifest says who
+// they are and what was found.
+func TestPreflight(t *testing.T) {
+	sink, err := lookAt(t, short, []string{"a", "a", "b", "b"}, func(rank int) results.Host {
+		h := alike(rank)
+		h.Host = string('A' + rune(rank))
+		if rank == 2 {
+			h.MTU = 1500
+		}
+		return h
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := sink.manifests[0]
+	if !slices.ContainsFunc(m.Preflight, func(s string) bool { return strings.HasSuffix(s, "they are as the file says") }) {
+		t.Errorf("preflight %q", m.Preflight)
+	}
+	if want := []string{"MTU differs between hosts: 9000 on most, 1500 on C"}; !slices.Equal(m.Warnings, want) {
+		t.Errorf("warnings %q, want %q", m.Warnings, want)
+	}
+	if len(m.Hosts) != 4 || m.Hosts[3].Host != "D" || m.Hosts[3].Server != 3 || !slices.Equal(m.Hosts[3].Addresses, []string{"b"}) {
+		t.Errorf("hosts %+v", m.Hosts)
+	}
+}
+
+// Nothing is measured, and nothing written, on servers that do not reach each
+// other or are elsewhere; unless that is asked for.
+func TestPreflightRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		at   []string
+		want string
+	}{
+		{"misplaced", []string{"a", "b", "a", "b"}, "seems to sit on leaf"},
+		{"unreached", []string{"a", "a", "b", "nowhere"}, "server3 is not reached by any of the 3 others that tried, at nowhere: no route to host"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			sink, err := lookAt(t, short, tt.at, alike)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+			if len(sink.manifests) > 0 {
+				t.Error("something was written")
+			}
+			sink, err = lookAt(t, short+"launch: {kind: local, preflight: off}\n", tt.at, alike)
+			if err != nil || !slices.Equal(sink.manifests[0].Preflight, []string{"off"}) {
+				t.Errorf("switched off: %v, %+v", err, sink.manifests)
+			}
+		})
+	}
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/host"
+	"evbench/internal/echo"
+	"evbench/internal/wire"
+	"evbench/results"
+	"evbench/worker"
+)
+
+// defaultDataPort is where servers listen for data; scenarios have the same.
+const defaultDataPort = 7000
+
+// chooseData reads which addresses a worker is reached at: given, or found on
+// this machine.
+func chooseData(c *cli.Context, f host.Facts) (dataAddresses, error) {
+	given := 0
+	for _, name := range []string{"data", "interface", "network"} {
+		if c.String(name) != "" {
+			given++
+		}
+	}
+	switch {
+	case given > 1:
+		return nil, errors.New("--data, --interface and --network: give one of them, each says where other servers reach this one")
+	case given == 0 && !c.IsSet("data-port"):
+		return nil, errors.New("--data is missing: where other servers reach this one, such as 10.0.0.17:7000; " +
+			"--interface, --network or --data-port find the address on this machine")
+	case c.String("data") != "" && c.IsSet("data-port"):
+		return nil, errors.New("--data-port: the addresses of --data have a port")
+	case c.String("data") != "":
+		data, err := parseData(c.String("data"))
+		return data, named("--data", err)
+	}
+	port := c.Int("data-port")
+	if port < 0 || port > 65535 {
+		return nil, fmt.Errorf("--data-port %d: must be 0..65535", port)
+	}
+	w, flag, err := wanted(c)
+	if err != nil {
+		return nil, named(flag, err)
+	}
+	data, err := findData(f, w, port)
+	return data, named(flag, err)
+}
+
+// wanted reads which addresses of this machine to take, and by which flag.
+func wanted(c *cli.Context) (w host.Want, flag string, err error) {
+	if name := c.String("interface"); name != "" {
+		return host.Want{Interface: name}, "--interface", nil
+	}
+	if n := c.String("network"); n != "" {
+		if w.Network, err = netip.ParsePrefix(n); err != nil {
+			err = fmt.Errorf("%q: write a network, such as 10.1.0.0/16", n)
+		}
+		return w, "--network", err
+	}
+	network, addr, _ := strings.Cut(c.String("controller"), ":")
+	if err = wire.CheckAddress(c.String("controller")); err != nil {
+		return w, "--controller", err
+	}
+	if network != "tcp" {
+		err = errors.New("alone it takes the address that leads to the controller, which is on this machine: give --interface or --network")
+	}
+	return host.Want{Toward: addr}, "--data-port", err
+}
+
+// named adds the flag that an error is about.
+func named(flag string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", flag, err)
+}
+
+// findData returns the wanted addresses of this machine with a port: the first
+// for routing tables, further ones for a spine each.
+func findData(f host.Facts, w host.Want, port int) (dataAddresses, error) {
+	ips, err := f.Choose(w)
+	if err != nil {
+		return nil, err
+	}
+	var data dataAddresses
+	for _, ip := range ips {
+		data = append(data, net.JoinHostPort(ip.String(), strconv.Itoa(port)))
+	}
+	return data, nil
+}
+
+// at returns the addresses with the port of a listener: port 0 has become a
+// number.
+func (a dataAddresses) at(listener string) (dataAddresses, error) {
+	_, port, err := net.SplitHostPort(listener)
+	if err != nil {
+		return nil, err
+	}
+	var out dataAddresses
+	for _, x := range a {
+		ip, _, err := net.SplitHostPort(x)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, net.JoinHostPort(ip, port))
+	}
+	return out, nil
+}
+
+// describeHost says to the controller what machine a worker runs on, with the
+// interface that has its first address.
+func describeHost(f host.Facts, data dataAddresses, cpus string) results.Host {
+	h := results.Host{
+		Host: f.Host, Version: versionInfo().Version, Governor: f.Governor, CPU: f.CPU, Cores: f.Cores, CPUs: cpus, Kernel: f.Kernel,
+	}
+	if len(data) == 0 {
+		return h
+	}
+	if a, err := netip.ParseAddrPort(data[0]); err == nil {
+		i := f.Of(a.Addr())
+		h.Interface, h.NIC, h.SpeedMbit, h.MTU = i.Name, i.NIC, i.SpeedMbit, i.MTU
+	}
+	return h
+}
+
+// reachable lets other workers find out how they reach this one until stop, and
+// returns how this one finds out about others.
+func reachable(data dataAddresses, token string, log *slog.Logger) (probe worker.ProbeFunc, stop func() error) {
+	server, err := echo.Serve(data, token)
+	if err != nil {
+		log.Debug("no echo for the preflight", "error", err) // hops and times stay unknown
+	}
+	prober := echo.NewProber(token)
+	return func(ctx context.Context, data string) []wire.Reach {
+		if data == "" {
+			return nil
+		}
+		return prober.Probe(ctx, strings.Split(data, ","))
+	}, server.Close
+}

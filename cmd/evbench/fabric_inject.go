@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"evbench/bench"
+	"evbench/companion/inject"
+	"evbench/plan"
+	"evbench/scenario"
+	"evbench/topology"
+)
+
+// An injectedFabric is a fabric whose links an injector takes down. The network
+// finds its ways around them by itself: nothing is installed.
+type injectedFabric struct {
+	bench.Fabric
+	injector *inject.Injector
+	changes  chan bench.RouteChange // from SetLinks to Watch
+}
+
+// injecting opens a fabric with an injector before it, if the scenario has one:
+// a link that an earlier run has left down, or that is down by itself, ends the
+// run before anything is started.
+func injecting(open opener) opener {
+	return func(ctx context.Context, s *scenario.Scenario) (bench.Fabric, error) {
+		if s.Inject.Kind == "" {
+			return open(ctx, s)
+		}
+		i, err := inject.Open(injectOptions(s))
+		if err != nil {
+			return nil, usage(err)
+		}
+		err = i.Check(ctx, failing(s))
+		if err == nil {
+			var f bench.Fabric
+			if f, err = open(ctx, s); err == nil {
+				return &injectedFabric{Fabric: f, injector: i, changes: make(chan bench.RouteChange)}, nil
+			}
+		}
+		if closeErr := i.Close(); closeErr != nil {
+			return nil, errors.Join(err, closeErr)
+		}
+		return nil, err
+	}
+}
+
+func injectOptions(s *scenario.Scenario) inject.Options {
+	i := s.Inject
+	return inject.Options{
+		Kind: i.Kind, Down: i.Down, Up: i.Up, Probe: i.Probe, Host: i.Host, Fabric: i.Fabric, Lab: i.Lab,
+		Timeout: i.Timeout, Journal: i.Journal, Tree: s.Tree,
+	}
+}
+
+// failing lists every link that a case takes down, each once.
+func failing(s *scenario.Scenario) []topology.Link {
+	var out []topology.Link
+	for _, c := range s.Cases {
+		out = append(out, c.Failures...)
+		for _, t := range c.Timed {
+			out = append(out, t.Links...)
+		}
+	}
+	slices.SortFunc(out, func(a, b topology.Link) int { return s.Tree.LinkID(a) - s.Tree.LinkID(b) })
+	return slices.Compact(out)
+}
+
+// tailor implements tailored for the fabric beneath.
+func (f *injectedFabric) tailor(o *bench.Options) {
+	if t, ok := f.Fabric.(tailored); ok {
+		t.tailor(o)
+	}
+}
+
+// Install implements bench.Fabric: exactly the dead links of the plan are down
+// when the probe has said so. Those that come up come first, so that no more are
+// down in between than before or after.
+func (f *injectedFabric) Install(ctx context.Context, p *plan.Plan) error {
+	dead := p.Tree.Dead()
+	alive := slices.DeleteFunc(f.injector.Pending(), func(l topology.Link) bool { return slices.Contains(dead, l) })
+	if err := f.injector.Up(ctx, alive); err != nil {
+		return fmt.Errorf("bring links up: %w", err)
+	}
+	if err := f.injector.Down(ctx, dead); err != nil {
+		return fmt.Errorf("take links down: %w", err)
+	}
+	return nil
+}
+
+// SetLinks implements bench.Fabric. A change that the end of the case cuts short
+// is no error: Install or Close finishes it.
+func (f *injectedFabric) SetLinks(ctx context.Context, links []topology.Link, up bool) error {
+	set, change := f.injector.Down, bench.RouteChange{Down: links}
+	if up {
+		set, change = f.injector.Up, bench.RouteChange{Up: links}
+	}
+	err := set(ctx, links)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// The probe has just confirmed it; no route of ours follows.
+	change.Seen = time.Now()
+	change.Done = change.Seen
+	select {
+	case f.changes <- change:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// Watch implements bench.Fabric: it passes on what SetLinks has seen to happen.
+// The network re-routes by itself.
+func (f *injectedFabric) Watch(ctx context.Context, _ *plan.Plan, _ bench.Reroute, events chan<- bench.RouteChange) error {
+	for {
+		select {
+		case c := <-f.changes:
+			events <- c
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Close implements bench.Fabric: everything is up again first, in every case.
+func (f *injectedFabric) Close() error {
+	err := f.injector.Close()
+	if closeErr := f.Fabric.Close(); closeErr != nil {
+		return errors.Join(err, closeErr)
+	}
+	return err
+}

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/barrier"
+	"evbench/bench"
+	"evbench/host"
+	"evbench/internal/wire"
+	"evbench/results"
+	"evbench/scenario"
+	"evbench/transport"
+	"evbench/transport/mpi"
+	"evbench/transport/tcp"
+	"evbench/worker"
+)
+
+const (
+	// joinWithin is how long a worker knocks at a controller that is not there.
+	joinWithin = 30 * time.Second
+	// lastWords is how long a worker that failed, or was told to end, leaves to
+	// the controller, which may be writing what it has: the launcher kills all
+	// ranks when one is gone.
+	lastWords = 3 * time.Second
+)
+
+// runStarted is this rank's part of a run.
+func runStarted(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, at place) error {
+	r, err := newStarted(c, s, at)
+	if err == nil {
+		err = checkMemory(s, max(at.locals, 1))
+	}
+	if err == nil {
+		err = r.enter(c.Args().First())
+	}
+	if err != nil {
+		return at.quietly(err, c.Int("controller-rank"))
+	}
+	if r.at.rank == r.controller {
+		return r.leave(c, measure(c, s, planned, r.open, r.where))
+	}
+	return r.leave(c, r.work(c))
+}
+
+// leave ends this rank. An error ends all ranks: those that wait for this one
+// would do so forever.
+func (r *started) leave(c *cli.Context, err error) error {
+	code := exitDone
+	if err != nil || r.at.rank == r.controller {
+		code = exitCode(context.Cause(c.Context), err, c.App.ErrWriter)
+	}
+	if r.world == nil {
+		return &exitError{code: code}
+	}
+	if code != exitDone && code != exitInvalid {
+		r.world.Abort(code)
+	}
+	if err := r.world.Close(); err != nil {
+		return err
+	}
+	return &exitError{code: code}
+}
+
+// where is the control connection; open listens on it.
+func (r *started) where(*cli.Context) (listen, token string, done func() error, err error) {
+	return r.control, r.token, func() error { return nil }, nil
+}
+
+// A startedFabric is plain hosts whose workers have been started already.
+type startedFabric struct {
+	hostsFabric
+	r        *started
+	listener net.Listener
+}
+
+// open is the fabric of the controller.
+func (r *started) open(_ context.Context, s *scenario.Scenario) (bench.Fabric, error) {
+	f := &startedFabric{hostsFabric: hostsFabric{info: fabricInfo(s.Fabric), Launcher: joining{}}, r: r}
+	var err error
+	if r.control == controlMPI {
+		f.listener, err = r.world.Listen()
+	} else {
+		f.listener, err = wire.Listen(listenOn(r.control))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("control port: %w", err)
+	}
+	return f, nil
+}
+
+// tailor implements tailored.
+func (f *startedFabric) tailor(o *bench.Options) {
+	o.Listener = f.listener
+	describe := o.Describe
+	o.Describe = func(m *results.Manifest) {
+		describe(m)
+		if w := f.r.world; w != nil {
+			m.Versions["mpi"] = w.Library()
+		}
+	}
+}
+
+// Close implements bench.Fabric. A run that did not begin has not closed the
+// listener.
+func (f *startedFabric) Close() error {
+	if err := f.listener.Close(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// work is one server. It outlives a signal for a moment: the controller has had
+// it, too, and asks for what was done.
+func (r *started) work(c *cli.Context) error {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(c.Context))
+	defer cancel()
+	unhook := context.AfterFunc(c.Context, func() { time.AfterFunc(lastWords, cancel) })
+	defer unhook()
+	err := r.serve(ctx, c)
+	switch {
+	case err == nil:
+		return nil
+	case c.Context.Err() != nil:
+		return &exitError{code: exitTerminated}
+	}
+	machine, _ := os.Hostname() // without a name the rank must do
+	err = fmt.Errorf("rank %d on %s: %w", r.at.rank, machine, err)
+	fmt.Fprintln(c.App.ErrWriter, "evbench:", err)
+	wait := time.NewTimer(lastWords)
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+	case <-c.Context.Done():
+	}
+	return &exitError{code: exitFailed}
+}
+
+// serve joins the controller and does what it says.
+func (r *started) serve(ctx context.Context, c *cli.Context) error {
+	if cpus := r.s.Launch.CPUs; cpus != "" {
+		if err := host.Pin(cpus); err != nil {
+			return fmt.Errorf("launch.cpus: %w", err)
+		}
+	}
+	machine, err := host.Read()
+	if err != nil {
+		return err
+	}
+	conn, err := r.dial(ctx)
+	if err != nil {
+		return fmt.Errorf("controller: %w", err)
+	}
+	o := worker.Options{Conn: conn, Token: r.token, Server: r.s.Tree.Position(r.server()), Log: logger(c)}
+	if r.world != nil {
+		o.Data, o.Open = mpiAddress(r.at.rank), openMPI(r.world)
+		o.Host = describeHost(machine, nil, r.s.Launch.CPUs)
+		return worker.Run(ctx, o)
+	}
+	l, data, err := r.listen(machine)
+	if err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	probe, stop := reachable(data, r.token, o.Log)
+	o.Data, o.Open, o.Probe = data.String(), openTCP(l, dataPlane{}), probe
+	o.Host = describeHost(machine, data, r.s.Launch.CPUs)
+	return errors.Join(worker.Run(ctx, o), stop(), l.Close())
+}
+
+func (r *started) dial(ctx context.Context) (*wire.NetConn, error) {
+	if r.control != controlMPI {
+		return reach(ctx, r.control, joinWithin)
+	}
+	c, err := r.world.Dial(ctx, r.controller)
+	if err != nil {
+		return nil, err
+	}
+	return wire.NewConn(c, wire.MaxFrame), nil
+}
+
+// listen opens the port for data.
+func (r *started) listen(machine host.Facts) (*tcp.Listener, dataAddresses, error) {
+	w, err := wantedOf(r.s.Launch, r.control)
+	if err != nil {
+		return nil, nil, err
+	}
+	port := 0
+	if r.s.Launch.DataPort != 0 {
+		port = r.s.Launch.DataPort + r.at.local
+	}
+	data, err := findData(machine, w, port)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := tcp.Listen(tcp.Options{Addr: data.listen(), Token: r.token})
+	if err != nil {
+		return nil, nil, err
+	}
+	if data, err = data.at(l.Addr()); err != nil {
+		return nil, nil, errors.Join(err, l.Close())
+	}
+	return l, data, nil
+}
+
+// openMPI opens the endpoint of each case in a world.
+func openMPI(w *mpi.World) worker.OpenFunc {
+	return func(ctx context.Context, c wire.Configure) (transport.Endpoint, barrier.Peer, error) {
+		g := mpi.Group{ID: c.Run, Rank: c.Rank}
+		for _, p := range c.Peers {
+			if len(p.Addrs) == 0 {
+				return nil, nil, fmt.Errorf("server%d has not said where it is reached", p.Server)
+			}
+			rank, err := parseMPIAddress(p.Addrs[0])
+			if err != nil {
+				return nil, nil, fmt.Errorf("server%d: %w", p.Server, err)
+			}
+			g.Ranks = append(g.Ranks, rank)
+		}
+		ep, err := w.Open(ctx, g)
+		if err != nil {
+			return nil, nil, err
+		}
+		return ep, ep, nil
+	}
+}
+
+// wantedOf says which addresses of a machine other servers shall use: those of
+// the interface or in the network that the scenario names, or else the one that
+// leads to the controller.
+func wantedOf(l scenario.Launch, control string) (host.Want, error) {
+	switch hostport, tcp := strings.CutPrefix(control, "tcp:"); {
+	case l.Interface != "":
+		return host.Want{Interface: l.Interface}, nil
+	case l.Network != "":
+		n, err := netip.ParsePrefix(l.Network)
+		if err != nil {
+			return host.Want{}, fmt.Errorf("launch.network: %w", err)
+		}
+		return host.Want{Network: n}, nil
+	case tcp:
+		return host.Want{Toward: hostport}, nil
+	}
+	return host.Want{Toward: "127.0.0.1:9"}, nil // a path: all are on this machine
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/host"
+	"evbench/launch"
+)
+
+func hostCommand() *cli.Command {
+	return command(&cli.Command{
+		Name:  "host",
+		Usage: "say what a launcher asks of this machine: clock, addresses, free ports",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "interface", Usage: "choose the address of network interface `NAME`"},
+			&cli.StringFlag{Name: "network", Usage: "choose the address in `CIDR`, such as 10.1.0.0/16"},
+			&cli.StringFlag{Name: "toward", Usage: "choose the address that leads to `HOST` (default: the one that ssh came to)"},
+			&cli.IntFlag{Name: "port", Usage: "see whether TCP port `N` is free there"},
+			&cli.IntFlag{Name: "count", Value: 1, Usage: "and the following ones, `N` in all"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON document"},
+		},
+		Action: hostAction,
+	}, "  evbench host --interface lo --port 7000 --count 4")
+}
+
+func hostAction(c *cli.Context) error {
+	if err := needArgs(c, 0, 0, ""); err != nil {
+		return err
+	}
+	port, count := c.Int("port"), c.Int("count")
+	if port < 0 || count < 1 || port+count-1 > 65_535 {
+		return usagef("--port %d --count %d: ports are 1 to 65535", port, count)
+	}
+	want := host.Want{Interface: c.String("interface")}
+	if to := c.String("toward"); to != "" {
+		want.Toward = net.JoinHostPort(to, "9") // any port leads there
+	}
+	if s := c.String("network"); s != "" {
+		var err error
+		if want.Network, err = netip.ParsePrefix(s); err != nil {
+			return usagef("--network %q: write a network, such as 10.1.0.0/16", s)
+		}
+	}
+	a, err := answer(want)
+	if err != nil {
+		return err
+	}
+	if c.IsSet("port") {
+		a.Ports = tryPorts(a.Addresses, port, count)
+	}
+	a.Clock = time.Now() // last, close to the moment at which it is read
+	if c.Bool("json") {
+		return json.NewEncoder(c.App.Writer).Encode(a)
+	}
+	return printAnswer(c.App.Writer, a)
+}
+
+// answer says what this machine is. Without a wish, the address chosen is the
+// one that ssh came to.
+func answer(want host.Want) (launch.Answer, error) {
+	a := launch.Answer{
+		Schema: launch.HostSchema, Version: version, Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Addresses: []string{}, Ports: []launch.Port{},
+	}
+	// Client address and port, server address and port.
+	if f := strings.Fields(os.Getenv("SSH_CONNECTION")); len(f) == 4 {
+		a.ReachedFrom, a.ReachedAt = f[0], f[2]
+	}
+	var err error
+	if a.Facts, err = host.Read(); err != nil {
+		return a, err
+	}
+	if want == (host.Want{}) {
+		if a.ReachedAt != "" {
+			a.Addresses = append(a.Addresses, a.ReachedAt)
+		}
+		return a, nil
+	}
+	addrs, err := a.Facts.Choose(want)
+	if err != nil {
+		a.AddressError = err.Error()
+	}
+	for _, x := range addrs {
+		a.Addresses = append(a.Addresses, x.String())
+	}
+	return a, nil
+}
+
+// tryPorts opens ports at the addresses, or at all of the machine.
+func tryPorts(addresses []string, port, count int) []launch.Port {
+	if len(addresses) == 0 {
+		addresses = []string{""}
+	}
+	var out []launch.Port
+	for n := range count {
+		p := launch.Port{Port: port + n, Free: true}
+		for _, a := range addresses {
+			if err := tryPort(net.JoinHostPort(a, strconv.Itoa(p.Port))); err != nil {
+				p.Free, p.Error = false, err.Error()
+			}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func tryPort(addr string) error {
+	l, err := net.Listen("tcp", addr)
+	if err == nil {
+		return l.Close()
+	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return errors.New("in use")
+	}
+	if e, ok := errors.AsType[syscall.Errno](err); ok {
+		return e
+	}
+	return err
+}
+
+func printAnswer(w io.Writer, a launch.Answer) error {
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(tab, "host\t%s, %s, %d cores\n", a.Host, a.Platform, a.Cores)
+	fmt.Fprintf(tab, "evbench\t%s\n", a.Version)
+	fmt.Fprintf(tab, "clock\t%s\n", a.Clock.UTC().Format(time.RFC3339Nano))
+	for _, i := range a.Interfaces {
+		state := "up"
+		if !i.Up {
+			state = "down"
+		}
+		fmt.Fprintf(tab, "%s\t%s, MTU %d byte: %s\n", i.Name, state, i.MTU, joined(i.Addrs))
+	}
+	for _, addr := range a.Addresses {
+		fmt.Fprintf(tab, "chosen\t%s\n", addr)
+	}
+	if a.AddressError != "" {
+		fmt.Fprintf(tab, "chosen\tnone: %s\n", a.AddressError)
+	}
+	for _, p := range a.Ports {
+		state := "free"
+		if !p.Free {
+			state = p.Error
+		}
+		fmt.Fprintf(tab, "port %d\t%s\n", p.Port, state)
+	}
+	return tab.Flush()
+}
+
+func joined(all []netip.Prefix) string {
+	texts := make([]string, len(all))
+	for i, p := range all {
+		texts[i] = p.String()
+	}
+	return strings.Join(texts, ", ")
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"evbench/results/csv"
+)
+
+// injectScenario runs on plain hosts whose links are files: one that is there is
+// down.
+const injectScenario = `
+topology: FT(2;2,2)
+fabric: {kind: hosts}
+event: {fragment: 4KiB}
+duration: %s
+interval: 100ms
+control: off
+inject:
+  kind: command
+  down: touch {link}.down
+  up: rm {link}.down
+  probe: test ! -e {link}.down
+  timeout: 30s
+  journal: journal
+cases:
+  - {name: cut, schedule: linear-shift, failures: [leaf0-spine1]}
+  - {name: live, schedule: linear-shift, failures: [{link: leaf1-spine0, at: 100ms, for: 200ms}]}
+  - {name: whole, schedule: linear-shift}
+`
+
+func exists(t *testing.T, dir, name string) bool {
+	t.Helper()
+	_, err := os.Stat(filepath.Join(dir, name))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// Links go down for the cases that want it, and come up; timed changes are in
+// the results as on other fabrics.
+func TestInject(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.yaml", fmt.Sprintf(injectScenario, "600ms"))
+	p := begin(t, dir, "run", "-v", "a.yaml", "-o", "out")
+	p.await("cut: measure")
+	if !exists(t, dir, "leaf0-spine1.down") {
+		t.Error("leaf0-spine1 is up while the case without it is measured")
+	}
+	p.await("live: measure")
+	if exists(t, dir, "leaf0-spine1.down") {
+		t.Error("leaf0-spine1 is down while the next case is measured")
+	}
+	if code, said := p.end(); code != exitDone && code != exitInvalid {
+		t.Errorf("ended with %d:\n%s", code, said)
+	}
+	changes(t, filepath.Join(dir, "out"), "leaf1-spine0")
+	onlyThese(t, dir, "a.yaml", "out")
+}
+
+// changes checks that a link went down and up in the case "live".
+func changes(t *testing.T, results, link string) {
+	t.Helper()
+	r, err := csv.Read(results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range r.Summary.Cases {
+		if c.EventsBuilt == 0 || c.EventsLost > 0 {
+			t.Errorf("case %s: %d events built, %d lost", c.Name, c.EventsBuilt, c.EventsLost)
+		}
+		if c.Name != "live" {
+			continue
+		}
+		if len(c.LinkEvents) != 2 || c.LinkEvents[0].Up || !c.LinkEvents[1].Up {
+			t.Fatalf("link events: %+v", c.LinkEvents)
+		}
+		for _, e := range c.LinkEvents {
+			if e.Link != link || e.SeenSec <= 0 || e.Routes != 0 {
+				t.Errorf("link event: %+v", e)
+			}
+		}
+	}
+}
+
+// A run that is interrupted brings links up; one that is killed leaves a
+// journal. The next run refuses, restore brings the link up.
+func TestInjectStopped(t *testing.T) {
+	for _, tt := range []struct {
+		signal syscall.Signal
+		code   int
+	}{{syscall.SIGINT, exitInterrupted}, {syscall.SIGTERM, exitTerminated}, {syscall.SIGKILL, -1}} {
+		t.Run(tt.signal.String(), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			write(t, dir, "a.yaml", fmt.Sprintf(injectScenario, "1h"))
+			p := begin(t, dir, "run", "-v", "a.yaml", "-o", "out")
+			p.await("cut: measure")
+			if code, _, said := output(t, dir, "run", "a.yaml", "-o", "out2"); code != exitUsage || !strings.Contains(said, "journal journal is in use by a run on ") {
+				t.Errorf("a second run ended with %d: %s", code, said)
+			}
+			if code, _, said := output(t, dir, "failures", "restore", "journal"); code != exitUsage || !strings.Contains(said, "in use by a run on ") {
+				t.Errorf("restore beside a run ended with %d: %s", code, said)
+			}
+			if err := p.cmd.Process.Signal(tt.signal); err != nil {
+				t.Fatal(err)
+			}
+			if code, said := p.end(); code != tt.code {
+				t.Errorf("ended with %d, want %d:\n%s", code, tt.code, said)
+			}
+			if tt.signal == syscall.SIGKILL {
+				mend(t, dir)
+			}
+			if exists(t, dir, "leaf0-spine1.down") || exists(t, dir, "journal") {
+				t.Error("the link was left down, or the journal behind")
+			}
+		})
+	}
+}
+
+// mend restores what a killed run has left down.
+func mend(t *testing.T, dir string) {
+	t.Helper()
+	if !exists(t, dir, "leaf0-spine1.down") {
+		t.Error("the link came up by itself")
+	}
+	code, _, said := output(t, dir, "run", "a.yaml", "-o", "out2")
+	if code != exitUsage || !strings.Contains(said, "journal journal: leaf0-spine1 was left down by a run on ") ||
+		!strings.Contains(said, "; evbench failures restore journal") {
+		t.Errorf("the next run ended with %d: %s", code, said)
+	}
+	// From elsewhere: commands run where those of the run did.
+	elsewhere := t.TempDir()
+	code, out, said := output(t, elsewhere, "failures", "restore", "--json", filepath.Join(dir, "journal"))
+	if code != exitDone || !strings.Contains(out, `"links":[{"link":"leaf0-spine1","down_since":"2`) || !strings.Contains(out, `"outcome":"brought up"`) {
+		t.Errorf("restore ended with %d: %s%s", code, out, said)
+	}
+}
+
+// labInjection takes links of a lab down that another process holds.
+const labInjection = `
+topology: FT(2;2,2)
+fabric: {kind: hosts}
+event: {fragment: 4KiB}
+duration: 1s
+interval: 100ms
+timeout: 10s
+control: off
+inject: {kind: lab, lab: %q, timeout: 30s}
+cases:
+  - {name: cut, schedule: linear-shift, failures: [leaf0-spine1]}
+  - {name: live, schedule: linear-shift, failures: [{link: leaf1-spine0, at: 200ms, for: 400ms}]}
+`
+
+// Workers run on the servers of a real lab, whose links are taken down under
+// them; the lab routes around them by itself.
+func TestInjectIntoLab(t *testing.T) {
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(dir, "evbench")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "a.yaml", fmt.Sprintf(labInjection, dir))
+	write(t, dir, "token", "secret\n")
+	inLab := func(args ...string) string {
+		t.Helper()
+		code, out, said := output(t, dir, append([]string{"lab"}, args...)...)
+		if code != exitDone {
+			t.Fatalf("lab %v ended with %d:\n%s%s", args, code, out, said)
+		}
+		return out
+	}
+	inLab("up", "-t", "FT(2;2,2)")
+	defer inLab("down")
+	neighbours := inLab("exec", "leaf0", "ip", "neigh", "show", "dev", "spine1")
+
+	c := begin(t, dir, "controller", "-v", "a.yaml", "--listen", "unix:c", "--token-file", "token", "-o", "out")
+	var workers []*program
+	for id := range 4 {
+		workers = append(workers, begin(t, dir, "lab", "exec", fmt.Sprintf("server%d", id), filepath.Join(dir, "evbench"),
+			"worker", "--controller", "unix:c", "--token-file", "token", "--id", fmt.Sprint(id),
+			"--data", fmt.Sprintf("10.200.%d.%d:7000", id/2, id%2+1)))
+	}
+	c.await("cut: measure")
+	if out := inLab("exec", "spine1", "ip", "-o", "link", "show", "dev", "leaf0"); strings.Contains(out, "state UP") {
+		t.Errorf("leaf0-spine1 is up while the case without it is measured: %s", out)
+	}
+	if code, said := c.end(); code != exitDone && code != exitInvalid {
+		t.Errorf("the controller ended with %d:\n%s", code, said)
+	}
+	for id, w := range workers {
+		if code, said := w.end(); code != exitDone {
+			t.Errorf("worker %d ended with %d:\n%s", id, code, said)
+		}
+	}
+	changes(t, filepath.Join(dir, "out"), "leaf1-spine0")
+	if out := inLab("exec", "spine1", "ip", "-o", "link", "show", "dev", "leaf0"); !strings.Contains(out, "state UP") {
+		t.Errorf("leaf0-spine1 was left down: %s", out)
+	}
+	if got := inLab("exec", "leaf0", "ip", "neigh", "show", "dev", "spine1"); got != neighbours {
+		t.Errorf("neighbours behind the link: %q, before: %q", got, neighbours)
+	}
+}

@@ -1,0 +1,94 @@
+//go:build mpi
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"evbench/internal/sshtest"
+	"evbench/results/csv"
+	"evbench/scenario"
+)
+
+// mpirunBySSH has mpirun reach hosts by ssh, one after the other until all ranks
+// are placed. The hosts exist in the configuration of the private sshd only.
+func mpirunBySSH(t *testing.T, dir string, server *sshtest.Server, hosts []string, args ...string) *exec.Cmd {
+	t.Helper()
+	write(t, dir, "hostfile", strings.Join(hosts, " slots=1\n")+" slots=1\n")
+	// The daemon of each host has temporary files of its own, as on a cluster.
+	daemon := filepath.Join(dir, "daemon")
+	if err := os.WriteFile(daemon, []byte("#!/bin/sh\nTMPDIR=$(mktemp -d "+dir+"/XXXXXX) exec orted \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := mpirun(t, dir, 5, args...)
+	// Shared memory does not do between hosts that are one machine, though Open
+	// MPI thinks so.
+	cmd.Args = slices.Insert(cmd.Args, 1, "--hostfile", "hostfile", "--map-by", "node",
+		"--mca", "plm", "rsh", "--mca", "plm_rsh_agent", "ssh -F "+server.Config, "--mca", "btl", "self,tcp",
+		"--mca", "orte_launch_agent", daemon, "-x", "EVBENCH_TOKEN", "-x", "GORACE")
+	return cmd
+}
+
+// startedOver is a scenario of four servers whose control connection is as the
+// transport would have it on a cluster.
+func startedOver(t *testing.T, dir, transport string) (control string) {
+	t.Helper()
+	control, field := controlMPI, ""
+	if transport == scenario.TCP {
+		control = fmt.Sprintf("tcp:127.0.0.1:%d", freeDataPort(t))
+		field = fmt.Sprintf(", control: %q", control)
+	}
+	launch := fmt.Sprintf("transport: %s\nlaunch: {kind: started%s}", transport, field)
+	write(t, dir, "s.yaml", strings.Replace(fmt.Sprintf(startedScenario, "300ms"), `launch: {kind: started, control: "unix:c"}`, launch, 1))
+	return control
+}
+
+// mpirun starts the ranks on other hosts by ssh, as on a cluster; messages and
+// control travel as the scenario says.
+func TestMPIRunBySSH(t *testing.T) {
+	server := sshtest.Start(t)
+	for _, transport := range []string{scenario.MPI, scenario.TCP} {
+		t.Run(transport, func(t *testing.T) {
+			dir := t.TempDir()
+			control := startedOver(t, dir, transport)
+			finished(t, beginCommand(t, dir, mpirunBySSH(t, dir, server, server.Hosts[:3], "s.yaml", "-o", "out")))
+			r, err := csv.Read(filepath.Join(dir, "out"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m := r.Manifest; m.Control != control || m.Transport != transport || m.Launch != scenario.LaunchStarted {
+				t.Errorf("manifest: control %q, transport %q, launch %q", m.Control, m.Transport, m.Launch)
+			}
+			if !r.Summary.Complete || len(r.Summary.Cases) != 2 || len(r.Samples) == 0 {
+				t.Errorf("complete %v, %d cases, %d samples", r.Summary.Complete, len(r.Summary.Cases), len(r.Samples))
+			}
+			for _, c := range r.Summary.Cases {
+				if !c.Complete || c.EventsBuilt == 0 || c.EventsLost+c.EventsDuplicate > 0 {
+					t.Errorf("%+v", c)
+				}
+			}
+		})
+	}
+}
+
+// A host that ssh does not reach ends the run before it begins.
+func TestMPIRunBySSHUnreachable(t *testing.T) {
+	dir, server := t.TempDir(), sshtest.Start(t)
+	startedOver(t, dir, scenario.MPI)
+	hosts := []string{server.Hosts[0], sshtest.Closed}
+	code, said := beginCommand(t, dir, mpirunBySSH(t, dir, server, hosts, "s.yaml", "-o", "out")).end()
+	if code == exitDone || !strings.Contains(said, "Connection refused") {
+		t.Errorf("mpirun ended with %d:\n%s", code, said)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "out")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("results of a run that did not begin: %v", err)
+	}
+}

@@ -1,0 +1,217 @@
+//go:build mpi
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"evbench/results/csv"
+)
+
+// mpirun is a command that starts so many ranks of evbench, here, in a directory
+// that becomes theirs.
+func mpirun(t *testing.T, dir string, ranks int, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	evbench := filepath.Join(dir, "evbench")
+	if err := os.Symlink(self, evbench); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
+	t.Setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+	t.Setenv("EVBENCH_TOKEN", "secret")
+	options := []string{
+		"--oversubscribe", "-n", strconv.Itoa(ranks), "--mca", "oob_tcp_if_include", "lo", "--mca", "btl_tcp_if_include", "lo", evbench, "run",
+	}
+	return exec.Command("mpirun", append(options, args...)...)
+}
+
+// scenarioFile returns the path of an example.
+func scenarioFile(t *testing.T, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("../../scenarios", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// finished wants a run that came to its end; the machine may be too busy for
+// valid figures.
+func finished(t *testing.T, p *program) {
+	t.Helper()
+	if code, said := p.end(); code != exitDone && code != exitInvalid {
+		t.Fatalf("mpirun ended with %d:\n%s", code, said)
+	}
+}
+
+func TestMPIRun(t *testing.T) {
+	dir := t.TempDir()
+	finished(t, beginCommand(t, dir, mpirun(t, dir, 9, scenarioFile(t, "mpi-quickstart.yaml"), "--duration", "300ms", "--interval", "100ms", "-o", "out")))
+	r, err := csv.Read(filepath.Join(dir, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := r.Manifest
+	if m.Control != "mpi" || m.Transport != "mpi" || m.IO != "" || m.Launch != "started" || m.Versions["mpi"] == "" || !slices.Contains(m.BuildTags, "mpi") {
+		t.Errorf("manifest: control %q, transport %q, io %q, launch %q, versions %v, tags %v", m.Control, m.Transport, m.IO, m.Launch, m.Versions, m.BuildTags)
+	}
+	if len(r.Summary.Cases) != 5 || len(r.Samples) == 0 {
+		t.Errorf("%d cases, %d samples", len(r.Summary.Cases), len(r.Samples))
+	}
+	for _, c := range r.Summary.Cases {
+		if !c.Complete || c.EventsBuilt == 0 || c.EventsLost+c.EventsDuplicate > 0 {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// The controller is any rank, and control may go over TCP beside MPI, or all of
+// it over TCP.
+func TestMPIRunControl(t *testing.T) {
+	for _, transport := range []string{"mpi", "tcp"} {
+		t.Run(transport, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, "s.yaml", fmt.Sprintf(startedScenario, "300ms"))
+			finished(t, beginCommand(t, dir, mpirun(t, dir, 5, "s.yaml", "--transport", transport, "--controller-rank", "3", "-o", "out")))
+			r, err := csv.Read(filepath.Join(dir, "out"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m := r.Manifest; m.Control != "unix:c" || m.Transport != transport || !r.Summary.Complete {
+				t.Errorf("control %q, transport %q, complete %v", m.Control, m.Transport, r.Summary.Complete)
+			}
+		})
+	}
+}
+
+// What all ranks refuse, one of them says, and mpirun ends as evbench does.
+func TestMPIRunRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		name, want string
+		ranks      int
+		args       []string
+	}{
+		{"number of ranks", "the topology has 8 servers: start 9 ranks (1 controller + 8), not 4", 4, nil},
+		{"pinned", "cannot choose paths", 9, []string{"--transport", "mpi", "pinned.yaml"}},
+		{"scenario", "no case \"no such\"", 4, []string{"--case", "no such"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, "pinned.yaml", strings.Replace(fmt.Sprintf(startedScenario, "1s"), "linear-shift", "fors", 1))
+			args := tt.args
+			if !strings.HasSuffix(strings.Join(args, " "), ".yaml") {
+				args = append(args, scenarioFile(t, "mpi-quickstart.yaml"))
+			}
+			code, said := beginCommand(t, dir, mpirun(t, dir, tt.ranks, args...)).end()
+			if code != exitUsage || strings.Count(said, tt.want) != 1 {
+				t.Errorf("mpirun ended with %d:\n%s", code, said)
+			}
+		})
+	}
+}
+
+// A lost rank ends the job badly, and no number of it counts.
+func TestMPIRunRankKilled(t *testing.T) {
+	dir := t.TempDir()
+	p := beginCommand(t, dir, mpirun(t, dir, 9, scenarioFile(t, "mpi-quickstart.yaml"), "--duration", "1h", "--interval", "100ms", "-o", "out"))
+	p.await("measure")
+	if err := syscall.Kill(processOf(t, dir, 5), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if code, said := p.end(); code == exitDone || code == exitInvalid {
+		t.Errorf("mpirun ended with %d:\n%s", code, said)
+	}
+	if r, err := csv.Read(filepath.Join(dir, "out")); err == nil {
+		for _, c := range r.Summary.Cases {
+			if c.Valid || r.Summary.Complete {
+				t.Errorf("a case of a broken run is not marked: %+v", c)
+			}
+		}
+	}
+}
+
+// Ctrl-C at mpirun: the controller writes what was measured.
+func TestMPIRunInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("OMPI_MCA_odls_base_sigkill_timeout", "3") // seconds until mpirun kills who is still there
+	p := beginCommand(t, dir, mpirun(t, dir, 9, scenarioFile(t, "mpi-quickstart.yaml"), "--duration", "1h", "--interval", "100ms", "-o", "out"))
+	p.await("measure")
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code, said := p.end(); code == exitDone {
+		t.Errorf("mpirun ended with %d:\n%s", code, said)
+	}
+	if c := marked(t, dir); c == nil || c.EventsBuilt == 0 {
+		t.Error("what was measured is gone")
+	}
+}
+
+// processOf returns the process of a rank that was started in a directory.
+func processOf(t *testing.T, dir string, rank int) int {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("OMPI_COMM_WORLD_RANK=%d", rank)
+	for _, file := range all {
+		env, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has ended, or is somebody else's
+		}
+		vars := strings.Split(string(bytes.TrimRight(env, "\x00")), "\x00")
+		if slices.Contains(vars, want) && slices.Contains(vars, "TMPDIR="+dir) {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return pid
+		}
+	}
+	t.Fatalf("no process of rank %d", rank)
+	return 0
+}
+
+// mpirun over the lab: its daemons and messages cross the lab's links.
+func TestMPIRunLab(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "s.yaml", strings.Replace(fmt.Sprintf(startedScenario, "300ms"), ", control: \"unix:c\"", "", 1))
+	if code, out, said := output(t, dir, "lab", "up", "-t", "FT(2;2,2)"); code != exitDone {
+		t.Fatalf("lab up ended with %d:\n%s%s", code, out, said)
+	}
+	defer output(t, dir, "lab", "down")
+	script, err := filepath.Abs("../../scripts/lab-mpirun")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mpirun(t, dir, 5) // for its symlink and environment
+	t.Setenv("EVBENCH", filepath.Join(dir, "evbench"))
+	finished(t, beginCommand(t, dir, exec.Command(script, "s.yaml", "--transport", "mpi", "-o", "out")))
+	r, err := csv.Read(filepath.Join(dir, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range r.Summary.Cases {
+		// 100 Mbit/s for each server is what the links carry.
+		if !c.Complete || c.EventsBuilt == 0 || c.GoodputBitPerSec.Mean > 100e6 {
+			t.Errorf("%+v", c)
+		}
+	}
+	if code, _, said := output(t, dir, "lab", "exec", "server0", "orted -mca ess env"); code != exitUsage || !strings.Contains(said, "scripts/lab-mpirun") {
+		t.Errorf("a command for a shell ended with %d: %s", code, said)
+	}
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A place is that of this process among those that mpirun or srun has started
+// together, as the environment says.
+type place struct {
+	by         string // the variable that says the rank; "": this process was started alone
+	rank, size int    // size 0: not known
+	// local is the rank among the processes on this machine, and locals is their
+	// number; 0: not known.
+	local, locals int
+	first         string // host of rank 0; "": not known
+}
+
+// A lookup returns an environment variable, or "".
+type lookup func(name string) string
+
+// starters are the variables of launchers, innermost first: an mpirun inside of a
+// Slurm job sets its own beside Slurm's.
+var starters = []struct{ rank, size, local, locals string }{
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+	{"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+	{"PMIX_RANK", "", "", ""},
+	{"SLURM_PROCID", "", "", ""},
+}
+
+// placeIn reads the place of this process from its environment.
+func placeIn(env lookup) (place, error) {
+	for _, s := range starters {
+		if env(s.rank) == "" || s.rank == "SLURM_PROCID" && !inStep(env) {
+			continue
+		}
+		p := place{by: s.rank}
+		err := numbers(env, map[string]*int{s.rank: &p.rank, s.size: &p.size, s.local: &p.local, s.locals: &p.locals})
+		if err == nil && inStep(env) && !strings.HasPrefix(s.rank, "OMPI_") {
+			err = p.slurm(env)
+		}
+		if err == nil && p.size > 0 && p.rank >= p.size {
+			err = fmt.Errorf("%s is %d, but there are %d ranks", s.rank, p.rank, p.size)
+		}
+		return p, err
+	}
+	return place{}, nil
+}
+
+// inStep reports whether srun has started this process: a batch script has a
+// rank in its environment, too, but is alone.
+func inStep(env lookup) bool {
+	_, err := strconv.Atoi(env("SLURM_STEP_ID"))
+	return err == nil
+}
+
+// slurm adds what srun says.
+func (p *place) slurm(env lookup) error {
+	var node, nodes int
+	tasks := "SLURM_NTASKS"
+	if env("SLURM_STEP_NUM_TASKS") != "" {
+		tasks = "SLURM_STEP_NUM_TASKS" // a step may have fewer than its job
+	}
+	err := numbers(env, map[string]*int{
+		tasks: &p.size, "SLURM_LOCALID": &p.local, "SLURM_NODEID": &node, "SLURM_STEP_NUM_NODES": &nodes,
+	})
+	if err != nil {
+		return err
+	}
+	p.first = firstHost(cmp.Or(env("SLURM_STEP_NODELIST"), env("SLURM_JOB_NODELIST")))
+	if p.locals = tasksOn(env("SLURM_STEP_TASKS_PER_NODE"), node); p.locals == 0 && nodes == 1 {
+		p.locals = p.size
+	}
+	return nil
+}
+
+// numbers reads those variables that are set.
+func numbers(env lookup, to map[string]*int) error {
+	for name, n := range to {
+		s := env(name)
+		if name == "" || s == "" {
+			continue
+		}
+		v, err := strconv.Atoi(s)
+		if err != nil || v < 0 {
+			return fmt.Errorf("environment: %s=%s is not a number of ranks", name, s)
+		}
+		*n = v
+	}
+	return nil
+}
+
+// tasksOn returns how many tasks a node has, by Slurm's list "3(x2),1", or 0.
+func tasksOn(list string, node int) int {
+	for part := range strings.SplitSeq(list, ",") {
+		tasks, times := 0, 1
+		if _, err := fmt.Sscanf(part, "%d(x%d)", &tasks, &times); err != nil {
+			if tasks, err = strconv.Atoi(part); err != nil {
+				return 0
+			}
+			times = 1
+		}
+		if node < times {
+			return tasks
+		}
+		node -= times
+	}
+	return 0
+}
+
+// firstHost returns the first name of a host list such as "rack[2-3]n[01-16],b7".
+func firstHost(list string) string {
+	var b strings.Builder
+	for list != "" {
+		name, more, _ := strings.Cut(list, "[")
+		if only, _, found := strings.Cut(name, ","); found {
+			return b.String() + only
+		}
+		inside, rest, _ := strings.Cut(more, "]")
+		if end := strings.IndexAny(inside, "-,"); end >= 0 {
+			inside = inside[:end]
+		}
+		b.WriteString(name + inside)
+		list = rest
+	}
+	return b.String()
+}
+
+// oneMachine reports whether all ranks are known to be on this machine.
+func (p place) oneMachine() bool { return p.size > 0 && p.locals == p.size }

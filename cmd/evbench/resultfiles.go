@@ -1,0 +1,60 @@
+package main
+
+import (
+	"errors"
+	"path/filepath"
+
+	"evbench/bench"
+	"evbench/results"
+	"evbench/results/csv"
+	"evbench/results/hdf5"
+)
+
+// resultFiles are the files of a run.
+type resultFiles interface {
+	bench.Sink
+	Close() error
+}
+
+// createResults makes the directory of a run, with results.h5 beside the other
+// files where HDF5 is built in. It returns nil files on error.
+func createResults(dir string) (resultFiles, error) {
+	files, err := csv.Create(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !hdf5.Built {
+		return files, nil
+	}
+	more, err := hdf5.Create(filepath.Join(dir, hdf5.File))
+	if err != nil {
+		return nil, errors.Join(err, files.Close())
+	}
+	return &twoForms{files, more}, nil
+}
+
+// twoForms writes a run in two forms. What goes wrong with one does not keep
+// anything from the other.
+type twoForms struct {
+	csv *csv.Writer
+	h5  *hdf5.Writer
+}
+
+func (t *twoForms) Manifest(m results.Manifest) error {
+	return errors.Join(t.csv.Manifest(m), t.h5.Manifest(m))
+}
+
+func (t *twoForms) Sample(s results.Sample) error {
+	return errors.Join(t.csv.Sample(s), t.h5.Sample(s))
+}
+
+func (t *twoForms) Link(l results.LinkCount) error { return errors.Join(t.csv.Link(l), t.h5.Link(l)) }
+
+func (t *twoForms) Summary(s results.Summary) error {
+	return errors.Join(t.csv.Summary(s), t.h5.Summary(s))
+}
+
+// Plan keeps the plan of a case, in the one form that has room for it.
+func (t *twoForms) Plan(name string, text []byte) error { return t.h5.Plan(name, text) }
+
+func (t *twoForms) Close() error { return errors.Join(t.csv.Close(), t.h5.Close()) }

@@ -1,0 +1,293 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"evbench/internal/sshtest"
+	"evbench/results/csv"
+)
+
+const sshScenario = `
+topology: FT(2;2,2)
+fabric: {kind: hosts}
+launch: {kind: ssh, hosts: "%s", config: %s, remote_dir: %s, data_port: %d}
+event: {fragment: 16KiB}
+duration: %s
+interval: 100ms
+control: off
+cases: [{name: one, schedule: linear-shift}]
+`
+
+// A cluster is a directory with a scenario for the private sshd.
+type cluster struct {
+	t    *testing.T
+	dir  string
+	far  string // remote_dir, on all hosts: they are this machine
+	port int    // for data
+	ssh  *sshtest.Server
+}
+
+func newCluster(t *testing.T) *cluster {
+	return &cluster{t: t, dir: t.TempDir(), far: filepath.Join(t.TempDir(), "far"), port: freeDataPort(t), ssh: sshtest.Start(t)}
+}
+
+// freeDataPort returns the first of two ports that were free a moment ago at
+// all addresses of the loopback interface.
+func freeDataPort(t *testing.T) int {
+	t.Helper()
+	for range 100 {
+		l, err := net.Listen("tcp", "0.0.0.0:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := l.Addr().(*net.TCPAddr).Port
+		next, err := net.Listen("tcp", fmt.Sprintf("0.0.0.0:%d", port+1))
+		l.Close()
+		if err == nil {
+			next.Close()
+			return port
+		}
+	}
+	t.Fatal("no two free ports in a row")
+	return 0
+}
+
+func (c *cluster) scenario(hosts, duration string) {
+	write(c.t, c.dir, "ssh.yaml", fmt.Sprintf(sshScenario, hosts, c.ssh.Config, c.far, c.port, duration))
+}
+
+// binary returns the only file in the directory of the hosts.
+func (c *cluster) binary() os.FileInfo {
+	c.t.Helper()
+	files, err := filepath.Glob(filepath.Join(c.far, "*"))
+	if err != nil || len(files) != 1 || !strings.HasPrefix(filepath.Base(files[0]), "evbench-") {
+		c.t.Fatalf("on the hosts: %v, %v; want the binary alone", files, err)
+	}
+	info, err := os.Stat(files[0])
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return info
+}
+
+// workers lists the processes that run the copied binary.
+func (c *cluster) workers() []string {
+	c.t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/exe")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var out []string
+	for _, exe := range all {
+		if to, err := os.Readlink(exe); err == nil && strings.HasPrefix(to, c.far+"/") {
+			out = append(out, exe)
+		}
+	}
+	return out
+}
+
+// awaitNoWorkers returns when the last worker has ended: each holds the binary
+// open, and a process that ends is awaited through its descriptor.
+func (c *cluster) awaitNoWorkers() {
+	c.t.Helper()
+	for _, exe := range c.workers() {
+		var pid int
+		if _, err := fmt.Sscanf(exe, "/proc/%d/exe", &pid); err != nil {
+			c.t.Fatal(err)
+		}
+		awaitEnd(c.t, pid)
+	}
+}
+
+func TestRunBySSH(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.scenario("node[001-002],node001,node003", "300ms")
+	if code, out, said := output(t, c.dir, "run", "ssh.yaml", "-o", "out"); code != exitDone ||
+		!strings.Contains(said, "checking: 3 hosts") || !strings.Contains(said, "copying evbench: 1 host\n") {
+		t.Fatalf("ended with %d:\n%s%s", code, out, said)
+	}
+	r, err := csv.Read(filepath.Join(c.dir, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one := r.Summary.Cases[0]; !one.Valid || one.EventsBuilt == 0 || one.EventsLost+one.EventsDuplicate > 0 {
+		t.Errorf("%+v", one)
+	}
+	if left := c.workers(); len(left) > 0 {
+		t.Errorf("workers left behind: %v", left)
+	}
+	first := c.binary()
+
+	// The second run finds the binary there.
+	if code, _, said := output(t, c.dir, "run", "ssh.yaml", "-o", "out2"); code != exitDone || strings.Contains(said, "copying") {
+		t.Errorf("the second run ended with %d:\n%s", code, said)
+	}
+	if again := c.binary(); !os.SameFile(first, again) || !first.ModTime().Equal(again.ModTime()) {
+		t.Error("the binary was copied a second time")
+	}
+}
+
+// All that is wrong with the hosts is in one message, and nothing is started.
+func TestBadHostsBySSH(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	l, err := net.Listen("tcp", fmt.Sprintf("%s:%d", sshtest.Addr(1), c.port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c.scenario("node[001-002],"+sshtest.Closed+",nowhere001", "300ms")
+	code, _, said := output(t, c.dir, "run", "--quiet", "ssh.yaml", "-o", "out")
+	if code != exitUsage {
+		t.Errorf("ended with %d", code)
+	}
+	for _, want := range []string{
+		"evbench: 3 of 4 hosts cannot be used:\n",
+		fmt.Sprintf("\n  node002: port %d: in use\n", c.port),
+		"\n  closed001: ssh: connect to host … port 1: Connection refused\n",
+		"\n  nowhere001: ssh: Could not resolve hostname …: ",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("no %q in:\n%s", want, said)
+		}
+	}
+	onlyThese(t, c.dir, "ssh.yaml")
+	if left := c.workers(); len(left) > 0 {
+		t.Errorf("workers left behind: %v", left)
+	}
+	c.binary()
+}
+
+// The script adds the hosts to a scenario that has none, and passes on signals
+// and the exit code.
+func TestRunSSHScript(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	script, err := filepath.Abs("../../scripts/run-ssh.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(c.dir, "evbench")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, c.dir, "hosts.yaml", strings.Replace(fmt.Sprintf(hostsScenario, "300ms"), "FT(2;4,2)", "FT(2;2,2)", 1))
+	run := func(hosts string, args ...string) (int, string) {
+		env := []string{"EVBENCH=" + filepath.Join(c.dir, "evbench"), "HOSTS=" + hosts,
+			fmt.Sprintf("LAUNCH=config: %s, remote_dir: %s, data_port: %d", c.ssh.Config, c.far, c.port)}
+		code, out, said := capture(t, c.dir, "/usr/bin/env", append(append([]string{"env"}, env...), append([]string{script}, args...)...)...)
+		return code, out + said
+	}
+	if code, said := run("node[001-004]"); code != exitUsage || !strings.HasPrefix(said, "usage: ") {
+		t.Errorf("without a scenario: %d\n%s", code, said)
+	}
+	if code, said := run("node[001-004]", "hosts.yaml", "-o", "out"); code != exitDone {
+		t.Errorf("ended with %d\n%s", code, said)
+	}
+	if r, err := csv.Read(filepath.Join(c.dir, "out")); err != nil || !r.Summary.Cases[0].Valid {
+		t.Errorf("%v, %+v", err, r)
+	}
+	if code, said := run("node[001-002]", "hosts.yaml", "-o", "out2"); code != exitUsage || !strings.Contains(said, "hosts: 2 names for 4 servers") {
+		t.Errorf("ended with %d\n%s", code, said)
+	}
+	onlyThese(t, c.dir, "evbench", "hosts.yaml", "out")
+}
+
+// However a run ends, its workers end, too, and nothing but the binary is left.
+func TestNoWorkerStaysBehind(t *testing.T) {
+	t.Parallel()
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			c := newCluster(t)
+			c.scenario("node[001-004]", "1h")
+			p := begin(t, c.dir, "run", "ssh.yaml", "-o", "out")
+			p.await("one: measure")
+			if n := len(c.workers()); n != 4 {
+				t.Errorf("%d workers run, want 4", n)
+			}
+			if err := p.cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			code, said := p.end()
+			if want := 128 + int(sig); sig != syscall.SIGKILL && (code != want || strings.Contains(said, "reported errors")) {
+				t.Errorf("ended with %d, want %d:\n%s", code, want, said)
+			}
+			c.awaitNoWorkers()
+			c.binary()
+		})
+	}
+}
+
+// Ctrl-C ends also the wait for a host that says nothing.
+func TestInterruptChecking(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.scenario("node[001-003],"+sshtest.Silent, "300ms")
+	p := begin(t, c.dir, "run", "ssh.yaml", "-o", "out")
+	p.await("checking: 4 hosts")
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code, said := p.end(); code != exitInterrupted || strings.Contains(said, "starting") {
+		t.Errorf("ended with %d:\n%s", code, said)
+	}
+	onlyThese(t, c.dir, "ssh.yaml")
+}
+
+// A worker that dies is named with its host.
+func TestWorkerDiesBySSH(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.scenario("node[001-004]", "1h")
+	p := begin(t, c.dir, "run", "ssh.yaml", "-o", "out")
+	p.await("one: measure")
+	var pid int
+	if _, err := fmt.Sscanf(c.workers()[0], "/proc/%d/exe", &pid); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	code, said := p.end()
+	if code != exitFailed || !strings.Contains(said, "1 of 4 hosts reported errors:\n  node00") || strings.Count(said, "\n  node") != 1 {
+		t.Errorf("ended with %d:\n%s", code, said)
+	}
+	c.awaitNoWorkers()
+}
+
+// validate counts hosts and looks at their places, and asks nobody.
+func TestValidateHosts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, tt := range []struct{ launch, want string }{
+		{`hosts: "node[1-4]"`, "ssh.yaml: valid; FT(2;2,2), 4 servers, hosts, fragment 1KiB\n  leaf0: node[1-2]\n  leaf1: node[3-4]\n"},
+		{`hosts: "node[1-3]"`, "ssh.yaml: launch.hosts: 3 names for 4 servers of FT(2;2,2)"},
+		{`hosts: "node[1-"`, "ssh.yaml: launch.hosts: host list \"node[1-\": [1- has no ]"},
+		{`hosts: "node[1-4]", control: "unix:x"`, "launch.control: "},
+		{`hosts: "n1,n1,n1,n1", data_port: 65533`, "launch.data_port: n1 has server 4 at port 65536"},
+		{`hosts: "node[1-4]", placement: leaves.yaml`, "placement does not fit FT(2;2,2): leaf0 has 3 hosts for 2 servers: node[1-3]"},
+		{`hosts: "node[1-4]", placement: absent`, "launch.placement: open absent"},
+		{`hosts: "h[0-3]", placement: net.yaml`, "ssh.yaml: valid"},
+		{`hosts: "h[1-4]", placement: net.yaml`, "placement does not name h4"},
+	} {
+		write(t, dir, "leaves.yaml", "leaf0: node[1-3]\nleaf1: node4\n")
+		write(t, dir, "net.yaml", "notation: FT(2;2,2)\n")
+		write(t, dir, "ssh.yaml", "topology: FT(2;2,2)\nfabric: {kind: hosts}\nlaunch: {kind: ssh, "+tt.launch+"}\nevent: {fragment: 1KiB}\n"+
+			"cases: [{name: one, schedule: linear-shift}]\n")
+		code, out, said := output(t, dir, "validate", "ssh.yaml")
+		if bad := !strings.Contains(tt.want, "valid"); bad != (code == exitUsage) || !strings.Contains(out+said, tt.want) {
+			t.Errorf("%s: %d\n%s%s; want %s", tt.launch, code, out, said, tt.want)
+		}
+	}
+}

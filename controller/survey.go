@@ -1,0 +1,135 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"evbench/internal/wire"
+	"evbench/results"
+)
+
+// A Survey says how the servers reach each other.
+type Survey struct {
+	Servers []int            // positions, rising
+	Reached [][][]wire.Reach // [from][to], places in Servers; nil where not measured
+}
+
+// answerTime is how long a round may take. A worker needs a few seconds for a
+// peer that does not answer at all.
+const answerTime = 30 * time.Second
+
+// Hosts returns the machines of the joined servers, by position.
+func (c *Controller) Hosts() []results.Host {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []results.Host
+	for server, m := range c.members {
+		h := m.hello.Host
+		h.Server, h.Addresses = server, []string{}
+		if m.hello.Data != "" {
+			h.Addresses = strings.Split(m.hello.Data, ",")
+		}
+		out = append(out, h)
+	}
+	slices.SortFunc(out, func(a, b results.Host) int { return a.Server - b.Server })
+	return out
+}
+
+// Survey has every pair of joined servers probe each other, in rounds in which a
+// server has to do with one other only: measurements do not disturb each other.
+// It begins no round once limit has passed. The error names who has left or
+// does not answer.
+func (c *Controller) Survey(ctx context.Context, limit time.Duration) (Survey, error) {
+	peers := c.peers()
+	s, run, err := c.open(Case{Peers: peers})
+	if err != nil {
+		return Survey{}, err
+	}
+	defer c.end(s)
+	out := Survey{Reached: make([][][]wire.Reach, len(peers))}
+	for i, p := range peers {
+		out.Servers = append(out.Servers, p.Server)
+		out.Reached[i] = make([][]wire.Reach, len(peers))
+	}
+	began := time.Now()
+	for _, partner := range pairings(len(peers)) {
+		if time.Since(began) >= limit {
+			break
+		}
+		if err := round(ctx, s, run, peers, partner, out.Reached); err != nil {
+			return Survey{}, fmt.Errorf("reach of every pair: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// round has every rank probe its partner and keeps what they answer.
+func round(ctx context.Context, s *stage, run uint32, peers []wire.Peer, partner []int, reached [][][]wire.Reach) error {
+	waiting := map[int]bool{}
+	for rank, other := range partner {
+		if other >= 0 {
+			waiting[rank] = true
+			s.members[rank].post(wire.Probe{Run: run, Peer: peers[other].Server, Data: peers[other].Addrs[0]})
+		}
+	}
+	late := time.NewTimer(answerTime)
+	defer late.Stop()
+	for len(waiting) > 0 {
+		select {
+		case a := <-s.inbox:
+			switch m := a.msg.(type) {
+			case lost:
+				return fmt.Errorf("server %d has left: %w", peers[a.rank].Server, m.err)
+			case wire.Probed:
+				if other := partner[a.rank]; m.Run == run && other >= 0 && m.Peer == peers[other].Server {
+					reached[a.rank][other] = m.Reached
+					delete(waiting, a.rank)
+				}
+			}
+		case <-late.C:
+			return errors.New("no answer from " + names(positionsOf(peers, waiting)))
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+func positionsOf(peers []wire.Peer, ranks map[int]bool) []int {
+	var out []int
+	for rank, p := range peers {
+		if ranks[rank] {
+			out = append(out, p.Server)
+		}
+	}
+	return out
+}
+
+// pairings returns the rounds of a tournament of n, by the circle method: in
+// each, the partner of everyone, or -1, and in all of them everyone meets
+// everyone once.
+func pairings(n int) [][]int {
+	even := n + n%2 // who meets the one that is not there has a rest
+	var rounds [][]int
+	for r := range even - 1 {
+		partner := make([]int, even)
+		for k := range even / 2 {
+			a, b := (r+k)%(even-1), (r-k+even-1)%(even-1)
+			if k == 0 {
+				b = even - 1 // stays where it is, the others turn
+			}
+			partner[a], partner[b] = b, a
+		}
+		for i, p := range partner {
+			if p >= n {
+				partner[i] = -1
+			}
+		}
+		rounds = append(rounds, partner[:n])
+	}
+	return rounds
+}

@@ -1,0 +1,148 @@
+package echo
+
+import (
+	"context"
+	"net"
+	"runtime"
+	"testing"
+)
+
+// dataPort is a place where TCP connections are taken, as a data listener.
+func dataPort(t *testing.T, addr string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Close()
+		}
+	}()
+	t.Cleanup(func() { l.Close(); <-done })
+	return l.Addr().String()
+}
+
+// serve echoes at an address, or skips the test of a machine on which another
+// program has that port for UDP.
+func echoAt(t *testing.T, token string, addrs ...string) {
+	t.Helper()
+	s, err := Serve(addrs, token)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Skip(err)
+	}
+}
+
+func TestProbe(t *testing.T) {
+	// Where hops are counted, there are none on loopback.
+	hops := -1
+	if runtime.GOOS == "linux" {
+		hops = 0
+	}
+	for _, at := range []string{"127.0.0.1:0", "[::1]:0"} {
+		t.Run(at, func(t *testing.T) {
+			if l, err := net.Listen("tcp", at); err != nil {
+				t.Skip("no such address here")
+			} else {
+				l.Close()
+			}
+			a, b := dataPort(t, at), dataPort(t, at)
+			echoAt(t, "secret", a, b)
+			for i, r := range NewProber("secret").Probe(t.Context(), []string{a, b}) {
+				if r.Addr != []string{a, b}[i] || r.Err != "" || r.Hops != hops || r.RTT <= 0 {
+					t.Errorf("got %+v, want %d hops and a time", r, hops)
+				}
+			}
+		})
+	}
+}
+
+// Without an echo, or with one for another token, it is still known that the
+// server is reached.
+func TestProbeWithoutEcho(t *testing.T) {
+	a, b := dataPort(t, "127.0.0.1:0"), dataPort(t, "127.0.0.1:0")
+	echoAt(t, "another", b)
+	for _, addr := range []string{a, b} {
+		r := NewProber("secret").Probe(t.Context(), []string{addr})
+		if len(r) != 1 || r[0].Err != "" || r[0].Hops != -1 || r[0].RTT != 0 {
+			t.Errorf("%s: got %+v", addr, r)
+		}
+	}
+}
+
+// After three peers that do not echo, nobody is asked any more; one that does
+// begins the count anew.
+func TestProbeGivesUp(t *testing.T) {
+	quiet, loud := dataPort(t, "127.0.0.1:0"), dataPort(t, "127.0.0.1:0")
+	echoAt(t, "secret", loud)
+	p := NewProber("secret")
+	for i, step := range []struct {
+		addr  string
+		times bool
+	}{{quiet, false}, {quiet, false}, {loud, true}, {quiet, false}, {quiet, false}, {quiet, false}, {loud, false}} {
+		if r := p.Probe(t.Context(), []string{step.addr})[0]; r.RTT > 0 != step.times || r.Err != "" {
+			t.Errorf("step %d: got %+v, want times %v", i, r, step.times)
+		}
+	}
+}
+
+func TestProbeUnreachable(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := l.Addr().String()
+	l.Close()
+	p := NewProber("secret")
+	if r := p.Probe(t.Context(), []string{closed})[0]; r.Err != "connection refused" || r.Hops != -1 || r.RTT != 0 {
+		t.Errorf("got %+v", r)
+	}
+	if r := p.Probe(t.Context(), []string{"no port"})[0]; r.Err == "" {
+		t.Errorf("got %+v", r)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if r := p.Probe(ctx, []string{closed})[0]; r.Err == "" {
+		t.Errorf("after the end: %+v", r)
+	}
+}
+
+func TestServeSaysWhere(t *testing.T) {
+	s, err := Serve([]string{"192.0.2.77:7", "no port"}, "secret") // addresses of nobody
+	if err == nil {
+		t.Error("no error")
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestParse(t *testing.T) {
+	tag := newTag("secret")
+	good := newPacket(tag, request, 61, 7)
+	if ttl, n, ok := parse(good[:], tag, request); !ok || ttl != 61 || n != 7 {
+		t.Errorf("got %d, %d, %v", ttl, n, ok)
+	}
+	for name, b := range map[string][]byte{"empty": nil, "short": good[:packetSize-1], "long": append(good[:], 0)} {
+		if _, _, ok := parse(b, tag, request); ok {
+			t.Errorf("%s: taken", name)
+		}
+	}
+	if _, _, ok := parse(good[:], tag, reply); ok {
+		t.Error("a request is taken for a reply")
+	}
+	if _, _, ok := parse(good[:], newTag("other"), request); ok {
+		t.Error("a request with another token is taken")
+	}
+}

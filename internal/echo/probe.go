@@ -1,0 +1,155 @@
+package echo
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"evbench/internal/wire"
+)
+
+const (
+	// connectTime lets the first packet of a connection be lost once.
+	connectTime = 2500 * time.Millisecond
+	// pings is how many packets are sent; the time of the fastest counts.
+	pings = 20
+	// pingTime is how long one is waited for.
+	pingTime = 300 * time.Millisecond
+	// maxSilent is how many in a row may stay without answer, and after how many
+	// peers that do not echo no further one is asked.
+	maxSilent = 3
+)
+
+// A Prober tells how other servers are reached.
+type Prober struct {
+	tag    [tagSize]byte
+	silent atomic.Int32 // peers in a row that did not echo
+}
+
+// NewProber returns a Prober for servers with the same token.
+func NewProber(token string) *Prober { return &Prober{tag: newTag(token)} }
+
+// Probe connects to every address, all at once, and then sends small packets to
+// those that it can connect to, one address after the other. To a peer whose
+// first address does not echo it sends no more, and after three such peers in a
+// row to nobody.
+func (p *Prober) Probe(ctx context.Context, addrs []string) []wire.Reach {
+	out := make([]wire.Reach, len(addrs))
+	var wg sync.WaitGroup
+	for i, a := range addrs {
+		wg.Go(func() { out[i] = wire.Reach{Addr: a, Err: connect(ctx, a), Hops: -1} })
+	}
+	wg.Wait()
+	if p.silent.Load() >= maxSilent {
+		return out
+	}
+	for i := range out {
+		if out[i].Err != "" {
+			continue
+		}
+		out[i].Hops, out[i].RTT = ping(ctx, out[i].Addr, p.tag)
+		if out[i].RTT == 0 {
+			p.silent.Add(1)
+			return out
+		}
+		p.silent.Store(0)
+	}
+	return out
+}
+
+// connect returns why a connection does not come about, or "".
+func connect(ctx context.Context, addr string) string {
+	d := net.Dialer{Timeout: connectTime}
+	c, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return why(err)
+	}
+	_ = c.Close()
+	return ""
+}
+
+// why is the reason in an error of the network, without the addresses: the same
+// for all that failed in the same way.
+func why(err error) string {
+	var errno syscall.Errno
+	var timeout net.Error
+	var op *net.OpError
+	switch {
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "timed out"
+	case errors.As(err, &errno):
+		return errno.Error()
+	case errors.As(err, &op):
+		return op.Err.Error()
+	}
+	return err.Error()
+}
+
+// ping returns the routers on the way to an address (-1: not known) and the
+// shortest time there and back (0: no answer).
+func ping(ctx context.Context, addr string, tag [tagSize]byte) (hops int, rtt time.Duration) {
+	hops = -1
+	d := net.Dialer{Timeout: connectTime, Control: sendTTL}
+	conn, err := d.DialContext(ctx, "udp", addr)
+	if err != nil {
+		return hops, 0
+	}
+	defer conn.Close()
+	e := exchange{conn: conn, tag: tag}
+	for silent := 0; e.sent < pings && silent < maxSilent && ctx.Err() == nil; {
+		ttl, took, err := e.once()
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			silent++
+			continue
+		case err != nil:
+			return hops, rtt // nobody listens there, says the other machine
+		}
+		silent = 0
+		if rtt == 0 || took < rtt {
+			rtt = took
+		}
+		if ttl > 0 && ttl <= startTTL {
+			hops = startTTL - int(ttl)
+		}
+	}
+	return hops, rtt
+}
+
+// An exchange is the packets sent to one address.
+type exchange struct {
+	conn net.Conn
+	tag  [tagSize]byte
+	at   [pings]time.Time // when each was sent
+	sent int
+}
+
+// once sends the next packet and returns what the first answer says, which may
+// be a late one to a packet before.
+func (e *exchange) once() (ttl byte, took time.Duration, err error) {
+	p := newPacket(e.tag, request, 0, uint32(e.sent))
+	began := time.Now()
+	e.at[e.sent] = began
+	e.sent++
+	if _, err := e.conn.Write(p[:]); err != nil {
+		return 0, 0, err
+	}
+	if err := e.conn.SetReadDeadline(began.Add(pingTime)); err != nil {
+		return 0, 0, err
+	}
+	for b := make([]byte, packetSize+1); ; {
+		n, err := e.conn.Read(b)
+		now := time.Now()
+		if err != nil {
+			return 0, 0, err
+		}
+		if ttl, number, ok := parse(b[:n], e.tag, reply); ok && int(number) < e.sent {
+			return ttl, max(now.Sub(e.at[number]), 1), nil
+		}
+	}
+}

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Runs a scenario (launch: {kind: started}) under Open MPI's mpirun.
+usage='usage: scripts/run-mpirun.sh SCENARIO [OPTION of evbench run]…
+environment:
+  HOSTFILE     file of hosts, "node001 slots=2" a line; none: all ranks on this machine, or those of the Slurm job
+  NETWORK      network that MPI and its daemons use, as 10.1.0.0/16 (default: as Open MPI likes; on this machine alone: lo)
+  MPIRUN       mpirun and its options (default: mpirun), such as MPIRUN="mpirun --map-by node --mca pml ucx"
+  EVBENCH      evbench, in the same place on all hosts (default: bin/evbench beside this script, or that of PATH)
+  EVBENCH_TOKEN  secret of the ranks where they talk TCP (default: drawn for this run)
+As root, mpirun wants OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1.
+The exit code is that of evbench run.'
+set -euo pipefail
+case ${1:-} in
+'' | -*)
+	echo "$usage" >&2
+	exit 2
+	;;
+esac
+
+if [ -z "${EVBENCH:-}" ]; then
+	EVBENCH=$(cd "$(dirname "$0")/.." && pwd)/bin/evbench
+	[ -x "$EVBENCH" ] || EVBENCH=$(command -v evbench)
+fi
+ranks=$("$EVBENCH" validate --ranks "$1")
+export EVBENCH_TOKEN=${EVBENCH_TOKEN:-$(head -c 24 /dev/urandom | base64)}
+
+# After Ctrl-C the controller has a moment to write what was measured.
+options=(-n "$ranks" -x EVBENCH_TOKEN --mca odls_base_sigkill_timeout 3)
+if [ -n "${HOSTFILE:-}" ]; then
+	options+=(--hostfile "$HOSTFILE")
+elif [ -z "${SLURM_JOB_ID:-}" ]; then
+	options+=(--oversubscribe)
+	NETWORK=${NETWORK:-lo}
+fi
+if [ -n "${NETWORK:-}" ]; then
+	options+=(--mca oob_tcp_if_include "$NETWORK" --mca btl_tcp_if_include "$NETWORK")
+fi
+read -ra mpirun <<<"${MPIRUN:-mpirun}"
+exec "${mpirun[@]}" "${options[@]}" "$EVBENCH" run "$@"

@@ -1,0 +1,161 @@
+//go:build linux
+
+package worker
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"evbench/builder"
+	"evbench/internal/wire"
+	"evbench/transport"
+	"evbench/transport/tcp"
+)
+
+// Two whole workers over TCP allocate nothing either, however payload moves.
+func TestWorkersOverTCPAllocateNothing(t *testing.T) {
+	for _, mode := range []string{wire.Sync, wire.Unsync, wire.FreeRunning} {
+		for _, deliver := range []string{wire.DeliverBuffer, wire.DeliverDiscard} {
+			for _, io := range []string{tcp.Copy, tcp.Sendfile} {
+				t.Run(mode+"/"+deliver+"/"+io, func(t *testing.T) { overTCP(t, mode, deliver, io) })
+			}
+		}
+	}
+}
+
+func overTCP(t *testing.T, mode, deliver, io string) {
+	const n, warm, runs = 2, 10, 100
+	eps := tcpEndpoints(t, n, io)
+	begin, end := make(chan bool), make(chan error)
+	var built atomic.Int64
+	var loops []*loop
+	for rank, ep := range eps {
+		c := testCase(mode, n)
+		c.Rank, c.Fragment, c.Deliver = rank, 100_000, deliver
+		c.Row = []wire.Step{{To: 1 - rank, ToSpine: single, From: 1 - rank, FromSpine: single}}
+		if deliver == wire.DeliverDiscard {
+			c.Check = wire.CheckHeader
+		}
+		build, l := builderOf(t, c, ep, eps[1-rank], &built)
+		loops = append(loops, l)
+		go func() {
+			for range begin {
+				end <- build()
+			}
+		}()
+	}
+	defer close(begin)
+	all := func() {
+		for range n {
+			begin <- true
+		}
+		for range n {
+			if err := <-end; err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for range warm {
+		all()
+	}
+	if got := testing.AllocsPerRun(runs, all); got != 0 {
+		t.Errorf("%v allocations per event of each of %d servers", got, n)
+	}
+	for rank, l := range loops {
+		if got := l.tally.t.Events; got != warm+runs+1 || l.parts.asm.Count(builder.Corrupt) != 0 {
+			t.Errorf("rank %d built %d events, want %d", rank, got, warm+runs+1)
+		}
+	}
+}
+
+// builderOf returns a function that builds one event while another worker does
+// the same; built counts the events of both.
+func builderOf(t *testing.T, c wire.Configure, ep *tcp.Endpoint, other transport.Endpoint, built *atomic.Int64) (func() error, *loop) {
+	if err := check(c); err != nil {
+		t.Fatal(err)
+	}
+	ctx, d := t.Context(), newDesk()
+	l := newLoop(c, ep, d, newReporter(nil, c), nil)
+	switch c.Mode {
+	case wire.Sync:
+		s, err := newSynchronised(l, ep)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func() error { return s.exchange(ctx) }, l
+	case wire.FreeRunning:
+		f, until := newFreeRunning(l), uint64(0)
+		more := func(o *orders) { o.until = until }
+		return func() (err error) {
+			until++
+			for d.change(more); f.done < until && err == nil; {
+				// The step that notices the end has nothing left to wait for.
+				if err = errors.Join(f.take(ctx), f.step()); err == nil && f.done < until {
+					err = f.turn(ctx)
+				}
+			}
+			return err
+		}, l
+	}
+	u, id, all := newUnsynchronised(l), uint64(c.Rank), int64(0)
+	for i := range u.service {
+		u.service[i].peer = i / c.Credits
+		u.offer(i)
+	}
+	more := func(o *orders) { o.events = append(o.events, id) }
+	return func() (err error) {
+		before := l.tally.t.Events
+		all += 2
+		d.change(more)
+		for done := false; err == nil && built.Load() < all; {
+			err = u.turn(ctx) // also serves the other, who may not be through
+			if !done && l.tally.t.Events > before {
+				done = true
+				built.Add(1)
+				other.Wake()
+			}
+		}
+		l.report.built = l.report.built[:0] // as its goroutine does
+		id += 2
+		return err
+	}, l
+}
+
+func tcpEndpoints(t *testing.T, n int, io string) []*tcp.Endpoint {
+	t.Helper()
+	ls, peers, eps := make([]*tcp.Listener, n), make([]tcp.Peer, n), make([]*tcp.Endpoint, n)
+	for r := range n {
+		var err error
+		if ls[r], err = tcp.Listen(tcp.Options{Addr: "127.0.0.1:0", Token: "t"}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = ls[r].Close() })
+		peers[r] = tcp.Peer{Addrs: []string{ls[r].Addr()}}
+	}
+	var g errgroup.Group
+	for r := range n {
+		group := tcp.Group{ID: 1, Rank: r, Peers: peers, IO: io}
+		for p := range n {
+			if p != r {
+				group.Need = append(group.Need, tcp.Path{Peer: p, Spine: single})
+				group.Partners = append(group.Partners, p)
+			}
+		}
+		g.Go(func() (err error) {
+			eps[r], err = ls[r].Connect(t.Context(), group)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, e := range eps {
+			_ = e.Close()
+		}
+	})
+	return eps
+}

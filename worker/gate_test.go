@@ -1,0 +1,81 @@
+package worker
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"evbench/barrier"
+	"evbench/internal/wire"
+	"evbench/transport"
+	"evbench/transport/memnet"
+)
+
+// withBarrier is an endpoint whose transport has a barrier of its own.
+type withBarrier struct {
+	*memnet.Endpoint
+	b     *barrier.Barrier
+	waits int
+}
+
+func (w *withBarrier) Barrier(ctx context.Context) error {
+	w.waits++
+	return w.b.Wait(ctx, w.Endpoint)
+}
+
+// With barrier mpi the exchanges of all ranks wait in the transport's own
+// barrier, once a phase, and signal nobody.
+func TestGateOfTheTransport(t *testing.T) {
+	const n, events = 3, 4
+	var g errgroup.Group
+	var ends [n]*withBarrier
+	for r, ep := range memnet.New(n, memnet.Options{}) {
+		b, err := barrier.New(barrier.Central, r, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends[r] = &withBarrier{ep, b, 0}
+		c := testCase(wire.Sync, n)
+		c.Rank, c.Barrier, c.Row = r, wire.BarrierMPI, nil
+		for p := 1; p < n; p++ {
+			c.Row = append(c.Row, wire.Step{To: (r + p) % n, ToSpine: transport.Single, From: (r + n - p) % n, FromSpine: transport.Single})
+		}
+		g.Go(func() error {
+			d := newDesk()
+			d.change(func(o *orders) { o.until, o.finish = events, true })
+			s, err := newSynchronised(newLoop(c, ends[r], d, newReporter(nil, c), nil), ends[r])
+			if err != nil {
+				return err
+			}
+			return s.run(t.Context())
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for r, e := range ends {
+		if want := events * (n - 1); e.waits != want {
+			t.Errorf("rank %d waited %d times, want %d", r, e.waits, want)
+		}
+	}
+}
+
+func TestGateRefuses(t *testing.T) {
+	c := testCase(wire.Sync, 3)
+	for _, tt := range []struct {
+		kind string
+		peer barrier.Peer
+		want string
+	}{
+		{wire.BarrierMPI, memnet.New(3, memnet.Options{})[0], "mpi needs transport mpi"},
+		{wire.BarrierMPI, nil, "no connections"},
+		{"turnstile", memnet.New(3, memnet.Options{})[0], `no barrier "turnstile"`},
+	} {
+		c.Barrier = tt.kind
+		if _, err := newGate(c, tt.peer); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q in it", tt.kind, err, tt.want)
+		}
+	}
+}

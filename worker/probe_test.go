@@ -1,0 +1,203 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"evbench/controller"
+	"evbench/internal/wire"
+	"evbench/results"
+	"evbench/worker"
+)
+
+// probers are workers that probe each other without a network.
+type probers struct {
+	t    *testing.T
+	ctl  *controller.Controller
+	kill []context.CancelFunc
+	wg   sync.WaitGroup
+
+	mu   sync.Mutex
+	busy map[int]int // server -> probes that it takes part in
+}
+
+const probeTime = 10 * time.Millisecond
+
+func newProbers(t *testing.T, n int, probe func(p *probers, from int) worker.ProbeFunc) *probers {
+	p := &probers{t: t, busy: map[int]int{}}
+	at := newPipeListener()
+	p.ctl = controller.New(controller.Options{Token: "secret"})
+	p.ctl.Serve(at)
+	for i := range n {
+		ctx, cancel := context.WithCancel(t.Context())
+		p.kill = append(p.kill, cancel)
+		p.wg.Go(func() {
+			_ = worker.Run(ctx, worker.Options{
+				Conn: wire.NewConn(at.dial(), wire.MaxFrame), Token: "secret", Server: 10 + i, Data: fmt.Sprint(i),
+				Host: results.Host{Host: fmt.Sprint("node", i), MTU: 9000}, Probe: probe(p, i),
+			})
+		})
+	}
+	if err := p.ctl.Join(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p *probers) stop() {
+	if err := p.ctl.Close(); err != nil {
+		p.t.Error(err)
+	}
+	p.wg.Wait()
+	for _, cancel := range p.kill {
+		cancel()
+	}
+}
+
+// reach is a probe that takes its time and says who asked whom.
+func (p *probers) reach(from int) worker.ProbeFunc {
+	return func(ctx context.Context, data string) []wire.Reach {
+		var to int
+		fmt.Sscan(data, &to)
+		p.part(1, from, to)
+		defer p.part(-1, from, to)
+		select {
+		case <-time.After(probeTime):
+		case <-ctx.Done():
+		}
+		return []wire.Reach{{Addr: data, Hops: from}}
+	}
+}
+
+// part notes that two servers have to do with each other: at most both probe.
+func (p *probers) part(change, a, b int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.busy[a] += change
+	p.busy[b] += change
+	if p.busy[a] > 2 || p.busy[b] > 2 {
+		p.t.Errorf("servers %d and %d are disturbed: %v", a, b, p.busy)
+	}
+}
+
+// Every pair is probed in both directions, and nobody by two at a time.
+func TestSurvey(t *testing.T) {
+	for _, n := range []int{2, 5, 8} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newProbers(t, n, (*probers).reach)
+			defer p.stop()
+			began := time.Now()
+			s, err := p.ctl.Survey(t.Context(), time.Hour)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for from := range n {
+				for to := range n {
+					var want []wire.Reach
+					if from != to {
+						want = []wire.Reach{{Addr: fmt.Sprint(to), Hops: from}}
+					}
+					if got := s.Reached[from][to]; !reflect.DeepEqual(got, want) {
+						t.Errorf("from %d to %d: %+v, want %+v", from, to, got, want)
+					}
+				}
+			}
+			if rounds := n - 1 + n%2; time.Since(began) != time.Duration(rounds)*probeTime {
+				t.Errorf("%d servers took %v, want %d rounds of %v", n, time.Since(began), rounds, probeTime)
+			}
+			if len(s.Servers) != n || s.Servers[0] != 10 {
+				t.Errorf("servers %v", s.Servers)
+			}
+		})
+	}
+}
+
+// When its time is over, a survey begins no further round.
+func TestSurveyLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProbers(t, 8, (*probers).reach)
+		defer p.stop()
+		s, err := p.ctl.Survey(t.Context(), probeTime*3/2)
+		measured := 0
+		for _, row := range s.Reached {
+			for _, r := range row {
+				if r != nil {
+					measured++
+				}
+			}
+		}
+		if err != nil || measured != 2*8 {
+			t.Errorf("%d measured, %v; want two rounds", measured, err)
+		}
+	})
+}
+
+// Workers that cannot probe say so, and a case can follow a survey.
+func TestSurveyWithoutProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 3).start()
+		s, err := r.ctl.Survey(t.Context(), time.Hour)
+		if err != nil || len(s.Servers) != 3 || s.Reached[0][1] != nil {
+			t.Errorf("got %+v, %v", s, err)
+		}
+		if out, err := r.ctl.RunCase(t.Context(), newCase(3, wire.Sync)); err != nil || !out.Complete {
+			t.Errorf("the case after it: %+v, %v", out, err)
+		}
+		r.stop()
+	})
+}
+
+// A worker that leaves, one that does not answer, and a run that ends, end the
+// survey.
+func TestSurveyFails(t *testing.T) {
+	hang := func(p *probers, from int) worker.ProbeFunc {
+		if from != 1 {
+			return p.reach(from)
+		}
+		return func(ctx context.Context, _ string) []wire.Reach { <-ctx.Done(); return nil }
+	}
+	why := errors.New("interrupt")
+	for _, tt := range []struct {
+		name string
+		do   func(p *probers, cancel context.CancelCauseFunc)
+		want string
+	}{
+		{"leaves", func(p *probers, _ context.CancelCauseFunc) { p.kill[1]() }, "server 11 has left"},
+		{"is silent", func(*probers, context.CancelCauseFunc) {}, "no answer from server 11"},
+		{"interrupted", func(_ *probers, cancel context.CancelCauseFunc) { cancel(why) }, "interrupt"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newProbers(t, 4, hang)
+				defer p.stop()
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				time.AfterFunc(time.Second, func() { tt.do(p, cancel) })
+				if _, err := p.ctl.Survey(ctx, time.Hour); err == nil || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("got %v, want %q", err, tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProbers(t, 2, (*probers).reach)
+		defer p.stop()
+		want := []results.Host{
+			{Server: 10, Host: "node0", MTU: 9000, Addresses: []string{"0"}},
+			{Server: 11, Host: "node1", MTU: 9000, Addresses: []string{"1"}},
+		}
+		if got := p.ctl.Hosts(); !reflect.DeepEqual(got, want) {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
