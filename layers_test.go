@@ -93,7 +93,12 @@ var layers = map[string]layer{
 	"bench": {may: []string{
 		"builder", "controller", "internal/unit", "plan", "preflight", "results", "routing", "scenario", "scheduler", "topology", "verify", "internal/wire",
 	}},
-	"routing/opensm": {may: []string{"fabric", "routing/lft"}, pure: true},
+	"bench/peer": {may: []string{
+		"barrier", "bench/peer/alltoall", "bench/peer/ratio", "results", "transport", "transport/mpi", "transport/tcp",
+	}},
+	"bench/peer/alltoall": {may: []string{"transport"}},
+	"bench/peer/ratio":    {pure: true},
+	"routing/opensm":      {may: []string{"fabric", "routing/lft"}, pure: true},
 
 	"host":          {},
 	"internal/echo": {may: []string{"internal/wire"}},

@@ -1,0 +1,112 @@
+// Package ratio answers: how much faster is one of two programs that were
+// measured in turn, how sure is that, and is it what was asked for?
+//
+// Slot i of one side is compared with slot i of the other, which was measured
+// just before or after: what disturbs the machine for longer than a slot disturbs
+// both. Of these ratios it gives the median and an interval by order statistics,
+// which assumes nothing about how the noise is distributed.
+package ratio
+
+import "slices"
+
+// Confidence is the least probability that an interval covers the true median.
+const Confidence = 0.95
+
+// Noise is how far, as a share of the median, either end of an interval may lie
+// from it before the row counts as noisy.
+const Noise = 0.15
+
+// A Ratio is one side over the other.
+type Ratio struct {
+	Median, Low, High float64
+	// Sure: Low and High are an interval of Confidence. Otherwise there were too
+	// few slots for one, and they are the least and the greatest ratio.
+	Sure bool
+}
+
+// Of compares the slots of two sides; there are equally many of both, and at
+// least one. O(n log n).
+func Of(ours, theirs []float64) Ratio {
+	rs := make([]float64, len(ours))
+	for i := range ours {
+		rs[i] = ours[i] / theirs[i]
+	}
+	slices.Sort(rs)
+	k := Rank(len(rs))
+	r := Ratio{Median: Median(rs), Sure: k > 0}
+	k = max(k, 1)
+	r.Low, r.High = rs[k-1], rs[len(rs)-k]
+	return r
+}
+
+// Median returns the middle of some values, or the mean of the two in the
+// middle. There is at least one.
+func Median(values []float64) float64 {
+	s := slices.Sorted(slices.Values(values))
+	n := len(s)
+	return (s[(n-1)/2] + s[n/2]) / 2
+}
+
+// Rank returns the greatest k such that the k-th smallest and the k-th largest
+// of n independent values enclose the true median with a probability of at least
+// Confidence; 0 if not even the outermost do (n < 6). Each value is below the
+// median with probability one half, so the interval misses it with probability
+// 2·P(fewer than k of n below).
+func Rank(n int) int {
+	term := 1.0 // (n over k)/2^n
+	for range n {
+		term /= 2
+	}
+	missed := 0.0
+	for k := range n / 2 {
+		missed += 2 * term
+		if missed > 1-Confidence {
+			return k
+		}
+		term *= float64(n-k) / float64(k+1)
+	}
+	return n / 2
+}
+
+// Noisy reports whether the interval is too wide to be taken for a figure.
+func (r Ratio) Noisy() bool {
+	return !r.Sure || r.High-r.Median > Noise*r.Median || r.Median-r.Low > Noise*r.Median
+}
+
+// A Goal is what a ratio has to be. The zero value asks for nothing.
+type Goal struct {
+	// Want is the least ratio; 0: none is asked for.
+	Want float64
+	// AtMost: Want is the greatest ratio instead, because less is better.
+	AtMost bool
+	// Touch is what the upper end of the interval has to reach as well; 0: nothing.
+	Touch float64
+}
+
+// The verdicts.
+const (
+	Open    = "–" // nothing was asked for
+	Reached = "reached"
+	Missed  = "not reached"
+	noisy   = ", noisy"
+	few     = ", too few slots"
+)
+
+// Judge returns a verdict, and says so when the measurement was noisy: it may
+// then come out otherwise when repeated.
+func (g Goal) Judge(r Ratio) string {
+	verdict := Missed
+	switch {
+	case g.Want == 0:
+		verdict = Open
+	case g.AtMost && r.Median <= g.Want, !g.AtMost && r.Median >= g.Want && r.High >= g.Touch:
+		verdict = Reached
+	}
+	switch {
+	case !r.Sure:
+		return verdict + few
+	case r.Noisy():
+		return verdict + noisy
+	}
+	return verdict
+}
