@@ -395,61 +395,6 @@ func (m *machine) end(now time.Duration) {
 	m.broadcast(wire.Release{Run: m.run})
 }
 
-// gone tells the machine that a worker's connection is lost.
-func (m *machine) gone(now time.Duration, rank int, err error) {
-	w := &m.workers[rank]
-	if w.lost || m.state == over {
-		return
-	}
-	w.lost = true
-	if w.totals != nil { // it had nothing more to say
-		m.maybeOver(now)
-		return
-	}
-	m.note(rank, fmt.Errorf("control connection lost: %w", err))
-	m.doom(now, grace)
-}
-
-// doom aborts the case after a while, which the others have to come to where
-// they miss what is missing, and to say so themselves.
-func (m *machine) doom(now, wait time.Duration) {
-	if m.state >= aborting || m.all(func(w *worker) bool { return w.lost || w.totals != nil }) {
-		m.abort(now, errFailed)
-	} else if m.doomed == 0 {
-		m.doomed = now + wait
-	}
-}
-
-// grace is how long after losing a worker its case goes on.
-const grace = 50 * time.Millisecond
-
-// fail notes that a rank has failed and, the first time, aborts the case.
-func (m *machine) fail(now time.Duration, rank int, err error) {
-	m.note(rank, err)
-	m.abort(now, errFailed)
-}
-
-func (m *machine) note(rank int, err error) {
-	if w := &m.workers[rank]; w.failure == nil {
-		w.failure = err
-		m.failed = append(m.failed, rank)
-	}
-}
-
-var errFailed = errors.New("case failed")
-
-// cancel ends the case early because the user wants so.
-func (m *machine) cancel(now time.Duration, why error) { m.abort(now, why) }
-
-func (m *machine) abort(now time.Duration, why error) {
-	if m.state < aborting {
-		m.err, m.during = why, m.state
-		m.enter(now, aborting)
-		m.broadcast(wire.Abort{Run: m.run})
-	}
-	m.maybeOver(now)
-}
-
 // tick looks at the clock; it is called a few times per smallest time-out.
 func (m *machine) tick(now time.Duration) {
 	if m.doomed > 0 && now >= m.doomed {
