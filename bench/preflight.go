@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"time"
 
-	"evbench/controller"
 	"evbench/preflight"
 	"evbench/results"
 	"evbench/scenario"
@@ -53,13 +52,20 @@ func (r *runner) preflight(ctx context.Context) error {
 	}
 	limit := surveyTime(len(l.hosts))
 	log.Info("preflight: every pair of servers connects", "servers", len(l.hosts), "within", limit)
-	s, err := r.ctl.Survey(ctx, limit)
+	s, err := r.survey(ctx, limit)
 	if err != nil {
 		return fmt.Errorf("preflight: %w", err)
 	}
-	report := preflight.Judge(surveyed(r.s.Tree, s, l.hosts))
+	report := preflight.Judge(s)
 	l.lines = report.Lines()
-	return report.Err()
+	if err := report.Err(); err != nil {
+		return err
+	}
+	for _, w := range report.Warnings {
+		log.Warn("preflight: " + w)
+	}
+	l.warnings = append(l.warnings, report.Warnings...)
+	return nil
 }
 
 // surveyTime bounds a survey of n servers: 42 s for 326. A round in which all
@@ -69,26 +75,39 @@ func surveyTime(n int) time.Duration {
 	return 10*time.Second + time.Duration(n)*100*time.Millisecond
 }
 
-// surveyed puts a survey into the words of the judge.
-func surveyed(t *topology.Tree, s controller.Survey, hosts []results.Host) preflight.Survey {
-	out := preflight.Survey{Spines: t.Spines()}
+// survey measures, and puts what was measured into the words of the judge.
+func (r *runner) survey(ctx context.Context, limit time.Duration) (preflight.Survey, error) {
+	out := preflight.Survey{Servers: seats(r.s.Tree, r.looked.hosts), Spines: r.s.Tree.Spines(), Switches: r.o.Switches}
+	place := map[int]int{} // of a position
+	for i, h := range r.looked.hosts {
+		place[h.Server] = i
+	}
+	followed := preflight.Followed(out.Servers)
+	s, err := r.ctl.Survey(ctx, limit, func(from, to int) bool { return followed[place[from]][place[to]] })
+	if err != nil {
+		return out, err
+	}
+	for _, measured := range s.Reached {
+		row := make([][]preflight.Reach, len(measured))
+		for to, reached := range measured {
+			for _, x := range reached {
+				row[to] = append(row[to], preflight.Reach(x))
+			}
+		}
+		out.Reached = append(out.Reached, row)
+	}
+	return out, nil
+}
+
+// seats says of each machine which server it is meant to be, and on which leaf.
+func seats(t *topology.Tree, hosts []results.Host) []preflight.Server {
 	rank := map[int]int{}
 	for r, p := range positions(t) {
 		rank[p] = r
 	}
-	machine := map[int]string{}
+	var out []preflight.Server
 	for _, h := range hosts {
-		machine[h.Server] = h.Host
-	}
-	for i, p := range s.Servers {
-		out.Servers = append(out.Servers, preflight.Server{Name: t.ServerName(rank[p]), Host: machine[p], Leaf: t.Leaf(rank[p])})
-		row := make([][]preflight.Reach, len(s.Servers))
-		for j, reached := range s.Reached[i] {
-			for _, x := range reached {
-				row[j] = append(row[j], preflight.Reach(x))
-			}
-		}
-		out.Reached = append(out.Reached, row)
+		out = append(out, preflight.Server{Name: t.ServerName(rank[h.Server]), Host: h.Host, Leaf: t.Leaf(rank[h.Server])})
 	}
 	return out
 }

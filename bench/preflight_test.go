@@ -33,7 +33,7 @@ func (f *measurable) Launch(ctx context.Context, j bench.Job) (func() error, err
 			}
 			return worker.Run(ctx, worker.Options{
 				Conn: conn, Token: j.Token, Server: j.Tree.Position(rank), Data: f.at[rank], Host: f.host(rank), Open: f.open,
-				Probe: func(_ context.Context, data string) []wire.Reach {
+				Probe: func(_ context.Context, data string, routers bool) []wire.Reach {
 					r := wire.Reach{Addr: data, Hops: 3}
 					switch data {
 					case f.at[rank]:

@@ -60,6 +60,9 @@ type Options struct {
 	// Log takes what is odd but harmless, such as a stranger on the control
 	// port; nil is allowed.
 	Log *slog.Logger
+	// Switches is whose an address of a switch is, where plain hosts have an address
+	// for each spine: the preflight looks whether it leads there.
+	Switches map[string]string
 	// Describe fills what the manifest says about machine and program.
 	Describe func(*results.Manifest)
 }

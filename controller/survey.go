@@ -41,9 +41,10 @@ func (c *Controller) Hosts() []results.Host {
 
 // Survey has every pair of joined servers probe each other, in rounds in which a
 // server has to do with one other only: measurements do not disturb each other.
-// It begins no round once limit has passed. The error names who has left or
+// Of pairs of positions that routers names, the routers half way are asked for,
+// too. It begins no round once limit has passed. The error names who has left or
 // does not answer.
-func (c *Controller) Survey(ctx context.Context, limit time.Duration) (Survey, error) {
+func (c *Controller) Survey(ctx context.Context, limit time.Duration, routers func(from, to int) bool) (Survey, error) {
 	peers := c.peers()
 	s, run, err := c.open(Case{Peers: peers})
 	if err != nil {
@@ -60,20 +61,25 @@ func (c *Controller) Survey(ctx context.Context, limit time.Duration) (Survey, e
 		if time.Since(began) >= limit {
 			break
 		}
-		if err := round(ctx, s, run, peers, partner, out.Reached); err != nil {
+		for rank, other := range partner {
+			if other >= 0 {
+				from, to := peers[rank], peers[other]
+				s.members[rank].post(wire.Probe{Run: run, Peer: to.Server, Data: to.Addrs[0], Routers: routers(from.Server, to.Server)})
+			}
+		}
+		if err := answers(ctx, s, run, peers, partner, out.Reached); err != nil {
 			return Survey{}, fmt.Errorf("reach of every pair: %w", err)
 		}
 	}
 	return out, nil
 }
 
-// round has every rank probe its partner and keeps what they answer.
-func round(ctx context.Context, s *stage, run uint32, peers []wire.Peer, partner []int, reached [][][]wire.Reach) error {
+// answers waits for what every rank has to say of its partner, and keeps it.
+func answers(ctx context.Context, s *stage, run uint32, peers []wire.Peer, partner []int, reached [][][]wire.Reach) error {
 	waiting := map[int]bool{}
 	for rank, other := range partner {
 		if other >= 0 {
 			waiting[rank] = true
-			s.members[rank].post(wire.Probe{Run: run, Peer: peers[other].Server, Data: peers[other].Addrs[0]})
 		}
 	}
 	late := time.NewTimer(answerTime)

@@ -1,6 +1,7 @@
 // Package preflight judges plain hosts before anything is measured on them: does
 // every server reach every other one, is each on the leaf that the topology file
-// says, and are their machines alike?
+// says, does the address for a spine lead through that spine, and are their
+// machines alike?
 //
 // It is given what was measured, measures nothing itself and knows no network.
 // Servers are places in a list; hops are routers on the way.
@@ -27,6 +28,9 @@ type Reach struct {
 	Err  string        // why it is not; "": it is
 	Hops int           // -1: not known
 	RTT  time.Duration // shortest there and back; 0: not known
+	// Router is the address of the router half way there; "": not asked for, or
+	// it does not answer.
+	Router string
 }
 
 // A Survey is what was measured.
@@ -34,12 +38,16 @@ type Survey struct {
 	Servers []Server
 	Reached [][][]Reach // [from][to], by address; nil where not measured
 	Spines  int         // of the topology
+	// Switches is whose an address is that a router calls itself by: "spine3".
+	Switches map[string]string
 }
 
 // A Report is what a Survey shows.
 type Report struct {
 	Unreached []string // who is not reached, at which address, and why
 	Misplaced []string // who seems to sit on another leaf
+	Diverted  []string // which address for a spine leads through another switch
+	Warnings  []string // what could not be looked at, and should be
 	Notes     []string // how far this was looked at, and what is odd but harmless
 }
 
@@ -47,13 +55,16 @@ type Report struct {
 func Judge(s Survey) Report {
 	var r Report
 	r.Unreached = s.unreached()
-	r.Notes = append(s.coverage(), s.paths()...)
+	r.Notes = append(s.coverage(), s.counts()...)
 	if len(r.Unreached) > 0 {
 		return r // leaves are told apart once all is connected
 	}
 	var note string
 	r.Misplaced, note = s.leaves()
 	r.Notes = append(r.Notes, note)
+	if len(r.Misplaced) == 0 {
+		s.paths(&r)
+	}
 	return r
 }
 
@@ -62,11 +73,11 @@ const maxLines = 20
 
 // Err returns all findings that a run must not begin with, or nil.
 func (r Report) Err() error {
-	if len(r.Unreached)+len(r.Misplaced) == 0 {
+	if len(r.Unreached)+len(r.Misplaced)+len(r.Diverted) == 0 {
 		return nil
 	}
 	lines := []string{"preflight: nothing has been measured, because"}
-	for _, found := range [][]string{r.Unreached, r.Misplaced} {
+	for _, found := range [][]string{r.Unreached, r.Misplaced, r.Diverted} {
 		for _, f := range found[:min(len(found), maxLines)] {
 			lines = append(lines, "  "+f)
 		}
@@ -74,19 +85,21 @@ func (r Report) Err() error {
 			lines = append(lines, fmt.Sprintf("  and %d more such", more))
 		}
 	}
-	for _, n := range r.Notes {
+	for _, n := range slices.Concat(r.Notes, r.Warnings) {
 		lines = append(lines, "  ("+n+")")
 	}
-	if len(r.Misplaced) > 0 {
+	switch {
+	case len(r.Misplaced) > 0:
 		lines = append(lines, "correct which host has which position, or switch the check off with preflight: off in launch")
+	case len(r.Diverted) > 0:
+		lines = append(lines, "correct the routes of the switches, or switch the check off with preflight: off in launch")
 	}
 	return errors.New(strings.Join(lines, "\n"))
 }
 
 // Lines returns all findings, for the manifest.
 func (r Report) Lines() []string {
-	out := append([]string{}, r.Unreached...)
-	return append(append(out, r.Misplaced...), r.Notes...)
+	return slices.Concat(r.Unreached, r.Misplaced, r.Diverted, r.Notes, r.Warnings)
 }
 
 // coverage says how much was measured.
@@ -109,8 +122,8 @@ func (s Survey) coverage() []string {
 	return []string{fmt.Sprintf("every pair of %d servers was tried, in both directions, %d connections", n, addresses)}
 }
 
-// paths says which servers have not the addresses that pinned plans need.
-func (s Survey) paths() []string {
+// counts says which servers have not the addresses that pinned plans need.
+func (s Survey) counts() []string {
 	counts := map[int][]string{}
 	for to := range s.Servers {
 		if n := s.addresses(to); n > 1 && n != 1+s.Spines {

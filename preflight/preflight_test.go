@@ -141,7 +141,7 @@ func TestUnreachedSpine(t *testing.T) {
 	want(t, "notes", r.Notes, "every pair of 4 servers was tried, in both directions, 36 connections")
 
 	s.Spines = 4
-	want(t, "notes with too few addresses", s.paths(), "3 addresses of server0 (node0), server1 (node1), server2 (node2), server3 (node3): "+
+	want(t, "notes with too few addresses", s.counts(), "3 addresses of server0 (node0), server1 (node1), server2 (node2), server3 (node3): "+
 		"a pinned plan needs 5, the first for routing tables and one for each of 4 spines")
 }
 

@@ -63,7 +63,7 @@ func (p *probers) stop() {
 
 // reach is a probe that takes its time and says who asked whom.
 func (p *probers) reach(from int) worker.ProbeFunc {
-	return func(ctx context.Context, data string) []wire.Reach {
+	return func(ctx context.Context, data string, routers bool) []wire.Reach {
 		var to int
 		fmt.Sscan(data, &to)
 		p.part(1, from, to)
@@ -72,7 +72,11 @@ func (p *probers) reach(from int) worker.ProbeFunc {
 		case <-time.After(probeTime):
 		case <-ctx.Done():
 		}
-		return []wire.Reach{{Addr: data, Hops: from}}
+		r := wire.Reach{Addr: data, Hops: from}
+		if routers {
+			r.Router = "asked for"
+		}
+		return []wire.Reach{r}
 	}
 }
 
@@ -87,6 +91,10 @@ func (p *probers) part(change, a, b int) {
 	}
 }
 
+// The pairs of positions whose routers are asked for.
+func nobody(int, int) bool       { return false }
+func firstTwo(from, to int) bool { return from == 10 && to == 11 }
+
 // Every pair is probed in both directions, and nobody by two at a time.
 func TestSurvey(t *testing.T) {
 	for _, n := range []int{2, 5, 8} {
@@ -94,7 +102,7 @@ func TestSurvey(t *testing.T) {
 			p := newProbers(t, n, (*probers).reach)
 			defer p.stop()
 			began := time.Now()
-			s, err := p.ctl.Survey(t.Context(), time.Hour)
+			s, err := p.ctl.Survey(t.Context(), time.Hour, firstTwo)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,6 +111,9 @@ func TestSurvey(t *testing.T) {
 					var want []wire.Reach
 					if from != to {
 						want = []wire.Reach{{Addr: fmt.Sprint(to), Hops: from}}
+						if firstTwo(10+from, 10+to) {
+							want[0].Router = "asked for"
+						}
 					}
 					if got := s.Reached[from][to]; !reflect.DeepEqual(got, want) {
 						t.Errorf("from %d to %d: %+v, want %+v", from, to, got, want)
@@ -124,7 +135,7 @@ func TestSurveyLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProbers(t, 8, (*probers).reach)
 		defer p.stop()
-		s, err := p.ctl.Survey(t.Context(), probeTime*3/2)
+		s, err := p.ctl.Survey(t.Context(), probeTime*3/2, nobody)
 		measured := 0
 		for _, row := range s.Reached {
 			for _, r := range row {
@@ -143,7 +154,7 @@ func TestSurveyLimit(t *testing.T) {
 func TestSurveyWithoutProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3).start()
-		s, err := r.ctl.Survey(t.Context(), time.Hour)
+		s, err := r.ctl.Survey(t.Context(), time.Hour, nobody)
 		if err != nil || len(s.Servers) != 3 || s.Reached[0][1] != nil {
 			t.Errorf("got %+v, %v", s, err)
 		}
@@ -161,7 +172,7 @@ func TestSurveyFails(t *testing.T) {
 		if from != 1 {
 			return p.reach(from)
 		}
-		return func(ctx context.Context, _ string) []wire.Reach { <-ctx.Done(); return nil }
+		return func(ctx context.Context, _ string, _ bool) []wire.Reach { <-ctx.Done(); return nil }
 	}
 	why := errors.New("interrupt")
 	for _, tt := range []struct {
@@ -180,7 +191,7 @@ func TestSurveyFails(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)
 				time.AfterFunc(time.Second, func() { tt.do(p, cancel) })
-				if _, err := p.ctl.Survey(ctx, time.Hour); err == nil || !strings.Contains(err.Error(), tt.want) {
+				if _, err := p.ctl.Survey(ctx, time.Hour, nobody); err == nil || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("got %v, want %q", err, tt.want)
 				}
 			})

@@ -140,10 +140,10 @@ func reachable(data dataAddresses, token string, log *slog.Logger) (probe worker
 		log.Debug("no echo for the preflight", "error", err) // hops and times stay unknown
 	}
 	prober := echo.NewProber(token)
-	return func(ctx context.Context, data string) []wire.Reach {
+	return func(ctx context.Context, data string, routers bool) []wire.Reach {
 		if data == "" {
 			return nil
 		}
-		return prober.Probe(ctx, strings.Split(data, ","))
+		return prober.Probe(ctx, strings.Split(data, ","), routers)
 	}, server.Close
 }

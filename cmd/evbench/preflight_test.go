@@ -22,10 +22,13 @@ control: off
 cases: [{name: one, schedule: linear-shift, routing: pinned}]
 `
 
-// In a routed network of namespaces, workers find their addresses by themselves,
-// and the preflight finds workers with the wrong position by the number of
-// routers between them. With the right ones, a plan that chooses spines runs.
-func TestPreflightInLab(t *testing.T) {
+// A heldLab is a small lab that is up for the time of a test.
+type heldLab struct {
+	t            *testing.T
+	dir, evbench string
+}
+
+func holdLab(t *testing.T) heldLab {
 	dir := t.TempDir()
 	write(t, dir, "hosts.yaml", placedScenario)
 	write(t, dir, "token", "secret\n")
@@ -33,31 +36,61 @@ func TestPreflightInLab(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	evbench := filepath.Join(dir, "evbench")
-	if err := os.Symlink(self, evbench); err != nil {
+	l := heldLab{t, dir, filepath.Join(dir, "evbench")}
+	if err := os.Symlink(self, l.evbench); err != nil {
 		t.Fatal(err)
 	}
 	if code, out, said := output(t, dir, "lab", "up", "-t", "FT(2;2,2)"); code != exitDone {
 		t.Fatalf("lab up ended with %d:\n%s%s", code, out, said)
 	}
-	defer output(t, dir, "lab", "down")
+	t.Cleanup(func() { output(t, dir, "lab", "down") })
+	return l
+}
 
-	// place runs the scenario on servers of the lab, the i-th with position at[i].
-	place := func(out string, at ...int) (int, string) {
-		socket := "unix:" + filepath.Join(dir, out+"-control")
-		controller := begin(t, dir, "controller", "hosts.yaml", "--listen", socket, "--token-file", "token", "-o", out)
-		var workers []*program
-		for i, id := range at {
-			workers = append(workers, begin(t, dir, "lab", "exec", fmt.Sprint("server", i), evbench, "worker",
-				"--controller", socket, "--token-file", filepath.Join(dir, "token"), "--id", fmt.Sprint(id), "--network", "10.0.0.0/8"))
-		}
-		code, said := controller.end()
-		for _, w := range workers {
-			w.end()
-		}
-		return code, said
+// place runs the scenario on servers of the lab, the i-th with position at[i].
+func (l heldLab) place(out string, at ...int) (int, string) {
+	socket := "unix:" + filepath.Join(l.dir, out+"-control")
+	controller := begin(l.t, l.dir, "controller", "hosts.yaml", "--listen", socket, "--token-file", "token", "-o", out)
+	var workers []*program
+	for i, id := range at {
+		workers = append(workers, begin(l.t, l.dir, "lab", "exec", fmt.Sprint("server", i), l.evbench, "worker",
+			"--controller", socket, "--token-file", filepath.Join(l.dir, "token"), "--id", fmt.Sprint(id), "--network", "10.0.0.0/8"))
 	}
-	code, said := place("wrong", 0, 2, 1, 3)
+	code, said := controller.end()
+	for _, w := range workers {
+		w.end()
+	}
+	return code, said
+}
+
+// ip has a node of the lab change its routes.
+func (l heldLab) ip(node string, args ...string) {
+	l.t.Helper()
+	if code, out, said := output(l.t, l.dir, append([]string{"lab", "exec", node, "ip"}, args...)...); code != exitDone {
+		l.t.Fatalf("ip %v on %s ended with %d:\n%s%s", args, node, code, out, said)
+	}
+}
+
+// exchange has leaf0 take the way over spine1 for what is meant for spine0, and
+// the other way round. The spines do not know such addresses and would drop
+// them; as switches with routes to all that there is they pass them on.
+func (l heldLab) exchange() {
+	for spine := range 2 {
+		other, at := fmt.Sprint("spine", 1-spine), fmt.Sprintf("172.16.0.%d", 2*(1-spine)+1)
+		l.ip("leaf0", "route", "replace", fmt.Sprintf("10.%d.0.0/16", spine), "via", at, "dev", other)
+		for leaf := range 2 {
+			l.ip(other, "route", "replace", fmt.Sprintf("10.%d.%d.0/24", spine, leaf),
+				"via", fmt.Sprintf("172.16.0.%d", 4*leaf+2*(1-spine)), "dev", fmt.Sprint("leaf", leaf))
+		}
+	}
+}
+
+// In a routed network of namespaces, workers find their addresses by themselves,
+// and the preflight finds workers with the wrong position by the number of
+// routers between them. With the right ones, a plan that chooses spines runs.
+func TestPreflightInLab(t *testing.T) {
+	lab := holdLab(t)
+	code, said := lab.place("wrong", 0, 2, 1, 3)
 	for _, want := range []string{
 		"server1 seems to sit on leaf", "server2 seems to sit on leaf", "3 hops to server",
 		"leaves are told apart by hops: 1 hop within a leaf, 3 hops between leaves",
@@ -66,10 +99,10 @@ func TestPreflightInLab(t *testing.T) {
 			t.Errorf("with the wrong positions it ended with %d, without %q:\n%s", code, want, said)
 		}
 	}
-	if code, said := place("right", 0, 1, 2, 3); code != exitDone && code != exitInvalid {
+	if code, said := lab.place("right", 0, 1, 2, 3); code != exitDone && code != exitInvalid {
 		t.Fatalf("with the right positions it ended with %d:\n%s", code, said)
 	}
-	r, err := csv.Read(filepath.Join(dir, "right"))
+	r, err := csv.Read(filepath.Join(lab.dir, "right"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,5 +113,56 @@ func TestPreflightInLab(t *testing.T) {
 	addresses := []string{"10.200.1.1:7000", "10.0.1.1:7000", "10.1.1.1:7000"}
 	if h := m.Hosts[2]; !slices.Equal(h.Addresses, addresses) || h.Interface != "leaf1" || h.MTU != 9000 {
 		t.Errorf("server2 is %+v, want addresses %v on leaf1", h, addresses)
+	}
+}
+
+// Where switches have the addresses of routes install, the preflight asks who is
+// half way: the spine that the address is for, or another one. Switches without
+// addresses are not taken to be right.
+func TestPreflightFollowsPaths(t *testing.T) {
+	lab := holdLab(t)
+	run := func(args ...string) {
+		t.Helper()
+		if code, out, said := output(t, lab.dir, args...); code != exitDone {
+			t.Fatalf("%v ended with %d:\n%s%s", args, code, out, said)
+		}
+	}
+	warnings := func(name string) (preflight, warnings []string) {
+		t.Helper()
+		if code, said := lab.place(name, 0, 1, 2, 3); code != exitDone && code != exitInvalid {
+			t.Fatalf("%s: it ended with %d:\n%s", name, code, said)
+		}
+		r, err := csv.Read(filepath.Join(lab.dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Manifest.Preflight, r.Manifest.Warnings
+	}
+	if _, said := warnings("nameless"); !strings.Contains(strings.Join(said, "\n"), "not checked whether 4 of 4 addresses for a spine lead through it") {
+		t.Errorf("without addresses it warns of %q", said)
+	}
+	run("plan", "-t", "FT(2;2,2)", "-s", "fors", "-o", "plan.txt")
+	run("routes", "install", "plan.txt", "--target", "iproute", "--dir", ".")
+	for _, node := range []string{"leaf0", "leaf1", "spine0", "spine1", "server0", "server1", "server2", "server3"} {
+		lab.ip(node, "-force", "-batch", filepath.Join(lab.dir, node+".batch"))
+	}
+	found, said := warnings("right")
+	if want := "4 of 4 addresses for a spine were seen to lead through it, from one server of each leaf to one of each other"; !slices.Contains(found, want) ||
+		strings.Contains(strings.Join(said, "\n"), "not checked") {
+		t.Errorf("found %q, want %q; warnings %q", found, want, said)
+	}
+	lab.exchange()
+	code, text := lab.place("exchanged", 0, 1, 2, 3)
+	for _, want := range []string{
+		"server1 to server2 at 10.0.1.1:7000 leads through spine1 (172.16.0.3), not through spine0",
+		"server1 to server2 at 10.1.1.1:7000 leads through spine0 (172.16.0.1), not through spine1",
+		"correct the routes of the switches",
+	} {
+		if code != exitFailed || !strings.Contains(text, want) {
+			t.Errorf("exchanged routes ended with %d, without %q:\n%s", code, want, text)
+		}
+	}
+	if strings.Contains(text, "server2 to") || strings.Contains(text, "server3 to") {
+		t.Errorf("leaf1 is right:\n%s", text)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
+	"evbench/companion/iproute"
 	"evbench/internal/unit"
 	"evbench/report"
 	"evbench/results"
@@ -147,7 +148,7 @@ func measure(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, open
 	show := newProgress(c.App.ErrWriter, c.Bool("quiet"), c.Bool("verbose"))
 	o := bench.Options{
 		Listen: listen, Token: token, JoinTimeout: c.Duration("join-timeout"),
-		Progress: show.update, Log: logger(c), Describe: describeMachine,
+		Progress: show.update, Log: logger(c), Describe: describeMachine, Switches: iproute.Switches(s.Tree),
 	}
 	if f, ok := fabric.(tailored); ok {
 		f.tailor(&o)

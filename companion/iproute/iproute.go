@@ -108,6 +108,25 @@ func (b *Batch) addresses(n companion.Node) []address {
 	return out
 }
 
+// Switches returns which switch has an address, for all cables between switches:
+// by these they answer whoever asks for the routers on the way. There are none
+// for a tree that the addresses have no room for.
+func Switches(t *topology.Tree) map[string]string {
+	out := map[string]string{}
+	if t.Leaves() > maxLeaves || t.Spines() > maxSpines {
+		return out
+	}
+	b := &Batch{tree: t}
+	for n := range t.Leaves() + t.Spines() {
+		for _, a := range b.addresses(companion.Node(n)) {
+			if a.prefix.Addr() != gateway {
+				out[a.prefix.Addr().String()] = b.Name(companion.Node(n))
+			}
+		}
+	}
+	return out
+}
+
 // WriteNode writes the file of one node, for "ip -force -batch FILE": it sets
 // addresses and routes, which does not disturb those that are right already, and
 // deletes the routes to stale, the prefixes that an earlier file had set. The

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -127,6 +128,27 @@ func TestAddressesAreUnique(t *testing.T) {
 	}
 	if want := 2*40*30 + 36*40*31 + 1; len(seen) != want {
 		t.Errorf("%d addresses, want %d", len(seen), want)
+	}
+}
+
+// TestSwitches holds the switches of a tree against the address plan as written.
+func TestSwitches(t *testing.T) {
+	b := build(t, small(t), plan.Options{Schedule: "fors"})
+	var text bytes.Buffer
+	if err := b.WriteAddresses(&text); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for line := range strings.Lines(text.String()) {
+		if f := strings.Fields(line); f[len(f)-1] == "cable" {
+			want[strings.TrimSuffix(f[2], "/31")] = f[0]
+		}
+	}
+	if got := Switches(b.tree); len(want) != 2*3*2 || !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := Switches(topologytest.Tree(t, topology.Options{Ports: 1, Leaves: 257})); len(got) > 0 {
+		t.Errorf("%d addresses without room", len(got))
 	}
 }
 

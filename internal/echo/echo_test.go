@@ -59,7 +59,7 @@ func TestProbe(t *testing.T) {
 			}
 			a, b := dataPort(t, at), dataPort(t, at)
 			echoAt(t, "secret", a, b)
-			for i, r := range NewProber("secret").Probe(t.Context(), []string{a, b}) {
+			for i, r := range NewProber("secret").Probe(t.Context(), []string{a, b}, false) {
 				if r.Addr != []string{a, b}[i] || r.Err != "" || r.Hops != hops || r.RTT <= 0 {
 					t.Errorf("got %+v, want %d hops and a time", r, hops)
 				}
@@ -74,7 +74,7 @@ func TestProbeWithoutEcho(t *testing.T) {
 	a, b := dataPort(t, "127.0.0.1:0"), dataPort(t, "127.0.0.1:0")
 	echoAt(t, "another", b)
 	for _, addr := range []string{a, b} {
-		r := NewProber("secret").Probe(t.Context(), []string{addr})
+		r := NewProber("secret").Probe(t.Context(), []string{addr}, false)
 		if len(r) != 1 || r[0].Err != "" || r[0].Hops != -1 || r[0].RTT != 0 {
 			t.Errorf("%s: got %+v", addr, r)
 		}
@@ -91,7 +91,7 @@ func TestProbeGivesUp(t *testing.T) {
 		addr  string
 		times bool
 	}{{quiet, false}, {quiet, false}, {loud, true}, {quiet, false}, {quiet, false}, {quiet, false}, {loud, false}} {
-		if r := p.Probe(t.Context(), []string{step.addr})[0]; r.RTT > 0 != step.times || r.Err != "" {
+		if r := p.Probe(t.Context(), []string{step.addr}, false)[0]; r.RTT > 0 != step.times || r.Err != "" {
 			t.Errorf("step %d: got %+v, want times %v", i, r, step.times)
 		}
 	}
@@ -105,15 +105,15 @@ func TestProbeUnreachable(t *testing.T) {
 	closed := l.Addr().String()
 	l.Close()
 	p := NewProber("secret")
-	if r := p.Probe(t.Context(), []string{closed})[0]; r.Err != "connection refused" || r.Hops != -1 || r.RTT != 0 {
+	if r := p.Probe(t.Context(), []string{closed}, false)[0]; r.Err != "connection refused" || r.Hops != -1 || r.RTT != 0 {
 		t.Errorf("got %+v", r)
 	}
-	if r := p.Probe(t.Context(), []string{"no port"})[0]; r.Err == "" {
+	if r := p.Probe(t.Context(), []string{"no port"}, false)[0]; r.Err == "" {
 		t.Errorf("got %+v", r)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if r := p.Probe(ctx, []string{closed})[0]; r.Err == "" {
+	if r := p.Probe(ctx, []string{closed}, false)[0]; r.Err == "" {
 		t.Errorf("after the end: %+v", r)
 	}
 }

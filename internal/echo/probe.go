@@ -37,8 +37,9 @@ func NewProber(token string) *Prober { return &Prober{tag: newTag(token)} }
 // Probe connects to every address, all at once, and then sends small packets to
 // those that it can connect to, one address after the other. To a peer whose
 // first address does not echo it sends no more, and after three such peers in a
-// row to nobody.
-func (p *Prober) Probe(ctx context.Context, addrs []string) []wire.Reach {
+// row to nobody. With routers set it asks for the one half way to each address
+// but the first, which routing tables lead anywhere.
+func (p *Prober) Probe(ctx context.Context, addrs []string, routers bool) []wire.Reach {
 	out := make([]wire.Reach, len(addrs))
 	var wg sync.WaitGroup
 	for i, a := range addrs {
@@ -58,6 +59,9 @@ func (p *Prober) Probe(ctx context.Context, addrs []string) []wire.Reach {
 			return out
 		}
 		p.silent.Store(0)
+		if h := out[i].Hops; routers && i > 0 && h > 1 && h%2 == 1 {
+			out[i].Router = router(ctx, out[i].Addr, p.tag, (h+1)/2)
+		}
 	}
 	return out
 }

@@ -3,6 +3,7 @@
 package echo
 
 import (
+	"context"
 	"net"
 	"syscall"
 )
@@ -15,3 +16,6 @@ func sendTTL(_, _ string, _ syscall.RawConn) error { return nil }
 func tellTTL(*net.UDPConn) error { return nil }
 
 func ttlOf([]byte) byte { return 0 }
+
+// Nor can they be asked.
+func router(context.Context, string, [tagSize]byte, int) string { return "" }

@@ -225,6 +225,8 @@ type Probe struct {
 	Run  uint32
 	Peer int    // position
 	Data string // as that worker gave it in its Hello
+	// Routers asks for the router half way to each address but the first, too.
+	Routers bool
 }
 
 // Probed answers a Probe; Reached is empty where the worker cannot probe.
@@ -240,6 +242,9 @@ type Reach struct {
 	Err  string        // why no connection comes about; "": it does
 	Hops int           // routers on the way there; -1: not known
 	RTT  time.Duration // shortest, of a small packet; 0: not known
+	// Router is the address that the router half way there calls itself by; "":
+	// not asked for, there is none, or it does not answer.
+	Router string
 }
 
 // Ping asks for a Pong. The controller sends one each second or so.

@@ -49,8 +49,8 @@ var all = []wire.Message{
 	}},
 	wire.Error{Run: 3, At: wire.Position{Phase: -1}, Stuck: true, Text: "no word"},
 	wire.Ping{}, wire.Pong{}, wire.Quit{}, wire.Finish{Run: 3}, wire.Release{Run: 3},
-	wire.Probe{Run: 3, Peer: 17, Data: "10.0.0.1:7000,10.1.0.1:7000"},
-	wire.Probed{Run: 3, Peer: 17, Reached: []wire.Reach{{Addr: "10.0.0.1:7000", Hops: 3, RTT: 17000}, {Addr: "10.1.0.1:7000", Err: "connection refused", Hops: -1}}},
+	wire.Probe{Run: 3, Peer: 17, Data: "10.0.0.1:7000,10.1.0.1:7000", Routers: true},
+	wire.Probed{Run: 3, Peer: 17, Reached: []wire.Reach{{Addr: "10.0.0.1:7000", Hops: 3, RTT: 17000, Router: "172.16.0.1"}, {Addr: "10.1.0.1:7000", Err: "connection refused", Hops: -1}}},
 }
 
 func encode(t testing.TB, m wire.Message) []byte {
@@ -98,18 +98,18 @@ func TestReadRefuses(t *testing.T) {
 		want  error
 		text  string
 	}{
-		{"other version", frame(4, 1, 17, "{}"), wire.ErrVersion, "version 1, want 2"},
+		{"other version", frame(4, 1, 17, "{}"), wire.ErrVersion, "version 1, want 3"},
 		{"a stranger", []byte("GET / HTTP/1.1\r\n\r\n"), wire.ErrVersion, ""},
-		{"length below a head", frame(1, 2, 17, ""), wire.ErrFrame, "length 1"},
-		{"length above the limit", frame(1001, 2, 17, "{}"), wire.ErrFrame, "length 1001"},
-		{"largest length", frame(1<<32-1, 2, 17, "{}"), wire.ErrFrame, "length 4294967295"},
-		{"cut short", frame(900, 2, 17, "{}"), io.ErrUnexpectedEOF, "body of 898 bytes"},
-		{"no such type", frame(4, 2, 0, "{}"), wire.ErrFrame, "type 0"},
-		{"no such type either", frame(4, 2, 200, "{}"), wire.ErrFrame, "type 200"},
-		{"unknown field", frame(9, 2, 17, `{"x":1}`), wire.ErrFrame, "unknown field"},
-		{"not an object", frame(4, 2, 17, `[]`), wire.ErrFrame, "Ping"},
-		{"two values", frame(6, 2, 17, `{}{}`), wire.ErrFrame, "more than one"},
-		{"number out of range", frame(12, 2, 5, `{"Run":-1}`), wire.ErrFrame, "Ready"},
+		{"length below a head", frame(1, wire.Version, 17, ""), wire.ErrFrame, "length 1"},
+		{"length above the limit", frame(1001, wire.Version, 17, "{}"), wire.ErrFrame, "length 1001"},
+		{"largest length", frame(1<<32-1, wire.Version, 17, "{}"), wire.ErrFrame, "length 4294967295"},
+		{"cut short", frame(900, wire.Version, 17, "{}"), io.ErrUnexpectedEOF, "body of 898 bytes"},
+		{"no such type", frame(4, wire.Version, 0, "{}"), wire.ErrFrame, "type 0"},
+		{"no such type either", frame(4, wire.Version, 200, "{}"), wire.ErrFrame, "type 200"},
+		{"unknown field", frame(9, wire.Version, 17, `{"x":1}`), wire.ErrFrame, "unknown field"},
+		{"not an object", frame(4, wire.Version, 17, `[]`), wire.ErrFrame, "Ping"},
+		{"two values", frame(6, wire.Version, 17, `{}{}`), wire.ErrFrame, "more than one"},
+		{"number out of range", frame(12, wire.Version, 5, `{"Run":-1}`), wire.ErrFrame, "Ready"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m, err := wire.Read(bytes.NewReader(tt.bytes), 1000)

@@ -1,0 +1,109 @@
+package echo
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"net"
+	"net/netip"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The parts of what the kernel says of a packet that did not arrive: who found
+// out (origin) and how (type), then the address of the one who says so. See
+// struct sock_extended_err of ip(7).
+const (
+	originAt      = 4
+	typeAt        = 5
+	offenderAt    = 16 // a sockaddr
+	offender4At   = offenderAt + 4
+	offender6At   = offenderAt + 8
+	offender6End  = offender6At + 16
+	timeExceeded4 = 11
+	timeExceeded6 = 3
+)
+
+// router returns the address by which the router n steps on the way to an
+// address calls itself, or "": a packet that may pass n-1 routers only makes the
+// n-th one say that its time is over. It needs no privilege, as traceroute does
+// that listens for ICMP.
+func router(ctx context.Context, addr string, tag [tagSize]byte, n int) string {
+	d := net.Dialer{Timeout: connectTime, Control: func(_, _ string, c syscall.RawConn) error { return shortLived(c, n) }}
+	conn, err := d.DialContext(ctx, "udp", addr)
+	if err != nil {
+		return ""
+	}
+	defer conn.Close()
+	raw, err := conn.(*net.UDPConn).SyscallConn()
+	if err != nil {
+		return ""
+	}
+	for try := range uint32(maxSilent) {
+		if ctx.Err() != nil {
+			return ""
+		}
+		p := newPacket(tag, reply, 0, try) // nobody answers it, should it arrive
+		_, _ = conn.Write(p[:])            // fails with what an earlier packet met, which is read below
+		if err := conn.SetReadDeadline(time.Now().Add(pingTime)); err != nil {
+			return ""
+		}
+		if at := complaint(raw); at != "" {
+			return at
+		}
+	}
+	return ""
+}
+
+// shortLived has the packets of a socket pass n-1 routers, and the kernel keep
+// what routers say of them.
+func shortLived(c syscall.RawConn, n int) error {
+	return either(c, func(fd int) error {
+		return errors.Join(unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_TTL, n), unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_RECVERR, 1))
+	}, func(fd int) error {
+		return errors.Join(unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_UNICAST_HOPS, n), unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_RECVERR, 1))
+	})
+}
+
+// complaint waits for a router to say that the time of a packet is over, until
+// the deadline of the socket, and returns its address.
+func complaint(raw syscall.RawConn) (at string) {
+	body, control := make([]byte, packetSize), make([]byte, 512)
+	_ = raw.Read(func(fd uintptr) (done bool) { // an error is the deadline
+		for at == "" {
+			_, n, _, _, err := unix.Recvmsg(int(fd), body, control, unix.MSG_ERRQUEUE)
+			if err != nil {
+				return err != unix.EAGAIN
+			}
+			at = offender(control[:n])
+		}
+		return true
+	})
+	return at
+}
+
+// offender returns who says that the time of a packet was over on the way; "":
+// this says something else.
+func offender(control []byte) string {
+	messages, err := unix.ParseSocketControlMessage(control)
+	if err != nil {
+		return ""
+	}
+	for _, m := range messages {
+		v4 := m.Header.Level == unix.IPPROTO_IP && m.Header.Type == unix.IP_RECVERR
+		v6 := m.Header.Level == unix.IPPROTO_IPV6 && m.Header.Type == unix.IPV6_RECVERR
+		if !v4 && !v6 || len(m.Data) < offender4At+4 {
+			continue
+		}
+		family := binary.NativeEndian.Uint16(m.Data[offenderAt:])
+		switch origin, kind := m.Data[originAt], m.Data[typeAt]; {
+		case origin == unix.SO_EE_ORIGIN_ICMP && kind == timeExceeded4 && family == unix.AF_INET:
+			return netip.AddrFrom4([4]byte(m.Data[offender4At:])).String()
+		case origin == unix.SO_EE_ORIGIN_ICMP6 && kind == timeExceeded6 && family == unix.AF_INET6 && len(m.Data) >= offender6End:
+			return netip.AddrFrom16([16]byte(m.Data[offender6At:])).String()
+		}
+	}
+	return ""
+}
