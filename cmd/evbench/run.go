@@ -125,6 +125,10 @@ type tailored interface{ tailor(o *bench.Options) }
 
 // measure runs the planned cases and prints what came out.
 func measure(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, open opener, where control) (err error) {
+	dir, err := outDir(c, s)
+	if err != nil {
+		return err
+	}
 	listen, token, done, err := where(c)
 	if err != nil {
 		return err
@@ -137,13 +141,6 @@ func measure(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, open
 	}
 	defer func() { err = errors.Join(err, fabric.Close()) }()
 
-	dir := c.String("out")
-	if dir == "" {
-		dir = filepath.Join("results", s.Name+"-"+time.Now().UTC().Format("20060102T150405Z"))
-	}
-	if _, err := os.Lstat(dir); err == nil {
-		return usagef("--out %s: exists already; results are never overwritten", dir)
-	}
 	var files resultFiles
 	show := newProgress(c.App.ErrWriter, c.Bool("quiet"), c.Bool("verbose"))
 	o := bench.Options{
@@ -166,6 +163,19 @@ func measure(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, open
 		err = printErr
 	}
 	return verdictOf(sum, err)
+}
+
+// outDir returns where the results of a run go. It is asked before anything else,
+// so that a run that would overwrite some starts nothing and asks no host.
+func outDir(c *cli.Context, s *scenario.Scenario) (string, error) {
+	dir := c.String("out")
+	if dir == "" {
+		dir = filepath.Join("results", s.Name+"-"+time.Now().UTC().Format("20060102T150405Z"))
+	}
+	if _, err := os.Lstat(dir); err == nil {
+		return "", usagef("--out %s: exists already; results are never overwritten", dir)
+	}
+	return dir, nil
 }
 
 func logger(c *cli.Context) *slog.Logger {
