@@ -46,6 +46,20 @@ func Table(w io.Writer, s results.Summary, width int) error {
 	return err
 }
 
+// Warnings writes what is odd about the machines of a run, each as a paragraph of
+// at most width columns. A width of 0 means DefaultWidth.
+func Warnings(w io.Writer, warnings []string, width int) error {
+	if width <= 0 {
+		width = DefaultWidth
+	}
+	var b strings.Builder
+	for _, text := range warnings {
+		paragraph(&b, "warning: "+text, width)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
 var columns = []column{
 	{head: "case", wrap: true},
 	{head: "mode"}, {head: "schedule"}, {head: "routing"},

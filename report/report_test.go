@@ -126,6 +126,29 @@ func TestTable(t *testing.T) {
 	}
 }
 
+func TestWarnings(t *testing.T) {
+	for _, tt := range []struct {
+		warnings []string
+		width    int
+		want     string
+	}{
+		{nil, 0, ""},
+		{[]string{"MTU differs between hosts: 9000 on most, 1500 on node2", "no answer"}, 0,
+			"warning: MTU differs between hosts: 9000 on most, 1500 on node2\nwarning: no answer\n"},
+		{[]string{"MTU differs between hosts: 9000 on most, 1500 on node2"}, 42,
+			"warning: MTU differs between hosts: 9000\n  on most, 1500 on node2\n"},
+	} {
+		var b strings.Builder
+		if err := report.Warnings(&b, tt.warnings, tt.width); err != nil || b.String() != tt.want {
+			t.Errorf("width %d: wrote\n%s(%v), want\n%s", tt.width, b.String(), err, tt.want)
+		}
+	}
+	broken := errors.New("pipe closed")
+	if err := report.Warnings(brokenWriter{broken}, nil, 0); !errors.Is(err, broken) {
+		t.Errorf("error %v", err)
+	}
+}
+
 // The quick start fits the usual terminal, whatever happens to it.
 func TestTableFits(t *testing.T) {
 	for _, s := range []results.Summary{quickstart(), wrong(), emulated(), hosts(), timed()} {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,9 +49,18 @@ func holdLab(t *testing.T) heldLab {
 }
 
 // place runs the scenario on servers of the lab, the i-th with position at[i].
+// What it prints goes to the file OUT.txt.
 func (l heldLab) place(out string, at ...int) (int, string) {
+	l.t.Helper()
+	printed, err := os.Create(filepath.Join(l.dir, out+".txt"))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer printed.Close()
 	socket := "unix:" + filepath.Join(l.dir, out+"-control")
-	controller := begin(l.t, l.dir, "controller", "hosts.yaml", "--listen", socket, "--token-file", "token", "-o", out)
+	cmd := exec.Command(l.evbench, "controller", "hosts.yaml", "--listen", socket, "--token-file", "token", "-o", out)
+	cmd.Stdout = printed
+	controller := beginCommand(l.t, l.dir, cmd)
 	var workers []*program
 	for i, id := range at {
 		workers = append(workers, begin(l.t, l.dir, "lab", "exec", fmt.Sprint("server", i), l.evbench, "worker",
@@ -138,8 +148,12 @@ func TestPreflightFollowsPaths(t *testing.T) {
 		}
 		return r.Manifest.Preflight, r.Manifest.Warnings
 	}
-	if _, said := warnings("nameless"); !strings.Contains(strings.Join(said, "\n"), "not checked whether 4 of 4 addresses for a spine lead through it") {
+	const unchecked = "not checked whether 4 of 4 addresses for a spine lead through it"
+	if _, said := warnings("nameless"); !strings.Contains(strings.Join(said, "\n"), unchecked) {
 		t.Errorf("without addresses it warns of %q", said)
+	}
+	if table, err := os.ReadFile(filepath.Join(lab.dir, "nameless.txt")); err != nil || !strings.Contains(string(table), "\nwarning: "+unchecked) {
+		t.Errorf("%v; the table has no such warning:\n%s", err, table)
 	}
 	run("plan", "-t", "FT(2;2,2)", "-s", "fors", "-o", "plan.txt")
 	run("routes", "install", "plan.txt", "--target", "iproute", "--dir", ".")

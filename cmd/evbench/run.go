@@ -142,10 +142,15 @@ func measure(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, open
 	defer func() { err = errors.Join(err, fabric.Close()) }()
 
 	var files resultFiles
+	manifest := &results.Manifest{} // that of the run, which fills it
 	show := newProgress(c.App.ErrWriter, c.Bool("quiet"), c.Bool("verbose"))
 	o := bench.Options{
 		Listen: listen, Token: token, JoinTimeout: c.Duration("join-timeout"),
-		Progress: show.update, Log: logger(c), Describe: describeMachine, Switches: iproute.Switches(s.Tree),
+		Progress: show.update, Log: logger(c), Switches: iproute.Switches(s.Tree),
+	}
+	o.Describe = func(m *results.Manifest) {
+		manifest = m
+		describeMachine(m)
 	}
 	if f, ok := fabric.(tailored); ok {
 		f.tailor(&o)
@@ -159,7 +164,7 @@ func measure(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, open
 		return err
 	}
 	err = errors.Join(err, files.Close())
-	if printErr := printSummary(c, sum, dir); err == nil {
+	if printErr := printSummary(c, sum, manifest, dir); err == nil {
 		err = printErr
 	}
 	return verdictOf(sum, err)
@@ -186,14 +191,19 @@ func logger(c *cli.Context) *slog.Logger {
 	return slog.New(slog.NewTextHandler(c.App.ErrWriter, &slog.HandlerOptions{Level: level}))
 }
 
-func printSummary(c *cli.Context, sum results.Summary, dir string) error {
+// printSummary prints what came out, and what was odd about the machines.
+func printSummary(c *cli.Context, sum results.Summary, manifest *results.Manifest, dir string) error {
 	if c.Bool("json") {
 		return json.NewEncoder(c.App.Writer).Encode(sum)
 	}
 	if len(sum.Cases) == 0 {
 		return nil
 	}
-	if err := report.Table(c.App.Writer, sum, terminalWidth(c.App.Writer)); err != nil {
+	width := terminalWidth(c.App.Writer)
+	if err := report.Table(c.App.Writer, sum, width); err != nil {
+		return err
+	}
+	if err := report.Warnings(c.App.Writer, manifest.Warnings, width); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(c.App.Writer, "\nresults in %s\n", dir)
