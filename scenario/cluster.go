@@ -83,15 +83,18 @@ type Inject struct {
 	Journal         string // file of what is down
 }
 
-// Defaults.
+// Defaults that commands without a scenario have, too.
 const (
-	defaultRemoteDir = ".evbench"
-	defaultDataPort  = 7000
-	defaultInject    = 10 * time.Second
-	defaultJournal   = "evbench-injected.journal"
+	DefaultDataPort = 7000                       // where servers listen for data
+	DefaultJournal  = "evbench-injected.journal" // of links that were taken down
 )
 
-var localLaunch = Launch{Kind: LaunchLocal, RemoteDir: defaultRemoteDir, DataPort: defaultDataPort, Preflight: true}
+const (
+	defaultRemoteDir = ".evbench"
+	defaultInject    = 10 * time.Second
+)
+
+var localLaunch = Launch{Kind: LaunchLocal, RemoteDir: defaultRemoteDir, DataPort: DefaultDataPort, Preflight: true}
 
 // cluster reads how servers of plain hosts are started and links taken down.
 func (d *document) cluster(f fields, s *Scenario) {
@@ -178,7 +181,7 @@ func (d *document) inject(at field, s *Scenario) {
 		return
 	}
 	i := &s.Inject
-	i.Timeout, i.Journal = defaultInject, defaultJournal
+	i.Timeout, i.Journal = defaultInject, DefaultJournal
 	f := d.mapping(at, "kind", "down", "up", "probe", "host", "fabric", "lab", "timeout", "journal")
 	if !f.given("kind") {
 		d.fail(at, "kind is missing; there are %s", strings.Join(Injects(), ", "))

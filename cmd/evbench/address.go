@@ -19,9 +19,6 @@ import (
 	"evbench/worker"
 )
 
-// defaultDataPort is where servers listen for data; scenarios have the same.
-const defaultDataPort = 7000
-
 // chooseData reads which addresses a worker is reached at: given, or found on
 // this machine.
 func chooseData(c *cli.Context, f host.Facts) (dataAddresses, error) {

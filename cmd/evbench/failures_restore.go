@@ -10,10 +10,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/companion/inject"
+	"evbench/scenario"
 )
-
-// defaultJournal is that of a scenario which names none.
-const defaultJournal = "evbench-injected.journal"
 
 func restoreCommand() *cli.Command {
 	return command(&cli.Command{
@@ -48,7 +46,7 @@ func restoreAction(c *cli.Context) error {
 	}
 	path := c.Args().First()
 	if path == "" {
-		path = defaultJournal
+		path = scenario.DefaultJournal
 	}
 	out := restoration{Schema: "evbench/failures-restore/1", Journal: path, Links: []restoredLink{}}
 	failed := false
