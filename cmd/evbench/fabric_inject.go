@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"slices"
+	"syscall"
 	"time"
 
 	"evbench/bench"
@@ -20,6 +23,7 @@ type injectedFabric struct {
 	bench.Fabric
 	injector *inject.Injector
 	changes  chan bench.RouteChange // from SetLinks to Watch
+	pipes    chan os.Signal
 }
 
 // injecting opens a fabric with an injector before it, if the scenario has one:
@@ -38,7 +42,11 @@ func injecting(open opener) opener {
 		if err == nil {
 			var f bench.Fabric
 			if f, err = open(ctx, s); err == nil {
-				return &injectedFabric{Fabric: f, injector: i, changes: make(chan bench.RouteChange)}, nil
+				made := &injectedFabric{Fabric: f, injector: i, changes: make(chan bench.RouteChange), pipes: make(chan os.Signal, 1)}
+				// Printing into a pipe that nobody reads would end the program at once,
+				// and leave links down; now it is an error as any other.
+				signal.Notify(made.pipes, syscall.SIGPIPE)
+				return made, nil
 			}
 		}
 		if closeErr := i.Close(); closeErr != nil {
@@ -131,6 +139,7 @@ func (f *injectedFabric) Watch(ctx context.Context, _ *plan.Plan, _ bench.Rerout
 // Close implements bench.Fabric: everything is up again first, in every case.
 func (f *injectedFabric) Close() error {
 	err := f.injector.Close()
+	signal.Stop(f.pipes)
 	if closeErr := f.Fabric.Close(); closeErr != nil {
 		return errors.Join(err, closeErr)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -96,8 +98,11 @@ func TestInjectStopped(t *testing.T) {
 	for _, tt := range []struct {
 		signal syscall.Signal
 		code   int
-	}{{syscall.SIGINT, exitInterrupted}, {syscall.SIGTERM, exitTerminated}, {syscall.SIGKILL, -1}} {
+	}{{syscall.SIGINT, exitInterrupted}, {syscall.SIGTERM, exitTerminated}, {syscall.SIGHUP, exitHungUp}, {syscall.SIGKILL, -1}} {
 		t.Run(tt.signal.String(), func(t *testing.T) {
+			if signal.Ignored(tt.signal) {
+				t.Skip("the tests run under nohup, and so would evbench")
+			}
 			t.Parallel()
 			dir := t.TempDir()
 			write(t, dir, "a.yaml", fmt.Sprintf(injectScenario, "1h"))
@@ -123,6 +128,28 @@ func TestInjectStopped(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A run whose output nobody reads brings its links up before it says so.
+func TestInjectIntoClosedPipe(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.yaml", fmt.Sprintf(injectScenario, "300ms"))
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	r.Close()
+	cmd := exec.Command(self, "run", "--case", "cut", "a.yaml", "-o", "out")
+	cmd.Args[0], cmd.Stdout = "evbench", w
+	if code, said := beginCommand(t, dir, cmd).end(); code != exitFailed || !strings.Contains(said, "broken pipe") {
+		t.Errorf("ended with %d:\n%s", code, said)
+	}
+	onlyThese(t, dir, "a.yaml", "out")
 }
 
 // mend restores what a killed run has left down.

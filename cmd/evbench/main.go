@@ -31,10 +31,11 @@ func Main() int {
 // The exit codes, a contract with scripts.
 const (
 	exitDone        = 0
-	exitFailed      = 1 // the run failed, or verify found an offence
-	exitUsage       = 2 // wrong use or input; nothing was done
-	exitRegression  = 3 // worse than what it was compared with
-	exitInvalid     = 4 // finished, but a case is invalid
+	exitFailed      = 1   // the run failed, or verify found an offence
+	exitUsage       = 2   // wrong use or input; nothing was done
+	exitRegression  = 3   // worse than what it was compared with
+	exitInvalid     = 4   // finished, but a case is invalid
+	exitHungUp      = 129 // the terminal has gone
 	exitInterrupted = 130
 	exitTerminated  = 143
 )
@@ -70,24 +71,33 @@ type signalled struct{ sig os.Signal }
 
 func (s signalled) Error() string { return s.sig.String() }
 
-// notify returns a context that the first SIGINT or SIGTERM cancels; a second
-// one kills the program as usual.
+// notify returns a context that the first SIGINT, SIGTERM or SIGHUP cancels; a
+// second SIGINT or SIGTERM kills the program as usual. A second SIGHUP does not: a
+// terminal that is closed sends one by the shell and one by the kernel, while the
+// program cleans up. Where SIGHUP is ignored (nohup) it stays so.
 func notify(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
-	ch := make(chan os.Signal, 1)
+	ch, hup := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(hup, syscall.SIGHUP)
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		var s os.Signal
 		select {
-		case s := <-ch:
-			signal.Stop(ch)
-			cancel(signalled{s})
+		case s = <-ch:
+		case s = <-hup:
 		case <-ctx.Done():
+			return
 		}
+		signal.Stop(ch)
+		cancel(signalled{s})
 	}()
 	return ctx, func() {
 		signal.Stop(ch)
+		signal.Stop(hup)
 		cancel(nil)
 		<-done
 	}
@@ -111,7 +121,10 @@ func exitCode(cause, err error, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "evbench:", err)
 	}
 	if s, ok := errors.AsType[signalled](cause); ok {
-		if s.sig == syscall.SIGTERM {
+		switch s.sig {
+		case syscall.SIGHUP:
+			return exitHungUp
+		case syscall.SIGTERM:
 			return exitTerminated
 		}
 		return exitInterrupted
