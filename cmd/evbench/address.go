@@ -58,9 +58,7 @@ func wanted(c *cli.Context) (w host.Want, flag string, err error) {
 		return host.Want{Interface: name}, "--interface", nil
 	}
 	if n := c.String("network"); n != "" {
-		if w.Network, err = netip.ParsePrefix(n); err != nil {
-			err = fmt.Errorf("%q: write a network, such as 10.1.0.0/16", n)
-		}
+		w.Network, err = parseNetwork(n)
 		return w, "--network", err
 	}
 	network, addr, _ := strings.Cut(c.String("controller"), ":")
@@ -71,6 +69,14 @@ func wanted(c *cli.Context) (w host.Want, flag string, err error) {
 		err = errors.New("alone it takes the address that leads to the controller, which is on this machine: give --interface or --network")
 	}
 	return host.Want{Toward: addr}, "--data-port", err
+}
+
+func parseNetwork(s string) (netip.Prefix, error) {
+	n, err := netip.ParsePrefix(s)
+	if err != nil {
+		return n, fmt.Errorf("%q: write a network, such as 10.1.0.0/16", s)
+	}
+	return n, nil
 }
 
 // named adds the flag that an error is about.

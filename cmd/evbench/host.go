@@ -45,15 +45,9 @@ func hostAction(c *cli.Context) error {
 	if port < 0 || count < 1 || port+count-1 > 65_535 {
 		return usagef("--port %d --count %d: ports are 1 to 65535", port, count)
 	}
-	want := host.Want{Interface: c.String("interface")}
-	if to := c.String("toward"); to != "" {
-		want.Toward = net.JoinHostPort(to, "9") // any port leads there
-	}
-	if s := c.String("network"); s != "" {
-		var err error
-		if want.Network, err = netip.ParsePrefix(s); err != nil {
-			return usagef("--network %q: write a network, such as 10.1.0.0/16", s)
-		}
+	want, err := readWant(c)
+	if err != nil {
+		return usage(err)
 	}
 	a, err := answer(want)
 	if err != nil {
@@ -67,6 +61,27 @@ func hostAction(c *cli.Context) error {
 		return json.NewEncoder(c.App.Writer).Encode(a)
 	}
 	return printAnswer(c.App.Writer, a)
+}
+
+// readWant reads which addresses to choose; none of the flags leaves it open.
+func readWant(c *cli.Context) (w host.Want, err error) {
+	given := 0
+	for _, name := range []string{"interface", "network", "toward"} {
+		if c.String(name) != "" {
+			given++
+		}
+	}
+	if given > 1 {
+		return w, errors.New("--interface, --network and --toward: give one of them, each chooses the address")
+	}
+	w.Interface = c.String("interface")
+	if to := c.String("toward"); to != "" {
+		w.Toward = net.JoinHostPort(to, "9") // any port leads there
+	}
+	if s := c.String("network"); s != "" {
+		w.Network, err = parseNetwork(s)
+	}
+	return w, named("--network", err)
 }
 
 // answer says what this machine is. Without a wish, the address chosen is the
