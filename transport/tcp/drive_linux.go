@@ -103,12 +103,17 @@ func (e *Endpoint) wait(d time.Duration) error {
 	return nil
 }
 
-// poll returns what epoll has to tell. First it sleeps with the processor in
-// hand, if it may; only who sleeps for long gives it away.
+// poll returns what epoll has to tell. First it looks and sleeps with the
+// processor in hand, if it may; only who sleeps for long gives it away.
 func (e *Endpoint) poll(timeout int) (int, unix.Errno) {
 	short := timeout
 	if timeout < 0 && alone() {
 		short = nap
+		n, errno := 0, unix.Errno(0)
+		look := func() bool { n, errno = await(e.epoll, e.events, 0); return n > 0 || errno != 0 }
+		if e.spin.until(look) {
+			return n, notInterrupted(errno)
+		}
 	}
 	if short >= 0 {
 		n, errno := await(e.epoll, e.events, short)

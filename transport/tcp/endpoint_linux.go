@@ -38,6 +38,7 @@ type Endpoint struct {
 	missing int   // operations of the Exchange under way
 	err     error // why the endpoint has ended
 	both    gather
+	spin    spinner
 	arena   *arena // nil: payload is copied
 	resent  uint64 // when it was closed
 	hook    hook

@@ -25,7 +25,8 @@ type signals struct {
 	done  <-chan struct{} // … which the end of this ends
 	dead  bool
 
-	hook hook // of the call under way, as is word
+	hook hook // of the call under way, as are spin and word
+	spin spinner
 	word [8]byte
 }
 
@@ -214,16 +215,11 @@ func (s *signals) write(fd int) error {
 	return nil
 }
 
-// read sleeps with the processor in hand at first, if it may.
+// read looks and sleeps with the processor in hand at first, if it may.
 func (s *signals) read(fd int) error {
 	hold := alone()
 	for at := 0; at < len(s.word); {
-		n, errno := 0, unix.Errno(0)
-		if hold {
-			n, errno = take(fd, s.word[at:], 0)
-		} else {
-			n, errno = errnoOf(unix.Read(fd, s.word[at:]))
-		}
+		n, errno := s.hear(fd, s.word[at:], hold)
 		switch {
 		case errno == unix.EINTR || errno == unix.EAGAIN:
 			hold = false // a nap is over
@@ -235,6 +231,20 @@ func (s *signals) read(fd int) error {
 		at += n
 	}
 	return nil
+}
+
+// hear waits for what comes of a signal; with the processor in hand, a nap at
+// most.
+func (s *signals) hear(fd int, b []byte, hold bool) (int, unix.Errno) {
+	if !hold {
+		return errnoOf(unix.Read(fd, b))
+	}
+	n, errno := 0, unix.Errno(0)
+	look := func() bool { n, errno = take(fd, b, unix.MSG_DONTWAIT); return errno != unix.EAGAIN }
+	if s.spin.until(look) {
+		return n, errno
+	}
+	return take(fd, b, 0)
 }
 
 // errnoOf takes the result of a call apart as those of this package do.

@@ -1,0 +1,48 @@
+//go:build linux
+
+package tcp
+
+import "testing"
+
+func TestSpinnerGivesUpWhereWaitsAreLong(t *testing.T) {
+	var s spinner
+	looks := 0
+	never := func() bool { looks++; return false }
+	// tried[i]: whether wait i looked at all. After k misses in a row 2^k-1 waits go by.
+	want := []bool{true, false, true, false, false, false, true}
+	for i, w := range want {
+		before := looks
+		if s.until(never) {
+			t.Fatal("it is never ready")
+		}
+		if tried := looks > before; tried != w {
+			t.Errorf("wait %d: tried %v, want %v", i, tried, w)
+		}
+	}
+	for range 1000 {
+		s.until(never)
+	}
+	waits := 1 // until the next that is tried
+	for before := looks; ; waits++ {
+		if s.until(never); looks > before {
+			break
+		}
+	}
+	if waits > 1<<maxMisses {
+		t.Errorf("%d waits go by without a try, want at most %d", waits, 1<<maxMisses)
+	}
+}
+
+func TestSpinnerComesBack(t *testing.T) {
+	var s spinner
+	s.until(func() bool { return false }) // a miss: the next wait goes by
+	ready := func() bool { return true }
+	if s.until(ready) {
+		t.Error("the wait after a miss was tried")
+	}
+	for i := range 3 {
+		if !s.until(ready) {
+			t.Errorf("wait %d after a hit was not tried", i)
+		}
+	}
+}
