@@ -29,10 +29,12 @@ func (s Sizes) Of(event uint64, source int) int {
 func (s Sizes) Max() int { return s.Mean + s.half() }
 
 const (
-	// offsets is how many different payloads of one size a Window holds: the
-	// chance that a swapped fragment has the right payload by accident is one
-	// in offsets. It costs that many bytes of memory.
-	offsets = 1 << 16
+	// places is how many different payloads of one size a Window holds: the
+	// chance that a swapped fragment has the right payload by accident is one in
+	// places. They begin on cache lines: what does not is copied more slowly, which
+	// took a tenth of the throughput over loopback.
+	places = 1 << 12
+	line   = 64
 	// stride is the distance of stored prefix checksums.
 	stride = 256
 )
@@ -51,7 +53,7 @@ type Window struct {
 // NewWindow fills a Window for fragments of up to most bytes, in memory from
 // alloc. It costs O(most).
 func NewWindow(alloc func(n int) []byte, most int, seed uint64) *Window {
-	w := &Window{data: alloc(most + offsets), power: one}
+	w := &Window{data: alloc(most + places*line), power: one}
 	fill(w.data, seed)
 	sum := uint32(0)
 	for i := 0; i < len(w.data); i += stride {
@@ -89,7 +91,7 @@ func (w *Window) Sum(event uint64, source, size int) uint32 {
 }
 
 func (w *Window) offset(event uint64, source int) int {
-	return int(mix(event, source, 0) % offsets)
+	return int(mix(event, source, 0)%places) * line
 }
 
 // sumTo returns the checksum of data[:end].

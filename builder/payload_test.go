@@ -50,7 +50,8 @@ func TestPayloadDependsOnEventAndSource(t *testing.T) {
 			seen[string(p)] = true
 		}
 	}
-	if got := len(seen); got < 395 {
+	// Of 400 drawn from 4096 some 19 are expected to have been drawn before.
+	if got := len(seen); got < 365 {
 		t.Errorf("400 fragments have %d different payloads", got)
 	}
 	if c := builder.NewWindow(alloc, size, 8); bytes.Equal(a.Payload(1, 1, size), c.Payload(1, 1, size)) {

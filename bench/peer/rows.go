@@ -167,12 +167,15 @@ func barrierRows() []row {
 	return all
 }
 
-// wholeRows compare whole event building with the all-to-all in it. A worker
-// sends all its fragments from the same memory; so does the all-to-all here.
+// wholeRows compare whole event building with the all-to-all in it: with as many
+// exchanges in flight as a worker has events, and with the same memory.
 func wholeRows() []row {
 	var header, crc []row
 	for _, mode := range []string{alltoall.Unsync, alltoall.Phases} {
 		w, b := side{kind: whole, mode: mode}, side{kind: bare, net: netTCP, mode: mode, shared: true}
+		if mode == alltoall.Unsync {
+			b.batch = 2 // a worker's credits, as by default
+		}
 		p := w
 		p.payload = true
 		for _, n := range []int{4, 8} {

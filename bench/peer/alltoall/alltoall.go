@@ -35,8 +35,9 @@ type Work struct {
 	// Drop has the receiver throw fragments away instead of keeping each in a
 	// buffer of its own.
 	Drop bool
-	// Shared sends the same memory to all, as a worker does. Otherwise each
-	// destination has a fragment of its own.
+	// Shared does what a worker does: it sends the same memory to all, and copies
+	// it to where the rank's own fragment belongs. Otherwise each destination has
+	// a fragment of its own, and the rank itself has none.
 	Shared bool
 	// Check looks at every byte that has come.
 	Check bool
@@ -96,6 +97,8 @@ type rank struct {
 	gate    Gate
 	w       Work
 
+	out  []byte         // what is sent
+	own  [][]byte       // Shared: places of the rank's own fragments, by slot
 	ops  []transport.Op // of a batch: all receives, then all sends, each by slot and distance
 	done []transport.Op // filled by Poll
 }
@@ -103,7 +106,11 @@ type rank struct {
 func newRank(ep transport.Endpoint, n int, gate Gate, w Work) *rank {
 	r := &rank{ep: ep, n: n, rank: ep.Rank(), gate: gate, w: w}
 	in, out := r.memory()
+	r.out = out
 	for s := range w.Batch {
+		if w.Shared && !w.Drop {
+			r.own = append(r.own, r.place(in, s, r.rank))
+		}
 		for d := 1; d < n; d++ {
 			from := (r.rank + n - d) % n
 			op := transport.Op{Kind: transport.Recv, Peer: from, Path: transport.Single, Head: make([]byte, transport.HeadSize)}
@@ -192,8 +199,16 @@ func (r *rank) repeat(ctx context.Context, exchanges int, step func(context.Cont
 	return nil
 }
 
+// keep puts the rank's own fragments where those of the others come.
+func (r *rank) keep() {
+	for _, place := range r.own {
+		copy(place, r.out)
+	}
+}
+
 // unsync does a batch of exchanges.
 func (r *rank) unsync(ctx context.Context) error {
+	r.keep()
 	if err := r.ep.Post(r.ops); err != nil {
 		return err
 	}
@@ -214,6 +229,7 @@ func (r *rank) unsync(ctx context.Context) error {
 
 // phases does one exchange.
 func (r *rank) phases(ctx context.Context) error {
+	r.keep()
 	var ops [2]transport.Op
 	for d := range r.n - 1 {
 		ops[0], ops[1] = r.ops[d], r.ops[r.n-1+d]
@@ -249,14 +265,27 @@ func (r *rank) verify() error {
 		if int(src) != op.Peer || int(dst) != r.rank {
 			return fmt.Errorf("from rank %d came what rank %d sent to %d", op.Peer, src, dst)
 		}
-		for k, b := range op.Body {
-			if b != pattern(op.Peer, r.dest(r.rank), k) {
-				return fmt.Errorf("byte %d from rank %d differs from what was sent", k, op.Peer)
-			}
+		if err := r.sound(op.Body, op.Peer); err != nil {
+			return err
 		}
-		clear(op.Body)
 		clear(op.Head)
 	}
+	for _, own := range r.own {
+		if err := r.sound(own, r.rank); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sound looks at a fragment and wipes it out.
+func (r *rank) sound(body []byte, from int) error {
+	for k, b := range body {
+		if b != pattern(from, r.dest(r.rank), k) {
+			return fmt.Errorf("byte %d from rank %d differs from what was sent", k, from)
+		}
+	}
+	clear(body)
 	return nil
 }
 
