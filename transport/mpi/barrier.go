@@ -139,6 +139,7 @@ func (e *Endpoint) meet(ctx context.Context) error {
 			if err := e.glance(); err != nil {
 				return err
 			}
+			e.w.attend()
 		}
 	}
 }

@@ -294,14 +294,27 @@ static void yield(void) {
 #endif
 }
 
-// idle lets others work; since is when nothing was done for the first time.
-static void idle(int64_t *since) {
-	int64_t now = now_ns();
-	if (*since == 0) {
-		*since = now;
-	} else if (now - *since > awake_ns) {
-		nanosleep(&nap, NULL);
+// turn notes and reports whether it is time for a turn of others.
+static int turn(evb_world *w, int64_t now) {
+	if (now - w->turned > EVB_TURN_MS * 1000000LL) {
+		w->turned = now;
+		w->turn = 1;
 	}
+	return w->turn;
+}
+
+// idle lets others work. It reports whether they are to have a turn now: of who
+// sleeps they have enough.
+static int idle(evb_ep *e) {
+	int64_t now = now_ns();
+	if (e->since == 0) {
+		e->since = now;
+	}
+	if (now - e->since > awake_ns) {
+		nanosleep(&nap, NULL);
+		return 0;
+	}
+	return turn(e->w, now);
 }
 
 static int control_came(evb_world *w) {
@@ -345,17 +358,19 @@ int evb_drive(evb_ep *e, evb_slot *start, int posted) {
 	if (e->enter != MPI_COMM_NULL) {
 		enter(e);
 	}
-	int64_t since = 0;
 	for (int quiet = 1;; quiet++) {
-		int n = test(e);
+		int n = test(e), over = n > 0 && turn(e->w, now_ns());
 		if (posted ? e->done != NULL : e->missing == 0) {
 			return EVB_DONE;
 		}
 		if (e->err.kind != EVB_OK) {
 			return EVB_FAILED;
 		}
+		if (over) {
+			return EVB_TURN;
+		}
 		if (n > 0) {
-			since = quiet = 0;
+			e->since = quiet = 0;
 			continue;
 		}
 		if (e->left < e->n - 1 && orphaned(e) != 0) {
@@ -374,6 +389,8 @@ int evb_drive(evb_ep *e, evb_slot *start, int posted) {
 		if (control_came(e->w)) {
 			return EVB_CONTROL;
 		}
-		idle(&since);
+		if (idle(e)) {
+			return EVB_TURN;
+		}
 	}
 }

@@ -22,7 +22,10 @@ enum { EVB_SEND, EVB_RECV, EVB_ASK, EVB_ASKED, EVB_SIGNAL, EVB_AWAIT, EVB_KINDS 
 enum { EVB_TAG_HEAD, EVB_TAG_BODY, EVB_TAG_ASK, EVB_TAG_SIGNAL, EVB_TAG_BYE, EVB_TAG_HERE, EVB_TAG_GO, EVB_TAGS = 8 };
 
 // Why evb_drive returns.
-enum { EVB_DONE, EVB_FAILED, EVB_LOOK, EVB_YIELD, EVB_CONTROL };
+enum { EVB_DONE, EVB_FAILED, EVB_LOOK, EVB_YIELD, EVB_CONTROL, EVB_TURN };
+
+// For how long endpoints work before others have a turn: Endpoint.work says why.
+#define EVB_TURN_MS 8
 
 // What a rank that closes says: how many data and requests it took from the
 // one that it tells, and how many barriers it has entered.
@@ -74,6 +77,8 @@ typedef struct {
 	int rank, size;
 	int ids;            // groups with tags of their own
 	int32_t wanted;     // others who want to come in here
+	int64_t turned;     // when others had a turn
+	int turn;           // they are to have one
 	MPI_Request ring[EVB_RING];
 	unsigned char *frames;
 	int head; // of the ring
@@ -93,6 +98,7 @@ typedef struct {
 	uint64_t entered;
 	int inside;
 	int missing;
+	int64_t since; // when there was nothing to do for the first time, or 0
 	evb_error err;
 	evb_stream *streams; // [peer * EVB_KINDS + kind]
 	evb_slot *done, *last; // posted and done

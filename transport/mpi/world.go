@@ -179,10 +179,10 @@ func (w *World) tryLock() bool {
 func (w *World) unlock() { w.token <- struct{}{} }
 
 // How often the pump works. While an endpoint works, that sees to control
-// messages, too.
+// messages, too, and a thread that wakes is in its way.
 const (
 	pumpIdle = time.Millisecond
-	pumpBusy = 4 * time.Millisecond
+	pumpBusy = 25 * time.Millisecond
 )
 
 // pump lets MPI work while no endpoint does, so that messages under way go on,
@@ -209,6 +209,14 @@ func (w *World) pump() {
 		}
 		timer.Reset(every)
 	}
+}
+
+// attend serves on behalf of somebody who waits for what that does: the pump only
+// does when it finds nobody in C, which is rare where many ranks share a core.
+func (w *World) attend() {
+	w.lock()
+	defer w.unlock()
+	w.serve()
 }
 
 // serve does what is to be done beside the endpoints. The token is held.
