@@ -111,6 +111,7 @@ var layers = map[string]layer{
 	"launch":           {may: []string{"host", "internal/hostlist", "fabric", "topology"}},
 
 	"report": {may: []string{"results", "internal/unit"}},
+	// Figures of links and pairs need the phases and paths of plans.
 }
 
 // touching are the standard packages that reach the world outside.

@@ -2,10 +2,15 @@ package bench
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"evbench/builder"
+	"evbench/controller"
+	"evbench/internal/wire"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"
@@ -28,6 +33,50 @@ func TestParseCPU(t *testing.T) {
 	}
 	if share := (cpuClock{}).since(cpuClock{}); share != 0 {
 		t.Errorf("unknown clocks give %v", share)
+	}
+}
+
+// A sinkOfPairs takes pairs, and nothing else in these tests.
+type sinkOfPairs struct{ Sink }
+
+func (sinkOfPairs) Pair(results.PairCount) error { return nil }
+
+// Pairs are counted for those who take them, unless they are too many.
+func TestPairSink(t *testing.T) {
+	for _, tt := range []struct {
+		notation string
+		sink     Sink
+		taken    bool
+		warnings int
+	}{
+		{"FT(2;16,32)", sinkOfPairs{}, true, 0},
+		{"FT(2;16,32)", struct{ Sink }{}, false, 0},
+		{"FT(2;27,19)", sinkOfPairs{}, false, 1},
+	} {
+		s, err := scenario.Read("x.yaml", strings.NewReader("topology: "+tt.notation+"\ncases: [{schedule: linear-shift}]\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &runner{s: s, sink: tt.sink}
+		if got := r.pairSink() != nil; got != tt.taken || len(r.manifest.Warnings) != tt.warnings {
+			t.Errorf("%s: taken %v, warnings %q", tt.notation, got, r.manifest.Warnings)
+		}
+	}
+}
+
+// Who has not reported has no lines; what did not come has no rate; what nobody
+// clocked took the whole span.
+func TestPairCounts(t *testing.T) {
+	clocked := []wire.Source{{}, {Bytes: 7, Took: time.Second}, {}}
+	not := []wire.Source{{Bytes: 5}, {Bytes: 6}, {}}
+	got := pairCounts(controller.Outcome{Span: time.Minute, Servers: []controller.Server{
+		{Server: 10, Totals: wire.Totals{Sources: clocked}}, {Server: 11}, {Server: 12, Totals: wire.Totals{Sources: not}},
+	}})
+	want := []results.PairCount{
+		{Src: 10, Dst: 12, Bytes: 5, Sec: 60}, {Src: 11, Dst: 10, Bytes: 7, Sec: 1}, {Src: 11, Dst: 12, Bytes: 6, Sec: 60}, {Src: 12, Dst: 10},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 
@@ -132,7 +181,8 @@ func TestCarried(t *testing.T) {
 		before = append(before, results.LinkCount{Link: link, Direction: direction, Bytes: 100, Drops: 1})
 		after = append(after, results.LinkCount{Link: link, Direction: direction, Bytes: 130, Drops: 3})
 	}
-	got := carried(planned, 2, before, after, plannedBytes(planned, []uint64{3, 3}, 10))
+	thrice := func(_, _ int) float64 { return 30 }
+	got := carried(planned, 2, before, after, plannedBytes(planned, thrice))
 	for _, l := range got {
 		if l.Case != "x" || l.Repeat != 2 || l.Bytes != 30 || l.Drops != 2 || !l.Planned || l.PlannedBytes != 30 {
 			t.Errorf("%+v", l)
@@ -142,8 +192,31 @@ func TestCarried(t *testing.T) {
 		t.Errorf("%d drops", n)
 	}
 	planned.Timed = []scenario.Timed{{}}
-	if plannedBytes(planned, []uint64{3, 3}, 10) != nil {
+	if plannedBytes(planned, thrice) != nil {
 		t.Error("bytes are planned though routes change")
+	}
+}
+
+// What moves between two servers is known to the byte, unless sizes differ and events
+// are assigned on the way.
+func TestBetween(t *testing.T) {
+	tree, err := topology.New(topology.Options{Ports: 2, Leaves: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scenario.Scenario{Tree: tree, Warmup: 1, Seed: 3, Event: scenario.Event{Fragment: 1000}}
+	events := []uint64{1, 2, 3, 4}
+	if got := between(s, Planned{}, events)(0, 2); got != 3*(1000+builder.HeaderSize) {
+		t.Errorf("equal fragments: %v", got)
+	}
+	s.Event.Spread = 0.5
+	sizes := builder.Sizes{Mean: 1000, Spread: 0.5, Seed: 3}
+	want := sizes.Of(4+1, 3) + sizes.Of(8+1, 3) + 2*builder.HeaderSize
+	if got := between(s, Planned{Case: scenario.Case{Mode: scenario.Sync}}, events)(3, 1); got != float64(want) {
+		t.Errorf("unequal fragments: %v, want %d", got, want)
+	}
+	if between(s, Planned{Case: scenario.Case{Mode: scenario.Unsync}}, events) != nil {
+		t.Error("bytes are planned though nobody knows who builds which event")
 	}
 }
 

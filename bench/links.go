@@ -1,7 +1,10 @@
 package bench
 
 import (
+	"evbench/builder"
+	"evbench/plan"
 	"evbench/results"
+	"evbench/scenario"
 	"evbench/topology"
 )
 
@@ -33,17 +36,38 @@ func carried(p Planned, repeat int, before, after []results.LinkCount, planned [
 }
 
 // plannedBytes is what the counted events put on each wire: every event that a
-// server built brought it one fragment of each other server. nil where paths
-// are not static or changed in the middle. events is by rank.
-func plannedBytes(p Planned, events []uint64, fragment float64) []float64 {
-	if len(p.Timed) > 0 {
+// server built brought it one fragment of each other server. between is what they come
+// to for one pair of ranks. nil where paths are not static or changed in the middle, and
+// where between is nil.
+func plannedBytes(p Planned, between plan.Weight) []float64 {
+	if len(p.Timed) > 0 || between == nil {
 		return nil
 	}
-	load, ok := p.Plan.Loads(func(_, dst int) float64 { return float64(events[dst]) * fragment })
+	load, ok := p.Plan.Loads(between)
 	if !ok {
 		return nil
 	}
 	return load
+}
+
+// between returns how many bytes the counted events move from one rank to another, their
+// headers included. events is by rank. Where fragments differ in size and events are
+// assigned on the way, nobody can say: nil.
+func between(s *scenario.Scenario, p Planned, events []uint64) plan.Weight {
+	sizes := sizing(s)
+	switch {
+	case sizes.Spread == 0:
+		return func(_, dst int) float64 { return float64(events[dst]) * float64(sizes.Mean+builder.HeaderSize) }
+	case p.Mode == scenario.Unsync:
+		return nil
+	}
+	return func(src, dst int) float64 {
+		sum := 0
+		for e := range int(events[dst]) {
+			sum += sizes.Of(uint64((s.Warmup+e)*s.Tree.Servers()+dst), src) + builder.HeaderSize
+		}
+		return float64(sum)
+	}
 }
 
 // drops adds up the packets lost.

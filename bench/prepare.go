@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"time"
 
 	"evbench/builder"
@@ -94,9 +95,13 @@ func judge(p *plan.Plan) error {
 	return nil
 }
 
-// predictedExchanges is over how many exchanges the prediction averages when
-// fragments differ in size.
-const predictedExchanges = 8
+// Where fragments differ in size the prediction is made of as many exchanges as the
+// case will have, but of no more than this. Under ecmp each of them is counted for many
+// draws of the paths.
+const (
+	predictedExchanges     = 64
+	predictedExchangesECMP = 8
+)
 
 // predict returns the efficiency that the link loads allow. Of a case with timed
 // failures it is the mean over time: between two changes the tables are those of
@@ -140,29 +145,70 @@ func after(t *topology.Tree, dead map[topology.Link]bool, s step) (*topology.Tre
 	return t.Without(links...)
 }
 
+// efficiencyOf predicts the efficiency of a case that follows one plan throughout. Of
+// fragments that differ in size it takes those that the case will send, as the efficiency
+// of a measured case does: ideal is what the busiest server has in all exchanges together,
+// not in each. Exchanges in step take the sum of their times; those that overlap, what the
+// busiest link has in all of them.
 func efficiencyOf(s *scenario.Scenario, c scenario.Case, p *plan.Plan) float64 {
-	var sum plan.Cost
-	n := 1
+	cost := p.Cost(plan.Equal, s.Seed)
 	if s.Event.Spread > 0 {
-		n = predictedExchanges
+		cost = unequal(s, c, p, cost.Busiest)
 	}
-	for e := range n {
-		cost := p.Cost(weight(s, e), s.Seed)
-		sum.Ideal += cost.Ideal
-		sum.Duration += cost.Duration
-		sum.Busiest += cost.Busiest
+	return efficiencyIn(c.Mode, cost)
+}
+
+func efficiencyIn(mode string, cost plan.Cost) float64 {
+	if mode == scenario.Sync {
+		return cost.Synchronised()
 	}
-	if c.Mode == scenario.Sync {
-		return sum.Synchronised()
+	return cost.Unsynchronised()
+}
+
+// unequal is what the exchanges of a case cost together, or as many of them as the
+// prediction takes: in step they begin while its duration is not over; without steps
+// each takes its busiest link as long as one of equal fragments does.
+func unequal(s *scenario.Scenario, c scenario.Case, p *plan.Plan, busiest float64) plan.Cost {
+	servers := s.Tree.Servers()
+	total := make([]float64, servers*servers)
+	duration := 0.0
+	lasts := messageTimes(s, c.Duration)
+	for e := range mostPredicted(p) {
+		if now := max(duration, float64(e)*busiest); e > 0 && now >= lasts {
+			break
+		}
+		w := weight(s, s.Warmup+e)
+		for i := range total {
+			total[i] += w(i/servers, i%servers)
+		}
+		if c.Mode == scenario.Sync {
+			duration += p.Cost(w, s.Seed).Duration
+		}
 	}
-	return sum.Unsynchronised()
+	cost := p.Cost(func(src, dst int) float64 { return total[src*servers+dst] }, s.Seed)
+	cost.Duration = duration
+	return cost
+}
+
+func mostPredicted(p *plan.Plan) int {
+	if p.Routing == routing.ECMP {
+		return predictedExchangesECMP
+	}
+	return predictedExchanges
+}
+
+// messageTimes is a duration in times of a mean fragment; without an end where the rate
+// of the links is not known.
+func messageTimes(s *scenario.Scenario, d time.Duration) float64 {
+	rate := float64(s.Fabric.Rate) * scenario.Factor(s.Fabric.MTU)
+	if rate == 0 {
+		return math.Inf(1)
+	}
+	return d.Seconds() * rate / (8 * float64(s.Event.Fragment))
 }
 
 // weight is the size of each message of one exchange in mean fragments.
 func weight(s *scenario.Scenario, exchange int) plan.Weight {
-	if s.Event.Spread == 0 {
-		return plan.Equal
-	}
 	sizes := sizing(s)
 	n := s.Tree.Servers()
 	return func(src, dst int) float64 {

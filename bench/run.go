@@ -18,7 +18,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"evbench/builder"
 	"evbench/controller"
 	"evbench/internal/wire"
 	"evbench/plan"
@@ -92,7 +91,8 @@ type runner struct {
 	o        Options
 	f        Fabric
 	open     func() (Sink, error)
-	sink     Sink // nil until all workers have joined
+	sink     Sink     // nil until all workers have joined
+	pairs    PairSink // nil where nobody wants to know
 	ctl      *controller.Controller
 	manifest results.Manifest
 	looked   looked // at plain hosts
@@ -142,6 +142,7 @@ func (r *runner) begin(cases []Planned) error {
 	if r.o.Describe != nil {
 		r.o.Describe(&r.manifest)
 	}
+	r.pairs = r.pairSink()
 	if err := keepPlans(sink, cases); err != nil {
 		return err
 	}
@@ -333,7 +334,9 @@ func (r *runner) measure(ctx context.Context, m *measured, p Progress) error {
 	stop()
 	sideErr := g.Wait()
 	m.events, m.warnings = line.results()
-	return errors.Join(runErr, sideErr, counterErr, r.readLinks(m, before, line.excused))
+	err := errors.Join(runErr, sideErr, counterErr, r.readLinks(m, before, line.excused))
+	r.keepPairs(m)
+	return err
 }
 
 // watch has the fabric re-route on link events as long as ctx lives.
@@ -370,7 +373,7 @@ func (r *runner) readLinks(m *measured, before []results.LinkCount, excused uint
 	}
 	var planned []float64
 	if m.outcome.Complete {
-		planned = plannedBytes(m.Planned, events, float64(r.s.Event.Fragment)+builder.HeaderSize)
+		planned = plannedBytes(m.Planned, between(r.s, m.Planned, events))
 	}
 	m.links = carried(m.Planned, m.repeat, before, after, planned)
 	m.drops = drops(m.links) - excused
@@ -387,6 +390,7 @@ func (r *runner) controllerCase(m *measured) controller.Case {
 		Fragment: int(r.s.Event.Fragment), Spread: r.s.Event.Spread, Seed: r.s.Seed,
 		Sources: m.Sources, Credits: m.Credits, Warmup: uint64(r.s.Warmup), Duration: m.Duration,
 		Deliver: r.s.Deliver, Check: r.s.Check, IO: r.s.IO, Timeout: r.timeout(m), Interval: r.s.Interval,
+		Pairs: r.pairs != nil,
 	}
 	if m.Plan.Schedule != nil {
 		for rank := range r.s.Tree.Servers() {

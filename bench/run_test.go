@@ -3,6 +3,7 @@ package bench_test
 import (
 	"context"
 	"errors"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -90,6 +91,48 @@ func (m *memory) Manifest(x results.Manifest) error { m.manifests = append(m.man
 func (m *memory) Sample(x results.Sample) error     { m.samples = append(m.samples, x); return m.full }
 func (m *memory) Link(x results.LinkCount) error    { m.links = append(m.links, x); return nil }
 func (m *memory) Summary(x results.Summary) error   { m.summary = x; return nil }
+
+// pairMemory is a PairSink, too.
+type pairMemory struct {
+	memory
+	pairs []results.PairCount
+}
+
+func (m *pairMemory) Pair(x results.PairCount) error { m.pairs = append(m.pairs, x); return nil }
+
+// What servers received of each other makes their goodput, in every mode and repeat,
+// and so do the rates of free-running pairs, which nobody clocks.
+func TestRunCountsPairs(t *testing.T) {
+	sink := &pairMemory{}
+	sum, err := run(t, t.Context(), small, &fabric{}, sink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type key struct {
+		name   string
+		repeat int
+	}
+	counted, lines, rate := map[key]float64{}, map[key]int{}, map[key]float64{}
+	for _, p := range sink.pairs {
+		k := key{p.Case, p.Repeat}
+		counted[k] += float64(p.Bytes)
+		lines[k]++
+		rate[k] += float64(p.Bytes) * 8 / p.Sec
+		if p.Src == p.Dst || p.Bytes == 0 || p.Sec <= 0 {
+			t.Errorf("pair %+v", p)
+		}
+	}
+	for _, c := range sum.Cases {
+		k := key{c.Name, c.Repeat}
+		all := 4 * c.GoodputBitPerSec.Mean
+		if got := counted[k] * 8 / c.MeasuredSec; lines[k] != 4*3 || math.Abs(got-all) > 1e-6*all {
+			t.Errorf("%v: %d pairs with %v bit/s in all, servers have %v", k, lines[k], got, all)
+		}
+		if c.Mode == scenario.FreeRunning && math.Abs(rate[k]-all) > 1e-6*all {
+			t.Errorf("%v: %v bit/s over pairs, %v over servers", k, rate[k], all)
+		}
+	}
+}
 
 func into(s bench.Sink) func() (bench.Sink, error) {
 	return func() (bench.Sink, error) { return s, nil }

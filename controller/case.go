@@ -62,6 +62,10 @@ type Case struct {
 	// Interval is the time between samples. 0 means 1s.
 	Interval time.Duration
 
+	// Pairs asks for what each server received of each other one, in Totals.Sources
+	// of the outcome.
+	Pairs bool
+
 	// OnMeasure is called between warm-up and measurement, when no worker
 	// sends. The measurement waits for it. nil is allowed.
 	OnMeasure func()
@@ -113,7 +117,7 @@ func (c Case) configure(run uint32, rank int) wire.Configure {
 		Run: run, Case: c.Name, Repeat: c.Repeat, Epoch: c.Epoch, Mode: c.Mode, Barrier: c.Barrier,
 		Rank: rank, Peers: c.Peers, Fragment: c.Fragment, Spread: c.Spread, Seed: c.Seed,
 		Sources: c.Sources, Credits: c.Credits, Warmup: c.Warmup, Deliver: c.Deliver, Check: c.Check, IO: c.IO,
-		Timeout: c.Timeout / 2, Interval: c.Interval,
+		Timeout: c.Timeout / 2, Interval: c.Interval, Pairs: c.Pairs,
 	}
 	if len(c.Rows) > 0 {
 		cfg.Row = c.Rows[rank]

@@ -147,7 +147,7 @@ func (m *machine) receive(now time.Duration, rank int, msg wire.Message) {
 	case wire.Finished:
 		m.finished(now, rank, msg)
 	case wire.Error:
-		w.totals, w.at = &msg.Totals, m.placed(msg.At)
+		w.totals, w.at = m.account(now, rank, msg.Totals), m.placed(msg.At)
 		if msg.Stuck {
 			m.note(rank, errors.New(msg.Text))
 			m.doom(now, max(grace, m.c.Timeout/8)) // workers look at their clocks eight times a time-out
@@ -230,7 +230,7 @@ func (m *machine) measured(now time.Duration) {
 	for i := range m.workers { // nothing was read while the caller was busy
 		m.workers[i].heard = now
 	}
-	m.broadcast(wire.Measure{Run: m.run})
+	m.broadcast(wire.Measure{Run: m.run, First: uint64(len(m.ledger.fate))})
 	if m.c.Mode != wire.Unsync {
 		m.pace.measure(warm, now)
 		m.grant(now)
@@ -368,12 +368,26 @@ func (m *machine) updated(now time.Duration, w *worker, epoch uint32) {
 
 func (m *machine) finished(now time.Duration, rank int, msg wire.Finished) {
 	w := &m.workers[rank]
-	w.totals, w.at = &msg.Totals, m.placed(msg.At)
+	w.totals, w.at = m.account(now, rank, msg.Totals), m.placed(msg.At)
 	if m.state != finishing && m.state != aborting {
 		m.fail(now, rank, fmt.Errorf("finished without being told to, during the %v", m.state))
 		return
 	}
 	m.maybeOver(now)
+}
+
+// account takes what a worker says it did. It counts by source for all servers, or
+// not at all.
+func (m *machine) account(now time.Duration, rank int, t wire.Totals) *wire.Totals {
+	want := 0
+	if m.c.Pairs {
+		want = len(m.workers)
+	}
+	if n := len(t.Sources); n != 0 && n != want {
+		t.Sources = nil
+		m.fail(now, rank, fmt.Errorf("counts %d sources of %d", n, want))
+	}
+	return &t
 }
 
 // placed drops ranks that do not exist from what a worker says of itself.

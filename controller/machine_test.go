@@ -109,6 +109,8 @@ func (s *script) newCase(args []string) error {
 			c.Credits = x
 		case "exchanges":
 			c.Exchanges = uint64(x)
+		case "pairs":
+			c.Pairs = x != 0
 		default:
 			return fmt.Errorf("no field %s", key)
 		}
@@ -194,6 +196,8 @@ func parse(word string, x []uint64, line string) (wire.Message, error) {
 			t.Done, t.Exchanges = []wire.Range{{From: 0, To: x[0]}}, x[0]
 		}
 		return wire.Finished{Run: 1, Totals: t}, nil
+	case "counted": // finished, with so many sources
+		return wire.Finished{Run: 1, Totals: wire.Totals{Done: []wire.Range{{From: 0, To: 1}}, Exchanges: 1, Sources: make([]wire.Source, x[0])}}, nil
 	case "grant": // which only a controller sends
 		return wire.Grant{Run: 1}, nil
 	case "aborted", "error":

@@ -18,6 +18,7 @@ func legend(cases []results.Case) []string {
 	if slices.ContainsFunc(cases, func(c results.Case) bool { return c.Model }) {
 		out = append(out, "model: measured on emulated links, clocks in this program, not on a network.")
 	}
+	out = append(out, simulated(cases)...)
 	if slices.ContainsFunc(cases, func(c results.Case) bool { return c.Deliver == "discard" }) {
 		out = append(out, "discard: fragments were thrown away on arrival, not put into event buffers.")
 	}
@@ -98,3 +99,19 @@ func linkNote(e results.LinkEvent) string {
 }
 
 func milliseconds(sec float64) string { return fmt.Sprintf("%.2f ms", sec*1e3) }
+
+// models say what the models of simulated cases count.
+var models = []struct{ name, text string }{
+	{"phase", "phase: simulated, not measured; each phase takes as long as its busiest link, and then comes the barrier."},
+	{"fluid", "fluid: simulated, not measured; messages share the links they cross max-min fairly."},
+}
+
+// simulated explains the models that worked cases out.
+func simulated(cases []results.Case) (out []string) {
+	for _, m := range models {
+		if slices.ContainsFunc(cases, func(c results.Case) bool { return c.Simulated == m.name }) {
+			out = append(out, m.text)
+		}
+	}
+	return out
+}

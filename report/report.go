@@ -1,6 +1,7 @@
 // Package report answers: how do people read what was measured? It draws
 // results as text, fresh ones and old ones alike, and changes no figure on the
-// way but for rounding. It measures and judges nothing, and opens no file.
+// way but for rounding. It measures and judges nothing, and opens no file. Figures
+// and the page for a browser are in its sub-packages.
 package report
 
 import (
@@ -156,6 +157,9 @@ func verdict(c results.Case) string {
 	}
 	if c.Model {
 		word += ", model"
+	}
+	if c.Simulated != "" {
+		word += ", " + c.Simulated
 	}
 	if c.Deliver == "discard" {
 		word += ", discard"

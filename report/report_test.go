@@ -208,3 +208,18 @@ func TestGoldenFilesAreUsed(t *testing.T) {
 		t.Errorf("golden files %v, %v; want %v", got, err, want)
 	}
 }
+
+// A simulated case is not taken for a measured one.
+func TestSimulated(t *testing.T) {
+	s := quickstart()
+	s.Cases[1].Simulated, s.Cases[2].Simulated = "phase", "fluid"
+	var b strings.Builder
+	if err := report.Table(&b, s, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"valid, phase\n", "valid, fluid\n", "\nphase: simulated, not measured;", "\nfluid: simulated, not measured;"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in:\n%s", want, b.String())
+		}
+	}
+}

@@ -1,10 +1,12 @@
 package results
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // The forms of summary.json and manifest.json that this package writes and
@@ -39,32 +41,49 @@ func write(w io.Writer, v any) error {
 // ReadSummary reads what Summary.Write wrote.
 func ReadSummary(r io.Reader) (Summary, error) {
 	var s Summary
-	return s, read(r, &s, &s.Schema, SummarySchema)
+	return s, read(r, &s, SummarySchema)
 }
 
 // ReadManifest reads what Manifest.Write wrote.
 func ReadManifest(r io.Reader) (Manifest, error) {
 	var m Manifest
-	return m, read(r, &m, &m.Schema, ManifestSchema)
+	return m, read(r, &m, ManifestSchema)
 }
 
-// read decodes one document into v, whose schema is then to be what is wanted.
-// Fields that it does not know are skipped: a later version may add some.
-func read(r io.Reader, v any, schema *string, want string) error {
-	dec := json.NewDecoder(io.LimitReader(r, maxJSON))
-	if err := dec.Decode(v); err != nil {
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return errors.New("ends too early: writing it was interrupted")
-		}
+// read decodes one document into v, whose schema is to be what is wanted; that is
+// looked at first, for another version may have other types. Fields that it does
+// not know are skipped: a later version may add some. Errors name the line.
+func read(r io.Reader, v any, want string) error {
+	data, err := io.ReadAll(io.LimitReader(r, maxJSON))
+	if err != nil {
 		return err
 	}
-	if *schema != want {
-		return fmt.Errorf("schema %q; this evbench reads %q", *schema, want)
+	var head struct{ Schema string }
+	if err := json.Unmarshal(data, &head); err != nil {
+		return atLine(data, err)
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows the document")
+	if head.Schema != want {
+		return fmt.Errorf("schema %q; this evbench reads %q", head.Schema, want)
 	}
-	return nil
+	return atLine(data, json.Unmarshal(data, v))
+}
+
+// atLine says what an error of encoding/json means, and on which line it is.
+func atLine(data []byte, err error) error {
+	at := int64(0)
+	if bad, ok := errors.AsType[*json.SyntaxError](err); ok {
+		if strings.Contains(err.Error(), "unexpected end") {
+			return errors.New("ends too early: writing it was interrupted")
+		}
+		if at = bad.Offset; strings.Contains(err.Error(), "after top-level value") {
+			err = errors.New("something follows the document")
+		}
+	} else if bad, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		at = bad.Offset
+	} else {
+		return err
+	}
+	return fmt.Errorf("line %d: %w", 1+bytes.Count(data[:min(int(at), len(data))], []byte("\n")), err)
 }
 
 // A Run is everything that was kept of a run.
@@ -73,4 +92,5 @@ type Run struct {
 	Summary  Summary
 	Samples  []Sample
 	Links    []LinkCount
+	Pairs    []PairCount // nil where nobody counted by pair
 }

@@ -171,10 +171,26 @@ func TestReadJSONRefuses(t *testing.T) {
 		{"cut off", `{"schema":"evbench/man`, "ends too early"},
 		{"other schema", `{"schema":"evbench/manifest/2"}`, `schema "evbench/manifest/2"; this evbench reads "evbench/manifest/1"`},
 		{"wrong type", `{"schema":"evbench/manifest/1","cores":"two"}`, "cores"},
+		{"wrong type, where", "{\"schema\":\"evbench/manifest/1\",\n\"seed\":1,\n\"cores\":\"two\"}\n", "line 3: "},
+		{"no JSON", "{\n\"schema\":\nx}", "line 3: invalid character 'x'"},
+		{"other schema, other types", `{"cores":"two","schema":"evbench/manifest/2"}`, `schema "evbench/manifest/2"`},
 		{"two", `{"schema":"evbench/manifest/1"}{}`, "something follows"},
 	} {
 		if _, err := results.ReadManifest(strings.NewReader(tt.in)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
 		}
+	}
+}
+
+// A simulated case is valid without a word about machine, controls and length; but not
+// when it is not whole.
+func TestJudgeSimulated(t *testing.T) {
+	e := results.Evidence{Complete: true, Simulated: true, RateKnown: true, Measured: 1, Exchanges: 1, CPUBusy: 1}
+	if valid, reasons, warnings := results.Judge(e); !valid || len(reasons)+len(warnings) > 0 {
+		t.Errorf("valid %t, reasons %v, warnings %v", valid, reasons, warnings)
+	}
+	e.Complete, e.Lost = false, 3
+	if valid, reasons, _ := results.Judge(e); valid || len(reasons) != 2 {
+		t.Errorf("valid %t, reasons %v", valid, reasons)
 	}
 }

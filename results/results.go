@@ -34,6 +34,22 @@ type LinkCount struct {
 	Planned               bool   // PlannedBytes means something
 }
 
+// A PairCount is what one server received of another in the measured part, and how
+// long it waited for that. Bytes over Sec is what the pair was served with while it
+// was: a pair that has a link to itself gets the rate of the link, one of k that
+// share it gets the k-th part.
+type PairCount struct {
+	Case     string
+	Repeat   int
+	Src, Dst int    // positions
+	Bytes    uint64 // payload
+	// Sec is synchronised the time from the begin of a phase until its fragment was
+	// there, unsynchronised the time with a request open, in both cases added up over
+	// the fragments that came; the whole measured part where nobody clocked the pair,
+	// as free-running.
+	Sec float64
+}
+
 // Stat is a distribution over servers.
 type Stat struct {
 	Min    float64 `json:"min"`
@@ -53,10 +69,12 @@ type Case struct {
 	Failures []string `json:"failures"` // dead links, then timed failures, in words
 	Control  bool     `json:"control"`
 	Model    bool     `json:"model"` // measured on an emulated fabric, not on real links
-	Deliver  string   `json:"deliver"`
-	Check    string   `json:"check"`
-	IO       string   `json:"io,omitempty"` // how the transport moved payload, where it has a choice
-	PlanHash string   `json:"plan_hash"`
+	// Simulated names the model that worked the case out; "": it was measured.
+	Simulated string `json:"simulated,omitempty"`
+	Deliver   string `json:"deliver"`
+	Check     string `json:"check"`
+	IO        string `json:"io,omitempty"` // how the transport moved payload, where it has a choice
+	PlanHash  string `json:"plan_hash"`
 
 	EventsPerSec     Stat `json:"events_per_s"`      // per server
 	GoodputBitPerSec Stat `json:"goodput_bit_per_s"` // per server, payload received over the network
@@ -103,6 +121,14 @@ type Summary struct {
 	Cases    []Case `json:"cases"`
 }
 
+// A Simulation says what the models of a simulated run counted beside the bytes.
+type Simulation struct {
+	RoundSec    float64 `json:"round_s"`    // of the barrier
+	OverheadSec float64 `json:"overhead_s"` // of a phase, or a fragment without phases
+	JitterSec   float64 `json:"jitter_s"`   // by which a server is late at most
+	QuantumSec  float64 `json:"quantum_s"`  // of the fluid model; 0: exact
+}
+
 // A Prediction is what was expected of a case before it ran.
 type Prediction struct {
 	Case       string    `json:"case"`
@@ -111,13 +137,20 @@ type Prediction struct {
 	PlanHash   string    `json:"plan_hash"`
 	Phases     int       `json:"phases"`
 	Bound      int       `json:"bound"`
-	Efficiency float64   `json:"efficiency"`
+	Efficiency float64   `json:"efficiency"` // that the link loads allow
 	Made       time.Time `json:"made"`
+
+	// What the simulation makes of the case. Where it was not asked, NotSimulated says
+	// why; results of older versions have none of this.
+	Model           string  `json:"model,omitempty"`            // phase, fluid
+	EventsPerSec    float64 `json:"events_per_s,omitempty"`     // per server
+	ModelEfficiency float64 `json:"model_efficiency,omitempty"` // with barrier and overheads
+	NotSimulated    string  `json:"not_simulated,omitempty"`
 }
 
 // A Fabric describes what was measured on.
 type Fabric struct {
-	Kind          string `json:"kind"` // lab, emulate, hosts
+	Kind          string `json:"kind"` // lab, emulate, hosts; sim: nothing was measured
 	Model         bool   `json:"model"`
 	RateBitPerSec int64  `json:"rate_bit_per_s"` // of a link; 0: not known
 	MTU           int    `json:"mtu"`
@@ -168,5 +201,6 @@ type Manifest struct {
 	Preflight   []string          `json:"preflight,omitempty"`
 	Plans       map[string]string `json:"plans"` // case -> plan hash
 	Predictions []Prediction      `json:"predictions"`
+	Simulation  *Simulation       `json:"simulation,omitempty"` // of a simulated run
 	Warnings    []string          `json:"warnings"`
 }

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // ErrClosed is returned by calls on a closed Endpoint, and by those that Close
@@ -61,6 +62,10 @@ type Op struct {
 	Body []byte // from Alloc, at most MaxBody bytes; the caller must not touch Head or Body until the Op is done
 	Drop int    // a receive without Body: take up to so many bytes and throw them away
 	N    int    // bytes of Body sent or received, or dropped; set when done
+
+	// Done is when an Exchange had done a receive, which may be before the Exchange
+	// returns; zero where the transport cannot tell, and after Poll.
+	Done time.Time
 }
 
 // HeadSize is the length of every Head. One size for all messages lets a

@@ -69,7 +69,7 @@ func (l *loop) take(ctx context.Context) error {
 	}
 	l.queue = append(l.queue, o.events...)
 	if o.measure {
-		l.count()
+		l.count(o.first)
 	}
 	if o.update != nil {
 		return l.replan(ctx, o.update)
@@ -77,10 +77,11 @@ func (l *loop) take(ctx context.Context) error {
 	return nil
 }
 
-// count starts the counted part.
-func (l *loop) count() {
+// count starts the counted part, of events from first on.
+func (l *loop) count(first uint64) {
 	now := l.now()
-	l.tally.start(now)
+	l.tally.start(now, first)
+	l.parts.sources.start(now)
 	l.retransmits = l.ep.Retransmits()
 	l.meter.retransmits.Store(l.retransmits)
 	l.counting <- now
@@ -142,6 +143,7 @@ func (l *loop) id(exchange uint64) uint64 { return exchange*uint64(l.n) + uint64
 func (l *loop) totals() wire.Totals {
 	t := l.tally.totals()
 	l.parts.damage(&t)
+	t.Sources = l.parts.sources.report()
 	t.Retransmits = l.meter.retransmits.Load() - l.retransmits
 	if l.c.Mode == wire.Unsync {
 		t.Exchanges = 0

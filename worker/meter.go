@@ -97,11 +97,36 @@ type tally struct {
 	sent         bool          // FirstSend is set
 	spans        uint64
 	span, lo, hi time.Duration
+
+	counts bool     // the counted part has begun,
+	first  uint64   // … with this event
+	early  []served // before it
 }
 
-// start forgets what was counted so far, except what went wrong and Done.
-func (t *tally) start(now time.Duration) {
-	*t = tally{began: now, t: wire.Totals{Done: t.t.Done}}
+// A served fragment has been sent on request.
+type served struct {
+	event uint64
+	bytes int
+}
+
+// start forgets what was counted so far, except what went wrong and Done. Others
+// may have begun sooner, and been served fragments that count already.
+func (t *tally) start(now time.Duration, first uint64) {
+	early := t.early
+	*t = tally{began: now, t: wire.Totals{Done: t.t.Done}, counts: true, first: first}
+	for _, s := range early {
+		t.served(s.event, s.bytes)
+	}
+}
+
+// served notes that a fragment of an event has been sent on request.
+func (t *tally) served(event uint64, bytes int) {
+	switch {
+	case !t.counts:
+		t.early = append(t.early, served{event, bytes})
+	case event >= t.first:
+		t.t.SentBytes += uint64(bytes)
+	}
 }
 
 func (t *tally) firstSend(now time.Duration) {

@@ -11,6 +11,7 @@ import (
 type orders struct {
 	until   uint64 // exchanges below it may run
 	measure bool
+	first   uint64 // event that counts, with measure
 	finish  bool
 	update  *wire.PlanUpdate
 	events  []uint64

@@ -21,8 +21,9 @@ type parts struct {
 	keep    bool       // fragments land in their event's buffer
 	payload bool       // all payload is verified
 
-	meter *meter
-	tally *tally
+	meter   *meter
+	tally   *tally
+	sources sources
 }
 
 // windowSeed makes all workers derive the same payloads. The scenario's seed
@@ -38,7 +39,7 @@ func newParts(c wire.Configure, alloc func(int) []byte, slots int, m *meter, t *
 		asm:    builder.NewAssembler(c.Rank, n, slots),
 		bytes:  make([]int, slots),
 		keep:   c.Deliver == wire.DeliverBuffer, payload: c.Check == wire.CheckPayload,
-		meter: m, tally: t,
+		meter: m, tally: t, sources: newSources(c),
 	}
 	if p.keep || p.payload {
 		p.bufs = buffers(n, slots, size.Max(), p.keep, alloc)
@@ -121,7 +122,7 @@ func (p *parts) arrived(now time.Duration, op *transport.Op) (builder.Header, bu
 	v := p.asm.Add(now, h, p.intact(h, op))
 	switch {
 	case v.Good():
-		p.accept(now, slot, op.N, v == builder.Complete)
+		p.accept(now, slot, op, v == builder.Complete)
 	case v == builder.Late:
 		add(&p.meter.late, 1)
 	case v == builder.Duplicate:
@@ -132,8 +133,10 @@ func (p *parts) arrived(now time.Duration, op *transport.Op) (builder.Header, bu
 	return h, v
 }
 
-func (p *parts) accept(now time.Duration, slot, size int, complete bool) {
+func (p *parts) accept(now time.Duration, slot int, op *transport.Op, complete bool) {
+	size := op.N
 	p.bytes[slot] += size
+	p.sources.got(op.Peer, size)
 	p.tally.lastReceive(now)
 	p.tally.t.ReceivedBytes += uint64(size)
 	add(&p.meter.payload, uint64(size))

@@ -129,6 +129,9 @@ func (s *synchronised) transfer(ctx context.Context, p *plan, id uint64, slot in
 	if n == 0 {
 		return nil
 	}
+	if s.taking != nil {
+		s.parts.sources.await(s.taking.Peer, s.now())
+	}
 	if err := s.ep.Exchange(ctx, s.ops[:n]); err != nil {
 		return err
 	}
@@ -159,16 +162,26 @@ func (s *synchronised) receive(ctx context.Context, now time.Duration) error {
 		op := s.taking
 		switch _, v := s.parts.arrived(now, op); v {
 		case builder.Accepted, builder.Complete, builder.Corrupt, builder.WrongEpoch:
+			s.parts.sources.came(op.Peer, s.came(op, now))
 			return nil
 		}
 		s.ops[0] = *op
-		s.ops[0].N = 0
+		s.ops[0].N, s.ops[0].Done = 0, time.Time{}
 		s.taking, s.sending = &s.ops[0], nil
 		if err := s.ep.Exchange(ctx, s.ops[:1]); err != nil {
 			return err
 		}
 		now = s.now()
 	}
+}
+
+// came is when a receive was done: its phase goes on where the fragment that the
+// server sends takes longer, and that is another pair's affair.
+func (s *synchronised) came(op *transport.Op, returned time.Duration) time.Duration {
+	if op.Done.IsZero() {
+		return returned
+	}
+	return op.Done.Sub(s.base)
 }
 
 func (s *synchronised) barrier(ctx context.Context) error {

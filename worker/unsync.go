@@ -43,8 +43,9 @@ type building struct {
 // sends the fragment, and only then takes another. A peer has as many as it can
 // have events in flight.
 type service struct {
-	peer int
-	head [transport.HeadSize]byte
+	peer  int
+	event uint64 // of the request that it has taken
+	head  [transport.HeadSize]byte
 }
 
 // The kinds of operation, in the top byte of Op.ID.
@@ -171,7 +172,7 @@ func (u *unsynchronised) begin() error {
 		u.open++
 		u.slots[slot] = building{event: id, used: true, began: now}
 		u.tally.firstSend(now)
-		u.ask(slot)
+		u.ask(slot, now)
 	}
 	return nil
 }
@@ -179,7 +180,7 @@ func (u *unsynchronised) begin() error {
 // ask requests fragments of an event, in rank order, as far as the limit
 // allows. The receive is posted before the request, so that the fragment has a
 // place when it comes. A request has the path of the fragment that it asks for.
-func (u *unsynchronised) ask(slot int) {
+func (u *unsynchronised) ask(slot int, now time.Duration) {
 	b := &u.slots[slot]
 	for ; b.out < u.limit && b.next < u.n; b.next++ {
 		source := b.next
@@ -193,6 +194,7 @@ func (u *unsynchronised) ask(slot int) {
 		head := u.asked.buf[i][:]
 		u.parts.request(head, u.c.Epoch, b.event, source)
 		b.out++
+		u.parts.sources.await(source, now)
 		u.post = append(u.post, u.inbox.expect(slot, b.event, source, u.from[source]),
 			transport.Op{Kind: transport.SendRequest, Peer: source, Path: u.from[source], ID: opAsked | uint64(i), Head: head})
 	}
@@ -223,16 +225,17 @@ func (u *unsynchronised) did(op *transport.Op) {
 	case opRequest:
 		u.serve(i)
 	case opServed:
-		u.tally.t.SentBytes += uint64(len(op.Body))
+		u.tally.served(u.service[i].event, len(op.Body))
 		u.serving--
 		u.offer(i)
 	}
 }
 
 func (u *unsynchronised) askAll() {
+	now := u.now()
 	for slot := range u.slots {
 		if u.slots[slot].used {
-			u.ask(slot)
+			u.ask(slot, now)
 		}
 	}
 }
@@ -245,6 +248,7 @@ func (u *unsynchronised) took(op *transport.Op) {
 		u.post = append(u.post, u.inbox.op(int(op.ID), op.Path))
 		return
 	}
+	u.parts.sources.came(g.source, now)
 	b := &u.slots[g.slot]
 	b.out--
 	switch {
@@ -254,7 +258,7 @@ func (u *unsynchronised) took(op *transport.Op) {
 		u.parts.asm.Abandon(g.event)
 		u.close(g.slot, now, true)
 	default:
-		u.ask(g.slot)
+		u.ask(g.slot, now)
 	}
 }
 
@@ -280,6 +284,7 @@ func (u *unsynchronised) serve(i int) {
 		return
 	}
 	body := u.parts.outgoing(s.head[:], h.Epoch, h.Event, s.peer)
+	s.event = h.Event
 	u.serving++
 	u.post = append(u.post, transport.Op{
 		Kind: transport.Send, Peer: s.peer, Path: u.to[s.peer], ID: opServed | uint64(i), Head: s.head[:], Body: body,

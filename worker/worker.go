@@ -156,7 +156,7 @@ func (s *session) handle(ctx context.Context, m wire.Message) error {
 	case wire.Assign:
 		s.order(m.Run, func(o *orders) { o.events = append(o.events, m.Events...) })
 	case wire.Measure:
-		s.order(m.Run, func(o *orders) { o.measure = true })
+		s.order(m.Run, func(o *orders) { o.measure, o.first = true, m.First })
 	case wire.PlanUpdate:
 		s.order(m.Run, func(o *orders) { o.update = &m })
 	case wire.Finish:

@@ -13,6 +13,7 @@ import (
 // resultFiles are the files of a run.
 type resultFiles interface {
 	bench.Sink
+	bench.PairSink
 	Close() error
 }
 
@@ -50,11 +51,14 @@ func (t *twoForms) Sample(s results.Sample) error {
 
 func (t *twoForms) Link(l results.LinkCount) error { return errors.Join(t.csv.Link(l), t.h5.Link(l)) }
 
+func (t *twoForms) Pair(p results.PairCount) error { return errors.Join(t.csv.Pair(p), t.h5.Pair(p)) }
+
 func (t *twoForms) Summary(s results.Summary) error {
 	return errors.Join(t.csv.Summary(s), t.h5.Summary(s))
 }
 
-// Plan keeps the plan of a case, in the one form that has room for it.
-func (t *twoForms) Plan(name string, text []byte) error { return t.h5.Plan(name, text) }
+func (t *twoForms) Plan(name string, text []byte) error {
+	return errors.Join(t.csv.Plan(name, text), t.h5.Plan(name, text))
+}
 
 func (t *twoForms) Close() error { return errors.Join(t.csv.Close(), t.h5.Close()) }

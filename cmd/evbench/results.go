@@ -3,11 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -89,31 +86,14 @@ func fromH5(file string) (*results.Run, map[string][]byte, error) {
 	return run, plans, err
 }
 
-// plansDir is where the plans of a file are put beside the CSV files.
-const plansDir = "plans"
-
 // fromCSV reads a directory of results, and plans if it has any.
 func fromCSV(dir string) (*results.Run, map[string][]byte, error) {
 	run, err := csv.Read(dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	entries, err := os.ReadDir(filepath.Join(dir, plansDir))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, err
-	}
-	plans := map[string][]byte{}
-	for _, e := range entries {
-		file := filepath.Join(dir, plansDir, e.Name())
-		name, err := url.PathUnescape(strings.TrimSuffix(e.Name(), ".txt"))
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", file, err)
-		}
-		if plans[name], err = os.ReadFile(file); err != nil {
-			return nil, nil, err
-		}
-	}
-	return run, plans, nil
+	plans, err := csv.Plans(dir)
+	return run, plans, err
 }
 
 // toCSV makes a directory of results, with the plans in a directory of their
@@ -123,11 +103,11 @@ func toCSV(dir string, run *results.Run, plans map[string][]byte) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(fill(files, run), files.Close())
-	if err == nil && len(plans) > 0 {
-		err = writePlans(filepath.Join(dir, plansDir), plans)
+	err = fill(files, run)
+	for _, name := range slices.Sorted(maps.Keys(plans)) {
+		err = errors.Join(err, files.Plan(name, plans[name]))
 	}
-	if err != nil {
+	if err = errors.Join(err, files.Close()); err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
 	return nil
@@ -145,23 +125,15 @@ func fill(files resultFiles, run *results.Run) error {
 			return err
 		}
 	}
+	for _, p := range run.Pairs {
+		if err := files.Pair(p); err != nil {
+			return err
+		}
+	}
 	if run.Summary.Schema != "" {
 		if err := files.Summary(run.Summary); err != nil {
 			return err
 		}
 	}
 	return files.Manifest(run.Manifest)
-}
-
-// writePlans writes each plan to a file named after its case.
-func writePlans(dir string, plans map[string][]byte) error {
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return err
-	}
-	for _, name := range slices.Sorted(maps.Keys(plans)) {
-		if err := os.WriteFile(filepath.Join(dir, url.PathEscape(name)+".txt"), plans[name], 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -32,11 +32,11 @@ var all = []wire.Message{
 		Peers: []wire.Peer{{Server: 4, Addrs: []string{"a:1", "b:2"}}, {Server: 9, Addrs: []string{"c:3"}}},
 		Row:   []wire.Step{{To: 0, ToSpine: 3, From: wire.Idle, FromSpine: -1}}, Fragment: 625000, Spread: 0.25,
 		Seed: 1<<64 - 1, Sources: 2, Credits: 4, Warmup: 1, Deliver: wire.DeliverBuffer, Check: wire.CheckPayload,
-		Timeout: time.Second, Interval: time.Minute,
+		Timeout: time.Second, Interval: time.Minute, Pairs: true,
 	},
 	wire.Ready{Run: 3},
 	wire.Grant{Run: 3, Until: 12},
-	wire.Measure{Run: 3},
+	wire.Measure{Run: 3, First: 1 << 40},
 	wire.PlanUpdate{Run: 3, Epoch: 4, From: 20, Row: []wire.Step{{To: 1, ToSpine: 2, From: 3, FromSpine: 4}}},
 	wire.Updated{Run: 3, Epoch: 4},
 	wire.Assign{Run: 3, Events: []uint64{1, 1 << 63}},
@@ -46,6 +46,7 @@ var all = []wire.Message{
 	wire.Abort{Run: 3},
 	wire.Finished{Run: 3, Aborted: true, At: wire.Position{Exchange: 1, Phase: 2, Stage: wire.StageBarrier, Peers: []int{3}}, Totals: wire.Totals{
 		Exchanges: 1, Events: 2, Done: []wire.Range{{From: 0, To: 9}}, SentBytes: 3, FirstSend: 4, LastReceive: 5, Lost: 6, Stray: 7,
+		Sources: []wire.Source{{}, {Bytes: 1<<64 - 1, Took: 1<<63 - 1}},
 	}},
 	wire.Error{Run: 3, At: wire.Position{Phase: -1}, Stuck: true, Text: "no word"},
 	wire.Ping{}, wire.Pong{}, wire.Quit{}, wire.Finish{Run: 3}, wire.Release{Run: 3},
@@ -78,6 +79,23 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// The counts of 4,096 servers fit a frame many times over, and a number that is no
+// count is refused.
+func TestSources(t *testing.T) {
+	m := wire.Finished{Run: 1, Totals: wire.Totals{Sources: make([]wire.Source, 4096)}}
+	for i := range m.Totals.Sources {
+		m.Totals.Sources[i] = wire.Source{Bytes: 1<<64 - 1, Took: 1<<63 - 1}
+	}
+	b := encode(t, m)
+	if got, err := wire.Read(bytes.NewReader(b), 300_000); err != nil || !reflect.DeepEqual(got, m) {
+		t.Errorf("%d bytes: %v", len(b), err)
+	}
+	b = bytes.Replace(encode(t, wire.Finished{Totals: wire.Totals{Sources: []wire.Source{{Bytes: 7}}}}), []byte(`"b":7`), []byte(`"b":-`), 1)
+	if _, err := wire.Read(bytes.NewReader(b), wire.MaxFrame); !errors.Is(err, wire.ErrFrame) {
+		t.Errorf("error %v", err)
+	}
+}
+
 // The type numbers are part of the protocol.
 func TestTypeNumbers(t *testing.T) {
 	for i, m := range all {
@@ -98,7 +116,7 @@ func TestReadRefuses(t *testing.T) {
 		want  error
 		text  string
 	}{
-		{"other version", frame(4, 1, 17, "{}"), wire.ErrVersion, "version 1, want 3"},
+		{"other version", frame(4, 1, 17, "{}"), wire.ErrVersion, "version 1, want 4"},
 		{"a stranger", []byte("GET / HTTP/1.1\r\n\r\n"), wire.ErrVersion, ""},
 		{"length below a head", frame(1, wire.Version, 17, ""), wire.ErrFrame, "length 1"},
 		{"length above the limit", frame(1001, wire.Version, 17, "{}"), wire.ErrFrame, "length 1001"},

@@ -1,5 +1,5 @@
-// Package csv keeps a run in a directory: samples.csv and links.csv as they
-// stream in, summary.json and manifest.json whole or not at all; and reads such
+// Package csv keeps a run in a directory: samples.csv, links.csv and pairs.csv as
+// they stream in, summary.json and manifest.json whole or not at all; and reads such
 // a directory back. The columns carry their units and are a contract with
 // people's scripts. It judges and computes nothing.
 package csv
@@ -20,6 +20,7 @@ const (
 	LinksFile    = "links.csv"
 	SummaryFile  = "summary.json"
 	ManifestFile = "manifest.json"
+	PairsFile    = "pairs.csv" // optional
 )
 
 var sampleColumns = []string{
@@ -28,6 +29,8 @@ var sampleColumns = []string{
 }
 
 var linkColumns = []string{"case", "repeat", "link", "direction", "bytes", "packets", "drops", "planned_bytes"}
+
+var pairColumns = []string{"case", "repeat", "src", "dst", "bytes", "seconds"}
 
 // sampleRow is one line of samples.csv: seconds to the microsecond, rates to the
 // bit/s.
@@ -48,6 +51,14 @@ func linkRow(l results.LinkCount) []string {
 	}
 	return []string{
 		l.Case, strconv.Itoa(l.Repeat), l.Link, l.Direction, number(l.Bytes), number(l.Packets), number(l.Drops), planned,
+	}
+}
+
+// pairRow is one line of pairs.csv: seconds to the nanosecond, since a pair may
+// take few of them.
+func pairRow(p results.PairCount) []string {
+	return []string{
+		p.Case, strconv.Itoa(p.Repeat), strconv.Itoa(p.Src), strconv.Itoa(p.Dst), number(p.Bytes), strconv.FormatFloat(p.Sec, 'f', 9, 64),
 	}
 }
 
@@ -84,9 +95,21 @@ func ReadLinks(r io.Reader) ([]results.LinkCount, error) {
 	return out, err
 }
 
+// ReadPairs reads pairs.csv. Errors name line and column.
+func ReadPairs(r io.Reader) ([]results.PairCount, error) {
+	var out []results.PairCount
+	err := rows(r, pairColumns, func(p *parser) {
+		out = append(out, results.PairCount{
+			Case: p.text(0), Repeat: p.int(1), Src: p.int(2), Dst: p.int(3), Bytes: p.uint(4), Sec: p.float(5),
+		})
+	})
+	return out, err
+}
+
 // rows calls f for every line behind the header, which must be columns.
 func rows(r io.Reader, columns []string, f func(*parser)) error {
-	in := csv.NewReader(r)
+	end := &lastByte{r: r}
+	in := csv.NewReader(end)
 	in.FieldsPerRecord = len(columns)
 	in.ReuseRecord = true
 	header, err := in.Read()
@@ -101,19 +124,58 @@ func rows(r io.Reader, columns []string, f func(*parser)) error {
 			return fmt.Errorf("line 1: column %d is %q, not %q", i+1, header[i], want)
 		}
 	}
-	for {
+	for line := 1; ; {
 		row, err := in.Read()
 		if errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
+			return end.closed(line)
 		}
-		p := parser{row: row, columns: columns}
-		if f(&p); p.err != nil {
-			line, _ := in.FieldPos(0)
-			return fmt.Errorf("line %d: %w", line, p.err)
+		if len(row) > 0 {
+			line, _ = in.FieldPos(0)
+		}
+		if p := (parser{row: row, columns: columns}); err == nil {
+			if f(&p); p.err != nil {
+				err = fmt.Errorf("line %d: %w", line, p.err)
+			}
+		}
+		if err != nil {
+			return end.reason(in, line, err)
 		}
 	}
+}
+
+// lastByte passes on what it reads and keeps the last byte.
+type lastByte struct {
+	r    io.Reader
+	last byte
+}
+
+func (l *lastByte) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	if n > 0 {
+		l.last = p[n-1]
+	}
+	return n, err
+}
+
+// reason returns the error of a line, or, where it is the last one and was cut
+// off, that it was.
+func (l *lastByte) reason(in *csv.Reader, line int, err error) error {
+	if bad, ok := errors.AsType[*csv.ParseError](err); ok {
+		line = bad.StartLine
+	}
+	if _, next := in.Read(); errors.Is(next, io.EOF) && l.closed(line) != nil {
+		return l.closed(line)
+	}
+	return err
+}
+
+// closed says whether the file ends as it was written: a last number that lacks
+// its end of line may lack digits too.
+func (l *lastByte) closed(line int) error {
+	if l.last != '\n' {
+		return fmt.Errorf("line %d has no end: the file was cut off there", line)
+	}
+	return nil
 }
 
 // A parser reads the fields of one line and keeps the first error.

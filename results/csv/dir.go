@@ -19,6 +19,7 @@ import (
 type Writer struct {
 	dir            string
 	samples, links *table
+	pairs          *table // nil until there are any
 }
 
 // Create makes the directory, and its parents, for a new run. A directory that
@@ -41,7 +42,7 @@ func Create(dir string) (*Writer, error) {
 	if err != nil {
 		return nil, errors.Join(err, samples.file.Close(), os.RemoveAll(dir))
 	}
-	return &Writer{dir, samples, links}, nil
+	return &Writer{dir: dir, samples: samples, links: links}, nil
 }
 
 // Sample appends a line to samples.csv.
@@ -49,6 +50,16 @@ func (w *Writer) Sample(s results.Sample) error { return w.samples.add(sampleRow
 
 // Link appends a line to links.csv.
 func (w *Writer) Link(l results.LinkCount) error { return w.links.add(linkRow(l)) }
+
+// Pair appends a line to pairs.csv, which the first one makes.
+func (w *Writer) Pair(p results.PairCount) (err error) {
+	if w.pairs == nil {
+		if w.pairs, err = createTable(filepath.Join(w.dir, PairsFile), pairColumns); err != nil {
+			w.pairs = &table{err: err}
+		}
+	}
+	return w.pairs.add(pairRow(p))
+}
 
 // Manifest puts manifest.json in place of the one before, whole or not at all,
 // and the lines so far on disk.
@@ -63,11 +74,15 @@ func (w *Writer) Summary(s results.Summary) error {
 }
 
 // Flush hands all lines so far to the system.
-func (w *Writer) Flush() error { return errors.Join(w.samples.flush(), w.links.flush()) }
+func (w *Writer) Flush() error {
+	return errors.Join(w.samples.flush(), w.links.flush(), w.pairs.flush())
+}
 
 // Close writes what is left and closes the files. What is on disk then is
 // complete if and only if there was no error.
-func (w *Writer) Close() error { return errors.Join(w.samples.close(), w.links.close()) }
+func (w *Writer) Close() error {
+	return errors.Join(w.samples.close(), w.links.close(), w.pairs.close())
+}
 
 // A table is one CSV file that grows. encoding/csv keeps the first error of the
 // file beneath, and so does the table, with the name.
@@ -104,7 +119,11 @@ func (t *table) add(row []string) error {
 	return t.err
 }
 
+// flush and close have nothing to do for a file that nobody made.
 func (t *table) flush() error {
+	if t == nil {
+		return nil
+	}
 	if t.err == nil {
 		t.csv.Flush()
 		t.err = t.csv.Error()
@@ -115,6 +134,9 @@ func (t *table) flush() error {
 // close also syncs: a full disk may show only then.
 func (t *table) close() error {
 	err := t.flush()
+	if t == nil || t.file == nil {
+		return err
+	}
 	if err == nil {
 		err = t.file.Sync()
 	}
@@ -122,7 +144,7 @@ func (t *table) close() error {
 }
 
 // Read reads the directory of a run back. A run that was killed has no summary;
-// the error says so.
+// the error says so. Every error names the file, and the line where there is one.
 func Read(dir string) (*results.Run, error) {
 	run := &results.Run{}
 	for _, part := range []struct {
@@ -138,13 +160,25 @@ func Read(dir string) (*results.Run, error) {
 			return nil, err
 		}
 	}
+	if err := readPairs(dir, run); err != nil {
+		return nil, err
+	}
 	return run, nil
+}
+
+// readPairs reads pairs.csv, which not every run has.
+func readPairs(dir string, run *results.Run) error {
+	err := readFile(dir, PairsFile, func(r io.Reader) (err error) { run.Pairs, err = ReadPairs(r); return err })
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 func readFile(dir, name string, read func(io.Reader) error) error {
 	f, err := os.Open(filepath.Join(dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s holds no %s: it is no directory of results, or the run was killed: %w", dir, name, fs.ErrNotExist)
+		return missing(dir, name)
 	} else if err != nil {
 		return err
 	}
@@ -153,4 +187,16 @@ func readFile(dir, name string, read func(io.Reader) error) error {
 		return fmt.Errorf("%s: %w", f.Name(), err)
 	}
 	return nil
+}
+
+// missing says what a directory is that lacks one of the files.
+func missing(dir, name string) error {
+	_, err := os.Stat(filepath.Join(dir, ManifestFile))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s holds no %s: it is no directory of results: %w", dir, name, fs.ErrNotExist)
+	case name == SummaryFile:
+		return fmt.Errorf("%s holds no %s, but a %s: the run is not complete, it was killed or is still going: %w", dir, name, ManifestFile, fs.ErrNotExist)
+	}
+	return fmt.Errorf("%s holds no %s, but a %s: it is not complete: %w", dir, name, ManifestFile, fs.ErrNotExist)
 }

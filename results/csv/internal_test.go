@@ -15,6 +15,7 @@ import (
 var (
 	SampleColumns = sampleColumns
 	LinkColumns   = linkColumns
+	PairColumns   = pairColumns
 )
 
 // Samples returns samples as a file.
@@ -31,6 +32,15 @@ func Links(t *testing.T, links []results.LinkCount) string {
 	rows := [][]string{linkColumns}
 	for _, l := range links {
 		rows = append(rows, linkRow(l))
+	}
+	return text(t, rows)
+}
+
+// Pairs returns pairs as a file.
+func Pairs(t *testing.T, pairs []results.PairCount) string {
+	rows := [][]string{pairColumns}
+	for _, p := range pairs {
+		rows = append(rows, pairRow(p))
 	}
 	return text(t, rows)
 }

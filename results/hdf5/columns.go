@@ -51,6 +51,14 @@ var links = table[results.LinkCount]{
 	},
 }
 
+var pairs = table[results.PairCount]{
+	name: "pairs", title: "what each server received of each other one in the measured part of a case, and how long it waited for that",
+	columns: []column{{"case", ""}, {"repeat", ""}, {"src", ""}, {"dst", ""}, {"bytes", "byte"}, {"seconds", "s"}},
+	fields: func(p *results.PairCount) []any {
+		return []any{&p.Case, &p.Repeat, &p.Src, &p.Dst, &p.Bytes, &p.Sec}
+	},
+}
+
 // A caseRow is the summary of a case as far as it fits a row.
 type caseRow struct {
 	results.Case

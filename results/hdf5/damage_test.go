@@ -102,6 +102,15 @@ func retable(f *hdf5.File, change func([]column)) error {
 	return errors.Join(g.open(f), g.close())
 }
 
+// A file of a release that did not count pairs is read as it is.
+func TestWithoutPairs(t *testing.T) {
+	name := change(t, func(f *hdf5.File) error { return remove(f, pairs.name) })
+	run, err := Read(name)
+	if err != nil || run.Pairs != nil || len(run.Samples) != 2000 {
+		t.Errorf("error %v", err)
+	}
+}
+
 // A file of which the end is missing is refused wherever it was cut.
 func TestReadCut(t *testing.T) {
 	_, text := sound(t, true)

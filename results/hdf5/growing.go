@@ -3,6 +3,7 @@
 package hdf5
 
 import (
+	"errors"
 	"fmt"
 
 	"gonum.org/v1/hdf5"
@@ -45,6 +46,14 @@ func (g *growing[T]) open(file *hdf5.File, rows ...T) (err error) {
 	g.widen(rows...)
 	g.packets, g.layout, err = g.create(file, g.rooms, g.chunk)
 	return err
+}
+
+// put adds rows, if there are any, to the dataset, and makes it if it is not there.
+func (g *growing[T]) put(file *hdf5.File, rows []T) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	return errors.Join(g.open(file, rows...), g.append(rows))
 }
 
 // append adds rows to the dataset, which is open.

@@ -25,6 +25,8 @@ var (
 	}
 	planned   = results.LinkCount{Case: "a", Link: "leaf0-spine3", Direction: "up", Bytes: 100, Packets: 3, Drops: 1, PlannedBytes: 98, Planned: true}
 	unplanned = results.LinkCount{Case: "a", Repeat: 1, Link: "server3-leaf0", Direction: "down", Bytes: 1 << 63}
+	oneWay    = results.PairCount{Case: sample.Case, Repeat: 2, Src: 3, Dst: 17, Bytes: 123_456_789, Sec: 1.000000001}
+	otherWay  = results.PairCount{Case: sample.Case, Repeat: 2, Src: 17, Dst: 3}
 	manifest  = results.Manifest{
 		Schema: results.ManifestSchema, Name: "x", Seed: 1<<64 - 1, Scenario: "topology: FT(2;2,2)\ncases: []\n",
 		Predictions: []results.Prediction{{Case: sample.Case}, {Case: "größer/als: 3 %"}},
@@ -45,7 +47,7 @@ var (
 func run(n int) *results.Run {
 	m := manifest
 	m.Complete = true
-	r := &results.Run{Manifest: m, Summary: summary, Links: []results.LinkCount{planned, unplanned}}
+	r := &results.Run{Manifest: m, Summary: summary, Links: []results.LinkCount{planned, unplanned}, Pairs: []results.PairCount{oneWay, otherWay}}
 	for i := range n {
 		s := sample
 		s.Server = i
@@ -73,6 +75,9 @@ func same(t *testing.T, got, want *results.Run) {
 	}
 	if !reflect.DeepEqual(got.Links, want.Links) {
 		t.Errorf("links %+v,\nwant %+v", got.Links, want.Links)
+	}
+	if !reflect.DeepEqual(got.Pairs, want.Pairs) {
+		t.Errorf("pairs %+v,\nwant %+v", got.Pairs, want.Pairs)
 	}
 	if !reflect.DeepEqual(got.Samples, want.Samples) {
 		t.Errorf("%d samples, want %d, or they differ", len(got.Samples), len(want.Samples))
@@ -242,13 +247,15 @@ func TestDump(t *testing.T) {
 		want []string
 	}{
 		{[]string{"-H"}, []string{
-			`DATASET "samples"`, `DATASET "links"`, `DATASET "summary"`, `DATASET "summary.json"`, `DATASET "manifest.json"`, `GROUP "plans"`,
+			`DATASET "samples"`, `DATASET "links"`, `DATASET "pairs"`, `DATASET "summary"`, `DATASET "summary.json"`, `DATASET "manifest.json"`, `GROUP "plans"`,
 			`H5T_STD_U64LE "event_size_byte";`, `H5T_IEEE_F64LE "t_s";`, `"planned_bytes";`, "( 2 ) / ( H5S_UNLIMITED )",
 		}},
 		{[]string{"-a", "/schema"}, []string{`"evbench/results/1"`}},
 		{[]string{"-a", "/samples/units"}, []string{`"goodput_bit_per_s",`, `"bit/s"`, `"t_s",`, `"retransmits",`, `"segment"`}},
 		{[]string{"-y", "-w", "0", "-d", "/samples"}, []string{`"FORS, "one" link",`, "1.00012,", "9305745,", "27917235,", "2.23366e+08,"}},
 		{[]string{"-y", "-w", "0", "-d", "/links"}, []string{`"leaf0-spine3",`, `"up",`, "9223372036854775808,", `"server3-leaf0",`}},
+		{[]string{"-y", "-w", "0", "-d", "/pairs"}, []string{`"FORS, "one" link",`, "3,", "17,", "123456789,"}},
+		{[]string{"-a", "/pairs/units"}, []string{`"bytes",`, `"byte"`, `"seconds",`, `"s"`}},
 		{[]string{"-y", "-w", "0", "-d", "/summary"}, []string{`"leaf0-spine0; leaf1-spine1",`, "0.9375,", "16,", `"odd"`}},
 		{[]string{"-d", "/plans/größer%2Fals: 3 %25"}, []string{"# evbench plan 1"}},
 	} {

@@ -130,6 +130,12 @@ func (r reader) run() (*results.Run, error) {
 	if run.Links, err = readRows(r, links, ended); err != nil {
 		return nil, fmt.Errorf("/%s: %w", links.name, err)
 	}
+	if !r.file.LinkExists(pairs.name) { // files of before have none
+		return run, nil
+	}
+	if run.Pairs, err = readRows(r, pairs, ended); err != nil {
+		return nil, fmt.Errorf("/%s: %w", pairs.name, err)
+	}
 	return run, nil
 }
 

@@ -20,6 +20,7 @@ func Save(name string, run *results.Run, plans map[string][]byte) error {
 	}
 	w.samples.widen(run.Samples...)
 	w.links.widen(run.Links...)
+	w.pairs.widen(run.Pairs...)
 	err = w.save(run, plans)
 	if closeErr := w.Close(); err == nil {
 		err = closeErr
@@ -46,6 +47,11 @@ func (w *Writer) save(run *results.Run, plans map[string][]byte) error {
 	}
 	for _, l := range run.Links {
 		if err := w.Link(l); err != nil {
+			return err
+		}
+	}
+	for _, p := range run.Pairs {
+		if err := w.Pair(p); err != nil {
 			return err
 		}
 	}

@@ -22,6 +22,9 @@ func (*Writer) Sample(results.Sample) error { return ErrNotBuilt }
 // Link appends a row to /links.
 func (*Writer) Link(results.LinkCount) error { return ErrNotBuilt }
 
+// Pair appends a row to /pairs.
+func (*Writer) Pair(results.PairCount) error { return ErrNotBuilt }
+
 // Summary replaces /summary and /summary.json.
 func (*Writer) Summary(results.Summary) error { return ErrNotBuilt }
 

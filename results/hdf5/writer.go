@@ -39,15 +39,24 @@ type Writer struct {
 	file    *hdf5.File
 	samples growing[results.Sample]
 	links   growing[results.LinkCount]
+	pairs   growing[results.PairCount]
 
 	mu      sync.Mutex // guards what follows
-	samRows []results.Sample
-	lnkRows []results.LinkCount
+	pending rows
 	err     error
 
 	stop chan struct{}
 	done chan struct{} // closed when the goroutine that flushes has ended
 }
+
+// rows wait to be written.
+type rows struct {
+	samples []results.Sample
+	links   []results.LinkCount
+	pairs   []results.PairCount
+}
+
+func (r *rows) count() int { return len(r.samples) + len(r.links) + len(r.pairs) }
 
 // Create makes the file of a new run. A file that exists is never touched: it is
 // an error that wraps fs.ErrExist.
@@ -59,7 +68,7 @@ func create(name string, tick <-chan time.Time) (*Writer, error) {
 	}
 	w := &Writer{
 		name: name, stop: make(chan struct{}), done: make(chan struct{}),
-		samples: grow(samples), links: grow(links),
+		samples: grow(samples), links: grow(links), pairs: grow(pairs),
 	}
 	if err := call(name, w.begin); err != nil {
 		return nil, err
@@ -114,27 +123,33 @@ func (w *Writer) flushAll(tick <-chan time.Time) {
 func (w *Writer) waiting() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.samRows)+len(w.lnkRows) > 0
+	return w.pending.count() > 0
 }
 
 // Sample appends a row to /samples.
 func (w *Writer) Sample(s results.Sample) error {
-	return w.add(func() int { w.samRows = append(w.samRows, s); return len(w.samRows) })
+	return w.add(func(r *rows) { r.samples = append(r.samples, s) })
 }
 
 // Link appends a row to /links.
 func (w *Writer) Link(l results.LinkCount) error {
-	return w.add(func() int { w.lnkRows = append(w.lnkRows, l); return len(w.lnkRows) })
+	return w.add(func(r *rows) { r.links = append(r.links, l) })
+}
+
+// Pair appends a row to /pairs.
+func (w *Writer) Pair(p results.PairCount) error {
+	return w.add(func(r *rows) { r.pairs = append(r.pairs, p) })
 }
 
 // add never waits for the disk, unless very many rows wait already.
-func (w *Writer) add(row func() int) error {
+func (w *Writer) add(row func(*rows)) error {
 	w.mu.Lock()
 	if err := w.err; err != nil {
 		w.mu.Unlock()
 		return err
 	}
-	n := row()
+	row(&w.pending)
+	n := w.pending.count()
 	w.mu.Unlock()
 	if n < maxPending {
 		return nil
@@ -156,9 +171,15 @@ func (w *Writer) Manifest(m results.Manifest) error {
 		for _, p := range m.Predictions {
 			w.samples.widen(results.Sample{Case: p.Case})
 			w.links.widen(results.LinkCount{Case: p.Case})
+			w.pairs.widen(results.PairCount{Case: p.Case})
 		}
-		return errors.Join(w.samples.open(w.file), w.links.open(w.file), replaceText(w.file, manifestName, text.Bytes()))
+		return errors.Join(w.open(), replaceText(w.file, manifestName, text.Bytes()))
 	})
+}
+
+// open makes the tables that are not there yet.
+func (w *Writer) open() error {
+	return errors.Join(w.samples.open(w.file), w.links.open(w.file), w.pairs.open(w.file))
 }
 
 // Summary puts /summary and /summary.json in place of those before.
@@ -197,16 +218,11 @@ var escape = strings.NewReplacer("%", "%25", "/", "%2F", ".", "%2E")
 // do, and has the library write it all. Between commits the file does not change.
 func (w *Writer) commit(more func() error) error {
 	return w.keep(call(w.name, func() error {
-		samples, links, err := w.take()
+		rows, err := w.take()
 		if err != nil {
 			return nil // kept before
 		}
-		if len(samples) > 0 {
-			err = errors.Join(w.samples.open(w.file, samples...), w.samples.append(samples))
-		}
-		if len(links) > 0 {
-			err = errors.Join(err, w.links.open(w.file, links...), w.links.append(links))
-		}
+		err = errors.Join(w.samples.put(w.file, rows.samples), w.links.put(w.file, rows.links), w.pairs.put(w.file, rows.pairs))
 		if more != nil && err == nil {
 			err = more()
 		}
@@ -219,12 +235,12 @@ func (w *Writer) commit(more func() error) error {
 
 // take returns the rows that wait. It is called in the library, so that rows
 // keep their order.
-func (w *Writer) take() ([]results.Sample, []results.LinkCount, error) {
+func (w *Writer) take() (rows, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	samples, links := w.samRows, w.lnkRows
-	w.samRows, w.lnkRows = nil, nil
-	return samples, links, w.err
+	r := w.pending
+	w.pending = rows{}
+	return r, w.err
 }
 
 // keep remembers and returns the first error.
@@ -242,9 +258,9 @@ func (w *Writer) keep(err error) error {
 func (w *Writer) Close() error {
 	close(w.stop)
 	<-w.done
-	err := w.commit(func() error { return errors.Join(w.samples.open(w.file), w.links.open(w.file)) })
+	err := w.commit(w.open)
 	closeErr := call(w.name, func() error {
-		return errors.Join(w.samples.close(), w.links.close(), because("close", w.file.Close()))
+		return errors.Join(w.samples.close(), w.links.close(), w.pairs.close(), because("close", w.file.Close()))
 	})
 	if err != nil {
 		return err // what the library says then is but an echo of it

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -347,6 +348,9 @@ func (e *Endpoint) activate(c *conn) {
 func (e *Endpoint) finished(t task, n int) {
 	if t.back != nil {
 		t.back.N = n
+		if t.op.Kind == transport.Recv {
+			t.back.Done = time.Now()
+		}
 		e.missing--
 		return
 	}

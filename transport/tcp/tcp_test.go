@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"testing"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -108,4 +109,29 @@ func TestBarrierContract(t *testing.T) {
 		}
 		return out
 	})
+}
+
+// An Exchange tells when each receive was done, and the caller's own Op says so.
+func TestDone(t *testing.T) {
+	eps := group(t, 2, Options{}, "", 0)
+	began := time.Now()
+	var g errgroup.Group
+	for r, e := range eps {
+		g.Go(func() error {
+			ops := []transport.Op{
+				{Kind: transport.Recv, Peer: 1 - r, Head: make([]byte, transport.HeadSize), Body: e.Alloc(1000)},
+				{Kind: transport.Send, Peer: 1 - r, Head: make([]byte, transport.HeadSize), Body: e.Alloc(1000)},
+			}
+			if err := e.Exchange(t.Context(), ops); err != nil {
+				return err
+			}
+			if in, out := ops[0].Done, ops[1].Done; in.Before(began) || in.After(time.Now()) || !out.IsZero() {
+				t.Errorf("rank %d: received at %v, sent at %v; began at %v", r, in, out, began)
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
 }

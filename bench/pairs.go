@@ -1,0 +1,64 @@
+package bench
+
+import (
+	"fmt"
+
+	"evbench/controller"
+	"evbench/results"
+)
+
+// A PairSink is a Sink that keeps what each server received of each other one: of
+// a case, once it has ended, sender by sender.
+type PairSink interface {
+	Pair(results.PairCount) error
+}
+
+// maxPairs is for how many servers pairs are counted: a line for each of the
+// 262,000 pairs of 512 makes a file of about 10 MB for each case.
+const maxPairs = 512
+
+// pairSink returns where pairs go to, nil where nobody takes them or where they are
+// too many; the manifest then says so.
+func (r *runner) pairSink() PairSink {
+	sink, ok := r.sink.(PairSink)
+	switch n := r.s.Tree.Servers(); {
+	case !ok:
+		return nil
+	case n > maxPairs:
+		r.manifest.Warnings = append(r.manifest.Warnings, fmt.Sprintf(
+			"pairs of servers are not counted one by one: %d servers make %d lines for each case; pairs.csv is for up to %d servers", n, n*(n-1), maxPairs))
+		return nil
+	}
+	return sink
+}
+
+// keepPairs hands the pairs of a case to the sink.
+func (r *runner) keepPairs(m *measured) {
+	if r.pairs == nil {
+		return
+	}
+	for _, p := range pairCounts(m.outcome) {
+		p.Case, p.Repeat = m.Name, m.repeat
+		r.keep(r.pairs.Pair(p))
+	}
+}
+
+// pairCounts lists what came by pair to those servers that have reported. Where
+// nobody clocked a pair it shares the whole measured part with all others.
+func pairCounts(o controller.Outcome) []results.PairCount {
+	var out []results.PairCount
+	for src, from := range o.Servers {
+		for dst, to := range o.Servers {
+			if src == dst || src >= len(to.Sources) {
+				continue
+			}
+			got := to.Sources[src]
+			took := got.Took
+			if took == 0 && got.Bytes > 0 {
+				took = o.Span
+			}
+			out = append(out, results.PairCount{Src: from.Server, Dst: to.Server, Bytes: got.Bytes, Sec: took.Seconds()})
+		}
+	}
+	return out
+}

@@ -1,0 +1,75 @@
+package worker
+
+import (
+	"time"
+
+	"evbench/internal/wire"
+)
+
+// sources are, by rank, what came from each source in the counted part; nil where
+// nobody wants to know. Their methods allocate nothing but for report.
+type sources []source
+
+type source struct {
+	bytes   uint64
+	awaited int           // fragments
+	since   time.Duration // when the first of these was
+	took    time.Duration // with one awaited at least, up to the last that came
+}
+
+func newSources(c wire.Configure) sources {
+	if !c.Pairs {
+		return nil
+	}
+	return make(sources, len(c.Peers))
+}
+
+// start forgets what was counted so far.
+func (s sources) start(now time.Duration) {
+	for i := range s {
+		s[i] = source{awaited: s[i].awaited, since: now}
+	}
+}
+
+// await notes that a fragment of a source is on its way, as far as its receiver can
+// tell. Several at once take the time of one: the pair has it once.
+func (s sources) await(rank int, now time.Duration) {
+	if s == nil {
+		return
+	}
+	f := &s[rank]
+	if f.awaited == 0 {
+		f.since = now
+	}
+	f.awaited++
+}
+
+// came notes the end of one of them, be it whole or damaged.
+func (s sources) came(rank int, now time.Duration) {
+	if s == nil {
+		return
+	}
+	f := &s[rank]
+	f.took += now - f.since
+	f.since = now
+	f.awaited--
+}
+
+// got counts what was good.
+func (s sources) got(rank, bytes int) {
+	if s != nil {
+		s[rank].bytes += uint64(bytes)
+	}
+}
+
+// report is what the controller is told.
+func (s sources) report() []wire.Source {
+	if s == nil {
+		return nil
+	}
+	out := make([]wire.Source, len(s))
+	for i, f := range s {
+		out[i] = wire.Source{Bytes: f.bytes, Took: f.took}
+	}
+	return out
+}
