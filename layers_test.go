@@ -110,6 +110,8 @@ var layers = map[string]layer{
 	"internal/sshtest": {},
 	"launch":           {may: []string{"host", "internal/hostlist", "fabric", "topology"}},
 
+	"sim": {may: []string{"barrier", "internal/unit", "plan", "results", "routing", "scheduler", "topology"}, pure: true},
+
 	"report": {may: []string{"results", "internal/unit"}},
 	// Figures of links and pairs need the phases and paths of plans.
 }

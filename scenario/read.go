@@ -60,7 +60,7 @@ const thesis = "thesis"
 
 var topFields = []string{
 	"name", "topology", "fill", "spines", "fabric", "event", "duration", "interval", "warmup", "repeat", "control",
-	"seed", "timeout", "deliver", "check", "preset", "cases", "matrix", "transport", "io", "launch", "inject",
+	"seed", "timeout", "deliver", "check", "preset", "cases", "matrix", "transport", "io", "launch", "inject", "sim",
 }
 
 // ReadFile reads the scenario in a file.
@@ -162,6 +162,7 @@ func (d *document) scenario(root field, s *Scenario) {
 	d.event(root, f.get("event"), s, fabricKnown)
 	d.settings(f, s)
 	d.cluster(f, s)
+	d.sim(f.get("sim"), s)
 	length := d.times(f, s)
 	d.cases(root, f, s, length)
 	d.interval(f, s)

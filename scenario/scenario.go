@@ -37,6 +37,7 @@ type Scenario struct {
 	IO        string // how tcp sends and receives: one of IOs
 	Launch    Launch // hosts: how the servers are started
 	Inject    Inject // hosts: how links are taken down
+	Sim       Sim    // what a simulation counts beside bytes
 
 	Text []byte // the document as read, for the manifest
 }

@@ -1,0 +1,51 @@
+package scenario
+
+import "time"
+
+// Sim says what a simulation counts beside the bytes on the links.
+type Sim struct {
+	Round    time.Duration // one round of a barrier: one message and its handling
+	Overhead time.Duration // of each phase, or of each fragment without phases
+	Jitter   time.Duration // each server starts a phase up to this much late, by the seed
+}
+
+// What a message costs over TCP in namespaces of one machine of two cores.
+const (
+	// labRound is a barrier of 8 to 32 servers on loopback, measured (docs/results.md),
+	// divided by its rounds.
+	labRound = 25 * time.Microsecond
+	// labOverhead is what is left of the loss of the healthy controls of 16, 32 and 64
+	// servers there, after the barrier.
+	labOverhead = 50 * time.Microsecond
+)
+
+// What a message costs over InfiniBand. The thesis states no latency, of the barrier or
+// of anything else.
+const (
+	// infinibandRound is the latency of a small message between two MPI processes:
+	// 1.4 to 1.9 µs on ConnectX (Open MPI developers' list, 2007), 1.76 µs on QLogic
+	// (manual of the IB6054601, A.4).
+	infinibandRound = 2 * time.Microsecond
+	// infinibandOverhead is the request and the answer that go before the data of a
+	// large message.
+	infinibandOverhead = 2 * infinibandRound
+)
+
+// maxSimTime bounds each of the durations.
+const maxSimTime = time.Second
+
+// DefaultSim returns what fits a fabric: TCP on one machine, or InfiniBand on hosts.
+func DefaultSim(kind string) Sim {
+	if kind == Hosts {
+		return Sim{Round: infinibandRound, Overhead: infinibandOverhead}
+	}
+	return Sim{Round: labRound, Overhead: labOverhead}
+}
+
+func (d *document) sim(at field, s *Scenario) {
+	s.Sim = DefaultSim(s.Fabric.Kind)
+	f := d.mapping(at, "round", "overhead", "jitter")
+	scalar(d, f.get("round"), &s.Sim.Round, span(0, maxSimTime))
+	scalar(d, f.get("overhead"), &s.Sim.Overhead, span(0, maxSimTime))
+	scalar(d, f.get("jitter"), &s.Sim.Jitter, span(0, maxSimTime))
+}

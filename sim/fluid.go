@@ -1,0 +1,154 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"evbench/plan"
+)
+
+// The modes of event building, as results have them.
+const (
+	modeSync   = synchronised
+	modeUnsync = "unsynchronised"
+	modeFree   = "free-running"
+)
+
+// Fluid builds events with fragments that share the wires they cross max-min fairly.
+// It follows the worker and the controller:
+//
+//   - Two servers have one connection, so fragments between them follow one another,
+//     and a pair counts once on a wire however many events are in flight.
+//   - Without a schedule a server asks for the fragments of an event in the order of
+//     ranks, all at once or Sources at a time, and has Credits events in flight;
+//     events go to whom has room, and nobody gets further ahead of the slowest than
+//     two events beyond its credits. When the duration is over all come up to the
+//     one that was given most.
+//   - Free-running, a server sends the fragments of the schedule in its order, each
+//     when the one before has arrived, and the receiver takes those of Credits
+//     exchanges. Synchronised, a phase ends with a barrier of all.
+//   - With a schedule, an exchange is begun if the duration was not over when the first
+//     server came to it; one at least is.
+//   - A fragment is made ready in Overhead by its sender, which does one at a time.
+//     Requests and signals weigh nothing, and the controller is heard at once.
+//
+// When a plan takes over, fragments under way keep their path unless a link of it is
+// dead in the new plan: then they go on over the path of the new plan from where they
+// were, and if it has none (or that is dead too), wait for the first change that gives
+// them one. With a schedule an exchange is finished by the plan it was begun with;
+// those of its fragments whose pinned path has died take that of the plan in force.
+// Exchanges of the warm-up leave nothing behind, so they are only counted off: the
+// numbers of events begin after them.
+//
+// Quantum matters where all sources are asked at once, which has a hundred thousand
+// fragments under way: see coarse, and Quantised. All else is exact, at a refill of shares
+// for each moment at which fragments begin or end: few where fragments have one size, and
+// a hundred thousand for one exchange of 326 servers whose sizes all differ. It runs on one
+// processor. Samples name servers by position.
+func Fluid(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
+	if err := fits(j); err != nil {
+		return nil, err
+	}
+	n := j.Plan.Tree.Servers()
+	var f *flows
+	switch j.Mode {
+	case modeSync:
+		l, err := newLockstep(j)
+		if err != nil {
+			return nil, err
+		}
+		f = newFlows(j, l, n)
+	case modeFree:
+		f = newFlows(j, newRunners(j), n)
+	default:
+		if j.Quantised() {
+			return coarsely(ctx, j, progress)
+		}
+		f = newFlows(j, newAskers(j), n*n)
+	}
+	if err := f.run(ctx, progress); err != nil {
+		return nil, err
+	}
+	return f.meter.outcome(j), nil
+}
+
+// Quantised reports whether the fluid model works a job out with rates that hold for a
+// quantum: one with a Quantum, without a schedule, and with all sources asked at once.
+func (j *Job) Quantised() bool {
+	all := j.Sources == 0 || j.Sources >= j.Plan.Tree.Servers()-1
+	return j.Mode == modeUnsync && j.Quantum > 0 && all
+}
+
+// fits says why a job is not one for the model.
+func fits(j *Job) error {
+	scheduled := j.Mode == modeSync || j.Mode == modeFree
+	switch {
+	case !scheduled && j.Mode != modeUnsync:
+		return fmt.Errorf("mode: there is no %q", j.Mode)
+	case j.BitPerSec <= 0:
+		return errors.New("rate: wires carry nothing")
+	case j.Interval < 0 || j.Duration < 0 || j.Quantum < 0:
+		return errors.New("interval, duration and quantum cannot be negative")
+	case !scheduled && j.Plan.Pods != nil:
+		return errors.New("three levels have paths only by a schedule, and an unsynchronised case has none")
+	}
+	if err := fitsPlan(j.Plan, j.Plan, scheduled); err != nil {
+		return err
+	}
+	var last time.Duration
+	for i, c := range j.Changes {
+		if c.At < last {
+			return fmt.Errorf("change %d: %v comes after %v", i, c.At, last)
+		}
+		last = c.At
+		if err := fitsPlan(j.Plan, c.Plan, scheduled); err != nil {
+			return fmt.Errorf("change %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// fitsPlan says why a plan cannot be used, beside the first of a job.
+func fitsPlan(first, p *plan.Plan, scheduled bool) error {
+	switch {
+	case p.Routing == plan.NoRouting:
+		return errors.New("routing none: without paths nothing is known of the links")
+	case scheduled && p.Schedule == nil:
+		return errors.New("the mode needs a schedule, and the plan has none")
+	case (p.Pods == nil) != (first.Pods == nil) || p.Tree.Wires() != first.Tree.Wires() || p.Tree.Servers() != first.Tree.Servers():
+		return errors.New("the plan is for another tree")
+	}
+	return nil
+}
+
+// fragmentOf is what a source sends for an event.
+func fragmentOf(j *Job, event uint64, src, dst, route int) fragment {
+	size := j.Size(event, src)
+	return fragment{
+		event: event, src: int32(src), dst: int32(dst), route: int32(route),
+		payload: uint64(size), bytes: float64(max(1, size+j.Header)),
+	}
+}
+
+// late is how late something begins because of jitter, in seconds: a function of the
+// seed, the server and what it is about.
+func late(j *Job, server int, what uint64) float64 {
+	if j.Timing.Jitter == 0 {
+		return 0
+	}
+	x := mix(mix(j.Seed, uint64(server)+1), what)
+	return j.Timing.Jitter.Seconds() * float64(x>>11) / (1 << 53)
+}
+
+// eventBytes is the payload of an event, the server's own fragment included.
+func eventBytes(j *Job, event uint64, meets func(src int) bool, n int) uint64 {
+	var sum uint64
+	for src := range n {
+		if meets(src) {
+			sum += uint64(j.Size(event, src))
+		}
+	}
+	return sum
+}

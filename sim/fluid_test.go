@@ -1,0 +1,295 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"math"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"evbench/plan"
+	"evbench/topology"
+)
+
+const mega = 1_000_000
+
+func equal(uint64, int) int { return mega - 40 }
+
+// small is a job on FT(2;4,4): a fragment takes 1 ms alone, an exchange 15 ms.
+func small(t *testing.T, mode, schedule, routing string, down ...string) *Job {
+	t.Helper()
+	tr := treeOf(t, topology.Options{Ports: 4, Leaves: 4}, down...)
+	return &Job{
+		Name: "small", Repeat: 2, Mode: mode, Plan: planOf(t, tr, plan.Options{Schedule: schedule, Routing: routing, Seed: 1}),
+		Size: equal, Header: 40, Credits: 1, Interval: 20 * time.Millisecond, BitPerSec: 8e9, Seed: 7,
+	}
+}
+
+func outcome(t *testing.T, j *Job) *Outcome {
+	t.Helper()
+	o, err := Fluid(t.Context(), j, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func within(t *testing.T, what string, got, want, share float64) {
+	t.Helper()
+	if math.Abs(got-want) > share*math.Abs(want) {
+		t.Errorf("%s is %v, want %v", what, got, want)
+	}
+}
+
+// TestFluidBuildsEachEventOnce holds what is counted in different places against
+// each other in all modes.
+func TestFluidBuildsEachEventOnce(t *testing.T) {
+	dead := "leaf0-spine1"
+	for _, c := range []struct {
+		name string
+		job  *Job
+		with func(*Job)
+	}{
+		{"all at once", small(t, modeUnsync, "", "ftree", dead), func(*Job) {}},
+		{"four events", small(t, modeUnsync, "", "ftree", dead), func(j *Job) { j.Credits = 4 }},
+		{"two sources", small(t, modeUnsync, "", "minhop", dead), func(j *Job) { j.Sources = 2 }},
+		{"hashed", small(t, modeUnsync, "", "ecmp", dead), func(j *Job) { j.Credits = 2 }},
+		{"quantum", small(t, modeUnsync, "", "ftree", dead), func(j *Job) { j.Quantum, j.Credits = 2*time.Millisecond, 2 }},
+		{"late", small(t, modeUnsync, "", "ftree"), func(j *Job) { j.Timing.Jitter, j.Timing.Overhead = time.Millisecond, 3e4 }},
+		{"late by quantum", small(t, modeUnsync, "", "ftree"), func(j *Job) {
+			j.Timing.Jitter, j.Timing.Overhead, j.Quantum = time.Millisecond, 3e4, time.Millisecond
+		}},
+		{"free-running", small(t, modeFree, "linear-shift", "ftree", dead), func(j *Job) { j.Credits = 2 }},
+		{"free-running, pinned", small(t, modeFree, "fors", "", dead), func(j *Job) { j.Timing.Jitter = time.Millisecond }},
+		{"synchronised", small(t, modeSync, "linear-shift", "spread", dead), func(j *Job) { j.Timing.Barrier = "tournament" }},
+	} {
+		for _, size := range []struct {
+			name string
+			of   func(uint64, int) int
+		}{{"equal", equal}, {"unequal", spreadSizes(mega, 0.5)}} {
+			t.Run(c.name+" "+size.name, func(t *testing.T) {
+				j := *c.job
+				c.with(&j)
+				j.Size, j.Duration = size.of, 100*time.Millisecond
+				balance(t, &j, outcome(t, &j))
+			})
+		}
+	}
+}
+
+func balance(t *testing.T, j *Job, o *Outcome) {
+	t.Helper()
+	if o.Exchanges < 3 {
+		t.Fatalf("only %d exchanges in %v", o.Exchanges, o.Span)
+	}
+	n := j.Plan.Tree.Servers()
+	var sent, got, events, sampled, built uint64
+	for s := range n {
+		if o.Events[s] != o.Exchanges {
+			t.Errorf("rank %d built %d events of %d", s, o.Events[s], o.Exchanges)
+		}
+		// Which events are whose depends on the mode; all of a source go everywhere but home.
+		fragments := float64(40 * uint64(n-1) * o.Exchanges)
+		within(t, "up", o.Wires[j.Plan.Tree.FromServer(s)], float64(o.Sent[s])+fragments, 1e-9)
+		within(t, "down", o.Wires[j.Plan.Tree.ToServer(s)], float64(o.Received[s])+fragments, 1e-9)
+		sent, got, events = sent+o.Sent[s], got+o.Received[s], events+o.Events[s]
+	}
+	var want uint64
+	for e := range events {
+		for s := range n {
+			want += uint64(j.Size(e, s))
+		}
+	}
+	for _, s := range o.Samples {
+		sampled += s.PayloadBytes
+		built += s.Events
+	}
+	if sent != got || sampled != got || built != events {
+		t.Errorf("sent %d, received %d, sampled %d bytes; %d events, %d in samples", sent, got, sampled, events, built)
+	}
+	if got >= want || float64(got) < float64(want)*float64(n-2)/float64(n) {
+		t.Errorf("%d bytes of %d have moved", got, want)
+	}
+	if loads, ok := j.Plan.Loads(plan.Equal); ok && j.Size(0, 0) == j.Size(1, 1) {
+		for w, x := range loads {
+			within(t, "wire", o.Wires[w], x*mega*float64(o.Exchanges), 1e-9)
+		}
+	}
+}
+
+func TestFluidUnsynchronisedComesUpToItsBound(t *testing.T) {
+	for _, down := range [][]string{nil, {"leaf0-spine0"}, {"leaf0-spine0", "leaf2-spine1"}} {
+		for _, q := range []time.Duration{0, 4 * time.Millisecond} {
+			j := small(t, modeUnsync, "", "ftree", down...)
+			j.Duration, j.Credits, j.Quantum = 500*time.Millisecond, 2, q
+			got, bound := efficiency(j, outcome(t, j)), j.Plan.Cost(plan.Equal, 1).Unsynchronised()
+			if got > bound*(1+1e-6) || got < 0.97*bound {
+				t.Errorf("%v, quantum %v: efficiency %.4f, at most %.4f", down, q, got, bound)
+			}
+		}
+	}
+}
+
+// TestFluidSynchronisedIsPhase holds the models against each other where both are
+// exact: fragments of one size, with a barrier and an overhead.
+func TestFluidSynchronisedIsPhase(t *testing.T) {
+	for _, schedule := range []string{"linear-shift", "fors"} {
+		j := small(t, modeSync, schedule, "", "leaf0-spine0", "leaf1-spine2")
+		j.Equal, j.Duration = true, 50*time.Millisecond
+		j.Timing = Timing{Barrier: "tournament", Round: 10 * time.Microsecond, Overhead: 5 * time.Microsecond}
+		want, err := Phase(t.Context(), j, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := outcome(t, j)
+		// One counts from the beginning of the first phase, the other from its first send.
+		within(t, schedule+": span", (got.Span + j.Timing.Overhead).Seconds(), want.Span.Seconds(), 1e-6)
+		if got.Exchanges != want.Exchanges || !reflect.DeepEqual(got.Sent, want.Sent) {
+			t.Errorf("%s: %d exchanges and %v sent, want %d and %v", schedule, got.Exchanges, got.Sent, want.Exchanges, want.Sent)
+		}
+		for w := range want.Wires {
+			within(t, "wire", got.Wires[w], want.Wires[w], 1e-9)
+		}
+	}
+}
+
+func TestFluidFreeRunningWithoutContention(t *testing.T) {
+	j := small(t, modeFree, "linear-shift", "ftree")
+	j.Credits, j.Duration = 2, 30*time.Millisecond
+	if o := outcome(t, j); o.Exchanges != 2 || o.Span != 30*time.Millisecond {
+		t.Errorf("%d exchanges in %v, want 2 of 15 ms each", o.Exchanges, o.Span)
+	}
+}
+
+func TestFluidOverheadIsPaidInTurn(t *testing.T) {
+	tr := treeOf(t, topology.Options{Ports: 3, Leaves: 1})
+	j := small(t, modeUnsync, "", "ftree")
+	j.Plan = planOf(t, tr, plan.Options{Routing: "ftree"})
+	j.Timing.Overhead = 100 * time.Microsecond
+	// All serve the requests in the order of ranks: both fragments for the last server
+	// leave after 200 µs, and share its cable.
+	for _, q := range []time.Duration{0, 10 * time.Microsecond} {
+		j.Quantum = q
+		within(t, "span", outcome(t, j).Span.Seconds(), 0.0022, 1e-6)
+	}
+}
+
+func TestFluidAsksForSourcesOneByOne(t *testing.T) {
+	j := small(t, modeUnsync, "", "ftree")
+	all := outcome(t, j)
+	j.Sources = 1
+	one := outcome(t, j)
+	if one.Exchanges != 1 || one.Span <= all.Span {
+		t.Errorf("%d exchanges in %v; all at once it takes %v", one.Exchanges, one.Span, all.Span)
+	}
+}
+
+func TestFluidSkipsTheWarmup(t *testing.T) {
+	j := small(t, modeUnsync, "", "ftree")
+	least := uint64(math.MaxUint64)
+	j.Warmup, j.Size = 3, func(e uint64, _ int) int {
+		if e > 0 { // 0 is asked for to learn how large fragments are
+			least = min(least, e)
+		}
+		return mega
+	}
+	if outcome(t, j); least != 3*16 {
+		t.Errorf("the first event is %d, want 48", least)
+	}
+}
+
+func TestFluidIsReproducible(t *testing.T) {
+	for _, q := range []time.Duration{0, time.Millisecond} {
+		j := small(t, modeUnsync, "", "ecmp", "leaf0-spine0")
+		j.Size, j.Duration, j.Quantum, j.Credits, j.Timing.Jitter = spreadSizes(mega, 0.5), 60*time.Millisecond, q, 2, 1e5
+		first := outcome(t, j)
+		old := runtime.GOMAXPROCS(1)
+		second := outcome(t, j)
+		runtime.GOMAXPROCS(old)
+		if !reflect.DeepEqual(first, second) {
+			t.Errorf("quantum %v: a second run differs", q)
+		}
+		j.Seed++
+		if third := outcome(t, j); reflect.DeepEqual(first.Wires, third.Wires) {
+			t.Errorf("quantum %v: another seed hashes alike", q)
+		}
+	}
+}
+
+func TestFluidEnds(t *testing.T) {
+	for _, q := range []time.Duration{0, time.Millisecond} {
+		j := small(t, modeUnsync, "", "ftree")
+		j.Duration, j.Quantum = time.Hour, q
+		ctx, cancel := context.WithCancel(t.Context())
+		calls := 0
+		_, err := Fluid(ctx, j, func(done, of time.Duration) {
+			if calls++; calls == 3 {
+				cancel()
+			}
+			if done > of || of != time.Hour {
+				t.Errorf("%v of %v", done, of)
+			}
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("quantum %v: %v", q, err)
+		}
+	}
+}
+
+func TestFluidRefuses(t *testing.T) {
+	for _, c := range []struct {
+		want string
+		with func(*Job)
+	}{
+		{`mode: there is no "fast"`, func(j *Job) { j.Mode = "fast" }},
+		{"rate:", func(j *Job) { j.BitPerSec = 0 }},
+		{"negative", func(j *Job) { j.Quantum = -1 }},
+		{"needs a schedule", func(j *Job) { j.Mode = modeFree }},
+		{"routing none", func(j *Job) {
+			p := *j.Plan
+			p.Routing, j.Plan = plan.NoRouting, &p
+		}},
+		{"change 0: the plan is for another tree", func(j *Job) {
+			j.Changes = []Change{{0, planOf(t, treeOf(t, topology.Options{Ports: 2, Leaves: 2}), plan.Options{})}}
+		}},
+		{"change 1: 1s comes after 2s", func(j *Job) { j.Changes = []Change{{2e9, j.Plan}, {1e9, j.Plan}} }},
+	} {
+		j := small(t, modeUnsync, "", "ftree")
+		c.with(j)
+		if _, err := Fluid(t.Context(), j, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+}
+
+// TestDealerKeepsAllTogether lets one server never build anything.
+func TestDealerKeepsAllTogether(t *testing.T) {
+	j := small(t, modeUnsync, "", "ftree")
+	j.Credits = 3
+	d := newDealer(j)
+	var open []int
+	give := func(s int, _ uint64) {
+		if s != 5 {
+			open = append(open, s)
+		}
+	}
+	for d.deal(give); len(open) > 0; {
+		s := open[0]
+		open = open[1:]
+		d.built(s, give)
+	}
+	for s, n := range d.assigned {
+		if want := uint64(5); s != 5 && n != want || s == 5 && n != 3 {
+			t.Errorf("rank %d was given %d events", s, n)
+		}
+	}
+	for d.end(give); len(open) > 0; open = open[1:] {
+		d.built(open[0], give)
+	}
+	if d.level != 5 {
+		t.Errorf("all come up to %d events, want 5", d.level)
+	}
+}

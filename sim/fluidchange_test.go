@@ -1,0 +1,163 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"evbench/plan"
+	"evbench/topology"
+)
+
+// Two leaves of one server and two spines: ftree sends 0 to 1 over spine 1.
+func pairJob(t *testing.T, q time.Duration) *Job {
+	tr := treeOf(t, topology.Options{Ports: 2, Leaves: 2, Fill: []int{1, 1}})
+	return &Job{
+		Mode: modeUnsync, Plan: planOf(t, tr, plan.Options{Routing: "ftree"}), Size: equal, Header: 40, BitPerSec: 8e9,
+		Interval: time.Second, Quantum: q,
+	}
+}
+
+func without(t *testing.T, p *plan.Plan, links ...string) *plan.Plan {
+	t.Helper()
+	tr := p.Tree
+	for _, name := range links {
+		l, err := tr.Links(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tr, err = tr.Without(l...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return planOf(t, tr, plan.Options{Routing: p.Routing, DropUnreachable: true})
+}
+
+// stale is a plan in which links have died and that nobody has made anew.
+func stale(t *testing.T, p *plan.Plan, links ...string) *plan.Plan {
+	t.Helper()
+	out := *p
+	out.Tree = without(t, p, links...).Tree
+	return &out
+}
+
+// used returns the spine that carries messages from rank 0 to rank 1, and the link to
+// its leaf.
+func used(p *plan.Plan) (int, string) {
+	k := p.Spine(0, 1)
+	return k, topology.Link{Leaf: 0, Spine: k}.String()
+}
+
+func TestFluidChanges(t *testing.T) {
+	for _, q := range []time.Duration{0, 10 * time.Microsecond} {
+		j := pairJob(t, q)
+		spine, link := used(j.Plan)
+		old, other := j.Plan.Tree.Up(0, spine), j.Plan.Tree.Up(0, 1-spine)
+		at := 400 * time.Microsecond
+		for _, c := range []struct {
+			name       string
+			changes    []Change
+			span       float64 // ms
+			old, other float64 // MB
+		}{
+			{"none", nil, 1, 1, 0},
+			{"repaired at once", []Change{{at, without(t, j.Plan, link)}}, 1, 0.4, 0.6},
+			{"stalls until it is repaired", []Change{{at, stale(t, j.Plan, link)}, {3 * at, without(t, j.Plan, link)}}, 1.8, 0.4, 0.6},
+			{"stalls until the link is back", []Change{{at, stale(t, j.Plan, link)}, {3 * at, j.Plan}}, 1.8, 1, 0},
+			{"flaps", []Change{
+				{at, stale(t, j.Plan, link)}, {2 * at, j.Plan}, {5 * at / 2, stale(t, j.Plan, link)}, {3 * at, j.Plan},
+			}, 1.6, 1, 0},
+			{"another link", []Change{{at, without(t, j.Plan, topology.Link{Leaf: 0, Spine: 1 - spine}.String())}}, 1, 1, 0},
+			{"stays on its path", []Change{{at, without(t, j.Plan, link)}, {2 * at, j.Plan}}, 1, 0.4, 0.6},
+		} {
+			t.Run(c.name+" "+q.String(), func(t *testing.T) {
+				k := *j
+				k.Changes = c.changes
+				o := outcome(t, &k)
+				within(t, "span", o.Span.Seconds(), c.span/1000, 1e-6)
+				within(t, "bytes on the path", o.Wires[old], c.old*mega, 1e-6)
+				within(t, "bytes on the other", o.Wires[other], c.other*mega, 1e-6)
+			})
+		}
+	}
+}
+
+func TestFluidNeverRepaired(t *testing.T) {
+	for _, q := range []time.Duration{0, 10 * time.Microsecond} {
+		j := pairJob(t, q)
+		_, link := used(j.Plan)
+		j.Changes = []Change{{400 * time.Microsecond, stale(t, j.Plan, link)}}
+		_, err := Fluid(t.Context(), j, nil)
+		if err == nil || !strings.Contains(err.Error(), "server0 waits for ever: no path is alive") {
+			t.Errorf("quantum %v: %v", q, err)
+		}
+	}
+}
+
+// TestFluidLeavesOutWhatCannotMeet cuts one leaf off: its events and those of the
+// others are then built of what there is.
+func TestFluidLeavesOutWhatCannotMeet(t *testing.T) {
+	for _, q := range []time.Duration{0, time.Millisecond} {
+		j := small(t, modeUnsync, "", "ftree")
+		j.Plan, j.Quantum, j.Duration = without(t, j.Plan, "leaf3-spine0", "leaf3-spine1", "leaf3-spine2", "leaf3-spine3"), q, 5e7
+		o := outcome(t, j)
+		if got, want := o.Received[0], o.Exchanges*11*(mega-40); got != want {
+			t.Errorf("quantum %v: a server of the rest got %d bytes, want %d", q, got, want)
+		}
+		if got, want := o.Received[15], o.Exchanges*3*(mega-40); got != want {
+			t.Errorf("quantum %v: a server of the leaf got %d bytes, want %d", q, got, want)
+		}
+	}
+}
+
+// TestFluidScheduleChanges lets plans take over between exchanges.
+func TestFluidScheduleChanges(t *testing.T) {
+	for _, mode := range []string{modeSync, modeFree} {
+		j := small(t, mode, "fors", "")
+		down := small(t, mode, "fors", "", "leaf0-spine0").Plan
+		j.Credits = 4
+		j.Duration, j.Changes = 200*time.Millisecond, []Change{{20 * time.Millisecond, down}, {80 * time.Millisecond, j.Plan}}
+		o := outcome(t, j)
+		// Fifteen message times without a failure; one exchange is under way when the
+		// link dies, and its fragments give way to others on their new paths. The last may
+		// begin right before the end.
+		least, most := 200*time.Millisecond, 270*time.Millisecond
+		if o.Span < least || o.Span > most || o.Exchanges < 7 {
+			t.Errorf("%s: %d exchanges in %v", mode, o.Exchanges, o.Span)
+		}
+		for s, n := range o.Sent {
+			if n != o.Exchanges*15*(mega-40) {
+				t.Errorf("%s: rank %d sent %d bytes in %d exchanges", mode, s, n, o.Exchanges)
+			}
+		}
+	}
+}
+
+// TestFluidQuantumError prints what a quantum costs on FT(2;4,8), and holds it to one
+// per cent for fragments of one size. Where sizes differ, the smallest change makes runs go
+// different ways, and four seconds are too few for more than two per cent.
+func TestFluidQuantumError(t *testing.T) {
+	for _, down := range [][]string{nil, {"leaf0-spine0"}, {"leaf0-spine0", "leaf3-spine1", "leaf5-spine1"}} {
+		for _, credits := range []int{1, 2} {
+			quantumError(t, equal, down, credits, 2*time.Second, 0.01)
+		}
+	}
+	quantumError(t, spreadSizes(mega, 0.5), []string{"leaf0-spine0"}, 1, 4*time.Second, 0.02)
+}
+
+func quantumError(t *testing.T, size func(uint64, int) int, down []string, credits int, duration time.Duration, most float64) {
+	t.Helper()
+	tr := treeOf(t, topology.Options{Ports: 4, Leaves: 8}, down...)
+	j := &Job{
+		Mode: modeUnsync, Plan: planOf(t, tr, plan.Options{Routing: "ftree"}), Size: size, Header: 40, Credits: credits,
+		BitPerSec: 8e9, Interval: time.Second, Duration: duration,
+	}
+	exact := efficiency(j, outcome(t, j))
+	for _, q := range []time.Duration{3, 10, 30} { // an exchange is 31 ms at best
+		j.Quantum = q * time.Millisecond
+		got := efficiency(j, outcome(t, j))
+		t.Logf("FT(2;4,8), %d down, %d in flight, quantum %v: %.4f, exact %.4f: %+.2f %%",
+			len(down), credits, j.Quantum, got, exact, 100*(got/exact-1))
+		within(t, "efficiency", got, exact, most)
+	}
+}

@@ -1,0 +1,286 @@
+package sim
+
+import (
+	"container/heap"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A fragment is payload of an event on its way from a source. Bytes count its header.
+type fragment struct {
+	event    uint64
+	src, dst int32
+	route    int32 // the plan that it was scheduled by, 0 for the first
+	payload  uint64
+	bytes    float64
+}
+
+// A rule decides what is sent when: a mode of event building.
+type rule interface {
+	// begin starts what can be started at the beginning.
+	begin(f *flows)
+	// ended is told that a fragment has arrived; its stream may be used again.
+	ended(f *flows, stream int32, x *fragment)
+	// due is told that a moment has come which it asked for with wake.
+	due(f *flows, what moment)
+	// idle says whom the rule still waits for, "" for nobody.
+	idle() string
+}
+
+// Flows are the fragments under way in exact virtual time. A stream carries
+// fragments one after another, as the one connection between two servers does. Time
+// jumps to the next end of a fragment or the next moment that a rule has asked for,
+// and rates are worked out anew when the set of streams under way has changed.
+// Times are seconds, bytes float.
+type flows struct {
+	job    *Job
+	rule   rule
+	plans  *routes
+	shares *shares
+	meter  *meter
+	now    float64
+	same   float64 // ends no further apart than this are one
+
+	current []fragment   // by stream; bytes 0: none
+	queue   [][]fragment // by stream, behind the current one
+	told    []float64    // by stream, bytes that its wires have been told of
+	rem     []float64    // by stream that has stalled, bytes left
+	active  []int32
+	at      []int32 // by stream: its place in active, or -1
+	stalled []int32
+	dirty   bool // the streams under way have changed since the last fill
+
+	moments moments
+	number  uint64
+}
+
+// A moment is when a rule wants to be told so.
+type moment struct {
+	at     float64
+	number uint64 // breaks ties: first asked, first told
+	kind   int
+	a      int
+	x      fragment
+}
+
+// The kinds of moments that are no rule's own.
+const (
+	aChange = -1 - iota
+	aStart  // fragment x starts on stream a
+)
+
+type moments []moment
+
+func (m moments) Len() int { return len(m) }
+func (m moments) Less(i, j int) bool {
+	return m[i].at < m[j].at || m[i].at == m[j].at && m[i].number < m[j].number
+}
+func (m moments) Swap(i, j int) { m[i], m[j] = m[j], m[i] }
+func (m *moments) Push(x any)   { *m = append(*m, x.(moment)) }
+func (m *moments) Pop() any {
+	old := *m
+	x := old[len(old)-1]
+	*m = old[:len(old)-1]
+	return x
+}
+
+func newFlows(j *Job, r rule, streams int) *flows {
+	plans := newRoutes(j)
+	f := &flows{
+		job: j, rule: r, plans: plans,
+		shares: newShares(streams, plans.wires, plans.stride, j.BitPerSec/8),
+		meter:  newMeter(plans.servers, plans.wires, j.Interval),
+		same:   1e-8 * 8 * float64(max(1, j.Size(0, 0)+j.Header)) / j.BitPerSec,
+
+		current: make([]fragment, streams), queue: make([][]fragment, streams),
+		told: make([]float64, streams), rem: make([]float64, streams), at: make([]int32, streams),
+	}
+	for i := range f.at {
+		f.at[i] = -1
+	}
+	for i, c := range j.Changes {
+		f.wake(moment{at: c.At.Seconds(), kind: aChange, a: i + 1})
+	}
+	return f
+}
+
+// wake asks for a moment, now or later.
+func (f *flows) wake(m moment) {
+	f.number++
+	m.at, m.number = max(m.at, f.now), f.number
+	heap.Push(&f.moments, m)
+}
+
+// run lets time pass until nothing more happens.
+func (f *flows) run(ctx context.Context, progress Progress) error {
+	f.rule.begin(f)
+	for step := 0; ; step++ {
+		if step%16 == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			f.tell(progress)
+		}
+		f.share()
+		if !f.step() {
+			break
+		}
+	}
+	f.tell(progress)
+	if len(f.stalled) > 0 {
+		x := &f.current[slices.Min(f.stalled)]
+		return fmt.Errorf("event %d: the fragment from %s to %s waits for ever: no path is alive between them after the last change of plan",
+			x.event, f.job.Plan.Tree.ServerName(int(x.src)), f.job.Plan.Tree.ServerName(int(x.dst)))
+	}
+	if who := f.rule.idle(); who != "" {
+		return fmt.Errorf("event building stands still at %v: %s", seconds(f.now), who)
+	}
+	return nil
+}
+
+func (f *flows) tell(progress Progress) {
+	if progress != nil {
+		progress(min(seconds(f.now), f.job.Duration), f.job.Duration)
+	}
+}
+
+// share works out the rates of the streams under way, and when each ends.
+func (f *flows) share() {
+	if f.dirty {
+		f.dirty = false
+		f.shares.refill()
+	}
+}
+
+// step goes to the next moment at which something happens and does it. It returns
+// false when there is none.
+func (f *flows) step() bool {
+	next := f.shares.soonest()
+	if len(f.moments) > 0 {
+		next = min(next, f.moments[0].at)
+	}
+	if math.IsInf(next, 1) {
+		return false
+	}
+	f.now = max(f.now, next)
+	f.shares.now = f.now
+	over := f.shares.ending(next + f.same)
+	slices.Sort(over)
+	for _, s := range over {
+		f.finish(s)
+	}
+	for len(f.moments) > 0 && f.moments[0].at <= f.now+f.same {
+		m := heap.Pop(&f.moments).(moment)
+		switch m.kind {
+		case aChange:
+			f.change(m.a)
+		case aStart:
+			f.send(int32(m.a), m.x)
+		default:
+			f.rule.due(f, m)
+		}
+	}
+	return true
+}
+
+// finish ends the fragment on a stream, and starts the next one.
+func (f *flows) finish(s int32) {
+	x := f.current[s]
+	f.count(s, x.bytes)
+	f.meter.arrived(f.now, int(x.src), int(x.dst), x.payload)
+	f.current[s].bytes = 0
+	if q := f.queue[s]; len(q) > 0 {
+		next := q[0]
+		f.queue[s] = append(q[:0], q[1:]...)
+		f.start(s, next)
+	}
+	f.rule.ended(f, s, &x)
+	if f.current[s].bytes == 0 && f.at[s] >= 0 {
+		f.leave(s)
+	}
+}
+
+// send puts a fragment onto a stream, behind those that are there.
+func (f *flows) send(s int32, x fragment) {
+	if f.current[s].bytes > 0 {
+		f.queue[s] = append(f.queue[s], x)
+		return
+	}
+	f.start(s, x)
+}
+
+// start lets a fragment take the path of the plan that it was scheduled by if that is
+// alive, else that of the plan in force; without either it waits for a change.
+func (f *flows) start(s int32, x fragment) {
+	f.meter.first = min(f.meter.first, f.now)
+	f.current[s], f.told[s] = x, 0
+	f.rem[s] = x.bytes
+	path := f.plans.choose(int(x.route), int(x.src), int(x.dst))
+	if path == nil {
+		if f.at[s] >= 0 {
+			f.leave(s)
+		}
+		f.stalled = append(f.stalled, s)
+		return
+	}
+	if f.at[s] >= 0 && slices.Equal(path, f.shares.wires(s)) {
+		f.shares.again(s, x.bytes) // as the fragment before it
+		return
+	}
+	if f.at[s] >= 0 {
+		f.leave(s)
+	}
+	f.enter(s, path)
+}
+
+func (f *flows) enter(s int32, path []int32) {
+	f.shares.route(s, path)
+	f.shares.add(s, f.rem[s])
+	f.at[s] = int32(len(f.active))
+	f.active = append(f.active, s)
+	f.dirty = true
+}
+
+func (f *flows) leave(s int32) {
+	f.shares.remove(s)
+	i, last := f.at[s], f.active[len(f.active)-1]
+	f.active[i], f.at[last] = last, i
+	f.active = f.active[:len(f.active)-1]
+	f.at[s], f.dirty = -1, true
+}
+
+// count tells the wires of a stream how much of its fragment has crossed them.
+func (f *flows) count(s int32, moved float64) {
+	for _, w := range f.shares.wires(s) {
+		f.meter.wire[w] += moved - f.told[s]
+	}
+	f.told[s] = moved
+}
+
+// change puts a plan in force. Fragments whose path has died go on over a new one,
+// or wait for the next change if there is none.
+func (f *flows) change(plan int) {
+	f.plans.force(plan)
+	waiting := f.stalled
+	f.stalled = nil
+	for _, s := range slices.Sorted(slices.Values(f.active)) {
+		if f.plans.alive(f.shares.wires(s)) {
+			continue
+		}
+		f.rem[s] = f.shares.left(s)
+		f.count(s, f.current[s].bytes-f.rem[s])
+		f.leave(s)
+		waiting = append(waiting, s)
+	}
+	for _, s := range waiting {
+		x := &f.current[s]
+		path := f.plans.choose(plan, int(x.src), int(x.dst))
+		if path == nil {
+			f.stalled = append(f.stalled, s)
+			continue
+		}
+		f.enter(s, path)
+	}
+}

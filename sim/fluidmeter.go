@@ -1,0 +1,119 @@
+package sim
+
+import (
+	"math"
+	"time"
+
+	"evbench/results"
+)
+
+// A meter is what a fluid run counts. Times are seconds since the measured part
+// began.
+type meter struct {
+	servers  int
+	interval float64
+	first    float64 // send
+	last     float64 // receive
+
+	events         []uint64 // by server
+	sent, received []uint64 // payload bytes
+	waited         []float64
+	wire           []float64 // bytes with headers
+
+	bins [][]count // [interval][server]
+}
+
+// A count is what one server has done in one interval.
+type count struct {
+	events, eventBytes, payload uint64
+	waited                      float64
+}
+
+func newMeter(servers, wires int, interval time.Duration) *meter {
+	return &meter{
+		servers: servers, interval: interval.Seconds(), first: math.Inf(1),
+		events: make([]uint64, servers), sent: make([]uint64, servers), received: make([]uint64, servers),
+		waited: make([]float64, servers), wire: make([]float64, wires+1),
+	}
+}
+
+// bin returns the counts of the interval that a moment is in.
+func (m *meter) bin(at float64) []count {
+	i := 0
+	if m.interval > 0 {
+		i = int(at / m.interval)
+	}
+	for len(m.bins) <= i {
+		m.bins = append(m.bins, make([]count, m.servers))
+	}
+	return m.bins[i]
+}
+
+// arrived counts the fragment of a source, which is whole from now on.
+func (m *meter) arrived(at float64, src, dst int, payload uint64) {
+	m.sent[src] += payload
+	m.received[dst] += payload
+	m.last = max(m.last, at)
+	m.bin(at)[dst].payload += payload
+}
+
+func (m *meter) built(at float64, server int, bytes uint64) {
+	m.events[server]++
+	b := &m.bin(at)[server]
+	b.events++
+	b.eventBytes += bytes
+}
+
+func (m *meter) waits(at float64, server int, seconds float64) {
+	m.waited[server] += seconds
+	m.bin(at)[server].waited += seconds
+}
+
+// outcome writes the counts down.
+func (m *meter) outcome(j *Job) *Outcome {
+	o := &Outcome{
+		Events: m.events, Sent: m.sent, Received: m.received, Wires: m.wire[:len(m.wire)-1],
+		Waited: make([]time.Duration, m.servers), Samples: m.samples(j),
+	}
+	if m.last > m.first {
+		o.Span = seconds(m.last - m.first)
+	}
+	for i, s := range m.waited {
+		o.Waited[i] = seconds(s)
+	}
+	o.Exchanges = math.MaxUint64
+	for _, n := range m.events {
+		o.Exchanges = min(o.Exchanges, n)
+	}
+	return o
+}
+
+// samples returns one sample of each server for each interval, the last of which ends
+// with the last receive.
+func (m *meter) samples(j *Job) []results.Sample {
+	out := make([]results.Sample, 0, len(m.bins)*m.servers)
+	for i, bin := range m.bins {
+		from := float64(i) * m.interval
+		to := from + m.interval
+		if i == len(m.bins)-1 {
+			to = m.last
+		}
+		if to <= from {
+			to = from + m.interval
+		}
+		for server, c := range bin {
+			s := results.Sample{
+				Case: j.Name, Repeat: j.Repeat, TSec: to, IntervalSec: to - from, Server: j.Plan.Tree.Position(server),
+				Events: c.events, PayloadBytes: c.payload, BarrierWaitSec: c.waited,
+			}
+			if c.events > 0 {
+				s.EventBytes = c.eventBytes / c.events
+			}
+			if s.IntervalSec > 0 {
+				s.GoodputBitPerSec = 8 * float64(c.payload) / s.IntervalSec
+			}
+			out = append(out, s)
+		}
+	}
+	return out
+}

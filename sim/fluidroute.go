@@ -1,0 +1,116 @@
+package sim
+
+import (
+	"evbench/plan"
+)
+
+// routes are the ways of fragments under the plans of a job, one of which is in
+// force.
+type routes struct {
+	servers, wires, stride int
+	plans                  []*plan.Plan
+	nets                   []*network
+	dead                   [][]bool // [plan][wire]
+	now                    int      // the plan in force
+	buf                    []int32
+}
+
+func newRoutes(j *Job) *routes {
+	r := &routes{servers: j.Plan.Tree.Servers(), stride: 4, plans: []*plan.Plan{j.Plan}}
+	if j.Plan.Pods != nil {
+		r.stride = 6
+	}
+	for _, c := range j.Changes {
+		r.plans = append(r.plans, c.Plan)
+	}
+	for _, p := range r.plans {
+		n := networkOf(p, j.Seed)
+		r.wires = n.wires
+		r.nets = append(r.nets, n)
+		r.dead = append(r.dead, deadWires(p, n.wires))
+	}
+	return r
+}
+
+// deadWires tells the wires of the dead links of a plan's tree.
+func deadWires(p *plan.Plan, wires int) []bool {
+	dead := make([]bool, wires+1) // one stands for no wire
+	for _, l := range p.Tree.Dead() {
+		dead[p.Tree.Up(l.Leaf, l.Spine)], dead[p.Tree.Down(l.Leaf, l.Spine)] = true, true
+	}
+	if p.Pods != nil {
+		for _, l := range p.Pods.DeadTops() {
+			dead[p.Pods.TopUp(l.Pod, l.Spine, l.Top)], dead[p.Pods.TopDown(l.Pod, l.Spine, l.Top)] = true, true
+		}
+	}
+	return dead
+}
+
+func (r *routes) force(plan int) { r.now = plan }
+
+// alive reports whether no wire of a path is dead now.
+func (r *routes) alive(path []int32) bool {
+	for _, w := range path {
+		if r.dead[r.now][w] {
+			return false
+		}
+	}
+	return true
+}
+
+// path returns the way under a plan, as long as the longest and filled up with no
+// wire, or nil where there is none or it is dead. The next call overwrites it.
+func (r *routes) path(plan, src, dst int) []int32 {
+	r.buf = r.nets[plan].path(r.buf[:0], src, dst)
+	if len(r.buf) == 0 || !r.alive(r.buf) {
+		return nil
+	}
+	for len(r.buf) < r.stride {
+		r.buf = append(r.buf, int32(r.wires))
+	}
+	return r.buf
+}
+
+// choose returns the way that a fragment takes which was scheduled by a plan: where
+// the plan pins messages that which it says, as long as it is alive; otherwise that
+// of the plan in force. Switches have one table for each destination, and when it is
+// replaced all that comes follows it.
+func (r *routes) choose(plan, src, dst int) []int32 {
+	if r.plans[plan].Pinned() {
+		if path := r.path(plan, src, dst); path != nil || plan == r.now {
+			return path
+		}
+	}
+	return r.path(r.now, src, dst)
+}
+
+// meets reports whether the plan in force has a message between two servers at all:
+// between leaves without a live path there may be none.
+func (r *routes) meets() func(src, dst int) bool {
+	p := r.plans[r.now]
+	if len(p.Unreachable) == 0 {
+		return func(int, int) bool { return true }
+	}
+	cut := map[[2]int]bool{}
+	for _, pair := range p.Unreachable {
+		cut[pair], cut[[2]int{pair[1], pair[0]}] = true, true
+	}
+	leaf := leavesOf(p.Tree)
+	return func(src, dst int) bool { return !cut[[2]int{leaf[src], leaf[dst]}] }
+}
+
+// sends returns the schedule of a plan: for each phase, to whom each server sends, or
+// -1.
+func sends(p *plan.Plan) [][]int32 {
+	out := make([][]int32, p.Schedule.Phases)
+	for i := range out {
+		out[i] = make([]int32, p.Tree.Servers())
+		for s := range out[i] {
+			out[i][s] = -1
+		}
+	}
+	for m := range p.Schedule.All() {
+		out[m.Phase][m.Src] = int32(m.Dst)
+	}
+	return out
+}

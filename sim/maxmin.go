@@ -1,0 +1,437 @@
+package sim
+
+import (
+	"math"
+	"sort"
+)
+
+// shares divides wires among streams max-min fairly: no stream can get more
+// without one that has no more than it getting less. Streams are dense numbers;
+// each crosses up to stride wires. The order in which streams are added and removed
+// decides nothing but the last bits of a rate.
+//
+// A fill is water-filling: of all wires the one with the least left for each stream
+// that has no rate yet is the bottleneck of these; they get that and are taken off
+// their other wires. O(streams · stride + wires · log wires), as what a wire has left
+// for each stream can only rise, so that a heap with keys of the past will do.
+//
+// Little of that is done anew when few streams have come or gone. Those of one
+// bottleneck are a class, see there, and keep to it from fill to fill unless another
+// of their wires has its turn before: so a turn goes through one list of wires in a
+// row, and a stream is touched only when it changes class. A stream that goes changes
+// nothing for those whose bottleneck came before its own, and one that comes nothing
+// for those with less than it can get at least. So refill begins with the first turn
+// that can be another; fill notes now and then what wires had left.
+type shares struct {
+	stride   int
+	none     int32     // stands for no wire in path, and for no bottleneck yet
+	capacity []float64 // by wire; that of none is infinite
+	path     []int32   // [stream·stride + hop]
+	place    []int32   // likewise: where the stream is in the members of that wire
+	members  [][]int32 // streams by wire
+
+	classes []class // by wire: of the streams for which it is the bottleneck
+	of      []int32 // by stream: its class
+	slot    []int32 // by stream: its place in that
+	now     float64 // the moment for which the next fill is
+
+	// Of the last fill, by wire.
+	stock []stock
+	level []float64 // the rate of its class; 0: it is no bottleneck
+	end   []float64 // when the first of its class is through
+	turn  []int32   // later: it has had none
+
+	heap  []ranked
+	guess []float64 // by wire: its level before, 0 if it was no bottleneck
+	idle  []bool    // by wire: it was none, by far
+	slack float64   // by how much guesses are taken for less, as a share
+	order []int32   // bottlenecks by turn
+	notes []note    // by turn; those beyond kept hold no more
+	kept  int
+	work  int // wires of streams taken off since the last note
+
+	from    int32   // the first turn that differs because of streams that have gone
+	added   []int32 // streams since the last fill
+	more    []int32 // by wire: how many of those
+	joined  []int32 // wires of streams added since then
+	parted  []int32 // and removed
+	touched []int32 // wires whose end has to be worked out
+	over    []int32
+}
+
+// A stock is what a wire has while a fill goes on.
+type stock struct {
+	left  float64 // of the capacity
+	count int32   // streams without a rate
+}
+
+// A note is the state of a fill before a turn.
+type note struct {
+	turn  int32
+	level float64
+	stock []stock
+}
+
+// later is the turn of wires that have had none.
+const later = math.MaxInt32
+
+func newShares(streams, wires, stride int, capacity float64) *shares {
+	s := &shares{
+		stride: stride, none: int32(wires),
+		capacity: make([]float64, wires+1), path: make([]int32, streams*stride), place: make([]int32, streams*stride),
+		members: make([][]int32, wires), classes: make([]class, wires+1), of: make([]int32, streams), slot: make([]int32, streams),
+		stock: make([]stock, wires+1), level: make([]float64, wires+1), end: make([]float64, wires+1), turn: make([]int32, wires+1),
+		guess: make([]float64, wires), idle: make([]bool, wires), slack: 0.01, more: make([]int32, wires+1),
+	}
+	for w := range s.capacity {
+		s.capacity[w], s.end[w], s.turn[w] = capacity, math.Inf(1), later
+	}
+	s.capacity[wires] = math.Inf(1)
+	for i := range s.path {
+		s.path[i] = s.none
+	}
+	for i := range s.of {
+		s.of[i] = s.none
+	}
+	return s
+}
+
+// wires returns the wires of a stream; the last may be none.
+func (s *shares) wires(stream int32) []int32 {
+	i := int(stream) * s.stride
+	return s.path[i : i+s.stride : i+s.stride]
+}
+
+// route sets the wires of a stream that is not added.
+func (s *shares) route(stream int32, path []int32) {
+	to := s.wires(stream)
+	for i := copy(to, path); i < len(to); i++ {
+		to[i] = s.none
+	}
+}
+
+// rate returns what a stream got in the last fill.
+func (s *shares) rate(stream int32) float64 { return s.level[s.of[stream]] }
+
+// add lets a stream with so many bytes to go take part from the next fill on.
+func (s *shares) add(stream int32, bytes float64) {
+	place := s.place[int(stream)*s.stride:]
+	for i, w := range s.wires(stream) {
+		if w != s.none {
+			place[i] = int32(len(s.members[w]))
+			s.members[w] = append(s.members[w], stream)
+			s.joined = append(s.joined, w)
+		}
+	}
+	s.added = append(s.added, stream)
+	s.join(stream, s.none, bytes)
+}
+
+// remove undoes add.
+func (s *shares) remove(stream int32) {
+	s.from = min(s.from, s.turn[s.of[stream]])
+	s.quit(stream)
+	s.of[stream] = s.none
+	place := s.place[int(stream)*s.stride:]
+	for i, w := range s.wires(stream) {
+		if w == s.none {
+			continue
+		}
+		s.parted = append(s.parted, w)
+		m := s.members[w]
+		last := m[len(m)-1]
+		m[place[i]] = last
+		for j, v := range s.wires(last) {
+			if v == w {
+				s.place[int(last)*s.stride+j] = place[i]
+			}
+		}
+		s.members[w] = m[:len(m)-1]
+	}
+}
+
+// fill works out all rates anew.
+func (s *shares) fill() {
+	s.from = 0
+	s.refill()
+}
+
+// refill does the same, when capacities have not changed since the last time.
+func (s *shares) refill() {
+	base, level := s.begin()
+	s.slack = max(0.99*s.slack, 0.002)
+	if kept := s.kept; !s.pour(level) {
+		s.slack = min(1.5*s.slack, 0.5)
+		base, level = s.rewind(kept - 1)
+		clear(s.guess)
+		clear(s.idle)
+		s.rank()
+		s.pour(level)
+	}
+	for _, w := range s.order[base:] {
+		s.guess[w] = 0
+		s.ends(w)
+	}
+	s.from = later
+}
+
+// pour gives wires their turns, from a level on. It returns false when it has met one
+// that should have had its turn before.
+func (s *shares) pour(level float64) bool {
+	for len(s.heap) > 0 {
+		w := s.heap[0].wire
+		x := &s.stock[w]
+		if x.count == 0 {
+			if s.guess[w] > 0 && x.left < -1e-8*s.capacity[w] {
+				return false
+			}
+			s.pop()
+			continue
+		}
+		k := x.left / float64(x.count)
+		if k > s.heap[0].key*(1+1e-12) {
+			s.heap[0].key = k
+			s.down(0)
+			continue
+		}
+		if s.work > 4*len(s.stock) {
+			s.note(level)
+		}
+		s.pop()
+		// Rounding must not tell apart what is equal: streams alike end together.
+		if k > level*(1+1e-9) {
+			level = k
+		} else if k < level*(1-1e-9) && s.guess[w] > 0 {
+			return false
+		}
+		s.fix(w, level)
+	}
+	return s.spared()
+}
+
+// spared looks at the wires that are the bottleneck of none, and reports whether one is
+// that was passed over. It notes those that have so much left that the next fill need
+// not give them a turn either.
+func (s *shares) spared() bool {
+	for w := range s.idle {
+		x, all := &s.stock[w], s.capacity[w]
+		if s.idle[w] && (x.count > 0 || x.left < -1e-8*all) {
+			return false
+		}
+		s.idle[w] = s.turn[w] == later && x.left > s.slack*all
+	}
+	return true
+}
+
+// begin goes back to the last note that still holds, and returns its turn and the rate
+// that was reached.
+func (s *shares) begin() (base int, level float64) {
+	from := min(s.from, s.first())
+	i := s.kept - 1
+	for i >= 0 && s.notes[i].turn > from {
+		i--
+	}
+	s.amend(i)
+	base, level = s.rewind(i)
+	for _, w := range s.joined { // nothing is known of these
+		s.guess[w], s.idle[w] = 0, false
+	}
+	s.joined, s.parted = s.joined[:0], s.parted[:0]
+	s.rank()
+	return base, level
+}
+
+// rewind goes back to a note, or to the beginning.
+func (s *shares) rewind(i int) (base int, level float64) {
+	s.kept, s.work = i+1, 0
+	if i >= 0 {
+		base, level = int(s.notes[i].turn), s.notes[i].level
+		copy(s.stock, s.notes[i].stock)
+	} else {
+		for w, m := range s.members {
+			s.stock[w] = stock{left: s.capacity[w], count: int32(len(m))}
+		}
+	}
+	s.stock[s.none] = stock{left: math.Inf(1)}
+	for _, w := range s.order[base:] {
+		s.settle(w)
+		s.guess[w] = s.level[w]
+		s.level[w], s.turn[w], s.end[w] = 0, later, math.Inf(1)
+	}
+	s.order = s.order[:base]
+	return base, level
+}
+
+// rank puts all wires that have streams without a rate into the heap. Their keys are
+// what they have for each stream, or, where that is more, a little less than their level
+// before: if a wire has had its turn too late by that, pour sees it.
+func (s *shares) rank() {
+	s.heap = s.heap[:0]
+	for w := range s.members {
+		if x := &s.stock[w]; x.count > 0 && !s.idle[w] {
+			k := max(x.left/float64(x.count), s.guess[w]*(1-s.slack))
+			s.heap = append(s.heap, ranked{k, int32(w)})
+		}
+	}
+	for i := len(s.heap)/2 - 1; i >= 0; i-- {
+		s.down(i)
+	}
+}
+
+// first returns the first turn that can differ because of streams that have come: they
+// take nothing from those that have less than they will get. What each of k more gets of
+// a wire is at least c/(c+k) of what the c of its class have; if it is the bottleneck of
+// none, a k-th of what it has left; and at any rate as much as if all had the same.
+func (s *shares) first() int32 {
+	for _, m := range s.added {
+		for _, w := range s.wires(m) {
+			s.more[w]++
+		}
+	}
+	least := math.Inf(1)
+	for _, m := range s.added {
+		for _, w := range s.wires(m) {
+			k := float64(s.more[w])
+			if w == s.none || k == 0 {
+				continue
+			}
+			s.more[w] = 0
+			x := s.stock[w].left / k
+			if s.level[w] > 0 {
+				c := float64(len(s.classes[w].stream))
+				x = s.level[w] * c / (c + k)
+			}
+			least = min(least, max(x, s.capacity[w]/float64(max(1, len(s.members[w])))))
+		}
+	}
+	s.more[s.none] = 0
+	s.added = s.added[:0]
+	least *= 1 - 1e-8
+	return int32(sort.Search(len(s.order), func(i int) bool { return s.level[s.order[i]] >= least }))
+}
+
+// amend brings the notes up to one to what streams there are now.
+func (s *shares) amend(last int) {
+	for i := range last + 1 {
+		for _, w := range s.joined {
+			s.notes[i].stock[w].count++
+		}
+		for _, w := range s.parted {
+			s.notes[i].stock[w].count--
+		}
+	}
+}
+
+// note keeps the state before a turn.
+func (s *shares) note(level float64) {
+	if s.kept == len(s.notes) {
+		s.notes = append(s.notes, note{stock: make([]stock, len(s.stock))})
+	}
+	n := &s.notes[s.kept]
+	n.turn, n.level = int32(len(s.order)), level
+	copy(n.stock, s.stock)
+	s.kept++
+	s.work = 0
+}
+
+// fix gives a rate to the streams of a wire that have none: those that were of its
+// class the last time, and some that were of a class that has not had its turn.
+func (s *shares) fix(w int32, rate float64) {
+	c := &s.classes[w]
+	if n := int(s.stock[w].count); n != len(c.stream) {
+		for _, m := range s.members[w] {
+			if v := s.of[m]; v != w && s.turn[v] == later {
+				s.move(m, w)
+			}
+		}
+	}
+	stocks := s.stock
+	for _, v := range c.other {
+		x := &stocks[v]
+		x.left -= rate
+		x.count--
+	}
+	s.work += len(c.other)
+	x := &stocks[w]
+	x.left -= rate * float64(x.count)
+	x.count = 0
+	s.level[w], s.turn[w] = rate, int32(len(s.order))
+	s.order = append(s.order, w)
+}
+
+// newcomers sets the rate of each of some streams that do not take part to about what it
+// would have got in the last fill if all of them had come together.
+func (s *shares) newcomers(streams []int32, rate []float64) {
+	for _, m := range streams {
+		for _, w := range s.wires(m) {
+			s.more[w]++
+		}
+	}
+	for i, m := range streams {
+		rate[i] = s.newcomer(s.wires(m))
+	}
+	for _, m := range streams {
+		for _, w := range s.wires(m) {
+			s.more[w] = 0
+		}
+	}
+}
+
+// newcomer returns about what each of those more that s.more has, and one at least, would
+// have got on these wires in the last fill.
+func (s *shares) newcomer(path []int32) float64 {
+	rate := math.Inf(1)
+	for _, w := range path {
+		if w == s.none {
+			break
+		}
+		k := float64(max(1, s.more[w]))
+		x := max(s.stock[w].left/k, s.capacity[w]/(float64(len(s.members[w]))+k))
+		if c := float64(len(s.classes[w].stream)); s.level[w] > 0 {
+			x = s.level[w] * (c + 1) / (c + k)
+		}
+		rate = min(rate, x)
+	}
+	return rate
+}
+
+// A ranked wire is one in the heap, with a key that is no more than what it has for
+// each stream.
+type ranked struct {
+	key  float64
+	wire int32
+}
+
+func (a ranked) before(b ranked) bool {
+	return a.key < b.key || a.key == b.key && a.wire < b.wire
+}
+
+func (s *shares) pop() {
+	n := len(s.heap) - 1
+	s.heap[0] = s.heap[n]
+	s.heap = s.heap[:n]
+	if n > 0 {
+		s.down(0)
+	}
+}
+
+// down lets an entry sink to its place.
+func (s *shares) down(i int) {
+	h := s.heap
+	x := h[i]
+	for {
+		c := 2*i + 1
+		if c >= len(h) {
+			break
+		}
+		if c+1 < len(h) && h[c+1].before(h[c]) {
+			c++
+		}
+		if !h[c].before(x) {
+			break
+		}
+		h[i] = h[c]
+		i = c
+	}
+	h[i] = x
+}

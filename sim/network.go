@@ -1,0 +1,127 @@
+package sim
+
+import (
+	"evbench/plan"
+	"evbench/routing"
+	"evbench/scheduler"
+	"evbench/topology"
+)
+
+// A network is the wires of a plan and the way of each message over them.
+type network struct {
+	wires int
+	// path appends the wires from one server to another (ranks), the cables of the
+	// servers included, in the order in which a message crosses them. It appends
+	// nothing for a pair that has no path.
+	path func(to []int32, src, dst int) []int32
+	// name returns the cable of a wire and its direction, "up" being away from the
+	// servers.
+	name func(wire int) (link, direction string)
+
+	tree *topology.Tree
+	pods *topology.Pods // nil in two levels
+	leaf []int          // [rank]
+	// spine returns that of the message between two ranks on different leaves, in
+	// O(1); it is negative where there is none.
+	spine func(src, dst int) int
+}
+
+// networkOf returns the network of a plan: two levels or three, single paths, paths of
+// the schedule, or, under ecmp, the path that the seed draws for each pair. It keeps
+// no table of pairs: what it needs beyond the plan is O(leaves · servers). It is safe
+// for concurrent use.
+func networkOf(p *plan.Plan, seed uint64) *network {
+	n := &network{wires: p.Tree.Wires(), tree: p.Tree, pods: p.Pods, leaf: leavesOf(p.Tree)}
+	n.name = func(w int) (string, string) { return n.tree.WireName(topology.Wire(w)) }
+	top := func(int, int) int { return scheduler.None }
+	if p.Pods != nil {
+		n.wires = p.Pods.Wires()
+		n.name = func(w int) (string, string) { return n.pods.WireName(topology.Wire(w)) }
+		top = p.Schedule.Top
+	}
+	n.spine = spinesOf(p, n.leaf, seed)
+	n.path = func(to []int32, src, dst int) []int32 {
+		if n.leaf[src] == n.leaf[dst] {
+			return n.through(to, src, dst, scheduler.None, scheduler.None)
+		}
+		return n.through(to, src, dst, n.spine(src, dst), top(src, dst))
+	}
+	return n
+}
+
+// through is path for a message whose spine, and top switch between pods, are known.
+func (n *network) through(to []int32, src, dst, spine, top int) []int32 {
+	t, a, b := n.tree, n.leaf[src], n.leaf[dst]
+	switch {
+	case a == b:
+		return append(to, int32(t.FromServer(src)), int32(t.ToServer(dst)))
+	case spine < 0:
+		return to
+	}
+	to = append(to, int32(t.FromServer(src)), int32(t.Up(a, spine)))
+	if n.pods != nil {
+		if q, r := n.pods.Pod(a), n.pods.Pod(b); q != r {
+			to = append(to, int32(n.pods.TopUp(q, spine, top)), int32(n.pods.TopDown(r, spine, top)))
+		}
+	}
+	return append(to, int32(t.Down(b, spine)), int32(t.ToServer(dst)))
+}
+
+// leavesOf returns the leaf of each rank.
+func leavesOf(t *topology.Tree) []int {
+	out := make([]int, 0, t.Servers())
+	for l := range t.Leaves() {
+		for range t.On(l) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// spinesOf returns what network.spine is.
+func spinesOf(p *plan.Plan, leaf []int, seed uint64) func(src, dst int) int {
+	switch {
+	case p.Routing == plan.NoRouting:
+		return func(int, int) int { return scheduler.None }
+	case p.Routing == routing.ECMP:
+		return hashed(p, leaf, seed)
+	case p.Pinned():
+		return p.Spine
+	}
+	n := len(leaf)
+	table := make([]int16, p.Tree.Leaves()*n)
+	for l := range p.Tree.Leaves() {
+		if p.Tree.On(l) == 0 {
+			continue
+		}
+		for dst := range n {
+			if leaf[dst] != l {
+				table[l*n+dst] = int16(p.Spine(p.Tree.First(l), dst))
+			}
+		}
+	}
+	return func(src, dst int) int { return int(table[leaf[src]*n+dst]) }
+}
+
+// hashed draws the path of each ordered pair from its next hops, all alike, as the
+// kernel's hash does for the one connection between them. The draw is a function of
+// seed and pair, so that nothing has to be kept.
+func hashed(p *plan.Plan, leaf []int, seed uint64) func(src, dst int) int {
+	n := uint64(len(leaf))
+	return func(src, dst int) int {
+		ports := p.Tables.Ports(routing.Leaf(leaf[src]), dst)
+		if len(ports) == 0 {
+			return scheduler.None
+		}
+		x := mix(seed, uint64(src)*n+uint64(dst))
+		return int(ports[x%uint64(len(ports))]) - p.Tree.Ports()
+	}
+}
+
+// mix returns random bits that depend on nothing but its arguments (SplitMix64).
+func mix(seed, index uint64) uint64 {
+	x := seed*0xd1342543de82ef95 + (index+1)*0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

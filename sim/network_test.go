@@ -1,0 +1,164 @@
+package sim
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"evbench/plan"
+	"evbench/routing"
+	"evbench/topology"
+)
+
+func tree(t *testing.T, o topology.Options, down ...string) *topology.Tree {
+	t.Helper()
+	out, err := topology.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range down {
+		links, err := out.Links(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err = out.Without(links...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+func planned(t *testing.T, tr *topology.Tree, schedule, route string) *plan.Plan {
+	t.Helper()
+	p, err := plan.Build(tr, plan.Options{Schedule: schedule, Routing: route, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func podPlan(t *testing.T, o topology.Options) *plan.Plan {
+	t.Helper()
+	pods, err := topology.NewPods(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := plan.BuildPods(pods, plan.Options{Schedule: "fors", Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestNetworkLoads adds up one exchange over the paths of the network: each wire
+// carries what the plan says.
+func TestNetworkLoads(t *testing.T) {
+	whole := topology.Options{Ports: 4, Leaves: 8}
+	partly := topology.Options{Ports: 4, Leaves: 5, Fill: []int{4, 3, 4, 0, 2}}
+	for _, c := range []struct {
+		name string
+		plan *plan.Plan
+	}{
+		{"ftree", planned(t, tree(t, whole), "linear-shift", "ftree")},
+		{"minhop with failures", planned(t, tree(t, whole, "leaf0-spine0", "leaf3-spine1"), "", "minhop")},
+		{"pinned", planned(t, tree(t, whole, "leaf0-spine0"), "fors", "pinned")},
+		{"gaps and an empty leaf", planned(t, tree(t, partly, "leaf0-spine2"), "linear-shift", "spread")},
+		{"three levels", podPlan(t, topology.Options{Ports: 2, Leaves: 8, Pods: 4})},
+	} {
+		want, ok := c.plan.Loads(plan.Equal)
+		if !ok {
+			t.Fatalf("%s: the plan has no loads", c.name)
+		}
+		n := networkOf(c.plan, 1)
+		got := make([]float64, n.wires)
+		for src := range c.plan.Tree.Servers() {
+			for dst := range c.plan.Tree.Servers() {
+				if src == dst {
+					continue
+				}
+				for _, w := range n.path(nil, src, dst) {
+					got[w]++
+				}
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: loads %v, the plan says %v", c.name, got, want)
+		}
+	}
+}
+
+// TestNetworkNames holds the order and the names of the wires of one path.
+func TestNetworkNames(t *testing.T) {
+	p := podPlan(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2})
+	n := networkOf(p, 1)
+	for _, c := range []struct {
+		src, dst int
+		want     []string
+	}{
+		{0, 1, []string{"server0-leaf0 up", "server1-leaf0 down"}},
+		{0, 2, []string{"server0-leaf0 up", "leaf0-spine? up", "leaf1-spine? down", "server2-leaf1 down"}},
+		{0, 7, []string{"server0-leaf0 up", "leaf0-spine? up", "pod0-spine?-top? up", "pod1-spine?-top? down", "leaf3-spine? down", "server7-leaf3 down"}},
+	} {
+		var got []string
+		for _, w := range n.path(nil, c.src, c.dst) {
+			link, direction := n.name(int(w))
+			got = append(got, link+" "+direction)
+		}
+		if !slices.EqualFunc(got, c.want, alike) {
+			t.Errorf("%d -> %d: %v, want %v", c.src, c.dst, got, c.want)
+		}
+	}
+}
+
+// alike compares two names; a "?" stands for any one byte.
+func alike(got, want string) bool {
+	if len(got) != len(want) {
+		return false
+	}
+	for i := range want {
+		if want[i] != '?' && want[i] != got[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// TestHashedPaths: under ecmp a pair keeps its path, another seed gives others, every
+// path is alive, and the busiest wire is on average as busy as plan.Cost says.
+func TestHashedPaths(t *testing.T) {
+	p := planned(t, tree(t, topology.Options{Ports: 4, Leaves: 8}, "leaf0-spine0"), "", routing.ECMP)
+	const draws = 64
+	sum, differ := 0.0, 0
+	first := networkOf(p, 0)
+	for seed := range uint64(draws) {
+		n := networkOf(p, seed)
+		load := make([]float64, n.wires)
+		for src := range p.Tree.Servers() {
+			for dst := range p.Tree.Servers() {
+				if src == dst {
+					continue
+				}
+				path := n.path(nil, src, dst)
+				if !slices.Equal(path, n.path(nil, src, dst)) {
+					t.Fatalf("seed %d: %d -> %d changes its path", seed, src, dst)
+				}
+				if !slices.Equal(path, first.path(nil, src, dst)) {
+					differ++
+				}
+				for _, w := range path {
+					load[w]++
+				}
+			}
+		}
+		if load[p.Tree.Up(0, 0)]+load[p.Tree.Down(0, 0)] > 0 {
+			t.Fatalf("seed %d: a path crosses the dead link", seed)
+		}
+		sum += slices.Max(load) / draws
+	}
+	if differ == 0 {
+		t.Error("no path depends on the seed")
+	}
+	if want := p.Cost(plan.Equal, 1).Busiest; math.Abs(sum-want) > 0.05*want {
+		t.Errorf("busiest wire carries %.1f messages on average, plan.Cost says %.1f", sum, want)
+	}
+}

@@ -1,0 +1,319 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"evbench/plan"
+	"evbench/scheduler"
+)
+
+// maxExchanges bounds the memory and the time of a long job with tiny fragments.
+const maxExchanges = 10_000_000
+
+// Phase is the model of synchronised event building. A phase takes as long as its
+// busiest wire needs for the bytes that are put on it, plus the overhead, the start of
+// the latest server and the barrier; then the next one begins. A server waits in the
+// barrier from when the busiest wire on the paths of its own two messages is done.
+//
+// A change takes over with the next exchange or, where both plans have the same phases
+// and route by tables, with the next phase. The phase under way ends on the paths on
+// which it began: what a dying link holds back is not counted.
+//
+// Exchanges begin as long as the duration is not over; at least one is counted. Where
+// all fragments are equal an exchange is worked out once for each plan:
+// O(S² + phases · (wires + S)). The memory beside the plans is O(wires + S) and what is
+// returned: O(exchanges + S · samples).
+func Phase(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
+	x, err := newPhaser(j)
+	if err != nil {
+		return nil, err
+	}
+	rec := newRecorder(j, x.nets[0].wires)
+	told := 0
+	for e, clock := uint64(j.Warmup), 0.0; len(rec.out.Ends) == 0 || clock < j.Duration.Seconds(); e++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		t, err := x.turn(ctx, e, clock)
+		if err != nil {
+			return nil, err
+		}
+		if err := t.check(j); err != nil {
+			return nil, err
+		}
+		rec.add(t, clock)
+		clock += t.span
+		if share := int(100 * clock / max(j.Duration.Seconds(), clock)); progress != nil && share > told {
+			told = share
+			progress(min(seconds(clock), j.Duration), j.Duration)
+		}
+	}
+	return rec.end(), nil
+}
+
+// A turn is what one exchange comes to. Times are seconds, and servers ranks.
+type turn struct {
+	span   float64 // from the start of the first phase to the end of the last barrier
+	quiet  float64 // of that, after the last receive
+	sent   []uint64
+	got    []uint64
+	waited []float64
+	wires  []float64
+	event  []uint64 // bytes of the event that a server built, its own fragment included
+}
+
+// check refuses what would not end, or hardly.
+func (t *turn) check(j *Job) error {
+	switch {
+	case t.span <= 0:
+		return errors.New("an exchange takes no time: there are no messages between servers")
+	case j.Duration.Seconds() > maxExchanges*t.span:
+		return fmt.Errorf("more than %d exchanges in %s: one takes only %s; take larger fragments or a shorter duration",
+			maxExchanges, j.Duration, seconds(t.span))
+	}
+	return nil
+}
+
+func seconds(x float64) time.Duration { return time.Duration(x*float64(time.Second) + 0.5) }
+
+// A phaser works out exchanges.
+type phaser struct {
+	j       *Job
+	plans   []*plan.Plan // the first, then those of the changes
+	nets    []*network
+	memo    []*turn // of the plans, without jitter
+	n       int     // servers
+	barrier float64 // seconds
+
+	// The phase under way.
+	load   []float64 // [wire]
+	paths  []int32   // of its messages, one behind the other
+	sends  []message
+	own    []float64 // [rank] bytes of the busiest wire on its own paths
+	delays []float64 // [rank] seconds by which it starts late
+}
+
+type message struct{ src, dst, end int } // end of its path in paths
+
+func newPhaser(j *Job) (*phaser, error) {
+	x := &phaser{j: j, n: j.Plan.Tree.Servers()}
+	x.plans = append(x.plans, j.Plan)
+	for _, c := range j.Changes {
+		x.plans = append(x.plans, c.Plan)
+	}
+	switch {
+	case j.Mode != synchronised:
+		return nil, fmt.Errorf("the phase model is for synchronised event building; %s is for the fluid model", j.Mode)
+	case j.BitPerSec <= 0:
+		return nil, errors.New("the rate of the links is not known")
+	}
+	for _, p := range x.plans {
+		if err := usable(p, j.Plan); err != nil {
+			return nil, err
+		}
+		x.nets = append(x.nets, networkOf(p, j.Seed))
+	}
+	r, err := rounds(j.Timing.Barrier, x.n)
+	if err != nil {
+		return nil, err
+	}
+	x.barrier = float64(r) * j.Timing.Round.Seconds()
+	x.memo = make([]*turn, len(x.plans))
+	x.load = make([]float64, x.nets[0].wires)
+	x.own, x.delays = make([]float64, x.n), make([]float64, x.n)
+	return x, nil
+}
+
+// synchronised is the mode with phases, in results' words.
+const synchronised = "synchronised"
+
+// usable says why a plan cannot be used in a job that begins with another.
+func usable(p, first *plan.Plan) error {
+	switch {
+	case p.Schedule == nil:
+		return errors.New("the phase model needs a schedule, and the plan has none")
+	case p.Routing == plan.NoRouting:
+		return errors.New("the plan has no routes: nothing is known of its links")
+	case p.Tree.Servers() != first.Tree.Servers() || p.Notation() != first.Notation():
+		return fmt.Errorf("a change from %s with %d servers to %s with %d: only links may change",
+			first.Notation(), first.Tree.Servers(), p.Notation(), p.Tree.Servers())
+	}
+	return nil
+}
+
+// inForce returns which plan a phase that begins at that moment follows.
+func (x *phaser) inForce(at float64) int {
+	i := 0
+	for k, c := range x.j.Changes {
+		if c.At.Seconds() <= at {
+			i = k + 1
+		}
+	}
+	return i
+}
+
+// turn returns what the exchange that begins at that moment comes to.
+func (x *phaser) turn(ctx context.Context, e uint64, at float64) (*turn, error) {
+	i := x.inForce(at)
+	if !x.j.Equal {
+		return x.walk(ctx, e, at, i, true)
+	}
+	if x.memo[i] == nil {
+		t, err := x.walk(ctx, e, x.takeover(i), i, false)
+		if err != nil {
+			return nil, err
+		}
+		x.memo[i] = t
+	}
+	t := x.jittered(x.memo[i], e, x.plans[i].Schedule.Phases)
+	if x.inForce(at+t.span) == i {
+		return t, nil
+	}
+	return x.walk(ctx, e, at, i, true)
+}
+
+// takeover returns a moment at which plan i is in force.
+func (x *phaser) takeover(i int) float64 {
+	if i == 0 {
+		return 0
+	}
+	return x.j.Changes[i-1].At.Seconds()
+}
+
+// walk works out an exchange, phase by phase. It follows the schedule of plan i. With
+// live it starts late as the seed says, and takes over the tables that change on
+// the way.
+func (x *phaser) walk(ctx context.Context, e uint64, at float64, i int, live bool) (*turn, error) {
+	t := x.newTurn()
+	phase, net := 0, x.nets[i]
+	pinned := x.plans[i].Pinned()
+	for m := range x.plans[i].Schedule.All() {
+		if m.Phase != phase {
+			x.close(t, e, phase, live)
+			if phase = m.Phase; live {
+				net = x.nets[x.successor(i, at+t.span)]
+			}
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+		}
+		spine := m.Spine
+		if !pinned {
+			spine = net.spine(m.Src, m.Dst)
+		}
+		x.put(t, net, m, spine, x.j.Size(e*uint64(x.n)+uint64(m.Dst), m.Src))
+	}
+	x.close(t, e, phase, live)
+	t.quiet = x.barrier
+	for rank := range x.n {
+		t.event[rank] = t.got[rank] + uint64(x.j.Size(e*uint64(x.n)+uint64(rank), rank))
+	}
+	return t, nil
+}
+
+func (x *phaser) newTurn() *turn {
+	return &turn{
+		sent: make([]uint64, x.n), got: make([]uint64, x.n), event: make([]uint64, x.n),
+		waited: make([]float64, x.n), wires: make([]float64, len(x.load)),
+	}
+}
+
+// successor returns the plan whose paths the next phase of an exchange under plan i
+// takes: the one in force, if its phases are the same and its paths are those of
+// tables.
+func (x *phaser) successor(i int, at float64) int {
+	k := x.inForce(at)
+	a, b := x.plans[i], x.plans[k]
+	if a.Pinned() || b.Pinned() || a.Schedule.Name != b.Schedule.Name || a.Schedule.Phases != b.Schedule.Phases {
+		return i
+	}
+	return k
+}
+
+// put puts a message on the wires of its path.
+func (x *phaser) put(t *turn, net *network, m scheduler.Message, spine, payload int) {
+	from := len(x.paths)
+	x.paths = net.through(x.paths, m.Src, m.Dst, spine, m.Top)
+	if len(x.paths) == from {
+		return // there is no path: the pair is left out
+	}
+	x.sends = append(x.sends, message{m.Src, m.Dst, len(x.paths)})
+	size := float64(payload + x.j.Header)
+	for _, w := range x.paths[from:] {
+		x.load[w] += size
+	}
+	t.sent[m.Src] += uint64(payload)
+	t.got[m.Dst] += uint64(payload)
+}
+
+// close ends a phase.
+func (x *phaser) close(t *turn, e uint64, phase int, live bool) {
+	latest := 0.0
+	if live && x.j.Timing.Jitter > 0 {
+		latest = x.late(e, phase)
+	}
+	second := 8 / x.j.BitPerSec // of a byte
+	transfer := latest + x.busiest()*second
+	for rank, own := range x.own {
+		t.waited[rank] += transfer - own*second - x.delays[rank] + x.barrier
+	}
+	t.span += x.j.Timing.Overhead.Seconds() + transfer + x.barrier
+	for _, w := range x.paths {
+		t.wires[w] += x.load[w]
+		x.load[w] = 0
+	}
+	x.paths, x.sends = x.paths[:0], x.sends[:0]
+	clear(x.delays)
+}
+
+// busiest returns the bytes of the busiest wire, and fills own.
+func (x *phaser) busiest() (most float64) {
+	clear(x.own)
+	from := 0
+	for _, m := range x.sends {
+		here := 0.0
+		for _, w := range x.paths[from:m.end] {
+			if x.load[w] > here {
+				here = x.load[w]
+			}
+		}
+		from = m.end
+		x.own[m.src], x.own[m.dst] = max(x.own[m.src], here), max(x.own[m.dst], here)
+		most = max(most, here)
+	}
+	return most
+}
+
+// late draws by how much each server starts a phase late, into delays, and returns the
+// most.
+func (x *phaser) late(e uint64, phase int) (latest float64) {
+	first := (e<<16 + uint64(phase)) * uint64(x.n)
+	for rank := range x.delays {
+		share := float64(mix(x.j.Seed, first+uint64(rank))>>11) / (1 << 53)
+		x.delays[rank] = share * x.j.Timing.Jitter.Seconds()
+		latest = max(latest, x.delays[rank])
+	}
+	return latest
+}
+
+// jittered returns an exchange whose servers start late as the seed says.
+func (x *phaser) jittered(t *turn, e uint64, phases int) *turn {
+	if x.j.Timing.Jitter == 0 {
+		return t
+	}
+	out := *t
+	out.waited = make([]float64, x.n)
+	copy(out.waited, t.waited)
+	for phase := range phases {
+		latest := x.late(e, phase)
+		out.span += latest
+		for rank := range out.waited {
+			out.waited[rank] += latest - x.delays[rank]
+		}
+	}
+	clear(x.delays)
+	return &out
+}

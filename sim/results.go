@@ -1,0 +1,185 @@
+package sim
+
+import (
+	"cmp"
+	"slices"
+
+	"evbench/results"
+)
+
+// The models, as results name them.
+const (
+	PhaseModel = "phase"
+	FluidModel = "fluid"
+)
+
+// FabricKind is what a manifest calls the fabric of a simulated run.
+const FabricKind = "sim"
+
+// A Case is a job with what its results say of it.
+type Case struct {
+	Job
+	Model string // PhaseModel or FluidModel
+	// Case holds what is known beforehand: names, failures, schedule and routing, plan
+	// hash, phases, bound, prediction. The rest is filled in.
+	Case results.Case
+}
+
+// summary fills in what a case came to.
+func (c *Case) summary(o *Outcome) results.Case {
+	r := c.Case
+	r.Name, r.Repeat, r.Mode, r.Simulated = c.Name, c.Repeat, c.Mode, c.Model
+	r.Barrier = c.Timing.Barrier
+	r.Exchanges, r.MeasuredSec, r.Complete = o.Exchanges, o.Span.Seconds(), true
+	var waited float64
+	for i, n := range o.Events {
+		r.EventsBuilt += n
+		waited += o.Waited[i].Seconds() / float64(len(o.Events))
+	}
+	r.BarrierWaitSec = waited
+	if span := o.Span.Seconds(); span > 0 {
+		r.EventsPerSec, r.GoodputBitPerSec = rates(o, span)
+		r.MeasuredEfficiency = c.ideal(o) / span
+	}
+	r.Valid, r.Reasons, r.Warnings = results.Judge(results.Evidence{
+		Complete: true, Simulated: true, RateKnown: true, Measured: r.MeasuredEfficiency, Exchanges: r.Exchanges,
+	})
+	return r
+}
+
+// rates returns events and received payload per second of each server.
+func rates(o *Outcome, span float64) (events, goodput results.Stat) {
+	var e, g []float64
+	for i := range o.Events {
+		e = append(e, float64(o.Events[i])/span)
+		g = append(g, 8*float64(o.Received[i])/span)
+	}
+	return results.NewStat(e), results.NewStat(g)
+}
+
+// ideal returns the seconds that the bytes of the busiest server need, as of a measured
+// case: those of the events that were built, headers included.
+func (c *Case) ideal(o *Outcome) float64 {
+	built := uint64(0)
+	for _, n := range o.Events {
+		built += n
+	}
+	most, others := 0.0, uint64(len(o.Events)-1)
+	for i, n := range o.Events {
+		in := o.Received[i] + n*others*uint64(c.Header)
+		out := o.Sent[i] + (built-n)*uint64(c.Header)
+		most = max(most, float64(in), float64(out))
+	}
+	return most * 8 / c.BitPerSec
+}
+
+// links returns what each direction of each cable carried, with what the first plan
+// puts there for the events that were built. Under ecmp, and where the plan changes on
+// the way, nothing is planned.
+func (c *Case) links(o *Outcome) []results.LinkCount {
+	net := networkOf(c.Plan, c.Seed)
+	planned := c.planned(o)
+	out := make([]results.LinkCount, net.wires)
+	for w := range out {
+		link, direction := net.name(w)
+		out[w] = results.LinkCount{Case: c.Name, Repeat: c.Repeat, Link: link, Direction: direction, Bytes: uint64(o.Wires[w] + 0.5)}
+		if planned != nil {
+			out[w].Planned, out[w].PlannedBytes = true, uint64(planned[w]+0.5)
+		}
+	}
+	return out
+}
+
+// planned is what the plan puts on each wire: every event that a server built brought it
+// one fragment of each other server, of the mean size. nil where the plan does not say.
+func (c *Case) planned(o *Outcome) []float64 {
+	if len(c.Changes) > 0 {
+		return nil
+	}
+	fragment := c.mean() + float64(c.Header)
+	load, ok := c.Plan.Loads(func(src, dst int) float64 {
+		if c.Plan.Schedule != nil && !c.Plan.Schedule.Meets(src, dst) {
+			return 0
+		}
+		return float64(o.Events[dst]) * fragment
+	})
+	if !ok {
+		return nil
+	}
+	return load
+}
+
+// meanOver is how many fragments the mean size is taken of, where they differ.
+const meanOver = 4096
+
+// mean returns the mean payload of a fragment.
+func (c *Case) mean() float64 {
+	if c.Equal {
+		return float64(c.Size(0, 0))
+	}
+	sum, n := 0.0, c.Plan.Tree.Servers()
+	for i := range meanOver {
+		sum += float64(c.Size(uint64(i/n), i%n))
+	}
+	return sum / meanOver
+}
+
+// Memory estimates the bytes that a run of the cases takes at most, beside their plans:
+// all outcomes, which wait for those before them to be written, and the work on the
+// largest of as many cases as there are workers (0: processors).
+func Memory(cases []*Case, workers int) uint64 {
+	var total uint64
+	var work []uint64
+	for _, c := range cases {
+		total += c.kept()
+		work = append(work, c.flows())
+	}
+	slices.SortFunc(work, func(a, b uint64) int { return cmp.Compare(b, a) })
+	for _, w := range work[:min(len(work), processors(workers))] {
+		total += w
+	}
+	return total
+}
+
+// kept is the size of the outcome of a case.
+func (c *Case) kept() uint64 {
+	samples := uint64(1)
+	if c.Interval > 0 {
+		samples += uint64(c.Duration / c.Interval)
+	}
+	total := uint64(c.Plan.Tree.Servers())*samples*sampleBytes + uint64(networkOf(c.Plan, c.Seed).wires)*wireBytes
+	if c.Model == PhaseModel {
+		total += c.exchanges() * endBytes
+	}
+	return total
+}
+
+// flows is the size of all messages that are under way at once.
+func (c *Case) flows() uint64 {
+	n := uint64(c.Plan.Tree.Servers())
+	if c.Model == PhaseModel {
+		return n * flowBytes
+	}
+	sources := n - 1
+	if c.Sources > 0 {
+		sources = min(sources, uint64(c.Sources))
+	}
+	return n * sources * uint64(max(c.Credits, 1)) * flowBytes
+}
+
+// What things take, in bytes.
+const (
+	sampleBytes = 144 // a sample
+	wireBytes   = 128 // the names and counters of a wire
+	endBytes    = 8   // an exchange of the phase model
+	flowBytes   = 256 // a message under way in the fluid model, with its place in lists
+)
+
+// exchanges is how many exchanges fit into the duration at most.
+func (c *Case) exchanges() uint64 {
+	each := float64(c.Plan.Phases()) * (8*(c.mean()+float64(c.Header))/c.BitPerSec + c.Timing.Overhead.Seconds())
+	if each <= 0 {
+		return 1
+	}
+	return uint64(min(c.Duration.Seconds()/each+1, maxExchanges))
+}

@@ -1,0 +1,194 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"evbench/results"
+)
+
+// A Sink takes the results of a run, in the form of those of a measured one.
+type Sink interface {
+	// Manifest is written before anything is worked out, and again at the end.
+	Manifest(results.Manifest) error
+	Sample(results.Sample) error
+	Link(results.LinkCount) error
+	Summary(results.Summary) error
+}
+
+// A planSink is a Sink that keeps plans too: that of each case with a schedule, in its
+// text form, before the first Manifest.
+type planSink interface {
+	Plan(name string, text []byte) error
+}
+
+// Options of a run. Only Manifest must be filled in.
+type Options struct {
+	// Manifest is what the run says about itself: name, scenario, seed, fabric,
+	// predictions, machine. Times and Complete are filled in.
+	Manifest results.Manifest
+	// Phase and Fluid are the models. Phase nil means the one of this package.
+	Phase, Fluid Model
+	// Workers is how many cases are worked out at once. 0 means all processors.
+	Workers int
+	// Now is the clock that stamps the manifest.
+	Now func() time.Time
+	// Progress is told what goes on, one call at a time; nil is allowed.
+	Progress func(Step)
+}
+
+// A Step is where one case of a run stands.
+type Step struct {
+	Index, Count int // of the cases, from 0
+	Case         *Case
+	Done, Of     time.Duration // virtual
+	Result       *results.Case // once it is worked out
+}
+
+// Run works the cases out, several at once, and writes them to the sink in their order.
+// An error or the end of ctx ends the run early: the cases before the first that is not
+// worked out are written, and the summary is marked.
+func Run(ctx context.Context, cases []*Case, sink Sink, o Options) (results.Summary, error) {
+	r := &runner{cases: cases, sink: sink, o: o, done: make([]chan *Outcome, len(cases))}
+	for i := range r.done {
+		r.done[i] = make(chan *Outcome, 1)
+	}
+	r.sum = results.Summary{Schema: results.SummarySchema, Name: o.Manifest.Name, Cases: []results.Case{}}
+	r.o.Manifest.Started = o.Now().UTC()
+	if err := r.begin(); err != nil {
+		return r.sum, err
+	}
+	err := r.all(ctx)
+	r.sum.Complete = err == nil
+	r.o.Manifest.Ended, r.o.Manifest.Complete = o.Now().UTC(), err == nil
+	return r.sum, errors.Join(err, sink.Summary(r.sum), sink.Manifest(r.o.Manifest))
+}
+
+// A runner is one run.
+type runner struct {
+	cases []*Case
+	sink  Sink
+	o     Options
+	done  []chan *Outcome // closed empty where a case has failed
+	sum   results.Summary
+
+	mu sync.Mutex // progress
+}
+
+// begin writes down the plans and what is expected.
+func (r *runner) begin() error {
+	keeper, ok := r.sink.(planSink)
+	kept := map[string]bool{}
+	for _, c := range r.cases {
+		if !ok || c.Plan.Schedule == nil || kept[c.Name] {
+			continue
+		}
+		kept[c.Name] = true
+		var text bytes.Buffer
+		if err := c.Plan.WriteText(&text); err != nil {
+			return fmt.Errorf("case %q: %w", c.Name, err)
+		}
+		if err := keeper.Plan(c.Name, text.Bytes()); err != nil {
+			return err
+		}
+	}
+	return r.sink.Manifest(r.o.Manifest)
+}
+
+// all works out and writes. A case is begun only when there is a processor for it, in
+// order, so that few outcomes wait to be written.
+func (r *runner) all(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return r.write(ctx) })
+	g.Go(func() error {
+		work, ctx := errgroup.WithContext(ctx)
+		work.SetLimit(processors(r.o.Workers))
+		for i := range r.cases {
+			work.Go(func() error { return r.one(ctx, i) })
+		}
+		return work.Wait()
+	})
+	return g.Wait()
+}
+
+// processors is how many cases are worked out at once.
+func processors(workers int) int {
+	if workers > 0 {
+		return workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// one works out a case.
+func (r *runner) one(ctx context.Context, i int) error {
+	defer close(r.done[i])
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c := r.cases[i]
+	model, err := r.model(c)
+	if err != nil {
+		return err
+	}
+	o, err := model(ctx, &c.Job, func(done, of time.Duration) {
+		r.progress(Step{Index: i, Case: c, Done: done, Of: of})
+	})
+	if err != nil {
+		return fmt.Errorf("case %q: %w", c.Name, err)
+	}
+	result := c.summary(o)
+	r.progress(Step{Index: i, Case: c, Done: c.Duration, Of: c.Duration, Result: &result})
+	r.done[i] <- o
+	return nil
+}
+
+func (r *runner) model(c *Case) (Model, error) {
+	switch {
+	case c.Model == PhaseModel && r.o.Phase == nil:
+		return Phase, nil
+	case c.Model == PhaseModel:
+		return r.o.Phase, nil
+	case c.Model == FluidModel && r.o.Fluid != nil:
+		return r.o.Fluid, nil
+	}
+	return nil, fmt.Errorf("case %q: no model %q", c.Name, c.Model)
+}
+
+func (r *runner) progress(s Step) {
+	if r.o.Progress == nil {
+		return
+	}
+	s.Count = len(r.cases)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.o.Progress(s)
+}
+
+// write writes every case once it and those before it are worked out.
+func (r *runner) write(ctx context.Context) error {
+	for i, c := range r.cases {
+		o, ok := <-r.done[i]
+		if !ok {
+			return ctx.Err() // what went wrong is told by who saw it
+		}
+		for _, s := range o.Samples {
+			if err := r.sink.Sample(s); err != nil {
+				return err
+			}
+		}
+		for _, l := range c.links(o) {
+			if err := r.sink.Link(l); err != nil {
+				return err
+			}
+		}
+		r.sum.Cases = append(r.sum.Cases, c.summary(o))
+	}
+	return nil
+}

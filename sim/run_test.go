@@ -1,0 +1,197 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"evbench/plan"
+	"evbench/results"
+	"evbench/topology"
+)
+
+// A book is a sink that keeps what it is given, and the order of it.
+type book struct {
+	order   []string
+	run     results.Run
+	plans   []string
+	refuse  string
+	written int // summaries
+}
+
+var errFull = errors.New("no space left")
+
+func (b *book) note(what string) error {
+	if len(b.order) == 0 || b.order[len(b.order)-1] != what {
+		b.order = append(b.order, what)
+	}
+	if what == b.refuse {
+		return errFull
+	}
+	return nil
+}
+
+func (b *book) Manifest(m results.Manifest) error {
+	b.run.Manifest = m
+	return b.note("manifest")
+}
+
+func (b *book) Sample(s results.Sample) error {
+	b.run.Samples = append(b.run.Samples, s)
+	return b.note("samples of " + s.Case)
+}
+
+func (b *book) Link(l results.LinkCount) error {
+	b.run.Links = append(b.run.Links, l)
+	return b.note("links of " + l.Case)
+}
+
+func (b *book) Summary(s results.Summary) error {
+	b.run.Summary = s
+	b.written++
+	return b.note("summary")
+}
+
+func (b *book) Plan(name string, text []byte) error {
+	b.plans = append(b.plans, name+": "+strings.SplitN(string(text), "\n", 2)[0])
+	return nil
+}
+
+func cases(t *testing.T) []*Case {
+	whole := topology.Options{Ports: 4, Leaves: 4}
+	var out []*Case
+	for name, p := range map[string]*plan.Plan{
+		"a": planned(t, tree(t, whole), "linear-shift", "ftree"),
+		"b": planned(t, tree(t, whole, "leaf0-spine0"), "linear-shift", "minhop"),
+		"c": planned(t, tree(t, whole, "leaf0-spine0"), "fors", "pinned"),
+	} {
+		c := &Case{Job: *job(p), Model: PhaseModel}
+		c.Name, c.Duration, c.Interval = name, time.Minute, 10*time.Second
+		c.Case.PredictedEfficiency = p.Cost(plan.Equal, 1).Synchronised()
+		out = append(out, c)
+	}
+	slices.SortFunc(out, func(a, b *Case) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+func options() Options {
+	now := time.Date(2024, 4, 1, 0, 0, 0, 0, time.UTC)
+	return Options{Now: func() time.Time { now = now.Add(time.Second); return now }, Manifest: results.Manifest{Name: "three"}}
+}
+
+// TestRun: whatever the number of workers, a run writes the same in the same order.
+func TestRun(t *testing.T) {
+	var first *book
+	for _, workers := range []int{1, 2, 0} {
+		b, o := &book{}, options()
+		o.Workers = workers
+		steps := map[string]int{}
+		o.Progress = func(s Step) {
+			if s.Result != nil {
+				steps[s.Case.Name]++
+			}
+		}
+		sum, err := Run(context.Background(), cases(t), b, o)
+		if err != nil || !sum.Complete || len(sum.Cases) != 3 || !reflect.DeepEqual(sum, b.run.Summary) {
+			t.Fatalf("%v; %+v", err, sum)
+		}
+		if !reflect.DeepEqual(steps, map[string]int{"a": 1, "b": 1, "c": 1}) {
+			t.Errorf("cases told of as done: %v", steps)
+		}
+		if first == nil {
+			first = b
+		}
+		if !reflect.DeepEqual(b, first) {
+			t.Errorf("%d workers: the results differ from those of one", workers)
+		}
+	}
+	want := []string{"manifest", "samples of a", "links of a", "samples of b", "links of b", "samples of c", "links of c", "summary", "manifest"}
+	if !slices.Equal(first.order, want) {
+		t.Errorf("order %v, want %v", first.order, want)
+	}
+	if want := []string{"a: # evbench plan 1", "b: # evbench plan 1", "c: # evbench plan 1"}; !slices.Equal(first.plans, want) {
+		t.Errorf("plans %v", first.plans)
+	}
+	if m := first.run.Manifest; !m.Complete || m.Ended.Sub(m.Started) != time.Second {
+		t.Errorf("manifest %+v", m)
+	}
+}
+
+// TestResults: a case says that it is simulated, is valid without a word, and its
+// links carry what is planned for them.
+func TestResults(t *testing.T) {
+	b := &book{}
+	sum, err := Run(context.Background(), cases(t), b, options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range sum.Cases {
+		if c.Simulated != PhaseModel || c.Model || !c.Valid || len(c.Reasons)+len(c.Warnings) > 0 || !c.Complete {
+			t.Errorf("%+v", c)
+		}
+		near(t, c.Name+": efficiency", c.MeasuredEfficiency, c.PredictedEfficiency)
+		near(t, c.Name+": events/s", c.EventsPerSec.Min, float64(c.Exchanges)/c.MeasuredSec)
+		near(t, c.Name+": goodput", c.GoodputBitPerSec.Max, 15*60*8*c.EventsPerSec.Max)
+		if c.EventsBuilt != 16*c.Exchanges {
+			t.Errorf("%s: %d events of %d exchanges", c.Name, c.EventsBuilt, c.Exchanges)
+		}
+	}
+	for _, l := range b.run.Links {
+		if !l.Planned || l.Bytes != l.PlannedBytes {
+			t.Errorf("%+v", l)
+		}
+	}
+	if n := b.run.Samples[0]; n.EventBytes != 0 && n.EventBytes != 16*60 {
+		t.Errorf("%+v", n)
+	}
+}
+
+// TestRunFails: the cases before the one that fails are written, and the summary is
+// marked.
+func TestRunFails(t *testing.T) {
+	all := cases(t)
+	all[1].Mode = "free-running"
+	b, o := &book{}, options()
+	o.Workers = 1
+	sum, err := Run(context.Background(), all, b, o)
+	if err == nil || !strings.Contains(err.Error(), `case "b": the phase model`) {
+		t.Errorf("error %v", err)
+	}
+	if sum.Complete || len(sum.Cases) != 1 || b.written != 1 || b.run.Manifest.Complete {
+		t.Errorf("%+v", sum)
+	}
+
+	all = cases(t)
+	all[2].Model = FluidModel
+	if _, err := Run(context.Background(), all, &book{}, options()); err == nil || !strings.Contains(err.Error(), `no model "fluid"`) {
+		t.Errorf("error %v", err)
+	}
+
+	if _, err := Run(context.Background(), cases(t), &book{refuse: "samples of b"}, options()); !errors.Is(err, errFull) {
+		t.Errorf("a full disk: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if sum, err := Run(ctx, cases(t), &book{}, options()); !errors.Is(err, context.Canceled) || sum.Complete {
+		t.Errorf("cancelled: %v, %+v", err, sum)
+	}
+}
+
+// TestMemory: what is kept grows with the samples, and what is worked on with the
+// workers.
+func TestMemory(t *testing.T) {
+	all := cases(t)
+	one := Memory(all, 1)
+	all[0].Interval /= 10
+	if more := Memory(all, 1); more != one+54*16*sampleBytes {
+		t.Errorf("%d bytes more, want %d", more-one, 54*16*sampleBytes)
+	}
+	all[0].Model, all[1].Model = FluidModel, FluidModel
+	if a, b := Memory(all, 1), Memory(all, 2); b-a != 16*15*flowBytes {
+		t.Errorf("a second worker takes %d bytes, want %d", b-a, 16*15*flowBytes)
+	}
+}

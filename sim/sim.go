@@ -1,0 +1,96 @@
+// Package sim builds events in virtual time on the links of a tree: what cannot
+// run on a laptop (326 servers at 200 Gbit/s) is predicted from the same plan
+// that a real run would follow, and written in the same results.
+//
+// There are two models. Phase is for synchronised event building: a phase takes
+// as long as the busiest wire in it, and then comes a barrier. Fluid is for
+// everything that overlaps: flows share the wires they cross max-min fairly, and
+// virtual time jumps from one start or end of a flow to the next. Both count
+// bytes on full-duplex wires of equal rate with nothing lost and no queue that
+// fills up; a model of packets would stand beside the two.
+//
+// Nothing here reads a clock or draws a number that does not come from a seed.
+package sim
+
+import (
+	"context"
+	"time"
+
+	"evbench/plan"
+	"evbench/results"
+)
+
+// A Job is one case to work out.
+type Job struct {
+	Name   string
+	Repeat int
+	// Mode is results' word for it: synchronised, unsynchronised, free-running.
+	Mode string
+	Plan *plan.Plan
+	// Changes are the plans that take over later, rising in At. A message under way
+	// stays on its path; one whose path has died waits for the change that follows.
+	Changes []Change
+
+	// Size returns the payload bytes of the fragment that a source (rank) sends for
+	// an event. Header bytes come on top of each.
+	Size   func(event uint64, source int) int
+	Header int
+	// Equal says that Size returns the same for all: what one exchange costs is then
+	// worked out once.
+	Equal bool
+
+	// Sources is how many fragments of one event are under way at most, 0 for all;
+	// without a schedule only. Credits is how many events a server has in flight
+	// without a schedule, and of how many exchanges a receiver takes fragments when
+	// free-running. Synchronised, neither counts.
+	Sources, Credits int
+
+	Duration time.Duration // virtual, of the measured part
+	Interval time.Duration // between samples
+	Warmup   int           // exchanges thrown away first
+
+	// BitPerSec is what a wire carries of messages: rate times the share that
+	// headers leave.
+	BitPerSec float64
+	Timing    Timing
+	// Quantum, of the fluid model, is the step in which rates are worked out anew;
+	// 0 is exact. It changes nothing where it is not needed: see Quantised.
+	Quantum time.Duration
+	Seed    uint64
+}
+
+// A Change is a plan that takes over while events are built.
+type Change struct {
+	At   time.Duration
+	Plan *plan.Plan
+}
+
+// Timing is what events cost beside the bytes on the wires.
+type Timing struct {
+	Barrier  string        // tournament, central, dissemination; "" has none
+	Round    time.Duration // one round of the barrier: one message and its handling
+	Overhead time.Duration // of each phase, or of each fragment without phases, at the sender
+	Jitter   time.Duration // each server starts a phase up to this much late, by the seed
+}
+
+// An Outcome is what a model has worked out of a job. Servers count in ranks.
+type Outcome struct {
+	Span      time.Duration // first send to last receive of what is counted
+	Exchanges uint64        // whole ones
+	Events    []uint64      // built, by server
+	Sent      []uint64      // payload bytes, by server
+	Received  []uint64
+	Waited    []time.Duration // in barriers, by server
+	Wires     []float64       // bytes with headers, by wire
+	// Ends are the ends of all counted exchanges of the phase model, since the
+	// first send.
+	Ends    []time.Duration
+	Samples []results.Sample
+}
+
+// Progress is told how far a long job is, in virtual time.
+type Progress func(done, of time.Duration)
+
+// A Model works out a job. An error is one of ctx, or says why the model cannot
+// be used for the job.
+type Model func(ctx context.Context, j *Job, progress Progress) (*Outcome, error)
