@@ -112,7 +112,8 @@ var layers = map[string]layer{
 
 	"sim": {may: []string{"barrier", "internal/unit", "plan", "results", "routing", "scheduler", "topology"}, pure: true},
 
-	"report": {may: []string{"results", "internal/unit"}},
+	"compare": {may: []string{"results", "internal/unit"}, pure: true},
+	"report":  {may: []string{"results", "internal/unit"}},
 	// Figures of links and pairs need the phases and paths of plans.
 }
 

@@ -1,0 +1,259 @@
+// Package compare answers: has anything changed between two runs, by how much,
+// and may that be said at all? It takes results and returns statistics; it reads
+// no file and prints nothing.
+//
+// # What is observed
+//
+// A sample is what one server counted in one interval. Samples are not
+// independent observations: the servers of one interval share links and wait for
+// each other, and neighbouring intervals share an exchange. Counting them as
+// such would call noise a change. So
+//
+//   - where both runs hold a case at least MinObservations times, each repeat is
+//     one observation: the figure of the whole repeat, as summary.json has it;
+//   - where one of them does not, each repeat is cut into blocks of intervals. A
+//     block is one observation: the mean over its servers and its time. Blocks
+//     are as long as it takes for their autocorrelation to vanish in the noise,
+//     and at most MostBlocks come from one repeat. If fewer than MinObservations
+//     are left, nothing is said. Blocks show how much a run differs from itself,
+//     not how much two runs of the same differ; where there are repeats, a change
+//     therefore also needs that no repeat of one run lies among those of the other;
+//   - simulated runs that give the same figure in each repeat are exact: any
+//     difference is one.
+//
+// An event counts in the block in which its bytes arrive, by their share:
+// counting whole events would round to one exchange.
+//
+// # What is said of it
+//
+// The centre is the median, with the interval that holds it with at least 95 %;
+// a change counts when the Mann-Whitney U test gives p <= 0.05. Both are those
+// of golang.org/x/perf/benchmath and assume no distribution.
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"evbench/results"
+)
+
+// How observations are made and judged.
+const (
+	// Alpha is how often two runs of the same may look different.
+	Alpha = 0.05
+	// Confidence is that of the intervals around medians.
+	Confidence = 0.95
+	// MinObservations is the least number on each side with which the test can
+	// come out below Alpha.
+	MinObservations = 4
+	// MostBlocks come from one repeat. More would be shorter, hence less
+	// independent, and say little more.
+	MostBlocks = 12
+)
+
+// What an observation is.
+const (
+	Repeats = "repeats" // the whole of one repeat
+	Blocks  = "blocks"  // some intervals of a repeat
+	Exact   = "exact"   // a simulated figure, the same in every repeat
+)
+
+// Options say what counts.
+type Options struct {
+	// Invalid lets repeats count that are marked invalid.
+	Invalid bool
+}
+
+// A Report is what there is to say about two runs.
+type Report struct {
+	Cases   []Case    `json:"cases"`   // that both hold, in the order of the base
+	Missing []string  `json:"missing"` // cases of the base alone
+	Added   []string  `json:"added"`   // cases of the new run alone
+	Geomean []Geomean `json:"geomean"`
+}
+
+// A Case is a case that both runs hold.
+type Case struct {
+	Name    string   `json:"name"`
+	Control bool     `json:"control"`
+	Figures []Figure `json:"figures"`
+	// LeftOut names the repeats that do not count, each with its reason.
+	LeftOut []string `json:"left_out"`
+}
+
+// A Figure is one quantity of a case in both runs.
+type Figure struct {
+	Name string `json:"figure"`
+	// Observed is what one observation is; BlockSec, of a block, its length.
+	Observed string  `json:"observed"`
+	BlockSec float64 `json:"block_s,omitempty"`
+	Base     Centre  `json:"base"`
+	New      Centre  `json:"new"`
+	// Change is new over base, less one, in per cent. It is absent where the base
+	// is 0.
+	Change      *float64 `json:"change_percent"`
+	P           float64  `json:"p"`
+	Significant bool     `json:"significant"`
+	// Overlap: p would do, but repeats of one run lie among those of the other.
+	Overlap bool `json:"overlap,omitempty"`
+	// Unsaid is why no change could be seen however large; empty where one could.
+	Unsaid string `json:"unsaid,omitempty"`
+}
+
+// A Centre is a median and the interval that holds it, which is absent where
+// there are too few observations for one.
+type Centre struct {
+	Median float64  `json:"median"`
+	Lo     *float64 `json:"lo"`
+	Hi     *float64 `json:"hi"`
+	N      int      `json:"n"`
+}
+
+// A Geomean is the geometric mean of the medians of one figure over the cases
+// that are no controls.
+type Geomean struct {
+	Figure string  `json:"figure"`
+	Cases  int     `json:"cases"`
+	Base   float64 `json:"base"`
+	New    float64 `json:"new"`
+	Change float64 `json:"change_percent"`
+}
+
+// Runs compares two runs case by case. Whether they are comparable at all is for
+// Differences to say.
+func Runs(base, next *results.Run, o Options) Report {
+	r := Report{Cases: []Case{}, Missing: []string{}, Added: []string{}, Geomean: []Geomean{}}
+	a, b := split(base), split(next)
+	for _, name := range a.names {
+		if b.cases[name] == nil {
+			r.Missing = append(r.Missing, name)
+			continue
+		}
+		r.Cases = append(r.Cases, pair(name, a.cases[name], b.cases[name], o))
+	}
+	for _, name := range b.names {
+		if a.cases[name] == nil {
+			r.Added = append(r.Added, name)
+		}
+	}
+	for _, f := range figures {
+		if g, ok := geomean(f.name, r.Cases); ok {
+			r.Geomean = append(r.Geomean, g)
+		}
+	}
+	return r
+}
+
+// A repeat is one repeat of a case with what was sampled of it.
+type repeat struct {
+	results.Case
+	samples []results.Sample
+	exact   bool // of a simulated run
+}
+
+// A series is the cases of a run by name, each with its repeats in order.
+type series struct {
+	names []string
+	cases map[string][]repeat
+}
+
+// key finds the samples of a case and repeat.
+type key struct {
+	name   string
+	repeat int
+}
+
+func split(run *results.Run) series {
+	samples := map[key][]results.Sample{}
+	for _, s := range run.Samples {
+		k := key{s.Case, s.Repeat}
+		samples[k] = append(samples[k], s)
+	}
+	out := series{cases: map[string][]repeat{}}
+	for _, c := range run.Summary.Cases {
+		if out.cases[c.Name] == nil {
+			out.names = append(out.names, c.Name)
+		}
+		out.cases[c.Name] = append(out.cases[c.Name], repeat{c, samples[key{c.Name, c.Repeat}], Simulated(run)})
+	}
+	return out
+}
+
+// pair compares one case.
+func pair(name string, base, next []repeat, o Options) Case {
+	c := Case{Name: name, Control: base[0].Control, LeftOut: []string{}, Figures: []Figure{}}
+	base = c.counted("base", base, o)
+	next = c.counted("new", next, o)
+	for _, f := range figures {
+		if x, ok := f.compare(base, next); ok {
+			c.Figures = append(c.Figures, x)
+		}
+	}
+	return c
+}
+
+// counted returns the repeats that count, and notes the others.
+func (c *Case) counted(side string, all []repeat, o Options) []repeat {
+	var out []repeat
+	for _, r := range all {
+		if r.Valid || o.Invalid {
+			out = append(out, r)
+			continue
+		}
+		reason := "invalid"
+		if len(r.Reasons) > 0 {
+			reason += ": " + r.Reasons[0]
+		}
+		c.LeftOut = append(c.LeftOut, fmt.Sprintf("%s, repeat %d: %s", side, r.Repeat+1, reason))
+	}
+	return out
+}
+
+// Check sees that the parts of a run belong together: what was sampled of a case
+// is what its summary counts. A file that was cut between two lines shows here.
+func Check(run *results.Run) error {
+	seen := map[key]bool{}
+	for _, c := range run.Summary.Cases {
+		k := key{c.Name, c.Repeat}
+		if seen[k] {
+			return fmt.Errorf("the summary holds repeat %d of case %q twice", c.Repeat, c.Name)
+		}
+		seen[k] = true
+	}
+	if Simulated(run) {
+		return nil
+	}
+	s := split(run)
+	for _, name := range s.names {
+		for _, r := range s.cases[name] {
+			if err := r.whole(); r.Complete && err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// leastSampled is the share of the payload that samples must account for.
+const leastSampled = 0.99
+
+func (r repeat) whole() error {
+	servers := map[int]bool{}
+	got := 0.0
+	for _, s := range r.samples {
+		servers[s.Server] = true
+		got += float64(s.PayloadBytes)
+	}
+	want := r.GoodputBitPerSec.Mean / 8 * r.MeasuredSec * float64(max(1, len(servers)))
+	if got < leastSampled*want {
+		return fmt.Errorf("the samples of case %q, repeat %d, hold %.0f %% of the payload that the summary counts: lines are missing",
+			r.Name, r.Repeat, 100*got/want)
+	}
+	return nil
+}
+
+// ordered returns the keys of m in order.
+func ordered[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

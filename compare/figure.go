@@ -1,0 +1,189 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"golang.org/x/perf/benchmath"
+)
+
+// A figure says how one quantity is read off a repeat and a block.
+type figure struct {
+	name string
+	// of is the figure of a whole repeat; 0 where it is not given.
+	of func(repeat) float64
+	// rate is what of a block is in proportion to it.
+	rate func(interval) float64
+}
+
+// figures are compared, in this order. All but the barrier are speeds, for which
+// less is worse.
+var figures = []figure{
+	{"events_per_s", func(r repeat) float64 { return r.EventsPerSec.Mean }, arrived},
+	{"goodput_bit_per_s", func(r repeat) float64 { return r.GoodputBitPerSec.Mean }, arrived},
+	{"measured_efficiency", func(r repeat) float64 { return r.MeasuredEfficiency }, arrived},
+	{"barrier_wait_s", barrierWait, waited},
+}
+
+// Figures are the names of what is compared: events built per second and server,
+// payload received per second and server, ideal time over measured time, and
+// seconds that a server spends at the barrier in one exchange.
+var Figures = names(figures)
+
+func names(all []figure) (out []string) {
+	for _, f := range all {
+		out = append(out, f.name)
+	}
+	return out
+}
+
+func barrierWait(r repeat) float64 {
+	if r.Exchanges == 0 {
+		return 0
+	}
+	return r.BarrierWaitSec / float64(r.Exchanges)
+}
+
+func arrived(x interval) float64 { return x.payload }
+
+// waited is the time at the barrier for what arrived meanwhile.
+func waited(x interval) float64 {
+	if x.payload == 0 {
+		return 0
+	}
+	return x.wait / x.payload
+}
+
+// compare says what there is to say about one figure of a case; ok is false where
+// neither run gives it.
+func (f figure) compare(base, next []repeat) (x Figure, ok bool) {
+	o := observe(base, next, f.rate)
+	wholeBase, wholeNew := f.whole(base), f.whole(next)
+	a, b := wholeBase, wholeNew
+	if o.kind == Blocks {
+		a, b = f.parts(wholeBase, o.base), f.parts(wholeNew, o.next)
+	}
+	if len(a) == 0 || len(b) == 0 || most(wholeBase) == 0 && most(wholeNew) == 0 {
+		return x, false
+	}
+	x = Figure{Name: f.name, Observed: o.kind, BlockSec: o.blockSec, P: 1, Unsaid: o.unsaid}
+	if o.kind == Exact {
+		x.exactly(a, b)
+	} else {
+		x.test(a, b, o.kind == Repeats || apart(wholeBase, wholeNew))
+	}
+	if x.Base.Median != 0 {
+		change := 100 * (x.New.Median/x.Base.Median - 1)
+		x.Change = &change
+	}
+	return x, true
+}
+
+// whole returns the figure of each repeat.
+func (f figure) whole(repeats []repeat) []float64 {
+	out := make([]float64, 0, len(repeats))
+	for _, r := range repeats {
+		out = append(out, f.of(r))
+	}
+	return out
+}
+
+// parts returns the figure of each block: that of its repeat, times what the
+// block had of it over what all blocks of the repeat had on average.
+func (f figure) parts(whole []float64, repeats [][]interval) (out []float64) {
+	for i, list := range repeats {
+		sum, sec := 0.0, 0.0
+		for _, x := range list {
+			sum += f.rate(x) * x.sec
+			sec += x.sec
+		}
+		for _, x := range list {
+			v := whole[i]
+			if sum > 0 {
+				v *= f.rate(x) * sec / sum
+			}
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func most(x []float64) float64 {
+	if len(x) == 0 {
+		return 0
+	}
+	return slices.Max(x)
+}
+
+// apart reports whether all of a lie on one side of all of b.
+func apart(a, b []float64) bool {
+	return slices.Max(a) < slices.Min(b) || slices.Max(b) < slices.Min(a)
+}
+
+// test fills in medians, intervals and the outcome of the test.
+func (x *Figure) test(a, b []float64, apart bool) {
+	thresholds := benchmath.Thresholds{CompareAlpha: Alpha}
+	s, t := benchmath.NewSample(slices.Clone(a), &thresholds), benchmath.NewSample(slices.Clone(b), &thresholds)
+	x.Base, x.New = centre(s), centre(t)
+	if x.Unsaid == "" {
+		x.Unsaid = tooFew(len(a), len(b))
+	}
+	if x.Unsaid == "" {
+		x.P = benchmath.AssumeNothing.Compare(s, t).P
+		x.Significant, x.Overlap = x.P <= Alpha && apart, x.P <= Alpha && !apart
+	}
+}
+
+// exactly compares figures that are the same in every repeat.
+func (x *Figure) exactly(a, b []float64) {
+	x.Base, x.New = Centre{a[0], &a[0], &a[0], len(a)}, Centre{b[0], &b[0], &b[0], len(b)}
+	if slices.Min(a) != slices.Max(a) || slices.Min(b) != slices.Max(b) {
+		x.Unsaid = fmt.Sprintf("fewer than %d simulated repeats on a side, and they differ", MinObservations)
+		x.test(a, b, true)
+		return
+	}
+	if x.Significant = a[0] != b[0]; x.Significant {
+		x.P = 0
+	}
+}
+
+// tooFew says why so few observations can never come out below Alpha: of all ways
+// to draw n of n+m, the two most extreme are too many.
+func tooFew(n, m int) string {
+	ways := 1.0
+	for i := 1; i <= n; i++ {
+		ways *= float64(m+i) / float64(i)
+	}
+	if 2/ways <= Alpha {
+		return ""
+	}
+	return fmt.Sprintf("%d and %d observations are too few", n, m)
+}
+
+func centre(s *benchmath.Sample) Centre {
+	sum := benchmath.AssumeNothing.Summary(s, Confidence)
+	c := Centre{Median: sum.Center, N: len(s.Values)}
+	if !math.IsInf(sum.Lo, 0) && !math.IsInf(sum.Hi, 0) {
+		c.Lo, c.Hi = &sum.Lo, &sum.Hi
+	}
+	return c
+}
+
+// geomean is over the cases that give the figure in both runs; ok is false for
+// fewer than two.
+func geomean(name string, cases []Case) (g Geomean, ok bool) {
+	var base, next float64
+	for _, c := range cases {
+		for _, f := range c.Figures {
+			if f.Name == name && !c.Control && f.Base.Median > 0 && f.New.Median > 0 {
+				base, next = base+math.Log(f.Base.Median), next+math.Log(f.New.Median)
+				g.Cases++
+			}
+		}
+	}
+	n := float64(g.Cases)
+	g.Figure, g.Base, g.New = name, math.Exp(base/n), math.Exp(next/n)
+	g.Change = 100 * (g.New/g.Base - 1)
+	return g, g.Cases > 1
+}

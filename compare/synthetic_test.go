@@ -1,0 +1,77 @@
+package compare_test
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"evbench/results"
+)
+
+// A synthetic run is one case as a network would have given it: each server
+// receives at a rate that wanders around its mean.
+type synthetic struct {
+	repeats, intervals, servers int
+	rate                        float64 // bit/s per server
+	noise                       float64 // of one interval, relative
+	alike                       float64 // correlation of neighbouring intervals
+	between                     float64 // spread of the repeats, relative
+	wait                        float64 // at the barrier, share of the time
+	seed                        uint64
+}
+
+const (
+	fragment = 125_000 // bytes
+	eventsOf = 16 * fragment
+)
+
+// run makes the results. Servers of one interval share its noise.
+func (s synthetic) run() *results.Run {
+	rng := rand.New(rand.NewPCG(s.seed, 7))
+	run := &results.Run{
+		Manifest: results.Manifest{
+			Fabric: results.Fabric{Kind: "lab", RateBitPerSec: 100e6, MTU: 9000}, Transport: "tcp",
+			Versions: map[string]string{"evbench": "v1"},
+		},
+	}
+	for r := range s.repeats {
+		samples := s.repeat(rng, r)
+		run.Samples = append(run.Samples, samples...)
+		run.Summary.Cases = append(run.Summary.Cases, summary("shift", r, s, samples))
+	}
+	return run
+}
+
+func (s synthetic) repeat(rng *rand.Rand, r int) (out []results.Sample) {
+	mean := s.rate * (1 + s.between*rng.NormFloat64())
+	wander := rng.NormFloat64()
+	for i := range s.intervals {
+		if i > 0 {
+			wander = s.alike*wander + math.Sqrt(1-s.alike*s.alike)*rng.NormFloat64()
+		}
+		for server := range s.servers {
+			rate := max(0, mean*(1+s.noise*wander+s.noise/10*rng.NormFloat64()))
+			out = append(out, results.Sample{
+				Case: "shift", Repeat: r, Server: server, TSec: float64(i+1) + 1e-4*rng.Float64(), IntervalSec: 1,
+				PayloadBytes: uint64(rate / 8), GoodputBitPerSec: rate,
+				Events: uint64(rate / 8 / eventsOf), EventBytes: eventsOf, BarrierWaitSec: s.wait * (1 + s.noise*rng.NormFloat64()),
+			})
+		}
+	}
+	return out
+}
+
+// summary sums samples up as a run would have.
+func summary(name string, repeat int, s synthetic, samples []results.Sample) results.Case {
+	bytes, wait := 0.0, 0.0
+	for _, x := range samples {
+		bytes += float64(x.PayloadBytes) / float64(s.servers)
+		wait += x.BarrierWaitSec / float64(s.servers)
+	}
+	sec := float64(s.intervals)
+	return results.Case{
+		Name: name, Repeat: repeat, Mode: "synchronised", PlanHash: "sha256:1", Complete: true, Valid: true, MeasuredSec: sec,
+		EventsPerSec:     results.Stat{Mean: bytes / sec / eventsOf},
+		GoodputBitPerSec: results.Stat{Mean: 8 * bytes / sec}, MeasuredEfficiency: 8 * bytes / sec / 100e6,
+		Exchanges: uint64(bytes / eventsOf), BarrierWaitSec: wait,
+	}
+}
