@@ -115,6 +115,9 @@ var layers = map[string]layer{
 	"compare": {may: []string{"results", "internal/unit"}, pure: true},
 	"report":  {may: []string{"results", "internal/unit"}},
 	// Figures of links and pairs need the phases and paths of plans.
+	"report/figure":     {may: []string{"plan", "results", "scheduler", "topology"}, pure: true},
+	"report/html":       {may: []string{"report/figure", "results", "topology"}, pure: true},
+	"report/reporttest": {may: []string{"plan", "report/figure", "results", "topology"}},
 }
 
 // touching are the standard packages that reach the world outside.

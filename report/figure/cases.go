@@ -1,0 +1,193 @@
+package figure
+
+import (
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// wide is the width of a drawing that has all cases.
+const wide = vg.Length(840)
+
+// efficiency shows the prediction of each case beside what was measured.
+func efficiency(s Source, f *Figure) {
+	f.Caption = "Efficiency is ideal time / time: 1 is a network in which every server receives at the rate of its link all the time. " +
+		"Circles are predictions, made before the run; filled squares are measured."
+	f.Data.Columns = []string{"case", "repeat", "predicted_efficiency", "measured_efficiency", "ratio_to_control"}
+	most := 1.0
+	known := false
+	cases := s.Run.Summary.Cases
+	for _, c := range cases {
+		f.Data.add(c.Name, whole(c.Repeat), decimals(c.PredictedEfficiency), decimals(c.MeasuredEfficiency), decimals(c.RatioToControl))
+		most = max(most, c.PredictedEfficiency, c.MeasuredEfficiency)
+		known = known || c.MeasuredEfficiency > 0
+	}
+	if !known {
+		f.Missing = "No efficiency is known: the rate of the links was not stated, or nothing was measured to the end."
+		return
+	}
+	p := newPlot()
+	p.X.Label.Text = "efficiency"
+	p.X.Min, p.X.Max = 0, most*1.02
+	nominal(p, labels(cases))
+	p.Add(verticals(p), brush(func(c draw.Canvas, p *plot.Plot) {
+		for i, x := range cases {
+			row := rowAt(i, len(cases))
+			a, b := at(c, p, x.PredictedEfficiency, row), at(c, p, x.MeasuredEfficiency, row)
+			if x.PredictedEfficiency > 0 && x.MeasuredEfficiency > 0 {
+				c.StrokeLine2(line(Ink, 0.75), a.X, a.Y, b.X, b.Y)
+			}
+			if x.MeasuredEfficiency > 0 {
+				c.DrawGlyph(draw.GlyphStyle{Color: blue, Radius: 4, Shape: draw.BoxGlyph{}}, b)
+			}
+			if x.PredictedEfficiency > 0 {
+				ring(c, line(Ink, 1.2), a, 5)
+			}
+		}
+	}))
+	f.Panels = []Panel{{Case: -1, Plot: p, Width: wide, Height: rowsHeight(len(cases))}}
+}
+
+// throughput shows the samples of each case as a box, after Fig. 6.5 of the thesis.
+func throughput(s Source, f *Figure) {
+	f.Caption = "Payload received by one server in one interval: the box holds the middle half of these samples, the thick line is their median, " +
+		"the diamond their mean; whiskers reach to the least and the greatest. " +
+		"A fragment counts when all of it is there, so a short interval can have more than a link carries. Intervals shorter than half the usual one are left out."
+	f.Data.Columns = []string{
+		"case", "repeat", "samples", "goodput_min_bit_per_s", "goodput_q1_bit_per_s", "goodput_median_bit_per_s",
+		"goodput_q3_bit_per_s", "goodput_max_bit_per_s", "goodput_mean_bit_per_s",
+	}
+	cases := s.Run.Summary.Cases
+	samples := samplesByCase(s.Run)
+	boxes := make([][6]float64, len(cases)) // the quartiles, and the mean
+	most := 0.0
+	for i, c := range cases {
+		var rates []float64
+		mean := 0.0
+		for _, x := range wholeIntervals(samples[keyOf(c)]) {
+			rates = append(rates, x.GoodputBitPerSec)
+			mean += x.GoodputBitPerSec
+		}
+		mean /= float64(max(1, len(rates)))
+		q := quartiles(rates)
+		f.Data.add(c.Name, whole(c.Repeat), whole(len(rates)), bits(q[0]), bits(q[1]), bits(q[2]), bits(q[3]), bits(q[4]), bits(mean))
+		copy(boxes[i][:], append(q[:], mean))
+		most = max(most, q[4])
+	}
+	if most == 0 {
+		f.Missing = "There are no samples."
+		return
+	}
+	u := rateUnit(most)
+	limit := s.linkLimit() / u.size
+	p := newPlot()
+	p.X.Label.Text = "goodput of one server, " + u.name
+	p.X.Min, p.X.Max = 0, max(most/u.size, limit)*1.03
+	nominal(p, labels(cases))
+	p.Add(verticals(p), brush(func(c draw.Canvas, p *plot.Plot) {
+		if limit > 0 {
+			x := at(c, p, limit, 0).X
+			c.StrokeLine2(dashed(vermilion, 1), x, c.Min.Y, x, c.Max.Y)
+		}
+		for i, b := range boxes {
+			for n := range b {
+				b[n] /= u.size
+			}
+			drawBox(c, p, b, rowAt(i, len(boxes)))
+		}
+	}))
+	if limit > 0 {
+		f.Caption += " The dashed line is what a link leaves for messages."
+	}
+	f.Panels = []Panel{{Case: -1, Plot: p, Width: wide, Height: rowsHeight(len(cases))}}
+}
+
+// linkLimit is what a link leaves for messages, 0 where its rate is not known.
+func (s Source) linkLimit() float64 {
+	return float64(s.Run.Manifest.Fabric.RateBitPerSec) * s.Run.Manifest.Fabric.Factor
+}
+
+// drawBox draws one lying box plot of quartiles and a mean.
+func drawBox(c draw.Canvas, p *plot.Plot, b [6]float64, row float64) {
+	const half = 0.3
+	for _, w := range [][2]float64{{b[0], b[1]}, {b[3], b[4]}} {
+		from, to := at(c, p, w[0], row), at(c, p, w[1], row)
+		c.StrokeLine2(line(Ink, 1), from.X, from.Y, to.X, to.Y)
+	}
+	for _, x := range []float64{b[0], b[4]} {
+		low, high := at(c, p, x, row-half/2), at(c, p, x, row+half/2)
+		c.StrokeLine2(line(Ink, 1), low.X, low.Y, high.X, high.Y)
+	}
+	middle := box(at(c, p, b[1], row-half), at(c, p, b[3], row+half))
+	c.FillPolygon(blue, middle)
+	outline(c, line(Ink, 1), middle)
+	low, high := at(c, p, b[2], row-half), at(c, p, b[2], row+half)
+	c.StrokeLine2(line(Ink, 2.5), low.X, low.Y, high.X, high.Y)
+	diamond(c, at(c, p, b[5], row), 4)
+}
+
+func diamond(c draw.Canvas, m vg.Point, r vg.Length) {
+	pts := []vg.Point{{X: m.X - r, Y: m.Y}, {X: m.X, Y: m.Y + r}, {X: m.X + r, Y: m.Y}, {X: m.X, Y: m.Y - r}}
+	c.FillPolygon(orange, pts)
+	outline(c, line(Ink, 0.75), pts)
+}
+
+// waits shows which share of the time servers waited in barriers.
+func waits(s Source, f *Figure) {
+	f.Caption = "Share of the measured time that a server spent waiting in barriers (hatched, right) and not (plain, left: sending, receiving, and waiting for data); means over servers. " +
+		"Cases without a barrier have no hatched part."
+	f.Data.Columns = []string{"case", "repeat", "measured_s", "barrier_wait_s", "transfer_s"}
+	cases := s.Run.Summary.Cases
+	samples := samplesByCase(s.Run)
+	share := make([]float64, len(cases)) // of time waited; -1: not known
+	known := false
+	for i, c := range cases {
+		var total, waited float64
+		list := byServer(samples[keyOf(c)])
+		for _, x := range list {
+			total += x.sampled / float64(len(list))
+			waited += x.waited / float64(len(list))
+		}
+		f.Data.add(c.Name, whole(c.Repeat), decimals(total), decimals(waited), decimals(total-waited))
+		share[i] = -1
+		if total > 0 {
+			share[i], known = min(1, waited/total), true
+		}
+	}
+	if !known {
+		f.Missing = "There are no samples."
+		return
+	}
+	p := newPlot()
+	p.X.Label.Text = "share of the measured time"
+	p.X.Min, p.X.Max = 0, 1.02
+	nominal(p, labels(cases))
+	p.Add(verticals(p), brush(func(c draw.Canvas, p *plot.Plot) {
+		for i, w := range share {
+			if w >= 0 {
+				row := rowAt(i, len(share))
+				c.FillPolygon(blue, box(at(c, p, 0, row-0.3), at(c, p, 1-w, row+0.3)))
+				hatch(c, at(c, p, 1-w, row-0.3), at(c, p, 1, row+0.3))
+				outline(c, line(Ink, 0.75), box(at(c, p, 0, row-0.3), at(c, p, 1, row+0.3)))
+			}
+		}
+	}))
+	f.Panels = []Panel{{Case: -1, Plot: p, Width: wide, Height: rowsHeight(len(cases))}}
+}
+
+// hatch fills a rectangle with orange and slanted lines, from its lower left to its
+// upper right corner.
+func hatch(c draw.Canvas, low, high vg.Point) {
+	c.FillPolygon(orange, box(low, high))
+	tall := high.Y - low.Y
+	for x := low.X - tall; x < high.X; x += 6 {
+		a, b := vg.Point{X: x, Y: low.Y}, vg.Point{X: x + tall, Y: high.Y}
+		if a.X < low.X {
+			a = vg.Point{X: low.X, Y: low.Y + low.X - x}
+		}
+		if b.X > high.X {
+			b = vg.Point{X: high.X, Y: high.Y - (b.X - high.X)}
+		}
+		c.StrokeLine2(line(Ink, 0.75), a.X, a.Y, b.X, b.Y)
+	}
+}

@@ -1,0 +1,247 @@
+package figure
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// A Chart is one drawing of series of numbers, for figures that are not those of a run.
+type Chart struct {
+	Title      string
+	X, Y       string // what the axes are
+	LogX, LogY bool
+	// Boxes draws the values of each point as a box plot, side by side at each X;
+	// otherwise they are a line through the medians, with bars from least to greatest.
+	Boxes  bool
+	Series []Series
+	Labels map[float64]string // of X, where numbers say nothing; needed for Boxes
+}
+
+// A Series is what belongs together in a chart.
+type Series struct {
+	Name   string
+	Points []Point
+	Curve  bool // a line without marks, for many points
+	Dots   bool // marks without a line
+	pen    pen
+}
+
+// A Point is the values at X, rising, and what others say of them.
+type Point struct {
+	X      float64
+	Values []float64
+	Stated []float64
+}
+
+// The size of a chart, and of what stands around it.
+const (
+	chartWidth  = vg.Length(400)
+	chartHeight = vg.Length(240)
+	legendRow   = vg.Length(14)
+	sampleWidth = vg.Length(26)
+)
+
+// stated is what the legend calls the numbers of others.
+const stated = "stated in the text"
+
+// WriteCharts draws charts as one SVG document, two beside each other. Series of one name
+// look the same in all of them.
+func WriteCharts(w io.Writer, title string, charts []Chart) error {
+	if len(charts) == 0 {
+		return fmt.Errorf("%s: %w", title, ErrNothing)
+	}
+	charts = penned(charts)
+	across, wide := 2, chartWidth
+	if len(charts) == 1 {
+		across, wide = 1, 1.6*chartWidth
+	}
+	if slices.ContainsFunc(charts, Chart.crowded) {
+		across, wide = 1, 2*chartWidth+gap
+	}
+	rows := slices.Collect(slices.Chunk(charts, across))
+	heights := make([]vg.Length, len(rows))
+	height := titleGap + 2*gap
+	for i, row := range rows {
+		for _, c := range row {
+			heights[i] = max(heights[i], titleGap+chartHeight+legendHeight(c.entries(), wide)+gap)
+		}
+		height += heights[i]
+	}
+	svg := vgsvg.New(vg.Length(across)*(wide+gap)+gap, height)
+	c := draw.New(svg)
+	c.FillPolygon(Paper, box(c.Min, c.Max))
+	heading(c, title, vg.Point{X: c.Min.X + gap, Y: c.Max.Y - titleGap}, textSize+2)
+	top := c.Max.Y - titleGap - gap
+	for i, row := range rows {
+		for k, chart := range row {
+			left := c.Min.X + gap + vg.Length(k)*(wide+gap)
+			chart.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
+				Min: vg.Point{X: left, Y: top - heights[i] + gap}, Max: vg.Point{X: left + wide, Y: top},
+			}})
+		}
+		top -= heights[i]
+	}
+	var b strings.Builder
+	if _, err := svg.WriteTo(&b); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, finish(b.String()))
+	return err
+}
+
+// penned gives each series a pen, in all charts the same to those of one name.
+func penned(charts []Chart) []Chart {
+	var names []string
+	out := slices.Clone(charts)
+	for i, c := range out {
+		out[i].Series = slices.Clone(c.Series)
+		for k, s := range c.Series {
+			n := slices.Index(names, s.Name)
+			if n < 0 {
+				n = len(names)
+				names = append(names, s.Name)
+			}
+			out[i].Series[k].pen = pens[n%len(pens)]
+		}
+	}
+	return out
+}
+
+// crowded says that a chart needs the whole width.
+func (c Chart) crowded() bool { return c.Boxes && len(c.places()) > 5 }
+
+// places are all X, rising.
+func (c Chart) places() []float64 {
+	var out []float64
+	for _, s := range c.Series {
+		for _, p := range s.Points {
+			out = append(out, p.X)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// draw draws title, plot and legend below each other.
+func (c Chart) draw(canvas draw.Canvas) {
+	heading(canvas, c.Title, vg.Point{X: canvas.Min.X, Y: canvas.Max.Y - titleGap + 6}, textSize)
+	p := newPlot()
+	p.X.Label.Text, p.Y.Label.Text = c.X, c.Y
+	if c.LogX {
+		c.Series = positive(c.Series)
+	}
+	places := c.places()
+	x := c.axis(&p.X, places)
+	c.valueAxis(&p.Y)
+	p.Add(gridlines(!c.Boxes), brush(func(on draw.Canvas, p *plot.Plot) {
+		for i, s := range c.Series {
+			if c.Boxes {
+				s.boxes(on, p, x, i, len(c.Series))
+			} else {
+				s.line(on, p)
+			}
+		}
+	}))
+	bottom := canvas.Max.Y - titleGap - chartHeight
+	p.Draw(draw.Canvas{Canvas: canvas.Canvas, Rectangle: vg.Rectangle{
+		Min: vg.Point{X: canvas.Min.X, Y: bottom}, Max: vg.Point{X: canvas.Max.X, Y: canvas.Max.Y - titleGap},
+	}})
+	drawLegend(canvas, c.entries(), bottom-4)
+}
+
+// gridlines draws a faint line at each tick. Unlike horizontals it never asks where 0 is,
+// which a logarithmic axis does not know.
+func gridlines(both bool) brush {
+	return func(c draw.Canvas, p *plot.Plot) {
+		for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
+			y := at(c, p, p.X.Min, t.Value).Y
+			c.StrokeLine2(line(Faint, 0.5), c.Min.X, y, c.Max.X, y)
+		}
+		for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
+			if x := at(c, p, t.Value, p.Y.Min).X; both {
+				c.StrokeLine2(line(Faint, 0.5), x, c.Min.Y, x, c.Max.Y)
+			}
+		}
+	}
+}
+
+// axis prepares the X axis and returns where a place is on it.
+func (c Chart) axis(a *plot.Axis, places []float64) func(float64) float64 {
+	if c.Boxes {
+		ticks := make([]plot.Tick, len(places))
+		for i, x := range places {
+			ticks[i] = plot.Tick{Value: float64(i), Label: c.Labels[x]}
+		}
+		a.Tick.Marker, a.Tick.Length = plot.ConstantTicks(ticks), 0
+		a.Min, a.Max = -0.5, float64(len(places))-0.5
+		return func(x float64) float64 { return float64(slices.Index(places, x)) }
+	}
+	a.Min, a.Max = places[0], places[len(places)-1]
+	if c.LogX {
+		a.Scale, a.Tick.Marker = plot.LogScale{}, decades{}
+		a.Min = math.Pow(10, math.Floor(math.Log10(max(a.Min, 1e-6))))
+		a.Max = math.Pow(10, math.Ceil(math.Log10(a.Max)))
+	} else {
+		a.Tick.Marker = wholeTicks{}
+		a.Min, a.Max = a.Min-0.02*(a.Max-a.Min), a.Max+0.02*(a.Max-a.Min)
+		if a.Min == a.Max {
+			a.Min, a.Max = a.Min-1, a.Max+1
+		}
+	}
+	return func(x float64) float64 { return x }
+}
+
+// valueAxis prepares the Y axis: from 0, or in decades.
+func (c Chart) valueAxis(a *plot.Axis) {
+	low, high := math.Inf(1), 0.0
+	for _, s := range c.Series {
+		for _, p := range s.Points {
+			low = min(low, slices.Min(append(p.Stated[:len(p.Stated):len(p.Stated)], p.Values...)))
+			high = max(high, slices.Max(append(p.Stated[:len(p.Stated):len(p.Stated)], p.Values...)))
+		}
+	}
+	if high == 0 {
+		high = 1
+	}
+	a.Min, a.Max = 0, 1.05*high
+	if c.LogY && low > 0 {
+		a.Scale, a.Tick.Marker = plot.LogScale{}, decades{}
+		a.Min, a.Max = math.Pow(10, math.Floor(math.Log10(low))), math.Pow(10, math.Ceil(math.Log10(high)))
+	}
+}
+
+// decades are ticks at powers of ten.
+type decades struct{}
+
+// Ticks returns the ticks of a range.
+func (decades) Ticks(low, high float64) []plot.Tick {
+	var out []plot.Tick
+	for e := math.Round(math.Log10(low)); e <= math.Log10(high)+1e-9; e++ {
+		v := math.Pow(10, e)
+		out = append(out, plot.Tick{Value: v, Label: number(v, v)})
+	}
+	return out
+}
+
+// positive leaves out the points that a logarithmic axis has no place for.
+func positive(list []Series) []Series {
+	out := slices.Clone(list)
+	for i, s := range out {
+		out[i].Points = slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool { return p.X <= 0 })
+	}
+	return out
+}
+
+// sorted returns the points by X.
+func (s Series) sorted() []Point {
+	return slices.SortedFunc(slices.Values(s.Points), func(a, b Point) int { return cmp.Compare(a.X, b.X) })
+}

@@ -1,0 +1,125 @@
+package figure
+
+import (
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// ErrNothing is wrapped by errors about figures that a run has nothing for.
+var ErrNothing = errors.New("nothing to draw")
+
+// pixelsPerInch makes a PNG sharp on a screen and in print.
+const pixelsPerInch = 192
+
+// WriteSVG draws all panels of the figure as one SVG document.
+func (f *Figure) WriteSVG(w io.Writer) error {
+	if err := f.something(); err != nil {
+		return err
+	}
+	width, height := f.size()
+	c := vgsvg.New(width, height)
+	f.draw(draw.New(c))
+	var b strings.Builder
+	if _, err := c.WriteTo(&b); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, finish(b.String()))
+	return err
+}
+
+// WritePNG draws all panels of the figure as one picture.
+func (f *Figure) WritePNG(w io.Writer) error {
+	if err := f.something(); err != nil {
+		return err
+	}
+	width, height := f.size()
+	c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(pixelsPerInch))
+	f.draw(draw.New(c))
+	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(w)
+	return err
+}
+
+// SVG draws one panel without its title as an SVG document.
+func (p Panel) SVG() (string, error) {
+	c := vgsvg.New(p.Width, p.Height)
+	p.Plot.Draw(draw.New(c))
+	var b strings.Builder
+	_, err := c.WriteTo(&b)
+	return finish(b.String()), err
+}
+
+// finish keeps squares of pictures square and sharp, and makes texts fit where
+// Liberation Sans is missing: it names families that have its widths, and says how
+// long each text was meant to be, so that another font is squeezed rather than
+// running into what is beside it.
+func finish(svg string) string {
+	svg = strings.ReplaceAll(svg, "<image ", `<image preserveAspectRatio="none" style="image-rendering:pixelated" `)
+	svg = strings.ReplaceAll(svg, "font-family:Liberation Sans", "font-family:'Liberation Sans',Arial,Helvetica,sans-serif")
+	return texts.ReplaceAllStringFunc(svg, func(element string) string {
+		part := texts.FindStringSubmatch(element)
+		size, err := strconv.ParseFloat(part[2], 64)
+		if err != nil {
+			return element
+		}
+		face := font.DefaultCache.Lookup(sans(vg.Length(size)), vg.Length(size))
+		width := face.Width(html.UnescapeString(part[3])).Points()
+		return fmt.Sprintf(`<text textLength="%.2f" lengthAdjust="spacingAndGlyphs"%s>%s</text>`, width, part[1], part[3])
+	})
+}
+
+var texts = regexp.MustCompile(`(?s)<text((?:[^>]*?)font-size:([0-9.]+)px[^>]*)>([^<]+)</text>`)
+
+func (f *Figure) something() error {
+	if len(f.Panels) == 0 {
+		return errors.Join(ErrNothing, errors.New(f.Missing))
+	}
+	return nil
+}
+
+// Panels stand in rows of at most three, under a title each.
+const (
+	columns  = 3
+	titleGap = vg.Length(20)
+	gap      = vg.Length(14)
+)
+
+func (f *Figure) size() (width, height vg.Length) {
+	n := len(f.Panels)
+	across := min(columns, n)
+	down := (n + columns - 1) / columns
+	p := f.Panels[0]
+	return vg.Length(across)*(p.Width+gap) + gap, vg.Length(down)*(p.Height+titleGap+gap) + gap + titleGap
+}
+
+func (f *Figure) draw(c draw.Canvas) {
+	c.FillPolygon(Paper, box(c.Min, c.Max))
+	heading(c, f.Title, vg.Point{X: c.Min.X + gap, Y: c.Max.Y - titleGap}, textSize+2)
+	for i, p := range f.Panels {
+		left := c.Min.X + gap + vg.Length(i%columns)*(p.Width+gap)
+		top := c.Max.Y - titleGap - gap - vg.Length(i/columns)*(p.Height+titleGap+gap)
+		if p.Case >= 0 {
+			heading(c, p.Title, vg.Point{X: left, Y: top - titleGap + 6}, textSize)
+		}
+		p.Plot.Draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
+			Min: vg.Point{X: left, Y: top - titleGap - p.Height}, Max: vg.Point{X: left + p.Width, Y: top - titleGap},
+		}})
+	}
+}
+
+func heading(c draw.Canvas, s string, at vg.Point, size vg.Length) {
+	style := textStyle(size, Ink)
+	style.XAlign, style.YAlign = draw.XLeft, text.YBottom
+	c.FillText(style, at, s)
+}

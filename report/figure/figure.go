@@ -1,0 +1,134 @@
+// Package figure answers: which figures does a run have, what do they show, and
+// how are they drawn? Every figure is a table of what it shows, which is its
+// CSV, and one or more panels drawn from that table with gonum/plot, as SVG or
+// PNG. It measures and judges nothing, and opens no file.
+//
+// Columns carry their units. Servers are positions, links have their names.
+package figure
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+
+	"evbench/plan"
+	"evbench/results"
+)
+
+// A Source is what figures are drawn from.
+type Source struct {
+	Run *results.Run
+	// Plans are those of the cases that have a schedule, by name of the case.
+	Plans map[string]*plan.Plan
+}
+
+// Only returns the source with one case, and its repeats, alone.
+func (s Source) Only(name string) (Source, error) {
+	run := *s.Run
+	run.Summary.Cases = nil
+	var names []string
+	for _, c := range s.Run.Summary.Cases {
+		if c.Name == name {
+			run.Summary.Cases = append(run.Summary.Cases, c)
+		}
+		if !slices.Contains(names, c.Name) {
+			names = append(names, c.Name)
+		}
+	}
+	if run.Summary.Cases == nil {
+		return s, fmt.Errorf("no case %q; there are %s", name, strings.Join(names, ", "))
+	}
+	return Source{&run, s.Plans}, nil
+}
+
+// A Figure is one figure of a run.
+type Figure struct {
+	Name, Title string
+	Caption     string // what is shown, and what it must not be taken for
+	Data        Table
+	Panels      []Panel // none: the run has nothing to show here, and Missing says why
+	Missing     string
+}
+
+// A Panel is one drawing of a figure.
+type Panel struct {
+	Title         string
+	Case          int // index in the summary; -1: all cases
+	Plot          *plot.Plot
+	Width, Height vg.Length
+}
+
+// kinds are all figures, in the order in which a report shows them.
+var kinds = []struct {
+	name, title string
+	build       func(Source, *Figure)
+}{
+	{"efficiency", "Predicted and measured efficiency", efficiency},
+	{"throughput", "Throughput per case", throughput},
+	{"timeline", "Throughput over time", timeline},
+	{"servers", "Spread over servers", servers},
+	{"pairs", "Throughput between pairs of servers", pairs},
+	{"tree", "Load of links", tree},
+	{"waits", "Barrier wait against transfer", waits},
+}
+
+// Names returns the names of all figures.
+func Names() []string {
+	var out []string
+	for _, k := range kinds {
+		out = append(out, k.name)
+	}
+	return out
+}
+
+// Title returns the title of a figure, "" for a name that is not known.
+func Title(name string) string {
+	for _, k := range kinds {
+		if k.name == name {
+			return k.title
+		}
+	}
+	return ""
+}
+
+// Build makes the figure of a name.
+func Build(name string, s Source) (*Figure, error) {
+	for _, k := range kinds {
+		if k.name == name {
+			f := &Figure{Name: k.name, Title: k.title}
+			k.build(s, f)
+			return f, nil
+		}
+	}
+	return nil, fmt.Errorf("no figure %q; there are %s", name, strings.Join(Names(), ", "))
+}
+
+// Label tells the repeats of a case apart, where there are any.
+func Label(c results.Case, all []results.Case) string {
+	for _, other := range all {
+		if other.Repeat > 0 && other.Name == c.Name {
+			return fmt.Sprintf("%s #%d", c.Name, c.Repeat+1)
+		}
+	}
+	return c.Name
+}
+
+// labels are those of all cases, shortened so that a drawing has room beside them.
+func labels(all []results.Case) []string {
+	out := make([]string, len(all))
+	for i, c := range all {
+		out[i] = shorten(Label(c, all))
+	}
+	return out
+}
+
+func shorten(s string) string {
+	const most = 34
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
+}

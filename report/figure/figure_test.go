@@ -1,0 +1,184 @@
+package figure_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"image/png"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"evbench/report/figure"
+	"evbench/report/reporttest"
+	"evbench/results"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// small has a run with everything that figures show, measured pairs included.
+func small(t *testing.T) figure.Source {
+	s := reporttest.Small(t)
+	for i, src := range []int{0, 1, 2, 3, 4, 5} {
+		for _, dst := range []int{0, 1, 2, 3, 4, 5} {
+			if src != dst {
+				s.Run.Pairs = append(s.Run.Pairs, results.PairCount{Case: "unsync", Src: src, Dst: dst, Bytes: uint64(1e6 * (i + 1)), Sec: 2})
+			}
+		}
+	}
+	return s
+}
+
+func build(t *testing.T, name string, s figure.Source) *figure.Figure {
+	t.Helper()
+	f, err := figure.Build(name, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// The data of figures are a contract with people's scripts.
+func TestData(t *testing.T) {
+	s := small(t)
+	for _, name := range figure.Names() {
+		t.Run(name, func(t *testing.T) {
+			var got bytes.Buffer
+			if err := build(t, name, s).Data.WriteCSV(&got); err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join("testdata", name+".csv")
+			if *update {
+				if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil || got.String() != string(want) {
+				t.Errorf("%v: %s differs:\n%s", err, file, got.String())
+			}
+		})
+	}
+}
+
+// Every figure is drawn, as SVG that an XML parser takes and as PNG that has
+// something on it.
+func TestDrawn(t *testing.T) {
+	s := small(t)
+	panels := map[string]int{"efficiency": 1, "throughput": 1, "timeline": 3, "servers": 3, "pairs": 3, "tree": 3, "waits": 1}
+	for _, name := range figure.Names() {
+		f := build(t, name, s)
+		if len(f.Panels) != panels[name] || f.Title == "" || f.Caption == "" || f.Missing != "" {
+			t.Errorf("%s: %d panels, title %q, missing %q", name, len(f.Panels), f.Title, f.Missing)
+		}
+		var svg, picture bytes.Buffer
+		if err := errors.Join(f.WriteSVG(&svg), f.WritePNG(&picture)); err != nil {
+			t.Fatal(err)
+		}
+		wellFormed(t, name, svg.String())
+		if !strings.Contains(svg.String(), ">"+f.Title+"</text>") {
+			t.Errorf("%s: the title is not drawn", name)
+		}
+		img, err := png.Decode(&picture)
+		if err != nil {
+			t.Fatal(err)
+		}
+		colours := map[any]bool{}
+		for y := 0; y < img.Bounds().Dy(); y += 5 { // enough to meet every colour of some size
+			for x := 0; x < img.Bounds().Dx(); x += 3 {
+				colours[img.At(x, y)] = true
+			}
+		}
+		if len(colours) < 4 {
+			t.Errorf("%s: the PNG has %d colours", name, len(colours))
+		}
+	}
+}
+
+func wellFormed(t *testing.T, name, svg string) {
+	t.Helper()
+	for d := xml.NewDecoder(strings.NewReader(svg)); ; {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Errorf("%s: %v", name, err)
+			return
+		}
+	}
+}
+
+func TestNothing(t *testing.T) {
+	for _, name := range figure.Names() {
+		f := build(t, name, figure.Source{Run: &results.Run{}})
+		if f.Missing == "" || len(f.Panels) > 0 {
+			t.Errorf("%s: %d panels of nothing, missing %q", name, len(f.Panels), f.Missing)
+		}
+		if err := f.WriteSVG(io.Discard); !errors.Is(err, figure.ErrNothing) {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if err := f.WritePNG(io.Discard); !errors.Is(err, figure.ErrNothing) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	if _, err := figure.Build("pie", figure.Source{}); err == nil || !strings.Contains(err.Error(), `no figure "pie"; there are efficiency, throughput`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestOnly(t *testing.T) {
+	s := reporttest.Small(t)
+	one, err := s.Only("one dead")
+	if err != nil || len(one.Run.Summary.Cases) != 1 || len(s.Run.Summary.Cases) != 3 {
+		t.Errorf("%d cases of %d, %v", len(one.Run.Summary.Cases), len(s.Run.Summary.Cases), err)
+	}
+	if _, err := s.Only("x"); err == nil || !strings.Contains(err.Error(), `no case "x"; there are healthy, one dead, unsync`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// The loads of the phases add up to those that the plan itself counts.
+func TestLoadsAddUp(t *testing.T) {
+	s := reporttest.Ten(t)
+	for name, p := range s.Plans {
+		want, _ := p.Loads(func(_, _ int) float64 { return 1 })
+		most := 0
+		l := figure.LoadsOf(p)
+		for w, got := range l.Totals() {
+			if got != want[w] {
+				t.Fatalf("%s: wire %d has %v messages, the plan counts %v", name, w, got, want[w])
+			}
+		}
+		for phase := range l.Phases {
+			for _, n := range l.Phase(phase) {
+				most = max(most, int(n))
+			}
+		}
+		if most != l.Most || (p.Pinned() && most > 1) {
+			t.Errorf("%s: most %d, as stated %d", name, most, l.Most)
+		}
+	}
+}
+
+// A case without a plan has the tree of the others, with its own dead links.
+func TestTreeWithoutPlan(t *testing.T) {
+	s := reporttest.Small(t)
+	s.Run.Summary.Cases[2].Failures = []string{"leaf2-spine1", "leaf1-spine0 at 700ms for 1s", "no such link"}
+	x := s.Trees()[2]
+	if dead := x.Tree.DownNames(); len(dead) != 1 || dead[0] != "leaf2-spine1" || len(x.Timed) != 1 || !x.Known() || x.Loads != nil {
+		t.Errorf("dead %v, timed %v, loads %v", dead, x.Timed, x.Loads)
+	}
+}
+
+// The last interval of a case is shorter, and not noise in a box.
+func TestShortIntervals(t *testing.T) {
+	s := reporttest.Small(t)
+	short := s.Run.Samples[0]
+	short.TSec, short.IntervalSec, short.GoodputBitPerSec = 2.01, 0.01, 9e9
+	s.Run.Samples = append(s.Run.Samples, short)
+	if got, want := build(t, "throughput", s).Data.Rows[0], build(t, "throughput", reporttest.Small(t)).Data.Rows[0]; strings.Join(got, ",") != strings.Join(want, ",") {
+		t.Errorf("box %v, want %v", got, want)
+	}
+}

@@ -1,0 +1,121 @@
+package figure
+
+import (
+	"cmp"
+	"slices"
+
+	"evbench/results"
+)
+
+// A key names one measured case.
+type key struct {
+	name   string
+	repeat int
+}
+
+func keyOf(c results.Case) key { return key{c.Name, c.Repeat} }
+
+// samplesByCase sorts the samples to their cases, each by time.
+func samplesByCase(run *results.Run) map[key][]results.Sample {
+	out := map[key][]results.Sample{}
+	for _, s := range run.Samples {
+		k := key{s.Case, s.Repeat}
+		out[k] = append(out[k], s)
+	}
+	for _, list := range out {
+		slices.SortStableFunc(list, func(a, b results.Sample) int { return cmp.Compare(a.TSec, b.TSec) })
+	}
+	return out
+}
+
+// wholeIntervals leaves out the samples of intervals cut short, such as the last
+// one of a case: less than half the usual length, they are mostly noise.
+func wholeIntervals(list []results.Sample) []results.Sample {
+	lengths := make([]float64, len(list))
+	for i, s := range list {
+		lengths[i] = s.IntervalSec
+	}
+	least := results.NewStat(lengths).Median / 2
+	var out []results.Sample
+	for _, s := range list {
+		if s.IntervalSec >= least {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// A server's share of a case.
+type served struct {
+	server  int
+	goodput float64 // bit/s, payload received, mean over time
+	waited  float64 // s in barriers
+	sampled float64 // s
+}
+
+// byServer adds the samples of a case up, servers rising.
+func byServer(list []results.Sample) []served {
+	at := map[int]int{}
+	var out []served
+	for _, s := range list {
+		i, ok := at[s.Server]
+		if !ok {
+			i = len(out)
+			at[s.Server] = i
+			out = append(out, served{server: s.Server})
+		}
+		out[i].goodput += s.GoodputBitPerSec * s.IntervalSec
+		out[i].waited += s.BarrierWaitSec
+		out[i].sampled += s.IntervalSec
+	}
+	for i := range out {
+		if out[i].sampled > 0 {
+			out[i].goodput /= out[i].sampled
+		}
+	}
+	slices.SortFunc(out, func(a, b served) int { return cmp.Compare(a.server, b.server) })
+	return out
+}
+
+// A moment is one interval of a case over all servers.
+type moment struct {
+	t       float64 // s, the mean end of the interval
+	servers int
+	goodput results.Stat // bit/s
+}
+
+// moments joins the n-th samples of all servers.
+func moments(list []results.Sample) []moment {
+	count := map[int]int{}
+	var times, rates [][]float64
+	for _, s := range wholeIntervals(list) {
+		n := count[s.Server]
+		count[s.Server]++
+		if n == len(times) {
+			times, rates = append(times, nil), append(rates, nil)
+		}
+		times[n] = append(times[n], s.TSec)
+		rates[n] = append(rates[n], s.GoodputBitPerSec)
+	}
+	out := make([]moment, len(times))
+	for i := range times {
+		out[i] = moment{results.NewStat(times[i]).Mean, len(times[i]), results.NewStat(rates[i])}
+	}
+	return out
+}
+
+// quartiles returns the least, the three quartiles and the greatest of values,
+// which it sorts. Quartiles are interpolated between neighbours.
+func quartiles(values []float64) (q [5]float64) {
+	if len(values) == 0 {
+		return q
+	}
+	slices.Sort(values)
+	for i := range q {
+		at := float64(i) / 4 * float64(len(values)-1)
+		low := int(at)
+		high := min(low+1, len(values)-1)
+		q[i] = values[low] + (at-float64(low))*(values[high]-values[low])
+	}
+	return q
+}

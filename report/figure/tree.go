@@ -1,0 +1,134 @@
+package figure
+
+import (
+	"fmt"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"evbench/results"
+	"evbench/topology"
+)
+
+// tree shows the load of each link over the whole case, and in its data that of
+// each phase.
+func tree(s Source, f *Figure) {
+	f.Caption = "The cables between leaves (below) and spines (above). The half at the leaf is what the leaf sends to the spine, the half at the spine what comes back; " +
+		"darker and wider is more, by messages of one exchange where a plan is known, else by bytes carried. Dead links are dashed and crossed out."
+	f.Data.Columns = []string{"case", "repeat", "phase", "link", "direction", "messages", "bytes", "planned_bytes"}
+	cases := s.Run.Summary.Cases
+	for i, x := range s.Trees() {
+		if !x.Known() {
+			continue
+		}
+		x.addTo(&f.Data, cases[i])
+		f.Panels = append(f.Panels, x.panel(Label(cases[i], cases), i))
+	}
+	if f.Panels == nil {
+		f.Missing = "No plan of two levels says what the tree looks like, or nothing is known of its links."
+	}
+}
+
+// addTo writes the loads of each phase, those that are not 0, and then what
+// counters say, with no phase.
+func (x *CaseTree) addTo(t *Table, c results.Case) {
+	repeat := whole(c.Repeat)
+	if l := x.Loads; l != nil {
+		for phase := range l.Phases {
+			for w, n := range l.Phase(phase) {
+				if n > 0 {
+					link, direction := x.Tree.WireName(topology.Wire(w))
+					t.add(c.Name, repeat, whole(phase), link, direction, whole(int(n)), "", "")
+				}
+			}
+		}
+	}
+	for w, bytes := range x.Carried {
+		link, direction := x.Tree.WireName(topology.Wire(w))
+		planned := ""
+		if x.Planned != nil {
+			planned = bits(x.Planned[w])
+		}
+		t.add(c.Name, repeat, "", link, direction, "", bits(bytes), planned)
+	}
+}
+
+func (x *CaseTree) panel(title string, index int) Panel {
+	p := newPlot()
+	p.HideAxes()
+	leaves, spines := x.Tree.Leaves(), x.Tree.Spines()
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 1
+	totals := x.Totals()
+	most := 1e-9
+	for _, v := range totals {
+		most = max(most, v)
+	}
+	p.Add(brush(func(c draw.Canvas, p *plot.Plot) {
+		down := func(leaf int) vg.Point { return at(c, p, (float64(leaf)+0.5)/float64(leaves), 0.12) }
+		up := func(spine int) vg.Point { return at(c, p, (float64(spine)+0.5)/float64(spines), 0.9) }
+		for leaf := range leaves {
+			for spine := range spines {
+				a, b := down(leaf), up(spine)
+				if !x.Tree.Alive(leaf, spine) {
+					deadLink(c, a, b)
+					continue
+				}
+				m := vg.Point{X: (a.X + b.X) / 2, Y: (a.Y + b.Y) / 2}
+				half(c, a, m, totals[x.Tree.Up(leaf, spine)]/most)
+				half(c, m, b, totals[x.Tree.Down(leaf, spine)]/most)
+			}
+		}
+		for leaf := range leaves {
+			node(c, down(leaf), fmt.Sprintf("%d", leaf), float64(leaves))
+			text := fmt.Sprintf("%d", x.Tree.On(leaf))
+			style := textStyle(smallSize-1, Ink)
+			style.XAlign, style.YAlign = draw.XCenter, draw.YTop
+			pt := down(leaf)
+			c.FillText(style, vg.Point{X: pt.X, Y: pt.Y - 10}, text)
+		}
+		for spine := range spines {
+			node(c, up(spine), fmt.Sprintf("%d", spine), float64(spines))
+		}
+		style := textStyle(smallSize-1, Ink)
+		c.FillText(style, vg.Point{X: c.Min.X, Y: c.Min.Y}, "leaves, and below them how many servers each has; the darkest cable carries "+x.amount(most))
+	}))
+	return Panel{Title: title, Case: index, Plot: p, Width: 420, Height: 230}
+}
+
+// amount prints what a cable carries in the whole case.
+func (x *CaseTree) amount(load float64) string {
+	if x.Loads != nil {
+		return fmt.Sprintf("%.0f messages", load)
+	}
+	return fmt.Sprintf("%.4g MB", load/1e6)
+}
+
+// half draws half a link by its share of the greatest load.
+func half(c draw.Canvas, a, b vg.Point, share float64) {
+	if share == 0 {
+		c.StrokeLine2(line(Faint, 0.4), a.X, a.Y, b.X, b.Y)
+		return
+	}
+	color := ramp[1+int((1-share)*(steps-1)*0.8)]
+	c.StrokeLine2(line(color, vg.Length(0.4+2.6*share)), a.X, a.Y, b.X, b.Y)
+}
+
+func deadLink(c draw.Canvas, a, b vg.Point) {
+	c.StrokeLine2(dashed(vermilion, 1), a.X, a.Y, b.X, b.Y)
+	m := vg.Point{X: (a.X + b.X) / 2, Y: (a.Y + b.Y) / 2}
+	for _, way := range []vg.Length{-4, 4} {
+		c.StrokeLine2(line(vermilion, 2), m.X-4, m.Y-way, m.X+4, m.Y+way)
+	}
+}
+
+// node draws a switch with its number.
+func node(c draw.Canvas, m vg.Point, name string, count float64) {
+	half := min(9, vg.Length(0.42*float64(c.Max.X-c.Min.X)/count))
+	b := box(vg.Point{X: m.X - half, Y: m.Y - 7}, vg.Point{X: m.X + half, Y: m.Y + 7})
+	c.FillPolygon(Paper, b)
+	outline(c, line(Ink, 0.75), b)
+	style := textStyle(min(smallSize, half*1.1), Ink)
+	style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
+	c.FillText(style, m, name)
+}

@@ -1,0 +1,175 @@
+package html_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"evbench/report/figure"
+	"evbench/report/html"
+	"evbench/report/reporttest"
+	"evbench/results"
+)
+
+// write returns the page of runs. With EVBENCH_PAGES set it is kept there for
+// people to look at.
+func write(t testing.TB, runs ...html.Input) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := html.Write(&b, runs); err != nil {
+		t.Fatal(err)
+	}
+	if dir := os.Getenv("EVBENCH_PAGES"); dir != "" {
+		name := strings.ReplaceAll(t.Name(), "/", "-") + ".html"
+		if err := os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.String()
+}
+
+func input(s figure.Source) html.Input { return html.Input{Name: "results/made-up", Source: s} }
+
+// inOrder checks that a page has some texts one after the other.
+func inOrder(t *testing.T, page string, texts ...string) {
+	t.Helper()
+	at := 0
+	for _, text := range texts {
+		i := strings.Index(page[at:], text)
+		if i < 0 {
+			t.Errorf("%q is missing, or not behind what it should follow", text)
+			continue
+		}
+		at += i
+	}
+}
+
+func TestVerdictComesFirst(t *testing.T) {
+	s := reporttest.Small(t)
+	s.Run.Summary.Cases[1].Valid = false
+	s.Run.Summary.Cases[1].Reasons = []string{"2 events <lost>"}
+	page := write(t, input(s))
+	inOrder(t, page,
+		"<h1>Event building: made up</h1>", "measured</span>",
+		"<h2>Verdict</h2>", "Of 3 cases: 2 valid, 1 invalid.",
+		`<th scope="row">healthy</th>`, `<span class="mark valid">valid</span>`, ">0.980</td>",
+		`<th scope="row">one dead</th>`, `<span class="mark invalid">invalid</span>`, "2 events &lt;lost&gt;", `title="leaf0-spine0">1</td>`,
+		"<h2>Predicted and measured efficiency</h2>", "<h2>Throughput per case</h2>", "<h2>Throughput over time</h2>", "<h2>Spread over servers</h2>",
+		"<h2>Throughput between pairs of servers</h2>", "<h2>Load of links in the fat tree</h2>", "<h2>Barrier wait against transfer</h2>",
+		"Warnings (1)", "the clock of server 3 is off by &lt;1 s&gt;", "topology: FT(2;2,3)",
+	)
+}
+
+// A page is one file: nothing in it leads to another.
+func TestSelfContained(t *testing.T) {
+	page := write(t, input(reporttest.Small(t)))
+	for _, m := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if !strings.HasPrefix(m[1], "#") && !strings.HasPrefix(m[1], "data:") {
+			t.Errorf("the page refers to %.80s", m[1])
+		}
+	}
+	if m := regexp.MustCompile(`url\(|@import|fetch\(|XMLHttp`).FindString(page); m != "" {
+		t.Errorf("the page has %s", m)
+	}
+}
+
+// What was not measured is labelled wherever it stands.
+func TestMixedIsLabelled(t *testing.T) {
+	lab, sim := reporttest.Small(t), reporttest.Small(t)
+	sim.Run.Manifest.Fabric.Kind, sim.Run.Manifest.Fabric.Model = "sim", true
+	sim.Run.Summary.Name = "foretold"
+	page := write(t, html.Input{Name: "lab", Source: lab}, html.Input{Name: "virtual", Source: sim})
+	inOrder(t, page, "This page has measured and simulated runs side by side", "<h2>Verdict</h2>",
+		`<td><a href="#run1">lab</a> <span class="badge measured">`, `<td><a href="#run2">virtual</a> <span class="badge simulated">`,
+		"foretold <span", "Simulated: worked out in virtual time, not measured.")
+	if one := write(t, html.Input{Name: "lab", Source: lab}); strings.Contains(one, "side by side;") {
+		t.Error("one run is called mixed")
+	}
+}
+
+func TestKilledRun(t *testing.T) {
+	s := reporttest.Small(t)
+	s.Run.Summary = results.Salvage(s.Run.Manifest, s.Run.Samples)
+	page := write(t, html.Input{Name: "r", Source: s, Notes: []string{"the last line is cut off"}})
+	inOrder(t, page, "<strong>Incomplete.</strong>", "the last line is cut off", "Of 3 cases: 3 incomplete.", "the run was killed before it could judge")
+}
+
+// A run without plans, links, rates or samples still makes a page, which says what
+// is missing.
+func TestNothingToDraw(t *testing.T) {
+	run := &results.Run{Summary: results.Summary{Name: "empty"}}
+	page := write(t, input(figure.Source{Run: run}))
+	inOrder(t, page, "No case was measured.", "There are no samples.", "There is no pairs.csv", "No plan of two levels says", "Warnings (0)")
+	if body, _, _ := strings.Cut(page, "<script>"); strings.Contains(body, "NaN") || strings.Contains(body, "Inf") {
+		t.Error("a figure of nothing was printed")
+	}
+}
+
+// Names come from files and may be anything.
+func TestNamesAreText(t *testing.T) {
+	s := reporttest.Small(t)
+	const evil = `</script><b onclick="x">`
+	s.Run.Summary.Cases[0].Name = evil
+	s.Run.Summary.Name = evil
+	s.Run.Manifest.Scenario = evil
+	s.Run.Manifest.Plans[evil] = evil
+	for i := range s.Run.Samples {
+		if s.Run.Samples[i].Case == "healthy" {
+			s.Run.Samples[i].Case = evil
+		}
+	}
+	if page := write(t, html.Input{Name: evil, Source: s, Notes: []string{evil}}); strings.Contains(page, `<b onclick`) {
+		t.Error("a name became markup")
+	}
+}
+
+func TestTree(t *testing.T) {
+	page := write(t, input(reporttest.Small(t)))
+	inOrder(t, page, `data-title="one dead" data-phases="5"`, "1 of 6 links are dead: leaf0-spine0.", `<g class="k dead"><title>leaf0-spine0: dead</title>`,
+		`<title>leaf0-spine1: up 8, down 8 messages in an exchange; carried 8.08 MB up, 8.08 MB down (planned 8 MB and 8 MB)</title>`)
+	inOrder(t, page, `data-title="unsync"`, "1 die while events are built.", `<g class="k timed"><title>leaf1-spine0:`, "dies at 0.7s")
+}
+
+// brokenWriter takes nothing.
+type brokenWriter struct{}
+
+var errFull = errors.New("full")
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errFull }
+
+func TestWriteError(t *testing.T) {
+	if err := html.Write(brokenWriter{}, []html.Input{input(reporttest.Small(t))}); !errors.Is(err, errFull) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A page of ten cases and 64 servers stays small, and so does the LHCb tree's.
+func TestSize(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		source func(testing.TB) figure.Source
+		most   int
+	}{{"ten cases, 64 servers", reporttest.Ten, 5 << 20}, {"LHCb", reporttest.Large, 5 << 20}} {
+		t.Run(tt.name, func(t *testing.T) {
+			if page := write(t, input(tt.source(t))); len(page) > tt.most {
+				t.Errorf("%d bytes, more than %d", len(page), tt.most)
+			}
+		})
+	}
+}
+
+func BenchmarkTenCases(b *testing.B) {
+	in := input(reporttest.Ten(b))
+	var page bytes.Buffer
+	for b.Loop() {
+		page.Reset()
+		if err := html.Write(&page, []html.Input{in}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(page.Len()), "bytes")
+}

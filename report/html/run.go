@@ -1,0 +1,147 @@
+package html
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"evbench/report/figure"
+	"evbench/results"
+)
+
+// A fact is one line of the manifest.
+type fact struct{ Name, Text string }
+
+type hostView struct{ Server, Host, Addresses, NIC, MTU, CPU, Kernel string }
+
+type prediction struct{ Case, Efficiency, Phases, Hash, Made string }
+
+func runID(index int) string { return "run" + strconv.Itoa(index+1) }
+
+// describe says what a run is, without its figures.
+func describe(index int, in Input) runView {
+	run := in.Source.Run
+	m := run.Manifest
+	v := runView{
+		ID: runID(index), Name: run.Summary.Name, Path: in.Name, Kind: kindOf(run), Lead: lead(m),
+		Incomplete: !run.Summary.Complete, Notes: in.Notes, Warnings: warnings(run),
+		Facts: facts(m), Scenario: m.Scenario, Preflight: m.Preflight,
+	}
+	for _, h := range m.Hosts {
+		v.Hosts = append(v.Hosts, hostView{
+			strconv.Itoa(h.Server), h.Host, strings.Join(h.Addresses, ", "), strings.TrimSpace(h.Interface + " " + h.NIC), strconv.Itoa(h.MTU),
+			h.CPU, h.Kernel,
+		})
+	}
+	for _, p := range m.Predictions {
+		v.Predictions = append(v.Predictions, prediction{
+			p.Case, share(p.Efficiency).Text, phases(results.Case{Phases: p.Phases, Bound: p.Bound}).Text, p.PlanHash, clock(p.Made),
+		})
+	}
+	return v
+}
+
+// lead says in one line what was run, and where.
+func lead(m results.Manifest) string {
+	var parts []string
+	if m.Host != "" {
+		parts = append(parts, m.Host)
+	}
+	if r := m.Fabric.RateBitPerSec; r > 0 {
+		parts = append(parts, "links of "+rate(float64(r)))
+	}
+	if m.Transport != "" {
+		parts = append(parts, "over "+m.Transport)
+	}
+	if !m.Started.IsZero() {
+		parts = append(parts, clock(m.Started))
+	}
+	return strings.Join(parts, " · ")
+}
+
+func rate(x float64) string {
+	for _, u := range []struct {
+		size float64
+		name string
+	}{{1e12, "Tbit/s"}, {1e9, "Gbit/s"}, {1e6, "Mbit/s"}, {1e3, "kbit/s"}} {
+		if x >= u.size {
+			return strconv.FormatFloat(x/u.size, 'g', 4, 64) + " " + u.name
+		}
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64) + " bit/s"
+}
+
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return none
+	}
+	return t.UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
+// warnings are those of the manifest, then each of the cases once, with the cases
+// it is about.
+func warnings(run *results.Run) []string {
+	out := slices.Clone(run.Manifest.Warnings)
+	cases := run.Summary.Cases
+	about := map[string][]string{}
+	var order []string
+	for _, c := range cases {
+		for _, w := range c.Warnings {
+			if about[w] == nil {
+				order = append(order, w)
+			}
+			about[w] = append(about[w], figure.Label(c, cases))
+		}
+	}
+	for _, w := range order {
+		who := strings.Join(about[w], ", ")
+		if len(about[w]) == len(cases) && len(cases) > 1 {
+			who = "every case"
+		}
+		out = append(out, who+": "+w)
+	}
+	return out
+}
+
+// facts are the manifest but for what is shown elsewhere.
+func facts(m results.Manifest) []fact {
+	all := []fact{
+		{"name", m.Name},
+		{"seed", strconv.FormatUint(m.Seed, 10)},
+		{"started", clock(m.Started)},
+		{"ended", clock(m.Ended)},
+		{"complete", strconv.FormatBool(m.Complete)},
+		{"host", m.Host},
+		{"processor", fmt.Sprintf("%s, %d cores", orNone(m.CPU), m.Cores)},
+		{"kernel", m.Kernel},
+		{"fabric", fabricText(m.Fabric)},
+		{"transport", strings.TrimSpace(m.Transport + " " + m.IO)},
+		{"control connection", m.Control},
+		{"launch", m.Launch},
+		{"built in", strings.Join(m.BuildTags, ", ")},
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Versions)) {
+		all = append(all, fact{"version of " + name, m.Versions[name]})
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Plans)) {
+		all = append(all, fact{"plan of " + name, m.Plans[name]})
+	}
+	return slices.DeleteFunc(all, func(f fact) bool { return f.Text == "" })
+}
+
+func fabricText(f results.Fabric) string {
+	text := orNone(f.Kind)
+	if f.RateBitPerSec > 0 {
+		text += fmt.Sprintf(", links of %s, of which messages get %.3f", rate(float64(f.RateBitPerSec)), f.Factor)
+	}
+	if f.MTU > 0 {
+		text += fmt.Sprintf(", MTU %d", f.MTU)
+	}
+	if f.NIC != "" {
+		text += ", " + f.NIC
+	}
+	return text
+}
