@@ -64,6 +64,15 @@ var layers = map[string]layer{
 		pure: true,
 	},
 
+	"reproduce": {
+		may: []string{
+			"fabric", "failures", "plan", "routing", "routing/engine", "routing/lft", "scheduler", "sim", "survey", "topology",
+		},
+		pure: true,
+	},
+
+	"reproduce/draw": {may: []string{"report/figure", "reproduce"}, pure: true},
+
 	"plan/store": {may: []string{"plan", "topology", "internal/atomicfile"}},
 
 	"transport":               {pure: true},
