@@ -44,7 +44,7 @@ bench-peers: build
 
 # Rewrite golden files; read the diff before you commit it.
 golden:
-	$(GO) test ./routing ./plan ./survey ./report ./companion ./cmd/evbench -update
+	$(GO) test ./routing ./plan ./survey ./reproduce ./report ./report/figure ./companion ./cmd/evbench -update
 	$(GO) test ./controller -rewrite
 
 # Every fuzz target for a while (default 20 s each).

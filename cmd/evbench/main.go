@@ -152,9 +152,10 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Action:          noCommand,
 		HideHelpCommand: true,
 		Commands: []*cli.Command{
-			runCommand(), validateCommand(), planCommand(), verifyCommand(), diffCommand(),
-			tableCommand(), whatifCommand(), routesCommand(), topoCommand(), failuresCommand(),
-			labCommand(), controllerCommand(), workerCommand(), hostCommand(), resultsCommand(), versionCommand(),
+			runCommand(), simCommand(), accuracyCommand(), validateCommand(), planCommand(), verifyCommand(), diffCommand(),
+			tableCommand(), reproduceCommand(), whatifCommand(), routesCommand(), topoCommand(), failuresCommand(),
+			labCommand(), controllerCommand(), workerCommand(), hostCommand(), resultsCommand(), compareCommand(), reportCommand(), plotCommand(),
+			versionCommand(),
 		},
 	}
 }

@@ -55,7 +55,7 @@ func TestScript(t *testing.T) {
 			e.Setenv("SCENARIOS", scenarios)
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"measure": measureCmd, "code": codeCmd},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"measure": measureCmd, "accurate": accurateCmd, "code": codeCmd},
 	})
 }
 

@@ -88,6 +88,11 @@ func runAction(c *cli.Context) error {
 
 // loadOverridden loads the scenario that a command names, with its flags.
 func loadOverridden(c *cli.Context, fabric string) (*scenario.Scenario, []bench.Planned, error) {
+	return loadNamed(c, c.Args().First(), fabric)
+}
+
+// loadNamed loads a scenario with the flags of a command.
+func loadNamed(c *cli.Context, name, fabric string) (*scenario.Scenario, []bench.Planned, error) {
 	o := scenario.Overrides{
 		Fabric: fabric, Case: c.String("case"), Repeat: c.Int("repeat"),
 		Duration: c.Duration("duration"), Interval: c.Duration("interval"), Deliver: c.String("deliver"),
@@ -102,7 +107,7 @@ func loadOverridden(c *cli.Context, fabric string) (*scenario.Scenario, []bench.
 			return nil, nil, usagef("--rate %s: must be above 0", r)
 		}
 	}
-	return load(c.Args().First(), o)
+	return load(name, o)
 }
 
 // A control says where the controller of a run listens, and with which token;
@@ -124,29 +129,41 @@ func localControl(*cli.Context) (listen, token string, done func() error, err er
 type tailored interface{ tailor(o *bench.Options) }
 
 // measure runs the planned cases and prints what came out.
-func measure(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, open opener, where control) (err error) {
+func measure(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, open opener, where control) error {
 	dir, err := outDir(c, s)
 	if err != nil {
 		return err
 	}
+	foresee(c.Context, s, planned, foresightOfRun)
+	run, err := measureInto(c, s, planned, open, where, dir, func(run results.Run) error {
+		return printSummary(c, run.Summary, &run.Manifest, dir)
+	})
+	return verdictOf(run.Summary, err)
+}
+
+// measureInto runs the planned cases and writes results to dir. It returns manifest and
+// summary; show has them before the fabric is closed, since what it prints to may be gone,
+// and links must come up all the same.
+func measureInto(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, open opener, where control, dir string,
+	show func(results.Run) error) (run results.Run, err error) {
 	listen, token, done, err := where(c)
 	if err != nil {
-		return err
+		return run, err
 	}
 	defer func() { err = errors.Join(err, done()) }()
 
 	fabric, err := injecting(open)(c.Context, s)
 	if err != nil {
-		return err
+		return run, err
 	}
 	defer func() { err = errors.Join(err, fabric.Close()) }()
 
 	var files resultFiles
 	manifest := &results.Manifest{} // that of the run, which fills it
-	show := newProgress(c.App.ErrWriter, c.Bool("quiet"), c.Bool("verbose"))
+	bar := newProgress(c.App.ErrWriter, c.Bool("quiet"), c.Bool("verbose"))
 	o := bench.Options{
 		Listen: listen, Token: token, JoinTimeout: c.Duration("join-timeout"),
-		Progress: show.update, Log: logger(c), Switches: iproute.Switches(s.Tree),
+		Progress: bar.update, Log: logger(c), Switches: iproute.Switches(s.Tree),
 	}
 	o.Describe = func(m *results.Manifest) {
 		manifest = m
@@ -159,15 +176,16 @@ func measure(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, open
 		files, err = createResults(dir)
 		return files, err
 	}, o)
-	show.end()
+	bar.end()
 	if files == nil {
-		return err
+		return run, err
 	}
 	err = errors.Join(err, files.Close())
-	if printErr := printSummary(c, sum, manifest, dir); err == nil {
-		err = printErr
+	run = results.Run{Manifest: *manifest, Summary: sum}
+	if showErr := show(run); err == nil {
+		err = showErr
 	}
-	return verdictOf(sum, err)
+	return run, err
 }
 
 // outDir returns where the results of a run go. It is asked before anything else,

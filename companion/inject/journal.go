@@ -170,11 +170,12 @@ func (j *journal) links() []topology.Link {
 func (j *journal) cut() error { return j.f.Truncate(j.size) }
 
 // close gives the journal up, and removes it when nothing is down: while it is
-// locked, so that nobody else's is removed.
+// locked, so that nobody else's is removed. The lock is undone expressly: a child
+// that has just been forked still has the file, until it runs its own program.
 func (j *journal) close() error {
 	var err error
 	if len(j.pending) == 0 {
 		err = os.Remove(j.path)
 	}
-	return errors.Join(err, j.f.Close())
+	return errors.Join(err, syscall.Flock(int(j.f.Fd()), syscall.LOCK_UN), j.f.Close())
 }

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/bench"
+	"evbench/results"
+	"evbench/results/hdf5"
+	"evbench/scenario"
+	"evbench/sim"
+)
+
+func accuracyCommand() *cli.Command {
+	return command(&cli.Command{
+		Name:      "accuracy",
+		Usage:     "measure scenarios, and hold what was predicted against it",
+		ArgsUsage: "SCENARIO|RESULTS...",
+		Flags: append(overrideFlags(),
+			&cli.StringFlag{Name: "fabric", Usage: "build events on `KIND`: lab, emulate, hosts (processes on this machine)"},
+		),
+		Action: accuracyAction,
+	}, "  evbench accuracy scenarios/accuracy.yaml\n  evbench accuracy --fabric emulate --case FORS --duration 5s scenarios/quickstart.yaml\n\n"+
+		"RESULTS, a directory that evbench run wrote or an .h5 file, is not measured again.")
+}
+
+func accuracyAction(c *cli.Context) error {
+	if !c.Args().Present() {
+		return usagef("SCENARIO is missing; see evbench accuracy --help")
+	}
+	todo, err := accuracyOf(c)
+	if err != nil {
+		return err
+	}
+	a := accuracy{Schema: "evbench/accuracy/1", Cases: []accurate{}, Worst: []worst{}}
+	var failed error
+	for _, t := range todo {
+		run, err := t.get(c)
+		a.add(t.dir, run)
+		if err != nil {
+			failed = fmt.Errorf("%s: %w", t.name, err)
+			break
+		}
+	}
+	a.worst()
+	if err := a.print(c); failed == nil {
+		failed = err
+	}
+	if failed != nil {
+		return failed
+	}
+	if slices.ContainsFunc(a.Cases, func(x accurate) bool { return !x.Valid }) {
+		return &exitError{code: exitInvalid}
+	}
+	return nil
+}
+
+// A toCompare is one argument: results that are there, or a scenario to measure.
+type toCompare struct {
+	name, dir string // dir: where its results are, or go
+	run       *results.Run
+	scenario  *scenario.Scenario
+	planned   []bench.Planned
+	open      opener
+}
+
+// accuracyOf reads all arguments before anything is measured.
+func accuracyOf(c *cli.Context) ([]toCompare, error) {
+	var todo []toCompare
+	for _, name := range c.Args().Slice() {
+		t, err := readToCompare(c, name)
+		if err != nil {
+			return nil, err
+		}
+		if t.dir != "" && slices.ContainsFunc(todo, func(x toCompare) bool { return x.dir == t.dir }) {
+			return nil, usagef("%s: its results would go where others go, to %s; give one of the scenarios another name", name, t.dir)
+		}
+		todo = append(todo, t)
+	}
+	if err := scenarioFlags(c, todo); err != nil {
+		return nil, err
+	}
+	for i := range todo {
+		if todo[i].scenario == nil {
+			continue
+		}
+		var err error
+		if todo[i].open, err = fabricFor(todo[i].scenario); err != nil {
+			return nil, err
+		}
+	}
+	return todo, nil
+}
+
+func readToCompare(c *cli.Context, name string) (toCompare, error) {
+	if info, err := os.Stat(name); err == nil && (info.IsDir() || strings.HasSuffix(name, filepath.Ext(hdf5.File))) {
+		x, err := loadRun(name)
+		switch {
+		case err != nil:
+			return toCompare{}, usage(err)
+		case x.run.Manifest.Fabric.Kind == sim.FabricKind:
+			return toCompare{}, usagef("%s: simulated: nothing in it was measured", name)
+		case x.run.Manifest.Fabric.RateBitPerSec == 0:
+			return toCompare{}, usagef("%s: measured without a link rate: nothing could be predicted", name)
+		}
+		return toCompare{name: name, dir: name, run: x.run}, nil
+	}
+	s, planned, err := loadNamed(c, name, c.String("fabric"))
+	if err != nil {
+		return toCompare{}, err
+	}
+	switch {
+	case s.Fabric.Rate == 0:
+		return toCompare{}, usagef("%s: fabric.rate: without the rate of the links nothing can be predicted: write it, or give --rate", name)
+	case s.Fabric.Kind == scenario.Hosts && s.Launch.Kind != scenario.LaunchLocal:
+		return toCompare{}, usagef("%s: launch.kind %s: measure it with evbench run, then give its results to evbench accuracy", name, s.Launch.Kind)
+	}
+	dir, err := accuracyDir(c, s)
+	return toCompare{name: name, dir: dir, scenario: s, planned: planned}, err
+}
+
+// accuracyDir is where the results of a scenario go: into a directory of its own where
+// there are several.
+func accuracyDir(c *cli.Context, s *scenario.Scenario) (string, error) {
+	dir, err := outDir(c, s)
+	if err != nil || c.String("out") == "" || c.NArg() == 1 {
+		return dir, err
+	}
+	return filepath.Join(dir, s.Name), nil
+}
+
+// scenarioFlags refuses flags that say how to measure where nothing is measured.
+func scenarioFlags(c *cli.Context, todo []toCompare) error {
+	if slices.ContainsFunc(todo, func(t toCompare) bool { return t.scenario != nil }) {
+		return nil
+	}
+	for _, name := range []string{"case", "repeat", "duration", "interval", "rate", "deliver", "io", "out", "fabric"} {
+		if c.IsSet(name) {
+			return usagef("--%s: is for scenarios, and all that is given are results", name)
+		}
+	}
+	return nil
+}
+
+// get returns results, having measured a scenario. A run that has failed returns what it
+// measured.
+func (t *toCompare) get(c *cli.Context) (*results.Run, error) {
+	if t.scenario == nil {
+		return t.run, nil
+	}
+	foresee(c.Context, t.scenario, t.planned, foresightOfAccuracy)
+	run, err := measureInto(c, t.scenario, t.planned, t.open, localControl, t.dir, func(results.Run) error { return nil })
+	return &run, err
+}
+
+// print prints what came out.
+func (a *accuracy) print(c *cli.Context) error {
+	if c.Bool("json") {
+		return json.NewEncoder(c.App.Writer).Encode(a)
+	}
+	return a.text(c.App.Writer)
+}

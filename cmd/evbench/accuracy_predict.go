@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"evbench/bench"
+	"evbench/results"
+	"evbench/scenario"
+	"evbench/sim"
+)
+
+// How long working out what to expect may take: before a run, which is not to wait for
+// it, and where it is what was asked for.
+const (
+	foresightOfRun      = 5 * time.Second
+	foresightOfAccuracy = time.Minute
+)
+
+// foresee works out what the simulation expects of each case, several at once, and adds
+// it to the predictions. What would take longer than the budget, or cannot be worked out,
+// says so there; it is no reason not to measure.
+func foresee(ctx context.Context, s *scenario.Scenario, planned []bench.Planned, budget time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, budget)
+	defer cancel()
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range planned {
+		g.Go(func() error {
+			p := &planned[i]
+			r, err := foreseen(ctx, s, *p, budget)
+			if err != nil {
+				p.Prediction.NotSimulated = err.Error()
+				return nil
+			}
+			p.Prediction.Model, p.Prediction.EventsPerSec, p.Prediction.ModelEfficiency = r.Simulated, r.EventsPerSec.Mean, r.MeasuredEfficiency
+			return nil
+		})
+	}
+	_ = g.Wait() // each says itself what went wrong
+}
+
+// foreseen works one case out.
+func foreseen(ctx context.Context, s *scenario.Scenario, p bench.Planned, budget time.Duration) (results.Case, error) {
+	x, err := simCases(&scenario.Scenario{
+		Tree: s.Tree, Fabric: s.Fabric, Event: s.Event, Interval: p.Duration, Warmup: s.Warmup, Repeat: 1, Seed: s.Seed,
+		Sim: s.Sim, Deliver: s.Deliver, Check: s.Check,
+	}, []bench.Planned{p}, usualModel, 0)
+	if err != nil {
+		return results.Case{}, err
+	}
+	tooLong := fmt.Errorf("working it out would take longer than %s; evbench sim does it", budget)
+	if x[0].Model == sim.FluidModel && fluidTime(s, p) > budget {
+		return results.Case{}, tooLong
+	}
+	sum, err := sim.Run(ctx, x, nowhere{}, sim.Options{Fluid: sim.Fluid, Now: time.Now})
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return results.Case{}, tooLong
+	case err != nil:
+		return results.Case{}, err
+	}
+	return sum.Cases[0], nil
+}
+
+// What the fluid model takes for a fragment of n servers, at least: so much, n times.
+const (
+	fluidEqual   = 100 * time.Nanosecond
+	fluidUnequal = 500 * time.Nanosecond
+)
+
+// fluidTime estimates how long the fluid model takes for a case, rather too short than
+// too long.
+func fluidTime(s *scenario.Scenario, p bench.Planned) time.Duration {
+	each := fluidEqual
+	if s.Event.Spread > 0 {
+		each = fluidUnequal
+	}
+	n := float64(s.Tree.Servers())
+	exchange := (n - 1) * 8 * float64(s.Event.Fragment) / (float64(s.Fabric.Rate) * scenario.Factor(s.Fabric.MTU))
+	exchanges := 1 + p.Prediction.Efficiency*p.Duration.Seconds()/exchange
+	return time.Duration(min(exchanges*n*n*n*float64(each), math.MaxInt64/2))
+}
+
+// nowhere is a sink: only the summary is asked for.
+type nowhere struct{}
+
+func (nowhere) Manifest(results.Manifest) error { return nil }
+func (nowhere) Sample(results.Sample) error     { return nil }
+func (nowhere) Link(results.LinkCount) error    { return nil }
+func (nowhere) Summary(results.Summary) error   { return nil }

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"evbench/results"
+	"evbench/results/hdf5"
+)
+
+// TestCompare runs the scripts about comparing runs, on results that it makes up.
+func TestCompare(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/compare", UpdateScripts: *update,
+		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"code": codeCmd, "madeup": madeupCmd},
+		Condition: func(string) (bool, error) { return hdf5.Built, nil },
+	})
+}
+
+// TestComparingDocs sees that a script runs every command of docs/comparing.md
+// that compares.
+func TestComparingDocs(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/comparing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := os.ReadFile("testdata/compare/docs.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := 0
+	for line := range strings.Lines(string(doc)) {
+		if !strings.HasPrefix(line, "evbench compare") {
+			continue
+		}
+		if commands++; !strings.Contains(string(script), " "+line) {
+			t.Errorf("no script runs: %s", line)
+		}
+	}
+	if commands == 0 {
+		t.Error("no examples")
+	}
+}
+
+// madeup is a run that was never measured: cases of 8 s on 4 servers, each a
+// little off the rate that it says.
+type madeup struct {
+	manifest results.Manifest
+	repeats  int
+	cases    []string
+	invalid  string // case
+	rate     float64
+	spread   float64
+	plan     string
+	size     uint64 // of an event
+	rng      *rand.Rand
+}
+
+// madeupCmd is "madeup DIR [KEY=VALUE…]"; equal arguments make equal results.
+func madeupCmd(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: madeup DIR [KEY=VALUE...]")
+	}
+	m := madeup{
+		manifest: results.Manifest{Name: "made-up", Transport: "tcp", Fabric: results.Fabric{Kind: "lab", RateBitPerSec: 100e6, MTU: 9000}},
+		repeats:  6, cases: []string{"healthy", "FORS"}, rate: 90e6, spread: 0.005, plan: "sha256:1", size: 500_000,
+		rng: rand.New(rand.NewPCG(1, 1)),
+	}
+	for _, arg := range args[1:] {
+		name, value, _ := strings.Cut(arg, "=")
+		ts.Check(m.set(name, value))
+	}
+	ts.Check(toCSV(ts.MkAbs(args[0]), m.run(), nil))
+}
+
+func (m *madeup) set(name, value string) (err error) {
+	seed := uint64(0)
+	switch name {
+	case "seed":
+		seed, err = strconv.ParseUint(value, 10, 64)
+		m.rng = rand.New(rand.NewPCG(seed, 1))
+	case "repeats":
+		m.repeats, err = strconv.Atoi(value)
+	case "rate":
+		m.rate, err = strconv.ParseFloat(value, 64)
+	case "spread":
+		m.spread, err = strconv.ParseFloat(value, 64)
+	case "size":
+		m.size, err = strconv.ParseUint(value, 10, 64)
+	case "mtu":
+		m.manifest.Fabric.MTU, err = strconv.Atoi(value)
+	case "kind":
+		m.manifest.Fabric.Kind = value
+	case "transport":
+		m.manifest.Transport = value
+	case "cases":
+		m.cases = strings.Split(value, ",")
+	case "invalid":
+		m.invalid = value
+	case "plan":
+		m.plan = value
+	default:
+		return errors.New("madeup: no key " + name)
+	}
+	return err
+}
+
+func (m *madeup) run() *results.Run {
+	run := &results.Run{Manifest: m.manifest, Summary: results.Summary{Schema: results.SummarySchema, Complete: true}}
+	for r := range m.repeats {
+		for _, name := range m.cases {
+			const seconds, servers = 8, 4
+			bytes := uint64(0)
+			level := m.rate * (1 + m.spread*m.rng.NormFloat64())
+			for i := range seconds {
+				n := uint64(level / 8 * (1 + m.spread*m.rng.NormFloat64()))
+				bytes += n
+				for server := range servers {
+					run.Samples = append(run.Samples, results.Sample{
+						Case: name, Repeat: r, Server: server, TSec: float64(i + 1), IntervalSec: 1, PayloadBytes: n,
+						Events: n / m.size, EventBytes: m.size, BarrierWaitSec: 0.01,
+					})
+				}
+			}
+			goodput := float64(8*bytes) / seconds
+			c := results.Case{
+				Name: name, Repeat: r, Mode: "synchronised", PlanHash: m.plan, MeasuredSec: seconds, Exchanges: bytes / m.size, Complete: true,
+				EventsPerSec: results.Stat{Mean: goodput / 8 / float64(m.size)}, GoodputBitPerSec: results.Stat{Mean: goodput},
+				MeasuredEfficiency: goodput / 100e6, BarrierWaitSec: 0.08, Valid: name != m.invalid, Reasons: []string{},
+			}
+			if !c.Valid {
+				c.Reasons = append(c.Reasons, "3 events lost")
+			}
+			run.Summary.Cases = append(run.Summary.Cases, c)
+		}
+	}
+	return run
+}

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"evbench/compare"
+	"evbench/internal/unit"
+)
+
+// text prints what is noted, one table for each figure, and what the signs mean.
+func (c comparison) text(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "base: %s\nnew:  %s\n", c.Base.text(), c.New.text())
+	for _, d := range c.Differences {
+		fmt.Fprintf(&b, "differs: %s\n", d)
+	}
+	for _, name := range compare.Figures {
+		t := c.table(name)
+		if len(t) > 1 {
+			b.WriteByte('\n')
+			t.write(&b)
+		}
+	}
+	b.WriteByte('\n')
+	c.footnotes(&b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (r compared) text() string {
+	return fmt.Sprintf("%s (%s on %s, %s)", r.Path, r.Name, r.Fabric, r.Started.UTC().Format(time.DateTime))
+}
+
+// A compareTable has columns for a name, both medians with their intervals, the
+// change and the test.
+type compareTable [][7]string
+
+func (c comparison) table(figure string) compareTable {
+	t := compareTable{{figure, "base", "", "new", "", "change", ""}}
+	for _, x := range c.Cases {
+		for _, f := range x.Figures {
+			if f.Name == figure {
+				t = append(t, [7]string{
+					"  " + x.Name, valueText(figure, f.Base.Median), rangeText(f.Base),
+					valueText(figure, f.New.Median), rangeText(f.New), changeText(f), testText(f),
+				})
+			}
+		}
+	}
+	for _, g := range c.Geomean {
+		if g.Figure == figure {
+			t = append(t, [7]string{"  geomean", valueText(figure, g.Base), "", valueText(figure, g.New), "", percentText(g.Change), ""})
+		}
+	}
+	return t
+}
+
+// write aligns numbers to the right; no line ends with blanks.
+func (t compareTable) write(b *strings.Builder) {
+	right := [7]bool{1: true, 3: true, 5: true}
+	gap := [7]int{2, 1, 2, 1, 2, 2, 0}
+	var width [7]int
+	for _, row := range t {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range t {
+		line := ""
+		for i, cell := range row {
+			space := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
+			if right[i] {
+				cell = space + cell
+			} else {
+				cell += space
+			}
+			line += cell + strings.Repeat(" ", gap[i])
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+}
+
+// valueText writes a figure with four digits and its unit.
+func valueText(figure string, x float64) string {
+	switch figure {
+	case "goodput_bit_per_s":
+		return unit.Rate(math.Round(x)).String()
+	case "barrier_wait_s":
+		return secondsText(x)
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64)
+}
+
+func secondsText(x float64) string {
+	for _, u := range []struct {
+		name string
+		sec  float64
+	}{{"s", 1}, {"ms", 1e-3}, {"µs", 1e-6}} {
+		if x >= u.sec {
+			return strconv.FormatFloat(x/u.sec, 'g', 4, 64) + u.name
+		}
+	}
+	return strconv.FormatFloat(x*1e9, 'g', 4, 64) + "ns"
+}
+
+// rangeText writes how far the interval reaches from the median, on the side
+// where it reaches farther.
+func rangeText(c compare.Centre) string {
+	switch {
+	case c.Lo == nil || c.Hi == nil:
+		return "±∞"
+	case c.Median == 0:
+		return "±?"
+	}
+	return fmt.Sprintf("±%.1f%%", 100*max(*c.Hi-c.Median, c.Median-*c.Lo)/c.Median)
+}
+
+func percentText(x float64) string { return fmt.Sprintf("%+.2f%%", x) }
+
+func changeText(f compare.Figure) string {
+	switch {
+	case f.Observed == compare.Exact && f.Unsaid == "" && !f.Significant:
+		return "0.00%"
+	case !f.Significant:
+		return "~"
+	case f.Change == nil:
+		return "?"
+	}
+	return percentText(*f.Change)
+}
+
+// testText says what the test came to, and on how many observations.
+func testText(f compare.Figure) string {
+	n := fmt.Sprintf("n=%d+%d %s", f.Base.N, f.New.N, f.Observed)
+	switch {
+	case f.Observed == compare.Exact:
+		return "exact"
+	case f.Unsaid != "":
+		return n
+	}
+	return fmt.Sprintf("p=%.3f %s", f.P, n)
+}
+
+// footnotes explains the signs that occur, and names what is not in the tables.
+func (c comparison) footnotes(b *strings.Builder) {
+	fmt.Fprintf(b, "medians with %.0f %% intervals; ~: no significant change (p > %g)\n", 100*compare.Confidence, compare.Alpha)
+	wide, inside := false, false
+	for _, x := range c.Cases {
+		for _, f := range x.Figures {
+			wide = wide || f.Base.Lo == nil || f.New.Lo == nil
+			inside = inside || f.Observed == compare.Blocks
+		}
+	}
+	if wide {
+		fmt.Fprintln(b, "±∞: too few observations for an interval; 6 repeats give one")
+	}
+	if inside {
+		fmt.Fprintf(b, "blocks: fewer than %d repeats on a side, so parts of a run are observed; they do not show how runs differ\n", compare.MinObservations)
+	}
+	for _, x := range c.Cases {
+		x := x
+		caseNotes(b, &x)
+	}
+	for _, name := range c.Missing {
+		fmt.Fprintf(b, "missing: case %q of the base is not in the new run\n", name)
+	}
+	for _, name := range c.Added {
+		fmt.Fprintf(b, "added: case %q of the new run is not in the base\n", name)
+	}
+}
+
+// caseNotes says why figures of a case are ~, reason by reason, and what of it is
+// not compared.
+func caseNotes(b *strings.Builder, x *compare.Case) {
+	figures := map[string][]string{}
+	var reasons []string
+	note := func(reason, figure string) {
+		if figures[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		figures[reason] = append(figures[reason], figure)
+	}
+	for _, f := range x.Figures {
+		if f.Unsaid != "" {
+			note("nothing can be said: "+f.Unsaid, f.Name)
+		} else if f.Overlap {
+			note("~ although p is small: repeats of one run lie among those of the other", f.Name)
+		}
+	}
+	for _, r := range reasons {
+		fmt.Fprintf(b, "%s: %s: %s\n", x.Name, strings.Join(figures[r], ", "), r)
+	}
+	for _, l := range x.LeftOut {
+		fmt.Fprintf(b, "%s: not compared: %s\n", x.Name, l)
+	}
+}
+
+var compareColumns = []string{
+	"case", "figure", "base_median", "base_lo", "base_hi", "base_n", "new_median", "new_lo", "new_hi", "new_n",
+	"change_percent", "p", "significant", "observed",
+}
+
+// csv writes one line for each case and figure; what is not known is empty.
+func (c comparison) csv(w io.Writer) error {
+	out := csv.NewWriter(w)
+	rows := [][]string{compareColumns}
+	number := func(x *float64) string {
+		if x == nil {
+			return ""
+		}
+		return strconv.FormatFloat(*x, 'g', -1, 64)
+	}
+	for _, x := range c.Cases {
+		for _, f := range x.Figures {
+			rows = append(rows, []string{
+				x.Name, f.Name, number(&f.Base.Median), number(f.Base.Lo), number(f.Base.Hi), strconv.Itoa(f.Base.N),
+				number(&f.New.Median), number(f.New.Lo), number(f.New.Hi), strconv.Itoa(f.New.N),
+				number(f.Change), number(&f.P), strconv.FormatBool(f.Significant), f.Observed,
+			})
+		}
+	}
+	return out.WriteAll(rows)
+}

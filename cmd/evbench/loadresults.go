@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"evbench/plan"
+	"evbench/report/figure"
+	"evbench/report/html"
+	"evbench/results"
+	"evbench/results/csv"
+)
+
+// loadResults reads the results of a run, a directory or an HDF5 file, for the
+// eyes of people. What contradicts itself is refused; a run that was killed is
+// taken for what it is.
+func loadResults(name string) (html.Input, error) {
+	in := html.Input{Name: name}
+	run, texts, notes, err := readResults(name)
+	if err != nil {
+		return in, err
+	}
+	in.Notes = notes
+	in.Source.Run = run
+	if err := checkSamples(run); err != nil {
+		return in, fmt.Errorf("%s: %w", name, err)
+	}
+	in.Source.Plans, err = readPlans(run, texts)
+	if err != nil {
+		return in, fmt.Errorf("%s: %w", filepath.Join(name, csv.PlansDir), err)
+	}
+	return in, nil
+}
+
+func readResults(name string) (run *results.Run, plans map[string][]byte, notes []string, err error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, nil, nil, err
+	case !info.IsDir() && strings.HasSuffix(name, ".h5"):
+		run, plans, err = fromH5(name)
+		return run, plans, nil, err
+	case !info.IsDir():
+		return nil, nil, nil, fmt.Errorf("%s is no directory of results, nor a file that ends in .h5", name)
+	}
+	if _, err := os.Stat(filepath.Join(name, csv.ManifestFile)); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil, fmt.Errorf("%s is no directory of results: it holds no %s", name, csv.ManifestFile)
+	}
+	if _, err := os.Stat(filepath.Join(name, csv.SummaryFile)); errors.Is(err, fs.ErrNotExist) {
+		if run, notes, err = csv.ReadKilled(name); err != nil {
+			return nil, nil, nil, err
+		}
+		plans, err = csv.Plans(name)
+		return run, plans, notes, err
+	}
+	run, plans, err = fromCSV(name)
+	return run, plans, nil, err
+}
+
+// checkSamples holds the samples against the summary: every case that came to an
+// end has some, and there are none of other cases.
+func checkSamples(run *results.Run) error {
+	type id struct {
+		name   string
+		repeat int
+	}
+	missing := map[id]bool{} // by case; false: it has samples, or needs none
+	for _, c := range run.Summary.Cases {
+		missing[id{c.Name, c.Repeat}] = c.Complete && c.Exchanges > 0
+	}
+	for i, s := range run.Samples {
+		k := id{s.Case, s.Repeat}
+		if _, ok := missing[k]; !ok {
+			return fmt.Errorf("%s: line %d: case %q, repeat %d, is not in %s", csv.SamplesFile, i+2, s.Case, s.Repeat, csv.SummaryFile)
+		}
+		missing[k] = false
+	}
+	for _, c := range run.Summary.Cases {
+		if missing[id{c.Name, c.Repeat}] {
+			return fmt.Errorf("%s: no line of case %q, repeat %d, which %s has as complete: lines are missing",
+				csv.SamplesFile, c.Name, c.Repeat, csv.SummaryFile)
+		}
+	}
+	return nil
+}
+
+// readPlans reads the plans of a run and checks that they are those of its cases.
+func readPlans(run *results.Run, texts map[string][]byte) (map[string]*plan.Plan, error) {
+	plans := map[string]*plan.Plan{}
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		p, err := plan.Read(bytes.NewReader(texts[name]))
+		if err != nil {
+			return nil, fmt.Errorf("plan of case %q: %w", name, err)
+		}
+		for _, c := range run.Summary.Cases {
+			if c.Name == name && c.PlanHash != "" && c.PlanHash != p.Hash() {
+				return nil, fmt.Errorf("plan of case %q: its hash is %s; %s has %s", name, p.Hash(), csv.SummaryFile, c.PlanHash)
+			}
+		}
+		plans[name] = p
+	}
+	return plans, nil
+}
+
+// sourceOf narrows results down to one case, or takes all.
+func sourceOf(in html.Input, name string) (figure.Source, error) {
+	if name == "" {
+		return in.Source, nil
+	}
+	return in.Source.Only(name)
+}

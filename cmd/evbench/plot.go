@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/report/figure"
+)
+
+func plotCommand() *cli.Command {
+	return command(&cli.Command{
+		Name:      "plot",
+		Usage:     "draw one figure of a run as SVG or PNG, or write its data as CSV",
+		ArgsUsage: "NAME RESULTS (or: list)",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write to `FILE`, whose ending says how: .svg, .png or .csv (default: CSV on standard output)"},
+			&cli.StringFlag{Name: "case", Usage: "only the case of this `NAME`"},
+		},
+		Action: plotAction,
+	}, "  evbench plot throughput results/quickstart -o throughput.svg\n"+
+		"  evbench plot timeline --case FORS results/quickstart -o fors.png\n  evbench plot list")
+}
+
+func plotAction(c *cli.Context) error {
+	if c.NArg() == 1 && c.Args().First() == "list" {
+		return listFigures(c.App.Writer)
+	}
+	if err := needArgs(c, 2, 2, "NAME RESULTS, the name of a figure and the results of a run,"); err != nil {
+		return err
+	}
+	name, out := c.Args().Get(0), c.String("out")
+	if !slices.Contains(figure.Names(), name) {
+		return usagef("plot: no figure %q; there are %s", name, strings.Join(figure.Names(), ", "))
+	}
+	write, err := writerFor(out)
+	if err != nil {
+		return err
+	}
+	in, err := loadResults(c.Args().Get(1))
+	if err != nil {
+		return usage(err)
+	}
+	source, err := sourceOf(in, c.String("case"))
+	if err != nil {
+		return usagef("--case: %w", err)
+	}
+	f, err := figure.Build(name, source)
+	if err != nil {
+		return err
+	}
+	if f.Missing != "" {
+		return usagef("%s: figure %q: %s", in.Name, name, f.Missing)
+	}
+	for _, n := range in.Notes {
+		if _, err := fmt.Fprintln(c.App.ErrWriter, "evbench:", n); err != nil {
+			return err
+		}
+	}
+	return writeOut(c, func(w io.Writer) error { return write(f, w) })
+}
+
+// writerFor says how a figure is written to a file of this name.
+func writerFor(out string) (func(*figure.Figure, io.Writer) error, error) {
+	switch strings.ToLower(filepath.Ext(out)) {
+	case ".svg":
+		return (*figure.Figure).WriteSVG, nil
+	case ".png":
+		return (*figure.Figure).WritePNG, nil
+	case ".csv":
+		return writeData, nil
+	case "":
+		if out == "" {
+			return writeData, nil
+		}
+	}
+	return nil, usagef("--out %s: ends in none of .svg, .png, .csv", out)
+}
+
+func writeData(f *figure.Figure, w io.Writer) error { return f.Data.WriteCSV(w) }
+
+func listFigures(w io.Writer) error {
+	var errs []error
+	for _, name := range figure.Names() {
+		_, err := fmt.Fprintf(w, "%-12s %s\n", name, figure.Title(name))
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/failures"
+	"evbench/internal/atomicfile"
+	"evbench/reproduce"
+	"evbench/reproduce/draw"
+)
+
+func reproduceCommand() *cli.Command {
+	return command(&cli.Command{
+		Name:      "reproduce",
+		Usage:     "the figures of the thesis, ours beside what its text states",
+		ArgsUsage: "FIG…|all|list",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "quick", Usage: "fewer draws"},
+			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write each figure, FIG.csv and FIG.svg, to `DIR` too"},
+			&cli.StringSliceFlag{Name: "log", Usage: "`FILE` with a subnet manager's log, for fig4.1, 4.3, 4.4 and sec4.4 (default: an invented log)"},
+			&cli.IntFlag{Name: "year", Usage: "`Y` of the log's earliest line: OpenSM's times have none"},
+			&cli.StringFlag{Name: "cables", Usage: "`FILE` with the log's cables, called leaf0-spine3 (default: those of FT(2;20,18))"},
+			&cli.DurationFlag{Name: "merge", Value: 10 * time.Minute, Usage: "failures of a link less than `D` apart are one"},
+			&cli.StringSliceFlag{Name: "exclude", Usage: "leave out failures that begin in `FROM..TO`, test periods of the log"},
+			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of everything random, `N`"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON document"},
+			&cli.BoolFlag{Name: "quiet", Usage: "no progress"},
+		},
+		Action: reproduceAction,
+	}, "  evbench reproduce all --quick -o figures\n  evbench reproduce fig4.4 sec4.4 --log opensm.log --year 2024")
+}
+
+// reproduceAction owns the clock. When it is interrupted it prints what is ready.
+func reproduceAction(c *cli.Context) error {
+	if err := needArgs(c, 1, 100, "FIG, all or list"); err != nil {
+		return err
+	}
+	if c.NArg() == 1 && c.Args().First() == "list" {
+		return listPublished(c)
+	}
+	names, err := askedFigures(c.Args().Slice())
+	if err != nil {
+		return usage(err)
+	}
+	o, err := reproduceOptions(c)
+	if err != nil {
+		return err
+	}
+	if dir := c.String("out"); dir != "" {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return usagef("--out: %w", err)
+		}
+	}
+	report := &reproduce.Report{Quick: o.Quick, Seed: o.Seed, Constants: reproduce.Constants()}
+	for _, name := range names {
+		f, err := reproduce.Make(c.Context, name, o)
+		if err != nil && c.Context.Err() == nil {
+			return err
+		}
+		if report.Incomplete = err != nil; report.Incomplete {
+			break
+		}
+		report.Figures = append(report.Figures, f)
+		if dir := c.String("out"); dir != "" {
+			if err := writePublished(dir, f); err != nil {
+				return err
+			}
+		}
+	}
+	if c.Bool("json") {
+		return report.WriteJSON(c.App.Writer)
+	}
+	return report.WriteText(c.App.Writer)
+}
+
+// writePublished writes the data of a figure, and its drawing beside it.
+func writePublished(dir string, f *reproduce.Figure) error {
+	if err := atomicfile.Write(filepath.Join(dir, f.Name+".csv"), f.WriteCSV); err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(dir, f.Name+".svg"), func(w io.Writer) error { return draw.SVG(w, f) })
+}
+
+func listPublished(c *cli.Context) error {
+	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	for _, l := range reproduce.List() {
+		fmt.Fprintf(w, "%s\t%s\tthesis %s\n", l.Name, l.Title, l.Section)
+	}
+	return w.Flush()
+}
+
+// askedFigures returns the figures that are asked for, in that order, each once.
+func askedFigures(args []string) ([]string, error) {
+	var names []string
+	for _, a := range args {
+		if a == "all" {
+			for _, l := range reproduce.List() {
+				names = append(names, l.Name)
+			}
+			continue
+		}
+		if err := reproduce.Check(a); err != nil {
+			return nil, err
+		}
+		names = append(names, a)
+	}
+	var out []string
+	for _, n := range names {
+		if !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return out, nil
+}
+
+func reproduceOptions(c *cli.Context) (reproduce.Options, error) {
+	start := time.Now()
+	o := reproduce.Options{
+		Seed: c.Uint64("seed"), Quick: c.Bool("quick"), Merge: c.Duration("merge"),
+		Clock: func() time.Duration { return time.Since(start) },
+	}
+	if o.Merge <= 0 {
+		return o, usagef("--merge %s: must be more than 0", o.Merge)
+	}
+	for _, p := range c.StringSlice("exclude") {
+		period, err := failures.ParsePeriod(p)
+		if err != nil {
+			return o, usagef("--exclude %q: %w", p, err)
+		}
+		o.Exclude = append(o.Exclude, period)
+	}
+	if !c.Bool("quiet") {
+		o.Progress = func(figure, what string) {
+			fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", figure, what)
+		}
+	}
+	var err error
+	if o.Log, err = reproduceLog(c); err != nil || o.Log == nil {
+		return o, err
+	}
+	fs, _ := failures.Pair(o.Log)
+	if len(failures.Exclude(fs, o.Exclude)) == 0 {
+		return o, usagef("--log: no link fails in it")
+	}
+	return o, nil
+}
+
+// reproduceLog reads the logs of the user, or returns nil.
+func reproduceLog(c *cli.Context) (*failures.History, error) {
+	files := c.StringSlice("log")
+	if len(files) == 0 {
+		for _, flag := range []string{"year", "cables", "exclude"} {
+			if c.IsSet(flag) {
+				return nil, usagef("--%s: says something of a log; give it with --log FILE", flag)
+			}
+		}
+		return nil, nil
+	}
+	if c.IsSet("year") && (c.Int("year") < 1970 || c.Int("year") > 9999) {
+		return nil, usagef("--year %d: must be 1970..9999", c.Int("year"))
+	}
+	cables, err := reproduce.Cables()
+	if name := c.String("cables"); name != "" {
+		cables, err = readCables(name)
+	}
+	if err != nil {
+		return nil, usagef("--cables: %w", err)
+	}
+	var logs []*failures.Log
+	for _, name := range files {
+		l, err := readLog(name)
+		if err != nil {
+			return nil, usagef("--log: %w", err)
+		}
+		if !l.Dated() && !c.IsSet("year") {
+			return nil, usagef("--log %s: its times have no year; say when its first line was written with --year 2024", name)
+		}
+		logs = append(logs, l)
+	}
+	h, err := failures.Join(logs, failures.Options{Year: c.Int("year"), Cables: cables})
+	return h, usage(err)
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"evbench/bench"
+	"evbench/scenario"
+	"evbench/sim"
+)
+
+// simulated works all cases of a scenario out by the phase model, and returns them with
+// their efficiencies.
+func simulated(t *testing.T, text string) ([]*sim.Case, []float64) {
+	t.Helper()
+	s, err := scenario.Read("x.yaml", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned, err := bench.Prepare(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases, err := simCases(s, planned, func(bench.Planned) string { return sim.PhaseModel }, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make([]float64, len(cases))
+	for i, c := range cases {
+		o, err := sim.Phase(context.Background(), &c.Job, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		busiest := 0.0
+		for _, bytes := range o.Wires[len(o.Wires)-2*s.Tree.Servers():] {
+			busiest = max(busiest, bytes)
+		}
+		out[i] = busiest * 8 / c.BitPerSec / o.Span.Seconds()
+	}
+	return cases, out
+}
+
+// TestSimulatedAsPredicted: over many exchanges the phase model without barrier comes
+// to what bench predicts, timed failures and a flapping link included.
+func TestSimulatedAsPredicted(t *testing.T) {
+	const text = `
+topology: FT(2;4,4)
+control: off
+duration: 200s
+sim: {round: 0s, overhead: 0s}
+cases:
+  - {name: healthy}
+  - {name: fors, schedule: fors, failures: [leaf0-spine0]}
+  - {name: once, routing: minhop, failures: [{link: leaf0-spine0, at: 50s, for: 70s}]}
+  - {name: for good, routing: minhop, failures: [leaf1-spine1, {link: leaf0-spine0, at: 120s}]}
+  - name: flapping
+    routing: spread
+    failures:
+      - {link: leaf0-spine0, at: 20s, for: 30s}
+      - {link: leaf0-spine0, at: 60s, for: 30s}
+      - {link: leaf2-spine1, at: 70s, for: 60s}
+`
+	cases, got := simulated(t, text)
+	for i, x := range cases {
+		if want := x.Case.PredictedEfficiency; math.Abs(got[i]-want) > 0.003*want {
+			t.Errorf("%s: efficiency %.4f, predicted %.4f", x.Name, got[i], want)
+		}
+	}
+}
+
+// TestSimChanges holds when plans change, and what is dead then.
+func TestSimChanges(t *testing.T) {
+	cases, _ := simulated(t, `
+topology: FT(2;4,4)
+control: off
+duration: 10s
+repeat: 2
+cases:
+  - name: timed
+    routing: minhop
+    barrier: dissemination
+    failures: [leaf3-spine3, {link: leaf0-spine0, at: 2s, for: 3s}, {link: leaf1-spine0, at: 5s}, {link: leaf2-spine1, at: 9s, for: 1s}]
+`)
+	want := []struct {
+		at   time.Duration
+		dead string
+	}{
+		{2 * time.Second, "leaf0-spine0 leaf3-spine3"},
+		{5 * time.Second, "leaf1-spine0 leaf3-spine3"},
+		{9 * time.Second, "leaf1-spine0 leaf2-spine1 leaf3-spine3"},
+	}
+	if len(cases) != 2 || cases[0].Seed == cases[1].Seed || cases[1].Repeat != 1 {
+		t.Fatalf("%d cases", len(cases))
+	}
+	for _, c := range cases {
+		if len(c.Changes) != len(want) {
+			t.Fatalf("%d changes, want %d", len(c.Changes), len(want))
+		}
+		for i, x := range c.Changes {
+			if dead := strings.Join(x.Plan.DownNames(), " "); x.At != want[i].at || dead != want[i].dead || x.Plan.Epoch != uint32(i+1) {
+				t.Errorf("change %d at %s, dead: %s; want %+v", i, x.At, dead, want[i])
+			}
+		}
+		if got := strings.Join(c.Case.Failures, ", "); !strings.HasPrefix(got, "leaf3-spine3, leaf0-spine0 at 2s for 3s, leaf1-spine0 at 5s") {
+			t.Errorf("failures %s", got)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"evbench/bench"
+	"evbench/builder"
+	"evbench/plan"
+	"evbench/results"
+	"evbench/scenario"
+	"evbench/sim"
+	"evbench/topology"
+)
+
+// simCases turns planned cases into what a simulation works out: all repeats of each.
+// model names the model of a case.
+func simCases(s *scenario.Scenario, planned []bench.Planned, model func(bench.Planned) string, quantum time.Duration) ([]*sim.Case, error) {
+	if s.Fabric.Rate == 0 {
+		return nil, errors.New("fabric.rate: a simulation needs the rate of the links: write it, or give --rate")
+	}
+	var out []*sim.Case
+	for repeat := range s.Repeat {
+		for _, p := range planned {
+			c, err := simCase(s, p, repeat)
+			if err != nil {
+				return nil, fmt.Errorf("case %q: %w", p.Name, err)
+			}
+			c.Model, c.Quantum = model(p), quantum
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// simCase turns one planned case into a job. Repeats differ in what is drawn: the paths
+// under ecmp, and jitter. MPI's own barrier counts as dissemination, in which as many
+// rounds follow each other.
+func simCase(s *scenario.Scenario, p bench.Planned, repeat int) (*sim.Case, error) {
+	changes, err := simChanges(s, p)
+	if err != nil {
+		return nil, err
+	}
+	sizes := builder.Sizes{Mean: int(s.Event.Fragment), Spread: s.Event.Spread, Seed: s.Seed}
+	c := &sim.Case{
+		Job: sim.Job{
+			Name: p.Name, Repeat: repeat, Mode: p.Mode, Plan: p.Plan, Changes: changes,
+			Size: sizes.Of, Header: builder.HeaderSize, Equal: s.Event.Spread == 0,
+			Sources: p.Sources, Credits: p.Credits, Duration: p.Duration, Interval: s.Interval, Warmup: s.Warmup,
+			BitPerSec: float64(s.Fabric.Rate) * scenario.Factor(s.Fabric.MTU),
+			Timing:    sim.Timing{Barrier: p.Barrier, Round: s.Sim.Round, Overhead: s.Sim.Overhead, Jitter: s.Sim.Jitter},
+			Seed:      s.Seed + uint64(repeat),
+		},
+		Case: results.Case{
+			Schedule: p.Schedule, Routing: p.Plan.Routing, Failures: failureTexts(p.Case), Control: p.Control,
+			Deliver: s.Deliver, Check: s.Check, PlanHash: p.Prediction.PlanHash, Phases: p.Prediction.Phases,
+			Bound: p.Prediction.Bound, PredictedEfficiency: p.Prediction.Efficiency,
+		},
+	}
+	if c.Timing.Barrier == scenario.MPIBarrier {
+		c.Timing.Barrier = scenario.Dissemination
+	}
+	return c, nil
+}
+
+// simChanges plans anew for each moment at which links die or come back. The new routes
+// are there at once.
+func simChanges(s *scenario.Scenario, p bench.Planned) ([]sim.Change, error) {
+	var moments []time.Duration
+	for _, t := range p.Timed {
+		moments = append(moments, t.At)
+		if t.For > 0 && t.At+t.For < p.Duration {
+			moments = append(moments, t.At+t.For)
+		}
+	}
+	slices.Sort(moments)
+	var out []sim.Change
+	for i, at := range slices.Compact(moments) {
+		tree, err := s.Tree.Without(append(slices.Clone(p.Failures), deadAt(p.Timed, at)...)...)
+		if err != nil {
+			return nil, err
+		}
+		q, err := plan.Build(tree, plan.Options{Schedule: p.Schedule, Routing: p.Routing, Seed: s.Seed})
+		if err != nil {
+			return nil, fmt.Errorf("at %s: %w", at, err)
+		}
+		q.Epoch = uint32(i + 1)
+		out = append(out, sim.Change{At: at, Plan: q})
+	}
+	return out, nil
+}
+
+// deadAt returns the links that timed failures hold down at a moment.
+func deadAt(timed []scenario.Timed, at time.Duration) (dead []topology.Link) {
+	for _, t := range timed {
+		if t.At <= at && (t.For == 0 || at < t.At+t.For) {
+			dead = append(dead, t.Links...)
+		}
+	}
+	return dead
+}
+
+// failureTexts lists what is down from the start and what fails on the way, as
+// results do.
+func failureTexts(c scenario.Case) []string {
+	dead := slices.SortedFunc(slices.Values(c.Failures), func(a, b topology.Link) int {
+		return cmp.Or(cmp.Compare(a.Leaf, b.Leaf), cmp.Compare(a.Spine, b.Spine))
+	})
+	names := []string{}
+	for _, l := range dead {
+		names = append(names, l.String())
+	}
+	for _, t := range c.Timed {
+		name := fmt.Sprintf("%s at %v", t.Name, t.At)
+		if t.For > 0 {
+			name += fmt.Sprintf(" for %v", t.For)
+		}
+		names = append(names, name)
+	}
+	return names
+}
