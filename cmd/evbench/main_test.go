@@ -1,16 +1,12 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"flag"
-	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -24,24 +20,6 @@ func TestMain(m *testing.M) {
 		os.Exit(Main())
 	}
 	testscript.Main(m, map[string]func(){"evbench": func() { os.Exit(Main()) }})
-}
-
-// The terminal may say more than once that it has gone.
-func TestNotifyHangUp(t *testing.T) {
-	if signal.Ignored(syscall.SIGHUP) {
-		t.Skip("the tests run under nohup")
-	}
-	ctx, stop := notify(t.Context())
-	defer stop()
-	for range 3 {
-		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
-		<-ctx.Done()
-	}
-	if code := exitCode(context.Cause(ctx), nil, io.Discard); code != exitHungUp {
-		t.Errorf("exit code %d", code)
-	}
 }
 
 func TestScript(t *testing.T) {

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"testing"
+)
+
+// The terminal may say more than once that it has gone. The test signals its own
+// thread: such a signal has arrived when the call returns, and none can come
+// after stop, when nothing catches it.
+func TestNotifyHangUp(t *testing.T) {
+	if signal.Ignored(syscall.SIGHUP) {
+		t.Skip("the tests run under nohup")
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	ctx, stop := notify(t.Context())
+	defer stop()
+	for range 3 {
+		if err := syscall.Tgkill(os.Getpid(), syscall.Gettid(), syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		<-ctx.Done()
+	}
+	if code := exitCode(context.Cause(ctx), nil, io.Discard); code != exitHungUp {
+		t.Errorf("exit code %d", code)
+	}
+}
