@@ -3,6 +3,7 @@ package controller
 import (
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"evbench/internal/wire"
 )
@@ -63,5 +64,102 @@ func TestLedger(t *testing.T) {
 	want.lost = want.assigned - want.built
 	if got := l.check(); got != want || l.open != len(owner)-len(closed) {
 		t.Errorf("check %+v with %d open, want %+v with %d", got, l.open, want, len(owner)-len(closed))
+	}
+}
+
+func TestSpare(t *testing.T) {
+	const ms = time.Millisecond
+	for _, tt := range []struct {
+		counted uint64
+		took    time.Duration
+		want    uint64
+	}{
+		{0, 0, 0}, {5, 0, 0}, {0, 100 * ms, 0},
+		{7, 7 * ms, 0}, {8, 8 * ms, 1}, {160, 160 * ms, 20}, // an eighth
+		{1000, 1000 * ms, 50}, {1000, 10000 * ms, 5}, // what 50 ms take
+		{100000, 5000000 * ms, 1}, {100000, 5001000 * ms, 0},
+	} {
+		if got := spare(tt.counted, tt.took); got != tt.want {
+			t.Errorf("%d events in %v: %d in advance, want %d", tt.counted, tt.took, got, tt.want)
+		}
+	}
+}
+
+// Whoever reports late or early, of many events or of one: no server is given
+// more than the limits say, none that has nothing waits for a reason but the
+// slowest, short events take fewer messages than events, and in the end all have
+// built the same.
+func TestEventsInAdvance(t *testing.T) {
+	for _, each := range []time.Duration{time.Millisecond, time.Second} {
+		r, d := rand.New(rand.NewPCG(2, 2)), dealing{t: t, m: measuringUnsync(4)}
+		for now := time.Duration(0); d.m.state == measuring; now += each / 4 {
+			rank := r.IntN(4)
+			if n := len(d.has[rank]); n > 0 {
+				d.report(now, rank, 1+r.IntN(n))
+			}
+			d.within(now)
+		}
+		for rank := 0; d.m.state == draining; rank = (rank + 1) % 4 {
+			d.report(time.Hour, rank, len(d.has[rank]))
+		}
+		c := d.m.ledger.check()
+		if d.m.state != finishing || c.built != c.assigned || c.built != 4*d.m.level || c.duplicate+c.unknown != 0 {
+			t.Errorf("%v each: in the %v with %+v, want 4 times %d", each, d.m.state, c, d.m.level)
+		}
+		if short := each < inAdvance; short != (d.messages < int(c.built)/2) {
+			t.Errorf("%v each: %d messages for %d events", each, d.messages, c.built)
+		}
+	}
+}
+
+// dealing is a machine and what its workers have been given and not reported.
+type dealing struct {
+	t        *testing.T
+	m        *machine
+	has      [4][]uint64
+	messages int
+}
+
+// measuringUnsync returns a machine that is about to hand out the first event.
+func measuringUnsync(n int) *machine {
+	m := newMachine(Case{Mode: wire.Unsync, Credits: 2, Exchanges: 400, Peers: make([]wire.Peer, n)}.withDefaults(), 1)
+	m.enter(0, quiet)
+	m.measured(0)
+	return m
+}
+
+func (d *dealing) report(now time.Duration, rank, events int) {
+	d.take()
+	msg := wire.Completed{Run: 1, Built: d.has[rank][:events]}
+	d.has[rank] = d.has[rank][events:]
+	d.m.receive(now, rank, msg)
+	d.take()
+}
+
+func (d *dealing) take() {
+	for _, a := range d.m.take() {
+		if s, ok := a.(send); ok {
+			if msg, ok := s.m.(wire.Assign); ok {
+				d.has[s.rank] = append(d.has[s.rank], msg.Events...)
+				d.messages++
+			}
+		}
+	}
+}
+
+func (d *dealing) within(now time.Duration) {
+	d.take()
+	slowest := d.m.workers[0].done
+	for _, w := range d.m.workers {
+		slowest = min(slowest, w.done)
+	}
+	most := slowest/smallPart + 2
+	for rank, w := range d.m.workers {
+		if w.assigned > slowest+lead+most || w.assigned > w.done+most {
+			d.t.Fatalf("at %v rank %d has done %d of %d, the slowest %d", now, rank, w.done, w.assigned, slowest)
+		}
+		if w.assigned == w.done && w.done < slowest+2+lead && d.m.state == measuring {
+			d.t.Fatalf("at %v rank %d has nothing to do after %d, the slowest %d", now, rank, w.done, slowest)
+		}
 	}
 }

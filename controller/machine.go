@@ -205,7 +205,7 @@ func (m *machine) maybeWarm(now time.Duration) {
 	case m.c.Warmup == 0:
 		m.calm(now)
 	case m.c.Mode == wire.Unsync:
-		m.handOut()
+		m.handOut(now)
 	default:
 		m.broadcast(wire.Grant{Run: m.run, Until: m.c.Warmup})
 	}
@@ -236,7 +236,7 @@ func (m *machine) measured(now time.Duration) {
 		m.grant(now)
 		return
 	}
-	m.handOut()
+	m.handOut(now)
 	m.maybeLast(now)
 }
 
@@ -301,13 +301,13 @@ func (m *machine) completed(now time.Duration, rank int, msg wire.Completed) {
 	w.done += uint64(len(msg.Built) + len(msg.Lost))
 	switch m.state {
 	case warming:
-		m.handOut()
+		m.handOut(now)
 		m.calm(now)
 	case measuring:
-		m.handOut()
+		m.handOut(now)
 		m.maybeLast(now)
 	case draining:
-		m.handOut()
+		m.handOut(now)
 		m.drained(now)
 	}
 }
@@ -326,7 +326,7 @@ func (m *machine) maybeLast(now time.Duration) {
 		m.level = max(m.level, m.workers[i].assigned)
 	}
 	m.enter(now, draining)
-	m.handOut()
+	m.handOut(now)
 	m.drained(now)
 }
 

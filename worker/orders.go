@@ -17,10 +17,17 @@ type orders struct {
 	events  []uint64
 }
 
+// onlyEvents reports whether there is nothing but events, for which a loop that
+// has others need not hurry.
+func (o *orders) onlyEvents() bool {
+	return o.until == 0 && !o.measure && !o.finish && o.update == nil
+}
+
 // A desk hands orders from the control connection to the loop. The loop looks
 // at one atomic word while there is nothing new.
 type desk struct {
 	fresh atomic.Bool
+	fed   atomic.Bool   // the loop needs no events, see expects
 	bell  chan struct{} // holds one ring
 
 	mu   sync.Mutex
@@ -35,7 +42,10 @@ func (d *desk) change(f func(*orders)) {
 	d.mu.Lock()
 	f(&d.o)
 	wake := d.wake
-	d.fresh.Store(true)
+	d.fresh.Store(true) // before fed is looked at, see expects
+	if d.fed.Load() && d.o.onlyEvents() {
+		wake = nil
+	}
 	d.mu.Unlock()
 	select {
 	case d.bell <- struct{}{}:
@@ -44,6 +54,14 @@ func (d *desk) change(f func(*orders)) {
 	if wake != nil {
 		wake()
 	}
+}
+
+// expects is called by a loop that is about to wait for the network, and says
+// whether it needs events: if not, it is not woken for them. It returns whether
+// there is something new already.
+func (d *desk) expects(events bool) bool {
+	d.fed.Store(!events)
+	return d.fresh.Load()
 }
 
 // onChange sets what interrupts the loop.

@@ -9,9 +9,13 @@ import (
 	"evbench/internal/wire"
 )
 
-// reportEvery is the least time between two progress reports, but for one at
-// the end of what is granted.
-const reportEvery = 10 * time.Millisecond
+// The least time between two reports, but for one near the end of what is
+// granted or assigned. Of short events the controller assigns more in advance
+// than are built in eventsEvery.
+const (
+	reportEvery = 10 * time.Millisecond
+	eventsEvery = 20 * time.Millisecond
+)
 
 // A reporter tells the controller what the loop has done, so that the loop
 // never waits for the control connection.
@@ -45,9 +49,9 @@ func (r *reporter) progress(done uint64, urgent bool) {
 	}
 }
 
-// closed says that an event is built or given up; it is reported at once, for
-// the next is assigned only then.
-func (r *reporter) closed(id uint64, lost bool) {
+// closed says that an event is built or given up. It is urgent when hardly
+// another is left to be begun: the next are assigned only then.
+func (r *reporter) closed(id uint64, lost, urgent bool) {
 	r.mu.Lock()
 	if lost {
 		r.lost = append(r.lost, id)
@@ -56,7 +60,9 @@ func (r *reporter) closed(id uint64, lost bool) {
 	}
 	r.mu.Unlock()
 	ring(r.bell)
-	ring(r.urgent)
+	if urgent {
+		ring(r.urgent)
+	}
 }
 
 func ring(c chan struct{}) {
@@ -68,24 +74,40 @@ func ring(c chan struct{}) {
 
 // serve reports until ctx ends.
 func (r *reporter) serve(ctx context.Context) {
-	pause := time.NewTimer(0)
+	pause, every := time.NewTimer(0), reportEvery
 	defer pause.Stop()
+	if r.events {
+		every = eventsEvery
+	}
 	for {
 		select {
 		case <-r.bell:
 		case <-ctx.Done():
+			r.rest()
 			return
 		}
 		if err := r.conn.Send(r.message()); err != nil {
 			return // the session's reader sees the broken connection too
 		}
-		pause.Reset(reportEvery)
+		pause.Reset(every)
 		select {
 		case <-pause.C:
 		case <-r.urgent:
 		case <-ctx.Done():
+			r.rest()
 			return
 		}
+	}
+}
+
+// rest reports the events that no report has told of: of a case that ends badly
+// as well, none that was built may count as lost.
+func (r *reporter) rest() {
+	r.mu.Lock()
+	pending := len(r.built)+len(r.lost) > 0
+	r.mu.Unlock()
+	if pending {
+		_ = r.conn.Send(r.message()) // a broken connection ends the session by its reader
 	}
 }
 

@@ -140,6 +140,9 @@ func (u *unsynchronised) turn(ctx context.Context) error {
 	if err := u.flush(); err != nil {
 		return err
 	}
+	if u.desk.expects(u.open < len(u.slots)) {
+		return nil // orders have come meanwhile
+	}
 	n, err := u.ep.Poll(ctx, u.finished)
 	if err != nil {
 		return err
@@ -267,9 +270,9 @@ func (u *unsynchronised) close(slot int, now time.Duration, lost bool) {
 	if !lost {
 		u.tally.took(now - b.began)
 	}
-	u.report.closed(b.event, lost)
 	b.used = false
 	u.open--
+	u.report.closed(b.event, lost, len(u.queue)-u.next <= 1)
 }
 
 // serve answers a request. One that is damaged or not for this server counts as
