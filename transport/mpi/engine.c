@@ -82,16 +82,6 @@ evb_slot *evb_slots(int n) { return calloc(n, sizeof(evb_slot)); }
 
 evb_slot *evb_slot_at(evb_slot *s, int i) { return s + i; }
 
-void *evb_alloc(uint64_t n) {
-	void *p;
-	if (posix_memalign(&p, n < 4096 ? 64 : 4096, n) != 0) {
-		return NULL;
-	}
-	return memset(p, 0, n);
-}
-
-void evb_free(void *p) { free(p); }
-
 // start hands one operation to MPI.
 static int start(evb_ep *e, evb_slot *s) {
 	MPI_Comm c = e->w->data;
