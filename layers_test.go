@@ -66,7 +66,8 @@ var layers = map[string]layer{
 
 	"reproduce": {
 		may: []string{
-			"fabric", "failures", "plan", "routing", "routing/engine", "routing/lft", "scheduler", "sim", "survey", "topology",
+			"fabric", "failover", "failures", "plan", "routing", "routing/engine", "routing/lft", "scheduler", "sim", "survey",
+			"topology", "worth",
 		},
 		pure: true,
 	},
@@ -92,15 +93,17 @@ var layers = map[string]layer{
 	"controller": {may: []string{"internal/wire", "results"}},
 
 	"lab":           {may: []string{"topology", "internal/unit"}},
-	"companion":     {may: []string{"plan", "routing", "topology"}},
-	"companion/lab": {may: []string{"companion", "lab", "topology"}},
+	"companion":     {may: []string{"failover", "plan", "routing", "topology"}},
+	"companion/lab": {may: []string{"companion", "failover", "lab", "topology"}},
 
 	"companion/iproute": {may: []string{"companion", "internal/atomicfile", "lab", "plan", "topology"}},
-	"companion/opensm":  {may: []string{"fabric", "fabric/ibnet", "internal/atomicfile", "plan", "routing", "routing/lft", "topology"}},
-	"companion/inject":  {may: []string{"companion/opensm", "fabric", "fabric/ibnet", "topology"}},
+	"companion/opensm": {may: []string{
+		"fabric", "fabric/ibnet", "failover", "failures", "internal/atomicfile", "plan", "routing", "routing/lft", "topology",
+	}},
+	"companion/inject": {may: []string{"companion/opensm", "fabric", "fabric/ibnet", "topology"}},
 
 	"bench": {may: []string{
-		"builder", "controller", "internal/unit", "plan", "preflight", "results", "routing", "scenario", "scheduler", "topology", "verify", "internal/wire",
+		"builder", "controller", "failover", "failover/loop", "failover/planner", "internal/unit", "plan", "plan/store", "preflight", "results", "routing", "scenario", "scheduler", "topology", "verify", "internal/wire",
 	}},
 	"bench/peer": {may: []string{
 		"barrier", "bench/peer/alltoall", "bench/peer/ratio", "results", "transport", "transport/mpi", "transport/tcp",
@@ -113,6 +116,7 @@ var layers = map[string]layer{
 	"internal/echo": {may: []string{"internal/wire"}},
 	"preflight":     {may: []string{"results"}, pure: true},
 
+	"failover": {may: []string{"topology"}, pure: true},
 	"failures": {may: []string{"fabric", "topology"}, pure: true},
 
 	"internal/ibtest":  {may: []string{"fabric", "routing/lft"}},

@@ -1,0 +1,225 @@
+// Package failover decides what to do while events are being built and links die or
+// come back: repair the tables at once, plan anew, put new routes in place before the
+// old ones go, change the plan between two exchanges, take the old routes away.
+//
+// It is a state machine without a clock, a goroutine or a socket: it is told what
+// happened and when, and answers with what to do next (see Machine). What it asks for
+// is done elsewhere (package failover/loop), and takes as long as it takes; so the same
+// machine also runs in virtual time, over two months of a failure log.
+//
+// Times are durations since any fixed moment.
+package failover
+
+import (
+	"time"
+
+	"evbench/topology"
+)
+
+// A Policy is what is done about dead links.
+type Policy string
+
+// Policies, in order of what they do.
+const (
+	None     Policy = "none"      // nothing, until the link is back
+	MinHop   Policy = "minhop"    // tables are re-routed, broken entries to the spine with fewest
+	Spread   Policy = "spread"    // the same, rotated by source leaf
+	Unsync   Policy = "unsync"    // tables by spread, and no phases while a link is dead
+	FORS     Policy = "fors"      // the plan with the fewest phases for what is alive
+	FORSHold Policy = "fors+hold" // the same; a link that came back is not used until it has stayed up for long
+)
+
+// Policies lists the valid names.
+func Policies() []Policy { return []Policy{None, MinHop, Spread, Unsync, FORS, FORSHold} }
+
+// DefaultHold is how long a link must have stayed up before it is used again.
+const DefaultHold = 10 * time.Minute
+
+// A LinkEvent is what one end of a leaf-spine link says about it. A link is alive while
+// both ends are up.
+type LinkEvent struct {
+	Link topology.Link
+	Leaf bool // the end that says so is the leaf's, else the spine's
+	Up   bool
+	Seen time.Time // when the event had been read
+	// Reread marks a state that was read because events were lost: the end may have
+	// changed more than once.
+	Reread bool
+}
+
+// Options of a Machine.
+type Options struct {
+	// Tree is what the plan in use is for. Links dead in it are taken to be down.
+	Tree *topology.Tree
+	// Aid: routing tables are repaired at once, before anything is planned.
+	Aid bool
+	// Replan: a plan for what is alive is made, installed and changed to.
+	Replan bool
+	// Hold is how long a link must have been up, without a flap, before it counts as
+	// alive again; 0: at once.
+	Hold time.Duration
+	// Debounce is how long after the first event of a change planning waits for more: a
+	// dead switch takes many links with it, and both ends of each report it. Aid does
+	// not wait.
+	Debounce time.Duration
+	// Retry is how long after a failed attempt the next begins; Attempts is how many
+	// there are before the machine stays with what is in place, and says so.
+	Retry    time.Duration
+	Attempts int
+	// Wait: while failures leave servers without a path to each other, the machine waits
+	// for a link to return. Otherwise it ends the run.
+	Wait bool
+}
+
+// An Event is what happened: End, Aided, Planned, Installed, Updated, Switched, Cleaned,
+// WorkerLost or Tick. Those that answer an action carry its ID.
+type Event interface{ event() }
+
+type (
+	// End is what one end of a link says. Several are handled one after the other; give
+	// the machine all that are known before doing what it asks for, best in one call.
+	End struct {
+		Link   topology.Link
+		Leaf   bool
+		Up     bool
+		Reread bool
+	}
+	// Aided answers Aid.
+	Aided struct {
+		ID      int
+		Changed int // routes
+		Err     error
+	}
+	// Planned answers MakePlan.
+	Planned struct {
+		ID       int
+		Source   Source
+		Plan     time.Duration // what looking up or computing took
+		Verify   time.Duration // what judging took
+		Phases   int
+		Hash     string
+		Err      error
+		Disjoint string // not empty: these dead links leave no plan; which servers cannot reach each other
+	}
+	// Installed answers Install.
+	Installed struct {
+		ID      int
+		Changed int
+		Err     error
+	}
+	// Updated answers Update: every worker has the plan, which holds from exchange From.
+	// With Err nobody has taken it; or, after one without, nobody knows whether it has
+	// come into use: no Switched will follow.
+	Updated struct {
+		ID   int
+		From uint64
+		Err  error
+	}
+	// Switched follows Updated: the last exchange on the old plan has ended everywhere,
+	// and the first on the new one is done.
+	Switched struct {
+		ID                int
+		LastOld, FirstNew time.Duration
+	}
+	// Cleaned answers Clean.
+	Cleaned struct {
+		ID      int
+		Changed int
+		Err     error
+	}
+	// WorkerLost ends it: the case cannot go on. What is under way is waited for, and
+	// nothing else is asked for.
+	WorkerLost struct{ Reason string }
+	// Tick says only what time it is.
+	Tick struct{}
+)
+
+func (End) event()        {}
+func (Aided) event()      {}
+func (Planned) event()    {}
+func (Installed) event()  {}
+func (Updated) event()    {}
+func (Switched) event()   {}
+func (Cleaned) event()    {}
+func (WorkerLost) event() {}
+func (Tick) event()       {}
+
+// A Source is where a plan came from.
+type Source string
+
+// Sources of plans.
+const (
+	Stored   Source = "store"
+	Computed Source = "computed"
+	Kept     Source = "kept" // it was there already: links had been dead like this before
+)
+
+// An Action is what is to be done: Aid, MakePlan, Install, Update, Clean or Stop. At most
+// one of Aid, Install and Clean is under way at a time, and one MakePlan and one Update
+// beside it. All are answered, in whatever order, by the event of the same ID, but for a
+// MakePlan that a newer change has overtaken: nobody waits for that. The ID is that of the
+// Record; 0 means the plan the machine began with, whose routes are put in place again.
+type Action interface{ action() }
+
+type (
+	// Aid asks for tables, and detours for paths that are pinned, around these dead
+	// links. Paths are those of the plan in use and, from Update on, of the plan that is
+	// being changed to. It also undoes what a failed Install has left. With the same ID
+	// again, routes may be missing: something has happened to a link meanwhile.
+	Aid struct {
+		ID   int
+		Dead []topology.Link
+	}
+	// MakePlan asks for the plan of these dead links, judged.
+	MakePlan struct {
+		ID   int
+		Dead []topology.Link
+	}
+	// Install asks for the routes of the plan of this ID, beside those of the plan in
+	// use, read back. Like Aid it can be asked for again.
+	Install struct{ ID int }
+	// Update asks for the workers to take the plan of this ID from the next exchange on.
+	Update struct{ ID int }
+	// Clean asks for the routes of the plan in use only, read back.
+	Clean struct{ ID int }
+	// Stop ends the run: no plan can go on.
+	Stop struct{ Reason string }
+)
+
+func (Aid) action()      {}
+func (MakePlan) action() {}
+func (Install) action()  {}
+func (Update) action()   {}
+func (Clean) action()    {}
+func (Stop) action()     {}
+
+// A Record is the story of one change of what is alive. A time is 0 where that did not
+// happen.
+type Record struct {
+	ID       int             // from 1
+	Down, Up []topology.Link // what changed since the record before, by leaf and spine
+	Dead     []topology.Link // what is not used from here on
+	Held     []topology.Link // of these, up but held out
+
+	Seen      time.Duration // the first event had been read
+	Aided     time.Duration // repaired tables were in place
+	Planned   time.Duration // the plan was there
+	Verified  time.Duration // and judged
+	Installed time.Duration // its routes were in place, and read back
+	Updated   time.Duration // every worker had it
+	LastOld   time.Duration // the last exchange on the old plan had ended
+	FirstNew  time.Duration // the first exchange on the new one had ended
+	Cleaned   time.Duration // the routes of the old one were gone
+
+	Source        Source
+	Phases        int
+	Hash          string
+	From          uint64 // first exchange on the new plan
+	AidRoutes     int    // routes written or deleted by first aid
+	InstallRoutes int
+	Attempts      int    // of installing; more than 1 after a failure
+	Superseded    bool   // another change came before it was in use
+	Err           string // why it is not in use, or why it took more than one attempt
+	Disjoint      string // these servers cannot reach each other
+	Done          bool   // the story is at its end
+}

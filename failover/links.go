@@ -1,0 +1,95 @@
+package failover
+
+import (
+	"slices"
+	"time"
+
+	"evbench/topology"
+)
+
+// links know the state of both ends of every leaf-spine link, and which links are held
+// out.
+type links struct {
+	tree *topology.Tree // without dead links
+	hold time.Duration
+	down [][2]bool       // by link ID: the spine's end, the leaf's
+	free []time.Duration // when a link that is up is used again
+}
+
+func newLinks(t *topology.Tree, hold time.Duration) links {
+	n := t.Leaves() * t.Spines()
+	l := links{tree: t.Healthy(), hold: hold, down: make([][2]bool, n), free: make([]time.Duration, n)}
+	for _, d := range t.Dead() {
+		l.down[t.LinkID(d)] = [2]bool{true, true}
+	}
+	return l
+}
+
+func (l *links) dead(id int) bool { return l.down[id][0] || l.down[id][1] }
+
+// note records what an end says and reports whether that is news: about one of the
+// tree's links, and either not known before or read because events were lost.
+func (l *links) note(now time.Duration, e End) (news bool) {
+	if e.Link.Leaf < 0 || e.Link.Leaf >= l.tree.Leaves() || e.Link.Spine < 0 || e.Link.Spine >= l.tree.Spines() {
+		return false
+	}
+	id, side := l.tree.LinkID(e.Link), 0
+	if e.Leaf {
+		side = 1
+	}
+	was, changed := l.dead(id), l.down[id][side] == e.Up
+	l.down[id][side] = !e.Up
+	if was && !l.dead(id) {
+		l.free[id] = now + l.hold
+	}
+	return changed || e.Reread
+}
+
+// used returns the links that are not used, and those of them that are up but held out,
+// by leaf and spine. No link is held out that servers need to reach each other.
+func (l *links) used(now time.Duration) (dead, held []topology.Link) {
+	for id := range l.down {
+		link := topology.Link{Leaf: id / l.tree.Spines(), Spine: id % l.tree.Spines()}
+		switch {
+		case l.dead(id):
+			dead = append(dead, link)
+		case now < l.free[id]:
+			dead, held = append(dead, link), append(held, link)
+		}
+	}
+	if len(held) > 0 && l.without(dead).Connected() != nil {
+		clear(l.free)
+		return l.used(now)
+	}
+	return dead, held
+}
+
+// next returns when the first of the links that are held out after now is used again.
+func (l *links) next(now time.Duration) (at time.Duration, ok bool) {
+	for id, free := range l.free {
+		if !l.dead(id) && now < free && (!ok || free < at) {
+			at, ok = free, true
+		}
+	}
+	return at, ok
+}
+
+// without returns the tree as it is without links of its own.
+func (l *links) without(dead []topology.Link) *topology.Tree {
+	t, err := l.tree.Without(dead...)
+	if err != nil {
+		panic(err) // note lets no others in
+	}
+	return t
+}
+
+// minus returns the links that are not among others.
+func minus(links, others []topology.Link) []topology.Link {
+	var out []topology.Link
+	for _, l := range links {
+		if !slices.Contains(others, l) {
+			out = append(out, l)
+		}
+	}
+	return out
+}

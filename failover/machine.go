@@ -1,0 +1,259 @@
+package failover
+
+import (
+	"slices"
+	"time"
+
+	"evbench/topology"
+)
+
+// A Machine is the state machine. The zero value is not usable.
+//
+// It is driven by levels, not by edges: after every event it compares what is in place
+// with what should be, and asks for the next step (steps.go). So an answer that comes
+// late, fails or belongs to a change that is over needs no case of its own.
+type Machine struct {
+	o       Options
+	now     time.Duration
+	links   links
+	records []Record
+	open    int // the first record that is not Done
+	over    bool
+
+	cur   change
+	use   inUse
+	burst burst
+
+	// The routes: what is in place since the last action about them was answered, and
+	// the one under way. stale: since it was asked for, links have done what may have
+	// cost routes.
+	place place
+	busy  Action
+	then  place // what busy leads to
+	stale bool
+
+	rising []topology.Link // of which an end came up in this call
+
+	// The workers: which change they are told, and which they have been told but have
+	// not come to yet; 0: none.
+	updating  change
+	switching int
+
+	wake   time.Duration // when the next step is due,
+	waking bool          // if one is
+}
+
+// A change is the newest change of what is alive, and how far it has come.
+type change struct {
+	id       int
+	dead     []topology.Link
+	disjoint string        // no plan is possible
+	endAt    time.Duration // when that ends the run, unless it waits
+	planAt   time.Duration // end of the debounce
+	asked    bool          // a plan is being made
+	planned  bool          // and there
+	gaveUp   bool
+	aid      tries
+	step     tries // plan, install, update
+	clean    tries
+}
+
+// tries count what has failed in a row.
+type tries struct {
+	failed int
+	at     time.Duration // when the next may begin
+}
+
+// inUse is the plan that the workers have.
+type inUse struct {
+	dead   []topology.Link // it is for these
+	unsure bool            // some may have another
+}
+
+// A burst is a row of changes that are too close for a plan between them.
+type burst struct {
+	on    bool
+	begin time.Duration
+}
+
+// longest is how many debounces a burst can put off planning.
+const longest = 4
+
+// A place is what the routes are for.
+type place struct {
+	kind  kind
+	id    int             // of the change whose plan is installed
+	dead  []topology.Link // no route leads over these
+	apart bool            // tables do not connect all servers, for some could not be
+}
+
+type kind int
+
+const (
+	clean     kind = iota // the routes of the plan in use, and no others
+	aided                 // tables and detours
+	installed             // those of a plan beside those of the plan in use
+	unknown               // an action has failed
+)
+
+// New returns the machine for a plan that is in use.
+func New(o Options) *Machine {
+	o.Attempts = max(1, o.Attempts)
+	dead := o.Tree.Dead()
+	m := &Machine{o: o, links: newLinks(o.Tree, o.Hold), cur: change{dead: dead}, use: inUse{dead: dead}, place: place{dead: dead}}
+	if !o.Replan && o.Aid {
+		m.place.kind = aided // tables are all there is, and those in place are good
+	}
+	return m
+}
+
+// Handle takes what has happened by now, which is not before the last call, and returns
+// what is to be done. Link events that wait together are handed over together where that
+// is possible: a switch that dies is then one change, with one first aid.
+func (m *Machine) Handle(now time.Duration, events ...Event) []Action {
+	m.now = max(m.now, now)
+	for _, e := range events {
+		m.take(e)
+	}
+	if !m.over {
+		m.halves()
+		m.renew()
+	}
+	var out []Action
+	switch {
+	case m.over:
+	case m.parts() && m.now >= m.cur.endAt:
+		m.over = true
+		out = []Action{Stop{Reason: m.cur.disjoint}}
+	default:
+		out = m.decide()
+		if m.parts() {
+			m.due(m.cur.endAt)
+		}
+	}
+	m.finish()
+	return out
+}
+
+func (m *Machine) take(e Event) {
+	switch e := e.(type) {
+	case End:
+		m.end(e)
+	case Aided:
+		m.aided(e)
+	case Planned:
+		m.planned(e)
+	case Installed:
+		m.installed(e)
+	case Updated:
+		m.updated(e)
+	case Switched:
+		m.switched(e)
+	case Cleaned:
+		m.cleaned(e)
+	case WorkerLost:
+		m.over = true
+	case Tick:
+	}
+}
+
+// end notes what an end of a link says, and what it may mean for the routes in place: the
+// kernel deletes a node's routes over an interface that goes down, revives parts of
+// routes when one end is up again, and restores none; and both can come after the first
+// end has been heard, and routes written.
+func (m *Machine) end(e End) {
+	if m.over {
+		return
+	}
+	unused := slices.Contains(m.cur.dead, e.Link)
+	if !m.links.note(m.now, e) {
+		return
+	}
+	m.cur.hurry(m.now)
+	switch calm := m.place.kind == clean && m.busy == nil; {
+	case e.Reread:
+		m.stale = true
+	case unused && calm:
+		// No route in place leads over this link.
+	case !e.Up:
+		m.stale = true
+	case unused:
+		m.rising = append(m.rising, e.Link)
+	}
+}
+
+// halves notes which links have come up at one end only.
+func (m *Machine) halves() {
+	for _, l := range m.rising {
+		m.stale = m.stale || m.links.dead(m.links.tree.LinkID(l))
+	}
+	m.rising = nil
+}
+
+// hurry makes what waits for its next attempt due.
+func (c *change) hurry(now time.Duration) {
+	c.aid, c.clean = tries{at: now}, tries{at: now}
+	c.step.at = min(c.step.at, now)
+}
+
+// renew begins a new change if what is used is no longer what it was.
+func (m *Machine) renew() {
+	dead, held := m.links.used(m.now)
+	if slices.Equal(dead, m.cur.dead) {
+		return
+	}
+	m.supersede()
+	apart := disjoint(m.links.without(dead))
+	m.records = append(m.records, Record{
+		ID: len(m.records) + 1, Down: minus(dead, m.cur.dead), Up: minus(m.cur.dead, dead), Dead: dead, Held: held,
+		Seen: m.now, Disjoint: apart,
+	})
+	endAt := m.now + parted
+	if m.cur.disjoint != "" {
+		endAt = m.cur.endAt
+	}
+	m.cur = change{id: len(m.records), dead: dead, disjoint: apart, endAt: endAt, planAt: m.debounced()}
+}
+
+// parted is for how long servers must be without a path before that ends a run. Ends of
+// different nodes are not heard in the order of what happened: one link may be heard to die
+// before another is heard to be back.
+const parted = 50 * time.Millisecond
+
+// parts reports whether servers have no path to each other, which is to end the run.
+func (m *Machine) parts() bool { return m.cur.disjoint != "" && !m.o.Wait }
+
+// debounced returns when planning begins for a change that begins now. A storm of changes
+// does not put it off for ever.
+func (m *Machine) debounced() time.Duration {
+	most := longest * m.o.Debounce
+	if !m.burst.on || m.now > m.burst.begin+most {
+		m.burst = burst{on: true, begin: m.now}
+	}
+	return min(m.now+m.o.Debounce, m.burst.begin+most)
+}
+
+// Wake returns when the machine wants to see a Tick, if it does.
+func (m *Machine) Wake() (at time.Duration, ok bool) {
+	if m.over {
+		return 0, false
+	}
+	at, ok = m.links.next(m.now)
+	if m.waking && (!ok || m.wake < at) {
+		return m.wake, true
+	}
+	return at, ok
+}
+
+// Idle reports whether nothing is under way and nothing is due, but for links held out.
+// A plan that is being made for a change that is over does not count.
+func (m *Machine) Idle() bool {
+	if m.over {
+		return m.busy == nil
+	}
+	planning := m.cur.asked && !m.fits()
+	return m.busy == nil && !planning && m.updating.id == 0 && m.switching == 0 && !m.waking
+}
+
+// Records returns the story so far, by ID. The caller must not change it.
+func (m *Machine) Records() []Record { return m.records }
