@@ -37,6 +37,13 @@ type Case struct {
 	// Credits is how many events a server has in flight, without barrier. 0
 	// means 1.
 	Credits int
+	// AsyncCredits is the same for the parts of a synchronised case that an Update makes
+	// unsynchronised. 0 means that it never does.
+	AsyncCredits int
+
+	// Standby are, by rank, paths that the workers open beforehand beside those of their
+	// rows. A change to a plan that needs no others takes milliseconds. nil is allowed.
+	Standby [][]wire.Path
 
 	// Warmup is how many exchanges (unsynchronised: events of each server) are
 	// done before anything counts.
@@ -99,6 +106,10 @@ func (c Case) validate() error {
 		return errors.New("peers: an exchange needs two servers at least")
 	case len(c.Rows) != len(c.Peers) && (c.Mode != wire.Unsync || len(c.Rows) != 0):
 		return fmt.Errorf("rows: %d for %d servers", len(c.Rows), len(c.Peers))
+	case c.Standby != nil && len(c.Standby) != len(c.Peers):
+		return fmt.Errorf("standby: paths of %d servers, %d take part", len(c.Standby), len(c.Peers))
+	case c.AsyncCredits < 0 || c.AsyncCredits > 0 && c.Mode != wire.Sync:
+		return fmt.Errorf("async credits: %d, for %s cases only", c.AsyncCredits, wire.Sync)
 	case c.Duration <= 0 && c.Exchanges == 0:
 		return errors.New("duration: must be above 0")
 	case c.Timeout < 0 || c.Interval < 0:
@@ -111,13 +122,34 @@ func (c Case) validate() error {
 // finding out who is to blame.
 func (c Case) patience() time.Duration { return c.Timeout * 3 / 4 }
 
+// openTime is how long workers may take to open their connections.
+func (c Case) openTime() time.Duration {
+	most := 0
+	for _, paths := range c.Standby {
+		most = max(most, len(paths))
+	}
+	cfg := wire.Configure{Timeout: c.patience(), Standby: make([]wire.Path, most)}
+	return cfg.OpenTime()
+}
+
+// inFlight is how many events a server has in flight in a part without schedule.
+func (c Case) inFlight() uint64 {
+	if c.Mode == wire.Sync {
+		return uint64(c.AsyncCredits)
+	}
+	return uint64(c.Credits)
+}
+
 // configure is the first message of a case to one rank.
 func (c Case) configure(run uint32, rank int) wire.Configure {
 	cfg := wire.Configure{
 		Run: run, Case: c.Name, Repeat: c.Repeat, Epoch: c.Epoch, Mode: c.Mode, Barrier: c.Barrier,
 		Rank: rank, Peers: c.Peers, Fragment: c.Fragment, Spread: c.Spread, Seed: c.Seed,
 		Sources: c.Sources, Credits: c.Credits, Warmup: c.Warmup, Deliver: c.Deliver, Check: c.Check, IO: c.IO,
-		Timeout: c.Timeout / 2, Interval: c.Interval, Pairs: c.Pairs,
+		Timeout: c.Timeout / 2, Interval: c.Interval, Pairs: c.Pairs, AsyncCredits: c.AsyncCredits,
+	}
+	if c.Standby != nil {
+		cfg.Standby = c.Standby[rank]
 	}
 	if len(c.Rows) > 0 {
 		cfg.Row = c.Rows[rank]

@@ -2,7 +2,8 @@
 // one case after the other. It grants exchanges so that all servers do the same
 // number of them, assigns events in the unsynchronised mode, gathers samples,
 // compares what was built with what was to be built, and finds out which server
-// is to blame when a case stands still.
+// is to blame when a case stands still. Update
+// changes the plan in the middle of a case.
 //
 // The decisions are in the machine, which is pure; the Controller around it
 // owns the control connections. It never touches the network under test and

@@ -265,6 +265,8 @@ func TestRefusedCases(t *testing.T) {
 		{"two servers at least", func(c *controller.Case) { c.Peers = nil }},
 		{"rows: 0 for 2 servers", func(c *controller.Case) { c.Mode = wire.Sync }},
 		{"duration: must be above 0", func(c *controller.Case) { c.Duration = 0 }},
+		{"standby: paths of 1 servers", func(c *controller.Case) { c.Standby = make([][]wire.Path, 1) }},
+		{"async credits: 2", func(c *controller.Case) { c.AsyncCredits = 2 }},
 		{"timeout and interval", func(c *controller.Case) { c.Interval = -1 }},
 		{"not connected: server 5", func(*controller.Case) {}},
 	} {

@@ -6,13 +6,43 @@ import (
 	"evbench/internal/wire"
 )
 
-// A ledger holds what became of every event that was assigned: ids count from
-// 0, and each must be closed once, by the rank that it was given to. It costs
-// four bytes an event.
+// A ledger holds what became of every event that was assigned: each must be
+// closed once, by the rank that it was given to. It costs four bytes an event.
 type ledger struct {
-	fate []fate // by id
-	open int    // assigned and not closed
-	sum  check
+	parts []part // by rising ids
+	open  int    // assigned and not closed
+	sum   check
+}
+
+// A part is events with ids that follow one another.
+type part struct {
+	first uint64
+	fate  []fate
+}
+
+// begin has ids go on at first, which is above all that were given out.
+func (l *ledger) begin(first uint64) { l.parts = append(l.parts, part{first: first}) }
+
+// next is the id of the next event.
+func (l *ledger) next() uint64 {
+	if len(l.parts) == 0 {
+		return 0
+	}
+	p := &l.parts[len(l.parts)-1]
+	return p.first + uint64(len(p.fate))
+}
+
+// find returns the entry of an event, or nil.
+func (l *ledger) find(id uint64) *fate {
+	for i := len(l.parts) - 1; i >= 0; i-- {
+		if p := &l.parts[i]; id >= p.first {
+			if id-p.first >= uint64(len(p.fate)) {
+				return nil
+			}
+			return &p.fate[id-p.first]
+		}
+	}
+	return nil
 }
 
 // A fate is the rank that an event is with, or how it was closed.
@@ -33,32 +63,38 @@ type check struct {
 }
 
 func (l *ledger) assign(rank int) uint64 {
+	if len(l.parts) == 0 {
+		l.begin(0)
+	}
+	id, p := l.next(), &l.parts[len(l.parts)-1]
 	l.open++
-	l.fate = append(l.fate, fate(rank))
-	return uint64(len(l.fate) - 1)
+	p.fate = append(p.fate, fate(rank))
+	return id
 }
 
 func (l *ledger) close(rank int, id uint64, how fate) {
-	switch {
-	case id >= uint64(len(l.fate)):
+	switch f := l.find(id); {
+	case f == nil:
 		l.sum.unknown++
-	case l.fate[id] < 0:
+	case *f < 0:
 		l.sum.duplicate++
-	case l.fate[id] != fate(rank):
+	case *f != fate(rank):
 		l.sum.unknown++
 	default:
 		l.open--
-		l.fate[id] = how
+		*f = how
 	}
 }
 
 // check returns the balance; what is still out counts as lost.
 func (l *ledger) check() check {
 	c := l.sum
-	c.assigned = uint64(len(l.fate))
-	for _, f := range l.fate {
-		if f == built {
-			c.built++
+	for _, p := range l.parts {
+		c.assigned += uint64(len(p.fate))
+		for _, f := range p.fate {
+			if f == built {
+				c.built++
+			}
 		}
 	}
 	c.lost = c.assigned - c.built
@@ -100,12 +136,15 @@ func (m *machine) quota(now time.Duration) (q, extra uint64) {
 	case draining:
 		return m.level, 0
 	}
+	if m.change.bounds() {
+		return m.change.from, 0
+	}
 	slowest := m.workers[0].done
 	for i := range m.workers {
 		slowest = min(slowest, m.workers[i].done)
 	}
 	extra = spare(slowest-min(slowest, m.c.Warmup), now-m.since)
-	q = slowest + uint64(m.c.Credits) + lead + extra
+	q = slowest + m.c.inFlight() + lead + extra
 	if m.c.Exchanges > 0 {
 		q = min(q, m.c.Warmup+m.c.Exchanges)
 	}
@@ -116,7 +155,7 @@ func (m *machine) quota(now time.Duration) (q, extra uint64) {
 // have in flight gets the next ones by the half of what is in advance.
 func (m *machine) handOut(now time.Duration) {
 	q, extra := m.quota(now)
-	credits := uint64(m.c.Credits)
+	credits := m.c.inFlight()
 	for rank := range m.workers {
 		w := &m.workers[rank]
 		has := w.assigned - min(w.assigned, w.done)
@@ -140,10 +179,13 @@ func (m *machine) assign(rank int, n uint64) {
 	m.send(rank, wire.Assign{Run: m.run, Events: ids})
 }
 
-// checkRanges does the same for one server of a scheduled mode, whose events
-// are those of the exchanges below granted.
-func checkRanges(done []wire.Range, granted uint64) check {
-	c := check{assigned: granted}
+// checkRanges does the same for the scheduled exchanges of one server, which is to do
+// those in granted: ranges that rise and do not touch more than at their ends.
+func checkRanges(done, granted []wire.Range) check {
+	var c check
+	for _, g := range granted {
+		c.assigned += g.To - g.From
+	}
 	next := uint64(0) // below it everything has been seen
 	for _, r := range done {
 		if r.From >= r.To {
@@ -153,15 +195,23 @@ func checkRanges(done []wire.Range, granted uint64) check {
 			c.duplicate += min(r.To, next) - r.From
 			r.From = min(r.To, next)
 		}
-		if r.To > granted {
-			c.unknown += r.To - max(r.From, granted)
-			r.To = max(r.From, granted)
-		}
-		c.built += r.To - r.From
+		in := overlap(r, granted)
+		c.built += in
+		c.unknown += r.To - r.From - in
 		next = max(next, r.To)
 	}
-	c.lost = granted - min(granted, c.built)
+	c.lost = c.assigned - min(c.assigned, c.built)
 	return c
+}
+
+// overlap counts what of r is in any of the ranges.
+func overlap(r wire.Range, in []wire.Range) (n uint64) {
+	for _, g := range in {
+		if from, to := max(r.From, g.From), min(r.To, g.To); from < to {
+			n += to - from
+		}
+	}
+	return n
 }
 
 func (c *check) add(d check) {

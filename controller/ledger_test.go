@@ -13,18 +13,21 @@ func TestCheckRanges(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		done    rs
-		granted uint64
+		granted rs
 		want    check
 	}{
-		{"nothing", nil, 0, check{}},
-		{"all", rs{{From: 0, To: 9}}, 9, check{assigned: 9, built: 9}},
-		{"none", nil, 9, check{assigned: 9, lost: 9}},
-		{"a gap", rs{{From: 0, To: 3}, {From: 5, To: 9}}, 9, check{assigned: 9, built: 7, lost: 2}},
-		{"twice", rs{{From: 0, To: 9}, {From: 2, To: 4}}, 9, check{assigned: 9, built: 9, duplicate: 2}},
-		{"overlap", rs{{From: 0, To: 5}, {From: 3, To: 9}}, 9, check{assigned: 9, built: 9, duplicate: 2}},
-		{"too many", rs{{From: 0, To: 12}}, 9, check{assigned: 9, built: 9, unknown: 3}},
-		{"beyond", rs{{From: 0, To: 9}, {From: 11, To: 12}}, 9, check{assigned: 9, built: 9, unknown: 1}},
-		{"upside down", rs{{From: 0, To: 9}, {From: 7, To: 5}}, 9, check{assigned: 9, built: 9}},
+		{"nothing", nil, rs{{}}, check{}},
+		{"all", rs{{From: 0, To: 9}}, rs{{From: 0, To: 9}}, check{assigned: 9, built: 9}},
+		{"none", nil, rs{{From: 0, To: 9}}, check{assigned: 9, lost: 9}},
+		{"a gap", rs{{From: 0, To: 3}, {From: 5, To: 9}}, rs{{From: 0, To: 9}}, check{assigned: 9, built: 7, lost: 2}},
+		{"twice", rs{{From: 0, To: 9}, {From: 2, To: 4}}, rs{{From: 0, To: 9}}, check{assigned: 9, built: 9, duplicate: 2}},
+		{"overlap", rs{{From: 0, To: 5}, {From: 3, To: 9}}, rs{{From: 0, To: 9}}, check{assigned: 9, built: 9, duplicate: 2}},
+		{"too many", rs{{From: 0, To: 12}}, rs{{From: 0, To: 9}}, check{assigned: 9, built: 9, unknown: 3}},
+		{"beyond", rs{{From: 0, To: 9}, {From: 11, To: 12}}, rs{{From: 0, To: 9}}, check{assigned: 9, built: 9, unknown: 1}},
+		{"upside down", rs{{From: 0, To: 9}, {From: 7, To: 5}}, rs{{From: 0, To: 9}}, check{assigned: 9, built: 9}},
+		{"legs", rs{{From: 0, To: 3}, {From: 7, To: 9}}, rs{{From: 0, To: 3}, {From: 7, To: 9}}, check{assigned: 5, built: 5}},
+		{"legs in one", rs{{From: 0, To: 3}}, rs{{From: 0, To: 2}, {From: 2, To: 3}}, check{assigned: 3, built: 3}},
+		{"between legs", rs{{From: 0, To: 5}, {From: 7, To: 8}}, rs{{From: 0, To: 3}, {From: 7, To: 9}}, check{assigned: 5, built: 4, lost: 1, unknown: 2}},
 	} {
 		if got := checkRanges(tt.done, tt.granted); got != tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)

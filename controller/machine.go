@@ -20,12 +20,14 @@ type machine struct {
 	c       Case
 	run     uint32
 	state   state
-	workers []worker // by rank
-	pace    pacer    // scheduled modes
-	ledger  ledger   // unsynchronised mode
-	level   uint64   // events of each server in the end; set when draining
+	workers []worker     // by rank
+	pace    pacer        // scheduled modes
+	ledger  ledger       // unsynchronised mode
+	leg     leg          // how events are built now
+	granted []wire.Range // exchanges of the legs before it
+	level   uint64       // events of each server in the end; set when draining
 	since   time.Duration
-	update  *planUpdate // sent, and not yet in place everywhere
+	change  *change // of the plan, under way
 	samples int
 	err     error         // why it is aborting: errFailed, or why the caller cancelled
 	during  state         // in which that happened
@@ -56,6 +58,8 @@ type worker struct {
 	heard    time.Duration
 	ready    bool
 	io       string // how its transport moves payload
+	held     bool
+	begun    uint64 // exchanges, when it was held
 	updated  bool
 	done     uint64        // exchanges, or events with their fate known
 	assigned uint64        // events
@@ -75,19 +79,18 @@ type (
 	}
 	pause  struct{}                   // call OnMeasure, then measured
 	record struct{ s results.Sample } // pass a sample on
+	placed struct{ from uint64 }      // every worker has the new plan
+	ended  struct {                   // the change of the plan is over
+		sw  moments
+		err error
+	}
 )
-
-type planUpdate struct {
-	epoch uint32
-	from  uint64
-	sent  time.Duration
-}
 
 // abortWait bounds how long the machine waits for reports after an abort.
 const abortWait = time.Second
 
 func newMachine(c Case, run uint32) *machine {
-	m := &machine{c: c, run: run, workers: make([]worker, len(c.Peers))}
+	m := &machine{c: c, run: run, workers: make([]worker, len(c.Peers)), leg: leg{mode: c.Mode}}
 	for i, p := range c.Peers {
 		m.workers[i].server = p.Server
 	}
@@ -113,7 +116,10 @@ func (m *machine) broadcast(msg wire.Message) {
 	}
 }
 
-func (m *machine) enter(now time.Duration, s state) { m.state, m.since = s, now }
+func (m *machine) enter(now time.Duration, s state) {
+	m.state, m.since = s, now
+	m.giveUp()
+}
 
 // start configures the workers.
 func (m *machine) start(now time.Duration) {
@@ -140,6 +146,8 @@ func (m *machine) receive(now time.Duration, rank int, msg wire.Message) {
 		m.progress(now, rank, msg.Exchange)
 	case wire.Completed:
 		m.completed(now, rank, msg)
+	case wire.Held:
+		m.held(now, rank, msg.Begun)
 	case wire.Updated:
 		m.updated(now, w, msg.Epoch)
 	case wire.Samples:
@@ -167,6 +175,8 @@ func runOf(msg wire.Message) (uint32, bool) {
 	case wire.Progress:
 		return m.Run, true
 	case wire.Completed:
+		return m.Run, true
+	case wire.Held:
 		return m.Run, true
 	case wire.Updated:
 		return m.Run, true
@@ -230,7 +240,7 @@ func (m *machine) measured(now time.Duration) {
 	for i := range m.workers { // nothing was read while the caller was busy
 		m.workers[i].heard = now
 	}
-	m.broadcast(wire.Measure{Run: m.run, First: uint64(len(m.ledger.fate))})
+	m.broadcast(wire.Measure{Run: m.run, First: m.ledger.next()})
 	if m.c.Mode != wire.Unsync {
 		m.pace.measure(warm, now)
 		m.grant(now)
@@ -247,12 +257,27 @@ func (m *machine) progress(now time.Duration, rank int, exchange uint64) {
 	}
 	w := &m.workers[rank]
 	w.done = max(w.done, exchange)
-	switch m.state {
-	case warming:
+	m.advance(now)
+}
+
+// advance does what progress of a worker makes possible.
+func (m *machine) advance(now time.Duration) {
+	m.follow(now)
+	switch {
+	case m.state == warming && m.leg.mode == wire.Unsync:
+		m.handOut(now)
 		m.calm(now)
-	case measuring:
+	case m.state == warming:
+		m.calm(now)
+	case m.state == measuring && m.leg.mode == wire.Unsync:
+		m.handOut(now)
+		m.maybeLast(now)
+	case m.state == measuring:
 		m.grant(now)
-	case draining:
+	case m.state == draining && m.leg.mode == wire.Unsync:
+		m.handOut(now)
+		m.drained(now)
+	case m.state == draining:
 		m.drained(now)
 	}
 }
@@ -261,7 +286,7 @@ func (m *machine) progress(now time.Duration, rank int, exchange uint64) {
 // then each may be needed as a source.
 func (m *machine) drained(now time.Duration) {
 	idle := m.ledger.open == 0 && m.all(func(w *worker) bool { return w.assigned >= m.level })
-	if m.c.Mode != wire.Unsync {
+	if m.leg.mode != wire.Unsync {
 		idle = m.all(func(w *worker) bool { return w.done >= m.pace.until })
 	}
 	if idle {
@@ -270,15 +295,21 @@ func (m *machine) drained(now time.Duration) {
 	}
 }
 
-// grant extends what may run, as far as the pace and a pending update allow.
+// grant extends what may run, as far as the pace and a change of the plan allow.
 func (m *machine) grant(now time.Duration) {
+	if m.change.holds() {
+		return // nobody knows yet how far workers have begun
+	}
 	var fastest uint64
 	for i := range m.workers {
 		fastest = max(fastest, m.workers[i].done)
 	}
+	if m.change != nil {
+		m.pace.skip(now, fastest)
+	}
 	until, last := m.pace.extend(now, fastest)
-	if m.update != nil && (until > m.update.from || last) {
-		until, last = min(until, m.update.from), false
+	if m.change.bounds() && until > m.change.from {
+		return
 	}
 	if until > m.pace.until {
 		m.pace.until = until
@@ -291,6 +322,10 @@ func (m *machine) grant(now time.Duration) {
 }
 
 func (m *machine) completed(now time.Duration, rank int, msg wire.Completed) {
+	if m.leg.mode != wire.Unsync {
+		m.fail(now, rank, errors.New("reports events by their ids, which it was not given any of"))
+		return
+	}
 	w := &m.workers[rank]
 	for _, id := range msg.Built {
 		m.ledger.close(rank, id, built)
@@ -299,17 +334,15 @@ func (m *machine) completed(now time.Duration, rank int, msg wire.Completed) {
 		m.ledger.close(rank, id, gaveUp)
 	}
 	w.done += uint64(len(msg.Built) + len(msg.Lost))
-	switch m.state {
-	case warming:
-		m.handOut(now)
-		m.calm(now)
-	case measuring:
-		m.handOut(now)
-		m.maybeLast(now)
-	case draining:
-		m.handOut(now)
-		m.drained(now)
+	m.advance(now)
+}
+
+// most is how many events the server has that was given most.
+func (m *machine) most() (n uint64) {
+	for i := range m.workers {
+		n = max(n, m.workers[i].assigned)
 	}
+	return n
 }
 
 // maybeLast ends the assigning when the time is over or enough is assigned: all
@@ -322,48 +355,10 @@ func (m *machine) maybeLast(now time.Duration) {
 	if !enough {
 		return
 	}
-	for i := range m.workers {
-		m.level = max(m.level, m.workers[i].assigned)
-	}
+	m.level = m.most()
 	m.enter(now, draining)
 	m.handOut(now)
 	m.drained(now)
-}
-
-// replan sends new rows that hold from the first exchange that nobody has been
-// granted. No later exchange is granted before every worker has its
-// connections for it.
-func (m *machine) replan(now time.Duration, epoch uint32, rows [][]wire.Step) (from uint64, err error) {
-	switch {
-	case m.c.Mode == wire.Unsync:
-		return 0, errors.New("plan update: unsynchronised event building has no exchanges")
-	case m.state != measuring:
-		return 0, fmt.Errorf("plan update: not possible in the %v", m.state)
-	case m.update != nil:
-		return 0, fmt.Errorf("plan update: epoch %d is not in place yet", m.update.epoch)
-	case len(rows) != len(m.workers):
-		return 0, fmt.Errorf("plan update: %d rows for %d servers", len(rows), len(m.workers))
-	}
-	m.update = &planUpdate{epoch, m.pace.until, now}
-	for rank := range m.workers {
-		m.workers[rank].updated = false
-		m.send(rank, wire.PlanUpdate{Run: m.run, Epoch: epoch, From: m.pace.until, Row: rows[rank]})
-	}
-	return m.pace.until, nil
-}
-
-func (m *machine) updated(now time.Duration, w *worker, epoch uint32) {
-	if m.update == nil || epoch != m.update.epoch {
-		return
-	}
-	w.updated = true
-	if !m.all(func(w *worker) bool { return w.updated }) {
-		return
-	}
-	m.update = nil
-	if m.state == measuring {
-		m.grant(now)
-	}
 }
 
 func (m *machine) finished(now time.Duration, rank int, msg wire.Finished) {
@@ -417,11 +412,11 @@ func (m *machine) tick(now time.Duration) {
 	}
 	switch m.state {
 	case configuring:
-		if now-m.since >= m.c.patience() {
-			m.overdue(now, func(w *worker) bool { return w.ready }, "has not opened its connections")
+		if limit := m.c.openTime(); now-m.since >= limit {
+			m.overdue(now, limit, func(w *worker) bool { return w.ready }, "has not opened its connections")
 		}
 	case measuring:
-		if m.c.Mode == wire.Unsync {
+		if m.leg.mode == wire.Unsync {
 			m.maybeLast(now)
 		} else {
 			m.grant(now)
@@ -431,17 +426,15 @@ func (m *machine) tick(now time.Duration) {
 			m.end(now)
 		}
 	}
-	if m.update != nil && m.state == measuring && now-m.update.sent >= m.c.patience() {
-		m.overdue(now, func(w *worker) bool { return w.updated }, "has not taken the plan update")
-	}
+	m.late(now)
 	m.silent(now)
 }
 
 // overdue fails the workers that have not done what was asked of them in time.
-func (m *machine) overdue(now time.Duration, done func(*worker) bool, what string) {
+func (m *machine) overdue(now, limit time.Duration, done func(*worker) bool, what string) {
 	for rank := range m.workers {
 		if !done(&m.workers[rank]) {
-			m.fail(now, rank, fmt.Errorf("%s for %v", what, m.c.patience()))
+			m.fail(now, rank, fmt.Errorf("%s for %v", what, limit))
 		}
 	}
 }

@@ -109,6 +109,8 @@ func (s *script) newCase(args []string) error {
 			c.Credits = x
 		case "exchanges":
 			c.Exchanges = uint64(x)
+		case "async":
+			c.AsyncCredits = x
 		case "pairs":
 			c.Pairs = x != 0
 		default:
@@ -131,8 +133,13 @@ func (s *script) event(out *strings.Builder, now time.Duration, word string, arg
 	case "cancel":
 		s.m.cancel(now, errors.New("interrupted"))
 	case "replan":
-		from, err := s.m.replan(now, 7, make([][]wire.Step, len(s.m.workers)))
-		fmt.Fprintf(out, "from %d, error %v\n", from, err)
+		p := PlanChange{Epoch: 7, Rows: make([][]wire.Step, len(s.m.workers))}
+		if len(args) > 0 {
+			p.Mode = args[0]
+		}
+		if err := s.m.replan(now, p); err != nil {
+			fmt.Fprintln(out, err)
+		}
 	case "state":
 		fmt.Fprintln(out, s.m.state)
 	case "result":
@@ -186,6 +193,8 @@ func parse(word string, x []uint64, line string) (wire.Message, error) {
 		return wire.Completed{Run: 1, Built: x}, nil
 	case "lost":
 		return wire.Completed{Run: 1, Lost: x}, nil
+	case "held":
+		return wire.Held{Run: 1, Begun: x[0]}, nil
 	case "updated":
 		return wire.Updated{Run: 1, Epoch: 7}, nil
 	case "sample":
@@ -236,6 +245,13 @@ func describe(a action) string {
 		return fmt.Sprintf("to %d: %s", a.rank, short(a.m))
 	case pause:
 		return "pause"
+	case placed:
+		return fmt.Sprintf("placed, from %d", a.from)
+	case ended:
+		if a.err != nil {
+			return fmt.Sprintf("switch: %v", a.err)
+		}
+		return fmt.Sprintf("switched from %d: held %v, placed %v, last old %v, first new %v", a.sw.from, a.sw.held, a.sw.placed, a.sw.lastOld, a.sw.firstNew)
 	case record:
 		return fmt.Sprintf("sample: server %d, %d events", a.s.Server, a.s.Events)
 	}
@@ -251,7 +267,7 @@ func short(m wire.Message) string {
 	case wire.Assign:
 		return fmt.Sprintf("assign %v", m.Events)
 	case wire.PlanUpdate:
-		return fmt.Sprintf("plan update, epoch %d from %d", m.Epoch, m.From)
+		return strings.TrimSpace(fmt.Sprintf("plan update, epoch %d from %d %s", m.Epoch, m.From, m.Mode))
 	}
 	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", m), "wire."))
 }

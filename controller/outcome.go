@@ -21,7 +21,9 @@ type Outcome struct {
 	Servers  []Server // by rank
 	Samples  int
 
-	Exchanges uint64 // counted; 0 in the unsynchronised mode
+	// Exchanges are those counted. Where a synchronised case is not for a while, one
+	// event of each server is an exchange; 0 in a case that never is.
+	Exchanges uint64
 	Events    uint64 // counted and complete, over all servers
 
 	// Span is the longest time over servers from the first send to the last
@@ -46,9 +48,9 @@ type Outcome struct {
 // outcome sums up; the machine is over.
 func (m *machine) outcome() Outcome {
 	o := Outcome{Complete: m.err == nil, Samples: m.samples, IO: m.workers[0].io}
-	var c check
-	if m.c.Mode == wire.Unsync {
-		c = m.ledger.check()
+	c, granted := m.ledger.check(), m.granted
+	if m.leg.mode != wire.Unsync {
+		granted = append(granted, wire.Range{From: m.leg.from, To: m.pace.until})
 	}
 	for rank := range m.workers {
 		w := &m.workers[rank]
@@ -56,9 +58,7 @@ func (m *machine) outcome() Outcome {
 		if s.Reported {
 			s.Totals = *w.totals
 		}
-		if m.c.Mode != wire.Unsync {
-			c.add(checkRanges(s.Done, m.pace.until))
-		}
+		c.add(checkRanges(s.Done, granted))
 		o.Servers = append(o.Servers, s)
 		o.add(s)
 	}

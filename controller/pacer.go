@@ -68,6 +68,18 @@ func (p *pacer) extend(now time.Duration, fastest uint64) (until uint64, last bo
 	return until, false
 }
 
+// resume begins anew at an exchange: nothing of what was granted beyond it holds.
+func (p *pacer) resume(now time.Duration, from uint64) {
+	p.until = from
+	p.skip(now, from)
+}
+
+// skip leaves out what has just passed from what is learnt: with a dead link, an
+// exchange says nothing about the next one.
+func (p *pacer) skip(now time.Duration, fastest uint64) {
+	p.last, p.lastAt = max(p.last, fastest), now
+}
+
 // learn follows how long an exchange takes; the newest span counts half. Short
 // spans say nothing: reports of several workers may come in a bunch.
 func (p *pacer) learn(now time.Duration, fastest uint64) {

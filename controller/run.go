@@ -14,24 +14,14 @@ type stage struct {
 	ranks   map[*member]int
 	members []*member // by rank
 	inbox   chan arrival
-	updates chan update
+	updates chan *update
+	update  *update       // under way; only play knows it
 	over    chan struct{} // closed when nobody reads inbox and updates any more
 }
 
 type arrival struct {
 	rank int
 	msg  any
-}
-
-type update struct {
-	epoch uint32
-	rows  [][]wire.Step
-	reply chan updateReply
-}
-
-type updateReply struct {
-	from uint64
-	err  error
 }
 
 func (s *stage) put(rank int, msg any) {
@@ -82,7 +72,7 @@ func (c *Controller) play(ctx context.Context, m *machine, s *stage) {
 	cancelled := ctx.Done()
 	m.start(now())
 	for {
-		c.act(m, s, now)
+		c.act(m, s, began)
 		if m.state == over {
 			return
 		}
@@ -94,8 +84,11 @@ func (c *Controller) play(ctx context.Context, m *machine, s *stage) {
 				m.receive(now(), a.rank, a.msg)
 			}
 		case u := <-s.updates:
-			from, err := m.replan(now(), u.epoch, u.rows)
-			u.reply <- updateReply{from, err}
+			if err := m.replan(now(), u.change); err != nil {
+				u.ended <- updateEnd{err: err}
+			} else {
+				s.update = u
+			}
 		case <-tick.C:
 			m.tick(now())
 		case <-cancelled:
@@ -106,7 +99,7 @@ func (c *Controller) play(ctx context.Context, m *machine, s *stage) {
 }
 
 // act does what the machine has decided, and what it decides meanwhile.
-func (c *Controller) act(m *machine, s *stage, now func() time.Duration) {
+func (c *Controller) act(m *machine, s *stage, began time.Time) {
 	for acts := m.take(); len(acts) > 0; acts = m.take() {
 		for _, a := range acts {
 			switch a := a.(type) {
@@ -120,7 +113,12 @@ func (c *Controller) act(m *machine, s *stage, now func() time.Duration) {
 				if m.c.OnMeasure != nil {
 					m.c.OnMeasure()
 				}
-				m.measured(now())
+				m.measured(time.Since(began))
+			case placed:
+				s.update.placed <- a.from
+			case ended:
+				s.update.ended <- updateEnd{a.sw.since(began), a.err}
+				s.update = nil
 			}
 		}
 	}
@@ -135,7 +133,7 @@ func (c *Controller) open(cs Case) (*stage, uint32, error) {
 	}
 	s := &stage{
 		ranks: make(map[*member]int), members: make([]*member, len(cs.Peers)),
-		inbox: make(chan arrival, 4*len(cs.Peers)), updates: make(chan update), over: make(chan struct{}),
+		inbox: make(chan arrival, 4*len(cs.Peers)), updates: make(chan *update), over: make(chan struct{}),
 	}
 	var missing []int
 	for rank, p := range cs.Peers {
@@ -172,26 +170,4 @@ func (c *Controller) peers() []wire.Peer {
 		c.mu.Unlock()
 	}
 	return out
-}
-
-// Update changes the plan of the case under way from the first exchange that
-// nobody has been granted yet, which it returns. It may be called from any
-// goroutine, also from OnSample in one of its own.
-func (c *Controller) Update(ctx context.Context, epoch uint32, rows [][]wire.Step) (from uint64, err error) {
-	c.mu.Lock()
-	s := c.stage
-	c.mu.Unlock()
-	if s == nil {
-		return 0, errors.New("plan update: no case is under way")
-	}
-	u := update{epoch, rows, make(chan updateReply, 1)}
-	select {
-	case s.updates <- u:
-		r := <-u.reply
-		return r.from, r.err
-	case <-s.over:
-		return 0, errors.New("plan update: the case is over")
-	case <-ctx.Done():
-		return 0, context.Cause(ctx)
-	}
 }

@@ -88,10 +88,9 @@ func builderOf(t *testing.T, c wire.Configure, ep *tcp.Endpoint, other transport
 		return func() error { return s.exchange(ctx) }, l
 	case wire.FreeRunning:
 		f, until := newFreeRunning(l), uint64(0)
-		more := func(o *orders) { o.until = until }
 		return func() (err error) {
 			until++
-			for d.change(more); f.done < until && err == nil; {
+			for d.grant(until); f.done < until && err == nil; {
 				// The step that notices the end has nothing left to wait for.
 				if err = errors.Join(f.take(ctx), f.step()); err == nil && f.done < until {
 					err = f.turn(ctx)
@@ -101,10 +100,7 @@ func builderOf(t *testing.T, c wire.Configure, ep *tcp.Endpoint, other transport
 		}, l
 	}
 	u, id, all := newUnsynchronised(l), uint64(c.Rank), int64(0)
-	for i := range u.service {
-		u.service[i].peer = i / c.Credits
-		u.offer(i)
-	}
+	u.serveAll()
 	more := func(o *orders) { o.events = append(o.events, id) }
 	return func() (err error) {
 		before := l.tally.t.Events

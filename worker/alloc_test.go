@@ -137,12 +137,19 @@ func oneOf(tb testing.TB, c wire.Configure) (build func(), l *loop) {
 	case wire.Sync:
 		s, err := newSynchronised(l, ep)
 		must(err)
-		return func() { must(s.exchange(ctx)) }, l
+		return func() {
+			d.grant(s.done + 1)
+			granted, err := s.wait(ctx)
+			if must(err); !granted {
+				tb.Fatal("no exchange may begin")
+			}
+			must(s.exchange(ctx))
+		}, l
 	case wire.FreeRunning:
 		f, until := newFreeRunning(l), uint64(0)
 		return func() {
 			until++
-			for d.change(func(o *orders) { o.until = until }); f.done < until; {
+			for d.grant(until); f.done < until; {
 				must(f.turn(ctx))
 			}
 		}, l

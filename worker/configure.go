@@ -29,6 +29,8 @@ func check(c wire.Configure) error {
 		return fmt.Errorf("spread: fragments of up to %d bytes, at most %d", sizes(c).Max(), transport.MaxBody)
 	case c.Credits < 1 || c.Credits > maxCredits:
 		return fmt.Errorf("credits: %d, must be 1..%d", c.Credits, maxCredits)
+	case c.AsyncCredits < 0 || c.AsyncCredits > maxCredits || c.AsyncCredits > 0 && c.Mode != wire.Sync:
+		return fmt.Errorf("async credits: %d, must be 0..%d, and 0 unless %s", c.AsyncCredits, maxCredits, wire.Sync)
 	case c.Sources < 0 || c.Sources >= n:
 		return fmt.Errorf("sources: %d, must be 0..%d", c.Sources, n-1)
 	case c.Timeout <= 0:
@@ -36,13 +38,22 @@ func check(c wire.Configure) error {
 	case c.Interval <= 0:
 		return errors.New("interval: must be above 0")
 	}
-	if err := checkWords(c); err != nil {
+	if err := errors.Join(checkWords(c), checkStandby(c)); err != nil {
 		return err
 	}
 	if c.Mode == wire.Unsync && len(c.Row) == 0 {
 		return nil
 	}
 	return checkRow(c.Row, c.Rank, n)
+}
+
+func checkStandby(c wire.Configure) error {
+	for _, p := range c.Standby {
+		if p.Peer < 0 || p.Peer >= len(c.Peers) || p.Peer == c.Rank || p.Spine < single {
+			return fmt.Errorf("standby: rank %d of %d: rank %d through spine %d", c.Rank, len(c.Peers), p.Peer, p.Spine)
+		}
+	}
+	return nil
 }
 
 func checkWords(c wire.Configure) error {
@@ -53,7 +64,7 @@ func checkWords(c wire.Configure) error {
 		return fmt.Errorf("deliver: %q, must be %s or %s", c.Deliver, wire.DeliverBuffer, wire.DeliverDiscard)
 	case c.Check != wire.CheckHeader && c.Check != wire.CheckPayload:
 		return fmt.Errorf("check: %q, must be %s or %s", c.Check, wire.CheckHeader, wire.CheckPayload)
-	case c.Deliver == wire.DeliverDiscard && c.Check == wire.CheckPayload && c.Mode != wire.Sync && c.Credits > 1:
+	case c.Deliver == wire.DeliverDiscard && c.Check == wire.CheckPayload && inFlight(c) > 1:
 		return errors.New("check: payload needs deliver: buffer when several events are in flight")
 	}
 	return nil
@@ -96,10 +107,11 @@ func sizes(c wire.Configure) builder.Sizes {
 	return builder.Sizes{Mean: c.Fragment, Spread: c.Spread, Seed: c.Seed}
 }
 
-// A plan is the row that holds from one exchange on.
+// A plan is the row that holds from one exchange on, and how events are built then.
 type plan struct {
 	epoch uint32
 	from  uint64
+	mode  string
 	row   []wire.Step
 }
 
@@ -115,15 +127,44 @@ func (p plans) at(exchange uint64) *plan {
 	return &p[i]
 }
 
+// knows reports whether any of the plans has an epoch.
+func (p plans) knows(epoch uint32) bool {
+	for i := range p {
+		if p[i].epoch == epoch {
+			return true
+		}
+	}
+	return false
+}
+
 // update adds a plan.
-func (p plans) update(u *wire.PlanUpdate, rank, n int) (plans, error) {
-	if err := checkRow(u.Row, rank, n); err != nil {
+func (p plans) update(u *wire.PlanUpdate, c wire.Configure) (plans, error) {
+	if err := checkUpdate(*u, c); err != nil {
 		return p, fmt.Errorf("plan update: %w", err)
 	}
-	if last := p[len(p)-1].from; u.From < last {
-		return p, fmt.Errorf("plan update: from exchange %d, the one before holds from %d", u.From, last)
+	last := p[len(p)-1]
+	if u.From < last.from {
+		return p, fmt.Errorf("plan update: from exchange %d, the one before holds from %d", u.From, last.from)
 	}
-	return append(p, plan{u.Epoch, u.From, u.Row}), nil
+	next := plan{epoch: u.Epoch, from: u.From, mode: u.Mode, row: u.Row}
+	if next.mode == "" {
+		next.mode = last.mode
+	}
+	if next.mode != wire.Unsync && len(next.row) == 0 {
+		return p, errors.New("plan update: no row")
+	}
+	return append(p, next), nil
+}
+
+// checkUpdate checks what needs no knowledge of the plans before it.
+func checkUpdate(u wire.PlanUpdate, c wire.Configure) error {
+	if u.Mode != "" && u.Mode != c.Mode && (u.Mode != wire.Unsync || c.AsyncCredits == 0) {
+		return fmt.Errorf("mode %q in a case that is %s", u.Mode, c.Mode)
+	}
+	if len(u.Row) == 0 && (c.Mode == wire.Unsync || c.AsyncCredits > 0) {
+		return nil
+	}
+	return checkRow(u.Row, c.Rank, len(c.Peers))
 }
 
 // paths returns, by peer, the spine towards it and the spine from it.

@@ -77,7 +77,7 @@ func (f *freeRunning) turn(ctx context.Context) error {
 // step posts what may be posted now.
 func (f *freeRunning) step() error {
 	credits := uint64(len(f.open))
-	for f.opened < f.until && f.opened < f.closed+credits {
+	for f.opened < f.until && f.opened < f.closed+credits && f.desk.begin(f.opened) {
 		if err := f.expect(); err != nil {
 			return err
 		}
@@ -117,6 +117,9 @@ func (f *freeRunning) expect() error {
 // the exchange is granted.
 func (f *freeRunning) send() {
 	for !f.busy && f.sending < f.until {
+		if f.phase == 0 && !f.desk.begin(f.sending) {
+			return
+		}
 		p := f.plans.at(f.sending)
 		if f.phase == len(p.row) {
 			f.phase = 0

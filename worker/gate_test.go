@@ -44,7 +44,8 @@ func TestGateOfTheTransport(t *testing.T) {
 		}
 		g.Go(func() error {
 			d := newDesk()
-			d.change(func(o *orders) { o.until, o.finish = events, true })
+			d.grant(events)
+			d.change(func(o *orders) { o.finish = true })
 			s, err := newSynchronised(newLoop(c, ends[r], d, newReporter(nil, c), nil), ends[r])
 			if err != nil {
 				return err

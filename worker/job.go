@@ -65,7 +65,8 @@ func (j *job) run(ctx context.Context) {
 }
 
 func (j *job) open(ctx context.Context) (transport.Endpoint, barrier.Peer, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, j.c.Timeout, fmt.Errorf("not all connections open after %v", j.c.Timeout))
+	limit := j.c.OpenTime()
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not all connections open after %v", limit))
 	defer cancel()
 	ep, peer, err := j.o.Open(ctx, j.c)
 	if err != nil && ctx.Err() != nil {
@@ -112,15 +113,26 @@ type mode interface {
 	position(err error) wire.Position
 }
 
+// replan passes a new plan on to the loop. Who has opened all that it needs says so at
+// once, in the middle of an exchange too: the loop takes it up before it begins another.
+func (j *job) replan(m wire.PlanUpdate) error {
+	told := checkUpdate(m, j.c) == nil && j.desk.ready(opsOf(m.Row, j.c.Rank, len(j.c.Peers)))
+	j.desk.change(func(o *orders) { o.updates = append(o.updates, update{m, told}) })
+	if !told {
+		return nil
+	}
+	return j.o.Conn.Send(wire.Updated{Run: m.Run, Epoch: m.Epoch})
+}
+
 func (j *job) mode(ep transport.Endpoint, peer barrier.Peer, r *reporter) (mode, error) {
 	j.loop = newLoop(j.c, ep, j.desk, r, j.o.Conn)
-	switch j.c.Mode {
-	case wire.Sync:
-		return newSynchronised(j.loop, peer)
-	case wire.FreeRunning:
+	switch {
+	case j.c.Mode == wire.FreeRunning:
 		return newFreeRunning(j.loop), nil
+	case j.c.Mode == wire.Sync && j.c.AsyncCredits == 0:
+		return newSynchronised(j.loop, peer)
 	}
-	return newUnsynchronised(j.loop), nil
+	return newLegs(j.loop, peer)
 }
 
 // watch ends a case in which nothing has moved for the time-out. Loops that
@@ -143,7 +155,7 @@ func (j *job) watch(ctx context.Context) {
 			j.cancel(errStuck)
 			return
 		}
-		if j.c.Mode != wire.Sync {
+		if j.c.Mode != wire.Sync || j.c.AsyncCredits > 0 {
 			l.look.Store(true)
 			l.ep.Wake()
 		}

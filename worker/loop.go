@@ -44,14 +44,20 @@ type loop struct {
 func newLoop(c wire.Configure, ep transport.Endpoint, d *desk, r *reporter, conn wire.Conn) *loop {
 	l := &loop{
 		c: c, n: len(c.Peers), ep: ep, desk: d, report: r, conn: conn, base: time.Now(),
-		counting: make(chan time.Duration, 1), plans: plans{{epoch: c.Epoch, row: c.Row}},
+		counting: make(chan time.Duration, 1), plans: plans{{epoch: c.Epoch, mode: c.Mode, row: c.Row}},
 	}
-	slots := c.Credits
-	if c.Mode == wire.Sync {
-		slots = 1
-	}
-	l.parts = newParts(c, ep.Alloc, slots, &l.meter, &l.tally)
+	l.parts = newParts(c, ep.Alloc, max(inFlight(c), 1), &l.meter, &l.tally)
+	d.attach(r.hurry, l.ready)
 	return l
+}
+
+// inFlight is how many events may be under construction at once without
+// synchronisation.
+func inFlight(c wire.Configure) int {
+	if c.Mode == wire.Sync {
+		return c.AsyncCredits
+	}
+	return c.Credits
 }
 
 // now is the worker's clock.
@@ -60,9 +66,11 @@ func (l *loop) now() time.Duration { return time.Since(l.base) }
 // take takes up what the controller has said since the last call. It allocates
 // only for a plan update.
 func (l *loop) take(ctx context.Context) error {
-	o := l.desk.take(l.spare)
-	l.spare = o.events
-	l.until = max(l.until, o.until)
+	o, news := l.desk.take(l.spare)
+	if !news {
+		return nil
+	}
+	l.spare, l.until = o.events, o.until
 	l.finish = l.finish || o.finish
 	if l.next == len(l.queue) {
 		l.queue, l.next = l.queue[:0], 0
@@ -71,8 +79,10 @@ func (l *loop) take(ctx context.Context) error {
 	if o.measure {
 		l.count(o.first)
 	}
-	if o.update != nil {
-		return l.replan(ctx, o.update)
+	for i := range o.updates {
+		if err := l.replan(ctx, &o.updates[i]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -93,23 +103,50 @@ type Extender interface {
 	Extend(ctx context.Context, ops []transport.Op) error
 }
 
-// replan opens what a new plan needs, well before it holds, and says so.
-func (l *loop) replan(ctx context.Context, u *wire.PlanUpdate) error {
+// An Opener is an Extender that can tell, at any time and to any goroutine, whether what
+// the given operations need is open already.
+type Opener interface {
+	Opened(ops []transport.Op) bool
+}
+
+// ready reports whether all that a plan needs is open. Any goroutine may ask.
+func (l *loop) ready(ops []transport.Op) bool {
+	if x, ok := l.ep.(Opener); ok {
+		return x.Opened(ops)
+	}
+	_, ok := l.ep.(Extender)
+	return !ok
+}
+
+// replan takes up a new plan. Where the controller does not know yet that this worker has
+// it, what it needs is opened first: here, where the loop has nothing else to do.
+func (l *loop) replan(ctx context.Context, u *update) error {
 	var err error
-	if l.plans, err = l.plans.update(u, l.c.Rank, l.n); err != nil {
+	if l.plans, err = l.plans.update(&u.PlanUpdate, l.c); err != nil {
 		return err
 	}
+	l.report.hurry() // the controller waits for the last exchange on the old plan
+	if u.told {
+		return nil
+	}
 	if x, ok := l.ep.(Extender); ok {
-		if err := x.Extend(ctx, opsOf(u.Row)); err != nil {
+		if err := x.Extend(ctx, opsOf(u.Row, l.c.Rank, l.n)); err != nil {
 			return fmt.Errorf("plan update: %w", err)
 		}
 	}
 	return l.conn.Send(wire.Updated{Run: l.c.Run, Epoch: u.Epoch})
 }
 
-// opsOf returns the sends and receives of a row.
-func opsOf(row []wire.Step) []transport.Op {
+// opsOf returns the sends and receives of a row; without one, tables choose the path to
+// each other server.
+func opsOf(row []wire.Step, rank, n int) []transport.Op {
 	var ops []transport.Op
+	for peer := range n {
+		if len(row) == 0 && peer != rank {
+			ops = append(ops, transport.Op{Kind: transport.Send, Peer: peer, Path: single},
+				transport.Op{Kind: transport.Recv, Peer: peer, Path: single})
+		}
+	}
 	for _, s := range row {
 		if s.To != wire.Idle {
 			ops = append(ops, transport.Op{Kind: transport.Send, Peer: s.To, Path: s.ToSpine})
@@ -133,7 +170,8 @@ func (l *loop) upkeep() {
 func (l *loop) advance() {
 	l.done++
 	l.tally.t.Exchanges++
-	l.report.progress(l.done, l.done == l.until)
+	newest := l.plans[len(l.plans)-1].from // whose first exchange, and the one before, are waited for
+	l.report.progress(l.done, l.done == l.until || l.done == newest || l.done == newest+1)
 }
 
 // id is the event that this worker builds in an exchange.

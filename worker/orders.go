@@ -5,22 +5,30 @@ import (
 	"sync/atomic"
 
 	"evbench/internal/wire"
+	"evbench/transport"
 )
 
 // Orders are what the controller has said and the loop has not taken up yet.
 type orders struct {
 	until   uint64 // exchanges below it may run
+	granted bool   // that is new
 	measure bool
 	first   uint64 // event that counts, with measure
 	finish  bool
-	update  *wire.PlanUpdate
+	updates []update
 	events  []uint64
 }
 
 // onlyEvents reports whether there is nothing but events, for which a loop that
 // has others need not hurry.
 func (o *orders) onlyEvents() bool {
-	return o.until == 0 && !o.measure && !o.finish && o.update == nil
+	return !o.granted && !o.measure && !o.finish && len(o.updates) == 0
+}
+
+// An update is a plan to come. told: the controller knows that this worker has it.
+type update struct {
+	wire.PlanUpdate
+	told bool
 }
 
 // A desk hands orders from the control connection to the loop. The loop looks
@@ -30,9 +38,13 @@ type desk struct {
 	fed   atomic.Bool   // the loop needs no events, see expects
 	bell  chan struct{} // holds one ring
 
-	mu   sync.Mutex
-	o    orders
-	wake func() // interrupts the loop where it waits for the network; may be nil
+	mu    sync.Mutex
+	o     orders
+	until uint64                        // granted
+	begun uint64                        // exchanges below it have begun
+	wake  func()                        // interrupts the loop where it waits for the network; may be nil
+	hurry func()                        // has it said at once what is done; may be nil
+	open  func(ops []transport.Op) bool // what a plan needs is open; may be nil
 }
 
 func newDesk() *desk { return &desk{bell: make(chan struct{}, 1)} }
@@ -56,6 +68,48 @@ func (d *desk) change(f func(*orders)) {
 	}
 }
 
+// grant lets exchanges below until begin.
+func (d *desk) grant(until uint64) {
+	d.change(func(o *orders) { d.until, o.granted = until, true })
+}
+
+// hold takes back what has not begun, and returns how much has.
+func (d *desk) hold() uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.until = min(d.until, d.begun)
+	if d.hurry != nil {
+		d.hurry()
+	}
+	return d.begun
+}
+
+// begin reports whether an exchange may begin, and notes that it does. While there is
+// anything new, it may not: that might be another plan for it.
+func (d *desk) begin(exchange uint64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.fresh.Load() || exchange >= d.until {
+		return false
+	}
+	d.begun = max(d.begun, exchange+1)
+	return true
+}
+
+// attach tells the desk what it needs of the loop to answer for it.
+func (d *desk) attach(hurry func(), open func([]transport.Op) bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.hurry, d.open = hurry, open
+}
+
+// ready reports whether all that a plan needs is open.
+func (d *desk) ready(ops []transport.Op) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.open != nil && d.open(ops)
+}
+
 // expects is called by a loop that is about to wait for the network, and says
 // whether it needs events: if not, it is not woken for them. It returns whether
 // there is something new already.
@@ -71,16 +125,17 @@ func (d *desk) onChange(wake func()) {
 	d.wake = wake
 }
 
-// take returns what is new; events are moved into buf, which the desk then
-// keeps for the next ones.
-func (d *desk) take(buf []uint64) orders {
+// take returns what is new, if anything is; events are moved into buf, which the desk
+// then keeps for the next ones.
+func (d *desk) take(buf []uint64) (o orders, news bool) {
 	if !d.fresh.Load() {
-		return orders{events: buf[:0]}
+		return orders{}, false
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.fresh.Store(false)
-	o := d.o
+	o = d.o
+	o.until = d.until
 	d.o = orders{events: buf[:0]}
-	return o
+	return o, true
 }

@@ -16,7 +16,7 @@ func TestDeskWakes(t *testing.T) {
 		{"events, not needed", false, event, false},
 		{"the end", false, func(o *orders) { o.finish = true }, true},
 		{"measure", false, func(o *orders) { o.measure = true }, true},
-		{"a grant", false, func(o *orders) { o.until = 1 }, true},
+		{"a grant", false, func(o *orders) { o.granted = true }, true},
 	} {
 		d, woken := newDesk(), false
 		d.onChange(func() { woken = true })

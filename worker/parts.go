@@ -20,6 +20,7 @@ type parts struct {
 	bytes   []int      // [slot], payload so far
 	keep    bool       // fragments land in their event's buffer
 	payload bool       // all payload is verified
+	stale   uint64     // requests for events of a part of the case that is over
 
 	meter   *meter
 	tally   *tally
@@ -159,7 +160,7 @@ func (p *parts) intact(h builder.Header, op *transport.Op) bool {
 // damage fills in what went wrong since the case began.
 func (p *parts) damage(t *wire.Totals) {
 	t.Lost = p.asm.Lost()
-	t.Late = p.asm.Count(builder.Late)
+	t.Late = p.asm.Count(builder.Late) + p.stale
 	t.Duplicate = p.asm.Count(builder.Duplicate)
 	t.Corrupt = p.asm.Count(builder.Corrupt)
 	for v := builder.WrongEvent; v <= builder.WrongEpoch; v++ {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/controller"
 	"evbench/internal/wire"
 	"evbench/transport"
 	"evbench/transport/memnet"
@@ -58,13 +59,15 @@ func TestPlanUpdate(t *testing.T) {
 				r.start()
 				c := newCase(n, mode)
 				c.Exchanges, c.Duration = 0, 2*time.Second
-				var from uint64
+				var sw controller.Switch
 				var err error
+				told := uint64(0)
 				updated := make(chan struct{})
 				c.OnMeasure = func() {
 					time.AfterFunc(time.Second, func() {
 						defer close(updated)
-						from, err = r.ctl.Update(t.Context(), 5, backwards(rows(n), later))
+						p := controller.PlanChange{Epoch: 5, Rows: backwards(rows(n), later)}
+						sw, err = r.ctl.Update(t.Context(), p, func(from uint64) { told = from })
 					})
 				}
 				o, runErr := r.ctl.RunCase(t.Context(), c)
@@ -75,8 +78,8 @@ func TestPlanUpdate(t *testing.T) {
 				if o.Built != o.Assigned || o.StrayFragments != 0 {
 					t.Errorf("built %d of %d, %d stray", o.Built, o.Assigned, o.StrayFragments)
 				}
-				if from == 0 || oldest[later] != from || newest[0] != from-1 || o.Exchanges < from {
-					t.Errorf("update from %d: old plan until %d, new one from %d, %d exchanges", from, newest[0], oldest[later], o.Exchanges)
+				if from := sw.From; from == 0 || told != from || oldest[later] != from || newest[0] != from-1 || o.Exchanges < from {
+					t.Errorf("update from %d, %d: old plan until %d, new one from %d, %d exchanges", from, told, newest[0], oldest[later], o.Exchanges)
 				}
 				if !slices.Equal(opened, []int{6, 6, 6, 6}) {
 					t.Errorf("opened %v; want the three sends and three receives of each server", opened)
@@ -101,14 +104,14 @@ func backwards(rows [][]wire.Step, spine int) [][]wire.Step {
 func TestPlanUpdateRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3).start()
-		_, err := r.ctl.Update(t.Context(), 1, nil)
+		_, err := r.ctl.Update(t.Context(), controller.PlanChange{Epoch: 1}, nil)
 		wantError(t, err, "no case is under way")
 		c := newCase(3, wire.Sync)
 		c.Exchanges, c.Duration = 0, time.Hour
 		bad := rows(3)
 		bad[1][0].From = 1
 		c.OnMeasure = func() {
-			time.AfterFunc(time.Second, func() { _, _ = r.ctl.Update(t.Context(), 1, bad) })
+			time.AfterFunc(time.Second, func() { _, _ = r.ctl.Update(t.Context(), controller.PlanChange{Epoch: 1, Rows: bad}, nil) })
 		}
 		_, err = r.ctl.RunCase(t.Context(), c)
 		wantError(t, err, "server 11: plan update: row: phase 0: receive from rank 1")

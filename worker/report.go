@@ -20,13 +20,13 @@ const (
 // A reporter tells the controller what the loop has done, so that the loop
 // never waits for the control connection.
 type reporter struct {
-	conn   wire.Conn
-	run    uint32
-	events bool // report events, not exchanges
+	conn wire.Conn
+	run  uint32
 
 	bell   chan struct{}
 	urgent chan struct{}
 	done   atomic.Uint64
+	told   uint64 // done, when it was last reported; the sender's own
 
 	mu          sync.Mutex
 	built, lost []uint64
@@ -34,9 +34,9 @@ type reporter struct {
 
 func newReporter(conn wire.Conn, c wire.Configure) *reporter {
 	return &reporter{
-		conn: conn, run: c.Run, events: c.Mode == wire.Unsync,
+		conn: conn, run: c.Run,
 		bell: make(chan struct{}, 1), urgent: make(chan struct{}, 1),
-		built: make([]uint64, 0, 2*c.Credits), lost: make([]uint64, 0, 2*c.Credits),
+		built: make([]uint64, 0, 2*max(c.Credits, c.AsyncCredits)), lost: make([]uint64, 0, 2*max(c.Credits, c.AsyncCredits)),
 	}
 }
 
@@ -65,6 +65,9 @@ func (r *reporter) closed(id uint64, lost, urgent bool) {
 	}
 }
 
+// hurry has what is done reported at once, if it is not yet.
+func (r *reporter) hurry() { ring(r.urgent) }
+
 func ring(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -72,21 +75,20 @@ func ring(c chan struct{}) {
 	}
 }
 
-// serve reports until ctx ends.
+// serve reports until ctx ends, and then what no report has told of: of a case that ends
+// badly as well, no event that was built may count as lost.
 func (r *reporter) serve(ctx context.Context) {
-	pause, every := time.NewTimer(0), reportEvery
+	pause := time.NewTimer(0)
 	defer pause.Stop()
-	if r.events {
-		every = eventsEvery
-	}
 	for {
 		select {
 		case <-r.bell:
 		case <-ctx.Done():
-			r.rest()
+			_, _ = r.send() // a broken connection ends the session by its reader
 			return
 		}
-		if err := r.conn.Send(r.message()); err != nil {
+		every, err := r.send()
+		if err != nil {
 			return // the session's reader sees the broken connection too
 		}
 		pause.Reset(every)
@@ -94,27 +96,28 @@ func (r *reporter) serve(ctx context.Context) {
 		case <-pause.C:
 		case <-r.urgent:
 		case <-ctx.Done():
-			r.rest()
+			_, _ = r.send()
 			return
 		}
 	}
 }
 
-// rest reports the events that no report has told of: of a case that ends badly
-// as well, none that was built may count as lost.
-func (r *reporter) rest() {
-	r.mu.Lock()
-	pending := len(r.built)+len(r.lost) > 0
-	r.mu.Unlock()
-	if pending {
-		_ = r.conn.Send(r.message()) // a broken connection ends the session by its reader
+// send reports what is new, exchanges or events, and returns for how long that is enough.
+func (r *reporter) send() (every time.Duration, err error) {
+	if done := r.done.Load(); done != r.told {
+		r.told = done
+		if err := r.conn.Send(wire.Progress{Run: r.run, Exchange: done}); err != nil {
+			return 0, err
+		}
 	}
+	m := r.completed()
+	if len(m.Built)+len(m.Lost) == 0 {
+		return reportEvery, nil
+	}
+	return eventsEvery, r.conn.Send(m)
 }
 
-func (r *reporter) message() wire.Message {
-	if !r.events {
-		return wire.Progress{Run: r.run, Exchange: r.done.Load()}
-	}
+func (r *reporter) completed() wire.Completed {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	m := wire.Completed{Run: r.run, Built: append([]uint64(nil), r.built...), Lost: append([]uint64(nil), r.lost...)}

@@ -62,17 +62,23 @@ func (s *synchronised) lacks() bool {
 	return !s.waiting && s.taking != nil && s.taking.N == 0
 }
 
-// wait returns true when the next exchange may run and false at the end.
+// wait returns true when the next exchange may run and false at the end, be it of the case
+// or of the part of it that is synchronised.
 func (s *synchronised) wait(ctx context.Context) (bool, error) {
 	for {
 		if err := s.take(ctx); err != nil {
 			return false, err
 		}
-		if s.done < s.until || s.finish {
+		over := s.plans.at(s.done).mode != wire.Sync
+		if !over && s.desk.begin(s.done) {
 			s.meter.busy.Store(true)
-			return s.done < s.until, nil
+			return true, nil
 		}
 		s.meter.busy.Store(false)
+		s.report.hurry()
+		if over || s.finish {
+			return false, nil
+		}
 		select {
 		case <-s.desk.bell:
 		case <-ctx.Done():

@@ -22,13 +22,19 @@ import (
 type tcpEndpoint struct{ *tcp.Endpoint }
 
 func (e tcpEndpoint) Extend(ctx context.Context, ops []transport.Op) error {
+	return e.Endpoint.Extend(ctx, sends(ops))
+}
+
+func (e tcpEndpoint) Opened(ops []transport.Op) bool { return e.Endpoint.Opened(sends(ops)) }
+
+func sends(ops []transport.Op) []tcp.Path {
 	var need []tcp.Path
 	for _, op := range ops {
 		if op.Kind == transport.Send {
 			need = append(need, tcp.Path{Peer: op.Peer, Spine: op.Path})
 		}
 	}
-	return e.Endpoint.Extend(ctx, need)
+	return need
 }
 
 // openTCP opens the connections of a case over loopback.
@@ -45,6 +51,9 @@ func openTCP(l *tcp.Listener) worker.OpenFunc {
 			if s.To != wire.Idle {
 				g.Need = append(g.Need, tcp.Path{Peer: s.To, Spine: s.ToSpine})
 			}
+		}
+		for _, p := range c.Standby {
+			g.Need = append(g.Need, tcp.Path(p))
 		}
 		if c.Mode == wire.Sync {
 			var err error
@@ -117,21 +126,39 @@ func TestOverTCP(t *testing.T) {
 	}
 }
 
+// changePlan has workers open paths for a plan, go on over others that are open, without
+// synchronisation, and come back.
 func changePlan(t *testing.T, ctl *controller.Controller, n int) {
 	t.Helper()
 	c := newCase(n, wire.Sync)
-	c.Exchanges, c.Duration = 0, 3*time.Second // a loaded machine takes its time to open connections
+	c.Exchanges, c.Duration, c.AsyncCredits = 0, 3*time.Second, 2 // a loaded machine takes its time to open connections
+	for rank := range n {
+		var paths []wire.Path
+		for peer := range n {
+			if peer != rank {
+				paths = append(paths, wire.Path{Peer: peer, Spine: transport.Single})
+			}
+		}
+		c.Standby = append(c.Standby, paths)
+	}
 	updated := make(chan error, 1)
-	var from uint64
+	var sw controller.Switch
 	c.OnMeasure = func() {
 		time.AfterFunc(10*time.Millisecond, func() {
-			var err error
-			from, err = ctl.Update(t.Context(), 1, backwards(rows(n), 9))
-			updated <- err
+			var errs []error
+			for epoch, p := range []controller.PlanChange{
+				{Rows: backwards(rows(n), 9)}, {Mode: wire.Unsync}, {Mode: wire.Unsync, Rows: rows(n)}, {Mode: wire.Sync, Rows: rows(n)},
+			} {
+				p.Epoch = uint32(epoch) + 1
+				var err error
+				sw, err = ctl.Update(t.Context(), p, nil)
+				errs = append(errs, err)
+			}
+			updated <- errors.Join(errs...)
 		})
 	}
 	o, err := ctl.RunCase(t.Context(), c)
-	if err := errors.Join(err, <-updated); err != nil || o.Built != o.Assigned || o.Exchanges <= from || o.StrayFragments != 0 {
-		t.Errorf("plan update from %d: %v; built %d of %d in %d exchanges", from, err, o.Built, o.Assigned, o.Exchanges)
+	if err := errors.Join(err, <-updated); err != nil || o.Built != o.Assigned || o.Exchanges <= sw.From || o.Events != uint64(n)*o.Exchanges || o.StrayFragments != 0 {
+		t.Errorf("plan update from %d: %v; built %d of %d in %d exchanges", sw.From, err, o.Built, o.Assigned, o.Exchanges)
 	}
 }

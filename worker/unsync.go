@@ -19,13 +19,15 @@ import (
 type unsynchronised struct {
 	*loop
 	inbox    *inbox
-	to, from []int // spines by peer
+	leg      plan  // in use
+	to, from []int // its spines by peer
 	limit    int   // requests outstanding per event
 	slots    []building
 	open     int // slots in use
 	asked    *heads
-	service  []service // [peer·credits + i]
-	serving  int       // fragments on their way out
+	service  []*service
+	offered  map[stream]bool // has its services
+	serving  int             // fragments on their way out
 	post     []transport.Op
 	finished []transport.Op // filled by Poll
 }
@@ -41,12 +43,16 @@ type building struct {
 
 // A service is one place for a request of a peer: it takes the request, then
 // sends the fragment, and only then takes another. A peer has as many as it can
-// have events in flight.
+// have events in flight, on each path that it has had in this case: a path that is no
+// longer in use may be again.
 type service struct {
-	peer  int
+	stream
 	event uint64 // of the request that it has taken
 	head  [transport.HeadSize]byte
 }
+
+// A stream is what a peer's requests come on.
+type stream struct{ peer, path int }
 
 // The kinds of operation, in the top byte of Op.ID.
 const (
@@ -86,26 +92,32 @@ func (h *heads) get() int {
 func (h *heads) put(i int) { h.free = append(h.free, i) }
 
 func newUnsynchronised(l *loop) *unsynchronised {
-	credits := l.c.Credits
+	credits := inFlight(l.c)
 	u := &unsynchronised{
 		loop: l, inbox: newInbox(l.parts, credits), limit: l.c.Sources, slots: make([]building, credits),
-		asked: newHeads(2 * credits * l.n), service: make([]service, credits*l.n),
+		asked: newHeads(2 * credits * l.n), offered: make(map[stream]bool),
 		post: make([]transport.Op, 0, 4*credits*l.n), finished: make([]transport.Op, 64),
 	}
-	u.to, u.from = paths(l.c.Row, l.n)
+	u.follow(&l.plans[0])
 	if u.limit == 0 {
 		u.limit = l.n - 1
 	}
 	return u
 }
 
+// follow takes up a plan.
+func (u *unsynchronised) follow(p *plan) {
+	u.leg = *p
+	u.to, u.from = paths(p.row, u.n)
+}
+
+// run builds events until the case ends, or its part that the plan is for.
 func (u *unsynchronised) run(ctx context.Context) error {
 	u.desk.onChange(u.ep.Wake)
-	for i := range u.service {
-		u.service[i].peer = i / u.c.Credits
-		u.offer(i)
-	}
-	for !u.finish {
+	defer u.desk.onChange(nil)
+	u.follow(u.plans.at(u.done))
+	u.serveAll()
+	for !u.over() {
 		if err := u.turn(ctx); err != nil {
 			return err
 		}
@@ -113,16 +125,34 @@ func (u *unsynchronised) run(ctx context.Context) error {
 	return u.settle(ctx)
 }
 
+// over reports whether nobody needs this worker any more in this part of the case: what
+// comes after is granted only when all events of it are built.
+func (u *unsynchronised) over() bool {
+	next := u.plans[len(u.plans)-1].from
+	return u.finish || next > u.leg.from && u.until > next
+}
+
+// serveAll makes room for the requests of all peers.
+func (u *unsynchronised) serveAll() {
+	for peer, path := range u.to {
+		s := stream{peer, path}
+		if peer == u.c.Rank || u.offered[s] {
+			continue
+		}
+		u.offered[s] = true
+		for range len(u.slots) {
+			u.service = append(u.service, &service{stream: s})
+			u.offer(len(u.service) - 1)
+		}
+	}
+}
+
 // settle waits for the fragments that others have, but that the transport has
 // not yet said to be sent: they count.
 func (u *unsynchronised) settle(ctx context.Context) error {
 	for u.serving > 0 {
-		n, err := u.ep.Poll(ctx, u.finished)
-		if err != nil {
+		if err := u.poll(ctx); err != nil {
 			return err
-		}
-		for i := range u.finished[:n] {
-			u.did(&u.finished[i])
 		}
 	}
 	return nil
@@ -131,12 +161,22 @@ func (u *unsynchronised) settle(ctx context.Context) error {
 // turn takes up what is new, starts what can be started and waits for
 // something to be done.
 func (u *unsynchronised) turn(ctx context.Context) error {
-	if err := u.take(ctx); err != nil || u.finish {
+	if err := u.take(ctx); err != nil || u.over() {
 		return err
 	}
 	if err := u.begin(); err != nil {
 		return err
 	}
+	if err := u.poll(ctx); err != nil {
+		return err
+	}
+	u.upkeep()
+	return u.overdue()
+}
+
+// poll waits for something to be done. What the controller has said is taken up in between:
+// a request may come of one who has gone on by a new plan.
+func (u *unsynchronised) poll(ctx context.Context) error {
 	if err := u.flush(); err != nil {
 		return err
 	}
@@ -144,14 +184,16 @@ func (u *unsynchronised) turn(ctx context.Context) error {
 		return nil // orders have come meanwhile
 	}
 	n, err := u.ep.Poll(ctx, u.finished)
+	if err == nil {
+		err = u.take(ctx)
+	}
 	if err != nil {
 		return err
 	}
 	for i := range u.finished[:n] {
 		u.did(&u.finished[i])
 	}
-	u.upkeep()
-	return u.overdue()
+	return nil
 }
 
 func (u *unsynchronised) flush() error {
@@ -167,7 +209,7 @@ func (u *unsynchronised) flush() error {
 func (u *unsynchronised) begin() error {
 	for u.next < len(u.queue) && u.open < len(u.slots) {
 		id, now := u.queue[u.next], u.now()
-		slot, err := u.parts.begin(now, id, u.c.Epoch)
+		slot, err := u.parts.begin(now, id, u.leg.epoch)
 		if err != nil {
 			return err
 		}
@@ -195,7 +237,7 @@ func (u *unsynchronised) ask(slot int, now time.Duration) {
 			return // when one is free again, this goes on
 		}
 		head := u.asked.buf[i][:]
-		u.parts.request(head, u.c.Epoch, b.event, source)
+		u.parts.request(head, u.leg.epoch, b.event, source)
 		b.out++
 		u.parts.sources.await(source, now)
 		u.post = append(u.post, u.inbox.expect(slot, b.event, source, u.from[source]),
@@ -205,12 +247,10 @@ func (u *unsynchronised) ask(slot int, now time.Duration) {
 
 // offer posts a place for a request.
 func (u *unsynchronised) offer(i int) {
-	s := &u.service[i]
-	if s.peer != u.c.Rank {
-		u.post = append(u.post, transport.Op{
-			Kind: transport.RecvRequest, Peer: s.peer, Path: u.to[s.peer], ID: opRequest | uint64(i), Head: s.head[:],
-		})
-	}
+	s := u.service[i]
+	u.post = append(u.post, transport.Op{
+		Kind: transport.RecvRequest, Peer: s.peer, Path: s.path, ID: opRequest | uint64(i), Head: s.head[:],
+	})
 }
 
 // did handles one finished operation.
@@ -270,6 +310,8 @@ func (u *unsynchronised) close(slot int, now time.Duration, lost bool) {
 	if !lost {
 		u.tally.took(now - b.began)
 	}
+	u.done++
+	u.tally.t.Exchanges++
 	b.used = false
 	u.open--
 	u.report.closed(b.event, lost, len(u.queue)-u.next <= 1)
@@ -278,11 +320,17 @@ func (u *unsynchronised) close(slot int, now time.Duration, lost bool) {
 // serve answers a request. One that is damaged or not for this server counts as
 // corrupt and is not answered: its sender will say what it misses.
 func (u *unsynchronised) serve(i int) {
-	s := &u.service[i]
+	s := u.service[i]
 	h, err := builder.Parse(s.head[:])
-	if err != nil || h.Kind != builder.Request || int(h.Source) != u.c.Rank || int(h.Dest) != s.peer || h.Epoch != u.c.Epoch {
+	if err != nil || h.Kind != builder.Request || int(h.Source) != u.c.Rank || int(h.Dest) != s.peer || !u.plans.knows(h.Epoch) {
 		u.parts.asm.Spoiled()
 		add(&u.meter.corrupt, 1)
+		u.offer(i)
+		return
+	}
+	if h.Event < u.leg.from*uint64(u.n) { // built long ago: nobody waits for the answer
+		u.parts.stale++
+		add(&u.meter.late, 1)
 		u.offer(i)
 		return
 	}
@@ -290,7 +338,7 @@ func (u *unsynchronised) serve(i int) {
 	s.event = h.Event
 	u.serving++
 	u.post = append(u.post, transport.Op{
-		Kind: transport.Send, Peer: s.peer, Path: u.to[s.peer], ID: opServed | uint64(i), Head: s.head[:], Body: body,
+		Kind: transport.Send, Peer: s.peer, Path: s.path, ID: opServed | uint64(i), Head: s.head[:], Body: body,
 	})
 }
 

@@ -1,6 +1,7 @@
 // Package worker is one server of a run: it builds its events from the
 // fragments of all others and serves its own fragments to them, synchronised by
-// a barrier, by schedule without one, or on request.
+// a barrier, by schedule without one, or on request. A plan, and the way, may change
+// between two events.
 //
 // It does what the controller's messages say and knows neither the controller
 // nor the scenario. Once a case has begun, its loop allocates and logs nothing;
@@ -152,21 +153,29 @@ func (s *session) handle(ctx context.Context, m wire.Message) error {
 		s.endCase()
 		s.job = startJob(ctx, s.o, m)
 	case wire.Grant:
-		s.order(m.Run, func(o *orders) { o.until = m.Until })
+		if s.current(m.Run) {
+			s.job.desk.grant(m.Until)
+		}
+	case wire.Hold:
+		if s.current(m.Run) {
+			return s.o.Conn.Send(wire.Held{Run: m.Run, Begun: s.job.desk.hold()})
+		}
 	case wire.Assign:
 		s.order(m.Run, func(o *orders) { o.events = append(o.events, m.Events...) })
 	case wire.Measure:
 		s.order(m.Run, func(o *orders) { o.measure, o.first = true, m.First })
 	case wire.PlanUpdate:
-		s.order(m.Run, func(o *orders) { o.update = &m })
+		if s.current(m.Run) {
+			return s.job.replan(m)
+		}
 	case wire.Finish:
 		s.order(m.Run, func(o *orders) { o.finish = true })
 	case wire.Abort:
-		if s.job != nil && s.job.c.Run == m.Run {
+		if s.current(m.Run) {
 			s.job.cancel(errAborted)
 		}
 	case wire.Release:
-		if s.job != nil && s.job.c.Run == m.Run {
+		if s.current(m.Run) {
 			s.job.release()
 		}
 	default:
@@ -175,8 +184,11 @@ func (s *session) handle(ctx context.Context, m wire.Message) error {
 	return nil
 }
 
+// current reports whether a message is of the case under way.
+func (s *session) current(run uint32) bool { return s.job != nil && s.job.c.Run == run }
+
 func (s *session) order(run uint32, change func(*orders)) {
-	if s.job != nil && s.job.c.Run == run {
+	if s.current(run) {
 		s.job.desk.change(change)
 	}
 }

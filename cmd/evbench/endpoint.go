@@ -59,6 +59,9 @@ func (e endpoint) Extend(ctx context.Context, ops []transport.Op) error {
 	return e.Endpoint.Extend(ctx, sends(ops))
 }
 
+// Opened implements worker.Opener.
+func (e endpoint) Opened(ops []transport.Op) bool { return e.Endpoint.Opened(sends(ops)) }
+
 func sends(ops []transport.Op) []tcp.Path {
 	var need []tcp.Path
 	for _, o := range ops {
@@ -75,7 +78,7 @@ type dataPlane struct {
 	// that a plan asks for needs an address of its own.
 	virtual bool
 	// sockBuf is the size in bytes of each send and receive buffer where servers
-	// do not move in step; 0: as the kernel likes.
+	// never move in step; 0: as the kernel likes.
 	sockBuf int
 }
 
@@ -115,10 +118,13 @@ func openTCP(l *tcp.Listener, how dataPlane) worker.OpenFunc {
 	}
 }
 
-// needs lists the paths that a worker sends data on: those of its row, or one to
-// each peer that the tables choose.
+// needs lists the paths that a worker sends data on, or may by another plan: those of
+// its row, or one to each peer that the tables choose.
 func needs(c wire.Configure) []tcp.Path {
 	var need []tcp.Path
+	for _, p := range c.Standby {
+		need = append(need, tcp.Path{Peer: p.Peer, Spine: p.Spine})
+	}
 	if len(c.Row) > 0 {
 		for _, s := range c.Row {
 			if s.To != wire.Idle {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -28,6 +29,7 @@ const sendTimeout = 10 * time.Second
 // A NetConn is a Conn over a byte stream.
 type NetConn struct {
 	c     net.Conn
+	in    *bufio.Reader
 	limit int // of received frames
 
 	mu  sync.Mutex // orders Send
@@ -35,7 +37,9 @@ type NetConn struct {
 }
 
 // NewConn returns a Conn over c, which accepts frames of up to limit bytes.
-func NewConn(c net.Conn, limit int) *NetConn { return &NetConn{c: c, limit: limit} }
+func NewConn(c net.Conn, limit int) *NetConn {
+	return &NetConn{c: c, in: bufio.NewReader(c), limit: limit}
+}
 
 // Send writes one message. It gives up on a peer that does not read.
 func (c *NetConn) Send(m Message) error {
@@ -58,7 +62,7 @@ func (c *NetConn) Send(m Message) error {
 }
 
 // Receive waits for the next message.
-func (c *NetConn) Receive() (Message, error) { return Read(c.c, c.limit) }
+func (c *NetConn) Receive() (Message, error) { return Read(c.in, c.limit) }
 
 // SetLimit changes the size of frames that are accepted, between two Receives.
 func (c *NetConn) SetLimit(n int) { c.limit = n }

@@ -11,7 +11,7 @@ import (
 )
 
 // Version of the protocol. Both sides must have the same.
-const Version = 4
+const Version = 5
 
 const (
 	// headLen is the bytes before a body: length (4, of what follows it),
@@ -60,6 +60,8 @@ var types = []reflect.Type{
 	21: reflect.TypeFor[Release](),
 	22: reflect.TypeFor[Probe](),
 	23: reflect.TypeFor[Probed](),
+	24: reflect.TypeFor[Hold](),
+	25: reflect.TypeFor[Held](),
 }
 
 var numbers = func() map[reflect.Type]byte {

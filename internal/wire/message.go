@@ -52,10 +52,8 @@ type Refused struct{ Reason string }
 // converts. A spine of -1 leaves the path to the routing tables; a peer may be
 // Idle.
 type Step struct {
-	To        int `json:"t"`
-	ToSpine   int `json:"ts"`
-	From      int `json:"f"`
-	FromSpine int `json:"fs"`
+	To, ToSpine     int
+	From, FromSpine int
 }
 
 // Idle is the To or From of a rank that does not send or receive in a phase.
@@ -78,19 +76,29 @@ type Configure struct {
 	Barrier  string
 	Rank     int
 	Peers    []Peer
-	Row      []Step // of this rank only; empty for unpinned unsynchronised cases
-	Fragment int    // mean payload bytes
+	Row      Steps // of this rank only; empty for unpinned unsynchronised cases
+	Fragment int   // mean payload bytes
 	Spread   float64
 	Seed     uint64
-	Sources  int    // outstanding requests per event at most; 0: all
-	Credits  int    // events in flight
-	Warmup   uint64 // exchanges (unsynchronised: events per server) that are not counted
-	Deliver  string
-	Check    string
-	IO       string        // how the transport moves payload, where it has a choice; "": as it likes
-	Timeout  time.Duration // without progress after which a worker reports itself stuck
-	Interval time.Duration // between samples
-	Pairs    bool          // count what comes by source, too
+	Sources  int // outstanding requests per event at most; 0: all
+	Credits  int // events in flight
+	// AsyncCredits are the events in flight while a synchronised case is not; 0: it always is.
+	AsyncCredits int    `json:",omitempty"`
+	Warmup       uint64 // exchanges (unsynchronised: events per server) that are not counted
+	Deliver      string
+	Check        string
+	IO           string        // how the transport moves payload, where it has a choice; "": as it likes
+	Timeout      time.Duration // without progress after which a worker reports itself stuck
+	Interval     time.Duration // between samples
+	Pairs        bool          // count what comes by source, too
+	// Standby are paths to open beforehand that the row does not need: another plan may.
+	Standby []Path `json:",omitempty"`
+}
+
+// A Path is a connection to a peer through a spine.
+type Path struct {
+	Peer  int `json:"p"` // rank
+	Spine int `json:"s"`
 }
 
 // Ready says that all connections of the case are open.
@@ -99,7 +107,16 @@ type Ready struct {
 	IO  string // how the transport moves payload, where it has a choice
 }
 
-// Grant lets workers start exchanges below Until.
+// OpenTime is how long a worker may take to open the connections of a case: the
+// time-out, and a while for each that is beside those of its row.
+func (c Configure) OpenTime() time.Duration {
+	return c.Timeout + time.Duration(len(c.Standby))*standbyTime
+}
+
+// standbyTime is for one connection, while all servers of a machine open theirs.
+const standbyTime = 10 * time.Millisecond
+
+// Grant lets workers start exchanges below Until, no more and no fewer.
 type Grant struct {
 	Run   uint32
 	Until uint64
@@ -113,16 +130,29 @@ type Measure struct {
 	First uint64
 }
 
-// PlanUpdate replaces the worker's row from exchange From, which nobody has
-// been granted yet.
+// Hold takes back what was granted and has not begun: no exchange begins until the next
+// Grant. It is answered with Held.
+type Hold struct{ Run uint32 }
+
+// Held says that all exchanges below Begun have begun or are done, and no other begins.
+type Held struct {
+	Run   uint32
+	Begun uint64
+}
+
+// PlanUpdate replaces the worker's row, and how it builds events, from exchange From,
+// which nobody has begun. Unsynchronised, an exchange is one event of each server, and
+// the events of the exchanges from From on have the ids from From times servers on. Such
+// a leg ends with the Grant of an exchange of the next plan.
 type PlanUpdate struct {
 	Run   uint32
 	Epoch uint32
 	From  uint64
-	Row   []Step
+	Mode  string // Sync or Unsync; "": as before
+	Row   Steps
 }
 
-// Updated says that every connection that the new row needs is open.
+// Updated says that the worker has the plan, and every connection that it needs is open.
 type Updated struct{ Run, Epoch uint32 }
 
 // Assign hands events to an unsynchronised worker.

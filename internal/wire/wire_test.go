@@ -32,12 +32,12 @@ var all = []wire.Message{
 		Peers: []wire.Peer{{Server: 4, Addrs: []string{"a:1", "b:2"}}, {Server: 9, Addrs: []string{"c:3"}}},
 		Row:   []wire.Step{{To: 0, ToSpine: 3, From: wire.Idle, FromSpine: -1}}, Fragment: 625000, Spread: 0.25,
 		Seed: 1<<64 - 1, Sources: 2, Credits: 4, Warmup: 1, Deliver: wire.DeliverBuffer, Check: wire.CheckPayload,
-		Timeout: time.Second, Interval: time.Minute, Pairs: true,
+		Timeout: time.Second, Interval: time.Minute, Pairs: true, AsyncCredits: 3, Standby: []wire.Path{{Peer: 0, Spine: -1}},
 	},
 	wire.Ready{Run: 3},
 	wire.Grant{Run: 3, Until: 12},
 	wire.Measure{Run: 3, First: 1 << 40},
-	wire.PlanUpdate{Run: 3, Epoch: 4, From: 20, Row: []wire.Step{{To: 1, ToSpine: 2, From: 3, FromSpine: 4}}},
+	wire.PlanUpdate{Run: 3, Epoch: 4, From: 20, Mode: wire.Unsync, Row: []wire.Step{{To: 1, ToSpine: 2, From: 3, FromSpine: 4}}},
 	wire.Updated{Run: 3, Epoch: 4},
 	wire.Assign{Run: 3, Events: []uint64{1, 1 << 63}},
 	wire.Completed{Run: 3, Built: []uint64{5, 6}, Lost: []uint64{7}},
@@ -52,6 +52,7 @@ var all = []wire.Message{
 	wire.Ping{}, wire.Pong{}, wire.Quit{}, wire.Finish{Run: 3}, wire.Release{Run: 3},
 	wire.Probe{Run: 3, Peer: 17, Data: "10.0.0.1:7000,10.1.0.1:7000", Routers: true},
 	wire.Probed{Run: 3, Peer: 17, Reached: []wire.Reach{{Addr: "10.0.0.1:7000", Hops: 3, RTT: 17000, Router: "172.16.0.1"}, {Addr: "10.1.0.1:7000", Err: "connection refused", Hops: -1}}},
+	wire.Hold{Run: 3}, wire.Held{Run: 3, Begun: 21},
 }
 
 func encode(t testing.TB, m wire.Message) []byte {
@@ -116,7 +117,7 @@ func TestReadRefuses(t *testing.T) {
 		want  error
 		text  string
 	}{
-		{"other version", frame(4, 1, 17, "{}"), wire.ErrVersion, "version 1, want 4"},
+		{"other version", frame(4, 1, 17, "{}"), wire.ErrVersion, "version 1, want 5"},
 		{"a stranger", []byte("GET / HTTP/1.1\r\n\r\n"), wire.ErrVersion, ""},
 		{"length below a head", frame(1, wire.Version, 17, ""), wire.ErrFrame, "length 1"},
 		{"length above the limit", frame(1001, wire.Version, 17, "{}"), wire.ErrFrame, "length 1001"},
@@ -159,6 +160,24 @@ func TestAppendPanicsOnStrangers(t *testing.T) {
 		}
 	}()
 	_, _ = wire.Append(nil, 7)
+}
+
+// Rows come out as they went in, and what is no row is refused.
+func TestSteps(t *testing.T) {
+	for _, want := range []wire.Steps{nil, {}, {{}}, {{To: wire.Idle, ToSpine: -1, From: 1<<31 - 1, FromSpine: 0}, {To: 4095, ToSpine: 63, From: 64, FromSpine: -1}}} {
+		m := wire.PlanUpdate{Row: want}
+		got, err := wire.Read(bytes.NewReader(encode(t, m)), wire.MaxFrame)
+		if err != nil || !reflect.DeepEqual(got, m) {
+			t.Errorf("%#v became %#v, %v", m, got, err)
+		}
+	}
+	for _, bad := range []string{`7`, `[]`, `"?"`, `"AAA="`, `"AAAA"`, `"AAAAgA=="`, `"gICAgICAAQAAAA=="`} {
+		body := `{"Row":` + bad + `}`
+		frame := append(append(binary.BigEndian.AppendUint32(nil, uint32(len(body)+2)), wire.Version, 8), body...)
+		if m, err := wire.Read(bytes.NewReader(frame), 1000); !errors.Is(err, wire.ErrFrame) {
+			t.Errorf("%s: %v, %v", bad, m, err)
+		}
+	}
 }
 
 // A step of a schedule is a step on the wire.

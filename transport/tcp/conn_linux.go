@@ -70,6 +70,9 @@ type conn struct {
 	begun           bool // the head of the first message of in has been looked at
 	size            int  // of the body that comes in, once its head has been looked at
 	pace            pacing
+
+	stirred bool   // is in Endpoint.stirred
+	resent  uint32 // segments, when that was last asked
 }
 
 func (c *conn) kinds() (out, in byte) {
@@ -116,6 +119,7 @@ func (e *Endpoint) send(c *conn) error {
 		return c.failed("send", errno)
 	}
 	c.sent += n
+	e.stir(c)
 	if e.pacer != nil {
 		c.pace.allowed -= n
 	}

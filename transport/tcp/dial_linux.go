@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -19,7 +20,13 @@ type call struct {
 	stage    stage
 	got      int // bytes of the answer
 	answer   [answerSize]byte
+
+	patient bool      // a peer without a route to it may get one
+	again   time.Time // when to try again; zero: the attempt is under way
 }
+
+// retryEvery is how soon a call for which there was no route is tried again.
+const retryEvery = 10 * time.Millisecond
 
 type stage int
 
@@ -78,11 +85,39 @@ func (e *Endpoint) dial(ctx context.Context, calls []*call) (err error) {
 		return err
 	}
 	for _, c := range calls {
-		if err := c.connect(); err != nil {
+		if err := c.begin(); err != nil {
 			return c.failed(err)
 		}
 	}
 	return finish(ctx, calls)
+}
+
+// begin connects, or sees to it that it is tried again.
+func (c *call) begin() error {
+	c.again = time.Time{}
+	return c.excuse(c.connect())
+}
+
+// excuse returns err, unless it is one to be patient with.
+func (c *call) excuse(err error) error {
+	if c.patient && (errors.Is(err, unix.ENETUNREACH) || errors.Is(err, unix.EHOSTUNREACH)) {
+		c.again = time.Now().Add(retryEvery)
+		return nil
+	}
+	return err
+}
+
+// due begins the calls whose time has come, and returns whether any waits for its time.
+func due(calls []*call) (waiting bool, err error) {
+	for _, c := range calls {
+		if !c.again.IsZero() && time.Until(c.again) <= 0 {
+			if err := c.begin(); err != nil {
+				return false, c.failed(err)
+			}
+		}
+		waiting = waiting || !c.again.IsZero()
+	}
+	return waiting, nil
 }
 
 func (c *call) failed(err error) error {
@@ -138,19 +173,26 @@ func finish(ctx context.Context, calls []*call) error {
 	defer context.AfterFunc(ctx, bell.ring)()
 	fds := make([]unix.PollFd, 0, 1+len(calls))
 	for {
+		waiting, err := due(calls)
+		if err != nil {
+			return err
+		}
 		fds = append(fds[:0], unix.PollFd{Fd: int32(bell.fd), Events: unix.POLLIN})
 		for _, c := range calls {
-			if c.stage != opened {
+			if c.underWay() {
 				fds = append(fds, unix.PollFd{Fd: int32(c.fd), Events: c.events()})
 			}
 		}
-		if len(fds) == 1 {
+		timeout := -1
+		if waiting {
+			timeout = int(retryEvery.Milliseconds())
+		} else if len(fds) == 1 {
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
 			return notOpen(calls, err)
 		}
-		if _, err := again(func() (int, error) { return unix.Poll(fds, -1) }); err != nil {
+		if _, err := again(func() (int, error) { return unix.Poll(fds, timeout) }); err != nil {
 			return fmt.Errorf("poll: %w", err)
 		}
 		if err := advance(calls, fds[1:]); err != nil {
@@ -159,10 +201,13 @@ func finish(ctx context.Context, calls []*call) error {
 	}
 }
 
-// advance goes through the calls that are not open, which fds lists in order.
+// underWay reports whether a call waits for its socket.
+func (c *call) underWay() bool { return c.stage != opened && c.again.IsZero() }
+
+// advance goes through the calls that are under way, which fds lists in order.
 func advance(calls []*call, fds []unix.PollFd) error {
 	for _, c := range calls {
-		if c.stage == opened {
+		if !c.underWay() {
 			continue
 		}
 		ready := fds[0].Revents != 0
@@ -204,7 +249,7 @@ func (c *call) step() error {
 		if errno, err := unix.GetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_ERROR); err != nil {
 			return err
 		} else if errno != 0 {
-			return unix.Errno(errno)
+			return c.excuse(unix.Errno(errno))
 		}
 		// A new connection has room for a preface: it goes out whole.
 		if n, err := unix.Write(c.fd, c.encode()); err != nil || n != prefaceSize {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,7 @@ import (
 type Endpoint struct {
 	l     *Listener
 	group Group
+	files int64 // that its connections take
 	pacer Pacer
 
 	closed atomic.Bool
@@ -27,6 +29,9 @@ type Endpoint struct {
 
 	newMu sync.Mutex
 	fresh []arrival // not yet attached
+
+	openMu sync.Mutex
+	opened map[Path]bool // by this rank
 
 	run     sync.Mutex // held by every call that uses what follows
 	epoll   int
@@ -40,8 +45,9 @@ type Endpoint struct {
 	err     error // why the endpoint has ended
 	both    gather
 	spin    spinner
-	arena   *arena // nil: payload is copied
-	resent  uint64 // when it was closed
+	arena   *arena  // nil: payload is copied
+	stirred []*conn // whose segments may have been sent again since that was last asked
+	resent  uint64  // segments of conns; of all there is, once it is closed
 	hook    hook
 
 	sig signals
@@ -58,11 +64,15 @@ func (l *Listener) Connect(ctx context.Context, g Group) (*Endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = e.listen(e.bell.fd, bellID, unix.EPOLLIN); err == nil {
+	err = CheckFiles(int(wanted.Add(e.files)))
+	if err == nil {
+		err = e.listen(e.bell.fd, bellID, unix.EPOLLIN)
+	}
+	if err == nil {
 		err = l.enter(e)
 	}
 	if err == nil {
-		err = e.open(ctx, g.Need, g.Partners)
+		err = e.open(ctx, g.Need, g.Partners, false)
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
@@ -72,7 +82,7 @@ func (l *Listener) Connect(ctx context.Context, g Group) (*Endpoint, error) {
 
 // newEndpoint makes an endpoint without connections. Close ends it.
 func (l *Listener) newEndpoint(g Group) (*Endpoint, error) {
-	e := &Endpoint{l: l, group: g, pacer: l.o.Pace, find: map[key]*conn{}, events: make([]unix.EpollEvent, 128)}
+	e := &Endpoint{l: l, group: g, files: g.files(), pacer: l.o.Pace, find: map[key]*conn{}, opened: map[Path]bool{}, events: make([]unix.EpollEvent, 128)}
 	e.sig.init(g.Partners)
 	var err error
 	if e.arena, err = g.memory(e.pacer != nil); err != nil {
@@ -105,7 +115,8 @@ func (g *Group) memory(paced bool) (*arena, error) {
 	return a, err
 }
 
-// Extend opens what a new plan needs on top; paths that are open stay so.
+// Extend opens what a new plan needs on top; paths that are open stay so. While links die,
+// a path may have no route for a moment: it is tried until ctx ends.
 func (e *Endpoint) Extend(ctx context.Context, need []Path) error {
 	e.run.Lock()
 	defer e.run.Unlock()
@@ -115,10 +126,11 @@ func (e *Endpoint) Extend(ctx context.Context, need []Path) error {
 	if err := e.group.validateNeed(need); err != nil {
 		return err
 	}
-	return e.open(ctx, need, nil)
+	return e.open(ctx, need, nil, true)
 }
 
-func (e *Endpoint) open(ctx context.Context, need []Path, partners []int) error {
+// open opens what is missing. If patient, a peer without a route to it may get one.
+func (e *Endpoint) open(ctx context.Context, need []Path, partners []int, patient bool) error {
 	var paths, pairs []Path
 	seen := map[Path]bool{}
 	for _, p := range need {
@@ -133,6 +145,9 @@ func (e *Endpoint) open(ctx context.Context, need []Path, partners []int) error 
 		}
 	}
 	calls := append(e.calls(kindData, paths), e.calls(kindBarrier, pairs)...)
+	for _, c := range calls {
+		c.patient = patient
+	}
 	if err := e.dial(ctx, calls); err != nil {
 		return err
 	}
@@ -143,7 +158,20 @@ func (e *Endpoint) open(ctx context.Context, need []Path, partners []int) error 
 			return err
 		}
 	}
+	e.openMu.Lock()
+	defer e.openMu.Unlock()
+	for _, p := range paths {
+		e.opened[p] = true
+	}
 	return nil
+}
+
+// Opened reports whether all these paths are open, so that Extend would have nothing to
+// do. It may be called at any time, by any goroutine.
+func (e *Endpoint) Opened(need []Path) bool {
+	e.openMu.Lock()
+	defer e.openMu.Unlock()
+	return !slices.ContainsFunc(need, func(p Path) bool { return !e.opened[p] })
 }
 
 // conn returns a connection, which may not be open yet.
@@ -153,6 +181,7 @@ func (e *Endpoint) conn(k key) *conn {
 		c = &conn{key: k, id: len(e.conns), fd: -1}
 		e.find[k] = c
 		e.conns = append(e.conns, c)
+		e.stirred = slices.Grow(e.stirred, len(e.conns)-len(e.stirred)) // so that stir allocates nothing
 	}
 	return c
 }
@@ -175,6 +204,7 @@ func (e *Endpoint) attach(c *conn, fd int) error {
 		return err
 	}
 	c.readable, c.writable = true, true
+	e.stir(c) // opening it may have taken more than one segment
 	e.activate(c)
 	return e.listen(fd, c.id, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP|unix.EPOLLET)
 }
@@ -358,8 +388,17 @@ func (e *Endpoint) finished(t task, n int) {
 	e.done = append(e.done, t.op)
 }
 
+// stir notes that a connection has sent something.
+func (e *Endpoint) stir(c *conn) {
+	if !c.stirred {
+		c.stirred = true
+		e.stirred = append(e.stirred, c)
+	}
+}
+
 // Retransmits returns the segments that the kernel sent again, over all
-// connections. O(connections).
+// connections. It asks about those alone that have sent since the last time, or whose
+// last bytes had not arrived then: thousands may be open and idle.
 func (e *Endpoint) Retransmits() uint64 {
 	e.run.Lock()
 	defer e.run.Unlock()
@@ -370,18 +409,25 @@ func (e *Endpoint) Retransmits() uint64 {
 }
 
 func (e *Endpoint) retransmits() uint64 {
-	var sum uint64
-	add := func(fd int) {
+	still := e.stirred[:0]
+	for _, c := range e.stirred {
+		info, err := unix.GetsockoptTCPInfo(c.fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+		if err == nil {
+			e.resent += uint64(info.Total_retrans - c.resent)
+			c.resent = info.Total_retrans
+		}
+		if c.stirred = err == nil && info.Unacked+info.Notsent_bytes > 0; c.stirred {
+			still = append(still, c)
+		}
+	}
+	clear(e.stirred[len(still):])
+	e.stirred = still
+	sum := e.resent
+	e.sig.each(func(fd int) {
 		if info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
 			sum += uint64(info.Total_retrans)
 		}
-	}
-	for _, c := range e.conns {
-		if c.fd >= 0 {
-			add(c.fd)
-		}
-	}
-	e.sig.each(add)
+	})
 	return sum
 }
 
@@ -408,5 +454,6 @@ func (e *Endpoint) Close() error {
 	e.bell.close()
 	e.arena.close()
 	open.Add(-1)
+	wanted.Add(-e.files)
 	return unix.Close(e.epoll)
 }

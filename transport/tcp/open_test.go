@@ -176,8 +176,14 @@ func TestExtend(t *testing.T) {
 	if err := eps[1].Post([]transport.Op{op(transport.Recv, 0, 3, ".....")}); err != nil {
 		t.Fatal(err)
 	}
+	if eps[0].Opened([]Path{{1, 3}, {1, 0}}) {
+		t.Error("a path counts as open that is not")
+	}
 	if err := eps[0].Extend(t.Context(), []Path{{1, 3}, {1, 0}, {1, 3}}); err != nil {
 		t.Fatal(err)
+	}
+	if !eps[0].Opened([]Path{{1, 3}, {1, 0}, {1, transport.Single}}) {
+		t.Error("open paths do not count as open")
 	}
 	if err := eps[0].Exchange(t.Context(), []transport.Op{op(transport.Send, 1, 3, "hello")}); err != nil {
 		t.Fatal(err)
@@ -351,7 +357,7 @@ func TestCloseLeavesNoFiles(t *testing.T) {
 		}
 		return n
 	}
-	before := count()
+	before, asked := count(), wanted.Load()
 	ls, peers := listeners(t, 3, Options{}, []int{0})
 	for id := range uint32(3) {
 		var wg sync.WaitGroup
@@ -378,6 +384,9 @@ func TestCloseLeavesNoFiles(t *testing.T) {
 		if err := l.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+	if n := wanted.Load(); n != asked {
+		t.Errorf("%d files counted before, %d after", asked, n)
 	}
 	// The poller of the runtime keeps two or three for itself.
 	if after := count(); after > before+3 {

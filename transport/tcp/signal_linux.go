@@ -40,6 +40,7 @@ func (s *signals) init(partners []int) {
 
 func (s *signals) add(rank, fd int) {
 	err := errors.Join(unix.SetNonblock(fd, false), napping(fd))
+	impatient(fd)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old, partner := s.fds[rank]; s.dead || err != nil || !partner || old >= 0 {
@@ -55,6 +56,19 @@ func (s *signals) add(rank, fd int) {
 func napping(fd int) error {
 	tv := unix.NsecToTimeval(nap * int64(time.Millisecond))
 	return unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tv)
+}
+
+// tcpRTOMin is TCP_RTO_MIN_US, which Linux has since 2025 (6.18 does, 6.12 does not).
+const tcpRTOMin = 45
+
+// signalRTO is how soon a signal that was lost is sent again. Nothing follows it that
+// would show the gap, so that everybody would stand still for the time-out of bulk data,
+// 200 ms or more; and one that only came late may well come twice.
+const signalRTO = 20 * time.Millisecond
+
+// impatient has signals sent again soon, where the kernel can.
+func impatient(fd int) {
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, tcpRTOMin, int(signalRTO.Microseconds()))
 }
 
 func (s *signals) ring() {

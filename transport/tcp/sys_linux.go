@@ -16,6 +16,10 @@ import (
 // open counts the endpoints of this process.
 var open atomic.Int32
 
+// wanted is how many files the endpoints of this process need. A listener that runs out of
+// them would keep others waiting, and tell nobody but the log.
+var wanted atomic.Int64
+
 // alone reports whether the endpoint that asks is the only one of its process:
 // one process per server. With others it must give its processor away before it
 // sleeps, or they might not be able to wake it.

@@ -147,6 +147,16 @@ func (g *Group) least() int {
 	return worthwhile
 }
 
+// files is about how many files the connections of an endpoint take: those that it opens,
+// and as many that its peers do.
+func (g *Group) files() int64 {
+	need := make(map[Path]bool, len(g.Need))
+	for _, p := range g.Need {
+		need[p] = true
+	}
+	return 2 * int64(len(need)+len(g.Partners))
+}
+
 func (g *Group) validate() error {
 	n := len(g.Peers)
 	if g.Rank < 0 || g.Rank >= n {

@@ -32,6 +32,9 @@ func (*Listener) Connect(context.Context, Group) (*Endpoint, error) { return nil
 // Extend returns an error.
 func (*Endpoint) Extend(context.Context, []Path) error { return errLinux }
 
+// Opened returns false.
+func (*Endpoint) Opened([]Path) bool { return false }
+
 // IO returns Copy.
 func (*Endpoint) IO() string { return Copy }
 

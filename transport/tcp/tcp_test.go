@@ -5,6 +5,7 @@ package tcp
 import (
 	"fmt"
 	"net"
+	"runtime"
 	"testing"
 	"time"
 
@@ -112,6 +113,22 @@ func TestBarrierContract(t *testing.T) {
 }
 
 // An Exchange tells when each receive was done, and the caller's own Op says so.
+// Of connections that are open, those that have sent nothing cost no look at them.
+func TestRetransmitsAsksTheBusy(t *testing.T) {
+	eps := group(t, 2, Options{}, "", 0, 1, 2, 3)
+	e := eps[0]
+	if sum := e.Retransmits(); sum != 0 || len(e.stirred) != 0 {
+		t.Errorf("%d sent again, %d of %d connections to look at", sum, len(e.stirred), len(e.conns))
+	}
+	carries(t, e, eps[1], 2)
+	if len(e.stirred) != 1 || e.stirred[0].path != 2 {
+		t.Errorf("%d of %d connections to look at", len(e.stirred), len(e.conns))
+	}
+	for e.Retransmits(); len(e.stirred) > 0; e.Retransmits() { // until the last byte is acknowledged
+		runtime.Gosched()
+	}
+}
+
 func TestDone(t *testing.T) {
 	eps := group(t, 2, Options{}, "", 0)
 	began := time.Now()

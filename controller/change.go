@@ -1,0 +1,243 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"evbench/internal/wire"
+)
+
+// A PlanChange is a plan for the case under way, in place of the one in use.
+type PlanChange struct {
+	Epoch uint32
+	// Mode is how events are built from then on: wire.Unsync, or wire.Sync again, in a
+	// synchronised case with AsyncCredits. "" means as before.
+	Mode string
+	// Rows are the steps of each rank. Without synchronisation there may be none: tables
+	// then choose the path.
+	Rows [][]wire.Step
+}
+
+// A leg is a part of a case in which events are built in one way.
+type leg struct {
+	mode string
+	from uint64 // its first exchange
+}
+
+// A change is an update of the plan under way. Exchanges are taken back that nobody has
+// begun, every worker gets the plan, and only then does anybody go on beyond from.
+//
+//	holding -> placing -> placed (all old exchanges done -> begun) -> new one done
+//
+// A leg without schedule has no exchanges to take back: as many events are assigned as
+// the server that is farthest ahead was given, the last of them is awaited, and from is
+// that number.
+type change struct {
+	PlanChange
+	stage changeStage
+	from  uint64        // known after holding
+	since time.Duration // of the stage
+	left  bool          // all exchanges below from are done
+	begun bool          // exchanges from from on are granted, or assigned
+	when  moments
+}
+
+type changeStage int
+
+const (
+	holding changeStage = iota // until every worker has said how far it has begun
+	placing                    // until every worker has the plan
+	inPlace                    // until the first exchange on it is done
+)
+
+// moments of a change.
+type moments struct {
+	from                            uint64
+	held, placed, lastOld, firstNew time.Duration
+}
+
+// ErrCaseOver reports that a case ended, or had ended, before the first exchange on a new
+// plan was done.
+var ErrCaseOver = errors.New("the case is over")
+
+// ErrNoCase reports that no case is under way, before the first or after another.
+var ErrNoCase = errors.New("no case is under way")
+
+// holds reports whether it is not known yet how far the workers have begun.
+func (c *change) holds() bool { return c != nil && c.stage == holding }
+
+// bounds reports whether nothing beyond from may be done yet.
+func (c *change) bounds() bool { return c != nil && c.stage != holding && !c.begun }
+
+// replan begins a change of the plan.
+func (m *machine) replan(now time.Duration, p PlanChange) error {
+	if err := m.mayReplan(p); err != nil {
+		return fmt.Errorf("plan update: %w", err)
+	}
+	if m.state == draining {
+		m.state = measuring // what is taken back is to be granted again; m.since stays
+	}
+	m.change = &change{PlanChange: p, since: now}
+	for i := range m.workers {
+		m.workers[i].held, m.workers[i].updated = false, false
+	}
+	if m.leg.mode != wire.Unsync {
+		m.broadcast(wire.Hold{Run: m.run})
+		return nil
+	}
+	m.place(now, m.most())
+	m.handOut(now)
+	m.follow(now)
+	return nil
+}
+
+func (m *machine) mayReplan(p PlanChange) error {
+	to := p.mode(m.leg.mode)
+	switch {
+	case m.state > draining || m.state == draining && !m.exact():
+		return ErrCaseOver
+	case m.state < measuring:
+		return fmt.Errorf("not possible in the %v", m.state)
+	case m.change != nil:
+		return fmt.Errorf("epoch %d is not in use yet", m.change.Epoch)
+	case to != m.c.Mode && (m.c.AsyncCredits == 0 || to != wire.Unsync):
+		return fmt.Errorf("mode %q: not possible in this case, which is %s", p.Mode, m.c.Mode)
+	case len(p.Rows) != len(m.workers) && (to != wire.Unsync || len(p.Rows) != 0):
+		return fmt.Errorf("%d rows for %d servers", len(p.Rows), len(m.workers))
+	}
+	return nil
+}
+
+// exact reports whether a number of exchanges is still to be done, all of which may have
+// been granted.
+func (m *machine) exact() bool { return m.c.Exchanges > 0 && m.leg.mode != wire.Unsync }
+
+// mode is the one that a change leads to.
+func (p PlanChange) mode(now string) string {
+	if p.Mode == "" {
+		return now
+	}
+	return p.Mode
+}
+
+// held notes that a worker begins no exchange from begun on.
+func (m *machine) held(now time.Duration, rank int, begun uint64) {
+	if !m.change.holds() {
+		return
+	}
+	if begun > m.pace.until {
+		m.fail(now, rank, fmt.Errorf("has begun %d exchanges, %d are granted", begun, m.pace.until))
+		return
+	}
+	w := &m.workers[rank]
+	w.held, w.begun = true, begun
+	if !m.all(func(w *worker) bool { return w.held }) {
+		return
+	}
+	from := m.leg.from
+	for i := range m.workers {
+		from = max(from, m.workers[i].begun)
+	}
+	m.pace.until = from
+	m.place(now, from)
+	m.broadcast(wire.Grant{Run: m.run, Until: from})
+	m.advance(now)
+}
+
+// place sends the plan, to hold from an exchange on.
+func (m *machine) place(now time.Duration, from uint64) {
+	c := m.change
+	c.stage, c.since, c.from = placing, now, from
+	c.when.held, c.when.from = now, from
+	for rank := range m.workers {
+		u := wire.PlanUpdate{Run: m.run, Epoch: c.Epoch, From: from, Mode: c.Mode}
+		if len(c.Rows) > 0 {
+			u.Row = c.Rows[rank]
+		}
+		m.send(rank, u)
+	}
+}
+
+func (m *machine) updated(now time.Duration, w *worker, epoch uint32) {
+	if m.change == nil || m.change.stage != placing || epoch != m.change.Epoch {
+		return
+	}
+	w.updated = true
+	m.advance(now)
+}
+
+// follow takes a change as far as it has come.
+func (m *machine) follow(now time.Duration) {
+	c := m.change
+	if c == nil || c.stage == holding {
+		return
+	}
+	if !c.left && m.all(func(w *worker) bool { return w.done >= c.from }) {
+		c.left, c.when.lastOld = true, now
+	}
+	if c.stage == placing && m.all(func(w *worker) bool { return w.updated }) {
+		c.stage, c.when.placed = inPlace, now
+		m.acts = append(m.acts, placed{c.from})
+	}
+	if c.stage == inPlace && !c.begun && m.state == measuring && (c.left || m.scheduled(c)) {
+		c.begun = true
+		m.begin(now, c)
+	}
+	if c.begun && m.all(func(w *worker) bool { return w.done > c.from }) {
+		c.when.firstNew = now
+		m.change = nil
+		m.acts = append(m.acts, ended{sw: c.when})
+	}
+}
+
+// scheduled reports whether a change leads from exchanges to exchanges. Then nobody has
+// to wait for the last of the old ones: the schedule keeps them apart.
+func (m *machine) scheduled(c *change) bool {
+	return m.leg.mode != wire.Unsync && c.mode(m.leg.mode) != wire.Unsync
+}
+
+// begin lets the workers go on, on the new plan.
+func (m *machine) begin(now time.Duration, c *change) {
+	was := m.leg
+	if was.mode != wire.Unsync {
+		m.granted = append(m.granted, wire.Range{From: was.from, To: c.from})
+	}
+	m.leg = leg{mode: c.mode(was.mode), from: c.from}
+	if m.leg.mode != wire.Unsync {
+		m.pace.resume(now, c.from)
+		m.grant(now)
+		return
+	}
+	if was.mode == wire.Unsync {
+		m.broadcast(wire.Grant{Run: m.run, Until: c.from + 1}) // the next leg
+	}
+	m.ledger.begin(c.from * uint64(len(m.workers)))
+	for i := range m.workers {
+		m.workers[i].assigned = c.from
+	}
+	m.handOut(now)
+	m.maybeLast(now)
+}
+
+// late fails the workers that do not answer during a change.
+func (m *machine) late(now time.Duration) {
+	limit := m.c.patience()
+	if c := m.change; c == nil || m.state != measuring || now-c.since < limit {
+		return
+	}
+	switch m.change.stage {
+	case holding:
+		m.overdue(now, limit, func(w *worker) bool { return w.held }, "has not said how far it is")
+	case placing:
+		m.overdue(now, limit, func(w *worker) bool { return w.updated }, "has not taken the plan update")
+	}
+}
+
+// giveUp ends a change that can come to nothing in the state that has been entered.
+func (m *machine) giveUp() {
+	if c := m.change; c != nil && (m.state > draining || m.state == draining && !c.begun) {
+		m.change = nil
+		m.acts = append(m.acts, ended{err: fmt.Errorf("plan update: %w", ErrCaseOver)})
+	}
+}

@@ -1,0 +1,51 @@
+package tcp
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Only a patient call puts up with a peer that has no route yet, and with nothing else.
+func TestPatience(t *testing.T) {
+	for _, tt := range []struct {
+		patient bool
+		err     error
+		tried   bool // again
+	}{
+		{true, unix.ENETUNREACH, true}, {true, unix.EHOSTUNREACH, true}, {true, unix.ECONNREFUSED, false},
+		{true, nil, false}, {false, unix.ENETUNREACH, false},
+	} {
+		c := &call{patient: tt.patient}
+		err := c.excuse(tt.err)
+		if tt.tried != !c.again.IsZero() || tt.tried != (err == nil && tt.err != nil) || !tt.tried && !errors.Is(err, tt.err) {
+			t.Errorf("%+v: error %v, again %v", tt, err, c.again)
+		}
+	}
+}
+
+// A call whose time has come is begun, others wait.
+func TestDue(t *testing.T) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	l, err := Listen(Options{Addr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	now := &call{fd: fd, to: l.Addr(), again: time.Now()}
+	later := &call{fd: -1, again: time.Now().Add(time.Hour)}
+	done := &call{fd: -1, stage: opened}
+	waiting, err := due([]*call{now, later, done})
+	if err != nil || !waiting || !now.underWay() || later.underWay() || done.underWay() {
+		t.Errorf("waiting %v, %v; %+v", waiting, err, now)
+	}
+	if waiting, err := due([]*call{now, done}); err != nil || waiting {
+		t.Errorf("waiting %v, %v", waiting, err)
+	}
+}

@@ -1,0 +1,309 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"evbench/builder"
+	"evbench/controller"
+	"evbench/internal/wire"
+	"evbench/transport"
+	"evbench/transport/memnet"
+)
+
+// A switcher changes the plan of a case at random moments, until the case is over.
+type switcher struct {
+	r    *rig
+	c    controller.Case
+	rand *rand.Rand
+	mode string
+
+	switches []controller.Switch
+	modes    []string // of each
+	err      error
+}
+
+func (s *switcher) run(ctx context.Context) {
+	for epoch := uint32(1); s.err == nil; epoch++ {
+		<-time.After(time.Duration(s.rand.Int64N(int64(300 * time.Millisecond))))
+		p := controller.PlanChange{Epoch: epoch, Rows: backwards(rows(s.r.n), s.rand.IntN(4))}
+		if s.c.AsyncCredits > 0 && s.rand.IntN(3) > 0 {
+			p.Mode = []string{wire.Sync, wire.Unsync}[s.rand.IntN(2)]
+			s.mode = p.Mode
+		}
+		if s.mode == wire.Unsync && s.rand.IntN(2) == 0 {
+			p.Rows = nil
+		}
+		told := -1
+		sw, err := s.r.ctl.Update(ctx, p, func(from uint64) { told = int(from) })
+		switch {
+		case errors.Is(err, controller.ErrCaseOver) || errors.Is(err, controller.ErrNoCase):
+			s.err = err
+		case err != nil || told != int(sw.From) || sw.Held.After(sw.InPlace) || sw.LastOld.After(sw.FirstNew) || sw.InPlace.After(sw.FirstNew):
+			s.err = fmt.Errorf("told %d: %+v: %w", told, sw, errors.Join(err, errors.New("not a switch")))
+		default:
+			s.switches, s.modes = append(s.switches, sw), append(s.modes, s.mode)
+		}
+	}
+}
+
+// Plans and modes may change at any moment: every event is built once all the same, by the
+// server whose turn it is, and all build equally many.
+func TestSwitchesAtRandom(t *testing.T) {
+	for _, tt := range []struct {
+		mode  string
+		async int
+		seed  uint64
+	}{
+		{wire.Sync, 0, 1}, {wire.Sync, 1, 2}, {wire.Sync, 3, 3}, {wire.Sync, 2, 4}, {wire.Sync, 2, 5},
+		{wire.FreeRunning, 0, 6}, {wire.Unsync, 0, 7},
+	} {
+		t.Run(fmt.Sprintf("%s/%d/%d", tt.mode, tt.async, tt.seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { switchAtRandom(t, tt.mode, tt.async, tt.seed) })
+		})
+	}
+}
+
+func switchAtRandom(t *testing.T, mode string, async int, seed uint64) {
+	n := 4 + int(seed)%5
+	r := newRig(t, n).start()
+	c := newCase(n, mode)
+	c.AsyncCredits, c.Exchanges, c.Duration = async, 0, 4*time.Second
+	if seed%2 == 0 {
+		c.Exchanges = 400
+	}
+	s := &switcher{r: r, c: c, rand: rand.New(rand.NewPCG(seed, 1)), mode: mode}
+	var wg sync.WaitGroup
+	c.OnMeasure = func() { wg.Go(func() { s.run(t.Context()) }) }
+	o, err := r.ctl.RunCase(t.Context(), c)
+	wg.Wait()
+	if err != nil || !errors.Is(s.err, controller.ErrCaseOver) && !errors.Is(s.err, controller.ErrNoCase) {
+		t.Fatal(err, s.err)
+	}
+	if !o.Complete || o.Built != o.Assigned || o.Lost+o.Duplicate+o.Unknown+o.Unfinished != 0 || o.Assigned%uint64(n) != 0 {
+		t.Errorf("outcome %+v", o)
+	}
+	if o.LateFragments+o.DuplicateFragments+o.CorruptFragments+o.StrayFragments != 0 {
+		t.Errorf("damaged fragments: %+v", o)
+	}
+	if c.Exchanges > 0 && o.Events != uint64(n)*c.Exchanges {
+		t.Errorf("%d events of %d", o.Events, uint64(n)*c.Exchanges)
+	}
+	for _, w := range o.Servers {
+		if w.Events*uint64(n) != o.Events || mode != wire.Unsync && w.Totals.Exchanges != w.Events || w.SentBytes != w.ReceivedBytes {
+			t.Errorf("server %d: %+v; %d events of all", w.Server, w.Totals, o.Events)
+		}
+	}
+	s.check(t)
+	r.stop()
+}
+
+func (s *switcher) check(t *testing.T) {
+	if len(s.switches) < 5 {
+		t.Errorf("%d switches", len(s.switches))
+	}
+	seen := map[string]bool{}
+	for i, sw := range s.switches {
+		seen[s.modes[i]] = true
+		if i > 0 && sw.From <= s.switches[i-1].From {
+			t.Errorf("switch from %d, after one from %d", sw.From, s.switches[i-1].From)
+		}
+	}
+	if s.c.AsyncCredits > 0 && len(seen) != 2 {
+		t.Errorf("modes %v; want both", seen)
+	}
+}
+
+// What is sent twice and what comes too late is recognised after a change of the plan, and
+// costs the new events nothing; an event that is spoilt on the old plan is lost, once.
+func TestLateFragmentsOfAnOldPlan(t *testing.T) {
+	for _, to := range []string{wire.Sync, wire.Unsync} {
+		t.Run(to, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { lateFragments(t, to) }) })
+	}
+}
+
+func lateFragments(t *testing.T, to string) {
+	const n = 4
+	r := newRig(t, n)
+	old := rows(n)
+	for _, row := range old {
+		for i := range row {
+			row[i].ToSpine, row[i].FromSpine = 0, 0
+		}
+	}
+	var twice, spoilt int
+	r.fault = func(m *memnet.Message) memnet.Action {
+		h, err := builder.Parse(m.Head)
+		if err != nil || h.Kind != builder.Data || h.Epoch != 0 {
+			return memnet.Deliver
+		}
+		switch {
+		case m.Src == 1 && m.Dst == 2:
+			twice++
+			return memnet.Duplicate
+		case m.Src == 3 && m.Dst == 0 && h.Event/n == 20: // twice, and both are wrong
+			spoilt++
+			m.Body[0] ^= 1
+			return memnet.Duplicate
+		}
+		return memnet.Deliver
+	}
+	r.start()
+	c := newCase(n, wire.Sync)
+	c.Rows, c.AsyncCredits, c.Warmup, c.Exchanges = old, 2, 0, 60
+	var wg sync.WaitGroup
+	var switched error
+	c.OnMeasure = func() {
+		wg.Go(func() {
+			<-time.After(500 * time.Millisecond)
+			p := controller.PlanChange{Epoch: 1, Mode: to, Rows: old} // on the very same streams
+			_, switched = r.ctl.Update(t.Context(), p, nil)
+		})
+	}
+	o, err := r.ctl.RunCase(t.Context(), c)
+	wg.Wait()
+	if err != nil || switched != nil {
+		t.Fatal(err, switched)
+	}
+	if o.Assigned != 60*n || o.Built != o.Assigned-1 || o.Lost != 1 || o.Duplicate+o.Unknown != 0 || spoilt != 1 {
+		t.Errorf("outcome %+v", o)
+	}
+	if o.DuplicateFragments+o.LateFragments != uint64(twice)+1 || o.LateFragments != 1 || o.StrayFragments != 0 || o.CorruptFragments != 1 {
+		t.Errorf("%d duplicate, %d late, %d stray, %d corrupt; %d were sent twice", o.DuplicateFragments, o.LateFragments, o.StrayFragments, o.CorruptFragments, twice)
+	}
+	r.stop()
+}
+
+// A stalling endpoint stands still in its exchanges while it is told to.
+type stalling struct {
+	transport.Endpoint
+	dead func() <-chan struct{} // closed when it is not
+}
+
+func (s stalling) Exchange(ctx context.Context, ops []transport.Op) error {
+	select {
+	case <-s.dead():
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return s.Endpoint.Exchange(ctx, ops)
+}
+
+// A worker in the middle of an exchange that stands still takes the plan all the same: it
+// holds from the next exchange, be that soon or not.
+func TestUpdateWhileAnExchangeStandsStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 4
+		alive := make(chan struct{})
+		close(alive)
+		var mu sync.Mutex
+		var dead <-chan struct{} = alive
+		r := newRig(t, n)
+		r.wrap = func(rank int, ep transport.Endpoint) transport.Endpoint {
+			if rank != 2 {
+				return ep
+			}
+			return stalling{ep, func() <-chan struct{} { mu.Lock(); defer mu.Unlock(); return dead }}
+		}
+		r.start()
+		c := newCase(n, wire.Sync)
+		c.Exchanges, c.Duration = 0, 3*time.Second
+		var wg sync.WaitGroup
+		var sw controller.Switch
+		var err error
+		var failed, placed, mended time.Time
+		c.OnMeasure = func() {
+			wg.Go(func() {
+				<-time.After(time.Second)
+				cut := make(chan struct{})
+				mu.Lock()
+				dead, failed = cut, time.Now()
+				mu.Unlock()
+				time.AfterFunc(time.Second, func() { mended = time.Now(); close(cut) })
+				<-time.After(50 * time.Millisecond)
+				sw, err = r.ctl.Update(t.Context(), controller.PlanChange{Epoch: 1, Rows: backwards(rows(n), 0)}, func(uint64) { placed = time.Now() })
+			})
+		}
+		o, runErr := r.ctl.RunCase(t.Context(), c)
+		wg.Wait()
+		if err != nil || runErr != nil || o.Built != o.Assigned {
+			t.Fatal(err, runErr, o)
+		}
+		if d := placed.Sub(failed); d > 55*time.Millisecond {
+			t.Errorf("placed %v after the failure, want 50ms", d)
+		}
+		if d := sw.LastOld.Sub(mended); d < 0 || d > 200*time.Millisecond || sw.FirstNew.Sub(sw.LastOld) > 100*time.Millisecond {
+			t.Errorf("mended %v, last %v, first %v", mended, sw.LastOld, sw.FirstNew)
+		}
+		if left := o.Exchanges; left < sw.From+30 {
+			t.Errorf("%d exchanges, %d on the new plan", left, left-sw.From)
+		}
+		r.stop()
+	})
+}
+
+// A worker that goes away while the plan changes ends the case, and is named.
+func TestKilledDuringUpdate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 4).start()
+		c := newCase(4, wire.Sync)
+		c.AsyncCredits, c.Exchanges, c.Duration = 1, 0, time.Hour
+		var wg sync.WaitGroup
+		var err error
+		c.OnMeasure = func() {
+			wg.Go(func() {
+				<-time.After(time.Second)
+				p := controller.PlanChange{Epoch: 1, Mode: wire.Unsync}
+				_, err = r.ctl.Update(t.Context(), p, func(uint64) { r.kill[3]() })
+			})
+		}
+		_, runErr := r.ctl.RunCase(t.Context(), c)
+		wg.Wait()
+		wantError(t, runErr, "server 13: control connection lost")
+		if !errors.Is(err, controller.ErrCaseOver) {
+			t.Errorf("Update: %v", err)
+		}
+		r.stop(3)
+	})
+}
+
+// What no case can do is refused, and harms nothing.
+func TestUpdatesRefused(t *testing.T) {
+	for _, tt := range []struct {
+		mode, to, want string
+		async, rows    int
+	}{
+		{wire.Sync, wire.Unsync, "not possible in this case, which is synchronised", 0, 3},
+		{wire.Unsync, wire.Sync, "not possible in this case, which is unsynchronised", 0, 3},
+		{wire.FreeRunning, wire.Unsync, "not possible in this case, which is free-running", 0, 3},
+		{wire.Sync, "rushed", `mode "rushed"`, 2, 3},
+		{wire.Sync, "", "0 rows for 3 servers", 2, 0},
+		{wire.Sync, wire.Unsync, "2 rows for 3 servers", 2, 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, 3).start()
+			c := newCase(3, tt.mode)
+			c.AsyncCredits, c.Exchanges = tt.async, 20
+			var err error
+			var wg sync.WaitGroup
+			c.OnMeasure = func() {
+				wg.Go(func() {
+					<-time.After(10 * time.Millisecond)
+					_, err = r.ctl.Update(t.Context(), controller.PlanChange{Epoch: 1, Mode: tt.to, Rows: rows(3)[:tt.rows]}, nil)
+				})
+			}
+			if o, runErr := r.ctl.RunCase(t.Context(), c); runErr != nil || o.Built != o.Assigned {
+				t.Error(runErr, o)
+			}
+			wg.Wait()
+			wantError(t, err, tt.want)
+			r.stop()
+		})
+	}
+}
