@@ -188,6 +188,7 @@ func TestDifferences(t *testing.T) {
 		{"MTU", "MTU: 9000 in the base, 1500 in the new run", false, func(r *results.Run) { r.Manifest.Fabric.MTU = 1500 }},
 		{"transport", "transport: tcp in the base, mpi in the new run", false, func(r *results.Run) { r.Manifest.Transport = "mpi" }},
 		{"barrier", `case "shift": barrier: none in the base, central in the new run`, true, func(r *results.Run) { r.Summary.Cases[0].Barrier = "central" }},
+		{"fail-over", `case "shift": fail-over: not asked for in the base, fors+hold in the new run`, true, func(r *results.Run) { r.Summary.Cases[0].Failover = "fors+hold" }},
 		{"version", "evbench: v1 in the base, v2 in the new run", true, func(r *results.Run) { r.Manifest.Versions["evbench"] = "v2" }},
 	} {
 		base, next := s.run(), s.run()

@@ -97,9 +97,18 @@ func (d *differences) cases(name string, base, next []repeat) {
 	d.note(name, "mode", a.Mode, b.Mode)
 	d.note(name, "barrier", a.Barrier, b.Barrier)
 	d.note(name, "failures", strings.Join(a.Failures, ", "), strings.Join(b.Failures, ", "))
+	d.note(name, "fail-over", policy(a), policy(b))
 	d.note(name, "deliver", a.Deliver, b.Deliver)
 	d.note(name, "check", a.Check, b.Check)
 	d.note(name, "io", a.IO, b.IO)
+}
+
+// policy is what is done about dead links; one is called none.
+func policy(c results.Case) string {
+	if c.Failover == "" {
+		return "not asked for"
+	}
+	return c.Failover
 }
 
 // short shortens a hash, unless the other begins alike.

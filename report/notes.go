@@ -38,7 +38,9 @@ func notes(cases []results.Case) []string {
 		out = append(out, "warning: "+w)
 	}
 	for _, c := range cases {
-		out = append(out, linkNotes(c, name(c, cases))...)
+		if len(c.Failovers) == 0 { // the table of fail-overs says it
+			out = append(out, linkNotes(c, name(c, cases))...)
+		}
 	}
 	return out
 }

@@ -21,7 +21,8 @@ const none = "–"
 
 // Table writes the summary of a run as a table of at most width columns, where
 // its figures allow: one row per case, then in words why cases are not valid,
-// what is odd, and what happened to links. A width of 0 means DefaultWidth.
+// what is odd, and what happened to links; then the fail-overs, where there were
+// any. A width of 0 means DefaultWidth.
 func Table(w io.Writer, s results.Summary, width int) error {
 	if width <= 0 {
 		width = DefaultWidth
@@ -43,6 +44,7 @@ func Table(w io.Writer, s results.Summary, width int) error {
 	for _, text := range notes(s.Cases) {
 		paragraph(&b, text, width)
 	}
+	failovers(&b, s.Cases, width)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -92,6 +92,47 @@ func timed() results.Summary {
 	return results.Summary{Complete: true, Cases: []results.Case{c}}
 }
 
+// failedOver is a run of four policies and a flapping link.
+func failedOver() results.Summary {
+	dies := "leaf0-spine0 at 5s for 6s"
+	none := measured("link dies none", "synchronised", "linear-shift", "ftree", 15, 1, 0.6, dies)
+	none.Failover, none.Failovers = "none", []results.Failover{
+		{ID: 1, Down: []string{"leaf0-spine0"}, SetSec: sec(5), SeenSec: sec(5.00031), BeforeEventsPerSec: sec(53.2), AfterEventsPerSec: sec(0)},
+		{ID: 2, Up: []string{"leaf0-spine0"}, SetSec: sec(11), SeenSec: sec(11.00028), CleanedSec: sec(11.002), BeforeEventsPerSec: sec(0), AfterEventsPerSec: sec(53)},
+	}
+	none.LinkEvents = []results.LinkEvent{{Link: "leaf0-spine0", TSec: 5}}
+	minhop := measured("link dies minhop", "synchronised", "linear-shift", "minhop", 15, 1, 0.8, dies)
+	minhop.Failover, minhop.Failovers = "minhop", []results.Failover{
+		{ID: 1, Down: []string{"leaf0-spine0"}, SetSec: sec(5), SeenSec: sec(5.0003), AidedSec: sec(5.0015), BeforeEventsPerSec: sec(53.2), AfterEventsPerSec: sec(31)},
+	}
+	fors := measured("link dies fors", "synchronised", "fors", "pinned", 16, 1, 0.95, dies)
+	fors.FragmentsLate = 3
+	fors.Failover, fors.Failovers = "fors", []results.Failover{
+		story(1, 5, "computed"),
+		{ID: 2, Down: []string{"leaf1-spine0", "leaf2-spine0"}, Held: []string{"leaf0-spine0"}, SeenSec: sec(9), Superseded: true, Reason: "no plan: leaf1 and leaf2 have no spine in common"},
+		story(3, 11, "store"),
+	}
+	flapping := measured("flapping fors+hold", "synchronised", "fors", "pinned", 16, 1, 0.95, "leaf0-spine0 at 3s for 300ms every 1.5s, 20 times")
+	for i := range 20 {
+		flapping.Failovers = append(flapping.Failovers, story(i+1, 3+1.5*float64(i), "computed"))
+	}
+	flapping.Failovers[7].FirstNewSec, flapping.Failovers[7].Superseded = nil, true
+	flapping.Failover = "fors+hold"
+	return results.Summary{Complete: true, Cases: []results.Case{none, minhop, fors, flapping}}
+}
+
+func sec(x float64) *float64 { return &x }
+
+// story is a fail-over that went through. Later ones took longer.
+func story(id int, at float64, source string) results.Failover {
+	after := func(ms float64) *float64 { return sec(at + ms*(1+float64(id)/50)/1e3) }
+	return results.Failover{
+		ID: id, Down: []string{"leaf0-spine0"}, SetSec: sec(at), SeenSec: after(0.31), AidedSec: after(1.5), PlannedSec: after(3), VerifiedSec: after(3.4),
+		InstalledSec: after(8), UpdatedSec: after(12), LastOldSec: after(200), FirstNewSec: after(530), CleanedSec: after(540), Source: source,
+		BeforeEventsPerSec: sec(53.2), DuringEventsPerSec: sec(28), AfterEventsPerSec: sec(50 - float64(id)/10),
+	}
+}
+
 func TestTable(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -104,6 +145,7 @@ func TestTable(t *testing.T) {
 		{"narrow", wrong(), 100},
 		{"hosts", hosts(), 0},
 		{"timed", timed(), 120},
+		{"failover", failedOver(), 120},
 		{"empty", results.Summary{}, 120},
 	} {
 		var b strings.Builder
@@ -199,7 +241,7 @@ func TestTableReportsErrors(t *testing.T) {
 // No golden file is left over from a test that is gone.
 func TestGoldenFilesAreUsed(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
-	want := []string{"empty", "emulated", "hosts", "narrow", "quickstart", "timed", "wrong"}
+	want := []string{"empty", "emulated", "failover", "hosts", "narrow", "quickstart", "timed", "wrong"}
 	var got []string
 	for _, f := range files {
 		got = append(got, strings.TrimSuffix(filepath.Base(f), ".txt"))

@@ -90,12 +90,16 @@ type Case struct {
 	EventsBuilt     uint64  `json:"events_built"`
 	EventsLost      uint64  `json:"events_lost"`
 	EventsDuplicate uint64  `json:"events_duplicate"`
+	FragmentsLate   uint64  `json:"fragments_late,omitempty"` // of an exchange or event that was over; not counted twice
 	Retransmits     uint64  `json:"retransmits"`
 	Drops           uint64  `json:"drops"`
 	BarrierWaitSec  float64 `json:"barrier_wait_s"` // mean over servers
 	CPUBusy         float64 `json:"cpu_busy"`       // share of all cores, 0..1
 
 	LinkEvents []LinkEvent `json:"link_events,omitempty"`
+	// Failover is the policy of the case, "" where it has none; Failovers is what it did.
+	Failover  string     `json:"failover,omitempty"`
+	Failovers []Failover `json:"failovers,omitempty"`
 
 	Complete bool     `json:"complete"`
 	Valid    bool     `json:"valid"`

@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	matrixFields = []string{"mode", "barrier", "schedule", "routing", "failures", "failure_seed", "sources", "credits"}
+	matrixFields = []string{"mode", "barrier", "schedule", "routing", "failures", "failure_seed", "sources", "credits", "failover"}
 	caseFields   = append([]string{"name", "duration"}, matrixFields...)
 )
 
@@ -115,7 +115,8 @@ func (d *document) product(matrix fields, written int) (choices []fields, varied
 // oneCase reads a case and settles what it leaves open.
 func (d *document) oneCase(e entry, s *Scenario, length func(string) time.Duration) Case {
 	c := Case{Mode: Sync}
-	good := d.names(e.f, &c)
+	c.Failover = d.failoverAt(e.f.get("failover"), d.failover)
+	good := d.names(e.f, &c) && !c.Failover.wrong()
 	if good {
 		d.combine(e, s, &c)
 	}
@@ -127,6 +128,9 @@ func (d *document) oneCase(e entry, s *Scenario, length func(string) time.Durati
 	d.failures(e, s, &c)
 	if err := c.suits(s.Transport); good && err != nil {
 		d.fail(e.self, "%v", err)
+	}
+	if err := c.mayFailOver(s.Fabric.Kind); good && err != nil {
+		d.fail(d.failoverField(e), "%v", err)
 	}
 	return c
 }
@@ -173,6 +177,9 @@ func (c *Case) settle() (name string, err error) {
 	none := c.Schedule == noSchedule
 	if none {
 		c.Schedule = ""
+	}
+	if name, err := c.adopt(none); err != nil {
+		return name, err
 	}
 	if c.Mode == Sync && c.Barrier == "" {
 		c.Barrier = Tournament

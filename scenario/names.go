@@ -90,6 +90,9 @@ func (c Case) defaultName() string {
 	if dead := c.dead(); dead != "" {
 		parts = append(parts, dead)
 	}
+	if c.Failover != nil {
+		parts = append(parts, "failover "+c.Failover.Policy)
+	}
 	return strings.Join(parts, " ")
 }
 
@@ -97,7 +100,7 @@ func (c Case) defaultName() string {
 // things the first two.
 func (c Case) dead() string {
 	parts := append([]string(nil), c.Down...)
-	for _, t := range c.Timed {
+	for _, t := range c.firsts() {
 		parts = append(parts, t.String())
 	}
 	if n := len(parts); n > 3 {
@@ -106,8 +109,43 @@ func (c Case) dead() string {
 	return strings.Join(parts, "+")
 }
 
-// String is how the name of a case shows a timed failure: "leaf0-spine3@3s".
-func (t Timed) String() string { return t.Name + "@" + short(t.At) }
+// firsts returns the timed failures as they were written: of a flapping link the first.
+func (c Case) firsts() []Timed {
+	var out []Timed
+	for _, t := range c.Timed {
+		if t.flap.nth == 0 {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// String is how the name of a case shows a timed failure: "leaf0-spine3@3s", and the
+// first of five of a flapping link: "5*leaf0-spine3@3s".
+func (t Timed) String() string {
+	name := t.Name + "@" + short(t.At)
+	if t.flap.times > 0 {
+		return fmt.Sprintf("%d*%s", t.flap.times, name)
+	}
+	return name
+}
+
+// TimedTexts says in the words of results what fails in the middle of the case:
+// "leaf0-spine3 at 3s for 4s", "leaf0-spine3 at 1s for 300ms every 1s, 5 times".
+func (c Case) TimedTexts() []string {
+	var out []string
+	for _, t := range c.firsts() {
+		text := fmt.Sprintf("%s at %v", t.Name, t.At)
+		if t.For > 0 {
+			text += fmt.Sprintf(" for %v", t.For)
+		}
+		if t.flap.times > 0 {
+			text += fmt.Sprintf(" every %v, %d times", t.flap.every, t.flap.times)
+		}
+		out = append(out, text)
+	}
+	return out
+}
 
 // labels are the values of the fields that a matrix varies.
 func (c Case) labels(varied []string) []string {
@@ -122,7 +160,7 @@ func (c Case) label(name string) string {
 	text := map[string]string{
 		"mode": c.Mode, "barrier": c.Barrier, "schedule": c.Schedule, "routing": c.Routing, "failures": c.dead(),
 		"sources": fmt.Sprintf("sources %d", c.Sources), "credits": fmt.Sprintf("credits %d", c.Credits),
-		"failure_seed": c.dead(),
+		"failure_seed": c.dead(), "failover": c.policy(),
 	}[name]
 	switch {
 	case text != "":
@@ -153,17 +191,24 @@ func (c Case) Title() string {
 	if len(c.Down) > 0 {
 		parts = append(parts, strings.Join(c.Down, " and ")+" dead")
 	}
-	for _, t := range c.Timed {
+	for _, t := range c.firsts() {
 		parts = append(parts, t.title())
 	}
 	if len(c.Down)+len(c.Timed) == 0 {
 		parts = append(parts, "no failures")
 	}
+	if c.Failover != nil {
+		parts = append(parts, c.Failover.title())
+	}
 	return strings.Join(parts, ", ")
 }
 
 func (t Timed) title() string {
-	if t.For == 0 {
+	switch {
+	case t.flap.times > 0:
+		return fmt.Sprintf("%s down for %s every %s, %d times from %s on",
+			t.Name, short(t.For), short(t.flap.every), t.flap.times, short(t.At))
+	case t.For == 0:
 		return fmt.Sprintf("%s dies at %s", t.Name, short(t.At))
 	}
 	return fmt.Sprintf("%s down from %s to %s", t.Name, short(t.At), short(t.At+t.For))

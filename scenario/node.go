@@ -43,6 +43,9 @@ type document struct {
 	file string
 	errs []*Error
 	seen map[string]bool // a matrix meets the same value many times
+
+	failover *Failover // of cases that do not say
+	from     field     // where it stands
 }
 
 // A field is a node of the document with the path that leads to it. The zero

@@ -24,15 +24,15 @@ type Overrides struct {
 	IO        string // --io
 }
 
-// Override changes s as o says and checks what that may have broken. The error
-// names the flag; s is not to be used then.
+// Override changes s as o says and checks what that may have broken, of the cases
+// that are left. The error names the flag; s is not to be used then.
 //
 // A fragment that was given as a phase follows a new rate. On plain hosts the
 // rate of a lab means nothing: with --fabric hosts and no --rate it is not known,
 // and the size of fragments stays. Elsewhere launch and inject mean nothing.
 // --transport mpi is for ranks that have been started.
 func (s *Scenario) Override(o Overrides) error {
-	for _, change := range []func(Overrides) error{s.overrideFabric, s.overrideTransport, s.overrideCase, s.overrideTimes} {
+	for _, change := range []func(Overrides) error{s.overrideCase, s.overrideFabric, s.overrideTransport, s.overrideTimes} {
 		if err := change(o); err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (s *Scenario) overrideFabric(o Overrides) error {
 		}
 		s.changeKind(o.Fabric)
 		for _, c := range s.Cases {
-			if err := c.mayReroute(s); len(c.Timed) > 0 && err != nil {
+			if err := c.suitsFabric(s); err != nil {
 				return fmt.Errorf("--fabric %s: case %q: %w", o.Fabric, c.Name, err)
 			}
 		}
@@ -141,7 +141,7 @@ func (s *Scenario) overrideDuration(d time.Duration) error {
 	for i := range s.Cases {
 		c := &s.Cases[i]
 		c.Duration = d
-		if j, err := checkTimed(without(s.Tree, c.Failures), c.Timed, d); err != nil {
+		if j, err := c.checkTimed(without(s.Tree, c.Failures)); err != nil {
 			return fmt.Errorf("--duration %s: case %q: failure of %s: %w", short(d), c.Name, c.Timed[j].Name, err)
 		}
 	}

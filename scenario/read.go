@@ -61,6 +61,7 @@ const thesis = "thesis"
 var topFields = []string{
 	"name", "topology", "fill", "spines", "fabric", "event", "duration", "interval", "warmup", "repeat", "control",
 	"seed", "timeout", "deliver", "check", "preset", "cases", "matrix", "transport", "io", "launch", "inject", "sim",
+	"failover",
 }
 
 // ReadFile reads the scenario in a file.
@@ -164,6 +165,7 @@ func (d *document) scenario(root field, s *Scenario) {
 	d.cluster(f, s)
 	d.sim(f.get("sim"), s)
 	length := d.times(f, s)
+	d.everyFailover(f.get("failover"))
 	d.cases(root, f, s, length)
 	d.interval(f, s)
 }

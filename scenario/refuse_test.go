@@ -179,6 +179,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(small + "cases: [{}]")
 	f.Add(small + "matrix: {mode: [sync, unsync], failures: [[], [{random: {count: 2}}]]}")
 	f.Add(small + "cases: [&a {failures: [{link: spine0, at: 1s, for: 2s}]}, {<<: *a, name: x}]")
+	f.Add(small + "failover: {policy: fors+hold, hold: 4s}\nmatrix: {failover: [none, fors], failures: [[{link: spine0, at: 1s, for: 1s, every: 2s, times: 3}]]}")
 	f.Add("topology: FT(2;3,5)\nfill: [3,3,3,2,2]\npreset: thesis\nevent: {fragment: 1MiB, spread: 0.5}\ncases: [{schedule: fors}]")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := scenario.Read("f.yaml", strings.NewReader(text))

@@ -155,7 +155,8 @@ type Case struct {
 	Sources  int // Unsync: outstanding requests per event at most; 0: all
 	Credits  int // events in flight per server; 1 when Sync
 	Duration time.Duration
-	Control  bool // added by bench
+	Control  bool      // added by bench
+	Failover *Failover // what is done about timed failures; nil: tables are re-routed with the case's engine
 }
 
 // A Timed failure takes links down At after the measurement starts.
@@ -164,6 +165,15 @@ type Timed struct {
 	Name  string // as written
 	At    time.Duration
 	For   time.Duration // 0: until the end of the case
+	flap  flap          // of a flapping link, which has as many Timed as it has failures
+}
+
+// A flap says which of the failures of a flapping link one is. The zero value is a link
+// that fails once.
+type flap struct {
+	nth   int // from 0
+	times int
+	every time.Duration // from one failure to the next
 }
 
 // up returns when the links come back in a case of the given length.

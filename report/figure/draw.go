@@ -88,33 +88,56 @@ func (f *Figure) something() error {
 	return nil
 }
 
-// Panels stand in rows of at most three, under a title each.
+// Panels stand in rows of at most three, under a title each; one of all cases has a row
+// of its own.
 const (
 	columns  = 3
 	titleGap = vg.Length(20)
 	gap      = vg.Length(14)
 )
 
+// rows are the panels as they stand.
+func (f *Figure) rows() (out [][]Panel) {
+	for _, p := range f.Panels {
+		n := len(out)
+		if n > 0 && p.Case >= 0 && len(out[n-1]) < columns && out[n-1][0].Case >= 0 {
+			out[n-1] = append(out[n-1], p)
+		} else {
+			out = append(out, []Panel{p})
+		}
+	}
+	return out
+}
+
 func (f *Figure) size() (width, height vg.Length) {
-	n := len(f.Panels)
-	across := min(columns, n)
-	down := (n + columns - 1) / columns
-	p := f.Panels[0]
-	return vg.Length(across)*(p.Width+gap) + gap, vg.Length(down)*(p.Height+titleGap+gap) + gap + titleGap
+	height = gap + titleGap
+	for _, row := range f.rows() {
+		across := gap
+		for _, p := range row {
+			across += p.Width + gap
+		}
+		width = max(width, across)
+		height += row[0].Height + titleGap + gap
+	}
+	return width, height
 }
 
 func (f *Figure) draw(c draw.Canvas) {
 	c.FillPolygon(Paper, box(c.Min, c.Max))
 	heading(c, f.Title, vg.Point{X: c.Min.X + gap, Y: c.Max.Y - titleGap}, textSize+2)
-	for i, p := range f.Panels {
-		left := c.Min.X + gap + vg.Length(i%columns)*(p.Width+gap)
-		top := c.Max.Y - titleGap - gap - vg.Length(i/columns)*(p.Height+titleGap+gap)
-		if p.Case >= 0 {
-			heading(c, p.Title, vg.Point{X: left, Y: top - titleGap + 6}, textSize)
+	top := c.Max.Y - titleGap - gap
+	for _, row := range f.rows() {
+		left := c.Min.X + gap
+		for _, p := range row {
+			if p.Case >= 0 {
+				heading(c, p.Title, vg.Point{X: left, Y: top - titleGap + 6}, textSize)
+			}
+			p.Plot.Draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
+				Min: vg.Point{X: left, Y: top - titleGap - p.Height}, Max: vg.Point{X: left + p.Width, Y: top - titleGap},
+			}})
+			left += p.Width + gap
 		}
-		p.Plot.Draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
-			Min: vg.Point{X: left, Y: top - titleGap - p.Height}, Max: vg.Point{X: left + p.Width, Y: top - titleGap},
-		}})
+		top -= row[0].Height + titleGap + gap
 	}
 }
 

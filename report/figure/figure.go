@@ -69,6 +69,7 @@ var kinds = []struct {
 	{"efficiency", "Predicted and measured efficiency", efficiency},
 	{"throughput", "Throughput per case", throughput},
 	{"timeline", "Throughput over time", timeline},
+	{"failover", "Fail-over", failover},
 	{"servers", "Spread over servers", servers},
 	{"pairs", "Throughput between pairs of servers", pairs},
 	{"tree", "Load of links", tree},

@@ -19,9 +19,13 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// small has a run with everything that figures show, measured pairs included.
+// small has a run with everything that figures show, measured pairs and fail-overs
+// included.
 func small(t *testing.T) figure.Source {
 	s := reporttest.Small(t)
+	c := &s.Run.Summary.Cases[2]
+	c.Failover, c.Failovers = "fors", []results.Failover{reporttest.Replanned(1, false, 0.7, 250), reporttest.Replanned(2, true, 1.4, 250)}
+	c.Failovers[1].SeenSec, c.Failovers[1].FirstNewSec = nil, nil
 	for i, src := range []int{0, 1, 2, 3, 4, 5} {
 		for _, dst := range []int{0, 1, 2, 3, 4, 5} {
 			if src != dst {
@@ -68,7 +72,7 @@ func TestData(t *testing.T) {
 // something on it.
 func TestDrawn(t *testing.T) {
 	s := small(t)
-	panels := map[string]int{"efficiency": 1, "throughput": 1, "timeline": 3, "servers": 3, "pairs": 3, "tree": 3, "waits": 1}
+	panels := map[string]int{"efficiency": 1, "throughput": 1, "timeline": 3, "failover": 2, "servers": 3, "pairs": 3, "tree": 3, "waits": 1}
 	for _, name := range figure.Names() {
 		f := build(t, name, s)
 		if len(f.Panels) != panels[name] || f.Title == "" || f.Caption == "" || f.Missing != "" {
@@ -180,5 +184,46 @@ func TestShortIntervals(t *testing.T) {
 	s.Run.Samples = append(s.Run.Samples, short)
 	if got, want := build(t, "throughput", s).Data.Rows[0], build(t, "throughput", reporttest.Small(t)).Data.Rows[0]; strings.Join(got, ",") != strings.Join(want, ",") {
 		t.Errorf("box %v, want %v", got, want)
+	}
+}
+
+// One panel for each case with a fail-over, each with its policy, and one for all. Of
+// many fail-overs of one case only two bars are drawn.
+func TestFailover(t *testing.T) {
+	s := reporttest.FailedOver(t)
+	f := build(t, "failover", s)
+	if len(f.Panels) != len(s.Run.Summary.Cases)+1 || f.Panels[len(f.Panels)-1].Case != -1 || f.Panels[6].Title != "flapping, fors" || f.Panels[4].Title != "link dies fors" {
+		t.Errorf("%d panels, the last but one %q", len(f.Panels), f.Panels[len(f.Panels)-2].Title)
+	}
+	var svg bytes.Buffer
+	if err := f.WriteSVG(&svg); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"link dies none · down at 5.00 s", "nothing done", "routes restored after 1.70 ms", "1.10 ms", "overtaken by the next change",
+		"flapping, fors · median of 14", "flapping, fors · greatest of 14", "first on the new one", "ms after the change was seen",
+	} {
+		if !strings.Contains(svg.String(), ">"+want+"</text>") {
+			t.Errorf("%q is not drawn", want)
+		}
+	}
+	if n := strings.Count(svg.String(), "flapping, fors ·"); n != 2 {
+		t.Errorf("%d bars of the flapping link, want 2", n)
+	}
+	if reporttest.Ten(t).HasFailovers() || !s.HasFailovers() {
+		t.Error("which runs have fail-overs?")
+	}
+}
+
+// A case with nothing but changes that were seen is drawn, too.
+func TestFailoverWithoutStages(t *testing.T) {
+	s, err := reporttest.FailedOver(t).Only("link dies none")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Run.Summary.Cases[0].LinkEvents = nil
+	var svg bytes.Buffer
+	if f := build(t, "failover", s); len(f.Panels) != 2 || f.WriteSVG(&svg) != nil || !strings.Contains(svg.String(), "nothing done") {
+		t.Errorf("%d panels:\n%.300s", len(f.Panels), svg.String())
 	}
 }

@@ -134,11 +134,16 @@ func (c Chart) entries() []entry {
 	if others {
 		out = append(out, entry{stated, 0, statedMark})
 	}
+	return measured(out)
+}
+
+// measured says how wide entries are.
+func measured(list []entry) []entry {
 	face := font.DefaultCache.Lookup(sans(smallSize), smallSize)
-	for i := range out {
-		out[i].wide = sampleWidth + face.Width(out[i].name) + 14
+	for i := range list {
+		list[i].wide = sampleWidth + face.Width(list[i].name) + 14
 	}
-	return out
+	return list
 }
 
 // legendHeight is what entries need in lines of a width.

@@ -115,6 +115,9 @@ func viewOf(index int, in Input) (runView, error) {
 			v.Figures = append(v.Figures, treeFigure(v.ID, in.Source))
 			continue
 		}
+		if name == "failover" && !in.Source.HasFailovers() {
+			continue
+		}
 		f, err := figure.Build(name, in.Source)
 		if err != nil {
 			return v, err

@@ -173,3 +173,12 @@ func BenchmarkTenCases(b *testing.B) {
 	}
 	b.ReportMetric(float64(page.Len()), "bytes")
 }
+
+// Fail-overs follow on throughput over time, where there are any.
+func TestFailovers(t *testing.T) {
+	const head = "<h2>Fail-over</h2>"
+	inOrder(t, write(t, input(reporttest.FailedOver(t))), "<h2>Throughput over time</h2>", head, "link dies fors+hold · down at 5.00 s", "<h2>Spread over servers</h2>")
+	if strings.Contains(write(t, input(reporttest.Small(t))), head) {
+		t.Error("a page tells of fail-overs of a run that has none")
+	}
+}

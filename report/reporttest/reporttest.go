@@ -20,6 +20,11 @@ type Case struct {
 	Down                    []string
 	Repeat                  int
 	Events                  []results.LinkEvent
+
+	Policy    string // of fail-over
+	Failovers []results.Failover
+	Interval  float64                   // of samples, s; 0: half a second
+	Share     func(sec float64) float64 // of its usual rate that the case has at a moment; nil: all
 }
 
 // Start is when every run began.
@@ -28,8 +33,7 @@ var Start = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
 // rate is that of every link, in bit/s.
 const rate = 100e6
 
-// Source makes a run of some cases, with so many samples of each server, half a
-// second each.
+// Source makes a run of some cases, with so many samples of each server.
 func Source(t testing.TB, tree *topology.Tree, samples int, cases ...Case) figure.Source {
 	t.Helper()
 	run := &results.Run{
@@ -81,6 +85,9 @@ func add(run *results.Run, c Case, p *plan.Plan, samples int) {
 		mode, predicted = "unsynchronised", cost.Unsynchronised()
 	}
 	measured := predicted * 0.98
+	if c.Interval == 0 {
+		c.Interval = 0.5
+	}
 	var rates []float64
 	for rank := range p.Tree.Servers() {
 		rates = append(rates, measured*rate*0.95*(1+0.03*math.Sin(float64(rank))))
@@ -89,7 +96,7 @@ func add(run *results.Run, c Case, p *plan.Plan, samples int) {
 		Name: c.Name, Repeat: c.Repeat, Mode: mode, Schedule: c.Schedule, Routing: p.Routing, Failures: append([]string{}, c.Down...), Deliver: "buffer",
 		PlanHash: p.Hash(), GoodputBitPerSec: results.NewStat(rates), EventsPerSec: results.NewStat(scaled(rates, 1/75e6)),
 		Phases: p.Phases(), Bound: p.Bound.Phases, PredictedEfficiency: predicted, MeasuredEfficiency: measured, RatioToControl: measured / 0.98,
-		Exchanges: 20, MeasuredSec: float64(samples) / 2, LinkEvents: c.Events, Complete: true, Valid: true, Reasons: []string{}, Warnings: []string{},
+		Exchanges: 20, MeasuredSec: float64(samples) * c.Interval, LinkEvents: c.Events, Failover: c.Policy, Failovers: c.Failovers, Complete: true, Valid: true, Reasons: []string{}, Warnings: []string{},
 	}
 	for _, e := range c.Events {
 		if !e.Up {
@@ -98,20 +105,28 @@ func add(run *results.Run, c Case, p *plan.Plan, samples int) {
 	}
 	run.Summary.Cases = append(run.Summary.Cases, x)
 	run.Manifest.Plans[c.Name] = p.Hash()
+	addSamples(run, c, p, rates, measured, samples)
+	addLinks(run, c, p)
+}
+
+func addSamples(run *results.Run, c Case, p *plan.Plan, rates []float64, measured float64, samples int) {
 	for n := range samples {
+		t := float64(n+1) * c.Interval
 		for rank, r := range rates {
 			r *= 1 + 0.05*math.Cos(float64(n*7+rank))
+			if c.Share != nil {
+				r *= c.Share(t)
+			}
 			s := results.Sample{
-				Case: c.Name, Repeat: c.Repeat, TSec: float64(n+1) / 2, IntervalSec: 0.5, Server: p.Tree.Position(rank), Events: 1, EventBytes: 1 << 20,
-				PayloadBytes: uint64(r / 16), GoodputBitPerSec: r,
+				Case: c.Name, Repeat: c.Repeat, TSec: t, IntervalSec: c.Interval, Server: p.Tree.Position(rank), Events: 1, EventBytes: 1 << 20,
+				PayloadBytes: uint64(r * c.Interval / 8), GoodputBitPerSec: r,
 			}
 			if p.Schedule != nil {
-				s.BarrierWaitSec = 0.5 * (1 - measured)
+				s.BarrierWaitSec = c.Interval * (1 - measured)
 			}
 			run.Samples = append(run.Samples, s)
 		}
 	}
-	addLinks(run, c, p)
 }
 
 func scaled(values []float64, by float64) []float64 {

@@ -68,9 +68,9 @@ func (w *Writer) Manifest(m results.Manifest) error {
 }
 
 // Summary puts summary.json in place of the one before, whole or not at all, and
-// the lines so far on disk.
+// the lines so far on disk. failovers.csv comes with it, if there were any.
 func (w *Writer) Summary(s results.Summary) error {
-	return errors.Join(w.Flush(), atomicfile.Write(filepath.Join(w.dir, SummaryFile), s.Write))
+	return errors.Join(w.Flush(), writeFailovers(w.dir, s), atomicfile.Write(filepath.Join(w.dir, SummaryFile), s.Write))
 }
 
 // Flush hands all lines so far to the system.
@@ -161,6 +161,9 @@ func Read(dir string) (*results.Run, error) {
 		}
 	}
 	if err := readPairs(dir, run); err != nil {
+		return nil, err
+	}
+	if err := checkFailovers(dir, run.Summary); err != nil {
 		return nil, err
 	}
 	return run, nil

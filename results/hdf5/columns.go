@@ -3,6 +3,7 @@
 package hdf5
 
 import (
+	"math"
 	"strings"
 
 	"evbench/results"
@@ -93,6 +94,57 @@ var cases = table[caseRow]{
 			&c.Exchanges, &c.MeasuredSec, &c.EventsBuilt, &c.EventsLost, &c.EventsDuplicate,
 			&c.Retransmits, &c.Drops, &c.BarrierWaitSec, &c.CPUBusy,
 			&c.Complete, &c.Valid, &c.reasons, &c.warnings,
+		}
+	},
+}
+
+// A failoverRow is a fail-over with lists as texts, and as NaN what is not known or did not happen.
+type failoverRow struct {
+	results.Failover
+	down, up, dead, held string
+	times                [10]float64
+	rates                [3]float64
+}
+
+func newFailoverRow(f results.Failover) failoverRow {
+	r := failoverRow{
+		Failover: f, down: strings.Join(f.Down, " "), up: strings.Join(f.Up, " "), dead: strings.Join(f.Dead, " "), held: strings.Join(f.Held, " "),
+	}
+	for i, t := range [...]*float64{
+		f.SetSec, f.SeenSec, f.AidedSec, f.PlannedSec, f.VerifiedSec, f.InstalledSec, f.UpdatedSec, f.LastOldSec, f.FirstNewSec, f.CleanedSec,
+	} {
+		r.times[i] = ifKnown(t)
+	}
+	for i, x := range [...]*float64{f.BeforeEventsPerSec, f.DuringEventsPerSec, f.AfterEventsPerSec} {
+		r.rates[i] = ifKnown(x)
+	}
+	return r
+}
+
+func ifKnown(x *float64) float64 {
+	if x == nil {
+		return math.NaN()
+	}
+	return *x
+}
+
+var failovers = table[failoverRow]{
+	name: "failovers", title: "what was done about each change of what is alive; times since the measured part began; NaN: not known, or did not happen",
+	columns: []column{
+		{"case", ""}, {"repeat", ""}, {"id", ""}, {"down", ""}, {"up", ""}, {"dead", ""}, {"held", ""},
+		{"set_s", "s"}, {"seen_s", "s"}, {"aided_s", "s"}, {"planned_s", "s"}, {"verified_s", "s"}, {"installed_s", "s"},
+		{"updated_s", "s"}, {"last_old_s", "s"}, {"first_new_s", "s"}, {"cleaned_s", "s"},
+		{"source", ""}, {"phases", "phase"}, {"plan_hash", ""}, {"from_exchange", "exchange"}, {"routes_changed", "route"}, {"attempts", ""},
+		{"superseded", ""}, {"reason", ""},
+		{"before_events_per_s", "event/s"}, {"during_events_per_s", "event/s"}, {"after_events_per_s", "event/s"},
+	},
+	fields: func(f *failoverRow) []any {
+		t := &f.times
+		return []any{
+			&f.Case, &f.Repeat, &f.ID, &f.down, &f.up, &f.dead, &f.held,
+			&t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7], &t[8], &t[9],
+			&f.Source, &f.Phases, &f.PlanHash, &f.From, &f.Routes, &f.Attempts, &f.Superseded, &f.Reason,
+			&f.rates[0], &f.rates[1], &f.rates[2],
 		}
 	},
 }

@@ -34,8 +34,13 @@ var (
 	summary = results.Summary{Schema: results.SummarySchema, Name: "x", Complete: true, Cases: []results.Case{{
 		Name: sample.Case, Mode: "synchronised", Routing: "pinned", Failures: []string{"leaf0-spine0", "leaf1-spine1"}, PlanHash: "sha256:0",
 		EventsPerSec: results.Stat{Min: 1, Mean: 2, Median: 2.5, Max: 3}, GoodputBitPerSec: results.Stat{Max: 1e9},
-		Phases: 16, PredictedEfficiency: 0.9375, Valid: true, Reasons: []string{}, Warnings: []string{"odd"},
+		Phases: 16, PredictedEfficiency: 0.9375, Valid: true, Reasons: []string{}, Warnings: []string{"odd"}, Failover: "fors",
+		Failovers: []results.Failover{
+			{ID: 1, Down: []string{"leaf0-spine0"}, Dead: []string{"leaf0-spine0", "leaf1-spine1"}, SeenSec: &seen, Source: "computed", Phases: 16, From: 57},
+			{ID: 2, Up: []string{"leaf0-spine0"}, Dead: []string{"leaf1-spine1"}, Superseded: true, Reason: "another"},
+		},
 	}}}
+	seen  = 5.000125
 	plans = map[string][]byte{
 		sample.Case:       []byte("# evbench plan 1\n0 1 6 2\n"),
 		"größer/als: 3 %": []byte("# evbench plan 1\n"),
@@ -247,7 +252,7 @@ func TestDump(t *testing.T) {
 		want []string
 	}{
 		{[]string{"-H"}, []string{
-			`DATASET "samples"`, `DATASET "links"`, `DATASET "pairs"`, `DATASET "summary"`, `DATASET "summary.json"`, `DATASET "manifest.json"`, `GROUP "plans"`,
+			`DATASET "samples"`, `DATASET "links"`, `DATASET "pairs"`, `DATASET "failovers"`, `DATASET "summary"`, `DATASET "summary.json"`, `DATASET "manifest.json"`, `GROUP "plans"`,
 			`H5T_STD_U64LE "event_size_byte";`, `H5T_IEEE_F64LE "t_s";`, `"planned_bytes";`, "( 2 ) / ( H5S_UNLIMITED )",
 		}},
 		{[]string{"-a", "/schema"}, []string{`"evbench/results/1"`}},
@@ -257,6 +262,8 @@ func TestDump(t *testing.T) {
 		{[]string{"-y", "-w", "0", "-d", "/pairs"}, []string{`"FORS, "one" link",`, "3,", "17,", "123456789,"}},
 		{[]string{"-a", "/pairs/units"}, []string{`"bytes",`, `"byte"`, `"seconds",`, `"s"`}},
 		{[]string{"-y", "-w", "0", "-d", "/summary"}, []string{`"leaf0-spine0; leaf1-spine1",`, "0.9375,", "16,", `"odd"`}},
+		{[]string{"-y", "-w", "0", "-d", "/failovers"}, []string{`"leaf0-spine0 leaf1-spine1",`, "5.00012,", "nan,", `"computed",`, "57,", `"another"`}},
+		{[]string{"-a", "/failovers/units"}, []string{`"seen_s",`, `"s"`, `"from_exchange",`, `"exchange"`}},
 		{[]string{"-d", "/plans/größer%2Fals: 3 %25"}, []string{"# evbench plan 1"}},
 	} {
 		out := h5dump(t, append(tt.args, name)...)

@@ -182,7 +182,8 @@ func (w *Writer) open() error {
 	return errors.Join(w.samples.open(w.file), w.links.open(w.file), w.pairs.open(w.file))
 }
 
-// Summary puts /summary and /summary.json in place of those before.
+// Summary puts /summary and /summary.json in place of those before, and /failovers if
+// there were any.
 func (w *Writer) Summary(s results.Summary) error {
 	var text bytes.Buffer
 	if err := s.Write(&text); err != nil {
@@ -192,17 +193,34 @@ func (w *Writer) Summary(s results.Summary) error {
 	for i, c := range s.Cases {
 		rows[i] = newCaseRow(c)
 	}
-	return w.commit(func() (err error) {
-		if w.file.LinkExists(cases.name) {
-			if err := remove(w.file, cases.name); err != nil {
+	var stories []failoverRow
+	for _, f := range s.Failovers() {
+		stories = append(stories, newFailoverRow(f))
+	}
+	return w.commit(func() error {
+		if err := replaceRows(w.file, cases, rows); err != nil {
+			return err
+		}
+		if len(stories) > 0 {
+			if err := replaceRows(w.file, failovers, stories); err != nil {
 				return err
 			}
 		}
-		summary := grow(cases)
-		summary.chunk = max(1, len(rows))
-		defer func() { err = errors.Join(err, summary.close()) }()
-		return errors.Join(summary.open(w.file, rows...), summary.append(rows), replaceText(w.file, summaryName, text.Bytes()))
+		return replaceText(w.file, summaryName, text.Bytes())
 	})
+}
+
+// replaceRows puts a table that does not grow in place of the one before.
+func replaceRows[T any](file *hdf5.File, t table[T], rows []T) (err error) {
+	if file.LinkExists(t.name) {
+		if err := remove(file, t.name); err != nil {
+			return err
+		}
+	}
+	g := grow(t)
+	g.chunk = max(1, len(rows))
+	defer func() { err = errors.Join(err, g.close()) }()
+	return errors.Join(g.open(file, rows...), g.append(rows))
 }
 
 // Plan keeps the plan of a case, once for each.

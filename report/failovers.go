@@ -1,0 +1,253 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"evbench/results"
+)
+
+// manyFailovers is how many fail-overs of one case are told one by one.
+const manyFailovers = 12
+
+var failoverTable = []column{
+	{head: "case", wrap: true}, {head: "what", wrap: true}, {head: "at s", right: true},
+	{head: "seen", right: true},
+	{head: "aid", right: true, over: "ms after it was seen"}, {head: "plan", right: true}, {head: "source"},
+	{head: "routes", right: true}, {head: "workers", right: true}, {head: "in use", right: true},
+	{head: "before", right: true, over: "events/s, % of it"}, {head: "during", right: true}, {head: "after", right: true},
+	{head: "lost", right: true},
+}
+
+// failovers writes what was done about links that died or came back, as a table of at
+// most width columns, if anything was.
+func failovers(b *strings.Builder, cases []results.Case, width int) {
+	g := grid{columns: failoverTable, gap: 2}
+	var notes []string
+	for _, c := range cases {
+		label := name(c, cases)
+		if c.Failover != "" && !strings.Contains(label, c.Failover) {
+			label += ", " + c.Failover
+		}
+		g.rows = append(g.rows, failoverRows(c, label)...)
+		notes = append(notes, failoverNotes(c, label)...)
+	}
+	if len(g.rows) == 0 {
+		return
+	}
+	b.WriteString("\nFailovers\n")
+	g.draw(b, width)
+	b.WriteByte('\n')
+	paragraph(b, failoverLegend, width)
+	for _, text := range notes {
+		paragraph(b, text, width)
+	}
+}
+
+const failoverLegend = "at: when the link changed, or where evbench did not change it, was seen to have. seen: ms after that. aid: repaired tables in place. plan: found or computed, and judged. " +
+	"routes: of the new plan in place and read back. workers: all have the plan. in use: the first exchange on it is done. " +
+	"before, during, after: of each server. lost: events lost/duplicate, late fragments of the case. " + none + ": did not happen, or too short to tell."
+
+// failoverRows are those of one case: one for each fail-over, or, of many, their medians
+// and the worst of each.
+func failoverRows(c results.Case, label string) [][]string {
+	var times [][]float64
+	var rows [][]string
+	for _, f := range c.Failovers {
+		t := durations(f)
+		times = append(times, t)
+		rows = append(rows, append([]string{label, whatChanged(f), atText(f)}, cells(t, f.Source)...))
+	}
+	if n := len(rows); n > manyFailovers {
+		median, worst := summarised(times)
+		rows = [][]string{
+			append([]string{label, fmt.Sprintf("median of %d, %d in use", n, inUse(c.Failovers)), none}, cells(median, sources(c.Failovers))...),
+			append([]string{label, "worst", none}, cells(worst, "")...),
+		}
+	}
+	for i := range rows {
+		lost := ""
+		if i == 0 {
+			lost = fmt.Sprintf("%d/%d/%d", c.EventsLost, c.EventsDuplicate, c.FragmentsLate)
+		} else {
+			rows[i][0] = ""
+		}
+		rows[i] = append(rows[i], lost)
+	}
+	return rows
+}
+
+// The figures of a fail-over, in the order of durations.
+const (
+	figSeen = iota // ms after the change
+	figAid         // from here on ms after it was seen
+	figPlan
+	figRoutes
+	figWorkers
+	figUse
+	figBefore // events/s
+	figDuring // % of before
+	figAfter
+	figCount
+)
+
+// missing stands for a figure that there is not. Figures are never negative.
+const missing = -1
+
+// durations returns the figures of a fail-over.
+func durations(f results.Failover) []float64 {
+	out := make([]float64, figCount)
+	out[figSeen] = between(f.SetSec, f.SeenSec)
+	for i, t := range map[int]*float64{
+		figAid: f.AidedSec, figPlan: f.VerifiedSec, figRoutes: f.InstalledSec, figWorkers: f.UpdatedSec, figUse: f.FirstNewSec,
+	} {
+		out[i] = between(f.SeenSec, t)
+	}
+	out[figBefore], out[figDuring], out[figAfter] = missing, missing, missing
+	if before := f.BeforeEventsPerSec; before != nil && *before > 0 {
+		out[figBefore] = *before
+		out[figDuring] = percent(f.DuringEventsPerSec, *before)
+		out[figAfter] = percent(f.AfterEventsPerSec, *before)
+	}
+	return out
+}
+
+// mostPercent is what a share is told up to: more is of something that stood still.
+const mostPercent = 999
+
+func percent(x *float64, of float64) float64 {
+	if x == nil || 100**x > mostPercent*of {
+		return missing
+	}
+	return 100 * *x / of
+}
+
+// between returns the ms from one moment to another.
+func between(from, to *float64) float64 {
+	if from == nil || to == nil {
+		return missing
+	}
+	return max(0, *to-*from) * 1e3
+}
+
+// cells print the figures of a fail-over.
+func cells(x []float64, source string) []string {
+	print := func(i int, f func(float64) string) string {
+		if x[i] == missing {
+			return none
+		}
+		return f(x[i])
+	}
+	ms := func(v float64) string { return figures(v, 3) }
+	share := func(v float64) string { return fmt.Sprintf("%.0f", v) }
+	return []string{
+		print(figSeen, ms), print(figAid, ms), print(figPlan, ms), source, print(figRoutes, ms), print(figWorkers, ms), print(figUse, ms),
+		print(figBefore, rate), print(figDuring, share), print(figAfter, share),
+	}
+}
+
+// whatChanged says what died and what came back: "leaf0-spine0 down".
+func whatChanged(f results.Failover) string {
+	var parts []string
+	for _, x := range []struct {
+		links []string
+		what  string
+	}{{f.Down, "down"}, {f.Up, "up"}, {f.Held, "held out"}} {
+		switch n := len(x.links); n {
+		case 0:
+		case 1:
+			parts = append(parts, x.links[0]+" "+x.what)
+		default:
+			parts = append(parts, fmt.Sprintf("%s and %d more %s", x.links[0], n-1, x.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// atText is when links changed, as far as it is known.
+func atText(f results.Failover) string {
+	t := f.SetSec
+	if t == nil {
+		t = f.SeenSec
+	}
+	if t == nil {
+		return none
+	}
+	return fmt.Sprintf("%.2f", *t)
+}
+
+// summarised returns the median and the worst of each figure, of where it is known.
+func summarised(all [][]float64) (median, worst []float64) {
+	median, worst = make([]float64, figCount), make([]float64, figCount)
+	for i := range median {
+		var known []float64
+		for _, x := range all {
+			if x[i] != missing {
+				known = append(known, x[i])
+			}
+		}
+		median[i], worst[i] = missing, missing
+		if len(known) == 0 {
+			continue
+		}
+		slices.Sort(known)
+		median[i], worst[i] = results.NewStat(known).Median, known[len(known)-1]
+		if i >= figBefore {
+			worst[i] = known[0]
+		}
+	}
+	return median, worst
+}
+
+func inUse(list []results.Failover) (n int) {
+	for _, f := range list {
+		if f.FirstNewSec != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// sources names where the plans of several fail-overs came from.
+func sources(list []results.Failover) string {
+	var names []string
+	for _, f := range list {
+		if f.Source != "" && !slices.Contains(names, f.Source) {
+			names = append(names, f.Source)
+		}
+	}
+	if len(names) > 1 {
+		return "both"
+	}
+	return strings.Join(names, "")
+}
+
+// failoverNotes says why plans are not in use, or took more than one attempt: each reason
+// once, with when, or how often.
+func failoverNotes(c results.Case, label string) []string {
+	at := map[string][]string{}
+	var order []string
+	for _, f := range c.Failovers {
+		text := f.Reason
+		if f.Superseded {
+			text = strings.TrimPrefix(text+"; the next change came before a plan was in use", "; ")
+		}
+		if text == "" {
+			continue
+		}
+		if at[text] == nil {
+			order = append(order, text)
+		}
+		at[text] = append(at[text], atText(f)+" s")
+	}
+	var out []string
+	for _, text := range order {
+		when := "at " + at[text][0]
+		if n := len(at[text]); n > 1 {
+			when = fmt.Sprintf("%d times, first %s", n, when)
+		}
+		out = append(out, fmt.Sprintf("%s, %s: %s", label, when, text))
+	}
+	return out
+}

@@ -1,0 +1,332 @@
+package figure
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"evbench/results"
+)
+
+// A stage of a fail-over: what it is called, when it was done, and its mark.
+type stage struct {
+	name, label string
+	at          func(*results.Failover) *float64
+	mark        draw.GlyphDrawer
+}
+
+// stages follow on a failure having been seen.
+var stages = []stage{
+	{"aided", "first aid", func(f *results.Failover) *float64 { return f.AidedSec }, draw.PyramidGlyph{}},
+	{"planned", "planned", func(f *results.Failover) *float64 { return f.PlannedSec }, draw.RingGlyph{}},
+	{"verified", "verified", func(f *results.Failover) *float64 { return f.VerifiedSec }, draw.CircleGlyph{}},
+	{"installed", "routes installed", func(f *results.Failover) *float64 { return f.InstalledSec }, draw.SquareGlyph{}},
+	{"updated", "all workers have it", func(f *results.Failover) *float64 { return f.UpdatedSec }, draw.BoxGlyph{}},
+	{"last_old", "last exchange on the old plan", func(f *results.Failover) *float64 { return f.LastOldSec }, draw.CrossGlyph{}},
+	{"first_new", "first on the new one", func(f *results.Failover) *float64 { return f.FirstNewSec }, diamondGlyph{}},
+}
+
+// manyFailovers is how many fail-overs of one case have a bar of their own.
+const manyFailovers = 12
+
+// failover shows what was done about links that died, over the time of each case and
+// stage by stage.
+func failover(s Source, f *Figure) {
+	f.Caption = "Above, goodput of one server in each interval as in throughput over time. Triangles on the dashed lines are links that died (▼) or came back (▲), " +
+		"a ring is first aid in place, a diamond the end of the first exchange on the new plan. " +
+		"Below, each fail-over from the moment it was seen, on a logarithmic scale; each part of a bar is a stage, and the mark at its end says which. " +
+		"Of more than " + whole(manyFailovers) + " in a case, the median and the greatest of each stage."
+	f.Data.Columns = []string{"case", "repeat", "id", "down", "up", "stage", "t_s", "ms_after_seen"}
+	cases := s.Run.Summary.Cases
+	for _, x := range s.Run.Summary.Failovers() {
+		f.stages(&x)
+	}
+	if len(f.Data.Rows) == 0 {
+		f.Missing = "No case has a fail-over."
+		return
+	}
+	f.Panels = s.failoverTimes(cases)
+	var rows []bar
+	for _, c := range cases {
+		rows = append(rows, bars(c, policyLabel(c, cases))...)
+	}
+	f.Panels = append(f.Panels, barPanel(rows))
+}
+
+// HasFailovers reports whether any case has fail-overs.
+func (s Source) HasFailovers() bool { return len(s.Run.Summary.Failovers()) > 0 }
+
+// stages adds a fail-over to the data.
+func (f *Figure) stages(x *results.Failover) {
+	add := func(name string, t *float64) {
+		if t == nil {
+			return
+		}
+		after := ""
+		if x.SeenSec != nil {
+			after = decimals((*t - *x.SeenSec) * 1e3)
+		}
+		f.Data.add(x.Case, whole(x.Repeat), whole(x.ID), strings.Join(x.Down, " "), strings.Join(x.Up, " "), name, decimals(*t), after)
+	}
+	add("set", x.SetSec)
+	add("seen", x.SeenSec)
+	for _, st := range stages {
+		add(st.name, st.at(x))
+	}
+	add("cleaned", x.CleanedSec)
+}
+
+// policyLabel is the name of a case with its policy, unless that is in it.
+func policyLabel(c results.Case, all []results.Case) string {
+	name := Label(c, all)
+	if strings.Contains(name, c.Failover) {
+		return name
+	}
+	return name + ", " + c.Failover
+}
+
+// failoverTimes draws throughput over time of each case that has fail-overs.
+func (s Source) failoverTimes(cases []results.Case) (out []Panel) {
+	samples := samplesByCase(s.Run)
+	all := make([][]moment, len(cases))
+	most := s.linkLimit()
+	for i, c := range cases {
+		if len(c.Failovers) == 0 {
+			continue
+		}
+		all[i] = moments(samples[keyOf(c)])
+		for _, m := range all[i] {
+			most = max(most, m.goodput.Max)
+		}
+	}
+	u := rateUnit(most)
+	for i, c := range cases {
+		if len(all[i]) > 0 && most > 0 {
+			p := timePanel(policyLabel(c, cases), i, changes(c), all[i], u, most)
+			p.Plot.Y.Max *= 1.3 // room for the marks
+			p.Plot.Add(reactions(c.Failovers))
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// changes are those of links in a case: as evbench made them, or else as they were seen.
+func changes(c results.Case) []results.LinkEvent {
+	if len(c.LinkEvents) > 0 {
+		return c.LinkEvents
+	}
+	var out []results.LinkEvent
+	for _, f := range c.Failovers {
+		t := f.SetSec
+		if t == nil {
+			t = f.SeenSec
+		}
+		for _, x := range []struct {
+			links []string
+			up    bool
+		}{{f.Down, false}, {f.Up, true}} {
+			if t != nil && len(x.links) > 0 {
+				out = append(out, results.LinkEvent{Link: x.links[0], Up: x.up, TSec: *t})
+			}
+		}
+	}
+	return out
+}
+
+// reactions marks when first aid was in place and when a plan was in use.
+func reactions(list []results.Failover) brush {
+	return func(c draw.Canvas, p *plot.Plot) {
+		for _, f := range list {
+			if t := f.AidedSec; t != nil && *t <= p.X.Max {
+				ring(c, line(Ink, 1.2), vg.Point{X: at(c, p, *t, 0).X, Y: c.Max.Y - 15}, 3.2)
+			}
+			if t := f.FirstNewSec; t != nil && *t <= p.X.Max {
+				x := at(c, p, *t, 0).X
+				c.StrokeLine2(line(Ink, 0.75), x, c.Min.Y, x, c.Max.Y-27)
+				diamond(c, vg.Point{X: x, Y: c.Max.Y - 27}, 4)
+			}
+		}
+	}
+}
+
+// A bar is one fail-over: when each stage was done, in ms after it was seen; 0: it was not.
+type bar struct {
+	label, end string
+	ms         []float64
+}
+
+// bars returns those of a case: one each, or, of many, their median and greatest.
+func bars(c results.Case, label string) []bar {
+	var out []bar
+	for i := range c.Failovers {
+		f := &c.Failovers[i]
+		b := bar{label: fmt.Sprintf("%s · %s", shorten(label), whatHappened(f)), ms: make([]float64, len(stages))}
+		for k, st := range stages {
+			if t := st.at(f); t != nil && f.SeenSec != nil {
+				b.ms[k] = max(shortest, (*t-*f.SeenSec)*1e3)
+			}
+		}
+		b.end = b.ending(f)
+		out = append(out, b)
+	}
+	if n := len(out); n > manyFailovers {
+		return []bar{
+			combined(out, fmt.Sprintf("%s · median of %d", shorten(label), n), 2),
+			combined(out, fmt.Sprintf("%s · greatest of %d", shorten(label), n), 4),
+		}
+	}
+	return out
+}
+
+// whatHappened says "down at 5.00 s".
+func whatHappened(f *results.Failover) string {
+	what := "down"
+	switch {
+	case len(f.Up) > 0 && len(f.Down) > 0:
+		what = "down and up"
+	case len(f.Up) > 0:
+		what = "up"
+	}
+	if f.SeenSec == nil {
+		return what
+	}
+	return fmt.Sprintf("%s at %.2f s", what, *f.SeenSec)
+}
+
+// combined takes a quartile of each stage, of where it was done.
+func combined(list []bar, label string, quartile int) bar {
+	b := bar{label: label, ms: make([]float64, len(stages))}
+	for k := range stages {
+		var known []float64
+		for _, x := range list {
+			if x.ms[k] > 0 {
+				known = append(known, x.ms[k])
+			}
+		}
+		b.ms[k] = quartiles(known)[quartile]
+	}
+	b.end = b.ending(&results.Failover{})
+	return b
+}
+
+// last is when the last stage that was done was.
+func (b bar) last() (ms float64) {
+	for _, t := range b.ms {
+		ms = max(ms, t)
+	}
+	return ms
+}
+
+// ending is what stands behind the bar of a fail-over.
+func (b bar) ending(f *results.Failover) string {
+	switch last := b.last(); {
+	case f.Superseded:
+		return "overtaken by the next change"
+	case last > 0:
+		return milliseconds(last)
+	case f.CleanedSec != nil && f.SeenSec != nil:
+		return "routes restored after " + milliseconds((*f.CleanedSec-*f.SeenSec)*1e3)
+	default:
+		return "nothing done"
+	}
+}
+
+func milliseconds(ms float64) string {
+	if ms < 10 {
+		return fmt.Sprintf("%.2f ms", ms)
+	}
+	return fmt.Sprintf("%.0f ms", ms)
+}
+
+// shortest is the least time that is drawn, in ms.
+const shortest = 0.1
+
+// barPanel draws the bars below a legend of their marks.
+func barPanel(rows []bar) Panel {
+	names := make([]string, len(rows))
+	least, most := math.Inf(1), 0.0
+	for i, b := range rows {
+		names[i] = b.label
+		for _, t := range b.ms {
+			if most = max(most, t); t > 0 {
+				least = min(least, t)
+			}
+		}
+	}
+	if most == 0 {
+		least, most = 1, 10
+	}
+	p := newPlot()
+	p.X.Label.Text = "ms after the change was seen"
+	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, decades{}
+	p.X.Min = math.Pow(10, math.Floor(math.Log10(least)-0.3))
+	p.X.Max = math.Pow(10, math.Ceil(math.Log10(most)*2+0.3)/2) // to half a decade
+	nominal(p, names)
+	p.Y.Max += legendRows
+	p.Add(verticals(p), brush(func(c draw.Canvas, p *plot.Plot) {
+		for i, b := range rows {
+			b.draw(c, p, rowAt(i, len(rows)))
+		}
+		low := at(c, p, p.X.Min, p.Y.Max-legendRows).Y
+		c.FillPolygon(Paper, box(vg.Point{X: c.Min.X, Y: low}, c.Max))
+		drawLegend(c, stageEntries(), c.Max.Y)
+	}))
+	return Panel{Case: -1, Plot: p, Width: wide, Height: rowsHeight(len(rows)) + 24*legendRows}
+}
+
+// legendRows is the room of the legend, in rows of the panel.
+const legendRows = 1.2
+
+// draw draws a bar: each stage a part, with its mark at the end.
+func (b bar) draw(c draw.Canvas, p *plot.Plot, row float64) {
+	const half = 0.24
+	from, done := p.X.Min, 0
+	for _, t := range b.ms {
+		if t <= from {
+			continue
+		}
+		part := box(at(c, p, from, row-half), at(c, p, t, row+half))
+		fill := blue
+		if done%2 == 1 {
+			fill = Faint
+		}
+		c.FillPolygon(fill, part)
+		outline(c, line(Ink, 0.75), part)
+		from, done = t, done+1
+	}
+	for k, t := range b.ms {
+		if t > 0 {
+			stages[k].draw(c, at(c, p, t, row))
+		}
+	}
+	style := textStyle(smallSize, Ink)
+	style.XAlign, style.YAlign = draw.XLeft, text.YCenter
+	end := at(c, p, max(b.last(), p.X.Min), row)
+	c.FillText(style, vg.Point{X: end.X + 8, Y: end.Y}, b.end)
+}
+
+func (st stage) draw(c draw.Canvas, m vg.Point) {
+	c.DrawGlyphNoClip(draw.GlyphStyle{Color: Ink, Radius: 3, Shape: st.mark}, m)
+}
+
+func stageEntries() []entry {
+	out := make([]entry, len(stages))
+	for i, st := range stages {
+		out[i] = entry{st.label, 0, st.draw}
+	}
+	return measured(out)
+}
+
+// diamondGlyph is the mark of what was reached.
+type diamondGlyph struct{}
+
+// DrawGlyph draws the mark.
+func (diamondGlyph) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, m vg.Point) {
+	diamond(*c, m, s.Radius+1.5)
+}

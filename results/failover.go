@@ -1,0 +1,53 @@
+package results
+
+// A Failover is what was done about one change of what is alive, while events were
+// built. Times are seconds since the case's measured part began; where something did not
+// happen it is null in JSON, and empty in failovers.csv.
+type Failover struct {
+	Case   string   `json:"-"`
+	Repeat int      `json:"-"`
+	ID     int      `json:"id"` // from 1, in a case
+	Down   []string `json:"down,omitempty"`
+	Up     []string `json:"up,omitempty"`
+	Dead   []string `json:"dead"`           // what is not used from then on
+	Held   []string `json:"held,omitempty"` // of these, up but held out
+
+	SetSec       *float64 `json:"set_s"`       // the link was changed, where evbench did it
+	SeenSec      *float64 `json:"seen_s"`      // the event had been read
+	AidedSec     *float64 `json:"aided_s"`     // first aid was in place
+	PlannedSec   *float64 `json:"planned_s"`   // the plan was there
+	VerifiedSec  *float64 `json:"verified_s"`  // and judged
+	InstalledSec *float64 `json:"installed_s"` // its routes were in place and read back
+	UpdatedSec   *float64 `json:"updated_s"`   // every worker had it
+	LastOldSec   *float64 `json:"last_old_s"`  // the last exchange on the old plan had ended
+	FirstNewSec  *float64 `json:"first_new_s"` // the first on the new plan had ended
+	CleanedSec   *float64 `json:"cleaned_s"`   // old routes were gone
+
+	Source     string `json:"source,omitempty"` // "store", "computed" or "kept"
+	Phases     int    `json:"phases,omitempty"`
+	PlanHash   string `json:"plan_hash,omitempty"`
+	From       uint64 `json:"from_exchange,omitempty"`
+	Routes     int    `json:"routes_changed"`
+	Attempts   int    `json:"attempts,omitempty"`
+	Superseded bool   `json:"superseded,omitempty"`
+	Reason     string `json:"reason,omitempty"` // why it is not in use, or took more than one attempt
+
+	// Events per second of each server, reckoned from the payload of all: before the change, from the change to
+	// the end of the first exchange on the new plan (of the repair, where that is all),
+	// and after it, until the next change. Null: too short to tell, which 0 is not.
+	BeforeEventsPerSec *float64 `json:"before_events_per_s"`
+	DuringEventsPerSec *float64 `json:"during_events_per_s"`
+	AfterEventsPerSec  *float64 `json:"after_events_per_s"`
+}
+
+// Failovers returns those of all cases, each with the name of its case.
+func (s Summary) Failovers() []Failover {
+	var out []Failover
+	for _, c := range s.Cases {
+		for _, f := range c.Failovers {
+			f.Case, f.Repeat = c.Name, c.Repeat
+			out = append(out, f)
+		}
+	}
+	return out
+}

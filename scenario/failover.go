@@ -1,0 +1,245 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Policies of fail-over, as package failover has them.
+const (
+	PolicyNone     = "none"
+	PolicyMinHop   = MinHop
+	PolicySpread   = Spread
+	PolicyUnsync   = "unsync"
+	PolicyFORS     = FORS
+	PolicyFORSHold = "fors+hold"
+)
+
+// Policies lists the valid names, in order of what they do.
+func Policies() []string {
+	return []string{PolicyNone, PolicyMinHop, PolicySpread, PolicyUnsync, PolicyFORS, PolicyFORSHold}
+}
+
+// A Failover says what is done about links that die or come back during a case.
+type Failover struct {
+	Policy       string        // one of Policies
+	Hold         time.Duration // how long a returned link must stay up before it is used; 0 unless the policy holds
+	Debounce     time.Duration // how long planning waits for more of the same failure
+	Store        string        // directory of plans made by whatif --save; "": plans are computed
+	OnDisconnect string        // End or Wait
+}
+
+// What is done when dead links leave servers without a path to each other.
+const (
+	End  = "end"
+	Wait = "wait"
+)
+
+// Defaults of fail-over, and how long it may wait for more.
+const (
+	DefaultHold     = 10 * time.Minute
+	defaultDebounce = time.Millisecond
+	maxDebounce     = 10 * time.Second
+)
+
+// replans reports whether a dead link leads to another plan, with other paths.
+func (f *Failover) replans() bool { return f.Policy == PolicyFORS || f.Policy == PolicyFORSHold }
+
+// everyFailover reads what holds for all cases that do not say.
+func (d *document) everyFailover(at field) {
+	d.failover, d.from = d.failoverAt(at, nil), at
+}
+
+// failoverField returns where the fail-over of a case is written.
+func (d *document) failoverField(e entry) field {
+	if e.f.given("failover") || !d.from.given() {
+		return e.at("failover")
+	}
+	return d.from
+}
+
+// failoverAt reads the name of a policy, or {policy, hold, debounce, store,
+// on_disconnect}. What is not given is as in base, as far as the policy has it. One that
+// is wrong, which has been said, has no policy.
+func (d *document) failoverAt(at field, base *Failover) *Failover {
+	if !at.given() {
+		return base.clone()
+	}
+	f := &Failover{}
+	if at.node.Kind == yaml.ScalarNode && !isNull(at.node) {
+		scalar(d, at, &f.Policy, oneOf("policy", Policies(), nil))
+		f.fill(base)
+		return f
+	}
+	m := d.mapping(at, "policy", "hold", "debounce", "store", "on_disconnect")
+	if at.node.Kind == yaml.MappingNode && !m.given("policy") {
+		d.fail(at, "policy is missing; there are %s", strings.Join(Policies(), ", "))
+	}
+	if scalar(d, m.get("policy"), &f.Policy, oneOf("policy", Policies(), nil)) {
+		f.fill(base)
+		if !d.failoverFields(m, f) {
+			f.Policy = ""
+		}
+	}
+	return f
+}
+
+// failoverFields reads what a policy can be told.
+func (d *document) failoverFields(m fields, f *Failover) bool {
+	good := true
+	for _, x := range []struct {
+		name   string
+		ok     bool
+		reason string
+	}{
+		{"hold", f.Policy == PolicyFORSHold, "only " + PolicyFORSHold + " keeps links out that have come back"},
+		{"store", f.replans(), "only " + PolicyFORS + " and " + PolicyFORSHold + " take plans of a store"},
+	} {
+		if m.given(x.name) && !x.ok {
+			d.fail(m.get(x.name), "%s, and the policy is %s; leave it out", x.reason, f.Policy)
+			return false
+		}
+	}
+	read := func(name string, ok bool) { good = good && (ok || !m.given(name)) }
+	read("hold", scalar(d, m.get("hold"), &f.Hold, span(time.Millisecond, maxDuration)))
+	read("debounce", scalar(d, m.get("debounce"), &f.Debounce, span(0, maxDebounce)))
+	read("store", scalar(d, m.get("store"), &f.Store, parseStore))
+	read("on_disconnect", scalar(d, m.get("on_disconnect"), &f.OnDisconnect, oneOf("way to go on", []string{End, Wait}, nil)))
+	return good
+}
+
+func parseStore(s string) (string, error) {
+	if s == "" {
+		return "", errors.New("is empty; write a directory that whatif --save has made, or leave it out")
+	}
+	return s, nil
+}
+
+// fill sets what a policy is not told, from base where there is one.
+func (f *Failover) fill(base *Failover) {
+	f.Debounce, f.OnDisconnect = defaultDebounce, End
+	if f.Policy == PolicyFORSHold {
+		f.Hold = DefaultHold
+	}
+	if base == nil {
+		return
+	}
+	f.Debounce, f.OnDisconnect = base.Debounce, base.OnDisconnect
+	if f.Hold > 0 && base.Hold > 0 {
+		f.Hold = base.Hold
+	}
+	if f.replans() {
+		f.Store = base.Store
+	}
+}
+
+// wrong reports whether there is an error in what was written.
+func (f *Failover) wrong() bool { return f != nil && f.Policy == "" }
+
+func (f *Failover) clone() *Failover {
+	if f == nil {
+		return nil
+	}
+	g := *f
+	return &g
+}
+
+// adopt fills in what the policy of a case asks for, and returns the first field that
+// does not go with it. none says that the case shall have no schedule.
+func (c *Case) adopt(none bool) (name string, err error) {
+	if c.Failover == nil {
+		return "", nil
+	}
+	p := c.Failover.Policy
+	switch p {
+	case PolicyMinHop, PolicySpread:
+		if c.Routing == "" {
+			c.Routing = p
+		}
+		return "", nil
+	case PolicyNone:
+		return "", nil
+	}
+	if c.Mode != Sync {
+		return "mode", fmt.Errorf("policy %s changes the plan of the phases between two exchanges, so the case must be %s; the mode is %s",
+			p, Sync, c.Mode)
+	}
+	if p == PolicyUnsync {
+		return c.adoptUnsync()
+	}
+	return c.adoptFORS(none)
+}
+
+// adoptUnsync: phases over tables, until a link dies.
+func (c *Case) adoptUnsync() (name string, err error) {
+	if c.Routing == Pinned {
+		return "routing", errors.New("policy unsync goes over to building without phases on tables; take spread, minhop or another routing of tables")
+	}
+	if c.Routing == "" {
+		c.Routing = Spread
+	}
+	return "", nil
+}
+
+// adoptFORS: a plan with its paths.
+func (c *Case) adoptFORS(none bool) (name string, err error) {
+	p := c.Failover.Policy
+	if c.Schedule == "" && !none {
+		c.Schedule = FORS
+	}
+	switch {
+	case none:
+		return "schedule", fmt.Errorf("policy %s changes from one plan to another, so there must be one; leave schedule out for %s", p, FORS)
+	case !c.choosesPaths():
+		return "schedule", fmt.Errorf("policy %s changes to plans that bring their paths, which those of %s do not; leave schedule out for %s", p, c.Schedule, FORS)
+	case c.Routing != "" && c.Routing != Pinned:
+		return "routing", fmt.Errorf("policy %s changes to plans that bring their paths, which routing %s does not take; leave it out", p, c.Routing)
+	}
+	c.Routing = Pinned
+	return "", nil
+}
+
+// mayFailOver reports why a fabric cannot do what the policy of a case asks for.
+func (c *Case) mayFailOver(kind string) error {
+	switch {
+	case c.Failover == nil:
+		return nil
+	case kind == Hosts:
+		return errors.New("evbench does not set the routes of plain hosts while events are built; " +
+			"leave failover out, and have evbench routes follow keep the routes of the network")
+	case kind == Emulate && c.Routing == Pinned:
+		return errors.New("an emulated fabric cannot lead pinned paths another way while events are built; " +
+			"take fabric lab, or a case on tables with policy minhop, spread or unsync")
+	}
+	return nil
+}
+
+// suitsFabric reports why a case cannot be run on the fabric of s.
+func (c *Case) suitsFabric(s *Scenario) error {
+	if err := c.mayFailOver(s.Fabric.Kind); err != nil {
+		return err
+	}
+	if len(c.Timed) == 0 {
+		return nil
+	}
+	return c.mayReroute(s)
+}
+
+func (c *Case) policy() string {
+	if c.Failover == nil {
+		return ""
+	}
+	return c.Failover.Policy
+}
+
+// title says in words what is done: "fail-over by fors+hold (hold 4s)".
+func (f *Failover) title() string {
+	if f.Hold > 0 {
+		return fmt.Sprintf("fail-over by %s (hold %s)", f.Policy, short(f.Hold))
+	}
+	return "fail-over by " + f.Policy
+}

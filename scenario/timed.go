@@ -1,0 +1,135 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"evbench/topology"
+)
+
+// maxFlaps is how often one entry may fail. Each failure is planned for.
+const maxFlaps = 1000
+
+// timed reads {link: leaf0-spine3, at: 3s, for: 5s}, and the failures that
+// {…, every: 1s, times: 5} makes of it.
+func (d *document) timed(f field, tree *topology.Tree) ([]Timed, bool) {
+	var t Timed
+	m := d.mapping(f, "link", "at", "for", "every", "times", "random")
+	good := true
+	for _, name := range []string{"link", "at"} {
+		if !m.given(name) {
+			d.fail(f, "%s is missing; a timed failure is {link: leaf0-spine3, at: 3s, for: 5s}, a random one {random: {count: 3}}", name)
+			return nil, false
+		}
+	}
+	if good = scalar(d, m.get("link"), &t.Name, parseText); good {
+		links, err := tree.Links(t.Name)
+		if t.Links = links; err != nil {
+			d.fail(m.get("link"), "%v", err)
+			good = false
+		}
+	}
+	good = scalar(d, m.get("at"), &t.At, span(0, maxDuration)) && good
+	if m.given("for") {
+		good = scalar(d, m.get("for"), &t.For, span(time.Millisecond, maxDuration)) && good
+	}
+	if !good {
+		return nil, false
+	}
+	return d.flapping(f, m, t)
+}
+
+// flapping makes of a failure those of a link that dies again and again.
+func (d *document) flapping(f field, m fields, first Timed) ([]Timed, bool) {
+	if !m.given("every") && !m.given("times") {
+		return []Timed{first}, true
+	}
+	for _, name := range []string{"for", "every", "times"} {
+		if !m.given(name) {
+			d.fail(f, "%s is missing; a flapping link is {link: leaf0-spine3, at: 1s, for: 300ms, every: 1s, times: 5}", name)
+			return nil, false
+		}
+	}
+	every, times := time.Duration(0), 0
+	good := scalar(d, m.get("every"), &every, span(time.Millisecond, maxDuration))
+	if good = scalar(d, m.get("times"), &times, between(2, maxFlaps)) && good; !good {
+		return nil, false
+	}
+	if every <= first.For {
+		d.fail(m.get("every"), "%s is not longer than for, %s, so the link would not come back in between", short(every), short(first.For))
+		return nil, false
+	}
+	out := make([]Timed, times)
+	for i := range out {
+		out[i] = first
+		out[i].At += time.Duration(i) * every
+		out[i].flap = flap{nth: i, times: times, every: every}
+	}
+	return out, true
+}
+
+// timedRules checks the timed failures of a case; view is the tree at its start.
+func (d *document) timedRules(at []field, view *topology.Tree, s *Scenario, c *Case) {
+	if c.mayFailOver(s.Fabric.Kind) != nil {
+		return // and that is said
+	}
+	for _, f := range at {
+		if err := c.mayReroute(s); err != nil {
+			d.fail(f, "%v", err)
+			return
+		}
+	}
+	if i, err := c.checkTimed(view); err != nil {
+		d.fail(at[i], "%v", err)
+	}
+}
+
+// mayReroute reports why links of the case cannot die while it runs.
+func (c *Case) mayReroute(s *Scenario) error {
+	if !c.tables() && c.Failover == nil {
+		return errors.New("routing pinned gives each message the one path that was planned before the case began, " +
+			"so a link must not die under it; write failover: fors, which changes the plan, " +
+			"or take ftree, minhop, spread or ecmp, whose tables are computed anew")
+	}
+	if s.Fabric.Kind == Hosts && s.Inject.Kind == "" {
+		return errors.New("evbench cannot take down links of plain hosts; a timed failure needs inject, or fabric lab or emulate")
+	}
+	return nil
+}
+
+// checkTimed returns the first timed failure that lies outside the case, or takes
+// down what is down, or, where nothing is there to decide what happens then, leaves a
+// pair of servers without a path at some moment. view is the tree at the start of the
+// case. O(n²) views; links die only when a failure begins, so only those moments count.
+func (c *Case) checkTimed(view *topology.Tree) (int, error) {
+	for i, t := range c.Timed {
+		switch {
+		case t.At >= c.Duration:
+			return i, fmt.Errorf("begins at %s, but the case ends at %s", short(t.At), short(c.Duration))
+		case t.up(c.Duration) > c.Duration:
+			return i, fmt.Errorf("ends at %s (at + for), but the case ends at %s; leave out for to keep it down until then",
+				short(t.At+t.For), short(c.Duration))
+		}
+	}
+	for i, t := range c.Timed {
+		now := view
+		for j, u := range c.Timed {
+			if j != i && u.At <= t.At && t.At < u.up(c.Duration) {
+				now = without(now, u.Links)
+			}
+		}
+		for _, l := range t.Links {
+			if !now.Alive(l.Leaf, l.Spine) {
+				return i, fmt.Errorf("%s is dead already at %s", l, short(t.At))
+			}
+		}
+		if c.Failover != nil {
+			continue
+		}
+		if err := without(now, t.Links).Connected(); err != nil {
+			return i, fmt.Errorf("from %s on, %v; write failover with on_disconnect if that is meant", short(t.At), err)
+		}
+	}
+	return 0, nil
+}
