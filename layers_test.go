@@ -52,6 +52,9 @@ var layers = map[string]layer{
 
 	"internal/hostlist": {pure: true},
 
+	"failover/planner": {may: []string{"failover", "failover/loop", "plan", "plan/store", "topology", "verify"}, pure: true},
+	"failover/loop":    {may: []string{"failover", "plan", "topology"}, pure: true},
+
 	"jobs": {may: []string{"internal/hostlist"}, pure: true},
 
 	"plan":   {may: []string{"scheduler", "routing", "routing/engine", "topology"}, pure: true},

@@ -2,8 +2,8 @@ package bench
 
 import (
 	"context"
-	"time"
 
+	"evbench/failover/loop"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/topology"
@@ -25,14 +25,11 @@ type Fabric interface {
 	// the fabric exists, or nil where it cannot be known.
 	Counters(ctx context.Context) ([]results.LinkCount, error)
 
-	// Watch follows link events until ctx ends. p is what is installed; on each
-	// event it re-routes with the tables that reroute computes for the new dead
-	// set; every change and what was done is sent to events. It runs beside the
-	// other calls and returns when ctx has ended and nothing of it runs any
-	// more.
-	Watch(ctx context.Context, p *plan.Plan, reroute Reroute, events chan<- RouteChange) error
+	// Network returns the links and the routes of the fabric. p is what is installed;
+	// engine is what tables are repaired with. It is used beside the other calls.
+	Network(p *plan.Plan, engine string) (loop.Network, error)
 
-	// SetLinks takes links down or up now. It runs beside Watch.
+	// SetLinks takes links down or up now. It runs beside what uses the Network.
 	SetLinks(ctx context.Context, links []topology.Link, up bool) error
 
 	// Launcher starts the workers of this fabric.
@@ -42,24 +39,15 @@ type Fabric interface {
 	Close() error
 }
 
-// Reroute computes the plan for a tree whose dead links have changed.
-type Reroute func(t *topology.Tree) (*plan.Plan, error)
-
-// A RouteChange reports what was done about links that changed.
-type RouteChange struct {
-	Down, Up []topology.Link // that died, that came back
-	Seen     time.Time       // when the first event of the change had been read
-	Done     time.Time       // when the new routes were in place and read back
-	Changed  int             // routes written or deleted
-	Err      error           // the routes are not in place
-}
-
 // A Launcher starts the workers, one per server, that join the controller.
 type Launcher interface {
 	// Launch starts a worker for each rank of the tree. They end when ctx
 	// ends or when the controller tells them to. Wait returns once all have
 	// ended, with the first error.
 	Launch(ctx context.Context, j Job) (wait func() error, err error)
+	// MayOpen reports why the workers of so many servers may not each have so many
+	// connections open, to others and from others.
+	MayOpen(servers, connections int) error
 }
 
 // A Job is what a worker needs to join.

@@ -10,6 +10,7 @@ import (
 
 	"evbench/builder"
 	"evbench/controller"
+	"evbench/failover"
 	"evbench/internal/wire"
 	"evbench/plan"
 	"evbench/results"
@@ -118,6 +119,28 @@ func TestSteps(t *testing.T) {
 	}
 }
 
+// Where nothing is done about a dead link, all that is lost until it is back is its doing.
+func TestStepsWithoutFailover(t *testing.T) {
+	second := time.Second
+	c := scenario.Case{Duration: 20 * second, Failover: &scenario.Failover{Policy: "none"}}
+	for _, tt := range []struct {
+		timed []scenario.Timed
+		want  string
+	}{
+		{[]scenario.Timed{{At: 3 * second, For: 4 * second}}, "2s 3s 7s 8s"},
+		{[]scenario.Timed{{At: 3 * second, For: 4 * second}, {At: 15 * second}}, "2s 3s 7s 15s 21s"},
+	} {
+		c.Timed = tt.timed
+		var got []string
+		for _, s := range stepsOf(c) {
+			got = append(got, s.at.String())
+		}
+		if g := strings.Join(got, " "); g != tt.want {
+			t.Errorf("%v: %s, want %s", tt.timed, g, tt.want)
+		}
+	}
+}
+
 // stage is a fabric on which only links and counters matter. It drops three
 // packets when a link goes down.
 type stage struct {
@@ -144,23 +167,32 @@ func TestTimeline(t *testing.T) {
 		link := topology.Link{Leaf: 0, Spine: 3}
 		f := &stage{t0: time.Now()}
 		line := &timeline{fabric: f, start: time.Now()}
-		changes := make(chan RouteChange)
-		done := make(chan struct{})
-		go func() { line.follow(changes); close(done) }()
 		if err := line.play(t.Context(), steps([]scenario.Timed{{Links: []topology.Link{link}, Name: "x", At: 3 * time.Second, For: 4 * time.Second}}, 20*time.Second)); err != nil {
 			t.Fatal(err)
 		}
-		seen := f.t0.Add(3*time.Second + time.Millisecond)
-		changes <- RouteChange{Down: []topology.Link{link}, Seen: seen, Done: seen.Add(2 * time.Millisecond), Changed: 7}
-		close(changes)
-		<-done
-		rows, warnings := line.results()
+		line.records = []failover.Record{
+			{ID: 1, Down: []topology.Link{link}, Dead: []topology.Link{link}, Seen: 3*time.Second + time.Millisecond, Aided: 3*time.Second + 3*time.Millisecond, AidRoutes: 7},
+		}
+		rows, warnings := line.results(failover.MinHop)
 		if len(f.set) != 2 || f.set[0] != 3*time.Second || f.set[1] != 7*time.Second || line.excused != 3 {
 			t.Errorf("links set at %v, %d drops excused", f.set, line.excused)
 		}
 		want := results.LinkEvent{Link: "leaf0-spine3", TSec: 3, SeenSec: 0.001, RoutesSec: 0.002, Routes: 7}
 		if len(rows) != 2 || rows[0] != want || !rows[1].Up || len(warnings) != 1 {
 			t.Errorf("rows %+v, warnings %q", rows, warnings)
+		}
+		other := topology.Link{Leaf: 1, Spine: 1}
+		line.records = []failover.Record{
+			{ID: 1, Down: []topology.Link{link}, Dead: []topology.Link{link}, Seen: 3*time.Second + time.Millisecond, Superseded: true},
+			{ID: 2, Down: []topology.Link{other}, Dead: []topology.Link{link, other}, Seen: 3*time.Second + 2*time.Millisecond, Aided: 3*time.Second + 4*time.Millisecond},
+			{ID: 3, Up: []topology.Link{link}, Dead: []topology.Link{other}, Seen: 7*time.Second + time.Millisecond, Err: "refused"},
+		}
+		rows, warnings = line.results(failover.FORS)
+		if rows[0].SeenSec != 0.001 || rows[0].RoutesSec != 0.003 || len(warnings) != 1 || !strings.Contains(warnings[0], "refused") {
+			t.Errorf("superseded: rows %+v, warnings %q", rows, warnings)
+		}
+		if _, warnings := line.results(failover.FORSHold); len(warnings) != 1 {
+			t.Errorf("held out: %q", warnings)
 		}
 	})
 }

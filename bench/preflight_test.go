@@ -23,6 +23,8 @@ type measurable struct {
 	host func(rank int) results.Host
 }
 
+func (f *measurable) MayOpen(_, _ int) error { return nil }
+
 func (f *measurable) Launch(ctx context.Context, j bench.Job) (func() error, error) {
 	g, ctx := errgroup.WithContext(ctx)
 	for rank := range j.Tree.Servers() {
@@ -55,7 +57,7 @@ func lookAt(t *testing.T, text string, at []string, host func(int) results.Host)
 	t.Helper()
 	s, planned := read(t, text)
 	sink := &memory{}
-	f := &measurable{fabric: fabric{t: t, nets: map[uint32][]*memnet.Endpoint{}}, at: at, host: host}
+	f := &measurable{fabric: fabric{nets: map[uint32][]*memnet.Endpoint{}}, at: at, host: host}
 	_, err := bench.Run(t.Context(), s, planned, f, into(sink), bench.Options{
 		Listen: "unix:" + filepath.Join(t.TempDir(), "c"), Token: "secret",
 	})

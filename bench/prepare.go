@@ -1,18 +1,18 @@
 package bench
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"time"
 
 	"evbench/builder"
+	"evbench/failover"
+	"evbench/failover/planner"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/routing"
 	"evbench/scenario"
 	"evbench/topology"
-	"evbench/verify"
 )
 
 // A Planned case is a case with its plan and what the plan promises.
@@ -54,6 +54,9 @@ func withControls(s *scenario.Scenario) []scenario.Case {
 }
 
 func prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
+	if _, err := openStore(s, c); err != nil { // else that is found when a link dies
+		return Planned{}, err
+	}
 	t, err := s.Tree.Without(c.Failures...)
 	if err != nil {
 		return Planned{}, err
@@ -62,7 +65,7 @@ func prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
 	if err != nil {
 		return Planned{}, err
 	}
-	if err := judge(p); err != nil {
+	if err := planner.Judge(p); err != nil {
 		return Planned{}, err
 	}
 	efficiency, err := predict(s, c, p)
@@ -75,26 +78,6 @@ func prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
 	}}, nil
 }
 
-// judge has verify, which shares no code with the planner, read the plan from
-// its file form. Contention is an offence only where the plan promises none.
-func judge(p *plan.Plan) error {
-	if p.Schedule == nil {
-		return nil
-	}
-	var file bytes.Buffer
-	if err := p.WriteText(&file); err != nil {
-		return err
-	}
-	f, err := verify.Read(&file)
-	if err != nil {
-		return fmt.Errorf("the judge cannot read the plan: %w", err)
-	}
-	if r := verify.Check(f, verify.Options{AllowContention: !p.Pinned(), Bound: true}); !r.Valid {
-		return fmt.Errorf("the judge refuses the plan: %s (%d offences)", r.Offences[0].Text, r.Total)
-	}
-	return nil
-}
-
 // Where fragments differ in size the prediction is made of as many exchanges as the
 // case will have, but of no more than this. Under ecmp each of them is counted for many
 // draws of the paths.
@@ -104,8 +87,8 @@ const (
 )
 
 // predict returns the efficiency that the link loads allow. Of a case with timed
-// failures it is the mean over time: between two changes the tables are those of
-// the links that are dead then.
+// failures it is the mean over time: between two changes the plan is that of the links
+// that are not used then, as the policy has it, and changing over takes no time.
 func predict(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (float64, error) {
 	if len(c.Timed) == 0 {
 		return efficiencyOf(s, c, p), nil
@@ -113,21 +96,54 @@ func predict(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (float64, erro
 	sum, t := 0.0, p.Tree
 	at := time.Duration(0)
 	dead := map[topology.Link]bool{}
-	for _, st := range append(steps(c.Timed, c.Duration), step{at: c.Duration, change: true}) {
+	for _, st := range append(steps(Unused(c), c.Duration), step{at: c.Duration, change: true}) {
 		if !st.change {
 			continue
 		}
-		q, err := plan.Build(t, plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: s.Seed})
+		e, err := during(s, c, p, t)
 		if err != nil {
 			return 0, err
 		}
-		sum += efficiencyOf(s, c, q) * (st.at - at).Seconds()
+		sum += e * (st.at - at).Seconds()
 		at = st.at
 		if t, err = after(p.Tree, dead, st); err != nil {
 			return 0, err
 		}
 	}
 	return sum / c.Duration.Seconds(), nil
+}
+
+// during predicts a case while the links that are dead in t are not used.
+func during(s *scenario.Scenario, c scenario.Case, p *plan.Plan, t *topology.Tree) (float64, error) {
+	impaired := len(t.Dead()) > len(p.Tree.Dead())
+	if impaired && policyOf(c) == failover.None || t.Connected() != nil {
+		return 0, nil // all wait for those that wait for the link
+	}
+	q, err := PlanFor(s, c, t)
+	if err != nil {
+		return 0, err
+	}
+	if q.Schedule == nil {
+		c.Mode, c.Schedule = scenario.Unsync, ""
+	}
+	return efficiencyOf(s, c, q), nil
+}
+
+// PlanFor returns the plan that a case follows while exactly the links that are dead in t
+// are not used, as its policy has it: one without a schedule is built without phases.
+func PlanFor(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (*plan.Plan, error) {
+	o := plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: s.Seed}
+	switch policyOf(c) {
+	case failover.MinHop:
+		o.Routing = routing.MinHop
+	case failover.Spread:
+		o.Routing = routing.Spread
+	case failover.Unsync:
+		if len(t.Dead()) > len(c.Failures) {
+			o.Schedule, o.Routing = "", routing.Spread
+		}
+	}
+	return plan.Build(t, o)
 }
 
 // after returns the tree once a step has been done; dead is what timed failures

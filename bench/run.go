@@ -19,8 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evbench/controller"
-	"evbench/internal/wire"
-	"evbench/plan"
+	"evbench/failover"
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/topology"
@@ -264,13 +263,15 @@ func order(cases []Planned, repeat int) []measured {
 // A measured case is what a case came to.
 type measured struct {
 	Planned
-	repeat   int
-	outcome  controller.Outcome
-	links    []results.LinkCount // nil where the fabric cannot count
-	drops    uint64              // that no timed failure excuses
-	cpu      float64             // share of all processors that was busy; 0: not known
-	events   []results.LinkEvent
-	warnings []string
+	repeat  int
+	outcome controller.Outcome
+	links   []results.LinkCount // nil where the fabric cannot count
+	drops   uint64              // that no timed failure excuses
+	cpu     float64             // share of all processors that was busy; 0: not known
+	events  []results.LinkEvent
+	// failovers is what was done about them.
+	failovers []results.Failover
+	warnings  []string
 }
 
 // one installs and measures one case.
@@ -303,26 +304,36 @@ func (r *runner) measure(ctx context.Context, m *measured, p Progress) error {
 	side, stop := context.WithCancel(ctx)
 	defer stop()
 	g, side := errgroup.WithContext(side)
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	line := &timeline{fabric: r.f}
 	var before []results.LinkCount
 	var cpu cpuClock
 	var counterErr error
 
+	var links *follower
+	if len(m.Timed) > 0 {
+		var err error
+		if links, err = r.newFollower(ctx, m, line, end); err != nil {
+			return err
+		}
+	}
 	c := r.controllerCase(m)
 	c.OnMeasure = func() {
 		before, counterErr = r.f.Counters(ctx)
-		if len(m.Timed) > 0 {
-			r.watch(side, g, line, m.Plan)
-		}
 		cpu = readCPU()
 		line.start = time.Now()
+		if links != nil {
+			g.Go(func() error { return links.run(side) })
+		}
 		p.Stage = Measuring
 		r.progress(p)
-		g.Go(func() error { return line.play(side, steps(m.Timed, m.Duration)) })
+		g.Go(func() error { return line.play(side, stepsOf(m.Case)) })
 	}
 	rate := meter{interval: r.s.Interval}
 	c.OnSample = func(s results.Sample) {
 		r.keep(r.sink.Sample(s))
+		line.series.add(s)
 		if total, ok := rate.add(s); ok {
 			p.Elapsed, p.EventsPerSec = time.Since(line.start), total
 			r.progress(p)
@@ -333,22 +344,16 @@ func (r *runner) measure(ctx context.Context, m *measured, p Progress) error {
 	m.cpu = readCPU().since(cpu)
 	stop()
 	sideErr := g.Wait()
-	m.events, m.warnings = line.results()
+	var odd []string
+	m.events, odd = line.results(policyOf(m.Case))
+	m.warnings = append(m.warnings, odd...)
+	m.failovers = r.failovers(m, line)
+	if apart := line.disjoint(); runErr != nil && apart != "" {
+		runErr = fmt.Errorf("%w (%s)", runErr, apart)
+	}
 	err := errors.Join(runErr, sideErr, counterErr, r.readLinks(m, before, line.excused))
 	r.keepPairs(m)
 	return err
-}
-
-// watch has the fabric re-route on link events as long as ctx lives.
-func (r *runner) watch(ctx context.Context, g *errgroup.Group, line *timeline, p *plan.Plan) {
-	changes := make(chan RouteChange)
-	g.Go(func() error {
-		defer close(changes)
-		return r.f.Watch(ctx, p, func(t *topology.Tree) (*plan.Plan, error) {
-			return plan.Build(t, plan.Options{Routing: p.Routing})
-		}, changes)
-	})
-	g.Go(func() error { line.follow(changes); return nil })
 }
 
 // keep remembers the first error of the sink; the run ends with it after the
@@ -392,14 +397,9 @@ func (r *runner) controllerCase(m *measured) controller.Case {
 		Deliver: r.s.Deliver, Check: r.s.Check, IO: r.s.IO, Timeout: r.timeout(m), Interval: r.s.Interval,
 		Pairs: r.pairs != nil,
 	}
-	if m.Plan.Schedule != nil {
-		for rank := range r.s.Tree.Servers() {
-			var row []wire.Step
-			for _, s := range m.Plan.Row(rank) {
-				row = append(row, wire.Step(s))
-			}
-			c.Rows = append(c.Rows, row)
-		}
+	c.Rows, c.Standby = rows(m.Plan), r.standby(m)
+	if policyOf(m.Case) == failover.Unsync {
+		c.AsyncCredits = asyncCredits
 	}
 	return c
 }
@@ -410,6 +410,10 @@ func (r *runner) controllerCase(m *measured) controller.Case {
 // are predicted to take, since workers report after half of it.
 func (r *runner) timeout(m *measured) time.Duration {
 	info := r.f.Info()
+	if policyOf(m.Case) == failover.None {
+		// A sender whose path is gone tries again after twice as long each time.
+		return max(r.s.Timeout, 8*longestOutage(m.Timed, m.Duration))
+	}
 	if m.Mode == scenario.Sync || info.RateBitPerSec == 0 || m.Prediction.Efficiency == 0 {
 		return r.s.Timeout
 	}

@@ -14,6 +14,7 @@ import (
 
 	"evbench/barrier"
 	"evbench/bench"
+	"evbench/failover/loop"
 	"evbench/internal/wire"
 	"evbench/plan"
 	"evbench/results"
@@ -26,7 +27,6 @@ import (
 
 // fabric is a network that exists only in the test: messages pass at once.
 type fabric struct {
-	t         *testing.T
 	info      results.Fabric
 	fault     func(*memnet.Message) memnet.Action
 	installed []string // plan hashes
@@ -45,9 +45,8 @@ func (f *fabric) Install(_ context.Context, p *plan.Plan) error {
 
 func (f *fabric) Counters(context.Context) ([]results.LinkCount, error) { return nil, nil }
 
-func (f *fabric) Watch(ctx context.Context, _ *plan.Plan, _ bench.Reroute, _ chan<- bench.RouteChange) error {
-	<-ctx.Done()
-	return nil
+func (f *fabric) Network(*plan.Plan, string) (loop.Network, error) {
+	return nil, errors.New("no links die here")
 }
 
 func (f *fabric) SetLinks(context.Context, []topology.Link, bool) error { return nil }
@@ -57,12 +56,17 @@ func (f *fabric) Close() error { return nil }
 func (f *fabric) open(_ context.Context, c wire.Configure) (transport.Endpoint, barrier.Peer, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.nets == nil {
+		f.nets = map[uint32][]*memnet.Endpoint{}
+	}
 	if f.nets[c.Run] == nil {
 		f.nets[c.Run] = memnet.New(len(c.Peers), memnet.Options{Fault: f.fault})
 	}
 	ep := f.nets[c.Run][c.Rank]
 	return ep, ep, nil
 }
+
+func (f *fabric) MayOpen(_, _ int) error { return nil }
 
 func (f *fabric) Launch(ctx context.Context, j bench.Job) (func() error, error) {
 	g, ctx := errgroup.WithContext(ctx)
@@ -164,10 +168,9 @@ func read(t *testing.T, text string) (*scenario.Scenario, []bench.Planned) {
 	return s, planned
 }
 
-func run(t *testing.T, ctx context.Context, text string, f *fabric, sink bench.Sink) (results.Summary, error) {
+func run(t *testing.T, ctx context.Context, text string, f bench.Fabric, sink bench.Sink) (results.Summary, error) {
 	t.Helper()
 	s, planned := read(t, text)
-	f.t, f.nets = t, map[uint32][]*memnet.Endpoint{}
 	return bench.Run(ctx, s, planned, f, into(sink), bench.Options{
 		Listen: "unix:" + filepath.Join(t.TempDir(), "c"), Token: "secret",
 	})
@@ -245,7 +248,7 @@ func TestRunEndsEarly(t *testing.T) {
 		why := errors.New("interrupt")
 		sink := &memory{}
 		s, planned := read(t, strings.Replace(small, "150ms", "1h", 1))
-		f := &fabric{t: t, nets: map[uint32][]*memnet.Endpoint{}}
+		f := &fabric{nets: map[uint32][]*memnet.Endpoint{}}
 		sum, err := bench.Run(ctx, s, planned, f, into(sink), bench.Options{
 			Listen: "unix:" + filepath.Join(t.TempDir(), "c"), Token: "secret",
 			Progress: func(p bench.Progress) {

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -74,8 +73,8 @@ func (r *runner) result(m *measured) results.Case {
 		Failures: failureNames(m.Case), Control: m.Control, Model: info.Model, Deliver: r.s.Deliver, Check: r.s.Check, IO: m.outcome.IO,
 		PlanHash: m.Prediction.PlanHash, Phases: m.Prediction.Phases, Bound: m.Prediction.Bound,
 		Exchanges: o.Exchanges, MeasuredSec: o.Span.Seconds(), EventsBuilt: o.Built, EventsLost: o.Lost,
-		EventsDuplicate: o.Duplicate + o.Unknown, Retransmits: o.Retransmits, Drops: m.drops,
-		BarrierWaitSec: o.BarrierWait.Seconds(), CPUBusy: m.cpu, LinkEvents: m.events, Complete: o.Complete,
+		EventsDuplicate: o.Duplicate + o.Unknown, FragmentsLate: o.LateFragments, Retransmits: o.Retransmits, Drops: m.drops,
+		BarrierWaitSec: o.BarrierWait.Seconds(), CPUBusy: m.cpu, LinkEvents: m.events, Failover: string(policyOf(m.Case)), Failovers: m.failovers, Complete: o.Complete,
 		Reasons: []string{}, Warnings: append([]string{}, m.warnings...),
 	}
 	if m.Mode == scenario.Unsync {
@@ -106,15 +105,7 @@ func failureNames(c scenario.Case) []string {
 	dead := slices.SortedFunc(slices.Values(c.Failures), func(a, b topology.Link) int {
 		return cmp.Or(cmp.Compare(a.Leaf, b.Leaf), cmp.Compare(a.Spine, b.Spine))
 	})
-	names := deadNames(dead)
-	for _, f := range c.Timed {
-		name := fmt.Sprintf("%s at %v", f.Name, f.At)
-		if f.For > 0 {
-			name += fmt.Sprintf(" for %v", f.For)
-		}
-		names = append(names, name)
-	}
-	return names
+	return append(deadNames(dead), c.TimedTexts()...)
 }
 
 // end judges every case and writes what there is.

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 	"time"
 
+	"evbench/failover"
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/topology"
@@ -29,21 +29,46 @@ type step struct {
 // reading of the counters before, the change, and a reading after. Windows that
 // overlap are one.
 func steps(timed []scenario.Timed, duration time.Duration) []step {
-	var changes []step
+	return windows(changes(timed, duration), settle)
+}
+
+// stepsOf are those of one case. Where nothing is done about dead links, what is sent to
+// them is lost for as long as they are dead: that is one window.
+func stepsOf(c scenario.Case) []step {
+	if policyOf(c) != failover.None {
+		return steps(c.Timed, c.Duration)
+	}
+	all := changes(c.Timed, c.Duration)
+	out := windows(all, c.Duration)
+	if last := len(all) - 1; last >= 0 && !all[last].up {
+		out[len(out)-1].at = c.Duration + settle // the end of the case closes it
+	}
+	return out
+}
+
+// changes are the moments at which links go down and come up, in order.
+func changes(timed []scenario.Timed, duration time.Duration) []step {
+	var out []step
 	for _, f := range timed {
-		changes = append(changes, step{at: f.At, links: f.Links, change: true})
+		out = append(out, step{at: f.At, links: f.Links, change: true})
 		if f.For > 0 && f.At+f.For < duration {
-			changes = append(changes, step{at: f.At + f.For, links: f.Links, change: true, up: true})
+			out = append(out, step{at: f.At + f.For, links: f.Links, change: true, up: true})
 		}
 	}
-	slices.SortStableFunc(changes, func(a, b step) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(out, func(a, b step) int { return cmp.Compare(a.at, b.at) })
+	return out
+}
+
+// windows puts readings around changes; those with less than apart to either side of
+// their windows share one.
+func windows(changes []step, apart time.Duration) []step {
 	var out []step
 	for i, c := range changes {
-		if i == 0 || c.at-settle > changes[i-1].at+settle {
+		if i == 0 || c.at-settle > changes[i-1].at+apart {
 			out = append(out, step{at: max(0, c.at-settle), open: true})
 		}
 		out = append(out, c)
-		if i == len(changes)-1 || changes[i+1].at-settle > c.at+settle {
+		if i == len(changes)-1 || changes[i+1].at-settle > c.at+apart {
 			out = append(out, step{at: c.at + settle})
 		}
 	}
@@ -55,16 +80,15 @@ type timeline struct {
 	fabric  Fabric
 	start   time.Time
 	excused uint64 // drops within a window
-
-	mu     sync.Mutex
-	events []linkEvent
+	events  []linkEvent
+	series  series
+	records []failover.Record // what was done about them
 }
 
 type linkEvent struct {
 	links []topology.Link
 	up    bool
 	set   time.Time
-	route *RouteChange
 }
 
 // play runs until the last step is done or ctx ends; a window that is open then
@@ -100,9 +124,7 @@ func (l *timeline) play(ctx context.Context, steps []step) error {
 }
 
 func (l *timeline) set(ctx context.Context, s step) error {
-	l.mu.Lock()
 	l.events = append(l.events, linkEvent{links: s.links, up: s.up, set: time.Now()})
-	l.mu.Unlock()
 	return l.fabric.SetLinks(ctx, s.links, s.up)
 }
 
@@ -113,51 +135,76 @@ func (l *timeline) drops() (uint64, error) {
 	return drops(counts), err
 }
 
-// follow notes what the fabric did about each change, until changes is closed.
-func (l *timeline) follow(changes <-chan RouteChange) {
-	for c := range changes {
-		l.mu.Lock()
-		l.answer(c, c.Down, false)
-		l.answer(c, c.Up, true)
-		l.mu.Unlock()
+// answer returns the record that tells what was done about a change of these links: the
+// first that was seen after it, with the routes of a later one where another change came
+// before its own were in place.
+func (l *timeline) answer(e linkEvent) (failover.Record, bool) {
+	set := e.set.Sub(l.start)
+	for i, r := range l.records {
+		links := r.Down
+		if e.up {
+			links = r.Up
+		}
+		if r.Seen < set || !overlap(e.links, links) {
+			continue
+		}
+		for _, later := range l.records[i:] {
+			if overlap(e.links, later.Dead) == e.up {
+				break // it has changed again
+			}
+			if repaired(later) > 0 {
+				later.Seen = r.Seen
+				return later, true
+			}
+		}
+		return r, true
 	}
+	return failover.Record{}, false
 }
 
-// answer finds the last change of the given links before it was seen. When both
-// ends of a link report it and are handled apart, the later routes count.
-func (l *timeline) answer(c RouteChange, links []topology.Link, up bool) {
-	for i := len(l.events) - 1; i >= 0; i-- {
-		e := &l.events[i]
-		if e.up == up && overlap(e.links, links) && !e.set.After(c.Seen) {
-			if e.route == nil || c.Done.After(e.route.Done) {
-				e.route = &c
-			}
-			return
-		}
+// disjoint says which servers had no path to each other in the end, if any.
+func (l *timeline) disjoint() string {
+	if len(l.records) == 0 {
+		return ""
 	}
+	return l.records[len(l.records)-1].Disjoint
 }
 
 func overlap(a, b []topology.Link) bool {
 	return slices.ContainsFunc(a, func(x topology.Link) bool { return slices.Contains(b, x) })
 }
 
-// results returns one row for each link that changed, and what is odd about it.
-func (l *timeline) results() (rows []results.LinkEvent, warnings []string) {
+// results returns one row for each link that changed, and what is odd about it. It is
+// called when nothing plays any more. Where nothing is done about a dead link, or a link
+// that is back is held out, no answer is none missing.
+func (l *timeline) results(p failover.Policy) (rows []results.LinkEvent, warnings []string) {
 	for _, e := range l.events {
+		r, found := l.answer(e)
 		for _, link := range e.links {
 			row := results.LinkEvent{Link: link.String(), Up: e.up, TSec: e.set.Sub(l.start).Seconds()}
-			switch {
-			case e.route == nil:
+			switch routed := repaired(r); {
+			case found && routed > 0 && (p != failover.FORSHold || !e.up): // else it was held first
+				row.SeenSec = (r.Seen - e.set.Sub(l.start)).Seconds()
+				row.RoutesSec = (routed - r.Seen).Seconds()
+				row.Routes = r.AidRoutes + r.InstallRoutes
+			case found && r.Err != "":
+				warnings = append(warnings, link.String()+": "+r.Err)
+			case p != failover.None && p != failover.FORSHold:
 				warnings = append(warnings, link.String()+": the change of the link was not answered by new routes")
-			case e.route.Err != nil:
-				warnings = append(warnings, link.String()+": "+e.route.Err.Error())
-			default:
-				row.SeenSec = e.route.Seen.Sub(e.set).Seconds()
-				row.RoutesSec = e.route.Done.Sub(e.route.Seen).Seconds()
-				row.Routes = e.route.Changed
 			}
 			rows = append(rows, row)
 		}
 	}
 	return rows, warnings
+}
+
+// repaired is when the first routes were in place that lead around what is dead, or lead
+// through what is alive again.
+func repaired(r failover.Record) time.Duration {
+	for _, t := range []time.Duration{r.Aided, r.Installed, r.Cleaned} {
+		if t > 0 {
+			return t
+		}
+	}
+	return 0
 }

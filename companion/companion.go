@@ -11,8 +11,9 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"time"
+	"slices"
 
+	"evbench/failover"
 	"evbench/routing"
 	"evbench/topology"
 )
@@ -65,23 +66,17 @@ type Target interface {
 	// it, and returns how many routes it has written or deleted. It reads what
 	// a node holds before it writes, and trusts no memory of its own.
 	Apply(ctx context.Context, want Routes) (changed int, err error)
+	// Write makes edits, without reading first, and returns how many routes it has
+	// written or deleted. The edits are independent: an error in one does not keep
+	// the others from being made, but its own deletions. To delete a route that is
+	// not there is no error: the kernel was first.
+	Write(ctx context.Context, edits []Edit) (changed int, err error)
 	// Read returns what the nodes would forward by: hops that a node holds but
 	// knows to be dead are left out.
 	Read(ctx context.Context, nodes []Node) (Routes, error)
 	// Watch sends the state of both ends of every leaf-spine link and then each
 	// change, until ctx ends. When it returns, nothing of it runs any more.
-	Watch(ctx context.Context, events chan<- LinkEvent) error
-}
-
-// A LinkEvent is what one end of a link says about it.
-type LinkEvent struct {
-	Link topology.Link
-	Leaf bool // the end that says so is the leaf's, else the spine's
-	Up   bool
-	Seen time.Time // when the event had been read
-	// Reread marks a state that was read because events were lost: the end may
-	// have changed more than once.
-	Reread bool
+	Watch(ctx context.Context, events chan<- failover.LinkEvent) error
 }
 
 // Nodes returns the nodes that r names.
@@ -89,6 +84,17 @@ func (r Routes) Nodes() []Node {
 	out := make([]Node, len(r))
 	for i, t := range r {
 		out[i] = t.Node
+	}
+	return out
+}
+
+// Of returns the tables of some nodes of r, rising.
+func (r Routes) Of(nodes []Node) Routes {
+	out := make(Routes, 0, len(nodes))
+	for _, t := range r {
+		if slices.Contains(nodes, t.Node) {
+			out = append(out, t)
+		}
 	}
 	return out
 }

@@ -17,25 +17,36 @@ import (
 // has no path between them, and says so to the sender ("unreachable") at the
 // switch where the link is missing. O(leaves · (servers + spines · ports)).
 func Compute(p *plan.Plan, a Addresses) (Routes, error) {
+	out, err := switches(p, a)
+	if err != nil {
+		return nil, err
+	}
+	c := computer{p.Tree, p.Tables, a}
+	for r := range p.Tree.Servers() {
+		out = append(out, table(len(out), c.server(r)))
+	}
+	return out, nil
+}
+
+// switches is the part of Compute that depends on dead links.
+func switches(p *plan.Plan, a Addresses) (Routes, error) {
 	if p.Tables == nil {
 		return nil, fmt.Errorf("plan with routing %q: it has no tables to install", p.Routing)
 	}
 	c := computer{p.Tree, p.Tables, a}
 	out := make(Routes, 0, p.Tree.Leaves()+p.Tree.Spines()+p.Tree.Servers())
-	add := func(routes []Route) {
-		sortRoutes(routes)
-		out = append(out, Table{Node(len(out)), routes})
-	}
 	for l := range p.Tree.Leaves() {
-		add(c.leaf(l))
+		out = append(out, table(len(out), c.leaf(l)))
 	}
 	for k := range p.Tree.Spines() {
-		add(c.spine(k))
-	}
-	for r := range p.Tree.Servers() {
-		add(c.server(r))
+		out = append(out, table(len(out), c.spine(k)))
 	}
 	return out, nil
+}
+
+func table(n int, routes []Route) Table {
+	sortRoutes(routes)
+	return Table{Node(n), routes}
 }
 
 type computer struct {

@@ -32,7 +32,7 @@ func Diff(have, want Routes) []Difference {
 		if w != nil {
 			n, routesW = w.Node, w.Routes
 		}
-		merge(routesH, routesW, func(a, b Route) int { return comparePrefix(a.Prefix, b.Prefix) }, func(h, w *Route) {
+		merge(routesH, routesW, CompareRoutes, func(h, w *Route) {
 			if h == nil || w == nil || !h.Equal(*w) {
 				out = append(out, Difference{n, h, w})
 			}

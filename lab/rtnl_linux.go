@@ -17,6 +17,9 @@ import (
 type conn struct {
 	raw    map[int]*nl.SocketHandle
 	handle *netlink.Handle
+	// many is for Batch and List only: while a link is taken down, its node answers
+	// on raw, and nobody who changes routes shall wait for that.
+	many *nl.SocketHandle
 }
 
 // dial opens a conn in the calling thread's namespace.
@@ -25,16 +28,23 @@ func dial() (*conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open netlink socket: %w", err)
 	}
-	h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+	many, err := nl.GetNetlinkSocketAt(netns.None(), netns.None(), unix.NETLINK_ROUTE)
 	if err != nil {
 		s.Close()
 		return nil, fmt.Errorf("open netlink socket: %w", err)
 	}
-	return &conn{map[int]*nl.SocketHandle{unix.NETLINK_ROUTE: {Socket: s}}, h}, nil
+	h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+	if err != nil {
+		s.Close()
+		many.Close()
+		return nil, fmt.Errorf("open netlink socket: %w", err)
+	}
+	return &conn{map[int]*nl.SocketHandle{unix.NETLINK_ROUTE: {Socket: s}}, h, &nl.SocketHandle{Socket: many}}, nil
 }
 
 func (c *conn) close() {
 	c.raw[unix.NETLINK_ROUTE].Close()
+	c.many.Close()
 	c.handle.Close()
 }
 

@@ -2,12 +2,13 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
 	"evbench/bench"
 	"evbench/emulate"
+	"evbench/failover"
+	"evbench/failover/loop"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/routing"
@@ -122,34 +123,56 @@ func without(all, some []topology.Link) []topology.Link {
 	return out
 }
 
-// Watch implements bench.Fabric.
-func (f *emulatedFabric) Watch(ctx context.Context, _ *plan.Plan, reroute bench.Reroute, out chan<- bench.RouteChange) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case c := <-f.changes:
-			out <- f.follow(c, reroute)
+// tell sends what both ends of the links say.
+func (c linkChange) tell(ctx context.Context, events chan<- failover.LinkEvent) {
+	for _, l := range c.links {
+		for _, leaf := range []bool{true, false} {
+			select {
+			case events <- failover.LinkEvent{Link: l, Leaf: leaf, Up: c.up, Seen: c.at}:
+			case <-ctx.Done():
+			}
 		}
 	}
 }
 
-// follow puts new routes in place after links have changed.
-func (f *emulatedFabric) follow(c linkChange, reroute bench.Reroute) bench.RouteChange {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	r := bench.RouteChange{Seen: c.at, Down: c.links}
-	if c.up {
-		r.Down, r.Up = nil, c.links
-	}
-	p, err := reroute(f.tree)
+// Network implements bench.Fabric.
+func (f *emulatedFabric) Network(_ *plan.Plan, engine string) (loop.Network, error) {
+	return emulatedNetwork{f, engine}, nil
+}
+
+// An emulatedNetwork has tables only: its pinned paths go where they go.
+type emulatedNetwork struct {
+	f      *emulatedFabric
+	engine string
+}
+
+// Watch implements loop.Network.
+func (n emulatedNetwork) Watch(ctx context.Context, events chan<- failover.LinkEvent) error {
+	return selfHealing{n.f.changes}.Watch(ctx, events)
+}
+
+// Aid implements loop.Network.
+func (n emulatedNetwork) Aid(_ context.Context, t *topology.Tree) (int, error) {
+	p, err := plan.Build(t, plan.Options{Routing: n.engine})
 	if err != nil {
-		r.Err = fmt.Errorf("re-route: %w", err)
-	} else {
-		f.model.Install(f.tree, f.route(p))
+		return 0, err
 	}
-	r.Done = time.Now()
-	return r
+	return n.put(p), nil
+}
+
+// Install implements loop.Network.
+func (n emulatedNetwork) Install(_ context.Context, p *plan.Plan) (int, error) { return n.put(p), nil }
+
+// Clean implements loop.Network.
+func (n emulatedNetwork) Clean(_ context.Context, p *plan.Plan) (int, error) { return n.put(p), nil }
+
+// put has messages take the tables of a plan. How many entries that changes nobody
+// counts.
+func (n emulatedNetwork) put(p *plan.Plan) int {
+	n.f.mu.Lock()
+	defer n.f.mu.Unlock()
+	n.f.model.Install(n.f.tree, n.f.route(p))
+	return 0
 }
 
 // Close implements bench.Fabric.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"evbench/bench"
+	"evbench/failover/loop"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"
@@ -57,10 +58,8 @@ func (f *hostsFabric) Install(_ context.Context, p *plan.Plan) error {
 // Counters implements bench.Fabric.
 func (f *hostsFabric) Counters(context.Context) ([]results.LinkCount, error) { return nil, nil }
 
-// Watch implements bench.Fabric.
-func (f *hostsFabric) Watch(context.Context, *plan.Plan, bench.Reroute, chan<- bench.RouteChange) error {
-	return errHosts
-}
+// Network implements bench.Fabric.
+func (f *hostsFabric) Network(*plan.Plan, string) (loop.Network, error) { return nil, errHosts }
 
 // SetLinks implements bench.Fabric.
 func (f *hostsFabric) SetLinks(context.Context, []topology.Link, bool) error { return errHosts }

@@ -12,6 +12,8 @@ import (
 
 	"evbench/bench"
 	"evbench/companion/inject"
+	"evbench/failover"
+	"evbench/failover/loop"
 	"evbench/plan"
 	"evbench/scenario"
 	"evbench/topology"
@@ -22,7 +24,7 @@ import (
 type injectedFabric struct {
 	bench.Fabric
 	injector *inject.Injector
-	changes  chan bench.RouteChange // from SetLinks to Watch
+	changes  chan linkChange // from SetLinks to Watch
 	pipes    chan os.Signal
 }
 
@@ -42,7 +44,7 @@ func injecting(open opener) opener {
 		if err == nil {
 			var f bench.Fabric
 			if f, err = open(ctx, s); err == nil {
-				made := &injectedFabric{Fabric: f, injector: i, changes: make(chan bench.RouteChange), pipes: make(chan os.Signal, 1)}
+				made := &injectedFabric{Fabric: f, injector: i, changes: make(chan linkChange), pipes: make(chan os.Signal, 1)}
 				// Printing into a pipe that nobody reads would end the program at once,
 				// and leave links down; now it is an error as any other.
 				signal.Notify(made.pipes, syscall.SIGPIPE)
@@ -102,9 +104,9 @@ func (f *injectedFabric) Install(ctx context.Context, p *plan.Plan) error {
 // SetLinks implements bench.Fabric. A change that the end of the case cuts short
 // is no error: Install or Close finishes it.
 func (f *injectedFabric) SetLinks(ctx context.Context, links []topology.Link, up bool) error {
-	set, change := f.injector.Down, bench.RouteChange{Down: links}
+	set := f.injector.Down
 	if up {
-		set, change = f.injector.Up, bench.RouteChange{Up: links}
+		set = f.injector.Up
 	}
 	err := set(ctx, links)
 	if ctx.Err() != nil {
@@ -113,28 +115,42 @@ func (f *injectedFabric) SetLinks(ctx context.Context, links []topology.Link, up
 	if err != nil {
 		return err
 	}
-	// The probe has just confirmed it; no route of ours follows.
-	change.Seen = time.Now()
-	change.Done = change.Seen
 	select {
-	case f.changes <- change:
+	case f.changes <- linkChange{links, up, time.Now()}: // the probe has just confirmed it
 	case <-ctx.Done():
 	}
 	return nil
 }
 
-// Watch implements bench.Fabric: it passes on what SetLinks has seen to happen.
-// The network re-routes by itself.
-func (f *injectedFabric) Watch(ctx context.Context, _ *plan.Plan, _ bench.Reroute, events chan<- bench.RouteChange) error {
+// Network implements bench.Fabric: it passes on what SetLinks has seen to happen. The
+// network re-routes by itself.
+func (f *injectedFabric) Network(*plan.Plan, string) (loop.Network, error) {
+	return selfHealing{f.changes}, nil
+}
+
+// selfHealing is a network that needs nobody to change its routes.
+type selfHealing struct{ changes <-chan linkChange }
+
+// Watch implements loop.Network.
+func (n selfHealing) Watch(ctx context.Context, events chan<- failover.LinkEvent) error {
 	for {
 		select {
-		case c := <-f.changes:
-			events <- c
+		case c := <-n.changes:
+			c.tell(ctx, events)
 		case <-ctx.Done():
 			return nil
 		}
 	}
 }
+
+// Aid implements loop.Network.
+func (selfHealing) Aid(context.Context, *topology.Tree) (int, error) { return 0, nil }
+
+// Install implements loop.Network.
+func (selfHealing) Install(context.Context, *plan.Plan) (int, error) { return 0, nil }
+
+// Clean implements loop.Network.
+func (selfHealing) Clean(context.Context, *plan.Plan) (int, error) { return 0, nil }
 
 // Close implements bench.Fabric: everything is up again first, in every case.
 func (f *injectedFabric) Close() error {

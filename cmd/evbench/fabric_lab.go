@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"os/exec"
 
-	"golang.org/x/sync/errgroup"
-
 	"evbench/bench"
 	"evbench/companion"
 	companionlab "evbench/companion/lab"
+	"evbench/failover/loop"
 	"evbench/lab"
 	"evbench/plan"
 	"evbench/results"
@@ -107,27 +106,10 @@ func (f *labFabric) SetLinks(ctx context.Context, links []topology.Link, up bool
 	return f.lab.SetLinks(ctx, links, up)
 }
 
-// Watch implements bench.Fabric.
-func (f *labFabric) Watch(ctx context.Context, p *plan.Plan, reroute bench.Reroute, out chan<- bench.RouteChange) error {
-	changes := make(chan companion.Change)
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		defer close(changes)
-		return companion.Follow(ctx, f.target, companion.Following{Plan: p, Addresses: f.lab.Addresses(), Reroute: reroute}, changes)
-	})
-	g.Go(func() error {
-		for c := range changes {
-			out <- bench.RouteChange{Down: c.Down, Up: c.Up, Seen: c.Seen, Done: c.Done, Changed: c.Changed, Err: c.Err}
-		}
-		return nil
-	})
-	return g.Wait()
+// Network implements bench.Fabric.
+func (f *labFabric) Network(p *plan.Plan, engine string) (loop.Network, error) {
+	return companion.NewRouter(f.target, f.lab.Addresses(), p, engine)
 }
 
 // Close implements bench.Fabric.
 func (f *labFabric) Close() error { return f.lab.Close() }
-
-// rerouteWith plans the tables of one engine for changed links.
-func rerouteWith(engine string) bench.Reroute {
-	return func(t *topology.Tree) (*plan.Plan, error) { return plan.Build(t, plan.Options{Routing: engine}) }
-}

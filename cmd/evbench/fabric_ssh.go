@@ -225,6 +225,9 @@ func (r *sshRun) open(_ context.Context, s *scenario.Scenario) (bench.Fabric, er
 	return &hostsFabric{info: fabricInfo(s.Fabric), Launcher: r}, nil
 }
 
+// MayOpen implements bench.Launcher. Other machines have limits of their own.
+func (r *sshRun) MayOpen(_, _ int) error { return nil }
+
 // Launch implements bench.Launcher.
 func (r *sshRun) Launch(ctx context.Context, j bench.Job) (wait func() error, err error) {
 	controller := j.Controller

@@ -19,6 +19,8 @@ import (
 
 	"evbench/companion"
 	companionlab "evbench/companion/lab"
+	"evbench/failover"
+	"evbench/failover/loop"
 	"evbench/internal/atomicfile"
 	"evbench/internal/unit"
 	"evbench/lab"
@@ -200,18 +202,11 @@ func writeHeld(l *lab.Lab, p *plan.Plan) error {
 
 // followLinks re-routes on link events until ctx ends.
 func followLinks(ctx context.Context, target companion.Target, p *plan.Plan, l *lab.Lab) error {
-	changes := make(chan companion.Change)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for range changes { // the routes tell
-		}
-	}()
-	err := companion.Follow(ctx, target, companion.Following{
-		Plan: p, Addresses: l.Addresses(), Reroute: rerouteWith(p.Routing),
-	}, changes)
-	close(changes)
-	<-done
+	net, err := companion.NewRouter(target, l.Addresses(), p, p.Routing)
+	if err != nil {
+		return err
+	}
+	_, err = loop.Run(ctx, loop.Options{Machine: failover.MinHop.Options(p.Tree, 0), Plan: p, Network: net})
 	return err
 }
 

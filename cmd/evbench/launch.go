@@ -67,6 +67,11 @@ func (t threads) Launch(ctx context.Context, j bench.Job) (wait func() error, er
 // ends of a connection for each ordered pair, the barrier's, and some to spare.
 func openFiles(n int) int { return 2*n*(n-1) + 64*n + 256 }
 
+// MayOpen implements bench.Launcher: all are in this process.
+func (threads) MayOpen(servers, connections int) error {
+	return tcp.CheckFiles(openFiles(servers) + servers*connections)
+}
+
 func (t threads) work(ctx context.Context, j bench.Job, rank int, l *tcp.Listener) error {
 	conn, err := wire.Dial(ctx, j.Controller)
 	if err != nil {
@@ -101,6 +106,9 @@ type processes struct {
 	// start starts the command of a rank; nil: here.
 	start func(rank int, cmd *exec.Cmd) error
 }
+
+// MayOpen implements bench.Launcher: each has a process for itself.
+func (processes) MayOpen(_, connections int) error { return tcp.CheckFiles(connections) }
 
 // Launch implements bench.Launcher.
 func (p processes) Launch(ctx context.Context, j bench.Job) (wait func() error, err error) {
@@ -173,6 +181,9 @@ func waitAll(ctx context.Context, j bench.Job, running []*exec.Cmd) error {
 
 // joining is the launcher of a fabric whose workers start themselves.
 type joining struct{}
+
+// MayOpen implements bench.Launcher. Workers that others start have limits of their own.
+func (joining) MayOpen(_, _ int) error { return nil }
 
 // Launch implements bench.Launcher.
 func (joining) Launch(context.Context, bench.Job) (wait func() error, err error) {

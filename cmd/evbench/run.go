@@ -224,7 +224,10 @@ func printSummary(c *cli.Context, sum results.Summary, manifest *results.Manifes
 	if err := report.Warnings(c.App.Writer, manifest.Warnings, width); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(c.App.Writer, "\nresults in %s\n", dir)
+	if _, err := fmt.Fprintf(c.App.Writer, "\nresults in %s\n", dir); err != nil || len(sum.Failovers()) == 0 {
+		return err
+	}
+	_, err := fmt.Fprintf(c.App.Writer, "evbench plot failover %s -o failover.svg draws what was done and when\n", dir)
 	return err
 }
 

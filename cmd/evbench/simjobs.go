@@ -9,7 +9,6 @@ import (
 
 	"evbench/bench"
 	"evbench/builder"
-	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/sim"
@@ -66,11 +65,12 @@ func simCase(s *scenario.Scenario, p bench.Planned, repeat int) (*sim.Case, erro
 	return c, nil
 }
 
-// simChanges plans anew for each moment at which links die or come back. The new routes
-// are there at once.
+// simChanges plans anew for each moment from which other links are used. The new plan and
+// its routes are there at once.
 func simChanges(s *scenario.Scenario, p bench.Planned) ([]sim.Change, error) {
+	unused := bench.Unused(p.Case)
 	var moments []time.Duration
-	for _, t := range p.Timed {
+	for _, t := range unused {
 		moments = append(moments, t.At)
 		if t.For > 0 && t.At+t.For < p.Duration {
 			moments = append(moments, t.At+t.For)
@@ -79,11 +79,11 @@ func simChanges(s *scenario.Scenario, p bench.Planned) ([]sim.Change, error) {
 	slices.Sort(moments)
 	var out []sim.Change
 	for i, at := range slices.Compact(moments) {
-		tree, err := s.Tree.Without(append(slices.Clone(p.Failures), deadAt(p.Timed, at)...)...)
+		tree, err := s.Tree.Without(append(slices.Clone(p.Failures), deadAt(unused, at)...)...)
 		if err != nil {
 			return nil, err
 		}
-		q, err := plan.Build(tree, plan.Options{Schedule: p.Schedule, Routing: p.Routing, Seed: s.Seed})
+		q, err := bench.PlanFor(s, p.Case, tree)
 		if err != nil {
 			return nil, fmt.Errorf("at %s: %w", at, err)
 		}
@@ -93,9 +93,9 @@ func simChanges(s *scenario.Scenario, p bench.Planned) ([]sim.Change, error) {
 	return out, nil
 }
 
-// deadAt returns the links that timed failures hold down at a moment.
-func deadAt(timed []scenario.Timed, at time.Duration) (dead []topology.Link) {
-	for _, t := range timed {
+// deadAt returns the links that are not used at a moment.
+func deadAt(unused []scenario.Timed, at time.Duration) (dead []topology.Link) {
+	for _, t := range unused {
 		if t.At <= at && (t.For == 0 || at < t.At+t.For) {
 			dead = append(dead, t.Links...)
 		}
@@ -113,12 +113,5 @@ func failureTexts(c scenario.Case) []string {
 	for _, l := range dead {
 		names = append(names, l.String())
 	}
-	for _, t := range c.Timed {
-		name := fmt.Sprintf("%s at %v", t.Name, t.At)
-		if t.For > 0 {
-			name += fmt.Sprintf(" for %v", t.For)
-		}
-		names = append(names, name)
-	}
-	return names
+	return append(names, c.TimedTexts()...)
 }

@@ -17,6 +17,8 @@ import (
 
 	"evbench/companion"
 	companionlab "evbench/companion/lab"
+	"evbench/failover"
+	"evbench/failover/loop"
 	"evbench/internal/unit"
 	"evbench/lab"
 	"evbench/plan"
@@ -287,14 +289,20 @@ func TestApplyMakesExact(t *testing.T) {
 	}
 }
 
-// follow runs companion.Follow until the test ends.
-func follow(t testing.TB, l *lab.Lab, target *companionlab.Target, p *plan.Plan) <-chan companion.Change {
+// follow re-routes on link events until the test ends.
+func follow(t testing.TB, l *lab.Lab, target *companionlab.Target, p *plan.Plan) <-chan failover.Record {
+	r, err := companion.NewRouter(target, l.Addresses(), p, p.Routing)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
-	changes, done := make(chan companion.Change), make(chan error, 1)
-	f := companion.Following{Plan: p, Addresses: l.Addresses(), Reroute: func(tree *topology.Tree) (*plan.Plan, error) {
-		return newPlan(t, tree, p.Routing), nil
-	}}
-	go func() { done <- companion.Follow(ctx, target, f, changes) }()
+	changes, done := make(chan failover.Record, 10), make(chan error, 1)
+	go func() {
+		_, err := loop.Run(ctx, loop.Options{
+			Machine: failover.MinHop.Options(p.Tree, 0), Plan: p, Network: r, Tell: func(x failover.Record) { changes <- x },
+		})
+		done <- err
+	}()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -316,54 +324,18 @@ func TestFollow(t *testing.T) {
 				t.Fatal(err)
 			}
 			c := <-changes
-			if c.Err != nil || !slices.Equal(c.Down, []topology.Link{dead}) || len(c.Up) != 0 || c.Changed == 0 || c.Done.Before(c.Seen) {
+			if c.Err != "" || !slices.Equal(c.Down, []topology.Link{dead}) || len(c.Up) != 0 || c.AidRoutes == 0 || c.Aided < c.Seen {
 				t.Fatalf("link down: %+v", c)
 			}
-			allPairs(t, l, newTree(t, 2, 3, dead))
+			everything(t, l)
 			if err := l.SetLink(t.Context(), dead, true); err != nil {
 				t.Fatal(err)
 			}
 			c = <-changes
-			if c.Err != nil || !slices.Equal(c.Up, []topology.Link{dead}) || len(c.Down) != 0 || c.Changed == 0 {
+			if c.Err != "" || !slices.Equal(c.Up, []topology.Link{dead}) || len(c.Down) != 0 || c.AidRoutes == 0 {
 				t.Fatalf("link up: %+v", c)
 			}
-			allPairs(t, l, tree)
-		})
-	}
-}
-
-// BenchmarkReroute measures from the call that takes a link down to the routes
-// read back, and the parts of it.
-func BenchmarkReroute(b *testing.B) {
-	for _, size := range [][2]int{{4, 4}, {4, 8}, {8, 8}} {
-		tree := newTree(b, size[0], size[1])
-		b.Run(tree.Notation(), func(b *testing.B) {
-			p := newPlan(b, tree, routing.MinHop)
-			l, target := start(b, p, 100e6)
-			changes := follow(b, l, target, p)
-			link := topology.Link{Leaf: 0, Spine: 3}
-			var seen, routes time.Duration
-			n, changed := 0, 0
-			for b.Loop() {
-				begin := time.Now()
-				if err := l.SetLink(b.Context(), link, false); err != nil {
-					b.Fatal(err)
-				}
-				c := <-changes
-				if c.Err != nil {
-					b.Fatal(c.Err)
-				}
-				n, seen, routes, changed = n+1, seen+c.Seen.Sub(begin), routes+c.Done.Sub(c.Seen), changed+c.Changed
-				if err := l.SetLink(b.Context(), link, true); err != nil {
-					b.Fatal(err)
-				}
-				if c := <-changes; c.Err != nil {
-					b.Fatal(c.Err)
-				}
-			}
-			b.ReportMetric(float64(seen.Microseconds())/float64(n), "µs/seen")
-			b.ReportMetric(float64(routes.Microseconds())/float64(n), "µs/routes")
-			b.ReportMetric(float64(changed)/float64(n), "changed")
+			everything(t, l)
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 
 	"evbench/companion"
+	"evbench/failover"
 	"evbench/lab"
 )
 
@@ -22,12 +23,17 @@ func (t *Target) Apply(context.Context, companion.Routes) (int, error) {
 	return 0, lab.ErrUnsupported
 }
 
+// Write implements companion.Target.
+func (t *Target) Write(context.Context, []companion.Edit) (int, error) {
+	return 0, lab.ErrUnsupported
+}
+
 // Read implements companion.Target.
 func (t *Target) Read(context.Context, []companion.Node) (companion.Routes, error) {
 	return nil, lab.ErrUnsupported
 }
 
 // Watch implements companion.Target.
-func (t *Target) Watch(context.Context, chan<- companion.LinkEvent) error {
+func (t *Target) Watch(context.Context, chan<- failover.LinkEvent) error {
 	return lab.ErrUnsupported
 }

@@ -1,0 +1,185 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"evbench/controller"
+	"evbench/failover"
+	"evbench/failover/loop"
+	"evbench/failover/planner"
+	"evbench/internal/wire"
+	"evbench/plan"
+	"evbench/plan/store"
+	"evbench/routing"
+	"evbench/scenario"
+	"evbench/topology"
+)
+
+// policyOf returns what is done about links that change in a case. Without a policy of its
+// own its tables are re-routed with its own engine, and that is all.
+func policyOf(c scenario.Case) failover.Policy {
+	if c.Failover == nil {
+		return ""
+	}
+	return failover.Policy(c.Failover.Policy)
+}
+
+// replans reports whether a case changes its plan when links die.
+func replans(c scenario.Case) bool {
+	switch policyOf(c) {
+	case failover.Unsync, failover.FORS, failover.FORSHold:
+		return true
+	}
+	return false
+}
+
+// repairs is the engine that the tables of a case are repaired with.
+func repairs(m Planned) string {
+	switch policyOf(m.Case) {
+	case "":
+		return m.Plan.Routing
+	case failover.Spread, failover.Unsync:
+		return routing.Spread
+	}
+	return routing.MinHop
+}
+
+// machineOf returns what decides in a case.
+func machineOf(m Planned) failover.Options {
+	policy := policyOf(m.Case)
+	if policy == "" {
+		return failover.MinHop.Options(m.Plan.Tree, 0) // tables, by whatever engine
+	}
+	o := policy.Options(m.Plan.Tree, m.Failover.Hold)
+	if m.Failover.Debounce > 0 {
+		o.Debounce = m.Failover.Debounce
+	}
+	o.Wait = m.Failover.OnDisconnect == scenario.Wait
+	return o
+}
+
+// A follower looks after the links of one case.
+type follower struct {
+	loop.Options
+	line *timeline
+}
+
+// newFollower makes ready what would take its time when a link dies. end ends the case.
+func (r *runner) newFollower(ctx context.Context, m *measured, line *timeline, end func(error)) (*follower, error) {
+	net, err := r.f.Network(m.Plan, repairs(m.Planned))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := net.Install(ctx, m.Plan); err != nil {
+		return nil, fmt.Errorf("case %q: install: %w", m.Name, err)
+	}
+	f := &follower{line: line, Options: loop.Options{
+		Machine: machineOf(m.Planned), Plan: m.Plan, Network: net, Log: r.o.Log,
+		Stop: func(reason string) { end(fmt.Errorf("case %q: %s", m.Name, reason)) },
+	}}
+	if replans(m.Case) {
+		p, err := newPlanner(r.s, m.Planned)
+		if err != nil {
+			return nil, err
+		}
+		f.Planner, f.Workers = p, &crew{ctl: r.ctl, epoch: m.Plan.Epoch}
+	}
+	return f, nil
+}
+
+// run follows the links until ctx ends, and leaves the story with the timeline.
+func (f *follower) run(ctx context.Context) (err error) {
+	f.Begin = f.line.start
+	f.line.records, err = loop.Run(ctx, f.Options)
+	return err
+}
+
+// newPlanner returns what plans for a case. It has the case's own plan already.
+func newPlanner(s *scenario.Scenario, m Planned) (*planner.Planner, error) {
+	p := &planner.Planner{Build: func(t *topology.Tree) (*plan.Plan, error) { return PlanFor(s, m.Case, t) }}
+	p.Keep(m.Plan)
+	var err error
+	p.Stored, err = openStore(s, m.Case)
+	return p, err
+}
+
+// openStore opens the folder of plans of a case; nil where it has none.
+func openStore(s *scenario.Scenario, c scenario.Case) (*store.Store, error) {
+	if c.Failover == nil || c.Failover.Store == "" {
+		return nil, nil
+	}
+	st, err := planner.OpenStore(os.DirFS(c.Failover.Store), s.Tree)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; evbench whatif --save makes such a folder", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("failover.store %s: %w", c.Failover.Store, err)
+	}
+	return st, nil
+}
+
+// A crew is the workers of a case, to whom a plan is a row each.
+type crew struct {
+	ctl   *controller.Controller
+	epoch uint32 // of the plan sent last
+}
+
+// Update implements loop.Workers. A plan without a schedule is built without phases.
+func (c *crew) Update(ctx context.Context, p *plan.Plan, placed func(from uint64)) (loop.Switch, error) {
+	c.epoch++
+	change := controller.PlanChange{Epoch: c.epoch, Mode: wire.Sync, Rows: rows(p)}
+	if p.Schedule == nil {
+		change.Mode = wire.Unsync
+	}
+	s, err := c.ctl.Update(ctx, change, placed)
+	return loop.Switch{From: s.From, LastOld: s.LastOld, FirstNew: s.FirstNew}, err
+}
+
+// asyncCredits is how many events a server has in flight where a policy has given up the
+// phases: as many as an unsynchronised case has by itself.
+const asyncCredits = 2
+
+// rows are the steps of each rank; none without a schedule.
+func rows(p *plan.Plan) [][]wire.Step {
+	if p.Schedule == nil {
+		return nil
+	}
+	out := make([][]wire.Step, p.Tree.Servers())
+	for rank := range out {
+		for _, s := range p.Row(rank) {
+			out[rank] = append(out[rank], wire.Step(s))
+		}
+	}
+	return out
+}
+
+// standby lists the paths that each rank opens beforehand: every plan of the links that
+// are alive finds its own among them. Where they would be too many they are opened when a
+// plan needs them, and the case says so. nil where no plan pins paths.
+func (r *runner) standby(m *measured) [][]wire.Path {
+	if !replans(m.Case) || !m.Plan.Pinned() {
+		return nil
+	}
+	t := m.Plan.Tree
+	out, most := make([][]wire.Path, t.Servers()), 0
+	for a := range t.Servers() {
+		for b := range t.Servers() {
+			if t.Leaf(a) == t.Leaf(b) {
+				continue
+			}
+			for _, k := range t.CommonSpines(t.Leaf(a), t.Leaf(b)) {
+				out[a] = append(out[a], wire.Path{Peer: b, Spine: k})
+			}
+		}
+		most = max(most, len(out[a]))
+	}
+	if err := r.f.MayOpen(t.Servers(), 2*most); err != nil {
+		m.warnings = append(m.warnings, "new plans have to open connections first, which takes longer than all else: "+err.Error())
+		return nil
+	}
+	return out
+}

@@ -1,0 +1,107 @@
+package companion
+
+import (
+	"cmp"
+	"maps"
+	"net/netip"
+	"slices"
+
+	"evbench/topology"
+)
+
+// An Edit is what changes at one node.
+type Edit struct {
+	Node   Node
+	Set    []Route        // each replaces what there is for its prefix, if anything
+	Delete []netip.Prefix // made once all of Set are
+}
+
+// Edits are made one after the other, except that those of one stage may be made
+// at once.
+type Edits [][]Edit
+
+// Transition returns the edits that lead from what the switches of a tree hold to what
+// they shall hold, without a moment in which a prefix that both carry is not
+// carried: spines learn where to deliver before leaves send there, and forget only
+// when no leaf does any more.
+func Transition(t *topology.Tree, have, want Routes) Edits {
+	sets, deletes := map[Node][]Route{}, map[Node][]netip.Prefix{}
+	for _, d := range Diff(have, want) {
+		if d.Want != nil {
+			sets[d.Node] = append(sets[d.Node], *d.Want)
+		} else {
+			deletes[d.Node] = append(deletes[d.Node], d.Have.Prefix)
+		}
+	}
+	var learn, leaves, forget []Edit
+	for n := range Node(t.Leaves() + t.Spines()) {
+		set, del := sets[n], deletes[n]
+		if int(n) < t.Leaves() {
+			leaves = appendEdit(leaves, Edit{n, set, del})
+		} else {
+			learn = appendEdit(learn, Edit{n, set, nil})
+			forget = appendEdit(forget, Edit{n, nil, del})
+		}
+	}
+	var out Edits
+	for _, stage := range [][]Edit{learn, leaves, forget} {
+		if len(stage) > 0 {
+			out = append(out, stage)
+		}
+	}
+	return out
+}
+
+func appendEdit(to []Edit, e Edit) []Edit {
+	if len(e.Set)+len(e.Delete) == 0 {
+		return to
+	}
+	return append(to, e)
+}
+
+// Count returns how many routes are written or deleted.
+func (e Edits) Count() int {
+	n := 0
+	for _, stage := range e {
+		for _, edit := range stage {
+			n += len(edit.Set) + len(edit.Delete)
+		}
+	}
+	return n
+}
+
+// Nodes returns the nodes that are edited, rising.
+func (e Edits) Nodes() []Node {
+	seen := map[Node]bool{}
+	for _, stage := range e {
+		for _, edit := range stage {
+			seen[edit.Node] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// apply returns routes as the edits leave them.
+func (e Edits) apply(to Routes) Routes {
+	out := slices.Clone(to)
+	for _, stage := range e {
+		for _, edit := range stage {
+			i, _ := slices.BinarySearchFunc(out, edit.Node, func(t Table, n Node) int { return cmp.Compare(t.Node, n) })
+			out[i].Routes = edit.apply(out[i].Routes)
+		}
+	}
+	return out
+}
+
+func (e Edit) apply(to []Route) []Route {
+	out := make([]Route, 0, len(to)+len(e.Set))
+	merge(to, e.Set, CompareRoutes, func(have, set *Route) {
+		if set == nil {
+			set = have
+		}
+		if !slices.Contains(e.Delete, set.Prefix) {
+			out = append(out, *set)
+		}
+	})
+	return out
+}

@@ -1,0 +1,114 @@
+package companion
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+	"sync"
+	"time"
+
+	"evbench/topology"
+)
+
+// A foresight knows the edits for the dead links that may come next: one link more,
+// or one less.
+type foresight struct {
+	rule rule
+	from held
+
+	mu    sync.Mutex
+	edits map[string]Edits // by dead links
+}
+
+// lookup returns the edits for the dead links of t, if they have been worked out.
+func (f *foresight) lookup(t *topology.Tree) (Edits, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e, ok := f.edits[deadKey(t)]
+	return e, ok
+}
+
+// work fills f until it is complete or stop says so. A set of dead links that cannot
+// be routed is left out; who asks for it then is told why.
+func (f *foresight) work(stop func() bool) {
+	for _, t := range neighbours(f.from.tree) {
+		if stop() {
+			return
+		}
+		want, err := f.rule.routes(t)
+		if err != nil {
+			continue
+		}
+		e := Transition(t, f.from.routes, want)
+		f.mu.Lock()
+		f.edits[deadKey(t)] = e
+		f.mu.Unlock()
+	}
+}
+
+// neighbours returns the trees with one dead link less than t, and with one more.
+func neighbours(t *topology.Tree) []*topology.Tree {
+	var out []*topology.Tree
+	for _, l := range t.Dead() {
+		out = append(out, withDead(t, without(t.Dead(), []topology.Link{l})))
+	}
+	for l := range t.Leaves() {
+		for _, k := range t.AliveSpines(l) {
+			out = append(out, withDead(t, append(t.Dead(), topology.Link{Leaf: l, Spine: k})))
+		}
+	}
+	return out
+}
+
+// withDead returns t with exactly these links dead, which are its own.
+func withDead(t *topology.Tree, dead []topology.Link) *topology.Tree {
+	out, err := t.Healthy().Without(dead...)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+func deadKey(t *topology.Tree) string {
+	var key []byte
+	for _, l := range t.Dead() {
+		key = binary.AppendUvarint(key, uint64(t.LinkID(l)))
+	}
+	return string(key)
+}
+
+// calm is how long the switches must have held the same routes before those for the
+// next change are worked out. Until then cores are for planning and for what the
+// servers have to make up for.
+const calm = 100 * time.Millisecond
+
+// foresee works ahead of every state that the switches come to hold, until ctx ends.
+func (r *Router) foresee(ctx context.Context) error {
+	timer := time.NewTimer(calm)
+	defer timer.Stop()
+	for {
+		select {
+		case <-r.news:
+			timer.Reset(calm)
+		case <-timer.C:
+			r.mu.Lock()
+			next := r.next
+			r.mu.Unlock()
+			if next != nil {
+				next.work(func() bool { return ctx.Err() != nil || len(r.news) > 0 })
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func without(links, remove []topology.Link) []topology.Link {
+	var out []topology.Link
+	for _, l := range links {
+		if !slices.Contains(remove, l) {
+			out = append(out, l)
+		}
+	}
+	return out
+}

@@ -1,0 +1,214 @@
+package companion
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"evbench/failover"
+	"evbench/plan"
+	"evbench/topology"
+)
+
+// A Router brings the switches of a target from the routes of one plan to those of
+// the next without a moment in which a path of either is missing, and gives first
+// aid when links die. What it keeps in place is what Around says, for the links
+// that are dead now.
+//
+// It remembers what it has read back, so that first aid writes without reading
+// first. It does not trust that memory after an error, and when it is asked for the
+// dead links that it has handled already: then something else has happened, such as
+// a link that was down for too short a time to be told, and the kernel may have
+// deleted routes.
+//
+// Aid, Install and Clean are called one at a time, beside Watch. A server's routes
+// do not depend on leaf-spine links and are not touched.
+type Router struct {
+	target Target
+	rule   rule
+	have   *held     // what the switches hold; nil: not known
+	placed time.Time // the last writes were done
+
+	mu   sync.Mutex
+	next *foresight    // from have
+	news chan struct{} // holds one when next is another than before
+}
+
+// held is what the switches hold, and for which links.
+type held struct {
+	tree   *topology.Tree
+	routes Routes
+}
+
+// A rule says what the switches have to hold for whatever links are dead.
+type rule struct {
+	plan   *plan.Plan // installed last
+	engine string     // of other dead links than the plan's
+	addr   Addresses
+}
+
+func (u rule) routes(t *topology.Tree) (Routes, error) {
+	if sameDead(t, u.plan.Tree) {
+		return Around(u.plan, u.addr)
+	}
+	tables, err := plan.Tables(t, u.engine)
+	if err != nil {
+		return nil, fmt.Errorf("re-route: %w", err)
+	}
+	return Around(&plan.Plan{Tree: t, Routing: u.engine, Tables: tables}, u.addr)
+}
+
+// NewRouter returns the router of a target on which the routes of p have been
+// installed. engine is the routing that tables are repaired with: minhop, spread.
+// It does not touch the target: the first call of Aid, Install or Clean puts in
+// place what is missing, so that callers begin with an Install of p.
+func NewRouter(target Target, a Addresses, p *plan.Plan, engine string) (*Router, error) {
+	if p.Tables == nil {
+		return nil, fmt.Errorf("plan with routing %q: it has no tables to install", p.Routing)
+	}
+	r := &Router{target: target, rule: rule{p, engine, a}, news: make(chan struct{}, 1)}
+	if _, err := plan.Tables(p.Tree, engine); err != nil {
+		return nil, err // the engine is not for this tree
+	}
+	return r, nil
+}
+
+// Watch implements loop.Network. Beside it, the routes for each link that may die or
+// come back next are worked out.
+func (r *Router) Watch(ctx context.Context, events chan<- failover.LinkEvent) error {
+	g, inner := errgroup.WithContext(ctx)
+	g.Go(func() error { return r.target.Watch(inner, events) })
+	g.Go(func() error { return r.foresee(inner) })
+	if err := g.Wait(); ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// Aid implements loop.Network. For the dead links of the plan installed last the
+// tables are those of the plan again.
+func (r *Router) Aid(ctx context.Context, t *topology.Tree) (changed int, err error) {
+	if r.have == nil || sameDead(t, r.have.tree) {
+		return r.restore(ctx, t)
+	}
+	edits, ok := r.next.lookup(t)
+	if !ok {
+		want, err := r.rule.routes(t)
+		if err != nil {
+			return 0, err
+		}
+		edits = Transition(t, r.have.routes, want)
+	}
+	return r.bring(ctx, held{t, edits.apply(r.have.routes)}, edits, edits.Nodes())
+}
+
+// Placed returns when the routes of the last Aid, Install or Clean were in place: they
+// are read back after that. It is called between those.
+func (r *Router) Placed() time.Time { return r.placed }
+
+// restore brings the switches to the routes for t from whatever they hold.
+func (r *Router) restore(ctx context.Context, t *topology.Tree) (changed int, err error) {
+	want, err := r.rule.routes(t)
+	if err != nil {
+		return 0, err
+	}
+	r.have = nil
+	return r.repair(ctx, held{t, want})
+}
+
+// Install implements loop.Network. The routes that it puts in place carry the
+// messages of the plan before as well, those over dead links on detours. After an
+// error the plan before is still the one that Aid goes back to.
+func (r *Router) Install(ctx context.Context, p *plan.Plan) (changed int, err error) {
+	want, err := Around(p, r.rule.addr)
+	if err != nil {
+		return 0, err
+	}
+	before := r.rule
+	r.rule.plan = p
+	if r.have == nil {
+		changed, err = r.repair(ctx, held{p.Tree, want})
+	} else {
+		edits := Transition(p.Tree, r.have.routes, want)
+		changed, err = r.bring(ctx, held{p.Tree, want}, edits, want.Nodes())
+	}
+	if err != nil {
+		r.rule = before
+	}
+	return changed, err
+}
+
+// Clean implements loop.Network. Standby routes, and detours around the dead links
+// of the plan, are part of its routes: connections wait on those paths.
+func (r *Router) Clean(ctx context.Context, p *plan.Plan) (changed int, err error) {
+	r.rule.plan = p
+	return r.restore(ctx, p.Tree)
+}
+
+// bring makes edits and reads back some nodes. Where they differ from what is
+// wanted, memory was wrong, and all are read and repaired.
+func (r *Router) bring(ctx context.Context, want held, edits Edits, nodes []Node) (changed int, err error) {
+	r.have = nil
+	if changed, err = r.write(ctx, edits); err != nil {
+		return changed, err
+	}
+	got, err := r.target.Read(ctx, nodes)
+	if err != nil {
+		return changed, fmt.Errorf("read routes back: %w", err)
+	}
+	if len(Diff(got, want.routes.Of(nodes))) > 0 {
+		more, err := r.repair(ctx, want)
+		return changed + more, err
+	}
+	r.holds(want)
+	return changed, nil
+}
+
+// repair reads all switches and makes what differs right, in order; then what
+// else there is, such as routes of others.
+func (r *Router) repair(ctx context.Context, want held) (changed int, err error) {
+	have, err := r.target.Read(ctx, want.routes.Nodes())
+	if err != nil {
+		return 0, fmt.Errorf("read routes: %w", err)
+	}
+	if changed, err = r.write(ctx, Transition(want.tree, have, want.routes)); err != nil {
+		return changed, err
+	}
+	more, err := install(ctx, r.target, want.tree, want.routes)
+	if err != nil {
+		return changed + more, err
+	}
+	r.holds(want)
+	return changed + more, nil
+}
+
+// write makes edits stage by stage, until one fails.
+func (r *Router) write(ctx context.Context, edits Edits) (changed int, err error) {
+	for _, stage := range edits {
+		n, err := r.target.Write(ctx, stage)
+		changed += n
+		if err != nil {
+			return changed, fmt.Errorf("write routes: %w", err)
+		}
+	}
+	r.placed = time.Now()
+	return changed, nil
+}
+
+// holds notes what the switches hold, and lets the future be worked out from there.
+func (r *Router) holds(now held) {
+	r.have = &now
+	r.mu.Lock()
+	r.next = &foresight{rule: r.rule, from: now, edits: map[string]Edits{}}
+	r.mu.Unlock()
+	select {
+	case r.news <- struct{}{}:
+	default:
+	}
+}
+
+func sameDead(a, b *topology.Tree) bool { return slices.Equal(a.Dead(), b.Dead()) }

@@ -1,0 +1,205 @@
+package companion
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"evbench/failover"
+	"evbench/plan"
+	"evbench/routing"
+	"evbench/topology"
+	"evbench/topology/topologytest"
+)
+
+// A routed is a router on a fabric in memory that holds the routes of a plan.
+type routed struct {
+	*fabric
+	*Router
+	plan *plan.Plan
+}
+
+func newRouted(t *testing.T, engine string) routed {
+	t.Helper()
+	f := &fabric{tables: map[Node][]Route{}, events: make(chan failover.LinkEvent)}
+	p := newPlan(t, topologytest.Without(t, topology.Options{Ports: 2, Leaves: 3}), routing.Ftree)
+	r, err := NewRouter(f, addresses{p.Tree}, p, engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := r.Install(t.Context(), p); err != nil || n == 0 {
+		t.Fatalf("install: %d routes, %v", n, err)
+	}
+	return routed{f, r, p}
+}
+
+// holds checks that the fabric holds the routes of an engine around dead links.
+func (r routed) holds(t *testing.T, engine string, dead ...topology.Link) {
+	t.Helper()
+	want := around(t, withDead(r.plan.Tree, dead), engine)
+	if d := Diff(r.read(want.routes.Nodes()), want.routes); len(d) > 0 {
+		t.Errorf("%d routes differ from %s around %v, first: %s", len(d), engine, dead, d[0].Describe(want.tree))
+	}
+}
+
+func (r routed) aid(t *testing.T, dead ...topology.Link) int {
+	t.Helper()
+	n, err := r.Aid(t.Context(), withDead(r.plan.Tree, dead))
+	if err != nil {
+		t.Fatalf("aid around %v: %v", dead, err)
+	}
+	return n
+}
+
+func TestRouterAid(t *testing.T) {
+	r := newRouted(t, routing.Spread)
+	r.holds(t, routing.Ftree)
+	if n := r.aid(t, linkA); n == 0 {
+		t.Error("no route had to change")
+	}
+	r.holds(t, routing.Spread, linkA)
+	r.aid(t, linkA, linkB)
+	r.holds(t, routing.Spread, linkA, linkB)
+	r.aid(t)
+	r.holds(t, routing.Ftree) // the plan's own, not the engine's
+	if n := r.aid(t); n != 0 {
+		t.Errorf("%d routes changed when nothing had", n)
+	}
+}
+
+// What it holds it knows; asked for the same dead links again, it looks.
+func TestRouterRepairs(t *testing.T) {
+	r := newRouted(t, routing.MinHop)
+	reads := r.reads
+	r.aid(t, linkA)
+	if n := r.reads - reads; n != 1 {
+		t.Errorf("read %d times for the first aid, want once: back", n)
+	}
+	r.tables[1] = r.tables[1][:3]
+	if n := r.aid(t, linkA); n == 0 {
+		t.Error("nothing repaired")
+	}
+	r.holds(t, routing.MinHop, linkA)
+
+	r.tables[0] = nil // of a leaf that the next change touches
+	r.aid(t, linkB)
+	r.holds(t, routing.MinHop, linkB)
+}
+
+func TestRouterInstallAndClean(t *testing.T) {
+	r := newRouted(t, routing.MinHop)
+	r.aid(t, linkA)
+	next := newPlan(t, withDead(r.plan.Tree, []topology.Link{linkA}), routing.Spread)
+	if _, err := r.Install(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	r.holds(t, routing.Spread, linkA)
+	r.tables[2] = nil
+	if n, err := r.Clean(t.Context(), next); err != nil || n == 0 {
+		t.Errorf("clean: %d routes, %v", n, err)
+	}
+	r.holds(t, routing.Spread, linkA)
+	if _, err := r.Install(t.Context(), r.plan); err != nil {
+		t.Fatal(err)
+	}
+	r.holds(t, routing.Ftree)
+}
+
+// After an error nothing is certain: the next call reads before it writes.
+func TestRouterAfterFailure(t *testing.T) {
+	r := newRouted(t, routing.MinHop)
+	r.fail = func() error {
+		r.tables[0] = nil
+		return errors.New("network is down")
+	}
+	if _, err := r.Aid(t.Context(), withDead(r.plan.Tree, []topology.Link{linkA})); err == nil || !strings.Contains(err.Error(), "write routes: network is down") {
+		t.Errorf("error %v", err)
+	}
+	r.aid(t, linkA, linkB)
+	r.holds(t, routing.MinHop, linkA, linkB)
+
+	r.lie = func(routes Routes) { routes[0].Routes = nil }
+	next := newPlan(t, withDead(r.plan.Tree, []topology.Link{linkB}), routing.Spread)
+	if _, err := r.Install(t.Context(), next); err == nil || !strings.Contains(err.Error(), "read back differ") {
+		t.Errorf("error %v, want one that names the difference", err)
+	}
+	r.lie = nil
+	r.aid(t, linkB)
+	r.holds(t, routing.MinHop, linkB) // nothing of the plan that could not be installed
+	r.aid(t)
+	r.holds(t, routing.Ftree)
+}
+
+func TestNewRouterRefuses(t *testing.T) {
+	tree := topologytest.Without(t, topology.Options{Ports: 2, Leaves: 2})
+	if _, err := NewRouter(nil, addresses{tree}, &plan.Plan{Tree: tree, Routing: plan.NoRouting}, routing.MinHop); err == nil {
+		t.Error("no error for a plan without tables")
+	}
+	if _, err := NewRouter(nil, addresses{tree}, newPlan(t, tree, routing.Ftree), "nonsense"); err == nil {
+		t.Error("no error for an unknown engine")
+	}
+}
+
+// What has been worked out ahead is what would be computed, for every link.
+func TestForesight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRouted(t, routing.MinHop)
+		r.aid(t, linkA)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- r.Router.Watch(ctx, nil) }()
+		quiet()
+		all := neighbours(r.have.tree)
+		if len(all) != r.plan.Tree.Leaves()*r.plan.Tree.Spines() {
+			t.Errorf("%d neighbours", len(all))
+		}
+		for _, tree := range all {
+			edits, ok := r.next.lookup(tree)
+			if !ok {
+				t.Fatalf("%v: not foreseen", tree.Dead())
+			}
+			want, err := r.rule.routes(tree)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := Diff(edits.apply(r.have.routes), want); len(d) > 0 {
+				t.Errorf("%v: %d differences", tree.Dead(), len(d))
+			}
+		}
+		r.aid(t, linkA, linkB)
+		quiet()
+		if _, ok := r.next.lookup(withDead(r.plan.Tree, []topology.Link{linkB})); !ok {
+			t.Error("nothing foreseen after the second aid")
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Any sequence of changes ends with the routes of the last.
+func TestRouterManyChanges(t *testing.T) {
+	r := newRouted(t, routing.MinHop)
+	rng := rand.New(rand.NewPCG(7, 8))
+	for range 100 {
+		dead := drop(t, r.plan.Tree, rng.IntN(4), rng).Dead()
+		r.aid(t, dead...)
+		if len(dead) > 0 {
+			r.holds(t, routing.MinHop, dead...)
+		} else {
+			r.holds(t, routing.Ftree)
+		}
+	}
+}
+
+func TestEditsNodes(t *testing.T) {
+	e := Edits{{{Node: 4, Set: make([]Route, 2)}}, {{Node: 1}, {Node: 4}}}
+	if n := e.Nodes(); !slices.Equal(n, []Node{1, 4}) {
+		t.Errorf("nodes %v", n)
+	}
+}

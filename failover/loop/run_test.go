@@ -1,0 +1,295 @@
+package loop_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"evbench/failover"
+	"evbench/failover/loop"
+	"evbench/plan"
+	"evbench/topology"
+)
+
+const ms = time.Millisecond
+
+// A network takes its time for everything, and remembers what it was asked for.
+type network struct {
+	events chan failover.LinkEvent
+	refuse map[string]int // how often a call fails
+
+	mu    sync.Mutex
+	busy  bool
+	calls []string
+}
+
+// call does one thing at a time, as a network may expect.
+func (n *network) call(name string, took time.Duration) (int, error) {
+	n.mu.Lock()
+	if n.busy {
+		panic("two calls at a time")
+	}
+	n.busy = true
+	n.calls = append(n.calls, name)
+	n.mu.Unlock()
+	time.Sleep(took)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.busy = false
+	if n.refuse[name] > 0 {
+		n.refuse[name]--
+		return 0, errors.New("refused")
+	}
+	return 1, nil
+}
+
+func (n *network) Watch(ctx context.Context, events chan<- failover.LinkEvent) error {
+	for {
+		select {
+		case e := <-n.events:
+			events <- e
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (n *network) Aid(_ context.Context, t *topology.Tree) (int, error) {
+	return n.call(fmt.Sprint("aid ", t.DownNames()), 1*ms)
+}
+
+func (n *network) Install(_ context.Context, p *plan.Plan) (int, error) {
+	return n.call(fmt.Sprint("install ", p.Tree.DownNames()), 2*ms)
+}
+
+func (n *network) Clean(_ context.Context, p *plan.Plan) (int, error) {
+	return n.call(fmt.Sprint("clean ", p.Tree.DownNames()), 2*ms)
+}
+
+// say has both ends of a link say that it is up or not.
+func (n *network) say(l topology.Link, up bool) {
+	for _, leaf := range []bool{true, false} {
+		n.events <- failover.LinkEvent{Link: l, Leaf: leaf, Up: up, Seen: time.Now()}
+	}
+}
+
+type planner struct{ cancelled int }
+
+// Plan takes 5 ms.
+func (p *planner) Plan(ctx context.Context, t *topology.Tree) (loop.Made, error) {
+	if err := t.Connected(); err != nil {
+		return loop.Made{}, err
+	}
+	select {
+	case <-time.After(5 * ms):
+	case <-ctx.Done():
+		p.cancelled++
+		return loop.Made{}, ctx.Err()
+	}
+	q, err := plan.Build(t, plan.Options{Schedule: "fors"})
+	return loop.Made{Plan: q, Source: failover.Computed, Took: 4 * ms, Judged: 1 * ms}, err
+}
+
+// Workers take a plan after 3 ms and need 20 ms for an exchange.
+type workers struct {
+	refuse int
+	took   []string
+}
+
+func (w *workers) Update(ctx context.Context, p *plan.Plan, placed func(uint64)) (loop.Switch, error) {
+	time.Sleep(3 * ms)
+	if w.refuse > 0 {
+		w.refuse--
+		return loop.Switch{}, errors.New("not now")
+	}
+	w.took = append(w.took, fmt.Sprint(p.Tree.DownNames()))
+	placed(7)
+	select {
+	case <-time.After(20 * ms):
+	case <-ctx.Done():
+		return loop.Switch{}, ctx.Err()
+	}
+	return loop.Switch{From: 7, LastOld: time.Now().Add(-10 * ms), FirstNew: time.Now()}, nil
+}
+
+func tree(t *testing.T) *topology.Tree {
+	t.Helper()
+	tr, err := topology.New(topology.Options{Ports: 4, Leaves: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// A rig is a loop with everything around it, in virtual time.
+type rig struct {
+	*network
+	planner *planner
+	workers *workers
+	stopped string
+	told    []failover.Record
+}
+
+// play runs the loop while do makes links die, and until nothing more happens.
+func play(t *testing.T, policy failover.Policy, hold time.Duration, change func(*loop.Options), do func(r *rig)) (*rig, []failover.Record) {
+	t.Helper()
+	r := &rig{network: &network{events: make(chan failover.LinkEvent), refuse: map[string]int{}}, planner: &planner{}, workers: &workers{}}
+	base, err := plan.Build(tree(t), plan.Options{Schedule: "fors"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := loop.Options{
+		Machine: policy.Options(base.Tree, hold), Plan: base, Network: r.network, Planner: r.planner, Workers: r.workers,
+		Stop: func(reason string) { r.stopped = reason },
+		Tell: func(x failover.Record) { r.told = append(r.told, x) },
+	}
+	if change != nil {
+		change(&o)
+	}
+	var records []failover.Record
+	synctest.Test(t, func(t *testing.T) {
+		o.Begin = time.Now()
+		r.events = make(chan failover.LinkEvent)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if records, err = loop.Run(ctx, o); err != nil {
+				t.Error(err)
+			}
+		}()
+		time.Sleep(100 * ms)
+		do(r)
+		time.Sleep(time.Second)
+		cancel()
+		<-done
+	})
+	return r, records
+}
+
+var first, second = topology.Link{Leaf: 0, Spine: 1}, topology.Link{Leaf: 2, Spine: 3}
+
+// One link dies: every step happens, in its order and at its time.
+func TestOneFailure(t *testing.T) {
+	r, records := play(t, failover.FORS, 0, nil, func(r *rig) { r.say(first, false) })
+	if len(records) != 1 {
+		t.Fatalf("%d records: %+v", len(records), records)
+	}
+	x := records[0]
+	if x.Seen != 100*ms || x.Aided != x.Seen+1*ms && x.Aided != x.Seen+2*ms {
+		t.Errorf("seen at %v, aid at %v", x.Seen, x.Aided)
+	}
+	for i, at := range []time.Duration{x.Seen, x.Aided, x.Verified, x.Installed, x.Updated, x.LastOld, x.FirstNew, x.Cleaned} {
+		if at == 0 {
+			t.Errorf("step %d did not happen: %+v", i, x)
+		}
+	}
+	if x.Updated != x.Installed+3*ms || x.FirstNew != x.Updated+20*ms || x.LastOld != x.FirstNew-10*ms || x.Cleaned != x.FirstNew+2*ms {
+		t.Errorf("%+v", x)
+	}
+	if x.Source != failover.Computed || x.From != 7 || x.Phases == 0 || x.Hash == "" || len(r.told) != 1 {
+		t.Errorf("%+v, told %d", x, len(r.told))
+	}
+	if last := r.calls[len(r.calls)-1]; last != "clean [leaf0-spine1]" || !slices.Equal(r.workers.took, []string{"[leaf0-spine1]"}) {
+		t.Errorf("calls %q, workers took %q", r.calls, r.workers.took)
+	}
+}
+
+// A second link dies while the first is planned for: that plan is not waited for.
+func TestSecondFailure(t *testing.T) {
+	r, records := play(t, failover.FORS, 0, nil, func(r *rig) {
+		r.say(first, false)
+		time.Sleep(4 * ms)
+		r.say(second, false)
+	})
+	if len(records) != 2 || !records[0].Superseded || records[1].FirstNew == 0 {
+		t.Fatalf("%+v", records)
+	}
+	if r.planner.cancelled != 1 || !slices.Equal(r.workers.took, []string{"[leaf0-spine1 leaf2-spine3]"}) {
+		t.Errorf("%d plans cancelled, workers took %q", r.planner.cancelled, r.workers.took)
+	}
+}
+
+// The link comes back before anything was planned: the routes of the plan in use are put
+// back, and no worker hears of it.
+func TestBlip(t *testing.T) {
+	r, _ := play(t, failover.FORS, 0, nil, func(r *rig) {
+		r.say(first, false)
+		time.Sleep(2 * ms)
+		r.say(first, true)
+	})
+	if last := r.calls[len(r.calls)-1]; last != "clean []" && last != "aid []" || len(r.workers.took) != 0 {
+		t.Errorf("calls %q, workers took %q", r.calls, r.workers.took)
+	}
+}
+
+// Whatever fails is tried again.
+func TestRefusals(t *testing.T) {
+	r, records := play(t, failover.FORS, 0, nil, func(r *rig) {
+		r.refuse["aid [leaf0-spine1]"], r.refuse["install [leaf0-spine1]"], r.refuse["clean [leaf0-spine1]"], r.workers.refuse = 1, 1, 1, 1
+		r.say(first, false)
+	})
+	if x := records[len(records)-1]; len(records) != 1 || x.FirstNew == 0 || x.Cleaned == 0 || x.Err == "" {
+		t.Errorf("%+v, calls %q", records, r.calls)
+	}
+}
+
+// Servers that are cut off end the run, or it waits.
+func TestDisjoint(t *testing.T) {
+	cut := func(r *rig) {
+		for k := range 4 {
+			r.say(topology.Link{Leaf: 1, Spine: k}, false)
+		}
+	}
+	r, _ := play(t, failover.FORS, 0, nil, cut)
+	if r.stopped == "" {
+		t.Error("the run goes on")
+	}
+	r, records := play(t, failover.FORS, 0, func(o *loop.Options) { o.Machine.Wait = true }, func(r *rig) {
+		cut(r)
+		time.Sleep(50 * ms)
+		r.say(topology.Link{Leaf: 1, Spine: 2}, true)
+	})
+	if x := records[len(records)-1]; r.stopped != "" || x.FirstNew == 0 || len(x.Dead) != 3 {
+		t.Errorf("stopped %q, last %+v", r.stopped, x)
+	}
+}
+
+// A network without workers has nobody to tell.
+func TestNobodyToTell(t *testing.T) {
+	_, records := play(t, failover.FORS, 0, func(o *loop.Options) { o.Workers = nil }, func(r *rig) { r.say(first, false) })
+	if len(records) != 1 || records[0].Updated != records[0].Installed || records[0].Cleaned == 0 {
+		t.Errorf("%+v", records)
+	}
+}
+
+// A case that ends while its plan is changed leaves nothing behind: play would not come
+// to its end.
+func TestEndInTheMiddle(t *testing.T) {
+	for after := range 40 {
+		synctest.Test(t, func(t *testing.T) {
+			base, err := plan.Build(tree(t), plan.Options{Schedule: "fors"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := &network{events: make(chan failover.LinkEvent), refuse: map[string]int{}}
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				n.say(first, false)
+				time.Sleep(time.Duration(after) * ms)
+				cancel()
+			}()
+			_, err = loop.Run(ctx, loop.Options{
+				Machine: failover.FORS.Options(base.Tree, 0), Plan: base, Network: n, Planner: &planner{}, Workers: &workers{},
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,200 @@
+package lab
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Message is a request to rtnetlink. Its data is a multiple of four bytes long.
+type Message struct {
+	Kind, Flags uint16
+	Data        []byte
+}
+
+// batchSize bounds what is sent at once: the kernel takes no more than its buffer
+// for sending, and keeps an answer for every request that fails.
+const batchSize = 256
+
+// Batch sends requests to the kernel of a node in as few calls as possible; it
+// carries out all of them, in order. The errors are nil or, by message, what has
+// failed.
+func (b *Lab) Batch(n Node, messages []Message) ([]error, error) {
+	var out []error
+	for first := 0; first < len(messages); first += batchSize {
+		part := messages[first:min(first+batchSize, len(messages))]
+		errs, err := b.nodes[n].batch(part)
+		if err != nil {
+			return nil, fmt.Errorf("%s: netlink: %w", b.names[n], err)
+		}
+		for i, err := range errs {
+			if err != nil && out == nil {
+				out = make([]error, len(messages))
+			}
+			if err != nil {
+				out[first+i] = err
+			}
+		}
+	}
+	return out, nil
+}
+
+// batch asks for an answer to the last message only. The kernel answers those that
+// fail in any case, and all before sendto returns.
+func (c *conn) batch(messages []Message) ([]error, error) {
+	h := c.many
+	h.Socket.Lock()
+	defer h.Socket.Unlock()
+	n := uint32(len(messages))
+	first := atomic.AddUint32(&h.Seq, n) - n + 1
+	var buf []byte
+	for i, m := range messages {
+		if i == len(messages)-1 {
+			m.Flags |= unix.NLM_F_ACK
+		}
+		buf = m.append(buf, first+uint32(i))
+	}
+	fd := h.Socket.GetFd()
+	if err := send(fd, buf); err != nil {
+		return nil, err
+	}
+	return answers(fd, first, len(messages))
+}
+
+func send(fd int, b []byte) error {
+	return unix.Sendto(fd, b, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
+}
+
+// append appends the request with its header.
+func (m Message) append(to []byte, seq uint32) []byte {
+	to = binary.NativeEndian.AppendUint32(to, uint32(unix.SizeofNlMsghdr+len(m.Data)))
+	to = binary.NativeEndian.AppendUint16(to, m.Kind)
+	to = binary.NativeEndian.AppendUint16(to, m.Flags|unix.NLM_F_REQUEST)
+	to = binary.NativeEndian.AppendUint32(to, seq)
+	to = binary.NativeEndian.AppendUint32(to, 0) // the kernel knows who asks
+	return append(to, m.Data...)
+}
+
+// answers reads until the answer to the last of n requests.
+func answers(fd int, first uint32, n int) (out []error, err error) {
+	buf := make([]byte, 8<<10)
+	for done := false; !done; {
+		err := receive(fd, buf, func(h reply, data []byte) {
+			i := int(h.seq - first)
+			if h.kind != unix.NLMSG_ERROR || i < 0 || i >= n {
+				return // to an earlier call that failed in the middle
+			}
+			if err := failure(data); err != nil {
+				if out == nil {
+					out = make([]error, n)
+				}
+				out[i] = err
+			}
+			done = done || i == n-1
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// failure reads the error number of an answer, or nil.
+func failure(data []byte) error {
+	if len(data) < 4 {
+		return errShort
+	}
+	if errno := -int32(binary.NativeEndian.Uint32(data)); errno != 0 {
+		return syscall.Errno(errno)
+	}
+	return nil
+}
+
+// ErrInterrupted says that what was listed has changed meanwhile.
+var ErrInterrupted = errors.New("changed while it was listed")
+
+var errShort = errors.New("short message")
+
+// List asks the kernel of a node for a list, and calls f with each entry, which is
+// valid until f returns.
+func (b *Lab) List(n Node, m Message, f func(entry []byte) error) error {
+	if err := b.nodes[n].list(m, f); err != nil {
+		return fmt.Errorf("%s: netlink: %w", b.names[n], err)
+	}
+	return nil
+}
+
+func (c *conn) list(m Message, f func(entry []byte) error) error {
+	h := c.many
+	h.Socket.Lock()
+	defer h.Socket.Unlock()
+	seq, fd := atomic.AddUint32(&h.Seq, 1), h.Socket.GetFd()
+	m.Flags |= unix.NLM_F_DUMP
+	if err := send(fd, m.append(nil, seq)); err != nil {
+		return err
+	}
+	var failed error // the kernel finishes the list in any case
+	buf := make([]byte, 32<<10)
+	for done := false; !done; {
+		err := receive(fd, buf, func(h reply, data []byte) {
+			switch {
+			case h.seq != seq:
+			case h.kind == unix.NLMSG_ERROR:
+				done, failed = true, failure(data)
+			case h.kind == unix.NLMSG_DONE:
+				done = true
+			case failed == nil:
+				failed = f(data)
+			}
+			if h.seq == seq && h.flags&unix.NLM_F_DUMP_INTR != 0 && failed == nil {
+				failed = ErrInterrupted
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return failed
+}
+
+// reply is the part of a header that matters here.
+type reply struct {
+	kind, flags uint16
+	seq         uint32
+}
+
+// receive waits for messages and calls f with each that has come.
+func receive(fd int, buf []byte, f func(h reply, data []byte)) error {
+	size, err := wait(fd, buf)
+	if err != nil {
+		return err
+	}
+	for b := buf[:size]; len(b) >= unix.SizeofNlMsghdr; {
+		n := int(binary.NativeEndian.Uint32(b))
+		if n < unix.SizeofNlMsghdr || n > len(b) {
+			return errShort
+		}
+		h := reply{binary.NativeEndian.Uint16(b[4:]), binary.NativeEndian.Uint16(b[6:]), binary.NativeEndian.Uint32(b[8:])}
+		f(h, b[unix.SizeofNlMsghdr:n])
+		b = b[min(len(b), (n+3)&^3):]
+	}
+	return nil
+}
+
+// wait reads what the kernel has answered. It nearly always has when the request
+// has been sent.
+func wait(fd int, buf []byte) (int, error) {
+	for {
+		n, _, err := unix.Recvfrom(fd, buf, 0)
+		if err != unix.EAGAIN && err != unix.EINTR {
+			return n, err
+		}
+		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1); err != nil && err != unix.EINTR {
+			return 0, err
+		}
+	}
+}
