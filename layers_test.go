@@ -128,6 +128,8 @@ var layers = map[string]layer{
 
 	"sim": {may: []string{"barrier", "internal/unit", "plan", "results", "routing", "scheduler", "topology"}, pure: true},
 
+	"worth": {may: []string{"failover", "failures", "plan", "routing", "scheduler", "sim", "topology"}, pure: true},
+
 	"compare": {may: []string{"results", "internal/unit"}, pure: true},
 	"report":  {may: []string{"results", "internal/unit"}},
 	// Figures of links and pairs need the phases and paths of plans.

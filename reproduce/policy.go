@@ -1,89 +1,33 @@
 package reproduce
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
+	"evbench/failover"
 	"evbench/failures"
 	"evbench/plan"
+	"evbench/sim"
 	"evbench/topology"
+	"evbench/worth"
 )
-
-// A spell is a time during which the same links are dead.
-type spell struct {
-	links []topology.Link // by leaf and spine
-	sec   float64
-}
-
-// spells cuts the time of failures into spells in which something is dead, and
-// counts the changes. Links that the tree does not have, and failures without a
-// known end, are left out and counted.
-func spells(t *topology.Tree, h *failures.History, fs []failures.Failure) (out []spell, changes, skipped int) {
-	type edge struct {
-		at   time.Time
-		down bool
-		link topology.Link
-	}
-	var edges []edge
-	for _, f := range fs {
-		links, err := t.Links(h.Links[f.Link].Name)
-		if err != nil || len(links) != 1 || !f.Known() && !f.Open {
-			skipped++
-			continue
-		}
-		edges = append(edges, edge{f.Down, true, links[0]}, edge{f.Up, false, links[0]})
-	}
-	slices.SortStableFunc(edges, func(a, b edge) int { return a.at.Compare(b.at) })
-	down := map[topology.Link]int{}
-	for i, e := range edges {
-		if e.down {
-			down[e.link]++
-		} else if down[e.link]--; down[e.link] == 0 {
-			delete(down, e.link)
-		}
-		if i+1 == len(edges) || !edges[i+1].at.After(e.at) {
-			continue
-		}
-		if changes++; len(down) > 0 {
-			out = append(out, spell{sorted(down), edges[i+1].at.Sub(e.at).Seconds()})
-		}
-	}
-	if len(edges) > 0 {
-		changes++ // all is up again
-	}
-	return out, changes, skipped
-}
-
-func sorted(down map[topology.Link]int) []topology.Link {
-	var out []topology.Link
-	for l := range down {
-		out = append(out, l)
-	}
-	slices.SortFunc(out, func(a, b topology.Link) int {
-		return cmp.Or(cmp.Compare(a.Leaf, b.Leaf), cmp.Compare(a.Spine, b.Spine))
-	})
-	return out
-}
 
 // A policy is how events are built while links are dead.
 type policy struct {
 	series string
-	what   string // what runs
-	held   bool   // a link that flaps stays out until it has been up for long enough
-	slow   bool   // left out if quick
+	as     failover.Policy // whose states and rates it has
+	held   bool            // a link that flaps stays out until it has been up for long enough
+	slow   bool            // left out if quick
 	plan   func(n *network, t *topology.Tree, seed uint64) (*plan.Plan, error)
 	rate   rater
 }
 
 var policies = []policy{
-	{"synchronised, Min-Hop", "synchronised", false, false, asToday, synchronised},
-	{"non-synchronised", "non-synchronised", false, true, asToday, unsynchronised},
-	{"FORS", "FORS", false, false, adapted, synchronised},
-	{"FORS, flapping link held out", "FORS", true, false, adapted, synchronised},
+	{"synchronised, Min-Hop", failover.MinHop, false, false, asToday, synchronised},
+	{"non-synchronised", failover.Unsync, false, true, asToday, unsynchronised},
+	{"FORS", failover.FORS, false, false, adapted, synchronised},
+	{"FORS, flapping link held out", failover.FORS, true, false, adapted, synchronised},
 }
 
 func asToday(n *network, t *topology.Tree, _ uint64) (*plan.Plan, error) { return n.current(t) }
@@ -105,33 +49,36 @@ func recommendation(ctx context.Context, _ *maker, o *Options, f *Figure) error 
 	raw, _ := failures.Pair(l.history)
 	raw = failures.Exclude(raw, o.Exclude)
 	merged := failures.Merge(raw, o.Merge)
-	_, _, skipped := spells(n.tree, l.history, raw)
+	whole := worth.FromFailures(n.tree, l.history, raw)
 	f.Setup = append(l.setup(),
 		"throughput over FT(2;20,18), all ports, times 326; lost against the throughput without failures",
-		fmt.Sprintf("re-routing: nothing is built for %g s after each change; of the log %d of %d failures left out (no link of the tree, or no end)", rerouteSec, skipped, len(raw)),
+		fmt.Sprintf("re-routing: nothing is built for %g s after each change; of the log %d of %d failures left out (no link of the tree, or no end)", rerouteSec, whole.Skipped, len(raw)),
 		fmt.Sprintf("held out: a link that fails again within %s counts as down from the first failure to the end of the last", o.Merge))
 	if o.Quick {
 		f.Setup = append(f.Setup, "quick: the log without the policy that does not synchronise")
 	}
-	ledger := &ledger{n: n, seed: o.Seed, rates: map[string]float64{}}
+	rates := &worth.Rates{Work: n.policyRate(o.Seed)}
 	for i, p := range policies {
 		if p.slow && o.Quick {
 			continue
 		}
-		fs := raw
+		log := whole
 		if p.held {
-			fs = merged
+			log = worth.FromFailures(n.tree, l.history, merged)
 		}
-		sp, changes, _ := spells(n.tree, l.history, fs)
-		o.tell(f.Name, "%s: %d changes", p.series, changes)
-		lost, err := ledger.lost(ctx, p, sp)
+		o.tell(f.Name, "%s: %d changes", p.series, log.Moments())
+		story, err := worth.Instant(p.as, log, n.tree)
 		if err != nil {
+			return err
+		}
+		if err := rates.Learn(ctx, story); err != nil {
 			return fmt.Errorf("%s: %w", p.series, err)
 		}
+		lost, rerouting := worth.Reckon(story, rates).Lost, float64(log.Moments())*rerouteSec*total(healthyGbit)
 		x := float64(i + 1)
 		f.add("lost while links were dead", x, p.series, "Tb", lost)
-		f.add("lost while re-routing", x, p.series, "Tb", float64(changes)*rerouteSec*total(healthyGbit))
-		f.add("lost", x, p.series, "Tb", lost+float64(changes)*rerouteSec*total(healthyGbit))
+		f.add("lost while re-routing", x, p.series, "Tb", rerouting)
+		f.add("lost", x, p.series, "Tb", lost+rerouting)
 	}
 	return nil
 }
@@ -156,50 +103,40 @@ func (f *Figure) oneFailure(ctx context.Context, n *network, o *Options) error {
 	return nil
 }
 
-// A ledger remembers what was built over which tree.
-type ledger struct {
-	n     *network
-	seed  uint64
-	rates map[string]float64 // by policy and dead links
+// policyRate returns what tells the rates of a policy while links are dead, in bit/s of all
+// servers. Plans and tables are always those for what is dead.
+func (n *network) policyRate(seed uint64) func(context.Context, failover.Policy, worth.Dead, []worth.Dead) ([]float64, error) {
+	return func(ctx context.Context, as failover.Policy, _ worth.Dead, avoided []worth.Dead) ([]float64, error) {
+		p := policies[slices.IndexFunc(policies, func(p policy) bool { return p.as == as })]
+		out := make([]float64, len(avoided))
+		for i, d := range avoided {
+			t, err := d.Without(n.tree)
+			if err != nil {
+				return nil, err
+			}
+			routed, err := p.plan(n, t, seed)
+			if err != nil {
+				return nil, err
+			}
+			rate, err := p.rate(ctx, routed)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = total(rate) * 1e12
+		}
+		return out, nil
+	}
 }
 
-// lost returns the Tb that a policy does not build while links are dead.
-func (g *ledger) lost(ctx context.Context, p policy, sp []spell) (float64, error) {
-	var todo []*topology.Tree
-	keys := make([]string, len(sp))
-	for i, s := range sp {
-		t, err := g.n.tree.Without(s.links...)
-		if err != nil {
-			return 0, err
-		}
-		keys[i] = p.what + " without " + strings.Join(t.DownNames(), ",")
-		if _, known := g.rates[keys[i]]; !known {
-			g.rates[keys[i]] = 0
-			todo = append(todo, t)
-		}
-	}
-	rates, err := draw(ctx, len(todo), func(i int) (float64, error) { return g.rate(ctx, p, todo[i]) })
+// Setting returns LHCb's network as sec4.4 reckons with it: all ports in use, and totals
+// those of its servers.
+func Setting() (*worth.Setting, error) {
+	t, err := topology.New(lhcb())
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	for i, t := range todo {
-		g.rates[p.what+" without "+strings.Join(t.DownNames(), ",")] = rates[i]
-	}
-	sum := 0.0
-	for i, s := range sp {
-		sum += s.sec * total(healthyGbit-g.rates[keys[i]])
-	}
-	return sum, nil
-}
-
-// rate is what a server receives. Where some cannot reach each other nothing is built.
-func (g *ledger) rate(ctx context.Context, p policy, t *topology.Tree) (float64, error) {
-	if t.Connected() != nil {
-		return 0, nil
-	}
-	routed, err := p.plan(g.n, t, g.seed)
-	if err != nil {
-		return 0, err
-	}
-	return p.rate(ctx, routed)
+	return &worth.Setting{
+		Tree: t, BitPerSec: linkGbit * 1e9, Fragment: fragmentBytes, Timing: sim.Timing{Overhead: seconds(overheadSec)},
+		Most: healthyGbit * 1e9, Servers: servers, Seed: 1,
+	}, nil
 }

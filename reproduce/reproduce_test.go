@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
-
-	"evbench/failures"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -243,36 +241,6 @@ func TestShiftByPosition(t *testing.T) {
 	c := p.Cost(func(_, _ int) float64 { return 1 }, 1)
 	if p.Phases() != 359 || c.Duration != 359 || c.Ideal != 325 || p.Messages() != 326*325 {
 		t.Errorf("%d phases, duration %g, ideal %g, %d messages", p.Phases(), c.Duration, c.Ideal, p.Messages())
-	}
-}
-
-func TestSpells(t *testing.T) {
-	t.Parallel()
-	h, err := invented(3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fs, _ := failures.Pair(h)
-	n, err := newNetwork(lhcb())
-	if err != nil {
-		t.Fatal(err)
-	}
-	sp, changes, skipped := spells(n.tree, h, fs)
-	if skipped != 0 || changes == 0 {
-		t.Errorf("%d changes, %d skipped", changes, skipped)
-	}
-	// Link seconds are the same whichever way they are added up.
-	var a, b float64
-	for _, s := range sp {
-		a += s.sec * float64(len(s.links))
-	}
-	for _, f := range fs {
-		b += f.Duration().Seconds()
-	}
-	near(t, "link seconds", a, b, 1e-6)
-	held, fewer, _ := spells(n.tree, h, failures.Merge(fs, 10*time.Minute))
-	if fewer >= changes || len(held) >= len(sp) {
-		t.Errorf("held out: %d changes, at first %d", fewer, changes)
 	}
 }
 

@@ -135,8 +135,13 @@ func cablesOf(m0, leaves, spines int) (*failures.Cables, error) {
 	return failures.FromNetwork(n), nil
 }
 
-// history reads the logs. A file of cables takes the place of those given.
+// history reads the logs that are arguments.
 func history(c *cli.Context, cables *failures.Cables) (*failures.History, failures.Settings, error) {
+	return historyOf(c, c.Args().Slice(), cables)
+}
+
+// historyOf reads logs. A file of cables takes the place of those given.
+func historyOf(c *cli.Context, names []string, cables *failures.Cables) (*failures.History, failures.Settings, error) {
 	s := failures.Settings{Merge: c.Duration("merge")}
 	var err error
 	switch {
@@ -144,7 +149,7 @@ func history(c *cli.Context, cables *failures.Cables) (*failures.History, failur
 		return nil, s, usagef("--merge %s: must not be negative", s.Merge)
 	case c.IsSet("year") && (c.Int("year") < 1970 || c.Int("year") > 9999):
 		return nil, s, usagef("--year %d: must be 1970..9999", c.Int("year"))
-	case c.NArg() == 0:
+	case len(names) == 0:
 		return nil, s, needArgs(c, 1, 1, "LOG, a file or - for standard input,")
 	}
 	for _, p := range c.StringSlice("exclude") {
@@ -160,7 +165,7 @@ func history(c *cli.Context, cables *failures.Cables) (*failures.History, failur
 		}
 	}
 	var logs []*failures.Log
-	for _, name := range c.Args().Slice() {
+	for _, name := range names {
 		l, err := readLog(name)
 		if err != nil {
 			return nil, s, usage(err)

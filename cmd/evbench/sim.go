@@ -5,14 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
+	"evbench/failover"
 	"evbench/internal/unit"
 	"evbench/report"
 	"evbench/results"
@@ -23,9 +26,9 @@ import (
 func simCommand() *cli.Command {
 	return command(&cli.Command{
 		Name:      "sim",
-		Usage:     "work a scenario out in virtual time, and write what a run would write",
-		ArgsUsage: "SCENARIO",
-		Flags: []cli.Flag{
+		Usage:     "work a scenario out in virtual time, and write what a run would write; or a log of failures under policies of fail-over",
+		ArgsUsage: "SCENARIO | --log LOG [--policy P] [SCENARIO]",
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "model", Usage: "`NAME` for all cases: phase (skips those that are not synchronised), fluid (default: phase for synchronised cases, fluid for the others)"},
 			&cli.DurationFlag{Name: "quantum", Usage: "of the fluid model: work rates out anew only every `D` (default: exact)"},
 			&cli.StringFlag{Name: "case", Usage: "work out only the case of this `NAME`"},
@@ -36,12 +39,19 @@ func simCommand() *cli.Command {
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write results to `DIR` (default: results/<name>-sim-<UTC>)"},
 			&cli.BoolFlag{Name: "json", Usage: "print the summary as one JSON document"},
 			&cli.BoolFlag{Name: "quiet", Usage: "no progress"},
-		},
+		}, simLogFlags()...),
 		Action: simAction,
-	}, "  evbench sim scenarios/sim-4x8.yaml\n  evbench sim --model phase scenarios/lhcb-fig65.yaml")
+	}, "  evbench sim scenarios/sim-4x8.yaml\n  evbench sim --model phase scenarios/lhcb-fig65.yaml\n"+
+		"  evbench sim --log testdata/failures-lhcb.log --policy fors+hold")
 }
 
 func simAction(c *cli.Context) error {
+	if err := checkLogFlags(c); err != nil {
+		return err
+	}
+	if c.IsSet("log") {
+		return simLog(c)
+	}
 	if err := needArgs(c, 1, 1, "SCENARIO"); err != nil {
 		return err
 	}
@@ -128,25 +138,33 @@ func modelled(c *cli.Context, said io.Writer, planned []bench.Planned) ([]bench.
 	if q := c.Duration("quantum"); q < 0 {
 		return nil, usagef("--quantum %s: must not be negative", q)
 	}
-	if c.String("model") != sim.PhaseModel {
-		return planned, nil
-	}
 	var out []bench.Planned
-	var skipped []string
+	skipped := map[string][]string{} // names by reason
 	for _, p := range planned {
-		if p.Mode == scenario.Sync {
-			out = append(out, p)
+		if why := unmodelled(c.String("model"), p); why != "" {
+			skipped[why] = append(skipped[why], fmt.Sprintf("%q", p.Name))
 		} else {
-			skipped = append(skipped, fmt.Sprintf("%q", p.Name))
+			out = append(out, p)
 		}
 	}
-	if len(out) == 0 {
-		return nil, usagef("--model phase: no case is synchronised, and only those have phases")
-	}
-	if len(skipped) > 0 {
-		fmt.Fprintf(said, "skipped, since only synchronised cases have phases: %s\n", strings.Join(skipped, ", "))
+	for _, why := range slices.Sorted(maps.Keys(skipped)) {
+		if len(out) == 0 {
+			return nil, usagef("no case can be simulated: %s: %s", why, strings.Join(skipped[why], ", "))
+		}
+		fmt.Fprintf(said, "skipped, since %s: %s\n", why, strings.Join(skipped[why], ", "))
 	}
 	return out, nil
+}
+
+// unmodelled returns why a model cannot work out a case, or "".
+func unmodelled(model string, p bench.Planned) string {
+	switch f := p.Failover; {
+	case model == sim.PhaseModel && p.Mode != scenario.Sync:
+		return "only synchronised cases have phases"
+	case f != nil && len(p.Timed) > 0 && (f.Policy == string(failover.None) || f.Policy == string(failover.Unsync)):
+		return "a simulated case does not stand still, nor give up its phases (evbench sim --log reckons what such a policy costs)"
+	}
+	return ""
 }
 
 // simulate works the cases out and prints what came of it.

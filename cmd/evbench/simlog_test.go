@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"evbench/failover"
+	"evbench/results"
+	"evbench/topology"
+	"evbench/worth"
+)
+
+// TestMeasuredTimes takes medians of what a run has, and keeps what is stated elsewhere.
+func TestMeasuredTimes(t *testing.T) {
+	t.Parallel()
+	at := func(s float64) *float64 { return &s }
+	change := func(aid float64) results.Failover {
+		return results.Failover{
+			SetSec: at(1), SeenSec: at(1.001), AidedSec: at(1.001 + aid), PlannedSec: at(1.021), VerifiedSec: at(1.022), InstalledSec: at(1.03),
+		}
+	}
+	superseded := change(9)
+	superseded.Superseded = true
+	run := &results.Run{Summary: results.Summary{Cases: []results.Case{
+		{Failovers: []results.Failover{change(0.003), superseded}}, {Failovers: []results.Failover{change(0.5), change(0.004), {}}},
+	}}}
+	times := worth.Stated()
+	if n := measuredTimes(&times, run); n != 3 {
+		t.Errorf("%d changes", n)
+	}
+	for _, x := range []struct {
+		name      string
+		got, want time.Duration
+	}{
+		{"seen", times.Seen, time.Millisecond}, {"aid", times.Aid, 4 * time.Millisecond}, {"plan", times.Plan, 20 * time.Millisecond},
+		{"debounce", times.Debounce, 0}, {"install", times.Install, 8 * time.Millisecond}, {"update", times.Update, worth.Stated().Update},
+	} {
+		if d := x.got - x.want; d < -time.Microsecond || d > time.Microsecond {
+			t.Errorf("%s: %s, want %s", x.name, x.got, x.want)
+		}
+	}
+	if n := measuredTimes(&times, &results.Run{}); n != 0 {
+		t.Errorf("%d changes in an empty run", n)
+	}
+}
+
+// TestSimLogWidth: however large the amounts, no line is wider than 120 columns.
+func TestSimLogWidth(t *testing.T) {
+	t.Parallel()
+	tree, err := topology.New(topology.Options{Ports: 20, Leaves: 18})
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := worth.Thesis()
+	times.Exchange = 1718 * time.Millisecond
+	r := worth.Report{
+		Log:     worth.Log{From: time.Unix(1.7e9, 0), Span: 900 * 24 * time.Hour, Failures: 123_456, Skipped: 12_345},
+		Setting: &worth.Setting{Tree: tree, BitPerSec: 200e9, Fragment: 35_677_500, Servers: 326}, Times: times, Source: "here", Hold: time.Hour,
+		OneLink: &worth.OneLink{Link: "leaf17-spine19", Failures: 12_345, DownSec: 1e8},
+	}
+	for _, p := range failover.Policies() {
+		r.Results = append(r.Results, &worth.Result{
+			Policy: p, Built: 3.6e9, Lost: 1.2e9, LostReplanned: 1e8, LostFirstAid: 1e9, LostStanding: 1e8, HealthySec: 7e7, ReplannedSec: 7e7,
+			FirstAidSec: 7e7, StandingSec: 7e7, Stops: 99_999, Switches: 99_999, UnusedSec: 7e7, UnusedLinks: 360, UnusedTimes: 99_999,
+			UnusedLongestSec: 7e7, WorstHour: 9, WorstHourLost: 167_484,
+		})
+	}
+	var out strings.Builder
+	if err := r.WriteText(&out); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 120 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	if _, err := r.Setting.Exchange(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
