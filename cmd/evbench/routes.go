@@ -23,7 +23,7 @@ import (
 func routesCommands() []*cli.Command {
 	return []*cli.Command{
 		routesComputeCommand(), routesCheckCommand(), routesDiffCommand(), routesExportCommand(),
-		routesInstallCommand(), routesJobsCommand(),
+		routesInstallCommand(), routesFollowCommand(), routesJobsCommand(),
 	}
 }
 

@@ -72,17 +72,7 @@ func liveOpenSM(t *testing.T, n *fabric.Network, in func(string) string) *ibtest
 		log.Close()
 	})
 	live.CopyLog(log)
-	cmd := live.Program(t.Context(), "dump_fts")
-	var script strings.Builder
-	for _, v := range cmd.Env {
-		if strings.HasPrefix(v, "IBSIM") || strings.HasPrefix(v, "SIM_HOST") {
-			fmt.Fprintf(&script, "export %s\n", v)
-		}
-	}
-	fmt.Fprintln(&script, "exec", strings.Join(cmd.Args, " "))
-	if err := os.WriteFile(in("dump.sh"), []byte(script.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeProgram(t, live, "dump_fts", in("dump.sh"))
 	return live
 }
 

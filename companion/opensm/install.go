@@ -80,37 +80,86 @@ func (e *InstallError) Unwrap() error { return e.Cause }
 // It cannot change LIDs, which OpenSM gives when it starts: the routes must have
 // kept those of the network.
 func Install(ctx context.Context, r *Routes, o InstallOptions) error {
-	files, err := r.Files(o.Dir)
-	if err != nil {
-		return err
-	}
+	i := newInstaller(r, o)
+	i.loads = 1
+	return i.install(ctx)
+}
+
+// An installer brings routes into one OpenSM.
+type installer struct {
+	o InstallOptions
+	r *Routes
+	// loads is how often OpenSM is signalled before tables that differ are a failure. A
+	// sweep that it has begun by itself may have read the earlier file, and then it is
+	// the next one that counts.
+	loads int
+	// held is what the switches hold, nil until it has been read.
+	held    *lft.Tables
+	changed int // entries, by what was held before
+	// step is told what has been done, and how long it took; nil is allowed.
+	step func(what string, began time.Time)
+}
+
+func newInstaller(r *Routes, o InstallOptions) *installer {
 	if o.Wait <= 0 {
 		o.Wait = defaultWait
 	}
-	i := &installer{o: o, r: r}
+	return &installer{o: o, r: r, step: func(string, time.Time) {}}
+}
+
+func (i *installer) install(ctx context.Context) error {
+	began := time.Now()
+	files, err := i.r.Files(i.o.Dir)
+	if err != nil {
+		return err
+	}
 	if err := i.ready(ctx); err != nil {
 		return err
+	}
+	if i.held != nil {
+		i.changed = len(differences(i.r.Tables, i.held))
 	}
 	old, err := i.keep(files)
 	if err != nil {
 		return err
 	}
-	err = i.put(files)
-	if err == nil {
-		err = i.load(ctx)
-	}
-	if err == nil {
-		err = i.compare(ctx)
+	if err = i.put(files); err == nil {
+		i.step("written", began)
+		err = i.bring(ctx)
 	}
 	if err == nil {
 		return nil
 	}
+	i.held = nil
 	return i.restore(ctx, old, err)
 }
 
-type installer struct {
-	o InstallOptions
-	r *Routes
+// bring has OpenSM load the files until the switches hold the tables, as often as it may.
+func (i *installer) bring(ctx context.Context) error {
+	for load := 1; ; load++ {
+		began := time.Now()
+		if err := i.load(ctx); err != nil {
+			return err
+		}
+		i.step("loaded by OpenSM", began)
+		began = time.Now()
+		err := i.compare(ctx)
+		if err == nil {
+			i.step("read back", began)
+			return nil
+		}
+		if _, differ := errors.AsType[*differError](err); !differ || load >= i.loads {
+			return err
+		}
+		i.step("read back, as before: once more", began)
+	}
+}
+
+// A differError says that the switches hold other tables.
+type differError struct{ diff []string }
+
+func (e *differError) Error() string {
+	return fmt.Sprintf("tables read back differ in %d entries, first %s", len(e.diff), e.diff[0])
 }
 
 // ready checks that OpenSM can be reached before anything is changed.
@@ -130,8 +179,15 @@ func (i *installer) ready(ctx context.Context) error {
 	if _, err := os.Stat(i.o.LogFile); err != nil {
 		return fmt.Errorf("OpenSM's log: %w", err)
 	}
-	if _, err := i.read(ctx); err != nil {
+	if i.held != nil {
+		return nil // the last installation has just read them
+	}
+	text, err := i.read(ctx)
+	if err != nil {
 		return fmt.Errorf("read the tables as they are: %w", err)
+	}
+	if held, err := lft.ReadDump(bytes.NewReader(text), i.r.Net); err == nil {
+		i.held = held // else they were made for other addresses: nothing to count by
 	}
 	return nil
 }
@@ -147,8 +203,8 @@ func sendSignal(pid int, s syscall.Signal) error {
 	return nil
 }
 
-// keep returns what the files hold now, nil where there is none, and copies it
-// to *.old.
+// keep returns what the files hold now, nil where there is none, and keeps each that is
+// about to change as *.old.
 func (i *installer) keep(files []File) ([]File, error) {
 	var old []File
 	for _, f := range files {
@@ -157,14 +213,23 @@ func (i *installer) keep(files []File) ([]File, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		if err == nil {
-			if err := write(name+".old", text); err != nil {
+		if err == nil && !bytes.Equal(text, f.Text) {
+			if err := another(name, name+".old"); err != nil {
 				return nil, err
 			}
 		}
 		old = append(old, File{f.Name, text})
 	}
 	return old, nil
+}
+
+// another gives a file that is about to be replaced a second name, which costs no
+// writing.
+func another(name, second string) error {
+	if err := os.Remove(second); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Link(name, second)
 }
 
 // put writes files, and removes those without a text.
@@ -217,8 +282,9 @@ func (i *installer) compare(ctx context.Context) error {
 		return fmt.Errorf("tables read back: %w", err)
 	}
 	if diff := differences(i.r.Tables, have); len(diff) > 0 {
-		return fmt.Errorf("tables read back differ in %d entries, first %s", len(diff), diff[0])
+		return &differError{diff}
 	}
+	i.held = have
 	return nil
 }
 

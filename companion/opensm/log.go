@@ -119,7 +119,11 @@ func (l *loading) line(s string) {
 	}
 }
 
-const poll = 20 * time.Millisecond
+// poll is how often a log is looked at: a few system calls, some 10 µs. OpenSM itself
+// needs 15 ms for ten switches and a second for a hundred. Inotify would be told at once,
+// but not of what another machine writes to a shared file system, and needs the directory
+// too, for rotations.
+const poll = 5 * time.Millisecond
 
 // loaded waits until the log says that the engine file has configured tables
 // and that the subnet is up with them.

@@ -71,7 +71,7 @@ func TestRoutesTakeThePlansPaths(t *testing.T) {
 	}
 }
 
-func walkAll(t *testing.T, seed uint64, r *Routes) {
+func walkAll(t testing.TB, seed uint64, r *Routes) {
 	t.Helper()
 	p, tree := r.Plan, r.Plan.Tree
 	type pair struct{ leaf, dst int }

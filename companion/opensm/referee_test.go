@@ -25,13 +25,14 @@ type referee struct {
 }
 
 // judge starts OpenSM, with engine file and these routes, on a network.
-func judge(t *testing.T, r *Routes, n *fabric.Network) *referee {
+func judge(t testing.TB, r *Routes, n *fabric.Network, args ...string) *referee {
 	t.Helper()
 	f := &referee{o: InstallOptions{Dir: t.TempDir(), Wait: ibtest.Limit}}
 	if err := r.Write(f.o.Dir); err != nil {
 		t.Fatal(err)
 	}
-	live, err := ibtest.Start(t.Context(), n, "file,no_fallback", nil, "-U", filepath.Join(f.o.Dir, LFTsFile))
+	live, err := ibtest.Start(t.Context(), n, "file,no_fallback", nil,
+		append([]string{"-U", filepath.Join(f.o.Dir, LFTsFile)}, args...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

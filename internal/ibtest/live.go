@@ -61,7 +61,7 @@ func (l *Live) Unlink(e fabric.End) error { return l.change("Unlink", e) }
 func (l *Live) Relink(e fabric.End) error { return l.change("ReLink", e) }
 
 func (l *Live) change(what string, e fabric.End) error {
-	if err := l.run.sim.enter("%s %q[%d]\n", what, l.net.Info(e.Node).Name, e.Port); err != nil {
+	if err := l.enter(what, e); err != nil {
 		return err
 	}
 	return l.up()

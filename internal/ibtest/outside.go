@@ -4,6 +4,9 @@ import (
 	"context"
 	"io"
 	"os/exec"
+	"time"
+
+	"evbench/fabric"
 )
 
 // PID returns the process of OpenSM, for what signals it from outside.
@@ -28,4 +31,24 @@ func (l *Live) Forget() {
 // such as dump_fts or ibtracert.
 func (l *Live) Program(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return l.run.command(ctx, name, args...)
+}
+
+// Pull pulls the cable at a port, and does not wait for OpenSM.
+func (l *Live) Pull(e fabric.End) error { return l.enter("Unlink", e) }
+
+// Plug plugs it in again, into the same port of the same switch.
+func (l *Live) Plug(e fabric.End) error { return l.enter("ReLink", e) }
+
+func (l *Live) enter(what string, e fabric.End) error {
+	return l.run.sim.enter("%s %q[%d]\n", what, l.net.Info(e.Node).Name, e.Port)
+}
+
+// Stamp reads the time at which OpenSM has written a line, in the year 0; the zero time
+// if there is none.
+func Stamp(line string) time.Time { return stamp(line) }
+
+// Stamped returns a moment as OpenSM would write it, to compare with Stamp.
+func Stamped(t time.Time) time.Time {
+	t = t.Local()
+	return time.Date(0, t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 }

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/companion/opensm"
+	"evbench/fabric"
+	"evbench/failover"
+	"evbench/failover/loop"
+	"evbench/topology"
+)
+
+func routesFollowCommand() *cli.Command {
+	return command(&cli.Command{
+		Name:  "follow",
+		Usage: "stay beside a running OpenSM: when a link dies or comes back, plan anew and have OpenSM load the tables",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "topology", Aliases: []string{"t"}, Usage: "the network with all its cables, `FILE`, such as the output of ibnetdiscover on a good day"},
+			&cli.StringFlag{Name: "tree", Usage: "fat tree in `NOTATION` that the network is (default: found in it, all hosts servers)"},
+			&cli.StringFlag{Name: "fill", Usage: "with --tree: servers on each leaf, `N,N,…` (default: all ports)"},
+			&cli.StringFlag{Name: "policy", Value: string(failover.FORSHold), Usage: "`fors|fors+hold`: use a link that has come back at once, or after --hold without a flap"},
+			&cli.DurationFlag{Name: "hold", Value: failover.DefaultHold, Usage: "how long a link must have been up, `DURATION`"},
+			&cli.DurationFlag{Name: "debounce", Value: 50 * time.Millisecond, Usage: "how long to wait for more after a link has changed, `DURATION`"},
+			&cli.StringFlag{Name: "store", Usage: "plans made beforehand, `DIR` of evbench whatif --save; what it lacks is computed"},
+			&cli.StringFlag{Name: "objective", Usage: "what plans that are computed make least: `phases|paths|balanced` (default: phases)"},
+			&cli.StringFlag{Name: "dir", Usage: "`DIR` with OpenSM's lfts_file " + opensm.LFTsFile + "; it must exist"},
+			&cli.IntFlag{Name: "lmc", Usage: "at least 2^`N` LIDs for a host; OpenSM must have given them"},
+			&cli.IntFlag{Name: "capacity", Value: opensm.Capacity, Usage: "`ENTRIES` of a switch's forwarding table"},
+			&cli.IntFlag{Name: "pid", Usage: "OpenSM's process `N`"},
+			&cli.StringFlag{Name: "log", Value: "/var/log/opensm.log", Usage: "`FILE` that OpenSM logs to; it may be rotated"},
+			&cli.StringFlag{Name: "dump", Value: "dump_lfts", Usage: "`COMMAND` that prints the tables of all switches"},
+			&cli.StringFlag{Name: "discover", Value: "ibnetdiscover", Usage: "`COMMAND` that prints the network as it is"},
+			&cli.DurationFlag{Name: "wait", Value: 2 * time.Minute, Usage: "how long OpenSM, --dump and --discover may take each, `DURATION`"},
+			&cli.BoolFlag{Name: "json", Usage: "print a JSON document for each step, one a line"},
+		},
+		Action: routesFollowAction,
+	}, "  ibnetdiscover > fabric.net\n"+
+		"  evbench routes follow -t fabric.net --dir /etc/evbench --pid $(pidof opensm)\n\n"+
+		"Before, start OpenSM with tables of a plan: evbench routes install --help. It runs until it is interrupted;\n"+
+		"what is installed stays.")
+}
+
+// A following is what the flags ask for.
+type following struct {
+	policy   failover.Policy
+	hold     time.Duration
+	debounce time.Duration
+	about    string // the network
+	subnet   *opensm.Subnet
+	planner  *followPlanner
+	out      *followPrinter
+}
+
+func routesFollowAction(c *cli.Context) error {
+	f, err := readFollowing(c)
+	if err != nil {
+		return err
+	}
+	err = f.run(c)
+	if c.Context.Err() != nil {
+		return nil // asked to end, and what is installed stays
+	}
+	return err
+}
+
+// run brings the tables to what is alive now, and then follows the links.
+func (f *following) run(c *cli.Context) error {
+	ctx := c.Context
+	f.out.took(f.about, 0)
+	now, err := f.subnet.Now(ctx)
+	if err != nil {
+		return err
+	}
+	made, err := f.planner.Plan(ctx, now)
+	if err != nil {
+		return fmt.Errorf("no plan to begin with: %w", err)
+	}
+	if _, err := f.subnet.Install(ctx, made.Plan); err != nil {
+		return fmt.Errorf("the plan to begin with is not in place: %w", err)
+	}
+	f.out.took("in place; following the links", 0)
+	machine := f.policy.Options(now, f.hold)
+	machine.Aid = false // OpenSM can only be given whole tables: those of the plan come as soon
+	machine.Debounce, machine.Wait = f.debounce, true
+	f.out.begin = time.Now()
+	_, err = loop.Run(ctx, loop.Options{
+		Machine: machine, Plan: made.Plan, Network: f.subnet, Planner: f.planner, Begin: f.out.begin, Tell: f.out.record,
+	})
+	return err
+}
+
+func readFollowing(c *cli.Context) (*following, error) {
+	if err := followUsage(c); err != nil {
+		return nil, err
+	}
+	f := &following{hold: c.Duration("hold"), debounce: c.Duration("debounce"), out: &followPrinter{w: c.App.Writer, json: c.Bool("json")}}
+	var err error
+	if f.policy, err = followPolicy(c); err != nil {
+		return nil, err
+	}
+	s, err := readNetwork(c.String("topology"), c.Int("lmc"))
+	if err != nil {
+		return nil, usagef("--topology: %w", err)
+	}
+	t, err := followTree(c, s.whole)
+	if err != nil {
+		return nil, err
+	}
+	f.about = fmt.Sprintf("%s with %d servers and %d spines", t.Notation(), t.Servers(), t.Spines())
+	if f.planner, err = newFollowPlanner(c, t, f.out); err != nil {
+		return nil, err
+	}
+	dump, discover := strings.Fields(c.String("dump")), strings.Fields(c.String("discover"))
+	f.subnet, err = opensm.NewSubnet(s.whole, t, opensm.SubnetOptions{
+		InstallOptions: opensm.InstallOptions{
+			Dir: c.String("dir"), PID: c.Int("pid"), LogFile: c.String("log"), Wait: c.Duration("wait"),
+			ReadBack: opensm.Command(dump[0], dump[1:]...),
+		},
+		Options:  opensm.Options{LMC: c.Int("lmc"), Capacity: c.Int("capacity")},
+		Discover: opensm.Command(discover[0], discover[1:]...),
+		Tell:     f.out.step,
+	})
+	return f, usage(err)
+}
+
+// followUsage checks what needs no network.
+func followUsage(c *cli.Context) error {
+	if err := needArgs(c, 0, 0, ""); err != nil {
+		return err
+	}
+	for _, name := range []string{"topology", "dir", "pid"} {
+		if !c.IsSet(name) {
+			return usagef("--%s is missing", name)
+		}
+	}
+	for _, name := range []string{"dump", "discover"} {
+		if len(strings.Fields(c.String(name))) == 0 {
+			return usagef("--%s: names no command", name)
+		}
+	}
+	for _, name := range []string{"hold", "debounce"} {
+		if d := c.Duration(name); d < 0 {
+			return usagef("--%s %s: must not be negative", name, d)
+		}
+	}
+	if l := c.Int("lmc"); l < 0 || l > 7 {
+		return usagef("--lmc %d: must be 0..7", l)
+	}
+	if n := c.Int("capacity"); n < 1 {
+		return usagef("--capacity %d: must be at least 1", n)
+	}
+	if d := c.Duration("wait"); d <= 0 {
+		return usagef("--wait %s: must be more than 0", d)
+	}
+	return canFollow(c)
+}
+
+// canFollow checks that OpenSM, its log and its directory are there.
+func canFollow(c *cli.Context) error {
+	if err := isDir(c.String("dir")); err != nil {
+		return usagef("--dir: %w", err)
+	}
+	if _, err := os.Stat(c.String("log")); err != nil {
+		return usagef("--log: %w", err)
+	}
+	if pid := c.Int("pid"); pid < 2 {
+		return usagef("--pid %d is no process that can be signalled", pid)
+	}
+	if err := signalProcess(c.Int("pid"), 0); err != nil {
+		return usagef("--pid: %w", err)
+	}
+	return nil
+}
+
+func followPolicy(c *cli.Context) (failover.Policy, error) {
+	p := failover.Policy(c.String("policy"))
+	switch {
+	case p != failover.FORS && p != failover.FORSHold:
+		return "", usagef("--policy %q: OpenSM gets whole plans, by fors or fors+hold", p)
+	case p == failover.FORS && c.IsSet("hold"):
+		return "", usagef("--hold is for --policy fors+hold")
+	case p == failover.FORSHold && c.Duration("hold") == 0:
+		return failover.FORS, nil // held for no time
+	}
+	return p, nil
+}
+
+// followTree is the tree of the plans.
+func followTree(c *cli.Context, n *fabric.Network) (*topology.Tree, error) {
+	if c.String("tree") == "" {
+		if c.IsSet("fill") {
+			return nil, usagef("--fill needs --tree")
+		}
+		t, err := opensm.TreeOf(n)
+		if err != nil {
+			return nil, usagef("--topology: no fat tree of two levels (%w); does --tree say which?", err)
+		}
+		return t, nil
+	}
+	o, err := topology.Parse(c.String("tree"))
+	if err != nil {
+		return nil, usagef("--tree: %w", err)
+	}
+	if o.Pods > 0 {
+		return nil, usage(errors.New("--tree: three levels; OpenSM's tables are made for plans of two"))
+	}
+	if s := c.String("fill"); s != "" {
+		if o.Fill, err = topology.ParseFill(s); err != nil {
+			return nil, usagef("--fill: %w", err)
+		}
+	}
+	t, err := topology.New(o)
+	return t, usage(err)
+}

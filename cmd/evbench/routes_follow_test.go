@@ -1,0 +1,265 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"evbench/companion/opensm"
+	"evbench/fabric"
+	"evbench/internal/ibtest"
+	"evbench/plan"
+	"evbench/routing/lft"
+)
+
+// A followRun is evbench routes follow beside a real OpenSM.
+type followRun struct {
+	t     *testing.T
+	net   *fabric.Network
+	live  *ibtest.Live
+	lines *bufio.Scanner
+	seen  []string
+	end   func() int // Ctrl-C, and the exit code
+}
+
+// follow starts the command and waits until it follows.
+func follow(t *testing.T, flags ...string) *followRun {
+	t.Helper()
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	n, err := fabric.Parse("FT(2;4,8)", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &followRun{t: t, net: n, live: liveOpenSM(t, n, in)}
+	writeProgram(t, f.live, "ibnetdiscover", in("discover.sh"))
+	args := append([]string{"evbench", "routes", "follow", "-t", in("fabric.net"), "--dir", dir, "--pid", fmt.Sprint(f.live.PID()), "--log", in("opensm.log"),
+		"--dump", "sh " + in("dump.sh"), "--discover", "sh " + in("discover.sh"), "--json"}, flags...)
+	ctx, cancel := context.WithCancel(t.Context())
+	out, to := io.Pipe()
+	code, ended := 0, make(chan struct{})
+	var errs bytes.Buffer
+	go func() {
+		defer close(ended)
+		code = run(ctx, args, to, &errs)
+		to.Close()
+	}()
+	f.lines = bufio.NewScanner(out)
+	f.end = func() int {
+		cancel()
+		for f.lines.Scan() { // what it still has to say
+		}
+		<-ended
+		if errs.Len() > 0 {
+			t.Error(errs.String())
+		}
+		return code
+	}
+	t.Cleanup(func() {
+		cancel()
+		out.Close()
+		<-ended
+	})
+	f.until("in place; following the links")
+	return f
+}
+
+// until reads lines up to one that says so, and returns it.
+func (f *followRun) until(text string) followStep {
+	f.t.Helper()
+	for f.lines.Scan() {
+		var s followStep
+		if err := json.Unmarshal(f.lines.Bytes(), &s); err != nil || s.Schema != "evbench/routes-follow/1" {
+			f.t.Fatalf("%v: %s", err, f.lines.Text())
+		}
+		f.seen = append(f.seen, fmt.Sprintf("%s  %s, %.1f ms %s", s.Time.Format("05.000"), s.Step, 1000*s.TookS, s.Error))
+		if strings.Contains(s.Step, text) {
+			return s
+		}
+	}
+	f.t.Fatalf("never said %q:\n%s", text, strings.Join(f.seen, "\n"))
+	return followStep{}
+}
+
+func (f *followRun) port(link string) fabric.End {
+	f.t.Helper()
+	e, err := fabric.Names(f.net).End(link)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return e
+}
+
+// change waits for the story of a change, which must say this of links.
+func (f *followRun) change(down, up, held string) {
+	f.t.Helper()
+	s := f.until("change ")
+	if c := s.Change; c == nil || s.Error != "" || c.InstalledS <= 0 || c.Superseded ||
+		!slices.Equal([]string{strings.Join(c.Down, ","), strings.Join(c.Up, ","), strings.Join(c.Held, ",")}, []string{down, up, held}) {
+		f.t.Fatalf("%+v %+v", s, c)
+	}
+	f.t.Log("\n" + strings.Join(f.seen, "\n"))
+	f.seen = nil
+}
+
+// holds reads the tables of the switches and fails the test unless they are those of the
+// plan without these links, and lead every server to every other.
+func (f *followRun) holds(down ...string) {
+	f.t.Helper()
+	var out, errs bytes.Buffer
+	args := []string{"evbench", "plan", "-t", "FT(2;4,8)", "-s", "fors", "--down", strings.Join(down, ",")}
+	if code := run(f.t.Context(), args, &out, &errs); code != exitDone {
+		f.t.Fatal(errs.String())
+	}
+	p, err := plan.Read(&out)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	r, err := opensm.Compute(p, f.net, opensm.Options{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	text, err := f.live.Program(f.t.Context(), "dump_fts").Output()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	have, err := lft.ReadDump(bytes.NewReader(text), r.Net)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if diff, err := lft.Diff(r.Tables, have); err != nil || diff.Total() > 0 {
+		f.t.Errorf("the switches hold something else than the plan without %v: %+v, %v", down, diff, err)
+	}
+	if c := lft.Check(have, lft.Options{}); !c.OK() {
+		f.t.Errorf("without %v: %+v", down, c.Offences)
+	}
+}
+
+// writeProgram writes a script that runs a program which sees the simulated network.
+func writeProgram(t *testing.T, live *ibtest.Live, program, name string) {
+	t.Helper()
+	cmd := live.Program(t.Context(), program)
+	var script strings.Builder
+	fmt.Fprintln(&script, "cd", filepath.Dir(name)) // where a program that is cut short leaves what it has made
+	for _, v := range cmd.Env {
+		if strings.HasPrefix(v, "IBSIM") || strings.HasPrefix(v, "SIM_HOST") {
+			fmt.Fprintf(&script, "export %s\n", v)
+		}
+	}
+	fmt.Fprintln(&script, "exec", strings.Join(cmd.Args, " "))
+	if err := os.WriteFile(name, []byte(script.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRoutesFollow has a cable pulled and plugged in again: new tables, and the old ones.
+func TestRoutesFollow(t *testing.T) {
+	ibtest.Need(t)
+	f := follow(t, "--policy", "fors")
+	f.holds()
+	for _, do := range []struct {
+		change   func(fabric.End) error
+		down, up string
+	}{{f.live.Pull, "leaf0-spine0", ""}, {f.live.Plug, "", "leaf0-spine0"}, {f.live.Pull, "leaf0-spine0", ""}} {
+		if err := do.change(f.port("s1_0/5")); err != nil {
+			t.Fatal(err)
+		}
+		f.change(do.down, do.up, "")
+		f.holds(strings.Fields(do.down)...)
+	}
+	if code := f.end(); code != exitDone {
+		t.Errorf("exit %d", code)
+	}
+	f.holds("leaf0-spine0") // what is installed stays
+}
+
+// TestRoutesFollowHolds plugs a cable in again: it is not used, as the next change shows.
+// Plans for one dead link are in a store.
+func TestRoutesFollowHolds(t *testing.T) {
+	ibtest.Need(t)
+	plans := filepath.Join(t.TempDir(), "plans")
+	if code := run(t.Context(), []string{"evbench", "whatif", "-t", "FT(2;4,8)", "--save", plans, "--quiet"}, io.Discard, os.Stderr); code != exitDone {
+		t.Fatal("no plans")
+	}
+	f := follow(t, "--hold", "1h", "--store", plans)
+	if err := f.live.Pull(f.port("s1_0/5")); err != nil {
+		t.Fatal(err)
+	}
+	f.until("without leaf0-spine0 with 38 phases, store")
+	f.change("leaf0-spine0", "", "")
+	if err := f.live.Plug(f.port("s1_0/5")); err != nil {
+		t.Fatal(err)
+	}
+	f.until("log: s1_0 has changed")
+	f.until("discovered the network") // after that line
+	if err := f.live.Pull(f.port("s1_5/7")); err != nil {
+		t.Fatal(err)
+	}
+	f.until("without leaf0-spine0, leaf5-spine2 with 38 phases, computed")
+	f.change("leaf5-spine2", "", "leaf0-spine0")
+	f.holds("leaf0-spine0", "leaf5-spine2")
+	if code := f.end(); code != exitDone {
+		t.Errorf("exit %d", code)
+	}
+}
+
+// TestRoutesFollowUsage refuses before anything is done.
+func TestRoutesFollowUsage(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	for _, args := range [][]string{
+		{"topo", "convert", "FT(2;4,8)", "--lmc", "2", "--format", "ibnetdiscover", "-o", in("fabric.net")},
+		{"whatif", "-t", "FT(2;2,3)", "--save", in("store"), "--quiet"},
+	} {
+		var out, errs bytes.Buffer
+		if code := run(t.Context(), append([]string{"evbench"}, args...), &out, &errs); code != exitDone {
+			t.Fatal(errs.String())
+		}
+	}
+	if err := os.WriteFile(in("log"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	good := []string{"-t", in("fabric.net"), "--dir", dir, "--log", in("log"), "--pid", fmt.Sprint(os.Getpid()), "--discover", "false"}
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{nil, exitFailed, "discover the network: false: exit status 1"}, // when it had begun
+		{[]string{"-t", "none.net"}, exitUsage, "none.net"},
+		{[]string{"-t", ""}, exitUsage, "--topology"},
+		{[]string{"--dir", in("none")}, exitUsage, "--dir"},
+		{[]string{"--log", in("none")}, exitUsage, "--log"},
+		{[]string{"--pid", "1"}, exitUsage, "--pid 1 is no process"},
+		{[]string{"--pid", "1073741823"}, exitUsage, "--pid: process 1073741823"},
+		{[]string{"--policy", "minhop"}, exitUsage, "fors or fors+hold"},
+		{[]string{"--policy", "fors", "--hold", "1m"}, exitUsage, "--hold is for"},
+		{[]string{"--hold", "-1m"}, exitUsage, "must not be negative"},
+		{[]string{"--wait", "0s"}, exitUsage, "more than 0"},
+		{[]string{"--lmc", "8"}, exitUsage, "must be 0..7"},
+		{[]string{"--capacity", "0"}, exitUsage, "at least 1"},
+		{[]string{"--dump", " "}, exitUsage, "--dump: names no command"},
+		{[]string{"--objective", "speed"}, exitUsage, "phases, paths or balanced"},
+		{[]string{"--store", in("none")}, exitUsage, "--store"},
+		{[]string{"--store", in("store")}, exitUsage, "its plans are for FT(2;2,3) with 6 servers"},
+		{[]string{"--fill", "4"}, exitUsage, "--fill needs --tree"},
+		{[]string{"--tree", "FT(2;4,9)"}, exitUsage, "12 switches, 9 leaves and 4 spines are wanted"},
+		{[]string{"--tree", "FT(3;4,4,4)"}, exitUsage, "--tree"},
+		{[]string{"--tree", "FT(2;4,8)", "--fill", "4,4"}, exitUsage, "fill"},
+		{[]string{"PLAN"}, exitUsage, "PLAN"},
+	} {
+		var out, errs bytes.Buffer
+		code := run(t.Context(), slices.Concat([]string{"evbench", "routes", "follow"}, good, c.args), &out, &errs)
+		if code != c.code || !strings.Contains(errs.String(), c.says) || code == exitUsage && out.Len() > 0 {
+			t.Errorf("%v: exit %d, %s%s", c.args, code, errs.String(), out.String())
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package opensm
+
+import (
+	"time"
+
+	"evbench/fabric"
+	"evbench/failover"
+	"evbench/failures"
+	"evbench/topology"
+)
+
+// links know which leaf-spine links of a tree are up, from what OpenSM's log says and
+// from what a discovery finds. They hold no clock and open no file.
+//
+// A link is up where both ends are, so what either end says holds for both: notices of
+// InfiniBand switches get lost, and often one end only is heard.
+type links struct {
+	tree   *topology.Tree
+	places *Places
+	net    *fabric.Network
+	at     map[plug]topology.Link
+	down   []bool // by link ID
+}
+
+// A plug is a port of a switch.
+type plug struct {
+	guid   uint64
+	number uint8
+}
+
+// newLinks takes the links dead in the tree to be down. Links that the network has no
+// cable for stay down.
+func newLinks(t *topology.Tree, places *Places, n *fabric.Network) *links {
+	l := &links{tree: t, places: places, net: n, at: map[plug]topology.Link{}, down: make([]bool, t.Leaves()*t.Spines())}
+	for leaf := range t.Leaves() {
+		for spine := range t.Spines() {
+			at := topology.Link{Leaf: leaf, Spine: spine}
+			a, b := l.ends(at)
+			l.down[t.LinkID(at)] = a.number == 0 || !t.Alive(leaf, spine)
+			if a.number != 0 {
+				l.at[a], l.at[b] = at, at
+			}
+		}
+	}
+	return l
+}
+
+// ends returns the leaf's port and the spine's, both 0 where there is no cable.
+func (l *links) ends(at topology.Link) (leaf, spine plug) {
+	return plug{l.net.Info(l.places.Leaf[at.Leaf]).GUID, l.places.Up(at.Leaf, at.Spine)},
+		plug{l.net.Info(l.places.Spine[at.Spine]).GUID, l.places.Down(at.Leaf, at.Spine)}
+}
+
+// dead returns the links that are down, by leaf and then spine.
+func (l *links) dead() []topology.Link {
+	var out []topology.Link
+	for leaf := range l.tree.Leaves() {
+		for spine := range l.tree.Spines() {
+			if at := (topology.Link{Leaf: leaf, Spine: spine}); l.down[l.tree.LinkID(at)] {
+				out = append(out, at)
+			}
+		}
+	}
+	return out
+}
+
+// say takes what a line of the log says. It reports whether only a discovery can tell
+// what it means.
+func (l *links) say(s failures.Said, seen time.Time) (events []failover.LinkEvent, unclear bool) {
+	switch s.What {
+	case failures.PortDown, failures.PortUp:
+		if at, ok := l.at[plug{s.GUID, uint8(s.Port)}]; ok {
+			return l.set(at, s.What == failures.PortUp, seen), false
+		}
+		return nil, false // a server's
+	}
+	return nil, true
+}
+
+// find takes what a discovery has found: a link is up where the cable is between the
+// ports that it was between in the network of the plan.
+func (l *links) find(n *fabric.Network, seen time.Time) []failover.LinkEvent {
+	node := map[uint64]fabric.Node{}
+	for i := range n.Switches() {
+		node[n.Info(n.Switch(i)).GUID] = n.Switch(i)
+	}
+	var out []failover.LinkEvent
+	for leaf := range l.tree.Leaves() {
+		for spine := range l.tree.Spines() {
+			at := topology.Link{Leaf: leaf, Spine: spine}
+			out = append(out, l.set(at, l.joined(n, node, at), seen)...)
+		}
+	}
+	return out
+}
+
+func (l *links) joined(n *fabric.Network, node map[uint64]fabric.Node, at topology.Link) bool {
+	a, b := l.ends(at)
+	x, okX := node[a.guid]
+	y, okY := node[b.guid]
+	return a.number != 0 && okX && okY && n.At(x, int(a.number)) == fabric.End{Node: y, Port: b.number}
+}
+
+// set returns the events of both ends, none if the link was like this before.
+func (l *links) set(at topology.Link, up bool, seen time.Time) []failover.LinkEvent {
+	if id := l.tree.LinkID(at); l.down[id] == up {
+		l.down[id] = !up
+		return []failover.LinkEvent{{Link: at, Leaf: true, Up: up, Seen: seen}, {Link: at, Up: up, Seen: seen}}
+	}
+	return nil
+}

@@ -1,0 +1,303 @@
+package opensm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"evbench/fabric"
+	"evbench/fabric/ibnet"
+	"evbench/failover"
+	"evbench/failures"
+	"evbench/plan"
+	"evbench/routing/lft"
+	"evbench/topology"
+)
+
+// SubnetOptions say how to reach the OpenSM of a subnet, and the subnet.
+type SubnetOptions struct {
+	InstallOptions
+	Options
+	// Discover returns the network as it is, as ibnetdiscover prints it.
+	Discover func(context.Context) ([]byte, error)
+	// Tell is told each step as it is done, from several goroutines, but not at once.
+	// nil is allowed.
+	Tell func(Step)
+}
+
+// A Step is something that was seen or done.
+type Step struct {
+	At   time.Time // when it was done
+	What string
+	Took time.Duration // 0 for what was seen
+	Err  error         // it was not done; it is tried again
+}
+
+// A Subnet is a network under a running OpenSM with engine file, whose links are followed
+// and which gets the tables of plans. It implements the Network of package failover/loop.
+//
+// OpenSM's engine file repairs nothing: after a link has died OpenSM sweeps and loads the
+// same file again, and what goes through the dead port is lost until the tables of a new
+// plan are there. First aid would be a sweep of its own and delay those; so there is none.
+type Subnet struct {
+	o      SubnetOptions
+	net    *fabric.Network
+	places *Places
+	tree   *topology.Tree
+	tables *lft.Tables // that the switches hold; nil: not known
+
+	telling sync.Mutex
+	mu      sync.Mutex
+	links   *links
+	busy    bool          // tables are being installed
+	calm    chan struct{} // closed while OpenSM has nothing to sweep for, as far as its log says
+}
+
+// NewSubnet returns the subnet of a network, all cables of it alive, and the tree of the
+// plans for it, in which the links that are down at first are dead.
+func NewSubnet(n *fabric.Network, t *topology.Tree, o SubnetOptions) (*Subnet, error) {
+	places, err := Match(t, n)
+	if err != nil {
+		return nil, err
+	}
+	if o.Discover == nil {
+		return nil, errors.New("no way to discover the network")
+	}
+	if o.Wait <= 0 {
+		o.Wait = defaultWait
+	}
+	s := &Subnet{o: o, net: n, places: places, tree: t.Healthy(), links: newLinks(t, places, n), calm: make(chan struct{})}
+	close(s.calm)
+	return s, nil
+}
+
+func (s *Subnet) tell(what string, began time.Time, err error) {
+	if s.o.Tell == nil {
+		return
+	}
+	s.telling.Lock()
+	defer s.telling.Unlock()
+	now := time.Now()
+	step := Step{At: now, What: what, Err: err}
+	if !began.IsZero() {
+		step.Took = now.Sub(began)
+	}
+	s.o.Tell(step)
+}
+
+// Now discovers the network and returns the tree with the links that are down.
+func (s *Subnet) Now(ctx context.Context) (*topology.Tree, error) {
+	if _, err := s.discover(ctx); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tree.Without(s.links.dead()...)
+}
+
+// discover looks at the network.
+func (s *Subnet) discover(ctx context.Context) ([]failover.LinkEvent, error) {
+	began := time.Now()
+	text, err := s.o.Discover(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("discover the network: %w", err)
+	}
+	n, err := ibnet.Read(bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("discover the network: %w", err)
+	}
+	s.mu.Lock()
+	events := s.links.find(n, time.Now())
+	s.mu.Unlock()
+	s.tell("discovered the network", began, nil)
+	return events, nil
+}
+
+// Watch implements loop.Network. It follows OpenSM's log. Lines that name a port are
+// events; after others, such as a switch's notice that some port of it has changed, and
+// after each sweep, the network is discovered and compared: upstream OpenSM never says
+// which port has come up.
+func (s *Subnet) Watch(ctx context.Context, events chan<- failover.LinkEvent) error {
+	log, err := follow(s.o.LogFile)
+	if err != nil {
+		return fmt.Errorf("OpenSM's log: %w", err)
+	}
+	defer log.close()
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	l := look{urgent: true} // begins with a discovery, for what has changed before
+	for {
+		lines, err := log.lines()
+		if err != nil {
+			return fmt.Errorf("OpenSM's log: %w", err)
+		}
+		if err := send(ctx, events, s.read(lines, &l)); err != nil {
+			return err
+		}
+		if s.due(l) {
+			l = s.probe(ctx, events)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// A look says why the network has to be discovered.
+type look struct {
+	// urgent: the log says that something has changed, and not what.
+	urgent bool
+	// check: OpenSM has swept, perhaps for something that its log has not said. That must
+	// not hold up an installation, which has it sweep too.
+	check bool
+	after time.Time // not before: the last time it failed
+}
+
+func (s *Subnet) due(l look) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return (l.urgent || l.check && !s.busy) && !time.Now().Before(l.after)
+}
+
+// again is how long after a discovery that has failed the next begins.
+const again = time.Second
+
+// probe discovers the network, sends what has changed and returns what is left to do.
+func (s *Subnet) probe(ctx context.Context, events chan<- failover.LinkEvent) look {
+	began := time.Now()
+	limited, cancel := context.WithTimeoutCause(ctx, s.o.Wait, fmt.Errorf("not within %s", s.o.Wait))
+	defer cancel()
+	found, err := s.discover(limited)
+	if err == nil {
+		err = send(ctx, events, found)
+	}
+	if ctx.Err() != nil || err == nil {
+		return look{}
+	}
+	s.tell("discover the network", began, err)
+	return look{urgent: true, after: time.Now().Add(again)}
+}
+
+func send(ctx context.Context, to chan<- failover.LinkEvent, events []failover.LinkEvent) error {
+	for _, e := range events {
+		select {
+		case to <- e:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// read takes lines of the log.
+func (s *Subnet) read(lines []string, l *look) (events []failover.LinkEvent) {
+	for _, line := range lines {
+		said, ok := failures.Line([]byte(line))
+		if !ok {
+			continue
+		}
+		s.tell("log: "+s.describe(said), time.Time{}, nil)
+		s.mu.Lock()
+		found, unclear := s.links.say(said, time.Now())
+		s.sweeps(said.What != failures.Swept)
+		s.mu.Unlock()
+		events = append(events, found...)
+		l.check = l.check || said.What == failures.Swept
+		if unclear && said.What != failures.Swept {
+			l.urgent, l.after = true, time.Time{}
+		}
+	}
+	return events
+}
+
+// sweeps notes that OpenSM has something to sweep for, or has swept.
+func (s *Subnet) sweeps(busy bool) {
+	idle := true
+	select {
+	case <-s.calm:
+	default:
+		idle = false
+	}
+	switch {
+	case busy && idle:
+		s.calm = make(chan struct{})
+	case !busy && !idle:
+		close(s.calm)
+	}
+}
+
+var words = map[failures.What]string{
+	failures.PortDown: "is down", failures.PortUp: "is up", failures.SwitchChanged: "has changed", failures.NodeGone: "is gone",
+	failures.NodeBack: "is back", failures.Swept: "OpenSM has swept",
+}
+
+func (s *Subnet) describe(said failures.Said) string {
+	if said.GUID == 0 {
+		return words[said.What]
+	}
+	name := fmt.Sprintf("0x%016x", said.GUID)
+	for v := range fabric.Node(s.net.Nodes()) {
+		if i := s.net.Info(v); i.GUID == said.GUID || i.Port == said.GUID {
+			name = i.Name
+		}
+	}
+	if said.Port != 0 {
+		name = fmt.Sprintf("%s port %d", name, said.Port)
+	}
+	return name + " " + words[said.What]
+}
+
+// Aid implements loop.Network: it waits until OpenSM has swept after what its log has
+// said, and changes nothing.
+func (s *Subnet) Aid(ctx context.Context, _ *topology.Tree) (int, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.o.Wait, fmt.Errorf("not within %s", s.o.Wait))
+	defer cancel()
+	s.mu.Lock()
+	calm := s.calm
+	s.mu.Unlock()
+	select {
+	case <-calm:
+		return 0, nil
+	case <-ctx.Done():
+		return 0, fmt.Errorf("OpenSM's log has not said that it has swept: %w", context.Cause(ctx))
+	}
+}
+
+// mostLoads is how often OpenSM may have to be asked for tables while it sweeps by itself:
+// its sweep for the link that died, one for another that died meanwhile, and ours.
+const mostLoads = 3
+
+// Install implements loop.Network: it makes the tables of a plan and has OpenSM load
+// them, see the function Install. It does not wait for a sweep that OpenSM has begun by
+// itself: that one may take the new file along.
+func (s *Subnet) Install(ctx context.Context, p *plan.Plan) (changed int, err error) {
+	s.installs(true)
+	defer s.installs(false)
+	began := time.Now()
+	r, err := Compute(p, s.net, s.o.Options)
+	if err != nil {
+		return 0, err
+	}
+	s.tell("tables made and checked", began, nil)
+	i := newInstaller(r, s.o.InstallOptions)
+	i.loads, i.held = mostLoads, s.tables
+	i.step = func(what string, began time.Time) { s.tell(what, began, nil) }
+	err = i.install(ctx)
+	s.tables = i.held
+	return i.changed, err
+}
+
+func (s *Subnet) installs(busy bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy = busy
+}
+
+// Clean implements loop.Network. There is nothing to do: OpenSM has one set of tables,
+// and has read it back.
+func (s *Subnet) Clean(context.Context, *plan.Plan) (int, error) { return 0, nil }
