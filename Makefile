@@ -4,7 +4,7 @@ GO         ?= go
 VERSION    := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: bench build test test-slurm referee perf bench-barrier bench-peers golden fuzz clean
+.PHONY: bench build test test-slurm referee perf bench-barrier bench-peers soak golden fuzz clean
 
 bench: build
 	@fabric=lab; bin/evbench lab doctor --quiet || { fabric=emulate; \
@@ -41,6 +41,14 @@ bench-peers: build
 		echo "bench-peers: no $$tool: the C programs need Open MPI (Debian: openmpi-bin libopenmpi-dev gcc)" >&2; exit 2; }; done
 	$(GO) build -trimpath -tags mpi -o bin/peer ./bench/peer
 	@bin/peer --evbench bin/evbench $(PEERS)
+
+# Links die, processes are killed and stopped, messages come late, for MINUTES; SEED
+# repeats what a seed has drawn: docs/soak.md. SOAK is what else bench/soak is told.
+MINUTES ?= 10
+SEED    ?= $(shell date +%s)
+soak: build
+	$(GO) build -trimpath -o bin/soak ./bench/soak
+	@bin/soak --minutes $(MINUTES) --seed $(SEED) $(SOAK)
 
 # Rewrite golden files; read the diff before you commit it.
 golden:

@@ -113,6 +113,8 @@ var layers = map[string]layer{
 	}},
 	"bench/peer/alltoall": {may: []string{"transport"}},
 	"bench/peer/ratio":    {pure: true},
+	"bench/soak":          {may: []string{"bench/soak/chaos", "results", "results/csv"}},
+	"bench/soak/chaos":    {may: []string{"results", "topology"}, pure: true},
 	"routing/opensm":      {may: []string{"fabric", "routing/lft"}, pure: true},
 
 	"host":          {},

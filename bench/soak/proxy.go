@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"time"
+)
+
+// A proxy stands between one worker and the controller.
+type proxy struct {
+	ctx      context.Context
+	to       string // Unix socket of the controller
+	listener *net.TCPListener
+	most     time.Duration // that a message is late
+
+	mu    sync.Mutex
+	rng   *rand.Rand
+	conns []net.Conn
+
+	mute    chan struct{} // closed: nothing is passed on any more
+	running sync.WaitGroup
+}
+
+// listen starts a proxy, which ends with ctx; who starts it waits for it.
+func listen(ctx context.Context, to string, most time.Duration, seed uint64) (*proxy, error) {
+	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		return nil, err
+	}
+	p := &proxy{ctx: ctx, to: to, listener: l, most: most, rng: rand.New(rand.NewPCG(seed, 0)), mute: make(chan struct{})}
+	p.running.Go(func() {
+		<-ctx.Done()
+		l.Close()
+		p.cut(false)
+	})
+	p.running.Go(p.accept)
+	return p, nil
+}
+
+func (p *proxy) addr() string { return p.listener.Addr().String() }
+
+func (p *proxy) wait() { p.running.Wait() }
+
+func (p *proxy) accept() {
+	for {
+		c, err := p.listener.Accept()
+		if err != nil {
+			return // closed
+		}
+		p.running.Go(func() { p.join(c) })
+	}
+}
+
+// join connects a worker with the controller, which may not listen yet.
+func (p *proxy) join(worker net.Conn) {
+	p.keep(worker)
+	controller, err := p.dial()
+	if err != nil {
+		worker.Close()
+		return
+	}
+	p.keep(controller)
+	var both sync.WaitGroup
+	both.Go(func() { p.pass(controller, worker) })
+	both.Go(func() { p.pass(worker, controller) })
+	both.Wait()
+}
+
+func (p *proxy) dial() (net.Conn, error) {
+	var d net.Dialer
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		c, err := d.DialContext(p.ctx, "unix", p.to)
+		if err == nil || p.ctx.Err() != nil {
+			return c, err
+		}
+		select {
+		case <-again.C:
+		case <-p.ctx.Done():
+			return nil, p.ctx.Err()
+		}
+	}
+}
+
+// keep notes a connection that is to be closed in the end.
+func (p *proxy) keep(c net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.conns = append(p.conns, c); p.ctx.Err() != nil {
+		c.Close()
+	}
+}
+
+// A parcel is what was read at once, and when it is due.
+type parcel struct {
+	data []byte
+	due  time.Time
+}
+
+// pass passes on what comes from a connection, late but in order, and its end.
+func (p *proxy) pass(to, from net.Conn) {
+	parcels := make(chan parcel, 1<<12)
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		defer close(parcels)
+		for {
+			b := make([]byte, 64<<10)
+			n, err := from.Read(b)
+			if n > 0 {
+				parcels <- parcel{b[:n], time.Now().Add(p.late())}
+			}
+			if err != nil {
+				return
+			}
+		}
+	})
+	sound := true
+	for x := range parcels {
+		if sound = sound && p.due(x.due); sound {
+			_, err := to.Write(x.data)
+			sound = err == nil
+		}
+	}
+	reading.Wait()
+	if sound = sound && p.due(time.Now()); sound {
+		to.Close()
+	}
+}
+
+// late draws how late a message is.
+func (p *proxy) late() time.Duration {
+	if p.most <= 0 {
+		return 0
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Duration(p.rng.Int64N(int64(p.most)))
+}
+
+// due waits until a message is due; false if it is never passed on.
+func (p *proxy) due(at time.Time) bool {
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	select {
+	case <-p.mute:
+		return false
+	case <-p.ctx.Done():
+		return false
+	case <-timer.C:
+	}
+	select {
+	case <-p.mute:
+		return false
+	default:
+		return true
+	}
+}
+
+// silence passes nothing on any more, and closes nothing.
+func (p *proxy) silence() { close(p.mute) }
+
+// cut breaks the connection: to the worker it is reset, or it just ends.
+func (p *proxy) cut(reset bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.conns {
+		if t, ok := c.(*net.TCPConn); ok && reset {
+			t.SetLinger(0)
+		}
+		if err := c.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			continue // it is closed all the same
+		}
+	}
+}
