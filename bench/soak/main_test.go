@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -54,9 +55,23 @@ func soaked(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
+// wrong are anomalies that no lack of time explains.
+var wrong = regexp.MustCompile(`crashed|left behind|events lost|completed twice|corrupt|given up|samples tell`)
+
+// twice runs a soak, and once more if it had anomalies that may come of time alone: a
+// machine that has none for it answers late, and not at the same place again.
+func twice(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	if code, stdout, stderr = soaked(t, args...); code == exitFailed && !wrong.MatchString(stderr) {
+		t.Logf("anomalies, once more:\n%s", stderr)
+		code, stdout, stderr = soaked(t, args...)
+	}
+	return code, stdout, stderr
+}
+
 // A short soak: the long round, and others while there is time.
 func TestSoak(t *testing.T) {
-	code, stdout, stderr := soaked(t, "--minutes", "0.2", "--seed", "7", "--json")
+	code, stdout, stderr := twice(t, "--minutes", "0.2", "--seed", "7", "--json")
 	var d document
 	if err := json.Unmarshal([]byte(stdout), &d); err != nil {
 		t.Fatalf("%v: %s\n%s", err, stdout, stderr)
@@ -81,7 +96,7 @@ func TestStrikes(t *testing.T) {
 			for (chaos.Plan{Seed: seed}).Round(round).Kind != kind {
 				round++
 			}
-			code, stdout, stderr := soaked(t, "--seed", "7", "--round", strconv.Itoa(round))
+			code, stdout, stderr := twice(t, "--seed", "7", "--round", strconv.Itoa(round))
 			if code != exitDone || !strings.Contains(stdout, "1 rounds, 0 link events, 0 anomalies") {
 				t.Errorf("ended with %d:\n%s\n%s", code, stderr, stdout)
 			}
