@@ -37,9 +37,7 @@ func outages(timed []scenario.Timed, hold, duration time.Duration) []scenario.Ti
 			byLink[l] = append(byLink[l], one)
 		}
 	}
-	links := slices.SortedFunc(maps.Keys(byLink), func(a, b topology.Link) int {
-		return cmp.Or(cmp.Compare(a.Leaf, b.Leaf), cmp.Compare(a.Spine, b.Spine))
-	})
+	links := slices.SortedFunc(maps.Keys(byLink), topology.Link.Compare)
 	var out []scenario.Timed
 	for _, l := range links {
 		out = append(out, merged(byLink[l])...)
@@ -124,7 +122,7 @@ func (r *runner) failovers(m *measured, line *timeline) []results.Failover {
 	var out []results.Failover
 	for i, x := range line.records {
 		f := results.Failover{
-			Case: m.Name, Repeat: m.repeat, ID: x.ID, Down: names(x.Down), Up: names(x.Up), Dead: names(x.Dead), Held: names(x.Held),
+			Case: m.Name, Repeat: m.repeat, ID: x.ID, Down: topology.LinkNames(x.Down), Up: topology.LinkNames(x.Up), Dead: topology.LinkNames(x.Dead), Held: topology.LinkNames(x.Held),
 			SetSec: line.setAt(x, policyOf(m.Case)), SeenSec: sec(x.Seen), AidedSec: sec(x.Aided), PlannedSec: sec(x.Planned), VerifiedSec: sec(x.Verified),
 			InstalledSec: sec(x.Installed), UpdatedSec: sec(x.Updated), LastOldSec: sec(x.LastOld), FirstNewSec: sec(x.FirstNew), CleanedSec: sec(x.Cleaned),
 			Source: string(x.Source), Phases: x.Phases, PlanHash: x.Hash, From: x.From, Routes: x.AidRoutes + x.InstallRoutes,
@@ -154,14 +152,6 @@ func sec(d time.Duration) *float64 {
 		return nil
 	}
 	return new(d.Seconds())
-}
-
-func names(links []topology.Link) []string {
-	out := make([]string, len(links))
-	for i, l := range links {
-		out[i] = l.String()
-	}
-	return out
 }
 
 // setAt is when the links of a record were changed, where this run has done it: not that

@@ -235,12 +235,3 @@ func weight(s *scenario.Scenario, exchange int) plan.Weight {
 func sizing(s *scenario.Scenario) builder.Sizes {
 	return builder.Sizes{Mean: int(s.Event.Fragment), Spread: s.Event.Spread, Seed: s.Seed}
 }
-
-// deadNames names the links that are dead from the start of a case.
-func deadNames(links []topology.Link) []string {
-	names := make([]string, len(links))
-	for i, l := range links {
-		names[i] = l.String()
-	}
-	return names
-}

@@ -1,15 +1,12 @@
 package bench
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	"evbench/builder"
 	"evbench/controller"
 	"evbench/results"
 	"evbench/scenario"
-	"evbench/topology"
 )
 
 // meter adds up the samples of one interval over all servers.
@@ -70,7 +67,7 @@ func (r *runner) result(m *measured) results.Case {
 	o, info := m.outcome, r.f.Info()
 	c := results.Case{
 		Name: m.Name, Repeat: m.repeat, Mode: m.Mode, Barrier: m.Barrier, Schedule: m.Schedule, Routing: m.Plan.Routing,
-		Failures: failureNames(m.Case), Control: m.Control, Model: info.Model, Deliver: r.s.Deliver, Check: r.s.Check, IO: m.outcome.IO,
+		Failures: m.FailureTexts(), Control: m.Control, Model: info.Model, Deliver: r.s.Deliver, Check: r.s.Check, IO: m.outcome.IO,
 		PlanHash: m.Prediction.PlanHash, Phases: m.Prediction.Phases, Bound: m.Prediction.Bound,
 		Exchanges: o.Exchanges, MeasuredSec: o.Span.Seconds(), EventsBuilt: o.Built, EventsLost: o.Lost,
 		EventsDuplicate: o.Duplicate + o.Unknown, FragmentsLate: o.LateFragments, Retransmits: o.Retransmits, Drops: m.drops,
@@ -98,14 +95,6 @@ func rates(o controller.Outcome) (events, goodput results.Stat) {
 		g = append(g, float64(s.ReceivedBytes)*8/o.Span.Seconds())
 	}
 	return results.NewStat(e), results.NewStat(g)
-}
-
-// failureNames lists what was down from the start and what failed on the way.
-func failureNames(c scenario.Case) []string {
-	dead := slices.SortedFunc(slices.Values(c.Failures), func(a, b topology.Link) int {
-		return cmp.Or(cmp.Compare(a.Leaf, b.Leaf), cmp.Compare(a.Spine, b.Spine))
-	})
-	return append(deadNames(dead), c.TimedTexts()...)
 }
 
 // end judges every case and writes what there is.

@@ -3,7 +3,6 @@ package companion
 import (
 	"context"
 	"encoding/binary"
-	"slices"
 	"sync"
 	"time"
 
@@ -50,7 +49,7 @@ func (f *foresight) work(stop func() bool) {
 func neighbours(t *topology.Tree) []*topology.Tree {
 	var out []*topology.Tree
 	for _, l := range t.Dead() {
-		out = append(out, withDead(t, without(t.Dead(), []topology.Link{l})))
+		out = append(out, withDead(t, topology.Minus(t.Dead(), []topology.Link{l})))
 	}
 	for l := range t.Leaves() {
 		for _, k := range t.AliveSpines(l) {
@@ -101,14 +100,4 @@ func (r *Router) foresee(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-}
-
-func without(links, remove []topology.Link) []topology.Link {
-	var out []topology.Link
-	for _, l := range links {
-		if !slices.Contains(remove, l) {
-			out = append(out, l)
-		}
-	}
-	return out
 }

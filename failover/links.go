@@ -1,7 +1,6 @@
 package failover
 
 import (
-	"slices"
 	"time"
 
 	"evbench/topology"
@@ -81,15 +80,4 @@ func (l *links) without(dead []topology.Link) *topology.Tree {
 		panic(err) // note lets no others in
 	}
 	return t
-}
-
-// minus returns the links that are not among others.
-func minus(links, others []topology.Link) []topology.Link {
-	var out []topology.Link
-	for _, l := range links {
-		if !slices.Contains(others, l) {
-			out = append(out, l)
-		}
-	}
-	return out
 }

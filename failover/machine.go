@@ -205,7 +205,7 @@ func (m *Machine) renew() {
 	m.supersede()
 	apart := disjoint(m.links.without(dead))
 	m.records = append(m.records, Record{
-		ID: len(m.records) + 1, Down: minus(dead, m.cur.dead), Up: minus(m.cur.dead, dead), Dead: dead, Held: held,
+		ID: len(m.records) + 1, Down: topology.Minus(dead, m.cur.dead), Up: topology.Minus(m.cur.dead, dead), Dead: dead, Held: held,
 		Seen: m.now, Disjoint: apart,
 	})
 	endAt := m.now + parted

@@ -135,7 +135,7 @@ func (w *world) aidedNow() {
 	if !w.o.Aid || w.lost || w.stopped || w.writes || len(w.said)+w.unread > 0 || c.aid.failed+c.step.failed+c.clean.failed > 0 {
 		return
 	}
-	if !w.good() || len(minus(w.truth(), w.routes.dead)) > 0 {
+	if !w.good() || len(topology.Minus(w.truth(), w.routes.dead)) > 0 {
 		w.fault("routes %+v, dead are %v, and nobody writes", w.routes, w.truth())
 	}
 	if w.routes.kind == aided && disjoint(w.m.links.without(w.routes.dead)) != "" && disjoint(w.m.links.without(w.truth())) == "" {

@@ -189,11 +189,9 @@ func checkRecords(t testing.TB, m *Machine) {
 	t.Helper()
 	dead := m.o.Tree.Dead()
 	for i, r := range m.Records() {
-		dead = append(minus(dead, r.Up), r.Down...)
-		slices.SortFunc(dead, func(a, b topology.Link) int {
-			return cmp.Or(cmp.Compare(a.Leaf, b.Leaf), cmp.Compare(a.Spine, b.Spine))
-		})
-		if r.ID != i+1 || !slices.Equal(dead, r.Dead) || len(minus(r.Held, r.Dead)) > 0 {
+		dead = append(topology.Minus(dead, r.Up), r.Down...)
+		slices.SortFunc(dead, topology.Link.Compare)
+		if r.ID != i+1 || !slices.Equal(dead, r.Dead) || len(topology.Minus(r.Held, r.Dead)) > 0 {
 			t.Errorf("record %d: %+v; dead by the changes %v", i+1, r, dead)
 		}
 		for _, s := range [][]time.Duration{{r.Seen, r.Aided}, {r.Seen, r.Planned, r.Verified, r.Installed}, {r.Installed, r.Updated, r.Cleaned}, {r.LastOld, r.FirstNew, r.Cleaned}} {

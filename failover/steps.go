@@ -1,6 +1,7 @@
 package failover
 
 import (
+	"evbench/topology"
 	"slices"
 	"time"
 )
@@ -148,7 +149,7 @@ func (m *Machine) aidedFor() bool {
 }
 
 // covered reports whether no route in place leads over a link that is not used.
-func (m *Machine) covered() bool { return len(minus(m.cur.dead, m.place.dead)) == 0 }
+func (m *Machine) covered() bool { return len(topology.Minus(m.cur.dead, m.place.dead)) == 0 }
 
 // may reports whether another attempt may begin, now.
 func (m *Machine) may(t *tries) bool { return t.failed < m.o.Attempts && m.due(t.at) }

@@ -77,7 +77,7 @@ var columns = []column{
 
 func row(c results.Case, name string) []string {
 	return []string{
-		name, mode(c.Mode), orNone(c.Schedule), orNone(c.Routing),
+		name, orNone(c.ShortMode()), orNone(c.Schedule), orNone(c.Routing),
 		strconv.Itoa(len(c.Failures)),
 		rate(c.EventsPerSec.Min), rate(c.EventsPerSec.Mean), rate(c.EventsPerSec.Median), rate(c.EventsPerSec.Max),
 		figures(c.GoodputBitPerSec.Mean/1e9, 3),
@@ -96,19 +96,6 @@ func name(c results.Case, all []results.Case) string {
 		}
 	}
 	return c.Name
-}
-
-// mode shortens the names of the modes.
-func mode(s string) string {
-	switch s {
-	case "synchronised":
-		return "sync"
-	case "unsynchronised":
-		return "unsync"
-	case "free-running":
-		return "free"
-	}
-	return orNone(s)
 }
 
 func orNone(s string) string {

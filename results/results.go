@@ -107,6 +107,19 @@ type Case struct {
 	Warnings []string `json:"warnings"` // odd, but not fatal
 }
 
+// ShortMode is the mode in a word, as tables have it: sync, unsync, free.
+func (c Case) ShortMode() string {
+	switch c.Mode {
+	case "synchronised":
+		return "sync"
+	case "unsynchronised":
+		return "unsync"
+	case "free-running":
+		return "free"
+	}
+	return c.Mode
+}
+
 // A LinkEvent is one timed failure or repair as it happened.
 type LinkEvent struct {
 	Link      string  `json:"link"`

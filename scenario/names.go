@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"evbench/topology"
 	"fmt"
 	"strings"
 	"unicode"
@@ -130,9 +131,15 @@ func (t Timed) String() string {
 	return name
 }
 
-// TimedTexts says in the words of results what fails in the middle of the case:
+// FailureTexts lists in the words of results what is dead from the start of the case and
+// what fails in the middle of it. It is never nil.
+func (c Case) FailureTexts() []string {
+	return append(topology.LinkNames(c.Failures), c.timedTexts()...)
+}
+
+// timedTexts says in the words of results what fails in the middle of the case:
 // "leaf0-spine3 at 3s for 4s", "leaf0-spine3 at 1s for 300ms every 1s, 5 times".
-func (c Case) TimedTexts() []string {
+func (c Case) timedTexts() []string {
 	var out []string
 	for _, t := range c.firsts() {
 		text := fmt.Sprintf("%s at %v", t.Name, t.At)

@@ -120,7 +120,7 @@ func (l Log) Worst() (Worst, bool) {
 		return Worst{}, false
 	}
 	return slices.MinFunc(found, func(a, b Worst) int {
-		return cmp.Or(cmp.Compare(b.Failures, a.Failures), cmp.Compare(b.Down, a.Down), compareLinks(a.Link, b.Link))
+		return cmp.Or(cmp.Compare(b.Failures, a.Failures), cmp.Compare(b.Down, a.Down), topology.Link.Compare(a.Link, b.Link))
 	}), true
 }
 
@@ -145,10 +145,6 @@ func (n counts) links() []topology.Link {
 	for l := range n {
 		out = append(out, l)
 	}
-	slices.SortFunc(out, compareLinks)
+	slices.SortFunc(out, topology.Link.Compare)
 	return out
-}
-
-func compareLinks(a, b topology.Link) int {
-	return cmp.Or(cmp.Compare(a.Leaf, b.Leaf), cmp.Compare(a.Spine, b.Spine))
 }

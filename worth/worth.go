@@ -133,7 +133,7 @@ type Dead string
 // DeadOf returns the set of the links.
 func DeadOf(links []topology.Link) Dead {
 	sorted := slices.Clone(links)
-	slices.SortFunc(sorted, compareLinks)
+	slices.SortFunc(sorted, topology.Link.Compare)
 	var names []string
 	for _, l := range slices.Compact(sorted) {
 		names = append(names, l.String())

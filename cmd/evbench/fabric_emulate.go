@@ -89,7 +89,7 @@ func (f *emulatedFabric) SetLinks(ctx context.Context, links []topology.Link, up
 	f.mu.Lock()
 	dead := f.tree.Dead()
 	if up {
-		dead = without(dead, links)
+		dead = topology.Minus(dead, links)
 	} else {
 		dead = append(dead, links...)
 	}
@@ -107,20 +107,6 @@ func (f *emulatedFabric) SetLinks(ctx context.Context, links []topology.Link, up
 	case <-ctx.Done():
 	}
 	return nil
-}
-
-func without(all, some []topology.Link) []topology.Link {
-	gone := map[topology.Link]bool{}
-	for _, l := range some {
-		gone[l] = true
-	}
-	var out []topology.Link
-	for _, l := range all {
-		if !gone[l] {
-			out = append(out, l)
-		}
-	}
-	return out
 }
 
 // tell sends what both ends of the links say.

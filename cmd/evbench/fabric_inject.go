@@ -75,7 +75,7 @@ func failing(s *scenario.Scenario) []topology.Link {
 			out = append(out, t.Links...)
 		}
 	}
-	slices.SortFunc(out, func(a, b topology.Link) int { return s.Tree.LinkID(a) - s.Tree.LinkID(b) })
+	slices.SortFunc(out, topology.Link.Compare)
 	return slices.Compact(out)
 }
 

@@ -102,18 +102,10 @@ func changeOf(r failover.Record) *followChange {
 		return (at - r.Seen).Seconds()
 	}
 	return &followChange{
-		ID: r.ID, Down: linkNames(r.Down), Up: linkNames(r.Up), Dead: linkNames(r.Dead), Held: linkNames(r.Held),
+		ID: r.ID, Down: topology.LinkNames(r.Down), Up: topology.LinkNames(r.Up), Dead: topology.LinkNames(r.Dead), Held: topology.LinkNames(r.Held),
 		Source: string(r.Source), Phases: r.Phases, PlannedS: since(r.Planned), VerifiedS: since(r.Verified), InstalledS: since(r.Installed),
 		Entries: r.InstallRoutes, Attempts: r.Attempts, Superseded: r.Superseded,
 	}
-}
-
-func linkNames(links []topology.Link) []string {
-	out := make([]string, 0, len(links))
-	for _, l := range links {
-		out = append(out, l.String())
-	}
-	return out
 }
 
 // text says what has changed and what came of it.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -54,7 +53,7 @@ func simCase(s *scenario.Scenario, p bench.Planned, repeat int) (*sim.Case, erro
 			Seed:      s.Seed + uint64(repeat),
 		},
 		Case: results.Case{
-			Schedule: p.Schedule, Routing: p.Plan.Routing, Failures: failureTexts(p.Case), Control: p.Control,
+			Schedule: p.Schedule, Routing: p.Plan.Routing, Failures: p.FailureTexts(), Control: p.Control,
 			Deliver: s.Deliver, Check: s.Check, PlanHash: p.Prediction.PlanHash, Phases: p.Prediction.Phases,
 			Bound: p.Prediction.Bound, PredictedEfficiency: p.Prediction.Efficiency,
 		},
@@ -101,17 +100,4 @@ func deadAt(unused []scenario.Timed, at time.Duration) (dead []topology.Link) {
 		}
 	}
 	return dead
-}
-
-// failureTexts lists what is down from the start and what fails on the way, as
-// results do.
-func failureTexts(c scenario.Case) []string {
-	dead := slices.SortedFunc(slices.Values(c.Failures), func(a, b topology.Link) int {
-		return cmp.Or(cmp.Compare(a.Leaf, b.Leaf), cmp.Compare(a.Spine, b.Spine))
-	})
-	names := []string{}
-	for _, l := range dead {
-		names = append(names, l.String())
-	}
-	return append(names, c.TimedTexts()...)
 }

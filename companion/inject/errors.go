@@ -108,13 +108,7 @@ func (e *BusyError) Error() string {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-func names(links []topology.Link) string {
-	var out []string
-	for _, l := range links {
-		out = append(out, l.String())
-	}
-	return strings.Join(out, ", ")
-}
+func names(links []topology.Link) string { return strings.Join(topology.LinkNames(links), ", ") }
 
 // joined keeps a single error as it is, so that it is printed on one line.
 func joined(errs []error) error {

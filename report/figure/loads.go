@@ -1,7 +1,6 @@
 package figure
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -176,10 +175,4 @@ func (x *CaseTree) Totals() []float64 {
 }
 
 // Dead returns the dead links, by leaf and spine.
-func (x *CaseTree) Dead() []topology.Link {
-	dead := slices.Clone(x.Tree.Dead())
-	slices.SortFunc(dead, func(a, b topology.Link) int {
-		return cmp.Or(cmp.Compare(a.Leaf, b.Leaf), cmp.Compare(a.Spine, b.Spine))
-	})
-	return dead
-}
+func (x *CaseTree) Dead() []topology.Link { return x.Tree.Dead() }

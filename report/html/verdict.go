@@ -43,7 +43,7 @@ func rowsOf(index int, in Input) []row {
 	for _, c := range cases {
 		r := row{
 			Run: in.Name, RunID: runID(index), Case: figure.Label(c, cases), Control: c.Control, Kind: kindOf(in.Source.Run),
-			Mode: mode(c.Mode), Schedule: orNone(c.Schedule), Routing: orNone(c.Routing),
+			Mode: orNone(c.ShortMode()), Schedule: orNone(c.Schedule), Routing: orNone(c.Routing),
 			Dead: cell{strconv.Itoa(len(c.Failures)), strconv.Itoa(len(c.Failures))}, DeadNames: strings.Join(c.Failures, ", "),
 			Events: figures(c.EventsPerSec.Mean, 1, 4), Goodput: figures(c.GoodputBitPerSec.Mean, 1e9, 3),
 			Spread: fmt.Sprintf("slowest %s, median %s, fastest %s",
@@ -56,19 +56,6 @@ func rowsOf(index int, in Input) []row {
 		out = append(out, r)
 	}
 	return out
-}
-
-// mode shortens the names of the modes.
-func mode(s string) string {
-	switch s {
-	case "synchronised":
-		return "sync"
-	case "unsynchronised":
-		return "unsync"
-	case "free-running":
-		return "free"
-	}
-	return orNone(s)
 }
 
 func verdict(c results.Case) string {
