@@ -117,7 +117,7 @@ var layers = map[string]layer{
 	"bench/soak/chaos":    {may: []string{"results", "topology"}, pure: true},
 	"routing/opensm":      {may: []string{"fabric", "routing/lft"}, pure: true},
 
-	"host":          {},
+	"host":          {may: []string{"results"}},
 	"internal/echo": {may: []string{"internal/wire"}},
 	"preflight":     {may: []string{"results"}, pure: true},
 

@@ -1,8 +1,8 @@
 // Package host answers: what machine is this, by which of its addresses do
-// others reach it, and on which of its processors may this process run? It
-// reads what the kernel shows; what cannot be known is empty. It measures
-// nothing, and the only thing that it changes is the process itself (Pin).
-// Speeds are Mbit/s, an MTU is bytes.
+// others reach it, on which of its processors may this process run, and what did
+// they do meanwhile (Watch)? It reads what the kernel shows and counts; what
+// cannot be known is empty. It measures nothing itself, and the only thing that it
+// changes is the process itself (Pin). Speeds are Mbit/s, an MTU is bytes.
 package host
 
 import (

@@ -1,0 +1,66 @@
+package host
+
+import (
+	"time"
+
+	"evbench/results"
+)
+
+// A Reading is what the kernel had counted of the load of this machine at one moment, in
+// seconds since it began to count. nil: it does not tell.
+type Reading struct {
+	at       time.Time
+	host     string
+	cores    int
+	own      *float64        // processor time of this process
+	used     *float64        // of all processes
+	steal    *float64        // of all processors
+	pressure *float64        // some thread waited for a processor
+	delays   map[int]float64 // by thread of this process: how long it waited for one
+}
+
+// Watch reads the load of this machine, and again when what it returns is called, which
+// says what came in between.
+func Watch() (since func() results.Load) {
+	from := ReadLoad()
+	return func() results.Load { return ReadLoad().Since(from) }
+}
+
+// Since returns what was counted since an earlier reading.
+func (r Reading) Since(earlier Reading) results.Load {
+	l := results.Load{
+		Host: r.host, Cores: r.cores, WallSec: r.at.Sub(earlier.at).Seconds(),
+		CPUSec: since(r.own, earlier.own), StealSec: since(r.steal, earlier.steal),
+		PressureSec: since(r.pressure, earlier.pressure), RunDelaySec: delay(r.delays, earlier.delays),
+	}
+	if used := since(r.used, earlier.used); used != nil && l.CPUSec != nil {
+		others := max(*used-*l.CPUSec, 0) // one is sampled, the other is not
+		l.OthersSec = &others
+	}
+	return l
+}
+
+// since is what a counter grew by. Steal has been seen to fall when a virtual machine moves.
+func since(now, then *float64) *float64 {
+	if now == nil || then == nil {
+		return nil
+	}
+	d := max(*now-*then, 0)
+	return &d
+}
+
+// delay sums up what each thread waited. A thread that is new, be it under the number of
+// one that ended, counts from zero.
+func delay(now, then map[int]float64) *float64 {
+	if now == nil || then == nil {
+		return nil
+	}
+	var sum float64
+	for thread, sec := range now {
+		if before := then[thread]; before <= sec {
+			sec -= before
+		}
+		sum += sec
+	}
+	return &sum
+}

@@ -1,0 +1,56 @@
+package results_test
+
+import (
+	"encoding/json"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"evbench/results"
+)
+
+func sec(x float64) *float64 { return &x }
+
+func TestLoadCheck(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		load results.Load
+		want string // "": nothing is wrong
+	}{
+		{"nothing known", results.Load{}, ""},
+		{"all known", results.Load{
+			Host: "node1", Cores: 2, WallSec: 2, CPUSec: sec(1), OthersSec: sec(0), StealSec: sec(0.5), RunDelaySec: sec(20), PressureSec: sec(2),
+		}, ""},
+		{"long name", results.Load{Host: strings.Repeat("x", 256)}, "host: a name of 256 bytes"},
+		{"no processors", results.Load{Cores: -1}, "cores: -1"},
+		{"many processors", results.Load{Cores: 1 << 17}, "cores: 131072"},
+		{"clock went back", results.Load{WallSec: -1}, "wall_s: -1"},
+		{"not a number", results.Load{CPUSec: sec(math.NaN())}, "cpu_s: NaN"},
+		{"infinite", results.Load{OthersSec: sec(math.Inf(1))}, "others_s: +Inf"},
+		{"negative", results.Load{StealSec: sec(-0.1)}, "steal_s: -0.1"},
+		{"too long", results.Load{RunDelaySec: sec(1e300)}, "run_delay_s: 1e+300"},
+		{"negative pressure", results.Load{PressureSec: sec(-1)}, "pressure_s: -1"},
+	} {
+		err := tt.load.Check()
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+// What is not known stays so through a file; 0 stays 0.
+func TestLoadJSON(t *testing.T) {
+	want := results.Load{Cores: 2, WallSec: 1.5, StealSec: sec(0)}
+	text, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := string(text); s != `{"cores":2,"wall_s":1.5,"cpu_s":null,"others_s":null,"steal_s":0,"run_delay_s":null,"pressure_s":null}` {
+		t.Error(s)
+	}
+	var got results.Load
+	if err := json.Unmarshal(text, &got); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
