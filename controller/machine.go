@@ -371,20 +371,6 @@ func (m *machine) finished(now time.Duration, rank int, msg wire.Finished) {
 	m.maybeOver(now)
 }
 
-// account takes what a worker says it did. It counts by source for all servers, or
-// not at all.
-func (m *machine) account(now time.Duration, rank int, t wire.Totals) *wire.Totals {
-	want := 0
-	if m.c.Pairs {
-		want = len(m.workers)
-	}
-	if n := len(t.Sources); n != 0 && n != want {
-		t.Sources = nil
-		m.fail(now, rank, fmt.Errorf("counts %d sources of %d", n, want))
-	}
-	return &t
-}
-
 // placed drops ranks that do not exist from what a worker says of itself.
 func (m *machine) placed(at wire.Position) wire.Position {
 	at.Peers = slices.DeleteFunc(at.Peers, func(r int) bool { return r < 0 || r >= len(m.workers) })

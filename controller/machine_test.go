@@ -207,6 +207,12 @@ func parse(word string, x []uint64, line string) (wire.Message, error) {
 		return wire.Finished{Run: 1, Totals: t}, nil
 	case "counted": // finished, with so many sources
 		return wire.Finished{Run: 1, Totals: wire.Totals{Done: []wire.Range{{From: 0, To: 1}}, Exchanges: 1, Sources: make([]wire.Source, x[0])}}, nil
+	case "took": // finished, with a stride, a number of events and durations
+		t := wire.Took{Stride: int(x[0]), Events: x[1]}
+		for _, d := range x[2:] {
+			t.Durations = append(t.Durations, time.Duration(d))
+		}
+		return wire.Finished{Run: 1, Totals: wire.Totals{Done: []wire.Range{{From: 0, To: 1}}, Exchanges: 1, Took: t}}, nil
 	case "grant": // which only a controller sends
 		return wire.Grant{Run: 1}, nil
 	case "aborted", "error":

@@ -1,9 +1,11 @@
 package controller
 
 import (
+	"fmt"
 	"time"
 
 	"evbench/internal/wire"
+	"evbench/results"
 )
 
 // A Server is what one server reported of a case.
@@ -40,6 +42,12 @@ type Outcome struct {
 	// Fragments that were not as they should be, over all servers.
 	LateFragments, DuplicateFragments, CorruptFragments, StrayFragments uint64
 
+	// Took is how long the exchanges took that all servers have done and reported.
+	Took Durations
+	// Loads are what machines did in the counted part: one of each worker that told, in the
+	// order of ranks.
+	Loads []results.Load
+
 	BarrierWait time.Duration // mean over servers
 	Retransmits uint64
 	IO          string // how the transport moved payload; "": it has no choice, or the case did not begin
@@ -52,16 +60,19 @@ func (m *machine) outcome() Outcome {
 	if m.leg.mode != wire.Unsync {
 		granted = append(granted, wire.Range{From: m.leg.from, To: m.pace.until})
 	}
+	var took []wire.Took
 	for rank := range m.workers {
 		w := &m.workers[rank]
 		s := Server{Server: w.server, Rank: rank, Reported: w.totals != nil}
 		if s.Reported {
 			s.Totals = *w.totals
+			took = append(took, s.Took)
 		}
 		c.add(checkRanges(s.Done, granted))
 		o.Servers = append(o.Servers, s)
 		o.add(s)
 	}
+	o.Took = meanTook(took)
 	o.BarrierWait /= time.Duration(len(m.workers))
 	o.Assigned, o.Built, o.Duplicate, o.Unknown = c.assigned, c.built, c.duplicate, c.unknown
 	if o.Complete {
@@ -71,6 +82,31 @@ func (m *machine) outcome() Outcome {
 		o.Unfinished = c.lost - o.Lost
 	}
 	return o
+}
+
+// account takes what a worker says it did, but for what cannot be. It counts by source for
+// all servers, or not at all.
+func (m *machine) account(now time.Duration, rank int, t wire.Totals) *wire.Totals {
+	want := 0
+	if m.c.Pairs {
+		want = len(m.workers)
+	}
+	if n := len(t.Sources); n != 0 && n != want {
+		t.Sources = nil
+		m.fail(now, rank, fmt.Errorf("counts %d sources of %d", n, want))
+	}
+	if err := checkTook(t.Took); err != nil {
+		t.Took = wire.Took{}
+		m.fail(now, rank, err)
+	}
+	if t.Load == nil {
+		return &t
+	}
+	if err := t.Load.Check(); err != nil {
+		t.Load = nil
+		m.fail(now, rank, fmt.Errorf("load: %w", err))
+	}
+	return &t
 }
 
 // gaveUp returns how many events the servers themselves gave up.
@@ -86,6 +122,9 @@ func (m *machine) gaveUp() (n uint64) {
 func (o *Outcome) add(s Server) {
 	if len(o.Servers) == 1 || s.Exchanges < o.Exchanges {
 		o.Exchanges = s.Exchanges // of an interrupted case: those that all have done
+	}
+	if s.Load != nil {
+		o.Loads = append(o.Loads, *s.Load)
 	}
 	o.Events += s.Events
 	o.Span = max(o.Span, s.LastReceive-s.FirstSend)

@@ -93,4 +93,6 @@ type Run struct {
 	Samples  []Sample
 	Links    []LinkCount
 	Pairs    []PairCount // nil where nobody counted by pair
+	// Exchanges are how long exchanges took; nil where nobody kept it.
+	Exchanges []ExchangeTime
 }

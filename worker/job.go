@@ -10,6 +10,7 @@ import (
 
 	"evbench/barrier"
 	"evbench/internal/wire"
+	"evbench/results"
 	"evbench/transport"
 )
 
@@ -24,6 +25,7 @@ type job struct {
 	c    wire.Configure
 	desk *desk
 	loop *loop
+	load *results.Load // of the machine in the counted part; nil: not told, or it did not begin
 
 	cancel   context.CancelCauseFunc // ends the loop
 	released chan struct{}           // closed when nobody needs the connections
@@ -168,6 +170,7 @@ func (j *job) conclude(ctx context.Context, err error) {
 	var totals wire.Totals
 	if j.loop != nil {
 		at, totals = j.loop.at, j.loop.totals()
+		totals.Load = j.load
 	} else {
 		at = wire.Position{Phase: -1, Stage: wire.StageConnect, Peers: peersOf(err)}
 	}

@@ -98,6 +98,9 @@ type tally struct {
 	spans        uint64
 	span, lo, hi time.Duration
 
+	each  durations     // of the counted events
+	ended time.Duration // when the last of them was complete
+
 	counts bool     // the counted part has begun,
 	first  uint64   // … with this event
 	early  []served // before it
@@ -135,6 +138,20 @@ func (t *tally) firstSend(now time.Duration) {
 	}
 }
 
+// built notes that an event is complete.
+func (t *tally) built(now time.Duration, bytes int) {
+	t.t.Events++
+	t.t.EventBytes += uint64(bytes)
+	if !t.counts {
+		return
+	}
+	if t.each.used == 0 {
+		t.ended = t.began + t.t.FirstSend
+	}
+	t.each.add(max(now-t.ended, 0))
+	t.ended = now
+}
+
 func (t *tally) lastReceive(now time.Duration) { t.t.LastReceive = now - t.began }
 
 // took adds the time of one exchange or event.
@@ -164,5 +181,6 @@ func (t *tally) totals() wire.Totals {
 		out.EventMin, out.EventMax = t.lo, t.hi
 		out.EventMean = t.span / time.Duration(t.spans)
 	}
+	out.Took = t.each.took()
 	return out
 }

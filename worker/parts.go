@@ -142,8 +142,7 @@ func (p *parts) accept(now time.Duration, slot int, op *transport.Op, complete b
 	p.tally.t.ReceivedBytes += uint64(size)
 	add(&p.meter.payload, uint64(size))
 	if complete {
-		p.tally.t.Events++
-		p.tally.t.EventBytes += uint64(p.bytes[slot])
+		p.tally.built(now, p.bytes[slot])
 		p.meter.complete(uint64(p.bytes[slot]))
 	}
 }

@@ -126,7 +126,7 @@ func (r *reporter) completed() wire.Completed {
 }
 
 // sampler sends a sample each interval from when the loop says that it has
-// begun to count, and one of the rest at the end.
+// begun to count, and one of the rest at the end. It has the machine watched meanwhile.
 func (j *job) sampler(ctx context.Context) {
 	var began time.Duration
 	select {
@@ -136,17 +136,31 @@ func (j *job) sampler(ctx context.Context) {
 	}
 	m := &j.loop.meter
 	last := m.read(began)
+	end := j.watchLoad()
 	tick := time.NewTicker(j.c.Interval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
+			end()
 			j.sample(&last, began)
 			return
 		}
 		j.sample(&last, began)
 		m.refresh.Store(true)
+	}
+}
+
+// watchLoad begins to watch what the machine does; end notes what that was.
+func (j *job) watchLoad() (end func()) {
+	if j.o.Load == nil {
+		return func() {}
+	}
+	since := j.o.Load()
+	return func() {
+		l := since()
+		j.load = &l
 	}
 }
 

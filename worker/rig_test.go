@@ -67,6 +67,9 @@ type rig struct {
 	// fault, if set, is asked about every message.
 	fault func(m *memnet.Message) memnet.Action
 
+	// load, if set, is what workers say of their machines.
+	load func(rank int) func() func() results.Load
+
 	mu   sync.Mutex
 	nets map[uint32][]*memnet.Endpoint
 
@@ -98,9 +101,13 @@ func (r *rig) start() *rig {
 }
 
 func (r *rig) work(ctx context.Context, rank int) error {
-	return worker.Run(ctx, worker.Options{
+	o := worker.Options{
 		Conn: wire.NewConn(r.at.dial(), wire.MaxFrame), Token: "secret", Server: 10 + rank, Open: r.open,
-	})
+	}
+	if r.load != nil {
+		o.Load = r.load(rank)
+	}
+	return worker.Run(ctx, o)
 }
 
 func (r *rig) open(_ context.Context, c wire.Configure) (transport.Endpoint, barrier.Peer, error) {

@@ -45,6 +45,11 @@ type Options struct {
 	Host results.Host
 	// Probe tells how another worker is reached. nil: it cannot be told.
 	Probe ProbeFunc
+	// Load begins to read what the machine does; what it returns says what it did since. It
+	// is called when the counted part of a case begins, beside its loop, and must take no
+	// longer than a millisecond or so. nil: the machine, or this worker of several in one
+	// process, does not tell.
+	Load func() (since func() results.Load)
 	// Open opens the endpoint of each case.
 	Open OpenFunc
 	// KeepAlive is how long the controller may be silent. 0 means 30s.

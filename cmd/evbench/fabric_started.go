@@ -159,7 +159,7 @@ func (r *started) serve(ctx context.Context, c *cli.Context) error {
 	if err != nil {
 		return fmt.Errorf("controller: %w", err)
 	}
-	o := worker.Options{Conn: conn, Token: r.token, Server: r.s.Tree.Position(r.server()), Log: logger(c)}
+	o := worker.Options{Conn: conn, Token: r.token, Server: r.s.Tree.Position(r.server()), Log: logger(c), Load: host.Watch}
 	if r.world != nil {
 		o.Data, o.Open = mpiAddress(r.at.rank), openMPI(r.world)
 		o.Host = describeHost(machine, nil, r.s.Launch.CPUs)

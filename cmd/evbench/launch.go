@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evbench/bench"
+	"evbench/host"
 	"evbench/internal/wire"
 	"evbench/transport/tcp"
 	"evbench/worker"
@@ -81,9 +82,13 @@ func (t threads) work(ctx context.Context, j bench.Job, rank int, l *tcp.Listene
 	if t.data != nil {
 		data = t.data(rank)
 	}
-	return ended(ctx, worker.Run(ctx, worker.Options{
+	o := worker.Options{
 		Conn: conn, Token: j.Token, Server: j.Tree.Position(rank), Data: data.String(), Open: openTCP(l, t.how),
-	}))
+	}
+	if rank == 0 { // for all: they share the machine and the process
+		o.Load = host.Watch
+	}
+	return ended(ctx, worker.Run(ctx, o))
 }
 
 // ended drops the error of a worker that was told to end.

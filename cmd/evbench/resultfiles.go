@@ -14,6 +14,7 @@ import (
 type resultFiles interface {
 	bench.Sink
 	bench.PairSink
+	Exchange(results.ExchangeTime) error
 	Close() error
 }
 
@@ -52,6 +53,10 @@ func (t *twoForms) Sample(s results.Sample) error {
 func (t *twoForms) Link(l results.LinkCount) error { return errors.Join(t.csv.Link(l), t.h5.Link(l)) }
 
 func (t *twoForms) Pair(p results.PairCount) error { return errors.Join(t.csv.Pair(p), t.h5.Pair(p)) }
+
+func (t *twoForms) Exchange(e results.ExchangeTime) error {
+	return errors.Join(t.csv.Exchange(e), t.h5.Exchange(e))
+}
 
 func (t *twoForms) Summary(s results.Summary) error {
 	return errors.Join(t.csv.Summary(s), t.h5.Summary(s))

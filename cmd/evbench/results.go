@@ -130,6 +130,11 @@ func fill(files resultFiles, run *results.Run) error {
 			return err
 		}
 	}
+	for _, e := range run.Exchanges {
+		if err := files.Exchange(e); err != nil {
+			return err
+		}
+	}
 	if run.Summary.Schema != "" {
 		if err := files.Summary(run.Summary); err != nil {
 			return err

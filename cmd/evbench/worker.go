@@ -113,7 +113,7 @@ func (w joiner) work(ctx context.Context) error {
 	probe, stop := reachable(data, w.token, w.log)
 	return errors.Join(w.join(ctx, worker.Options{
 		Token: w.token, Server: w.id, Data: data.String(), Open: openTCP(l, w.how), Log: w.log,
-		Host: describeHost(w.machine, data, w.cpus), Probe: probe,
+		Host: describeHost(w.machine, data, w.cpus), Probe: probe, Load: host.Watch,
 	}), stop(), l.Close())
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // Version of the protocol. Both sides must have the same.
-const Version = 5
+const Version = 6
 
 const (
 	// headLen is the bytes before a body: length (4, of what follows it),

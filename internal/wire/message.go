@@ -244,6 +244,24 @@ type Totals struct {
 	// Sources are, by rank, what came from each source; empty where Configure did
 	// not ask for it, or the case did not begin.
 	Sources []Source `json:",omitempty"`
+
+	// Load is what the worker's machine did from Measure to the end of its loop; nil where
+	// it does not tell, or another worker tells for it.
+	Load *results.Load `json:",omitempty"`
+	// Took is how long each counted event took.
+	Took Took `json:",omitzero"`
+}
+
+// MaxTook bounds the entries of a Took.
+const MaxTook = 1024
+
+// Took is the time from the completion of one counted event to that of the next, of the
+// first: from the first send. So that it stays small, an entry is the sum over Stride
+// events, a power of two; the last entry may be of fewer.
+type Took struct {
+	Stride    int
+	Events    uint64 // that all entries stand for
+	Durations []time.Duration
 }
 
 // A Source is what one worker received of another in the counted part. Together

@@ -47,6 +47,8 @@ var all = []wire.Message{
 	wire.Finished{Run: 3, Aborted: true, At: wire.Position{Exchange: 1, Phase: 2, Stage: wire.StageBarrier, Peers: []int{3}}, Totals: wire.Totals{
 		Exchanges: 1, Events: 2, Done: []wire.Range{{From: 0, To: 9}}, SentBytes: 3, FirstSend: 4, LastReceive: 5, Lost: 6, Stray: 7,
 		Sources: []wire.Source{{}, {Bytes: 1<<64 - 1, Took: 1<<63 - 1}},
+		Load:    &results.Load{Host: "node1", Cores: 2, WallSec: 1.5, CPUSec: new(1.0), OthersSec: new(0.0), RunDelaySec: new(2.5)},
+		Took:    wire.Took{Stride: 4, Events: 6, Durations: []time.Duration{1<<63 - 1, 0}},
 	}},
 	wire.Error{Run: 3, At: wire.Position{Phase: -1}, Stuck: true, Text: "no word"},
 	wire.Ping{}, wire.Pong{}, wire.Quit{}, wire.Finish{Run: 3}, wire.Release{Run: 3},
@@ -117,7 +119,7 @@ func TestReadRefuses(t *testing.T) {
 		want  error
 		text  string
 	}{
-		{"other version", frame(4, 1, 17, "{}"), wire.ErrVersion, "version 1, want 5"},
+		{"other version", frame(4, 1, 17, "{}"), wire.ErrVersion, "version 1, want 6"},
 		{"a stranger", []byte("GET / HTTP/1.1\r\n\r\n"), wire.ErrVersion, ""},
 		{"length below a head", frame(1, wire.Version, 17, ""), wire.ErrFrame, "length 1"},
 		{"length above the limit", frame(1001, wire.Version, 17, "{}"), wire.ErrFrame, "length 1001"},

@@ -1,6 +1,6 @@
-// Package csv keeps a run in a directory: samples.csv, links.csv and pairs.csv as
-// they stream in, summary.json and manifest.json whole or not at all; and reads such
-// a directory back. The columns carry their units and are a contract with
+// Package csv keeps a run in a directory: samples.csv, links.csv, pairs.csv and
+// exchanges.csv as they stream in, summary.json and manifest.json whole or not at all;
+// and reads such a directory back. The columns carry their units and are a contract with
 // people's scripts. It judges and computes nothing.
 package csv
 
@@ -20,7 +20,9 @@ const (
 	LinksFile    = "links.csv"
 	SummaryFile  = "summary.json"
 	ManifestFile = "manifest.json"
-	PairsFile    = "pairs.csv" // optional
+	// These two are optional.
+	PairsFile     = "pairs.csv"
+	ExchangesFile = "exchanges.csv"
 )
 
 var sampleColumns = []string{
@@ -31,6 +33,8 @@ var sampleColumns = []string{
 var linkColumns = []string{"case", "repeat", "link", "direction", "bytes", "packets", "drops", "planned_bytes"}
 
 var pairColumns = []string{"case", "repeat", "src", "dst", "bytes", "seconds"}
+
+var exchangeColumns = []string{"case", "repeat", "exchange", "exchanges", "duration_s"}
 
 // sampleRow is one line of samples.csv: seconds to the microsecond, rates to the
 // bit/s.
@@ -59,6 +63,13 @@ func linkRow(l results.LinkCount) []string {
 func pairRow(p results.PairCount) []string {
 	return []string{
 		p.Case, strconv.Itoa(p.Repeat), strconv.Itoa(p.Src), strconv.Itoa(p.Dst), number(p.Bytes), strconv.FormatFloat(p.Sec, 'f', 9, 64),
+	}
+}
+
+// exchangeRow is one line of exchanges.csv, to the nanosecond.
+func exchangeRow(e results.ExchangeTime) []string {
+	return []string{
+		e.Case, strconv.Itoa(e.Repeat), number(e.Exchange), strconv.Itoa(e.Exchanges), strconv.FormatFloat(e.DurationSec, 'f', 9, 64),
 	}
 }
 
@@ -101,6 +112,17 @@ func ReadPairs(r io.Reader) ([]results.PairCount, error) {
 	err := rows(r, pairColumns, func(p *parser) {
 		out = append(out, results.PairCount{
 			Case: p.text(0), Repeat: p.int(1), Src: p.int(2), Dst: p.int(3), Bytes: p.uint(4), Sec: p.float(5),
+		})
+	})
+	return out, err
+}
+
+// ReadExchanges reads exchanges.csv. Errors name line and column.
+func ReadExchanges(r io.Reader) ([]results.ExchangeTime, error) {
+	var out []results.ExchangeTime
+	err := rows(r, exchangeColumns, func(p *parser) {
+		out = append(out, results.ExchangeTime{
+			Case: p.text(0), Repeat: p.int(1), Exchange: p.uint(2), Exchanges: p.int(3), DurationSec: p.float(4),
 		})
 	})
 	return out, err

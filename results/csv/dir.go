@@ -20,6 +20,7 @@ type Writer struct {
 	dir            string
 	samples, links *table
 	pairs          *table // nil until there are any
+	exchanges      *table // likewise
 }
 
 // Create makes the directory, and its parents, for a new run. A directory that
@@ -52,13 +53,24 @@ func (w *Writer) Sample(s results.Sample) error { return w.samples.add(sampleRow
 func (w *Writer) Link(l results.LinkCount) error { return w.links.add(linkRow(l)) }
 
 // Pair appends a line to pairs.csv, which the first one makes.
-func (w *Writer) Pair(p results.PairCount) (err error) {
-	if w.pairs == nil {
-		if w.pairs, err = createTable(filepath.Join(w.dir, PairsFile), pairColumns); err != nil {
-			w.pairs = &table{err: err}
+func (w *Writer) Pair(p results.PairCount) error {
+	return w.optional(&w.pairs, PairsFile, pairColumns).add(pairRow(p))
+}
+
+// Exchange appends a line to exchanges.csv, which the first one makes.
+func (w *Writer) Exchange(e results.ExchangeTime) error {
+	return w.optional(&w.exchanges, ExchangesFile, exchangeColumns).add(exchangeRow(e))
+}
+
+// optional returns a table of which the file is made when it is needed.
+func (w *Writer) optional(t **table, name string, columns []string) *table {
+	if *t == nil {
+		var err error
+		if *t, err = createTable(filepath.Join(w.dir, name), columns); err != nil {
+			*t = &table{err: err}
 		}
 	}
-	return w.pairs.add(pairRow(p))
+	return *t
 }
 
 // Manifest puts manifest.json in place of the one before, whole or not at all,
@@ -75,13 +87,13 @@ func (w *Writer) Summary(s results.Summary) error {
 
 // Flush hands all lines so far to the system.
 func (w *Writer) Flush() error {
-	return errors.Join(w.samples.flush(), w.links.flush(), w.pairs.flush())
+	return errors.Join(w.samples.flush(), w.links.flush(), w.pairs.flush(), w.exchanges.flush())
 }
 
 // Close writes what is left and closes the files. What is on disk then is
 // complete if and only if there was no error.
 func (w *Writer) Close() error {
-	return errors.Join(w.samples.close(), w.links.close(), w.pairs.close())
+	return errors.Join(w.samples.close(), w.links.close(), w.pairs.close(), w.exchanges.close())
 }
 
 // A table is one CSV file that grows. encoding/csv keeps the first error of the
@@ -160,7 +172,7 @@ func Read(dir string) (*results.Run, error) {
 			return nil, err
 		}
 	}
-	if err := readPairs(dir, run); err != nil {
+	if err := readOptional(dir, run); err != nil {
 		return nil, err
 	}
 	if err := checkFailovers(dir, run.Summary); err != nil {
@@ -169,9 +181,12 @@ func Read(dir string) (*results.Run, error) {
 	return run, nil
 }
 
-// readPairs reads pairs.csv, which not every run has.
-func readPairs(dir string, run *results.Run) error {
+// readOptional reads the files that not every run has.
+func readOptional(dir string, run *results.Run) error {
 	err := readFile(dir, PairsFile, func(r io.Reader) (err error) { run.Pairs, err = ReadPairs(r); return err })
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = readFile(dir, ExchangesFile, func(r io.Reader) (err error) { run.Exchanges, err = ReadExchanges(r); return err })
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -16,6 +16,8 @@ var (
 	SampleColumns = sampleColumns
 	LinkColumns   = linkColumns
 	PairColumns   = pairColumns
+
+	ExchangeColumns = exchangeColumns
 )
 
 // Samples returns samples as a file.
@@ -41,6 +43,15 @@ func Pairs(t *testing.T, pairs []results.PairCount) string {
 	rows := [][]string{pairColumns}
 	for _, p := range pairs {
 		rows = append(rows, pairRow(p))
+	}
+	return text(t, rows)
+}
+
+// Exchanges returns durations of exchanges as a file.
+func Exchanges(t *testing.T, exchanges []results.ExchangeTime) string {
+	rows := [][]string{exchangeColumns}
+	for _, e := range exchanges {
+		rows = append(rows, exchangeRow(e))
 	}
 	return text(t, rows)
 }

@@ -60,6 +60,14 @@ var pairs = table[results.PairCount]{
 	},
 }
 
+var exchanges = table[results.ExchangeTime]{
+	name: "exchanges", title: "how long the exchanges of a case took, the mean over servers; a row may stand for several that follow one another",
+	columns: []column{{"case", ""}, {"repeat", ""}, {"exchange", ""}, {"exchanges", "exchange"}, {"duration_s", "s"}},
+	fields: func(e *results.ExchangeTime) []any {
+		return []any{&e.Case, &e.Repeat, &e.Exchange, &e.Exchanges, &e.DurationSec}
+	},
+}
+
 // A caseRow is the summary of a case as far as it fits a row.
 type caseRow struct {
 	results.Case

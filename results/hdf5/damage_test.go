@@ -84,6 +84,7 @@ func TestReadRefuses(t *testing.T) {
 			return errors.Join(g.open(f), g.close())
 		}, "/links: 14 columns, not 9"},
 		{"other columns", func(f *hdf5.File) error { return retable(f, func(c []column) { c[2].name = "t_ms" }) }, `/samples: column 3 is "t_ms", not "t_s"`},
+		{"text for a later table", func(f *hdf5.File) error { return replaceText(f, exchanges.name, nil) }, "/exchanges: not a table of rows"},
 		{"text for a table", func(f *hdf5.File) error { return replaceText(f, "samples", nil) }, "/samples: not a table of rows"},
 	} {
 		refused(t, tt.name, change(t, tt.change), tt.want)
@@ -102,12 +103,19 @@ func retable(f *hdf5.File, change func([]column)) error {
 	return errors.Join(g.open(f), g.close())
 }
 
-// A file of a release that did not count pairs is read as it is.
-func TestWithoutPairs(t *testing.T) {
-	name := change(t, func(f *hdf5.File) error { return remove(f, pairs.name) })
-	run, err := Read(name)
-	if err != nil || run.Pairs != nil || len(run.Samples) != 2000 {
-		t.Errorf("error %v", err)
+// A file of a release that did not count pairs, or keep durations, is read as it is.
+func TestWithoutLaterTables(t *testing.T) {
+	for _, gone := range [][]string{{exchanges.name}, {pairs.name, exchanges.name}} {
+		name := change(t, func(f *hdf5.File) (err error) {
+			for _, table := range gone {
+				err = errors.Join(err, remove(f, table))
+			}
+			return err
+		})
+		run, err := Read(name)
+		if err != nil || run.Pairs != nil || run.Exchanges != nil || len(run.Samples) != 2000 {
+			t.Errorf("without %v: error %v", gone, err)
+		}
 	}
 }
 

@@ -27,6 +27,8 @@ var (
 	unplanned = results.LinkCount{Case: "a", Repeat: 1, Link: "server3-leaf0", Direction: "down", Bytes: 1 << 63}
 	oneWay    = results.PairCount{Case: sample.Case, Repeat: 2, Src: 3, Dst: 17, Bytes: 123_456_789, Sec: 1.000000001}
 	otherWay  = results.PairCount{Case: sample.Case, Repeat: 2, Src: 17, Dst: 3}
+	early     = results.ExchangeTime{Case: sample.Case, Repeat: 2, Exchanges: 4, DurationSec: 2.000000001}
+	late      = results.ExchangeTime{Case: sample.Case, Repeat: 2, Exchange: 1 << 40, Exchanges: 1, DurationSec: 0.5}
 	manifest  = results.Manifest{
 		Schema: results.ManifestSchema, Name: "x", Seed: 1<<64 - 1, Scenario: "topology: FT(2;2,2)\ncases: []\n",
 		Predictions: []results.Prediction{{Case: sample.Case}, {Case: "größer/als: 3 %"}},
@@ -52,7 +54,10 @@ var (
 func run(n int) *results.Run {
 	m := manifest
 	m.Complete = true
-	r := &results.Run{Manifest: m, Summary: summary, Links: []results.LinkCount{planned, unplanned}, Pairs: []results.PairCount{oneWay, otherWay}}
+	r := &results.Run{
+		Manifest: m, Summary: summary, Links: []results.LinkCount{planned, unplanned}, Pairs: []results.PairCount{oneWay, otherWay},
+		Exchanges: []results.ExchangeTime{early, late},
+	}
 	for i := range n {
 		s := sample
 		s.Server = i
@@ -83,6 +88,9 @@ func same(t *testing.T, got, want *results.Run) {
 	}
 	if !reflect.DeepEqual(got.Pairs, want.Pairs) {
 		t.Errorf("pairs %+v,\nwant %+v", got.Pairs, want.Pairs)
+	}
+	if !reflect.DeepEqual(got.Exchanges, want.Exchanges) {
+		t.Errorf("durations %+v,\nwant %+v", got.Exchanges, want.Exchanges)
 	}
 	if !reflect.DeepEqual(got.Samples, want.Samples) {
 		t.Errorf("%d samples, want %d, or they differ", len(got.Samples), len(want.Samples))
@@ -252,7 +260,7 @@ func TestDump(t *testing.T) {
 		want []string
 	}{
 		{[]string{"-H"}, []string{
-			`DATASET "samples"`, `DATASET "links"`, `DATASET "pairs"`, `DATASET "failovers"`, `DATASET "summary"`, `DATASET "summary.json"`, `DATASET "manifest.json"`, `GROUP "plans"`,
+			`DATASET "samples"`, `DATASET "links"`, `DATASET "pairs"`, `DATASET "exchanges"`, `DATASET "failovers"`, `DATASET "summary"`, `DATASET "summary.json"`, `DATASET "manifest.json"`, `GROUP "plans"`,
 			`H5T_STD_U64LE "event_size_byte";`, `H5T_IEEE_F64LE "t_s";`, `"planned_bytes";`, "( 2 ) / ( H5S_UNLIMITED )",
 		}},
 		{[]string{"-a", "/schema"}, []string{`"evbench/results/1"`}},
@@ -260,6 +268,8 @@ func TestDump(t *testing.T) {
 		{[]string{"-y", "-w", "0", "-d", "/samples"}, []string{`"FORS, "one" link",`, "1.00012,", "9305745,", "27917235,", "2.23366e+08,"}},
 		{[]string{"-y", "-w", "0", "-d", "/links"}, []string{`"leaf0-spine3",`, `"up",`, "9223372036854775808,", `"server3-leaf0",`}},
 		{[]string{"-y", "-w", "0", "-d", "/pairs"}, []string{`"FORS, "one" link",`, "3,", "17,", "123456789,"}},
+		{[]string{"-y", "-w", "0", "-d", "/exchanges"}, []string{`"FORS, "one" link",`, "1099511627776,", "0.5"}},
+		{[]string{"-a", "/exchanges/units"}, []string{`"exchanges",`, `"exchange"`, `"duration_s",`, `"s"`}},
 		{[]string{"-a", "/pairs/units"}, []string{`"bytes",`, `"byte"`, `"seconds",`, `"s"`}},
 		{[]string{"-y", "-w", "0", "-d", "/summary"}, []string{`"leaf0-spine0; leaf1-spine1",`, "0.9375,", "16,", `"odd"`}},
 		{[]string{"-y", "-w", "0", "-d", "/failovers"}, []string{`"leaf0-spine0 leaf1-spine1",`, "5.00012,", "nan,", `"computed",`, "57,", `"another"`}},

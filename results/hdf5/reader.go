@@ -130,13 +130,25 @@ func (r reader) run() (*results.Run, error) {
 	if run.Links, err = readRows(r, links, ended); err != nil {
 		return nil, fmt.Errorf("/%s: %w", links.name, err)
 	}
-	if !r.file.LinkExists(pairs.name) { // files of before have none
-		return run, nil
+	if run.Pairs, err = readLater(r, pairs, ended); err != nil {
+		return nil, err
 	}
-	if run.Pairs, err = readRows(r, pairs, ended); err != nil {
-		return nil, fmt.Errorf("/%s: %w", pairs.name, err)
+	if run.Exchanges, err = readLater(r, exchanges, ended); err != nil {
+		return nil, err
 	}
 	return run, nil
+}
+
+// readLater reads a table that files of before do not have.
+func readLater[T any](r reader, t table[T], ended bool) ([]T, error) {
+	if !r.file.LinkExists(t.name) {
+		return nil, nil
+	}
+	rows, err := readRows(r, t, ended)
+	if err != nil {
+		return nil, fmt.Errorf("/%s: %w", t.name, err)
+	}
+	return rows, nil
 }
 
 // plans reads the group of plans.

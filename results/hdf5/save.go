@@ -21,6 +21,7 @@ func Save(name string, run *results.Run, plans map[string][]byte) error {
 	w.samples.widen(run.Samples...)
 	w.links.widen(run.Links...)
 	w.pairs.widen(run.Pairs...)
+	w.exchanges.widen(run.Exchanges...)
 	err = w.save(run, plans)
 	if closeErr := w.Close(); err == nil {
 		err = closeErr
@@ -52,6 +53,11 @@ func (w *Writer) save(run *results.Run, plans map[string][]byte) error {
 	}
 	for _, p := range run.Pairs {
 		if err := w.Pair(p); err != nil {
+			return err
+		}
+	}
+	for _, e := range run.Exchanges {
+		if err := w.Exchange(e); err != nil {
 			return err
 		}
 	}

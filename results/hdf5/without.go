@@ -25,6 +25,9 @@ func (*Writer) Link(results.LinkCount) error { return ErrNotBuilt }
 // Pair appends a row to /pairs.
 func (*Writer) Pair(results.PairCount) error { return ErrNotBuilt }
 
+// Exchange appends a row to /exchanges.
+func (*Writer) Exchange(results.ExchangeTime) error { return ErrNotBuilt }
+
 // Summary replaces /summary and /summary.json.
 func (*Writer) Summary(results.Summary) error { return ErrNotBuilt }
 

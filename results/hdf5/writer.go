@@ -41,6 +41,8 @@ type Writer struct {
 	links   growing[results.LinkCount]
 	pairs   growing[results.PairCount]
 
+	exchanges growing[results.ExchangeTime]
+
 	mu      sync.Mutex // guards what follows
 	pending rows
 	err     error
@@ -54,9 +56,11 @@ type rows struct {
 	samples []results.Sample
 	links   []results.LinkCount
 	pairs   []results.PairCount
+
+	exchanges []results.ExchangeTime
 }
 
-func (r *rows) count() int { return len(r.samples) + len(r.links) + len(r.pairs) }
+func (r *rows) count() int { return len(r.samples) + len(r.links) + len(r.pairs) + len(r.exchanges) }
 
 // Create makes the file of a new run. A file that exists is never touched: it is
 // an error that wraps fs.ErrExist.
@@ -68,7 +72,7 @@ func create(name string, tick <-chan time.Time) (*Writer, error) {
 	}
 	w := &Writer{
 		name: name, stop: make(chan struct{}), done: make(chan struct{}),
-		samples: grow(samples), links: grow(links), pairs: grow(pairs),
+		samples: grow(samples), links: grow(links), pairs: grow(pairs), exchanges: grow(exchanges),
 	}
 	if err := call(name, w.begin); err != nil {
 		return nil, err
@@ -141,6 +145,11 @@ func (w *Writer) Pair(p results.PairCount) error {
 	return w.add(func(r *rows) { r.pairs = append(r.pairs, p) })
 }
 
+// Exchange appends a row to /exchanges.
+func (w *Writer) Exchange(e results.ExchangeTime) error {
+	return w.add(func(r *rows) { r.exchanges = append(r.exchanges, e) })
+}
+
 // add never waits for the disk, unless very many rows wait already.
 func (w *Writer) add(row func(*rows)) error {
 	w.mu.Lock()
@@ -172,6 +181,7 @@ func (w *Writer) Manifest(m results.Manifest) error {
 			w.samples.widen(results.Sample{Case: p.Case})
 			w.links.widen(results.LinkCount{Case: p.Case})
 			w.pairs.widen(results.PairCount{Case: p.Case})
+			w.exchanges.widen(results.ExchangeTime{Case: p.Case})
 		}
 		return errors.Join(w.open(), replaceText(w.file, manifestName, text.Bytes()))
 	})
@@ -179,7 +189,7 @@ func (w *Writer) Manifest(m results.Manifest) error {
 
 // open makes the tables that are not there yet.
 func (w *Writer) open() error {
-	return errors.Join(w.samples.open(w.file), w.links.open(w.file), w.pairs.open(w.file))
+	return errors.Join(w.samples.open(w.file), w.links.open(w.file), w.pairs.open(w.file), w.exchanges.open(w.file))
 }
 
 // Summary puts /summary and /summary.json in place of those before, and /failovers if
@@ -240,7 +250,7 @@ func (w *Writer) commit(more func() error) error {
 		if err != nil {
 			return nil // kept before
 		}
-		err = errors.Join(w.samples.put(w.file, rows.samples), w.links.put(w.file, rows.links), w.pairs.put(w.file, rows.pairs))
+		err = w.put(rows)
 		if more != nil && err == nil {
 			err = more()
 		}
@@ -249,6 +259,12 @@ func (w *Writer) commit(more func() error) error {
 		}
 		return because("flush", w.file.Flush(hdf5.F_SCOPE_GLOBAL))
 	}))
+}
+
+// put adds rows to their tables.
+func (w *Writer) put(r rows) error {
+	return errors.Join(w.samples.put(w.file, r.samples), w.links.put(w.file, r.links), w.pairs.put(w.file, r.pairs),
+		w.exchanges.put(w.file, r.exchanges))
 }
 
 // take returns the rows that wait. It is called in the library, so that rows
@@ -278,7 +294,7 @@ func (w *Writer) Close() error {
 	<-w.done
 	err := w.commit(w.open)
 	closeErr := call(w.name, func() error {
-		return errors.Join(w.samples.close(), w.links.close(), w.pairs.close(), because("close", w.file.Close()))
+		return errors.Join(w.samples.close(), w.links.close(), w.pairs.close(), w.exchanges.close(), because("close", w.file.Close()))
 	})
 	if err != nil {
 		return err // what the library says then is but an echo of it

@@ -1,0 +1,159 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"evbench/internal/wire"
+	"evbench/results"
+)
+
+// A watch is what some workers say of their machine: how long they have watched it. It keeps
+// how often that began.
+type watch struct {
+	ranks []int
+
+	mu    sync.Mutex
+	began int
+}
+
+func (w *watch) load(rank int) func() func() results.Load {
+	if !slices.Contains(w.ranks, rank) {
+		return nil
+	}
+	return func() func() results.Load {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.began++
+		from := time.Now()
+		return func() results.Load {
+			return results.Load{Host: fmt.Sprint("host", rank), Cores: 2, WallSec: time.Since(from).Seconds(), StealSec: new(float64)}
+		}
+	}
+}
+
+// Those that can say what their machine did say so, in order of rank, of the counted part of
+// each case.
+func TestLoads(t *testing.T) {
+	for _, mode := range modes {
+		t.Run(mode, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &watch{ranks: []int{2, 0}}
+				r := newRig(t, 4)
+				r.load = w.load
+				r.start()
+				for i := range 2 {
+					o, err := r.ctl.RunCase(t.Context(), newCase(4, mode))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if w.began != 2*(i+1) || len(o.Loads) != 2 || o.Loads[0].Host != "host0" || o.Loads[1].Host != "host2" {
+						t.Fatalf("case %d: %d times begun, loads %+v", i, w.began, o.Loads)
+					}
+					for j, l := range o.Loads {
+						s := o.Servers[2*j]
+						if l.WallSec < s.LastReceive.Seconds() || l.WallSec > s.LastReceive.Seconds()+1 || l.StealSec == nil || l.CPUSec != nil {
+							t.Errorf("rank %d: %+v, its last receive was after %v", s.Rank, l, s.LastReceive)
+						}
+					}
+				}
+				r.stop()
+			})
+		})
+	}
+}
+
+// A case that ends early has loads; one that does not begin has none, and nobody watches.
+func TestLoadsOfFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &watch{ranks: []int{0}}
+		r := newRig(t, 3)
+		r.load = w.load
+		r.start()
+		bad := newCase(3, wire.Sync)
+		bad.Fragment = 0
+		if o, err := r.ctl.RunCase(t.Context(), bad); err == nil || o.Loads != nil || w.began != 0 {
+			t.Errorf("refused: %v, loads %+v, %d times begun", err, o.Loads, w.began)
+		}
+		long := newCase(3, wire.Sync)
+		long.Exchanges, long.Duration = 0, time.Hour
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("interrupted"))
+		defer cancel()
+		o, err := r.ctl.RunCase(ctx, long)
+		if err == nil || len(o.Loads) != 1 || o.Loads[0].WallSec < 0.5 {
+			t.Errorf("interrupted: %v, loads %+v", err, o.Loads)
+		}
+		if o.Took.Exchanges == 0 || o.Took.Exchanges > o.Events/3 {
+			t.Errorf("%d exchanges have a duration, %d events are built", o.Took.Exchanges, o.Events)
+		}
+		r.stop()
+	})
+}
+
+// A machine that says what cannot be ends the case, with the name of the figure.
+func TestLoadRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 3)
+		r.load = func(rank int) func() func() results.Load {
+			return func() func() results.Load {
+				return func() results.Load { return results.Load{WallSec: 1, OthersSec: new(float64(rank - 1))} }
+			}
+		}
+		r.start()
+		o, err := r.ctl.RunCase(t.Context(), newCase(3, wire.Sync))
+		wantError(t, err, "server 10: load: others_s: -1, must be 0..1e+09")
+		if len(o.Loads) > 2 || o.Servers[0].Load != nil {
+			t.Errorf("loads %+v", o.Loads)
+		}
+		r.stop()
+	})
+}
+
+// In every mode the durations add up to the time from the first send to the last receive,
+// however many exchanges an entry stands for.
+func TestTook(t *testing.T) {
+	for _, mode := range modes {
+		for _, exchanges := range []uint64{6, 1500} {
+			t.Run(fmt.Sprint(mode, exchanges), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := newRig(t, 3).start()
+					c := newCase(3, mode)
+					c.Exchanges, c.Interval = exchanges, time.Minute
+					o, err := r.ctl.RunCase(t.Context(), c)
+					if err != nil {
+						t.Fatal(err)
+					}
+					var mean, sum float64
+					for _, s := range o.Servers {
+						var all time.Duration
+						for _, d := range s.Took.Durations {
+							all += d
+						}
+						if all != s.LastReceive-s.FirstSend || s.Took.Events != exchanges {
+							t.Errorf("rank %d: %d durations make %v, from first to last are %v", s.Rank, s.Took.Events, all, s.LastReceive-s.FirstSend)
+						}
+						mean += all.Seconds() / 3
+					}
+					var first uint64
+					for _, e := range o.Took.Times() {
+						if e.Exchange != first || e.Exchanges < 1 {
+							t.Fatalf("%+v, want exchange %d", e, first)
+						}
+						first += uint64(e.Exchanges)
+						sum += e.DurationSec
+					}
+					if first != exchanges || sum < mean*(1-1e-9) || sum > mean*(1+1e-9) {
+						t.Errorf("%d exchanges in %v s, want %d in %v s", first, sum, exchanges, mean)
+					}
+					r.stop()
+				})
+			})
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package worker
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"evbench/internal/wire"
+)
+
+// summed is what must be kept of times: sums of equally many that follow one another, as few
+// as make at most so many entries.
+func summed(times []time.Duration) wire.Took {
+	if len(times) == 0 {
+		return wire.Took{}
+	}
+	t := wire.Took{Stride: 1, Events: uint64(len(times))}
+	for len(times) > t.Stride*wire.MaxTook {
+		t.Stride *= 2
+	}
+	for chunk := range slices.Chunk(times, t.Stride) {
+		var sum time.Duration
+		for _, d := range chunk {
+			sum += d
+		}
+		t.Durations = append(t.Durations, sum)
+	}
+	return t
+}
+
+func TestDurations(t *testing.T) {
+	for _, tt := range []struct{ events, stride, entries int }{
+		{0, 0, 0}, {1, 1, 1}, {1023, 1, 1023}, {1024, 1, 1024}, {1025, 2, 513}, {1026, 2, 513}, {2048, 2, 1024}, {2049, 4, 513}, {100_000, 128, 782},
+	} {
+		random := rand.New(rand.NewPCG(uint64(tt.events), 1))
+		var d durations
+		var times []time.Duration
+		for range tt.events {
+			x := time.Duration(random.Int64N(int64(time.Second)))
+			times = append(times, x)
+			d.add(x)
+		}
+		got, want := d.took(), summed(times)
+		if got.Stride != tt.stride || len(got.Durations) != tt.entries || got.Events != uint64(tt.events) {
+			t.Errorf("%d events: %d entries of %d for %d", tt.events, len(got.Durations), got.Stride, got.Events)
+		}
+		if got.Stride != want.Stride || !slices.Equal(got.Durations, want.Durations) {
+			t.Errorf("%d events: the entries are not the sums of their times", tt.events)
+		}
+	}
+}
+
+// Whatever is added, the entries add up to it and are the sums of what follows one another.
+func TestDurationsAtRandom(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		var d durations
+		times := make([]time.Duration, random.IntN(1<<random.IntN(14)+1))
+		for i := range times {
+			times[i] = time.Duration(random.Int64N(1 << 40))
+			d.add(times[i])
+		}
+		got, want := d.took(), summed(times)
+		if got.Stride != want.Stride || got.Events != want.Events || !slices.Equal(got.Durations, want.Durations) {
+			t.Fatalf("%d times: kept %d entries of %d, want %d of %d, or they differ",
+				len(times), len(got.Durations), got.Stride, len(want.Durations), want.Stride)
+		}
+	}
+}
+
+func TestDurationsAllocateNothing(t *testing.T) {
+	var d durations
+	if n := testing.AllocsPerRun(5000, func() { d.add(1) }); n != 0 {
+		t.Errorf("%v allocations per event", n)
+	}
+}
+
+// Only what counts has a duration; the first one begins with the first send.
+func TestTallyTook(t *testing.T) {
+	const ms = time.Millisecond
+	var y tally
+	y.firstSend(1 * ms)
+	y.built(5*ms, 100) // warm-up
+	y.start(10*ms, 7)
+	if got := y.totals().Took; got.Events != 0 || got.Durations != nil {
+		t.Errorf("before the first event: %+v", got)
+	}
+	y.firstSend(12 * ms)
+	y.built(20*ms, 100)
+	y.firstSend(21 * ms)
+	y.built(50*ms, 100)
+	y.built(50*ms, 100)
+	got := y.totals()
+	want := []time.Duration{8 * ms, 30 * ms, 0}
+	if got.Events != 3 || got.Took.Events != 3 || got.Took.Stride != 1 || !slices.Equal(got.Took.Durations, want) {
+		t.Errorf("got %+v, want %v", got.Took, want)
+	}
+}
