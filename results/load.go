@@ -3,6 +3,7 @@ package results
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // A Load is what the processors of a machine did while a worker counted, as the kernel of
@@ -66,4 +67,60 @@ func (l Load) Check() error {
 		}
 	}
 	return nil
+}
+
+// Machines makes one Load for each machine of what workers tell, in the order in which
+// machines come. Workers in processes of their own are others to each other: CPUSec and
+// RunDelaySec are their sums, OthersSec is of those that are no worker, and the rest, for
+// which they watch the same processors at the same time, is their mean. A machine without a
+// name is one that nobody shares.
+func Machines(loads []Load) []Load {
+	var out []Load
+	for i, l := range loads {
+		here := func(o Load) bool { return l.Host != "" && o.Host == l.Host }
+		if slices.ContainsFunc(loads[:i], here) {
+			continue
+		}
+		same := []Load{l}
+		for _, o := range loads[i+1:] {
+			if here(o) {
+				same = append(same, o)
+			}
+		}
+		out = append(out, machine(same))
+	}
+	return out
+}
+
+// machine sums up the workers of one machine.
+func machine(of []Load) Load {
+	n := float64(len(of))
+	l := Load{
+		Host: of[0].Host, Cores: of[0].Cores,
+		CPUSec:      sum(of, 1, func(l *Load) *float64 { return l.CPUSec }),
+		RunDelaySec: sum(of, 1, func(l *Load) *float64 { return l.RunDelaySec }),
+		OthersSec:   sum(of, n, func(l *Load) *float64 { return l.OthersSec }),
+		StealSec:    sum(of, n, func(l *Load) *float64 { return l.StealSec }),
+		PressureSec: sum(of, n, func(l *Load) *float64 { return l.PressureSec }),
+		WallSec:     *sum(of, n, func(l *Load) *float64 { return &l.WallSec }),
+	}
+	if l.OthersSec == nil || l.CPUSec == nil {
+		l.OthersSec = nil
+		return l
+	}
+	*l.OthersSec = max(*l.OthersSec+*l.CPUSec/n-*l.CPUSec, 0)
+	return l
+}
+
+// sum is that of a time over loads, divided by n; nil where one cannot tell.
+func sum(of []Load, n float64, what func(*Load) *float64) *float64 {
+	var total float64
+	for i := range of {
+		x := what(&of[i])
+		if x == nil {
+			return nil
+		}
+		total += *x / n
+	}
+	return &total
 }

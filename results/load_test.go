@@ -54,3 +54,27 @@ func TestLoadJSON(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
+
+func TestMachines(t *testing.T) {
+	// Two workers have a machine with 2 s of processor time used by others to themselves.
+	a := results.Load{Host: "a", Cores: 2, WallSec: 2, CPUSec: sec(0.5), OthersSec: sec(3), StealSec: sec(0.25), RunDelaySec: sec(1), PressureSec: sec(1)}
+	b := results.Load{Host: "a", Cores: 2, WallSec: 2, CPUSec: sec(1), OthersSec: sec(2.5), StealSec: sec(0.75), RunDelaySec: sec(2), PressureSec: sec(1)}
+	both := results.Load{Host: "a", Cores: 2, WallSec: 2, CPUSec: sec(1.5), OthersSec: sec(2), StealSec: sec(0.5), RunDelaySec: sec(3), PressureSec: sec(1)}
+	other := results.Load{Host: "c", Cores: 4, WallSec: 2}
+	partly := results.Load{Host: "a", Cores: 2, WallSec: 2, OthersSec: sec(3), StealSec: sec(0.25)}
+	nameless := results.Load{WallSec: 1}
+	for _, tt := range []struct {
+		name      string
+		all, want []results.Load
+	}{
+		{"nobody told", nil, nil},
+		{"one", []results.Load{a}, []results.Load{a}},
+		{"two on one machine, one elsewhere", []results.Load{a, other, b}, []results.Load{both, other}},
+		{"one cannot tell all", []results.Load{a, partly}, []results.Load{{Host: "a", Cores: 2, WallSec: 2, StealSec: sec(0.25)}}},
+		{"no names", []results.Load{nameless, nameless}, []results.Load{nameless, nameless}},
+	} {
+		if got := results.Machines(tt.all); !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
+		}
+	}
+}
