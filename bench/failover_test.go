@@ -19,6 +19,7 @@ import (
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/topology"
+	"evbench/transport/memnet"
 )
 
 // A breakable fabric has links that die, and routes that obey.
@@ -28,7 +29,11 @@ type breakable struct {
 	calls []string
 }
 
-func newBreakable() *breakable { return &breakable{links: make(chan failover.LinkEvent, 100)} }
+// listen implements virtual, where the time of what waits for links is virtual, too.
+func (f *breakable) listen() *memnet.Listener {
+	f.links = make(chan failover.LinkEvent, 100)
+	return f.fabric.listen()
+}
 
 func (f *breakable) Network(*plan.Plan, string) (loop.Network, error) { return routes{f}, nil }
 
@@ -79,9 +84,9 @@ cases:
     failures: [{link: leaf0-spine1, at: 300ms, for: 400ms}]
     failover: `
 
-func failOver(t *testing.T, policy string, f bench.Fabric) results.Case {
+func failOver(t *testing.T, policy string, f virtual) results.Case {
 	t.Helper()
-	sum, err := run(t, t.Context(), failing+policy+"\n", f, &memory{})
+	sum, err := run(t, failing+policy+"\n", f, &memory{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +109,7 @@ func TestPolicies(t *testing.T) {
 		{"{policy: fors+hold, hold: 10s}", "aid [leaf0-spine1]; clean [leaf0-spine1]", 1},
 	} {
 		t.Run(tt.policy, func(t *testing.T) {
-			f := newBreakable()
+			f := &breakable{}
 			c := failOver(t, tt.policy, f)
 			// Each end of a link may be told by itself: repeated aid is as good as one.
 			if got := strings.Join(slices.Compact(f.calls), "; "); got != tt.calls {
@@ -129,8 +134,8 @@ func TestPolicies(t *testing.T) {
 // Servers that are cut off end the run with their names.
 func TestCutOffEnds(t *testing.T) {
 	text := strings.Replace(failing, "{link: leaf0-spine1, at: 300ms, for: 400ms}", "{link: leaf0-spine1, at: 300ms}, {link: leaf0-spine0, at: 400ms}", 1)
-	f := newBreakable()
-	sum, err := run(t, t.Context(), text+"fors\n", f, &memory{})
+	f := &breakable{}
+	sum, err := run(t, text+"fors\n", f, &memory{})
 	if err == nil || !strings.Contains(err.Error(), "leaf0") || len(sum.Cases) != 1 || sum.Cases[0].Complete {
 		t.Errorf("error %v, cases %+v", err, sum.Cases)
 	}
@@ -158,7 +163,7 @@ func TestStoredPlans(t *testing.T) {
 	if err := errors.Join(w.Add(p), w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	c := failOver(t, fmt.Sprintf("{policy: fors, store: %s}", dir), newBreakable())
+	c := failOver(t, fmt.Sprintf("{policy: fors, store: %s}", dir), &breakable{})
 	if x := c.Failovers[0]; x.Source != "store" || x.PlanHash != p.Hash() {
 		t.Errorf("source %q, hash %s, want %s", x.Source, x.PlanHash, p.Hash())
 	}

@@ -2,17 +2,16 @@ package bench_test
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"golang.org/x/sync/errgroup"
 
 	"evbench/bench"
 	"evbench/internal/wire"
 	"evbench/results"
-	"evbench/transport/memnet"
 	"evbench/worker"
 )
 
@@ -29,12 +28,8 @@ func (f *measurable) Launch(ctx context.Context, j bench.Job) (func() error, err
 	g, ctx := errgroup.WithContext(ctx)
 	for rank := range j.Tree.Servers() {
 		g.Go(func() error {
-			conn, err := wire.Dial(ctx, j.Controller)
-			if err != nil {
-				return err
-			}
 			return worker.Run(ctx, worker.Options{
-				Conn: conn, Token: j.Token, Server: j.Tree.Position(rank), Data: f.at[rank], Host: f.host(rank), Open: f.open,
+				Conn: f.dial(), Token: j.Token, Server: j.Tree.Position(rank), Data: f.at[rank], Host: f.host(rank), Open: f.open,
 				Probe: func(_ context.Context, data string, routers bool) []wire.Reach {
 					r := wire.Reach{Addr: data, Hops: 3}
 					switch data {
@@ -57,9 +52,10 @@ func lookAt(t *testing.T, text string, at []string, host func(int) results.Host)
 	t.Helper()
 	s, planned := read(t, text)
 	sink := &memory{}
-	f := &measurable{fabric: fabric{nets: map[uint32][]*memnet.Endpoint{}}, at: at, host: host}
-	_, err := bench.Run(t.Context(), s, planned, f, into(sink), bench.Options{
-		Listen: "unix:" + filepath.Join(t.TempDir(), "c"), Token: "secret",
+	f := &measurable{at: at, host: host}
+	var err error
+	synctest.Test(t, func(t *testing.T) {
+		_, err = bench.Run(t.Context(), s, planned, f, into(sink), bench.Options{Listener: f.listen(), Token: "secret"})
 	})
 	return sink, err
 }

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -25,8 +26,10 @@ import (
 	"evbench/worker"
 )
 
-// fabric is a network that exists only in the test: messages pass at once.
+// fabric is a network that exists only in the test. Whatever passes through it takes
+// linkTime of virtual time: runs on it are for testing/synctest.
 type fabric struct {
+	at        *memnet.Listener
 	info      results.Fabric
 	fault     func(*memnet.Message) memnet.Action
 	installed []string // plan hashes
@@ -35,6 +38,21 @@ type fabric struct {
 	mu   sync.Mutex
 	nets map[uint32][]*memnet.Endpoint // by run of the session
 }
+
+const linkTime = time.Millisecond
+
+// virtual is a fabric that workers join without sockets.
+type virtual interface {
+	bench.Fabric
+	listen() *memnet.Listener
+}
+
+func (f *fabric) listen() *memnet.Listener {
+	f.at = memnet.Listen()
+	return f.at
+}
+
+func (f *fabric) dial() wire.Conn { return wire.NewConn(f.at.Dial(), wire.MaxFrame) }
 
 func (f *fabric) Info() results.Fabric { return f.info }
 
@@ -63,7 +81,7 @@ func (f *fabric) open(_ context.Context, c wire.Configure) (transport.Endpoint, 
 		f.nets[c.Run] = memnet.New(len(c.Peers), memnet.Options{Fault: f.fault})
 	}
 	ep := f.nets[c.Run][c.Rank]
-	return ep, ep, nil
+	return memnet.Slow{Endpoint: ep, Time: linkTime}, ep, nil
 }
 
 func (f *fabric) MayOpen(_, _ int) error { return nil }
@@ -72,11 +90,7 @@ func (f *fabric) Launch(ctx context.Context, j bench.Job) (func() error, error) 
 	g, ctx := errgroup.WithContext(ctx)
 	for rank := range j.Tree.Servers() {
 		g.Go(func() error {
-			conn, err := wire.Dial(ctx, j.Controller)
-			if err != nil {
-				return err
-			}
-			return worker.Run(ctx, worker.Options{Conn: conn, Token: j.Token, Server: j.Tree.Position(rank), Open: f.open})
+			return worker.Run(ctx, worker.Options{Conn: f.dial(), Token: j.Token, Server: j.Tree.Position(rank), Open: f.open})
 		})
 	}
 	return g.Wait, nil
@@ -108,7 +122,7 @@ func (m *pairMemory) Pair(x results.PairCount) error { m.pairs = append(m.pairs,
 // and so do the rates of free-running pairs, which nobody clocks.
 func TestRunCountsPairs(t *testing.T) {
 	sink := &pairMemory{}
-	sum, err := run(t, t.Context(), small, &fabric{}, sink)
+	sum, err := run(t, small, &fabric{}, sink)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,19 +182,21 @@ func read(t *testing.T, text string) (*scenario.Scenario, []bench.Planned) {
 	return s, planned
 }
 
-func run(t *testing.T, ctx context.Context, text string, f bench.Fabric, sink bench.Sink) (results.Summary, error) {
+// run runs a scenario in virtual time.
+func run(t *testing.T, text string, f virtual, sink bench.Sink) (sum results.Summary, err error) {
 	t.Helper()
 	s, planned := read(t, text)
-	return bench.Run(ctx, s, planned, f, into(sink), bench.Options{
-		Listen: "unix:" + filepath.Join(t.TempDir(), "c"), Token: "secret",
+	synctest.Test(t, func(t *testing.T) {
+		sum, err = bench.Run(t.Context(), s, planned, f, into(sink), bench.Options{Listener: f.listen(), Token: "secret"})
 	})
+	return sum, err
 }
 
 // The story of a run: controls around the cases, cases repeated, predictions
 // written first, every event built once, samples that add up.
 func TestRun(t *testing.T) {
 	f, sink := &fabric{}, &memory{}
-	sum, err := run(t, t.Context(), small, f, sink)
+	sum, err := run(t, small, f, sink)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +228,7 @@ func TestRun(t *testing.T) {
 // the verdict says that something is odd.
 func TestRunWithRate(t *testing.T) {
 	text := strings.Replace(small, "{kind: hosts}", "{kind: lab, rate: 1Gbit/s}", 1)
-	sum, err := run(t, t.Context(), text, &fabric{info: results.Fabric{Kind: "lab", RateBitPerSec: 1e9, Factor: 1}}, &memory{})
+	sum, err := run(t, text, &fabric{info: results.Fabric{Kind: "lab", RateBitPerSec: 1e9, Factor: 1}}, &memory{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +249,7 @@ func TestRunFindsDamage(t *testing.T) {
 		return memnet.Deliver
 	}}
 	text := strings.Replace(small, "duration:", "check: payload\ntimeout: 2s\nduration:", 1)
-	sum, err := run(t, t.Context(), text, f, &memory{})
+	sum, err := run(t, text, f, &memory{})
 	invalid := slices.ContainsFunc(sum.Cases, func(c results.Case) bool {
 		return !c.Valid && slices.ContainsFunc(c.Reasons, func(r string) bool { return strings.Contains(r, "corrupt") })
 	})
@@ -243,40 +259,43 @@ func TestRunFindsDamage(t *testing.T) {
 }
 
 func TestRunEndsEarly(t *testing.T) {
-	t.Run("interrupted", func(t *testing.T) {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		why := errors.New("interrupt")
-		sink := &memory{}
-		s, planned := read(t, strings.Replace(small, "150ms", "1h", 1))
-		f := &fabric{nets: map[uint32][]*memnet.Endpoint{}}
-		sum, err := bench.Run(ctx, s, planned, f, into(sink), bench.Options{
-			Listen: "unix:" + filepath.Join(t.TempDir(), "c"), Token: "secret",
-			Progress: func(p bench.Progress) {
-				if p.Elapsed > 0 {
-					cancel(why)
-				}
-			},
-		})
-		if !errors.Is(err, why) {
-			t.Errorf("error = %v, want the cause", err)
-		}
-		if sum.Complete || len(sum.Cases) != 1 || sum.Cases[0].Complete || sum.Cases[0].Valid || sink.summary.Complete {
-			t.Errorf("summary %+v", sum)
-		}
-		if sum.Cases[0].EventsBuilt == 0 || len(sink.samples) == 0 {
-			t.Error("what was measured is gone")
-		}
-	})
+	t.Run("interrupted", func(t *testing.T) { synctest.Test(t, interrupted) })
 	t.Run("routes refused", func(t *testing.T) {
 		why := errors.New("routes read back differ")
-		if _, err := run(t, t.Context(), small, &fabric{refuse: why}, &memory{}); !errors.Is(err, why) {
+		if _, err := run(t, small, &fabric{refuse: why}, &memory{}); !errors.Is(err, why) {
 			t.Errorf("error = %v, want %v", err, why)
 		}
 	})
 	t.Run("disk full", func(t *testing.T) {
 		full := errors.New("no space left on device")
-		if _, err := run(t, t.Context(), small, &fabric{}, &memory{full: full}); !errors.Is(err, full) {
+		if _, err := run(t, small, &fabric{}, &memory{full: full}); !errors.Is(err, full) {
 			t.Errorf("error = %v, want %v", err, full)
 		}
 	})
+}
+
+// interrupted ends a run once there are samples.
+func interrupted(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("interrupt")
+	sink := &memory{}
+	s, planned := read(t, strings.Replace(small, "150ms", "1h", 1))
+	f := &fabric{}
+	sum, err := bench.Run(ctx, s, planned, f, into(sink), bench.Options{
+		Listener: f.listen(), Token: "secret",
+		Progress: func(p bench.Progress) {
+			if p.Elapsed > 0 {
+				cancel(why)
+			}
+		},
+	})
+	if !errors.Is(err, why) {
+		t.Errorf("error = %v, want the cause", err)
+	}
+	if sum.Complete || len(sum.Cases) != 1 || sum.Cases[0].Complete || sum.Cases[0].Valid || sink.summary.Complete {
+		t.Errorf("summary %+v", sum)
+	}
+	if sum.Cases[0].EventsBuilt == 0 || len(sink.samples) == 0 {
+		t.Error("what was measured is gone")
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"evbench/controller"
 	"evbench/internal/wire"
 	"evbench/results"
+	"evbench/transport/memnet"
 	"evbench/worker"
 )
 
@@ -32,7 +33,7 @@ const probeTime = 10 * time.Millisecond
 
 func newProbers(t *testing.T, n int, probe func(p *probers, from int) worker.ProbeFunc) *probers {
 	p := &probers{t: t, busy: map[int]int{}}
-	at := newPipeListener()
+	at := memnet.Listen()
 	p.ctl = controller.New(controller.Options{Token: "secret"})
 	p.ctl.Serve(at)
 	for i := range n {
@@ -40,7 +41,7 @@ func newProbers(t *testing.T, n int, probe func(p *probers, from int) worker.Pro
 		p.kill = append(p.kill, cancel)
 		p.wg.Go(func() {
 			_ = worker.Run(ctx, worker.Options{
-				Conn: wire.NewConn(at.dial(), wire.MaxFrame), Token: "secret", Server: 10 + i, Data: fmt.Sprint(i),
+				Conn: wire.NewConn(at.Dial(), wire.MaxFrame), Token: "secret", Server: 10 + i, Data: fmt.Sprint(i),
 				Host: results.Host{Host: fmt.Sprint("node", i), MTU: 9000}, Probe: probe(p, i),
 			})
 		})

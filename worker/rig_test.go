@@ -3,7 +3,6 @@ package worker_test
 import (
 	"context"
 	"errors"
-	"net"
 	"sync"
 	"testing"
 	"time"
@@ -17,50 +16,13 @@ import (
 	"evbench/worker"
 )
 
-// A pipeListener is a control port without sockets, so that time is virtual.
-type pipeListener struct {
-	conns chan net.Conn
-	done  chan struct{}
-	once  sync.Once
-}
-
-func newPipeListener() *pipeListener {
-	return &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}
-}
-
-func (l *pipeListener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *pipeListener) Close() error {
-	l.once.Do(func() { close(l.done) })
-	return nil
-}
-
-func (l *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
-
-func (l *pipeListener) dial() net.Conn {
-	here, there := net.Pipe()
-	select {
-	case l.conns <- there:
-	case <-l.done:
-		_ = there.Close()
-	}
-	return here
-}
-
 // A rig is a whole session in one process: a controller and n workers on a
 // memnet of its own for each case. Server 10+r has rank r.
 type rig struct {
 	t   *testing.T
 	n   int
 	ctl *controller.Controller
-	at  *pipeListener
+	at  *memnet.Listener
 
 	// wrap, if set, stands between a worker and its endpoint.
 	wrap func(rank int, ep transport.Endpoint) transport.Endpoint
@@ -81,7 +43,7 @@ type rig struct {
 const linkTime = 5 * time.Millisecond
 
 func newRig(t *testing.T, n int) *rig {
-	r := &rig{t: t, n: n, at: newPipeListener(), nets: map[uint32][]*memnet.Endpoint{}, ends: make([]error, n)}
+	r := &rig{t: t, n: n, at: memnet.Listen(), nets: map[uint32][]*memnet.Endpoint{}, ends: make([]error, n)}
 	r.ctl = controller.New(controller.Options{Token: "secret"})
 	r.ctl.Serve(r.at)
 	return r
@@ -102,7 +64,7 @@ func (r *rig) start() *rig {
 
 func (r *rig) work(ctx context.Context, rank int) error {
 	o := worker.Options{
-		Conn: wire.NewConn(r.at.dial(), wire.MaxFrame), Token: "secret", Server: 10 + rank, Open: r.open,
+		Conn: wire.NewConn(r.at.Dial(), wire.MaxFrame), Token: "secret", Server: 10 + rank, Open: r.open,
 	}
 	if r.load != nil {
 		o.Load = r.load(rank)
@@ -117,7 +79,7 @@ func (r *rig) open(_ context.Context, c wire.Configure) (transport.Endpoint, bar
 		r.nets[c.Run] = memnet.New(len(c.Peers), memnet.Options{Fault: r.fault})
 	}
 	peer := r.nets[c.Run][c.Rank]
-	var ep transport.Endpoint = slow{peer}
+	var ep transport.Endpoint = memnet.Slow{Endpoint: peer, Time: linkTime}
 	if r.wrap != nil {
 		ep = r.wrap(c.Rank, ep)
 	}
@@ -142,34 +104,6 @@ func (r *rig) stop(killed ...int) {
 	for _, cancel := range r.kill {
 		cancel()
 	}
-}
-
-// A slow endpoint's links take time.
-type slow struct{ transport.Endpoint }
-
-func pass(ctx context.Context) error {
-	t := time.NewTimer(linkTime)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (s slow) Exchange(ctx context.Context, ops []transport.Op) error {
-	if err := pass(ctx); err != nil {
-		return err
-	}
-	return s.Endpoint.Exchange(ctx, ops)
-}
-
-func (s slow) Poll(ctx context.Context, done []transport.Op) (int, error) {
-	if err := pass(ctx); err != nil {
-		return 0, err
-	}
-	return s.Endpoint.Poll(ctx, done)
 }
 
 // rows are those of linear shift, through spine phase mod 3.
