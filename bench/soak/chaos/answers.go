@@ -30,9 +30,9 @@ func (j *judgement) answers(c results.Case) {
 	}
 	events := slices.Clone(c.LinkEvents)
 	slices.SortStableFunc(events, func(a, b results.LinkEvent) int { return compare(a.TSec, b.TSec) })
-	slow := (prompt + j.s.Stopped()).Seconds()
+	late := (prompt + j.s.Stopped()).Seconds()
 	if j.s.Hogs > 0 {
-		slow *= 2
+		late *= 2
 	}
 	for i, e := range events {
 		until := c.MeasuredSec
@@ -40,7 +40,7 @@ func (j *judgement) answers(c results.Case) {
 			until = events[i+1].TSec
 		}
 		// The time of an event is when its change was asked for.
-		at := e.TSec + slow + j.halted(e.TSec-before.Seconds(), e.TSec+slow)
+		at := e.TSec + late + j.halted(e.TSec-before.Seconds(), e.TSec+late)
 		if until > at {
 			j.level(events[:i+1], c.Failovers, at)
 		}
@@ -89,12 +89,12 @@ func (j *judgement) level(events []results.LinkEvent, all []results.Failover, at
 	}
 	for _, l := range sorted(dead) {
 		if dead[l] && !used[l] {
-			j.odd("at %.3f s %s had been dead for %.0f ms, and was still used", at, l, 1e3*(at-since[l]))
+			j.slow("at %.3f s %s had been dead for %.0f ms, and was still used", at, l, 1e3*(at-since[l]))
 		}
 	}
 	for _, l := range sorted(used) {
 		if held := j.s.Hold > 0 && at-since[l] < j.s.Hold.Seconds()+prompt.Seconds()+j.s.Stopped().Seconds(); !dead[l] && !held {
-			j.odd("at %.3f s %s had been up for %.0f ms, and was not used", at, l, 1e3*(at-since[l]))
+			j.slow("at %.3f s %s had been up for %.0f ms, and was not used", at, l, 1e3*(at-since[l]))
 		}
 	}
 }
@@ -134,7 +134,7 @@ func (j *judgement) settled(c results.Case) {
 	}
 	f := c.Failovers[end]
 	if j.replans() && f.FirstNewSec == nil && f.CleanedSec == nil && c.MeasuredSec-seen(f) > calm.Seconds()/2 {
-		j.odd("the last fail-over, %d, was seen at %.3f s, and was not done at the end, %.3f s", f.ID, seen(f), c.MeasuredSec)
+		j.slow("the last fail-over, %d, was seen at %.3f s, and was not done at the end, %.3f s", f.ID, seen(f), c.MeasuredSec)
 	}
 }
 
@@ -161,10 +161,10 @@ func (j *judgement) progress(c results.Case) {
 		from = t
 	}
 	if longest > most {
-		j.odd("nothing was received for %.1f s, from %.1f s on", longest, began)
+		j.slow("nothing was received for %.1f s, from %.1f s on", longest, began)
 	}
 	if over := c.MeasuredSec - j.s.Duration.Seconds(); over > most {
-		j.odd("the case took %.1f s longer than its %s", over, j.s.Duration)
+		j.slow("the case took %.1f s longer than its %s", over, j.s.Duration)
 	}
 }
 

@@ -30,10 +30,11 @@ type Exit struct {
 }
 
 // A Finding is something odd. Why says how the script explains it; without, it is an
-// anomaly.
+// anomaly. Slow is what a machine that has no time for the program may cause by itself.
 type Finding struct {
 	What string `json:"what"`
 	Why  string `json:"why,omitempty"`
+	Slow bool   `json:"slow,omitempty"`
 }
 
 // Anomaly reports whether nothing explains a finding.
@@ -67,6 +68,10 @@ type judgement struct {
 
 func (j *judgement) odd(format string, args ...any) {
 	j.found = append(j.found, Finding{What: fmt.Sprintf(format, args...)})
+}
+
+func (j *judgement) slow(format string, args ...any) {
+	j.found = append(j.found, Finding{What: fmt.Sprintf(format, args...), Slow: true})
 }
 
 func (j *judgement) explained(why, format string, args ...any) {
@@ -194,6 +199,8 @@ func (j *judgement) reason(r string) {
 		j.explained(fmt.Sprintf("others used %.0f %% of the processors", 100*j.seen.Others), "%s", r)
 	case few && len(j.s.Stops) > 0:
 		j.explained(fmt.Sprintf("stopped for %s", j.s.Stopped()), "%s", r)
+	case busy || few:
+		j.slow("not valid: %s", r)
 	default:
 		j.odd("not valid: %s", r)
 	}
@@ -283,7 +290,7 @@ const joining = 30 * time.Second
 // soon: everything was gone in time.
 func (j *judgement) soon(most time.Duration) {
 	if j.seen.Gone > most {
-		j.odd("it took %.1f s until all processes had ended, more than %.0f s", j.seen.Gone.Seconds(), most.Seconds())
+		j.slow("it took %.1f s until all processes had ended, more than %.0f s", j.seen.Gone.Seconds(), most.Seconds())
 	}
 }
 

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -51,6 +52,9 @@ func ending(said string) Seen {
 	s.Run.Summary.Cases[0].Complete = false
 	return s
 }
+
+// ofTime matches what is found too late, too long or too few, and nothing else.
+var ofTime = regexp.MustCompile(`processors busy|whole exchanges|still used|was not used|not done at the end|nothing was received|longer than its|it took`)
 
 func TestJudgeFinds(t *testing.T) {
 	// with changes what went well.
@@ -166,6 +170,9 @@ func TestJudgeFinds(t *testing.T) {
 			}
 			if len(found) != 1 || !strings.Contains(found[0].What, tt.want) || found[0].Anomaly() != (tt.why == "") || !strings.Contains(found[0].Why, tt.why) {
 				t.Errorf("found %v, want %q because of %q", found, tt.want, tt.why)
+			}
+			if f := found[0]; f.Slow != (f.Anomaly() && ofTime.MatchString(f.What)) {
+				t.Errorf("%+v: may a slow machine cause it?", f)
 			}
 		})
 	}
