@@ -9,12 +9,15 @@ import (
 	"flag"
 	"math"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"evbench/topology"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -311,4 +314,31 @@ func TestStatistics(t *testing.T) {
 		near(t, string(s), r.Value(s), want, 0)
 	}
 	near(t, "first quartile", r.Quantile(0.25), 1.75, 0)
+}
+
+// TestWorkers makes what is worked out on all processors again on one: nothing depends on
+// their number. The race detector is for this test, which is small for its sake.
+func TestWorkers(t *testing.T) {
+	ctx, o := t.Context(), &Options{Seed: 1, Quick: true}
+	n, err := newNetwork(topology.Options{Ports: 4, Leaves: 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := func() string {
+		var f Figure
+		rates, err := n.currentRates(ctx, 2, 6, 1, synchronised)
+		f.add("rates", 0, "", gbit, rates...)
+		err = errors.Join(err, n.engineRows(ctx, o, &f, 2, 6, ""), n.scenario(ctx, &f, 2, 6, o, ", small"))
+		racks, again := Make(ctx, "fig4.7", *o)
+		var out bytes.Buffer
+		if err := errors.Join(err, again, f.WriteCSV(&out), racks.WriteCSV(&out)); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	all := made()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	if one := made(); one != all {
+		t.Errorf("by all processors\n%s\nby one\n%s", all, one)
+	}
 }
