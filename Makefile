@@ -1,10 +1,11 @@
 # make bench   build and run the quick start: needs Go and make only, no root
+# make check   the inner loop: format, vet, tests of the packages that differ from main
 # make test    the whole gate, the same that CI runs
 GO         ?= go
 VERSION    := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: bench build test test-slurm referee perf bench-barrier bench-peers soak golden fuzz clean
+.PHONY: bench build check test test-slurm referee perf bench-barrier bench-peers soak golden fuzz clean
 
 bench: build
 	@fabric=lab; bin/evbench lab doctor --quiet || { fabric=emulate; \
@@ -14,6 +15,9 @@ bench: build
 # With MPI and HDF5 where their libraries are here; TAGS= builds pure Go.
 build:
 	@GO='$(GO)' VERSION='$(VERSION)' scripts/build
+
+check:
+	@GO='$(GO)' scripts/check
 
 test:
 	GO='$(GO)' STATICCHECK='$(STATICCHECK)' scripts/gate

@@ -62,7 +62,7 @@ func TestSwitchesAtRandom(t *testing.T) {
 		seed  uint64
 	}{
 		{wire.Sync, 0, 1}, {wire.Sync, 1, 2}, {wire.Sync, 3, 3}, {wire.Sync, 2, 4}, {wire.Sync, 2, 5},
-		{wire.FreeRunning, 0, 6}, {wire.Unsync, 0, 7},
+		{wire.FreeRunning, 0, 6}, {wire.Unsync, 0, 7}, {wire.Unsync, 0, 9}, {wire.Unsync, 0, 11},
 	} {
 		t.Run(fmt.Sprintf("%s/%d/%d", tt.mode, tt.async, tt.seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { switchAtRandom(t, tt.mode, tt.async, tt.seed) })

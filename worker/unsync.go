@@ -181,7 +181,7 @@ func (u *unsynchronised) poll(ctx context.Context) error {
 		return err
 	}
 	if u.desk.expects(u.open < len(u.slots)) {
-		return nil // orders have come meanwhile
+		return u.take(ctx) // orders have come meanwhile
 	}
 	n, err := u.ep.Poll(ctx, u.finished)
 	if err == nil {
