@@ -18,7 +18,7 @@ fabric: {kind: hosts}
 event: {fragment: 16KiB}
 duration: 100ms
 interval: 100ms
-timeout: 4s
+timeout: 30s
 control: off
 cases: [{name: one, schedule: linear-shift, routing: pinned}]
 `

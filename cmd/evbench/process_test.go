@@ -94,7 +94,7 @@ fabric: {kind: hosts}
 event: {fragment: 16KiB}
 duration: %s
 interval: 100ms
-timeout: 4s
+timeout: 30s
 control: off
 cases: [{name: one, schedule: linear-shift}]
 `

@@ -83,7 +83,7 @@ launch: {kind: started, control: "unix:c"}
 event: {fragment: 16KiB}
 duration: %s
 interval: 100ms
-timeout: 4s
+timeout: 30s
 control: off
 cases: [{name: one, schedule: linear-shift}, {name: two, mode: unsynchronised}]
 `

@@ -167,12 +167,14 @@ func talk(w *World, stuffed chan<- struct{}) error {
 
 // stuff writes until nothing more goes into a stream that nobody reads.
 func stuff(c net.Conn) error {
+	if n, err := c.Write(make([]byte, window)); err != nil || n != window {
+		return fmt.Errorf("wrote %d bytes to who does not read yet: %w", n, err)
+	}
 	if err := c.SetWriteDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
 		return err
 	}
-	n, err := c.Write(make([]byte, 4*window))
-	if !errors.Is(err, os.ErrDeadlineExceeded) || n != window {
-		return fmt.Errorf("wrote %d bytes to who does not read: %w", n, err)
+	if n, err := c.Write(make([]byte, 3*window)); !errors.Is(err, os.ErrDeadlineExceeded) || n != 0 {
+		return fmt.Errorf("wrote %d bytes more to who does not read: %w", n, err)
 	}
 	return c.SetWriteDeadline(time.Time{})
 }
