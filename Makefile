@@ -1,11 +1,13 @@
 # make bench   build and run the quick start: needs Go and make only, no root
 # make check   the inner loop: format, vet, tests of the packages that differ from main
 # make test    the whole gate, the same that CI runs
+# make install PREFIX=/usr/local   evbench into PREFIX/bin
 GO         ?= go
 VERSION    := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+PREFIX     ?= /usr/local
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: bench build check test test-slurm referee perf bench-barrier bench-peers soak golden fuzz clean
+.PHONY: bench build check install test test-slurm referee perf bench-barrier bench-peers soak golden fuzz clean
 
 bench: build
 	@fabric=lab; bin/evbench lab doctor --quiet || { fabric=emulate; \
@@ -18,6 +20,12 @@ build:
 
 check:
 	@GO='$(GO)' scripts/check
+
+# Installs what make build has built, so that root needs no Go.
+install:
+	@[ -x bin/evbench ] || $(MAKE) --no-print-directory build
+	install -d '$(DESTDIR)$(PREFIX)/bin'
+	install -m 755 bin/evbench '$(DESTDIR)$(PREFIX)/bin/evbench'
 
 test:
 	GO='$(GO)' STATICCHECK='$(STATICCHECK)' scripts/gate

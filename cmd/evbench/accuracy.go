@@ -128,7 +128,7 @@ func readToCompare(c *cli.Context, name string) (toCompare, error) {
 // accuracyDir is where the results of a scenario go: into a directory of its own where
 // there are several.
 func accuracyDir(c *cli.Context, s *scenario.Scenario) (string, error) {
-	dir, err := outDir(c, s)
+	dir, err := outDir(c, s.Name)
 	if err != nil || c.String("out") == "" || c.NArg() == 1 {
 		return dir, err
 	}

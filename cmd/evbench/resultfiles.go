@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"path/filepath"
 
 	"evbench/bench"
@@ -19,8 +21,20 @@ type resultFiles interface {
 }
 
 // createResults makes the directory of a run, with results.h5 beside the other
-// files where HDF5 is built in. It returns nil files on error.
-func createResults(dir string) (resultFiles, error) {
+// files where HDF5 is built in, and has results/latest lead to it. It returns nil files
+// on error; that the link could not be made is said, and is none.
+func createResults(dir string, said io.Writer) (resultFiles, error) {
+	files, err := createFiles(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := pointLatest(dir); err != nil {
+		fmt.Fprintln(said, "evbench: warning:", err)
+	}
+	return files, nil
+}
+
+func createFiles(dir string) (resultFiles, error) {
 	files, err := csv.Create(dir)
 	if err != nil {
 		return nil, err

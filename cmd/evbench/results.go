@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -65,6 +66,9 @@ func exportAction(c *cli.Context) error {
 	run, plans, err := from(src)
 	if err != nil {
 		return usage(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(dst), 0o755); err != nil {
+		return err
 	}
 	if err := to(dst, run, plans); err != nil {
 		return err

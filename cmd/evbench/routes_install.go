@@ -24,7 +24,7 @@ func routesInstallCommand() *cli.Command {
 		ArgsUsage: "PLAN",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "target", Usage: "`opensm|iproute|lab`"},
-			&cli.StringFlag{Name: "dir", Usage: "`DIR` that the files go to; it must exist"},
+			&cli.StringFlag{Name: "dir", Usage: "`DIR` that the files go to, made if it is not there"},
 			&cli.StringFlag{Name: "topology", Aliases: []string{"t"}, Usage: "opensm: the network in `NOTATION|FILE`, such as the output of ibnetdiscover (default: the plan's, with made-up GUIDs)"},
 			&cli.IntFlag{Name: "lmc", Usage: "opensm: at least 2^`N` LIDs for a host (default: what the plan needs)"},
 			&cli.IntFlag{Name: "capacity", Value: opensm.Capacity, Usage: "opensm: `ENTRIES` of a switch's forwarding table"},
@@ -72,7 +72,7 @@ func routesInstallAction(c *cli.Context) error {
 	if c.String("dir") == "" && !c.Bool("dry-run") && target != "lab" {
 		return usagef("--dir is missing: where do the files go? --dry-run needs none")
 	}
-	if err := isDir(c.String("dir")); err != nil {
+	if err := isDir(c.String("dir")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return usagef("--dir: %w", err)
 	}
 	r := &installReport{Schema: "evbench/routes-install/1", Plan: name, Target: target, Dir: c.String("dir")}

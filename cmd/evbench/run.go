@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -130,7 +129,7 @@ type tailored interface{ tailor(o *bench.Options) }
 
 // measure runs the planned cases and prints what came out.
 func measure(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, open opener, where control) error {
-	dir, err := outDir(c, s)
+	dir, err := outDir(c, s.Name)
 	if err != nil {
 		return err
 	}
@@ -173,7 +172,7 @@ func measureInto(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, 
 		f.tailor(&o)
 	}
 	sum, err := bench.Run(c.Context, s, planned, fabric, func() (sink bench.Sink, err error) {
-		files, err = createResults(dir)
+		files, err = createResults(dir, c.App.ErrWriter)
 		return files, err
 	}, o)
 	bar.end()
@@ -186,19 +185,6 @@ func measureInto(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, 
 		err = showErr
 	}
 	return run, err
-}
-
-// outDir returns where the results of a run go. It is asked before anything else,
-// so that a run that would overwrite some starts nothing and asks no host.
-func outDir(c *cli.Context, s *scenario.Scenario) (string, error) {
-	dir := c.String("out")
-	if dir == "" {
-		dir = filepath.Join("results", s.Name+"-"+time.Now().UTC().Format("20060102T150405Z"))
-	}
-	if _, err := os.Lstat(dir); err == nil {
-		return "", usagef("--out %s: exists already; results are never overwritten", dir)
-	}
-	return dir, nil
 }
 
 func logger(c *cli.Context) *slog.Logger {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -70,12 +68,9 @@ func simAction(c *cli.Context) error {
 	if err != nil {
 		return usagef("%s: %w", c.Args().First(), err)
 	}
-	dir := c.String("out")
-	if dir == "" {
-		dir = filepath.Join("results", s.Name+"-sim-"+time.Now().UTC().Format("20060102T150405Z"))
-	}
-	if _, err := os.Lstat(dir); err == nil {
-		return usagef("--out %s: exists already; results are never overwritten", dir)
+	dir, err := outDir(c, s.Name+"-sim")
+	if err != nil {
+		return err
 	}
 	return simulate(c, said, s, planned, cases, dir)
 }
@@ -172,7 +167,7 @@ func simulate(c *cli.Context, said io.Writer, s *scenario.Scenario, planned []be
 	fmt.Fprintf(said, "cases: %d, %s of virtual time, at most about %s of memory\n", len(cases), virtual(cases),
 		unit.Bytes(max(sim.Memory(cases, 0)>>20, 1)<<20))
 	sayExact(said, cases)
-	files, err := createResults(dir)
+	files, err := createResults(dir, c.App.ErrWriter)
 	if err != nil {
 		return err
 	}

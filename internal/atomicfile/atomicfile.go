@@ -9,7 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Write writes to a neighbour of the file, syncs it and renames it into place.
+// Write writes to a neighbour of the file, syncs it and renames it into place. It makes
+// the folder of the file, and its parents, where they are not there.
 // On error the file is what it was before, and the error names it. A link stays
 // one: the file behind it is replaced. What is no file but a device or a pipe,
 // such as /dev/null, is written to as it stands.
@@ -19,6 +20,9 @@ func Write(name string, write func(io.Writer) error) (err error) {
 		if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 			return writeTo(name, write)
 		}
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {

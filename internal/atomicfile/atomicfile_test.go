@@ -39,8 +39,22 @@ func TestWrite(t *testing.T) {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("%d files, %v", len(entries), err)
 	}
-	if err := atomicfile.Write(filepath.Join(dir, "absent", "x"), put("", nil)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("error = %v", err)
+	if err := atomicfile.Write(filepath.Join(name, "x"), put("", nil)); err == nil || !strings.Contains(err.Error(), name) {
+		t.Errorf("below a file: error = %v", err)
+	}
+}
+
+func TestWriteMakesFolders(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "new", "folder", "x")
+	hello := func(w io.Writer) error {
+		_, err := io.WriteString(w, "hello")
+		return err
+	}
+	if err := atomicfile.Write(name, hello); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(name); err != nil || string(b) != "hello" {
+		t.Errorf("the file holds %q, %v", b, err)
 	}
 }
 
