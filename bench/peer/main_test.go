@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -284,5 +285,22 @@ func TestBusyBetween(t *testing.T) {
 		if _, err := busyBetween(before, bad); err == nil {
 			t.Errorf("busyBetween(%q) gave no error", bad)
 		}
+	}
+}
+
+// The commands of docs/peers.md are understood, and the options in PEERS, too.
+func TestDocumentedCommands(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/peers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := regexp.MustCompile(`(?m)^make .*PEERS=(?:'(.*?)'|(\S+))|^bin/peer (.*?)(?:#|$)`).FindAllStringSubmatch(string(doc), -1)
+	for _, o := range options {
+		if _, err := parse(strings.Fields(o[1]+o[2]+o[3]), t.Output()); err != nil {
+			t.Errorf("%s: %v", o[0], err)
+		}
+	}
+	if len(options) == 0 {
+		t.Error("no commands")
 	}
 }

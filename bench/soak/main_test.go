@@ -183,3 +183,26 @@ func TestTableOfAnomalies(t *testing.T) {
 		}
 	}
 }
+
+// The commands of docs/soak.md are understood.
+func TestDocumentedCommands(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/soak.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for line := range strings.Lines(string(doc)) {
+		if !strings.HasPrefix(line, "bin/soak ") {
+			continue
+		}
+		found++
+		command, _, _ := strings.Cut(line, "#")
+		args := strings.Fields(strings.ReplaceAll(command, "'", ""))[1:]
+		if _, err := parse(append(args, "--evbench", evbench), t.Output()); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	if found == 0 {
+		t.Error("no commands")
+	}
+}

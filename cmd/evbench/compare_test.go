@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,31 +20,6 @@ func TestCompare(t *testing.T) {
 		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"code": codeCmd, "madeup": madeupCmd},
 		Condition: func(string) (bool, error) { return hdf5.Built, nil },
 	})
-}
-
-// TestComparingDocs sees that a script runs every command of docs/comparing.md
-// that compares.
-func TestComparingDocs(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/comparing.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	script, err := os.ReadFile("testdata/compare/docs.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	commands := 0
-	for line := range strings.Lines(string(doc)) {
-		if !strings.HasPrefix(line, "evbench compare") {
-			continue
-		}
-		if commands++; !strings.Contains(string(script), " "+line) {
-			t.Errorf("no script runs: %s", line)
-		}
-	}
-	if commands == 0 {
-		t.Error("no examples")
-	}
 }
 
 // madeup is a run that was never measured: cases of 8 s on 4 servers, each a

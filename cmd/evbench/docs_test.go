@@ -1,90 +1,347 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/report/reporttest"
+	"evbench/topology"
 )
 
-// TestDocsExamplesRun sees that a script runs every command of docs/routing.md.
-func TestDocsExamplesRun(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/routing.md")
+// TestDocs has a shell run the commands of the README and of every document, in their
+// order, in a copy of what they need of the checkout. evbench is there as bin/evbench, of
+// which documented says what it runs; other programs are those of docTools and no more.
+//
+// Commands stand in blocks that are marked sh, or in the text as `bin/evbench …`,
+// `scripts/… …` or `make …`. What stands there as `evbench …` is a name: its command and
+// flags have to exist.
+func TestDocs(t *testing.T) {
+	files, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	script, err := os.ReadFile("testdata/script/docs_routing.txtar")
-	if err != nil {
-		t.Fatal(err)
+	made := docResults(t)
+	ran, parsed := 0, 0
+	for _, file := range append(files, "../../README.md") {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parts, err := docParts(string(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := newDocDir(t, made)
+			d.save(t, parts)
+			for _, p := range parts {
+				d.try(t, p)
+			}
+			r, p := d.calls(t)
+			ran, parsed = ran+r, parsed+p
+		})
 	}
-	commands := 0
-	for line := range strings.Lines(string(doc)) {
-		if !strings.HasPrefix(line, "evbench ") {
-			continue
-		}
-		if commands++; !strings.Contains(string(script), "\nexec "+line) {
-			t.Errorf("no script runs: %s", line)
-		}
-	}
-	if commands == 0 {
-		t.Error("no examples")
+	if ran < 40 || parsed < 20 {
+		t.Errorf("evbench was run %d times, and %d times its arguments were parsed", ran, parsed)
 	}
 }
 
-// TestClusterDocs validates the scenarios of docs/cluster.md and runs those of its
-// commands that need no cluster, in their order.
-func TestClusterDocs(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/cluster.md")
-	if err != nil {
-		t.Fatal(err)
+// A docPart is a block of a document, or a command in its text.
+type docPart struct {
+	line int
+	kind string // as the block is marked, or "name"
+	text string
+}
+
+var (
+	docFence   = regexp.MustCompile("^ *```(.*)$")
+	docSpan    = regexp.MustCompile("`([^`]+)`")
+	docCommand = regexp.MustCompile(`^([A-Z_]+=\S* )*(bin/[a-z]+|scripts/[a-z-]+|make) `)
+	docTyped   = regexp.MustCompile(`^\s*(bin/|evbench |make )`)
+)
+
+// docParts returns what a document has of commands and files, in its order.
+func docParts(text string) (parts []docPart, err error) {
+	var prose strings.Builder // since the last block
+	var block *docPart
+	proseFrom := 1
+	for i, line := range strings.Split(text, "\n") {
+		fence := docFence.FindStringSubmatch(line)
+		switch {
+		case fence != nil && block == nil && fence[1] == "":
+			return nil, fmt.Errorf("line %d: the block is not marked: sh for commands, text for what they print", i+1)
+		case fence != nil && block == nil:
+			parts = append(parts, docSpans(prose.String(), proseFrom)...)
+			block = &docPart{line: i + 2, kind: fence[1]}
+		case fence != nil:
+			parts = append(parts, *block)
+			block, proseFrom = nil, i+2
+			prose.Reset()
+		case block == nil && docTyped.MatchString(line) && strings.HasPrefix(line, "    "):
+			return nil, fmt.Errorf("line %d: commands stand between fences: %s", i+1, line)
+		case block == nil:
+			prose.WriteString(line + "\n")
+		case block.kind == "text" && docTyped.MatchString(line):
+			return nil, fmt.Errorf("line %d: a command in a block of text: %s", i+1, line)
+		default:
+			block.text += line + "\n"
+		}
 	}
+	if block != nil {
+		return nil, fmt.Errorf("line %d: the block does not end", block.line)
+	}
+	return append(parts, docSpans(prose.String(), proseFrom)...), nil
+}
+
+// docSpans returns the commands and names of commands in text that begins at a line.
+func docSpans(text string, from int) (parts []docPart) {
+	for _, at := range docSpan.FindAllStringSubmatchIndex(text, -1) {
+		p := docPart{line: from + strings.Count(text[:at[0]], "\n"), text: strings.Join(strings.Fields(text[at[2]:at[3]]), " ")}
+		switch {
+		case docCommand.MatchString(p.text):
+			p.kind = "sh"
+		case strings.HasPrefix(p.text, "evbench "):
+			p.kind = "name"
+		default:
+			continue
+		}
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+// docTools are the programs that documents and scripts may call as they are.
+var docTools = []string{"awk", "base64", "bash", "basename", "cat", "date", "dirname", "head", "mktemp", "rm", "seq", "sh", "touch"}
+
+// docStubs stand for programs that the test has not, or is not to run. A launcher runs
+// here, once, what it would run on other machines.
+func docStubs(make string) map[string]string {
+	launcher := `while [ $# -gt 0 ]; do
+	case $1 in
+	"exec "*) eval "$1" ;;
+	*/*) if [ -f "$1" ] && [ -x "$1" ]; then exec "$@"; fi ;;
+	esac
+	shift
+done
+echo "nothing to launch" >&2
+exit 127`
+	stubs := map[string]string{
+		"make":          "exec " + make + ` -n "$@" >make.log`,
+		"ibnetdiscover": "exec bin/evbench topo convert 'FT(2;20,18)' --format ibnetdiscover",
+		"pidof":         "echo 4242",
+		"h5dump":        "test $# -gt 1",
+	}
+	for _, name := range []string{"mpirun", "nohup", "salloc", "sbatch", "srun", "ssh"} {
+		stubs[name] = launcher
+	}
+	return stubs
+}
+
+// A docDir is where the commands of a document run.
+type docDir struct{ dir, tools, log string }
+
+// newDocDir makes a clone with results, a log and a scenario, under the names that
+// documents use for what the reader has.
+func newDocDir(t *testing.T, results string) *docDir {
+	t.Helper()
+	d := &docDir{dir: t.TempDir(), tools: t.TempDir(), log: filepath.Join(t.TempDir(), "log")}
+	for _, name := range []string{"scenarios", "scripts", "testdata"} {
+		if err := os.CopyFS(filepath.Join(d.dir, name), os.DirFS(filepath.Join("../..", name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"results/latest", "results/before", "results/after", "BASE", "NEW", "RESULTS"} {
+		if err := os.CopyFS(filepath.Join(d.dir, name), os.DirFS(results)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for to, from := range map[string]string{"Makefile": "Makefile", "LOG": "testdata/failures-lhcb.log", "SCENARIO": "scenarios/quickstart.yaml"} {
+		text, err := os.ReadFile(filepath.Join("../..", from))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, d.dir, to, string(text))
+	}
+	d.install(t)
+	return d
+}
+
+// install puts evbench, the tools and the stubs in place.
+func (d *docDir) install(t *testing.T) {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	if err := os.Symlink(self, filepath.Join(dir, "evbench")); err != nil {
+	links := map[string]string{filepath.Join(d.dir, "bin", "evbench"): self, filepath.Join(d.dir, "evbench"): self} // ./evbench: at home on a node
+	for _, name := range append(docTools, "make") {
+		if links[filepath.Join(d.tools, name)], err = exec.LookPath(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stubs := map[string]string{filepath.Join(d.dir, "bin", "soak"): ":", filepath.Join(d.dir, "bin", "peer"): ":"} // their own tests parse these
+	for name, text := range docStubs(links[filepath.Join(d.tools, "make")]) {
+		stubs[filepath.Join(d.tools, name)] = text
+		delete(links, filepath.Join(d.tools, name))
+	}
+	if err := os.Mkdir(filepath.Join(d.dir, "bin"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	run := func(command string) {
-		if code, out, said := capture(t, dir, "/bin/sh", "sh", "-c", command); code != exitDone {
-			t.Errorf("%s: ended with %d\n%s%s", command, code, out, said)
+	for name, target := range links {
+		if err := os.Symlink(target, name); err != nil {
+			t.Fatal(err)
 		}
 	}
-	blocks := strings.Split(string(doc), "\n```")
-	scenarios, commands := 0, 0
-	for i := 1; i < len(blocks); i += 2 { // every second one is text
-		if yaml, ok := strings.CutPrefix(blocks[i], "yaml\n# "); ok {
-			name, text, _ := strings.Cut(yaml, "\n")
-			write(t, dir, name, text)
-			if strings.HasPrefix(text, "topology:") {
-				scenarios++
-				run("evbench validate " + name)
-			}
-			continue
+	for name, text := range stubs {
+		if err := os.WriteFile(name, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+			t.Fatal(err)
 		}
-		for line := range strings.Lines(blocks[i]) {
-			if needsNoCluster(line) {
-				commands++
-				run(line)
-			}
-		}
-	}
-	if scenarios < 5 || commands < 9 {
-		t.Errorf("found %d scenarios and %d commands only", scenarios, commands)
 	}
 }
 
-// needsNoCluster reports whether a line of an example is a command that neither
-// runs a scenario nor waits for somebody.
-func needsNoCluster(line string) bool {
-	words := strings.Fields(line)
-	if len(words) < 2 {
-		return false
+// docFile matches a block that is a file: its first line says how it is called.
+var docFile = regexp.MustCompile(`^# ([a-z]+\.yaml)\n`)
+
+// save writes the files that a document shows.
+func (d *docDir) save(t *testing.T, parts []docPart) {
+	t.Helper()
+	for _, p := range parts {
+		if m := docFile.FindStringSubmatch(p.text); m != nil && p.kind == "yaml" {
+			write(t, d.dir, m[1], p.text)
+		}
 	}
-	if words[0] != "evbench" {
-		return words[0] == "mkdir" || strings.HasPrefix(line, "id=")
+}
+
+// try does with a part of a document what its reader would.
+func (d *docDir) try(t *testing.T, p docPart) {
+	t.Helper()
+	file := docFile.FindStringSubmatch(p.text)
+	switch {
+	case p.kind == "name":
+		if err := checkNames(strings.Fields(p.text)); err != nil {
+			t.Errorf("line %d: %s: %v", p.line, p.text, err)
+		}
+	case p.kind == "yaml" && file != nil && strings.Contains(p.text, "\ntopology:"):
+		d.shell(t, p.line, "bin/evbench validate "+file[1])
+	case p.kind == "sh" && strings.HasPrefix(p.text, "#!"):
+		write(t, d.dir, "script", p.text)
+		d.shell(t, p.line, "sh -n script")
+	case p.kind == "sh":
+		d.shell(t, p.line, p.text)
 	}
-	return words[1] != "run" && words[1] != "worker" && words[1] != "controller"
+}
+
+// shell runs commands; the first that fails is the last.
+func (d *docDir) shell(t *testing.T, line int, text string) {
+	t.Helper()
+	cmd := exec.Command("/bin/sh", "-exc", text)
+	cmd.Dir = d.dir
+	cmd.Env = []string{"PATH=" + d.tools, "HOME=" + d.dir, "TMPDIR=" + d.tools, "GORACE=atexit_sleep_ms=0", documentedLog + "=" + d.log}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("line %d: %v\n%s", line, err, out)
+	}
+}
+
+// calls counts how often evbench was called, and sees that none failed: not in the
+// background, either.
+func (d *docDir) calls(t *testing.T) (ran, parsed int) {
+	t.Helper()
+	log, err := os.ReadFile(d.log)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(log)) {
+		var how string
+		var code int
+		if _, err := fmt.Sscan(line, &how, &code); err != nil || code != exitDone {
+			t.Errorf("evbench ended with %d: %s", code, line)
+		}
+		if how == "ran" {
+			ran++
+		} else {
+			parsed++
+		}
+	}
+	return ran, parsed
+}
+
+// docResults makes results that every command of the documents finds something in.
+func docResults(t *testing.T) string {
+	t.Helper()
+	tree, err := topology.New(topology.Options{Ports: 4, Leaves: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []reporttest.Case
+	for repeat := range 3 {
+		c := reporttest.Case{Name: "FORS", Schedule: "fors", Repeat: repeat, Policy: "fors"}
+		c.Failovers = append(c.Failovers, reporttest.Replanned(1, false, 1, 40))
+		cases = append(cases, c)
+	}
+	source := reporttest.Source(t, tree, 20, cases...)
+	for i := range source.Run.Summary.Cases {
+		c := &source.Run.Summary.Cases[i]
+		c.BarrierWaitSec = c.MeasuredSec * (1 - c.MeasuredEfficiency)
+	}
+	dir := filepath.Join(t.TempDir(), "results")
+	if err := toCSV(dir, source.Run, nil); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// A document that could hide a command from the test is an error.
+func TestDocParts(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"commands", "Say `evbench run`, `make bench` or\n`bin/evbench run\nFILE`.\n\n```sh\nbin/evbench version\n```\n",
+			"[{1 name evbench run} {1 sh make bench} {2 sh bin/evbench run FILE} {6 sh bin/evbench version\n}]"},
+		{"output", "```text\nevbench: no\n```\n", "[{2 text evbench: no\n}]"},
+		{"files", "```yaml\n# a.yaml\n```\n", "[{2 yaml # a.yaml\n}]"},
+		{"not marked", "```\nls\n```\n", "line 1: the block is not marked: sh for commands, text for what they print"},
+		{"indented", "\n    bin/evbench run\n", "line 2: commands stand between fences:     bin/evbench run"},
+		{"as output", "```text\nbin/evbench run\n```\n", "line 2: a command in a block of text: bin/evbench run"},
+		{"no end", "```sh\nls\n", "line 2: the block does not end"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			parts, err := docParts(tt.text)
+			got := fmt.Sprint(parts)
+			if err != nil {
+				got = err.Error()
+			}
+			if got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// checkNames checks the command that the words after evbench name, and its flags.
+func checkNames(words []string) error {
+	app := newApp(nil, nil)
+	cmd := app.Command(words[1])
+	if cmd == nil {
+		return fmt.Errorf("no command %q", words[1])
+	}
+	rest := words[2:]
+	for len(rest) > 0 && subcommand(cmd, rest[0]) != nil {
+		cmd, rest = subcommand(cmd, rest[0]), rest[1:]
+	}
+	for _, w := range rest {
+		if cmd.SkipFlagParsing || !strings.HasPrefix(w, "-") {
+			continue
+		}
+		name, _, _ := strings.Cut(strings.TrimLeft(w, "-"), "=")
+		if !slices.ContainsFunc(cmd.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) }) {
+			return fmt.Errorf("%s has no flag %s", cmd.Name, w)
+		}
+	}
+	return nil
 }

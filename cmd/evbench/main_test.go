@@ -19,6 +19,9 @@ func TestMain(m *testing.M) {
 	if strings.HasPrefix(filepath.Base(os.Args[0]), "evbench-") {
 		os.Exit(Main())
 	}
+	if log := os.Getenv(documentedLog); log != "" {
+		os.Exit(documented(os.Args, log))
+	}
 	testscript.Main(m, map[string]func(){"evbench": func() { os.Exit(Main()) }})
 }
 
