@@ -112,7 +112,7 @@ var layers = map[string]layer{
 		"barrier", "bench/peer/alltoall", "bench/peer/ratio", "results", "transport", "transport/mpi", "transport/tcp",
 	}},
 	"bench/peer/alltoall": {may: []string{"transport"}},
-	"bench/peer/ratio":    {pure: true},
+	"bench/peer/ratio":    {may: []string{"results"}, pure: true},
 	"bench/soak":          {may: []string{"bench/soak/chaos", "results", "results/csv"}},
 	"bench/soak/chaos":    {may: []string{"results", "topology"}, pure: true},
 	"routing/opensm":      {may: []string{"fabric", "routing/lft"}, pure: true},

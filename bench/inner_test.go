@@ -18,25 +18,6 @@ import (
 	"evbench/topology"
 )
 
-func TestParseCPU(t *testing.T) {
-	c := parseCPU("cpu  100 0 50 800 20 5 15 10 0 0\n")
-	if c.total != 1000 || c.busy != 180 {
-		t.Errorf("got %+v, want busy 180 of 1000", c)
-	}
-	later := parseCPU("cpu  190 0 50 805 25 5 15 10 0 0\n")
-	if share := later.since(c); share != 0.9 {
-		t.Errorf("busy %v, want 0.9", share)
-	}
-	for _, bad := range []string{"", "cpu0 1 2 3", "cpu a b c d e f g h"} {
-		if c := parseCPU(bad); c != (cpuClock{}) {
-			t.Errorf("parseCPU(%q) = %+v", bad, c)
-		}
-	}
-	if share := (cpuClock{}).since(cpuClock{}); share != 0 {
-		t.Errorf("unknown clocks give %v", share)
-	}
-}
-
 // A sinkOfPairs takes pairs, and nothing else in these tests.
 type sinkOfPairs struct{ Sink }
 
@@ -46,19 +27,22 @@ func (sinkOfPairs) Pair(results.PairCount) error { return nil }
 func TestPairSink(t *testing.T) {
 	for _, tt := range []struct {
 		notation string
+		rounds   int
 		sink     Sink
 		taken    bool
 		warnings int
 	}{
-		{"FT(2;16,32)", sinkOfPairs{}, true, 0},
-		{"FT(2;16,32)", struct{ Sink }{}, false, 0},
-		{"FT(2;27,19)", sinkOfPairs{}, false, 1},
+		{"FT(2;16,32)", 1, sinkOfPairs{}, true, 0},
+		{"FT(2;16,32)", 1, struct{ Sink }{}, false, 0},
+		{"FT(2;27,19)", 1, sinkOfPairs{}, false, 1},
+		{"FT(2;8,16)", 0, sinkOfPairs{}, true, 0},
+		{"FT(2;16,32)", 0, sinkOfPairs{}, false, 1},
 	} {
 		s, err := scenario.Read("x.yaml", strings.NewReader("topology: "+tt.notation+"\ncases: [{schedule: linear-shift}]\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &runner{s: s, sink: tt.sink}
+		r := &runner{plan: rounds{Rounds: scenario.Rounds{Count: tt.rounds}}, s: s, sink: tt.sink}
 		if got := r.pairSink() != nil; got != tt.taken || len(r.manifest.Warnings) != tt.warnings {
 			t.Errorf("%s: taken %v, warnings %q", tt.notation, got, r.manifest.Warnings)
 		}

@@ -13,26 +13,42 @@ type PairSink interface {
 	Pair(results.PairCount) error
 }
 
-// maxPairs is for how many servers pairs are counted: a line for each of the
-// 262,000 pairs of 512 makes a file of about 10 MB for each case.
-const maxPairs = 512
+// For how many servers pairs are counted: a line for each of the 262,000 pairs of 512
+// makes a file of about 10 MB for each slice. In rounds there are many.
+const (
+	maxPairs       = 512
+	maxPairsRounds = 128
+)
 
 // pairSink returns where pairs go to, nil where nobody takes them or where they are
 // too many; the manifest then says so.
 func (r *runner) pairSink() PairSink {
 	sink, ok := r.sink.(PairSink)
+	most := maxPairsRounds
+	if r.plan.Count == 1 {
+		most = maxPairs
+	}
 	switch n := r.s.Tree.Servers(); {
 	case !ok:
 		return nil
-	case n > maxPairs:
+	case n > most:
 		r.manifest.Warnings = append(r.manifest.Warnings, fmt.Sprintf(
-			"pairs of servers are not counted one by one: %d servers make %d lines for each case; pairs.csv is for up to %d servers", n, n*(n-1), maxPairs))
+			"pairs of servers are not counted one by one: %d servers make %d lines for each slice; pairs.csv is for up to %d servers, %d with rounds: 1",
+			n, n*(n-1), most, maxPairs))
 		return nil
 	}
 	return sink
 }
 
-// keepPairs hands the pairs of a case to the sink.
+// keepExchanges hands the times of the exchanges of a slice to the sink.
+func (r *runner) keepExchanges(m *measured) {
+	for _, x := range m.outcome.Took.Times() {
+		x.Case, x.Repeat = m.Name, m.repeat
+		r.keep(r.sink.Exchange(x))
+	}
+}
+
+// keepPairs hands the pairs of a slice to the sink.
 func (r *runner) keepPairs(m *measured) {
 	if r.pairs == nil {
 		return

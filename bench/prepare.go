@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"evbench/builder"
@@ -22,11 +23,11 @@ type Planned struct {
 	Prediction results.Prediction
 }
 
-// Prepare plans every case of a scenario, the controls included, and has every
-// plan judged; nothing is run. The controls are the first and the last.
+// Prepare plans every case of a scenario, the control included, and has every plan
+// judged; nothing is run.
 func Prepare(s *scenario.Scenario) ([]Planned, error) {
 	var out []Planned
-	for _, c := range withControls(s) {
+	for _, c := range withControl(s) {
 		p, err := prepare(s, c)
 		if err != nil {
 			return nil, fmt.Errorf("case %q: %w", c.Name, err)
@@ -36,21 +37,28 @@ func Prepare(s *scenario.Scenario) ([]Planned, error) {
 	return out, nil
 }
 
-// withControls puts a healthy synchronised linear shift over ftree before the
-// first and after the last case. On leaves that are not full its own prediction
-// is below 1; it is judged against that.
-func withControls(s *scenario.Scenario) []scenario.Case {
+// withControl returns the cases of a scenario with its control, a healthy synchronised
+// linear shift over ftree: the case that is one, else a further one, put first. On leaves
+// that are not full its own prediction is below 1.
+func withControl(s *scenario.Scenario) []scenario.Case {
 	if !s.Control {
 		return s.Cases
 	}
-	control := scenario.Case{
-		Mode: scenario.Sync, Barrier: "tournament", Schedule: "linear-shift", Routing: routing.Ftree,
-		Credits: 1, Duration: s.Duration, Control: true,
+	cases := slices.Clone(s.Cases)
+	if i := slices.IndexFunc(cases, isControl); i >= 0 {
+		cases[i].Control = true
+		return cases
 	}
-	first, last := control, control
-	first.Name, last.Name = "control (before)", "control (after)"
-	cases := append([]scenario.Case{first}, s.Cases...)
-	return append(cases, last)
+	return append([]scenario.Case{{
+		Name: scenario.ControlName, Mode: scenario.Sync, Barrier: scenario.Tournament, Schedule: scenario.LinearShift,
+		Routing: routing.Ftree, Credits: 1, Duration: s.Duration, Control: true,
+	}}, cases...)
+}
+
+// isControl reports whether a case is what the control would be.
+func isControl(c scenario.Case) bool {
+	return c.Mode == scenario.Sync && c.Barrier == scenario.Tournament && c.Schedule == scenario.LinearShift &&
+		c.Routing == routing.Ftree && len(c.Failures)+len(c.Timed) == 0 && c.Failover == nil
 }
 
 func prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {

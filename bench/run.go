@@ -1,6 +1,10 @@
-// Package bench tells the story of a run, case by case: take the dead links
-// down, install the plan's routes, warm up, measure, take the next case, and at
-// the end judge every case by the evidence, the controls included.
+// Package bench runs a scenario: in rounds, it takes the dead links of a case down,
+// installs the routes of its plan, warms up, measures a slice, and goes on to the next
+// case; at the end it judges every case by the evidence.
+//
+// A round has a slice of each case and of the control, in an order drawn from the seed.
+// Cases are compared with the control of the same round: what disturbs the machine for
+// longer than that disturbs both.
 //
 // It asks for a Fabric to run on and a Sink to write to, and picks neither; it
 // prints nothing. Efficiencies are ideal time / measured time; ideal is what the
@@ -32,6 +36,7 @@ type Sink interface {
 	Manifest(results.Manifest) error
 	Sample(results.Sample) error
 	Link(results.LinkCount) error
+	Exchange(results.ExchangeTime) error
 	// Summary replaces the one before.
 	Summary(results.Summary) error
 }
@@ -71,17 +76,23 @@ const (
 	WarmingUp  = "warm up"
 	Measuring  = "measure"
 	Done       = "done"
+	// RoundDone is of no case: all have had their slices.
+	RoundDone = "round done"
 )
 
 // Progress is where a run stands.
 type Progress struct {
 	Case         string
-	Index, Count int // of the cases, from 0
+	Index, Count int // of the slices of the round, from 0
+	Round        int // from 1
+	Rounds       int // 0: until all that is compared is resolved
 	Stage        string
-	Elapsed      time.Duration // of the stage Measuring
-	Duration     time.Duration // of the case, as planned
+	Elapsed      time.Duration // of the stages Measuring and RoundDone
+	Duration     time.Duration // of the slice, as planned
 	EventsPerSec float64       // of all servers, in the last whole interval
-	Result       *results.Case // of the stage Done; not judged yet
+	// Cases are, of the stage Done, what the slice came to; of RoundDone all cases
+	// with their estimates. They are not judged yet.
+	Cases []results.Case
 }
 
 // A runner is one run.
@@ -95,7 +106,11 @@ type runner struct {
 	ctl      *controller.Controller
 	manifest results.Manifest
 	looked   looked // at plain hosts
-	done     []measured
+	cases    []Planned
+	plan     rounds
+	rounds   int // that are over
+	began    time.Time
+	done     []*measured // slices in their order
 	sinkErr  error
 }
 
@@ -104,11 +119,11 @@ type runner struct {
 // that of what was measured, also when an error or ctx ended the run early; it
 // is then marked.
 func Run(ctx context.Context, s *scenario.Scenario, cases []Planned, f Fabric, open func() (Sink, error), o Options) (results.Summary, error) {
-	r := &runner{s: s, o: o, f: f, open: open}
+	r := &runner{s: s, o: o, f: f, open: open, cases: cases, plan: rounds{Rounds: s.Rounds, seed: s.Seed, cases: len(cases)}}
 	if r.o.JoinTimeout == 0 {
 		r.o.JoinTimeout = 30 * time.Second
 	}
-	runErr := r.session(ctx, cases)
+	runErr := r.session(ctx)
 	if r.sink == nil {
 		return results.Summary{}, runErr
 	}
@@ -117,7 +132,7 @@ func Run(ctx context.Context, s *scenario.Scenario, cases []Planned, f Fabric, o
 }
 
 // begin writes down what is expected before anything is measured.
-func (r *runner) begin(cases []Planned) error {
+func (r *runner) begin() error {
 	sink, err := r.open()
 	if err != nil {
 		return err
@@ -134,7 +149,7 @@ func (r *runner) begin(cases []Planned) error {
 	if r.s.Fabric.Kind == scenario.Hosts {
 		r.manifest.Launch = r.s.Launch.Kind
 	}
-	for _, c := range cases {
+	for _, c := range r.cases {
 		r.manifest.Plans[c.Name] = c.Prediction.PlanHash
 		r.manifest.Predictions = append(r.manifest.Predictions, c.Prediction)
 	}
@@ -142,7 +157,7 @@ func (r *runner) begin(cases []Planned) error {
 		r.o.Describe(&r.manifest)
 	}
 	r.pairs = r.pairSink()
-	if err := keepPlans(sink, cases); err != nil {
+	if err := keepPlans(sink, r.cases); err != nil {
 		return err
 	}
 	r.looked.describe(&r.manifest)
@@ -180,7 +195,7 @@ func (r *runner) control() string {
 }
 
 // session starts controller and workers, measures every case and lets all go.
-func (r *runner) session(ctx context.Context, cases []Planned) (err error) {
+func (r *runner) session(ctx context.Context) (err error) {
 	r.ctl = controller.New(controller.Options{Token: r.o.Token, Servers: positions(r.s.Tree), Log: r.o.Log})
 	defer func() { err = errors.Join(err, r.ctl.Close()) }()
 	if r.o.Listener != nil {
@@ -208,10 +223,10 @@ func (r *runner) session(ctx context.Context, cases []Planned) (err error) {
 	if err := r.preflight(ctx); err != nil {
 		return err
 	}
-	if err := r.begin(cases); err != nil {
+	if err := r.begin(); err != nil {
 		return err
 	}
-	if err := r.all(ctx, cases); err != nil {
+	if err := r.all(ctx); err != nil {
 		return err
 	}
 	r.ctl.Quit()
@@ -224,51 +239,67 @@ func (r *runner) join(ctx context.Context) error {
 	return r.ctl.Join(ctx, 0)
 }
 
-// all measures every case in its order.
-func (r *runner) all(ctx context.Context, cases []Planned) error {
-	todo := order(cases, r.s.Repeat)
-	for i, m := range todo {
-		err := r.one(ctx, &m, i, len(todo))
-		r.done = append(r.done, m)
-		if err := errors.Join(err, r.sinkErr); err != nil {
+// all measures the cases round by round.
+func (r *runner) all(ctx context.Context) error {
+	r.began = time.Now()
+	for {
+		if err := r.round(ctx); err != nil {
 			return err
 		}
+		r.rounds++
+		cases := r.assessed()
+		r.progress(Progress{Stage: RoundDone, Round: r.rounds, Elapsed: time.Since(r.began), Cases: cases})
+		if !r.plan.another(r.rounds, time.Since(r.began), !settled(cases)) {
+			return nil
+		}
+	}
+}
+
+// round measures a slice of each case, and once more those that are rejected.
+func (r *runner) round(ctx context.Context) error {
+	order := r.plan.order(r.rounds)
+	for tries := 1; len(order) > 0; tries++ {
+		var rejected []int
+		for i, place := range order {
+			began := time.Now()
+			m, err := r.slice(ctx, place, i, len(order))
+			if err != nil {
+				return err
+			}
+			if m.rejected != "" && r.plan.again(tries, time.Since(r.began), time.Since(began)) {
+				rejected = append(rejected, place)
+			}
+		}
+		order = rejected
 	}
 	return nil
 }
 
-// order puts the cases, so many times, between the controls.
-func order(cases []Planned, repeat int) []measured {
-	var before, between, after []measured
-	for i, c := range cases {
-		switch {
-		case !c.Control:
-			between = append(between, measured{Planned: c})
-		case i == 0:
-			before = append(before, measured{Planned: c})
-		default:
-			after = append(after, measured{Planned: c})
+// slice measures a case once.
+func (r *runner) slice(ctx context.Context, place, index, count int) (*measured, error) {
+	m := &measured{Planned: r.cases[place], round: r.rounds, start: time.Since(r.began)}
+	for _, other := range r.done {
+		if other.Name == m.Name {
+			m.repeat++
 		}
 	}
-	todo := before
-	for n := range repeat {
-		for _, m := range between {
-			m.repeat = n
-			todo = append(todo, m)
-		}
-	}
-	return append(todo, after...)
+	err := r.one(ctx, m, index, count)
+	r.done = append(r.done, m)
+	r.slices() // which says whether this one counts
+	return m, errors.Join(err, r.sinkErr)
 }
 
-// A measured case is what a case came to.
+// A measured case is what one slice of a case came to, or all of them together.
 type measured struct {
 	Planned
-	repeat  int
-	outcome controller.Outcome
-	links   []results.LinkCount // nil where the fabric cannot count
-	drops   uint64              // that no timed failure excuses
-	cpu     float64             // share of all processors that was busy; 0: not known
-	events  []results.LinkEvent
+	repeat   int // number of the slice among those of its case, from 0
+	round    int
+	start    time.Duration // since the first slice of the run began
+	rejected string        // what disturbed it; "": it counts
+	outcome  controller.Outcome
+	links    []results.LinkCount // nil where the fabric cannot count
+	drops    uint64              // that no timed failure excuses
+	events   []results.LinkEvent
 	// failovers is what was done about them.
 	failovers []results.Failover
 	warnings  []string
@@ -276,7 +307,7 @@ type measured struct {
 
 // one installs and measures one case.
 func (r *runner) one(ctx context.Context, m *measured, index, count int) error {
-	p := Progress{Case: m.Name, Index: index, Count: count, Duration: m.Duration, Stage: Installing}
+	p := Progress{Case: m.Name, Index: index, Count: count, Round: r.rounds + 1, Rounds: r.plan.Count, Duration: m.Duration, Stage: Installing}
 	r.progress(p)
 	if err := r.f.Install(ctx, m.Plan); err != nil {
 		return fmt.Errorf("case %q: install: %w", m.Name, err)
@@ -287,7 +318,7 @@ func (r *runner) one(ctx context.Context, m *measured, index, count int) error {
 		return err
 	}
 	result := r.result(m)
-	p.Stage, p.Result = Done, &result
+	p.Stage, p.Cases = Done, []results.Case{result}
 	r.progress(p)
 	return nil
 }
@@ -308,7 +339,6 @@ func (r *runner) measure(ctx context.Context, m *measured, p Progress) error {
 	defer end(nil)
 	line := &timeline{fabric: r.f}
 	var before []results.LinkCount
-	var cpu cpuClock
 	var counterErr error
 
 	var links *follower
@@ -321,7 +351,6 @@ func (r *runner) measure(ctx context.Context, m *measured, p Progress) error {
 	c := r.controllerCase(m)
 	c.OnMeasure = func() {
 		before, counterErr = r.f.Counters(ctx)
-		cpu = readCPU()
 		line.start = time.Now()
 		if links != nil {
 			g.Go(func() error { return links.run(side) })
@@ -341,7 +370,6 @@ func (r *runner) measure(ctx context.Context, m *measured, p Progress) error {
 	}
 	out, runErr := r.ctl.RunCase(ctx, c)
 	m.outcome = out
-	m.cpu = readCPU().since(cpu)
 	stop()
 	sideErr := g.Wait()
 	var odd []string
@@ -353,6 +381,7 @@ func (r *runner) measure(ctx context.Context, m *measured, p Progress) error {
 	}
 	err := errors.Join(runErr, sideErr, counterErr, r.readLinks(m, before, line.excused))
 	r.keepPairs(m)
+	r.keepExchanges(m)
 	return err
 }
 

@@ -101,6 +101,7 @@ type memory struct {
 	manifests []results.Manifest
 	samples   []results.Sample
 	links     []results.LinkCount
+	exchanges []results.ExchangeTime
 	summary   results.Summary
 	full      error // of Sample
 }
@@ -109,6 +110,10 @@ func (m *memory) Manifest(x results.Manifest) error { m.manifests = append(m.man
 func (m *memory) Sample(x results.Sample) error     { m.samples = append(m.samples, x); return m.full }
 func (m *memory) Link(x results.LinkCount) error    { m.links = append(m.links, x); return nil }
 func (m *memory) Summary(x results.Summary) error   { m.summary = x; return nil }
+func (m *memory) Exchange(x results.ExchangeTime) error {
+	m.exchanges = append(m.exchanges, x)
+	return nil
+}
 
 // pairMemory is a PairSink, too.
 type pairMemory struct {
@@ -140,7 +145,7 @@ func TestRunCountsPairs(t *testing.T) {
 			t.Errorf("pair %+v", p)
 		}
 	}
-	for _, c := range sum.Cases {
+	for _, c := range sum.Measured() {
 		k := key{c.Name, c.Repeat}
 		all := 4 * c.GoodputBitPerSec.Mean
 		if got := counted[k] * 8 / c.MeasuredSec; lines[k] != 4*3 || math.Abs(got-all) > 1e-6*all {
@@ -162,9 +167,9 @@ fabric: {kind: hosts}
 event: {fragment: 4KiB}
 duration: 150ms
 interval: 50ms
-repeat: 2
+rounds: 2
 cases:
-  - {schedule: linear-shift}
+  - {name: healthy, schedule: linear-shift}
   - {mode: unsynchronised, failures: [leaf0-spine0]}
   - {schedule: fors, mode: free-running, failures: [leaf1-spine1]}
 `
@@ -192,8 +197,8 @@ func run(t *testing.T, text string, f virtual, sink bench.Sink) (sum results.Sum
 	return sum, err
 }
 
-// The story of a run: controls around the cases, cases repeated, predictions
-// written first, every event built once, samples that add up.
+// A run measures a slice of each case in each round, the case that is the control among
+// them; predictions are written first, every event is built once, samples add up.
 func TestRun(t *testing.T) {
 	f, sink := &fabric{}, &memory{}
 	sum, err := run(t, small, f, sink)
@@ -210,16 +215,37 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s: efficiency %v without a link rate, ratio %v", c.Name, c.MeasuredEfficiency, c.RatioToControl)
 		}
 	}
-	if len(names) != 8 || !strings.HasPrefix(names[0], "control") || !strings.HasPrefix(names[7], "control") || names[1] != names[4] {
-		t.Errorf("cases %q", names)
+	if len(names) != 3 || !sum.Cases[0].Control || sum.Cases[1].Control || sum.Rounds != 2 {
+		t.Errorf("cases %q, rounds %d", names, sum.Rounds)
 	}
-	if len(sink.manifests) != 2 || len(sink.manifests[0].Predictions) != 5 || !sink.manifests[1].Complete {
+	seen := map[string][]int{} // rounds by case
+	for _, s := range sum.Slices {
+		if s.Repeat != len(seen[s.Case]) {
+			t.Errorf("slice %+v is number %d of its case", s, len(seen[s.Case]))
+		}
+		seen[s.Case] = append(seen[s.Case], s.Round)
+	}
+	for _, name := range names {
+		if !slices.Equal(seen[name], []int{0, 1}) {
+			t.Errorf("%s has slices in rounds %v", name, seen[name])
+		}
+	}
+	took := map[string]float64{}
+	for _, x := range sink.exchanges {
+		took[x.Case] += x.DurationSec
+	}
+	for _, c := range sum.Cases {
+		if math.Abs(took[c.Name]-c.MeasuredSec) > 0.02*c.MeasuredSec {
+			t.Errorf("%s: exchanges take %v s, measured were %v s", c.Name, took[c.Name], c.MeasuredSec)
+		}
+	}
+	if len(sink.manifests) != 2 || len(sink.manifests[0].Predictions) != 3 || !sink.manifests[1].Complete {
 		t.Errorf("%d manifests", len(sink.manifests))
 	}
 	if sink.manifests[0].Predictions[0].Made.IsZero() || sink.manifests[0].Ended.After(sink.manifests[0].Started) {
 		t.Error("the predictions were not written before the run")
 	}
-	if len(f.installed) != 8 || !sum.Complete || len(sink.samples) == 0 {
+	if len(f.installed) != 6 || !sum.Complete || len(sink.samples) == 0 {
 		t.Errorf("%d plans installed, complete %v, %d samples", len(f.installed), sum.Complete, len(sink.samples))
 	}
 }

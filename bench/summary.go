@@ -61,17 +61,16 @@ func efficiency(o controller.Outcome, f results.Fabric) float64 {
 	return ideal(o, f).Seconds() / o.Span.Seconds()
 }
 
-// result sums up a measured case. It is judged later, when the controls are
-// known.
+// result sums up a slice of a case, or all of them. It is judged later.
 func (r *runner) result(m *measured) results.Case {
 	o, info := m.outcome, r.f.Info()
 	c := results.Case{
-		Name: m.Name, Repeat: m.repeat, Mode: m.Mode, Barrier: m.Barrier, Schedule: m.Schedule, Routing: m.Plan.Routing,
+		Name: m.Name, Mode: m.Mode, Barrier: m.Barrier, Schedule: m.Schedule, Routing: m.Plan.Routing,
 		Failures: m.FailureTexts(), Control: m.Control, Model: info.Model, Deliver: r.s.Deliver, Check: r.s.Check, IO: m.outcome.IO,
 		PlanHash: m.Prediction.PlanHash, Phases: m.Prediction.Phases, Bound: m.Prediction.Bound,
 		Exchanges: o.Exchanges, MeasuredSec: o.Span.Seconds(), EventsBuilt: o.Built, EventsLost: o.Lost,
 		EventsDuplicate: o.Duplicate + o.Unknown, FragmentsLate: o.LateFragments, Retransmits: o.Retransmits, Drops: m.drops,
-		BarrierWaitSec: o.BarrierWait.Seconds(), CPUBusy: m.cpu, LinkEvents: m.events, Failover: string(policyOf(m.Case)), Failovers: m.failovers, Complete: o.Complete,
+		BarrierWaitSec: o.BarrierWait.Seconds(), CPUBusy: results.Busy(o.Loads), LinkEvents: m.events, Failover: string(policyOf(m.Case)), Failovers: m.failovers, Complete: o.Complete,
 		Reasons: []string{}, Warnings: append([]string{}, m.warnings...),
 	}
 	if m.Mode == scenario.Unsync {
@@ -83,7 +82,20 @@ func (r *runner) result(m *measured) results.Case {
 	if info.RateBitPerSec > 0 {
 		c.PredictedEfficiency, c.MeasuredEfficiency = m.Prediction.Efficiency, efficiency(o, info)
 	}
+	if base := r.controlPrediction(); base > 0 {
+		c.PredictedRatio = m.Prediction.Efficiency / base
+	}
 	return c
+}
+
+// controlPrediction is the efficiency predicted of the control, 0 without one.
+func (r *runner) controlPrediction() float64 {
+	for _, c := range r.cases {
+		if c.Control {
+			return c.Prediction.Efficiency
+		}
+	}
+	return 0
 }
 
 // rates returns events and received payload per second of each server, over the
@@ -97,58 +109,69 @@ func rates(o controller.Outcome) (events, goodput results.Stat) {
 	return results.NewStat(e), results.NewStat(g)
 }
 
+// slices are what has been measured so far, as results, and settles which of it counts.
+func (r *runner) slices() []results.Slice {
+	var out []results.Slice
+	for _, m := range r.done {
+		c := r.result(m)
+		out = append(out, results.Slice{
+			Case: m.Name, Repeat: m.repeat, Round: m.round, Control: m.Control, StartSec: m.start.Seconds(),
+			EventsPerSec: c.EventsPerSec.Mean, GoodputBitPerSec: c.GoodputBitPerSec.Mean, Efficiency: c.MeasuredEfficiency,
+			Exchanges: c.Exchanges, MeasuredSec: c.MeasuredSec, BarrierWaitSec: c.BarrierWaitSec, Complete: c.Complete,
+			Load: results.Machines(m.outcome.Loads), Delay: results.Delay(m.outcome.Loads, len(m.outcome.Servers)), Took: m.outcome.Took.Sec,
+		})
+	}
+	results.Reject(out)
+	for i, s := range out {
+		r.done[i].rejected = s.Rejected
+	}
+	return out
+}
+
+// totals are the cases in the order of the scenario, each over all its slices. Without
+// any it is left out.
+func (r *runner) totals() (cases []results.Case, from []*measured) {
+	for _, p := range r.cases {
+		if m := together(r.done, p); m != nil {
+			cases, from = append(cases, r.result(m)), append(from, m)
+		}
+	}
+	return cases, from
+}
+
+// assessed are the cases so far with their estimates.
+func (r *runner) assessed() []results.Case {
+	slices := r.slices()
+	cases, _ := r.totals()
+	results.Assess(cases, slices, results.Compare(cases, r.s.Answer))
+	return cases
+}
+
 // end judges every case and writes what there is.
 func (r *runner) end(complete bool) (results.Summary, error) {
-	sum := results.Summary{Schema: "evbench/summary/1", Name: r.s.Name, Complete: complete, Cases: []results.Case{}}
-	controls := r.controls()
-	for i := range r.done {
-		m := &r.done[i]
-		c := r.result(m)
-		r.judge(&c, m, controls)
-		sum.Cases = append(sum.Cases, c)
+	sum := results.Summary{Schema: results.SummarySchema, Name: r.s.Name, Complete: complete, Rounds: r.rounds, Slices: r.slices()}
+	cases, from := r.totals()
+	sum.Cases = append([]results.Case{}, cases...)
+	compared := results.Compare(sum.Cases, r.s.Answer)
+	results.Assess(sum.Cases, sum.Slices, compared)
+	for i := range sum.Cases {
+		r.judge(&sum.Cases[i], from[i])
 	}
+	sum.Answer = results.NewAnswer(sum.Cases, compared, r.s.Tree.Leaves()*r.s.Tree.Spines())
 	r.manifest.Ended, r.manifest.Complete = time.Now().UTC(), complete
 	r.keep(r.sink.Summary(sum))
 	r.keep(r.sink.Manifest(r.manifest))
 	return sum, r.sinkErr
 }
 
-// controls returns what the healthy linear shifts of this run came to.
-func (r *runner) controls() []results.Control {
-	var out []results.Control
-	for i := range r.done {
-		m := &r.done[i]
-		if !m.Control || !m.outcome.Complete {
-			continue
-		}
-		c := r.result(m)
-		out = append(out, results.Control{
-			Name: c.Name, Predicted: c.PredictedEfficiency, Measured: c.MeasuredEfficiency,
-			GoodputBitPerSec: c.GoodputBitPerSec.Mean,
-		})
-	}
-	return out
-}
-
-// judge gives a case its ratio to the controls and its verdict.
-func (r *runner) judge(c *results.Case, m *measured, controls []results.Control) {
-	known := r.f.Info().RateBitPerSec > 0
-	value := func(x results.Control) float64 { return x.GoodputBitPerSec }
-	mine := c.GoodputBitPerSec.Mean
-	if known {
-		value, mine = func(x results.Control) float64 { return x.Measured }, c.MeasuredEfficiency
-	}
-	var base []float64
-	for _, x := range controls {
-		base = append(base, value(x))
-	}
-	c.RatioToControl = results.Ratio(mine, base...)
+// judge says whether anything about a case is wrong.
+func (r *runner) judge(c *results.Case, m *measured) {
 	o := m.outcome
 	valid, reasons, warnings := results.Judge(results.Evidence{
-		Complete: o.Complete, RateKnown: known, Measured: c.MeasuredEfficiency, Exchanges: c.Exchanges,
+		Complete: o.Complete, RateKnown: r.f.Info().RateBitPerSec > 0, Measured: c.MeasuredEfficiency, Predicted: c.PredictedEfficiency,
+		Exchanges: c.Exchanges, Control: m.Control, ControlOff: !r.s.Control,
 		Lost: c.EventsLost, Duplicate: c.EventsDuplicate + o.DuplicateFragments, Corrupt: o.CorruptFragments + o.StrayFragments,
 		Late: o.LateFragments, Retransmits: c.Retransmits, Drops: c.Drops, CPUBusy: c.CPUBusy, Links: m.links,
-		Controls: controls, ControlOff: !r.s.Control,
 	})
 	c.Valid, c.Reasons, c.Warnings = valid, reasons, append(c.Warnings, warnings...)
 }

@@ -10,7 +10,8 @@
 // such would call noise a change. So
 //
 //   - where both runs hold a case at least MinObservations times, each repeat is
-//     one observation: the figure of the whole repeat, as summary.json has it;
+//     one observation: the figure of the whole repeat, as summary.json has it. The
+//     slices of a run in rounds are repeats; those that were rejected do not count;
 //   - where one of them does not, each repeat is cut into blocks of intervals. A
 //     block is one observation: the mean over its servers and its time. Blocks
 //     are as long as it takes for their autocorrelation to vanish in the noise,
@@ -26,9 +27,9 @@
 //
 // # What is said of it
 //
-// The centre is the median, with the interval that holds it with at least 95 %;
-// a change counts when the Mann-Whitney U test gives p <= 0.05. Both are those
-// of golang.org/x/perf/benchmath and assume no distribution.
+// The centre is the median with its interval (results.Interval); a change counts when
+// the Mann-Whitney U test of golang.org/x/perf/benchmath gives p <= 0.05. Both assume no
+// distribution.
 package compare
 
 import (
@@ -44,8 +45,6 @@ import (
 const (
 	// Alpha is how often two runs of the same may look different.
 	Alpha = 0.05
-	// Confidence is that of the intervals around medians.
-	Confidence = 0.95
 	// MinObservations is the least number on each side with which the test can
 	// come out below Alpha.
 	MinObservations = 4
@@ -88,10 +87,10 @@ type Case struct {
 type Figure struct {
 	Name string `json:"figure"`
 	// Observed is what one observation is; BlockSec, of a block, its length.
-	Observed string  `json:"observed"`
-	BlockSec float64 `json:"block_s,omitempty"`
-	Base     Centre  `json:"base"`
-	New      Centre  `json:"new"`
+	Observed string           `json:"observed"`
+	BlockSec float64          `json:"block_s,omitempty"`
+	Base     results.Interval `json:"base"`
+	New      results.Interval `json:"new"`
 	// Change is new over base, less one, in per cent. It is absent where the base
 	// is 0.
 	Change      *float64 `json:"change_percent"`
@@ -101,15 +100,6 @@ type Figure struct {
 	Overlap bool `json:"overlap,omitempty"`
 	// Unsaid is why no change could be seen however large; empty where one could.
 	Unsaid string `json:"unsaid,omitempty"`
-}
-
-// A Centre is a median and the interval that holds it, which is absent where
-// there are too few observations for one.
-type Centre struct {
-	Median float64  `json:"median"`
-	Lo     *float64 `json:"lo"`
-	Hi     *float64 `json:"hi"`
-	N      int      `json:"n"`
 }
 
 // A Geomean is the geometric mean of the medians of one figure over the cases
@@ -173,7 +163,7 @@ func split(run *results.Run) series {
 		samples[k] = append(samples[k], s)
 	}
 	out := series{cases: map[string][]repeat{}}
-	for _, c := range run.Summary.Cases {
+	for _, c := range run.Summary.Measured() {
 		if out.cases[c.Name] == nil {
 			out.names = append(out.names, c.Name)
 		}
@@ -216,7 +206,7 @@ func (c *Case) counted(side string, all []repeat, o Options) []repeat {
 // is what its summary counts. A file that was cut between two lines shows here.
 func Check(run *results.Run) error {
 	seen := map[key]bool{}
-	for _, c := range run.Summary.Cases {
+	for _, c := range run.Summary.Measured() {
 		k := key{c.Name, c.Repeat}
 		if seen[k] {
 			return fmt.Errorf("the summary holds repeat %d of case %q twice", c.Repeat, c.Name)

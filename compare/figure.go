@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"golang.org/x/perf/benchmath"
+
+	"evbench/results"
 )
 
 // A figure says how one quantity is read off a repeat and a block.
@@ -125,7 +127,7 @@ func apart(a, b []float64) bool {
 func (x *Figure) test(a, b []float64, apart bool) {
 	thresholds := benchmath.Thresholds{CompareAlpha: Alpha}
 	s, t := benchmath.NewSample(slices.Clone(a), &thresholds), benchmath.NewSample(slices.Clone(b), &thresholds)
-	x.Base, x.New = centre(s), centre(t)
+	x.Base, x.New = results.NewInterval(a), results.NewInterval(b)
 	if x.Unsaid == "" {
 		x.Unsaid = tooFew(len(a), len(b))
 	}
@@ -137,7 +139,8 @@ func (x *Figure) test(a, b []float64, apart bool) {
 
 // exactly compares figures that are the same in every repeat.
 func (x *Figure) exactly(a, b []float64) {
-	x.Base, x.New = Centre{a[0], &a[0], &a[0], len(a)}, Centre{b[0], &b[0], &b[0], len(b)}
+	x.Base = results.Interval{Median: a[0], Lo: &a[0], Hi: &a[0], N: len(a)}
+	x.New = results.Interval{Median: b[0], Lo: &b[0], Hi: &b[0], N: len(b)}
 	if slices.Min(a) != slices.Max(a) || slices.Min(b) != slices.Max(b) {
 		x.Unsaid = fmt.Sprintf("fewer than %d simulated repeats on a side, and they differ", MinObservations)
 		x.test(a, b, true)
@@ -159,15 +162,6 @@ func tooFew(n, m int) string {
 		return ""
 	}
 	return fmt.Sprintf("%d and %d observations are too few", n, m)
-}
-
-func centre(s *benchmath.Sample) Centre {
-	sum := benchmath.AssumeNothing.Summary(s, Confidence)
-	c := Centre{Median: sum.Center, N: len(s.Values)}
-	if !math.IsInf(sum.Lo, 0) && !math.IsInf(sum.Hi, 0) {
-		c.Lo, c.Hi = &sum.Lo, &sum.Hi
-	}
-	return c
 }
 
 // geomean is over the cases that give the figure in both runs; ok is false for

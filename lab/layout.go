@@ -161,7 +161,10 @@ func newShape(rate unit.Rate, phase time.Duration) shape {
 		return shape{gsoMax: 65536}
 	}
 	s := shape{rate: uint64(rate) / 8, burst: 81920, limit: 16 << 20, gsoMax: 65536}
-	if rate <= 100e6 || phase > 0 && phase < 20*time.Millisecond {
+	switch {
+	case rate <= 50e6:
+		s.burst, s.gsoMax = 20480, 18432 // two full frames
+	case rate <= 100e6 || phase > 0 && phase < 20*time.Millisecond:
 		s.burst, s.gsoMax = 36864, 32768
 	}
 	return s

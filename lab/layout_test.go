@@ -86,6 +86,7 @@ func TestShape(t *testing.T) {
 		{1e9, 50 * time.Millisecond, shape{125e6, 81920, 16 << 20, 65536}},
 		{1e9, 10 * time.Millisecond, shape{125e6, 36864, 16 << 20, 32768}},
 		{100e6, 0, shape{125e5, 36864, 16 << 20, 32768}},
+		{25e6, 50 * time.Millisecond, shape{3125e3, 20480, 16 << 20, 18432}},
 	} {
 		got := newShape(test.rate, test.phase)
 		if got != test.want {

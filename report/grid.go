@@ -3,6 +3,8 @@ package report
 import (
 	"strings"
 	"unicode/utf8"
+
+	"evbench/results"
 )
 
 // A column of a grid.
@@ -11,6 +13,11 @@ type column struct {
 	over  string // stands above the head and may reach over the columns after it
 	right bool   // aligned
 	wrap  bool   // gives way when the grid is too wide
+	// optional, if not 0, lets the column go when the grid is too wide, the least first.
+	optional int
+
+	cell  func(results.Case) string // of a case; nil where rows are made otherwise
+	style func(cell string) string  // of a terminal; nil: none
 }
 
 // A grid is a table of text.
@@ -18,12 +25,14 @@ type grid struct {
 	columns []column
 	rows    [][]string
 	gap     int // columns between two, 1 when it is tight
+	colour  bool
 }
 
 // narrowest is the least width of a column that gives way: that of "INCOMPLETE".
 const narrowest = 10
 
 func (g *grid) draw(b *strings.Builder, width int) {
+	g.shed(width)
 	widths := g.widths(width)
 	g.overline(b, widths)
 	heads := make([]string, len(g.columns))
@@ -36,9 +45,46 @@ func (g *grid) draw(b *strings.Builder, width int) {
 	}
 }
 
-// widths gives every column what it needs. When that is more than there is, it
-// narrows the gaps, and then the columns that wrap, from the left.
-func (g *grid) widths(width int) []int {
+// shed lets optional columns go until the others fit, or none is left.
+func (g *grid) shed(width int) {
+	for {
+		tight := grid{columns: g.columns, rows: g.rows, gap: 1}
+		least := 0
+		for _, c := range g.columns {
+			if c.optional > 0 && (least == 0 || c.optional < least) {
+				least = c.optional
+			}
+		}
+		if least == 0 || tight.total(tight.needed()) <= width {
+			return
+		}
+		g.remove(least)
+	}
+}
+
+func (g *grid) remove(optional int) {
+	var keep []int
+	for i, c := range g.columns {
+		if c.optional != optional {
+			keep = append(keep, i)
+		}
+	}
+	g.columns = pick(g.columns, keep)
+	for i, r := range g.rows {
+		g.rows[i] = pick(r, keep)
+	}
+}
+
+func pick[T any](all []T, places []int) []T {
+	out := make([]T, len(places))
+	for i, p := range places {
+		out[i] = all[p]
+	}
+	return out
+}
+
+// needed is what every column needs.
+func (g *grid) needed() []int {
 	widths := make([]int, len(g.columns))
 	for i, c := range g.columns {
 		widths[i] = length(c.head)
@@ -46,6 +92,13 @@ func (g *grid) widths(width int) []int {
 			widths[i] = max(widths[i], length(r[i]))
 		}
 	}
+	return widths
+}
+
+// widths gives every column what it needs. When that is more than there is, it
+// narrows the gaps, and then the columns that wrap, from the left.
+func (g *grid) widths(width int) []int {
+	widths := g.needed()
 	if g.total(widths) > width {
 		g.gap = 1
 	}
@@ -97,7 +150,12 @@ func (g *grid) row(b *strings.Builder, cells []string, widths []int) {
 			if n < len(lines[i]) {
 				cell = lines[i][n]
 			}
-			line.WriteString(pad(cell, widths[i], g.columns[i].right) + strings.Repeat(" ", g.gap))
+			cell = pad(cell, widths[i], g.columns[i].right)
+			if style := g.columns[i].style; style != nil && g.colour {
+				text := strings.TrimRight(cell, " ")
+				cell = paint(true, style(cells[i]), text) + cell[len(text):]
+			}
+			line.WriteString(cell + strings.Repeat(" ", g.gap))
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}

@@ -10,11 +10,8 @@ import (
 
 // legend explains the columns, and the labels that a figure must not be quoted
 // without.
-func legend(cases []results.Case) []string {
-	out := []string{
-		"dead: dead links and timed failures. pred., meas.: efficiency = ideal time / time. ratio: to the healthy control. " +
-			"lost: events lost/duplicate. " + none + ": not given.",
-	}
+func legend(cases []results.Case, columns []column) []string {
+	out := []string{explained(cases, columns)}
 	if slices.ContainsFunc(cases, func(c results.Case) bool { return c.Model }) {
 		out = append(out, "model: measured on emulated links, clocks in this program, not on a network.")
 	}
@@ -25,15 +22,65 @@ func legend(cases []results.Case) []string {
 	return out
 }
 
-// notes says what there is to say about cases: why they are not valid, what is
-// odd, and what became of links.
-func notes(cases []results.Case) []string {
+// explained are the columns in words.
+func explained(cases []results.Case, columns []column) string {
+	text := "dead: dead links and timed failures. events/s: of one server, mean over servers."
+	if slices.ContainsFunc(columns, func(c column) bool { return c.over == "efficiency" }) {
+		text += " efficiency: ideal time / time."
+	}
+	if slices.ContainsFunc(cases, func(c results.Case) bool { return c.Estimate != nil && c.Estimate.Of == results.OfRatio }) {
+		text += " ratio to control: median over rounds, ± half of its 95 % interval."
+	}
+	if slices.ContainsFunc(cases, func(c results.Case) bool { return c.Estimate != nil && c.Estimate.Over == results.OverExchanges }) {
+		text += " *: too few rounds, the interval is over exchanges."
+	}
+	if slices.ContainsFunc(cases, func(c results.Case) bool { return c.EventsLost+c.EventsDuplicate > 0 }) {
+		text += " lost: events lost/duplicate."
+	}
+	return text + " " + none + ": not given."
+}
+
+// open says which figures noise decides, and what to do about that.
+func open(s results.Summary) []string {
+	names := results.Open(s.Cases)
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{"unresolved: " + strings.Join(names, ", ") + ": the interval is wider than 3 % of the figure and overlaps that of a case beside it. " +
+		"Measure longer (--limit, --duration), at a lower rate (--rate auto), or on a machine with less other work."}
+}
+
+// rejected says how many slices do not count, and why.
+func rejected(slices []results.Slice) []string {
+	why := map[string]int{}
+	var order []string
+	for _, s := range slices {
+		if s.Rejected != "" {
+			if why[s.Rejected] == 0 {
+				order = append(order, s.Rejected)
+			}
+			why[s.Rejected]++
+		}
+	}
+	var out []string
+	for _, text := range order {
+		out = append(out, fmt.Sprintf("rejected: %d of %d slices: %s", why[text], len(slices), text))
+	}
+	return out
+}
+
+// notes says what there is to say about cases: what is wrong with them, which are not
+// resolved, what is odd, and what became of links.
+func notes(s results.Summary) []string {
+	cases := s.Cases
 	reasons := grouped(cases, func(c results.Case) []string { return c.Reasons })
 	warnings := grouped(cases, func(c results.Case) []string { return c.Warnings })
 	var out []string
 	for _, r := range reasons {
-		out = append(out, "not valid: "+r)
+		out = append(out, "wrong: "+r)
 	}
+	out = append(out, open(s)...)
+	out = append(out, rejected(s.Slices)...)
 	for _, w := range warnings {
 		out = append(out, "warning: "+w)
 	}

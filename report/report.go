@@ -14,34 +14,50 @@ import (
 )
 
 // DefaultWidth is the width of a table in columns where none is known.
-const DefaultWidth = 120
+const DefaultWidth = 80
 
 // none is printed for a figure that is not given.
 const none = "–"
 
-// Table writes the summary of a run as a table of at most width columns, where
-// its figures allow: one row per case, then in words why cases are not valid,
-// what is odd, and what happened to links; then the fail-overs, where there were
-// any. A width of 0 means DefaultWidth.
-func Table(w io.Writer, s results.Summary, width int) error {
-	if width <= 0 {
-		width = DefaultWidth
+// Options of a text. The zero value is for a file.
+type Options struct {
+	Width  int  // columns; 0: DefaultWidth
+	Colour bool // by the escape sequences of a terminal
+}
+
+func (o Options) width() int {
+	if o.Width <= 0 {
+		return DefaultWidth
 	}
+	return o.Width
+}
+
+// Table writes the summary of a run in lines of at most the width asked for, where its
+// figures allow: the answer, a row for each case, in words what is wrong, what is not
+// resolved and what is odd, and what happened to links; then the fail-overs, where there
+// were any.
+func Table(w io.Writer, s results.Summary, o Options) error {
+	width := o.width()
 	var b strings.Builder
 	if !s.Complete {
 		paragraph(&b, "The run ended early. This is what was measured until then; it is marked incomplete.", width)
 		b.WriteByte('\n')
 	}
-	g := grid{columns: columns, gap: 2}
+	if s.Answer != nil {
+		var text strings.Builder
+		paragraph(&text, s.Answer.Text, width)
+		b.WriteString(paint(o.Colour, bold, text.String()) + "\n")
+	}
+	g := grid{columns: columnsOf(s.Cases), gap: 2, colour: o.Colour}
 	for _, c := range s.Cases {
-		g.rows = append(g.rows, row(c, name(c, s.Cases)))
+		g.rows = append(g.rows, rowOf(c, name(c, s.Cases), g.columns))
 	}
 	g.draw(&b, width)
 	b.WriteByte('\n')
-	for _, text := range legend(s.Cases) {
+	for _, text := range legend(s.Cases, g.columns) {
 		paragraph(&b, text, width)
 	}
-	for _, text := range notes(s.Cases) {
+	for _, text := range notes(s) {
 		paragraph(&b, text, width)
 	}
 	failovers(&b, s.Cases, width)
@@ -49,43 +65,14 @@ func Table(w io.Writer, s results.Summary, width int) error {
 	return err
 }
 
-// Warnings writes what is odd about the machines of a run, each as a paragraph of
-// at most width columns. A width of 0 means DefaultWidth.
-func Warnings(w io.Writer, warnings []string, width int) error {
-	if width <= 0 {
-		width = DefaultWidth
-	}
+// Warnings writes what is odd about the machines of a run, each as a paragraph.
+func Warnings(w io.Writer, warnings []string, o Options) error {
 	var b strings.Builder
 	for _, text := range warnings {
-		paragraph(&b, "warning: "+text, width)
+		paragraph(&b, "warning: "+text, o.width())
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-var columns = []column{
-	{head: "case", wrap: true},
-	{head: "mode"}, {head: "schedule"}, {head: "routing"},
-	{head: "dead", right: true},
-	{head: "min", right: true, over: "events/s per server"}, {head: "mean", right: true}, {head: "med.", right: true}, {head: "max", right: true},
-	{head: "each", right: true, over: "Gbit/s"},
-	{head: "phases", right: true},
-	{head: "pred.", right: true, over: "efficiency"}, {head: "meas.", right: true},
-	{head: "ratio", right: true}, {head: "lost", right: true},
-	{head: "verdict", wrap: true},
-}
-
-func row(c results.Case, name string) []string {
-	return []string{
-		name, orNone(c.ShortMode()), orNone(c.Schedule), orNone(c.Routing),
-		strconv.Itoa(len(c.Failures)),
-		rate(c.EventsPerSec.Min), rate(c.EventsPerSec.Mean), rate(c.EventsPerSec.Median), rate(c.EventsPerSec.Max),
-		figures(c.GoodputBitPerSec.Mean/1e9, 3),
-		phases(c.Phases),
-		share(c.PredictedEfficiency), share(c.MeasuredEfficiency), share(c.RatioToControl),
-		fmt.Sprintf("%d/%d", c.EventsLost, c.EventsDuplicate),
-		verdict(c),
-	}
 }
 
 // name tells the repeats of a case apart, where there are any.
@@ -133,25 +120,4 @@ func figures(x float64, n int) string {
 		decimals++
 	}
 	return strconv.FormatFloat(x, 'f', decimals, 64)
-}
-
-// verdict is one word, and whatever the figures must not be quoted without.
-func verdict(c results.Case) string {
-	word := "valid"
-	switch {
-	case !c.Complete:
-		word = "INCOMPLETE"
-	case !c.Valid:
-		word = "INVALID"
-	}
-	if c.Model {
-		word += ", model"
-	}
-	if c.Simulated != "" {
-		word += ", " + c.Simulated
-	}
-	if c.Deliver == "discard" {
-		word += ", discard"
-	}
-	return word
 }

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -25,23 +26,58 @@ func measured(name, mode, schedule, routing string, phases int, predicted, got f
 	return results.Case{
 		Name: name, Mode: mode, Schedule: schedule, Routing: routing, Failures: dead, Phases: phases, Deliver: "buffer",
 		EventsPerSec: stat(got * 1.3333), GoodputBitPerSec: stat(got * 93.06e6),
-		PredictedEfficiency: predicted, MeasuredEfficiency: got, RatioToControl: got / 0.991,
+		PredictedEfficiency: predicted, PredictedRatio: predicted, MeasuredEfficiency: got,
 		Complete: true, Valid: true,
 	}
 }
 
 func quickstart() results.Summary {
 	const sync, unsync = "synchronised", "unsynchronised"
-	return results.Summary{Name: "quickstart", Complete: true, Cases: []results.Case{
-		measured("control (before)", sync, "linear-shift", "ftree", 15, 1, 0.992),
+	s := results.Summary{Name: "quickstart", Complete: true, Cases: []results.Case{
 		measured("healthy", sync, "linear-shift", "ftree", 15, 1, 0.991),
 		measured("healthy unsync", unsync, "", "ftree", 0, 1, 0.967),
 		measured("linear shift", sync, "linear-shift", "minhop", 15, 0.577, 0.571, "leaf0-spine0"),
 		measured("unsync minhop", unsync, "", "minhop", 0, 0.625, 0.607, "leaf0-spine0"),
 		measured("unsync spread", unsync, "", "spread", 0, 0.938, 0.884, "leaf0-spine0"),
 		measured("FORS", sync, "fors", "pinned", 16, 0.9375, 0.931, "leaf0-spine0"),
-		measured("control (after)", sync, "linear-shift", "ftree", 15, 1, 0.990),
 	}}
+	s.Cases[0].Control, s.Cases[5].Bound = true, 16
+	assess(&s, 8, 0.01)
+	return s
+}
+
+// assess gives a run so many rounds, in which cases differ by a share of noise.
+func assess(s *results.Summary, rounds int, noise float64) {
+	s.Rounds = rounds
+	for round := range rounds {
+		for i, c := range s.Cases {
+			off := 1 + noise*float64((round+i)%4-2)/2
+			if c.Control {
+				off = 1
+			}
+			s.Slices = append(s.Slices, results.Slice{
+				Case: c.Name, Repeat: round, Round: round, Control: c.Control, Efficiency: c.MeasuredEfficiency * off,
+				GoodputBitPerSec: c.GoodputBitPerSec.Mean * off, Exchanges: 2, MeasuredSec: 1.5, Complete: true,
+			})
+		}
+	}
+	compared := results.Compare(s.Cases, nil)
+	results.Assess(s.Cases, s.Slices, compared)
+	s.Answer = results.NewAnswer(s.Cases, compared, 16)
+}
+
+// noisy is a run that noise decides: wide intervals, and slices that do not count.
+func noisy() results.Summary {
+	s := quickstart()
+	s.Slices = nil
+	assess(&s, 8, 0.8)
+	for i := range s.Slices[:6] {
+		s.Slices[i].Rejected = "servers waited for a processor for more than 10 % of the time, and 1.5 times what was usual in this run"
+	}
+	compared := results.Compare(s.Cases, nil)
+	results.Assess(s.Cases, s.Slices, compared)
+	s.Answer = results.NewAnswer(s.Cases, compared, 16)
+	return s
 }
 
 // wrong is a run with everything that is told in words.
@@ -52,10 +88,10 @@ func wrong() results.Summary {
 	for i := range s.Cases {
 		c := &s.Cases[i]
 		c.Valid = false
-		c.Reasons = []string{"the controls differ by 4.0 %, more than 3 %: efficiency 1.000 before, 0.960 after"}
+		c.Reasons = []string{"not complete: the case ended before its time"}
 	}
 	s.Cases[3].Reasons = append(s.Cases[3].Reasons, "link leaf0-spine1 up carried 106.00 MB, the plan puts 100.00 MB there (+6.0 %)")
-	s.Cases[3].Warnings, s.Cases[4].Warnings = []string{"17 TCP retransmissions"}, []string{"17 TCP retransmissions"}
+	s.Cases[3].Warnings, s.Cases[4].Warnings = []string{"17 fragments late"}, []string{"17 fragments late"}
 	s.Cases[4].Complete, s.Cases[4].EventsLost, s.Cases[4].EventsDuplicate = false, 12, 3
 	return s
 }
@@ -73,7 +109,7 @@ func emulated() results.Summary {
 // measured twice.
 func hosts() results.Summary {
 	c := measured("plain hosts", "free-running", "linear-shift", "ecmp", 15, 0, 0)
-	c.EventsPerSec, c.GoodputBitPerSec, c.RatioToControl = stat(12345.6), stat(97.4e9), 0
+	c.EventsPerSec, c.GoodputBitPerSec = stat(12345.6), stat(97.4e9)
 	again := c
 	again.Repeat = 1
 	return results.Summary{Complete: true, Cases: []results.Case{c, again}}
@@ -139,17 +175,19 @@ func TestTable(t *testing.T) {
 		s     results.Summary
 		width int
 	}{
-		{"quickstart", quickstart(), 120},
+		{"quickstart", quickstart(), 0},
+		{"wide", quickstart(), 140},
+		{"noisy", noisy(), 0},
 		{"wrong", wrong(), 120},
 		{"emulated", emulated(), 120},
-		{"narrow", wrong(), 100},
+		{"narrow", wrong(), 60},
 		{"hosts", hosts(), 0},
 		{"timed", timed(), 120},
 		{"failover", failedOver(), 120},
 		{"empty", results.Summary{}, 120},
 	} {
 		var b strings.Builder
-		if err := report.Table(&b, tt.s, tt.width); err != nil {
+		if err := report.Table(&b, tt.s, report.Options{Width: tt.width}); err != nil {
 			t.Fatal(err)
 		}
 		golden := filepath.Join("testdata", tt.name+".txt")
@@ -181,25 +219,25 @@ func TestWarnings(t *testing.T) {
 			"warning: MTU differs between hosts: 9000\n  on most, 1500 on node2\n"},
 	} {
 		var b strings.Builder
-		if err := report.Warnings(&b, tt.warnings, tt.width); err != nil || b.String() != tt.want {
+		if err := report.Warnings(&b, tt.warnings, report.Options{Width: tt.width}); err != nil || b.String() != tt.want {
 			t.Errorf("width %d: wrote\n%s(%v), want\n%s", tt.width, b.String(), err, tt.want)
 		}
 	}
 	broken := errors.New("pipe closed")
-	if err := report.Warnings(brokenWriter{broken}, nil, 0); !errors.Is(err, broken) {
+	if err := report.Warnings(brokenWriter{broken}, nil, report.Options{}); !errors.Is(err, broken) {
 		t.Errorf("error %v", err)
 	}
 }
 
 // The quick start fits the usual terminal, whatever happens to it.
 func TestTableFits(t *testing.T) {
-	for _, s := range []results.Summary{quickstart(), wrong(), emulated(), hosts(), timed()} {
+	for _, s := range []results.Summary{quickstart(), noisy(), wrong(), hosts(), timed()} {
 		var b strings.Builder
-		if err := report.Table(&b, s, 120); err != nil {
+		if err := report.Table(&b, s, report.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {
-			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 120 {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > report.DefaultWidth {
 				t.Errorf("%d columns: %s", n, line)
 			}
 		}
@@ -212,16 +250,16 @@ func TestTableSaysAll(t *testing.T) {
 	s.Cases[0].Model, s.Cases[1].Deliver = true, "discard"
 	for _, width := range []int{1, 40, 80, 120, 1000} {
 		var b strings.Builder
-		if err := report.Table(&b, s, width); err != nil {
+		if err := report.Table(&b, s, report.Options{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		text := strings.Join(strings.Fields(b.String()), " ")
-		for _, want := range []string{"INVALID,", " model ", " discard ", "INCOMPLETE", "12/3"} {
+		for _, want := range []string{"WRONG,", " model ", " discard ", "INCOMPLETE", "12/3"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("width %d: %q is missing", width, want)
 			}
 		}
-		if width >= 40 && strings.Count(text, "the controls differ by 4.0 %") != 1 {
+		if width >= 40 && strings.Count(text, "not complete: the case ended before its time") != 1 {
 			t.Errorf("width %d: the reason of every case is not told once:\n%s", width, b.String())
 		}
 	}
@@ -233,7 +271,7 @@ func (w brokenWriter) Write([]byte) (int, error) { return 0, w.error }
 
 func TestTableReportsErrors(t *testing.T) {
 	broken := errors.New("pipe closed")
-	if err := report.Table(brokenWriter{broken}, quickstart(), 120); !errors.Is(err, broken) {
+	if err := report.Table(brokenWriter{broken}, quickstart(), report.Options{}); !errors.Is(err, broken) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -241,7 +279,7 @@ func TestTableReportsErrors(t *testing.T) {
 // No golden file is left over from a test that is gone.
 func TestGoldenFilesAreUsed(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
-	want := []string{"empty", "emulated", "failover", "hosts", "narrow", "quickstart", "timed", "wrong"}
+	want := []string{"empty", "emulated", "failover", "hosts", "narrow", "noisy", "quickstart", "timed", "wide", "wrong"}
 	var got []string
 	for _, f := range files {
 		got = append(got, strings.TrimSuffix(filepath.Base(f), ".txt"))
@@ -255,13 +293,28 @@ func TestGoldenFilesAreUsed(t *testing.T) {
 func TestSimulated(t *testing.T) {
 	s := quickstart()
 	s.Cases[1].Simulated, s.Cases[2].Simulated = "phase", "fluid"
+	s.Cases[1].Verdict, s.Cases[2].Verdict = "", ""
 	var b strings.Builder
-	if err := report.Table(&b, s, 0); err != nil {
+	if err := report.Table(&b, s, report.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"valid, phase\n", "valid, fluid\n", "\nphase: simulated, not measured;", "\nfluid: simulated, not measured;"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in:\n%s", want, b.String())
 		}
+	}
+}
+
+// Colours are around words, never inside of them, and a file has none.
+func TestColour(t *testing.T) {
+	var plain, coloured strings.Builder
+	if err := errors.Join(report.Table(&plain, quickstart(), report.Options{}), report.Table(&coloured, quickstart(), report.Options{Colour: true})); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(plain.String(), "\x1b") || !strings.Contains(coloured.String(), "\x1b[32mresolved\x1b[0m") {
+		t.Errorf("colours:\n%q", coloured.String())
+	}
+	if got := regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(coloured.String(), ""); got != plain.String() {
+		t.Errorf("without its colours it is\n%s\nwant\n%s", got, plain.String())
 	}
 }

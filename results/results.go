@@ -58,10 +58,11 @@ type Stat struct {
 	Max    float64 `json:"max"`
 }
 
-// A Case is the summary of one case and repeat.
+// A Case is the summary of a case over all its slices. Counts are sums, rates and
+// efficiencies those of all the time that counts.
 type Case struct {
 	Name     string   `json:"name"`
-	Repeat   int      `json:"repeat"` // from 0
+	Repeat   int      `json:"repeat"` // from 0: of simulated runs, and of results older than slices
 	Mode     string   `json:"mode"`
 	Barrier  string   `json:"barrier,omitempty"`
 	Schedule string   `json:"schedule,omitempty"`
@@ -83,7 +84,16 @@ type Case struct {
 	// Efficiencies are ideal time / time. Zero means: not given (no link rate).
 	PredictedEfficiency float64 `json:"predicted_efficiency"`
 	MeasuredEfficiency  float64 `json:"measured_efficiency"`
-	RatioToControl      float64 `json:"ratio_to_control"`
+	PredictedRatio      float64 `json:"predicted_ratio,omitempty"` // to the control's prediction
+	RatioToControl      float64 `json:"ratio_to_control"`          // median over rounds
+
+	// Estimate, Verdict and Compared are filled in by Assess. Older results and simulated
+	// ones have none.
+	Estimate *Estimate `json:"estimate,omitempty"`
+	Verdict  string    `json:"verdict,omitempty"`
+	Compared bool      `json:"compared,omitempty"` // by the answer of the run
+	Rounds   int       `json:"rounds,omitempty"`   // slices that count
+	Rejected int       `json:"rejected,omitempty"` // slices that do not
 
 	Exchanges       uint64  `json:"exchanges"`
 	MeasuredSec     float64 `json:"measured_s"` // first send to last receive of what is counted
@@ -102,7 +112,7 @@ type Case struct {
 	Failovers []Failover `json:"failovers,omitempty"`
 
 	Complete bool     `json:"complete"`
-	Valid    bool     `json:"valid"`
+	Valid    bool     `json:"valid"`    // nothing about it is wrong; whether noise decides is the verdict's affair
 	Reasons  []string `json:"reasons"`  // why it is not valid
 	Warnings []string `json:"warnings"` // odd, but not fatal
 }
@@ -132,10 +142,13 @@ type LinkEvent struct {
 
 // A Summary is summary.json.
 type Summary struct {
-	Schema   string `json:"schema"` // evbench/summary/1
-	Name     string `json:"name"`
-	Complete bool   `json:"complete"` // false: interrupted
-	Cases    []Case `json:"cases"`
+	Schema   string  `json:"schema"` // evbench/summary/1
+	Name     string  `json:"name"`
+	Complete bool    `json:"complete"` // false: interrupted
+	Answer   *Answer `json:"answer,omitempty"`
+	Rounds   int     `json:"rounds,omitempty"` // that were begun
+	Cases    []Case  `json:"cases"`
+	Slices   []Slice `json:"slices,omitempty"` // in the order in which they were measured
 }
 
 // A Simulation says what the models of a simulated run counted beside the bytes.
@@ -220,4 +233,5 @@ type Manifest struct {
 	Predictions []Prediction      `json:"predictions"`
 	Simulation  *Simulation       `json:"simulation,omitempty"` // of a simulated run
 	Warnings    []string          `json:"warnings"`
+	RateSearch  []TriedRate       `json:"rate_search,omitempty"` // where the link rate was auto: those tried, in their order; fabric has the one taken
 }

@@ -120,7 +120,9 @@ func (d *document) oneCase(e entry, s *Scenario, length func(string) time.Durati
 	if good {
 		d.combine(e, s, &c)
 	}
-	c.Duration = length(c.Mode)
+	if c.Duration = length(c.Mode); changes(e.f.get("failures")) {
+		c.Duration = max(c.Duration, defaultDuration) // links that die and come back need time
+	}
 	scalar(d, e.f.get("duration"), &c.Duration, span(minDuration, maxDuration))
 	if good {
 		d.numbers(e, s, &c)

@@ -55,6 +55,14 @@ func (d *document) failures(e entry, s *Scenario, c *Case) {
 	d.timedRules(timed, view, s, c)
 }
 
+// changes reports whether one of the failures as written happens while a case is measured.
+func changes(at field) bool {
+	if !at.given() {
+		return false
+	}
+	return slices.ContainsFunc(at.node.Content, func(n *yaml.Node) bool { return has(resolve(n), "at") })
+}
+
 // without returns view without links that exist.
 func without(view *topology.Tree, links []topology.Link) *topology.Tree {
 	v, err := view.Without(links...)

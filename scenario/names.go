@@ -13,8 +13,8 @@ import (
 // maxName is how long the name of a case may be, in characters.
 const maxName = 80
 
-// controlName is how the names of the controls begin that bench adds.
-const controlName = "control ("
+// ControlName is what the control is called that bench adds.
+const ControlName = "control"
 
 // A naming is what the name of a case is made of: what was written, if
 // anything, and its choices of the matrix.
@@ -63,8 +63,8 @@ func parseCaseName(s string) (string, error) {
 		return "", fmt.Errorf("%q: write a name of printable characters, without spaces at its ends", s)
 	case utf8.RuneCountInString(s) > maxName:
 		return "", fmt.Errorf("%q: longer than %d characters", s, maxName)
-	case strings.HasPrefix(s, controlName):
-		return "", fmt.Errorf("%q: names that begin with %q are those of the controls", s, controlName)
+	case s == ControlName || strings.HasPrefix(s, ControlName+" ("):
+		return "", fmt.Errorf("%q: is what the control is called that every round has", s)
 	}
 	return s, nil
 }

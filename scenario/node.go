@@ -270,14 +270,6 @@ func span(low, high time.Duration) func(string) (time.Duration, error) {
 	}
 }
 
-func parseRate(s string) (unit.Rate, error) {
-	r, err := unit.ParseRate(s)
-	if err != nil {
-		return 0, err
-	}
-	return r, checkRate(r)
-}
-
 func parseFragment(s string) (unit.Bytes, error) {
 	b, err := unit.ParseBytes(s)
 	if s == "0" {

@@ -14,8 +14,11 @@ import (
 type Overrides struct {
 	Fabric   string // --fabric
 	Rate     unit.Rate
-	Case     string // --case: only the case of this name
-	Repeat   int
+	AutoRate bool          // --rate auto
+	Case     string        // --case: only the case of this name
+	Repeat   int           // --repeat N, as --rounds N was called
+	Rounds   string        // --rounds: auto, or a number
+	Limit    time.Duration // --limit
 	Duration time.Duration // of every case and control
 	Interval time.Duration
 	Deliver  string
@@ -63,7 +66,13 @@ func (s *Scenario) overrideFabric(o Overrides) error {
 		if err := checkRate(o.Rate); err != nil {
 			return fmt.Errorf("--rate: %w", err)
 		}
-		s.Fabric.Rate = o.Rate
+		s.Fabric.Rate, s.Fabric.AutoRate = o.Rate, false
+	}
+	if o.AutoRate {
+		if s.Fabric.Kind == Hosts {
+			return fmt.Errorf("--rate %s: %w", Auto, errAutoHosts)
+		}
+		s.Fabric.auto(s.Tree)
 	}
 	if s.Fabric.Rate == 0 {
 		s.Event.Phase = 0
@@ -79,9 +88,9 @@ func (s *Scenario) changeKind(kind string) {
 	s.Fabric.Kind = kind
 	switch {
 	case kind == Hosts && was != Hosts:
-		s.Fabric.Rate = 0
+		s.Fabric.Rate, s.Fabric.AutoRate = 0, false
 	case kind != Hosts && s.Fabric.Rate == 0:
-		s.Fabric.Rate = DefaultRate(s.Tree.Servers())
+		s.Fabric.auto(s.Tree)
 	}
 	if kind != Hosts { // what is said of real hosts means nothing here
 		s.Transport, s.Launch, s.Inject = TCP, localLaunch, Inject{}
@@ -97,6 +106,7 @@ func (s *Scenario) overrideCase(o Overrides) error {
 		return fmt.Errorf("--case: no case %q; there are %s", o.Case, strings.Join(quoted(s.CaseNames()), ", "))
 	}
 	s.Cases = s.Cases[i : i+1 : i+1]
+	s.Answer = slices.DeleteFunc(s.Answer, func(name string) bool { return name != o.Case })
 	return nil
 }
 
@@ -109,11 +119,8 @@ func quoted(names []string) []string {
 }
 
 func (s *Scenario) overrideTimes(o Overrides) error {
-	if o.Repeat != 0 {
-		if o.Repeat < 1 || o.Repeat > maxRepeat {
-			return fmt.Errorf("--repeat %d: must be 1..%d", o.Repeat, maxRepeat)
-		}
-		s.Repeat = o.Repeat
+	if err := s.overrideRounds(o); err != nil {
+		return err
 	}
 	if err := s.overrideDuration(o.Duration); err != nil {
 		return err

@@ -28,7 +28,7 @@ func TestOverride(t *testing.T) {
 	if len(s.Cases) != 1 || s.Cases[0].Name != "a" || s.Cases[0].Duration != 2*time.Second || s.Duration != 2*time.Second {
 		t.Errorf("cases %+v", s.Cases)
 	}
-	if s.Repeat != 3 || s.Interval != 500*time.Millisecond || s.Deliver != "discard" {
+	if s.Rounds.Count != 3 || s.Interval != 500*time.Millisecond || s.Deliver != "discard" {
 		t.Errorf("settings %+v", s)
 	}
 }
@@ -77,10 +77,14 @@ func TestOverrideRefuses(t *testing.T) {
 		{"rate", scenario.Overrides{Rate: -1}, "--rate: rate"},
 		{"rate too small for the phase", scenario.Overrides{Rate: 1000}, "--rate 1kbit/s: phases of 20ms"},
 		{"case", scenario.Overrides{Case: "c"}, `--case: no case "c"; there are "a", "b"`},
-		{"repeat", scenario.Overrides{Repeat: -1}, "--repeat -1: must be 1..1000"},
+		{"repeat", scenario.Overrides{Repeat: -1}, `--repeat: "-1": write auto or a whole number 1..1000`},
+		{"rounds", scenario.Overrides{Rounds: "some"}, `--rounds: "some": write auto or a whole number 1..1000`},
+		{"repeat and rounds", scenario.Overrides{Repeat: 2, Rounds: "2"}, "--repeat: --rounds says the same"},
+		{"limit", scenario.Overrides{Limit: time.Millisecond}, "--limit 1ms: must be 1s to 168h"},
+		{"limit of a number", scenario.Overrides{Limit: time.Minute, Rounds: "4"}, "--limit: is for --rounds auto; there are 4"},
 		{"duration", scenario.Overrides{Duration: time.Millisecond}, "--duration 1ms: must be 100ms to 24h"},
 		{"duration and failure", scenario.Overrides{Duration: 2 * time.Second}, `--duration 2s: case "b": failure of spine0: begins at 2s`},
-		{"interval", scenario.Overrides{Interval: 5 * time.Second}, `--interval 5s: must be 10ms to 4s, which is how long case "a" lasts`},
+		{"interval", scenario.Overrides{Interval: 5 * time.Second}, `--interval 5s: must be 10ms to 2s, which is how long the control lasts`},
 		{"deliver", scenario.Overrides{Deliver: "x"}, "--deliver: no way to deliver"},
 	} {
 		err := read(t, two).Override(tt.o)

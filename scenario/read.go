@@ -26,7 +26,6 @@ const (
 	maxDepth   = 32
 	maxCases   = 1000
 	maxServers = 4096
-	maxRepeat  = 1000
 	maxWarmup  = 1000
 	maxCredits = 256
 	maxSpread  = 0.9
@@ -59,9 +58,9 @@ const (
 const thesis = "thesis"
 
 var topFields = []string{
-	"name", "topology", "fill", "spines", "fabric", "event", "duration", "interval", "warmup", "repeat", "control",
+	"name", "topology", "fill", "spines", "fabric", "event", "duration", "interval", "warmup", "repeat", "rounds", "limit", "control",
 	"seed", "timeout", "deliver", "check", "preset", "cases", "matrix", "transport", "io", "launch", "inject", "sim",
-	"failover",
+	"failover", "answer",
 }
 
 // ReadFile reads the scenario in a file.
@@ -167,6 +166,8 @@ func (d *document) scenario(root field, s *Scenario) {
 	length := d.times(f, s)
 	d.everyFailover(f.get("failover"))
 	d.cases(root, f, s, length)
+	d.once(f, s)
+	d.answer(f.get("answer"), s)
 	d.interval(f, s)
 }
 
@@ -254,13 +255,7 @@ func (d *document) fabric(at field, s *Scenario) bool {
 	good := scalar(d, f.get("kind"), &s.Fabric.Kind, oneOf("fabric", Kinds(), nil)) || !f.given("kind")
 	good = scalar(d, f.get("mtu"), &s.Fabric.MTU, between(minMTU, maxMTU)) || !f.given("mtu") && good
 	scalar(d, f.get("workers"), &s.Fabric.Workers, oneOf("way to run workers", []string{Threads, Processes}, nil))
-	if f.given("rate") {
-		return scalar(d, f.get("rate"), &s.Fabric.Rate, parseRate) && good
-	}
-	if s.Fabric.Kind != Hosts && s.Tree != nil {
-		s.Fabric.Rate = DefaultRate(s.Tree.Servers())
-	}
-	return good && s.Tree != nil
+	return d.rate(f.get("rate"), s) && good
 }
 
 func (d *document) event(root, at field, s *Scenario, fabricKnown bool) {
@@ -315,19 +310,12 @@ func (e *Event) settle(f Fabric) error {
 	return nil
 }
 
-func checkRate(r unit.Rate) error {
-	if r <= 0 {
-		return fmt.Errorf("rate %s: must be more than 0", r)
-	}
-	return nil
-}
-
 // settings reads the fields that depend on no other.
 func (d *document) settings(f fields, s *Scenario) {
-	s.Warmup, s.Repeat, s.Control, s.Seed = 1, 1, true, 1
+	s.Warmup, s.Control, s.Seed = 1, true, 1
 	s.Timeout, s.Deliver, s.Check = defaultTimeout, Buffer, CheckHeader
 	scalar(d, f.get("warmup"), &s.Warmup, between(0, maxWarmup))
-	scalar(d, f.get("repeat"), &s.Repeat, between(1, maxRepeat))
+	d.rounds(f, s)
 	scalar(d, f.get("control"), &s.Control, parseOnOff)
 	scalar(d, f.get("seed"), &s.Seed, parseSeed)
 	scalar(d, f.get("timeout"), &s.Timeout, span(minTimeout, maxTimeout))
@@ -340,15 +328,22 @@ func (d *document) settings(f fields, s *Scenario) {
 func (d *document) times(f fields, s *Scenario) func(mode string) time.Duration {
 	preset := ""
 	scalar(d, f.get("preset"), &preset, oneOf("preset", []string{thesis}, nil))
-	s.Duration, s.Interval = defaultDuration, defaultInterval
-	other := defaultDuration
+	s.Interval = defaultInterval
+	scalar(d, f.get("interval"), &s.Interval, span(minInterval, maxDuration))
+	s.Duration = defaultDuration
+	if s.Rounds.Count == 0 {
+		s.Duration = min(max(defaultSlice, s.Interval), defaultDuration)
+	}
+	other := s.Duration
 	if preset == thesis {
-		s.Duration, s.Interval, other = 60*time.Second, 5*time.Second, 300*time.Second
+		s.Duration, other = 60*time.Second, 300*time.Second
+		if !f.given("interval") {
+			s.Interval = 5 * time.Second
+		}
 	}
 	if scalar(d, f.get("duration"), &s.Duration, span(minDuration, maxDuration)) {
 		other = s.Duration
 	}
-	scalar(d, f.get("interval"), &s.Interval, span(minInterval, maxDuration))
 	return func(mode string) time.Duration {
 		if asynchronous(mode) {
 			return other

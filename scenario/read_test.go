@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/unit"
 	"evbench/scenario"
 	"evbench/topology"
 )
@@ -28,7 +27,7 @@ const small = "topology: FT(2;4,4)\n"
 
 func TestDefaults(t *testing.T) {
 	s := read(t, small+"cases: [{schedule: linear-shift}]\n")
-	fabric := scenario.Fabric{Kind: "lab", Rate: 100_000_000, MTU: 9000, Workers: "threads"}
+	fabric := scenario.Fabric{Kind: "lab", Rate: 100_000_000, AutoRate: true, MTU: 9000, Workers: "threads"}
 	if s.Name != "test" || s.Tree.Notation() != "FT(2;4,4)" || s.Fabric != fabric {
 		t.Errorf("name %q, tree %s, fabric %+v", s.Name, s.Tree.Notation(), s.Fabric)
 	}
@@ -36,15 +35,15 @@ func TestDefaults(t *testing.T) {
 	if want := (scenario.Event{Fragment: 620_383, Phase: 50 * time.Millisecond}); s.Event != want {
 		t.Errorf("event %+v, want %+v", s.Event, want)
 	}
-	if s.Duration != 10*time.Second || s.Interval != time.Second || s.Timeout != 10*time.Second {
+	if s.Duration != 2*time.Second || s.Interval != time.Second || s.Timeout != 10*time.Second {
 		t.Errorf("duration %s, interval %s, timeout %s", s.Duration, s.Interval, s.Timeout)
 	}
-	if s.Warmup != 1 || s.Repeat != 1 || !s.Control || s.Seed != 1 || s.Deliver != "buffer" || s.Check != "header" {
+	if s.Warmup != 1 || s.Rounds != (scenario.Rounds{Limit: 100 * time.Second}) || !s.Control || s.Seed != 1 || s.Deliver != "buffer" || s.Check != "header" {
 		t.Errorf("settings %+v", s)
 	}
 	want := scenario.Case{
 		Name: "linear-shift ftree", Mode: "synchronised", Barrier: "tournament", Schedule: "linear-shift", Routing: "ftree",
-		Credits: 1, Duration: 10 * time.Second,
+		Credits: 1, Duration: 2 * time.Second,
 	}
 	if got := fmt.Sprintf("%+v", s.Cases); got != fmt.Sprintf("%+v", []scenario.Case{want}) {
 		t.Errorf("cases %s,\nwant %+v", got, want)
@@ -79,14 +78,6 @@ func TestCaseDefaults(t *testing.T) {
 	}
 }
 
-func TestDefaultRate(t *testing.T) {
-	for servers, want := range map[int]unit.Rate{2: 100e6, 16: 100e6, 32: 100e6, 33: 25e6, 64: 25e6, 128: 12e6, 4096: 1e6} {
-		if got := scenario.DefaultRate(servers); got != want {
-			t.Errorf("DefaultRate(%d) = %s, want %s", servers, got, want)
-		}
-	}
-}
-
 func TestPresetThesis(t *testing.T) {
 	s := read(t, small+"preset: thesis\ncases: [{}, {mode: unsync}, {mode: free-running, duration: 9s}]")
 	if s.Duration != time.Minute || s.Interval != 5*time.Second {
@@ -100,9 +91,6 @@ func TestPresetThesis(t *testing.T) {
 	s = read(t, small+"preset: thesis\nduration: 20s\ninterval: 2s\ncases: [{}, {mode: unsync}]")
 	if s.Cases[0].Duration != 20*time.Second || s.Cases[1].Duration != 20*time.Second || s.Interval != 2*time.Second {
 		t.Errorf("written fields do not win over the preset: %+v", s)
-	}
-	if got := s.MeasuredTime(); got != 80*time.Second {
-		t.Errorf("MeasuredTime() = %s, want 80s: two cases and two controls", got)
 	}
 }
 

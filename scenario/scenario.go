@@ -23,11 +23,12 @@ type Scenario struct {
 	Fabric   Fabric
 	Event    Event
 	Cases    []Case        // at least one; the matrix is already multiplied out
-	Duration time.Duration // of the controls, and of each case that does not say
+	Duration time.Duration // of a slice of the control, and of each case that does not say
 	Interval time.Duration // between samples; never longer than a case
 	Warmup   int           // exchanges (or events per server) discarded first
-	Repeat   int           // times the list of cases is run
-	Control  bool          // healthy synchronised linear shift before the first and after the last case
+	Rounds   Rounds        // how often the cases are measured
+	Control  bool          // a healthy synchronised linear shift in every round
+	Answer   []string      // cases that the answer compares; nil: those with the same dead links
 	Seed     uint64
 	Timeout  time.Duration // without progress after which a worker counts as lost
 	Deliver  string        // Buffer or Discard
@@ -57,10 +58,11 @@ const (
 
 // Fabric says what the events are built on.
 type Fabric struct {
-	Kind    string
-	Rate    unit.Rate // of every link; 0: not known (hosts)
-	MTU     int
-	Workers string // Threads or Processes
+	Kind     string
+	Rate     unit.Rate // of every link; 0: not known (hosts)
+	AutoRate bool      // Rate is DefaultRate until it has been found out what the machine can carry; see SettleRate
+	MTU      int
+	Workers  string // Threads or Processes
 }
 
 // Event says how large the fragments are. After defaults Fragment is set.
@@ -152,11 +154,11 @@ type Case struct {
 	Failures []topology.Link // dead from the start, by leaf and spine, each once
 	Down     []string        // the same as written: "leaf0-spine3", "spine2", "3 random (seed 7)"
 	Timed    []Timed
-	Sources  int // Unsync: outstanding requests per event at most; 0: all
-	Credits  int // events in flight per server; 1 when Sync
-	Duration time.Duration
-	Control  bool      // added by bench
-	Failover *Failover // what is done about timed failures; nil: tables are re-routed with the case's engine
+	Sources  int           // Unsync: outstanding requests per event at most; 0: all
+	Credits  int           // events in flight per server; 1 when Sync
+	Duration time.Duration // of one slice
+	Control  bool          // the others are compared with it; bench adds one, or marks it
+	Failover *Failover     // what is done about timed failures; nil: tables are re-routed with the case's engine
 }
 
 // A Timed failure takes links down At after the measurement starts.
@@ -197,33 +199,6 @@ func Factor(mtu int) float64 { return float64(mtu-52) / float64(mtu+14) }
 // where nothing fits.
 func FragmentOf(rate unit.Rate, phase time.Duration, mtu int) unit.Bytes {
 	return unit.Bytes(float64(rate)*phase.Seconds()/8*Factor(mtu)) - headBytes
-}
-
-// DefaultRate returns the link rate of a lab or an emulation that does not say.
-// It keeps the sum over all servers at what two shared cores forward without
-// becoming the bottleneck: 100 Mbit/s up to 32 servers, 25 Mbit/s up to 64, then
-// 1.6 Gbit/s shared equally.
-func DefaultRate(servers int) unit.Rate {
-	switch {
-	case servers <= 32:
-		return 100_000_000
-	case servers <= 64:
-		return 25_000_000
-	}
-	return unit.Rate(max(1, 1600/servers)) * 1_000_000
-}
-
-// MeasuredTime returns how long the measured parts of one run take together:
-// all cases and repeats, and the controls.
-func (s *Scenario) MeasuredTime() time.Duration {
-	var sum time.Duration
-	for _, c := range s.Cases {
-		sum += c.Duration * time.Duration(s.Repeat)
-	}
-	if s.Control {
-		sum += 2 * s.Duration
-	}
-	return sum
 }
 
 // CaseNames returns the names of the cases, in order.

@@ -12,6 +12,7 @@ import (
 
 	"evbench/bench/peer/alltoall"
 	"evbench/bench/peer/ratio"
+	"evbench/results"
 )
 
 // TestMain lets the test binary be a rank, as the program is.
@@ -82,7 +83,7 @@ func TestBarrierTimes(t *testing.T) {
 	// Last exits: 12, 25, 31, 60. Their steps: 13, 6, 29.
 	reports := []report{{Exits: us(10, 25, 30, 60)}, {Exits: us(12, 20, 31, 40)}}
 	got, err := barrierTimes(reports)
-	if err != nil || ratio.Median(got) != 13 || len(got) != 3 {
+	if err != nil || results.NewStat(got).Median != 13 || len(got) != 3 {
 		t.Errorf("barrierTimes() = %v, %v; want 13, 6, 29", got, err)
 	}
 	reports[1].Exits = us(1)

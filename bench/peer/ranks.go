@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evbench/bench/peer/alltoall"
-	"evbench/bench/peer/ratio"
+	"evbench/results"
 )
 
 // workOf is what our ranks do in a slot.
@@ -42,7 +42,7 @@ func judge(r row, s side, amount int, reports []report) (reading, error) {
 	if err != nil {
 		return reading{}, err
 	}
-	out.value = ratio.Median(took)
+	out.value = results.NewStat(took).Median
 	return out, nil
 }
 

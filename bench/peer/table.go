@@ -6,7 +6,7 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"evbench/bench/peer/ratio"
+	"evbench/results"
 )
 
 const schema = "evbench/peers/1"
@@ -44,5 +44,5 @@ func (o *outcome) figures() string {
 		return fmt.Sprintf("–\t–\t%s\t–\t–\t%s", o.Unit, reach)
 	}
 	return fmt.Sprintf("%.4g\t%.4g\t%s\t%.3f\t%.3f–%.3f\t%s",
-		ratio.Median(o.OurSlots), ratio.Median(o.Slots), o.Unit, o.Median, o.Low, o.High, reach)
+		results.NewStat(o.OurSlots).Median, results.NewStat(o.Slots).Median, o.Unit, o.Median, o.Low, o.High, reach)
 }

@@ -140,7 +140,7 @@ func scenarioFlags(c *cli.Context, todo []toCompare) error {
 	if slices.ContainsFunc(todo, func(t toCompare) bool { return t.scenario != nil }) {
 		return nil
 	}
-	for _, name := range []string{"case", "repeat", "duration", "interval", "rate", "deliver", "io", "out", "fabric"} {
+	for _, name := range []string{"case", "rounds", "limit", "repeat", "duration", "interval", "rate", "deliver", "io", "out", "fabric"} {
 		if c.IsSet(name) {
 			return usagef("--%s: is for scenarios, and all that is given are results", name)
 		}

@@ -49,7 +49,7 @@ func foresee(ctx context.Context, s *scenario.Scenario, planned []bench.Planned,
 // foreseen works one case out.
 func foreseen(ctx context.Context, s *scenario.Scenario, p bench.Planned, budget time.Duration) (results.Case, error) {
 	x, err := simCases(&scenario.Scenario{
-		Tree: s.Tree, Fabric: s.Fabric, Event: s.Event, Interval: p.Duration, Warmup: s.Warmup, Repeat: 1, Seed: s.Seed,
+		Tree: s.Tree, Fabric: s.Fabric, Event: s.Event, Interval: p.Duration, Warmup: s.Warmup, Seed: s.Seed,
 		Sim: s.Sim, Deliver: s.Deliver, Check: s.Check,
 	}, []bench.Planned{p}, usualModel, 0)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"evbench/compare"
+	"evbench/results"
 	"evbench/internal/unit"
 )
 
@@ -112,7 +113,7 @@ func secondsText(x float64) string {
 
 // rangeText writes how far the interval reaches from the median, on the side
 // where it reaches farther.
-func rangeText(c compare.Centre) string {
+func rangeText(c results.Interval) string {
 	switch {
 	case c.Lo == nil || c.Hi == nil:
 		return "±∞"
@@ -150,7 +151,7 @@ func testText(f compare.Figure) string {
 
 // footnotes explains the signs that occur, and names what is not in the tables.
 func (c comparison) footnotes(b *strings.Builder) {
-	fmt.Fprintf(b, "medians with %.0f %% intervals; ~: no significant change (p > %g)\n", 100*compare.Confidence, compare.Alpha)
+	fmt.Fprintf(b, "medians with %.0f %% intervals; ~: no significant change (p > %g)\n", 100*results.Confidence, compare.Alpha)
 	wide, inside := false, false
 	for _, x := range c.Cases {
 		for _, f := range x.Figures {

@@ -28,10 +28,10 @@ func loadResults(name string) (html.Input, error) {
 		return in, err
 	}
 	in.Notes = notes
-	in.Source.Run = run
 	if err := checkSamples(run); err != nil {
 		return in, fmt.Errorf("%s: %w", name, err)
 	}
+	in.Source.Run = run.Merge()
 	in.Source.Plans, err = readPlans(run, texts)
 	if err != nil {
 		return in, fmt.Errorf("%s: %w", filepath.Join(name, csv.PlansDir), err)
@@ -72,7 +72,8 @@ func checkSamples(run *results.Run) error {
 		repeat int
 	}
 	missing := map[id]bool{} // by case; false: it has samples, or needs none
-	for _, c := range run.Summary.Cases {
+	measured := run.Summary.Measured()
+	for _, c := range measured {
 		missing[id{c.Name, c.Repeat}] = c.Complete && c.Exchanges > 0
 	}
 	for i, s := range run.Samples {
@@ -82,7 +83,7 @@ func checkSamples(run *results.Run) error {
 		}
 		missing[k] = false
 	}
-	for _, c := range run.Summary.Cases {
+	for _, c := range measured {
 		if missing[id{c.Name, c.Repeat}] {
 			return fmt.Errorf("%s: no line of case %q, repeat %d, which %s has as complete: lines are missing",
 				csv.SamplesFile, c.Name, c.Repeat, csv.SummaryFile)

@@ -185,7 +185,7 @@ func TestInterrupt(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, "lab.yaml", labScenario)
 			p := begin(t, dir, "run", "-v", "lab.yaml", "-o", "out")
-			p.await("control (before): " + tt.stage)
+			p.await("control: " + tt.stage)
 			if err := p.cmd.Process.Signal(tt.signal); err != nil {
 				t.Fatal(err)
 			}

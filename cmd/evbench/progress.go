@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/term"
 
 	"evbench/bench"
+	"evbench/report"
 )
 
 // progress shows where a run stands: on a terminal one line that is rewritten,
@@ -31,25 +33,56 @@ func (p *progress) update(b bench.Progress) {
 	if p.quiet {
 		return
 	}
-	head := fmt.Sprintf("[%d/%d] %s: ", b.Index+1, b.Count, b.Case)
 	next := b.Stage != p.stage
 	p.stage = b.Stage
+	if b.Stage == bench.RoundDone {
+		p.round(b)
+		return
+	}
+	head := fmt.Sprintf("%s[%d/%d] %s: ", roundText(b), b.Index+1, b.Count, b.Case)
 	switch {
 	case b.Stage == bench.Done:
-		p.line(head + outcome(b))
+		if b.Rounds == 1 || p.verbose {
+			p.line(head + outcome(b))
+		}
 	case p.live && b.Stage == bench.Measuring:
 		left := max(0, b.Duration-b.Elapsed)
 		p.rewrite(fmt.Sprintf("%s%s, about %s left, %.1f events/s", head, seconds(b.Elapsed), seconds(left), b.EventsPerSec))
 	case p.live:
 		p.rewrite(head + b.Stage)
-	case next && (p.verbose || b.Stage == bench.Measuring):
+	case next && (p.verbose || b.Stage == bench.Measuring && b.Round == 1): // the first round shows what there is
 		p.line(fmt.Sprintf("%s%s (%s)", head, b.Stage, seconds(b.Duration)))
 	}
 }
 
-// outcome is one case in a few words; the verdict comes when all are measured.
+// roundText says which round it is, unless there is but one.
+func roundText(b bench.Progress) string {
+	switch b.Rounds {
+	case 0:
+		return fmt.Sprintf("round %d ", b.Round)
+	case 1:
+		return ""
+	}
+	return fmt.Sprintf("round %d of %d ", b.Round, b.Rounds)
+}
+
+// round says what has come out so far, in the order of the scenario.
+func (p *progress) round(b bench.Progress) {
+	if b.Rounds == 1 {
+		return
+	}
+	var parts []string
+	for _, c := range b.Cases {
+		if e := c.Estimate; e != nil && !c.Control {
+			parts = append(parts, c.Name+" "+report.Estimate(e))
+		}
+	}
+	p.line(fmt.Sprintf("round %d, %s: %s", b.Round, b.Elapsed.Round(time.Second), strings.Join(parts, ", ")))
+}
+
+// outcome is one slice in a few words; the verdict comes when all are measured.
 func outcome(b bench.Progress) string {
-	r := b.Result
+	r := b.Cases[0]
 	text := fmt.Sprintf("%.2f events/s per server over %s", r.EventsPerSec.Mean, seconds(time.Duration(r.MeasuredSec*float64(time.Second))))
 	if r.MeasuredEfficiency > 0 {
 		text += fmt.Sprintf(", efficiency %.3f, predicted %.3f", r.MeasuredEfficiency, r.PredictedEfficiency)
@@ -58,6 +91,13 @@ func outcome(b bench.Progress) string {
 }
 
 func seconds(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }
+
+// passing shows a passing state, where a line can be rewritten.
+func (p *progress) passing(text string) {
+	if p.live && !p.quiet {
+		p.rewrite(text)
+	}
+}
 
 // rewrite shows a passing state.
 func (p *progress) rewrite(text string) {
@@ -79,12 +119,16 @@ func (p *progress) end() {
 	}
 }
 
-// terminalWidth returns the columns of a terminal, and 120 elsewhere.
-func terminalWidth(w io.Writer) int {
-	if f, ok := w.(*os.File); ok {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
-			return width
-		}
+// textOptions are the columns and colours of what is printed to: those of a terminal, or
+// of a file. NO_COLOR (no-color.org) turns colours off.
+func textOptions(w io.Writer) report.Options {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return report.Options{}
 	}
-	return 120
+	o := report.Options{Colour: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+		o.Width = width
+	}
+	return o
 }

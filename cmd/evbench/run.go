@@ -8,12 +8,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
 	"evbench/companion/iproute"
-	"evbench/internal/unit"
 	"evbench/report"
 	"evbench/results"
 	"evbench/scenario"
@@ -23,10 +23,12 @@ import (
 func overrideFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "case", Usage: "measure only the case of this `NAME`"},
-		&cli.IntFlag{Name: "repeat", Usage: "run the list of cases `N` times"},
-		&cli.DurationFlag{Name: "duration", Usage: "measure each case for `D`"},
+		&cli.StringFlag{Name: "rounds", Usage: "measure a slice of each case in each of `N` rounds; auto: until the answer is resolved"},
+		&cli.DurationFlag{Name: "limit", Usage: "with rounds auto, begin no round that would end after `D`"},
+		&cli.IntFlag{Name: "repeat", Usage: "the same as --rounds `N`", Hidden: true},
+		&cli.DurationFlag{Name: "duration", Usage: "measure each slice for `D`"},
 		&cli.DurationFlag{Name: "interval", Usage: "sample every `D`"},
-		&cli.StringFlag{Name: "rate", Usage: "link `RATE`, such as 100Mbit/s"},
+		&cli.StringFlag{Name: "rate", Usage: "link `RATE`, such as 100Mbit/s, or auto: lab and emulate find out what this machine can carry"},
 		&cli.StringFlag{Name: "deliver", Usage: "`HOW` fragments are received: buffer, discard"},
 		&cli.StringFlag{Name: "io", Usage: "`HOW` tcp moves payload: auto, copy, sendfile"},
 		&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write results to `DIR` (default: results/<name>-<UTC>)"},
@@ -93,18 +95,12 @@ func loadOverridden(c *cli.Context, fabric string) (*scenario.Scenario, []bench.
 // loadNamed loads a scenario with the flags of a command.
 func loadNamed(c *cli.Context, name, fabric string) (*scenario.Scenario, []bench.Planned, error) {
 	o := scenario.Overrides{
-		Fabric: fabric, Case: c.String("case"), Repeat: c.Int("repeat"),
+		Fabric: fabric, Case: c.String("case"), Repeat: c.Int("repeat"), Rounds: c.String("rounds"), Limit: c.Duration("limit"),
 		Duration: c.Duration("duration"), Interval: c.Duration("interval"), Deliver: c.String("deliver"),
 		Transport: c.String("transport"), IO: c.String("io"),
 	}
-	if r := c.String("rate"); r != "" {
-		var err error
-		if o.Rate, err = unit.ParseRate(r); err != nil {
-			return nil, nil, usagef("--rate: %w", err)
-		}
-		if o.Rate == 0 {
-			return nil, nil, usagef("--rate %s: must be above 0", r)
-		}
+	if err := overrideRate(c, &o); err != nil {
+		return nil, nil, err
 	}
 	return load(name, o)
 }
@@ -132,6 +128,11 @@ func measure(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, open
 	dir, err := outDir(c, s.Name)
 	if err != nil {
 		return err
+	}
+	if s.Fabric.AutoRate {
+		if open, planned, err = findRate(c, s, open, where); err != nil {
+			return err
+		}
 	}
 	foresee(c.Context, s, planned, foresightOfRun)
 	run, err := measureInto(c, s, planned, open, where, dir, func(run results.Run) error {
@@ -203,17 +204,18 @@ func printSummary(c *cli.Context, sum results.Summary, manifest *results.Manifes
 	if len(sum.Cases) == 0 {
 		return nil
 	}
-	width := terminalWidth(c.App.Writer)
-	if err := report.Table(c.App.Writer, sum, width); err != nil {
+	o := textOptions(c.App.Writer)
+	if err := report.Table(c.App.Writer, sum, o); err != nil {
 		return err
 	}
-	if err := report.Warnings(c.App.Writer, manifest.Warnings, width); err != nil {
+	if err := report.Warnings(c.App.Writer, manifest.Warnings, o); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(c.App.Writer, "\nresults in %s\n", dir); err != nil || len(sum.Failovers()) == 0 {
-		return err
+	next := fmt.Sprintf("%s report %s -o report.html", os.Args[0], dir)
+	if len(sum.Failovers()) > 0 {
+		next = fmt.Sprintf("%s plot failover %s -o failover.svg", os.Args[0], dir)
 	}
-	_, err := fmt.Fprintf(c.App.Writer, "evbench plot failover %s -o failover.svg draws what was done and when\n", dir)
+	_, err := fmt.Fprintf(c.App.Writer, "\nresults in %s; next: %s\n", dir, next)
 	return err
 }
 
@@ -222,10 +224,9 @@ func verdictOf(sum results.Summary, err error) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range sum.Cases {
-		if !c.Valid {
-			return &exitError{code: exitInvalid}
-		}
+	wrong := slices.ContainsFunc(sum.Cases, func(c results.Case) bool { return !c.Valid })
+	if wrong || len(results.Open(sum.Cases)) > 0 {
+		return &exitError{code: exitInvalid}
 	}
 	return nil
 }

@@ -82,14 +82,8 @@ func loadSim(c *cli.Context) (*scenario.Scenario, []bench.Planned, error) {
 	o := scenario.Overrides{
 		Case: c.String("case"), Repeat: c.Int("repeat"), Duration: c.Duration("duration"), Interval: c.Duration("interval"),
 	}
-	if r := c.String("rate"); r != "" {
-		var err error
-		if o.Rate, err = unit.ParseRate(r); err != nil {
-			return nil, nil, usagef("--rate: %w", err)
-		}
-		if o.Rate == 0 {
-			return nil, nil, usagef("--rate %s: must be above 0", r)
-		}
+	if err := overrideRate(c, &o); err != nil {
+		return nil, nil, err
 	}
 	s, err := scenario.ReadFile(name)
 	if err != nil {
@@ -229,11 +223,11 @@ func printSimulated(c *cli.Context, sum results.Summary, s *scenario.Scenario, d
 	if len(sum.Cases) == 0 {
 		return nil
 	}
-	if err := report.Table(c.App.Writer, sum, terminalWidth(c.App.Writer)); err != nil {
+	if err := report.Table(c.App.Writer, sum, textOptions(c.App.Writer)); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(c.App.Writer, "\nsimulated by the model%s at %s per link; barrier round %s, overhead %s, jitter %s\nresults in %s\n",
-		modelNames(sum.Cases), s.Fabric.Rate, s.Sim.Round, s.Sim.Overhead, s.Sim.Jitter, dir)
+		modelNames(sum.Cases), s.Fabric.RateText(), s.Sim.Round, s.Sim.Overhead, s.Sim.Jitter, dir)
 	return err
 }
 

@@ -21,7 +21,7 @@ func simCases(s *scenario.Scenario, planned []bench.Planned, model func(bench.Pl
 		return nil, errors.New("fabric.rate: a simulation needs the rate of the links: write it, or give --rate")
 	}
 	var out []*sim.Case
-	for repeat := range s.Repeat {
+	for repeat := range max(1, s.Rounds.Count) {
 		for _, p := range planned {
 			c, err := simCase(s, p, repeat)
 			if err != nil {

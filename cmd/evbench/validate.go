@@ -117,5 +117,5 @@ func fabricText(f scenario.Fabric) string {
 	if f.Rate == 0 {
 		return f.Kind
 	}
-	return fmt.Sprintf("%s at %s per link", f.Kind, f.Rate)
+	return fmt.Sprintf("%s at %s per link", f.Kind, f.RateText())
 }

@@ -3,14 +3,14 @@
 //
 // Slot i of one side is compared with slot i of the other, which was measured
 // just before or after: what disturbs the machine for longer than a slot disturbs
-// both. Of these ratios it gives the median and an interval by order statistics,
-// which assumes nothing about how the noise is distributed.
+// both. Of these ratios it gives the median and its interval (results.Interval).
 package ratio
 
-import "slices"
+import (
+	"slices"
 
-// Confidence is the least probability that an interval covers the true median.
-const Confidence = 0.95
+	"evbench/results"
+)
 
 // Noise is how far, as a share of the median, either end of an interval may lie
 // from it before the row counts as noisy.
@@ -19,8 +19,8 @@ const Noise = 0.15
 // A Ratio is one side over the other.
 type Ratio struct {
 	Median, Low, High float64
-	// Sure: Low and High are an interval of Confidence. Otherwise there were too
-	// few slots for one, and they are the least and the greatest ratio.
+	// Sure: Low and High are an interval. Otherwise there were too few slots for one,
+	// and they are the least and the greatest ratio.
 	Sure bool
 }
 
@@ -31,41 +31,11 @@ func Of(ours, theirs []float64) Ratio {
 	for i := range ours {
 		rs[i] = ours[i] / theirs[i]
 	}
-	slices.Sort(rs)
-	k := Rank(len(rs))
-	r := Ratio{Median: Median(rs), Sure: k > 0}
-	k = max(k, 1)
-	r.Low, r.High = rs[k-1], rs[len(rs)-k]
-	return r
-}
-
-// Median returns the middle of some values, or the mean of the two in the
-// middle. There is at least one.
-func Median(values []float64) float64 {
-	s := slices.Sorted(slices.Values(values))
-	n := len(s)
-	return (s[(n-1)/2] + s[n/2]) / 2
-}
-
-// Rank returns the greatest k such that the k-th smallest and the k-th largest
-// of n independent values enclose the true median with a probability of at least
-// Confidence; 0 if not even the outermost do (n < 6). Each value is below the
-// median with probability one half, so the interval misses it with probability
-// 2·P(fewer than k of n below).
-func Rank(n int) int {
-	term := 1.0 // (n over k)/2^n
-	for range n {
-		term /= 2
+	i := results.NewInterval(rs)
+	if !i.Known() {
+		return Ratio{Median: i.Median, Low: slices.Min(rs), High: slices.Max(rs)}
 	}
-	missed := 0.0
-	for k := range n / 2 {
-		missed += 2 * term
-		if missed > 1-Confidence {
-			return k
-		}
-		term *= float64(n-k) / float64(k+1)
-	}
-	return n / 2
+	return Ratio{Median: i.Median, Low: *i.Lo, High: *i.Hi, Sure: true}
 }
 
 // Noisy reports whether the interval is too wide to be taken for a figure.

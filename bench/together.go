@@ -1,0 +1,81 @@
+package bench
+
+import (
+	"slices"
+
+	"evbench/controller"
+	"evbench/results"
+)
+
+// together adds the slices of a case up, nil where it has none. What went wrong is
+// counted in all of them, what was measured in those that count, or in all where none does.
+func together(done []*measured, p Planned) *measured {
+	total := &measured{Planned: p}
+	n, counts := 0, slices.ContainsFunc(done, func(m *measured) bool { return m.Name == p.Name && m.rejected == "" })
+	for _, m := range done {
+		if m.Name != p.Name {
+			continue
+		}
+		total.add(m, m.rejected == "" || !counts, n == 0)
+		n++
+	}
+	if n == 0 {
+		return nil
+	}
+	return total
+}
+
+// add adds a slice. measured: what it measured, too.
+func (m *measured) add(x *measured, measured, first bool) {
+	a, b := &m.outcome, x.outcome
+	a.Complete = b.Complete && (first || a.Complete)
+	a.Assigned, a.Built, a.Lost = a.Assigned+b.Assigned, a.Built+b.Built, a.Lost+b.Lost
+	a.Duplicate, a.Unknown, a.Unfinished = a.Duplicate+b.Duplicate, a.Unknown+b.Unknown, a.Unfinished+b.Unfinished
+	a.LateFragments, a.DuplicateFragments = a.LateFragments+b.LateFragments, a.DuplicateFragments+b.DuplicateFragments
+	a.CorruptFragments, a.StrayFragments = a.CorruptFragments+b.CorruptFragments, a.StrayFragments+b.StrayFragments
+	a.Retransmits, a.Samples, a.IO = a.Retransmits+b.Retransmits, a.Samples+b.Samples, b.IO
+	m.drops += x.drops
+	m.links = addLinks(m.links, x.links)
+	m.events, m.failovers = append(m.events, x.events...), append(m.failovers, x.failovers...)
+	for _, w := range x.warnings {
+		if !slices.Contains(m.warnings, w) {
+			m.warnings = append(m.warnings, w)
+		}
+	}
+	if measured {
+		addMeasured(a, b)
+	}
+}
+
+func addMeasured(a *controller.Outcome, b controller.Outcome) {
+	a.Exchanges += b.Exchanges
+	a.Events += b.Events
+	a.Span += b.Span
+	a.BarrierWait += b.BarrierWait
+	a.Loads = append(a.Loads, b.Loads...)
+	if a.Servers == nil {
+		a.Servers = slices.Clone(b.Servers)
+		return
+	}
+	for i := range a.Servers {
+		s := &a.Servers[i]
+		s.Events += b.Servers[i].Events
+		s.SentBytes += b.Servers[i].SentBytes
+		s.ReceivedBytes += b.Servers[i].ReceivedBytes
+	}
+}
+
+// addLinks adds up what two slices put on the links, which stand in the same order.
+func addLinks(a, b []results.LinkCount) []results.LinkCount {
+	if len(a) != len(b) {
+		return slices.Clone(b)
+	}
+	for i := range a {
+		a[i].Bytes += b[i].Bytes
+		a[i].Packets += b[i].Packets
+		a[i].Drops += b[i].Drops
+		a[i].PlannedBytes += b[i].PlannedBytes
+		a[i].Planned = a[i].Planned && b[i].Planned
+	}
+	return a
+}

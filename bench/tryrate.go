@@ -1,0 +1,93 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"evbench/internal/unit"
+	"evbench/results"
+	"evbench/scenario"
+)
+
+// A try takes one exchange that does not count and two that do, or as many as fit into
+// tryTime. Its phases are short, so that several tries have time.
+const (
+	tryTime     = 500 * time.Millisecond
+	tryExchange = 400 * time.Millisecond
+	tryPhaseMin = 10 * time.Millisecond
+	tryPhaseMax = 25 * time.Millisecond
+	tryCounted  = 2
+)
+
+// TryRate measures the control of a scenario, shortened, at a link rate.
+func TryRate(ctx context.Context, s *scenario.Scenario, rate unit.Rate, open func(context.Context, *scenario.Scenario) (Fabric, error),
+	o Options) (tried results.TriedRate, err error) {
+	at, planned, err := controlAt(s, rate)
+	if err != nil {
+		return tried, err
+	}
+	tried = results.TriedRate{RateBitPerSec: int64(rate), Predicted: planned[0].Prediction.Efficiency}
+	f, err := open(ctx, at)
+	if err != nil {
+		return tried, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	sum, err := Run(ctx, at, planned, f, func() (Sink, error) { return nowhere{}, nil }, o)
+	if len(sum.Cases) > 0 {
+		tried.Efficiency = sum.Cases[0].MeasuredEfficiency
+	}
+	return tried, err
+}
+
+// controlAt is a scenario with nothing but a short control, at a link rate.
+func controlAt(s *scenario.Scenario, rate unit.Rate) (*scenario.Scenario, []Planned, error) {
+	at := *s
+	if err := at.SettleRate(rate); err != nil {
+		return nil, nil, err
+	}
+	at.Event.Spread = 0
+	if phase := tryPhase(s.Tree.Servers()); fragmentTime(&at) > phase {
+		at.Event = scenario.Event{Phase: phase}
+		if err := at.SettleRate(rate); err != nil {
+			return nil, nil, err
+		}
+	}
+	at.Cases, at.Answer, at.Control, at.Rounds, at.Warmup = nil, nil, true, scenario.Rounds{Count: 1}, 1
+	at.Duration = max(tryTime, exchangeTime(&at)*(2*tryCounted-1)/2) // it ends with a whole exchange
+	at.Interval = at.Duration
+	planned, err := Prepare(&at)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &at, planned[:1], nil
+}
+
+// leastTry is the time that a try takes at least.
+func leastTry(s *scenario.Scenario) time.Duration {
+	phase := min(tryPhase(s.Tree.Servers()), fragmentTime(s))
+	return time.Duration(s.Tree.Servers()-1) * phase * (1 + tryCounted)
+}
+
+// tryPhase is how long the phases of a try are at most: the more servers, the more phases.
+func tryPhase(servers int) time.Duration {
+	return min(max(tryExchange/time.Duration(max(1, servers-1)), tryPhaseMin), tryPhaseMax)
+}
+
+// exchangeTime is what an exchange of the healthy tree takes at the rate of the links.
+func exchangeTime(s *scenario.Scenario) time.Duration {
+	return time.Duration(s.Tree.Servers()-1) * fragmentTime(s)
+}
+
+func fragmentTime(s *scenario.Scenario) time.Duration {
+	return time.Duration(float64(time.Second) / messageTimes(s, time.Second))
+}
+
+// nowhere is a Sink that keeps nothing.
+type nowhere struct{}
+
+func (nowhere) Manifest(results.Manifest) error     { return nil }
+func (nowhere) Sample(results.Sample) error         { return nil }
+func (nowhere) Link(results.LinkCount) error        { return nil }
+func (nowhere) Exchange(results.ExchangeTime) error { return nil }
+func (nowhere) Summary(results.Summary) error       { return nil }

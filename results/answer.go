@@ -1,0 +1,173 @@
+package results
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// An Answer is what a run says, in words.
+type Answer struct {
+	Text string `json:"text"`
+	// Cases are those that the text compares, beside the control.
+	Cases []string `json:"cases"`
+}
+
+// mostSentences is how many sets of dead links the answer tells of.
+const mostSentences = 3
+
+// NewAnswer makes the answer of a run from cases that have been assessed and judged, nil
+// where nothing is compared. cables is how many there are between leaves and spines; 0:
+// not known.
+func NewAnswer(cases []Case, compared []Comparison, cables int) *Answer {
+	if len(compared) == 0 {
+		return nil
+	}
+	a := &Answer{}
+	var sentences []string
+	for i, x := range compared {
+		for _, j := range x.Cases {
+			a.Cases = append(a.Cases, cases[j].Name)
+		}
+		if i < mostSentences {
+			sentences = append(sentences, sentence(cases, x, cables))
+		}
+	}
+	if more := len(compared) - mostSentences; more > 0 {
+		sentences = append(sentences, fmt.Sprintf("The table has %s of dead cables more.", number(more, "set", "sets")))
+	}
+	if open := Open(cases); len(open) > 0 {
+		sentences = append(sentences, "Not resolved: "+strings.Join(open, ", ")+".")
+	}
+	a.Text = strings.Join(sentences, " ")
+	if text := unfit(cases, compared); text != "" {
+		a.Text = text
+	}
+	return a
+}
+
+// unfit says why there is no answer, if a case that it would need is wrong.
+func unfit(cases []Case, compared []Comparison) string {
+	needed := groupsOf(len(cases), compared)
+	for i, c := range cases {
+		if !c.Valid && (c.Control || needed[i] != nil) && len(c.Reasons) > 0 {
+			return fmt.Sprintf("No answer: %s is wrong: %s.", c.Name, c.Reasons[0])
+		}
+	}
+	return ""
+}
+
+// sentence compares the cases of one set of dead links with the control.
+func sentence(cases []Case, x Comparison, cables int) string {
+	var clauses []string
+	for n, j := range x.Cases {
+		clauses = append(clauses, clause(cases, x.Cases, j, n == 0))
+	}
+	text := subject(x.Dead, cables) + " " + strings.Join(clauses, "; ") + "."
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// subject is what a sentence is about: "one dead cable of 16", "the healthy network".
+func subject(dead []string, cables int) string {
+	links := slices.DeleteFunc(slices.Clone(dead), func(f string) bool { return strings.Contains(f, " at ") })
+	switch {
+	case len(dead) == 0:
+		return "on the healthy network,"
+	case len(links) < len(dead):
+		return "with " + strings.Join(dead, " and ") + ","
+	}
+	text := number(len(dead), "dead cable", "dead cables")
+	if cables > 0 {
+		text += fmt.Sprintf(" of %d", cables)
+	}
+	return text
+}
+
+func number(n int, one, many string) string {
+	words := []string{"no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"}
+	word := fmt.Sprint(n)
+	if n < len(words) {
+		word = words[n]
+	}
+	if n == 1 {
+		return word + " " + one
+	}
+	return word + " " + many
+}
+
+// clause says what one case costs or reaches. The first of a sentence has the verb.
+func clause(cases []Case, group []int, at int, first bool) string {
+	c := cases[at]
+	what := c.describe(cases, group)
+	e := c.Estimate
+	switch {
+	case e == nil:
+		return what + " was not measured"
+	case e.Of != OfRatio:
+		return fmt.Sprintf("%s reaches %s per server%s", what, gigabits(e.Median), plusMinus(e, e.Median))
+	case len(c.Failures) == 0 || c.changes():
+		return fmt.Sprintf("%s reaches %.0f %%%s of the control", what, 100*e.Median, plusMinus(e, 1))
+	}
+	cost := fmt.Sprintf("%.0f %%%s", math.Abs(100*(1-e.Median)), plusMinus(e, 1))
+	switch {
+	case first && c.planned():
+		cost = fmt.Sprintf("cost, %s, %s of the throughput", what, cost)
+		if len(c.Failures) == 1 {
+			cost = strings.Replace(cost, "cost,", "costs,", 1)
+		}
+	case first && len(c.Failures) == 1:
+		cost = fmt.Sprintf("costs %s %s of the throughput", what, cost)
+	case first:
+		cost = fmt.Sprintf("cost %s %s of the throughput", what, cost)
+	default:
+		cost = what + ", " + cost
+	}
+	if c.least() {
+		cost += ", the least possible"
+	}
+	return cost
+}
+
+// plusMinus is the half-width in brackets, in per cent of whole.
+func plusMinus(e *Estimate, whole float64) string {
+	if !e.Known() || whole == 0 {
+		return " (no interval)"
+	}
+	return fmt.Sprintf(" (±%.0f)", max(1, math.Ceil(100*e.HalfWidth()/whole-0.5)))
+}
+
+func gigabits(bit float64) string { return fmt.Sprintf("%.3g Gbit/s", bit/1e9) }
+
+// least reports whether no plan has fewer phases, and the plan came to what it promises.
+func (c Case) least() bool {
+	return c.planned() && c.Bound > 0 && c.Phases == c.Bound && c.Verdict == Resolved &&
+		math.Abs(c.Estimate.Median-c.PredictedRatio) <= MaxHalfWidth
+}
+
+// describe names a case by what it does; by its own name too where another one of the
+// group does the same.
+func (c Case) describe(cases []Case, group []int) string {
+	text := c.words()
+	for _, j := range group {
+		if cases[j].Name != c.Name && cases[j].words() == text {
+			return text + " (" + c.Name + ")"
+		}
+	}
+	return text
+}
+
+func (c Case) words() string {
+	over := strings.Replace(c.Routing, "minhop", "min-hop", 1)
+	switch {
+	case c.ShortMode() == "free":
+		return "free-running over " + over
+	case c.ShortMode() != "sync":
+		return "unsynchronised over " + over
+	case c.planned() && strings.HasPrefix(c.Schedule, "repair:"):
+		return strings.TrimPrefix(c.Schedule, "repair:") + " repaired around it"
+	case c.planned() && len(c.Failures) > 0:
+		return "planned around " + map[bool]string{true: "it", false: "them"}[len(c.Failures) == 1]
+	}
+	return strings.ReplaceAll(c.Schedule, "linear-shift", "linear shift") + " over " + over
+}

@@ -1,0 +1,125 @@
+package results_test
+
+import (
+	"slices"
+	"testing"
+
+	"evbench/results"
+)
+
+// A kind of case in the tests of answers.
+func caseOf(name, mode, schedule, routing string, dead ...string) results.Case {
+	c := results.Case{Name: name, Mode: mode, Schedule: schedule, Routing: routing, Failures: dead, Valid: true, Complete: true}
+	c.Control = name == "control"
+	return c
+}
+
+const (
+	inStep  = "synchronised"
+	noSteps = "unsynchronised"
+)
+
+// answer assesses cases whose ratios are given, each with that spread over eight rounds.
+func answer(cases []results.Case, names []string, ratios, spread []float64) *results.Answer {
+	var all []results.Slice
+	for round := range 8 {
+		for i, c := range cases {
+			v := ratios[i] + spread[i]*(float64(round)/3.5-1)
+			all = append(all, results.Slice{Case: c.Name, Repeat: round, Round: round, Control: c.Control, Efficiency: v})
+		}
+	}
+	compared := results.Compare(cases, names)
+	results.Assess(cases, all, compared)
+	return results.NewAnswer(cases, compared, 16)
+}
+
+func cable() []results.Case {
+	fors := caseOf("FORS", inStep, "fors", "pinned", "leaf0-spine0")
+	fors.Phases, fors.Bound, fors.PredictedRatio = 16, 16, 0.9375
+	return []results.Case{
+		caseOf("control", inStep, "linear-shift", "ftree"), caseOf("healthy unsync", noSteps, "", "ftree"),
+		caseOf("linear shift", inStep, "linear-shift", "minhop", "leaf0-spine0"),
+		caseOf("unsync", noSteps, "", "spread", "leaf0-spine0"), fors,
+	}
+}
+
+func TestAnswer(t *testing.T) {
+	two := []string{"leaf0-spine0", "leaf1-spine1"}
+	for _, tt := range []struct {
+		name           string
+		cases          []results.Case
+		named          []string
+		ratios, spread []float64
+		text           string
+		compared, open []string
+		verdicts       []string
+	}{
+		{
+			"the quick start", cable(), nil, []float64{1, 0.98, 0.58, 0.9, 0.938}, []float64{0, 0.01, 0.005, 0.02, 0.005},
+			"One dead cable of 16 costs linear shift over min-hop 42 % (±1) of the throughput; planned around it, 6 % (±1), the least possible.",
+			[]string{"linear shift", "FORS"}, nil, []string{"control", "resolved", "resolved", "resolved", "resolved"},
+		},
+		{
+			"noisy, but in order", cable(), nil, []float64{1, 0.98, 0.58, 0.9, 0.9}, []float64{0, 0.1, 0.1, 0.2, 0.06},
+			"One dead cable of 16 costs linear shift over min-hop 42 % (±9) of the throughput; planned around it, 10 % (±5).",
+			[]string{"linear shift", "FORS"}, nil, []string{"control", "unresolved", "ordered", "unresolved", "ordered"},
+		},
+		{
+			"noise decides", cable(), nil, []float64{1, 0.98, 0.7, 0.9, 0.9}, []float64{0, 0.1, 0.3, 0.2, 0.3},
+			"One dead cable of 16 costs linear shift over min-hop 30 % (±26) of the throughput; planned around it, 10 % (±26). Not resolved: linear shift, FORS.",
+			[]string{"linear shift", "FORS"}, []string{"linear shift", "FORS"}, []string{"control", "unresolved", "unresolved", "unresolved", "unresolved"},
+		},
+		{
+			"named", cable(), []string{"unsync", "healthy unsync"}, []float64{1, 0.98, 0.58, 0.9, 0.938}, []float64{0, 0.01, 0.005, 0.02, 0.005},
+			"On the healthy network, unsynchronised over ftree reaches 98 % (±1) of the control. One dead cable of 16 costs unsynchronised over spread 10 % (±2) of the throughput.",
+			[]string{"healthy unsync", "unsync"}, nil, []string{"control", "resolved", "resolved", "resolved", "resolved"},
+		},
+		{
+			"no dead links", cable()[:2], nil, []float64{1, 0.9}, []float64{0, 0.01},
+			"On the healthy network, unsynchronised over ftree reaches 90 % (±1) of the control.",
+			[]string{"healthy unsync"}, nil, []string{"control", "resolved"},
+		},
+		{
+			"two dead links, two plans alike", []results.Case{
+				caseOf("control", inStep, "linear-shift", "ftree"), caseOf("a", inStep, "fors", "pinned", two...), caseOf("b", inStep, "fors", "pinned", two...),
+			}, nil, []float64{1, 0.9, 0.8}, []float64{0, 0.01, 0.01},
+			"Two dead cables of 16 cost, planned around them (a), 10 % (±1) of the throughput; planned around them (b), 20 % (±1).",
+			[]string{"a", "b"}, nil, []string{"control", "resolved", "resolved"},
+		},
+		{
+			"links that change are not compared", []results.Case{
+				caseOf("control", inStep, "linear-shift", "ftree"), caseOf("x", inStep, "linear-shift", "ftree", "leaf0-spine0 at 3s for 4s"),
+			}, nil, []float64{1, 0.9}, []float64{0, 0.01}, "", nil, nil, []string{"control", "resolved"},
+		},
+	} {
+		got := answer(tt.cases, tt.named, tt.ratios, tt.spread)
+		if got == nil {
+			got = &results.Answer{}
+		}
+		if got.Text != tt.text || !slices.Equal(got.Cases, tt.compared) {
+			t.Errorf("%s: %v\n%s\nwant\n%s", tt.name, got.Cases, got.Text, tt.text)
+		}
+		if open := results.Open(tt.cases); !slices.Equal(open, tt.open) {
+			t.Errorf("%s: open %v, want %v", tt.name, open, tt.open)
+		}
+		for i, c := range tt.cases {
+			if c.Verdict != tt.verdicts[i] {
+				t.Errorf("%s: %s is %s, want %s (%+v)", tt.name, c.Name, c.Verdict, tt.verdicts[i], c.Estimate)
+			}
+		}
+	}
+}
+
+// What is wrong is no answer.
+func TestAnswerOfWrongCases(t *testing.T) {
+	cases := cable()
+	cases[2].Valid, cases[2].Reasons = false, []string{"3 events lost"}
+	if got := answer(cases, nil, []float64{1, 1, 0.6, 0.9, 0.9}, make([]float64, 5)); got.Text != "No answer: linear shift is wrong: 3 events lost." {
+		t.Error(got.Text)
+	}
+	cases = cable()
+	cases[3].Valid, cases[3].Reasons = false, []string{"3 events lost"} // not compared
+	if got := answer(cases, nil, []float64{1, 1, 0.6, 0.9, 0.9}, make([]float64, 5)); got.Text[:3] != "One" {
+		t.Error(got.Text)
+	}
+}

@@ -1,0 +1,125 @@
+package results
+
+// What an Estimate is of, and what was observed for it.
+const (
+	OfRatio   = "ratio_to_control"
+	OfGoodput = "goodput_bit_per_s" // where the run has no control
+
+	OverRounds    = "rounds"    // one observation a round
+	OverExchanges = "exchanges" // one an exchange: there were too few rounds
+)
+
+// MaxHalfWidth is the half-width of an interval, as a share of the value, up to which a
+// figure is resolved.
+const MaxHalfWidth = 0.03
+
+// An Estimate is what a case came to over all its slices that count.
+//
+// Over rounds, an observation is the ratio of the case to the control of the same
+// round: what disturbs the machine for longer than a round disturbs both. With fewer
+// rounds than an interval needs, an observation is an exchange, and the interval joins
+// that of the case and that of the control. It then says how much a slice differs from
+// itself, not how much two slices differ.
+type Estimate struct {
+	Of   string `json:"of"`
+	Over string `json:"over"`
+	Interval
+}
+
+// Resolved reports whether the interval is narrow enough.
+func (e *Estimate) Resolved() bool { return e != nil && e.HalfWidth() <= MaxHalfWidth*e.Median }
+
+// NewEstimate returns what a case came to, nil where no slice counts. slices are those of
+// the run, with their ratios (see Pair).
+func NewEstimate(name string, slices []Slice) *Estimate {
+	mine, control := slicesOf(name, slices)
+	if len(mine) == 0 {
+		return nil
+	}
+	e := &Estimate{Of: OfRatio, Over: OverRounds, Interval: NewInterval(ratios(mine))}
+	if len(control) == 0 {
+		e.Of, e.Interval = OfGoodput, NewInterval(goodputs(mine))
+	}
+	if e.Known() {
+		return e
+	}
+	if i := overExchanges(mine, control); i.Known() {
+		i.Median = e.Median
+		i.Lo, i.Hi = new(min(*i.Lo, e.Median)), new(max(*i.Hi, e.Median))
+		e.Over, e.Interval = OverExchanges, i
+	}
+	return e
+}
+
+// slicesOf returns the slices that count of a case, and of the controls beside them. In
+// a run with controls a slice without one in its round does not count.
+func slicesOf(name string, all []Slice) (mine, control []Slice) {
+	rounds := map[int]bool{}
+	for _, s := range all {
+		if s.Control && s.Counts() {
+			control = append(control, s)
+			rounds[s.Round] = true
+		}
+	}
+	for _, s := range all {
+		if s.Case == name && s.Counts() && (control == nil && !hasControl(all) || rounds[s.Round]) {
+			mine = append(mine, s)
+		}
+	}
+	return mine, control
+}
+
+func hasControl(all []Slice) bool {
+	for _, s := range all {
+		if s.Control {
+			return true
+		}
+	}
+	return false
+}
+
+func ratios(slices []Slice) []float64 {
+	var out []float64
+	for _, s := range slices {
+		out = append(out, s.Ratio)
+	}
+	return out
+}
+
+func goodputs(slices []Slice) []float64 {
+	var out []float64
+	for _, s := range slices {
+		out = append(out, s.GoodputBitPerSec)
+	}
+	return out
+}
+
+// overExchanges returns the interval that the exchanges of some slices give. Both of two
+// intervals hold with a probability of 95 % when each does with 97.5 %.
+func overExchanges(mine, control []Slice) Interval {
+	if len(control) == 0 {
+		return intervalAt(exchanges(mine, func(s Slice) float64 { return s.GoodputBitPerSec }), Confidence)
+	}
+	const each = (1 + Confidence) / 2
+	a := intervalAt(exchanges(mine, func(s Slice) float64 { return s.Ratio }), each)
+	b := intervalAt(exchanges(control, func(Slice) float64 { return 1 }), each)
+	if !a.Known() || !b.Known() {
+		return Interval{}
+	}
+	return Interval{Lo: new(*a.Lo / *b.Hi), Hi: new(*a.Hi / *b.Lo), N: a.N}
+}
+
+// exchanges returns for each exchange what its slice came to, times how much faster than
+// the mean of its slice it was.
+func exchanges(slices []Slice, value func(Slice) float64) []float64 {
+	var out []float64
+	for _, s := range slices {
+		mean := NewStat(s.Took).Mean
+		for _, t := range s.Took {
+			if t > 0 {
+				out = append(out, value(s)*mean/t)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,65 @@
+package results
+
+import "fmt"
+
+// When a slice is rejected: while it was measured, a server waited for a processor for
+// more than MaxDelay of the time, and for more than MaxUnusual times what is usual in the
+// run. On a machine that is always as busy no slice is worse than others; the interval of a
+// case then says how much that matters.
+const (
+	MaxDelay   = 0.10
+	MaxUnusual = 1.5
+)
+
+// Delay is the share of the time for which a server waited for a processor while it had
+// something to do: the mean over servers of the run-queue delay of its threads, and the
+// share of processors that was stolen. The worst machine counts. servers is how many there
+// are on all machines; 0 where no machine told.
+func Delay(loads []Load, servers int) float64 {
+	most := 0.0
+	machines := Machines(loads)
+	for _, l := range machines {
+		if l.WallSec <= 0 {
+			continue
+		}
+		waited := 0.0
+		if l.RunDelaySec != nil {
+			waited = *l.RunDelaySec * float64(len(machines)) / float64(max(1, servers))
+		}
+		if l.StealSec != nil {
+			waited += *l.StealSec / float64(max(1, l.Cores))
+		}
+		most = max(most, waited/l.WallSec)
+	}
+	return most
+}
+
+// Reject marks the slices that do not count, and why, from what their machines tell.
+func Reject(slices []Slice) {
+	var delays []float64
+	for _, s := range slices {
+		delays = append(delays, s.Delay)
+	}
+	limit := max(MaxDelay, MaxUnusual*NewStat(delays).Median)
+	for i := range slices {
+		s := &slices[i]
+		if s.Rejected = ""; s.Delay > limit {
+			s.Rejected = fmt.Sprintf("servers waited for a processor for more than %.0f %% of the time, and %.1f times what was usual in this run",
+				100*MaxDelay, MaxUnusual)
+		}
+	}
+}
+
+// Busy is the share of all processors of the busiest machine that was busy or stolen, 0
+// where none told.
+func Busy(loads []Load) float64 {
+	most := 0.0
+	for _, l := range Machines(loads) {
+		all := l.WallSec * float64(l.Cores)
+		if all <= 0 || l.CPUSec == nil || l.OthersSec == nil || l.StealSec == nil {
+			continue
+		}
+		most = max(most, (*l.CPUSec+*l.OthersSec+*l.StealSec)/all)
+	}
+	return most
+}

@@ -1,0 +1,159 @@
+package results
+
+import (
+	"slices"
+	"strings"
+)
+
+// What the interval of a case says.
+const (
+	Resolved   = "resolved"   // its half-width is at most MaxHalfWidth of the value
+	Ordered    = "ordered"    // wider, but apart from those of the cases that it is compared with
+	Unresolved = "unresolved" // neither: the order of the cases may be noise
+	Reference  = "control"    // what the others are compared with
+)
+
+// A Comparison is the cases that an answer compares: those with the same dead links.
+type Comparison struct {
+	Dead  []string // as in Case.Failures
+	Cases []int    // places in the list of cases; the controls are not among them
+}
+
+// Compare returns what is compared in a run. names are the cases that the scenario
+// names for it; without any, they are those with the same dead links, in the order of
+// the run: where a group has synchronised cases with a schedule that is planned around
+// dead links and with one that is not, those alone. Cases whose links change on the way
+// are compared only where they are named.
+func Compare(cases []Case, names []string) []Comparison {
+	var out []Comparison
+	for i, c := range cases {
+		named := slices.Contains(names, c.Name)
+		if c.Control || c.Simulated != "" || !named && (len(names) > 0 || c.changes()) {
+			continue
+		}
+		at := slices.IndexFunc(out, func(x Comparison) bool { return slices.Equal(x.Dead, c.Failures) })
+		if at < 0 {
+			at = len(out)
+			out = append(out, Comparison{Dead: c.Failures})
+		}
+		out[at].Cases = append(out[at].Cases, i)
+	}
+	if len(names) == 0 {
+		for i := range out {
+			out[i].Cases = synchronised(cases, out[i].Cases)
+		}
+		out = impaired(out)
+	}
+	return out
+}
+
+// changes reports whether links change while the case is measured.
+func (c Case) changes() bool {
+	return slices.ContainsFunc(c.Failures, func(f string) bool { return strings.Contains(f, " at ") })
+}
+
+// impaired leaves the groups with dead links, where there are any.
+func impaired(groups []Comparison) []Comparison {
+	healthy := func(x Comparison) bool { return len(x.Dead) == 0 }
+	if rest := slices.DeleteFunc(slices.Clone(groups), healthy); len(rest) > 0 {
+		return rest
+	}
+	return groups
+}
+
+// planned reports whether messages take the paths of a plan, which knows what is dead.
+func (c Case) planned() bool { return c.Routing == "pinned" }
+
+// synchronised leaves those of a group that show best what a plan is worth.
+func synchronised(cases []Case, group []int) []int {
+	var around, through, both []int
+	for _, i := range group {
+		switch c := cases[i]; {
+		case c.ShortMode() != "sync":
+		case c.planned():
+			around, both = append(around, i), append(both, i)
+		default:
+			through, both = append(through, i), append(both, i)
+		}
+	}
+	if len(around) > 0 && len(through) > 0 {
+		return both
+	}
+	return group
+}
+
+// Assess gives every case its estimate and verdict from the slices of the run, which it
+// pairs, and notes which cases are compared.
+func Assess(cases []Case, slices []Slice, compared []Comparison) {
+	Pair(slices)
+	for i := range cases {
+		c := &cases[i]
+		c.Rounds, c.Rejected = counted(c.Name, slices)
+		c.Estimate = NewEstimate(c.Name, slices)
+		c.Compared = false
+		if c.RatioToControl = 0; c.Estimate != nil && c.Estimate.Of == OfRatio {
+			c.RatioToControl = c.Estimate.Median
+		}
+	}
+	groups := groupsOf(len(cases), compared)
+	for i := range cases {
+		c := &cases[i]
+		c.Compared = groups[i] != nil
+		c.Verdict = verdictOf(*c, cases, groups[i])
+	}
+}
+
+func counted(name string, slices []Slice) (count, rejected int) {
+	for _, s := range slices {
+		switch {
+		case s.Case != name:
+		case s.Counts():
+			count++
+		case s.Rejected != "":
+			rejected++
+		}
+	}
+	return count, rejected
+}
+
+// groupsOf returns, for each case, the places of those that it is compared with; nil
+// where it is not compared.
+func groupsOf(n int, compared []Comparison) [][]int {
+	out := make([][]int, n)
+	for _, x := range compared {
+		for _, i := range x.Cases {
+			out[i] = x.Cases
+		}
+	}
+	return out
+}
+
+func verdictOf(c Case, cases []Case, group []int) string {
+	switch {
+	case c.Control:
+		return Reference
+	case c.Estimate.Resolved():
+		return Resolved
+	case c.Estimate == nil || !c.Estimate.Known() || group == nil && c.Estimate.Of != OfRatio:
+		return Unresolved
+	case c.Estimate.Of == OfRatio && c.Estimate.Holds(1): // as fast as the control, perhaps
+		return Unresolved
+	}
+	for _, j := range group {
+		if other := cases[j]; other.Name != c.Name && (other.Estimate == nil || !c.Estimate.Apart(other.Estimate.Interval)) {
+			return Unresolved
+		}
+	}
+	return Ordered
+}
+
+// Open lists the names of the cases that are compared and unresolved.
+func Open(cases []Case) []string {
+	var out []string
+	for _, c := range cases {
+		if c.Compared && c.Verdict == Unresolved {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}

@@ -1,0 +1,83 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+
+	"evbench/internal/unit"
+	"evbench/topology"
+)
+
+var errAutoHosts = errors.New("evbench sets no link rate on hosts: auto is for lab and emulate")
+
+// DefaultRate returns the link rate of a lab or an emulation that does not say.
+// It keeps the sum over all servers at what two shared cores forward without
+// becoming the bottleneck: 100 Mbit/s up to 32 servers, 25 Mbit/s up to 64, then
+// 1.6 Gbit/s shared equally.
+func DefaultRate(servers int) unit.Rate {
+	switch {
+	case servers <= 32:
+		return 100_000_000
+	case servers <= 64:
+		return 25_000_000
+	}
+	return unit.Rate(max(1, 1600/servers)) * 1_000_000
+}
+
+// auto leaves the rate to what the machine can carry.
+func (f *Fabric) auto(t *topology.Tree) {
+	f.Rate, f.AutoRate = DefaultRate(t.Servers()), true
+}
+
+// RateText is the link rate in words; one that is not found out yet is called auto, with
+// the one that figures are reckoned with until then.
+func (f Fabric) RateText() string {
+	if f.AutoRate {
+		return fmt.Sprintf("%s (%s)", Auto, f.Rate)
+	}
+	return f.Rate.String()
+}
+
+// SettleRate sets the rate that has been found out. A fragment that was given as a phase
+// follows it. On error s is not to be used.
+func (s *Scenario) SettleRate(r unit.Rate) error {
+	if err := checkRate(r); err != nil {
+		return err
+	}
+	s.Fabric.Rate, s.Fabric.AutoRate = r, false
+	return s.Event.settle(s.Fabric)
+}
+
+// rate reads the link rate, and reports whether it is settled as fabric does. Where none
+// is given, a rate that evbench sets is found out.
+func (d *document) rate(at field, s *Scenario) bool {
+	hosts := s.Fabric.Kind == Hosts
+	auto := at.given() && at.node.Value == Auto
+	switch {
+	case auto && hosts:
+		d.fail(at, "%v", errAutoHosts)
+		return false
+	case at.given() && !auto:
+		return scalar(d, at, &s.Fabric.Rate, parseRate)
+	case s.Tree == nil:
+		return false
+	case !hosts:
+		s.Fabric.auto(s.Tree)
+	}
+	return true
+}
+
+func parseRate(s string) (unit.Rate, error) {
+	r, err := unit.ParseRate(s)
+	if err != nil {
+		return 0, err
+	}
+	return r, checkRate(r)
+}
+
+func checkRate(r unit.Rate) error {
+	if r <= 0 {
+		return fmt.Errorf("rate %s: must be more than 0", r)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package scenario_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"evbench/internal/unit"
+	"evbench/scenario"
+)
+
+func TestDefaultRate(t *testing.T) {
+	for servers, want := range map[int]unit.Rate{2: 100e6, 16: 100e6, 32: 100e6, 33: 25e6, 64: 25e6, 128: 12e6, 4096: 1e6} {
+		if got := scenario.DefaultRate(servers); got != want {
+			t.Errorf("DefaultRate(%d) = %s, want %s", servers, got, want)
+		}
+	}
+}
+
+// A rate is auto where evbench sets it and none is given; a written one is taken as it is.
+func TestAutoRate(t *testing.T) {
+	for _, tt := range []struct {
+		fabric string
+		rate   unit.Rate
+		auto   bool
+		text   string
+	}{
+		{"", 100e6, true, "auto (100Mbit/s)"},
+		{"fabric: {rate: auto}\n", 100e6, true, "auto (100Mbit/s)"},
+		{"fabric: {kind: emulate, rate: auto}\n", 100e6, true, "auto (100Mbit/s)"},
+		{"fabric: {kind: emulate, rate: 40Mbit/s}\n", 40e6, false, "40Mbit/s"},
+		{"fabric: {kind: hosts, rate: 10Gbit/s}\n", 10e9, false, "10Gbit/s"},
+		{"fabric: hosts\n", 0, false, "0bit/s"},
+	} {
+		f := read(t, small+tt.fabric+"cases: [{}]").Fabric
+		if f.Rate != tt.rate || f.AutoRate != tt.auto || f.RateText() != tt.text {
+			t.Errorf("%q: %+v, %s", tt.fabric, f, f.RateText())
+		}
+	}
+}
+
+func TestAutoRateRefused(t *testing.T) {
+	_, err := scenario.Read("x.yaml", strings.NewReader(small+"fabric:\n  kind: hosts\n  rate: auto\ncases: [{}]"))
+	want := "x.yaml:4: fabric.rate: evbench sets no link rate on hosts: auto is for lab and emulate"
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+func TestOverrideAutoRate(t *testing.T) {
+	for _, tt := range []struct {
+		name, fabric string
+		o            scenario.Overrides
+		rate         unit.Rate
+		auto         bool
+	}{
+		{"asked for", "fabric: {rate: 10Mbit/s}\n", scenario.Overrides{AutoRate: true}, 100e6, true},
+		{"given", "", scenario.Overrides{Rate: 10e6}, 10e6, false},
+		{"none on hosts", "", scenario.Overrides{Fabric: "hosts"}, 0, false},
+		{"from hosts to the lab", "fabric: hosts\n", scenario.Overrides{Fabric: "lab"}, 100e6, true},
+		{"from hosts with a rate", "fabric: {kind: hosts, rate: 1Gbit/s}\n", scenario.Overrides{Fabric: "lab"}, 1e9, false},
+	} {
+		s := read(t, small+tt.fabric+"cases: [{}]")
+		if err := s.Override(tt.o); err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if s.Fabric.Rate != tt.rate || s.Fabric.AutoRate != tt.auto {
+			t.Errorf("%s: %+v", tt.name, s.Fabric)
+		}
+	}
+	err := read(t, small+"cases: [{}]").Override(scenario.Overrides{Fabric: "hosts", AutoRate: true})
+	if want := "--rate auto: evbench sets no link rate on hosts: auto is for lab and emulate"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+// Once the rate is settled, a fragment given as a phase follows it, one in bytes stays.
+func TestSettleRate(t *testing.T) {
+	const phase = 20 * time.Millisecond
+	for event, want := range map[string]unit.Bytes{
+		"{phase: 20ms}":               scenario.FragmentOf(25e6, phase, 9000),
+		"{phase: 20ms, spread: 0.5}":  scenario.FragmentOf(25e6, phase, 9000),
+		"{fragment: 64KiB}":           64 << 10,
+		"{fragment: 1B, spread: 0.1}": 1,
+	} {
+		s := read(t, small+"event: "+event+"\ncases: [{}]")
+		if err := s.SettleRate(25e6); err != nil || s.Event.Fragment != want || s.Fabric.Rate != 25e6 || s.Fabric.AutoRate {
+			t.Errorf("%s: %+v %+v, %v; want fragments of %s", event, s.Fabric, s.Event, err, want)
+		}
+	}
+	for rate, want := range map[unit.Rate]string{0: "must be more than 0", 10_000: "leave no room for a fragment"} {
+		if err := read(t, small+"event: {phase: 20ms}\ncases: [{}]").SettleRate(rate); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", rate, err, want)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Auto is how a number is written that the run finds out.
+const Auto = "auto"
+
+// Rounds says how often the cases are measured. In a round each case has one slice, and
+// so has the control.
+type Rounds struct {
+	// Count is how many rounds there are; 0: until all that is compared is resolved, or
+	// Limit is over.
+	Count int
+	// Limit is for how long rounds go on, where Count is 0. One round there always is.
+	Limit time.Duration
+}
+
+const (
+	maxRounds    = 1000
+	defaultLimit = 100 * time.Second
+	// defaultSlice is how long a case is measured in a round, where neither says.
+	defaultSlice       = 2 * time.Second
+	minLimit, maxLimit = time.Second, 7 * 24 * time.Hour
+)
+
+// rounds reads rounds, or repeat as it was called, and limit. settled reports whether a
+// number was given.
+func (d *document) rounds(f fields, s *Scenario) {
+	s.Rounds.Limit = defaultLimit
+	scalar(d, f.get("limit"), &s.Rounds.Limit, span(minLimit, maxLimit))
+	if f.given("rounds") && f.given("repeat") {
+		d.fail(f.get("repeat"), "rounds says the same; leave repeat out")
+		return
+	}
+	scalar(d, f.get("repeat"), &s.Rounds.Count, between(1, maxRounds))
+	scalar(d, f.get("rounds"), &s.Rounds.Count, parseRounds)
+	if f.given("limit") && s.Rounds.Count > 0 {
+		d.fail(f.get("limit"), "is for rounds: auto; there are %d", s.Rounds.Count)
+	}
+}
+
+func parseRounds(text string) (int, error) {
+	if text == Auto {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxRounds {
+		return 0, fmt.Errorf("%q: write %s or a whole number 1..%d", text, Auto, maxRounds)
+	}
+	return n, nil
+}
+
+// once leaves one round where more would say nothing: links that change while a case is
+// measured are to do so once, and a case alone is compared with nothing.
+func (d *document) once(f fields, s *Scenario) {
+	if f.given("rounds") || f.given("repeat") {
+		return
+	}
+	alone := !s.Control && len(s.Cases) == 1
+	if alone || slices.ContainsFunc(s.Cases, func(c Case) bool { return len(c.Timed) > 0 }) {
+		s.Rounds.Count = 1
+	}
+}
+
+// answer reads which cases the answer compares.
+func (d *document) answer(at field, s *Scenario) {
+	f := d.mapping(at, "cases")
+	if !at.given() {
+		return
+	}
+	if !f.given("cases") {
+		d.fail(at, "has no cases; write answer: {cases: [NAME, NAME]}")
+		return
+	}
+	for _, e := range d.list(f.get("cases")) {
+		name := ""
+		if !scalar(d, e, &name, parseText) {
+			continue
+		}
+		if !slices.Contains(s.CaseNames(), name) {
+			d.fail(e, "no case %q; there are %s", name, strings.Join(quoted(s.CaseNames()), ", "))
+			continue
+		}
+		s.Answer = append(s.Answer, name)
+	}
+}
+
+func (s *Scenario) overrideRounds(o Overrides) error {
+	rounds, name := o.Rounds, "--rounds"
+	if o.Repeat != 0 {
+		if rounds != "" {
+			return errors.New("--repeat: --rounds says the same; give one of them")
+		}
+		rounds, name = strconv.Itoa(o.Repeat), "--repeat"
+	}
+	if rounds != "" {
+		n, err := parseRounds(rounds)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		s.Rounds.Count = n
+	}
+	if o.Limit == 0 {
+		return nil
+	}
+	if o.Limit < minLimit || o.Limit > maxLimit {
+		return fmt.Errorf("--limit %s: must be %s to %s", o.Limit, short(minLimit), short(maxLimit))
+	}
+	if s.Rounds.Count > 0 && rounds != "" {
+		return fmt.Errorf("--limit: is for %s %s; there are %d", name, Auto, s.Rounds.Count)
+	}
+	s.Rounds = Rounds{Limit: o.Limit}
+	return nil
+}
