@@ -32,7 +32,10 @@ func always(d time.Duration) func() time.Duration { return func() time.Duration 
 // find has a rate found on a machine, and holds the search to what always holds.
 func (m machine) find(t *testing.T, text string) bench.FoundRate {
 	t.Helper()
-	s, _ := read(t, text)
+	s, err := scenario.Read("x.yaml", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
 	search := bench.NewRateSearch(s)
 	now, longest := time.Duration(0), time.Duration(0)
 	for range 100 {
@@ -147,6 +150,25 @@ func TestFoundRate(t *testing.T) {
 	}
 }
 
+// tryRate measures a try in virtual time, interrupted from the start where why says so;
+// opened is the scenario that it was measured with.
+func tryRate(t *testing.T, why error, s *scenario.Scenario, f *fabric) (tried results.TriedRate, opened *scenario.Scenario, err error) {
+	t.Helper()
+	open := func(_ context.Context, at *scenario.Scenario) (bench.Fabric, error) {
+		opened = at
+		return f, nil
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancelCause(t.Context())
+		defer stop(nil)
+		if why != nil {
+			stop(why)
+		}
+		tried, err = bench.TryRate(ctx, s, 25e6, open, bench.Options{Listener: f.listen(), Token: "secret"})
+	})
+	return tried, opened, err
+}
+
 // A try measures the healthy control alone, with fragments that follow the rate.
 func TestTryRate(t *testing.T) {
 	for _, tt := range []struct {
@@ -155,21 +177,14 @@ func TestTryRate(t *testing.T) {
 	}{
 		{"", scenario.FragmentOf(25e6, 25*time.Millisecond, 9000)},
 		{"event: {phase: 10s, spread: 0.5}\n", scenario.FragmentOf(25e6, 25*time.Millisecond, 9000)},
+		{"event: {phase: 5ms}\n", scenario.FragmentOf(25e6, 5*time.Millisecond, 9000)},
 		{"event: {fragment: 2KiB}\n", 2048},
 		{"event: {fragment: 20MiB}\n", scenario.FragmentOf(25e6, 25*time.Millisecond, 9000)},
 	} {
 		s, _ := read(t, sixteen+tt.event+"warmup: 7\nrepeat: 3\nduration: 1h\n")
 		before := *s
 		f := &fabric{info: results.Fabric{Kind: "lab", RateBitPerSec: 25e6, Factor: 1}}
-		var opened *scenario.Scenario
-		var got results.TriedRate
-		var err error
-		synctest.Test(t, func(t *testing.T) {
-			got, err = bench.TryRate(t.Context(), s, 25e6, func(_ context.Context, s *scenario.Scenario) (bench.Fabric, error) {
-				opened = s
-				return f, nil
-			}, bench.Options{Listener: f.listen(), Token: "secret"})
-		})
+		got, opened, err := tryRate(t, nil, s, f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,16 +200,11 @@ func TestTryRate(t *testing.T) {
 	}
 }
 
-// A try without time has an error, as any run has.
+// A try without time has an error, as any run has; a search without a try is careful.
 func TestTryRateEndsEarly(t *testing.T) {
 	s, _ := read(t, sixteen)
-	ctx, stop := context.WithCancelCause(t.Context())
-	why := errors.New("the time is over")
-	stop(why)
-	f := &fabric{}
-	_, err := bench.TryRate(ctx, s, 25e6, func(context.Context, *scenario.Scenario) (bench.Fabric, error) { return f, nil },
-		bench.Options{Listener: f.listen(), Token: "secret"})
-	if !errors.Is(err, why) {
+	why := errors.New("interrupt")
+	if _, _, err := tryRate(t, why, s, &fabric{}); !errors.Is(err, why) {
 		t.Errorf("error %v, want %v", err, why)
 	}
 	if got := bench.NewRateSearch(s).Found(); got.String() != "link rate: 25Mbit/s, not tried" || got.Warning == "" {

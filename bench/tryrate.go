@@ -53,7 +53,7 @@ func controlAt(s *scenario.Scenario, rate unit.Rate) (*scenario.Scenario, []Plan
 			return nil, nil, err
 		}
 	}
-	at.Cases, at.Answer, at.Control, at.Rounds, at.Warmup = nil, nil, true, scenario.Rounds{Count: 1}, 1
+	at.Cases, at.Answer, at.Control, at.Rounds, at.Warmup = nil, nil, true, scenario.Rounds{}, 1
 	at.Duration = max(tryTime, exchangeTime(&at)*(2*tryCounted-1)/2) // it ends with a whole exchange
 	at.Interval = at.Duration
 	planned, err := Prepare(&at)
