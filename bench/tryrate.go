@@ -46,12 +46,9 @@ func controlAt(s *scenario.Scenario, rate unit.Rate) (*scenario.Scenario, []Plan
 	if err := at.SettleRate(rate); err != nil {
 		return nil, nil, err
 	}
-	at.Event.Spread = 0
-	if phase := tryPhase(s.Tree.Servers()); fragmentTime(&at) > phase {
-		at.Event = scenario.Event{Phase: phase}
-		if err := at.SettleRate(rate); err != nil {
-			return nil, nil, err
-		}
+	at.Event = tryEvent(&at)
+	if err := at.SettleRate(rate); err != nil {
+		return nil, nil, err
 	}
 	at.Cases, at.Answer, at.Control, at.Rounds, at.Warmup = nil, nil, true, scenario.Rounds{}, 1
 	at.Duration = max(tryTime, exchangeTime(&at)*(2*tryCounted-1)/2) // it ends with a whole exchange
@@ -65,11 +62,24 @@ func controlAt(s *scenario.Scenario, rate unit.Rate) (*scenario.Scenario, []Plan
 
 // leastTry is the time that a try takes at least.
 func leastTry(s *scenario.Scenario) time.Duration {
-	phase := min(tryPhase(s.Tree.Servers()), fragmentTime(s))
+	phase := tryEvent(s).Phase
+	if phase == 0 {
+		phase = fragmentTime(s)
+	}
 	return time.Duration(s.Tree.Servers()-1) * phase * (1 + tryCounted)
 }
 
-// tryPhase is how long the phases of a try are at most: the more servers, the more phases.
+// tryEvent says what a try sends. What each phase costs beside its fragment says nothing
+// about the rate where fragments follow the rate; where they are small and do not, it does.
+func tryEvent(s *scenario.Scenario) scenario.Event {
+	phase := tryPhase(s.Tree.Servers())
+	if s.Event.Phase > 0 || fragmentTime(s) > phase {
+		return scenario.Event{Phase: phase}
+	}
+	return scenario.Event{Fragment: s.Event.Fragment}
+}
+
+// tryPhase is how long the phases of a try are: the more servers, the more phases.
 func tryPhase(servers int) time.Duration {
 	return min(max(tryExchange/time.Duration(max(1, servers-1)), tryPhaseMin), tryPhaseMax)
 }
