@@ -8,6 +8,9 @@ import (
 	"evbench/results"
 )
 
+// failoverWidth is what the table of fail-overs needs at least.
+const failoverWidth = 120
+
 // manyFailovers is how many fail-overs of one case are told one by one.
 const manyFailovers = 12
 

@@ -60,7 +60,7 @@ func Table(w io.Writer, s results.Summary, o Options) error {
 	for _, text := range notes(s) {
 		paragraph(&b, text, width)
 	}
-	failovers(&b, s.Cases, width)
+	failovers(&b, s.Cases, max(width, failoverWidth))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -16,6 +16,9 @@ const (
 	// slack is what a link may carry beside the plan, as a share of the busiest
 	// one: acknowledgements and the barrier.
 	slack = 0.01
+	// segment is what a retransmission carries at most, and mostAgain the share of the
+	// busiest link that all of them may come to: more would hide a wrong path.
+	segment, mostAgain = 9000, 0.15
 	// overOne is how far above 1 an efficiency is still noise.
 	overOne = 1.02
 	// namedLinks is how many links off their plan are named.
@@ -59,7 +62,7 @@ func Judge(e Evidence) (valid bool, reasons, warnings []string) {
 	v.events(e)
 	if !e.Simulated {
 		v.machine(e)
-		v.links(e.Links)
+		v.links(e.Links, e.Retransmits)
 		v.control(e)
 	}
 	return len(v.reasons) == 0, v.reasons, v.warnings
@@ -95,17 +98,19 @@ func (v *verdict) machine(e Evidence) {
 	}
 }
 
-// links holds every link against its plan and names the worst.
-func (v *verdict) links(links []LinkCount) {
+// links holds every link against its plan and names the worst. Who sends a segment again
+// puts it onto its links again.
+func (v *verdict) links(links []LinkCount, retransmits uint64) {
 	most := 0.0
 	for _, l := range links {
 		if l.Planned {
 			most = max(most, float64(l.PlannedBytes))
 		}
 	}
+	again := min(segment*float64(retransmits), mostAgain*most)
 	var off []LinkCount
 	for _, l := range links {
-		if l.Planned && offPlan(l) > max(MaxOffPlan*float64(l.PlannedBytes), slack*most) {
+		if l.Planned && offPlan(l) > max(MaxOffPlan*float64(l.PlannedBytes), slack*most)+again {
 			off = append(off, l)
 		}
 	}

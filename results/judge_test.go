@@ -71,6 +71,15 @@ func TestJudge(t *testing.T) {
 			reasons: []string{"link leaf0-spine1 up carried 106.00 MB, the plan puts 100.00 MB there (+6.0 %)"},
 		},
 		{
+			name:   "segments sent again",
+			change: func(e *results.Evidence) { e.Links[0].Bytes, e.Retransmits = 106_000_000, 200 },
+		},
+		{
+			name:    "more than segments sent again come to",
+			change:  func(e *results.Evidence) { e.Links[0].Bytes, e.Retransmits = 121_000_000, 1e6 },
+			reasons: []string{"link leaf0-spine1 up carried 121.00 MB, the plan puts 100.00 MB there (+21.0 %)"},
+		},
+		{
 			name:    "link that the plan leaves empty",
 			change:  func(e *results.Evidence) { e.Links[1].Bytes = 2_000_000 },
 			reasons: []string{"link leaf1-spine1 up carried 2.00 MB, the plan puts 0.00 MB there"},

@@ -15,10 +15,10 @@ import (
 	"evbench/scenario"
 )
 
-// accurateCmd is "exec evbench accuracy …" that may end with valid results or with
-// invalid ones: the machine that runs the tests may be too busy to measure.
+// accurateCmd is "exec evbench accuracy …" of one round that may end with resolved results
+// or with others: the machine that runs the tests may be busy.
 func accurateCmd(ts *testscript.TestScript, neg bool, args []string) {
-	err := ts.Exec("evbench", append([]string{"accuracy"}, args...)...)
+	err := ts.Exec("evbench", append([]string{"accuracy"}, oneRound(args)...)...)
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if neg || err != nil && (!ok || exit.ExitCode() != exitInvalid) {
 		ts.Fatalf("evbench accuracy %v: %v", args, err)

@@ -58,7 +58,7 @@ func exists(t *testing.T, dir, name string) bool {
 func TestInject(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.yaml", fmt.Sprintf(injectScenario, "600ms"))
-	p := begin(t, dir, "run", "-v", "a.yaml", "-o", "out")
+	p := begin(t, dir, "run", "--rounds", "1", "-v", "a.yaml", "-o", "out")
 	p.await("cut: measure")
 	if !exists(t, dir, "leaf0-spine1.down") {
 		t.Error("leaf0-spine1 is up while the case without it is measured")
@@ -115,9 +115,9 @@ func TestInjectStopped(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			write(t, dir, "a.yaml", fmt.Sprintf(injectScenario, "1h"))
-			p := begin(t, dir, "run", "-v", "a.yaml", "-o", "out")
+			p := begin(t, dir, "run", "--rounds", "1", "-v", "a.yaml", "-o", "out")
 			p.await("cut: measure")
-			if code, _, said := output(t, dir, "run", "a.yaml", "-o", "out2"); code != exitUsage || !strings.Contains(said, "journal journal is in use by a run on ") {
+			if code, _, said := output(t, dir, "run", "--rounds", "1", "a.yaml", "-o", "out2"); code != exitUsage || !strings.Contains(said, "journal journal is in use by a run on ") {
 				t.Errorf("a second run ended with %d: %s", code, said)
 			}
 			if code, _, said := output(t, dir, "failures", "restore", "journal"); code != exitUsage || !strings.Contains(said, "in use by a run on ") {
@@ -153,7 +153,7 @@ func TestInjectIntoClosedPipe(t *testing.T) {
 	}
 	defer w.Close()
 	r.Close()
-	cmd := exec.Command(self, "run", "--case", "cut", "a.yaml", "-o", "out")
+	cmd := exec.Command(self, "run", "--rounds", "1", "--case", "cut", "a.yaml", "-o", "out")
 	cmd.Args[0], cmd.Stdout = "evbench", w
 	if code, said := beginCommand(t, dir, cmd).end(); code != exitFailed || !strings.Contains(said, "broken pipe") {
 		t.Errorf("ended with %d:\n%s", code, said)
@@ -167,7 +167,7 @@ func mend(t *testing.T, dir string) {
 	if !exists(t, dir, "leaf0-spine1.down") {
 		t.Error("the link came up by itself")
 	}
-	code, _, said := output(t, dir, "run", "a.yaml", "-o", "out2")
+	code, _, said := output(t, dir, "run", "--rounds", "1", "a.yaml", "-o", "out2")
 	if code != exitUsage || !strings.Contains(said, "journal journal: leaf0-spine1 was left down by a run on ") ||
 		!strings.Contains(said, "; evbench failures restore journal") {
 		t.Errorf("the next run ended with %d: %s", code, said)

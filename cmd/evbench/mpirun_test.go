@@ -33,7 +33,7 @@ func mpirun(t *testing.T, dir string, ranks int, args ...string) *exec.Cmd {
 	t.Setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
 	t.Setenv("EVBENCH_TOKEN", "secret")
 	options := []string{
-		"--oversubscribe", "-n", strconv.Itoa(ranks), "--mca", "oob_tcp_if_include", "lo", "--mca", "btl_tcp_if_include", "lo", evbench, "run",
+		"--oversubscribe", "-n", strconv.Itoa(ranks), "--mca", "oob_tcp_if_include", "lo", "--mca", "btl_tcp_if_include", "lo", evbench, "run", "--rounds", "1",
 	}
 	return exec.Command("mpirun", append(options, args...)...)
 }

@@ -184,7 +184,7 @@ func TestInterrupt(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			write(t, dir, "lab.yaml", labScenario)
-			p := begin(t, dir, "run", "-v", "lab.yaml", "-o", "out")
+			p := begin(t, dir, "run", "--rounds", "1", "-v", "lab.yaml", "-o", "out")
 			p.await("control: " + tt.stage)
 			if err := p.cmd.Process.Signal(tt.signal); err != nil {
 				t.Fatal(err)

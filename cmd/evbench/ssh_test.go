@@ -111,7 +111,7 @@ func TestRunBySSH(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.scenario("node[001-002],node001,node003", "300ms")
-	if code, out, said := output(t, c.dir, "run", "ssh.yaml", "-o", "out"); code != exitDone && code != exitInvalid ||
+	if code, out, said := output(t, c.dir, "run", "--rounds", "1", "ssh.yaml", "-o", "out"); code != exitDone && code != exitInvalid ||
 		!strings.Contains(said, "checking: 3 hosts") || !strings.Contains(said, "copying evbench: 1 host\n") {
 		t.Fatalf("ended with %d:\n%s%s", code, out, said)
 	}
@@ -128,7 +128,7 @@ func TestRunBySSH(t *testing.T) {
 	first := c.binary()
 
 	// The second run finds the binary there.
-	if code, _, said := output(t, c.dir, "run", "ssh.yaml", "-o", "out2"); code != exitDone && code != exitInvalid || strings.Contains(said, "copying") {
+	if code, _, said := output(t, c.dir, "run", "--rounds", "1", "ssh.yaml", "-o", "out2"); code != exitDone && code != exitInvalid || strings.Contains(said, "copying") {
 		t.Errorf("the second run ended with %d:\n%s", code, said)
 	}
 	if again := c.binary(); !os.SameFile(first, again) || !first.ModTime().Equal(again.ModTime()) {
@@ -146,7 +146,7 @@ func TestBadHostsBySSH(t *testing.T) {
 	}
 	defer l.Close()
 	c.scenario("node[001-002],"+sshtest.Closed+",nowhere001", "300ms")
-	code, _, said := output(t, c.dir, "run", "--quiet", "ssh.yaml", "-o", "out")
+	code, _, said := output(t, c.dir, "run", "--rounds", "1", "--quiet", "ssh.yaml", "-o", "out")
 	if code != exitUsage {
 		t.Errorf("ended with %d", code)
 	}
@@ -213,7 +213,7 @@ func TestNoWorkerStaysBehind(t *testing.T) {
 			t.Parallel()
 			c := newCluster(t)
 			c.scenario("node[001-004]", "1h")
-			p := begin(t, c.dir, "run", "ssh.yaml", "-o", "out")
+			p := begin(t, c.dir, "run", "--rounds", "1", "ssh.yaml", "-o", "out")
 			p.await("one: measure")
 			if n := len(c.workers()); n != 4 {
 				t.Errorf("%d workers run, want 4", n)
@@ -236,7 +236,7 @@ func TestInterruptChecking(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.scenario("node[001-003],"+sshtest.Silent, "300ms")
-	p := begin(t, c.dir, "run", "ssh.yaml", "-o", "out")
+	p := begin(t, c.dir, "run", "--rounds", "1", "ssh.yaml", "-o", "out")
 	p.await("checking: 4 hosts")
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
@@ -252,7 +252,7 @@ func TestWorkerDiesBySSH(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.scenario("node[001-004]", "1h")
-	p := begin(t, c.dir, "run", "ssh.yaml", "-o", "out")
+	p := begin(t, c.dir, "run", "--rounds", "1", "ssh.yaml", "-o", "out")
 	p.await("one: measure")
 	var pid int
 	if _, err := fmt.Sscanf(c.workers()[0], "/proc/%d/exe", &pid); err != nil {

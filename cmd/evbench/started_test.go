@@ -97,7 +97,7 @@ func together(t *testing.T, dir, duration string) []*program {
 	var ranks []*program
 	for rank := range 5 {
 		t.Setenv("PMI_RANK", fmt.Sprint(rank))
-		ranks = append(ranks, begin(t, dir, "run", "s.yaml", "-o", "out", "--controller-rank", "2"))
+		ranks = append(ranks, begin(t, dir, "run", "--rounds", "1", "s.yaml", "-o", "out", "--controller-rank", "2"))
 	}
 	return ranks
 }
