@@ -4,6 +4,8 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"evbench/results"
 )
 
 // wide is the width of a drawing that has all cases.
@@ -13,12 +15,22 @@ const wide = vg.Length(840)
 func efficiency(s Source, f *Figure) {
 	f.Caption = "Efficiency is ideal time / time: 1 is a network in which every server receives at the rate of its link all the time. " +
 		"Circles are predictions, made before the run; filled squares are measured."
-	f.Data.Columns = []string{"case", "repeat", "predicted_efficiency", "measured_efficiency", "ratio_to_control"}
+	f.Data.Columns = []string{
+		"case", "repeat", "predicted_efficiency", "measured_efficiency", "ratio_to_control", "efficiency_low", "efficiency_high",
+	}
 	most := 1.0
-	known := false
+	known, spread := false, false
 	cases := s.Run.Summary.Cases
-	for _, c := range cases {
-		f.Data.add(c.Name, whole(c.Repeat), decimals(c.PredictedEfficiency), decimals(c.MeasuredEfficiency), decimals(c.RatioToControl))
+	spans := make([][]float64, len(cases))
+	control := controlEfficiency(s.Run.Summary.Slices)
+	for i, c := range cases {
+		spans[i] = span(c, control)
+		low, high := "", ""
+		if spans[i] != nil {
+			low, high, spread = decimals(spans[i][0]), decimals(spans[i][1]), true
+			most = max(most, spans[i][1])
+		}
+		f.Data.add(c.Name, whole(c.Repeat), decimals(c.PredictedEfficiency), decimals(c.MeasuredEfficiency), decimals(c.RatioToControl), low, high)
 		most = max(most, c.PredictedEfficiency, c.MeasuredEfficiency)
 		known = known || c.MeasuredEfficiency > 0
 	}
@@ -26,26 +38,68 @@ func efficiency(s Source, f *Figure) {
 		f.Missing = "No efficiency is known: the rate of the links was not stated, or nothing was measured to the end."
 		return
 	}
+	if spread {
+		f.Caption += " Bars are the 95 % intervals of the ratios to the control, times what the control came to."
+	}
 	p := newPlot()
 	p.X.Label.Text = "efficiency"
 	p.X.Min, p.X.Max = 0, most*1.02
 	nominal(p, labels(cases))
 	p.Add(verticals(p), brush(func(c draw.Canvas, p *plot.Plot) {
 		for i, x := range cases {
-			row := rowAt(i, len(cases))
-			a, b := at(c, p, x.PredictedEfficiency, row), at(c, p, x.MeasuredEfficiency, row)
-			if x.PredictedEfficiency > 0 && x.MeasuredEfficiency > 0 {
-				c.StrokeLine2(line(Ink, 0.75), a.X, a.Y, b.X, b.Y)
-			}
-			if x.MeasuredEfficiency > 0 {
-				c.DrawGlyph(draw.GlyphStyle{Color: blue, Radius: 4, Shape: draw.BoxGlyph{}}, b)
-			}
-			if x.PredictedEfficiency > 0 {
-				ring(c, line(Ink, 1.2), a, 5)
-			}
+			drawEfficiency(c, p, x, spans[i], rowAt(i, len(cases)))
 		}
 	}))
-	f.Panels = []Panel{{Case: -1, Plot: p, Width: wide, Height: rowsHeight(len(cases))}}
+	f.Panels = []Panel{{Case: -1, Plot: p, Width: wide, Height: rowsHeight(len(cases)), Slim: panelWidth}}
+}
+
+// controlEfficiency is what the controls of all slices that count came to, 0 where there is none.
+func controlEfficiency(slices []results.Slice) float64 {
+	var ideal, all float64
+	for _, x := range slices {
+		if x.Control && x.Counts() {
+			ideal, all = ideal+x.Efficiency*x.MeasuredSec, all+x.MeasuredSec
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return ideal / all
+}
+
+// span is the interval of a case as efficiencies, nil where it has none.
+func span(c results.Case, control float64) []float64 {
+	e := ratioOf(c)
+	if e == nil || !e.Known() || control == 0 {
+		return nil
+	}
+	return []float64{*e.Lo * control, *e.Hi * control}
+}
+
+// drawEfficiency draws one case: prediction, measurement, and the span of its interval.
+func drawEfficiency(c draw.Canvas, p *plot.Plot, x results.Case, span []float64, row float64) {
+	a, b := at(c, p, x.PredictedEfficiency, row), at(c, p, x.MeasuredEfficiency, row)
+	if x.PredictedEfficiency > 0 && x.MeasuredEfficiency > 0 {
+		c.StrokeLine2(line(Ink, 0.75), a.X, a.Y, b.X, b.Y)
+	}
+	if span != nil {
+		whisker(c, at(c, p, span[0], row), at(c, p, span[1], row))
+	}
+	if x.MeasuredEfficiency > 0 {
+		c.DrawGlyph(draw.GlyphStyle{Color: blue, Radius: 4, Shape: draw.BoxGlyph{}}, b)
+	}
+	if x.PredictedEfficiency > 0 {
+		ring(c, line(Ink, 1.2), a, 5)
+	}
+}
+
+// whisker draws a lying bar with ends.
+func whisker(c draw.Canvas, a, b vg.Point) {
+	const tall = 7
+	c.StrokeLine2(line(blue, 2), a.X, a.Y, b.X, b.Y)
+	for _, m := range []vg.Point{a, b} {
+		c.StrokeLine2(line(blue, 1.5), m.X, m.Y-tall, m.X, m.Y+tall)
+	}
 }
 
 // throughput shows the samples of each case as a box, after Fig. 6.5 of the thesis.
@@ -99,7 +153,7 @@ func throughput(s Source, f *Figure) {
 	if limit > 0 {
 		f.Caption += " The dashed line is what a link leaves for messages."
 	}
-	f.Panels = []Panel{{Case: -1, Plot: p, Width: wide, Height: rowsHeight(len(cases))}}
+	f.Panels = []Panel{{Case: -1, Plot: p, Width: wide, Height: rowsHeight(len(cases)), Slim: panelWidth}}
 }
 
 // linkLimit is what a link leaves for messages, 0 where its rate is not known.
@@ -172,7 +226,7 @@ func waits(s Source, f *Figure) {
 			}
 		}
 	}))
-	f.Panels = []Panel{{Case: -1, Plot: p, Width: wide, Height: rowsHeight(len(cases))}}
+	f.Panels = []Panel{{Case: -1, Plot: p, Width: wide, Height: rowsHeight(len(cases)), Slim: panelWidth}}
 }
 
 // hatch fills a rectangle with orange and slanted lines, from its lower left to its

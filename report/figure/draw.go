@@ -52,8 +52,18 @@ func (f *Figure) WritePNG(w io.Writer) error {
 }
 
 // SVG draws one panel without its title as an SVG document.
-func (p Panel) SVG() (string, error) {
-	c := vgsvg.New(p.Width, p.Height)
+func (p Panel) SVG() (string, error) { return p.svg(p.Width) }
+
+// SlimSVG draws it as wide as Slim says, "" where that is 0.
+func (p Panel) SlimSVG() (string, error) {
+	if p.Slim == 0 {
+		return "", nil
+	}
+	return p.svg(p.Slim)
+}
+
+func (p Panel) svg(width vg.Length) (string, error) {
+	c := vgsvg.New(width, p.Height)
 	p.Plot.Draw(draw.New(c))
 	var b strings.Builder
 	_, err := c.WriteTo(&b)

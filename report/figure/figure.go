@@ -59,6 +59,7 @@ type Panel struct {
 	Case          int // index in the summary; -1: all cases
 	Plot          *plot.Plot
 	Width, Height vg.Length
+	Slim          vg.Length // a width for small screens, on which it can be read, too; 0: none
 }
 
 // kinds are all figures, in the order in which a report shows them.
@@ -67,6 +68,7 @@ var kinds = []struct {
 	build       func(Source, *Figure)
 }{
 	{"efficiency", "Predicted and measured efficiency", efficiency},
+	{"rounds", "Ratio to the control, round by round", rounds},
 	{"throughput", "Throughput per case", throughput},
 	{"timeline", "Throughput over time", timeline},
 	{"failover", "Fail-over", failover},

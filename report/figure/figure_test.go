@@ -22,7 +22,11 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // small has a run with everything that figures show, measured pairs and fail-overs
 // included.
 func small(t *testing.T) figure.Source {
-	s := reporttest.Small(t)
+	s := reporttest.InRounds(reporttest.Small(t), 6, reporttest.Rounds{
+		Count:    8,
+		Noise:    func(n, round int) float64 { return 0.005 * float64((5*n+3*round*round)%7-3) },
+		Rejected: func(n, round int) bool { return n == 1 && round == 2 || n == 0 && round == 7 },
+	})
 	c := &s.Run.Summary.Cases[2]
 	c.Failover, c.Failovers = "fors", []results.Failover{reporttest.Replanned(1, false, 0.7, 250), reporttest.Replanned(2, true, 1.4, 250)}
 	c.Failovers[1].SeenSec, c.Failovers[1].FirstNewSec = nil, nil
@@ -72,7 +76,7 @@ func TestData(t *testing.T) {
 // something on it.
 func TestDrawn(t *testing.T) {
 	s := small(t)
-	panels := map[string]int{"efficiency": 1, "throughput": 1, "timeline": 3, "failover": 2, "servers": 3, "pairs": 3, "tree": 3, "waits": 1}
+	panels := map[string]int{"efficiency": 1, "rounds": 2, "throughput": 1, "timeline": 3, "failover": 2, "servers": 3, "pairs": 3, "tree": 3, "waits": 1}
 	for _, name := range figure.Names() {
 		f := build(t, name, s)
 		if len(f.Panels) != panels[name] || f.Title == "" || f.Caption == "" || f.Missing != "" {
@@ -127,7 +131,7 @@ func TestNothing(t *testing.T) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
-	if _, err := figure.Build("pie", figure.Source{}); err == nil || !strings.Contains(err.Error(), `no figure "pie"; there are efficiency, throughput`) {
+	if _, err := figure.Build("pie", figure.Source{}); err == nil || !strings.Contains(err.Error(), `no figure "pie"; there are efficiency, rounds, throughput`) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -225,5 +229,49 @@ func TestFailoverWithoutStages(t *testing.T) {
 	var svg bytes.Buffer
 	if f := build(t, "failover", s); len(f.Panels) != 2 || f.WriteSVG(&svg) != nil || !strings.Contains(svg.String(), "nothing done") {
 		t.Errorf("%d panels:\n%.300s", len(f.Panels), svg.String())
+	}
+}
+
+// What does not count is drawn hollow and says why; a run without rounds, or without
+// controls, says so; and one case alone still has its interval.
+func TestRounds(t *testing.T) {
+	s := small(t)
+	if f := build(t, "rounds", reporttest.Ten(t)); !strings.Contains(f.Missing, "There are no rounds") || len(f.Data.Rows) > 0 {
+		t.Errorf("without rounds: missing %q, %d rows", f.Missing, len(f.Data.Rows))
+	}
+	one, err := s.Only("one dead")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all, alone := build(t, "efficiency", s).Data.Rows[1], build(t, "efficiency", one).Data.Rows[0]; strings.Join(all, ",") != strings.Join(alone, ",") {
+		t.Errorf("alone %v, among others %v", alone, all)
+	}
+	if f := build(t, "rounds", one); len(f.Panels) != 1 || f.Panels[0].Title != "one dead" {
+		t.Errorf("%d panels of one case", len(f.Panels))
+	}
+	if control, err := s.Only("healthy"); err != nil || build(t, "rounds", control).Missing == "" {
+		t.Errorf("the control is compared with itself (%v)", err)
+	}
+	for i := range s.Run.Summary.Slices {
+		s.Run.Summary.Slices[i].Control = false
+	}
+	if f := build(t, "rounds", s); !strings.Contains(f.Missing, "no round has a control") {
+		t.Errorf("without controls: missing %q", f.Missing)
+	}
+}
+
+// An interval is the same for all servers: one whose own was a little shorter than half the
+// usual one does not shift those after it.
+func TestMomentsStayTogether(t *testing.T) {
+	s := reporttest.Small(t)
+	for i := range s.Run.Samples {
+		if x := &s.Run.Samples[i]; x.Case == "healthy" && x.Server == 0 && x.TSec == 1 {
+			x.IntervalSec = 0.2
+		}
+	}
+	for _, row := range build(t, "timeline", s).Data.Rows {
+		if row[0] == "healthy" && row[3] != "6" {
+			t.Errorf("%s servers at %s s", row[3], row[2])
+		}
 	}
 }

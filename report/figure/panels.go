@@ -21,6 +21,9 @@ func timeline(s Source, f *Figure) {
 	f.Data.Columns = []string{
 		"case", "repeat", "t_s", "servers", "goodput_min_bit_per_s", "goodput_mean_bit_per_s", "goodput_max_bit_per_s", "link_event",
 	}
+	if len(s.Run.Summary.Slices) > 0 {
+		f.Caption += " The slices of a case that count follow one after the other, without what was between them."
+	}
 	cases, samples := s.Run.Summary.Cases, samplesByCase(s.Run)
 	all := make([][]moment, len(cases))
 	most := s.linkLimit()

@@ -31,16 +31,26 @@ func samplesByCase(run *results.Run) map[key][]results.Sample {
 // wholeIntervals leaves out the samples of intervals cut short, such as the last
 // one of a case: less than half the usual length, they are mostly noise.
 func wholeIntervals(list []results.Sample) []results.Sample {
-	lengths := make([]float64, len(list))
-	for i, s := range list {
-		lengths[i] = s.IntervalSec
-	}
-	least := results.NewStat(lengths).Median / 2
+	least := usualInterval(list) / 2
 	var out []results.Sample
 	for _, s := range list {
 		if s.IntervalSec >= least {
 			out = append(out, s)
 		}
+	}
+	return out
+}
+
+func usualInterval(list []results.Sample) float64 {
+	return results.NewStat(each(list, interval)).Median
+}
+
+func interval(s results.Sample) float64 { return s.IntervalSec }
+
+func each(list []results.Sample, of func(results.Sample) float64) []float64 {
+	out := make([]float64, len(list))
+	for i, s := range list {
+		out[i] = of(s)
 	}
 	return out
 }
@@ -84,22 +94,26 @@ type moment struct {
 	goodput results.Stat // bit/s
 }
 
-// moments joins the n-th samples of all servers.
+// moments joins the n-th samples of all servers, and leaves out those of intervals cut short.
 func moments(list []results.Sample) []moment {
 	count := map[int]int{}
-	var times, rates [][]float64
-	for _, s := range wholeIntervals(list) {
+	var joined [][]results.Sample
+	for _, s := range list {
 		n := count[s.Server]
 		count[s.Server]++
-		if n == len(times) {
-			times, rates = append(times, nil), append(rates, nil)
+		if n == len(joined) {
+			joined = append(joined, nil)
 		}
-		times[n] = append(times[n], s.TSec)
-		rates[n] = append(rates[n], s.GoodputBitPerSec)
+		joined[n] = append(joined[n], s)
 	}
-	out := make([]moment, len(times))
-	for i := range times {
-		out[i] = moment{results.NewStat(times[i]).Mean, len(times[i]), results.NewStat(rates[i])}
+	least := usualInterval(list) / 2
+	var out []moment
+	for _, at := range joined {
+		stat := func(of func(results.Sample) float64) results.Stat { return results.NewStat(each(at, of)) }
+		if usualInterval(at) >= least {
+			t := stat(func(s results.Sample) float64 { return s.TSec })
+			out = append(out, moment{t.Mean, len(at), stat(func(s results.Sample) float64 { return s.GoodputBitPerSec })})
+		}
 	}
 	return out
 }
