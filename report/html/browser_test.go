@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"evbench/report/figure"
 	"evbench/report/html"
 	"evbench/report/reporttest"
 )
@@ -135,7 +136,7 @@ const (
 func TestBrowserSorts(t *testing.T) {
 	b := open(t, write(t, input(reporttest.Small(t))))
 	b.is(t, "at first", firstCases, "healthy,one dead,unsync")
-	const column = `#verdict thead th:nth-child(7)` // measured efficiency
+	const column = `#verdict thead th:nth-child(9)` // measured efficiency
 	b.do(t, chromedp.Click(column+" button"))
 	b.is(t, "after a click", firstCases, "one dead,healthy,unsync")
 	b.is(t, "and the head", `document.querySelector("`+column+`").getAttribute("aria-sort")`, "ascending")
@@ -223,6 +224,21 @@ func TestBrowserLayout(t *testing.T) {
 			b.is(t, "trees to be seen", `String([...document.querySelectorAll(".tree")].filter(e => e.getClientRects().length).length)`, visible)
 			dark := `String(getComputedStyle(document.body).backgroundColor !== "rgb(255, 255, 255)" && parseInt(getComputedStyle(document.body).backgroundColor.slice(4)) < 64)`
 			b.is(t, "dark", dark, fmt.Sprint(name == "dark"))
+			b.quiet(t)
+		})
+	}
+}
+
+// On the screen of a phone nothing sticks out but what can be scrolled, and no text of a
+// drawing is smaller than can be read.
+func TestBrowserNarrow(t *testing.T) {
+	for name, source := range map[string]func(testing.TB) figure.Source{"noisy": reporttest.Noisy, "fail-over": reporttest.FailedOver} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t, write(t, input(source(t))))
+			call(t, b.ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 420, Height: 900, DeviceScaleFactor: 1})
+			b.is(t, "too wide", `String(Math.max(0, document.documentElement.scrollWidth - 420))`, "0")
+			b.is(t, "sticking out", `[...document.querySelectorAll("main *, header *")].filter(e => e.getBoundingClientRect().right > 421 && !e.closest(".scroll, .across, .drawing, nav")).map(e => e.outerHTML.slice(0, 80)).join()`, "")
+			b.is(t, "texts too small", `[...document.querySelectorAll("svg text")].filter(e => e.getClientRects().length && parseFloat(getComputedStyle(e).fontSize) * Math.hypot(e.getScreenCTM().a, e.getScreenCTM().b) < 8).map(e => e.textContent).join()`, "")
 			b.quiet(t)
 		})
 	}

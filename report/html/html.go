@@ -1,6 +1,6 @@
 // Package html answers: how do people look at results? It makes one page of the
-// results of runs, in one file that needs no network: the verdict first, then
-// the figures of report/figure, the fat tree with its loads phase by phase, and
+// results of runs, in one file that needs no network: the answer first, in words,
+// then the verdict on each case, the figures of report/figure, the fat tree with its loads phase by phase, and
 // what the manifest says. A small script moves the phase, shows figures under
 // the pointer and sorts tables; without it the page says the same.
 //
@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"evbench/report/figure"
+	"evbench/results"
 )
 
 // An Input is one run.
@@ -44,8 +45,10 @@ type page struct {
 	Script  template.JS
 	Several bool // more than one run
 	Mixed   string
+	Columns []column
 	Rows    []row
 	Count   string
+	Legend  string
 	Runs    []runView
 }
 
@@ -56,8 +59,13 @@ func Write(w io.Writer, runs []Input) error {
 		Several: len(runs) > 1, Mixed: mixed(runs), Runs: make([]runView, len(runs)),
 	}
 	p.Title = title(runs)
+	var cases []results.Case
+	for _, in := range runs {
+		cases = append(cases, in.Source.Run.Summary.Cases...)
+	}
+	p.Columns, p.Legend = columnsOf(cases), legendOf(cases)
 	for i, in := range runs {
-		p.Rows = append(p.Rows, rowsOf(i, in)...)
+		p.Rows = append(p.Rows, rowsOf(i, in, p.Columns)...)
 	}
 	p.Count = verdictLine(p.Rows)
 	var errs []error
@@ -83,9 +91,10 @@ func title(runs []Input) string {
 type runView struct {
 	ID, Name, Path string
 	Kind           kind
-	Lead           string
+	Answer, Lead   string
 	Incomplete     bool
 	Notes          []string
+	Below          []note // the verdict
 	Warnings       []string
 	Figures        []figureView
 	Facts          []fact
@@ -105,7 +114,7 @@ type figureView struct {
 type panelView struct {
 	Title, Label string
 	Wide         bool
-	SVG          template.HTML
+	SVG, Slim    template.HTML // Slim: for small screens, where there is one
 }
 
 func viewOf(index int, in Input) (runView, error) {
@@ -115,14 +124,14 @@ func viewOf(index int, in Input) (runView, error) {
 			v.Figures = append(v.Figures, treeFigure(v.ID, in.Source))
 			continue
 		}
-		if name == "failover" && !in.Source.HasFailovers() {
+		if name == "failover" && !in.Source.HasFailovers() || name == "rounds" && in.Source.Run.Summary.Slices == nil {
 			continue
 		}
 		f, err := figure.Build(name, in.Source)
 		if err != nil {
 			return v, err
 		}
-		fv := figureView{ID: v.ID + "-" + name, Name: name, Title: f.Title, Caption: f.Caption, Missing: f.Missing}
+		fv := figureView{ID: v.ID + "-" + name, Name: name, Title: f.Title, Caption: unbroken.Replace(f.Caption), Missing: f.Missing}
 		if fv.Panels, err = draw(f); err != nil {
 			return v, err
 		}
@@ -146,7 +155,8 @@ func draw(f *figure.Figure) ([]panelView, error) {
 			if p.Title != "" {
 				label += ": " + p.Title
 			}
-			out[i], errs[i] = panelView{p.Title, label, p.Case < 0, inline(svg)}, err
+			slim, slimErr := p.SlimSVG()
+			out[i], errs[i] = panelView{p.Title, label, p.Case < 0, inline(svg), inline(slim)}, errors.Join(err, slimErr)
 		}()
 	}
 	wg.Wait()

@@ -56,12 +56,55 @@ func TestVerdictComesFirst(t *testing.T) {
 	inOrder(t, page,
 		"<h1>Event building: made up</h1>", "measured</span>",
 		"<h2>Verdict</h2>", "Of 3 cases: 2 valid, 1 invalid.",
-		`<th scope="row">healthy</th>`, `<span class="mark valid">valid</span>`, ">0.980</td>",
-		`<th scope="row">one dead</th>`, `<span class="mark invalid">invalid</span>`, "2 events &lt;lost&gt;", `title="leaf0-spine0">1</td>`,
+		`<th scope="row">healthy</th>`, `<span class="mark valid">valid</span>`, `<span class="beside">1.000</span></td>`, ">0.980</td>",
+		`<th scope="row">one dead</th>`, `<span class="mark invalid">invalid</span>`, `title="leaf0-spine0">1</td>`,
+		`<p class="note bad"><strong>invalid</strong> one dead: 2 events &lt;lost&gt;</p>`,
 		"<h2>Predicted and measured efficiency</h2>", "<h2>Throughput per case</h2>", "<h2>Throughput over time</h2>", "<h2>Spread over servers</h2>",
 		"<h2>Throughput between pairs of servers</h2>", "<h2>Load of links in the fat tree</h2>", "<h2>Barrier wait against transfer</h2>",
 		"Warnings (1)", "the clock of server 3 is off by &lt;1 s&gt;", "topology: FT(2;2,3)",
 	)
+}
+
+// The answer is the first thing to read; below the table each reason stands once, with the
+// cases it is about, what to do where nothing is resolved, and what was left out.
+func TestRounds(t *testing.T) {
+	s := reporttest.Noisy(t)
+	page := write(t, input(s))
+	const reason, disturbed = "3 events lost</p>", "servers waited for a processor for more than 10\u00a0%"
+	inOrder(t, page,
+		"<h1>Event building: made up</h1>", `<p class="answer">One dead cable of 16 costs linear shift over min-hop`, " · 8 rounds · ", "<h2>Verdict</h2>",
+		"Of 5 cases: 1 control, 2 unresolved, 2 wrong. Why is said below the table.", ">ratio to control</th>", ">slowest server</th>", ">lost /\u00a0twice</th>",
+		`<span class="mark control">control</span>`, `<span class="mark unresolved">unresolved</span>`, `<span class="half">±0.`, `<span class="mark wrong">wrong</span>`, "</table>",
+		`<p class="note bad"><strong>wrong</strong> unsync minhop, unsync spread: `+reason, "unsync spread: link leaf0-spine1 up", "6.0\u00a0%)",
+		`<p class="note open"><strong>unresolved</strong> linear shift, FORS: `, "<code>--limit</code>", "<strong>rejected</strong> ", " slices: "+disturbed,
+		"<h2>Ratio to the control, round by round</h2>",
+	)
+	for _, once := range []string{reason, disturbed} {
+		if n := strings.Count(page, once); n != 1 {
+			t.Errorf("%q is said %d times", once, n)
+		}
+	}
+}
+
+// Columns that say nothing are left out.
+func TestColumns(t *testing.T) {
+	var page, old string
+	t.Run("resolved", func(t *testing.T) { page = write(t, input(reporttest.Resolved(t))) })
+	t.Run("old", func(t *testing.T) { old = write(t, input(reporttest.Small(t))) })
+	inOrder(t, page, "Of 5 cases: 1 control, 4 resolved.</p>", ">predicted ratio</th>", ">measured efficiency</th>")
+	inOrder(t, old, "All 3 cases are valid.", ">ratio to control</th>", ">slowest server</th>")
+	for _, tt := range []struct{ what, page, not string }{
+		{"equal servers", page, "slowest server"},
+		{"nothing lost", page, "lost /\u00a0twice"},
+		{"results without rounds", old, "predicted ratio"},
+		{"results without rounds", old, `class="answer"`},
+		{"results without rounds", old, `class="half"`},
+		{"results without rounds", old, "round by round"},
+	} {
+		if strings.Contains(tt.page, tt.not) {
+			t.Errorf("%s: the page has %q", tt.what, tt.not)
+		}
+	}
 }
 
 // A page is one file: nothing in it leads to another.

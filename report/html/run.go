@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"evbench/report/figure"
 	"evbench/results"
 )
 
@@ -26,8 +25,8 @@ func describe(index int, in Input) runView {
 	run := in.Source.Run
 	m := run.Manifest
 	v := runView{
-		ID: runID(index), Name: run.Summary.Name, Path: in.Name, Kind: kindOf(run), Lead: lead(m),
-		Incomplete: !run.Summary.Complete, Notes: in.Notes, Warnings: warnings(run),
+		ID: runID(index), Name: run.Summary.Name, Path: in.Name, Kind: kindOf(run), Lead: lead(m, run.Summary.Rounds), Answer: answer(run.Summary),
+		Incomplete: !run.Summary.Complete, Notes: in.Notes, Below: notesOf(run.Summary), Warnings: warnings(run),
 		Facts: facts(m), Scenario: m.Scenario, Preflight: m.Preflight,
 	}
 	for _, h := range m.Hosts {
@@ -44,8 +43,16 @@ func describe(index int, in Input) runView {
 	return v
 }
 
+// answer is what the run says in words, "" where it compares nothing.
+func answer(s results.Summary) string {
+	if s.Answer == nil {
+		return ""
+	}
+	return unbroken.Replace(s.Answer.Text)
+}
+
 // lead says in one line what was run, and where.
-func lead(m results.Manifest) string {
+func lead(m results.Manifest, rounds int) string {
 	var parts []string
 	if m.Host != "" {
 		parts = append(parts, m.Host)
@@ -55,6 +62,9 @@ func lead(m results.Manifest) string {
 	}
 	if m.Transport != "" {
 		parts = append(parts, "over "+m.Transport)
+	}
+	if rounds > 0 {
+		parts = append(parts, fmt.Sprintf("%d %s", rounds, map[bool]string{true: "round", false: "rounds"}[rounds == 1]))
 	}
 	if !m.Started.IsZero() {
 		parts = append(parts, clock(m.Started))
@@ -84,26 +94,7 @@ func clock(t time.Time) string {
 // warnings are those of the manifest, then each of the cases once, with the cases
 // it is about.
 func warnings(run *results.Run) []string {
-	out := slices.Clone(run.Manifest.Warnings)
-	cases := run.Summary.Cases
-	about := map[string][]string{}
-	var order []string
-	for _, c := range cases {
-		for _, w := range c.Warnings {
-			if about[w] == nil {
-				order = append(order, w)
-			}
-			about[w] = append(about[w], figure.Label(c, cases))
-		}
-	}
-	for _, w := range order {
-		who := strings.Join(about[w], ", ")
-		if len(about[w]) == len(cases) && len(cases) > 1 {
-			who = "every case"
-		}
-		out = append(out, who+": "+w)
-	}
-	return out
+	return append(slices.Clone(run.Manifest.Warnings), grouped(run.Summary.Cases, func(c results.Case) []string { return c.Warnings })...)
 }
 
 // facts are the manifest but for what is shown elsewhere.

@@ -13,70 +13,62 @@ import (
 // none is shown for a figure that is not given.
 const none = "–"
 
-// A cell of a table that can be sorted: Value sorts, Text is shown.
-type cell struct{ Text, Value string }
-
 // A row is one case of the verdict.
 type row struct {
-	Run, RunID              string
-	Case                    string
-	Control                 bool
-	Kind                    kind
-	Mode, Schedule, Routing string
-	Dead                    cell
-	DeadNames               string
-	Events, Goodput         cell
-	Spread                  string // of events/s over servers
-	Ratio                   cell
-	Bar                     float64 // the ratio as a share of the bar's width, in percent
-	Predicted, Measured     cell
-	Phases                  cell
-	Lost                    cell
-	Verdict                 string // valid, invalid, incomplete
-	Reasons                 []string
+	Run, RunID string
+	Case       string
+	Kind       kind
+	Verdict    string // one of verdicts
+	Cells      []cell // by columns
 }
 
 // rowsOf makes the rows of the verdict of a run.
-func rowsOf(index int, in Input) []row {
+func rowsOf(index int, in Input, columns []column) []row {
 	cases := in.Source.Run.Summary.Cases
 	var out []row
 	for _, c := range cases {
-		r := row{
-			Run: in.Name, RunID: runID(index), Case: figure.Label(c, cases), Control: c.Control, Kind: kindOf(in.Source.Run),
-			Mode: orNone(c.ShortMode()), Schedule: orNone(c.Schedule), Routing: orNone(c.Routing),
-			Dead: cell{strconv.Itoa(len(c.Failures)), strconv.Itoa(len(c.Failures))}, DeadNames: strings.Join(c.Failures, ", "),
-			Events: figures(c.EventsPerSec.Mean, 1, 4), Goodput: figures(c.GoodputBitPerSec.Mean, 1e9, 3),
-			Spread: fmt.Sprintf("slowest %s, median %s, fastest %s",
-				figures(c.EventsPerSec.Min, 1, 4).Text, figures(c.EventsPerSec.Median, 1, 4).Text, figures(c.EventsPerSec.Max, 1, 4).Text),
-			Ratio: share(c.RatioToControl), Bar: 100 * min(1, c.RatioToControl),
-			Predicted: share(c.PredictedEfficiency), Measured: share(c.MeasuredEfficiency),
-			Phases: phases(c), Lost: cell{fmt.Sprintf("%d/%d", c.EventsLost, c.EventsDuplicate), strconv.FormatUint(c.EventsLost+c.EventsDuplicate, 10)},
-			Verdict: verdict(c), Reasons: c.Reasons,
+		r := row{Run: in.Name, RunID: runID(index), Case: figure.Label(c, cases), Kind: kindOf(in.Source.Run), Verdict: verdict(c)}
+		for _, x := range columns {
+			r.Cells = append(r.Cells, x.cell(c))
 		}
 		out = append(out, r)
 	}
 	return out
 }
 
+// verdicts are all of them, as the line above the table counts them.
+var verdicts = []string{results.Reference, results.Resolved, results.Ordered, results.Unresolved, "valid", wrong, invalid, incomplete}
+
+// What a case is called that cannot be believed; invalid in results that have no verdicts.
+const (
+	wrong      = "wrong"
+	invalid    = "invalid"
+	incomplete = "incomplete"
+)
+
 func verdict(c results.Case) string {
 	switch {
 	case !c.Complete:
-		return "incomplete"
+		return incomplete
+	case !c.Valid && c.Verdict != "":
+		return wrong
 	case !c.Valid:
-		return "invalid"
+		return invalid
+	case c.Verdict != "":
+		return c.Verdict
 	}
 	return "valid"
 }
 
 func phases(c results.Case) cell {
 	if c.Phases == 0 {
-		return cell{none, ""}
+		return cell{Text: none}
 	}
 	text := strconv.Itoa(c.Phases)
 	if c.Bound > 0 {
 		text += " / " + strconv.Itoa(c.Bound)
 	}
-	return cell{text, strconv.Itoa(c.Phases)}
+	return cell{Text: text, Value: strconv.Itoa(c.Phases)}
 }
 
 func orNone(s string) string {
@@ -89,9 +81,9 @@ func orNone(s string) string {
 // share prints an efficiency or a ratio; 0 is "not given".
 func share(x float64) cell {
 	if x == 0 {
-		return cell{none, ""}
+		return cell{Text: none}
 	}
-	return cell{strconv.FormatFloat(x, 'f', 3, 64), exact(x)}
+	return cell{Text: strconv.FormatFloat(x, 'f', 3, 64), Value: exact(x)}
 }
 
 // figures prints x/unit with about n significant digits and without an exponent.
@@ -105,7 +97,7 @@ func figures(x, unit float64, n int) cell {
 	if x > 0 && x < 0.1 {
 		decimals++
 	}
-	return cell{strconv.FormatFloat(x, 'f', decimals, 64), exact(value)}
+	return cell{Text: strconv.FormatFloat(x, 'f', decimals, 64), Value: exact(value)}
 }
 
 func exact(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
@@ -123,12 +115,16 @@ func verdictLine(rows []row) string {
 		return fmt.Sprintf("All %d cases are valid.", len(rows))
 	}
 	var parts []string
-	for _, v := range []string{"valid", "invalid", "incomplete"} {
+	for _, v := range verdicts {
 		if count[v] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", count[v], v))
 		}
 	}
-	return fmt.Sprintf("Of %d cases: %s. The table says why.", len(rows), strings.Join(parts, ", "))
+	text := fmt.Sprintf("Of %d cases: %s.", len(rows), strings.Join(parts, ", "))
+	if count[wrong]+count[invalid]+count[incomplete] > 0 {
+		text += " Why is said below the table."
+	}
+	return text
 }
 
 // A kind says how results came about.

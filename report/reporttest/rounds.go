@@ -80,7 +80,7 @@ func Resolved(t testing.TB) figure.Source {
 func Noisy(t testing.TB) figure.Source {
 	t.Helper()
 	s := InRounds(oneDead(t), 16, Rounds{
-		Count: 6,
+		Count: 8,
 		Noise: func(n, round int) float64 {
 			return []float64{0.02, 0.5, 0.15, 0.3, 0.5}[n] * math.Sin(float64(5*n+3*round))
 		},
