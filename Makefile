@@ -2,12 +2,13 @@
 # make check   the inner loop: format, vet, tests of the packages that differ from main
 # make test    the whole gate, the same that CI runs
 # make install PREFIX=/usr/local   evbench into PREFIX/bin
+# make noise   the quick start N times (5) under each of four conditions: idle, beside busy loops, stopped at random, both
 GO         ?= go
 VERSION    := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 PREFIX     ?= /usr/local
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: bench build check install test test-slurm referee perf bench-barrier bench-peers soak golden fuzz clean
+.PHONY: bench build check install test test-slurm referee perf bench-barrier bench-peers noise soak golden fuzz clean
 
 bench: build
 	@fabric=lab; bin/evbench lab doctor --quiet || { fabric=emulate; \
@@ -54,6 +55,14 @@ bench-peers: build
 	$(GO) build -trimpath -tags mpi -o bin/peer ./bench/peer
 	@bin/peer --evbench bin/evbench $(PEERS)
 
+# The quick start idle, beside four busy loops, while it is stopped at random for a third of
+# the time, and both, N times each: docs/measuring.md. NOISE is what else bench/noise is
+# told, such as NOISE='--verbose --scenario mine.yaml'.
+N ?= 5
+noise: build
+	$(GO) build -trimpath -o bin/noise ./bench/noise
+	@bin/noise --runs $(N) $(NOISE)
+
 # Links die, processes are killed and stopped, messages come late, for MINUTES; SEED
 # repeats what a seed has drawn: docs/soak.md. SOAK is what else bench/soak is told.
 MINUTES ?= 10
@@ -64,7 +73,7 @@ soak: build
 
 # Rewrite golden files; read the diff before you commit it.
 golden:
-	$(GO) test ./routing ./plan ./survey ./reproduce ./report ./report/figure ./companion ./cmd/evbench -update
+	$(GO) test ./routing ./plan ./survey ./reproduce ./report ./report/figure ./companion ./bench/noise/tally ./cmd/evbench -update
 	$(GO) test ./controller -rewrite
 
 # Every fuzz target for a while (default 20 s each).

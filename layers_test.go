@@ -108,6 +108,8 @@ var layers = map[string]layer{
 	"bench": {may: []string{
 		"builder", "controller", "failover", "failover/loop", "failover/planner", "internal/unit", "plan", "plan/store", "preflight", "results", "routing", "scenario", "scheduler", "topology", "verify", "internal/wire",
 	}},
+	"bench/noise":       {may: []string{"bench/noise/tally", "results"}},
+	"bench/noise/tally": {may: []string{"results"}, pure: true},
 	"bench/peer": {may: []string{
 		"barrier", "bench/peer/alltoall", "bench/peer/ratio", "results", "transport", "transport/mpi", "transport/tcp",
 	}},
