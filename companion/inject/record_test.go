@@ -107,7 +107,7 @@ func TestTorn(t *testing.T) {
 	path := filepath.Join(dir, "journal")
 	r := Remedy{Up: Program{Args: []string{"true"}}, Probe: []Program{{Args: []string{"false"}}}}
 	h := header
-	h.Timeout = short
+	h.Timeout = time.Second / 4
 	lines := string(headLines(h)) + string(downLine(Pending{link, since, r})) + "down leaf1-sp"
 	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
