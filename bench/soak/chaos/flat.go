@@ -53,6 +53,8 @@ func Flat(all []Usage) []Finding {
 	if !ok {
 		return []Finding{{What: fmt.Sprintf("%d readings of memory and descriptors are too few", len(all))}}
 	}
+	// Of few readings each is half a median: it may have met what is open for a moment only.
+	moment := func(a, b int) bool { return len(all) < 40 && max(a, b)-min(a, b) <= 2 }
 	var out []Finding
 	grown := func(format string, args ...any) {
 		out = append(out, Finding{What: fmt.Sprintf(format, args...) + " (medians of the second and of the last quarter)"})
@@ -62,12 +64,14 @@ func Flat(all []Usage) []Finding {
 	}
 	if a.Descriptors != b.Descriptors {
 		grown("descriptors went from %d to %d", a.Descriptors, b.Descriptors)
+		out[len(out)-1].Slow = moment(a.Descriptors, b.Descriptors)
 	}
 	if b.Threads > a.Threads+moreThreads {
 		grown("threads grew from %d to %d", a.Threads, b.Threads)
 	}
 	if a.Namespaces != b.Namespaces {
 		grown("network namespaces held went from %d to %d", a.Namespaces, b.Namespaces)
+		out[len(out)-1].Slow = moment(a.Namespaces, b.Namespaces)
 	}
 	return out
 }

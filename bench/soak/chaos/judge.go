@@ -30,7 +30,8 @@ type Exit struct {
 }
 
 // A Finding is something odd. Why says how the script explains it; without, it is an
-// anomaly. Slow is what a machine that has no time for the program may cause by itself.
+// anomaly. Slow is what a machine that has no time for the program, or the moment of a
+// reading, may cause by itself.
 type Finding struct {
 	What string `json:"what"`
 	Why  string `json:"why,omitempty"`

@@ -206,3 +206,20 @@ func TestFlat(t *testing.T) {
 		}
 	}
 }
+
+// One descriptor more in one of a few readings may have been open for a moment; three, or
+// one in many readings, have not.
+func TestFlatOfFewReadings(t *testing.T) {
+	for _, tt := range []struct {
+		readings, more int
+		slow           bool
+	}{{8, 1, true}, {8, 3, false}, {60, 1, false}} {
+		all := make([]Usage, tt.readings)
+		for i := range all[tt.readings/2:] {
+			all[tt.readings/2+i].Descriptors = tt.more
+		}
+		if found := Flat(all); len(found) != 1 || !found[0].Anomaly() || found[0].Slow != tt.slow {
+			t.Errorf("%d readings, %d more: %+v", tt.readings, tt.more, found)
+		}
+	}
+}
