@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"evbench/compare"
-	"evbench/results"
 	"evbench/internal/unit"
+	"evbench/results"
 )
 
 // text prints what is noted, one table for each figure, and what the signs mean.
