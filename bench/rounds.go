@@ -2,6 +2,7 @@ package bench
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"evbench/results"
@@ -17,9 +18,14 @@ type rounds struct {
 }
 
 // order returns the places of the cases in the order in which a round measures them. It
-// is drawn anew for each round, so that no case always follows the same one.
+// is drawn anew for each round, so that no case always follows the same one. A round alone
+// has the order of the scenario.
 func (r rounds) order(round int) []int {
-	return rand.New(rand.NewPCG(r.seed, uint64(round))).Perm(r.cases)
+	order := rand.New(rand.NewPCG(r.seed, uint64(round))).Perm(r.cases)
+	if r.Count == 1 {
+		slices.Sort(order)
+	}
+	return order
 }
 
 // another reports whether a further round is to begin: where no number of rounds was

@@ -15,6 +15,10 @@ func columnsOf(cases []results.Case) []column {
 	lost := slices.ContainsFunc(cases, func(c results.Case) bool { return c.EventsLost+c.EventsDuplicate > 0 })
 	paired := slices.ContainsFunc(cases, func(c results.Case) bool { return c.RatioToControl > 0 })
 	known := slices.ContainsFunc(cases, func(c results.Case) bool { return c.MeasuredEfficiency > 0 })
+	beside := 0 // efficiencies go before ratios do
+	if paired {
+		beside = 4
+	}
 	all := []struct {
 		column
 		show bool
@@ -28,8 +32,8 @@ func columnsOf(cases []results.Case) []column {
 		{column{head: "min", right: true, optional: 3, cell: func(c results.Case) string { return rate(c.EventsPerSec.Min) }}, spread},
 		{column{head: "max", right: true, optional: 3, cell: func(c results.Case) string { return rate(c.EventsPerSec.Max) }}, spread},
 		{column{head: "Gbit/s", right: true, optional: 1, cell: func(c results.Case) string { return figures(c.GoodputBitPerSec.Mean/1e9, 3) }}, true},
-		{column{head: "pred.", right: true, over: "efficiency", optional: 4, cell: func(c results.Case) string { return share(c.PredictedEfficiency) }}, known},
-		{column{head: "meas.", right: true, optional: 4, cell: func(c results.Case) string { return share(c.MeasuredEfficiency) }}, known},
+		{column{head: "pred.", right: true, over: "efficiency", optional: beside, cell: func(c results.Case) string { return share(c.PredictedEfficiency) }}, known},
+		{column{head: "meas.", right: true, optional: beside, cell: func(c results.Case) string { return share(c.MeasuredEfficiency) }}, known},
 		{column{head: "pred.", right: true, over: "ratio to control", cell: func(c results.Case) string { return share(c.PredictedRatio) }}, paired},
 		{column{head: "measured", right: true, cell: estimate}, paired},
 		{column{head: "lost", right: true, cell: func(c results.Case) string { return fmt.Sprintf("%d/%d", c.EventsLost, c.EventsDuplicate) }}, lost},

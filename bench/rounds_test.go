@@ -1,0 +1,97 @@
+package bench
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"evbench/results"
+	"evbench/scenario"
+)
+
+func TestRoundsOrder(t *testing.T) {
+	r := rounds{seed: 7, cases: 5}
+	all := []int{0, 1, 2, 3, 4}
+	different := map[string]bool{}
+	for round := range 20 {
+		order := r.order(round)
+		if !slices.Equal(order, r.order(round)) {
+			t.Errorf("round %d is %v, and then another", round, order)
+		}
+		if sorted := slices.Sorted(slices.Values(order)); !slices.Equal(sorted, all) {
+			t.Errorf("round %d: %v", round, order)
+		}
+		different[string(rune(order[0]))] = true
+	}
+	if len(different) != 5 {
+		t.Errorf("of 20 rounds only %d cases come first", len(different))
+	}
+	r.Count = 1
+	if order := r.order(0); !slices.Equal(order, all) {
+		t.Errorf("a round alone: %v", order)
+	}
+}
+
+func TestRoundsGoOn(t *testing.T) {
+	auto, three := rounds{Rounds: scenario.Rounds{Limit: 100 * time.Second}}, rounds{Rounds: scenario.Rounds{Count: 3, Limit: time.Second}}
+	for _, tt := range []struct {
+		name    string
+		r       rounds
+		done    int
+		elapsed time.Duration
+		open    bool
+		want    bool
+	}{
+		{"open", auto, 3, 30 * time.Second, true, true},
+		{"resolved", auto, 6, 60 * time.Second, false, false},
+		{"the next would just end in time", auto, 9, 90 * time.Second, true, true},
+		{"the next would end too late", auto, 9, 91 * time.Second, true, false},
+		{"one round is longer than the limit", auto, 1, 200 * time.Second, true, false},
+		{"a number, resolved", three, 2, time.Hour, false, true},
+		{"a number, done", three, 3, time.Hour, true, false},
+	} {
+		if got := tt.r.another(tt.done, tt.elapsed, tt.open); got != tt.want {
+			t.Errorf("%s: another round: %t", tt.name, got)
+		}
+	}
+}
+
+func TestRoundsMeasureAgain(t *testing.T) {
+	auto, two := rounds{Rounds: scenario.Rounds{Limit: 10 * time.Second}}, rounds{Rounds: scenario.Rounds{Count: 2}}
+	for _, tt := range []struct {
+		name    string
+		r       rounds
+		tries   int
+		elapsed time.Duration
+		want    bool
+	}{
+		{"time left", auto, 1, 5 * time.Second, true},
+		{"no time left", auto, 1, 9 * time.Second, false},
+		{"often enough", auto, mostTries, time.Second, false},
+		{"a number of rounds", two, 2, time.Hour, true},
+	} {
+		if got := tt.r.again(tt.tries, tt.elapsed, time.Second); got != tt.want {
+			t.Errorf("%s: again: %t", tt.name, got)
+		}
+	}
+}
+
+func TestSettled(t *testing.T) {
+	c := func(verdict, over string, compared bool) results.Case {
+		return results.Case{Verdict: verdict, Compared: compared, Estimate: &results.Estimate{Over: over}}
+	}
+	for _, tt := range []struct {
+		name  string
+		cases []results.Case
+		want  bool
+	}{
+		{"nothing compared", []results.Case{c(results.Unresolved, results.OverRounds, false)}, true},
+		{"resolved", []results.Case{c(results.Resolved, results.OverRounds, true)}, true},
+		{"over exchanges", []results.Case{c(results.Resolved, results.OverExchanges, true)}, false},
+		{"ordered", []results.Case{c(results.Resolved, results.OverRounds, true), c(results.Ordered, results.OverRounds, true)}, false},
+	} {
+		if got := settled(tt.cases); got != tt.want {
+			t.Errorf("%s: settled: %t", tt.name, got)
+		}
+	}
+}
