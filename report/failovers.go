@@ -29,7 +29,7 @@ func failovers(b *strings.Builder, cases []results.Case, width int) {
 	g := grid{columns: failoverTable, gap: 2}
 	var notes []string
 	for _, c := range cases {
-		label := name(c, cases)
+		label := results.Label(c, cases)
 		if c.Failover != "" && !strings.Contains(label, c.Failover) {
 			label += ", " + c.Failover
 		}

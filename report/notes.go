@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"evbench/results"
 )
@@ -40,83 +39,23 @@ func explained(cases []results.Case, columns []column) string {
 	return text + " " + none + ": not given."
 }
 
-// open says which figures noise decides, and what to do about that.
-func open(s results.Summary) []string {
-	names := results.Open(s.Cases)
-	if len(names) == 0 {
-		return nil
-	}
-	return []string{"unresolved: " + strings.Join(names, ", ") + ": the interval is wider than 3 % of the figure and overlaps that of a case beside it. " +
-		"Measure longer (--limit, --duration), at a lower rate (--rate auto), or on a machine with less other work."}
-}
-
-// rejected says how many slices do not count, and why.
-func rejected(slices []results.Slice) []string {
-	why := map[string]int{}
-	var order []string
-	for _, s := range slices {
-		if s.Rejected != "" {
-			if why[s.Rejected] == 0 {
-				order = append(order, s.Rejected)
-			}
-			why[s.Rejected]++
-		}
-	}
-	var out []string
-	for _, text := range order {
-		out = append(out, fmt.Sprintf("rejected: %d of %d slices: %s", why[text], len(slices), text))
-	}
-	return out
-}
-
 // notes says what there is to say about cases: what is wrong with them, which are not
 // resolved, what is odd, and what became of links.
 func notes(s results.Summary) []string {
 	cases := s.Cases
-	reasons := grouped(cases, func(c results.Case) []string { return c.Reasons })
-	warnings := grouped(cases, func(c results.Case) []string { return c.Warnings })
 	var out []string
-	for _, r := range reasons {
-		out = append(out, "wrong: "+r)
+	for _, n := range s.Notes() {
+		out = append(out, n.Head+": "+n.Text)
 	}
-	out = append(out, open(s)...)
-	out = append(out, rejected(s.Slices)...)
-	for _, w := range warnings {
+	for _, w := range results.Grouped(cases, func(c results.Case) []string { return c.Warnings }) {
 		out = append(out, "warning: "+w)
 	}
 	for _, c := range cases {
 		if len(c.Failovers) == 0 { // the table of fail-overs says it
-			out = append(out, linkNotes(c, name(c, cases))...)
+			out = append(out, linkNotes(c, results.Label(c, cases))...)
 		}
 	}
 	return out
-}
-
-// grouped returns each text once, with the cases it is about before it, in the
-// order in which texts first appear.
-func grouped(cases []results.Case, texts func(results.Case) []string) []string {
-	about := map[string][]string{}
-	var order []string
-	for _, c := range cases {
-		for _, text := range texts(c) {
-			if about[text] == nil {
-				order = append(order, text)
-			}
-			about[text] = append(about[text], name(c, cases))
-		}
-	}
-	out := make([]string, len(order))
-	for i, text := range order {
-		out[i] = who(about[text], len(cases)) + ": " + text
-	}
-	return out
-}
-
-func who(names []string, all int) string {
-	if len(names) == all && all > 1 {
-		return "every case"
-	}
-	return strings.Join(names, ", ")
 }
 
 // linkEvents is how many changes of links are told of one case.

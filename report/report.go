@@ -5,7 +5,6 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -50,7 +49,7 @@ func Table(w io.Writer, s results.Summary, o Options) error {
 	}
 	g := grid{columns: columnsOf(s.Cases), gap: 2, colour: o.Colour}
 	for _, c := range s.Cases {
-		g.rows = append(g.rows, rowOf(c, name(c, s.Cases), g.columns))
+		g.rows = append(g.rows, rowOf(c, results.Label(c, s.Cases), g.columns))
 	}
 	g.draw(&b, width)
 	b.WriteByte('\n')
@@ -73,16 +72,6 @@ func Warnings(w io.Writer, warnings []string, o Options) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// name tells the repeats of a case apart, where there are any.
-func name(c results.Case, all []results.Case) string {
-	for _, other := range all {
-		if other.Repeat > 0 && other.Name == c.Name {
-			return fmt.Sprintf("%s #%d", c.Name, c.Repeat+1)
-		}
-	}
-	return c.Name
 }
 
 func orNone(s string) string {

@@ -32,9 +32,9 @@ type Slice struct {
 	Took []float64 `json:"-"`
 }
 
-// value is what slices are compared by: the efficiency, or the goodput where no rate of
+// Value is what slices are compared by: the efficiency, or the goodput where no rate of
 // the links is known.
-func (s Slice) value() float64 {
+func (s Slice) Value() float64 {
 	if s.Efficiency > 0 {
 		return s.Efficiency
 	}
@@ -42,21 +42,21 @@ func (s Slice) value() float64 {
 }
 
 // Counts reports whether the slice counts.
-func (s Slice) Counts() bool { return s.Rejected == "" && s.value() > 0 }
+func (s Slice) Counts() bool { return s.Rejected == "" && s.Value() > 0 }
 
 // Pair gives every slice its ratio to the control of its round, where both count.
 func Pair(slices []Slice) {
 	control := map[int]float64{}
 	for _, s := range slices {
 		if s.Control && s.Counts() {
-			control[s.Round] = s.value()
+			control[s.Round] = s.Value()
 		}
 	}
 	for i := range slices {
 		s := &slices[i]
 		s.Ratio = 0
 		if base := control[s.Round]; base > 0 && s.Counts() {
-			s.Ratio = s.value() / base
+			s.Ratio = s.Value() / base
 		}
 	}
 }

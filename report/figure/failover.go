@@ -83,7 +83,7 @@ func (f *Figure) stages(x *results.Failover) {
 
 // policyLabel is the name of a case with its policy, unless that is in it.
 func policyLabel(c results.Case, all []results.Case) string {
-	name := Label(c, all)
+	name := results.Label(c, all)
 	if strings.Contains(name, c.Failover) {
 		return name
 	}

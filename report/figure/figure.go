@@ -109,21 +109,11 @@ func Build(name string, s Source) (*Figure, error) {
 	return nil, fmt.Errorf("no figure %q; there are %s", name, strings.Join(Names(), ", "))
 }
 
-// Label tells the repeats of a case apart, where there are any.
-func Label(c results.Case, all []results.Case) string {
-	for _, other := range all {
-		if other.Repeat > 0 && other.Name == c.Name {
-			return fmt.Sprintf("%s #%d", c.Name, c.Repeat+1)
-		}
-	}
-	return c.Name
-}
-
 // labels are those of all cases, shortened so that a drawing has room beside them.
 func labels(all []results.Case) []string {
 	out := make([]string, len(all))
 	for i, c := range all {
-		out[i] = shorten(Label(c, all))
+		out[i] = shorten(results.Label(c, all))
 	}
 	return out
 }

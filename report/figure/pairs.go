@@ -56,7 +56,7 @@ func pairs(s Source, f *Figure) {
 		}
 		if g != nil {
 			g.addTo(&f.Data, c)
-			f.Panels = append(f.Panels, g.panel(Label(c, cases), i))
+			f.Panels = append(f.Panels, g.panel(results.Label(c, cases), i))
 		}
 	}
 	if measured {

@@ -44,7 +44,7 @@ func timeline(s Source, f *Figure) {
 	u := rateUnit(most)
 	for i, c := range cases {
 		if len(all[i]) > 0 {
-			f.Panels = append(f.Panels, timePanel(Label(c, cases), i, c.LinkEvents, all[i], u, most))
+			f.Panels = append(f.Panels, timePanel(results.Label(c, cases), i, c.LinkEvents, all[i], u, most))
 		}
 	}
 }
@@ -120,7 +120,7 @@ func servers(s Source, f *Figure) {
 	ports := s.ports()
 	for i, c := range cases {
 		if len(all[i]) > 0 {
-			f.Panels = append(f.Panels, serverPanel(Label(c, cases), i, all[i], ports, u, most))
+			f.Panels = append(f.Panels, serverPanel(results.Label(c, cases), i, all[i], ports, u, most))
 		}
 	}
 }

@@ -43,20 +43,12 @@ func rounds(s Source, f *Figure) {
 	low, high := ratioRange(cases, all)
 	for i, c := range cases {
 		if len(all[i]) > 0 {
-			f.Panels = append(f.Panels, roundsPanel(Label(c, cases), i, c, all[i], last, low, high))
+			f.Panels = append(f.Panels, roundsPanel(results.Label(c, cases), i, c, all[i], last, low, high))
 		}
 	}
 	if f.Panels == nil {
 		f.Missing = "There is no ratio: no round has a control."
 	}
-}
-
-// amount is what slices are compared by.
-func amount(x results.Slice) float64 {
-	if x.Efficiency > 0 {
-		return x.Efficiency
-	}
-	return x.GoodputBitPerSec
 }
 
 // controlsOf returns the control of each round: that which counts, else the last.
@@ -74,10 +66,10 @@ func controlsOf(slices []results.Slice) map[int]results.Slice {
 func trialsOf(name string, slices []results.Slice, base map[int]results.Slice) (out []trial) {
 	for _, x := range slices {
 		control := base[x.Round]
-		if x.Case != name || amount(x) == 0 || amount(control) == 0 {
+		if x.Case != name || x.Value() == 0 || control.Value() == 0 {
 			continue
 		}
-		one := trial{x.Round, x.Repeat, amount(x) / amount(control), x.Rejected}
+		one := trial{x.Round, x.Repeat, x.Value() / control.Value(), x.Rejected}
 		if one.leftOut == "" && !control.Counts() {
 			one.leftOut = "the control of its round does not count"
 		}

@@ -23,7 +23,7 @@ func tree(s Source, f *Figure) {
 			continue
 		}
 		x.addTo(&f.Data, cases[i])
-		f.Panels = append(f.Panels, x.panel(Label(cases[i], cases), i))
+		f.Panels = append(f.Panels, x.panel(results.Label(cases[i], cases), i))
 	}
 	if f.Panels == nil {
 		f.Missing = "No plan of two levels says what the tree looks like, or nothing is known of its links."

@@ -58,7 +58,7 @@ func TestVerdictComesFirst(t *testing.T) {
 		"<h2>Verdict</h2>", "Of 3 cases: 2 valid, 1 invalid.",
 		`<th scope="row">healthy</th>`, `<span class="mark valid">valid</span>`, `<span class="beside">1.000</span></td>`, ">0.980</td>",
 		`<th scope="row">one dead</th>`, `<span class="mark invalid">invalid</span>`, `title="leaf0-spine0">1</td>`,
-		`<p class="note bad"><strong>invalid</strong> one dead: 2 events &lt;lost&gt;</p>`,
+		`<p class="note bad"><strong>wrong</strong> one dead: 2 events &lt;lost&gt;</p>`,
 		"<h2>Predicted and measured efficiency</h2>", "<h2>Throughput per case</h2>", "<h2>Throughput over time</h2>", "<h2>Spread over servers</h2>",
 		"<h2>Throughput between pairs of servers</h2>", "<h2>Load of links in the fat tree</h2>", "<h2>Barrier wait against transfer</h2>",
 		"Warnings (1)", "the clock of server 3 is off by &lt;1 s&gt;", "topology: FT(2;2,3)",
@@ -76,7 +76,7 @@ func TestRounds(t *testing.T) {
 		"Of 5 cases: 1 control, 2 unresolved, 2 wrong. Why is said below the table.", ">ratio to control</th>", ">slowest server</th>", ">lost /\u00a0twice</th>",
 		`<span class="mark control">control</span>`, `<span class="mark unresolved">unresolved</span>`, `<span class="half">±0.`, `<span class="mark wrong">wrong</span>`, "</table>",
 		`<p class="note bad"><strong>wrong</strong> unsync minhop, unsync spread: `+reason, "unsync spread: link leaf0-spine1 up", "6.0\u00a0%)",
-		`<p class="note open"><strong>unresolved</strong> linear shift, FORS: `, "<code>--limit</code>", "<strong>rejected</strong> ", " slices: "+disturbed,
+		`<p class="note open"><strong>unresolved</strong> linear shift, FORS: `, "(--limit, --duration)", "<strong>rejected</strong> ", " slices: "+disturbed,
 		"<h2>Ratio to the control, round by round</h2>",
 	)
 	for _, once := range []string{reason, disturbed} {

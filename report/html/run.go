@@ -94,7 +94,7 @@ func clock(t time.Time) string {
 // warnings are those of the manifest, then each of the cases once, with the cases
 // it is about.
 func warnings(run *results.Run) []string {
-	return append(slices.Clone(run.Manifest.Warnings), grouped(run.Summary.Cases, func(c results.Case) []string { return c.Warnings })...)
+	return append(slices.Clone(run.Manifest.Warnings), results.Grouped(run.Summary.Cases, func(c results.Case) []string { return c.Warnings })...)
 }
 
 // facts are the manifest but for what is shown elsewhere.

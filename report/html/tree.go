@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evbench/report/figure"
+	"evbench/results"
 	"evbench/topology"
 )
 
@@ -46,7 +47,7 @@ func treeFigure(run string, s figure.Source) figureView {
 			v.Missing = fmt.Sprintf("The tree has %d cables between leaves and spines, too many for a page; evbench plot tree draws it.", x.Tree.Leaves()*x.Tree.Spines())
 			return v
 		default:
-			v.Trees = append(v.Trees, viewTree(fmt.Sprintf("%s-%d", v.ID, i), figure.Label(cases[i], cases), x))
+			v.Trees = append(v.Trees, viewTree(fmt.Sprintf("%s-%d", v.ID, i), results.Label(cases[i], cases), x))
 		}
 	}
 	if v.Trees == nil {

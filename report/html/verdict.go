@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"evbench/report/figure"
 	"evbench/results"
 )
 
@@ -27,7 +26,7 @@ func rowsOf(index int, in Input, columns []column) []row {
 	cases := in.Source.Run.Summary.Cases
 	var out []row
 	for _, c := range cases {
-		r := row{Run: in.Name, RunID: runID(index), Case: figure.Label(c, cases), Kind: kindOf(in.Source.Run), Verdict: verdict(c)}
+		r := row{Run: in.Name, RunID: runID(index), Case: results.Label(c, cases), Kind: kindOf(in.Source.Run), Verdict: verdict(c)}
 		for _, x := range columns {
 			r.Cells = append(r.Cells, x.cell(c))
 		}
