@@ -120,6 +120,9 @@ func facts(m results.Manifest) []fact {
 	for _, name := range slices.Sorted(maps.Keys(m.Plans)) {
 		all = append(all, fact{"plan of " + name, m.Plans[name]})
 	}
+	for _, t := range m.RateSearch {
+		all = append(all, fact{"tried at " + rate(float64(t.RateBitPerSec)), fmt.Sprintf("%.3f of the prediction", t.Share())})
+	}
 	return slices.DeleteFunc(all, func(f fact) bool { return f.Text == "" })
 }
 
