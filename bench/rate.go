@@ -22,6 +22,10 @@ const (
 	// carriedTimes is how often that has to be so, where there is time: a busy machine may
 	// be quiet for a second.
 	carriedTimes = 2
+	// leastFragment is the least that a phase sends at a rate below the first one. The links
+	// of the lab let bursts of 20 KiB pass at once: of fragments that are not well above
+	// that, waiting costs a case with fewer messages less than one with more.
+	leastFragment = 36 << 10
 	// lowestPart of the first rate that is tried is the last one.
 	lowestPart = 16
 	// carefulPart of the first rate is the most that is taken without having been tried,
@@ -51,8 +55,9 @@ func NewRateSearch(s *scenario.Scenario) *RateSearch {
 		r.share = carriedShareEmulated
 	}
 	for rate := s.Fabric.Rate; rate*lowestPart >= s.Fabric.Rate; rate /= 2 {
-		if at := *s; at.SettleRate(rate) != nil {
-			break // no fragment fits into a phase
+		at := *s
+		if at.SettleRate(rate) != nil || rate < s.Fabric.Rate && at.Event.Phase > 0 && at.Event.Fragment < leastFragment {
+			break
 		}
 		r.rates = append(r.rates, rate)
 	}
