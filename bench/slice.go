@@ -1,0 +1,95 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"evbench/controller"
+	"evbench/results"
+)
+
+// all measures the cases round by round.
+func (r *runner) all(ctx context.Context) error {
+	r.began = time.Now()
+	for {
+		if err := r.round(ctx); err != nil {
+			return err
+		}
+		r.rounds++
+		cases := r.assessed()
+		r.progress(Progress{Stage: RoundDone, Round: r.rounds, Elapsed: time.Since(r.began), Cases: cases})
+		if !r.plan.another(r.rounds, time.Since(r.began), !settled(cases)) {
+			return nil
+		}
+	}
+}
+
+// round measures a slice of each case, and once more those that are rejected.
+func (r *runner) round(ctx context.Context) error {
+	order := r.plan.order(r.rounds)
+	for tries := 1; len(order) > 0; tries++ {
+		var rejected []int
+		for i, place := range order {
+			began := time.Now()
+			m, err := r.slice(ctx, place, i, len(order))
+			if err != nil {
+				return err
+			}
+			if m.rejected != "" && r.plan.again(tries, time.Since(r.began), time.Since(began)) {
+				rejected = append(rejected, place)
+			}
+		}
+		order = rejected
+	}
+	return nil
+}
+
+// slice measures a case once.
+func (r *runner) slice(ctx context.Context, place, index, count int) (*measured, error) {
+	m := &measured{Planned: r.cases[place], round: r.rounds, start: time.Since(r.began)}
+	for _, other := range r.done {
+		if other.Name == m.Name {
+			m.repeat++
+		}
+	}
+	err := r.one(ctx, m, index, count)
+	r.done = append(r.done, m)
+	r.slices() // which says whether this one counts
+	return m, errors.Join(err, r.sinkErr)
+}
+
+// A measured case is what one slice of a case came to, or all of them together.
+type measured struct {
+	Planned
+	repeat   int // number of the slice among those of its case, from 0
+	round    int
+	start    time.Duration // since the first slice of the run began
+	rejected string        // what disturbed it; "": it counts
+	outcome  controller.Outcome
+	links    []results.LinkCount // nil where the fabric cannot count
+	drops    uint64              // that no timed failure excuses
+	events   []results.LinkEvent
+	// failovers is what was done about them.
+	failovers []results.Failover
+	warnings  []string
+}
+
+// one installs and measures one case.
+func (r *runner) one(ctx context.Context, m *measured, index, count int) error {
+	p := Progress{Case: m.Name, Index: index, Count: count, Round: r.rounds + 1, Rounds: r.plan.Count, Duration: m.Duration, Stage: Installing}
+	r.progress(p)
+	if err := r.f.Install(ctx, m.Plan); err != nil {
+		return fmt.Errorf("case %q: install: %w", m.Name, err)
+	}
+	p.Stage = WarmingUp
+	r.progress(p)
+	if err := r.measure(ctx, m, p); err != nil {
+		return err
+	}
+	result := r.result(m)
+	p.Stage, p.Cases = Done, []results.Case{result}
+	r.progress(p)
+	return nil
+}
