@@ -26,8 +26,8 @@ type loop struct {
 
 	meter    meter
 	tally    tally
-	counting chan time.Duration // when the counted part began, once
-	look     atomic.Bool        // the watchdog asks for a look at what is overdue
+	counting chan reading // of the meter when the counted part began, once
+	look     atomic.Bool  // the watchdog asks for a look at what is overdue
 
 	plans       plans
 	parts       *parts
@@ -44,7 +44,7 @@ type loop struct {
 func newLoop(c wire.Configure, ep transport.Endpoint, d *desk, r *reporter, conn wire.Conn) *loop {
 	l := &loop{
 		c: c, n: len(c.Peers), ep: ep, desk: d, report: r, conn: conn, base: time.Now(),
-		counting: make(chan time.Duration, 1), plans: plans{{epoch: c.Epoch, mode: c.Mode, row: c.Row}},
+		counting: make(chan reading, 1), plans: plans{{epoch: c.Epoch, mode: c.Mode, row: c.Row}},
 	}
 	l.parts = newParts(c, ep.Alloc, max(inFlight(c), 1), &l.meter, &l.tally)
 	d.attach(r.hurry, l.ready)
@@ -94,7 +94,7 @@ func (l *loop) count(first uint64) {
 	l.parts.sources.start(now)
 	l.retransmits = l.ep.Retransmits()
 	l.meter.retransmits.Store(l.retransmits)
-	l.counting <- now
+	l.counting <- l.meter.read(now)
 }
 
 // An Extender is an Endpoint that can open further connections: those that the

@@ -128,14 +128,11 @@ func (r *reporter) completed() wire.Completed {
 // sampler sends a sample each interval from when the loop says that it has
 // begun to count, and one of the rest at the end. It has the machine watched meanwhile.
 func (j *job) sampler(ctx context.Context) {
-	var began time.Duration
-	select {
-	case began = <-j.loop.counting:
-	case <-ctx.Done():
+	last, counting := j.begun(ctx)
+	if !counting {
 		return
 	}
-	m := &j.loop.meter
-	last := m.read(began)
+	m, began := &j.loop.meter, last.at
 	end := j.watchLoad()
 	tick := time.NewTicker(j.c.Interval)
 	defer tick.Stop()
@@ -149,6 +146,22 @@ func (j *job) sampler(ctx context.Context) {
 		}
 		j.sample(&last, began)
 		m.refresh.Store(true)
+	}
+}
+
+// begun waits for the counted part and returns the meter as it was then: this goroutine may
+// get a processor only later. It returns false where nothing was counted.
+func (j *job) begun(ctx context.Context) (reading, bool) {
+	select {
+	case r := <-j.loop.counting:
+		return r, true
+	case <-ctx.Done():
+	}
+	select {
+	case r := <-j.loop.counting: // a short part, which is over already
+		return r, true
+	default:
+		return reading{}, false
 	}
 }
 
