@@ -55,6 +55,7 @@ func (r *runner) slice(ctx context.Context, place, index, count int) (*measured,
 		}
 	}
 	err := r.one(ctx, m, index, count)
+	m.slice = r.sliceOf(m)
 	r.done = append(r.done, m)
 	r.slices() // which says whether this one counts
 	return m, errors.Join(err, r.sinkErr)
@@ -67,6 +68,7 @@ type measured struct {
 	round    int
 	start    time.Duration // since the first slice of the run began
 	rejected string        // what disturbed it; "": it counts
+	slice    results.Slice // what the summary says of it, but for ratio and rejection
 	outcome  controller.Outcome
 	links    []results.LinkCount // nil where the fabric cannot count
 	drops    uint64              // that no timed failure excuses

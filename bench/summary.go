@@ -109,17 +109,22 @@ func rates(o controller.Outcome) (events, goodput results.Stat) {
 	return results.NewStat(e), results.NewStat(g)
 }
 
+// sliceOf is one measurement as results.
+func (r *runner) sliceOf(m *measured) results.Slice {
+	c := r.result(m)
+	return results.Slice{
+		Case: m.Name, Repeat: m.repeat, Round: m.round, Control: m.Control, StartSec: m.start.Seconds(),
+		EventsPerSec: c.EventsPerSec.Mean, GoodputBitPerSec: c.GoodputBitPerSec.Mean, Efficiency: c.MeasuredEfficiency,
+		Exchanges: c.Exchanges, MeasuredSec: c.MeasuredSec, BarrierWaitSec: c.BarrierWaitSec, Complete: c.Complete,
+		Load: results.Machines(m.outcome.Loads), Delay: results.Delay(m.outcome.Loads, len(m.outcome.Servers)), Took: m.outcome.Took.Sec,
+	}
+}
+
 // slices are what has been measured so far, as results, and settles which of it counts.
 func (r *runner) slices() []results.Slice {
 	var out []results.Slice
 	for _, m := range r.done {
-		c := r.result(m)
-		out = append(out, results.Slice{
-			Case: m.Name, Repeat: m.repeat, Round: m.round, Control: m.Control, StartSec: m.start.Seconds(),
-			EventsPerSec: c.EventsPerSec.Mean, GoodputBitPerSec: c.GoodputBitPerSec.Mean, Efficiency: c.MeasuredEfficiency,
-			Exchanges: c.Exchanges, MeasuredSec: c.MeasuredSec, BarrierWaitSec: c.BarrierWaitSec, Complete: c.Complete,
-			Load: results.Machines(m.outcome.Loads), Delay: results.Delay(m.outcome.Loads, len(m.outcome.Servers)), Took: m.outcome.Took.Sec,
-		})
+		out = append(out, m.slice)
 	}
 	if r.plan.Count != 1 { // of one round nobody knows what is usual
 		results.Reject(out)

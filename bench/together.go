@@ -71,11 +71,7 @@ func addLinks(a, b []results.LinkCount) []results.LinkCount {
 		return slices.Clone(b)
 	}
 	for i := range a {
-		a[i].Bytes += b[i].Bytes
-		a[i].Packets += b[i].Packets
-		a[i].Drops += b[i].Drops
-		a[i].PlannedBytes += b[i].PlannedBytes
-		a[i].Planned = a[i].Planned && b[i].Planned
+		a[i].Add(b[i])
 	}
 	return a
 }

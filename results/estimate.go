@@ -1,5 +1,7 @@
 package results
 
+import "slices"
+
 // What an Estimate is of, and what was observed for it.
 const (
 	OfRatio   = "ratio_to_control"
@@ -36,9 +38,9 @@ func NewEstimate(name string, slices []Slice) *Estimate {
 	if len(mine) == 0 {
 		return nil
 	}
-	e := &Estimate{Of: OfRatio, Over: OverRounds, Interval: NewInterval(ratios(mine))}
+	e := &Estimate{Of: OfRatio, Over: OverRounds, Interval: NewInterval(values(mine, Slice.ratio))}
 	if len(control) == 0 {
-		e.Of, e.Interval = OfGoodput, NewInterval(goodputs(mine))
+		e.Of, e.Interval = OfGoodput, NewInterval(values(mine, Slice.goodput))
 	}
 	if e.Known() {
 		return e
@@ -55,6 +57,7 @@ func NewEstimate(name string, slices []Slice) *Estimate {
 // a run with controls a slice without one in its round does not count.
 func slicesOf(name string, all []Slice) (mine, control []Slice) {
 	rounds := map[int]bool{}
+	uncontrolled := !slices.ContainsFunc(all, func(s Slice) bool { return s.Control })
 	for _, s := range all {
 		if s.Control && s.Counts() {
 			control = append(control, s)
@@ -62,34 +65,20 @@ func slicesOf(name string, all []Slice) (mine, control []Slice) {
 		}
 	}
 	for _, s := range all {
-		if s.Case == name && s.Counts() && (control == nil && !hasControl(all) || rounds[s.Round]) {
+		if s.Case == name && s.Counts() && (uncontrolled || rounds[s.Round]) {
 			mine = append(mine, s)
 		}
 	}
 	return mine, control
 }
 
-func hasControl(all []Slice) bool {
-	for _, s := range all {
-		if s.Control {
-			return true
-		}
-	}
-	return false
-}
+func (s Slice) ratio() float64   { return s.Ratio }
+func (s Slice) goodput() float64 { return s.GoodputBitPerSec }
 
-func ratios(slices []Slice) []float64 {
+func values(of []Slice, value func(Slice) float64) []float64 {
 	var out []float64
-	for _, s := range slices {
-		out = append(out, s.Ratio)
-	}
-	return out
-}
-
-func goodputs(slices []Slice) []float64 {
-	var out []float64
-	for _, s := range slices {
-		out = append(out, s.GoodputBitPerSec)
+	for _, s := range of {
+		out = append(out, value(s))
 	}
 	return out
 }
@@ -98,10 +87,10 @@ func goodputs(slices []Slice) []float64 {
 // intervals hold with a probability of 95 % when each does with 97.5 %.
 func overExchanges(mine, control []Slice) Interval {
 	if len(control) == 0 {
-		return intervalAt(exchanges(mine, func(s Slice) float64 { return s.GoodputBitPerSec }), Confidence)
+		return intervalAt(exchanges(mine, Slice.goodput), Confidence)
 	}
 	const each = (1 + Confidence) / 2
-	a := intervalAt(exchanges(mine, func(s Slice) float64 { return s.Ratio }), each)
+	a := intervalAt(exchanges(mine, Slice.ratio), each)
 	b := intervalAt(exchanges(control, func(Slice) float64 { return 1 }), each)
 	if !a.Known() || !b.Known() {
 		return Interval{}

@@ -77,11 +77,7 @@ func mergeLinks(links []LinkCount, counts map[sliceID]float64) []LinkCount {
 			out = append(out, l)
 			continue
 		}
-		out[i].Bytes += l.Bytes
-		out[i].Packets += l.Packets
-		out[i].Drops += l.Drops
-		out[i].PlannedBytes += l.PlannedBytes
-		out[i].Planned = out[i].Planned && l.Planned
+		out[i].Add(l)
 	}
 	return out
 }

@@ -34,6 +34,15 @@ type LinkCount struct {
 	Planned               bool   // PlannedBytes means something
 }
 
+// Add adds what another slice put on the same direction of the same cable.
+func (l *LinkCount) Add(o LinkCount) {
+	l.Bytes += o.Bytes
+	l.Packets += o.Packets
+	l.Drops += o.Drops
+	l.PlannedBytes += o.PlannedBytes
+	l.Planned = l.Planned && o.Planned
+}
+
 // A PairCount is what one server received of another in the measured part, and how
 // long it waited for that. Bytes over Sec is what the pair was served with while it
 // was: a pair that has a link to itself gets the rate of the link, one of k that
