@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/bits"
 	"strings"
-	"time"
 )
 
 var (
@@ -33,7 +32,7 @@ func (e entry) at(name string) field {
 	return e.self
 }
 
-func (d *document) cases(root field, f fields, s *Scenario, length func(string) time.Duration) {
+func (d *document) cases(root field, f fields, s *Scenario, length lasting) {
 	written := d.written(root, f)
 	matrix := d.mapping(f.get("matrix"), matrixFields...)
 	d.disjoint(written, matrix)
@@ -113,16 +112,14 @@ func (d *document) product(matrix fields, written int) (choices []fields, varied
 }
 
 // oneCase reads a case and settles what it leaves open.
-func (d *document) oneCase(e entry, s *Scenario, length func(string) time.Duration) Case {
+func (d *document) oneCase(e entry, s *Scenario, length lasting) Case {
 	c := Case{Mode: Sync}
 	c.Failover = d.failoverAt(e.f.get("failover"), d.failover)
 	good := d.names(e.f, &c) && !c.Failover.wrong()
 	if good {
 		d.combine(e, s, &c)
 	}
-	if c.Duration = length(c.Mode); changes(e.f.get("failures")) {
-		c.Duration = max(c.Duration, defaultDuration) // links that die and come back need time
-	}
+	c.Duration = length(c.Mode, changes(e.f.get("failures")))
 	scalar(d, e.f.get("duration"), &c.Duration, span(minDuration, maxDuration))
 	if good {
 		d.numbers(e, s, &c)

@@ -323,9 +323,12 @@ func (d *document) settings(f fields, s *Scenario) {
 	scalar(d, f.get("check"), &s.Check, oneOf("check", []string{CheckHeader, CheckPayload}, nil))
 }
 
-// times reads duration, interval and preset, and returns how long a case of a
-// mode lasts that does not say.
-func (d *document) times(f fields, s *Scenario) func(mode string) time.Duration {
+// lasting tells how long a case lasts that does not say; links that change while it
+// runs need time, unless the scenario says how long.
+type lasting func(mode string, changing bool) time.Duration
+
+// times reads duration, interval and preset.
+func (d *document) times(f fields, s *Scenario) lasting {
 	preset := ""
 	scalar(d, f.get("preset"), &preset, oneOf("preset", []string{thesis}, nil))
 	s.Interval = defaultInterval
@@ -341,14 +344,19 @@ func (d *document) times(f fields, s *Scenario) func(mode string) time.Duration 
 			s.Interval = 5 * time.Second
 		}
 	}
-	if scalar(d, f.get("duration"), &s.Duration, span(minDuration, maxDuration)) {
+	given := scalar(d, f.get("duration"), &s.Duration, span(minDuration, maxDuration))
+	if given {
 		other = s.Duration
 	}
-	return func(mode string) time.Duration {
+	return func(mode string, changing bool) time.Duration {
+		lasts := s.Duration
 		if asynchronous(mode) {
-			return other
+			lasts = other
 		}
-		return s.Duration
+		if changing && !given {
+			return max(lasts, defaultDuration)
+		}
+		return lasts
 	}
 }
 

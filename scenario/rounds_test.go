@@ -22,6 +22,7 @@ func TestRounds(t *testing.T) {
 		{"a number", "rounds: 7\n" + two, scenario.Rounds{Count: 7, Limit: 100 * time.Second}, 10 * time.Second},
 		{"as it was called", "repeat: 3\nduration: 4s\n" + two, scenario.Rounds{Count: 3, Limit: 100 * time.Second}, 4 * time.Second},
 		{"links that change do so once", timed, scenario.Rounds{Count: 1, Limit: 100 * time.Second}, 10 * time.Second},
+		{"as long as is written", "duration: 3s\n" + timed, scenario.Rounds{Count: 1, Limit: 100 * time.Second}, 3 * time.Second},
 		{"unless that is asked for", "rounds: auto\n" + timed, auto(100 * time.Second), 10 * time.Second},
 		{"nothing to compare", "control: off\ncases: [{}]", scenario.Rounds{Count: 1, Limit: 100 * time.Second}, 2 * time.Second},
 	} {
