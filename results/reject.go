@@ -34,18 +34,38 @@ func Delay(loads []Load, servers int) float64 {
 	return most
 }
 
-// Reject marks the slices that do not count, and why, from what their machines tell.
+// repeated is why a slice does not count in place of which another of its case and round does.
+const repeated = "measured again in its round, with less delay"
+
+// Reject marks the slices that do not count, and why, from what their machines tell. Of
+// the slices of a case in one round at most one counts, that with the least delay: a round
+// is one observation, also where later slices have raised what is usual.
 func Reject(slices []Slice) {
 	var delays []float64
 	for _, s := range slices {
 		delays = append(delays, s.Delay)
 	}
 	limit := max(MaxDelay, MaxUnusual*NewStat(delays).Median)
+	type place struct {
+		name  string
+		round int
+	}
+	least := map[place]*Slice{}
 	for i := range slices {
 		s := &slices[i]
 		if s.Rejected = ""; s.Delay > limit {
 			s.Rejected = fmt.Sprintf("servers waited for a processor for more than %.0f %% of the time, and %.1f times what was usual in this run",
 				100*MaxDelay, MaxUnusual)
+			continue
+		}
+		at := place{s.Case, s.Round}
+		switch first := least[at]; {
+		case first == nil:
+			least[at] = s
+		case first.Delay <= s.Delay:
+			s.Rejected = repeated
+		default:
+			first.Rejected, least[at] = repeated, s
 		}
 	}
 }
