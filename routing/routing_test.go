@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 
 	"evbench/routing"
@@ -185,6 +186,24 @@ func TestCheckFindsDamage(t *testing.T) {
 			t.Errorf("Check() = %+v, want dead links", r)
 		}
 	})
+}
+
+// Large trees with many dead links have more sets of ports than 16 bits count.
+func TestManySetsOfPorts(t *testing.T) {
+	tree := topologytest.Tree(t, topology.Options{Ports: 64, Leaves: 64})
+	tables := compute(t, tree, routing.MinHop)
+	place := func(i int) (routing.Switch, int) { return routing.Switch(i / tree.Servers()), i % tree.Servers() }
+	ports := func(i int) []routing.Port { return []routing.Port{routing.Port(i >> 16), routing.Port(i)} }
+	const many = 1 << 17
+	for i := range many {
+		sw, dst := place(i)
+		tables.Set(sw, dst, ports(i)...)
+	}
+	for i := range many {
+		if got := tables.Ports(place(i)); !slices.Equal(got, ports(i)) {
+			t.Fatalf("entry %d has the ports %v, want %v", i, got, ports(i))
+		}
+	}
 }
 
 // What the choice of ties costs unsynchronised traffic: the busiest wire of one

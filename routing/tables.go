@@ -15,19 +15,19 @@ type Port uint16
 
 // Tables hold the next hops of every switch towards every server. An entry is
 // a set of ports, rising: one for single-path engines, several for ecmp, none
-// where there is no route. Sets are interned, so an entry costs two bytes.
+// where there is no route. Sets are interned, so an entry costs four bytes.
 type Tables struct {
 	Engine string
 	Tree   *topology.Tree
 
-	entries []uint16 // [switch·S + destination rank] -> sets
+	entries []uint32 // [switch·S + destination rank] -> sets
 	sets    [][]Port
-	index   map[string]uint16
+	index   map[string]uint32
 }
 
 func newTables(engine string, t *topology.Tree) *Tables {
 	n := (t.Leaves() + t.Spines()) * t.Servers()
-	return &Tables{Engine: engine, Tree: t, entries: make([]uint16, n), sets: [][]Port{nil}, index: map[string]uint16{"": 0}}
+	return &Tables{Engine: engine, Tree: t, entries: make([]uint32, n), sets: [][]Port{nil}, index: map[string]uint32{"": 0}}
 }
 
 // Leaf returns the switch ID of a leaf.
@@ -53,7 +53,7 @@ func (t *Tables) Set(sw Switch, dst int, ports ...Port) {
 	}
 	id, ok := t.index[string(key)]
 	if !ok {
-		id = uint16(len(t.sets))
+		id = uint32(len(t.sets))
 		t.sets = append(t.sets, slices.Clone(ports))
 		t.index[string(key)] = id
 	}
