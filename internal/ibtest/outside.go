@@ -28,9 +28,10 @@ func (l *Live) Forget() {
 }
 
 // Program returns a program of infiniband-diags that sees the simulated network,
-// such as dump_fts or ibtracert.
+// such as dump_fts or ibtracert. It has patience: on a busy machine the simulated switches
+// take long to answer.
 func (l *Live) Program(ctx context.Context, name string, args ...string) *exec.Cmd {
-	return l.run.command(ctx, name, args...)
+	return l.run.command(ctx, name, append([]string{"-t", "20000"}, args...)...)
 }
 
 // Pull pulls the cable at a port, and does not wait for OpenSM.
