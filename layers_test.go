@@ -22,6 +22,7 @@ type layer struct {
 var layers = map[string]layer{
 	"internal/unit":       {pure: true},
 	"internal/atomicfile": {},
+	"internal/port":       {},
 	"internal/coloring":   {pure: true},
 	"topology":            {may: []string{"internal/unit"}, pure: true},
 
@@ -82,7 +83,7 @@ var layers = map[string]layer{
 	"transport":               {pure: true},
 	"transport/transporttest": {may: []string{"transport", "barrier"}},
 	"transport/memnet":        {may: []string{"transport"}},
-	"transport/tcp":           {may: []string{"transport"}},
+	"transport/tcp":           {may: []string{"internal/port", "transport"}},
 	"transport/mpi":           {may: []string{"transport"}},
 	"emulate":                 {may: []string{"topology", "internal/unit"}},
 
@@ -90,10 +91,10 @@ var layers = map[string]layer{
 	"results/csv":   {may: []string{"results", "internal/atomicfile"}},
 	"results/hdf5":  {may: []string{"results"}},
 	"scenario":      {may: []string{"internal/unit", "topology"}},
-	"internal/wire": {may: []string{"internal/unit", "results"}},
+	"internal/wire": {may: []string{"internal/port", "internal/unit", "results"}},
 
 	"worker":     {may: []string{"scheduler", "builder", "barrier", "transport", "internal/wire", "results"}},
-	"controller": {may: []string{"internal/wire", "results"}},
+	"controller": {may: []string{"internal/port", "internal/wire", "results"}},
 
 	"lab":           {may: []string{"topology", "internal/unit"}},
 	"companion":     {may: []string{"failover", "plan", "routing", "topology"}},
@@ -120,7 +121,7 @@ var layers = map[string]layer{
 	"routing/opensm":      {may: []string{"fabric", "routing/lft"}, pure: true},
 
 	"host":          {may: []string{"results"}},
-	"internal/echo": {may: []string{"internal/wire"}},
+	"internal/echo": {may: []string{"internal/port", "internal/wire"}},
 	"preflight":     {may: []string{"results"}, pure: true},
 
 	"failover": {may: []string{"topology"}, pure: true},

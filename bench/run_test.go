@@ -52,7 +52,7 @@ func (f *fabric) listen() *memnet.Listener {
 	return f.at
 }
 
-func (f *fabric) dial() wire.Conn { return wire.NewConn(f.at.Dial(), wire.MaxFrame) }
+func (f *fabric) dial() *wire.NetConn { return wire.NewConn(f.at.Dial(), wire.MaxFrame) }
 
 func (f *fabric) Info() results.Fabric { return f.info }
 

@@ -23,6 +23,7 @@ import (
 	"sync"
 	"time"
 
+	"evbench/internal/port"
 	"evbench/internal/wire"
 )
 
@@ -51,12 +52,10 @@ type Controller struct {
 	closed  bool
 
 	listener net.Listener
+	quit     chan struct{} // closed by Close
 	handlers sync.WaitGroup
-	guests   map[net.Conn]bool // connections that have not said who they are
+	guests   guests // connections that have not said who they are
 }
-
-// maxGuests is how many connections may be about to say who they are.
-const maxGuests = 1024
 
 // helloTimeout bounds, from accept to the end of its Hello, how long a
 // connection may take: also for one that sends a byte now and then.
@@ -70,14 +69,14 @@ func New(opt Options) *Controller {
 	}
 	return &Controller{
 		opt: opt, log: log,
-		roster:  roster{token: opt.Token, expected: opt.Servers, joined: make(map[int]bool)},
+		roster:  roster{expected: opt.Servers, joined: make(map[int]bool)},
 		members: make(map[int]*member),
 		joined:  make(chan struct{}),
-		guests:  make(map[net.Conn]bool),
+		quit:    make(chan struct{}),
 	}
 }
 
-// Listen opens "unix:PATH" or "tcp:HOST:PORT" and serves it until Close.
+// Listen opens "unix:PATH", "tcp:HOST:PORT" or "tls:HOST:PORT" and serves it until Close.
 func (c *Controller) Listen(addr string) error {
 	l, err := wire.Listen(addr)
 	if err != nil {
@@ -90,7 +89,7 @@ func (c *Controller) Listen(addr string) error {
 // Serve accepts workers from l until Close, which closes l.
 func (c *Controller) Serve(l net.Listener) {
 	c.listener = l
-	c.handlers.Go(func() { c.accept(l) })
+	c.handlers.Go(func() { port.Accept(l.Accept, c.quit, c.accept, c.crowded) })
 }
 
 // Addr returns the control address as workers dial it.
@@ -99,76 +98,72 @@ func (c *Controller) Addr() string {
 	return a.Network() + ":" + a.String()
 }
 
-func (c *Controller) accept(l net.Listener) {
-	for {
-		conn, err := l.Accept()
-		if err != nil {
-			if !errors.Is(err, net.ErrClosed) {
-				c.log.Error("control port", "error", err)
-			}
-			return
+// accept takes a connection that has yet to say who it is.
+func (c *Controller) accept(conn net.Conn) {
+	g := guest{wire.NewConn(conn, wire.MaxHello), from(conn)}
+	c.mu.Lock()
+	closed := c.closed
+	if !closed {
+		if len(c.guests) == maxGuests {
+			c.dismiss(c.guests.worst())
 		}
-		if !c.letIn(conn) {
-			c.log.Warn("control port: too many unknown connections", "from", conn.RemoteAddr())
-			_ = conn.Close()
-			continue
-		}
-		c.handlers.Go(func() { c.handle(conn) })
+		c.guests = append(c.guests, g)
+	}
+	c.mu.Unlock()
+	if closed {
+		_ = g.conn.Close()
+		return
+	}
+	c.handlers.Go(func() { c.handle(g) })
+}
+
+// crowded makes room where nobody can come in: files may have run out, and the
+// connections of strangers take some.
+func (c *Controller) crowded(err error) {
+	c.log.Warn("control port", "error", err)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.guests) > 0 {
+		c.dismiss(c.guests.worst())
 	}
 }
 
-// letIn notes a connection that has yet to say who it is.
-func (c *Controller) letIn(conn net.Conn) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed || len(c.guests) >= maxGuests {
-		return false
-	}
-	c.guests[conn] = true
-	return true
-}
-
-func (c *Controller) known(conn net.Conn) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.guests, conn)
+// dismiss hangs up on a guest who takes a place that others need; c.mu is held. Its
+// handler sees the end of the connection.
+func (c *Controller) dismiss(g guest) {
+	c.guests.leave(g.conn)
+	c.log.Warn("control port: too many unknown connections", "from", g.from)
+	_ = g.conn.Close()
 }
 
 // handle takes one connection from its first byte to its end.
-func (c *Controller) handle(conn net.Conn) {
-	w := wire.NewConn(conn, wire.MaxHello)
-	m, err := c.greet(w)
-	c.known(conn)
+func (c *Controller) handle(g guest) {
+	m, err := c.greet(g.conn)
 	if err != nil {
-		c.log.Warn("control port: refused", "from", conn.RemoteAddr(), "reason", err)
-		_ = w.Close()
+		c.mu.Lock()
+		c.guests.leave(g.conn)
+		c.mu.Unlock()
+		c.log.Warn("control port: refused", "from", g.from, "reason", err)
+		_ = g.conn.Close()
 		return
 	}
 	err = m.serve(c.deliver)
 	c.drop(m, err)
 }
 
-// greet reads the Hello and admits the worker, or says why not.
+// greet finds out who has connected and admits the worker, or says why not.
 func (c *Controller) greet(w *wire.NetConn) (*member, error) {
 	if err := w.SetDeadline(time.Now().Add(helloTimeout)); err != nil {
 		return nil, err
 	}
-	msg, err := w.Receive()
+	hello, welcome, err := w.Examine(c.opt.Token)
 	if err != nil {
-		if errors.Is(err, wire.ErrVersion) {
-			_ = w.Send(wire.Refused{Reason: err.Error()})
-		}
 		return nil, err
-	}
-	hello, ok := msg.(wire.Hello)
-	if !ok {
-		return nil, fmt.Errorf("began with %T, not with a hello", msg)
 	}
 	if err := w.SetDeadline(time.Time{}); err != nil {
 		return nil, err
 	}
-	w.SetLimit(wire.MaxFrame)
-	m, reason := c.admit(hello, w)
+	m, reason := c.admit(hello, welcome, w)
 	if reason != "" {
 		_ = w.Send(wire.Refused{Reason: reason})
 		return nil, errors.New(reason)
@@ -176,7 +171,7 @@ func (c *Controller) greet(w *wire.NetConn) (*member, error) {
 	return m, nil
 }
 
-func (c *Controller) admit(h wire.Hello, w *wire.NetConn) (m *member, reason string) {
+func (c *Controller) admit(h wire.Hello, welcome wire.Welcome, w *wire.NetConn) (m *member, reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -185,8 +180,9 @@ func (c *Controller) admit(h wire.Hello, w *wire.NetConn) (m *member, reason str
 	if reason = c.roster.admit(h); reason != "" {
 		return nil, reason
 	}
+	c.guests.leave(w) // now, so that nobody takes a member for a stranger
 	m = newMember(h, w)
-	m.post(wire.Welcome{})
+	m.post(welcome)
 	c.members[h.Server] = m
 	c.changed()
 	return m, ""
@@ -279,9 +275,12 @@ const closeWait = 500 * time.Millisecond
 // connection and waits for all that Listen started.
 func (c *Controller) Close() error {
 	c.mu.Lock()
+	if !c.closed {
+		close(c.quit)
+	}
 	c.closed = true
-	for conn := range c.guests {
-		_ = conn.Close()
+	for _, g := range c.guests {
+		_ = g.conn.Close()
 	}
 	c.mu.Unlock()
 	var err error

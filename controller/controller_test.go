@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,26 +62,19 @@ func dial(t *testing.T, c *controller.Controller) net.Conn {
 	return conn
 }
 
-// hello joins as a server and returns the answer.
-func hello(t *testing.T, c *controller.Controller, token string, server int) (*wire.NetConn, wire.Message) {
+// hello joins as a server.
+func hello(t *testing.T, c *controller.Controller, token string, server int) (*wire.NetConn, error) {
 	t.Helper()
 	w := wire.NewConn(dial(t, c), wire.MaxFrame)
-	if err := w.Send(wire.Hello{Token: token, Server: server}); err != nil {
-		t.Fatal(err)
-	}
-	m, err := w.Receive()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w, m
+	return w, w.Introduce(token, wire.Hello{Server: server})
 }
 
 // Strangers are refused with a line in the log, and harm nothing: a worker that
 // has joined stays, and another can still join.
 func TestStrangers(t *testing.T) {
 	c, log := listen(t)
-	if _, m := hello(t, c, "secret", 3); m != (wire.Welcome{}) {
-		t.Fatalf("welcome: got %#v", m)
+	if _, err := hello(t, c, "secret", 3); err != nil {
+		t.Fatal(err)
 	}
 	frame := func(m wire.Message) []byte {
 		b, err := wire.Append(nil, m)
@@ -89,7 +83,7 @@ func TestStrangers(t *testing.T) {
 		}
 		return b
 	}
-	other := frame(wire.Hello{Token: "secret", Server: 5})
+	other := frame(wire.Hello{Server: 5})
 	other[4] = 9
 	otherVersion := fmt.Sprint("version 9, want ", wire.Version)
 	for _, tt := range []struct {
@@ -101,11 +95,8 @@ func TestStrangers(t *testing.T) {
 		{"other version", otherVersion, otherVersion, other},
 		{"too long", "length 1048576", "", append(binary.BigEndian.AppendUint32(nil, 1<<20), wire.Version, 1)},
 		{"not a hello", "began with wire.Ping", "", frame(wire.Ping{})},
-		{"no token", "wrong token", "wrong token", frame(wire.Hello{Server: 5})},
-		{"wrong token", "wrong token", "wrong token", frame(wire.Hello{Token: "Secret", Server: 5})},
-		{"not a position", "not a position", "not a position", frame(wire.Hello{Token: "secret", Server: -1})},
-		{"not expected", "server 4 is not part", "server 4 is not part", frame(wire.Hello{Token: "secret", Server: 4})},
-		{"there already", "has joined already", "has joined already", frame(wire.Hello{Token: "secret", Server: 3})},
+		{"no nonce", "a nonce of 0 characters", "a nonce of 0 characters", frame(wire.Hello{Server: 5})},
+		{"no proof", "wrong token", "wrong token", frame(wire.Hello{Nonce: strings.Repeat("0", 32), Server: 5})},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			conn := dial(t, c)
@@ -114,6 +105,11 @@ func TestStrangers(t *testing.T) {
 			}
 			if err := conn.(*net.UnixConn).CloseWrite(); err != nil {
 				t.Fatal(err)
+			}
+			if m, err := wire.Read(conn, wire.MaxHello); err != nil {
+				t.Error(err)
+			} else if _, ok := m.(wire.Challenge); !ok {
+				t.Errorf("greeted by %#v", m)
 			}
 			answer, err := wire.Read(conn, wire.MaxHello)
 			if tt.answer == "" && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) && answer != nil {
@@ -126,8 +122,21 @@ func TestStrangers(t *testing.T) {
 			waitFor(t, log, tt.log)
 		})
 	}
-	if _, m := hello(t, c, "secret", 8); m != (wire.Welcome{}) {
-		t.Errorf("after the strangers: got %#v", m)
+	for _, tt := range []struct {
+		token  string
+		server int
+		want   string
+	}{
+		{"Secret", 5, "wrong token"}, {"", 5, "wrong token"}, {"secret", -1, "not a position"},
+		{"secret", 4, "server 4 is not part"}, {"secret", 3, "has joined already"},
+	} {
+		if _, err := hello(t, c, tt.token, tt.server); !errors.Is(err, wire.ErrRefused) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("server %d with token %q: %v, want %q", tt.server, tt.token, err, tt.want)
+		}
+		waitFor(t, log, tt.want)
+	}
+	if _, err := hello(t, c, "secret", 8); err != nil {
+		t.Errorf("after the strangers: %v", err)
 	}
 	if got := fmt.Sprint(c.Servers()); got != "[3 8]" {
 		t.Errorf("joined %s", got)
@@ -178,8 +187,8 @@ func TestRejoin(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitFor(t, log, "worker left")
-	if _, m := hello(t, c, "secret", 5); m != (wire.Welcome{}) {
-		t.Errorf("got %#v", m)
+	if _, err := hello(t, c, "secret", 5); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -196,6 +205,8 @@ type pipes struct {
 	conns chan net.Conn
 	done  chan struct{}
 }
+
+func newPipes() pipes { return pipes{make(chan net.Conn), make(chan struct{})} }
 
 func (p pipes) Accept() (net.Conn, error) {
 	select {
@@ -215,18 +226,33 @@ func (p pipes) dial() net.Conn {
 	return here
 }
 
+// joins has a worker say hello, be welcome and leave.
+func joins(t *testing.T, conn net.Conn, server int) {
+	t.Helper()
+	w := wire.NewConn(conn, wire.MaxFrame)
+	if err := w.Introduce("secret", wire.Hello{Server: server}); err != nil {
+		t.Error(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // Who sends a byte now and then does not hold a place for ever, nor keep others
 // from joining.
 func TestSlowStranger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := pipes{make(chan net.Conn), make(chan struct{})}
+		p := newPipes()
 		c := controller.New(controller.Options{Token: "secret"})
 		c.Serve(p)
-		b, err := wire.Append(nil, wire.Hello{Token: "secret", Server: 1})
+		b, err := wire.Append(nil, wire.Hello{Server: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		began, slow, sent := time.Now(), p.dial(), 0
+		if _, err := wire.Read(slow, wire.MaxHello); err != nil {
+			t.Fatal(err)
+		}
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
 		for range tick.C {
@@ -238,14 +264,61 @@ func TestSlowStranger(t *testing.T) {
 		if d := time.Since(began); d > 10*time.Second || sent < 3 {
 			t.Errorf("cut off after %v and %d bytes", d, sent)
 		}
-		w := wire.NewConn(p.dial(), wire.MaxFrame)
-		if err := w.Send(wire.Hello{Token: "secret", Server: 1}); err != nil {
-			t.Fatal(err)
+		joins(t, p.dial(), 1)
+		if err := errors.Join(slow.Close(), c.Close()); err != nil {
+			t.Error(err)
 		}
-		if m, err := w.Receive(); err != nil || m != (wire.Welcome{}) {
-			t.Errorf("got %v, %v", m, err)
+	})
+}
+
+// A failing port has no connection to give for a while: the process is out of files.
+type failing struct {
+	pipes
+	errs chan error
+}
+
+func (f failing) Accept() (net.Conn, error) {
+	select {
+	case err := <-f.errs:
+		return nil, err
+	default:
+		return f.pipes.Accept()
+	}
+}
+
+// The control port outlives a time without files: a stranger who holds one has to go,
+// and who comes later can join.
+func TestOutOfFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := failing{newPipes(), make(chan error, 3)}
+		c := controller.New(controller.Options{Token: "secret"})
+		c.Serve(p)
+		began, idle := time.Now(), p.dial()
+		for range cap(p.errs) {
+			p.errs <- &net.OpError{Op: "accept", Err: syscall.EMFILE}
 		}
-		if err := errors.Join(w.Close(), slow.Close(), c.Close()); err != nil {
+		joins(t, p.dial(), 1) // taken by the Accept that was under way
+		if _, err := io.Copy(io.Discard, idle); err != nil || time.Since(began) > time.Second {
+			t.Errorf("the stranger stayed for %v, %v", time.Since(began), err)
+		}
+		joins(t, p.dial(), 1)
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// More strangers than there are places keep no worker out: the first of them have to go.
+func TestStrangersTakeAllPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPipes()
+		c := controller.New(controller.Options{Token: "secret"})
+		c.Serve(p)
+		for range 1500 {
+			defer p.dial().Close()
+		}
+		joins(t, p.dial(), 1)
+		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
 	})

@@ -45,10 +45,11 @@ func TestSilentController(t *testing.T) {
 			ended <- worker.Run(t.Context(), worker.Options{Conn: wire.NewConn(here, wire.MaxFrame), KeepAlive: time.Minute})
 		}()
 		c := wire.NewConn(there, wire.MaxFrame)
-		if _, err := c.Receive(); err != nil {
+		_, welcome, err := c.Examine("")
+		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Send(wire.Welcome{}); err != nil {
+		if err := c.Send(welcome); err != nil {
 			t.Fatal(err)
 		}
 		for range 3 {
@@ -69,22 +70,24 @@ func TestSilentController(t *testing.T) {
 	})
 }
 
-// A worker that is refused, or that talks to something else, says so.
+// A worker that is refused, or that talks to something else, says so: it need not try
+// again.
 func TestNotWelcome(t *testing.T) {
 	for _, tt := range []struct {
 		answer wire.Message
 		want   string
 	}{
-		{wire.Refused{Reason: "wrong token"}, "server 7: controller refused: wrong token"},
-		{wire.Ping{}, "hello answered with wire.Ping"},
+		{wire.Refused{Reason: "server 7 has joined already"}, "server 7: controller refused: server 7 has joined already"},
+		{wire.Welcome{Proof: "00"}, "control connection: the controller does not know the secret of this run"},
+		{wire.Ping{}, "control connection: wire.Ping in the place of wire.Welcome"},
 	} {
 		here, there := net.Pipe()
 		ended := make(chan error, 1)
 		go func() {
-			ended <- worker.Run(t.Context(), worker.Options{Conn: wire.NewConn(here, wire.MaxFrame), Server: 7})
+			ended <- worker.Run(t.Context(), worker.Options{Conn: wire.NewConn(here, wire.MaxFrame), Token: "secret", Server: 7})
 		}()
 		c := wire.NewConn(there, wire.MaxFrame)
-		if _, err := c.Receive(); err != nil {
+		if _, _, err := c.Examine("secret"); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.Send(tt.answer); err != nil {
@@ -92,8 +95,45 @@ func TestNotWelcome(t *testing.T) {
 		}
 		err := <-ended
 		wantError(t, err, tt.want)
-		if _, refused := tt.answer.(wire.Refused); refused != errors.Is(err, worker.ErrRefused) {
+		if _, refused := tt.answer.(wire.Refused); refused != errors.Is(err, worker.ErrRefused) || errors.Is(err, worker.ErrNotJoined) {
 			t.Errorf("%v: ErrRefused %v", err, refused)
 		}
+	}
+}
+
+// Who listens where a controller should, and says nothing or hangs up, is not waited
+// for longer than was said; another attempt may meet the controller.
+func TestNoWelcome(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		says    func(c *wire.NetConn) error
+		after   time.Duration
+		because string
+	}{
+		{"nothing", func(*wire.NetConn) error { return nil }, 3 * time.Second, "no answer for 3s"},
+		{"a challenge, and no more", func(c *wire.NetConn) error {
+			_, _, err := c.Examine("secret")
+			return err
+		}, 3 * time.Second, "no answer for 3s"},
+		{"goodbye", func(c *wire.NetConn) error { return c.Close() }, 0, "EOF"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				here, there := net.Pipe()
+				defer there.Close()
+				ended := make(chan error, 1)
+				began := time.Now()
+				go func() {
+					ended <- worker.Run(t.Context(), worker.Options{Conn: wire.NewConn(here, wire.MaxFrame), Token: "secret", Wait: 3 * time.Second})
+				}()
+				if err := tt.says(wire.NewConn(there, wire.MaxFrame)); err != nil {
+					t.Error(err)
+				}
+				err := <-ended
+				if !errors.Is(err, worker.ErrNotJoined) || !strings.Contains(err.Error(), tt.because) || time.Since(began) != tt.after {
+					t.Errorf("after %v: %v; want %q after %v", time.Since(began), err, tt.because, tt.after)
+				}
+			})
+		})
 	}
 }

@@ -33,7 +33,7 @@ type OpenFunc func(ctx context.Context, c wire.Configure) (transport.Endpoint, b
 // Options of a worker.
 type Options struct {
 	// Conn leads to the controller. Run closes it.
-	Conn wire.Conn
+	Conn *wire.NetConn
 	// Token is the shared secret of the run.
 	Token string
 	// Server is the position of this server.
@@ -52,18 +52,27 @@ type Options struct {
 	Load func() (since func() results.Load)
 	// Open opens the endpoint of each case.
 	Open OpenFunc
-	// KeepAlive is how long the controller may be silent. 0 means 30s.
+	// Wait is how long the controller may take to welcome this worker. 0 means 30s.
+	Wait time.Duration
+	// KeepAlive is how long the controller may be silent after that. 0 means 30s.
 	KeepAlive time.Duration
 	// Log receives what ends a case early. nil means nowhere.
 	Log *slog.Logger
 }
 
 // ErrRefused reports that the controller does not want this worker.
-var ErrRefused = errors.New("controller refused")
+var ErrRefused = wire.ErrRefused
+
+// ErrNotJoined reports that the connection ended, or Wait did, before the controller
+// had an answer: with another connection it may have one.
+var ErrNotJoined = errors.New("not welcomed by the controller")
 
 // Run joins the controller and does its cases until it says Quit, ctx ends or
 // the control connection breaks. Whatever it started has ended when it returns.
 func Run(ctx context.Context, o Options) error {
+	if o.Wait == 0 {
+		o.Wait = 30 * time.Second
+	}
 	if o.KeepAlive == 0 {
 		o.KeepAlive = 30 * time.Second
 	}
@@ -124,26 +133,26 @@ func (s *session) broken(ctx context.Context, err error) error {
 	return fmt.Errorf("control connection: %w", err)
 }
 
+// join meets the controller, which may not be one, or stand still.
 func (s *session) join(ctx context.Context) error {
 	host := s.o.Host
 	if host.Host == "" {
 		host.Host, _ = os.Hostname() // a machine without a name has an empty one
 	}
-	hello := wire.Hello{Token: s.o.Token, Server: s.o.Server, Data: s.o.Data, Host: host, PID: os.Getpid()}
-	if err := s.o.Conn.Send(hello); err != nil {
+	late := time.AfterFunc(s.o.Wait, func() { _ = s.o.Conn.Close() })
+	err := s.o.Conn.Introduce(s.o.Token, wire.Hello{Server: s.o.Server, Data: s.o.Data, Host: host, PID: os.Getpid()})
+	inTime := late.Stop()
+	switch {
+	case err == nil && inTime, errors.Is(err, ErrRefused):
+		return err
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case !inTime:
+		return fmt.Errorf("%w: no answer for %v", ErrNotJoined, s.o.Wait)
+	case errors.Is(err, wire.ErrToken), errors.Is(err, wire.ErrVersion), errors.Is(err, wire.ErrFrame):
 		return s.broken(ctx, err)
 	}
-	m, err := s.o.Conn.Receive()
-	if err != nil {
-		return s.broken(ctx, err)
-	}
-	switch m := m.(type) {
-	case wire.Welcome:
-		return nil
-	case wire.Refused:
-		return fmt.Errorf("%w: %s", ErrRefused, m.Reason)
-	}
-	return fmt.Errorf("control connection: hello answered with %T", m)
+	return fmt.Errorf("%w: %w", ErrNotJoined, s.broken(ctx, err))
 }
 
 // handle does what one message says. Messages of a case that is over here are

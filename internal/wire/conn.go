@@ -3,8 +3,7 @@ package wire
 import (
 	"bufio"
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -70,59 +69,79 @@ func (c *NetConn) SetLimit(n int) { c.limit = n }
 // SetDeadline bounds Receive; the zero time removes the bound.
 func (c *NetConn) SetDeadline(t time.Time) error { return c.c.SetReadDeadline(t) }
 
-// Close closes the stream.
-func (c *NetConn) Close() error { return c.c.Close() }
-
-// SameToken compares two tokens in a time that depends on neither.
-func SameToken(a, b string) bool {
-	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
-	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
+// Close closes the stream at once: the farewell of TLS may have to wait for a peer
+// that does not read.
+func (c *NetConn) Close() error {
+	if t, ok := c.c.(*tls.Conn); ok {
+		return t.NetConn().Close()
+	}
+	return c.c.Close()
 }
 
 // ErrAddress reports a control address that cannot be read.
-var ErrAddress = errors.New(`control address must be "unix:PATH" or "tcp:HOST:PORT"`)
+var ErrAddress = errors.New(`control address must be "unix:PATH", "tcp:HOST:PORT" or "tls:HOST:PORT"`)
 
-func splitAddress(addr string) (network, rest string, err error) {
-	network, rest, ok := strings.Cut(addr, ":")
-	if !ok || rest == "" || network != "unix" && network != "tcp" {
+// SplitAddress returns the kind of a control address (unix, tcp, tls), and what is
+// behind it.
+func SplitAddress(addr string) (kind, rest string, err error) {
+	kind, rest, _ = strings.Cut(addr, ":")
+	if rest == "" || kind != "unix" && kind != "tcp" && kind != "tls" {
 		return "", "", fmt.Errorf("%q: %w", addr, ErrAddress)
 	}
-	return network, rest, nil
+	return kind, rest, nil
+}
+
+// network is how package net calls a kind.
+func network(kind string) string {
+	if kind == "tls" {
+		return "tcp"
+	}
+	return kind
 }
 
 // CheckAddress reports whether addr can be listened on and dialled.
 func CheckAddress(addr string) error {
-	_, _, err := splitAddress(addr)
+	_, _, err := SplitAddress(addr)
 	return err
 }
 
-// Listen listens on "unix:PATH" or "tcp:HOST:PORT". Only the user may connect to
-// the path.
+// Listen listens on "unix:PATH", "tcp:HOST:PORT" or "tls:HOST:PORT". Only the user
+// may connect to the path.
 func Listen(addr string) (net.Listener, error) {
-	network, rest, err := splitAddress(addr)
+	kind, rest, err := SplitAddress(addr)
 	if err != nil {
 		return nil, err
 	}
-	l, err := net.Listen(network, rest)
+	l, err := net.Listen(network(kind), rest)
 	if err != nil {
 		return nil, err
 	}
-	if network == "unix" {
-		if err := os.Chmod(rest, 0o600); err != nil {
-			return nil, errors.Join(err, l.Close())
+	switch kind {
+	case "unix":
+		err = os.Chmod(rest, 0o600)
+	case "tls":
+		var t net.Listener
+		if t, err = encrypted(l); err == nil {
+			return t, nil
 		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
 }
 
 // Dial connects to such an address.
 func Dial(ctx context.Context, addr string) (*NetConn, error) {
-	network, rest, err := splitAddress(addr)
+	kind, rest, err := SplitAddress(addr)
 	if err != nil {
 		return nil, err
 	}
 	var d net.Dialer
-	c, err := d.DialContext(ctx, network, rest)
+	c, err := d.DialContext(ctx, network(kind), rest)
+	if err == nil && kind == "tls" {
+		c, err = encrypt(ctx, c)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Version of the protocol. Both sides must have the same.
-const Version = 6
+const Version = 7
 
 const (
 	// headLen is the bytes before a body: length (4, of what follows it),
@@ -62,6 +62,7 @@ var types = []reflect.Type{
 	23: reflect.TypeFor[Probed](),
 	24: reflect.TypeFor[Hold](),
 	25: reflect.TypeFor[Held](),
+	26: reflect.TypeFor[Challenge](),
 }
 
 var numbers = func() map[reflect.Type]byte {
@@ -133,6 +134,11 @@ func decode(kind byte, body []byte) (Message, error) {
 	}
 	if d.More() {
 		return nil, fmt.Errorf("%s: %w: more than one value", types[kind].Name(), ErrFrame)
+	}
+	if m, ok := v.Interface().(texted); ok {
+		for _, s := range m.texts() {
+			*s = cut(*s)
+		}
 	}
 	return v.Elem().Interface(), nil
 }

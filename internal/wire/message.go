@@ -1,6 +1,7 @@
 // Package wire is the control connection between the controller and its
-// workers: the messages, their form in bytes, and a Conn that carries them over
-// TCP or a Unix socket (which crosses network namespaces).
+// workers: the messages, their form in bytes, how both sides prove that they know
+// the secret of the run, and a Conn that carries messages over TCP, TLS or a Unix
+// socket (which crosses network namespaces).
 //
 // It carries no event data, and decides nothing. Frames are versioned and
 // bounded in length; a decoder never trusts a length, a type or a body. Ranks
@@ -33,9 +34,13 @@ const (
 // other names are those of package barrier.
 const BarrierMPI = "mpi"
 
+// Challenge is the first message of all: what the controller says to who connects.
+type Challenge struct{ Nonce string } // hexadecimal, as those below
+
 // Hello is the first message of a worker. Anything else is refused.
 type Hello struct {
-	Token  string       // shared secret of the run
+	Nonce  string       // the worker's
+	Proof  string       // that it knows the secret of the run
 	Server int          // position
 	Data   string       // address that other workers reach it at, where it knows one
 	Host   results.Host // its machine; server and addresses are above
@@ -43,7 +48,7 @@ type Hello struct {
 }
 
 // Welcome answers a Hello that is accepted.
-type Welcome struct{}
+type Welcome struct{ Proof string } // that the controller knows the secret, too
 
 // Refused answers one that is not; the connection is closed behind it.
 type Refused struct{ Reason string }

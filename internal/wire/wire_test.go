@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"bytes"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -21,11 +22,11 @@ import (
 
 // all holds one of each message, with every field set.
 var all = []wire.Message{
-	wire.Hello{Token: "secret", Server: 17, Data: "10.0.0.1:7000", PID: 99, Host: results.Host{
+	wire.Hello{Nonce: "00ff", Proof: "1234", Server: 17, Data: "10.0.0.1:7000", PID: 99, Host: results.Host{
 		Host: "node1", Version: "v1", Interface: "ib0", NIC: "mlx5_core, pci 0000:3b:00.0", SpeedMbit: 100000, MTU: 2044,
 		Governor: "performance", CPU: "Fast 9000", Cores: 32, CPUs: "0-15", Kernel: "Linux 6.1.0",
 	}},
-	wire.Welcome{},
+	wire.Welcome{Proof: "5678"},
 	wire.Refused{Reason: "wrong token"},
 	wire.Configure{
 		Run: 3, Case: "shift", Repeat: 1, Epoch: 2, Mode: wire.Sync, Barrier: "tournament", Rank: 1,
@@ -55,6 +56,7 @@ var all = []wire.Message{
 	wire.Probe{Run: 3, Peer: 17, Data: "10.0.0.1:7000,10.1.0.1:7000", Routers: true},
 	wire.Probed{Run: 3, Peer: 17, Reached: []wire.Reach{{Addr: "10.0.0.1:7000", Hops: 3, RTT: 17000, Router: "172.16.0.1"}, {Addr: "10.1.0.1:7000", Err: "connection refused", Hops: -1}}},
 	wire.Hold{Run: 3}, wire.Held{Run: 3, Begun: 21},
+	wire.Challenge{Nonce: "ffee"},
 }
 
 func encode(t testing.TB, m wire.Message) []byte {
@@ -119,7 +121,7 @@ func TestReadRefuses(t *testing.T) {
 		want  error
 		text  string
 	}{
-		{"other version", frame(4, 1, 17, "{}"), wire.ErrVersion, "version 1, want 6"},
+		{"other version", frame(4, 1, 17, "{}"), wire.ErrVersion, "version 1, want 7"},
 		{"a stranger", []byte("GET / HTTP/1.1\r\n\r\n"), wire.ErrVersion, ""},
 		{"length below a head", frame(1, wire.Version, 17, ""), wire.ErrFrame, "length 1"},
 		{"length above the limit", frame(1001, wire.Version, 17, "{}"), wire.ErrFrame, "length 1001"},
@@ -205,20 +207,9 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-func TestSameToken(t *testing.T) {
-	for _, tt := range []struct {
-		a, b string
-		want bool
-	}{{"", "", true}, {"x", "x", true}, {"x", "y", false}, {"x", "xx", false}, {"x", "", false}} {
-		if got := wire.SameToken(tt.a, tt.b); got != tt.want {
-			t.Errorf("SameToken(%q, %q) = %v", tt.a, tt.b, got)
-		}
-	}
-}
-
 func TestListenAndDial(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "control")
-	for _, addr := range []string{"unix:" + path, "tcp:127.0.0.1:0"} {
+	for _, addr := range []string{"unix:" + path, "tcp:127.0.0.1:0", "tls:127.0.0.1:0"} {
 		l, err := wire.Listen(addr)
 		if err != nil {
 			t.Fatal(err)
@@ -228,6 +219,11 @@ func TestListenAndDial(t *testing.T) {
 			c, err := l.Accept()
 			if err != nil {
 				t.Error(err)
+			}
+			if c, ok := c.(*tls.Conn); ok {
+				if err := c.Handshake(); err != nil {
+					t.Error(err)
+				}
 			}
 			accepted <- c
 		}()
@@ -254,7 +250,7 @@ func TestListenAndDial(t *testing.T) {
 }
 
 func TestBadAddress(t *testing.T) {
-	for _, addr := range []string{"", "tcp", "tcp:", "udp:x:1", "/tmp/x"} {
+	for _, addr := range []string{"", "tcp", "tcp:", "tls:", "udp:x:1", "/tmp/x"} {
 		if _, err := wire.Listen(addr); !errors.Is(err, wire.ErrAddress) {
 			t.Errorf("Listen(%q) = %v", addr, err)
 		}

@@ -1,0 +1,86 @@
+package port_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"evbench/internal/port"
+)
+
+// Accept passes over errors, with a pause after each, and ends with the port or
+// with quit.
+func TestAccept(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		last error // nil: quit is closed instead
+	}{{"the port is closed", &net.OpError{Err: net.ErrClosed}}, {"quit", nil}} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				script := []error{nil, syscall.EMFILE, syscall.ECONNABORTED, nil, tt.last}
+				quit := make(chan struct{})
+				accept := func() (int, error) {
+					err := script[0]
+					if script = script[1:]; len(script) == 0 && tt.last == nil {
+						close(quit)
+						err = syscall.ENOMEM
+					}
+					return len(script), err
+				}
+				var took []int
+				var told []error
+				began := time.Now()
+				port.Accept(accept, quit, func(i int) { took = append(took, i) }, func(err error) { told = append(told, err) })
+				if fmt.Sprint(took) != "[4 1]" || len(told) < 2 || !errors.Is(told[0], syscall.EMFILE) || !errors.Is(told[1], syscall.ECONNABORTED) {
+					t.Errorf("took %v, told %v", took, told)
+				}
+				if d := time.Since(began); d != 100*time.Millisecond {
+					t.Errorf("it took %v, want a pause after each of two errors", d)
+				}
+			})
+		})
+	}
+}
+
+func TestProof(t *testing.T) {
+	a, b := port.Nonce(), port.Nonce()
+	if a == b {
+		t.Error("a nonce was drawn twice")
+	}
+	p := port.Proof("secret", "one", a[:], b[:])
+	for _, tt := range []struct {
+		name  string
+		proof []byte
+		token string
+		role  string
+		parts [][]byte
+		want  bool
+	}{
+		{"the same", p[:], "secret", "one", [][]byte{a[:], b[:]}, true},
+		{"its beginning", p[:16], "secret", "one", [][]byte{a[:], b[:]}, true},
+		{"too little of it", p[:15], "secret", "one", [][]byte{a[:], b[:]}, false},
+		{"too much", append(p[:], 0), "secret", "one", [][]byte{a[:], b[:]}, false},
+		{"nothing", nil, "secret", "one", [][]byte{a[:], b[:]}, false},
+		{"another token", p[:], "Secret", "one", [][]byte{a[:], b[:]}, false},
+		{"another role", p[:], "secret", "two", [][]byte{a[:], b[:]}, false},
+		{"the other way round", p[:], "secret", "one", [][]byte{b[:], a[:]}, false},
+		{"one part", p[:], "secret", "one", [][]byte{append(a[:], b[:]...)}, false},
+		{"an empty part more", p[:], "secret", "one", [][]byte{a[:], b[:], nil}, false},
+	} {
+		if got := port.Proven(tt.proof, tt.token, tt.role, tt.parts...); got != tt.want {
+			t.Errorf("%s: Proven = %v", tt.name, got)
+		}
+	}
+}
+
+func BenchmarkProof(b *testing.B) {
+	n, fields := port.Nonce(), make([]byte, 32)
+	b.ReportAllocs()
+	for b.Loop() {
+		port.Proof("secret", "one", n[:], n[:], fields)
+	}
+}
