@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"evbench/internal/port"
 	"evbench/transport"
 )
 
@@ -16,10 +17,13 @@ import (
 type call struct {
 	preface
 	to, from string // addresses; from has port 0, or is ""
+	token    string
 	fd       int
 	stage    stage
-	got      int // bytes of the answer
-	answer   [answerSize]byte
+	got      int // bytes of the greeting, or of the answer
+	heard    [max(greetingSize, answerSize)]byte
+	theirs   nonce
+	said     []byte // the preface
 
 	patient bool      // a peer without a route to it may get one
 	again   time.Time // when to try again; zero: the attempt is under way
@@ -32,6 +36,7 @@ type stage int
 
 const (
 	connecting stage = iota
+	hearing          // the greeting
 	answering
 	opened
 )
@@ -42,8 +47,8 @@ func (c *call) where() Path { return Path{c.dst, c.path} }
 func (e *Endpoint) calls(kind byte, paths []Path) []*call {
 	var out []*call
 	for _, p := range paths {
-		c := &call{fd: -1, preface: preface{
-			kind: kind, group: e.group.ID, src: e.group.Rank, dst: p.Peer, path: p.Spine, token: e.l.token,
+		c := &call{fd: -1, token: e.l.o.Token, preface: preface{
+			kind: kind, group: e.group.ID, src: e.group.Rank, dst: p.Peer, path: p.Spine,
 		}}
 		c.to = e.group.Peers[p.Peer].addr(p.Spine)
 		c.from = source(e.group.Peers[e.group.Rank].addr(p.Spine))
@@ -245,31 +250,55 @@ func (c *call) events() int16 {
 
 // step does what a ready socket allows.
 func (c *call) step() error {
-	if c.stage == connecting {
+	switch c.stage {
+	case connecting:
 		if errno, err := unix.GetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_ERROR); err != nil {
 			return err
 		} else if errno != 0 {
 			return c.excuse(unix.Errno(errno))
 		}
-		// A new connection has room for a preface: it goes out whole.
-		if n, err := unix.Write(c.fd, c.encode()); err != nil || n != prefaceSize {
-			return errors.Join(err, errors.New("the preface could not be sent"))
+		c.stage = hearing
+	case hearing:
+		if whole, err := c.hear(greetingSize); !whole {
+			return err
 		}
-		c.stage = answering
-		return nil
+		return c.introduce()
+	case answering:
+		if whole, err := c.hear(answerSize); !whole {
+			return err
+		}
+		c.stage = opened
+		return readAnswer(c.heard[:answerSize], c.token, c.theirs, c.said)
 	}
-	n, err := unix.Read(c.fd, c.answer[c.got:])
+	return nil
+}
+
+// hear reads what there is of a message of so many bytes, and reports whether that is
+// all of it.
+func (c *call) hear(size int) (whole bool, err error) {
+	n, err := unix.Read(c.fd, c.heard[c.got:size])
 	switch {
 	case err == unix.EAGAIN || err == unix.EINTR:
-		return nil
+		return false, nil
 	case err != nil:
-		return err
+		return false, err
 	case n == 0:
-		return errors.New("the connection was closed without an answer")
+		return false, errors.New("the connection was closed without an answer")
 	}
-	if c.got += n; c.got < answerSize {
-		return nil
+	c.got += n
+	return c.got == size, nil
+}
+
+// introduce answers a greeting. A new connection has room for a preface: it goes out
+// whole.
+func (c *call) introduce() (err error) {
+	if c.theirs, err = readGreeting(c.heard[:greetingSize]); err != nil {
+		return err
 	}
-	c.stage = opened
-	return readAnswer(c.answer[:])
+	c.said = c.encode(c.token, c.theirs, port.Nonce())
+	if n, err := unix.Write(c.fd, c.said); err != nil || n != prefaceSize {
+		return errors.Join(err, errors.New("the preface could not be sent"))
+	}
+	c.stage, c.got = answering, 0
+	return nil
 }

@@ -2,7 +2,6 @@ package tcp
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -12,24 +11,21 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"evbench/internal/port"
 )
 
-const (
-	// handshakeTime is how long who connects may take to say who it is.
-	handshakeTime = 10 * time.Second
-	// acceptPause lets files be closed after the process ran out of them.
-	acceptPause = 50 * time.Millisecond
-)
+// handshakeTime is how long who connects may take to say who it is.
+const handshakeTime = 10 * time.Second
 
 // A Listener takes the connections of one server's endpoints, one group after
 // the other. Connections for a group that has not been opened here yet wait for
 // it.
 type Listener struct {
-	o     Options
-	ln    *net.TCPListener
-	token [sha256.Size]byte
-	quit  chan struct{}
-	work  sync.WaitGroup // the accepting goroutine and one for each handshake
+	o    Options
+	ln   *net.TCPListener
+	quit chan struct{}
+	work sync.WaitGroup // the accepting goroutine and one for each handshake
 
 	mu      sync.Mutex
 	closed  bool
@@ -49,7 +45,7 @@ type arrival struct {
 // Listen starts to accept connections.
 func Listen(o Options) (*Listener, error) {
 	l := &Listener{
-		o: o, token: hash(o.Token), quit: make(chan struct{}), over: -1,
+		o: o, quit: make(chan struct{}), over: -1,
 		shaking: map[net.Conn]bool{}, taken: map[preface]bool{}, waiting: map[uint32][]arrival{}, open: map[uint32]*Endpoint{},
 	}
 	if _, _, err := sockaddr(o.Addr); err != nil {
@@ -111,22 +107,9 @@ func closeArrivals(as []arrival) {
 }
 
 func (l *Listener) accept() {
-	for {
-		c, err := l.ln.AcceptTCP()
-		switch {
-		case err == nil:
-			l.work.Go(func() { l.shake(c) }) // of its own: a slow stranger holds up nobody
-		case errors.Is(err, net.ErrClosed):
-			return
-		default: // out of files or memory, or the peer is gone again
-			l.o.log("%s: accept: %v", l.Addr(), outOfFiles(err))
-			select {
-			case <-time.After(acceptPause):
-			case <-l.quit:
-				return
-			}
-		}
-	}
+	port.Accept(l.ln.AcceptTCP, l.quit, func(c *net.TCPConn) {
+		l.work.Go(func() { l.shake(c) }) // of its own: a slow stranger holds up nobody
+	}, func(err error) { l.o.log("%s: accept: %v", l.Addr(), outOfFiles(err)) })
 }
 
 // shake finds out who has connected.
@@ -137,8 +120,8 @@ func (l *Listener) shake(c *net.TCPConn) {
 	}
 	defer l.track(c, false)
 	a, err := l.greet(c)
-	if errors.Is(err, io.EOF) {
-		return // who only looked whether somebody is here
+	if errors.Is(err, errLooked) {
+		return
 	}
 	if err != nil {
 		l.o.log("%s: connection from %s: %v", l.Addr(), c.RemoteAddr(), err)
@@ -158,27 +141,21 @@ func (l *Listener) track(c net.Conn, on bool) bool {
 	return !l.closed
 }
 
-// greet reads the preface, answers it, and takes the socket out of the
-// runtime's hands.
+// errLooked: who connected has gone without a word; it looked whether somebody is
+// here.
+var errLooked = errors.New("nothing was said")
+
+// greet greets who has connected, answers its preface, and takes the socket out of
+// the runtime's hands.
 func (l *Listener) greet(c *net.TCPConn) (arrival, error) {
 	if err := c.SetDeadline(time.Now().Add(handshakeTime)); err != nil {
 		return arrival{}, err
 	}
-	b := make([]byte, prefaceSize)
-	if _, err := io.ReadFull(c, b); err != nil {
-		return arrival{}, fmt.Errorf("preface: %w", err)
-	}
-	p, err := decode(b, l.token)
-	if err == nil {
-		err = l.admit(p)
-	}
+	p, own, err := l.ask(c)
 	if err != nil {
-		if r := err.(refusal); r != stranger {
-			_, _ = c.Write(answer(r)) // a courtesy
-		}
 		return arrival{}, err
 	}
-	if _, err := c.Write(answer(accepted)); err != nil {
+	if _, err := c.Write(answer(accepted, own)); err != nil {
 		l.forget(p)
 		return arrival{}, fmt.Errorf("answer: %w", err)
 	}
@@ -188,6 +165,31 @@ func (l *Listener) greet(c *net.TCPConn) (arrival, error) {
 		return arrival{}, outOfFiles(err)
 	}
 	return arrival{p, fd}, nil
+}
+
+// ask returns the preface of one who may stay, and the proof that is due to it.
+func (l *Listener) ask(c *net.TCPConn) (preface, proof, error) {
+	ours := port.Nonce()
+	if _, err := c.Write(greeting(ours)); err != nil {
+		return preface{}, proof{}, errLooked
+	}
+	b := make([]byte, prefaceSize)
+	switch n, err := io.ReadFull(c, b); {
+	case n == 0 && (errors.Is(err, io.EOF) || errors.Is(err, unix.ECONNRESET)):
+		return preface{}, proof{}, errLooked
+	case err != nil:
+		return preface{}, proof{}, fmt.Errorf("preface: %w", err)
+	}
+	p, own, err := decode(b, l.o.Token, ours)
+	if err == nil {
+		err = l.admit(p)
+	}
+	if err != nil {
+		if r := err.(refusal); r != stranger {
+			_, _ = c.Write(answer(r, proof{})) // a courtesy
+		}
+	}
+	return p, own, err
 }
 
 // detach returns a descriptor of the connection that the runtime's poller does

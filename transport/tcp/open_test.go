@@ -104,6 +104,9 @@ func TestStrangersAreRefused(t *testing.T) {
 		if len(b) < prefaceSize { // it has hung up: there will be no more
 			_ = c.(*net.TCPConn).CloseWrite()
 		}
+		if _, err := io.ReadFull(c, make([]byte, greetingSize)); err != nil {
+			t.Error(err)
+		}
 		answer, _ = io.ReadAll(c) // a reset is a refusal too
 		return answer
 	}
@@ -139,6 +142,41 @@ func TestWrongTokenIsToldSo(t *testing.T) {
 	}
 	if line := book.last(); !strings.Contains(line, "token") || strings.Contains(line, "wrong\"") {
 		t.Errorf("logged %q", line)
+	}
+}
+
+// Who accepts everybody, without knowing the token, is not taken for a peer.
+func TestImpostorIsNotAPeer(t *testing.T) {
+	l := listen(t, Options{Token: "right"})
+	impostor, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	defer func() {
+		_ = impostor.Close()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	go func() {
+		c, err := impostor.Accept()
+		if err == nil {
+			defer func() { _ = c.Close() }()
+			_, err = c.Write(greeting(nonce{}))
+		}
+		if err == nil {
+			_, err = io.ReadFull(c, make([]byte, prefaceSize))
+		}
+		if err == nil {
+			_, err = c.Write(answer(accepted, proof{}))
+		}
+		done <- err
+	}()
+	peers := []Peer{{[]string{l.Addr()}}, {[]string{impostor.Addr().String()}}}
+	_, err = l.Connect(t.Context(), Group{Peers: peers, Need: []Path{{1, transport.Single}}})
+	if !errors.Is(err, badToken) || !strings.Contains(err.Error(), "does not know the secret") {
+		t.Errorf("Connect() = %v", err)
 	}
 }
 
@@ -246,6 +284,9 @@ func TestConnectEndsWithContext(t *testing.T) {
 	defer cancel()
 	go func() {
 		c, err := mute.Accept()
+		if err == nil {
+			_, err = c.Write(greeting(nonce{}))
+		}
 		if err == nil {
 			_, err = io.ReadFull(c, make([]byte, prefaceSize))
 		}

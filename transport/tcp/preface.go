@@ -1,18 +1,17 @@
 package tcp
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/binary"
 	"errors"
 	"fmt"
 
+	"evbench/internal/port"
 	"evbench/transport"
 )
 
 const (
 	magic   = "evbench\n"
-	version = 1
+	version = 2
 
 	kindData    = 0
 	kindBarrier = 1
@@ -21,7 +20,42 @@ const (
 	maxSpine = 1 << 16
 )
 
-// A preface is the first thing on a connection. On the wire, little endian:
+// A connection begins with three messages: a greeting of the one who listens, a
+// preface of the one who has connected, and an answer. Preface and answer prove the
+// token over the nonces of both, and over who the preface says it is: what one
+// connection has carried opens no other.
+
+// The roles of proofs on data connections.
+const (
+	roleDialler  = "evbench data: who connects"
+	roleListener = "evbench data: who listens"
+)
+
+type (
+	nonce = [port.NonceSize]byte
+	proof = [port.ProofSize]byte
+)
+
+// A greeting is the magic, the version in 2 bytes, 6 zero bytes and a nonce.
+const greetingSize = 16 + port.NonceSize
+
+func greeting(n nonce) []byte {
+	b := append(make([]byte, 0, greetingSize), magic...)
+	b = append(b, version, 0, 0, 0, 0, 0, 0, 0)
+	return append(b, n[:]...)
+}
+
+func readGreeting(b []byte) (n nonce, err error) {
+	switch {
+	case string(b[:8]) != magic:
+		return n, errors.New("who answers there is no endpoint")
+	case b[8] != version || b[9] != 0:
+		return n, badVersion
+	}
+	return nonce(b[16:]), nil
+}
+
+// A preface says who has connected. On the wire, little endian:
 //
 //	0  magic        8 bytes
 //	8  version      2
@@ -31,21 +65,22 @@ const (
 //	16 src, dst     4 each
 //	24 path         4: spine, or -1
 //	28 zero         4
-//	32 SHA-256 of the token
+//	32 nonce
+//	48 proof
 type preface struct {
 	kind     byte
 	group    uint32
 	src, dst int
 	path     int
-	token    [sha256.Size]byte
 }
 
-const prefaceSize = 32 + sha256.Size
+const (
+	fieldsSize  = 32
+	prefaceSize = fieldsSize + port.NonceSize + port.ProofSize
+)
 
-func hash(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
-
-func (p *preface) encode() []byte {
-	b := make([]byte, prefaceSize)
+func (p *preface) fields() []byte {
+	b := make([]byte, fieldsSize)
 	copy(b, magic)
 	le := binary.LittleEndian
 	le.PutUint16(b[8:], version)
@@ -54,8 +89,14 @@ func (p *preface) encode() []byte {
 	le.PutUint32(b[16:], uint32(p.src))
 	le.PutUint32(b[20:], uint32(p.dst))
 	le.PutUint32(b[24:], uint32(int32(p.path)))
-	copy(b[32:], p.token[:])
 	return b
+}
+
+// encode returns the preface that answers a greeting.
+func (p *preface) encode(token string, theirs, ours nonce) []byte {
+	b := append(p.fields(), ours[:]...)
+	own := port.Proof(token, roleDialler, theirs[:], b)
+	return append(b, own[:]...)
 }
 
 // A refusal is why a connection is not taken; it is also what the one who
@@ -90,38 +131,39 @@ func (r refusal) Error() string {
 	return "not a connection of this protocol"
 }
 
-// decode reads a preface of prefaceSize bytes and compares its token, in a time
-// that does not depend on where they differ.
-func decode(b []byte, token [sha256.Size]byte) (preface, error) {
-	var p preface
+// decode reads a preface of prefaceSize bytes, which answers a greeting with a nonce,
+// and returns the proof that its answer has.
+func decode(b []byte, token string, ours nonce) (p preface, own proof, err error) {
 	le := binary.LittleEndian
+	said := b[:fieldsSize+port.NonceSize]
 	switch {
 	case string(b[:8]) != magic:
-		return p, stranger
+		return p, own, stranger
 	case le.Uint16(b[8:]) != version:
-		return p, badVersion
-	}
-	copy(p.token[:], b[32:])
-	if subtle.ConstantTimeCompare(p.token[:], token[:]) != 1 {
-		return p, badToken
+		return p, own, badVersion
+	case !port.Proven(b[len(said):prefaceSize], token, roleDialler, ours[:], said):
+		return p, own, badToken
 	}
 	p.kind, p.group = b[10], le.Uint32(b[12:])
 	src, dst := le.Uint32(b[16:]), le.Uint32(b[20:])
 	p.src, p.dst, p.path = int(src), int(dst), int(int32(le.Uint32(b[24:])))
 	if p.kind > kindBarrier || b[11] != 0 || le.Uint32(b[28:]) != 0 || src >= maxRank || dst >= maxRank || src == dst ||
 		p.path < transport.Single || p.path > maxSpine || p.kind == kindBarrier && p.path != transport.Single {
-		return p, badField
+		return p, own, badField
 	}
-	return p, nil
+	return p, port.Proof(token, roleListener, ours[:], said), nil
 }
 
-// An answer to a preface: the first six bytes of the magic, the version, and
-// the refusal.
-const answerSize = 8
+// An answer to a preface: the first six bytes of the magic, the version, the refusal,
+// and the proof of one who accepts.
+const answerSize = 8 + port.ProofSize
 
-func answer(r refusal) []byte { return append([]byte(magic[:6]), version, byte(r)) }
+func answer(r refusal, own proof) []byte {
+	return append(append([]byte(magic[:6]), version, byte(r)), own[:]...)
+}
 
-func readAnswer(b []byte) error {
+// readAnswer reads the answer to what was said after a greeting with a nonce.
+func readAnswer(b []byte, token string, theirs nonce, said []byte) error {
 	switch {
 	case string(b[:6]) != magic[:6]:
 		return errors.New("who answers there is no endpoint")
@@ -129,6 +171,8 @@ func readAnswer(b []byte) error {
 		return badVersion
 	case b[7] != byte(accepted):
 		return fmt.Errorf("refused: %w", refusal(b[7]))
+	case !port.Proven(b[8:answerSize], token, roleListener, theirs[:], said[:fieldsSize+port.NonceSize]):
+		return fmt.Errorf("who answers there does not know the secret of this run: %w", badToken)
 	}
 	return nil
 }

@@ -1,15 +1,47 @@
 package tcp
 
 import (
+	"bytes"
+	"errors"
 	"testing"
 
+	"evbench/internal/port"
 	"evbench/transport"
 )
 
+// A speech is what is said at the beginning of a connection.
+type speech struct {
+	greeting, preface, answer []byte
+	theirs                    nonce // of who listens
+	own                       proof // of who listens
+}
+
+// speak has one side with one token and one with another say it.
+func speak(t testing.TB, p preface, dialler, listener string) (s speech, err error) {
+	t.Helper()
+	s.theirs = port.Nonce()
+	s.greeting = greeting(s.theirs)
+	n, err := readGreeting(s.greeting)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.preface = p.encode(dialler, n, port.Nonce())
+	got, own, err := decode(s.preface, listener, s.theirs)
+	if err == nil && got != p {
+		t.Errorf("decode(encode(p)) = %+v; want %+v", got, p)
+	}
+	s.own, s.answer = own, answer(accepted, own)
+	return s, err
+}
+
 func TestPreface(t *testing.T) {
-	good := preface{kind: kindData, group: 7, src: 3, dst: 4, path: 2, token: hash("secret")}
-	if got, err := decode(good.encode(), hash("secret")); err != nil || got != good {
-		t.Errorf("decode(encode(p)) = %+v, %v; want %+v", got, err, good)
+	good := preface{kind: kindData, group: 7, src: 3, dst: 4, path: 2}
+	s, err := speak(t, good, "secret", "secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := speak(t, good, "secret", "Secret"); err != badToken {
+		t.Errorf("another token: %v", err)
 	}
 	for _, c := range []struct {
 		name  string
@@ -18,43 +50,124 @@ func TestPreface(t *testing.T) {
 	}{
 		{"magic", func(b []byte) { b[0] = 'G' }, stranger},
 		{"version", func(b []byte) { b[8]++ }, badVersion},
-		{"token", func(b []byte) { b[40]++ }, badToken},
-		{"kind", func(b []byte) { b[10] = 2 }, badField},
-		{"rank too large", func(b []byte) { b[19] = 0xff }, badField},
-		{"rank to itself", func(b []byte) { b[20] = b[16] }, badField},
-		{"path below -1", func(b []byte) { b[24], b[25], b[26], b[27] = 0xfe, 0xff, 0xff, 0xff }, badField},
-		{"a barrier over a spine", func(b []byte) { b[10] = kindBarrier }, badField},
-		{"padding", func(b []byte) { b[30] = 1 }, badField},
+		{"another rank than was proved", func(b []byte) { b[16]++ }, badToken},
+		{"nonce", func(b []byte) { b[40]++ }, badToken},
+		{"proof", func(b []byte) { b[60]++ }, badToken},
 	} {
-		b := good.encode()
+		b := bytes.Clone(s.preface)
 		c.spoil(b)
-		if _, err := decode(b, hash("secret")); err != c.want {
+		if _, _, err := decode(b, "secret", s.theirs); err != c.want {
 			t.Errorf("%s: decode() = %v, want %v", c.name, err, c.want)
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		spoil func(b []byte)
+	}{
+		{"kind", func(b []byte) { b[10] = 2 }},
+		{"rank too large", func(b []byte) { b[19] = 0xff }},
+		{"rank to itself", func(b []byte) { b[20] = b[16] }},
+		{"path below -1", func(b []byte) { b[24], b[25], b[26], b[27] = 0xfe, 0xff, 0xff, 0xff }},
+		{"a barrier over a spine", func(b []byte) { b[10] = kindBarrier }},
+		{"padding", func(b []byte) { b[30] = 1 }},
+	} {
+		b := bytes.Clone(s.preface)
+		c.spoil(b)
+		prove(b, "secret", s.theirs)
+		if _, _, err := decode(b, "secret", s.theirs); err != badField {
+			t.Errorf("%s: decode() = %v, want %v", c.name, err, badField)
 		}
 	}
 }
 
-func TestAnswer(t *testing.T) {
-	if err := readAnswer(answer(accepted)); err != nil {
+// prove makes the proof of a preface right.
+func prove(b []byte, token string, theirs nonce) {
+	own := port.Proof(token, roleDialler, theirs[:], b[:prefaceSize-port.ProofSize])
+	copy(b[prefaceSize-port.ProofSize:], own[:])
+}
+
+// What opened one connection opens no other, and what one side has said is no answer
+// of the other.
+func TestNothingIsReplayed(t *testing.T) {
+	s, err := speak(t, preface{src: 3, dst: 4, path: 2}, "secret", "secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := decode(s.preface, "secret", port.Nonce()); err != badToken {
+		t.Errorf("the preface of another connection: %v", err)
+	}
+	if err := readAnswer(s.answer, "secret", s.theirs, s.preface); err != nil {
 		t.Error(err)
 	}
-	for _, b := range [][]byte{answer(badToken), []byte("HTTP/1.1"), {'e', 'v', 'b', 'e', 'n', 'c', 9, 0}} {
-		if readAnswer(b) == nil {
+	own := proof(s.preface[prefaceSize-port.ProofSize:])
+	for name, b := range map[string][]byte{"what was said": answer(accepted, own), "nothing": answer(accepted, proof{})} {
+		if err := readAnswer(b, "secret", s.theirs, s.preface); !errors.Is(err, badToken) {
+			t.Errorf("%s as an answer: %v", name, err)
+		}
+	}
+	if err := readAnswer(s.answer, "secret", port.Nonce(), s.preface); !errors.Is(err, badToken) {
+		t.Errorf("the answer of another connection: %v", err)
+	}
+	if bytes.Contains(append(s.preface, s.answer...), []byte("secret")) {
+		t.Error("the token was sent")
+	}
+}
+
+func TestAnswer(t *testing.T) {
+	s, err := speak(t, preface{src: 1}, "t", "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range [][]byte{answer(badToken, s.own), []byte("HTTP/1.1"), {'e', 'v', 'b', 'e', 'n', 'c', 9, 0}} {
+		b = append(b, make([]byte, answerSize)...)[:answerSize]
+		if readAnswer(b, "t", s.theirs, s.preface) == nil {
 			t.Errorf("answer %q was taken", b)
+		}
+	}
+	for _, b := range []string{"HTTP/1.1 400 Bad Request\r\n\r\n.....", "evbench\n\x01.......................", "evbench\n\x02\x01......................"} {
+		if _, err := readGreeting([]byte(b)[:greetingSize]); err == nil {
+			t.Errorf("greeting %q was taken", b)
 		}
 	}
 }
 
 func FuzzPreface(f *testing.F) {
-	p := preface{group: 1, src: 2, dst: 3, path: transport.Single, token: hash("t")}
-	f.Add(p.encode())
-	f.Fuzz(func(t *testing.T, b []byte) {
+	p := preface{group: 1, src: 2, dst: 3, path: transport.Single}
+	f.Add(p.encode("t", nonce{1}, nonce{2}), true)
+	f.Add(p.encode("t", nonce{1}, nonce{2}), false)
+	f.Fuzz(func(t *testing.T, b []byte, proven bool) {
 		if len(b) != prefaceSize {
 			return
 		}
-		copy(b[32:], p.token[:]) // else nothing gets past it
-		if got, err := decode(b, p.token); err == nil && string(got.encode()) != string(b) {
+		if proven { // else nothing gets past it
+			prove(b, "t", nonce{1})
+		}
+		got, _, err := decode(b, "t", nonce{1})
+		if err == nil && string(got.encode("t", nonce{1}, nonce(b[fieldsSize:]))) != string(b) {
 			t.Errorf("decode(%x) = %+v, which is written differently", b, got)
+		}
+	})
+}
+
+// FuzzAnswers is the other side: what who connects hears.
+func FuzzAnswers(f *testing.F) {
+	p := preface{group: 1, src: 2, dst: 3, path: transport.Single}
+	s, err := speak(f, p, "t", "t")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(s.greeting, s.answer)
+	f.Fuzz(func(t *testing.T, greeting, answer []byte) {
+		if len(greeting) != greetingSize || len(answer) != answerSize {
+			return
+		}
+		n, err := readGreeting(greeting)
+		if err != nil {
+			return
+		}
+		said := p.encode("t", n, port.Nonce())
+		if err := readAnswer(answer, "t", n, said); err == nil {
+			t.Errorf("an answer to another nonce was taken: %x", answer)
 		}
 	})
 }
