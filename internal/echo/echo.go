@@ -9,24 +9,28 @@
 package echo
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"net"
 	"sync"
+
+	"evbench/internal/port"
 )
 
 // startTTL is what requests leave with; each router takes one away.
 const startTTL = 64
 
-// A packet is a tag that says who asks, a kind, the TTL that the request arrived
-// with (0: not known), and a number.
+// A packet is a kind, the TTL that the request arrived with (0: not known), a number,
+// a nonce of who asks, and the beginning of a proof, over all that, that who sends it
+// knows the token. A reply has the nonce of its request: one that was recorded
+// answers no other.
 const (
-	tagSize    = 16
-	kindAt     = tagSize
-	ttlAt      = kindAt + 1
+	ttlAt      = 1
 	numberAt   = ttlAt + 1
-	packetSize = numberAt + 4
+	nonceAt    = numberAt + 4
+	proofAt    = nonceAt + port.NonceSize
+	packetSize = proofAt + proofSize
+	proofSize  = 16
 )
 
 const (
@@ -34,27 +38,36 @@ const (
 	reply   = 2 // is not answered: two servers cannot keep each other busy
 )
 
-type packet [packetSize]byte
+// role of the proofs: the kind is in what is proved.
+const role = "evbench echo"
 
-func newTag(token string) (tag [tagSize]byte) {
-	sum := sha256.Sum256([]byte("evbench echo " + token))
-	copy(tag[:], sum[:])
-	return tag
-}
+type (
+	packet [packetSize]byte
+	nonce  = [port.NonceSize]byte
+)
 
-func newPacket(tag [tagSize]byte, kind, ttl byte, number uint32) (p packet) {
-	copy(p[:], tag[:])
-	p[kindAt], p[ttlAt] = kind, ttl
+func newPacket(token string, kind, ttl byte, number uint32, n nonce) (p packet) {
+	p[0], p[ttlAt] = kind, ttl
 	binary.BigEndian.PutUint32(p[numberAt:], number)
+	copy(p[nonceAt:], n[:])
+	proof := port.Proof(token, role, p[:proofAt])
+	copy(p[proofAt:], proof[:])
 	return p
 }
 
+// A heard packet is one of somebody who knows the token.
+type heard struct {
+	ttl    byte
+	number uint32
+	nonce  nonce
+}
+
 // parse returns what a packet of a kind says, if it is one.
-func parse(b []byte, tag [tagSize]byte, kind byte) (ttl byte, number uint32, ok bool) {
-	if len(b) != packetSize || [tagSize]byte(b[:tagSize]) != tag || b[kindAt] != kind {
-		return 0, 0, false
+func parse(b []byte, token string, kind byte) (h heard, ok bool) {
+	if len(b) != packetSize || b[0] != kind || !port.Proven(b[proofAt:], token, role, b[:proofAt]) {
+		return h, false
 	}
-	return b[ttlAt], binary.BigEndian.Uint32(b[numberAt:]), true
+	return heard{b[ttlAt], binary.BigEndian.Uint32(b[numberAt:]), nonce(b[nonceAt:])}, true
 }
 
 // A Server echoes at some addresses.
@@ -76,7 +89,7 @@ func Serve(addrs []string, token string) (*Server, error) {
 			continue
 		}
 		s.conns = append(s.conns, conn)
-		s.work.Go(func() { serve(conn, newTag(token)) })
+		s.work.Go(func() { serve(conn, token) })
 	}
 	return s, errors.Join(errs...)
 }
@@ -96,15 +109,15 @@ func listen(addr string) (*net.UDPConn, error) {
 	return conn, nil
 }
 
-func serve(conn *net.UDPConn, tag [tagSize]byte) {
+func serve(conn *net.UDPConn, token string) {
 	body, control := make([]byte, packetSize+1), make([]byte, controlSize)
 	for {
 		n, oobn, _, from, err := conn.ReadMsgUDPAddrPort(body, control)
 		if err != nil {
 			return // closed; or without echo from now on, which costs hops and times only
 		}
-		if _, number, ok := parse(body[:n], tag, request); ok {
-			p := newPacket(tag, reply, ttlOf(control[:oobn]), number)
+		if h, ok := parse(body[:n], token, request); ok {
+			p := newPacket(token, reply, ttlOf(control[:oobn]), h.number, h.nonce)
 			_, _ = conn.WriteToUDPAddrPort(p[:], from) // who asked asks again
 		}
 	}

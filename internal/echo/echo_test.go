@@ -2,9 +2,13 @@ package echo
 
 import (
 	"context"
+	"io"
 	"net"
 	"runtime"
 	"testing"
+	"testing/synctest"
+
+	"evbench/internal/port"
 )
 
 // dataPort is a place where TCP connections are taken, as a data listener.
@@ -129,20 +133,70 @@ func TestServeSaysWhere(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	tag := newTag("secret")
-	good := newPacket(tag, request, 61, 7)
-	if ttl, n, ok := parse(good[:], tag, request); !ok || ttl != 61 || n != 7 {
-		t.Errorf("got %d, %d, %v", ttl, n, ok)
+	n := port.Nonce()
+	good := newPacket("secret", request, 61, 7, n)
+	if h, ok := parse(good[:], "secret", request); !ok || h != (heard{61, 7, n}) {
+		t.Errorf("got %+v, %v", h, ok)
 	}
 	for name, b := range map[string][]byte{"empty": nil, "short": good[:packetSize-1], "long": append(good[:], 0)} {
-		if _, _, ok := parse(b, tag, request); ok {
+		if _, ok := parse(b, "secret", request); ok {
 			t.Errorf("%s: taken", name)
 		}
 	}
-	if _, _, ok := parse(good[:], tag, reply); ok {
+	if _, ok := parse(good[:], "secret", reply); ok {
 		t.Error("a request is taken for a reply")
 	}
-	if _, _, ok := parse(good[:], newTag("other"), request); ok {
+	if _, ok := parse(good[:], "other", request); ok {
 		t.Error("a request with another token is taken")
 	}
+	for i := range good {
+		other := good
+		other[i] ^= 1
+		if _, ok := parse(other[:], "secret", request); ok {
+			t.Errorf("byte %d is changed, and nobody has noticed", i)
+		}
+	}
+}
+
+// A reply that was recorded answers no later request.
+func TestOldReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		defer here.Close()
+		e := exchange{conn: here, token: "secret", nonce: port.Nonce()}
+		go func() {
+			b := make([]byte, packetSize)
+			if _, err := io.ReadFull(there, b); err != nil {
+				t.Error(err)
+			}
+			for _, n := range []nonce{port.Nonce(), e.nonce} { // the second one is of this request
+				p := newPacket("secret", reply, n[0], 0, n)
+				if _, err := there.Write(p[:]); err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+		if ttl, _, err := e.once(); err != nil || ttl != e.nonce[0] {
+			t.Errorf("answered by %d, %v; want %d", ttl, err, e.nonce[0])
+		}
+	})
+}
+
+func FuzzParse(f *testing.F) {
+	good := newPacket("t", request, 61, 7, nonce{1})
+	f.Add(good[:], byte(request), true)
+	f.Add(good[:], byte(request), false)
+	f.Fuzz(func(t *testing.T, b []byte, kind byte, proven bool) {
+		if proven && len(b) == packetSize { // else nothing gets past it
+			own := port.Proof("t", role, b[:proofAt])
+			copy(b[proofAt:], own[:])
+		}
+		h, ok := parse(b, "t", kind)
+		if !ok {
+			return
+		}
+		if again := newPacket("t", kind, h.ttl, h.number, h.nonce); string(again[:]) != string(b) {
+			t.Errorf("%x is written as %x", b, again)
+		}
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"evbench/internal/port"
 	"evbench/internal/wire"
 )
 
@@ -27,12 +28,12 @@ const (
 
 // A Prober tells how other servers are reached.
 type Prober struct {
-	tag    [tagSize]byte
+	token  string
 	silent atomic.Int32 // peers in a row that did not echo
 }
 
 // NewProber returns a Prober for servers with the same token.
-func NewProber(token string) *Prober { return &Prober{tag: newTag(token)} }
+func NewProber(token string) *Prober { return &Prober{token: token} }
 
 // Probe connects to every address, all at once, and then sends small packets to
 // those that it can connect to, one address after the other. To a peer whose
@@ -53,14 +54,14 @@ func (p *Prober) Probe(ctx context.Context, addrs []string, routers bool) []wire
 		if out[i].Err != "" {
 			continue
 		}
-		out[i].Hops, out[i].RTT = ping(ctx, out[i].Addr, p.tag)
+		out[i].Hops, out[i].RTT = ping(ctx, out[i].Addr, p.token)
 		if out[i].RTT == 0 {
 			p.silent.Add(1)
 			return out
 		}
 		p.silent.Store(0)
 		if h := out[i].Hops; routers && i > 0 && h > 1 && h%2 == 1 {
-			out[i].Router = router(ctx, out[i].Addr, p.tag, (h+1)/2)
+			out[i].Router = router(ctx, out[i].Addr, p.token, (h+1)/2)
 		}
 	}
 	return out
@@ -96,7 +97,7 @@ func why(err error) string {
 
 // ping returns the routers on the way to an address (-1: not known) and the
 // shortest time there and back (0: no answer).
-func ping(ctx context.Context, addr string, tag [tagSize]byte) (hops int, rtt time.Duration) {
+func ping(ctx context.Context, addr, token string) (hops int, rtt time.Duration) {
 	hops = -1
 	d := net.Dialer{Timeout: connectTime, Control: sendTTL}
 	conn, err := d.DialContext(ctx, "udp", addr)
@@ -104,7 +105,7 @@ func ping(ctx context.Context, addr string, tag [tagSize]byte) (hops int, rtt ti
 		return hops, 0
 	}
 	defer conn.Close()
-	e := exchange{conn: conn, tag: tag}
+	e := exchange{conn: conn, token: token, nonce: port.Nonce()}
 	for silent := 0; e.sent < pings && silent < maxSilent && ctx.Err() == nil; {
 		ttl, took, err := e.once()
 		switch {
@@ -127,16 +128,17 @@ func ping(ctx context.Context, addr string, tag [tagSize]byte) (hops int, rtt ti
 
 // An exchange is the packets sent to one address.
 type exchange struct {
-	conn net.Conn
-	tag  [tagSize]byte
-	at   [pings]time.Time // when each was sent
-	sent int
+	conn  net.Conn
+	token string
+	nonce nonce
+	at    [pings]time.Time // when each was sent
+	sent  int
 }
 
 // once sends the next packet and returns what the first answer says, which may
 // be a late one to a packet before.
 func (e *exchange) once() (ttl byte, took time.Duration, err error) {
-	p := newPacket(e.tag, request, 0, uint32(e.sent))
+	p := newPacket(e.token, request, 0, uint32(e.sent), e.nonce)
 	began := time.Now()
 	e.at[e.sent] = began
 	e.sent++
@@ -152,8 +154,8 @@ func (e *exchange) once() (ttl byte, took time.Duration, err error) {
 		if err != nil {
 			return 0, 0, err
 		}
-		if ttl, number, ok := parse(b[:n], e.tag, reply); ok && int(number) < e.sent {
-			return ttl, max(now.Sub(e.at[number]), 1), nil
+		if h, ok := parse(b[:n], e.token, reply); ok && h.nonce == e.nonce && h.number < uint32(e.sent) {
+			return h.ttl, max(now.Sub(e.at[h.number]), 1), nil
 		}
 	}
 }

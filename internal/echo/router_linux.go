@@ -30,7 +30,7 @@ const (
 // address calls itself, or "": a packet that may pass n-1 routers only makes the
 // n-th one say that its time is over. It needs no privilege, as traceroute does
 // that listens for ICMP.
-func router(ctx context.Context, addr string, tag [tagSize]byte, n int) string {
+func router(ctx context.Context, addr, token string, n int) string {
 	d := net.Dialer{Timeout: connectTime, Control: func(_, _ string, c syscall.RawConn) error { return shortLived(c, n) }}
 	conn, err := d.DialContext(ctx, "udp", addr)
 	if err != nil {
@@ -45,8 +45,8 @@ func router(ctx context.Context, addr string, tag [tagSize]byte, n int) string {
 		if ctx.Err() != nil {
 			return ""
 		}
-		p := newPacket(tag, reply, 0, try) // nobody answers it, should it arrive
-		_, _ = conn.Write(p[:])            // fails with what an earlier packet met, which is read below
+		p := newPacket(token, reply, 0, try, nonce{}) // nobody answers it, should it arrive
+		_, _ = conn.Write(p[:])                       // fails with what an earlier packet met, which is read below
 		if err := conn.SetReadDeadline(time.Now().Add(pingTime)); err != nil {
 			return ""
 		}

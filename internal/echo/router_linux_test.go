@@ -54,10 +54,10 @@ func TestOffender(t *testing.T) {
 func TestRouterOfNone(t *testing.T) {
 	a := dataPort(t, "127.0.0.1:0")
 	echoAt(t, "secret", a)
-	if at := router(t.Context(), a, newTag("secret"), 1); at != "" {
+	if at := router(t.Context(), a, "secret", 1); at != "" {
 		t.Errorf("%q", at)
 	}
-	if at := router(t.Context(), "no port", newTag("secret"), 1); at != "" {
+	if at := router(t.Context(), "no port", "secret", 1); at != "" {
 		t.Errorf("%q", at)
 	}
 }

@@ -18,4 +18,4 @@ func tellTTL(*net.UDPConn) error { return nil }
 func ttlOf([]byte) byte { return 0 }
 
 // Nor can they be asked.
-func router(context.Context, string, [tagSize]byte, int) string { return "" }
+func router(context.Context, string, string, int) string { return "" }
