@@ -61,11 +61,11 @@ func wanted(c *cli.Context) (w host.Want, flag string, err error) {
 		w.Network, err = parseNetwork(n)
 		return w, "--network", err
 	}
-	network, addr, _ := strings.Cut(c.String("controller"), ":")
-	if err = wire.CheckAddress(c.String("controller")); err != nil {
+	kind, addr, err := wire.SplitAddress(c.String("controller"))
+	if err != nil {
 		return w, "--controller", err
 	}
-	if network != "tcp" {
+	if kind == "unix" {
 		err = errors.New("alone it takes the address that leads to the controller, which is on this machine: give --interface or --network")
 	}
 	return host.Want{Toward: addr}, "--data-port", err
@@ -85,6 +85,40 @@ func named(flag string, err error) error {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", flag, err)
+}
+
+// secured is a control address with TLS, where --tls asks for that.
+func secured(c *cli.Context, addr string) (string, error) {
+	kind, rest, err := wire.SplitAddress(addr)
+	switch {
+	case !c.Bool("tls"):
+		return addr, nil
+	case err != nil:
+		return addr, err
+	case kind == "unix":
+		return addr, usagef("--tls: %s leads to this machine only: there is nobody in between", addr)
+	}
+	return "tls:" + rest, nil
+}
+
+// tlsFlag is that of every command with a control connection.
+func tlsFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "tls", Usage: "encrypt the control connection (docs/security.md says what that protects)"}
+}
+
+// ownAddresses are those of this machine.
+func ownAddresses() ([]string, error) {
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil, err
+	}
+	var here []string
+	for _, a := range addrs {
+		if n, ok := a.(*net.IPNet); ok {
+			here = append(here, n.IP.String())
+		}
+	}
+	return here, nil
 }
 
 // findData returns the wanted addresses of this machine with a port: the first

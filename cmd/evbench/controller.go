@@ -17,8 +17,9 @@ func controllerCommand() *cli.Command {
 		Usage:     "measure a scenario on workers that join by themselves (fabric hosts)",
 		ArgsUsage: "SCENARIO",
 		Flags: append(overrideFlags(),
-			&cli.StringFlag{Name: "listen", Value: "tcp:0.0.0.0:7777", Usage: "`ADDR` for workers: tcp:HOST:PORT or unix:PATH"},
-			&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the secret that workers show"},
+			&cli.StringFlag{Name: "listen", Usage: "`ADDR` for workers: tcp:HOST:PORT, tls:HOST:PORT or unix:PATH, with the address of this machine that they reach"},
+			tlsFlag(),
+			&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the secret that workers have, too"},
 			&cli.IntFlag{Name: "workers", Usage: "`N` workers must join (default, and only choice: the servers of the topology)"},
 			&cli.DurationFlag{Name: "join-timeout", Value: 60 * time.Second, Usage: "how long workers may take to join, `D`"},
 		),
@@ -34,9 +35,9 @@ func controllerAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	listen := c.String("listen")
-	if err := wire.CheckAddress(listen); err != nil {
-		return usagef("--listen %w", err)
+	listen, err := listenFlag(c)
+	if err != nil {
+		return err
 	}
 	s, planned, err := loadOverridden(c, scenario.Hosts)
 	if err != nil {
@@ -55,6 +56,19 @@ func controllerAction(c *cli.Context) error {
 		return listen, token, func() error { return nil }, nil
 	}
 	return measure(c, s, planned, openJoined, where)
+}
+
+// listenFlag is where to listen. No address is a good guess: at all of them anybody
+// could knock who reaches this machine in any way, and at one of them not the workers.
+func listenFlag(c *cli.Context) (string, error) {
+	listen := c.String("listen")
+	if listen == "" {
+		return "", usagef("--listen is missing: the address of this machine that workers reach, such as tcp:10.0.0.1:7777; tcp:0.0.0.0:7777 is at all that it has")
+	}
+	if err := wire.CheckAddress(listen); err != nil {
+		return "", usagef("--listen %w", err)
+	}
+	return secured(c, listen)
 }
 
 // readToken reads the secret that controller and workers share.

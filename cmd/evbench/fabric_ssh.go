@@ -63,8 +63,10 @@ func placeServers(s *scenario.Scenario) ([]launch.Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("launch.hosts: %w", err)
 	}
-	if addr := s.Launch.Control; addr != "" && (wire.CheckAddress(addr) != nil || !strings.HasPrefix(addr, "tcp:")) {
-		return nil, fmt.Errorf("launch.control: %q: write tcp:HOST:PORT, where workers reach this machine", addr)
+	if addr := s.Launch.Control; addr != "" {
+		if kind, _, err := wire.SplitAddress(addr); err != nil || kind == "unix" {
+			return nil, fmt.Errorf("launch.control: %q: write tcp:HOST:PORT or tls:HOST:PORT, where workers reach this machine", addr)
+		}
 	}
 	placement, err := readPlacement(s.Launch.Placement)
 	if err != nil {
@@ -159,7 +161,9 @@ func (r *sshRun) control(c *cli.Context) (listen, token string, done func() erro
 	for _, a := range reports {
 		r.addresses[a.Host] = a.Answer.Addresses
 	}
-	listen, err = r.listen(reports)
+	if listen, err = r.listen(reports); err == nil {
+		listen, err = secured(c, listen)
+	}
 	return listen, rand.Text(), func() error { return nil }, err
 }
 
@@ -196,20 +200,15 @@ func text(c []byte) string {
 
 // listen returns the address for the controller: that of the scenario, or a
 // free port at the address that the hosts saw the questions come from. Where that
-// is none of this machine, as behind a jump host, workers are given its name.
+// is none of this machine, as behind a jump host, nothing tells which one they reach:
+// it is a port of all of them, and workers are given the name of the machine.
 func (r *sshRun) listen(reports []launch.Report) (string, error) {
 	if r.s.Launch.Control != "" {
 		return r.s.Launch.Control, nil
 	}
-	addrs, err := net.InterfaceAddrs()
+	here, err := ownAddresses()
 	if err != nil {
 		return "", err
-	}
-	var here []string
-	for _, a := range addrs {
-		if n, ok := a.(*net.IPNet); ok {
-			here = append(here, n.IP.String())
-		}
 	}
 	if at := launch.Reach(reports, here); at != "" {
 		return "tcp:" + net.JoinHostPort(at, "0"), nil
@@ -232,11 +231,12 @@ func (r *sshRun) MayOpen(_, _ int) error { return nil }
 func (r *sshRun) Launch(ctx context.Context, j bench.Job) (wait func() error, err error) {
 	controller := j.Controller
 	if r.advertise != "" {
-		_, port, err := net.SplitHostPort(strings.TrimPrefix(controller, "tcp:"))
+		kind, hostport, _ := strings.Cut(controller, ":")
+		_, port, err := net.SplitHostPort(hostport)
 		if err != nil {
 			return nil, err
 		}
-		controller = "tcp:" + net.JoinHostPort(r.advertise, port)
+		controller = kind + ":" + net.JoinHostPort(r.advertise, port)
 	}
 	var workers []launch.Worker
 	for _, at := range r.servers {

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -89,7 +88,10 @@ func (r *started) open(_ context.Context, s *scenario.Scenario) (bench.Fabric, e
 	if r.control == controlMPI {
 		f.listener, err = r.world.Listen()
 	} else {
-		f.listener, err = wire.Listen(listenOn(r.control))
+		var here []string
+		if here, err = ownAddresses(); err == nil {
+			f.listener, err = wire.Listen(listenOn(r.control, here, net.LookupHost))
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("control port: %w", err)
@@ -155,35 +157,34 @@ func (r *started) serve(ctx context.Context, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	conn, err := r.dial(ctx)
-	if err != nil {
-		return fmt.Errorf("controller: %w", err)
-	}
-	o := worker.Options{Conn: conn, Token: r.token, Server: r.s.Tree.Position(r.server()), Log: logger(c), Load: host.Watch}
+	o := worker.Options{Token: r.token, Server: r.s.Tree.Position(r.server()), Log: logger(c), Load: host.Watch}
 	if r.world != nil {
 		o.Data, o.Open = mpiAddress(r.at.rank), openMPI(r.world)
 		o.Host = describeHost(machine, nil, r.s.Launch.CPUs)
-		return worker.Run(ctx, o)
+		return r.join(ctx, o)
 	}
 	l, data, err := r.listen(machine)
 	if err != nil {
-		return errors.Join(err, conn.Close())
+		return err
 	}
 	probe, stop := reachable(data, r.token, o.Log)
 	o.Data, o.Open, o.Probe = data.String(), openTCP(l, dataPlane{}), probe
 	o.Host = describeHost(machine, data, r.s.Launch.CPUs)
-	return errors.Join(worker.Run(ctx, o), stop(), l.Close())
+	return errors.Join(r.join(ctx, o), stop(), l.Close())
 }
 
-func (r *started) dial(ctx context.Context) (*wire.NetConn, error) {
+// join meets the controller. Over MPI it takes as long as it takes: whoever is gone
+// takes all ranks with it.
+func (r *started) join(ctx context.Context, o worker.Options) error {
 	if r.control != controlMPI {
-		return reach(ctx, r.control, joinWithin)
+		return join(ctx, joinWithin, wayTo(r.control), o)
 	}
 	c, err := r.world.Dial(ctx, r.controller)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("controller: %w", err)
 	}
-	return wire.NewConn(c, wire.MaxFrame), nil
+	o.Conn = wire.NewConn(c, wire.MaxFrame)
+	return worker.Run(ctx, o)
 }
 
 // listen opens the port for data.
@@ -236,7 +237,7 @@ func openMPI(w *mpi.World) worker.OpenFunc {
 // the interface or in the network that the scenario names, or else the one that
 // leads to the controller.
 func wantedOf(l scenario.Launch, control string) (host.Want, error) {
-	switch hostport, tcp := strings.CutPrefix(control, "tcp:"); {
+	switch kind, hostport, err := wire.SplitAddress(control); {
 	case l.Interface != "":
 		return host.Want{Interface: l.Interface}, nil
 	case l.Network != "":
@@ -245,7 +246,7 @@ func wantedOf(l scenario.Launch, control string) (host.Want, error) {
 			return host.Want{}, fmt.Errorf("launch.network: %w", err)
 		}
 		return host.Want{Network: n}, nil
-	case tcp:
+	case err == nil && kind != "unix":
 		return host.Want{Toward: hostport}, nil
 	}
 	return host.Want{Toward: "127.0.0.1:9"}, nil // a path: all are on this machine

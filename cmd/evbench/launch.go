@@ -16,7 +16,6 @@ import (
 
 	"evbench/bench"
 	"evbench/host"
-	"evbench/internal/wire"
 	"evbench/transport/tcp"
 	"evbench/worker"
 )
@@ -74,21 +73,17 @@ func (threads) MayOpen(servers, connections int) error {
 }
 
 func (t threads) work(ctx context.Context, j bench.Job, rank int, l *tcp.Listener) error {
-	conn, err := wire.Dial(ctx, j.Controller)
-	if err != nil {
-		return fmt.Errorf("%s: %w", j.Tree.ServerName(rank), err)
-	}
 	data := dataAddresses{l.Addr()}
 	if t.data != nil {
 		data = t.data(rank)
 	}
 	o := worker.Options{
-		Conn: conn, Token: j.Token, Server: j.Tree.Position(rank), Data: data.String(), Open: openTCP(l, t.how),
+		Token: j.Token, Server: j.Tree.Position(rank), Data: data.String(), Open: openTCP(l, t.how),
 	}
 	if rank == 0 { // for all: they share the machine and the process
 		o.Load = host.Watch
 	}
-	return ended(ctx, worker.Run(ctx, o))
+	return ended(ctx, join(ctx, joinWithin, wayTo(j.Controller), o))
 }
 
 // ended drops the error of a worker that was told to end.

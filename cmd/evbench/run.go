@@ -48,6 +48,7 @@ func runCommand() *cli.Command {
 			&cli.StringFlag{Name: "transport", Usage: "`KIND` of data connections: tcp, mpi"},
 			&cli.IntFlag{Name: "controller-rank", Usage: "of ranks that mpirun or srun has started, rank `N` is the controller"},
 			&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the secret of ranks that mpirun or srun has started (default: $EVBENCH_TOKEN)"},
+			tlsFlag(),
 			&cli.BoolFlag{Name: "dry-run", Usage: "plan every case, print what is expected, run nothing"},
 		),
 		Action: runAction,
@@ -79,6 +80,9 @@ func runAction(c *cli.Context) error {
 	}
 	if s.Launch.Kind == scenario.LaunchSSH {
 		return runSSH(c, s, planned)
+	}
+	if c.Bool("tls") {
+		return usagef("--tls: the control connection of this run is a Unix socket, which does not leave this machine")
 	}
 	open, err := fabricFor(s)
 	if err != nil {

@@ -127,12 +127,15 @@ func TestRunBySSH(t *testing.T) {
 	}
 	first := c.binary()
 
-	// The second run finds the binary there.
-	if code, _, said := output(t, c.dir, "run", "--rounds", "1", "ssh.yaml", "-o", "out2"); code != exitDone && code != exitInvalid || strings.Contains(said, "copying") {
+	// The second run finds the binary there, and talks to the workers over TLS.
+	if code, _, said := output(t, c.dir, "run", "--rounds", "1", "--tls", "ssh.yaml", "-o", "out2"); code != exitDone && code != exitInvalid || strings.Contains(said, "copying") {
 		t.Errorf("the second run ended with %d:\n%s", code, said)
 	}
 	if again := c.binary(); !os.SameFile(first, again) || !first.ModTime().Equal(again.ModTime()) {
 		t.Error("the binary was copied a second time")
+	}
+	if r, err = csv.Read(filepath.Join(c.dir, "out2")); err != nil || !strings.HasPrefix(r.Manifest.Control, "tls:127.") {
+		t.Errorf("the control connection is %q, %v", r.Manifest.Control, err)
 	}
 }
 

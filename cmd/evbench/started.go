@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,7 +33,7 @@ type started struct {
 	s          *scenario.Scenario
 	at         place
 	controller int
-	control    string // "unix:PATH", "tcp:HOST:PORT", or controlMPI
+	control    string // "unix:PATH", "tcp:HOST:PORT", "tls:HOST:PORT", or controlMPI
 	token      string
 	world      *mpi.World // nil: without MPI
 }
@@ -64,7 +65,16 @@ func newStarted(c *cli.Context, s *scenario.Scenario, at place) (*started, error
 		return nil, err
 	}
 	var err error
-	if r.control, err = controlOf(s, at, r.controller); err == nil && r.control != controlMPI {
+	if r.control, err = controlOf(s, at, r.controller); err != nil {
+		return r, err
+	}
+	if r.control == controlMPI {
+		if c.Bool("tls") {
+			err = usagef("--tls: MPI carries the control connection; launch.control: tcp:HOST:PORT has one of its own")
+		}
+		return r, err
+	}
+	if r.control, err = secured(c, r.control); err == nil {
 		r.token, err = sharedToken(c, os.Getenv)
 	}
 	return r, err
@@ -105,16 +115,21 @@ func controlOf(s *scenario.Scenario, at place, controller int) (string, error) {
 	return "", usagef("launch.control is missing: where the workers reach rank %d, such as control: \"tcp:node001:%s\"", controller, controlPort)
 }
 
-// listenOn returns where the controller listens when workers dial control. A
-// host may know itself by an address that leads nowhere else (127.0.1.1 on
-// Debian), so that a name stands for all its addresses; an address is meant.
-func listenOn(control string) string {
-	hostport, ok := strings.CutPrefix(control, "tcp:")
+// listenOn returns where the controller listens when workers dial control: at that
+// address, or at the one that its name stands for. A host may know itself by an address
+// that leads nowhere else (127.0.1.1 on Debian), or by several; then it is all that
+// are here.
+func listenOn(control string, here []string, lookup func(host string) ([]string, error)) string {
+	kind, hostport, _ := strings.Cut(control, ":")
 	host, port, err := net.SplitHostPort(hostport)
-	if !ok || err != nil || net.ParseIP(host) != nil {
+	if kind == "unix" || err != nil || net.ParseIP(host) != nil {
 		return control
 	}
-	return "tcp::" + port
+	found, err := lookup(host)
+	if err == nil && len(found) == 1 && slices.Contains(here, found[0]) && !net.ParseIP(found[0]).IsLoopback() {
+		return kind + ":" + net.JoinHostPort(found[0], port)
+	}
+	return kind + "::" + port
 }
 
 // sharedToken returns the secret that every rank has been given.

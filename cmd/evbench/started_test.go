@@ -42,11 +42,22 @@ func TestControlOf(t *testing.T) {
 	}
 }
 
+// The controller listens at the address that the workers dial, where that is known.
 func TestListenOn(t *testing.T) {
+	here := []string{"127.0.0.1", "127.0.1.1", "10.0.0.7", "10.1.0.7"}
+	lookup := func(host string) ([]string, error) {
+		found := map[string][]string{"node001": {"10.0.0.7"}, "debian": {"127.0.1.1"}, "two": {"10.0.0.7", "10.1.0.7"}, "elsewhere": {"10.9.0.7"}}[host]
+		if found == nil {
+			return nil, errors.New("no such host")
+		}
+		return found, nil
+	}
 	for control, want := range map[string]string{
-		"tcp:node001:7777": "tcp::7777", "tcp:127.0.0.1:7777": "tcp:127.0.0.1:7777", "tcp:[fd00::1]:7": "tcp:[fd00::1]:7", "unix:/a": "unix:/a",
+		"tcp:node001:7777": "tcp:10.0.0.7:7777", "tls:node001:7777": "tls:10.0.0.7:7777", "tcp:debian:7777": "tcp::7777", "tls:two:7777": "tls::7777",
+		"tcp:elsewhere:7777": "tcp::7777", "tcp:unknown:7777": "tcp::7777",
+		"tcp:127.0.0.1:7777": "tcp:127.0.0.1:7777", "tcp:[fd00::1]:7": "tcp:[fd00::1]:7", "unix:/a": "unix:/a",
 	} {
-		if got := listenOn(control); got != want {
+		if got := listenOn(control, here, lookup); got != want {
 			t.Errorf("listenOn(%q) = %q, want %q", control, got, want)
 		}
 	}

@@ -21,7 +21,8 @@ func workerCommand() *cli.Command {
 		Name:  "worker",
 		Usage: "be one server of a run",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "controller", Usage: "`ADDR` of the controller: tcp:HOST:PORT or unix:PATH"},
+			&cli.StringFlag{Name: "controller", Usage: "`ADDR` of the controller: tcp:HOST:PORT, tls:HOST:PORT or unix:PATH"},
+			tlsFlag(),
 			&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the secret of the run; -: the first line of standard input"},
 			&cli.BoolFlag{Name: "end-with-stdin", Usage: "end when standard input ends, as it does when a launcher dies"},
 			&cli.IntFlag{Name: "id", Value: -1, Usage: "position of this server, `N`: slot + leaf·M0"},
@@ -31,7 +32,7 @@ func workerCommand() *cli.Command {
 			&cli.IntFlag{Name: "data-port", Value: scenario.DefaultDataPort, Usage: "port of those addresses, `N` (0: a free one); given alone: of the address that leads to the controller"},
 			&cli.StringFlag{Name: "cpus", Usage: "run on these processors only, `LIST` such as 0-15,32"},
 			&cli.IntFlag{Name: "socket-buffer", Usage: "`BYTES` of each send and receive buffer where there is no barrier (default: as the kernel likes)"},
-			&cli.DurationFlag{Name: "wait", Value: 30 * time.Second, Usage: "keep trying to reach the controller for `D`"},
+			&cli.DurationFlag{Name: "wait", Value: 30 * time.Second, Usage: "keep trying to reach the controller, and to be welcome there, for `D`"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "log what is odd but harmless, too"},
 		},
 		Action: workerAction,
@@ -95,7 +96,8 @@ func readJoiner(c *cli.Context) (joiner, error) {
 	if err := wire.CheckAddress(w.controller); err != nil {
 		return w, usagef("--controller %w", err)
 	}
-	return w, nil
+	w.controller, err = secured(c, w.controller)
+	return w, err
 }
 
 // work listens for data, joins the controller and does what it says.
@@ -111,28 +113,51 @@ func (w joiner) work(ctx context.Context) error {
 		return errors.Join(err, l.Close())
 	}
 	probe, stop := reachable(data, w.token, w.log)
-	return errors.Join(w.join(ctx, worker.Options{
+	return errors.Join(join(ctx, w.wait, wayTo(w.controller), worker.Options{
 		Token: w.token, Server: w.id, Data: data.String(), Open: openTCP(l, w.how), Log: w.log,
 		Host: describeHost(w.machine, data, w.cpus), Probe: probe, Load: host.Watch,
 	}), stop(), l.Close())
 }
 
-// join reaches the controller and stays until it is told to go.
-func (w joiner) join(ctx context.Context, o worker.Options) error {
-	var err error
-	if o.Conn, err = reach(ctx, w.controller, w.wait); err != nil {
-		return fmt.Errorf("controller: %w", err)
-	}
-	return worker.Run(ctx, o)
-}
-
 // retryEvery is how often a worker knocks at a controller that is not there yet.
 const retryEvery = 100 * time.Millisecond
 
-// reach dials the controller until it answers, for as long as patience lasts:
-// launchers start both sides at about the same time.
-func reach(ctx context.Context, addr string, patience time.Duration) (*wire.NetConn, error) {
-	return insist(ctx, patience, func(ctx context.Context) (*wire.NetConn, error) { return wire.Dial(ctx, addr) })
+// A way leads to the controller.
+type way struct {
+	to   string // for people
+	dial func(context.Context) (*wire.NetConn, error)
+}
+
+func wayTo(addr string) way {
+	return way{addr, func(ctx context.Context) (*wire.NetConn, error) { return wire.Dial(ctx, addr) }}
+}
+
+// join reaches the controller and stays until it is told to go. Launchers start both
+// sides at about the same time, and strangers may be in the way: for as long as
+// patience lasts it dials, says hello, and begins again if nobody answers.
+func join(ctx context.Context, patience time.Duration, w way, o worker.Options) error {
+	end := time.Now().Add(patience)
+	var unheard error
+	for {
+		conn, err := insist(ctx, time.Until(end), w.dial)
+		if err != nil && unheard != nil && errors.Is(err, context.DeadlineExceeded) {
+			err = unheard // it says more
+		}
+		if err != nil {
+			return fmt.Errorf("controller: %w", err)
+		}
+		o.Conn, o.Wait = conn, max(time.Until(end), time.Nanosecond)
+		err = worker.Run(ctx, o)
+		if ctx.Err() != nil || !errors.Is(err, worker.ErrNotJoined) {
+			return err
+		}
+		unheard = fmt.Errorf("%s: %w", w.to, err)
+		select {
+		case <-time.After(min(retryEvery, time.Until(end))):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // insist dials again and again. A dial whose packets are dropped takes as long as

@@ -3,9 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"net"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"evbench/internal/wire"
+	"evbench/worker"
 )
 
 // Whoever waits for a controller waits no longer than he said, whatever becomes
@@ -43,6 +48,52 @@ func TestInsist(t *testing.T) {
 				})
 				if !errors.Is(err, tt.want) || (err == nil) != (got == 7) || time.Since(began) != tt.took {
 					t.Errorf("%d, %v after %v; want %v after %v", got, err, time.Since(began), tt.want, tt.took)
+				}
+			})
+		})
+	}
+}
+
+// A worker that is not welcomed begins again, for as long as it was told to wait. Each
+// of the others here takes its connection: those that say nothing are not waited for
+// longer than that, and a refusal is final.
+func TestJoin(t *testing.T) {
+	hangUp := func(conn *wire.NetConn) error { return conn.Close() }
+	silent := func(*wire.NetConn) error { return nil }
+	refuse := func(conn *wire.NetConn) error { return conn.Send(wire.Refused{Reason: "the run is over"}) }
+	welcome := func(conn *wire.NetConn) error {
+		_, w, err := conn.Examine("secret")
+		return errors.Join(err, conn.Send(w), conn.Send(wire.Quit{}))
+	}
+	for _, tt := range []struct {
+		name   string
+		others []func(*wire.NetConn) error // the last one for all further ones, too
+		took   time.Duration
+		want   string // "": it joins
+	}{
+		{"welcome", []func(*wire.NetConn) error{welcome}, 0, ""},
+		{"sent away twice", []func(*wire.NetConn) error{hangUp, hangUp, welcome}, 2 * retryEvery, ""},
+		{"sent away each time", []func(*wire.NetConn) error{hangUp}, 30 * time.Second, "controller: tcp:node1:7777: server 3: not welcomed by the controller: control connection: EOF"},
+		{"a listener that says nothing", []func(*wire.NetConn) error{silent}, 30 * time.Second, "controller: tcp:node1:7777: server 3: not welcomed by the controller: no answer for 30s"},
+		{"refused", []func(*wire.NetConn) error{refuse, welcome}, 0, "server 3: controller refused: the run is over"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began, dials := time.Now(), 0
+				w := way{"tcp:node1:7777", func(ctx context.Context) (*wire.NetConn, error) {
+					if ctx.Err() != nil {
+						return nil, ctx.Err()
+					}
+					here, there := net.Pipe()
+					t.Cleanup(func() { there.Close() })
+					other := tt.others[min(dials, len(tt.others)-1)]
+					dials++
+					go func() { _ = other(wire.NewConn(there, wire.MaxFrame)) }() // the worker's error tells
+					return wire.NewConn(here, wire.MaxFrame), nil
+				}}
+				err := join(t.Context(), 30*time.Second, w, worker.Options{Token: "secret", Server: 3})
+				if d := time.Since(began); d != tt.took || (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("%v after %v; want %q after %v", err, d, tt.want, tt.took)
 				}
 			})
 		})
