@@ -74,7 +74,7 @@ func overTCP(t *testing.T, mode, deliver, io string) {
 // builderOf returns a function that builds one event while another worker does
 // the same; built counts the events of both.
 func builderOf(t *testing.T, c wire.Configure, ep *tcp.Endpoint, other transport.Endpoint, built *atomic.Int64) (func() error, *loop) {
-	if err := check(c); err != nil {
+	if err := check(c, 0); err != nil {
 		t.Fatal(err)
 	}
 	ctx, d := t.Context(), newDesk()

@@ -122,7 +122,7 @@ func one(tb testing.TB, mode string, n int) (build func(), l *loop) {
 }
 
 func oneOf(tb testing.TB, c wire.Configure) (build func(), l *loop) {
-	if err := check(c); err != nil {
+	if err := check(c, 0); err != nil {
 		tb.Fatal(err)
 	}
 	ep, d := newMirror(c), newDesk()

@@ -1,24 +1,32 @@
 package worker
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"time"
 
 	"evbench/builder"
 	"evbench/internal/wire"
 	"evbench/transport"
 )
 
-// maxCredits bounds the events in flight: each costs a buffer of a whole event.
-const maxCredits = 1024
+// Bounds on what a controller may ask for.
+const (
+	maxPeers   = 1 << 16
+	maxCredits = 1024 // events in flight: each costs a buffer of a whole event
+	maxSpine   = 1 << 16
+	maxTime    = 1000 * time.Hour
+	maxMemory  = 1 << 40 // where Options.Memory does not say
+)
 
-// check refuses a Configure that the loops could not rely on. Its errors name
-// the field.
-func check(c wire.Configure) error {
+// check refuses a Configure that the loops could not rely on, or that takes more than
+// memory bytes (0: maxMemory). Its errors name the field.
+func check(c wire.Configure, memory uint64) error {
 	n := len(c.Peers)
 	switch {
-	case n < 2:
-		return fmt.Errorf("peers: %d, want at least 2", n)
+	case n < 2 || n > maxPeers:
+		return fmt.Errorf("peers: %d, must be 2..%d", n, maxPeers)
 	case c.Rank < 0 || c.Rank >= n:
 		return fmt.Errorf("rank: %d of %d", c.Rank, n)
 	case c.Fragment < 1 || c.Fragment > transport.MaxBody:
@@ -33,10 +41,14 @@ func check(c wire.Configure) error {
 		return fmt.Errorf("async credits: %d, must be 0..%d, and 0 unless %s", c.AsyncCredits, maxCredits, wire.Sync)
 	case c.Sources < 0 || c.Sources >= n:
 		return fmt.Errorf("sources: %d, must be 0..%d", c.Sources, n-1)
-	case c.Timeout <= 0:
-		return errors.New("timeout: must be above 0")
-	case c.Interval <= 0:
-		return errors.New("interval: must be above 0")
+	case c.Timeout <= 0 || c.Timeout > maxTime:
+		return fmt.Errorf("timeout: %v, must be above 0 and at most %v", c.Timeout, maxTime)
+	case c.Interval <= 0 || c.Interval > maxTime:
+		return fmt.Errorf("interval: %v, must be above 0 and at most %v", c.Interval, maxTime)
+	}
+	if need, most := memoryFor(c), cmp.Or(memory, maxMemory); need > most {
+		return fmt.Errorf("fragment: %d bytes of %d servers with %d events at once need %d bytes of memory, there are %d",
+			c.Fragment, n, max(inFlight(c), 1), need, most)
 	}
 	if err := errors.Join(checkWords(c), checkStandby(c)); err != nil {
 		return err
@@ -47,9 +59,24 @@ func check(c wire.Configure) error {
 	return checkRow(c.Row, c.Rank, n)
 }
 
+// memoryFor is about how many bytes a case takes. What is checked before it bounds the
+// factors, so that it does not overflow.
+func memoryFor(c wire.Configure) uint64 {
+	const each = 1 << 10 // beside its payload, for a fragment that is on its way
+	n, slots, size := uint64(len(c.Peers)), uint64(max(inFlight(c), 1)), uint64(sizes(c).Max())
+	need := size + n*slots*each
+	switch {
+	case c.Deliver == wire.DeliverBuffer:
+		need += n * slots * size
+	case c.Check == wire.CheckPayload:
+		need += n * size
+	}
+	return need
+}
+
 func checkStandby(c wire.Configure) error {
 	for _, p := range c.Standby {
-		if p.Peer < 0 || p.Peer >= len(c.Peers) || p.Peer == c.Rank || p.Spine < single {
+		if p.Peer < 0 || p.Peer >= len(c.Peers) || p.Peer == c.Rank || p.Spine < single || p.Spine > maxSpine {
 			return fmt.Errorf("standby: rank %d of %d: rank %d through spine %d", c.Rank, len(c.Peers), p.Peer, p.Spine)
 		}
 	}
@@ -80,6 +107,9 @@ func checkRow(row []wire.Step, rank, n int) error {
 		if err := once(from, s.From, rank); err != nil {
 			return fmt.Errorf("row: phase %d: receive from %w", p, err)
 		}
+		if min(s.ToSpine, s.FromSpine) < single || max(s.ToSpine, s.FromSpine) > maxSpine {
+			return fmt.Errorf("row: phase %d: spines %d and %d, must be %d..%d", p, s.ToSpine, s.FromSpine, single, maxSpine)
+		}
 	}
 	for r := range n {
 		if r != rank && (!to[r] || !from[r]) {
@@ -91,9 +121,9 @@ func checkRow(row []wire.Step, rank, n int) error {
 
 func once(seen []bool, peer, rank int) error {
 	switch {
-	case peer < 0:
+	case peer == wire.Idle:
 		return nil
-	case peer >= len(seen) || peer == rank:
+	case peer < 0 || peer >= len(seen) || peer == rank:
 		return fmt.Errorf("rank %d", peer)
 	case seen[peer]:
 		return fmt.Errorf("rank %d a second time", peer)

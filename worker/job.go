@@ -50,7 +50,7 @@ func (j *job) release() { j.once.Do(func() { close(j.released) }) }
 // run does the case from opening its connections to closing them. It closes
 // them last: a peer that is not through yet would take that for a failure.
 func (j *job) run(ctx context.Context) {
-	if err := check(j.c); err != nil {
+	if err := check(j.c, j.o.Memory); err != nil {
 		j.conclude(ctx, fmt.Errorf("configuration: %w", err))
 		return
 	}

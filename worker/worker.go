@@ -52,6 +52,8 @@ type Options struct {
 	Load func() (since func() results.Load)
 	// Open opens the endpoint of each case.
 	Open OpenFunc
+	// Memory is how many bytes a case may take. 0 means 1 TiB.
+	Memory uint64
 	// Wait is how long the controller may take to welcome this worker. 0 means 30s.
 	Wait time.Duration
 	// KeepAlive is how long the controller may be silent after that. 0 means 30s.

@@ -157,7 +157,7 @@ func (r *started) serve(ctx context.Context, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	o := worker.Options{Token: r.token, Server: r.s.Tree.Position(r.server()), Log: logger(c), Load: host.Watch}
+	o := worker.Options{Token: r.token, Server: r.s.Tree.Position(r.server()), Log: logger(c), Load: host.Watch, Memory: host.Available()}
 	if r.world != nil {
 		o.Data, o.Open = mpiAddress(r.at.rank), openMPI(r.world)
 		o.Host = describeHost(machine, nil, r.s.Launch.CPUs)

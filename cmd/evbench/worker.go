@@ -115,7 +115,7 @@ func (w joiner) work(ctx context.Context) error {
 	probe, stop := reachable(data, w.token, w.log)
 	return errors.Join(join(ctx, w.wait, wayTo(w.controller), worker.Options{
 		Token: w.token, Server: w.id, Data: data.String(), Open: openTCP(l, w.how), Log: w.log,
-		Host: describeHost(w.machine, data, w.cpus), Probe: probe, Load: host.Watch,
+		Host: describeHost(w.machine, data, w.cpus), Probe: probe, Load: host.Watch, Memory: host.Available(),
 	}), stop(), l.Close())
 }
 
