@@ -98,17 +98,32 @@ func (k *Conn) accepted(theirs uint32) {
 	ring(k.opened)
 }
 
+// errWindow: the other side has sent, or allowed, more than there is room for.
+var errWindow = fmt.Errorf("more than the %d bytes that may be on their way: %w", window, errFrame)
+
 func (k *Conn) arrived(b []byte) {
 	k.mu.Lock()
-	k.buf = append(k.buf, b...)
+	over := len(k.buf)-k.at+len(b) > window
+	if !over {
+		k.buf = append(k.buf, b...)
+	}
 	k.mu.Unlock()
+	if over {
+		k.broke(errWindow)
+	}
 	ring(k.readable)
 }
 
 func (k *Conn) widened(n int) {
 	k.mu.Lock()
-	k.room += n
+	over := k.room+n > window
+	if !over {
+		k.room += n
+	}
 	k.mu.Unlock()
+	if over {
+		k.broke(errWindow)
+	}
 	ring(k.writable)
 }
 

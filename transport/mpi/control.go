@@ -6,7 +6,6 @@ package mpi
 import "C"
 
 import (
-	"encoding/binary"
 	"errors"
 	"net"
 	"slices"
@@ -29,23 +28,7 @@ type control struct {
 	err      error
 }
 
-// Frames. Each is a kind, the number of the stream at the receiver, that at the
-// sender, and a number of bytes: of the data that follows, or that may be sent.
-const (
-	frameOpen uint32 = iota
-	frameAccept
-	frameData
-	frameWindow
-	frameEnd
-)
-
-const (
-	frameHead = 16
-	frameBody = C.EVB_FRAME - frameHead
-)
-
-// window is how many bytes may be on their way, or wait to be read.
-const window = 256 << 10
+const frameBody = C.EVB_FRAME - frameHead
 
 var errRefused = errors.New("connection refused")
 
@@ -63,10 +46,8 @@ func (c *control) sayNow(rank int, kind, to, from uint32, n int, body []byte) er
 	if c.w.left {
 		return net.ErrClosed
 	}
-	var head [frameHead]byte
-	for i, v := range []uint32{kind, to, from, uint32(n)} {
-		binary.LittleEndian.PutUint32(head[4*i:], v)
-	}
+	f := frame{kind: kind, to: to, from: from, n: n}
+	head := f.head()
 	rc := C.evb_say(c.w.c, C.int(rank), unsafe.Pointer(&head[0]), frameHead, unsafe.Pointer(unsafe.SliceData(body)), C.int(len(body)))
 	if rc != C.MPI_SUCCESS {
 		return &Error{Code: int(rc), Text: text(rc)}
@@ -102,36 +83,32 @@ func (c *control) fail(err error) {
 	}
 }
 
-// take handles a frame.
+// take handles a frame. What is none is dropped: its stream will end by itself.
 func (c *control) take(rank int, b []byte) {
-	if len(b) < frameHead {
+	f, err := parseFrame(b)
+	if err != nil {
 		return
 	}
-	var h [4]uint32
-	for i := range h {
-		h[i] = binary.LittleEndian.Uint32(b[4*i:])
-	}
-	kind, to, from, n := h[0], h[1], h[2], int(h[3])
-	if kind == frameOpen {
-		c.knock(rank, from)
+	if f.kind == frameOpen {
+		c.knock(rank, f.from)
 		return
 	}
 	c.mu.Lock()
-	k := c.conns[to]
+	k := c.conns[f.to]
 	c.mu.Unlock()
 	if k == nil || k.rank != rank {
-		if kind == frameAccept { // its dialler has given up
-			_ = c.sayNow(rank, frameEnd, from, to, 0, nil)
+		if f.kind == frameAccept { // its dialler has given up
+			_ = c.sayNow(rank, frameEnd, f.from, f.to, 0, nil)
 		}
 		return
 	}
-	switch kind {
+	switch f.kind {
 	case frameAccept:
-		k.accepted(from)
+		k.accepted(f.from)
 	case frameData:
-		k.arrived(b[frameHead:])
+		k.arrived(f.body)
 	case frameWindow:
-		k.widened(n)
+		k.widened(f.n)
 	case frameEnd:
 		k.ended()
 	}
