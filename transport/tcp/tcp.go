@@ -17,8 +17,8 @@
 // source sends on. The source opens it; data flows one way and the requests
 // about that data the other, so that neither waits behind the other. Barrier
 // signals have connections of their own, one per pair of partners. Each
-// connection begins with a preface that says who speaks and proves it with the
-// token of the run; who cannot is refused.
+// connection begins with a preface that says who speaks. Both sides prove that they
+// know the token of the run, which is never sent; who cannot is refused.
 //
 // The package chooses no path: an Op's Path picks the peer's address, and the
 // network takes it from there. It sets no time-out on established connections:
