@@ -141,9 +141,11 @@ func (c *Controller) handle(g guest) {
 	m, err := c.greet(g.conn)
 	if err != nil {
 		c.mu.Lock()
-		c.guests.leave(g.conn)
+		here := c.guests.leave(g.conn)
 		c.mu.Unlock()
-		c.log.Warn("control port: refused", "from", g.from, "reason", err)
+		if here { // else it had to go, which has been said
+			c.log.Warn("control port: refused", "from", g.from, "reason", err)
+		}
 		_ = g.conn.Close()
 		return
 	}

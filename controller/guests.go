@@ -34,6 +34,9 @@ func (gs guests) worst() guest {
 	return slices.MaxFunc(gs, func(a, b guest) int { return places[a.from] - places[b.from] })
 }
 
-func (gs *guests) leave(conn *wire.NetConn) {
+// leave reports whether the guest was still here.
+func (gs *guests) leave(conn *wire.NetConn) bool {
+	n := len(*gs)
 	*gs = slices.DeleteFunc(*gs, func(g guest) bool { return g.conn == conn })
+	return len(*gs) < n
 }

@@ -30,10 +30,8 @@ func TestWorstGuest(t *testing.T) {
 		if got := gs.worst(); got != worst {
 			t.Errorf("%s: %+v goes, want number %d", tt.name, got, tt.want)
 		}
-		gs.leave(worst.conn)
-		gs.leave(worst.conn) // a second time, which changes nothing
-		if len(gs) != len(tt.hosts)-1 {
-			t.Errorf("%s: %d are left of %d", tt.name, len(gs), len(tt.hosts))
+		if first, second := gs.leave(worst.conn), gs.leave(worst.conn); !first || second || len(gs) != len(tt.hosts)-1 {
+			t.Errorf("%s: %v, then %v; %d are left of %d", tt.name, first, second, len(gs), len(tt.hosts))
 		}
 	}
 }

@@ -150,7 +150,7 @@ func (s *session) join(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case !inTime:
-		return fmt.Errorf("%w: no answer for %v", ErrNotJoined, s.o.Wait)
+		return fmt.Errorf("%w: no answer for %v", ErrNotJoined, s.o.Wait.Round(time.Millisecond))
 	case errors.Is(err, wire.ErrToken), errors.Is(err, wire.ErrVersion), errors.Is(err, wire.ErrFrame):
 		return s.broken(ctx, err)
 	}

@@ -257,7 +257,7 @@ func TestNoTLSThere(t *testing.T) {
 	}
 	defer c.Close()
 	_, _, _ = wire.NewConn(c, wire.MaxHello).Examine("secret") // what it hears is no frame
-	if err := <-joined; err == nil || !strings.Contains(err.Error(), "TLS") {
+	if err := <-joined; err == nil || !strings.Contains(err.Error(), "TLS with 127.0.0.1:") {
 		t.Errorf("got %v", err)
 	}
 }

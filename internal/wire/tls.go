@@ -61,7 +61,7 @@ func encrypt(ctx context.Context, c net.Conn) (net.Conn, error) {
 	})
 	if err := t.HandshakeContext(ctx); err != nil {
 		_ = c.Close()
-		return nil, fmt.Errorf("TLS: %w", err)
+		return nil, fmt.Errorf("TLS with %s: %w", c.RemoteAddr(), err)
 	}
 	return t, nil
 }
