@@ -301,7 +301,7 @@ func TestOutOfFiles(t *testing.T) {
 		if _, err := io.Copy(io.Discard, idle); err != nil || time.Since(began) > time.Second {
 			t.Errorf("the stranger stayed for %v, %v", time.Since(began), err)
 		}
-		joins(t, p.dial(), 1)
+		joins(t, p.dial(), 2)
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
