@@ -277,7 +277,10 @@ func (r *runner) measure(ctx context.Context, m *measured, p Progress) error {
 	}
 	rate := meter{interval: r.s.Interval}
 	c.OnSample = func(s results.Sample) {
-		r.keep(r.sink.Sample(s))
+		if err := r.sink.Sample(s); err != nil {
+			r.keep(err)
+			end(fmt.Errorf("case %q: ends here, for results cannot be written", m.Name))
+		}
 		line.series.add(s)
 		if total, ok := rate.add(s); ok {
 			p.Elapsed, p.EventsPerSec = time.Since(line.start), total

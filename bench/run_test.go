@@ -294,8 +294,12 @@ func TestRunEndsEarly(t *testing.T) {
 	})
 	t.Run("disk full", func(t *testing.T) {
 		full := errors.New("no space left on device")
-		if _, err := run(t, small, &fabric{}, &memory{full: full}); !errors.Is(err, full) {
+		sink := &memory{full: full}
+		if _, err := run(t, strings.Replace(small, "150ms", "1h", 1), &fabric{}, sink); !errors.Is(err, full) {
 			t.Errorf("error = %v, want %v", err, full)
+		}
+		if len(sink.samples) > 100 {
+			t.Errorf("%d samples were taken of a run that cannot keep any", len(sink.samples))
 		}
 	})
 }

@@ -76,7 +76,8 @@ type Case struct {
 	// OnMeasure is called between warm-up and measurement, when no worker
 	// sends. The measurement waits for it. nil is allowed.
 	OnMeasure func()
-	// OnSample is called for every sample, one at a time. nil is allowed.
+	// OnSample is called for every sample, one at a time, beside the case: it may take
+	// long. nil is allowed.
 	OnSample func(results.Sample)
 }
 
@@ -121,6 +122,10 @@ func (c Case) validate() error {
 // patience is how long a worker may be silent; the rest of the time-out is for
 // finding out who is to blame.
 func (c Case) patience() time.Duration { return c.Timeout * 3 / 4 }
+
+// standstill is how long nobody may get on: workers have said so long before, where they can.
+// They are asked once in pingEvery.
+func (c Case) standstill() time.Duration { return max(c.Timeout, 4*pingEvery) }
 
 // openTime is how long workers may take to open their connections.
 func (c Case) openTime() time.Duration {

@@ -131,7 +131,7 @@ func (m *machine) held(now time.Duration, rank int, begun uint64) {
 		return
 	}
 	w := &m.workers[rank]
-	w.held, w.begun = true, begun
+	w.held, w.begun, m.moved = true, begun, now
 	if !m.all(func(w *worker) bool { return w.held }) {
 		return
 	}
@@ -163,7 +163,7 @@ func (m *machine) updated(now time.Duration, w *worker, epoch uint32) {
 	if m.change == nil || m.change.stage != placing || epoch != m.change.Epoch {
 		return
 	}
-	w.updated = true
+	w.updated, m.moved = true, now
 	m.advance(now)
 }
 
@@ -223,7 +223,7 @@ func (m *machine) begin(now time.Duration, c *change) {
 // late fails the workers that do not answer during a change.
 func (m *machine) late(now time.Duration) {
 	limit := m.c.patience()
-	if c := m.change; c == nil || m.state != measuring || now-c.since < limit {
+	if c := m.change; c == nil || m.state != measuring || now-max(c.since, m.borne) < limit {
 		return
 	}
 	switch m.change.stage {

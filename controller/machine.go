@@ -17,23 +17,28 @@ import (
 //	configuring -> warming -> quiet -> measuring -> draining -> finishing -> over
 //	     \____________\_________\_________\___________\___________\-> aborting -> over
 type machine struct {
-	c       Case
-	run     uint32
-	state   state
-	workers []worker     // by rank
-	pace    pacer        // scheduled modes
-	ledger  ledger       // unsynchronised mode
-	leg     leg          // how events are built now
-	granted []wire.Range // exchanges of the legs before it
-	level   uint64       // events of each server in the end; set when draining
-	since   time.Duration
-	change  *change // of the plan, under way
-	samples int
-	err     error         // why it is aborting: errFailed, or why the caller cancelled
-	during  state         // in which that happened
-	doomed  time.Duration // when a case that has failed is aborted, see doom; 0: it has not
-	failed  []int         // ranks in the order in which they failed
-	acts    []action
+	c        Case
+	run      uint32
+	state    state
+	workers  []worker     // by rank
+	pace     pacer        // scheduled modes
+	ledger   ledger       // unsynchronised mode
+	leg      leg          // how events are built now
+	granted  []wire.Range // exchanges of the legs before it
+	level    uint64       // events of each server in the end; set when draining
+	since    time.Duration
+	began    time.Duration // of the case
+	counts   bool          // the counted part has begun,
+	counting time.Duration // then
+	moved    time.Duration // a server got on last, as far as is known
+	borne    time.Duration // until then nobody need get on, see bear
+	change   *change       // of the plan, under way
+	samples  int
+	err      error         // why it is aborting: errFailed, or why the caller cancelled
+	during   state         // in which that happened
+	doomed   time.Duration // when a case that has failed is aborted, see doom; 0: it has not
+	failed   []int         // ranks in the order in which they failed
+	acts     []action
 }
 
 type state int
@@ -56,6 +61,8 @@ func (s state) String() string {
 type worker struct {
 	server   int
 	heard    time.Duration
+	moves    uint64 // as it said last
+	sampled  sampled
 	ready    bool
 	io       string // how its transport moves payload
 	held     bool
@@ -117,13 +124,14 @@ func (m *machine) broadcast(msg wire.Message) {
 }
 
 func (m *machine) enter(now time.Duration, s state) {
-	m.state, m.since = s, now
+	m.state, m.since, m.moved = s, now, now
 	m.giveUp()
 }
 
 // start configures the workers.
 func (m *machine) start(now time.Duration) {
 	m.enter(now, configuring)
+	m.began = now
 	for rank := range m.workers {
 		m.workers[rank].heard = now
 		m.send(rank, m.c.configure(m.run, rank))
@@ -139,7 +147,11 @@ func (m *machine) receive(now time.Duration, rank int, msg wire.Message) {
 	}
 	switch msg := msg.(type) {
 	case wire.Pong:
+		if msg.Moves != w.moves {
+			w.moves, m.moved = msg.Moves, now
+		}
 	case wire.Ready:
+		m.moved = now
 		w.ready, w.io = true, msg.IO
 		m.maybeWarm(now)
 	case wire.Progress:
@@ -151,11 +163,11 @@ func (m *machine) receive(now time.Duration, rank int, msg wire.Message) {
 	case wire.Updated:
 		m.updated(now, w, msg.Epoch)
 	case wire.Samples:
-		m.sample(w, msg.Sample)
+		m.sample(now, rank, msg.Sample)
 	case wire.Finished:
 		m.finished(now, rank, msg)
 	case wire.Error:
-		w.totals, w.at = m.account(now, rank, msg.Totals), m.placed(msg.At)
+		w.totals, w.at = m.account(now, rank, msg.Totals, false), m.placed(msg.At)
 		if msg.Stuck {
 			m.note(rank, errors.New(msg.Text))
 			m.doom(now, max(grace, m.c.Timeout/8)) // workers look at their clocks eight times a time-out
@@ -190,7 +202,22 @@ func runOf(msg wire.Message) (uint32, bool) {
 	return 0, false
 }
 
-func (m *machine) sample(w *worker, s results.Sample) {
+// sample passes a sample on. Its rate is reckoned anew: what it says of bytes and time is
+// held against the totals in the end.
+func (m *machine) sample(now time.Duration, rank int, s results.Sample) {
+	w, r := &m.workers[rank], m.room(now, rank)
+	if s.Events > r.events || w.sampled.events > r.events-s.Events {
+		m.fail(now, rank, fmt.Errorf("reports %d events in a sample, %d were granted in all", s.Events, r.events))
+		return
+	}
+	if s.TSec > r.time.Seconds() || s.IntervalSec > r.time.Seconds() {
+		m.fail(now, rank, fmt.Errorf("reports a sample of %g s at %g s, when %v had passed", s.IntervalSec, s.TSec, r.time))
+		return
+	}
+	w.sampled = sampled{true, w.sampled.events + s.Events, w.sampled.bytes + s.PayloadBytes}
+	if s.Events+s.PayloadBytes > 0 {
+		m.moved = now
+	}
 	s.Server, s.Case, s.Repeat = w.server, m.c.Name, m.c.Repeat
 	m.samples++
 	m.acts = append(m.acts, record{s})
@@ -240,6 +267,7 @@ func (m *machine) measured(now time.Duration) {
 	for i := range m.workers { // nothing was read while the caller was busy
 		m.workers[i].heard = now
 	}
+	m.counts, m.counting = true, now
 	m.broadcast(wire.Measure{Run: m.run, First: m.ledger.next()})
 	if m.c.Mode != wire.Unsync {
 		m.pace.measure(warm, now)
@@ -256,7 +284,9 @@ func (m *machine) progress(now time.Duration, rank int, exchange uint64) {
 		return
 	}
 	w := &m.workers[rank]
-	w.done = max(w.done, exchange)
+	if exchange > w.done {
+		w.done, m.moved = exchange, now
+	}
 	m.advance(now)
 }
 
@@ -333,7 +363,9 @@ func (m *machine) completed(now time.Duration, rank int, msg wire.Completed) {
 	for _, id := range msg.Lost {
 		m.ledger.close(rank, id, gaveUp)
 	}
-	w.done += uint64(len(msg.Built) + len(msg.Lost))
+	if n := uint64(len(msg.Built) + len(msg.Lost)); n > 0 {
+		w.done, m.moved = w.done+n, now
+	}
 	m.advance(now)
 }
 
@@ -363,7 +395,8 @@ func (m *machine) maybeLast(now time.Duration) {
 
 func (m *machine) finished(now time.Duration, rank int, msg wire.Finished) {
 	w := &m.workers[rank]
-	w.totals, w.at = m.account(now, rank, msg.Totals), m.placed(msg.At)
+	m.moved = now
+	w.totals, w.at = m.account(now, rank, msg.Totals, !msg.Aborted), m.placed(msg.At)
 	if m.state != finishing && m.state != aborting {
 		m.fail(now, rank, fmt.Errorf("finished without being told to, during the %v", m.state))
 		return
@@ -414,6 +447,7 @@ func (m *machine) tick(now time.Duration) {
 	}
 	m.late(now)
 	m.silent(now)
+	m.standstill(now)
 }
 
 // overdue fails the workers that have not done what was asked of them in time.
@@ -436,5 +470,57 @@ func (m *machine) silent(now time.Duration) {
 		if w.totals == nil && now-w.heard >= m.c.patience() {
 			m.fail(now, rank, fmt.Errorf("no sign of life for %v", m.c.patience()))
 		}
+	}
+}
+
+// standstill ends a case in which no server has got on for the time-out, though some have
+// things to do. Who builds events finds out by itself, sooner; who does not, may answer all
+// the same.
+func (m *machine) standstill(now time.Duration) {
+	if m.state >= aborting || m.state <= configuring || m.state == quiet || now-max(m.moved, m.borne) < m.c.standstill() {
+		return
+	}
+	m.overdue(now, m.c.standstill(), func(w *worker) bool { return !m.owes(w) }, "answers, but has reported no progress")
+}
+
+// owes reports whether a worker is the next to do something that it was told to: of those that have to
+// build events, who has built fewest.
+func (m *machine) owes(w *worker) bool {
+	switch {
+	case m.state == finishing:
+		return w.totals == nil
+	case m.leg.mode == wire.Unsync:
+		return w.done < w.assigned && m.fewest(w)
+	}
+	return w.done < m.pace.until && m.fewest(w)
+}
+
+func (m *machine) fewest(w *worker) bool {
+	return m.all(func(other *worker) bool { return w.done <= other.done })
+}
+
+// bear takes it that nobody need get on for a while from now: links are dead, or were until
+// now.
+func (m *machine) bear(now, d time.Duration) {
+	m.borne = now + d
+	m.broadcast(wire.Patience{Run: m.run, For: d})
+}
+
+// away says that nobody has looked at the clock for a while, and at what workers have sent:
+// this process, or its machine, was stopped. What is to come within a time gets that time.
+func (m *machine) away(now, gap time.Duration) {
+	later := func(t *time.Duration) { *t = min(now, *t+gap) }
+	for i := range m.workers {
+		later(&m.workers[i].heard)
+	}
+	later(&m.moved)
+	if m.change != nil {
+		later(&m.change.since)
+	}
+	if m.state == configuring || m.state == aborting {
+		later(&m.since)
+	}
+	if m.doomed > 0 {
+		m.doomed += gap
 	}
 }

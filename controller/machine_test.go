@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -83,7 +84,7 @@ func (s *script) do(out *strings.Builder, line string) error {
 
 // newCase reads "MODE SERVERS key=value…"; server i+10 has rank i.
 func (s *script) newCase(args []string) error {
-	c := Case{Name: "c", Mode: args[0]}
+	c := Case{Name: "c", Mode: args[0], Fragment: 1000}
 	n, err := strconv.Atoi(args[1])
 	if err != nil {
 		return err
@@ -140,6 +141,16 @@ func (s *script) event(out *strings.Builder, now time.Duration, word string, arg
 		if err := s.m.replan(now, p); err != nil {
 			fmt.Fprintln(out, err)
 		}
+	case "bear", "away":
+		d, err := time.ParseDuration(args[0])
+		if err != nil {
+			return err
+		}
+		if word == "bear" {
+			s.m.bear(now, d)
+		} else {
+			s.m.away(now, d)
+		}
 	case "state":
 		fmt.Fprintln(out, s.m.state)
 	case "result":
@@ -186,7 +197,7 @@ func parse(word string, x []uint64, line string) (wire.Message, error) {
 	case "stale":
 		return wire.Ready{Run: 0}, nil
 	case "pong":
-		return wire.Pong{}, nil
+		return wire.Pong{Moves: append(x, 0)[0]}, nil
 	case "progress":
 		return wire.Progress{Run: 1, Exchange: x[0]}, nil
 	case "built":
@@ -203,16 +214,25 @@ func parse(word string, x []uint64, line string) (wire.Message, error) {
 		t := wire.Totals{FirstSend: time.Millisecond, LastReceive: time.Second}
 		if len(x) > 0 {
 			t.Done, t.Exchanges = []wire.Range{{From: 0, To: x[0]}}, x[0]
+			t.Events = x[0]
+		}
+		if len(x) > 1 { // without the warm-up
+			t.Exchanges, t.Events = x[1], x[1]
 		}
 		return wire.Finished{Run: 1, Totals: t}, nil
+	case "totals": // finished, with JSON
+		var t wire.Totals
+		_, text, _ := strings.Cut(line, ": ")
+		err := json.Unmarshal([]byte(text), &t)
+		return wire.Finished{Run: 1, Totals: t}, err
 	case "counted": // finished, with so many sources
-		return wire.Finished{Run: 1, Totals: wire.Totals{Done: []wire.Range{{From: 0, To: 1}}, Exchanges: 1, Sources: make([]wire.Source, x[0])}}, nil
+		return wire.Finished{Run: 1, Totals: wire.Totals{Done: []wire.Range{{From: 0, To: 1}}, Exchanges: 1, Events: 1, Sources: make([]wire.Source, x[0])}}, nil
 	case "took": // finished, with a stride, a number of events and durations
 		t := wire.Took{Stride: int(x[0]), Events: x[1]}
 		for _, d := range x[2:] {
 			t.Durations = append(t.Durations, time.Duration(d))
 		}
-		return wire.Finished{Run: 1, Totals: wire.Totals{Done: []wire.Range{{From: 0, To: 1}}, Exchanges: 1, Took: t}}, nil
+		return wire.Finished{Run: 1, Totals: wire.Totals{Done: []wire.Range{{From: 0, To: 1}}, Exchanges: 1, Events: 1, Took: t}}, nil
 	case "grant": // which only a controller sends
 		return wire.Grant{Run: 1}, nil
 	case "aborted", "error":

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"fmt"
 	"time"
 
 	"evbench/internal/wire"
@@ -82,31 +81,6 @@ func (m *machine) outcome() Outcome {
 		o.Unfinished = c.lost - o.Lost
 	}
 	return o
-}
-
-// account takes what a worker says it did, but for what cannot be. It counts by source for
-// all servers, or not at all.
-func (m *machine) account(now time.Duration, rank int, t wire.Totals) *wire.Totals {
-	want := 0
-	if m.c.Pairs {
-		want = len(m.workers)
-	}
-	if n := len(t.Sources); n != 0 && n != want {
-		t.Sources = nil
-		m.fail(now, rank, fmt.Errorf("counts %d sources of %d", n, want))
-	}
-	if err := checkTook(t.Took); err != nil {
-		t.Took = wire.Took{}
-		m.fail(now, rank, err)
-	}
-	if t.Load == nil {
-		return &t
-	}
-	if err := t.Load.Check(); err != nil {
-		t.Load = nil
-		m.fail(now, rank, fmt.Errorf("load: %w", err))
-	}
-	return &t
 }
 
 // gaveUp returns how many events the servers themselves gave up.

@@ -15,8 +15,9 @@ type stage struct {
 	members []*member // by rank
 	inbox   chan arrival
 	updates chan *update
-	update  *update       // under way; only play knows it
-	over    chan struct{} // closed when nobody reads inbox and updates any more
+	bears   chan time.Duration // see Bear
+	update  *update            // under way; only play knows it
+	over    chan struct{}      // closed when nobody reads inbox and updates any more
 }
 
 type arrival struct {
@@ -37,7 +38,7 @@ var ErrBusy = errors.New("a case is under way")
 // RunCase takes the workers through one case. Whatever the error, the Outcome
 // holds what was measured. The error is a *CaseError when servers are to
 // blame, and the cause of ctx when that has ended; RunCase returns within two
-// seconds of it.
+// seconds of it, once OnSample has had its samples.
 func (c *Controller) RunCase(ctx context.Context, cs Case) (Outcome, error) {
 	cs = cs.withDefaults()
 	if cs.Peers == nil {
@@ -67,47 +68,70 @@ func (c *Controller) RunCase(ctx context.Context, cs Case) (Outcome, error) {
 func (c *Controller) play(ctx context.Context, m *machine, s *stage) {
 	began := time.Now()
 	now := func() time.Duration { return time.Since(began) }
-	tick := time.NewTicker(min(m.c.Timeout/32, 50*time.Millisecond))
+	every := min(m.c.Timeout/32, 50*time.Millisecond)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
+	w := newScribe(m.c.OnSample)
+	defer w.end()
 	cancelled := ctx.Done()
+	looked := time.Duration(0)
+	wake := func() time.Duration {
+		at := now()
+		if gap := at - looked; gap > 2*every {
+			m.away(at, gap)
+		}
+		looked = at
+		return at
+	}
 	m.start(now())
 	for {
-		c.act(m, s, began)
+		c.act(m, s, w, began)
 		if m.state == over {
 			return
 		}
 		select {
 		case a := <-s.inbox:
-			if l, ok := a.msg.(lost); ok {
-				m.gone(now(), a.rank, l.err)
-			} else {
-				m.receive(now(), a.rank, a.msg)
-			}
+			m.hear(wake(), a)
+		case d := <-s.bears:
+			m.bear(wake(), d)
 		case u := <-s.updates:
-			if err := m.replan(now(), u.change); err != nil {
+			if err := m.replan(wake(), u.change); err != nil {
 				u.ended <- updateEnd{err: err}
 			} else {
 				s.update = u
 			}
 		case <-tick.C:
-			m.tick(now())
+			at := wake()
+			for range len(s.inbox) { // before silence is judged
+				m.hear(at, <-s.inbox)
+			}
+			m.tick(at)
 		case <-cancelled:
 			cancelled = nil
-			m.cancel(now(), context.Cause(ctx))
+			m.cancel(wake(), context.Cause(ctx))
 		}
 	}
 }
 
+// hear handles what has arrived from a worker.
+func (m *machine) hear(now time.Duration, a arrival) {
+	if l, ok := a.msg.(lost); ok {
+		m.gone(now, a.rank, l.err)
+	} else {
+		m.receive(now, a.rank, a.msg)
+	}
+}
+
 // act does what the machine has decided, and what it decides meanwhile.
-func (c *Controller) act(m *machine, s *stage, began time.Time) {
+func (c *Controller) act(m *machine, s *stage, w *scribe, began time.Time) {
 	for acts := m.take(); len(acts) > 0; acts = m.take() {
 		for _, a := range acts {
 			switch a := a.(type) {
 			case send:
 				s.members[a.rank].post(a.m)
 			case record:
-				if m.c.OnSample != nil {
-					m.c.OnSample(a.s)
+				if err := w.put(a.s); err != nil {
+					m.cancel(time.Since(began), err)
 				}
 			case pause:
 				if m.c.OnMeasure != nil {
@@ -133,7 +157,7 @@ func (c *Controller) open(cs Case) (*stage, uint32, error) {
 	}
 	s := &stage{
 		ranks: make(map[*member]int), members: make([]*member, len(cs.Peers)),
-		inbox: make(chan arrival, 4*len(cs.Peers)), updates: make(chan *update), over: make(chan struct{}),
+		inbox: make(chan arrival, 4*len(cs.Peers)), updates: make(chan *update), bears: make(chan time.Duration), over: make(chan struct{}),
 	}
 	var missing []int
 	for rank, p := range cs.Peers {

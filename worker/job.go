@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"evbench/barrier"
@@ -21,11 +22,14 @@ var (
 
 // A job is one case on this worker.
 type job struct {
-	o    Options
-	c    wire.Configure
-	desk *desk
-	loop *loop
-	load *results.Load // of the machine in the counted part; nil: not told, or it did not begin
+	o     Options
+	c     wire.Configure
+	desk  *desk
+	loop  *loop
+	borne atomic.Pointer[time.Time] // until then nothing need move; nil: that was never said
+	load  *results.Load             // of the machine in the counted part; nil: not told, or it did not begin
+
+	meter atomic.Pointer[meter] // of the loop, once there is one
 
 	cancel   context.CancelCauseFunc // ends the loop
 	released chan struct{}           // closed when nobody needs the connections
@@ -128,6 +132,7 @@ func (j *job) replan(m wire.PlanUpdate) error {
 
 func (j *job) mode(ep transport.Endpoint, peer barrier.Peer, r *reporter) (mode, error) {
 	j.loop = newLoop(j.c, ep, j.desk, r, j.o.Conn)
+	j.meter.Store(&j.loop.meter)
 	switch {
 	case j.c.Mode == wire.FreeRunning:
 		return newFreeRunning(j.loop), nil
@@ -141,9 +146,9 @@ func (j *job) mode(ep transport.Endpoint, peer barrier.Peer, r *reporter) (mode,
 // wait for several things at once are woken to look for themselves.
 func (j *job) watch(ctx context.Context) {
 	l := j.loop
-	tick := time.NewTicker(max(j.c.Timeout/8, time.Millisecond))
+	w := newWatch(l.now(), j.c.Timeout)
+	tick := time.NewTicker(w.every)
 	defer tick.Stop()
-	moves, since := l.meter.moves.Load(), l.now()
 	for {
 		select {
 		case <-tick.C:
@@ -151,17 +156,24 @@ func (j *job) watch(ctx context.Context) {
 			return
 		}
 		now := l.now()
-		if m := l.meter.moves.Load(); m != moves || !l.meter.busy.Load() {
-			moves, since = m, now
-		} else if now-since >= j.c.Timeout {
+		if until := j.borne.Load(); until != nil {
+			w.borne = until.Sub(l.base)
+		}
+		if w.still(now, l.meter.moves.Load(), l.meter.busy.Load()) {
 			j.cancel(errStuck)
 			return
 		}
-		if j.c.Mode != wire.Sync || j.c.AsyncCredits > 0 {
+		if w.judges(now) && (j.c.Mode != wire.Sync || j.c.AsyncCredits > 0) {
 			l.look.Store(true)
 			l.ep.Wake()
 		}
 	}
+}
+
+// bear takes it that nothing may move for a while.
+func (j *job) bear(d time.Duration) {
+	until := time.Now().Add(d)
+	j.borne.Store(&until)
 }
 
 // conclude reports how the case ended.

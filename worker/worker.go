@@ -110,14 +110,15 @@ func (s *session) serve(ctx context.Context) error {
 		return err
 	}
 	// A controller whose machine died says nothing more; its pings tell.
-	silence := time.AfterFunc(s.o.KeepAlive, func() { _ = s.o.Conn.Close() })
-	defer silence.Stop()
+	heard, done := make(chan struct{}, 1), make(chan struct{})
+	defer close(done)
+	go s.listen(heard, done)
 	for {
 		m, err := s.o.Conn.Receive()
 		if err != nil {
 			return s.broken(ctx, err)
 		}
-		silence.Reset(s.o.KeepAlive)
+		ring(heard)
 		if _, quit := m.(wire.Quit); quit {
 			return nil
 		}
@@ -125,6 +126,38 @@ func (s *session) serve(ctx context.Context) error {
 			return s.broken(ctx, err)
 		}
 	}
+}
+
+// listen hangs up once nothing has been heard of the controller for too long. If that is
+// noticed late, this process was stopped, and what it has missed is still to be read.
+func (s *session) listen(heard, done <-chan struct{}) {
+	silence, since := time.NewTimer(s.o.KeepAlive), time.Now()
+	defer silence.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-heard:
+		case <-silence.C:
+			if time.Since(since) < s.o.KeepAlive+leastAway {
+				_ = s.o.Conn.Close()
+				return
+			}
+		}
+		since = time.Now()
+		silence.Reset(s.o.KeepAlive)
+	}
+}
+
+// moves is how far the case under way has come, see wire.Pong.
+func (s *session) moves() uint64 {
+	if s.job == nil {
+		return 0
+	}
+	if m := s.job.meter.Load(); m != nil {
+		return m.moves.Load() + 1
+	}
+	return 0
 }
 
 // broken returns why the session ends: ctx, where that closed the connection.
@@ -162,7 +195,7 @@ func (s *session) join(ctx context.Context) error {
 func (s *session) handle(ctx context.Context, m wire.Message) error {
 	switch m := m.(type) {
 	case wire.Ping:
-		return s.o.Conn.Send(wire.Pong{})
+		return s.o.Conn.Send(wire.Pong{Moves: s.moves()})
 	case wire.Probe:
 		s.probe(ctx, m)
 	case wire.Configure:
@@ -183,6 +216,10 @@ func (s *session) handle(ctx context.Context, m wire.Message) error {
 	case wire.PlanUpdate:
 		if s.current(m.Run) {
 			return s.job.replan(m)
+		}
+	case wire.Patience:
+		if s.current(m.Run) {
+			s.job.bear(m.For)
 		}
 	case wire.Finish:
 		s.order(m.Run, func(o *orders) { o.finish = true })

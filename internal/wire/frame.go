@@ -63,6 +63,7 @@ var types = []reflect.Type{
 	24: reflect.TypeFor[Hold](),
 	25: reflect.TypeFor[Held](),
 	26: reflect.TypeFor[Challenge](),
+	27: reflect.TypeFor[Patience](),
 }
 
 var numbers = func() map[reflect.Type]byte {

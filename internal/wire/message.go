@@ -321,8 +321,16 @@ type Reach struct {
 // Ping asks for a Pong. The controller sends one each second or so.
 type Ping struct{}
 
-// Pong answers it.
-type Pong struct{}
+// Pong answers it. Moves grows with every step forward in the case under way, and 0 is
+// none: who answers but does not move is told from one whose exchange takes long.
+type Pong struct{ Moves uint64 }
+
+// Patience asks a worker not to take it for its own trouble that nothing moves within For
+// from now: links are dead, or were until a moment ago. It replaces the one before.
+type Patience struct {
+	Run uint32
+	For time.Duration
+}
 
 // Quit ends the session.
 type Quit struct{}

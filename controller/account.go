@@ -1,0 +1,181 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"evbench/internal/wire"
+)
+
+// account takes what a worker says it did, but for what cannot be: then nothing that it
+// counts is believed. It counts by source for all servers, or not at all.
+func (m *machine) account(now time.Duration, rank int, t wire.Totals, whole bool) *wire.Totals {
+	w, r := &m.workers[rank], m.room(now, rank)
+	for _, err := range []error{
+		checkTook(t.Took), checkLoad(t), m.checkSources(t), r.check(t), m.agree(w, t, whole),
+	} {
+		if err != nil {
+			m.fail(now, rank, err)
+			return &wire.Totals{Done: slices.DeleteFunc(t.Done, r.beyond)} // the ledger looks at these
+		}
+	}
+	return &t
+}
+
+// room is what a worker can have done in the counted part, or since the case began where
+// there was none.
+type room struct {
+	events   uint64        // exchanges, or events of its own, that it was granted
+	others   uint64        // that all others were
+	granted  uint64        // exchanges, warm-up included
+	peers    float64       // other servers
+	fragment float64       // bytes of the largest
+	time     time.Duration // that has passed
+}
+
+// A worker's clock may run faster than ours by clockShare, and need not begin with it.
+const (
+	clockShare = 0.01
+	clockSlack = time.Second
+)
+
+func (m *machine) room(now time.Duration, rank int) room {
+	r := room{granted: m.pace.until, peers: float64(len(m.workers) - 1), fragment: float64(m.c.Fragment) * (1 + m.c.Spread)}
+	began, warm := m.began, uint64(0)
+	if m.counts {
+		began, warm = m.counting, m.c.Warmup
+	}
+	for i := range m.workers {
+		n := m.pace.until
+		if m.leg.mode == wire.Unsync {
+			n = m.workers[i].assigned
+			r.granted = max(r.granted, n)
+		}
+		n -= min(n, warm)
+		if i == rank {
+			r.events = n
+		} else {
+			r.others += n
+		}
+	}
+	took := now - began
+	r.time = took + time.Duration(clockShare*float64(took)) + clockSlack
+	return r
+}
+
+// check says what in the totals of a worker is more than there was room for.
+func (r room) check(t wire.Totals) error {
+	for _, x := range []struct {
+		is   uint64
+		what string
+		most float64
+	}{
+		{t.Exchanges, "exchanges", float64(r.events)},
+		{t.Events, "events", float64(r.events)},
+		{t.Took.Events, "durations of events", float64(r.events)},
+		{t.Lost, "lost events", float64(r.granted)},
+		{t.ReceivedBytes, "bytes received", float64(r.events) * r.peers * r.fragment},
+		{t.SentBytes, "bytes sent", max(float64(r.events)*r.peers, float64(r.others)) * r.fragment},
+		{t.EventBytes, "bytes of events", float64(r.events) * (r.peers + 1) * r.fragment},
+	} {
+		if float64(x.is) > x.most {
+			return fmt.Errorf("reports %d %s, %.0f were granted", x.is, x.what, x.most)
+		}
+	}
+	if i := slices.IndexFunc(t.Done, r.beyond); i >= 0 {
+		return fmt.Errorf("reports exchange %d, %d were granted", t.Done[i].To-1, r.granted)
+	}
+	return r.checkTimes(t)
+}
+
+// beyond reports whether exchanges are more than were granted.
+func (r room) beyond(done wire.Range) bool { return done.To > r.granted }
+
+// checkTimes says which time is longer than there was.
+func (r room) checkTimes(t wire.Totals) error {
+	var took time.Duration
+	for _, d := range t.Took.Durations {
+		took = min(took, r.time) + min(d, r.time+1) // the sum of all might overflow
+	}
+	for _, x := range []struct {
+		is   time.Duration
+		what string
+	}{
+		{t.FirstSend, "its first send after"}, {t.LastReceive, "its last receive after"}, {t.EventMin, "an event of"},
+		{t.EventMean, "events of"}, {t.EventMax, "an event of"}, {took, "events of, together,"},
+	} {
+		if x.is < 0 || x.is > r.time {
+			return fmt.Errorf("reports %s %v, when %v had passed", x.what, x.is, r.time)
+		}
+	}
+	if t.BarrierWait < 0 || t.BarrierWait > r.time {
+		return fmt.Errorf("reports that it waited %v in barriers, when %v had passed", t.BarrierWait, r.time)
+	}
+	return nil
+}
+
+// sampled is what the samples of a worker add up to.
+type sampled struct {
+	any           bool
+	events, bytes uint64
+}
+
+// agree says whether totals say the same as the samples before them, and of a whole case as
+// the exchanges that are done.
+func (m *machine) agree(w *worker, t wire.Totals, whole bool) error {
+	// What is complete at the very moment of the last sample is in none.
+	rest := float64(m.c.inFlight() + 1)
+	bytes := rest * float64(len(m.workers)-1) * float64(m.c.Fragment) * (1 + m.c.Spread)
+	if s := w.sampled; s.any && !(within(s.events, t.Events, rest) && within(s.bytes, t.ReceivedBytes, bytes)) {
+		return fmt.Errorf("reports %d events and %d bytes received, its samples add up to %d and %d", t.Events, t.ReceivedBytes, s.events, s.bytes)
+	}
+	if !whole || m.c.Mode == wire.Unsync || m.c.AsyncCredits > 0 {
+		return nil
+	}
+	counted := []wire.Range{{From: m.c.Warmup, To: m.pace.until}}
+	if done := checkRanges(t.Done, counted).built; t.Events != done {
+		return fmt.Errorf("reports %d events, and %d exchanges with theirs complete", t.Events, done)
+	}
+	return nil
+}
+
+// within reports whether a total is a part and at most rest.
+func within(part, total uint64, rest float64) bool {
+	return part <= total && float64(total-part) <= rest
+}
+
+// checkSources says whether what came of each source is what came of all.
+func (m *machine) checkSources(t wire.Totals) error {
+	n := len(t.Sources)
+	if n == 0 {
+		return nil
+	}
+	if want := len(m.workers); n != want || !m.c.Pairs {
+		if !m.c.Pairs {
+			want = 0
+		}
+		return fmt.Errorf("counts %d sources of %d", n, want)
+	}
+	left := t.ReceivedBytes
+	for _, s := range t.Sources {
+		if s.Bytes > left || s.Took < 0 {
+			return fmt.Errorf("counts %d bytes of one source and %v, %d of all", s.Bytes, s.Took, t.ReceivedBytes)
+		}
+		left -= s.Bytes
+	}
+	if left > 0 {
+		return fmt.Errorf("counts %d bytes of its sources, %d of all", t.ReceivedBytes-left, t.ReceivedBytes)
+	}
+	return nil
+}
+
+func checkLoad(t wire.Totals) error {
+	if t.Load == nil {
+		return nil
+	}
+	if err := t.Load.Check(); err != nil {
+		return fmt.Errorf("load: %w", err)
+	}
+	return nil
+}

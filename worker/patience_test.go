@@ -1,0 +1,122 @@
+package worker_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"evbench/results"
+	"evbench/transport"
+)
+
+// Who writes samples may stand still for longer than any time-out: the case goes on, and all
+// samples are there in the end.
+func TestSamplesAreWrittenBesideTheCase(t *testing.T) {
+	for _, mode := range modes {
+		t.Run(mode, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, 4).start()
+				c := newCase(4, mode)
+				c.Exchanges, c.Duration = 0, 10*time.Second
+				all := collect(&c)
+				write := c.OnSample
+				c.OnSample = func(s results.Sample) {
+					if len(*all) == 20 {
+						time.Sleep(3 * c.Timeout)
+					}
+					write(s)
+				}
+				o, err := r.ctl.RunCase(t.Context(), c)
+				if err != nil || !o.Complete || o.Samples != len(*all) || o.Samples == 0 {
+					t.Errorf("%d samples written of %d, complete %v: %v", len(*all), o.Samples, o.Complete, err)
+				}
+				r.stop()
+			})
+		})
+	}
+}
+
+// A cutOff endpoint neither sends nor receives while its server is cut off.
+type cutOff struct {
+	transport.Endpoint
+	dead *atomic.Bool
+	back chan struct{}
+}
+
+func (c cutOff) wait(ctx context.Context) error {
+	if !c.dead.Load() {
+		return nil
+	}
+	select {
+	case <-c.back:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c cutOff) Exchange(ctx context.Context, ops []transport.Op) error {
+	if err := c.wait(ctx); err != nil {
+		return err
+	}
+	return c.Endpoint.Exchange(ctx, ops)
+}
+
+func (c cutOff) Poll(ctx context.Context, done []transport.Op) (int, error) {
+	if err := c.wait(ctx); err != nil {
+		return 0, err
+	}
+	return c.Endpoint.Poll(ctx, done)
+}
+
+// A server is cut off for longer than the time-out. Where that is borne the case goes on once
+// it is back, and nothing is lost; where it is not back by then, the time-out begins.
+func TestPatience(t *testing.T) {
+	for _, mode := range modes {
+		for _, back := range []bool{true, false} {
+			t.Run(fmt.Sprint(mode, " back ", back), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { bearing(t, mode, back) })
+			})
+		}
+	}
+}
+
+func bearing(t *testing.T, mode string, back bool) {
+	const n, cut = 4, 20 * time.Second
+	r := newRig(t, n)
+	far := cutOff{dead: new(atomic.Bool), back: make(chan struct{})}
+	r.wrap = func(rank int, ep transport.Endpoint) transport.Endpoint {
+		if rank != 2 {
+			return ep
+		}
+		far.Endpoint = ep
+		return far
+	}
+	r.start()
+	c := newCase(n, mode)
+	c.Exchanges, c.Duration = 0, 23*time.Second
+	c.OnMeasure = func() {
+		time.AfterFunc(time.Second, func() {
+			far.dead.Store(true)
+			r.ctl.Bear(cut)
+			if time.Sleep(cut); back {
+				close(far.back)
+			}
+		})
+	}
+	began := time.Now()
+	o, err := r.ctl.RunCase(t.Context(), c)
+	switch d := time.Since(began); {
+	case !back:
+		wantError(t, err, "measurement", "server 12")
+		if d < cut || d > cut+2*c.Timeout {
+			t.Errorf("ended after %v", d)
+		}
+	case err != nil || !o.Complete || o.Lost != 0 || o.Built != o.Assigned || d < c.Duration:
+		t.Errorf("after %v, outcome %+v, %v", d, o, err)
+	}
+	r.stop()
+}
