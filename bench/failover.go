@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
 	"evbench/controller"
 	"evbench/failover"
@@ -49,7 +50,7 @@ func repairs(m Planned) string {
 }
 
 // machineOf returns what decides in a case.
-func machineOf(m Planned) failover.Options {
+func machineOf(m Planned, timeout time.Duration) failover.Options {
 	policy := policyOf(m.Case)
 	if policy == "" {
 		return failover.MinHop.Options(m.Plan.Tree, 0) // tables, by whatever engine
@@ -59,6 +60,10 @@ func machineOf(m Planned) failover.Options {
 		o.Debounce = m.Failover.Debounce
 	}
 	o.Wait = m.Failover.OnDisconnect == scenario.Wait
+	o.Limit = timeout
+	if policy == failover.None {
+		o.Limit = max(o.Limit, longestOutage(m.Timed, m.Duration))
+	}
 	return o
 }
 
@@ -78,8 +83,12 @@ func (r *runner) newFollower(ctx context.Context, m *measured, line *timeline, e
 		return nil, fmt.Errorf("case %q: install: %w", m.Name, err)
 	}
 	f := &follower{line: line, Options: loop.Options{
-		Machine: machineOf(m.Planned), Plan: m.Plan, Network: net, Log: r.o.Log,
+		Machine: machineOf(m.Planned, r.s.Timeout), Plan: m.Plan, Network: net, Log: r.o.Log,
 		Stop: func(reason string) { end(fmt.Errorf("case %q: %s", m.Name, reason)) },
+		Bear: func(d time.Duration, why string) {
+			line.waits = why
+			r.ctl.Bear(d)
+		},
 	}}
 	if replans(m.Case) {
 		p, err := newPlanner(r.s, m.Planned)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"evbench/failover"
@@ -127,6 +128,10 @@ func (r *runner) failovers(m *measured, line *timeline) []results.Failover {
 			InstalledSec: sec(x.Installed), UpdatedSec: sec(x.Updated), LastOldSec: sec(x.LastOld), FirstNewSec: sec(x.FirstNew), CleanedSec: sec(x.Cleaned),
 			Source: string(x.Source), Phases: x.Phases, PlanHash: x.Hash, From: x.From, Routes: x.AidRoutes + x.InstallRoutes,
 			Attempts: x.Attempts, Superseded: x.Superseded, Reason: cmp.Or(x.Disjoint, x.Err),
+		}
+		if line.outside(x, policyOf(m.Case)) {
+			line.byOthers = true
+			f.Reason = strings.TrimSuffix("changed from outside; "+f.Reason, "; ")
 		}
 		before, next := time.Duration(0), m.Duration
 		if i > 0 {

@@ -258,7 +258,7 @@ func (r *runner) measure(ctx context.Context, m *measured, p Progress) error {
 	var counterErr error
 
 	var links *follower
-	if len(m.Timed) > 0 {
+	if len(m.Timed) > 0 || m.Failover != nil {
 		var err error
 		if links, err = r.newFollower(ctx, m, line, end); err != nil {
 			return err
@@ -295,10 +295,7 @@ func (r *runner) measure(ctx context.Context, m *measured, p Progress) error {
 	m.events, odd = line.results(policyOf(m.Case))
 	m.warnings = append(m.warnings, odd...)
 	m.failovers = r.failovers(m, line)
-	if apart := line.disjoint(); runErr != nil && apart != "" {
-		runErr = fmt.Errorf("%w (%s)", runErr, apart)
-	}
-	err := errors.Join(runErr, sideErr, counterErr, r.readLinks(m, before, line.excused))
+	err := errors.Join(line.blame(runErr), sideErr, counterErr, r.readLinks(m, before, line))
 	r.keepPairs(m)
 	r.keepExchanges(m)
 	return err
@@ -312,7 +309,7 @@ func (r *runner) keep(err error) {
 	}
 }
 
-func (r *runner) readLinks(m *measured, before []results.LinkCount, excused uint64) error {
+func (r *runner) readLinks(m *measured, before []results.LinkCount, line *timeline) error {
 	if before == nil {
 		return nil
 	}
@@ -325,11 +322,14 @@ func (r *runner) readLinks(m *measured, before []results.LinkCount, excused uint
 		events[i] = s.Events
 	}
 	var planned []float64
-	if m.outcome.Complete {
+	if m.outcome.Complete && len(m.failovers) == 0 {
 		planned = plannedBytes(m.Planned, between(r.s, m.Planned, events))
 	}
 	m.links = carried(m.Planned, m.repeat, before, after, planned)
-	m.drops = drops(m.links) - excused
+	m.drops = drops(m.links) - line.excused
+	if line.byOthers {
+		m.drops = 0 // nobody has read the counters when links died
+	}
 	for _, l := range m.links {
 		r.keep(r.sink.Link(l))
 	}
@@ -358,10 +358,6 @@ func (r *runner) controllerCase(m *measured) controller.Case {
 // are predicted to take, since workers report after half of it.
 func (r *runner) timeout(m *measured) time.Duration {
 	info := r.f.Info()
-	if policyOf(m.Case) == failover.None {
-		// A sender whose path is gone tries again after twice as long each time.
-		return max(r.s.Timeout, 8*longestOutage(m.Timed, m.Duration))
-	}
 	if m.Mode == scenario.Sync || info.RateBitPerSec == 0 || m.Prediction.Efficiency == 0 {
 		return r.s.Timeout
 	}

@@ -3,9 +3,12 @@ package bench
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
+	"evbench/controller"
 	"evbench/failover"
 	"evbench/results"
 	"evbench/scenario"
@@ -77,12 +80,14 @@ func windows(changes []step, apart time.Duration) []step {
 
 // A timeline plays the steps of one case on a fabric and keeps what happened.
 type timeline struct {
-	fabric  Fabric
-	start   time.Time
-	excused uint64 // drops within a window
-	events  []linkEvent
-	series  series
-	records []failover.Record // what was done about them
+	fabric   Fabric
+	start    time.Time
+	excused  uint64 // drops within a window
+	events   []linkEvent
+	series   series
+	records  []failover.Record // what was done about them
+	byOthers bool              // some of that was about links that somebody else changed
+	waits    string            // which dead links messages wait for in the end, in words
 }
 
 type linkEvent struct {
@@ -162,12 +167,22 @@ func (l *timeline) answer(e linkEvent) (failover.Record, bool) {
 	return failover.Record{}, false
 }
 
-// disjoint says which servers had no path to each other in the end, if any.
-func (l *timeline) disjoint() string {
-	if len(l.records) == 0 {
-		return ""
+// blame puts the links first where messages waited for them in the end: no server behind
+// them is at fault for standing still.
+func (l *timeline) blame(err error) error {
+	ce, ok := errors.AsType[*controller.CaseError](err)
+	switch {
+	case !ok || l.waits == "":
+		return err
+	case ce.Stuck:
+		return fmt.Errorf("case %q: %s: %s", ce.Case, ce.During, l.waits)
 	}
-	return l.records[len(l.records)-1].Disjoint
+	return fmt.Errorf("%w (%s)", err, l.waits)
+}
+
+// outside reports whether links were changed by somebody else.
+func (l *timeline) outside(x failover.Record, p failover.Policy) bool {
+	return l.setAt(x, p) == nil && (p != failover.FORSHold || len(x.Down) > 0)
 }
 
 func overlap(a, b []topology.Link) bool {

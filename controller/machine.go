@@ -72,6 +72,7 @@ type worker struct {
 	assigned uint64        // events
 	totals   *wire.Totals  // once it has finished, in whatever way
 	at       wire.Position // where it was when it failed or was aborted
+	stuck    bool          // that is its failure
 	failure  error         // its own report, or how it was lost
 	lost     bool
 }
@@ -169,6 +170,7 @@ func (m *machine) receive(now time.Duration, rank int, msg wire.Message) {
 	case wire.Error:
 		w.totals, w.at = m.account(now, rank, msg.Totals, false), m.placed(msg.At)
 		if msg.Stuck {
+			w.stuck = w.failure == nil
 			m.note(rank, errors.New(msg.Text))
 			m.doom(now, max(grace, m.c.Timeout/8)) // workers look at their clocks eight times a time-out
 		} else {
@@ -479,6 +481,9 @@ func (m *machine) silent(now time.Duration) {
 func (m *machine) standstill(now time.Duration) {
 	if m.state >= aborting || m.state <= configuring || m.state == quiet || now-max(m.moved, m.borne) < m.c.standstill() {
 		return
+	}
+	for i := range m.workers {
+		m.workers[i].stuck = m.workers[i].failure == nil
 	}
 	m.overdue(now, m.c.standstill(), func(w *worker) bool { return !m.owes(w) }, "answers, but has reported no progress")
 }

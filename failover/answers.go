@@ -94,8 +94,12 @@ func (m *Machine) planned(e Planned) {
 	switch {
 	case m.fits(): // by what the workers have said meanwhile
 	case e.Disjoint != "":
+		if !m.o.Wait {
+			m.cur.endAt = m.now // nothing that is still to be heard changes that
+		} else if m.cur.disjoint == "" {
+			m.cur.endAt = m.now + m.o.Limit
+		}
 		m.cur.disjoint, r.Disjoint = e.Disjoint, e.Disjoint
-		m.cur.endAt = m.now // nothing that is still to be heard changes that
 	case e.Err != nil:
 		m.count(&m.cur.step, e.ID, "plan", e.Err)
 	default:

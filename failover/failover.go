@@ -69,6 +69,9 @@ type Options struct {
 	// Wait: while failures leave servers without a path to each other, the machine waits
 	// for a link to return. Otherwise it ends the run.
 	Wait bool
+	// Limit is for how long at most it waits; that ends the run, too. 0: for ever. Where
+	// nothing is done about dead links, it is for how long they are borne.
+	Limit time.Duration
 }
 
 // An Event is what happened: End, Aided, Planned, Installed, Updated, Switched, Cleaned,
@@ -154,9 +157,9 @@ const (
 	Kept     Source = "kept" // it was there already: links had been dead like this before
 )
 
-// An Action is what is to be done: Aid, MakePlan, Install, Update, Clean or Stop. At most
+// An Action is what is to be done: Aid, MakePlan, Install, Update, Clean, Bear or Stop. At most
 // one of Aid, Install and Clean is under way at a time, and one MakePlan and one Update
-// beside it. All are answered, in whatever order, by the event of the same ID, but for a
+// beside it. All but Bear and Stop are answered, in whatever order, by the event of the same ID, but for a
 // MakePlan that a newer change has overtaken: nobody waits for that. The ID is that of the
 // Record; 0 means the plan the machine began with, whose routes are put in place again.
 type Action interface{ action() }
@@ -182,6 +185,13 @@ type (
 	Update struct{ ID int }
 	// Clean asks for the routes of the plan in use only, read back.
 	Clean struct{ ID int }
+	// Bear says that messages wait for links, and for how long from now on that is no
+	// fault of a server. Why is empty where the links are back. It replaces the one before
+	// and is not answered.
+	Bear struct {
+		For time.Duration
+		Why string
+	}
 	// Stop ends the run: no plan can go on.
 	Stop struct{ Reason string }
 )
@@ -191,6 +201,7 @@ func (MakePlan) action() {}
 func (Install) action()  {}
 func (Update) action()   {}
 func (Clean) action()    {}
+func (Bear) action()     {}
 func (Stop) action()     {}
 
 // A Record is the story of one change of what is alive. A time is 0 where that did not

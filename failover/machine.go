@@ -1,6 +1,7 @@
 package failover
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -33,6 +34,10 @@ type Machine struct {
 	stale bool
 
 	rising []topology.Link // of which an end came up in this call
+
+	// Messages wait for dead links, and for how long they have.
+	waits bool
+	since time.Duration
 
 	// The workers: which change they are told, and which they have been told but have
 	// not come to yet; 0: none.
@@ -124,9 +129,9 @@ func (m *Machine) Handle(now time.Duration, events ...Event) []Action {
 	case m.over:
 	case m.parts() && m.now >= m.cur.endAt:
 		m.over = true
-		out = []Action{Stop{Reason: m.cur.disjoint}}
+		out = []Action{Stop{Reason: m.reason()}}
 	default:
-		out = m.decide()
+		out = append(m.bear(), m.decide()...)
 		if m.parts() {
 			m.due(m.cur.endAt)
 		}
@@ -209,6 +214,9 @@ func (m *Machine) renew() {
 		Seen: m.now, Disjoint: apart,
 	})
 	endAt := m.now + parted
+	if m.o.Wait {
+		endAt = m.now + m.o.Limit
+	}
 	if m.cur.disjoint != "" {
 		endAt = m.cur.endAt
 	}
@@ -221,7 +229,42 @@ func (m *Machine) renew() {
 const parted = 50 * time.Millisecond
 
 // parts reports whether servers have no path to each other, which is to end the run.
-func (m *Machine) parts() bool { return m.cur.disjoint != "" && !m.o.Wait }
+func (m *Machine) parts() bool { return m.cur.disjoint != "" && (!m.o.Wait || m.o.Limit > 0) }
+
+// bear has it borne that messages wait for links: as long as they are dead, and then for as
+// long again. TCP tries again after twice as long each time.
+func (m *Machine) bear() []Action {
+	why := m.waitsFor()
+	if (why != "") == m.waits || m.o.Limit == 0 {
+		return nil
+	}
+	m.waits = why != ""
+	if m.waits {
+		m.since = m.now
+		return []Action{Bear{m.o.Limit, why}}
+	}
+	return []Action{Bear{m.now - m.since, ""}}
+}
+
+// reason is why servers without a path to each other end the run.
+func (m *Machine) reason() string {
+	if !m.o.Wait {
+		return m.cur.disjoint
+	}
+	return fmt.Sprintf("%s; no way is back after %v", m.cur.disjoint, m.o.Limit)
+}
+
+// waitsFor says which links messages wait for now: all ways between some servers are dead, or
+// nothing is done about dead links. It is empty where there are others.
+func (m *Machine) waitsFor() string {
+	switch dead := topology.Minus(m.cur.dead, m.o.Tree.Dead()); {
+	case m.cur.disjoint != "":
+		return m.cur.disjoint
+	case !m.o.Aid && !m.o.Replan && len(dead) > 0:
+		return fmt.Sprintf("nothing leads around links that are dead: %s", some(topology.LinkNames(dead), 16, ", "))
+	}
+	return ""
+}
 
 // debounced returns when planning begins for a change that begins now. A storm of changes
 // does not put it off for ever.

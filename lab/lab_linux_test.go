@@ -326,3 +326,36 @@ func TestWatch(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Links that somebody else has taken down, at either end, or brought up, are as they should be
+// afterwards.
+func TestSetDeadUndoesOthers(t *testing.T) {
+	dead := topology.Link{Leaf: 2, Spine: 1}
+	tree := newTree(t, 2, 3, dead)
+	l := start(t, tree)
+	for _, x := range []struct {
+		link topology.Link
+		end  int
+		up   bool
+	}{{topology.Link{}, 0, false}, {topology.Link{Leaf: 1}, 1, false}, {dead, 0, true}} {
+		e := l.cables[tree.LinkID(x.link)].ends[x.end]
+		if err := l.nodes[e.node].setUp(e.index, x.up); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.SetDead(t.Context(), tree.Dead()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	events, done := make(chan LinkEvent), make(chan error, 1)
+	go func() { done <- l.Watch(ctx, events) }()
+	for range 2 * tree.Leaves() * tree.Spines() {
+		if e := <-events; e.Up != tree.Alive(e.Link.Leaf, e.Link.Spine) {
+			t.Errorf("%+v", e)
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}

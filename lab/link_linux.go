@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/vishvananda/netlink/nl"
@@ -48,13 +49,14 @@ func (b *Lab) SetLinks(ctx context.Context, links []topology.Link, up bool) erro
 }
 
 func (b *Lab) setCable(c cable, up bool) error {
-	if up {
-		return b.raise(c.ends[0], c.ends[1])
+	if up { // either end may have been taken down by hand
+		return errors.Join(b.raise(c.ends[1], c.ends[0]), b.raise(c.ends[0], c.ends[1]))
 	}
 	return b.nodes[c.ends[0].node].setUp(c.ends[0].index, false)
 }
 
-// SetDead takes exactly the given leaf-spine cables down and all others up.
+// SetDead takes exactly the given leaf-spine cables down and all others up, whoever has
+// changed them before.
 func (b *Lab) SetDead(ctx context.Context, dead []topology.Link) error {
 	want := map[topology.Link]bool{}
 	for _, l := range dead {
@@ -68,10 +70,33 @@ func (b *Lab) SetDead(ctx context.Context, dead []topology.Link) error {
 			}
 		}
 	}
+	if err := b.look(); err != nil {
+		return err
+	}
 	if err := b.SetLinks(ctx, dead, false); err != nil {
 		return err
 	}
 	return b.SetLinks(ctx, live, true)
+}
+
+// look takes note of the cables that somebody else has taken down or up.
+func (b *Lab) look() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	down := map[int]bool{}
+	for n := range Node(b.switches()) {
+		links, err := b.nodes[n].handle.LinkList()
+		if err != nil {
+			return fmt.Errorf("lab: %s: list links: %w", b.names[n], err)
+		}
+		for _, l := range links {
+			if link, ok := b.linkAt(n, l.Attrs().Index); ok && l.Attrs().Flags&net.FlagUp == 0 {
+				down[b.tree.LinkID(link)] = true
+			}
+		}
+	}
+	b.down = down
+	return nil
 }
 
 // settle waits until both ends of each cable carry packets. The kernel opens

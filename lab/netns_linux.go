@@ -86,9 +86,14 @@ var (
 		{"ipv4/conf/all/ignore_routes_with_linkdown", "0"},
 		{"ipv4/conf/default/ignore_routes_with_linkdown", "0"},
 	}
+	// tcp_rto_max_ms bounds for how long a sender whose path was dead does not notice that
+	// it is back: else it may be as long as the path was dead. Kernels before 6.15 have no
+	// such setting. More, but shorter, retries then come to the 15 minutes that are usual.
 	serverSysctls = []sysctl{
 		{"ipv4/tcp_slow_start_after_idle", "0"},
 		{"ipv4/tcp_no_metrics_save", "1"},
+		{rtoMaxKey, "4000"},
+		{"ipv4/tcp_retries2", "255"},
 	}
 )
 
@@ -106,14 +111,17 @@ func rtoMin(servers int, rate unit.Rate) sysctl {
 	return sysctl{rtoMinKey, strconv.FormatInt(d.Microseconds(), 10)}
 }
 
-const rtoMinKey = "ipv4/tcp_rto_min_us"
+const (
+	rtoMinKey = "ipv4/tcp_rto_min_us"
+	rtoMaxKey = "ipv4/tcp_rto_max_ms"
+)
 
 // set writes settings of the calling thread's namespace. A kernel without IPv6
 // has nothing to switch off.
 func set(settings []sysctl) error {
 	for _, s := range settings {
 		err := os.WriteFile("/proc/sys/net/"+s.key, []byte(s.value), 0)
-		if os.IsNotExist(err) && (strings.HasPrefix(s.key, "ipv6/") || s.key == rtoMinKey) {
+		if os.IsNotExist(err) && (strings.HasPrefix(s.key, "ipv6/") || s.key == rtoMinKey || s.key == rtoMaxKey) {
 			continue
 		}
 		if err != nil {

@@ -171,6 +171,10 @@ func (r *runner) act(ctx context.Context, g *errgroup.Group, a failover.Action) 
 			n, err := r.Network.Clean(ctx, p)
 			reply(answer{event: failover.Cleaned{ID: a.ID, Changed: n, Err: err}})
 		})
+	case failover.Bear:
+		if r.Bear != nil {
+			r.Bear(a.For, a.Why)
+		}
 	case failover.Stop:
 		r.Log.Error("fail-over: nothing more can be done", "reason", a.Reason)
 		if r.Stop != nil {
