@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/topology"
+	"evbench/transport"
 	"evbench/transport/memnet"
 )
 
@@ -27,6 +29,16 @@ type breakable struct {
 	fabric
 	links chan failover.LinkEvent
 	calls []string
+	begun func() // called once, when the measured part begins; nil is allowed
+}
+
+// Counters implements bench.Fabric.
+func (f *breakable) Counters(context.Context) ([]results.LinkCount, error) {
+	if begun := f.begun; begun != nil {
+		f.begun = nil
+		begun()
+	}
+	return nil, nil
 }
 
 // listen implements virtual, where the time of what waits for links is virtual, too.
@@ -138,6 +150,139 @@ func TestCutOffEnds(t *testing.T) {
 	sum, err := run(t, text+"fors\n", f, &memory{})
 	if err == nil || !strings.Contains(err.Error(), "leaf0") || len(sum.Cases) != 1 || sum.Cases[0].Complete {
 		t.Errorf("error %v, cases %+v", err, sum.Cases)
+	}
+}
+
+// others changes links of a breakable fabric while a case is measured, as somebody else
+// would, who does not tell.
+func (f *breakable) others(at time.Duration, links []topology.Link, up bool) {
+	time.AfterFunc(at, func() { _ = f.SetLinks(context.Background(), links, up) })
+}
+
+// Links that nobody has scripted are followed, too, by every policy, and the record says
+// that somebody else has changed them.
+func TestLinksChangedFromOutside(t *testing.T) {
+	for _, policy := range []string{"minhop", "unsync", "fors"} {
+		t.Run(policy, func(t *testing.T) {
+			f := &breakable{}
+			f.begun = func() {
+				f.others(300*time.Millisecond, []topology.Link{{Leaf: 0, Spine: 1}}, false)
+				f.others(700*time.Millisecond, []topology.Link{{Leaf: 0, Spine: 1}}, true)
+			}
+			text := strings.Replace(failing, "    failures: [{link: leaf0-spine1, at: 300ms, for: 400ms}]\n", "", 1)
+			sum, err := run(t, strings.Replace(text, "control: off", "control: off\nrounds: 1", 1)+policy+"\n", f, &memory{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := sum.Cases[0]
+			if len(c.Failovers) != 2 || c.EventsLost != 0 || c.EventsDuplicate != 0 || c.EventsBuilt == 0 || !c.Complete {
+				t.Fatalf("%d fail-overs; %+v", len(c.Failovers), c)
+			}
+			for _, x := range c.Failovers {
+				if x.SetSec != nil || x.AidedSec == nil && x.FirstNewSec == nil || !strings.Contains(x.Reason, "from outside") {
+					t.Errorf("%+v", x)
+				}
+			}
+		})
+	}
+}
+
+// A cutOff server sends and receives nothing while its links are dead, and then for as long
+// again: it tries after twice as long each time.
+type cutOff struct {
+	*breakable
+	mu    sync.Mutex
+	since time.Time     // links are dead
+	back  chan struct{} // closed when it sends again; nil: it does
+}
+
+func newCutOff() *cutOff {
+	f := &cutOff{breakable: &breakable{}}
+	f.wrap = func(rank int, ep transport.Endpoint) transport.Endpoint {
+		if rank != 0 {
+			return ep
+		}
+		return held{ep, f}
+	}
+	return f
+}
+
+func (f *cutOff) SetLinks(ctx context.Context, links []topology.Link, up bool) error {
+	f.mu.Lock()
+	switch {
+	case !up && f.back == nil:
+		f.since, f.back = time.Now(), make(chan struct{})
+	case up && !f.since.IsZero():
+		time.AfterFunc(time.Since(f.since), func() { close(f.back) })
+		f.since = time.Time{}
+	}
+	f.mu.Unlock()
+	return f.breakable.SetLinks(ctx, links, up)
+}
+
+func (f *cutOff) wait(ctx context.Context) error {
+	f.mu.Lock()
+	back := f.back
+	f.mu.Unlock()
+	if back == nil {
+		return nil
+	}
+	select {
+	case <-back:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// A held endpoint is that of a server that is cut off.
+type held struct {
+	transport.Endpoint
+	f *cutOff
+}
+
+func (h held) Exchange(ctx context.Context, ops []transport.Op) error {
+	if err := h.f.wait(ctx); err != nil {
+		return err
+	}
+	return h.Endpoint.Exchange(ctx, ops)
+}
+
+// A cut that is over within the time-out costs nothing, one that is not ends the run, and its links are named.
+func TestCutOffWaits(t *testing.T) {
+	one := "{link: leaf0-spine1, at: 300ms, for: %s}"
+	both := one + ", {link: leaf0-spine0, at: 300ms, for: %[1]s}"
+	for _, tt := range []struct {
+		policy  string
+		links   string
+		cut     time.Duration
+		timeout string
+		dead    string // in the error
+	}{
+		{"{policy: fors, on_disconnect: wait}", both, 4 * time.Second, "10s", ""},
+		{"{policy: fors, on_disconnect: wait}", both, 30 * time.Second, "60s", ""},
+		{"{policy: fors, on_disconnect: wait}", both, 30 * time.Second, "10s", "leaf0-spine0, leaf0-spine1; no way is back after 10s"},
+		{"{policy: minhop, on_disconnect: wait}", both, 30 * time.Second, "10s", "leaf0-spine0, leaf0-spine1; no way is back after 10s"},
+		{"none", one, 30 * time.Second, "1s", ""},
+	} {
+		t.Run(fmt.Sprint(tt.policy, tt.cut, tt.timeout), func(t *testing.T) {
+			text := strings.Replace(failing, "{link: leaf0-spine1, at: 300ms, for: 400ms}", fmt.Sprintf(tt.links, tt.cut), 1)
+			text = strings.Replace(text, "1200ms", (2*tt.cut + time.Second).String(), 1)
+			f := newCutOff()
+			sum, err := run(t, strings.Replace(text, "warmup: 1", "warmup: 1\ntimeout: "+tt.timeout, 1)+tt.policy+"\n", f, &memory{})
+			if len(sum.Cases) != 1 || sum.Cases[0].EventsLost != 0 || sum.Cases[0].EventsBuilt == 0 {
+				t.Errorf("cases %+v", sum.Cases)
+			}
+			if tt.dead == "" {
+				if err != nil || !sum.Cases[0].Complete {
+					t.Errorf("complete %v: %v", sum.Cases[0].Complete, err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.dead) || strings.Contains(err.Error(), "server 0") {
+				t.Errorf("error %v, want %s", err, tt.dead)
+			}
+		})
 	}
 }
 

@@ -34,6 +34,8 @@ type fabric struct {
 	fault     func(*memnet.Message) memnet.Action
 	installed []string // plan hashes
 	refuse    error    // of Install
+	// wrap, if set, stands between a worker and its endpoint.
+	wrap func(rank int, ep transport.Endpoint) transport.Endpoint
 
 	mu   sync.Mutex
 	nets map[uint32][]*memnet.Endpoint // by run of the session
@@ -80,8 +82,12 @@ func (f *fabric) open(_ context.Context, c wire.Configure) (transport.Endpoint, 
 	if f.nets[c.Run] == nil {
 		f.nets[c.Run] = memnet.New(len(c.Peers), memnet.Options{Fault: f.fault})
 	}
-	ep := f.nets[c.Run][c.Rank]
-	return memnet.Slow{Endpoint: ep, Time: linkTime}, ep, nil
+	peer := f.nets[c.Run][c.Rank]
+	var ep transport.Endpoint = memnet.Slow{Endpoint: peer, Time: linkTime}
+	if f.wrap != nil {
+		ep = f.wrap(c.Rank, ep)
+	}
+	return ep, peer, nil
 }
 
 func (f *fabric) MayOpen(_, _ int) error { return nil }

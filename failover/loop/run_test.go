@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -258,6 +259,63 @@ func TestDisjoint(t *testing.T) {
 	if x := records[len(records)-1]; r.stopped != "" || x.FirstNew == 0 || len(x.Dead) != 3 {
 		t.Errorf("stopped %q, last %+v", r.stopped, x)
 	}
+}
+
+// A cut is borne for a while, and as long again as it took once a link is back; if none is
+// back by then, the run ends for want of the links. So it is with dead links that nothing is done about.
+func TestBear(t *testing.T) {
+	type borne struct {
+		d   time.Duration
+		why string
+	}
+	for _, tt := range []struct {
+		name    string
+		policy  failover.Policy
+		cut     []topology.Link
+		back    time.Duration
+		borne   []borne
+		stopped string
+	}{
+		{"back", failover.FORS, linksOf(1), 50 * ms, []borne{{80 * ms, "leaf1-spine0, leaf1-spine1"}, {50 * ms, ""}}, ""},
+		{"not back", failover.FORS, linksOf(1), 90 * ms, []borne{{80 * ms, "leaf1-spine0, leaf1-spine1"}}, "no way is back after 80ms"},
+		{"tables", failover.MinHop, linksOf(1), 50 * ms, []borne{{80 * ms, "leaf1-spine0, leaf1-spine1"}, {50 * ms, ""}}, ""},
+		{"around", failover.FORS, []topology.Link{first}, 50 * ms, nil, ""},
+		{"nothing", failover.None, []topology.Link{first}, 50 * ms, []borne{{80 * ms, "leaf0-spine1"}, {50 * ms, ""}}, ""},
+		{"nothing for long", failover.None, []topology.Link{first}, 90 * ms, []borne{{80 * ms, "leaf0-spine1"}, {90 * ms, ""}}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []borne
+			r, _ := play(t, tt.policy, 0, func(o *loop.Options) {
+				o.Machine.Wait, o.Machine.Limit = true, 80*ms
+				o.Bear = func(d time.Duration, why string) { got = append(got, borne{d, why}) }
+			}, func(r *rig) {
+				for _, l := range tt.cut {
+					r.say(l, false)
+				}
+				time.Sleep(tt.back)
+				r.say(tt.cut[0], true)
+			})
+			if !strings.Contains(r.stopped, tt.stopped) || (tt.stopped == "") != (r.stopped == "") {
+				t.Errorf("stopped %q, want %q", r.stopped, tt.stopped)
+			}
+			if len(got) != len(tt.borne) {
+				t.Fatalf("borne %v, want %v", got, tt.borne)
+			}
+			for i, w := range tt.borne {
+				if got[i].d != w.d || !strings.Contains(got[i].why, w.why) || (w.why == "") != (got[i].why == "") {
+					t.Errorf("borne %v, want %v", got[i], w)
+				}
+			}
+		})
+	}
+}
+
+// linksOf lists the links of a leaf.
+func linksOf(leaf int) (all []topology.Link) {
+	for k := range 4 {
+		all = append(all, topology.Link{Leaf: leaf, Spine: k})
+	}
+	return all
 }
 
 // A network without workers has nobody to tell.
