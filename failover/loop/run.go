@@ -172,6 +172,11 @@ func (r *runner) act(ctx context.Context, g *errgroup.Group, a failover.Action) 
 			reply(answer{event: failover.Cleaned{ID: a.ID, Changed: n, Err: err}})
 		})
 	case failover.Bear:
+		if a.Why != "" {
+			r.Log.Info("fail-over: messages wait for links", "why", a.Why, "at_most", a.For)
+		} else {
+			r.Log.Info("fail-over: links are back")
+		}
 		if r.Bear != nil {
 			r.Bear(a.For, a.Why)
 		}
@@ -235,11 +240,12 @@ func (r *runner) update(ctx context.Context, id int, p *plan.Plan, reply func(an
 
 // tell passes on the records that will not change any more, in their order.
 func (r *runner) tell() {
-	if r.Tell == nil {
-		return
-	}
 	records := r.machine.Records()
 	for ; r.told < len(records) && (records[r.told].Done || records[r.told].Superseded); r.told++ {
-		r.Tell(records[r.told])
+		x := records[r.told]
+		r.Log.Info("fail-over", "id", x.ID, "down", topology.LinkNames(x.Down), "up", topology.LinkNames(x.Up), "in_use", x.FirstNew > 0)
+		if r.Tell != nil {
+			r.Tell(x)
+		}
 	}
 }
