@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"evbench/internal/wire"
+	"evbench/results"
 )
 
 // account takes what a worker says it did, but for what cannot be: then nothing that it
@@ -111,6 +112,22 @@ func (r room) checkTimes(t wire.Totals) error {
 	}
 	if t.BarrierWait < 0 || t.BarrierWait > r.time {
 		return fmt.Errorf("reports that it waited %v in barriers, when %v had passed", t.BarrierWait, r.time)
+	}
+	return nil
+}
+
+// checkSample says what in a sample of a worker, and those before it, is more than there was
+// room for.
+func (r room) checkSample(s results.Sample, before sampled) error {
+	events, bytes := float64(s.Events)+float64(before.events), float64(s.PayloadBytes)+float64(before.bytes)
+	seconds := r.time.Seconds()
+	switch {
+	case events > float64(r.events):
+		return fmt.Errorf("reports %d events in a sample, %d were granted in all", s.Events, r.events)
+	case bytes > float64(r.events)*r.peers*r.fragment || float64(s.EventBytes) > (r.peers+1)*r.fragment:
+		return fmt.Errorf("reports %d bytes in a sample, in events of %d; %d events were granted in all", s.PayloadBytes, s.EventBytes, r.events)
+	case !(0 <= s.TSec && s.TSec <= seconds && 0 <= s.IntervalSec && s.IntervalSec <= seconds && 0 <= s.BarrierWaitSec && s.BarrierWaitSec <= seconds):
+		return fmt.Errorf("reports a sample of %g s at %g s, %g s of it in barriers, when %v had passed", s.IntervalSec, s.TSec, s.BarrierWaitSec, r.time)
 	}
 	return nil
 }

@@ -63,8 +63,8 @@ type Case struct {
 	IO string
 
 	// Timeout is how long nothing may happen before the case ends with an
-	// error. Half of it must be longer than a phase takes and than a link may
-	// be down. 0 means 10s.
+	// error. Half of it must be longer than a phase takes; see Bear for links that
+	// are down. 0 means 10s.
 	Timeout time.Duration
 	// Interval is the time between samples. 0 means 1s.
 	Interval time.Duration

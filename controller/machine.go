@@ -204,19 +204,18 @@ func runOf(msg wire.Message) (uint32, bool) {
 	return 0, false
 }
 
-// sample passes a sample on. Its rate is reckoned anew: what it says of bytes and time is
-// held against the totals in the end.
+// sample passes a sample on, if it can be.
 func (m *machine) sample(now time.Duration, rank int, s results.Sample) {
-	w, r := &m.workers[rank], m.room(now, rank)
-	if s.Events > r.events || w.sampled.events > r.events-s.Events {
-		m.fail(now, rank, fmt.Errorf("reports %d events in a sample, %d were granted in all", s.Events, r.events))
-		return
-	}
-	if s.TSec > r.time.Seconds() || s.IntervalSec > r.time.Seconds() {
-		m.fail(now, rank, fmt.Errorf("reports a sample of %g s at %g s, when %v had passed", s.IntervalSec, s.TSec, r.time))
+	w := &m.workers[rank]
+	if err := m.room(now, rank).checkSample(s, w.sampled); err != nil {
+		m.fail(now, rank, err)
 		return
 	}
 	w.sampled = sampled{true, w.sampled.events + s.Events, w.sampled.bytes + s.PayloadBytes}
+	s.GoodputBitPerSec = 0
+	if s.IntervalSec > 0 {
+		s.GoodputBitPerSec = 8 * float64(s.PayloadBytes) / s.IntervalSec
+	}
 	if s.Events+s.PayloadBytes > 0 {
 		m.moved = now
 	}
