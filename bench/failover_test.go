@@ -286,6 +286,19 @@ func TestCutOffWaits(t *testing.T) {
 	}
 }
 
+// Where nothing is done about a link that stays dead, it is named, and not the servers that
+// wait for each other behind it.
+func TestDeadForGood(t *testing.T) {
+	text := strings.Replace(failing, ", for: 400ms", "", 1)
+	sum, err := run(t, strings.Replace(text, "warmup: 1", "warmup: 1\ntimeout: 1s", 1)+"none\n", newCutOff(), &memory{})
+	if err == nil || !strings.Contains(err.Error(), "nothing leads around links that are dead: leaf0-spine1") || strings.Contains(err.Error(), "nothing for") {
+		t.Errorf("error %v", err)
+	}
+	if len(sum.Cases) != 1 || sum.Cases[0].Complete || sum.Cases[0].EventsBuilt == 0 {
+		t.Errorf("cases %+v", sum.Cases)
+	}
+}
+
 // Plans come from the store where it has them.
 func TestStoredPlans(t *testing.T) {
 	tree, err := topology.New(topology.Options{Ports: 2, Leaves: 4})

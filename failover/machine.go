@@ -35,8 +35,8 @@ type Machine struct {
 
 	rising []topology.Link // of which an end came up in this call
 
-	// Messages wait for dead links, and for how long they have.
-	waits bool
+	// Which dead links messages wait for, in words, and since when.
+	waits string
 	since time.Duration
 
 	// The workers: which change they are told, and which they have been told but have
@@ -234,16 +234,17 @@ func (m *Machine) parts() bool { return m.cur.disjoint != "" && (!m.o.Wait || m.
 // bear has it borne that messages wait for links: as long as they are dead, and then for as
 // long again. TCP tries again after twice as long each time.
 func (m *Machine) bear() []Action {
-	why := m.waitsFor()
-	if (why != "") == m.waits || m.o.Limit == 0 {
+	why, was := m.waitsFor(), m.waits
+	if why == was || m.o.Limit == 0 {
 		return nil
 	}
-	m.waits = why != ""
-	if m.waits {
+	if m.waits = why; was == "" {
 		m.since = m.now
-		return []Action{Bear{m.o.Limit, why}}
 	}
-	return []Action{Bear{m.now - m.since, ""}}
+	if why == "" {
+		return []Action{Bear{m.now - m.since, ""}}
+	}
+	return []Action{Bear{max(0, m.since+m.o.Limit-m.now), why}}
 }
 
 // reason is why servers without a path to each other end the run.

@@ -281,6 +281,8 @@ func TestBear(t *testing.T) {
 		{"tables", failover.MinHop, linksOf(1), 50 * ms, []borne{{80 * ms, "leaf1-spine0, leaf1-spine1"}, {50 * ms, ""}}, ""},
 		{"around", failover.FORS, []topology.Link{first}, 50 * ms, nil, ""},
 		{"nothing", failover.None, []topology.Link{first}, 50 * ms, []borne{{80 * ms, "leaf0-spine1"}, {50 * ms, ""}}, ""},
+		{"nothing, twice", failover.None, []topology.Link{first, second}, 50 * ms,
+			[]borne{{80 * ms, "leaf0-spine1"}, {75 * ms, "leaf0-spine1, leaf2-spine3"}, {25 * ms, "leaf2-spine3"}}, ""},
 		{"nothing for long", failover.None, []topology.Link{first}, 90 * ms, []borne{{80 * ms, "leaf0-spine1"}, {90 * ms, ""}}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -289,7 +291,10 @@ func TestBear(t *testing.T) {
 				o.Machine.Wait, o.Machine.Limit = true, 80*ms
 				o.Bear = func(d time.Duration, why string) { got = append(got, borne{d, why}) }
 			}, func(r *rig) {
-				for _, l := range tt.cut {
+				for i, l := range tt.cut {
+					if i > 0 {
+						time.Sleep(5 * ms)
+					}
 					r.say(l, false)
 				}
 				time.Sleep(tt.back)
