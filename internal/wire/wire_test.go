@@ -55,8 +55,8 @@ var all = []wire.Message{
 	wire.Ping{}, wire.Pong{Moves: 1 << 63}, wire.Quit{}, wire.Finish{Run: 3}, wire.Release{Run: 3},
 	wire.Probe{Run: 3, Peer: 17, Data: "10.0.0.1:7000,10.1.0.1:7000", Routers: true},
 	wire.Probed{Run: 3, Peer: 17, Reached: []wire.Reach{{Addr: "10.0.0.1:7000", Hops: 3, RTT: 17000, Router: "172.16.0.1"}, {Addr: "10.1.0.1:7000", Err: "connection refused", Hops: -1}}},
-	wire.Hold{Run: 3}, wire.Held{Run: 3, Begun: 21}, wire.Patience{Run: 3, For: time.Minute},
-	wire.Challenge{Nonce: "ffee"},
+	wire.Hold{Run: 3}, wire.Held{Run: 3, Begun: 21},
+	wire.Challenge{Nonce: "ffee"}, wire.Patience{Run: 3, For: time.Minute},
 }
 
 func encode(t testing.TB, m wire.Message) []byte {
