@@ -105,12 +105,7 @@ func WhatIf(ctx context.Context, t *topology.Tree, o WhatIfOptions) (*WhatIfRepo
 	for i := range groups {
 		w.add(&groups[i])
 	}
-	err := each(len(w.jobs), o.Workers, func(i int) error {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return w.plan(&w.jobs[i])
-	})
+	err := w.all(ctx)
 	if err != nil && (ctx.Err() == nil || !errors.Is(err, ctx.Err())) {
 		return nil, err
 	}
@@ -129,8 +124,9 @@ type whatIf struct {
 	orders map[string]*order // of schedules that ignore dead links, by name
 	jobs   []job
 
-	mu   sync.Mutex // guards done and calls of Progress
-	done int
+	mu    sync.Mutex // guards what follows, what has come of jobs, and calls of Progress
+	done  int
+	ended bool // what comes now comes too late
 }
 
 // A job is one set of one group.
@@ -176,6 +172,30 @@ func (w *whatIf) prepare(r *WhatIfReport) error {
 	return nil
 }
 
+// all does the sets. When ctx ends those under way are left behind: some take
+// seconds.
+func (w *whatIf) all(ctx context.Context) error {
+	done := make(chan error, 1)
+	go func() {
+		done <- each(len(w.jobs), w.opt.Workers, func(i int) error {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return w.plan(&w.jobs[i])
+		})
+	}()
+	var err error
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended = true
+	return err
+}
+
 // plan does one set.
 func (w *whatIf) plan(j *job) error {
 	_, dead := j.group.Set(j.number)
@@ -184,26 +204,29 @@ func (w *whatIf) plan(j *job) error {
 		return err
 	}
 	if t.Connected() != nil {
-		j.state = unreachable
-		w.finish()
+		w.finish(j, unreachable, nil, nil)
 		return nil
 	}
-	j.outcomes, j.refused = make([]Outcome, len(w.opt.Cases)), make([]error, len(w.opt.Cases))
+	outcomes, refused := make([]Outcome, len(w.opt.Cases)), make([]error, len(w.opt.Cases))
 	for i, c := range w.opt.Cases {
 		out, err := w.outcome(t, c)
 		if IsKeepError(err) {
 			return err
 		}
-		j.outcomes[i], j.refused[i] = out, err
+		outcomes[i], refused[i] = out, err
 	}
-	j.state = planned
-	w.finish()
+	w.finish(j, planned, outcomes, refused)
 	return nil
 }
 
-func (w *whatIf) finish() {
+// finish keeps what has come of a set.
+func (w *whatIf) finish(j *job, s state, outcomes []Outcome, refused []error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.ended {
+		return
+	}
+	j.state, j.outcomes, j.refused = s, outcomes, refused
 	w.done++
 	if w.opt.Progress != nil {
 		w.opt.Progress(w.done, len(w.jobs))

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"evbench/plan"
 	"evbench/survey"
@@ -308,4 +309,27 @@ func BenchmarkWhatIf(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// A set that takes long does not keep a survey that is to stop.
+func TestWhatIfLeavesSetsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		fors := survey.Case{Schedule: "fors", Routing: "pinned"}
+		kept, held := 0, make(chan struct{})
+		r, err := survey.WhatIf(ctx, tree(t, 3, 3), survey.WhatIfOptions{
+			K: 1, Workers: 1, Cases: []survey.Case{fors}, KeepCase: fors,
+			Keep: func(*plan.Plan) error {
+				if kept++; kept == 4 { // the tree itself, and two sets, are done
+					cancel()
+					<-held
+				}
+				return nil
+			},
+		})
+		if err != nil || !r.Incomplete || r.Groups[0].Done != 2 {
+			t.Errorf("%+v, %v", r, err)
+		}
+		close(held)
+	})
 }

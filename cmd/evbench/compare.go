@@ -15,7 +15,7 @@ import (
 )
 
 func compareCommand() *cli.Command {
-	return command(&cli.Command{
+	return computing(&cli.Command{
 		Name:      "compare",
 		Usage:     "say what has changed between two runs, and fail when it is for the worse",
 		ArgsUsage: "BASE NEW",

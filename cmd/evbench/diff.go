@@ -16,7 +16,7 @@ import (
 )
 
 func diffCommand() *cli.Command {
-	return command(&cli.Command{
+	return computing(&cli.Command{
 		Name:      "diff",
 		Usage:     "say what one plan changes against another, and fail when it is worse",
 		ArgsUsage: "OLD NEW",

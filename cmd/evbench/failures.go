@@ -21,7 +21,7 @@ func failuresCommand() *cli.Command {
 		Name:  "failures",
 		Usage: "what logs say of links that failed; bring up those that a run has left down",
 		Subcommands: []*cli.Command{
-			command(&cli.Command{
+			computing(&cli.Command{
 				Name:      "stats",
 				Usage:     "how often, how long, how many at once; flaps merged and not",
 				ArgsUsage: "LOG…",
@@ -31,7 +31,7 @@ func failuresCommand() *cli.Command {
 					&cli.BoolFlag{Name: "json", Usage: "print one JSON document; the same as --format json"}),
 				Action: statsAction,
 			}, "  evbench failures stats --year 2024 -t 'FT(2;4,8)' --exclude 2024-03-08..2024-03-09 opensm.log"),
-			command(&cli.Command{
+			computing(&cli.Command{
 				Name:      "replay",
 				Usage:     "make a scenario whose links fail as those of the log",
 				ArgsUsage: "LOG…",

@@ -25,7 +25,7 @@ func Main() int {
 	}
 	ctx, stop := notify(context.Background())
 	defer stop()
-	return run(ctx, os.Args, os.Stdout, os.Stderr)
+	return run(withLeave(ctx), os.Args, os.Stdout, os.Stderr)
 }
 
 // The exit codes, a contract with scripts.

@@ -15,7 +15,7 @@ import (
 )
 
 func planCommand() *cli.Command {
-	return command(&cli.Command{
+	return computing(&cli.Command{
 		Name:  "plan",
 		Usage: "compute a schedule and its paths for a fat tree with dead links",
 		Flags: append(treeFlags(),

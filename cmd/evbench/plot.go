@@ -14,7 +14,7 @@ import (
 )
 
 func plotCommand() *cli.Command {
-	return command(&cli.Command{
+	return computing(&cli.Command{
 		Name:      "plot",
 		Usage:     "draw one figure of a run as SVG or PNG, or write its data as CSV",
 		ArgsUsage: "NAME RESULTS (or: list)",

@@ -48,7 +48,7 @@ func findRate(c *cli.Context, s *scenario.Scenario, open opener, where control) 
 	if err := s.SettleRate(found.Rate); err != nil {
 		return nil, nil, err
 	}
-	planned, err := bench.Prepare(s)
+	planned, err := made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(s) })
 	return withRate(open, found), planned, err
 }
 

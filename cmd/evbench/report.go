@@ -13,7 +13,7 @@ import (
 )
 
 func reportCommand() *cli.Command {
-	return command(&cli.Command{
+	return computing(&cli.Command{
 		Name:      "report",
 		Usage:     "make one page of the results of runs, to be opened in a browser",
 		ArgsUsage: "RESULTS…",

@@ -18,7 +18,7 @@ import (
 )
 
 func reproduceCommand() *cli.Command {
-	return command(&cli.Command{
+	return interruptible(&cli.Command{
 		Name:      "reproduce",
 		Usage:     "the figures of the thesis, ours beside what its text states",
 		ArgsUsage: "FIG…|all|list",
@@ -61,7 +61,7 @@ func reproduceAction(c *cli.Context) error {
 	}
 	report := &reproduce.Report{Quick: o.Quick, Seed: o.Seed, Constants: reproduce.Constants()}
 	for _, name := range names {
-		f, err := reproduce.Make(c.Context, name, o)
+		f, err := made(c.Context, func() (*reproduce.Figure, error) { return reproduce.Make(c.Context, name, o) })
 		if err != nil && c.Context.Err() == nil {
 			return err
 		}

@@ -117,7 +117,7 @@ func computeRoutes(c *cli.Context, s *source) (*lft.Tables, error) {
 		return readRoutes(c.String("file"), s.net)
 	}
 	start := time.Now()
-	t, err := engine.Compute(name, s.net, o)
+	t, err := made(c.Context, func() (*lft.Tables, error) { return engine.Compute(name, s.net, o) })
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -128,7 +128,7 @@ func computeRoutes(c *cli.Context, s *source) (*lft.Tables, error) {
 }
 
 func routesComputeCommand() *cli.Command {
-	return command(&cli.Command{
+	return computing(&cli.Command{
 		Name:   "compute",
 		Usage:  "compute forwarding tables with an engine",
 		Flags:  slices.Concat(routesFlags(), routesOutFlags()),
@@ -228,7 +228,7 @@ func writeRoutes(c *cli.Context, t *lft.Tables, write func(*lft.Tables, io.Write
 }
 
 func routesExportCommand() *cli.Command {
-	return command(&cli.Command{
+	return computing(&cli.Command{
 		Name:      "export",
 		Usage:     "write forwarding tables in another form",
 		ArgsUsage: "FILE|-",
@@ -270,7 +270,7 @@ func routesOf(c *cli.Context) (*lft.Tables, *source, error) {
 }
 
 func routesDiffCommand() *cli.Command {
-	return command(&cli.Command{
+	return computing(&cli.Command{
 		Name:      "diff",
 		Usage:     "count the entries that differ, switch by switch",
 		ArgsUsage: "OLD NEW",

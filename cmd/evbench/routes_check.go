@@ -13,7 +13,7 @@ import (
 )
 
 func routesCheckCommand() *cli.Command {
-	return command(&cli.Command{
+	return computing(&cli.Command{
 		Name:      "check",
 		Usage:     "what forwarding tables do: reach, loops, deadlocks, loads, congestion",
 		ArgsUsage: "FILE|-",

@@ -22,7 +22,7 @@ import (
 )
 
 func routesJobsCommand() *cli.Command {
-	return command(&cli.Command{
+	return computing(&cli.Command{
 		Name:      "jobs",
 		Usage:     "route for the jobs that run: balance the routes within jobs, as those between jobs carry nothing",
 		ArgsUsage: "JOBS",

@@ -106,7 +106,7 @@ func loadNamed(c *cli.Context, name, fabric string) (*scenario.Scenario, []bench
 	if err := overrideRate(c, &o); err != nil {
 		return nil, nil, err
 	}
-	return load(name, o)
+	return load(c.Context, name, o)
 }
 
 // A control says where the controller of a run listens, and with which token;

@@ -93,7 +93,7 @@ func loadSim(c *cli.Context) (*scenario.Scenario, []bench.Planned, error) {
 	if err := s.Override(o); err != nil {
 		return nil, nil, usagef("%s: %w", name, err)
 	}
-	planned, err := bench.Prepare(s)
+	planned, err := made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(s) })
 	if err != nil {
 		return nil, nil, usagef("%s: %w", name, err)
 	}

@@ -33,7 +33,7 @@ func tableCommand() *cli.Command {
 }
 
 func slowdownTable() *cli.Command {
-	return command(&cli.Command{
+	return computing(&cli.Command{
 		Name:  "slowdown",
 		Usage: "how much longer an exchange takes with f = 0.. spines lost by one leaf, and by all",
 		Flags: append(healthyFlags(),
@@ -47,7 +47,7 @@ func slowdownTable() *cli.Command {
 }
 
 func phasesTable() *cli.Command {
-	return command(&cli.Command{
+	return computing(&cli.Command{
 		Name:  "phases",
 		Usage: "phases of every schedule with f = 0.. spines lost by one leaf, and by all",
 		Flags: healthyFlags(),
@@ -60,7 +60,7 @@ func phasesTable() *cli.Command {
 }
 
 func lmcTable() *cli.Command {
-	return command(&cli.Command{
+	return computing(&cli.Command{
 		Name:  "lmc",
 		Usage: "addresses that plans need of InfiniBand switches, with f = 0.. spines lost by all leaves",
 		Flags: append(healthyFlags(),
@@ -129,7 +129,7 @@ func tableWriter(c *cli.Context) (func(*survey.Table, io.Writer) error, error) {
 }
 
 func plannerTable() *cli.Command {
-	return command(&cli.Command{
+	return interruptible(&cli.Command{
 		Name:  "planner",
 		Usage: "measure the planner itself, beside what the thesis says of the same work",
 		Flags: append(formatFlags(),
@@ -155,11 +155,7 @@ func plannerAction(c *cli.Context) error {
 	if !c.Bool("quiet") {
 		o.Progress = func(work string) { fmt.Fprintln(c.App.ErrWriter, work) }
 	}
-	var figures []survey.Figure
-	err = survey.Planner(c.Context, o, func(f survey.Figure) error {
-		figures = append(figures, f)
-		return nil
-	})
+	figures, err := collect(c.Context, func(give func(survey.Figure) error) error { return survey.Planner(c.Context, o, give) })
 	if err != nil && c.Context.Err() == nil {
 		return err
 	}

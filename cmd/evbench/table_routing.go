@@ -10,7 +10,7 @@ import (
 )
 
 func routingTable() *cli.Command {
-	return command(&cli.Command{
+	return interruptible(&cli.Command{
 		Name:  "routing",
 		Usage: "measure the routing engines themselves, beside what is published of the same work",
 		Flags: append(formatFlags(),
@@ -40,11 +40,7 @@ func routingAction(c *cli.Context) error {
 	if !c.Bool("quiet") {
 		o.Progress = func(work string) { fmt.Fprintln(c.App.ErrWriter, work) }
 	}
-	var figures []survey.RouteFigure
-	err = survey.Routes(c.Context, o, func(f survey.RouteFigure) error {
-		figures = append(figures, f)
-		return nil
-	})
+	figures, err := collect(c.Context, func(give func(survey.RouteFigure) error) error { return survey.Routes(c.Context, o, give) })
 	if err != nil && c.Context.Err() == nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func topoCommand() *cli.Command {
 }
 
 func topoShowCommand() *cli.Command {
-	return command(&cli.Command{
+	return computing(&cli.Command{
 		Name:  "show",
 		Usage: "count the nodes, cables, levels and LIDs of a network, and say what is odd",
 		Flags: slices.Concat([]cli.Flag{
@@ -245,7 +245,7 @@ func (r *topoReport) print(w io.Writer) error {
 }
 
 func topoConvertCommand() *cli.Command {
-	return command(&cli.Command{
+	return computing(&cli.Command{
 		Name:      "convert",
 		Usage:     "write a network in another form",
 		ArgsUsage: "NOTATION|FILE",

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,7 +15,7 @@ import (
 )
 
 func validateCommand() *cli.Command {
-	return command(&cli.Command{
+	return computing(&cli.Command{
 		Name:      "validate",
 		Usage:     "read scenarios and plan every case; run nothing",
 		ArgsUsage: "SCENARIO…",
@@ -41,7 +42,7 @@ func validateAction(c *cli.Context) error {
 	}
 	var all []validated
 	for _, name := range c.Args().Slice() {
-		s, planned, err := load(name, scenario.Overrides{})
+		s, planned, err := load(c.Context, name, scenario.Overrides{})
 		if err != nil {
 			return err
 		}
@@ -71,7 +72,7 @@ func validateAction(c *cli.Context) error {
 
 // load reads a scenario, changes it as the command line says, and plans all its
 // cases.
-func load(name string, o scenario.Overrides) (*scenario.Scenario, []bench.Planned, error) {
+func load(ctx context.Context, name string, o scenario.Overrides) (*scenario.Scenario, []bench.Planned, error) {
 	s, err := scenario.ReadFile(name)
 	if err != nil {
 		return nil, nil, usage(err)
@@ -84,7 +85,7 @@ func load(name string, o scenario.Overrides) (*scenario.Scenario, []bench.Planne
 			return nil, nil, usagef("%s: %w", name, err)
 		}
 	}
-	planned, err := bench.Prepare(s)
+	planned, err := made(ctx, func() ([]bench.Planned, error) { return bench.Prepare(s) })
 	if err != nil {
 		return nil, nil, usagef("%s: %w", name, err)
 	}

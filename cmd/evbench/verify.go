@@ -12,7 +12,7 @@ import (
 )
 
 func verifyCommand() *cli.Command {
-	return command(&cli.Command{
+	return computing(&cli.Command{
 		Name:      "verify",
 		Usage:     "judge a plan file: coverage, contention, dead links, bound, hash",
 		ArgsUsage: "PLAN",

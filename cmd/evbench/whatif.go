@@ -25,7 +25,7 @@ const mostSets = 200_000
 var kept = survey.Case{Schedule: "fors", Routing: routing.Pinned}
 
 func whatifCommand() *cli.Command {
-	return command(&cli.Command{
+	return interruptible(&cli.Command{
 		Name:  "whatif",
 		Usage: "plan every failure of k links, and of k spines, and say what they cost",
 		Flags: append(treeFlags(),
