@@ -46,13 +46,31 @@ func columns(header []string) ([4]int, bool) {
 	return at, true
 }
 
+// A rowReader bounds what is read for one row, which a quote that is never closed
+// makes as long as the file.
+type rowReader struct {
+	r    io.Reader
+	left int
+}
+
+func (b *rowReader) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, fmt.Errorf("a row of more than %d bytes", maxRow)
+	}
+	n, err := b.r.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
+
 // readCSV reads timestamp, switch, port, state. The switch is a GUID or a name;
 // the state is that after the change (DOWN, INIT, ARMED, ACTIVE, UP), or both as
 // in "ACTIVE to DOWN". Rows may stand in any order.
 func (l *Log) readCSV(r io.Reader) error {
-	c := newCSV(r)
+	bounded := &rowReader{r: r}
+	c := newCSV(bounded)
 	var at [4]int
 	for {
+		bounded.left = maxRow
 		row, err := c.Read()
 		if errors.Is(err, io.EOF) {
 			break
@@ -71,7 +89,9 @@ func (l *Log) readCSV(r io.Reader) error {
 			l.losses.Cut++
 			continue
 		}
-		l.add(rec)
+		if l.add(rec); l.full() != nil {
+			return fmt.Errorf("%s:%d: %w", l.Name, l.Lines, l.full())
+		}
 	}
 	slices.SortStableFunc(l.records, func(a, b record) int { return int(sign(a.at.micros() - b.at.micros())) })
 	l.dated, l.stated = true, true

@@ -43,19 +43,27 @@ type Log struct {
 	stamped  bool
 	losses   Losses
 	switches map[string]uint64 // names seen together with a GUID
+	most     int               // records
 }
 
 // Dated reports whether the stamps of the log have years.
 func (l *Log) Dated() bool { return l.dated || !l.stamped }
 
-// maxLine is how much of a line is looked at.
-const maxLine = 64 << 10
+// maxLine is how much of a line is looked at, maxRow how long a row of a CSV file
+// may be, and maxRecords how many lines that matter there may be.
+const (
+	maxLine    = 64 << 10
+	maxRow     = 1 << 20
+	maxRecords = 10_000_000
+)
 
 // Read reads a log of OpenSM, in either dialect, or a CSV file of port states.
 // It keeps the lines that matter only: memory grows with events, not with the
 // log. A log without a single stamp or row is an error, unless it is empty.
-func Read(r io.Reader, name string) (*Log, error) {
-	l := &Log{Name: name, switches: map[string]uint64{}}
+func Read(r io.Reader, name string) (*Log, error) { return read(r, name, maxRecords) }
+
+func read(r io.Reader, name string, most int) (*Log, error) {
+	l := &Log{Name: name, switches: map[string]uint64{}, most: most}
 	b := bufio.NewReaderSize(r, maxLine)
 	if isCSV(b) {
 		return l, l.readCSV(b)
@@ -69,6 +77,9 @@ func Read(r io.Reader, name string) (*Log, error) {
 		}
 		if errors.Is(err, io.EOF) {
 			break
+		}
+		if err == nil {
+			err = l.full()
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", name, l.Lines+1, err)
@@ -125,6 +136,14 @@ func (l *Log) hold(s stamp) {
 	for i := len(l.records) - 1; i >= 0 && s.less(l.records[i].at); i-- {
 		l.records[i].at, l.records[i].held = s, true
 	}
+}
+
+// full says that there are more records than one log may have: they are kept.
+func (l *Log) full() error {
+	if len(l.records) > l.most {
+		return fmt.Errorf("more than %d changes of ports", l.most)
+	}
+	return nil
 }
 
 func (l *Log) add(r record) {

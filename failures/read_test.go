@@ -304,3 +304,26 @@ func BenchmarkRead(b *testing.B) {
 		}
 	}
 }
+
+// What is kept of a log is bounded, however long it is.
+func TestReadIsBounded(t *testing.T) {
+	rows := "timestamp,switch,port,state\n" + strings.Repeat("2024-03-08T14:00:00,0x1,1,DOWN\n", 20)
+	lines := strings.Repeat("Nov 21 01:28:17 867263 [AA] 0x02 -> osm_spst_rcv_process: Switch 0x1 a port 7 (sw1p2) changed state from ACTIVE to DOWN\n", 20)
+	for name, text := range map[string]string{"rows": rows, "lines": lines} {
+		if l, err := read(strings.NewReader(text), name, 20); err != nil || len(l.records) != 20 {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := read(strings.NewReader(text), name, 19); err == nil || !strings.Contains(err.Error(), "more than 19 changes of ports") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, err := Read(io.MultiReader(strings.NewReader(rows+"\""), zeros{}), "open quote")
+	if err == nil || !strings.Contains(err.Error(), "open quote:22: a row of more than 1048576 bytes") {
+		t.Error(err)
+	}
+}
+
+// zeros never end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }

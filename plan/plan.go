@@ -56,10 +56,6 @@ type Plan struct {
 	Epoch uint32
 }
 
-// maxPlanned is the most servers of a schedule: its table of pairs takes 4 bytes
-// each.
-const maxPlanned = 1 << 15
-
 // Options say what to build.
 type Options struct {
 	// Schedule is a name of scheduler.Names; "" plans without a schedule.
@@ -142,8 +138,8 @@ func Build(t *topology.Tree, o Options) (*Plan, error) {
 
 // begin does what plans of all trees begin with.
 func (p *Plan) begin(o Options) (err error) {
-	if n := p.Tree.Servers(); o.Schedule != "" && n > maxPlanned {
-		return fmt.Errorf("%d servers: schedules of at most %d are planned", n, maxPlanned)
+	if n := p.Tree.Servers(); o.Schedule != "" && n > scheduler.MaxServers {
+		return fmt.Errorf("%d servers: schedules of at most %d are planned", n, scheduler.MaxServers)
 	}
 	if len(p.Unreachable) > 0 && !o.DropUnreachable {
 		return &UnreachableError{p.Unreachable}

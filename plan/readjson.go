@@ -13,14 +13,21 @@ import (
 	"evbench/scheduler"
 )
 
+// maxJSON bounds a plan in JSON, which is held as a whole: one of 8,192 servers has
+// less.
+const maxJSON = 2 << 30
+
 // readJSON reads the JSON form. Figures that follow from the rest are not
 // looked at: they are computed anew.
 func (d *draft) readJSON(in io.Reader) error {
 	d.at = func(key string) string { return key }
 	d.line = func(i int) string { return fmt.Sprintf("messages[%d]", i) }
-	text, err := io.ReadAll(in)
+	text, err := io.ReadAll(io.LimitReader(in, maxJSON+1))
 	if err != nil {
 		return fmt.Errorf("read plan: %w", err)
+	}
+	if len(text) > maxJSON {
+		return fmt.Errorf("longer than %d bytes", maxJSON)
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(text, &fields); err != nil {

@@ -54,9 +54,12 @@ func ReadManifest(r io.Reader) (Manifest, error) {
 // looked at first, for another version may have other types. Fields that it does
 // not know are skipped: a later version may add some. Errors name the line.
 func read(r io.Reader, v any, want string) error {
-	data, err := io.ReadAll(io.LimitReader(r, maxJSON))
+	data, err := io.ReadAll(io.LimitReader(r, maxJSON+1))
 	if err != nil {
 		return err
+	}
+	if len(data) > maxJSON {
+		return fmt.Errorf("longer than %d bytes", maxJSON)
 	}
 	var head struct{ Schema string }
 	if err := json.Unmarshal(data, &head); err != nil {

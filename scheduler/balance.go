@@ -2,18 +2,19 @@ package scheduler
 
 import "fmt"
 
-// Limits on what FORS plans, which bound its memory: the table of pairs of
-// servers, that of pairs of leaves and spines, and the states of a repair.
-const (
-	maxServers = 1 << 15
-	maxSplit   = 1 << 28
-)
+// MaxServers is the most servers of a schedule: its table of pairs takes 4 bytes
+// each.
+const MaxServers = 1 << 15
+
+// maxSplit bounds the memory of FORS: the table of pairs of leaves and spines, and
+// the states of a repair.
+const maxSplit = 1 << 28
 
 // check refuses trees that are too large to plan.
 func (f *fabric) check() error {
-	if f.servers > maxServers || f.leaves*f.leaves*f.spines > maxSplit || 2*f.leaves*f.spines*(f.spines+1) > maxSplit {
+	if f.servers > MaxServers || f.leaves*f.leaves*f.spines > maxSplit || 2*f.leaves*f.spines*(f.spines+1) > maxSplit {
 		return fmt.Errorf("%d servers on %d leaves with %d spines are more than can be planned (at most %d servers, %d leaves²·spines)",
-			f.servers, f.leaves, f.spines, maxServers, maxSplit)
+			f.servers, f.leaves, f.spines, MaxServers, maxSplit)
 	}
 	return nil
 }

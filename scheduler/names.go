@@ -20,8 +20,8 @@ func Names() []string {
 func ByName(name string, t *topology.Tree, o Options) (*Schedule, Bound, error) {
 	var s *Schedule
 	var err error
-	if n := t.Servers(); n > maxServers {
-		return nil, Bound{}, fmt.Errorf("schedule %s: %d servers are more than can be planned (at most %d)", name, n, maxServers)
+	if n := t.Servers(); n > MaxServers {
+		return nil, Bound{}, fmt.Errorf("schedule %s: %d servers are more than can be planned (at most %d)", name, n, MaxServers)
 	}
 	if base, ok := strings.CutPrefix(name, repairPrefix); ok {
 		return repaired(base, t, o)

@@ -25,6 +25,9 @@ type PhasesRow struct {
 
 // Phases returns rows as Slowdown does, for the named schedules.
 func Phases(t *topology.Tree, schedules []string, seed uint64) ([]PhasesRow, error) {
+	if err := plannable(t); err != nil {
+		return nil, err
+	}
 	rows := make([]PhasesRow, 2*t.Spines())
 	err := each(len(rows), 0, func(i int) error {
 		r := PhasesRow{
@@ -122,6 +125,9 @@ type LMCRow struct {
 
 // LMC plans every objective at reductions f = 0..most of all leaves.
 func LMC(t *topology.Tree, most int, seed uint64) ([]LMCRow, error) {
+	if err := plannable(t); err != nil {
+		return nil, err
+	}
 	rows := make([]LMCRow, (most+1)*len(lmcObjectives))
 	err := each(len(rows), 0, func(i int) error {
 		r := LMCRow{Reduction: i / len(lmcObjectives), Objective: lmcObjectives[i%len(lmcObjectives)]}

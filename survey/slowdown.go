@@ -39,6 +39,9 @@ func Slowdown(t *topology.Tree, model string, seed uint64) ([]SlowdownRow, error
 	if len(t.Dead()) > 0 {
 		return nil, fmt.Errorf("slowdown: %d links are dead already; the table takes them away itself", len(t.Dead()))
 	}
+	if err := plannable(t); err != nil {
+		return nil, err
+	}
 	var measure func(t *topology.Tree, row *SlowdownRow) error
 	switch model {
 	case Count:

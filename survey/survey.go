@@ -13,10 +13,12 @@ package survey
 
 import (
 	"cmp"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
 
+	"evbench/scheduler"
 	"evbench/topology"
 )
 
@@ -35,6 +37,14 @@ func Reduced(t *topology.Tree, f int, all bool) (*topology.Tree, error) {
 		}
 	}
 	return t.Without(dead...)
+}
+
+// plannable refuses trees that have no schedules, before one takes their memory.
+func plannable(t *topology.Tree) error {
+	if n := t.Servers(); n > scheduler.MaxServers {
+		return fmt.Errorf("%s: %d servers: schedules of at most %d are planned", t.Notation(), n, scheduler.MaxServers)
+	}
+	return nil
 }
 
 // each calls work(i) for i = 0..n-1 from as many goroutines as there are CPUs,

@@ -2,11 +2,11 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/atomicfile"
 	"evbench/internal/wire"
 	"evbench/scenario"
 )
@@ -77,11 +77,11 @@ func readToken(c *cli.Context) (string, error) {
 	if name == "" {
 		return "", usagef("--token-file is missing: controller and workers share a secret, for example: head -c 24 /dev/urandom | base64 > token")
 	}
-	read := os.ReadFile
+	read := func() ([]byte, error) { return atomicfile.Read(name, maxToken) }
 	if name == "-" {
-		read = firstLineOf
+		read = firstLineOfStdin
 	}
-	b, err := read(name)
+	b, err := made(c.Context, read) // which may be a pipe
 	if err != nil {
 		return "", usagef("--token-file: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"evbench/bench"
+	"evbench/internal/atomicfile"
 	"evbench/internal/hostlist"
 	"evbench/internal/wire"
 	"evbench/launch"
@@ -90,7 +91,7 @@ func readPlacement(name string) (*launch.Placement, error) {
 	if name == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(name)
+	data, err := atomicfile.Read(name, maxList)
 	if err != nil {
 		return nil, err
 	}

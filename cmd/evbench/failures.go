@@ -14,6 +14,7 @@ import (
 
 	"evbench/fabric"
 	"evbench/failures"
+	"evbench/internal/atomicfile"
 )
 
 func failuresCommand() *cli.Command {
@@ -185,7 +186,7 @@ func readCables(name string) (*failures.Cables, error) {
 		return nil, errors.Unwrap(err)
 	}
 	defer f.Close()
-	return failures.ReadCables(f)
+	return failures.ReadCables(atomicfile.Bound(f, maxList))
 }
 
 // readLog reads a log, which may be compressed as rotated logs are.

@@ -32,13 +32,16 @@ func computing(c *cli.Command, example string) *cli.Command {
 // interrupted, as long as that does not take it longer than toFinish.
 func interruptible(c *cli.Command, example string) *cli.Command {
 	action := c.Action
-	c.Action = func(c *cli.Context) error {
-		if !mayLeave(c.Context) {
-			return action(c)
-		}
-		return within(c.Context, toFinish, func() error { return action(c) })
-	}
+	c.Action = func(c *cli.Context) error { return leavable(c, action) }
 	return command(c, example)
+}
+
+// leavable does the work of a command, and leaves it some time after a signal.
+func leavable(c *cli.Context, action func(*cli.Context) error) error {
+	if c.Context.Value(leaving{}) == nil {
+		return action(c)
+	}
+	return within(c.Context, toFinish, func() error { return action(c) })
 }
 
 type leaving struct{}
@@ -48,8 +51,6 @@ type leaving struct{}
 func withLeave(ctx context.Context) context.Context {
 	return context.WithValue(ctx, leaving{}, true)
 }
-
-func mayLeave(ctx context.Context) bool { return ctx.Value(leaving{}) != nil }
 
 // within does some work. Work that goes on for longer than patience after ctx has
 // ended is left behind; the error is why ctx ended.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"strings"
 
@@ -43,9 +44,6 @@ func (e *machineError) Error() string { return e.text }
 // fragment of each server.
 func checkMemory(s *scenario.Scenario, here int) error {
 	available := host.Available()
-	if available == 0 {
-		return nil // not known here
-	}
 	n, credits := s.Tree.Servers(), 1
 	for _, c := range s.Cases {
 		credits = max(credits, c.Credits)
@@ -53,10 +51,26 @@ func checkMemory(s *scenario.Scenario, here int) error {
 	if s.Deliver == scenario.Discard {
 		n = 1 // one fragment's worth each
 	}
-	need := unit.Bytes(here*n*credits) * s.Event.Fragment
-	if have := unit.Bytes(available); need > have*9/10 {
-		return usage(&machineError{fmt.Sprintf("event buffers need %s, this machine has %s free: "+
-			"take smaller fragments, fewer credits or deliver: discard", need, have)})
+	return fits("event buffers need", float64(here*n*credits)*float64(s.Event.Fragment), available,
+		"take smaller fragments, fewer credits or deliver: discard")
+}
+
+// perPair is what a schedule in the making takes for each ordered pair of servers,
+// in bytes: measured, with its messages.
+const perPair = 10
+
+// checkPlans refuses to make schedules, so many at once, whose tables of pairs do
+// not fit into this machine.
+func checkPlans(servers, atOnce int) error {
+	return fits(fmt.Sprintf("schedules of %d servers need", servers), float64(servers)*float64(servers)*float64(perPair*atOnce),
+		host.Available(), "take a smaller network")
+}
+
+// fits refuses what takes more memory than is available; 0 is not known.
+func fits(what string, need float64, available uint64, cure string) error {
+	if available == 0 || need <= float64(available)*0.9 {
+		return nil
 	}
-	return nil
+	return usage(&machineError{fmt.Sprintf("%s %s, this machine has %s free: %s", what,
+		unit.Bytes(min(need, math.MaxInt64/2)), unit.Bytes(available), cure)})
 }

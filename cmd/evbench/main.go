@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
@@ -20,6 +21,9 @@ func main() { os.Exit(Main()) }
 
 // Main is main without the exit, so that tests can register it as a command.
 func Main() int {
+	// A fault of our own ends by a signal: the 2 that Go ends with says that the input
+	// was wrong.
+	debug.SetTraceback("crash")
 	if lab.Helper() {
 		return exitDone
 	}

@@ -23,7 +23,10 @@ func TestMain(m *testing.M) {
 	if log := os.Getenv(documentedLog); log != "" {
 		os.Exit(documented(os.Args, log))
 	}
-	testscript.Main(m, map[string]func(){"evbench": func() { os.Exit(Main()) }})
+	testscript.Main(m, map[string]func(){
+		"evbench": func() { os.Exit(Main()) },
+		"crash":   func() { Main(); panic("a fault of its own") },
+	})
 }
 
 func TestScript(t *testing.T) {

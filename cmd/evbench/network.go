@@ -17,10 +17,15 @@ import (
 	"evbench/fabric"
 	"evbench/fabric/ibnet"
 	"evbench/fabric/netyaml"
+	"evbench/internal/atomicfile"
 )
 
 // maxNetworkFile bounds what is read of a file, unpacked.
 const maxNetworkFile = 512 << 20
+
+// maxList bounds what is read of a list with a name or two on a line: LIDs, roots,
+// jobs, cables, hosts.
+const maxList = 64 << 20
 
 // networkFlags describe a network of any shape, but for where it comes from;
 // network reads them.
@@ -141,7 +146,7 @@ func withLIDs(n *fabric.Network, name string) (*fabric.Network, error) {
 		return nil, err
 	}
 	defer file.Close()
-	if n, err = ibnet.ReadGUID2LID(file, n); err != nil {
+	if n, err = ibnet.ReadGUID2LID(atomicfile.Bound(file, maxList), n); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return n, nil
@@ -149,7 +154,7 @@ func withLIDs(n *fabric.Network, name string) (*fabric.Network, error) {
 
 // readRoots reads a file of switches.
 func readRoots(name string, n *fabric.Network) ([]fabric.Node, error) {
-	data, err := os.ReadFile(name)
+	data, err := atomicfile.Read(name, maxList)
 	if err != nil {
 		return nil, err
 	}

@@ -46,6 +46,9 @@ func planAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := checkPlans(serversOf(t, pods), 1); err != nil {
+		return err
+	}
 	var watch stopwatch
 	p, err := buildPlan(c, t, pods, watch.stage)
 	if err != nil {
@@ -95,6 +98,13 @@ func buildPlan(c *cli.Context, t *topology.Tree, pods *topology.Pods, stage func
 		return nil, usagef("%s: %w (--drop-unreachable leaves their messages out)", withoutLinks(t, pods), u)
 	}
 	return nil, usage(err)
+}
+
+func serversOf(t *topology.Tree, pods *topology.Pods) int {
+	if pods != nil {
+		return pods.Lower().Servers()
+	}
+	return t.Servers()
 }
 
 // withoutLinks names a tree and its dead links.

@@ -307,3 +307,19 @@ func TestLabUpExecDown(t *testing.T) {
 	}
 	onlyThese(t, dir)
 }
+
+// A fault of our own has none of the exit codes that scripts know: Go's 2 would say
+// that the input was wrong.
+func TestCrashHasNoExitCode(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "version")
+	cmd.Args[0], cmd.Dir = "crash", t.TempDir()
+	said, err := cmd.CombinedOutput()
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGABRT || !strings.Contains(string(said), "a fault of its own") {
+		t.Errorf("%v:\n%s", err, said)
+	}
+}

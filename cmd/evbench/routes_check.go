@@ -52,10 +52,17 @@ const (
 	someShifts = 512
 )
 
+// mostPhases is how many phases of a pattern are followed at most, and offences
+// printed: what comes of each is kept.
+const mostPhases = 1_000_000
+
 func routesCheckAction(c *cli.Context) error {
 	for _, f := range []string{"first", "shifts", "permutations", "bisections"} {
 		if c.Int(f) < 0 || f == "first" && c.Int(f) < 1 {
 			return usagef("--%s %d: too small", f, c.Int(f))
+		}
+		if c.Int(f) > mostPhases {
+			return usagef("--%s %d: at most %d", f, c.Int(f), mostPhases)
 		}
 	}
 	t, s, err := routesOf(c)

@@ -111,8 +111,8 @@ func jobsUsage(c *cli.Context) error {
 		return usagef("--topology is missing, for example -t 'FT(2;4,8)'")
 	case !slices.Contains([]string{"listed", "random"}, c.String("placement")):
 		return usagef("--placement %q: there are listed and random", c.String("placement"))
-	case c.Int("draws") < 1:
-		return usagef("--draws %d: at least 1", c.Int("draws"))
+	case c.Int("draws") < 1 || c.Int("draws") > mostPhases:
+		return usagef("--draws %d: must be 1..%d", c.Int("draws"), mostPhases)
 	case c.IsSet("pid") && c.Int("pid") < 1:
 		return usagef("--pid %d is no process", c.Int("pid"))
 	case c.IsSet("pid") && c.String("out") == "":
@@ -142,7 +142,7 @@ func readJobs(name string) ([]jobs.Job, error) {
 		defer f.Close()
 		in = f
 	}
-	list, err := jobs.Read(in)
+	list, err := jobs.Read(atomicfile.Bound(in, maxList))
 	if err != nil {
 		return nil, usagef("%s: %w", name, err)
 	}
@@ -158,7 +158,7 @@ func readJobClasses(name string) (*jobs.Classes, error) {
 		return nil, usage(err)
 	}
 	defer f.Close()
-	classes, err := jobs.ReadClasses(f)
+	classes, err := jobs.ReadClasses(atomicfile.Bound(f, maxList))
 	if err != nil {
 		return nil, usagef("--classes %s: %w", name, err)
 	}
@@ -218,7 +218,7 @@ func (r *jobsReport) compare(name string, list []jobs.Job) error {
 	if name == "" {
 		return nil
 	}
-	old, err := os.ReadFile(name)
+	old, err := atomicfile.Read(name, maxList)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return usagef("--last: %w", err)
 	}
@@ -282,7 +282,7 @@ func (r *jobsReport) write(c *cli.Context, t *lft.Tables) error {
 	}
 	name := c.String("out")
 	r.asked = true
-	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, text.Bytes()) {
+	if old, err := atomicfile.Read(name, int64(text.Len())); err == nil && bytes.Equal(old, text.Bytes()) {
 		return nil
 	}
 	if err := atomicfile.Write(name, func(w io.Writer) error { _, err := w.Write(text.Bytes()); return err }); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"evbench/bench"
 	"evbench/failover"
+	"evbench/host"
 	"evbench/internal/unit"
 	"evbench/report"
 	"evbench/results"
@@ -48,7 +49,7 @@ func simAction(c *cli.Context) error {
 		return err
 	}
 	if c.IsSet("log") {
-		return simLog(c)
+		return leavable(c, simLog)
 	}
 	if err := needArgs(c, 1, 1, "SCENARIO"); err != nil {
 		return err
@@ -67,6 +68,10 @@ func simAction(c *cli.Context) error {
 	cases, err := simCases(s, planned, func(p bench.Planned) string { return modelOf(c, p) }, c.Duration("quantum"))
 	if err != nil {
 		return usagef("%s: %w", c.Args().First(), err)
+	}
+	if err := fits("what comes of the cases takes up to", float64(sim.Memory(cases, 0)), host.Available(),
+		"take a shorter duration, a longer interval or fewer cases"); err != nil {
+		return err
 	}
 	dir, err := outDir(c, s.Name+"-sim")
 	if err != nil {

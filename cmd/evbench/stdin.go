@@ -7,11 +7,11 @@ import (
 	"os"
 )
 
-// maxToken bounds a secret that is read from standard input.
+// maxToken bounds a secret.
 const maxToken = 4 << 10
 
-// firstLineOf reads a line from standard input and nothing behind it.
-func firstLineOf(string) ([]byte, error) {
+// firstLineOfStdin reads a line from standard input and nothing behind it.
+func firstLineOfStdin() ([]byte, error) {
 	var line []byte
 	for b := make([]byte, 1); len(line) < maxToken; {
 		n, err := os.Stdin.Read(b)

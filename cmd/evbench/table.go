@@ -106,6 +106,9 @@ func healthyTable(c *cli.Context, fill func(*topology.Tree) (*survey.Table, erro
 	if err != nil {
 		return err
 	}
+	if err := checkPlans(t.Servers(), runtime.GOMAXPROCS(0)); err != nil {
+		return err
+	}
 	table, err := fill(t)
 	if err != nil {
 		return usage(err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,10 @@ import (
 
 // mostSets is how many sets whatif plans unless a sample of more is asked for.
 const mostSets = 200_000
+
+// mostSampled is how many random sets of each kind can be asked for: what comes of
+// each is kept.
+const mostSampled = 1_000_000
 
 // kept is the case whose plans --save keeps.
 var kept = survey.Case{Schedule: "fors", Routing: routing.Pinned}
@@ -56,6 +61,9 @@ func whatifAction(c *cli.Context) error {
 	}
 	sets, err := countSets(t, o)
 	if err != nil {
+		return err
+	}
+	if err := checkPlans(t.Servers(), runtime.GOMAXPROCS(0)); err != nil {
 		return err
 	}
 	w, err := saver(c, t, &o)
@@ -126,8 +134,8 @@ func countSets(t *topology.Tree, o survey.WhatIfOptions) (string, error) {
 	if o.K < 1 || o.K > survey.MaxK {
 		return "", usagef("--k %d: must be 1..%d", o.K, survey.MaxK)
 	}
-	if o.Sample < 0 {
-		return "", usagef("--sample %d: must be a number of sets", o.Sample)
+	if o.Sample < 0 || o.Sample > mostSampled {
+		return "", usagef("--sample %d: must be a number of sets, at most %d", o.Sample, mostSampled)
 	}
 	var parts []string
 	var all int64

@@ -1,4 +1,4 @@
-// Package atomicfile writes a file whole or not at all.
+// Package atomicfile writes a file whole or not at all, and reads one up to a bound.
 package atomicfile
 
 import (

@@ -13,10 +13,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"strings"
 
+	"evbench/internal/atomicfile"
 	"evbench/topology"
 )
 
@@ -56,7 +58,7 @@ type Store struct {
 // Open reads the index of a store. An index that is damaged, or names a file
 // outside its directory, is an error; the plan files are looked at by Load.
 func Open(fsys fs.FS) (*Store, error) {
-	text, err := fs.ReadFile(fsys, IndexFile)
+	text, err := readFile(fsys, IndexFile)
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +68,22 @@ func Open(fsys fs.FS) (*Store, error) {
 	}
 	s.fsys = fsys
 	return s, nil
+}
+
+// maxFile bounds the index, and a plan.
+const maxFile = 2 << 30
+
+func readFile(fsys fs.FS, name string) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(atomicfile.Bound(f, maxFile))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return text, nil
 }
 
 func parse(text []byte) (*Store, error) {
@@ -160,7 +178,7 @@ func (s *Store) Find(down []string) (Entry, bool) {
 // and messages have the hash of the entry. A file that is missing or changed is an
 // error that names it.
 func (s *Store) Load(e Entry) ([]byte, error) {
-	text, err := fs.ReadFile(s.fsys, e.File)
+	text, err := readFile(s.fsys, e.File)
 	if err != nil {
 		return nil, err
 	}

@@ -134,6 +134,7 @@ func rows(r io.Reader, columns []string, f func(*parser)) error {
 	in := csv.NewReader(end)
 	in.FieldsPerRecord = len(columns)
 	in.ReuseRecord = true
+	end.left = maxRow
 	header, err := in.Read()
 	if err != nil {
 		if errors.Is(err, io.EOF) {
@@ -147,6 +148,7 @@ func rows(r io.Reader, columns []string, f func(*parser)) error {
 		}
 	}
 	for line := 1; ; {
+		end.left = maxRow
 		row, err := in.Read()
 		if errors.Is(err, io.EOF) {
 			return end.closed(line)
@@ -165,14 +167,23 @@ func rows(r io.Reader, columns []string, f func(*parser)) error {
 	}
 }
 
-// lastByte passes on what it reads and keeps the last byte.
+// maxRow bounds what is read for one line: what has no lines, such as a device,
+// takes no more memory than that.
+const maxRow = 1 << 20
+
+// lastByte passes on what it reads, at most so much, and keeps the last byte.
 type lastByte struct {
 	r    io.Reader
+	left int
 	last byte
 }
 
 func (l *lastByte) Read(p []byte) (int, error) {
-	n, err := l.r.Read(p)
+	if l.left <= 0 {
+		return 0, fmt.Errorf("a line of more than %d bytes", maxRow)
+	}
+	n, err := l.r.Read(p[:min(len(p), l.left)])
+	l.left -= n
 	if n > 0 {
 		l.last = p[n-1]
 	}
@@ -185,6 +196,7 @@ func (l *lastByte) reason(in *csv.Reader, line int, err error) error {
 	if bad, ok := errors.AsType[*csv.ParseError](err); ok {
 		line = bad.StartLine
 	}
+	l.left = maxRow
 	if _, next := in.Read(); errors.Is(next, io.EOF) && l.closed(line) != nil {
 		return l.closed(line)
 	}

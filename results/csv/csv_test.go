@@ -2,6 +2,7 @@ package csv_test
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -350,3 +351,19 @@ func TestReadKilled(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// What has no lines takes no more memory than a line may.
+func TestLinesAreBounded(t *testing.T) {
+	header, _, _ := strings.Cut(csv.Samples(t, []results.Sample{sample}), "\n")
+	for name, text := range map[string]string{"line 1": "", "line 2": header + "\n"} {
+		_, err := csv.ReadSamples(io.MultiReader(strings.NewReader(text), zeros{}))
+		if err == nil || !strings.Contains(err.Error(), "a line of more than 1048576 bytes") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// zeros never end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }

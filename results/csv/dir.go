@@ -193,6 +193,9 @@ func readOptional(dir string, run *results.Run) error {
 	return err
 }
 
+// maxFile bounds what is read of a file: a run of a day has less.
+const maxFile = 4 << 30
+
 func readFile(dir, name string, read func(io.Reader) error) error {
 	f, err := os.Open(filepath.Join(dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -201,7 +204,7 @@ func readFile(dir, name string, read func(io.Reader) error) error {
 		return err
 	}
 	defer f.Close()
-	if err := read(f); err != nil {
+	if err := read(atomicfile.Bound(f, maxFile)); err != nil {
 		return fmt.Errorf("%s: %w", f.Name(), err)
 	}
 	return nil

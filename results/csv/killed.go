@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
+	"evbench/internal/atomicfile"
 	"evbench/results"
 )
 
@@ -20,7 +20,7 @@ func ReadKilled(dir string) (run *results.Run, notes []string, err error) {
 		return nil, nil, err
 	}
 	name := filepath.Join(dir, SamplesFile)
-	text, err := os.ReadFile(name)
+	text, err := atomicfile.Read(name, maxFile)
 	if err != nil {
 		return nil, nil, err
 	}

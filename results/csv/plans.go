@@ -46,7 +46,7 @@ func Plans(dir string) (map[string][]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		if plans[name], err = os.ReadFile(file); err != nil {
+		if plans[name], err = atomicfile.Read(file, maxFile); err != nil {
 			return nil, err
 		}
 	}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Sizes and files from outside are bounded before they take memory; the error names
+// the flag, or the file, and the bound.
+func TestBounds(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	write(t, dir, "placed.yaml", "topology: FT(2;2,2)\nfabric: {kind: hosts}\n"+
+		"launch: {kind: ssh, hosts: \"n[0-3]\", placement: /dev/zero}\ncases: [{name: a, schedule: fors}]\n")
+	write(t, dir, "long.yaml", "topology: FT(2;8,8)\nfabric: {kind: emulate, rate: 100Gbit/s}\nevent: {fragment: 64B}\ninterval: 10ms\nduration: 24h\n"+
+		"repeat: 1000\ncontrol: off\ncases: [{name: a, schedule: fors}]\n")
+	tree := []string{"-t", "FT(2;2,2)"}
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"table", "slowdown", "-t", "FT(2;254,254)"}, "64516 servers"},
+		{[]string{"table", "phases", "-t", "FT(2;254,254)"}, "64516 servers"},
+		{[]string{"table", "lmc", "-t", "FT(2;254,254)"}, "64516 servers"},
+		{[]string{"plan", "-t", "FT(2;254,254)"}, "64516 servers"},
+		{[]string{"whatif", "-t", "FT(2;254,254)", "--sample", "1"}, "64516 servers"},
+		{append(tree, "routes", "check", "-e", "ftree", "--permutations", "1000000000000"), "--permutations 1000000000000: at most 1000000"},
+		{append(tree, "routes", "check", "-e", "ftree", "--bisections", "1000000000000"), "--bisections 1000000000000: at most"},
+		{append(tree, "routes", "jobs", "1x2", "--placement", "random", "--draws", "1000000000000"), "--draws 1000000000000: must be 1..1000000"},
+		{append(tree, "whatif", "--sample", "1000000000000"), "--sample 1000000000000: must be a number of sets, at most 1000000"},
+		{[]string{"validate", "placed.yaml"}, "placement: /dev/zero: more than "},
+		{[]string{"worker", "--token-file", "/dev/zero", "--controller", "unix:x", "--id", "0"}, "--token-file: /dev/zero: more than 4096 bytes"},
+		{append(tree, "topo", "show", "--roots", "/dev/zero"), "--roots: /dev/zero: more than "},
+		{append(tree, "routes", "jobs", "/dev/null", "--last", "/dev/zero"), "--last: /dev/zero: more than "},
+		{[]string{"sim", "long.yaml"}, "takes up to "},
+	} {
+		args := tt.args
+		if args[0] == "-t" {
+			args = slices.Concat(args[2:], args[:2])
+		}
+		var out, said bytes.Buffer
+		code := run(t.Context(), append([]string{"evbench"}, args...), &out, &said)
+		if code != exitUsage || out.Len() > 0 || !strings.Contains(said.String(), tt.want) {
+			t.Errorf("%v: exit %d, printed %d bytes, said %q; want %q", args, code, out.Len(), said.String(), tt.want)
+		}
+	}
+}
+
+func TestFits(t *testing.T) {
+	for _, tt := range []struct {
+		need      float64
+		available uint64
+		fits      bool
+	}{
+		{0, 0, true}, {math.MaxFloat64, 0, true}, // not known
+		{900, 1000, true}, {901, 1000, false}, {math.MaxFloat64, 1 << 40, false},
+	} {
+		err := fits("plans need", tt.need, tt.available, "make fewer")
+		exit, wrong := errors.AsType[*exitError](err)
+		if tt.fits != (err == nil) || err != nil && (!wrong || exit.code != exitUsage) {
+			t.Errorf("%v of %d: %v", tt.need, tt.available, err)
+		}
+	}
+	if err := fits("plans need", 2<<30, 1<<30, "make fewer"); fmt.Sprint(err) != "plans need 2GiB, this machine has 1GiB free: make fewer" {
+		t.Error(err)
+	}
+}
