@@ -134,8 +134,11 @@ func countSets(t *topology.Tree, o survey.WhatIfOptions) (string, error) {
 	if o.K < 1 || o.K > survey.MaxK {
 		return "", usagef("--k %d: must be 1..%d", o.K, survey.MaxK)
 	}
-	if o.Sample < 0 || o.Sample > mostSampled {
-		return "", usagef("--sample %d: must be a number of sets, at most %d", o.Sample, mostSampled)
+	if o.Sample < 0 {
+		return "", usagef("--sample %d: must be a number of sets", o.Sample)
+	}
+	if o.Sample > mostSampled {
+		return "", usagef("--sample %d: at most %d sets", o.Sample, mostSampled)
 	}
 	var parts []string
 	var all int64
