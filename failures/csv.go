@@ -95,7 +95,10 @@ func (l *Log) readCSV(r io.Reader) error {
 	}
 	slices.SortStableFunc(l.records, func(a, b record) int { return int(sign(a.at.micros() - b.at.micros())) })
 	l.dated, l.stated = true, true
-	if n := len(l.records); n > 0 {
+	if n := len(l.records); n == 0 && l.losses.Cut > 0 {
+		return fmt.Errorf("%s: no row was understood: there should be a time (2024-03-08T14:00:00), a switch (0x2c90401000000), a port (1) "+
+			"and its state (DOWN)", l.Name)
+	} else if n > 0 {
 		l.span, l.stamped = [2]stamp{l.records[0].at, l.records[n-1].at}, true
 	}
 	return nil

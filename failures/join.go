@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -25,10 +26,27 @@ type timed struct {
 	log int
 }
 
+// understood refuses logs that hold nothing with a time: there is no time that they
+// are about. One that was rotated a moment ago may be empty beside others.
+func understood(logs []*Log) error {
+	var names []string
+	for _, l := range logs {
+		if l.stamped {
+			return nil
+		}
+		names = append(names, l.Name)
+	}
+	return fmt.Errorf("%s: no line was understood: there should be lines of OpenSM's log, which begin with a time (Nov 21 01:28:17 867263), "+
+		"or of CSV: timestamp, switch, port, state", strings.Join(names, ", "))
+}
+
 // Join brings logs into one order of time and their ports onto cables. The
 // order in which logs are given does not matter; an event that two logs hold
 // counts once. O(n log n) for n records.
 func Join(logs []*Log, o Options) (*History, error) {
+	if err := understood(logs); err != nil {
+		return nil, err
+	}
 	h := &History{Mapped: o.Cables != nil}
 	if o.Cables != nil {
 		h.Cables = o.Cables.Fabric()
