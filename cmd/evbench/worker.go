@@ -162,10 +162,12 @@ func join(ctx context.Context, patience time.Duration, w way, o worker.Options) 
 
 // insist dials again and again. A dial whose packets are dropped takes as long as
 // it is let, so that patience bounds each of them, too. The error is the last
-// one that was not the end of patience.
+// one that was not the end of patience: a dial notices that by the clock, and
+// may do so before the context.
 func insist[C any](ctx context.Context, patience time.Duration, dial func(context.Context) (C, error)) (conn C, err error) {
 	bounded, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	end, _ := bounded.Deadline()
 	again := time.NewTicker(retryEvery)
 	defer again.Stop()
 	for {
@@ -173,7 +175,7 @@ func insist[C any](ctx context.Context, patience time.Duration, dial func(contex
 		if dialErr == nil {
 			return c, nil
 		}
-		if err == nil || bounded.Err() == nil {
+		if err == nil || time.Now().Before(end) {
 			err = dialErr
 		}
 		select {

@@ -99,3 +99,22 @@ func TestJoin(t *testing.T) {
 		})
 	}
 }
+
+// A dial that begins when patience is at its end says that time is over before the
+// context does; what is told is what the dials before it met.
+func TestInsistTellsTheReason(t *testing.T) {
+	refused, late := errors.New("refused"), errors.New("i/o timeout")
+	for range 200 {
+		synctest.Test(t, func(t *testing.T) {
+			_, err := insist(t.Context(), 3*retryEvery, func(ctx context.Context) (int, error) {
+				if end, _ := ctx.Deadline(); !time.Now().Before(end) {
+					return 0, late
+				}
+				return 0, refused
+			})
+			if !errors.Is(err, refused) {
+				t.Fatal(err)
+			}
+		})
+	}
+}
