@@ -111,22 +111,18 @@ func (c comparison) print(cli *cli.Context) error {
 			return err
 		}
 	}
-	return c.say(cli.App.ErrWriter)
+	c.say(cli.App.ErrWriter)
+	return nil
 }
 
 // say names what --fail-if found.
-func (c comparison) say(w io.Writer) error {
+func (c comparison) say(w io.Writer) {
 	for _, r := range c.Regressions {
-		if _, err := fmt.Fprintf(w, "regression: case %q: %s %s, beyond %s\n", r.Case, r.Figure, percentText(r.Change), r.Condition); err != nil {
-			return err
-		}
+		fmt.Fprintf(w, "regression: case %q: %s %s, beyond %s\n", r.Case, r.Figure, percentText(r.Change), r.Condition)
 	}
 	for _, u := range c.Undecided {
-		if _, err := fmt.Fprintf(w, "cannot say: %s\n", undecidedText(u)); err != nil {
-			return err
-		}
+		fmt.Fprintf(w, "cannot say: %s\n", undecidedText(u))
 	}
-	return nil
 }
 
 func undecidedText(u compare.Undecided) string {

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
@@ -24,6 +26,9 @@ func Main() int {
 	// A fault of our own ends by a signal: the 2 that Go ends with says that the input
 	// was wrong.
 	debug.SetTraceback("crash")
+	// Who reads what is printed may be gone. Caught, and not ignored, so that what is
+	// started does not ignore it either.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if lab.Helper() {
 		return exitDone
 	}
@@ -41,6 +46,7 @@ const (
 	exitInvalid     = 4   // finished, but a case is invalid
 	exitHungUp      = 129 // the terminal has gone
 	exitInterrupted = 130
+	exitUnread      = 141 // nobody reads standard output any more, as SIGPIPE has it
 	exitTerminated  = 143
 )
 
@@ -121,10 +127,14 @@ func exitCode(cause, err error, stderr io.Writer) int {
 	if ok && exit.cause == nil {
 		return exit.code
 	}
+	s, ended := errors.AsType[signalled](cause)
+	if !ended && unread(err) {
+		return exitUnread
+	}
 	if err != nil {
 		fmt.Fprintln(stderr, "evbench:", err)
 	}
-	if s, ok := errors.AsType[signalled](cause); ok {
+	if ended {
 		switch s.sig {
 		case syscall.SIGHUP:
 			return exitHungUp
@@ -140,6 +150,20 @@ func exitCode(cause, err error, stderr io.Writer) int {
 		return exit.code
 	}
 	return exitFailed
+}
+
+// unread reports whether all that went wrong is that nobody reads standard output any
+// more, as behind "evbench table … | head -1".
+func unread(err error) bool {
+	switch e := err.(type) {
+	case nil:
+		return false
+	case *fs.PathError:
+		return e.Path == os.Stdout.Name() && errors.Is(e, syscall.EPIPE)
+	case interface{ Unwrap() []error }: // of which none is nil
+		return !slices.ContainsFunc(e.Unwrap(), func(err error) bool { return !unread(err) })
+	}
+	return unread(errors.Unwrap(err))
 }
 
 func newApp(stdout, stderr io.Writer) *cli.App {

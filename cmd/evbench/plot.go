@@ -58,9 +58,7 @@ func plotAction(c *cli.Context) error {
 		return usagef("%s: figure %q: %s", in.Name, name, f.Missing)
 	}
 	for _, n := range in.Notes {
-		if _, err := fmt.Fprintln(c.App.ErrWriter, "evbench:", n); err != nil {
-			return err
-		}
+		fmt.Fprintln(c.App.ErrWriter, "evbench:", n)
 	}
 	return writeOut(c, func(w io.Writer) error { return write(f, w) })
 }

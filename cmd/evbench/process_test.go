@@ -323,3 +323,56 @@ func TestCrashHasNoExitCode(t *testing.T) {
 		t.Errorf("%v:\n%s", err, said)
 	}
 }
+
+// unreadPipe is the end to write to of a pipe that nobody reads.
+func unreadPipe(t *testing.T) *os.File {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+// When nobody reads its messages a run goes on, prints what came out and leaves
+// nothing behind.
+func TestNobodyReadsMessages(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "hosts.yaml", fmt.Sprintf(hostsScenario, "200ms"))
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	cmd := exec.Command(self, "run", "-v", "--rounds", "1", "hosts.yaml", "-o", "out")
+	cmd.Args[0], cmd.Dir, cmd.Stdout, cmd.Stderr = "evbench", dir, &out, unreadPipe(t)
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "XDG_RUNTIME_DIR="+dir, "GORACE=atexit_sleep_ms=0")
+	_ = cmd.Run() // its exit code says more
+	if code := cmd.ProcessState.ExitCode(); code != exitDone && code != exitInvalid || !strings.Contains(out.String(), "results in out") {
+		t.Errorf("%s:\n%s", cmd.ProcessState, out.String())
+	}
+	onlyThese(t, dir, "hosts.yaml", "out")
+}
+
+// When nobody reads what it prints, a command ends as others do, and says nothing.
+func TestNobodyReadsResults(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write(t, dir, "hosts.yaml", fmt.Sprintf(hostsScenario, "200ms"))
+	for _, args := range []string{"table slowdown -t FT(2;4,8)", "plan -t FT(2;4,8) --quiet", "topo show -t FT(2;4,8)", "run --quiet --rounds 1 hosts.yaml -o out"} {
+		var said strings.Builder
+		cmd := exec.Command(self, strings.Fields(args)...)
+		cmd.Args[0], cmd.Dir, cmd.Stdout, cmd.Stderr = "evbench", dir, unreadPipe(t), &said
+		cmd.Env = append(os.Environ(), "TMPDIR="+dir, "XDG_RUNTIME_DIR="+dir, "GORACE=atexit_sleep_ms=0")
+		_ = cmd.Run()
+		if code := cmd.ProcessState.ExitCode(); code != exitUnread || strings.Contains(said.String(), "broken pipe") {
+			t.Errorf("%s: %s:\n%s", args, cmd.ProcessState, said.String())
+		}
+	}
+	onlyThese(t, dir, "hosts.yaml", "out")
+}
