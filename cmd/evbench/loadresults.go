@@ -45,8 +45,10 @@ func readResults(name string) (run *results.Run, plans map[string][]byte, notes 
 	case err != nil:
 		return nil, nil, nil, err
 	case !info.IsDir() && strings.HasSuffix(name, ".h5"):
-		run, plans, err = fromH5(name)
-		return run, plans, nil, err
+		if run, plans, err = fromH5(name); err != nil {
+			return nil, nil, nil, err
+		}
+		return run, plans, salvage(name, run), nil
 	case !info.IsDir():
 		return nil, nil, nil, fmt.Errorf("%s is no directory of results, nor a file that ends in .h5", name)
 	}
@@ -62,6 +64,16 @@ func readResults(name string) (run *results.Run, plans map[string][]byte, notes 
 	}
 	run, plans, err = fromCSV(name)
 	return run, plans, nil, err
+}
+
+// salvage gives a run that was killed, of which a file holds no summary, the one that
+// its samples make, and says so.
+func salvage(name string, run *results.Run) (notes []string) {
+	if run.Summary.Schema != "" {
+		return nil
+	}
+	run.Summary = results.Salvage(run.Manifest, run.Samples)
+	return []string{name + " holds no summary: the run was killed. What follows is read from its samples and marked incomplete."}
 }
 
 // checkSamples holds the samples against the summary: every case that came to an
