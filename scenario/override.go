@@ -56,6 +56,9 @@ func (s *Scenario) overrideFabric(o Overrides) error {
 			return fmt.Errorf("--fabric: %w", err)
 		}
 		s.changeKind(o.Fabric)
+		if err := s.Fabric.suitsWorkers(); err != nil {
+			return fmt.Errorf("--fabric %s: fabric.workers: %w", o.Fabric, err)
+		}
 		for _, c := range s.Cases {
 			if err := c.suitsFabric(s); err != nil {
 				return fmt.Errorf("--fabric %s: case %q: %w", o.Fabric, c.Name, err)

@@ -92,4 +92,9 @@ func TestOverrideRefuses(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
 		}
 	}
+	inProcesses := read(t, small+"fabric: {workers: processes}\ncases: [{}]")
+	want := "--fabric emulate: fabric.workers: links of the fabric emulate are clocks in one process"
+	if err := inProcesses.Override(scenario.Overrides{Fabric: "emulate"}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("processes on clocks: error %v, want %q", err, want)
+	}
 }

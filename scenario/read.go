@@ -254,8 +254,20 @@ func (d *document) fabric(at field, s *Scenario) bool {
 	f := d.mapping(at, "kind", "rate", "mtu", "workers")
 	good := scalar(d, f.get("kind"), &s.Fabric.Kind, oneOf("fabric", Kinds(), nil)) || !f.given("kind")
 	good = scalar(d, f.get("mtu"), &s.Fabric.MTU, between(minMTU, maxMTU)) || !f.given("mtu") && good
-	scalar(d, f.get("workers"), &s.Fabric.Workers, oneOf("way to run workers", []string{Threads, Processes}, nil))
+	if scalar(d, f.get("workers"), &s.Fabric.Workers, oneOf("way to run workers", []string{Threads, Processes}, nil)) {
+		if err := s.Fabric.suitsWorkers(); err != nil {
+			d.fail(f.get("workers"), "%v", err)
+		}
+	}
 	return d.rate(f.get("rate"), s) && good
+}
+
+// suitsWorkers says whether the workers of a fabric can be what is asked for.
+func (f Fabric) suitsWorkers() error {
+	if f.Kind == Emulate && f.Workers == Processes {
+		return errors.New("links of the fabric emulate are clocks in one process: its workers are threads")
+	}
+	return nil
 }
 
 func (d *document) event(root, at field, s *Scenario, fabricKnown bool) {

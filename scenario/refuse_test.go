@@ -47,6 +47,7 @@ func TestRefuses(t *testing.T) {
 		{"rate in bytes", small + "fabric: {rate: 100MB}\n" + c, `rate "100MB": no unit`},
 		{"small MTU", small + "fabric: {mtu: 50}\n" + c, "fabric.mtu: \"50\": write a whole number 576..65535"},
 		{"workers", small + "fabric: {workers: fibres}\n" + c, "there are threads, processes"},
+		{"processes on clocks", small + "fabric: {kind: emulate, workers: processes}\n" + c, "test.yaml:2: fabric.workers: links of the fabric emulate are clocks in one process"},
 		{"fragment 0", small + "event: {fragment: 0}\n" + c, "event.fragment: 0: must be 1B to 1GiB"},
 		{"fragment 0B", small + "event: {fragment: 0B}\n" + c, "must be 1B to 1GiB"},
 		{"fragment 10 GB", small + "event: {fragment: 10GB}\n" + c, "event.fragment: 10GB: must be 1B to 1GiB"},

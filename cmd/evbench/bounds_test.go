@@ -70,3 +70,31 @@ func TestFits(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What is empty in a list, and a size that is none, are named as they were written.
+func TestWrongFlagsAreNamed(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	write(t, dir, "token", "secret\n")
+	write(t, dir, "clocks.yaml", "topology: FT(2;2,2)\nfabric: {kind: emulate, workers: processes}\ncases: [{schedule: fors}]\n")
+	worker := "worker --controller unix:c --token-file token --id 0 --data 127.0.0.1:0 "
+	for args, want := range map[string]string{
+		"plan -t FT(2;2,2) --down ,":              `--down ",": name 1 is empty; write names with a comma between two`,
+		"plan -t FT(2;2,2) --down leaf0-spine1,":  `--down "leaf0-spine1,": name 2 is empty`,
+		"plan -t FT(3;2,2,2) --down ,":            `--down ",": name 1 is empty`,
+		"topo show -t FT(2;2,2) --down ,":         `--down ",": name 1 is empty`,
+		"diff a b --fail-on phases,,paths":        `--fail-on "phases,,paths": name 2 is empty`,
+		"whatif -t FT(2;2,2) -s ,":                `--schedule ",": name 1 is empty`,
+		"whatif -t FT(2;2,2) -s fors -r pinned,":  `--routing "pinned,": name 2 is empty`,
+		worker + "--socket-buffer -5":             "--socket-buffer -5: must be 1..1073741824 bytes, or 0",
+		worker + "--socket-buffer 10000000000000": "--socket-buffer 10000000000000: must be",
+		worker + "--wait -5s":                     "--wait -5s: must not be negative",
+		"validate clocks.yaml":                    "clocks.yaml:2: fabric.workers: links of the fabric emulate are clocks in one process",
+	} {
+		var out, said bytes.Buffer
+		code := run(t.Context(), append([]string{"evbench"}, strings.Fields(args)...), &out, &said)
+		if code != exitUsage || out.Len() > 0 || !strings.Contains(said.String(), want) {
+			t.Errorf("%s: exit %d, printed %q, said %q; want %q", args, code, out.String(), said.String(), want)
+		}
+	}
+}

@@ -33,6 +33,10 @@ func diffAction(c *cli.Context) error {
 	if err := needArgs(c, 2, 2, "OLD and NEW, two plan files,"); err != nil {
 		return err
 	}
+	figures, err := listed(c, "fail-on")
+	if err != nil {
+		return err
+	}
 	var plans [2]*plan.Plan
 	for i := range plans {
 		p, err := loadPlan(c.Args().Get(i))
@@ -42,7 +46,7 @@ func diffAction(c *cli.Context) error {
 		plans[i] = p
 	}
 	d := plan.Compare(plans[0], plans[1])
-	worse, err := d.Worse(figureNames(c.String("fail-on")))
+	worse, err := d.Worse(figures)
 	if err != nil {
 		return usagef("--fail-on: %w", err)
 	}
@@ -75,17 +79,6 @@ func loadPlan(name string) (*plan.Plan, error) {
 	}
 	defer f.Close()
 	return plan.Read(f)
-}
-
-func figureNames(list string) []string {
-	if list == "" {
-		return nil
-	}
-	names := strings.Split(list, ",")
-	for i := range names {
-		names[i] = strings.TrimSpace(names[i])
-	}
-	return names
 }
 
 // describeDiff prints a difference as a table: what both say, what each says,

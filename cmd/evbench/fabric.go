@@ -31,9 +31,6 @@ func fabricFor(s *scenario.Scenario) (opener, error) {
 	case scenario.Lab:
 		return openLab, enterLab()
 	case scenario.Emulate:
-		if s.Fabric.Workers == scenario.Processes {
-			return nil, usagef("fabric emulate: its links are clocks in one process: workers: threads only")
-		}
 		return openEmulated, nil
 	}
 	return openLocal, checkHosts(s)

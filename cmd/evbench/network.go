@@ -181,9 +181,12 @@ func readRoots(name string, n *fabric.Network) ([]fabric.Node, error) {
 
 // degrade takes away what --down and --down-random say.
 func degrade(c *cli.Context, n *fabric.Network) (*fabric.Network, error) {
-	var err error
-	if s := c.String("down"); s != "" {
-		if n, err = n.Degrade(strings.Split(s, ",")); err != nil {
+	names, err := listed(c, "down")
+	if err != nil {
+		return nil, err
+	}
+	if len(names) > 0 {
+		if n, err = n.Degrade(names); err != nil {
 			return nil, usagef("--down: %w", err)
 		}
 	}

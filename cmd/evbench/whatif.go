@@ -55,9 +55,9 @@ func whatifAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	o := survey.WhatIfOptions{
-		K: c.Int("k"), Sample: c.Int("sample"), Seed: c.Uint64("seed"),
-		Cases: cases(c.String("schedule"), c.String("routing")), KeepCase: kept,
+	o := survey.WhatIfOptions{K: c.Int("k"), Sample: c.Int("sample"), Seed: c.Uint64("seed"), KeepCase: kept}
+	if o.Cases, err = cases(c); err != nil {
+		return err
 	}
 	sets, err := countSets(t, o)
 	if err != nil {
@@ -105,28 +105,36 @@ func writeWhatIf(c *cli.Context, r *survey.WhatIfReport) error {
 	return write(c.App.Writer)
 }
 
-// cases joins schedules and routings, each list with commas, "" for the default.
-func cases(schedules, routings string) []survey.Case {
-	if schedules == "" && routings == "" {
-		return survey.DefaultCases()
+// cases joins schedules and routings.
+func cases(c *cli.Context) (out []survey.Case, err error) {
+	schedules, err := listed(c, "schedule")
+	if err != nil {
+		return nil, err
 	}
-	if schedules == "" {
-		schedules = "linear-shift,fors"
+	routings, err := listed(c, "routing")
+	if err != nil {
+		return nil, err
 	}
-	var out []survey.Case
-	for _, s := range strings.Split(schedules, ",") {
+	if len(schedules)+len(routings) == 0 {
+		return survey.DefaultCases(), nil
+	}
+	if len(schedules) == 0 {
+		schedules = []string{"linear-shift", "fors"}
+	}
+	for _, s := range schedules {
 		own := routings
-		if own == "" {
-			own = "ftree,minhop,spread"
-			if strings.HasPrefix(s, "fors") || strings.HasPrefix(s, "repair:") {
-				own = routing.Pinned
-			}
+		switch {
+		case len(own) > 0:
+		case strings.HasPrefix(s, "fors"), strings.HasPrefix(s, "repair:"):
+			own = []string{routing.Pinned}
+		default:
+			own = []string{routing.Ftree, routing.MinHop, routing.Spread}
 		}
-		for _, r := range strings.Split(own, ",") {
-			out = append(out, survey.Case{Schedule: strings.TrimSpace(s), Routing: strings.TrimSpace(r)})
+		for _, r := range own {
+			out = append(out, survey.Case{Schedule: s, Routing: r})
 		}
 	}
-	return out
+	return out, nil
 }
 
 // countSets says how many sets there are, and refuses what would not end.

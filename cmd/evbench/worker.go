@@ -76,6 +76,9 @@ type joiner struct {
 	log        *slog.Logger
 }
 
+// maxSockBuf is the most that a socket's buffer can be asked to be.
+const maxSockBuf = 1 << 30
+
 // readJoiner reads the flags; nothing is done yet.
 func readJoiner(c *cli.Context) (joiner, error) {
 	w := joiner{
@@ -85,6 +88,12 @@ func readJoiner(c *cli.Context) (joiner, error) {
 	var err error
 	if w.token, err = readToken(c); err != nil {
 		return w, err
+	}
+	if b := w.how.sockBuf; b < 0 || b > maxSockBuf {
+		return w, usagef("--socket-buffer %d: must be 1..%d bytes, or 0: as the kernel likes", b, maxSockBuf)
+	}
+	if w.wait < 0 {
+		return w, usagef("--wait %s: must not be negative", w.wait)
 	}
 	if w.id < 0 {
 		return w, usagef("--id is missing: the position of this server, 0 or more")
