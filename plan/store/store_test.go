@@ -272,3 +272,40 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+// A writer that is killed leaves a store: it holds at least half of the plans, and
+// takes more.
+func TestKilledWriter(t *testing.T) {
+	dir := t.TempDir()
+	downs := [][]string{nil, {"leaf0-spine0"}, {"leaf0-spine1"}, {"leaf1-spine0"}, {"leaf1-spine1"}, {"leaf2-spine0"}, {"leaf2-spine1"}}
+	killed, err := store.Create(dir, topologytest.Tree(t, shape))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, down := range downs {
+		if err := killed.Add(planFor(t, shape, down...)); err != nil {
+			t.Fatal(err)
+		}
+		s := open(t, dir)
+		if found := s.Entries(); 2*len(found) < n+1 {
+			t.Errorf("after %d plans %d are found", n+1, len(found))
+		}
+		for _, e := range s.Entries() {
+			if _, err := s.Load(e); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	w, err := store.Create(dir, topologytest.Tree(t, shape))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, down := range downs {
+		if err := w.Add(planFor(t, shape, down...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil || len(open(t, dir).Entries()) != len(downs) {
+		t.Errorf("%v, %d plans", err, len(open(t, dir).Entries()))
+	}
+}

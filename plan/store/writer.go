@@ -19,12 +19,15 @@ import (
 )
 
 // A Writer fills a directory with plans. Its methods may be called from several
-// goroutines.
+// goroutines. Of one that is killed a store is left, to which plans can be added,
+// and which names at least half of those that were.
 type Writer struct {
 	dir string
 
-	mu sync.Mutex // guards what follows
-	s  *Store
+	mu      sync.Mutex // guards what follows
+	s       *Store
+	indexed bool // there is an index
+	named   int  // entries in it
 }
 
 // Create makes dir, or takes one that holds a store for the same fabric (shape,
@@ -37,7 +40,7 @@ func Create(dir string, t *topology.Tree) (*Writer, error) {
 		if a, b := fabric(old.tree), fabric(t); a != b {
 			return nil, fmt.Errorf("%s holds plans for %s, not for %s", dir, a, b)
 		}
-		return &Writer{dir: dir, s: old}, nil
+		return &Writer{dir: dir, s: old, indexed: true, named: len(old.entries)}, nil
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
@@ -59,13 +62,16 @@ func fabric(t *topology.Tree) string {
 }
 
 // Add writes one plan file, whole or not at all. It replaces a plan for the same
-// dead links. The plan is found only after Close.
+// dead links. That the plan is found is sure only after Close.
 func (w *Writer) Add(p *plan.Plan) error {
 	e := Entry{Down: p.Tree.DownNames(), Hash: p.Hash(), Phases: p.Phases(), Bound: p.Bound.Phases}
 	_, digest, _ := strings.Cut(e.Hash, ":")
 	e.File = fmt.Sprintf("%s-%.16s.txt", strings.ReplaceAll(p.ScheduleName(), ":", "-"), digest)
 	if fabric(p.Tree) != fabric(w.s.tree) {
 		return fmt.Errorf("%s: a plan for %s in a store for %s", w.dir, fabric(p.Tree), fabric(w.s.tree))
+	}
+	if err := w.begin(); err != nil {
+		return err
 	}
 	if err := atomicfile.Write(filepath.Join(w.dir, e.File), p.WriteText); err != nil {
 		return err
@@ -82,7 +88,21 @@ func (w *Writer) Add(p *plan.Plan) error {
 	}
 	w.s.find[key] = len(w.s.entries)
 	w.s.entries = append(w.s.entries, e)
-	return nil
+	if len(w.s.entries) < 2*w.named {
+		return nil
+	}
+	return w.index()
+}
+
+// begin writes an index before there is a plan: without one the directory would be
+// nobody's.
+func (w *Writer) begin() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.indexed {
+		return nil
+	}
+	return w.index()
 }
 
 // Plans returns how many plans the store holds.
@@ -92,12 +112,17 @@ func (w *Writer) Plans() int {
 	return len(w.s.entries)
 }
 
-// Close writes the index, whole or not at all: entries by the number of dead links
-// and then by name. Files that it no longer names are left where they are; what
-// reads the store does not see them.
+// Close writes the index. Files that it no longer names are left where they are;
+// what reads the store does not see them.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	return w.index()
+}
+
+// index writes the index, whole or not at all: entries by the number of dead links
+// and then by name. The caller holds the lock.
+func (w *Writer) index() error {
 	t := w.s.tree
 	x := index{Schema: Schema, Topology: t.Notation(), Fill: t.Fill(), Spines: t.Spines(), Entries: slices.Clone(w.s.entries)}
 	slices.SortFunc(x.Entries, func(a, b Entry) int {
@@ -106,7 +131,11 @@ func (w *Writer) Close() error {
 		}
 		return slices.Compare(a.Down, b.Down)
 	})
-	return atomicfile.Write(filepath.Join(w.dir, IndexFile), x.write)
+	if err := atomicfile.Write(filepath.Join(w.dir, IndexFile), x.write); err != nil {
+		return err
+	}
+	w.indexed, w.named = true, len(w.s.entries)
+	return nil
 }
 
 // write writes the document with one entry on a line, so that people can read it
