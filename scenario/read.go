@@ -265,7 +265,7 @@ func (d *document) fabric(at field, s *Scenario) bool {
 // suitsWorkers says whether the workers of a fabric can be what is asked for.
 func (f Fabric) suitsWorkers() error {
 	if f.Kind == Emulate && f.Workers == Processes {
-		return errors.New("links of the fabric emulate are clocks in one process: its workers are threads")
+		return errors.New("links of the fabric emulate are clocks in one process: workers: threads only")
 	}
 	return nil
 }
