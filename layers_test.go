@@ -23,6 +23,7 @@ var layers = map[string]layer{
 	"internal/unit":       {pure: true},
 	"internal/atomicfile": {},
 	"internal/port":       {},
+	"internal/trust":      {},
 	"internal/coloring":   {pure: true},
 	"topology":            {may: []string{"internal/unit"}, pure: true},
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -70,5 +69,3 @@ func enterLab() error {
 	}
 	return nil
 }
-
-var errNoLab = errors.New("no lab is up; start one: evbench lab up -t 'FT(2;4,4)'")

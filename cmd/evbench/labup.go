@@ -3,14 +3,10 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -21,60 +17,12 @@ import (
 	companionlab "evbench/companion/lab"
 	"evbench/failover"
 	"evbench/failover/loop"
-	"evbench/internal/atomicfile"
 	"evbench/internal/unit"
 	"evbench/lab"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/routing/engine"
 )
-
-// A held lab is one that a process in the background keeps up, as its state
-// file describes it.
-type held struct {
-	PID   int            `json:"pid"`   // the process whose descriptors hold the namespaces
-	User  bool           `json:"user"`  // they are in a user namespace of its own
-	Nodes map[string]int `json:"nodes"` // node -> descriptor of its namespace
-	Text  string         `json:"text"`  // what is up, for people
-}
-
-// stateFile is where the one lab of a user is written down.
-func stateFile() string {
-	dir := os.Getenv("XDG_RUNTIME_DIR")
-	if dir == "" {
-		dir = filepath.Join(os.TempDir(), fmt.Sprintf("evbench-%d", hostUID()))
-	}
-	return filepath.Join(dir, "evbench-lab.json")
-}
-
-// hostUID is the user's ID outside the user namespace that the lab may have
-// put this process in.
-func hostUID() int {
-	var inside, outside, n int
-	if _, err := fmt.Sscan(readString("/proc/self/uid_map"), &inside, &outside, &n); err == nil && n == 1 {
-		return outside
-	}
-	return os.Getuid()
-}
-
-// readHeld returns the lab that is up, or errNoLab.
-func readHeld() (held, error) {
-	var h held
-	b, err := os.ReadFile(stateFile())
-	if errors.Is(err, fs.ErrNotExist) {
-		return h, errNoLab
-	}
-	if err != nil {
-		return h, err
-	}
-	if err := json.Unmarshal(b, &h); err != nil {
-		return h, fmt.Errorf("%s: %w", stateFile(), err)
-	}
-	if syscall.Kill(h.PID, 0) != nil {
-		return h, errNoLab // killed, and its lab with it
-	}
-	return h, nil
-}
 
 func labUpCommand() *cli.Command {
 	return command(&cli.Command{
@@ -94,8 +42,8 @@ func labUpAction(c *cli.Context) error {
 	if err := needArgs(c, 0, 0, ""); err != nil {
 		return err
 	}
-	if h, err := readHeld(); err == nil {
-		return usagef("a lab is up already: %s; take it down first: evbench lab down", h.Text)
+	if err := noLabYet(); err != nil {
+		return err
 	}
 	t, err := tree(c)
 	if err != nil {
@@ -153,6 +101,11 @@ func labUpInBackground(c *cli.Context) error {
 // hold builds the lab, writes down where it is and keeps it until ctx ends,
 // re-routing whenever a link changes.
 func hold(c *cli.Context, p *plan.Plan, o lab.Options) (err error) {
+	state, err := claimLab(heldText(p))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, state.release()) }()
 	l, err := lab.Start(c.Context, o)
 	if err != nil {
 		return err
@@ -162,15 +115,9 @@ func hold(c *cli.Context, p *plan.Plan, o lab.Options) (err error) {
 	if _, err := companion.Install(c.Context, target, p, l.Addresses()); err != nil {
 		return err
 	}
-	if err := writeHeld(l, p); err != nil {
+	if err := state.up(l); err != nil {
 		return err
 	}
-	defer func() {
-		err = errors.Join(err, os.Remove(stateFile()))
-		if os.Getenv("XDG_RUNTIME_DIR") == "" {
-			_ = os.Remove(filepath.Dir(stateFile())) // ours; stays if something else is in it
-		}
-	}()
 	if _, err := fmt.Fprintf(c.App.Writer, "%s: %s\n", upLine, heldText(p)); err != nil {
 		return err
 	}
@@ -187,17 +134,6 @@ func heldText(p *plan.Plan) string {
 		down = "without " + strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s, %d servers, routing %s, %s", p.Tree.Notation(), p.Tree.Servers(), p.Routing, down)
-}
-
-func writeHeld(l *lab.Lab, p *plan.Plan) error {
-	h := held{PID: os.Getpid(), User: hostUID() != os.Getuid(), Nodes: map[string]int{}, Text: heldText(p)}
-	for n := range l.Nodes() {
-		h.Nodes[l.Name(lab.Node(n))] = l.Descriptor(lab.Node(n))
-	}
-	if err := os.MkdirAll(filepath.Dir(stateFile()), 0o700); err != nil {
-		return err
-	}
-	return atomicfile.Write(stateFile(), func(w io.Writer) error { return json.NewEncoder(w).Encode(h) })
 }
 
 // followLinks re-routes on link events until ctx ends.
@@ -228,9 +164,13 @@ func labExecAction(c *cli.Context) error {
 	if c.NArg() < 2 {
 		return usagef("exec: NODE and COMMAND are needed, for example: evbench lab exec leaf0 ip route")
 	}
-	h, err := readHeld()
+	h, p, err := readHeld()
 	if err != nil {
 		return usage(err)
+	}
+	defer func() { _ = p.Release() }()
+	if h.Nodes == nil {
+		return usagef("exec: a lab is %v", h)
 	}
 	fd, ok := h.Nodes[c.Args().First()]
 	if !ok {
@@ -266,17 +206,20 @@ func labDownAction(c *cli.Context) error {
 	if err := needArgs(c, 0, 0, ""); err != nil {
 		return err
 	}
-	h, err := readHeld()
+	h, p, err := readHeld()
 	if err != nil {
 		return usage(err)
 	}
-	if err := syscall.Kill(h.PID, syscall.SIGTERM); err != nil {
+	defer func() { _ = p.Release() }()
+	if err := p.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("process %d: %w", h.PID, err)
 	}
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		if _, err := readHeld(); errors.Is(err, errNoLab) {
+		if up, err := isUp(h); err != nil {
+			return err
+		} else if !up {
 			_, err := fmt.Fprintf(c.App.Writer, "down: %s\n", h.Text)
 			return err
 		}
@@ -286,4 +229,16 @@ func labDownAction(c *cli.Context) error {
 			return context.Cause(c.Context)
 		}
 	}
+}
+
+// isUp reports whether a lab is there still, and no other one in its place.
+func isUp(h held) (bool, error) {
+	now, p, err := readHeld()
+	if errors.Is(err, errNoLab) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return now.ID == h.ID, p.Release()
 }

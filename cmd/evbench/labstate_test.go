@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// call runs a command within this process.
+func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(t.Context(), append([]string{"evbench"}, args...), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// bystander starts a process that has nothing to do with evbench. It must be there still
+// at the end.
+func bystander(t *testing.T, name string, args ...string) int {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%s, which is not ours: %v", name, err)
+		}
+	})
+	return cmd.Process.Pid
+}
+
+func asRoot(t *testing.T) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+}
+
+const nobody = 65534
+
+// What is no state file of ours is neither believed nor overwritten, and no process is
+// signalled that it names.
+func TestLabStateOfOthers(t *testing.T) {
+	pid := bystander(t, "cat")
+	forged := fmt.Sprintf(`{"pid":%d,"nodes":{},"text":"x"}`, pid)
+	ours := fmt.Sprintf(`{"pid":%d,"start":1,"exe":"1:1","nodes":{},"text":"x"}`+"\n", pid)
+	for _, tt := range []struct {
+		name  string
+		plant func(t *testing.T, dir, file string) error
+		up    bool // is refused, too
+		want  string
+	}{
+		{"another process", func(_ *testing.T, _, file string) error { return os.WriteFile(file, []byte(forged), 0o600) }, false, "start"},
+		{"a group", func(_ *testing.T, _, file string) error {
+			return os.WriteFile(file, []byte(strings.Replace(forged, ":", ":-", 1)), 0o600)
+		}, false, "pid"},
+		{"a number used again", func(_ *testing.T, _, file string) error { return os.WriteFile(file, []byte(ours), 0o600) }, false, "no lab is up"},
+		{"nonsense", func(_ *testing.T, _, file string) error { return os.WriteFile(file, []byte("dear friend\n"), 0o600) }, false, "evbench-lab.json"},
+		{"a link", func(_ *testing.T, dir, file string) error { return os.Symlink(filepath.Join(dir, "victim"), file) }, true, "is a link"},
+		{"a second name", func(_ *testing.T, dir, file string) error { return os.Link(filepath.Join(dir, "victim"), file) }, true, "2 names"},
+		{"all may write", func(_ *testing.T, _, file string) error {
+			return errors.Join(os.WriteFile(file, []byte(ours), 0o600), os.Chmod(file, 0o666))
+		}, true, "others may write"},
+		{"of nobody", func(t *testing.T, _, file string) error {
+			asRoot(t)
+			return errors.Join(os.WriteFile(file, []byte(ours), 0o600), os.Chown(file, nobody, -1))
+		}, true, "belongs to user 65534"},
+		{"folder of nobody", func(t *testing.T, _, file string) error {
+			asRoot(t)
+			return os.Chown(filepath.Dir(file), nobody, -1)
+		}, true, "belongs to user 65534"},
+		{"folder that all may write", func(_ *testing.T, _, file string) error { return os.Chmod(filepath.Dir(file), 0o777) }, true, "others may write"},
+		{"folder is a link", func(_ *testing.T, dir, file string) error {
+			other := filepath.Join(dir, "other")
+			return errors.Join(os.Remove(filepath.Dir(file)), os.Mkdir(other, 0o700), os.Symlink(other, filepath.Dir(file)))
+		}, true, "is a link"},
+		{"a pipe", func(_ *testing.T, _, file string) error { return syscall.Mkfifo(file, 0o600) }, true, "is not a file"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			t.Setenv("TMPDIR", dir)
+			t.Setenv("XDG_RUNTIME_DIR", "")
+			file := filepath.Join(dir, fmt.Sprintf("evbench-%d", os.Getuid()), "evbench-lab.json")
+			write(t, dir, "victim", "precious")
+			if err := errors.Join(os.Mkdir(filepath.Dir(file), 0o700), tt.plant(t, dir, file)); err != nil {
+				t.Fatal(err)
+			}
+			calls := [][]string{{"lab", "down"}, {"lab", "exec", "leaf0", "true"}}
+			if tt.up {
+				calls = append(calls, []string{"lab", "up", "-t", "FT(2;2,2)"}, []string{"lab", "up", "-t", "FT(2;2,2)", "--foreground"})
+			}
+			for _, args := range calls {
+				if code, out, said := call(t, args...); code != exitUsage || !strings.Contains(said, tt.want) {
+					t.Errorf("%v: exit %d, want %q in:\n%s%s", args, code, tt.want, out, said)
+				}
+			}
+			if b, err := os.ReadFile(filepath.Join(dir, "victim")); err != nil || string(b) != "precious" {
+				t.Errorf("the victim holds %q, %v", b, err)
+			}
+		})
+	}
+}
+
+// Of two that build a lab at once one does, and the other is told so.
+func TestTwoLabsAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	type ended struct {
+		code int
+		said string
+	}
+	both := make(chan ended, 2)
+	for range 2 {
+		go func() {
+			code, out, said := output(t, dir, "lab", "up", "-t", "FT(2;2,2)")
+			both <- ended{code, out + said}
+		}()
+	}
+	one, other := <-both, <-both
+	if one.code != exitDone {
+		one, other = other, one
+	}
+	if one.code != exitDone || other.code != exitUsage || !strings.Contains(other.said, "a lab is ") {
+		t.Errorf("ended with %d and %d:\n%s%s", one.code, other.code, one.said, other.said)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "evbench-lab.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var h struct{ PID int }
+	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&h); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, said := output(t, dir, "lab", "down"); code != exitDone {
+		t.Errorf("down ended with %d:\n%s%s", code, out, said)
+	}
+	awaitEnd(t, h.PID)
+	onlyThese(t, dir)
+}
+
+// However a state file is read, it names a process that could be there, and descriptors.
+func FuzzLabState(f *testing.F) {
+	for _, seed := range []string{
+		"", "\n", "x", `{"pid":4711,"nodes":{},"text":"x"}`, `{"pid":-4711,"start":1,"exe":"1:1"}` + "\n",
+		`{"pid":7,"start":9,"exe":"1:2","user":true,"text":"FT(2;2,2)"}` + "\n",
+		`{"pid":7,"start":9,"exe":"1:2","text":"t"}` + "\n" + `{"pid":7,"start":9,"exe":"1:2","nodes":{"leaf0":3},"text":"t"}` + "\n",
+		`{"pid":7,"start":9,"exe":"1:2","text":"t"}` + "\n" + `{"pid":7,"start":9,"exe":"1:2","nod`,
+		`{"pid":7,"start":9,"exe":"1:2","nodes":{"leaf0":-3},"text":"t"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		h, err := parseHeld(text)
+		if err != nil {
+			return
+		}
+		if h.PID < 1 || h.Start == 0 || h.Exe == "" {
+			t.Errorf("%+v", h)
+		}
+		for name, fd := range h.Nodes {
+			if fd < 0 {
+				t.Errorf("%s: %d", name, fd)
+			}
+		}
+		line, err := json.Marshal(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := parseHeld(append(line, '\n')); err != nil || again.ID != h.ID || len(again.Nodes) != len(h.Nodes) {
+			t.Errorf("%+v, then %+v, %v", h, again, err)
+		}
+	})
+}

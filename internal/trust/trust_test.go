@@ -1,0 +1,149 @@
+package trust
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func says(err error, want string) bool {
+	if want == "" {
+		return err == nil
+	}
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Name != "" && strings.Contains(e.Reason, want)
+}
+
+func TestOwned(t *testing.T) {
+	const me = 1000
+	for _, tt := range []struct {
+		owned
+		file, folder string // what is wrong with it as such
+	}{
+		{owned{mode: 0o644, owner: me, names: 1}, "", "not a folder"},
+		{owned{mode: 0o600, owner: 0, names: 1}, "", "not a folder"},
+		{owned{mode: 0o600, owner: 7, names: 1}, "belongs to user 7, and this is user 1000", "not a folder"},
+		{owned{mode: 0o600, owner: me, names: 2}, "2 names", "not a folder"},
+		{owned{mode: 0o620, owner: me, names: 1}, "others may write to it (mode 0620)", "not a folder"},
+		{owned{mode: 0o602, owner: me, names: 1}, "others may write", "not a folder"},
+		{owned{mode: fs.ModeDir | 0o700, owner: me, names: 2}, "not a file", ""},
+		{owned{mode: fs.ModeDir | 0o755, owner: 0, names: 2}, "not a file", "belongs to user 0"},
+		{owned{mode: fs.ModeDir | fs.ModeSticky | 0o777, owner: me, names: 2}, "not a file", "others may write"},
+		{owned{mode: fs.ModeSymlink | 0o777, owner: me, names: 1}, "not a file", "is a link"},
+		{owned{mode: fs.ModeNamedPipe | 0o600, owner: me, names: 1}, "not a file", "not a folder"},
+	} {
+		tt.name = "x"
+		if err := tt.owned.file(me); !says(err, tt.file) {
+			t.Errorf("%+v as a file: %v", tt.owned, err)
+		}
+		if err := tt.owned.folder(me); !says(err, tt.folder) {
+			t.Errorf("%+v as a folder: %v", tt.owned, err)
+		}
+	}
+}
+
+// One process has the file, and who removes it while it is locked does not leave the
+// next one with a file that has no name.
+func TestLock(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "x")
+	if _, err := Lock(name, os.O_RDWR); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a file: %v", err)
+	}
+	one, err := Lock(name, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := one.Stat(); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	if _, err := Lock(name, os.O_RDWR|os.O_CREATE); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), name) {
+		t.Errorf("a second one: %v", err)
+	}
+	if err := errors.Join(os.Remove(name), one.Close()); err != nil {
+		t.Fatal(err)
+	}
+	two, err := Lock(name, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if same, err := named(two, name); err != nil || !same {
+		t.Errorf("the file has another name: %v", err)
+	}
+	if err := two.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Links are the user's own, or stand where nobody else can put them.
+func TestLink(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("target", link); err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []fs.FileMode{0o755, 0o777, 0o777 | fs.ModeSticky} {
+		if err := errors.Join(os.Chmod(dir, mode), Link(link)); err != nil {
+			t.Errorf("mine, %v: %v", mode, err)
+		}
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	for mode, want := range map[fs.FileMode]string{0o755: "", 0o777: "link of user 7", 0o777 | fs.ModeSticky: "link of user 7"} {
+		if err := errors.Join(os.Chmod(dir, mode), os.Lchown(link, 7, -1)); err != nil {
+			t.Fatal(err)
+		}
+		if err := Link(link); !says(err, want) {
+			t.Errorf("of another one, %v: %v", mode, err)
+		}
+	}
+	if err := errors.Join(os.Chown(dir, 7, -1), Link(link)); err != nil {
+		t.Errorf("of the folder's owner: %v", err)
+	}
+}
+
+// A process is found by its ID while it runs, and no other one under its number.
+func TestFindProcess(t *testing.T) {
+	cmd := exec.Command("cat")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Find(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Name != "cat" || p.User != os.Geteuid() || p.ID.Check() != nil {
+		t.Errorf("%+v", p)
+	}
+	if open, ok := p.Files(); !ok || open["0"] == nil {
+		t.Errorf("open: %v, %v", open, ok)
+	}
+	id := p.ID
+	if _, err := id.Find(); err != nil {
+		t.Error(err)
+	}
+	id.Start++
+	if _, err := id.Find(); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("started later: %v", err)
+	}
+	if self, err := Self(); err != nil || self.PID != os.Getpid() {
+		t.Errorf("%+v, %v", self, err)
+	}
+	in.Close()
+	if _, err := cmd.Process.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range []int{cmd.Process.Pid, 0, -1, 1<<30 - 1} {
+		if _, err := Find(pid); !errors.Is(err, os.ErrProcessDone) {
+			t.Errorf("process %d: %v", pid, err)
+		}
+	}
+}
