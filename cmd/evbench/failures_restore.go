@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -18,9 +21,12 @@ func restoreCommand() *cli.Command {
 		Name:      "restore",
 		Usage:     "bring up the links that a killed run has left down",
 		ArgsUsage: "[JOURNAL]",
-		Flags:     []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print one JSON document"}},
-		Action:    restoreAction,
-	}, "  evbench failures restore\n  evbench failures restore evbench-injected.journal")
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be run, and run nothing"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON document"},
+		},
+		Action: restoreAction,
+	}, "  evbench failures restore --dry-run\n  evbench failures restore evbench-injected.journal")
 }
 
 // A restoredLink is one row of the answer.
@@ -28,7 +34,25 @@ type restoredLink struct {
 	Link    string    `json:"link"`
 	Since   time.Time `json:"down_since"`
 	Outcome string    `json:"outcome"`
+	Up      string    `json:"up"`    // the command that brings it up
+	Probe   []string  `json:"probe"` // those that look at it
 	Error   string    `json:"error,omitempty"`
+}
+
+// dryRun is the outcome of a link for which nothing was run.
+const dryRun = "dry run"
+
+func newRestoredLink(p inject.Pending, outcome string) restoredLink {
+	row := restoredLink{Link: p.Link.String(), Since: p.Since, Outcome: outcome, Up: p.Up.String()}
+	for _, probe := range p.Probe {
+		row.Probe = append(row.Probe, probe.String())
+	}
+	return row
+}
+
+// commands is what is run for a link, for people.
+func (l restoredLink) commands() string {
+	return fmt.Sprintf("%s: look: %s\n%s: up:   %s\n", l.Link, strings.Join(l.Probe, "; or "), l.Link, l.Up)
 }
 
 // A restoration is the whole answer.
@@ -36,6 +60,7 @@ type restoration struct {
 	Schema  string         `json:"schema"`
 	Journal string         `json:"journal"`
 	Host    string         `json:"host,omitempty"` // of the run
+	Dir     string         `json:"dir,omitempty"`  // where commands are run
 	Links   []restoredLink `json:"links"`
 	Torn    string         `json:"torn,omitempty"`
 }
@@ -51,8 +76,12 @@ func restoreAction(c *cli.Context) error {
 	out := restoration{Schema: "evbench/failures-restore/1", Journal: path, Links: []restoredLink{}}
 	failed := false
 	var sayErr error
-	r, err := inject.Restore(c.Context, path, func(l inject.Restored) {
-		row := restoredLink{Link: l.Link.String(), Since: l.Since, Outcome: l.Outcome}
+	show := func(h inject.Header, pending []inject.Pending) bool {
+		sayErr = out.show(c, h, pending)
+		return !c.Bool("dry-run")
+	}
+	r, err := inject.Restore(c.Context, path, show, func(l inject.Restored) {
+		row := newRestoredLink(l.Pending, l.Outcome)
 		if l.Err != nil {
 			row.Error, failed = l.Err.Error(), true
 		}
@@ -87,6 +116,27 @@ func (l restoredLink) String() string {
 	return s
 }
 
+// show says what will be run, before it is; with --dry-run that is the answer.
+func (r *restoration) show(c *cli.Context, h inject.Header, pending []inject.Pending) error {
+	w := c.App.ErrWriter
+	r.Dir = h.Dir
+	if c.Bool("dry-run") {
+		w = c.App.Writer
+		for _, p := range pending {
+			r.Links = append(r.Links, newRestoredLink(p, dryRun))
+		}
+	}
+	if c.Bool("json") || len(pending) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("journal %s: to be run in %s:\n", r.Journal, strconv.Quote(h.Dir))
+	for _, p := range pending {
+		text += newRestoredLink(p, "").commands()
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
 // end says what there is to say beside the links.
 func (r *restoration) end(c *cli.Context) error {
 	if c.Bool("json") {
@@ -96,8 +146,12 @@ func (r *restoration) end(c *cli.Context) error {
 		fmt.Fprintf(c.App.ErrWriter, "journal %s: its last line is unfinished and was passed over: "+
 			"the machine stopped while it was written, before the link was touched\n", r.Journal)
 	}
+	ran := "have run"
+	if c.Bool("dry-run") {
+		ran = "would run"
+	}
 	if host, err := os.Hostname(); err == nil && r.Host != "" && r.Host != host {
-		fmt.Fprintf(c.App.ErrWriter, "journal %s: it was written on %s; its commands have run here\n", r.Journal, r.Host)
+		fmt.Fprintf(c.App.ErrWriter, "journal %s: it was written on %s; its commands %s here\n", r.Journal, r.Host, ran)
 	}
 	if len(r.Links) > 0 {
 		return nil

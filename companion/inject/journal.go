@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
 
+	"evbench/internal/trust"
 	"evbench/topology"
 )
 
@@ -47,56 +47,38 @@ func openJournal(path string, create bool) (*journal, error) {
 	return j, nil
 }
 
-// lock opens the file until the one that is locked is the one of that name: its
-// last user may have removed it in between.
-func (j *journal) lock(create bool) error {
+// lock opens and locks the file. It says what to run: it must be the user's own.
+func (j *journal) lock(create bool) (err error) {
 	flags := os.O_RDWR
 	if create {
 		flags |= os.O_CREATE
 	}
-	for {
-		f, err := os.OpenFile(j.path, flags, 0o600)
-		if err != nil {
-			return fmt.Errorf("journal: %w", err)
-		}
-		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-			busy := &BusyError{Journal: j.path}
-			if text, readErr := io.ReadAll(io.LimitReader(f, maxJournal)); readErr == nil {
-				if r, parseErr := parse(text); parseErr == nil {
-					busy.By = r.header
-				}
-			}
-			f.Close()
-			if errors.Is(err, syscall.EWOULDBLOCK) {
-				return busy
-			}
-			return fmt.Errorf("journal %s: lock: %w", j.path, err)
-		}
-		same, err := j.isNamed(f)
-		if err == nil && same {
-			j.f = f
-			return nil
-		}
-		f.Close()
-		if err != nil {
-			return fmt.Errorf("journal: %w", err)
-		}
+	j.f, err = trust.Lock(j.path, flags)
+	switch {
+	case errors.Is(err, trust.ErrLocked):
+		return &BusyError{Journal: j.path, By: user(j.path)}
+	case err != nil:
+		return fmt.Errorf("journal: %w", err)
 	}
+	return nil
 }
 
-func (j *journal) isNamed(f *os.File) (bool, error) {
-	mine, err := f.Stat()
+// user returns who uses a journal, as far as it says so.
+func user(path string) Header {
+	f, err := trust.Open(path, os.O_RDONLY)
 	if err != nil {
-		return false, err
+		return Header{}
 	}
-	if !mine.Mode().IsRegular() {
-		return false, fmt.Errorf("%s is not a file", j.path)
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxJournal))
+	if err != nil {
+		return Header{}
 	}
-	named, err := os.Stat(j.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+	r, err := parse(text)
+	if err != nil {
+		return Header{}
 	}
-	return err == nil && os.SameFile(mine, named), err
+	return r.header
 }
 
 // begin empties a journal in which all is up, and says who uses it now.

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"evbench/topology"
 )
@@ -14,6 +17,32 @@ import (
 type Program struct {
 	Args []string `json:"args"` // the first is looked up in PATH; "evbench" is this program
 	Env  []string `json:"env,omitempty"`
+}
+
+// String is the command line as it would be typed into a shell. What a terminal would
+// act upon is escaped.
+func (p Program) String() string {
+	words := p.Args
+	if len(p.Env) > 0 {
+		words = slices.Concat([]string{"env"}, p.Env, p.Args)
+	}
+	var quoted []string
+	for _, w := range words {
+		quoted = append(quoted, quote(w))
+	}
+	return strings.Join(quoted, " ")
+}
+
+var plainRE = regexp.MustCompile(`^[A-Za-z0-9_./:,@+%=-]+$`)
+
+func quote(w string) string {
+	switch {
+	case plainRE.MatchString(w):
+		return w
+	case strings.ContainsFunc(w, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return strconv.Quote(w)
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
 // A Remedy is how a link is brought up, and looked at. Of several probes the

@@ -132,7 +132,7 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		{func(o *Options) { o.Journal = junk }, "junk: line 1: not a journal of injected links"},
 		{func(o *Options) { o.Journal = dir }, "is a directory"},
-		{func(o *Options) { o.Journal = "/dev/null" }, "/dev/null is not a file"},
+		{func(o *Options) { o.Journal = "/dev/null" }, "/dev/null: is not a file"},
 		{func(o *Options) { o.Journal = "" }, "inject.journal is missing"},
 		{func(o *Options) { o.Kind = "axe" }, `inject.kind "axe": there are command, ssh, ibportstate, lab`},
 		{func(o *Options) { o.Probe = "" }, "inject.probe is missing, which kind command needs"},
@@ -213,6 +213,18 @@ func TestVerdict(t *testing.T) {
 	} {
 		if got := verdict(tt.kind, tt.exit, tt.out); got != tt.want {
 			t.Errorf("%s, exit code %d, %q: %s, want %s", tt.kind, tt.exit, tt.out, got, tt.want)
+		}
+	}
+}
+
+func TestProgramString(t *testing.T) {
+	for want, p := range map[string]Program{
+		"ip link set dev spine0 up":         {Args: []string{"ip", "link", "set", "dev", "spine0", "up"}},
+		`sh -c 'echo it'\''s up'`:           {Args: []string{"sh", "-c", "echo it's up"}},
+		`env 'A=b c' evbench '' "a\x1b[2J"`: {Args: []string{"evbench", "", "a\x1b[2J"}, Env: []string{"A=b c"}},
+	} {
+		if got := p.String(); got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

@@ -31,9 +31,11 @@ type Restoration struct {
 }
 
 // Restore brings up what a journal says is down, and removes the journal when
-// all is up. It tells each of a link as soon as it is done with it. A journal
-// that does not exist has nothing to bring up.
-func Restore(ctx context.Context, path string, each func(Restored)) (r Restoration, err error) {
+// all is up. It tells show what it is about to run, and runs nothing if that returns
+// false; and each of a link as soon as it is done with it. A journal that does not
+// exist has nothing to bring up; one that others than the user or root may have written
+// is a *trust.Error.
+func Restore(ctx context.Context, path string, show func(Header, []Pending) bool, each func(Restored)) (r Restoration, err error) {
 	j, err := openJournal(path, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
@@ -41,8 +43,11 @@ func Restore(ctx context.Context, path string, each func(Restored)) (r Restorati
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = closing(err, j) }()
 	r.Header, r.Torn = j.header, j.torn
+	if !show(j.header, j.pending) {
+		return r, j.f.Close()
+	}
+	defer func() { err = closing(err, j) }()
 	if err := j.cut(); err != nil {
 		return r, err
 	}
