@@ -103,7 +103,7 @@ var layers = map[string]layer{
 
 	"companion/iproute": {may: []string{"companion", "internal/atomicfile", "lab", "plan", "topology"}},
 	"companion/opensm": {may: []string{
-		"fabric", "fabric/ibnet", "failover", "failures", "internal/atomicfile", "plan", "routing", "routing/lft", "topology",
+		"fabric", "fabric/ibnet", "failover", "failures", "internal/atomicfile", "internal/trust", "plan", "routing", "routing/lft", "topology",
 	}},
 	"companion/inject": {may: []string{"companion/opensm", "fabric", "fabric/ibnet", "internal/trust", "topology"}},
 

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"flag"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +20,10 @@ func TestMain(m *testing.M) {
 	// As launchers call the binary that they have copied to a host.
 	if strings.HasPrefix(filepath.Base(os.Args[0]), "evbench-") {
 		os.Exit(Main())
+	}
+	if filepath.Base(os.Args[0]) == "opensm" {
+		io.Copy(io.Discard, os.Stdin) // stands in for it until its input ends
+		os.Exit(0)
 	}
 	if log := os.Getenv(documentedLog); log != "" {
 		os.Exit(documented(os.Args, log))

@@ -172,10 +172,7 @@ func canFollow(c *cli.Context) error {
 	if pid := c.Int("pid"); pid < 2 {
 		return usagef("--pid %d is no process that can be signalled", pid)
 	}
-	if err := signalProcess(c.Int("pid"), 0); err != nil {
-		return usagef("--pid: %w", err)
-	}
-	return nil
+	return isRunning(c.Int("pid"), c.String("log"))
 }
 
 func followPolicy(c *cli.Context) (failover.Policy, error) {

@@ -227,7 +227,7 @@ func TestRoutesFollowUsage(t *testing.T) {
 	if err := os.WriteFile(in("log"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	good := []string{"-t", in("fabric.net"), "--dir", dir, "--log", in("log"), "--pid", fmt.Sprint(os.Getpid()), "--discover", "false"}
+	good := []string{"-t", in("fabric.net"), "--dir", dir, "--log", in("log"), "--pid", fmt.Sprint(standIn(t).Process.Pid), "--discover", "false"}
 	for _, c := range []struct {
 		args []string
 		code int

@@ -9,11 +9,11 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/companion/opensm"
 	"evbench/fabric"
 	"evbench/internal/atomicfile"
 	"evbench/jobs"
@@ -125,8 +125,8 @@ func jobsUsage(c *cli.Context) error {
 		}
 	}
 	if c.IsSet("pid") { // better now than when the file is written
-		if err := signalProcess(c.Int("pid"), 0); err != nil {
-			return usagef("--pid: %w", err)
+		if err := isRunning(c.Int("pid"), ""); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -291,22 +291,28 @@ func (r *jobsReport) write(c *cli.Context, t *lft.Tables) error {
 	if r.Written = true; !c.IsSet("pid") {
 		return nil
 	}
-	if err := signalProcess(c.Int("pid"), syscall.SIGHUP); err != nil {
+	if err := reload(c.Int("pid")); err != nil {
 		return fmt.Errorf("%s is written, but not heard of: %w", name, err)
 	}
 	r.Signalled = true
 	return nil
 }
 
-func signalProcess(pid int, s syscall.Signal) error {
-	process, err := os.FindProcess(pid)
-	if err == nil {
-		err = process.Signal(s)
-	}
+// isRunning checks that --pid is OpenSM, which writes this log.
+func isRunning(pid int, log string) error {
+	sm, err := opensm.Running(pid, log)
 	if err != nil {
-		return fmt.Errorf("process %d: %w", pid, err)
+		return usagef("--pid: %w", err)
 	}
-	return nil
+	return sm.Close()
+}
+
+func reload(pid int) error {
+	sm, err := opensm.Running(pid, "")
+	if err != nil {
+		return err
+	}
+	return errors.Join(sm.Reload(), sm.Close())
 }
 
 func (r *jobsReport) print(w io.Writer) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,23 +28,92 @@ func TestJobsSignal(t *testing.T) {
 		}
 		return stdout.String()
 	}
-	cat := exec.CommandContext(t.Context(), "cat")
-	in, err := cat.StdinPipe()
+	opensm := standIn(t)
+	if got := call(opensm.Process.Pid); !strings.Contains(got, `"written":true,"signalled":true`) {
+		t.Error(got)
+	}
+	_ = opensm.Wait()
+	if s, ok := opensm.ProcessState.Sys().(syscall.WaitStatus); !ok || s.Signal() != syscall.SIGHUP {
+		t.Errorf("the process ended with %v", opensm.ProcessState)
+	}
+	if got := call(standIn(t).Process.Pid); !strings.Contains(got, `"written":false,"signalled":false`) {
+		t.Error(got)
+	}
+}
+
+// standIn starts a process that passes for OpenSM, and dies of SIGHUP.
+func standIn(t *testing.T) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer in.Close()
-	if err := cat.Start(); err != nil {
+	name := filepath.Join(t.TempDir(), "opensm")
+	if os.Link(self, name) != nil { // on another file system
+		b, err := os.ReadFile(self)
+		if err == nil {
+			err = os.WriteFile(name, b, 0o700)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), name)
+	in, err := cmd.StdinPipe()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got := call(cat.Process.Pid); !strings.Contains(got, `"written":true,"signalled":true`) {
-		t.Error(got)
+	out, err := cmd.StderrPipe() // to somebody who may write the log
+	if err != nil {
+		t.Fatal(err)
 	}
-	_ = cat.Wait()
-	if s, ok := cat.ProcessState.Sys().(syscall.WaitStatus); !ok || s.Signal() != syscall.SIGHUP {
-		t.Errorf("the process ended with %v", cat.ProcessState)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
 	}
-	if got := call(os.Getpid()); !strings.Contains(got, `"written":false,"signalled":false`) {
-		t.Error(got)
+	t.Cleanup(func() {
+		in.Close()
+		out.Close()
+	})
+	return cmd
+}
+
+// Only OpenSM is told to read its file: SIGHUP ends most others.
+func TestSignalsOnlyOpenSM(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	write(t, dir, "jobs", "1 h[0-15]\n")
+	write(t, dir, "log", "")
+	write(t, dir, "opensm", "#!/bin/sh\nread x || true\n")
+	if err := os.Chmod(in("opensm"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"plan", "-t", "FT(2;4,8)", "-s", "linear-shift", "-o", in("plan.txt"), "--quiet"},
+		{"topo", "convert", "FT(2;4,8)", "--lmc", "2", "--format", "ibnetdiscover", "-o", in("fabric.net")},
+	} {
+		if code, _, said := call(t, args...); code != exitDone {
+			t.Fatal(said)
+		}
+	}
+	for want, pid := range map[string]int{
+		"is cat, not OpenSM": bystander(t, "cat"),
+		"wrapper":            bystander(t, in("opensm")),
+	} {
+		if err := os.Mkdir(in("osm"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{
+			{"jobs", in("jobs"), "-t", "FT(2;4,8)", "-o", in("osm/lft.txt")},
+			{"install", in("plan.txt"), "--target", "opensm", "--dir", in("osm"), "-t", in("fabric.net"), "--log", in("log"), "--dump", "true"},
+			{"follow", "-t", in("fabric.net"), "--dir", in("osm"), "--log", in("log"), "--discover", "false"},
+		} {
+			args = append(append([]string{"routes"}, args...), "--pid", fmt.Sprint(pid))
+			if code, out, said := call(t, args...); code != exitUsage || !strings.Contains(said, want) {
+				t.Errorf("%v: exit %d: %s%s", args, code, out, said)
+			}
+		}
+		if err := os.Remove(in("osm")); err != nil { // nothing was written
+			t.Error(err)
+		}
 	}
 }

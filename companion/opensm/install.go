@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"evbench/routing/lft"
@@ -27,6 +26,9 @@ type InstallOptions struct {
 	ReadBack func(context.Context) ([]byte, error)
 	// Wait is how long OpenSM may take to configure tables. 0 means two minutes.
 	Wait time.Duration
+
+	// find replaces Running in tests, where OpenSM is the test itself.
+	find func(pid int, log string) (*Process, error)
 }
 
 const defaultWait = 2 * time.Minute
@@ -104,6 +106,9 @@ func newInstaller(r *Routes, o InstallOptions) *installer {
 	if o.Wait <= 0 {
 		o.Wait = defaultWait
 	}
+	if o.find == nil {
+		o.find = Running
+	}
 	return &installer{o: o, r: r, step: func(string, time.Time) {}}
 }
 
@@ -173,7 +178,11 @@ func (i *installer) ready(ctx context.Context) error {
 	case i.o.ReadBack == nil:
 		return errors.New("no way to read the tables back")
 	}
-	if err := sendSignal(i.o.PID, syscall.Signal(0)); err != nil {
+	sm, err := i.o.find(i.o.PID, i.o.LogFile)
+	if err != nil {
+		return fmt.Errorf("OpenSM, %w", err)
+	}
+	if err := sm.Close(); err != nil {
 		return err
 	}
 	if _, err := os.Stat(i.o.LogFile); err != nil {
@@ -188,17 +197,6 @@ func (i *installer) ready(ctx context.Context) error {
 	}
 	if held, err := lft.ReadDump(bytes.NewReader(text), i.r.Net); err == nil {
 		i.held = held // else they were made for other addresses: nothing to count by
-	}
-	return nil
-}
-
-func sendSignal(pid int, s syscall.Signal) error {
-	p, err := os.FindProcess(pid)
-	if err == nil {
-		err = p.Signal(s)
-	}
-	if err != nil {
-		return fmt.Errorf("signal OpenSM, process %d: %w", pid, err)
 	}
 	return nil
 }
@@ -258,7 +256,11 @@ func (i *installer) load(ctx context.Context) error {
 		return err
 	}
 	defer log.close()
-	if err := sendSignal(i.o.PID, syscall.SIGHUP); err != nil {
+	sm, err := i.o.find(i.o.PID, i.o.LogFile)
+	if err != nil {
+		return fmt.Errorf("OpenSM, %w", err)
+	}
+	if err := errors.Join(sm.Reload(), sm.Close()); err != nil {
 		return err
 	}
 	return log.loaded(ctx)

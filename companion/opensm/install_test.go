@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/trust"
 	"evbench/plan"
 	"evbench/scheduler"
 )
@@ -54,6 +55,10 @@ func serve(t *testing.T, answer ...func(f *fake) string) *fake {
 		t.Fatal(err)
 	}
 	f.ReadBack = f.read
+	f.find = func(pid int, _ string) (*Process, error) {
+		p, err := trust.Find(pid)
+		return &Process{p}, err
+	}
 	hup, done := make(chan os.Signal, 4), make(chan struct{})
 	signal.Notify(sink, syscall.SIGHUP)
 	signal.Notify(hup, syscall.SIGHUP)
@@ -217,7 +222,7 @@ func TestInstallChecksFirst(t *testing.T) {
 		spoil func(f *fake, r *Routes)
 	}{
 		{"not a process", func(f *fake, _ *Routes) { f.PID = 0 }},
-		{"signal OpenSM, process", func(f *fake, _ *Routes) { f.PID = 1<<30 - 1 }},
+		{"OpenSM, process 1073741823: os: process already finished", func(f *fake, _ *Routes) { f.PID = 1<<30 - 1 }},
 		{"OpenSM's log", func(f *fake, _ *Routes) { f.LogFile += "x" }},
 		{"no way to read", func(f *fake, _ *Routes) { f.ReadBack = nil }},
 		{"as they are: no-such-program", func(f *fake, _ *Routes) { f.ReadBack = Command("no-such-program") }},

@@ -59,10 +59,15 @@ func (t *tail) lines() ([]string, error) {
 		}
 		text = append(append(text, '\n'), more...)
 	}
+	return t.take(text), nil
+}
+
+// take returns the lines that have an end now.
+func (t *tail) take(text []byte) []string {
 	text = append(t.rest, text...)
 	end := bytes.LastIndexByte(text, '\n') + 1
 	t.rest = bytes.Clone(text[end:])
-	return strings.Split(string(text[:end]), "\n"), nil
+	return strings.Split(string(text[:end]), "\n")
 }
 
 func (t *tail) cut() error {

@@ -1,11 +1,15 @@
 package opensm
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"evbench/failures"
 )
 
 // TestTail follows a log over half lines, a cut and a rotation.
@@ -75,4 +79,50 @@ func TestLoading(t *testing.T) {
 			t.Errorf("%s: %+v", c.log, l)
 		}
 	}
+}
+
+// However the log comes in, its lines are those of the whole; what they say of ports holds
+// for links that are there, and only tables that were configured are loaded.
+func FuzzLog(f *testing.F) {
+	const configured = "osm_ucast_mgr_process: file tables configured on all switches\n"
+	for _, seed := range []string{
+		"", "\n\n", "half a line", configured + "x -> SUBNET UP\n", minhopLog,
+		stamped + "pi_rcv_process_switch_ext_port: Unlinking local node 0x2c90401000000, port 3\n" + stamped + "SUBNET UP\n",
+		stamped + "osm_spst_rcv_process: Switch 0x0002c90402000000 s2_0 port 1 (x) changed state from DOWN to INIT\n",
+		stamped + "osm_spst_rcv_process: Switch 0x0002c90402000000 s2_0 port 257 (x) changed state from ACTIVE to DOWN\n",
+		stamped + `log_notice: Reporting Urgent Notice "Link state change" from switch LID 9, GUID 0x0002c90401000000` + "\n",
+	} {
+		f.Add([]byte(seed), uint16(len(seed)/2))
+	}
+	f.Fuzz(func(t *testing.T, text []byte, cut uint16) {
+		at := min(int(cut), len(text))
+		var whole, parts tail
+		lines := whole.take(bytes.Clone(text))
+		two := slices.Concat(parts.take(bytes.Clone(text[:at])), parts.take(bytes.Clone(text[at:])))
+		empty := func(s string) bool { return s == "" }
+		if !slices.Equal(slices.DeleteFunc(slices.Clone(lines), empty), slices.DeleteFunc(two, empty)) || !bytes.Equal(whole.rest, parts.rest) {
+			t.Errorf("%q in two parts: %q, %q", text, lines, two)
+		}
+		tree := treeOf(t, "FT(2;2,3)")
+		n := networkOf(t, tree, 1)
+		places, err := Match(tree, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var l loading
+		heard := newLinks(tree, places, n)
+		for _, s := range lines {
+			l.line(s)
+			said, ok := failures.Line([]byte(s))
+			if !ok {
+				continue
+			}
+			if events, _ := heard.say(said, time.Time{}); len(events) > 0 && (said.Port < 1 || said.Port > 4) {
+				t.Errorf("%s: %v of port %d", s, events, said.Port)
+			}
+		}
+		if l.up && l.engine == "" {
+			t.Errorf("%q: up with no engine", text)
+		}
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -131,19 +132,32 @@ func (p *Process) Program() string {
 	return filepath.Base(p.Path)
 }
 
-// Files returns what the process has open, by number; false where that is not to be
-// known.
-func (p *Process) Files() (map[string]fs.FileInfo, bool) {
+// An OpenFile is a file that a process has open.
+type OpenFile struct {
+	Number int
+	Path   string // as the process sees it
+	Info   fs.FileInfo
+}
+
+// Files returns what the process has open; false where that is not to be known.
+func (p *Process) Files() ([]OpenFile, bool) {
 	dir := fmt.Sprintf("/proc/%d/fd", p.ID.PID)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, false
 	}
-	open := map[string]fs.FileInfo{}
+	var open []OpenFile
 	for _, e := range entries {
-		if info, err := os.Stat(filepath.Join(dir, e.Name())); err == nil {
-			open[e.Name()] = info
+		n, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
 		}
+		info, err := os.Stat(filepath.Join(dir, e.Name()))
+		if err != nil {
+			continue // closed by now
+		}
+		path, _ := os.Readlink(filepath.Join(dir, e.Name()))
+		open = append(open, OpenFile{n, path, info})
 	}
 	return open, true
 }

@@ -123,7 +123,7 @@ func TestFindProcess(t *testing.T) {
 	if p.Name != "cat" || p.User != os.Geteuid() || p.ID.Check() != nil {
 		t.Errorf("%+v", p)
 	}
-	if open, ok := p.Files(); !ok || open["0"] == nil {
+	if open, ok := p.Files(); !ok || len(open) < 3 || open[0].Number != 0 || open[0].Info.Mode().Type() != fs.ModeNamedPipe {
 		t.Errorf("open: %v, %v", open, ok)
 	}
 	id := p.ID

@@ -1,0 +1,93 @@
+package opensm
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"evbench/internal/trust"
+)
+
+// start runs a program until the test ends.
+func start(t *testing.T, stdout *os.File, name string, args ...string) *trust.Process {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Stdout = stdout
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		cmd.Wait() // it may have been signalled
+	})
+	p, err := trust.Find(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestLogsTo tells the log of a process from that of another one.
+func TestLogsTo(t *testing.T) {
+	dir := t.TempDir()
+	log := filepath.Join(dir, "sm.log")
+	if err := os.WriteFile(log, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open := func(name string) *os.File {
+		f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	r, pipe, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	defer r.Close()
+	for _, tt := range []struct {
+		name, want string
+		stdout     *os.File
+	}{
+		{"the log", "", open(log)},
+		{"rotated", "", open(log + ".1")},
+		{"a pipe, perhaps to the log", "", pipe},
+		{"another log", "logs to " + filepath.Join(dir, "other.log") + ", not to " + log, open(filepath.Join(dir, "other.log"))},
+		{"no log", "has not open", open(os.DevNull)},
+	} {
+		err := logsTo(start(t, tt.stdout, "cat"), log)
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+// TestRunning refuses what is not OpenSM, by the file that it runs.
+func TestRunning(t *testing.T) {
+	dir := t.TempDir()
+	script := filepath.Join(dir, "opensm")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nread x\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for want, p := range map[string]*trust.Process{
+		"is cat, not OpenSM":        start(t, nil, "cat"),
+		", a wrapper named opensm:": start(t, nil, script),
+	} {
+		if _, err := Running(p.ID.PID, ""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if _, err := Running(1<<30-1, ""); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("no process: %v", err)
+	}
+}
