@@ -16,6 +16,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/atomicfile"
+	"evbench/internal/trust"
 	"evbench/lab"
 )
 
@@ -148,6 +150,8 @@ func exitCode(cause, err error, stderr io.Writer) int {
 		return exitDone
 	case ok:
 		return exit.code
+	case wrongFile(err):
+		return exitUsage
 	}
 	return exitFailed
 }
@@ -164,6 +168,14 @@ func unread(err error) bool {
 		return !slices.ContainsFunc(e.Unwrap(), func(err error) bool { return !unread(err) })
 	}
 	return unread(errors.Unwrap(err))
+}
+
+// wrongFile reports whether an error is about a file or a process that the user has named
+// and that is left alone, wherever it was found out.
+func wrongFile(err error) bool {
+	_, untrusted := errors.AsType[*trust.Error](err)
+	_, clash := errors.AsType[*atomicfile.ClashError](err)
+	return untrusted || clash
 }
 
 func newApp(stdout, stderr io.Writer) *cli.App {

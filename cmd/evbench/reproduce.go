@@ -83,10 +83,10 @@ func reproduceAction(c *cli.Context) error {
 
 // writePublished writes the data of a figure, and its drawing beside it.
 func writePublished(dir string, f *reproduce.Figure) error {
-	if err := atomicfile.Write(filepath.Join(dir, f.Name+".csv"), f.WriteCSV); err != nil {
-		return err
-	}
-	return atomicfile.Write(filepath.Join(dir, f.Name+".svg"), func(w io.Writer) error { return draw.SVG(w, f) })
+	return atomicfile.WriteAll(
+		atomicfile.File{Name: filepath.Join(dir, f.Name+".csv"), Write: f.WriteCSV},
+		atomicfile.File{Name: filepath.Join(dir, f.Name+".svg"), Write: func(w io.Writer) error { return draw.SVG(w, f) }},
+	)
 }
 
 func listPublished(c *cli.Context) error {

@@ -117,6 +117,9 @@ func installIPRoute(c *cli.Context, p *plan.Plan, r *installReport) error {
 	if !c.Bool("dry-run") {
 		r.Files, err = b.Write(c.String("dir"))
 	}
+	if _, wrong := errors.AsType[*iproute.StaleError](err); wrong {
+		return usage(err)
+	}
 	return err
 }
 

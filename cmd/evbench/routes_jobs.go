@@ -124,6 +124,11 @@ func jobsUsage(c *cli.Context) error {
 			}
 		}
 	}
+	if c.String("out") != "" && c.String("last") != "" {
+		if err := atomicfile.Check(c.String("out"), c.String("last")); err != nil {
+			return usage(err)
+		}
+	}
 	if c.IsSet("pid") { // better now than when the file is written
 		if err := isRunning(c.Int("pid"), ""); err != nil {
 			return err

@@ -20,26 +20,33 @@ import (
 const AddressFile = "addresses.txt"
 
 // Write writes addresses.txt and a file NODE.batch for every node into a
-// directory, and returns how many. A file that is there already, of an earlier
-// plan, says what that plan had set and this one does not: such routes are
-// deleted by the new file.
+// directory, and returns how many: all or none. A file that is there already, of an
+// earlier plan, says what that plan had set and this one does not: such routes are
+// deleted by the new file. One that cannot be read is a *StaleError.
 func (b *Batch) Write(dir string) (int, error) {
-	if err := atomicfile.Write(filepath.Join(dir, AddressFile), b.WriteAddresses); err != nil {
-		return 0, err
-	}
+	files := []atomicfile.File{{Name: filepath.Join(dir, AddressFile), Write: b.WriteAddresses}}
 	for i := range b.Nodes() {
 		n := companion.Node(i)
 		name := filepath.Join(dir, b.Name(n)+".batch")
 		stale, err := earlier(name)
 		if err != nil {
-			return i, err
+			return 0, &StaleError{err}
 		}
-		if err := atomicfile.Write(name, func(w io.Writer) error { return b.WriteNode(w, n, stale) }); err != nil {
-			return i, err
-		}
+		files = append(files, atomicfile.File{Name: name, Write: func(w io.Writer) error { return b.WriteNode(w, n, stale) }})
 	}
-	return b.Nodes() + 1, nil
+	if err := atomicfile.WriteAll(files...); err != nil {
+		return 0, err
+	}
+	return len(files), nil
 }
+
+// A StaleError says why the file of an earlier plan cannot be read.
+type StaleError struct{ Err error }
+
+func (e *StaleError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *StaleError) Unwrap() error { return e.Err }
 
 // earlier returns the prefixes that a file sets, and those that it deletes: nobody
 // knows whether it has been used.

@@ -58,25 +58,24 @@ func (r *Routes) Files(dir string) ([]File, error) {
 	return out, nil
 }
 
-// Write writes all files into a directory, each whole or not at all.
+// Write writes all files into a directory, or none.
 func (r *Routes) Write(dir string) error {
 	files, err := r.Files(dir)
 	if err != nil {
 		return err
 	}
-	for _, f := range files {
-		if err := write(filepath.Join(dir, f.Name), f.Text); err != nil {
-			return err
-		}
-	}
-	return nil
+	return write(dir, files)
 }
 
-func write(name string, text []byte) error {
-	return atomicfile.Write(name, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+func write(dir string, files []File) error {
+	var all []atomicfile.File
+	for _, f := range files {
+		all = append(all, atomicfile.File{Name: filepath.Join(dir, f.Name), Write: func(w io.Writer) error {
+			_, err := w.Write(f.Text)
+			return err
+		}})
+	}
+	return atomicfile.WriteAll(all...)
 }
 
 // WriteConf writes the lines of OpenSM's configuration that these tables need.

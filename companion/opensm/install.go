@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"evbench/internal/atomicfile"
 	"evbench/routing/lft"
 )
 
@@ -116,6 +117,9 @@ func (i *installer) install(ctx context.Context) error {
 	began := time.Now()
 	files, err := i.r.Files(i.o.Dir)
 	if err != nil {
+		return err
+	}
+	if err := i.places(files); err != nil {
 		return err
 	}
 	if err := i.ready(ctx); err != nil {
@@ -232,19 +236,26 @@ func another(name, second string) error {
 
 // put writes files, and removes those without a text.
 func (i *installer) put(files []File) error {
+	var some []File
 	for _, f := range files {
-		name := filepath.Join(i.o.Dir, f.Name)
-		var err error
 		if f.Text != nil {
-			err = write(name, f.Text)
-		} else if err = os.Remove(name); errors.Is(err, fs.ErrNotExist) {
-			err = nil
+			some = append(some, f)
+			continue
 		}
-		if err != nil {
+		if err := os.Remove(filepath.Join(i.o.Dir, f.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	return nil
+	return write(i.o.Dir, some)
+}
+
+// places checks that the files can be written, each for itself.
+func (i *installer) places(files []File) error {
+	var names []string
+	for _, f := range files {
+		names = append(names, filepath.Join(i.o.Dir, f.Name))
+	}
+	return atomicfile.Check(names...)
 }
 
 // load has OpenSM read its files.

@@ -1,55 +1,139 @@
-// Package atomicfile writes a file whole or not at all, and reads one up to a bound.
+// Package atomicfile writes files whole or not at all, and reads one up to a bound.
 package atomicfile
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
-// Write writes to a neighbour of the file, syncs it and renames it into place. It makes
-// the folder of the file, and its parents, where they are not there.
-// On error the file is what it was before, and the error names it. A link stays
-// one: the file behind it is replaced. What is no file but a device or a pipe,
-// such as /dev/null, is written to as it stands.
-func Write(name string, write func(io.Writer) error) (err error) {
-	if target, err := filepath.EvalSymlinks(name); err == nil {
-		name = target
-		if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-			return writeTo(name, write)
-		}
-	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(fmt.Errorf("%s: %w", name, err), os.Remove(tmp.Name()))
-		}
-	}()
-	err = write(tmp)
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), name)
+// A File is one to write.
+type File struct {
+	Name  string
+	Write func(io.Writer) error
 }
 
-func writeTo(name string, write func(io.Writer) error) error {
-	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+// Write writes one file; see WriteAll.
+func Write(name string, write func(io.Writer) error) error { return WriteAll(File{name, write}) }
+
+// WriteAll writes each file to a neighbour, syncs them and renames them into place once
+// all are written. It makes the folders of the files, and their parents, where they are
+// not there. On error the files are what they were before, no folder is made, and the
+// error names the file.
+//
+// A new file has the mode that the umask leaves; one that is replaced keeps its mode. A
+// link stays one: the file behind it is replaced, unless somebody else may have put the
+// link there (a *trust.Error). Two names for one file are a *ClashError, and nothing is
+// written. What is no file but a device or a pipe, such as /dev/null, is written to as it
+// stands, and so is what this process has open, such as /dev/stdout.
+func WriteAll(files ...File) (err error) {
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = f.Name
+	}
+	places, err := find(names)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(write(f), f.Close()); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+	var undo []string // latest first
+	defer func() {
+		for _, name := range undo {
+			if gone := os.Remove(name); err != nil && !errors.Is(gone, fs.ErrNotExist) {
+				err = errors.Join(err, gone)
+			}
+		}
+	}()
+	for i, f := range files {
+		p := &places[i]
+		if p.stands {
+			continue
+		}
+		made, err := makeFolder(filepath.Dir(p.target))
+		undo = append(made, undo...)
+		if err != nil {
+			return err
+		}
+		p.staged = filepath.Join(filepath.Dir(p.target), "."+filepath.Base(p.target)+"-"+rand.Text())
+		undo = append([]string{p.staged}, undo...)
+		if err := p.stage(f.Write); err != nil {
+			return fmt.Errorf("%s: %w", f.Name, err)
+		}
 	}
+	for i, f := range files {
+		if err := places[i].put(f.Write); err != nil {
+			return fmt.Errorf("%s: %w", f.Name, err)
+		}
+	}
+	undo = nil
 	return nil
+}
+
+// makeFolder makes a folder and its parents, and returns those that were not there, the
+// deepest first.
+func makeFolder(dir string) (made []string, err error) {
+	for at := dir; at != filepath.Dir(at); at = filepath.Dir(at) {
+		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		made = append(made, at)
+	}
+	return made, os.MkdirAll(dir, 0o777)
+}
+
+// stage writes the neighbour of a file.
+func (p *place) stage(write func(io.Writer) error) error {
+	mode := fs.FileMode(0o666)
+	if p.was != nil {
+		mode = p.was.Mode().Perm()
+	}
+	f, err := os.OpenFile(p.staged, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return bare(err)
+	}
+	if err = write(unnamed{f}); err == nil {
+		err = bare(f.Sync())
+	}
+	if p.was != nil {
+		if s, ok := p.was.Sys().(*syscall.Stat_t); ok {
+			_ = f.Chown(int(s.Uid), int(s.Gid)) // as far as this user may
+		}
+		err = errors.Join(err, bare(f.Chmod(mode)))
+	}
+	return errors.Join(err, bare(f.Close()))
+}
+
+// put puts the file into place, or writes to what stands there.
+func (p *place) put(write func(io.Writer) error) error {
+	if !p.stands {
+		return bare(os.Rename(p.staged, p.target))
+	}
+	f, err := p.open()
+	if err != nil {
+		return bare(err)
+	}
+	return errors.Join(write(unnamed{f}), bare(f.Close()))
+}
+
+// unnamed is a file whose errors do not name it: nobody knows its name.
+type unnamed struct{ f *os.File }
+
+func (u unnamed) Write(b []byte) (int, error) {
+	n, err := u.f.Write(b)
+	return n, bare(err)
+}
+
+// bare returns an error of the file system without the names in it.
+func bare(err error) error {
+	if e, ok := err.(*fs.PathError); ok {
+		return e.Err
+	}
+	if e, ok := err.(*os.LinkError); ok {
+		return e.Err
+	}
+	return err
 }

@@ -3,12 +3,14 @@ package atomicfile_test
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"evbench/internal/atomicfile"
+	"evbench/internal/trust"
 )
 
 func TestWrite(t *testing.T) {
@@ -87,5 +89,103 @@ func TestWriteToOtherThanFiles(t *testing.T) {
 	}
 	if err := atomicfile.Write(dir, hello); err == nil {
 		t.Error("a folder was written to")
+	}
+}
+
+// text writes a file's name.
+func text(name string) atomicfile.File {
+	return atomicfile.File{Name: name, Write: func(w io.Writer) error {
+		_, err := io.WriteString(w, name)
+		return err
+	}}
+}
+
+// Several files are written, or none, and nothing is left of those that were begun.
+func TestWriteAll(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	cause := errors.New("out of ideas")
+	bad := atomicfile.File{Name: in("c"), Write: func(w io.Writer) error {
+		_, err := io.WriteString(w, "half")
+		return errors.Join(err, cause)
+	}}
+	if err := os.WriteFile(in("a"), []byte("old"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Symlink("a", in("one")), os.Symlink(in("one"), in("two")), os.Mkdir(in("folder"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		files []atomicfile.File
+		want  string
+	}{
+		{[]atomicfile.File{text(in("a")), text(in("new/b")), bad}, in("c") + ": out of ideas"},
+		{[]atomicfile.File{text(in("a")), text(in("folder"))}, "folder: is a directory"},
+		{[]atomicfile.File{text(in("b")), text(in("one")), text(in("two"))}, in("one") + " and " + in("two") + " are one file, " + in("a")},
+		{[]atomicfile.File{text(in("b")), text(in("b"))}, "twice"},
+	} {
+		err := atomicfile.WriteAll(tt.files...)
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "/.") {
+			t.Errorf("%v, want %q", err, tt.want)
+		}
+		entries, err := os.ReadDir(dir)
+		if b, readErr := os.ReadFile(in("a")); err != nil || readErr != nil || len(entries) != 4 || string(b) != "old" {
+			t.Errorf("%v: %v are left, a holds %q; %v, %v", tt.want, entries, b, err, readErr)
+		}
+	}
+	if err := atomicfile.WriteAll(text(in("two")), text(in("new/b")), text(os.DevNull), text(os.DevNull)); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Lstat(in("a"))
+	if err != nil || info.Mode() != 0o640 {
+		t.Errorf("a has mode %v, %v", info.Mode(), err)
+	}
+	if b, err := os.ReadFile(in("a")); err != nil || string(b) != in("two") {
+		t.Errorf("a holds %q, %v", b, err)
+	}
+}
+
+// A link that leads to nothing yet stays one; a circle of them is an error.
+func TestWriteBehindLinks(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link")
+	if err := errors.Join(os.Symlink("new", link), atomicfile.WriteAll(text(link))); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode().Type() != fs.ModeSymlink {
+		t.Errorf("the link is %v, %v", info.Mode(), err)
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "new")); err != nil || string(b) != link {
+		t.Errorf("behind it is %q, %v", b, err)
+	}
+	if err := errors.Join(os.Remove(link), os.Symlink("link", link)); err != nil {
+		t.Fatal(err)
+	}
+	if err := atomicfile.WriteAll(text(link)); err == nil {
+		t.Error("a circle was written to")
+	}
+}
+
+// A link that somebody else has put where all may write is not followed.
+func TestWriteBehindForeignLink(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	dir, link := t.TempDir(), ""
+	for _, mode := range []fs.FileMode{0o777, 0o777 | fs.ModeSticky} {
+		open := filepath.Join(t.TempDir(), "open")
+		link = filepath.Join(open, "link")
+		victim := filepath.Join(dir, "victim")
+		if err := errors.Join(os.WriteFile(victim, []byte("precious"), 0o600), os.Mkdir(open, 0o700), os.Chmod(open, mode),
+			os.Symlink(victim, link), os.Lchown(link, 7, -1)); err != nil {
+			t.Fatal(err)
+		}
+		err := atomicfile.WriteAll(text(link))
+		if e, ok := errors.AsType[*trust.Error](err); !ok || e.Name != link {
+			t.Errorf("%v: %v", mode, err)
+		}
+		if b, err := os.ReadFile(victim); err != nil || string(b) != "precious" {
+			t.Errorf("%v: the victim holds %q, %v", mode, b, err)
+		}
 	}
 }

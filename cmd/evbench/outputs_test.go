@@ -1,0 +1,133 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// sh runs a line in which evbench is this program.
+func sh(t *testing.T, dir, line string) (code int, stdout, stderr string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	if err := os.Symlink(self, filepath.Join(bin, "evbench")); err != nil {
+		t.Fatal(err)
+	}
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return capture(t, dir, shell, "sh", "-c", "PATH="+bin+":$PATH; "+line)
+}
+
+// Files have the mode that the umask leaves, or the one that they had.
+func TestOutputModes(t *testing.T) {
+	dir := t.TempDir()
+	if code, _, said := sh(t, dir, "p='evbench plan -t FT(2;2,2) -s linear-shift --quiet -o'; umask 077; $p a; umask 002; $p b; umask 022; $p c; $p d; chmod 600 d; $p d"); code != exitDone {
+		t.Fatal(said)
+	}
+	for name, want := range map[string]os.FileMode{"a": 0o600, "b": 0o664, "c": 0o644, "d": 0o600} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != want {
+			t.Errorf("%s has mode %v, want %v", name, got, want)
+		}
+	}
+}
+
+// Standard output by its name stays what it is, and nothing that it holds is lost.
+func TestOutputToStandardOutput(t *testing.T) {
+	for _, line := range []string{"ln -s /proc/self/fd/1 me; $p me | cat >out", "$p /dev/stdout >>out", "$p /dev/fd/1 >>out", "$p /dev/fd/3 3>>out", "mkfifo f; cat f >>out & $p f; wait"} {
+		dir := t.TempDir()
+		write(t, dir, "out", "")
+		before, err := os.Lstat("/dev/stdout")
+		if err != nil {
+			t.Fatal(err)
+		}
+		line = "p='evbench plan -t FT(2;2,2) -s linear-shift --quiet -o'; " + line
+		if !strings.Contains(line, "| cat >out") {
+			write(t, dir, "out", "# first\n")
+		}
+		code, _, said := sh(t, dir, line)
+		b, err := os.ReadFile(filepath.Join(dir, "out"))
+		if code != exitDone || err != nil || !strings.Contains(string(b), "# topology FT(2;2,2)") ||
+			strings.Contains(line, ">>out") && !strings.HasPrefix(string(b), "# first\n") {
+			t.Errorf("%s: exit %d, %v\n%s%s", line, code, err, b, said)
+		}
+		if after, err := os.Lstat("/dev/stdout"); err != nil || !os.SameFile(before, after) {
+			t.Fatalf("%s: /dev/stdout is another one, %v", line, err)
+		}
+	}
+}
+
+// Outputs that are one file would be lost but the last: nothing is written then. And what
+// cannot be written whole is not begun.
+func TestInstallWritesAllOrNothing(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	if code, _, said := call(t, "plan", "-t", "FT(2;2,2)", "-s", "linear-shift", "-o", in("plan.txt"), "--quiet"); code != exitDone {
+		t.Fatal(said)
+	}
+	for _, tt := range []struct {
+		name, target string
+		spoil        func(to string) error
+		code         int
+		want         string
+	}{
+		{"links to one file", "opensm", func(to string) error {
+			return errors.Join(os.WriteFile(in("one"), []byte("precious"), 0o600), os.Mkdir(to, 0o700),
+				os.Symlink(in("one"), filepath.Join(to, "paths.csv")), os.Symlink(in("one"), filepath.Join(to, "guid2lid")))
+		}, exitUsage, "one file"},
+		{"a folder in the way", "opensm", func(to string) error { return os.MkdirAll(filepath.Join(to, "guid2lid"), 0o700) }, exitFailed, "guid2lid"},
+		{"a folder in the way", "iproute", func(to string) error { return os.MkdirAll(filepath.Join(to, "spine1.batch"), 0o700) }, exitUsage, "spine1.batch"},
+		{"an earlier file that is none", "iproute", func(to string) error {
+			return errors.Join(os.Mkdir(to, 0o700), os.WriteFile(filepath.Join(to, "spine1.batch"), []byte("route replace x via y\n"), 0o600))
+		}, exitUsage, "spine1.batch: line 1"},
+	} {
+		t.Run(tt.target+" "+tt.name, func(t *testing.T) {
+			to := filepath.Join(t.TempDir(), "to")
+			if err := tt.spoil(to); err != nil {
+				t.Fatal(err)
+			}
+			before, err := os.ReadDir(to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			code, out, said := call(t, "routes", "install", in("plan.txt"), "--target", tt.target, "--dir", to)
+			if code != tt.code || !strings.Contains(said, tt.want) || strings.Contains(said, "/.") {
+				t.Errorf("exit %d: %s%s", code, out, said)
+			}
+			if after, err := os.ReadDir(to); err != nil || len(after) != len(before) {
+				t.Errorf("%v is left, there was %v; %v", after, before, err)
+			}
+			if b, err := os.ReadFile(in("one")); err != nil || string(b) != "precious" {
+				t.Errorf("the one file holds %q, %v", b, err)
+			}
+		})
+	}
+}
+
+// Errors name the file that was asked for.
+func TestOutputErrorsNameTheFile(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "file", "")
+	// No file may be longer than a block here: the plan is.
+	code, _, said := sh(t, dir, "trap '' XFSZ; ulimit -f 1; exec evbench plan -t 'FT(2;8,16)' -s linear-shift --quiet -o big.txt")
+	if code == exitDone || !strings.Contains(said, "big.txt: file too large") || strings.Contains(said, "/.") || strings.Contains(said, ".big") {
+		t.Errorf("exit %d: %s", code, said)
+	}
+	code, _, said = sh(t, dir, "evbench plan -t 'FT(2;2,2)' --quiet -o file/x")
+	if code == exitDone || !strings.Contains(said, "not a directory") || strings.Contains(said, "/.") {
+		t.Errorf("exit %d: %s", code, said)
+	}
+	onlyThese(t, dir, "file")
+}
