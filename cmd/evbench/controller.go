@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -35,6 +37,7 @@ func controllerAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	warnOpen(c)
 	listen, err := listenFlag(c)
 	if err != nil {
 		return err
@@ -75,7 +78,7 @@ func listenFlag(c *cli.Context) (string, error) {
 func readToken(c *cli.Context) (string, error) {
 	name := c.String("token-file")
 	if name == "" {
-		return "", usagef("--token-file is missing: controller and workers share a secret, for example: head -c 24 /dev/urandom | base64 > token")
+		return "", usagef("--token-file is missing: controller and workers share a secret, for example: (umask 077; head -c 24 /dev/urandom | base64 > token)")
 	}
 	read := func() ([]byte, error) { return atomicfile.Read(name, maxToken) }
 	if name == "-" {
@@ -90,4 +93,12 @@ func readToken(c *cli.Context) (string, error) {
 		return "", usagef("--token-file %s: is empty", name)
 	}
 	return token, nil
+}
+
+// warnOpen says that others can read the secret.
+func warnOpen(c *cli.Context) {
+	name := c.String("token-file")
+	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o044 != 0 {
+		fmt.Fprintf(c.App.ErrWriter, "evbench: warning: %s: others can read this secret (mode %04o): chmod 600 %[1]s\n", name, info.Mode().Perm())
+	}
 }

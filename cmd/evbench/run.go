@@ -14,6 +14,7 @@ import (
 
 	"evbench/bench"
 	"evbench/companion/iproute"
+	"evbench/internal/wire"
 	"evbench/report"
 	"evbench/results"
 	"evbench/scenario"
@@ -116,11 +117,22 @@ type control func(c *cli.Context) (listen, token string, done func() error, err 
 // localControl is a Unix socket in a directory of its own, with a token drawn
 // for this run. The path crosses network namespaces.
 func localControl(*cli.Context) (listen, token string, done func() error, err error) {
-	dir, err := os.MkdirTemp("", "evbench-")
+	dir, listen, err := socketIn(os.TempDir())
+	if err == nil && wire.CheckAddress(listen) != nil { // the name is too long for a socket
+		if err = os.Remove(dir); err == nil {
+			dir, listen, err = socketIn("/tmp")
+		}
+	}
 	if err != nil {
 		return "", "", nil, err
 	}
-	return "unix:" + filepath.Join(dir, "control"), rand.Text(), func() error { return os.RemoveAll(dir) }, nil
+	return listen, rand.Text(), func() error { return os.RemoveAll(dir) }, nil
+}
+
+// socketIn makes a directory for a socket.
+func socketIn(tmp string) (dir, listen string, err error) {
+	dir, err = os.MkdirTemp(tmp, "evbench-")
+	return dir, "unix:" + filepath.Join(dir, "control"), err
 }
 
 // A tailored fabric has a control connection of its own, or more to say in the

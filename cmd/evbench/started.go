@@ -74,8 +74,11 @@ func newStarted(c *cli.Context, s *scenario.Scenario, at place) (*started, error
 		}
 		return r, err
 	}
-	if r.control, err = secured(c, r.control); err == nil {
-		r.token, err = sharedToken(c, os.Getenv)
+	if r.control, err = secured(c, r.control); err != nil {
+		return r, err
+	}
+	if r.token, err = sharedToken(c, os.Getenv); at.rank == r.controller {
+		warnOpen(c) // once is enough
 	}
 	return r, err
 }

@@ -95,6 +95,7 @@ func readJoiner(c *cli.Context) (joiner, error) {
 	if w.wait < 0 {
 		return w, usagef("--wait %s: must not be negative", w.wait)
 	}
+	warnOpen(c)
 	if w.id < 0 {
 		return w, usagef("--id is missing: the position of this server, 0 or more")
 	}

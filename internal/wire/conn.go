@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -88,6 +89,9 @@ func SplitAddress(addr string) (kind, rest string, err error) {
 	if rest == "" || kind != "unix" && kind != "tcp" && kind != "tls" {
 		return "", "", fmt.Errorf("%q: %w", addr, ErrAddress)
 	}
+	if kind == "unix" && len(rest) > maxUnixPath {
+		return "", "", fmt.Errorf("%q: a Unix socket has a path of at most %d bytes, not %d", addr, maxUnixPath, len(rest))
+	}
 	return kind, rest, nil
 }
 
@@ -98,6 +102,9 @@ func network(kind string) string {
 	}
 	return kind
 }
+
+// maxUnixPath is what the kernel has room for, without the 0 at the end.
+const maxUnixPath = len(syscall.RawSockaddrUnix{}.Path) - 1
 
 // CheckAddress reports whether addr can be listened on and dialled.
 func CheckAddress(addr string) error {

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A token that others can read is told.
+func TestTokenOthersRead(t *testing.T) {
+	dir := t.TempDir()
+	for mode, told := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o640: true, 0o644: true} {
+		write(t, dir, "token", "secret\n")
+		if err := os.Chmod(filepath.Join(dir, "token"), mode); err != nil {
+			t.Fatal(err)
+		}
+		_, _, said := call(t, "controller", "--token-file", filepath.Join(dir, "token"), "--listen", "nowhere", "x.yaml")
+		if strings.Contains(said, "warning: "+filepath.Join(dir, "token")) != told || !strings.Contains(said, "--listen") {
+			t.Errorf("mode %v:\n%s", mode, said)
+		}
+	}
+}
+
+// A folder for temporary files whose name is too long for a socket is no reason not to run.
+func TestLongTemporaryFolder(t *testing.T) {
+	dir := t.TempDir()
+	long := filepath.Join(dir, strings.Repeat("x", 120))
+	if err := os.Mkdir(long, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "s.yaml", strings.Replace(fmt.Sprintf(hostsScenario, "100ms"), "FT(2;4,2)", "FT(2;2,2)", 1))
+	if code, out, said := sh(t, dir, "TMPDIR="+long+" evbench run --rounds 1 --quiet s.yaml -o out"); code != exitDone && code != exitInvalid {
+		t.Errorf("exit %d: %s%s", code, out, said)
+	}
+	onlyThese(t, long)
+	code, _, said := call(t, "controller", "--token-file", filepath.Join(dir, "s.yaml"), "--listen", "unix:"+filepath.Join(long, "control"), filepath.Join(dir, "s.yaml"))
+	if code != exitUsage || !strings.Contains(said, "107") {
+		t.Errorf("exit %d: %s", code, said)
+	}
+}
