@@ -43,7 +43,8 @@ type Fabric interface {
 type Launcher interface {
 	// Launch starts a worker for each rank of the tree. They end when ctx
 	// ends or when the controller tells them to. Wait returns once all have
-	// ended, with the first error.
+	// ended, with the first error. Of a worker that ends with an error of its own
+	// the job is told at once.
 	Launch(ctx context.Context, j Job) (wait func() error, err error)
 	// MayOpen reports why the workers of so many servers may not each have so many
 	// connections open, to others and from others.
@@ -55,4 +56,5 @@ type Job struct {
 	Tree       *topology.Tree
 	Controller string // "unix:/path" or "tcp:host:port"
 	Token      string // shared secret of the run
+	Failed     func() // a worker has ended with an error, which wait will return
 }

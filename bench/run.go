@@ -207,7 +207,11 @@ func (r *runner) session(ctx context.Context) (err error) {
 	// Workers outlive ctx for a moment, so that they can report what they have.
 	workers, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	wait, err := r.f.Launch(workers, Job{Tree: r.s.Tree, Controller: r.ctl.Addr(), Token: r.o.Token})
+	joining, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	wait, err := r.f.Launch(workers, Job{
+		Tree: r.s.Tree, Controller: r.ctl.Addr(), Token: r.o.Token, Failed: func() { giveUp(errWorkerFailed) },
+	})
 	if err != nil {
 		return err
 	}
@@ -217,7 +221,7 @@ func (r *runner) session(ctx context.Context) (err error) {
 		}
 		err = errors.Join(err, wait())
 	}()
-	if err := r.join(ctx); err != nil {
+	if err := r.join(joining); err != nil {
 		return err
 	}
 	if err := r.preflight(ctx); err != nil {
@@ -233,10 +237,18 @@ func (r *runner) session(ctx context.Context) (err error) {
 	return nil
 }
 
+// errWorkerFailed ends the wait for all to join: one will not. What it said comes with
+// what the launcher returns.
+var errWorkerFailed = errors.New("a worker failed before all servers had joined")
+
 func (r *runner) join(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, r.o.JoinTimeout)
+	limited, cancel := context.WithTimeout(ctx, r.o.JoinTimeout)
 	defer cancel()
-	return r.ctl.Join(ctx, 0)
+	err := r.ctl.Join(limited, 0)
+	if err != nil && context.Cause(ctx) == errWorkerFailed {
+		return errWorkerFailed
+	}
+	return err
 }
 
 func (r *runner) progress(p Progress) {

@@ -203,6 +203,28 @@ func run(t *testing.T, text string, f virtual, sink bench.Sink) (sum results.Sum
 	return sum, err
 }
 
+// startless is a fabric whose last worker fails before it joins; the others wait.
+type startless struct{ *fabric }
+
+var errNoInterface = errors.New("node003: no interface ib0")
+
+func (f startless) Launch(ctx context.Context, j bench.Job) (func() error, error) {
+	j.Failed()
+	return func() error { <-ctx.Done(); return errNoInterface }, nil
+}
+
+// A worker that fails at its start ends the wait for the others at once, and is named.
+func TestRunWorkerFails(t *testing.T) {
+	s, planned := read(t, small)
+	synctest.Test(t, func(t *testing.T) {
+		began, f := time.Now(), startless{&fabric{}}
+		_, err := bench.Run(t.Context(), s, planned, f, into(&memory{}), bench.Options{Listener: f.listen(), Token: "secret"})
+		if !errors.Is(err, errNoInterface) || strings.Contains(err.Error(), "missing") || time.Since(began) > 0 {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+	})
+}
+
 // A run measures a slice of each case in each round, the case that is the control among
 // them; predictions are written first, every event is built once, samples add up.
 func TestRun(t *testing.T) {

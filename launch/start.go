@@ -26,12 +26,12 @@ type Worker struct {
 //
 // Workers are told to end when ctx ends; starting stops when abort ends, too.
 // wait returns when all have ended, with what those said that failed before they
-// were told to end.
-func (s *SSH) Start(ctx, abort context.Context, workers []Worker, token string) (wait func() error, err error) {
+// were told to end; failed is called as soon as one has.
+func (s *SSH) Start(ctx, abort context.Context, workers []Worker, token string, failed func()) (wait func() error, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	undo := context.AfterFunc(abort, func() { stop(context.Cause(abort)) })
 	byHost := grouped(workers)
-	f := &fleet{ctx: ctx, total: len(byHost)}
+	f := &fleet{ctx: ctx, total: len(byHost), alert: failed}
 	s.each("starting workers", len(byHost), func(i int) {
 		for _, w := range byHost[i] {
 			if ctx.Err() != nil || !f.start(s, w, token) {
@@ -73,6 +73,7 @@ type fleet struct {
 	ctx     context.Context
 	total   int // hosts
 	running sync.WaitGroup
+	alert   func() // is told that a worker has failed
 
 	mu       sync.Mutex
 	problems []Problem
@@ -151,8 +152,9 @@ func (f *fleet) end(w Worker, cmd *exec.Cmd) {
 
 func (f *fleet) note(w Worker, reason string) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.problems = append(f.problems, Problem{w.Host, reason})
+	f.mu.Unlock()
+	f.alert()
 }
 
 // firstLine tells when the worker's shell says that it runs.

@@ -254,5 +254,5 @@ func (r *sshRun) Launch(ctx context.Context, j bench.Job) (wait func() error, er
 		}
 		workers = append(workers, launch.Worker{Host: at.Host, Name: j.Tree.ServerName(at.Rank), Args: args})
 	}
-	return r.ssh.Start(ctx, r.abort, workers, j.Token)
+	return r.ssh.Start(ctx, r.abort, workers, j.Token, j.Failed)
 }

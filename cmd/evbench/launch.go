@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sync/errgroup"
@@ -58,7 +59,13 @@ func (t threads) Launch(ctx context.Context, j bench.Job) (wait func() error, er
 	}
 	var g errgroup.Group
 	for rank, l := range listeners {
-		g.Go(func() error { return t.work(ctx, j, rank, l) })
+		g.Go(func() error {
+			err := t.work(ctx, j, rank, l)
+			if err != nil {
+				j.Failed()
+			}
+			return err
+		})
 	}
 	return func() error { return errors.Join(g.Wait(), closeAll()) }, nil
 }
@@ -134,7 +141,8 @@ func (p processes) Launch(ctx context.Context, j bench.Job) (wait func() error, 
 			err = errors.Join(err, cmd.Cancel())
 		}
 	}
-	wait = func() error { return errors.Join(waitAll(ctx, j, running), os.RemoveAll(dir)) }
+	said := awaitAll(ctx, j, running)
+	wait = func() error { return errors.Join(said(), os.RemoveAll(dir)) }
 	if err != nil {
 		return nil, errors.Join(err, wait())
 	}
@@ -164,19 +172,26 @@ func (p processes) begin(rank int, cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// waitAll returns what the workers had to say, in order of rank, unless they
-// were told to end.
-func waitAll(ctx context.Context, j bench.Job, running []*exec.Cmd) error {
-	var errs []error
+// awaitAll waits for the workers beside the caller. said returns, once all have ended,
+// what they had to say, in order of rank, unless they were told to end before.
+func awaitAll(ctx context.Context, j bench.Job, running []*exec.Cmd) (said func() error) {
+	var all sync.WaitGroup
+	errs := make([]error, len(running))
 	for rank, cmd := range running {
-		err := cmd.Wait()
-		if err == nil || ctx.Err() != nil {
-			continue
-		}
-		said := strings.TrimSpace(cmd.Stderr.(*strings.Builder).String())
-		errs = append(errs, fmt.Errorf("%s: %w: %s", j.Tree.ServerName(rank), err, said))
+		all.Go(func() {
+			err := cmd.Wait()
+			if err == nil || ctx.Err() != nil {
+				return
+			}
+			said := strings.TrimSpace(cmd.Stderr.(*strings.Builder).String())
+			errs[rank] = fmt.Errorf("%s: %w: %s", j.Tree.ServerName(rank), err, said)
+			j.Failed()
+		})
 	}
-	return errors.Join(errs...)
+	return func() error {
+		all.Wait()
+		return errors.Join(errs...)
+	}
 }
 
 // joining is the launcher of a fabric whose workers start themselves.

@@ -158,6 +158,17 @@ func TestKilledWorker(t *testing.T) {
 	}
 }
 
+// A worker that fails at once is told at once, with what it said.
+func TestWorkerProcessFailsAtStart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "s.yaml", fmt.Sprintf(hostsScenario, "1h")+"launch: {kind: local, cpus: 1000}\n")
+	code, _, said := output(t, dir, "run", "--rounds", "1", "--quiet", "s.yaml", "-o", "out")
+	if code != exitFailed || !strings.Contains(said, ": exit status 2: evbench: --cpus") || strings.Contains(said, "deadline") {
+		t.Errorf("ended with %d:\n%s", code, said)
+	}
+}
+
 const labScenario = `
 topology: FT(2;2,2)
 fabric: {rate: 100Mbit/s}

@@ -271,6 +271,25 @@ func TestWorkerDiesBySSH(t *testing.T) {
 	c.awaitNoWorkers()
 }
 
+// A worker that fails at once is told at once, with its host and what it said.
+func TestWorkerFailsAtStartBySSH(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.scenario("node[001-004]", "1h")
+	b, err := os.ReadFile(filepath.Join(c.dir, "ssh.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, c.dir, "ssh.yaml", strings.Replace(string(b), "launch: {", "launch: {cpus: 1000, ", 1))
+	code, _, said := output(t, c.dir, "run", "--rounds", "1", "--quiet", "ssh.yaml", "-o", "out")
+	// As it happens the others run by then, or not.
+	if code != exitFailed || !strings.Contains(said, "of 4 hosts ") || !strings.Contains(said, ": evbench: --cpus: run on processors 1000") ||
+		strings.Contains(said, "deadline") {
+		t.Errorf("ended with %d:\n%s", code, said)
+	}
+	c.awaitNoWorkers()
+}
+
 // validate counts hosts and looks at their places, and asks nobody.
 func TestValidateHosts(t *testing.T) {
 	t.Parallel()
