@@ -15,7 +15,9 @@ import (
 func start(t *testing.T, stdout *os.File, name string, args ...string) *trust.Process {
 	t.Helper()
 	cmd := exec.Command(name, args...)
-	cmd.Stdout = stdout
+	if stdout != nil {
+		cmd.Stdout = stdout
+	}
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -40,37 +40,37 @@ func WriteAll(files ...File) (err error) {
 	if err != nil {
 		return err
 	}
-	var undo []string // latest first
+	var made []string // latest first
 	defer func() {
-		for _, name := range undo {
-			if gone := os.Remove(name); err != nil && !errors.Is(gone, fs.ErrNotExist) {
-				err = errors.Join(err, gone)
-			}
+		if err != nil {
+			err = errors.Join(err, remove(made))
 		}
 	}()
-	for i, f := range files {
-		p := &places[i]
-		if p.stands {
-			continue
-		}
-		made, err := makeFolder(filepath.Dir(p.target))
-		undo = append(made, undo...)
+	for i := range files {
+		more, err := places[i].stage(files[i].Write)
+		made = append(more, made...)
 		if err != nil {
-			return err
-		}
-		p.staged = filepath.Join(filepath.Dir(p.target), "."+filepath.Base(p.target)+"-"+rand.Text())
-		undo = append([]string{p.staged}, undo...)
-		if err := p.stage(f.Write); err != nil {
-			return fmt.Errorf("%s: %w", f.Name, err)
+			return fmt.Errorf("%s: %w", files[i].Name, err)
 		}
 	}
-	for i, f := range files {
-		if err := places[i].put(f.Write); err != nil {
-			return fmt.Errorf("%s: %w", f.Name, err)
+	for i := range files {
+		if err := places[i].put(files[i].Write); err != nil {
+			return fmt.Errorf("%s: %w", files[i].Name, err)
 		}
 	}
-	undo = nil
 	return nil
+}
+
+// remove removes files and folders. Those that are in place by now have gone already, and
+// so stay folders with something in them.
+func remove(made []string) error {
+	var errs []error
+	for _, name := range made {
+		if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // makeFolder makes a folder and its parents, and returns those that were not there, the
@@ -85,24 +85,38 @@ func makeFolder(dir string) (made []string, err error) {
 	return made, os.MkdirAll(dir, 0o777)
 }
 
-// stage writes the neighbour of a file.
-func (p *place) stage(write func(io.Writer) error) error {
+// stage writes the neighbour of a file, and returns what it has made, the latest first.
+func (p *place) stage(write func(io.Writer) error) (made []string, err error) {
+	if p.stands {
+		return nil, nil
+	}
+	dir, base := filepath.Split(p.target)
+	if made, err = makeFolder(filepath.Clean(dir)); err != nil {
+		return made, bare(err)
+	}
 	mode := fs.FileMode(0o666)
 	if p.was != nil {
 		mode = p.was.Mode().Perm()
 	}
+	p.staged = filepath.Join(dir, "."+base+"-"+rand.Text())
 	f, err := os.OpenFile(p.staged, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
-		return bare(err)
+		return made, bare(err)
 	}
-	if err = write(unnamed{f}); err == nil {
+	return append([]string{p.staged}, made...), p.fill(f, write)
+}
+
+// fill writes the neighbour, and makes it what the file was.
+func (p *place) fill(f *os.File, write func(io.Writer) error) error {
+	err := write(unnamed{f})
+	if err == nil {
 		err = bare(f.Sync())
 	}
 	if p.was != nil {
 		if s, ok := p.was.Sys().(*syscall.Stat_t); ok {
 			_ = f.Chown(int(s.Uid), int(s.Gid)) // as far as this user may
 		}
-		err = errors.Join(err, bare(f.Chmod(mode)))
+		err = errors.Join(err, bare(f.Chmod(p.was.Mode().Perm())))
 	}
 	return errors.Join(err, bare(f.Close()))
 }

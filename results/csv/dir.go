@@ -26,10 +26,10 @@ type Writer struct {
 // Create makes the directory, and its parents, for a new run. A directory that
 // exists is never touched: it is an error that wraps fs.ErrExist.
 func Create(dir string) (*Writer, error) {
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
 		return nil, err
 	}
-	if err := os.Mkdir(dir, 0o755); err != nil {
+	if err := os.Mkdir(dir, 0o777); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			return nil, fmt.Errorf("%s is there already; results are never overwritten: %w", dir, err)
 		}
@@ -105,7 +105,7 @@ type table struct {
 }
 
 func createTable(name string, columns []string) (*table, error) {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return nil, err
 	}
