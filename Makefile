@@ -76,7 +76,7 @@ golden:
 	$(GO) test ./routing ./plan ./survey ./reproduce ./report ./report/figure ./companion ./bench/noise/tally ./cmd/evbench -update
 	$(GO) test ./controller -rewrite
 
-# Every fuzz target for a while (default 20 s each).
+# Every fuzz target for a while (default 20 s each); TARGETS='csv|FuzzRead$$' only those.
 FUZZTIME ?= 20s
 fuzz:
 	GO='$(GO)' scripts/fuzz $(FUZZTIME)
