@@ -25,6 +25,7 @@ var layers = map[string]layer{
 	"internal/trust":      {},
 	"internal/atomicfile": {may: []string{"internal/trust"}},
 	"internal/coloring":   {pure: true},
+	"internal/printable":  {pure: true},
 	"topology":            {may: []string{"internal/unit"}, pure: true},
 
 	"topology/topologytest": {may: []string{"topology"}},
@@ -88,7 +89,7 @@ var layers = map[string]layer{
 	"transport/mpi":           {may: []string{"transport"}},
 	"emulate":                 {may: []string{"topology", "internal/unit"}},
 
-	"results":       {},
+	"results":       {may: []string{"internal/printable"}},
 	"results/csv":   {may: []string{"results", "internal/atomicfile"}},
 	"results/hdf5":  {may: []string{"results"}},
 	"scenario":      {may: []string{"internal/unit", "topology"}},
@@ -137,7 +138,7 @@ var layers = map[string]layer{
 	"worth": {may: []string{"failover", "failures", "plan", "routing", "scheduler", "sim", "topology"}, pure: true},
 
 	"compare": {may: []string{"results", "internal/unit"}, pure: true},
-	"report":  {may: []string{"results", "internal/unit"}},
+	"report":  {may: []string{"results", "internal/printable", "internal/unit"}},
 	// Figures of links and pairs need the phases and paths of plans.
 	"report/figure":     {may: []string{"plan", "results", "scheduler", "topology"}, pure: true},
 	"report/html":       {may: []string{"report/figure", "results", "topology"}, pure: true},

@@ -142,9 +142,19 @@ const (
 	yellow = "33"
 )
 
+// Colours are the control sequences that a coloured text has.
+func Colours() (all []string) {
+	for _, style := range []string{"0", bold, red, green, yellow} {
+		all = append(all, escape(style))
+	}
+	return all
+}
+
+func escape(style string) string { return "\x1b[" + style + "m" }
+
 func paint(colour bool, style, text string) string {
 	if !colour || style == "" {
 		return text
 	}
-	return "\x1b[" + style + "m" + text + "\x1b[0m"
+	return escape(style) + text + escape("0")
 }

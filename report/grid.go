@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"evbench/internal/printable"
 	"evbench/results"
 )
 
@@ -32,6 +33,7 @@ type grid struct {
 const narrowest = 10
 
 func (g *grid) draw(b *strings.Builder, width int) {
+	g.oneLine()
 	g.shed(width)
 	widths := g.widths(width)
 	g.overline(b, widths)
@@ -42,6 +44,15 @@ func (g *grid) draw(b *strings.Builder, width int) {
 	g.row(b, heads, widths)
 	for _, r := range g.rows {
 		g.row(b, r, widths)
+	}
+}
+
+// oneLine keeps cells from ending their row, or from moving what stands beside them.
+func (g *grid) oneLine() {
+	for _, r := range g.rows {
+		for i := range r {
+			r[i] = printable.Line(r[i])
+		}
 	}
 }
 

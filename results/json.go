@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"evbench/internal/printable"
 )
 
 // The forms of summary.json and manifest.json that this package writes and
@@ -38,16 +40,23 @@ func write(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// ReadSummary reads what Summary.Write wrote.
+// ReadSummary reads what Summary.Write wrote. Texts are as Text has them.
 func ReadSummary(r io.Reader) (Summary, error) {
 	var s Summary
-	return s, read(r, &s, SummarySchema)
+	err := read(r, &s, SummarySchema)
+	clean(&s)
+	return s, err
 }
 
-// ReadManifest reads what Manifest.Write wrote.
+// ReadManifest reads what Manifest.Write wrote. Texts are as Text has them; only the
+// scenario, a whole document, may be longer.
 func ReadManifest(r io.Reader) (Manifest, error) {
 	var m Manifest
-	return m, read(r, &m, ManifestSchema)
+	err := read(r, &m, ManifestSchema)
+	scenario := m.Scenario
+	clean(&m)
+	m.Scenario = printable.Text(scenario, maxJSON)
+	return m, err
 }
 
 // read decodes one document into v, whose schema is to be what is wanted; that is
@@ -66,7 +75,7 @@ func read(r io.Reader, v any, want string) error {
 		return atLine(data, err)
 	}
 	if head.Schema != want {
-		return fmt.Errorf("schema %q; this evbench reads %q", head.Schema, want)
+		return fmt.Errorf("schema %q; this evbench reads %q", Text(head.Schema), want)
 	}
 	return atLine(data, json.Unmarshal(data, v))
 }

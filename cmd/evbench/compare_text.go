@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"evbench/compare"
+	"evbench/internal/printable"
 	"evbench/internal/unit"
 	"evbench/results"
 )
@@ -20,7 +21,7 @@ func (c comparison) text(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "base: %s\nnew:  %s\n", c.Base.text(), c.New.text())
 	for _, d := range c.Differences {
-		fmt.Fprintf(&b, "differs: %s\n", d)
+		fmt.Fprintf(&b, "differs: %s\n", printable.Line(d.String()))
 	}
 	for _, name := range compare.Figures {
 		t := c.table(name)
@@ -36,7 +37,7 @@ func (c comparison) text(w io.Writer) error {
 }
 
 func (r compared) text() string {
-	return fmt.Sprintf("%s (%s on %s, %s)", r.Path, r.Name, r.Fabric, r.Started.UTC().Format(time.DateTime))
+	return printable.Line(fmt.Sprintf("%s (%s on %s, %s)", r.Path, r.Name, r.Fabric, r.Started.UTC().Format(time.DateTime)))
 }
 
 // A compareTable has columns for a name, both medians with their intervals, the
@@ -63,8 +64,13 @@ func (c comparison) table(figure string) compareTable {
 	return t
 }
 
-// write aligns numbers to the right; no line ends with blanks.
+// write aligns numbers to the right; no line ends with blanks, and no cell ends a line.
 func (t compareTable) write(b *strings.Builder) {
+	for i := range t {
+		for k, cell := range t[i] {
+			t[i][k] = printable.Line(cell)
+		}
+	}
 	right := [7]bool{1: true, 3: true, 5: true}
 	gap := [7]int{2, 1, 2, 1, 2, 2, 0}
 	var width [7]int

@@ -17,8 +17,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/atomicfile"
+	"evbench/internal/printable"
 	"evbench/internal/trust"
 	"evbench/lab"
+	"evbench/report"
 )
 
 func main() { os.Exit(Main()) }
@@ -115,11 +117,20 @@ func notify(parent context.Context) (context.Context, func()) {
 	}
 }
 
-// run is the program: it returns the exit code, and it alone prints errors.
+// run is the program: it returns the exit code, and it alone prints errors. Whatever
+// commands print goes through writers that show control characters as escapes: texts of
+// files and of other programs are in all of it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	app := newApp(stdout, stderr)
+	out, said := &printable.Writer{To: stdout}, &printable.Writer{To: stderr, Most: printable.Most}
+	if textOptions(stdout).Colour {
+		out.Pass = report.Colours()
+	}
+	app := newApp(out, said)
 	err := app.RunContext(ctx, flagsFirst(app, args))
-	return exitCode(context.Cause(ctx), err, stderr)
+	err = errors.Join(err, out.Flush())
+	code := exitCode(context.Cause(ctx), err, said)
+	said.Flush()
+	return code
 }
 
 // exitCode turns what ended the program into its exit code, and prints it
@@ -134,7 +145,7 @@ func exitCode(cause, err error, stderr io.Writer) int {
 		return exitUnread
 	}
 	if err != nil {
-		fmt.Fprintln(stderr, "evbench:", err)
+		fmt.Fprintln(stderr, "evbench:", printable.Text(err.Error(), printable.Most))
 	}
 	if ended {
 		switch s.sig {

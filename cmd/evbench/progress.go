@@ -10,6 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"evbench/bench"
+	"evbench/internal/printable"
 	"evbench/report"
 )
 
@@ -17,6 +18,7 @@ import (
 // elsewhere plain lines, one when a case begins to count and one when it ends.
 type progress struct {
 	w       io.Writer
+	screen  io.Writer // the terminal itself, of which a line is rewritten
 	live    bool
 	quiet   bool
 	verbose bool   // plain lines for every stage
@@ -25,8 +27,8 @@ type progress struct {
 }
 
 func newProgress(w io.Writer, quiet, verbose bool) *progress {
-	f, ok := w.(*os.File)
-	return &progress{w: w, quiet: quiet, verbose: verbose, live: ok && term.IsTerminal(int(f.Fd()))}
+	f, live := terminal(w)
+	return &progress{w: w, screen: f, quiet: quiet, verbose: verbose, live: live}
 }
 
 func (p *progress) update(b bench.Progress) {
@@ -101,7 +103,7 @@ func (p *progress) passing(text string) {
 
 // rewrite shows a passing state.
 func (p *progress) rewrite(text string) {
-	fmt.Fprintf(p.w, "\r\x1b[K%s", text)
+	fmt.Fprintf(p.screen, "\r\x1b[K%s", printable.Line(text))
 	p.dirty = true
 }
 
@@ -114,16 +116,25 @@ func (p *progress) line(text string) {
 // end removes a passing state.
 func (p *progress) end() {
 	if p.dirty {
-		fmt.Fprint(p.w, "\r\x1b[K")
+		fmt.Fprint(p.screen, "\r\x1b[K")
 		p.dirty = false
 	}
+}
+
+// terminal returns the terminal that is written to, if it is one.
+func terminal(w io.Writer) (*os.File, bool) {
+	if p, ok := w.(*printable.Writer); ok {
+		w = p.To
+	}
+	f, ok := w.(*os.File)
+	return f, ok && term.IsTerminal(int(f.Fd()))
 }
 
 // textOptions are the columns and colours of what is printed to: those of a terminal, or
 // of a file. NO_COLOR (no-color.org) turns colours off.
 func textOptions(w io.Writer) report.Options {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	f, ok := terminal(w)
+	if !ok {
 		return report.Options{}
 	}
 	o := report.Options{Colour: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}

@@ -3,14 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 
 	"evbench/plan"
 	"evbench/plan/store"
@@ -199,7 +197,7 @@ type setProgress struct {
 
 func newSetProgress(w io.Writer, now time.Time) *setProgress {
 	p := &setProgress{show: newProgress(w, false, false), start: now, last: now, every: 10 * time.Second}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if p.show.live {
 		p.every = 200 * time.Millisecond
 	}
 	return p

@@ -218,7 +218,7 @@ type parser struct {
 	err          error
 }
 
-func (p *parser) text(i int) string { return p.row[i] }
+func (p *parser) text(i int) string { return results.Text(p.row[i]) }
 
 func (p *parser) int(i int) int {
 	n, err := strconv.ParseUint(p.row[i], 10, 31)

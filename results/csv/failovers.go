@@ -70,7 +70,7 @@ func ReadFailovers(r io.Reader) ([]results.Failover, error) {
 	err := rows(r, failoverColumns, func(p *parser) {
 		f := results.Failover{
 			Case: p.text(0), Repeat: p.int(1), ID: p.int(2),
-			Down: strings.Fields(p.text(3)), Up: strings.Fields(p.text(4)), Dead: strings.Fields(p.text(5)), Held: strings.Fields(p.text(6)),
+			Down: p.list(3), Up: p.list(4), Dead: p.list(5), Held: p.list(6),
 			Source: p.text(17), Phases: p.int(18), PlanHash: p.text(19), From: p.uint(20), Routes: p.int(21), Attempts: p.int(22),
 			Superseded: p.bool(23), Reason: p.text(24),
 		}
@@ -89,6 +89,15 @@ func ReadFailovers(r io.Reader) ([]results.Failover, error) {
 		out = append(out, f)
 	})
 	return out, err
+}
+
+// list reads texts that are joined by spaces.
+func (p *parser) list(i int) []string {
+	list := strings.Fields(p.row[i])
+	for k, s := range list {
+		list[k] = results.Text(s)
+	}
+	return list
 }
 
 // moment reads a time that may be before the measured part.

@@ -90,7 +90,7 @@ func (l layout) decode(row []byte, fields []any) error {
 		switch f := fields[i].(type) {
 		case *string:
 			text, _, _ := bytes.Cut(from, []byte{0})
-			*f = string(text)
+			*f = results.Text(string(text))
 		case *int:
 			n := binary.LittleEndian.Uint64(from)
 			*f, ok = int(n), n <= math.MaxInt32
