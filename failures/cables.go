@@ -137,11 +137,11 @@ func ReadCables(r io.Reader) (*Cables, error) {
 		l, err := readCable(words)
 		for _, p := range l.Ends {
 			if _, taken := c.ends[keyOf(p)]; err == nil && taken && p.Port != 0 {
-				err = fmt.Errorf("port %s has a cable already", p)
+				err = fmt.Errorf("port %.60s has a cable already", p)
 			}
 		}
 		if err == nil && named[l.Name] {
-			err = fmt.Errorf("another link is called %s too", l.Name)
+			err = fmt.Errorf("another link is called %.60s too", l.Name)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", line, err)
@@ -182,7 +182,7 @@ func readCable(words []string) (Link, error) {
 	} else if l.Ends[1], err = readPort(words[1]); err != nil {
 		return Link{}, err
 	} else if l.Ends[1] == a {
-		return Link{}, fmt.Errorf("port %s is joined to itself", a)
+		return Link{}, fmt.Errorf("port %.60s is joined to itself", a)
 	} else {
 		l.Name = linkName(l)
 	}
@@ -195,11 +195,11 @@ func readCable(words []string) (Link, error) {
 func readPort(s string) (Port, error) {
 	i := strings.LastIndexByte(s, '/')
 	if i < 1 {
-		return Port{}, fmt.Errorf("%q: write SWITCH/PORT, such as s1_0/5", s)
+		return Port{}, fmt.Errorf("%.60q: write SWITCH/PORT, such as s1_0/5", s)
 	}
 	n, err := strconv.Atoi(s[i+1:])
 	if err != nil || n < 1 || n > 254 {
-		return Port{}, fmt.Errorf("%q: port %q must be 1..254", s, s[i+1:])
+		return Port{}, fmt.Errorf("%.60q: port %.60q must be 1..254", s, s[i+1:])
 	}
 	if guid, ok := wholeHex(strings.ToLower(s[:i])); ok {
 		return Port{GUID: guid, Port: n}, nil

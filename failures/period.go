@@ -36,5 +36,5 @@ func parseMoment(s string) (t time.Time, wholeDay bool, err error) {
 			return t.UTC(), false, nil
 		}
 	}
-	return t, false, fmt.Errorf("%q: write a day or a time, 2024-03-08 or 2024-03-08T14:00:00", s)
+	return t, false, fmt.Errorf("%.60q: write a day or a time, 2024-03-08 or 2024-03-08T14:00:00", s)
 }

@@ -286,6 +286,54 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
+// FuzzParsePeriod: a period has a length, and written it is read as the same.
+func FuzzParsePeriod(f *testing.F) {
+	for _, s := range []string{"2024-03-08", "2024-03-08..2024-03-09", "2024-03-08T14:00:00..2024-03-08 15:00", "0000-01-01..9999-12-31", "2024-03-08T14:00:00+02:00..2024-03-09"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		p, err := ParsePeriod(s)
+		if err != nil {
+			if len(err.Error()) > 1000 {
+				t.Fatalf("an error of %d bytes", len(err.Error()))
+			}
+			return
+		}
+		if !p.To.After(p.From) {
+			t.Fatalf("%q: %v", s, p)
+		}
+		if p.From.Year() < 1 || p.To.Year() > 9999 {
+			return // as no layout writes it
+		}
+		text := p.From.Format(time.RFC3339Nano) + ".." + p.To.Format(time.RFC3339Nano)
+		again, err := ParsePeriod(text)
+		if err != nil || !again.From.Equal(p.From) || !again.To.Equal(p.To) {
+			t.Fatalf("%q: %v, then %v of %q, %v", s, p, again, text, err)
+		}
+	})
+}
+
+// FuzzReadCables: every link has a name of its own and two ends, and errors name the line.
+func FuzzReadCables(f *testing.F) {
+	f.Add("s1_0/5 s2_0/1\n0x0002c90401000000/6 server h0 # rack 3\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := ReadCables(strings.NewReader(text))
+		if err != nil {
+			if len(err.Error()) > 1000 {
+				t.Fatalf("an error of %d bytes", len(err.Error()))
+			}
+			return
+		}
+		names := map[string]bool{}
+		for _, l := range c.links {
+			if names[l.Name] || l.Name == "" {
+				t.Fatalf("%q: link %q twice", text, l.Name)
+			}
+			names[l.Name] = true
+		}
+	})
+}
+
 // BenchmarkRead reads a log of which few lines matter.
 func BenchmarkRead(b *testing.B) {
 	var s strings.Builder

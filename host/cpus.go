@@ -2,7 +2,6 @@ package host
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -13,7 +12,7 @@ const maxCPU = 1023
 // ParseCPUs reads a list of processors as taskset writes it, "0-15,32", and
 // returns them rising, each once.
 func ParseCPUs(list string) ([]int, error) {
-	var out []int
+	var wanted [maxCPU + 1]bool
 	for part := range strings.SplitSeq(list, ",") {
 		from, to, isRange := strings.Cut(part, "-")
 		if !isRange {
@@ -21,27 +20,32 @@ func ParseCPUs(list string) ([]int, error) {
 		}
 		a, err := cpu(from)
 		if err != nil {
-			return nil, fmt.Errorf("%q: %w", list, err)
+			return nil, fmt.Errorf("%.60q: %w", list, err)
 		}
 		b, err := cpu(to)
 		if err != nil {
-			return nil, fmt.Errorf("%q: %w", list, err)
+			return nil, fmt.Errorf("%.60q: %w", list, err)
 		}
 		if b < a {
-			return nil, fmt.Errorf("%q: the range %s ends before it begins", list, part)
+			return nil, fmt.Errorf("%.60q: the range %s ends before it begins", list, part)
 		}
 		for n := a; n <= b; n++ {
+			wanted[n] = true
+		}
+	}
+	var out []int
+	for n, is := range wanted {
+		if is {
 			out = append(out, n)
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out), nil
+	return out, nil
 }
 
 func cpu(s string) (int, error) {
 	n, err := strconv.ParseUint(s, 10, 16)
 	if err != nil {
-		return 0, fmt.Errorf("%q is not the number of a processor; write a list such as 0-15,32", s)
+		return 0, fmt.Errorf("%.60q is not the number of a processor; write a list such as 0-15,32", s)
 	}
 	if n > maxCPU {
 		return 0, fmt.Errorf("processor %d: the highest is %d", n, maxCPU)

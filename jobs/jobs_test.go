@@ -159,3 +159,45 @@ func FuzzClasses(f *testing.F) {
 		}
 	})
 }
+
+// FuzzParseSizes: as many jobs as are asked for, no more than there can be.
+func FuzzParseSizes(f *testing.F) {
+	f.Add("3x60,20")
+	f.Add("1048576x1")
+	f.Fuzz(func(t *testing.T, text string) {
+		sizes, err := ParseSizes(text)
+		if err != nil {
+			if len(err.Error()) > 1000 {
+				t.Fatalf("an error of %d bytes", len(err.Error()))
+			}
+			return
+		}
+		if len(sizes) == 0 || len(sizes) > MaxNodes {
+			t.Fatalf("%q: %d sizes", text, len(sizes))
+		}
+		for _, n := range sizes {
+			if n < 1 || n > MaxNodes {
+				t.Fatalf("%q: a job of %d nodes", text, n)
+			}
+		}
+	})
+}
+
+// FuzzReadTopology: every node has a switch, and errors name the line.
+func FuzzReadTopology(f *testing.F) {
+	f.Add("SwitchName=l1 Nodes=n[1-2] LinkSpeed=1\nSwitchName=s1 Switches=l[1-2] # up\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		at, err := ReadTopology(strings.NewReader(text))
+		if err != nil && (!strings.HasPrefix(err.Error(), "line ") || len(err.Error()) > 2000) {
+			t.Fatalf("%q: %.300v", text, err)
+		}
+		if len(at) > MaxNodes {
+			t.Fatalf("%q: %d nodes", text, len(at))
+		}
+		for node, sw := range at {
+			if node == "" || sw == "" {
+				t.Fatalf("%q: %q at %q", text, node, sw)
+			}
+		}
+	})
+}

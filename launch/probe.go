@@ -148,8 +148,8 @@ func freeKiB(line string) int64 {
 	words := strings.Fields(line)
 	for i := len(words) - 1; i > 0; i-- {
 		if strings.HasSuffix(words[i], "%") {
-			if n, err := strconv.ParseInt(words[i-1], 10, 64); err == nil {
-				return n
+			if n, err := strconv.ParseUint(words[i-1], 10, 63); err == nil {
+				return int64(n)
 			}
 		}
 	}

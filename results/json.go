@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"time"
 
 	"evbench/internal/printable"
 )
@@ -92,10 +94,27 @@ func atLine(data []byte, err error) error {
 		}
 	} else if bad, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		at = bad.Offset
-	} else {
+	} else if at = wrongTime(data); at == 0 {
 		return err
 	}
 	return fmt.Errorf("line %d: %w", 1+bytes.Count(data[:min(int(at), len(data))], []byte("\n")), err)
+}
+
+// wrongTime returns where the first value ends that is to be a time and is none, 0 if there
+// is none. Errors of times do not say it.
+func wrongTime(data []byte) int64 {
+	in := json.NewDecoder(bytes.NewReader(data))
+	for isTime := false; ; {
+		token, err := in.Token()
+		if err != nil {
+			return 0
+		}
+		text, isText := token.(string)
+		if isTime && token != nil && (!isText || new(time.Time).UnmarshalText([]byte(text)) != nil) {
+			return in.InputOffset()
+		}
+		isTime = isText && slices.ContainsFunc([]string{"started", "ended", "made"}, func(name string) bool { return strings.EqualFold(name, text) })
+	}
 }
 
 // A Run is everything that was kept of a run.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"evbench/internal/hostlist"
 )
 
 // A place is that of this process among those that mpirun or srun has started
@@ -110,22 +112,14 @@ func tasksOn(list string, node int) int {
 	return 0
 }
 
-// firstHost returns the first name of a host list such as "rack[2-3]n[01-16],b7".
+// firstHost returns the first name of a host list such as "rack[2-3]n[01-16],b7"; "" of one
+// that cannot be read.
 func firstHost(list string) string {
-	var b strings.Builder
-	for list != "" {
-		name, more, _ := strings.Cut(list, "[")
-		if only, _, found := strings.Cut(name, ","); found {
-			return b.String() + only
-		}
-		inside, rest, _ := strings.Cut(more, "]")
-		if end := strings.IndexAny(inside, "-,"); end >= 0 {
-			inside = inside[:end]
-		}
-		b.WriteString(name + inside)
-		list = rest
+	names, err := hostlist.Expand(list)
+	if err != nil {
+		return ""
 	}
-	return b.String()
+	return names[0]
 }
 
 // oneMachine reports whether all ranks are known to be on this machine.

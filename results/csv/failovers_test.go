@@ -120,12 +120,59 @@ func TestFailoversRefuses(t *testing.T) {
 	}
 }
 
+// FuzzReadFailovers: what is read can be written, and then reads as the same.
 func FuzzReadFailovers(f *testing.F) {
-	f.Add("case,repeat\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		list, err := csv.ReadFailovers(strings.NewReader(text))
-		if err == nil && len(list) > strings.Count(text, "\n") {
-			t.Errorf("%d fail-overs of %q", len(list), text)
+	f.Add("a,0,1,leaf0-spine0,,leaf0-spine0 leaf1-spine0,,1,1.1,,,,,,,,,computed,16,sha256:0,3,4,1,false,,1,2,3\n")
+	f.Add("a,0,1,,,,,-1,,,,,,,,,,kept,0,,0,0,0,true,\"a\nb\x1b\",,,\n")
+	header := strings.Join(csv.FailoverColumns, ",") + "\n"
+	f.Fuzz(func(t *testing.T, body string) {
+		first, err := csv.ReadFailovers(strings.NewReader(header + body))
+		if err != nil {
+			if said := err.Error(); !strings.Contains(said, "line ") || len(said) > 20_000 {
+				t.Fatalf("%q: %.300s", body, said)
+			}
+			return
+		}
+		text := csv.Failovers(t, first)
+		second, err := csv.ReadFailovers(strings.NewReader(text))
+		if err != nil || csv.Failovers(t, second) != text || strings.ContainsRune(text, '\x1b') {
+			t.Errorf("%q: read %+v, then %+v, %v", body, first, second, err)
 		}
 	})
+}
+
+// FuzzReadKilled: of a run that was killed every line is read that has its end, and cases are
+// those of the lines.
+func FuzzReadKilled(f *testing.F) {
+	header := strings.Join(csv.SampleColumns, ",") + "\n"
+	f.Add(header + "a,0,1.5,0.5,3,1,2,3,4.5,0.1,0,0,0,0\na,0,2,0.")
+	f.Add(header)
+	f.Add("")
+	dir := f.TempDir()
+	write := func(t testing.TB, name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(f, csv.ManifestFile, `{"schema":"`+results.ManifestSchema+`"}`)
+	f.Fuzz(func(t *testing.T, samples string) {
+		write(t, csv.SamplesFile, samples)
+		run, notes, err := csv.ReadKilled(dir)
+		if err != nil {
+			if said := err.Error(); !strings.HasPrefix(said, filepath.Join(dir, csv.SamplesFile)+": ") {
+				t.Fatalf("%q: %.300s", samples, said)
+			}
+			return
+		}
+		if cut := !strings.HasSuffix(samples, "\n"); len(notes) != 1+btoi(cut) || len(run.Samples) >= max(1, strings.Count(samples, "\n")) || len(run.Summary.Cases) > len(run.Samples) {
+			t.Fatalf("%q: %d samples, %d cases, %q", samples, len(run.Samples), len(run.Summary.Cases), notes)
+		}
+	})
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -18,7 +18,17 @@ var (
 	PairColumns   = pairColumns
 
 	ExchangeColumns = exchangeColumns
+	FailoverColumns = failoverColumns
 )
+
+// Failovers returns fail-overs as a file.
+func Failovers(t *testing.T, list []results.Failover) string {
+	rows := [][]string{failoverColumns}
+	for _, f := range list {
+		rows = append(rows, failoverRow(f))
+	}
+	return text(t, rows)
+}
 
 // Samples returns samples as a file.
 func Samples(t *testing.T, samples []results.Sample) string {

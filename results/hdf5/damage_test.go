@@ -84,6 +84,11 @@ func TestReadRefuses(t *testing.T) {
 			return errors.Join(g.open(f), g.close())
 		}, "/links: 14 columns, not 9"},
 		{"other columns", func(f *hdf5.File) error { return retable(f, func(c []column) { c[2].name = "t_ms" }) }, `/samples: column 3 is "t_ms", not "t_s"`},
+		{"wide rows", func(f *hdf5.File) error {
+			g := grow(samples)
+			g.rooms[0], g.chunk = 2*maxRow, 1
+			return errors.Join(remove(f, "samples"), g.open(f), g.close())
+		}, "/samples: rows of "},
 		{"text for a later table", func(f *hdf5.File) error { return replaceText(f, exchanges.name, nil) }, "/exchanges: not a table of rows"},
 		{"text for a table", func(f *hdf5.File) error { return replaceText(f, "samples", nil) }, "/samples: not a table of rows"},
 	} {

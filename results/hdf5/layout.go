@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"evbench/results"
 )
 
 // A member is a column in the bytes of a row. Numbers are little-endian on every

@@ -18,6 +18,12 @@ import (
 // comes to at best. What claims more is damaged.
 const maxShrink = 1100
 
+// What is read at most of one text, and of one row, whatever a file can hold.
+const (
+	maxText = 256 << 20
+	maxRow  = 1 << 20
+)
+
 // Read reads a run. Of one that was killed it returns what had been written: the
 // summary then has no schema.
 func Read(name string) (run *results.Run, err error) {
@@ -198,8 +204,8 @@ func (r reader) text(name string) (text []byte, err error) {
 	if rows != 1 || !fixedText(dt) {
 		return nil, fmt.Errorf("%s: not one text of fixed length", name)
 	}
-	if int(dt.Size()) > r.most {
-		return nil, fmt.Errorf("%s: %d bytes are more than the file can hold: it is damaged", name, dt.Size())
+	if size := dt.Size(); size > uint(min(r.most, maxText)) {
+		return nil, fmt.Errorf("%s: %d bytes are more than the file can hold, or than are read: it is damaged", name, size)
 	}
 	text = make([]byte, dt.Size())
 	if err := set.Read(&text); err != nil {

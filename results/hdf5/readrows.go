@@ -27,6 +27,9 @@ func readRows[T any](r reader, t table[T], ended bool) (rows []T, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if l.size > maxRow {
+		return nil, fmt.Errorf("rows of %d bytes, more than %d: it is damaged", l.size, maxRow)
+	}
 	n, err := extent(set)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// FuzzPlaceIn: whatever a launcher puts into the environment, a place is one of those that
+// there are.
+func FuzzPlaceIn(f *testing.F) {
+	f.Add("OMPI_COMM_WORLD_RANK=3\nOMPI_COMM_WORLD_SIZE=4\nOMPI_COMM_WORLD_LOCAL_RANK=1")
+	f.Add("SLURM_PROCID=1\nSLURM_STEP_ID=0\nSLURM_NTASKS=9\nSLURM_NODEID=2\nSLURM_STEP_NODELIST=rack[2-3]n[01-16],b7\nSLURM_STEP_TASKS_PER_NODE=3(x2),1")
+	f.Fuzz(func(t *testing.T, text string) {
+		env := map[string]string{}
+		for line := range strings.Lines(text) {
+			name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+			env[name] = value
+		}
+		p, err := placeIn(func(name string) string { return env[name] })
+		if err == nil && (p.rank < 0 || p.size < 0 || p.size > 0 && p.rank >= p.size || p.local < 0 || p.locals < 0 || strings.ContainsAny(p.first, "[")) {
+			t.Fatalf("%q: %+v", text, p)
+		}
+	})
+}
+
+// FuzzParseData: all addresses of a server have one port, and are written as they were read.
+func FuzzParseData(f *testing.F) {
+	f.Add("10.0.0.1:7000,10.1.0.1:7000")
+	f.Add("[::1]:0")
+	f.Fuzz(func(t *testing.T, text string) {
+		a, err := parseData(text)
+		if err != nil {
+			return
+		}
+		if a.String() != text || a.listen() == "" {
+			t.Fatalf("%q became %q, at %q", text, a, a.listen())
+		}
+	})
+}

@@ -1,0 +1,43 @@
+package hostlist
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// FuzzExpand: no list names more hosts than it may, every name is one, and what is written
+// of them names the same.
+func FuzzExpand(f *testing.F) {
+	f.Add("node[001-003,400],login")
+	f.Add("r[1-2]n[08-11]-ib,n[1048575],[0]x[9]")
+	f.Add("n[1-9]m[1-9]o[1-9]p[1-9]q[1-9]")
+	f.Fuzz(func(t *testing.T, expr string) {
+		names, err := Expand(expr)
+		if err != nil {
+			if said := err.Error(); !strings.HasPrefix(said, "host list ") || len(said) > 1000 {
+				t.Fatalf("%q: %s", expr, said)
+			}
+			return
+		}
+		if len(names) > Max {
+			t.Fatalf("%q: %d names", expr, len(names))
+		}
+		if len(names) > 1<<12 {
+			return // long to compare, and no different
+		}
+		slices.SortFunc(names, Compare)
+		names = slices.Compact(names)
+		for _, n := range names {
+			if n == "" || Check(n, maxParts*(maxName+maxDigits)) != nil {
+				t.Fatalf("%q: name %q", expr, n)
+			}
+		}
+		short := Compress(names)
+		again, err := Expand(short)
+		slices.SortFunc(again, Compare)
+		if err != nil || !slices.Equal(again, names) {
+			t.Fatalf("%q became %q and %.10q, not %.10q: %v", expr, short, again, names, err)
+		}
+	})
+}

@@ -1,0 +1,40 @@
+package report_test
+
+import (
+	"strings"
+	"testing"
+
+	"evbench/report"
+	"evbench/results"
+)
+
+// FuzzTable: whatever summary is read, its table is there, rows stay on their line and
+// nothing in it is obeyed by a terminal.
+func FuzzTable(f *testing.F) {
+	s := quickstart()
+	s.Cases[1].Failovers = []results.Failover{{ID: 1, Down: []string{"leaf0-spine0"}, Source: "kept", Reason: "a\nb"}}
+	s.Cases[1].LinkEvents = []results.LinkEvent{{Link: "leaf0-spine0", RoutesSec: 1}}
+	s.Slices = s.Slices[:2]
+	var b strings.Builder
+	if err := s.Write(&b); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.String(), 80)
+	f.Add(`{"schema":"evbench/summary/1","cases":[{"name":"a\nb\u001b[2J","schedule":"c\nd"}]}`, 3)
+	f.Fuzz(func(t *testing.T, text string, width int) {
+		s, err := results.ReadSummary(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		var b strings.Builder
+		if err := report.Table(&b, s, report.Options{Width: width % 500}); err != nil {
+			t.Fatal(err)
+		}
+		if out := b.String(); strings.ContainsAny(out, "\x1b\r\x07\u009b") || !strings.HasSuffix(out, "\n") {
+			t.Fatalf("%q became %q", text, out)
+		}
+		if n := len(b.String()); n > 1000*(len(text)+1000) {
+			t.Fatalf("%d bytes became %d", len(text), n)
+		}
+	})
+}

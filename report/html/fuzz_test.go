@@ -1,0 +1,46 @@
+package html_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"evbench/report/figure"
+	"evbench/report/html"
+	"evbench/report/reporttest"
+	"evbench/results"
+)
+
+// FuzzWrite: whatever results are read, there is a page of them, and no text of theirs is
+// markup in it.
+func FuzzWrite(f *testing.F) {
+	run := reporttest.Small(f).Run
+	var s, m strings.Builder
+	if err := run.Summary.Write(&s); err != nil {
+		f.Fatal(err)
+	}
+	if err := run.Manifest.Write(&m); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(s.String(), m.String())
+	f.Add(`{"schema":"evbench/summary/1","cases":[{"name":"<script>x</script>","reasons":["</style><fuzz>"]}]}`,
+		`{"schema":"evbench/manifest/1","scenario":"topology: FT(2;64,64)","name":"<fuzz>"}`)
+	f.Fuzz(func(t *testing.T, summary, manifest string) {
+		s, err := results.ReadSummary(strings.NewReader(summary))
+		if err != nil {
+			return
+		}
+		m, err := results.ReadManifest(strings.NewReader(manifest))
+		if err != nil {
+			return
+		}
+		run := &results.Run{Summary: s, Manifest: m, Samples: []results.Sample{{Case: "healthy", TSec: 1, IntervalSec: 1, Events: 1}}}
+		var page bytes.Buffer
+		if err := html.Write(&page, []html.Input{{Name: "fuzz", Source: figure.Source{Run: run.Merge()}}}); err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(page.Bytes(), []byte("<fuzz>")) || bytes.ContainsRune(page.Bytes(), '\x1b') {
+			t.Fatalf("%q and %q have become markup", summary, manifest)
+		}
+	})
+}

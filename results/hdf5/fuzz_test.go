@@ -1,0 +1,65 @@
+//go:build hdf5
+
+package hdf5
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"evbench/results"
+)
+
+// FuzzRead: a file that is not as the library wrote it is an error that names it, or is read
+// within its bounds; what is read can be saved, and then reads as the same.
+//
+// The bytes go through libhdf5, which is not made for files of strangers. It has its own
+// checks; a crash inside of it is not ours to mend.
+func FuzzRead(f *testing.F) {
+	run := &results.Run{Manifest: results.Manifest{Name: "x", Complete: true}, Samples: []results.Sample{numbered(0), numbered(1)}}
+	dir := f.TempDir()
+	name, saved := filepath.Join(dir, "sound.h5"), filepath.Join(dir, "again.h5")
+	if err := Save(name, run, map[string][]byte{"a": []byte("plan")}); err != nil {
+		f.Fatal(err)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		f.Fatal(err)
+	}
+	// Places that differ, not whole files: those are 40 KB, of which few bytes matter.
+	f.Add(uint32(0), []byte{})
+	f.Add(uint32(8), []byte{0xff})
+	f.Add(uint32(len(text)/2), []byte{0, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, at uint32, bytes []byte) {
+		changed := slices.Clone(text)
+		copy(changed[int(at)%len(changed):], bytes)
+		if err := os.WriteFile(name, changed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		run, err := Read(name)
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), name+": ") || len(err.Error()) > 64<<10 {
+				t.Fatalf("%.500s", err)
+			}
+			return
+		}
+		plans, err := Plans(name)
+		if err != nil || run.Summary.Schema == "" {
+			return
+		}
+		os.Remove(saved)
+		if err := Save(saved, run, plans); err != nil {
+			t.Fatalf("what was read cannot be saved: %v", err)
+		}
+		again, err := Read(saved)
+		if err != nil || !slices.Equal(again.Samples, run.Samples) || !slices.Equal(again.Links, run.Links) {
+			t.Fatalf("%d samples, then %v: %v", len(run.Samples), again, err)
+		}
+		if other, err := Plans(saved); err != nil || !maps.EqualFunc(other, plans, slices.Equal[[]byte]) {
+			t.Fatalf("%d plans, then %d: %v", len(plans), len(other), err)
+		}
+	})
+}

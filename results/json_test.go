@@ -1,0 +1,139 @@
+package results
+
+import (
+	"bytes"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"evbench/internal/printable"
+)
+
+// told is a run with something in every list.
+func told() (Summary, Manifest) {
+	sec := 1.5
+	c := Case{
+		Name: "FORS", Mode: "synchronised", Failures: []string{"leaf0-spine0"}, Estimate: &Estimate{Of: OfRatio}, Complete: true, Valid: true,
+		LinkEvents: []LinkEvent{{Link: "leaf0-spine0", TSec: 1}}, Reasons: []string{"a\nb"}, Warnings: []string{},
+		Failovers: []Failover{{ID: 1, Down: []string{"leaf0-spine0"}, SeenSec: &sec}},
+	}
+	s := Summary{
+		Schema: SummarySchema, Name: "run", Complete: true, Answer: &Answer{Text: "so it is"}, Cases: []Case{c},
+		Slices: []Slice{{Case: "FORS", MeasuredSec: 2, EventsPerSec: 3, Load: []Load{{Host: "a", Cores: 2, CPUSec: &sec}}}},
+	}
+	m := Manifest{
+		Schema: ManifestSchema, Name: "run", Scenario: "name: run\n", Started: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC),
+		Versions: map[string]string{"evbench": "1"}, Plans: map[string]string{"FORS": "sha256:0"}, Hosts: []Host{{Host: "a"}},
+		Predictions: []Prediction{{Case: "FORS"}}, Warnings: []string{"odd"},
+	}
+	return s, m
+}
+
+func document(t testing.TB, write func(io.Writer) error) string {
+	t.Helper()
+	var b strings.Builder
+	if err := write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// Texts that are read are such as can be shown, wherever they stand.
+func TestTextsAreCleaned(t *testing.T) {
+	s, m := told()
+	s.Cases[0].Name, s.Slices[0].Load[0].Host, s.Answer.Text, s.Cases[0].Failovers[0].Down[0] = "\x1b", "\x1b", "\x1b", "\x1b"
+	s.Cases[0].Reasons[0] = strings.Repeat("x", 10<<20)
+	m.Scenario, m.Versions["\x1b"], m.Hosts[0].CPU = "\x1b\n"+strings.Repeat("y", printable.Most), "\x1b", "\x1b"
+	s, err := ReadSummary(strings.NewReader(document(t, s.Write)))
+	if err != nil || s.Cases[0].Name != `\x1b` || s.Slices[0].Load[0].Host != `\x1b` || s.Answer.Text != `\x1b` || s.Cases[0].Failovers[0].Down[0] != `\x1b` {
+		t.Errorf("%v: %.2000s", err, document(t, s.Write))
+	}
+	if got := s.Cases[0].Reasons[0]; !strings.HasSuffix(got, " more bytes)") || len(got) > printable.Most {
+		t.Errorf("a text of %d bytes ends with %q", len(got), got[len(got)-20:])
+	}
+	m, err = ReadManifest(strings.NewReader(document(t, m.Write)))
+	if err != nil || !strings.HasPrefix(m.Scenario, "\\x1b\nyy") || len(m.Scenario) < printable.Most || m.Versions[`\x1b`] != `\x1b` || m.Hosts[0].CPU != `\x1b` {
+		t.Errorf("%v: %.2000s", err, document(t, m.Write))
+	}
+}
+
+// located is how errors of documents begin.
+var located = regexp.MustCompile(`^(line \d+: |schema "|ends too early)`)
+
+// fuzzDocument: what is read can be written and then reads as the same, texts can be shown,
+// and errors say where.
+func fuzzDocument(t *testing.T, text string, read func(io.Reader) (func(io.Writer) error, error)) {
+	write, err := read(strings.NewReader(text))
+	if err != nil {
+		if said := err.Error(); !located.MatchString(said) || len(said) > 4*printable.Most {
+			t.Fatalf("%q: %.300q", text, said)
+		}
+		return
+	}
+	once := document(t, write)
+	again, err := read(strings.NewReader(once))
+	if err != nil {
+		t.Fatalf("%q was written as %q, and does not read: %v", text, once, err)
+	}
+	if twice := document(t, again); twice != once {
+		t.Fatalf("%q\nwas written as %q\nand then as %q", text, once, twice)
+	}
+	if strings.Contains(once, `\u001b`) || strings.Contains(once, "\u009b") || !utf8.ValidString(once) {
+		t.Fatalf("%q was written as %q", text, once)
+	}
+}
+
+func FuzzReadSummary(f *testing.F) {
+	s, _ := told()
+	f.Add(document(f, s.Write))
+	f.Add(`{"schema":"evbench/summary/1","cases":[{"name":"\u001b[2J","reasons":null}]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		fuzzDocument(t, text, func(r io.Reader) (func(io.Writer) error, error) {
+			s, err := ReadSummary(r)
+			return s.Write, err
+		})
+	})
+}
+
+func FuzzReadManifest(f *testing.F) {
+	_, m := told()
+	f.Add(document(f, m.Write))
+	f.Add(`{"schema":"evbench/manifest/1","versions":{"\u001b":"\u009b"},"started":"2026-03-01T00:00:00+01:00"}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		fuzzDocument(t, text, func(r io.Reader) (func(io.Writer) error, error) {
+			m, err := ReadManifest(r)
+			return m.Write, err
+		})
+	})
+}
+
+// FuzzMeasured: whatever summary was read, what is made of it stays within it.
+func FuzzMeasured(f *testing.F) {
+	s, _ := told()
+	f.Add(document(f, s.Write))
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := ReadSummary(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		if n := len(s.Measured()); n > max(len(s.Slices), len(s.Cases)) {
+			t.Fatalf("%d measured of %d slices and %d cases", n, len(s.Slices), len(s.Cases))
+		}
+		run := &Run{Summary: s, Samples: []Sample{{Case: "FORS", TSec: 1}}}
+		if m := run.Merge(); len(m.Samples) > 1 {
+			t.Fatalf("%d samples of one", len(m.Samples))
+		}
+		for _, n := range s.Notes() {
+			if n.Head == "" {
+				t.Fatalf("%+v", n)
+			}
+		}
+		var b bytes.Buffer
+		if err := s.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
