@@ -67,10 +67,12 @@ func play(ctx context.Context, o *options, s *chaos.Script) (out outcome, seen c
 
 func (g *stage) perform(ctx context.Context) error {
 	switch {
-	case g.s.Kind.OnLinks():
+	case g.s.Kind.InLab():
 		return g.links(ctx)
 	case g.s.Kind.OnControl():
 		return g.control(ctx)
+	case g.s.Kind == chaos.Strangers:
+		return g.strangers(ctx)
 	}
 	return g.kill(ctx)
 }
@@ -90,7 +92,7 @@ func (g *stage) beginRun(ctx context.Context) (err error) {
 	return err
 }
 
-// links lets the scenario do its work, which takes links down by itself, and disturbs it.
+// links lets the scenario do its work, which may take links down by itself, and disturbs it.
 func (g *stage) links(ctx context.Context) error {
 	stop := func() {}
 	if g.s.Hogs > 0 {
@@ -113,6 +115,7 @@ func (g *stage) links(ctx context.Context) error {
 	beside.Go(g.sample)
 	beside.Go(g.stops)
 	beside.Go(g.pulse)
+	beside.Go(func() { g.strikes(ctx) })
 	beside.Wait()
 	return nil
 }
@@ -127,15 +130,15 @@ func (g *stage) sample() {
 	}
 }
 
-// stops stops the program and lets it go on.
+// stops stops the program with its process group, as Ctrl-Z does, and lets it go on.
 func (g *stage) stops() {
 	since, ok := g.main.measures()
 	for _, s := range g.s.Stops {
-		if !ok || !g.main.until(since.Add(s.At)) || g.main.signal(syscall.SIGSTOP) != nil {
+		if !ok || !g.main.until(since.Add(s.At)) || g.main.signalGroup(syscall.SIGSTOP) != nil {
 			return
 		}
 		g.main.until(time.Now().Add(s.For))
-		if g.main.signal(syscall.SIGCONT) != nil {
+		if g.main.signalGroup(syscall.SIGCONT) != nil {
 			return
 		}
 	}

@@ -90,6 +90,17 @@ func (p *program) signal(s syscall.Signal) error {
 	return nil
 }
 
+// signalGroup sends a signal to all processes of its group: without root, the lab is in a
+// child.
+func (p *program) signalGroup(s syscall.Signal) error {
+	select {
+	case <-p.done:
+		return os.ErrProcessDone
+	default:
+		return syscall.Kill(-p.cmd.Process.Pid, s)
+	}
+}
+
 // code is how it ended, once it has: -1 by a signal.
 func (p *program) code() int { return p.cmd.ProcessState.ExitCode() }
 

@@ -93,8 +93,15 @@ func soak(ctx context.Context, o *options, stdout, stderr io.Writer) (unexplaine
 	return unexplained, show(stdout, o, done)
 }
 
-// possible reports why the lab cannot be built here.
+// possible reports why the lab cannot be built here, or what else is missing.
 func possible(ctx context.Context, o *options) error {
+	if o.only.MatchString(string(chaos.Outside)) || o.only.MatchString(string(chaos.Severed)) {
+		for _, tool := range []string{"ip", "nsenter"} {
+			if _, err := exec.LookPath(tool); err != nil {
+				return usagef("links are taken down from outside with ip and nsenter (packages iproute2, util-linux; --only leaves them out): %w", err)
+			}
+		}
+	}
 	out, err := exec.CommandContext(ctx, o.evbench, "lab", "doctor").CombinedOutput()
 	if err != nil && ctx.Err() == nil {
 		return usagef("evbench lab doctor: %w\n%s", err, out)
@@ -105,8 +112,12 @@ func possible(ctx context.Context, o *options) error {
 // expected is about how long a round takes.
 func expected(s *chaos.Script) time.Duration {
 	switch {
-	case s.Kind.OnLinks():
-		return s.Duration + 3*time.Second
+	case s.Kind == chaos.Severed:
+		return 2*chaos.ControlTimeout + 5*time.Second
+	case s.Kind.InLab():
+		return s.Duration + s.Stopped() + 3*time.Second
+	case s.Kind == chaos.Strangers:
+		return s.Duration + 5*time.Second
 	case s.Kind == chaos.Stall:
 		return 35 * time.Second // a worker waits for a sign of its controller
 	}
@@ -128,6 +139,15 @@ func describe(s *chaos.Script) string {
 	}
 	if s.Kind.OnLinks() {
 		add("%d link events in %s", s.Changes(), s.Duration)
+	}
+	if n := len(s.Strikes()); n > 0 {
+		add("%d link events by others", n)
+	}
+	if s.Apart && s.Kind == chaos.Pause {
+		add("workers apart")
+	}
+	if len(s.Waves) > 0 {
+		add("%d waves", len(s.Waves))
 	}
 	if s.Payload {
 		add("check payload")

@@ -18,7 +18,7 @@ func (g *stage) kill(ctx context.Context) error {
 	began := time.Now()
 	var err error
 	if g.s.Hosts {
-		err = g.beginHosts(ctx, func(int) string { return "unix:" + socketFile })
+		err = g.beginHosts(ctx, "unix:"+socketFile, func(int) string { return "unix:" + socketFile })
 	} else {
 		err = g.beginRun(ctx)
 	}
@@ -53,9 +53,9 @@ func (g *stage) moment(began time.Time) bool {
 	return ok && g.main.until(since.Add(g.s.At))
 }
 
-// beginHosts starts a controller and its workers on loopback; to says where each of them
-// reaches the controller.
-func (g *stage) beginHosts(ctx context.Context, to func(server int) string) (err error) {
+// beginHosts starts a controller that listens at an address, and its workers on loopback; to
+// says where each of them reaches the controller.
+func (g *stage) beginHosts(ctx context.Context, at string, to func(server int) string) (err error) {
 	if err := g.write(tokenFile, fmt.Sprintf("soak-%d\n", g.s.Seed)); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (g *stage) beginHosts(ctx context.Context, to func(server int) string) (err
 	if err != nil {
 		return err
 	}
-	g.main, err = g.begin(ctx, "controller", "-v", scenarioFile, "--listen", "unix:"+socketFile, "--token-file", tokenFile,
+	g.main, err = g.begin(ctx, "controller", "-v", scenarioFile, "--listen", at, "--token-file", tokenFile,
 		"-o", resultsDir, "--join-timeout", joining.String())
 	for rank := 0; err == nil && rank < tree.Servers(); rank++ {
 		var p *program
@@ -98,7 +98,7 @@ func (g *stage) control(ctx context.Context) error {
 		}
 		proxies = append(proxies, p)
 	}
-	if err := g.beginHosts(ctx, func(server int) string { return "tcp:" + proxies[server].addr() }); err != nil {
+	if err := g.beginHosts(ctx, "unix:"+socketFile, func(server int) string { return "tcp:" + proxies[server].addr() }); err != nil {
 		return err
 	}
 	if g.s.Kind != chaos.Delay && g.moment(time.Now()) {

@@ -28,9 +28,15 @@ func (j *judgement) answers(c results.Case) {
 		}
 		return
 	}
-	events := slices.Clone(c.LinkEvents)
+	j.known(c, c.LinkEvents, prompt)
+	j.settled(c)
+}
+
+// known holds what was used against what links did, so long after each change.
+func (j *judgement) known(c results.Case, links []results.LinkEvent, after time.Duration) {
+	events := slices.Clone(links)
 	slices.SortStableFunc(events, func(a, b results.LinkEvent) int { return compare(a.TSec, b.TSec) })
-	late := (prompt + j.s.Stopped()).Seconds()
+	late := (after + j.s.Stopped()).Seconds()
 	if j.s.Hogs > 0 {
 		late *= 2
 	}
@@ -45,7 +51,6 @@ func (j *judgement) answers(c results.Case) {
 			j.level(events[:i+1], c.Failovers, at)
 		}
 	}
-	j.settled(c)
 }
 
 // before is how long before an event a halt of the machine still delays it.

@@ -6,7 +6,9 @@
 package chaos
 
 import (
+	"cmp"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"evbench/topology"
@@ -26,16 +28,26 @@ const (
 	Delay          Kind = "delay"           // control messages come late
 	Cut            Kind = "cut"             // a control connection breaks
 	Stall          Kind = "stall"           // a control connection goes silent
+	Pause          Kind = "pause"           // the whole run is stopped for seconds
+	Outside        Kind = "outside"         // links are taken down by others, and the run has a fail-over
+	Severed        Kind = "severed"         // a link is taken down by others, and the run has none
+	Strangers      Kind = "strangers"       // others connect to the control port
 )
 
 // Kinds lists all of them.
 func Kinds() []Kind {
-	return []Kind{Long, Links, Wait, End, KillWorker, KillController, Delay, Cut, Stall}
+	return []Kind{Long, Links, Wait, End, KillWorker, KillController, Delay, Cut, Stall, Pause, Outside, Severed, Strangers}
 }
 
-// OnLinks reports whether the links are what a round is about: it has to build events to
-// the end, or end because servers cannot reach each other.
+// InLab reports whether a round is a run in the lab of which no process is killed: it has to
+// build events to the end, or end because servers cannot reach each other.
+func (k Kind) InLab() bool { return k.OnLinks() || k == Pause || k.ByOthers() }
+
+// OnLinks reports whether links that die by the scenario are what a round is about.
 func (k Kind) OnLinks() bool { return k == Long || k == Links || k == Wait || k == End }
+
+// ByOthers reports whether it is others who take links down.
+func (k Kind) ByOthers() bool { return k == Outside || k == Severed }
 
 // OnControl reports whether a round has workers as processes of their own, which reach the
 // controller through a proxy.
@@ -51,6 +63,14 @@ type Failure struct {
 // A Stop is a time in which the whole program is stopped: to it, its clocks jump.
 type Stop struct{ At, For time.Duration }
 
+// A Wave is connections to the control port by others, at once. At counts from the first
+// line of the program; they stay open For.
+type Wave struct {
+	At, For     time.Duration
+	Connections int
+	Bytes       int // of garbage that each sends; 0: it says nothing
+}
+
 // A Script is one round.
 type Script struct {
 	Seed  uint64 // of the soak
@@ -64,8 +84,9 @@ type Script struct {
 	Wait     bool // on_disconnect: wait
 	Payload  bool // check: payload
 	Duration time.Duration
-	Failures []Failure
-	Hogs     int // busy loops beside
+	Failures []Failure // of the scenario, or by others: see Kind.ByOthers
+	Apart    bool      // servers are processes of their own
+	Hogs     int       // busy loops beside
 	Stops    []Stop
 
 	// Of kills and control. At counts from the first line of the program if Early.
@@ -75,6 +96,7 @@ type Script struct {
 	At     time.Duration
 	Reset  bool            // a cut connection is reset, else closed
 	Delays []time.Duration // of control messages, at most, by server
+	Waves  []Wave          // of strangers
 }
 
 // Phase, Rate and Timeout are the same in all rounds: two processors can carry that with
@@ -83,9 +105,32 @@ const (
 	Phase   = 10 * time.Millisecond
 	Rate    = "50Mbit/s"
 	Timeout = 20 * time.Second
-	// ControlTimeout is that of rounds in which control connections go silent.
+	// ControlTimeout is that of rounds in which control connections go silent, or links for
+	// good.
 	ControlTimeout = 4 * time.Second
 )
+
+// A Strike is a link that others take down or bring up.
+type Strike struct {
+	At   time.Duration
+	Link topology.Link
+	Up   bool
+}
+
+// Strikes are what others do to links, in order.
+func (s *Script) Strikes() []Strike {
+	if !s.Kind.ByOthers() {
+		return nil
+	}
+	var all []Strike
+	for _, f := range s.Failures {
+		for _, l := range f.Links {
+			all = append(all, Strike{At: f.At, Link: l}, Strike{At: f.At + f.For, Link: l, Up: true})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Strike) int { return cmp.Compare(a.At, b.At) })
+	return all
+}
 
 // Changes is how often a link goes down or comes up.
 func (s *Script) Changes() int {

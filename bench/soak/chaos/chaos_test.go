@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"evbench/scenario"
+	"evbench/topology"
 )
 
 // rounds are those of some soaks of different length.
@@ -15,7 +16,7 @@ func rounds(t *testing.T, do func(t *testing.T, s *Script)) {
 	for _, length := range []time.Duration{20 * time.Second, 3 * time.Minute, 10 * time.Minute} {
 		for seed := range uint64(3) {
 			p := Plan{Seed: seed, Length: length}
-			for n := 1; n <= 14; n++ {
+			for n := 1; n <= 20; n++ {
 				do(t, p.Round(n))
 			}
 		}
@@ -49,12 +50,12 @@ func TestEqualSeedsGiveEqualRounds(t *testing.T) {
 func TestEveryKindComesUp(t *testing.T) {
 	for seed := range uint64(5) {
 		have := map[Kind]bool{}
-		for n := 1; n <= 13; n++ {
+		for n := 1; n <= 1+len(kinds); n++ {
 			have[Plan{Seed: seed, Length: time.Minute}.Round(n).Kind] = true
 		}
 		for _, k := range Kinds() {
 			if !have[k] {
-				t.Errorf("seed %d: thirteen rounds without %q", seed, k)
+				t.Errorf("seed %d: a deck without %q", seed, k)
 			}
 		}
 	}
@@ -67,7 +68,11 @@ func TestScriptsAreScenarios(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d round %d: %v\n%s", s.Seed, s.Round, err, s.YAML())
 		}
-		if got, want := len(read.Cases[0].Timed), len(s.Failures); got != want {
+		want := len(s.Failures)
+		if s.Kind.ByOthers() {
+			want = 0
+		}
+		if got := len(read.Cases[0].Timed); got != want {
 			t.Errorf("seed %d round %d: %d failures, the scenario has %d", s.Seed, s.Round, want, got)
 		}
 	})
@@ -95,6 +100,39 @@ func TestDisconnectsOnlyOnPurpose(t *testing.T) {
 	})
 	if parted[Wait] == 0 || parted[End] == 0 {
 		t.Errorf("servers were parted so often: %v", parted)
+	}
+}
+
+// What others do is possible: no link dies that is dead, and all are up again in the end but
+// where that is meant. A pause is long enough to be taken for a loss.
+func TestOthers(t *testing.T) {
+	waves, pauses := 0, 0
+	rounds(t, func(t *testing.T, s *Script) {
+		dead, at := map[topology.Link]bool{}, time.Duration(0)
+		for _, x := range s.Strikes() {
+			if x.At < at || dead[x.Link] == !x.Up {
+				t.Errorf("seed %d round %d: %+v", s.Seed, s.Round, x)
+			}
+			dead[x.Link], at = !x.Up, x.At
+		}
+		if s.Kind == Severed && at < time.Hour || s.Kind == Outside && (len(s.Strikes()) < 4 || at > s.Duration-calm/2) {
+			t.Errorf("seed %d round %d, %s: %+v", s.Seed, s.Round, s.Kind, s.Strikes())
+		}
+		if s.Kind == Pause {
+			pauses++
+			if len(s.Stops) == 0 || s.Stops[0].For < 2*time.Second || s.Stops[0].At > s.Duration-calm {
+				t.Errorf("seed %d round %d: %+v", s.Seed, s.Round, s.Stops)
+			}
+		}
+		for _, w := range s.Waves {
+			waves++
+			if w.At < 0 || w.At > s.Duration || w.Connections < 1 || s.Kind != Strangers {
+				t.Errorf("seed %d round %d: %+v", s.Seed, s.Round, w)
+			}
+		}
+	})
+	if waves == 0 || pauses == 0 {
+		t.Errorf("%d waves, %d pauses", waves, pauses)
 	}
 }
 

@@ -21,6 +21,10 @@ type Seen struct {
 	Usage   []Usage
 	Halts   []Stop // when the machine itself was slow
 	Hit     bool   // what the script does to a process was done
+
+	Struck   []results.LinkEvent // what others did to links, since the program began to measure
+	Unstruck string              // why they could not
+	Strange  int                 // connections of strangers that were taken
 }
 
 // An Exit is how a worker ended.
@@ -86,8 +90,14 @@ func Judge(s *Script, seen Seen) []Finding {
 	switch {
 	case s.Kind == End:
 		j.ended()
-	case s.Kind.OnLinks():
+	case s.Kind.OnLinks(), s.Kind == Pause:
 		j.whole()
+	case s.Kind == Outside:
+		j.outside()
+	case s.Kind == Severed:
+		j.severed()
+	case s.Kind == Strangers:
+		j.unnoticed()
 	case s.Kind == KillWorker:
 		j.victim(true)
 	case s.Kind == KillController:

@@ -82,6 +82,23 @@ func TestJudgeFinds(t *testing.T) {
 		l := topology.Link{Leaf: 1, Spine: spine}
 		apart.Failures = append(apart.Failures, failure(l, 5*time.Second, time.Second))
 	}
+	outside, severed, strange := of(Outside), of(Severed), of(Strangers)
+	severed.Policy = ""
+	struck := []results.LinkEvent{{Link: "leaf0-spine0", TSec: 2.1}, {Link: "leaf0-spine0", Up: true, TSec: 3.1}}
+	by := func(change func(c *results.Case, seen *Seen)) Seen { // others, not the scenario
+		s := good()
+		s.Struck, s.Run.Summary.Cases[0].LinkEvents = struck, nil
+		change(&s.Run.Summary.Cases[0], &s)
+		return s
+	}
+	cut := func(said string) Seen {
+		s := ending(said)
+		s.Struck = struck[:1]
+		return s
+	}
+	paused := of(Pause)
+	paused.Failures, paused.Policy, paused.Stops = nil, "", []Stop{{At: time.Second, For: 9 * time.Second}}
+	calmly := func(c *results.Case, _ *Seen) { c.LinkEvents, c.Failovers = nil, nil }
 	late := of(Delay)
 	late.Delays = []time.Duration{0, time.Second, 0, 0}
 
@@ -155,6 +172,26 @@ func TestJudgeFinds(t *testing.T) {
 		{"controller killed", of(KillController), with(func(_ *results.Case, s *Seen) { *s = Seen{Code: killed, Hit: true} }), "", ""},
 		{"worker stays", of(KillController), Seen{Code: killed, Hit: true, Gone: 20 * time.Second}, "it took 20.0 s", ""},
 		{"worker ends oddly", of(KillController), Seen{Code: killed, Hit: true, Workers: []Exit{{Server: 1, Code: 2}}}, "worker 1 ended with 2", ""},
+		{"paused", paused, with(calmly), "", ""},
+		{"paused, and lost", paused, with(func(c *results.Case, s *Seen) { calmly(c, s); c.EventsLost = 1 }), "1 events lost", ""},
+		{"paused, and servers are blamed", paused, ending("evbench: server 0: no sign of life for 7.5s"), "exit code 1: evbench: server 0: no sign", ""},
+		{"followed from outside", outside, by(func(*results.Case, *Seen) {}), "", ""},
+		{"not followed", outside, by(func(c *results.Case, _ *Seen) { c.Failovers = nil }), "others changed links 2 times", ""},
+		{"followed late", outside, by(func(c *results.Case, _ *Seen) { c.Failovers[0].SeenSec = sec(2.9) }), "leaf0-spine0 had been dead for 600 ms", ""},
+		{"another dead", outside, by(func(c *results.Case, _ *Seen) { c.Failovers[0].Dead = append(c.Failovers[0].Dead, "leaf1-spine0") }), "takes leaf1-spine0 for dead", ""},
+		{"lost from outside", outside, by(func(c *results.Case, _ *Seen) { c.EventsLost = 3 }), "3 events lost", ""},
+		{"ended from outside", outside, by(func(_ *results.Case, s *Seen) { s.Code, s.Said = exitFailed, "evbench: server 1: nothing moved" }), "exit code 1: evbench: server 1", ""},
+		{"not struck", outside, by(func(_ *results.Case, s *Seen) { s.Unstruck = "ip: no" }), "links could not be struck: ip: no", ""},
+		{"struck nothing", severed, ending("evbench: no"), "no link was struck", ""},
+		{"severed", severed, cut("evbench: case: leaf0-spine0 is down"), "", ""},
+		{"severed, servers blamed", severed, cut("evbench: case: server 3: nothing moved"), "does not name it", ""},
+		{"severed, others blamed", severed, cut("evbench: case: leaf0-spine0, leaf1-spine1 are down"), "names leaf1-spine1", ""},
+		{"severed, goes on", severed, by(func(*results.Case, *Seen) {}), "taken down for good, and the exit code is 0", ""},
+		{"strangers", strange, with(func(_ *results.Case, s *Seen) { s.Strange = 9 }), "", ""},
+		{"no strangers", strange, good(), "no connection of strangers", ""},
+		{"strangers noticed", strange, with(func(_ *results.Case, s *Seen) {
+			s.Strange, s.Workers = 9, []Exit{{Server: 2, Code: 1, Said: "evbench: EOF"}}
+		}), "worker 2 ended with 1: evbench: EOF", ""},
 		{"late and well", late, good(), "", ""},
 		{"too late", late, ending("evbench: server 1: does not answer"), "does not answer", "messages of server 1"},
 		{"another too late", late, ending("evbench: server 2: does not answer"), "exit code 1", ""},
@@ -220,6 +257,34 @@ func TestFlatOfFewReadings(t *testing.T) {
 		}
 		if found := Flat(all); len(found) != 1 || !found[0].Anomaly() || found[0].Slow != tt.slow {
 			t.Errorf("%d readings, %d more: %+v", tt.readings, tt.more, found)
+		}
+	}
+}
+
+func TestLeafOf(t *testing.T) {
+	tree, err := (&Script{Notation: "FT(2;4,2)", Fill: []int{1, 2}}).Tree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := func(names ...string) (text string) {
+		for i, n := range names {
+			text += fmt.Sprintf("%d: %s@if%d: <BROADCAST,UP> mtu 1500\\    link/ether 02:eb\n", i+1, n, i)
+		}
+		return text
+	}
+	for _, tt := range []struct {
+		text string
+		leaf int
+		ok   bool
+	}{
+		{link("lo", "spine0", "spine1", "server4", "server5"), 1, true},
+		{link("lo", "spine1", "spine0", "server0"), 0, true},
+		{link("lo", "leaf0"), 0, false},
+		{link("lo", "leaf0", "leaf1"), 0, false},
+		{"", 0, false},
+	} {
+		if leaf, ok := LeafOf(tree, tt.text); ok != tt.ok || leaf != tt.leaf {
+			t.Errorf("%q: leaf%d, %v", tt.text, leaf, ok)
 		}
 	}
 }

@@ -52,14 +52,14 @@ func (g *generator) fill(want int) {
 func (g *generator) part(end time.Duration) {
 	g.strict = false
 	defer func() { g.strict = true }()
-	times := 1
+	times, longest := 1, time.Second
 	if g.s.Kind == Wait {
-		times = 3
+		times, longest = 3, 5*time.Second
 	}
 	slot := (end - first) / time.Duration(times)
 	for i := range times {
 		at := first + time.Duration(i)*slot + g.d.between(0, slot/3)
-		leaf, length := g.d.IntN(g.tree.Leaves()), g.d.between(200*time.Millisecond, min(time.Second, slot/2))
+		leaf, length := g.d.IntN(g.tree.Leaves()), g.d.between(200*time.Millisecond, min(longest, slot/2))
 		var set []Failure
 		for spine := range g.tree.Spines() {
 			set = append(set, failure(topology.Link{Leaf: leaf, Spine: spine}, at, length))

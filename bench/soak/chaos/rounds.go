@@ -22,13 +22,21 @@ type Plan struct {
 }
 
 // Round returns the script of a round, from 1. The first is the long one; after it come
-// shuffled decks of all kinds, each with as many rounds of links as of all others.
+// shuffled decks of all kinds.
 func (p Plan) Round(n int) *Script {
 	s := &Script{Seed: p.Seed, Round: n, Kind: p.kind(n)}
 	d := newDice(p.Seed, n)
 	switch {
 	case s.Kind.OnLinks():
 		p.links(d, s)
+	case s.Kind == Pause:
+		p.pause(d, s)
+	case s.Kind == Outside:
+		p.outside(d, s)
+	case s.Kind == Severed:
+		severed(d, s)
+	case s.Kind == Strangers:
+		strangers(d, s)
 	case s.Kind.OnControl():
 		control(d, s)
 	default:
@@ -48,7 +56,10 @@ func (p Plan) Next(n int, wanted func(Kind) bool) int {
 }
 
 // kinds is a deck in order.
-var kinds = [...]Kind{Links, KillWorker, Links, Delay, Links, KillController, Wait, Cut, End, Stall, Links, KillWorker}
+var kinds = [...]Kind{
+	Links, KillWorker, Links, Delay, Links, KillController, Wait, Cut, End, Stall, Links, KillWorker,
+	Pause, Outside, Strangers, Wait, Severed, Outside, Pause,
+}
 
 func (p Plan) kind(n int) Kind {
 	if n <= 1 {
@@ -145,7 +156,7 @@ func control(d dice, s *Script) {
 // milliseconds after a link has died.
 func kill(d dice, s *Script) {
 	s.small(d)
-	s.Hosts, s.Early = d.once(2), d.once(4)
+	s.Hosts, s.Early, s.Apart = d.once(2), d.once(4), true
 	s.Duration = time.Hour // nobody waits for that
 	s.At = d.between(0, 2*time.Second)
 	if s.Early {
@@ -161,5 +172,65 @@ func kill(d dice, s *Script) {
 	s.Failures = slices.Clone(g.done())
 	if !s.Early && !d.once(3) {
 		s.At = dies + d.between(0, 30*time.Millisecond)
+	}
+}
+
+// pause stops the whole run, once or twice, for longer than a sign of life may take.
+func (p Plan) pause(d dice, s *Script) {
+	s.tree(d)
+	s.Duration, s.Apart = max(10*time.Second, p.duration(s.Kind)), d.once(2)
+	at := first
+	for range pick(d, 1, 2) {
+		at += d.between(0, 2*time.Second)
+		stop := Stop{At: at, For: d.between(2*time.Second, 12*time.Second)}
+		if stop.At+stop.For > s.Duration-calm && len(s.Stops) > 0 {
+			return
+		}
+		s.Stops = append(s.Stops, stop)
+		at += stop.For + time.Second
+	}
+}
+
+// outside draws links that others take down and bring up, one after the other with time
+// between: an ip command takes some.
+func (p Plan) outside(d dice, s *Script) {
+	s.tree(d)
+	s.policy(d, "minhop", "spread", "unsync", "fors", "fors+hold")
+	s.Duration = p.duration(s.Kind)
+	g, end := newGenerator(d, s), s.Duration-calm
+	for at := first; at < end; at += d.between(500*time.Millisecond, 2*time.Second) {
+		length := min(d.between(300*time.Millisecond, 1500*time.Millisecond), end-at)
+		switch d.IntN(4) {
+		case 0:
+			g.try(g.spine(at, length))
+		case 1:
+			g.try(g.lastLink(at, length))
+		default:
+			g.try(g.one(at, length))
+		}
+	}
+	s.Failures = g.done()
+}
+
+// severed takes a link down for good. Without a fail-over its routes stay.
+func severed(d dice, s *Script) {
+	s.tree(d)
+	s.Duration = time.Hour // nobody waits for that
+	g := newGenerator(d, s)
+	g.try(g.one(first+d.between(0, 2*time.Second), time.Hour))
+	s.Failures = g.done()
+}
+
+// strangers come before the workers and all the time after: few that stay and say nothing,
+// hundreds at once, and those that say anything.
+func strangers(d dice, s *Script) {
+	s.small(d)
+	s.Hosts, s.Duration = true, 8*time.Second
+	for at := time.Duration(0); at < s.Duration; at += d.between(200*time.Millisecond, 2*time.Second) {
+		w := Wave{At: at, For: d.between(0, 4*time.Second), Connections: pick(d, 1, 20, 300, 1500)}
+		if d.once(2) {
+			w.Bytes = pick(d, 1, 100, 10_000)
+		}
+		s.Waves = append(s.Waves, w)
 	}
 }

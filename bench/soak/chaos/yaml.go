@@ -19,7 +19,7 @@ func (s *Script) YAML() string {
 	if s.Hosts {
 		fmt.Fprintf(&b, "fabric: {kind: hosts}\nevent: {fragment: 16KiB}\ntimeout: %s\n", ControlTimeout)
 	} else {
-		fmt.Fprintf(&b, "fabric: {rate: %s, workers: %s}\nevent: {phase: %s}\ntimeout: %s\n", Rate, s.workers(), Phase, Timeout)
+		fmt.Fprintf(&b, "fabric: {rate: %s, workers: %s}\nevent: {phase: %s}\ntimeout: %s\n", Rate, s.workers(), Phase, s.timeout())
 	}
 	fmt.Fprintf(&b, "duration: %s\ninterval: 100ms\ncontrol: off\nseed: %d\n", millis(s.Duration), 1+s.Seed%1000)
 	if s.Payload {
@@ -37,7 +37,11 @@ func (s *Script) YAML() string {
 	if s.Wait {
 		b.WriteString(", on_disconnect: wait")
 	}
-	b.WriteString("}\n    failures:\n")
+	b.WriteString("}\n")
+	if s.Kind.ByOthers() {
+		return b.String()
+	}
+	b.WriteString("    failures:\n")
 	for _, f := range s.Failures {
 		fmt.Fprintf(&b, "      - {link: %s, at: %s, for: %s}\n", f.Name, millis(f.At), millis(f.For))
 	}
@@ -45,10 +49,17 @@ func (s *Script) YAML() string {
 }
 
 func (s *Script) workers() string {
-	if s.Kind.OnLinks() {
-		return "threads"
+	if s.Apart {
+		return "processes"
 	}
-	return "processes"
+	return "threads"
+}
+
+func (s *Script) timeout() time.Duration {
+	if s.Kind == Severed {
+		return ControlTimeout
+	}
+	return Timeout
 }
 
 func millis(d time.Duration) string { return fmt.Sprintf("%dms", d.Milliseconds()) }
