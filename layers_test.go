@@ -111,14 +111,15 @@ var layers = map[string]layer{
 	"bench": {may: []string{
 		"builder", "controller", "failover", "failover/loop", "failover/planner", "internal/unit", "plan", "plan/store", "preflight", "results", "routing", "scenario", "scheduler", "topology", "verify", "internal/wire",
 	}},
-	"bench/noise":       {may: []string{"bench/noise/tally", "results"}},
+	"bench/tool":        {},
+	"bench/noise":       {may: []string{"bench/noise/tally", "bench/tool", "results"}},
 	"bench/noise/tally": {may: []string{"results"}, pure: true},
 	"bench/peer": {may: []string{
-		"barrier", "bench/peer/alltoall", "bench/peer/ratio", "results", "transport", "transport/mpi", "transport/tcp",
+		"barrier", "bench/peer/alltoall", "bench/peer/ratio", "bench/tool", "results", "transport", "transport/mpi", "transport/tcp",
 	}},
 	"bench/peer/alltoall": {may: []string{"transport"}},
 	"bench/peer/ratio":    {may: []string{"results"}, pure: true},
-	"bench/soak":          {may: []string{"bench/soak/chaos", "results", "results/csv"}},
+	"bench/soak":          {may: []string{"bench/soak/chaos", "bench/tool", "results", "results/csv", "topology"}},
 	"bench/soak/chaos":    {may: []string{"results", "topology"}, pure: true},
 	"routing/opensm":      {may: []string{"fabric", "routing/lft"}, pure: true},
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"evbench/bench/noise/tally"
+	"evbench/bench/tool"
 	"evbench/results"
 )
 
@@ -99,8 +100,8 @@ func (m *machine) perform(ctx context.Context, o *tally.Outcome, dir string) err
 	beside.Wait()
 	o.ExitCode = g.end()
 	o.Said = lastLine(g.said.String())
-	if o.ExitCode == exitUsage {
-		return usagef("%s run: %s", filepath.Base(m.evbench), o.Said)
+	if o.ExitCode == tool.ExitUsage {
+		return tool.Usagef("%s run: %s", filepath.Base(m.evbench), o.Said)
 	}
 	return nil
 }

@@ -11,69 +11,33 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"evbench/bench/noise/tally"
-)
-
-// The exit codes, as evbench has them.
-const (
-	exitDone        = 0
-	exitFailed      = 1 // a run was not answered, or a resolved ratio is wrong
-	exitUsage       = 2
-	exitInterrupted = 130
+	"evbench/bench/tool"
 )
 
 // loopCommand is what this program calls itself with for a busy loop.
 const loopCommand = "loop"
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
-}
+func main() { tool.Main(run) }
 
 // run is the program. As "noise loop" it is a busy loop.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) == 1 && args[0] == loopCommand {
 		for ctx.Err() == nil {
 		}
-		return exitDone
+		return tool.ExitDone
 	}
 	o, err := parse(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return exitDone
-	}
 	var passed bool
 	if err == nil {
 		passed, err = noise(ctx, o, stdout, stderr)
 	}
-	switch {
-	case ctx.Err() != nil:
-		fmt.Fprintln(stderr, "noise: interrupted")
-		return exitInterrupted
-	case err == nil && passed:
-		return exitDone
-	case err == nil:
-		return exitFailed
-	}
-	fmt.Fprintln(stderr, "noise:", err)
-	if errors.As(err, new(usageError)) {
-		return exitUsage
-	}
-	return exitFailed
+	return tool.Code(ctx, "noise", passed, err, stderr)
 }
-
-// A usageError is wrong use, or something that is missing: nothing was measured.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 type options struct {
 	runs       int
@@ -106,7 +70,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil, err
 	} else if err != nil {
-		return nil, usageError{err}
+		return nil, tool.Usage(err)
 	}
 	o.further = f.Args()
 	return o, o.check(*only)
@@ -118,20 +82,20 @@ func (o *options) check(only string) (err error) {
 	}
 	switch {
 	case len(o.further) > 0 && !strings.HasPrefix(o.further[0], "-"):
-		return usagef("unexpected argument %q", o.further[0])
+		return tool.Usagef("unexpected argument %q", o.further[0])
 	case o.runs < 1 || o.runs > 1000:
-		return usagef("--runs %d: must be 1 to 1000", o.runs)
+		return tool.Usagef("--runs %d: must be 1 to 1000", o.runs)
 	case o.loops < 1 || o.loops > 1000:
-		return usagef("--loops %d: must be 1 to 1000", o.loops)
+		return tool.Usagef("--loops %d: must be 1 to 1000", o.loops)
 	}
 	if _, err := os.Stat(o.scenario); err != nil {
-		return usagef("--scenario: %w", err)
+		return tool.Usagef("--scenario: %w", err)
 	}
 	if o.evbench, err = filepath.Abs(o.evbench); err == nil {
 		_, err = os.Stat(o.evbench)
 	}
 	if err != nil {
-		return usagef("--evbench: %w; make build makes it", err)
+		return tool.Usagef("--evbench: %w; make build makes it", err)
 	}
 	return nil
 }
@@ -146,7 +110,7 @@ func conditions(list string) ([]tally.Condition, error) {
 	names := strings.Split(list, ",")
 	for _, name := range names {
 		if !slices.Contains(all, tally.Condition(name)) {
-			return nil, usagef("--conditions: no condition %q; there are %q", name, all)
+			return nil, tool.Usagef("--conditions: no condition %q; there are %q", name, all)
 		}
 	}
 	return slices.DeleteFunc(all, func(c tally.Condition) bool { return !slices.Contains(names, string(c)) }), nil

@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"evbench/bench/tool"
 	"evbench/results"
 )
 
@@ -44,10 +45,10 @@ func fake(how string, args []string) int {
 	switch {
 	case how == "usage":
 		fmt.Fprintln(os.Stderr, "evbench: no such option:", args)
-		return exitUsage
+		return tool.ExitUsage
 	case how == "crash":
 		fmt.Fprintln(os.Stderr, "first words\nlast words")
-		return exitFailed
+		return tool.ExitFailed
 	case how == "continued":
 		c := make(chan os.Signal, 16)
 		signal.Notify(c, syscall.SIGCONT)
@@ -59,12 +60,12 @@ func fake(how string, args []string) int {
 	}
 	if err := write(args[slices.Index(args, "-o")+1], how == "unresolved"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return exitFailed
+		return tool.ExitFailed
 	}
 	if how == "unresolved" {
 		return 4
 	}
-	return exitDone
+	return tool.ExitDone
 }
 
 func hang(socket string) int {
@@ -75,7 +76,7 @@ func hang(socket string) int {
 		c.Close()
 	}
 	<-told
-	return exitInterrupted
+	return tool.ExitInterrupted
 }
 
 // write writes a summary whose figures are those that are predicted.
@@ -124,7 +125,7 @@ func disturbed(t *testing.T, ctx context.Context, how string, args ...string) (c
 func TestAllConditions(t *testing.T) {
 	code, stdout, stderr := disturbed(t, t.Context(), "good", "--runs", "2", "--json")
 	var d document
-	if err := json.Unmarshal([]byte(stdout), &d); err != nil || code != exitDone {
+	if err := json.Unmarshal([]byte(stdout), &d); err != nil || code != tool.ExitDone {
 		t.Fatalf("ended with %d, %v: %s\n%s", code, err, stdout, stderr)
 	}
 	var order []string
@@ -148,9 +149,9 @@ func TestNotAnswered(t *testing.T) {
 		code int
 		want string
 	}{
-		{"unresolved", exitFailed, "FAILED: idle, run 1: exit code 4: unresolved: linear shift, FORS"},
-		{"crash", exitFailed, "FAILED: idle, run 1: no results, exit code 1: last words"},
-		{"usage", exitUsage, "run: evbench: no such option: [run --quiet -o"},
+		{"unresolved", tool.ExitFailed, "FAILED: idle, run 1: exit code 4: unresolved: linear shift, FORS"},
+		{"crash", tool.ExitFailed, "FAILED: idle, run 1: no results, exit code 1: last words"},
+		{"usage", tool.ExitUsage, "run: evbench: no such option: [run --quiet -o"},
 	} {
 		code, stdout, stderr := disturbed(t, t.Context(), tt.how, "--runs", "1", "--conditions", "idle")
 		if code != tt.code || !strings.Contains(stdout+stderr, tt.want) {
@@ -163,7 +164,7 @@ func TestNotAnswered(t *testing.T) {
 func TestFrozenRun(t *testing.T) {
 	code, stdout, stderr := disturbed(t, t.Context(), "continued", "--runs", "1", "--conditions", "freeze", "--json")
 	var d document
-	if err := json.Unmarshal([]byte(stdout), &d); err != nil || code != exitDone {
+	if err := json.Unmarshal([]byte(stdout), &d); err != nil || code != tool.ExitDone {
 		t.Fatalf("ended with %d, %v: %s\n%s", code, err, stdout, stderr)
 	}
 	if r := d.Runs[0]; r.Stops < 3 || r.StoppedSec <= 0 || r.StoppedSec >= r.Seconds {
@@ -247,7 +248,7 @@ func TestInterrupted(t *testing.T) {
 	if err := <-called; err != nil {
 		t.Fatal(err)
 	}
-	if code != exitInterrupted || stdout != "" || !strings.HasSuffix(stderr, "noise: interrupted\n") {
+	if code != tool.ExitInterrupted || stdout != "" || !strings.HasSuffix(stderr, "noise: interrupted\n") {
 		t.Errorf("ended with %d: %s%s", code, stdout, stderr)
 	}
 	if err := syscall.Kill(-pid, 0); !errors.Is(err, syscall.ESRCH) {
@@ -274,7 +275,7 @@ func TestWrongUse(t *testing.T) {
 		{"more", `unexpected argument "more"`},
 		{"--seed x", "invalid value"},
 	} {
-		if code, _, said := disturbed(t, t.Context(), "good", strings.Fields(tt.args)...); code != exitUsage || !strings.Contains(said, tt.want) {
+		if code, _, said := disturbed(t, t.Context(), "good", strings.Fields(tt.args)...); code != tool.ExitUsage || !strings.Contains(said, tt.want) {
 			t.Errorf("%s: ended with %d: %s", tt.args, code, said)
 		}
 	}

@@ -10,24 +10,16 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"regexp"
-	"syscall"
 	"time"
-)
 
-// The exit codes, as evbench has them.
-const (
-	exitDone        = 0
-	exitFailed      = 1
-	exitUsage       = 2
-	exitInterrupted = 130
+	"evbench/bench/tool"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	tool.Main(func(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+		return run(ctx, args, os.Stdin, stdout, stderr)
+	})
 }
 
 // run is the program. As "peer rank ORDER" it is one rank of our side, which the
@@ -36,37 +28,16 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if len(args) == 2 && args[0] == rankCommand {
 		if err := beRank(ctx, args[1], stdin, stdout); err != nil {
 			fmt.Fprintln(stderr, "peer rank:", err)
-			return exitFailed
+			return tool.ExitFailed
 		}
-		return exitDone
+		return tool.ExitDone
 	}
 	o, err := parse(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return exitDone
-	}
 	if err == nil {
 		err = compare(ctx, o, stdout, stderr)
 	}
-	switch {
-	case ctx.Err() != nil:
-		fmt.Fprintln(stderr, "peer: interrupted")
-		return exitInterrupted
-	case err == nil:
-		return exitDone
-	}
-	fmt.Fprintln(stderr, "peer:", err)
-	if errors.As(err, new(usageError)) {
-		return exitUsage
-	}
-	return exitFailed
+	return tool.Code(ctx, "peer", true, err, stderr)
 }
-
-// A usageError is wrong use, or a program that is missing: nothing was measured.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 type options struct {
 	rows    *regexp.Regexp
@@ -90,19 +61,19 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil, err
 	} else if err != nil {
-		return nil, usageError{err}
+		return nil, tool.Usage(err)
 	}
 	var err error
 	if o.rows, err = regexp.Compile(*rows); err != nil {
-		return nil, usagef("--rows: %w", err)
+		return nil, tool.Usagef("--rows: %w", err)
 	}
 	switch {
 	case f.NArg() > 0:
-		return nil, usagef("unexpected argument %q", f.Arg(0))
+		return nil, tool.Usagef("unexpected argument %q", f.Arg(0))
 	case o.slots < 1 || o.slots > 1000:
-		return nil, usagef("--slots %d: must be 1 to 1000", o.slots)
+		return nil, tool.Usagef("--slots %d: must be 1 to 1000", o.slots)
 	case !(o.seconds >= 0.1 && o.seconds <= 60):
-		return nil, usagef("--seconds %v: must be 0.1 to 60", o.seconds)
+		return nil, tool.Usagef("--seconds %v: must be 0.1 to 60", o.seconds)
 	}
 	return o, nil
 }
@@ -117,7 +88,7 @@ func compare(ctx context.Context, o *options, stdout, stderr io.Writer) (err err
 		}
 	}
 	if len(chosen) == 0 {
-		return usagef("--rows: no row matches; --list shows them")
+		return tool.Usagef("--rows: no row matches; --list shows them")
 	}
 	if o.list {
 		for _, r := range chosen {

@@ -12,6 +12,7 @@ import (
 
 	"evbench/bench/peer/alltoall"
 	"evbench/bench/peer/ratio"
+	"evbench/bench/tool"
 	"evbench/results"
 )
 
@@ -224,17 +225,17 @@ func TestCommandLine(t *testing.T) {
 		stdout string
 		stderr string
 	}{
-		{"--list --rows n=16", exitDone, "barrier over TCP, n=16: ours tournament over TCP / C MPI_Barrier over TCP\n", ""},
-		{"--rows nothing", exitUsage, "", "no row matches"},
-		{"--rows (", exitUsage, "", "--rows"},
-		{"--slots 0", exitUsage, "", "--slots 0"},
-		{"--seconds 0", exitUsage, "", "--seconds 0"},
-		{"--seconds NaN", exitUsage, "", "--seconds NaN"},
-		{"more", exitUsage, "", `"more"`},
-		{"--fast", exitUsage, "", "fast"},
-		{"--rows whole --evbench /nowhere/evbench", exitUsage, "", "make build"},
-		{"--help", exitDone, "", "-rows"},
-		{"rank {", exitFailed, "", "order"},
+		{"--list --rows n=16", tool.ExitDone, "barrier over TCP, n=16: ours tournament over TCP / C MPI_Barrier over TCP\n", ""},
+		{"--rows nothing", tool.ExitUsage, "", "no row matches"},
+		{"--rows (", tool.ExitUsage, "", "--rows"},
+		{"--slots 0", tool.ExitUsage, "", "--slots 0"},
+		{"--seconds 0", tool.ExitUsage, "", "--seconds 0"},
+		{"--seconds NaN", tool.ExitUsage, "", "--seconds NaN"},
+		{"more", tool.ExitUsage, "", `"more"`},
+		{"--fast", tool.ExitUsage, "", "fast"},
+		{"--rows whole --evbench /nowhere/evbench", tool.ExitUsage, "", "make build"},
+		{"--help", tool.ExitDone, "", "-rows"},
+		{"rank {", tool.ExitFailed, "", "order"},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := run(t.Context(), strings.Fields(c.args), strings.NewReader(""), &stdout, &stderr)

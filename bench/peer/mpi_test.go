@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"evbench/bench/peer/alltoall"
+	"evbench/bench/tool"
 	"evbench/transport/mpi"
 )
 
@@ -72,7 +73,7 @@ func TestARowFromEndToEnd(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	var stdout, stderr bytes.Buffer
 	args := []string{"--rows", "deliver, n=4, 64 KiB", "--slots", "2", "--seconds", "0.1"}
-	if code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); code != exitDone {
+	if code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); code != tool.ExitDone {
 		t.Fatalf("exit %d\n%s", code, &stderr)
 	}
 	if !strings.Contains(stdout.String(), "too few slots") || strings.Contains(stdout.String(), "failed") {

@@ -13,6 +13,7 @@ import (
 
 	"evbench/barrier"
 	"evbench/bench/peer/alltoall"
+	"evbench/bench/tool"
 	"evbench/transport"
 	"evbench/transport/mpi"
 	"evbench/transport/tcp"
@@ -135,7 +136,7 @@ func mpiRank(ctx context.Context, o order, stdout io.Writer) error {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "peer rank:", err)
-		w.Abort(exitFailed) // Close would wait for the others, who may wait for this rank
+		w.Abort(tool.ExitFailed) // Close would wait for the others, who may wait for this rank
 	}
 	return errors.Join(ep.Close(), w.Close())
 }

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"evbench/bench/tool"
 	"evbench/transport/mpi"
 )
 
@@ -53,7 +54,7 @@ func prepare(ctx context.Context, o *options, rs []row) (t *tools, err error) {
 			_, err = os.Stat(t.evbench)
 		}
 		if err != nil {
-			return nil, usagef("--evbench: %w; make build makes it", err)
+			return nil, tool.Usagef("--evbench: %w; make build makes it", err)
 		}
 	}
 	if t.self, err = os.Executable(); err != nil {
@@ -82,7 +83,7 @@ func (t *tools) close() error { return os.RemoveAll(t.dir) }
 func (t *tools) prepareMPI(ctx context.Context) error {
 	for _, name := range []string{"mpicc", "mpirun"} {
 		if _, err := exec.LookPath(name); err != nil {
-			return usagef("%w: the C programs need Open MPI, on Debian the packages openmpi-bin, libopenmpi-dev and gcc", err)
+			return tool.Usagef("%w: the C programs need Open MPI, on Debian the packages openmpi-bin, libopenmpi-dev and gcc", err)
 		}
 	}
 	said, err := t.output(t.command(ctx, "mpirun", "--version"))
@@ -91,7 +92,7 @@ func (t *tools) prepareMPI(ctx context.Context) error {
 	}
 	t.machine.MPI, _, _ = strings.Cut(said, "\n")
 	if !strings.Contains(t.machine.MPI, "Open MPI") {
-		return usagef("mpirun is that of %q; the flags used here are those of Open MPI", t.machine.MPI)
+		return tool.Usagef("mpirun is that of %q; the flags used here are those of Open MPI", t.machine.MPI)
 	}
 	source := filepath.Join(t.dir, "alltoall.c")
 	if err := os.WriteFile(source, cSource, 0o600); err != nil {
@@ -99,7 +100,7 @@ func (t *tools) prepareMPI(ctx context.Context) error {
 	}
 	t.alltoall = filepath.Join(t.dir, "alltoall")
 	if _, err := t.output(t.command(ctx, "mpicc", "-std=c11", "-O2", "-o", t.alltoall, source)); err != nil {
-		return usageError{err}
+		return tool.Usage(err)
 	}
 	return nil
 }

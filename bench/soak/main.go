@@ -11,61 +11,25 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"syscall"
 	"time"
 
 	"evbench/bench/soak/chaos"
+	"evbench/bench/tool"
 )
 
-// The exit codes, as evbench has them.
-const (
-	exitDone        = 0
-	exitFailed      = 1 // something is unexplained
-	exitUsage       = 2
-	exitInterrupted = 130
-)
-
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
-}
+func main() { tool.Main(run) }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return exitDone
-	}
 	var unexplained bool
 	if err == nil {
 		unexplained, err = soak(ctx, o, stdout, stderr)
 	}
-	switch {
-	case err == nil && ctx.Err() != nil:
-		fmt.Fprintln(stderr, "soak: interrupted")
-		return exitInterrupted
-	case err == nil && unexplained:
-		return exitFailed
-	case err == nil:
-		return exitDone
-	}
-	fmt.Fprintln(stderr, "soak:", err)
-	if errors.As(err, new(usageError)) {
-		return exitUsage
-	}
-	return exitFailed
+	return tool.Code(ctx, "soak", !unexplained, err, stderr)
 }
-
-// A usageError is wrong use, or something that is missing: nothing was run.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 type options struct {
 	minutes float64
@@ -101,11 +65,11 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil, err
 	} else if err != nil {
-		return nil, usageError{err}
+		return nil, tool.Usage(err)
 	}
 	var err error
 	if o.only, err = regexp.Compile(*only); err != nil {
-		return nil, usagef("--only: %w", err)
+		return nil, tool.Usagef("--only: %w", err)
 	}
 	if o.seed == 0 {
 		o.seed = uint64(time.Now().UnixNano()) % 1e9
@@ -115,21 +79,21 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	}
 	switch {
 	case f.NArg() > 0:
-		return nil, usagef("unexpected argument %q", f.Arg(0))
+		return nil, tool.Usagef("unexpected argument %q", f.Arg(0))
 	case !(o.minutes >= 0.1 && o.minutes <= 7*24*60):
-		return nil, usagef("--minutes %v: must be 0.1 to 10080", o.minutes)
+		return nil, tool.Usagef("--minutes %v: must be 0.1 to 10080", o.minutes)
 	case o.round < 0:
-		return nil, usagef("--round %d: rounds count from 1", o.round)
+		return nil, tool.Usagef("--round %d: rounds count from 1", o.round)
 	case o.show && o.round == 0:
-		return nil, usagef("--show: of which --round?")
+		return nil, tool.Usagef("--show: of which --round?")
 	case !slices.ContainsFunc(chaos.Kinds(), func(k chaos.Kind) bool { return o.only.MatchString(string(k)) }):
-		return nil, usagef("--only %s: matches none of %q", o.only, chaos.Kinds())
+		return nil, tool.Usagef("--only %s: matches none of %q", o.only, chaos.Kinds())
 	}
 	if o.evbench, err = filepath.Abs(o.evbench); err == nil {
 		_, err = os.Stat(o.evbench)
 	}
 	if err != nil {
-		return nil, usagef("--evbench: %w; make build makes it", err)
+		return nil, tool.Usagef("--evbench: %w; make build makes it", err)
 	}
 	return o, nil
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"evbench/bench/soak/chaos"
+	"evbench/bench/tool"
 )
 
 // evbench is the binary that soaks run.
@@ -63,7 +64,7 @@ func sound(t *testing.T, args ...string) document {
 	if err := json.Unmarshal([]byte(stdout), &d); err != nil {
 		t.Fatalf("%v: %s\n%s", err, stdout, stderr)
 	}
-	wrong := code != exitDone && (code != exitFailed || d.Anomalies == 0)
+	wrong := code != tool.ExitDone && (code != tool.ExitFailed || d.Anomalies == 0)
 	for _, r := range d.Rounds {
 		for _, f := range r.Findings {
 			wrong = wrong || f.Anomaly() && !f.Slow
@@ -120,7 +121,7 @@ func TestInterrupted(t *testing.T) {
 		}
 	})
 	var errs bytes.Buffer
-	if code := run(ctx, []string{"--evbench", evbench, "--log", filepath.Join(dir, "log"), "--seed", "7"}, &bytes.Buffer{}, &errs); code != exitInterrupted {
+	if code := run(ctx, []string{"--evbench", evbench, "--log", filepath.Join(dir, "log"), "--seed", "7"}, &bytes.Buffer{}, &errs); code != tool.ExitInterrupted {
 		t.Errorf("ended with %d:\n%s", code, errs.String())
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
@@ -152,7 +153,7 @@ func TestWrongUse(t *testing.T) {
 		{"--only nothing", "matches none of"},
 		{"--evbench /nowhere", "make build makes it"},
 	} {
-		if code, _, said := soaked(t, strings.Fields(tt.args)...); code != exitUsage || !strings.Contains(said, tt.want) {
+		if code, _, said := soaked(t, strings.Fields(tt.args)...); code != tool.ExitUsage || !strings.Contains(said, tt.want) {
 			t.Errorf("%s: ended with %d: %s", tt.args, code, said)
 		}
 	}
@@ -161,7 +162,7 @@ func TestWrongUse(t *testing.T) {
 // --show prints what a round plays.
 func TestShow(t *testing.T) {
 	code, out, said := soaked(t, "--seed", "7", "--round", "1", "--show")
-	if want := (chaos.Plan{Seed: 7, Length: 600e9}).Round(1).YAML(); code != exitDone || out != want {
+	if want := (chaos.Plan{Seed: 7, Length: 600e9}).Round(1).YAML(); code != tool.ExitDone || out != want {
 		t.Errorf("ended with %d: %s%s", code, out, said)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"evbench/bench/soak/chaos"
+	"evbench/bench/tool"
 	"evbench/results"
 )
 
@@ -55,7 +56,7 @@ func soak(ctx context.Context, o *options, stdout, stderr io.Writer) (unexplaine
 	}
 	log, err := os.OpenFile(o.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
-		return false, usagef("--log: %w", err)
+		return false, tool.Usagef("--log: %w", err)
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	fmt.Fprintf(stderr, "soak: seed %d, %g minutes, log in %s\n", o.seed, o.minutes, o.log)
@@ -96,15 +97,15 @@ func soak(ctx context.Context, o *options, stdout, stderr io.Writer) (unexplaine
 // possible reports why the lab cannot be built here, or what else is missing.
 func possible(ctx context.Context, o *options) error {
 	if o.only.MatchString(string(chaos.Outside)) || o.only.MatchString(string(chaos.Severed)) {
-		for _, tool := range []string{"ip", "nsenter"} {
-			if _, err := exec.LookPath(tool); err != nil {
-				return usagef("links are taken down from outside with ip and nsenter (packages iproute2, util-linux; --only leaves them out): %w", err)
+		for _, name := range []string{"ip", "nsenter"} {
+			if _, err := exec.LookPath(name); err != nil {
+				return tool.Usagef("links are taken down from outside with ip and nsenter (packages iproute2, util-linux; --only leaves them out): %w", err)
 			}
 		}
 	}
 	out, err := exec.CommandContext(ctx, o.evbench, "lab", "doctor").CombinedOutput()
 	if err != nil && ctx.Err() == nil {
-		return usagef("evbench lab doctor: %w\n%s", err, out)
+		return tool.Usagef("evbench lab doctor: %w\n%s", err, out)
 	}
 	return nil
 }

@@ -1,0 +1,62 @@
+// Package tool is what the programs of bench have in common: what ends them, and with which
+// exit code.
+package tool
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// The exit codes, as evbench has them.
+const (
+	ExitDone        = 0
+	ExitFailed      = 1
+	ExitUsage       = 2
+	ExitInterrupted = 130
+)
+
+// Main runs a program with the arguments of this process, whose context a signal ends, and
+// exits with what it returns.
+func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer) int) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// Code says why a program of that name ends, and returns the exit code. Without an error it
+// is for having passed or not.
+func Code(ctx context.Context, name string, passed bool, err error, stderr io.Writer) int {
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return ExitDone
+	case ctx.Err() != nil:
+		fmt.Fprintf(stderr, "%s: interrupted\n", name)
+		return ExitInterrupted
+	case err == nil && passed:
+		return ExitDone
+	case err == nil:
+		return ExitFailed
+	}
+	fmt.Fprintf(stderr, "%s: %v\n", name, err)
+	if errors.As(err, new(usageError)) {
+		return ExitUsage
+	}
+	return ExitFailed
+}
+
+// A usageError is wrong use, or something that is missing: nothing was done.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// Usage marks an error as wrong use.
+func Usage(err error) error { return usageError{err} }
+
+// Usagef makes an error of wrong use.
+func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
