@@ -144,7 +144,7 @@ func rows(r io.Reader, columns []string, f func(*parser)) error {
 	}
 	for i, want := range columns {
 		if header[i] != want {
-			return fmt.Errorf("line 1: column %d is %q, not %q", i+1, header[i], want)
+			return fmt.Errorf("line 1: column %d is %.60q, not %q", i+1, header[i], want)
 		}
 	}
 	for line := 1; ; {
@@ -243,6 +243,6 @@ func (p *parser) float(i int) float64 {
 
 func (p *parser) check(i int, ok bool) {
 	if !ok && p.err == nil {
-		p.err = fmt.Errorf("%s: %q is not a number that fits", p.columns[i], p.row[i])
+		p.err = fmt.Errorf("%s: %.60q is not a number that fits", p.columns[i], p.row[i])
 	}
 }

@@ -110,7 +110,7 @@ func (p *parser) moment(i int) float64 {
 func (p *parser) bool(i int) bool {
 	v, err := strconv.ParseBool(p.row[i])
 	if err != nil && p.err == nil {
-		p.err = fmt.Errorf("%s: %q is neither true nor false", p.columns[i], p.row[i])
+		p.err = fmt.Errorf("%s: %.60q is neither true nor false", p.columns[i], p.row[i])
 	}
 	return v
 }

@@ -124,11 +124,12 @@ func TestFailoversRefuses(t *testing.T) {
 func FuzzReadFailovers(f *testing.F) {
 	f.Add("a,0,1,leaf0-spine0,,leaf0-spine0 leaf1-spine0,,1,1.1,,,,,,,,,computed,16,sha256:0,3,4,1,false,,1,2,3\n")
 	f.Add("a,0,1,,,,,-1,,,,,,,,,,kept,0,,0,0,0,true,\"a\nb\x1b\",,,\n")
+	f.Add("a,0,1,,,,,-1,,,,,,,,,,kept,0,,0,0,0," + strings.Repeat("x", 20_000) + ",,,,\n")
 	header := strings.Join(csv.FailoverColumns, ",") + "\n"
 	f.Fuzz(func(t *testing.T, body string) {
 		first, err := csv.ReadFailovers(strings.NewReader(header + body))
 		if err != nil {
-			if said := err.Error(); !strings.Contains(said, "line ") || len(said) > 20_000 {
+			if said := err.Error(); !strings.Contains(said, "line ") || len(said) > 1000 {
 				t.Fatalf("%q: %.300s", body, said)
 			}
 			return
