@@ -212,10 +212,10 @@ func wrap(s string, width int) []string {
 }
 
 // paragraph writes s in lines of at most width characters, all but the first
-// indented.
+// indented. A text of others may be of any length.
 func paragraph(b *strings.Builder, s string, width int) {
 	const indent = "  "
-	for i, line := range wrap(s, max(narrowest, width-len(indent))) {
+	for i, line := range wrap(printable.Text(s, printable.Most), max(narrowest, width-len(indent))) {
 		if i > 0 {
 			b.WriteString(indent)
 		}
