@@ -16,6 +16,7 @@ func FuzzReadProbe(f *testing.F) {
 	begin := "welcome\n" + probeBegin + "\n" + probeSystem + "Linux x86_64\n" + probeSpace + "/dev/x 100 1 99 1% /tmp\n"
 	f.Add(begin + probeReady + "\n" + string(answer))
 	f.Add(begin + probeCopy + "\n")
+	f.Add(begin + probeReady + "\n{\"clock\":\"" + strings.Repeat("x", 5000) + "\"}")
 	f.Add("login:")
 	f.Fuzz(func(t *testing.T, said string) {
 		r := Report{FreeKiB: -1}

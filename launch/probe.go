@@ -133,7 +133,7 @@ func (r *Report) read(said string) error {
 		case line == probeReady:
 			var a Answer
 			if err := json.Unmarshal([]byte(rest), &a); err != nil {
-				return fmt.Errorf("evbench host says %.200q: %w", rest, err)
+				return fmt.Errorf("evbench host says %.200q: %.300s", rest, err)
 			}
 			r.Answer = &a
 			return nil
