@@ -10,7 +10,7 @@ import (
 )
 
 const foreignJournal = `evbench injected links 1
-by {"host":"another-host","pid":7,"since":"2026-03-02T09:59:00Z","kind":"command","dir":"%s","timeout_ns":2000000000}
+by {"host":"another-host","pid":7,"since":"2026-03-02T09:59:00Z","kind":"command","dir":"%s","timeout_ns":600000000000}
 down leaf0-spine1 2026-03-02T10:00:00Z {"up":{"args":["sh","-c","echo ran >ran"]},"probe":[{"args":["test","-e","ran"],"env":["A=b c"]}]}
 `
 
