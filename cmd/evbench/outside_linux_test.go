@@ -24,8 +24,8 @@ rounds: 1
 cases: [{name: one, failover: {policy: fors, on_disconnect: wait}}]
 `
 
-// Somebody else takes both links of a leaf down, and one up again: messages wait, event
-// building goes on by another plan, nothing is lost, and the record says whose doing it was.
+// Somebody else takes both links of a leaf down, and up again: the plan changes, messages wait,
+// event building goes on, nothing is lost, and each record says whose doing it was.
 func TestLinksChangedFromOutside(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "lab.yaml", outsideScenario)
@@ -33,10 +33,13 @@ func TestLinksChangedFromOutside(t *testing.T) {
 	p.await("one: measure")
 	leaf := p.namespace("server0", "spine0")
 	leaf("link", "set", "spine0", "down")
+	p.await("in_use=true") // a plan without it
 	leaf("link", "set", "spine1", "down")
 	p.await("messages wait for links")
 	leaf("link", "set", "spine1", "up")
-	p.await("in_use=true")
+	p.await("up=[leaf0-spine1]")
+	leaf("link", "set", "spine0", "up")
+	p.await("in_use=true") // the first plan again, so events are built
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
