@@ -84,6 +84,9 @@ func read(r io.Reader, v any, want string) error {
 
 // atLine says what an error of encoding/json means, and on which line it is.
 func atLine(data []byte, err error) error {
+	if err == nil {
+		return nil
+	}
 	at := int64(0)
 	if bad, ok := errors.AsType[*json.SyntaxError](err); ok {
 		if strings.Contains(err.Error(), "unexpected end") {

@@ -25,7 +25,7 @@ func told() (Summary, Manifest) {
 		Slices: []Slice{{Case: "FORS", MeasuredSec: 2, EventsPerSec: 3, Load: []Load{{Host: "a", Cores: 2, CPUSec: &sec}}}},
 	}
 	m := Manifest{
-		Schema: ManifestSchema, Name: "run", Scenario: "name: run\n", Started: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC),
+		Schema: ManifestSchema, Name: "run", Launch: "started", Scenario: "name: run\n", Started: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC),
 		Versions: map[string]string{"evbench": "1"}, Plans: map[string]string{"FORS": "sha256:0"}, Hosts: []Host{{Host: "a"}},
 		Predictions: []Prediction{{Case: "FORS"}}, Warnings: []string{"odd"},
 	}
