@@ -39,7 +39,7 @@ test-slurm: build
 referee:
 	GO='$(GO)' scripts/referee
 
-# The figures of docs/results.md, measured beside their predictions.
+# The figures of docs/evidence/results.md, measured beside their predictions.
 perf: build
 	GO='$(GO)' scripts/perf
 
@@ -47,7 +47,7 @@ perf: build
 bench-barrier:
 	$(GO) test -run '^$$' -bench Barrier -benchtime 2000x ./transport/tcp
 
-# evbench beside C programs over MPI, in turn: docs/peers.md. PEERS is what else
+# evbench beside C programs over MPI, in turn: docs/evidence/peers.md. PEERS is what else
 # bench/peer is told, such as PEERS='--rows barrier --slots 21'.
 bench-peers: build
 	@for tool in mpicc mpirun; do command -v $$tool >/dev/null || { \
@@ -56,7 +56,7 @@ bench-peers: build
 	@bin/peer --evbench bin/evbench $(PEERS)
 
 # The quick start idle, beside four busy loops, while it is stopped at random for a third of
-# the time, and both, N times each: docs/measuring.md. NOISE is what else bench/noise is
+# the time, and both, N times each: docs/learn/measuring.md. NOISE is what else bench/noise is
 # told, such as NOISE='--verbose --scenario mine.yaml'.
 N ?= 5
 noise: build
@@ -64,7 +64,7 @@ noise: build
 	@bin/noise --runs $(N) $(NOISE)
 
 # Links die, processes are killed and stopped, messages come late, for MINUTES; SEED
-# repeats what a seed has drawn: docs/soak.md. SOAK is what else bench/soak is told.
+# repeats what a seed has drawn: docs/evidence/soak.md. SOAK is what else bench/soak is told.
 MINUTES ?= 10
 SEED    ?= $(shell date +%s)
 soak: build

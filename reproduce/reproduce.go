@@ -9,7 +9,7 @@
 // Throughput comes from plans, by the models of package sim, and a few constants of the
 // thesis, which are all that is taken from there (see Constants). That the overhead of a
 // phase does not grow with the load was chosen with both results known, and fig4.8
-// shows the other: see docs/thesis.md. Rates are Gbit/s of one server unless a row says otherwise.
+// shows the other: see docs/evidence/thesis.md. Rates are Gbit/s of one server unless a row says otherwise.
 // The package opens no file and reads no clock; everything random comes from the
 // seed, and equal input gives equal figures, measured times excepted.
 package reproduce

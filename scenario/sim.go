@@ -11,7 +11,7 @@ type Sim struct {
 
 // What a message costs over TCP in namespaces of one machine of two cores.
 const (
-	// labRound is a barrier of 8 to 32 servers on loopback, measured (docs/results.md),
+	// labRound is a barrier of 8 to 32 servers on loopback, measured (docs/evidence/results.md),
 	// divided by its rounds.
 	labRound = 25 * time.Microsecond
 	// labOverhead is what is left of the loss of the healthy controls of 16, 32 and 64

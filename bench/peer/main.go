@@ -1,5 +1,5 @@
 // Peer measures evbench beside C programs over MPI, in turn, and prints how the
-// two compare. make bench-peers runs it; docs/peers.md says how to read it.
+// two compare. make bench-peers runs it; docs/evidence/peers.md says how to read it.
 package main
 
 import (

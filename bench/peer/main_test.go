@@ -290,9 +290,9 @@ func TestBusyBetween(t *testing.T) {
 	}
 }
 
-// The commands of docs/peers.md are understood, and the options in PEERS, too.
+// The commands of docs/evidence/peers.md are understood, and the options in PEERS, too.
 func TestDocumentedCommands(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/peers.md")
+	doc, err := os.ReadFile("../../docs/evidence/peers.md")
 	if err != nil {
 		t.Fatal(err)
 	}

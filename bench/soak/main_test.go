@@ -185,9 +185,9 @@ func TestTableOfAnomalies(t *testing.T) {
 	}
 }
 
-// The commands of docs/soak.md are understood.
+// The commands of docs/evidence/soak.md are understood.
 func TestDocumentedCommands(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/soak.md")
+	doc, err := os.ReadFile("../../docs/evidence/soak.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,15 +25,11 @@ import (
 // `scripts/… …` or `make …`. What stands there as `evbench …` is a name: its command and
 // flags have to exist.
 func TestDocs(t *testing.T) {
-	files, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	made := docResults(t)
 	ran, parsed := 0, 0
-	for _, file := range append(files, "../../README.md") {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			text, err := os.ReadFile(file)
+	for _, file := range documents(t) {
+		t.Run(file, func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join("../..", file))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,6 +49,22 @@ func TestDocs(t *testing.T) {
 	if ran < 40 || parsed < 20 {
 		t.Errorf("evbench was run %d times, and %d times its arguments were parsed", ran, parsed)
 	}
+}
+
+// documents returns the README and every page below docs, as paths in the checkout.
+func documents(t *testing.T) []string {
+	t.Helper()
+	files := []string{"README.md"}
+	err := fs.WalkDir(os.DirFS("../.."), "docs", func(name string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(name) == ".md" {
+			files = append(files, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
 
 // A docPart is a block of a document, or a command in its text.
