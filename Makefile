@@ -56,7 +56,7 @@ bench-peers: build
 	@bin/peer --evbench bin/evbench $(PEERS)
 
 # The quick start idle, beside four busy loops, while it is stopped at random for a third of
-# the time, and both, N times each: docs/learn/measuring.md. NOISE is what else bench/noise is
+# the time, and both, N times each: docs/evidence/noise.md. NOISE is what else bench/noise is
 # told, such as NOISE='--verbose --scenario mine.yaml'.
 N ?= 5
 noise: build

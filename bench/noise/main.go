@@ -1,7 +1,7 @@
 // Noise runs a scenario again and again while the machine is disturbed: beside busy loops,
 // while the program is stopped at random, and beside both. It says how often the run was
 // answered, how long that took, and how far the figures were from their predictions. make
-// noise runs it; docs/learn/measuring.md says what came out.
+// noise runs it; docs/evidence/noise.md says what came out.
 package main
 
 import (

@@ -281,10 +281,10 @@ func TestWrongUse(t *testing.T) {
 	}
 }
 
-// The commands of docs/learn/measuring.md are understood, as the Makefile hands them on.
+// The commands of docs/evidence/noise.md are understood, as the Makefile hands them on.
 func TestDocumentedCommands(t *testing.T) {
 	t.Chdir("../..")
-	doc, err := os.ReadFile("docs/learn/measuring.md")
+	doc, err := os.ReadFile("docs/evidence/noise.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/internal/atomicfile"
+)
+
+const (
+	commandsPage = "../../docs/reference/commands.md"
+	commandsHead = `# Commands
+
+Every command with its options, as ` + "`--help`" + ` prints them. Options may stand before or after the arguments.
+What commands end with: [exit codes](exit-codes.md). This page is generated from the program by
+` + "`go test ./cmd/evbench -run TestCommandsPage -update`" + `.
+`
+)
+
+// TestCommandsPage compares the page of commands with the program; -update writes it.
+func TestCommandsPage(t *testing.T) {
+	var page strings.Builder
+	page.WriteString(commandsHead)
+	for _, c := range newApp(io.Discard, io.Discard).Commands {
+		describeCommand(&page, "evbench", c)
+	}
+	if *update {
+		if err := atomicfile.Write(commandsPage, func(w io.Writer) error { _, err := io.WriteString(w, page.String()); return err }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old, err := os.ReadFile(commandsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was, is := strings.Split(string(old), "\n"), strings.Split(page.String(), "\n")
+	for i := range min(len(was), len(is)) {
+		if was[i] != is[i] {
+			t.Fatalf("line %d is %q, and should be %q: write the page with -update", i+1, was[i], is[i])
+		}
+	}
+	if len(was) != len(is) {
+		t.Errorf("%d lines, not %d: write the page with -update", len(was), len(is))
+	}
+}
+
+// describeCommand writes the section of a command, and those of the commands below it.
+func describeCommand(w io.Writer, parent string, c *cli.Command) {
+	if c.Hidden {
+		return
+	}
+	name := parent + " " + c.Name
+	fmt.Fprintf(w, "\n## %s\n\n%s.\n", name, strings.ToUpper(c.Usage[:1])+c.Usage[1:])
+	if len(c.Subcommands) > 0 {
+		for _, s := range c.Subcommands {
+			describeCommand(w, name, s)
+		}
+		return
+	}
+	fmt.Fprintf(w, "\n- `%s`\n", strings.TrimSpace(name+" "+c.ArgsUsage))
+	for _, f := range c.VisibleFlags() {
+		fmt.Fprintf(w, "- %s\n", describeFlag(f.(cli.DocGenerationFlag)))
+	}
+	example, _ := strings.CutPrefix(c.Description, "Example:\n")
+	for line := range strings.Lines(example) {
+		fmt.Fprintf(w, "- Example: `%s`\n", strings.TrimSpace(line))
+	}
+}
+
+var flagValue = regexp.MustCompile("`([^`]*)`")
+
+// describeFlag returns how a flag is written, what it means and its default.
+func describeFlag(f cli.DocGenerationFlag) string {
+	names := f.(cli.Flag).Names()
+	for i, n := range names {
+		names[i] = strings.Repeat("-", min(len(n), 2)) + n
+	}
+	written, usage := strings.Join(names, ", "), f.GetUsage()
+	if m := flagValue.FindStringSubmatch(usage); m != nil {
+		written += " " + m[1]
+	} else if f.TakesValue() {
+		written += " VALUE"
+	}
+	text := fmt.Sprintf("`%s`: %s", written, flagValue.ReplaceAllString(usage, "$1"))
+	if value := f.GetValue(); f.TakesValue() && value != "" && value != "0" && value != "0s" && value != "[]" {
+		text += " (default: " + value + ")"
+	}
+	return text
+}
