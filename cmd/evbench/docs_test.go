@@ -171,7 +171,7 @@ func newDocDir(t *testing.T, results string) *docDir {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"results/latest", "results/before", "results/after", "BASE", "NEW", "RESULTS"} {
+	for _, name := range []string{"results/latest", "results/before", "results/after", "results/healthy", "results/broken", "BASE", "NEW", "RESULTS"} {
 		if err := os.CopyFS(filepath.Join(d.dir, name), os.DirFS(results)); err != nil {
 			t.Fatal(err)
 		}
