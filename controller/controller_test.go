@@ -335,7 +335,7 @@ func TestRefusedCases(t *testing.T) {
 	}{
 		{`mode "": must be`, func(c *controller.Case) { c.Mode = "" }},
 		{"two servers at least", func(c *controller.Case) { c.Peers = c.Peers[:1] }},
-		{"two servers at least", func(c *controller.Case) { c.Peers = nil }},
+		{"not connected: server 5, server 8", func(c *controller.Case) { c.Peers = nil }}, // who is to join is known
 		{"rows: 0 for 2 servers", func(c *controller.Case) { c.Mode = wire.Sync }},
 		{"duration: must be above 0", func(c *controller.Case) { c.Duration = 0 }},
 		{"standby: paths of 1 servers", func(c *controller.Case) { c.Standby = make([][]wire.Path, 1) }},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"evbench/internal/wire"
@@ -42,7 +44,11 @@ var ErrBusy = errors.New("a case is under way")
 func (c *Controller) RunCase(ctx context.Context, cs Case) (Outcome, error) {
 	cs = cs.withDefaults()
 	if cs.Peers == nil {
-		cs.Peers = c.peers()
+		peers, err := c.peers()
+		if err != nil {
+			return Outcome{}, fmt.Errorf("case %q: %w", cs.Name, err)
+		}
+		cs.Peers = peers
 	}
 	if err := cs.validate(); err != nil {
 		return Outcome{}, fmt.Errorf("case %q: %w", cs.Name, err)
@@ -169,7 +175,7 @@ func (c *Controller) open(cs Case) (*stage, uint32, error) {
 		s.ranks[m], s.members[rank] = rank, m
 	}
 	if missing != nil {
-		return nil, 0, fmt.Errorf("not connected: %s", names(missing))
+		return nil, 0, notConnected(missing)
 	}
 	c.stage = s
 	c.run++
@@ -183,15 +189,19 @@ func (c *Controller) end(s *stage) {
 	c.stage = nil
 }
 
-// peers returns all joined servers by position, at the addresses they gave.
-func (c *Controller) peers() []wire.Peer {
-	var out []wire.Peer
-	for _, server := range c.Servers() {
-		c.mu.Lock()
-		if m := c.members[server]; m != nil {
-			out = append(out, wire.Peer{Server: server, Addrs: []string{m.hello.Data}})
-		}
-		c.mu.Unlock()
+// peers returns all joined servers by position, at the addresses they gave. Where it is
+// known who is to join, one that has left meanwhile is an error that names it.
+func (c *Controller) peers() ([]wire.Peer, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if missing := c.roster.missing(); missing != nil {
+		return nil, notConnected(missing)
 	}
-	return out
+	var out []wire.Peer
+	for _, server := range slices.Sorted(maps.Keys(c.members)) {
+		out = append(out, wire.Peer{Server: server, Addrs: []string{c.members[server].hello.Data}})
+	}
+	return out, nil
 }
+
+func notConnected(servers []int) error { return fmt.Errorf("not connected: %s", names(servers)) }

@@ -45,7 +45,10 @@ func (c *Controller) Hosts() []results.Host {
 // too. It begins no round once limit has passed. The error names who has left or
 // does not answer.
 func (c *Controller) Survey(ctx context.Context, limit time.Duration, routers func(from, to int) bool) (Survey, error) {
-	peers := c.peers()
+	peers, err := c.peers()
+	if err != nil {
+		return Survey{}, err
+	}
 	s, run, err := c.open(Case{Peers: peers})
 	if err != nil {
 		return Survey{}, err
