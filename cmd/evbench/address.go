@@ -103,7 +103,7 @@ func secured(c *cli.Context, addr string) (string, error) {
 
 // tlsFlag is that of every command with a control connection.
 func tlsFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "tls", Usage: "encrypt the control connection (docs/security.md says what that protects)"}
+	return &cli.BoolFlag{Name: "tls", Usage: "encrypt the control connection (docs/do/security.md says what that protects)"}
 }
 
 // ownAddresses are those of this machine.
