@@ -85,9 +85,9 @@ func (r *runner) newFollower(ctx context.Context, m *measured, line *timeline, e
 	f := &follower{line: line, Options: loop.Options{
 		Machine: machineOf(m.Planned, r.s.Timeout), Plan: m.Plan, Network: net, Log: r.o.Log,
 		Stop: func(reason string) { end(fmt.Errorf("case %q: %s", m.Name, reason)) },
-		Bear: func(d time.Duration, why string) {
+		Allow: func(d time.Duration, why string) {
 			line.waits = why
-			r.ctl.Bear(d)
+			r.ctl.Allow(d)
 		},
 	}}
 	if replans(m.Case) {

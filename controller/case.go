@@ -63,7 +63,7 @@ type Case struct {
 	IO string
 
 	// Timeout is how long nothing may happen before the case ends with an
-	// error. Half of it must be longer than a phase takes; see Bear for links that
+	// error. Half of it must be longer than a phase takes; see Allow for links that
 	// are down. 0 means 10s.
 	Timeout time.Duration
 	// Interval is the time between samples. 0 means 1s.

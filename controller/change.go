@@ -223,7 +223,7 @@ func (m *machine) begin(now time.Duration, c *change) {
 // late fails the workers that do not answer during a change.
 func (m *machine) late(now time.Duration) {
 	limit := m.c.patience()
-	if c := m.change; c == nil || m.state != measuring || now-max(c.since, m.borne) < limit {
+	if c := m.change; c == nil || m.state != measuring || now-max(c.since, m.allowed) < limit {
 		return
 	}
 	switch m.change.stage {

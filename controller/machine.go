@@ -31,7 +31,7 @@ type machine struct {
 	counts   bool          // the counted part has begun,
 	counting time.Duration // then
 	moved    time.Duration // a server got on last, as far as is known
-	borne    time.Duration // until then nobody need get on, see bear
+	allowed  time.Duration // until then nobody need get on, see allow
 	change   *change       // of the plan, under way
 	samples  int
 	err      error         // why it is aborting: errFailed, or why the caller cancelled
@@ -478,7 +478,7 @@ func (m *machine) silent(now time.Duration) {
 // things to do. Who builds events finds out by itself, sooner; who does not, may answer all
 // the same.
 func (m *machine) standstill(now time.Duration) {
-	if m.state >= aborting || m.state <= configuring || m.state == quiet || now-max(m.moved, m.borne) < m.c.standstill() {
+	if m.state >= aborting || m.state <= configuring || m.state == quiet || now-max(m.moved, m.allowed) < m.c.standstill() {
 		return
 	}
 	for i := range m.workers {
@@ -503,10 +503,10 @@ func (m *machine) fewest(w *worker) bool {
 	return m.all(func(other *worker) bool { return w.done <= other.done })
 }
 
-// bear takes it that nobody need get on for a while from now: links are dead, or were until
+// allow takes it that nobody need get on for a while from now: links are dead, or were until
 // now.
-func (m *machine) bear(now, d time.Duration) {
-	m.borne = now + d
+func (m *machine) allow(now, d time.Duration) {
+	m.allowed = now + d
 	m.broadcast(wire.Patience{Run: m.run, For: d})
 }
 

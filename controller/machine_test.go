@@ -141,13 +141,13 @@ func (s *script) event(out *strings.Builder, now time.Duration, word string, arg
 		if err := s.m.replan(now, p); err != nil {
 			fmt.Fprintln(out, err)
 		}
-	case "bear", "away":
+	case "allow", "away":
 		d, err := time.ParseDuration(args[0])
 		if err != nil {
 			return err
 		}
-		if word == "bear" {
-			s.m.bear(now, d)
+		if word == "allow" {
+			s.m.allow(now, d)
 		} else {
 			s.m.away(now, d)
 		}

@@ -17,7 +17,7 @@ type stage struct {
 	members []*member // by rank
 	inbox   chan arrival
 	updates chan *update
-	bears   chan time.Duration // see Bear
+	allows  chan time.Duration // see Allow
 	update  *update            // under way; only play knows it
 	over    chan struct{}      // closed when nobody reads inbox and updates any more
 }
@@ -77,7 +77,7 @@ func (c *Controller) play(ctx context.Context, m *machine, s *stage) {
 	every := min(m.c.Timeout/32, 50*time.Millisecond)
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	w := newScribe(m.c.OnSample)
+	w := newSampleWriter(m.c.OnSample)
 	defer w.end()
 	cancelled := ctx.Done()
 	looked := time.Duration(0)
@@ -98,8 +98,8 @@ func (c *Controller) play(ctx context.Context, m *machine, s *stage) {
 		select {
 		case a := <-s.inbox:
 			m.hear(wake(), a)
-		case d := <-s.bears:
-			m.bear(wake(), d)
+		case d := <-s.allows:
+			m.allow(wake(), d)
 		case u := <-s.updates:
 			if err := m.replan(wake(), u.change); err != nil {
 				u.ended <- updateEnd{err: err}
@@ -129,7 +129,7 @@ func (m *machine) hear(now time.Duration, a arrival) {
 }
 
 // act does what the machine has decided, and what it decides meanwhile.
-func (c *Controller) act(m *machine, s *stage, w *scribe, began time.Time) {
+func (c *Controller) act(m *machine, s *stage, w *sampleWriter, began time.Time) {
 	for acts := m.take(); len(acts) > 0; acts = m.take() {
 		for _, a := range acts {
 			switch a := a.(type) {
@@ -163,7 +163,7 @@ func (c *Controller) open(cs Case) (*stage, uint32, error) {
 	}
 	s := &stage{
 		ranks: make(map[*member]int), members: make([]*member, len(cs.Peers)),
-		inbox: make(chan arrival, 4*len(cs.Peers)), updates: make(chan *update), bears: make(chan time.Duration), over: make(chan struct{}),
+		inbox: make(chan arrival, 4*len(cs.Peers)), updates: make(chan *update), allows: make(chan time.Duration), over: make(chan struct{}),
 	}
 	var missing []int
 	for rank, p := range cs.Peers {

@@ -90,10 +90,10 @@ func (u *update) wait(ctx context.Context, placed func(from uint64)) (Switch, er
 	}
 }
 
-// Bear says that servers of the case under way cannot get on for want of links, or could not
-// until now, and for how long from now that is to be borne: until then no time-out for want of
+// Allow says that servers of the case under way cannot get on for want of links, or could not
+// until now, and for how long from now that is to be allowed: until then no time-out for want of
 // progress begins. A call replaces the one before. Without a case it does nothing.
-func (c *Controller) Bear(d time.Duration) {
+func (c *Controller) Allow(d time.Duration) {
 	c.mu.Lock()
 	s := c.stage
 	c.mu.Unlock()
@@ -101,7 +101,7 @@ func (c *Controller) Bear(d time.Duration) {
 		return
 	}
 	select {
-	case s.bears <- d:
+	case s.allows <- d:
 	case <-s.over:
 	}
 }

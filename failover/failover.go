@@ -70,7 +70,7 @@ type Options struct {
 	// for a link to return. Otherwise it ends the run.
 	Wait bool
 	// Limit is for how long at most it waits; that ends the run, too. 0: for ever. Where
-	// nothing is done about dead links, it is for how long they are borne.
+	// nothing is done about dead links, it is for how long they are allowed.
 	Limit time.Duration
 }
 
@@ -157,9 +157,9 @@ const (
 	Kept     Source = "kept" // it was there already: links had been dead like this before
 )
 
-// An Action is what is to be done: Aid, MakePlan, Install, Update, Clean, Bear or Stop. At most
+// An Action is what is to be done: Aid, MakePlan, Install, Update, Clean, Allow or Stop. At most
 // one of Aid, Install and Clean is under way at a time, and one MakePlan and one Update
-// beside it. All but Bear and Stop are answered, in whatever order, by the event of the same ID, but for a
+// beside it. All but Allow and Stop are answered, in whatever order, by the event of the same ID, but for a
 // MakePlan that a newer change has overtaken: nobody waits for that. The ID is that of the
 // Record; 0 means the plan the machine began with, whose routes are put in place again.
 type Action interface{ action() }
@@ -185,10 +185,10 @@ type (
 	Update struct{ ID int }
 	// Clean asks for the routes of the plan in use only, read back.
 	Clean struct{ ID int }
-	// Bear says that messages wait for links, and for how long from now on that is no
+	// Allow says that messages wait for links, and for how long from now on that is no
 	// fault of a server. Why is empty where the links are back. It replaces the one before
 	// and is not answered.
-	Bear struct {
+	Allow struct {
 		For time.Duration
 		Why string
 	}
@@ -201,7 +201,7 @@ func (MakePlan) action() {}
 func (Install) action()  {}
 func (Update) action()   {}
 func (Clean) action()    {}
-func (Bear) action()     {}
+func (Allow) action()    {}
 func (Stop) action()     {}
 
 // A Record is the story of one change of what is alive. A time is 0 where that did not

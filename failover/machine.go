@@ -131,7 +131,7 @@ func (m *Machine) Handle(now time.Duration, events ...Event) []Action {
 		m.over = true
 		out = []Action{Stop{Reason: m.reason()}}
 	default:
-		out = append(m.bear(), m.decide()...)
+		out = append(m.allow(), m.decide()...)
 		if m.parts() {
 			m.due(m.cur.endAt)
 		}
@@ -231,9 +231,9 @@ const parted = 50 * time.Millisecond
 // parts reports whether servers have no path to each other, which is to end the run.
 func (m *Machine) parts() bool { return m.cur.disjoint != "" && (!m.o.Wait || m.o.Limit > 0) }
 
-// bear has it borne that messages wait for links: as long as they are dead, and then for as
+// allow says that messages may wait for links: as long as they are dead, and then for as
 // long again. TCP tries again after twice as long each time.
-func (m *Machine) bear() []Action {
+func (m *Machine) allow() []Action {
 	why, was := m.waitsFor(), m.waits
 	if why == was || m.o.Limit == 0 {
 		return nil
@@ -242,9 +242,9 @@ func (m *Machine) bear() []Action {
 		m.since = m.now
 	}
 	if why == "" {
-		return []Action{Bear{m.now - m.since, ""}}
+		return []Action{Allow{m.now - m.since, ""}}
 	}
-	return []Action{Bear{max(0, m.since+m.o.Limit-m.now), why}}
+	return []Action{Allow{max(0, m.since+m.o.Limit-m.now), why}}
 }
 
 // reason is why servers without a path to each other end the run.

@@ -22,12 +22,12 @@ var (
 
 // A job is one case on this worker.
 type job struct {
-	o     Options
-	c     wire.Configure
-	desk  *desk
-	loop  *loop
-	borne atomic.Pointer[time.Time] // until then nothing need move; nil: that was never said
-	load  *results.Load             // of the machine in the counted part; nil: not told, or it did not begin
+	o       Options
+	c       wire.Configure
+	desk    *desk
+	loop    *loop
+	allowed atomic.Pointer[time.Time] // until then nothing need move; nil: that was never said
+	load    *results.Load             // of the machine in the counted part; nil: not told, or it did not begin
 
 	meter atomic.Pointer[meter] // of the loop, once there is one
 
@@ -156,8 +156,8 @@ func (j *job) watch(ctx context.Context) {
 			return
 		}
 		now := l.now()
-		if until := j.borne.Load(); until != nil {
-			w.borne = until.Sub(l.base)
+		if until := j.allowed.Load(); until != nil {
+			w.allowed = until.Sub(l.base)
 		}
 		if w.still(now, l.meter.moves.Load(), l.meter.busy.Load()) {
 			j.cancel(errStuck)
@@ -170,10 +170,10 @@ func (j *job) watch(ctx context.Context) {
 	}
 }
 
-// bear takes it that nothing may move for a while.
-func (j *job) bear(d time.Duration) {
+// allow takes it that nothing may move for a while.
+func (j *job) allow(d time.Duration) {
 	until := time.Now().Add(d)
-	j.borne.Store(&until)
+	j.allowed.Store(&until)
 }
 
 // conclude reports how the case ended.

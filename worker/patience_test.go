@@ -72,7 +72,7 @@ func (c cutOff) Poll(ctx context.Context, done []transport.Op) (int, error) {
 	return c.Endpoint.Poll(ctx, done)
 }
 
-// A server is cut off for longer than the time-out. Where that is borne the case goes on once
+// A server is cut off for longer than the time-out. Where that is allowed the case goes on once
 // it is back, and nothing is lost; where it is not back by then, the time-out begins.
 func TestPatience(t *testing.T) {
 	for _, mode := range modes {
@@ -101,7 +101,7 @@ func bearing(t *testing.T, mode string, back bool) {
 	c.OnMeasure = func() {
 		time.AfterFunc(time.Second, func() {
 			far.dead.Store(true)
-			r.ctl.Bear(cut)
+			r.ctl.Allow(cut)
 			if time.Sleep(cut); back {
 				close(far.back)
 			}

@@ -11,7 +11,7 @@ type watch struct {
 	moves   uint64        // then
 	since   time.Duration // nothing has moved
 	away    time.Duration // nobody looked until then
-	borne   time.Duration // until then nothing need move
+	allowed time.Duration // until then nothing need move
 }
 
 // leastAway is how much later than it should a look has to come at least to say that the
@@ -37,4 +37,4 @@ func (w *watch) still(now time.Duration, moves uint64, busy bool) bool {
 }
 
 // judges reports whether things have had enough time in which they could move.
-func (w *watch) judges(now time.Duration) bool { return now-max(w.away, w.borne) >= w.timeout }
+func (w *watch) judges(now time.Duration) bool { return now-max(w.away, w.allowed) >= w.timeout }

@@ -219,7 +219,7 @@ func (s *session) handle(ctx context.Context, m wire.Message) error {
 		}
 	case wire.Patience:
 		if s.current(m.Run) {
-			s.job.bear(m.For)
+			s.job.allow(m.For)
 		}
 	case wire.Finish:
 		s.order(m.Run, func(o *orders) { o.finish = true })

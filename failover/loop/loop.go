@@ -66,9 +66,9 @@ type Options struct {
 	Begin time.Time
 	// Stop is called when the machine ends the run.
 	Stop func(reason string)
-	// Bear is told for how long from now messages may wait for dead links, and which; see
-	// failover.Bear. nil is allowed.
-	Bear func(d time.Duration, why string)
+	// Allow is told for how long from now messages may wait for dead links, and which; see
+	// failover.Allow. nil is allowed.
+	Allow func(d time.Duration, why string)
 	// Tell is told each record when it is complete or superseded; nil is allowed.
 	Tell func(failover.Record)
 	Log  *slog.Logger // nil: nowhere

@@ -171,14 +171,14 @@ func (r *runner) act(ctx context.Context, g *errgroup.Group, a failover.Action) 
 			n, err := r.Network.Clean(ctx, p)
 			reply(answer{event: failover.Cleaned{ID: a.ID, Changed: n, Err: err}})
 		})
-	case failover.Bear:
+	case failover.Allow:
 		if a.Why != "" {
 			r.Log.Info("fail-over: messages wait for links", "why", a.Why, "at_most", a.For)
 		} else {
 			r.Log.Info("fail-over: links are back")
 		}
-		if r.Bear != nil {
-			r.Bear(a.For, a.Why)
+		if r.Allow != nil {
+			r.Allow(a.For, a.Why)
 		}
 	case failover.Stop:
 		r.Log.Error("fail-over: nothing more can be done", "reason", a.Reason)

@@ -261,10 +261,10 @@ func TestDisjoint(t *testing.T) {
 	}
 }
 
-// A cut is borne for a while, and as long again as it took once a link is back; if none is
+// A cut is allowed for a while, and as long again as it took once a link is back; if none is
 // back by then, the run ends for want of the links. So it is with dead links that nothing is done about.
-func TestBear(t *testing.T) {
-	type borne struct {
+func TestAllow(t *testing.T) {
+	type allowed struct {
 		d   time.Duration
 		why string
 	}
@@ -273,23 +273,23 @@ func TestBear(t *testing.T) {
 		policy  failover.Policy
 		cut     []topology.Link
 		back    time.Duration
-		borne   []borne
+		allowed []allowed
 		stopped string
 	}{
-		{"back", failover.FORS, linksOf(1), 50 * ms, []borne{{80 * ms, "leaf1-spine0, leaf1-spine1"}, {50 * ms, ""}}, ""},
-		{"not back", failover.FORS, linksOf(1), 90 * ms, []borne{{80 * ms, "leaf1-spine0, leaf1-spine1"}}, "no way is back after 80ms"},
-		{"tables", failover.MinHop, linksOf(1), 50 * ms, []borne{{80 * ms, "leaf1-spine0, leaf1-spine1"}, {50 * ms, ""}}, ""},
+		{"back", failover.FORS, linksOf(1), 50 * ms, []allowed{{80 * ms, "leaf1-spine0, leaf1-spine1"}, {50 * ms, ""}}, ""},
+		{"not back", failover.FORS, linksOf(1), 90 * ms, []allowed{{80 * ms, "leaf1-spine0, leaf1-spine1"}}, "no way is back after 80ms"},
+		{"tables", failover.MinHop, linksOf(1), 50 * ms, []allowed{{80 * ms, "leaf1-spine0, leaf1-spine1"}, {50 * ms, ""}}, ""},
 		{"around", failover.FORS, []topology.Link{first}, 50 * ms, nil, ""},
-		{"nothing", failover.None, []topology.Link{first}, 50 * ms, []borne{{80 * ms, "leaf0-spine1"}, {50 * ms, ""}}, ""},
+		{"nothing", failover.None, []topology.Link{first}, 50 * ms, []allowed{{80 * ms, "leaf0-spine1"}, {50 * ms, ""}}, ""},
 		{"nothing, twice", failover.None, []topology.Link{first, second}, 50 * ms,
-			[]borne{{80 * ms, "leaf0-spine1"}, {75 * ms, "leaf0-spine1, leaf2-spine3"}, {25 * ms, "leaf2-spine3"}}, ""},
-		{"nothing for long", failover.None, []topology.Link{first}, 90 * ms, []borne{{80 * ms, "leaf0-spine1"}, {90 * ms, ""}}, ""},
+			[]allowed{{80 * ms, "leaf0-spine1"}, {75 * ms, "leaf0-spine1, leaf2-spine3"}, {25 * ms, "leaf2-spine3"}}, ""},
+		{"nothing for long", failover.None, []topology.Link{first}, 90 * ms, []allowed{{80 * ms, "leaf0-spine1"}, {90 * ms, ""}}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var got []borne
+			var got []allowed
 			r, _ := play(t, tt.policy, 0, func(o *loop.Options) {
 				o.Machine.Wait, o.Machine.Limit = true, 80*ms
-				o.Bear = func(d time.Duration, why string) { got = append(got, borne{d, why}) }
+				o.Allow = func(d time.Duration, why string) { got = append(got, allowed{d, why}) }
 			}, func(r *rig) {
 				for i, l := range tt.cut {
 					if i > 0 {
@@ -303,12 +303,12 @@ func TestBear(t *testing.T) {
 			if !strings.Contains(r.stopped, tt.stopped) || (tt.stopped == "") != (r.stopped == "") {
 				t.Errorf("stopped %q, want %q", r.stopped, tt.stopped)
 			}
-			if len(got) != len(tt.borne) {
-				t.Fatalf("borne %v, want %v", got, tt.borne)
+			if len(got) != len(tt.allowed) {
+				t.Fatalf("allowed %v, want %v", got, tt.allowed)
 			}
-			for i, w := range tt.borne {
+			for i, w := range tt.allowed {
 				if got[i].d != w.d || !strings.Contains(got[i].why, w.why) || (w.why == "") != (got[i].why == "") {
-					t.Errorf("borne %v, want %v", got[i], w)
+					t.Errorf("allowed %v, want %v", got[i], w)
 				}
 			}
 		})

@@ -7,9 +7,9 @@ import (
 	"evbench/results"
 )
 
-// A scribe passes samples on beside the case, in their order: who writes them to a file
+// A sampleWriter passes samples on beside the case, in their order: who writes them to a file
 // system that stands still must not keep the case from listening to its workers.
-type scribe struct {
+type sampleWriter struct {
 	write func(results.Sample)
 	bell  chan struct{} // holds one ring
 	done  chan struct{}
@@ -22,8 +22,8 @@ type scribe struct {
 // ms each. With more the case ends.
 const mostWaiting = 1 << 16
 
-func newScribe(write func(results.Sample)) *scribe {
-	s := &scribe{write: write, bell: make(chan struct{}, 1), done: make(chan struct{})}
+func newSampleWriter(write func(results.Sample)) *sampleWriter {
+	s := &sampleWriter{write: write, bell: make(chan struct{}, 1), done: make(chan struct{})}
 	if write == nil {
 		s.write = func(results.Sample) {}
 	}
@@ -31,7 +31,7 @@ func newScribe(write func(results.Sample)) *scribe {
 	return s
 }
 
-func (s *scribe) run() {
+func (s *sampleWriter) run() {
 	defer close(s.done)
 	for range s.bell {
 		for _, x := range s.take() {
@@ -40,7 +40,7 @@ func (s *scribe) run() {
 	}
 }
 
-func (s *scribe) take() []results.Sample {
+func (s *sampleWriter) take() []results.Sample {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.waiting
@@ -49,7 +49,7 @@ func (s *scribe) take() []results.Sample {
 }
 
 // put passes a sample on.
-func (s *scribe) put(x results.Sample) error {
+func (s *sampleWriter) put(x results.Sample) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.waiting) >= mostWaiting {
@@ -64,7 +64,7 @@ func (s *scribe) put(x results.Sample) error {
 }
 
 // end waits until all are written.
-func (s *scribe) end() {
+func (s *sampleWriter) end() {
 	close(s.bell)
 	<-s.done
 }
