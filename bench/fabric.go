@@ -25,6 +25,10 @@ type Fabric interface {
 	// the fabric exists, or nil where it cannot be known.
 	Counters(ctx context.Context) ([]results.LinkCount, error)
 
+	// Dead returns the links that are down now, whoever has taken them down, or nil where
+	// it cannot be known.
+	Dead() ([]topology.Link, error)
+
 	// Network returns the links and the routes of the fabric. p is what is installed;
 	// engine is what tables are repaired with. It is used beside the other calls.
 	Network(p *plan.Plan, engine string) (loop.Network, error)

@@ -299,6 +299,27 @@ func TestDeadForGood(t *testing.T) {
 	}
 }
 
+// Where nobody follows links, one that somebody else has taken down is named all the same,
+// and no server.
+func TestDeadUnfollowed(t *testing.T) {
+	link := topology.Link{Leaf: 0, Spine: 1}
+	f := newCutOff()
+	f.begun = func() {
+		time.AfterFunc(300*time.Millisecond, func() {
+			f.dead = []topology.Link{link}
+			_ = f.SetLinks(context.Background(), f.dead, false)
+		})
+	}
+	text := strings.Replace(failing, "    failures: [{link: leaf0-spine1, at: 300ms, for: 400ms}]\n    failover: ", "", 1)
+	sum, err := run(t, strings.Replace(text, "warmup: 1", "warmup: 1\nrounds: 1\ntimeout: 1s", 1), f, &memory{})
+	if err == nil || !strings.Contains(err.Error(), "links that are dead and that evbench has not taken down: leaf0-spine1") || strings.Contains(err.Error(), "nothing for") {
+		t.Errorf("error %v", err)
+	}
+	if len(sum.Cases) != 1 || sum.Cases[0].Complete {
+		t.Errorf("cases %+v", sum.Cases)
+	}
+}
+
 // Plans come from the store where it has them.
 func TestStoredPlans(t *testing.T) {
 	tree, err := topology.New(topology.Options{Ports: 2, Leaves: 4})

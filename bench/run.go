@@ -307,6 +307,9 @@ func (r *runner) measure(ctx context.Context, m *measured, p Progress) error {
 	m.events, odd = line.results(policyOf(m.Case))
 	m.warnings = append(m.warnings, odd...)
 	m.failovers = r.failovers(m, line)
+	if links == nil && runErr != nil {
+		line.waits = othersDead(r.f, m.Plan.Tree)
+	}
 	err := errors.Join(line.blame(runErr), sideErr, counterErr, r.readLinks(m, before, line))
 	r.keepPairs(m)
 	r.keepExchanges(m)

@@ -32,8 +32,9 @@ type fabric struct {
 	at        *memnet.Listener
 	info      results.Fabric
 	fault     func(*memnet.Message) memnet.Action
-	installed []string // plan hashes
-	refuse    error    // of Install
+	installed []string        // plan hashes
+	refuse    error           // of Install
+	dead      []topology.Link // whoever has taken them down
 	// wrap, if set, stands between a worker and its endpoint.
 	wrap func(rank int, ep transport.Endpoint) transport.Endpoint
 
@@ -64,6 +65,8 @@ func (f *fabric) Install(_ context.Context, p *plan.Plan) error {
 }
 
 func (f *fabric) Counters(context.Context) ([]results.LinkCount, error) { return nil, nil }
+
+func (f *fabric) Dead() ([]topology.Link, error) { return f.dead, nil }
 
 func (f *fabric) Network(*plan.Plan, string) (loop.Network, error) {
 	return nil, errors.New("no links die here")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"evbench/controller"
@@ -178,6 +179,24 @@ func (l *timeline) blame(err error) error {
 		return fmt.Errorf("case %q: %s: %s", ce.Case, ce.During, l.waits)
 	}
 	return fmt.Errorf("%w (%s)", err, l.waits)
+}
+
+// othersDead says which links somebody else has taken down, as far as that is known.
+func othersDead(f Fabric, t *topology.Tree) string {
+	dead, err := f.Dead()
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, l := range dead {
+		if t.Alive(l.Leaf, l.Spine) {
+			names = append(names, l.String())
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "messages wait for links that are dead and that evbench has not taken down: " + strings.Join(names, ", ")
 }
 
 // outside reports whether links were changed by somebody else.

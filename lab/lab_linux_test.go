@@ -343,8 +343,14 @@ func TestSetDeadUndoesOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if got, err := l.Dead(); err != nil || !slices.Equal(got, []topology.Link{{}, {Leaf: 1}}) {
+		t.Errorf("dead are %v, %v", got, err)
+	}
 	if err := l.SetDead(t.Context(), tree.Dead()); err != nil {
 		t.Fatal(err)
+	}
+	if got, err := l.Dead(); err != nil || !slices.Equal(got, tree.Dead()) {
+		t.Errorf("dead are %v, %v", got, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	events, done := make(chan LinkEvent), make(chan error, 1)

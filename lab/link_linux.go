@@ -79,6 +79,24 @@ func (b *Lab) SetDead(ctx context.Context, dead []topology.Link) error {
 	return b.SetLinks(ctx, live, true)
 }
 
+// Dead returns the leaf-spine cables that are down now, whoever has taken them down.
+func (b *Lab) Dead() ([]topology.Link, error) {
+	if err := b.look(); err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []topology.Link
+	for l := range b.tree.Leaves() {
+		for k := range b.tree.Spines() {
+			if link := (topology.Link{Leaf: l, Spine: k}); b.down[b.tree.LinkID(link)] {
+				out = append(out, link)
+			}
+		}
+	}
+	return out, nil
+}
+
 // look takes note of the cables that somebody else has taken down or up.
 func (b *Lab) look() error {
 	b.mu.Lock()

@@ -71,6 +71,9 @@ func (b *Lab) SetLink(context.Context, topology.Link, bool) error { return unsup
 // SetLinks fails.
 func (b *Lab) SetLinks(context.Context, []topology.Link, bool) error { return unsupportedHere() }
 
+// Dead fails.
+func (b *Lab) Dead() ([]topology.Link, error) { return nil, unsupportedHere() }
+
 // SetDead fails.
 func (b *Lab) SetDead(context.Context, []topology.Link) error { return unsupportedHere() }
 

@@ -121,6 +121,9 @@ func (c linkChange) tell(ctx context.Context, events chan<- failover.LinkEvent) 
 	}
 }
 
+// Dead implements bench.Fabric.
+func (f *emulatedFabric) Dead() ([]topology.Link, error) { return nil, nil }
+
 // Network implements bench.Fabric.
 func (f *emulatedFabric) Network(_ *plan.Plan, engine string) (loop.Network, error) {
 	return emulatedNetwork{f, engine}, nil

@@ -58,6 +58,9 @@ func (f *hostsFabric) Install(_ context.Context, p *plan.Plan) error {
 // Counters implements bench.Fabric.
 func (f *hostsFabric) Counters(context.Context) ([]results.LinkCount, error) { return nil, nil }
 
+// Dead implements bench.Fabric.
+func (f *hostsFabric) Dead() ([]topology.Link, error) { return nil, nil }
+
 // Network implements bench.Fabric.
 func (f *hostsFabric) Network(*plan.Plan, string) (loop.Network, error) { return nil, errHosts }
 

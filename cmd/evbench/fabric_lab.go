@@ -101,6 +101,9 @@ func linkCount(t *topology.Tree, w topology.Wire, bytes, packets, drops uint64) 
 	return results.LinkCount{Link: link, Direction: direction, Bytes: bytes, Packets: packets, Drops: drops}
 }
 
+// Dead implements bench.Fabric.
+func (f *labFabric) Dead() ([]topology.Link, error) { return f.lab.Dead() }
+
 // SetLinks implements bench.Fabric.
 func (f *labFabric) SetLinks(ctx context.Context, links []topology.Link, up bool) error {
 	return f.lab.SetLinks(ctx, links, up)

@@ -175,6 +175,8 @@ func TestJudgeFinds(t *testing.T) {
 		{"paused", paused, with(calmly), "", ""},
 		{"paused, and lost", paused, with(func(c *results.Case, s *Seen) { calmly(c, s); c.EventsLost = 1 }), "1 events lost", ""},
 		{"paused, and servers are blamed", paused, ending("evbench: server 0: no sign of life for 7.5s"), "exit code 1: evbench: server 0: no sign", ""},
+		{"changed by others", outside, by(func(c *results.Case, _ *Seen) { c.Failovers[1].Reason = byOthers }), "", ""},
+		{"changed by others, and not done", outside, by(func(c *results.Case, _ *Seen) { c.Failovers[1].Reason = byOthers + "; install: no" }), "did not come to its end: install: no", ""},
 		{"followed from outside", outside, by(func(*results.Case, *Seen) {}), "", ""},
 		{"not followed", outside, by(func(c *results.Case, _ *Seen) { c.Failovers = nil }), "others changed links 2 times", ""},
 		{"followed late", outside, by(func(c *results.Case, _ *Seen) { c.Failovers[0].SeenSec = sec(2.9) }), "leaf0-spine0 had been dead for 600 ms", ""},
