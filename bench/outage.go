@@ -130,8 +130,7 @@ func (r *runner) failovers(m *measured, line *timeline) []results.Failover {
 			Attempts: x.Attempts, Superseded: x.Superseded, Reason: cmp.Or(x.Disjoint, x.Err),
 		}
 		if line.outside(x, policyOf(m.Case)) {
-			line.byOthers = true
-			f.Reason = strings.TrimSuffix("changed from outside; "+f.Reason, "; ")
+			f.Reason = strings.TrimSuffix(results.FromOutside+"; "+f.Reason, "; ")
 		}
 		before, next := time.Duration(0), m.Duration
 		if i > 0 {

@@ -342,7 +342,7 @@ func (r *runner) readLinks(m *measured, before []results.LinkCount, line *timeli
 	}
 	m.links = carried(m.Planned, m.repeat, before, after, planned)
 	m.drops = drops(m.links) - line.excused
-	if line.byOthers && m.drops > 0 { // nobody has read the counters when those links died
+	if m.drops > 0 && line.anyOutside(policyOf(m.Case)) { // nobody has read the counters when those links died
 		m.warnings = append(m.warnings, fmt.Sprintf("links were changed from outside, so it is not known which of %d packets were lost with them", m.drops))
 		m.drops = 0
 	}

@@ -81,14 +81,13 @@ func windows(changes []step, apart time.Duration) []step {
 
 // A timeline plays the steps of one case on a fabric and keeps what happened.
 type timeline struct {
-	fabric   Fabric
-	start    time.Time
-	excused  uint64 // drops within a window
-	events   []linkEvent
-	series   series
-	records  []failover.Record // what was done about them
-	byOthers bool              // some of that was about links that somebody else changed
-	waits    string            // which dead links messages wait for in the end, in words
+	fabric  Fabric
+	start   time.Time
+	excused uint64 // drops within a window
+	events  []linkEvent
+	series  series
+	records []failover.Record // what was done about them
+	waits   string            // which dead links messages wait for in the end, in words
 }
 
 type linkEvent struct {
@@ -202,6 +201,10 @@ func othersDead(f Fabric, t *topology.Tree) string {
 // outside reports whether links were changed by somebody else.
 func (l *timeline) outside(x failover.Record, p failover.Policy) bool {
 	return l.setAt(x, p) == nil && (p != failover.FORSHold || len(x.Down) > 0)
+}
+
+func (l *timeline) anyOutside(p failover.Policy) bool {
+	return slices.ContainsFunc(l.records, func(x failover.Record) bool { return l.outside(x, p) })
 }
 
 func overlap(a, b []topology.Link) bool {

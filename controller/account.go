@@ -12,7 +12,7 @@ import (
 // account takes what a worker says it did, but for what cannot be: then nothing that it
 // counts is believed. It counts by source for all servers, or not at all.
 func (m *machine) account(now time.Duration, rank int, t wire.Totals, whole bool) *wire.Totals {
-	w, r := &m.workers[rank], m.room(now, rank)
+	w, r := &m.workers[rank], m.roomBeside(now, rank)
 	for _, err := range []error{
 		checkTook(t.Took), checkLoad(t), m.checkSources(t), r.check(t), m.agree(w, t, whole),
 	} {
@@ -41,28 +41,46 @@ const (
 	clockSlack = time.Second
 )
 
+// room is that of one worker by itself: others and granted are left out.
 func (m *machine) room(now time.Duration, rank int) room {
-	r := room{granted: m.pace.until, peers: float64(len(m.workers) - 1), fragment: float64(m.c.Fragment) * (1 + m.c.Spread)}
-	began, warm := m.began, uint64(0)
+	began := m.began
 	if m.counts {
-		began, warm = m.counting, m.c.Warmup
-	}
-	for i := range m.workers {
-		n := m.pace.until
-		if m.leg.mode == wire.Unsync {
-			n = m.workers[i].assigned
-			r.granted = max(r.granted, n)
-		}
-		n -= min(n, warm)
-		if i == rank {
-			r.events = n
-		} else {
-			r.others += n
-		}
+		began = m.counting
 	}
 	took := now - began
-	r.time = took + time.Duration(clockShare*float64(took)) + clockSlack
+	return room{
+		events: m.counted(rank), peers: float64(len(m.workers) - 1), fragment: float64(m.c.Fragment) * (1 + m.c.Spread),
+		time: took + time.Duration(clockShare*float64(took)) + clockSlack,
+	}
+}
+
+// roomBeside is room with what all others were granted: it looks at every worker.
+func (m *machine) roomBeside(now time.Duration, rank int) room {
+	r := m.room(now, rank)
+	for i := range m.workers {
+		r.granted = max(r.granted, m.mayDo(i))
+		if i != rank {
+			r.others += m.counted(i)
+		}
+	}
 	return r
+}
+
+// mayDo is how many exchanges, or events of its own, a worker was granted, warm-up included.
+func (m *machine) mayDo(rank int) uint64 {
+	if m.leg.mode == wire.Unsync {
+		return m.workers[rank].assigned
+	}
+	return m.pace.until
+}
+
+// counted is mayDo without the warm-up, where that does not count.
+func (m *machine) counted(rank int) uint64 {
+	n := m.mayDo(rank)
+	if m.counts {
+		n -= min(n, m.c.Warmup)
+	}
+	return n
 }
 
 // check says what in the totals of a worker is more than there was room for.

@@ -220,20 +220,6 @@ func (m *machine) begin(now time.Duration, c *change) {
 	m.maybeLast(now)
 }
 
-// late fails the workers that do not answer during a change.
-func (m *machine) late(now time.Duration) {
-	limit := m.c.patience()
-	if c := m.change; c == nil || m.state != measuring || now-max(c.since, m.allowed) < limit {
-		return
-	}
-	switch m.change.stage {
-	case holding:
-		m.overdue(now, limit, func(w *worker) bool { return w.held }, "has not said how far it is")
-	case placing:
-		m.overdue(now, limit, func(w *worker) bool { return w.updated }, "has not taken the plan update")
-	}
-}
-
 // giveUp ends a change that can come to nothing in the state that has been entered.
 func (m *machine) giveUp() {
 	if c := m.change; c != nil && (m.state > draining || m.state == draining && !c.begun) {

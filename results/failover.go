@@ -30,7 +30,7 @@ type Failover struct {
 	Routes     int    `json:"routes_changed"`
 	Attempts   int    `json:"attempts,omitempty"`
 	Superseded bool   `json:"superseded,omitempty"`
-	Reason     string `json:"reason,omitempty"` // why it is not in use, or took more than one attempt
+	Reason     string `json:"reason,omitempty"` // why it is not in use, or took more than one attempt; first FromOutside
 
 	// Events per second of each server, reckoned from the payload of all: before the change, from the change to
 	// the end of the first exchange on the new plan (of the repair, where that is all),
@@ -51,3 +51,6 @@ func (s Summary) Failovers() []Failover {
 	}
 	return out
 }
+
+// FromOutside begins the reason of a record about links that evbench has not changed.
+const FromOutside = "changed from outside"

@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"strconv"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
@@ -232,7 +231,10 @@ func (r *sshRun) MayOpen(_, _ int) error { return nil }
 func (r *sshRun) Launch(ctx context.Context, j bench.Job) (wait func() error, err error) {
 	controller := j.Controller
 	if r.advertise != "" {
-		kind, hostport, _ := strings.Cut(controller, ":")
+		kind, hostport, err := wire.SplitAddress(controller)
+		if err != nil {
+			return nil, err
+		}
 		_, port, err := net.SplitHostPort(hostport)
 		if err != nil {
 			return nil, err

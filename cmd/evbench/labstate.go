@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"evbench/internal/atomicfile"
 	"evbench/internal/trust"
 	"evbench/lab"
 )
@@ -82,7 +83,7 @@ func readState(name string) (held, error) {
 		return held{}, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxState))
+	text, err := io.ReadAll(atomicfile.Bound(f, maxState))
 	if err != nil {
 		return held{}, err
 	}

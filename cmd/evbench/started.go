@@ -123,9 +123,12 @@ func controlOf(s *scenario.Scenario, at place, controller int) (string, error) {
 // that leads nowhere else (127.0.1.1 on Debian), or by several; then it is all that
 // are here.
 func listenOn(control string, here []string, lookup func(host string) ([]string, error)) string {
-	kind, hostport, _ := strings.Cut(control, ":")
+	kind, hostport, err := wire.SplitAddress(control)
+	if err != nil || kind == "unix" {
+		return control
+	}
 	host, port, err := net.SplitHostPort(hostport)
-	if kind == "unix" || err != nil || net.ParseIP(host) != nil {
+	if err != nil || net.ParseIP(host) != nil {
 		return control
 	}
 	found, err := lookup(host)

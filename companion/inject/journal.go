@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"evbench/internal/atomicfile"
 	"evbench/internal/trust"
 	"evbench/topology"
 )
@@ -33,18 +34,20 @@ func openJournal(path string, create bool) (*journal, error) {
 	if err := j.lock(create); err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(j.f, maxJournal+1))
-	if err == nil && len(text) > maxJournal {
-		err = fmt.Errorf("longer than %d bytes", maxJournal)
-	}
-	if err == nil {
-		j.record, err = parse(text)
-	}
-	if err != nil {
+	var err error
+	if j.record, err = read(j.f); err != nil {
 		return nil, fmt.Errorf("journal %s: %w", path, errors.Join(err, j.f.Close()))
 	}
 	j.size = j.whole
 	return j, nil
+}
+
+func read(r io.Reader) (record, error) {
+	text, err := io.ReadAll(atomicfile.Bound(r, maxJournal))
+	if err != nil {
+		return record{}, err
+	}
+	return parse(text)
 }
 
 // lock opens and locks the file. It says what to run: it must be the user's own.
@@ -70,11 +73,7 @@ func user(path string) Header {
 		return Header{}
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxJournal))
-	if err != nil {
-		return Header{}
-	}
-	r, err := parse(text)
+	r, err := read(f)
 	if err != nil {
 		return Header{}
 	}

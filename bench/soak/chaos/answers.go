@@ -120,16 +120,13 @@ func seen(f results.Failover) float64 {
 	return *f.SeenSec
 }
 
-// byOthers begins the reason of a record about links that evbench has not changed.
-const byOthers = "changed from outside"
-
 // settled: what was tried in vain on the way was done in the end, and nothing is open.
 func (j *judgement) settled(c results.Case) {
 	end := len(c.Failovers) - 1
 	for i, f := range c.Failovers {
 		reason := strings.ReplaceAll(f.Reason, "\n", "; ")
 		if j.s.Kind == Outside {
-			reason = strings.TrimPrefix(strings.TrimPrefix(reason, byOthers), "; ")
+			reason = strings.TrimPrefix(strings.TrimPrefix(reason, results.FromOutside), "; ")
 		}
 		switch {
 		case reason == "" || j.s.Kind == Wait && strings.HasPrefix(reason, "no path between"):

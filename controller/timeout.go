@@ -1,0 +1,127 @@
+package controller
+
+import (
+	"fmt"
+	"time"
+
+	"evbench/internal/wire"
+)
+
+// tick looks at the clock; it is called a few times per smallest time-out.
+func (m *machine) tick(now time.Duration) {
+	if m.doomed > 0 && now >= m.doomed {
+		m.doomed = 0
+		m.abort(now, errFailed)
+	}
+	switch m.state {
+	case configuring:
+		if limit := m.c.openTime(); now-m.since >= limit {
+			m.overdue(now, limit, func(w *worker) bool { return w.ready }, "has not opened its connections")
+		}
+	case measuring:
+		if m.leg.mode == wire.Unsync {
+			m.maybeLast(now)
+		} else {
+			m.grant(now)
+		}
+	case aborting:
+		if now-m.since >= min(abortWait, m.c.Timeout/8) {
+			m.end(now)
+		}
+	}
+	m.late(now)
+	m.silent(now)
+	m.standstill(now)
+}
+
+// overdue fails the workers that have not done what was asked of them in time.
+func (m *machine) overdue(now, limit time.Duration, done func(*worker) bool, what string) {
+	for rank := range m.workers {
+		if !done(&m.workers[rank]) {
+			m.fail(now, rank, fmt.Errorf("%s for %v", what, limit))
+		}
+	}
+}
+
+// silent fails the workers that have not been heard of for too long. In the
+// pause the caller holds the loop, so there is nothing to conclude.
+func (m *machine) silent(now time.Duration) {
+	if m.state >= aborting || m.state == quiet {
+		return
+	}
+	for rank := range m.workers {
+		w := &m.workers[rank]
+		if w.totals == nil && now-w.heard >= m.c.patience() {
+			m.fail(now, rank, fmt.Errorf("no sign of life for %v", m.c.patience()))
+		}
+	}
+}
+
+// standstill ends a case in which no server has got on for the time-out, though some have
+// things to do. Who builds events finds out by itself, sooner; who does not, may answer all
+// the same.
+func (m *machine) standstill(now time.Duration) {
+	if m.state >= aborting || m.state <= configuring || m.state == quiet || now-max(m.moved, m.allowed) < m.c.standstill() {
+		return
+	}
+	for i := range m.workers {
+		m.workers[i].stuck = m.workers[i].failure == nil
+	}
+	m.overdue(now, m.c.standstill(), func(w *worker) bool { return !m.owes(w) }, "answers, but has reported no progress")
+}
+
+// owes reports whether a worker is the next to do something that it was told to: of those that have to
+// build events, who has built fewest.
+func (m *machine) owes(w *worker) bool {
+	switch {
+	case m.state == finishing:
+		return w.totals == nil
+	case m.leg.mode == wire.Unsync:
+		return w.done < w.assigned && m.fewest(w)
+	}
+	return w.done < m.pace.until && m.fewest(w)
+}
+
+func (m *machine) fewest(w *worker) bool {
+	return m.all(func(other *worker) bool { return w.done <= other.done })
+}
+
+// allow takes it that nobody need get on for a while from now: links are dead, or were until
+// now.
+func (m *machine) allow(now, d time.Duration) {
+	m.allowed = now + d
+	m.broadcast(wire.Patience{Run: m.run, For: d})
+}
+
+// away says that nobody has looked at the clock for a while, and at what workers have sent:
+// this process, or its machine, was stopped. What is to come within a time gets that time.
+func (m *machine) away(now, gap time.Duration) {
+	later := func(t *time.Duration) { *t = min(now, *t+gap) }
+	for i := range m.workers {
+		later(&m.workers[i].heard)
+	}
+	later(&m.moved)
+	if m.change != nil {
+		later(&m.change.since)
+	}
+	if m.state == configuring || m.state == aborting {
+		later(&m.since)
+	}
+	if m.doomed > 0 {
+		m.doomed += gap
+	}
+}
+
+// late fails the workers that do not answer during a change.
+func (m *machine) late(now time.Duration) {
+	limit := m.c.patience()
+	if c := m.change; c == nil || m.state != measuring || now-max(c.since, m.allowed) < limit {
+		return
+	}
+	switch m.change.stage {
+	case holding:
+		m.overdue(now, limit, func(w *worker) bool { return w.held }, "has not said how far it is")
+	case placing:
+		m.overdue(now, limit, func(w *worker) bool { return w.updated }, "has not taken the plan update")
+	}
+}
