@@ -106,7 +106,7 @@ var layers = map[string]layer{
 	"companion/opensm": {may: []string{
 		"fabric", "fabric/ibnet", "failover", "failures", "internal/atomicfile", "internal/trust", "plan", "routing", "routing/lft", "topology",
 	}},
-	"companion/inject": {may: []string{"companion/opensm", "fabric", "fabric/ibnet", "internal/trust", "topology"}},
+	"companion/inject": {may: []string{"companion/opensm", "fabric", "fabric/ibnet", "internal/atomicfile", "internal/trust", "topology"}},
 
 	"bench": {may: []string{
 		"builder", "controller", "failover", "failover/loop", "failover/planner", "internal/unit", "plan", "plan/store", "preflight", "results", "routing", "scenario", "scheduler", "topology", "verify", "internal/wire",
