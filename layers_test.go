@@ -36,22 +36,22 @@ var layers = map[string]layer{
 	"builder":             {pure: true},
 	"barrier":             {pure: true},
 
-	"fabric":                 {pure: true},
-	"fabric/ibnet":           {may: []string{"fabric"}, pure: true},
-	"fabric/netyaml":         {may: []string{"fabric"}, pure: true},
-	"fabric/dot":             {may: []string{"fabric"}, pure: true},
-	"routing/lft":            {may: []string{"fabric"}, pure: true},
-	"routing/dmod":           {may: []string{"fabric", "routing/dmod/updown", "routing/lft"}, pure: true},
-	"routing/dmod/updown":    {may: []string{"fabric", "routing/lft"}, pure: true},
-	"routing/dmod/routetest": {may: []string{"fabric", "routing/lft"}, pure: true},
+	"topology/network":       {pure: true},
+	"topology/ibnet":         {may: []string{"topology/network"}, pure: true},
+	"topology/netyaml":       {may: []string{"topology/network"}, pure: true},
+	"topology/dot":           {may: []string{"topology/network"}, pure: true},
+	"routing/lft":            {may: []string{"topology/network"}, pure: true},
+	"routing/dmod":           {may: []string{"topology/network", "routing/dmod/updown", "routing/lft"}, pure: true},
+	"routing/dmod/updown":    {may: []string{"topology/network", "routing/lft"}, pure: true},
+	"routing/dmod/routetest": {may: []string{"topology/network", "routing/lft"}, pure: true},
 	"routing/engine": {
 		may: []string{
-			"fabric", "routing", "routing/dmod", "routing/lft", "routing/opensm", "routing/qft", "routing/sssp", "topology",
+			"topology/network", "routing", "routing/dmod", "routing/lft", "routing/opensm", "routing/qft", "routing/sssp", "topology",
 		},
 		pure: true,
 	},
-	"routing/qft":  {may: []string{"fabric", "routing/dmod/updown", "routing/lft"}, pure: true},
-	"routing/sssp": {may: []string{"fabric", "routing/lft"}, pure: true},
+	"routing/qft":  {may: []string{"topology/network", "routing/dmod/updown", "routing/lft"}, pure: true},
+	"routing/sssp": {may: []string{"topology/network", "routing/lft"}, pure: true},
 
 	"internal/hostlist": {pure: true},
 
@@ -64,7 +64,7 @@ var layers = map[string]layer{
 	"verify": {may: []string{"topology"}, pure: true},
 	"survey": {
 		may: []string{
-			"fabric", "plan", "routing", "routing/dmod", "routing/lft", "routing/opensm", "routing/qft", "routing/sssp", "scheduler",
+			"topology/network", "plan", "routing", "routing/dmod", "routing/lft", "routing/opensm", "routing/qft", "routing/sssp", "scheduler",
 			"topology", "verify",
 		},
 		pure: true,
@@ -72,7 +72,7 @@ var layers = map[string]layer{
 
 	"reproduce": {
 		may: []string{
-			"fabric", "failover", "failures", "plan", "routing", "routing/engine", "routing/lft", "scheduler", "sim", "survey",
+			"topology/network", "failover", "failures", "plan", "routing", "routing/engine", "routing/lft", "scheduler", "sim", "survey",
 			"topology", "worth",
 		},
 		pure: true,
@@ -104,9 +104,9 @@ var layers = map[string]layer{
 
 	"companion/iproute": {may: []string{"companion", "internal/atomicfile", "lab", "plan", "topology"}},
 	"companion/opensm": {may: []string{
-		"fabric", "fabric/ibnet", "failover", "failures", "internal/atomicfile", "internal/trust", "plan", "routing", "routing/lft", "topology",
+		"topology/network", "topology/ibnet", "failover", "failures", "internal/atomicfile", "internal/trust", "plan", "routing", "routing/lft", "topology",
 	}},
-	"companion/inject": {may: []string{"companion/opensm", "fabric", "fabric/ibnet", "internal/atomicfile", "internal/trust", "topology"}},
+	"companion/inject": {may: []string{"companion/opensm", "topology/network", "topology/ibnet", "internal/atomicfile", "internal/trust", "topology"}},
 
 	"bench": {may: []string{
 		"builder", "controller", "failover", "failover/loop", "failover/planner", "internal/unit", "plan", "plan/store", "preflight", "results", "routing", "scenario", "scheduler", "topology", "verify", "internal/wire",
@@ -121,18 +121,18 @@ var layers = map[string]layer{
 	"bench/peer/ratio":    {may: []string{"results"}, pure: true},
 	"bench/soak":          {may: []string{"bench/soak/chaos", "bench/tool", "results", "results/csv", "topology"}},
 	"bench/soak/chaos":    {may: []string{"results", "topology"}, pure: true},
-	"routing/opensm":      {may: []string{"fabric", "routing/lft"}, pure: true},
+	"routing/opensm":      {may: []string{"topology/network", "routing/lft"}, pure: true},
 
 	"host":          {may: []string{"results"}},
 	"internal/echo": {may: []string{"internal/port", "internal/wire"}},
 	"preflight":     {may: []string{"results"}, pure: true},
 
 	"failover": {may: []string{"topology"}, pure: true},
-	"failures": {may: []string{"fabric", "topology"}, pure: true},
+	"failures": {may: []string{"topology/network", "topology"}, pure: true},
 
-	"internal/ibtest":  {may: []string{"fabric", "routing/lft"}},
+	"internal/ibtest":  {may: []string{"topology/network", "routing/lft"}},
 	"internal/sshtest": {},
-	"launch":           {may: []string{"host", "internal/hostlist", "fabric", "topology"}},
+	"launch":           {may: []string{"host", "internal/hostlist", "topology/network", "topology"}},
 
 	"sim": {may: []string{"barrier", "internal/unit", "plan", "results", "routing", "scheduler", "topology"}, pure: true},
 

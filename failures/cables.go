@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // Cables says which ports a cable joins. Both ends of a cable report its
@@ -51,12 +51,12 @@ func (c *Cables) Fabric() int {
 
 // FromNetwork returns the cables of a network. Links of a two-level tree are
 // called leaf0-spine3, as in scenarios.
-func FromNetwork(n *fabric.Network) *Cables {
+func FromNetwork(n *network.Network) *Cables {
 	c := newCables()
 	for i := range n.Switches() {
 		v := n.Switch(i)
 		for p, far := range n.Ends(v) {
-			if far.Node == fabric.NoNode || !n.IsHost(far.Node) && (far.Node < v || far.Node == v && int(far.Port) < p+1) {
+			if far.Node == network.NoNode || !n.IsHost(far.Node) && (far.Node < v || far.Node == v && int(far.Port) < p+1) {
 				continue
 			}
 			a, b := n.Info(v), n.Info(far.Node)

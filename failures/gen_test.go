@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"evbench/fabric"
 	"evbench/failures"
+	"evbench/topology/network"
 )
 
 var start = time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
@@ -22,7 +22,7 @@ type truth struct {
 
 func tree(t testing.TB, m0, leaves int) *failures.Cables {
 	t.Helper()
-	n, err := fabric.PGFT{M: []int{m0, leaves}, W: []int{1, m0}, P: []int{1, 1}}.Build(0)
+	n, err := network.PGFT{M: []int{m0, leaves}, W: []int{1, m0}, P: []int{1, 1}}.Build(0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,21 +9,21 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"evbench/fabric"
 	"evbench/internal/hostlist"
 	"evbench/topology"
+	"evbench/topology/network"
 )
 
 // Cabled reads the placement off the cables of a network: each host is on the
 // switch it is plugged into. The first word of a host's name counts, since
 // subnet managers put the adapter behind it.
-func Cabled(n *fabric.Network) (*Placement, error) {
-	hosts := map[fabric.Node][]string{} // by switch
-	var switches []fabric.Node
-	for h := range fabric.Node(n.Hosts()) {
+func Cabled(n *network.Network) (*Placement, error) {
+	hosts := map[network.Node][]string{} // by switch
+	var switches []network.Node
+	for h := range network.Node(n.Hosts()) {
 		leaf := n.Leaf(h).Node
 		words := strings.Fields(n.Info(h).Name)
-		if leaf == fabric.NoNode || len(words) == 0 {
+		if leaf == network.NoNode || len(words) == 0 {
 			continue
 		}
 		if hosts[leaf] == nil {
@@ -31,7 +31,7 @@ func Cabled(n *fabric.Network) (*Placement, error) {
 		}
 		hosts[leaf] = append(hosts[leaf], words[0])
 	}
-	slices.SortStableFunc(switches, func(a, b fabric.Node) int {
+	slices.SortStableFunc(switches, func(a, b network.Node) int {
 		return hostlist.Compare(n.Info(a).Name, n.Info(b).Name)
 	})
 	p := &Placement{leaf: map[string]int{}, short: map[string]int{}, cabled: true}

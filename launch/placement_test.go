@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/fabric"
 	"evbench/launch"
 	"evbench/topology"
+	"evbench/topology/network"
 )
 
 func tree(t *testing.T, ports, leaves int, fill ...int) *topology.Tree {
@@ -43,18 +43,18 @@ func placed(servers []launch.Server) string {
 // cabled builds a network in which switch i, with this name, has these hosts.
 func cabled(t *testing.T, switches map[string]string, order ...string) *launch.Placement {
 	t.Helper()
-	var b fabric.Builder
-	var cables [][2]fabric.End
-	at := map[string][]fabric.Node{}
+	var b network.Builder
+	var cables [][2]network.End
+	at := map[string][]network.Node{}
 	for _, s := range order {
 		for _, h := range strings.Split(switches[s], ",") {
-			at[s] = append(at[s], b.Host(fabric.Info{Name: h}))
+			at[s] = append(at[s], b.Host(network.Info{Name: h}))
 		}
 	}
 	for _, s := range order {
-		v := b.Switch(fabric.Info{Name: s}, 16)
+		v := b.Switch(network.Info{Name: s}, 16)
 		for i, h := range at[s] {
-			cables = append(cables, [2]fabric.End{{Node: h, Port: 1}, {Node: v, Port: uint8(i + 1)}})
+			cables = append(cables, [2]network.End{{Node: h, Port: 1}, {Node: v, Port: uint8(i + 1)}})
 		}
 	}
 	for _, c := range cables {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"evbench/fabric"
 	"evbench/failures"
+	"evbench/topology/network"
 )
 
 // cablesOfLHCb returns the cables of the whole tree, called leaf0-spine3.
@@ -20,9 +20,9 @@ func cablesOfLHCb() (*failures.Cables, error) {
 	return failures.FromNetwork(n), nil
 }
 
-func lhcbNetwork() (*fabric.Network, error) {
+func lhcbNetwork() (*network.Network, error) {
 	o := lhcb()
-	return fabric.PGFT{M: []int{o.Ports, o.Leaves}, W: []int{1, o.Ports}, P: []int{1, 1}}.Build(0)
+	return network.PGFT{M: []int{o.Ports, o.Leaves}, W: []int{1, o.Ports}, P: []int{1, 1}}.Build(0)
 }
 
 // Cables returns the cables of FT(2;20,18) by the names and GUIDs that evbench
@@ -63,7 +63,7 @@ func invented(seed uint64) (*failures.History, error) {
 // An inventor writes a log.
 type inventor struct {
 	rng   *rand.Rand
-	net   *fabric.Network
+	net   *network.Network
 	start time.Time
 	text  strings.Builder
 }

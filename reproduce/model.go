@@ -47,19 +47,19 @@ func lhcb() topology.Options { return topology.Options{Ports: 20, Leaves: 18} }
 // fillA is one way to put 326 servers on 18 leaves, 16 to 20 on each (thesis 4.3.3).
 var fillA = slices.Concat(slices.Repeat([]int{19}, 2), slices.Repeat([]int{18}, 16))
 
-// A network is a tree without failures with what routes it.
-type network struct {
+// A routedTree is a tree without failures with what routes it.
+type routedTree struct {
 	tree  *topology.Tree
 	shift *scheduler.Schedule // linear shift in order of position
 	ftree *lft.Tables         // of OpenSM, without failures
 }
 
-func newNetwork(o topology.Options) (*network, error) {
+func newRoutedTree(o topology.Options) (*routedTree, error) {
 	t, err := topology.New(o)
 	if err != nil {
 		return nil, err
 	}
-	n := &network{tree: t}
+	n := &routedTree{tree: t}
 	if n.shift, err = shiftByPosition(t); err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func shiftByPosition(t *topology.Tree) (*scheduler.Schedule, error) {
 }
 
 // over returns the linear shift over tables.
-func (n *network) over(t *topology.Tree, l *lft.Tables) (*plan.Plan, error) {
+func (n *routedTree) over(t *topology.Tree, l *lft.Tables) (*plan.Plan, error) {
 	tables, err := engine.ToTables(t, l)
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (n *network) over(t *topology.Tree, l *lft.Tables) (*plan.Plan, error) {
 // current is what OpenSM does by default (thesis 2.3.3, 4.2.2): ftree while the
 // network is a fat tree, also when whole spines are gone; else min-hop, which keeps
 // the entries of ftree that still lead on a shortest way.
-func (n *network) current(t *topology.Tree) (*plan.Plan, error) {
+func (n *routedTree) current(t *topology.Tree) (*plan.Plan, error) {
 	net, err := engine.FromTree(t, 0)
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func fors(t *topology.Tree, seed uint64) (*plan.Plan, error) {
 }
 
 // dead returns a tree without count random links.
-func (n *network) dead(count int, seed uint64) (*topology.Tree, error) {
+func (n *routedTree) dead(count int, seed uint64) (*topology.Tree, error) {
 	links, err := n.tree.Random(count, seed)
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ type policy struct {
 	as     failover.Policy // whose states and rates it has
 	held   bool            // a link that flaps stays out until it has been up for long enough
 	slow   bool            // left out if quick
-	plan   func(n *network, t *topology.Tree, seed uint64) (*plan.Plan, error)
+	plan   func(n *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error)
 	rate   rater
 }
 
@@ -30,16 +30,16 @@ var policies = []policy{
 	{"FORS, flapping link held out", failover.FORS, true, false, adapted, synchronised},
 }
 
-func asToday(n *network, t *topology.Tree, _ uint64) (*plan.Plan, error) { return n.current(t) }
+func asToday(n *routedTree, t *topology.Tree, _ uint64) (*plan.Plan, error) { return n.current(t) }
 
-func adapted(_ *network, t *topology.Tree, seed uint64) (*plan.Plan, error) { return fors(t, seed) }
+func adapted(_ *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error) { return fors(t, seed) }
 
 func recommendation(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 	l, err := o.openLog()
 	if err != nil {
 		return err
 	}
-	n, err := newNetwork(lhcb())
+	n, err := newRoutedTree(lhcb())
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func recommendation(ctx context.Context, _ *maker, o *Options, f *Figure) error 
 }
 
 // oneFailure is the reckoning of thesis 4.4 with our medians of fig4.8.
-func (f *Figure) oneFailure(ctx context.Context, n *network, o *Options) error {
+func (f *Figure) oneFailure(ctx context.Context, n *routedTree, o *Options) error {
 	o.tell(f.Name, "one dead link")
 	var medians [2]float64
 	for i, rate := range []rater{synchronised, unsynchronised} {
@@ -105,7 +105,7 @@ func (f *Figure) oneFailure(ctx context.Context, n *network, o *Options) error {
 
 // policyRate returns what tells the rates of a policy while links are dead, in bit/s of all
 // servers. Plans and tables are always those for what is dead.
-func (n *network) policyRate(seed uint64) func(context.Context, failover.Policy, worth.Dead, []worth.Dead) ([]float64, error) {
+func (n *routedTree) policyRate(seed uint64) func(context.Context, failover.Policy, worth.Dead, []worth.Dead) ([]float64, error) {
 	return func(ctx context.Context, as failover.Policy, _ worth.Dead, avoided []worth.Dead) ([]float64, error) {
 		p := policies[slices.IndexFunc(policies, func(p policy) bool { return p.as == as })]
 		out := make([]float64, len(avoided))

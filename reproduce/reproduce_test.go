@@ -194,7 +194,7 @@ func TestOrder(t *testing.T) {
 // TestModels works small exchanges out by hand.
 func TestModels(t *testing.T) {
 	t.Parallel()
-	n, err := newNetwork(lhcb())
+	n, err := newRoutedTree(lhcb())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func TestShiftByPosition(t *testing.T) {
 	t.Parallel()
 	o := lhcb()
 	o.Fill = fillA
-	n, err := newNetwork(o)
+	n, err := newRoutedTree(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +320,7 @@ func TestStatistics(t *testing.T) {
 // their number. The race detector is for this test, which is small for its sake.
 func TestWorkers(t *testing.T) {
 	ctx, o := t.Context(), &Options{Seed: 1, Quick: true}
-	n, err := newNetwork(topology.Options{Ports: 4, Leaves: 6})
+	n, err := newRoutedTree(topology.Options{Ports: 4, Leaves: 6})
 	if err != nil {
 		t.Fatal(err)
 	}

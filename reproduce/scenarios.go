@@ -65,7 +65,7 @@ func scenarios(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 		"not modelled: Ftree's adaptive routing; without phases FORS keeps the path of each pair; if quick, 326 servers with phases only",
 	}
 	for _, x := range fills {
-		n, err := newNetwork(topology.Options{Ports: 20, Leaves: 18, Fill: x.fill})
+		n, err := newRoutedTree(topology.Options{Ports: 20, Leaves: 18, Fill: x.fill})
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func scenarios(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 }
 
 // scenario adds the rows of one scenario.
-func (n *network) scenario(ctx context.Context, f *Figure, index, draws int, o *Options, suffix string) error {
+func (n *routedTree) scenario(ctx context.Context, f *Figure, index, draws int, o *Options, suffix string) error {
 	c := failureCases[index]
 	if !c.drawn() {
 		draws = 1
@@ -118,7 +118,7 @@ func (n *network) scenario(ctx context.Context, f *Figure, index, draws int, o *
 
 // four returns the rates of the scenarioSeries, those with phases alone if it has to
 // skip the others.
-func (n *network) four(ctx context.Context, t *topology.Tree, seed uint64, skip bool) (out [4]float64, err error) {
+func (n *routedTree) four(ctx context.Context, t *topology.Tree, seed uint64, skip bool) (out [4]float64, err error) {
 	now, err := n.current(t)
 	if err != nil {
 		return out, err

@@ -18,22 +18,22 @@ func total(perServer float64) float64 { return perServer * servers / 1000 }
 type engineCase struct {
 	series string
 	most   int // dead links at most
-	plan   func(n *network, t *topology.Tree, seed uint64) (*plan.Plan, error)
+	plan   func(n *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error)
 }
 
 // engineCases are the engines of thesis 4.2.1, without adaptive routing, and two more.
 var engineCases = []engineCase{
 	{"Ftree", 0, named("ftree")},
-	{"Ftree to Min-Hop", 10, func(n *network, t *topology.Tree, _ uint64) (*plan.Plan, error) { return n.current(t) }},
+	{"Ftree to Min-Hop", 10, func(n *routedTree, t *topology.Tree, _ uint64) (*plan.Plan, error) { return n.current(t) }},
 	{"Min-Hop", 10, named("opensm-minhop")},
 	{"Up-Down", 10, named("updn")},
 	{"DFSSSP", 10, named("dfsssp")},
-	{"FORS", 10, func(_ *network, t *topology.Tree, seed uint64) (*plan.Plan, error) { return fors(t, seed) }},
+	{"FORS", 10, func(_ *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error) { return fors(t, seed) }},
 }
 
 // named routes with an engine from scratch.
-func named(name string) func(*network, *topology.Tree, uint64) (*plan.Plan, error) {
-	return func(n *network, t *topology.Tree, _ uint64) (*plan.Plan, error) {
+func named(name string) func(*routedTree, *topology.Tree, uint64) (*plan.Plan, error) {
+	return func(n *routedTree, t *topology.Tree, _ uint64) (*plan.Plan, error) {
 		net, err := engine.FromTree(t, 0)
 		if err != nil {
 			return nil, err
@@ -62,7 +62,7 @@ func engines(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 		"not modelled: adaptive routing (the thesis finds it no better), Ftree with failures (OpenSM 3.3.23 refuses a tree that is none)",
 	}
 	for _, x := range fills {
-		n, err := newNetwork(topology.Options{Ports: 20, Leaves: 18, Fill: x.fill})
+		n, err := newRoutedTree(topology.Options{Ports: 20, Leaves: 18, Fill: x.fill})
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func engines(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 }
 
 // engineRows adds a row for each engine.
-func (n *network) engineRows(ctx context.Context, o *Options, f *Figure, dead, draws int, suffix string) error {
+func (n *routedTree) engineRows(ctx context.Context, o *Options, f *Figure, dead, draws int, suffix string) error {
 	for _, c := range engineCases {
 		if dead > c.most {
 			continue
@@ -101,7 +101,7 @@ func many(dead, draws int) int {
 	return draws
 }
 
-func (n *network) rate(ctx context.Context, dead int, seed uint64, c engineCase) (float64, error) {
+func (n *routedTree) rate(ctx context.Context, dead int, seed uint64, c engineCase) (float64, error) {
 	t, err := n.dead(dead, seed)
 	if err != nil {
 		return 0, err
@@ -126,7 +126,7 @@ func racks(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 	err := each(ctx, len(at), func(k int) error {
 		i := at[k]
 		for j, fill := range [][]int{fillA[:i+1], nil} {
-			n, err := newNetwork(topology.Options{Ports: 20, Leaves: i + 1, Spines: 20, Fill: fill})
+			n, err := newRoutedTree(topology.Options{Ports: 20, Leaves: i + 1, Spines: 20, Fill: fill})
 			if err != nil {
 				return err
 			}
@@ -169,7 +169,7 @@ func synchronisation(ctx context.Context, _ *maker, o *Options, f *Figure) error
 		"sender overhead: if each fragment cost its sender what a phase costs, one at a time (not if quick)",
 	}
 	for _, fill := range fills {
-		n, err := newNetwork(topology.Options{Ports: 20, Leaves: 18, Fill: fill.fill})
+		n, err := newRoutedTree(topology.Options{Ports: 20, Leaves: 18, Fill: fill.fill})
 		if err != nil {
 			return err
 		}
@@ -207,7 +207,7 @@ var currentCases = []struct {
 
 // currentRates returns what a server receives, as things run today, over draws of dead
 // links.
-func (n *network) currentRates(ctx context.Context, dead, draws int, seed uint64, rate rater) ([]float64, error) {
+func (n *routedTree) currentRates(ctx context.Context, dead, draws int, seed uint64, rate rater) ([]float64, error) {
 	return draw(ctx, draws, func(i int) (float64, error) {
 		t, err := n.dead(dead, seed+uint64(i))
 		if err != nil {

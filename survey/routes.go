@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // RoutesOptions say how to measure the routing engines.
@@ -45,8 +45,8 @@ type RouteFigure struct {
 type routeWork struct {
 	name, notation, published, reach string
 	hosts                            int
-	cables                           func(*fabric.Network) ([]fabric.Cable, error) // that are dead
-	prepare                          func(*routeMeter, *fabric.Network) (func() (*lft.Tables, error), error)
+	cables                           func(*network.Network) ([]network.Cable, error) // that are dead
+	prepare                          func(*routeMeter, *network.Network) (func() (*lft.Tables, error), error)
 }
 
 // A routeMeter measures.
@@ -54,7 +54,7 @@ type routeMeter struct {
 	RoutesOptions
 	ctx      context.Context
 	notation string
-	whole    *fabric.Network // of the notation; the last is kept
+	whole    *network.Network // of the notation; the last is kept
 	took     map[string]time.Duration
 }
 
@@ -108,10 +108,10 @@ func (m *routeMeter) most() int {
 	return m.Most
 }
 
-func (m *routeMeter) network(w routeWork) (n *fabric.Network, err error) {
+func (m *routeMeter) network(w routeWork) (n *network.Network, err error) {
 	if m.notation != w.notation {
 		m.whole, m.notation = nil, ""
-		if m.whole, err = fabric.Parse(w.notation, 0); err != nil {
+		if m.whole, err = network.Parse(w.notation, 0); err != nil {
 			return nil, err
 		}
 		m.notation = w.notation

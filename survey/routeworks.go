@@ -1,12 +1,12 @@
 package survey
 
 import (
-	"evbench/fabric"
 	"evbench/routing/dmod"
 	"evbench/routing/lft"
 	"evbench/routing/opensm"
 	"evbench/routing/qft"
 	"evbench/routing/sssp"
+	"evbench/topology/network"
 )
 
 // The networks that engines are measured on.
@@ -26,7 +26,7 @@ var routeWorks = []routeWork{
 	{name: "opensm-minhop after 1 dead cable", notation: hosts2592, hosts: 2592, published: "a full computation", reach: "20 × faster than full",
 		cables: oneCable, prepare: afterwards},
 	{name: "updn", notation: hosts2592, hosts: 2592, prepare: byEngine(rooted(opensm.UpDown))},
-	{name: "dnup", notation: hosts2592, hosts: 2592, prepare: byEngine(func(n *fabric.Network) (*lft.Tables, error) { return opensm.DownUp(n), nil })},
+	{name: "dnup", notation: hosts2592, hosts: 2592, prepare: byEngine(func(n *network.Network) (*lft.Tables, error) { return opensm.DownUp(n), nil })},
 	{name: "sssp", notation: hosts2592, hosts: 2592, prepare: byEngine(sssp.SSSP)},
 
 	{name: "dmodk", notation: hosts11664, hosts: 11664, reach: "200 ms", prepare: byEngine(dmodk)},
@@ -43,20 +43,20 @@ var routeWorks = []routeWork{
 }
 
 // byEngine computes the tables of a network.
-func byEngine(engine func(*fabric.Network) (*lft.Tables, error)) func(*routeMeter, *fabric.Network) (func() (*lft.Tables, error), error) {
-	return func(_ *routeMeter, n *fabric.Network) (func() (*lft.Tables, error), error) {
+func byEngine(engine func(*network.Network) (*lft.Tables, error)) func(*routeMeter, *network.Network) (func() (*lft.Tables, error), error) {
+	return func(_ *routeMeter, n *network.Network) (func() (*lft.Tables, error), error) {
 		return func() (*lft.Tables, error) { return engine(n) }, nil
 	}
 }
 
 // afterwards computes tables from those that the whole network had.
-func afterwards(m *routeMeter, n *fabric.Network) (func() (*lft.Tables, error), error) {
+func afterwards(m *routeMeter, n *network.Network) (func() (*lft.Tables, error), error) {
 	before := opensm.MinHop(m.whole)
 	return func() (*lft.Tables, error) { return opensm.MinHopAfter(n, before), nil }, nil
 }
 
 // reachOfAll follows the routes of dmodc.
-func reachOfAll(_ *routeMeter, n *fabric.Network) (func() (*lft.Tables, error), error) {
+func reachOfAll(_ *routeMeter, n *network.Network) (func() (*lft.Tables, error), error) {
 	t, err := dmodc(n)
 	return func() (*lft.Tables, error) {
 		lft.Check(t, lft.Options{})
@@ -64,9 +64,9 @@ func reachOfAll(_ *routeMeter, n *fabric.Network) (func() (*lft.Tables, error), 
 	}, err
 }
 
-func rooted(engine func(*fabric.Network, []fabric.Node) (*lft.Tables, error)) func(*fabric.Network) (*lft.Tables, error) {
-	return func(n *fabric.Network) (*lft.Tables, error) {
-		roots, err := fabric.DetectRoots(n)
+func rooted(engine func(*network.Network, []network.Node) (*lft.Tables, error)) func(*network.Network) (*lft.Tables, error) {
+	return func(n *network.Network) (*lft.Tables, error) {
+		roots, err := network.DetectRoots(n)
 		if err != nil {
 			return nil, err
 		}
@@ -74,34 +74,34 @@ func rooted(engine func(*fabric.Network, []fabric.Node) (*lft.Tables, error)) fu
 	}
 }
 
-func minHop(n *fabric.Network) (*lft.Tables, error) { return opensm.MinHop(n), nil }
+func minHop(n *network.Network) (*lft.Tables, error) { return opensm.MinHop(n), nil }
 
-func dmodc(n *fabric.Network) (*lft.Tables, error) { return dmod.Dmodc(n, dmod.Options{}) }
+func dmodc(n *network.Network) (*lft.Tables, error) { return dmod.Dmodc(n, dmod.Options{}) }
 
-func dmodk(n *fabric.Network) (*lft.Tables, error) {
-	shape, err := fabric.ParseShape(n.Notation)
+func dmodk(n *network.Network) (*lft.Tables, error) {
+	shape, err := network.ParseShape(n.Notation)
 	if err != nil {
 		return nil, err
 	}
-	return dmod.Dmodk(shape.(fabric.PGFT), n)
+	return dmod.Dmodk(shape.(network.PGFT), n)
 }
 
-func quasi(n *fabric.Network) (*lft.Tables, error) {
-	shape, err := fabric.ParseShape(n.Notation)
+func quasi(n *network.Network) (*lft.Tables, error) {
+	shape, err := network.ParseShape(n.Notation)
 	if err != nil {
 		return nil, err
 	}
-	if g, ok := shape.(fabric.PGFT); ok {
+	if g, ok := shape.(network.PGFT); ok {
 		return qft.FatTree(qft.Shape(g), n)
 	}
-	return qft.QFT(qft.Shape(shape.(fabric.QFT)), n)
+	return qft.QFT(qft.Shape(shape.(network.QFT)), n)
 }
 
 // oneCable is the first cable between switches, one of a leaf.
-func oneCable(n *fabric.Network) ([]fabric.Cable, error) { return n.SwitchCables()[:1], nil }
+func oneCable(n *network.Network) ([]network.Cable, error) { return n.SwitchCables()[:1], nil }
 
 // hundredth draws 1 % of the cables between switches. The seed is fixed: the same
 // work each time.
-func hundredth(n *fabric.Network) ([]fabric.Cable, error) {
+func hundredth(n *network.Network) ([]network.Cable, error) {
 	return n.Random(len(n.SwitchCables())/100, 1)
 }

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"evbench/fabric"
 	"evbench/failures"
 	"evbench/topology"
+	"evbench/topology/network"
 )
 
 var update = flag.Bool("update", false, "rewrite the log and golden files")
@@ -151,7 +151,7 @@ func read(t *testing.T, tree *topology.Tree, text []byte) (*failures.History, []
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := fabric.PGFT{M: []int{tree.Ports(), tree.Leaves()}, W: []int{1, tree.Spines()}, P: []int{1, 1}}.Build(0)
+	n, err := network.PGFT{M: []int{tree.Ports(), tree.Leaves()}, W: []int{1, tree.Spines()}, P: []int{1, 1}}.Build(0)
 	if err != nil {
 		t.Fatal(err)
 	}

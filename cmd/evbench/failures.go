@@ -12,9 +12,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/fabric"
 	"evbench/failures"
 	"evbench/internal/atomicfile"
+	"evbench/topology/network"
 )
 
 func failuresCommand() *cli.Command {
@@ -129,7 +129,7 @@ func replayAction(c *cli.Context) error {
 
 // cablesOf returns the cables of a two-level tree with m0 server ports on a leaf.
 func cablesOf(m0, leaves, spines int) (*failures.Cables, error) {
-	n, err := fabric.PGFT{M: []int{m0, leaves}, W: []int{1, spines}, P: []int{1, 1}}.Build(0)
+	n, err := network.PGFT{M: []int{m0, leaves}, W: []int{1, spines}, P: []int{1, 1}}.Build(0)
 	if err != nil {
 		return nil, err
 	}

@@ -14,10 +14,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/fabric"
-	"evbench/fabric/ibnet"
-	"evbench/fabric/netyaml"
 	"evbench/internal/atomicfile"
+	"evbench/topology/ibnet"
+	"evbench/topology/network"
+	"evbench/topology/netyaml"
 )
 
 // maxNetworkFile bounds what is read of a file, unpacked.
@@ -43,13 +43,13 @@ func networkFlags() []cli.Flag {
 // A source is a network as the command line describes it.
 type source struct {
 	form  string // notation, ibnetdiscover or yaml
-	whole *fabric.Network
-	net   *fabric.Network // without what is down
-	roots []fabric.Node   // nil where not given
+	whole *network.Network
+	net   *network.Network // without what is down
+	roots []network.Node   // nil where not given
 }
 
-// network reads a notation or a file, and what the flags say of it.
-func network(c *cli.Context, src string) (*source, error) {
+// readSource reads a notation or a file, and what the flags say of it.
+func readSource(c *cli.Context, src string) (*source, error) {
 	if c.IsSet("lmc") && c.IsSet("lids") {
 		return nil, usagef("--lids gives LIDs and LMC: --lmc says something else")
 	}
@@ -89,7 +89,7 @@ func readNetwork(src string, lmc int) (*source, error) {
 	file, err := os.Open(src)
 	if err != nil {
 		if strings.Contains(src, "(") || !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrInvalid) {
-			n, err := fabric.Parse(src, lmc)
+			n, err := network.Parse(src, lmc)
 			return &source{form: formNotation, whole: n}, err
 		}
 		return nil, fmt.Errorf("%s: neither a file nor a notation such as FT(2;4,8)", src)
@@ -140,7 +140,7 @@ func isYAML(data []byte) bool {
 	return false
 }
 
-func withLIDs(n *fabric.Network, name string) (*fabric.Network, error) {
+func withLIDs(n *network.Network, name string) (*network.Network, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -153,13 +153,13 @@ func withLIDs(n *fabric.Network, name string) (*fabric.Network, error) {
 }
 
 // readRoots reads a file of switches.
-func readRoots(name string, n *fabric.Network) ([]fabric.Node, error) {
+func readRoots(name string, n *network.Network) ([]network.Node, error) {
 	data, err := atomicfile.Read(name, maxList)
 	if err != nil {
 		return nil, err
 	}
-	x := fabric.Names(n)
-	var out []fabric.Node
+	x := network.Names(n)
+	var out []network.Node
 	for i, line := range strings.Split(string(data), "\n") {
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 			continue
@@ -180,7 +180,7 @@ func readRoots(name string, n *fabric.Network) ([]fabric.Node, error) {
 }
 
 // degrade takes away what --down and --down-random say.
-func degrade(c *cli.Context, n *fabric.Network) (*fabric.Network, error) {
+func degrade(c *cli.Context, n *network.Network) (*network.Network, error) {
 	names, err := listed(c, "down")
 	if err != nil {
 		return nil, err

@@ -13,10 +13,10 @@ import (
 
 	"evbench/companion"
 	"evbench/companion/iproute"
-	"evbench/fabric"
 	"evbench/plan"
 	"evbench/routing/engine"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // routesCommands are the commands below "routes".
@@ -66,7 +66,7 @@ func routesNetwork(c *cli.Context) (*source, error) {
 	if c.String("topology") == "" {
 		return nil, usagef("--topology is missing, for example -t 'FT(2;4,8)'")
 	}
-	s, err := network(c, c.String("topology"))
+	s, err := readSource(c, c.String("topology"))
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func routesNetwork(c *cli.Context) (*source, error) {
 }
 
 // readRoutes reads tables of a network from a file, or standard input.
-func readRoutes(name string, n *fabric.Network) (*lft.Tables, error) {
+func readRoutes(name string, n *network.Network) (*lft.Tables, error) {
 	in := io.Reader(os.Stdin)
 	if name != "-" {
 		f, err := os.Open(name)

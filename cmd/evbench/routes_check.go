@@ -8,8 +8,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 func routesCheckCommand() *cli.Command {
@@ -85,7 +85,7 @@ func routesCheckAction(c *cli.Context) error {
 
 func checkRoutes(c *cli.Context, t *lft.Tables, s *source) *routesReport {
 	r := &routesReport{Schema: "evbench/routes-check/1"}
-	ranks, err := fabric.Ranks(t.Net, s.roots)
+	ranks, err := network.Ranks(t.Net, s.roots)
 	if err != nil {
 		ranks = nil
 		r.Notes = append(r.Notes, "up and down are not known: "+err.Error())

@@ -10,10 +10,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/companion/opensm"
-	"evbench/fabric"
 	"evbench/failover"
 	"evbench/failover/loop"
 	"evbench/topology"
+	"evbench/topology/network"
 )
 
 func routesFollowCommand() *cli.Command {
@@ -189,7 +189,7 @@ func followPolicy(c *cli.Context) (failover.Policy, error) {
 }
 
 // followTree is the tree of the plans.
-func followTree(c *cli.Context, n *fabric.Network) (*topology.Tree, error) {
+func followTree(c *cli.Context, n *network.Network) (*topology.Tree, error) {
 	if c.String("tree") == "" {
 		if c.IsSet("fill") {
 			return nil, usagef("--fill needs --tree")

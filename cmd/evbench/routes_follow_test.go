@@ -14,16 +14,16 @@ import (
 	"testing"
 
 	"evbench/companion/opensm"
-	"evbench/fabric"
 	"evbench/internal/ibtest"
 	"evbench/plan"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // A followRun is evbench routes follow beside a real OpenSM.
 type followRun struct {
 	t     *testing.T
-	net   *fabric.Network
+	net   *network.Network
 	live  *ibtest.Live
 	lines *bufio.Scanner
 	seen  []string
@@ -35,7 +35,7 @@ func follow(t *testing.T, flags ...string) *followRun {
 	t.Helper()
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
-	n, err := fabric.Parse("FT(2;4,8)", 2)
+	n, err := network.Parse("FT(2;4,8)", 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,9 +89,9 @@ func (f *followRun) until(text string) followStep {
 	return followStep{}
 }
 
-func (f *followRun) port(link string) fabric.End {
+func (f *followRun) port(link string) network.End {
 	f.t.Helper()
-	e, err := fabric.Names(f.net).End(link)
+	e, err := network.Names(f.net).End(link)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestRoutesFollow(t *testing.T) {
 	f := follow(t, "--policy", "fors")
 	f.holds()
 	for _, do := range []struct {
-		change   func(fabric.End) error
+		change   func(network.End) error
 		down, up string
 	}{{f.live.Pull, "leaf0-spine0", ""}, {f.live.Plug, "", "leaf0-spine0"}, {f.live.Pull, "leaf0-spine0", ""}} {
 		if err := do.change(f.port("s1_0/5")); err != nil {

@@ -13,8 +13,8 @@ import (
 
 	"evbench/companion/iproute"
 	"evbench/companion/opensm"
-	"evbench/fabric"
 	"evbench/plan"
+	"evbench/topology/network"
 )
 
 func routesInstallCommand() *cli.Command {
@@ -156,7 +156,7 @@ func installOpenSM(c *cli.Context, p *plan.Plan, r *installReport) error {
 }
 
 // installNetwork is the network of -t, else the plan's.
-func installNetwork(c *cli.Context, p *plan.Plan) (*fabric.Network, error) {
+func installNetwork(c *cli.Context, p *plan.Plan) (*network.Network, error) {
 	if src := c.String("topology"); src != "" {
 		s, err := readNetwork(src, c.Int("lmc"))
 		if err != nil {

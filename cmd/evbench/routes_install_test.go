@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"evbench/companion/opensm"
-	"evbench/fabric"
-	"evbench/fabric/ibnet"
 	"evbench/internal/ibtest"
 	"evbench/plan"
+	"evbench/topology/ibnet"
+	"evbench/topology/network"
 )
 
 // TestRoutesInstallOpenSM runs the command against a real OpenSM.
@@ -28,7 +28,7 @@ func TestRoutesInstallOpenSM(t *testing.T) {
 	if code, text := call("plan", "-t", "FT(2;4,8)", "--down", "leaf0-spine0", "-s", "fors", "-o", in("plan.txt"), "--quiet"); code != exitDone {
 		t.Fatal(text)
 	}
-	n, err := fabric.Parse("FT(2;4,8)", 2)
+	n, err := network.Parse("FT(2;4,8)", 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestRoutesInstallOpenSM(t *testing.T) {
 
 // liveOpenSM starts OpenSM with the tables of a healthy plan, and writes the
 // files that the command needs to reach it.
-func liveOpenSM(t *testing.T, n *fabric.Network, in func(string) string) *ibtest.Live {
+func liveOpenSM(t *testing.T, n *network.Network, in func(string) string) *ibtest.Live {
 	t.Helper()
 	if code := run(t.Context(), []string{"evbench", "plan", "-t", "FT(2;4,8)", "-s", "linear-shift", "-o", in("healthy.txt"), "--quiet"}, os.Stdout, os.Stderr); code != exitDone {
 		t.Fatal("no plan")
@@ -76,7 +76,7 @@ func liveOpenSM(t *testing.T, n *fabric.Network, in func(string) string) *ibtest
 	return live
 }
 
-func writeTables(t *testing.T, p *plan.Plan, n *fabric.Network, in func(string) string) {
+func writeTables(t *testing.T, p *plan.Plan, n *network.Network, in func(string) string) {
 	t.Helper()
 	r, err := opensm.Compute(p, n, opensm.Options{})
 	if err != nil {

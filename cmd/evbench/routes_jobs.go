@@ -14,11 +14,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/companion/opensm"
-	"evbench/fabric"
 	"evbench/internal/atomicfile"
 	"evbench/jobs"
 	"evbench/routing/lft"
 	"evbench/routing/sssp"
+	"evbench/topology/network"
 )
 
 func routesJobsCommand() *cli.Command {
@@ -70,7 +70,7 @@ func routesJobsAction(c *cli.Context) error {
 	if err := jobsUsage(c); err != nil {
 		return err
 	}
-	s, err := network(c, c.String("topology"))
+	s, err := readSource(c, c.String("topology"))
 	if err != nil {
 		return err
 	}
@@ -172,9 +172,9 @@ func readJobClasses(name string) (*jobs.Classes, error) {
 
 // hostsByName finds the hosts of a node by the name of the host, or by its first
 // word: adapters call themselves "node001 HCA-1". A node may have several.
-func hostsByName(n *fabric.Network) map[string][]fabric.Node {
-	at := map[string][]fabric.Node{}
-	for h := range fabric.Node(n.Hosts()) {
+func hostsByName(n *network.Network) map[string][]network.Node {
+	at := map[string][]network.Node{}
+	for h := range network.Node(n.Hosts()) {
 		name := n.Info(h).Name
 		at[name] = append(at[name], h)
 		if word, _, more := strings.Cut(name, " "); more {
@@ -185,11 +185,11 @@ func hostsByName(n *fabric.Network) map[string][]fabric.Node {
 }
 
 // place finds the hosts of jobs and classes.
-func (r *jobsReport) place(n *fabric.Network, list []jobs.Job, classes *jobs.Classes) sssp.Placement {
+func (r *jobsReport) place(n *network.Network, list []jobs.Job, classes *jobs.Classes) sssp.Placement {
 	var p sssp.Placement
 	at := hostsByName(n)
 	for _, j := range list {
-		var hosts []fabric.Node
+		var hosts []network.Node
 		for _, name := range j.Nodes {
 			if len(at[name]) == 0 {
 				r.Unknown = append(r.Unknown, name)
@@ -206,7 +206,7 @@ func (r *jobsReport) place(n *fabric.Network, list []jobs.Job, classes *jobs.Cla
 	}
 	slices.Sort(r.Unknown)
 	r.Unknown = slices.Compact(r.Unknown)
-	for h := range fabric.Node(n.Hosts()) {
+	for h := range network.Node(n.Hosts()) {
 		name, _, _ := strings.Cut(n.Info(h).Name, " ")
 		switch classes.Of(name) {
 		case jobs.IO:
@@ -244,7 +244,7 @@ func saveJobs(name string, list []jobs.Job) error {
 }
 
 // jobsTables routes without a look at jobs, as published, and better.
-func jobsTables(n *fabric.Network, p sssp.Placement) ([]*lft.Tables, error) {
+func jobsTables(n *network.Network, p sssp.Placement) ([]*lft.Tables, error) {
 	plain, err := sssp.SSSP(n)
 	if err != nil {
 		return nil, usage(err)
@@ -260,7 +260,7 @@ func jobsTables(n *fabric.Network, p sssp.Placement) ([]*lft.Tables, error) {
 	return tables, nil
 }
 
-func (r *jobsReport) route(c *cli.Context, n *fabric.Network, p sssp.Placement) error {
+func (r *jobsReport) route(c *cli.Context, n *network.Network, p sssp.Placement) error {
 	tables, err := jobsTables(n, p)
 	if err != nil {
 		return err

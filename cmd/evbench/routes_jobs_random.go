@@ -9,9 +9,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/fabric"
 	"evbench/jobs"
 	"evbench/routing/sssp"
+	"evbench/topology/network"
 )
 
 // A jobsDraws is what routing for jobs brings over random placements.
@@ -78,12 +78,12 @@ func jobSizes(arg string) ([]int, error) {
 	return sizes, nil
 }
 
-func (d *jobsDraws) draw(n *fabric.Network, placed [][]int) error {
+func (d *jobsDraws) draw(n *network.Network, placed [][]int) error {
 	var p sssp.Placement
 	for _, hosts := range placed {
-		var job []fabric.Node
+		var job []network.Node
 		for _, h := range hosts {
-			job = append(job, fabric.Node(h))
+			job = append(job, network.Node(h))
 		}
 		p.Jobs = append(p.Jobs, job)
 	}

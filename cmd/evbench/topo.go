@@ -10,10 +10,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/fabric"
-	"evbench/fabric/dot"
-	"evbench/fabric/ibnet"
-	"evbench/fabric/netyaml"
+	"evbench/topology/dot"
+	"evbench/topology/ibnet"
+	"evbench/topology/network"
+	"evbench/topology/netyaml"
 )
 
 func topoCommand() *cli.Command {
@@ -86,7 +86,7 @@ func topoShowAction(c *cli.Context) error {
 	if src == "" {
 		return usagef("--topology is missing, for example -t 'FT(2;4,8)'")
 	}
-	s, err := network(c, src)
+	s, err := readSource(c, src)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func reportOf(src string, s *source) *topoReport {
 			r.Dead = append(r.Dead, s.whole.CableName(c))
 		}
 	}
-	for v := range fabric.Node(n.Nodes()) {
+	for v := range network.Node(n.Nodes()) {
 		if n.Isolated(v) {
 			r.Isolated = append(r.Isolated, n.Info(v).Name)
 		}
@@ -125,10 +125,10 @@ func (r *topoReport) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
-func (r *topoReport) countLIDs(n *fabric.Network) {
+func (r *topoReport) countLIDs(n *network.Network) {
 	r.LIDs = topoLIDs{Last: n.MaxLID(), Capacity: lidCapacity}
 	least, without := 0, 0
-	for v := range fabric.Node(n.Nodes()) {
+	for v := range network.Node(n.Nodes()) {
 		i := n.Info(v)
 		switch {
 		case i.LID == 0:
@@ -152,10 +152,10 @@ func (r *topoReport) countLIDs(n *fabric.Network) {
 }
 
 // rank counts the switches with cables of each level, if levels can be told.
-func (r *topoReport) rank(n *fabric.Network, roots []fabric.Node) {
+func (r *topoReport) rank(n *network.Network, roots []network.Node) {
 	var err error
 	if roots == nil {
-		roots, err = fabric.DetectRoots(n)
+		roots, err = network.DetectRoots(n)
 	}
 	if err != nil {
 		r.warn("%v", err)
@@ -164,7 +164,7 @@ func (r *topoReport) rank(n *fabric.Network, roots []fabric.Node) {
 	for _, v := range roots {
 		r.Roots = append(r.Roots, n.Info(v).Name)
 	}
-	level, err := fabric.Ranks(n, roots)
+	level, err := network.Ranks(n, roots)
 	if err != nil {
 		r.warn("%v", err)
 		return
@@ -186,7 +186,7 @@ func (r *topoReport) rank(n *fabric.Network, roots []fabric.Node) {
 }
 
 // parts says which hosts are cut off from most others.
-func (r *topoReport) parts(n *fabric.Network) {
+func (r *topoReport) parts(n *network.Network) {
 	if p := n.Parts(); len(p) > 1 {
 		var names []string
 		for _, v := range slices.Concat(p[1:]...) {
@@ -271,7 +271,7 @@ func topoConvertAction(c *cli.Context) error {
 	if !ok {
 		return usagef("--format %q: there are yaml, ibnetdiscover, ibsim, guid2lid and dot", c.String("format"))
 	}
-	s, err := network(c, c.Args().First())
+	s, err := readSource(c, c.Args().First())
 	if err != nil {
 		return err
 	}
@@ -279,7 +279,7 @@ func topoConvertAction(c *cli.Context) error {
 }
 
 func writeDot(w io.Writer, s *source) error {
-	level, err := fabric.Ranks(s.net, s.roots)
+	level, err := network.Ranks(s.net, s.roots)
 	if err != nil {
 		return usage(err)
 	}

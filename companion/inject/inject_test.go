@@ -57,7 +57,7 @@ var (
 )
 
 // network is a directory in which a file for each link says that it is down.
-func network(dir string) Options {
+func options(dir string) Options {
 	return Options{
 		Kind: Command, Journal: filepath.Join(dir, "journal"),
 		Down:  fmt.Sprintf("echo {leaf}/{spine} >> '%s/log' && touch '%s/{link}'", dir, dir),
@@ -96,7 +96,7 @@ func closed(t *testing.T, i *Injector, journal string) {
 
 func TestDownAndUp(t *testing.T) {
 	dir := t.TempDir()
-	o := network(dir)
+	o := options(dir)
 	i := open(t, o)
 	both := []topology.Link{link, other}
 	if err := errors.Join(i.Check(t.Context(), both), i.Down(t.Context(), both), i.Down(t.Context(), both)); err != nil {
@@ -126,7 +126,7 @@ func TestDownAndUp(t *testing.T) {
 // The journal says that a link is down before it is touched.
 func TestJournalFirst(t *testing.T) {
 	dir := t.TempDir()
-	o := network(dir)
+	o := options(dir)
 	o.Down = fmt.Sprintf("grep -q '^down {link} ' '%s' && %s", o.Journal, o.Down)
 	i := open(t, o)
 	if err := i.Down(t.Context(), []topology.Link{link}); err != nil {
@@ -164,7 +164,7 @@ func TestWhatGoesWrong(t *testing.T) {
 			t.Parallel()
 			within(t, func(limit time.Duration) (wrong []string) {
 				dir := t.TempDir()
-				o := network(dir)
+				o := options(dir)
 				o.Timeout = limit
 				tt.change(&o, dir)
 				o.Up = fmt.Sprintf("rm -f '%s/{link}'", dir)
@@ -197,7 +197,7 @@ func TestUpGoesWrong(t *testing.T) {
 			t.Parallel()
 			within(t, func(limit time.Duration) (wrong []string) {
 				dir := t.TempDir()
-				o := network(dir)
+				o := options(dir)
 				o.Timeout = limit
 				o.Up = fmt.Sprintf("if test -e '%s/cured'; then rm '%s/{link}'; else %s; fi", dir, dir, tt.up)
 				i := open(t, o)
@@ -226,7 +226,7 @@ func TestUpGoesWrong(t *testing.T) {
 // A command that fails because the link is up has done no harm.
 func TestUpOfWhatIsUp(t *testing.T) {
 	dir := t.TempDir()
-	o := network(dir)
+	o := options(dir)
 	i := open(t, o)
 	err := i.Down(t.Context(), []topology.Link{link})
 	if err := errors.Join(err, os.Remove(filepath.Join(dir, link.String()))); err != nil {
@@ -248,7 +248,7 @@ func TestHangingGroup(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer r.Close()
-		o := network(dir)
+		o := options(dir)
 		o.Timeout = limit
 		o.Down = fmt.Sprintf("sh -c 'echo >&3; sleep 1000' 3> '%s' & sleep 1000", pipe)
 		o.Up = "true"
@@ -272,7 +272,7 @@ func TestCancelled(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := network(dir)
+	o := options(dir)
 	o.Down += fmt.Sprintf("; echo > '%s'; sleep 1000", pipe)
 	i := open(t, o)
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -296,7 +296,7 @@ func TestCancelled(t *testing.T) {
 // A panic that is on its way passes Close.
 func TestPanic(t *testing.T) {
 	dir := t.TempDir()
-	o := network(dir)
+	o := options(dir)
 	func() {
 		defer func() { recover() }()
 		i := open(t, o)
@@ -313,7 +313,7 @@ func TestPanic(t *testing.T) {
 
 // victim takes two links down and waits to be killed.
 func victim(dir string) {
-	i, err := Open(network(dir))
+	i, err := Open(options(dir))
 	if err == nil {
 		err = i.Down(context.Background(), []topology.Link{link, other})
 	}
@@ -325,7 +325,7 @@ func victim(dir string) {
 // brings them up.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
-	o := network(dir)
+	o := options(dir)
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), "EVBENCH_TEST_INJECT="+dir)
 	out, err := cmd.StdoutPipe()
@@ -380,7 +380,7 @@ func restored(t *testing.T, journal string) Restoration {
 // A command may leave somebody behind who keeps its output open.
 func TestBackground(t *testing.T) {
 	dir := t.TempDir()
-	o := network(dir)
+	o := options(dir)
 	o.Down = "sleep 3 & " + o.Down
 	i := open(t, o)
 	if err := i.Down(t.Context(), []topology.Link{link}); err != nil {

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"evbench/companion/opensm"
-	"evbench/fabric"
-	"evbench/fabric/ibnet"
 	"evbench/topology"
+	"evbench/topology/ibnet"
+	"evbench/topology/network"
 )
 
 // portStates finds the ports of a tree's links in a file of ibnetdiscover.
@@ -39,18 +39,18 @@ func portStates(o Options) (recipes, error) {
 // end could not be told any more to enable it. The spine's port is asked first,
 // since it does not know what the leaf was told; where it does not answer, the
 // leaf's own counts.
-func portRecipe(o Options, n *fabric.Network, p *opensm.Places, l topology.Link) (recipe, error) {
+func portRecipe(o Options, n *network.Network, p *opensm.Places, l topology.Link) (recipe, error) {
 	up, down := p.Up(l.Leaf, l.Spine), p.Down(l.Leaf, l.Spine)
 	if up == 0 {
 		return recipe{}, fmt.Errorf("%s: no such cable in %s", l, o.Fabric)
 	}
 	leaf, spine := n.Info(p.Leaf[l.Leaf]), n.Info(p.Spine[l.Spine])
-	for _, i := range []fabric.Info{leaf, spine} {
+	for _, i := range []network.Info{leaf, spine} {
 		if i.LID == 0 {
 			return recipe{}, fmt.Errorf("%s: %s has no LID in %s; write the file with ibnetdiscover when the subnet manager has run", l, i.Name, o.Fabric)
 		}
 	}
-	do := func(i fabric.Info, port uint8, what string) Program {
+	do := func(i network.Info, port uint8, what string) Program {
 		return o.portState(strconv.Itoa(int(i.LID)), strconv.Itoa(int(port)), what)
 	}
 	return recipe{

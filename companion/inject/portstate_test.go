@@ -11,15 +11,15 @@ import (
 	"time"
 
 	"evbench/companion/opensm"
-	"evbench/fabric"
-	"evbench/fabric/ibnet"
 	"evbench/internal/ibtest"
 	"evbench/topology"
+	"evbench/topology/ibnet"
+	"evbench/topology/network"
 )
 
 // subnet is a tree of two leaves and two spines with LIDs, and its text as
 // ibnetdiscover writes it.
-func subnet(t *testing.T) (tree *topology.Tree, n *fabric.Network, file string) {
+func subnet(t *testing.T) (tree *topology.Tree, n *network.Network, file string) {
 	t.Helper()
 	o, err := topology.Parse("FT(2;2,2)")
 	if err != nil {
@@ -36,7 +36,7 @@ func subnet(t *testing.T) (tree *topology.Tree, n *fabric.Network, file string) 
 	return tree, n, file
 }
 
-func write(t *testing.T, file string, n *fabric.Network) {
+func write(t *testing.T, file string, n *network.Network) {
 	t.Helper()
 	f, err := os.Create(file)
 	if err != nil {
@@ -98,12 +98,12 @@ func TestPortStatesRefuses(t *testing.T) {
 	none.Tree = nil
 	refuses(none, "needs the topology")
 
-	cut := n.Without([]fabric.Cable{{A: fabric.End{Node: n.Switch(0), Port: 4}, B: fabric.End{Node: n.Switch(3), Port: 1}}}, nil)
+	cut := n.Without([]network.Cable{{A: network.End{Node: n.Switch(0), Port: 4}, B: network.End{Node: n.Switch(3), Port: 1}}}, nil)
 	write(t, file, cut)
 	refuses(o, "leaf0-spine1: no such cable in "+file)
-	info := make([]fabric.Info, n.Nodes())
+	info := make([]network.Info, n.Nodes())
 	for v := range info {
-		info[v] = n.Info(fabric.Node(v))
+		info[v] = n.Info(network.Node(v))
 		info[v].LID = 0
 	}
 	write(t, file, n.WithInfo(info))
@@ -140,11 +140,11 @@ func TestIBPortState(t *testing.T) {
 	// This one carries what the subnet manager's host says to leaf1, and its
 	// answers.
 	links := []topology.Link{{Leaf: 1, Spine: 0}}
-	port := fabric.End{Node: n.Switch(1), Port: 3}
+	port := network.End{Node: n.Switch(1), Port: 3}
 	for _, step := range []struct {
 		name     string
 		do       func() error
-		hardware func(fabric.End) error
+		hardware func(network.End) error
 		want     State
 	}{
 		{"at first", func() error { return i.Check(t.Context(), links) }, nil, Up},

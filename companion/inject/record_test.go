@@ -142,7 +142,7 @@ func TestOpenRefuses(t *testing.T) {
 		{func(o *Options) { o.Kind, o.Host = SSH, "a b" }, `inject.host "a b"`},
 		{func(o *Options) { o.Timeout = -1 }, "inject.timeout -1ns: must be above 0"},
 	} {
-		o := network(dir)
+		o := options(dir)
 		tt.change(&o)
 		if _, err := Open(o); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("error %v, want %q", err, tt.want)

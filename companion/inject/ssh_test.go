@@ -39,7 +39,7 @@ func bySSHD(t *testing.T, dir string) Options {
 		}
 	}
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
-	o := network(dir)
+	o := options(dir)
 	o.Kind, o.Host, o.Timeout = SSH, "{leaf}", time.Minute
 	o.Down = fmt.Sprintf("echo {spine} $SSH_CONNECTION >> '%s/log' && touch '%s/{link}'", dir, dir)
 	return o

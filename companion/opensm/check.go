@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"evbench/fabric"
 	"evbench/routing/lft"
 	"evbench/topology"
+	"evbench/topology/network"
 )
 
 // A Kind is a way to lose packets.
@@ -66,7 +66,7 @@ func (r *Routes) Check() error {
 	c.capacity()
 	c.cables()
 	c.switches()
-	for h := range fabric.Node(r.Net.Hosts()) {
+	for h := range network.Node(r.Net.Hosts()) {
 		c.host(h)
 	}
 	c.messages()
@@ -79,20 +79,20 @@ func (r *Routes) Check() error {
 type checker struct {
 	r   *Routes
 	err *RefusedError
-	out map[[2]fabric.Node]bool
+	out map[[2]network.Node]bool
 }
 
 // leftOut are the pairs of leaf switches, both ways, that need no route.
-func (r *Routes) leftOut() map[[2]fabric.Node]bool {
-	out := map[[2]fabric.Node]bool{}
+func (r *Routes) leftOut() map[[2]network.Node]bool {
+	out := map[[2]network.Node]bool{}
 	for _, u := range r.Plan.Unreachable {
 		a, b := r.Places.Leaf[u[0]], r.Places.Leaf[u[1]]
-		out[[2]fabric.Node{a, b}], out[[2]fabric.Node{b, a}] = true, true
+		out[[2]network.Node{a, b}], out[[2]network.Node{b, a}] = true, true
 	}
 	return out
 }
 
-func (c *checker) name(v fabric.Node) string { return c.r.Net.Info(v).Name }
+func (c *checker) name(v network.Node) string { return c.r.Net.Info(v).Name }
 
 func (c *checker) capacity() {
 	if top := c.r.Net.MaxLID(); top >= c.r.Capacity {
@@ -137,16 +137,16 @@ func (c *checker) switches() {
 }
 
 // host follows the routes to all LIDs of a host.
-func (c *checker) host(h fabric.Node) {
+func (c *checker) host(h network.Node) {
 	n := c.r.Net
 	home := n.Leaf(h).Node
-	if home == fabric.NoNode {
+	if home == network.NoNode {
 		return // messages says so if the plan knows it
 	}
 	base := int(n.Info(h).LID)
 	for i := range n.Switches() {
 		s := n.Switch(i)
-		if c.out[[2]fabric.Node{s, home}] || !c.hasHosts(s) {
+		if c.out[[2]network.Node{s, home}] || !c.hasHosts(s) {
 			continue
 		}
 		for lid := base; lid < base+1<<c.r.LMC; lid++ {
@@ -157,9 +157,9 @@ func (c *checker) host(h fabric.Node) {
 	}
 }
 
-func (c *checker) hasHosts(s fabric.Node) bool {
+func (c *checker) hasHosts(s network.Node) bool {
 	for _, e := range c.r.Net.Ends(s) {
-		if e.Node != fabric.NoNode && c.r.Net.IsHost(e.Node) {
+		if e.Node != network.NoNode && c.r.Net.IsHost(e.Node) {
 			return true
 		}
 	}
@@ -167,7 +167,7 @@ func (c *checker) hasHosts(s fabric.Node) bool {
 }
 
 // walk follows one route from a switch.
-func (c *checker) walk(from, to fabric.Node, lid int) {
+func (c *checker) walk(from, to network.Node, lid int) {
 	n, at := c.r.Net, from
 	route := func() string { return fmt.Sprintf("%s to %s, LID %d", c.name(from), c.name(to), lid) }
 	for range n.Switches() {
@@ -177,10 +177,10 @@ func (c *checker) walk(from, to fabric.Node, lid int) {
 		case port == lft.NoPort:
 			c.err.add(MissingEntry, "%s: %s has none", route(), c.name(at))
 			return
-		case port == 0 || next != fabric.NoNode && n.IsHost(next) && next != to:
+		case port == 0 || next != network.NoNode && n.IsHost(next) && next != to:
 			c.err.add(WrongHost, "%s: ends behind port %d of %s", route(), port, c.name(at))
 			return
-		case next == fabric.NoNode:
+		case next == network.NoNode:
 			c.err.add(DeadPort, "%s: port %d of %s leads nowhere", route(), port, c.name(at))
 			return
 		case next == to:
@@ -196,7 +196,7 @@ func (c *checker) walk(from, to fabric.Node, lid int) {
 func (c *checker) messages() {
 	t, places := c.r.Plan.Tree, c.r.Places
 	for dst, h := range places.Host {
-		if c.r.Net.Leaf(h).Node == fabric.NoNode {
+		if c.r.Net.Leaf(h).Node == network.NoNode {
 			c.err.add(NoCable, "%s, %s in the plan", c.name(h), t.ServerName(dst))
 			continue
 		}
@@ -215,7 +215,7 @@ func (c *checker) message(src, dst, spine int) {
 		return // over capacity
 	}
 	next := c.r.Net.At(leaf, int(c.r.Tables.Port(leaf, lid))).Node
-	if want := c.r.Places.Spine[spine]; next != want && next != fabric.NoNode {
+	if want := c.r.Places.Spine[spine]; next != want && next != network.NoNode {
 		c.err.add(WrongPath, "%s to %s, LID %d: through %s, planned through %s",
 			c.name(c.r.Places.Host[src]), c.name(c.r.Places.Host[dst]), lid, c.name(next), c.name(want))
 	}

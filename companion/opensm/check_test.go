@@ -8,55 +8,55 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/fabric"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/topology"
+	"evbench/topology/network"
 )
 
 // TestCheckFindsEachDamage damages sound tables in one place.
 func TestCheckFindsEachDamage(t *testing.T) {
 	for _, c := range []struct {
 		kind   Kind
-		damage func(r *Routes, row func(fabric.Node) []uint8, lid int)
+		damage func(r *Routes, row func(network.Node) []uint8, lid int)
 		says   string
 	}{
-		{DeadPort, func(r *Routes, row func(fabric.Node) []uint8, lid int) {
+		{DeadPort, func(r *Routes, row func(network.Node) []uint8, lid int) {
 			row(r.Places.Leaf[0])[lid] = r.Places.Up(0, 0)
 		}, "s1_0 to h9, LID 40: port 5 of s1_0 leads nowhere"},
-		{DeadPort, func(r *Routes, row func(fabric.Node) []uint8, lid int) { row(r.Places.Leaf[3])[lid] = 77 }, "port 77 of s1_3 leads nowhere"},
-		{MissingEntry, func(r *Routes, row func(fabric.Node) []uint8, lid int) { row(r.Places.Leaf[1])[lid] = lft.NoPort }, "s1_1 to h9, LID 40: s1_1 has none"},
-		{MissingEntry, func(r *Routes, row func(fabric.Node) []uint8, lid int) {
+		{DeadPort, func(r *Routes, row func(network.Node) []uint8, lid int) { row(r.Places.Leaf[3])[lid] = 77 }, "port 77 of s1_3 leads nowhere"},
+		{MissingEntry, func(r *Routes, row func(network.Node) []uint8, lid int) { row(r.Places.Leaf[1])[lid] = lft.NoPort }, "s1_1 to h9, LID 40: s1_1 has none"},
+		{MissingEntry, func(r *Routes, row func(network.Node) []uint8, lid int) {
 			for _, s := range r.Places.Spine {
 				row(s)[lid] = lft.NoPort
 			}
 		}, "to h9, LID 40: s2_"},
-		{MissingSwitch, func(r *Routes, row func(fabric.Node) []uint8, _ int) {
+		{MissingSwitch, func(r *Routes, row func(network.Node) []uint8, _ int) {
 			for i := range row(r.Places.Spine[2]) {
 				row(r.Places.Spine[2])[i] = lft.NoPort
 			}
 		}, "s2_2 has no entry at all"},
-		{Loop, func(r *Routes, row func(fabric.Node) []uint8, lid int) {
+		{Loop, func(r *Routes, row func(network.Node) []uint8, lid int) {
 			row(r.Places.Leaf[3])[lid] = r.Places.Up(3, 1)
 			row(r.Places.Spine[1])[lid] = r.Places.Down(3, 1)
 		}, "s1_3 to h9, LID 40: passes"},
-		{WrongHost, func(r *Routes, row func(fabric.Node) []uint8, lid int) { row(r.Places.Leaf[2])[lid] = 1 }, "ends behind port 1 of s1_2"},
-		{WrongHost, func(r *Routes, row func(fabric.Node) []uint8, lid int) { row(r.Places.Leaf[3])[lid] = 0 }, "ends behind port 0 of s1_3"},
-		{WrongPath, func(r *Routes, row func(fabric.Node) []uint8, _ int) {
+		{WrongHost, func(r *Routes, row func(network.Node) []uint8, lid int) { row(r.Places.Leaf[2])[lid] = 1 }, "ends behind port 1 of s1_2"},
+		{WrongHost, func(r *Routes, row func(network.Node) []uint8, lid int) { row(r.Places.Leaf[3])[lid] = 0 }, "ends behind port 0 of s1_3"},
+		{WrongPath, func(r *Routes, row func(network.Node) []uint8, _ int) {
 			src, dst := 12, 9
 			k := r.Plan.Spine(src, dst)
 			row(r.Places.Leaf[3])[r.DLID(src, dst)] = r.Places.Up(3, (k+1)%4)
 		}, "h12 to h9"},
-		{OverCapacity, func(r *Routes, _ func(fabric.Node) []uint8, _ int) { r.Capacity = r.Net.MaxLID() }, "LIDs up to 143 with LMC 2"},
-		{NoCable, func(r *Routes, _ func(fabric.Node) []uint8, _ int) {
-			r.Net = r.Net.Without([]fabric.Cable{{A: fabric.End{Node: 9, Port: 1}, B: r.Net.Leaf(9)}}, nil)
+		{OverCapacity, func(r *Routes, _ func(network.Node) []uint8, _ int) { r.Capacity = r.Net.MaxLID() }, "LIDs up to 143 with LMC 2"},
+		{NoCable, func(r *Routes, _ func(network.Node) []uint8, _ int) {
+			r.Net = r.Net.Without([]network.Cable{{A: network.End{Node: 9, Port: 1}, B: r.Net.Leaf(9)}}, nil)
 		}, "h9, server9 in the plan"},
 	} {
 		tree := treeOf(t, "FT(2;4,8)", "leaf0-spine0")
 		r := compute(t, build(t, tree, plan.Options{Schedule: "fors"}), networkOf(t, tree, 2), 2)
 		lid := int(r.Net.Info(9).LID)
-		c.damage(r, func(s fabric.Node) []uint8 { return r.Tables.Row(r.Net.Index(s)) }, lid)
+		c.damage(r, func(s network.Node) []uint8 { return r.Tables.Row(r.Net.Index(s)) }, lid)
 		err := r.Check()
 		e, ok := errors.AsType[*RefusedError](err)
 		if !ok {
@@ -98,16 +98,16 @@ func TestComputeRefuses(t *testing.T) {
 	}
 	ftree := build(t, tree, plan.Options{Routing: routing.Ftree})
 	n := networkOf(t, tree, 0)
-	two := fabric.PGFT{M: []int{2, 3}, W: []int{1, 2}, P: []int{1, 2}}
+	two := network.PGFT{M: []int{2, 3}, W: []int{1, 2}, P: []int{1, 2}}
 	parallel, err := two.Build(0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rename := func(names map[fabric.Node]string) *fabric.Network {
-		info := make([]fabric.Info, n.Nodes())
+	rename := func(names map[network.Node]string) *network.Network {
+		info := make([]network.Info, n.Nodes())
 		for v := range info {
-			info[v] = n.Info(fabric.Node(v))
-			if s, ok := names[fabric.Node(v)]; ok {
+			info[v] = n.Info(network.Node(v))
+			if s, ok := names[network.Node(v)]; ok {
 				info[v].Name = s
 			}
 		}
@@ -120,7 +120,7 @@ func TestComputeRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		p    *plan.Plan
-		n    *fabric.Network
+		n    *network.Network
 		o    Options
 		says string
 	}{
@@ -130,9 +130,9 @@ func TestComputeRefuses(t *testing.T) {
 		{"LMC", ftree, n, Options{LMC: 8}, "must be 0..7"},
 		{"another tree", ftree, networkOf(t, treeOf(t, "FT(2;2,4)"), 0), Options{}, "6 switches, 3 leaves and 2 spines are wanted"},
 		{"parallel cables", ftree, parallel, Options{}, "two cables"},
-		{"a server elsewhere", ftree, rename(map[fabric.Node]string{0: "h2", 2: "h0"}), Options{}, "no cable to s1_0, its leaf"},
-		{"a server not there", ftree, rename(map[fabric.Node]string{0: "x"}), Options{}, "server0"},
-		{"a leaf that is a host", ftree, rename(map[fabric.Node]string{0: "leaf0", 6: "h0"}), Options{}, "h0"},
+		{"a server elsewhere", ftree, rename(map[network.Node]string{0: "h2", 2: "h0"}), Options{}, "no cable to s1_0, its leaf"},
+		{"a server not there", ftree, rename(map[network.Node]string{0: "x"}), Options{}, "server0"},
+		{"a leaf that is a host", ftree, rename(map[network.Node]string{0: "leaf0", 6: "h0"}), Options{}, "h0"},
 		{"fewer hosts by order", ftree, withoutNames(lost), Options{}, "has 1 hosts, leaf0 of the plan has 2 servers"},
 		{"too many LIDs", build(t, treeOf(t, "FT(2;20,20)"), plan.Options{Routing: routing.Ftree}),
 			networkOf(t, treeOf(t, "FT(2;20,20)"), 0), Options{LMC: 7}, "need LIDs"},
@@ -144,10 +144,10 @@ func TestComputeRefuses(t *testing.T) {
 }
 
 // withoutNames leaves only the order to go by.
-func withoutNames(n *fabric.Network) *fabric.Network {
-	info := make([]fabric.Info, n.Nodes())
+func withoutNames(n *network.Network) *network.Network {
+	info := make([]network.Info, n.Nodes())
 	for v := range info {
-		info[v] = n.Info(fabric.Node(v))
+		info[v] = n.Info(network.Node(v))
 		info[v].Name = "node"
 	}
 	return n.WithInfo(info)

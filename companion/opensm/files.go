@@ -7,9 +7,9 @@ import (
 	"io"
 	"path/filepath"
 
-	"evbench/fabric/ibnet"
 	"evbench/internal/atomicfile"
 	"evbench/routing/lft"
+	"evbench/topology/ibnet"
 )
 
 // The files that Write makes.

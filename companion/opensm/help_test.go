@@ -3,9 +3,9 @@ package opensm
 import (
 	"testing"
 
-	"evbench/fabric"
 	"evbench/plan"
 	"evbench/topology"
+	"evbench/topology/network"
 )
 
 func treeOf(t testing.TB, notation string, down ...string) *topology.Tree {
@@ -44,7 +44,7 @@ func build(t testing.TB, tree *topology.Tree, o plan.Options) *plan.Plan {
 	return p
 }
 
-func networkOf(t testing.TB, tree *topology.Tree, lmc int) *fabric.Network {
+func networkOf(t testing.TB, tree *topology.Tree, lmc int) *network.Network {
 	t.Helper()
 	n, err := Network(tree, lmc)
 	if err != nil {
@@ -53,7 +53,7 @@ func networkOf(t testing.TB, tree *topology.Tree, lmc int) *fabric.Network {
 	return n
 }
 
-func compute(t testing.TB, p *plan.Plan, n *fabric.Network, lmc int) *Routes {
+func compute(t testing.TB, p *plan.Plan, n *network.Network, lmc int) *Routes {
 	t.Helper()
 	r, err := Compute(p, n, Options{LMC: lmc})
 	if err != nil {

@@ -3,10 +3,10 @@ package opensm
 import (
 	"time"
 
-	"evbench/fabric"
 	"evbench/failover"
 	"evbench/failures"
 	"evbench/topology"
+	"evbench/topology/network"
 )
 
 // links know which leaf-spine links of a tree are up, from what OpenSM's log says and
@@ -17,7 +17,7 @@ import (
 type links struct {
 	tree   *topology.Tree
 	places *Places
-	net    *fabric.Network
+	net    *network.Network
 	at     map[plug]topology.Link
 	down   []bool // by link ID
 }
@@ -30,7 +30,7 @@ type plug struct {
 
 // newLinks takes the links dead in the tree to be down. Links that the network has no
 // cable for stay down.
-func newLinks(t *topology.Tree, places *Places, n *fabric.Network) *links {
+func newLinks(t *topology.Tree, places *Places, n *network.Network) *links {
 	l := &links{tree: t, places: places, net: n, at: map[plug]topology.Link{}, down: make([]bool, t.Leaves()*t.Spines())}
 	for leaf := range t.Leaves() {
 		for spine := range t.Spines() {
@@ -79,8 +79,8 @@ func (l *links) say(s failures.Said, seen time.Time) (events []failover.LinkEven
 
 // find takes what a discovery has found: a link is up where the cable is between the
 // ports that it was between in the network of the plan.
-func (l *links) find(n *fabric.Network, seen time.Time) []failover.LinkEvent {
-	node := map[uint64]fabric.Node{}
+func (l *links) find(n *network.Network, seen time.Time) []failover.LinkEvent {
+	node := map[uint64]network.Node{}
 	for i := range n.Switches() {
 		node[n.Info(n.Switch(i)).GUID] = n.Switch(i)
 	}
@@ -94,11 +94,11 @@ func (l *links) find(n *fabric.Network, seen time.Time) []failover.LinkEvent {
 	return out
 }
 
-func (l *links) joined(n *fabric.Network, node map[uint64]fabric.Node, at topology.Link) bool {
+func (l *links) joined(n *network.Network, node map[uint64]network.Node, at topology.Link) bool {
 	a, b := l.ends(at)
 	x, okX := node[a.guid]
 	y, okY := node[b.guid]
-	return a.number != 0 && okX && okY && n.At(x, int(a.number)) == fabric.End{Node: y, Port: b.number}
+	return a.number != 0 && okX && okY && n.At(x, int(a.number)) == network.End{Node: y, Port: b.number}
 }
 
 // set returns the events of both ends, none if the link was like this before.

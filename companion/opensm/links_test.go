@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"evbench/fabric/ibnet"
 	"evbench/failover"
 	"evbench/topology"
+	"evbench/topology/ibnet"
 )
 
 // texts writes events as "leaf0-spine1 leaf down".

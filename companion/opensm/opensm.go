@@ -19,11 +19,11 @@ import (
 	"math/bits"
 	"slices"
 
-	"evbench/fabric"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/topology"
+	"evbench/topology/network"
 )
 
 const (
@@ -46,7 +46,7 @@ type Options struct {
 // Routes are a plan as forwarding tables.
 type Routes struct {
 	Plan   *plan.Plan
-	Net    *fabric.Network // with the LIDs of Tables, without the plan's dead cables
+	Net    *network.Network // with the LIDs of Tables, without the plan's dead cables
 	Places *Places
 	Tables *lft.Tables
 
@@ -73,7 +73,7 @@ const none = 255 // spines are 0..253
 // lead through the other live spines, and hosts that the plan does not know are
 // routed like those. Switches can be reached too, except spines from spines, as
 // with OpenSM's engines for trees.
-func Compute(p *plan.Plan, n *fabric.Network, o Options) (*Routes, error) {
+func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 	if err := supported(p); err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func supported(p *plan.Plan) error {
 
 // withLIDs returns the network with 2^lmc LIDs for each host or, if it has them
 // already, more; and whether it has.
-func withLIDs(n *fabric.Network, lmc int) (*fabric.Network, bool, error) {
+func withLIDs(n *network.Network, lmc int) (*network.Network, bool, error) {
 	if keep(n, lmc) {
 		return n, true, nil
 	}
@@ -126,10 +126,10 @@ func withLIDs(n *fabric.Network, lmc int) (*fabric.Network, bool, error) {
 	return n, false, err
 }
 
-func keep(n *fabric.Network, lmc int) bool {
+func keep(n *network.Network, lmc int) bool {
 	own := int(n.Info(0).LMC)
 	taken := map[int]bool{}
-	for v := range fabric.Node(n.Nodes()) {
+	for v := range network.Node(n.Nodes()) {
 		i, size := n.Info(v), 1
 		if n.IsHost(v) {
 			size = 1 << own
@@ -161,7 +161,7 @@ func (r *Routes) DLID(src, dst int) int {
 	return base + max(0, slices.Index(r.pathsTo(r.Plan.Tree.Leaf(src), host), uint8(k)))
 }
 
-func (r *Routes) pathsTo(leaf int, host fabric.Node) []uint8 {
+func (r *Routes) pathsTo(leaf int, host network.Node) []uint8 {
 	at := (leaf*r.Net.Hosts() + int(host)) << r.LMC
 	return r.paths[at : at+1<<r.LMC]
 }
@@ -170,7 +170,7 @@ func (r *Routes) pathsTo(leaf int, host fabric.Node) []uint8 {
 type builder struct {
 	tree   *topology.Tree
 	places *Places
-	net    *fabric.Network
+	net    *network.Network
 	leafOf []int    // of a host, -1 where it is on no leaf
 	words  int      // of a set
 	used   []uint64 // by leaf and host: the spines of the plan, as a set
@@ -178,14 +178,14 @@ type builder struct {
 
 const wordBits = 64
 
-func newBuilder(p *plan.Plan, places *Places, n *fabric.Network) *builder {
+func newBuilder(p *plan.Plan, places *Places, n *network.Network) *builder {
 	b := &builder{tree: p.Tree, places: places, net: n, leafOf: make([]int, n.Hosts())}
-	index := map[fabric.Node]int{}
+	index := map[network.Node]int{}
 	for l, s := range places.Leaf {
 		index[s] = l
 	}
 	for h := range b.leafOf {
-		l, ok := index[n.Leaf(fabric.Node(h)).Node]
+		l, ok := index[n.Leaf(network.Node(h)).Node]
 		if !ok {
 			l = -1
 		}
@@ -198,7 +198,7 @@ func newBuilder(p *plan.Plan, places *Places, n *fabric.Network) *builder {
 }
 
 // set returns the spines that servers of a leaf use towards a host.
-func (b *builder) set(leaf int, h fabric.Node) []uint64 {
+func (b *builder) set(leaf int, h network.Node) []uint64 {
 	at := (leaf*b.net.Hosts() + int(h)) * b.words
 	return b.used[at : at+b.words]
 }
@@ -243,7 +243,7 @@ func (b *builder) fill(r *Routes) {
 	for i := range r.paths {
 		r.paths[i] = none
 	}
-	for h := range fabric.Node(b.net.Hosts()) {
+	for h := range network.Node(b.net.Hosts()) {
 		b.host(r, h)
 	}
 	for i := range b.net.Switches() {
@@ -252,13 +252,13 @@ func (b *builder) fill(r *Routes) {
 }
 
 // host fills in the entries of all LIDs of a host.
-func (b *builder) host(r *Routes, h fabric.Node) {
+func (b *builder) host(r *Routes, h network.Node) {
 	end := r.Net.Leaf(h)
-	if end.Node == fabric.NoNode {
+	if end.Node == network.NoNode {
 		return
 	}
 	base, count := int(r.Net.Info(h).LID), 1<<r.LMC
-	set := func(s fabric.Node, offset int, port uint8) { r.Tables.Row(r.Net.Index(s))[base+offset] = port }
+	set := func(s network.Node, offset int, port uint8) { r.Tables.Row(r.Net.Index(s))[base+offset] = port }
 	for o := range count {
 		set(end.Node, o, end.Port)
 	}
@@ -295,7 +295,7 @@ func (b *builder) host(r *Routes, h fabric.Node) {
 	}
 }
 
-func (b *builder) straight(set func(fabric.Node, int, uint8), leaf int, to fabric.Node, offset int) {
+func (b *builder) straight(set func(network.Node, int, uint8), leaf int, to network.Node, offset int) {
 	for k, s := range b.places.Spine {
 		if s == to && b.alive(leaf, k) {
 			set(b.places.Leaf[leaf], offset, b.places.Up(leaf, k))
@@ -307,7 +307,7 @@ func (b *builder) straight(set func(fabric.Node, int, uint8), leaf int, to fabri
 // first those of the plan, rising, dead or not, for Check is to find those; then
 // the other live ones, from one that depends on the host, so that hosts share
 // them evenly.
-func (b *builder) choices(leaf, home int, h fabric.Node) []int {
+func (b *builder) choices(leaf, home int, h network.Node) []int {
 	var out, rest []int
 	set := b.set(leaf, h)
 	for k := range b.tree.Spines() {
@@ -326,9 +326,9 @@ func (b *builder) choices(leaf, home int, h fabric.Node) []int {
 }
 
 // toSwitch fills in the entries of a switch's LID.
-func (b *builder) toSwitch(r *Routes, s fabric.Node) {
+func (b *builder) toSwitch(r *Routes, s network.Node) {
 	lid := int(r.Net.Info(s).LID)
-	set := func(at fabric.Node, _ int, port uint8) { r.Tables.Row(r.Net.Index(at))[lid] = port }
+	set := func(at network.Node, _ int, port uint8) { r.Tables.Row(r.Net.Index(at))[lid] = port }
 	set(s, 0, 0)
 	home := slices.Index(b.places.Leaf, s)
 	for l := range b.tree.Leaves() {

@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/fabric"
-	"evbench/fabric/ibnet"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/scheduler"
 	"evbench/topology"
+	"evbench/topology/ibnet"
+	"evbench/topology/network"
 )
 
 // anyPlan draws a tree with servers and links missing, and a plan for it.
@@ -87,12 +87,12 @@ func walkAll(t testing.TB, seed uint64, r *Routes) {
 				t.Fatalf("seed %d: %d to %d by LID %d, not of %d..", seed, src, dst, lid, base)
 			}
 			path, fault := r.Tables.Route(r.Places.Host[src], lid)
-			var way []fabric.Node
+			var way []network.Node
 			for _, e := range path {
 				way = append(way, e.Node)
 			}
 			leaf, k := tree.Leaf(src), p.Spine(src, dst)
-			want := []fabric.Node{r.Places.Leaf[leaf]}
+			want := []network.Node{r.Places.Leaf[leaf]}
 			if k >= 0 {
 				want = append(want, r.Places.Spine[k], r.Places.Leaf[tree.Leaf(dst)])
 			}
@@ -136,9 +136,9 @@ func TestMatchByOrder(t *testing.T) {
 	p := build(t, tree, plan.Options{Schedule: "fors"})
 	n := networkOf(t, tree, 0)
 	want := compute(t, p, n, 0)
-	info := make([]fabric.Info, n.Nodes())
+	info := make([]network.Info, n.Nodes())
 	for v := range info {
-		info[v] = n.Info(fabric.Node(v))
+		info[v] = n.Info(network.Node(v))
 		info[v].Name = fmt.Sprintf("node-%x", info[v].GUID)
 	}
 	got := compute(t, p, n.WithInfo(info), 0)
@@ -153,27 +153,27 @@ func TestHostsOutsideThePlan(t *testing.T) {
 	tree := treeOf(t, "FT(2;2,3)")
 	p := build(t, tree, plan.Options{Schedule: "linear-shift", Routing: routing.Ftree})
 	full := networkOf(t, tree, 0)
-	var b fabric.Builder
+	var b network.Builder
 	for h := range full.Hosts() {
-		b.Host(full.Info(fabric.Node(h)))
+		b.Host(full.Info(network.Node(h)))
 	}
-	more := b.Host(fabric.Info{Name: "sm0", GUID: 1, Port: 2})
-	spine := b.Host(fabric.Info{Name: "sm1", GUID: 3, Port: 4})
+	more := b.Host(network.Info{Name: "sm0", GUID: 1, Port: 2})
+	spine := b.Host(network.Info{Name: "sm1", GUID: 3, Port: 4})
 	for i := range full.Switches() {
 		b.Switch(full.Info(full.Switch(i)), 8)
 	}
-	move := func(e fabric.End) fabric.End {
+	move := func(e network.End) network.End {
 		if !full.IsHost(e.Node) {
 			e.Node += 2
 		}
 		return e
 	}
-	cables := []fabric.Cable{
-		{A: fabric.End{Node: more, Port: 1}, B: fabric.End{Node: spine + 1, Port: 8}},
-		{A: fabric.End{Node: spine, Port: 1}, B: fabric.End{Node: spine + 1 + 3, Port: 8}},
+	cables := []network.Cable{
+		{A: network.End{Node: more, Port: 1}, B: network.End{Node: spine + 1, Port: 8}},
+		{A: network.End{Node: spine, Port: 1}, B: network.End{Node: spine + 1 + 3, Port: 8}},
 	}
 	for _, c := range full.Cables() {
-		cables = append(cables, fabric.Cable{A: move(c.A), B: move(c.B)})
+		cables = append(cables, network.Cable{A: move(c.A), B: move(c.B)})
 	}
 	for _, c := range cables {
 		if err := b.Cable(c.A, c.B); err != nil {
@@ -191,27 +191,27 @@ func TestLIDsAreKept(t *testing.T) {
 	p := build(t, tree, plan.Options{Schedule: "fors", Objective: scheduler.FewestPhases})
 	for _, c := range []struct {
 		name   string
-		change func(v fabric.Node, i *fabric.Info)
+		change func(v network.Node, i *network.Info)
 		kept   bool
 	}{
-		{"as they are", func(fabric.Node, *fabric.Info) {}, true},
-		{"higher", func(_ fabric.Node, i *fabric.Info) { i.LID += 400 }, true},
-		{"not aligned", func(_ fabric.Node, i *fabric.Info) { i.LID++ }, false},
-		{"twice", func(v fabric.Node, i *fabric.Info) {
+		{"as they are", func(network.Node, *network.Info) {}, true},
+		{"higher", func(_ network.Node, i *network.Info) { i.LID += 400 }, true},
+		{"not aligned", func(_ network.Node, i *network.Info) { i.LID++ }, false},
+		{"twice", func(v network.Node, i *network.Info) {
 			if v == 1 {
 				i.LID -= 2
 			}
 		}, false},
-		{"none", func(_ fabric.Node, i *fabric.Info) { i.LID = 0 }, false},
-		{"different LMCs", func(v fabric.Node, i *fabric.Info) { i.LMC = uint8(min(v, 1)) }, false},
-		{"too few", func(_ fabric.Node, i *fabric.Info) { i.LMC = 0 }, false},
-		{"beyond unicast", func(_ fabric.Node, i *fabric.Info) { i.LID += 0xC000 }, false},
+		{"none", func(_ network.Node, i *network.Info) { i.LID = 0 }, false},
+		{"different LMCs", func(v network.Node, i *network.Info) { i.LMC = uint8(min(v, 1)) }, false},
+		{"too few", func(_ network.Node, i *network.Info) { i.LMC = 0 }, false},
+		{"beyond unicast", func(_ network.Node, i *network.Info) { i.LID += 0xC000 }, false},
 	} {
 		n := networkOf(t, tree, 1)
-		info := make([]fabric.Info, n.Nodes())
+		info := make([]network.Info, n.Nodes())
 		for v := range info {
-			info[v] = n.Info(fabric.Node(v))
-			c.change(fabric.Node(v), &info[v])
+			info[v] = n.Info(network.Node(v))
+			c.change(network.Node(v), &info[v])
 		}
 		if r := compute(t, p, n.WithInfo(info), 1); r.Kept != c.kept {
 			t.Errorf("%s: kept %v", c.name, r.Kept)

@@ -3,15 +3,15 @@ package opensm
 import (
 	"fmt"
 
-	"evbench/fabric"
 	"evbench/topology"
+	"evbench/topology/network"
 )
 
 // Places say which node of a network is which server, leaf and spine of a plan.
 type Places struct {
-	Host  []fabric.Node // by rank
-	Leaf  []fabric.Node
-	Spine []fabric.Node
+	Host  []network.Node // by rank
+	Leaf  []network.Node
+	Spine []network.Node
 
 	spines int
 	up     []uint8 // port of leaf l to spine k at l·spines+k; 0: no cable
@@ -20,18 +20,18 @@ type Places struct {
 
 // Network returns the network of a plan's tree, all cables alive and only the
 // servers present, for where no discovered one is at hand: its GUIDs are made up.
-func Network(t *topology.Tree, lmc int) (*fabric.Network, error) {
-	full, err := fabric.PGFT{M: []int{t.Ports(), t.Leaves()}, W: []int{1, t.Spines()}, P: []int{1, 1}}.Build(0)
+func Network(t *topology.Tree, lmc int) (*network.Network, error) {
+	full, err := network.PGFT{M: []int{t.Ports(), t.Leaves()}, W: []int{1, t.Spines()}, P: []int{1, 1}}.Build(0)
 	if err != nil {
 		return nil, err
 	}
-	var b fabric.Builder
-	at := make([]fabric.Node, full.Nodes())
+	var b network.Builder
+	at := make([]network.Node, full.Nodes())
 	for v := range at {
-		at[v] = fabric.NoNode
+		at[v] = network.NoNode
 	}
 	for r := range t.Servers() {
-		h := fabric.Node(t.Position(r))
+		h := network.Node(t.Position(r))
 		at[h] = b.Host(full.Info(h))
 	}
 	for i := range full.Switches() {
@@ -39,8 +39,8 @@ func Network(t *topology.Tree, lmc int) (*fabric.Network, error) {
 		at[s] = b.Switch(full.Info(s), len(full.Ends(s)))
 	}
 	for _, c := range full.Cables() {
-		if x := at[c.A.Node]; x != fabric.NoNode {
-			if err := b.Cable(fabric.End{Node: x, Port: c.A.Port}, fabric.End{Node: at[c.B.Node], Port: c.B.Port}); err != nil {
+		if x := at[c.A.Node]; x != network.NoNode {
+			if err := b.Cable(network.End{Node: x, Port: c.A.Port}, network.End{Node: at[c.B.Node], Port: c.B.Port}); err != nil {
 				return nil, err
 			}
 		}
@@ -54,9 +54,9 @@ func Network(t *topology.Tree, lmc int) (*fabric.Network, error) {
 // the order counts: switches with hosts are the leaves and the others the spines,
 // both in the order of the network, and the hosts of a leaf, by port, are its
 // servers.
-func Match(t *topology.Tree, n *fabric.Network) (*Places, error) {
+func Match(t *topology.Tree, n *network.Network) (*Places, error) {
 	p := &Places{spines: t.Spines()}
-	x := fabric.Names(n)
+	x := network.Names(n)
 	leaf, okLeaf := named(x, "leaf", t.Leaves())
 	spine, okSpine := named(x, "spine", t.Spines())
 	var err error
@@ -81,8 +81,8 @@ func Match(t *topology.Tree, n *fabric.Network) (*Places, error) {
 	return p, nil
 }
 
-func named(x *fabric.Index, word string, count int) ([]fabric.Node, bool) {
-	out := make([]fabric.Node, count)
+func named(x *network.Index, word string, count int) ([]network.Node, bool) {
+	out := make([]network.Node, count)
 	for i := range out {
 		v, err := x.Node(fmt.Sprint(word, i))
 		if err != nil {
@@ -93,7 +93,7 @@ func named(x *fabric.Index, word string, count int) ([]fabric.Node, bool) {
 	return out, true
 }
 
-func (p *Places) hostsByName(t *topology.Tree, n *fabric.Network, x *fabric.Index) error {
+func (p *Places) hostsByName(t *topology.Tree, n *network.Network, x *network.Index) error {
 	for r := range t.Servers() {
 		v, err := x.Node(t.ServerName(r))
 		if err != nil {
@@ -107,13 +107,13 @@ func (p *Places) hostsByName(t *topology.Tree, n *fabric.Network, x *fabric.Inde
 	return nil
 }
 
-func (p *Places) byOrder(t *topology.Tree, n *fabric.Network) error {
-	var hosts [][]fabric.Node // of each leaf, by port
+func (p *Places) byOrder(t *topology.Tree, n *network.Network) error {
+	var hosts [][]network.Node // of each leaf, by port
 	for i := range n.Switches() {
 		s := n.Switch(i)
-		var own []fabric.Node
+		var own []network.Node
 		for _, e := range n.Ends(s) {
-			if e.Node != fabric.NoNode && n.IsHost(e.Node) {
+			if e.Node != network.NoNode && n.IsHost(e.Node) {
 				own = append(own, e.Node)
 			}
 		}
@@ -137,9 +137,9 @@ func (p *Places) byOrder(t *topology.Tree, n *fabric.Network) error {
 }
 
 // different checks that no node stands for two, and that switches are switches.
-func (p *Places) different(n *fabric.Network) error {
-	seen := map[fabric.Node]bool{}
-	for i, list := range [][]fabric.Node{p.Host, p.Leaf, p.Spine} {
+func (p *Places) different(n *network.Network) error {
+	seen := map[network.Node]bool{}
+	for i, list := range [][]network.Node{p.Host, p.Leaf, p.Spine} {
 		for _, v := range list {
 			if seen[v] || n.IsHost(v) != (i == 0) {
 				return fmt.Errorf("%s has two parts in it, or the wrong one", n.Info(v).Name)
@@ -151,10 +151,10 @@ func (p *Places) different(n *fabric.Network) error {
 }
 
 // cables finds the ports that join leaves and spines.
-func (p *Places) cables(n *fabric.Network) error {
+func (p *Places) cables(n *network.Network) error {
 	p.up = make([]uint8, len(p.Leaf)*p.spines)
 	p.down = make([]uint8, len(p.Leaf)*p.spines)
-	index := map[fabric.Node]int{}
+	index := map[network.Node]int{}
 	for k, s := range p.Spine {
 		index[s] = k
 	}
@@ -182,13 +182,13 @@ func (p *Places) Down(leaf, spine int) uint8 { return p.down[leaf*p.spines+spine
 
 // dead returns the cables of the network that the plan does not use since its
 // tree says that they are dead.
-func (p *Places) dead(t *topology.Tree) []fabric.Cable {
-	var out []fabric.Cable
+func (p *Places) dead(t *topology.Tree) []network.Cable {
+	var out []network.Cable
 	for _, d := range t.Dead() {
 		if port := p.Up(d.Leaf, d.Spine); port != 0 {
-			out = append(out, fabric.Cable{
-				A: fabric.End{Node: p.Leaf[d.Leaf], Port: port},
-				B: fabric.End{Node: p.Spine[d.Spine], Port: p.Down(d.Leaf, d.Spine)},
+			out = append(out, network.Cable{
+				A: network.End{Node: p.Leaf[d.Leaf], Port: port},
+				B: network.End{Node: p.Spine[d.Spine], Port: p.Down(d.Leaf, d.Spine)},
 			})
 		}
 	}

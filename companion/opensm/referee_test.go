@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/fabric"
 	"evbench/internal/ibtest"
 	"evbench/plan"
 	"evbench/scheduler"
+	"evbench/topology/network"
 )
 
 // A referee is a running OpenSM with files in a directory.
@@ -25,7 +25,7 @@ type referee struct {
 }
 
 // judge starts OpenSM, with engine file and these routes, on a network.
-func judge(t testing.TB, r *Routes, n *fabric.Network, args ...string) *referee {
+func judge(t testing.TB, r *Routes, n *network.Network, args ...string) *referee {
 	t.Helper()
 	f := &referee{o: InstallOptions{Dir: t.TempDir(), Wait: ibtest.Limit}}
 	if err := r.Write(f.o.Dir); err != nil {
@@ -63,15 +63,15 @@ func (f *referee) holds(t *testing.T, r *Routes) {
 var hop = regexp.MustCompile(`-> switch port \{(0x[0-9a-f]+)\}`)
 
 // trace returns the switches on the way to a LID, by ibtracert.
-func (f *referee) trace(t *testing.T, n *fabric.Network, from fabric.Node, lid int) []fabric.Node {
+func (f *referee) trace(t *testing.T, n *network.Network, from network.Node, lid int) []network.Node {
 	t.Helper()
 	out, err := f.live.Program(t.Context(), "ibtracert", fmt.Sprint(n.Info(from).LID), fmt.Sprint(lid)).CombinedOutput()
 	if err != nil {
 		t.Fatalf("ibtracert to %d: %v\n%s", lid, err, out)
 	}
-	var way []fabric.Node
+	var way []network.Node
 	for _, m := range hop.FindAllSubmatch(out, -1) {
-		v, err := fabric.Names(n).Node(string(m[1]))
+		v, err := network.Names(n).Node(string(m[1]))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func (f *referee) traces(t *testing.T, r *Routes) {
 			for src := tree.First(leaf); src < tree.First(leaf+1); src++ {
 				k := r.Plan.Spine(src, dst)
 				way := f.trace(t, r.Net, r.Places.Host[src], r.DLID(src, dst))
-				expect := []fabric.Node{r.Places.Leaf[leaf], r.Places.Spine[k], r.Places.Leaf[tree.Leaf(dst)]}
+				expect := []network.Node{r.Places.Leaf[leaf], r.Places.Spine[k], r.Places.Leaf[tree.Leaf(dst)]}
 				if !slices.Equal(way, expect) {
 					t.Errorf("server %d to %d: %v, planned %v", src, dst, way, expect)
 					continue
@@ -162,7 +162,7 @@ func TestOpenSMFollowsAPlan(t *testing.T) {
 	f := judge(t, before, n)
 	f.traces(t, before)
 
-	if err := f.live.Unlink(fabric.End{Node: before.Places.Leaf[0], Port: before.Places.Up(0, 0)}); err != nil {
+	if err := f.live.Unlink(network.End{Node: before.Places.Leaf[0], Port: before.Places.Up(0, 0)}); err != nil {
 		t.Fatal(err)
 	}
 	after := compute(t, build(t, treeOf(t, "FT(2;4,8)", "leaf0-spine0"), options), n, 2)
@@ -174,7 +174,7 @@ func TestOpenSMFollowsAPlan(t *testing.T) {
 
 	// The cable comes back, and so does the first plan.
 	f.live.Forget()
-	if err := f.live.Relink(fabric.End{Node: before.Places.Leaf[0], Port: before.Places.Up(0, 0)}); err != nil {
+	if err := f.live.Relink(network.End{Node: before.Places.Leaf[0], Port: before.Places.Up(0, 0)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := Install(t.Context(), before, f.o); err != nil {

@@ -8,13 +8,13 @@ import (
 	"sync"
 	"time"
 
-	"evbench/fabric"
-	"evbench/fabric/ibnet"
 	"evbench/failover"
 	"evbench/failures"
 	"evbench/plan"
 	"evbench/routing/lft"
 	"evbench/topology"
+	"evbench/topology/ibnet"
+	"evbench/topology/network"
 )
 
 // SubnetOptions say how to reach the OpenSM of a subnet, and the subnet.
@@ -44,7 +44,7 @@ type Step struct {
 // plan are there. First aid would be a sweep of its own and delay those; so there is none.
 type Subnet struct {
 	o      SubnetOptions
-	net    *fabric.Network
+	net    *network.Network
 	places *Places
 	tree   *topology.Tree
 	tables *lft.Tables // that the switches hold; nil: not known
@@ -58,7 +58,7 @@ type Subnet struct {
 
 // NewSubnet returns the subnet of a network, all cables of it alive, and the tree of the
 // plans for it, in which the links that are down at first are dead.
-func NewSubnet(n *fabric.Network, t *topology.Tree, o SubnetOptions) (*Subnet, error) {
+func NewSubnet(n *network.Network, t *topology.Tree, o SubnetOptions) (*Subnet, error) {
 	places, err := Match(t, n)
 	if err != nil {
 		return nil, err
@@ -241,7 +241,7 @@ func (s *Subnet) describe(said failures.Said) string {
 		return words[said.What]
 	}
 	name := fmt.Sprintf("0x%016x", said.GUID)
-	for v := range fabric.Node(s.net.Nodes()) {
+	for v := range network.Node(s.net.Nodes()) {
 		if i := s.net.Info(v); i.GUID == said.GUID || i.Port == said.GUID {
 			name = i.Name
 		}

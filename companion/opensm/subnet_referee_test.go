@@ -10,18 +10,18 @@ import (
 	"testing"
 	"time"
 
-	"evbench/fabric"
 	"evbench/failover"
 	"evbench/internal/ibtest"
 	"evbench/plan"
 	"evbench/topology"
+	"evbench/topology/network"
 )
 
 // A followed is a running OpenSM whose subnet is watched.
 type followed struct {
 	*referee
 	s      *Subnet
-	net    *fabric.Network
+	net    *network.Network
 	tree   *topology.Tree // as the events so far have it
 	events chan failover.LinkEvent
 	looked chan struct{} // closed when the network has been discovered
@@ -70,7 +70,7 @@ func (f *followed) tell(s Step) {
 }
 
 // change pulls or plugs in a cable, and waits until both ends have said so.
-func (f *followed) change(t testing.TB, do func(fabric.End) error, up bool, name string) {
+func (f *followed) change(t testing.TB, do func(network.End) error, up bool, name string) {
 	t.Helper()
 	links, err := f.tree.Links(name)
 	if err != nil {
@@ -80,7 +80,7 @@ func (f *followed) change(t testing.TB, do func(fabric.End) error, up bool, name
 	f.mu.Lock()
 	f.steps, f.began = nil, time.Now()
 	f.mu.Unlock()
-	if err := do(fabric.End{Node: f.s.places.Leaf[l.Leaf], Port: f.s.places.Up(l.Leaf, l.Spine)}); err != nil {
+	if err := do(network.End{Node: f.s.places.Leaf[l.Leaf], Port: f.s.places.Up(l.Leaf, l.Spine)}); err != nil {
 		t.Fatal(err)
 	}
 	for _, leaf := range []bool{true, false} {

@@ -20,8 +20,8 @@ import (
 	"testing"
 	"time"
 
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // Limit is how long one run of OpenSM may take.
@@ -80,7 +80,7 @@ type Result struct {
 // Route lets OpenSM route a network once. LIDs are pinned to those of the
 // network; roots are given to it unless there are none. The subnet manager sits
 // at the first host that is not cut off; what it cannot see has no entries.
-func Route(ctx context.Context, n *fabric.Network, engine string, roots []fabric.Node, args ...string) (*Result, error) {
+func Route(ctx context.Context, n *network.Network, engine string, roots []network.Node, args ...string) (*Result, error) {
 	r, err := prepare(ctx, n, roots)
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ type run struct {
 var runs atomic.Int64
 
 // prepare writes the input files and starts the simulator.
-func prepare(ctx context.Context, n *fabric.Network, roots []fabric.Node) (*run, error) {
+func prepare(ctx context.Context, n *network.Network, roots []network.Node) (*run, error) {
 	dir, err := os.MkdirTemp("", "ibtest-")
 	if err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func prepare(ctx context.Context, n *fabric.Network, roots []fabric.Node) (*run,
 	return r, nil
 }
 
-func (r *run) write(n *fabric.Network, roots []fabric.Node) error {
+func (r *run) write(n *network.Network, roots []network.Node) error {
 	var list strings.Builder
 	for _, s := range roots {
 		fmt.Fprintf(&list, "0x%016x\n", n.Info(s).GUID)
@@ -195,10 +195,10 @@ func (r *run) write(n *fabric.Network, roots []fabric.Node) error {
 }
 
 // simulate starts ibsim, with room for the network, and waits until it is ready.
-func (r *run) simulate(ctx context.Context, n *fabric.Network) error {
+func (r *run) simulate(ctx context.Context, n *network.Network) error {
 	ports := 0
 	for v := range n.Nodes() {
-		ports += 1 + len(n.Ends(fabric.Node(v)))
+		ports += 1 + len(n.Ends(network.Node(v)))
 	}
 	cmd := r.direct(ctx, "ibsim", "-s", "-N", fmt.Sprint(n.Nodes()+1), "-S", fmt.Sprint(n.Switches()+1),
 		"-P", fmt.Sprint(ports+n.Nodes()), "-L", fmt.Sprint(n.MaxLID()+64), "net")

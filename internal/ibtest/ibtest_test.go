@@ -4,27 +4,27 @@ import (
 	"os"
 	"testing"
 
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
-func tree(t *testing.T, lmc int) (*fabric.Network, []fabric.Node) {
+func tree(t *testing.T, lmc int) (*network.Network, []network.Node) {
 	t.Helper()
-	n, err := fabric.PGFT{M: []int{2, 4}, W: []int{1, 2}, P: []int{1, 1}}.Build(lmc)
+	n, err := network.PGFT{M: []int{2, 4}, W: []int{1, 2}, P: []int{1, 1}}.Build(lmc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n, []fabric.Node{n.Switch(4), n.Switch(5)}
+	return n, []network.Node{n.Switch(4), n.Switch(5)}
 }
 
 // reached counts the ordered pairs of hosts that the tables join.
 func reached(tb *lft.Tables) int {
 	n, count := tb.Net, 0
-	for from := range fabric.Node(n.Hosts()) {
-		for to := range fabric.Node(n.Hosts()) {
+	for from := range network.Node(n.Hosts()) {
+		for to := range network.Node(n.Hosts()) {
 			at := n.Leaf(from).Node
 			for range n.Switches() {
-				if n.IsHost(at) || at == fabric.NoNode {
+				if n.IsHost(at) || at == network.NoNode {
 					break
 				}
 				at = n.At(at, int(tb.Port(at, int(n.Info(to).LID)))).Node
@@ -69,7 +69,7 @@ func TestLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	end := fabric.End{Node: n.Switch(0), Port: 3}
+	end := network.End{Node: n.Switch(0), Port: 3}
 	for _, step := range []struct {
 		name string
 		do   func() error

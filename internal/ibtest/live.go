@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"syscall"
 
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // A Live is an OpenSM that keeps running while cables of its network are pulled
 // and plugged in.
 type Live struct {
-	net    *fabric.Network
+	net    *network.Network
 	run    *run
 	sm     *process
 	cancel context.CancelFunc
@@ -22,7 +22,7 @@ type Live struct {
 }
 
 // Start starts OpenSM and returns when the network is up. Close it.
-func Start(ctx context.Context, n *fabric.Network, engine string, roots []fabric.Node, args ...string) (*Live, error) {
+func Start(ctx context.Context, n *network.Network, engine string, roots []network.Node, args ...string) (*Live, error) {
 	ctx, cancel := context.WithTimeout(ctx, Limit)
 	r, err := prepare(ctx, n, roots)
 	if err != nil {
@@ -55,12 +55,12 @@ func (l *Live) up() error {
 }
 
 // Unlink pulls the cable at a port and waits until OpenSM has routed anew.
-func (l *Live) Unlink(e fabric.End) error { return l.change("Unlink", e) }
+func (l *Live) Unlink(e network.End) error { return l.change("Unlink", e) }
 
 // Relink plugs it in again, into the same port of the same switch.
-func (l *Live) Relink(e fabric.End) error { return l.change("ReLink", e) }
+func (l *Live) Relink(e network.End) error { return l.change("ReLink", e) }
 
-func (l *Live) change(what string, e fabric.End) error {
+func (l *Live) change(what string, e network.End) error {
 	if err := l.enter(what, e); err != nil {
 		return err
 	}

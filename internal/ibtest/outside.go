@@ -6,7 +6,7 @@ import (
 	"os/exec"
 	"time"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // PID returns the process of OpenSM, for what signals it from outside.
@@ -35,12 +35,12 @@ func (l *Live) Program(ctx context.Context, name string, args ...string) *exec.C
 }
 
 // Pull pulls the cable at a port, and does not wait for OpenSM.
-func (l *Live) Pull(e fabric.End) error { return l.enter("Unlink", e) }
+func (l *Live) Pull(e network.End) error { return l.enter("Unlink", e) }
 
 // Plug plugs it in again, into the same port of the same switch.
-func (l *Live) Plug(e fabric.End) error { return l.enter("ReLink", e) }
+func (l *Live) Plug(e network.End) error { return l.enter("ReLink", e) }
 
-func (l *Live) enter(what string, e fabric.End) error {
+func (l *Live) enter(what string, e network.End) error {
 	return l.run.sim.enter("%s %q[%d]\n", what, l.net.Info(e.Node).Name, e.Port)
 }
 

@@ -7,27 +7,27 @@ import (
 	"strconv"
 	"strings"
 
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // simText is the network as ibsim reads it. Cables are written at one end.
-func simText(n *fabric.Network) string {
+func simText(n *network.Network) string {
 	var b strings.Builder
 	for i := range n.Switches() {
 		s := n.Switch(i)
 		fmt.Fprintf(&b, "switchguid=%#x\nSwitch %d %q\n", n.Info(s).GUID, len(n.Ends(s)), n.Info(s).Name)
 		for p, e := range n.Ends(s) {
-			if e.Node != fabric.NoNode {
+			if e.Node != network.NoNode {
 				fmt.Fprintf(&b, "[%d] %q[%d]\n", p+1, n.Info(e.Node).Name, e.Port)
 			}
 		}
 		b.WriteByte('\n')
 	}
 	for h := range n.Hosts() {
-		i := n.Info(fabric.Node(h))
+		i := n.Info(network.Node(h))
 		fmt.Fprintf(&b, "caguid=%#x\nCa 1 %q\n", i.Port-1, i.Name)
-		if e := n.Leaf(fabric.Node(h)); e.Node != fabric.NoNode {
+		if e := n.Leaf(network.Node(h)); e.Node != network.NoNode {
 			fmt.Fprintf(&b, "[1] %q[%d]\n", n.Info(e.Node).Name, e.Port)
 		}
 		b.WriteByte('\n')
@@ -36,12 +36,12 @@ func simText(n *fabric.Network) string {
 }
 
 // pins is the file guid2lid, which OpenSM takes LIDs from.
-func pins(n *fabric.Network) string {
+func pins(n *network.Network) string {
 	var b strings.Builder
 	for v := range n.Nodes() {
-		i := n.Info(fabric.Node(v))
+		i := n.Info(network.Node(v))
 		last := int(i.LID)
-		if n.IsHost(fabric.Node(v)) {
+		if n.IsHost(network.Node(v)) {
 			last += 1<<i.LMC - 1
 		}
 		fmt.Fprintf(&b, "0x%016x 0x%04x 0x%04x\n\n", i.Port, i.LID, last)
@@ -51,15 +51,15 @@ func pins(n *fabric.Network) string {
 
 // manager is the first host of the largest part of the network, counted in
 // hosts.
-func manager(n *fabric.Network) fabric.Node {
-	part := make([]fabric.Node, n.Nodes()) // its first host + 1
-	best, most := fabric.Node(0), 0
-	for h := range fabric.Node(n.Hosts()) {
+func manager(n *network.Network) network.Node {
+	part := make([]network.Node, n.Nodes()) // its first host + 1
+	best, most := network.Node(0), 0
+	for h := range network.Node(n.Hosts()) {
 		if part[h] != 0 {
 			continue
 		}
 		part[h] = h + 1
-		hosts, todo := 0, []fabric.Node{h}
+		hosts, todo := 0, []network.Node{h}
 		for len(todo) > 0 {
 			v := todo[0]
 			todo = todo[1:]
@@ -67,7 +67,7 @@ func manager(n *fabric.Network) fabric.Node {
 				hosts++
 			}
 			for _, e := range n.Ends(v) {
-				if e.Node != fabric.NoNode && part[e.Node] == 0 {
+				if e.Node != network.NoNode && part[e.Node] == 0 {
 					part[e.Node] = h + 1
 					todo = append(todo, e.Node)
 				}
@@ -82,7 +82,7 @@ func manager(n *fabric.Network) fabric.Node {
 
 // readTables reads what OpenSM and dump_fts write: a line with the GUID of a
 // switch, then lines "LID port".
-func readTables(n *fabric.Network, engine string, r io.Reader) (*lft.Tables, error) {
+func readTables(n *network.Network, engine string, r io.Reader) (*lft.Tables, error) {
 	t := lft.New(engine, n)
 	byGUID := map[uint64]int{}
 	for i := range n.Switches() {

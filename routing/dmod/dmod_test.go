@@ -6,23 +6,23 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/fabric"
 	"evbench/routing/dmod/routetest"
 	"evbench/routing/dmod/updown"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // grid calls f for all PGFTs of 1 to 3 levels with small numbers.
-func grid(f func(g fabric.PGFT)) {
+func grid(f func(g network.PGFT)) {
 	small := []int{1, 2, 3}
 	for _, m1 := range small {
-		f(fabric.PGFT{M: []int{m1}, W: []int{1}, P: []int{1}})
+		f(network.PGFT{M: []int{m1}, W: []int{1}, P: []int{1}})
 		for _, m2 := range small {
 			for _, w2 := range small {
 				for _, p2 := range small {
-					f(fabric.PGFT{M: []int{m1, m2}, W: []int{1, w2}, P: []int{1, p2}})
+					f(network.PGFT{M: []int{m1, m2}, W: []int{1, w2}, P: []int{1, p2}})
 					for i := range 27 {
-						f(fabric.PGFT{M: []int{m1, m2, small[i/9]}, W: []int{1, w2, small[i/3%3]}, P: []int{1, p2, small[i%3]}})
+						f(network.PGFT{M: []int{m1, m2, small[i/9]}, W: []int{1, w2, small[i/3%3]}, P: []int{1, p2, small[i%3]}})
 					}
 				}
 			}
@@ -41,7 +41,7 @@ func same(a, b *lft.Tables) (s int, ok bool) {
 
 func TestDmodcIsDmodk(t *testing.T) {
 	count := 0
-	check := func(g fabric.PGFT) {
+	check := func(g network.PGFT) {
 		count++
 		n := build(t, g)
 		want, err := Dmodk(g, n)
@@ -85,7 +85,7 @@ func TestDmodkFormula(t *testing.T) {
 			count := w * n.Hosts() / below
 			for i := range count {
 				for h := range n.Hosts() {
-					for x := range 1 << n.Info(fabric.Node(h)).LMC {
+					for x := range 1 << n.Info(network.Node(h)).LMC {
 						d, port := h+x, 0
 						if h/below == i/w {
 							port = 1 + h/(below/g.M[l-1])%g.M[l-1]*g.P[l-1] + d/w%g.P[l-1]
@@ -93,7 +93,7 @@ func TestDmodkFormula(t *testing.T) {
 							q := d / w % (g.W[l] * g.P[l])
 							port = 1 + g.M[l-1]*g.P[l-1] + q%g.W[l]*g.P[l] + q/g.W[l]
 						}
-						if got := tables.Port(n.Switch(first+i), int(n.Info(fabric.Node(h)).LID)+x); int(got) != port {
+						if got := tables.Port(n.Switch(first+i), int(n.Info(network.Node(h)).LID)+x); int(got) != port {
 							t.Fatalf("%s: switch %d of level %d, h%d +%d: port %d, not %d", g, i, l, h, x, got, port)
 						}
 					}
@@ -106,7 +106,7 @@ func TestDmodkFormula(t *testing.T) {
 
 // balanced have as many cables up as down below the top: 2 to 4 levels, p > 1 at
 // any.
-var balanced = []fabric.PGFT{
+var balanced = []network.PGFT{
 	{M: []int{4, 8}, W: []int{1, 4}, P: []int{1, 1}},
 	{M: []int{4, 6}, W: []int{1, 2}, P: []int{1, 2}},
 	{M: []int{12, 5}, W: []int{1, 3}, P: []int{1, 4}},
@@ -138,24 +138,24 @@ func TestNoContention(t *testing.T) {
 }
 
 func TestDmodkRefuses(t *testing.T) {
-	g := fabric.PGFT{M: []int{2, 3}, W: []int{1, 2}, P: []int{1, 2}}
+	g := network.PGFT{M: []int{2, 3}, W: []int{1, 2}, P: []int{1, 2}}
 	n := build(t, g)
-	without := func(node fabric.Node, port uint8) *fabric.Network {
-		return routetest.Dead(n, nil, func(a, _ fabric.End) bool { return a == fabric.End{Node: node, Port: port} })
+	without := func(node network.Node, port uint8) *network.Network {
+		return routetest.Dead(n, nil, func(a, _ network.End) bool { return a == network.End{Node: node, Port: port} })
 	}
 	for _, c := range []struct {
 		name string
-		g    fabric.PGFT
-		n    *fabric.Network
+		g    network.PGFT
+		n    *network.Network
 		want string
 	}{
 		{"cable", g, without(n.Switch(1), 4), "port 4 of s1_1 has no cable: in a whole PGFT(2;2,3;1,2;1,2) it leads to port 4 of s2_0 (dmodc"},
 		{"host", g, without(3, 1), "port 1 of h3 has no cable"},
-		{"other tree", fabric.PGFT{M: []int{3, 2}, W: []int{1, 2}, P: []int{1, 2}}, n, "the network has 6 hosts and 5 switches"},
-		{"other cables", fabric.PGFT{M: []int{2, 3}, W: []int{1, 2}, P: []int{1, 1}}, n, "s1_0 has 6 ports, not the 4"},
-		{"lengths", fabric.PGFT{M: []int{2}}, n, "must be one for each level"},
-		{"zero", fabric.PGFT{M: []int{2, 3}, W: []int{1, 0}, P: []int{1, 1}}, n, "level 2: m = 3, w = 0"},
-		{"swapped", g, build(t, fabric.PGFT{M: []int{2, 3}, W: []int{1, 2}, P: []int{1, 2}}), ""},
+		{"other tree", network.PGFT{M: []int{3, 2}, W: []int{1, 2}, P: []int{1, 2}}, n, "the network has 6 hosts and 5 switches"},
+		{"other cables", network.PGFT{M: []int{2, 3}, W: []int{1, 2}, P: []int{1, 1}}, n, "s1_0 has 6 ports, not the 4"},
+		{"lengths", network.PGFT{M: []int{2}}, n, "must be one for each level"},
+		{"zero", network.PGFT{M: []int{2, 3}, W: []int{1, 0}, P: []int{1, 1}}, n, "level 2: m = 3, w = 0"},
+		{"swapped", g, build(t, network.PGFT{M: []int{2, 3}, W: []int{1, 2}, P: []int{1, 2}}), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := Dmodk(c.g, c.n); (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -166,12 +166,12 @@ func TestDmodkRefuses(t *testing.T) {
 }
 
 func TestDmodcRefuses(t *testing.T) {
-	n := build(t, fabric.PGFT{M: []int{2, 3}, W: []int{1, 2}, P: []int{1, 1}})
+	n := build(t, network.PGFT{M: []int{2, 3}, W: []int{1, 2}, P: []int{1, 1}})
 	s := n.Switch(1)
-	parted := routetest.Dead(n, nil, func(a, _ fabric.End) bool { return a.Node == s })
+	parted := routetest.Dead(n, nil, func(a, _ network.End) bool { return a.Node == s })
 	for _, c := range []struct {
 		name string
-		n    *fabric.Network
+		n    *network.Network
 		o    Options
 		want string
 	}{
@@ -218,7 +218,7 @@ func TestDmodcReaches(t *testing.T) {
 }
 
 func TestSameForAnyWorkers(t *testing.T) {
-	g := fabric.PGFT{M: []int{6, 4, 5}, W: []int{1, 3, 4}, P: []int{1, 2, 1}}
+	g := network.PGFT{M: []int{6, 4, 5}, W: []int{1, 3, 4}, P: []int{1, 2, 1}}
 	rng := rand.New(rand.NewPCG(1, 6))
 	n := relabel(routetest.Degrade(build(t, g), rng, 0.1), rng, 1)
 	want, err := Dmodc(n, Options{Workers: 1, Partial: true})
@@ -247,10 +247,10 @@ func TestFigure4(t *testing.T) {
 // Figure 3, step 2 and 4: a switch keeps the largest product below it, as in the
 // whole network, though others below it lost cables.
 func TestDividers(t *testing.T) {
-	g := fabric.PGFT{M: []int{2, 3, 3}, W: []int{1, 3, 2}, P: []int{1, 1, 1}}
+	g := network.PGFT{M: []int{2, 3, 3}, W: []int{1, 3, 2}, P: []int{1, 1, 1}}
 	n := build(t, g)
-	dead := routetest.Dead(n, nil, func(a, _ fabric.End) bool { return a == fabric.End{Node: n.Switch(0), Port: 3} })
-	for _, net := range []*fabric.Network{n, dead} {
+	dead := routetest.Dead(n, nil, func(a, _ network.End) bool { return a == network.End{Node: n.Switch(0), Port: 3} })
+	for _, net := range []*network.Network{n, dead} {
 		r, err := New(net, Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -263,7 +263,7 @@ func TestDividers(t *testing.T) {
 
 // Whatever is cabled to whatever, costs fall and no route loops.
 func TestAnyNetwork(t *testing.T) {
-	if _, err := Dmodc(new(fabric.Builder).Build(), Options{}); err != nil {
+	if _, err := Dmodc(new(network.Builder).Build(), Options{}); err != nil {
 		t.Error(err)
 	}
 	for seed := range uint64(200) {
@@ -283,11 +283,11 @@ func TestAnyNetwork(t *testing.T) {
 
 // anything draws nodes and cables without sense: hosts at hosts, loops, parallel
 // cables, equal GUIDs, no LIDs.
-func anything(rng *rand.Rand) *fabric.Network {
-	var b fabric.Builder
+func anything(rng *rand.Rand) *network.Network {
+	var b network.Builder
 	hosts, switches := rng.IntN(12), rng.IntN(12)
 	for v := range hosts + switches {
-		i := fabric.Info{Name: "n", GUID: uint64(rng.IntN(6)), LID: uint16(v)} // the first has none
+		i := network.Info{Name: "n", GUID: uint64(rng.IntN(6)), LID: uint16(v)} // the first has none
 		if v < hosts {
 			b.Host(i)
 		} else {
@@ -295,8 +295,8 @@ func anything(rng *rand.Rand) *fabric.Network {
 		}
 	}
 	for range rng.IntN(80) {
-		end := func() fabric.End {
-			return fabric.End{Node: fabric.Node(rng.IntN(hosts + switches + 1)), Port: uint8(rng.IntN(10))}
+		end := func() network.End {
+			return network.End{Node: network.Node(rng.IntN(hosts + switches + 1)), Port: uint8(rng.IntN(10))}
 		}
 		_ = b.Cable(end(), end()) // what does not fit is left out
 	}

@@ -3,9 +3,9 @@ package dmod
 import (
 	"fmt"
 
-	"evbench/fabric"
 	"evbench/routing/dmod/updown"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // Options say how Dmodc works. The zero value is the paper's algorithm.
@@ -29,7 +29,7 @@ type Options struct {
 // A Router knows the costs and dividers of a network, from which every route
 // follows. It is safe for concurrent use.
 type Router struct {
-	net     *fabric.Network
+	net     *network.Network
 	opt     Options
 	graph   *updown.Graph
 	hosts   *updown.Hosts
@@ -48,7 +48,7 @@ type Router struct {
 //
 // Costs are one byte a switch and leaf, O(cables · leaves) to compute, eight at a
 // time; routes are filled leaf by leaf in patterns, O(switches · hosts) bytes.
-func Dmodc(n *fabric.Network, o Options) (*lft.Tables, error) {
+func Dmodc(n *network.Network, o Options) (*lft.Tables, error) {
 	r, err := New(n, o)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func Dmodc(n *fabric.Network, o Options) (*lft.Tables, error) {
 
 // New ranks a network, computes costs and dividers (Procedure 1) and checks that
 // they are valid (§4.1).
-func New(n *fabric.Network, o Options) (*Router, error) {
+func New(n *network.Network, o Options) (*Router, error) {
 	r := &Router{net: n, opt: o}
 	if r.opt.Ranks == nil {
 		r.opt.Ranks = updown.ByHops(n)
@@ -92,7 +92,7 @@ func (r *Router) checkRanks() error {
 	}
 	for v, rank := range r.opt.Ranks {
 		if rank < 0 || rank > maxRank {
-			return fmt.Errorf("dmodc: %s has rank %d: ranks are 0..%d", r.net.Info(fabric.Node(v)).Name, rank, maxRank)
+			return fmt.Errorf("dmodc: %s has rank %d: ranks are 0..%d", r.net.Info(network.Node(v)).Name, rank, maxRank)
 		}
 	}
 	return nil
@@ -111,8 +111,8 @@ func permutation(number []int, n int) bool {
 
 // Parted counts the pairs of leaves that no up*/down* path joins, and names the
 // first (§4.1).
-func (r *Router) Parted() (pairs int, a, b fabric.Node) {
-	a, b = fabric.NoNode, fabric.NoNode
+func (r *Router) Parted() (pairs int, a, b network.Node) {
+	a, b = network.NoNode, network.NoNode
 	for i, s := range r.hosts.Leaves {
 		for j := i + 1; j < len(r.hosts.Leaves); j++ {
 			if r.cost.at(int(s), j) < infinite {

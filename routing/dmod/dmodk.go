@@ -8,9 +8,9 @@ package dmod
 import (
 	"fmt"
 
-	"evbench/fabric"
 	"evbench/routing/dmod/updown"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // Dmodk returns the routes of a whole PGFT (Zahavi; IEEE Micro 2020 §2): a switch
@@ -26,7 +26,7 @@ import (
 //
 // It refuses a network that is not as built. O(switches · hosts) bytes are written,
 // mostly by copying.
-func Dmodk(g fabric.PGFT, n *fabric.Network) (*lft.Tables, error) {
+func Dmodk(g network.PGFT, n *network.Network) (*lft.Tables, error) {
 	p, err := newPlaces(g, n)
 	if err != nil {
 		return nil, err
@@ -53,14 +53,14 @@ func Dmodk(g fabric.PGFT, n *fabric.Network) (*lft.Tables, error) {
 
 // places knows where the nodes of a PGFT are. Index l-1 is level l.
 type places struct {
-	g     fabric.PGFT
-	n     *fabric.Network
+	g     network.PGFT
+	n     *network.Network
 	first []int // index of the first switch of a level, and the end
 	width []int // w1·…·wl: how many switches of a level share a subtree
 	below []int // m1·…·ml: hosts below a switch of level l
 }
 
-func newPlaces(g fabric.PGFT, n *fabric.Network) (*places, error) {
+func newPlaces(g network.PGFT, n *network.Network) (*places, error) {
 	h := len(g.M)
 	if h < 1 || len(g.W) != h || len(g.P) != h {
 		return nil, fmt.Errorf("dmodk: %d, %d and %d numbers in m, w and p: must be one for each level", len(g.M), len(g.W), len(g.P))
@@ -107,8 +107,8 @@ func (p *places) up(l int) (first, count int) {
 // whole reports the first cable up, or of a host, that is not as built.
 func (p *places) whole() error {
 	for h := range p.n.Hosts() {
-		want := fabric.End{Node: p.n.Switch(h / p.g.M[0]), Port: uint8(1 + h%p.g.M[0])}
-		if err := p.expect(fabric.Node(h), 1, want); err != nil {
+		want := network.End{Node: p.n.Switch(h / p.g.M[0]), Port: uint8(1 + h%p.g.M[0])}
+		if err := p.expect(network.Node(h), 1, want); err != nil {
 			return err
 		}
 	}
@@ -134,7 +134,7 @@ func (p *places) wholeUp(l, s int) error {
 	place, subtree := (s-p.first[l-1])%w, (s-p.first[l-1])/w
 	for q := range count {
 		parent := p.first[l] + place + w*(q/cables) + w*p.g.W[l]*(subtree/m)
-		want := fabric.End{Node: p.n.Switch(parent), Port: uint8(1 + subtree%m*cables + q%cables)}
+		want := network.End{Node: p.n.Switch(parent), Port: uint8(1 + subtree%m*cables + q%cables)}
 		if err := p.expect(p.n.Switch(s), first+q, want); err != nil {
 			return err
 		}
@@ -142,13 +142,13 @@ func (p *places) wholeUp(l, s int) error {
 	return nil
 }
 
-func (p *places) expect(v fabric.Node, port int, want fabric.End) error {
+func (p *places) expect(v network.Node, port int, want network.End) error {
 	have := p.n.At(v, port)
 	if have == want {
 		return nil
 	}
 	leads := "has no cable"
-	if have.Node != fabric.NoNode {
+	if have.Node != network.NoNode {
 		leads = fmt.Sprintf("leads to port %d of %s", have.Port, p.n.Info(have.Node).Name)
 	}
 	return fmt.Errorf("dmodk: port %d of %s %s: in a whole %s it leads to port %d of %s (dmodc routes degraded networks)",

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"evbench/fabric"
 	"evbench/routing/dmod/updown"
+	"evbench/topology/network"
 )
 
 // Numbers returns the hosts' numbers as Dmodc counts them: consecutive under a
@@ -15,9 +15,9 @@ import (
 // switches to the highest rank but one are there, then by the part of that when
 // one rank fewer is there, and so on; parts are ordered by their first host, and
 // hosts of a leaf by its ports. Hosts without a cable come last. O(ranks · cables).
-func Numbers(n *fabric.Network) []int { return numbers(n, nil) }
+func Numbers(n *network.Network) []int { return numbers(n, nil) }
 
-func numbers(n *fabric.Network, g *updown.Graph) []int {
+func numbers(n *network.Network, g *updown.Graph) []int {
 	number := make([]int, n.Hosts())
 	if n.Notation != "" {
 		for h := range number {
@@ -28,22 +28,22 @@ func numbers(n *fabric.Network, g *updown.Graph) []int {
 	if g == nil {
 		g = updown.New(n, updown.ByHops(n), 0)
 	}
-	order := make([]fabric.Node, n.Hosts())
+	order := make([]network.Node, n.Hosts())
 	for h := range order {
-		order[h] = fabric.Node(h)
+		order[h] = network.Node(h)
 	}
 	part := parts(n, g)
-	slices.SortStableFunc(order, func(a, b fabric.Node) int { return compareHosts(n, part, a, b) })
+	slices.SortStableFunc(order, func(a, b network.Node) int { return compareHosts(n, part, a, b) })
 	for d, h := range order {
 		number[h] = d
 	}
 	return number
 }
 
-func compareHosts(n *fabric.Network, part [][]int32, a, b fabric.Node) int {
+func compareHosts(n *network.Network, part [][]int32, a, b network.Node) int {
 	la, lb := n.Leaf(a), n.Leaf(b)
 	switch {
-	case la.Node == fabric.NoNode || n.IsHost(la.Node) || lb.Node == fabric.NoNode || n.IsHost(lb.Node):
+	case la.Node == network.NoNode || n.IsHost(la.Node) || lb.Node == network.NoNode || n.IsHost(lb.Node):
 		return cmp.Compare(lost(n, la.Node), lost(n, lb.Node))
 	case la.Node == lb.Node:
 		return cmp.Compare(la.Port, lb.Port)
@@ -56,8 +56,8 @@ func compareHosts(n *fabric.Network, part [][]int32, a, b fabric.Node) int {
 	return 0
 }
 
-func lost(n *fabric.Network, leaf fabric.Node) int {
-	if leaf == fabric.NoNode || n.IsHost(leaf) {
+func lost(n *network.Network, leaf network.Node) int {
+	if leaf == network.NoNode || n.IsHost(leaf) {
 		return 1
 	}
 	return 0
@@ -66,12 +66,12 @@ func lost(n *fabric.Network, leaf fabric.Node) int {
 // parts returns, for each rank and switch, the first host of the part of the
 // network that the switch is in when there are only ranks up to that one. At rank
 // 1 each switch is alone.
-func parts(n *fabric.Network, g *updown.Graph) [][]int32 {
+func parts(n *network.Network, g *updown.Graph) [][]int32 {
 	root, first := make([]int32, n.Switches()), make([]int32, n.Switches())
 	for s := range root {
 		root[s], first[s] = int32(s), int32(n.Hosts())
 		for _, e := range n.Ends(n.Switch(s)) {
-			if e.Node != fabric.NoNode && n.IsHost(e.Node) {
+			if e.Node != network.NoNode && n.IsHost(e.Node) {
 				first[s] = min(first[s], int32(e.Node))
 			}
 		}

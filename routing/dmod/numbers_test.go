@@ -4,14 +4,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"evbench/fabric"
 	"evbench/routing/dmod/routetest"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // Hosts and switches shuffled, the numbers still follow the tree.
 func TestNumbers(t *testing.T) {
-	g := fabric.PGFT{M: []int{3, 3, 4}, W: []int{1, 2, 2}, P: []int{1, 1, 1}}
+	g := network.PGFT{M: []int{3, 3, 4}, W: []int{1, 2, 2}, P: []int{1, 1, 1}}
 	n := build(t, g)
 	if d := Numbers(n); d[5] != 5 || d[35] != 35 {
 		t.Errorf("a built network: %v", d)
@@ -20,11 +20,11 @@ func TestNumbers(t *testing.T) {
 	for range 20 {
 		shuffled, was := shuffle(n, rng)
 		d := Numbers(shuffled)
-		at := make([]fabric.Node, len(d))
+		at := make([]network.Node, len(d))
 		for h, x := range d {
 			at[x] = was[h]
 		}
-		for _, size := range []fabric.Node{3, 9} { // leaves and subtrees
+		for _, size := range []network.Node{3, 9} { // leaves and subtrees
 			for x := 1; x < len(at); x++ {
 				if x%int(size) != 0 && at[x]/size != at[x-1]/size {
 					t.Fatalf("blocks of %d are torn: %v", size, at)
@@ -36,28 +36,28 @@ func TestNumbers(t *testing.T) {
 
 // shuffle returns a network without a notation, its hosts and switches in random
 // order, and what each node was.
-func shuffle(n *fabric.Network, rng *rand.Rand) (*fabric.Network, []fabric.Node) {
-	var was []fabric.Node
+func shuffle(n *network.Network, rng *rand.Rand) (*network.Network, []network.Node) {
+	var was []network.Node
 	for _, h := range rng.Perm(n.Hosts()) {
-		was = append(was, fabric.Node(h))
+		was = append(was, network.Node(h))
 	}
 	for _, s := range rng.Perm(n.Switches()) {
 		was = append(was, n.Switch(s))
 	}
-	var b fabric.Builder
-	is := make([]fabric.Node, len(was))
+	var b network.Builder
+	is := make([]network.Node, len(was))
 	for v, old := range was {
-		is[old] = fabric.Node(v)
+		is[old] = network.Node(v)
 		if n.IsHost(old) {
 			b.Host(n.Info(old))
 		} else {
 			b.Switch(n.Info(old), len(n.Ends(old)))
 		}
 	}
-	for old := range fabric.Node(n.Nodes()) {
+	for old := range network.Node(n.Nodes()) {
 		for i, e := range n.Ends(old) {
 			if e.Node > old {
-				if err := b.Cable(fabric.End{Node: is[old], Port: uint8(i + 1)}, fabric.End{Node: is[e.Node], Port: e.Port}); err != nil {
+				if err := b.Cable(network.End{Node: is[old], Port: uint8(i + 1)}, network.End{Node: is[e.Node], Port: e.Port}); err != nil {
 					panic(err)
 				}
 			}
@@ -68,15 +68,15 @@ func shuffle(n *fabric.Network, rng *rand.Rand) (*fabric.Network, []fabric.Node)
 
 // A shuffled tree is routed without contention for shifts of the hosts' numbers.
 func TestShuffledHasNoContention(t *testing.T) {
-	n, _ := shuffle(build(t, fabric.PGFT{M: []int{4, 2, 8}, W: []int{1, 2, 4}, P: []int{1, 2, 1}}), rand.New(rand.NewPCG(3, 8)))
+	n, _ := shuffle(build(t, network.PGFT{M: []int{4, 2, 8}, W: []int{1, 2, 4}, P: []int{1, 2, 1}}), rand.New(rand.NewPCG(3, 8)))
 	tables, err := Dmodc(n, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := Numbers(n)
-	at := make([]fabric.Node, len(d))
+	at := make([]network.Node, len(d))
 	for h, x := range d {
-		at[x] = fabric.Node(h)
+		at[x] = network.Node(h)
 	}
 	ordered := order(tables, at)
 	for by := range n.Hosts() {
@@ -87,11 +87,11 @@ func TestShuffledHasNoContention(t *testing.T) {
 }
 
 // order returns the same routes with hosts renumbered.
-func order(t *lft.Tables, at []fabric.Node) *lft.Tables {
+func order(t *lft.Tables, at []network.Node) *lft.Tables {
 	n := t.Net
-	is := make([]fabric.Node, n.Nodes())
-	var b fabric.Builder
-	for v := range fabric.Node(n.Nodes()) {
+	is := make([]network.Node, n.Nodes())
+	var b network.Builder
+	for v := range network.Node(n.Nodes()) {
 		if n.IsHost(v) {
 			is[at[v]] = v
 			b.Host(n.Info(at[v]))
@@ -100,10 +100,10 @@ func order(t *lft.Tables, at []fabric.Node) *lft.Tables {
 			b.Switch(n.Info(v), len(n.Ends(v)))
 		}
 	}
-	for v := range fabric.Node(n.Nodes()) {
+	for v := range network.Node(n.Nodes()) {
 		for i, e := range n.Ends(v) {
 			if e.Node > v {
-				if err := b.Cable(fabric.End{Node: is[v], Port: uint8(i + 1)}, fabric.End{Node: is[e.Node], Port: e.Port}); err != nil {
+				if err := b.Cable(network.End{Node: is[v], Port: uint8(i + 1)}, network.End{Node: is[e.Node], Port: e.Port}); err != nil {
 					panic(err)
 				}
 			}

@@ -1,9 +1,9 @@
 package dmod
 
 import (
-	"evbench/fabric"
 	"evbench/routing/dmod/updown"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // Tables returns the routes to all LIDs (§3.4). The x-th further LID of a host is
@@ -143,9 +143,9 @@ func gcd(a, b int) int {
 // Alternatives returns all ports of a switch that are closer to a host, group by
 // group (equation 2), computed when asked. At the host's own leaf it is the port
 // to the host; nil where there is no route.
-func (r *Router) Alternatives(s, host fabric.Node) []uint8 {
+func (r *Router) Alternatives(s, host network.Node) []uint8 {
 	e := r.net.Leaf(host)
-	if e.Node == fabric.NoNode || r.net.IsHost(e.Node) {
+	if e.Node == network.NoNode || r.net.IsHost(e.Node) {
 		return nil
 	}
 	if e.Node == s {

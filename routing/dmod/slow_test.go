@@ -6,49 +6,49 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/fabric"
 	"evbench/routing/dmod/routetest"
 	"evbench/routing/dmod/updown"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // A slow is the second version of Dmodc: searches and formulas, no more.
 type slow struct {
-	n      *fabric.Network
+	n      *network.Network
 	rank   []int
 	number []int
 	strict bool // DownCost
-	cost   map[[2]fabric.Node]int
-	down   map[[2]fabric.Node]int
+	cost   map[[2]network.Node]int
+	down   map[[2]network.Node]int
 }
 
 const noWay = 1 << 20 // an infinite cost
 
-func newSlow(n *fabric.Network, rank, number []int, strict bool) *slow {
-	s := &slow{n, rank, number, strict, map[[2]fabric.Node]int{}, map[[2]fabric.Node]int{}}
-	for h := range fabric.Node(n.Hosts()) {
-		if leaf := n.Leaf(h).Node; leaf != fabric.NoNode {
+func newSlow(n *network.Network, rank, number []int, strict bool) *slow {
+	s := &slow{n, rank, number, strict, map[[2]network.Node]int{}, map[[2]network.Node]int{}}
+	for h := range network.Node(n.Hosts()) {
+		if leaf := n.Leaf(h).Node; leaf != network.NoNode {
 			s.search(leaf)
 		}
 	}
 	return s
 }
 
-func (s *slow) near(v fabric.Node) []fabric.Node {
-	var out []fabric.Node
+func (s *slow) near(v network.Node) []network.Node {
+	var out []network.Node
 	for _, e := range s.n.Ends(v) {
-		if e.Node != fabric.NoNode && !s.n.IsHost(e.Node) && e.Node != v && !slices.Contains(out, e.Node) {
+		if e.Node != network.NoNode && !s.n.IsHost(e.Node) && e.Node != v && !slices.Contains(out, e.Node) {
 			out = append(out, e.Node)
 		}
 	}
-	slices.SortFunc(out, func(a, b fabric.Node) int { return cmp.Compare(s.n.Info(a).GUID, s.n.Info(b).GUID) })
+	slices.SortFunc(out, func(a, b network.Node) int { return cmp.Compare(s.n.Info(a).GUID, s.n.Info(b).GUID) })
 	return out
 }
 
 // search finds all costs to a leaf, breadth first and backwards.
-func (s *slow) search(leaf fabric.Node) {
+func (s *slow) search(leaf network.Node) {
 	type state struct {
-		v      fabric.Node
+		v      network.Node
 		turned bool
 	}
 	dist := map[state]int{{leaf, false}: 0}
@@ -67,7 +67,7 @@ func (s *slow) search(leaf fabric.Node) {
 	}
 	for i := range s.n.Switches() {
 		v := s.n.Switch(i)
-		key := [2]fabric.Node{v, leaf}
+		key := [2]network.Node{v, leaf}
 		s.down[key], s.cost[key] = noWay, noWay
 		if c, ok := dist[state{v, false}]; ok {
 			s.down[key], s.cost[key] = c, c
@@ -79,13 +79,13 @@ func (s *slow) search(leaf fabric.Node) {
 }
 
 // candidates is equation 1.
-func (s *slow) candidates(v, leaf fabric.Node) [][]uint8 {
+func (s *slow) candidates(v, leaf network.Node) [][]uint8 {
 	var out [][]uint8
-	own := s.cost[[2]fabric.Node{v, leaf}]
+	own := s.cost[[2]network.Node{v, leaf}]
 	for _, w := range s.near(v) {
-		offered := s.cost[[2]fabric.Node{w, leaf}]
+		offered := s.cost[[2]network.Node{w, leaf}]
 		if s.strict && s.rank[w] < s.rank[v] {
-			offered = s.down[[2]fabric.Node{w, leaf}]
+			offered = s.down[[2]network.Node{w, leaf}]
 		}
 		if offered >= own || s.strict && s.rank[w] == s.rank[v] {
 			continue
@@ -102,7 +102,7 @@ func (s *slow) candidates(v, leaf fabric.Node) [][]uint8 {
 }
 
 // divider is the largest product of arities over all ways up to a switch.
-func (s *slow) divider(v fabric.Node) int {
+func (s *slow) divider(v network.Node) int {
 	most := 1
 	for _, w := range s.near(v) {
 		if s.rank[w] < s.rank[v] {
@@ -124,7 +124,7 @@ func (s *slow) compare(t *testing.T, r *Router, tables *lft.Tables) {
 	for i := range s.n.Switches() {
 		v := s.n.Switch(i)
 		divider := s.divider(v)
-		for h := range fabric.Node(s.n.Hosts()) {
+		for h := range network.Node(s.n.Hosts()) {
 			for x := range 1 << s.n.Info(h).LMC {
 				want, all := s.port(v, h, divider, s.number[h]+x)
 				got := tables.Port(v, int(s.n.Info(h).LID)+x)
@@ -140,10 +140,10 @@ func (s *slow) compare(t *testing.T, r *Router, tables *lft.Tables) {
 }
 
 // port is equations 3 and 4.
-func (s *slow) port(v, h fabric.Node, divider, d int) (port uint8, all []uint8) {
+func (s *slow) port(v, h network.Node, divider, d int) (port uint8, all []uint8) {
 	leaf := s.n.Leaf(h)
 	switch leaf.Node {
-	case fabric.NoNode:
+	case network.NoNode:
 		return lft.NoPort, nil
 	case v:
 		return leaf.Port, []uint8{leaf.Port}
@@ -163,7 +163,7 @@ func TestDmodcAgainstSlow(t *testing.T) {
 		g := randomPGFT(rng)
 		n := relabel(routetest.Degrade(build(t, g), rng, rng.Float64()*0.4), rng, int(seed%3))
 		if seed%4 == 0 { // hosts without a cable
-			n = routetest.Dead(n, nil, func(a, _ fabric.End) bool { return n.IsHost(a.Node) && rng.IntN(4) == 0 })
+			n = routetest.Dead(n, nil, func(a, _ network.End) bool { return n.IsHost(a.Node) && rng.IntN(4) == 0 })
 		}
 		o := Options{Partial: true, DownCost: seed%2 == 0}
 		r, err := New(n, o)

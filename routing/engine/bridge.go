@@ -6,18 +6,18 @@ import (
 	"slices"
 	"strings"
 
-	"evbench/fabric"
 	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/topology"
+	"evbench/topology/network"
 )
 
 // FromTree returns a two-level tree as a network, with 2^lmc LIDs to a host.
 // Names, ports, GUIDs and LIDs are those of the whole tree FT(2;M0,M1), where
 // server s is h<s>; servers that are not there are left out, so that host r is
 // rank r, and dead links have no cable.
-func FromTree(t *topology.Tree, lmc int) (*fabric.Network, error) {
-	g := fabric.PGFT{M: []int{t.Ports(), t.Leaves()}, W: []int{1, t.Spines()}, P: []int{1, 1}}
+func FromTree(t *topology.Tree, lmc int) (*network.Network, error) {
+	g := network.PGFT{M: []int{t.Ports(), t.Leaves()}, W: []int{1, t.Spines()}, P: []int{1, 1}}
 	whole, err := g.Build(lmc)
 	if err != nil {
 		return nil, err
@@ -27,29 +27,29 @@ func FromTree(t *topology.Tree, lmc int) (*fabric.Network, error) {
 			return nil, err
 		}
 	}
-	var dead []fabric.Cable
+	var dead []network.Cable
 	for _, l := range t.Dead() {
-		end := fabric.End{Node: whole.Switch(l.Leaf), Port: uint8(t.Ports() + 1 + l.Spine)}
-		dead = append(dead, fabric.Cable{A: end, B: whole.At(end.Node, int(end.Port))})
+		end := network.End{Node: whole.Switch(l.Leaf), Port: uint8(t.Ports() + 1 + l.Spine)}
+		dead = append(dead, network.Cable{A: end, B: whole.At(end.Node, int(end.Port))})
 	}
 	return whole.Without(dead, nil), nil
 }
 
 // present returns the whole tree without the servers that a tree does not have.
-func present(t *topology.Tree, whole *fabric.Network) (*fabric.Network, error) {
-	var b fabric.Builder
+func present(t *topology.Tree, whole *network.Network) (*network.Network, error) {
+	var b network.Builder
 	for r := range t.Servers() {
-		b.Host(whole.Info(fabric.Node(t.Position(r))))
+		b.Host(whole.Info(network.Node(t.Position(r))))
 	}
 	for i := range whole.Switches() {
 		b.Switch(whole.Info(whole.Switch(i)), len(whole.Ends(whole.Switch(i))))
 	}
-	moved := func(e fabric.End) (fabric.End, bool) {
+	moved := func(e network.End) (network.End, bool) {
 		if !whole.IsHost(e.Node) {
-			return fabric.End{Node: fabric.Node(t.Servers() + whole.Index(e.Node)), Port: e.Port}, true
+			return network.End{Node: network.Node(t.Servers() + whole.Index(e.Node)), Port: e.Port}, true
 		}
 		r, ok := t.Rank(int(e.Node))
-		return fabric.End{Node: fabric.Node(r), Port: e.Port}, ok
+		return network.End{Node: network.Node(r), Port: e.Port}, ok
 	}
 	for _, c := range whole.Cables() {
 		x, here := moved(c.A)
@@ -73,7 +73,7 @@ func ToTables(t *topology.Tree, l *lft.Tables) (*routing.Tables, error) {
 	}
 	out := routing.New(l.Engine, t)
 	for dst := range t.Servers() {
-		lid := int(n.Info(fabric.Node(dst)).LID)
+		lid := int(n.Info(network.Node(dst)).LID)
 		for i := range n.Switches() {
 			if p := l.Row(i)[lid]; p != lft.NoPort && p > 0 {
 				out.Set(routing.Switch(i), dst, routing.Port(p-1))
@@ -93,7 +93,7 @@ func direct(t *topology.Tree, l *lft.Tables, dst, lid int) error {
 			continue
 		}
 		src := t.First(leaf)
-		if path, _ := l.Route(fabric.Node(src), lid); len(path) > 3 {
+		if path, _ := l.Route(network.Node(src), lid); len(path) > 3 {
 			return fmt.Errorf("%s routes %s to %s through %d switches: a plan has one spine for a message",
 				l.Engine, t.ServerName(src), t.ServerName(dst), len(path))
 		}
@@ -172,7 +172,7 @@ func cut(t *topology.Tree, l *lft.Tables) {
 	for _, c := range t.Unreachable() {
 		for _, ends := range [][2]int{c, {c[1], c[0]}} {
 			for dst := t.First(ends[1]); dst < t.First(ends[1]+1); dst++ {
-				l.Row(ends[0])[l.Net.Info(fabric.Node(dst)).LID] = lft.NoPort
+				l.Row(ends[0])[l.Net.Info(network.Node(dst)).LID] = lft.NoPort
 			}
 		}
 	}
@@ -180,12 +180,12 @@ func cut(t *topology.Tree, l *lft.Tables) {
 
 // ToTree returns the two-level tree, with its dead links, that a network built
 // from a notation is.
-func ToTree(n *fabric.Network) (*topology.Tree, error) {
+func ToTree(n *network.Network) (*topology.Tree, error) {
 	shape, err := shapeOf(n)
 	if err != nil {
 		return nil, err
 	}
-	g, ok := shape.(fabric.PGFT)
+	g, ok := shape.(network.PGFT)
 	if !ok || len(g.M) != 2 || g.P[1] != 1 {
 		return nil, fmt.Errorf("%s is no tree of two levels with single cables", n.Notation)
 	}
@@ -204,7 +204,7 @@ func ToTree(n *fabric.Network) (*topology.Tree, error) {
 	for _, c := range whole.Cables() {
 		switch far := n.At(c.A.Node, int(c.A.Port)); {
 		case far == c.B:
-		case far.Node != fabric.NoNode:
+		case far.Node != network.NoNode:
 			return nil, fmt.Errorf("%s: not cabled as %s", n.EndName(c.A), n.Notation)
 		case n.IsHost(c.A.Node):
 			return nil, errors.New("a server without its cable")
@@ -217,8 +217,8 @@ func ToTree(n *fabric.Network) (*topology.Tree, error) {
 
 // twoLevels makes an engine for networks of one for two-level trees. LIDs of
 // switches get the lowest spine that is alive, or the leaf.
-func twoLevels(name string) func(*fabric.Network, Options) (*lft.Tables, error) {
-	return func(n *fabric.Network, _ Options) (*lft.Tables, error) {
+func twoLevels(name string) func(*network.Network, Options) (*lft.Tables, error) {
+	return func(n *network.Network, _ Options) (*lft.Tables, error) {
 		t, err := ToTree(n)
 		if err != nil {
 			return nil, err
@@ -234,7 +234,7 @@ func twoLevels(name string) func(*fabric.Network, Options) (*lft.Tables, error) 
 				if len(ports) == 0 {
 					continue
 				}
-				info := n.Info(fabric.Node(dst))
+				info := n.Info(network.Node(dst))
 				for k := range 1 << info.LMC {
 					l.Row(i)[int(info.LID)+k] = uint8(ports[0]) + 1
 				}

@@ -11,20 +11,20 @@ import (
 	"io"
 	"strings"
 
-	"evbench/fabric"
 	"evbench/routing"
 	"evbench/routing/dmod"
 	"evbench/routing/lft"
 	"evbench/routing/opensm"
 	"evbench/routing/qft"
 	"evbench/routing/sssp"
+	"evbench/topology/network"
 )
 
 // Options are what engines may be told. Each takes what it knows of; the zero
 // value works for all but "file".
 type Options struct {
 	// Roots are the top switches of a tree. nil lets engines find them.
-	Roots []fabric.Node
+	Roots []network.Node
 	// Previous are the tables that switches have, for engines that keep entries.
 	Previous *lft.Tables
 	// Workers is how many work at once. 0 means one a processor.
@@ -44,7 +44,7 @@ type Options struct {
 type Engine struct {
 	Name string
 	Text string // what it does, on one line
-	do   func(*fabric.Network, Options) (*lft.Tables, error)
+	do   func(*network.Network, Options) (*lft.Tables, error)
 }
 
 // engines are all there are, in the order in which people are told.
@@ -80,7 +80,7 @@ func Names() []string {
 // Compute returns the tables of an engine. Several names with commas between are
 // tried from the left until one can route the network, as OpenSM does with
 // "ftree,minhop"; in such a list minhop is OpenSM's, as all others there are.
-func Compute(name string, n *fabric.Network, o Options) (*lft.Tables, error) {
+func Compute(name string, n *network.Network, o Options) (*lft.Tables, error) {
 	list := strings.Split(name, ",")
 	steps := make([]Engine, len(list))
 	for i, x := range list {
@@ -117,82 +117,82 @@ func find(name string) (Engine, error) {
 	return Engine{}, fmt.Errorf("no engine %q; there are %s", name, strings.Join(Names(), ", "))
 }
 
-func ftree(n *fabric.Network, o Options) (*lft.Tables, error) { return opensm.Ftree(n, o.Roots) }
+func ftree(n *network.Network, o Options) (*lft.Tables, error) { return opensm.Ftree(n, o.Roots) }
 
-func openSMMinHop(n *fabric.Network, o Options) (*lft.Tables, error) {
+func openSMMinHop(n *network.Network, o Options) (*lft.Tables, error) {
 	if o.Previous != nil {
 		return opensm.MinHopAfter(n, o.Previous), nil
 	}
 	return opensm.MinHop(n), nil
 }
 
-func upDown(n *fabric.Network, o Options) (*lft.Tables, error) { return opensm.UpDown(n, o.Roots) }
+func upDown(n *network.Network, o Options) (*lft.Tables, error) { return opensm.UpDown(n, o.Roots) }
 
-func downUp(n *fabric.Network, _ Options) (*lft.Tables, error) { return opensm.DownUp(n), nil }
+func downUp(n *network.Network, _ Options) (*lft.Tables, error) { return opensm.DownUp(n), nil }
 
-func scatter(n *fabric.Network, o Options) (*lft.Tables, error) {
+func scatter(n *network.Network, o Options) (*lft.Tables, error) {
 	return opensm.Scatter(n, o.Roots, uint32(o.Seed))
 }
 
-func shortest(n *fabric.Network, _ Options) (*lft.Tables, error) { return sssp.SSSP(n) }
+func shortest(n *network.Network, _ Options) (*lft.Tables, error) { return sssp.SSSP(n) }
 
-func lanes(n *fabric.Network, o Options) (*lft.Tables, error) {
+func lanes(n *network.Network, o Options) (*lft.Tables, error) {
 	if o.Lanes == 0 {
 		o.Lanes = 8
 	}
 	return sssp.DFSSSP(n, o.Lanes)
 }
 
-func dmodk(n *fabric.Network, _ Options) (*lft.Tables, error) {
+func dmodk(n *network.Network, _ Options) (*lft.Tables, error) {
 	shape, err := shapeOf(n)
 	if err != nil {
 		return nil, err
 	}
-	g, ok := shape.(fabric.PGFT)
+	g, ok := shape.(network.PGFT)
 	if !ok {
 		return nil, fmt.Errorf("%s is no PGFT", n.Notation)
 	}
 	return dmod.Dmodk(g, n)
 }
 
-func dmodc(n *fabric.Network, o Options) (*lft.Tables, error) { return ranked(n, o, false) }
+func dmodc(n *network.Network, o Options) (*lft.Tables, error) { return ranked(n, o, false) }
 
-func dmodcDown(n *fabric.Network, o Options) (*lft.Tables, error) { return ranked(n, o, true) }
+func dmodcDown(n *network.Network, o Options) (*lft.Tables, error) { return ranked(n, o, true) }
 
-func ranked(n *fabric.Network, o Options, down bool) (*lft.Tables, error) {
+func ranked(n *network.Network, o Options, down bool) (*lft.Tables, error) {
 	d := dmod.Options{Workers: o.Workers, Partial: o.Partial, DownCost: down}
 	if o.Roots != nil {
 		var err error
-		if d.Ranks, err = fabric.Ranks(n, o.Roots); err != nil {
+		if d.Ranks, err = network.Ranks(n, o.Roots); err != nil {
 			return nil, err
 		}
 	}
 	return dmod.Dmodc(n, d)
 }
 
-func quasi(n *fabric.Network, _ Options) (*lft.Tables, error) {
+func quasi(n *network.Network, _ Options) (*lft.Tables, error) {
 	shape, err := shapeOf(n)
 	if err != nil {
 		return nil, err
 	}
 	switch g := shape.(type) {
-	case fabric.QFT:
+	case network.QFT:
 		return qft.QFT(qft.Shape(g), n)
-	case fabric.PGFT:
+	case network.PGFT:
 		return qft.FatTree(qft.Shape(g), n)
 	}
 	return nil, fmt.Errorf("%s is neither a QFT nor a PGFT", n.Notation)
 }
 
 // shapeOf returns the shape of a network that was built from a notation.
-func shapeOf(n *fabric.Network) (fabric.Shape, error) {
+func shapeOf(n *network.Network) (network.Shape, error) {
 	if n.Notation == "" {
 		return nil, errors.New("the closed form needs a network given by its notation")
 	}
-	return fabric.ParseShape(n.Notation)
+	return network.ParseShape(n.Notation)
 }
 
-func file(n *fabric.Network, o Options) (*lft.Tables, error) {
+func file(n *network.Network, o Options) (*lft.Tables, error) {
 	if o.File == nil {
 		return nil, errors.New("no file")
 	}

@@ -5,17 +5,17 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/fabric"
 	"evbench/routing"
 	"evbench/routing/engine"
 	"evbench/routing/lft"
 	"evbench/topology"
+	"evbench/topology/network"
 	"evbench/topology/topologytest"
 )
 
-func network(t testing.TB, text string, lmc int, down ...string) *fabric.Network {
+func parseNetwork(t testing.TB, text string, lmc int, down ...string) *network.Network {
 	t.Helper()
-	n, err := fabric.Parse(text, lmc)
+	n, err := network.Parse(text, lmc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,8 +37,8 @@ func TestEveryEngine(t *testing.T) {
 			text string
 			down []string
 		}{{"FT(2;4,8)", nil}, {"FT(2;4,8)", []string{"s1_0/5", "s1_5/6"}}} {
-			n := network(t, c.text, 0, c.down...)
-			roots, err := fabric.DetectRoots(n) // without them OpenSM's ftree refuses degraded trees
+			n := parseNetwork(t, c.text, 0, c.down...)
+			roots, err := network.DetectRoots(n) // without them OpenSM's ftree refuses degraded trees
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,7 +67,7 @@ func TestEveryEngine(t *testing.T) {
 }
 
 func TestLists(t *testing.T) {
-	n := network(t, "FT(2;4,8)", 1) // OpenSM's ftree refuses LMC > 0
+	n := parseNetwork(t, "FT(2;4,8)", 1) // OpenSM's ftree refuses LMC > 0
 	if _, err := engine.Compute("ftree", n, engine.Options{}); err == nil || !strings.HasPrefix(err.Error(), "engine ftree: ") {
 		t.Error(err)
 	}
@@ -75,7 +75,7 @@ func TestLists(t *testing.T) {
 	if err != nil || tables.Engine != "opensm-minhop" {
 		t.Error(tables, err)
 	}
-	whole, err := engine.Compute("ftree,minhop", network(t, "FT(2;4,8)", 0), engine.Options{})
+	whole, err := engine.Compute("ftree,minhop", parseNetwork(t, "FT(2;4,8)", 0), engine.Options{})
 	if err != nil || whole.Engine != "ftree" {
 		t.Error(err)
 	}
@@ -86,14 +86,14 @@ func TestLists(t *testing.T) {
 		{"file", "engine file: no file"},
 		{"ftree,dmodk", "engine ftree: "},
 	} {
-		if _, err := engine.Compute(c.name, network(t, "QFT(2;2,2;1,2;1,1)", 1), engine.Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := engine.Compute(c.name, parseNetwork(t, "QFT(2;2,2;1,2;1,1)", 1), engine.Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 }
 
 func TestFile(t *testing.T) {
-	n := network(t, "FT(2;2,3)", 0)
+	n := parseNetwork(t, "FT(2;2,3)", 0)
 	want, err := engine.Compute("updn", n, engine.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -129,13 +129,13 @@ func TestFromTree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := fabric.Names(n)
+		x := network.Names(n)
 		if n.Hosts() != tree.Servers() {
 			t.Errorf("%d hosts, want %d", n.Hosts(), tree.Servers())
 		}
 		for r := range tree.Servers() {
 			h, err := x.Node("h" + strings.TrimPrefix(tree.ServerName(r), "server"))
-			if err != nil || h != fabric.Node(r) || n.Info(h).LID != uint16(2*(1+tree.Position(r))) {
+			if err != nil || h != network.Node(r) || n.Info(h).LID != uint16(2*(1+tree.Position(r))) {
 				t.Errorf("rank %d is %d (%v)", r, h, err)
 			}
 			if e := n.Leaf(h); n.Index(e.Node) != tree.Leaf(r) || int(e.Port) != tree.Slot(r)+1 {
@@ -145,7 +145,7 @@ func TestFromTree(t *testing.T) {
 		for l := range tree.Leaves() {
 			for k := range tree.Spines() {
 				e := n.At(n.Switch(l), tree.Ports()+1+k)
-				if tree.Alive(l, k) != (e == fabric.End{Node: n.Switch(tree.Leaves() + k), Port: uint8(l + 1)}) {
+				if tree.Alive(l, k) != (e == network.End{Node: n.Switch(tree.Leaves() + k), Port: uint8(l + 1)}) {
 					t.Errorf("%s: %v", topology.Link{Leaf: l, Spine: k}, e)
 				}
 			}
@@ -214,13 +214,13 @@ func TestForTree(t *testing.T) {
 		t.Error(err)
 	}
 	small := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2})
-	if _, err := engine.ToTables(small, lft.New("", network(t, "FT(2;4,8)", 0))); err == nil {
+	if _, err := engine.ToTables(small, lft.New("", parseNetwork(t, "FT(2;4,8)", 0))); err == nil {
 		t.Error("tables of another tree are accepted")
 	}
 }
 
 func TestToTree(t *testing.T) {
-	tree, err := engine.ToTree(network(t, "PGFT(2;3,4;1,2;1,1)", 2, "s2_1", "s1_0/4"))
+	tree, err := engine.ToTree(parseNetwork(t, "PGFT(2;3,4;1,2;1,1)", 2, "s2_1", "s1_0/4"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func TestToTree(t *testing.T) {
 		{"QFT(2;2,2;1,2;1,1)", nil, "no tree of two levels"},
 		{"FT(2;2,2)", []string{"h1"}, "a server without its cable"},
 	} {
-		if _, err := engine.ToTree(network(t, c.text, 0, c.down...)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := engine.ToTree(parseNetwork(t, c.text, 0, c.down...)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.text, err)
 		}
 	}

@@ -3,11 +3,11 @@ package engine_test
 import (
 	"testing"
 
-	"evbench/fabric"
 	"evbench/internal/ibtest"
 	"evbench/routing"
 	"evbench/routing/engine"
 	"evbench/topology"
+	"evbench/topology/network"
 	"evbench/topology/topologytest"
 )
 
@@ -27,7 +27,7 @@ func TestFtreeIsOpenSMs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var roots []fabric.Node
+		var roots []network.Node
 		for k := range tree.Spines() {
 			roots = append(roots, n.Switch(tree.Leaves()+k))
 		}

@@ -1,22 +1,22 @@
 package engine
 
 import (
-	"evbench/fabric"
 	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/topology"
+	"evbench/topology/network"
 )
 
 // byParts computes the tables of each connected part of a tree on its own, as a
 // subnet manager in each would, and puts them together.
-func byParts(name string, t *topology.Tree, n *fabric.Network, o Options) (*lft.Tables, error) {
+func byParts(name string, t *topology.Tree, n *network.Network, o Options) (*lft.Tables, error) {
 	parts := parts(t)
 	if len(parts) < 2 {
 		return Compute(name, n, o)
 	}
 	out := lft.New(name, n)
 	for _, mine := range parts {
-		var others []fabric.Node
+		var others []network.Node
 		for i, in := range mine {
 			if !in {
 				others = append(others, n.Switch(i))

@@ -10,10 +10,10 @@ import (
 	"sync"
 	"testing"
 
-	"evbench/fabric"
 	"evbench/internal/ibtest"
 	"evbench/routing/engine"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // A contest is one engine on one network, ours against OpenSM's.
@@ -38,8 +38,8 @@ var only = []string{"dmodc", "qft", "minhop", "spread"}
 // A trial is a network in one state.
 type trial struct {
 	topology, state string
-	net             *fabric.Network
-	roots           []fabric.Node
+	net             *network.Network
+	roots           []network.Node
 	shown           bool // in the table of slowdowns
 }
 
@@ -76,8 +76,8 @@ func trials(t *testing.T) (list []trial) {
 		if testing.Short() && i > 0 {
 			continue
 		}
-		whole := network(t, g.text, 0)
-		roots, err := fabric.DetectRoots(whole)
+		whole := parseNetwork(t, g.text, 0)
+		roots, err := network.DetectRoots(whole)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func trials(t *testing.T) (list []trial) {
 			if !all && !slices.Contains(g.quick, s.name) {
 				continue
 			}
-			n := network(t, g.text, 0, s.down[levels]...)
+			n := parseNetwork(t, g.text, 0, s.down[levels]...)
 			if s.random > 0 {
 				cables, err := n.Random(s.random, 22) // up and down does not join all on two of the trees
 				if err != nil {

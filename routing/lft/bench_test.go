@@ -4,14 +4,14 @@ import (
 	"sync"
 	"testing"
 
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // large is the network of 34,992 hosts and 6,804 switches, routed by shortest
 // ways, destination modulo alternatives.
 var large = sync.OnceValue(func() *lft.Tables {
-	n, err := fabric.Parse("PGFT(4;18,3,18,36;1,3,18,18;1,6,1,1)", 0)
+	n, err := network.Parse("PGFT(4;18,3,18,36;1,3,18,18;1,6,1,1)", 0)
 	if err != nil {
 		panic(err)
 	}
@@ -19,19 +19,19 @@ var large = sync.OnceValue(func() *lft.Tables {
 })
 
 // byLeaf is shortest for many hosts on a leaf: ways are found once a leaf.
-func byLeaf(n *fabric.Network) *lft.Tables {
+func byLeaf(n *network.Network) *lft.Tables {
 	t := lft.New("shortest", n)
 	var dist []int
 	good := make([][]uint8, n.Switches())
-	at := fabric.NoNode
-	for dst := range fabric.Node(n.Hosts()) {
+	at := network.NoNode
+	for dst := range network.Node(n.Hosts()) {
 		leaf := n.Leaf(dst)
 		if leaf.Node != at {
-			at, dist = leaf.Node, fabric.Distances(n, []fabric.Node{leaf.Node})
+			at, dist = leaf.Node, network.Distances(n, []network.Node{leaf.Node})
 			for i := range n.Switches() {
 				good[i] = good[i][:0]
 				for p, e := range n.Ends(n.Switch(i)) {
-					if e.Node != fabric.NoNode && !n.IsHost(e.Node) && dist[n.Index(e.Node)] == dist[i]-1 {
+					if e.Node != network.NoNode && !n.IsHost(e.Node) && dist[n.Index(e.Node)] == dist[i]-1 {
 						good[i] = append(good[i], uint8(p+1))
 					}
 				}

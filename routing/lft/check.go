@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // Options of Check. The zero value checks that routes arrive.
@@ -77,8 +77,8 @@ func Check(t *Tables, o Options) *Report {
 	}
 	slices.SortFunc(r.Offences, func(a, b Offence) int { return cmp.Or(a.LID-b.LID, int(a.leaf-b.leaf)) })
 	r.Offences = r.Offences[:min(len(r.Offences), visitors[0].first)]
-	for h := range fabric.Node(t.Net.Hosts()) {
-		if t.Net.Leaf(h).Node == fabric.NoNode { // hears from no host, and Check has not seen it as a source
+	for h := range network.Node(t.Net.Hosts()) {
+		if t.Net.Leaf(h).Node == network.NoNode { // hears from no host, and Check has not seen it as a source
 			others := int64(r.LIDs)
 			if i := t.Net.Info(h); i.LID > 0 {
 				others -= 1 << i.LMC
@@ -147,7 +147,7 @@ func newChecker(t *Tables, g *graph, o Options) *checker {
 	}
 	for i := range c.wired {
 		for _, e := range t.Net.Ends(t.Net.Switch(i)) {
-			c.wired[i] = c.wired[i] || e.Node != fabric.NoNode
+			c.wired[i] = c.wired[i] || e.Node != network.NoNode
 		}
 	}
 	if o.Ranks != nil {
@@ -159,7 +159,7 @@ func newChecker(t *Tables, g *graph, o Options) *checker {
 // heights orders switches such that a step is up where it leads to a greater
 // height: by rank, and among equals from the greater to the smaller GUID, as
 // OpenSM's updn does (osm_ucast_updn.c).
-func heights(n *fabric.Network, ranks []int) []int32 {
+func heights(n *network.Network, ranks []int) []int32 {
 	order := make([]int, n.Switches())
 	for i := range order {
 		order[i] = i
@@ -175,7 +175,7 @@ func heights(n *fabric.Network, ranks []int) []int32 {
 	return height
 }
 
-func (c *checker) visit(lid int, dst fabric.Node, column []uint8) {
+func (c *checker) visit(lid int, dst network.Node, column []uint8) {
 	c.report.LIDs++
 	c.entries(column)
 	c.tree.begin(dst, column)
@@ -188,7 +188,7 @@ func (c *checker) visit(lid int, dst fabric.Node, column []uint8) {
 		hops := c.tree.follow(l.sw)
 		if hops < 0 {
 			f := fault(hops)
-			if c.g.n.Leaf(dst).Node == fabric.NoNode {
+			if c.g.n.Leaf(dst).Node == network.NoNode {
 				f = NoCable
 			}
 			c.report.count(f, pairs)
@@ -205,7 +205,7 @@ func (c *checker) visit(lid int, dst fabric.Node, column []uint8) {
 	}
 }
 
-func (c *checker) keep(kind string, l leaf, dst fabric.Node, lid int) {
+func (c *checker) keep(kind string, l leaf, dst network.Node, lid int) {
 	if len(c.report.Offences) < c.first {
 		c.report.Offences = append(c.report.Offences, c.t.offence(kind, l, dst, lid))
 	}
@@ -231,7 +231,7 @@ const (
 
 // legality finds the routes to a LID that go up after having gone down. Switches
 // nearer to the destination come first, so each needs only the next one.
-func (c *checker) legality(lid int, dst fabric.Node, column []uint8) {
+func (c *checker) legality(lid int, dst network.Node, column []uint8) {
 	for _, i := range c.tree.done {
 		c.up[i] = 0
 		if c.tree.hops[i] <= 1 {

@@ -1,6 +1,6 @@
 package lft
 
-import "evbench/fabric"
+import "evbench/topology/network"
 
 // A Phase is what one phase of a pattern does. The sharing of a cable between
 // switches is the number of routes over it, each direction for itself.
@@ -89,8 +89,8 @@ func newTracer(t *Tables, g *graph) *tracer {
 	hosts := t.Net.Hosts()
 	r := &tracer{t: t, g: g, lid: make([]int, hosts), leaf: make([]int32, hosts), dst: make([]int32, hosts), sharing: make([]int32, len(g.far))}
 	for h := range hosts {
-		if e := t.Net.Leaf(fabric.Node(h)); e.Node != fabric.NoNode && !t.Net.IsHost(e.Node) {
-			r.lid[h], r.leaf[h] = int(t.Net.Info(fabric.Node(h)).LID), int32(t.Net.Index(e.Node))
+		if e := t.Net.Leaf(network.Node(h)); e.Node != network.NoNode && !t.Net.IsHost(e.Node) {
+			r.lid[h], r.leaf[h] = int(t.Net.Info(network.Node(h)).LID), int32(t.Net.Index(e.Node))
 		}
 	}
 	return r
@@ -133,7 +133,7 @@ func (r *tracer) route(at int32, lid int, dst int32) bool {
 	if lid == 0 {
 		return false
 	}
-	goal := atHost(fabric.Node(dst))
+	goal := atHost(network.Node(dst))
 	for range r.g.n.Switches() {
 		port := r.t.ports[int(at)*r.t.LIDs+lid]
 		next := r.g.next(at, port)

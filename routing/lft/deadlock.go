@@ -3,7 +3,7 @@ package lft
 import (
 	"sync/atomic"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // Deadlocks says whether routes can wait for each other in a circle. A route that
@@ -18,8 +18,8 @@ type Deadlocks struct {
 	Cyclic []int `json:"cyclic"`
 	// Cycle is one of the first such lane: the ports by which packets leave, each
 	// waiting for the next, and the last for the first.
-	Cycle []fabric.End `json:"-"`
-	Names []string     `json:"cycle,omitempty"`
+	Cycle []network.End `json:"-"`
+	Names []string      `json:"cycle,omitempty"`
 }
 
 // Free reports whether there is no cycle.
@@ -85,7 +85,7 @@ type dependant struct {
 	seen []int32 // by lane and switch: the last LID whose route passed here
 }
 
-func (d *dependant) visit(lid int, dst fabric.Node, column []uint8) {
+func (d *dependant) visit(lid int, dst network.Node, column []uint8) {
 	for _, l := range d.g.leaves {
 		if d.g.sources(l, dst) == 0 {
 			continue

@@ -8,7 +8,7 @@ import (
 	"io"
 	"slices"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // A Difference is what must change in the switches to go from one set of tables
@@ -57,7 +57,7 @@ func Diff(old, new *Tables) (*Difference, error) {
 	d := &Difference{Old: old.Engine, New: new.Engine, Switches: old.Net.Switches(), Changed: []SwitchChange{}}
 	owner := owners(old.Net)
 	for lid := range owner {
-		if owner[lid] != fabric.NoNode {
+		if owner[lid] != network.NoNode {
 			d.Entries += int64(d.Switches)
 		}
 	}
@@ -77,11 +77,11 @@ func Diff(old, new *Tables) (*Difference, error) {
 	return d, nil
 }
 
-func sameNodes(a, b *fabric.Network) error {
+func sameNodes(a, b *network.Network) error {
 	if a.Hosts() != b.Hosts() || a.Nodes() != b.Nodes() {
 		return fmt.Errorf("tables of %d hosts and %d switches, and of %d and %d", a.Hosts(), a.Switches(), b.Hosts(), b.Switches())
 	}
-	for v := range fabric.Node(a.Nodes()) {
+	for v := range network.Node(a.Nodes()) {
 		if x, y := a.Info(v), b.Info(v); x.GUID != y.GUID || x.LID != y.LID || x.LMC != y.LMC {
 			return fmt.Errorf("%s with GUID 0x%016x and LID %d in one network is %s with 0x%016x and %d in the other", x.Name, x.GUID, x.LID, y.Name, y.GUID, y.LID)
 		}
@@ -89,11 +89,11 @@ func sameNodes(a, b *fabric.Network) error {
 	return nil
 }
 
-func (c *SwitchChange) compare(old, new []uint8, owner []fabric.Node, n *fabric.Network) {
+func (c *SwitchChange) compare(old, new []uint8, owner []network.Node, n *network.Network) {
 	moves := map[[2]uint8]int{}
 	for lid, v := range owner {
 		from, to := old[lid], new[lid]
-		if from == to || v == fabric.NoNode {
+		if from == to || v == network.NoNode {
 			continue
 		}
 		moves[[2]uint8{from, to}]++

@@ -1,6 +1,6 @@
 package lft
 
-import "evbench/fabric"
+import "evbench/topology/network"
 
 // A forest holds what is known about the routes to one LID: following the entries
 // of all switches makes a tree to the destination, and others that end elsewhere.
@@ -25,7 +25,7 @@ func newForest(g *graph) *forest {
 }
 
 // begin forgets everything and takes the entries towards another LID.
-func (f *forest) begin(dst fabric.Node, column []uint8) {
+func (f *forest) begin(dst network.Node, column []uint8) {
 	f.dst, f.column = atHost(dst), column
 	for _, i := range f.done {
 		f.hops[i] = 0

@@ -5,16 +5,16 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // A graph is a network as walks need it. The channel of a switch and port, the
 // cable in the direction away from the switch, is switch·stride + port.
 type graph struct {
-	n      *fabric.Network
-	stride int           // ports of the largest switch, and port 0
-	far    []int32       // by channel: a switch, a host as atHost, or nowhere
-	owner  []fabric.Node // by LID
+	n      *network.Network
+	stride int            // ports of the largest switch, and port 0
+	far    []int32        // by channel: a switch, a host as atHost, or nowhere
+	owner  []network.Node // by LID
 	leaves []leaf
 }
 
@@ -22,16 +22,16 @@ type graph struct {
 type leaf struct {
 	sw    int32
 	hosts int32
-	first fabric.Node // a host on it, and another one if there is
-	other fabric.Node
+	first network.Node // a host on it, and another one if there is
+	other network.Node
 }
 
 // nowhere is at the end of a port without a cable, and port 0.
 const nowhere = int32(-1)
 
-func atHost(h fabric.Node) int32 { return -2 - int32(h) }
+func atHost(h network.Node) int32 { return -2 - int32(h) }
 
-func newGraph(n *fabric.Network) *graph {
+func newGraph(n *network.Network) *graph {
 	g := &graph{n: n, owner: owners(n)}
 	for i := range n.Switches() {
 		g.stride = max(g.stride, len(n.Ends(n.Switch(i)))+1)
@@ -41,10 +41,10 @@ func newGraph(n *fabric.Network) *graph {
 		g.far[c] = nowhere
 	}
 	for i := range n.Switches() {
-		l := leaf{sw: int32(i), first: fabric.NoNode, other: fabric.NoNode}
+		l := leaf{sw: int32(i), first: network.NoNode, other: network.NoNode}
 		for p, e := range n.Ends(n.Switch(i)) {
 			switch {
-			case e.Node == fabric.NoNode:
+			case e.Node == network.NoNode:
 			case n.IsHost(e.Node):
 				g.far[i*g.stride+p+1] = atHost(e.Node)
 				l.add(e.Node)
@@ -59,11 +59,11 @@ func newGraph(n *fabric.Network) *graph {
 	return g
 }
 
-func (l *leaf) add(h fabric.Node) {
+func (l *leaf) add(h network.Node) {
 	l.hosts++
-	if l.first == fabric.NoNode {
+	if l.first == network.NoNode {
 		l.first = h
-	} else if l.other == fabric.NoNode {
+	} else if l.other == network.NoNode {
 		l.other = h
 	}
 }
@@ -79,20 +79,20 @@ func (g *graph) next(sw int32, port uint8) int32 {
 func (g *graph) channel(sw int32, port uint8) int32 { return sw*int32(g.stride) + int32(port) }
 
 // end returns the switch and port of a channel.
-func (g *graph) end(channel int32) fabric.End {
-	return fabric.End{Node: g.n.Switch(int(channel) / g.stride), Port: uint8(int(channel) % g.stride)}
+func (g *graph) end(channel int32) network.End {
+	return network.End{Node: g.n.Switch(int(channel) / g.stride), Port: uint8(int(channel) % g.stride)}
 }
 
 // host returns the host that has a LID, or NoNode.
-func (g *graph) host(lid int) fabric.Node {
-	if v := g.owner[lid]; v != fabric.NoNode && g.n.IsHost(v) {
+func (g *graph) host(lid int) network.Node {
+	if v := g.owner[lid]; v != network.NoNode && g.n.IsHost(v) {
 		return v
 	}
-	return fabric.NoNode
+	return network.NoNode
 }
 
 // sources returns how many hosts of a leaf send to a host: all but itself.
-func (g *graph) sources(l leaf, dst fabric.Node) int32 {
+func (g *graph) sources(l leaf, dst network.Node) int32 {
 	if e := g.n.Leaf(dst); e.Node == g.n.Switch(int(l.sw)) {
 		return l.hosts - 1
 	}
@@ -128,7 +128,7 @@ const block = 64
 
 // A visitor looks at the entries of all switches towards one LID of a host.
 type visitor interface {
-	visit(lid int, dst fabric.Node, column []uint8)
+	visit(lid int, dst network.Node, column []uint8)
 }
 
 // sweep shows every LID of every host to one of the visitors, one a worker, each
@@ -149,7 +149,7 @@ func sweep[V visitor](t *Tables, g *graph, visitors []V) {
 			}
 		}
 		for lid := from; lid < to; lid++ {
-			if dst := g.host(lid); dst != fabric.NoNode {
+			if dst := g.host(lid); dst != network.NoNode {
 				visitors[w].visit(lid, dst, buf[(lid-from)*s:(lid-from+1)*s])
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"io"
 	"strconv"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // Schema is the form of the document that WriteJSON writes.
@@ -80,7 +80,7 @@ func writeBytes(out *bufio.Writer, row []uint8) {
 
 // ReadJSON reads what WriteJSON has written for the same network. Switches are
 // found by their GUID; every switch must be there.
-func ReadJSON(r io.Reader, n *fabric.Network) (*Tables, error) {
+func ReadJSON(r io.Reader, n *network.Network) (*Tables, error) {
 	var d document
 	if err := json.NewDecoder(r).Decode(&d); err != nil {
 		return nil, fmt.Errorf("routes: %w", err)
@@ -130,7 +130,7 @@ func (t *Tables) take(i int, s switchEntries) error {
 }
 
 // Read reads tables in either form: JSON where the text begins with a brace.
-func Read(r io.Reader, n *fabric.Network) (*Tables, error) {
+func Read(r io.Reader, n *network.Network) (*Tables, error) {
 	in := bufio.NewReader(r)
 	for {
 		b, err := in.Peek(1)

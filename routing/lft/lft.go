@@ -12,7 +12,7 @@ package lft
 import (
 	"slices"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // NoPort is the entry of a LID that a switch cannot route.
@@ -24,7 +24,7 @@ const MaxLanes = 15
 // Tables are the forwarding tables of all switches of a network: one byte an
 // entry, S switches × (MaxLID+1) LIDs.
 type Tables struct {
-	Net    *fabric.Network
+	Net    *network.Network
 	Engine string
 	LIDs   int // entries of a switch: MaxLID + 1
 	ports  []uint8
@@ -32,7 +32,7 @@ type Tables struct {
 }
 
 // New returns tables without routes.
-func New(engine string, n *fabric.Network) *Tables {
+func New(engine string, n *network.Network) *Tables {
 	t := &Tables{Net: n, Engine: engine, LIDs: n.MaxLID() + 1}
 	t.ports = make([]uint8, n.Switches()*t.LIDs)
 	if len(t.ports) > 0 {
@@ -46,7 +46,7 @@ func New(engine string, n *fabric.Network) *Tables {
 
 // Clone returns tables of n that hold what t holds, but for lanes. n has the nodes
 // of t.Net, whatever its cables.
-func (t *Tables) Clone(engine string, n *fabric.Network) *Tables {
+func (t *Tables) Clone(engine string, n *network.Network) *Tables {
 	return &Tables{Net: n, Engine: engine, LIDs: t.LIDs, ports: slices.Clone(t.ports)}
 }
 
@@ -55,7 +55,7 @@ func (t *Tables) Row(i int) []uint8 { return t.ports[i*t.LIDs : (i+1)*t.LIDs] }
 
 // Port returns the port of a switch towards a LID, or NoPort; 0 is the switch
 // itself.
-func (t *Tables) Port(s fabric.Node, lid int) uint8 { return t.Row(t.Net.Index(s))[lid] }
+func (t *Tables) Port(s network.Node, lid int) uint8 { return t.Row(t.Net.Index(s))[lid] }
 
 // LaneRow returns the lanes of routes that begin at the hosts of the i-th switch,
 // by LID. Engines write to it; the first call gives all routes lane 0. A lane is
@@ -69,7 +69,7 @@ func (t *Tables) LaneRow(i int) []uint8 {
 
 // Lane returns the virtual lane of the routes from the hosts of a switch to a
 // LID.
-func (t *Tables) Lane(s fabric.Node, lid int) int { return t.lane(t.Net.Index(s), lid) }
+func (t *Tables) Lane(s network.Node, lid int) int { return t.lane(t.Net.Index(s), lid) }
 
 func (t *Tables) lane(i, lid int) int {
 	if t.vl == nil {
@@ -88,12 +88,12 @@ func (t *Tables) Lanes() int {
 }
 
 // owners returns the node of each LID, or NoNode.
-func owners(n *fabric.Network) []fabric.Node {
-	own := make([]fabric.Node, n.MaxLID()+1)
+func owners(n *network.Network) []network.Node {
+	own := make([]network.Node, n.MaxLID()+1)
 	for l := range own {
-		own[l] = fabric.NoNode
+		own[l] = network.NoNode
 	}
-	for v := range fabric.Node(n.Nodes()) {
+	for v := range network.Node(n.Nodes()) {
 		i := n.Info(v)
 		if i.LID == 0 {
 			continue

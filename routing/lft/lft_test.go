@@ -9,21 +9,21 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // shortest routes to each LID by the port of lowest number on a shortest way,
 // counted from LID, so that routes differ.
-func shortest(n *fabric.Network) *lft.Tables {
+func shortest(n *network.Network) *lft.Tables {
 	t := lft.New("shortest", n)
-	for dst := range fabric.Node(n.Hosts()) {
+	for dst := range network.Node(n.Hosts()) {
 		leaf := n.Leaf(dst)
-		dist := fabric.Distances(n, []fabric.Node{leaf.Node})
+		dist := network.Distances(n, []network.Node{leaf.Node})
 		for i := range n.Switches() {
 			var good []uint8
 			for p, e := range n.Ends(n.Switch(i)) {
-				if e.Node != fabric.NoNode && !n.IsHost(e.Node) && dist[n.Index(e.Node)] == dist[i]-1 {
+				if e.Node != network.NoNode && !n.IsHost(e.Node) && dist[n.Index(e.Node)] == dist[i]-1 {
 					good = append(good, uint8(p+1))
 				}
 			}
@@ -42,10 +42,10 @@ func shortest(n *fabric.Network) *lft.Tables {
 }
 
 func TestOffences(t *testing.T) {
-	n := network(t, "FT(2;2,3)", 0, "s1_2/3")
+	n := parseNetwork(t, "FT(2;2,3)", 0, "s1_2/3")
 	tables := shortest(n)
 	row := func(name string) []uint8 {
-		s, err := fabric.Names(n).Node(name)
+		s, err := network.Names(n).Node(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,9 +81,9 @@ func TestOffences(t *testing.T) {
 }
 
 func TestUpAfterDown(t *testing.T) {
-	n := network(t, "FT(2;2,3)", 0, "s1_0/3", "s1_1/4")
+	n := parseNetwork(t, "FT(2;2,3)", 0, "s1_0/3", "s1_1/4")
 	tables := shortest(n) // leaf 0 to leaf 1: spine 1, leaf 2, spine 0
-	ranks, err := fabric.Ranks(n, nil)
+	ranks, err := network.Ranks(n, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,15 +98,15 @@ func TestUpAfterDown(t *testing.T) {
 
 // TestLanesBreakCycles sends a ring around in one lane, and then in two.
 func TestLanesBreakCycles(t *testing.T) {
-	var b fabric.Builder
+	var b network.Builder
 	for i := range 4 {
-		b.Host(fabric.Info{Name: "h" + string(rune('0'+i)), GUID: uint64(i + 1), Port: uint64(i + 1), LID: uint16(i + 1)})
+		b.Host(network.Info{Name: "h" + string(rune('0'+i)), GUID: uint64(i + 1), Port: uint64(i + 1), LID: uint16(i + 1)})
 	}
 	for i := range 4 {
-		b.Switch(fabric.Info{Name: "r" + string(rune('0'+i)), GUID: uint64(10 + i), Port: uint64(10 + i), LID: uint16(5 + i)}, 3)
+		b.Switch(network.Info{Name: "r" + string(rune('0'+i)), GUID: uint64(10 + i), Port: uint64(10 + i), LID: uint16(5 + i)}, 3)
 	}
-	for i := range fabric.Node(4) {
-		for _, c := range [][2]fabric.End{{{Node: i, Port: 1}, {Node: 4 + i, Port: 1}}, {{Node: 4 + i, Port: 2}, {Node: 4 + (i+1)%4, Port: 3}}} {
+	for i := range network.Node(4) {
+		for _, c := range [][2]network.End{{{Node: i, Port: 1}, {Node: 4 + i, Port: 1}}, {{Node: 4 + i, Port: 2}, {Node: 4 + (i+1)%4, Port: 3}}} {
 			if err := b.Cable(c[0], c[1]); err != nil {
 				t.Fatal(err)
 			}
@@ -165,11 +165,11 @@ func TestPatterns(t *testing.T) {
 
 // TestFullBisection holds the estimate against trees where it is known.
 func TestFullBisection(t *testing.T) {
-	one := network(t, "FT(2;8,1)", 0) // a single leaf: nothing is shared
+	one := parseNetwork(t, "FT(2;8,1)", 0) // a single leaf: nothing is shared
 	if c := lft.Congest(shortest(one), lft.Bisections(20, 1), 0); c.Throughput != 1 || c.Least != 1 || c.Conflicts != 0 {
 		t.Errorf("%+v", c)
 	}
-	thin := network(t, "PGFT(2;8,2;1,1;1,1)", 0) // two leaves, one cable each
+	thin := parseNetwork(t, "PGFT(2;8,2;1,1;1,1)", 0) // two leaves, one cable each
 	c := lft.Congest(shortest(thin), lft.Shifts(16), 0)
 	if c.PerPhase[8].Max != 8 || c.PerPhase[8].Mean != 8 || c.PerPhase[8].MeanThroughput != 0.125 {
 		t.Errorf("%+v", c.PerPhase[8])
@@ -188,14 +188,14 @@ func TestMinimal(t *testing.T) {
 		{"PGFT(2;2,2;1,2;1,3)", nil, lft.Alternatives{Pairs: 2, Least: 6, Mean: 6, Count: []int64{0, 0, 0, 0, 0, 0, 2}}},
 		{"FT(2;4,1)", nil, lft.Alternatives{Count: []int64{}}},
 	} {
-		if got := lft.Minimal(network(t, c.text, 0, c.down...), 2); !reflect.DeepEqual(*got, c.want) {
+		if got := lft.Minimal(parseNetwork(t, c.text, 0, c.down...), 2); !reflect.DeepEqual(*got, c.want) {
 			t.Errorf("%s without %v: %+v, want %+v", c.text, c.down, *got, c.want)
 		}
 	}
 }
 
 func TestDiff(t *testing.T) {
-	n := network(t, "FT(2;2,2)", 0)
+	n := parseNetwork(t, "FT(2;2,2)", 0)
 	old, fresh := shortest(n), shortest(n)
 	fresh.Engine = "fresh"
 	fresh.Row(0)[3], fresh.Row(0)[4], fresh.Row(3)[1] = 3, lft.NoPort, 2
@@ -220,10 +220,10 @@ s2_1: 1 of hosts, 0 of switches: 1→2 ×1
 	if err := d.WriteJSON(&doc); err != nil || !json.Valid(doc.Bytes()) || !strings.Contains(doc.String(), `"host_entries":2`) {
 		t.Error(doc.String(), err)
 	}
-	if _, err := lft.Diff(old, lft.New("", network(t, "FT(2;2,3)", 0))); err == nil {
+	if _, err := lft.Diff(old, lft.New("", parseNetwork(t, "FT(2;2,3)", 0))); err == nil {
 		t.Error("other switches are accepted")
 	}
-	if _, err := lft.Diff(old, lft.New("", network(t, "FT(2;2,2)", 1))); err == nil {
+	if _, err := lft.Diff(old, lft.New("", parseNetwork(t, "FT(2;2,2)", 1))); err == nil {
 		t.Error("other LIDs are accepted")
 	}
 }
@@ -231,7 +231,7 @@ s2_1: 1 of hosts, 0 of switches: 1→2 ×1
 // TestWorkers checks that nothing depends on their number.
 func TestWorkers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
-	n := network(t, "PGFT(3;4,4,4;1,4,4;1,1,1)", 2)
+	n := parseNetwork(t, "PGFT(3;4,4,4;1,4,4;1,1,1)", 2)
 	tables := arbitrary(n, rng, 0.01)
 	ranks := make([]int, n.Nodes())
 	all := func(w int) []any {
@@ -247,10 +247,10 @@ func TestWorkers(t *testing.T) {
 
 // TestNothing checks networks that have nothing to check.
 func TestNothing(t *testing.T) {
-	var none, alone fabric.Builder
-	alone.Host(fabric.Info{Name: "h0", GUID: 1, Port: 1, LID: 1})
-	alone.Host(fabric.Info{Name: "h1", GUID: 2, Port: 2, LID: 2})
-	for _, n := range []*fabric.Network{none.Build(), alone.Build()} {
+	var none, alone network.Builder
+	alone.Host(network.Info{Name: "h0", GUID: 1, Port: 1, LID: 1})
+	alone.Host(network.Info{Name: "h1", GUID: 2, Port: 2, LID: 2})
+	for _, n := range []*network.Network{none.Build(), alone.Build()} {
 		tables := lft.New("none", n)
 		want := int64(n.Hosts()) * int64(max(n.Hosts()-1, 0))
 		if r := lft.Check(tables, lft.Options{}); r.Pairs != want || r.NoCable != want || r.OK() != (want == 0) {

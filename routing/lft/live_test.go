@@ -17,7 +17,7 @@ func TestOpenSMLoadsDump(t *testing.T) {
 	for lmc, name := range map[int]string{0: "one LID", 2: "four LIDs"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n := network(t, "PGFT(3;2,3,3;1,2,3;1,2,1)", lmc, "s1_0/3")
+			n := parseNetwork(t, "PGFT(3;2,3,3;1,2,3;1,2,1)", lmc, "s1_0/3")
 			tables := arbitrary(n, rand.New(rand.NewPCG(uint64(lmc), 6)), 0)
 			path := filepath.Join(t.TempDir(), "lft.txt")
 			if err := os.WriteFile(path, []byte(dumped(t, tables)), 0o600); err != nil {

@@ -3,7 +3,7 @@ package lft
 import (
 	"slices"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // Loads count routes on the cables between switches, each cable in both
@@ -16,15 +16,15 @@ type Loads struct {
 	Max    int64   `json:"max"`
 	Mean   float64 `json:"mean"` // over all, used or not
 	// At is the first port with the most routes: its end and the port's name.
-	At   fabric.End `json:"-"`
-	Port string     `json:"port"`
+	At   network.End `json:"-"`
+	Port string      `json:"port"`
 
 	Routes []PortLoad `json:"-"` // by switch and port
 }
 
 // A PortLoad is how many routes leave a switch by a port.
 type PortLoad struct {
-	End    fabric.End
+	End    network.End
 	Routes int64
 }
 
@@ -82,7 +82,7 @@ type counter struct {
 	routes []int64 // by channel
 }
 
-func (c *counter) visit(lid int, dst fabric.Node, column []uint8) {
+func (c *counter) visit(lid int, dst network.Node, column []uint8) {
 	if lid != int(c.g.n.Info(dst).LID) {
 		return
 	}

@@ -1,6 +1,6 @@
 package lft
 
-import "evbench/fabric"
+import "evbench/topology/network"
 
 // Alternatives says how many of a leaf's ports lead to another leaf on a shortest
 // way: how many routes an engine has to choose from, and how many dead cables the
@@ -16,7 +16,7 @@ type Alternatives struct {
 
 // Minimal counts the ports of every leaf that begin a shortest way to each other
 // leaf, of whatever form. O(leaves · cables).
-func Minimal(n *fabric.Network, workerCount int) *Alternatives {
+func Minimal(n *network.Network, workerCount int) *Alternatives {
 	g := newGraph(n)
 	count := make([][]int64, workers(workerCount))
 	search := make([]breadth, len(count))

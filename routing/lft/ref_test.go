@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // notation is what the folders of testdata are called.
@@ -64,9 +64,9 @@ func unzip(t testing.TB, name string) []byte {
 	return b
 }
 
-func network(t testing.TB, text string, lmc int, down ...string) *fabric.Network {
+func parseNetwork(t testing.TB, text string, lmc int, down ...string) *network.Network {
 	t.Helper()
-	n, err := fabric.Parse(text, lmc)
+	n, err := network.Parse(text, lmc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,9 +90,9 @@ func (r reference) load(t testing.TB) *lft.Tables {
 			down = append(down, strings.ReplaceAll(l, " ", "/"))
 		}
 	}
-	n := network(t, notation[r.Topo], 0, down...)
+	n := parseNetwork(t, notation[r.Topo], 0, down...)
 	tables := lft.New(r.Eng, n)
-	names := fabric.Names(n)
+	names := network.Names(n)
 	in := bufio.NewScanner(bytes.NewReader(unzip(t, filepath.Join(dir, r.Eng+".lft.txt.gz"))))
 	in.Buffer(nil, 1<<20)
 	for in.Scan() {
@@ -116,7 +116,7 @@ func TestReferences(t *testing.T) {
 	for _, r := range references(t) {
 		t.Run(r.Topo+"/"+r.Scen+"/"+r.Eng, func(t *testing.T) {
 			tables := r.load(t)
-			ranks, err := fabric.Ranks(tables.Net, nil)
+			ranks, err := network.Ranks(tables.Net, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

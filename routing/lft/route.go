@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // A Fault is why a route does not arrive.
@@ -27,24 +27,24 @@ func (f Fault) String() string {
 
 // Route follows the entries from a host to a LID of another and returns the ports
 // by which the route leaves its switches, as far as it gets. O(hops), at most S.
-func (t *Tables) Route(from fabric.Node, lid int) ([]fabric.End, Fault) {
+func (t *Tables) Route(from network.Node, lid int) ([]network.End, Fault) {
 	n := t.Net
 	at := n.Leaf(from).Node
-	if at == fabric.NoNode {
+	if at == network.NoNode {
 		return nil, NoCable
 	}
-	var path []fabric.End
+	var path []network.End
 	for range n.Switches() {
 		p := t.Port(at, lid)
 		if p == NoPort {
 			return path, NoEntry
 		}
-		path = append(path, fabric.End{Node: at, Port: p})
+		path = append(path, network.End{Node: at, Port: p})
 		next := n.At(at, int(p)).Node
 		switch {
 		case p == 0:
 			return path, WrongHost
-		case next == fabric.NoNode:
+		case next == network.NoNode:
 			return path, DeadPort
 		case n.IsHost(next):
 			if !hasLID(n.Info(next), lid) {
@@ -57,7 +57,7 @@ func (t *Tables) Route(from fabric.Node, lid int) ([]fabric.End, Fault) {
 	return path, Loop
 }
 
-func hasLID(i fabric.Info, lid int) bool {
+func hasLID(i network.Info, lid int) bool {
 	return i.LID > 0 && lid >= int(i.LID) && lid < int(i.LID)+1<<i.LMC
 }
 
@@ -75,7 +75,7 @@ type Offence struct {
 // longest is how many ports of a route are printed.
 const longest = 12
 
-func (t *Tables) offence(kind string, l leaf, dst fabric.Node, lid int) Offence {
+func (t *Tables) offence(kind string, l leaf, dst network.Node, lid int) Offence {
 	src := l.first
 	if src == dst {
 		src = l.other

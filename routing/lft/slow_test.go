@@ -6,25 +6,25 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // A pair is what the slow second versions below know of the route between two
 // hosts.
 type pair struct {
-	ports []fabric.End
+	ports []network.End
 	fault lft.Fault
 }
 
 // trace follows a route and remembers every switch.
-func trace(t *lft.Tables, src fabric.Node, lid int, dst fabric.Node) pair {
+func trace(t *lft.Tables, src network.Node, lid int, dst network.Node) pair {
 	n := t.Net
-	if n.Leaf(src).Node == fabric.NoNode || n.Leaf(dst).Node == fabric.NoNode {
+	if n.Leaf(src).Node == network.NoNode || n.Leaf(dst).Node == network.NoNode {
 		return pair{nil, lft.NoCable}
 	}
 	var p pair
-	seen := map[fabric.Node]bool{}
+	seen := map[network.Node]bool{}
 	at := n.Leaf(src).Node
 	for !n.IsHost(at) {
 		if seen[at] {
@@ -34,7 +34,7 @@ func trace(t *lft.Tables, src fabric.Node, lid int, dst fabric.Node) pair {
 		seen[at] = true
 		port := t.Port(at, lid)
 		e := n.At(at, int(port))
-		p.ports = append(p.ports, fabric.End{Node: at, Port: port})
+		p.ports = append(p.ports, network.End{Node: at, Port: port})
 		switch {
 		case port == lft.NoPort:
 			p.fault = lft.NoEntry
@@ -42,7 +42,7 @@ func trace(t *lft.Tables, src fabric.Node, lid int, dst fabric.Node) pair {
 		case port == 0:
 			p.fault = lft.WrongHost
 			return p
-		case e.Node == fabric.NoNode:
+		case e.Node == network.NoNode:
 			p.fault = lft.DeadPort
 			return p
 		}
@@ -55,7 +55,7 @@ func trace(t *lft.Tables, src fabric.Node, lid int, dst fabric.Node) pair {
 }
 
 // up is the rule of OpenSM's updn for a step between switches.
-func up(n *fabric.Network, ranks []int, from, to fabric.Node) bool {
+func up(n *network.Network, ranks []int, from, to network.Node) bool {
 	if ranks[from] != ranks[to] {
 		return ranks[to] > ranks[from]
 	}
@@ -66,10 +66,10 @@ func up(n *fabric.Network, ranks []int, from, to fabric.Node) bool {
 func slowly(t *lft.Tables, ranks []int) *lft.Report {
 	n := t.Net
 	r := &lft.Report{Engine: t.Engine, Network: n.Notation, Hosts: n.Hosts(), Switches: n.Switches(), Ranked: true, Hops: []int64{}}
-	for dst := range fabric.Node(n.Hosts()) {
+	for dst := range network.Node(n.Hosts()) {
 		for k := range 1 << n.Info(dst).LMC {
 			r.LIDs++
-			for src := range fabric.Node(n.Hosts()) {
+			for src := range network.Node(n.Hosts()) {
 				if src != dst {
 					r.Pairs++
 					one(r, t, ranks, trace(t, src, int(n.Info(dst).LID)+k, dst))
@@ -115,13 +115,13 @@ func one(r *lft.Report, t *lft.Tables, ranks []int, p pair) {
 func entries(r *lft.Report, t *lft.Tables, lid int) {
 	for i := range t.Net.Switches() {
 		s := t.Net.Switch(i)
-		if !slices.ContainsFunc(t.Net.Ends(s), func(e fabric.End) bool { return e.Node != fabric.NoNode }) {
+		if !slices.ContainsFunc(t.Net.Ends(s), func(e network.End) bool { return e.Node != network.NoNode }) {
 			continue
 		}
 		switch p := t.Port(s, lid); {
 		case p == lft.NoPort:
 			r.MissingEntries++
-		case t.Net.At(s, int(p)).Node == fabric.NoNode:
+		case t.Net.At(s, int(p)).Node == network.NoNode:
 			r.DeadEntries++
 		}
 	}
@@ -131,13 +131,13 @@ func entries(r *lft.Report, t *lft.Tables, lid int) {
 // that wait for nothing.
 func cyclic(t *lft.Tables, lane int) bool {
 	n := t.Net
-	after := map[fabric.End]map[fabric.End]bool{}
-	for src := range fabric.Node(n.Hosts()) {
-		for dst := range fabric.Node(n.Hosts()) {
+	after := map[network.End]map[network.End]bool{}
+	for src := range network.Node(n.Hosts()) {
+		for dst := range network.Node(n.Hosts()) {
 			for k := range 1 << n.Info(dst).LMC {
 				lid := int(n.Info(dst).LID) + k
 				leaf := n.Leaf(src).Node
-				if src == dst || leaf == fabric.NoNode || t.Lane(leaf, lid) != lane {
+				if src == dst || leaf == network.NoNode || t.Lane(leaf, lid) != lane {
 					continue
 				}
 				p := trace(t, src, lid, dst)
@@ -146,11 +146,11 @@ func cyclic(t *lft.Tables, lane int) bool {
 					ports = append(ports, loopEnd(t, ports, lid))
 				}
 				for i := range len(ports) - 1 {
-					if next := n.At(ports[i+1].Node, int(ports[i+1].Port)).Node; next == fabric.NoNode || n.IsHost(next) {
+					if next := n.At(ports[i+1].Node, int(ports[i+1].Port)).Node; next == network.NoNode || n.IsHost(next) {
 						break
 					}
 					if after[ports[i]] == nil {
-						after[ports[i]] = map[fabric.End]bool{}
+						after[ports[i]] = map[network.End]bool{}
 					}
 					after[ports[i]][ports[i+1]] = true
 				}
@@ -175,22 +175,22 @@ func cyclic(t *lft.Tables, lane int) bool {
 }
 
 // loopEnd returns the first port of a loop again.
-func loopEnd(t *lft.Tables, ports []fabric.End, lid int) fabric.End {
+func loopEnd(t *lft.Tables, ports []network.End, lid int) network.End {
 	last := ports[len(ports)-1]
 	s := t.Net.At(last.Node, int(last.Port)).Node
-	return fabric.End{Node: s, Port: t.Port(s, lid)}
+	return network.End{Node: s, Port: t.Port(s, lid)}
 }
 
 // arbitrary returns tables that mostly lead to the destination, and some that
 // do not: each switch takes a port on a shortest way, or now and then any.
-func arbitrary(n *fabric.Network, rng *rand.Rand, wrong float64) *lft.Tables {
+func arbitrary(n *network.Network, rng *rand.Rand, wrong float64) *lft.Tables {
 	t := lft.New("arbitrary", n)
-	for dst := range fabric.Node(n.Hosts()) {
+	for dst := range network.Node(n.Hosts()) {
 		leaf := n.Leaf(dst)
-		if leaf.Node == fabric.NoNode {
+		if leaf.Node == network.NoNode {
 			continue
 		}
-		dist := fabric.Distances(n, []fabric.Node{leaf.Node})
+		dist := network.Distances(n, []network.Node{leaf.Node})
 		for k := range 1 << n.Info(dst).LMC {
 			lid := int(n.Info(dst).LID) + k
 			for i := range n.Switches() {
@@ -201,7 +201,7 @@ func arbitrary(n *fabric.Network, rng *rand.Rand, wrong float64) *lft.Tables {
 	return t
 }
 
-func somePort(n *fabric.Network, rng *rand.Rand, i int, dist []int, leaf fabric.End, wrong float64) uint8 {
+func somePort(n *network.Network, rng *rand.Rand, i int, dist []int, leaf network.End, wrong float64) uint8 {
 	s := n.Switch(i)
 	ports := len(n.Ends(s))
 	if rng.Float64() < wrong {
@@ -212,7 +212,7 @@ func somePort(n *fabric.Network, rng *rand.Rand, i int, dist []int, leaf fabric.
 	}
 	var good []uint8
 	for p, e := range n.Ends(s) {
-		if e.Node != fabric.NoNode && !n.IsHost(e.Node) && dist[n.Index(e.Node)] == dist[i]-1 && dist[i] > 0 {
+		if e.Node != network.NoNode && !n.IsHost(e.Node) && dist[n.Index(e.Node)] == dist[i]-1 && dist[i] > 0 {
 			good = append(good, uint8(p+1))
 		}
 	}
@@ -223,14 +223,14 @@ func somePort(n *fabric.Network, rng *rand.Rand, i int, dist []int, leaf fabric.
 }
 
 // somewhere is a list of networks, whole and not.
-func somewhere(t testing.TB, rng *rand.Rand) *fabric.Network {
+func somewhere(t testing.TB, rng *rand.Rand) *network.Network {
 	texts := []string{"FT(2;4,8)", "FT(2;3,5)", "PGFT(3;2,3,3;1,2,3;1,2,1)", "FT(3;2,2,3)", "QFT(3;2,2,3;1,2,2;1,1,1)"}
-	n, err := fabric.Parse(texts[rng.IntN(len(texts))], rng.IntN(3))
+	n, err := network.Parse(texts[rng.IntN(len(texts))], rng.IntN(3))
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := n.Cables()
-	var down []fabric.Cable
+	var down []network.Cable
 	for range rng.IntN(4) {
 		down = append(down, all[rng.IntN(len(all))])
 	}
@@ -280,7 +280,7 @@ func TestAgainstSlow(t *testing.T) {
 }
 
 // isCycle checks that each port leads to the switch of the next.
-func isCycle(t *testing.T, n *fabric.Network, cycle []fabric.End) {
+func isCycle(t *testing.T, n *network.Network, cycle []network.End) {
 	t.Helper()
 	for i, e := range cycle {
 		if next := cycle[(i+1)%len(cycle)]; n.At(e.Node, int(e.Port)).Node != next.Node {
@@ -295,9 +295,9 @@ func TestLoadsAgainstSlow(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 8))
 		n := somewhere(t, rng)
 		tables := arbitrary(n, rng, 0.02)
-		want := map[fabric.End]int64{}
-		for src := range fabric.Node(n.Hosts()) {
-			for dst := range fabric.Node(n.Hosts()) {
+		want := map[network.End]int64{}
+		for src := range network.Node(n.Hosts()) {
+			for dst := range network.Node(n.Hosts()) {
 				p := trace(tables, src, int(n.Info(dst).LID), dst)
 				if src == dst || p.fault != lft.NoFault {
 					continue
@@ -344,15 +344,15 @@ func TestCongestAgainstSlow(t *testing.T) {
 }
 
 func phase(t *lft.Tables, dst []int32) lft.Phase {
-	sharing := map[fabric.End]int{}
-	var routes [][]fabric.End
+	sharing := map[network.End]int{}
+	var routes [][]network.End
 	out := lft.Phase{Max: 1, Mean: 1, MeanThroughput: 1, LeastThroughput: 1}
 	total := 0
 	for src, d := range dst {
 		if d < 0 {
 			continue
 		}
-		p := trace(t, fabric.Node(src), int(t.Net.Info(fabric.Node(d)).LID), fabric.Node(d))
+		p := trace(t, network.Node(src), int(t.Net.Info(network.Node(d)).LID), network.Node(d))
 		if p.fault != lft.NoFault {
 			out.Unreachable++
 			continue

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // WriteDump writes the tables as the text that OpenSM dumps (opensm-lfts.dump)
@@ -47,7 +47,7 @@ func (t *Tables) WriteDump(w io.Writer) error {
 func (t *Tables) tails() []string {
 	tails := make([]string, t.LIDs)
 	for lid, v := range owners(t.Net) {
-		if v != fabric.NoNode {
+		if v != network.NoNode {
 			tails[lid] = fmt.Sprintf(" # portguid 0x%016x: '%s'\n", t.Net.Info(v).Port, t.Net.Info(v).Name)
 		}
 	}
@@ -71,7 +71,7 @@ func padded(b []byte, x uint64, base, digits int) []byte {
 // not understand in silence: a switch or LID that the network does not have, a
 // switch or LID twice, a port that the switch does not have, a port GUID that
 // has another LID, and a file without a table are errors, with the line.
-func ReadDump(r io.Reader, n *fabric.Network) (*Tables, error) {
+func ReadDump(r io.Reader, n *network.Network) (*Tables, error) {
 	d := dumpReader{t: New("file", n), owner: owners(n), names: map[uint64]int{}, seen: make([]bool, n.Switches()), cur: none}
 	for i := range n.Switches() {
 		d.names[n.Info(n.Switch(i)).GUID] = i
@@ -98,7 +98,7 @@ const none = -1
 
 type dumpReader struct {
 	t     *Tables
-	owner []fabric.Node
+	owner []network.Node
 	names map[uint64]int // switch index by GUID
 	seen  []bool
 	any   bool
@@ -151,7 +151,7 @@ func (d *dumpReader) entry(b []byte) error {
 	if err != nil || int(port) > len(d.t.Net.Ends(sw)) && port != NoPort {
 		return fmt.Errorf("LID %d: port %q: %s has ports 0..%d", lid, bytes.TrimSpace(first(tail)), d.t.Net.Info(sw).Name, len(d.t.Net.Ends(sw)))
 	}
-	if int(lid) >= len(d.owner) || d.owner[lid] == fabric.NoNode {
+	if int(lid) >= len(d.owner) || d.owner[lid] == network.NoNode {
 		return fmt.Errorf("no node of the network has LID %d", lid)
 	}
 	if err := d.sameGUID(int(lid), string(tail[end:])); err != nil {

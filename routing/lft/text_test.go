@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/fabric"
-	"evbench/fabric/ibnet"
 	"evbench/routing/lft"
+	"evbench/topology/ibnet"
+	"evbench/topology/network"
 )
 
 // equal reports whether two tables have the same entries and lanes.
@@ -41,7 +41,7 @@ func dumped(t testing.TB, tables *lft.Tables) string {
 // Adapter" and "Switch", which are a remark there.
 func TestDumpIsOpenSMs(t *testing.T) {
 	b := unzip(t, "testdata/file/opensm-lfts.dump.gz")
-	n := network(t, "FT(2;4,8)", 0)
+	n := parseNetwork(t, "FT(2;4,8)", 0)
 	tables, err := lft.ReadDump(bytes.NewReader(b), n)
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestReadFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lids.Close()
-	n := network(t, "FT(2;4,8)", 0)
+	n := parseNetwork(t, "FT(2;4,8)", 0)
 	four, err := ibnet.ReadGUID2LID(lids, n)
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestReadFiles(t *testing.T) {
 	}
 	for _, c := range []struct {
 		file, back string
-		n          *fabric.Network
+		n          *network.Network
 		unreach    int64 // -1: any
 		err        string
 	}{
@@ -147,7 +147,7 @@ func TestRoundTrips(t *testing.T) {
 }
 
 func TestReadDumpErrors(t *testing.T) {
-	n := network(t, "FT(2;2,2)", 0)
+	n := parseNetwork(t, "FT(2;2,2)", 0)
 	const head = "Unicast lids [0-8] of switch Lid 5 guid 0x0002c90401000000 ('s1_0'):\n"
 	for _, c := range []struct{ name, text, want string }{
 		{"empty", "", "no forwarding table in it"},
@@ -180,7 +180,7 @@ func TestReadDumpErrors(t *testing.T) {
 }
 
 func TestReadJSONErrors(t *testing.T) {
-	n := network(t, "FT(2;1,2)", 0)
+	n := parseNetwork(t, "FT(2;1,2)", 0)
 	var b bytes.Buffer
 	if err := lft.New("x", n).WriteJSON(&b); err != nil {
 		t.Fatal(err)
@@ -205,7 +205,7 @@ func TestReadJSONErrors(t *testing.T) {
 
 // FuzzRead checks that what is read can be written and read again.
 func FuzzRead(f *testing.F) {
-	n := network(f, "FT(2;1,2)", 1)
+	n := parseNetwork(f, "FT(2;1,2)", 1)
 	tables := arbitrary(n, rand.New(rand.NewPCG(1, 1)), 0)
 	var b bytes.Buffer
 	if err := tables.WriteJSON(&b); err != nil {

@@ -3,8 +3,8 @@ package opensm
 import (
 	"math/bits"
 
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // A ledger is one switch's work of choosing ports: how many routes each port
@@ -128,7 +128,7 @@ func (v *view) fill(engine string, h *hops) *lft.Tables {
 // different switches as far as there are any.
 //
 // O(S·(E + H·P)) time, S² words of memory, on all processors.
-func MinHop(n *fabric.Network) *lft.Tables {
+func MinHop(n *network.Network) *lft.Tables {
 	v := newView(n)
 	return v.fill("minhop", v.shortest())
 }

@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"evbench/fabric"
 	"evbench/internal/ibtest"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // big is a tree of 2,592 hosts with switches of 24 ports.
-var big = fabric.PGFT{M: []int{12, 12, 18}, W: []int{1, 12, 12}, P: []int{1, 1, 1}}
+var big = network.PGFT{M: []int{12, 12, 18}, W: []int{1, 12, 12}, P: []int{1, 1, 1}}
 
 func BenchmarkEngines(b *testing.B) {
 	n := build(b, big, 0)
@@ -43,7 +43,7 @@ func BenchmarkOpenSM(b *testing.B) {
 	}
 }
 
-func timeOpenSM(b *testing.B, n *fabric.Network, engine string) time.Duration {
+func timeOpenSM(b *testing.B, n *network.Network, engine string) time.Duration {
 	b.Helper()
 	r, err := ibtest.Route(b.Context(), n, engine, top(n, big), ibtest.Timed...)
 	if err != nil {
@@ -56,7 +56,7 @@ func timeOpenSM(b *testing.B, n *fabric.Network, engine string) time.Duration {
 	return took
 }
 
-func timeOurs(b *testing.B, n *fabric.Network, engine string) time.Duration {
+func timeOurs(b *testing.B, n *network.Network, engine string) time.Duration {
 	b.Helper()
 	var times []time.Duration
 	for range 5 {
@@ -71,7 +71,7 @@ func timeOurs(b *testing.B, n *fabric.Network, engine string) time.Duration {
 // BenchmarkMinHopAfter loses a cable of a leaf, and one of a top switch.
 func BenchmarkMinHopAfter(b *testing.B) {
 	n := build(b, big, 0)
-	for name, end := range map[string]fabric.End{
+	for name, end := range map[string]network.End{
 		"leaf": {Node: n.Switch(40), Port: 15},
 		"top":  {Node: n.Switch(216 + 100), Port: 15},
 	} {

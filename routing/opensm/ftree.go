@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // ErrNotFatTree is wrapped by the errors of Ftree: OpenSM would fall back to
@@ -31,7 +31,7 @@ var ErrNotFatTree = errors.New("not a fat tree")
 //
 // O((H+S)·E) time and O(E) memory beside the tables, on one processor: each
 // route depends on the loads that the ones before have left.
-func Ftree(n *fabric.Network, roots []fabric.Node) (*lft.Tables, error) {
+func Ftree(n *network.Network, roots []network.Node) (*lft.Tables, error) {
 	v := newView(n)
 	f, err := v.ftree(roots)
 	if err != nil {
@@ -46,7 +46,7 @@ func Ftree(n *fabric.Network, roots []fabric.Node) (*lft.Tables, error) {
 
 // FtreeMinHop is Ftree, or MinHop where that fails: OpenSM's engine list
 // "ftree,minhop".
-func FtreeMinHop(n *fabric.Network, roots []fabric.Node) *lft.Tables {
+func FtreeMinHop(n *network.Network, roots []network.Node) *lft.Tables {
 	if t, err := Ftree(n, roots); err == nil {
 		return t
 	}
@@ -97,7 +97,7 @@ func notFatTree(format string, args ...any) error {
 }
 
 // ftree builds the ranked network and checks that it is one.
-func (v *view) ftree(roots []fabric.Node) (*ftree, error) {
+func (v *view) ftree(roots []network.Node) (*ftree, error) {
 	hosts := 0
 	for _, s := range v.loaded {
 		hosts += len(v.hosts[s])
@@ -126,7 +126,7 @@ func (v *view) ftree(roots []fabric.Node) (*ftree, error) {
 // setRanks counts ranks from the roots and checks that all hosts are at one
 // rank. Without roots, or where none of them is in sight, the switches furthest
 // from all hosts are the roots.
-func (f *ftree) setRanks(roots []fabric.Node) error {
+func (f *ftree) setRanks(roots []network.Node) error {
 	v := f.v
 	first := v.visible(roots)
 	if len(first) == 0 {
@@ -147,7 +147,7 @@ func (f *ftree) setRanks(roots []fabric.Node) error {
 }
 
 // visible returns the switches among nodes that are seen.
-func (v *view) visible(nodes []fabric.Node) []int32 {
+func (v *view) visible(nodes []network.Node) []int32 {
 	var switches []int32
 	for _, r := range nodes {
 		if i := v.net.Index(r); i >= 0 && i < len(v.seen) && v.seen[i] {

@@ -8,20 +8,20 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"evbench/fabric"
 	"evbench/internal/ibtest"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // A degraded network is a tree with cables gone, and with GUIDs and LIDs that
 // say nothing about where a node is.
 type degraded struct {
 	name  string
-	net   *fabric.Network
-	roots []fabric.Node
+	net   *network.Network
+	roots []network.Node
 }
 
-var shapes = []fabric.PGFT{
+var shapes = []network.PGFT{
 	{M: []int{4, 8}, W: []int{1, 4}, P: []int{1, 1}},
 	{M: []int{3, 3, 4}, W: []int{1, 3, 3}, P: []int{1, 1, 1}},
 	{M: []int{4, 2, 3}, W: []int{1, 2, 4}, P: []int{1, 2, 1}},
@@ -37,11 +37,11 @@ func degrade(t testing.TB, seed int, lmc int) degraded {
 	n := build(t, g, lmc)
 	roots := top(n, g)
 	n = shuffleNames(t, n, r)
-	var cables []fabric.End
+	var cables []network.End
 	for i := range n.Switches() {
 		for p, far := range n.Ends(n.Switch(i)) {
-			if far.Node != fabric.NoNode && (n.IsHost(far.Node) || far.Node > n.Switch(i)) {
-				cables = append(cables, fabric.End{Node: n.Switch(i), Port: uint8(p + 1)})
+			if far.Node != network.NoNode && (n.IsHost(far.Node) || far.Node > n.Switch(i)) {
+				cables = append(cables, network.End{Node: n.Switch(i), Port: uint8(p + 1)})
 			}
 		}
 	}
@@ -49,13 +49,13 @@ func degrade(t testing.TB, seed int, lmc int) degraded {
 	lost := []int{1, 3, 10, 6, 0}[(seed/len(shapes))%5]
 	ends := slices.Clone(cables[:lost])
 	if seed%3 == 0 {
-		ends = append(ends, fabric.End{Node: n.Switch(r.IntN(n.Switches()))})
+		ends = append(ends, network.End{Node: n.Switch(r.IntN(n.Switches()))})
 	}
 	return degraded{fmt.Sprintf("%s, %d cables lost", g, lost), without(t, n, ends...), roots}
 }
 
 // shuffleNames deals GUIDs and LIDs anew.
-func shuffleNames(t testing.TB, n *fabric.Network, r *rand.Rand) *fabric.Network {
+func shuffleNames(t testing.TB, n *network.Network, r *rand.Rand) *network.Network {
 	t.Helper()
 	guids, lids := make([]uint64, n.Nodes()), []int{}
 	for i := range guids {
@@ -68,7 +68,7 @@ func shuffleNames(t testing.TB, n *fabric.Network, r *rand.Rand) *fabric.Network
 	}
 	r.Shuffle(len(lids), func(i, j int) { lids[i], lids[j] = lids[j], lids[i] })
 	next := 0
-	return rebuild(t, n, func(i fabric.Info) fabric.Info {
+	return rebuild(t, n, func(i network.Info) network.Info {
 		host := i.Port != i.GUID
 		i.GUID, i.LID = guids[next], uint16(lids[next])
 		if i.Port = i.GUID; host {
@@ -76,7 +76,7 @@ func shuffleNames(t testing.TB, n *fabric.Network, r *rand.Rand) *fabric.Network
 		}
 		next++
 		return i
-	}, func(fabric.End) bool { return true })
+	}, func(network.End) bool { return true })
 }
 
 // TestEqualToOpenSM routes degraded networks with OpenSM and compares all
@@ -124,7 +124,7 @@ func few(n int) int {
 	return n
 }
 
-func referee(t testing.TB, n *fabric.Network, engine string, roots []fabric.Node, args ...string) *lft.Tables {
+func referee(t testing.TB, n *network.Network, engine string, roots []network.Node, args ...string) *lft.Tables {
 	t.Helper()
 	r, err := ibtest.Route(t.Context(), n, engine, roots, args...)
 	if err != nil {
@@ -134,7 +134,7 @@ func referee(t testing.TB, n *fabric.Network, engine string, roots []fabric.Node
 }
 
 // answer computes tables and falls back to minhop where OpenSM does.
-func answer(t testing.TB, engine string, n *fabric.Network, roots []fabric.Node) *lft.Tables {
+func answer(t testing.TB, engine string, n *network.Network, roots []network.Node) *lft.Tables {
 	t.Helper()
 	switch engine {
 	case "ftree":

@@ -3,8 +3,8 @@ package opensm
 import (
 	"math/bits"
 
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // used are the switches that routes from one switch to the LIDs of one host
@@ -60,7 +60,7 @@ func (l *ledger) balanceLMC() {
 }
 
 // enter chooses the port to the LID base+offset of a host of switch t.
-func (l *ledger) enter(t int32, host fabric.Node, offset int, u *used) {
+func (l *ledger) enter(t int32, host network.Node, offset int, u *used) {
 	base, lids := l.v.lids(host)
 	if offset >= lids {
 		return

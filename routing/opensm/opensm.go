@@ -19,13 +19,13 @@ import (
 	"math/bits"
 	"slices"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // A view is a network as OpenSM goes through it. Switches are called by their
 // index; a slot is a port of a switch, ports of one switch lying together.
 type view struct {
-	net   *fabric.Network
+	net   *network.Network
 	lmc   uint8   // OpenSM's option: the largest of a host
 	order []int32 // of the switches seen, as OpenSM's maps are
 	seen  []bool  // by switch
@@ -34,19 +34,19 @@ type view struct {
 	peer  []int32 // switch that the cable of a slot leads to, or none
 	back  []uint8 // port there
 
-	loaded []int32         // switches seen that have hosts: most hosts first, then in order
-	hosts  [][]fabric.Node // of each switch, by port
+	loaded []int32          // switches seen that have hosts: most hosts first, then in order
+	hosts  [][]network.Node // of each switch, by port
 }
 
 const none = -1
 
-func newView(n *fabric.Network) *view {
+func newView(n *network.Network) *view {
 	v := &view{net: n, seen: make([]bool, n.Switches()), first: make([]int32, n.Switches()+1)}
 	for i := range n.Switches() {
 		v.first[i+1] = v.first[i] + int32(len(n.Ends(n.Switch(i))))
 	}
 	for h := range n.Hosts() {
-		v.lmc = max(v.lmc, n.Info(fabric.Node(h)).LMC)
+		v.lmc = max(v.lmc, n.Info(network.Node(h)).LMC)
 	}
 	v.cables()
 	v.look()
@@ -64,14 +64,14 @@ func (v *view) cables() {
 	n := v.net
 	v.peer = make([]int32, v.first[n.Switches()])
 	v.back = make([]uint8, len(v.peer))
-	v.hosts = make([][]fabric.Node, n.Switches())
+	v.hosts = make([][]network.Node, n.Switches())
 	for i := range n.Switches() {
 		s := n.Switch(i)
 		for p, e := range n.Ends(s) {
 			slot := v.first[i] + int32(p)
 			v.peer[slot] = none
 			switch {
-			case e.Node == fabric.NoNode || e.Node == s:
+			case e.Node == network.NoNode || e.Node == s:
 			case n.IsHost(e.Node):
 				if n.Info(e.Node).LID != 0 {
 					v.hosts[i] = append(v.hosts[i], e.Node)
@@ -126,7 +126,7 @@ func (v *view) guid(s int32) uint64 { return v.net.Info(v.net.Switch(int(s))).GU
 func (v *view) lid(s int32) int { return int(v.net.Info(v.net.Switch(int(s))).LID) }
 
 // lids returns the LIDs of a host.
-func (v *view) lids(h fabric.Node) (base, count int) {
+func (v *view) lids(h network.Node) (base, count int) {
 	i := v.net.Info(h)
 	return int(i.LID), 1 << i.LMC
 }

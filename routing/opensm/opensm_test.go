@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // TestShortestIsShortest compares the sets of ports of minhop with tables that
@@ -71,7 +71,7 @@ func TestUpDownIsLegal(t *testing.T) {
 		v := newView(d.net)
 		rank := v.ranks(v.visible(d.roots))
 		for _, s := range v.order {
-			for to := range fabric.Node(d.net.Hosts()) {
+			for to := range network.Node(d.net.Hosts()) {
 				if !climbsFirst(v, rank, tables, s, to) {
 					t.Fatalf("seed %d: %s to %s", seed, v.name(s), d.net.Info(to).Name)
 				}
@@ -80,7 +80,7 @@ func TestUpDownIsLegal(t *testing.T) {
 	}
 }
 
-func climbsFirst(v *view, rank []int32, tables *lft.Tables, s int32, to fabric.Node) bool {
+func climbsFirst(v *view, rank []int32, tables *lft.Tables, s int32, to network.Node) bool {
 	down := false
 	for range 64 {
 		port := tables.Row(int(s))[v.net.Info(to).LID]
@@ -88,7 +88,7 @@ func climbsFirst(v *view, rank []int32, tables *lft.Tables, s int32, to fabric.N
 			return true
 		}
 		next := v.net.At(v.net.Switch(int(s)), int(port)).Node
-		if v.net.IsHost(next) || next == fabric.NoNode {
+		if v.net.IsHost(next) || next == network.NoNode {
 			return next == to
 		}
 		n := int32(v.net.Index(next))
@@ -103,26 +103,26 @@ func climbsFirst(v *view, rank []int32, tables *lft.Tables, s int32, to fabric.N
 
 // TestFtreeOrMinHop tells what is not a fat tree, and falls back.
 func TestFtreeOrMinHop(t *testing.T) {
-	g := fabric.PGFT{M: []int{4, 4, 4}, W: []int{1, 4, 4}, P: []int{1, 1, 1}}
+	g := network.PGFT{M: []int{4, 4, 4}, W: []int{1, 4, 4}, P: []int{1, 1, 1}}
 	n := build(t, g, 0)
 	leaf, spine := n.Switch(0), n.Switch(16)
 	for _, c := range []struct {
 		name  string
-		net   *fabric.Network
-		roots []fabric.Node
+		net   *network.Network
+		roots []network.Node
 		want  string // "" is a fat tree
 	}{
 		{"whole", n, nil, ""},
-		{"hosts missing", without(t, n, fabric.End{Node: 3, Port: 1}, fabric.End{Node: 9, Port: 1}), nil, ""},
-		{"a root missing", without(t, n, fabric.End{Node: n.Switch(40)}), nil, "AB09"},
-		{"a cable of a leaf", without(t, n, fabric.End{Node: leaf, Port: 5}), nil, "AB09"},
-		{"the same, with roots", without(t, n, fabric.End{Node: leaf, Port: 5}), top(n, g), ""},
-		{"a cable down", without(t, n, fabric.End{Node: spine, Port: 1}), top(n, g), ""},
-		{"roots that are not there", n, []fabric.Node{3}, ""},
-		{"leaves as roots", n, []fabric.Node{leaf}, "AB26"},
+		{"hosts missing", without(t, n, network.End{Node: 3, Port: 1}, network.End{Node: 9, Port: 1}), nil, ""},
+		{"a root missing", without(t, n, network.End{Node: n.Switch(40)}), nil, "AB09"},
+		{"a cable of a leaf", without(t, n, network.End{Node: leaf, Port: 5}), nil, "AB09"},
+		{"the same, with roots", without(t, n, network.End{Node: leaf, Port: 5}), top(n, g), ""},
+		{"a cable down", without(t, n, network.End{Node: spine, Port: 1}), top(n, g), ""},
+		{"roots that are not there", n, []network.Node{3}, ""},
+		{"leaves as roots", n, []network.Node{leaf}, "AB26"},
 		{"LMC", build(t, g, 2), top(n, g), "LMC"},
-		{"one switch", build(t, fabric.PGFT{M: []int{4}, W: []int{1}, P: []int{1}}, 0), nil, "1 switches"},
-		{"hosts at one leaf", build(t, fabric.PGFT{M: []int{4, 1}, W: []int{1, 2}, P: []int{1, 1}}, 0), nil, "all hosts"},
+		{"one switch", build(t, network.PGFT{M: []int{4}, W: []int{1}, P: []int{1}}, 0), nil, "1 switches"},
+		{"hosts at one leaf", build(t, network.PGFT{M: []int{4, 1}, W: []int{1, 2}, P: []int{1, 1}}, 0), nil, "all hosts"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Ftree(c.net, c.roots)
@@ -148,7 +148,7 @@ func TestFtreeOrMinHop(t *testing.T) {
 func TestStickyMoves(t *testing.T) {
 	g := references["ft2_20_18"]
 	n := build(t, g, 0)
-	less := without(t, n, fabric.End{Node: n.Switch(0), Port: 21})
+	less := without(t, n, network.End{Node: n.Switch(0), Port: 21})
 	before := MinHop(n)
 	tree, err := Ftree(n, top(n, g))
 	if err != nil {
@@ -200,30 +200,30 @@ func TestDice(t *testing.T) {
 
 // TestOddNetworks routes what is hardly a network.
 func TestOddNetworks(t *testing.T) {
-	var empty, hosts, loose, ring fabric.Builder
-	hosts.Host(fabric.Info{Name: "a", GUID: 1, Port: 2, LID: 1})
-	hosts.Host(fabric.Info{Name: "b", GUID: 3, Port: 4, LID: 2})
-	plug(t, &hosts, fabric.End{Node: 0, Port: 1}, fabric.End{Node: 1, Port: 1})
-	loose.Host(fabric.Info{Name: "a", GUID: 1, Port: 2, LID: 1})
-	loose.Switch(fabric.Info{Name: "s", GUID: 5, Port: 5, LID: 3}, 4)
-	plug(t, &loose, fabric.End{Node: 1, Port: 1}, fabric.End{Node: 1, Port: 2}) // leads to itself
+	var empty, hosts, loose, ring network.Builder
+	hosts.Host(network.Info{Name: "a", GUID: 1, Port: 2, LID: 1})
+	hosts.Host(network.Info{Name: "b", GUID: 3, Port: 4, LID: 2})
+	plug(t, &hosts, network.End{Node: 0, Port: 1}, network.End{Node: 1, Port: 1})
+	loose.Host(network.Info{Name: "a", GUID: 1, Port: 2, LID: 1})
+	loose.Switch(network.Info{Name: "s", GUID: 5, Port: 5, LID: 3}, 4)
+	plug(t, &loose, network.End{Node: 1, Port: 1}, network.End{Node: 1, Port: 2}) // leads to itself
 	for h := range 2 {
-		ring.Host(fabric.Info{Name: string(rune('a' + h)), GUID: uint64(9000 + 2*h), Port: uint64(9001 + 2*h), LID: uint16(h + 1)})
+		ring.Host(network.Info{Name: string(rune('a' + h)), GUID: uint64(9000 + 2*h), Port: uint64(9001 + 2*h), LID: uint16(h + 1)})
 	}
 	const size = 700 // more hops than a byte counts
 	for s := range size {
-		ring.Switch(fabric.Info{Name: "s", GUID: uint64(s + 1), Port: uint64(s + 1), LID: uint16(10 + s)}, 3)
+		ring.Switch(network.Info{Name: "s", GUID: uint64(s + 1), Port: uint64(s + 1), LID: uint16(10 + s)}, 3)
 	}
 	for s := range size {
-		plug(t, &ring, fabric.End{Node: fabric.Node(2 + s), Port: 1}, fabric.End{Node: fabric.Node(2 + (s+1)%size), Port: 2})
+		plug(t, &ring, network.End{Node: network.Node(2 + s), Port: 1}, network.End{Node: network.Node(2 + (s+1)%size), Port: 2})
 	}
-	plug(t, &ring, fabric.End{Node: 0, Port: 1}, fabric.End{Node: 2, Port: 3})
-	plug(t, &ring, fabric.End{Node: 1, Port: 1}, fabric.End{Node: 4, Port: 3})
-	for name, b := range map[string]*fabric.Builder{"empty": &empty, "two hosts": &hosts, "loose": &loose, "ring": &ring} {
+	plug(t, &ring, network.End{Node: 0, Port: 1}, network.End{Node: 2, Port: 3})
+	plug(t, &ring, network.End{Node: 1, Port: 1}, network.End{Node: 4, Port: 3})
+	for name, b := range map[string]*network.Builder{"empty": &empty, "two hosts": &hosts, "loose": &loose, "ring": &ring} {
 		n := b.Build()
 		tables := []*lft.Tables{MinHop(n), DownUp(n), FtreeMinHop(n, nil), MinHopAfter(n, MinHop(n)), Save(n).MinHop(n)}
 		if n.Switches() > 0 {
-			all := make([]fabric.Node, n.Switches())
+			all := make([]network.Node, n.Switches())
 			for i := range all {
 				all[i] = n.Switch(i)
 			}
@@ -240,7 +240,7 @@ func TestOddNetworks(t *testing.T) {
 	}
 }
 
-func plug(t *testing.T, b *fabric.Builder, x, y fabric.End) {
+func plug(t *testing.T, b *network.Builder, x, y network.End) {
 	t.Helper()
 	if err := b.Cable(x, y); err != nil {
 		t.Fatal(err)
@@ -252,10 +252,10 @@ func plug(t *testing.T, b *fabric.Builder, x, y fabric.End) {
 func TestRandomNetworks(t *testing.T) {
 	for seed := range 40 {
 		r := rand.New(rand.NewPCG(uint64(seed), 1))
-		var b fabric.Builder
+		var b network.Builder
 		hosts, switches := 6, 8
 		for i := range hosts + switches {
-			info := fabric.Info{Name: "n", GUID: r.Uint64(), LID: uint16(i + 1)}
+			info := network.Info{Name: "n", GUID: r.Uint64(), LID: uint16(i + 1)}
 			if info.Port = info.GUID; i < hosts {
 				info.Port++
 				b.Host(info)
@@ -264,11 +264,11 @@ func TestRandomNetworks(t *testing.T) {
 			}
 		}
 		for h := range hosts {
-			_ = b.Cable(fabric.End{Node: fabric.Node(h), Port: 1}, fabric.End{Node: fabric.Node(hosts + r.IntN(switches)), Port: uint8(1 + r.IntN(12))})
+			_ = b.Cable(network.End{Node: network.Node(h), Port: 1}, network.End{Node: network.Node(hosts + r.IntN(switches)), Port: uint8(1 + r.IntN(12))})
 		}
 		for range 20 {
-			x := fabric.End{Node: fabric.Node(hosts + r.IntN(switches)), Port: uint8(1 + r.IntN(12))}
-			_ = b.Cable(x, fabric.End{Node: fabric.Node(hosts + r.IntN(switches)), Port: uint8(1 + r.IntN(12))}) // taken ports stay as they are
+			x := network.End{Node: network.Node(hosts + r.IntN(switches)), Port: uint8(1 + r.IntN(12))}
+			_ = b.Cable(x, network.End{Node: network.Node(hosts + r.IntN(switches)), Port: uint8(1 + r.IntN(12))}) // taken ports stay as they are
 		}
 		n := b.Build()
 		v, tables := newView(n), MinHop(n)
@@ -282,7 +282,7 @@ func TestRandomNetworks(t *testing.T) {
 				}
 			}
 		}
-		FtreeMinHop(n, []fabric.Node{n.Switch(0)})
+		FtreeMinHop(n, []network.Node{n.Switch(0)})
 		DownUp(n)
 		if _, err := UpDown(n, nil); err != nil && !errors.Is(err, ErrNoRoots) {
 			t.Error(err)

@@ -9,42 +9,42 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // without returns the network without some cables; an end names a cable, and
 // port 0 all cables of the node.
-func without(t testing.TB, n *fabric.Network, lost ...fabric.End) *fabric.Network {
+func without(t testing.TB, n *network.Network, lost ...network.End) *network.Network {
 	t.Helper()
-	gone := map[fabric.End]bool{}
-	drop := func(e fabric.End) { gone[e], gone[n.At(e.Node, int(e.Port))] = true, true }
+	gone := map[network.End]bool{}
+	drop := func(e network.End) { gone[e], gone[n.At(e.Node, int(e.Port))] = true, true }
 	for _, e := range lost {
 		if e.Port > 0 {
 			drop(e)
 			continue
 		}
 		for p := range n.Ends(e.Node) {
-			drop(fabric.End{Node: e.Node, Port: uint8(p + 1)})
+			drop(network.End{Node: e.Node, Port: uint8(p + 1)})
 		}
 	}
-	return rebuild(t, n, func(i fabric.Info) fabric.Info { return i }, func(e fabric.End) bool { return !gone[e] })
+	return rebuild(t, n, func(i network.Info) network.Info { return i }, func(e network.End) bool { return !gone[e] })
 }
 
 // rebuild returns the network with other names and with some of its cables.
-func rebuild(t testing.TB, n *fabric.Network, info func(fabric.Info) fabric.Info, keep func(fabric.End) bool) *fabric.Network {
+func rebuild(t testing.TB, n *network.Network, info func(network.Info) network.Info, keep func(network.End) bool) *network.Network {
 	t.Helper()
-	var b fabric.Builder
-	for v := range fabric.Node(n.Nodes()) {
+	var b network.Builder
+	for v := range network.Node(n.Nodes()) {
 		if n.IsHost(v) {
 			b.Host(info(n.Info(v)))
 		} else {
 			b.Switch(info(n.Info(v)), len(n.Ends(v)))
 		}
 	}
-	for v := range fabric.Node(n.Nodes()) {
+	for v := range network.Node(n.Nodes()) {
 		for p, far := range n.Ends(v) {
-			near := fabric.End{Node: v, Port: uint8(p + 1)}
+			near := network.End{Node: v, Port: uint8(p + 1)}
 			if far.Node > v && keep(near) {
 				if err := b.Cable(near, far); err != nil {
 					t.Fatal(err)
@@ -55,7 +55,7 @@ func rebuild(t testing.TB, n *fabric.Network, info func(fabric.Info) fabric.Info
 	return b.Build()
 }
 
-func build(t testing.TB, g fabric.PGFT, lmc int) *fabric.Network {
+func build(t testing.TB, g network.PGFT, lmc int) *network.Network {
 	t.Helper()
 	n, err := g.Build(lmc)
 	if err != nil {
@@ -65,12 +65,12 @@ func build(t testing.TB, g fabric.PGFT, lmc int) *fabric.Network {
 }
 
 // top returns the switches of the highest level.
-func top(n *fabric.Network, g fabric.PGFT) []fabric.Node {
+func top(n *network.Network, g network.PGFT) []network.Node {
 	count := 1
 	for _, w := range g.W {
 		count *= w
 	}
-	var roots []fabric.Node
+	var roots []network.Node
 	for i := n.Switches() - count; i < n.Switches(); i++ {
 		roots = append(roots, n.Switch(i))
 	}
@@ -78,7 +78,7 @@ func top(n *fabric.Network, g fabric.PGFT) []fabric.Node {
 }
 
 // references are the networks of testdata, from OpenSM 3.3.23 on ibsim.
-var references = map[string]fabric.PGFT{
+var references = map[string]network.PGFT{
 	"ft2_4_8":            {M: []int{4, 8}, W: []int{1, 4}, P: []int{1, 1}},
 	"ft2_20_18":          {M: []int{20, 18}, W: []int{1, 20}, P: []int{1, 1}},
 	"pgft3_4_4_4__1_4_4": {M: []int{4, 4, 4}, W: []int{1, 4, 4}, P: []int{1, 1, 1}},
@@ -104,7 +104,7 @@ func TestReferenceTables(t *testing.T) {
 	t.Logf("%d entries compared", entries)
 }
 
-func compute(t testing.TB, engine string, n *fabric.Network, roots []fabric.Node) *lft.Tables {
+func compute(t testing.TB, engine string, n *network.Network, roots []network.Node) *lft.Tables {
 	t.Helper()
 	var tables *lft.Tables
 	var err error
@@ -147,34 +147,34 @@ func same(t testing.TB, got, want *lft.Tables) (entries int) {
 }
 
 // dead reads lines "switch port".
-func dead(t testing.TB, n *fabric.Network, file string) []fabric.End {
+func dead(t testing.TB, n *network.Network, file string) []network.End {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ends []fabric.End
+	var ends []network.End
 	for line := range strings.Lines(string(text)) {
 		var name string
 		var port uint8
 		if _, err := fmt.Sscan(line, &name, &port); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
-		ends = append(ends, fabric.End{Node: named(n)[name], Port: port})
+		ends = append(ends, network.End{Node: named(n)[name], Port: port})
 	}
 	return ends
 }
 
-func named(n *fabric.Network) map[string]fabric.Node {
-	m := map[string]fabric.Node{}
-	for v := range fabric.Node(n.Nodes()) {
+func named(n *network.Network) map[string]network.Node {
+	m := map[string]network.Node{}
+	for v := range network.Node(n.Nodes()) {
 		m[n.Info(v).Name] = v
 	}
 	return m
 }
 
 // reference reads lines "switch port port …", LID 1 first.
-func reference(t testing.TB, n *fabric.Network, file string) *lft.Tables {
+func reference(t testing.TB, n *network.Network, file string) *lft.Tables {
 	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {

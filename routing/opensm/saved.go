@@ -7,8 +7,8 @@ import (
 	"io"
 	"slices"
 
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // Saved are the tables of shortest ways, kept over a restart with what is needed
@@ -33,9 +33,9 @@ type savedPort struct {
 }
 
 // Save computes the tables of a network.
-func Save(n *fabric.Network) *Saved {
+func Save(n *network.Network) *Saved {
 	s := &Saved{lids: map[uint64]uint16{}, hops: newView(n).shortest()}
-	for v := range fabric.Node(n.Nodes()) {
+	for v := range network.Node(n.Nodes()) {
 		s.lids[n.Info(v).Port] = n.Info(v).LID
 		if !n.IsHost(v) {
 			s.switches = append(s.switches, describe(n, v))
@@ -44,10 +44,10 @@ func Save(n *fabric.Network) *Saved {
 	return s
 }
 
-func describe(n *fabric.Network, v fabric.Node) savedSwitch {
+func describe(n *network.Network, v network.Node) savedSwitch {
 	d := savedSwitch{GUID: n.Info(v).GUID, Ports: make([]savedPort, len(n.Ends(v)))}
 	for p, e := range n.Ends(v) {
-		if e.Node != fabric.NoNode {
+		if e.Node != network.NoNode {
 			d.Ports[p] = savedPort{n.Info(e.Node).GUID, e.Port, !n.IsHost(e.Node)}
 		}
 	}
@@ -57,11 +57,11 @@ func describe(n *fabric.Network, v fabric.Node) savedSwitch {
 // Effect is what changes of a network since tables were saved do to them: the
 // memo's table 1, summed up over all changes.
 type Effect struct {
-	Hops   bool         // the saved tables of shortest ways no longer hold
-	Routes bool         // no forwarding entry computed from them holds
-	Roots  bool         // the roots found with them may be others
-	Ports  []fabric.End // entries of these switches by these ports do not hold
-	LIDs   []uint16     // entries to these LIDs, as they are now, do not hold
+	Hops   bool          // the saved tables of shortest ways no longer hold
+	Routes bool          // no forwarding entry computed from them holds
+	Roots  bool          // the roots found with them may be others
+	Ports  []network.End // entries of these switches by these ports do not hold
+	LIDs   []uint16      // entries to these LIDs, as they are now, do not hold
 }
 
 // Check compares a network with the one that tables were saved from, cable by
@@ -72,9 +72,9 @@ type Effect struct {
 // shortest ways when it was the last one between them. A changed LID makes the
 // entries to it obsolete. New cables, cables to hosts and hosts themselves
 // change nothing, though new cables are not used until all is computed anew.
-func (s *Saved) Check(n *fabric.Network) Effect {
+func (s *Saved) Check(n *network.Network) Effect {
 	var e Effect
-	now := map[uint64]fabric.Node{}
+	now := map[uint64]network.Node{}
 	for i := range n.Switches() {
 		now[n.Info(n.Switch(i)).GUID] = n.Switch(i)
 	}
@@ -88,7 +88,7 @@ func (s *Saved) Check(n *fabric.Network) Effect {
 		}
 		e.compare(n, v, old)
 	}
-	for v := range fabric.Node(n.Nodes()) {
+	for v := range network.Node(n.Nodes()) {
 		i := n.Info(v)
 		if !n.IsHost(v) && !known[i.GUID] {
 			e.Hops, e.Routes, e.Roots = true, true, true
@@ -102,13 +102,13 @@ func (s *Saved) Check(n *fabric.Network) Effect {
 }
 
 // compare looks for cables of a switch that are missing.
-func (e *Effect) compare(n *fabric.Network, v fabric.Node, old savedSwitch) {
+func (e *Effect) compare(n *network.Network, v network.Node, old savedSwitch) {
 	now := describe(n, v)
 	for p, was := range old.Ports {
 		if !was.Switch || p < len(now.Ports) && now.Ports[p] == was {
 			continue
 		}
-		e.Ports = append(e.Ports, fabric.End{Node: v, Port: uint8(p + 1)})
+		e.Ports = append(e.Ports, network.End{Node: v, Port: uint8(p + 1)})
 		if !slices.ContainsFunc(now.Ports, func(q savedPort) bool { return q.Switch && q.GUID == was.GUID }) {
 			e.Hops = true
 		}
@@ -117,7 +117,7 @@ func (e *Effect) compare(n *fabric.Network, v fabric.Node, old savedSwitch) {
 
 // MinHop is MinHop without searching for shortest ways. It returns nil where
 // the saved tables do not hold.
-func (s *Saved) MinHop(n *fabric.Network) *lft.Tables {
+func (s *Saved) MinHop(n *network.Network) *lft.Tables {
 	if s.Check(n).Hops {
 		return nil
 	}

@@ -5,29 +5,29 @@ import (
 	"reflect"
 	"testing"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // TestMemoTable1 goes through the changes of the memo's table 1.
 func TestMemoTable1(t *testing.T) {
-	g := fabric.PGFT{M: []int{3, 3}, W: []int{1, 2}, P: []int{1, 2}} // two cables between a leaf and a spine
+	g := network.PGFT{M: []int{3, 3}, W: []int{1, 2}, P: []int{1, 2}} // two cables between a leaf and a spine
 	whole := build(t, g, 0)
 	leaf, spine := whole.Switch(0), whole.Switch(3)
-	up := fabric.End{Node: leaf, Port: 4}
+	up := network.End{Node: leaf, Port: 4}
 	one := without(t, whole, up)
-	both := without(t, whole, up, fabric.End{Node: leaf, Port: 5})
-	unplugged := without(t, whole, fabric.End{Node: 0, Port: 1})
-	renumbered := rebuild(t, whole, func(i fabric.Info) fabric.Info {
+	both := without(t, whole, up, network.End{Node: leaf, Port: 5})
+	unplugged := without(t, whole, network.End{Node: 0, Port: 1})
+	renumbered := rebuild(t, whole, func(i network.Info) network.Info {
 		if i.Name == "h4" {
 			i.LID = 99
 		}
 		return i
-	}, func(fabric.End) bool { return true })
+	}, func(network.End) bool { return true })
 	all := Effect{Hops: true, Routes: true, Roots: true}
-	through := []fabric.End{up, {Node: spine, Port: 1}}
+	through := []network.End{up, {Node: spine, Port: 1}}
 	for _, c := range []struct {
 		name     string
-		old, now *fabric.Network
+		old, now *network.Network
 		want     Effect
 	}{
 		{"nothing", whole, whole, Effect{}},
@@ -35,7 +35,7 @@ func TestMemoTable1(t *testing.T) {
 		{"missing switch", whole, lacking(t, whole, "s1_2", ""), all},
 		{"new cable", one, whole, Effect{}},
 		{"missing cable between switches, another is there", whole, one, Effect{Ports: through}},
-		{"missing cable between switches, the last", one, both, Effect{Hops: true, Ports: []fabric.End{
+		{"missing cable between switches, the last", one, both, Effect{Hops: true, Ports: []network.End{
 			{Node: leaf, Port: 5}, {Node: spine, Port: 2}}}},
 		{"missing cable to a host", whole, unplugged, Effect{}},
 		{"new host", lacking(t, whole, "", "h8"), whole, Effect{}},
@@ -58,11 +58,11 @@ func TestMemoTable1(t *testing.T) {
 }
 
 // lacking returns the network without a switch or a host.
-func lacking(t *testing.T, n *fabric.Network, sw, host string) *fabric.Network {
+func lacking(t *testing.T, n *network.Network, sw, host string) *network.Network {
 	t.Helper()
-	var b fabric.Builder
-	at := map[fabric.Node]fabric.Node{}
-	for v := range fabric.Node(n.Nodes()) {
+	var b network.Builder
+	at := map[network.Node]network.Node{}
+	for v := range network.Node(n.Nodes()) {
 		switch i := n.Info(v); {
 		case i.Name == sw || i.Name == host:
 		case n.IsHost(v):
@@ -71,14 +71,14 @@ func lacking(t *testing.T, n *fabric.Network, sw, host string) *fabric.Network {
 			at[v] = b.Switch(i, len(n.Ends(v)))
 		}
 	}
-	for v := range fabric.Node(n.Nodes()) {
+	for v := range network.Node(n.Nodes()) {
 		for p, e := range n.Ends(v) {
 			near, ok := at[v]
 			far, ok2 := at[e.Node]
 			if !ok || !ok2 || v > e.Node {
 				continue
 			}
-			if err := b.Cable(fabric.End{Node: near, Port: uint8(p + 1)}, fabric.End{Node: far, Port: e.Port}); err != nil {
+			if err := b.Cable(network.End{Node: near, Port: uint8(p + 1)}, network.End{Node: far, Port: e.Port}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -100,17 +100,17 @@ func TestSavedTables(t *testing.T) {
 		}
 		same(t, s.MinHop(n), MinHop(n))
 	}
-	g := fabric.PGFT{M: []int{3, 3}, W: []int{1, 2}, P: []int{1, 2}}
+	g := network.PGFT{M: []int{3, 3}, W: []int{1, 2}, P: []int{1, 2}}
 	n := build(t, g, 0)
-	less := without(t, n, fabric.End{Node: n.Switch(0), Port: 4})
+	less := without(t, n, network.End{Node: n.Switch(0), Port: 4})
 	same(t, Save(n).MinHop(less), MinHop(less)) // a parallel cable is left
-	if got := Save(less).MinHop(without(t, less, fabric.End{Node: n.Switch(0), Port: 5})); got != nil {
+	if got := Save(less).MinHop(without(t, less, network.End{Node: n.Switch(0), Port: 5})); got != nil {
 		t.Error("tables that no longer hold were used")
 	}
 }
 
 func FuzzReadSaved(f *testing.F) {
-	n, err := fabric.PGFT{M: []int{2, 2}, W: []int{1, 1}, P: []int{1, 1}}.Build(0)
+	n, err := network.PGFT{M: []int{2, 2}, W: []int{1, 1}, P: []int{1, 1}}.Build(0)
 	if err != nil {
 		f.Fatal(err)
 	}

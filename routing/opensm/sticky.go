@@ -3,8 +3,8 @@ package opensm
 import (
 	"slices"
 
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // MinHopAfter routes a network that has lost cables since prev was computed, as
@@ -17,7 +17,7 @@ import (
 // change is looked at (memo, §6): O((E + k·S)·C/64 + k·H) for k switches with
 // entries to move and C targets whose distances have changed, instead of
 // O(S·(E + H·P)). The tables are the same.
-func MinHopAfter(n *fabric.Network, prev *lft.Tables) *lft.Tables {
+func MinHopAfter(n *network.Network, prev *lft.Tables) *lft.Tables {
 	if !lessCables(prev.Net, n) {
 		return MinHop(n)
 	}
@@ -41,17 +41,17 @@ func (v *view) keep(prev *lft.Tables) *lft.Tables {
 
 // lessCables reports whether two networks differ in nothing but cables that only
 // the first has.
-func lessCables(old, n *fabric.Network) bool {
+func lessCables(old, n *network.Network) bool {
 	if old.Nodes() != n.Nodes() || old.Hosts() != n.Hosts() {
 		return false
 	}
-	for v := range fabric.Node(n.Nodes()) {
+	for v := range network.Node(n.Nodes()) {
 		a, b := old.Ends(v), n.Ends(v)
 		if len(a) != len(b) || old.Info(v) != n.Info(v) {
 			return false
 		}
 		for p := range b {
-			if a[p] != b[p] && b[p].Node != fabric.NoNode {
+			if a[p] != b[p] && b[p].Node != network.NoNode {
 				return false
 			}
 		}
@@ -108,7 +108,7 @@ func (u *update) findGone(before *view) {
 			continue
 		}
 		for _, h := range before.hosts[s] {
-			if leaf := u.v.net.Leaf(h); leaf.Node == fabric.NoNode || !u.v.seen[u.v.net.Index(leaf.Node)] {
+			if leaf := u.v.net.Leaf(h); leaf.Node == network.NoNode || !u.v.seen[u.v.net.Index(leaf.Node)] {
 				lid, _ := u.v.lids(h)
 				u.gone = append(u.gone, lid)
 			}

@@ -5,17 +5,17 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"evbench/fabric"
 	"evbench/internal/ibtest"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // between returns a random cable between two switches.
-func between(n *fabric.Network, r *rand.Rand) fabric.End {
+func between(n *network.Network, r *rand.Rand) network.End {
 	for {
 		s := n.Switch(r.IntN(n.Switches()))
-		if p := r.IntN(len(n.Ends(s))) + 1; n.At(s, p).Node != fabric.NoNode && !n.IsHost(n.At(s, p).Node) {
-			return fabric.End{Node: s, Port: uint8(p)}
+		if p := r.IntN(len(n.Ends(s))) + 1; n.At(s, p).Node != network.NoNode && !n.IsHost(n.At(s, p).Node) {
+			return network.End{Node: s, Port: uint8(p)}
 		}
 	}
 }
@@ -32,7 +32,7 @@ func TestShortcutIsExact(t *testing.T) {
 			if r.IntN(4) == 0 {
 				end.Port = 0
 			} else if r.IntN(4) == 0 {
-				end = fabric.End{Node: fabric.Node(r.IntN(n.Hosts())), Port: 1}
+				end = network.End{Node: network.Node(r.IntN(n.Hosts())), Port: 1}
 			}
 			n = without(t, n, end)
 			want, got := newView(n).keep(tables), MinHopAfter(n, tables)
@@ -81,11 +81,11 @@ func TestLiveOpenSM(t *testing.T) {
 }
 
 // with plugs a cable in again.
-func with(t testing.TB, n, whole *fabric.Network, end fabric.End) *fabric.Network {
+func with(t testing.TB, n, whole *network.Network, end network.End) *network.Network {
 	t.Helper()
 	far := whole.At(end.Node, int(end.Port))
-	return rebuild(t, whole, func(i fabric.Info) fabric.Info { return i }, func(e fabric.End) bool {
-		return n.At(e.Node, int(e.Port)).Node != fabric.NoNode || e == end || e == far
+	return rebuild(t, whole, func(i network.Info) network.Info { return i }, func(e network.End) bool {
+		return n.At(e.Node, int(e.Port)).Node != network.NoNode || e == end || e == far
 	})
 }
 

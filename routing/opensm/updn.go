@@ -4,8 +4,8 @@ import (
 	"errors"
 	"math"
 
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // A course is where a cable leads: towards the roots, away from them, or to a
@@ -28,7 +28,7 @@ var ErrNoRoots = errors.New("no root switches: none is at one distance from nine
 // have no entry, without a word.
 //
 // O(S·(E + H·P)) time, S² words of memory, on all processors.
-func UpDown(n *fabric.Network, roots []fabric.Node) (*lft.Tables, error) {
+func UpDown(n *network.Network, roots []network.Node) (*lft.Tables, error) {
 	v := newView(n)
 	h, err := v.updn(roots)
 	if err != nil {
@@ -42,7 +42,7 @@ func UpDown(n *fabric.Network, roots []fabric.Node) (*lft.Tables, error) {
 // starts the C library's generator anew for each computation, so the same seed
 // gives the same tables; they are equal to those of OpenSM where its C library
 // is GNU's. One processor: the order of draws counts.
-func Scatter(n *fabric.Network, roots []fabric.Node, seed uint32) (*lft.Tables, error) {
+func Scatter(n *network.Network, roots []network.Node, seed uint32) (*lft.Tables, error) {
 	if seed == 0 {
 		return UpDown(n, roots)
 	}
@@ -59,7 +59,7 @@ func Scatter(n *fabric.Network, roots []fabric.Node, seed uint32) (*lft.Tables, 
 	return t, nil
 }
 
-func (v *view) updn(roots []fabric.Node) (*hops, error) {
+func (v *view) updn(roots []network.Node) (*hops, error) {
 	first := v.visible(roots)
 	if len(roots) == 0 {
 		first = v.detect()
@@ -94,7 +94,7 @@ func sign(less bool) course {
 // tree it allows the same ways as UpDown.
 //
 // O(S·(E + H·P)) time, S² words of memory, on all processors.
-func DownUp(n *fabric.Network) *lft.Tables {
+func DownUp(n *network.Network) *lft.Tables {
 	v := newView(n)
 	rank := v.ranks(v.loaded)
 	courses := v.courses(func(s, t int32) course {

@@ -7,18 +7,18 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/fabric"
 	"evbench/routing/dmod/routetest"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // joined counts, by searching, the ordered pairs of switches with hosts and hosts
 // that a path up and then down joins.
-func joined(n *fabric.Network, rank []int) int {
+func joined(n *network.Network, rank []int) int {
 	pairs := 0
-	for h := range fabric.Node(n.Hosts()) {
+	for h := range network.Node(n.Hosts()) {
 		leaf := n.Leaf(h).Node
-		if leaf == fabric.NoNode {
+		if leaf == network.NoNode {
 			continue
 		}
 		for s, reached := range above(n, rank, leaf) {
@@ -30,9 +30,9 @@ func joined(n *fabric.Network, rank []int) int {
 	return pairs
 }
 
-func hasHosts(n *fabric.Network, s fabric.Node) bool {
+func hasHosts(n *network.Network, s network.Node) bool {
 	for _, e := range n.Ends(s) {
-		if e.Node != fabric.NoNode && n.IsHost(e.Node) {
+		if e.Node != network.NoNode && n.IsHost(e.Node) {
 			return true
 		}
 	}
@@ -40,19 +40,19 @@ func hasHosts(n *fabric.Network, s fabric.Node) bool {
 }
 
 // above searches from a leaf, backwards: up, then down.
-func above(n *fabric.Network, rank []int, leaf fabric.Node) map[fabric.Node]bool {
+func above(n *network.Network, rank []int, leaf network.Node) map[network.Node]bool {
 	type state struct {
-		s    fabric.Node
+		s    network.Node
 		down bool
 	}
 	seen, queue := map[state]bool{{leaf, false}: true}, []state{{leaf, false}}
-	reached := map[fabric.Node]bool{}
+	reached := map[network.Node]bool{}
 	for len(queue) > 0 {
 		at := queue[0]
 		queue = queue[1:]
 		reached[at.s] = true
 		for _, e := range n.Ends(at.s) {
-			if e.Node == fabric.NoNode || n.IsHost(e.Node) {
+			if e.Node == network.NoNode || n.IsHost(e.Node) {
 				continue
 			}
 			next := state{e.Node, rank[e.Node] < rank[at.s]}
@@ -82,7 +82,7 @@ func TestFaults(t *testing.T) {
 		for seed := range uint64(6) {
 			rng := rand.New(rand.NewPCG(uint64(i), seed))
 			lost += faulty(t, q, true, build(t, q, int(seed%2)), rng)
-			plain, err := fabric.PGFT(q).Build(0)
+			plain, err := network.PGFT(q).Build(0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,14 +95,14 @@ func TestFaults(t *testing.T) {
 }
 
 // faulty takes cables and a switch away, and returns how many routes are lost.
-func faulty(t *testing.T, q Shape, quasi bool, whole *fabric.Network, rng *rand.Rand) int {
+func faulty(t *testing.T, q Shape, quasi bool, whole *network.Network, rng *rand.Rand) int {
 	t.Helper()
-	gone := fabric.NoNode
+	gone := network.NoNode
 	if rng.IntN(2) == 0 {
 		gone = whole.Switch(rng.IntN(whole.Switches()))
 	}
 	share := rng.Float64() * 0.3
-	n := routetest.Dead(whole, nil, func(a, b fabric.End) bool {
+	n := routetest.Dead(whole, nil, func(a, b network.End) bool {
 		return a.Node == gone || b.Node == gone || rng.Float64() < share
 	})
 	tables, err := route(q, n, quasi)
@@ -121,7 +121,7 @@ func faulty(t *testing.T, q Shape, quasi bool, whole *fabric.Network, rng *rand.
 // maskOnly is Algorithm 1 for a fat tree (§V.A) as the paper writes it: on the way
 // up a port is out when it is missing at the switch or at the one on the same level
 // in the destination's subtree; the paper leaves the choice to chance.
-func maskOnly(g Shape, n *fabric.Network) *lft.Tables {
+func maskOnly(g Shape, n *network.Network) *lft.Tables {
 	t, h := newTree(g, false, n), len(g.M)
 	tables := lft.New("masks", n)
 	at, of := make([]int, h), make([]int, h)
@@ -129,21 +129,21 @@ func maskOnly(g Shape, n *fabric.Network) *lft.Tables {
 		l := t.level(s)
 		t.digits(s, l, at)
 		for d := range n.Hosts() {
-			lid := int(n.Info(fabric.Node(d)).LID)
+			lid := int(n.Info(network.Node(d)).LID)
 			leaf := n.Index(n.Switch(d / g.M[0]))
 			t.digits(leaf, 1, of)
 			copy(of[:l], at[:l])
 			q := t.number(of, l) // Q
 			if q == s {
 				port := uint8(1 + d/product(g.M, l-1)%g.M[l-1])
-				if n.At(n.Switch(s), int(port)).Node != fabric.NoNode {
+				if n.At(n.Switch(s), int(port)).Node != network.NoNode {
 					tables.Row(s)[lid] = port
 				}
 				continue
 			}
 			for i := range g.W[l] {
 				port := g.M[l-1] + 1 + (d/product(g.W, l)+i)%g.W[l]
-				if n.At(n.Switch(s), port).Node != fabric.NoNode && n.At(n.Switch(q), port).Node != fabric.NoNode {
+				if n.At(n.Switch(s), port).Node != network.NoNode && n.At(n.Switch(q), port).Node != network.NoNode {
 					tables.Row(s)[lid] = uint8(port)
 					break
 				}
@@ -157,7 +157,7 @@ func maskOnly(g Shape, n *fabric.Network) *lft.Tables {
 // levels do not; never the other way.
 func TestMasksOfOneLevelLoseMore(t *testing.T) {
 	g := Shape{[]int{3, 3, 3, 3}, []int{1, 3, 3, 3}, []int{1, 1, 1, 1}}
-	whole, err := fabric.PGFT(g).Build(0)
+	whole, err := network.PGFT(g).Build(0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,13 +190,13 @@ func TestFaultsAreLocal(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := n.Switch(0)
-	dead := fabric.End{Node: s, Port: 5} // s1_0, first up
-	after, err := QFT(q, routetest.Dead(n, nil, func(a, _ fabric.End) bool { return a == dead }))
+	dead := network.End{Node: s, Port: 5} // s1_0, first up
+	after, err := QFT(q, routetest.Dead(n, nil, func(a, _ network.End) bool { return a == dead }))
 	if err != nil {
 		t.Fatal(err)
 	}
 	moved := 0
-	for h := range fabric.Node(n.Hosts()) {
+	for h := range network.Node(n.Hosts()) {
 		lid := int(n.Info(h).LID)
 		if was, is := before.Port(s, lid), after.Port(s, lid); was == 5 {
 			moved++
@@ -215,16 +215,16 @@ func TestFaultsAreLocal(t *testing.T) {
 func TestBadInput(t *testing.T) {
 	q := sizes[0]
 	n := build(t, q, 0)
-	pgft, err := fabric.PGFT(q).Build(0)
+	pgft, err := network.PGFT(q).Build(0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	twisted := twist(n)
 	for _, c := range []struct {
 		name string
-		run  func(Shape, *fabric.Network) (*lft.Tables, error)
+		run  func(Shape, *network.Network) (*lft.Tables, error)
 		q    Shape
-		n    *fabric.Network
+		n    *network.Network
 		want string
 	}{
 		{"lengths", QFT, Shape{[]int{4}, []int{1, 2}, []int{1}}, n, "must be one for each level"},
@@ -246,21 +246,21 @@ func TestBadInput(t *testing.T) {
 }
 
 // twist swaps the up cables of the first leaf and one of another group.
-func twist(n *fabric.Network) *fabric.Network {
-	var b fabric.Builder
-	for v := range fabric.Node(n.Nodes()) {
+func twist(n *network.Network) *network.Network {
+	var b network.Builder
+	for v := range network.Node(n.Nodes()) {
 		if n.IsHost(v) {
 			b.Host(n.Info(v))
 		} else {
 			b.Switch(n.Info(v), len(n.Ends(v)))
 		}
 	}
-	swap := map[fabric.End]fabric.End{}
-	x, y := fabric.End{Node: n.Switch(0), Port: 5}, fabric.End{Node: n.Switch(7), Port: 5}
+	swap := map[network.End]network.End{}
+	x, y := network.End{Node: n.Switch(0), Port: 5}, network.End{Node: n.Switch(7), Port: 5}
 	swap[x], swap[y] = y, x
-	for v := range fabric.Node(n.Nodes()) {
+	for v := range network.Node(n.Nodes()) {
 		for i, e := range n.Ends(v) {
-			a := fabric.End{Node: v, Port: uint8(i + 1)}
+			a := network.End{Node: v, Port: uint8(i + 1)}
 			if e.Node <= v {
 				continue
 			}

@@ -3,8 +3,8 @@ package qft
 import (
 	"testing"
 
-	"evbench/fabric"
 	"evbench/routing/dmod"
+	"evbench/topology/network"
 )
 
 // product is Π_{i=1..l} w_i, with i from 1.
@@ -90,7 +90,7 @@ func TestFormulas(t *testing.T) {
 				if !down {
 					want += downs
 				}
-				if got := tables.Port(n.Switch(s), int(n.Info(fabric.Node(d)).LID)); int(got) != 1+want {
+				if got := tables.Port(n.Switch(s), int(n.Info(network.Node(d)).LID)); int(got) != 1+want {
 					t.Fatalf("%s: %s sends h%d through port %d, not %d", q, n.Info(n.Switch(s)).Name, d, got, 1+want)
 				}
 			}
@@ -100,7 +100,7 @@ func TestFormulas(t *testing.T) {
 
 // A whole fat tree is routed by d-mod-k.
 func TestFatTreeIsDmodk(t *testing.T) {
-	for _, g := range []fabric.PGFT{
+	for _, g := range []network.PGFT{
 		{M: []int{4, 8}, W: []int{1, 4}, P: []int{1, 1}},
 		{M: []int{4, 2, 8}, W: []int{1, 2, 4}, P: []int{1, 2, 1}},
 		{M: []int{3, 2, 3, 2}, W: []int{1, 2, 3, 2}, P: []int{1, 3, 2, 2}},

@@ -10,9 +10,9 @@ package qft
 import (
 	"fmt"
 
-	"evbench/fabric"
 	"evbench/routing/dmod/updown"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // A Shape are the numbers of a QFT or PGFT(h; m1..mh; w1..wh; p1..ph). Nodes are
@@ -38,13 +38,13 @@ type Shape struct{ M, W, P []int }
 //
 // The x-th further LID of a host is routed as host d+x. O(cables · leaves / 64)
 // and O(switches · hosts) bytes, mostly copied.
-func QFT(q Shape, n *fabric.Network) (*lft.Tables, error) { return route(q, n, true) }
+func QFT(q Shape, n *network.Network) (*lft.Tables, error) { return route(q, n, true) }
 
 // FatTree is the same for a PGFT, whose p cables join the same two switches (§V.A;
 // equation 16 and the up-ports of d-mod-k).
-func FatTree(g Shape, n *fabric.Network) (*lft.Tables, error) { return route(g, n, false) }
+func FatTree(g Shape, n *network.Network) (*lft.Tables, error) { return route(g, n, false) }
 
-func route(q Shape, n *fabric.Network, quasi bool) (*lft.Tables, error) {
+func route(q Shape, n *network.Network, quasi bool) (*lft.Tables, error) {
 	if err := q.check(quasi); err != nil {
 		return nil, fmt.Errorf("qft: %w", err)
 	}

@@ -3,22 +3,22 @@ package qft
 import (
 	"testing"
 
-	"evbench/fabric"
 	"evbench/routing/dmod/routetest"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // build cables a QFT word for word by equations 6 to 8; node numbers, LIDs and
 // GUIDs are those of the PGFT of the same numbers.
-func build(t testing.TB, q Shape, lmc int) *fabric.Network {
+func build(t testing.TB, q Shape, lmc int) *network.Network {
 	t.Helper()
 	h := len(q.M)
-	plain, err := fabric.PGFT(q).Build(lmc)
+	plain, err := network.PGFT(q).Build(lmc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b fabric.Builder
-	for v := range fabric.Node(plain.Nodes()) {
+	var b network.Builder
+	for v := range network.Node(plain.Nodes()) {
 		if plain.IsHost(v) {
 			b.Host(plain.Info(v))
 		} else {
@@ -26,8 +26,8 @@ func build(t testing.TB, q Shape, lmc int) *fabric.Network {
 		}
 	}
 	tree := newTree(q, true, plain)
-	for v := range fabric.Node(plain.Hosts()) {
-		cable(t, &b, fabric.End{Node: v, Port: 1}, plain.Leaf(v))
+	for v := range network.Node(plain.Hosts()) {
+		cable(t, &b, network.End{Node: v, Port: 1}, plain.Leaf(v))
 	}
 	low, high := make([]int, h), make([]int, h)
 	for s := range tree.first[h-1] {
@@ -48,13 +48,13 @@ func build(t testing.TB, q Shape, lmc int) *fabric.Network {
 			}
 			up := plain.Switch(tree.number(high, l))
 			downs := q.M[l-2] * q.P[l-2]
-			cable(t, &b, fabric.End{Node: plain.Switch(s), Port: uint8(1 + downs + g)}, fabric.End{Node: up, Port: uint8(1 + f)})
+			cable(t, &b, network.End{Node: plain.Switch(s), Port: uint8(1 + downs + g)}, network.End{Node: up, Port: uint8(1 + f)})
 		}
 	}
 	return b.Build()
 }
 
-func cable(t testing.TB, b *fabric.Builder, x, y fabric.End) {
+func cable(t testing.TB, b *network.Builder, x, y network.End) {
 	t.Helper()
 	if err := b.Cable(x, y); err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ var sizes = []Shape{
 	{[]int{18, 3, 18, 12}, []int{1, 3, 18, 18}, []int{1, 6, 1, 1}}, // 11,664
 }
 
-func (q Shape) String() string { return "QFT" + fabric.PGFT(q).String()[4:] }
+func (q Shape) String() string { return "QFT" + network.PGFT(q).String()[4:] }
 
 // free checks that no cable has two paths of a shift permutation.
 func free(t *testing.T, tables *lft.Tables) {

@@ -3,7 +3,7 @@ package qft
 import (
 	"fmt"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // A tree knows the digits of nodes, which ports they give, and by which rule a
@@ -11,14 +11,14 @@ import (
 type tree struct {
 	Shape
 	quasi bool
-	n     *fabric.Network
+	n     *network.Network
 	hosts int
 	first []int // index of the first switch of a level, and the end
 	width []int // R_l = w1·…·wl
 	cross int   // the level with p > 1 of a quasi fat tree, else a level too high
 }
 
-func newTree(q Shape, quasi bool, n *fabric.Network) *tree {
+func newTree(q Shape, quasi bool, n *network.Network) *tree {
 	h := len(q.M)
 	t := &tree{Shape: q, quasi: quasi, n: n, hosts: 1, first: make([]int, h+1), width: make([]int, h), cross: h + 9}
 	for _, m := range q.M {
@@ -65,9 +65,9 @@ func (t *tree) fits() error {
 		return fmt.Errorf("the network has %d hosts and %d switches, not %d and %d", t.n.Hosts(), t.n.Switches(), t.hosts, t.first[h])
 	}
 	for v := range t.hosts {
-		e := t.n.Leaf(fabric.Node(v))
-		if e.Node != fabric.NoNode && e.Node != t.n.Switch(v/t.M[0]) {
-			return fmt.Errorf("host %s is at %s", t.n.Info(fabric.Node(v)).Name, t.n.Info(e.Node).Name)
+		e := t.n.Leaf(network.Node(v))
+		if e.Node != network.NoNode && e.Node != t.n.Switch(v/t.M[0]) {
+			return fmt.Errorf("host %s is at %s", t.n.Info(network.Node(v)).Name, t.n.Info(e.Node).Name)
 		}
 	}
 	low, high := make([]int, h), make([]int, h)
@@ -75,7 +75,7 @@ func (t *tree) fits() error {
 		l := t.level(s)
 		t.digits(s, l, low)
 		for i, e := range t.n.Ends(t.n.Switch(s)) {
-			if e.Node == fabric.NoNode || t.n.IsHost(e.Node) {
+			if e.Node == network.NoNode || t.n.IsHost(e.Node) {
 				continue
 			}
 			peer := t.n.Index(e.Node)

@@ -1,8 +1,8 @@
 package sssp
 
 import (
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // An EFI is the edge forwarding index that jobs induce: how many routes between
@@ -10,22 +10,22 @@ import (
 // congestion that the jobs' traffic can meet there (Heydemann, Meyer and Sotteau
 // 1989, for all routes).
 type EFI struct {
-	Max    int64      `json:"max"`
-	Mean   float64    `json:"mean"` // over all directed cables, used or not
-	Cables int        `json:"cables"`
-	Unused int        `json:"unused"`
-	Lost   int64      `json:"unreachable"` // routes that do not arrive
-	At     fabric.End `json:"-"`           // the first port with most routes
-	Routes []int64    `json:"-"`           // of the directed cables, by switch and port
+	Max    int64       `json:"max"`
+	Mean   float64     `json:"mean"` // over all directed cables, used or not
+	Cables int         `json:"cables"`
+	Unused int         `json:"unused"`
+	Lost   int64       `json:"unreachable"` // routes that do not arrive
+	At     network.End `json:"-"`           // the first port with most routes
+	Routes []int64     `json:"-"`           // of the directed cables, by switch and port
 }
 
 // Index counts, to the first LID of each host. A pair of hosts counts once,
 // however many jobs it shares. O(J² + J·leaves·hops) for J hosts of one job.
-func Index(t *lft.Tables, jobs [][]fabric.Node) *EFI {
+func Index(t *lft.Tables, jobs [][]network.Node) *EFI {
 	c := newCounter(t, jobs)
 	for h, mine := range c.jobsOf {
 		if len(mine) > 0 {
-			c.destination(fabric.Node(h))
+			c.destination(network.Node(h))
 		}
 	}
 	return c.sum()
@@ -33,21 +33,21 @@ func Index(t *lft.Tables, jobs [][]fabric.Node) *EFI {
 
 type counter struct {
 	t      *lft.Tables
-	jobs   [][]fabric.Node
+	jobs   [][]network.Node
 	jobsOf [][]int32
 	first  []int32 // of a switch's ports in routes
 	routes []int64
 	lost   int64
-	seen   []fabric.Node
+	seen   []network.Node
 	from   []int64 // routes of this destination by switch
-	leaves []fabric.Node
+	leaves []network.Node
 }
 
-func newCounter(t *lft.Tables, jobs [][]fabric.Node) *counter {
+func newCounter(t *lft.Tables, jobs [][]network.Node) *counter {
 	n := t.Net
-	c := &counter{t: t, jobs: jobs, jobsOf: make([][]int32, n.Hosts()), seen: make([]fabric.Node, n.Hosts()), from: make([]int64, n.Switches())}
+	c := &counter{t: t, jobs: jobs, jobsOf: make([][]int32, n.Hosts()), seen: make([]network.Node, n.Hosts()), from: make([]int64, n.Switches())}
 	for h := range c.seen {
-		c.seen[h] = fabric.NoNode
+		c.seen[h] = network.NoNode
 	}
 	for j, job := range jobs {
 		for _, h := range job {
@@ -64,7 +64,7 @@ func newCounter(t *lft.Tables, jobs [][]fabric.Node) *counter {
 
 // destination counts the routes to a host from those that share a job with it,
 // one switch after the other.
-func (c *counter) destination(h fabric.Node) {
+func (c *counter) destination(h network.Node) {
 	c.leaves = c.leaves[:0]
 	c.seen[h] = h
 	for _, j := range c.jobsOf[h] {
@@ -74,7 +74,7 @@ func (c *counter) destination(h fabric.Node) {
 			}
 			c.seen[m] = h
 			leaf := c.t.Net.Leaf(m).Node
-			if leaf == fabric.NoNode || c.t.Net.IsHost(leaf) {
+			if leaf == network.NoNode || c.t.Net.IsHost(leaf) {
 				c.lost++
 				continue
 			}
@@ -90,13 +90,13 @@ func (c *counter) destination(h fabric.Node) {
 }
 
 // walk follows routes from a switch to a host.
-func (c *counter) walk(at, h fabric.Node, count int64) {
+func (c *counter) walk(at, h network.Node, count int64) {
 	n, lid := c.t.Net, int(c.t.Net.Info(h).LID)
 	for range n.Switches() {
 		port := c.t.Port(at, lid)
 		next := n.At(at, int(port)).Node
 		switch {
-		case lid == 0 || next == fabric.NoNode || n.IsHost(next) && next != h:
+		case lid == 0 || next == network.NoNode || n.IsHost(next) && next != h:
 			c.lost += count
 			return
 		case next == h:
@@ -114,7 +114,7 @@ func (c *counter) sum() *EFI {
 	for i := range n.Switches() {
 		s := n.Switch(i)
 		for p, far := range n.Ends(s) {
-			if far.Node == fabric.NoNode || n.IsHost(far.Node) {
+			if far.Node == network.NoNode || n.IsHost(far.Node) {
 				continue
 			}
 			routes := c.routes[c.first[i]+int32(p)]
@@ -124,7 +124,7 @@ func (c *counter) sum() *EFI {
 				e.Unused++
 			}
 			if routes > e.Max {
-				e.Max, e.At = routes, fabric.End{Node: s, Port: uint8(p + 1)}
+				e.Max, e.At = routes, network.End{Node: s, Port: uint8(p + 1)}
 			}
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // ErrNoHosts is returned for a network that has nothing to route to.
@@ -30,19 +30,19 @@ const none = -1
 // are numbered as OpenSM goes through switches, by GUID with its bytes reversed.
 // A slot is a port of a vertex; slots of one vertex lie together, port 1 first.
 type graph struct {
-	net    *fabric.Network
-	sw     []int32         // switch index of a vertex
-	hosts  [][]fabric.Node // of a vertex, by port
-	lids   []uint32        // of a vertex's hosts, and its own
-	first  []int32         // slots of vertex v are first[v]..first[v+1]-1
-	owner  []int32         // vertex of a slot
-	to     []int32         // vertex that a slot's cable leads to, or none
-	back   []int32         // slot at the other end
-	weight []uint64        // of a cable, as crossed by the search: away from the destination
+	net    *network.Network
+	sw     []int32          // switch index of a vertex
+	hosts  [][]network.Node // of a vertex, by port
+	lids   []uint32         // of a vertex's hosts, and its own
+	first  []int32          // slots of vertex v are first[v]..first[v+1]-1
+	owner  []int32          // vertex of a slot
+	to     []int32          // vertex that a slot's cable leads to, or none
+	back   []int32          // slot at the other end
+	weight []uint64         // of a cable, as crossed by the search: away from the destination
 }
 
 // newGraph returns the part of the network with most hosts.
-func newGraph(n *fabric.Network) (*graph, error) {
+func newGraph(n *network.Network) (*graph, error) {
 	g := &graph{net: n, sw: largest(n)}
 	if len(g.sw) == 0 {
 		return nil, ErrNoHosts
@@ -65,7 +65,7 @@ func (g *graph) cables(vertex []int32) {
 	slots := g.first[len(g.sw)]
 	g.owner, g.to, g.back = make([]int32, slots), make([]int32, slots), make([]int32, slots)
 	g.weight = make([]uint64, slots)
-	g.hosts, g.lids = make([][]fabric.Node, len(g.sw)), make([]uint32, len(g.sw))
+	g.hosts, g.lids = make([][]network.Node, len(g.sw)), make([]uint32, len(g.sw))
 	for v, i := range g.sw {
 		g.lids[v] = 1
 		s := g.net.Switch(int(i))
@@ -73,7 +73,7 @@ func (g *graph) cables(vertex []int32) {
 			slot := g.first[v] + int32(p)
 			g.owner[slot], g.to[slot] = int32(v), none
 			switch {
-			case e.Node == fabric.NoNode || e.Node == s:
+			case e.Node == network.NoNode || e.Node == s:
 			case !g.net.IsHost(e.Node):
 				w := vertex[g.net.Index(e.Node)]
 				g.to[slot], g.back[slot] = w, g.first[w]+int32(e.Port)-1
@@ -111,7 +111,7 @@ func (g *graph) loaded() []int32 {
 func (g *graph) switchLID(v int32) int { return int(g.net.Info(g.net.Switch(int(g.sw[v]))).LID) }
 
 // largest returns the switches of the part with most hosts, the first of equals.
-func largest(n *fabric.Network) (best []int32) {
+func largest(n *network.Network) (best []int32) {
 	reached, most := make([]bool, n.Switches()), 0
 	for s := range reached {
 		if reached[s] {
@@ -122,7 +122,7 @@ func largest(n *fabric.Network) (best []int32) {
 		for i := 0; i < len(part); i++ {
 			for _, e := range n.Ends(n.Switch(int(part[i]))) {
 				switch {
-				case e.Node == fabric.NoNode:
+				case e.Node == network.NoNode:
 				case n.IsHost(e.Node):
 					if n.Info(e.Node).LID != 0 {
 						hosts++

@@ -5,20 +5,20 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
-func parse(t testing.TB, notation string, lmc int) *fabric.Network {
+func parse(t testing.TB, notation string, lmc int) *network.Network {
 	t.Helper()
-	n, err := fabric.Parse(notation, lmc)
+	n, err := network.Parse(notation, lmc)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return n
 }
 
-func degraded(t testing.TB, n *fabric.Network, down ...string) *fabric.Network {
+func degraded(t testing.TB, n *network.Network, down ...string) *network.Network {
 	t.Helper()
 	n, err := n.Degrade(down)
 	if err != nil {
@@ -54,7 +54,7 @@ var shapes = []string{
 
 // draw returns a tree with cables gone, and with GUIDs and LIDs that say nothing
 // about where a node is. Every fifth is whole.
-func draw(t testing.TB, seed, lmc int) (string, *fabric.Network) {
+func draw(t testing.TB, seed, lmc int) (string, *network.Network) {
 	t.Helper()
 	shape := shapes[seed%len(shapes)]
 	n, lost := parse(t, shape, lmc), []int{1, 3, 10, 6, 0}[(seed/len(shapes))%5]
@@ -66,13 +66,13 @@ func draw(t testing.TB, seed, lmc int) (string, *fabric.Network) {
 }
 
 // rename deals GUIDs and LIDs anew.
-func rename(n *fabric.Network, r *rand.Rand) *fabric.Network {
+func rename(n *network.Network, r *rand.Rand) *network.Network {
 	guids, lids := r.Perm(n.Nodes()), r.Perm(n.Nodes())
-	info := make([]fabric.Info, n.Nodes())
+	info := make([]network.Info, n.Nodes())
 	for v := range info {
-		i := n.Info(fabric.Node(v))
+		i := n.Info(network.Node(v))
 		i.GUID = r.Uint64()>>8&^0xFF | 0x02<<56 | uint64(guids[v])<<8
-		if i.Port = i.GUID; n.IsHost(fabric.Node(v)) {
+		if i.Port = i.GUID; n.IsHost(network.Node(v)) {
 			i.Port++
 		}
 		i.LID = uint16((lids[v] + 1) << n.Info(0).LMC)
@@ -83,27 +83,27 @@ func rename(n *fabric.Network, r *rand.Rand) *fabric.Network {
 
 // tangle returns switches with hosts and random cables between them, connected
 // and far from a tree.
-func tangle(t testing.TB, switches, cables, hosts int, r *rand.Rand) *fabric.Network {
+func tangle(t testing.TB, switches, cables, hosts int, r *rand.Rand) *network.Network {
 	t.Helper()
-	var b fabric.Builder
+	var b network.Builder
 	for h := range switches * hosts {
-		b.Host(fabric.Info{Name: fmt.Sprint("h", h)})
+		b.Host(network.Info{Name: fmt.Sprint("h", h)})
 	}
 	next := make([]int, switches)
 	for s := range switches {
-		b.Switch(fabric.Info{Name: fmt.Sprint("s", s)}, hosts+switches+cables)
+		b.Switch(network.Info{Name: fmt.Sprint("s", s)}, hosts+switches+cables)
 	}
-	plug := func(s int) fabric.End {
+	plug := func(s int) network.End {
 		next[s]++
-		return fabric.End{Node: fabric.Node(switches*hosts + s), Port: uint8(next[s])}
+		return network.End{Node: network.Node(switches*hosts + s), Port: uint8(next[s])}
 	}
-	join := func(x, y fabric.End) {
+	join := func(x, y network.End) {
 		if err := b.Cable(x, y); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for h := range switches * hosts {
-		join(fabric.End{Node: fabric.Node(h), Port: 1}, plug(h/hosts))
+		join(network.End{Node: network.Node(h), Port: 1}, plug(h/hosts))
 	}
 	for s := 1; s < switches; s++ {
 		join(plug(s), plug(r.IntN(s)))

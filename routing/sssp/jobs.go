@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"slices"
 
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // A Placement says what the hosts of a network are for.
 type Placement struct {
 	// Jobs are the hosts of each job. Jobs within one switch need no cable between
 	// switches and are left out.
-	Jobs [][]fabric.Node
+	Jobs [][]network.Node
 	// IO are storage hosts and Other those for anything else; the rest compute.
-	IO, Other []fabric.Node
+	IO, Other []network.Node
 	// Published takes routes as the published algorithm does. In it the switches
 	// do not see each other's routes to the same host and often pick the same
 	// cable; with few weights and many switches that undoes the balance.
@@ -32,7 +32,7 @@ type Placement struct {
 // away have taken. Within a class and a size, hosts of one job stay together;
 // the paper leaves that open. With lanes > 0 the routes also get lanes, as DFSSSP's do.
 // As SSSP, and O(J²) for J hosts of one job.
-func Jobs(n *fabric.Network, p Placement, lanes int) (*lft.Tables, error) {
+func Jobs(n *network.Network, p Placement, lanes int) (*lft.Tables, error) {
 	engine := "sar"
 	if p.Published {
 		engine = "sar-published"
@@ -65,7 +65,7 @@ func Jobs(n *fabric.Network, p Placement, lanes int) (*lft.Tables, error) {
 // Aware knows which hosts talk to each other.
 type aware struct {
 	r      *router
-	jobs   [][]fabric.Node
+	jobs   [][]network.Node
 	jobsOf [][]int32 // of a host, by number in jobs
 	vertex []int32   // of a host, or none
 	seen   []int32   // by host: the last turn it was counted in
@@ -101,12 +101,12 @@ func newAware(r *router, p Placement) (*aware, error) {
 
 // MultiSwitch returns the jobs that have hosts at several switches, each host
 // once.
-func MultiSwitch(n *fabric.Network, jobs [][]fabric.Node) (kept [][]fabric.Node) {
+func MultiSwitch(n *network.Network, jobs [][]network.Node) (kept [][]network.Node) {
 	for _, job := range jobs {
 		job = slices.Clone(job)
 		slices.Sort(job)
 		job = slices.Compact(job)
-		if slices.ContainsFunc(job, func(h fabric.Node) bool { return n.Leaf(h).Node != n.Leaf(job[0]).Node }) {
+		if slices.ContainsFunc(job, func(h network.Node) bool { return n.Leaf(h).Node != n.Leaf(job[0]).Node }) {
 			kept = append(kept, job)
 		}
 	}
@@ -114,7 +114,7 @@ func MultiSwitch(n *fabric.Network, jobs [][]fabric.Node) (kept [][]fabric.Node)
 }
 
 // mates counts the hosts at each vertex that share a job with a host.
-func (a *aware) mates(h fabric.Node) []uint64 {
+func (a *aware) mates(h network.Node) []uint64 {
 	count := a.r.search.count
 	clear(count)
 	a.turn++
@@ -132,7 +132,7 @@ func (a *aware) mates(h fabric.Node) []uint64 {
 
 // A destination is a host at a vertex.
 type destination struct {
-	host fabric.Node
+	host network.Node
 	at   int32
 	turn int // classes one after the other
 	size int // of the largest job

@@ -6,23 +6,23 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // scatter puts jobs of one size on random hosts.
-func scatter(n *fabric.Network, jobs, size int, seed uint64) [][]fabric.Node {
+func scatter(n *network.Network, jobs, size int, seed uint64) [][]network.Node {
 	order := rand.New(rand.NewPCG(seed, 3)).Perm(n.Hosts())
-	list := make([][]fabric.Node, jobs)
+	list := make([][]network.Node, jobs)
 	for j := range list {
 		for _, h := range order[j*size : (j+1)*size] {
-			list[j] = append(list[j], fabric.Node(h))
+			list[j] = append(list[j], network.Node(h))
 		}
 	}
 	return list
 }
 
-func sar(t testing.TB, n *fabric.Network, p Placement, lanes int) *lft.Tables {
+func sar(t testing.TB, n *network.Network, p Placement, lanes int) *lft.Tables {
 	t.Helper()
 	tables, err := Jobs(n, p, lanes)
 	if err != nil {
@@ -31,7 +31,7 @@ func sar(t testing.TB, n *fabric.Network, p Placement, lanes int) *lft.Tables {
 	return tables
 }
 
-func plain(t testing.TB, n *fabric.Network) *lft.Tables {
+func plain(t testing.TB, n *network.Network) *lft.Tables {
 	t.Helper()
 	tables, err := SSSP(n)
 	if err != nil {
@@ -71,9 +71,9 @@ func TestSlides(t *testing.T) {
 // first switch, and the rest of it sits at the same five places of the others.
 func TestHotspot(t *testing.T) {
 	n := parse(t, "FT(2;18,10)", 0)
-	jobs := make([][]fabric.Node, 3)
+	jobs := make([][]network.Node, 3)
 	free := 0
-	for h := range fabric.Node(180) {
+	for h := range network.Node(180) {
 		switch leaf, place := h/18, h%18; {
 		case leaf == 0 || place < 4 || place == 4 && leaf <= 6:
 			jobs[0] = append(jobs[0], h)
@@ -94,10 +94,10 @@ func TestHotspot(t *testing.T) {
 }
 
 // slowIndex follows every pair.
-func slowIndex(t *lft.Tables, jobs [][]fabric.Node) (most, lost int64) {
-	load := map[fabric.End]int64{}
-	for x := range fabric.Node(t.Net.Hosts()) {
-		for y := range fabric.Node(t.Net.Hosts()) {
+func slowIndex(t *lft.Tables, jobs [][]network.Node) (most, lost int64) {
+	load := map[network.End]int64{}
+	for x := range network.Node(t.Net.Hosts()) {
+		for y := range network.Node(t.Net.Hosts()) {
 			if !mates(jobs, x, y) {
 				continue
 			}
@@ -106,7 +106,7 @@ func slowIndex(t *lft.Tables, jobs [][]fabric.Node) (most, lost int64) {
 				lost++
 			}
 			for _, e := range path {
-				if next := t.Net.At(e.Node, int(e.Port)).Node; next != fabric.NoNode && !t.Net.IsHost(next) {
+				if next := t.Net.At(e.Node, int(e.Port)).Node; next != network.NoNode && !t.Net.IsHost(next) {
 					load[e]++
 					most = max(most, load[e])
 				}
@@ -117,12 +117,12 @@ func slowIndex(t *lft.Tables, jobs [][]fabric.Node) (most, lost int64) {
 }
 
 // overlapping returns jobs of different sizes, two of which share hosts.
-func overlapping(n *fabric.Network, r *rand.Rand) (jobs [][]fabric.Node) {
+func overlapping(n *network.Network, r *rand.Rand) (jobs [][]network.Node) {
 	hosts := r.Perm(n.Hosts())
 	for i, size := range []int{n.Hosts() / 3, n.Hosts() / 2, 2, 5, 1} {
-		var job []fabric.Node
+		var job []network.Node
 		for _, h := range hosts[i : i+size] {
-			job = append(job, fabric.Node(h))
+			job = append(job, network.Node(h))
 		}
 		jobs = append(jobs, job)
 	}
@@ -147,7 +147,7 @@ func TestIndex(t *testing.T) {
 func TestIndexOfBadTables(t *testing.T) {
 	n := parse(t, "FT(2;4,4)", 0)
 	r := rand.New(rand.NewPCG(1, 1))
-	jobs := [][]fabric.Node{{0, 1, 2, 3, 4, 5, 6, 7, 8, 12}}
+	jobs := [][]network.Node{{0, 1, 2, 3, 4, 5, 6, 7, 8, 12}}
 	for range 50 {
 		tables := plain(t, n)
 		for range 6 {
@@ -162,8 +162,8 @@ func TestIndexOfBadTables(t *testing.T) {
 }
 
 // mates reports whether two hosts share a job.
-func mates(jobs [][]fabric.Node, x, y fabric.Node) bool {
-	return x != y && slices.ContainsFunc(jobs, func(j []fabric.Node) bool { return slices.Contains(j, x) && slices.Contains(j, y) })
+func mates(jobs [][]network.Node, x, y network.Node) bool {
+	return x != y && slices.ContainsFunc(jobs, func(j []network.Node) bool { return slices.Contains(j, x) && slices.Contains(j, y) })
 }
 
 // TestWeights holds the weights of cables, after hosts of jobs were routed to,
@@ -184,13 +184,13 @@ func TestWeights(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			base, want := r.g.weight[0], map[fabric.End]uint64{}
+			base, want := r.g.weight[0], map[network.End]uint64{}
 			for _, d := range a.destinations(Placement{Jobs: jobs}) {
 				if len(a.jobsOf[d.host]) == 0 {
 					continue
 				}
 				r.host(d.at, d.host, func() []uint64 { return a.mates(d.host) })
-				for x := range fabric.Node(n.Hosts()) {
+				for x := range network.Node(n.Hosts()) {
 					if mates(jobs, x, d.host) {
 						countBack(r.tables, x, d.host, want)
 					}
@@ -198,7 +198,7 @@ func TestWeights(t *testing.T) {
 			}
 			for v, s := range r.g.sw {
 				for slot := r.g.first[v]; slot < r.g.first[v+1]; slot++ {
-					e := fabric.End{Node: n.Switch(int(s)), Port: uint8(slot - r.g.first[v] + 1)}
+					e := network.End{Node: n.Switch(int(s)), Port: uint8(slot - r.g.first[v] + 1)}
 					if r.g.to[slot] != none && r.g.weight[slot]-base != want[e] {
 						t.Fatalf("seed %d: %s weighs %d, want %d", seed, n.EndName(e), r.g.weight[slot]-base, want[e])
 					}
@@ -210,7 +210,7 @@ func TestWeights(t *testing.T) {
 
 // countBack counts the routes to all LIDs of a host at the far ends of cables,
 // where weights are kept.
-func countBack(t *lft.Tables, x, y fabric.Node, at map[fabric.End]uint64) {
+func countBack(t *lft.Tables, x, y network.Node, at map[network.End]uint64) {
 	for k := range 1 << t.Net.Info(y).LMC {
 		path, _ := t.Route(x, int(t.Net.Info(y).LID)+k)
 		for _, e := range path[:max(len(path)-1, 0)] {
@@ -225,17 +225,17 @@ func TestOrderOfDestinations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := Placement{Jobs: [][]fabric.Node{{0, 4}, {1, 5, 9, 9}, {12, 13}}, IO: []fabric.Node{2}, Other: []fabric.Node{3}}
+	p := Placement{Jobs: [][]network.Node{{0, 4}, {1, 5, 9, 9}, {12, 13}}, IO: []network.Node{2}, Other: []network.Node{3}}
 	a, err := newAware(r, p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []fabric.Node
+	var got []network.Node
 	for _, d := range a.destinations(p) {
 		got = append(got, d.host)
 	}
 	// the job of three, the job of two; the job at one switch is none; storage, others
-	if want := []fabric.Node{1, 5, 9, 0, 4, 6, 7, 8, 10, 11, 12, 13, 14, 15, 2, 3}; !slices.Equal(got, want) {
+	if want := []network.Node{1, 5, 9, 0, 4, 6, 7, 8, 10, 11, 12, 13, 14, 15, 2, 3}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -246,7 +246,7 @@ func TestSARRoutesAll(t *testing.T) {
 	for seed := range 20 {
 		name, n := draw(t, seed, seed%3)
 		jobs := overlapping(n, rand.New(rand.NewPCG(uint64(seed), 8)))
-		p := Placement{Jobs: jobs, IO: []fabric.Node{0}, Other: []fabric.Node{1}, Published: seed%2 == 0}
+		p := Placement{Jobs: jobs, IO: []network.Node{0}, Other: []network.Node{1}, Published: seed%2 == 0}
 		tables := sar(t, n, p, 8)
 		shortest(t, name, tables)
 		acyclic(t, name, tables)
@@ -255,7 +255,7 @@ func TestSARRoutesAll(t *testing.T) {
 
 func TestBadPlacement(t *testing.T) {
 	n := parse(t, "FT(2;4,4)", 0)
-	for _, p := range []Placement{{Jobs: [][]fabric.Node{{0, 16}}}, {IO: []fabric.Node{-1}}, {Other: []fabric.Node{99}}} {
+	for _, p := range []Placement{{Jobs: [][]network.Node{{0, 16}}}, {IO: []network.Node{-1}}, {Other: []network.Node{99}}} {
 		if _, err := Jobs(n, p, 0); err == nil || !strings.Contains(err.Error(), "is not one of 16 hosts") {
 			t.Errorf("%+v: %v", p, err)
 		}

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"evbench/fabric"
 	"evbench/internal/ibtest"
+	"evbench/topology/network"
 )
 
 // TestEqualToOpenSM routes degraded trees and tangles with OpenSM, whose LMC is
@@ -40,7 +40,7 @@ func TestEqualToOpenSM(t *testing.T) {
 	t.Logf("%d entries compared", entries.Load())
 }
 
-func referee(t testing.TB, n *fabric.Network, engine string, args ...string) *ibtest.Result {
+func referee(t testing.TB, n *network.Network, engine string, args ...string) *ibtest.Result {
 	t.Helper()
 	r, err := ibtest.Route(t.Context(), n, engine, nil, args...)
 	if err != nil {

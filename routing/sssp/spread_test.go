@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/fabric"
 	"evbench/internal/ibtest"
+	"evbench/topology/network"
 )
 
 // slowSpread is spread.choose by recursion over all shortest ways.
@@ -76,7 +76,7 @@ func TestSpread(t *testing.T) {
 			for v := range count {
 				count[v] = uint64(dice.IntN(4))
 			}
-			away := fabric.Distances(n, []fabric.Node{n.Switch(int(r.g.sw[dst]))})
+			away := network.Distances(n, []network.Node{n.Switch(int(r.g.sw[dst]))})
 			slow := &slowSpread{g: r.g, weight: slices.Clone(r.g.weight), count: slices.Clone(count)}
 			for _, s := range r.g.sw {
 				slow.hops = append(slow.hops, away[s])

@@ -1,8 +1,8 @@
 package sssp
 
 import (
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // SSSP returns the tables of OpenSM's engine sssp. Destinations are taken one
@@ -11,7 +11,7 @@ import (
 // each cable of it grows heavier by the number of LIDs that use it. Routes are
 // minimal; they may deadlock. O(D (C + V log V)) for D LIDs, C cables and V
 // switches.
-func SSSP(n *fabric.Network) (*lft.Tables, error) {
+func SSSP(n *network.Network) (*lft.Tables, error) {
 	r, err := routed(n, "sssp")
 	if err != nil {
 		return nil, err
@@ -22,7 +22,7 @@ func SSSP(n *fabric.Network) (*lft.Tables, error) {
 // DFSSSP returns the tables of SSSP, with virtual lanes such that no routes
 // from hosts can deadlock; TooFewLanes if that takes more lanes than there
 // are. Lanes left over are used too, to spread routes.
-func DFSSSP(n *fabric.Network, lanes int) (*lft.Tables, error) {
+func DFSSSP(n *network.Network, lanes int) (*lft.Tables, error) {
 	r, err := routed(n, "dfsssp")
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func DFSSSP(n *fabric.Network, lanes int) (*lft.Tables, error) {
 }
 
 // routed routes to all LIDs.
-func routed(n *fabric.Network, engine string) (*router, error) {
+func routed(n *network.Network, engine string) (*router, error) {
 	r, err := newRouter(n, engine)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ type router struct {
 	perLane []int // routes, before lanes left over are used
 }
 
-func newRouter(n *fabric.Network, engine string) (*router, error) {
+func newRouter(n *network.Network, engine string) (*router, error) {
 	g, err := newGraph(n)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (r *router) all() []uint64 { return r.search.all() }
 
 // host routes to all LIDs of a host at vertex v, each on its own. routes says
 // how many routes from each vertex are counted.
-func (r *router) host(v int32, h fabric.Node, routes func() []uint64) {
+func (r *router) host(v int32, h network.Node, routes func() []uint64) {
 	i := r.g.net.Info(h)
 	for k := range 1 << i.LMC {
 		lid := int(i.LID) + k

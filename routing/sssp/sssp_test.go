@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // TestReferenceTables compares with tables of OpenSM 3.3.23 on ibsim.
@@ -42,7 +42,7 @@ func TestReferenceTables(t *testing.T) {
 }
 
 // reference reads lines "switch port port …", LID 1 first.
-func reference(t testing.TB, n *fabric.Network, file string) *lft.Tables {
+func reference(t testing.TB, n *network.Network, file string) *lft.Tables {
 	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
@@ -53,7 +53,7 @@ func reference(t testing.TB, n *fabric.Network, file string) *lft.Tables {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tables, names := lft.New("reference", n), fabric.Names(n)
+	tables, names := lft.New("reference", n), network.Names(n)
 	scan := bufio.NewScanner(z)
 	for scan.Scan() {
 		fields := strings.Fields(scan.Text())
@@ -75,15 +75,15 @@ func reference(t testing.TB, n *fabric.Network, file string) *lft.Tables {
 func shortest(t testing.TB, name string, tables *lft.Tables) {
 	t.Helper()
 	n := tables.Net
-	for y := range fabric.Node(n.Hosts()) {
+	for y := range network.Node(n.Hosts()) {
 		far := n.Leaf(y).Node
-		if far == fabric.NoNode {
+		if far == network.NoNode {
 			continue
 		}
-		away := fabric.Distances(n, []fabric.Node{far})
-		for x := range fabric.Node(n.Hosts()) {
+		away := network.Distances(n, []network.Node{far})
+		for x := range network.Node(n.Hosts()) {
 			near := n.Leaf(x).Node
-			if x == y || near == fabric.NoNode || away[n.Index(near)] < 0 {
+			if x == y || near == network.NoNode || away[n.Index(near)] < 0 {
 				continue
 			}
 			for k := range 1 << n.Info(y).LMC {
@@ -110,12 +110,12 @@ func acyclic(t testing.TB, name string, tables *lft.Tables) {
 
 type channel struct {
 	lane int
-	end  fabric.End
+	end  network.End
 }
 
 func free(tables *lft.Tables) bool {
 	n, next, into := tables.Net, map[channel]map[channel]bool{}, map[channel]int{}
-	add := func(x fabric.Node, lid int) {
+	add := func(x network.Node, lid int) {
 		path, _ := tables.Route(x, lid)
 		lane := tables.Lane(n.Leaf(x).Node, lid)
 		for i := range path {
@@ -132,10 +132,10 @@ func free(tables *lft.Tables) bool {
 			}
 		}
 	}
-	for x := range fabric.Node(n.Hosts()) {
-		for y := range fabric.Node(n.Hosts()) {
+	for x := range network.Node(n.Hosts()) {
+		for y := range network.Node(n.Hosts()) {
 			for k := range 1 << n.Info(y).LMC {
-				if x != y && n.Leaf(x).Node != fabric.NoNode {
+				if x != y && n.Leaf(x).Node != network.NoNode {
 					add(x, int(n.Info(y).LID)+k)
 				}
 			}
@@ -254,16 +254,16 @@ func bellman(g *graph, root int32) []uint64 {
 }
 
 func TestOddNetworks(t *testing.T) {
-	var empty fabric.Builder
+	var empty network.Builder
 	if _, err := SSSP(empty.Build()); !errors.Is(err, ErrNoHosts) {
 		t.Errorf("no nodes: %v", err)
 	}
-	var b fabric.Builder // two hosts at one switch, one at another, one alone, one joined to nothing
+	var b network.Builder // two hosts at one switch, one at another, one alone, one joined to nothing
 	for h := range 5 {
-		b.Host(fabric.Info{Name: fmt.Sprint("h", h), LID: uint16(h + 1)})
+		b.Host(network.Info{Name: fmt.Sprint("h", h), LID: uint16(h + 1)})
 	}
-	s, other := b.Switch(fabric.Info{Name: "s", GUID: 1, LID: 9}, 4), b.Switch(fabric.Info{Name: "o", GUID: 2}, 2)
-	for _, c := range [][2]fabric.End{
+	s, other := b.Switch(network.Info{Name: "s", GUID: 1, LID: 9}, 4), b.Switch(network.Info{Name: "o", GUID: 2}, 2)
+	for _, c := range [][2]network.End{
 		{{Node: 0, Port: 1}, {Node: s, Port: 2}}, {{Node: 1, Port: 1}, {Node: s, Port: 4}}, {{Node: 2, Port: 1}, {Node: other, Port: 1}},
 		{{Node: s, Port: 1}, {Node: s, Port: 3}}, {{Node: 3, Port: 1}, {Node: 4, Port: 1}},
 	} {
@@ -280,7 +280,7 @@ func TestOddNetworks(t *testing.T) {
 	if got := tables.Row(0); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if e := Index(tables, [][]fabric.Node{{0, 1, 2, 3, 4}}); e.Max != 0 || e.Lost == 0 {
+	if e := Index(tables, [][]network.Node{{0, 1, 2, 3, 4}}); e.Max != 0 || e.Lost == 0 {
 		t.Errorf("%+v", e)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // A Walk is what becomes of all routes from switches with hosts to hosts' LIDs.
@@ -30,14 +30,14 @@ func (w Walk) String() string {
 func All(t *lft.Tables, rank []int) Walk {
 	n := t.Net
 	var w Walk
-	leaf := map[fabric.Node]bool{}
-	for h := range fabric.Node(n.Hosts()) {
-		if s := n.Leaf(h).Node; s != fabric.NoNode && !n.IsHost(s) {
+	leaf := map[network.Node]bool{}
+	for h := range network.Node(n.Hosts()) {
+		if s := n.Leaf(h).Node; s != network.NoNode && !n.IsHost(s) {
 			leaf[s] = true
 		}
 	}
-	for h := range fabric.Node(n.Hosts()) {
-		if s := n.Leaf(h).Node; s == fabric.NoNode || n.IsHost(s) || n.Info(h).LID == 0 {
+	for h := range network.Node(n.Hosts()) {
+		if s := n.Leaf(h).Node; s == network.NoNode || n.IsHost(s) || n.Info(h).LID == 0 {
 			continue
 		}
 		for s := range leaf {
@@ -49,7 +49,7 @@ func All(t *lft.Tables, rank []int) Walk {
 	return w
 }
 
-func (w *Walk) follow(t *lft.Tables, s, host fabric.Node, lid int, rank []int) {
+func (w *Walk) follow(t *lft.Tables, s, host network.Node, lid int, rank []int) {
 	w.Routes++
 	from, down, bent, hops := s, false, false, 0
 	for {
@@ -62,7 +62,7 @@ func (w *Walk) follow(t *lft.Tables, s, host fabric.Node, lid int, rank []int) {
 		if next == host {
 			break
 		}
-		if next == fabric.NoNode || t.Net.IsHost(next) || hops > t.Net.Switches() {
+		if next == network.NoNode || t.Net.IsHost(next) || hops > t.Net.Switches() {
 			w.Looped++
 			w.first = fmt.Sprintf("(from %s to %s)", t.Net.Info(from).Name, t.Net.Info(host).Name)
 			return
@@ -85,12 +85,12 @@ func Shift(t *lft.Tables, by, x int) (int, error) {
 	load := make([]uint32, n.Switches()*256)
 	most := uint32(0)
 	for i := range n.Hosts() {
-		to := fabric.Node((i + by) % n.Hosts())
-		s, hops := n.Leaf(fabric.Node(i)).Node, 0
+		to := network.Node((i + by) % n.Hosts())
+		s, hops := n.Leaf(network.Node(i)).Node, 0
 		for !n.IsHost(s) {
 			port := t.Port(s, int(n.Info(to).LID)+x)
 			next := n.At(s, int(port)).Node
-			if next == fabric.NoNode || hops > 100 {
+			if next == network.NoNode || hops > 100 {
 				return 0, fmt.Errorf("shift by %d: h%d does not reach h%d", by, i, to)
 			}
 			c := &load[n.Index(s)*256+int(port)]
@@ -112,14 +112,14 @@ func Shift(t *lft.Tables, by, x int) (int, error) {
 // every port of the path at once. O(hosts · leaves · hops + switches · hosts).
 func AllShifts(t *lft.Tables) (int, error) {
 	n, hosts := t.Net, t.Net.Hosts()
-	change := map[fabric.End][]int32{} // by port and shift, of the number of paths
+	change := map[network.End][]int32{} // by port and shift, of the number of paths
 	for lo, hi := 0, 0; lo < hosts; lo = hi {
-		leaf := n.Leaf(fabric.Node(lo)).Node
-		for hi < hosts && n.Leaf(fabric.Node(hi)).Node == leaf {
+		leaf := n.Leaf(network.Node(lo)).Node
+		for hi < hosts && n.Leaf(network.Node(hi)).Node == leaf {
 			hi++
 		}
 		for d := range hosts {
-			path, err := follow(t, leaf, fabric.Node(d))
+			path, err := follow(t, leaf, network.Node(d))
 			if err != nil {
 				return 0, err
 			}
@@ -145,16 +145,16 @@ func AllShifts(t *lft.Tables) (int, error) {
 }
 
 // follow returns the ports on the way from a leaf to the first LID of a host.
-func follow(t *lft.Tables, s, host fabric.Node) ([]fabric.End, error) {
+func follow(t *lft.Tables, s, host network.Node) ([]network.End, error) {
 	from, lid := s, int(t.Net.Info(host).LID)
-	var path []fabric.End
+	var path []network.End
 	for s != host {
 		port := t.Port(s, lid)
 		next := t.Net.At(s, int(port)).Node
-		if next == fabric.NoNode || t.Net.IsHost(next) && next != host || len(path) > 100 {
+		if next == network.NoNode || t.Net.IsHost(next) && next != host || len(path) > 100 {
 			return nil, fmt.Errorf("from %s to %s: lost at %s", t.Net.Info(from).Name, t.Net.Info(host).Name, t.Net.Info(s).Name)
 		}
-		path = append(path, fabric.End{Node: s, Port: port})
+		path = append(path, network.End{Node: s, Port: port})
 		s = next
 	}
 	return path, nil
@@ -180,9 +180,9 @@ func MostOfShifts(t *lft.Tables) (int, error) {
 
 // Dead returns the network without the cables for which dead says so and, with
 // info, with other names, GUIDs and LIDs.
-func Dead(n *fabric.Network, info func(v fabric.Node, i fabric.Info) fabric.Info, dead func(a, b fabric.End) bool) *fabric.Network {
-	var b fabric.Builder
-	for v := range fabric.Node(n.Nodes()) {
+func Dead(n *network.Network, info func(v network.Node, i network.Info) network.Info, dead func(a, b network.End) bool) *network.Network {
+	var b network.Builder
+	for v := range network.Node(n.Nodes()) {
 		i := n.Info(v)
 		if info != nil {
 			i = info(v, i)
@@ -193,9 +193,9 @@ func Dead(n *fabric.Network, info func(v fabric.Node, i fabric.Info) fabric.Info
 			b.Switch(i, len(n.Ends(v)))
 		}
 	}
-	for v := range fabric.Node(n.Nodes()) {
+	for v := range network.Node(n.Nodes()) {
 		for i, e := range n.Ends(v) {
-			if a := (fabric.End{Node: v, Port: uint8(i + 1)}); e.Node > v && !dead(a, e) {
+			if a := (network.End{Node: v, Port: uint8(i + 1)}); e.Node > v && !dead(a, e) {
 				if err := b.Cable(a, e); err != nil {
 					panic(err)
 				}
@@ -208,9 +208,9 @@ func Dead(n *fabric.Network, info func(v fabric.Node, i fabric.Info) fabric.Info
 }
 
 // Degrade takes away a share of the cables between switches.
-func Degrade(n *fabric.Network, rng *rand.Rand, share float64) *fabric.Network {
+func Degrade(n *network.Network, rng *rand.Rand, share float64) *network.Network {
 	if share == 0 {
 		return n
 	}
-	return Dead(n, nil, func(a, _ fabric.End) bool { return !n.IsHost(a.Node) && rng.Float64() < share })
+	return Dead(n, nil, func(a, _ network.End) bool { return !n.IsHost(a.Node) && rng.Float64() < share })
 }

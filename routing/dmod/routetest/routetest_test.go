@@ -4,15 +4,15 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"evbench/fabric"
 	"evbench/routing/dmod"
 	"evbench/routing/dmod/routetest"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 // All shifts at once give what they give one by one, on good and bad routes.
 func TestAllShifts(t *testing.T) {
-	g := fabric.PGFT{M: []int{4, 2, 4}, W: []int{1, 2, 4}, P: []int{1, 2, 1}}
+	g := network.PGFT{M: []int{4, 2, 4}, W: []int{1, 2, 4}, P: []int{1, 2, 1}}
 	n, err := g.Build(0)
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestAllShifts(t *testing.T) {
 }
 
 func TestLostIsReported(t *testing.T) {
-	n, err := fabric.PGFT{M: []int{2, 2}, W: []int{1, 2}, P: []int{1, 1}}.Build(0)
+	n, err := network.PGFT{M: []int{2, 2}, W: []int{1, 2}, P: []int{1, 1}}.Build(0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"cmp"
 	"slices"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // A Dir is where a cable leads from a switch, by rank.
@@ -33,14 +33,14 @@ type Group struct {
 
 // A Graph is the switches of a network with their groups.
 type Graph struct {
-	Net    *fabric.Network
+	Net    *network.Network
 	Rank   []int     // by switch; 1 is a leaf, 0 is out of reach
 	Groups [][]Group // by switch, in the order of the peers' GUIDs
 	Ranks  [][]int32 // the switches of each rank
 }
 
 // New returns the graph of a network whose nodes have the ranks given.
-func New(n *fabric.Network, rank []int, workers int) *Graph {
+func New(n *network.Network, rank []int, workers int) *Graph {
 	g := &Graph{Net: n, Rank: rank[n.Hosts():], Groups: make([][]Group, n.Switches())}
 	g.Ranks = make([][]int32, slices.Max(append([]int{0}, g.Rank...))+1)
 	for s, r := range g.Rank {
@@ -61,7 +61,7 @@ type link struct {
 func (g *Graph) group(s int) []Group {
 	links := make([]link, 0, 64)
 	for i, e := range g.Net.Ends(g.Net.Switch(s)) {
-		if e.Node != fabric.NoNode && !g.Net.IsHost(e.Node) && e.Node != g.Net.Switch(s) {
+		if e.Node != network.NoNode && !g.Net.IsHost(e.Node) && e.Node != g.Net.Switch(s) {
 			links = append(links, link{g.Net.Info(e.Node).GUID, int32(g.Net.Index(e.Node)), uint8(i + 1)})
 		}
 	}
@@ -84,11 +84,11 @@ func (g *Graph) group(s int) []Group {
 // ByHops ranks nodes by their distance: hosts 0, switches with hosts 1, and each
 // other switch one more than its nearest neighbour (IEEE Micro 2020 §3.1). A
 // switch that no host can reach has 0.
-func ByHops(n *fabric.Network) []int {
+func ByHops(n *network.Network) []int {
 	rank := make([]int, n.Nodes())
-	var queue []fabric.Node
+	var queue []network.Node
 	for h := range n.Hosts() {
-		if leaf := n.Leaf(fabric.Node(h)).Node; leaf != fabric.NoNode && !n.IsHost(leaf) && rank[leaf] == 0 {
+		if leaf := n.Leaf(network.Node(h)).Node; leaf != network.NoNode && !n.IsHost(leaf) && rank[leaf] == 0 {
 			rank[leaf] = 1
 			queue = append(queue, leaf)
 		}
@@ -97,7 +97,7 @@ func ByHops(n *fabric.Network) []int {
 		s := queue[0]
 		queue = queue[1:]
 		for _, e := range n.Ends(s) {
-			if e.Node != fabric.NoNode && !n.IsHost(e.Node) && rank[e.Node] == 0 {
+			if e.Node != network.NoNode && !n.IsHost(e.Node) && rank[e.Node] == 0 {
 				rank[e.Node] = rank[s] + 1
 				queue = append(queue, e.Node)
 			}

@@ -1,30 +1,30 @@
 package updown
 
 import (
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // Hosts are the destinations by number, 0..n-1, as closed forms count them, and
 // where they are.
 type Hosts struct {
-	Node   []fabric.Node // by number
-	Leaves []int32       // switches with hosts, in the order of their hosts' numbers
-	LeafAt []int32       // by switch: its place in Leaves, or -1
-	runs   []run         // of destinations, by leaf
-	first  []int32       // runs of leaf i are runs[first[i]:first[i+1]]
-	base   int           // LID of destination 0 where LIDs follow numbers, else -1
-	copies int           // LIDs of the host that has most
-	net    *fabric.Network
+	Node   []network.Node // by number
+	Leaves []int32        // switches with hosts, in the order of their hosts' numbers
+	LeafAt []int32        // by switch: its place in Leaves, or -1
+	runs   []run          // of destinations, by leaf
+	first  []int32        // runs of leaf i are runs[first[i]:first[i+1]]
+	base   int            // LID of destination 0 where LIDs follow numbers, else -1
+	copies int            // LIDs of the host that has most
+	net    *network.Network
 }
 
 type run struct{ lo, hi int32 }
 
 // NewHosts returns the hosts of a network; number[h] is that of host h, a
 // permutation of 0..n-1.
-func NewHosts(n *fabric.Network, number []int) *Hosts {
-	h := &Hosts{Node: make([]fabric.Node, n.Hosts()), LeafAt: make([]int32, n.Switches()), net: n}
+func NewHosts(n *network.Network, number []int) *Hosts {
+	h := &Hosts{Node: make([]network.Node, n.Hosts()), LeafAt: make([]int32, n.Switches()), net: n}
 	for v, d := range number {
-		h.Node[d] = fabric.Node(v)
+		h.Node[d] = network.Node(v)
 	}
 	for s := range h.LeafAt {
 		h.LeafAt[s] = -1
@@ -38,7 +38,7 @@ func (h *Hosts) runsByLeaf() {
 	var runs [][]run
 	for d, v := range h.Node {
 		e := h.net.Leaf(v)
-		if e.Node == fabric.NoNode || h.net.IsHost(e.Node) {
+		if e.Node == network.NoNode || h.net.IsHost(e.Node) {
 			continue
 		}
 		s := h.net.Index(e.Node)

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/fabric"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 func TestFill(t *testing.T) {
@@ -80,13 +80,13 @@ func TestEach(t *testing.T) {
 
 // hops searches the hops of shortest paths up and then down, backwards from a
 // switch: it goes up, then down.
-func hops(n *fabric.Network, rank []int, to fabric.Node) map[fabric.Node]int {
+func hops(n *network.Network, rank []int, to network.Node) map[network.Node]int {
 	type state struct {
-		v    fabric.Node
+		v    network.Node
 		down bool
 	}
 	dist, queue := map[state]int{{to, false}: 0}, []state{{to, false}}
-	out := map[fabric.Node]int{}
+	out := map[network.Node]int{}
 	for len(queue) > 0 {
 		at := queue[0]
 		queue = queue[1:]
@@ -94,7 +94,7 @@ func hops(n *fabric.Network, rank []int, to fabric.Node) map[fabric.Node]int {
 			out[at.v] = dist[at]
 		}
 		for _, e := range n.Ends(at.v) {
-			if e.Node == fabric.NoNode || n.IsHost(e.Node) || rank[e.Node] == rank[at.v] {
+			if e.Node == network.NoNode || n.IsHost(e.Node) || rank[e.Node] == rank[at.v] {
 				continue
 			}
 			next := state{e.Node, rank[e.Node] < rank[at.v]}
@@ -130,25 +130,25 @@ func TestToSwitches(t *testing.T) {
 }
 
 // random returns a PGFT with cables missing.
-func random(t *testing.T, rng *rand.Rand) *fabric.Network {
+func random(t *testing.T, rng *rand.Rand) *network.Network {
 	t.Helper()
-	g := fabric.PGFT{M: []int{2, 2 + rng.IntN(3), 3}, W: []int{1, 2, 1 + rng.IntN(3)}, P: []int{1, 1 + rng.IntN(2), 1}}
+	g := network.PGFT{M: []int{2, 2 + rng.IntN(3), 3}, W: []int{1, 2, 1 + rng.IntN(3)}, P: []int{1, 1 + rng.IntN(2), 1}}
 	whole, err := g.Build(0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b fabric.Builder
-	for v := range fabric.Node(whole.Nodes()) {
+	var b network.Builder
+	for v := range network.Node(whole.Nodes()) {
 		if whole.IsHost(v) {
 			b.Host(whole.Info(v))
 		} else {
 			b.Switch(whole.Info(v), len(whole.Ends(v)))
 		}
 	}
-	for v := range fabric.Node(whole.Nodes()) {
+	for v := range network.Node(whole.Nodes()) {
 		for i, e := range whole.Ends(v) {
 			if e.Node > v && rng.IntN(6) > 0 {
-				if err := b.Cable(fabric.End{Node: v, Port: uint8(i + 1)}, e); err != nil {
+				if err := b.Cable(network.End{Node: v, Port: uint8(i + 1)}, e); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -157,7 +157,7 @@ func random(t *testing.T, rng *rand.Rand) *fabric.Network {
 	return b.Build()
 }
 
-func follow(t *lft.Tables, rank []int, from, to fabric.Node) (hops int, ok bool) {
+func follow(t *lft.Tables, rank []int, from, to network.Node) (hops int, ok bool) {
 	down := false
 	for s := from; s != to; hops++ {
 		port := t.Port(s, int(t.Net.Info(to).LID))
@@ -165,7 +165,7 @@ func follow(t *lft.Tables, rank []int, from, to fabric.Node) (hops int, ok bool)
 			return 0, false
 		}
 		next := t.Net.At(s, int(port)).Node
-		if next == fabric.NoNode || hops > 20 || down && rank[next] > rank[s] {
+		if next == network.NoNode || hops > 20 || down && rank[next] > rank[s] {
 			return -1, true
 		}
 		down = down || rank[next] < rank[s]

@@ -1,4 +1,4 @@
-// Package fabric describes any network of hosts, switches and cables, regular or
+// Package network describes any network of hosts, switches and cables, regular or
 // not: what an InfiniBand subnet manager sees, and what routing engines and
 // checks work on.
 //
@@ -10,7 +10,7 @@
 //
 // The package builds regular networks from their notation and derives degraded
 // ones; it holds no routes, opens no file and reads no clock.
-package fabric
+package network
 
 import "fmt"
 

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/fabric"
-	"evbench/fabric/ibnet"
+	"evbench/topology/ibnet"
+	"evbench/topology/network"
 )
 
 // text returns what a file of testdata holds.
@@ -37,7 +37,7 @@ func text(t testing.TB, name string) string {
 	return string(data)
 }
 
-func read(t testing.TB, s string) *fabric.Network {
+func read(t testing.TB, s string) *network.Network {
 	t.Helper()
 	n, err := ibnet.Read(strings.NewReader(s))
 	if err != nil {
@@ -46,9 +46,9 @@ func read(t testing.TB, s string) *fabric.Network {
 	return n
 }
 
-func parse(t testing.TB, notation string, lmc int, down ...string) *fabric.Network {
+func parse(t testing.TB, notation string, lmc int, down ...string) *network.Network {
 	t.Helper()
-	n, err := fabric.Parse(notation, lmc)
+	n, err := network.Parse(notation, lmc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,9 +60,9 @@ func parse(t testing.TB, notation string, lmc int, down ...string) *fabric.Netwo
 
 // facts are what there is to know about a network: a line for each node and each
 // cable. Nodes without cables are left out where the text form does it too.
-func facts(n *fabric.Network) []string {
+func facts(n *network.Network) []string {
 	var out []string
-	for v := range fabric.Node(n.Nodes()) {
+	for v := range network.Node(n.Nodes()) {
 		if !n.Isolated(v) {
 			out = append(out, fmt.Sprintf("%v host %v ports %d", n.Info(v), n.IsHost(v), len(n.Ends(v))))
 		}
@@ -75,7 +75,7 @@ func facts(n *fabric.Network) []string {
 	return out
 }
 
-func same(t *testing.T, what string, got, want *fabric.Network) {
+func same(t *testing.T, what string, got, want *network.Network) {
 	t.Helper()
 	a, b := facts(got), facts(want)
 	for i := range max(len(a), len(b)) {
@@ -98,7 +98,7 @@ func same(t *testing.T, what string, got, want *fabric.Network) {
 func TestReadDiscovered(t *testing.T) {
 	for _, c := range []struct {
 		file string
-		want *fabric.Network
+		want *network.Network
 	}{
 		{"ft2_4_8_nofail.txt.gz", parse(t, "FT(2;4,8)", 0)},
 		{"ft2_4_8_lmc2.txt.gz", parse(t, "FT(2;4,8)", 2)},
@@ -108,7 +108,7 @@ func TestReadDiscovered(t *testing.T) {
 	} {
 		n := read(t, text(t, c.file))
 		same(t, c.file, n, c.want)
-		for v := range fabric.Node(n.Nodes()) {
+		for v := range network.Node(n.Nodes()) {
 			if n.Info(v) != c.want.Info(v) {
 				t.Errorf("%s: node %d is %+v, want %+v", c.file, v, n.Info(v), c.want.Info(v))
 			}
@@ -120,7 +120,7 @@ func TestReadDiscovered(t *testing.T) {
 func TestReadSim(t *testing.T) {
 	for _, c := range []struct {
 		file, lids string
-		want       *fabric.Network
+		want       *network.Network
 	}{
 		{"ft2_4_8_a_none.net.gz", "ft2_4_8.guid2lid", parse(t, "FT(2;4,8)", 0)},
 		{"ft2_4_8_a_none.net.gz", "ft2_4_8_lmc2.guid2lid", parse(t, "FT(2;4,8)", 2)},
@@ -137,7 +137,7 @@ func TestReadSim(t *testing.T) {
 }
 
 func TestWriteGUID2LID(t *testing.T) {
-	for file, n := range map[string]*fabric.Network{
+	for file, n := range map[string]*network.Network{
 		"ft2_4_8.guid2lid": parse(t, "FT(2;4,8)", 0), "ft2_4_8_lmc2.guid2lid": parse(t, "FT(2;4,8)", 2), "pgft3_4_4_4.guid2lid": parse(t, "FT(3;4,4,4)", 0),
 	} {
 		var out bytes.Buffer
@@ -150,7 +150,7 @@ func TestWriteGUID2LID(t *testing.T) {
 // TestWriteDiscovered: block by block, what ibnetdiscover prints, but for the
 // speeds of cables.
 func TestWriteDiscovered(t *testing.T) {
-	for file, n := range map[string]*fabric.Network{
+	for file, n := range map[string]*network.Network{
 		"ft2_4_8_nofail.txt.gz": parse(t, "FT(2;4,8)", 0), "ft2_4_8_lmc2.txt.gz": parse(t, "FT(2;4,8)", 2),
 		"ft2_4_8_c_l0s0_l5s1_l3s2.txt.gz": parse(t, "FT(2;4,8)", 0, "s1_0/5", "s1_5/6", "s1_3/7"),
 	} {
@@ -179,7 +179,7 @@ func trim(block string) string {
 
 // TestWriteSim: block by block what ibsim was given.
 func TestWriteSim(t *testing.T) {
-	for file, n := range map[string]*fabric.Network{
+	for file, n := range map[string]*network.Network{
 		"ft2_4_8_a_none.net.gz": parse(t, "FT(2;4,8)", 0), "pgft3_4_4_4.net.gz": parse(t, "FT(3;4,4,4)", 0),
 		"ft2_4_8_c_l0s0_l5s1_l3s2.net.gz": parse(t, "FT(2;4,8)", 0, "s1_0/5", "s1_5/6", "s1_3/7"),
 	} {
@@ -200,10 +200,10 @@ func TestWriteSim(t *testing.T) {
 // odd is a network with everything a tidy one has not: an adapter with two
 // ports, names that occur twice or cannot be written, unused ports, two cables
 // between switches, a cable from a switch to itself, nodes without cables.
-func odd(t testing.TB) *fabric.Network {
+func odd(t testing.TB) *network.Network {
 	t.Helper()
-	var b fabric.Builder
-	for i, in := range []fabric.Info{
+	var b network.Builder
+	for i, in := range []network.Info{
 		{Name: "node 1 HCA-1:1", GUID: 0x10, Port: 0x11, LID: 4, LMC: 2},
 		{Name: "node 1 HCA-1:3", GUID: 0x10, Port: 0x13, LID: 8, LMC: 2},
 		{Name: "MT4129", GUID: 0x20, Port: 0x21, LID: 12, LMC: 0},
@@ -216,10 +216,10 @@ func odd(t testing.TB) *fabric.Network {
 		}
 	}
 	for i, name := range []string{"MF0;sw-1:MSX6036/U1", "#2", "alone"} {
-		b.Switch(fabric.Info{Name: name, GUID: 0x100 + uint64(i), Port: 0x100 + uint64(i), LID: uint16(20 + i)}, 12+i)
+		b.Switch(network.Info{Name: name, GUID: 0x100 + uint64(i), Port: 0x100 + uint64(i), LID: uint16(20 + i)}, 12+i)
 	}
-	end := func(v, p int) fabric.End { return fabric.End{Node: fabric.Node(v), Port: uint8(p)} }
-	for _, c := range [][2]fabric.End{
+	end := func(v, p int) network.End { return network.End{Node: network.Node(v), Port: uint8(p)} }
+	for _, c := range [][2]network.End{
 		{end(0, 1), end(6, 1)}, {end(1, 1), end(7, 2)}, {end(2, 1), end(6, 12)}, {end(3, 1), end(7, 13)}, {end(4, 1), end(7, 5)},
 		{end(6, 5), end(7, 6)}, {end(6, 6), end(7, 7)}, {end(6, 8), end(6, 9)},
 	} {
@@ -233,14 +233,14 @@ func odd(t testing.TB) *fabric.Network {
 // TestRoundTrip writes and reads networks: nothing but isolated nodes is lost,
 // and a second round changes no byte.
 func TestRoundTrip(t *testing.T) {
-	networks := []*fabric.Network{odd(t), parse(t, "FT(1;3)", 0), parse(t, "QFT(3;4,2,4;1,2,4;1,2,1)", 3)}
+	networks := []*network.Network{odd(t), parse(t, "FT(1;3)", 0), parse(t, "QFT(3;4,2,4;1,2,4;1,2,1)", 3)}
 	big := parse(t, "PGFT(3;4,2,8;1,2,4;1,2,1)", 1)
 	for seed := range uint64(20) {
 		dead, err := big.Random(int(seed), seed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		networks = append(networks, big.Without(dead, []fabric.Node{fabric.Node(seed), big.Switch(int(seed))}))
+		networks = append(networks, big.Without(dead, []network.Node{network.Node(seed), big.Switch(int(seed))}))
 	}
 	for i, n := range networks {
 		what := fmt.Sprintf("network %d, %s", i, cmp.Or(n.Notation, "odd"))
@@ -257,7 +257,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-func rewrite(t *testing.T, write func(io.Writer, *fabric.Network) error, n *fabric.Network) *fabric.Network {
+func rewrite(t *testing.T, write func(io.Writer, *network.Network) error, n *network.Network) *network.Network {
 	t.Helper()
 	var out bytes.Buffer
 	if err := write(&out, n); err != nil {
@@ -267,7 +267,7 @@ func rewrite(t *testing.T, write func(io.Writer, *fabric.Network) error, n *fabr
 }
 
 // withLIDs gives a network the LIDs of another, through a file guid2lid.
-func withLIDs(t *testing.T, n, from *fabric.Network) *fabric.Network {
+func withLIDs(t *testing.T, n, from *network.Network) *network.Network {
 	t.Helper()
 	var pins bytes.Buffer
 	if err := ibnet.WriteGUID2LID(&pins, from); err != nil {
@@ -282,9 +282,9 @@ func withLIDs(t *testing.T, n, from *fabric.Network) *fabric.Network {
 
 func TestWriteRefuses(t *testing.T) {
 	n := parse(t, "FT(2;2,2)", 0)
-	info := make([]fabric.Info, n.Nodes())
+	info := make([]network.Info, n.Nodes())
 	for v := range info {
-		info[v] = n.Info(fabric.Node(v))
+		info[v] = n.Info(network.Node(v))
 	}
 	info[5].GUID = info[4].GUID
 	if err := ibnet.Write(io.Discard, n.WithInfo(info)); err == nil || !strings.Contains(err.Error(), `"s1_0" and "s1_1" have one GUID`) {
@@ -304,15 +304,15 @@ func TestWriteRefuses(t *testing.T) {
 // keep the port's in ibsim.
 func TestSimPortGUID(t *testing.T) {
 	n := parse(t, "FT(2;2,2)", 0)
-	info := make([]fabric.Info, n.Nodes())
+	info := make([]network.Info, n.Nodes())
 	for v := range info {
-		info[v] = n.Info(fabric.Node(v))
+		info[v] = n.Info(network.Node(v))
 		info[v].Port = info[v].GUID
 	}
 	n = n.WithInfo(info)
 	same(t, "discovered", rewrite(t, ibnet.Write, n), n)
 	for v, i := range info {
-		if got := rewrite(t, ibnet.WriteSim, n).Info(fabric.Node(v)).Port; !slices.ContainsFunc(info, func(x fabric.Info) bool { return x.Port == got }) {
+		if got := rewrite(t, ibnet.WriteSim, n).Info(network.Node(v)).Port; !slices.ContainsFunc(info, func(x network.Info) bool { return x.Port == got }) {
 			t.Errorf("%s has port GUID 0x%x", i.Name, got)
 		}
 	}

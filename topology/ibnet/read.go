@@ -13,7 +13,7 @@ import (
 	"io"
 	"strings"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 const (
@@ -71,7 +71,7 @@ type reader struct {
 // Read reads a network. Nodes without a GUID are numbered as ibsim does it. If
 // all hosts have LIDs they are numbered in the order of LIDs, else as written;
 // so are the switches. Errors name the line.
-func Read(r io.Reader) (*fabric.Network, error) {
+func Read(r io.Reader) (*network.Network, error) {
 	p := &reader{byID: map[string]*node{}, next: [3]uint64{aSwitch: 0x200000, adapter: 0x100000, router: 0x300000}}
 	s := bufio.NewScanner(r)
 	s.Buffer(nil, maxLine)

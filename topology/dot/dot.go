@@ -9,17 +9,17 @@ import (
 	"slices"
 	"strings"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // An edge joins two things that are drawn.
-type edge struct{ a, b fabric.Node }
+type edge struct{ a, b network.Node }
 
 // Write writes a network in the language of Graphviz's dot, which puts roots on
 // top. Level gives the level of each node, as fabric.Ranks does. Cables that run
 // side by side are one line with their number; switches without cables are left
 // out. Nodes are called n1, n2, … and labelled with their names.
-func Write(w io.Writer, n *fabric.Network, level []int) error {
+func Write(w io.Writer, n *network.Network, level []int) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, "graph network {")
 	fmt.Fprintln(out, "  rankdir=BT; ranksep=1.2; splines=false;")
@@ -47,12 +47,12 @@ func Write(w io.Writer, n *fabric.Network, level []int) error {
 
 // writeHosts draws a box for the hosts of each switch that has some, and returns
 // these switches.
-func writeHosts(out io.Writer, n *fabric.Network) []fabric.Node {
-	at := map[fabric.Node][]string{}
-	var order []fabric.Node
-	for h := range fabric.Node(n.Hosts()) {
+func writeHosts(out io.Writer, n *network.Network) []network.Node {
+	at := map[network.Node][]string{}
+	var order []network.Node
+	for h := range network.Node(n.Hosts()) {
 		s := n.Leaf(h).Node
-		if s == fabric.NoNode || n.IsHost(s) {
+		if s == network.NoNode || n.IsHost(s) {
 			continue
 		}
 		if at[s] == nil {
@@ -78,7 +78,7 @@ func hosts(names []string) string {
 
 // writeCables draws a line for each pair of switches with cables, the lower level
 // first, so that dot puts the other above.
-func writeCables(out io.Writer, n *fabric.Network, level []int) {
+func writeCables(out io.Writer, n *network.Network, level []int) {
 	count := map[edge]int{}
 	var order []edge
 	for _, c := range n.SwitchCables() {

@@ -6,18 +6,18 @@ import (
 	"slices"
 	"strconv"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // A host is a port of an adapter that has a cable.
 type host struct {
 	of   *node
 	link *link
-	info fabric.Info
+	info network.Info
 }
 
 // network checks what was read and builds it.
-func (p *reader) network() (*fabric.Network, error) {
+func (p *reader) network() (*network.Network, error) {
 	if len(p.nodes) == 0 {
 		return nil, errors.New("no node in this text")
 	}
@@ -136,7 +136,7 @@ func (p *reader) hosts() []host {
 			if len(n.links) > 1 {
 				name += ":" + strconv.Itoa(l.port)
 			}
-			out = append(out, host{n, l, fabric.Info{Name: name, GUID: n.guid, Port: l.portGUID}})
+			out = append(out, host{n, l, network.Info{Name: name, GUID: n.guid, Port: l.portGUID}})
 			numbered = numbered && l.lid > 0
 		}
 	}
@@ -186,21 +186,21 @@ func checkLIDs(hosts []host, switches []*node) error {
 	return nil
 }
 
-func build(hosts []host, switches []*node) (*fabric.Network, error) {
+func build(hosts []host, switches []*node) (*network.Network, error) {
 	type port struct {
 		id   string
 		port int
 	}
-	var b fabric.Builder
-	at := map[port]fabric.End{}
+	var b network.Builder
+	at := map[port]network.End{}
 	for _, h := range hosts {
 		h.info.LID, h.info.LMC = uint16(h.link.lid), uint8(h.link.lmc)
-		at[port{h.of.id, h.link.port}] = fabric.End{Node: b.Host(h.info), Port: 1}
+		at[port{h.of.id, h.link.port}] = network.End{Node: b.Host(h.info), Port: 1}
 	}
 	for _, n := range switches {
-		v := b.Switch(fabric.Info{Name: n.name, GUID: n.guid, Port: n.portGUID, LID: uint16(n.lid)}, n.ports)
+		v := b.Switch(network.Info{Name: n.name, GUID: n.guid, Port: n.portGUID, LID: uint16(n.lid)}, n.ports)
 		for _, l := range n.links {
-			at[port{n.id, l.port}] = fabric.End{Node: v, Port: uint8(l.port)}
+			at[port{n.id, l.port}] = network.End{Node: v, Port: uint8(l.port)}
 		}
 	}
 	for _, n := range switches {

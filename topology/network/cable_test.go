@@ -1,4 +1,4 @@
-package fabric_test
+package network_test
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 func TestCables(t *testing.T) {
@@ -57,10 +57,10 @@ func TestDegrade(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.At(n.Switch(0), 5).Node != fabric.NoNode || d.At(n.Switch(8), 1).Node != fabric.NoNode || n.At(n.Switch(0), 5).Node != n.Switch(8) {
+	if d.At(n.Switch(0), 5).Node != network.NoNode || d.At(n.Switch(8), 1).Node != network.NoNode || n.At(n.Switch(0), 5).Node != n.Switch(8) {
 		t.Error("the dead cable is not dead at both ends, or not alive in the network it came from")
 	}
-	if !n.Without(nil, []fabric.Node{n.Switch(9)}).Isolated(n.Switch(9)) {
+	if !n.Without(nil, []network.Node{n.Switch(9)}).Isolated(n.Switch(9)) {
 		t.Error("s2_1 has cables")
 	}
 }
@@ -86,9 +86,9 @@ func TestDegradeRefuses(t *testing.T) {
 			t.Errorf("%q: error %v, want %q", name, err, want)
 		}
 	}
-	info := make([]fabric.Info, n.Nodes())
+	info := make([]network.Info, n.Nodes())
 	for v := range info {
-		info[v] = n.Info(fabric.Node(v))
+		info[v] = n.Info(network.Node(v))
 	}
 	info[33].Name = "s1_0"
 	if _, err := n.WithInfo(info).Degrade([]string{"s1_0"}); err == nil || !strings.Contains(err.Error(), "2 nodes are called") {
@@ -97,16 +97,16 @@ func TestDegradeRefuses(t *testing.T) {
 }
 
 // hostParts names, for each host, the first host it reaches, by plain search.
-func hostParts(n *fabric.Network) []fabric.Node {
-	part := make([]fabric.Node, n.Nodes())
+func hostParts(n *network.Network) []network.Node {
+	part := make([]network.Node, n.Nodes())
 	for v := range part {
-		part[v] = fabric.NoNode
+		part[v] = network.NoNode
 	}
-	for h := range fabric.Node(n.Hosts()) {
-		for todo := []fabric.Node{h}; len(todo) > 0; {
+	for h := range network.Node(n.Hosts()) {
+		for todo := []network.Node{h}; len(todo) > 0; {
 			v := todo[0]
 			todo = todo[1:]
-			if v < 0 || part[v] != fabric.NoNode {
+			if v < 0 || part[v] != network.NoNode {
 				continue
 			}
 			part[v] = h
@@ -185,11 +185,11 @@ func TestNumbered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := fabric.Parse("FT(2;4,8)", 2)
+	want, err := network.Parse("FT(2;4,8)", 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for v := range fabric.Node(n.Nodes()) {
+	for v := range network.Node(n.Nodes()) {
 		if got.Info(v) != want.Info(v) {
 			t.Errorf("%+v, want %+v", got.Info(v), want.Info(v))
 		}

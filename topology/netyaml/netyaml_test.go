@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/fabric"
-	"evbench/fabric/netyaml"
+	"evbench/topology/network"
+	"evbench/topology/netyaml"
 )
 
-func read(t testing.TB, s string) *fabric.Network {
+func read(t testing.TB, s string) *network.Network {
 	t.Helper()
 	n, err := netyaml.Read(strings.NewReader(s))
 	if err != nil {
@@ -19,7 +19,7 @@ func read(t testing.TB, s string) *fabric.Network {
 	return n
 }
 
-func write(t testing.TB, n *fabric.Network) string {
+func write(t testing.TB, n *network.Network) string {
 	t.Helper()
 	var out bytes.Buffer
 	if err := netyaml.Write(&out, n); err != nil {
@@ -28,9 +28,9 @@ func write(t testing.TB, n *fabric.Network) string {
 	return out.String()
 }
 
-func parse(t testing.TB, notation string, lmc int, down ...string) *fabric.Network {
+func parse(t testing.TB, notation string, lmc int, down ...string) *network.Network {
 	t.Helper()
-	n, err := fabric.Parse(notation, lmc)
+	n, err := network.Parse(notation, lmc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,11 +41,11 @@ func parse(t testing.TB, notation string, lmc int, down ...string) *fabric.Netwo
 }
 
 // same compares all but the notation.
-func same(a, b *fabric.Network) error {
+func same(a, b *network.Network) error {
 	if a.Hosts() != b.Hosts() || a.Nodes() != b.Nodes() {
 		return fmt.Errorf("%d hosts of %d nodes, %d of %d", a.Hosts(), a.Nodes(), b.Hosts(), b.Nodes())
 	}
-	for v := range fabric.Node(a.Nodes()) {
+	for v := range network.Node(a.Nodes()) {
 		if a.Info(v) != b.Info(v) || fmt.Sprint(a.Ends(v)) != fmt.Sprint(b.Ends(v)) {
 			return fmt.Errorf("node %d: %v %v, want %v %v", v, a.Info(v), a.Ends(v), b.Info(v), b.Ends(v))
 		}
@@ -103,25 +103,25 @@ down: [h1]
 }
 
 func TestRoundTrip(t *testing.T) {
-	var b fabric.Builder
+	var b network.Builder
 	for i, name := range []string{"true", "0x10", "a: b", `"`, "twin", "twin", "Ω", "", "h/1"} {
-		b.Host(fabric.Info{Name: name, GUID: 0x10, Port: 0x11 + uint64(i)})
+		b.Host(network.Info{Name: name, GUID: 0x10, Port: 0x11 + uint64(i)})
 	}
-	b.Switch(fabric.Info{Name: "sw-1", GUID: 0x100, Port: 0x101}, 40)
-	b.Switch(fabric.Info{Name: "twin", GUID: 0x200, Port: 0x200}, 40)
+	b.Switch(network.Info{Name: "sw-1", GUID: 0x100, Port: 0x101}, 40)
+	b.Switch(network.Info{Name: "twin", GUID: 0x200, Port: 0x200}, 40)
 	for h := range 9 {
-		if err := b.Cable(fabric.End{Node: fabric.Node(h), Port: 1}, fabric.End{Node: fabric.Node(9 + h%2), Port: uint8(1 + h)}); err != nil {
+		if err := b.Cable(network.End{Node: network.Node(h), Port: 1}, network.End{Node: network.Node(9 + h%2), Port: uint8(1 + h)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	networks := []*fabric.Network{b.Build(), parse(t, "FT(1;1)", 7), parse(t, "QFT(3;4,2,4;1,2,4;1,2,1)", 2)}
+	networks := []*network.Network{b.Build(), parse(t, "FT(1;1)", 7), parse(t, "QFT(3;4,2,4;1,2,4;1,2,1)", 2)}
 	big := parse(t, "PGFT(3;4,2,8;1,2,4;1,2,1)", 1)
 	for seed := range uint64(20) {
 		dead, err := big.Random(int(seed), seed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		networks = append(networks, big.Without(dead, []fabric.Node{fabric.Node(seed), big.Switch(int(seed))}))
+		networks = append(networks, big.Without(dead, []network.Node{network.Node(seed), big.Switch(int(seed))}))
 	}
 	for i, n := range networks {
 		text := write(t, n)

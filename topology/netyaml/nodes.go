@@ -5,20 +5,20 @@ import (
 	"fmt"
 	"strings"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // A builder takes nodes and watches that nothing is given twice.
 type builder struct {
-	fabric.Builder
-	info []fabric.Info
+	network.Builder
+	info []network.Info
 	lids map[int]string // to the field that gave it
 	guid map[uint64]string
 	port map[uint64]string
 }
 
 // nodes builds what hosts, switches and cables say.
-func nodes(f map[string]field) (*fabric.Network, error) {
+func nodes(f map[string]field) (*network.Network, error) {
 	b := &builder{lids: map[int]string{}, guid: map[uint64]string{}, port: map[uint64]string{}}
 	hosts, err := f["hosts"].list()
 	if err != nil {
@@ -96,8 +96,8 @@ func (b *builder) aSwitch(i int, at field) error {
 
 // common reads what hosts and switches share; the GUID of the port is by default
 // so much more than that of the node.
-func (b *builder) common(at field, f map[string]field, guid, more uint64) (fabric.Info, error) {
-	var out fabric.Info
+func (b *builder) common(at field, f map[string]field, guid, more uint64) (network.Info, error) {
+	var out network.Info
 	if !f["name"].given() {
 		return out, at.errorf("name is missing")
 	}
@@ -118,7 +118,7 @@ func (b *builder) common(at field, f map[string]field, guid, more uint64) (fabri
 
 // claim notes the GUIDs and LIDs of a node. Hosts may share a node GUID, if their
 // ports differ.
-func (b *builder) claim(at field, f map[string]field, i fabric.Info, kind string) error {
+func (b *builder) claim(at field, f map[string]field, i network.Info, kind string) error {
 	if first, ok := b.guid[i.GUID]; ok && (kind == "switches" || !strings.HasPrefix(first, kind)) {
 		return at.errorf("has the GUID 0x%016x of %s", i.GUID, first)
 	}
@@ -144,14 +144,14 @@ func (b *builder) claim(at field, f map[string]field, i fabric.Info, kind string
 }
 
 // cables joins the nodes of a network that has no cables yet.
-func (b *builder) cables(at field, bare *fabric.Network) (*fabric.Network, error) {
+func (b *builder) cables(at field, bare *network.Network) (*network.Network, error) {
 	list, err := at.list()
 	if err != nil {
 		return nil, err
 	}
-	x := fabric.Names(bare)
-	var out fabric.Builder
-	for v := range fabric.Node(bare.Nodes()) {
+	x := network.Names(bare)
+	var out network.Builder
+	for v := range network.Node(bare.Nodes()) {
 		if bare.IsHost(v) {
 			out.Host(b.info[v])
 		} else {
@@ -166,7 +166,7 @@ func (b *builder) cables(at field, bare *fabric.Network) (*fabric.Network, error
 		if len(ends) != 2 {
 			return nil, f.errorf("%d ends; write [s1_0/5, s2_0/1]", len(ends))
 		}
-		var end [2]fabric.End
+		var end [2]network.End
 		for i, e := range ends {
 			name, err := e.text()
 			if err != nil {

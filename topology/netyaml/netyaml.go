@@ -32,7 +32,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 const (
@@ -43,7 +43,7 @@ const (
 )
 
 // Read reads a network. Errors name the line and the field.
-func Read(r io.Reader) (*fabric.Network, error) {
+func Read(r io.Reader) (*network.Network, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func Read(r io.Reader) (*fabric.Network, error) {
 	return document(field{doc.Content[0], ""})
 }
 
-func document(top field) (*fabric.Network, error) {
+func document(top field) (*network.Network, error) {
 	f, err := top.mapping("notation", "lmc", "hosts", "switches", "cables", "down")
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func document(top field) (*fabric.Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	var n *fabric.Network
+	var n *network.Network
 	if at := f["notation"]; at.given() {
 		n, err = notation(f, lmc)
 	} else if n, err = nodes(f); err == nil && f["lmc"].given() {
@@ -82,7 +82,7 @@ func document(top field) (*fabric.Network, error) {
 	return down(f["down"], n)
 }
 
-func notation(f map[string]field, lmc int) (*fabric.Network, error) {
+func notation(f map[string]field, lmc int) (*network.Network, error) {
 	for _, name := range []string{"hosts", "switches", "cables"} {
 		if f[name].given() {
 			return nil, f[name].errorf("notation says it all; write one or the other")
@@ -92,14 +92,14 @@ func notation(f map[string]field, lmc int) (*fabric.Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := fabric.Parse(s, lmc)
+	n, err := network.Parse(s, lmc)
 	if err != nil {
 		return nil, f["notation"].errorf("%w", err)
 	}
 	return n, nil
 }
 
-func number(at field, n *fabric.Network, lmc int) (*fabric.Network, error) {
+func number(at field, n *network.Network, lmc int) (*network.Network, error) {
 	if n.MaxLID() > 0 {
 		return nil, at.errorf("nodes have LIDs; write one or the other")
 	}
@@ -110,7 +110,7 @@ func number(at field, n *fabric.Network, lmc int) (*fabric.Network, error) {
 	return out, nil
 }
 
-func down(at field, n *fabric.Network) (*fabric.Network, error) {
+func down(at field, n *network.Network) (*network.Network, error) {
 	names, err := at.list()
 	if err != nil {
 		return nil, err
@@ -118,8 +118,8 @@ func down(at field, n *fabric.Network) (*fabric.Network, error) {
 	if len(names) == 0 {
 		return n, nil
 	}
-	x := fabric.Names(n)
-	var dead []fabric.Cable
+	x := network.Names(n)
+	var dead []network.Cable
 	for _, f := range names {
 		name, err := f.text()
 		if err != nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/fabric/ibnet"
+	"evbench/topology/ibnet"
 )
 
 const tiny = `switchguid=0x100(100)

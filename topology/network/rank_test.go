@@ -1,11 +1,11 @@
-package fabric_test
+package network_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // regular are networks whose levels are known.
@@ -15,28 +15,28 @@ var regular = []string{
 	"QFT(3;4,2,8;1,2,4;1,2,1)", "QFT(4;4,2,4,4;1,2,4,4;1,2,1,1)",
 }
 
-func levels(t *testing.T, n *fabric.Network) []int {
+func levels(t *testing.T, n *network.Network) []int {
 	t.Helper()
-	s, err := fabric.ParseShape(n.Notation)
+	s, err := network.ParseShape(n.Notation)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, ok := s.(fabric.PGFT)
+	g, ok := s.(network.PGFT)
 	if !ok {
-		g = fabric.PGFT(s.(fabric.QFT))
+		g = network.PGFT(s.(network.QFT))
 	}
 	out := make([]int, n.Nodes())
 	for v := range out {
-		out[v], _ = g.Level(fabric.Node(v))
+		out[v], _ = g.Level(network.Node(v))
 	}
 	return out
 }
 
-func tops(level []int) []fabric.Node {
-	var out []fabric.Node
+func tops(level []int) []network.Node {
+	var out []network.Node
 	for v, l := range level {
 		if l == slices.Max(level) {
-			out = append(out, fabric.Node(v))
+			out = append(out, network.Node(v))
 		}
 	}
 	return out
@@ -46,12 +46,12 @@ func TestRootsAndRanks(t *testing.T) {
 	for _, notation := range regular {
 		n := build(t, notation)
 		want := levels(t, n)
-		roots, err := fabric.DetectRoots(n)
+		roots, err := network.DetectRoots(n)
 		if err != nil || !slices.Equal(roots, tops(want)) {
 			t.Errorf("%s: roots %v, %v, want %v", notation, roots, err, tops(want))
 		}
-		for _, given := range [][]fabric.Node{nil, tops(want)} {
-			if got, err := fabric.Ranks(n, given); err != nil || !slices.Equal(got, want) {
+		for _, given := range [][]network.Node{nil, tops(want)} {
+			if got, err := network.Ranks(n, given); err != nil || !slices.Equal(got, want) {
 				t.Errorf("%s: levels %v, %v, want %v", notation, got, err, want)
 			}
 		}
@@ -78,11 +78,11 @@ func TestRootsDegraded(t *testing.T) {
 				continue
 			}
 			tried++
-			roots, err := fabric.DetectRoots(d)
+			roots, err := network.DetectRoots(d)
 			if err != nil || !slices.Equal(roots, tops(want)) {
 				t.Errorf("%s, seed %d: roots %v, %v, want %v", notation, seed, roots, err, tops(want))
 			}
-			if got, err := fabric.Ranks(d, nil); err != nil || !slices.Equal(got, want) {
+			if got, err := network.Ranks(d, nil); err != nil || !slices.Equal(got, want) {
 				t.Errorf("%s, seed %d: levels %v, %v, want %v", notation, seed, got, err, want)
 			}
 		}
@@ -94,11 +94,11 @@ func TestRootsDegraded(t *testing.T) {
 
 // allUp reports whether every switch below the top has a cable up, and every
 // switch above the leaves one down.
-func allUp(n *fabric.Network, level []int) bool {
-	for v := fabric.Node(n.Hosts()); int(v) < n.Nodes(); v++ {
+func allUp(n *network.Network, level []int) bool {
+	for v := network.Node(n.Hosts()); int(v) < n.Nodes(); v++ {
 		up, down := level[v] == slices.Max(level), false
 		for _, e := range n.Ends(v) {
-			if e.Node != fabric.NoNode {
+			if e.Node != network.NoNode {
 				up = up || level[e.Node] > level[v]
 				down = down || level[e.Node] < level[v]
 			}
@@ -112,8 +112,8 @@ func allUp(n *fabric.Network, level []int) bool {
 
 func TestRanksOfOddSwitches(t *testing.T) {
 	n := build(t, "FT(3;2,2,4)")
-	node := func(name string) fabric.Node {
-		v, err := fabric.Names(n).Node(name)
+	node := func(name string) network.Node {
+		v, err := network.Names(n).Node(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func TestRanksOfOddSwitches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		level, err := fabric.Ranks(d, tops(levels(t, n)))
+		level, err := network.Ranks(d, tops(levels(t, n)))
 		if err != nil || level[node(c.node)] != c.want {
 			t.Errorf("%s: %s is on level %d, %v, want %d", c.what, c.node, level[node(c.node)], err, c.want)
 		}
@@ -154,11 +154,11 @@ func TestEmptyLeaves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		roots, err := fabric.DetectRoots(d)
+		roots, err := network.DetectRoots(d)
 		if err != nil || !slices.Equal(roots, tops(levels(t, n))) {
 			t.Errorf("roots %v, %v", roots, err)
 		}
-		if got, err := fabric.Ranks(d, nil); err != nil || !slices.Equal(got, levels(t, n)) {
+		if got, err := network.Ranks(d, nil); err != nil || !slices.Equal(got, levels(t, n)) {
 			t.Errorf("levels %v, %v", got, err)
 		}
 	}
@@ -166,41 +166,43 @@ func TestEmptyLeaves(t *testing.T) {
 
 func TestRanksRefuse(t *testing.T) {
 	n := build(t, "FT(2;2,2)")
-	for _, root := range []fabric.Node{-1, 0, 99} {
-		if _, err := fabric.Ranks(n, []fabric.Node{root}); err == nil || !strings.Contains(err.Error(), "is not a switch") {
+	for _, root := range []network.Node{-1, 0, 99} {
+		if _, err := network.Ranks(n, []network.Node{root}); err == nil || !strings.Contains(err.Error(), "is not a switch") {
 			t.Errorf("root %d: error %v", root, err)
 		}
 	}
 }
 
 // ring returns switches in a circle with a host each.
-func ring(size int) *fabric.Network {
-	var b fabric.Builder
+func ring(size int) *network.Network {
+	var b network.Builder
 	for range size {
-		b.Host(fabric.Info{Name: "h"})
+		b.Host(network.Info{Name: "h"})
 	}
 	for i := range size {
-		b.Switch(fabric.Info{Name: "sw" + string(rune('a'+i))}, 3)
+		b.Switch(network.Info{Name: "sw" + string(rune('a'+i))}, 3)
 	}
-	at := func(i, port int) fabric.End { return fabric.End{Node: fabric.Node(size + i%size), Port: uint8(port)} }
+	at := func(i, port int) network.End {
+		return network.End{Node: network.Node(size + i%size), Port: uint8(port)}
+	}
 	for i := range size {
-		_ = b.Cable(fabric.End{Node: fabric.Node(i), Port: 1}, at(i, 1))
+		_ = b.Cable(network.End{Node: network.Node(i), Port: 1}, at(i, 1))
 		_ = b.Cable(at(i, 2), at(i+1, 3))
 	}
 	return b.Build()
 }
 
 func TestNotATree(t *testing.T) {
-	_, err := fabric.DetectRoots(ring(5))
+	_, err := network.DetectRoots(ring(5))
 	if err == nil || !strings.Contains(err.Error(), "not a tree: swa/2 on level 1 is joined to swb/3 on level 1") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := fabric.Ranks(ring(5), nil); err == nil {
+	if _, err := network.Ranks(ring(5), nil); err == nil {
 		t.Error("a ring has levels")
 	}
-	var b fabric.Builder
-	b.Switch(fabric.Info{Name: "s"}, 4)
-	if _, err := fabric.DetectRoots(b.Build()); err == nil || !strings.Contains(err.Error(), "no host has a cable") {
+	var b network.Builder
+	b.Switch(network.Info{Name: "s"}, 4)
+	if _, err := network.DetectRoots(b.Build()); err == nil || !strings.Contains(err.Error(), "no host has a cable") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -208,12 +210,12 @@ func TestNotATree(t *testing.T) {
 func TestDistances(t *testing.T) {
 	n := build(t, "FT(3;2,2,2)")
 	roots := tops(levels(t, n))
-	for i, d := range fabric.Distances(n, roots) {
+	for i, d := range network.Distances(n, roots) {
 		if want := 3 - levels(t, n)[n.Switch(i)]; d != want {
 			t.Errorf("switch %d: distance %d, want %d", i, d, want)
 		}
 	}
-	for _, d := range fabric.Distances(n.Without(nil, roots), roots[:1])[:4] {
+	for _, d := range network.Distances(n.Without(nil, roots), roots[:1])[:4] {
 		if d != -1 {
 			t.Errorf("distance %d from what is not reached", d)
 		}
@@ -225,7 +227,7 @@ func BenchmarkDetectRoots(b *testing.B) {
 		n := build(b, notation)
 		b.Run(notation, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := fabric.Ranks(n, nil); err != nil {
+				if _, err := network.Ranks(n, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -9,24 +9,24 @@ import (
 	"strconv"
 	"strings"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // An adapters is how hosts are ports of adapters.
 type adapters struct {
-	n     *fabric.Network
-	first []fabric.Node   // of an adapter, in the order of hosts
-	ports [][]fabric.Node // hosts of an adapter, by port
-	of    []int           // adapter of a host
-	port  []int           // port of a host
+	n     *network.Network
+	first []network.Node   // of an adapter, in the order of hosts
+	ports [][]network.Node // hosts of an adapter, by port
+	of    []int            // adapter of a host
+	port  []int            // port of a host
 }
 
 // group puts hosts with one node GUID together. A port is numbered by how far
 // its GUID is from the node's, else by the next free number.
-func group(n *fabric.Network) *adapters {
+func group(n *network.Network) *adapters {
 	a := &adapters{n: n, of: make([]int, n.Hosts()), port: make([]int, n.Hosts())}
 	byGUID := map[uint64]int{}
-	for h := range fabric.Node(n.Hosts()) {
+	for h := range network.Node(n.Hosts()) {
 		if n.Isolated(h) {
 			continue
 		}
@@ -45,7 +45,7 @@ func group(n *fabric.Network) *adapters {
 	return a
 }
 
-func (a *adapters) number(hosts []fabric.Node) {
+func (a *adapters) number(hosts []network.Node) {
 	a.first = append(a.first, hosts[0])
 	taken := map[int]bool{}
 	for _, h := range hosts {
@@ -66,7 +66,7 @@ func (a *adapters) number(hosts []fabric.Node) {
 		a.port[h] = free
 		taken[free] = true
 	}
-	slices.SortFunc(hosts, func(x, y fabric.Node) int { return cmp.Compare(a.port[x], a.port[y]) })
+	slices.SortFunc(hosts, func(x, y network.Node) int { return cmp.Compare(a.port[x], a.port[y]) })
 }
 
 // name returns what adapter i is called.
@@ -93,8 +93,8 @@ func clean(name string) string {
 }
 
 // shown returns the switches that have cables.
-func shown(n *fabric.Network) []fabric.Node {
-	var out []fabric.Node
+func shown(n *network.Network) []network.Node {
+	var out []network.Node
 	for i := range n.Switches() {
 		if s := n.Switch(i); !n.Isolated(s) {
 			out = append(out, s)
@@ -104,8 +104,8 @@ func shown(n *fabric.Network) []fabric.Node {
 }
 
 // distinct is an error when two adapters or switches share a GUID.
-func (a *adapters) distinct(switches []fabric.Node) error {
-	given := map[uint64]fabric.Node{}
+func (a *adapters) distinct(switches []network.Node) error {
+	given := map[uint64]network.Node{}
 	for _, v := range slices.Concat(a.first, switches) {
 		i := a.n.Info(v)
 		if first, ok := given[i.GUID]; ok {
@@ -119,7 +119,7 @@ func (a *adapters) distinct(switches []fabric.Node) error {
 // Write writes a network as ibnetdiscover prints it, without the widths and
 // speeds of cables, which a Network does not know. Nodes without cables are left
 // out: no discovery finds them.
-func Write(w io.Writer, n *fabric.Network) error {
+func Write(w io.Writer, n *network.Network) error {
 	a, switches := group(n), shown(n)
 	if err := a.distinct(switches); err != nil {
 		return err
@@ -131,7 +131,7 @@ func Write(w io.Writer, n *fabric.Network) error {
 		fmt.Fprintf(out, "\nvendid=0x0\ndevid=0x0\nsysimgguid=0x%x\nswitchguid=0x%x(%x)\n", i.GUID, i.GUID, i.Port)
 		fmt.Fprintf(out, "Switch\t%d \"S-%016x\"\t\t# \"%s\" base port 0 lid %d lmc 0\n", len(n.Ends(s)), i.GUID, clean(i.Name), i.LID)
 		for p, e := range n.Ends(s) {
-			if e.Node == fabric.NoNode {
+			if e.Node == network.NoNode {
 				continue
 			}
 			peer := n.Info(e.Node)
@@ -157,6 +157,6 @@ func Write(w io.Writer, n *fabric.Network) error {
 	return out.Flush()
 }
 
-func title(n *fabric.Network) string {
+func title(n *network.Network) string {
 	return cmp.Or(n.Notation, fmt.Sprintf("%d hosts, %d switches", n.Hosts(), n.Switches()))
 }

@@ -8,15 +8,15 @@ import (
 	"strconv"
 	"strings"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // WriteGUID2LID writes the file guid2lid from which OpenSM takes the LIDs of
 // ports: a line of port GUID, first and last LID for each, and an empty one.
 // Nodes without LIDs are left out.
-func WriteGUID2LID(w io.Writer, n *fabric.Network) error {
+func WriteGUID2LID(w io.Writer, n *network.Network) error {
 	out := bufio.NewWriter(w)
-	for v := range fabric.Node(n.Nodes()) {
+	for v := range network.Node(n.Nodes()) {
 		i := n.Info(v)
 		if i.LID == 0 {
 			continue
@@ -35,14 +35,14 @@ type pin struct{ line, lid, lmc int }
 
 // ReadGUID2LID returns the network with the LIDs of a file guid2lid. Every port
 // of the network must be in the file; other lines are passed over.
-func ReadGUID2LID(r io.Reader, n *fabric.Network) (*fabric.Network, error) {
+func ReadGUID2LID(r io.Reader, n *network.Network) (*network.Network, error) {
 	pins, err := readPins(r)
 	if err != nil {
 		return nil, err
 	}
-	info := make([]fabric.Info, n.Nodes())
+	info := make([]network.Info, n.Nodes())
 	given := lids{}
-	for v := range fabric.Node(n.Nodes()) {
+	for v := range network.Node(n.Nodes()) {
 		i := n.Info(v)
 		p, ok := pins[i.Port]
 		switch {

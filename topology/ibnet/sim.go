@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // maxID is the longest name of a node in ibsim.
@@ -26,7 +26,7 @@ type sim struct {
 // adapter with one port gets the GUID that makes the port's come out right. A
 // node is called by its name where that is possible and no other has it, else
 // as ibnetdiscover does, the name being a comment.
-func WriteSim(w io.Writer, n *fabric.Network) error {
+func WriteSim(w io.Writer, n *network.Network) error {
 	s := sim{group(n), map[string]int{}}
 	switches := shown(n)
 	if err := s.distinct(switches); err != nil {
@@ -43,7 +43,7 @@ func WriteSim(w io.Writer, n *fabric.Network) error {
 	for _, v := range switches {
 		fmt.Fprintf(out, "switchguid=0x%x\nSwitch %d %s\n", n.Info(v).GUID, len(n.Ends(v)), s.called(v))
 		for p, e := range n.Ends(v) {
-			if e.Node != fabric.NoNode {
+			if e.Node != network.NoNode {
 				fmt.Fprintf(out, "[%d] %s[%d]\n", p+1, s.id(e.Node), s.portOf(e))
 			}
 		}
@@ -64,7 +64,7 @@ func WriteSim(w io.Writer, n *fabric.Network) error {
 	return out.Flush()
 }
 
-func (s sim) portOf(e fabric.End) int {
+func (s sim) portOf(e network.End) int {
 	if s.n.IsHost(e.Node) {
 		return s.port[e.Node]
 	}
@@ -72,7 +72,7 @@ func (s sim) portOf(e fabric.End) int {
 }
 
 // guid returns the GUID of an adapter from which ibsim makes those of its ports.
-func (s sim) guid(hosts []fabric.Node) (uint64, error) {
+func (s sim) guid(hosts []network.Node) (uint64, error) {
 	first := s.n.Info(hosts[0])
 	guid := first.Port - uint64(s.port[hosts[0]])
 	for _, h := range hosts {
@@ -84,7 +84,7 @@ func (s sim) guid(hosts []fabric.Node) (uint64, error) {
 	return guid, nil
 }
 
-func (s sim) nodeName(v fabric.Node) string {
+func (s sim) nodeName(v network.Node) string {
 	if s.n.IsHost(v) {
 		return s.name(s.of[v])
 	}
@@ -92,7 +92,7 @@ func (s sim) nodeName(v fabric.Node) string {
 }
 
 // id returns the quoted name by which ibsim knows a node.
-func (s sim) id(v fabric.Node) string {
+func (s sim) id(v network.Node) string {
 	name := s.nodeName(v)
 	if name != "" && len(name) <= maxID && s.seen[name] == 1 && !strings.ContainsAny(name, `"#@`) {
 		return `"` + name + `"`
@@ -105,7 +105,7 @@ func (s sim) id(v fabric.Node) string {
 }
 
 // called returns the name of a node and, where that is not its own, its own.
-func (s sim) called(v fabric.Node) string {
+func (s sim) called(v network.Node) string {
 	id, name := s.id(v), s.nodeName(v)
 	if id == `"`+name+`"` {
 		return id

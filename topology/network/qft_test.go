@@ -1,9 +1,9 @@
-package fabric_test
+package network_test
 
 import (
 	"testing"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // sizes are quasi fat trees of 3 and 4 levels with as many cables up as down,
@@ -43,7 +43,7 @@ var sizes = []struct {
 // ports are distinct and all are used, no cable is missing.
 func TestQFT(t *testing.T) {
 	for _, s := range sizes {
-		q := fabric.QFT{M: s.m, W: s.w, P: s.p}
+		q := network.QFT{M: s.m, W: s.w, P: s.p}
 		n, err := q.Build(0)
 		if err != nil {
 			t.Error(err)
@@ -52,12 +52,12 @@ func TestQFT(t *testing.T) {
 		if n.Hosts() != s.hosts {
 			t.Errorf("%s: %d hosts, want %d", q, n.Hosts(), s.hosts)
 		}
-		for v := range fabric.Node(n.Nodes()) {
+		for v := range network.Node(n.Nodes()) {
 			level, _ := q.Level(v)
 			digits := q.Digits(v)
 			for i, e := range n.Ends(v) {
-				if e.Node == fabric.NoNode {
-					t.Fatalf("%s: %s has no cable", q, n.EndName(fabric.End{Node: v, Port: uint8(i + 1)}))
+				if e.Node == network.NoNode {
+					t.Fatalf("%s: %s has no cable", q, n.EndName(network.End{Node: v, Port: uint8(i + 1)}))
 				}
 				if e.Node > v {
 					continue
@@ -78,7 +78,7 @@ func TestQFT(t *testing.T) {
 
 // rule is the connection rule as printed: whether S of level l is joined to Q of
 // the level below, and by which ports.
-func rule(fab fabric.QFT, l int, s, q []int) (f, g int, ok bool) {
+func rule(fab network.QFT, l int, s, q []int) (f, g int, ok bool) {
 	h, p := len(fab.M), fab.P[l-1]
 	at := func(d []int, i int) int { // digits and numbers of the paper count from 1
 		if i < 1 {
@@ -108,7 +108,7 @@ func rule(fab fabric.QFT, l int, s, q []int) (f, g int, ok bool) {
 func TestThreeHops(t *testing.T) {
 	for notation, want := range map[string]int{"PGFT(3;4,2,8;1,2,4;1,2,1)": 8, "QFT(3;4,2,8;1,2,4;1,2,1)": 16} {
 		n := build(t, notation)
-		near := map[fabric.Node]bool{}
+		near := map[network.Node]bool{}
 		leaf := n.Leaf(5).Node
 		for _, up := range n.Ends(leaf) {
 			for _, down := range n.Ends(up.Node) {
@@ -131,7 +131,7 @@ func TestThreeHops(t *testing.T) {
 // TestQFTWithoutCross: with p = 1 it is the tree.
 func TestQFTWithoutCross(t *testing.T) {
 	q, p := build(t, "QFT(3;3,4,2;1,2,3;1,1,1)"), build(t, "XGFT(3;3,4,2;1,2,3)")
-	for v := range fabric.Node(q.Nodes()) {
+	for v := range network.Node(q.Nodes()) {
 		for i, e := range q.Ends(v) {
 			if p.Ends(v)[i] != e {
 				t.Errorf("node %d port %d: %v, %v", v, i+1, e, p.Ends(v)[i])

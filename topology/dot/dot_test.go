@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/fabric"
-	"evbench/fabric/dot"
+	"evbench/topology/dot"
+	"evbench/topology/network"
 )
 
-func draw(t *testing.T, n *fabric.Network) string {
+func draw(t *testing.T, n *network.Network) string {
 	t.Helper()
-	level, err := fabric.Ranks(n, nil)
+	level, err := network.Ranks(n, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func draw(t *testing.T, n *fabric.Network) string {
 }
 
 func TestWrite(t *testing.T) {
-	n, err := fabric.Parse("PGFT(2;3,3;1,2;1,2)", 0)
+	n, err := network.Parse("PGFT(2;3,3;1,2;1,2)", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,10 +55,10 @@ func TestWrite(t *testing.T) {
 
 // TestNames: a name cannot end the string it is in.
 func TestNames(t *testing.T) {
-	var b fabric.Builder
-	h := b.Host(fabric.Info{Name: "a\"\nb"})
-	s := b.Switch(fabric.Info{Name: `c\`}, 1)
-	if err := b.Cable(fabric.End{Node: h, Port: 1}, fabric.End{Node: s, Port: 1}); err != nil {
+	var b network.Builder
+	h := b.Host(network.Info{Name: "a\"\nb"})
+	s := b.Switch(network.Info{Name: `c\`}, 1)
+	if err := b.Cable(network.End{Node: h, Port: 1}, network.End{Node: s, Port: 1}); err != nil {
 		t.Fatal(err)
 	}
 	got := draw(t, b.Build())

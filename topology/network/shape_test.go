@@ -1,15 +1,15 @@
-package fabric_test
+package network_test
 
 import (
 	"strings"
 	"testing"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
-func build(t testing.TB, notation string) *fabric.Network {
+func build(t testing.TB, notation string) *network.Network {
 	t.Helper()
-	n, err := fabric.Parse(notation, 0)
+	n, err := network.Parse(notation, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestParse(t *testing.T) {
 		{"PGFT(3;4,2,8;1,2,4;1,2,1)", "PGFT(3;4,2,8;1,2,4;1,2,1)", 64, 40, 104},
 		{"QFT(3;4,2,8;1,2,4;1,2,1)", "QFT(3;4,2,8;1,2,4;1,2,1)", 64, 40, 104},
 	} {
-		n, err := fabric.Parse(c.notation, 0)
+		n, err := network.Parse(c.notation, 0)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -45,7 +45,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseLMC(t *testing.T) {
-	n, err := fabric.Parse("FT(2;4,8)", 2)
+	n, err := network.Parse("FT(2;4,8)", 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestParseRefuses(t *testing.T) {
 		{"FT(99;" + strings.Repeat("1,", 98) + "1)", 0, "99 levels, more than 32"},
 		{"FT(2;" + strings.Repeat(" ", 2000) + "4,8)", 0, "longer than"},
 	} {
-		_, err := fabric.Parse(c.notation, c.lmc)
+		_, err := network.Parse(c.notation, c.lmc)
 		switch {
 		case c.want == "" && err != nil:
 			t.Error(err)
@@ -102,11 +102,11 @@ func FuzzParse(f *testing.F) {
 		f.Add(s, 0)
 	}
 	f.Fuzz(func(t *testing.T, s string, lmc int) {
-		shape, err := fabric.ParseShape(s)
+		shape, err := network.ParseShape(s)
 		if err != nil {
 			return
 		}
-		again, err := fabric.ParseShape(shape.String())
+		again, err := network.ParseShape(shape.String())
 		if err != nil || again.String() != shape.String() {
 			t.Fatalf("%s is read as %v, %v", shape, again, err)
 		}
@@ -119,15 +119,15 @@ func FuzzParse(f *testing.F) {
 // TestDigits holds the tuples against the names that cables give: the tuple of
 // a node and that of what its ports lead to differ in one digit (eq. 5).
 func TestDigits(t *testing.T) {
-	g := fabric.PGFT{M: []int{3, 2, 4}, W: []int{1, 2, 3}, P: []int{1, 2, 1}}
+	g := network.PGFT{M: []int{3, 2, 4}, W: []int{1, 2, 3}, P: []int{1, 2, 1}}
 	n, err := g.Build(0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for v := range fabric.Node(n.Nodes()) {
+	for v := range network.Node(n.Nodes()) {
 		level, index := g.Level(v)
 		d := g.Digits(v)
-		if g.Node(level, d) != v || g.First(level)+fabric.Node(index) != v {
+		if g.Node(level, d) != v || g.First(level)+network.Node(index) != v {
 			t.Fatalf("node %d: level %d, index %d, digits %v", v, level, index, d)
 		}
 		for _, e := range n.Ends(v) {

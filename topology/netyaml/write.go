@@ -8,19 +8,19 @@ import (
 	"strconv"
 	"strings"
 
-	"evbench/fabric"
+	"evbench/topology/network"
 )
 
 // Write writes all nodes and cables of a network, so that Read returns the same.
 // Ends of cables are written by name, or by the GUID of the port where two nodes
 // share the name.
-func Write(w io.Writer, n *fabric.Network) error {
+func Write(w io.Writer, n *network.Network) error {
 	out := bufio.NewWriter(w)
 	if n.Notation != "" {
 		fmt.Fprintf(out, "# %s\n", n.Notation)
 	}
 	fmt.Fprintln(out, "hosts:")
-	for v := range fabric.Node(n.Hosts()) {
+	for v := range network.Node(n.Hosts()) {
 		i := n.Info(v)
 		fmt.Fprintf(out, "  - {name: %s%s%s", quote(i.Name), guid("guid", i.GUID), guid("port_guid", i.Port))
 		if i.LID > 0 {
@@ -53,13 +53,13 @@ func guid(name string, x uint64) string {
 	return fmt.Sprintf(", %s: 0x%016x", name, x)
 }
 
-func writeCables(out io.Writer, n *fabric.Network) {
-	x := fabric.Names(n)
+func writeCables(out io.Writer, n *network.Network) {
+	x := network.Names(n)
 	name := make([]string, n.Nodes())
 	for v := range name {
-		i := n.Info(fabric.Node(v))
+		i := n.Info(network.Node(v))
 		name[v] = printable(i.Name)
-		if found, err := x.Node(name[v]); err != nil || found != fabric.Node(v) {
+		if found, err := x.Node(name[v]); err != nil || found != network.Node(v) {
 			name[v] = fmt.Sprintf("0x%016x", i.Port)
 		}
 	}
