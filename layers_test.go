@@ -32,7 +32,7 @@ var layers = map[string]layer{
 
 	"scheduler":           {may: []string{"topology", "internal/coloring"}, pure: true},
 	"scheduler/schedtest": {may: []string{"scheduler", "topology"}, pure: true},
-	"routing":             {may: []string{"topology", "scheduler"}, pure: true},
+	"routing/twolevel":    {may: []string{"topology", "scheduler"}, pure: true},
 	"builder":             {pure: true},
 	"barrier":             {pure: true},
 
@@ -44,9 +44,9 @@ var layers = map[string]layer{
 	"routing/dmod":           {may: []string{"topology/network", "routing/dmod/updown", "routing/lft"}, pure: true},
 	"routing/dmod/updown":    {may: []string{"topology/network", "routing/lft"}, pure: true},
 	"routing/dmod/routetest": {may: []string{"topology/network", "routing/lft"}, pure: true},
-	"routing/engine": {
+	"routing": {
 		may: []string{
-			"topology/network", "routing", "routing/dmod", "routing/lft", "routing/opensm", "routing/qft", "routing/sssp", "topology",
+			"topology/network", "routing/twolevel", "routing/dmod", "routing/lft", "routing/opensm", "routing/qft", "routing/sssp", "topology",
 		},
 		pure: true,
 	},
@@ -60,11 +60,11 @@ var layers = map[string]layer{
 
 	"jobs": {may: []string{"internal/hostlist"}, pure: true},
 
-	"plan":   {may: []string{"scheduler", "routing", "routing/engine", "topology"}, pure: true},
+	"plan":   {may: []string{"scheduler", "routing/twolevel", "routing", "topology"}, pure: true},
 	"verify": {may: []string{"topology"}, pure: true},
 	"survey": {
 		may: []string{
-			"topology/network", "plan", "routing", "routing/dmod", "routing/lft", "routing/opensm", "routing/qft", "routing/sssp", "scheduler",
+			"topology/network", "plan", "routing/twolevel", "routing/dmod", "routing/lft", "routing/opensm", "routing/qft", "routing/sssp", "scheduler",
 			"topology", "verify",
 		},
 		pure: true,
@@ -72,7 +72,7 @@ var layers = map[string]layer{
 
 	"reproduce": {
 		may: []string{
-			"topology/network", "failover", "failures", "plan", "routing", "routing/engine", "routing/lft", "scheduler", "sim", "survey",
+			"topology/network", "failover", "failures", "plan", "routing/twolevel", "routing", "routing/lft", "scheduler", "sim", "survey",
 			"topology", "worth",
 		},
 		pure: true,
@@ -99,17 +99,17 @@ var layers = map[string]layer{
 	"controller": {may: []string{"internal/port", "internal/wire", "results"}},
 
 	"lab":           {may: []string{"topology", "internal/unit"}},
-	"companion":     {may: []string{"failover", "plan", "routing", "topology"}},
+	"companion":     {may: []string{"failover", "plan", "routing/twolevel", "topology"}},
 	"companion/lab": {may: []string{"companion", "failover", "lab", "topology"}},
 
 	"companion/iproute": {may: []string{"companion", "internal/atomicfile", "lab", "plan", "topology"}},
 	"companion/opensm": {may: []string{
-		"topology/network", "topology/ibnet", "failover", "failures", "internal/atomicfile", "internal/trust", "plan", "routing", "routing/lft", "topology",
+		"topology/network", "topology/ibnet", "failover", "failures", "internal/atomicfile", "internal/trust", "plan", "routing/twolevel", "routing/lft", "topology",
 	}},
 	"companion/inject": {may: []string{"companion/opensm", "topology/network", "topology/ibnet", "internal/atomicfile", "internal/trust", "topology"}},
 
 	"bench": {may: []string{
-		"builder", "controller", "failover", "failover/loop", "failover/planner", "internal/unit", "plan", "plan/store", "preflight", "results", "routing", "scenario", "scheduler", "topology", "verify", "internal/wire",
+		"builder", "controller", "failover", "failover/loop", "failover/planner", "internal/unit", "plan", "plan/store", "preflight", "results", "routing/twolevel", "scenario", "scheduler", "topology", "verify", "internal/wire",
 	}},
 	"bench/tool":        {},
 	"bench/noise":       {may: []string{"bench/noise/tally", "bench/tool", "results"}},
@@ -134,9 +134,9 @@ var layers = map[string]layer{
 	"internal/sshtest": {},
 	"launch":           {may: []string{"host", "internal/hostlist", "topology/network", "topology"}},
 
-	"sim": {may: []string{"barrier", "internal/unit", "plan", "results", "routing", "scheduler", "topology"}, pure: true},
+	"sim": {may: []string{"barrier", "internal/unit", "plan", "results", "routing/twolevel", "scheduler", "topology"}, pure: true},
 
-	"worth": {may: []string{"failover", "failures", "plan", "routing", "scheduler", "sim", "topology"}, pure: true},
+	"worth": {may: []string{"failover", "failures", "plan", "routing/twolevel", "scheduler", "sim", "topology"}, pure: true},
 
 	"compare": {may: []string{"results", "internal/unit"}, pure: true},
 	"report":  {may: []string{"results", "internal/printable", "internal/unit"}},

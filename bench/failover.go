@@ -15,7 +15,7 @@ import (
 	"evbench/internal/wire"
 	"evbench/plan"
 	"evbench/plan/store"
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/scenario"
 	"evbench/topology"
 )
@@ -44,9 +44,9 @@ func repairs(m Planned) string {
 	case "":
 		return m.Plan.Routing
 	case failover.Spread, failover.Unsync:
-		return routing.Spread
+		return twolevel.Spread
 	}
-	return routing.MinHop
+	return twolevel.MinHop
 }
 
 // machineOf returns what decides in a case.

@@ -11,7 +11,7 @@ import (
 	"evbench/failover/planner"
 	"evbench/plan"
 	"evbench/results"
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/scenario"
 	"evbench/topology"
 )
@@ -51,14 +51,14 @@ func withControl(s *scenario.Scenario) []scenario.Case {
 	}
 	return append([]scenario.Case{{
 		Name: scenario.ControlName, Mode: scenario.Sync, Barrier: scenario.Tournament, Schedule: scenario.LinearShift,
-		Routing: routing.Ftree, Credits: 1, Duration: s.Duration, Control: true,
+		Routing: twolevel.Ftree, Credits: 1, Duration: s.Duration, Control: true,
 	}}, cases...)
 }
 
 // isControl reports whether a case is what the control would be.
 func isControl(c scenario.Case) bool {
 	return c.Mode == scenario.Sync && c.Barrier == scenario.Tournament && c.Schedule == scenario.LinearShift &&
-		c.Routing == routing.Ftree && len(c.Failures)+len(c.Timed) == 0 && c.Failover == nil
+		c.Routing == twolevel.Ftree && len(c.Failures)+len(c.Timed) == 0 && c.Failover == nil
 }
 
 func prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
@@ -143,12 +143,12 @@ func PlanFor(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (*plan.Pla
 	o := plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: s.Seed}
 	switch policyOf(c) {
 	case failover.MinHop:
-		o.Routing = routing.MinHop
+		o.Routing = twolevel.MinHop
 	case failover.Spread:
-		o.Routing = routing.Spread
+		o.Routing = twolevel.Spread
 	case failover.Unsync:
 		if len(t.Dead()) > len(c.Failures) {
-			o.Schedule, o.Routing = "", routing.Spread
+			o.Schedule, o.Routing = "", twolevel.Spread
 		}
 	}
 	return plan.Build(t, o)
@@ -215,7 +215,7 @@ func unequal(s *scenario.Scenario, c scenario.Case, p *plan.Plan, busiest float6
 }
 
 func mostPredicted(p *plan.Plan) int {
-	if p.Routing == routing.ECMP {
+	if p.Routing == twolevel.ECMP {
 		return predictedExchangesECMP
 	}
 	return predictedExchanges

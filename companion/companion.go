@@ -14,7 +14,7 @@ import (
 	"slices"
 
 	"evbench/failover"
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/topology"
 )
 
@@ -25,7 +25,7 @@ type Node int
 
 // A Port is a port of a node: on a switch as package routing counts them; a
 // server has one, port 0.
-type Port = routing.Port
+type Port = twolevel.Port
 
 // A Route says through which ports packets to a prefix leave a node. Several
 // ports share the flows.

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"evbench/plan"
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/topology"
 )
 
@@ -51,7 +51,7 @@ func table(n int, routes []Route) Table {
 
 type computer struct {
 	tree   *topology.Tree
-	tables *routing.Tables
+	tables *twolevel.Tables
 	addr   Addresses
 }
 
@@ -68,7 +68,7 @@ func (c computer) leaf(l int) []Route {
 		}
 	}
 	for dst := range c.tree.Servers() {
-		if ports := c.tables.Ports(routing.Leaf(l), dst); len(ports) > 0 {
+		if ports := c.tables.Ports(twolevel.Leaf(l), dst); len(ports) > 0 {
 			out = append(out, c.host(dst, Single, ports...))
 		}
 	}
@@ -89,7 +89,7 @@ func (c computer) spine(k int) []Route {
 }
 
 func (c computer) singlePath(k, l int) []Route {
-	sw := routing.Spine(c.tree, k)
+	sw := twolevel.Spine(c.tree, k)
 	var hosts []Route
 	same := c.tree.On(l) > 0
 	for dst := c.tree.First(l); dst < c.tree.First(l+1); dst++ {

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"evbench/plan"
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -44,7 +44,7 @@ func (a addresses) Path(path int) netip.Prefix {
 
 func newPlan(t testing.TB, tree *topology.Tree, engine string) *plan.Plan {
 	t.Helper()
-	tables, err := routing.Compute(tree, engine)
+	tables, err := twolevel.Compute(tree, engine)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,9 +65,9 @@ func TestComputeGolden(t *testing.T) {
 		file, engine string
 		down         []topology.Link
 	}{
-		{"healthy", routing.MinHop, nil},
-		{"leaf1-spine0", routing.MinHop, []topology.Link{{Leaf: 1, Spine: 0}}},
-		{"ecmp", routing.ECMP, []topology.Link{{Leaf: 1, Spine: 0}}},
+		{"healthy", twolevel.MinHop, nil},
+		{"leaf1-spine0", twolevel.MinHop, []topology.Link{{Leaf: 1, Spine: 0}}},
+		{"ecmp", twolevel.ECMP, []topology.Link{{Leaf: 1, Spine: 0}}},
 	} {
 		t.Run(test.file, func(t *testing.T) {
 			tree := topologytest.Without(t, topology.Options{Ports: 2, Leaves: 3}, test.down...)
@@ -154,7 +154,7 @@ func TestComputeForwards(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
 		tree := randomTree(t, rng)
-		engine := routing.Engines()[rng.IntN(len(routing.Engines()))]
+		engine := twolevel.Engines()[rng.IntN(len(twolevel.Engines()))]
 		w := walker{tree, compute(t, newPlan(t, tree, engine))}
 		for src := range tree.Servers() {
 			for dst := range tree.Servers() {
@@ -211,9 +211,9 @@ func randomTree(t *testing.T, rng *rand.Rand) *topology.Tree {
 // Where tables send two servers of a leaf apart, a spine has a route for each.
 func TestSpineWithoutAggregate(t *testing.T) {
 	tree := topologytest.Without(t, topology.Options{Ports: 2, Leaves: 2})
-	p := newPlan(t, tree, routing.MinHop)
-	p.Tables.Set(routing.Spine(tree, 0), 3)
-	spine := compute(t, p)[routing.Spine(tree, 0)]
+	p := newPlan(t, tree, twolevel.MinHop)
+	p.Tables.Set(twolevel.Spine(tree, 0), 3)
+	spine := compute(t, p)[twolevel.Spine(tree, 0)]
 	for address, want := range map[string]bool{"10.200.0.0/24": true, "10.200.1.0/24": false, "10.200.1.1/32": true, "10.200.1.2/32": false} {
 		has := slices.ContainsFunc(spine.Routes, func(r Route) bool { return r.Prefix.String() == address })
 		if has != want {

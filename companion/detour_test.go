@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"evbench/plan"
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -104,7 +104,7 @@ func (s state) everything(t *testing.T, what string) {
 func TestAroundReachesEverything(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, tree := range trees(t, rng) {
-		for _, engine := range []string{routing.MinHop, routing.Spread} {
+		for _, engine := range []string{twolevel.MinHop, twolevel.Spread} {
 			around(t, tree, engine).everything(t, engine)
 		}
 	}
@@ -138,10 +138,10 @@ func TestTransitionHasNoGap(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, o := range []topology.Options{{Ports: 2, Leaves: 3}, {Ports: 3, Leaves: 3, Fill: []int{3, 1, 2}}, {Ports: 2, Leaves: 4, Spines: 3}} {
 		whole := topologytest.Without(t, o)
-		now := around(t, whole, routing.Ftree)
+		now := around(t, whole, twolevel.Ftree)
 		for range 25 {
 			tree := drop(t, whole, rng.IntN(3), rng)
-			next := around(t, tree, []string{routing.MinHop, routing.Spread}[rng.IntN(2)])
+			next := around(t, tree, []string{twolevel.MinHop, twolevel.Spread}[rng.IntN(2)])
 			now = step(t, now, next)
 		}
 	}

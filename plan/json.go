@@ -7,7 +7,7 @@ import (
 	"io"
 	"strconv"
 
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -98,7 +98,7 @@ func (p *Plan) document() document {
 		gap := p.Gap()
 		d.Bound, d.Gap = p.bound(), &gap
 	}
-	if p.Paths != (routing.Paths{}) {
+	if p.Paths != (twolevel.Paths{}) {
 		d.Paths = &paths{p.Paths.Most, p.Paths.LMC, p.Paths.LIDs, p.Paths.Entries}
 	}
 	return d

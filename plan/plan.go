@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"evbench/routing"
-	"evbench/routing/engine"
+	"evbench/routing/twolevel"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -38,7 +38,7 @@ type Plan struct {
 	// Tables are the routes by destination. With pinned routing they are the
 	// spread tables, which carry what the schedule does not: the barrier. nil
 	// in three levels and without routing.
-	Tables *routing.Tables
+	Tables *twolevel.Tables
 
 	// Bound is the least number of phases that any contention-free plan has.
 	// Its Phases are 0 where none is known, or a file does not say.
@@ -50,7 +50,7 @@ type Plan struct {
 
 	// Paths are the paths that the messages need. All 0 under ecmp, without
 	// routing and without a schedule.
-	Paths routing.Paths
+	Paths twolevel.Paths
 
 	// Epoch numbers the plans of one run, from 0.
 	Epoch uint32
@@ -123,9 +123,9 @@ func Build(t *topology.Tree, o Options) (*Plan, error) {
 	}
 	o.stage("routes")
 	if p.Routing == "" {
-		p.Routing = routing.Ftree
+		p.Routing = twolevel.Ftree
 		if p.pinnable() {
-			p.Routing = routing.Pinned
+			p.Routing = twolevel.Pinned
 		}
 	}
 	if err := p.route(); err != nil {
@@ -158,7 +158,7 @@ func (p *Plan) schedule(o Options) (err error) {
 	if err := p.drop(); err != nil {
 		return err
 	}
-	if o.Routing == routing.Pinned && !p.pinnable() {
+	if o.Routing == twolevel.Pinned && !p.pinnable() {
 		p.Schedule, err = scheduler.Pin(p.Schedule, p.Tree, o.forScheduler())
 	}
 	return err
@@ -172,11 +172,11 @@ func (p *Plan) route() (err error) {
 	switch name {
 	case NoRouting:
 		return nil
-	case routing.Pinned:
+	case twolevel.Pinned:
 		if p.Schedule == nil {
-			return fmt.Errorf("routing pinned needs a schedule; without one there are %s", strings.Join(engine.TreeNames(), ", "))
+			return fmt.Errorf("routing pinned needs a schedule; without one there are %s", strings.Join(routing.TreeNames(), ", "))
 		}
-		name = routing.Spread
+		name = twolevel.Spread
 	}
 	p.Tables, err = Tables(p.Tree, name)
 	return err
@@ -189,7 +189,7 @@ func (p *Plan) count() {
 	case p.Pods != nil:
 		p.Paths = p.podPaths()
 	default:
-		p.Paths = routing.CountPaths(p.Tree, p.spines())
+		p.Paths = twolevel.CountPaths(p.Tree, p.spines())
 	}
 }
 
@@ -236,7 +236,7 @@ func (p *Plan) DownNames() []string {
 }
 
 // Pinned reports whether messages take the paths of the schedule.
-func (p *Plan) Pinned() bool { return p.Routing == routing.Pinned }
+func (p *Plan) Pinned() bool { return p.Routing == twolevel.Pinned }
 
 // Spine returns the spine that the message from src to dst takes, or
 // scheduler.None: on one leaf, under ecmp, or without routing.
@@ -255,7 +255,7 @@ func (p *Plan) Spine(src, dst int) int {
 
 // static reports whether every message between leaves has one known path;
 // under ecmp the kernel's hash decides.
-func (p *Plan) static() bool { return p.Routing != routing.ECMP && p.Routing != NoRouting }
+func (p *Plan) static() bool { return p.Routing != twolevel.ECMP && p.Routing != NoRouting }
 
 // spines returns Spine for a whole exchange, in O(1) a message.
 func (p *Plan) spines() func(src, dst int) int {

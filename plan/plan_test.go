@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"evbench/plan"
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/scheduler"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -45,15 +45,15 @@ func TestCost(t *testing.T) {
 		schedule, engine string
 		sync, unsync     float64
 	}{
-		{"healthy", ft44, nil, "linear-shift", routing.Ftree, 1, 1},
-		{"lowest ties", ft44, []string{"leaf0-spine0"}, "linear-shift", routing.MinHop, 15. / 26, 0.625},
-		{"rotated ties", ft44, []string{"leaf0-spine0"}, "linear-shift", routing.Spread, 15. / 26, 0.9375},
-		{"64 servers", ft88, []string{"leaf0-spine0"}, "linear-shift", routing.MinHop, 63. / 118, math.NaN()},
-		{"fors healthy", ft44, nil, "fors", routing.Pinned, 1, 1},
-		{"fors, one link", ft44, []string{"leaf0-spine0"}, "fors", routing.Pinned, 15. / 16, math.NaN()},
-		{"fors, one link, 64 servers", ft88, []string{"leaf0-spine0"}, "fors", routing.Pinned, 63. / 64, math.NaN()},
-		{"fors, eight links, 56 servers", seven, diagonal, "fors", routing.Pinned, 1, 1},
-		{"no schedule", ft44, []string{"leaf0-spine0"}, "", routing.Spread, 0, 0.9375},
+		{"healthy", ft44, nil, "linear-shift", twolevel.Ftree, 1, 1},
+		{"lowest ties", ft44, []string{"leaf0-spine0"}, "linear-shift", twolevel.MinHop, 15. / 26, 0.625},
+		{"rotated ties", ft44, []string{"leaf0-spine0"}, "linear-shift", twolevel.Spread, 15. / 26, 0.9375},
+		{"64 servers", ft88, []string{"leaf0-spine0"}, "linear-shift", twolevel.MinHop, 63. / 118, math.NaN()},
+		{"fors healthy", ft44, nil, "fors", twolevel.Pinned, 1, 1},
+		{"fors, one link", ft44, []string{"leaf0-spine0"}, "fors", twolevel.Pinned, 15. / 16, math.NaN()},
+		{"fors, one link, 64 servers", ft88, []string{"leaf0-spine0"}, "fors", twolevel.Pinned, 63. / 64, math.NaN()},
+		{"fors, eight links, 56 servers", seven, diagonal, "fors", twolevel.Pinned, 1, 1},
+		{"no schedule", ft44, []string{"leaf0-spine0"}, "", twolevel.Spread, 0, 0.9375},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := build(t, topologytest.Tree(t, tt.tree, tt.down...), tt.schedule, tt.engine).Cost(plan.Equal, 1)
@@ -78,7 +78,7 @@ func TestCostOverAllLinks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := build(t, tr, "linear-shift", routing.MinHop).Cost(plan.Equal, 1).Synchronised()
+			e := build(t, tr, "linear-shift", twolevel.MinHop).Cost(plan.Equal, 1).Synchronised()
 			least, most = min(least, e), max(most, e)
 		}
 	}
@@ -92,7 +92,7 @@ func TestCostOverAllLinks(t *testing.T) {
 func TestCostOfPartlyFilledLeaves(t *testing.T) {
 	fill := append([]int{19, 19}, slicesOf(18, 16)...)
 	lhcbA := topologytest.Tree(t, topology.Options{Ports: 20, Leaves: 18, Fill: fill})
-	if e := build(t, lhcbA, "linear-shift", routing.Ftree).Cost(plan.Equal, 1).Synchronised(); math.Abs(e-0.529) > 0.001 {
+	if e := build(t, lhcbA, "linear-shift", twolevel.Ftree).Cost(plan.Equal, 1).Synchronised(); math.Abs(e-0.529) > 0.001 {
 		t.Errorf("linear shift on 326 servers: %.3f, want 0.529", e)
 	}
 	if e := build(t, lhcbA, "fors", "").Cost(plan.Equal, 1).Synchronised(); e != 1 {
@@ -111,7 +111,7 @@ func slicesOf(v, n int) []int {
 // Under ecmp the kernel's hash collides; the expectation is far below 1 and the
 // same for the same seed.
 func TestCostECMP(t *testing.T) {
-	p := build(t, topologytest.Tree(t, ft44), "linear-shift", routing.ECMP)
+	p := build(t, topologytest.Tree(t, ft44), "linear-shift", twolevel.ECMP)
 	a, b := p.Cost(plan.Equal, 1), p.Cost(plan.Equal, 1)
 	if a != b || a.Synchronised() < 0.3 || a.Synchronised() > 0.7 {
 		t.Errorf("%+v and %+v", a, b)
@@ -122,7 +122,7 @@ func TestCostECMP(t *testing.T) {
 }
 
 func TestCostUnequal(t *testing.T) {
-	p := build(t, topologytest.Tree(t, ft44), "linear-shift", routing.Ftree)
+	p := build(t, topologytest.Tree(t, ft44), "linear-shift", twolevel.Ftree)
 	c := p.Cost(func(src, _ int) float64 { return 1 + float64(src%2) }, 1)
 	// Odd ranks send 2 each: the busiest server sends 30; every phase waits for a 2.
 	if c.Ideal != 30 || c.Duration != 30 {
@@ -194,7 +194,7 @@ func TestFilesAreJudgedValid(t *testing.T) {
 // A row asks for spines only where the plan pins them.
 func TestRow(t *testing.T) {
 	tr := topologytest.Tree(t, ft44, "leaf0-spine0")
-	pinned, tables := build(t, tr, "fors", ""), build(t, tr, "fors", routing.MinHop)
+	pinned, tables := build(t, tr, "fors", ""), build(t, tr, "fors", twolevel.MinHop)
 	for rank := range tr.Servers() {
 		a, b := pinned.Row(rank), tables.Row(rank)
 		for phase := range a {
@@ -207,7 +207,7 @@ func TestRow(t *testing.T) {
 			}
 		}
 	}
-	if build(t, tr, "", routing.MinHop).Row(0) != nil {
+	if build(t, tr, "", twolevel.MinHop).Row(0) != nil {
 		t.Error("a row without a schedule")
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -16,8 +16,8 @@ func BuildPods(pods *topology.Pods, o Options) (*Plan, error) {
 	p := &Plan{Tree: pods.Lower(), Pods: pods, Routing: o.Routing, Unreachable: pods.Unreachable()}
 	switch {
 	case p.Routing == "":
-		p.Routing = routing.Pinned
-	case p.Routing != routing.Pinned && p.Routing != NoRouting:
+		p.Routing = twolevel.Pinned
+	case p.Routing != twolevel.Pinned && p.Routing != NoRouting:
 		return nil, threeLevels(p.Routing)
 	}
 	if o.Schedule == "" {
@@ -45,12 +45,12 @@ func BuildPods(pods *topology.Pods, o Options) (*Plan, error) {
 }
 
 func threeLevels(engine string) error {
-	return fmt.Errorf("routing %s: trees of three levels are planned with %s or %s", engine, routing.Pinned, NoRouting)
+	return fmt.Errorf("routing %s: trees of three levels are planned with %s or %s", engine, twolevel.Pinned, NoRouting)
 }
 
 // podPaths counts the paths of a three-level tree as routing.CountPaths does in
 // two levels. A path from a leaf is a plane and, to other pods, a top switch.
-func (p *Plan) podPaths() routing.Paths {
+func (p *Plan) podPaths() twolevel.Paths {
 	n, leaf := p.Tree.Servers(), leaves(p.Tree)
 	most := 0
 	seen := make([]int, p.Tree.Spines()*(p.Pods.Tops()+1)) // the last leaf and destination that took a path
@@ -80,8 +80,8 @@ func (p *Plan) podPaths() routing.Paths {
 // addresses returns what that many paths need where the address of a server
 // names the path: 2^LMC addresses for each server, one for each switch, and in
 // each switch an entry for every address but its own (thesis 6.7.2).
-func addresses(most, servers, switches int) routing.Paths {
+func addresses(most, servers, switches int) twolevel.Paths {
 	lmc := bits.Len(uint(max(most, 1) - 1))
 	lids := servers<<lmc + switches
-	return routing.Paths{Most: most, LMC: lmc, LIDs: lids, Entries: lids - 1}
+	return twolevel.Paths{Most: most, LMC: lmc, LIDs: lids, Entries: lids - 1}
 }

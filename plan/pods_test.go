@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"evbench/plan"
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -37,7 +37,7 @@ func threeLevels(t testing.TB) *plan.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &plan.Plan{Tree: tr, Pods: pods, Schedule: s, Routing: routing.Pinned, Bound: scheduler.Bound{Phases: 7, Kind: scheduler.KindServer}}
+	return &plan.Plan{Tree: tr, Pods: pods, Schedule: s, Routing: twolevel.Pinned, Bound: scheduler.Bound{Phases: 7, Kind: scheduler.KindServer}}
 }
 
 func TestThreeLevelFiles(t *testing.T) {
@@ -71,7 +71,7 @@ func TestThreeLevelsRestored(t *testing.T) {
 			t.Errorf("%s comes back", p.Notation())
 		}
 		// Both sources of a leaf have a plane of their own; the destination says the top switch.
-		if want := (routing.Paths{Most: 2, LMC: 1, LIDs: 2*8 + 12, Entries: 2*8 + 11}); p.Paths != want {
+		if want := (twolevel.Paths{Most: 2, LMC: 1, LIDs: 2*8 + 12, Entries: 2*8 + 11}); p.Paths != want {
 			t.Errorf("paths %+v, want %+v", p.Paths, want)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -53,7 +53,7 @@ func (p *Plan) Cost(w Weight, seed uint64) Cost {
 	switch {
 	case p.Routing == NoRouting:
 		return Cost{}
-	case p.Routing != routing.ECMP:
+	case p.Routing != twolevel.ECMP:
 		return p.cost(w, p.spines())
 	}
 	var sum Cost
@@ -72,7 +72,7 @@ func (p *Plan) hash(rng *rand.Rand) func(src, dst int) int {
 	n := p.Tree.Servers()
 	spines := make([]int, n*n)
 	for src := range n {
-		leaf := routing.Leaf(p.Tree.Leaf(src))
+		leaf := twolevel.Leaf(p.Tree.Leaf(src))
 		for dst := range n {
 			if ports := p.Tables.Ports(leaf, dst); len(ports) > 0 {
 				spines[src*n+dst] = int(ports[rng.IntN(len(ports))]) - p.Tree.Ports()

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -100,7 +100,7 @@ func (d *draft) offence(i int, reason string) error {
 func (d *draft) plan() (*Plan, error) {
 	p := &Plan{Objective: d.objective, Routing: d.routing}
 	if p.Routing == "" {
-		p.Routing = routing.Pinned
+		p.Routing = twolevel.Pinned
 	}
 	for _, step := range []func(*Plan) error{d.tree, d.unreached, d.engine, d.place, d.scheduled, d.tables, d.lower, d.digest} {
 		if err := step(p); err != nil {
@@ -207,7 +207,7 @@ func (d *draft) engine(p *Plan) error {
 	if known := Routings(); !slices.Contains(known, p.Routing) {
 		return d.wrong("routing", "no routing %q; there are %s", p.Routing, strings.Join(known, ", "))
 	}
-	if p.Pods != nil && p.Routing != routing.Pinned && p.Routing != NoRouting {
+	if p.Pods != nil && p.Routing != twolevel.Pinned && p.Routing != NoRouting {
 		return d.wrong("routing", "%w", threeLevels(p.Routing))
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"evbench/plan"
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/scheduler"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -65,7 +65,7 @@ func same(t testing.TB, want, got *plan.Plan) {
 		fill, subset                                   []int
 		spines, phases, bound, messages                int
 		unreachable                                    [][2]int
-		paths                                          routing.Paths
+		paths                                          twolevel.Paths
 		cost                                           plan.Cost
 	}
 	of := func(p *plan.Plan) head {

@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"evbench/routing"
-	"evbench/routing/engine"
+	"evbench/routing/twolevel"
 	"evbench/topology"
 )
 
 // Routings returns the names that a plan's routing may have in two levels: the
 // engines for trees, routing.Pinned and NoRouting.
-func Routings() []string { return append(engine.TreeNames(), routing.Pinned, NoRouting) }
+func Routings() []string { return append(routing.TreeNames(), twolevel.Pinned, NoRouting) }
 
 // A NoRouteError says that the tables of an engine leave out servers that share
 // a live path. On trees of two levels no engine is known to do so; the check is
@@ -40,16 +40,16 @@ func (e *NoRouteError) Unwrap() error { return e.First }
 // Tables computes the tables of one of the engines of Routings, and checks that
 // they join all servers whose leaves share a live spine: if not, that is a
 // *NoRouteError. They depend on the dead links alone.
-func Tables(t *topology.Tree, name string) (*routing.Tables, error) {
-	if !slices.Contains(engine.TreeNames(), name) {
+func Tables(t *topology.Tree, name string) (*twolevel.Tables, error) {
+	if !slices.Contains(routing.TreeNames(), name) {
 		return nil, fmt.Errorf("routing %q: no such engine; there are %s", name, strings.Join(Routings(), ", "))
 	}
 	cut := t.Unreachable()
-	tables, err := engine.ForTree(name, t, engine.Options{Partial: len(cut) > 0})
+	tables, err := routing.ForTree(name, t, routing.Options{Partial: len(cut) > 0})
 	if err != nil {
 		return nil, err
 	}
-	if name != routing.Ftree && slices.Contains(routing.Engines(), name) {
+	if name != twolevel.Ftree && slices.Contains(twolevel.Engines(), name) {
 		return tables, nil // its rule joins them all
 	}
 	if err := reach(tables, name, cut); err != nil {
@@ -60,7 +60,7 @@ func Tables(t *topology.Tree, name string) (*routing.Tables, error) {
 
 // reach holds the tables against the pairs of leaves that cannot be joined. The
 // servers of a leaf share its entries: one is asked for all.
-func reach(tables *routing.Tables, name string, cut [][2]int) error {
+func reach(tables *twolevel.Tables, name string, cut [][2]int) error {
 	t := tables.Tree
 	e := &NoRouteError{Routing: name, Tree: t}
 	apart := pairSet(cut)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"evbench/plan"
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 	"evbench/verify"
@@ -55,7 +55,7 @@ func TestEveryRoutingIsJudged(t *testing.T) {
 					t.Errorf("%s down %v: %s: error %v", tr.Notation(), tr.DownNames(), name, err)
 				}
 				continue
-			case err != nil && name == routing.Pinned: // a phase of a linear shift may have no routing
+			case err != nil && name == twolevel.Pinned: // a phase of a linear shift may have no routing
 				continue
 			case err != nil:
 				t.Errorf("%s down %v: %v", tr.Notation(), tr.DownNames(), err)
@@ -69,7 +69,7 @@ func TestEveryRoutingIsJudged(t *testing.T) {
 // tableEngines are the routings with one path for each destination.
 func tableEngines() []string {
 	return slices.DeleteFunc(plan.Routings(), func(n string) bool {
-		return n == routing.ECMP || n == routing.Pinned || n == plan.NoRouting
+		return n == twolevel.ECMP || n == twolevel.Pinned || n == plan.NoRouting
 	})
 }
 
@@ -108,7 +108,7 @@ func anySpine(tr *topology.Tree) bool {
 }
 
 // joined walks between all servers.
-func joined(t *testing.T, tr *topology.Tree, tables *routing.Tables) {
+func joined(t *testing.T, tr *topology.Tree, tables *twolevel.Tables) {
 	t.Helper()
 	for src := range tr.Servers() {
 		for dst := range tr.Servers() {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"evbench/plan"
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/scheduler"
 	"evbench/survey"
 	"evbench/topology"
@@ -239,7 +239,7 @@ func entries(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 		"FT(2;20,18), 326 servers; reduction f: every leaf has lost f links; entries of a switch: 2^LMC of each server, and one of each other switch",
 		"any schedule: what the thesis reckons with, up to 20 spines from a leaf to a server; FORS: what plans with that objective need",
 	}
-	worst := routing.CountPaths(healthy, func(src, dst int) int { return (src + dst) % net.Ports })
+	worst := twolevel.CountPaths(healthy, func(src, dst int) int { return (src + dst) % net.Ports })
 	f.add("entries, any schedule", 0, "0", "entries", float64(worst.Entries))
 	f.add("LMC, any schedule", 0, "0", "", float64(worst.LMC))
 	for _, reduction := range o.points(6, 0, 2) {

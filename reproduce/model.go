@@ -5,8 +5,8 @@ import (
 
 	"evbench/plan"
 	"evbench/routing"
-	"evbench/routing/engine"
 	"evbench/routing/lft"
+	"evbench/routing/twolevel"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -63,7 +63,7 @@ func newRoutedTree(o topology.Options) (*routedTree, error) {
 	if n.shift, err = shiftByPosition(t); err != nil {
 		return nil, err
 	}
-	net, err := engine.FromTree(t, 0)
+	net, err := routing.FromTree(t, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func newRoutedTree(o topology.Options) (*routedTree, error) {
 	if t.Leaves() == 1 {
 		name = "opensm-minhop" // one leaf is no tree, and nothing is to be routed
 	}
-	n.ftree, err = engine.Compute(name, net, engine.Options{})
+	n.ftree, err = routing.Compute(name, net, routing.Options{})
 	return n, err
 }
 
@@ -102,7 +102,7 @@ func shiftByPosition(t *topology.Tree) (*scheduler.Schedule, error) {
 
 // over returns the linear shift over tables.
 func (n *routedTree) over(t *topology.Tree, l *lft.Tables) (*plan.Plan, error) {
-	tables, err := engine.ToTables(t, l)
+	tables, err := routing.ToTables(t, l)
 	if err != nil {
 		return nil, err
 	}
@@ -113,18 +113,18 @@ func (n *routedTree) over(t *topology.Tree, l *lft.Tables) (*plan.Plan, error) {
 // network is a fat tree, also when whole spines are gone; else min-hop, which keeps
 // the entries of ftree that still lead on a shortest way.
 func (n *routedTree) current(t *topology.Tree) (*plan.Plan, error) {
-	net, err := engine.FromTree(t, 0)
+	net, err := routing.FromTree(t, 0)
 	if err != nil {
 		return nil, err
 	}
 	if wholeSpines(t) {
-		l, err := engine.Compute("ftree", net, engine.Options{})
+		l, err := routing.Compute("ftree", net, routing.Options{})
 		if err != nil {
 			return nil, err
 		}
 		return n.over(t, l)
 	}
-	l, err := engine.Compute("opensm-minhop", net, engine.Options{Previous: n.ftree, Workers: 1})
+	l, err := routing.Compute("opensm-minhop", net, routing.Options{Previous: n.ftree, Workers: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func fors(t *topology.Tree, seed uint64) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &plan.Plan{Tree: t, Schedule: s, Routing: routing.Pinned, Bound: bound}, nil
+	return &plan.Plan{Tree: t, Schedule: s, Routing: twolevel.Pinned, Bound: bound}, nil
 }
 
 // dead returns a tree without count random links.

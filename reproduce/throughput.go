@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"evbench/plan"
-	"evbench/routing/engine"
+	"evbench/routing"
 	"evbench/topology"
 )
 
@@ -34,11 +34,11 @@ var engineCases = []engineCase{
 // named routes with an engine from scratch.
 func named(name string) func(*routedTree, *topology.Tree, uint64) (*plan.Plan, error) {
 	return func(n *routedTree, t *topology.Tree, _ uint64) (*plan.Plan, error) {
-		net, err := engine.FromTree(t, 0)
+		net, err := routing.FromTree(t, 0)
 		if err != nil {
 			return nil, err
 		}
-		l, err := engine.Compute(name, net, engine.Options{Workers: 1})
+		l, err := routing.Compute(name, net, routing.Options{Workers: 1})
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,273 @@
 package routing
 
-import "evbench/topology"
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
-// New returns tables without routes, for engines of other packages to fill.
-func New(engine string, t *topology.Tree) *Tables { return newTables(engine, t) }
+	"evbench/routing/lft"
+	"evbench/routing/twolevel"
+	"evbench/topology"
+	"evbench/topology/network"
+)
+
+// FromTree returns a two-level tree as a network, with 2^lmc LIDs to a host.
+// Names, ports, GUIDs and LIDs are those of the whole tree FT(2;M0,M1), where
+// server s is h<s>; servers that are not there are left out, so that host r is
+// rank r, and dead links have no cable.
+func FromTree(t *topology.Tree, lmc int) (*network.Network, error) {
+	g := network.PGFT{M: []int{t.Ports(), t.Leaves()}, W: []int{1, t.Spines()}, P: []int{1, 1}}
+	whole, err := g.Build(lmc)
+	if err != nil {
+		return nil, err
+	}
+	if !t.Full() {
+		if whole, err = present(t, whole); err != nil {
+			return nil, err
+		}
+	}
+	var dead []network.Cable
+	for _, l := range t.Dead() {
+		end := network.End{Node: whole.Switch(l.Leaf), Port: uint8(t.Ports() + 1 + l.Spine)}
+		dead = append(dead, network.Cable{A: end, B: whole.At(end.Node, int(end.Port))})
+	}
+	return whole.Without(dead, nil), nil
+}
+
+// present returns the whole tree without the servers that a tree does not have.
+func present(t *topology.Tree, whole *network.Network) (*network.Network, error) {
+	var b network.Builder
+	for r := range t.Servers() {
+		b.Host(whole.Info(network.Node(t.Position(r))))
+	}
+	for i := range whole.Switches() {
+		b.Switch(whole.Info(whole.Switch(i)), len(whole.Ends(whole.Switch(i))))
+	}
+	moved := func(e network.End) (network.End, bool) {
+		if !whole.IsHost(e.Node) {
+			return network.End{Node: network.Node(t.Servers() + whole.Index(e.Node)), Port: e.Port}, true
+		}
+		r, ok := t.Rank(int(e.Node))
+		return network.End{Node: network.Node(r), Port: e.Port}, ok
+	}
+	for _, c := range whole.Cables() {
+		x, here := moved(c.A)
+		y, too := moved(c.B)
+		if here && too {
+			if err := b.Cable(x, y); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return b.Build(), nil
+}
+
+// ToTables returns the entries of a network that FromTree has made as tables of
+// its tree, for plans. A plan knows routes through one spine only: tables that
+// take a message through two are an error, which names it.
+func ToTables(t *topology.Tree, l *lft.Tables) (*twolevel.Tables, error) {
+	n := l.Net
+	if n.Hosts() != t.Servers() || n.Switches() != t.Leaves()+t.Spines() {
+		return nil, fmt.Errorf("tables of %d hosts and %d switches for %s with %d servers", n.Hosts(), n.Switches(), t.Notation(), t.Servers())
+	}
+	out := twolevel.New(l.Engine, t)
+	for dst := range t.Servers() {
+		lid := int(n.Info(network.Node(dst)).LID)
+		for i := range n.Switches() {
+			if p := l.Row(i)[lid]; p != lft.NoPort && p > 0 {
+				out.Set(twolevel.Switch(i), dst, twolevel.Port(p-1))
+			}
+		}
+		if err := direct(t, l, dst, lid); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// direct checks that routes to a server pass no more than one spine.
+func direct(t *topology.Tree, l *lft.Tables, dst, lid int) error {
+	for leaf := range t.Leaves() {
+		if t.On(leaf) == 0 {
+			continue
+		}
+		src := t.First(leaf)
+		if path, _ := l.Route(network.Node(src), lid); len(path) > 3 {
+			return fmt.Errorf("%s routes %s to %s through %d switches: a plan has one spine for a message",
+				l.Engine, t.ServerName(src), t.ServerName(dst), len(path))
+		}
+	}
+	return nil
+}
+
+// TreeNames returns the names that ForTree takes: those of package routing, which
+// keep their rules except ftree, and those of Compute that these do not hide.
+func TreeNames() []string {
+	names := twolevel.Engines()
+	for _, n := range Names() {
+		if !slices.Contains(names, n) && n != "file" {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// ForTree returns the tables of an engine for a two-level tree: of package
+// routing where minhop, spread or ecmp is asked for, else of this package, lists
+// of names included. Unless roots are given they are the spines.
+//
+// ftree is OpenSM's with its usual second choice, "ftree,minhop". On a tree
+// without failures, with full leaves and as many spines as a leaf has servers,
+// that is the closed form of package routing, spine = destination mod spines,
+// which is then used: it also serves trees that are too large for InfiniBand.
+//
+// With o.Partial, servers whose leaves share no live spine get no route to each
+// other, and each connected part of the tree is routed by itself. Else engines
+// that join such servers by way of a third leaf are an error.
+func ForTree(name string, t *topology.Tree, o Options) (*twolevel.Tables, error) {
+	switch {
+	case name == twolevel.Ftree && !perfect(t):
+		name = "ftree,minhop"
+	case slices.Contains(twolevel.Engines(), name):
+		return twolevel.Compute(t, name)
+	case !strings.Contains(name, ",") && !slices.Contains(TreeNames(), name):
+		return nil, fmt.Errorf("routing %q: no such engine; there are %s", name, strings.Join(TreeNames(), ", "))
+	}
+	n, err := FromTree(t, 0)
+	if err != nil {
+		return nil, fmt.Errorf("routing %s on %s: %w", name, t.Notation(), err)
+	}
+	if o.Roots == nil {
+		for k := range t.Spines() {
+			o.Roots = append(o.Roots, n.Switch(t.Leaves()+k))
+		}
+	}
+	if !o.Partial {
+		l, err := Compute(name, n, o)
+		if err != nil {
+			return nil, err
+		}
+		return ToTables(t, l)
+	}
+	l, err := byParts(name, t, n, o)
+	if err != nil {
+		return nil, err
+	}
+	cut(t, l)
+	tables, err := ToTables(t, l)
+	if err == nil {
+		local(tables)
+	}
+	return tables, err
+}
+
+// perfect reports whether nothing is missing from a tree that is as wide as it is
+// deep.
+func perfect(t *topology.Tree) bool { return t.Full() && len(t.Dead()) == 0 && t.Spines() == t.Ports() }
+
+// cut takes away the entries of each leaf for servers of leaves with which it
+// shares no live spine.
+func cut(t *topology.Tree, l *lft.Tables) {
+	for _, c := range t.Unreachable() {
+		for _, ends := range [][2]int{c, {c[1], c[0]}} {
+			for dst := t.First(ends[1]); dst < t.First(ends[1]+1); dst++ {
+				l.Row(ends[0])[l.Net.Info(network.Node(dst)).LID] = lft.NoPort
+			}
+		}
+	}
+}
+
+// ToTree returns the two-level tree, with its dead links, that a network built
+// from a notation is.
+func ToTree(n *network.Network) (*topology.Tree, error) {
+	shape, err := shapeOf(n)
+	if err != nil {
+		return nil, err
+	}
+	g, ok := shape.(network.PGFT)
+	if !ok || len(g.M) != 2 || g.P[1] != 1 {
+		return nil, fmt.Errorf("%s is no tree of two levels with single cables", n.Notation)
+	}
+	t, err := topology.New(topology.Options{Ports: g.M[0], Leaves: g.M[1], Spines: g.W[1]})
+	if err != nil {
+		return nil, err
+	}
+	whole, err := g.Build(0)
+	if err != nil {
+		return nil, err
+	}
+	if n.Hosts() != whole.Hosts() || n.Nodes() != whole.Nodes() {
+		return nil, fmt.Errorf("the network has %d nodes, %s has %d", n.Nodes(), n.Notation, whole.Nodes())
+	}
+	var dead []topology.Link
+	for _, c := range whole.Cables() {
+		switch far := n.At(c.A.Node, int(c.A.Port)); {
+		case far == c.B:
+		case far.Node != network.NoNode:
+			return nil, fmt.Errorf("%s: not cabled as %s", n.EndName(c.A), n.Notation)
+		case n.IsHost(c.A.Node):
+			return nil, errors.New("a server without its cable")
+		default:
+			dead = append(dead, topology.Link{Leaf: whole.Index(c.A.Node), Spine: int(c.A.Port) - 1 - t.Ports()})
+		}
+	}
+	return t.Without(dead...)
+}
+
+// twoLevels makes an engine for networks of one for two-level trees. LIDs of
+// switches get the lowest spine that is alive, or the leaf.
+func twoLevels(name string) func(*network.Network, Options) (*lft.Tables, error) {
+	return func(n *network.Network, _ Options) (*lft.Tables, error) {
+		t, err := ToTree(n)
+		if err != nil {
+			return nil, err
+		}
+		tables, err := twolevel.Compute(t, name)
+		if err != nil {
+			return nil, err
+		}
+		l := lft.New(name, n)
+		for i := range n.Switches() {
+			for dst := range t.Servers() {
+				ports := tables.Ports(twolevel.Switch(i), dst)
+				if len(ports) == 0 {
+					continue
+				}
+				info := n.Info(network.Node(dst))
+				for k := range 1 << info.LMC {
+					l.Row(i)[int(info.LID)+k] = uint8(ports[0]) + 1
+				}
+			}
+		}
+		toSwitches(t, l)
+		return l, nil
+	}
+}
+
+// toSwitches fills the entries of the switches' own LIDs.
+func toSwitches(t *topology.Tree, l *lft.Tables) {
+	n := l.Net
+	lid := func(i int) int { return int(n.Info(n.Switch(i)).LID) }
+	set := func(i, to, port int) {
+		if row := l.Row(i); lid(to) > 0 && row[lid(to)] == lft.NoPort {
+			row[lid(to)] = uint8(port)
+		}
+	}
+	for i := range n.Switches() {
+		set(i, i, 0)
+	}
+	for leaf := range t.Leaves() {
+		for _, k := range t.AliveSpines(leaf) {
+			set(leaf, t.Leaves()+k, t.Ports()+1+k)
+			set(t.Leaves()+k, leaf, leaf+1)
+		}
+	}
+	for a := range t.Leaves() {
+		for b := range t.Leaves() {
+			if common := t.CommonSpines(a, b); a != b && len(common) > 0 {
+				set(a, b, t.Ports()+1+common[0])
+			}
+		}
+	}
+}

@@ -2,7 +2,7 @@ package sim
 
 import (
 	"evbench/plan"
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -83,7 +83,7 @@ func spinesOf(p *plan.Plan, leaf []int, seed uint64) func(src, dst int) int {
 	switch {
 	case p.Routing == plan.NoRouting:
 		return func(int, int) int { return scheduler.None }
-	case p.Routing == routing.ECMP:
+	case p.Routing == twolevel.ECMP:
 		return hashed(p, leaf, seed)
 	case p.Pinned():
 		return p.Spine
@@ -109,7 +109,7 @@ func spinesOf(p *plan.Plan, leaf []int, seed uint64) func(src, dst int) int {
 func hashed(p *plan.Plan, leaf []int, seed uint64) func(src, dst int) int {
 	n := uint64(len(leaf))
 	return func(src, dst int) int {
-		ports := p.Tables.Ports(routing.Leaf(leaf[src]), dst)
+		ports := p.Tables.Ports(twolevel.Leaf(leaf[src]), dst)
 		if len(ports) == 0 {
 			return scheduler.None
 		}

@@ -3,7 +3,7 @@ package survey
 import (
 	"slices"
 
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -75,13 +75,13 @@ func (o *order) duration(t *topology.Tree, leaf []int, spine func(src, dst int) 
 
 // tableSpines returns the spine of every message that single-path tables route,
 // as a function of ranks. The tables must have a route for every pair.
-func tableSpines(tables *routing.Tables, leaf []int) func(src, dst int) int {
+func tableSpines(tables *twolevel.Tables, leaf []int) func(src, dst int) int {
 	t := tables.Tree
 	s := t.Servers()
 	spine := make([]uint8, t.Leaves()*s)
 	for l := range t.Leaves() {
 		for dst := range s {
-			if ports := tables.Ports(routing.Leaf(l), dst); len(ports) == 1 && int(ports[0]) >= t.Ports() {
+			if ports := tables.Ports(twolevel.Leaf(l), dst); len(ports) == 1 && int(ports[0]) >= t.Ports() {
 				spine[l*s+dst] = uint8(int(ports[0]) - t.Ports())
 			}
 		}

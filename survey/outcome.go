@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"evbench/plan"
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -20,7 +20,7 @@ func (c Case) single() bool {
 	default:
 		return false
 	}
-	return !slices.Contains([]string{"", routing.ECMP, routing.Pinned, plan.NoRouting}, c.Routing)
+	return !slices.Contains([]string{"", twolevel.ECMP, twolevel.Pinned, plan.NoRouting}, c.Routing)
 }
 
 // choosy reports whether a schedule exists for some dead sets only, such as the
@@ -57,7 +57,7 @@ func (w *whatIf) outcome(t *topology.Tree, c Case) (Outcome, error) {
 // build plans one case. fors is asked with one worker: the sets are what runs in
 // parallel.
 func (w *whatIf) build(t *topology.Tree, c Case) (*plan.Plan, error) {
-	if c != (Case{"fors", routing.Pinned}) {
+	if c != (Case{"fors", twolevel.Pinned}) {
 		return plan.Build(t, plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: w.opt.Seed})
 	}
 	s, bound, err := scheduler.FORS(t, scheduler.Options{Seed: w.opt.Seed, Workers: 1})

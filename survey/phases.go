@@ -3,7 +3,7 @@ package survey
 import (
 	"fmt"
 
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -120,7 +120,7 @@ type LMCRow struct {
 	Objective scheduler.Objective
 	Phases    int
 	Bound     int
-	Paths     routing.Paths
+	Paths     twolevel.Paths
 }
 
 // LMC plans every objective at reductions f = 0..most of all leaves.
@@ -140,7 +140,7 @@ func LMC(t *topology.Tree, most int, seed uint64) ([]LMCRow, error) {
 			return err
 		}
 		r.Phases, r.Bound = s.Phases, bound.Phases
-		r.Paths = routing.CountPaths(reduced, pinnedSpines(s))
+		r.Paths = twolevel.CountPaths(reduced, pinnedSpines(s))
 		rows[i] = r
 		return nil
 	})

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"evbench/plan"
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -82,7 +82,7 @@ func routedMeasure(healthy *topology.Tree, seed uint64) func(*topology.Tree, *Sl
 	leaf := leavesOf(healthy)
 	shift, optimal := newOrder(scheduler.LinearShift(healthy)), newOrder(scheduler.BandwidthOptimal(healthy))
 	return func(t *topology.Tree, row *SlowdownRow) error {
-		tables, err := plan.Tables(t, routing.MinHop)
+		tables, err := plan.Tables(t, twolevel.MinHop)
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"evbench/plan"
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/topology"
 )
 
@@ -23,8 +23,8 @@ func (c Case) String() string { return c.Schedule + " × " + c.Routing }
 // destination, and fors on its own paths.
 func DefaultCases() []Case {
 	return []Case{
-		{"linear-shift", routing.Ftree}, {"linear-shift", routing.MinHop}, {"linear-shift", routing.Spread},
-		{"fors", routing.Pinned},
+		{"linear-shift", twolevel.Ftree}, {"linear-shift", twolevel.MinHop}, {"linear-shift", twolevel.Spread},
+		{"fors", twolevel.Pinned},
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"evbench/plan"
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -132,7 +132,7 @@ func (p *planner) lmc(o topology.Options, objective scheduler.Objective) error {
 		}
 		w.trials = append(w.trials, trial{label: fmt.Sprintf("f = %d", f), tree: t, text: true, plan: func() (*plan.Plan, error) {
 			s, bound, err := scheduler.FORS(t, scheduler.Options{Seed: 1, Objective: objective})
-			return &plan.Plan{Tree: t, Schedule: s, Routing: routing.Pinned, Bound: bound}, err
+			return &plan.Plan{Tree: t, Schedule: s, Routing: twolevel.Pinned, Bound: bound}, err
 		}})
 	}
 	p.rows = append(p.rows, w)
@@ -231,7 +231,7 @@ func (p *planner) addresses(w work, f *Figure) error {
 		plans[i].plan = func() (*plan.Plan, error) {
 			m, err := made()
 			if err == nil {
-				lmc = append(lmc, routing.CountPaths(m.Tree, m.Spine).LMC)
+				lmc = append(lmc, twolevel.CountPaths(m.Tree, m.Spine).LMC)
 			}
 			return m, err
 		}

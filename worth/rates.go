@@ -14,7 +14,7 @@ import (
 
 	"evbench/failover"
 	"evbench/plan"
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/scheduler"
 	"evbench/sim"
 	"evbench/topology"
@@ -111,7 +111,7 @@ func (s *Setting) Unsynchronised(engine string, avoided Dead) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	tables, err := routing.Compute(t, engine)
+	tables, err := twolevel.Compute(t, engine)
 	if err != nil {
 		return 0, err
 	}
@@ -146,7 +146,7 @@ func (s *Setting) fors(dead Dead) (*plan.Plan, error) {
 		return nil, err
 	}
 	schedule, bound, err := scheduler.FORS(t, scheduler.Options{Seed: s.Seed, Workers: 1})
-	return &plan.Plan{Tree: t, Schedule: schedule, Routing: routing.Pinned, Bound: bound}, err
+	return &plan.Plan{Tree: t, Schedule: schedule, Routing: twolevel.Pinned, Bound: bound}, err
 }
 
 // phases is how long an exchange in phases lasts.
@@ -186,7 +186,7 @@ func (s *Setting) servers() float64 {
 
 // tables are the engines that route the policies without pinned paths.
 var tables = map[failover.Policy]string{
-	failover.None: routing.MinHop, failover.MinHop: routing.MinHop, failover.Spread: routing.Spread, failover.Unsync: routing.Spread,
+	failover.None: twolevel.MinHop, failover.MinHop: twolevel.MinHop, failover.Spread: twolevel.Spread, failover.Unsync: twolevel.Spread,
 }
 
 // detours is how many messages longer an exchange takes while paths of its plan that the

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"evbench/failover"
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/topology"
 )
 
@@ -56,7 +56,7 @@ func (s *Setting) OneLink(ctx context.Context, w Worst) (*OneLink, error) {
 		}
 		*x.to = rates[0] / tbit
 	}
-	rate, err := s.Unsynchronised(routing.MinHop, dead)
+	rate, err := s.Unsynchronised(twolevel.MinHop, dead)
 	out.Unsync = rate / tbit
 	return out, err
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"evbench/plan"
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/scheduler"
 )
 
@@ -26,7 +26,7 @@ func describePlan(w io.Writer, p *plan.Plan, cost plan.Cost) {
 		return
 	}
 	fmt.Fprintf(w, "phases %d, duration %.6g message times, bound %s\n", p.Phases(), cost.Duration, verdict(p, cost))
-	if p.Paths != (routing.Paths{}) {
+	if p.Paths != (twolevel.Paths{}) {
 		fmt.Fprintf(w, "paths at most %d %s from a leaf to a server: LMC %d, %s LIDs, %s LFT entries per switch\n",
 			p.Paths.Most, pathNoun(p), p.Paths.LMC, commas(p.Paths.LIDs), commas(p.Paths.Entries))
 	}

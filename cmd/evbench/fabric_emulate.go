@@ -11,7 +11,7 @@ import (
 	"evbench/failover/loop"
 	"evbench/plan"
 	"evbench/results"
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/scenario"
 	"evbench/topology"
 	"evbench/transport/tcp"
@@ -67,7 +67,7 @@ func (f *emulatedFabric) Install(_ context.Context, p *plan.Plan) error {
 // ecmp a seeded hash of the pair chooses, as the kernel's would.
 func (f *emulatedFabric) route(p *plan.Plan) func(src, dst int) int {
 	return func(src, dst int) int {
-		ports := p.Tables.Ports(routing.Leaf(p.Tree.Leaf(src)), dst)
+		ports := p.Tables.Ports(twolevel.Leaf(p.Tree.Leaf(src)), dst)
 		if len(ports) == 0 {
 			return -1
 		}

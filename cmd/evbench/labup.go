@@ -21,7 +21,7 @@ import (
 	"evbench/lab"
 	"evbench/plan"
 	"evbench/routing"
-	"evbench/routing/engine"
+	"evbench/routing/twolevel"
 )
 
 func labUpCommand() *cli.Command {
@@ -29,7 +29,7 @@ func labUpCommand() *cli.Command {
 		Name:  "up",
 		Usage: "build a lab and keep it up in the background",
 		Flags: append(treeFlags(),
-			&cli.StringFlag{Name: "routing", Aliases: []string{"r"}, Value: routing.Ftree, Usage: "`NAME` of the tables: " + strings.Join(engine.TreeNames(), ", ")},
+			&cli.StringFlag{Name: "routing", Aliases: []string{"r"}, Value: twolevel.Ftree, Usage: "`NAME` of the tables: " + strings.Join(routing.TreeNames(), ", ")},
 			&cli.StringFlag{Name: "rate", Value: "100Mbit/s", Usage: "`RATE` of every link"},
 			&cli.IntFlag{Name: "mtu", Value: 9000, Usage: "`BYTES` of a packet"},
 			&cli.BoolFlag{Name: "foreground", Usage: "stay, until Ctrl-C takes the lab down"},

@@ -14,7 +14,7 @@ import (
 	"evbench/companion"
 	"evbench/companion/iproute"
 	"evbench/plan"
-	"evbench/routing/engine"
+	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -51,7 +51,7 @@ func routesCommand() *cli.Command {
 func routesFlags() []cli.Flag {
 	return append(append([]cli.Flag{
 		&cli.StringFlag{Name: "topology", Aliases: []string{"t"}, Usage: "network in `NOTATION|FILE`, as for evbench topo show"},
-		&cli.StringFlag{Name: "engine", Aliases: []string{"e"}, Usage: "`NAME`, or several with commas, tried from the left: " + strings.Join(engine.Names(), ", ")},
+		&cli.StringFlag{Name: "engine", Aliases: []string{"e"}, Usage: "`NAME`, or several with commas, tried from the left: " + strings.Join(routing.Names(), ", ")},
 	}, networkFlags()...),
 		&cli.StringFlag{Name: "file", Usage: "what the engine file reads, `FILE|-`: LFT text or JSON"},
 		&cli.StringFlag{Name: "previous", Usage: "tables that the switches have, `FILE`: opensm-minhop keeps what it can"},
@@ -98,12 +98,12 @@ func readRoutes(name string, n *network.Network) (*lft.Tables, error) {
 func computeRoutes(c *cli.Context, s *source) (*lft.Tables, error) {
 	name := c.String("engine")
 	if name == "" {
-		return nil, usagef("--engine is missing; there are %s", strings.Join(engine.Names(), ", "))
+		return nil, usagef("--engine is missing; there are %s", strings.Join(routing.Names(), ", "))
 	}
 	if l := c.Int("lanes"); l < 1 || l > lft.MaxLanes {
 		return nil, usagef("--lanes %d: must be 1..%d", l, lft.MaxLanes)
 	}
-	o := engine.Options{Roots: s.roots, Seed: c.Uint64("seed"), Lanes: c.Int("lanes"), Partial: c.Bool("partial")}
+	o := routing.Options{Roots: s.roots, Seed: c.Uint64("seed"), Lanes: c.Int("lanes"), Partial: c.Bool("partial")}
 	var err error
 	if file := c.String("previous"); file != "" {
 		if o.Previous, err = readRoutes(file, s.whole); err != nil {
@@ -117,7 +117,7 @@ func computeRoutes(c *cli.Context, s *source) (*lft.Tables, error) {
 		return readRoutes(c.String("file"), s.net)
 	}
 	start := time.Now()
-	t, err := made(c.Context, func() (*lft.Tables, error) { return engine.Compute(name, s.net, o) })
+	t, err := made(c.Context, func() (*lft.Tables, error) { return routing.Compute(name, s.net, o) })
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -140,7 +140,7 @@ func routesComputeCommand() *cli.Command {
 func enginesHelp() string {
 	var b strings.Builder
 	b.WriteString("\nEngines:")
-	for _, e := range engine.All() {
+	for _, e := range routing.All() {
 		fmt.Fprintf(&b, "\n  %-15s %s", e.Name, e.Text)
 	}
 	return b.String()
@@ -173,11 +173,11 @@ func routesForm(c *cli.Context) (func(*lft.Tables, io.Writer) error, error) {
 // writeIP writes the tables of a two-level tree as what "ip -batch" takes, node
 // after node; routes install --target iproute writes a file for each.
 func writeIP(l *lft.Tables, w io.Writer) error {
-	tree, err := engine.ToTree(l.Net)
+	tree, err := routing.ToTree(l.Net)
 	if err != nil {
 		return usagef("--format ip: %w", err)
 	}
-	tables, err := engine.ToTables(tree, l)
+	tables, err := routing.ToTables(tree, l)
 	if err != nil {
 		return usagef("--format ip: %w", err)
 	}

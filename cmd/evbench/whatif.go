@@ -12,7 +12,7 @@ import (
 
 	"evbench/plan"
 	"evbench/plan/store"
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/survey"
 	"evbench/topology"
 )
@@ -25,7 +25,7 @@ const mostSets = 200_000
 const mostSampled = 1_000_000
 
 // kept is the case whose plans --save keeps.
-var kept = survey.Case{Schedule: "fors", Routing: routing.Pinned}
+var kept = survey.Case{Schedule: "fors", Routing: twolevel.Pinned}
 
 func whatifCommand() *cli.Command {
 	return interruptible(&cli.Command{
@@ -124,9 +124,9 @@ func cases(c *cli.Context) (out []survey.Case, err error) {
 		switch {
 		case len(own) > 0:
 		case strings.HasPrefix(s, "fors"), strings.HasPrefix(s, "repair:"):
-			own = []string{routing.Pinned}
+			own = []string{twolevel.Pinned}
 		default:
-			own = []string{routing.Ftree, routing.MinHop, routing.Spread}
+			own = []string{twolevel.Ftree, twolevel.MinHop, twolevel.Spread}
 		}
 		for _, r := range own {
 			out = append(out, survey.Case{Schedule: s, Routing: r})

@@ -22,7 +22,7 @@ import (
 	"evbench/internal/unit"
 	"evbench/lab"
 	"evbench/plan"
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -51,7 +51,7 @@ func newTree(t testing.TB, ports, leaves int, down ...topology.Link) *topology.T
 
 func newPlan(t testing.TB, tree *topology.Tree, engine string) *plan.Plan {
 	t.Helper()
-	tables, err := routing.Compute(tree, engine)
+	tables, err := twolevel.Compute(tree, engine)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestAllPairsOnAllPaths(t *testing.T) {
 	for _, leaves := range []int{2, 3} {
 		tree := newTree(t, 2, leaves)
 		t.Run(tree.Notation(), func(t *testing.T) {
-			l, _ := start(t, newPlan(t, tree, routing.Ftree), 0)
+			l, _ := start(t, newPlan(t, tree, twolevel.Ftree), 0)
 			allPairs(t, l, tree)
 		})
 	}
@@ -169,7 +169,7 @@ func allPairs(t *testing.T, l *lab.Lab, tree *topology.Tree) {
 }
 
 func TestDeadLink(t *testing.T) {
-	for _, engine := range routing.Engines() {
+	for _, engine := range twolevel.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			healthy := newTree(t, 2, 3)
 			l, target := start(t, newPlan(t, healthy, engine), 0)
@@ -206,7 +206,7 @@ func reinstall(t *testing.T, l *lab.Lab, target *companionlab.Target, p *plan.Pl
 // A link that is dead in the tree is down from the start.
 func TestStartsWithDeadLinks(t *testing.T) {
 	tree := newTree(t, 2, 2, topology.Link{Leaf: 0, Spine: 1})
-	l, _ := start(t, newPlan(t, tree, routing.MinHop), 0)
+	l, _ := start(t, newPlan(t, tree, twolevel.MinHop), 0)
 	allPairs(t, l, tree)
 }
 
@@ -218,7 +218,7 @@ func TestCounters(t *testing.T) {
 	for _, rate := range []unit.Rate{0, 1e9} {
 		for path := range tree.Spines() {
 			t.Run(fmt.Sprintf("rate %s path %d", rate, path), func(t *testing.T) {
-				l, _ := start(t, newPlan(t, tree, routing.Ftree), rate)
+				l, _ := start(t, newPlan(t, tree, twolevel.Ftree), rate)
 				const src, dst = 1, 4
 				if err := transfer(t.Context(), l, src, dst, path, make([]byte, size)); err != nil {
 					t.Fatal(err)
@@ -259,7 +259,7 @@ func checkCounters(t *testing.T, l *lab.Lab, there, back []topology.Wire, size u
 
 // Routes of others are taken away, and lost ones come back.
 func TestApplyMakesExact(t *testing.T) {
-	p := newPlan(t, newTree(t, 2, 2), routing.ECMP)
+	p := newPlan(t, newTree(t, 2, 2), twolevel.ECMP)
 	l, target := start(t, p, 0)
 	leaf, err := l.Node("leaf0")
 	if err != nil {
@@ -313,7 +313,7 @@ func follow(t testing.TB, l *lab.Lab, target *companionlab.Target, p *plan.Plan)
 }
 
 func TestFollow(t *testing.T) {
-	for _, engine := range []string{routing.MinHop, routing.ECMP} {
+	for _, engine := range []string{twolevel.MinHop, twolevel.ECMP} {
 		t.Run(engine, func(t *testing.T) {
 			tree := newTree(t, 2, 3)
 			p := newPlan(t, tree, engine)

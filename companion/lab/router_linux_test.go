@@ -11,14 +11,14 @@ import (
 	"evbench/failover"
 	"evbench/lab"
 	"evbench/plan"
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/topology"
 )
 
 // route runs a router on a lab until the test ends.
 func route(t testing.TB, l *lab.Lab, target *companionlab.Target, p *plan.Plan) (*companion.Router, <-chan failover.LinkEvent) {
 	t.Helper()
-	r, err := companion.NewRouter(target, l.Addresses(), p, routing.MinHop)
+	r, err := companion.NewRouter(target, l.Addresses(), p, twolevel.MinHop)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func await(events <-chan failover.LinkEvent, link topology.Link, up bool) failov
 
 func TestRouter(t *testing.T) {
 	tree := newTree(t, 2, 3)
-	p := newPlan(t, tree, routing.Ftree)
+	p := newPlan(t, tree, twolevel.Ftree)
 	l, target := start(t, p, 0)
 	r, events := route(t, l, target, p)
 	everything(t, l)
@@ -80,7 +80,7 @@ func TestRouter(t *testing.T) {
 		t.Fatalf("aid: %d routes, %v", n, err)
 	}
 	everything(t, l)
-	around := newPlan(t, broken, routing.Spread)
+	around := newPlan(t, broken, twolevel.Spread)
 	if n, err := r.Install(t.Context(), around); err != nil {
 		t.Fatalf("install: %d routes, %v", n, err)
 	}
@@ -104,7 +104,7 @@ func TestRouter(t *testing.T) {
 // dead links again, the router finds that out.
 func TestRouterRepairsWhatTheKernelDeleted(t *testing.T) {
 	tree := newTree(t, 2, 3)
-	p := newPlan(t, tree, routing.MinHop)
+	p := newPlan(t, tree, twolevel.MinHop)
 	l, target := start(t, p, 0)
 	r, _ := route(t, l, target, p)
 	flap := topology.Link{Leaf: 0, Spine: 0}
@@ -132,7 +132,7 @@ func BenchmarkAid(b *testing.B) {
 }
 
 func benchmarkAid(b *testing.B, tree *topology.Tree) {
-	p := newPlan(b, tree, routing.Ftree)
+	p := newPlan(b, tree, twolevel.Ftree)
 	l, target := start(b, p, 100e6)
 	r, events := route(b, l, target, p)
 	var seen, placed, aided []time.Duration

@@ -20,8 +20,8 @@ import (
 	"slices"
 
 	"evbench/plan"
-	"evbench/routing"
 	"evbench/routing/lft"
+	"evbench/routing/twolevel"
 	"evbench/topology"
 	"evbench/topology/network"
 )
@@ -108,7 +108,7 @@ func supported(p *plan.Plan) error {
 		return fmt.Errorf("%s: OpenSM's tables are made for plans of two levels", p.Notation())
 	case p.Routing == plan.NoRouting:
 		return fmt.Errorf("the plan has no routing, so there are no paths to install")
-	case p.Routing == routing.ECMP:
+	case p.Routing == twolevel.ECMP:
 		return fmt.Errorf("routing ecmp: a forwarding table has one port for a LID; take another routing")
 	case p.Tree.Servers() == 0:
 		return fmt.Errorf("%s: no servers", p.Notation())

@@ -1,9 +1,9 @@
-// Package routing turns a view of a fabric into routes: for each switch and
-// destination the next hop, by named engines, and what those routes do (reach,
-// loops, dead links, link loads).
+// Package twolevel answers: which next hop does each switch of a two-level tree take for
+// each destination, by the exact rules that plans are made with, and what do those routes do
+// (reach, loops, dead links, link loads)?
 //
 // It decides and counts; it runs no command and touches no kernel.
-package routing
+package twolevel
 
 // The engines of this package, by their names on the command line.
 const (

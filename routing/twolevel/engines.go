@@ -1,4 +1,4 @@
-package routing
+package twolevel
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ func Engines() []string { return []string{Ftree, MinHop, Spread, ECMP} }
 //   - ftree puts destination rank d on spine d mod spines, which keeps a linear
 //     shift over full leaves contention-free (d-mod-k, IEEE Micro 2020 §2);
 //     broken entries as minhop. Plans take it on whole trees only, and OpenSM's
-//     engine of the same name (routing/engine) on others.
+//     engine of the same name (package routing) on others.
 //   - minhop takes, at each leaf and for destinations on other leaves in order
 //     of rank, the spine with the fewest destinations so far, ties to the
 //     lowest. Broken entries are taken out of the counts, then placed in order
@@ -39,7 +39,7 @@ func Compute(t *topology.Tree, engine string) (*Tables, error) {
 	if !ok {
 		return nil, fmt.Errorf("routing %q: no such engine; there are %s", engine, strings.Join(Engines(), ", "))
 	}
-	tables := newTables(engine, t)
+	tables := New(engine, t)
 	for leaf := range t.Leaves() {
 		for slot := range t.On(leaf) {
 			tables.Set(Leaf(leaf), t.First(leaf)+slot, Port(slot))

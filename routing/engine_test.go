@@ -1,4 +1,4 @@
-package engine_test
+package routing_test
 
 import (
 	"slices"
@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"evbench/routing"
-	"evbench/routing/engine"
 	"evbench/routing/lft"
+	"evbench/routing/twolevel"
 	"evbench/topology"
 	"evbench/topology/network"
 	"evbench/topology/topologytest"
@@ -29,7 +29,7 @@ func parseNetwork(t testing.TB, text string, lmc int, down ...string) *network.N
 // tree no shift may share a cable, on any there must be no deadlock where the
 // engine's routes are up and then down.
 func TestEveryEngine(t *testing.T) {
-	for _, name := range engine.Names() {
+	for _, name := range routing.Names() {
 		if name == "file" {
 			continue
 		}
@@ -42,7 +42,7 @@ func TestEveryEngine(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tables, err := engine.Compute(name, n, engine.Options{Roots: roots})
+			tables, err := routing.Compute(name, n, routing.Options{Roots: roots})
 			if name == "dmodk" && c.down != nil {
 				if err == nil {
 					t.Error("dmodk routes a degraded tree")
@@ -68,14 +68,14 @@ func TestEveryEngine(t *testing.T) {
 
 func TestLists(t *testing.T) {
 	n := parseNetwork(t, "FT(2;4,8)", 1) // OpenSM's ftree refuses LMC > 0
-	if _, err := engine.Compute("ftree", n, engine.Options{}); err == nil || !strings.HasPrefix(err.Error(), "engine ftree: ") {
+	if _, err := routing.Compute("ftree", n, routing.Options{}); err == nil || !strings.HasPrefix(err.Error(), "engine ftree: ") {
 		t.Error(err)
 	}
-	tables, err := engine.Compute("ftree, minhop", n, engine.Options{})
+	tables, err := routing.Compute("ftree, minhop", n, routing.Options{})
 	if err != nil || tables.Engine != "opensm-minhop" {
 		t.Error(tables, err)
 	}
-	whole, err := engine.Compute("ftree,minhop", parseNetwork(t, "FT(2;4,8)", 0), engine.Options{})
+	whole, err := routing.Compute("ftree,minhop", parseNetwork(t, "FT(2;4,8)", 0), routing.Options{})
 	if err != nil || whole.Engine != "ftree" {
 		t.Error(err)
 	}
@@ -86,7 +86,7 @@ func TestLists(t *testing.T) {
 		{"file", "engine file: no file"},
 		{"ftree,dmodk", "engine ftree: "},
 	} {
-		if _, err := engine.Compute(c.name, parseNetwork(t, "QFT(2;2,2;1,2;1,1)", 1), engine.Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := routing.Compute(c.name, parseNetwork(t, "QFT(2;2,2;1,2;1,1)", 1), routing.Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
@@ -94,7 +94,7 @@ func TestLists(t *testing.T) {
 
 func TestFile(t *testing.T) {
 	n := parseNetwork(t, "FT(2;2,3)", 0)
-	want, err := engine.Compute("updn", n, engine.Options{})
+	want, err := routing.Compute("updn", n, routing.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestFile(t *testing.T) {
 	if err := want.WriteDump(&text); err != nil {
 		t.Fatal(err)
 	}
-	got, err := engine.Compute("file", n, engine.Options{File: strings.NewReader(text.String())})
+	got, err := routing.Compute("file", n, routing.Options{File: strings.NewReader(text.String())})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func trees(t *testing.T) []*topology.Tree {
 // TestFromTree checks names and cables against those of the whole tree.
 func TestFromTree(t *testing.T) {
 	for _, tree := range trees(t) {
-		n, err := engine.FromTree(tree, 1)
+		n, err := routing.FromTree(tree, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,16 +156,16 @@ func TestFromTree(t *testing.T) {
 // TestThereAndBack computes two-level engines on the network and on the tree.
 func TestThereAndBack(t *testing.T) {
 	for _, tree := range trees(t) {
-		for _, name := range []string{routing.MinHop, routing.Spread} {
-			want, err := engine.ForTree(name, tree, engine.Options{})
+		for _, name := range []string{twolevel.MinHop, twolevel.Spread} {
+			want, err := routing.ForTree(name, tree, routing.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			n, err := engine.FromTree(tree, 0)
+			n, err := routing.FromTree(tree, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
-			l, err := engine.Compute(name, n, engine.Options{})
+			l, err := routing.Compute(name, n, routing.Options{})
 			if !tree.Full() {
 				if err == nil {
 					t.Error("a tree with servers missing has no notation")
@@ -175,13 +175,13 @@ func TestThereAndBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := engine.ToTables(tree, l)
+			got, err := routing.ToTables(tree, l)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for sw := range want.Switches() {
 				for dst := range tree.Servers() {
-					if a, b := want.Ports(routing.Switch(sw), dst), got.Ports(routing.Switch(sw), dst); !slices.Equal(a, b) {
+					if a, b := want.Ports(twolevel.Switch(sw), dst), got.Ports(twolevel.Switch(sw), dst); !slices.Equal(a, b) {
 						t.Errorf("%s: switch %d to rank %d: %v, want %v", name, sw, dst, b, a)
 					}
 				}
@@ -194,7 +194,7 @@ func TestThereAndBack(t *testing.T) {
 func TestForTree(t *testing.T) {
 	for _, tree := range trees(t) {
 		for _, name := range []string{"dmodc", "updn", "opensm-minhop", "sssp", "ftree,minhop"} {
-			tables, err := engine.ForTree(name, tree, engine.Options{})
+			tables, err := routing.ForTree(name, tree, routing.Options{})
 			if err != nil {
 				t.Errorf("%s without %v: %v", name, tree.DownNames(), err)
 				continue
@@ -205,22 +205,22 @@ func TestForTree(t *testing.T) {
 		}
 	}
 	detour := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3}, "leaf0-spine0", "leaf1-spine1")
-	if _, err := engine.ForTree("opensm-minhop", detour, engine.Options{}); err == nil ||
+	if _, err := routing.ForTree("opensm-minhop", detour, routing.Options{}); err == nil ||
 		!strings.Contains(err.Error(), "opensm-minhop routes server2 to server0 through 5 switches: a plan has one spine for a message") {
 		t.Error(err)
 	}
-	if _, err := engine.ForTree("magic", detour, engine.Options{}); err == nil ||
+	if _, err := routing.ForTree("magic", detour, routing.Options{}); err == nil ||
 		!strings.Contains(err.Error(), `"magic": no such engine; there are ftree, minhop, spread, ecmp, opensm-minhop, `) {
 		t.Error(err)
 	}
 	small := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2})
-	if _, err := engine.ToTables(small, lft.New("", parseNetwork(t, "FT(2;4,8)", 0))); err == nil {
+	if _, err := routing.ToTables(small, lft.New("", parseNetwork(t, "FT(2;4,8)", 0))); err == nil {
 		t.Error("tables of another tree are accepted")
 	}
 }
 
 func TestToTree(t *testing.T) {
-	tree, err := engine.ToTree(parseNetwork(t, "PGFT(2;3,4;1,2;1,1)", 2, "s2_1", "s1_0/4"))
+	tree, err := routing.ToTree(parseNetwork(t, "PGFT(2;3,4;1,2;1,1)", 2, "s2_1", "s1_0/4"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func TestToTree(t *testing.T) {
 		{"QFT(2;2,2;1,2;1,1)", nil, "no tree of two levels"},
 		{"FT(2;2,2)", []string{"h1"}, "a server without its cable"},
 	} {
-		if _, err := engine.ToTree(parseNetwork(t, c.text, 0, c.down...)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := routing.ToTree(parseNetwork(t, c.text, 0, c.down...)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.text, err)
 		}
 	}

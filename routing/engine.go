@@ -1,9 +1,9 @@
-// Package engine knows the routing engines by name and gives each what it needs:
+// Package routing knows the routing engines by name and gives each what it needs:
 // the shape of a regular network from its notation, the levels of a tree, a two-
 // level tree where an engine knows no other.
 //
 // It routes nothing itself; the engines are in packages beside it.
-package engine
+package routing
 
 import (
 	"errors"
@@ -11,12 +11,12 @@ import (
 	"io"
 	"strings"
 
-	"evbench/routing"
 	"evbench/routing/dmod"
 	"evbench/routing/lft"
 	"evbench/routing/opensm"
 	"evbench/routing/qft"
 	"evbench/routing/sssp"
+	"evbench/routing/twolevel"
 	"evbench/topology/network"
 )
 
@@ -60,8 +60,8 @@ var engines = []Engine{
 	{"sssp", "as OpenSM's sssp: shortest ways over cables that grow heavier", shortest},
 	{"dfsssp", "as OpenSM's dfsssp: sssp, and virtual lanes without deadlock", lanes},
 	{"qft", "closed form for quasi fat trees and PGFTs, whole or degraded", quasi},
-	{routing.MinHop, "two levels: least used live spine, ties to the lowest", twoLevels(routing.MinHop)},
-	{routing.Spread, "two levels: the same, ties rotated by leaf", twoLevels(routing.Spread)},
+	{twolevel.MinHop, "two levels: least used live spine, ties to the lowest", twoLevels(twolevel.MinHop)},
+	{twolevel.Spread, "two levels: the same, ties rotated by leaf", twoLevels(twolevel.Spread)},
 	{"file", "tables from a file", file},
 }
 
@@ -85,7 +85,7 @@ func Compute(name string, n *network.Network, o Options) (*lft.Tables, error) {
 	steps := make([]Engine, len(list))
 	for i, x := range list {
 		x = strings.TrimSpace(x)
-		if x == routing.MinHop && len(list) > 1 {
+		if x == twolevel.MinHop && len(list) > 1 {
 			x = "opensm-minhop"
 		}
 		var err error

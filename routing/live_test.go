@@ -1,11 +1,11 @@
-package engine_test
+package routing_test
 
 import (
 	"testing"
 
 	"evbench/internal/ibtest"
 	"evbench/routing"
-	"evbench/routing/engine"
+	"evbench/routing/twolevel"
 	"evbench/topology"
 	"evbench/topology/network"
 	"evbench/topology/topologytest"
@@ -23,7 +23,7 @@ func TestFtreeIsOpenSMs(t *testing.T) {
 		topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4, Spines: 3}, "leaf2-spine1"),
 		topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 5, Fill: []int{3, 3, 3, 2, 2}}),
 	} {
-		n, err := engine.FromTree(tree, 0)
+		n, err := routing.FromTree(tree, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,11 +35,11 @@ func TestFtreeIsOpenSMs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := engine.ToTables(tree, r.Tables)
+		want, err := routing.ToTables(tree, r.Tables)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := engine.ForTree(routing.Ftree, tree, engine.Options{})
+		got, err := routing.ForTree(twolevel.Ftree, tree, routing.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package routing
+package twolevel
 
 import (
 	"math/bits"

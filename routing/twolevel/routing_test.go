@@ -1,4 +1,4 @@
-package routing_test
+package twolevel_test
 
 import (
 	"bytes"
@@ -10,16 +10,16 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/routing"
+	"evbench/routing/twolevel"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden tables")
 
-func compute(t *testing.T, tr *topology.Tree, engine string) *routing.Tables {
+func compute(t *testing.T, tr *topology.Tree, engine string) *twolevel.Tables {
 	t.Helper()
-	tables, err := routing.Compute(tr, engine)
+	tables, err := twolevel.Compute(tr, engine)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func compute(t *testing.T, tr *topology.Tree, engine string) *routing.Tables {
 // The tables of every engine on FT(2;4,4) without leaf0-spine0, to be read.
 func TestGoldenTables(t *testing.T) {
 	tr := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4}, "leaf0-spine0")
-	for _, engine := range routing.Engines() {
+	for _, engine := range twolevel.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			var got bytes.Buffer
 			if err := compute(t, tr, engine).WriteText(&got); err != nil {
@@ -75,7 +75,7 @@ func naive(tr *topology.Tree, engine string, leaf, dst int) int {
 				best = k
 			}
 		}
-		if engine == routing.Ftree {
+		if engine == twolevel.Ftree {
 			best = d % tr.Spines()
 		}
 		spineOf[d], healthy[d] = best, best
@@ -91,7 +91,7 @@ func naive(tr *topology.Tree, engine string, leaf, dst int) int {
 		}
 		common := tr.CommonSpines(leaf, tr.Leaf(d))
 		order := common
-		if engine == routing.Spread {
+		if engine == twolevel.Spread {
 			i := leaf % len(common)
 			order = append(append([]int{}, common[i:]...), common[:i]...)
 		}
@@ -119,7 +119,7 @@ func TestEnginesAgainstDefinition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, engine := range []string{routing.Ftree, routing.MinHop, routing.Spread} {
+		for _, engine := range []string{twolevel.Ftree, twolevel.MinHop, twolevel.Spread} {
 			tables := compute(t, tr, engine)
 			for leaf := range tr.Leaves() {
 				for dst := range tr.Servers() {
@@ -144,7 +144,7 @@ func TestEveryEngineReachesAll(t *testing.T) {
 		topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 5, Fill: []int{3, 3, 0, 3, 1}}, "leaf4-spine1"),
 		topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3, Spines: 5}, "leaf1-spine4"),
 	} {
-		for _, engine := range routing.Engines() {
+		for _, engine := range twolevel.Engines() {
 			r := compute(t, tr, engine).Check()
 			if s := tr.Servers(); !r.OK() || r.Pairs != s*(s-1) {
 				t.Errorf("%s on %s: %+v", engine, tr.Notation(), r)
@@ -157,21 +157,21 @@ func TestCheckFindsDamage(t *testing.T) {
 	healthy := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3})
 	for _, tt := range []struct {
 		name   string
-		damage func(*routing.Tables)
+		damage func(*twolevel.Tables)
 		want   error
-		count  func(routing.Report) int
+		count  func(twolevel.Report) int
 	}{
-		{"entry missing at a leaf", func(x *routing.Tables) { x.Set(routing.Leaf(0), 4) },
-			routing.ErrNoRoute, func(r routing.Report) int { return r.Unreachable }},
-		{"wrong server port", func(x *routing.Tables) { x.Set(routing.Leaf(2), 4, 1) },
-			routing.ErrNoRoute, func(r routing.Report) int { return r.Unreachable }},
-		{"no such port", func(x *routing.Tables) { x.Set(routing.Leaf(0), 4, 9) },
-			routing.ErrNoRoute, func(r routing.Report) int { return r.Unreachable }},
-		{"spine sends it back", func(x *routing.Tables) { x.Set(routing.Spine(healthy, 0), 4, 0) },
-			routing.ErrLoop, func(r routing.Report) int { return r.Loops }},
+		{"entry missing at a leaf", func(x *twolevel.Tables) { x.Set(twolevel.Leaf(0), 4) },
+			twolevel.ErrNoRoute, func(r twolevel.Report) int { return r.Unreachable }},
+		{"wrong server port", func(x *twolevel.Tables) { x.Set(twolevel.Leaf(2), 4, 1) },
+			twolevel.ErrNoRoute, func(r twolevel.Report) int { return r.Unreachable }},
+		{"no such port", func(x *twolevel.Tables) { x.Set(twolevel.Leaf(0), 4, 9) },
+			twolevel.ErrNoRoute, func(r twolevel.Report) int { return r.Unreachable }},
+		{"spine sends it back", func(x *twolevel.Tables) { x.Set(twolevel.Spine(healthy, 0), 4, 0) },
+			twolevel.ErrLoop, func(r twolevel.Report) int { return r.Loops }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tables := compute(t, healthy, routing.Ftree)
+			tables := compute(t, healthy, twolevel.Ftree)
 			tt.damage(tables)
 			r := tables.Check()
 			if !errors.Is(r.First, tt.want) || tt.count(r) == 0 {
@@ -180,9 +180,9 @@ func TestCheckFindsDamage(t *testing.T) {
 		})
 	}
 	t.Run("tables of the healthy tree after a link died", func(t *testing.T) {
-		tables := compute(t, healthy, routing.MinHop)
+		tables := compute(t, healthy, twolevel.MinHop)
 		tables.Tree = topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3}, "leaf1-spine0")
-		if r := tables.Check(); r.DeadLinks == 0 || !errors.Is(r.First, routing.ErrDeadLink) {
+		if r := tables.Check(); r.DeadLinks == 0 || !errors.Is(r.First, twolevel.ErrDeadLink) {
 			t.Errorf("Check() = %+v, want dead links", r)
 		}
 	})
@@ -191,9 +191,9 @@ func TestCheckFindsDamage(t *testing.T) {
 // Large trees with many dead links have more sets of ports than 16 bits count.
 func TestManySetsOfPorts(t *testing.T) {
 	tree := topologytest.Tree(t, topology.Options{Ports: 64, Leaves: 64})
-	tables := compute(t, tree, routing.MinHop)
-	place := func(i int) (routing.Switch, int) { return routing.Switch(i / tree.Servers()), i % tree.Servers() }
-	ports := func(i int) []routing.Port { return []routing.Port{routing.Port(i >> 16), routing.Port(i)} }
+	tables := compute(t, tree, twolevel.MinHop)
+	place := func(i int) (twolevel.Switch, int) { return twolevel.Switch(i / tree.Servers()), i % tree.Servers() }
+	ports := func(i int) []twolevel.Port { return []twolevel.Port{twolevel.Port(i >> 16), twolevel.Port(i)} }
 	const many = 1 << 17
 	for i := range many {
 		sw, dst := place(i)
@@ -213,10 +213,10 @@ func TestLoads(t *testing.T) {
 		engine, down string
 		want         float64
 	}{
-		{routing.Ftree, "", 1},
-		{routing.MinHop, "leaf0-spine0", 0.625},
-		{routing.Spread, "leaf0-spine0", 0.9375},
-		{routing.ECMP, "", 1},
+		{twolevel.Ftree, "", 1},
+		{twolevel.MinHop, "leaf0-spine0", 0.625},
+		{twolevel.Spread, "leaf0-spine0", 0.9375},
+		{twolevel.ECMP, "", 1},
 	} {
 		var down []string
 		if tt.down != "" {
@@ -233,7 +233,7 @@ func TestLoads(t *testing.T) {
 }
 
 func TestUnknownEngine(t *testing.T) {
-	_, err := routing.Compute(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}), "magic")
+	_, err := twolevel.Compute(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}), "magic")
 	if want := `routing "magic": no such engine; there are ftree, minhop, spread, ecmp`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -1,21 +1,21 @@
-package engine_test
+package routing_test
 
 import (
 	"slices"
 	"testing"
 
 	"evbench/routing"
-	"evbench/routing/engine"
+	"evbench/routing/twolevel"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
 
 // equal holds two tables against each other and names the first difference.
-func equal(t *testing.T, want, got *routing.Tables) {
+func equal(t *testing.T, want, got *twolevel.Tables) {
 	t.Helper()
 	for sw := range want.Switches() {
 		for dst := range want.Tree.Servers() {
-			if a, b := want.Ports(routing.Switch(sw), dst), got.Ports(routing.Switch(sw), dst); !slices.Equal(a, b) {
+			if a, b := want.Ports(twolevel.Switch(sw), dst), got.Ports(twolevel.Switch(sw), dst); !slices.Equal(a, b) {
 				t.Fatalf("%s: switch %d to rank %d: %v, want %v", want.Tree.Notation(), sw, dst, b, a)
 			}
 		}
@@ -31,16 +31,16 @@ func TestFtreeOfWholeTrees(t *testing.T) {
 		{Ports: 20, Leaves: 18},
 	} {
 		tree := topologytest.Tree(t, o)
-		closed, err := routing.Compute(tree, routing.Ftree)
+		closed, err := twolevel.Compute(tree, twolevel.Ftree)
 		if err != nil {
 			t.Fatal(err)
 		}
-		searched, err := engine.ForTree("ftree,minhop", tree, engine.Options{})
+		searched, err := routing.ForTree("ftree,minhop", tree, routing.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		equal(t, closed, searched)
-		named, err := engine.ForTree(routing.Ftree, tree, engine.Options{})
+		named, err := routing.ForTree(twolevel.Ftree, tree, routing.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,10 +52,10 @@ func TestFtreeOfWholeTrees(t *testing.T) {
 // is missing.
 func TestFtreeOfLargeTrees(t *testing.T) {
 	o := topology.Options{Ports: 128, Leaves: 3}
-	if _, err := engine.ForTree(routing.Ftree, topologytest.Tree(t, o), engine.Options{}); err != nil {
+	if _, err := routing.ForTree(twolevel.Ftree, topologytest.Tree(t, o), routing.Options{}); err != nil {
 		t.Error(err)
 	}
-	_, err := engine.ForTree(routing.Ftree, topologytest.Tree(t, o, "leaf0-spine0"), engine.Options{})
+	_, err := routing.ForTree(twolevel.Ftree, topologytest.Tree(t, o, "leaf0-spine0"), routing.Options{})
 	if want := "routing ftree,minhop on FT(2;128,3): level 1: 256 ports at a switch, more than 254"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
@@ -70,11 +70,11 @@ func TestPartial(t *testing.T) {
 	}
 	tree := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 5}, down...)
 	part := []int{0, 0, 1, 1, 2}
-	for _, name := range engine.TreeNames() {
+	for _, name := range routing.TreeNames() {
 		if name == "dmodk" {
 			continue
 		}
-		tables, err := engine.ForTree(name, tree, engine.Options{Partial: true})
+		tables, err := routing.ForTree(name, tree, routing.Options{Partial: true})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

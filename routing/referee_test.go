@@ -1,4 +1,4 @@
-package engine_test
+package routing_test
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"evbench/internal/ibtest"
-	"evbench/routing/engine"
+	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -142,7 +142,7 @@ func TestReferee(t *testing.T) {
 
 func compete(t *testing.T, x trial, c contest) verdict {
 	t.Helper()
-	got, err := engine.Compute(c.ours, x.net, engine.Options{Roots: x.roots, Partial: true})
+	got, err := routing.Compute(c.ours, x.net, routing.Options{Roots: x.roots, Partial: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func printSlowdowns(list []trial, verdicts []map[string]verdict) {
 
 // alone is the slowdown of an engine that OpenSM does not have.
 func alone(name string, x trial) string {
-	tables, err := engine.Compute(name, x.net, engine.Options{Roots: x.roots, Partial: true})
+	tables, err := routing.Compute(name, x.net, routing.Options{Roots: x.roots, Partial: true})
 	if err != nil {
 		return "–"
 	}

@@ -1,4 +1,4 @@
-package routing
+package twolevel
 
 import (
 	"slices"
@@ -25,7 +25,8 @@ type Tables struct {
 	index   map[string]uint32
 }
 
-func newTables(engine string, t *topology.Tree) *Tables {
+// New returns tables without routes, for engines of other packages to fill.
+func New(engine string, t *topology.Tree) *Tables {
 	n := (t.Leaves() + t.Spines()) * t.Servers()
 	return &Tables{Engine: engine, Tree: t, entries: make([]uint32, n), sets: [][]Port{nil}, index: map[string]uint32{"": 0}}
 }

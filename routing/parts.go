@@ -1,8 +1,8 @@
-package engine
+package routing
 
 import (
-	"evbench/routing"
 	"evbench/routing/lft"
+	"evbench/routing/twolevel"
 	"evbench/topology"
 	"evbench/topology/network"
 )
@@ -87,11 +87,11 @@ func joined(t *topology.Tree, sw int) []int {
 
 // local fills the entries of each leaf for its own servers, which need no subnet
 // manager: one that sees another part of the tree has none for them.
-func local(tables *routing.Tables) {
+func local(tables *twolevel.Tables) {
 	t := tables.Tree
 	for l := range t.Leaves() {
 		for slot := range t.On(l) {
-			tables.Set(routing.Leaf(l), t.First(l)+slot, routing.Port(slot))
+			tables.Set(twolevel.Leaf(l), t.First(l)+slot, twolevel.Port(slot))
 		}
 	}
 }
