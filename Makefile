@@ -52,7 +52,7 @@ bench-barrier:
 bench-peers: build
 	@for tool in mpicc mpirun; do command -v $$tool >/dev/null || { \
 		echo "bench-peers: no $$tool: the C programs need Open MPI (Debian: openmpi-bin libopenmpi-dev gcc)" >&2; exit 2; }; done
-	$(GO) build -trimpath -tags mpi -o bin/peer ./bench/peer
+	$(GO) build -trimpath -tags mpi -o bin/peer ./cmd/peer
 	@bin/peer --evbench bin/evbench $(PEERS)
 
 # The quick start idle, beside four busy loops, while it is stopped at random for a third of
@@ -60,7 +60,7 @@ bench-peers: build
 # told, such as NOISE='--verbose --scenario mine.yaml'.
 N ?= 5
 noise: build
-	$(GO) build -trimpath -o bin/noise ./bench/noise
+	$(GO) build -trimpath -o bin/noise ./cmd/noise
 	@bin/noise --runs $(N) $(NOISE)
 
 # Links die, processes are killed and stopped, messages come late, for MINUTES; SEED
@@ -68,12 +68,12 @@ noise: build
 MINUTES ?= 10
 SEED    ?= $(shell date +%s)
 soak: build
-	$(GO) build -trimpath -o bin/soak ./bench/soak
+	$(GO) build -trimpath -o bin/soak ./cmd/soak
 	@bin/soak --minutes $(MINUTES) --seed $(SEED) $(SOAK)
 
 # Rewrite golden files; read the diff before you commit it.
 golden:
-	$(GO) test ./routing/twolevel ./plan ./survey ./reproduce ./report ./report/figure ./companion ./bench/noise/tally ./cmd/evbench -update
+	$(GO) test ./routing/twolevel ./plan ./study/survey ./study/papers ./report ./report/figure ./companion ./bench/noise ./cmd/evbench -update
 	$(GO) test ./controller -rewrite
 
 # Every fuzz target for a while (default 20 s each); TARGETS='csv|FuzzRead$$' only those.

@@ -4,190 +4,185 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// A layer says what a package of this module may import of this module, and
-// whether it is pure: no sockets, no files, no clock of its own.
+// A layer says what a package of this module may import of this module, which stands above
+// it in the table, and whether it is pure: no sockets, no files, no clock of its own.
 type layer struct {
-	may  []string
+	name string
+	may  string
 	pure bool
 }
 
 // layers is the house (docs/architecture.md), lowest floor first. A package that is not
 // listed fails the test: give it a room.
-var layers = map[string]layer{
-	"internal/unit":       {pure: true},
-	"internal/port":       {},
-	"internal/trust":      {},
-	"internal/atomicfile": {may: []string{"internal/trust"}},
-	"internal/coloring":   {pure: true},
-	"internal/printable":  {pure: true},
-	"topology":            {may: []string{"internal/unit"}, pure: true},
+var layers = []layer{
+	{"internal/unit", "", true},
+	{"internal/coloring", "", true},
+	{"internal/printable", "", true},
+	{"internal/hostlist", "", true},
+	{"internal/port", "", false},
+	{"internal/trust", "", false},
+	{"internal/atomicfile", "internal/trust", false},
+	{"internal/tool", "", false},
 
-	"topology/topologytest": {may: []string{"topology"}},
+	{"topology", "internal/unit", true},
+	{"topology/topologytest", "topology", false},
+	{"topology/network", "", true},
+	{"topology/ibnet", "topology/network", true},
+	{"topology/netyaml", "topology/network", true},
+	{"topology/dot", "topology/network", true},
 
-	"scheduler":           {may: []string{"topology", "internal/coloring"}, pure: true},
-	"scheduler/schedtest": {may: []string{"scheduler", "topology"}, pure: true},
-	"routing/twolevel":    {may: []string{"topology", "scheduler"}, pure: true},
-	"builder":             {pure: true},
-	"barrier":             {pure: true},
+	{"scheduler", "topology internal/coloring", true},
+	{"scheduler/schedtest", "scheduler topology", true},
 
-	"topology/network":       {pure: true},
-	"topology/ibnet":         {may: []string{"topology/network"}, pure: true},
-	"topology/netyaml":       {may: []string{"topology/network"}, pure: true},
-	"topology/dot":           {may: []string{"topology/network"}, pure: true},
-	"routing/lft":            {may: []string{"topology/network"}, pure: true},
-	"routing/dmod":           {may: []string{"topology/network", "routing/dmod/updown", "routing/lft"}, pure: true},
-	"routing/dmod/updown":    {may: []string{"topology/network", "routing/lft"}, pure: true},
-	"routing/dmod/routetest": {may: []string{"topology/network", "routing/lft"}, pure: true},
-	"routing": {
-		may: []string{
-			"topology/network", "routing/twolevel", "routing/dmod", "routing/lft", "routing/opensm", "routing/qft", "routing/sssp", "topology",
-		},
-		pure: true,
-	},
-	"routing/qft":  {may: []string{"topology/network", "routing/dmod/updown", "routing/lft"}, pure: true},
-	"routing/sssp": {may: []string{"topology/network", "routing/lft"}, pure: true},
+	{"routing/twolevel", "topology scheduler", true},
+	{"routing/lft", "topology/network", true},
+	{"routing/opensm", "topology/network routing/lft", true},
+	{"routing/sssp", "topology/network routing/lft", true},
+	{"routing/dmod/updown", "topology/network routing/lft", true},
+	{"routing/dmod/routetest", "topology/network routing/lft", true},
+	{"routing/dmod", "topology/network routing/dmod/updown routing/lft", true},
+	{"routing/qft", "topology/network routing/dmod/updown routing/lft", true},
+	{"routing", "topology topology/network routing/twolevel routing/dmod routing/lft routing/opensm routing/qft routing/sssp", true},
+	{"internal/ibtest", "topology/network routing/lft", false},
 
-	"internal/hostlist": {pure: true},
+	{"plan", "topology scheduler routing routing/twolevel", true},
+	{"plan/store", "plan topology internal/atomicfile", false},
+	{"plan/verify", "topology", true},
 
-	"failover/planner": {may: []string{"failover", "failover/loop", "plan", "plan/store", "topology", "verify"}, pure: true},
-	"failover/loop":    {may: []string{"failover", "plan", "topology"}, pure: true},
+	{"builder", "", true},
+	{"barrier", "", true},
+	{"transport", "", true},
+	{"transport/transporttest", "transport barrier", false},
+	{"transport/memnet", "transport", false},
+	{"transport/tcp", "transport internal/port", false},
+	{"transport/mpi", "transport", false},
 
-	"jobs": {may: []string{"internal/hostlist"}, pure: true},
+	{"results", "internal/printable", true},
+	{"results/csv", "results internal/atomicfile", false},
+	{"results/hdf5", "results", false},
+	{"results/compare", "results internal/unit", true},
 
-	"plan":   {may: []string{"scheduler", "routing/twolevel", "routing", "topology"}, pure: true},
-	"verify": {may: []string{"topology"}, pure: true},
-	"survey": {
-		may: []string{
-			"topology/network", "plan", "routing/twolevel", "routing/dmod", "routing/lft", "routing/opensm", "routing/qft", "routing/sssp", "scheduler",
-			"topology", "verify",
-		},
-		pure: true,
-	},
+	{"scenario", "topology internal/unit", false},
 
-	"reproduce": {
-		may: []string{
-			"topology/network", "failover", "failures", "plan", "routing/twolevel", "routing", "routing/lft", "scheduler", "sim", "survey",
-			"topology", "worth",
-		},
-		pure: true,
-	},
+	{"internal/wire", "internal/port internal/unit results", false},
+	{"worker", "scheduler builder barrier transport internal/wire results", false},
+	{"controller", "internal/port internal/wire results", false},
 
-	"reproduce/draw": {may: []string{"report/figure", "reproduce"}, pure: true},
+	{"failover", "topology", true},
+	{"failover/loop", "failover plan plan/store plan/verify topology", false},
 
-	"plan/store": {may: []string{"plan", "topology", "internal/atomicfile"}},
+	{"fabric/lab", "topology internal/unit", false},
+	{"fabric/emulate", "topology internal/unit", false},
+	{"fabric/hosts/host", "results", false},
+	{"fabric/hosts/echo", "internal/port internal/wire", false},
+	{"fabric/hosts/preflight", "results", true},
+	{"fabric/hosts", "fabric/hosts/host internal/hostlist topology topology/network", false},
+	{"internal/sshtest", "", false},
 
-	"transport":               {pure: true},
-	"transport/transporttest": {may: []string{"transport", "barrier"}},
-	"transport/memnet":        {may: []string{"transport"}},
-	"transport/tcp":           {may: []string{"internal/port", "transport"}},
-	"transport/mpi":           {may: []string{"transport"}},
-	"emulate":                 {may: []string{"topology", "internal/unit"}},
+	{"sim", "barrier internal/unit plan results routing/twolevel scheduler topology", true},
 
-	"results":       {may: []string{"internal/printable"}},
-	"results/csv":   {may: []string{"results", "internal/atomicfile"}},
-	"results/hdf5":  {may: []string{"results"}},
-	"scenario":      {may: []string{"internal/unit", "topology"}},
-	"internal/wire": {may: []string{"internal/port", "internal/unit", "results"}},
+	{"study/jobs", "internal/hostlist", true},
+	{"study/failures", "topology topology/network", true},
+	{"study/survey", "plan plan/verify routing/dmod routing/lft routing/opensm routing/qft routing/sssp routing/twolevel scheduler topology topology/network", true},
+	{"study/policy", "failover plan routing/twolevel scheduler sim study/failures topology", true},
+	{"study/papers", "failover plan routing routing/lft routing/twolevel scheduler sim study/failures study/policy study/survey topology topology/network", true},
 
-	"worker":     {may: []string{"scheduler", "builder", "barrier", "transport", "internal/wire", "results"}},
-	"controller": {may: []string{"internal/port", "internal/wire", "results"}},
+	{"companion", "failover plan routing/twolevel topology", false},
+	{"companion/kernel", "companion failover fabric/lab topology", false},
+	{"companion/iproute", "companion fabric/lab internal/atomicfile plan topology", false},
+	{"companion/opensm", "failover internal/atomicfile internal/trust plan routing/lft routing/twolevel study/failures topology topology/ibnet topology/network", false},
+	{"companion/inject", "companion/opensm internal/atomicfile internal/trust topology topology/ibnet topology/network", false},
 
-	"lab":           {may: []string{"topology", "internal/unit"}},
-	"companion":     {may: []string{"failover", "plan", "routing/twolevel", "topology"}},
-	"companion/lab": {may: []string{"companion", "failover", "lab", "topology"}},
+	{"bench", "builder controller fabric/hosts/preflight failover failover/loop internal/unit internal/wire plan plan/store plan/verify results routing/twolevel scenario scheduler topology", false},
+	{"bench/noise", "results", true},
+	{"bench/peer", "results transport", false},
+	{"bench/soak", "results topology", true},
 
-	"companion/iproute": {may: []string{"companion", "internal/atomicfile", "lab", "plan", "topology"}},
-	"companion/opensm": {may: []string{
-		"topology/network", "topology/ibnet", "failover", "failures", "internal/atomicfile", "internal/trust", "plan", "routing/twolevel", "routing/lft", "topology",
-	}},
-	"companion/inject": {may: []string{"companion/opensm", "topology/network", "topology/ibnet", "internal/atomicfile", "internal/trust", "topology"}},
-
-	"bench": {may: []string{
-		"builder", "controller", "failover", "failover/loop", "failover/planner", "internal/unit", "plan", "plan/store", "preflight", "results", "routing/twolevel", "scenario", "scheduler", "topology", "verify", "internal/wire",
-	}},
-	"bench/tool":        {},
-	"bench/noise":       {may: []string{"bench/noise/tally", "bench/tool", "results"}},
-	"bench/noise/tally": {may: []string{"results"}, pure: true},
-	"bench/peer": {may: []string{
-		"barrier", "bench/peer/alltoall", "bench/peer/ratio", "bench/tool", "results", "transport", "transport/mpi", "transport/tcp",
-	}},
-	"bench/peer/alltoall": {may: []string{"transport"}},
-	"bench/peer/ratio":    {may: []string{"results"}, pure: true},
-	"bench/soak":          {may: []string{"bench/soak/chaos", "bench/tool", "results", "results/csv", "topology"}},
-	"bench/soak/chaos":    {may: []string{"results", "topology"}, pure: true},
-	"routing/opensm":      {may: []string{"topology/network", "routing/lft"}, pure: true},
-
-	"host":          {may: []string{"results"}},
-	"internal/echo": {may: []string{"internal/port", "internal/wire"}},
-	"preflight":     {may: []string{"results"}, pure: true},
-
-	"failover": {may: []string{"topology"}, pure: true},
-	"failures": {may: []string{"topology/network", "topology"}, pure: true},
-
-	"internal/ibtest":  {may: []string{"topology/network", "routing/lft"}},
-	"internal/sshtest": {},
-	"launch":           {may: []string{"host", "internal/hostlist", "topology/network", "topology"}},
-
-	"sim": {may: []string{"barrier", "internal/unit", "plan", "results", "routing/twolevel", "scheduler", "topology"}, pure: true},
-
-	"worth": {may: []string{"failover", "failures", "plan", "routing/twolevel", "scheduler", "sim", "topology"}, pure: true},
-
-	"compare": {may: []string{"results", "internal/unit"}, pure: true},
-	"report":  {may: []string{"results", "internal/printable", "internal/unit"}},
+	{"report", "results internal/printable internal/unit", false},
 	// Figures of links and pairs need the phases and paths of plans.
-	"report/figure":     {may: []string{"plan", "results", "scheduler", "topology"}, pure: true},
-	"report/html":       {may: []string{"report/figure", "results", "topology"}, pure: true},
-	"report/reporttest": {may: []string{"plan", "report/figure", "results", "topology"}},
+	{"report/figure", "plan results scheduler topology", true},
+	{"report/html", "report/figure results topology", true},
+	{"report/reporttest", "plan report/figure results topology", false},
+	{"study/papers/draw", "report/figure study/papers", true},
 }
 
 // touching are the standard packages that reach the world outside.
 var touching = []string{"net", "os", "os/exec", "os/signal", "syscall", "golang.org/x/sys/unix"}
 
+// clocks are the functions of package time that read a clock or wait.
+var clocks = regexp.MustCompile(`\btime\.(Now|Since|Until|Sleep|After|AfterFunc|Tick|NewTicker|NewTimer)\b`)
+
 type goPackage struct {
-	ImportPath string
-	Imports    []string
+	ImportPath, Dir  string
+	Imports, GoFiles []string
 }
 
 // TestImportsPointDownward holds the code against the table above.
 func TestImportsPointDownward(t *testing.T) {
-	seen := map[string]bool{}
+	rules, below := map[string]layer{}, map[string]bool{}
+	for _, l := range layers {
+		for _, own := range strings.Fields(l.may) {
+			if !below[own] {
+				t.Errorf("%s may import %s, which does not stand below it", l.name, own)
+			}
+		}
+		rules[l.name], below[l.name] = l, true
+	}
 	for _, p := range list(t) {
 		name := strings.TrimPrefix(p.ImportPath, "evbench/")
 		if name == "evbench" || strings.HasPrefix(name, "cmd/") {
 			continue // this file; and the commands, which may import everything
 		}
-		seen[name] = true
-		rule, ok := layers[name]
+		rule, ok := rules[name]
 		if !ok {
 			t.Errorf("package %s has no row in the table of layers", name)
 			continue
 		}
+		delete(rules, name)
 		for _, imp := range p.Imports {
 			own, ours := strings.CutPrefix(imp, "evbench/")
-			if ours && !slices.Contains(rule.may, own) {
-				t.Errorf("%s imports %s; it may import %v", name, own, rule.may)
+			if ours && !slices.Contains(strings.Fields(rule.may), own) {
+				t.Errorf("%s imports %s; it may import %s", name, own, rule.may)
 			}
 			if rule.pure && slices.Contains(touching, imp) {
 				t.Errorf("%s imports %s, but is a pure package", name, imp)
 			}
 		}
+		if rule.pure {
+			checkClock(t, p)
+		}
 	}
-	for name := range layers {
-		if !seen[name] {
-			t.Errorf("the table has a row for %s, which does not exist", name)
+	for name := range rules {
+		t.Errorf("the table has a row for %s, which does not exist", name)
+	}
+}
+
+// checkClock holds a pure package to no clock: time comes in as an argument.
+func checkClock(t *testing.T, p goPackage) {
+	t.Helper()
+	for _, name := range p.GoFiles {
+		text, err := os.ReadFile(filepath.Join(p.Dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := clocks.Find(text); found != nil {
+			t.Errorf("%s/%s has %s, but is of a pure package", p.ImportPath, name, found)
 		}
 	}
 }
 
 func list(t *testing.T) []goPackage {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Dir,Imports,GoFiles", "./...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

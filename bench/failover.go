@@ -11,7 +11,6 @@ import (
 	"evbench/controller"
 	"evbench/failover"
 	"evbench/failover/loop"
-	"evbench/failover/planner"
 	"evbench/internal/wire"
 	"evbench/plan"
 	"evbench/plan/store"
@@ -108,8 +107,8 @@ func (f *follower) run(ctx context.Context) (err error) {
 }
 
 // newPlanner returns what plans for a case. It has the case's own plan already.
-func newPlanner(s *scenario.Scenario, m Planned) (*planner.Planner, error) {
-	p := &planner.Planner{Build: func(t *topology.Tree) (*plan.Plan, error) { return PlanFor(s, m.Case, t) }}
+func newPlanner(s *scenario.Scenario, m Planned) (*loop.Plans, error) {
+	p := &loop.Plans{Build: func(t *topology.Tree) (*plan.Plan, error) { return PlanFor(s, m.Case, t) }}
 	p.Keep(m.Plan)
 	var err error
 	p.Stored, err = openStore(s, m.Case)
@@ -121,7 +120,7 @@ func openStore(s *scenario.Scenario, c scenario.Case) (*store.Store, error) {
 	if c.Failover == nil || c.Failover.Store == "" {
 		return nil, nil
 	}
-	st, err := planner.OpenStore(os.DirFS(c.Failover.Store), s.Tree)
+	st, err := loop.OpenStore(os.DirFS(c.Failover.Store), s.Tree)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w; evbench whatif --save makes such a folder", err)
 	}

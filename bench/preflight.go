@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"evbench/preflight"
+	"evbench/fabric/hosts/preflight"
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/topology"

@@ -8,7 +8,7 @@ import (
 
 	"evbench/builder"
 	"evbench/failover"
-	"evbench/failover/planner"
+	"evbench/failover/loop"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/routing/twolevel"
@@ -73,7 +73,7 @@ func prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
 	if err != nil {
 		return Planned{}, err
 	}
-	if err := planner.Judge(p); err != nil {
+	if err := loop.Judge(p); err != nil {
 		return Planned{}, err
 	}
 	efficiency, err := predict(s, c, p)

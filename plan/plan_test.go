@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"evbench/plan"
+	"evbench/plan/verify"
 	"evbench/routing/twolevel"
 	"evbench/scheduler"
 	"evbench/topology"
 	"evbench/topology/topologytest"
-	"evbench/verify"
 )
 
 func build(t *testing.T, tr *topology.Tree, schedule, engine string) *plan.Plan {

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"evbench/plan"
+	"evbench/plan/verify"
 	"evbench/routing/twolevel"
 	"evbench/topology"
 	"evbench/topology/topologytest"
-	"evbench/verify"
 )
 
 // judged holds a plan against the judge, and its figures against the judge's.

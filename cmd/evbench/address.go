@@ -12,8 +12,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/host"
-	"evbench/internal/echo"
+	"evbench/fabric/hosts/echo"
+	"evbench/fabric/hosts/host"
 	"evbench/internal/wire"
 	"evbench/results"
 	"evbench/worker"

@@ -10,8 +10,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/compare"
 	"evbench/results"
+	"evbench/results/compare"
 )
 
 func compareCommand() *cli.Command {

@@ -10,10 +10,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"evbench/compare"
 	"evbench/internal/printable"
 	"evbench/internal/unit"
 	"evbench/results"
+	"evbench/results/compare"
 )
 
 // text prints what is noted, one table for each figure, and what the signs mean.

@@ -166,7 +166,7 @@ type docDir struct{ dir, tools, log string }
 func newDocDir(t *testing.T, results string) *docDir {
 	t.Helper()
 	d := &docDir{dir: t.TempDir(), tools: t.TempDir(), log: filepath.Join(t.TempDir(), "log")}
-	for _, name := range []string{"scenarios", "scripts", "testdata"} {
+	for _, name := range []string{"scenarios", "scripts"} {
 		if err := os.CopyFS(filepath.Join(d.dir, name), os.DirFS(filepath.Join("../..", name))); err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +176,7 @@ func newDocDir(t *testing.T, results string) *docDir {
 			t.Fatal(err)
 		}
 	}
-	for to, from := range map[string]string{"Makefile": "Makefile", "LOG": "testdata/failures-lhcb.log", "SCENARIO": "scenarios/quickstart.yaml"} {
+	for to, from := range map[string]string{"Makefile": "Makefile", "LOG": "scenarios/failures-lhcb.log", "SCENARIO": "scenarios/quickstart.yaml"} {
 		text, err := os.ReadFile(filepath.Join("../..", from))
 		if err != nil {
 			t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"evbench/bench"
-	"evbench/emulate"
+	"evbench/fabric/emulate"
 	"evbench/failover"
 	"evbench/failover/loop"
 	"evbench/plan"

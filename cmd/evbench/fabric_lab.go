@@ -7,9 +7,9 @@ import (
 
 	"evbench/bench"
 	"evbench/companion"
-	companionlab "evbench/companion/lab"
+	companionlab "evbench/companion/kernel"
+	"evbench/fabric/lab"
 	"evbench/failover/loop"
-	"evbench/lab"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"

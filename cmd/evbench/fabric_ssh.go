@@ -15,18 +15,18 @@ import (
 	"golang.org/x/sys/unix"
 
 	"evbench/bench"
+	"evbench/fabric/hosts"
 	"evbench/internal/atomicfile"
 	"evbench/internal/hostlist"
 	"evbench/internal/wire"
-	"evbench/launch"
 	"evbench/scenario"
 )
 
 // An sshRun is a run whose servers are started by ssh.
 type sshRun struct {
 	s       *scenario.Scenario
-	servers []launch.Server
-	ssh     *launch.SSH
+	servers []hosts.Server
+	ssh     *hosts.SSH
 	// advertise replaces the host of the control address; "": it is right.
 	advertise string
 	addresses map[string][]string // for data, by host
@@ -46,7 +46,7 @@ func runSSH(c *cli.Context, s *scenario.Scenario, planned []bench.Planned) error
 	if err != nil {
 		return fmt.Errorf("this binary: %w", err)
 	}
-	ssh, err := launch.NewSSH(self, s.Launch.RemoteDir)
+	ssh, err := hosts.NewSSH(self, s.Launch.RemoteDir)
 	if err != nil {
 		return usagef("launch.%w", err)
 	}
@@ -58,8 +58,8 @@ func runSSH(c *cli.Context, s *scenario.Scenario, planned []bench.Planned) error
 
 // placeServers says which host each server of a scenario is on, without asking
 // any.
-func placeServers(s *scenario.Scenario) ([]launch.Server, error) {
-	hosts, err := launch.Expand(s.Launch.Hosts)
+func placeServers(s *scenario.Scenario) ([]hosts.Server, error) {
+	names, err := hosts.Expand(s.Launch.Hosts)
 	if err != nil {
 		return nil, fmt.Errorf("launch.hosts: %w", err)
 	}
@@ -72,7 +72,7 @@ func placeServers(s *scenario.Scenario) ([]launch.Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("launch.placement: %w", err)
 	}
-	servers, err := launch.Place(s.Tree, hosts, placement)
+	servers, err := hosts.Place(s.Tree, names, placement)
 	if err != nil {
 		return nil, fmt.Errorf("launch.%w", err)
 	}
@@ -86,7 +86,7 @@ func placeServers(s *scenario.Scenario) ([]launch.Server, error) {
 
 // readPlacement reads a file of leaves and their hosts, or of a network whose
 // cables say it; nil without one.
-func readPlacement(name string) (*launch.Placement, error) {
+func readPlacement(name string) (*hosts.Placement, error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -94,8 +94,8 @@ func readPlacement(name string) (*launch.Placement, error) {
 	if err != nil {
 		return nil, err
 	}
-	if launch.IsPlacement(data) {
-		p, err := launch.ReadPlacement(data)
+	if hosts.IsPlacement(data) {
+		p, err := hosts.ReadPlacement(data)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -105,7 +105,7 @@ func readPlacement(name string) (*launch.Placement, error) {
 	if err != nil {
 		return nil, err
 	}
-	return launch.Cabled(n.whole)
+	return hosts.Cabled(n.whole)
 }
 
 // describePlaces prints which hosts are on which leaf.
@@ -115,12 +115,12 @@ func describePlaces(w io.Writer, s *scenario.Scenario) error {
 		return usage(err)
 	}
 	for leaf := range s.Tree.Leaves() {
-		var hosts []string
+		var names []string
 		for _, at := range servers[s.Tree.First(leaf):][:s.Tree.On(leaf)] {
-			hosts = append(hosts, at.Host)
+			names = append(names, at.Host)
 		}
-		if len(hosts) > 0 {
-			fmt.Fprintf(w, "  leaf%d: %s\n", leaf, hostlist.Compress(hosts))
+		if len(names) > 0 {
+			fmt.Fprintf(w, "  leaf%d: %s\n", leaf, hostlist.Compress(names))
 		}
 	}
 	return nil
@@ -154,8 +154,8 @@ func (r *sshRun) control(c *cli.Context) (listen, token string, done func() erro
 	if err != nil {
 		return "", "", nil, err
 	}
-	if problems := launch.Judge(reports, want); len(problems) > 0 {
-		return "", "", nil, usage(&launch.BadHosts{What: "cannot be used", Total: len(asks), Problems: problems})
+	if problems := hosts.Judge(reports, want); len(problems) > 0 {
+		return "", "", nil, usage(&hosts.BadHosts{What: "cannot be used", Total: len(asks), Problems: problems})
 	}
 	r.addresses = map[string][]string{}
 	for _, a := range reports {
@@ -168,19 +168,19 @@ func (r *sshRun) control(c *cli.Context) (listen, token string, done func() erro
 }
 
 // questions are what to ask the hosts, each once.
-func (r *sshRun) questions() ([]launch.Ask, launch.Want, error) {
+func (r *sshRun) questions() ([]hosts.Ask, hosts.Want, error) {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
-		return nil, launch.Want{}, fmt.Errorf("uname: %w", err)
+		return nil, hosts.Want{}, fmt.Errorf("uname: %w", err)
 	}
 	info, err := os.Stat("/proc/self/exe")
 	if err != nil {
-		return nil, launch.Want{}, err
+		return nil, hosts.Want{}, err
 	}
 	l := r.s.Launch
-	want := launch.Want{System: text(u.Sysname[:]) + " " + text(u.Machine[:]), Version: version, Bytes: info.Size(), Dir: l.RemoteDir}
-	var asks []launch.Ask
-	for _, h := range launch.Counted(r.servers) {
+	want := hosts.Want{System: text(u.Sysname[:]) + " " + text(u.Machine[:]), Version: version, Bytes: info.Size(), Dir: l.RemoteDir}
+	var asks []hosts.Ask
+	for _, h := range hosts.Counted(r.servers) {
 		args := []string{"--port", strconv.Itoa(l.DataPort), "--count", strconv.Itoa(h.Servers)}
 		if l.Interface != "" {
 			args = append(args, "--interface", l.Interface)
@@ -188,7 +188,7 @@ func (r *sshRun) questions() ([]launch.Ask, launch.Want, error) {
 		if l.Network != "" {
 			args = append(args, "--network", l.Network)
 		}
-		asks = append(asks, launch.Ask{Host: h.Host, Args: args})
+		asks = append(asks, hosts.Ask{Host: h.Host, Args: args})
 	}
 	return asks, want, nil
 }
@@ -202,7 +202,7 @@ func text(c []byte) string {
 // free port at the address that the hosts saw the questions come from. Where that
 // is none of this machine, as behind a jump host, nothing tells which one they reach:
 // it is a port of all of them, and workers are given the name of the machine.
-func (r *sshRun) listen(reports []launch.Report) (string, error) {
+func (r *sshRun) listen(reports []hosts.Report) (string, error) {
 	if r.s.Launch.Control != "" {
 		return r.s.Launch.Control, nil
 	}
@@ -210,7 +210,7 @@ func (r *sshRun) listen(reports []launch.Report) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if at := launch.Reach(reports, here); at != "" {
+	if at := hosts.Reach(reports, here); at != "" {
 		return "tcp:" + net.JoinHostPort(at, "0"), nil
 	}
 	if r.advertise, err = os.Hostname(); err != nil {
@@ -241,7 +241,7 @@ func (r *sshRun) Launch(ctx context.Context, j bench.Job) (wait func() error, er
 		}
 		controller = kind + ":" + net.JoinHostPort(r.advertise, port)
 	}
-	var workers []launch.Worker
+	var workers []hosts.Worker
 	for _, at := range r.servers {
 		var data dataAddresses
 		for _, a := range r.addresses[at.Host] {
@@ -254,7 +254,7 @@ func (r *sshRun) Launch(ctx context.Context, j bench.Job) (wait func() error, er
 		if cpus := r.s.Launch.CPUs; cpus != "" {
 			args = append(args, "--cpus", cpus)
 		}
-		workers = append(workers, launch.Worker{Host: at.Host, Name: j.Tree.ServerName(at.Rank), Args: args})
+		workers = append(workers, hosts.Worker{Host: at.Host, Name: j.Tree.ServerName(at.Rank), Args: args})
 	}
 	return r.ssh.Start(ctx, r.abort, workers, j.Token, j.Failed)
 }

@@ -13,7 +13,7 @@ import (
 
 	"evbench/barrier"
 	"evbench/bench"
-	"evbench/host"
+	"evbench/fabric/hosts/host"
 	"evbench/internal/wire"
 	"evbench/results"
 	"evbench/scenario"

@@ -12,8 +12,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/failures"
 	"evbench/internal/atomicfile"
+	"evbench/study/failures"
 	"evbench/topology/network"
 )
 

@@ -17,8 +17,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/host"
-	"evbench/launch"
+	"evbench/fabric/hosts"
+	"evbench/fabric/hosts/host"
 )
 
 func hostCommand() *cli.Command {
@@ -86,10 +86,10 @@ func readWant(c *cli.Context) (w host.Want, err error) {
 
 // answer says what this machine is. Without a wish, the address chosen is the
 // one that ssh came to.
-func answer(want host.Want) (launch.Answer, error) {
-	a := launch.Answer{
-		Schema: launch.HostSchema, Version: version, Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Addresses: []string{}, Ports: []launch.Port{},
+func answer(want host.Want) (hosts.Answer, error) {
+	a := hosts.Answer{
+		Schema: hosts.HostSchema, Version: version, Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Addresses: []string{}, Ports: []hosts.Port{},
 	}
 	// Client address and port, server address and port.
 	if f := strings.Fields(os.Getenv("SSH_CONNECTION")); len(f) == 4 {
@@ -116,13 +116,13 @@ func answer(want host.Want) (launch.Answer, error) {
 }
 
 // tryPorts opens ports at the addresses, or at all of the machine.
-func tryPorts(addresses []string, port, count int) []launch.Port {
+func tryPorts(addresses []string, port, count int) []hosts.Port {
 	if len(addresses) == 0 {
 		addresses = []string{""}
 	}
-	var out []launch.Port
+	var out []hosts.Port
 	for n := range count {
-		p := launch.Port{Port: port + n, Free: true}
+		p := hosts.Port{Port: port + n, Free: true}
 		for _, a := range addresses {
 			if err := tryPort(net.JoinHostPort(a, strconv.Itoa(p.Port))); err != nil {
 				p.Free, p.Error = false, err.Error()
@@ -147,7 +147,7 @@ func tryPort(addr string) error {
 	return err
 }
 
-func printAnswer(w io.Writer, a launch.Answer) error {
+func printAnswer(w io.Writer, a hosts.Answer) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(tab, "host\t%s, %s, %d cores\n", a.Host, a.Platform, a.Cores)
 	fmt.Fprintf(tab, "evbench\t%s\n", a.Version)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/lab"
+	"evbench/fabric/lab"
 )
 
 func labCommand() *cli.Command {

@@ -10,9 +10,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"evbench/fabric/lab"
 	"evbench/internal/atomicfile"
 	"evbench/internal/trust"
-	"evbench/lab"
 )
 
 // A held lab is one that a process in the background keeps up, or builds, as its state

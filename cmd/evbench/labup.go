@@ -14,11 +14,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/companion"
-	companionlab "evbench/companion/lab"
+	companionlab "evbench/companion/kernel"
+	"evbench/fabric/lab"
 	"evbench/failover"
 	"evbench/failover/loop"
 	"evbench/internal/unit"
-	"evbench/lab"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/routing/twolevel"

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evbench/bench"
-	"evbench/host"
+	"evbench/fabric/hosts/host"
 	"evbench/transport/tcp"
 	"evbench/worker"
 )

@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"evbench/host"
+	"evbench/fabric/hosts/host"
 	"evbench/internal/unit"
 	"evbench/results"
 	"evbench/scenario"

@@ -16,10 +16,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/fabric/lab"
 	"evbench/internal/atomicfile"
 	"evbench/internal/printable"
 	"evbench/internal/trust"
-	"evbench/lab"
 	"evbench/report"
 )
 

@@ -43,7 +43,6 @@ func TestScript(t *testing.T) {
 		Dir: "testdata/script", UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("SCENARIOS", scenarios)
-			e.Setenv("LOGS", filepath.Join(filepath.Dir(scenarios), "testdata"))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"measure": measureCmd, "accurate": accurateCmd, "code": codeCmd},

@@ -11,10 +11,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/failures"
 	"evbench/internal/atomicfile"
-	"evbench/reproduce"
-	"evbench/reproduce/draw"
+	"evbench/study/failures"
+	"evbench/study/papers"
+	"evbench/study/papers/draw"
 )
 
 func reproduceCommand() *cli.Command {
@@ -59,9 +59,9 @@ func reproduceAction(c *cli.Context) error {
 			return usagef("--out: %w", err)
 		}
 	}
-	report := &reproduce.Report{Quick: o.Quick, Seed: o.Seed, Constants: reproduce.Constants()}
+	report := &papers.Report{Quick: o.Quick, Seed: o.Seed, Constants: papers.Constants()}
 	for _, name := range names {
-		f, err := made(c.Context, func() (*reproduce.Figure, error) { return reproduce.Make(c.Context, name, o) })
+		f, err := made(c.Context, func() (*papers.Figure, error) { return papers.Make(c.Context, name, o) })
 		if err != nil && c.Context.Err() == nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func reproduceAction(c *cli.Context) error {
 }
 
 // writePublished writes the data of a figure, and its drawing beside it.
-func writePublished(dir string, f *reproduce.Figure) error {
+func writePublished(dir string, f *papers.Figure) error {
 	return atomicfile.WriteAll(
 		atomicfile.File{Name: filepath.Join(dir, f.Name+".csv"), Write: f.WriteCSV},
 		atomicfile.File{Name: filepath.Join(dir, f.Name+".svg"), Write: func(w io.Writer) error { return draw.SVG(w, f) }},
@@ -91,7 +91,7 @@ func writePublished(dir string, f *reproduce.Figure) error {
 
 func listPublished(c *cli.Context) error {
 	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
-	for _, l := range reproduce.List() {
+	for _, l := range papers.List() {
 		fmt.Fprintf(w, "%s\t%s\tthesis %s\n", l.Name, l.Title, l.Section)
 	}
 	return w.Flush()
@@ -102,12 +102,12 @@ func askedFigures(args []string) ([]string, error) {
 	var names []string
 	for _, a := range args {
 		if a == "all" {
-			for _, l := range reproduce.List() {
+			for _, l := range papers.List() {
 				names = append(names, l.Name)
 			}
 			continue
 		}
-		if err := reproduce.Check(a); err != nil {
+		if err := papers.Check(a); err != nil {
 			return nil, err
 		}
 		names = append(names, a)
@@ -121,9 +121,9 @@ func askedFigures(args []string) ([]string, error) {
 	return out, nil
 }
 
-func reproduceOptions(c *cli.Context) (reproduce.Options, error) {
+func reproduceOptions(c *cli.Context) (papers.Options, error) {
 	start := time.Now()
-	o := reproduce.Options{
+	o := papers.Options{
 		Seed: c.Uint64("seed"), Quick: c.Bool("quick"), Merge: c.Duration("merge"),
 		Clock: func() time.Duration { return time.Since(start) },
 	}
@@ -167,7 +167,7 @@ func reproduceLog(c *cli.Context) (*failures.History, error) {
 	if c.IsSet("year") && (c.Int("year") < 1970 || c.Int("year") > 9999) {
 		return nil, usagef("--year %d: must be 1970..9999", c.Int("year"))
 	}
-	cables, err := reproduce.Cables()
+	cables, err := papers.Cables()
 	if name := c.String("cables"); name != "" {
 		cables, err = readCables(name)
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/failover/loop"
-	"evbench/failover/planner"
 	"evbench/plan"
 	"evbench/scheduler"
 	"evbench/topology"
@@ -18,7 +17,7 @@ import (
 
 // A followPlanner makes the plans of routes follow, and tells what it does.
 type followPlanner struct {
-	planner.Planner
+	loop.Plans
 	tell func(what string, took time.Duration)
 }
 
@@ -34,7 +33,7 @@ func newFollowPlanner(c *cli.Context, t *topology.Tree, out *followPrinter) (*fo
 	}
 	if dir := c.String("store"); dir != "" {
 		var err error
-		if p.Stored, err = planner.OpenStore(os.DirFS(dir), t); err != nil {
+		if p.Stored, err = loop.OpenStore(os.DirFS(dir), t); err != nil {
 			return nil, usagef("--store %s: %w", dir, err)
 		}
 	}
@@ -43,7 +42,7 @@ func newFollowPlanner(c *cli.Context, t *topology.Tree, out *followPrinter) (*fo
 
 // Plan implements loop.Planner.
 func (p *followPlanner) Plan(ctx context.Context, t *topology.Tree) (loop.Made, error) {
-	m, err := p.Planner.Plan(ctx, t)
+	m, err := p.Plans.Plan(ctx, t)
 	if err == nil {
 		p.tell(fmt.Sprintf("plan for %s with %d phases, %s", deadText(t.DownNames()), m.Plan.Phases(), m.Source), m.Took)
 		p.tell("judged: no offence", m.Judged)

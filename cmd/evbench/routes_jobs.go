@@ -15,9 +15,9 @@ import (
 
 	"evbench/companion/opensm"
 	"evbench/internal/atomicfile"
-	"evbench/jobs"
 	"evbench/routing/lft"
 	"evbench/routing/sssp"
+	"evbench/study/jobs"
 	"evbench/topology/network"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/jobs"
 	"evbench/routing/sssp"
+	"evbench/study/jobs"
 	"evbench/topology/network"
 )
 

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"evbench/plan"
+	"evbench/plan/verify"
 	"evbench/routing/twolevel"
 	"evbench/scenario"
-	"evbench/verify"
 )
 
 // The planner, the judge and the scenarios each have a list of routings of their

@@ -13,8 +13,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
+	"evbench/fabric/hosts/host"
 	"evbench/failover"
-	"evbench/host"
 	"evbench/internal/unit"
 	"evbench/report"
 	"evbench/results"
@@ -41,7 +41,7 @@ func simCommand() *cli.Command {
 		}, simLogFlags()...),
 		Action: simAction,
 	}, "  evbench sim scenarios/sim-4x8.yaml\n  evbench sim --model phase scenarios/lhcb-fig65.yaml\n"+
-		"  evbench sim --log testdata/failures-lhcb.log --policy fors+hold")
+		"  evbench sim --log scenarios/failures-lhcb.log --policy fors+hold")
 }
 
 func simAction(c *cli.Context) error {

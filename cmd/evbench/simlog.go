@@ -11,12 +11,12 @@ import (
 	"evbench/bench"
 	"evbench/builder"
 	"evbench/failover"
-	"evbench/failures"
-	"evbench/reproduce"
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/sim"
-	"evbench/worth"
+	"evbench/study/failures"
+	"evbench/study/papers"
+	"evbench/study/policy"
 )
 
 // simLogFlags are those of sim that say something of a failure log.
@@ -76,7 +76,7 @@ func simLog(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	r := &worth.Report{Setting: setting, Hold: c.Duration("hold")}
+	r := &policy.Report{Setting: setting, Hold: c.Duration("hold")}
 	if r.Times, r.Source, err = failoverTimes(c); err != nil {
 		return err
 	}
@@ -98,12 +98,12 @@ func simLog(c *cli.Context) error {
 }
 
 // reckon replays the log under each policy, and adds up.
-func reckon(c *cli.Context, r *worth.Report, policies []failover.Policy) error {
+func reckon(c *cli.Context, r *policy.Report, policies []failover.Policy) error {
 	show := newProgress(c.App.ErrWriter, c.Bool("quiet"), false)
 	defer show.end()
-	rates := &worth.Rates{Work: r.Setting.Rate, Same: r.Setting.Same}
+	rates := &policy.Rates{Work: r.Setting.Rate, Same: r.Setting.Same}
 	for i, p := range policies {
-		story, err := worth.Replay(p, r.Log, worth.Options{Tree: r.Setting.Tree, Times: r.Times, Hold: r.Hold})
+		story, err := policy.Replay(p, r.Log, policy.Options{Tree: r.Setting.Tree, Times: r.Times, Hold: r.Hold})
 		if err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func reckon(c *cli.Context, r *worth.Report, policies []failover.Policy) error {
 		if err := rates.Learn(c.Context, story); err != nil {
 			return err
 		}
-		r.Results = append(r.Results, worth.Reckon(story, rates))
+		r.Results = append(r.Results, policy.Reckon(story, rates))
 	}
 	worst, ok := r.Log.Worst()
 	if !ok {
@@ -148,9 +148,9 @@ func askedPolicies(s string) ([]failover.Policy, error) {
 }
 
 // logSetting is the network that the log is about: LHCb's, or that of a scenario.
-func logSetting(c *cli.Context) (*worth.Setting, error) {
+func logSetting(c *cli.Context) (*policy.Setting, error) {
 	if !c.Args().Present() {
-		return reproduce.Setting()
+		return papers.Setting()
 	}
 	s, planned, err := loadSim(c)
 	if err != nil {
@@ -169,7 +169,7 @@ func logSetting(c *cli.Context) (*worth.Setting, error) {
 			timing.Barrier = scenario.Dissemination
 		}
 	}
-	out := &worth.Setting{
+	out := &policy.Setting{
 		Tree: s.Tree.Healthy(), BitPerSec: float64(s.Fabric.Rate) * scenario.Factor(s.Fabric.MTU), Fragment: int(s.Event.Fragment),
 		Header: builder.HeaderSize, Timing: timing, Seed: s.Seed,
 	}
@@ -177,17 +177,17 @@ func logSetting(c *cli.Context) (*worth.Setting, error) {
 }
 
 // linkLog reads the logs, and keeps the failures of links of the tree.
-func linkLog(c *cli.Context, s *worth.Setting) (worth.Log, error) {
+func linkLog(c *cli.Context, s *policy.Setting) (policy.Log, error) {
 	cables, err := cablesOf(s.Tree.Ports(), s.Tree.Leaves(), s.Tree.Spines())
 	if err != nil {
-		return worth.Log{}, err
+		return policy.Log{}, err
 	}
 	h, settings, err := historyOf(c, c.StringSlice("log"), cables)
 	if err != nil {
-		return worth.Log{}, err
+		return policy.Log{}, err
 	}
 	all, _ := failures.Pair(h)
-	l := worth.FromFailures(s.Tree, h, failures.Merge(failures.Exclude(all, settings.Exclude), settings.Merge))
+	l := policy.FromFailures(s.Tree, h, failures.Merge(failures.Exclude(all, settings.Exclude), settings.Merge))
 	if l.Failures == 0 {
 		return l, usagef("--log: no link of %s fails in it; failures left out: %d", s.Tree.Notation(), l.Skipped)
 	}
@@ -195,8 +195,8 @@ func linkLog(c *cli.Context, s *worth.Setting) (worth.Log, error) {
 }
 
 // failoverTimes returns how long fail-over takes, and where that comes from.
-func failoverTimes(c *cli.Context) (worth.Times, string, error) {
-	times, source := worth.Stated(), "the figures evbench is held to in its lab: first aid 2 ms, all workers on the new plan 20 ms"
+func failoverTimes(c *cli.Context) (policy.Times, string, error) {
+	times, source := policy.Stated(), "the figures evbench is held to in its lab: first aid 2 ms, all workers on the new plan 20 ms"
 	if name := c.String("measured"); name != "" {
 		run, _, _, err := readResults(name)
 		if err != nil {
@@ -213,7 +213,7 @@ func failoverTimes(c *cli.Context) (worth.Times, string, error) {
 		switch {
 		case !ok && i == 0 && c.String("measured") == "" && name == "lab":
 		case !ok && i == 0 && c.String("measured") == "" && name == "thesis":
-			times, source = worth.Thesis(), "the lab, but LHCb's subnet manager takes 1.5 s for routes (thesis 4.1.2)"
+			times, source = policy.Thesis(), "the lab, but LHCb's subnet manager takes 1.5 s for routes (thesis 4.1.2)"
 		case !ok:
 			return times, "", usagef("--times: %q: write lab or thesis first, or NAME=D, such as aid=2ms", part)
 		default:
@@ -228,7 +228,7 @@ func failoverTimes(c *cli.Context) (worth.Times, string, error) {
 
 // measuredTimes puts medians of a run in the place of stated times, and returns over how
 // many changes they are. An exchange depends on the network and is not taken.
-func measuredTimes(times *worth.Times, run *results.Run) int {
+func measuredTimes(times *policy.Times, run *results.Run) int {
 	n := 0
 	var seen, aid, planned, verify, install, update, clean []float64
 	add := func(to *[]float64, from, until *float64) {

@@ -9,8 +9,8 @@ import (
 
 	"evbench/failover"
 	"evbench/results"
+	"evbench/study/policy"
 	"evbench/topology"
-	"evbench/worth"
 )
 
 // TestMeasuredTimes takes medians of what a run has, and keeps what is stated elsewhere.
@@ -27,7 +27,7 @@ func TestMeasuredTimes(t *testing.T) {
 	run := &results.Run{Summary: results.Summary{Cases: []results.Case{
 		{Failovers: []results.Failover{change(0.003), superseded}}, {Failovers: []results.Failover{change(0.5), change(0.004), {}}},
 	}}}
-	times := worth.Stated()
+	times := policy.Stated()
 	if n := measuredTimes(&times, run); n != 3 {
 		t.Errorf("%d changes", n)
 	}
@@ -36,7 +36,7 @@ func TestMeasuredTimes(t *testing.T) {
 		got, want time.Duration
 	}{
 		{"seen", times.Seen, time.Millisecond}, {"aid", times.Aid, 4 * time.Millisecond}, {"plan", times.Plan, 20 * time.Millisecond},
-		{"debounce", times.Debounce, 0}, {"install", times.Install, 8 * time.Millisecond}, {"update", times.Update, worth.Stated().Update},
+		{"debounce", times.Debounce, 0}, {"install", times.Install, 8 * time.Millisecond}, {"update", times.Update, policy.Stated().Update},
 	} {
 		if d := x.got - x.want; d < -time.Microsecond || d > time.Microsecond {
 			t.Errorf("%s: %s, want %s", x.name, x.got, x.want)
@@ -54,15 +54,15 @@ func TestSimLogWidth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	times := worth.Thesis()
+	times := policy.Thesis()
 	times.Exchange = 1718 * time.Millisecond
-	r := worth.Report{
-		Log:     worth.Log{From: time.Unix(1.7e9, 0), Span: 900 * 24 * time.Hour, Failures: 123_456, Skipped: 12_345},
-		Setting: &worth.Setting{Tree: tree, BitPerSec: 200e9, Fragment: 35_677_500, Servers: 326}, Times: times, Source: "here", Hold: time.Hour,
-		OneLink: &worth.OneLink{Link: "leaf17-spine19", Failures: 12_345, DownSec: 1e8},
+	r := policy.Report{
+		Log:     policy.Log{From: time.Unix(1.7e9, 0), Span: 900 * 24 * time.Hour, Failures: 123_456, Skipped: 12_345},
+		Setting: &policy.Setting{Tree: tree, BitPerSec: 200e9, Fragment: 35_677_500, Servers: 326}, Times: times, Source: "here", Hold: time.Hour,
+		OneLink: &policy.OneLink{Link: "leaf17-spine19", Failures: 12_345, DownSec: 1e8},
 	}
 	for _, p := range failover.Policies() {
-		r.Results = append(r.Results, &worth.Result{
+		r.Results = append(r.Results, &policy.Result{
 			Policy: p, Built: 3.6e9, Lost: 1.2e9, LostReplanned: 1e8, LostFirstAid: 1e9, LostStanding: 1e8, HealthySec: 7e7, ReplannedSec: 7e7,
 			FirstAidSec: 7e7, StandingSec: 7e7, Stops: 99_999, Switches: 99_999, UnusedSec: 7e7, UnusedLinks: 360, UnusedTimes: 99_999,
 			UnusedLongestSec: 7e7, WorstHour: 9, WorstHourLost: 167_484,

@@ -9,7 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/survey"
+	"evbench/study/survey"
 	"evbench/topology"
 )
 

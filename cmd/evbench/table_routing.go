@@ -6,7 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/survey"
+	"evbench/study/survey"
 )
 
 func routingTable() *cli.Command {

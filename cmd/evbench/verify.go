@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/verify"
+	"evbench/plan/verify"
 )
 
 func verifyCommand() *cli.Command {

@@ -13,7 +13,7 @@ import (
 	"evbench/plan"
 	"evbench/plan/store"
 	"evbench/routing/twolevel"
-	"evbench/survey"
+	"evbench/study/survey"
 	"evbench/topology"
 )
 

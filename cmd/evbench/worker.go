@@ -9,7 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/host"
+	"evbench/fabric/hosts/host"
 	"evbench/internal/wire"
 	"evbench/scenario"
 	"evbench/transport/tcp"

@@ -20,7 +20,7 @@ import (
 	"strings"
 
 	"evbench/companion"
-	"evbench/lab"
+	"evbench/fabric/lab"
 	"evbench/plan"
 	"evbench/topology"
 )

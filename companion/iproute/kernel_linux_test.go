@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"evbench/companion"
-	"evbench/lab"
+	"evbench/fabric/lab"
 	"evbench/plan"
 )
 

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"evbench/failover"
-	"evbench/failures"
+	"evbench/study/failures"
 	"evbench/topology"
 	"evbench/topology/network"
 )

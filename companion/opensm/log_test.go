@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"evbench/failures"
+	"evbench/study/failures"
 )
 
 // TestTail follows a log over half lines, a cut and a rotation.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"evbench/failover"
-	"evbench/failures"
 	"evbench/plan"
 	"evbench/routing/lft"
+	"evbench/study/failures"
 	"evbench/topology"
 	"evbench/topology/ibnet"
 	"evbench/topology/network"

@@ -14,9 +14,9 @@ import (
 
 	"evbench/plan"
 	"evbench/plan/store"
+	"evbench/plan/verify"
 	"evbench/topology"
 	"evbench/topology/topologytest"
-	"evbench/verify"
 )
 
 var shape = topology.Options{Ports: 3, Leaves: 3, Spines: 4, Fill: []int{3, 2, 3}}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"evbench/bench/noise"
+	"evbench/internal/tool"
+	"evbench/results"
+)
+
+// A machine is where runs take place: with a directory for what they write, and a program
+// that makes itself a busy loop.
+type machine struct {
+	*options
+	dir, self string
+	rng       *rand.Rand
+}
+
+func newMachine(o *options) (*machine, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "noise-")
+	return &machine{options: o, dir: dir, self: self, rng: rand.New(rand.NewPCG(o.seed, 0))}, err
+}
+
+// play runs the scenario once under a condition. Whatever happens, nothing is left of it.
+func (m *machine) play(ctx context.Context, c noise.Condition, number int) (r noise.Run, err error) {
+	dir, err := os.MkdirTemp(m.dir, "run-")
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	loops, err := m.startLoops(ctx, c, dir)
+	defer func() {
+		for _, g := range loops {
+			g.end()
+		}
+	}()
+	if err != nil {
+		return r, err
+	}
+	o := noise.Outcome{Condition: c, Number: number}
+	if err := m.perform(ctx, &o, dir); err != nil {
+		return r, err
+	}
+	sum, err := readSummary(filepath.Join(dir, resultsDir))
+	if err != nil {
+		o.Said = err.Error()
+	}
+	return noise.NewRun(o, sum), nil
+}
+
+// startLoops starts the busy loops of a condition, and returns those that run even where
+// one does not start.
+func (m *machine) startLoops(ctx context.Context, c noise.Condition, dir string) (loops []*group, err error) {
+	for i := 0; c.Loops() && i < m.loops; i++ {
+		g, err := start(ctx, dir, m.self, loopCommand)
+		if err != nil {
+			return loops, err
+		}
+		loops = append(loops, g)
+	}
+	return loops, nil
+}
+
+// resultsDir is where the program writes its results.
+const resultsDir = "out"
+
+// perform runs the program, stops it again and again where the condition asks for that, and
+// notes how it went.
+func (m *machine) perform(ctx context.Context, o *noise.Outcome, dir string) error {
+	args := append([]string{"run", "--quiet", "-o", filepath.Join(dir, resultsDir)}, m.further...)
+	began := time.Now()
+	g, err := start(ctx, dir, m.evbench, append(args, m.scenario)...)
+	if err != nil {
+		return err
+	}
+	freezing, thaw := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	if o.Condition.Freezes() {
+		beside.Go(func() {
+			f := freezer{rng: m.rng, signal: g.signal}
+			f.run(freezing)
+			o.Stops, o.StoppedSec = f.stops, f.stopped.Seconds()
+		})
+	}
+	g.wait()
+	o.Seconds = time.Since(began).Seconds()
+	thaw()
+	beside.Wait()
+	o.ExitCode = g.end()
+	o.Said = lastLine(g.said.String())
+	if o.ExitCode == tool.ExitUsage {
+		return tool.Usagef("%s run: %s", filepath.Base(m.evbench), o.Said)
+	}
+	return nil
+}
+
+// readSummary reads what a run has written, nil where that is nothing.
+func readSummary(dir string) (*results.Summary, error) {
+	f, err := os.Open(filepath.Join(dir, "summary.json"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	sum, err := results.ReadSummary(f)
+	if err != nil {
+		return nil, fmt.Errorf("summary.json: %w", err)
+	}
+	return &sum, nil
+}
+
+func lastLine(s string) string {
+	s = strings.TrimSpace(s)
+	return s[strings.LastIndex(s, "\n")+1:]
+}

@@ -1,0 +1,117 @@
+// Noise runs a scenario again and again while the machine is disturbed: beside busy loops,
+// while the program is stopped at random, and beside both. It says how often the run was
+// answered, how long that took, and how far the figures were from their predictions. make
+// noise runs it; docs/evidence/noise.md says what came out.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"evbench/bench/noise"
+	"evbench/internal/tool"
+)
+
+// loopCommand is what this program calls itself with for a busy loop.
+const loopCommand = "loop"
+
+func main() { tool.Main(run) }
+
+// run is the program. As "noise loop" it is a busy loop.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	if len(args) == 1 && args[0] == loopCommand {
+		for ctx.Err() == nil {
+		}
+		return tool.ExitDone
+	}
+	o, err := parse(args, stderr)
+	var passed bool
+	if err == nil {
+		passed, err = measure(ctx, o, stdout, stderr)
+	}
+	return tool.Code(ctx, "noise", passed, err, stderr)
+}
+
+type options struct {
+	runs       int
+	conditions []noise.Condition
+	scenario   string
+	loops      int
+	seed       uint64
+	verbose    bool
+	json       bool
+	evbench    string
+	further    []string // options of evbench run
+}
+
+func parse(args []string, stderr io.Writer) (*options, error) {
+	o := &options{}
+	f := flag.NewFlagSet("noise", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.Usage = func() {
+		fmt.Fprint(stderr, "Usage: noise [OPTIONS] [-- OPTIONS OF evbench run]\n")
+		f.PrintDefaults()
+	}
+	f.IntVar(&o.runs, "runs", 5, "run the scenario `N` times under each condition")
+	only := f.String("conditions", "", "only these conditions, a `LIST` of idle,loops,freeze,both")
+	f.StringVar(&o.scenario, "scenario", "scenarios/quickstart.yaml", "the scenario, `FILE`")
+	f.IntVar(&o.loops, "loops", 4, "run `N` busy loops beside")
+	f.Uint64Var(&o.seed, "seed", 1, "draw the moments at which the program is stopped by seed `N`")
+	f.BoolVar(&o.verbose, "verbose", false, "a row for each case, too")
+	f.BoolVar(&o.json, "json", false, "print one JSON document with every run")
+	f.StringVar(&o.evbench, "evbench", "bin/evbench", "the evbench binary, `FILE`")
+	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return nil, err
+	} else if err != nil {
+		return nil, tool.Usage(err)
+	}
+	o.further = f.Args()
+	return o, o.check(*only)
+}
+
+func (o *options) check(only string) (err error) {
+	if o.conditions, err = conditions(only); err != nil {
+		return err
+	}
+	switch {
+	case len(o.further) > 0 && !strings.HasPrefix(o.further[0], "-"):
+		return tool.Usagef("unexpected argument %q", o.further[0])
+	case o.runs < 1 || o.runs > 1000:
+		return tool.Usagef("--runs %d: must be 1 to 1000", o.runs)
+	case o.loops < 1 || o.loops > 1000:
+		return tool.Usagef("--loops %d: must be 1 to 1000", o.loops)
+	}
+	if _, err := os.Stat(o.scenario); err != nil {
+		return tool.Usagef("--scenario: %w", err)
+	}
+	if o.evbench, err = filepath.Abs(o.evbench); err == nil {
+		_, err = os.Stat(o.evbench)
+	}
+	if err != nil {
+		return tool.Usagef("--evbench: %w; make build makes it", err)
+	}
+	return nil
+}
+
+// conditions reads a list of them, without repetition in the order in which they are taken;
+// "": all.
+func conditions(list string) ([]noise.Condition, error) {
+	all := noise.Conditions()
+	if list == "" {
+		return all, nil
+	}
+	names := strings.Split(list, ",")
+	for _, name := range names {
+		if !slices.Contains(all, noise.Condition(name)) {
+			return nil, tool.Usagef("--conditions: no condition %q; there are %q", name, all)
+		}
+	}
+	return slices.DeleteFunc(all, func(c noise.Condition) bool { return !slices.Contains(names, string(c)) }), nil
+}

@@ -1,0 +1,307 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"evbench/bench/peer"
+	"evbench/internal/tool"
+	"evbench/results"
+)
+
+// TestMain lets the test binary be a rank, as the program is.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == rankCommand {
+		os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+func testTools(t *testing.T) *tools {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &tools{dir: t.TempDir(), self: self}
+}
+
+func TestTCPRanksDeliverEveryByte(t *testing.T) {
+	tools := testTools(t)
+	for _, w := range []peer.Work{
+		{Mode: peer.Unsync, Size: 100_000, Exchanges: 4, Warmup: 2},
+		{Mode: peer.Unsync, Size: 70, Exchanges: 4, Warmup: 2, Batch: 2, Shared: true},
+		{Mode: peer.Phases, Size: 100_000, Exchanges: 4, Warmup: 1},
+	} {
+		w.Check = true
+		reports, err := tools.runTCP(t.Context(), 3, w)
+		if err != nil {
+			t.Errorf("%+v: %v", w, err)
+			continue
+		}
+		for r, p := range reports {
+			if p.Seconds <= 0 {
+				t.Errorf("%+v: rank %d took %v s", w, r, p.Seconds)
+			}
+		}
+	}
+}
+
+func TestTCPBarrierSlot(t *testing.T) {
+	r := row{n: 3, ours: side{kind: bare, net: netTCP, mode: barriers}}
+	got, err := testTools(t).slot(t.Context(), r, r.ours, 20)
+	if err != nil || got.value <= 0 || got.seconds <= 0 {
+		t.Errorf("slot: %+v, %v", got, err)
+	}
+}
+
+func TestARankThatFailsIsNamed(t *testing.T) {
+	_, err := testTools(t).runTCP(t.Context(), 3, peer.Work{Mode: "fast", Exchanges: 1})
+	if err == nil || !strings.Contains(err.Error(), `mode "fast"`) {
+		t.Errorf("runTCP() = %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := testTools(t).runTCP(ctx, 2, peer.Work{Mode: peer.Unsync, Exchanges: 1}); err == nil {
+		t.Error("a run that was interrupted gave no error")
+	}
+}
+
+func TestBarrierTimes(t *testing.T) {
+	us := func(v ...int) (out []time.Duration) {
+		for _, x := range v {
+			out = append(out, time.Duration(x)*time.Microsecond)
+		}
+		return out
+	}
+	// Last exits: 12, 25, 31, 60. Their steps: 13, 6, 29.
+	reports := []report{{Exits: us(10, 25, 30, 60)}, {Exits: us(12, 20, 31, 40)}}
+	got, err := barrierTimes(reports)
+	if err != nil || results.NewStat(got).Median != 13 || len(got) != 3 {
+		t.Errorf("barrierTimes() = %v, %v; want 13, 6, 29", got, err)
+	}
+	reports[1].Exits = us(1)
+	if _, err := barrierTimes(reports); err == nil {
+		t.Error("ranks with different numbers of exits gave no error")
+	}
+	if _, err := barrierTimes([]report{{}}); err == nil {
+		t.Error("no exits gave no error")
+	}
+}
+
+func TestTheSlowestRankCounts(t *testing.T) {
+	r := row{n: 3, size: 1_000_000}
+	got, err := judge(r, side{kind: bare, mode: peer.Unsync}, 10, []report{{Seconds: 1}, {Seconds: 3}, {Seconds: 2}})
+	if want := (reading{3, 20}); err != nil || got != want { // 6 pairs · 10 MB / 3 s
+		t.Errorf("judge() = %+v, %v, want %+v", got, err, want)
+	}
+	if _, err := judge(r, side{}, 10, []report{{Seconds: 1}}); err == nil {
+		t.Error("two ranks without a report gave no error")
+	}
+}
+
+func TestScale(t *testing.T) {
+	for _, c := range []struct {
+		amount     int
+		want, took float64
+		step, to   int
+	}{
+		{100, 1, 0.5, 1, 200},
+		{100, 1, 2, 1, 50},
+		{100, 1, 0.7, 8, 144},
+		{100, 1, 0.001, 1, 2000}, // no faster than that
+		{100, 1, 0, 1, 2000},
+		{1, 1, 0.99, 1, 2}, // rises, so that trying ends
+		{1, 1, 50, 8, 8},
+	} {
+		if got := scale(c.amount, c.want, c.took, c.step); got != c.to {
+			t.Errorf("scale(%d, %v, %v, %d) = %d, want %d", c.amount, c.want, c.took, c.step, got, c.to)
+		}
+	}
+}
+
+func TestWarmUpFindsTheAmount(t *testing.T) {
+	var tried []int
+	amount, err := warmUp(isend, row{n: 4, size: 1 << 20}, 1, func(k int) (reading, error) {
+		tried = append(tried, k)
+		return reading{seconds: float64(k) / 1000}, nil
+	})
+	if err != nil || amount < 990 || amount > 1010 || len(tried) != 3 { // 6, 120, 1000
+		t.Errorf("warmUp() = %d, %v after trying %v", amount, err, tried)
+	}
+}
+
+func TestReadC(t *testing.T) {
+	r, s := row{n: 4, size: 500_000}, side{kind: cProgram, mode: "isend"}
+	const line = "mode=isend n=4 size=500000 rounds=10 seconds=2.000000000\n"
+	if got, err := readC(line, r, s, 10); err != nil || got != (reading{2, 30}) {
+		t.Errorf("readC() = %+v, %v", got, err)
+	}
+	s.mode = barriers
+	if got, err := readC("mode=barrier n=4 rounds=9 seconds=0.5 median_us=61.5", r, s, 9); err != nil || got != (reading{0.5, 61.5}) {
+		t.Errorf("readC() = %+v, %v", got, err)
+	}
+	for _, bad := range []string{"", line, "mode=barrier n=4 rounds=9 seconds=0 median_us=1", "mode=barrier n=4 rounds=9 seconds=1"} {
+		if _, err := readC(bad, r, s, 9); err == nil {
+			t.Errorf("readC(%q) gave no error", bad)
+		}
+	}
+}
+
+func TestReadSummary(t *testing.T) {
+	const good = `{"complete":true,"cases":[{"valid":true,"exchanges":10,"measured_s":2,"reasons":[]}]}`
+	r := row{n: 4, size: 500_000}
+	if got, err := readSummary(good, r); err != nil || got != (reading{2, 30}) {
+		t.Errorf("readSummary() = %+v, %v", got, err)
+	}
+	for _, bad := range []string{
+		"", `{"complete":true,"cases":[]}`, strings.Replace(good, `{"complete":true`, `{"complete":false`, 1),
+		strings.Replace(good, `"valid":true`, `"valid":false,"reasons":["why"]`, 1), strings.Replace(good, `s":2`, `s":0`, 1),
+	} {
+		if _, err := readSummary(bad, r); err == nil {
+			t.Errorf("readSummary(%s) gave no error", bad)
+		}
+	}
+}
+
+func TestReadIperf(t *testing.T) {
+	got, err := readIperf(`{"end":{"sum_received":{"seconds":1,"bits_per_second":8e9}}}`)
+	if err != nil || got != (reading{1, 1000}) {
+		t.Errorf("readIperf() = %+v, %v", got, err)
+	}
+	for _, bad := range []string{"", "{}", `{"error":"unable to connect"}`} {
+		if _, err := readIperf(bad); err == nil {
+			t.Errorf("readIperf(%q) gave no error", bad)
+		}
+	}
+}
+
+func TestMpirunArgs(t *testing.T) {
+	for _, c := range []struct {
+		net     string
+		root    bool
+		has, no string
+	}{
+		{netTCP, false, "--mca btl self,tcp --mca btl_tcp_if_include lo -n 5", "--allow-run-as-root"},
+		{netShared, true, "--allow-run-as-root --mca btl self,vader -n 5", "tcp_if_include lo --mca btl_tcp"},
+	} {
+		got := strings.Join(mpirunArgs(5, c.net, c.root), " ")
+		if !strings.Contains(got, c.has) || strings.Contains(got, c.no) || !strings.Contains(got, "--oversubscribe --bind-to none") {
+			t.Errorf("%s: %s", c.net, got)
+		}
+	}
+}
+
+// TestRowsDiffer: --rows can choose every row by itself, and each has two sides
+// that differ.
+func TestRowsDiffer(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range rows() {
+		s := r.String()
+		if seen[s] {
+			t.Errorf("twice: %s", s)
+		}
+		seen[s] = true
+		if r.ours == r.theirs || r.ours.kind == cProgram || strings.Contains(s, "  ") {
+			t.Errorf("odd row: %s", s)
+		}
+		if (r.size == 0) != (r.ours.mode == barriers) || r.n < 2 {
+			t.Errorf("odd work: %s", s)
+		}
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	for _, c := range []struct {
+		args   string
+		code   int
+		stdout string
+		stderr string
+	}{
+		{"--list --rows n=16", tool.ExitDone, "barrier over TCP, n=16: ours tournament over TCP / C MPI_Barrier over TCP\n", ""},
+		{"--rows nothing", tool.ExitUsage, "", "no row matches"},
+		{"--rows (", tool.ExitUsage, "", "--rows"},
+		{"--slots 0", tool.ExitUsage, "", "--slots 0"},
+		{"--seconds 0", tool.ExitUsage, "", "--seconds 0"},
+		{"--seconds NaN", tool.ExitUsage, "", "--seconds NaN"},
+		{"more", tool.ExitUsage, "", `"more"`},
+		{"--fast", tool.ExitUsage, "", "fast"},
+		{"--rows whole --evbench /nowhere/evbench", tool.ExitUsage, "", "make build"},
+		{"--help", tool.ExitDone, "", "-rows"},
+		{"rank {", tool.ExitFailed, "", "order"},
+	} {
+		var stdout, stderr bytes.Buffer
+		code := run(t.Context(), strings.Fields(c.args), strings.NewReader(""), &stdout, &stderr)
+		if code != c.code || stdout.String() != c.stdout || !strings.Contains(stderr.String(), c.stderr) {
+			t.Errorf("peer %s: exit %d\n%s\n%s", c.args, code, &stdout, &stderr)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	goal := peer.Goal{Want: 0.4, AtMost: true}
+	r := row{work: "barrier", n: 8, ours: side{kind: bare, mode: barriers}, goal: goal}
+	out := []outcome{
+		{
+			row: r, Work: "barrier", Ranks: 8, Unit: "µs", Theirs: "C", OurSlots: []float64{30, 31, 29}, Slots: []float64{100, 99, 101},
+			Median: 0.3, Low: 0.28, High: 0.32, Want: 0.4, AtMost: true, Verdict: "reached",
+		},
+		{row: r, Work: "MPI", Ranks: 4, Size: 64 << 10, Unit: "MB/s", Verdict: "left out: why", LeftOut: "why"},
+	}
+	var b bytes.Buffer
+	if err := printTable(&b, out); err != nil {
+		t.Fatal(err)
+	}
+	const want = `work     n  size    ours  theirs        ratio  95 % interval  reach  verdict        beside
+barrier  8  –       30    100     µs    0.300  0.280–0.320    ≤ 0.4  reached        C
+MPI      4  64 KiB  –     –       MB/s  –      –              –      left out: why  –
+`
+	if b.String() != want {
+		t.Errorf("table:\n%s\nwant\n%s", &b, want)
+	}
+	text, err := json.Marshal(document{Schema: schema, Rows: out})
+	if err != nil || !strings.Contains(string(text), `"our_slots":[30,31,29],"their_slots":[100,99,101]`) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+func TestBusyBetween(t *testing.T) {
+	const before = "cpu  100 0 100 700 100 0 0 0 0 0\ncpu0 1\n"
+	for after, want := range map[string]float64{
+		"cpu  100 0 100 890 110 0 0 0 0 0\n":   0,
+		"cpu  150 10 120 790 110 5 5 10 9 9\n": 0.5,
+		before:                                 0, // no time has passed
+	} {
+		if got, err := busyBetween(before, after); err != nil || got != want {
+			t.Errorf("busyBetween(%q) = %v, %v; want %v", after, got, err, want)
+		}
+	}
+	for _, bad := range []string{"", "cpu 1 2", "cpu a 0 0 0 0 0 0 0"} {
+		if _, err := busyBetween(before, bad); err == nil {
+			t.Errorf("busyBetween(%q) gave no error", bad)
+		}
+	}
+}
+
+// The commands of docs/evidence/peers.md are understood, and the options in PEERS, too.
+func TestDocumentedCommands(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/evidence/peers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := regexp.MustCompile(`(?m)^make .*PEERS=(?:'(.*?)'|(\S+))|^bin/peer (.*?)(?:#|$)`).FindAllStringSubmatch(string(doc), -1)
+	for _, o := range options {
+		if _, err := parse(strings.Fields(o[1]+o[2]+o[3]), t.Output()); err != nil {
+			t.Errorf("%s: %v", o[0], err)
+		}
+	}
+	if len(options) == 0 {
+		t.Error("no commands")
+	}
+}

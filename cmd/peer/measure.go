@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"evbench/bench/peer"
+)
+
+// A reading is one slot of one side.
+type reading struct {
+	seconds float64 // that the timed part took
+	value   float64 // MB/s of all ranks together or, of barriers, µs
+}
+
+// An outcome is what came out of a row.
+type outcome struct {
+	row      row
+	Work     string    `json:"work"`
+	Ranks    int       `json:"ranks"`
+	Size     int       `json:"size_bytes,omitempty"`
+	Unit     string    `json:"unit"`
+	Ours     string    `json:"ours"`
+	Theirs   string    `json:"theirs"`
+	OurSlots []float64 `json:"our_slots"`
+	Slots    []float64 `json:"their_slots"`
+	Median   float64   `json:"ratio"`
+	Low      float64   `json:"ratio_low"`
+	High     float64   `json:"ratio_high"`
+	Sure     bool      `json:"interval_is_95_percent"`
+	Want     float64   `json:"reach,omitempty"`
+	AtMost   bool      `json:"reach_at_most,omitempty"`
+	Touch    float64   `json:"interval_reaches,omitempty"`
+	Verdict  string    `json:"verdict"`
+	LeftOut  string    `json:"left_out,omitempty"` // why, if something it needs is not there
+	Failed   string    `json:"failed,omitempty"`
+}
+
+// A leftOut error says why a row cannot be measured here.
+type leftOut struct{ why string }
+
+func (l leftOut) Error() string { return l.why }
+
+// measure does the slots of a row, both sides in turn. The one that begins
+// changes from slot to slot.
+func measure(ctx context.Context, t *tools, r row, o *options, progress io.Writer) outcome {
+	out := outcome{
+		row: r, Work: r.work, Ranks: r.n, Size: r.size, Unit: r.unit(), Ours: r.ours.String(), Theirs: r.theirs.String(),
+		Want: r.goal.Want, AtMost: r.goal.AtMost, Touch: r.goal.Touch,
+	}
+	err := out.fill(ctx, t, o, progress)
+	if why := (leftOut{}); errors.As(err, &why) {
+		out.LeftOut, out.Verdict = why.why, "left out: "+why.why
+	} else if err != nil {
+		out.Failed, out.Verdict = err.Error(), "failed"
+	}
+	return out
+}
+
+func (r row) unit() string {
+	if r.ours.mode == barriers {
+		return "µs"
+	}
+	return "MB/s"
+}
+
+func (out *outcome) fill(ctx context.Context, t *tools, o *options, progress io.Writer) error {
+	sides := [2]side{out.row.ours, out.row.theirs}
+	var amounts [2]int
+	for i, s := range sides {
+		run := func(k int) (reading, error) { return t.slot(ctx, out.row, s, k) }
+		var err error
+		if amounts[i], err = warmUp(s, out.row, o.seconds, run); err != nil {
+			return fmt.Errorf("%s: %w", s, err)
+		}
+	}
+	for slot := range o.slots {
+		var got [2]reading
+		for _, i := range [2]int{slot % 2, 1 - slot%2} {
+			var err error
+			if got[i], err = t.slot(ctx, out.row, sides[i], amounts[i]); err != nil {
+				return fmt.Errorf("%s: slot %d: %w", sides[i], slot+1, err)
+			}
+		}
+		out.OurSlots = append(out.OurSlots, got[0].value)
+		out.Slots = append(out.Slots, got[1].value)
+		fmt.Fprintf(progress, "    slot %d of %d: %.4g / %.4g %s = %.3f\n",
+			slot+1, o.slots, got[0].value, got[1].value, out.Unit, got[0].value/got[1].value)
+	}
+	q := peer.Of(out.OurSlots, out.Slots)
+	out.Median, out.Low, out.High, out.Sure = q.Median, q.Low, q.High, q.Sure
+	out.Verdict = out.row.goal.Judge(q)
+	return nil
+}
+
+// warmUp runs a side until it knows how much work takes about so many seconds.
+// The last of these slots is the warm-up.
+func warmUp(s side, r row, seconds float64, run func(amount int) (reading, error)) (amount int, err error) {
+	if s.kind == whole || s.kind == iperf { // they are told how long
+		amount = int(math.Ceil(1000 * seconds))
+		_, err = run(amount)
+		return amount, err
+	}
+	amount = first(s, r)
+	for {
+		got, err := run(amount)
+		if err != nil {
+			return 0, err
+		}
+		enough := got.seconds >= seconds/2
+		amount = scale(amount, seconds, got.seconds, max(s.batch, 1))
+		if enough {
+			return amount, nil
+		}
+	}
+}
+
+// first is the work of the first try: 64 MiB, or so many barriers.
+func first(s side, r row) int {
+	if s.mode == barriers {
+		return 100
+	}
+	step := max(s.batch, 1)
+	return scale(1, 64<<20, float64(r.n*(r.n-1)*r.size), step)
+}
+
+// scale returns how much work takes as long as wanted when amount took so long:
+// a multiple of step, more than before when that was too short, and at most 20
+// times as much, because short measurements mislead.
+func scale(amount int, want, took float64, step int) int {
+	f := 20.0
+	if took > 0 {
+		f = min(f, want/took)
+	}
+	to := max(1, int(math.Ceil(float64(amount)*f)))
+	if f > 1 {
+		to = max(to, amount+1)
+	}
+	return (to + step - 1) / step * step
+}

@@ -1,0 +1,82 @@
+//go:build mpi
+
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"evbench/bench/peer"
+	"evbench/internal/tool"
+	"evbench/transport/mpi"
+)
+
+// mpiTools compiles the C program.
+func mpiTools(t *testing.T) *tools {
+	t.Helper()
+	tools := testTools(t)
+	if err := tools.prepareMPI(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return tools
+}
+
+func TestCDeliversEveryByte(t *testing.T) {
+	tools := mpiTools(t)
+	for _, net := range []string{netTCP, netShared} {
+		for _, s := range []side{
+			{mode: "isend"}, {mode: "isend", batch: 2}, {mode: "pairwise"}, {mode: "alltoall"}, {mode: "phases"}, {mode: barriers},
+		} {
+			s.kind, s.net = cProgram, net
+			for _, size := range []int{70, 200_000} { // eager, and by rendezvous
+				got, err := tools.runC(t.Context(), row{n: 3, size: size}, s, 6, true)
+				if err != nil || got.seconds <= 0 || got.value <= 0 {
+					t.Errorf("%s, %d bytes: %+v, %v", s, size, got, err)
+				}
+			}
+		}
+	}
+}
+
+func TestCRefusesBadArguments(t *testing.T) {
+	tools := mpiTools(t)
+	_, err := tools.runC(t.Context(), row{n: 2, size: 10}, side{mode: "fast", net: netShared}, 1, false)
+	if err == nil || !strings.Contains(err.Error(), "MODE is") {
+		t.Errorf("a mode that does not exist: %v", err)
+	}
+}
+
+func TestMPIRanksDeliverEveryByte(t *testing.T) {
+	if !mpi.Built {
+		t.Fatal("built with the tag mpi, but without MPI")
+	}
+	tools := mpiTools(t)
+	for _, w := range []peer.Work{
+		{Mode: peer.Unsync, Size: 70, Exchanges: 4, Warmup: 2, Batch: 2},
+		{Mode: peer.Unsync, Size: 200_000, Exchanges: 4, Warmup: 2},
+		{Mode: peer.Phases, Size: 200_000, Exchanges: 4, Warmup: 2},
+	} {
+		w.Check = true
+		reports, err := tools.runMPI(t.Context(), 3, w)
+		if err != nil || len(reports) != 3 {
+			t.Errorf("%+v: %d reports, %v", w, len(reports), err)
+		}
+	}
+	if _, err := tools.runMPI(t.Context(), 2, peer.Work{Mode: "fast"}); err == nil {
+		t.Error("ranks that failed gave no error")
+	}
+}
+
+// TestARowFromEndToEnd measures one small row, and leaves nothing behind.
+func TestARowFromEndToEnd(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var stdout, stderr bytes.Buffer
+	args := []string{"--rows", "deliver, n=4, 64 KiB", "--slots", "2", "--seconds", "0.1"}
+	if code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); code != tool.ExitDone {
+		t.Fatalf("exit %d\n%s", code, &stderr)
+	}
+	if !strings.Contains(stdout.String(), "too few slots") || strings.Contains(stdout.String(), "failed") {
+		t.Errorf("printed\n%s", &stdout)
+	}
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"evbench/bench/peer"
+)
+
+// A kind of program that a side runs.
+type kind int
+
+const (
+	cProgram kind = iota // c/alltoall.c under mpirun
+	bare                 // package alltoall
+	whole                // evbench run: events, requests, a controller
+	iperf                // iperf3
+)
+
+// The networks of MPI and of our bare all-to-all.
+const (
+	netTCP    = "TCP"
+	netShared = "shared memory"
+)
+
+// barriers is the mode of a side that does nothing but barriers.
+const barriers = "barrier"
+
+// A side is one of the two programs of a row.
+type side struct {
+	kind    kind
+	net     string
+	mode    string // cProgram: its own; else those of package alltoall, or barriers
+	batch   int    // exchanges at once; 0 means 1
+	drop    bool   // bare: fragments are thrown away
+	shared  bool   // bare: all are sent the same memory
+	payload bool   // whole: check: payload
+	streams int    // iperf
+}
+
+// A row compares two sides at the same work.
+type row struct {
+	work   string
+	n      int // ranks
+	size   int // bytes of a fragment; 0: no fragments
+	ours   side
+	theirs side
+	goal   peer.Goal
+}
+
+func (r row) String() string {
+	s := fmt.Sprintf("%s, n=%d", r.work, r.n)
+	if r.size > 0 {
+		s += ", " + sizeText(r.size)
+	}
+	return fmt.Sprintf("%s: %s / %s", s, r.ours, r.theirs)
+}
+
+func sizeText(size int) string {
+	if size%(1<<20) == 0 {
+		return fmt.Sprintf("%d MiB", size>>20)
+	}
+	return fmt.Sprintf("%d KiB", size>>10)
+}
+
+func (s side) String() string {
+	words := []string{}
+	switch s.kind {
+	case cProgram:
+		words = append(words, "C", map[string]string{
+			"isend": "isend/waitall", "pairwise": "sendrecv", "alltoall": "MPI_Alltoall",
+			"phases": "phases + MPI_Barrier", barriers: "MPI_Barrier",
+		}[s.mode], "over", s.net)
+	case bare:
+		over := map[string]string{netTCP: "TCP", netShared: "MPI, shared memory"}[s.net]
+		words = append(words, "ours", map[string]string{
+			peer.Unsync: "unsync", peer.Phases: "phases", barriers: "tournament",
+		}[s.mode], "over", over)
+	case whole:
+		words = append(words, "evbench run", s.mode)
+		if s.payload {
+			words = append(words, "CRC-32C")
+		}
+	case iperf:
+		words = append(words, fmt.Sprintf("iperf3 × %d", s.streams))
+	}
+	if s.drop {
+		words = append(words, "discard")
+	}
+	if s.batch > 1 {
+		words = append(words, fmt.Sprintf("%d at once", s.batch))
+	}
+	return strings.Join(words, " ")
+}
+
+const (
+	kib64 = 64 << 10
+	mib   = 1 << 20
+	// atOnce is how many exchanges are posted in one call where single calls
+	// into C count.
+	atOnce = 8
+)
+
+// rows is the table of figures to reach, and below it what is good to know.
+func rows() []row {
+	var all []row
+	all = append(all, tcpRows()...)
+	all = append(all, mpiRows()...)
+	all = append(all, barrierRows()...)
+	all = append(all, wholeRows()...)
+	return append(all, otherRows()...)
+}
+
+var (
+	isend = side{kind: cProgram, net: netTCP, mode: "isend"}
+	ours  = side{kind: bare, net: netTCP, mode: peer.Unsync}
+)
+
+func tcpRows() []row {
+	discard, phases := ours, ours
+	discard.drop = true
+	phases.mode = peer.Phases
+	var all []row
+	for _, k := range []struct {
+		work  string
+		side  side
+		sizes []int
+		want  float64
+	}{
+		{"TCP unsynchronised, deliver", ours, []int{mib, 4 * mib}, 1.2},
+		{"TCP unsynchronised, discard", discard, []int{mib, 4 * mib}, 1.5},
+		{"TCP unsynchronised, deliver", ours, []int{kib64}, 2.0},
+		{"TCP phases + tournament", phases, []int{kib64, mib}, 1.0},
+	} {
+		for _, size := range k.sizes {
+			for _, n := range []int{4, 8} {
+				all = append(all, row{k.work, n, size, k.side, isend, peer.Goal{Want: k.want}})
+			}
+		}
+	}
+	return all
+}
+
+func mpiRows() []row {
+	mpi, c := ours, isend
+	mpi.net, c.net = netShared, netShared
+	mpiBatch, cBatch := mpi, c
+	mpiBatch.batch, cBatch.batch = atOnce, atOnce
+	var all []row
+	for _, n := range []int{4, 8} {
+		for _, size := range []int{mib, 4 * mib} {
+			all = append(all, row{"MPI", n, size, mpi, c, peer.Goal{Want: 0.95, Touch: 1}})
+		}
+		all = append(all, row{"MPI batched", n, kib64, mpiBatch, cBatch, peer.Goal{Want: 0.9}})
+	}
+	return all
+}
+
+func barrierRows() []row {
+	tournament, c := ours, isend
+	tournament.mode, c.mode = barriers, barriers
+	var all []row
+	for _, n := range []int{8, 16, 32} {
+		all = append(all, row{"barrier over TCP", n, 0, tournament, c, peer.Goal{Want: 0.4, AtMost: true}})
+	}
+	return all
+}
+
+// wholeRows compare whole event building with the all-to-all in it: with as many
+// exchanges in flight as a worker has events, and with the same memory.
+func wholeRows() []row {
+	var header, crc []row
+	for _, mode := range []string{peer.Unsync, peer.Phases} {
+		w, b := side{kind: whole, mode: mode}, side{kind: bare, net: netTCP, mode: mode, shared: true}
+		if mode == peer.Unsync {
+			b.batch = 2 // a worker's credits, as by default
+		}
+		p := w
+		p.payload = true
+		for _, n := range []int{4, 8} {
+			header = append(header, row{"whole, check: header", n, mib, w, b, peer.Goal{Want: 0.93}})
+			crc = append(crc, row{"whole, check: payload", n, mib, p, w, peer.Goal{Want: 0.7}})
+		}
+	}
+	return append(header, crc...)
+}
+
+// otherRows have no figure to reach.
+func otherRows() []row {
+	phases, cPhases, pairwise, coll := ours, isend, isend, isend
+	phases.mode, cPhases.mode, pairwise.mode, coll.mode = peer.Phases, "phases", "pairwise", "alltoall"
+	mpi, c := ours, isend
+	mpi.net, c.net = netShared, netShared
+	mpiBatch := mpi
+	mpiBatch.batch = atOnce
+	mpiPhases, cSharedPhases := mpi, c
+	mpiPhases.mode, cSharedPhases.mode = peer.Phases, "phases"
+	const n = 4
+	var all []row
+	for _, size := range []int{kib64, mib} {
+		all = append(all,
+			row{"beside sendrecv", n, size, ours, pairwise, peer.Goal{}},
+			row{"beside MPI_Alltoall", n, size, ours, coll, peer.Goal{}},
+			row{"phases beside phases", n, size, phases, cPhases, peer.Goal{}},
+			row{"MPI phases", n, size, mpiPhases, cSharedPhases, peer.Goal{}},
+		)
+	}
+	return append(all,
+		row{"MPI one by one", n, kib64, mpi, c, peer.Goal{}},
+		row{"MPI batched beside one by one", n, kib64, mpiBatch, c, peer.Goal{}},
+		row{"beside iperf3", n, mib, ours, side{kind: iperf, streams: 1}, peer.Goal{}},
+		row{"beside iperf3", n, mib, ours, side{kind: iperf, streams: n * (n - 1)}, peer.Goal{}},
+	)
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"evbench/internal/tool"
+	"evbench/transport/mpi"
+)
+
+//go:embed c/alltoall.c
+var cSource []byte
+
+// killAfter is how long a program that was told to end may take.
+const killAfter = 5 * time.Second
+
+// Tools are what the sides run, and a directory for their files.
+type tools struct {
+	dir      string
+	self     string // this binary
+	evbench  string
+	alltoall string // the C program
+	machine  machine
+}
+
+// A machine is what a table of figures belongs to.
+type machine struct {
+	CPUs int    `json:"cpus"`
+	Go   string `json:"go"`
+	MPI  string `json:"mpi,omitempty"`
+	// Busy is the share of all processors that others used before the first slot.
+	Busy float64 `json:"busy_before"`
+}
+
+// prepare finds or makes what the rows need; the caller closes it.
+func prepare(ctx context.Context, o *options, rs []row) (t *tools, err error) {
+	needs := func(f func(side) bool) bool {
+		return slices.ContainsFunc(rs, func(r row) bool { return f(r.ours) || f(r.theirs) })
+	}
+	t = &tools{machine: machine{CPUs: runtime.NumCPU(), Go: runtime.Version()}}
+	if needs(func(s side) bool { return s.kind == whole }) {
+		if t.evbench, err = filepath.Abs(o.evbench); err == nil {
+			_, err = os.Stat(t.evbench)
+		}
+		if err != nil {
+			return nil, tool.Usagef("--evbench: %w; make build makes it", err)
+		}
+	}
+	if t.self, err = os.Executable(); err != nil {
+		return nil, err
+	}
+	if t.dir, err = os.MkdirTemp("", "evbench-peer-"); err != nil {
+		return nil, err
+	}
+	if needs(side.mpi) {
+		if err = t.prepareMPI(ctx); err != nil {
+			return nil, errors.Join(err, t.close())
+		}
+	}
+	if t.machine.Busy, err = busyNow(ctx); err != nil {
+		return nil, errors.Join(err, t.close())
+	}
+	return t, nil
+}
+
+// mpi reports whether a side is started by mpirun.
+func (s side) mpi() bool { return s.kind == cProgram || s.kind == bare && s.net == netShared }
+
+func (t *tools) close() error { return os.RemoveAll(t.dir) }
+
+// prepareMPI compiles the C program.
+func (t *tools) prepareMPI(ctx context.Context) error {
+	for _, name := range []string{"mpicc", "mpirun"} {
+		if _, err := exec.LookPath(name); err != nil {
+			return tool.Usagef("%w: the C programs need Open MPI, on Debian the packages openmpi-bin, libopenmpi-dev and gcc", err)
+		}
+	}
+	said, err := t.output(t.command(ctx, "mpirun", "--version"))
+	if err != nil {
+		return err
+	}
+	t.machine.MPI, _, _ = strings.Cut(said, "\n")
+	if !strings.Contains(t.machine.MPI, "Open MPI") {
+		return tool.Usagef("mpirun is that of %q; the flags used here are those of Open MPI", t.machine.MPI)
+	}
+	source := filepath.Join(t.dir, "alltoall.c")
+	if err := os.WriteFile(source, cSource, 0o600); err != nil {
+		return err
+	}
+	t.alltoall = filepath.Join(t.dir, "alltoall")
+	if _, err := t.output(t.command(ctx, "mpicc", "-std=c11", "-O2", "-o", t.alltoall, source)); err != nil {
+		return tool.Usage(err)
+	}
+	return nil
+}
+
+// command is a program that ends with ctx, and with this one. A Ctrl-C at the
+// terminal is for this program, which lets the others end.
+func (t *tools) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = killAfter
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.dir)
+	cmd.Stderr = &bytes.Buffer{}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	return cmd
+}
+
+// output runs a command and returns what it printed.
+func (t *tools) output(cmd *exec.Cmd) (string, error) {
+	out, err := cmd.Output()
+	return string(out), told(cmd, err)
+}
+
+// told adds what a command that has ended said about its error.
+func told(cmd *exec.Cmd, err error) error {
+	if err == nil {
+		return nil
+	}
+	said := strings.TrimSpace(cmd.Stderr.(*bytes.Buffer).String())
+	return fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, said)
+}
+
+// warmup is how many exchanges go before the clock runs: connections are opened
+// by the first.
+const warmup = 2
+
+// slot runs one side for an amount of work: exchanges, barriers or, of a side
+// that is told how long, milliseconds.
+func (t *tools) slot(ctx context.Context, r row, s side, amount int) (reading, error) {
+	switch s.kind {
+	case cProgram:
+		return t.runC(ctx, r, s, amount, false)
+	case whole:
+		return t.runWhole(ctx, r, s, amount)
+	case iperf:
+		return t.runIperf(ctx, s, amount)
+	}
+	w := workOf(r, s, amount)
+	var (
+		reports []report
+		err     error
+	)
+	if s.net == netShared {
+		if !mpi.Built {
+			return reading{}, leftOut{"built without MPI (go build -tags mpi)"}
+		}
+		reports, err = t.runMPI(ctx, r.n, w)
+	} else {
+		reports, err = t.runTCP(ctx, r.n, w)
+	}
+	if err != nil {
+		return reading{}, err
+	}
+	return judge(r, s, amount, reports)
+}
+
+// rate is what all ranks together send, in MB/s.
+func rate(r row, exchanges int, seconds float64) float64 {
+	return float64(r.n*(r.n-1)*r.size) * float64(exchanges) / seconds / 1e6
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"evbench/bench/soak"
+	"evbench/internal/tool"
+)
+
+// evbench is the binary that soaks run.
+var evbench string
+
+func TestMain(m *testing.M) { os.Exit(withBinary(m)) }
+
+func withBinary(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "soak-test-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	evbench = filepath.Join(dir, "evbench")
+	if out, err := exec.Command("go", "build", "-o", evbench, "evbench/cmd/evbench").CombinedOutput(); err != nil {
+		panic(string(out))
+	}
+	return m.Run()
+}
+
+// soaked runs soak in a directory for temporary files of its own, which has to be empty
+// afterwards but for the log.
+func soaked(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	var out, errs bytes.Buffer
+	code = run(t.Context(), append([]string{"--evbench", evbench, "--log", filepath.Join(dir, "log")}, args...), &out, &errs)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name() != "log" {
+			t.Errorf("left behind: %s", e.Name())
+		}
+	}
+	return code, out.String(), errs.String()
+}
+
+// sound runs a soak and returns what it printed, which must tell of no anomaly but those
+// that a machine without time for it may cause.
+func sound(t *testing.T, args ...string) document {
+	t.Helper()
+	code, stdout, stderr := soaked(t, append(args, "--json")...)
+	var d document
+	if err := json.Unmarshal([]byte(stdout), &d); err != nil {
+		t.Fatalf("%v: %s\n%s", err, stdout, stderr)
+	}
+	wrong := code != tool.ExitDone && (code != tool.ExitFailed || d.Anomalies == 0)
+	for _, r := range d.Rounds {
+		for _, f := range r.Findings {
+			wrong = wrong || f.Anomaly() && !f.Slow
+		}
+	}
+	if wrong {
+		t.Errorf("ended with %d:\n%s\n%s", code, stderr, stdout)
+	}
+	return d
+}
+
+// A short soak: the long round, and others while there is time.
+func TestSoak(t *testing.T) {
+	d := sound(t, "--minutes", "0.2", "--seed", "7")
+	if len(d.Rounds) == 0 || d.Rounds[0].Kind != soak.Long {
+		t.Fatalf("rounds: %+v", d.Rounds)
+	}
+	if r := d.Rounds[0]; r.LinkEvents < 50 || r.Built == 0 || r.Last == nil || r.Last.Descriptors == 0 || r.Last.Namespaces == 0 {
+		t.Errorf("the long round: %+v", r)
+	}
+}
+
+// One round of each kind that strikes a process or a connection.
+func TestStrikes(t *testing.T) {
+	for _, kind := range []soak.Kind{soak.KillWorker, soak.KillController, soak.Cut} {
+		t.Run(string(kind), func(t *testing.T) {
+			const seed = 7
+			round := 1
+			for (soak.Plan{Seed: seed}).Round(round).Kind != kind {
+				round++
+			}
+			if d := sound(t, "--seed", "7", "--round", strconv.Itoa(round)); len(d.Rounds) != 1 || d.LinkEvents != 0 {
+				t.Errorf("%+v", d)
+			}
+		})
+	}
+}
+
+// Who interrupts a soak in the middle of a round leaves nothing behind.
+func TestInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	ctx, stop := context.WithCancel(t.Context())
+	var begun sync.WaitGroup
+	defer begun.Wait()
+	begun.Go(func() {
+		defer stop()
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for range tick.C { // until there are results, which is when all workers have joined
+			if found, _ := filepath.Glob(filepath.Join(dir, "soak-*", resultsDir)); len(found) > 0 || t.Context().Err() != nil {
+				return
+			}
+		}
+	})
+	var errs bytes.Buffer
+	if code := run(ctx, []string{"--evbench", evbench, "--log", filepath.Join(dir, "log"), "--seed", "7"}, &bytes.Buffer{}, &errs); code != tool.ExitInterrupted {
+		t.Errorf("ended with %d:\n%s", code, errs.String())
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+	if left := running(dir); len(left) > 0 {
+		t.Errorf("still there: %v", left)
+	}
+}
+
+// running lists the processes that work in a directory.
+func running(dir string) (pids []string) {
+	all, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	for _, name := range all {
+		if to, _ := os.Readlink(name); strings.HasPrefix(to, dir) {
+			pids = append(pids, name)
+		}
+	}
+	return pids
+}
+
+func TestWrongUse(t *testing.T) {
+	for _, tt := range []struct{ args, want string }{
+		{"--minutes 0", "--minutes 0: must be 0.1 to 10080"},
+		{"--round -1", "rounds count from 1"},
+		{"--show", "of which --round?"},
+		{"more", `unexpected argument "more"`},
+		{"--seed x", "invalid value"},
+		{"--only nothing", "matches none of"},
+		{"--evbench /nowhere", "make build makes it"},
+	} {
+		if code, _, said := soaked(t, strings.Fields(tt.args)...); code != tool.ExitUsage || !strings.Contains(said, tt.want) {
+			t.Errorf("%s: ended with %d: %s", tt.args, code, said)
+		}
+	}
+}
+
+// --show prints what a round plays.
+func TestShow(t *testing.T) {
+	code, out, said := soaked(t, "--seed", "7", "--round", "1", "--show")
+	if want := (soak.Plan{Seed: 7, Length: 600e9}).Round(1).YAML(); code != tool.ExitDone || out != want {
+		t.Errorf("ended with %d: %s%s", code, out, said)
+	}
+}
+
+// What is not explained leads to exit code 1, and to the command that repeats the round.
+func TestTableOfAnomalies(t *testing.T) {
+	o := &options{seed: 7, minutes: 3}
+	x := outcome{Round: 12, Kind: soak.Links, Seed: 7, LinkEvents: 100, Findings: []soak.Finding{
+		{What: "2 events lost"}, {What: "busy", Why: "2 busy loops beside"},
+	}}
+	x.Repeat = o.repeat(x.Round)
+	var out strings.Builder
+	if err := show(&out, o, []outcome{x}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"1 ANOMALIES", "round 12: ANOMALY: 2 events lost", "bin/soak --minutes 3 --seed 7 --round 12", "100 link events, 1 anomalies"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, out.String())
+		}
+	}
+}
+
+// The commands of docs/evidence/soak.md are understood.
+func TestDocumentedCommands(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/evidence/soak.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for line := range strings.Lines(string(doc)) {
+		if !strings.HasPrefix(line, "bin/soak ") {
+			continue
+		}
+		found++
+		command, _, _ := strings.Cut(line, "#")
+		args := strings.Fields(strings.ReplaceAll(command, "'", ""))[1:]
+		if _, err := parse(append(args, "--evbench", evbench), t.Output()); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	if found == 0 {
+		t.Error("no commands")
+	}
+}

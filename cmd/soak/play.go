@@ -1,0 +1,196 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"evbench/bench/soak"
+	"evbench/results/csv"
+)
+
+// Names of files of a round.
+const (
+	scenarioFile = "soak.yaml"
+	tokenFile    = "token"
+	resultsDir   = "out"
+	socketFile   = "control"
+)
+
+// A stage is one round under way.
+type stage struct {
+	*sandbox
+	s    *soak.Script
+	main *program   // evbench run or controller
+	work []*program // workers that we have started, by rank
+	all  []*program // with busy loops
+	seen soak.Seen
+	hit  time.Time // when a process was killed or a connection cut
+}
+
+// play runs one round and judges it. Whatever happens, nothing is left of it.
+func play(ctx context.Context, o *options, s *soak.Script) (out outcome, seen soak.Seen, err error) {
+	box, err := newSandbox(o.evbench)
+	if err != nil {
+		return out, seen, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	g := &stage{sandbox: box, s: s}
+	defer func() {
+		stop()
+		err = errors.Join(err, box.close())
+		for _, p := range g.all {
+			<-p.done
+		}
+	}()
+	before, began, cpu := readPlace(), time.Now(), readLoad()
+	if err := g.write(scenarioFile, s.YAML()); err != nil {
+		return out, seen, err
+	}
+	if err := g.perform(ctx); err != nil {
+		return out, seen, err
+	}
+	<-g.main.done
+	g.end(before, cpu)
+	out = g.outcome(time.Since(began))
+	out.Findings = soak.Judge(s, g.seen)
+	if out.anomalies() > 0 {
+		out.Repeat = o.repeat(s.Round)
+	}
+	return out, g.seen, nil
+}
+
+func (g *stage) perform(ctx context.Context) error {
+	switch {
+	case g.s.Kind.InLab():
+		return g.links(ctx)
+	case g.s.Kind.OnControl():
+		return g.control(ctx)
+	case g.s.Kind == soak.Strangers:
+		return g.strangers(ctx)
+	}
+	return g.kill(ctx)
+}
+
+// begin starts evbench.
+func (g *stage) begin(ctx context.Context, args ...string) (*program, error) {
+	p, err := g.start(ctx, g.evbench, args...)
+	if err == nil {
+		g.all = append(g.all, p)
+	}
+	return p, err
+}
+
+// beginRun starts a run in the lab.
+func (g *stage) beginRun(ctx context.Context) (err error) {
+	g.main, err = g.begin(ctx, "run", "-v", scenarioFile, "-o", resultsDir)
+	return err
+}
+
+// links lets the scenario do its work, which may take links down by itself, and disturbs it.
+func (g *stage) links(ctx context.Context) error {
+	stop := func() {}
+	if g.s.Hogs > 0 {
+		hogs, cancel := context.WithCancel(ctx)
+		stop = cancel
+		for range g.s.Hogs {
+			if p, err := g.start(hogs, "/bin/sh", "-c", "while :; do :; done"); err != nil {
+				cancel()
+				return err
+			} else {
+				g.all = append(g.all, p)
+			}
+		}
+	}
+	defer stop()
+	if err := g.beginRun(ctx); err != nil {
+		return err
+	}
+	var beside sync.WaitGroup
+	beside.Go(g.sample)
+	beside.Go(g.stops)
+	beside.Go(g.pulse)
+	beside.Go(func() { g.strikes(ctx) })
+	beside.Wait()
+	return nil
+}
+
+// sample reads every second what the program holds, while it measures.
+func (g *stage) sample() {
+	since, ok := g.main.measures()
+	for i := 1; ok && g.main.until(since.Add(time.Duration(i)*time.Second)); i++ {
+		if u, alive := usage(g.main.cmd.Process.Pid); alive {
+			g.seen.Usage = append(g.seen.Usage, u)
+		}
+	}
+}
+
+// stops stops the program with its process group, as Ctrl-Z does, and lets it go on.
+func (g *stage) stops() {
+	since, ok := g.main.measures()
+	for _, s := range g.s.Stops {
+		if !ok || !g.main.until(since.Add(s.At)) || g.main.signalGroup(syscall.SIGSTOP) != nil {
+			return
+		}
+		g.main.until(time.Now().Add(s.For))
+		if g.main.signalGroup(syscall.SIGCONT) != nil {
+			return
+		}
+	}
+}
+
+// end waits until all is gone and looks what is left.
+func (g *stage) end(before place, cpu load) {
+	since := cmp.Or(g.hit, time.Now())
+	for _, p := range g.all {
+		if p.cmd.Path == g.evbench {
+			p.until(since.Add(patience))
+		}
+	}
+	g.gone(since, patience)
+	g.seen.Gone = time.Since(since)
+	g.seen.Residue = g.residue(before, g.s.Kind == soak.KillController, scenarioFile, tokenFile, resultsDir)
+	if g.sweep() > 0 {
+		g.gone(time.Now(), patience)
+	}
+	ours := time.Duration(0)
+	for _, p := range g.all {
+		<-p.done
+		ours += p.cpu()
+	}
+	g.seen.Others = cpu.others(ours)
+	for rank, p := range g.work {
+		g.seen.Workers = append(g.seen.Workers, soak.Exit{Server: rank, Code: p.code(), Said: p.heard.String()})
+	}
+	g.seen.Code, g.seen.Said = g.main.code(), g.main.heard.String()
+	if r, err := csv.Read(g.path(resultsDir)); err == nil {
+		g.seen.Run = r
+	} else if !errors.Is(err, os.ErrNotExist) {
+		g.seen.Said += fmt.Sprintf("soak: results: %v\n", err)
+	}
+}
+
+// outcome is what the table says of a round.
+func (g *stage) outcome(took time.Duration) outcome {
+	out := outcome{
+		Round: g.s.Round, Kind: g.s.Kind, Policy: g.s.Policy, Seed: g.s.Seed, Seconds: took.Seconds(), ExitCode: g.seen.Code,
+	}
+	if a, b, ok := soak.Quarters(g.seen.Usage); ok {
+		out.Second, out.Last = &a, &b
+	}
+	if g.seen.Run == nil {
+		return out
+	}
+	for _, c := range g.seen.Run.Summary.Cases {
+		out.LinkEvents += len(c.LinkEvents)
+		out.Built += c.EventsBuilt
+		out.Lost += c.EventsLost
+		out.Duplicate += c.EventsDuplicate
+	}
+	return out
+}

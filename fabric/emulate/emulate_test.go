@@ -1,0 +1,250 @@
+package emulate_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"evbench/fabric/emulate"
+	"evbench/plan"
+	"evbench/topology"
+)
+
+const (
+	rate    = 100_000_000
+	message = 500_000
+	chunk   = 8_000
+)
+
+var epoch = time.Unix(1_700_000_000, 0)
+
+func fabric(t *testing.T, notation string, dead ...topology.Link) (*topology.Tree, *emulate.Fabric) {
+	t.Helper()
+	o, err := topology.Parse(notation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := topology.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tree, err = tree.Without(dead...); err != nil {
+		t.Fatal(err)
+	}
+	f, err := emulate.New(emulate.Options{Tree: tree, Rate: rate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree, f
+}
+
+// A flow is one message.
+type flow struct{ src, dst, path int }
+
+// play sends all flows at once, each with two chunks under way as the transport
+// does it, in the order of a clock that the test owns. It returns when each is
+// done, counted from now. Messages are whole numbers of chunks.
+func play(f *emulate.Fabric, now time.Time, flows []flow, size int) []time.Duration {
+	type turn struct {
+		at   time.Time
+		flow int
+	}
+	var turns []turn // in which a flow asks for its next chunk
+	left, end := make([]int, len(flows)), make([]time.Duration, len(flows))
+	for i := range flows {
+		left[i] = size / chunk
+		turns = append(turns, turn{now, i}, turn{now, i})
+	}
+	for len(turns) > 0 {
+		next := 0
+		for i := range turns {
+			if turns[i].at.Before(turns[next].at) {
+				next = i
+			}
+		}
+		t := turns[next]
+		turns = slices.Delete(turns, next, next+1)
+		if left[t.flow] == 0 {
+			continue
+		}
+		fl := flows[t.flow]
+		ready, ok := f.Reserve(fl.src, fl.dst, fl.path, chunk, t.at)
+		if ok {
+			left[t.flow]--
+			end[t.flow] = max(end[t.flow], ready.Sub(now))
+		}
+		turns = append(turns, turn{ready, t.flow})
+	}
+	return end
+}
+
+// ideal is how long a message has a wire to itself.
+func ideal(f *emulate.Fabric) float64 {
+	packets := math.Ceil(chunk / (9000. - 52))
+	return (chunk + 66*packets) / chunk * float64(message/chunk*chunk) * 8 / rate
+}
+
+func near(got, want, tolerance float64) bool { return math.Abs(got-want) <= tolerance*want }
+
+func TestOneFlowRunsAtTheRate(t *testing.T) {
+	for _, fl := range []flow{{0, 1, -1}, {0, 3, 1}} { // within a leaf, and over a spine
+		_, f := fabric(t, "FT(2;2,2)")
+		if got := play(f, epoch, []flow{fl}, message)[0].Seconds(); !near(got, ideal(f), 1e-6) {
+			t.Errorf("%v took %v s, want %v", fl, got, ideal(f))
+		}
+	}
+}
+
+func TestSharing(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		flows []flow
+		want  []float64 // in message times
+	}{
+		{"apart", []flow{{0, 2, 0}, {1, 3, 1}}, []float64{1, 1}},
+		{"the two directions of a wire", []flow{{0, 2, 0}, {2, 0, 0}}, []float64{1, 1}},
+		{"one uplink", []flow{{0, 2, 0}, {1, 3, 0}}, []float64{2, 2}},
+		{"one server hears two", []flow{{0, 3, 0}, {2, 3, 0}}, []float64{2, 2}},
+		{"one server sends two", []flow{{0, 3, 0}, {0, 2, 1}}, []float64{2, 2}},
+		{"one downlink of three leaves", []flow{{0, 4, 0}, {2, 5, 0}}, []float64{2, 2}},
+	} {
+		_, f := fabric(t, "FT(2;2,3)")
+		for i, got := range play(f, epoch, c.flows, message) {
+			if !near(got.Seconds(), c.want[i]*ideal(f), 0.04) {
+				t.Errorf("%s: flow %d took %.3f message times, want %v", c.name, i, got.Seconds()/ideal(f), c.want[i])
+			}
+		}
+	}
+}
+
+// TestPhases plays whole synchronised exchanges and compares their duration
+// with what the plan predicts from the loads of its links.
+func TestPhases(t *testing.T) {
+	for _, c := range []struct {
+		notation, schedule, routing string
+		dead                        []topology.Link
+	}{
+		{"FT(2;2,2)", "linear-shift", "ftree", nil},
+		{"FT(2;4,4)", "linear-shift", "ftree", nil},
+		{"FT(2;4,4)", "linear-shift", "ftree", []topology.Link{{Leaf: 0, Spine: 0}}},
+		{"FT(2;4,4)", "linear-shift", "minhop", []topology.Link{{Leaf: 1, Spine: 2}, {Leaf: 3, Spine: 0}}},
+		{"FT(2;4,4)", "fors", "pinned", []topology.Link{{Leaf: 0, Spine: 0}}},
+	} {
+		tree, f := fabric(t, c.notation, c.dead...)
+		p, err := plan.Build(tree, plan.Options{Schedule: c.schedule, Routing: c.routing})
+		if err != nil {
+			t.Fatal(err)
+		}
+		phases := make([][]flow, p.Schedule.Phases)
+		for _, m := range p.Schedule.Messages() {
+			phases[m.Phase] = append(phases[m.Phase], flow{m.Src, m.Dst, p.Spine(m.Src, m.Dst)})
+		}
+		var took time.Duration
+		for _, flows := range phases {
+			took += slices.Max(play(f, epoch.Add(took), flows, message))
+		}
+		want := p.Cost(plan.Equal, 0).Synchronised()
+		got := float64(tree.Servers()-1) * ideal(f) / took.Seconds()
+		if !near(got, want, 0.03) {
+			t.Errorf("%s %s %s %v: efficiency %.3f, predicted %.3f", c.notation, c.schedule, c.routing, c.dead, got, want)
+		}
+		checkCounters(t, tree, f, phases)
+	}
+}
+
+// checkCounters compares every wire's bytes with the messages sent over it.
+func checkCounters(t *testing.T, tree *topology.Tree, f *emulate.Fabric, phases [][]flow) {
+	t.Helper()
+	const perChunk = chunk + 66
+	want := make([]uint64, tree.Wires())
+	for _, flows := range phases {
+		for _, fl := range flows {
+			for _, w := range tree.Path(nil, fl.src, fl.dst, fl.path) {
+				want[w] += message / chunk * perChunk
+			}
+		}
+	}
+	for i, c := range f.Counters() {
+		if int(c.Wire) != i || c.Bytes != want[i] || c.Packets != want[i]/perChunk {
+			t.Errorf("wire %d: %+v, want %d bytes", i, c, want[i])
+		}
+	}
+}
+
+func TestDeadLinkHoldsBack(t *testing.T) {
+	tree, f := fabric(t, "FT(2;2,2)")
+	dead, err := tree.Without(topology.Link{Leaf: 1, Spine: 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.SetTree(dead)
+	now := epoch
+	for range 100 { // it asks again and again
+		again, ok := f.Reserve(0, 2, 0, chunk, now)
+		if ok || !again.After(now) {
+			t.Fatalf("at %v: %v, %v over a dead link", now.Sub(epoch), again, ok)
+		}
+		now = again
+	}
+	if _, ok := f.Reserve(0, 2, 1, chunk, now); !ok {
+		t.Error("the other spine is dead too")
+	}
+	f.SetTree(tree)
+	if _, ok := f.Reserve(0, 2, 0, chunk, now); !ok {
+		t.Error("the link stays dead after it came up")
+	}
+}
+
+func TestTables(t *testing.T) {
+	tree, f := fabric(t, "FT(2;2,2)")
+	if _, ok := f.Reserve(0, 2, -1, chunk, epoch); ok {
+		t.Error("there is a route without tables")
+	}
+	for spine := range 2 {
+		f.Install(tree, func(int, int) int { return spine })
+		before := f.Counters()
+		if _, ok := f.Reserve(0, 2, -1, chunk, epoch); !ok {
+			t.Fatalf("no way over spine %d", spine)
+		}
+		for w, c := range f.Counters() {
+			used := slices.Contains(tree.Path(nil, 0, 2, spine), topology.Wire(w))
+			if carried := c.Bytes > before[w].Bytes; carried != used {
+				t.Errorf("spine %d: wire %d carried something: %v", spine, w, carried)
+			}
+		}
+	}
+}
+
+func TestHash(t *testing.T) {
+	var hits [4]int
+	for src := range 40 {
+		for dst := range 40 {
+			k := emulate.Hash(1, src, dst, 4)
+			if k != emulate.Hash(1, src, dst, 4) {
+				t.Fatal("one flow, two paths")
+			}
+			hits[k]++
+		}
+	}
+	for k, n := range hits {
+		if n < 340 || n > 460 { // 400 each, give or take 3.5 sigma
+			t.Errorf("next hop %d was taken by %d of 1600 flows", k, n)
+		}
+	}
+	if same := emulate.Hash(2, 0, 1, 1<<20) == emulate.Hash(3, 0, 1, 1<<20); same {
+		t.Error("the seed makes no difference")
+	}
+}
+
+func TestBadOptions(t *testing.T) {
+	tree, _ := fabric(t, "FT(2;2,2)")
+	for name, o := range map[string]emulate.Options{
+		"no tree": {Rate: rate}, "no rate": {Tree: tree}, "small MTU": {Tree: tree, Rate: rate, MTU: 100},
+		"large MTU": {Tree: tree, Rate: rate, MTU: 1 << 16},
+	} {
+		if _, err := emulate.New(o); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package loop_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"evbench/failover"
+	"evbench/failover/loop"
+	"evbench/plan"
+	"evbench/plan/store"
+	"evbench/topology"
+)
+
+func newTree(t *testing.T, dead ...topology.Link) *topology.Tree {
+	t.Helper()
+	tree, err := topology.New(topology.Options{Ports: 3, Leaves: 4})
+	if err == nil {
+		tree, err = tree.Without(dead...)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+func build(t *topology.Tree) (*plan.Plan, error) {
+	return plan.Build(t, plan.Options{Schedule: "fors", Seed: 1})
+}
+
+func newPlan(t *testing.T, tree *topology.Tree) *plan.Plan {
+	t.Helper()
+	p, err := build(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+var a, b = topology.Link{Leaf: 0, Spine: 1}, topology.Link{Leaf: 2, Spine: 0}
+
+// Plans come from memory, then from the store, and are computed only else.
+func TestSources(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "plans")
+	w, err := store.Create(dir, newTree(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Add(newPlan(t, newTree(t, a))), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	p := &loop.Plans{Build: build}
+	p.Keep(newPlan(t, newTree(t)))
+	if p.Stored, err = loop.OpenStore(os.DirFS(dir), newTree(t, b)); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		tree *topology.Tree
+		want failover.Source
+	}{
+		{newTree(t), failover.Kept}, {newTree(t, a), failover.Stored}, {newTree(t, b), failover.Computed},
+		{newTree(t, a), failover.Kept}, {newTree(t, b), failover.Kept},
+	} {
+		m, err := p.Plan(t.Context(), tt.tree)
+		if err != nil || m.Source != tt.want || m.Plan.Hash() != newPlan(t, tt.tree).Hash() {
+			t.Errorf("%v: source %s, want %s; %v", tt.tree.Dead(), m.Source, tt.want, err)
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name() != store.IndexFile {
+			if err := os.WriteFile(filepath.Join(dir, e.Name()), []byte("changed"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	p = &loop.Plans{Build: build, Stored: p.Stored}
+	if _, err := p.Plan(t.Context(), newTree(t, a)); err == nil || !strings.Contains(err.Error(), "store: ") {
+		t.Errorf("a damaged store: %v", err)
+	}
+}
+
+// Servers that are cut off have no plan; a cancelled call makes none.
+func TestNoPlan(t *testing.T) {
+	p := &loop.Plans{Build: build}
+	var cut []topology.Link
+	for k := range 3 {
+		cut = append(cut, topology.Link{Leaf: 1, Spine: k})
+	}
+	if _, err := p.Plan(t.Context(), newTree(t, cut...)); !errors.As(err, new(*topology.UnreachableError)) {
+		t.Errorf("cut off: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.Plan(ctx, newTree(t)); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	refuse := errors.New("no")
+	p.Build = func(*topology.Tree) (*plan.Plan, error) { return nil, refuse }
+	if _, err := p.Plan(t.Context(), newTree(t)); !errors.Is(err, refuse) {
+		t.Errorf("refused: %v", err)
+	}
+}
+
+// A plan that is not what it claims to be is not used.
+func TestJudge(t *testing.T) {
+	good := newPlan(t, newTree(t, a))
+	bad := *good
+	bad.Tree = newTree(t, a, b) // the plan goes over b
+	if err := loop.Judge(&bad); err == nil || !strings.Contains(err.Error(), "the judge refuses the plan") {
+		t.Errorf("judged: %v", err)
+	}
+	p := &loop.Plans{Build: func(*topology.Tree) (*plan.Plan, error) { return &bad, nil }}
+	if _, err := p.Plan(t.Context(), bad.Tree); err == nil {
+		t.Error("a wrong plan is given out")
+	}
+}
+
+// What is kept has a bound, and the first plan stays.
+func TestForgets(t *testing.T) {
+	built := 0
+	p := &loop.Plans{Build: func(t *topology.Tree) (*plan.Plan, error) { built++; return build(t) }}
+	big, err := topology.New(topology.Options{Ports: 9, Leaves: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := build(big)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Keep(first)
+	ask := func(l ...topology.Link) failover.Source {
+		tree, err := big.Without(l...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := p.Plan(t.Context(), tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Source
+	}
+	for i := range 81 {
+		ask(topology.Link{Leaf: i / 9, Spine: i % 9})
+	}
+	if ask() != failover.Kept || ask(topology.Link{Leaf: 8, Spine: 8}) != failover.Kept || ask(topology.Link{}) != failover.Computed || built != 82 {
+		t.Errorf("%d plans built", built)
+	}
+}

@@ -1,0 +1,179 @@
+package verify_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"evbench/plan/verify"
+	"evbench/topology"
+)
+
+func optionsOf(m0, m1 int) topology.Options { return topology.Options{Ports: m0, Leaves: m1} }
+
+type weight struct {
+	Link      string `json:"link"`
+	Direction string `json:"direction"`
+	Weight    int64  `json:"weight"`
+}
+
+// lp writes a plan without messages that states a bound by weights.
+func lp(t testing.TB, tr *topology.Tree, phases int, weights []weight) string {
+	t.Helper()
+	out, err := json.Marshal(map[string]any{
+		"schema": "evbench/plan/1", "topology": tr.Notation(), "fill": tr.Fill(), "spines": tr.Spines(), "down": tr.DownNames(),
+		"bound": map[string]any{"phases": phases, "kind": "lp", "weights": weights},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// wrong returns the sentence on the stated bound, or "".
+func wrong(t testing.TB, text string) string {
+	t.Helper()
+	for _, o := range judge(t, text, verify.Options{Bound: true, First: 1 << 20}).Offences {
+		if o.Kind == verify.WrongBound {
+			return o.Text
+		}
+	}
+	return ""
+}
+
+// Two examples where the bound is more than any leaf's.
+func TestWeightsProveTheExamples(t *testing.T) {
+	small := tree(t, optionsOf(3, 3), topology.Link{}, topology.Link{Leaf: 1, Spine: 1}, topology.Link{Leaf: 2, Spine: 1})
+	dead := []topology.Link{{}}
+	var up []weight
+	for l := 1; l < 18; l++ {
+		dead = append(dead, topology.Link{Leaf: l, Spine: 1})
+	}
+	for k := 2; k < 20; k++ {
+		up = append(up, weight{fmt.Sprintf("leaf0-spine%d", k), "up", 7})
+	}
+	for _, tt := range []struct {
+		name    string
+		tree    *topology.Tree
+		phases  int
+		weights []weight
+		want    string
+	}{
+		{"FT(2;3,3)", small, 18, []weight{{"leaf0-spine2", "up", 1}}, ""},
+		{"FT(2;3,3), the other direction", small, 18, []weight{{"leaf0-spine2", "down", 5}}, ""},
+		{"FT(2;20,18)", tree(t, optionsOf(20, 18), dead...), 378, up, ""},
+		{"one phase too many", small, 19, []weight{{"leaf0-spine2", "up", 1}}, "the file states bound 19 by lp, which proves 18"},
+		{"one phase too few", small, 17, []weight{{"leaf0-spine2", "up", 1}}, "the file states bound 17 by lp, which proves 18"},
+		{"useless weights", small, 18, []weight{{"leaf0-spine1", "up", 1}}, "the file states bound 18 by lp, which proves 0"},
+		{"no weights", small, 18, nil, "bound 18 lp: its weights sum to 0, which proves nothing"},
+		{"weights of 0", small, 18, []weight{{"leaf0-spine2", "up", 0}}, "bound 18 lp: its weights sum to 0, which proves nothing"},
+		{"cut off", tree(t, optionsOf(1, 2), topology.Link{}), 1, []weight{{"leaf1-spine0", "up", 1}}, "bound 1 lp: leaf0 and leaf1 share no live spine"},
+	} {
+		if got := wrong(t, lp(t, tt.tree, tt.phases, tt.weights)); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Weights near the largest do not overflow: the bound is that of any
+// equal weights.
+func TestWeightsAreExact(t *testing.T) {
+	tr := tree(t, optionsOf(4, 3))
+	var ws []weight
+	for l := range 3 {
+		for k := range 4 {
+			ws = append(ws, weight{fmt.Sprintf("leaf%d-spine%d", l, k), "up", 1<<62 - 1})
+		}
+	}
+	// 6 pairs · 16 messages · w / (12 w)
+	if got := wrong(t, lp(t, tr, 8, ws)); got != "" {
+		t.Error(got)
+	}
+}
+
+// Whatever the weights, they prove what a second computation in fractions says,
+// and never more than the phases of a plan that exists.
+func TestRandomWeights(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 300 {
+		m0, m1 := 1+rng.IntN(4), 2+rng.IntN(3)
+		dead, err := tree(t, optionsOf(m0, m1)).Random(rng.IntN(min(m0, 3)), rng.Uint64())
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := optionsOf(m0, m1)
+		o.Fill = make([]int, m1)
+		for l := range o.Fill {
+			o.Fill[l] = rng.IntN(m0 + 1)
+		}
+		o.Fill[0], o.Fill[1] = max(1, o.Fill[0]), max(1, o.Fill[1])
+		tr := tree(t, o, dead...)
+		ws, phases := randomWeights(tr, rng)
+		if phases < 1 {
+			continue // no bound to state
+		}
+		if got := wrong(t, lp(t, tr, phases, ws)); got != "" {
+			t.Fatalf("%s fill %v down %v weights %v: %s", tr.Notation(), o.Fill, tr.DownNames(), ws, got)
+		}
+		if got := wrong(t, lp(t, tr, phases+1, ws)); got == "" {
+			t.Fatalf("%s: a bound of %d is taken, %d is proven", tr.Notation(), phases+1, phases)
+		}
+		if d := greedy("dead", tr); d.phases < phases {
+			t.Fatalf("%s: a plan of %d phases, but weights prove %d", tr.Notation(), d.phases, phases)
+		}
+	}
+}
+
+// randomWeights returns weights and what they prove, by fractions.
+func randomWeights(tr *topology.Tree, rng *rand.Rand) (ws []weight, phases int) {
+	y, sum, load := map[string]int64{}, int64(1), new(big.Rat)
+	first := topology.Link{Leaf: 0, Spine: tr.AliveSpines(0)[0]}.String()
+	ws = []weight{{first, "up", 1}}
+	y[first+" up"] = 1
+	for l := range tr.Leaves() {
+		for k := range tr.Spines() {
+			for _, direction := range []string{"up", "down"} {
+				name := topology.Link{Leaf: l, Spine: k}.String()
+				if w := rng.Int64N(4); w > 0 && tr.Alive(l, k) && y[name+" "+direction] == 0 {
+					y[name+" "+direction] = w
+					sum += w
+					ws = append(ws, weight{name, direction, w})
+				}
+			}
+		}
+	}
+	for a := range tr.Leaves() {
+		for b := range tr.Leaves() {
+			if a == b {
+				continue
+			}
+			least := int64(1 << 40)
+			for _, k := range tr.CommonSpines(a, b) {
+				least = min(least, y[fmt.Sprintf("leaf%d-spine%d up", a, k)]+y[fmt.Sprintf("leaf%d-spine%d down", b, k)])
+			}
+			load.Add(load, big.NewRat(int64(tr.On(a)*tr.On(b))*least, sum))
+		}
+	}
+	for big.NewRat(int64(phases), 1).Cmp(load) < 0 {
+		phases++
+	}
+	return ws, phases
+}
+
+// The text form cannot prove a bound by weights, and that is not an offence.
+func TestTextCarriesNoWeights(t *testing.T) {
+	d := shift(t, 2, 2)
+	d.bound = "3 lp"
+	r := judge(t, d.text(), verify.Options{Bound: true})
+	if !r.Valid || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "the text form carries no weights, use the JSON form") {
+		t.Errorf("%+v", r)
+	}
+	d.bound = ""
+	r = judge(t, d.text(), verify.Options{Bound: true})
+	if !r.Valid || len(r.Notes) != 1 || r.Notes[0] != "bound not checked: the file states none" {
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,0 +1,380 @@
+package verify_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"evbench/plan/verify"
+	"evbench/topology"
+)
+
+// A damage is one way to spoil a valid plan.
+type damage struct {
+	name string
+	// on says which shapes can have it; shapes is how many of the 24 do.
+	on     string
+	shapes int
+	// apply spoils the draft, or reports false when it cannot have the damage.
+	apply func(d *draft) bool
+	opt   verify.Options
+	// want are the kinds that must be found, also those that may come with it.
+	want, also []verify.Kind
+}
+
+var collisions = []verify.Kind{verify.SendsTwice, verify.ReceivesTwice, verify.Contention}
+
+var damages = []damage{
+	{name: "dropped line", on: "all", shapes: 24, apply: dropLine, want: kinds(verify.MissingMessage)},
+	{name: "doubled line", on: "all", shapes: 24, apply: doubleLine, want: kinds(verify.RepeatedMessage), also: collisions},
+	{name: "swapped destinations", on: "two messages of a phase that share no server: 4 servers", shapes: 20, apply: swapDestinations,
+		want: kinds(verify.RepeatedMessage, verify.MissingMessage),
+		also: kinds(verify.Contention, verify.NeedlessSpine, verify.MissingSpine, verify.DeadLink)},
+	{name: "reversed message", on: "all", shapes: 24, apply: reverse, want: kinds(verify.RepeatedMessage, verify.MissingMessage), also: collisions},
+	{name: "wrong phase, source busy", on: "an idle receiver: 3 servers", shapes: 22, apply: movePhase(true, false),
+		want: kinds(verify.SendsTwice), also: kinds(verify.Contention, verify.WrongPhaseCount)},
+	{name: "wrong phase, destination busy", on: "an idle sender: 3 servers", shapes: 22, apply: movePhase(false, true),
+		want: kinds(verify.ReceivesTwice), also: kinds(verify.Contention, verify.WrongPhaseCount)},
+	{name: "wrong phase, both busy", on: "two phases: 3 servers", shapes: 22, apply: movePhase(true, true),
+		want: kinds(verify.SendsTwice, verify.ReceivesTwice), also: kinds(verify.Contention, verify.WrongPhaseCount)},
+	{name: "moved onto a used spine", on: "two leaves and two spines", shapes: 16, apply: moveOntoUsed, want: kinds(verify.Contention)},
+	{name: "dead link used", on: "two leaves and a dead link: two spines", shapes: 16, apply: useDead, want: kinds(verify.DeadLink), also: kinds(verify.Contention)},
+	{name: "used link declared dead", on: "two leaves", shapes: 20, apply: declareDead, want: kinds(verify.DeadLink), also: kinds(verify.WeakBound)},
+	{name: "spine out of range", on: "two leaves", shapes: 20, apply: spineOutOfRange, want: kinds(verify.NoSuchSpine)},
+	{name: "absent destination", on: "all", shapes: 24, apply: absentServer, want: kinds(verify.UnknownServer, verify.MissingMessage)},
+	{name: "fill states one server fewer", on: "3 servers", shapes: 22, apply: smallerFill, want: kinds(verify.UnknownServer),
+		also: kinds(verify.WrongPhaseCount, verify.BelowBound)},
+	{name: "self message", on: "all", shapes: 24, apply: selfMessage, want: kinds(verify.SelfMessage)},
+	{name: "wrong hash", on: "all", shapes: 24, apply: wrongHash, want: kinds(verify.WrongHash)},
+	{name: "hash of another dead set", on: "all", shapes: 24, apply: staleHash, want: kinds(verify.WrongHash), also: kinds(verify.WeakBound, verify.DeadLink)},
+	{name: "wrong phase count", on: "all", shapes: 24, apply: func(d *draft) bool { d.phases++; return true }, want: kinds(verify.WrongPhaseCount)},
+	{name: "missing spine", on: "two leaves", shapes: 20, apply: missingSpine, want: kinds(verify.MissingSpine)},
+	{name: "spine inside a leaf", on: "two servers on a leaf", shapes: 20, apply: needlessSpine, want: kinds(verify.NeedlessSpine)},
+	{name: "spines under routing none", on: "two leaves", shapes: 20, apply: spinesUnder("none"), want: kinds(verify.NeedlessSpine)},
+	{name: "spines under ecmp", on: "two leaves", shapes: 20, apply: spinesUnder("ecmp"), want: kinds(verify.NeedlessSpine)},
+	{name: "two spines in one table entry", on: "two leaves with two servers each", shapes: 16, apply: tableEntry,
+		opt: verify.Options{AllowContention: true}, want: kinds(verify.Inconsistent)},
+	{name: "empty phase", on: "all", shapes: 24, apply: emptyPhase, want: kinds(verify.PhaseGap)},
+	{name: "bound above the phases", on: "all", shapes: 24, apply: boundAbove, want: kinds(verify.BelowBound)},
+	{name: "bound below the server bound", on: "3 servers", shapes: 22, apply: boundWeak, want: kinds(verify.WeakBound)},
+	{name: "bound without proof", on: "phases to spare: 3 servers", shapes: 22, apply: boundForged,
+		opt: verify.Options{Bound: true}, want: kinds(verify.WrongBound)},
+	{name: "bound by a leaf that is not there", on: "all", shapes: 24, apply: boundNoLeaf,
+		opt: verify.Options{Bound: true}, want: kinds(verify.WrongBound)},
+}
+
+func kinds(ks ...verify.Kind) []verify.Kind { return ks }
+
+// Every plan of the generator is valid in both forms, every single damage is
+// caught with its reason and no wrong one, on up to twelve servers in both
+// forms, and each damage was really tried on every shape that can have it.
+func TestDamage(t *testing.T) {
+	tried := map[string]int{}
+	shapes(func(m0, m1 int) {
+		plans := drafts(t, m0, m1)
+		for _, d := range plans {
+			for _, text := range []string{d.text(), d.json(t)} {
+				if r := judge(t, text, verify.Options{Bound: true}); !r.Valid || !r.ContentionChecked || r.Duration != d.phases {
+					t.Fatalf("FT(2;%d,%d) %s: valid plan of %d phases: %+v\n%s", m0, m1, d.kind, d.phases, r, text)
+				}
+			}
+		}
+		for _, dm := range damages {
+			if dm.try(t, plans) {
+				tried[dm.name]++
+			}
+		}
+	})
+	for _, dm := range damages {
+		if tried[dm.name] != dm.shapes {
+			t.Errorf("%s (%s): tried on %d shapes, want %d", dm.name, dm.on, tried[dm.name], dm.shapes)
+		}
+	}
+}
+
+// try reports whether at least one of the plans could have the damage.
+func (dm damage) try(t *testing.T, plans []*draft) (tried bool) {
+	t.Helper()
+	for _, valid := range plans {
+		d := valid.clone()
+		if !dm.apply(d) {
+			continue
+		}
+		tried = true
+		forms := []string{d.text()}
+		if d.tree.Servers() <= 12 {
+			forms = append(forms, d.json(t))
+		}
+		for _, text := range forms {
+			r := judge(t, text, dm.opt)
+			found := slices.Collect(maps.Keys(r.Counts))
+			missing := slices.DeleteFunc(slices.Clone(dm.want), func(k verify.Kind) bool { return slices.Contains(found, k) })
+			wrong := slices.DeleteFunc(found, func(k verify.Kind) bool { return slices.Contains(dm.want, k) || slices.Contains(dm.also, k) })
+			if r.Valid || len(missing) > 0 || len(wrong) > 0 {
+				t.Fatalf("%s on %s %s: valid %v, not found %v, wrongly found %v\n%+v\n%s", dm.name, d.tree.Notation(), d.kind, r.Valid, missing, wrong, r.Offences, text)
+			}
+		}
+	}
+	return tried
+}
+
+// pick returns the first message, in a shuffled order, for which ok holds.
+func (d *draft) pick(ok func(i int) bool) (i int, found bool) {
+	for _, i := range d.shuffled(uint64(len(d.messages))) {
+		if ok(i) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// between picks a message between leaves.
+func (d *draft) between() (int, bool) {
+	return d.pick(func(i int) bool { return !d.inside(d.messages[i]) })
+}
+
+// alone reports whether a message is the only one of its phase.
+func (d *draft) alone(i int) bool {
+	for n, m := range d.messages {
+		if n != i && m[0] == d.messages[i][0] {
+			return false
+		}
+	}
+	return true
+}
+
+func dropLine(d *draft) bool {
+	i, ok := d.pick(func(i int) bool { return !d.alone(i) })
+	if ok {
+		d.messages = slices.Delete(d.messages, i, i+1)
+	}
+	return ok
+}
+
+func doubleLine(d *draft) bool {
+	i, _ := d.pick(func(int) bool { return true })
+	d.messages = append(d.messages, d.messages[i])
+	return true
+}
+
+func swapDestinations(d *draft) bool {
+	for i, a := range d.messages {
+		for j, b := range d.messages[:i] {
+			if a[0] == b[0] && !d.isCut(d.leaf(a[1]), d.leaf(b[2])) && !d.isCut(d.leaf(b[1]), d.leaf(a[2])) && a[1] != b[2] && b[1] != a[2] {
+				d.messages[i][2], d.messages[j][2] = b[2], a[2]
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func reverse(d *draft) bool {
+	i, ok := d.pick(func(i int) bool { return !d.alone(i) })
+	if ok {
+		m := &d.messages[i]
+		m[1], m[2] = m[2], m[1]
+	}
+	return ok
+}
+
+// movePhase moves a message to a phase in which its source, its destination or
+// both are busy.
+func movePhase(source, destination bool) func(d *draft) bool {
+	return func(d *draft) bool {
+		sends, receives := map[[2]int]bool{}, map[[2]int]bool{}
+		for _, m := range d.messages {
+			sends[[2]int{m[0], m[1]}], receives[[2]int{m[0], m[2]}] = true, true
+		}
+		for i, m := range d.messages {
+			for p := range d.phases {
+				// The last phase must not become empty: that is other damage.
+				if p != m[0] && sends[[2]int{p, m[1]}] == source && receives[[2]int{p, m[2]}] == destination && !d.alone(i) {
+					d.messages[i][0] = p
+					return true
+				}
+			}
+		}
+		return false
+	}
+}
+
+func moveOntoUsed(d *draft) bool {
+	for i, m := range d.messages {
+		for _, n := range d.messages {
+			if m[0] != n[0] || d.inside(m) || d.inside(n) || m[3] == n[3] {
+				continue
+			}
+			shared := d.leaf(m[1]) == d.leaf(n[1]) || d.leaf(m[2]) == d.leaf(n[2])
+			if shared && d.tree.Alive(d.leaf(m[1]), n[3]) && d.tree.Alive(d.leaf(m[2]), n[3]) {
+				d.messages[i][3] = n[3]
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func useDead(d *draft) bool {
+	for _, l := range d.tree.Dead() {
+		i, ok := d.pick(func(i int) bool {
+			m := d.messages[i]
+			return !d.inside(m) && (d.leaf(m[1]) == l.Leaf || d.leaf(m[2]) == l.Leaf)
+		})
+		if ok {
+			d.messages[i][3] = l.Spine
+			return true
+		}
+	}
+	return false
+}
+
+func declareDead(d *draft) bool {
+	i, ok := d.between()
+	if ok {
+		d.kill(topology.Link{Leaf: d.leaf(d.messages[i][2]), Spine: d.messages[i][3]})
+	}
+	return ok
+}
+
+func (d *draft) kill(l topology.Link) {
+	v, err := d.tree.Without(l)
+	if err != nil {
+		panic(err)
+	}
+	d.tree = v
+}
+
+func spineOutOfRange(d *draft) bool {
+	i, ok := d.between()
+	if ok {
+		d.messages[i][3] = d.tree.Spines()
+	}
+	return ok
+}
+
+// absentServer names the slot that a partial fill leaves empty, or the position
+// after the last.
+func absentServer(d *draft) bool {
+	i, ok := d.pick(func(i int) bool { return !d.alone(i) })
+	position := d.tree.Ports()*d.tree.Leaves() - 1
+	if _, present := d.tree.Rank(position); present {
+		position++
+	}
+	if ok {
+		d.messages[i][2] = position
+	}
+	return ok
+}
+
+func smallerFill(d *draft) bool {
+	fill := d.tree.Fill()
+	last := len(fill) - 1
+	if fill[last] == 0 || d.tree.Servers() < 3 {
+		return false
+	}
+	fill[last]--
+	smaller, err := topology.New(topology.Options{Ports: d.tree.Ports(), Leaves: d.tree.Leaves(), Spines: d.tree.Spines(), Fill: fill})
+	if err != nil {
+		panic(err)
+	}
+	if d.tree, err = smaller.Without(d.tree.Dead()...); err != nil {
+		panic(err)
+	}
+	return true
+}
+
+func selfMessage(d *draft) bool {
+	d.messages = append(d.messages, [5]int{0, 0, 0, -1, -1})
+	return true
+}
+
+func wrongHash(d *draft) bool {
+	h := []byte(d.stated())
+	h[len(h)-1] ^= 1 // another hexadecimal digit or a neighbour of one
+	d.hash = string(h)
+	return true
+}
+
+// staleHash changes the dead links and leaves the hash.
+func staleHash(d *draft) bool {
+	d.hash = d.stated()
+	live := d.tree.AliveSpines(0)
+	d.kill(topology.Link{Leaf: 0, Spine: live[len(live)-1]})
+	return true
+}
+
+func missingSpine(d *draft) bool {
+	i, ok := d.between()
+	if ok {
+		d.messages[i][3] = -1
+	}
+	return ok
+}
+
+func needlessSpine(d *draft) bool {
+	i, ok := d.pick(func(i int) bool { return d.inside(d.messages[i]) })
+	if ok {
+		d.messages[i][3] = 0
+	}
+	return ok
+}
+
+func spinesUnder(routing string) func(d *draft) bool {
+	return func(d *draft) bool {
+		d.routing = routing
+		_, ok := d.between()
+		return ok
+	}
+}
+
+// tableEntry takes the linear shift for what it is, ftree routing, and sends
+// one message of a leaf to a destination another way than its neighbour's.
+func tableEntry(d *draft) bool {
+	d.routing = "ftree"
+	i, ok := d.between()
+	if !ok || d.kind != "shift" || d.tree.Ports() < 2 {
+		return false
+	}
+	d.messages[i][3] = (d.messages[i][3] + 1) % d.tree.Spines()
+	return true
+}
+
+func emptyPhase(d *draft) bool {
+	last := d.messages[len(d.messages)-1][0]
+	for _, m := range d.messages {
+		last = max(last, m[0])
+	}
+	for i := range d.messages {
+		if d.messages[i][0] == last {
+			d.messages[i][0]++
+		}
+	}
+	return true
+}
+
+func boundAbove(d *draft) bool {
+	d.bound = fmt.Sprintf("%d server", d.phases+1)
+	return true
+}
+
+func boundWeak(d *draft) bool {
+	d.bound = fmt.Sprintf("%d server", d.tree.Servers()-2)
+	return d.tree.Servers() > 2
+}
+
+// boundForged states the phases of a plan that is not the best as its bound.
+func boundForged(d *draft) bool {
+	n, kind := 0, ""
+	fmt.Sscan(d.bound, &n, &kind)
+	d.bound = fmt.Sprintf("%d %s", d.phases, kind)
+	return d.phases > n
+}
+
+func boundNoLeaf(d *draft) bool {
+	n, kind := 0, ""
+	fmt.Sscan(d.bound, &n, &kind)
+	d.bound = fmt.Sprintf("%d leaf%d", n, d.tree.Leaves())
+	return true
+}

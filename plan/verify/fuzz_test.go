@@ -1,0 +1,79 @@
+package verify_test
+
+import (
+	"bytes"
+	"maps"
+	"math/rand/v2"
+	"testing"
+
+	"evbench/plan/verify"
+)
+
+// FuzzRead: whatever the bytes, Read does not panic, and Check judges all that
+// Read accepts, the same way twice.
+func FuzzRead(f *testing.F) {
+	for _, d := range drafts(f, 2, 3) {
+		f.Add([]byte(d.text()))
+		f.Add([]byte(d.json(f)))
+		d.routing = "spread"
+		f.Add([]byte(d.text()))
+	}
+	f.Add([]byte(head + "# spines 9\n# down spine0\n# bound 4 lp\n## x\n16777216 16777216 0 16777216\n0 1 1 -\n"))
+	f.Add([]byte(lp(f, tree(f, optionsOf(2, 2)), 3, []weight{{"leaf0-spine0", "up", 1<<63 - 1}})))
+	for _, d := range podDrafts(f, 2, 1, 2) {
+		f.Add([]byte(d.text()))
+		f.Add([]byte(d.json(f)))
+	}
+	f.Add([]byte(head + "# down spine0,leaf0-spine1\n# unreachable leaf0-leaf1\n# bound 6 hall0 leaf1\n0 0 2 1\n"))
+	f.Add([]byte(lpPods(f, podTree(f, podOptions(1, 2, 2)), 3, []weight{{"pod0-spine0-top1", "down", 7}})))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, err := verify.Read(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		o := verify.Options{Bound: true, AllowContention: len(data)%2 == 0}
+		r, again := verify.Check(file, o), verify.Check(file, o)
+		if r.Total != again.Total || r.Valid != (r.Total == 0) || len(r.Offences) > 10 || r.Total < len(r.Offences) {
+			t.Fatalf("%+v\nthen %+v", r, again)
+		}
+		kinds := 0
+		for _, n := range r.Counts {
+			kinds += n
+		}
+		if kinds != r.Total {
+			t.Fatalf("counts %v, total %d", r.Counts, r.Total)
+		}
+	})
+}
+
+// FuzzJudge: whatever happens to a valid plan, the judge counts what the second
+// judge counts.
+func FuzzJudge(f *testing.F) {
+	for seed := range uint64(8) {
+		f.Add(seed, byte(seed), byte(seed>>1))
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, kind, routing byte) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		var plans []*draft
+		switch kind % 3 {
+		case 0:
+			plans = drafts(t, 1+rng.IntN(3), 2+rng.IntN(3))
+		case 1:
+			plans = podDrafts(t, 1+rng.IntN(3), 1+rng.IntN(2), 2+rng.IntN(2))
+		case 2:
+			plans = []*draft{greedy("cut", randomTree(t, rng))}
+		}
+		d := plans[rng.IntN(len(plans))].clone()
+		if len(d.messages) == 0 {
+			return
+		}
+		d.hash, d.phases, d.bound = "none", 0, ""
+		d.routing = []string{"pinned", "minhop", "ecmp", "none"}[routing%4]
+		scramble(d, rng)
+		o := verify.Options{AllowContention: seed%2 == 0}
+		counts, _ := second(d, o)
+		if r := judge(t, d.json(t), o); !maps.Equal(counts, r.Counts) {
+			t.Fatalf("counts %v, second judge %v\n%s", r.Counts, counts, d.json(t))
+		}
+	})
+}

@@ -1,0 +1,242 @@
+package verify_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"evbench/plan/verify"
+	"evbench/topology"
+)
+
+func TestThreeLevelsByHand(t *testing.T) {
+	text, err := os.ReadFile("testdata/three-levels.plan")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := judge(t, string(text), verify.Options{Bound: true})
+	if !r.Valid || !r.Optimal() || r.Phases != 7 || r.Messages != 56 || r.Duration != 7 || r.PredictedEfficiency != 1 || r.Paths != nil {
+		t.Errorf("%+v", r)
+	}
+	if f := read(t, string(text)); f.Pods == nil || f.Pods.Notation() != "FT(3;2,2,2)" || f.Tree != f.Pods.Lower() || f.Messages[4+8] != (verify.Message{Phase: 1, Src: 4, Dst: 6, Spine: 0, Top: verify.NoTop}) {
+		t.Errorf("%+v", f.Messages[12])
+	}
+}
+
+func read(t testing.TB, text string) *verify.File {
+	t.Helper()
+	f, err := verify.Read(strings.NewReader(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return f
+}
+
+// podDamages are those that only a tree of three levels can have. crossing picks
+// a message between pods.
+var podDamages = []damage{
+	{name: "missing top", shapes: 18, apply: crossing(func(d *draft, i int) { d.messages[i][4] = -1 }), want: kinds(verify.MissingTop)},
+	{name: "top out of range", shapes: 18, apply: crossing(func(d *draft, i int) { d.messages[i][4] = d.pods.Tops() }), want: kinds(verify.NoSuchTop)},
+	{name: "needless top", shapes: 12, apply: needlessTop, want: kinds(verify.NeedlessTop)},
+	{name: "top link used and dead", shapes: 18, apply: crossing(killTop), want: kinds(verify.DeadLink), also: kinds(verify.WeakBound)},
+	{name: "moved onto a used top", shapes: 12, apply: ontoUsedTop, want: kinds(verify.Contention)},
+	{name: "no path between pods", shapes: 18, apply: crossing(func(d *draft, i int) { d.messages[i][3], d.messages[i][4] = -1, -1 }), want: kinds(verify.MissingSpine)},
+	{name: "top and no spine inside a leaf", shapes: 12, apply: topInLeaf, want: kinds(verify.NeedlessSpine)},
+	{name: "two tops in one table entry", shapes: 12, apply: topEntry, opt: verify.Options{AllowContention: true}, want: kinds(verify.Inconsistent)},
+	{name: "bound by a pod, inflated", shapes: 18, apply: func(d *draft) bool { d.bound = fmt.Sprintf("%d pod1", 9*d.phases); return true },
+		opt: verify.Options{Bound: true}, want: kinds(verify.WrongBound, verify.BelowBound)},
+	{name: "bound by a pod that is not there", shapes: 18, apply: func(d *draft) bool { d.bound = strings.Fields(d.bound)[0] + " pod9"; return true },
+		opt: verify.Options{Bound: true}, want: kinds(verify.WrongBound)},
+}
+
+func crossing(spoil func(d *draft, i int)) func(d *draft) bool {
+	return func(d *draft) bool {
+		i, ok := d.pick(func(i int) bool { return d.messages[i][4] >= 0 })
+		if ok {
+			spoil(d, i)
+		}
+		return ok
+	}
+}
+
+func killTop(d *draft, i int) {
+	m := d.messages[i]
+	p, err := d.pods.Without(nil, []topology.TopLink{{Pod: d.pods.Pod(d.leaf(m[2])), Spine: m[3], Top: m[4]}})
+	if err != nil {
+		panic(err)
+	}
+	d.pods, d.tree = p, p.Lower()
+}
+
+func needlessTop(d *draft) bool {
+	i, ok := d.pick(func(i int) bool { return d.messages[i][3] >= 0 && d.messages[i][4] < 0 })
+	if ok {
+		d.messages[i][4] = 0
+	}
+	return ok
+}
+
+func topInLeaf(d *draft) bool {
+	i, ok := d.pick(func(i int) bool { return d.messages[i][3] < 0 })
+	if ok {
+		d.messages[i][4] = 0
+	}
+	return ok
+}
+
+func ontoUsedTop(d *draft) bool {
+	for i, m := range d.messages {
+		for _, n := range d.messages {
+			pod := d.pods.Pod(d.leaf(m[1]))
+			if m[4] >= 0 && n[4] >= 0 && m[0] == n[0] && m[3] == n[3] && m[4] != n[4] && pod == d.pods.Pod(d.leaf(n[1])) &&
+				d.pods.TopAlive(pod, m[3], n[4]) && d.pods.TopAlive(d.pods.Pod(d.leaf(m[2])), m[3], n[4]) {
+				d.messages[i][4] = n[4]
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// topEntry routes everything by tables (the plane and the top switch follow from
+// the destination), and then one message another way.
+func topEntry(d *draft) bool {
+	if d.kind != "healthy" || d.pods.Tops() < 2 {
+		return false
+	}
+	d.routing = "ftree"
+	for i, m := range d.messages {
+		if m[3] >= 0 {
+			d.messages[i][3] = m[2] % d.tree.Spines()
+		}
+		if m[4] >= 0 {
+			d.messages[i][4] = m[2] / d.tree.Ports() % d.pods.Tops()
+		}
+	}
+	// Two messages of a pod to one server: from two leaves, or two servers of one.
+	for i, m := range d.messages {
+		for _, n := range d.messages[:i] {
+			if m[4] >= 0 && n[4] >= 0 && m[2] == n[2] && d.pods.Pod(d.leaf(m[1])) == d.pods.Pod(d.leaf(n[1])) {
+				d.messages[i][4] = (m[4] + 1) % d.pods.Tops()
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Every plan for three levels is valid in both forms, each damage is caught in
+// both and nothing else is, and was tried on the shapes that can have it.
+func TestThreeLevelDamage(t *testing.T) {
+	tried := map[string]int{}
+	all := slices.Concat(podDamages, damages)
+	for m0 := 1; m0 <= 3; m0++ {
+		for m1 := 1; m1 <= 3; m1++ {
+			for m2 := 2; m2 <= 3; m2++ {
+				plans := podDrafts(t, m0, m1, m2)
+				for _, d := range plans {
+					for _, text := range []string{d.text(), d.json(t)} {
+						r := judge(t, text, verify.Options{Bound: true})
+						if len(d.cut) == 0 && (!r.Valid || !r.ContentionChecked || r.Duration != d.phases || r.Bound.Gap != d.phases-r.Bound.Phases || !r.Bound.Proven) {
+							t.Fatalf("%s %s: valid plan of %d phases: %+v\n%s", d.notation(), d.kind, d.phases, r, text)
+						}
+					}
+				}
+				for i, dm := range all {
+					name := dm.name
+					if i < len(podDamages) {
+						name = "pods: " + name
+					}
+					if dm.tryPods(t, plans) {
+						tried[name]++
+					}
+				}
+			}
+		}
+	}
+	for _, dm := range podDamages {
+		if got := tried["pods: "+dm.name]; got != dm.shapes {
+			t.Errorf("%s: tried on %d shapes, want %d", dm.name, got, dm.shapes)
+		}
+	}
+	for _, dm := range damages {
+		if tried[dm.name] < 10 && !slices.Contains(twoLevelsOnly, dm.name) {
+			t.Errorf("%s: tried on %d shapes of three levels", dm.name, tried[dm.name])
+		}
+	}
+}
+
+// These change the tree of a draft in ways that keep it a tree of two levels, or
+// take a plan of a kind that the drafts of three levels do not have.
+var twoLevelsOnly = []string{"used link declared dead", "fill states one server fewer", "hash of another dead set",
+	"two spines in one table entry", "swapped destinations", "dead link used", "bound without proof", "moved onto a used spine"}
+
+func (dm damage) tryPods(t *testing.T, plans []*draft) (tried bool) {
+	t.Helper()
+	if slices.Contains(twoLevelsOnly, dm.name) {
+		return false
+	}
+	also := slices.Concat(dm.also, kinds(verify.MissingTop, verify.NeedlessTop, verify.DeadLink, verify.NeedlessSpine, verify.MissingSpine))
+	for _, valid := range plans {
+		d := valid.clone()
+		if !dm.apply(d) {
+			continue
+		}
+		tried = true
+		forms := []string{d.json(t)}
+		if !slices.ContainsFunc(d.messages, func(m [5]int) bool { return m[3] < 0 && m[4] >= 0 }) {
+			forms = append(forms, d.text())
+		}
+		for _, text := range forms {
+			r := judge(t, text, dm.opt)
+			found := slices.Collect(maps.Keys(r.Counts))
+			missing := slices.DeleteFunc(slices.Clone(dm.want), func(k verify.Kind) bool { return slices.Contains(found, k) })
+			wrong := slices.DeleteFunc(found, func(k verify.Kind) bool { return slices.Contains(dm.want, k) || slices.Contains(also, k) })
+			if r.Valid || len(missing) > 0 || len(wrong) > 0 {
+				t.Fatalf("%s on %s %s: valid %v, not found %v, wrongly found %v\n%+v\n%s", dm.name, d.notation(), d.kind, r.Valid, missing, wrong, r.Offences, text)
+			}
+		}
+	}
+	return tried
+}
+
+// The sentences name what a reader has to look for.
+func TestThreeLevelSentences(t *testing.T) {
+	header := "# evbench plan 1\n# topology FT(3;2,2,2)\n# down pod1-spine1-top0,leaf3-spine0\n"
+	for _, tt := range []struct {
+		body string
+		kind verify.Kind
+		want string
+	}{
+		{"0 0 4 1", verify.MissingTop, "phase 0: server0 in pod0 sends to server4 in pod1 through spine1 and no top switch"},
+		{"0 0 4 1.2", verify.NoSuchTop, "phase 0: server0 sends to server4 through top2 of spine1; there are top0..top1"},
+		{"0 0 4 2.0", verify.NoSuchSpine, "phase 0: server0 sends to server4 through spine2; there are spine0..spine1"},
+		{"0 0 2 1.0", verify.NeedlessTop, "phase 0: server0 to server2 names top0, but both sit in pod0"},
+		{"0 0 4 1.0", verify.DeadLink, "phase 0: server0 sends to server4 over pod1-spine1-top0, which is dead"},
+		{"0 4 0 1.0", verify.DeadLink, "phase 0: server4 sends to server0 over pod1-spine1-top0, which is dead"},
+		{"0 0 6 0.0", verify.DeadLink, "phase 0: server0 sends to server6 over leaf3-spine0, which is dead"},
+		{"0 0 4 0.1\n0 2 6 0.1", verify.Contention, "phase 0: pod0-spine0-top1 (up) carries server0 to server4 and server2 to server6"},
+		{"0 17 0 -", verify.UnknownServer, "phase 0: no server17: FT(3;2,2,2) has server0..server7"},
+	} {
+		r := judge(t, header+tt.body+"\n", verify.Options{First: 1000})
+		i := slices.IndexFunc(r.Offences, func(o verify.Offence) bool { return o.Kind == tt.kind })
+		if i < 0 || r.Offences[i].Text != tt.want {
+			t.Errorf("%s: offences %+v, want %q", tt.body, r.Offences, tt.want)
+		}
+	}
+}
+
+// Planes and top switches of another number than M0 and M1 come by notation.
+func TestThreeLevelNotation(t *testing.T) {
+	f := read(t, "# evbench plan 1\n# topology PGFT(3;2,2,2;1,3,1;1,1,1)\n# down pod0-spine2-top0\n0 0 4 1.0\n")
+	if f.Pods.Tops() != 1 || f.Tree.Spines() != 3 || f.Pods.TopAlive(0, 2, 0) || f.Messages[0].Top != 0 {
+		t.Errorf("%+v", f)
+	}
+	f = read(t, "# evbench plan 1\n# topology PGFT(2;4,8;1,6;1,1)\n# spines 6\n")
+	if f.Pods != nil || f.Tree.Spines() != 6 || f.Tree.Notation() != "FT(2;4,8)" {
+		t.Errorf("%+v", f.Tree)
+	}
+}

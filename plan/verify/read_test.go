@@ -1,0 +1,243 @@
+package verify_test
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"evbench/plan/verify"
+)
+
+const (
+	head  = "# evbench plan 1\n# topology FT(2;2,2)\n"
+	head3 = "# evbench plan 1\n# topology FT(3;2,2,2)\n"
+)
+
+// Hand-written plans may leave out what has a default, say a whole spine, be in
+// any order and use any blanks; the hash is that of the canonical text.
+func TestReadHandWritten(t *testing.T) {
+	canonical := judgeHash(t, "# evbench plan 1\n# topology FT(2;2,2)\n# fill 2,2\n# down leaf0-spine1,leaf1-spine1\n0 0 1 -\n1 0 2 0\n1 3 1 0\n")
+	for _, text := range []string{
+		"\n## mine\n#  evbench  plan 1\n# down spine1\n# topology FT( 2; 2 ,2)\n# x-note anything\n\n1\t3  1 0\r\n## between\n0 0 1 -\n   \n 1 0 2 0",
+		"# evbench plan 1\n# topology FT(2;2,2)\n# fill 2, 2\n# spines 2\n# down leaf1-spine1, leaf0-spine1, spine1\n1 0 2 0\n1 3 1 0\n0 0 1 -\n",
+		` {"messages":[[1,3,1,0],[1,0,2,0],` + "\n" + `[ 0 , 0, 1, -1 ]],"schema":"evbench/plan/1","x-note":{"a":["}\"{"]},"topology":"FT(2;2,2)","down":["spine1"]} ` + "\n",
+	} {
+		if got := judgeHash(t, text); got != canonical {
+			t.Errorf("hash %s, want %s of\n%s", got, canonical, text)
+		}
+	}
+}
+
+// judgeHash returns the hash that the judge finds.
+func judgeHash(t *testing.T, text string) string {
+	t.Helper()
+	f, err := verify.Read(strings.NewReader(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if len(f.Messages) != 3 || f.Routing != "pinned" || f.Schedule != "" {
+		t.Fatalf("%+v\n%s", f, text)
+	}
+	f.Hash = "?"
+	for _, o := range verify.Check(f, verify.Options{First: 100}).Offences {
+		if _, h, ok := strings.Cut(o.Text, "canonical text has "); ok {
+			return h
+		}
+	}
+	t.Fatal("no hash found wrong")
+	return ""
+}
+
+func TestReadErrors(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"empty", " \n ", "empty: a plan file starts with"},
+		{"not a plan", "hello\n", `line 1: not a plan file: it starts with "# evbench plan 1"`},
+		{"another file", "# something else\n", "line 1: not a plan file"},
+		{"version", "\n# evbench plan 2\n", `line 2: plan version "2"; version 1 is read`},
+		{"no topology", "# evbench plan 1\n0 0 1 -\n", "no topology"},
+		{"notation", "# evbench plan 1\n# topology 4x8\n", `line 2: topology "4x8": write FT(2;M0,M1)`},
+		{"one server", "# evbench plan 1\n# topology FT(2;1,1)\n", "line 2: 1 servers"},
+		{"too many servers", "# evbench plan 1\n# topology FT(2;254,4096)\n", "line 2: 1040384 servers: plans of at most 16384 are judged"},
+		{"fill", head + "# fill 2,x\n", `line 3: fill "2,x": entry 1, "x", is not a number`},
+		{"overfull", head + "# fill 2,3\n", "line 3: fill of leaf1 = 3: must be 0..2"},
+		{"spines", head + "# spines 0\n", "line 3: 0 spines: must be at least 1"},
+		{"spines not a number", head + "# spines many\n", `line 3: spines "many" is not a number`},
+		{"too many spines", head + "# spines 999\n", "line 3: 999 spines: must be 1..254"},
+		{"down", head + "# down leaf0-spine1,leaf9-spine0\n", `line 3: no link "leaf9-spine0"; FT(2;2,2) has leaf0..leaf1 and spine0..spine1`},
+		{"routing", head + "# routing pined\n", `line 3: no routing "pined"; there are pinned, none, ftree`},
+		{"phases", head + "# phases 0\n", "line 3: 0 phases: must be at least 1"},
+		{"bound without witness", head + "# bound 3\n", `line 3: bound "3": write a number of phases and what proves it`},
+		{"unknown witness", head + "# bound 3 luck\n", `line 3: no witness "luck"; there are server, leaf0..leaf1, hall0..hall1 and lp`},
+		{"bound 0", head + "# bound 0 server\n", "line 3: a bound of 0 phases"},
+		{"unknown header", head + "# colour red\n", `line 3: unknown header "colour"; there are topology, fill, spines, down, unreachable, schedule, routing, phases, bound, hash, x-…`},
+		{"header twice", head + "# phases 3\n# phases 3\n", `line 4: header "phases" a second time, after line 3`},
+		{"no value", head + "# down\n", `line 3: header "down" has no value`},
+		{"no key", head + "#\n", "line 3: a header line without a key"},
+		{"late header", head + "0 0 1 -\n# phases 3\n", `line 4: "# phases 3": header lines come before the first message`},
+		{"three columns", head + "0 0 1\n", `line 3: "0 0 1": no spine; a message is "phase src dst spine"`},
+		{"five columns", head + "0 0 1 - 4\n", "line 3: \"0 0 1 - 4\": more than four columns"},
+		{"word", head + "0 0 1 -\n0 a 1 -\n", `line 4: "0 a 1 -": src is not a number`},
+		{"negative", head + "-1 0 1 -\n", "phase is not a number"},
+		{"dash for dst", head + "0 0 - -\n", "dst is not a number"},
+		{"run together", head + "0 0 1x -\n", "dst is not a number"},
+		{"huge", head + "0 0 99999999999999999999 -\n", "dst is larger than 16777216"},
+		{"spine too large", head + "0 0 1 32768\n", "spine is larger than 32767"},
+		{"top on two levels", head + "0 0 2 1.0\n", `line 3: "0 0 2 1.0": spine is not a number`},
+		{"top on two levels, later", head + "0 0 1 -\n0 2 0 1.0\n", `line 4: "0 2 0 1.0": spine is not a number`},
+		{"top twice", head3 + "0 0 4 1.0.1\n", "top is not a number"},
+		{"no top after the dot", head3 + "0 0 4 1.\n", "top is not a number"},
+		{"no plane before the dot", head3 + "0 0 4 .1\n", "spine is not a number"},
+		{"top without plane", head3 + "0 0 4 -.1\n", "spine is not a number"},
+		{"top too large", head3 + "0 0 4 1.32768\n", "top is larger than 32767"},
+		{"three levels, three columns", head3 + "0 0 4\n", `no spine; a message is "phase src dst plane.top", without .top inside a pod`},
+		{"spines of three levels", head3 + "# spines 2\n", "line 3: a tree of three levels states its planes in the topology: PGFT(3;"},
+		{"fill of three levels", head3 + "# fill 2,2\n", "line 3: fill names 2 leaves, the tree has 4"},
+		{"down of three levels", head3 + "# down pod2-spine0-top0\n", `line 3: no link "pod2-spine0-top0"`},
+		{"spines twice", "# evbench plan 1\n# topology PGFT(2;4,8;1,6;1,1)\n# spines 5\n", "line 3: 5 spines, but the topology PGFT(2;4,8;1,6;1,1) has 6"},
+		{"too many top links", "# evbench plan 1\n# topology PGFT(3;2,1,4096;1,254,254;1,1,1)\n", "line 2: 4096 pods, 254 planes, 254 top switches in each: plans of at most 1048576 links between them are judged"},
+		{"too many entries", "# evbench plan 1\n# topology PGFT(3;4,1,4096;1,254,1;1,1,1)\n", "line 2: 4096 pods, 254 planes and 16384 servers: plans of at most 67108864 forwarding table entries are judged"},
+		{"unreachable, no pair", head + "# unreachable leaf0\n", `line 3: "leaf0" is not a pair of leaves (leaf0-leaf3)`},
+		{"unreachable, one leaf", head + "# unreachable leaf1-leaf1\n", `line 3: "leaf1-leaf1" is one leaf, not a pair`},
+		{"unreachable, no leaf", head + "# unreachable leaf0-leaf2\n", "line 3: no leaf2; there are leaf0..leaf1"},
+		{"unreachable twice", head + "# unreachable leaf0-leaf1,leaf1-leaf0\n", "line 3: leaf0-leaf1 is listed twice"},
+		{"pod witness of two levels", head + "# bound 3 pod0\n", `line 3: no witness "pod0"`},
+		{"set of a leaf witness", head + "# bound 3 leaf0 leaf1\n", "line 3: a set of leaves is part of a hall witness, not of leaf0"},
+		{"set of no leaves", head + "# bound 3 hall0 spine1\n", `line 3: "spine1" is not a leaf (leaf3)`},
+		{"endless", head + strings.Repeat("0 0 1 -\n", 70000), "line 65563: more than 65560 messages; all pairs of 4 servers are 12"},
+		{"long line", head + "# x-" + strings.Repeat("a", 1<<22) + "\n", "line 3: longer than 4194304 bytes"},
+	} {
+		_, err := verify.Read(strings.NewReader(tt.text))
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+func TestReadJSONErrors(t *testing.T) {
+	doc := func(fields string) string {
+		return "{\"schema\":\"evbench/plan/1\",\n\"topology\":\"FT(2;2,2)\",\n" + fields + "}"
+	}
+	weights := func(w string) string { return doc(`"bound":{"phases":3,"kind":"lp","weights":[` + w + `]}`) }
+	for _, tt := range []struct{ name, text, want string }{
+		{"empty object", "{}", `schema ""; "evbench/plan/1" is read`},
+		{"schema", `{"schema":"evbench/plan/2"}`, `schema "evbench/plan/2"`},
+		{"cut off", `{"schema":"evbench`, "line 1: the document ends in the middle"},
+		{"cut off in a message", doc(`"messages":[[0,0`), "line 3: "},
+		{"no colon", `{"schema" 1}`, "line 1: '1' where ':' should be"},
+		{"no comma", `{"schema":"a" "b"}`, `line 1: '"' where ',' or '}' should be`},
+		{"more", doc(`"phases":3`) + "\n{}", "line 4: '{' after the end of the document"},
+		{"unknown field", doc(`"colour":1`), `line 3: unknown field "colour"; there are schema, topology`},
+		{"field twice", doc(`"topology":"x"`), `line 3: field "topology" a second time, after line 2`},
+		{"wrong type", doc(`"phases":"3"`), "line 3: phases: json: cannot unmarshal string"},
+		{"missing value", doc(`"phases":`), "line 3: phases: unexpected end of JSON input"},
+		{"key", `{schema:1}`, "line 1: a field's name: invalid character"},
+		{"down", doc(`"down":["leaf5-spine0"]`), `line 3: down: no link "leaf5-spine0"`},
+		{"fill", doc(`"fill":[2]`), "line 3: fill: fill names 1 leaves"},
+		{"float", doc(`"messages":[[0,0,1.5,0]]`), "messages[0]: line 3: '.' where ',' should be"},
+		{"word", doc(`"messages":[[0,a,1,0]]`), "messages[0]: line 3: src is not a whole number"},
+		{"negative phase", doc(`"messages":[[-1,0,1,0]]`), "phase is not a whole number"},
+		{"spine -2", doc(`"messages":[[0,0,1,-1],[1,0,1,-2]]`), "messages[1]: line 3: spine is neither a number nor -1"},
+		{"spine -11", doc(`"messages":[[0,0,1,-11]]`), "spine is neither a number nor -1"},
+		{"huge", doc(`"messages":[[0,99999999999,1,0]]`), "src is larger than 16777216"},
+		{"three columns", doc(`"messages":[[0,0,1]]`), "messages[0]: line 3: ']' where ',' should be"},
+		{"six columns", doc(`"messages":[[0,0,1,-1,-1,-1]]`), "messages[0]: line 3: ',' where ']' should be"},
+		{"five columns after four", doc(`"messages":[[0,0,1,-1],[0,2,3,-1,-1]]`), "messages[1]: line 3: ',' where ']' should be"},
+		{"four columns after five", doc(`"messages":[[0,0,1,-1,-1],[0,2,3,-1]]`), "messages[1]: line 3: ']' where ',' should be"},
+		{"five columns on two levels", doc(`"messages":[[0,0,1,-1,-1]]`), "line 3: messages: 5 numbers each; a message on FT(2;2,2) is [phase,src,dst,spine]"},
+		{"four columns on three levels", strings.Replace(doc(`"messages":[[0,0,1,-1]]`), "FT(2;2,2)", "FT(3;2,2,2)", 1), "line 3: messages: 4 numbers each; a message on FT(3;2,2,2) is [phase,src,dst,plane,top]"},
+		{"top -2", strings.Replace(doc(`"messages":[[0,0,1,-1,-2]]`), "FT(2;2,2)", "FT(3;2,2,2)", 1), "messages[0]: line 3: top is neither a number nor -1"},
+		{"spine too large", doc(`"messages":[[0,0,2,32768]]`), "spine is larger than 32767"},
+		{"objective", doc(`"objective":"speed"`), `line 3: objective: no objective "speed"; there are phases, paths and balanced`},
+		{"unreachable", doc(`"unreachable":["leaf0-leaf9"]`), "line 3: unreachable: no leaf9"},
+		{"subset", doc(`"bound":{"phases":3,"kind":"hall0","subset":["1"]}`), `line 3: bound: "1" is not a leaf (leaf3)`},
+		{"not a list", doc(`"messages":{}`), "line 3: '{' where '[' should be"},
+		{"endless", doc(`"messages":[` + strings.Repeat("[0,0,1,-1],", 70000) + `[0,0,1,-1]]`), "line 3: messages: more than 65560; all pairs of 4 servers are 12"},
+		{"weight off the tree", weights(`{"link":"leaf7-spine0","direction":"up","weight":1}`), `line 3: bound: weights[0]: no link "leaf7-spine0"`},
+		{"weight on a spine", weights(`{"link":"spine0","direction":"up","weight":1}`), `weights[0]: "spine0" is not a link`},
+		{"direction", weights(`{"link":"leaf0-spine0","direction":"left","weight":1}`), `weights[0]: direction "left": must be up`},
+		{"weight twice", weights(`{"link":"leaf0-spine0","direction":"up","weight":1},{"link":"leaf0-spine0","direction":"up","weight":1}`), "weights[1]: leaf0-spine0 up has a weight already"},
+		{"long value", doc(`"schedule":"` + strings.Repeat("a", 1<<22) + `"`), "line 3: a value longer than 4194304 bytes"},
+	} {
+		_, err := verify.Read(strings.NewReader(tt.text))
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+// A reader that fails is not a plan that ends.
+func TestReadPassesReadErrors(t *testing.T) {
+	broken := errors.New("disk on fire")
+	for _, text := range []string{"", head + "0 0 1 -\n", `{"schema":"evbench/plan/1"`, `{"schema":"evbench/plan/1","topology":"FT(2;2,2)"}`} {
+		_, err := verify.Read(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)))
+		if !errors.Is(err, broken) {
+			t.Errorf("after %q: error %v, want %v", text, err, broken)
+		}
+	}
+}
+
+// What Read states is what the file states.
+func TestReadStates(t *testing.T) {
+	d := greedy("dead", tree(t, optionsOf(2, 3)))
+	for _, text := range []string{d.text(), d.json(t)} {
+		f, err := verify.Read(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Schedule != "test" || f.Routing != "pinned" || f.Phases != d.phases || fmt.Sprint(f.Bound.Phases, " ", f.Bound.Kind) != d.bound ||
+			f.Hash != d.stated() || f.Tree.Notation() != "FT(2;2,3)" || len(f.Messages) != len(d.messages) {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+// However a plan is cut into reads and however its numbers are spaced, it is the
+// same plan: what is read quickly and what is read with care agree.
+func TestReadQuicklyAndWithCare(t *testing.T) {
+	for _, d := range append(drafts(t, 3, 4), podDrafts(t, 2, 2, 3)...) {
+		want := read(t, d.text())
+		loose := d.fabric() + strings.NewReplacer(" ", "\t ", "\n", " \r\n\n## x\n").Replace(d.body())
+		doc := d.json(t)
+		spaced := strings.NewReplacer("],[", "] ,\n [ ", ",-1]", ", -1 ]").Replace(doc)
+		for i, text := range []string{d.text(), "# evbench plan 1\n" + loose, doc, spaced} {
+			for name, r := range map[string]io.Reader{
+				"whole": strings.NewReader(text), "bytes": iotest.OneByteReader(strings.NewReader(text)), "halves": iotest.HalfReader(strings.NewReader(text)),
+			} {
+				f, err := verify.Read(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := slices.Clone(f.Messages)
+				slices.SortFunc(got, inOrder)
+				sorted := slices.Clone(want.Messages)
+				slices.SortFunc(sorted, inOrder)
+				if !slices.Equal(got, sorted) {
+					t.Errorf("form %d read in %s of %s %s: other messages", i, name, d.notation(), d.kind)
+				}
+			}
+		}
+	}
+}
+
+func inOrder(a, b verify.Message) int {
+	return cmp.Or(cmp.Compare(a.Phase, b.Phase), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst))
+}
+
+// Errors name the line also far into a file that is read quickly.
+func TestReadErrorsFarIn(t *testing.T) {
+	d := shift(t, 8, 8)
+	lines := strings.SplitAfter(d.text(), "\n")
+	lines[4000] = "1 2 3\n"
+	if _, err := verify.Read(strings.NewReader(strings.Join(lines, ""))); err == nil || !strings.HasPrefix(err.Error(), `line 4001: "1 2 3": no spine`) {
+		t.Error(err)
+	}
+	doc := strings.Replace(d.json(t), "[60,9,6,6]", "[60,9,6]", 1)
+	if _, err := verify.Read(strings.NewReader(doc)); err == nil || !strings.Contains(err.Error(), "messages[3849]: line 1: ']' where ',' should be") {
+		t.Error(err)
+	}
+}

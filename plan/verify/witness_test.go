@@ -1,0 +1,239 @@
+package verify_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"evbench/plan/verify"
+	"evbench/topology"
+)
+
+// A forged witness of every kind is refused with its reason, a true one is not.
+// The text form states all of them but weights.
+func TestForgedWitnesses(t *testing.T) {
+	// leaf0 reaches leaf1 and leaf2 through spine2 alone: 3 servers to 6.
+	two := "# evbench plan 1\n# topology FT(2;3,3)\n# down leaf0-spine0,leaf1-spine1,leaf2-spine1\n"
+	three := "# evbench plan 1\n# topology FT(3;2,2,2)\n# down pod1-spine0-top0,pod1-spine0-top1,pod1-spine1-top1\n"
+	apart := "# evbench plan 1\n# topology FT(2;1,4)\n# down leaf0-spine0\n"
+	for _, tt := range []struct{ header, bound, want string }{
+		{two, "18 hall0 leaf1,leaf2", ""},
+		{two, "9 hall0 leaf1", ""},
+		{two, "9 hall1 leaf0", ""},
+		{two, "8 server", ""},
+		{two, "9 leaf0", ""},
+		{two, "19 hall0 leaf1,leaf2", "the file states bound 19 by hall0, which proves 18"},
+		{two, "17 hall0 leaf1,leaf2", "the file states bound 17 by hall0, which proves 18"},
+		{two, "18 hall1 leaf0,leaf2", "the file states bound 18 by hall1, which proves 9"},
+		{two, "18 hall0 leaf1", "the file states bound 18 by hall0, which proves 9"},
+		{two, "18 hall0 leaf0,leaf1,leaf2", "bound 18 hall0: its set has leaf0 itself"},
+		{two, "18 hall0 leaf1,leaf2,leaf1", "bound 18 hall0: its set has leaf1 twice"},
+		{two, "18 hall0 leaf1,leaf3", "bound 18 hall0: its set has leaf3; there are leaf0..leaf2"},
+		{two, "18 hall3 leaf1,leaf2", "bound 18 hall3: no leaf3"},
+		{two, "18 hall0", "bound 18 hall0: it names no set of leaves"},
+		{two, "18 leaf0", "the file states bound 18 by leaf0, which proves 9"},
+		{two, "18 leaf7", "bound 18 leaf7: no leaf7"},
+		{two, "18 server", "the file states bound 18 by server, which proves 8"},
+		{three, "16 pod1", ""},
+		{three, "17 pod1", "the file states bound 17 by pod1, which proves 16"},
+		{three, "16 pod0", "the file states bound 16 by pod0, which proves 4"},
+		{three, "16 pod2", "bound 16 pod2: no pod2"},
+		{three, "6 hall0 leaf1,leaf2,leaf3", ""}, // planes are spines
+		{apart, "3 leaf0", "bound 3 leaf0: leaf0 has no live link"},
+		{apart, "3 hall1 leaf0", "bound 3 hall1: leaf1 to the set has no live link"},
+	} {
+		if got := wrong(t, tt.header+"# bound "+tt.bound+"\n"); got != tt.want {
+			t.Errorf("%q: %q, want %q", tt.bound, got, tt.want)
+		}
+	}
+}
+
+// So are forged weights, in either number of levels.
+func TestForgedWeights(t *testing.T) {
+	small := tree(t, optionsOf(3, 3), topology.Link{}, topology.Link{Leaf: 1, Spine: 1}, topology.Link{Leaf: 2, Spine: 1})
+	two := func(phases int, ws ...weight) string { return lp(t, small, phases, ws) }
+	three := func(phases int, ws ...weight) string {
+		p := podTree(t, podOptions(2, 2, 2), "pod1-spine0-top0", "pod1-spine0-top1", "pod1-spine1-top1")
+		return lpPods(t, p, phases, ws)
+	}
+	up := func(link string, n int64) weight { return weight{link, "up", n} }
+	for _, tt := range []struct{ name, text, want string }{
+		{"true", two(18, up("leaf0-spine2", 3)), ""},
+		{"inflated", two(19, up("leaf0-spine2", 3)), "the file states bound 19 by lp, which proves 18"},
+		{"negative", two(18, up("leaf0-spine2", 3), up("leaf1-spine0", -2)), "bound 18 lp: leaf1-spine0 (up) has weight -2, which is negative"},
+		{"huge", two(18, up("leaf0-spine2", 1<<62)), "bound 18 lp: leaf0-spine2 (up) has weight 4611686018427387904; at most 4611686018427387903 is judged"},
+		{"on a dead wire", two(18, up("leaf0-spine2", 3), up("leaf0-spine0", 1)), "bound 18 lp: leaf0-spine0 (up) has a weight, but is dead"},
+		{"nothing on a dead wire", two(18, up("leaf0-spine2", 3), up("leaf0-spine0", 0)), ""},
+		{"not covering", two(18, up("leaf0-spine1", 3)), "the file states bound 18 by lp, which proves 0"},
+		{"pods", three(16, up("pod1-spine1-top0", 1)), ""},
+		{"pods, down", three(16, weight{"pod1-spine1-top0", "down", 1 << 61}), ""},
+		{"pods, inflated", three(17, up("pod1-spine1-top0", 1)), "the file states bound 17 by lp, which proves 16"},
+		{"pods, on a dead wire", three(16, up("pod1-spine1-top0", 1), up("pod1-spine0-top0", 1)), "bound 16 lp: pod1-spine0-top0 (up) has a weight, but is dead"},
+		{"pods, not covering", three(16, up("pod0-spine0-top0", 1)), "the file states bound 16 by lp, which proves 0"},
+	} {
+		if got := wrong(t, tt.text); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// lpPods writes a three-level plan without messages that states a bound by weights.
+func lpPods(t testing.TB, p *topology.Pods, phases int, weights []weight) string {
+	t.Helper()
+	out, err := json.Marshal(map[string]any{
+		"schema": "evbench/plan/1", "topology": p.Notation(), "fill": p.Lower().Fill(), "down": p.DownNames(),
+		"bound": map[string]any{"phases": phases, "kind": "lp", "weights": weights},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// Whatever the leaf and the set, a hall witness proves what sets of spines say,
+// and never more than the phases of a plan that exists.
+func TestRandomHalls(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 9))
+	for range 300 {
+		d := greedy("cut", randomTree(t, rng))
+		leaf := rng.IntN(d.tree.Leaves())
+		spines, m, names := map[int]bool{}, 0, []string{}
+		for _, b := range rng.Perm(d.tree.Leaves())[:1+rng.IntN(d.tree.Leaves()-1)] {
+			if b == leaf {
+				continue
+			}
+			names = append(names, fmt.Sprintf("leaf%d", b))
+			for _, k := range d.tree.CommonSpines(leaf, b) {
+				spines[k] = true
+			}
+			if !d.isCut(leaf, b) {
+				m += d.tree.On(b)
+			}
+		}
+		if m == 0 {
+			continue
+		}
+		phases := (d.tree.On(leaf)*m + len(spines) - 1) / len(spines)
+		if d.phases < phases {
+			t.Fatalf("a plan of %d phases, but hall%d %v proves %d\n%s", d.phases, leaf, names, phases, d.text())
+		}
+		for more := range 2 {
+			d.bound = fmt.Sprintf("%d hall%d %s", phases+more, leaf, strings.Join(names, ","))
+			for _, text := range []string{d.text(), d.json(t)} {
+				if got := wrong(t, text); (got == "") != (more == 0) {
+					t.Fatalf("%s: %q", d.bound, got)
+				}
+			}
+		}
+	}
+}
+
+// Whatever the weights on three levels, they prove what a second computation in
+// fractions says over paths that are written out, and never more than the phases
+// of a plan that exists.
+func TestRandomWeightsOfPods(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 16))
+	for range 150 {
+		plans := podDrafts(t, 1+rng.IntN(3), 1+rng.IntN(2), 2+rng.IntN(2))
+		d := plans[rng.IntN(len(plans))]
+		if len(d.cut) > 0 {
+			continue // lpPods does not list pairs
+		}
+		y, sum, ws := map[string]int64{}, int64(0), []weight(nil)
+		for _, name := range liveLinks(d.pods) {
+			for _, direction := range []string{"up", "down"} {
+				if w := rng.Int64N(4); w > 0 {
+					y[name+" "+direction], sum, ws = w, sum+w, append(ws, weight{name, direction, w})
+				}
+			}
+		}
+		phases := fractions(d, y, sum)
+		if phases < 1 {
+			continue
+		}
+		if got := wrong(t, lpPods(t, d.pods, phases, ws)); got != "" {
+			t.Fatalf("%s down %v weights %v: %s", d.notation(), d.downNames(), ws, got)
+		}
+		if got := wrong(t, lpPods(t, d.pods, phases+1, ws)); got == "" || d.phases < phases {
+			t.Fatalf("%s: %d is proven; a bound of one more is taken, or a plan of %d phases exists", d.notation(), phases, d.phases)
+		}
+	}
+}
+
+func liveLinks(p *topology.Pods) (out []string) {
+	for l := range p.Lower().Leaves() {
+		for _, k := range p.Lower().AliveSpines(l) {
+			out = append(out, topology.Link{Leaf: l, Spine: k}.String())
+		}
+	}
+	for pod := range p.Pods() {
+		for k := range p.Lower().Spines() {
+			for top := range p.Tops() {
+				if p.TopAlive(pod, k, top) {
+					out = append(out, topology.TopLink{Pod: pod, Spine: k, Top: top}.String())
+				}
+			}
+		}
+	}
+	return out
+}
+
+func fractions(d *draft, y map[string]int64, sum int64) (phases int) {
+	load := new(big.Rat)
+	for a := range d.tree.Leaves() {
+		for b := range d.tree.Leaves() {
+			if a == b || sum == 0 {
+				continue
+			}
+			least := int64(1 << 40)
+			for _, path := range d.paths(a, b) {
+				w := y[fmt.Sprintf("leaf%d-spine%d up", a, path[0])] + y[fmt.Sprintf("leaf%d-spine%d down", b, path[0])]
+				if path[1] >= 0 {
+					w += y[fmt.Sprintf("pod%d-spine%d-top%d up", d.pods.Pod(a), path[0], path[1])]
+					w += y[fmt.Sprintf("pod%d-spine%d-top%d down", d.pods.Pod(b), path[0], path[1])]
+				}
+				least = min(least, w)
+			}
+			load.Add(load, big.NewRat(int64(d.tree.On(a)*d.tree.On(b))*least, sum))
+		}
+	}
+	for big.NewRat(int64(phases), 1).Cmp(load) < 0 {
+		phases++
+	}
+	return phases
+}
+
+// What the report says about the bound, and when a plan is optimal.
+func TestBoundReport(t *testing.T) {
+	best, slow := shift(t, 2, 2), late(t, 2, 2)
+	for _, tt := range []struct {
+		name    string
+		d       *draft
+		opt     verify.Options
+		want    *verify.BoundReport
+		optimal bool
+	}{
+		{"proven", best, verify.Options{Bound: true}, &verify.BoundReport{Phases: 3, Kind: "server", Proven: true}, true},
+		{"not asked", best, verify.Options{}, &verify.BoundReport{Phases: 3, Kind: "server"}, false},
+		{"contention allowed", best, verify.Options{Bound: true, AllowContention: true}, &verify.BoundReport{Phases: 3, Kind: "server", Proven: true}, false},
+		{"a phase more", slow, verify.Options{Bound: true}, &verify.BoundReport{Phases: 3, Kind: "server", Proven: true, Gap: 1}, false},
+	} {
+		r := judge(t, tt.d.text(), tt.opt)
+		if !r.Valid || r.Bound == nil || *r.Bound != *tt.want || r.Optimal() != tt.optimal {
+			t.Errorf("%s: %+v of %+v, optimal %v", tt.name, r.Bound, r, r.Optimal())
+		}
+	}
+	forged := best.clone()
+	forged.bound = "3 leaf0"
+	if r := judge(t, forged.text(), verify.Options{Bound: true}); r.Valid || r.Bound.Proven || r.Optimal() {
+		t.Errorf("forged: %+v", r)
+	}
+	none := best.clone()
+	none.bound = ""
+	if r := judge(t, none.text(), verify.Options{Bound: true}); r.Bound != nil || r.Optimal() {
+		t.Errorf("none: %+v", r.Bound)
+	}
+}

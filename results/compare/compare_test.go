@@ -1,0 +1,242 @@
+package compare_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"evbench/results"
+	"evbench/results/compare"
+)
+
+var contains = strings.Contains
+
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b)) }
+
+// repeats makes a run of cases without samples: one value of events/s per repeat.
+func repeats(cases map[string][]float64) *results.Run {
+	run := synthetic{}.run()
+	for _, name := range []string{"control (before)", "a", "b", "c"} {
+		for r, v := range cases[name] {
+			run.Summary.Cases = append(run.Summary.Cases, results.Case{
+				Name: name, Repeat: r, Valid: true, Complete: true, PlanHash: "sha256:" + name, Control: strings.HasPrefix(name, "control"),
+				EventsPerSec: results.Stat{Mean: v}, Exchanges: 10, BarrierWaitSec: 10 / (v + 1),
+			})
+		}
+	}
+	return run
+}
+
+func figureOf(t *testing.T, r compare.Report, name, figure string) compare.Figure {
+	t.Helper()
+	for _, c := range r.Cases {
+		for _, f := range c.Figures {
+			if c.Name == name && f.Name == figure {
+				return f
+			}
+		}
+	}
+	t.Fatalf("no %s of case %s in %+v", figure, name, r.Cases)
+	return compare.Figure{}
+}
+
+// Figures that a reader can check by hand.
+func TestRepeats(t *testing.T) {
+	base := repeats(map[string][]float64{"a": {8, 10, 9, 11, 12, 10}, "b": {4, 4, 4, 4}, "c": {1}})
+	next := repeats(map[string][]float64{"a": {5, 4, 5, 6, 5, 5}, "b": {4, 4, 4, 4}, "control (before)": {7}})
+	r := compare.Runs(base, next, compare.Options{})
+	if !slices.Equal(r.Missing, []string{"c"}) || !slices.Equal(r.Added, []string{"control (before)"}) || len(r.Cases) != 2 {
+		t.Errorf("missing %v, added %v, cases %v", r.Missing, r.Added, r.Cases)
+	}
+	a := figureOf(t, r, "a", "events_per_s")
+	if a.Base.Median != 10 || *a.Base.Lo != 8 || *a.Base.Hi != 12 || a.New.Median != 5 || *a.Change != -50 || !a.Significant || a.Base.N != 6 {
+		t.Errorf("a: %+v", a)
+	}
+	if a.P > 0.01 || a.P == 0 || a.Observed != compare.Repeats || a.Unsaid != "" {
+		t.Errorf("a: %+v", a)
+	}
+	b := figureOf(t, r, "b", "events_per_s")
+	if b.Base.Lo != nil || b.Significant || *b.Change != 0 || b.P != 1 {
+		t.Errorf("b: %+v", b)
+	}
+	if w := figureOf(t, r, "b", "barrier_wait_s"); w.Base.Median != 0.2 {
+		t.Errorf("the barrier takes %v s in one of 10 exchanges, want 0.2", w.Base.Median)
+	}
+	if len(r.Cases[0].Figures) != 2 {
+		t.Errorf("figures that no run gives: %+v", r.Cases[0].Figures)
+	}
+	g := r.Geomean[0]
+	if want := math.Sqrt(10 * 4); !near(g.Base, want) || !near(g.New, math.Sqrt(5*4)) || g.Cases != 2 || !near(g.Change, 100*(math.Sqrt(0.5)-1)) {
+		t.Errorf("geomean %+v", g)
+	}
+}
+
+// Blocks keep the level of the run: events count by the share of their bytes, and
+// what a block has is scaled to the summary.
+func TestBlocksKeepTheLevel(t *testing.T) {
+	s := synthetic{repeats: 1, intervals: 24, servers: 4, rate: 80e6, noise: 0.01, wait: 0.1, seed: 5}
+	base := s.run()
+	s.rate, s.wait = 40e6, 0.2
+	r := compare.Runs(base, s.run(), compare.Options{})
+	for name, want := range map[string]float64{"events_per_s": 5, "goodput_bit_per_s": 80e6, "measured_efficiency": 0.8, "barrier_wait_s": 0.02} {
+		f := figureOf(t, r, "shift", name)
+		if math.Abs(f.Base.Median/want-1) > 0.03 || f.Observed != compare.Blocks || f.Unsaid == "" && !f.Significant {
+			t.Errorf("%s: %+v, want about %v", name, f, want)
+		}
+	}
+	if f := figureOf(t, r, "shift", "events_per_s"); f.Base.N > compare.MostBlocks || math.Abs(float64(f.Base.N)*f.BlockSec-24) > 0.1 {
+		t.Errorf("%d blocks of %v s do not make up 24 s", f.Base.N, f.BlockSec)
+	}
+}
+
+// Runs with other intervals are cut into blocks of the same length.
+func TestOtherIntervals(t *testing.T) {
+	s := synthetic{repeats: 1, intervals: 12, servers: 2, rate: 80e6, noise: 0.01, seed: 9}
+	base := s.run()
+	s.intervals = 48
+	next := s.run()
+	for i := range next.Samples {
+		x := &next.Samples[i]
+		x.TSec, x.IntervalSec, x.PayloadBytes = x.TSec/4, x.IntervalSec/4, x.PayloadBytes/4
+	}
+	f := compare.Runs(base, next, compare.Options{}).Cases[0].Figures[0]
+	if f.Base.N != f.New.N || f.Significant {
+		t.Errorf("%+v", f)
+	}
+}
+
+// Between 2 and 3 repeats, blocks alone do not make a change significant.
+func TestOverlappingRepeats(t *testing.T) {
+	fast := synthetic{repeats: 1, intervals: 20, servers: 2, rate: 90e6, noise: 0.005, seed: 1}
+	slow := fast
+	slow.rate = 80e6
+	run := func(parts ...synthetic) *results.Run {
+		out := parts[0].run()
+		out.Samples, out.Summary.Cases = nil, nil
+		for i, p := range parts {
+			one := p.run()
+			for _, s := range one.Samples {
+				s.Repeat = i
+				out.Samples = append(out.Samples, s)
+			}
+			one.Summary.Cases[0].Repeat = i
+			out.Summary.Cases = append(out.Summary.Cases, one.Summary.Cases[0])
+		}
+		return out
+	}
+	f := compare.Runs(run(fast, fast, slow), run(slow, slow, fast), compare.Options{}).Cases[0].Figures[0]
+	if f.Significant {
+		t.Errorf("overlapping repeats: %+v", f)
+	}
+	f = compare.Runs(run(fast, fast, fast), run(slow, slow, fast), compare.Options{}).Cases[0].Figures[0]
+	if f.Significant || !f.Overlap {
+		t.Errorf("one repeat as before: %+v", f)
+	}
+	if f := compare.Runs(run(fast, fast), run(slow, slow), compare.Options{}).Cases[0].Figures[0]; !f.Significant || f.Overlap {
+		t.Errorf("repeats that lie apart: %+v", f)
+	}
+}
+
+func TestInvalidIsLeftOut(t *testing.T) {
+	base, next := repeats(map[string][]float64{"a": {8, 8, 8, 8, 8}}), repeats(map[string][]float64{"a": {8, 8, 8, 8, 1}})
+	next.Summary.Cases[4].Valid, next.Summary.Cases[4].Reasons = false, []string{"3 events lost"}
+	r := compare.Runs(base, next, compare.Options{})
+	if f := r.Cases[0].Figures[0]; f.New.N != 4 || !slices.Equal(r.Cases[0].LeftOut, []string{"new, repeat 5: invalid: 3 events lost"}) {
+		t.Errorf("%+v, left out %v", f, r.Cases[0].LeftOut)
+	}
+	if r = compare.Runs(base, next, compare.Options{Invalid: true}); r.Cases[0].Figures[0].New.N != 5 || len(r.Cases[0].LeftOut) != 0 {
+		t.Errorf("asked for: %+v", r.Cases[0])
+	}
+	for i := range next.Summary.Cases {
+		next.Summary.Cases[i].Valid = false
+	}
+	r = compare.Runs(base, next, compare.Options{})
+	bad, open := r.Judge([]compare.Condition{{Figure: "events_per_s", Limit: -3}})
+	if len(r.Cases[0].Figures) != 0 || len(bad) != 0 || len(open) != 2 {
+		t.Errorf("all invalid: %+v, %v, %v", r.Cases[0], bad, open)
+	}
+}
+
+// A simulated figure is what it is: one run of each is enough.
+func TestSimulated(t *testing.T) {
+	base, next := repeats(map[string][]float64{"a": {8}, "b": {8}, "c": {8, 9}}), repeats(map[string][]float64{"a": {8}, "b": {7.9}, "c": {8, 9}})
+	base.Manifest.Fabric.Kind, next.Manifest.Fabric.Kind = "sim", "sim"
+	r := compare.Runs(base, next, compare.Options{})
+	for name, want := range map[string]bool{"a": false, "b": true, "c": false} {
+		if f := figureOf(t, r, name, "events_per_s"); f.Significant != want || f.Observed != compare.Exact || (f.Unsaid != "") != (name == "c") {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
+func TestDifferences(t *testing.T) {
+	s := synthetic{repeats: 1, intervals: 8, servers: 2, rate: 90e6}
+	for _, tt := range []struct {
+		name, want string
+		noted      bool
+		change     func(*results.Run)
+	}{
+		{"plan", `case "shift": plan: sha256:1 in the base, sha256:2 in the new run`, false, func(r *results.Run) { r.Summary.Cases[0].PlanHash = "sha256:2" }},
+		{"size", `case "shift": event size: 2000000 B in the base, 2004000 B in the new run`, false, func(r *results.Run) {
+			for i := range r.Samples {
+				r.Samples[i].EventBytes += 4000
+			}
+		}},
+		{"fabric", "fabric: lab in the base, hosts in the new run", false, func(r *results.Run) { r.Manifest.Fabric.Kind = "hosts" }},
+		{"rate", "link rate: 100Mbit/s in the base, not known in the new run", false, func(r *results.Run) { r.Manifest.Fabric.RateBitPerSec = 0 }},
+		{"MTU", "MTU: 9000 in the base, 1500 in the new run", false, func(r *results.Run) { r.Manifest.Fabric.MTU = 1500 }},
+		{"transport", "transport: tcp in the base, mpi in the new run", false, func(r *results.Run) { r.Manifest.Transport = "mpi" }},
+		{"barrier", `case "shift": barrier: none in the base, central in the new run`, true, func(r *results.Run) { r.Summary.Cases[0].Barrier = "central" }},
+		{"fail-over", `case "shift": fail-over: not asked for in the base, fors+hold in the new run`, true, func(r *results.Run) { r.Summary.Cases[0].Failover = "fors+hold" }},
+		{"version", "evbench: v1 in the base, v2 in the new run", true, func(r *results.Run) { r.Manifest.Versions["evbench"] = "v2" }},
+	} {
+		base, next := s.run(), s.run()
+		tt.change(next)
+		got := compare.Differences(base, next)
+		if len(got) != 1 || got[0].String() != tt.want || got[0].Noted != tt.noted {
+			t.Errorf("%s: %v, want %q", tt.name, got, tt.want)
+		}
+	}
+	if got := compare.Differences(s.run(), s.run()); len(got) != 0 {
+		t.Errorf("the same: %v", got)
+	}
+}
+
+// Sizes that are drawn at random have means that differ a little.
+func TestRandomSizes(t *testing.T) {
+	s := synthetic{repeats: 1, intervals: 20, servers: 2, rate: 90e6}
+	sized := func(offset int) *results.Run {
+		run := s.run()
+		for i := range run.Samples {
+			run.Samples[i].EventBytes = uint64(2_000_000 + 100_000*((i*7+offset)%11))
+		}
+		return run
+	}
+	if got := compare.Differences(sized(0), sized(3)); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+	if got := compare.Differences(sized(0), s.run()); len(got) != 1 {
+		t.Errorf("half a megabyte more: %v", got)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	s := synthetic{repeats: 2, intervals: 8, servers: 2, rate: 90e6}
+	if err := compare.Check(s.run()); err != nil {
+		t.Error(err)
+	}
+	run := s.run()
+	run.Samples = run.Samples[:28]
+	if err := compare.Check(run); err == nil || !contains(err.Error(), `case "shift", repeat 1, hold 75 % of the payload`) {
+		t.Errorf("cut: %v", err)
+	}
+	run.Summary.Cases[1].Complete = false
+	if err := compare.Check(run); err != nil {
+		t.Errorf("an interrupted repeat may lack samples: %v", err)
+	}
+	run.Summary.Cases[1].Repeat = 0
+	if err := compare.Check(run); err == nil || !contains(err.Error(), `repeat 0 of case "shift" twice`) {
+		t.Errorf("twice: %v", err)
+	}
+}

@@ -1,0 +1,52 @@
+package compare_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"evbench/results"
+	"evbench/results/compare"
+	"evbench/results/csv"
+)
+
+// FuzzRuns: a run is no better and no worse than itself, and what is said of it is a
+// document.
+func FuzzRuns(f *testing.F) {
+	run := repeats(map[string][]float64{"a": {8, 10, 9, 11, 12}, "b": {4}})
+	run.Summary.Schema = results.SummarySchema
+	var s strings.Builder
+	if err := run.Summary.Write(&s); err != nil {
+		f.Fatal(err)
+	}
+	const header = "case,repeat,t_s,interval_s,server,events,event_size_byte,payload_byte,goodput_bit_per_s,barrier_wait_s,late,duplicate,corrupt,retransmits\n"
+	f.Add(s.String(), "b,0,1,1,0,1,2,3,4,0,0,0,0,0\nb,0,2,1,0,1,2,3,4,0,0,0,0,0\n")
+	f.Add(s.String(), "b,0,1e18,1e-18,0,1,2,3,4,1e18,0,0,0,0\nb,0,2,1e18,0,1,2,3,4,0,0,0,0,0\n")
+	f.Fuzz(func(t *testing.T, summary, samples string) {
+		sum, err := results.ReadSummary(strings.NewReader(summary))
+		if err != nil {
+			return
+		}
+		run := &results.Run{Summary: sum}
+		if run.Samples, err = csv.ReadSamples(strings.NewReader(header + samples)); err != nil {
+			return
+		}
+		if compare.Check(run) != nil {
+			return
+		}
+		for _, d := range compare.Differences(run, run) {
+			t.Errorf("a run differs from itself: %s", d)
+		}
+		r := compare.Runs(run, run, compare.Options{Invalid: true})
+		if _, err := json.Marshal(r); err != nil {
+			t.Errorf("%q, %q: %v", summary, samples, err)
+		}
+		for _, c := range r.Cases {
+			for _, x := range c.Figures {
+				if x.Significant {
+					t.Errorf("a run is significantly other than itself: %+v", x)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,232 @@
+// Package draw answers: how is a reproduced figure drawn? It picks the series that
+// belong into one chart, and leaves the drawing to report/figure. What the thesis
+// states is drawn beside ours, marked as such. It opens no file.
+package draw
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"evbench/report/figure"
+	"evbench/study/papers"
+)
+
+// A panel is one chart of a figure: which rows, and how.
+type panel struct {
+	title string
+	x, y  string
+	kind  kind
+	logX  bool
+	logY  bool
+	// name returns what a series is called in the chart, "" where it is not in it.
+	name func(series string) string
+}
+
+type kind int
+
+const (
+	lines kind = iota
+	curves
+	boxes
+	days // X of the chart is the day of the label, Y the link
+)
+
+// panels are those of each figure.
+var panels = map[string][]panel{
+	"fig4.1": {{x: "seconds", y: "% of intervals, at most", kind: curves, logX: true, name: all}},
+	"fig4.3": {{x: "seconds", y: "% of failures, at most", kind: curves, logX: true, name: all}},
+	"fig4.4": {{x: "day of the log", y: "link", kind: days}},
+	"fig4.5": fills("dead links", lines),
+	"fig4.7": {{x: "racks", y: "Tbit/s of all servers", name: besides("gain of synchronisation, full racks")}},
+	"fig4.8": fills("dead links", boxes),
+	"sec4.4": {{x: "policy", y: "Tb lost", kind: boxes, name: only("lost while links were dead", "lost while re-routing", "lost")}},
+
+	"fig5.7":  slowdowns,
+	"fig5.10": slowdowns,
+	"fig5.11": slowdowns,
+	"fig5.12": slowdowns,
+	"fig5.9": {
+		{title: "by equation 5.1", x: "reduction", y: "phases over those without failures", name: without(", FORS")},
+		{title: "FORS", x: "reduction", y: "phases over those without failures", name: with(", FORS")},
+	},
+	"fig5.13": {{x: "reduction", y: "seconds", kind: boxes, logY: true, name: besides()}},
+	"fig6.5":  fills("scenario", boxes),
+
+	"sec6.6.3": {{x: "1 to 180 dead links", y: "seconds", kind: boxes, logY: true, name: besides()}},
+	"sec6.7.2": {
+		{title: "entries of a switch", x: "reduction", y: "entries", logY: true, name: starting("entries, ")},
+		{title: "phases", x: "reduction", y: "phases", name: starting("phases, ")},
+	},
+}
+
+// fills are charts for all ports in use, and for 326 servers.
+func fills(x string, k kind) []panel {
+	const suffix = ", 326 servers"
+	gbit := "Gbit/s of a server"
+	return []panel{
+		{title: "360 servers, all ports in use", x: x, y: gbit, kind: k, name: func(s string) string {
+			if strings.HasSuffix(s, suffix) || strings.HasSuffix(s, ", total") {
+				return ""
+			}
+			return s
+		}},
+		{title: "326 servers", x: x, y: gbit, kind: k, name: with(suffix)},
+	}
+}
+
+// slowdowns are charts of Figures 5.7 and 5.10 to 5.12.
+var slowdowns = []panel{
+	{title: "slowdown, messages of a leaf over its links", x: "reduction", y: "duration / ideal", name: split(false, false)},
+	{title: "speedup, messages of a leaf over its links", x: "reduction", y: "ratio of durations", name: split(true, false)},
+	{title: "slowdown, routed", x: "reduction", y: "duration / ideal", name: split(false, true)},
+	{title: "speedup, routed", x: "reduction", y: "ratio of durations", name: split(true, true)},
+}
+
+func split(ratio, routed bool) func(string) string {
+	return func(s string) string {
+		if strings.Contains(s, "/") != ratio || strings.HasSuffix(s, ", routed") != routed {
+			return ""
+		}
+		return strings.TrimSuffix(s, ", routed")
+	}
+}
+
+// all takes the distributions, and calls all their points as it calls the marks on them.
+func all(s string) string {
+	name := strings.TrimSuffix(s, ", all")
+	return only("interval", "as logged", "corrected")(name)
+}
+
+func only(names ...string) func(string) string {
+	return func(s string) string {
+		if !slices.Contains(names, s) {
+			return ""
+		}
+		return s
+	}
+}
+
+func besides(names ...string) func(string) string {
+	return func(s string) string {
+		if slices.Contains(names, s) {
+			return ""
+		}
+		return s
+	}
+}
+
+func with(suffix string) func(string) string {
+	return func(s string) string {
+		name, ok := strings.CutSuffix(s, suffix)
+		if !ok {
+			return ""
+		}
+		return name
+	}
+}
+
+func without(suffix string) func(string) string {
+	return func(s string) string {
+		if strings.HasSuffix(s, suffix) {
+			return ""
+		}
+		return s
+	}
+}
+
+func starting(prefix string) func(string) string {
+	return func(s string) string {
+		name, ok := strings.CutPrefix(s, prefix)
+		if !ok {
+			return ""
+		}
+		return name
+	}
+}
+
+// SVG draws a figure.
+func SVG(w io.Writer, f *papers.Figure) error {
+	return figure.WriteCharts(w, f.Name+"  "+f.Title+" (thesis "+f.Section+")", charts(f))
+}
+
+// charts returns the charts of a figure that have something to show.
+func charts(f *papers.Figure) []figure.Chart {
+	var out []figure.Chart
+	for _, p := range panels[f.Name] {
+		c := figure.Chart{
+			Title: p.title, X: p.x, Y: p.y, LogX: p.logX, LogY: p.logY, Boxes: p.kind == boxes, Labels: map[float64]string{},
+		}
+		if p.kind == days {
+			c.Series = byDay(f)
+		} else {
+			c.Series = p.series(f, c.Labels)
+		}
+		if len(c.Series) > 0 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// series sorts the rows of a figure to series, in the order in which they come.
+func (p panel) series(f *papers.Figure, labels map[float64]string) []figure.Series {
+	var out []figure.Series
+	for i := range f.Rows {
+		r := &f.Rows[i]
+		name := p.name(r.Series)
+		if name == "" {
+			continue
+		}
+		labels[r.X] = r.Label
+		curve := p.kind == curves && r.Detail
+		k := slices.IndexFunc(out, func(s figure.Series) bool { return s.Name == name && s.Curve == curve })
+		if k < 0 {
+			k = len(out)
+			out = append(out, figure.Series{Name: name, Curve: curve, Dots: p.kind == curves && !r.Detail})
+		}
+		point := figure.Point{X: r.X, Values: r.Values}
+		for _, s := range r.Stated {
+			point.Stated = append(point.Stated, s.Value)
+		}
+		out[k].Points = append(out[k].Points, point)
+	}
+	return out
+}
+
+// byDay puts the failures of a link on a day where day and link meet, in classes by
+// how many they are.
+func byDay(f *papers.Figure) []figure.Series {
+	out := []figure.Series{{Name: "1 failure"}, {Name: "2 to 9"}, {Name: "10 or more"}}
+	for i := range out {
+		out[i].Dots = true
+	}
+	var first time.Time
+	for i := range f.Rows {
+		if day, ok := dayOf(&f.Rows[i]); ok && (first.IsZero() || day.Before(first)) {
+			first = day
+		}
+	}
+	for i := range f.Rows {
+		r := &f.Rows[i]
+		day, ok := dayOf(r)
+		if !ok {
+			continue
+		}
+		class := 0
+		if n := r.Value(papers.Median); n >= 10 {
+			class = 2
+		} else if n > 1 {
+			class = 1
+		}
+		out[class].Points = append(out[class].Points, figure.Point{X: day.Sub(first).Hours() / 24, Values: []float64{r.X}})
+	}
+	return slices.DeleteFunc(out, func(s figure.Series) bool { return len(s.Points) == 0 })
+}
+
+// dayOf is the day that a detail of fig4.4 is about.
+func dayOf(r *papers.Row) (time.Time, bool) {
+	day, err := time.Parse(time.DateOnly, r.Label)
+	return day, err == nil && r.Detail
+}

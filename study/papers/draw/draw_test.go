@@ -1,0 +1,112 @@
+package draw
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"evbench/study/papers"
+)
+
+// TestEveryFigureHasPanels keeps the list of panels and that of figures together.
+func TestEveryFigureHasPanels(t *testing.T) {
+	t.Parallel()
+	listed := map[string]bool{}
+	for _, l := range papers.List() {
+		listed[l.Name] = true
+		if len(panels[l.Name]) == 0 {
+			t.Errorf("%s is not drawn", l.Name)
+		}
+	}
+	for name := range panels {
+		if !listed[name] {
+			t.Errorf("there is no figure %s to draw", name)
+		}
+	}
+}
+
+// words returns the texts of an SVG document.
+func words(t *testing.T, svg []byte) string {
+	t.Helper()
+	var out strings.Builder
+	for d := xml.NewDecoder(bytes.NewReader(svg)); ; {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return out.String()
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if text, ok := token.(xml.CharData); ok {
+			out.Write(text)
+		}
+	}
+}
+
+func TestSVG(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		want []string
+	}{
+		{"fig4.1", []string{"interval", "stated in the text", "seconds", "100000"}},
+		{"fig4.3", []string{"as logged", "corrected"}},
+		{"fig4.4", []string{"10 or more", "day of the log"}},
+		{"fig5.10", []string{"LS/BO", "FS", "stated in the text", "reduction"}},
+		{"fig5.13", []string{"computation"}},
+	} {
+		f, err := papers.Make(context.Background(), tt.name, papers.Options{Seed: 1, Quick: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var svg bytes.Buffer
+		if err := SVG(&svg, f); err != nil {
+			t.Fatal(err)
+		}
+		got := words(t, svg.Bytes())
+		for _, w := range tt.want {
+			if !strings.Contains(got, w) {
+				t.Errorf("%s does not say %q: %s", tt.name, w, got)
+			}
+		}
+	}
+}
+
+// failures is a figure like fig4.8 and fig6.5, made up.
+func failures(name string) *papers.Figure {
+	stated := []papers.Stated{{Of: papers.Median, Value: 2}}
+	return &papers.Figure{Name: name, Title: "made up", Rows: []papers.Row{
+		{Series: "first", X: 0, Label: "none", Values: []float64{1, 2, 3}, Stated: stated},
+		{Series: "second", X: 1, Label: "some", Values: []float64{5}},
+		{Series: "second, 326 servers", X: 1, Label: "some", Values: []float64{5}},
+	}}
+}
+
+func TestBoxes(t *testing.T) {
+	t.Parallel()
+	f := failures("fig6.5")
+	c := charts(f)
+	if len(c) != 2 || len(c[0].Series) != 2 || len(c[1].Series) != 1 || c[1].Series[0].Name != "second" || c[0].Labels[1] != "some" {
+		t.Fatalf("%+v", c)
+	}
+	if p := c[0].Series[0].Points[0]; len(p.Values) != 3 || len(p.Stated) != 1 {
+		t.Errorf("%+v", p)
+	}
+	var svg bytes.Buffer
+	if err := SVG(&svg, f); err != nil {
+		t.Fatal(err)
+	}
+	if got := words(t, svg.Bytes()); !strings.Contains(got, "some") || !strings.Contains(got, "326 servers") {
+		t.Error(got)
+	}
+}
+
+func TestNothing(t *testing.T) {
+	t.Parallel()
+	if err := SVG(io.Discard, &papers.Figure{Name: "fig4.8"}); err == nil || !strings.Contains(err.Error(), "nothing to draw") {
+		t.Errorf("got %v", err)
+	}
+}

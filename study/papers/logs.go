@@ -1,0 +1,122 @@
+package papers
+
+import (
+	"context"
+	"fmt"
+
+	"evbench/study/failures"
+)
+
+// A logged is the failures that the figures of thesis 4.1 and 4.4 count.
+type logged struct {
+	history *failures.History
+	report  failures.Report
+	group   failures.Group
+	source  string
+}
+
+// openLog returns the user's log, or the invented one.
+func (o *Options) openLog() (*logged, error) {
+	l := &logged{history: o.Log, source: "the given log"}
+	if l.history == nil {
+		var err error
+		if l.history, err = invented(o.Seed); err != nil {
+			return nil, err
+		}
+		l.source = "an invented log (two months of FT(2;20,18), two flapping cables): it shows what would be counted, and nothing of LHCb's network"
+	}
+	l.report = failures.Summarise(l.history, failures.Settings{Merge: o.Merge, Exclude: o.Exclude})
+	for i, g := range l.report.Groups {
+		if i == 0 || g.Class == failures.Fabric {
+			l.group = g
+		}
+	}
+	if len(l.report.Groups) == 0 {
+		return nil, fmt.Errorf("the log has no failure")
+	}
+	return l, nil
+}
+
+func (l *logged) setup() []string {
+	unit := "each port by itself"
+	if l.report.Mapped {
+		unit = "each cable once"
+	}
+	return []string{
+		l.source,
+		fmt.Sprintf("%s to %s; links: %s, %s", l.report.From.Format("2006-01-02"), l.report.To.Format("2006-01-02"), l.group.Class, unit),
+	}
+}
+
+// marks are the durations at which distributions are told.
+var marks = []struct {
+	seconds float64
+	label   string
+}{{10, "10 s"}, {60, "1 min"}, {600, "10 min"}, {3600, "1 h"}, {86400, "1 day"}}
+
+// distribution adds the shares below the marks, and all points as detail.
+func (f *Figure) distribution(series string, c failures.CDF) {
+	if len(c) == 0 {
+		f.Setup = append(f.Setup, series+": the log has none")
+		return
+	}
+	for _, m := range marks {
+		f.add(series, m.seconds, "< "+m.label, "%", 100*c.Below(m.seconds))
+	}
+	for _, p := range c {
+		f.add(series+", all", p.X, fmt.Sprintf("%g s", p.X), "%", 100*p.Share).Detail = true
+	}
+}
+
+func flapIntervals(_ context.Context, _ *maker, o *Options, f *Figure) error {
+	l, err := o.openLog()
+	if err != nil {
+		return err
+	}
+	f.Setup = append(l.setup(), "intervals from an up to the next down of the same link, of less than a day (the thesis picked flapping periods by hand)")
+	f.distribution("interval", l.group.Intervals)
+	return nil
+}
+
+func durations(_ context.Context, _ *maker, o *Options, f *Figure) error {
+	l, err := o.openLog()
+	if err != nil {
+		return err
+	}
+	g := l.group
+	f.Setup = append(l.setup(), fmt.Sprintf("corrected: failures of a link less than %s apart are one", o.Merge))
+	f.distribution("as logged", g.Raw.Durations)
+	f.distribution("corrected", g.Merged.Durations)
+	for _, c := range []struct {
+		series, unit string
+		value        float64
+	}{
+		{"failures", "", float64(g.Raw.Failures)}, {"flaps", "", float64(g.Flaps)}, {"flapping periods", "", float64(g.Periods)},
+		{"isolated", "", float64(g.Isolated)}, {"share of flaps", "%", 100 * g.FlapShare},
+		{"longest", "days", g.Raw.LongestS / 86400},
+	} {
+		f.add(c.series, 0, "all", c.unit, c.value)
+	}
+	return nil
+}
+
+func days(_ context.Context, _ *maker, o *Options, f *Figure) error {
+	l, err := o.openLog()
+	if err != nil {
+		return err
+	}
+	g := l.group
+	f.Setup = append(l.setup(), "details (CSV): failures of each link on each day, links numbered by switch and port")
+	most, worst := 0, ""
+	for _, d := range g.Days {
+		f.add(d.Name, float64(d.Link), d.Day, "failures", float64(d.Failures)).Detail = true
+		if d.Failures > most {
+			most, worst = d.Failures, d.Day
+		}
+	}
+	f.add("links that failed", 0, "all", "", float64(g.Links))
+	f.add("days without failures", 0, "all", "days", float64(g.QuietDays))
+	f.add("consecutive days without failures, at most", 0, "all", "days", float64(g.LongestQuiet))
+	f.add("failures of a link on a day, at most", 0, worst, "", float64(most))
+	return nil
+}

@@ -1,0 +1,161 @@
+package papers
+
+import (
+	"slices"
+
+	"evbench/plan"
+	"evbench/routing"
+	"evbench/routing/lft"
+	"evbench/routing/twolevel"
+	"evbench/scheduler"
+	"evbench/topology"
+)
+
+// What the thesis says of LHCb's network and is taken over.
+const (
+	linkGbit    = 200.0  // thesis 2.3.1
+	healthyGbit = 142.71 // of a server, synchronised, without failures: thesis 4.3.4
+	servers     = 326    // thesis 2.3.3
+	phaseSec    = 0.002  // of a healthy phase: thesis 5.3
+	rerouteSec  = 1.5    // new routes and tables after a change: thesis 4.1.2
+)
+
+// A Constant is a number that is taken from the thesis and goes into ours.
+type Constant struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+	Where string  `json:"where"`
+	Use   string  `json:"use"`
+}
+
+// Constants returns what ours are calibrated with.
+func Constants() []Constant {
+	return []Constant{
+		{"link rate", linkGbit, "Gbit/s", "thesis 2.3.1", "what a link carries"},
+		{"healthy throughput", healthyGbit, "Gbit/s", "thesis 4.3.4", "of a server without failures; it gives the overhead of a phase, 200/142.71 - 1 = 0.401 message times"},
+		{"phase", phaseSec, "s", "thesis 5.3", "the size of a fragment, 35.7 MB; no rate depends on it"},
+		{"servers", servers, "", "thesis 2.3.3", "totals are those of 326 servers"},
+		{"re-routing", rerouteSec, "s", "thesis 4.1.2", "after each change of a link; sec4.4 only"},
+	}
+}
+
+// lhcb is the network of the thesis, with all ports in use: the 326 servers are
+// not said to be on which leaf.
+func lhcb() topology.Options { return topology.Options{Ports: 20, Leaves: 18} }
+
+// fillA is one way to put 326 servers on 18 leaves, 16 to 20 on each (thesis 4.3.3).
+var fillA = slices.Concat(slices.Repeat([]int{19}, 2), slices.Repeat([]int{18}, 16))
+
+// A routedTree is a tree without failures with what routes it.
+type routedTree struct {
+	tree  *topology.Tree
+	shift *scheduler.Schedule // linear shift in order of position
+	ftree *lft.Tables         // of OpenSM, without failures
+}
+
+func newRoutedTree(o topology.Options) (*routedTree, error) {
+	t, err := topology.New(o)
+	if err != nil {
+		return nil, err
+	}
+	n := &routedTree{tree: t}
+	if n.shift, err = shiftByPosition(t); err != nil {
+		return nil, err
+	}
+	net, err := routing.FromTree(t, 0)
+	if err != nil {
+		return nil, err
+	}
+	name := "ftree"
+	if t.Leaves() == 1 {
+		name = "opensm-minhop" // one leaf is no tree, and nothing is to be routed
+	}
+	n.ftree, err = routing.Compute(name, net, routing.Options{})
+	return n, err
+}
+
+// shiftByPosition is the linear shift over the ports of a tree: in phase p the server
+// at port s sends to port s+p, if both are there. With full leaves that is
+// scheduler.LinearShift; with others, that of ranks would not fit OpenSM's ftree,
+// which counts the ports of missing servers.
+func shiftByPosition(t *topology.Tree) (*scheduler.Schedule, error) {
+	if t.Full() {
+		return scheduler.LinearShift(t), nil
+	}
+	ports := t.Ports() * t.Leaves()
+	var ms []scheduler.Message
+	phase := 0
+	for p := 1; p < ports; p++ {
+		before := len(ms)
+		for src := range t.Servers() {
+			if dst, ok := t.Rank((t.Position(src) + p) % ports); ok {
+				ms = append(ms, scheduler.Message{Phase: phase, Src: src, Dst: dst, Spine: scheduler.None, Top: scheduler.None})
+			}
+		}
+		if len(ms) > before {
+			phase++
+		}
+	}
+	return scheduler.FromMessages("linear-shift", t, nil, ms)
+}
+
+// over returns the linear shift over tables.
+func (n *routedTree) over(t *topology.Tree, l *lft.Tables) (*plan.Plan, error) {
+	tables, err := routing.ToTables(t, l)
+	if err != nil {
+		return nil, err
+	}
+	return &plan.Plan{Tree: t, Schedule: n.shift, Routing: l.Engine, Tables: tables}, nil
+}
+
+// current is what OpenSM does by default (thesis 2.3.3, 4.2.2): ftree while the
+// network is a fat tree, also when whole spines are gone; else min-hop, which keeps
+// the entries of ftree that still lead on a shortest way.
+func (n *routedTree) current(t *topology.Tree) (*plan.Plan, error) {
+	net, err := routing.FromTree(t, 0)
+	if err != nil {
+		return nil, err
+	}
+	if wholeSpines(t) {
+		l, err := routing.Compute("ftree", net, routing.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return n.over(t, l)
+	}
+	l, err := routing.Compute("opensm-minhop", net, routing.Options{Previous: n.ftree, Workers: 1})
+	if err != nil {
+		return nil, err
+	}
+	return n.over(t, l)
+}
+
+// wholeSpines reports whether every spine has all links or none.
+func wholeSpines(t *topology.Tree) bool {
+	live := make([]int, t.Spines())
+	for l := range t.Leaves() {
+		for _, k := range t.AliveSpines(l) {
+			live[k]++
+		}
+	}
+	return !slices.ContainsFunc(live, func(n int) bool { return n > 0 && n < t.Leaves() })
+}
+
+// fors plans anew for the dead links, on one CPU: many plans are made at once.
+func fors(t *topology.Tree, seed uint64) (*plan.Plan, error) {
+	s, bound, err := scheduler.FORS(t, scheduler.Options{Seed: seed, Workers: 1})
+	if err != nil {
+		return nil, err
+	}
+	return &plan.Plan{Tree: t, Schedule: s, Routing: twolevel.Pinned, Bound: bound}, nil
+}
+
+// dead returns a tree without count random links.
+func (n *routedTree) dead(count int, seed uint64) (*topology.Tree, error) {
+	links, err := n.tree.Random(count, seed)
+	if err != nil {
+		return nil, err
+	}
+	return n.tree.Without(links...)
+}

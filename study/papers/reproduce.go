@@ -1,0 +1,262 @@
+// Package papers works out the figures of E. Stein's thesis ("Smart scheduling
+// and routing for data acquisition networks", Strasbourg 2024) anew, and holds
+// them beside the numbers that its text states.
+//
+// A Figure is data only: rows of a series at a point, with what the thesis says
+// there. Numbers that the thesis shows as a curve, and does not state, are not
+// read off: there is no published number then. Drawing is left to others.
+//
+// Throughput comes from plans, by the models of package sim, and a few constants of the
+// thesis, which are all that is taken from there (see Constants). That the overhead of a
+// phase does not grow with the load was chosen with both results known, and fig4.8
+// shows the other: see docs/evidence/thesis.md. Rates are Gbit/s of one server unless a row says otherwise.
+// The package opens no file and reads no clock; everything random comes from the
+// seed, and equal input gives equal figures, measured times excepted.
+package papers
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"evbench/study/failures"
+)
+
+// Options say how to reproduce.
+type Options struct {
+	// Seed draws failures, and feeds the plans.
+	Seed uint64
+	// Quick draws less often, and leaves out what takes long.
+	Quick bool
+	// Log is what failures happened, for the figures of thesis 4.1 and 4.4. nil means
+	// an invented log, which the figures say.
+	Log *failures.History
+	// Merge is the gap below which failures of a link count as one. 0 means ten
+	// minutes, as in thesis 4.1.2.
+	Merge time.Duration
+	// Exclude are test periods of the log.
+	Exclude []failures.Period
+	// Clock returns the time since some moment, by a monotonic clock, for the figures
+	// that are computing times.
+	Clock func() time.Duration
+	// Progress, when set, is told what is being worked out.
+	Progress func(figure, what string)
+}
+
+// A Figure is one figure, or one calculation in the text.
+type Figure struct {
+	Name    string   `json:"name"` // "fig4.8", "sec6.7.2"
+	Title   string   `json:"title"`
+	Section string   `json:"section"` // of the thesis
+	X       string   `json:"x"`       // what the rows' X is
+	Setup   []string `json:"setup"`   // network, failures, engines, draws
+	Differs string   `json:"differs"` // why ours are not theirs
+	Rows    []Row    `json:"rows"`
+}
+
+// A Row is one point of a series.
+type Row struct {
+	Series string    `json:"series"`
+	X      float64   `json:"x"`
+	Label  string    `json:"label"` // of X, for people
+	Unit   string    `json:"unit"`
+	Values []float64 `json:"values"`           // rising: of all draws
+	Detail bool      `json:"detail,omitempty"` // for drawings; tables leave it out
+	Stated []Stated  `json:"stated,omitempty"` // by the thesis, about this point
+}
+
+// A Stated is a number in the text of the thesis.
+type Stated struct {
+	Of    Statistic `json:"of"`
+	Value float64   `json:"value"`
+	Where string    `json:"where"` // section
+	Quote string    `json:"quote"` // the words, as printed
+}
+
+// A Statistic is what a stated number says of the values.
+type Statistic string
+
+// Statistics.
+const (
+	Median Statistic = "median"
+	Mean   Statistic = "mean"
+	Min    Statistic = "min"
+	Max    Statistic = "max"
+)
+
+// Value returns a statistic of the row's values.
+func (r *Row) Value(s Statistic) float64 {
+	n := len(r.Values)
+	switch s {
+	case Min:
+		return r.Values[0]
+	case Max:
+		return r.Values[n-1]
+	case Mean:
+		sum := 0.0
+		for _, v := range r.Values {
+			sum += v
+		}
+		return sum / float64(n)
+	}
+	return r.Quantile(0.5)
+}
+
+// Quantile returns the value below which a share q of the values lies, between
+// two values in proportion.
+func (r *Row) Quantile(q float64) float64 {
+	at := q * float64(len(r.Values)-1)
+	i := int(at)
+	if i+1 >= len(r.Values) {
+		return r.Values[len(r.Values)-1]
+	}
+	return r.Values[i] + (at-float64(i))*(r.Values[i+1]-r.Values[i])
+}
+
+// A maker fills one figure.
+type maker struct {
+	name, title, section, x string
+	fill                    func(context.Context, *maker, *Options, *Figure) error
+}
+
+// makers are all figures, in the order of the thesis.
+var makers = []maker{
+	{"fig4.1", "Interval between the failures of a flapping link", "4.1.2", "seconds", flapIntervals},
+	{"fig4.3", "Duration of failures, with and without the correction for flapping", "4.1.2", "seconds", durations},
+	{"fig4.4", "Failures of each link by day", "4.1.3", "day", days},
+	{"fig4.5", "Routing engines with 0 to 10 dead links, synchronised", "4.2.2", "dead links", engines},
+	{"fig4.7", "Throughput as racks are added", "4.3.3", "racks", racks},
+	{"fig4.8", "Synchronised and non-synchronised with 0, 1, 3, 5 dead links", "4.3.4", "dead links", synchronisation},
+	{"sec4.4", "Design recommendation: what each policy loses over a log", "4.4", "policy", recommendation},
+	{"fig5.7", "Slowdown of linear shift and bandwidth-optimal, FT(2;20,18)", "5.3", "reduction", slowdown},
+	{"fig5.9", "Phases over those without failures", "5.4.2", "reduction", phaseFactor},
+	{"fig5.10", "Slowdown with the fault-adaptive schedule, FT(2;16,16)", "5.5", "reduction", slowdown},
+	{"fig5.11", "Slowdown with the fault-adaptive schedule, FT(2;20,18)", "5.5", "reduction", slowdown},
+	{"fig5.12", "Slowdown with the fault-adaptive schedule, FT(2;16,32)", "5.5", "reduction", slowdown},
+	{"fig5.13", "Time to compute a fault-adaptive schedule, FT(2;20,18)", "5.5", "reduction", repairTimes},
+	{"fig6.5", "FORS beside Ftree/Min-Hop in nine failure scenarios", "6.6.2", "scenario", scenarios},
+	{"sec6.6.3", "Time to compute FORS, FT(2;20,18)", "6.6.3", "", forsTimes},
+	{"sec6.7.2", "Forwarding table entries that FORS needs, 326 servers", "6.7.2", "reduction", entries},
+}
+
+// A Listed is the name of a figure and what it shows.
+type Listed struct{ Name, Title, Section string }
+
+// List returns all figures in the order of the thesis.
+func List() []Listed {
+	var out []Listed
+	for _, m := range makers {
+		out = append(out, Listed{m.name, m.title, m.section})
+	}
+	return out
+}
+
+// Check returns an error unless there is a figure of this name.
+func Check(name string) error {
+	_, err := find(name)
+	return err
+}
+
+func find(name string) (*maker, error) {
+	var names []string
+	for i := range makers {
+		if makers[i].name == name {
+			return &makers[i], nil
+		}
+		names = append(names, makers[i].name)
+	}
+	return nil, fmt.Errorf("no figure %q; there are all, %s", name, strings.Join(names, ", "))
+}
+
+// Make works out a figure. When ctx ends it returns the context's error.
+func Make(ctx context.Context, name string, o Options) (*Figure, error) {
+	m, err := find(name)
+	if err != nil {
+		return nil, err
+	}
+	if o.Merge == 0 {
+		o.Merge = 10 * time.Minute
+	}
+	f := &Figure{Name: m.name, Title: m.title, Section: m.section, X: m.x, Differs: differs[name]}
+	if err := m.fill(ctx, m, &o, f); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	f.state()
+	return f, nil
+}
+
+// tell says what is being worked out.
+func (o *Options) tell(figure, format string, args ...any) {
+	if o.Progress != nil {
+		o.Progress(figure, fmt.Sprintf(format, args...))
+	}
+}
+
+// draws is how often something is drawn.
+func (o *Options) draws(full, quick int) int {
+	if o.Quick {
+		return quick
+	}
+	return full
+}
+
+// points returns 0..n-1, or if it has to be quick only some of them.
+func (o *Options) points(n int, quick ...int) []int {
+	if o.Quick {
+		return quick
+	}
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// add adds a row; values are sorted.
+func (f *Figure) add(series string, x float64, label, unit string, values ...float64) *Row {
+	slices.Sort(values)
+	f.Rows = append(f.Rows, Row{Series: series, X: x, Label: label, Unit: unit, Values: values})
+	return &f.Rows[len(f.Rows)-1]
+}
+
+// state puts what the thesis says to the rows it says it of.
+func (f *Figure) state() {
+	for i := range f.Rows {
+		r := &f.Rows[i]
+		for _, s := range stated[f.Name] {
+			if s.series == r.Series && s.x == r.X {
+				r.Stated = append(r.Stated, s.Stated)
+			}
+		}
+	}
+}
+
+// each calls f for 0..n-1, on all CPUs.
+func each(ctx context.Context, n int, f func(i int) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range n {
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return f(i)
+		})
+	}
+	return g.Wait()
+}
+
+// draw returns the n values of f, worked out on all CPUs.
+func draw(ctx context.Context, n int, f func(i int) (float64, error)) ([]float64, error) {
+	out := make([]float64, n)
+	err := each(ctx, n, func(i int) (err error) {
+		out[i], err = f(i)
+		return err
+	})
+	return out, err
+}

@@ -1,0 +1,344 @@
+package papers
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"flag"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"evbench/topology"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// ticks is a clock that advances a millisecond a reading.
+func ticks() func() time.Duration {
+	var now time.Duration
+	return func() time.Duration { now += time.Millisecond; return now }
+}
+
+// quick makes every figure once for all tests.
+var quick = sync.OnceValues(func() (*Report, error) {
+	r := &Report{Quick: true, Seed: 1, Constants: Constants()}
+	o := Options{Seed: 1, Quick: true, Clock: ticks()}
+	for _, l := range List() {
+		f, err := Make(context.Background(), l.Name, o)
+		if err != nil {
+			return nil, err
+		}
+		r.Figures = append(r.Figures, f)
+	}
+	return r, nil
+})
+
+func report(t *testing.T) *Report {
+	t.Helper()
+	r, err := quick()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func figure(t *testing.T, name string) *Figure {
+	t.Helper()
+	r := report(t)
+	i := slices.IndexFunc(r.Figures, func(f *Figure) bool { return f.Name == name })
+	return r.Figures[i]
+}
+
+// row returns the values of a series at a point.
+func (f *Figure) row(t *testing.T, series string, x float64) *Row {
+	t.Helper()
+	for i := range f.Rows {
+		if f.Rows[i].Series == series && f.Rows[i].X == x {
+			return &f.Rows[i]
+		}
+	}
+	t.Fatalf("%s has no row %q at %g", f.Name, series, x)
+	return nil
+}
+
+func near(t *testing.T, what string, got, want, within float64) {
+	t.Helper()
+	if math.Abs(got-want) > within {
+		t.Errorf("%s: got %g, want %g within %g", what, got, want, within)
+	}
+}
+
+// TestGolden holds the whole text against what it was: read the diff.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	var got bytes.Buffer
+	if err := report(t).WriteText(&got); err != nil {
+		t.Fatal(err)
+	}
+	const name = "testdata/quick.txt"
+	if *update {
+		if err := os.WriteFile(name, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantLines := strings.Split(string(want), "\n")
+	for i, line := range strings.Split(got.String(), "\n") {
+		if utf8.RuneCountInString(line) > textWidth {
+			t.Errorf("line %d is wider than %d: %s", i+1, textWidth, line)
+		}
+		if i >= len(wantLines) || line != wantLines[i] {
+			t.Fatalf("line %d is %q; see -update", i+1, line)
+		}
+	}
+}
+
+func TestEveryStatementHasItsRow(t *testing.T) {
+	t.Parallel()
+	for name, list := range stated {
+		f := figure(t, name)
+		for _, s := range list {
+			if s.Quote == "" || !strings.HasPrefix(s.Where, "thesis ") || s.Value == 0 {
+				t.Errorf("%s, %s at %g: %+v is not whole", name, s.series, s.x, s.Stated)
+			}
+			if strings.Contains(s.series, "sender overhead") {
+				continue // which quick leaves out
+			}
+			if !slices.Contains(f.row(t, s.series, s.x).Stated, s.Stated) {
+				t.Errorf("%s, %s at %g: not in its row", name, s.series, s.x)
+			}
+		}
+	}
+}
+
+func TestEveryFigureSaysWhy(t *testing.T) {
+	t.Parallel()
+	for _, f := range report(t).Figures {
+		if f.Differs == "" || len(f.Setup) == 0 || len(f.Rows) == 0 {
+			t.Errorf("%s: no setup, no reason or no rows", f.Name)
+		}
+		seen := map[string]bool{}
+		for i := range f.Rows {
+			r := &f.Rows[i]
+			if len(r.Values) == 0 || !slices.IsSorted(r.Values) || slices.ContainsFunc(r.Values, math.IsNaN) {
+				t.Errorf("%s, %s at %g: values %v", f.Name, r.Series, r.X, r.Values)
+			}
+			if key := r.Series + r.Label; seen[key] && !r.Detail {
+				t.Errorf("%s: two rows %s at %s", f.Name, r.Series, r.Label)
+			} else {
+				seen[key] = true
+			}
+		}
+	}
+}
+
+// TestKnown are numbers that follow from the thesis' own formulas.
+func TestKnown(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		figure, series string
+		x, want        float64
+	}{
+		{"fig4.8", "synchronised", 0, healthyGbit},
+		{"fig5.10", "LS", 1, 1.875},
+		{"fig5.11", "LS", 1, 340.0 * 2 / 360},
+		{"fig5.12", "LS", 1, 1.9375},
+		{"fig5.12", "BO", 1, 1.5},
+		{"fig5.11", "FS", 10, 680.0 / 360},
+		{"fig5.9", "FT(2;16,32)", 1, 530.0 / 512},
+		{"fig6.5", "FORS", 0, healthyGbit},
+		{"fig6.5", "FORS", 2, healthyGbit * 359 / 378},
+		{"fig6.5", "FORS", 3, healthyGbit * 359 / 400},
+		{"fig6.5", "FORS", 7, healthyGbit * 359 / 378},
+		{"fig6.5", "FORS", 8, healthyGbit * 359 / 425},
+		{"sec6.7.2", "entries, any schedule", 0, 10469},
+		{"sec6.7.2", "entries, FORS with fewest paths", 0, 363},
+	} {
+		f := figure(t, tt.figure)
+		near(t, tt.figure+" "+tt.series, f.row(t, tt.series, tt.x).Value(Median), tt.want, 1e-3)
+	}
+}
+
+// TestOrder sees that what the thesis finds, ours finds too.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	f := figure(t, "fig6.5")
+	for i, c := range failureCases {
+		x := float64(i)
+		sync, free, ours := f.row(t, scenarioSeries[0], x), f.row(t, scenarioSeries[1], x), f.row(t, "FORS", x)
+		if i > 0 && !(sync.Value(Max) < free.Value(Min) && free.Value(Max) < ours.Value(Min)) {
+			t.Errorf("%s: %v, %v, %v do not rise", c.label, sync.Values, free.Values, ours.Values)
+		}
+		if ours.Value(Max) > healthyGbit+1e-3 || free.Value(Max) > healthyGbit {
+			t.Errorf("%s: more than without failures", c.label)
+		}
+	}
+	e := figure(t, "fig4.5")
+	if m, f := e.row(t, "Min-Hop, 326 servers", 0).Value(Mean), e.row(t, "Ftree, 326 servers", 0).Value(Mean); m >= 0.8*f {
+		t.Errorf("326 servers: min-hop %g is not much worse than ftree %g", m, f)
+	}
+}
+
+// TestModels works small exchanges out by hand.
+func TestModels(t *testing.T) {
+	t.Parallel()
+	n, err := newRoutedTree(lhcb())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := n.dead(1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := n.current(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	// 359 phases carry one message a wire and cost their overhead, the rest waits.
+	duration := p.Cost(func(_, _ int) float64 { return 1 }, 1).Duration
+	for _, tt := range []struct {
+		name string
+		rate rater
+		want float64
+	}{
+		{"synchronised", synchronised, 200 * 359 / (duration + 359*(200/142.71-1))},
+		{"proportional", proportional, 142.71 * 359 / duration},
+		// One port of the leaf takes the 17 destinations of the dead one besides 17 of its
+		// own from 20 servers, where each server sends 359 messages. Flows that all begin
+		// at once use that port up.
+		{"unsynchronised", unsynchronised, 200 * 359.0 / (34 * 20)},
+	} {
+		got, err := tt.rate(ctx, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, tt.name, got, tt.want, 1e-3)
+	}
+}
+
+func TestShiftByPosition(t *testing.T) {
+	t.Parallel()
+	o := lhcb()
+	o.Fill = fillA
+	n, err := newRoutedTree(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := n.over(n.tree, n.ftree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := p.Cost(func(_, _ int) float64 { return 1 }, 1)
+	if p.Phases() != 359 || c.Duration != 359 || c.Ideal != 325 || p.Messages() != 326*325 {
+		t.Errorf("%d phases, duration %g, ideal %g, %d messages", p.Phases(), c.Duration, c.Ideal, p.Messages())
+	}
+}
+
+func TestCSVAndJSON(t *testing.T) {
+	t.Parallel()
+	r := report(t)
+	for _, f := range r.Figures {
+		var out bytes.Buffer
+		if err := f.WriteCSV(&out); err != nil {
+			t.Fatal(err)
+		}
+		lines, err := csv.NewReader(&out).ReadAll()
+		if err != nil {
+			t.Fatalf("%s: %v", f.Name, err)
+		}
+		if len(lines) <= len(f.Rows) || lines[1][0] != f.Name {
+			t.Errorf("%s: %d lines for %d rows", f.Name, len(lines), len(f.Rows))
+		}
+	}
+	var out bytes.Buffer
+	if err := r.WriteJSON(&out); err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Schema  string
+		Figures []Figure
+	}
+	if err := json.Unmarshal(out.Bytes(), &doc); err != nil || doc.Schema != "evbench/reproduce/1" || len(doc.Figures) != len(List()) {
+		t.Errorf("%v, schema %q, %d figures", err, doc.Schema, len(doc.Figures))
+	}
+}
+
+func TestSameSeedSameFigure(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"fig4.1", "fig4.7", "fig5.10"} {
+		again, err := Make(context.Background(), name, Options{Seed: 1, Quick: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a, b bytes.Buffer
+		if err := errors.Join(figure(t, name).WriteCSV(&a), again.WriteCSV(&b)); err != nil {
+			t.Fatal(err)
+		}
+		if a.String() != b.String() {
+			t.Errorf("%s differs when made again", name)
+		}
+	}
+}
+
+func TestStops(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, name := range []string{"fig4.5", "fig4.7", "fig5.9", "fig5.11", "fig5.13", "fig6.5"} {
+		if _, err := Make(ctx, name, Options{Seed: 1, Quick: true}); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := Make(ctx, "fig9.9", Options{}); err == nil || !strings.Contains(err.Error(), `no figure "fig9.9"; there are all, fig4.1`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestStatistics(t *testing.T) {
+	t.Parallel()
+	r := Row{Values: []float64{1, 2, 4, 9}}
+	for s, want := range map[Statistic]float64{Min: 1, Max: 9, Mean: 4, Median: 3} {
+		near(t, string(s), r.Value(s), want, 0)
+	}
+	near(t, "first quartile", r.Quantile(0.25), 1.75, 0)
+}
+
+// TestWorkers makes what is worked out on all processors again on one: nothing depends on
+// their number. The race detector is for this test, which is small for its sake.
+func TestWorkers(t *testing.T) {
+	ctx, o := t.Context(), &Options{Seed: 1, Quick: true}
+	n, err := newRoutedTree(topology.Options{Ports: 4, Leaves: 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := func() string {
+		var f Figure
+		rates, err := n.currentRates(ctx, 2, 6, 1, synchronised)
+		f.add("rates", 0, "", gbit, rates...)
+		err = errors.Join(err, n.engineRows(ctx, o, &f, 2, 6, ""), n.scenario(ctx, &f, 2, 6, o, ", small"))
+		racks, again := Make(ctx, "fig4.7", *o)
+		var out bytes.Buffer
+		if err := errors.Join(err, again, f.WriteCSV(&out), racks.WriteCSV(&out)); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	all := made()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	if one := made(); one != all {
+		t.Errorf("by all processors\n%s\nby one\n%s", all, one)
+	}
+}

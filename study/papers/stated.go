@@ -1,0 +1,125 @@
+package papers
+
+// A statement is a number that the text of the thesis gives, and the row it belongs to.
+type statement struct {
+	series string
+	x      float64
+	Stated
+}
+
+func says(series string, x float64, of Statistic, value float64, where, quote string) statement {
+	return statement{series, x, Stated{of, value, "thesis " + where, quote}}
+}
+
+// stated holds, by figure, every number that we hold ours against. What the figures
+// of the thesis only draw is not in it. A quote is the text's words.
+var stated = map[string][]statement{
+	"fig4.1": {
+		says("interval", 600, Mean, 90, "4.1.2", "90% of the failures observed during the flapping period of the observed flapping links have a time interval of less than 10 minutes"),
+	},
+	"fig4.3": {
+		says("as logged", 10, Mean, 33, "4.1.2", "33% of the observed failures have a duration of less than 10 seconds"),
+		says("as logged", 60, Mean, 88, "4.1.2", "88% of observed failures are short-lived, lasting less than a minute"),
+		says("as logged", 600, Mean, 97, "4.1.2", "97% conclude within 10 minutes"),
+		says("corrected", 60, Mean, 24, "4.1.2", "24% of the failures lasting less than 1 minute"),
+		says("corrected", 600, Mean, 60, "4.1.2", "60% lasting less than 10 minutes"),
+		says("failures", 0, Mean, 2056, "4.1.4", "2056 were real network failures"),
+		says("flaps", 0, Mean, 1778, "4.1.2", "1778 are attributed to flaps"),
+		says("flapping periods", 0, Mean, 287, "4.1.2", "these flaps were reduced to 287 failures"),
+		says("isolated", 0, Mean, 278, "4.1.4", "there remain 278 isolated failures"),
+		says("share of flaps", 0, Mean, 70, "4.1.2", "nearly 70% of the failures result from flapping links"),
+		says("longest", 0, Mean, 3, "4.1.2", "the longest failures lasting around 3 days"),
+	},
+	"fig4.4": {
+		says("links that failed", 0, Mean, 150, "4.1.3", "150 links in the Event Builder network failed at least once"),
+		says("days without failures", 0, Mean, 28, "4.1.3", "We observed 28, not necessarily consecutive, days without any failures"),
+		says("consecutive days without failures, at most", 0, Mean, 6, "4.1.3", "a maximum of 6 consecutive days without failures"),
+		says("failures of a link on a day, at most", 0, Mean, 200, "4.1.3", "more than 200 failures on a single day"),
+	},
+	"fig4.5": {
+		says("Ftree", 0, Mean, 144, "4.2.2", "dropping from approximately 144 Gbps to 87 Gbps with just a single network failure"),
+		says("Ftree to Min-Hop", 0, Mean, 144, "4.2.2", "dropping from approximately 144 Gbps to 87 Gbps with just a single network failure"),
+		says("Ftree to Min-Hop", 1, Mean, 87, "4.2.2", "dropping from approximately 144 Gbps to 87 Gbps with just a single network failure"),
+		says("Ftree, 326 servers", 0, Mean, 144, "4.2.2", "dropping from approximately 144 Gbps to 87 Gbps with just a single network failure"),
+		says("Ftree to Min-Hop, 326 servers", 1, Mean, 87, "4.2.2", "dropping from approximately 144 Gbps to 87 Gbps with just a single network failure"),
+		says("Min-Hop", 0, Mean, 53, "4.2.2", "Min-Hop performs really poorly with an average throughput of 53 Gbps per server"),
+		says("Min-Hop, 326 servers", 0, Mean, 53, "4.2.2", "Min-Hop performs really poorly with an average throughput of 53 Gbps per server"),
+	},
+	"fig4.7": {
+		says("synchronised", 18, Mean, 46, "2.3.3", "the actual total throughput achieved by the DAQ application is approximately 46 Tbps"),
+		says("gain of synchronisation, full racks", 18, Mean, 15, "4.3.3", "a throughput gain of about 15 Tbps over the non-synchronized all-to-all"),
+	},
+	"fig4.8": {
+		says("synchronised", 0, Median, 142.71, "4.3.4", "from a median of 142.71 Gbps without failures to 89.6 Gbps"),
+		says("synchronised", 1, Median, 89.6, "4.3.4", "from a median of 142.71 Gbps without failures to 89.6 Gbps"),
+		says("synchronised", 1, Min, 82, "4.3.4", "the minimum achieved throughput per server for a single failure with synchronized exchange is 82 Gbps"),
+		says("synchronised", 1, Max, 120, "4.3.4", "while the maximum value is 120 Gbps"),
+		says("synchronised, 326 servers", 1, Median, 89.6, "4.3.4", "from a median of 142.71 Gbps without failures to 89.6 Gbps"),
+		says("synchronised, 326 servers", 1, Min, 82, "4.3.4", "the minimum achieved throughput per server for a single failure with synchronized exchange is 82 Gbps"),
+		says("synchronised, 326 servers", 1, Max, 120, "4.3.4", "while the maximum value is 120 Gbps"),
+		says("synchronised, overhead by load", 1, Median, 89.6, "4.3.4", "from a median of 142.71 Gbps without failures to 89.6 Gbps"),
+		says("non-synchronised, 326 servers", 1, Median, 95.2, "4.4", "the non-synchronized application achieves a median throughput of 95.2 Gbps per server"),
+		says("non-synchronised", 1, Median, 95.2, "4.4", "the non-synchronized application achieves a median throughput of 95.2 Gbps per server"),
+		says("non-synchronised, sender overhead", 1, Median, 95.2, "4.4", "the non-synchronized application achieves a median throughput of 95.2 Gbps per server"),
+	},
+	"sec4.4": {
+		says("one dead link, synchronised", 0, Median, 29.2, "4.4", "the total application throughput during a failure is 29.2 Tbps for the synchronized application"),
+		says("one dead link, non-synchronised", 0, Median, 31, "4.4", "compared to 31 Tbps for the non-synchronized application"),
+		says("one dead link, difference", 0, Median, 1.8, "4.4", "the synchronized application loses 1.8 Tbps compared to the non-synchronized one"),
+		says("one dead link, difference over 6.1e5 s", 0, Median, 1.1e6, "4.4", "a total loss of approximately 1.1×10^6 Tb over the months of March and April"),
+	},
+	"fig5.7": {
+		says("LS", 1, Mean, 1.88, "5.5", "the slowdown of LS is 1.875, 1.88, and 1.9375, respectively, with a bandwidth reduction of 1"),
+		says("BO", 1, Mean, 1, "5.5", "the slowdown of BO is 1, 1, and 1.5"),
+		says("LS/BO", 1, Mean, 2, "5.3", "the bandwidth-optimal compared to the linear-shift scheduling shows a speedup factor of two"),
+		says("LS/BO", 2, Mean, 0.9, "5.3", "the ratio is 0.9 and is closer to 1 when the bandwidth reduction increases"),
+	},
+	"fig5.10": adaptive(1.875, 1, 1, 8),
+	"fig5.11": adaptive(1.88, 1, 1, 10),
+	"fig5.12": adaptive(1.9375, 1.5, 1.4, 8),
+	"fig5.13": {
+		says("computation", 8, Mean, 148.69, "5.6", "with a bandwidth reduction of 8 takes an average of 148.69 seconds"),
+	},
+	"fig6.5": {
+		says(scenarioSeries[0], 1, Mean, 87.5, "6.6.2", "from 87-88 Gbps with the current approach to 137 Gbps with the failure scenario"),
+		says(scenarioSeries[0]+", total", 0, Mean, 46, "7.1.1", "a global throughput reduction from 46 Tbps to 28 Tbps"),
+		says(scenarioSeries[0]+", total", 1, Mean, 28, "6.6.2", "a total network throughput increase from 28 Tbps to 44 Tbps on average"),
+		says(scenarioSeries[1]+", total", 1, Mean, 31, "7.1.1", "a global throughput reduction from 46 Tbps to 31 Tbps"),
+		says(scenarioSeries[1]+", total", 1, Mean, 30, "7.1.3", "other approaches achieve, at best, 30 Tbps"),
+		says("FORS", 0, Mean, 141, "7.1.3", "it achieves a throughput of 137 Gbps per server compared to 141 Gbps without failures"),
+		says("FORS", 1, Mean, 137, "6.6.2", "from 87-88 Gbps with the current approach to 137 Gbps with the failure scenario"),
+		says("FORS, total", 1, Mean, 44, "6.6.2", "a total network throughput increase from 28 Tbps to 44 Tbps on average"),
+		says("FORS, total", 7, Mean, 43, "6.8", "tolerating the failure of two spine switches, with throughput decreasing from 44 Tbps to 43 Tbps"),
+		says(scenarioSeries[0]+", 326 servers", 1, Mean, 87.5, "6.6.2", "from 87-88 Gbps with the current approach to 137 Gbps with the failure scenario"),
+		says("FORS, 326 servers", 1, Mean, 137, "6.6.2", "from 87-88 Gbps with the current approach to 137 Gbps with the failure scenario"),
+		says("FORS, 326 servers", 0, Mean, 141, "7.1.3", "it achieves a throughput of 137 Gbps per server compared to 141 Gbps without failures"),
+	},
+	"sec6.6.3": {
+		says("computation", 0, Mean, 29.72, "6.6.3", "is 29.72 seconds, with a minimum value of 27.399 seconds and a maximum value of 37.554 seconds"),
+		says("computation", 0, Min, 27.399, "6.6.3", "with a minimum value of 27.399 seconds"),
+		says("computation", 0, Max, 37.554, "6.6.3", "a maximum value of 37.554 seconds"),
+	},
+	"sec6.7.2": {
+		says("entries, any schedule", 0, Mean, 10469, "6.7.2", "each switch has 32 × 326 + 37 = 10,469 entries"),
+		says("LMC, any schedule", 0, Mean, 5, "6.7.2", "the LMC value used to implement the FORS routing solution is 5"),
+		says("entries, FORS with fewest phases", 0, Mean, 10469, "6.7.2", "each switch has 32 × 326 + 37 = 10,469 entries"),
+		says("entries, FORS with fewest paths", 0, Mean, 10469, "6.7.2", "each switch has 32 × 326 + 37 = 10,469 entries"),
+	},
+}
+
+// adaptive is what thesis 5.5 says of Figures 5.10, 5.11, 5.12; half is half the
+// links of a leaf.
+func adaptive(ls, bo, boFS, half float64) []statement {
+	const slow, fast = "the slowdown of LS is 1.875, 1.88, and 1.9375, respectively", "the slowdown of BO is 1, 1, and 1.5"
+	return []statement{
+		says("LS", 1, Mean, ls, "5.5", slow),
+		says("BO", 1, Mean, bo, "5.5", fast),
+		says("FS", 1, Mean, 1, "5.5", "For a bandwidth reduction of 1, the slowdown of FS is approximately 1"),
+		says("LS/FS", 1, Mean, 2, "5.5", "The speedup of FS compared to LS is close to 2 with a bandwidth reduction of 1 for all topologies"),
+		says("BO/FS", 1, Mean, boFS, "5.5", "Compared to BO, the speedup of FS is 1, 1, and 1.4"),
+		says("BO/FS", 2, Mean, 1.8, "5.5", "It increases to approximately 1.8 for all topologies with a bandwidth reduction of 2"),
+		says("BO", half, Mean, 2, "5.5", "reaching approximately 2 for all topologies when only half the bandwidth is available"),
+		says("LS/FS", half, Mean, 1.02, "5.5", "decreases to 1.02 as the bandwidth reduction approaches half the available bandwidth"),
+		says("BO/FS", half, Mean, 1.03, "5.5", "then decreases to 1.03 as the bandwidth reduction reaches half the available bandwidth"),
+	}
+}

@@ -1,0 +1,222 @@
+package papers
+
+import (
+	"context"
+	"fmt"
+
+	"evbench/plan"
+	"evbench/routing"
+	"evbench/topology"
+)
+
+const gbit, tbit = "Gbit/s", "Tbit/s"
+
+// total is what all servers together receive, in Tbit/s.
+func total(perServer float64) float64 { return perServer * servers / 1000 }
+
+// An engineCase is a series of fig4.5: how a tree without some links is routed.
+type engineCase struct {
+	series string
+	most   int // dead links at most
+	plan   func(n *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error)
+}
+
+// engineCases are the engines of thesis 4.2.1, without adaptive routing, and two more.
+var engineCases = []engineCase{
+	{"Ftree", 0, named("ftree")},
+	{"Ftree to Min-Hop", 10, func(n *routedTree, t *topology.Tree, _ uint64) (*plan.Plan, error) { return n.current(t) }},
+	{"Min-Hop", 10, named("opensm-minhop")},
+	{"Up-Down", 10, named("updn")},
+	{"DFSSSP", 10, named("dfsssp")},
+	{"FORS", 10, func(_ *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error) { return fors(t, seed) }},
+}
+
+// named routes with an engine from scratch.
+func named(name string) func(*routedTree, *topology.Tree, uint64) (*plan.Plan, error) {
+	return func(n *routedTree, t *topology.Tree, _ uint64) (*plan.Plan, error) {
+		net, err := routing.FromTree(t, 0)
+		if err != nil {
+			return nil, err
+		}
+		l, err := routing.Compute(name, net, routing.Options{Workers: 1})
+		if err != nil {
+			return nil, err
+		}
+		return n.over(t, l)
+	}
+}
+
+// fills are how servers are put on FT(2;20,18), and what their series are called.
+var fills = []struct {
+	suffix string
+	fill   []int
+}{{"", nil}, {", 326 servers", fillA}}
+
+const fillNote = "326 servers: 19 on two leaves and 18 on 16 (theirs is not stated), linear shift by position: 325 messages of a server in 359 phases"
+
+func engines(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+	draws := o.draws(10, 2)
+	f.Setup = []string{
+		"FT(2;20,18), all 360 ports; linear shift, synchronised; FORS with its own schedule; Gbit/s of a server", fillNote,
+		fmt.Sprintf("dead links drawn %d times for each number", draws),
+		"not modelled: adaptive routing (the thesis finds it no better), Ftree with failures (OpenSM 3.3.23 refuses a tree that is none)",
+	}
+	for _, x := range fills {
+		n, err := newRoutedTree(topology.Options{Ports: 20, Leaves: 18, Fill: x.fill})
+		if err != nil {
+			return err
+		}
+		for _, dead := range o.points(11, 0, 1, 10) {
+			o.tell(f.Name, "%d dead links%s", dead, x.suffix)
+			if err := n.engineRows(ctx, o, f, dead, draws, x.suffix); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// engineRows adds a row for each engine.
+func (n *routedTree) engineRows(ctx context.Context, o *Options, f *Figure, dead, draws int, suffix string) error {
+	for _, c := range engineCases {
+		if dead > c.most {
+			continue
+		}
+		values, err := draw(ctx, many(dead, draws), func(i int) (float64, error) {
+			return n.rate(ctx, dead, o.Seed+uint64(i), c)
+		})
+		if err != nil {
+			return fmt.Errorf("%d dead links, %s%s: %w", dead, c.series, suffix, err)
+		}
+		f.add(c.series+suffix, float64(dead), fmt.Sprint(dead), gbit, values...)
+	}
+	return nil
+}
+
+// many is how often so many dead links are drawn: none can be dead in one way only.
+func many(dead, draws int) int {
+	if dead == 0 {
+		return 1
+	}
+	return draws
+}
+
+func (n *routedTree) rate(ctx context.Context, dead int, seed uint64, c engineCase) (float64, error) {
+	t, err := n.dead(dead, seed)
+	if err != nil {
+		return 0, err
+	}
+	p, err := c.plan(n, t, seed)
+	if err != nil {
+		return 0, err
+	}
+	return synchronised(ctx, p)
+}
+
+func racks(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+	f.Setup = []string{
+		"FT(2;20,n) for n racks, no failures, OpenSM's ftree; Tbit/s of all servers",
+		fillNote,
+		"full racks: 20 servers each, 360 in the end",
+	}
+	const most = 18
+	o.tell(f.Name, "1 to %d racks", most)
+	at := o.points(most, 0, 8, most-1)
+	var rows [most][4]float64
+	err := each(ctx, len(at), func(k int) error {
+		i := at[k]
+		for j, fill := range [][]int{fillA[:i+1], nil} {
+			n, err := newRoutedTree(topology.Options{Ports: 20, Leaves: i + 1, Spines: 20, Fill: fill})
+			if err != nil {
+				return err
+			}
+			p, err := n.over(n.tree, n.ftree)
+			if err != nil {
+				return err
+			}
+			all := float64(n.tree.Servers()) / 1000
+			for m, rate := range []rater{synchronised, unsynchronised} {
+				r, err := rate(ctx, p)
+				if err != nil {
+					return err
+				}
+				rows[i][2*j+m] = all * r
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, i := range at {
+		r := rows[i]
+		x, label := float64(i+1), fmt.Sprint(i+1)
+		f.add("synchronised", x, label, tbit, r[0])
+		f.add("non-synchronised", x, label, tbit, r[1])
+		f.add("synchronised, full racks", x, label, tbit, r[2])
+		f.add("non-synchronised, full racks", x, label, tbit, r[3])
+	}
+	f.add("gain of synchronisation, full racks", most, fmt.Sprint(most), tbit, rows[most-1][2]-rows[most-1][3])
+	return nil
+}
+
+func synchronisation(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+	draws := o.draws(10, 2)
+	f.Setup = []string{
+		"FT(2;20,18), all 360 ports; Ftree, and Min-Hop after it with failures, as OpenSM does; Gbit/s of a server", fillNote,
+		fmt.Sprintf("dead links drawn %d times for each number", draws),
+		"overhead by load: if what a phase costs beside the messages grew with the load",
+		"sender overhead: if each fragment cost its sender what a phase costs, one at a time (not if quick)",
+	}
+	for _, fill := range fills {
+		n, err := newRoutedTree(topology.Options{Ports: 20, Leaves: 18, Fill: fill.fill})
+		if err != nil {
+			return err
+		}
+		for _, dead := range []int{0, 1, 3, 5} {
+			o.tell(f.Name, "%d dead links%s", dead, fill.suffix)
+			for _, c := range currentCases {
+				if c.slow && o.Quick {
+					continue
+				}
+				values, err := n.currentRates(ctx, dead, many(dead, draws), o.Seed, c.rate)
+				if err != nil {
+					return err
+				}
+				f.add(c.series+fill.suffix, float64(dead), fmt.Sprint(dead), gbit, values...)
+			}
+		}
+	}
+	return nil
+}
+
+// A rater works out what a server receives with a plan, in Gbit/s.
+type rater func(context.Context, *plan.Plan) (float64, error)
+
+// currentCases are the series of fig4.8.
+var currentCases = []struct {
+	series string
+	slow   bool
+	rate   rater
+}{
+	{"synchronised", false, synchronised},
+	{"synchronised, overhead by load", false, proportional},
+	{"non-synchronised", false, unsynchronised},
+	{"non-synchronised, sender overhead", true, staggered},
+}
+
+// currentRates returns what a server receives, as things run today, over draws of dead
+// links.
+func (n *routedTree) currentRates(ctx context.Context, dead, draws int, seed uint64, rate rater) ([]float64, error) {
+	return draw(ctx, draws, func(i int) (float64, error) {
+		t, err := n.dead(dead, seed+uint64(i))
+		if err != nil {
+			return 0, err
+		}
+		p, err := n.current(t)
+		if err != nil {
+			return 0, err
+		}
+		return rate(ctx, p)
+	})
+}

@@ -1,0 +1,344 @@
+package policy
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"evbench/failover"
+	"evbench/plan"
+	"evbench/routing/twolevel"
+	"evbench/scheduler"
+	"evbench/sim"
+	"evbench/topology"
+)
+
+// A Setting is the network, and what events on it cost.
+type Setting struct {
+	Tree      *topology.Tree // without dead links
+	BitPerSec float64        // what a link carries of messages
+	Fragment  int            // bytes
+	Header    int            // bytes on top of each
+	Timing    sim.Timing     // of phases; without phases messages cost nothing but their bytes
+	// Most is the most bits a second that a server takes, phases or not; 0: no limit.
+	Most float64
+	// Servers are those that totals are for; 0 means the tree's.
+	Servers int
+	Seed    uint64
+}
+
+// Describe is the setting on one line.
+func (s *Setting) Describe() string {
+	text := fmt.Sprintf("%s, %d servers", s.Tree.Notation(), s.Tree.Servers())
+	if s.Servers > 0 && s.Servers != s.Tree.Servers() {
+		text += fmt.Sprintf(", totals those of %d", s.Servers)
+	}
+	return text + fmt.Sprintf("; %.4g Gbit/s of a link for messages, fragments of %.4g MB", s.BitPerSec/1e9, float64(s.Fragment)/1e6)
+}
+
+// Exchange is how long an exchange of FORS lasts when nothing is dead.
+func (s *Setting) Exchange(ctx context.Context) (time.Duration, error) {
+	p, err := s.fors("")
+	if err != nil {
+		return 0, err
+	}
+	span, err := s.phases(ctx, p)
+	return span.Round(time.Millisecond), err
+}
+
+// Limit has no server take more than it does with FORS when nothing is dead: it is the
+// server that sets that limit, phases or not.
+func (s *Setting) Limit(ctx context.Context) error {
+	s.Most = 0
+	rates, err := s.Rate(ctx, failover.FORS, "", []Dead{""})
+	if err != nil {
+		return err
+	}
+	s.Most = rates[0] / s.servers()
+	return nil
+}
+
+// Rate is what all servers together receive, in bit/s: with the plan of a policy without
+// what is dead in it, and for each of some sets of links that the tables avoid. Policies
+// that make no plan have the same at all times.
+func (s *Setting) Rate(ctx context.Context, p failover.Policy, planned Dead, avoided []Dead) ([]float64, error) {
+	engine, byTables := tables[p]
+	if !byTables {
+		return s.pinned(ctx, planned, avoided)
+	}
+	out := make([]float64, len(avoided))
+	for i, d := range avoided {
+		var err error
+		if p == failover.Unsync && planned != "" {
+			out[i], err = s.Unsynchronised(engine, d)
+		} else {
+			out[i], err = s.shift(ctx, engine, d)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// shift is the rate of the linear shift over tables of an engine that avoid links.
+func (s *Setting) shift(ctx context.Context, engine string, avoided Dead) (float64, error) {
+	t, err := avoided.Without(s.Tree)
+	if err != nil {
+		return 0, err
+	}
+	p, err := plan.Build(t, plan.Options{Schedule: "linear-shift", Routing: engine, Seed: s.Seed})
+	if err != nil {
+		return 0, err
+	}
+	span, err := s.phases(ctx, p)
+	return s.rate(span), err
+}
+
+// Unsynchronised is the rate without phases over tables of an engine that avoid links,
+// in bit/s of all servers. Flows of one size that all begin together and share wires
+// max-min fairly keep the busiest wire busy until they end, so that its load tells how
+// long an exchange lasts; a test holds that against the model of flows.
+func (s *Setting) Unsynchronised(engine string, avoided Dead) (float64, error) {
+	t, err := avoided.Without(s.Tree)
+	if err != nil {
+		return 0, err
+	}
+	tables, err := twolevel.Compute(t, engine)
+	if err != nil {
+		return 0, err
+	}
+	return s.rate(time.Duration(slices.Max(tables.Loads()) * s.messageSec() * 1e9)), nil
+}
+
+// pinned is the rate of FORS.
+func (s *Setting) pinned(ctx context.Context, planned Dead, avoided []Dead) ([]float64, error) {
+	p, err := s.fors(planned)
+	if err != nil {
+		return nil, err
+	}
+	span, err := s.phases(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, len(avoided))
+	for i, d := range avoided {
+		extra, err := s.detours(p, d)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = s.rate(span + time.Duration(float64(extra)*s.messageSec()*1e9))
+	}
+	return out, nil
+}
+
+// fors plans on one CPU, since many plans are made at once.
+func (s *Setting) fors(dead Dead) (*plan.Plan, error) {
+	t, err := dead.Without(s.Tree)
+	if err != nil {
+		return nil, err
+	}
+	schedule, bound, err := scheduler.FORS(t, scheduler.Options{Seed: s.Seed, Workers: 1})
+	return &plan.Plan{Tree: t, Schedule: schedule, Routing: twolevel.Pinned, Bound: bound}, err
+}
+
+// phases is how long an exchange in phases lasts.
+func (s *Setting) phases(ctx context.Context, p *plan.Plan) (time.Duration, error) {
+	o, err := sim.Phase(ctx, &sim.Job{
+		Mode: "synchronised", Plan: p, BitPerSec: s.BitPerSec, Size: func(uint64, int) int { return s.Fragment }, Header: s.Header,
+		Equal: true, Seed: s.Seed, Timing: s.Timing,
+	}, nil)
+	if err != nil {
+		return 0, err
+	}
+	return o.Span / time.Duration(max(o.Exchanges, 1)), nil
+}
+
+// messageSec is how long a message takes that has its links to itself.
+func (s *Setting) messageSec() float64 { return float64(8*(s.Fragment+s.Header)) / s.BitPerSec }
+
+// rate is what all servers receive when an exchange lasts so long, in bit/s.
+func (s *Setting) rate(exchange time.Duration) float64 {
+	if exchange <= 0 {
+		return 0
+	}
+	one := 8 * float64(s.Fragment) * float64(s.Tree.Servers()-1) / exchange.Seconds()
+	if s.Most > 0 {
+		one = min(one, s.Most)
+	}
+	return one * s.servers()
+}
+
+// servers is how many servers totals are for.
+func (s *Setting) servers() float64 {
+	if s.Servers > 0 {
+		return float64(s.Servers)
+	}
+	return float64(s.Tree.Servers())
+}
+
+// tables are the engines that route the policies without pinned paths.
+var tables = map[failover.Policy]string{
+	failover.None: twolevel.MinHop, failover.MinHop: twolevel.MinHop, failover.Spread: twolevel.Spread, failover.Unsync: twolevel.Spread,
+}
+
+// detours is how many messages longer an exchange takes while paths of its plan that the
+// tables avoid lead over another spine: the same for all from one leaf to another, rotated
+// by both. In a plan without contention a wire carries one message in a phase; every
+// further one on the busiest wire makes the phase longer by a message.
+func (s *Setting) detours(p *plan.Plan, avoided Dead) (int, error) {
+	t, err := avoided.Without(s.Tree)
+	if err != nil {
+		return 0, err
+	}
+	extra, phase, busiest := 0, 0, 1
+	load := make([]int, t.Wires())
+	var used []topology.Wire
+	for m := range p.Schedule.All() {
+		if m.Phase != phase {
+			extra, phase, busiest = extra+busiest-1, m.Phase, 1
+			for _, w := range used {
+				load[w] = 0
+			}
+			used = used[:0]
+		}
+		a, b, k := t.Leaf(m.Src), t.Leaf(m.Dst), m.Spine
+		if a == b {
+			continue
+		}
+		if !t.Alive(a, k) || !t.Alive(b, k) {
+			live := t.CommonSpines(a, b)
+			if len(live) == 0 {
+				return 0, fmt.Errorf("leaf%d and leaf%d have no path to each other", a, b)
+			}
+			k = live[(a+b)%len(live)]
+		}
+		for _, w := range []topology.Wire{t.Up(a, k), t.Down(b, k)} {
+			load[w]++
+			used = append(used, w)
+			busiest = max(busiest, load[w])
+		}
+	}
+	return extra + busiest - 1, nil
+}
+
+// A key is what a rate depends on.
+type key struct {
+	kind  failover.Policy
+	state State
+}
+
+// Rates remembers what each state builds. It is safe for concurrent use.
+type Rates struct {
+	// Work returns what all servers together receive with one plan, for several sets of
+	// links that tables avoid, in bit/s; Setting.Rate is one.
+	Work func(ctx context.Context, p failover.Policy, planned Dead, avoided []Dead) ([]float64, error)
+	// Same brings states together in which FORS builds as much; Setting.Same is one. Nil:
+	// none but those that are equal.
+	Same func(State) State
+	// Progress is told how many of so many new states are done; nil is allowed.
+	Progress func(done, of int)
+
+	mu    sync.Mutex
+	known map[key]float64
+}
+
+// Learn works out the rates that the stories need and that are not known yet, on all CPUs.
+func (r *Rates) Learn(ctx context.Context, stories ...*Story) error {
+	todo := map[key]bool{}
+	for _, s := range stories {
+		todo[r.keyOf(s.Policy, State{})] = true
+		for _, x := range s.Spells {
+			todo[r.keyOf(s.Policy, x.State)] = true
+		}
+	}
+	groups, all := r.missing(todo)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	done := 0
+	for _, k := range slices.SortedFunc(maps.Keys(groups), compareKeys) {
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			avoided := groups[k]
+			rates, err := r.Work(ctx, k.kind, k.state.Plan, avoided)
+			if err != nil {
+				return fmt.Errorf("policy %s without %q: %w", k.kind, k.state.Plan, err)
+			}
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			for i, d := range avoided {
+				r.known[key{k.kind, State{Plan: k.state.Plan, Tables: d}}] = rates[i]
+			}
+			if done += len(avoided); r.Progress != nil {
+				r.Progress(done, all)
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// missing returns what is not known: by policy and plan, what tables avoid; and the
+// number of states.
+func (r *Rates) missing(todo map[key]bool) (map[key][]Dead, int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known == nil {
+		r.known = map[key]float64{}
+	}
+	groups, n := map[key][]Dead{}, 0
+	for k := range todo {
+		if _, ok := r.known[k]; ok || k.state.Standing {
+			continue
+		}
+		group := key{k.kind, State{Plan: k.state.Plan}}
+		groups[group] = append(groups[group], k.state.Tables)
+		n++
+	}
+	return groups, n
+}
+
+// keyOf brings together what comes to the same.
+func (r *Rates) keyOf(p failover.Policy, x State) key {
+	switch {
+	case x.Standing:
+		return key{state: State{Standing: true}}
+	case p == failover.FORSHold:
+		p = failover.FORS
+	case p == failover.None:
+		p = failover.MinHop
+	}
+	if p == failover.FORS && subset(x.Tables, x.Plan) {
+		x.Tables = x.Plan
+	}
+	if p == failover.FORS && r.Same != nil {
+		x = r.Same(x)
+	}
+	if p != failover.FORS && (p != failover.Unsync || x.Plan == "") {
+		x.Plan = ""
+	} else if p == failover.Unsync {
+		x.Plan = "some"
+	}
+	return key{p, x}
+}
+
+// compareKeys orders keys by policy and plan.
+func compareKeys(a, b key) int {
+	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.state.Plan, b.state.Plan))
+}
+
+// Of returns the rate of a state that has been learnt; 0 for one that stands still.
+func (r *Rates) Of(p failover.Policy, x State) float64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.known[r.keyOf(p, x)]
+}

@@ -1,0 +1,99 @@
+package policy
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	"evbench/failover"
+	"evbench/plan"
+	"evbench/routing/twolevel"
+	"evbench/sim"
+	"evbench/topology"
+)
+
+// setting is a tree of which a message takes a second, and a phase half a second more.
+func setting(t *testing.T, ports, leaves int) *Setting {
+	t.Helper()
+	tree, err := topology.New(topology.Options{Ports: ports, Leaves: leaves})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Setting{Tree: tree, BitPerSec: 8e9, Fragment: 1e9, Timing: sim.Timing{Overhead: time.Second / 2}, Seed: 1}
+}
+
+// TestRates are rates that follow from counting messages: FT(2;4,4) has 15 phases of 1.5 s
+// when nothing is dead. With leaf0-spine0 dead, three destinations of leaf 0 and all that
+// go to it from that spine move to another, which then carries two in some phases.
+func TestRates(t *testing.T) {
+	t.Parallel()
+	s := setting(t, 4, 4)
+	healthy := 16 * 15 * 8e9 / (15 * 1.5)
+	one := Dead("leaf0-spine0")
+	for _, tt := range []struct {
+		name          string
+		policy        failover.Policy
+		state         State
+		atLeast, most float64 // of healthy
+	}{
+		{"healthy", failover.MinHop, State{}, 1, 1},
+		{"healthy, FORS", failover.FORS, State{}, 1, 1},
+		{"standing", failover.FORS, State{Standing: true}, 0, 0},
+		{"twelve phases with two messages", failover.MinHop, State{Tables: one}, 1.5 * 15 / (1.5*15 + 12), 1.5 * 15 / (1.5*15 + 10)},
+		{"detours, twelve phases with two messages", failover.FORS, State{Tables: one}, 1.5 * 15 / (1.5*15 + 14), 1.5 * 15 / (1.5*15 + 8)},
+		{"planned anew", failover.FORS, State{Plan: one, Tables: one}, 15. / 16, 15. / 16},
+		{"planned anew, tables healthy", failover.FORS, State{Plan: one}, 15. / 16, 15. / 16},
+		{"without phases", failover.Unsync, State{Plan: one, Tables: one}, 1.5 * 12 / 16, 1.5},
+	} {
+		rates := &Rates{Work: s.Rate}
+		if err := rates.Learn(context.Background(), &Story{Policy: tt.policy, Spells: []Spell{{State: tt.state}}}); err != nil {
+			t.Fatalf("%s: %v", tt.name, err)
+		}
+		if share := rates.Of(tt.policy, tt.state) / healthy; share < tt.atLeast-1e-9 || share > tt.most+1e-9 {
+			t.Errorf("%s: %.4f of healthy, want %.4f to %.4f", tt.name, share, tt.atLeast, tt.most)
+		}
+	}
+}
+
+// TestMost: nobody takes more than the setting allows, and totals are scaled.
+func TestMost(t *testing.T) {
+	t.Parallel()
+	s := setting(t, 4, 4)
+	s.Most, s.Servers = 1e9, 10
+	got, err := s.Rate(context.Background(), failover.MinHop, "", []Dead{""})
+	if err != nil || math.Abs(got[0]-10e9) > 1 {
+		t.Errorf("%g, %v", got, err)
+	}
+}
+
+// TestUnsynchronised holds the load of the busiest wire against the model of flows.
+func TestUnsynchronised(t *testing.T) {
+	t.Parallel()
+	s := setting(t, 4, 6)
+	for seed := range uint64(10) {
+		links, err := s.Tree.Random(int(seed%4), seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree, err := s.Tree.Without(links...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := plan.Build(tree, plan.Options{Schedule: "linear-shift", Routing: twolevel.Spread})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := sim.Fluid(context.Background(), &sim.Job{
+			Mode: "unsynchronised", Plan: p, BitPerSec: s.BitPerSec, Size: func(uint64, int) int { return s.Fragment }, Equal: true,
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Unsynchronised(twolevel.Spread, DeadOf(links))
+		want := 24 * 23 * 8e9 / o.Span.Seconds() * float64(o.Events[0])
+		if err != nil || math.Abs(got/want-1) > 1e-3 {
+			t.Errorf("%v: %g, flows %g, %v", links, got, want, err)
+		}
+	}
+}

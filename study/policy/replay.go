@@ -1,0 +1,344 @@
+package policy
+
+import (
+	"container/heap"
+	"fmt"
+	"time"
+
+	"evbench/failover"
+	"evbench/topology"
+)
+
+// A State is what decides how fast events are built.
+type State struct {
+	Standing bool // nothing gets through to somebody
+	Plan     Dead // what is dead in the plan in use
+	Tables   Dead // what tables and detours avoid
+}
+
+// A Spell is a time during which the state is the same.
+type Spell struct {
+	At, For time.Duration
+	State   State
+}
+
+// A Story is what one policy does over a log, before it is known what that builds.
+type Story struct {
+	Policy   failover.Policy
+	Spells   []Spell // they cover the log without a gap
+	Switches int     // changes of plan
+	Unused   Unused
+}
+
+// Unused is how links were up and not used, because they were held out or since it takes
+// its time until they are used again.
+type Unused struct {
+	Links   map[topology.Link]bool // that it happened to
+	Times   int                    // it began
+	Total   time.Duration          // added up over links
+	Longest time.Duration          // of one
+}
+
+// A due is what happens at a moment: a function that may have more happen later.
+type due struct {
+	at    time.Duration
+	order int // of two at the same moment, which was planned first
+	do    func() error
+}
+
+type agenda []due
+
+func (a agenda) Len() int { return len(a) }
+func (a agenda) Less(i, j int) bool {
+	return a[i].at < a[j].at || a[i].at == a[j].at && a[i].order < a[j].order
+}
+func (a agenda) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
+func (a *agenda) Push(x any)   { *a = append(*a, x.(due)) }
+func (a *agenda) Pop() any {
+	last := (*a)[len(*a)-1]
+	*a = (*a)[:len(*a)-1]
+	return last
+}
+
+// A player plays a log to the machine.
+type player struct {
+	o       Options
+	m       *failover.Machine
+	story   *Story
+	now     time.Duration
+	agenda  agenda
+	planned int // that were ever on the agenda
+
+	down   counts // in truth
+	apart  bool   // servers have no path to each other
+	tables set    // what tables and detours avoid
+	plan   set    // what is dead in the plan in use
+	made   map[int]set
+
+	standing bool
+	since    time.Duration // the first message was lost then
+	turn     *turn
+	begun    time.Duration // of the spell that lasts
+	state    State
+	unused   map[topology.Link]time.Duration // links that are up but avoided: since when
+}
+
+// A set is links and their name.
+type set struct {
+	has  map[topology.Link]bool
+	name Dead
+}
+
+func setOf(links []topology.Link) set {
+	s := set{map[topology.Link]bool{}, DeadOf(links)}
+	for _, l := range links {
+		s.has[l] = true
+	}
+	return s
+}
+
+// A turn is a change of plan that all workers know of.
+type turn struct {
+	id      int
+	lastOld time.Duration // 0 while the exchange under way lasts
+	due     int           // the entry of the agenda that counts; others are old
+}
+
+// Replay plays a log to the machine of a policy. O(changes · log).
+func Replay(p failover.Policy, l Log, o Options) (*Story, error) {
+	r := &player{
+		o: o, m: failover.New(o.machine(p)), story: &Story{Policy: p, Unused: Unused{Links: map[topology.Link]bool{}}},
+		down: counts{}, tables: setOf(nil), plan: setOf(nil), made: map[int]set{}, unused: map[topology.Link]time.Duration{},
+	}
+	for _, c := range l.Changes {
+		r.at(c.At, func() error { return r.change(c) })
+	}
+	if err := r.play(l.Span); err != nil {
+		return nil, fmt.Errorf("policy %s, %s into the log: %w", p, r.now, err)
+	}
+	return r.story, nil
+}
+
+// at has something happen at a moment, and returns its number.
+func (r *player) at(when time.Duration, do func() error) int {
+	r.planned++
+	heap.Push(&r.agenda, due{when, r.planned, do})
+	return r.planned
+}
+
+// after is at, from now.
+func (r *player) after(d time.Duration, do func() error) int { return r.at(r.now+d, do) }
+
+// play lets everything happen until the log ends.
+func (r *player) play(span time.Duration) error {
+	for {
+		wake, wakes := r.m.Wake()
+		tick := wakes && (len(r.agenda) == 0 || wake < r.agenda[0].at)
+		switch {
+		case tick && max(wake, r.now) < span:
+			r.now = max(wake, r.now)
+			if err := r.tell(failover.Tick{}); err != nil {
+				return err
+			}
+		case !tick && len(r.agenda) > 0 && r.agenda[0].at < span:
+			next := heap.Pop(&r.agenda).(due)
+			r.now = next.at
+			if err := next.do(); err != nil {
+				return err
+			}
+		default:
+			r.now = span
+			r.cut()
+			for l, since := range r.unused {
+				r.story.Unused.add(l, span-since)
+			}
+			return nil
+		}
+		r.look()
+	}
+}
+
+// change takes a link down or up in truth. One end says so; what the other says at the
+// same moment would add nothing.
+func (r *player) change(c Change) error {
+	if !r.down.change(c) {
+		return nil
+	}
+	alive, err := r.o.Tree.Without(r.down.links()...)
+	if err != nil {
+		return err
+	}
+	r.apart = alive.Connected() != nil
+	r.after(r.o.Times.Seen, func() error { return r.tell(failover.End{Link: c.Link, Leaf: true, Up: c.Up}) })
+	return nil
+}
+
+// tell hands an event to the machine, and plans the answers to what it asks for.
+func (r *player) tell(e failover.Event) error {
+	for _, a := range r.m.Handle(r.now, e) {
+		if err := r.do(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *player) do(a failover.Action) error {
+	t := r.o.Times
+	switch a := a.(type) {
+	case failover.Aid:
+		r.after(t.Aid, func() error {
+			r.tables = setOf(a.Dead)
+			return r.tell(failover.Aided{ID: a.ID})
+		})
+	case failover.MakePlan:
+		return r.makePlan(a)
+	case failover.Install:
+		r.after(t.Install, func() error {
+			r.tables = r.made[a.ID]
+			return r.tell(failover.Installed{ID: a.ID})
+		})
+	case failover.Update:
+		r.after(t.Update, func() error {
+			r.turn = &turn{id: a.ID}
+			r.exchange()
+			return r.tell(failover.Updated{ID: a.ID})
+		})
+	case failover.Clean:
+		r.after(t.Clean, func() error {
+			r.tables = r.plan
+			return r.tell(failover.Cleaned{ID: a.ID})
+		})
+	case failover.Stop:
+		return fmt.Errorf("the machine ends the run: %s", a.Reason)
+	}
+	return nil
+}
+
+func (r *player) makePlan(a failover.MakePlan) error {
+	alive, err := r.o.Tree.Without(a.Dead...)
+	if err != nil {
+		return err
+	}
+	r.made[a.ID] = setOf(a.Dead)
+	e := failover.Planned{ID: a.ID, Source: failover.Computed, Plan: r.o.Times.Plan, Verify: r.o.Times.Verify}
+	if err := alive.Connected(); err != nil {
+		e.Disjoint = err.Error()
+	}
+	r.after(e.Plan+e.Verify, func() error { return r.tell(e) })
+	return nil
+}
+
+// exchange has the turn go on when an exchange that begins now has ended.
+func (r *player) exchange() {
+	if !r.standing {
+		r.turn.due = r.after(r.o.Times.Exchange, r.ended(r.turn, r.planned+1))
+	}
+}
+
+// ended is the end of an exchange of a turn: the last on the old plan, or the first on
+// the new one.
+func (r *player) ended(t *turn, number int) func() error {
+	return func() error {
+		if r.turn != t || t.due != number {
+			return nil // it stood still in between
+		}
+		if t.lastOld == 0 {
+			t.lastOld, r.plan = r.now, r.made[t.id]
+			r.exchange()
+			return nil
+		}
+		r.turn = nil
+		r.story.Switches++
+		return r.tell(failover.Switched{ID: t.id, LastOld: t.lastOld, FirstNew: r.now})
+	}
+}
+
+// look cuts the time where the state has changed.
+func (r *player) look() {
+	switch hole := r.hole(); {
+	case hole && !r.standing:
+		r.standing, r.since = true, r.now
+		if r.turn != nil {
+			r.turn.due = 0
+		}
+	case r.standing && !hole:
+		if again := r.retry(); again == r.now {
+			r.standing = false
+			if r.turn != nil {
+				r.exchange()
+			}
+		} else {
+			r.at(again, func() error { return nil }) // to look again
+		}
+	}
+	if s := (State{r.standing, r.plan.name, r.tables.name}); s != r.state {
+		r.cut()
+		r.state = s
+	}
+	r.watch()
+}
+
+// watch follows which links are up but avoided.
+func (r *player) watch() {
+	avoided := func(l topology.Link) bool { return r.down[l] == 0 && (r.tables.has[l] || r.plan.has[l]) }
+	for l, since := range r.unused {
+		if !avoided(l) {
+			r.story.Unused.add(l, r.now-since)
+			delete(r.unused, l)
+		}
+	}
+	for _, s := range []set{r.tables, r.plan} {
+		for l := range s.has {
+			if _, known := r.unused[l]; !known && avoided(l) {
+				r.unused[l] = r.now
+			}
+		}
+	}
+}
+
+// add adds a time for which a link was not used.
+func (u *Unused) add(l topology.Link, d time.Duration) {
+	u.Links[l] = true
+	u.Times++
+	u.Total += d
+	u.Longest = max(u.Longest, d)
+}
+
+// cut ends the spell that lasts.
+func (r *player) cut() {
+	if r.now > r.begun {
+		r.story.Spells = append(r.story.Spells, Spell{r.begun, r.now - r.begun, r.state})
+	}
+	r.begun = r.now
+}
+
+// hole reports whether messages are lost: over a dead link that the tables do not avoid,
+// or for want of any path.
+func (r *player) hole() bool {
+	if r.apart {
+		return true
+	}
+	for l := range r.down {
+		if !r.tables.has[l] {
+			return true
+		}
+	}
+	return false
+}
+
+// longestRetry is TCP's longest wait between two attempts.
+const longestRetry = 2 * time.Minute
+
+// retry returns when TCP next sends again what was lost first; not before now.
+func (r *player) retry() time.Duration {
+	at, wait := r.since, r.o.Times.Retransmit
+	if wait <= 0 {
+		return r.now
+	}
+	for at < r.now || at == r.since {
+		at += wait
+		wait = min(2*wait, longestRetry)
+	}
+	return at
+}

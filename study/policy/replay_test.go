@@ -1,0 +1,265 @@
+package policy
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"evbench/failover"
+	"evbench/topology"
+)
+
+const sec = time.Second
+
+// slow are times that are easy to add up.
+func slow() Times {
+	return Times{Aid: sec, Plan: 2 * sec, Install: sec, Update: sec, Clean: sec, Exchange: 10 * sec}
+}
+
+func small(t *testing.T) *topology.Tree {
+	t.Helper()
+	tree, err := topology.New(topology.Options{Ports: 4, Leaves: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// flat are rates of 10 Tbit/s when nothing is dead, 8 with another plan and 5 while paths
+// that the plan counts on are avoided; nothing depends on which.
+func flat() *Rates {
+	return &Rates{Work: func(_ context.Context, _ failover.Policy, planned Dead, avoided []Dead) ([]float64, error) {
+		out := make([]float64, len(avoided))
+		for i, d := range avoided {
+			switch (State{Plan: planned, Tables: d}).phase() {
+			case Healthy:
+				out[i] = 10e12
+			case Replanned:
+				out[i] = 8e12
+			default:
+				out[i] = 5e12
+			}
+		}
+		return out, nil
+	}}
+}
+
+// handMade is a log of failures of a link, each from a second to another.
+func handMade(span int, ends ...[2]int) Log {
+	l := Log{Span: time.Duration(span) * sec, Failures: len(ends)}
+	for _, e := range ends {
+		l.Changes = append(l.Changes,
+			Change{time.Duration(e[0]) * sec, topology.Link{Leaf: 1, Spine: 2}, false},
+			Change{time.Duration(e[1]) * sec, topology.Link{Leaf: 1, Spine: 2}, true})
+	}
+	return l
+}
+
+func result(t *testing.T, p failover.Policy, l Log, o Options, rates *Rates) (*Story, *Result) {
+	t.Helper()
+	s, err := Replay(p, l, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rates.Learn(context.Background(), s); err != nil {
+		t.Fatal(err)
+	}
+	return s, Reckon(s, rates)
+}
+
+// TestOneHour is a link that is dead for an hour.
+func TestOneHour(t *testing.T) {
+	t.Parallel()
+	l := handMade(10_000, [2]int{1000, 4600})
+	for _, tt := range []struct {
+		name                          string
+		policy                        failover.Policy
+		retransmit                    time.Duration
+		standing, rerouted, replanned float64
+		lost                          float64
+		switches                      int
+		unused                        float64
+	}{
+		{"none", failover.None, 0, 3600, 0, 0, 36_000, 0, 0},
+		// TCP tries again after 3, 9, 21, 45, 93, 189 s, and from there every 120 s.
+		{"none, and TCP waits", failover.None, 3 * sec, 3669, 0, 0, 36_690, 0, 0},
+		{"minhop", failover.MinHop, 0, 1, 3600, 0, 10 + 18_000, 0, 1},
+		{"spread", failover.Spread, 0, 1, 3600, 0, 10 + 18_000, 0, 1},
+		// Planned after 2 s, installed after 3, with all workers after 4, and in use when
+		// the exchange under way has ended, 10 s later. The same on the way back.
+		{"fors", failover.FORS, 0, 1, 13, 3600, 10 + 65 + 7200, 2, 14},
+		{"fors, and TCP waits", failover.FORS, 3 * sec, 3, 11, 3600, 30 + 55 + 7200, 2, 14},
+		// The tables lead over the link again 3 s after it came back, phases begin 11 s later.
+		{"unsync", failover.Unsync, 0, 1, 13, 3600, 10 + 5*3602, 2, 14},
+		{"fors+hold", failover.FORSHold, 0, 1, 13, 4200, 10 + 65 + 8400, 2, 614},
+	} {
+		o := Options{Tree: small(t), Times: slow()}
+		o.Times.Retransmit = tt.retransmit
+		rates := flat()
+		if tt.policy == failover.Unsync {
+			// Its state is told by the tables alone: 5 while they avoid anything.
+			rates.Work = func(_ context.Context, _ failover.Policy, _ Dead, avoided []Dead) ([]float64, error) {
+				out := make([]float64, len(avoided))
+				for i, d := range avoided {
+					if out[i] = 5e12; d == "" {
+						out[i] = 10e12
+					}
+				}
+				return out, nil
+			}
+		}
+		_, r := result(t, tt.policy, l, o, rates)
+		got := []float64{r.StandingSec, r.FirstAidSec, r.ReplannedSec, r.Lost, float64(r.Switches), r.UnusedSec}
+		want := []float64{tt.standing, tt.rerouted, tt.replanned, tt.lost, float64(tt.switches), tt.unused}
+		for i := range want {
+			if math.Abs(got[i]-want[i]) > 1e-6 {
+				t.Errorf("%s: standing, re-routed, re-planned, lost, switches, unused: %v, want %v", tt.name, got, want)
+				break
+			}
+		}
+		if r.Built+r.Lost != 100_000 || r.WorstHour != 0 && r.WorstHour != 1 {
+			t.Errorf("%s: %+v", tt.name, r)
+		}
+	}
+}
+
+// TestFlapping is a link that dies every minute for five seconds, thirty times.
+func TestFlapping(t *testing.T) {
+	t.Parallel()
+	var ends [][2]int
+	for i := range 30 {
+		ends = append(ends, [2]int{60 * (i + 1), 60*(i+1) + 5})
+	}
+	l := handMade(4000, ends...)
+	o := Options{Tree: small(t), Times: slow()}
+	o.Times.Exchange = sec
+	for _, tt := range []struct {
+		policy                 failover.Policy
+		hold                   time.Duration
+		stops, switches, times int
+		healthy                float64
+	}{
+		{failover.None, 0, 30, 0, 0, 4000 - 30*5},
+		{failover.MinHop, 0, 30, 0, 30, 4000 - 30*6},
+		{failover.FORS, 0, 30, 60, 30, 4000 - 30*10},
+		// Out from the first failure to 10 minutes after the last, and 5 s more to change.
+		{failover.FORSHold, 0, 1, 2, 30, 4000 - (1805 - 60) - 600 - 5},
+		{failover.FORSHold, 30 * sec, 30, 60, 30, 4000 - 30*40},
+	} {
+		o.Hold = tt.hold
+		_, r := result(t, tt.policy, l, o, flat())
+		if r.Stops != tt.stops || r.Switches != tt.switches || r.UnusedTimes != tt.times || math.Abs(r.HealthySec-tt.healthy) > 1e-6 {
+			t.Errorf("%s, hold %s: %d stops, %d switches, unused %d times, healthy for %g s; want %+v",
+				tt.policy, tt.hold, r.Stops, r.Switches, r.UnusedTimes, r.HealthySec, tt)
+		}
+	}
+}
+
+// TestApart: while servers have no path to each other nothing is built, whatever is done.
+func TestApart(t *testing.T) {
+	t.Parallel()
+	l := Log{Span: 1000 * sec}
+	for k := range 4 {
+		l.Changes = append(l.Changes, Change{At: 100 * sec, Link: topology.Link{Leaf: 0, Spine: k}})
+	}
+	l.Changes = append(l.Changes, Change{400 * sec, topology.Link{Leaf: 0, Spine: 3}, true})
+	for _, p := range failover.Policies()[1:] {
+		_, r := result(t, p, l, Options{Tree: small(t), Times: slow()}, flat())
+		if r.StandingSec < 300 || r.StandingSec > 303 {
+			t.Errorf("%s: stands still for %g s", p, r.StandingSec)
+		}
+	}
+}
+
+// randomLog draws failures of few links, which overlap and flap.
+func randomLog(rng *rand.Rand, tree *topology.Tree) Log {
+	l := Log{Span: time.Duration(1000+rng.IntN(20_000)) * sec}
+	for range rng.IntN(6) {
+		link := topology.Link{Leaf: rng.IntN(tree.Leaves()), Spine: rng.IntN(tree.Spines())}
+		for at := time.Duration(rng.Int64N(int64(l.Span))); at < l.Span; {
+			long := time.Duration(1+rng.IntN(300)) * sec / 2
+			l.Changes = append(l.Changes, Change{at, link, false}, Change{at + long, link, true})
+			l.Failures++
+			at += long + time.Duration(1+rng.IntN(3000))*sec/2
+		}
+	}
+	slices.SortStableFunc(l.Changes, func(a, b Change) int { return int(a.At - b.At) })
+	return l
+}
+
+// TestRandomLogs holds what is true of every policy over every log.
+func TestRandomLogs(t *testing.T) {
+	t.Parallel()
+	tree := small(t)
+	rates := flat()
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		l := randomLog(rng, tree)
+		o := Options{Tree: tree, Times: slow()}
+		o.Times.Exchange = time.Duration(rng.IntN(30)) * sec
+		if rng.IntN(2) == 0 {
+			o.Times = Stated()
+			o.Times.Retransmit = 0
+		}
+		var none float64
+		for _, p := range failover.Policies() {
+			s, r := result(t, p, l, o, rates)
+			at := time.Duration(0)
+			for _, x := range s.Spells {
+				if x.At != at || x.For <= 0 {
+					t.Fatalf("seed %d, %s: spell %+v begins at %s", seed, p, x, at)
+				}
+				at += x.For
+			}
+			all := r.HealthySec + r.ReplannedSec + r.FirstAidSec + r.StandingSec
+			if at != l.Span || math.Abs(all-l.Span.Seconds()) > 1e-6 || math.Abs(r.Built+r.Lost-10*l.Span.Seconds()) > 1e-3 {
+				t.Errorf("seed %d, %s: spells end at %s, times add up to %g s, built and lost to %g Tb; the log has %s", seed, p, at, all, r.Built+r.Lost, l.Span)
+			}
+			if p == failover.None {
+				none = r.StandingSec
+			} else if r.StandingSec > none+1e-6 {
+				t.Errorf("seed %d, %s: stands still for %g s, with none %g s", seed, p, r.StandingSec, none)
+			}
+			if len(l.Changes) == 0 && r.Lost != 0 {
+				t.Errorf("seed %d, %s: loses %g Tb without a failure", seed, p, r.Lost)
+			}
+		}
+	}
+}
+
+// TestInstant: fail-over that takes no time is what Instant says.
+func TestInstant(t *testing.T) {
+	t.Parallel()
+	tree := small(t)
+	rates := flat()
+	for seed := range uint64(40) {
+		l := randomLog(rand.New(rand.NewPCG(seed, 8)), tree)
+		_, r := result(t, failover.FORS, l, Options{Tree: tree}, rates)
+		s, err := Instant(failover.FORS, l, tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := rates.Learn(context.Background(), s); err != nil {
+			t.Fatal(err)
+		}
+		if want := Reckon(s, rates); math.Abs(r.Lost-want.Lost) > 1e-6 || math.Abs(r.HealthySec-want.HealthySec) > 1e-6 {
+			t.Errorf("seed %d: %+v, want %+v", seed, r, want)
+		}
+	}
+}
+
+func TestTimes(t *testing.T) {
+	t.Parallel()
+	times := Stated()
+	if err := times.Set("aid", "3ms"); err != nil || times.Aid != 3*ms {
+		t.Errorf("aid %s, %v", times.Aid, err)
+	}
+	for _, bad := range [][2]string{{"aid", "3"}, {"aid", "-1s"}, {"aid", "2h"}, {"flight", "1s"}} {
+		if err := times.Set(bad[0], bad[1]); err == nil {
+			t.Errorf("%v is taken", bad)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package policy
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"evbench/failover"
+	"evbench/sim"
+	"evbench/topology"
+)
+
+// TestSame: a state with other names becomes the same one; and what FORS builds in it is
+// what it builds under the old names, but for detours, which depend on names a little.
+func TestSame(t *testing.T) {
+	t.Parallel()
+	tree, err := topology.New(topology.Options{Ports: 6, Leaves: 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Setting{Tree: tree, BitPerSec: 8e9, Fragment: 1e9, Timing: sim.Timing{Overhead: time.Second / 2}, Seed: 1}
+	rng := rand.New(rand.NewPCG(1, 2))
+	classes := map[State]bool{}
+	for range 60 {
+		links, err := tree.Random(1+rng.IntN(3), rng.Uint64())
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := State{Plan: DeadOf(links[1:]), Tables: DeadOf(links)}
+		y := s.Same(x)
+		classes[y] = true
+		if s.Same(y) != y {
+			t.Errorf("%+v becomes %+v, and that %+v", x, y, s.Same(y))
+		}
+		var rates [2]float64
+		for i, x := range []State{x, y} {
+			for _, avoided := range []Dead{x.Plan, x.Tables} {
+				got, err := s.Rate(context.Background(), failover.FORS, x.Plan, []Dead{avoided})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if avoided == x.Plan && i == 0 {
+					rates[0] = got[0]
+				} else if avoided == x.Plan && math.Abs(got[0]/rates[0]-1) > 1e-9 {
+					t.Errorf("%+v: %g, as %+v %g", x, got[0], y, rates[0])
+				}
+				if avoided == x.Tables && i == 0 {
+					rates[1] = got[0]
+				} else if avoided == x.Tables && math.Abs(got[0]/rates[1]-1) > 0.1 {
+					t.Errorf("detours %+v: %g, as %+v %g", x, got[0], y, rates[1])
+				}
+			}
+		}
+	}
+	if len(classes) > 20 {
+		t.Errorf("60 states became %d", len(classes))
+	}
+}

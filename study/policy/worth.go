@@ -1,0 +1,169 @@
+// Package policy answers: what is a policy of fail-over worth over a log of failures? It
+// takes months of failures through the state machine of package failover in virtual
+// time, has what it asks for done after stated times, and cuts the time into spells in
+// which nothing changes: what is dead, which plan is in use, which links the tables
+// avoid, and whether messages get through. What is built in a spell is told by the models
+// of package sim; the sums say what a policy builds and loses.
+//
+// The way of the data: FromFailures (a Log) → Replay (a Story, no rates) → Rates (what
+// each distinct state builds, worked out once and several at a time) → Reckon (a Result).
+//
+// What is assumed:
+//
+//   - A dead link stops all event building until the tables lead around it: an exchange
+//     in phases ends for nobody while one message is missing, and without phases every
+//     event needs all sources. It goes on when TCP next tries again: Times.Retransmit
+//     after the link died, then twice as long after that, and so on, two minutes apart at
+//     most. So a short gap may cost as much as a long one.
+//   - The same holds while servers have no path to each other.
+//   - A link that comes back does no harm; what is done to use it again stops nothing.
+//   - Between first aid and the new plan the old one goes on, its pinned paths over
+//     detours. Between two plans nothing waits: the exchange under way ends on the old one.
+//   - The first try of everything succeeds, and no worker is lost.
+//
+// Nothing here reads a clock, opens a file or draws a number that does not come from a seed.
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"evbench/failover"
+	"evbench/topology"
+)
+
+// Times are how long it takes to do what the machine asks for.
+type Times struct {
+	Seen     time.Duration // from the change of a link to its event
+	Debounce time.Duration // planning waits for more events
+	Aid      time.Duration // to lead the tables around dead links
+	Plan     time.Duration // to make a plan
+	Verify   time.Duration // to judge it
+	Install  time.Duration // to put its routes in place and read them back
+	Update   time.Duration // until all workers have it
+	Clean    time.Duration // to take the old routes away
+	Exchange time.Duration // one exchange; 0: as long as one takes when nothing is dead
+	// Retransmit is how long TCP waits before it first sends again what was lost.
+	Retransmit time.Duration
+}
+
+// ms is a stated time.
+const ms = time.Millisecond
+
+// Stated are the times that evbench is held to in its lab: first aid 2 ms after the
+// event, all workers on the new plan 20 ms after it and the exchange under way. The
+// retransmission is the least that Linux waits.
+func Stated() Times {
+	return Times{
+		Debounce: ms, Aid: 2 * ms, Plan: 14 * ms, Verify: ms, Install: 2 * ms, Update: 2 * ms, Clean: 5 * ms, Retransmit: 200 * ms,
+	}
+}
+
+// Thesis are the same with the 1.5 s that LHCb's subnet manager needs for new routes
+// (thesis 4.1.2), for first aid as for a plan.
+func Thesis() Times {
+	t := Stated()
+	t.Aid, t.Install, t.Clean = 1500*ms, 1500*ms, 1500*ms
+	return t
+}
+
+// fields are the times by the names that people write.
+func (t *Times) fields() []struct {
+	name string
+	at   *time.Duration
+} {
+	return []struct {
+		name string
+		at   *time.Duration
+	}{
+		{"seen", &t.Seen}, {"debounce", &t.Debounce}, {"aid", &t.Aid}, {"plan", &t.Plan}, {"verify", &t.Verify},
+		{"install", &t.Install}, {"update", &t.Update}, {"clean", &t.Clean}, {"exchange", &t.Exchange}, {"retransmit", &t.Retransmit},
+	}
+}
+
+// Set sets a time by its name: seen, debounce, aid, plan, verify, install, update, clean,
+// exchange, retransmit.
+func (t *Times) Set(name, value string) error {
+	var names []string
+	for _, f := range t.fields() {
+		names = append(names, f.name)
+		if f.name != name {
+			continue
+		}
+		d, err := time.ParseDuration(value)
+		if err != nil || d < 0 || d > time.Hour {
+			return fmt.Errorf("%s=%s: must be a time from 0s to 1h, such as 2ms", name, value)
+		}
+		*f.at = d
+		return nil
+	}
+	return fmt.Errorf("no time is called %q; there are %s", name, strings.Join(names, ", "))
+}
+
+// String lists the times, in the form that Set takes.
+func (t Times) String() string {
+	var out []string
+	for _, f := range t.fields() {
+		out = append(out, f.name+"="+f.at.String())
+	}
+	return strings.Join(out, " ")
+}
+
+// Options of a replay.
+type Options struct {
+	Tree  *topology.Tree // without dead links
+	Times Times
+	// Hold is how long a link must have stayed up before it is used again, for the
+	// policy that holds. 0 means failover.DefaultHold.
+	Hold time.Duration
+}
+
+// machine returns what a policy asks of the state machine.
+func (o Options) machine(p failover.Policy) failover.Options {
+	m := p.Options(o.Tree, o.Hold)
+	m.Debounce, m.Wait = o.Times.Debounce, true
+	return m
+}
+
+// A Dead is a set of links, their names in order of leaf and spine, with spaces between.
+type Dead string
+
+// DeadOf returns the set of the links.
+func DeadOf(links []topology.Link) Dead {
+	sorted := slices.Clone(links)
+	slices.SortFunc(sorted, topology.Link.Compare)
+	var names []string
+	for _, l := range slices.Compact(sorted) {
+		names = append(names, l.String())
+	}
+	return Dead(strings.Join(names, " "))
+}
+
+// Without returns the tree that has lost the links of the set.
+func (d Dead) Without(t *topology.Tree) (*topology.Tree, error) {
+	var dead []topology.Link
+	for _, name := range strings.Fields(string(d)) {
+		links, err := t.Links(name)
+		if err != nil {
+			return nil, err
+		}
+		dead = append(dead, links...)
+	}
+	return t.Without(dead...)
+}
+
+// subset reports whether all links of a set are in another.
+func subset(a, b Dead) bool {
+	if a == "" || a == b {
+		return true
+	}
+	other := strings.Fields(string(b))
+	for name := range strings.FieldsSeq(string(a)) {
+		if !slices.Contains(other, name) {
+			return false
+		}
+	}
+	return true
+}

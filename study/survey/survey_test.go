@@ -1,0 +1,286 @@
+package survey_test
+
+import (
+	"bytes"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"evbench/plan"
+	"evbench/scheduler"
+	"evbench/study/survey"
+	"evbench/topology"
+	"evbench/topology/topologytest"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+func tree(t testing.TB, m0, m1 int, down ...string) *topology.Tree {
+	t.Helper()
+	return topologytest.Tree(t, topology.Options{Ports: m0, Leaves: m1}, down...)
+}
+
+// The numbers that thesis 5.5 states for a bandwidth reduction of 1.
+func TestSlowdownReproducesTheThesis(t *testing.T) {
+	for _, c := range []struct {
+		m0, m1         int
+		ls, bo, boAll  float64
+		phases         int
+		lsfs, bofs     float64 // at reduction 1
+		halfFS, halfBO float64 // LS/FS and BO/FS at half the links
+	}{
+		{16, 16, 1.8750, 1, 1, 256, 1.8750, 1, 1.0292, 1.0667},
+		{20, 18, 1.8889, 1, 1, 360, 1.8889, 1, 1.0265, 1.0588},
+		{16, 32, 1.9375, 1.5, 2, 530, 1.8717, 1.4491, 1.0141, 1.0323},
+	} {
+		rows, err := survey.Slowdown(tree(t, c.m0, c.m1), survey.Count, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(rows) != 2*c.m0 {
+			t.Fatalf("FT(2;%d,%d): %d rows", c.m0, c.m1, len(rows))
+		}
+		for _, all := range []int{0, c.m0} {
+			one, half := rows[all+1], rows[all+c.m0/2]
+			bo := c.bo
+			if all > 0 {
+				bo = c.boAll
+			}
+			s := float64(one.Ideal)
+			near(t, "LS", float64(one.LinearShift)/s, c.ls)
+			near(t, "BO", float64(one.BandwidthOptimal)/s, bo)
+			near(t, "LS/FS", float64(one.LinearShift)/float64(one.Adapted), c.lsfs)
+			near(t, "half LS/FS", float64(half.LinearShift)/float64(half.Adapted), c.halfFS)
+			near(t, "half BO/FS", float64(half.BandwidthOptimal)/float64(half.Adapted), c.halfBO)
+			if one.Phases != c.phases || one.HealthyPhases != c.m0*c.m1 || one.Reduction != 1 || one.All != (all > 0) {
+				t.Errorf("FT(2;%d,%d): %+v", c.m0, c.m1, one)
+			}
+		}
+		near(t, "BO/FS", float64(rows[1].BandwidthOptimal)/float64(rows[1].Adapted), c.bofs)
+	}
+}
+
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if math.Abs(got-want) > 5e-5 {
+		t.Errorf("%s: %.5f, want %.4f", what, got, want)
+	}
+}
+
+// Algorithm 2 message by message, for every shape up to 6×6, both schedules and
+// all reductions, and trees that are not full.
+func TestCountModelAgainstTheListing(t *testing.T) {
+	for m0 := 1; m0 <= 6; m0++ {
+		for m1 := 2; m1 <= 6; m1++ {
+			fill := slices.Repeat([]int{m0}, m1)
+			for _, missing := range []int{0, 1} {
+				fill[0] -= missing
+				o := topology.Options{Ports: m0, Leaves: m1, Fill: fill, Spines: m0 + missing}
+				if m0*m1 == 2 && missing == 1 {
+					continue // one server is left
+				}
+				healthy := topologytest.Tree(t, o)
+				rows, err := survey.Slowdown(healthy, survey.Count, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, r := range rows {
+					reduced, err := survey.Reduced(healthy, r.Reduction, r.All)
+					if err != nil {
+						t.Fatal(err)
+					}
+					ls, bo := listing(reduced, scheduler.LinearShift(healthy)), listing(reduced, scheduler.BandwidthOptimal(healthy))
+					if r.LinearShift != ls || r.BandwidthOptimal != bo {
+						t.Fatalf("%s %v, reduction %d, all %v: %d and %d, want %d and %d",
+							healthy.Notation(), fill, r.Reduction, r.All, r.LinearShift, r.BandwidthOptimal, ls, bo)
+					}
+				}
+			}
+		}
+	}
+}
+
+// listing is thesis Algorithm 2 with ⌈ ⌉, as slow as it is printed.
+func listing(t *topology.Tree, s *scheduler.Schedule) int {
+	from, to := make([]map[int]int, s.Phases), make([]map[int]int, s.Phases)
+	for p := range s.Phases {
+		from[p], to[p] = map[int]int{}, map[int]int{}
+	}
+	for _, m := range s.Messages() {
+		if a, b := t.Leaf(m.Src), t.Leaf(m.Dst); a != b {
+			from[m.Phase][a]++
+			to[m.Phase][b]++
+		}
+	}
+	sum := 0
+	for p := range s.Phases {
+		most := 0
+		for l := range t.Leaves() {
+			links := len(t.AliveSpines(l))
+			most = max(most, (from[p][l]+links-1)/links, (to[p][l]+links-1)/links)
+		}
+		sum += most
+	}
+	return sum
+}
+
+// What the routed model says of linear-shift and fors is what a plan says of
+// itself; bandwidth-optimal is never better than the count model, and no longer
+// than with all traffic on the spines that all leaves have.
+func TestRoutedModelAgainstPlans(t *testing.T) {
+	shapes := [][2]int{{2, 2}, {3, 5}, {4, 8}, {6, 4}, {5, 5}}
+	for _, shape := range shapes {
+		healthy := tree(t, shape[0], shape[1])
+		rows, err := survey.Slowdown(healthy, survey.Routed, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		count, err := survey.Slowdown(healthy, survey.Count, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range rows {
+			reduced, err := survey.Reduced(healthy, r.Reduction, r.All)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ls := cost(t, reduced, "linear-shift", "minhop", 3); r.LinearShift != ls {
+				t.Errorf("%s, row %d: linear-shift %d, a plan %d", healthy.Notation(), i, r.LinearShift, ls)
+			}
+			if fors := cost(t, reduced, "fors", "pinned", 3); r.Adapted != fors || r.Phases != fors {
+				t.Errorf("%s, row %d: fors %d in %d phases, a plan %d", healthy.Notation(), i, r.Adapted, r.Phases, fors)
+			}
+			if least, most := count[i].BandwidthOptimal, together(reduced, scheduler.BandwidthOptimal(healthy)); r.BandwidthOptimal < least || r.BandwidthOptimal > most {
+				t.Errorf("%s, row %d: bandwidth-optimal %d, must be %d..%d", healthy.Notation(), i, r.BandwidthOptimal, least, most)
+			}
+		}
+	}
+}
+
+func cost(t *testing.T, tree *topology.Tree, schedule, routing string, seed uint64) int {
+	t.Helper()
+	p, err := plan.Build(tree, plan.Options{Schedule: schedule, Routing: routing, Seed: seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(p.Cost(plan.Equal, 0).Duration)
+}
+
+// together is the duration of a schedule on the spines that no leaf has lost: by
+// König ⌈messages of a leaf / such spines⌉ a phase.
+func together(t *topology.Tree, s *scheduler.Schedule) int {
+	spines := 0
+	for k := range t.Spines() {
+		alive := true
+		for l := range t.Leaves() {
+			alive = alive && t.Alive(l, k)
+		}
+		if alive {
+			spines++
+		}
+	}
+	var dead []topology.Link
+	for l := range t.Leaves() {
+		for k := spines; k < t.Spines(); k++ {
+			dead = append(dead, topology.Link{Leaf: l, Spine: k})
+		}
+	}
+	reduced, err := t.Healthy().Without(dead...)
+	if err != nil {
+		return 0
+	}
+	return listing(reduced, s)
+}
+
+func TestSlowdownRefuses(t *testing.T) {
+	if _, err := survey.Slowdown(tree(t, 2, 2, "leaf0-spine0"), survey.Count, 1); err == nil {
+		t.Error("dead links are taken")
+	}
+	if _, err := survey.Slowdown(tree(t, 2, 2), "guess", 1); err == nil || err.Error() != `no model "guess"; there are count and routed` {
+		t.Error(err)
+	}
+}
+
+// Phases of fors are never below the bound, those of the others are their own.
+func TestPhases(t *testing.T) {
+	healthy := tree(t, 4, 8)
+	rows, err := survey.Phases(healthy, []string{"linear-shift", "bandwidth-optimal", "fors", "xor", "magic"}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []int{31, 38, 56, 112} // thesis 6.3: 38 at reduction 1
+	for i, r := range rows {
+		f := want[r.Reduction]
+		if r.Reduction != i%4 || r.All != (i >= 4) || r.Bound.Phases != f || !slices.Equal(r.Phases, []int{31, 32, f, 31, 0}) {
+			t.Errorf("row %d: %+v, want fors %d", i, r, f)
+		}
+		if r.Refused[4] == nil || r.Refused[0] != nil {
+			t.Errorf("row %d: refused %v", i, r.Refused)
+		}
+	}
+}
+
+func TestLMC(t *testing.T) {
+	healthy := tree(t, 4, 4)
+	rows, err := survey.LMC(healthy, 2, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 9 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	for i, r := range rows {
+		p := r.Paths
+		if r.Reduction != i/3 || p.Most < 1 || p.Most > 4-r.Reduction || 1<<p.LMC < p.Most || p.LMC > 0 && 1<<(p.LMC-1) >= p.Most {
+			t.Errorf("row %d: %+v", i, r)
+		}
+		if p.LIDs != 16<<p.LMC+8 || p.Entries != p.LIDs-1 || r.Phases < r.Bound {
+			t.Errorf("row %d: %+v", i, r)
+		}
+	}
+}
+
+// The tables of small trees, to the letter. -update writes them.
+func TestGoldenTables(t *testing.T) {
+	count, err := survey.SlowdownTable(tree(t, 4, 4), survey.Count, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	routed, err := survey.SlowdownTable(tree(t, 4, 4), survey.Routed, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, write := range map[string]func(*bytes.Buffer) error{
+		"count.txt":   func(b *bytes.Buffer) error { return count.WriteText(b) },
+		"count.csv":   func(b *bytes.Buffer) error { return count.WriteCSV(b) },
+		"count.json":  func(b *bytes.Buffer) error { return count.WriteJSON(b) },
+		"routed.txt":  func(b *bytes.Buffer) error { return routed.WriteText(b) },
+		"figures.txt": func(b *bytes.Buffer) error { return survey.PlannerTable(figures).WriteText(b) },
+	} {
+		var got bytes.Buffer
+		if err := write(&got); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, got.Bytes())
+	}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s has changed; -update rewrites it. Now:\n%s", name, got)
+	}
+}

@@ -1,0 +1,335 @@
+package survey_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"evbench/plan"
+	"evbench/study/survey"
+	"evbench/topology"
+	"evbench/topology/topologytest"
+)
+
+// Every set planned one after the other, by the plan package alone.
+func TestWhatIfAgainstASlowLoop(t *testing.T) {
+	for _, c := range []struct {
+		o    topology.Options
+		down []string
+		k    int
+	}{
+		{o: topology.Options{Ports: 3, Leaves: 3}, k: 1},
+		{o: topology.Options{Ports: 3, Leaves: 3}, k: 2},
+		{o: topology.Options{Ports: 2, Leaves: 3}, k: 3}, // sets that cut leaves off
+		{o: topology.Options{Ports: 3, Leaves: 4, Spines: 2, Fill: []int{3, 0, 1, 2}}, k: 2},
+		{o: topology.Options{Ports: 4, Leaves: 3}, down: []string{"leaf0-spine0", "spine2"}, k: 2},
+	} {
+		base := topologytest.Tree(t, c.o, c.down...)
+		cases := append(survey.DefaultCases(), survey.Case{Schedule: "bandwidth-optimal", Routing: "ecmp"}, survey.Case{Schedule: "fors", Routing: "ftree"})
+		r, err := survey.WhatIf(t.Context(), base, survey.WhatIfOptions{K: c.k, Seed: 1, Cases: cases, Workers: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Groups) == 0 || r.Groups[0].Group != "links" || r.Incomplete {
+			t.Fatalf("%+v", r)
+		}
+		for _, g := range r.Groups {
+			slow := slowGroup(t, base, g.Group, c.k, cases)
+			compareGroup(t, fmt.Sprintf("%s %v k=%d", base.Notation(), c.down, c.k), g, slow, cases)
+		}
+	}
+}
+
+type slowResult struct {
+	sets, unreachable int
+	phases            [][]int
+	efficiency        [][]float64
+	names             []string // of the reachable sets
+}
+
+// slowGroup tries all subsets of all names by counting in binary.
+func slowGroup(t *testing.T, base *topology.Tree, group string, k int, cases []survey.Case) slowResult {
+	t.Helper()
+	var names []string
+	for s := range base.Spines() {
+		name := fmt.Sprintf("spine%d", s)
+		for l := range base.Leaves() {
+			if link := fmt.Sprintf("leaf%d-%s", l, name); base.Alive(l, s) && (group == "links" || !slices.Contains(names, name)) {
+				if group == "links" {
+					names = append(names, link)
+				} else {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	r := slowResult{phases: make([][]int, len(cases)), efficiency: make([][]float64, len(cases))}
+	for bits := range 1 << len(names) {
+		var set []string
+		for i, n := range names {
+			if bits>>i&1 == 1 {
+				set = append(set, n)
+			}
+		}
+		if len(set) != k {
+			continue
+		}
+		r.sets++
+		var dead []topology.Link
+		for _, n := range set {
+			links, err := base.Links(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dead = append(dead, links...)
+		}
+		v, err := base.Without(dead...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Connected() != nil {
+			r.unreachable++
+			continue
+		}
+		slices.Sort(set)
+		r.names = append(r.names, strings.Join(set, ","))
+		for i, c := range cases {
+			p, err := plan.Build(v, plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.phases[i] = append(r.phases[i], p.Phases())
+			r.efficiency[i] = append(r.efficiency[i], p.Cost(plan.Equal, 1).Synchronised())
+		}
+	}
+	return r
+}
+
+func compareGroup(t *testing.T, what string, g survey.GroupReport, slow slowResult, cases []survey.Case) {
+	t.Helper()
+	if g.Sets != int64(slow.sets) || g.Chosen != slow.sets || g.Done != slow.sets || g.Unreachable != slow.unreachable || (g.First != nil) != (slow.unreachable > 0) {
+		t.Fatalf("%s, %s: %+v, want %d sets, %d unreachable", what, g.Group, g, slow.sets, slow.unreachable)
+	}
+	for i, c := range g.Cases {
+		if c.Case != cases[i] || c.Planned != slow.sets-slow.unreachable || c.Refused != 0 {
+			t.Fatalf("%s, %s, %s: %+v", what, g.Group, c.Case, c)
+		}
+		if c.Planned == 0 {
+			continue
+		}
+		most, least := slices.Max(slow.phases[i]), slices.Min(slow.efficiency[i])
+		if c.Phases.Max != most || c.Phases.Min != slices.Min(slow.phases[i]) || c.Phases.Median != middle(slow.phases[i]) {
+			t.Errorf("%s, %s, %s: phases %+v, want %v", what, g.Group, c.Case, c.Phases, slow.phases[i])
+		}
+		if c.Efficiency.Min != least || c.Efficiency.Max != slices.Max(slow.efficiency[i]) || c.Efficiency.Median != middle(slow.efficiency[i]) {
+			t.Errorf("%s, %s, %s: efficiency %+v, want %v", what, g.Group, c.Case, c.Efficiency, slow.efficiency[i])
+		}
+		set := slices.Sorted(slices.Values(c.Efficiency.Worst))
+		if at := slices.Index(slow.names, strings.Join(set, ",")); at < 0 || slow.efficiency[i][at] != least {
+			t.Errorf("%s, %s, %s: worst set %v", what, g.Group, c.Case, set)
+		}
+		count := 0
+		for _, b := range c.Efficiency.Histogram {
+			count += b.Count
+			for _, e := range slow.efficiency[i] {
+				if e >= b.Value && e < b.Value+0.05-1e-9 {
+					count--
+				}
+			}
+		}
+		if count != 0 {
+			t.Errorf("%s, %s, %s: histogram %+v, values %v", what, g.Group, c.Case, c.Efficiency.Histogram, slow.efficiency[i])
+		}
+	}
+}
+
+// middle is the lower of two middle values.
+func middle[T int | float64](values []T) T {
+	s := slices.Clone(values)
+	slices.Sort(s)
+	return s[(len(s)-1)/2]
+}
+
+// The report does not depend on the number of workers, nor a sample on anything
+// but its seed.
+func TestWhatIfIsReproducible(t *testing.T) {
+	base := tree(t, 4, 4)
+	text := func(workers, sample int, seed uint64) string {
+		r, err := survey.WhatIf(t.Context(), base, survey.WhatIfOptions{K: 2, Sample: sample, Seed: seed, Workers: workers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := r.WriteText(&b); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.WriteJSON(&b); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	if text(1, 0, 1) != text(7, 0, 1) || text(1, 30, 5) != text(7, 30, 5) {
+		t.Error("workers change the report")
+	}
+	if a, b := text(1, 30, 5), text(1, 30, 6); a == b {
+		t.Error("the seed does not change the sample")
+	}
+	if all, most := text(1, 0, 1), text(1, 1000, 1); strings.Count(all, "120 of 120 sets") != 1 || strings.Count(most, "120 of 120 sets") != 1 {
+		t.Error("a sample larger than all is not all")
+	}
+}
+
+// All samples are sets without repetition, in order; a combination is found by
+// its number.
+func TestGroups(t *testing.T) {
+	base := tree(t, 3, 3, "leaf0-spine0")
+	for k := 1; k <= survey.MaxK; k++ {
+		for _, g := range survey.Groups(base, k) {
+			units := map[string]int{"links": 8, "spines": 3}[g.Name]
+			seen := map[string]bool{}
+			for i := range g.Count {
+				names, dead := g.Set(i)
+				if len(names) != k || g.Name == "links" && len(dead) != k {
+					t.Fatalf("%s, k=%d, set %d: %v, %v", g.Name, k, i, names, dead)
+				}
+				seen[strings.Join(names, ",")] = true
+			}
+			want := []int{1, units, units * (units - 1) / 2, units * (units - 1) * (units - 2) / 6}[k]
+			if len(seen) != want || g.Count != int64(want) {
+				t.Errorf("%s, k=%d: %d sets, %d different, want %d", g.Name, k, g.Count, len(seen), want)
+			}
+		}
+	}
+}
+
+func TestWhatIfStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var last atomic.Int64
+	r, err := survey.WhatIf(ctx, tree(t, 4, 4), survey.WhatIfOptions{K: 2, Workers: 2, Progress: func(done, total int) {
+		if last.Store(int64(done)); done == 10 {
+			cancel()
+		}
+		if total != 126 {
+			t.Errorf("total %d", total)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := 0
+	for _, g := range r.Groups {
+		done += g.Done
+	}
+	if !r.Incomplete || done < 10 || done > 11 || int64(done) != last.Load() {
+		t.Errorf("incomplete %v, %d done, %d told", r.Incomplete, done, last.Load())
+	}
+	var b bytes.Buffer
+	if err := r.WriteText(&b); err != nil || !strings.Contains(b.String(), "INCOMPLETE") {
+		t.Errorf("%v: %s", err, b.String())
+	}
+}
+
+func TestWhatIfKeeps(t *testing.T) {
+	base := tree(t, 3, 3)
+	fors := survey.Case{Schedule: "fors", Routing: "pinned"}
+	var count atomic.Int64
+	o := survey.WhatIfOptions{K: 1, KeepCase: fors, Keep: func(p *plan.Plan) error {
+		if p.Schedule.Name != "fors" || !p.Pinned() || p.Tree.Spines() != 3 {
+			t.Errorf("kept %+v", p)
+		}
+		count.Add(1)
+		return nil
+	}}
+	if _, err := survey.WhatIf(t.Context(), base, o); err != nil || count.Load() != 1+9+3 {
+		t.Errorf("%d kept, %v", count.Load(), err)
+	}
+	full := errors.New("disk full")
+	o.Keep = func(p *plan.Plan) error {
+		if len(p.Tree.Dead()) > 0 {
+			return full
+		}
+		return nil
+	}
+	if _, err := survey.WhatIf(t.Context(), base, o); !errors.Is(err, full) || !survey.IsKeepError(err) {
+		t.Error(err)
+	}
+}
+
+func TestWhatIfRefuses(t *testing.T) {
+	healthy := tree(t, 3, 3)
+	for name, o := range map[string]survey.WhatIfOptions{
+		"k = 0":        {K: 0},
+		"k = 4":        {K: 4},
+		"sample":       {K: 1, Sample: -1},
+		"no schedule":  {K: 1, Cases: []survey.Case{{Schedule: "magic", Routing: "ftree"}}},
+		"no routing":   {K: 1, Cases: []survey.Case{{Schedule: "fors", Routing: "magic"}}},
+		"power of two": {K: 1, Cases: []survey.Case{{Schedule: "xor", Routing: "ftree"}}},
+	} {
+		if r, err := survey.WhatIf(t.Context(), healthy, o); err == nil {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	if _, err := survey.WhatIf(t.Context(), tree(t, 2, 2, "leaf0-spine0", "leaf1-spine1"), survey.WhatIfOptions{K: 1}); err == nil {
+		t.Error("a tree in pieces is taken")
+	}
+}
+
+func TestWhatIfJSON(t *testing.T) {
+	r, err := survey.WhatIf(t.Context(), tree(t, 2, 2), survey.WhatIfOptions{K: 2, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := r.WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "whatif.json", b.Bytes())
+	var doc map[string]any
+	if err := json.Unmarshal(b.Bytes(), &doc); err != nil || doc["schema"] != "evbench/whatif/1" {
+		t.Errorf("%v: %v", err, doc)
+	}
+	b.Reset()
+	if err := r.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "whatif.txt", b.Bytes())
+}
+
+func BenchmarkWhatIf(b *testing.B) {
+	base := tree(b, 8, 8)
+	for b.Loop() {
+		if _, err := survey.WhatIf(b.Context(), base, survey.WhatIfOptions{K: 2, Sample: 100, Seed: 1}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// A set that takes long does not keep a survey that is to stop.
+func TestWhatIfLeavesSetsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		fors := survey.Case{Schedule: "fors", Routing: "pinned"}
+		kept, held := 0, make(chan struct{})
+		r, err := survey.WhatIf(ctx, tree(t, 3, 3), survey.WhatIfOptions{
+			K: 1, Workers: 1, Cases: []survey.Case{fors}, KeepCase: fors,
+			Keep: func(*plan.Plan) error {
+				if kept++; kept == 4 { // the tree itself, and two sets, are done
+					cancel()
+					<-held
+				}
+				return nil
+			},
+		})
+		if err != nil || !r.Incomplete || r.Groups[0].Done != 2 {
+			t.Errorf("%+v, %v", r, err)
+		}
+		close(held)
+	})
+}
