@@ -7,7 +7,7 @@
 //
 // Slot i of one program is compared with slot i of the other, which was measured just before
 // or after: what disturbs the machine for longer than a slot disturbs both. Of these ratios
-// Compare gives the median and its interval (results.Interval).
+// Of gives the median and its interval (results.Interval).
 package peer
 
 import (
