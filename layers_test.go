@@ -71,14 +71,14 @@ var layers = []layer{
 	{"results/hdf5", "results", false},
 	{"results/compare", "results internal/unit", true},
 
-	{"scenario", "topology internal/unit", false},
-
-	{"internal/wire", "internal/port internal/unit results", false},
+	{"internal/wire", "barrier builder internal/port internal/unit results", false},
 	{"worker", "scheduler builder barrier transport internal/wire results", false},
 	{"controller", "internal/port internal/wire results", false},
 
 	{"failover", "topology", true},
 	{"failover/loop", "failover plan plan/store plan/verify topology", false},
+
+	{"scenario", "barrier builder failover internal/unit results routing routing/twolevel scheduler topology", false},
 
 	{"fabric/lab", "topology internal/unit", false},
 	{"fabric/emulate", "topology internal/unit", false},
@@ -93,8 +93,8 @@ var layers = []layer{
 	{"study/jobs", "internal/hostlist", true},
 	{"study/failures", "topology topology/network", true},
 	{"study/survey", "plan plan/verify routing/dmod routing/lft routing/opensm routing/qft routing/sssp routing/twolevel scheduler topology topology/network", true},
-	{"study/policy", "failover plan routing/twolevel scheduler sim study/failures topology", true},
-	{"study/papers", "failover plan routing routing/lft routing/twolevel scheduler sim study/failures study/policy study/survey topology topology/network", true},
+	{"study/policy", "failover plan results routing/twolevel scheduler sim study/failures topology", true},
+	{"study/papers", "failover plan results routing routing/lft routing/twolevel scheduler sim study/failures study/policy study/survey topology topology/network", true},
 
 	{"companion", "failover plan routing/twolevel topology", false},
 	{"companion/kernel", "companion failover fabric/lab topology", false},

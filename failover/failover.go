@@ -35,17 +35,8 @@ func Policies() []Policy { return []Policy{None, MinHop, Spread, Unsync, FORS, F
 // DefaultHold is how long a link must have stayed up before it is used again.
 const DefaultHold = 10 * time.Minute
 
-// A LinkEvent is what one end of a leaf-spine link says about it. A link is alive while
-// both ends are up.
-type LinkEvent struct {
-	Link topology.Link
-	Leaf bool // the end that says so is the leaf's, else the spine's
-	Up   bool
-	Seen time.Time // when the event had been read
-	// Reread marks a state that was read because events were lost: the end may have
-	// changed more than once.
-	Reread bool
-}
+// A LinkEvent is what one end of a leaf-spine link says about it.
+type LinkEvent = topology.LinkEvent
 
 // Options of a Machine.
 type Options struct {

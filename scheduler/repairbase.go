@@ -40,13 +40,10 @@ func Repair(base string, t *topology.Tree, o Options) (*Schedule, int, error) {
 	return s, s.Moved, nil
 }
 
-// repairPrefix is what the names of repaired schedules begin with.
-const repairPrefix = "repair:"
-
 // repaired is Repair; it returns the bound of the tree too.
 func repaired(base string, t *topology.Tree, o Options) (*Schedule, Bound, error) {
-	name := repairPrefix + base
-	if strings.HasPrefix(base, repairPrefix) {
+	name := RepairPrefix + base
+	if strings.HasPrefix(base, RepairPrefix) {
 		return nil, Bound{}, fmt.Errorf("schedule %s: the base is itself a repaired schedule", name)
 	}
 	s, bound, err := ByName(base, t, o)

@@ -29,7 +29,7 @@ func newFollowPlanner(c *cli.Context, t *topology.Tree, out *followPrinter) (*fo
 	}
 	p := &followPlanner{tell: out.took}
 	p.Build = func(t *topology.Tree) (*plan.Plan, error) {
-		return plan.Build(t, plan.Options{Schedule: "fors", Objective: objective, Seed: 1}) // as evbench plan
+		return plan.Build(t, plan.Options{Schedule: scheduler.NameFORS, Objective: objective, Seed: 1}) // as evbench plan
 	}
 	if dir := c.String("store"); dir != "" {
 		var err error

@@ -13,6 +13,7 @@ import (
 	"evbench/plan"
 	"evbench/plan/store"
 	"evbench/routing/twolevel"
+	"evbench/scheduler"
 	"evbench/study/survey"
 	"evbench/topology"
 )
@@ -25,7 +26,7 @@ const mostSets = 200_000
 const mostSampled = 1_000_000
 
 // kept is the case whose plans --save keeps.
-var kept = survey.Case{Schedule: "fors", Routing: twolevel.Pinned}
+var kept = survey.Case{Schedule: scheduler.NameFORS, Routing: twolevel.Pinned}
 
 func whatifCommand() *cli.Command {
 	return interruptible(&cli.Command{
@@ -117,13 +118,13 @@ func cases(c *cli.Context) (out []survey.Case, err error) {
 		return survey.DefaultCases(), nil
 	}
 	if len(schedules) == 0 {
-		schedules = []string{"linear-shift", "fors"}
+		schedules = []string{scheduler.NameLinearShift, scheduler.NameFORS}
 	}
 	for _, s := range schedules {
 		own := routings
 		switch {
 		case len(own) > 0:
-		case strings.HasPrefix(s, "fors"), strings.HasPrefix(s, "repair:"):
+		case strings.HasPrefix(s, scheduler.NameFORS), strings.HasPrefix(s, scheduler.RepairPrefix):
 			own = []string{twolevel.Pinned}
 		default:
 			own = []string{twolevel.Ftree, twolevel.MinHop, twolevel.Spread}

@@ -106,7 +106,7 @@ func SlowdownTable(t *topology.Tree, model string, seed uint64) (*Table, error) 
 	}
 	adapted := "FS"
 	if model == Routed {
-		adapted = "fors"
+		adapted = scheduler.NameFORS
 	}
 	out := &Table{
 		Name: "slowdown", Topology: t.Notation(), Model: model, Notes: slowdownNotes(t, model),

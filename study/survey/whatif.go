@@ -8,6 +8,7 @@ import (
 
 	"evbench/plan"
 	"evbench/routing/twolevel"
+	"evbench/scheduler"
 	"evbench/topology"
 )
 
@@ -23,8 +24,8 @@ func (c Case) String() string { return c.Schedule + " × " + c.Routing }
 // destination, and fors on its own paths.
 func DefaultCases() []Case {
 	return []Case{
-		{"linear-shift", twolevel.Ftree}, {"linear-shift", twolevel.MinHop}, {"linear-shift", twolevel.Spread},
-		{"fors", twolevel.Pinned},
+		{scheduler.NameLinearShift, twolevel.Ftree}, {scheduler.NameLinearShift, twolevel.MinHop}, {scheduler.NameLinearShift, twolevel.Spread},
+		{scheduler.NameFORS, twolevel.Pinned},
 	}
 }
 
