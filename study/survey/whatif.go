@@ -98,7 +98,7 @@ func WhatIf(ctx context.Context, t *topology.Tree, o WhatIfOptions) (*WhatIfRepo
 		return nil, err
 	}
 	r := &WhatIfReport{Tree: t, K: o.K, Sample: o.Sample, Seed: o.Seed}
-	w := &whatIf{tree: t, opt: o, leaf: leavesOf(t), orders: map[string]*order{}}
+	w := &whatIf{tree: t, opt: o, leaf: t.LeafOfRanks(), orders: map[string]*order{}}
 	if err := w.prepare(r); err != nil {
 		return nil, err
 	}
