@@ -27,6 +27,7 @@ var layers = []layer{
 	{"internal/unit", "", true},
 	{"internal/coloring", "", true},
 	{"internal/printable", "", true},
+	{"internal/text", "", true},
 	{"internal/hostlist", "", true},
 	{"internal/port", "", false},
 	{"internal/trust", "", false},
@@ -92,9 +93,9 @@ var layers = []layer{
 
 	{"study/jobs", "internal/hostlist", true},
 	{"study/failures", "topology topology/network", true},
-	{"study/survey", "plan plan/verify routing/dmod routing/lft routing/opensm routing/qft routing/sssp routing/twolevel scheduler topology topology/network", true},
+	{"study/survey", "internal/text plan plan/verify routing/dmod routing/lft routing/opensm routing/qft routing/sssp routing/twolevel scheduler topology topology/network", true},
 	{"study/policy", "failover plan results routing/twolevel scheduler sim study/failures topology", true},
-	{"study/papers", "failover plan results routing routing/lft routing/twolevel scheduler sim study/failures study/policy study/survey topology topology/network", true},
+	{"study/papers", "failover internal/text plan results routing routing/lft routing/twolevel scheduler sim study/failures study/policy study/survey topology topology/network", true},
 
 	{"companion", "failover plan routing/twolevel topology", false},
 	{"companion/kernel", "companion failover fabric/lab topology", false},
