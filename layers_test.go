@@ -27,7 +27,7 @@ var layers = []layer{
 	{"internal/unit", "", true},
 	{"internal/coloring", "", true},
 	{"internal/printable", "", true},
-	{"internal/text", "", true},
+	{"internal/show", "", true},
 	{"internal/hostlist", "", true},
 	{"internal/port", "", false},
 	{"internal/trust", "", false},
@@ -70,6 +70,7 @@ var layers = []layer{
 	{"results", "internal/printable", true},
 	{"results/csv", "results internal/atomicfile", false},
 	{"results/hdf5", "results", false},
+	{"results/store", "plan results results/csv results/hdf5", false},
 	{"results/compare", "results internal/unit", true},
 
 	{"internal/wire", "barrier builder internal/port internal/unit results", false},
@@ -93,9 +94,9 @@ var layers = []layer{
 
 	{"study/jobs", "internal/hostlist", true},
 	{"study/failures", "topology topology/network", true},
-	{"study/survey", "internal/text plan plan/verify routing/dmod routing/lft routing/opensm routing/qft routing/sssp routing/twolevel scheduler topology topology/network", true},
+	{"study/survey", "internal/show internal/text plan plan/verify routing/dmod routing/lft routing/opensm routing/qft routing/sssp routing/twolevel scheduler topology topology/network", true},
 	{"study/policy", "failover plan results routing/twolevel scheduler sim study/failures topology", true},
-	{"study/papers", "failover internal/text plan results routing routing/lft routing/twolevel scheduler sim study/failures study/policy study/survey topology topology/network", true},
+	{"study/papers", "failover internal/show internal/text plan results routing routing/lft routing/twolevel scheduler sim study/failures study/policy study/survey topology topology/network", true},
 
 	{"companion", "failover plan routing/twolevel topology", false},
 	{"companion/kernel", "companion failover fabric/lab topology", false},

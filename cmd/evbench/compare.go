@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 
 	"evbench/results"
 	"evbench/results/compare"
+	"evbench/results/store"
 )
 
 func compareCommand() *cli.Command {
@@ -161,19 +161,7 @@ func conditionsOf(texts []string) ([]compare.Condition, error) {
 
 // loadRun reads one of the two runs, and sees that it is whole.
 func loadRun(path string) (compared, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return compared{}, err
-	}
-	read := fromCSV
-	switch {
-	case info.IsDir():
-	case strings.HasSuffix(path, ".h5"):
-		read = fromH5
-	default:
-		return compared{}, fmt.Errorf("%s is neither a directory of results nor an .h5 file", path)
-	}
-	run, _, err := read(path)
+	run, err := store.Read(path)
 	if err != nil {
 		return compared{}, err
 	}

@@ -17,6 +17,7 @@ import (
 	"evbench/internal/wire"
 	"evbench/report"
 	"evbench/results"
+	"evbench/results/store"
 	"evbench/scenario"
 )
 
@@ -174,7 +175,7 @@ func measureInto(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, 
 	}
 	defer func() { err = errors.Join(err, fabric.Close()) }()
 
-	var files resultFiles
+	var files *store.Files
 	manifest := &results.Manifest{} // that of the run, which fills it
 	bar := newProgress(c.App.ErrWriter, c.Bool("quiet"), c.Bool("verbose"))
 	o := bench.Options{

@@ -12,6 +12,7 @@ import (
 	"evbench/builder"
 	"evbench/failover"
 	"evbench/results"
+	"evbench/results/store"
 	"evbench/scenario"
 	"evbench/sim"
 	"evbench/study/failures"
@@ -198,7 +199,7 @@ func linkLog(c *cli.Context, s *policy.Setting) (policy.Log, error) {
 func failoverTimes(c *cli.Context) (policy.Times, string, error) {
 	times, source := policy.Stated(), "the figures evbench is held to in its lab: first aid 2 ms, all workers on the new plan 20 ms"
 	if name := c.String("measured"); name != "" {
-		run, _, _, err := readResults(name)
+		run, err := store.ReadAny(name)
 		if err != nil {
 			return times, "", usagef("--measured: %w", err)
 		}

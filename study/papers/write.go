@@ -12,7 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"evbench/internal/text"
+	"evbench/internal/show"
 )
 
 const notStated = "not stated"
@@ -67,7 +67,7 @@ func (f *Figure) writeText(w io.Writer) {
 			lines = append(lines, f.Rows[i].lines()...)
 		}
 	}
-	text.Align(w, withoutEmpty(lines))
+	show.Align(w, withoutEmpty(lines))
 }
 
 // withoutEmpty leaves out the columns that have nothing but their name.

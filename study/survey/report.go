@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"evbench/internal/text"
+	"evbench/internal/show"
 )
 
 // WriteText writes the report for people.
@@ -39,11 +39,11 @@ func (g *GroupReport) writeText(w io.Writer, k int, base []Outcome) {
 	for i, c := range g.Cases {
 		lines = append(lines, c.textLines(base[i])...)
 	}
-	var columns [9]text.Column
+	var columns [9]show.Column
 	for i := 2; i < len(columns); i++ {
 		columns[i].Right = true
 	}
-	text.Align(w, lines, columns[:]...)
+	show.Align(w, lines, columns[:]...)
 	for _, c := range g.Cases {
 		fmt.Fprintf(w, "  %s: %s\n", c.Case, c.histograms())
 	}

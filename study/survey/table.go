@@ -8,7 +8,7 @@ import (
 	"io"
 	"strconv"
 
-	"evbench/internal/text"
+	"evbench/internal/show"
 )
 
 // A Table is what one of the surveys prints: text for people, CSV or JSON for
@@ -34,7 +34,7 @@ type Column struct {
 // table: numbers to the right, words to the left.
 func (t *Table) WriteText(w io.Writer) error {
 	lines := [][]string{make([]string, len(t.Columns))}
-	columns := make([]text.Column, len(t.Columns))
+	columns := make([]show.Column, len(t.Columns))
 	for i, c := range t.Columns {
 		lines[0][i], columns[i].Right = c.Title, true
 	}
@@ -54,7 +54,7 @@ func (t *Table) WriteText(w io.Writer) error {
 	for _, n := range t.Notes {
 		fmt.Fprintln(out, "#", n)
 	}
-	if err := text.Align(out, lines, columns...); err != nil {
+	if err := show.Align(out, lines, columns...); err != nil {
 		return err
 	}
 	return out.Flush()

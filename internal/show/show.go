@@ -1,7 +1,7 @@
-// Package text answers: how are counts, lists of names and columns written for people?
+// Package show answers: how are counts, lists of names and columns shown to people?
 // Widths are counted in characters, of which each takes one place. It knows nothing of
 // networks, and colours nothing.
-package text
+package show
 
 import (
 	"fmt"
