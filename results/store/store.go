@@ -72,6 +72,9 @@ func (f *Files) Link(l results.LinkCount) error {
 	return f.each(func(x form) error { return x.Link(l) })
 }
 
+// CountsPairs is true: there is a file for pairs of servers.
+func (f *Files) CountsPairs() bool { return true }
+
 // Pair appends what a server received of another.
 func (f *Files) Pair(p results.PairCount) error {
 	return f.each(func(x form) error { return x.Pair(p) })
