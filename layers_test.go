@@ -71,7 +71,7 @@ var layers = []layer{
 	{"results/csv", "results internal/atomicfile", false},
 	{"results/hdf5", "results", false},
 	{"results/store", "plan results results/csv results/hdf5", false},
-	{"results/compare", "results internal/unit", true},
+	{"results/compare", "results internal/printable internal/show internal/unit", true},
 
 	{"internal/wire", "barrier builder internal/port internal/unit results", false},
 	{"worker", "scheduler builder barrier transport internal/wire results", false},

@@ -12,7 +12,9 @@ import (
 
 	"evbench/bench"
 	"evbench/results"
+	"evbench/results/compare"
 	"evbench/results/hdf5"
+	"evbench/results/store"
 	"evbench/scenario"
 	"evbench/sim"
 )
@@ -100,16 +102,19 @@ func accuracyOf(c *cli.Context) ([]toCompare, error) {
 
 func readToCompare(c *cli.Context, name string) (toCompare, error) {
 	if info, err := os.Stat(name); err == nil && (info.IsDir() || strings.HasSuffix(name, filepath.Ext(hdf5.File))) {
-		x, err := loadRun(name)
+		run, err := store.Read(name)
+		if err == nil {
+			_, err = compare.NewSide(name, run)
+		}
 		switch {
 		case err != nil:
 			return toCompare{}, usage(err)
-		case x.run.Manifest.Fabric.Kind == sim.FabricKind:
+		case run.Manifest.Fabric.Kind == sim.FabricKind:
 			return toCompare{}, usagef("%s: simulated: nothing in it was measured", name)
-		case x.run.Manifest.Fabric.RateBitPerSec == 0:
+		case run.Manifest.Fabric.RateBitPerSec == 0:
 			return toCompare{}, usagef("%s: measured without a link rate: nothing could be predicted", name)
 		}
-		return toCompare{name: name, dir: name, run: x.run}, nil
+		return toCompare{name: name, dir: name, run: run}, nil
 	}
 	s, planned, err := loadNamed(c, name, c.String("fabric"))
 	if err != nil {
