@@ -70,6 +70,7 @@ var layers = []layer{
 	{"results", "internal/printable", true},
 	{"results/csv", "results internal/atomicfile", false},
 	{"results/hdf5", "results", false},
+	{"results/accuracy", "internal/show results", true},
 	{"results/store", "plan results results/csv results/hdf5", false},
 	{"results/compare", "results internal/printable internal/show internal/unit", true},
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 
 	"evbench/bench"
 	"evbench/results"
+	"evbench/results/accuracy"
 	"evbench/results/compare"
 	"evbench/results/hdf5"
 	"evbench/results/store"
@@ -40,24 +40,27 @@ func accuracyAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	a := accuracy{Schema: "evbench/accuracy/1", Cases: []accurate{}, Worst: []worst{}}
+	table := accuracy.New()
 	var failed error
 	for _, t := range todo {
 		run, err := t.get(c)
-		a.add(t.dir, run)
+		table.Add(t.dir, run)
 		if err != nil {
 			failed = fmt.Errorf("%s: %w", t.name, err)
 			break
 		}
 	}
-	a.worst()
-	if err := a.print(c); failed == nil {
+	write := table.WriteText
+	if c.Bool("json") {
+		write = table.WriteJSON
+	}
+	if err := write(c.App.Writer); failed == nil {
 		failed = err
 	}
 	if failed != nil {
 		return failed
 	}
-	if slices.ContainsFunc(a.Cases, func(x accurate) bool { return !x.Valid }) {
+	if !table.Valid() {
 		return &exitError{code: exitInvalid}
 	}
 	return nil
@@ -162,12 +165,4 @@ func (t *toCompare) get(c *cli.Context) (*results.Run, error) {
 	foresee(c.Context, t.scenario, t.planned, foresightOfAccuracy)
 	run, err := measureInto(c, t.scenario, t.planned, t.open, localControl, t.dir, func(results.Run) error { return nil })
 	return &run, err
-}
-
-// print prints what came out.
-func (a *accuracy) print(c *cli.Context) error {
-	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(a)
-	}
-	return a.text(c.App.Writer)
 }
