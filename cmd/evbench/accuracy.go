@@ -6,10 +6,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
+	"evbench/bench/simulate"
 	"evbench/results"
 	"evbench/results/accuracy"
 	"evbench/results/compare"
@@ -31,6 +33,10 @@ func accuracyCommand() *cli.Command {
 	}, "  evbench accuracy scenarios/accuracy.yaml\n  evbench accuracy --fabric emulate --case FORS --duration 5s scenarios/quickstart.yaml\n\n"+
 		"RESULTS, a directory that evbench run wrote or an .h5 file, is not measured again.")
 }
+
+// predictionLimit is how long it may take to work out what to expect of a run, where that
+// is what was asked for.
+const predictionLimit = time.Minute
 
 func accuracyAction(c *cli.Context) error {
 	if !c.Args().Present() {
@@ -162,7 +168,7 @@ func (t *toCompare) get(c *cli.Context) (*results.Run, error) {
 	if t.scenario == nil {
 		return t.run, nil
 	}
-	foresee(c.Context, t.scenario, t.planned, foresightOfAccuracy)
+	simulate.Predict(c.Context, t.scenario, t.planned, predictionLimit)
 	run, err := measureInto(c, t.scenario, t.planned, t.open, localControl, t.dir, func(results.Run) error { return nil })
 	return &run, err
 }

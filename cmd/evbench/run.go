@@ -9,10 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
+	"evbench/bench/simulate"
 	"evbench/companion/iproute"
 	"evbench/internal/wire"
 	"evbench/report"
@@ -140,6 +142,10 @@ func socketIn(tmp string) (dir, listen string, err error) {
 // manifest.
 type tailored interface{ tailor(o *bench.Options) }
 
+// predictionTime is how long it may take to work out what to expect of a run, which is not
+// to wait for it.
+const predictionTime = 5 * time.Second
+
 // measure runs the planned cases and prints what came out.
 func measure(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, open opener, where control) error {
 	dir, err := outDir(c, s.Name)
@@ -151,7 +157,7 @@ func measure(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, open
 			return err
 		}
 	}
-	foresee(c.Context, s, planned, foresightOfRun)
+	simulate.Predict(c.Context, s, planned, predictionTime)
 	run, err := measureInto(c, s, planned, open, where, dir, func(run results.Run) error {
 		return printSummary(c, run.Summary, &run.Manifest, dir)
 	})
