@@ -106,7 +106,7 @@ var layers = []layer{
 	{"companion/inject", "companion/opensm internal/atomicfile internal/trust topology topology/ibnet topology/network", false},
 
 	{"bench", "builder controller fabric/hosts/preflight failover failover/loop internal/unit internal/wire plan plan/store plan/verify results routing/twolevel scenario scheduler topology", false},
-	{"bench/simulate", "bench builder failover results scenario sim topology", false},
+	{"bench/simulate", "bench builder failover results scenario sim study/policy topology", false},
 	{"bench/noise", "results", true},
 	{"bench/peer", "results transport", false},
 	{"bench/soak", "results topology", true},

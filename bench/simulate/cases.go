@@ -20,11 +20,13 @@ import (
 	"evbench/topology"
 )
 
+var errNoRate = errors.New("fabric.rate: a simulation needs the rate of the links: write it, or give --rate")
+
 // Cases turns planned cases into what a simulation works out: all repeats of each. An empty
 // model means the one that fits the case.
 func Cases(s *scenario.Scenario, planned []bench.Planned, model string, quantum time.Duration) ([]*sim.Case, error) {
 	if s.Fabric.Rate == 0 {
-		return nil, errors.New("fabric.rate: a simulation needs the rate of the links: write it, or give --rate")
+		return nil, errNoRate
 	}
 	var out []*sim.Case
 	for repeat := range max(1, s.Rounds.Count) {
@@ -95,21 +97,20 @@ func Manifest(s *scenario.Scenario, planned []bench.Planned, quantum time.Durati
 }
 
 // caseOf turns one planned case into a job. Repeats differ in what is drawn: the paths
-// under ecmp, and jitter. MPI's own barrier counts as dissemination, in which as many
-// rounds follow each other.
+// under ecmp, and jitter.
 func caseOf(s *scenario.Scenario, p bench.Planned, repeat int) (*sim.Case, error) {
 	changes, err := changesOf(s, p)
 	if err != nil {
 		return nil, err
 	}
 	sizes := builder.Sizes{Mean: int(s.Event.Fragment), Spread: s.Event.Spread, Seed: s.Seed}
-	c := &sim.Case{
+	return &sim.Case{
 		Job: sim.Job{
 			Name: p.Name, Repeat: repeat, Mode: p.Mode, Plan: p.Plan, Changes: changes,
 			Size: sizes.Of, Header: builder.HeaderSize, Equal: s.Event.Spread == 0,
 			Sources: p.Sources, Credits: p.Credits, Duration: p.Duration, Interval: s.Interval, Warmup: s.Warmup,
 			BitPerSec: float64(s.Fabric.Rate) * scenario.Factor(s.Fabric.MTU),
-			Timing:    sim.Timing{Barrier: p.Barrier, Round: s.Sim.Round, Overhead: s.Sim.Overhead, Jitter: s.Sim.Jitter},
+			Timing:    timingOf(s, p.Barrier),
 			Seed:      s.Seed + uint64(repeat),
 		},
 		Case: results.Case{
@@ -117,11 +118,7 @@ func caseOf(s *scenario.Scenario, p bench.Planned, repeat int) (*sim.Case, error
 			Deliver: s.Deliver, Check: s.Check, PlanHash: p.Prediction.PlanHash, Phases: p.Prediction.Phases,
 			Bound: p.Prediction.Bound, PredictedEfficiency: p.Prediction.Efficiency,
 		},
-	}
-	if c.Timing.Barrier == scenario.MPIBarrier {
-		c.Timing.Barrier = scenario.Dissemination
-	}
-	return c, nil
+	}, nil
 }
 
 // changesOf plans anew for each moment from which other links are used. The new plan and
