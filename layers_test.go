@@ -55,7 +55,7 @@ var layers = []layer{
 	{"routing", "topology topology/network routing/twolevel routing/dmod routing/lft routing/opensm routing/qft routing/sssp", true},
 	{"internal/ibtest", "topology/network routing/lft", false},
 
-	{"plan", "topology scheduler routing routing/twolevel", true},
+	{"plan", "internal/show topology scheduler routing routing/twolevel", true},
 	{"plan/store", "plan topology internal/atomicfile", false},
 	{"plan/verify", "topology", true},
 

@@ -60,7 +60,7 @@ func planAction(c *cli.Context) error {
 		return err
 	}
 	if !c.Bool("quiet") {
-		describePlan(c.App.ErrWriter, p, cost)
+		p.Describe(c.App.ErrWriter, cost)
 	}
 	if c.Bool("time") {
 		fmt.Fprintln(c.App.ErrWriter, "planned in", &watch)

@@ -10,6 +10,7 @@ import (
 
 	"evbench/companion/opensm"
 	"evbench/failover"
+	"evbench/internal/show"
 	"evbench/topology"
 )
 
@@ -85,7 +86,7 @@ func deadText(dead []string) string {
 	if len(dead) == 0 {
 		return "the whole network"
 	}
-	return "the network without " + some(dead)
+	return "the network without " + show.Few(dead)
 }
 
 // record prints the end of a story.
@@ -112,20 +113,20 @@ func changeOf(r failover.Record) *followChange {
 func (c *followChange) text(r failover.Record) string {
 	var parts []string
 	if len(c.Down) > 0 {
-		parts = append(parts, some(c.Down)+" down")
+		parts = append(parts, show.Few(c.Down)+" down")
 	}
 	if len(c.Up) > 0 {
-		parts = append(parts, some(c.Up)+" up")
+		parts = append(parts, show.Few(c.Up)+" up")
 	}
 	if len(c.Held) > 0 {
-		parts = append(parts, some(c.Held)+" up and held out")
+		parts = append(parts, show.Few(c.Held)+" up and held out")
 	}
 	switch {
 	case c.Superseded:
 		parts = append(parts, "overtaken by another change")
 	case r.Installed > 0:
 		parts = append(parts, fmt.Sprintf("plan in place %.1f ms after the first event, %s entries changed",
-			1000*c.InstalledS, commas(c.Entries)))
+			1000*c.InstalledS, show.Commas(c.Entries)))
 	default:
 		parts = append(parts, "NOTHING NEW IN PLACE")
 	}

@@ -15,6 +15,7 @@ import (
 
 	"evbench/companion/opensm"
 	"evbench/internal/atomicfile"
+	"evbench/internal/show"
 	"evbench/routing/lft"
 	"evbench/routing/sssp"
 	"evbench/study/jobs"
@@ -334,7 +335,7 @@ func (r *jobsReport) print(w io.Writer) error {
 		}
 	}
 	if len(r.Unknown) > 0 {
-		fmt.Fprintf(tab, "warning\tnot in the network: %s\n", some(r.Unknown))
+		fmt.Fprintf(tab, "warning\tnot in the network: %s\n", show.Few(r.Unknown))
 	}
 	if r.CanLock {
 		fmt.Fprintf(tab, "warning\troutes can deadlock without virtual lanes, which a file for OpenSM cannot give\n")

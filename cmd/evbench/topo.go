@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/show"
 	"evbench/topology/dot"
 	"evbench/topology/ibnet"
 	"evbench/topology/network"
@@ -192,17 +193,8 @@ func (r *topoReport) parts(n *network.Network) {
 		for _, v := range slices.Concat(p[1:]...) {
 			names = append(names, n.Info(v).Name)
 		}
-		r.warn("%d hosts do not reach the other %d: %s", len(names), len(p[0]), some(names))
+		r.warn("%d hosts do not reach the other %d: %s", len(names), len(p[0]), show.Few(names))
 	}
-}
-
-// some names a few.
-func some(names []string) string {
-	const few = 8
-	if len(names) <= few {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s, … (%d)", strings.Join(names[:few-1], ", "), len(names))
 }
 
 func (r *topoReport) print(w io.Writer) error {
@@ -227,16 +219,16 @@ func (r *topoReport) print(w io.Writer) error {
 		if r.RootsGiven {
 			how = "given"
 		}
-		fmt.Fprintf(tab, "roots\t%d, %s: %s\n", len(r.Roots), how, some(r.Roots))
+		fmt.Fprintf(tab, "roots\t%d, %s: %s\n", len(r.Roots), how, show.Few(r.Roots))
 	}
 	if r.LIDs.Used > 0 {
 		fmt.Fprintf(tab, "LIDs\t%d of %d, the last %d; LMC %d\n", r.LIDs.Used, r.LIDs.Capacity, r.LIDs.Last, r.LIDs.LMC)
 	}
 	if len(r.Dead) > 0 {
-		fmt.Fprintf(tab, "dead\t%d of %d cables: %s\n", len(r.Dead), len(r.Dead)+r.HostCables+r.SwitchCables, some(r.Dead))
+		fmt.Fprintf(tab, "dead\t%d of %d cables: %s\n", len(r.Dead), len(r.Dead)+r.HostCables+r.SwitchCables, show.Few(r.Dead))
 	}
 	if len(r.Isolated) > 0 {
-		fmt.Fprintf(tab, "isolated\t%d, without any cable: %s\n", len(r.Isolated), some(r.Isolated))
+		fmt.Fprintf(tab, "isolated\t%d, without any cable: %s\n", len(r.Isolated), show.Few(r.Isolated))
 	}
 	for _, s := range r.Warnings {
 		fmt.Fprintf(tab, "warning\t%s\n", s)
