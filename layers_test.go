@@ -36,9 +36,10 @@ var layers = []layer{
 
 	{"topology", "internal/unit", true},
 	{"topology/topologytest", "topology", false},
-	{"topology/network", "", true},
+	{"topology/network", "internal/show", true},
 	{"topology/ibnet", "topology/network", true},
 	{"topology/netyaml", "topology/network", true},
+	{"topology/netfile", "internal/atomicfile topology/ibnet topology/network topology/netyaml", false},
 	{"topology/dot", "topology/network", true},
 
 	{"scheduler", "topology internal/coloring", true},

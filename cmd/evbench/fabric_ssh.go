@@ -20,6 +20,7 @@ import (
 	"evbench/internal/hostlist"
 	"evbench/internal/wire"
 	"evbench/scenario"
+	"evbench/topology/netfile"
 )
 
 // An sshRun is a run whose servers are started by ssh.
@@ -101,11 +102,11 @@ func readPlacement(name string) (*hosts.Placement, error) {
 		}
 		return p, nil
 	}
-	n, err := readNetwork(name, 0)
+	n, err := netfile.Read(name, 0)
 	if err != nil {
 		return nil, err
 	}
-	return hosts.Cabled(n.whole)
+	return hosts.Cabled(n.Whole)
 }
 
 // describePlaces prints which hosts are on which leaf.

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/routing/lft"
+	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
 
@@ -83,9 +84,9 @@ func routesCheckAction(c *cli.Context) error {
 	return err
 }
 
-func checkRoutes(c *cli.Context, t *lft.Tables, s *source) *routesReport {
+func checkRoutes(c *cli.Context, t *lft.Tables, s *netfile.Source) *routesReport {
 	r := &routesReport{Schema: "evbench/routes-check/1"}
-	ranks, err := network.Ranks(t.Net, s.roots)
+	ranks, err := network.Ranks(t.Net, s.Roots)
 	if err != nil {
 		ranks = nil
 		r.Notes = append(r.Notes, "up and down are not known: "+err.Error())

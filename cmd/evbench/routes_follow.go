@@ -13,6 +13,7 @@ import (
 	"evbench/failover"
 	"evbench/failover/loop"
 	"evbench/topology"
+	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
 
@@ -104,11 +105,11 @@ func readFollowing(c *cli.Context) (*following, error) {
 	if f.policy, err = followPolicy(c); err != nil {
 		return nil, err
 	}
-	s, err := readNetwork(c.String("topology"), c.Int("lmc"))
+	s, err := netfile.Read(c.String("topology"), c.Int("lmc"))
 	if err != nil {
 		return nil, usagef("--topology: %w", err)
 	}
-	t, err := followTree(c, s.whole)
+	t, err := followTree(c, s.Whole)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +118,7 @@ func readFollowing(c *cli.Context) (*following, error) {
 		return nil, err
 	}
 	dump, discover := strings.Fields(c.String("dump")), strings.Fields(c.String("discover"))
-	f.subnet, err = opensm.NewSubnet(s.whole, t, opensm.SubnetOptions{
+	f.subnet, err = opensm.NewSubnet(s.Whole, t, opensm.SubnetOptions{
 		InstallOptions: opensm.InstallOptions{
 			Dir: c.String("dir"), PID: c.Int("pid"), LogFile: c.String("log"), Wait: c.Duration("wait"),
 			ReadBack: opensm.Command(dump[0], dump[1:]...),

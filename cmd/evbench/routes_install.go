@@ -15,6 +15,7 @@ import (
 	"evbench/companion/opensm"
 	"evbench/internal/show"
 	"evbench/plan"
+	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
 
@@ -159,11 +160,11 @@ func installOpenSM(c *cli.Context, p *plan.Plan, r *installReport) error {
 // installNetwork is the network of -t, else the plan's.
 func installNetwork(c *cli.Context, p *plan.Plan) (*network.Network, error) {
 	if src := c.String("topology"); src != "" {
-		s, err := readNetwork(src, c.Int("lmc"))
+		s, err := netfile.Read(src, c.Int("lmc"))
 		if err != nil {
 			return nil, usagef("--topology: %w", err)
 		}
-		return s.whole, nil
+		return s.Whole, nil
 	}
 	n, err := opensm.Network(p.Tree, c.Int("lmc"))
 	return n, usage(err)

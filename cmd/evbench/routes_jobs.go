@@ -87,11 +87,11 @@ func routesJobsAction(c *cli.Context) error {
 		return err
 	}
 	r := &jobsReport{Schema: "evbench/routes-jobs/1", Source: c.String("topology"), Unknown: []string{}, Routings: []jobsEFI{}}
-	p := r.place(s.net, list, classes)
+	p := r.place(s.Net, list, classes)
 	if err := r.compare(c.String("last"), list); err != nil {
 		return err
 	}
-	if err := r.route(c, s.net, p); err != nil {
+	if err := r.route(c, s.Net, p); err != nil {
 		return err
 	}
 	if err := saveJobs(c.String("last"), list); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"evbench/routing/sssp"
 	"evbench/study/jobs"
+	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
 
@@ -34,18 +35,18 @@ type jobsDistribution struct {
 func (d jobsDistribution) quantile(q float64) int64 { return d.Max[int(q*float64(len(d.Max)-1)+0.5)] }
 
 // randomJobs scatters the jobs over the hosts, again and again.
-func randomJobs(c *cli.Context, s *source) error {
+func randomJobs(c *cli.Context, s *netfile.Source) error {
 	sizes, err := jobSizes(c.Args().First())
 	if err != nil {
 		return err
 	}
 	d := &jobsDraws{Schema: "evbench/routes-jobs-random/1", Source: c.String("topology"), Sizes: sizes, Seed: c.Uint64("seed"), Draws: c.Int("draws")}
 	for draw := range d.Draws {
-		placed, err := jobs.Scatter(sizes, s.net.Hosts(), d.Seed, uint64(draw))
+		placed, err := jobs.Scatter(sizes, s.Net.Hosts(), d.Seed, uint64(draw))
 		if err != nil {
 			return usage(err)
 		}
-		if err := d.draw(s.net, placed); err != nil {
+		if err := d.draw(s.Net, placed); err != nil {
 			return err
 		}
 		if err := c.Context.Err(); err != nil {
