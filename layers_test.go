@@ -94,7 +94,7 @@ var layers = []layer{
 
 	{"sim", "barrier internal/unit plan results routing/twolevel scheduler topology", true},
 
-	{"study/jobs", "internal/hostlist", true},
+	{"study/jobs", "internal/hostlist internal/show routing/lft routing/sssp topology/network", true},
 	{"study/failures", "topology topology/network", true},
 	{"study/survey", "internal/show internal/text plan plan/verify routing/dmod routing/lft routing/opensm routing/qft routing/sssp routing/twolevel scheduler topology topology/network", true},
 	{"study/policy", "failover plan results routing/twolevel scheduler sim study/failures topology", true},
