@@ -104,6 +104,7 @@ var layers = []layer{
 	{"companion/kernel", "companion failover fabric/lab topology", false},
 	{"companion/iproute", "companion fabric/lab internal/atomicfile plan topology", false},
 	{"companion/opensm", "failover internal/atomicfile internal/trust plan routing/lft routing/twolevel study/failures topology topology/ibnet topology/network", false},
+	{"companion/opensm/follow", "companion/opensm failover failover/loop internal/show topology", false},
 	{"companion/inject", "companion/opensm internal/atomicfile internal/trust topology topology/ibnet topology/network", false},
 
 	{"bench", "builder controller fabric/hosts/preflight failover failover/loop internal/unit internal/wire plan plan/store plan/verify results routing/twolevel scenario scheduler topology", false},
