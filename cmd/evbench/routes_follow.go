@@ -192,7 +192,7 @@ func followPlans(c *cli.Context, t *topology.Tree) (p loop.Plans, err error) {
 		return p, usagef("--objective %q: must be phases, paths or balanced", objective)
 	}
 	p.Build = func(t *topology.Tree) (*plan.Plan, error) {
-		return plan.Build(t, plan.Options{Schedule: "fors", Objective: objective, Seed: 1}) // as evbench plan
+		return plan.Build(t, plan.Options{Schedule: scheduler.NameFORS, Objective: objective, Seed: 1}) // as evbench plan
 	}
 	if dir := c.String("store"); dir != "" {
 		if p.Stored, err = loop.OpenStore(os.DirFS(dir), t); err != nil {
