@@ -96,9 +96,9 @@ var layers = []layer{
 
 	{"study/jobs", "internal/hostlist internal/show routing/lft routing/sssp topology/network", true},
 	{"study/failures", "topology topology/network", true},
-	{"study/survey", "internal/show internal/text plan plan/verify routing/dmod routing/lft routing/opensm routing/qft routing/sssp routing/twolevel scheduler topology topology/network", true},
+	{"study/survey", "internal/show plan plan/verify routing/dmod routing/lft routing/opensm routing/qft routing/sssp routing/twolevel scheduler topology topology/network", true},
 	{"study/policy", "failover plan results routing/twolevel scheduler sim study/failures topology", true},
-	{"study/papers", "failover internal/show internal/text plan results routing routing/lft routing/twolevel scheduler sim study/failures study/policy study/survey topology topology/network", true},
+	{"study/papers", "failover internal/show plan results routing routing/lft routing/twolevel scheduler sim study/failures study/policy study/survey topology topology/network", true},
 
 	{"companion", "failover plan routing/twolevel topology", false},
 	{"companion/kernel", "companion failover fabric/lab topology", false},
