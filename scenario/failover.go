@@ -237,11 +237,3 @@ func (c *Case) policy() string {
 	}
 	return c.Failover.Policy
 }
-
-// title says in words what is done: "fail-over by fors+hold (hold 4s)".
-func (f *Failover) title() string {
-	if f.Hold > 0 {
-		return fmt.Sprintf("fail-over by %s (hold %s)", f.Policy, short(f.Hold))
-	}
-	return "fail-over by " + f.Policy
-}

@@ -108,14 +108,6 @@ func (p *Pods) Without(links []Link, tops []TopLink) (*Pods, error) {
 	return &v, nil
 }
 
-// Healthy returns the same tree with every link alive.
-func (p *Pods) Healthy() *Pods {
-	v := *p
-	v.lower = p.lower.Healthy()
-	v.dead, v.nDead = make([]bool, len(p.dead)), 0
-	return &v
-}
-
 func (p *Pods) checkTop(l TopLink) error {
 	if l.Pod < 0 || l.Pod >= p.pods || l.Spine < 0 || l.Spine >= p.lower.spines || l.Top < 0 || l.Top >= p.tops {
 		return fmt.Errorf("no link %q; %s", l, p.Choices())

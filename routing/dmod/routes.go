@@ -3,7 +3,6 @@ package dmod
 import (
 	"evbench/routing/dmod/updown"
 	"evbench/routing/lft"
-	"evbench/topology/network"
 )
 
 // Tables returns the routes to all LIDs (§3.4). The x-th further LID of a host is
@@ -138,28 +137,4 @@ func gcd(a, b int) int {
 		a, b = b, a%b
 	}
 	return a
-}
-
-// Alternatives returns all ports of a switch that are closer to a host, group by
-// group (equation 2), computed when asked. At the host's own leaf it is the port
-// to the host; nil where there is no route.
-func (r *Router) Alternatives(s, host network.Node) []uint8 {
-	e := r.net.Leaf(host)
-	if e.Node == network.NoNode || r.net.IsHost(e.Node) {
-		return nil
-	}
-	if e.Node == s {
-		return []uint8{e.Port}
-	}
-	leaf := int(r.hosts.LeafAt[r.net.Index(e.Node)])
-	var row rowOf
-	row.router = r
-	row.compare(r.net.Index(s))
-	var out []uint8
-	for i, g := range r.graph.Groups[row.s] {
-		if row.bits[i][leaf/64]>>(leaf%64)&1 != 0 {
-			out = append(out, g.Ports...)
-		}
-	}
-	return out
 }

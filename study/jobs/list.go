@@ -126,9 +126,6 @@ type Change struct {
 	Moved   []string `json:"moved"` // same job, other nodes
 }
 
-// Any reports whether there is a difference.
-func (c Change) Any() bool { return len(c.Started)+len(c.Ended)+len(c.Moved) > 0 }
-
 // Diff compares lists of jobs, whatever their order. O(nodes).
 func Diff(old, new []Job) Change {
 	c := Change{Started: []string{}, Ended: []string{}, Moved: []string{}}

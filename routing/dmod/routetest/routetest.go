@@ -214,3 +214,22 @@ func Degrade(n *network.Network, rng *rand.Rand, share float64) *network.Network
 	}
 	return Dead(n, nil, func(a, _ network.End) bool { return !n.IsHost(a.Node) && rng.Float64() < share })
 }
+
+// Distances returns the number of cables from each switch, by its index, to one of
+// them, -1 where it is not reached.
+func Distances(n *network.Network, to network.Node) []int {
+	dist := make([]int, n.Switches())
+	for i := range dist {
+		dist[i] = -1
+	}
+	dist[n.Index(to)] = 0
+	for queue := []network.Node{to}; len(queue) > 0; queue = queue[1:] {
+		for _, e := range n.Ends(queue[0]) {
+			if e.Node != network.NoNode && !n.IsHost(e.Node) && dist[n.Index(e.Node)] < 0 {
+				dist[n.Index(e.Node)] = dist[n.Index(queue[0])] + 1
+				queue = append(queue, e.Node)
+			}
+		}
+	}
+	return dist
+}
