@@ -5,10 +5,10 @@ import (
 	"evbench/routing/lft"
 )
 
-// Tables returns the routes to all LIDs (§3.4). The x-th further LID of a host is
+// tables returns the routes to all LIDs (§3.4). The x-th further LID of a host is
 // routed as number d+x would be, so that a host's LIDs take different ports.
 // Switches' own LIDs get some shortest up*/down* path where there is one.
-func (r *Router) Tables() *lft.Tables {
+func (r *router) tables() *lft.Tables {
 	t := lft.New("dmodc", r.net)
 	scratch := updown.Scratch(r.opt.Workers, r.net.Hosts())
 	rows := make([]rowOf, len(scratch))
@@ -24,7 +24,7 @@ func (r *Router) Tables() *lft.Tables {
 
 // rowOf computes the routes of one switch at a time.
 type rowOf struct {
-	router *Router
+	router *router
 	s      int
 	bits   [][]uint64 // by group: the leaves to which it is closer
 	memory []uint64
@@ -70,7 +70,7 @@ func (o *rowOf) own(g updown.Group) []uint64 {
 }
 
 // near returns the costs that a group offers, nil where it must not be taken.
-func (r *Router) near(g updown.Group) []uint64 {
+func (r *router) near(g updown.Group) []uint64 {
 	switch {
 	case !r.opt.DownCost || g.Dir == updown.Up:
 		return r.cost.row(int(g.Peer))

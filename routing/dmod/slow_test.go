@@ -163,11 +163,11 @@ func TestDmodcAgainstSlow(t *testing.T) {
 			n = routetest.Dead(n, nil, func(a, _ network.End) bool { return n.IsHost(a.Node) && rng.IntN(4) == 0 })
 		}
 		o := Options{Partial: true, DownCost: seed%2 == 0}
-		r, err := New(n, o)
+		r, err := newRouter(n, o)
 		if err != nil {
 			t.Fatalf("%s: %v", g, err)
 		}
-		newSlow(n, updown.ByHops(n), numbers(n, nil), o.DownCost).compare(t, r.Tables())
+		newSlow(n, updown.ByHops(n), numbers(n, nil), o.DownCost).compare(t, r.tables())
 	}
 }
 
@@ -176,12 +176,12 @@ func TestDmodcOnOtherNetworks(t *testing.T) {
 	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		n, _ := layered(t, rng, seed%3 == 0)
-		o := Options{Partial: true, DownCost: seed%2 == 0, Numbers: rng.Perm(n.Hosts())}
-		r, err := New(n, o)
+		o := Options{Partial: true, DownCost: seed%2 == 0, numbers: rng.Perm(n.Hosts())}
+		r, err := newRouter(n, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		newSlow(n, updown.ByHops(n), o.Numbers, o.DownCost).compare(t, r.Tables())
+		newSlow(n, updown.ByHops(n), o.numbers, o.DownCost).compare(t, r.tables())
 	}
 }
 
@@ -193,12 +193,12 @@ func TestDownCost(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		n, rank := layered(t, rng, true)
 		for _, strict := range []bool{false, true} {
-			r, err := New(n, Options{Partial: true, DownCost: strict, Ranks: rank})
+			r, err := newRouter(n, Options{Partial: true, DownCost: strict, Ranks: rank})
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := routetest.All(r.Tables(), rank)
-			pairs, _, _ := r.Parted()
+			w := routetest.All(r.tables(), rank)
+			pairs, _, _ := r.parted()
 			if w.Looped > 0 || strict && (w.UpDown > 0 || w.Lost != 4*pairs) || w.Lost > 4*pairs {
 				t.Fatalf("seed %d, strict %v: %s, %d pairs of leaves parted", seed, strict, w, pairs)
 			}

@@ -16,13 +16,13 @@ type Walk struct {
 	Lost   int // ended at a switch without an entry
 	Looped int // came back, or left by a port without a cable, or to a wrong host
 	UpDown int // went up again after going down, or along a rank
-	Hops   int // cables between switches, of all that arrived
+	hops   int // cables between switches, of all that arrived
 	first  string
 }
 
 // String names the first bad route.
 func (w Walk) String() string {
-	return fmt.Sprintf("%d routes, %d lost, %d looped, %d down and up, %d hops %s", w.Routes, w.Lost, w.Looped, w.UpDown, w.Hops, w.first)
+	return fmt.Sprintf("%d routes, %d lost, %d looped, %d down and up, %d hops %s", w.Routes, w.Lost, w.Looped, w.UpDown, w.hops, w.first)
 }
 
 // All follows the route from each switch with hosts to each LID of each host that
@@ -72,7 +72,7 @@ func (w *Walk) follow(t *lft.Tables, s, host network.Node, lid int, rank []int) 
 		s = next
 		hops++
 	}
-	w.Hops += hops
+	w.hops += hops
 	if bent {
 		w.UpDown++
 	}
