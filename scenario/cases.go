@@ -143,9 +143,9 @@ func (d *document) names(f fields, c *Case) bool {
 		choices    []string
 		alias      map[string]string
 	}{
-		{"mode", "mode", &c.Mode, Modes(), modeAlias},
-		{"barrier", "barrier", &c.Barrier, Barriers(), nil},
-		{"schedule", "schedule", &c.Schedule, append(Schedules(), noSchedule), nil},
+		{"mode", "mode", &c.Mode, modes(), modeAlias},
+		{"barrier", "barrier", &c.Barrier, barriers(), nil},
+		{"schedule", "schedule", &c.Schedule, append(schedules(), noSchedule), nil},
 		{"routing", "routing", &c.Routing, Routings(), nil},
 	} {
 		if f.given(x.name) {
@@ -196,7 +196,7 @@ func (c *Case) settle() (name string, err error) {
 	case c.Barrier != "" && c.Mode != Sync:
 		return "barrier", fmt.Errorf("only synchronised cases have a barrier, and the mode is %s; leave it out", c.Mode)
 	case c.Schedule == "" && c.Mode != Unsync:
-		return "schedule", fmt.Errorf("%s cases need a schedule; there are %s", c.Mode, strings.Join(Schedules(), ", "))
+		return "schedule", fmt.Errorf("%s cases need a schedule; there are %s", c.Mode, strings.Join(schedules(), ", "))
 	case c.Mode == Unsync && c.Schedule != "" && !c.choosesPaths():
 		return "schedule", errors.New("unsynchronised cases have no phases; leave schedule out, or write fors to use its paths")
 	case c.Routing == Pinned && c.Schedule == "":

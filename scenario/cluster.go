@@ -15,8 +15,8 @@ const (
 	MPI = "mpi"
 )
 
-// Transports lists the valid names.
-func Transports() []string { return []string{TCP, MPI} }
+// transports lists the valid names.
+func transports() []string { return []string{TCP, MPI} }
 
 // How tcp sends and receives payload.
 const (
@@ -25,8 +25,8 @@ const (
 	IOSendfile = "sendfile" // payload leaves from a memfd without being copied
 )
 
-// IOs lists the valid names.
-func IOs() []string { return []string{IOAuto, IOCopy, IOSendfile} }
+// ios lists the valid names.
+func ios() []string { return []string{IOAuto, IOCopy, IOSendfile} }
 
 // Ways to start the servers of plain hosts.
 const (
@@ -35,8 +35,8 @@ const (
 	LaunchStarted = "started" // mpirun or srun has started all ranks already
 )
 
-// Launches lists the valid names.
-func Launches() []string { return []string{LaunchLocal, LaunchSSH, LaunchStarted} }
+// launches lists the valid names.
+func launches() []string { return []string{LaunchLocal, LaunchSSH, LaunchStarted} }
 
 // Launch says how the servers of plain hosts are started, where each is, and by
 // which address the others reach it.
@@ -64,8 +64,8 @@ const (
 	InjectLab         = "lab"         // a lab that lab up has built
 )
 
-// Injects lists the valid names.
-func Injects() []string {
+// injects lists the valid names.
+func injects() []string {
 	return []string{InjectCommand, InjectSSH, InjectIBPortState, InjectLab}
 }
 
@@ -99,8 +99,8 @@ var localLaunch = Launch{Kind: LaunchLocal, RemoteDir: defaultRemoteDir, DataPor
 // cluster reads how servers of plain hosts are started and links taken down.
 func (d *document) cluster(f fields, s *Scenario) {
 	s.Transport, s.IO = TCP, IOAuto
-	scalar(d, f.get("transport"), &s.Transport, oneOf("transport", Transports(), nil))
-	scalar(d, f.get("io"), &s.IO, oneOf("way of input and output", IOs(), nil))
+	scalar(d, f.get("transport"), &s.Transport, oneOf("transport", transports(), nil))
+	scalar(d, f.get("io"), &s.IO, oneOf("way of input and output", ios(), nil))
 	d.launch(f.get("launch"), s)
 	d.inject(f.get("inject"), s)
 	if err := s.checkCluster(); err != nil {
@@ -143,10 +143,10 @@ func (d *document) launch(at field, s *Scenario) {
 	f := d.mapping(at, "kind", "hosts", "user", "port", "config", "remote_dir", "control", "interface", "network",
 		"data_port", "placement", "cpus", "preflight")
 	if !f.given("kind") {
-		d.fail(at, "kind is missing; there are %s", strings.Join(Launches(), ", "))
+		d.fail(at, "kind is missing; there are %s", strings.Join(launches(), ", "))
 		return
 	}
-	good := scalar(d, f.get("kind"), &l.Kind, oneOf("way to launch", Launches(), nil))
+	good := scalar(d, f.get("kind"), &l.Kind, oneOf("way to launch", launches(), nil))
 	for _, x := range []text{
 		{"hosts", &l.Hosts}, {"user", &l.User}, {"config", &l.Config}, {"remote_dir", &l.RemoteDir}, {"placement", &l.Placement},
 		{"control", &l.Control}, {"interface", &l.Interface},
@@ -184,10 +184,10 @@ func (d *document) inject(at field, s *Scenario) {
 	i.Timeout, i.Journal = defaultInject, DefaultJournal
 	f := d.mapping(at, "kind", "down", "up", "probe", "host", "fabric", "lab", "timeout", "journal")
 	if !f.given("kind") {
-		d.fail(at, "kind is missing; there are %s", strings.Join(Injects(), ", "))
+		d.fail(at, "kind is missing; there are %s", strings.Join(injects(), ", "))
 		return
 	}
-	good := scalar(d, f.get("kind"), &i.Kind, oneOf("way to take links down", Injects(), nil))
+	good := scalar(d, f.get("kind"), &i.Kind, oneOf("way to take links down", injects(), nil))
 	for _, x := range []text{
 		{"down", &i.Down}, {"up", &i.Up}, {"probe", &i.Probe}, {"host", &i.Host}, {"fabric", &i.Fabric}, {"lab", &i.Lab},
 		{"journal", &i.Journal},
@@ -234,7 +234,7 @@ func parseNetwork(s string) (string, error) {
 
 func (s *Scenario) overrideTransport(o Overrides) error {
 	if o.Transport != "" {
-		v, err := oneOf("transport", Transports(), nil)(o.Transport)
+		v, err := oneOf("transport", transports(), nil)(o.Transport)
 		if err != nil {
 			return fmt.Errorf("--transport: %w", err)
 		}
@@ -244,7 +244,7 @@ func (s *Scenario) overrideTransport(o Overrides) error {
 		}
 	}
 	if o.IO != "" {
-		v, err := oneOf("way of input and output", IOs(), nil)(o.IO)
+		v, err := oneOf("way of input and output", ios(), nil)(o.IO)
 		if err != nil {
 			return fmt.Errorf("--io: %w", err)
 		}

@@ -18,7 +18,7 @@ type Error struct {
 	File   string
 	Line   int    // from 1; 0: the whole file
 	Field  string // path, such as cases[1].failures[0]; empty: the document
-	Reason string
+	reason string
 }
 
 func (e *Error) Error() string {
@@ -31,7 +31,7 @@ func (e *Error) Error() string {
 	if e.Field != "" {
 		b.WriteString(e.Field + ": ")
 	}
-	b.WriteString(e.Reason)
+	b.WriteString(e.reason)
 	return b.String()
 }
 
@@ -59,7 +59,7 @@ func (f field) given() bool { return f.node != nil }
 
 // fail notes an error at f.
 func (d *document) fail(f field, format string, args ...any) {
-	e := &Error{File: d.file, Field: f.path, Reason: fmt.Sprintf(format, args...)}
+	e := &Error{File: d.file, Field: f.path, reason: fmt.Sprintf(format, args...)}
 	if f.node != nil {
 		e.Line = f.node.Line
 	}

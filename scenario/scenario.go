@@ -41,7 +41,7 @@ type Scenario struct {
 	Check    string        // CheckHeader or CheckPayload
 
 	Transport string // TCP or MPI
-	IO        string // how tcp sends and receives: one of IOs
+	IO        string // how tcp sends and receives: one of ios
 	Launch    Launch // hosts: how the servers are started
 	Inject    Inject // hosts: how links are taken down
 	Sim       Sim    // what a simulation counts beside bytes
@@ -133,10 +133,10 @@ const (
 	CheckPayload = builder.CheckPayload
 )
 
-// Modes, Barriers, Schedules, Routings, Kinds list the valid names.
-func Modes() []string    { return []string{Sync, Unsync, FreeRunning} }
-func Barriers() []string { return []string{Tournament, Central, Dissemination, MPIBarrier} }
-func Schedules() []string {
+// modes, barriers, schedules, Routings, Kinds list the valid names.
+func modes() []string    { return []string{Sync, Unsync, FreeRunning} }
+func barriers() []string { return []string{Tournament, Central, Dissemination, MPIBarrier} }
+func schedules() []string {
 	return []string{
 		LinearShift, XOR, BandwidthOptimal, FORS, FORSClosed, FORSPublished, FORSPublishedText,
 		Repair + LinearShift, Repair + XOR, Repair + BandwidthOptimal,

@@ -34,8 +34,8 @@ const (
 // maxSimTime bounds each of the durations.
 const maxSimTime = time.Second
 
-// DefaultSim returns what fits a fabric: TCP on one machine, or InfiniBand on hosts.
-func DefaultSim(kind string) Sim {
+// defaultSim returns what fits a fabric: TCP on one machine, or InfiniBand on hosts.
+func defaultSim(kind string) Sim {
 	if kind == Hosts {
 		return Sim{Round: infinibandRound, Overhead: infinibandOverhead}
 	}
@@ -43,7 +43,7 @@ func DefaultSim(kind string) Sim {
 }
 
 func (d *document) sim(at field, s *Scenario) {
-	s.Sim = DefaultSim(s.Fabric.Kind)
+	s.Sim = defaultSim(s.Fabric.Kind)
 	f := d.mapping(at, "round", "overhead", "jitter")
 	scalar(d, f.get("round"), &s.Sim.Round, span(0, maxSimTime))
 	scalar(d, f.get("overhead"), &s.Sim.Overhead, span(0, maxSimTime))

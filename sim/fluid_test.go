@@ -94,9 +94,9 @@ func balance(t *testing.T, j *Job, o *Outcome) {
 		}
 		// Which events are whose depends on the mode; all of a source go everywhere but home.
 		fragments := float64(40 * uint64(n-1) * o.Exchanges)
-		within(t, "up", o.Wires[j.Plan.Tree.FromServer(s)], float64(o.Sent[s])+fragments, 1e-9)
+		within(t, "up", o.Wires[j.Plan.Tree.FromServer(s)], float64(o.sent[s])+fragments, 1e-9)
 		within(t, "down", o.Wires[j.Plan.Tree.ToServer(s)], float64(o.Received[s])+fragments, 1e-9)
-		sent, got, events = sent+o.Sent[s], got+o.Received[s], events+o.Events[s]
+		sent, got, events = sent+o.sent[s], got+o.Received[s], events+o.Events[s]
 	}
 	var want uint64
 	for e := range events {
@@ -104,7 +104,7 @@ func balance(t *testing.T, j *Job, o *Outcome) {
 			want += uint64(j.Size(e, s))
 		}
 	}
-	for _, s := range o.Samples {
+	for _, s := range o.samples {
 		sampled += s.PayloadBytes
 		built += s.Events
 	}
@@ -148,8 +148,8 @@ func TestFluidSynchronisedIsPhase(t *testing.T) {
 		got := outcome(t, j)
 		// One counts from the beginning of the first phase, the other from its first send.
 		within(t, schedule+": span", (got.Span + j.Timing.Overhead).Seconds(), want.Span.Seconds(), 1e-6)
-		if got.Exchanges != want.Exchanges || !reflect.DeepEqual(got.Sent, want.Sent) {
-			t.Errorf("%s: %d exchanges and %v sent, want %d and %v", schedule, got.Exchanges, got.Sent, want.Exchanges, want.Sent)
+		if got.Exchanges != want.Exchanges || !reflect.DeepEqual(got.sent, want.sent) {
+			t.Errorf("%s: %d exchanges and %v sent, want %d and %v", schedule, got.Exchanges, got.sent, want.Exchanges, want.sent)
 		}
 		for w := range want.Wires {
 			within(t, "wire", got.Wires[w], want.Wires[w], 1e-9)

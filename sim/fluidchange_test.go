@@ -126,7 +126,7 @@ func TestFluidScheduleChanges(t *testing.T) {
 		if o.Span < least || o.Span > most || o.Exchanges < 7 {
 			t.Errorf("%s: %d exchanges in %v", mode, o.Exchanges, o.Span)
 		}
-		for s, n := range o.Sent {
+		for s, n := range o.sent {
 			if n != o.Exchanges*15*(mega-40) {
 				t.Errorf("%s: rank %d sent %d bytes in %d exchanges", mode, s, n, o.Exchanges)
 			}

@@ -72,14 +72,14 @@ func (m *meter) waits(at float64, server int, seconds float64) {
 // outcome writes the counts down.
 func (m *meter) outcome(j *Job) *Outcome {
 	o := &Outcome{
-		Events: m.events, Sent: m.sent, Received: m.received, Wires: m.wire[:len(m.wire)-1],
-		Waited: make([]time.Duration, m.servers), Samples: m.samples(j),
+		Events: m.events, sent: m.sent, Received: m.received, Wires: m.wire[:len(m.wire)-1],
+		waited: make([]time.Duration, m.servers), samples: m.samples(j),
 	}
 	if m.last > m.first {
 		o.Span = seconds(m.last - m.first)
 	}
 	for i, s := range m.waited {
-		o.Waited[i] = seconds(s)
+		o.waited[i] = seconds(s)
 	}
 	o.Exchanges = math.MaxUint64
 	for _, n := range m.events {

@@ -34,7 +34,7 @@ func Phase(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 	}
 	rec := newRecorder(j, x.nets[0].wires)
 	told := 0
-	for e, clock := uint64(j.Warmup), 0.0; len(rec.out.Ends) == 0 || clock < j.Duration.Seconds(); e++ {
+	for e, clock := uint64(j.Warmup), 0.0; len(rec.out.ends) == 0 || clock < j.Duration.Seconds(); e++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

@@ -108,9 +108,9 @@ func TestPhaseAgainstSimple(t *testing.T) {
 		near(t, name+": exchanges", float64(o.Exchanges), float64(want.exchanges))
 		near(t, name+": span", o.Span.Seconds(), want.span)
 		for i := range want.waited {
-			near(t, fmt.Sprintf("%s: wait of %d", name, i), o.Waited[i].Seconds(), want.waited[i])
+			near(t, fmt.Sprintf("%s: wait of %d", name, i), o.waited[i].Seconds(), want.waited[i])
 			near(t, fmt.Sprintf("%s: received by %d", name, i), float64(o.Received[i]), want.received[i])
-			near(t, fmt.Sprintf("%s: sent by %d", name, i), float64(o.Sent[i]), want.sent[i])
+			near(t, fmt.Sprintf("%s: sent by %d", name, i), float64(o.sent[i]), want.sent[i])
 		}
 		samplesAddUp(t, name, j, o)
 	}
@@ -122,7 +122,7 @@ func samplesAddUp(t *testing.T, name string, j *Job, o *Outcome) {
 	n := j.Plan.Tree.Servers()
 	events, payload, waited := make([]uint64, n), make([]uint64, n), make([]float64, n)
 	last := 0.0
-	for _, s := range o.Samples {
+	for _, s := range o.samples {
 		i, _ := j.Plan.Tree.Rank(s.Server)
 		events[i] += s.Events
 		payload[i] += s.PayloadBytes
@@ -136,7 +136,7 @@ func samplesAddUp(t *testing.T, name string, j *Job, o *Outcome) {
 		if events[i] != o.Events[i] || payload[i] != o.Received[i] {
 			t.Errorf("%s: samples of rank %d: %d events of %d, %d bytes of %d", name, i, events[i], o.Events[i], payload[i], o.Received[i])
 		}
-		near(t, name+": waiting in samples", waited[i], o.Waited[i].Seconds())
+		near(t, name+": waiting in samples", waited[i], o.waited[i].Seconds())
 	}
 }
 
@@ -267,17 +267,17 @@ func TestPhaseChange(t *testing.T) {
 	j.Changes = []Change{{At: 20500 * time.Millisecond, Plan: b}}
 	o := phase(t, j)
 	second := 15 + sum(whole[:6]) + sum(worse[6:])
-	near(t, "tables: end of the second exchange", o.Ends[1].Seconds(), second)
-	near(t, "tables: end of the third", o.Ends[2].Seconds(), second+26)
+	near(t, "tables: end of the second exchange", o.ends[1].Seconds(), second)
+	near(t, "tables: end of the third", o.ends[2].Seconds(), second+26)
 
 	j.Changes = []Change{{At: 20500 * time.Millisecond, Plan: fors}}
 	o = phase(t, j)
-	near(t, "fors: end of the second exchange", o.Ends[1].Seconds(), 30)
-	near(t, "fors: end of the third", o.Ends[2].Seconds(), 46)
+	near(t, "fors: end of the second exchange", o.ends[1].Seconds(), 30)
+	near(t, "fors: end of the third", o.ends[2].Seconds(), 46)
 
 	// There and back within one exchange.
 	j.Changes = []Change{{At: 2500 * time.Millisecond, Plan: b}, {At: 2600 * time.Millisecond, Plan: a}}
-	near(t, "back at once", phase(t, j).Ends[0].Seconds(), 15)
+	near(t, "back at once", phase(t, j).ends[0].Seconds(), 15)
 }
 
 func TestPhaseRefuses(t *testing.T) {

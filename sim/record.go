@@ -55,7 +55,7 @@ func (r *recorder) add(t *turn, start float64) {
 	}
 	r.reps++
 	r.clock = end
-	r.out.Ends = append(r.out.Ends, seconds(end-t.quiet))
+	r.out.ends = append(r.out.ends, seconds(end-t.quiet))
 }
 
 // flush adds up what is counted but not in sum.
@@ -80,7 +80,7 @@ func (r *recorder) flush() {
 // would be the next one to count.
 func (r *recorder) sample(at, share float64) {
 	k := float64(r.reps) + share
-	events := uint64(len(r.out.Ends))
+	events := uint64(len(r.out.ends))
 	for i := range r.n {
 		got := r.sum.got[i] + uint64(math.Floor(k*float64(r.last.got[i])+1e-6))
 		waited := r.sum.waited[i] + k*r.last.waited[i]
@@ -93,7 +93,7 @@ func (r *recorder) sample(at, share float64) {
 			s.EventBytes = (size - r.size[i]) / s.Events
 		}
 		s.GoodputBitPerSec = 8 * float64(s.PayloadBytes) / s.IntervalSec
-		r.out.Samples = append(r.out.Samples, s)
+		r.out.samples = append(r.out.samples, s)
 		r.got[i], r.waited[i], r.size[i] = got, waited, size
 	}
 	r.from, r.events = at, events
@@ -106,13 +106,13 @@ func (r *recorder) end() *Outcome {
 	}
 	r.flush()
 	o := r.out
-	o.Exchanges = uint64(len(o.Ends))
-	o.Span = o.Ends[len(o.Ends)-1]
-	o.Sent, o.Received, o.Wires = r.sum.sent, r.sum.got, r.sum.wires
-	o.Events, o.Waited = make([]uint64, r.n), make([]time.Duration, r.n)
+	o.Exchanges = uint64(len(o.ends))
+	o.Span = o.ends[len(o.ends)-1]
+	o.sent, o.Received, o.Wires = r.sum.sent, r.sum.got, r.sum.wires
+	o.Events, o.waited = make([]uint64, r.n), make([]time.Duration, r.n)
 	for i := range r.n {
 		o.Events[i] = o.Exchanges
-		o.Waited[i] = seconds(r.sum.waited[i])
+		o.waited[i] = seconds(r.sum.waited[i])
 	}
 	return o
 }

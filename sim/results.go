@@ -34,7 +34,7 @@ func (c *Case) summary(o *Outcome) results.Case {
 	var waited float64
 	for i, n := range o.Events {
 		r.EventsBuilt += n
-		waited += o.Waited[i].Seconds() / float64(len(o.Events))
+		waited += o.waited[i].Seconds() / float64(len(o.Events))
 	}
 	r.BarrierWaitSec = waited
 	if span := o.Span.Seconds(); span > 0 {
@@ -67,7 +67,7 @@ func (c *Case) ideal(o *Outcome) float64 {
 	most, others := 0.0, uint64(len(o.Events)-1)
 	for i, n := range o.Events {
 		in := o.Received[i] + n*others*uint64(c.Header)
-		out := o.Sent[i] + (built-n)*uint64(c.Header)
+		out := o.sent[i] + (built-n)*uint64(c.Header)
 		most = max(most, float64(in), float64(out))
 	}
 	return most * 8 / c.BitPerSec

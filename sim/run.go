@@ -30,10 +30,10 @@ type Options struct {
 	// Manifest is what the run says about itself: name, scenario, seed, fabric,
 	// predictions, machine. Times and Complete are filled in.
 	Manifest results.Manifest
-	// Phase and Fluid are the models. Phase nil means the one of this package.
-	Phase, Fluid Model
-	// Workers is how many cases are worked out at once. 0 means all processors.
-	Workers int
+	// phase and Fluid are the models. phase nil means the one of this package.
+	phase, Fluid Model
+	// workers is how many cases are worked out at once. 0 means all processors.
+	workers int
 	// Now is the clock that stamps the manifest.
 	Now func() time.Time
 	// Progress is told what goes on, one call at a time; nil is allowed.
@@ -104,7 +104,7 @@ func (r *runner) all(ctx context.Context) error {
 	g.Go(func() error { return r.write(ctx) })
 	g.Go(func() error {
 		work, ctx := errgroup.WithContext(ctx)
-		work.SetLimit(processors(r.o.Workers))
+		work.SetLimit(processors(r.o.workers))
 		for i := range r.cases {
 			work.Go(func() error { return r.one(ctx, i) })
 		}
@@ -146,10 +146,10 @@ func (r *runner) one(ctx context.Context, i int) error {
 
 func (r *runner) model(c *Case) (Model, error) {
 	switch {
-	case c.Model == PhaseModel && r.o.Phase == nil:
+	case c.Model == PhaseModel && r.o.phase == nil:
 		return Phase, nil
 	case c.Model == PhaseModel:
-		return r.o.Phase, nil
+		return r.o.phase, nil
 	case c.Model == FluidModel && r.o.Fluid != nil:
 		return r.o.Fluid, nil
 	}
@@ -173,7 +173,7 @@ func (r *runner) write(ctx context.Context) error {
 		if !ok {
 			return ctx.Err() // what went wrong is told by who saw it
 		}
-		for _, s := range o.Samples {
+		for _, s := range o.samples {
 			if err := r.sink.Sample(s); err != nil {
 				return err
 			}

@@ -88,7 +88,7 @@ func TestRun(t *testing.T) {
 	var first *book
 	for _, workers := range []int{1, 2, 0} {
 		b, o := &book{}, options()
-		o.Workers = workers
+		o.workers = workers
 		steps := map[string]int{}
 		o.Progress = func(s Step) {
 			if s.Result != nil {
@@ -156,7 +156,7 @@ func TestRunFails(t *testing.T) {
 	all := cases(t)
 	all[1].Mode = "free-running"
 	b, o := &book{}, options()
-	o.Workers = 1
+	o.workers = 1
 	sum, err := Run(context.Background(), all, b, o)
 	if err == nil || !strings.Contains(err.Error(), `case "b": the phase model`) {
 		t.Errorf("error %v", err)

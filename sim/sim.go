@@ -78,14 +78,14 @@ type Outcome struct {
 	Span      time.Duration // first send to last receive of what is counted
 	Exchanges uint64        // whole ones
 	Events    []uint64      // built, by server
-	Sent      []uint64      // payload bytes, by server
+	sent      []uint64      // payload bytes, by server
 	Received  []uint64
-	Waited    []time.Duration // in barriers, by server
+	waited    []time.Duration // in barriers, by server
 	Wires     []float64       // bytes with headers, by wire
-	// Ends are the ends of all counted exchanges of the phase model, since the
+	// ends are the ends of all counted exchanges of the phase model, since the
 	// first send.
-	Ends    []time.Duration
-	Samples []results.Sample
+	ends    []time.Duration
+	samples []results.Sample
 }
 
 // Progress is told how far a long job is, in virtual time.

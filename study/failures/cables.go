@@ -38,11 +38,11 @@ func newCables() *Cables {
 	return &Cables{ends: map[portKey]endRef{}, nodes: map[uint64][]int{}, names: map[string]uint64{}}
 }
 
-// Fabric returns the number of links between switches.
-func (c *Cables) Fabric() int {
+// fabric returns the number of links between switches.
+func (c *Cables) fabric() int {
 	n := 0
 	for _, l := range c.links {
-		if l.Class == Fabric {
+		if l.class == Fabric {
 			n++
 		}
 	}
@@ -60,9 +60,9 @@ func FromNetwork(n *network.Network) *Cables {
 				continue
 			}
 			a, b := n.Info(v), n.Info(far.Node)
-			l := Link{Class: Fabric, Ends: [2]Port{{a.GUID, a.Name, p + 1}, {b.GUID, b.Name, int(far.Port)}}}
+			l := Link{class: Fabric, ends: [2]Port{{a.GUID, a.Name, p + 1}, {b.GUID, b.Name, int(far.Port)}}}
 			if n.IsHost(far.Node) {
-				l.Class = Server
+				l.class = Server
 			}
 			l.Name = linkName(l)
 			at := c.add(l)
@@ -85,11 +85,11 @@ func (c *Cables) node(guid, port uint64, link int) {
 func (c *Cables) add(l Link) int {
 	c.links = append(c.links, l)
 	at := len(c.links) - 1
-	for e, p := range l.Ends {
-		if p.GUID != 0 && p.Switch != "" {
-			c.names[p.Switch] = p.GUID
+	for e, p := range l.ends {
+		if p.guid != 0 && p.isSwitch != "" {
+			c.names[p.isSwitch] = p.guid
 		}
-		if p.Port != 0 {
+		if p.port != 0 {
 			c.ends[keyOf(p)] = endRef{at, uint8(e)}
 		}
 	}
@@ -97,25 +97,25 @@ func (c *Cables) add(l Link) int {
 }
 
 func keyOf(p Port) portKey {
-	if p.GUID != 0 {
-		return portKey{guid: p.GUID, port: p.Port}
+	if p.guid != 0 {
+		return portKey{guid: p.guid, port: p.port}
 	}
-	return portKey{name: p.Switch, port: p.Port}
+	return portKey{name: p.isSwitch, port: p.port}
 }
 
 // linkName names s1_3/5 to s2_0/4 leaf3-spine0, and others by both ends.
 func linkName(l Link) string {
-	leaf, ok1 := strings.CutPrefix(l.Ends[0].Switch, "s1_")
-	spine, ok2 := strings.CutPrefix(l.Ends[1].Switch, "s2_")
+	leaf, ok1 := strings.CutPrefix(l.ends[0].isSwitch, "s1_")
+	spine, ok2 := strings.CutPrefix(l.ends[1].isSwitch, "s2_")
 	switch {
-	case ok1 && ok2 && l.Class == Fabric:
+	case ok1 && ok2 && l.class == Fabric:
 		return "leaf" + leaf + "-spine" + spine
-	case ok1 && l.Class == Server:
-		return "leaf" + leaf + "-" + l.Ends[1].Switch
-	case l.Class == Server:
-		return l.Ends[0].String() + "-" + l.Ends[1].Switch
+	case ok1 && l.class == Server:
+		return "leaf" + leaf + "-" + l.ends[1].isSwitch
+	case l.class == Server:
+		return l.ends[0].String() + "-" + l.ends[1].isSwitch
 	}
-	return l.Ends[0].String() + "-" + l.Ends[1].String()
+	return l.ends[0].String() + "-" + l.ends[1].String()
 }
 
 // ReadCables reads a map, one cable a line:
@@ -135,8 +135,8 @@ func ReadCables(r io.Reader) (*Cables, error) {
 			continue
 		}
 		l, err := readCable(words)
-		for _, p := range l.Ends {
-			if _, taken := c.ends[keyOf(p)]; err == nil && taken && p.Port != 0 {
+		for _, p := range l.ends {
+			if _, taken := c.ends[keyOf(p)]; err == nil && taken && p.port != 0 {
 				err = fmt.Errorf("port %.60s has a cable already", p)
 			}
 		}
@@ -148,8 +148,8 @@ func ReadCables(r io.Reader) (*Cables, error) {
 		}
 		named[l.Name] = true
 		at := c.add(l)
-		for _, p := range l.Ends {
-			c.node(p.GUID, p.GUID, at)
+		for _, p := range l.ends {
+			c.node(p.guid, p.guid, at)
 		}
 	}
 	if err := s.Err(); err != nil {
@@ -176,12 +176,12 @@ func readCable(words []string) (Link, error) {
 	if err != nil {
 		return Link{}, err
 	}
-	l := Link{Class: Fabric, Ends: [2]Port{a}}
+	l := Link{class: Fabric, ends: [2]Port{a}}
 	if words[1] == "server" {
-		l.Class, l.Name = Server, a.String()
-	} else if l.Ends[1], err = readPort(words[1]); err != nil {
+		l.class, l.Name = Server, a.String()
+	} else if l.ends[1], err = readPort(words[1]); err != nil {
 		return Link{}, err
-	} else if l.Ends[1] == a {
+	} else if l.ends[1] == a {
 		return Link{}, fmt.Errorf("port %.60s is joined to itself", a)
 	} else {
 		l.Name = linkName(l)
@@ -202,11 +202,11 @@ func readPort(s string) (Port, error) {
 		return Port{}, fmt.Errorf("%.60q: port %.60q must be 1..254", s, s[i+1:])
 	}
 	if guid, ok := wholeHex(strings.ToLower(s[:i])); ok {
-		return Port{GUID: guid, Port: n}, nil
+		return Port{guid: guid, port: n}, nil
 	}
-	return Port{Switch: s[:i], Port: n}, nil
+	return Port{isSwitch: s[:i], port: n}, nil
 }
 
 func comparePorts(a, b Port) int {
-	return cmp.Or(cmp.Compare(a.GUID, b.GUID), cmp.Compare(a.Switch, b.Switch), cmp.Compare(a.Port, b.Port))
+	return cmp.Or(cmp.Compare(a.guid, b.guid), cmp.Compare(a.isSwitch, b.isSwitch), cmp.Compare(a.port, b.port))
 }

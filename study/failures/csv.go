@@ -76,9 +76,9 @@ func (l *Log) readCSV(r io.Reader) error {
 			break
 		}
 		if _, bad := errors.AsType[*csv.ParseError](err); err != nil && !bad {
-			return fmt.Errorf("%s:%d: %w", l.Name, l.Lines+1, err)
+			return fmt.Errorf("%s:%d: %w", l.name, l.lines+1, err)
 		}
-		if l.Lines++; l.Lines == 1 && err == nil {
+		if l.lines++; l.lines == 1 && err == nil {
 			header := false
 			if at, header = columns(row); header {
 				continue
@@ -90,14 +90,14 @@ func (l *Log) readCSV(r io.Reader) error {
 			continue
 		}
 		if l.add(rec); l.full() != nil {
-			return fmt.Errorf("%s:%d: %w", l.Name, l.Lines, l.full())
+			return fmt.Errorf("%s:%d: %w", l.name, l.lines, l.full())
 		}
 	}
 	slices.SortStableFunc(l.records, func(a, b record) int { return int(sign(a.at.micros() - b.at.micros())) })
 	l.dated, l.stated = true, true
 	if n := len(l.records); n == 0 && l.losses.Cut > 0 {
 		return fmt.Errorf("%s: no row was understood: there should be a time (2024-03-08T14:00:00), a switch (0x2c90401000000), a port (1) "+
-			"and its state (DOWN)", l.Name)
+			"and its state (DOWN)", l.name)
 	} else if n > 0 {
 		l.span, l.stamped = [2]stamp{l.records[0].at, l.records[n-1].at}, true
 	}

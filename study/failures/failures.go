@@ -37,44 +37,44 @@ func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 // A Port is a port of a switch, which is known by GUID, by name, or by both.
 type Port struct {
-	GUID   uint64
-	Switch string
-	Port   int
+	guid     uint64
+	isSwitch string
+	port     int
 }
 
 // String returns switch/port, the switch by name if it has one.
 func (p Port) String() string {
-	if p.Switch != "" {
-		return fmt.Sprintf("%s/%d", p.Switch, p.Port)
+	if p.isSwitch != "" {
+		return fmt.Sprintf("%s/%d", p.isSwitch, p.port)
 	}
-	return fmt.Sprintf("0x%016x/%d", p.GUID, p.Port)
+	return fmt.Sprintf("0x%016x/%d", p.guid, p.port)
 }
 
 // A Link is a cable; or, when it is not in the cable map, one port alone, and
 // then the second end is zero.
 type Link struct {
 	Name  string
-	Class Class
-	Ends  [2]Port
+	class Class
+	ends  [2]Port
 }
 
-// A Change is what a port did.
-type Change uint8
+// A change is what a port did.
+type change uint8
 
 // Changes of a port.
 const (
-	Down     Change = iota
-	Up              // left the state DOWN
-	Progress        // INIT to ARMED to ACTIVE: up, unless Up was seen before
+	portDown     change = iota
+	portUp              // left the state DOWN
+	portProgress        // INIT to ARMED to ACTIVE: up, unless portUp was seen before
 )
 
-// An Event is a change of one end of a link.
-type Event struct {
-	Time   time.Time
-	Link   int // index in History.Links
-	End    uint8
-	Change Change
-	Vague  bool // the clock had been set back: the order is right, the time is not known
+// An event is a change of one end of a link.
+type event struct {
+	time   time.Time
+	link   int // index in History.Links
+	end    uint8
+	change change
+	vague  bool // the clock had been set back: the order is right, the time is not known
 }
 
 // A Failure is a time during which a link was down. Where an end is not known,
@@ -83,13 +83,13 @@ type Failure struct {
 	Link         int
 	Down, Up     time.Time
 	Flaps        int  // failures of the log that it stands for; 1 unless merged
-	StartUnknown bool // the message of the down was lost
+	startUnknown bool // the message of the down was lost
 	EndUnknown   bool // the message of the up was lost
 	Open         bool // still down where the log ends, which is Up
 }
 
 // Known reports whether the failure has a duration.
-func (f Failure) Known() bool { return !f.StartUnknown && !f.EndUnknown && !f.Open }
+func (f Failure) Known() bool { return !f.startUnknown && !f.EndUnknown && !f.Open }
 
 // Duration returns how long the link was down; it means something if Known.
 func (f Failure) Duration() time.Duration { return f.Up.Sub(f.Down) }
@@ -114,9 +114,9 @@ type Losses struct {
 // A History is what all logs together tell.
 type History struct {
 	Links    []Link  // in order of the first end: GUID, name, port
-	Events   []Event // in order of time
+	events   []event // in order of time
 	From, To time.Time
-	Mapped   bool // there was a cable map
-	Cables   int  // links between switches in the cable map
+	mapped   bool // there was a cable map
+	cables   int  // links between switches in the cable map
 	Losses   Losses
 }

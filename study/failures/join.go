@@ -34,7 +34,7 @@ func understood(logs []*Log) error {
 		if l.stamped {
 			return nil
 		}
-		names = append(names, l.Name)
+		names = append(names, l.name)
 	}
 	return fmt.Errorf("%s: no line was understood: there should be lines of OpenSM's log, which begin with a time (Nov 21 01:28:17 867263), "+
 		"or of CSV: timestamp, switch, port, state", strings.Join(names, ", "))
@@ -47,9 +47,9 @@ func Join(logs []*Log, o Options) (*History, error) {
 	if err := understood(logs); err != nil {
 		return nil, err
 	}
-	h := &History{Mapped: o.Cables != nil}
+	h := &History{mapped: o.Cables != nil}
 	if o.Cables != nil {
-		h.Cables = o.Cables.Fabric()
+		h.cables = o.Cables.fabric()
 	}
 	records, err := h.timed(logs, o.Year)
 	if err != nil {
@@ -59,7 +59,7 @@ func Join(logs []*Log, o Options) (*History, error) {
 	for _, r := range records {
 		switch {
 		case r.kind <= progressed:
-			j.event(r.t, j.end(r.record), Change(r.kind), r.held)
+			j.event(r.t, j.end(r.record), change(r.kind), r.held)
 		case !logs[r.log].stated:
 			j.sweep.take(r)
 			if r.kind == swept {
@@ -88,7 +88,7 @@ func (h *History) timed(logs []*Log, year int) ([]timed, error) {
 			continue
 		}
 		if !l.Dated() && year == 0 {
-			return nil, fmt.Errorf("%s: its times have no year; say when its first line was written", l.Name)
+			return nil, fmt.Errorf("%s: its times have no year; say when its first line was written", l.name)
 		}
 		if err := h.widen(l, years[i]); err != nil {
 			return nil, err
@@ -96,7 +96,7 @@ func (h *History) timed(logs []*Log, year int) ([]timed, error) {
 		for _, r := range l.records {
 			t, err := r.at.time(years[i])
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", l.Name, err)
+				return nil, fmt.Errorf("%s: %w", l.name, err)
 			}
 			all = append(all, timed{r, t, i})
 		}
@@ -110,7 +110,7 @@ func (h *History) widen(l *Log, year int) error {
 	for _, s := range l.span {
 		t, err := s.time(year)
 		if err != nil {
-			return fmt.Errorf("%s: %w", l.Name, err)
+			return fmt.Errorf("%s: %w", l.name, err)
 		}
 		if h.From.IsZero() || t.Before(h.From) {
 			h.From = t
@@ -152,7 +152,7 @@ func compareLogs(a, b *Log, ya, yb int) int {
 	}); c != 0 {
 		return c
 	}
-	return cmp.Compare(a.Name, b.Name)
+	return cmp.Compare(a.name, b.name)
 }
 
 // once drops records that another log holds too.
@@ -205,8 +205,8 @@ func newJoiner(h *History, c *Cables, logs []*Log) *joiner {
 // name here and by GUID there is one switch.
 func (j *joiner) end(r record) endRef {
 	p := Port{r.guid, r.name, r.port}
-	if p.GUID == 0 {
-		p.GUID = j.names[p.Switch]
+	if p.guid == 0 {
+		p.guid = j.names[p.isSwitch]
 	}
 	key := keyOf(p)
 	if at, ok := j.ends[key]; ok {
@@ -214,8 +214,8 @@ func (j *joiner) end(r record) endRef {
 	}
 	at, ok := endRef{}, false
 	if j.cables != nil {
-		if at, ok = j.cables.ends[key]; !ok && p.Switch != "" {
-			at, ok = j.cables.ends[portKey{name: p.Switch, port: p.Port}]
+		if at, ok = j.cables.ends[key]; !ok && p.isSwitch != "" {
+			at, ok = j.cables.ends[portKey{name: p.isSwitch, port: p.port}]
 		}
 		if ok {
 			at.link = j.cable(at.link)
@@ -224,7 +224,7 @@ func (j *joiner) end(r record) endRef {
 		}
 	}
 	if !ok {
-		j.h.Links = append(j.h.Links, Link{Name: p.String(), Class: Unclassified, Ends: [2]Port{p}})
+		j.h.Links = append(j.h.Links, Link{Name: p.String(), class: Unclassified, ends: [2]Port{p}})
 		at = endRef{len(j.h.Links) - 1, 0}
 	}
 	j.ends[key] = at
@@ -241,11 +241,11 @@ func (j *joiner) cable(i int) int {
 	return j.links[i]
 }
 
-func (j *joiner) event(t time.Time, at endRef, c Change, vague bool) {
+func (j *joiner) event(t time.Time, at endRef, c change, vague bool) {
 	if vague {
 		j.h.Losses.Vague++
 	}
-	j.h.Events = append(j.h.Events, Event{Time: t, Link: at.link, End: at.end, Change: c, Vague: vague})
+	j.h.events = append(j.h.events, event{time: t, link: at.link, end: at.end, change: c, vague: vague})
 }
 
 // finish numbers the links in order and sorts the events by time and link.
@@ -255,14 +255,14 @@ func (j *joiner) finish() {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return comparePorts(h.Links[a].Ends[0], h.Links[b].Ends[0]) })
+	slices.SortFunc(order, func(a, b int) int { return comparePorts(h.Links[a].ends[0], h.Links[b].ends[0]) })
 	links, number := make([]Link, len(order)), make([]int, len(order))
 	for at, old := range order {
 		links[at], number[old] = h.Links[old], at
 	}
 	h.Links = links
-	for i := range h.Events {
-		h.Events[i].Link = number[h.Events[i].Link]
+	for i := range h.events {
+		h.events[i].link = number[h.events[i].link]
 	}
-	slices.SortStableFunc(h.Events, func(a, b Event) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Link, b.Link)) })
+	slices.SortStableFunc(h.events, func(a, b event) int { return cmp.Or(a.time.Compare(b.time), cmp.Compare(a.link, b.link)) })
 }

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Echo is how long after one end of a cable the other may report the same
+// echo is how long after one end of a cable the other may report the same
 // change. The subnet manager reads the ports of both within one sweep, which
 // takes seconds.
-const Echo = 30 * time.Second
+const echo = 30 * time.Second
 
 // A track follows one link through the events.
 type track struct {
@@ -29,7 +29,7 @@ type track struct {
 // O(n), and failures of one link never overlap.
 func Pair(h *History) ([]Failure, Losses) {
 	p := pairing{links: h.Links, tracks: make([]track, len(h.Links)), losses: h.Losses}
-	for _, e := range h.Events {
+	for _, e := range h.events {
 		p.take(e)
 	}
 	for i := range p.tracks {
@@ -54,24 +54,24 @@ type pairing struct {
 	out    []Failure
 }
 
-func (p *pairing) take(e Event) {
-	t := &p.tracks[e.Link]
+func (p *pairing) take(e event) {
+	t := &p.tracks[e.link]
 	switch {
-	case e.Change == Down:
+	case e.change == portDown:
 		p.goDown(t, e)
 	case t.down:
-		t.open.Up, t.open.EndUnknown = e.Time, e.Vague
+		t.open.Up, t.open.EndUnknown = e.time, e.vague
 		p.close(t)
-		t.upAt, t.upBy = e.Time, e.End
-	case e.Change == Up:
+		t.upAt, t.upBy = e.time, e.end
+	case e.change == portUp:
 		p.upAlone(t, e)
 	}
-	t.seen, t.isDown[e.End] = true, e.Change == Down
+	t.seen, t.isDown[e.end] = true, e.change == portDown
 }
 
-func (p *pairing) goDown(t *track, e Event) {
-	if t.down && !t.told[e.End] && e.Time.Sub(t.open.Down) <= Echo {
-		t.told[e.End] = true
+func (p *pairing) goDown(t *track, e event) {
+	if t.down && !t.told[e.end] && e.time.Sub(t.open.Down) <= echo {
+		t.told[e.end] = true
 		return
 	}
 	if t.down {
@@ -80,27 +80,27 @@ func (p *pairing) goDown(t *track, e Event) {
 		p.close(t)
 	}
 	t.down, t.told = true, [2]bool{}
-	t.told[e.End] = true
-	t.open = Failure{Link: e.Link, Down: e.Time, Flaps: 1, StartUnknown: e.Vague}
+	t.told[e.end] = true
+	t.open = Failure{Link: e.link, Down: e.time, Flaps: 1, startUnknown: e.vague}
 }
 
 // upAlone takes an up of a link that is not down.
-func (p *pairing) upAlone(t *track, e Event) {
+func (p *pairing) upAlone(t *track, e event) {
 	switch {
-	case t.isDown[e.End], t.seen && t.upBy != e.End && e.Time.Sub(t.upAt) <= Echo:
+	case t.isDown[e.end], t.seen && t.upBy != e.end && e.time.Sub(t.upAt) <= echo:
 		return // the other end said so before
 	case !t.seen:
 		p.losses.DownAtStart++
 	default:
 		p.losses.LostDowns++
-		p.out = append(p.out, Failure{Link: e.Link, Down: e.Time, Up: e.Time, Flaps: 1, StartUnknown: true})
+		p.out = append(p.out, Failure{Link: e.link, Down: e.time, Up: e.time, Flaps: 1, startUnknown: true})
 	}
-	t.upAt, t.upBy = e.Time, e.End
+	t.upAt, t.upBy = e.time, e.end
 }
 
 func (p *pairing) close(t *track) {
 	t.down = false
-	if p.links[t.open.Link].Class == Fabric && t.told[0] != t.told[1] {
+	if p.links[t.open.Link].class == Fabric && t.told[0] != t.told[1] {
 		p.losses.OneEnd++
 	}
 	p.out = append(p.out, t.open)

@@ -34,8 +34,8 @@ type record struct {
 
 // A Log is what one log holds, before its years are known.
 type Log struct {
-	Name     string
-	Lines    int
+	name     string
+	lines    int
 	dated    bool // stamps have years
 	stated   bool // lines name the state of ports, so nothing is inferred
 	records  []record
@@ -63,7 +63,7 @@ const (
 func Read(r io.Reader, name string) (*Log, error) { return read(r, name, maxRecords) }
 
 func read(r io.Reader, name string, most int) (*Log, error) {
-	l := &Log{Name: name, switches: map[string]uint64{}, most: most}
+	l := &Log{name: name, switches: map[string]uint64{}, most: most}
 	b := bufio.NewReaderSize(r, maxLine)
 	if isCSV(b) {
 		return l, l.readCSV(b)
@@ -72,7 +72,7 @@ func read(r io.Reader, name string, most int) (*Log, error) {
 	for {
 		line, err := readLine(b)
 		if len(line) > 0 {
-			l.Lines++
+			l.lines++
 			l.line(line, &c)
 		}
 		if errors.Is(err, io.EOF) {
@@ -82,10 +82,10 @@ func read(r io.Reader, name string, most int) (*Log, error) {
 			err = l.full()
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, l.Lines+1, err)
+			return nil, fmt.Errorf("%s:%d: %w", name, l.lines+1, err)
 		}
 	}
-	if l.Lines > 0 && !c.started {
+	if l.lines > 0 && !c.started {
 		return nil, fmt.Errorf("%s: no line begins with a time as OpenSM writes it (Nov 21 01:28:17 867263), "+
 			"and the first is no CSV header with timestamp, switch, port, state", name)
 	}

@@ -205,8 +205,8 @@ func TestLongLines(t *testing.T) {
 	for _, n := range []int{1, maxLine - 100, maxLine, 5 * maxLine} {
 		in := stamp + strings.Repeat("x", n) + "\n" + stamp + down + "\n" + stamp + strings.Repeat("y", n) + "\n" + stamp + down
 		l, err := Read(strings.NewReader(in), "log")
-		if err != nil || len(l.records) != 2 || l.Lines != 4 {
-			t.Errorf("%d: %d records of %d lines, %v", n, len(l.records), l.Lines, err)
+		if err != nil || len(l.records) != 2 || l.lines != 4 {
+			t.Errorf("%d: %d records of %d lines, %v", n, len(l.records), l.lines, err)
 		}
 	}
 }
@@ -222,9 +222,9 @@ func TestReadCables(t *testing.T) {
 	}
 	var got []string
 	for _, l := range c.links {
-		got = append(got, l.Name+" "+l.Class.String())
+		got = append(got, l.Name+" "+l.class.String())
 	}
-	if want := []string{"leaf0-spine0 leaf-spine", "leaf1-spine1 leaf-spine", "MF0;sw:N/U1/9 server"}; !slices.Equal(got, want) || c.Fabric() != 2 {
+	if want := []string{"leaf0-spine0 leaf-spine", "leaf1-spine1 leaf-spine", "MF0;sw:N/U1/9 server"}; !slices.Equal(got, want) || c.fabric() != 2 {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for in, want := range map[string]string{

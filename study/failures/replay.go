@@ -13,18 +13,18 @@ import (
 
 // A Script is failures of a log as timed failures of a scenario.
 type Script struct {
-	Tree     *topology.Tree
-	Duration time.Duration // of the case
-	Speed    float64       // seconds of the log that pass in one second
-	From     time.Time     // of the log: the begin of the case
+	tree     *topology.Tree
+	duration time.Duration // of the case
+	speed    float64       // seconds of the log that pass in one second
+	from     time.Time     // of the log: the begin of the case
 	Steps    []Step        // in order of time
 	Skipped  Skipped
 }
 
-// A Step takes a link down. For 0 means until the end.
+// A Step takes a link down. lasts 0 means until the end.
 type Step struct {
-	Link    topology.Link
-	At, For time.Duration
+	link      topology.Link
+	at, lasts time.Duration
 }
 
 // Skipped counts failures that the script does not hold.
@@ -50,7 +50,7 @@ const maxCase = 24 * time.Hour
 // Replay fits failures into a case: link names must be those of the tree. What a
 // scenario would refuse is left out and counted. O(n²) for n failures.
 func Replay(h *History, fs []Failure, tree *topology.Tree, o ReplayOptions) (Script, error) {
-	s := Script{Tree: tree, Duration: o.Duration, Speed: o.Speed, From: h.From}
+	s := Script{tree: tree, duration: o.Duration, speed: o.Speed, from: h.From}
 	if err := s.fit(h.To.Sub(h.From)); err != nil {
 		return s, err
 	}
@@ -67,47 +67,47 @@ func Replay(h *History, fs []Failure, tree *topology.Tree, o ReplayOptions) (Scr
 // fit chooses the duration and the speed for a log of the given length.
 func (s *Script) fit(span time.Duration) error {
 	switch {
-	case s.Duration < 0 || s.Speed < 0 || math.IsNaN(s.Speed) || math.IsInf(s.Speed, 0):
-		return fmt.Errorf("duration %s, speed %g: must be more than 0", s.Duration, s.Speed)
-	case s.Duration == 0 && s.Speed > 0:
-		d := span.Seconds() / s.Speed * float64(time.Second)
+	case s.duration < 0 || s.speed < 0 || math.IsNaN(s.speed) || math.IsInf(s.speed, 0):
+		return fmt.Errorf("duration %s, speed %g: must be more than 0", s.duration, s.speed)
+	case s.duration == 0 && s.speed > 0:
+		d := span.Seconds() / s.speed * float64(time.Second)
 		if d > float64(maxCase) {
-			return fmt.Errorf("%s of log at speed %g last longer than %s; give a duration or more speed", span, s.Speed, maxCase)
+			return fmt.Errorf("%s of log at speed %g last longer than %s; give a duration or more speed", span, s.speed, maxCase)
 		}
-		s.Duration = max(time.Duration(math.Ceil(d/1e6))*time.Millisecond, 100*time.Millisecond)
-	case s.Duration == 0:
-		s.Duration = time.Minute
+		s.duration = max(time.Duration(math.Ceil(d/1e6))*time.Millisecond, 100*time.Millisecond)
+	case s.duration == 0:
+		s.duration = time.Minute
 	}
-	if s.Duration < 100*time.Millisecond || s.Duration > maxCase {
-		return fmt.Errorf("duration %s: must be 100ms to %s", s.Duration, maxCase)
+	if s.duration < 100*time.Millisecond || s.duration > maxCase {
+		return fmt.Errorf("duration %s: must be 100ms to %s", s.duration, maxCase)
 	}
-	if s.Speed == 0 {
-		s.Speed = max(span.Seconds()/s.Duration.Seconds(), 1e-9)
+	if s.speed == 0 {
+		s.speed = max(span.Seconds()/s.duration.Seconds(), 1e-9)
 	}
 	return nil
 }
 
 // step makes a step of a failure, if a scenario would take it.
 func (s *Script) step(h *History, f Failure) (Step, bool) {
-	links, err := s.Tree.Links(h.Links[f.Link].Name)
-	if err != nil || len(links) != 1 || !s.Tree.Alive(links[0].Leaf, links[0].Spine) {
+	links, err := s.tree.Links(h.Links[f.Link].Name)
+	if err != nil || len(links) != 1 || !s.tree.Alive(links[0].Leaf, links[0].Spine) {
 		s.Skipped.NoLink++
 		return Step{}, false
 	}
-	if f.StartUnknown || f.EndUnknown {
+	if f.startUnknown || f.EndUnknown {
 		s.Skipped.NoDuration++
 		return Step{}, false
 	}
 	at, late := s.scaled(f.Down)
 	up, open := s.scaled(f.Up)
-	step := Step{Link: links[0], At: at, For: up - at}
-	if open || f.Open || up > s.Duration {
-		step.For = 0
+	step := Step{link: links[0], at: at, lasts: up - at}
+	if open || f.Open || up > s.duration {
+		step.lasts = 0
 	}
 	switch {
-	case late || at >= s.Duration:
+	case late || at >= s.duration:
 		s.Skipped.Late++
-	case up-at < time.Millisecond && step.For == up-at:
+	case up-at < time.Millisecond && step.lasts == up-at:
 		s.Skipped.Short++
 	case !s.possible(step):
 		s.Skipped.Parting++
@@ -119,7 +119,7 @@ func (s *Script) step(h *History, f Failure) (Step, bool) {
 
 // scaled brings a time of the log into the case, in whole milliseconds.
 func (s *Script) scaled(t time.Time) (time.Duration, bool) {
-	d := math.Round(t.Sub(s.From).Seconds() / s.Speed * 1000)
+	d := math.Round(t.Sub(s.from).Seconds() / s.speed * 1000)
 	if d > float64(maxCase/time.Millisecond) {
 		return 0, true
 	}
@@ -129,44 +129,44 @@ func (s *Script) scaled(t time.Time) (time.Duration, bool) {
 // possible reports whether all servers still reach each other when the step
 // begins. Steps come in order of time, so no later moment needs a look.
 func (s *Script) possible(n Step) bool {
-	dead := []topology.Link{n.Link}
+	dead := []topology.Link{n.link}
 	for _, p := range s.Steps {
-		if p.For == 0 || n.At < p.At+p.For {
-			if p.Link == n.Link {
+		if p.lasts == 0 || n.at < p.at+p.lasts {
+			if p.link == n.link {
 				return false
 			}
-			dead = append(dead, p.Link)
+			dead = append(dead, p.link)
 		}
 	}
-	view, err := s.Tree.Without(dead...)
+	view, err := s.tree.Without(dead...)
 	return err == nil && view.Connected() == nil
 }
 
 // WriteScenario writes the script as a scenario, its failures as a list that may
 // be copied into another.
 func (s Script) WriteScenario(w io.Writer) error {
-	fmt.Fprintf(w, "# failures of a log from %s on, %.6g times as fast\n", s.From.Format(time.DateTime), s.Speed)
+	fmt.Fprintf(w, "# failures of a log from %s on, %.6g times as fast\n", s.from.Format(time.DateTime), s.speed)
 	for _, line := range s.Skipped.Lines() {
 		fmt.Fprintf(w, "# left out: %s\n", line)
 	}
-	fmt.Fprintf(w, "topology: %s\n", s.Tree.Notation())
-	if !s.Tree.Full() {
-		fmt.Fprintf(w, "fill: [%s]\n", strings.Trim(strings.ReplaceAll(fmt.Sprint(s.Tree.Fill()), " ", ", "), "[]"))
+	fmt.Fprintf(w, "topology: %s\n", s.tree.Notation())
+	if !s.tree.Full() {
+		fmt.Fprintf(w, "fill: [%s]\n", strings.Trim(strings.ReplaceAll(fmt.Sprint(s.tree.Fill()), " ", ", "), "[]"))
 	}
-	if s.Tree.Spines() != s.Tree.Ports() {
-		fmt.Fprintf(w, "spines: %d\n", s.Tree.Spines())
+	if s.tree.Spines() != s.tree.Ports() {
+		fmt.Fprintf(w, "spines: %d\n", s.tree.Spines())
 	}
-	fmt.Fprintf(w, "duration: %s\ninterval: %s\ncases:\n  - name: replay\n    routing: minhop\n", s.Duration, min(time.Second, s.Duration))
-	if len(s.Steps)+len(s.Tree.DownNames()) > 0 {
+	fmt.Fprintf(w, "duration: %s\ninterval: %s\ncases:\n  - name: replay\n    routing: minhop\n", s.duration, min(time.Second, s.duration))
+	if len(s.Steps)+len(s.tree.DownNames()) > 0 {
 		fmt.Fprintln(w, "    failures:")
 	}
-	for _, name := range s.Tree.DownNames() {
+	for _, name := range s.tree.DownNames() {
 		fmt.Fprintf(w, "      - %s\n", name)
 	}
 	for _, x := range s.Steps {
-		line := fmt.Sprintf("      - {link: %s, at: %s", x.Link, x.At)
-		if x.For > 0 {
-			line += fmt.Sprintf(", for: %s", x.For)
+		line := fmt.Sprintf("      - {link: %s, at: %s", x.link, x.at)
+		if x.lasts > 0 {
+			line += fmt.Sprintf(", for: %s", x.lasts)
 		}
 		if _, err := fmt.Fprintln(w, line+"}"); err != nil {
 			return err

@@ -61,9 +61,9 @@ type DayCount struct {
 	Failures int    `json:"failures"`
 }
 
-// Horizon is the longest interval between failures of a link that counts as one
+// horizon is the longest interval between failures of a link that counts as one
 // between flaps. The thesis picked flapping periods by hand (§4.1.2).
-const Horizon = 24 * time.Hour
+const horizon = 24 * time.Hour
 
 // A Series is the statistics of a list of failures.
 type Series struct {
@@ -123,11 +123,11 @@ func Summarise(h *History, s Settings) Report {
 	all, losses := Pair(h)
 	kept := Exclude(all, s.Exclude)
 	window := without(Period{h.From, h.To}, s.Exclude)
-	r := Report{From: h.From, To: h.To, MergeS: s.Merge.Seconds(), Mapped: h.Mapped, Excluded: len(all) - len(kept), Losses: losses}
+	r := Report{From: h.From, To: h.To, MergeS: s.Merge.Seconds(), Mapped: h.mapped, Excluded: len(all) - len(kept), Losses: losses}
 	r.ObservedS = length(window)
 	for _, class := range []Class{Fabric, Server, Unclassified} {
-		mine := slices.DeleteFunc(slices.Clone(kept), func(f Failure) bool { return h.Links[f.Link].Class != class })
-		if len(mine) > 0 || class == Fabric && h.Mapped {
+		mine := slices.DeleteFunc(slices.Clone(kept), func(f Failure) bool { return h.Links[f.Link].class != class })
+		if len(mine) > 0 || class == Fabric && h.mapped {
 			r.Groups = append(r.Groups, group(h, class, mine, Merge(mine, s.Merge), window))
 		}
 	}
@@ -139,7 +139,7 @@ func group(h *History, class Class, raw, merged []Failure, window []Period) Grou
 	g.links(h, raw, merged)
 	g.Observed = g.Links
 	if class == Fabric {
-		g.Observed = max(h.Cables, g.Links)
+		g.Observed = max(h.cables, g.Links)
 	}
 	g.Raw, g.Merged = series(raw, window, g.Observed), series(merged, window, g.Observed)
 	for _, f := range merged {
@@ -179,8 +179,8 @@ func intervals(fs []Failure) CDF {
 	last := map[int]Failure{}
 	var out []float64
 	for _, f := range fs {
-		if p, ok := last[f.Link]; ok && !p.EndUnknown && !f.StartUnknown {
-			if gap := f.Down.Sub(p.Up); gap < Horizon {
+		if p, ok := last[f.Link]; ok && !p.EndUnknown && !f.startUnknown {
+			if gap := f.Down.Sub(p.Up); gap < horizon {
 				out = append(out, gap.Seconds())
 			}
 		}

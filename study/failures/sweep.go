@@ -64,7 +64,7 @@ func (j *joiner) flush() {
 	for _, r := range s.back {
 		for _, at := range j.around(r.guid) {
 			if before[at.link] && j.down[at.link] {
-				j.comeUp(s.when(j.h.Links[at.link].Ends[at.end].GUID, r), at, explained)
+				j.comeUp(s.when(j.h.Links[at.link].ends[at.end].guid, r), at, explained)
 			}
 		}
 	}
@@ -90,20 +90,20 @@ func (s *sweep) when(guid uint64, r timed) timed {
 }
 
 func (j *joiner) goDown(r timed, at endRef) {
-	j.event(r.t, at, Down, r.held)
+	j.event(r.t, at, portDown, r.held)
 	j.down[at.link] = true
 }
 
 func (j *joiner) comeUp(r timed, at endRef, explained map[uint64]bool) {
 	j.h.Losses.Inferred++
-	j.event(r.t, at, Up, r.held)
+	j.event(r.t, at, portUp, r.held)
 	delete(j.down, at.link)
 	j.explain(explained, at.link)
 }
 
 func (j *joiner) explain(explained map[uint64]bool, link int) {
-	for _, p := range j.h.Links[link].Ends {
-		explained[p.GUID] = true
+	for _, p := range j.h.Links[link].ends {
+		explained[p.guid] = true
 	}
 }
 
@@ -116,7 +116,7 @@ func (j *joiner) around(guid uint64) []endRef {
 	for _, i := range j.cables.nodes[guid] {
 		l := j.cables.links[i]
 		end := uint8(0)
-		if l.Class == Fabric && l.Ends[0].GUID == guid {
+		if l.class == Fabric && l.ends[0].guid == guid {
 			end = 1
 		}
 		out = append(out, endRef{j.cable(i), end})
@@ -134,7 +134,7 @@ func (j *joiner) mappedUps(s sweep, before map[int]bool, explained map[uint64]bo
 			var found []endRef
 			for _, link := range slices.Sorted(maps.Keys(before)) {
 				end, ok := j.endAt(link, guid)
-				far := j.h.Links[link].Ends[1-end].GUID
+				far := j.h.Links[link].ends[1-end].guid
 				_, told := s.noticed[far]
 				if ok && j.down[link] && (!bothEnds || told && !explained[far]) {
 					found = append(found, endRef{link, end})
@@ -149,8 +149,8 @@ func (j *joiner) mappedUps(s sweep, before map[int]bool, explained map[uint64]bo
 
 // endAt returns which end of a link a switch is.
 func (j *joiner) endAt(link int, guid uint64) (uint8, bool) {
-	for e, p := range j.h.Links[link].Ends {
-		if p.GUID == guid {
+	for e, p := range j.h.Links[link].ends {
+		if p.guid == guid {
 			return uint8(e), true
 		}
 	}
@@ -160,7 +160,7 @@ func (j *joiner) endAt(link int, guid uint64) (uint8, bool) {
 // onlyUp infers the up of the only port that is down.
 func (j *joiner) onlyUp(s sweep, before map[int]bool, explained map[uint64]bool) {
 	for link := range before {
-		if n, ok := s.noticed[j.h.Links[link].Ends[0].GUID]; ok {
+		if n, ok := s.noticed[j.h.Links[link].ends[0].guid]; ok {
 			j.comeUp(n, endRef{link, 0}, explained)
 			for guid := range s.noticed {
 				explained[guid] = true // the other end, which no map names

@@ -151,11 +151,11 @@ func FuzzParseSizes(f *testing.F) {
 			}
 			return
 		}
-		if len(sizes) == 0 || len(sizes) > MaxNodes {
+		if len(sizes) == 0 || len(sizes) > maxNodes {
 			t.Fatalf("%q: %d sizes", text, len(sizes))
 		}
 		for _, n := range sizes {
-			if n < 1 || n > MaxNodes {
+			if n < 1 || n > maxNodes {
 				t.Fatalf("%q: a job of %d nodes", text, n)
 			}
 		}

@@ -28,8 +28,8 @@ type Job struct {
 	Nodes []string `json:"nodes"`
 }
 
-// MaxNodes bounds what all jobs of a list have together.
-const MaxNodes = hostlist.Max
+// maxNodes bounds what all jobs of a list have together.
+const maxNodes = hostlist.Max
 
 const (
 	maxLine = 16 << 20
@@ -48,8 +48,8 @@ func Read(r io.Reader) ([]Job, error) {
 		if err != nil || len(nodes) == 0 {
 			return err
 		}
-		if total += len(nodes); total > MaxNodes {
-			return fmt.Errorf("more than %d nodes in all jobs", MaxNodes)
+		if total += len(nodes); total > maxNodes {
+			return fmt.Errorf("more than %d nodes in all jobs", maxNodes)
 		}
 		i, known := at[id]
 		if !known {

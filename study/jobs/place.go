@@ -17,7 +17,7 @@ func ParseSizes(s string) ([]int, error) {
 		}
 		t, err1 := strconv.Atoi(times)
 		n, err2 := strconv.Atoi(size)
-		if err1 != nil || err2 != nil || t < 1 || n < 1 || t > MaxNodes || n > MaxNodes || len(sizes)+t > MaxNodes {
+		if err1 != nil || err2 != nil || t < 1 || n < 1 || t > maxNodes || n > maxNodes || len(sizes)+t > maxNodes {
 			return nil, fmt.Errorf("%q: sizes of jobs are such as 3x60,20", short(s))
 		}
 		for range t {

@@ -104,12 +104,12 @@ func (r *Row) Value(s Statistic) float64 {
 		}
 		return sum / float64(n)
 	}
-	return r.Quantile(0.5)
+	return r.quantile(0.5)
 }
 
-// Quantile returns the value below which a share q of the values lies, between
+// quantile returns the value below which a share q of the values lies, between
 // two values in proportion.
-func (r *Row) Quantile(q float64) float64 {
+func (r *Row) quantile(q float64) float64 {
 	at := q * float64(len(r.Values)-1)
 	i := int(at)
 	if i+1 >= len(r.Values) {

@@ -10,18 +10,18 @@ import (
 	"evbench/topology"
 )
 
-// A Change is a link that goes down or comes back.
-type Change struct {
-	At   time.Duration // since the log begins
-	Link topology.Link
-	Up   bool
+// A change is a link that goes down or comes back.
+type change struct {
+	at   time.Duration // since the log begins
+	link topology.Link
+	up   bool
 }
 
 // A Log is what happened to the links of a tree.
 type Log struct {
 	From     time.Time
 	Span     time.Duration
-	Changes  []Change // in order of time
+	changes  []change // in order of time
 	Failures int      // that it holds
 	Skipped  int      // not links of the tree, or without a known begin and end
 }
@@ -38,18 +38,18 @@ func FromFailures(t *topology.Tree, h *failures.History, fs []failures.Failure) 
 			continue
 		}
 		l.Failures++
-		l.Changes = append(l.Changes,
-			Change{f.Down.Sub(h.From), links[0], false}, Change{f.Up.Sub(h.From), links[0], true})
+		l.changes = append(l.changes,
+			change{f.Down.Sub(h.From), links[0], false}, change{f.Up.Sub(h.From), links[0], true})
 	}
-	slices.SortStableFunc(l.Changes, func(a, b Change) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(l.changes, func(a, b change) int { return cmp.Compare(a.at, b.at) })
 	return l
 }
 
 // Moments counts the times at which something changes.
 func (l Log) Moments() int {
 	n := 0
-	for i, c := range l.Changes {
-		if i == 0 || c.At > l.Changes[i-1].At {
+	for i, c := range l.changes {
+		if i == 0 || c.at > l.changes[i-1].at {
 			n++
 		}
 	}
@@ -62,24 +62,24 @@ func (l Log) Moments() int {
 func Instant(p failover.Policy, l Log, t *topology.Tree) (*Story, error) {
 	s := &Story{Policy: p}
 	down, begun, state := counts{}, time.Duration(0), State{}
-	for i, c := range l.Changes {
-		if c.At >= l.Span {
+	for i, c := range l.changes {
+		if c.at >= l.Span {
 			break
 		}
-		if c.At > begun {
-			s.Spells = append(s.Spells, Spell{begun, c.At - begun, state})
-			begun = c.At
+		if c.at > begun {
+			s.Spells = append(s.Spells, Spell{begun, c.at - begun, state})
+			begun = c.at
 		}
 		down.change(c)
-		if i+1 < len(l.Changes) && l.Changes[i+1].At == c.At {
+		if i+1 < len(l.changes) && l.changes[i+1].at == c.at {
 			continue
 		}
 		alive, err := t.Without(down.links()...)
 		if err != nil {
 			return nil, err
 		}
-		dead := DeadOf(down.links())
-		state = State{Standing: alive.Connected() != nil, Plan: dead, Tables: dead}
+		dead := deadOf(down.links())
+		state = State{standing: alive.Connected() != nil, plan: dead, tables: dead}
 	}
 	if l.Span > begun {
 		s.Spells = append(s.Spells, Spell{begun, l.Span - begun, state})
@@ -89,9 +89,9 @@ func Instant(p failover.Policy, l Log, t *topology.Tree) (*Story, error) {
 
 // A Worst is the link of a log that failed most often.
 type Worst struct {
-	Link     topology.Link
-	Failures int
-	Down     time.Duration // in all
+	link     topology.Link
+	failures int
+	down     time.Duration // in all
 }
 
 // Worst returns the link that failed most often; of equals the one that was down
@@ -99,17 +99,17 @@ type Worst struct {
 func (l Log) Worst() (Worst, bool) {
 	all := map[topology.Link]*Worst{}
 	since := map[topology.Link]time.Duration{}
-	for _, c := range l.Changes {
-		w := all[c.Link]
+	for _, c := range l.changes {
+		w := all[c.link]
 		if w == nil {
-			w = &Worst{Link: c.Link}
-			all[c.Link] = w
+			w = &Worst{link: c.link}
+			all[c.link] = w
 		}
-		if c.Up {
-			w.Down += c.At - since[c.Link]
+		if c.up {
+			w.down += c.at - since[c.link]
 		} else {
-			w.Failures++
-			since[c.Link] = c.At
+			w.failures++
+			since[c.link] = c.at
 		}
 	}
 	var found []Worst
@@ -120,7 +120,7 @@ func (l Log) Worst() (Worst, bool) {
 		return Worst{}, false
 	}
 	return slices.MinFunc(found, func(a, b Worst) int {
-		return cmp.Or(cmp.Compare(b.Failures, a.Failures), cmp.Compare(b.Down, a.Down), topology.Link.Compare(a.Link, b.Link))
+		return cmp.Or(cmp.Compare(b.failures, a.failures), cmp.Compare(b.down, a.down), topology.Link.Compare(a.link, b.link))
 	}), true
 }
 
@@ -128,13 +128,13 @@ func (l Log) Worst() (Worst, bool) {
 type counts map[topology.Link]int
 
 // change reports whether a link has gone down, or come back, by the change.
-func (n counts) change(c Change) bool {
-	if !c.Up {
-		n[c.Link]++
-		return n[c.Link] == 1
+func (n counts) change(c change) bool {
+	if !c.up {
+		n[c.link]++
+		return n[c.link] == 1
 	}
-	if n[c.Link]--; n[c.Link] <= 0 {
-		delete(n, c.Link)
+	if n[c.link]--; n[c.link] <= 0 {
+		delete(n, c.link)
 		return true
 	}
 	return false

@@ -35,8 +35,8 @@ type Setting struct {
 	Seed    uint64
 }
 
-// Describe is the setting on one line.
-func (s *Setting) Describe() string {
+// describe is the setting on one line.
+func (s *Setting) describe() string {
 	text := fmt.Sprintf("%s, %d servers", s.Tree.Notation(), s.Tree.Servers())
 	if s.Servers > 0 && s.Servers != s.Tree.Servers() {
 		text += fmt.Sprintf(", totals those of %d", s.Servers)
@@ -78,7 +78,7 @@ func (s *Setting) Rate(ctx context.Context, p failover.Policy, planned Dead, avo
 	for i, d := range avoided {
 		var err error
 		if p == failover.Unsync && planned != "" {
-			out[i], err = s.Unsynchronised(engine, d)
+			out[i], err = s.unsynchronised(engine, d)
 		} else {
 			out[i], err = s.shift(ctx, engine, d)
 		}
@@ -103,11 +103,11 @@ func (s *Setting) shift(ctx context.Context, engine string, avoided Dead) (float
 	return s.rate(span), err
 }
 
-// Unsynchronised is the rate without phases over tables of an engine that avoid links,
+// unsynchronised is the rate without phases over tables of an engine that avoid links,
 // in bit/s of all servers. Flows of one size that all begin together and share wires
 // max-min fairly keep the busiest wire busy until they end, so that its load tells how
 // long an exchange lasts; a test holds that against the model of flows.
-func (s *Setting) Unsynchronised(engine string, avoided Dead) (float64, error) {
+func (s *Setting) unsynchronised(engine string, avoided Dead) (float64, error) {
 	t, err := avoided.Without(s.Tree)
 	if err != nil {
 		return 0, err
@@ -257,7 +257,7 @@ func (r *Rates) Learn(ctx context.Context, stories ...*Story) error {
 	for _, s := range stories {
 		todo[r.keyOf(s.Policy, State{})] = true
 		for _, x := range s.Spells {
-			todo[r.keyOf(s.Policy, x.State)] = true
+			todo[r.keyOf(s.Policy, x.state)] = true
 		}
 	}
 	groups, all := r.missing(todo)
@@ -270,14 +270,14 @@ func (r *Rates) Learn(ctx context.Context, stories ...*Story) error {
 				return err
 			}
 			avoided := groups[k]
-			rates, err := r.Work(ctx, k.kind, k.state.Plan, avoided)
+			rates, err := r.Work(ctx, k.kind, k.state.plan, avoided)
 			if err != nil {
-				return fmt.Errorf("policy %s without %q: %w", k.kind, k.state.Plan, err)
+				return fmt.Errorf("policy %s without %q: %w", k.kind, k.state.plan, err)
 			}
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			for i, d := range avoided {
-				r.known[key{k.kind, State{Plan: k.state.Plan, Tables: d}}] = rates[i]
+				r.known[key{k.kind, State{plan: k.state.plan, tables: d}}] = rates[i]
 			}
 			if done += len(avoided); r.Progress != nil {
 				r.Progress(done, all)
@@ -298,11 +298,11 @@ func (r *Rates) missing(todo map[key]bool) (map[key][]Dead, int) {
 	}
 	groups, n := map[key][]Dead{}, 0
 	for k := range todo {
-		if _, ok := r.known[k]; ok || k.state.Standing {
+		if _, ok := r.known[k]; ok || k.state.standing {
 			continue
 		}
-		group := key{k.kind, State{Plan: k.state.Plan}}
-		groups[group] = append(groups[group], k.state.Tables)
+		group := key{k.kind, State{plan: k.state.plan}}
+		groups[group] = append(groups[group], k.state.tables)
 		n++
 	}
 	return groups, n
@@ -311,34 +311,34 @@ func (r *Rates) missing(todo map[key]bool) (map[key][]Dead, int) {
 // keyOf brings together what comes to the same.
 func (r *Rates) keyOf(p failover.Policy, x State) key {
 	switch {
-	case x.Standing:
-		return key{state: State{Standing: true}}
+	case x.standing:
+		return key{state: State{standing: true}}
 	case p == failover.FORSHold:
 		p = failover.FORS
 	case p == failover.None:
 		p = failover.MinHop
 	}
-	if p == failover.FORS && subset(x.Tables, x.Plan) {
-		x.Tables = x.Plan
+	if p == failover.FORS && subset(x.tables, x.plan) {
+		x.tables = x.plan
 	}
 	if p == failover.FORS && r.Same != nil {
 		x = r.Same(x)
 	}
-	if p != failover.FORS && (p != failover.Unsync || x.Plan == "") {
-		x.Plan = ""
+	if p != failover.FORS && (p != failover.Unsync || x.plan == "") {
+		x.plan = ""
 	} else if p == failover.Unsync {
-		x.Plan = "some"
+		x.plan = "some"
 	}
 	return key{p, x}
 }
 
 // compareKeys orders keys by policy and plan.
 func compareKeys(a, b key) int {
-	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.state.Plan, b.state.Plan))
+	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.state.plan, b.state.plan))
 }
 
-// Of returns the rate of a state that has been learnt; 0 for one that stands still.
-func (r *Rates) Of(p failover.Policy, x State) float64 {
+// of returns the rate of a state that has been learnt; 0 for one that stands still.
+func (r *Rates) of(p failover.Policy, x State) float64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.known[r.keyOf(p, x)]

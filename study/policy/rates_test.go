@@ -39,18 +39,18 @@ func TestRates(t *testing.T) {
 	}{
 		{"healthy", failover.MinHop, State{}, 1, 1},
 		{"healthy, FORS", failover.FORS, State{}, 1, 1},
-		{"standing", failover.FORS, State{Standing: true}, 0, 0},
-		{"twelve phases with two messages", failover.MinHop, State{Tables: one}, 1.5 * 15 / (1.5*15 + 12), 1.5 * 15 / (1.5*15 + 10)},
-		{"detours, twelve phases with two messages", failover.FORS, State{Tables: one}, 1.5 * 15 / (1.5*15 + 14), 1.5 * 15 / (1.5*15 + 8)},
-		{"planned anew", failover.FORS, State{Plan: one, Tables: one}, 15. / 16, 15. / 16},
-		{"planned anew, tables healthy", failover.FORS, State{Plan: one}, 15. / 16, 15. / 16},
-		{"without phases", failover.Unsync, State{Plan: one, Tables: one}, 1.5 * 12 / 16, 1.5},
+		{"standing", failover.FORS, State{standing: true}, 0, 0},
+		{"twelve phases with two messages", failover.MinHop, State{tables: one}, 1.5 * 15 / (1.5*15 + 12), 1.5 * 15 / (1.5*15 + 10)},
+		{"detours, twelve phases with two messages", failover.FORS, State{tables: one}, 1.5 * 15 / (1.5*15 + 14), 1.5 * 15 / (1.5*15 + 8)},
+		{"planned anew", failover.FORS, State{plan: one, tables: one}, 15. / 16, 15. / 16},
+		{"planned anew, tables healthy", failover.FORS, State{plan: one}, 15. / 16, 15. / 16},
+		{"without phases", failover.Unsync, State{plan: one, tables: one}, 1.5 * 12 / 16, 1.5},
 	} {
 		rates := &Rates{Work: s.Rate}
-		if err := rates.Learn(context.Background(), &Story{Policy: tt.policy, Spells: []Spell{{State: tt.state}}}); err != nil {
+		if err := rates.Learn(context.Background(), &Story{Policy: tt.policy, Spells: []Spell{{state: tt.state}}}); err != nil {
 			t.Fatalf("%s: %v", tt.name, err)
 		}
-		if share := rates.Of(tt.policy, tt.state) / healthy; share < tt.atLeast-1e-9 || share > tt.most+1e-9 {
+		if share := rates.of(tt.policy, tt.state) / healthy; share < tt.atLeast-1e-9 || share > tt.most+1e-9 {
 			t.Errorf("%s: %.4f of healthy, want %.4f to %.4f", tt.name, share, tt.atLeast, tt.most)
 		}
 	}
@@ -90,7 +90,7 @@ func TestUnsynchronised(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := s.Unsynchronised(twolevel.Spread, DeadOf(links))
+		got, err := s.unsynchronised(twolevel.Spread, deadOf(links))
 		want := 24 * 23 * 8e9 / o.Span.Seconds() * float64(o.Events[0])
 		if err != nil || math.Abs(got/want-1) > 1e-3 {
 			t.Errorf("%v: %g, flows %g, %v", links, got, want, err)

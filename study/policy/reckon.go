@@ -6,30 +6,30 @@ import (
 	"evbench/failover"
 )
 
-// A Phase says what a policy is at.
-type Phase int
+// A phaseKind says what a policy is at.
+type phaseKind int
 
 // Phases of a fail-over.
 const (
-	Healthy   Phase = iota // the plan without failures, over its own paths
-	Replanned              // another plan, over its own paths
-	FirstAid               // tables or detours lead around links that the plan counts on
-	Standing               // nothing gets through to somebody
+	healthyPhase   phaseKind = iota // the plan without failures, over its own paths
+	replannedPhase                  // another plan, over its own paths
+	firstAidPhase                   // tables or detours lead around links that the plan counts on
+	stoppedPhase                    // nothing gets through to somebody
 	phases
 )
 
 // phase returns what a policy is at in a state. Tables that avoid no more than the plan
 // change nothing in it.
-func (x State) phase() Phase {
+func (x State) phase() phaseKind {
 	switch {
-	case x.Standing:
-		return Standing
-	case !subset(x.Tables, x.Plan):
-		return FirstAid
-	case x.Plan != "":
-		return Replanned
+	case x.standing:
+		return stoppedPhase
+	case !subset(x.tables, x.plan):
+		return firstAidPhase
+	case x.plan != "":
+		return replannedPhase
 	}
-	return Healthy
+	return healthyPhase
 }
 
 // A Result is what a policy is worth over a log. Rates are Tbit/s, amounts Tb (10^12
@@ -64,8 +64,8 @@ type Result struct {
 	WorstHourLost float64 `json:"worst_hour_lost_tb"`
 }
 
-// LostShare is what is lost of what could have been built.
-func (r *Result) LostShare() float64 {
+// lostShare is what is lost of what could have been built.
+func (r *Result) lostShare() float64 {
 	if all := r.Built + r.Lost; all > 0 {
 		return r.Lost / all
 	}
@@ -77,38 +77,38 @@ const tbit = 1e12
 
 // Reckon adds up what a story builds. Its rates must have been learnt.
 func Reckon(s *Story, rates *Rates) *Result {
-	out := &Result{Policy: s.Policy, Healthy: rates.Of(s.Policy, State{}) / tbit, Switches: s.Switches}
+	out := &Result{Policy: s.Policy, Healthy: rates.of(s.Policy, State{}) / tbit, Switches: s.switches}
 	var sec, lost [phases]float64
 	var hours []float64
 	standing := false
 	for _, x := range s.Spells {
-		rate := rates.Of(s.Policy, x.State) / tbit
-		p := x.State.phase()
-		sec[p] += x.For.Seconds()
-		lost[p] += (out.Healthy - rate) * x.For.Seconds()
-		out.Built += rate * x.For.Seconds()
+		rate := rates.of(s.Policy, x.state) / tbit
+		p := x.state.phase()
+		sec[p] += x.lasts.Seconds()
+		lost[p] += (out.Healthy - rate) * x.lasts.Seconds()
+		out.Built += rate * x.lasts.Seconds()
 		hours = spread(hours, x, out.Healthy-rate)
-		if x.State.Standing && !standing {
+		if x.state.standing && !standing {
 			out.Stops++
 		}
-		standing = x.State.Standing
+		standing = x.state.standing
 	}
-	out.HealthySec, out.ReplannedSec, out.FirstAidSec, out.StandingSec = sec[Healthy], sec[Replanned], sec[FirstAid], sec[Standing]
-	out.LostReplanned, out.LostFirstAid, out.LostStanding = lost[Replanned], lost[FirstAid], lost[Standing]
-	out.Lost = lost[Healthy] + lost[Replanned] + lost[FirstAid] + lost[Standing]
+	out.HealthySec, out.ReplannedSec, out.FirstAidSec, out.StandingSec = sec[healthyPhase], sec[replannedPhase], sec[firstAidPhase], sec[stoppedPhase]
+	out.LostReplanned, out.LostFirstAid, out.LostStanding = lost[replannedPhase], lost[firstAidPhase], lost[stoppedPhase]
+	out.Lost = lost[healthyPhase] + lost[replannedPhase] + lost[firstAidPhase] + lost[stoppedPhase]
 	for h, l := range hours {
 		if l > out.WorstHourLost {
 			out.WorstHour, out.WorstHourLost = h, l
 		}
 	}
-	u := s.Unused
-	out.UnusedSec, out.UnusedLinks, out.UnusedTimes, out.UnusedLongestSec = u.Total.Seconds(), len(u.Links), u.Times, u.Longest.Seconds()
+	u := s.unused
+	out.UnusedSec, out.UnusedLinks, out.UnusedTimes, out.UnusedLongestSec = u.total.Seconds(), len(u.links), u.times, u.longest.Seconds()
 	return out
 }
 
 // spread adds what is lost in a spell to the hours that it lies in.
 func spread(hours []float64, x Spell, rate float64) []float64 {
-	for at, left := x.At, x.For; left > 0; {
+	for at, left := x.at, x.lasts; left > 0; {
 		h := int(at / time.Hour)
 		for len(hours) <= h {
 			hours = append(hours, 0)

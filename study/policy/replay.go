@@ -11,32 +11,32 @@ import (
 
 // A State is what decides how fast events are built.
 type State struct {
-	Standing bool // nothing gets through to somebody
-	Plan     Dead // what is dead in the plan in use
-	Tables   Dead // what tables and detours avoid
+	standing bool // nothing gets through to somebody
+	plan     Dead // what is dead in the plan in use
+	tables   Dead // what tables and detours avoid
 }
 
 // A Spell is a time during which the state is the same.
 type Spell struct {
-	At, For time.Duration
-	State   State
+	at, lasts time.Duration
+	state     State
 }
 
 // A Story is what one policy does over a log, before it is known what that builds.
 type Story struct {
 	Policy   failover.Policy
 	Spells   []Spell // they cover the log without a gap
-	Switches int     // changes of plan
-	Unused   Unused
+	switches int     // changes of plan
+	unused   unused
 }
 
-// Unused is how links were up and not used, because they were held out or since it takes
+// unused is how links were up and not used, because they were held out or since it takes
 // its time until they are used again.
-type Unused struct {
-	Links   map[topology.Link]bool // that it happened to
-	Times   int                    // it began
-	Total   time.Duration          // added up over links
-	Longest time.Duration          // of one
+type unused struct {
+	links   map[topology.Link]bool // that it happened to
+	times   int                    // it began
+	total   time.Duration          // added up over links
+	longest time.Duration          // of one
 }
 
 // A due is what happens at a moment: a function that may have more happen later.
@@ -90,7 +90,7 @@ type set struct {
 }
 
 func setOf(links []topology.Link) set {
-	s := set{map[topology.Link]bool{}, DeadOf(links)}
+	s := set{map[topology.Link]bool{}, deadOf(links)}
 	for _, l := range links {
 		s.has[l] = true
 	}
@@ -107,11 +107,11 @@ type turn struct {
 // Replay plays a log to the machine of a policy. O(changes · log).
 func Replay(p failover.Policy, l Log, o Options) (*Story, error) {
 	r := &player{
-		o: o, m: failover.New(o.machine(p)), story: &Story{Policy: p, Unused: Unused{Links: map[topology.Link]bool{}}},
+		o: o, m: failover.New(o.machine(p)), story: &Story{Policy: p, unused: unused{links: map[topology.Link]bool{}}},
 		down: counts{}, tables: setOf(nil), plan: setOf(nil), made: map[int]set{}, unused: map[topology.Link]time.Duration{},
 	}
-	for _, c := range l.Changes {
-		r.at(c.At, func() error { return r.change(c) })
+	for _, c := range l.changes {
+		r.at(c.at, func() error { return r.change(c) })
 	}
 	if err := r.play(l.Span); err != nil {
 		return nil, fmt.Errorf("policy %s, %s into the log: %w", p, r.now, err)
@@ -150,7 +150,7 @@ func (r *player) play(span time.Duration) error {
 			r.now = span
 			r.cut()
 			for l, since := range r.unused {
-				r.story.Unused.add(l, span-since)
+				r.story.unused.add(l, span-since)
 			}
 			return nil
 		}
@@ -160,7 +160,7 @@ func (r *player) play(span time.Duration) error {
 
 // change takes a link down or up in truth. One end says so; what the other says at the
 // same moment would add nothing.
-func (r *player) change(c Change) error {
+func (r *player) change(c change) error {
 	if !r.down.change(c) {
 		return nil
 	}
@@ -169,7 +169,7 @@ func (r *player) change(c Change) error {
 		return err
 	}
 	r.apart = alive.Connected() != nil
-	r.after(r.o.Times.Seen, func() error { return r.tell(failover.End{Link: c.Link, Leaf: true, Up: c.Up}) })
+	r.after(r.o.Times.Seen, func() error { return r.tell(failover.End{Link: c.link, Leaf: true, Up: c.up}) })
 	return nil
 }
 
@@ -249,7 +249,7 @@ func (r *player) ended(t *turn, number int) func() error {
 			return nil
 		}
 		r.turn = nil
-		r.story.Switches++
+		r.story.switches++
 		return r.tell(failover.Switched{ID: t.id, LastOld: t.lastOld, FirstNew: r.now})
 	}
 }
@@ -284,7 +284,7 @@ func (r *player) watch() {
 	avoided := func(l topology.Link) bool { return r.down[l] == 0 && (r.tables.has[l] || r.plan.has[l]) }
 	for l, since := range r.unused {
 		if !avoided(l) {
-			r.story.Unused.add(l, r.now-since)
+			r.story.unused.add(l, r.now-since)
 			delete(r.unused, l)
 		}
 	}
@@ -298,11 +298,11 @@ func (r *player) watch() {
 }
 
 // add adds a time for which a link was not used.
-func (u *Unused) add(l topology.Link, d time.Duration) {
-	u.Links[l] = true
-	u.Times++
-	u.Total += d
-	u.Longest = max(u.Longest, d)
+func (u *unused) add(l topology.Link, d time.Duration) {
+	u.links[l] = true
+	u.times++
+	u.total += d
+	u.longest = max(u.longest, d)
 }
 
 // cut ends the spell that lasts.
@@ -332,7 +332,7 @@ const longestRetry = 2 * time.Minute
 
 // retry returns when TCP next sends again what was lost first; not before now.
 func (r *player) retry() time.Duration {
-	at, wait := r.since, r.o.Times.Retransmit
+	at, wait := r.since, r.o.Times.retransmit
 	if wait <= 0 {
 		return r.now
 	}

@@ -34,10 +34,10 @@ func flat() *Rates {
 	return &Rates{Work: func(_ context.Context, _ failover.Policy, planned Dead, avoided []Dead) ([]float64, error) {
 		out := make([]float64, len(avoided))
 		for i, d := range avoided {
-			switch (State{Plan: planned, Tables: d}).phase() {
-			case Healthy:
+			switch (State{plan: planned, tables: d}).phase() {
+			case healthyPhase:
 				out[i] = 10e12
-			case Replanned:
+			case replannedPhase:
 				out[i] = 8e12
 			default:
 				out[i] = 5e12
@@ -51,9 +51,9 @@ func flat() *Rates {
 func handMade(span int, ends ...[2]int) Log {
 	l := Log{Span: time.Duration(span) * sec, Failures: len(ends)}
 	for _, e := range ends {
-		l.Changes = append(l.Changes,
-			Change{time.Duration(e[0]) * sec, topology.Link{Leaf: 1, Spine: 2}, false},
-			Change{time.Duration(e[1]) * sec, topology.Link{Leaf: 1, Spine: 2}, true})
+		l.changes = append(l.changes,
+			change{time.Duration(e[0]) * sec, topology.Link{Leaf: 1, Spine: 2}, false},
+			change{time.Duration(e[1]) * sec, topology.Link{Leaf: 1, Spine: 2}, true})
 	}
 	return l
 }
@@ -97,7 +97,7 @@ func TestOneHour(t *testing.T) {
 		{"fors+hold", failover.FORSHold, 0, 1, 13, 4200, 10 + 65 + 8400, 2, 614},
 	} {
 		o := Options{Tree: small(t), Times: slow()}
-		o.Times.Retransmit = tt.retransmit
+		o.Times.retransmit = tt.retransmit
 		rates := flat()
 		if tt.policy == failover.Unsync {
 			// Its state is told by the tables alone: 5 while they avoid anything.
@@ -163,9 +163,9 @@ func TestApart(t *testing.T) {
 	t.Parallel()
 	l := Log{Span: 1000 * sec}
 	for k := range 4 {
-		l.Changes = append(l.Changes, Change{At: 100 * sec, Link: topology.Link{Leaf: 0, Spine: k}})
+		l.changes = append(l.changes, change{at: 100 * sec, link: topology.Link{Leaf: 0, Spine: k}})
 	}
-	l.Changes = append(l.Changes, Change{400 * sec, topology.Link{Leaf: 0, Spine: 3}, true})
+	l.changes = append(l.changes, change{400 * sec, topology.Link{Leaf: 0, Spine: 3}, true})
 	for _, p := range failover.Policies()[1:] {
 		_, r := result(t, p, l, Options{Tree: small(t), Times: slow()}, flat())
 		if r.StandingSec < 300 || r.StandingSec > 303 {
@@ -181,12 +181,12 @@ func randomLog(rng *rand.Rand, tree *topology.Tree) Log {
 		link := topology.Link{Leaf: rng.IntN(tree.Leaves()), Spine: rng.IntN(tree.Spines())}
 		for at := time.Duration(rng.Int64N(int64(l.Span))); at < l.Span; {
 			long := time.Duration(1+rng.IntN(300)) * sec / 2
-			l.Changes = append(l.Changes, Change{at, link, false}, Change{at + long, link, true})
+			l.changes = append(l.changes, change{at, link, false}, change{at + long, link, true})
 			l.Failures++
 			at += long + time.Duration(1+rng.IntN(3000))*sec/2
 		}
 	}
-	slices.SortStableFunc(l.Changes, func(a, b Change) int { return int(a.At - b.At) })
+	slices.SortStableFunc(l.changes, func(a, b change) int { return int(a.at - b.at) })
 	return l
 }
 
@@ -202,17 +202,17 @@ func TestRandomLogs(t *testing.T) {
 		o.Times.Exchange = time.Duration(rng.IntN(30)) * sec
 		if rng.IntN(2) == 0 {
 			o.Times = Stated()
-			o.Times.Retransmit = 0
+			o.Times.retransmit = 0
 		}
 		var none float64
 		for _, p := range failover.Policies() {
 			s, r := result(t, p, l, o, rates)
 			at := time.Duration(0)
 			for _, x := range s.Spells {
-				if x.At != at || x.For <= 0 {
+				if x.at != at || x.lasts <= 0 {
 					t.Fatalf("seed %d, %s: spell %+v begins at %s", seed, p, x, at)
 				}
-				at += x.For
+				at += x.lasts
 			}
 			all := r.HealthySec + r.ReplannedSec + r.FirstAidSec + r.StandingSec
 			if at != l.Span || math.Abs(all-l.Span.Seconds()) > 1e-6 || math.Abs(r.Built+r.Lost-10*l.Span.Seconds()) > 1e-3 {
@@ -223,7 +223,7 @@ func TestRandomLogs(t *testing.T) {
 			} else if r.StandingSec > none+1e-6 {
 				t.Errorf("seed %d, %s: stands still for %g s, with none %g s", seed, p, r.StandingSec, none)
 			}
-			if len(l.Changes) == 0 && r.Lost != 0 {
+			if len(l.changes) == 0 && r.Lost != 0 {
 				t.Errorf("seed %d, %s: loses %g Tb without a failure", seed, p, r.Lost)
 			}
 		}

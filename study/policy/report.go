@@ -18,10 +18,10 @@ import (
 // 29.2 Tbit/s with one dead link, the other one to 31; a link that failed 861 times was
 // down for 6.1e5 s.
 const (
-	ThesisSync   = 29.2  // Tbit/s
-	ThesisUnsync = 31.0  // Tbit/s
-	ThesisDown   = 6.1e5 // s
-	ThesisLost   = 1.1e6 // Tb
+	thesisSync   = 29.2  // Tbit/s
+	thesisUnsync = 31.0  // Tbit/s
+	thesisDown   = 6.1e5 // s
+	thesisLost   = 1.1e6 // Tb
 )
 
 // A OneLink is what one dead link costs, that which failed most often in the log: Tbit/s
@@ -40,8 +40,8 @@ type OneLink struct {
 
 // OneLink works out what the link costs that failed most often.
 func (s *Setting) OneLink(ctx context.Context, w Worst) (*OneLink, error) {
-	dead := DeadOf([]topology.Link{w.Link})
-	out := &OneLink{Link: w.Link.String(), Failures: w.Failures, DownSec: w.Down.Seconds()}
+	dead := deadOf([]topology.Link{w.link})
+	out := &OneLink{Link: w.link.String(), Failures: w.failures, DownSec: w.down.Seconds()}
 	for _, x := range []struct {
 		policy  failover.Policy
 		planned Dead
@@ -59,7 +59,7 @@ func (s *Setting) OneLink(ctx context.Context, w Worst) (*OneLink, error) {
 		}
 		*x.to = rates[0] / tbit
 	}
-	rate, err := s.Unsynchronised(twolevel.MinHop, dead)
+	rate, err := s.unsynchronised(twolevel.MinHop, dead)
 	out.Unsync = rate / tbit
 	return out, err
 }
@@ -150,9 +150,9 @@ func (r *Report) WriteJSON(w io.Writer) error {
 		Thesis   map[string]float64 `json:"thesis_4_4"`
 	}{
 		"evbench/sim-log/1", log{r.Log.From, r.Log.From.Add(r.Log.Span), r.Log.Span.Seconds(), r.Log.Failures, r.Log.Skipped},
-		r.Setting.Describe(), times, r.Source, r.Hold.Seconds(), r.Results, r.OneLink,
+		r.Setting.describe(), times, r.Source, r.Hold.Seconds(), r.Results, r.OneLink,
 		map[string]float64{
-			"minhop_tbit_per_s": ThesisSync, "minhop_unsync_tbit_per_s": ThesisUnsync, "down_s": ThesisDown, "difference_tb": ThesisLost,
+			"minhop_tbit_per_s": thesisSync, "minhop_unsync_tbit_per_s": thesisUnsync, "down_s": thesisDown, "difference_tb": thesisLost,
 		},
 	})
 }

@@ -13,11 +13,11 @@ import (
 // ports in use any order of leaves and of spines is as good as another, and a plan for
 // the one is a plan for the other with the names changed. On other trees the state stays.
 func (s *Setting) Same(x State) State {
-	if !s.Tree.Full() || x.Standing {
+	if !s.Tree.Full() || x.standing {
 		return x
 	}
 	r := renaming{}
-	for i, d := range []Dead{x.Plan, x.Tables} {
+	for i, d := range []Dead{x.plan, x.tables} {
 		for name := range strings.FieldsSeq(string(d)) {
 			if links, err := s.Tree.Links(name); err == nil {
 				r.add(links[0], i)
@@ -33,7 +33,7 @@ func (s *Setting) Same(x State) State {
 			}
 		}
 	}
-	return State{Plan: DeadOf(renamed[0]), Tables: DeadOf(renamed[1])}
+	return State{plan: deadOf(renamed[0]), tables: deadOf(renamed[1])}
 }
 
 // A renaming holds which links are dead in the plan, and which the tables avoid.

@@ -28,7 +28,7 @@ func TestSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := State{Plan: DeadOf(links[1:]), Tables: DeadOf(links)}
+		x := State{plan: deadOf(links[1:]), tables: deadOf(links)}
 		y := s.Same(x)
 		classes[y] = true
 		if s.Same(y) != y {
@@ -36,19 +36,19 @@ func TestSame(t *testing.T) {
 		}
 		var rates [2]float64
 		for i, x := range []State{x, y} {
-			for _, avoided := range []Dead{x.Plan, x.Tables} {
-				got, err := s.Rate(context.Background(), failover.FORS, x.Plan, []Dead{avoided})
+			for _, avoided := range []Dead{x.plan, x.tables} {
+				got, err := s.Rate(context.Background(), failover.FORS, x.plan, []Dead{avoided})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if avoided == x.Plan && i == 0 {
+				if avoided == x.plan && i == 0 {
 					rates[0] = got[0]
-				} else if avoided == x.Plan && math.Abs(got[0]/rates[0]-1) > 1e-9 {
+				} else if avoided == x.plan && math.Abs(got[0]/rates[0]-1) > 1e-9 {
 					t.Errorf("%+v: %g, as %+v %g", x, got[0], y, rates[0])
 				}
-				if avoided == x.Tables && i == 0 {
+				if avoided == x.tables && i == 0 {
 					rates[1] = got[0]
-				} else if avoided == x.Tables && math.Abs(got[0]/rates[1]-1) > 0.1 {
+				} else if avoided == x.tables && math.Abs(got[0]/rates[1]-1) > 0.1 {
 					t.Errorf("detours %+v: %g, as %+v %g", x, got[0], y, rates[1])
 				}
 			}

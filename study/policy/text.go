@@ -26,7 +26,7 @@ func (r *Report) head(w io.Writer) {
 		fmt.Fprintf(w, "\n  left out, no link of the tree or no known begin and end: %d failures", r.Log.Skipped)
 	}
 	first, second, _ := strings.Cut(r.Times.String(), " clean")
-	fmt.Fprintf(w, "\nnetwork: %s\ntimes: %s\n  clean%s\n  from %s\n", r.Setting.Describe(), first, second, r.Source)
+	fmt.Fprintf(w, "\nnetwork: %s\ntimes: %s\n  clean%s\n  from %s\n", r.Setting.describe(), first, second, r.Source)
 	fmt.Fprintf(w, "hold of fors+hold: %s\n", r.Hold)
 	fmt.Fprintln(w, "a dead link stops all event building until tables lead around it and TCP tries again (retransmit, then twice as long …)")
 }
@@ -42,7 +42,7 @@ func (r *Report) amounts(w io.Writer) {
 			worst = r.Log.From.Add(time.Duration(x.WorstHour) * time.Hour).Format("2006-01-02 15:04")
 			lost = amount(x.WorstHourLost)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%.3f %%\t%s\t%s\t%s\t%s\t%s\t\n", x.Policy, amount(x.Built), amount(x.Lost), 100*x.LostShare(),
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.3f %%\t%s\t%s\t%s\t%s\t%s\t\n", x.Policy, amount(x.Built), amount(x.Lost), 100*x.lostShare(),
 			amount(x.LostStanding), amount(x.LostFirstAid), amount(x.LostReplanned), worst, lost)
 	}
 	t.Flush()
@@ -76,15 +76,15 @@ func (r *Report) oneLink(w io.Writer) {
 		ours, thesis float64
 	}{
 		{"healthy", o.Healthy, 0},
-		{"in phases, tables by min-hop", o.Sync, ThesisSync},
-		{"without phases, the same tables", o.Unsync, ThesisUnsync},
-		{"difference", difference, ThesisUnsync - ThesisSync},
+		{"in phases, tables by min-hop", o.Sync, thesisSync},
+		{"without phases, the same tables", o.Unsync, thesisUnsync},
+		{"difference", difference, thesisUnsync - thesisSync},
 		{"without phases, tables by spread", o.UnsyncOther, 0},
 		{"FORS", o.FORS, 0},
 	} {
 		fmt.Fprintf(t, "%s\t%.1f\t%s\n", x.what, x.ours, stated(x.thesis, "%.1f"))
 	}
-	fmt.Fprintf(t, "difference over the time it was down, Tb\t%.2g\t%.2g\n", difference*o.DownSec, ThesisLost)
+	fmt.Fprintf(t, "difference over the time it was down, Tb\t%.2g\t%.2g\n", difference*o.DownSec, thesisLost)
 	fmt.Fprintf(t, "lost in phases against healthy in that time, Tb\t%.2g\tnot stated\n", (o.Healthy-o.Sync)*o.DownSec)
 	t.Flush()
 	fmt.Fprintln(w, `the thesis' 1.1e6 Tb are 1.8 Tbit/s for the 6.1e5 s that one link of LHCb was down (it failed 861 times): what phases

@@ -20,8 +20,8 @@ type Times struct {
 	Update   time.Duration // until all workers have it
 	Clean    time.Duration // to take the old routes away
 	Exchange time.Duration // one exchange; 0: as long as one takes when nothing is dead
-	// Retransmit is how long TCP waits before it first sends again what was lost.
-	Retransmit time.Duration
+	// retransmit is how long TCP waits before it first sends again what was lost.
+	retransmit time.Duration
 }
 
 // ms is a stated time.
@@ -32,7 +32,7 @@ const ms = time.Millisecond
 // retransmission is the least that Linux waits.
 func Stated() Times {
 	return Times{
-		Debounce: ms, Aid: 2 * ms, Plan: 14 * ms, Verify: ms, Install: 2 * ms, Update: 2 * ms, Clean: 5 * ms, Retransmit: 200 * ms,
+		Debounce: ms, Aid: 2 * ms, Plan: 14 * ms, Verify: ms, Install: 2 * ms, Update: 2 * ms, Clean: 5 * ms, retransmit: 200 * ms,
 	}
 }
 
@@ -57,7 +57,7 @@ func (t *Times) fields() []struct {
 		at   *time.Duration
 	}{
 		{"seen", &t.Seen}, {"debounce", &t.Debounce}, {"aid", &t.Aid}, {"plan", &t.Plan}, {"verify", &t.Verify},
-		{"install", &t.Install}, {"update", &t.Update}, {"clean", &t.Clean}, {"exchange", &t.Exchange}, {"retransmit", &t.Retransmit},
+		{"install", &t.Install}, {"update", &t.Update}, {"clean", &t.Clean}, {"exchange", &t.Exchange}, {"retransmit", &t.retransmit},
 	}
 }
 

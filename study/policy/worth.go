@@ -12,7 +12,7 @@
 //
 //   - A dead link stops all event building until the tables lead around it: an exchange
 //     in phases ends for nobody while one message is missing, and without phases every
-//     event needs all sources. It goes on when TCP next tries again: Times.Retransmit
+//     event needs all sources. It goes on when TCP next tries again: Times.retransmit
 //     after the link died, then twice as long after that, and so on, two minutes apart at
 //     most. So a short gap may cost as much as a long one.
 //   - The same holds while servers have no path to each other.
@@ -52,8 +52,8 @@ func (o Options) machine(p failover.Policy) failover.Options {
 // A Dead is a set of links, their names in order of leaf and spine, with spaces between.
 type Dead string
 
-// DeadOf returns the set of the links.
-func DeadOf(links []topology.Link) Dead {
+// deadOf returns the set of the links.
+func deadOf(links []topology.Link) Dead {
 	sorted := slices.Clone(links)
 	slices.SortFunc(sorted, topology.Link.Compare)
 	var names []string

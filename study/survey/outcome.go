@@ -31,25 +31,25 @@ func (c Case) choosy() bool {
 }
 
 // outcome plans one case for a connected tree.
-func (w *whatIf) outcome(t *topology.Tree, c Case) (Outcome, error) {
+func (w *whatIf) outcome(t *topology.Tree, c Case) (outcome, error) {
 	if c.single() {
 		tables, err := plan.Tables(t, c.Routing)
 		if err != nil {
-			return Outcome{}, err
+			return outcome{}, err
 		}
 		o := w.orders[c.Schedule]
 		d := o.duration(t, w.leaf, tableSpines(tables, w.leaf))
-		return Outcome{Phases: len(o.start) - 1, Efficiency: efficiency(t, d)}, w.keep(t, c, nil)
+		return outcome{phases: len(o.start) - 1, efficiency: efficiency(t, d)}, w.keep(t, c, nil)
 	}
 	p, err := w.build(t, c)
 	if err != nil {
-		return Outcome{}, err
+		return outcome{}, err
 	}
-	out := Outcome{Phases: p.Phases(), Bound: p.Bound.Phases}
+	out := outcome{phases: p.Phases(), bound: p.Bound.Phases}
 	if p.Pinned() {
-		out.Efficiency = efficiency(t, newOrder(p.Schedule).duration(t, w.leaf, p.Spine))
+		out.efficiency = efficiency(t, newOrder(p.Schedule).duration(t, w.leaf, p.Spine))
 	} else {
-		out.Efficiency = p.Cost(plan.Equal, w.opt.Seed).Synchronised()
+		out.efficiency = p.Cost(plan.Equal, w.opt.Seed).Synchronised()
 	}
 	return out, w.keep(t, c, p)
 }

@@ -59,7 +59,7 @@ func PhasesTable(t *topology.Tree, seed uint64) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Table{Name: "phases", Topology: t.Notation(), Columns: []Column{
+	out := &Table{name: "phases", topology: t.Notation(), columns: []Column{
 		{"reduction", "reduction_links", 0}, {"leaves", "leaves_reduced", 0},
 	}, Notes: []string{
 		fmt.Sprintf("%s, %d servers: phases of each schedule", t.Notation(), t.Servers()),
@@ -67,9 +67,9 @@ func PhasesTable(t *topology.Tree, seed uint64) (*Table, error) {
 		"leaves one: leaf0 has lost its highest spines; all: every leaf has",
 	}}
 	for _, name := range phaseSchedules {
-		out.Columns = append(out.Columns, Column{name, name + "_phases", 0})
+		out.columns = append(out.columns, Column{name, name + "_phases", 0})
 	}
-	out.Columns = append(out.Columns, Column{"bound", "bound_phases", 0}, Column{"proof", "bound_kind", 0})
+	out.columns = append(out.columns, Column{"bound", "bound_phases", 0}, Column{"proof", "bound_kind", 0})
 	for _, r := range rows {
 		row := []any{r.Reduction, "one"}
 		if r.All {
@@ -78,7 +78,7 @@ func PhasesTable(t *topology.Tree, seed uint64) (*Table, error) {
 		for _, n := range r.Phases {
 			row = append(row, orNil(n))
 		}
-		out.Rows = append(out.Rows, append(row, r.Bound.Phases, r.Bound.String()))
+		out.rows = append(out.rows, append(row, r.Bound.Phases, r.Bound.String()))
 	}
 	for j, name := range phaseSchedules {
 		if note := refusals(rows, j); note != "" {
@@ -117,7 +117,7 @@ var lmcObjectives = []scheduler.Objective{scheduler.FewestPhases, scheduler.Fewe
 // An LMCRow is what one plan needs of the switches' tables.
 type LMCRow struct {
 	Reduction int // spines lost by all leaves
-	Objective scheduler.Objective
+	objective scheduler.Objective
 	Phases    int
 	Bound     int
 	Paths     twolevel.Paths
@@ -130,12 +130,12 @@ func LMC(t *topology.Tree, most int, seed uint64) ([]LMCRow, error) {
 	}
 	rows := make([]LMCRow, (most+1)*len(lmcObjectives))
 	err := each(len(rows), 0, func(i int) error {
-		r := LMCRow{Reduction: i / len(lmcObjectives), Objective: lmcObjectives[i%len(lmcObjectives)]}
+		r := LMCRow{Reduction: i / len(lmcObjectives), objective: lmcObjectives[i%len(lmcObjectives)]}
 		reduced, err := Reduced(t, r.Reduction, true)
 		if err != nil {
 			return err
 		}
-		s, bound, err := scheduler.FORS(reduced, scheduler.Options{Seed: seed, Workers: 1, Objective: r.Objective})
+		s, bound, err := scheduler.FORS(reduced, scheduler.Options{Seed: seed, Workers: 1, Objective: r.objective})
 		if err != nil {
 			return err
 		}
@@ -153,17 +153,17 @@ func LMCTable(t *topology.Tree, most int, seed uint64) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Table{Name: "lmc", Topology: t.Notation(), Notes: []string{
+	out := &Table{name: "lmc", topology: t.Notation(), Notes: []string{
 		fmt.Sprintf("%s, %d servers: what a plan of fors needs of InfiniBand switches, by reduction of all leaves", t.Notation(), t.Servers()),
 		"most paths: distinct spines from one leaf to one server; LIDs: one per path and server, and the switches (thesis 6.7.2)",
 		"the thesis takes LMC 5 for FT(2;20,18); its program for the least did not finish (6.7.2)",
-	}, Columns: []Column{
+	}, columns: []Column{
 		{"reduction", "reduction_links", 0}, {"objective", "objective", 0}, {"phases", "phases", 0}, {"bound", "bound_phases", 0},
 		{"most paths", "most_paths", 0}, {"LMC", "lmc_bits", 0}, {"LIDs", "lids", 0}, {"LFT entries", "lft_entries_per_switch", 0},
 	}}
 	for _, r := range rows {
-		out.Rows = append(out.Rows, []any{
-			r.Reduction, string(r.Objective), r.Phases, r.Bound, r.Paths.Most, r.Paths.LMC, r.Paths.LIDs, r.Paths.Entries,
+		out.rows = append(out.rows, []any{
+			r.Reduction, string(r.objective), r.Phases, r.Bound, r.Paths.Most, r.Paths.LMC, r.Paths.LIDs, r.Paths.Entries,
 		})
 	}
 	return out, nil

@@ -203,12 +203,12 @@ func (p *planner) judging(w work, f *Figure) error {
 
 // PlannerTable is a set of figures for printing.
 func PlannerTable(figures []Figure) *Table {
-	out := &Table{Name: "planner", Notes: []string{
+	out := &Table{name: "planner", Notes: []string{
 		"time in the process of one plan: schedule, spines, bound, tables; one plan at a time, all CPUs",
 		"memory: median of all bytes that one plan allocated, freed or not: an upper bound on what it held at any moment",
 		"valid: of the plans judged after writing and reading them back; at bound: plans with no more phases than proven necessary",
 		"published: the thesis, with an integer program on a commercial solver, on an i7-1165G7 with 8 threads",
-	}, Columns: []Column{
+	}, columns: []Column{
 		{"work", "work", 0}, {"published", "published", 0}, {"runs", "runs", 0}, {"median ms", "median_ms", 2}, {"max ms", "max_ms", 2},
 		{"MB", "allocated_mb", 1}, {"valid", "valid", 0}, {"at bound", "at_bound", 0}, {"note", "note", 0},
 	}}
@@ -221,7 +221,7 @@ func PlannerTable(figures []Figure) *Table {
 		if f.Runs > 0 && f.AtBound >= 0 {
 			row[7] = fmt.Sprintf("%d/%d", f.AtBound, f.Runs)
 		}
-		out.Rows = append(out.Rows, row)
+		out.rows = append(out.rows, row)
 	}
 	return out
 }

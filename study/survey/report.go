@@ -14,19 +14,19 @@ import (
 // WriteText writes the report for people.
 func (r *WhatIfReport) WriteText(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	t := r.Tree
+	t := r.tree
 	fmt.Fprintf(out, "%s, %d servers, %d of %d links dead before\n",
 		t.Notation(), t.Servers(), len(t.Dead()), t.Leaves()*t.Spines())
 	if r.Incomplete {
 		fmt.Fprintln(out, "INCOMPLETE: stopped; the numbers are those of the sets done")
 	}
 	for i := range r.Groups {
-		r.Groups[i].writeText(out, r.K, r.Base)
+		r.Groups[i].writeText(out, r.k, r.base)
 	}
 	return out.Flush()
 }
 
-func (g *GroupReport) writeText(w io.Writer, k int, base []Outcome) {
+func (g *GroupReport) writeText(w io.Writer, k int, base []outcome) {
 	fmt.Fprintf(w, "\n%s, %d more dead: %d of %d sets planned", g.Group, k, g.Done, g.Sets)
 	if int64(g.Chosen) < g.Sets {
 		fmt.Fprintf(w, ", of a sample of %d", g.Chosen)
@@ -49,9 +49,9 @@ func (g *GroupReport) writeText(w io.Writer, k int, base []Outcome) {
 	}
 }
 
-func (c *CaseReport) textLines(base Outcome) [][]string {
+func (c *CaseReport) textLines(base outcome) [][]string {
 	if c.Planned == 0 {
-		return [][]string{{"  " + c.Case.String(), "no plan", "", "", "", "", "", "", "", c.Reason}}
+		return [][]string{{"  " + c.Case.String(), "no plan", "", "", "", "", "", "", "", c.reason}}
 	}
 	p, e := c.Phases, c.Efficiency
 	phases, eff := strconv.Itoa, func(x float64) string { return fmt.Sprintf("%.3f", x) }
@@ -63,14 +63,14 @@ func (c *CaseReport) textLines(base Outcome) [][]string {
 		return []string{name, what, before, worst, p5, median, p95, best, strconv.Itoa(sets), which}
 	}
 	before := []string{"none", ""}
-	if base.Phases > 0 {
-		before = []string{phases(base.Phases), eff(base.Efficiency)}
+	if base.phases > 0 {
+		before = []string{phases(base.phases), eff(base.efficiency)}
 	}
 	return [][]string{
 		line("  "+c.Case.String(), "phases", before[0],
-			phases(p.Max), phases(p.P5), phases(p.Median), phases(p.P95), phases(p.Min), p.Sets, p.Worst),
+			phases(p.Max), phases(p.p5), phases(p.Median), phases(p.p95), phases(p.Min), p.sets, p.Worst),
 		line("", "efficiency", before[1],
-			eff(e.Min), eff(e.P5), eff(e.Median), eff(e.P95), eff(e.Max), e.Sets, e.Worst),
+			eff(e.Min), eff(e.p5), eff(e.Median), eff(e.p95), eff(e.Max), e.sets, e.Worst),
 	}
 }
 
@@ -88,11 +88,11 @@ func (c *CaseReport) histograms() string {
 	for _, bin := range c.Efficiency.Histogram {
 		fmt.Fprintf(&b, " %s×%d", steps(bin.Value), bin.Count)
 	}
-	if c.Above > 0 {
-		fmt.Fprintf(&b, "; %d above the bound", c.Above)
+	if c.above > 0 {
+		fmt.Fprintf(&b, "; %d above the bound", c.above)
 	}
 	if c.Refused > 0 {
-		fmt.Fprintf(&b, "; %d without a plan, first: %s", c.Refused, c.Reason)
+		fmt.Fprintf(&b, "; %d without a plan, first: %s", c.Refused, c.reason)
 	}
 	return b.String()
 }
@@ -162,10 +162,10 @@ type (
 
 // WriteJSON writes the report as one document, schema evbench/whatif/1.
 func (r *WhatIfReport) WriteJSON(w io.Writer) error {
-	t := r.Tree
+	t := r.tree
 	doc := reportJSON{
 		Schema: "evbench/whatif/1", Topology: t.Notation(), Fill: t.Fill(), Spines: t.Spines(), Down: t.DownNames(),
-		Servers: t.Servers(), K: r.K, Sample: r.Sample, Seed: r.Seed, Incomplete: r.Incomplete, Groups: []groupJSON{},
+		Servers: t.Servers(), K: r.k, Sample: r.sample, Seed: r.seed, Incomplete: r.Incomplete, Groups: []groupJSON{},
 	}
 	for _, g := range r.Groups {
 		out := groupJSON{
@@ -173,8 +173,8 @@ func (r *WhatIfReport) WriteJSON(w io.Writer) error {
 		}
 		for i, c := range g.Cases {
 			j := caseJSON{
-				Schedule: c.Case.Schedule, Routing: c.Case.Routing, Planned: c.Planned, Refused: c.Refused, Reason: c.Reason,
-				AboveBound: c.Above, Before: beforeJSON{r.Base[i].Phases, r.Base[i].Efficiency},
+				Schedule: c.Case.Schedule, Routing: c.Case.Routing, Planned: c.Planned, Refused: c.Refused, Reason: c.reason,
+				AboveBound: c.above, Before: beforeJSON{r.base[i].phases, r.base[i].efficiency},
 			}
 			if c.Planned > 0 {
 				j.Phases, j.Efficiency = distOf(c.Phases), distOf(c.Efficiency)
@@ -187,7 +187,7 @@ func (r *WhatIfReport) WriteJSON(w io.Writer) error {
 }
 
 func distOf[T int | float64](d Distribution[T]) *distJSON[T] {
-	out := &distJSON[T]{d.Min, d.P5, d.Median, d.P95, d.Max, d.Worst, d.Sets, nil}
+	out := &distJSON[T]{d.Min, d.p5, d.Median, d.p95, d.Max, d.Worst, d.sets, nil}
 	for _, b := range d.Histogram {
 		out.Histogram = append(out.Histogram, binJSON[T]{b.Value, b.Count})
 	}

@@ -163,12 +163,12 @@ func (m *routeMeter) time(w routeWork, do func() (*lft.Tables, error), f *RouteF
 
 // RoutesTable is a set of figures for printing.
 func RoutesTable(figures []RouteFigure) *Table {
-	out := &Table{Name: "routing", Notes: []string{
+	out := &Table{name: "routing", Notes: []string{
 		"time in the process of full tables of all switches, to hosts and switches; one table at a time, all CPUs; the network is there already",
 		"memory: median of all bytes that one run allocated, freed or not: an upper bound on what it held at any moment",
 		"reach: what we mean to stay below; pairs: of ordered pairs of hosts, those that the tables join, followed to the end",
 		"published: dmodc, C with threads (IEEE Micro 2020); qft (HOTI 2014); OpenSM: time of routing alone in its log",
-	}, Columns: []Column{
+	}, columns: []Column{
 		{"work", "work", 0}, {"network", "network", 0}, {"published", "published", 0}, {"reach", "reach", 0}, {"runs", "runs", 0},
 		{"median ms", "median_ms", 2}, {"max ms", "max_ms", 2}, {"MB", "allocated_mb", 0}, {"pairs", "pairs", 0}, {"note", "note", 0},
 	}}
@@ -181,7 +181,7 @@ func RoutesTable(figures []RouteFigure) *Table {
 				row[8] = fmt.Sprintf("%d of %d", f.Reached, f.Pairs)
 			}
 		}
-		out.Rows = append(out.Rows, row)
+		out.rows = append(out.rows, row)
 	}
 	return out
 }

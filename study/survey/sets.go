@@ -13,7 +13,7 @@ import (
 // spines. The sets are numbered 0..Count-1 in lexicographic order.
 type Group struct {
 	Name  string // "links" or "spines"
-	K     int
+	k     int
 	Count int64 // of sets
 
 	names []string
@@ -23,7 +23,7 @@ type Group struct {
 // Groups returns the sets of k live links of t, and of k spines that have a live
 // link left. A group without a set is left out.
 func Groups(t *topology.Tree, k int) []Group {
-	links, spines := Group{Name: "links", K: k}, Group{Name: "spines", K: k}
+	links, spines := Group{Name: "links", k: k}, Group{Name: "spines", k: k}
 	for l := range t.Leaves() {
 		for s := range t.Spines() {
 			if t.Alive(l, s) {
@@ -67,9 +67,9 @@ func (g *Group) Set(i int64) (names []string, dead []topology.Link) {
 
 // combination returns set i of the k-subsets of the units in lexicographic order.
 func (g *Group) combination(i int64) []int {
-	out := make([]int, 0, g.K)
-	for u := 0; len(out) < g.K; u++ {
-		with := binomial(len(g.units)-u-1, g.K-len(out)-1) // sets that go on with u
+	out := make([]int, 0, g.k)
+	for u := 0; len(out) < g.k; u++ {
+		with := binomial(len(g.units)-u-1, g.k-len(out)-1) // sets that go on with u
 		if i < with {
 			out = append(out, u)
 		} else {

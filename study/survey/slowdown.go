@@ -109,8 +109,8 @@ func SlowdownTable(t *topology.Tree, model string, seed uint64) (*Table, error) 
 		adapted = scheduler.NameFORS
 	}
 	out := &Table{
-		Name: "slowdown", Topology: t.Notation(), Model: model, Notes: slowdownNotes(t, model),
-		Columns: []Column{
+		name: "slowdown", topology: t.Notation(), model: model, Notes: slowdownNotes(t, model),
+		columns: []Column{
 			{"reduction", "reduction_links", 0}, {"leaves", "leaves_reduced", 0},
 			{"LS", "linear_shift_slowdown", 4}, {"BO", "bandwidth_optimal_slowdown", 4}, {adapted, "adapted_slowdown", 4},
 			{"LS/BO", "linear_shift_over_bandwidth_optimal", 4}, {"LS/" + adapted, "linear_shift_over_adapted", 4},
@@ -125,7 +125,7 @@ func SlowdownTable(t *topology.Tree, model string, seed uint64) (*Table, error) 
 		}
 		ideal := float64(r.Ideal)
 		ls, bo, fs := float64(r.LinearShift), float64(r.BandwidthOptimal), float64(r.Adapted)
-		out.Rows = append(out.Rows, []any{
+		out.rows = append(out.rows, []any{
 			r.Reduction, leaves, ls / ideal, bo / ideal, fs / ideal, ls / bo, ls / fs, bo / fs,
 			r.Phases, float64(r.Phases) / float64(r.HealthyPhases), stated(t.Notation(), r.Reduction),
 		})

@@ -9,12 +9,12 @@ import (
 type CaseReport struct {
 	Case    Case
 	Planned int
-	// Refused counts the reachable sets without a plan; Reason is the first's.
+	// Refused counts the reachable sets without a plan; reason is the first's.
 	Refused int
-	Reason  string
-	// Above counts the plans with more phases than the bound, of those that have
+	reason  string
+	// above counts the plans with more phases than the bound, of those that have
 	// one.
-	Above int
+	above int
 
 	Phases     Distribution[int]
 	Efficiency Distribution[float64] // predicted, of a synchronised exchange
@@ -23,11 +23,11 @@ type CaseReport struct {
 // A Distribution describes the values of all plans of a case. Quantiles are by nearest
 // rank. It is zero when there was no plan.
 type Distribution[T cmp.Ordered] struct {
-	Min, P5, Median, P95, Max T
+	Min, p5, Median, p95, Max T
 	// Worst names what is dead in the first set with the worst value: the most
-	// phases, the least efficiency. Sets counts those that are as bad.
+	// phases, the least efficiency. sets counts those that are as bad.
 	Worst []string
-	Sets  int
+	sets  int
 	// Histogram counts the values, rising; those of an efficiency in steps of
 	// 0.05, each by its lower end.
 	Histogram []Bin[T]
@@ -72,15 +72,15 @@ func caseReport(c Case, i int, g *Group, done []*job) CaseReport {
 	var efficiency []float64
 	for _, j := range done {
 		if err := j.refused[i]; err != nil {
-			if r.Refused++; r.Reason == "" {
-				r.Reason = err.Error()
+			if r.Refused++; r.reason == "" {
+				r.reason = err.Error()
 			}
 			continue
 		}
 		o := j.outcomes[i]
-		sets, phases, efficiency = append(sets, j), append(phases, o.Phases), append(efficiency, o.Efficiency)
-		if o.Bound > 0 && o.Phases > o.Bound {
-			r.Above++
+		sets, phases, efficiency = append(sets, j), append(phases, o.phases), append(efficiency, o.efficiency)
+		if o.bound > 0 && o.phases > o.bound {
+			r.above++
 		}
 	}
 	if r.Planned = len(sets); r.Planned == 0 {
@@ -102,13 +102,13 @@ func distribution[T cmp.Ordered](values []T, worst T, names func(at int) []strin
 	s := Distribution[T]{Worst: names(slices.Index(values, worst))}
 	for _, v := range values {
 		if v == worst {
-			s.Sets++
+			s.sets++
 		}
 	}
 	values = slices.Clone(values)
 	slices.Sort(values)
-	s.Min, s.P5, s.Median = values[0], quantile(values, 0.05), quantile(values, 0.5)
-	s.P95, s.Max = quantile(values, 0.95), values[len(values)-1]
+	s.Min, s.p5, s.Median = values[0], quantile(values, 0.05), quantile(values, 0.5)
+	s.p95, s.Max = quantile(values, 0.95), values[len(values)-1]
 	for _, v := range values {
 		if b := bin(v); len(s.Histogram) == 0 || s.Histogram[len(s.Histogram)-1].Value != b {
 			s.Histogram = append(s.Histogram, Bin[T]{b, 0})

@@ -14,31 +14,31 @@ import (
 // A Table is what one of the surveys prints: text for people, CSV or JSON for
 // programs.
 type Table struct {
-	Name     string   // "slowdown"
-	Topology string   // notation, "" where there are several
-	Model    string   // "count" or "routed", "" where there is no choice
+	name     string   // "slowdown"
+	topology string   // notation, "" where there are several
+	model    string   // "count" or "routed", "" where there is no choice
 	Notes    []string // what the columns mean and what they were computed from
-	Columns  []Column
-	Rows     [][]any // int, float64, bool, string, or nil where there is no value
+	columns  []Column
+	rows     [][]any // int, float64, bool, string, or nil where there is no value
 }
 
 // A Column has a short title for people, and a name that carries the unit for
 // programs.
 type Column struct {
-	Title string
-	Name  string
-	Digit int // digits after the point of a float64
+	title string
+	name  string
+	digit int // digits after the point of a float64
 }
 
 // WriteText writes the notes, as lines that begin with "#", and the aligned
 // table: numbers to the right, words to the left.
 func (t *Table) WriteText(w io.Writer) error {
-	lines := [][]string{make([]string, len(t.Columns))}
-	columns := make([]show.Column, len(t.Columns))
-	for i, c := range t.Columns {
-		lines[0][i], columns[i].Right = c.Title, true
+	lines := [][]string{make([]string, len(t.columns))}
+	columns := make([]show.Column, len(t.columns))
+	for i, c := range t.columns {
+		lines[0][i], columns[i].Right = c.title, true
 	}
-	for _, row := range t.Rows {
+	for _, row := range t.rows {
 		line := make([]string, len(row))
 		for i, v := range row {
 			if line[i] = t.cell(i, v); line[i] == "" {
@@ -65,7 +65,7 @@ func (t *Table) cell(column int, v any) string {
 	case nil:
 		return ""
 	case float64:
-		return strconv.FormatFloat(v, 'f', t.Columns[column].Digit, 64)
+		return strconv.FormatFloat(v, 'f', t.columns[column].digit, 64)
 	}
 	return fmt.Sprint(v)
 }
@@ -74,12 +74,12 @@ func (t *Table) cell(column int, v any) string {
 // empty.
 func (t *Table) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	line := make([]string, len(t.Columns))
-	for i, c := range t.Columns {
-		line[i] = c.Name
+	line := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		line[i] = c.name
 	}
 	out.Write(line)
-	for _, row := range t.Rows {
+	for _, row := range t.rows {
 		for i, v := range row {
 			line[i] = t.cell(i, v)
 		}
@@ -100,14 +100,14 @@ func (t *Table) WriteJSON(w io.Writer) error {
 		Notes    []string         `json:"notes,omitempty"`
 		Columns  []string         `json:"columns"`
 		Rows     []map[string]any `json:"rows"`
-	}{Schema: "evbench/table/1", Table: t.Name, Topology: t.Topology, Model: t.Model, Notes: t.Notes, Rows: []map[string]any{}}
-	for _, c := range t.Columns {
-		doc.Columns = append(doc.Columns, c.Name)
+	}{Schema: "evbench/table/1", Table: t.name, Topology: t.topology, Model: t.model, Notes: t.Notes, Rows: []map[string]any{}}
+	for _, c := range t.columns {
+		doc.Columns = append(doc.Columns, c.name)
 	}
-	for _, row := range t.Rows {
+	for _, row := range t.rows {
 		object := map[string]any{}
 		for i, v := range row {
-			object[t.Columns[i].Name] = v
+			object[t.columns[i].name] = v
 		}
 		doc.Rows = append(doc.Rows, object)
 	}

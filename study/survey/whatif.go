@@ -72,11 +72,11 @@ type WhatIfOptions struct {
 
 // A WhatIfReport is what every failure of one size costs.
 type WhatIfReport struct {
-	Tree       *topology.Tree
-	K          int
-	Sample     int // 0: all sets
-	Seed       uint64
-	Base       []Outcome // by case: t itself, without further failures; zero where a choosy schedule has none
+	tree       *topology.Tree
+	k          int
+	sample     int // 0: all sets
+	seed       uint64
+	base       []outcome // by case: t itself, without further failures; zero where a choosy schedule has none
 	Groups     []GroupReport
 	Incomplete bool // it was stopped; the numbers are those of the sets done
 }
@@ -92,11 +92,11 @@ type GroupReport struct {
 	Cases       []CaseReport
 }
 
-// An Outcome is one plan.
-type Outcome struct {
-	Phases     int
-	Bound      int // of a plan without contention; 0 where it was not asked for
-	Efficiency float64
+// An outcome is one plan.
+type outcome struct {
+	phases     int
+	bound      int // of a plan without contention; 0 where it was not asked for
+	efficiency float64
 }
 
 // WhatIf plans every case for every set of k dead links, and for every set of k
@@ -115,7 +115,7 @@ func WhatIf(ctx context.Context, t *topology.Tree, o WhatIfOptions) (*WhatIfRepo
 	if err := t.Connected(); err != nil {
 		return nil, err
 	}
-	r := &WhatIfReport{Tree: t, K: o.K, Sample: o.Sample, Seed: o.Seed}
+	r := &WhatIfReport{tree: t, k: o.K, sample: o.Sample, seed: o.Seed}
 	w := &whatIf{tree: t, opt: o, leaf: t.LeafOfRanks(), orders: map[string]*order{}}
 	if err := w.prepare(r); err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ type job struct {
 	group    *Group
 	number   int64
 	state    state
-	outcomes []Outcome
+	outcomes []outcome
 	refused  []error // by case, where there is no plan
 }
 
@@ -186,7 +186,7 @@ func (w *whatIf) prepare(r *WhatIfReport) error {
 		if err != nil && (IsKeepError(err) || !c.choosy()) {
 			return fmt.Errorf("%s: %w", c, err)
 		}
-		r.Base = append(r.Base, out)
+		r.base = append(r.base, out)
 	}
 	return nil
 }
@@ -226,7 +226,7 @@ func (w *whatIf) plan(j *job) error {
 		w.finish(j, unreachable, nil, nil)
 		return nil
 	}
-	outcomes, refused := make([]Outcome, len(w.opt.Cases)), make([]error, len(w.opt.Cases))
+	outcomes, refused := make([]outcome, len(w.opt.Cases)), make([]error, len(w.opt.Cases))
 	for i, c := range w.opt.Cases {
 		out, err := w.outcome(t, c)
 		if IsKeepError(err) {
@@ -239,7 +239,7 @@ func (w *whatIf) plan(j *job) error {
 }
 
 // finish keeps what has come of a set.
-func (w *whatIf) finish(j *job, s state, outcomes []Outcome, refused []error) {
+func (w *whatIf) finish(j *job, s state, outcomes []outcome, refused []error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ended {
