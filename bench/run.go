@@ -1,14 +1,14 @@
-// Package bench runs a scenario: in rounds, it takes the dead links of a case down,
-// installs the routes of its plan, warms up, measures a slice, and goes on to the next
-// case; at the end it judges every case by the evidence.
+// Package bench measures the cases of a scenario: for each round and case it takes dead
+// links down, installs the routes of the plan, warms up and measures a slice. It goes
+// on until the answer is resolved, and judges every case by its evidence.
 //
 // A round has a slice of each case and of the control, in an order drawn from the seed.
 // Cases are compared with the control of the same round: what disturbs the machine for
-// longer than that disturbs both.
+// longer than a round disturbs both.
 //
-// It asks for a Fabric to run on and a Sink to write to, and picks neither; it
-// prints nothing. Efficiencies are ideal time / measured time; ideal is what the
-// bytes of the busiest server need at the link rate.
+// It runs on any fabric and writes to any Sink; it picks neither and prints nothing.
+// Efficiencies are ideal time / measured time; the ideal time is what the bytes of the
+// busiest server need at the link rate.
 package bench
 
 import (

@@ -1,8 +1,7 @@
-// Package builder knows what an event is: fragments, one from each source, and
-// the rules by which they become a complete event. It owns the header that
-// travels before every fragment, the payload of a fragment (derived from its
-// event and source, so that a swapped one is found) and the Assembler, a plain
-// state machine that judges each arrival.
+// Package builder answers: is this fragment the right one, and is the event complete?
+// It owns the header that travels before every fragment, the payload of a fragment
+// (derived from its event and source, so that a swapped one is found) and the
+// Assembler, a state machine that judges each arrival.
 //
 // The package never touches a socket and reads no clock: time comes in as a
 // time.Duration since any fixed moment. Sizes are bytes; sources and

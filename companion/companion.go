@@ -1,6 +1,6 @@
-// Package companion puts a plan's routes in place and keeps them there: it
-// computes what every node has to hold, has a Target install it, reads it back,
-// compares, and does so again after every link event.
+// Package companion puts a plan's routes in place and keeps them there: it computes
+// what every node has to hold, has a Target install it, reads it back, compares, and
+// repeats that after every link event.
 //
 // It never decides a route; package routing and the plan do. What a route set
 // is, how two of them differ and what they look like on paper are plain data

@@ -1,9 +1,8 @@
-// Package controller runs a session: workers join it, and it takes them through
-// one case after the other. It grants exchanges so that all servers do the same
-// number of them, assigns events in the unsynchronised mode, gathers samples,
-// compares what was built with what was to be built, and finds out which server
-// is to blame when a case stands still. Update
-// changes the plan in the middle of a case.
+// Package controller answers: which servers have joined, how far may each of them run,
+// and was every event built exactly once? It takes the workers through one case after
+// the other: it grants exchanges so that all servers run the same number, assigns
+// events in the unsynchronised mode, gathers samples, and names the server to blame
+// when a case stands still. Update changes the plan in the middle of a case.
 //
 // The decisions are in the machine, which is pure; the Controller around it
 // owns the control connections. It never touches the network under test and

@@ -1,6 +1,6 @@
-// Package plan puts a fabric, a schedule and routes together: the Plan that
-// bench, companion, workers and files share, with its lower bound and the
-// efficiency that its link loads predict. It writes plans down, reads them
+// Package plan joins a tree, a schedule and routes into the Plan that bench, companion,
+// workers and files share, and answers what it costs: its duration, its lower bound,
+// and the efficiency that its link loads predict. It writes plans down, reads them
 // back, and says what differs between two.
 //
 // It decides nothing of its own. scheduler orders and pins the messages,

@@ -1,8 +1,8 @@
-// Package routing knows the routing engines by name and gives each what it needs:
-// the shape of a regular network from its notation, the levels of a tree, a two-
-// level tree where an engine knows no other.
+// Package routing answers: which routing engine has this name, and what does it need?
+// It gives each engine its input: the shape of a regular network from its notation, the
+// levels of a tree, or a two-level tree where an engine knows no other.
 //
-// It routes nothing itself; the engines are in packages beside it.
+// It computes no route itself; the engines are in the packages below it.
 package routing
 
 import (

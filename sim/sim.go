@@ -1,6 +1,6 @@
-// Package sim builds events in virtual time on the links of a tree: what cannot
-// run on a laptop (326 servers at 200 Gbit/s) is predicted from the same plan
-// that a real run would follow, and written in the same results.
+// Package sim answers: how long would these plans take in virtual time, on links of any
+// rate? What cannot run on a laptop (326 servers at 200 Gbit/s) is predicted from the
+// plan that a real run would follow, and written as results of the same form.
 //
 // There are two models. Phase is for synchronised event building: a phase takes
 // as long as the busiest wire in it, and then comes a barrier. Fluid is for

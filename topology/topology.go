@@ -1,5 +1,5 @@
-// Package topology describes the fabric: servers, leaf switches, spine
-// switches and the cables between them, by dense integer IDs.
+// Package topology describes a fat tree: which servers, leaf switches, spine switches
+// and links it has, and which of them are dead. All are dense integer IDs.
 //
 // The fabric is the two-level fat tree FT(2;M0,M1) of the thesis (ch. 2): M1
 // leaves with M0 server ports each and, unless stated otherwise, M0 spines,

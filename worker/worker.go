@@ -1,7 +1,7 @@
-// Package worker is one server of a run: it builds its events from the
-// fragments of all others and serves its own fragments to them, synchronised by
-// a barrier, by schedule without one, or on request. A plan, and the way, may change
-// between two events.
+// Package worker answers: what does one server of a run do? It builds its events from
+// the fragments of all others and serves its own fragments to them: in phases with a
+// barrier, by schedule without one, or on request. The plan, and which of the three it
+// is, may change between two events.
 //
 // It does what the controller's messages say and knows neither the controller
 // nor the scenario. Once a case has begun, its loop allocates and logs nothing;

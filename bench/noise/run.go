@@ -1,6 +1,7 @@
-// Package noise answers: how often was a scenario answered while the machine was disturbed, how long did
-// that take, and how far were the figures from their predictions? It takes runs that have ended and
-// starts none. Errors are in points: a hundredth of the control's rate.
+// Package noise answers: how often did a scenario get the right answer while the
+// machine was disturbed, how long did that take, and how far were the figures from
+// their predictions? It takes runs that have ended and starts none. Errors are in
+// points: a hundredth of the control's rate.
 package noise
 
 import (

@@ -1,5 +1,6 @@
-// Package peer is what a comparison with a C program over MPI needs: a bare all-to-all over a
-// transport.Endpoint, and the ratio of two programs that were measured in turn.
+// Package peer answers: how fast is a transport beside a C program over MPI that moves
+// the same bytes? It has a bare all-to-all over a transport.Endpoint, and the ratio of
+// two programs that were measured in turn.
 //
 // The all-to-all is event building without events, requests and a controller: in one exchange
 // every rank sends Size bytes to every other rank and receives as many from each, in the same

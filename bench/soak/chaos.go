@@ -1,5 +1,6 @@
-// Package soak decides what goes wrong in a round of the soak, and says what was odd
-// about it: a seed becomes a script, and a script with what was observed becomes findings.
+// Package soak answers: which failures does a round of the soak test cause, and which
+// of its observations do they not explain? A seed becomes a script; a script and what
+// was observed become findings.
 //
 // Equal seeds give equal scripts. The package starts nothing and reads no clock and no
 // file. Times of a script count from the moment the measured part of the run begins.

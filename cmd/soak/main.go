@@ -1,7 +1,7 @@
-// Soak runs evbench for minutes while it takes links down, kills and stops processes, keeps
-// processors busy and delays or cuts control messages, and says what the chaos does not
-// explain. Rounds are drawn by a seed, and each can be repeated alone. make soak runs it;
-// docs/evidence/soak.md says how to read it.
+// Soak runs evbench for minutes while it takes links down, kills and stops processes,
+// keeps processors busy and delays or cuts control messages, and reports what these
+// failures do not explain. Rounds are drawn by a seed, and each can be repeated alone.
+// make soak runs it; docs/evidence/soak.md says how to read it.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package kernel puts routes into the kernels of an embedded lab, through netlink:
-// it is the companion's Target for package evbench/lab. It decides nothing.
+// Package kernel puts routes into the kernels of a lab (package fabric/lab) through
+// netlink: it is the companion's Target there. It decides no route.
 package kernel
 
 import (

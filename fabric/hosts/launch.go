@@ -1,7 +1,7 @@
-// Package hosts starts the servers of plain hosts by ssh. It answers three
-// questions: which hosts does a list name and which server is on which (Expand,
-// Place), which of them cannot be used and why (Judge), and how does a worker get
-// there, start and stop (SSH).
+// Package hosts starts the servers of plain hosts by ssh. It answers three questions:
+// which hosts does a list name, and which server is on which (Expand, Place); which
+// hosts cannot be used, and why (Judge); how does a worker get there, start and stop
+// (SSH)?
 //
 // The first two are decided from values alone. SSH runs the OpenSSH client and
 // leaves to it what its configuration says: addresses, keys, jump hosts. Nothing

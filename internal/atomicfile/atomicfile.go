@@ -1,4 +1,5 @@
-// Package atomicfile writes files whole or not at all, and reads one up to a bound.
+// Package atomicfile writes files whole or not at all, and reads a file up to a bound.
+// It does not know what is in them.
 package atomicfile
 
 import (

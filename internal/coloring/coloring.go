@@ -1,5 +1,5 @@
-// Package coloring colours the edges of bipartite multigraphs: every edge gets
-// one of k colours such that edges with a common end differ.
+// Package coloring answers: how are the edges of a bipartite multigraph coloured such
+// that edges with a common end differ, with as few colours as possible?
 //
 // It knows nothing of networks: nodes are dense integers, an edge is a pair of
 // them with a multiplicity. By König's theorem k colours suffice whenever no

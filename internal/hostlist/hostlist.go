@@ -1,4 +1,5 @@
-// Package hostlist reads and writes the host list expressions of Slurm and pdsh.
+// Package hostlist answers: which hosts are "node[001-326]"? It reads and writes the
+// host list expressions of Slurm and pdsh, and looks no host up.
 package hostlist
 
 import (

@@ -1,11 +1,10 @@
-// Package port answers: who may come in at a port?
+// Package port answers: who may connect to a port?
 //
-// Anybody can connect. Accept goes on taking connections whatever keeps one from
-// coming. Proof is how both ends find out that the other one knows the secret of
-// the run, the token, without sending it: each draws a nonce, and proves that it
-// knows the token by a number that nobody else can compute, over both nonces, what
-// it claims, and the role that it has. So a proof serves for one connection only,
-// and for one direction of it. The package owns no connection.
+// Anybody can connect. Accept keeps taking connections when one fails. With Proof both
+// ends find out that the other one knows the secret of the run, the token, without
+// sending it: each draws a nonce, and sends a number that only who knows the token can
+// compute, over both nonces, its claim and its role. So a proof is good for one
+// connection and one direction of it. The package owns no connection.
 package port
 
 import (

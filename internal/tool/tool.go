@@ -1,5 +1,5 @@
-// Package tool is what the programs of bench have in common: what ends them, and with which
-// exit code.
+// Package tool answers: what ends the programs cmd/noise, cmd/peer and cmd/soak, and
+// with which exit code?
 package tool
 
 import (

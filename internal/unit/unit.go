@@ -1,5 +1,5 @@
-// Package unit parses and prints the two quantities that users write with a
-// unit: link rates ("100Mbit/s") and sizes ("600KiB"). Durations are those of
+// Package unit reads and prints the two quantities that users write with a unit: link
+// rates ("100Mbit/s", in bit/s) and sizes ("600KiB", in bytes). Durations are those of
 // package time. It knows nothing of networks.
 package unit
 

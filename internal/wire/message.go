@@ -1,7 +1,7 @@
-// Package wire is the control connection between the controller and its
-// workers: the messages, their form in bytes, how both sides prove that they know
-// the secret of the run, and a Conn that carries messages over TCP, TLS or a Unix
-// socket (which crosses network namespaces).
+// Package wire answers: what do the controller and its workers say to each other? It
+// has the messages, their form in bytes, the proof on both sides that they know the
+// secret of the run, and a Conn that carries messages over TCP, TLS or a Unix socket
+// (which crosses network namespaces).
 //
 // It carries no event data, and decides nothing. Frames are versioned and
 // bounded in length; a decoder never trusts a length, a type or a body. Ranks

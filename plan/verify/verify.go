@@ -1,7 +1,7 @@
-// Package verify is the judge of plan files: does every ordered pair of servers
-// meet exactly once, does each server send and receive at most once in a phase,
-// does every message take live links, does any wire carry two messages in one
-// phase, and is what the file claims about itself true?
+// Package verify judges plan files: does every ordered pair of servers meet exactly
+// once, does each server send and receive at most once in a phase, does every message
+// take live links, does any link carry two messages in one phase, and is what the file
+// claims about itself true?
 //
 // It shares no code with what makes plans. It reads the file with a parser of
 // its own, counts everything again, and takes from topology only what describes

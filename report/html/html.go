@@ -1,8 +1,8 @@
-// Package html answers: how do people look at results? It makes one page of the
-// results of runs, in one file that needs no network: the answer first, in words,
-// then the verdict on each case, the figures of report/figure, the fat tree with its loads phase by phase, and
-// what the manifest says. A small script moves the phase, shows figures under
-// the pointer and sorts tables; without it the page says the same.
+// Package html makes one page of the results of runs, in one file that needs no
+// network. It has the answer first, in words, then the verdict on each case, the
+// figures of report/figure, the fat tree with its loads phase by phase, and what the
+// manifest says. A small script moves the phase, shows figures under the pointer and
+// sorts tables; without it the page says the same.
 //
 // It measures and judges nothing, changes no figure but for rounding, and opens
 // no file.

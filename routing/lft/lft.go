@@ -1,7 +1,7 @@
-// Package lft holds linear forwarding tables: for each switch of a
-// fabric.Network and each LID the port that leads on. It reads and writes their
-// text forms, follows routes and counts what they do to the cables; engines,
-// in packages beside it, fill them.
+// Package lft holds linear forwarding tables: for each switch of a network.Network and
+// each LID the port that leads on. It answers what these tables do to routes and cables
+// (reach, loops, deadlock, loads), and reads and writes their text forms; engines, in
+// packages beside it, fill them.
 //
 // Routes are those between hosts: a packet leaves its host for the leaf switch
 // and follows the entries of its destination LID. The package decides nothing,

@@ -10,8 +10,8 @@
 // are counted; it is that of GUIDs read with their bytes reversed, an accident
 // of a map keyed by numbers in network order on little-endian machines.
 //
-// OpenSM also knows the GUID of the system a node is in. A fabric.Network does
-// not; a node is a system of its own here, as on ibsim.
+// OpenSM also knows the GUID of the system a node is in. A network.Network does not; a
+// node is a system of its own here, as on ibsim.
 package opensm
 
 import (

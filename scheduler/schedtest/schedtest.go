@@ -1,6 +1,5 @@
-// Package schedtest holds the test that every schedule passes: a check of what a
-// schedule promises, message by message, that shares no code with what makes
-// schedules.
+// Package schedtest is the test that every schedule passes: it checks what a schedule
+// promises, message by message, and shares no code with what makes schedules.
 package schedtest
 
 import (

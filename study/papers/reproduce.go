@@ -1,17 +1,18 @@
-// Package papers works out the figures of E. Stein's thesis ("Smart scheduling
-// and routing for data acquisition networks", Strasbourg 2024) anew, and holds
-// them beside the numbers that its text states.
+// Package papers computes the figures of E. Stein's thesis ("Smart scheduling and
+// routing for data acquisition networks", Strasbourg 2024) anew, and puts them beside
+// the numbers that its text states.
 //
 // A Figure is data only: rows of a series at a point, with what the thesis says
 // there. Numbers that the thesis shows as a curve, and does not state, are not
 // read off: there is no published number then. Drawing is left to others.
 //
-// Throughput comes from plans, by the models of package sim, and a few constants of the
-// thesis, which are all that is taken from there (see Constants). That the overhead of a
-// phase does not grow with the load was chosen with both results known, and fig4.8
-// shows the other: see docs/evidence/thesis.md. Rates are Gbit/s of one server unless a row says otherwise.
-// The package opens no file and reads no clock; everything random comes from the
-// seed, and equal input gives equal figures, measured times excepted.
+// Throughput comes from plans, by the models of package sim, and from a few constants
+// of the thesis, which are all that is taken from there (see Constants). The overhead
+// of a phase is taken not to grow with the load; that was chosen with both results
+// known, and fig4.8 shows the other choice: see docs/evidence/thesis.md. Rates are
+// Gbit/s of one server unless a row says otherwise. The package opens no file and reads
+// no clock; everything random comes from the seed, and equal input gives equal figures,
+// measured times excepted.
 package papers
 
 import (

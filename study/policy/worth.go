@@ -1,9 +1,9 @@
-// Package policy answers: what is a policy of fail-over worth over a log of failures? It
-// takes months of failures through the state machine of package failover in virtual
-// time, has what it asks for done after stated times, and cuts the time into spells in
-// which nothing changes: what is dead, which plan is in use, which links the tables
-// avoid, and whether messages get through. What is built in a spell is told by the models
-// of package sim; the sums say what a policy builds and loses.
+// Package policy answers: what does a policy of fail-over build and lose over a log of
+// failures? It takes months of failures through the state machine of package failover
+// in virtual time, and carries its actions out after stated times. Between two changes
+// of what is dead, which plan is in use, which links the tables avoid and whether
+// messages get through, the models of package sim say what is built; the sums are what
+// a policy builds and loses.
 //
 // The way of the data: FromFailures (a Log) → Replay (a Story, no rates) → Rates (what
 // each distinct state builds, worked out once and several at a time) → Reckon (a Result).

@@ -1,5 +1,5 @@
-// Package dot draws a network for Graphviz: switches level by level, the hosts
-// of a switch as one box.
+// Package dot draws a network for Graphviz: switches level by level, the hosts of a
+// switch as one box. It computes no layout.
 package dot
 
 import (

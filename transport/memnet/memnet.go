@@ -1,4 +1,5 @@
-// Package memnet is a transport inside one process, for tests.
+// Package memnet moves messages within one process, for tests: it is a transport
+// without a network.
 //
 // It waits on channels only, so that it works under testing/synctest, where an
 // hour passes at once. Messages are copied and arrive at once, unless a fault

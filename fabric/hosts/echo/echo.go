@@ -1,6 +1,6 @@
-// Package echo answers: does a connection to another server come about, over how
-// many routers does a packet come there, which is the one half way, and how soon
-// is its answer back?
+// Package echo answers: does a connection to another server succeed, over how many
+// routers does a packet get there, which router is half way, and how soon is the answer
+// back?
 //
 // Connections are those of TCP to where the other server takes event data. For
 // the rest a server echoes small UDP packets at the same address and port, to

@@ -1,7 +1,7 @@
-// Package updown is what the closed-form engines share: a network's switches
-// ordered by rank, the sets of what each of them reaches by going up and then
-// down, the routes towards switches themselves, and rows of a forwarding table
-// filled as the repeating patterns that closed forms are.
+// Package updown answers: which leaves does a switch reach by going up and then down?
+// It has what the closed-form engines share: the switches of a network ordered by rank,
+// the sets of what each reaches, the routes towards switches, and rows of a forwarding
+// table filled as the repeating patterns that closed forms are.
 //
 // It chooses no route towards a host: engines do. Switches are meant by their
 // index, ports by their number, and results do not depend on how many workers
