@@ -6,9 +6,9 @@
 // Cases are compared with the control of the same round: what disturbs the machine for
 // longer than a round disturbs both.
 //
-// It runs on any fabric and writes to any Sink; it picks neither and prints nothing.
-// Efficiencies are ideal time / measured time; the ideal time is what the bytes of the
-// busiest server need at the link rate.
+// It asks for a fabric to run on and a Sink to write to, and picks neither; it
+// prints nothing. Efficiencies are ideal time / measured time; ideal is what the
+// bytes of the busiest server need at the link rate.
 package bench
 
 import (
