@@ -13,6 +13,7 @@ import (
 
 	"evbench/results/hdf5"
 	"evbench/scenario"
+	"evbench/study/papers"
 )
 
 // documentedLog names the variable that makes the program what a document calls, and
@@ -76,7 +77,7 @@ func parseOnly(commands []*cli.Command) {
 
 func lookAtArguments(c *cli.Context) error {
 	if c.Command.Name == "reproduce" {
-		if _, err := askedFigures(c.Args().Slice()); err != nil {
+		if _, err := papers.Choose(c.Args().Slice()); err != nil {
 			return usage(err)
 		}
 	}

@@ -145,40 +145,64 @@ func history(c *cli.Context, cables *failures.Cables) (*failures.History, failur
 // historyOf reads logs. A file of cables takes the place of those given.
 func historyOf(c *cli.Context, names []string, cables *failures.Cables) (*failures.History, failures.Settings, error) {
 	s := failures.Settings{Merge: c.Duration("merge")}
-	var err error
-	switch {
-	case s.Merge < 0:
+	if s.Merge < 0 {
 		return nil, s, usagef("--merge %s: must not be negative", s.Merge)
-	case c.IsSet("year") && (c.Int("year") < 1970 || c.Int("year") > 9999):
-		return nil, s, usagef("--year %d: must be 1970..9999", c.Int("year"))
+	}
+	err := checkYear(c)
+	switch {
+	case err != nil:
+		return nil, s, err
 	case len(names) == 0:
 		return nil, s, needArgs(c, 1, 1, "LOG, a file or - for standard input,")
 	}
-	for _, p := range c.StringSlice("exclude") {
-		period, err := failures.ParsePeriod(p)
-		if err != nil {
-			return nil, s, usagef("--exclude %q: %w", p, err)
-		}
-		s.Exclude = append(s.Exclude, period)
+	if s.Exclude, err = excluded(c); err != nil {
+		return nil, s, err
 	}
 	if name := c.String("cables"); name != "" {
 		if cables, err = readCables(name); err != nil {
 			return nil, s, usagef("--cables: %s: %w", name, err)
 		}
 	}
+	h, err := joinLogs(c, names, "", cables)
+	return h, s, err
+}
+
+func checkYear(c *cli.Context) error {
+	if c.IsSet("year") && (c.Int("year") < 1970 || c.Int("year") > 9999) {
+		return usagef("--year %d: must be 1970..9999", c.Int("year"))
+	}
+	return nil
+}
+
+// excluded are the periods of --exclude.
+func excluded(c *cli.Context) (out []failures.Period, err error) {
+	for _, text := range c.StringSlice("exclude") {
+		p, err := failures.ParsePeriod(text)
+		if err != nil {
+			return nil, usagef("--exclude %q: %w", text, err)
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// joinLogs reads logs; flag is the one that names them, if any.
+func joinLogs(c *cli.Context, names []string, flag string, cables *failures.Cables) (*failures.History, error) {
 	var logs []*failures.Log
 	for _, name := range names {
 		l, err := readLog(name)
-		if err != nil {
-			return nil, s, usage(err)
-		}
-		if !l.Dated() && !c.IsSet("year") {
-			return nil, s, usagef("%s: its times have no year; say when its first line was written with --year 2024", name)
+		switch {
+		case err != nil && flag != "":
+			return nil, usagef("%s: %w", flag, err)
+		case err != nil:
+			return nil, usage(err)
+		case !l.Dated() && !c.IsSet("year"):
+			return nil, usagef("%s: its times have no year; say when its first line was written with --year 2024", strings.TrimSpace(flag+" "+name))
 		}
 		logs = append(logs, l)
 	}
 	h, err := failures.Join(logs, failures.Options{Year: c.Int("year"), Cables: cables})
-	return h, s, usage(err)
+	return h, usage(err)
 }
 
 func readCables(name string) (*failures.Cables, error) {

@@ -5,8 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -44,9 +42,9 @@ func reproduceAction(c *cli.Context) error {
 		return err
 	}
 	if c.NArg() == 1 && c.Args().First() == "list" {
-		return listPublished(c)
+		return papers.WriteList(c.App.Writer)
 	}
-	names, err := askedFigures(c.Args().Slice())
+	names, err := papers.Choose(c.Args().Slice())
 	if err != nil {
 		return usage(err)
 	}
@@ -89,38 +87,6 @@ func writePublished(dir string, f *papers.Figure) error {
 	)
 }
 
-func listPublished(c *cli.Context) error {
-	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
-	for _, l := range papers.List() {
-		fmt.Fprintf(w, "%s\t%s\tthesis %s\n", l.Name, l.Title, l.Section)
-	}
-	return w.Flush()
-}
-
-// askedFigures returns the figures that are asked for, in that order, each once.
-func askedFigures(args []string) ([]string, error) {
-	var names []string
-	for _, a := range args {
-		if a == "all" {
-			for _, l := range papers.List() {
-				names = append(names, l.Name)
-			}
-			continue
-		}
-		if err := papers.Check(a); err != nil {
-			return nil, err
-		}
-		names = append(names, a)
-	}
-	var out []string
-	for _, n := range names {
-		if !slices.Contains(out, n) {
-			out = append(out, n)
-		}
-	}
-	return out, nil
-}
-
 func reproduceOptions(c *cli.Context) (papers.Options, error) {
 	start := time.Now()
 	o := papers.Options{
@@ -130,19 +96,15 @@ func reproduceOptions(c *cli.Context) (papers.Options, error) {
 	if o.Merge <= 0 {
 		return o, usagef("--merge %s: must be more than 0", o.Merge)
 	}
-	for _, p := range c.StringSlice("exclude") {
-		period, err := failures.ParsePeriod(p)
-		if err != nil {
-			return o, usagef("--exclude %q: %w", p, err)
-		}
-		o.Exclude = append(o.Exclude, period)
+	var err error
+	if o.Exclude, err = excluded(c); err != nil {
+		return o, err
 	}
 	if !c.Bool("quiet") {
 		o.Progress = func(figure, what string) {
 			fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", figure, what)
 		}
 	}
-	var err error
 	if o.Log, err = reproduceLog(c); err != nil || o.Log == nil {
 		return o, err
 	}
@@ -164,8 +126,8 @@ func reproduceLog(c *cli.Context) (*failures.History, error) {
 		}
 		return nil, nil
 	}
-	if c.IsSet("year") && (c.Int("year") < 1970 || c.Int("year") > 9999) {
-		return nil, usagef("--year %d: must be 1970..9999", c.Int("year"))
+	if err := checkYear(c); err != nil {
+		return nil, err
 	}
 	cables, err := papers.Cables()
 	if name := c.String("cables"); name != "" {
@@ -174,17 +136,5 @@ func reproduceLog(c *cli.Context) (*failures.History, error) {
 	if err != nil {
 		return nil, usagef("--cables: %w", err)
 	}
-	var logs []*failures.Log
-	for _, name := range files {
-		l, err := readLog(name)
-		if err != nil {
-			return nil, usagef("--log: %w", err)
-		}
-		if !l.Dated() && !c.IsSet("year") {
-			return nil, usagef("--log %s: its times have no year; say when its first line was written with --year 2024", name)
-		}
-		logs = append(logs, l)
-	}
-	h, err := failures.Join(logs, failures.Options{Year: c.Int("year"), Cables: cables})
-	return h, usage(err)
+	return joinLogs(c, files, "--log", cables)
 }

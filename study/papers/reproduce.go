@@ -157,12 +157,6 @@ func List() []Listed {
 	return out
 }
 
-// Check returns an error unless there is a figure of this name.
-func Check(name string) error {
-	_, err := find(name)
-	return err
-}
-
 func find(name string) (*maker, error) {
 	var names []string
 	for i := range makers {
