@@ -102,8 +102,8 @@ var layers = []layer{
 
 	{"companion", "failover plan routing/twolevel topology", false},
 	{"companion/kernel", "companion failover fabric/lab topology", false},
-	{"companion/iproute", "companion fabric/lab internal/atomicfile plan topology", false},
-	{"companion/opensm", "failover internal/atomicfile internal/trust plan routing/lft routing/twolevel study/failures topology topology/ibnet topology/network", false},
+	{"companion/iproute", "companion fabric/lab internal/atomicfile plan routing routing/lft topology", false},
+	{"companion/opensm", "failover internal/atomicfile internal/show internal/trust plan routing/lft routing/twolevel study/failures topology topology/ibnet topology/network", false},
 	{"companion/opensm/follow", "companion/opensm failover failover/loop internal/show topology", false},
 	{"companion/inject", "companion/opensm internal/atomicfile internal/trust topology topology/ibnet topology/network", false},
 

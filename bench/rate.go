@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -32,6 +33,33 @@ const (
 	// where a higher one has failed.
 	carefulPart = 4
 )
+
+// closingTime is how long a fabric may take to close that had no time to end its try.
+const closingTime = 400 * time.Millisecond
+
+// SearchRate finds out which link rate a machine can carry; try tries one, on a fabric of its
+// own.
+func SearchRate(ctx context.Context, s *scenario.Scenario, try func(context.Context, unit.Rate) (results.TriedRate, error)) (FoundRate, error) {
+	start := time.Now()
+	limited, cancel := context.WithTimeout(ctx, RateLimit-closingTime)
+	defer cancel()
+	search := NewRateSearch(s)
+	for {
+		begun := time.Now()
+		rate, more := search.Next(begun.Sub(start))
+		if !more {
+			return search.Found(), nil
+		}
+		tried, err := try(limited, rate)
+		switch {
+		case ctx.Err() == nil && limited.Err() != nil:
+			return search.Found(), nil // the time was over
+		case err != nil:
+			return FoundRate{}, err
+		}
+		search.Tell(tried, time.Since(begun))
+	}
+}
 
 // A RateSearch decides which link rates are tried on a machine, and which is taken: the
 // highest that it carries. It goes down by halves from the rate that the number of

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -13,9 +12,6 @@ import (
 	"evbench/results"
 	"evbench/scenario"
 )
-
-// closingTime is how long a fabric may take to close that had no time to end its try.
-const closingTime = 400 * time.Millisecond
 
 // overrideRate reads --rate.
 func overrideRate(c *cli.Context, o *scenario.Overrides) (err error) {
@@ -38,7 +34,10 @@ func overrideRate(c *cli.Context, o *scenario.Overrides) (err error) {
 func findRate(c *cli.Context, s *scenario.Scenario, open opener, where control) (opener, []bench.Planned, error) {
 	bar := newProgress(c.App.ErrWriter, c.Bool("quiet"), c.Bool("verbose"))
 	defer bar.end()
-	found, err := searchRate(c, s, open, where, bar)
+	found, err := bench.SearchRate(c.Context, s, func(ctx context.Context, rate unit.Rate) (results.TriedRate, error) {
+		bar.passing(fmt.Sprintf("link rate: trying %s", rate))
+		return tryRate(ctx, c, s, rate, open, where)
+	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("link rate: %w", err)
 	}
@@ -50,30 +49,6 @@ func findRate(c *cli.Context, s *scenario.Scenario, open opener, where control) 
 	}
 	planned, err := made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(s) })
 	return withRate(open, found), planned, err
-}
-
-// searchRate tries rates, each on a fabric of its own.
-func searchRate(c *cli.Context, s *scenario.Scenario, open opener, where control, bar *progress) (bench.FoundRate, error) {
-	start := time.Now()
-	ctx, cancel := context.WithTimeout(c.Context, bench.RateLimit-closingTime)
-	defer cancel()
-	search := bench.NewRateSearch(s)
-	for {
-		begun := time.Now()
-		rate, more := search.Next(begun.Sub(start))
-		if !more {
-			return search.Found(), nil
-		}
-		bar.passing(fmt.Sprintf("link rate: trying %s", rate))
-		tried, err := tryRate(ctx, c, s, rate, open, where)
-		switch {
-		case c.Context.Err() == nil && ctx.Err() != nil:
-			return search.Found(), nil // the time was over
-		case err != nil:
-			return bench.FoundRate{}, err
-		}
-		search.Tell(tried, time.Since(begun))
-	}
 }
 
 // tryRate has a control connection of its own: that of the run comes later.

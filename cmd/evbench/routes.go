@@ -11,9 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/companion"
 	"evbench/companion/iproute"
-	"evbench/plan"
 	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/topology/netfile"
@@ -174,24 +172,11 @@ func routesForm(c *cli.Context) (func(*lft.Tables, io.Writer) error, error) {
 // writeIP writes the tables of a two-level tree as what "ip -batch" takes, node
 // after node; routes install --target iproute writes a file for each.
 func writeIP(l *lft.Tables, w io.Writer) error {
-	tree, err := routing.ToTree(l.Net)
+	b, err := iproute.OfTables(l)
 	if err != nil {
 		return usagef("--format ip: %w", err)
 	}
-	tables, err := routing.ToTables(tree, l)
-	if err != nil {
-		return usagef("--format ip: %w", err)
-	}
-	b, err := iproute.New(&plan.Plan{Tree: tree, Tables: tables, Routing: l.Engine})
-	if err != nil {
-		return usagef("--format ip: %w", err)
-	}
-	for n := range b.Nodes() {
-		if err := b.WriteNode(w, companion.Node(n), nil); err != nil {
-			return err
-		}
-	}
-	return nil
+	return b.WriteNodes(w)
 }
 
 func routesComputeAction(c *cli.Context) error {

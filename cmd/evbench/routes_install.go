@@ -13,7 +13,6 @@ import (
 
 	"evbench/companion/iproute"
 	"evbench/companion/opensm"
-	"evbench/internal/show"
 	"evbench/plan"
 	"evbench/topology/netfile"
 	"evbench/topology/network"
@@ -191,12 +190,7 @@ func loadOpenSM(c *cli.Context, routes *opensm.Routes, r *installReport) error {
 func (r *installReport) describe(c *cli.Context) error {
 	var b bytes.Buffer
 	if u := r.OpenSM; u != nil {
-		fmt.Fprintf(&b, "LMC %d (the plan needs %d): %s LIDs up to %s of %s, %s LFT entries\n",
-			u.LMC, u.Need, show.Commas(u.LIDs), show.Commas(u.MaxLID), show.Commas(u.Capacity-1), show.Commas(u.Entries))
-		fmt.Fprintln(&b, "every route arrives, and every message takes the plan's path")
-		if !u.Kept {
-			fmt.Fprintf(&b, "the LIDs are new: start OpenSM with %s in its cache directory and the lines of %s\n", opensm.LIDsFile, opensm.ConfFile)
-		}
+		u.WriteText(&b)
 	}
 	switch {
 	case r.Installed:

@@ -14,6 +14,9 @@ import (
 
 	"evbench/companion"
 	"evbench/internal/atomicfile"
+	"evbench/plan"
+	"evbench/routing"
+	"evbench/routing/lft"
 )
 
 // AddressFile is the address plan among the files of Write.
@@ -38,6 +41,29 @@ func (b *Batch) Write(dir string) (int, error) {
 		return 0, err
 	}
 	return len(files), nil
+}
+
+// OfTables returns the commands for the forwarding tables of a two-level tree.
+func OfTables(l *lft.Tables) (*Batch, error) {
+	tree, err := routing.ToTree(l.Net)
+	if err != nil {
+		return nil, err
+	}
+	tables, err := routing.ToTables(tree, l)
+	if err != nil {
+		return nil, err
+	}
+	return New(&plan.Plan{Tree: tree, Tables: tables, Routing: l.Engine})
+}
+
+// WriteNodes writes the commands of all nodes, one node after the other.
+func (b *Batch) WriteNodes(w io.Writer) error {
+	for n := range b.Nodes() {
+		if err := b.WriteNode(w, companion.Node(n), nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // A StaleError says why the file of an earlier plan cannot be read.

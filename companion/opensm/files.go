@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"evbench/internal/atomicfile"
+	"evbench/internal/show"
 	"evbench/routing/lft"
 	"evbench/topology/ibnet"
 )
@@ -124,6 +125,16 @@ type Use struct {
 	MaxLID   int  `json:"max_lid"`
 	Entries  int  `json:"lft_entries"` // of the switch with the most, its own LID left out
 	Capacity int  `json:"capacity"`
+}
+
+// WriteText writes it for people.
+func (u *Use) WriteText(w io.Writer) {
+	fmt.Fprintf(w, "LMC %d (the plan needs %d): %s LIDs up to %s of %s, %s LFT entries\n",
+		u.LMC, u.Need, show.Commas(u.LIDs), show.Commas(u.MaxLID), show.Commas(u.Capacity-1), show.Commas(u.Entries))
+	fmt.Fprintln(w, "every route arrives, and every message takes the plan's path")
+	if !u.Kept {
+		fmt.Fprintf(w, "the LIDs are new: start OpenSM with %s in its cache directory and the lines of %s\n", LIDsFile, ConfFile)
+	}
 }
 
 // Use returns how much of a subnet the tables take.
