@@ -26,6 +26,7 @@ type layer struct {
 var layers = []layer{
 	{"internal/unit", "", true},
 	{"internal/coloring", "", true},
+	{"internal/parallel", "", true},
 	{"internal/printable", "", true},
 	{"internal/show", "", true},
 	{"internal/hostlist", "", true},
@@ -42,17 +43,17 @@ var layers = []layer{
 	{"topology/netfile", "internal/atomicfile topology/ibnet topology/network topology/netyaml", false},
 	{"topology/dot", "topology/network", true},
 
-	{"scheduler", "topology internal/coloring", true},
+	{"scheduler", "topology internal/coloring internal/parallel", true},
 	{"scheduler/schedtest", "scheduler topology", true},
 
 	{"routing/twolevel", "topology scheduler", true},
-	{"routing/lft", "topology/network", true},
-	{"routing/opensm", "topology/network routing/lft", true},
+	{"routing/lft", "topology/network internal/parallel", true},
+	{"routing/opensm", "topology/network routing/lft internal/parallel", true},
 	{"routing/sssp", "topology/network routing/lft", true},
-	{"routing/dmod/updown", "topology/network routing/lft", true},
+	{"routing/dmod/updown", "topology/network routing/lft internal/parallel", true},
 	{"routing/dmod/routetest", "topology/network routing/lft", true},
-	{"routing/dmod", "topology/network routing/dmod/updown routing/lft", true},
-	{"routing/qft", "topology/network routing/dmod/updown routing/lft", true},
+	{"routing/dmod", "topology/network routing/dmod/updown routing/lft internal/parallel", true},
+	{"routing/qft", "topology/network routing/dmod/updown routing/lft internal/parallel", true},
 	{"routing", "topology topology/network routing/twolevel routing/dmod routing/lft routing/opensm routing/qft routing/sssp", true},
 	{"internal/ibtest", "topology/network routing/lft", false},
 
@@ -92,13 +93,13 @@ var layers = []layer{
 	{"fabric/hosts", "fabric/hosts/host internal/hostlist topology topology/network", false},
 	{"internal/sshtest", "", false},
 
-	{"sim", "barrier internal/unit plan results routing/twolevel scheduler topology", true},
+	{"sim", "barrier internal/parallel internal/unit plan results routing/twolevel scheduler topology", true},
 
 	{"study/jobs", "internal/hostlist internal/show routing/lft routing/sssp topology/network", true},
 	{"study/failures", "topology topology/network", true},
-	{"study/survey", "internal/show plan plan/verify routing/dmod routing/lft routing/opensm routing/qft routing/sssp routing/twolevel scheduler topology topology/network", true},
+	{"study/survey", "internal/parallel internal/show plan plan/verify routing/dmod routing/lft routing/opensm routing/qft routing/sssp routing/twolevel scheduler topology topology/network", true},
 	{"study/policy", "failover plan results routing/twolevel scheduler sim study/failures topology", true},
-	{"study/papers", "failover internal/show plan results routing routing/lft routing/twolevel scheduler sim study/failures study/policy study/survey topology topology/network", true},
+	{"study/papers", "failover internal/parallel internal/show plan results routing routing/lft routing/twolevel scheduler sim study/failures study/policy study/survey topology topology/network", true},
 
 	{"companion", "failover plan routing/twolevel topology", false},
 	{"companion/kernel", "companion failover fabric/lab topology", false},
@@ -116,7 +117,7 @@ var layers = []layer{
 	{"report", "results internal/printable internal/unit", false},
 	// Figures of links and pairs need the phases and paths of plans.
 	{"report/figure", "plan results scheduler topology", true},
-	{"report/html", "report/figure results topology", true},
+	{"report/html", "internal/parallel report/figure results topology", true},
 	{"report/reporttest", "plan report/figure results topology", false},
 	{"study/papers/draw", "report/figure study/papers", true},
 }

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 
 	"evbench/topology"
@@ -32,13 +31,6 @@ const (
 	FewestPaths  Objective = "paths"    // spines that one leaf uses towards one destination, then phases
 	Balanced     Objective = "balanced" // such spines, with at most max(S, ⌈L*⌉) phases
 )
-
-func (o Options) workers() int {
-	if o.Workers > 0 {
-		return o.Workers
-	}
-	return runtime.GOMAXPROCS(0)
-}
 
 // FORS returns a contention-free schedule with a spine for every message between
 // leaves, of the fewest phases, for any dead links that leave every pair of

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"evbench/internal/coloring"
+	"evbench/internal/parallel"
 )
 
 // lift gives the slots of the table to servers. Each ordered pair of leaves a, b
@@ -21,10 +22,9 @@ import (
 // are colours, so both exist (König). Both permute slots within the memory of one
 // leaf. O(S²·log n) in all.
 func (t *table) lift(o Options) {
-	w := o.workers()
 	pool := sync.Pool{New: func() any { return &lifter{table: t, seed: o.Seed} }}
 	for _, step := range []func(*lifter, int){(*lifter).destinations, (*lifter).sources} {
-		each(w, t.leaves, func(leaf int) {
+		parallel.Each(o.Workers, t.leaves, func(_, leaf int) {
 			l := pool.Get().(*lifter)
 			step(l, leaf)
 			pool.Put(l)
@@ -141,22 +141,4 @@ func (l *lifter) selfToSelf(a int, row []int32) {
 	for i, r := range row {
 		row[i] = name[r]
 	}
-}
-
-// each runs f for 0..n-1 on several goroutines and returns when all have ended.
-func each(workers, n int, f func(i int)) {
-	next := make(chan int, n)
-	for i := range n {
-		next <- i
-	}
-	close(next)
-	var wg sync.WaitGroup
-	for range min(workers, n) {
-		wg.Go(func() {
-			for i := range next {
-				f(i)
-			}
-		})
-	}
-	wg.Wait()
 }

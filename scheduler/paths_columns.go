@@ -1,6 +1,9 @@
 package scheduler
 
-import "evbench/internal/coloring"
+import (
+	"evbench/internal/coloring"
+	"evbench/internal/parallel"
+)
 
 // columns is a schedule without source servers. Towards each destination server
 // a leaf of n servers has a column of n slots; which of its servers sends in
@@ -32,7 +35,7 @@ func (c *columns) column(a, dst int) []slot {
 // phases and destinations, which have n slots each, is coloured with n colours
 // (König). O(S²·log n) in all.
 func (c *columns) sources(o Options) {
-	each(o.workers(), c.leaves, func(a int) { c.rows(a, o.Seed) })
+	parallel.Each(o.Workers, c.leaves, func(_, a int) { c.rows(a, o.Seed) })
 }
 
 // rows makes the rows of leaf a, one for each of its servers, of its columns.

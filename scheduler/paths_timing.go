@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"evbench/internal/coloring"
+	"evbench/internal/parallel"
 )
 
 // A timing gives phases to labelled columns. A message knows its two links and
@@ -146,7 +147,7 @@ func (t *timing) color(o Options) {
 	k := t.phases
 	t.up, t.down = make([]int32, t.nodes*k), make([]int32, t.nodes*k)
 	g := coloring.Graph{Left: t.nodes, Right: t.nodes, Edges: t.edges}
-	g.Color(k, coloring.Options{Seed: o.Seed, Workers: o.workers()}, func(unit, color int32) {
+	g.Color(k, coloring.Options{Seed: o.Seed, Workers: parallel.Workers(o.Workers)}, func(unit, color int32) {
 		t.up[int(t.left[unit])*k+int(color)] = unit
 		t.down[int(t.right[unit])*k+int(color)] = unit
 	})

@@ -1,6 +1,9 @@
 package scheduler
 
-import "evbench/internal/coloring"
+import (
+	"evbench/internal/coloring"
+	"evbench/internal/parallel"
+)
 
 // A rotation is a schedule of few paths for L leaves with n servers each and w
 // spines that every leaf reaches. All leaves do the same at the same time: what
@@ -96,7 +99,7 @@ func (r rotation) timetable(phases int, whole bool, spines []int, o Options) tim
 		}
 	}
 	(&coloring.Graph{Left: r.n, Right: r.w + r.n, Edges: edges}).Color(phases,
-		coloring.Options{Seed: o.Seed, Workers: o.workers()},
+		coloring.Options{Seed: o.Seed, Workers: parallel.Workers(o.Workers)},
 		func(unit, color int32) { t[int(unit)/r.n][int(unit)%r.n] |= slot(color) << 8 })
 	return t
 }

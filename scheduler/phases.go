@@ -1,6 +1,9 @@
 package scheduler
 
-import "evbench/internal/coloring"
+import (
+	"evbench/internal/coloring"
+	"evbench/internal/parallel"
+)
 
 // A table holds, for every ordered pair of leaves a, b, a = b included, a block
 // of n_a·n_b slots, which are absent when the two do not meet. The blocks of one source leaf follow each other; those of
@@ -59,7 +62,7 @@ func (t *table) color(o Options) {
 	}
 	n := int(g.nodes)
 	(&coloring.Graph{Left: n, Right: n, Edges: g.edges}).Color(t.phases,
-		coloring.Options{Seed: o.Seed, Workers: o.workers()},
+		coloring.Options{Seed: o.Seed, Workers: parallel.Workers(o.Workers)},
 		func(unit, color int32) { t.slots[unit] |= slot(color) << 8 })
 }
 

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"evbench/internal/coloring"
+	"evbench/internal/parallel"
 	"evbench/topology"
 )
 
@@ -49,30 +49,22 @@ func Pin(s *Schedule, t *topology.Tree, o Options) (*Schedule, error) {
 	out := unpinned(s)
 	out.Pinned = true
 	patterns := x.patterns()
-	failed := make([]*UnroutableError, len(patterns))
-	first := atomic.Int64{} // of the patterns that failed; later ones need not be tried
-	first.Store(int64(len(patterns)))
-	each(o.workers(), len(patterns), func(i int) {
-		if int64(i) > first.Load() {
-			return
-		}
+	err := parallel.Try(o.Workers, len(patterns), func(i int) error {
 		phases := patterns[i]
 		g := x.graph(x.of(phases[0]))
 		c := g.Color(coloring.ListOptions{Seed: o.Seed ^ uint64(phases[0])<<32})
 		if c.Outcome != coloring.Colored {
-			failed[i] = x.unroutable(s.Name, phases[0], g, c)
-			for v := first.Load(); int64(i) < v && !first.CompareAndSwap(v, int64(i)); v = first.Load() {
-			}
-			return
+			return x.unroutable(s.Name, phases[0], g, c)
 		}
 		for _, p := range phases {
 			for j, m := range x.of(p) {
 				out.slots[m] = makeSlot(p, int(c.Color[j]))
 			}
 		}
+		return nil
 	})
-	if i := int(first.Load()); i < len(patterns) {
-		return nil, failed[i]
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
 }

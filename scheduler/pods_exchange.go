@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"evbench/internal/coloring"
+	"evbench/internal/parallel"
 )
 
 // A podTable is a table whose phases are kept as perfect matchings of the graph
@@ -94,7 +95,7 @@ func (t *podTable) match(edges []coloring.Edge, o Options) {
 	}
 	t.out, t.in = make([]int32, units), make([]int32, units)
 	(&coloring.Graph{Left: t.nodes, Right: t.nodes, Edges: edges}).Color(t.phases,
-		coloring.Options{Seed: o.Seed, Workers: o.workers()},
+		coloring.Options{Seed: o.Seed, Workers: parallel.Workers(o.Workers)},
 		func(unit, color int32) {
 			t.out[int(color)*t.nodes+int(t.from[unit])] = unit
 			t.in[int(color)*t.nodes+int(t.to[unit])] = unit

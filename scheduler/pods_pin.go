@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 
+	"evbench/internal/parallel"
 	"evbench/topology"
 )
 
@@ -69,24 +69,14 @@ func (f *podFabric) assignPlanes(s *Schedule, o Options) error {
 // eachPhase runs f for every phase of the schedule of that name and returns an
 // *UnroutableError for the first where it fails. Later phases may be left out then.
 func eachPhase(o Options, name string, phases int, f func(p int) error) error {
-	failed := make([]error, phases)
-	var first atomic.Int64
-	first.Store(int64(phases))
-	each(o.workers(), phases, func(p int) {
-		if int64(p) > first.Load() {
-			return
+	return parallel.Try(o.Workers, phases, func(p int) error {
+		err := f(p)
+		if err == nil {
+			return nil
 		}
-		if failed[p] = f(p); failed[p] == nil {
-			return
-		}
-		for at := first.Load(); int64(p) < at && !first.CompareAndSwap(at, int64(p)); at = first.Load() {
-		}
+		_, proven := errors.AsType[*overfull](err)
+		return &UnroutableError{Schedule: name, Phase: p, Proven: proven, Reason: err.Error()}
 	})
-	if p := int(first.Load()); p < phases {
-		_, proven := errors.AsType[*overfull](failed[p])
-		return &UnroutableError{Schedule: name, Phase: p, Proven: proven, Reason: failed[p].Error()}
-	}
-	return nil
 }
 
 // planeLists returns the planes between each two leaves.

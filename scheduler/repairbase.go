@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"evbench/internal/coloring"
+	"evbench/internal/parallel"
 	"evbench/topology"
 )
 
@@ -110,7 +111,7 @@ func (r *rework) settled(p int) bool {
 // can, and returns the others.
 func (r *rework) pin(phases [][]uint32, from int) []uint32 {
 	over := make([][]uint32, len(phases))
-	each(r.o.workers(), len(phases), func(i int) {
+	parallel.Each(r.o.Workers, len(phases), func(_, i int) {
 		if len(phases[i]) == 0 {
 			return
 		}
@@ -159,7 +160,7 @@ func (r *rework) addPhases(messages []uint32) [][]uint32 {
 	}
 	g.Edges = edges
 	color := make([]int32, len(messages))
-	g.Color(phases, coloring.Options{Seed: r.o.Seed, Workers: r.o.workers()}, func(unit, c int32) { color[unit] = c })
+	g.Color(phases, coloring.Options{Seed: r.o.Seed, Workers: parallel.Workers(r.o.Workers)}, func(unit, c int32) { color[unit] = c })
 	out := make([][]uint32, phases)
 	for i, m := range messages {
 		out[color[i]] = append(out[color[i]], m)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"evbench/internal/parallel"
 	"evbench/results"
 )
 
@@ -135,7 +136,7 @@ func Memory(cases []*Case, workers int) uint64 {
 		work = append(work, c.flows())
 	}
 	slices.SortFunc(work, func(a, b uint64) int { return cmp.Compare(b, a) })
-	for _, w := range work[:min(len(work), processors(workers))] {
+	for _, w := range work[:min(len(work), parallel.Workers(workers))] {
 		total += w
 	}
 	return total

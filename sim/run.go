@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"evbench/internal/parallel"
 	"evbench/results"
 )
 
@@ -104,21 +104,13 @@ func (r *runner) all(ctx context.Context) error {
 	g.Go(func() error { return r.write(ctx) })
 	g.Go(func() error {
 		work, ctx := errgroup.WithContext(ctx)
-		work.SetLimit(processors(r.o.workers))
+		work.SetLimit(parallel.Workers(r.o.workers))
 		for i := range r.cases {
 			work.Go(func() error { return r.one(ctx, i) })
 		}
 		return work.Wait()
 	})
 	return g.Wait()
-}
-
-// processors is how many cases are worked out at once.
-func processors(workers int) int {
-	if workers > 0 {
-		return workers
-	}
-	return runtime.GOMAXPROCS(0)
 }
 
 // one works out a case.

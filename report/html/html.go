@@ -13,9 +13,8 @@ import (
 	"errors"
 	"html/template"
 	"io"
-	"runtime"
-	"sync"
 
+	"evbench/internal/parallel"
 	"evbench/report/figure"
 	"evbench/results"
 )
@@ -143,22 +142,15 @@ func viewOf(index int, in Input) (runView, error) {
 // draw draws the panels of a figure on all processors.
 func draw(f *figure.Figure) ([]panelView, error) {
 	out, errs := make([]panelView, len(f.Panels)), make([]error, len(f.Panels))
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i, p := range f.Panels {
-		wg.Add(1)
-		slots <- struct{}{}
-		go func() {
-			defer func() { <-slots; wg.Done() }()
-			svg, err := p.SVG()
-			label := f.Title
-			if p.Title != "" {
-				label += ": " + p.Title
-			}
-			slim, slimErr := p.SlimSVG()
-			out[i], errs[i] = panelView{p.Title, label, p.Case < 0, inline(svg), inline(slim)}, errors.Join(err, slimErr)
-		}()
-	}
-	wg.Wait()
+	parallel.Each(0, len(f.Panels), func(_, i int) {
+		p := f.Panels[i]
+		svg, err := p.SVG()
+		label := f.Title
+		if p.Title != "" {
+			label += ": " + p.Title
+		}
+		slim, slimErr := p.SlimSVG()
+		out[i], errs[i] = panelView{p.Title, label, p.Case < 0, inline(svg), inline(slim)}, errors.Join(err, slimErr)
+	})
 	return out, errors.Join(errs...)
 }

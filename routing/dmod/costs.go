@@ -3,6 +3,7 @@ package dmod
 import (
 	"slices"
 
+	"evbench/internal/parallel"
 	"evbench/routing/dmod/updown"
 )
 
@@ -83,7 +84,7 @@ func (r *router) costs() {
 }
 
 func (r *router) relaxAll(level []int32, dir updown.Dir) {
-	updown.Each(r.opt.Workers, len(level), func(_, i int) {
+	parallel.Each(r.opt.Workers, len(level), func(_, i int) {
 		s := int(level[i])
 		own := r.cost.row(s)
 		for _, g := range r.graph.Groups[s] {

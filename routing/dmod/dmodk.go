@@ -8,6 +8,7 @@ package dmod
 import (
 	"fmt"
 
+	"evbench/internal/parallel"
 	"evbench/routing/dmod/updown"
 	"evbench/routing/lft"
 	"evbench/topology/network"
@@ -44,7 +45,7 @@ func Dmodk(g network.PGFT, n *network.Network) (*lft.Tables, error) {
 	t := lft.New("dmodk", n)
 	hosts := updown.NewHosts(n, number)
 	scratch := updown.Scratch(0, n.Hosts())
-	updown.Each(0, n.Switches(), func(worker, s int) {
+	parallel.Each(0, n.Switches(), func(worker, s int) {
 		hosts.Row(t.Row(s), scratch[worker], func(dst []uint8, x int) { p.row(dst, s, x) })
 	})
 	updown.New(n, rank, 0).ToSwitches(t, 0)

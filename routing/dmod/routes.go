@@ -1,6 +1,7 @@
 package dmod
 
 import (
+	"evbench/internal/parallel"
 	"evbench/routing/dmod/updown"
 	"evbench/routing/lft"
 )
@@ -12,7 +13,7 @@ func (r *router) tables() *lft.Tables {
 	t := lft.New("dmodc", r.net)
 	scratch := updown.Scratch(r.opt.Workers, r.net.Hosts())
 	rows := make([]rowOf, len(scratch))
-	updown.Each(r.opt.Workers, r.net.Switches(), func(worker, s int) {
+	parallel.Each(r.opt.Workers, r.net.Switches(), func(worker, s int) {
 		row := &rows[worker]
 		row.router = r
 		row.compare(s)

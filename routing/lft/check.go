@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"evbench/internal/parallel"
 	"evbench/topology/network"
 )
 
@@ -60,7 +61,7 @@ func (r *Report) OK() bool { return r.Unreachable == 0 }
 // O(S · LIDs) time, O(S) memory for each worker.
 func Check(t *Tables, o Options) *Report {
 	g := newGraph(t.Net)
-	visitors := make([]*checker, workers(o.Workers))
+	visitors := make([]*checker, parallel.Workers(o.Workers))
 	for w := range visitors {
 		visitors[w] = newChecker(t, g, o)
 	}

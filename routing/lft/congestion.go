@@ -1,6 +1,9 @@
 package lft
 
-import "evbench/topology/network"
+import (
+	"evbench/internal/parallel"
+	"evbench/topology/network"
+)
 
 // A Phase is what one phase of a pattern does. The sharing of a cable between
 // switches is the number of routes over it, each direction for itself.
@@ -43,9 +46,9 @@ type Congestion struct {
 // each destination. O(phases · hosts · hops).
 func Congest(t *Tables, p Pattern, workerCount int) *Congestion {
 	g := newGraph(t.Net)
-	tracers := make([]*tracer, workers(workerCount))
+	tracers := make([]*tracer, parallel.Workers(workerCount))
 	phases := make([]Phase, p.Phases)
-	parallel(len(tracers), p.Phases, func(w, k int) {
+	parallel.Each(len(tracers), p.Phases, func(w, k int) {
 		if tracers[w] == nil {
 			tracers[w] = newTracer(t, g)
 		}

@@ -3,6 +3,7 @@ package lft
 import (
 	"sync/atomic"
 
+	"evbench/internal/parallel"
 	"evbench/topology/network"
 )
 
@@ -33,7 +34,7 @@ func Deadlock(t *Tables, workerCount int) *Deadlocks {
 	g := newGraph(t.Net)
 	d := &dependencies{g: g, lanes: t.Lanes(), words: (g.stride + 63) / 64}
 	d.bits = make([]uint64, d.lanes*len(g.far)*d.words)
-	visitors := make([]*dependant, workers(workerCount))
+	visitors := make([]*dependant, parallel.Workers(workerCount))
 	for w := range visitors {
 		visitors[w] = &dependant{dependencies: d, t: t, seen: make([]int32, d.lanes*t.Net.Switches())}
 	}

@@ -1,10 +1,7 @@
 package lft
 
 import (
-	"runtime"
-	"sync"
-	"sync/atomic"
-
+	"evbench/internal/parallel"
 	"evbench/topology/network"
 )
 
@@ -99,30 +96,6 @@ func (g *graph) sources(l leaf, dst network.Node) int32 {
 	return l.hosts
 }
 
-func workers(n int) int {
-	if n <= 0 {
-		return runtime.GOMAXPROCS(0)
-	}
-	return n
-}
-
-// parallel calls do(worker, item) for all items 0..n-1, rising for each worker.
-func parallel(count, n int, do func(worker, item int)) {
-	count = min(workers(count), max(n, 1))
-	var (
-		wg   sync.WaitGroup
-		next atomic.Int64
-	)
-	for w := range count {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(w, i)
-			}
-		})
-	}
-	wg.Wait()
-}
-
 // block is how many LIDs are turned over at once: a cache line of a row.
 const block = 64
 
@@ -140,7 +113,7 @@ func sweep[V visitor](t *Tables, g *graph, visitors []V) {
 	for w := range columns {
 		columns[w] = make([]uint8, s*block)
 	}
-	parallel(len(visitors), (t.LIDs+block-1)/block, func(w, b int) {
+	parallel.Each(len(visitors), (t.LIDs+block-1)/block, func(w, b int) {
 		from, to := b*block, min((b+1)*block, t.LIDs)
 		buf := columns[w]
 		for i := range s {

@@ -1,6 +1,7 @@
 package lft
 
 import (
+	"evbench/internal/parallel"
 	"evbench/topology/network"
 )
 
@@ -30,7 +31,7 @@ type PortLoad struct {
 // O((S + leaves·hops) · hosts).
 func Load(t *Tables, workerCount int) *Loads {
 	g := newGraph(t.Net)
-	visitors := make([]*counter, workers(workerCount))
+	visitors := make([]*counter, parallel.Workers(workerCount))
 	for w := range visitors {
 		visitors[w] = &counter{g: g, tree: newForest(g), routes: make([]int64, len(g.far))}
 	}

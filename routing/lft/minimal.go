@@ -1,6 +1,9 @@
 package lft
 
-import "evbench/topology/network"
+import (
+	"evbench/internal/parallel"
+	"evbench/topology/network"
+)
 
 // Alternatives says how many of a leaf's ports lead to another leaf on a shortest
 // way: how many routes an engine has to choose from, and how many dead cables the
@@ -18,9 +21,9 @@ type Alternatives struct {
 // leaf, of whatever form. O(leaves · cables).
 func Minimal(n *network.Network, workerCount int) *Alternatives {
 	g := newGraph(n)
-	count := make([][]int64, workers(workerCount))
+	count := make([][]int64, parallel.Workers(workerCount))
 	search := make([]breadth, len(count))
-	parallel(len(count), len(g.leaves), func(w, k int) {
+	parallel.Each(len(count), len(g.leaves), func(w, k int) {
 		if count[w] == nil {
 			count[w] = make([]int64, g.stride+1)
 		}

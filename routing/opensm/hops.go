@@ -1,6 +1,10 @@
 package opensm
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"evbench/internal/parallel"
+)
 
 const noPath = 255
 
@@ -67,7 +71,7 @@ func (d *distances) of(s int32) []uint8 {
 
 func (v *view) distances() *distances {
 	d := &distances{len(v.seen), make([]uint8, len(v.seen)*len(v.seen))}
-	parallel((len(v.order)+63)/64, func(i int) {
+	parallel.Each(0, (len(v.order)+63)/64, func(_, i int) {
 		from := v.order[i*64 : min(len(v.order), i*64+64)]
 		rows := make([][]uint8, len(from))
 		for j, s := range from {

@@ -19,6 +19,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"evbench/internal/parallel"
 	"evbench/topology/network"
 )
 
@@ -133,4 +134,6 @@ func (v *view) lids(h network.Node) (base, count int) {
 
 // rows calls do for each switch seen, on all processors. It must touch nothing
 // but the switch's own.
-func (v *view) rows(do func(s int32)) { parallel(len(v.order), func(i int) { do(v.order[i]) }) }
+func (v *view) rows(do func(s int32)) {
+	parallel.Each(0, len(v.order), func(_, i int) { do(v.order[i]) })
+}

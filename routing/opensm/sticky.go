@@ -3,6 +3,7 @@ package opensm
 import (
 	"slices"
 
+	"evbench/internal/parallel"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -152,7 +153,7 @@ func (u *update) findMoved(before *view) {
 // searches fills the distances from some switches, 64 at a time.
 func (v *view) searches(from []int32, rows [][]uint8) {
 	space := make([]uint8, len(from)*len(v.seen))
-	parallel((len(from)+63)/64, func(i int) {
+	parallel.Each(0, (len(from)+63)/64, func(_, i int) {
 		part := from[i*64 : min(len(from), i*64+64)]
 		into := make([][]uint8, len(part))
 		for j, s := range part {

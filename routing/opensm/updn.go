@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 
+	"evbench/internal/parallel"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -177,7 +178,7 @@ func (v *view) courses(of func(s, t int32) course) []course {
 // starts in one course and does not turn from bad to the start's course again.
 func (v *view) legal(courses []course, start, bad course) *hops {
 	h := v.newHops()
-	parallel((len(v.order)+15)/16, func(i int) {
+	parallel.Each(0, (len(v.order)+15)/16, func(_, i int) {
 		w := &walk{v: v, h: h, courses: courses, start: start, bad: bad,
 			hops: make([]uint8, len(v.peer)), least: make([]uint8, len(v.seen)),
 			heading: make([]course, len(v.seen)), waiting: make([]bool, len(v.seen))}

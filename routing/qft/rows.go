@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"evbench/internal/parallel"
 	"evbench/routing/dmod/updown"
 	"evbench/routing/lft"
 )
@@ -19,7 +20,7 @@ func (r *router) tables() *lft.Tables {
 	t := lft.New("qft", r.graph.Net)
 	scratch := updown.Scratch(0, r.graph.Net.Hosts())
 	rows := make([]rowOf, len(scratch))
-	updown.Each(0, r.graph.Net.Switches(), func(worker, s int) {
+	parallel.Each(0, r.graph.Net.Switches(), func(worker, s int) {
 		row := &rows[worker]
 		row.router = r
 		row.at(s)

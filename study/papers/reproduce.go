@@ -18,13 +18,11 @@ package papers
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
+	"evbench/internal/parallel"
 	"evbench/study/failures"
 )
 
@@ -233,17 +231,12 @@ func (f *Figure) state() {
 
 // each calls f for 0..n-1, on all CPUs.
 func each(ctx context.Context, n int, f func(i int) error) error {
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range n {
-		g.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			return f(i)
-		})
-	}
-	return g.Wait()
+	return parallel.Try(0, n, func(i int) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return f(i)
+	})
 }
 
 // draw returns the n values of f, worked out on all CPUs.

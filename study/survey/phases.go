@@ -3,6 +3,7 @@ package survey
 import (
 	"fmt"
 
+	"evbench/internal/parallel"
 	"evbench/routing/twolevel"
 	"evbench/scheduler"
 	"evbench/topology"
@@ -29,7 +30,7 @@ func Phases(t *topology.Tree, schedules []string, seed uint64) ([]PhasesRow, err
 		return nil, err
 	}
 	rows := make([]PhasesRow, 2*t.Spines())
-	err := each(len(rows), 0, func(i int) error {
+	err := parallel.Try(0, len(rows), func(i int) error {
 		r := PhasesRow{
 			Reduction: i % t.Spines(), All: i >= t.Spines(),
 			Phases: make([]int, len(schedules)), Refused: make([]error, len(schedules)),
@@ -129,7 +130,7 @@ func LMC(t *topology.Tree, most int, seed uint64) ([]LMCRow, error) {
 		return nil, err
 	}
 	rows := make([]LMCRow, (most+1)*len(lmcObjectives))
-	err := each(len(rows), 0, func(i int) error {
+	err := parallel.Try(0, len(rows), func(i int) error {
 		r := LMCRow{Reduction: i / len(lmcObjectives), objective: lmcObjectives[i%len(lmcObjectives)]}
 		reduced, err := Reduced(t, r.Reduction, true)
 		if err != nil {

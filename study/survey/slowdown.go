@@ -3,6 +3,7 @@ package survey
 import (
 	"fmt"
 
+	"evbench/internal/parallel"
 	"evbench/plan"
 	"evbench/routing/twolevel"
 	"evbench/scheduler"
@@ -52,7 +53,7 @@ func Slowdown(t *topology.Tree, model string, seed uint64) ([]SlowdownRow, error
 		return nil, fmt.Errorf("no model %q; there are %s and %s", model, Count, Routed)
 	}
 	rows := make([]SlowdownRow, 2*t.Spines())
-	err := each(len(rows), 0, func(i int) error {
+	err := parallel.Try(0, len(rows), func(i int) error {
 		rows[i].Reduction, rows[i].All = i%t.Spines(), i >= t.Spines()
 		reduced, err := Reduced(t, rows[i].Reduction, rows[i].All)
 		if err != nil {

@@ -14,9 +14,7 @@ package survey
 import (
 	"cmp"
 	"fmt"
-	"runtime"
 	"slices"
-	"sync"
 
 	"evbench/scheduler"
 	"evbench/topology"
@@ -45,40 +43,6 @@ func plannable(t *topology.Tree) error {
 		return fmt.Errorf("%s: %d servers: schedules of at most %d are planned", t.Notation(), n, scheduler.MaxServers)
 	}
 	return nil
-}
-
-// each calls work(i) for i = 0..n-1 from as many goroutines as there are CPUs,
-// or workers of them, and returns the error of the lowest i. After an error no
-// more are started.
-func each(n, workers int, work func(i int) error) error {
-	if workers < 1 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	var mu sync.Mutex
-	next, failed := 0, n
-	var first error
-	take := func() (int, bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		next++
-		return next - 1, next <= n && first == nil
-	}
-	var group sync.WaitGroup
-	for range min(workers, n) {
-		group.Go(func() {
-			for i, ok := take(); ok; i, ok = take() {
-				if err := work(i); err != nil {
-					mu.Lock()
-					if i < failed {
-						failed, first = i, err
-					}
-					mu.Unlock()
-				}
-			}
-		})
-	}
-	group.Wait()
-	return first
 }
 
 // quantile returns the smallest value that at least the share q of the sorted

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"evbench/internal/parallel"
 	"evbench/plan"
 	"evbench/routing/twolevel"
 	"evbench/scheduler"
@@ -196,7 +197,7 @@ func (w *whatIf) prepare(r *WhatIfReport) error {
 func (w *whatIf) all(ctx context.Context) error {
 	done := make(chan error, 1)
 	go func() {
-		done <- each(len(w.jobs), w.opt.Workers, func(i int) error {
+		done <- parallel.Try(w.opt.Workers, len(w.jobs), func(i int) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}

@@ -1,5 +1,7 @@
 package updown
 
+import "evbench/internal/parallel"
+
 // Fill writes the ports towards the destinations d0, d0+1, …, which depend on
 // k = ⌊d/step⌋ alone and come again after period steps (0: never). After one
 // period the rest is copied, so that the cost is that of the memory.
@@ -59,4 +61,13 @@ func Segments(bits [][]uint64, n int, visit func(lo, hi int, groups []int32)) {
 	if n > 0 {
 		cut(n)
 	}
+}
+
+// Scratch returns bytes for each worker.
+func Scratch(workers, size int) [][]uint8 {
+	out := make([][]uint8, parallel.Workers(workers))
+	for i := range out {
+		out[i] = make([]uint8, size)
+	}
+	return out
 }

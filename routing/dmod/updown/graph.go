@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"slices"
 
+	"evbench/internal/parallel"
 	"evbench/topology/network"
 )
 
@@ -46,7 +47,7 @@ func New(n *network.Network, rank []int, workers int) *Graph {
 	for s, r := range g.rank {
 		g.Ranks[r] = append(g.Ranks[r], int32(s))
 	}
-	Each(workers, n.Switches(), func(_, s int) { g.Groups[s] = g.group(s) })
+	parallel.Each(workers, n.Switches(), func(_, s int) { g.Groups[s] = g.group(s) })
 	return g
 }
 

@@ -3,6 +3,7 @@ package updown
 import (
 	"math/bits"
 
+	"evbench/internal/parallel"
 	"evbench/routing/lft"
 )
 
@@ -28,7 +29,7 @@ func (s Sets) of(i int) []uint64 { return s.bits[i*s.words : (i+1)*s.words] }
 func (g *Graph) Reach(target []int32, targets, workers int) []Sets {
 	down := newSets(len(target), targets)
 	for _, level := range g.Ranks {
-		Each(workers, len(level), func(_, i int) {
+		parallel.Each(workers, len(level), func(_, i int) {
 			s := int(level[i])
 			own := down.of(s)
 			if t := target[s]; t >= 0 {
@@ -41,7 +42,7 @@ func (g *Graph) Reach(target []int32, targets, workers int) []Sets {
 	for range g.steps() {
 		last := layers[len(layers)-1]
 		next := newSets(len(target), targets)
-		Each(workers, len(target), func(_, s int) {
+		parallel.Each(workers, len(target), func(_, s int) {
 			copy(next.of(s), last.of(s))
 			g.unite(next.of(s), s, Up, last)
 		})
@@ -105,8 +106,8 @@ func (g *Graph) ToSwitches(t *lft.Tables, workers int) {
 		self[s], lid[s] = int32(s), g.Net.Info(g.Net.Switch(s)).LID
 	}
 	layers := g.Reach(self, count, workers)
-	scratch := make([]toSwitch, Workers(workers))
-	Each(workers, count, func(worker, s int) {
+	scratch := make([]toSwitch, parallel.Workers(workers))
+	parallel.Each(workers, count, func(worker, s int) {
 		r := &scratch[worker]
 		r.g, r.lid, r.row = g, lid, t.Row(s)
 		for a := range layers {

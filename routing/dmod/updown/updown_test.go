@@ -66,18 +66,6 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-func TestEach(t *testing.T) {
-	for _, workers := range []int{0, 1, 2, 7} {
-		for _, n := range []int{0, 1, 5, 1000} {
-			done := make([]int, n)
-			Each(workers, n, func(_, i int) { done[i]++ })
-			if slices.ContainsFunc(done, func(x int) bool { return x != 1 }) {
-				t.Errorf("%d workers, %d: not each once", workers, n)
-			}
-		}
-	}
-}
-
 // hops searches the hops of shortest paths up and then down, backwards from a
 // switch: it goes up, then down.
 func hops(n *network.Network, rank []int, to network.Node) map[network.Node]int {
