@@ -102,36 +102,48 @@ func (w *fluid) level(n float64, x []float64) {
 	for _, r := range w.rest[1:] {
 		lo, hi = min(lo, r.cost(0, w.slope)), max(hi, r.cost(n, w.slope))
 	}
-	cost := lo
+	at := newton{lo, hi, lo}
 	for range 64 {
 		sum, rise := 0.0, 0.0
 		for i, r := range w.rest {
-			v, d := r.at(cost, w.slope)
+			v, d := r.at(at.cost, w.slope)
 			x[i] = v
 			sum += v
 			rise += d
 		}
-		miss := n - sum
-		if miss < 1e-9*n && miss > -1e-9*n {
+		if at.next(n, sum, rise) {
 			break
 		}
-		if miss > 0 {
-			lo = cost
-		} else {
-			hi = cost
-		}
-		if rise > 0 {
-			cost += miss / rise
-		}
-		if !(cost > lo && cost < hi) {
-			cost = lo + (hi-lo)/2
-		}
 	}
-	w.exact(n, x)
+	exact(n, x)
+}
+
+// A newton is a search for the cost at which parts have the sum n, between brackets.
+type newton struct{ lo, hi, cost float64 }
+
+// next takes the sum at the cost, with its derivative, and goes on to the next cost. It
+// reports whether the sum is near enough to n.
+func (s *newton) next(n, sum, rise float64) bool {
+	miss := n - sum
+	if miss < 1e-9*n && miss > -1e-9*n {
+		return true
+	}
+	if miss > 0 {
+		s.lo = s.cost
+	} else {
+		s.hi = s.cost
+	}
+	if rise > 0 {
+		s.cost += miss / rise
+	}
+	if !(s.cost > s.lo && s.cost < s.hi) {
+		s.cost = s.lo + (s.hi-s.lo)/2
+	}
+	return false
 }
 
 // exact scales x to sum n.
-func (w *fluid) exact(n float64, x []float64) {
+func exact(n float64, x []float64) {
 	sum := 0.0
 	for _, v := range x {
 		sum += v

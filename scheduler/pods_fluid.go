@@ -216,38 +216,20 @@ func (w *podFluid) level(n float64, x []float64) {
 		r := &w.rest[i+1]
 		lo, hi = min(lo, r.cost(0, w.slope)), max(hi, r.cost(n, w.slope))
 	}
-	cost := lo
+	at := newton{lo, hi, lo}
 	for range 64 {
 		sum, rise := 0.0, 0.0
 		for i := range w.rest {
-			v, d := w.rest[i].at(cost, w.slope)
+			v, d := w.rest[i].at(at.cost, w.slope)
 			x[i] = v
 			sum += v
 			rise += d
 		}
-		miss := n - sum
-		if miss < 1e-9*n && miss > -1e-9*n {
+		if at.next(n, sum, rise) {
 			break
 		}
-		if miss > 0 {
-			lo = cost
-		} else {
-			hi = cost
-		}
-		if rise > 0 {
-			cost += miss / rise
-		}
-		if !(cost > lo && cost < hi) {
-			cost = lo + (hi-lo)/2
-		}
 	}
-	total := 0.0
-	for _, v := range x {
-		total += v
-	}
-	for i := range x {
-		x[i] *= n / total
-	}
+	exact(n, x)
 }
 
 // cost is the marginal cost of x more.
