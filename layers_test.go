@@ -80,6 +80,7 @@ var layers = []layer{
 	{"failover", "topology", true},
 	{"failover/loop", "failover plan plan/store plan/verify topology", false},
 
+	{"fabric", "failover/loop plan results topology", false},
 	{"fabric/lab", "topology internal/unit", false},
 	{"fabric/emulate", "topology internal/unit", false},
 	{"fabric/hosts/host", "results", false},
@@ -102,7 +103,7 @@ var layers = []layer{
 	{"companion/opensm", "failover internal/atomicfile internal/trust plan routing/lft routing/twolevel study/failures topology topology/ibnet topology/network", false},
 	{"companion/inject", "companion/opensm internal/atomicfile internal/trust topology topology/ibnet topology/network", false},
 
-	{"bench", "builder controller fabric/hosts/preflight failover failover/loop internal/unit internal/wire plan plan/store plan/verify results routing/twolevel scenario scheduler topology", false},
+	{"bench", "builder controller fabric fabric/hosts/preflight failover failover/loop internal/unit internal/wire plan plan/store plan/verify results routing/twolevel scenario scheduler topology", false},
 	{"bench/noise", "results", true},
 	{"bench/peer", "results transport", false},
 	{"bench/soak", "results topology", true},

@@ -6,7 +6,7 @@
 // Cases are compared with the control of the same round: what disturbs the machine for
 // longer than that disturbs both.
 //
-// It asks for a Fabric to run on and a Sink to write to, and picks neither; it
+// It asks for a fabric to run on and a Sink to write to, and picks neither; it
 // prints nothing. Efficiencies are ideal time / measured time; ideal is what the
 // bytes of the busiest server need at the link rate.
 package bench
@@ -23,6 +23,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evbench/controller"
+	"evbench/fabric"
 	"evbench/failover"
 	"evbench/results"
 	"evbench/scenario"
@@ -99,7 +100,7 @@ type Progress struct {
 type runner struct {
 	s        *scenario.Scenario
 	o        Options
-	f        Fabric
+	f        fabric.Fabric
 	open     func() (Sink, error)
 	sink     Sink     // nil until all workers have joined
 	pairs    PairSink // nil where nobody wants to know
@@ -118,7 +119,7 @@ type runner struct {
 // have joined: a run that does not come so far leaves no results. The summary is
 // that of what was measured, also when an error or ctx ended the run early; it
 // is then marked.
-func Run(ctx context.Context, s *scenario.Scenario, cases []Planned, f Fabric, open func() (Sink, error), o Options) (results.Summary, error) {
+func Run(ctx context.Context, s *scenario.Scenario, cases []Planned, f fabric.Fabric, open func() (Sink, error), o Options) (results.Summary, error) {
 	r := &runner{s: s, o: o, f: f, open: open, cases: cases, plan: rounds{Rounds: s.Rounds, seed: s.Seed, cases: len(cases)}}
 	if r.o.JoinTimeout == 0 {
 		r.o.JoinTimeout = 30 * time.Second
@@ -209,7 +210,7 @@ func (r *runner) session(ctx context.Context) (err error) {
 	defer stop()
 	joining, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	wait, err := r.f.Launch(workers, Job{
+	wait, err := r.f.Launch(workers, fabric.Job{
 		Tree: r.s.Tree, Controller: r.ctl.Addr(), Token: r.o.Token, Failed: func() { giveUp(errWorkerFailed) },
 	})
 	if err != nil {

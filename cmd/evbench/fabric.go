@@ -6,7 +6,7 @@ import (
 	"net"
 	"time"
 
-	"evbench/bench"
+	"evbench/fabric"
 	"evbench/scenario"
 )
 
@@ -18,7 +18,7 @@ const killAfter = time.Second
 
 // An opener makes the fabric of a run. It is called last, when everything that
 // can be wrong with the input has been checked.
-type opener func(ctx context.Context, s *scenario.Scenario) (bench.Fabric, error)
+type opener func(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error)
 
 // fabricFor returns how to open the fabric of a scenario. For the lab it sees to
 // it that this process may build one, which can mean that another one has done

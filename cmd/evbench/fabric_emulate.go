@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"evbench/bench"
+	"evbench/fabric"
 	"evbench/fabric/emulate"
 	"evbench/failover"
 	"evbench/failover/loop"
@@ -21,7 +21,7 @@ import (
 // network namespaces. Every worker is in this process; messages go over
 // loopback, held back as the model's links would.
 type emulatedFabric struct {
-	bench.Launcher
+	fabric.Launcher
 	model *emulate.Fabric
 	info  results.Fabric
 	seed  uint64
@@ -37,7 +37,7 @@ type linkChange struct {
 	at    time.Time
 }
 
-func openEmulated(_ context.Context, s *scenario.Scenario) (bench.Fabric, error) {
+func openEmulated(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	model, err := emulate.New(emulate.Options{Tree: s.Tree, Rate: s.Fabric.Rate, MTU: s.Fabric.MTU})
 	if err != nil {
 		return nil, err
@@ -51,10 +51,10 @@ func openEmulated(_ context.Context, s *scenario.Scenario) (bench.Fabric, error)
 	return f, nil
 }
 
-// Info implements bench.Fabric.
+// Info implements fabric.Fabric.
 func (f *emulatedFabric) Info() results.Fabric { return f.info }
 
-// Install implements bench.Fabric.
+// Install implements fabric.Fabric.
 func (f *emulatedFabric) Install(_ context.Context, p *plan.Plan) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -75,7 +75,7 @@ func (f *emulatedFabric) route(p *plan.Plan) func(src, dst int) int {
 	}
 }
 
-// Counters implements bench.Fabric.
+// Counters implements fabric.Fabric.
 func (f *emulatedFabric) Counters(context.Context) ([]results.LinkCount, error) {
 	var out []results.LinkCount
 	for _, c := range f.model.Counters() {
@@ -84,7 +84,7 @@ func (f *emulatedFabric) Counters(context.Context) ([]results.LinkCount, error) 
 	return out, nil
 }
 
-// SetLinks implements bench.Fabric.
+// SetLinks implements fabric.Fabric.
 func (f *emulatedFabric) SetLinks(ctx context.Context, links []topology.Link, up bool) error {
 	f.mu.Lock()
 	dead := f.tree.Dead()
@@ -121,10 +121,10 @@ func (c linkChange) tell(ctx context.Context, events chan<- failover.LinkEvent) 
 	}
 }
 
-// Dead implements bench.Fabric.
+// Dead implements fabric.Fabric.
 func (f *emulatedFabric) Dead() ([]topology.Link, error) { return nil, nil }
 
-// Network implements bench.Fabric.
+// Network implements fabric.Fabric.
 func (f *emulatedFabric) Network(_ *plan.Plan, engine string) (loop.Network, error) {
 	return emulatedNetwork{f, engine}, nil
 }
@@ -164,5 +164,5 @@ func (n emulatedNetwork) put(p *plan.Plan) int {
 	return 0
 }
 
-// Close implements bench.Fabric.
+// Close implements fabric.Fabric.
 func (f *emulatedFabric) Close() error { return nil }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"evbench/bench"
+	"evbench/fabric"
 	"evbench/failover/loop"
 	"evbench/plan"
 	"evbench/results"
@@ -17,12 +17,12 @@ import (
 // cannot take links down, install routes or count bytes; an injectedFabric around
 // it takes links down by commands of the scenario.
 type hostsFabric struct {
-	bench.Launcher
+	fabric.Launcher
 	info results.Fabric
 }
 
 // openLocal runs every server as a process on this machine, over loopback.
-func openLocal(_ context.Context, s *scenario.Scenario) (bench.Fabric, error) {
+func openLocal(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	ports, err := freePorts(s.Tree.Servers())
 	if err != nil {
 		return nil, err
@@ -36,17 +36,17 @@ func openLocal(_ context.Context, s *scenario.Scenario) (bench.Fabric, error) {
 }
 
 // openJoined waits for workers that somebody else starts.
-func openJoined(_ context.Context, s *scenario.Scenario) (bench.Fabric, error) {
+func openJoined(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	return &hostsFabric{info: fabricInfo(s.Fabric), Launcher: joining{}}, nil
 }
 
-// Info implements bench.Fabric.
+// Info implements fabric.Fabric.
 func (f *hostsFabric) Info() results.Fabric { return f.info }
 
 // errHosts says what plain hosts cannot do.
 var errHosts = errors.New("fabric hosts: evbench does not control this network")
 
-// Install implements bench.Fabric: there is nothing to install on plain hosts,
+// Install implements fabric.Fabric: there is nothing to install on plain hosts,
 // so a plan that needs a link down is refused.
 func (f *hostsFabric) Install(_ context.Context, p *plan.Plan) error {
 	if n := len(p.Tree.Dead()); n > 0 {
@@ -55,17 +55,17 @@ func (f *hostsFabric) Install(_ context.Context, p *plan.Plan) error {
 	return nil
 }
 
-// Counters implements bench.Fabric.
+// Counters implements fabric.Fabric.
 func (f *hostsFabric) Counters(context.Context) ([]results.LinkCount, error) { return nil, nil }
 
-// Dead implements bench.Fabric.
+// Dead implements fabric.Fabric.
 func (f *hostsFabric) Dead() ([]topology.Link, error) { return nil, nil }
 
-// Network implements bench.Fabric.
+// Network implements fabric.Fabric.
 func (f *hostsFabric) Network(*plan.Plan, string) (loop.Network, error) { return nil, errHosts }
 
-// SetLinks implements bench.Fabric.
+// SetLinks implements fabric.Fabric.
 func (f *hostsFabric) SetLinks(context.Context, []topology.Link, bool) error { return errHosts }
 
-// Close implements bench.Fabric.
+// Close implements fabric.Fabric.
 func (f *hostsFabric) Close() error { return nil }

@@ -12,6 +12,7 @@ import (
 
 	"evbench/bench"
 	"evbench/companion/inject"
+	"evbench/fabric"
 	"evbench/failover"
 	"evbench/failover/loop"
 	"evbench/plan"
@@ -22,7 +23,7 @@ import (
 // An injectedFabric is a fabric whose links an injector takes down. The network
 // finds its ways around them by itself: nothing is installed.
 type injectedFabric struct {
-	bench.Fabric
+	fabric.Fabric
 	injector *inject.Injector
 	changes  chan linkChange // from SetLinks to Watch
 	pipes    chan os.Signal
@@ -32,7 +33,7 @@ type injectedFabric struct {
 // a link that an earlier run has left down, or that is down by itself, ends the
 // run before anything is started.
 func injecting(open opener) opener {
-	return func(ctx context.Context, s *scenario.Scenario) (bench.Fabric, error) {
+	return func(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 		if s.Inject.Kind == "" {
 			return open(ctx, s)
 		}
@@ -42,7 +43,7 @@ func injecting(open opener) opener {
 		}
 		err = i.Check(ctx, failing(s))
 		if err == nil {
-			var f bench.Fabric
+			var f fabric.Fabric
 			if f, err = open(ctx, s); err == nil {
 				made := &injectedFabric{Fabric: f, injector: i, changes: make(chan linkChange), pipes: make(chan os.Signal, 1)}
 				// Printing into a pipe that nobody reads would end the program at once,
@@ -86,7 +87,7 @@ func (f *injectedFabric) tailor(o *bench.Options) {
 	}
 }
 
-// Install implements bench.Fabric: exactly the dead links of the plan are down
+// Install implements fabric.Fabric: exactly the dead links of the plan are down
 // when the probe has said so. Those that come up come first, so that no more are
 // down in between than before or after.
 func (f *injectedFabric) Install(ctx context.Context, p *plan.Plan) error {
@@ -101,7 +102,7 @@ func (f *injectedFabric) Install(ctx context.Context, p *plan.Plan) error {
 	return nil
 }
 
-// SetLinks implements bench.Fabric. A change that the end of the case cuts short
+// SetLinks implements fabric.Fabric. A change that the end of the case cuts short
 // is no error: Install or Close finishes it.
 func (f *injectedFabric) SetLinks(ctx context.Context, links []topology.Link, up bool) error {
 	set := f.injector.Down
@@ -122,7 +123,7 @@ func (f *injectedFabric) SetLinks(ctx context.Context, links []topology.Link, up
 	return nil
 }
 
-// Network implements bench.Fabric: it passes on what SetLinks has seen to happen. The
+// Network implements fabric.Fabric: it passes on what SetLinks has seen to happen. The
 // network re-routes by itself.
 func (f *injectedFabric) Network(*plan.Plan, string) (loop.Network, error) {
 	return selfHealing{f.changes}, nil
@@ -152,7 +153,7 @@ func (selfHealing) Install(context.Context, *plan.Plan) (int, error) { return 0,
 // Clean implements loop.Network.
 func (selfHealing) Clean(context.Context, *plan.Plan) (int, error) { return 0, nil }
 
-// Close implements bench.Fabric: everything is up again first, in every case.
+// Close implements fabric.Fabric: everything is up again first, in every case.
 func (f *injectedFabric) Close() error {
 	err := f.injector.Close()
 	signal.Stop(f.pipes)

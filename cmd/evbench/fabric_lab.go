@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"os/exec"
 
-	"evbench/bench"
 	"evbench/companion"
 	companionlab "evbench/companion/kernel"
+	"evbench/fabric"
 	"evbench/fabric/lab"
 	"evbench/failover/loop"
 	"evbench/plan"
@@ -19,7 +19,7 @@ import (
 
 // A labFabric is the embedded lab with the companion that routes it.
 type labFabric struct {
-	bench.Launcher
+	fabric.Launcher
 	lab    *lab.Lab
 	target *companionlab.Target
 	tree   *topology.Tree
@@ -36,7 +36,7 @@ const labPort = 7000
 // of full windows wait behind data: buffers are the kernel's then.
 const labSockBuf = 64 << 10
 
-func openLab(ctx context.Context, s *scenario.Scenario) (bench.Fabric, error) {
+func openLab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	l, err := lab.Start(ctx, lab.Options{Tree: s.Tree, Rate: s.Fabric.Rate, MTU: s.Fabric.MTU, Phase: s.Event.Phase})
 	if err != nil {
 		return nil, err
@@ -71,10 +71,10 @@ func fabricInfo(f scenario.Fabric) results.Fabric {
 	return results.Fabric{Kind: f.Kind, RateBitPerSec: int64(f.Rate), MTU: f.MTU, Factor: scenario.Factor(f.MTU)}
 }
 
-// Info implements bench.Fabric.
+// Info implements fabric.Fabric.
 func (f *labFabric) Info() results.Fabric { return f.info }
 
-// Install implements bench.Fabric.
+// Install implements fabric.Fabric.
 func (f *labFabric) Install(ctx context.Context, p *plan.Plan) error {
 	if err := f.lab.SetDead(ctx, p.Tree.Dead()); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (f *labFabric) Install(ctx context.Context, p *plan.Plan) error {
 	return err
 }
 
-// Counters implements bench.Fabric.
+// Counters implements fabric.Fabric.
 func (f *labFabric) Counters(context.Context) ([]results.LinkCount, error) {
 	counts, err := f.lab.Counters()
 	if err != nil {
@@ -101,18 +101,18 @@ func linkCount(t *topology.Tree, w topology.Wire, bytes, packets, drops uint64) 
 	return results.LinkCount{Link: link, Direction: direction, Bytes: bytes, Packets: packets, Drops: drops}
 }
 
-// Dead implements bench.Fabric.
+// Dead implements fabric.Fabric.
 func (f *labFabric) Dead() ([]topology.Link, error) { return f.lab.Dead() }
 
-// SetLinks implements bench.Fabric.
+// SetLinks implements fabric.Fabric.
 func (f *labFabric) SetLinks(ctx context.Context, links []topology.Link, up bool) error {
 	return f.lab.SetLinks(ctx, links, up)
 }
 
-// Network implements bench.Fabric.
+// Network implements fabric.Fabric.
 func (f *labFabric) Network(p *plan.Plan, engine string) (loop.Network, error) {
 	return companion.NewRouter(f.target, f.lab.Addresses(), p, engine)
 }
 
-// Close implements bench.Fabric.
+// Close implements fabric.Fabric.
 func (f *labFabric) Close() error { return f.lab.Close() }

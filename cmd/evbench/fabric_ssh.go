@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"evbench/bench"
+	"evbench/fabric"
 	"evbench/fabric/hosts"
 	"evbench/internal/atomicfile"
 	"evbench/internal/hostlist"
@@ -220,15 +221,15 @@ func (r *sshRun) listen(reports []hosts.Report) (string, error) {
 }
 
 // open makes the fabric: plain hosts.
-func (r *sshRun) open(_ context.Context, s *scenario.Scenario) (bench.Fabric, error) {
+func (r *sshRun) open(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	return &hostsFabric{info: fabricInfo(s.Fabric), Launcher: r}, nil
 }
 
-// MayOpen implements bench.Launcher. Other machines have limits of their own.
+// MayOpen implements fabric.Launcher. Other machines have limits of their own.
 func (r *sshRun) MayOpen(_, _ int) error { return nil }
 
-// Launch implements bench.Launcher.
-func (r *sshRun) Launch(ctx context.Context, j bench.Job) (wait func() error, err error) {
+// Launch implements fabric.Launcher.
+func (r *sshRun) Launch(ctx context.Context, j fabric.Job) (wait func() error, err error) {
 	controller := j.Controller
 	if r.advertise != "" {
 		kind, hostport, err := wire.SplitAddress(controller)

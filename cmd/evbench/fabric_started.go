@@ -13,6 +13,7 @@ import (
 
 	"evbench/barrier"
 	"evbench/bench"
+	"evbench/fabric"
 	"evbench/fabric/hosts/host"
 	"evbench/internal/wire"
 	"evbench/results"
@@ -82,7 +83,7 @@ type startedFabric struct {
 }
 
 // open is the fabric of the controller.
-func (r *started) open(_ context.Context, s *scenario.Scenario) (bench.Fabric, error) {
+func (r *started) open(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	f := &startedFabric{hostsFabric: hostsFabric{info: fabricInfo(s.Fabric), Launcher: joining{}}, r: r}
 	var err error
 	if r.control == controlMPI {
@@ -111,7 +112,7 @@ func (f *startedFabric) tailor(o *bench.Options) {
 	}
 }
 
-// Close implements bench.Fabric. A run that did not begin has not closed the
+// Close implements fabric.Fabric. A run that did not begin has not closed the
 // listener.
 func (f *startedFabric) Close() error {
 	if err := f.listener.Close(); !errors.Is(err, net.ErrClosed) {

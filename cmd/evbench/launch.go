@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"evbench/bench"
+	"evbench/fabric"
 	"evbench/fabric/hosts/host"
 	"evbench/transport/tcp"
 	"evbench/worker"
@@ -30,8 +30,8 @@ type threads struct {
 	how  dataPlane
 }
 
-// Launch implements bench.Launcher.
-func (t threads) Launch(ctx context.Context, j bench.Job) (wait func() error, err error) {
+// Launch implements fabric.Launcher.
+func (t threads) Launch(ctx context.Context, j fabric.Job) (wait func() error, err error) {
 	n := j.Tree.Servers()
 	if err := tcp.CheckFiles(openFiles(n)); err != nil {
 		return nil, err
@@ -74,12 +74,12 @@ func (t threads) Launch(ctx context.Context, j bench.Job) (wait func() error, er
 // ends of a connection for each ordered pair, the barrier's, and some to spare.
 func openFiles(n int) int { return 2*n*(n-1) + 64*n + 256 }
 
-// MayOpen implements bench.Launcher: all are in this process.
+// MayOpen implements fabric.Launcher: all are in this process.
 func (threads) MayOpen(servers, connections int) error {
 	return tcp.CheckFiles(openFiles(servers) + servers*connections)
 }
 
-func (t threads) work(ctx context.Context, j bench.Job, rank int, l *tcp.Listener) error {
+func (t threads) work(ctx context.Context, j fabric.Job, rank int, l *tcp.Listener) error {
 	data := dataAddresses{l.Addr()}
 	if t.data != nil {
 		data = t.data(rank)
@@ -114,11 +114,11 @@ type processes struct {
 	start func(rank int, cmd *exec.Cmd) error
 }
 
-// MayOpen implements bench.Launcher: each has a process for itself.
+// MayOpen implements fabric.Launcher: each has a process for itself.
 func (processes) MayOpen(_, connections int) error { return tcp.CheckFiles(connections) }
 
-// Launch implements bench.Launcher.
-func (p processes) Launch(ctx context.Context, j bench.Job) (wait func() error, err error) {
+// Launch implements fabric.Launcher.
+func (p processes) Launch(ctx context.Context, j fabric.Job) (wait func() error, err error) {
 	dir, err := os.MkdirTemp("", "evbench-workers-")
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (p processes) Launch(ctx context.Context, j bench.Job) (wait func() error, 
 }
 
 // command is a worker as its own process. It gets a moment to end in order.
-func (p processes) command(ctx context.Context, j bench.Job, rank int, token string) *exec.Cmd {
+func (p processes) command(ctx context.Context, j fabric.Job, rank int, token string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", "worker", "--controller", j.Controller, "--token-file", token,
 		"--id", strconv.Itoa(j.Tree.Position(rank)), "--data", p.data(rank).String(), "--socket-buffer", strconv.Itoa(p.sockBuf))
 	if p.cpus != "" {
@@ -174,7 +174,7 @@ func (p processes) begin(rank int, cmd *exec.Cmd) error {
 
 // awaitAll waits for the workers beside the caller. said returns, once all have ended,
 // what they had to say, in order of rank, unless they were told to end before.
-func awaitAll(ctx context.Context, j bench.Job, running []*exec.Cmd) (said func() error) {
+func awaitAll(ctx context.Context, j fabric.Job, running []*exec.Cmd) (said func() error) {
 	var all sync.WaitGroup
 	errs := make([]error, len(running))
 	for rank, cmd := range running {
@@ -197,10 +197,10 @@ func awaitAll(ctx context.Context, j bench.Job, running []*exec.Cmd) (said func(
 // joining is the launcher of a fabric whose workers start themselves.
 type joining struct{}
 
-// MayOpen implements bench.Launcher. Workers that others start have limits of their own.
+// MayOpen implements fabric.Launcher. Workers that others start have limits of their own.
 func (joining) MayOpen(_, _ int) error { return nil }
 
-// Launch implements bench.Launcher.
-func (joining) Launch(context.Context, bench.Job) (wait func() error, err error) {
+// Launch implements fabric.Launcher.
+func (joining) Launch(context.Context, fabric.Job) (wait func() error, err error) {
 	return func() error { return nil }, nil
 }

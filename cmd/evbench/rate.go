@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
+	"evbench/fabric"
 	"evbench/internal/unit"
 	"evbench/results"
 	"evbench/scenario"
@@ -88,12 +89,12 @@ func tryRate(ctx context.Context, c *cli.Context, s *scenario.Scenario, rate uni
 
 // A foundFabric says in the manifest how its link rate was found.
 type foundFabric struct {
-	bench.Fabric
+	fabric.Fabric
 	found bench.FoundRate
 }
 
 func withRate(open opener, found bench.FoundRate) opener {
-	return func(ctx context.Context, s *scenario.Scenario) (bench.Fabric, error) {
+	return func(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 		f, err := open(ctx, s)
 		if err != nil {
 			return nil, err

@@ -1,4 +1,9 @@
-package bench
+// Package fabric says what a run stands on: the interface of a network that plans are
+// installed on, links are taken down on, and workers are started on.
+//
+// Package bench asks for it. The packages below fabric are the networks that there are,
+// and kind puts them behind this interface.
+package fabric
 
 import (
 	"context"
