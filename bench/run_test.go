@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"evbench/barrier"
 	"evbench/bench"
 	"evbench/fabric"
 	"evbench/failover/loop"
@@ -77,7 +76,7 @@ func (f *inProcess) SetLinks(context.Context, []topology.Link, bool) error { ret
 
 func (f *inProcess) Close() error { return nil }
 
-func (f *inProcess) open(_ context.Context, c wire.Configure) (transport.Endpoint, barrier.Peer, error) {
+func (f *inProcess) open(_ context.Context, c wire.Configure) (worker.Connections, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.nets == nil {
@@ -91,7 +90,7 @@ func (f *inProcess) open(_ context.Context, c wire.Configure) (transport.Endpoin
 	if f.wrap != nil {
 		ep = f.wrap(c.Rank, ep)
 	}
-	return ep, peer, nil
+	return worker.Connections{Endpoint: ep, Signals: peer}, nil
 }
 
 func (f *inProcess) MayOpen(_, _ int) error { return nil }

@@ -51,17 +51,7 @@ func (a dataAddresses) listen() string {
 	return net.JoinHostPort("0.0.0.0", port)
 }
 
-// An endpoint is a TCP endpoint as a worker uses it.
-type endpoint struct{ *tcp.Endpoint }
-
-// Extend implements worker.Extender.
-func (e endpoint) Extend(ctx context.Context, ops []transport.Op) error {
-	return e.Endpoint.Extend(ctx, sends(ops))
-}
-
-// Opened implements worker.Opener.
-func (e endpoint) Opened(ops []transport.Op) bool { return e.Endpoint.Opened(sends(ops)) }
-
+// sends are the paths that the sends among operations take.
 func sends(ops []transport.Op) []tcp.Path {
 	var need []tcp.Path
 	for _, o := range ops {
@@ -84,27 +74,27 @@ type dataPlane struct {
 
 // openTCP opens the connections of each case on a listener.
 func openTCP(l *tcp.Listener, how dataPlane) worker.OpenFunc {
-	return func(ctx context.Context, c wire.Configure) (transport.Endpoint, barrier.Peer, error) {
+	return func(ctx context.Context, c wire.Configure) (worker.Connections, error) {
 		g := tcp.Group{ID: c.Run, Rank: c.Rank, Need: needs(c), IO: c.IO, Async: c.Mode != wire.Sync, Message: c.Fragment}
 		if c.IO == scenario.IOAuto {
 			g.IO = ""
 		}
 		for _, p := range c.Peers {
 			if len(p.Addrs) == 0 || p.Addrs[0] == "" {
-				return nil, nil, fmt.Errorf("server%d has not said where it is reached", p.Server)
+				return worker.Connections{}, fmt.Errorf("server%d has not said where it is reached", p.Server)
 			}
 			g.Peers = append(g.Peers, tcp.Peer{Addrs: strings.Split(p.Addrs[0], ",")})
 		}
 		for _, n := range g.Need {
 			if have := len(g.Peers[n.Peer].Addrs) - 1; !how.virtual && n.Spine >= have {
-				return nil, nil, fmt.Errorf("the plan sends to server%d through spine%d, which has no address there: "+
+				return worker.Connections{}, fmt.Errorf("the plan sends to server%d through spine%d, which has no address there: "+
 					"a pinned plan needs one address per server and spine (worker --data)", c.Peers[n.Peer].Server, n.Spine)
 			}
 		}
 		if c.Mode == wire.Sync {
 			partners, err := barrier.Partners(c.Barrier, c.Rank, len(c.Peers))
 			if err != nil {
-				return nil, nil, err
+				return worker.Connections{}, err
 			}
 			g.Partners = partners
 		} else {
@@ -112,9 +102,13 @@ func openTCP(l *tcp.Listener, how dataPlane) worker.OpenFunc {
 		}
 		ep, err := l.Connect(ctx, g)
 		if err != nil {
-			return nil, nil, err
+			return worker.Connections{}, err
 		}
-		return endpoint{ep}, ep, nil
+		return worker.Connections{
+			Endpoint: ep, Signals: ep, IO: ep.IO(),
+			Extend: func(ctx context.Context, ops []transport.Op) error { return ep.Extend(ctx, sends(ops)) },
+			Opened: func(ops []transport.Op) bool { return ep.Opened(sends(ops)) },
+		}, nil
 	}
 }
 

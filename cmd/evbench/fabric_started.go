@@ -11,14 +11,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/barrier"
 	"evbench/bench"
 	"evbench/fabric"
 	"evbench/fabric/hosts/host"
 	"evbench/internal/wire"
 	"evbench/results"
 	"evbench/scenario"
-	"evbench/transport"
 	"evbench/transport/mpi"
 	"evbench/transport/tcp"
 	"evbench/worker"
@@ -214,23 +212,23 @@ func (r *started) listen(machine host.Facts) (*tcp.Listener, dataAddresses, erro
 
 // openMPI opens the endpoint of each case in a world.
 func openMPI(w *mpi.World) worker.OpenFunc {
-	return func(ctx context.Context, c wire.Configure) (transport.Endpoint, barrier.Peer, error) {
+	return func(ctx context.Context, c wire.Configure) (worker.Connections, error) {
 		g := mpi.Group{ID: c.Run, Rank: c.Rank}
 		for _, p := range c.Peers {
 			if len(p.Addrs) == 0 {
-				return nil, nil, fmt.Errorf("server%d has not said where it is reached", p.Server)
+				return worker.Connections{}, fmt.Errorf("server%d has not said where it is reached", p.Server)
 			}
 			rank, err := parseMPIAddress(p.Addrs[0])
 			if err != nil {
-				return nil, nil, fmt.Errorf("server%d: %w", p.Server, err)
+				return worker.Connections{}, fmt.Errorf("server%d: %w", p.Server, err)
 			}
 			g.Ranks = append(g.Ranks, rank)
 		}
 		ep, err := w.Open(ctx, g)
 		if err != nil {
-			return nil, nil, err
+			return worker.Connections{}, err
 		}
-		return ep, ep, nil
+		return worker.Connections{Endpoint: ep, Signals: ep, Barrier: ep.Barrier}, nil
 	}
 }
 
