@@ -87,6 +87,7 @@ var layers = []layer{
 	{"fabric/hosts/echo", "internal/port internal/wire", false},
 	{"fabric/hosts/preflight", "results", true},
 	{"fabric/hosts", "fabric/hosts/host internal/hostlist topology topology/network", false},
+	{"fabric/workers", "barrier fabric fabric/hosts/echo fabric/hosts/host internal/wire results scenario transport transport/tcp worker", false},
 	{"internal/sshtest", "", false},
 
 	{"sim", "barrier internal/unit plan results routing/twolevel scheduler topology", true},

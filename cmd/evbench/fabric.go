@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"time"
 
 	"evbench/fabric"
 	"evbench/scenario"
@@ -12,9 +11,6 @@ import (
 
 // fabrics are those that this binary has.
 var fabrics = scenario.Kinds()
-
-// killAfter is how long a worker process may take to end before it is killed.
-const killAfter = time.Second
 
 // An opener makes the fabric of a run. It is called last, when everything that
 // can be wrong with the input has been checked.

@@ -7,6 +7,7 @@ import (
 
 	"evbench/fabric"
 	"evbench/fabric/emulate"
+	"evbench/fabric/workers"
 	"evbench/failover"
 	"evbench/failover/loop"
 	"evbench/plan"
@@ -45,7 +46,7 @@ func openEmulated(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error
 	f := &emulatedFabric{model: model, info: fabricInfo(s.Fabric), seed: s.Seed, tree: s.Tree, changes: make(chan linkChange, 1)}
 	f.info.Model = true
 	f.info.NIC = "none: links are clocks in user space"
-	f.Launcher = threads{how: dataPlane{virtual: true}, options: func(int) tcp.Options {
+	f.Launcher = workers.Threads{Sockets: workers.Sockets{Virtual: true}, Options: func(int) tcp.Options {
 		return tcp.Options{Addr: "127.0.0.1:0", Pace: model}
 	}}
 	return f, nil

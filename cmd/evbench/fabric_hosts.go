@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"evbench/fabric"
+	"evbench/fabric/workers"
 	"evbench/failover/loop"
 	"evbench/plan"
 	"evbench/results"
@@ -29,15 +30,15 @@ func openLocal(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	}
 	return &hostsFabric{
 		info: fabricInfo(s.Fabric),
-		Launcher: processes{cpus: s.Launch.CPUs, data: func(rank int) dataAddresses {
-			return dataAddresses{fmt.Sprintf("127.0.0.1:%d", ports[rank])}
+		Launcher: workers.Processes{CPUs: s.Launch.CPUs, Data: func(rank int) workers.Addresses {
+			return workers.Addresses{fmt.Sprintf("127.0.0.1:%d", ports[rank])}
 		}},
 	}, nil
 }
 
 // openJoined waits for workers that somebody else starts.
 func openJoined(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
-	return &hostsFabric{info: fabricInfo(s.Fabric), Launcher: joining{}}, nil
+	return &hostsFabric{info: fabricInfo(s.Fabric), Launcher: workers.Joining{}}, nil
 }
 
 // Info implements fabric.Fabric.

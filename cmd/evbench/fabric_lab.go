@@ -9,6 +9,7 @@ import (
 	companionlab "evbench/companion/kernel"
 	"evbench/fabric"
 	"evbench/fabric/lab"
+	"evbench/fabric/workers"
 	"evbench/failover/loop"
 	"evbench/plan"
 	"evbench/results"
@@ -44,14 +45,14 @@ func openLab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	f := &labFabric{lab: l, target: companionlab.New(l), tree: s.Tree, info: fabricInfo(s.Fabric)}
 	f.info.NIC = "veth, tbf"
 	if s.Fabric.Workers == scenario.Processes {
-		f.Launcher = processes{data: f.data, sockBuf: labSockBuf, start: func(rank int, cmd *exec.Cmd) error {
+		f.Launcher = workers.Processes{Data: f.data, Buffer: labSockBuf, Start: func(rank int, cmd *exec.Cmd) error {
 			return l.StartCommand(l.Server(rank), cmd)
 		}}
 		return f, nil
 	}
-	f.Launcher = threads{data: f.data, how: dataPlane{sockBuf: labSockBuf}, options: func(rank int) tcp.Options {
+	f.Launcher = workers.Threads{Data: f.data, Sockets: workers.Sockets{Buffer: labSockBuf}, Options: func(rank int) tcp.Options {
 		return tcp.Options{
-			Addr: f.data(rank).listen(),
+			Addr: f.data(rank).Listen(),
 			In:   func(do func() error) error { return l.Do(rank, do) },
 		}
 	}}
@@ -59,8 +60,8 @@ func openLab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 }
 
 // data lists the addresses of a server: single path, then through each spine.
-func (f *labFabric) data(rank int) dataAddresses {
-	var a dataAddresses
+func (f *labFabric) data(rank int) workers.Addresses {
+	var a workers.Addresses
 	for path := companion.Single; path < f.tree.Spines(); path++ {
 		a = append(a, fmt.Sprintf("%s:%d", f.lab.Addr(rank, path), labPort))
 	}

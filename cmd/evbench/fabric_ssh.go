@@ -17,6 +17,8 @@ import (
 	"evbench/bench"
 	"evbench/fabric"
 	"evbench/fabric/hosts"
+	"evbench/fabric/hosts/host"
+	"evbench/fabric/workers"
 	"evbench/internal/atomicfile"
 	"evbench/internal/hostlist"
 	"evbench/internal/wire"
@@ -207,7 +209,7 @@ func (r *sshRun) listen(reports []hosts.Report) (string, error) {
 	if r.s.Launch.Control != "" {
 		return r.s.Launch.Control, nil
 	}
-	here, err := ownAddresses()
+	here, err := host.Addresses()
 	if err != nil {
 		return "", err
 	}
@@ -242,9 +244,9 @@ func (r *sshRun) Launch(ctx context.Context, j fabric.Job) (wait func() error, e
 		}
 		controller = kind + ":" + net.JoinHostPort(r.advertise, port)
 	}
-	var workers []hosts.Worker
+	var start []hosts.Worker
 	for _, at := range r.servers {
-		var data dataAddresses
+		var data workers.Addresses
 		for _, a := range r.addresses[at.Host] {
 			data = append(data, net.JoinHostPort(a, strconv.Itoa(r.s.Launch.DataPort+at.Nth)))
 		}
@@ -255,7 +257,7 @@ func (r *sshRun) Launch(ctx context.Context, j fabric.Job) (wait func() error, e
 		if cpus := r.s.Launch.CPUs; cpus != "" {
 			args = append(args, "--cpus", cpus)
 		}
-		workers = append(workers, hosts.Worker{Host: at.Host, Name: j.Tree.ServerName(at.Rank), Args: args})
+		start = append(start, hosts.Worker{Host: at.Host, Name: j.Tree.ServerName(at.Rank), Args: args})
 	}
-	return r.ssh.Start(ctx, r.abort, workers, j.Token, j.Failed)
+	return r.ssh.Start(ctx, r.abort, start, j.Token, j.Failed)
 }

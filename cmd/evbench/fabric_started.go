@@ -14,22 +14,17 @@ import (
 	"evbench/bench"
 	"evbench/fabric"
 	"evbench/fabric/hosts/host"
+	"evbench/fabric/workers"
 	"evbench/internal/wire"
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/transport/mpi"
-	"evbench/transport/tcp"
 	"evbench/worker"
 )
 
-const (
-	// joinWithin is how long a worker knocks at a controller that is not there.
-	joinWithin = 30 * time.Second
-	// lastWords is how long a worker that failed, or was told to end, leaves to
-	// the controller, which may be writing what it has: the launcher kills all
-	// ranks when one is gone.
-	lastWords = 3 * time.Second
-)
+// lastWords is how long a worker that failed, or was told to end, leaves to the controller,
+// which may be writing what it has: the launcher kills all ranks when one is gone.
+const lastWords = 3 * time.Second
 
 // runStarted is this rank's part of a run.
 func runStarted(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, at place) error {
@@ -82,13 +77,13 @@ type startedFabric struct {
 
 // open is the fabric of the controller.
 func (r *started) open(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
-	f := &startedFabric{hostsFabric: hostsFabric{info: fabricInfo(s.Fabric), Launcher: joining{}}, r: r}
+	f := &startedFabric{hostsFabric: hostsFabric{info: fabricInfo(s.Fabric), Launcher: workers.Joining{}}, r: r}
 	var err error
 	if r.control == controlMPI {
 		f.listener, err = r.world.Listen()
 	} else {
 		var here []string
-		if here, err = ownAddresses(); err == nil {
+		if here, err = host.Addresses(); err == nil {
 			f.listener, err = wire.Listen(listenOn(r.control, here, net.LookupHost))
 		}
 	}
@@ -156,27 +151,27 @@ func (r *started) serve(ctx context.Context, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	o := worker.Options{Token: r.token, Server: r.s.Tree.Position(r.server()), Log: logger(c), Load: host.Watch, Memory: host.Available()}
 	if r.world != nil {
-		o.Data, o.Open = mpiAddress(r.at.rank), openMPI(r.world)
-		o.Host = describeHost(machine, nil, r.s.Launch.CPUs)
-		return r.join(ctx, o)
+		return r.join(ctx, worker.Options{
+			Token: r.token, Server: r.s.Tree.Position(r.server()), Data: mpiAddress(r.at.rank), Open: openMPI(r.world), Log: logger(c),
+			Load: host.Watch, Memory: host.Available(), Host: workers.Describe(machine, nil, version, r.s.Launch.CPUs),
+		})
 	}
-	l, data, err := r.listen(machine)
+	data, err := r.data(machine)
 	if err != nil {
 		return err
 	}
-	probe, stop := reachable(data, r.token, o.Log)
-	o.Data, o.Open, o.Probe = data.String(), openTCP(l, dataPlane{}), probe
-	o.Host = describeHost(machine, data, r.s.Launch.CPUs)
-	return errors.Join(r.join(ctx, o), stop(), l.Close())
+	return workers.Process{
+		Controller: r.control, Token: r.token, Wait: workers.JoinWithin, Server: r.s.Tree.Position(r.server()), Data: data,
+		Machine: machine, Version: version, CPUs: r.s.Launch.CPUs, Log: logger(c),
+	}.Run(ctx)
 }
 
 // join meets the controller. Over MPI it takes as long as it takes: whoever is gone
 // takes all ranks with it.
 func (r *started) join(ctx context.Context, o worker.Options) error {
 	if r.control != controlMPI {
-		return join(ctx, joinWithin, wayTo(r.control), o)
+		return workers.Join(ctx, workers.JoinWithin, r.control, o)
 	}
 	c, err := r.world.Dial(ctx, r.controller)
 	if err != nil {
@@ -186,28 +181,17 @@ func (r *started) join(ctx context.Context, o worker.Options) error {
 	return worker.Run(ctx, o)
 }
 
-// listen opens the port for data.
-func (r *started) listen(machine host.Facts) (*tcp.Listener, dataAddresses, error) {
+// data is where other servers reach this rank.
+func (r *started) data(machine host.Facts) (workers.Addresses, error) {
 	w, err := wantedOf(r.s.Launch, r.control)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	port := 0
 	if r.s.Launch.DataPort != 0 {
 		port = r.s.Launch.DataPort + r.at.local
 	}
-	data, err := findData(machine, w, port)
-	if err != nil {
-		return nil, nil, err
-	}
-	l, err := tcp.Listen(tcp.Options{Addr: data.listen(), Token: r.token})
-	if err != nil {
-		return nil, nil, err
-	}
-	if data, err = data.at(l.Addr()); err != nil {
-		return nil, nil, errors.Join(err, l.Close())
-	}
-	return l, data, nil
+	return workers.FindAddresses(machine, w, port)
 }
 
 // openMPI opens the endpoint of each case in a world.

@@ -1,9 +1,8 @@
-package main
+package workers
 
 import (
 	"context"
 	"fmt"
-	"net"
 	"strings"
 
 	"evbench/barrier"
@@ -13,43 +12,6 @@ import (
 	"evbench/transport/tcp"
 	"evbench/worker"
 )
-
-// dataAddresses is how a worker says where it is reached: one address when
-// routing tables choose the path, then one more for each spine, comma separated.
-type dataAddresses []string
-
-func parseData(s string) (dataAddresses, error) {
-	a := dataAddresses(strings.Split(s, ","))
-	first := ""
-	for _, x := range a {
-		_, port, err := net.SplitHostPort(x)
-		if err != nil {
-			return nil, fmt.Errorf("%q is not host:port", x)
-		}
-		if first == "" {
-			first = port
-		}
-		if port != first {
-			return nil, fmt.Errorf("%q: all addresses of one server have the same port, here %s", x, first)
-		}
-	}
-	return a, nil
-}
-
-func (a dataAddresses) String() string { return strings.Join(a, ",") }
-
-// listen is where a server with these addresses listens: on its only one, or
-// on all that the machine has.
-func (a dataAddresses) listen() string {
-	if len(a) == 1 {
-		return a[0]
-	}
-	ip, port, _ := net.SplitHostPort(a[0]) // parseData has checked it
-	if strings.Contains(ip, ":") {
-		return net.JoinHostPort("::", port)
-	}
-	return net.JoinHostPort("0.0.0.0", port)
-}
 
 // sends are the paths that the sends among operations take.
 func sends(ops []transport.Op) []tcp.Path {
@@ -62,18 +24,18 @@ func sends(ops []transport.Op) []tcp.Path {
 	return need
 }
 
-// A dataPlane says how the connections of a case are opened.
-type dataPlane struct {
-	// virtual: spines are known to the emulation only. Otherwise every spine
+// Sockets says how the connections of a case are opened.
+type Sockets struct {
+	// Virtual: spines are known to the emulation only. Otherwise every spine
 	// that a plan asks for needs an address of its own.
-	virtual bool
-	// sockBuf is the size in bytes of each send and receive buffer where servers
+	Virtual bool
+	// Buffer is the size in bytes of each send and receive buffer where servers
 	// never move in step; 0: as the kernel likes.
-	sockBuf int
+	Buffer int
 }
 
-// openTCP opens the connections of each case on a listener.
-func openTCP(l *tcp.Listener, how dataPlane) worker.OpenFunc {
+// open opens the connections of each case on a listener.
+func (how Sockets) open(l *tcp.Listener) worker.OpenFunc {
 	return func(ctx context.Context, c wire.Configure) (worker.Connections, error) {
 		g := tcp.Group{ID: c.Run, Rank: c.Rank, Need: needs(c), IO: c.IO, Async: c.Mode != wire.Sync, Message: c.Fragment}
 		if c.IO == scenario.IOAuto {
@@ -86,7 +48,7 @@ func openTCP(l *tcp.Listener, how dataPlane) worker.OpenFunc {
 			g.Peers = append(g.Peers, tcp.Peer{Addrs: strings.Split(p.Addrs[0], ",")})
 		}
 		for _, n := range g.Need {
-			if have := len(g.Peers[n.Peer].Addrs) - 1; !how.virtual && n.Spine >= have {
+			if have := len(g.Peers[n.Peer].Addrs) - 1; !how.Virtual && n.Spine >= have {
 				return worker.Connections{}, fmt.Errorf("the plan sends to server%d through spine%d, which has no address there: "+
 					"a pinned plan needs one address per server and spine (worker --data)", c.Peers[n.Peer].Server, n.Spine)
 			}
@@ -98,7 +60,7 @@ func openTCP(l *tcp.Listener, how dataPlane) worker.OpenFunc {
 			}
 			g.Partners = partners
 		} else {
-			g.SockBuf = how.sockBuf
+			g.SockBuf = how.Buffer
 		}
 		ep, err := l.Connect(ctx, g)
 		if err != nil {
