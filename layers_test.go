@@ -104,6 +104,8 @@ var layers = []layer{
 	{"companion/opensm", "failover internal/atomicfile internal/trust plan routing/lft routing/twolevel study/failures topology topology/ibnet topology/network", false},
 	{"companion/inject", "companion/opensm internal/atomicfile internal/trust topology topology/ibnet topology/network", false},
 
+	{"fabric/kind", "companion companion/inject companion/kernel fabric fabric/emulate fabric/hosts fabric/hosts/host fabric/lab fabric/workers failover failover/loop internal/wire plan results routing/twolevel scenario topology transport/tcp", false},
+
 	{"bench", "builder controller fabric fabric/hosts/preflight failover failover/loop internal/unit internal/wire plan plan/store plan/verify results routing/twolevel scenario scheduler topology", false},
 	{"bench/noise", "results", true},
 	{"bench/peer", "results transport", false},

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
+	"evbench/fabric/kind"
 	"evbench/results"
 	"evbench/results/hdf5"
 	"evbench/scenario"
@@ -67,7 +68,7 @@ type toCompare struct {
 	run       *results.Run
 	scenario  *scenario.Scenario
 	planned   []bench.Planned
-	open      opener
+	open      kind.Opener
 }
 
 // accuracyOf reads all arguments before anything is measured.
@@ -155,7 +156,8 @@ func (t *toCompare) get(c *cli.Context) (*results.Run, error) {
 		return t.run, nil
 	}
 	foresee(c.Context, t.scenario, t.planned, foresightOfAccuracy)
-	run, err := measureInto(c, t.scenario, t.planned, t.open, localControl, t.dir, func(results.Run) error { return nil })
+	m := measurement{scenario: t.scenario, planned: t.planned, open: t.open, control: localControl}
+	run, err := measureInto(c, m, t.dir, func(results.Run) error { return nil })
 	return &run, err
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
-	"evbench/fabric"
 	"evbench/fabric/hosts/host"
+	"evbench/fabric/kind"
 	"evbench/fabric/workers"
 	"evbench/internal/wire"
 	"evbench/results"
@@ -39,7 +39,7 @@ func runStarted(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, a
 		return at.quietly(err, c.Int("controller-rank"))
 	}
 	if r.at.rank == r.controller {
-		return r.leave(c, measure(c, s, planned, r.open, r.where))
+		return r.leave(c, measure(c, measurement{scenario: s, planned: planned, open: kind.Joined, control: r.where, describe: r.describe}))
 	}
 	return r.leave(c, r.work(c))
 }
@@ -63,55 +63,37 @@ func (r *started) leave(c *cli.Context, err error) error {
 	return &exitError{code: code}
 }
 
-// where is the control connection; open listens on it.
-func (r *started) where(*cli.Context) (listen, token string, done func() error, err error) {
-	return r.control, r.token, func() error { return nil }, nil
-}
-
-// A startedFabric is plain hosts whose workers have been started already.
-type startedFabric struct {
-	hostsFabric
-	r        *started
-	listener net.Listener
-}
-
-// open is the fabric of the controller.
-func (r *started) open(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
-	f := &startedFabric{hostsFabric: hostsFabric{info: fabricInfo(s.Fabric), Launcher: workers.Joining{}}, r: r}
-	var err error
-	if r.control == controlMPI {
-		f.listener, err = r.world.Listen()
-	} else {
-		var here []string
-		if here, err = host.Addresses(); err == nil {
-			f.listener, err = wire.Listen(listenOn(r.control, here, net.LookupHost))
-		}
-	}
+// where is the control connection, on which this rank listens.
+func (r *started) where(*cli.Context) (control, error) {
+	listener, err := r.listen()
 	if err != nil {
-		return nil, fmt.Errorf("control port: %w", err)
+		return control{}, fmt.Errorf("control port: %w", err)
 	}
-	return f, nil
-}
-
-// tailor implements tailored.
-func (f *startedFabric) tailor(o *bench.Options) {
-	o.Listener = f.listener
-	describe := o.Describe
-	o.Describe = func(m *results.Manifest) {
-		describe(m)
-		if w := f.r.world; w != nil {
-			m.Versions["mpi"] = w.Library()
+	closing := func() error {
+		if err := listener.Close(); !errors.Is(err, net.ErrClosed) { // by a run that did not begin
+			return err
 		}
+		return nil
 	}
+	return control{listen: r.control, listener: listener, token: r.token, closing: closing}, nil
 }
 
-// Close implements fabric.Fabric. A run that did not begin has not closed the
-// listener.
-func (f *startedFabric) Close() error {
-	if err := f.listener.Close(); !errors.Is(err, net.ErrClosed) {
-		return err
+func (r *started) listen() (net.Listener, error) {
+	if r.control == controlMPI {
+		return r.world.Listen()
 	}
-	return nil
+	here, err := host.Addresses()
+	if err != nil {
+		return nil, err
+	}
+	return wire.Listen(listenOn(r.control, here, net.LookupHost))
+}
+
+// describe says in the manifest which MPI it was.
+func (r *started) describe(m *results.Manifest) {
+	if r.world != nil {
+		m.Versions["mpi"] = r.world.Library()
+	}
 }
 
 // work is one server. It outlives a signal for a moment: the controller has had

@@ -1,9 +1,10 @@
-package main
+package kind
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 
 	"evbench/fabric"
 	"evbench/fabric/workers"
@@ -22,23 +23,40 @@ type hostsFabric struct {
 	info results.Fabric
 }
 
-// openLocal runs every server as a process on this machine, over loopback.
-func openLocal(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
+// Hosts are plain hosts, whose workers come to be by a launcher.
+func Hosts(s *scenario.Scenario, l fabric.Launcher) fabric.Fabric {
+	return &hostsFabric{info: info(s.Fabric), Launcher: l}
+}
+
+// Local runs every server as a process on this machine, over loopback.
+func Local(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	ports, err := freePorts(s.Tree.Servers())
 	if err != nil {
 		return nil, err
 	}
-	return &hostsFabric{
-		info: fabricInfo(s.Fabric),
-		Launcher: workers.Processes{CPUs: s.Launch.CPUs, Data: func(rank int) workers.Addresses {
-			return workers.Addresses{fmt.Sprintf("127.0.0.1:%d", ports[rank])}
-		}},
-	}, nil
+	return Hosts(s, workers.Processes{CPUs: s.Launch.CPUs, Data: func(rank int) workers.Addresses {
+		return workers.Addresses{fmt.Sprintf("127.0.0.1:%d", ports[rank])}
+	}}), nil
 }
 
-// openJoined waits for workers that somebody else starts.
-func openJoined(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
-	return &hostsFabric{info: fabricInfo(s.Fabric), Launcher: workers.Joining{}}, nil
+// freePorts returns ports of the loopback interface that are free now.
+func freePorts(n int) ([]int, error) {
+	ports := make([]int, n)
+	for i := range ports {
+		// Held until all are found, so that they differ.
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("free ports: %w", err)
+		}
+		defer l.Close()
+		ports[i] = l.Addr().(*net.TCPAddr).Port
+	}
+	return ports, nil
+}
+
+// Joined waits for workers that somebody else starts.
+func Joined(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
+	return Hosts(s, workers.Joining{}), nil
 }
 
 // Info implements fabric.Fabric.

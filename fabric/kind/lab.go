@@ -1,4 +1,4 @@
-package main
+package kind
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"os/exec"
 
 	"evbench/companion"
-	companionlab "evbench/companion/kernel"
+	"evbench/companion/kernel"
 	"evbench/fabric"
 	"evbench/fabric/lab"
 	"evbench/fabric/workers"
@@ -22,7 +22,7 @@ import (
 type labFabric struct {
 	fabric.Launcher
 	lab    *lab.Lab
-	target *companionlab.Target
+	target *kernel.Target
 	tree   *topology.Tree
 	info   results.Fabric
 }
@@ -37,12 +37,13 @@ const labPort = 7000
 // of full windows wait behind data: buffers are the kernel's then.
 const labSockBuf = 64 << 10
 
-func openLab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
+// Lab builds the embedded lab of a scenario.
+func Lab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	l, err := lab.Start(ctx, lab.Options{Tree: s.Tree, Rate: s.Fabric.Rate, MTU: s.Fabric.MTU, Phase: s.Event.Phase})
 	if err != nil {
 		return nil, err
 	}
-	f := &labFabric{lab: l, target: companionlab.New(l), tree: s.Tree, info: fabricInfo(s.Fabric)}
+	f := &labFabric{lab: l, target: kernel.New(l), tree: s.Tree, info: info(s.Fabric)}
 	f.info.NIC = "veth, tbf"
 	if s.Fabric.Workers == scenario.Processes {
 		f.Launcher = workers.Processes{Data: f.data, Buffer: labSockBuf, Start: func(rank int, cmd *exec.Cmd) error {
@@ -68,10 +69,6 @@ func (f *labFabric) data(rank int) workers.Addresses {
 	return a
 }
 
-func fabricInfo(f scenario.Fabric) results.Fabric {
-	return results.Fabric{Kind: f.Kind, RateBitPerSec: int64(f.Rate), MTU: f.MTU, Factor: scenario.Factor(f.MTU)}
-}
-
 // Info implements fabric.Fabric.
 func (f *labFabric) Info() results.Fabric { return f.info }
 
@@ -95,11 +92,6 @@ func (f *labFabric) Counters(context.Context) ([]results.LinkCount, error) {
 		out[i] = linkCount(f.tree, c.Wire, c.Bytes, c.Packets, c.Drops)
 	}
 	return out, nil
-}
-
-func linkCount(t *topology.Tree, w topology.Wire, bytes, packets, drops uint64) results.LinkCount {
-	link, direction := t.WireName(w)
-	return results.LinkCount{Link: link, Direction: direction, Bytes: bytes, Packets: packets, Drops: drops}
 }
 
 // Dead implements fabric.Fabric.

@@ -1,4 +1,4 @@
-package main
+package kind
 
 import (
 	"context"
@@ -10,10 +10,8 @@ import (
 	"syscall"
 	"time"
 
-	"evbench/bench"
 	"evbench/companion/inject"
 	"evbench/fabric"
-	"evbench/failover"
 	"evbench/failover/loop"
 	"evbench/plan"
 	"evbench/scenario"
@@ -29,17 +27,17 @@ type injectedFabric struct {
 	pipes    chan os.Signal
 }
 
-// injecting opens a fabric with an injector before it, if the scenario has one:
+// Injecting opens a fabric with an injector before it, if the scenario has one:
 // a link that an earlier run has left down, or that is down by itself, ends the
 // run before anything is started.
-func injecting(open opener) opener {
+func Injecting(open Opener) Opener {
 	return func(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 		if s.Inject.Kind == "" {
 			return open(ctx, s)
 		}
 		i, err := inject.Open(injectOptions(s))
 		if err != nil {
-			return nil, usage(err)
+			return nil, fabric.Input(err)
 		}
 		err = i.Check(ctx, failing(s))
 		if err == nil {
@@ -78,13 +76,6 @@ func failing(s *scenario.Scenario) []topology.Link {
 	}
 	slices.SortFunc(out, topology.Link.Compare)
 	return slices.Compact(out)
-}
-
-// tailor implements tailored for the fabric beneath.
-func (f *injectedFabric) tailor(o *bench.Options) {
-	if t, ok := f.Fabric.(tailored); ok {
-		t.tailor(o)
-	}
 }
 
 // Install implements fabric.Fabric: exactly the dead links of the plan are down
@@ -128,30 +119,6 @@ func (f *injectedFabric) SetLinks(ctx context.Context, links []topology.Link, up
 func (f *injectedFabric) Network(*plan.Plan, string) (loop.Network, error) {
 	return selfHealing{f.changes}, nil
 }
-
-// selfHealing is a network that needs nobody to change its routes.
-type selfHealing struct{ changes <-chan linkChange }
-
-// Watch implements loop.Network.
-func (n selfHealing) Watch(ctx context.Context, events chan<- failover.LinkEvent) error {
-	for {
-		select {
-		case c := <-n.changes:
-			c.tell(ctx, events)
-		case <-ctx.Done():
-			return nil
-		}
-	}
-}
-
-// Aid implements loop.Network.
-func (selfHealing) Aid(context.Context, *topology.Tree) (int, error) { return 0, nil }
-
-// Install implements loop.Network.
-func (selfHealing) Install(context.Context, *plan.Plan) (int, error) { return 0, nil }
-
-// Clean implements loop.Network.
-func (selfHealing) Clean(context.Context, *plan.Plan) (int, error) { return 0, nil }
 
 // Close implements fabric.Fabric: everything is up again first, in every case.
 func (f *injectedFabric) Close() error {

@@ -1,4 +1,4 @@
-package main
+package kind
 
 import (
 	"context"
@@ -32,18 +32,13 @@ type emulatedFabric struct {
 	changes chan linkChange
 }
 
-type linkChange struct {
-	links []topology.Link
-	up    bool
-	at    time.Time
-}
-
-func openEmulated(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
+// Emulated makes the model of a fabric.
+func Emulated(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	model, err := emulate.New(emulate.Options{Tree: s.Tree, Rate: s.Fabric.Rate, MTU: s.Fabric.MTU})
 	if err != nil {
 		return nil, err
 	}
-	f := &emulatedFabric{model: model, info: fabricInfo(s.Fabric), seed: s.Seed, tree: s.Tree, changes: make(chan linkChange, 1)}
+	f := &emulatedFabric{model: model, info: info(s.Fabric), seed: s.Seed, tree: s.Tree, changes: make(chan linkChange, 1)}
 	f.info.Model = true
 	f.info.NIC = "none: links are clocks in user space"
 	f.Launcher = workers.Threads{Sockets: workers.Sockets{Virtual: true}, Options: func(int) tcp.Options {
@@ -108,18 +103,6 @@ func (f *emulatedFabric) SetLinks(ctx context.Context, links []topology.Link, up
 	case <-ctx.Done():
 	}
 	return nil
-}
-
-// tell sends what both ends of the links say.
-func (c linkChange) tell(ctx context.Context, events chan<- failover.LinkEvent) {
-	for _, l := range c.links {
-		for _, leaf := range []bool{true, false} {
-			select {
-			case events <- failover.LinkEvent{Link: l, Leaf: leaf, Up: c.up, Seen: c.at}:
-			case <-ctx.Done():
-			}
-		}
-	}
 }
 
 // Dead implements fabric.Fabric.
