@@ -105,6 +105,7 @@ var layers = []layer{
 	{"companion/inject", "companion/opensm internal/atomicfile internal/trust topology topology/ibnet topology/network", false},
 
 	{"fabric/kind", "companion companion/inject companion/kernel fabric fabric/emulate fabric/hosts fabric/hosts/host fabric/lab fabric/workers failover failover/loop internal/wire plan results routing/twolevel scenario topology transport/tcp", false},
+	{"fabric/started", "fabric fabric/hosts/host fabric/workers internal/hostlist internal/wire results scenario transport/mpi worker", false},
 
 	{"bench", "builder controller fabric fabric/hosts/preflight failover failover/loop internal/unit internal/wire plan plan/store plan/verify results routing/twolevel scenario scheduler topology", false},
 	{"bench/noise", "results", true},

@@ -16,6 +16,7 @@ import (
 	"evbench/bench"
 	"evbench/companion/iproute"
 	"evbench/fabric/kind"
+	"evbench/fabric/started"
 	"evbench/internal/wire"
 	"evbench/report"
 	"evbench/results"
@@ -63,23 +64,23 @@ func runAction(c *cli.Context) error {
 	if err := needArgs(c, 1, 1, "SCENARIO"); err != nil {
 		return err
 	}
-	at, err := placeIn(os.Getenv)
+	at, err := started.Read(os.Getenv)
 	if err != nil {
 		return usage(err)
 	}
 	s, planned, err := loadOverridden(c, c.String("fabric"))
 	switch {
 	case err != nil:
-		return at.quietly(err, c.Int("controller-rank"))
-	case c.Bool("dry-run") && at.rank != 0:
+		return quietly(at, err, c.Int("controller-rank"))
+	case c.Bool("dry-run") && at.Rank != 0:
 		return nil // that of rank 0 is enough
 	case c.Bool("dry-run"):
 		return describeCases(c.App.Writer, c.Args().First(), s, planned)
 	case s.Launch.Kind == scenario.LaunchStarted:
 		return runStarted(c, s, planned, at)
 	}
-	if err := at.alone(s); err != nil {
-		return at.quietly(err, 0)
+	if err := alone(at, s); err != nil {
+		return quietly(at, err, 0)
 	}
 	if s.Launch.Kind == scenario.LaunchSSH {
 		return runSSH(c, s, planned)
