@@ -100,6 +100,7 @@ var layers = []layer{
 
 	{"companion", "failover plan routing/twolevel topology", false},
 	{"companion/kernel", "companion failover fabric/lab topology", false},
+	{"fabric/lab/held", "companion companion/kernel fabric fabric/lab failover failover/loop internal/atomicfile internal/trust plan", false},
 	{"companion/iproute", "companion fabric/lab internal/atomicfile plan topology", false},
 	{"companion/opensm", "failover internal/atomicfile internal/trust plan routing/lft routing/twolevel study/failures topology topology/ibnet topology/network", false},
 	{"companion/inject", "companion/opensm internal/atomicfile internal/trust topology topology/ibnet topology/network", false},
