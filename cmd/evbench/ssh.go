@@ -12,7 +12,6 @@ import (
 	"evbench/fabric/kind"
 	"evbench/internal/atomicfile"
 	"evbench/internal/hostlist"
-	"evbench/internal/wire"
 	"evbench/scenario"
 )
 
@@ -40,32 +39,9 @@ func runSSH(c *cli.Context, s *scenario.Scenario, planned []bench.Planned) error
 	}})
 }
 
-// placeServers says which host each server of a scenario is on, without asking
-// any.
+// placeServers says which host each server of a scenario is on, without asking any.
 func placeServers(s *scenario.Scenario) ([]hosts.Server, error) {
-	names, err := hosts.Expand(s.Launch.Hosts)
-	if err != nil {
-		return nil, fmt.Errorf("launch.hosts: %w", err)
-	}
-	if addr := s.Launch.Control; addr != "" {
-		if kind, _, err := wire.SplitAddress(addr); err != nil || kind == "unix" {
-			return nil, fmt.Errorf("launch.control: %q: write tcp:HOST:PORT or tls:HOST:PORT, where workers reach this machine", addr)
-		}
-	}
-	placement, err := readPlacement(s.Launch.Placement)
-	if err != nil {
-		return nil, fmt.Errorf("launch.placement: %w", err)
-	}
-	servers, err := hosts.Place(s.Tree, names, placement)
-	if err != nil {
-		return nil, fmt.Errorf("launch.%w", err)
-	}
-	for _, at := range servers {
-		if port := s.Launch.DataPort + at.Nth; port > 65_535 {
-			return nil, fmt.Errorf("launch.data_port: %s has server %d at port %d", at.Host, at.Nth+1, port)
-		}
-	}
-	return servers, nil
+	return kind.Place(s, readPlacement)
 }
 
 // readPlacement reads a file of leaves and their hosts, or of a network whose

@@ -47,6 +47,34 @@ func NewSSH(abort context.Context, s *scenario.Scenario, servers []hosts.Server,
 	return &SSH{Client: client, launch: s.Launch, servers: servers, version: version, abort: abort}, nil
 }
 
+// Place says which host each server of a scenario is on, without asking any. read reads a
+// file of leaves and their hosts; without a name, nil.
+func Place(s *scenario.Scenario, read func(name string) (*hosts.Placement, error)) ([]hosts.Server, error) {
+	names, err := hosts.Expand(s.Launch.Hosts)
+	if err != nil {
+		return nil, fmt.Errorf("launch.hosts: %w", err)
+	}
+	if addr := s.Launch.Control; addr != "" {
+		if kind, _, err := wire.SplitAddress(addr); err != nil || kind == "unix" {
+			return nil, fmt.Errorf("launch.control: %q: write tcp:HOST:PORT or tls:HOST:PORT, where workers reach this machine", addr)
+		}
+	}
+	placement, err := read(s.Launch.Placement)
+	if err != nil {
+		return nil, fmt.Errorf("launch.placement: %w", err)
+	}
+	servers, err := hosts.Place(s.Tree, names, placement)
+	if err != nil {
+		return nil, fmt.Errorf("launch.%w", err)
+	}
+	for _, at := range servers {
+		if port := s.Launch.DataPort + at.Nth; port > 65_535 {
+			return nil, fmt.Errorf("launch.data_port: %s has server %d at port %d", at.Host, at.Nth+1, port)
+		}
+	}
+	return servers, nil
+}
+
 // Check checks all hosts, and then knows where they reach this machine: there the controller
 // is to listen. It refuses the run when one host cannot be used: nothing is started.
 func (r *SSH) Check(ctx context.Context) (listen string, err error) {
