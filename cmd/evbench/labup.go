@@ -37,7 +37,7 @@ func labUpAction(c *cli.Context) error {
 	if err := needArgs(c, 0, 0, ""); err != nil {
 		return err
 	}
-	if err := held.None(); err != nil {
+	if err := held.MayBuild(); err != nil {
 		return err
 	}
 	t, err := tree(c)

@@ -23,8 +23,8 @@ type hostsFabric struct {
 	info results.Fabric
 }
 
-// Hosts are plain hosts, whose workers come to be by a launcher.
-func Hosts(s *scenario.Scenario, l fabric.Launcher) fabric.Fabric {
+// plainHosts are hosts whose workers come to be by a launcher.
+func plainHosts(s *scenario.Scenario, l fabric.Launcher) fabric.Fabric {
 	return &hostsFabric{info: info(s.Fabric), Launcher: l}
 }
 
@@ -34,7 +34,7 @@ func Local(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Hosts(s, workers.Processes{CPUs: s.Launch.CPUs, Data: func(rank int) workers.Addresses {
+	return plainHosts(s, workers.Processes{CPUs: s.Launch.CPUs, Data: func(rank int) workers.Addresses {
 		return workers.Addresses{fmt.Sprintf("127.0.0.1:%d", ports[rank])}
 	}}), nil
 }
@@ -56,7 +56,7 @@ func freePorts(n int) ([]int, error) {
 
 // Joined waits for workers that somebody else starts.
 func Joined(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
-	return Hosts(s, workers.Joining{}), nil
+	return plainHosts(s, workers.Joining{}), nil
 }
 
 // Info implements fabric.Fabric.

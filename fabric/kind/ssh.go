@@ -150,7 +150,7 @@ func (r *SSH) listen(reports []hosts.Report) (string, error) {
 
 // Open makes the fabric: plain hosts.
 func (r *SSH) Open(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
-	return Hosts(s, r), nil
+	return plainHosts(s, r), nil
 }
 
 // MayOpen implements fabric.Launcher. Other machines have limits of their own.

@@ -138,8 +138,8 @@ func parse(text []byte) (Lab, error) {
 	return h, nil
 }
 
-// None refuses a second lab.
-func None() error {
+// MayBuild reports why this user may not build a lab: there is one.
+func MayBuild() error {
 	h, _, err := Find()
 	switch {
 	case err == nil:
@@ -167,7 +167,7 @@ func claimed(text string) (*claim, error) {
 	c := &claim{h: Lab{ID: id, User: hostUID() != os.Getuid(), Text: text}}
 	c.f, err = lockState(name)
 	if errors.Is(err, trust.ErrLocked) {
-		if err := None(); err != nil {
+		if err := MayBuild(); err != nil {
 			return nil, err
 		}
 		return nil, fabric.Inputf("a lab is being built or taken down by another evbench: %w", err)
