@@ -27,6 +27,7 @@ var layers = []layer{
 	{"internal/unit", "", true},
 	{"internal/coloring", "", true},
 	{"internal/printable", "", true},
+	{"internal/show", "", true},
 	{"internal/hostlist", "", true},
 	{"internal/port", "", false},
 	{"internal/trust", "", false},
@@ -35,9 +36,10 @@ var layers = []layer{
 
 	{"topology", "internal/unit", true},
 	{"topology/topologytest", "topology", false},
-	{"topology/network", "", true},
+	{"topology/network", "internal/show", true},
 	{"topology/ibnet", "topology/network", true},
 	{"topology/netyaml", "topology/network", true},
+	{"topology/netfile", "internal/atomicfile topology/ibnet topology/network topology/netyaml", false},
 	{"topology/dot", "topology/network", true},
 
 	{"scheduler", "topology internal/coloring", true},
@@ -54,7 +56,7 @@ var layers = []layer{
 	{"routing", "topology topology/network routing/twolevel routing/dmod routing/lft routing/opensm routing/qft routing/sssp", true},
 	{"internal/ibtest", "topology/network routing/lft", false},
 
-	{"plan", "topology scheduler routing routing/twolevel", true},
+	{"plan", "internal/show topology scheduler routing routing/twolevel", true},
 	{"plan/store", "plan topology internal/atomicfile", false},
 	{"plan/verify", "topology", true},
 
@@ -69,16 +71,18 @@ var layers = []layer{
 	{"results", "internal/printable", true},
 	{"results/csv", "results internal/atomicfile", false},
 	{"results/hdf5", "results", false},
-	{"results/compare", "results internal/unit", true},
+	{"results/accuracy", "internal/show results", true},
+	{"results/store", "plan results results/csv results/hdf5", false},
+	{"results/compare", "results internal/printable internal/show internal/unit", true},
 
-	{"scenario", "topology internal/unit", false},
-
-	{"internal/wire", "internal/port internal/unit results", false},
+	{"internal/wire", "barrier builder internal/port internal/unit results", false},
 	{"worker", "scheduler builder barrier transport internal/wire results", false},
 	{"controller", "internal/port internal/wire results", false},
 
 	{"failover", "topology", true},
 	{"failover/loop", "failover plan plan/store plan/verify topology", false},
+
+	{"scenario", "barrier builder failover internal/unit results routing routing/twolevel scheduler topology", false},
 
 	{"fabric", "failover/loop plan results topology", false},
 	{"fabric/lab", "topology internal/unit", false},
@@ -92,23 +96,25 @@ var layers = []layer{
 
 	{"sim", "barrier internal/unit plan results routing/twolevel scheduler topology", true},
 
-	{"study/jobs", "internal/hostlist", true},
+	{"study/jobs", "internal/hostlist internal/show routing/lft routing/sssp topology/network", true},
 	{"study/failures", "topology topology/network", true},
-	{"study/survey", "plan plan/verify routing/dmod routing/lft routing/opensm routing/qft routing/sssp routing/twolevel scheduler topology topology/network", true},
-	{"study/policy", "failover plan routing/twolevel scheduler sim study/failures topology", true},
-	{"study/papers", "failover plan routing routing/lft routing/twolevel scheduler sim study/failures study/policy study/survey topology topology/network", true},
+	{"study/survey", "internal/show plan plan/verify routing/dmod routing/lft routing/opensm routing/qft routing/sssp routing/twolevel scheduler topology topology/network", true},
+	{"study/policy", "failover plan results routing/twolevel scheduler sim study/failures topology", true},
+	{"study/papers", "failover internal/show plan results routing routing/lft routing/twolevel scheduler sim study/failures study/policy study/survey topology topology/network", true},
 
 	{"companion", "failover plan routing/twolevel topology", false},
 	{"companion/kernel", "companion failover fabric/lab topology", false},
 	{"fabric/lab/held", "companion companion/kernel fabric fabric/lab failover failover/loop internal/atomicfile internal/trust plan", false},
 	{"companion/iproute", "companion fabric/lab internal/atomicfile plan topology", false},
 	{"companion/opensm", "failover internal/atomicfile internal/trust plan routing/lft routing/twolevel study/failures topology topology/ibnet topology/network", false},
+	{"companion/opensm/follow", "companion/opensm failover failover/loop internal/show topology", false},
 	{"companion/inject", "companion/opensm internal/atomicfile internal/trust topology topology/ibnet topology/network", false},
 
 	{"fabric/kind", "companion companion/inject companion/kernel fabric fabric/emulate fabric/hosts fabric/hosts/host fabric/lab fabric/workers failover failover/loop internal/wire plan results routing/twolevel scenario topology transport/tcp", false},
 	{"fabric/started", "fabric fabric/hosts/host fabric/workers internal/hostlist internal/wire results scenario transport/mpi worker", false},
 
 	{"bench", "builder controller fabric fabric/hosts/preflight failover failover/loop internal/unit internal/wire plan plan/store plan/verify results routing/twolevel scenario scheduler topology", false},
+	{"bench/simulate", "bench builder failover results scenario sim study/policy topology", false},
 	{"bench/noise", "results", true},
 	{"bench/peer", "results transport", false},
 	{"bench/soak", "results topology", true},

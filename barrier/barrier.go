@@ -22,6 +22,7 @@ const (
 	Tournament    = "tournament"
 	Central       = "central"
 	Dissemination = "dissemination"
+	MPI           = "mpi" // MPI_Barrier: the transport's own, not made of signals, and none of Kinds
 )
 
 // Kinds returns the names of all kinds, the default first.

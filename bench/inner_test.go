@@ -19,13 +19,16 @@ import (
 	"evbench/topology"
 )
 
-// A sinkOfPairs takes pairs, and nothing else in these tests.
-type sinkOfPairs struct{ Sink }
+// A sinkOfPairs takes pairs, or takes none.
+type sinkOfPairs struct {
+	Sink
+	takes bool
+}
 
-func (sinkOfPairs) Pair(results.PairCount) error { return nil }
+func (s sinkOfPairs) CountsPairs() bool { return s.takes }
 
 // Pairs are counted for those who take them, unless they are too many.
-func TestPairSink(t *testing.T) {
+func TestCountsPairs(t *testing.T) {
 	for _, tt := range []struct {
 		notation string
 		rounds   int
@@ -33,18 +36,18 @@ func TestPairSink(t *testing.T) {
 		taken    bool
 		warnings int
 	}{
-		{"FT(2;16,32)", 1, sinkOfPairs{}, true, 0},
-		{"FT(2;16,32)", 1, struct{ Sink }{}, false, 0},
-		{"FT(2;27,19)", 1, sinkOfPairs{}, false, 1},
-		{"FT(2;8,16)", 0, sinkOfPairs{}, true, 0},
-		{"FT(2;16,32)", 0, sinkOfPairs{}, false, 1},
+		{"FT(2;16,32)", 1, sinkOfPairs{takes: true}, true, 0},
+		{"FT(2;16,32)", 1, sinkOfPairs{}, false, 0},
+		{"FT(2;27,19)", 1, sinkOfPairs{takes: true}, false, 1},
+		{"FT(2;8,16)", 0, sinkOfPairs{takes: true}, true, 0},
+		{"FT(2;16,32)", 0, sinkOfPairs{takes: true}, false, 1},
 	} {
 		s, err := scenario.Read("x.yaml", strings.NewReader("topology: "+tt.notation+"\ncases: [{schedule: linear-shift}]\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := &runner{plan: rounds{Rounds: scenario.Rounds{Count: tt.rounds}}, s: s, sink: tt.sink}
-		if got := r.pairSink() != nil; got != tt.taken || len(r.manifest.Warnings) != tt.warnings {
+		if got := r.countsPairs(); got != tt.taken || len(r.manifest.Warnings) != tt.warnings {
 			t.Errorf("%s: taken %v, warnings %q", tt.notation, got, r.manifest.Warnings)
 		}
 	}

@@ -7,12 +7,6 @@ import (
 	"evbench/results"
 )
 
-// A PairSink is a Sink that keeps what each server received of each other one: of
-// a case, once it has ended, sender by sender.
-type PairSink interface {
-	Pair(results.PairCount) error
-}
-
 // For how many servers pairs are counted: a line for each of the 262,000 pairs of 512
 // makes a file of about 10 MB for each slice. In rounds there are many.
 const (
@@ -20,24 +14,23 @@ const (
 	maxPairsRounds = 128
 )
 
-// pairSink returns where pairs go to, nil where nobody takes them or where they are
-// too many; the manifest then says so.
-func (r *runner) pairSink() PairSink {
-	sink, ok := r.sink.(PairSink)
+// countsPairs reports whether pairs are counted: not where the sink does not take them, and
+// not where they are too many; the manifest then says so.
+func (r *runner) countsPairs() bool {
 	most := maxPairsRounds
 	if r.plan.Count == 1 {
 		most = maxPairs
 	}
 	switch n := r.s.Tree.Servers(); {
-	case !ok:
-		return nil
+	case !r.sink.CountsPairs():
+		return false
 	case n > most:
 		r.manifest.Warnings = append(r.manifest.Warnings, fmt.Sprintf(
 			"pairs of servers are not counted one by one: %d servers make %d lines for each slice; pairs.csv is for up to %d servers, %d with rounds: 1",
 			n, n*(n-1), most, maxPairs))
-		return nil
+		return false
 	}
-	return sink
+	return true
 }
 
 // keepExchanges hands the times of the exchanges of a slice to the sink.
@@ -50,12 +43,12 @@ func (r *runner) keepExchanges(m *measured) {
 
 // keepPairs hands the pairs of a slice to the sink.
 func (r *runner) keepPairs(m *measured) {
-	if r.pairs == nil {
+	if !r.pairs {
 		return
 	}
 	for _, p := range pairCounts(m.outcome) {
 		p.Case, p.Repeat = m.Name, m.repeat
-		r.keep(r.pairs.Pair(p))
+		r.keep(r.sink.Pair(p))
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// keeper is a Sink that takes plans.
+// keeper is a Sink that keeps plans.
 type keeper struct {
 	memory
 	plans map[string][]byte
@@ -20,7 +20,7 @@ func (k *keeper) Plan(name string, text []byte) error {
 	return k.full
 }
 
-// A sink that takes plans gets that of every case with a schedule, as the
+// A sink gets that of every case with a schedule, as the
 // manifest names it.
 func TestKeepsPlans(t *testing.T) {
 	sink := &keeper{plans: map[string][]byte{}}

@@ -31,21 +31,25 @@ import (
 )
 
 // A Sink takes what a run produces. Nothing is kept back until the end: after
-// an interruption it holds what was measured.
+// an interruption it holds what was measured. What a Sink has no use for it answers
+// with nil.
 type Sink interface {
 	// Manifest is written before anything is measured, and again at the end.
 	Manifest(results.Manifest) error
 	Sample(results.Sample) error
 	Link(results.LinkCount) error
+	// CountsPairs reports whether pairs of servers are counted one by one, which costs
+	// workers a little. Where they are too many they are not, and the manifest says so.
+	CountsPairs() bool
+	// Pair is what a server received of another one: of a slice, once it has ended, sender
+	// by sender. Where pairs are not counted there are none.
+	Pair(results.PairCount) error
 	Exchange(results.ExchangeTime) error
+	// Plan is that of a case with a schedule, in its text form, before the first Manifest.
+	// Without a schedule there is none.
+	Plan(name string, text []byte) error
 	// Summary replaces the one before.
 	Summary(results.Summary) error
-}
-
-// A PlanSink is a Sink that keeps plans too: that of each case with a schedule, in
-// its text form, before the first Manifest. Without a schedule there is none.
-type PlanSink interface {
-	Plan(name string, text []byte) error
 }
 
 // Options of a run.
@@ -102,8 +106,8 @@ type runner struct {
 	o        Options
 	f        fabric.Fabric
 	open     func() (Sink, error)
-	sink     Sink     // nil until all workers have joined
-	pairs    PairSink // nil where nobody wants to know
+	sink     Sink // nil until all workers have joined
+	pairs    bool // are counted one by one
 	ctl      *controller.Controller
 	manifest results.Manifest
 	looked   looked // at plain hosts
@@ -157,7 +161,7 @@ func (r *runner) begin() error {
 	if r.o.Describe != nil {
 		r.o.Describe(&r.manifest)
 	}
-	r.pairs = r.pairSink()
+	r.pairs = r.countsPairs()
 	if err := keepPlans(sink, r.cases); err != nil {
 		return err
 	}
@@ -165,12 +169,8 @@ func (r *runner) begin() error {
 	return r.sink.Manifest(r.manifest)
 }
 
-// keepPlans hands the plans to a sink that takes them.
+// keepPlans hands the plans to the sink.
 func keepPlans(sink Sink, cases []Planned) error {
-	keeper, ok := sink.(PlanSink)
-	if !ok {
-		return nil
-	}
 	for _, c := range cases {
 		if c.Plan.Schedule == nil {
 			continue
@@ -179,7 +179,7 @@ func keepPlans(sink Sink, cases []Planned) error {
 		if err := c.Plan.WriteText(&text); err != nil {
 			return fmt.Errorf("case %q: %w", c.Name, err)
 		}
-		if err := keeper.Plan(c.Name, text.Bytes()); err != nil {
+		if err := sink.Plan(c.Name, text.Bytes()); err != nil {
 			return err
 		}
 	}
@@ -360,7 +360,7 @@ func (r *runner) controllerCase(m *measured) controller.Case {
 		Fragment: int(r.s.Event.Fragment), Spread: r.s.Event.Spread, Seed: r.s.Seed,
 		Sources: m.Sources, Credits: m.Credits, Warmup: uint64(r.s.Warmup), Duration: m.Duration,
 		Deliver: r.s.Deliver, Check: r.s.Check, IO: r.s.IO, Timeout: r.timeout(m), Interval: r.s.Interval,
-		Pairs: r.pairs != nil,
+		Pairs: r.pairs,
 	}
 	c.Rows, c.Standby = rows(m.Plan), r.standby(m)
 	if policyOf(m.Case) == failover.Unsync {

@@ -124,12 +124,17 @@ func (m *memory) Exchange(x results.ExchangeTime) error {
 	return nil
 }
 
-// pairMemory is a PairSink, too.
+func (m *memory) CountsPairs() bool            { return false }
+func (m *memory) Pair(results.PairCount) error { return nil }
+func (m *memory) Plan(string, []byte) error    { return nil }
+
+// pairMemory keeps pairs, too.
 type pairMemory struct {
 	memory
 	pairs []results.PairCount
 }
 
+func (m *pairMemory) CountsPairs() bool              { return true }
 func (m *pairMemory) Pair(x results.PairCount) error { m.pairs = append(m.pairs, x); return nil }
 
 // What servers received of each other makes their goodput, in every mode and repeat,

@@ -6,6 +6,14 @@ import (
 	"time"
 )
 
+// What becomes of a fragment's payload, and how much of it is checked.
+const (
+	DeliverBuffer  = "buffer"
+	DeliverDiscard = "discard"
+	CheckHeader    = "header"
+	CheckPayload   = "payload"
+)
+
 // A Verdict is what an Assembler makes of one arrival.
 type Verdict uint8
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -30,8 +29,7 @@ import (
 type Router struct {
 	target Target
 	rule   rule
-	have   *held     // what the switches hold; nil: not known
-	placed time.Time // the last writes were done
+	have   *held // what the switches hold; nil: not known
 
 	mu   sync.Mutex
 	next *foresight    // from have
@@ -105,10 +103,6 @@ func (r *Router) Aid(ctx context.Context, t *topology.Tree) (changed int, err er
 	}
 	return r.bring(ctx, held{t, edits.apply(r.have.routes)}, edits, edits.Nodes())
 }
-
-// Placed returns when the routes of the last Aid, Install or Clean were in place: they
-// are read back after that. It is called between those.
-func (r *Router) Placed() time.Time { return r.placed }
 
 // restore brings the switches to the routes for t from whatever they hold.
 func (r *Router) restore(ctx context.Context, t *topology.Tree) (changed int, err error) {
@@ -195,7 +189,6 @@ func (r *Router) write(ctx context.Context, edits Edits) (changed int, err error
 			return changed, fmt.Errorf("write routes: %w", err)
 		}
 	}
-	r.placed = time.Now()
 	return changed, nil
 }
 

@@ -150,7 +150,7 @@ func (m *Machine) supersede() {
 
 // came reports whether what a change asks for is in use.
 func (m *Machine) came(r Record) bool {
-	return r.Updated > 0 || r.Cleaned > 0 || !m.o.Replan && r.Aided > 0
+	return r.Updated > 0 || r.Cleaned > 0 || !m.o.replan && r.Aided > 0
 }
 
 // finish marks the records to which nothing more will happen.
@@ -168,7 +168,7 @@ func (m *Machine) finish() {
 // through reports whether nothing of a change is under way or due.
 func (m *Machine) through(id int) bool {
 	if id == m.cur.id {
-		return m.Idle()
+		return m.idle()
 	}
 	return id != m.updating.id && id != m.switching && !m.works(id)
 }

@@ -35,17 +35,8 @@ func Policies() []Policy { return []Policy{None, MinHop, Spread, Unsync, FORS, F
 // DefaultHold is how long a link must have stayed up before it is used again.
 const DefaultHold = 10 * time.Minute
 
-// A LinkEvent is what one end of a leaf-spine link says about it. A link is alive while
-// both ends are up.
-type LinkEvent struct {
-	Link topology.Link
-	Leaf bool // the end that says so is the leaf's, else the spine's
-	Up   bool
-	Seen time.Time // when the event had been read
-	// Reread marks a state that was read because events were lost: the end may have
-	// changed more than once.
-	Reread bool
-}
+// A LinkEvent is what one end of a leaf-spine link says about it.
+type LinkEvent = topology.LinkEvent
 
 // Options of a Machine.
 type Options struct {
@@ -53,19 +44,19 @@ type Options struct {
 	Tree *topology.Tree
 	// Aid: routing tables are repaired at once, before anything is planned.
 	Aid bool
-	// Replan: a plan for what is alive is made, installed and changed to.
-	Replan bool
-	// Hold is how long a link must have been up, without a flap, before it counts as
+	// replan: a plan for what is alive is made, installed and changed to.
+	replan bool
+	// hold is how long a link must have been up, without a flap, before it counts as
 	// alive again; 0: at once.
-	Hold time.Duration
+	hold time.Duration
 	// Debounce is how long after the first event of a change planning waits for more: a
 	// dead switch takes many links with it, and both ends of each report it. Aid does
 	// not wait.
 	Debounce time.Duration
-	// Retry is how long after a failed attempt the next begins; Attempts is how many
+	// retry is how long after a failed attempt the next begins; attempts is how many
 	// there are before the machine stays with what is in place, and says so.
-	Retry    time.Duration
-	Attempts int
+	retry    time.Duration
+	attempts int
 	// Wait: while failures leave servers without a path to each other, the machine waits
 	// for a link to return. Otherwise it ends the run.
 	Wait bool

@@ -385,12 +385,12 @@ func TestPolicies(t *testing.T) {
 			t.Errorf("%s is %s, %v", p, got, err)
 		}
 		o := p.Options(small(t), 0)
-		if o.Aid != (p != None) || o.Replan != (p == Unsync || p == FORS || p == FORSHold) || (o.Hold == DefaultHold) != (p == FORSHold) {
+		if o.Aid != (p != None) || o.replan != (p == Unsync || p == FORS || p == FORSHold) || (o.hold == DefaultHold) != (p == FORSHold) {
 			t.Errorf("%s: %+v", p, o)
 		}
 	}
-	if o := FORSHold.Options(small(t), time.Minute); o.Hold != time.Minute {
-		t.Errorf("hold %s", o.Hold)
+	if o := FORSHold.Options(small(t), time.Minute); o.hold != time.Minute {
+		t.Errorf("hold %s", o.hold)
 	}
 	_, err := ParsePolicy("fast")
 	want := `unknown policy "fast"; policies are none, minhop, spread, unsync, fors, fors+hold`

@@ -103,10 +103,10 @@ const (
 
 // New returns the machine for a plan that is in use.
 func New(o Options) *Machine {
-	o.Attempts = max(1, o.Attempts)
+	o.attempts = max(1, o.attempts)
 	dead := o.Tree.Dead()
-	m := &Machine{o: o, links: newLinks(o.Tree, o.Hold), cur: change{dead: dead}, use: inUse{dead: dead}, place: place{dead: dead}}
-	if !o.Replan && o.Aid {
+	m := &Machine{o: o, links: newLinks(o.Tree, o.hold), cur: change{dead: dead}, use: inUse{dead: dead}, place: place{dead: dead}}
+	if !o.replan && o.Aid {
 		m.place.kind = aided // tables are all there is, and those in place are good
 	}
 	return m
@@ -261,7 +261,7 @@ func (m *Machine) waitsFor() string {
 	switch dead := topology.Minus(m.cur.dead, m.o.Tree.Dead()); {
 	case m.cur.disjoint != "":
 		return m.cur.disjoint
-	case !m.o.Aid && !m.o.Replan && len(dead) > 0:
+	case !m.o.Aid && !m.o.replan && len(dead) > 0:
 		return fmt.Sprintf("nothing leads around links that are dead: %s", some(topology.LinkNames(dead), 16, ", "))
 	}
 	return ""
@@ -289,9 +289,9 @@ func (m *Machine) Wake() (at time.Duration, ok bool) {
 	return at, ok
 }
 
-// Idle reports whether nothing is under way and nothing is due, but for links held out.
+// idle reports whether nothing is under way and nothing is due, but for links held out.
 // A plan that is being made for a change that is over does not count.
-func (m *Machine) Idle() bool {
+func (m *Machine) idle() bool {
 	if m.over {
 		return m.busy == nil
 	}

@@ -10,13 +10,13 @@ import (
 
 func replan(t *testing.T) Options {
 	o := FORS.Options(small(t), 0)
-	o.Attempts = 3
+	o.attempts = 3
 	return o
 }
 
 func holding(t *testing.T) Options {
 	o := replan(t)
-	o.Hold = time.Second
+	o.hold = time.Second
 	return o
 }
 
@@ -28,7 +28,7 @@ func waiting(t *testing.T) Options {
 
 func tables(t *testing.T) Options {
 	o := MinHop.Options(small(t), 0)
-	o.Attempts = 3
+	o.attempts = 3
 	return o
 }
 
@@ -141,7 +141,7 @@ func TestChanges(t *testing.T) {
 			116ms tick         -> install 1
 			117ms installed 1  -> update 1
 		`},
-		{"a plan without first aid, and updates that fail: rolled back", func(t *testing.T) Options { o := replan(t); o.Aid, o.Attempts = false, 0; return o }, `
+		{"a plan without first aid, and updates that fail: rolled back", func(t *testing.T) Options { o := replan(t); o.Aid, o.attempts = false, 0; return o }, `
 			10ms down 00       ->
 			11ms tick          -> plan 1 00
 			15ms planned 1     -> install 1

@@ -11,9 +11,9 @@ import (
 
 // Defaults of Policy.Options.
 const (
-	DefaultDebounce = time.Millisecond
-	DefaultRetry    = 100 * time.Millisecond
-	DefaultAttempts = 5
+	defaultDebounce = time.Millisecond
+	defaultRetry    = 100 * time.Millisecond
+	defaultAttempts = 5
 )
 
 // ParsePolicy returns the policy of a name.
@@ -32,13 +32,13 @@ func ParsePolicy(name string) (Policy, error) {
 // tree. Only FORSHold holds links out; a hold of 0 means DefaultHold.
 func (p Policy) Options(tree *topology.Tree, hold time.Duration) Options {
 	o := Options{
-		Tree: tree, Aid: p != None, Replan: p == Unsync || p == FORS || p == FORSHold,
-		Debounce: DefaultDebounce, Retry: DefaultRetry, Attempts: DefaultAttempts,
+		Tree: tree, Aid: p != None, replan: p == Unsync || p == FORS || p == FORSHold,
+		Debounce: defaultDebounce, retry: defaultRetry, attempts: defaultAttempts,
 	}
 	if p == FORSHold {
-		o.Hold = hold
+		o.hold = hold
 		if hold <= 0 {
-			o.Hold = DefaultHold
+			o.hold = DefaultHold
 		}
 	}
 	return o

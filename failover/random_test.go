@@ -84,7 +84,7 @@ func (w *world) fails() error {
 func (w *world) run() {
 	for steps := 0; ; steps++ {
 		if steps > 20000 {
-			w.t.Fatalf("never quiet; idle %t, log ends\n%s", w.m.Idle(), lines(w.log[max(0, len(w.log)-40):]))
+			w.t.Fatalf("never quiet; idle %t, log ends\n%s", w.m.idle(), lines(w.log[max(0, len(w.log)-40):]))
 		}
 		at, wakes := w.m.Wake()
 		if wakes && at <= w.now {
@@ -158,7 +158,7 @@ func (w *world) check(a Action) {
 			w.fault("update %d with %+v in place, update %d under way", a.ID, w.routes, w.placed)
 		}
 	}
-	if _, ok := a.(Clean); ok && (w.placed != 0 || !w.o.Replan && w.o.Aid) {
+	if _, ok := a.(Clean); ok && (w.placed != 0 || !w.o.replan && w.o.Aid) {
 		w.fault("clean before the switch")
 	}
 	if id := actionID(a); id != len(w.m.Records()) && id >= 0 {
@@ -340,7 +340,7 @@ func (w *world) script() {
 func (w *world) final() {
 	w.t.Helper()
 	m := w.m
-	if !m.Idle() || m.busy != nil {
+	if !m.idle() || m.busy != nil {
 		w.fault("not idle: %+v", m.busy)
 	}
 	for _, r := range m.Records() {
@@ -354,14 +354,14 @@ func (w *world) final() {
 	if !slices.Equal(m.cur.dead, w.truth()) {
 		w.fault("dead %v, by the machine %v", w.truth(), m.cur.dead)
 	}
-	if m.cur.aid.failed >= m.o.Attempts || m.cur.clean.failed >= m.o.Attempts {
+	if m.cur.aid.failed >= m.o.attempts || m.cur.clean.failed >= m.o.attempts {
 		return // it has said so, and nothing can be put in place
 	}
 	want := clean
 	switch given := m.cur.gaveUp || m.cur.disjoint != ""; {
-	case !w.o.Aid && !w.o.Replan && !slices.Equal(w.truth(), w.o.Tree.Dead()):
+	case !w.o.Aid && !w.o.replan && !slices.Equal(w.truth(), w.o.Tree.Dead()):
 		return // as the kernel has left it
-	case given && w.o.Replan && !m.fits(), w.o.Aid && !w.o.Replan:
+	case given && w.o.replan && !m.fits(), w.o.Aid && !w.o.replan:
 		want = aided
 	}
 	if w.routes.kind != want || !w.good() || !slices.Equal(w.routes.dead, w.truth()) {
@@ -399,7 +399,7 @@ func options(t *testing.T, seed uint64) Options {
 	}
 	policy := Policies()[rng.IntN(len(Policies()))]
 	out := policy.Options(tree, 200*ms)
-	out.Wait, out.Attempts = rng.IntN(4) > 0, 3
+	out.Wait, out.attempts = rng.IntN(4) > 0, 3
 	if rng.IntN(8) == 0 {
 		out.Debounce = 0
 	}

@@ -27,7 +27,7 @@ func small(t testing.TB, dead ...topology.Link) *topology.Tree {
 //	TIME EVENT + EVENT … -> ACTION, ACTION … | STATE, STATE …
 //
 // with the events of one call of Handle, the actions that are wanted of it, and after "|"
-// what Idle and Wake have to say: idle, busy, wake TIME, asleep. Events and actions are
+// what idle and Wake have to say: idle, busy, wake TIME, asleep. Events and actions are
 // written as in parseEvent and format. "00" is leaf0-spine0. Lines that begin with # are
 // for the reader.
 func play(t *testing.T, o Options, script string) *Machine {
@@ -167,9 +167,9 @@ func checkState(t *testing.T, m *Machine, line, state string) {
 		var ok bool
 		switch f := append(strings.Fields(s), ""); f[0] {
 		case "idle":
-			ok = m.Idle()
+			ok = m.idle()
 		case "busy":
-			ok = !m.Idle()
+			ok = !m.idle()
 		case "asleep":
 			ok = !wakes
 		case "wake":
@@ -178,7 +178,7 @@ func checkState(t *testing.T, m *Machine, line, state string) {
 			ok = s == ""
 		}
 		if !ok {
-			t.Errorf("%s\n\tidle %t, wake %s %t", line, m.Idle(), at, wakes)
+			t.Errorf("%s\n\tidle %t, wake %s %t", line, m.idle(), at, wakes)
 		}
 	}
 }

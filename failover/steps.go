@@ -30,10 +30,10 @@ func (m *Machine) decide() []Action {
 // routes returns what is to be done about routes now, or nil.
 func (m *Machine) routes() Action {
 	switch {
-	case !m.o.Replan && !m.o.Aid && !m.fits():
+	case !m.o.replan && !m.o.Aid && !m.fits():
 		m.place.kind = unknown // what the kernel has deleted is missed when the links are back
 		return nil
-	case !m.o.Replan && m.o.Aid:
+	case !m.o.replan && m.o.Aid:
 		return m.aidIf(m.stale || !m.aidedFor())
 	case !m.fits():
 		return m.towards()
@@ -124,7 +124,7 @@ func (m *Machine) aidIf(needed bool) Action {
 // needPlan reports whether a plan is to be made now.
 func (m *Machine) needPlan() bool {
 	c := &m.cur
-	if !m.o.Replan || m.fits() || m.hopeless() || c.asked || c.planned {
+	if !m.o.replan || m.fits() || m.hopeless() || c.asked || c.planned {
 		return false
 	}
 	return m.may(&c.step) && m.due(c.planAt)
@@ -152,7 +152,7 @@ func (m *Machine) aidedFor() bool {
 func (m *Machine) covered() bool { return len(topology.Minus(m.cur.dead, m.place.dead)) == 0 }
 
 // may reports whether another attempt may begin, now.
-func (m *Machine) may(t *tries) bool { return t.failed < m.o.Attempts && m.due(t.at) }
+func (m *Machine) may(t *tries) bool { return t.failed < m.o.attempts && m.due(t.at) }
 
 // due reports whether it is time, and else asks to be woken then.
 func (m *Machine) due(at time.Duration) bool {
@@ -168,6 +168,6 @@ func (m *Machine) due(at time.Duration) bool {
 // fail counts a failure, and reports whether it was the last attempt.
 func (t *tries) fail(now time.Duration, o Options) (last bool) {
 	t.failed++
-	t.at = now + o.Retry
-	return t.failed >= o.Attempts
+	t.at = now + o.retry
+	return t.failed >= o.attempts
 }

@@ -50,8 +50,8 @@ type Figures struct {
 	Hash                  string  `json:"hash"`
 }
 
-// Figures returns what the plan costs.
-func (p *Plan) Figures() Figures {
+// figures returns what the plan costs.
+func (p *Plan) figures() Figures {
 	c := p.Cost(Equal, 0)
 	f := Figures{
 		Phases: p.Phases(), Gap: p.Gap(), Duration: c.Duration, PredictedEfficiency: c.Synchronised(), Unsynchronised: c.Unsynchronised(),
@@ -97,7 +97,7 @@ const FirstMoves = 10
 func Compare(older, newer *Plan) Diff {
 	d := Diff{
 		SameServers: older.Tree.Ports() == newer.Tree.Ports() && slices.Equal(older.Tree.Fill(), newer.Tree.Fill()),
-		Lines:       []Line{}, Old: older.Figures(), New: newer.Figures(),
+		Lines:       []Line{}, Old: older.figures(), New: newer.figures(),
 	}
 	d.SameHash = d.Old.Hash == d.New.Hash
 	a, b := older.says(), newer.says()

@@ -91,9 +91,9 @@ func (o Options) forScheduler() scheduler.Options {
 func (o Options) objective() (scheduler.Objective, error) {
 	known := []scheduler.Objective{scheduler.FewestPhases, scheduler.FewestPaths, scheduler.Balanced}
 	switch {
-	case o.Schedule != "fors" && o.Objective == "":
+	case o.Schedule != scheduler.NameFORS && o.Objective == "":
 		return "", nil
-	case o.Schedule != "fors":
+	case o.Schedule != scheduler.NameFORS:
 		return "", fmt.Errorf("objective %s: only the schedule fors has objectives, not %q", o.Objective, o.Schedule)
 	case o.Objective == "":
 		return scheduler.FewestPhases, nil

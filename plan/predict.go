@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"math/rand/v2"
 	"slices"
 
 	"evbench/routing/twolevel"
@@ -47,7 +46,7 @@ const ecmpDraws = 64
 
 // Cost counts the loads of one exchange. Under ecmp every pair of servers keeps
 // the path that the kernel's hash gives it; the costs are then means over 64
-// seeded draws. Without routing there is nothing to count: the zero Cost.
+// draws, with seed, seed+1 and so on: the first is that of a run with this seed. Without routing there is nothing to count: the zero Cost.
 // O(S² + phases · wires), times the draws.
 func (p *Plan) Cost(w Weight, seed uint64) Cost {
 	switch {
@@ -57,29 +56,14 @@ func (p *Plan) Cost(w Weight, seed uint64) Cost {
 		return p.cost(w, p.spines())
 	}
 	var sum Cost
-	rng := rand.New(rand.NewPCG(seed, 1))
-	for range ecmpDraws {
-		c := p.cost(w, p.hash(rng))
+	leaf := p.Tree.LeafOfRanks()
+	for i := range uint64(ecmpDraws) {
+		c := p.cost(w, func(src, dst int) int { return p.Tables.Hashed(seed+i, leaf[src], src, dst) })
 		sum.Ideal += c.Ideal / ecmpDraws
 		sum.Duration += c.Duration / ecmpDraws
 		sum.Busiest += c.Busiest / ecmpDraws
 	}
 	return sum
-}
-
-// hash draws one spine for every pair of servers from its next hops.
-func (p *Plan) hash(rng *rand.Rand) func(src, dst int) int {
-	n := p.Tree.Servers()
-	spines := make([]int, n*n)
-	for src := range n {
-		leaf := twolevel.Leaf(p.Tree.Leaf(src))
-		for dst := range n {
-			if ports := p.Tables.Ports(leaf, dst); len(ports) > 0 {
-				spines[src*n+dst] = int(ports[rng.IntN(len(ports))]) - p.Tree.Ports()
-			}
-		}
-	}
-	return func(src, dst int) int { return spines[src*n+dst] }
 }
 
 func (p *Plan) cost(w Weight, spine func(src, dst int) int) Cost {

@@ -25,7 +25,7 @@ func TestNoRouteError(t *testing.T) {
 	tables.Set(twolevel.Leaf(0), 4)
 	err = reach(tables, twolevel.Ftree, nil)
 	no, ok := errors.AsType[*NoRouteError](err)
-	if !ok || no.Pairs != 4 || !errors.Is(err, twolevel.ErrNoRoute) {
+	if !ok || no.pairs != 4 || !errors.Is(err, twolevel.ErrNoRoute) {
 		t.Fatalf("%v", err)
 	}
 	want := "routing ftree on FT(2;2,3) without leaf0-spine0 leaves 4 pairs of servers without a route: server0 to server4: leaf0: no route"
@@ -36,7 +36,7 @@ func TestNoRouteError(t *testing.T) {
 		t.Errorf("leaves that are apart: %v", err)
 	}
 	many := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4}, "spine0", "spine1", "spine2")
-	if s := (&NoRouteError{Routing: "updn", Tree: many, Pairs: 1, First: err}).Error(); !strings.Contains(s, "leaf3-spine0 and 2 more leaves 1 pairs") {
+	if s := (&NoRouteError{routing: "updn", tree: many, pairs: 1, first: err}).Error(); !strings.Contains(s, "leaf3-spine0 and 2 more leaves 1 pairs") {
 		t.Error(s)
 	}
 }

@@ -65,7 +65,7 @@ func (d *draft) targets(stated *string) map[string]any {
 
 // fromJSON completes what this form leaves out.
 func (d *draft) fromJSON() error {
-	if d.objective == "" && d.schedule == "fors" {
+	if d.objective == "" && d.schedule == scheduler.NameFORS {
 		d.objective = scheduler.FewestPhases
 	}
 	if _, err := (Options{Schedule: d.schedule, Objective: d.objective}).objective(); err != nil {

@@ -18,24 +18,24 @@ func Routings() []string { return append(routing.TreeNames(), twolevel.Pinned, N
 // a live path. On trees of two levels no engine is known to do so; the check is
 // there because nothing in an engine for any network promises it.
 type NoRouteError struct {
-	Routing string
-	Tree    *topology.Tree
-	Pairs   int   // ordered pairs of servers without a route
-	First   error // the first of them, and where its message is lost
+	routing string
+	tree    *topology.Tree
+	pairs   int   // ordered pairs of servers without a route
+	first   error // the first of them, and where its message is lost
 }
 
 func (e *NoRouteError) Error() string {
 	down := ""
-	if names := e.Tree.DownNames(); len(names) > 0 {
+	if names := e.tree.DownNames(); len(names) > 0 {
 		down = " without " + strings.Join(names[:min(named, len(names))], ", ")
 		if more := len(names) - named; more > 0 {
 			down += fmt.Sprintf(" and %d more", more)
 		}
 	}
-	return fmt.Sprintf("routing %s on %s%s leaves %d pairs of servers without a route: %v", e.Routing, e.Tree.Notation(), down, e.Pairs, e.First)
+	return fmt.Sprintf("routing %s on %s%s leaves %d pairs of servers without a route: %v", e.routing, e.tree.Notation(), down, e.pairs, e.first)
 }
 
-func (e *NoRouteError) Unwrap() error { return e.First }
+func (e *NoRouteError) Unwrap() error { return e.first }
 
 // Tables computes the tables of one of the engines of Routings, and checks that
 // they join all servers whose leaves share a live spine: if not, that is a
@@ -62,7 +62,7 @@ func Tables(t *topology.Tree, name string) (*twolevel.Tables, error) {
 // servers of a leaf share its entries: one is asked for all.
 func reach(tables *twolevel.Tables, name string, cut [][2]int) error {
 	t := tables.Tree
-	e := &NoRouteError{Routing: name, Tree: t}
+	e := &NoRouteError{routing: name, tree: t}
 	apart := pairSet(cut)
 	leaf := leaves(t)
 	for l := range t.Leaves() {
@@ -74,14 +74,14 @@ func reach(tables *twolevel.Tables, name string, cut [][2]int) error {
 				continue
 			}
 			if err := tables.Walk(t.First(l), dst); err != nil {
-				e.Pairs += t.On(l)
-				if e.First == nil {
-					e.First = err
+				e.pairs += t.On(l)
+				if e.first == nil {
+					e.first = err
 				}
 			}
 		}
 	}
-	if e.First == nil {
+	if e.first == nil {
 		return nil
 	}
 	return e

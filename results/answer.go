@@ -160,9 +160,9 @@ func (c Case) describe(cases []Case, group []int) string {
 func (c Case) words() string {
 	over := strings.Replace(c.Routing, "minhop", "min-hop", 1)
 	switch {
-	case c.ShortMode() == "free":
+	case c.Mode == FreeRunning:
 		return "free-running over " + over
-	case c.ShortMode() != "sync":
+	case c.Mode != Sync:
 		return "unsynchronised over " + over
 	case c.planned() && strings.HasPrefix(c.Schedule, "repair:"):
 		return strings.TrimPrefix(c.Schedule, "repair:") + " repaired around it"

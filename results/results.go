@@ -126,14 +126,21 @@ type Case struct {
 	Warnings []string `json:"warnings"` // odd, but not fatal
 }
 
+// Modes of event building, as scenarios and results call them.
+const (
+	Sync        = "synchronised"   // in phases, with a barrier between them
+	Unsync      = "unsynchronised" // no phases: servers ask for fragments
+	FreeRunning = "free-running"   // in the order of the phases, without barriers
+)
+
 // ShortMode is the mode in a word, as tables have it: sync, unsync, free.
 func (c Case) ShortMode() string {
 	switch c.Mode {
-	case "synchronised":
+	case Sync:
 		return "sync"
-	case "unsynchronised":
+	case Unsync:
 		return "unsync"
-	case "free-running":
+	case FreeRunning:
 		return "free"
 	}
 	return c.Mode

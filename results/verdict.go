@@ -69,7 +69,7 @@ func synchronised(cases []Case, group []int) []int {
 	var around, through, both []int
 	for _, i := range group {
 		switch c := cases[i]; {
-		case c.ShortMode() != "sync":
+		case c.Mode != Sync:
 		case c.planned():
 			around, both = append(around, i), append(both, i)
 		default:

@@ -40,6 +40,22 @@ type Options struct {
 	File io.Reader
 }
 
+// The engines for networks of any shape, as on the command line; package twolevel names the
+// others.
+const (
+	OpenSMMinHop  = "opensm-minhop"
+	UpDown        = "updn"
+	UpDownScatter = "updn-scatter"
+	DownUp        = "dnup"
+	DModK         = "dmodk"
+	DModC         = "dmodc"
+	DModCDownCost = "dmodc-downcost"
+	SSSP          = "sssp"
+	DFSSSP        = "dfsssp"
+	QFT           = "qft"
+	File          = "file" // tables that were made elsewhere
+)
+
 // An Engine is an entry of the table.
 type Engine struct {
 	Name string
@@ -49,20 +65,20 @@ type Engine struct {
 
 // engines are all there are, in the order in which people are told.
 var engines = []Engine{
-	{"ftree", "as OpenSM's ftree: contention-free shifts on whole trees", ftree},
-	{"opensm-minhop", "as OpenSM's minhop: shortest ways, balanced; sticky after a failure", openSMMinHop},
-	{"updn", "as OpenSM's updn: shortest ways up, then down", upDown},
-	{"updn-scatter", "updn with OpenSM's --scatter-ports", scatter},
-	{"dnup", "as OpenSM's dnup: shortest ways down, then up", downUp},
-	{"dmodk", "d-mod-k, closed form for whole PGFTs", dmodk},
-	{"dmodc", "d-mod-k for degraded trees", dmodc},
-	{"dmodc-downcost", "dmodc that never goes up after down, for nets that are only like trees", dmodcDown},
-	{"sssp", "as OpenSM's sssp: shortest ways over cables that grow heavier", shortest},
-	{"dfsssp", "as OpenSM's dfsssp: sssp, and virtual lanes without deadlock", lanes},
-	{"qft", "closed form for quasi fat trees and PGFTs, whole or degraded", quasi},
+	{twolevel.Ftree, "as OpenSM's ftree: contention-free shifts on whole trees", ftree},
+	{OpenSMMinHop, "as OpenSM's minhop: shortest ways, balanced; sticky after a failure", openSMMinHop},
+	{UpDown, "as OpenSM's updn: shortest ways up, then down", upDown},
+	{UpDownScatter, "updn with OpenSM's --scatter-ports", scatter},
+	{DownUp, "as OpenSM's dnup: shortest ways down, then up", downUp},
+	{DModK, "d-mod-k, closed form for whole PGFTs", dmodk},
+	{DModC, "d-mod-k for degraded trees", dmodc},
+	{DModCDownCost, "dmodc that never goes up after down, for nets that are only like trees", dmodcDown},
+	{SSSP, "as OpenSM's sssp: shortest ways over cables that grow heavier", shortest},
+	{DFSSSP, "as OpenSM's dfsssp: sssp, and virtual lanes without deadlock", lanes},
+	{QFT, "closed form for quasi fat trees and PGFTs, whole or degraded", quasi},
 	{twolevel.MinHop, "two levels: least used live spine, ties to the lowest", twoLevels(twolevel.MinHop)},
 	{twolevel.Spread, "two levels: the same, ties rotated by leaf", twoLevels(twolevel.Spread)},
-	{"file", "tables from a file", file},
+	{File, "tables from a file", file},
 }
 
 // All returns the engines.
@@ -86,13 +102,13 @@ func Compute(name string, n *network.Network, o Options) (*lft.Tables, error) {
 	for i, x := range list {
 		x = strings.TrimSpace(x)
 		if x == twolevel.MinHop && len(list) > 1 {
-			x = "opensm-minhop"
+			x = OpenSMMinHop
 		}
 		var err error
 		if steps[i], err = find(x); err != nil {
 			return nil, err
 		}
-		if x == "file" && len(list) > 1 {
+		if x == File && len(list) > 1 {
 			return nil, fmt.Errorf("engine %q: file cannot be one of several", name)
 		}
 	}

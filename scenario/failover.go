@@ -7,16 +7,18 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"evbench/failover"
 )
 
 // Policies of fail-over, as package failover has them.
 const (
-	PolicyNone     = "none"
-	PolicyMinHop   = MinHop
-	PolicySpread   = Spread
-	PolicyUnsync   = "unsync"
-	PolicyFORS     = FORS
-	PolicyFORSHold = "fors+hold"
+	PolicyNone     = string(failover.None)
+	PolicyMinHop   = string(failover.MinHop)
+	PolicySpread   = string(failover.Spread)
+	PolicyUnsync   = string(failover.Unsync)
+	PolicyFORS     = string(failover.FORS)
+	PolicyFORSHold = string(failover.FORSHold)
 )
 
 // Policies lists the valid names, in order of what they do.
@@ -234,12 +236,4 @@ func (c *Case) policy() string {
 		return ""
 	}
 	return c.Failover.Policy
-}
-
-// title says in words what is done: "fail-over by fors+hold (hold 4s)".
-func (f *Failover) title() string {
-	if f.Hold > 0 {
-		return fmt.Sprintf("fail-over by %s (hold %s)", f.Policy, short(f.Hold))
-	}
-	return "fail-over by " + f.Policy
 }

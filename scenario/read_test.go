@@ -171,26 +171,6 @@ func TestTimed(t *testing.T) {
 	if second.At != 8*time.Second || second.For != 0 {
 		t.Errorf("second timed failure %+v", second)
 	}
-	if want := "linear-shift over ftree, synchronised (tournament barrier), leaf1-spine1 dead, leaf0-spine3 down from 3s to 8s, leaf0-spine3 dies at 8s"; c.Title() != want {
-		t.Errorf("title %q", c.Title())
-	}
-}
-
-func TestTitles(t *testing.T) {
-	s := read(t, small+`cases:
-  - {}
-  - {mode: unsync, sources: 1, credits: 1, failures: [spine0, leaf1-spine1]}
-  - {mode: free-running, schedule: fors}
-`)
-	for i, want := range []string{
-		"linear-shift over ftree, synchronised (tournament barrier), no failures",
-		"no schedule over ftree, unsynchronised (1 source, 1 event in flight), spine0 and leaf1-spine1 dead",
-		"fors over pinned, free-running (2 events in flight), no failures",
-	} {
-		if got := s.Cases[i].Title(); got != want {
-			t.Errorf("title %q, want %q", got, want)
-		}
-	}
 }
 
 func TestMatrix(t *testing.T) {

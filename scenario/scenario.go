@@ -12,7 +12,13 @@ import (
 	"slices"
 	"time"
 
+	"evbench/barrier"
+	"evbench/builder"
 	"evbench/internal/unit"
+	"evbench/results"
+	"evbench/routing"
+	"evbench/routing/twolevel"
+	"evbench/scheduler"
 	"evbench/topology"
 )
 
@@ -74,57 +80,57 @@ type Event struct {
 
 // Modes of event building.
 const (
-	Sync        = "synchronised"
-	Unsync      = "unsynchronised"
-	FreeRunning = "free-running"
+	Sync        = results.Sync
+	Unsync      = results.Unsync
+	FreeRunning = results.FreeRunning
 )
 
 // Barriers between the phases of a synchronised exchange.
 const (
-	Tournament    = "tournament"
-	Central       = "central"
-	Dissemination = "dissemination"
-	MPIBarrier    = "mpi" // MPI_Barrier; over transport mpi only
+	Tournament    = barrier.Tournament
+	Central       = barrier.Central
+	Dissemination = barrier.Dissemination
+	MPIBarrier    = barrier.MPI // over transport mpi only
 )
 
 // Schedules, as on the command line. Repair goes before the name of one of the others.
 const (
-	LinearShift       = "linear-shift"
-	XOR               = "xor"
-	BandwidthOptimal  = "bandwidth-optimal"
-	FORS              = "fors"
-	FORSClosed        = "fors-closed"
-	FORSPublished     = "fors-published"
-	FORSPublishedText = "fors-published-text"
-	Repair            = "repair:"
+	LinearShift       = scheduler.NameLinearShift
+	XOR               = scheduler.NameXOR
+	BandwidthOptimal  = scheduler.NameBandwidthOptimal
+	FORS              = scheduler.NameFORS
+	FORSClosed        = scheduler.NameFORSClosed
+	FORSPublished     = scheduler.NameFORSPublished
+	FORSPublishedText = scheduler.NameFORSPublishedText
+	Repair            = scheduler.RepairPrefix
 )
 
 // Routings, as on the command line.
 const (
-	Ftree  = "ftree"
-	MinHop = "minhop"
-	Spread = "spread"
-	ECMP   = "ecmp"
-	Pinned = "pinned"
+	Ftree  = twolevel.Ftree
+	MinHop = twolevel.MinHop
+	Spread = twolevel.Spread
+	ECMP   = twolevel.ECMP
+	Pinned = twolevel.Pinned
 
-	OpenSMMinHop  = "opensm-minhop"
-	UpDown        = "updn"
-	UpDownScatter = "updn-scatter"
-	DownUp        = "dnup"
-	DModK         = "dmodk"
-	DModC         = "dmodc"
-	DModCDownCost = "dmodc-downcost"
-	SSSP          = "sssp"
-	DFSSSP        = "dfsssp"
-	QFT           = "qft"
+	OpenSMMinHop  = routing.OpenSMMinHop
+	UpDown        = routing.UpDown
+	UpDownScatter = routing.UpDownScatter
+	DownUp        = routing.DownUp
+	DModK         = routing.DModK
+	DModC         = routing.DModC
+	DModCDownCost = routing.DModCDownCost
+	SSSP          = routing.SSSP
+	DFSSSP        = routing.DFSSSP
+	QFT           = routing.QFT
 )
 
 // What becomes of a fragment's payload, and how much of it is checked.
 const (
-	Buffer       = "buffer"
-	Discard      = "discard"
-	CheckHeader  = "header"
-	CheckPayload = "payload"
+	Buffer       = builder.DeliverBuffer
+	Discard      = builder.DeliverDiscard
+	CheckHeader  = builder.CheckHeader
+	CheckPayload = builder.CheckPayload
 )
 
 // Modes, Barriers, Schedules, Routings, Kinds list the valid names.

@@ -49,7 +49,7 @@ func BandwidthOptimalPods(p *topology.Pods) *Schedule {
 
 // bandwidthOptimal takes the levels of a tree, from the servers of a leaf upwards.
 func bandwidthOptimal(t *topology.Tree, levels []int) *Schedule {
-	s := newSchedule("bandwidth-optimal", t)
+	s := newSchedule(NameBandwidthOptimal, t)
 	at := make([]int, s.Ranks)
 	for r := range at {
 		at[r] = t.Position(r)

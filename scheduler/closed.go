@@ -42,7 +42,7 @@ import (
 // Checked on all (M0, M1, f) with M0 and M1 in 2..24. A tree that is not full,
 // or not reduced uniformly, is an error. O(S²), with lift O(S²·log S).
 func ForsClosed(t *topology.Tree, o Options) (*Schedule, error) {
-	const name = "fors-closed"
+	const name = NameFORSClosed
 	live, err := uniform(t)
 	if err != nil {
 		return nil, fmt.Errorf("schedule %s: %w", name, err)

@@ -145,7 +145,7 @@ func (f *fabric) shift() *Schedule {
 		return nil
 	}
 	s := LinearShift(f.tree)
-	s.Name, s.Pinned = "fors", true
+	s.Name, s.Pinned = NameFORS, true
 	for src := range s.Ranks {
 		for dst := range s.Ranks {
 			if src/n != dst/n {
@@ -159,7 +159,7 @@ func (f *fabric) shift() *Schedule {
 
 // schedule takes steps 2 and 3.
 func (s *split) schedule(bound Bound, o Options) *Schedule {
-	out := newSchedule("fors", s.tree)
+	out := newSchedule(NameFORS, s.tree)
 	out.Phases, out.Pinned = int(s.ceiling), true
 	t := &table{split: s, phases: out.Phases, slots: out.slots}
 	t.color(o)

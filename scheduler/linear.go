@@ -14,7 +14,7 @@ import (
 // wrap-around collides. When links die it suffers most: in most phases every
 // server of a leaf sends to another leaf. O(S²).
 func LinearShift(t *topology.Tree) *Schedule {
-	s := newSchedule("linear-shift", t)
+	s := newSchedule(NameLinearShift, t)
 	s.Phases = s.Ranks - 1
 	s.meet(func(src, dst int) int { return (dst - src - 1 + s.Ranks) % s.Ranks })
 	return s
@@ -30,7 +30,7 @@ func XOR(t *topology.Tree) (*Schedule, error) {
 	if n&(n-1) != 0 {
 		return nil, fmt.Errorf("schedule xor: needs a power of two of servers, such as %d or %d; here are %d", below2(n), 2*below2(n), n)
 	}
-	s := newSchedule("xor", t)
+	s := newSchedule(NameXOR, t)
 	s.Phases = n - 1
 	s.meet(func(src, dst int) int { return (src ^ dst) - 1 })
 	return s, nil

@@ -7,9 +7,23 @@ import (
 	"evbench/topology"
 )
 
-// Names returns the names of all schedules, as on the command line.
+// The schedules, as on the command line. RepairPrefix goes before the name of one of them.
+const (
+	NameLinearShift       = "linear-shift"
+	NameXOR               = "xor"
+	NameBandwidthOptimal  = "bandwidth-optimal"
+	NameFORS              = "fors"
+	NameFORSClosed        = "fors-closed"
+	NameFORSPublished     = "fors-published"
+	NameFORSPublishedText = "fors-published-text"
+	RepairPrefix          = "repair:"
+)
+
+// Names returns the names of all schedules.
 func Names() []string {
-	return []string{"linear-shift", "xor", "bandwidth-optimal", "fors", "fors-closed", "fors-published", "fors-published-text"}
+	return []string{
+		NameLinearShift, NameXOR, NameBandwidthOptimal, NameFORS, NameFORSClosed, NameFORSPublished, NameFORSPublishedText,
+	}
 }
 
 // ByName returns the schedule of that name for a tree, and the best lower bound
@@ -23,23 +37,23 @@ func ByName(name string, t *topology.Tree, o Options) (*Schedule, Bound, error) 
 	if n := t.Servers(); n > MaxServers {
 		return nil, Bound{}, fmt.Errorf("schedule %s: %d servers are more than can be planned (at most %d)", name, n, MaxServers)
 	}
-	if base, ok := strings.CutPrefix(name, repairPrefix); ok {
+	if base, ok := strings.CutPrefix(name, RepairPrefix); ok {
 		return repaired(base, t, o)
 	}
 	switch name {
-	case "linear-shift":
+	case NameLinearShift:
 		s = LinearShift(t)
-	case "xor":
+	case NameXOR:
 		s, err = XOR(t)
-	case "bandwidth-optimal":
+	case NameBandwidthOptimal:
 		s = BandwidthOptimal(t)
-	case "fors":
+	case NameFORS:
 		return FORS(t, o)
-	case "fors-closed":
+	case NameFORSClosed:
 		s, err = ForsClosed(t, o)
-	case "fors-published":
+	case NameFORSPublished:
 		s, err = Published(t)
-	case "fors-published-text":
+	case NameFORSPublishedText:
 		s, err = PublishedText(t)
 	default:
 		err = fmt.Errorf("no schedule %q; there are %s", name, choices())
@@ -58,5 +72,5 @@ func ByName(name string, t *topology.Tree, o Options) (*Schedule, Bound, error) 
 
 // choices lists the names for error messages.
 func choices() string {
-	return strings.Join(Names(), ", ") + ", and " + repairPrefix + "NAME for any of them"
+	return strings.Join(Names(), ", ") + ", and " + RepairPrefix + "NAME for any of them"
 }

@@ -36,13 +36,13 @@ func ForPods(name string, p *topology.Pods, o Options) (*Schedule, Bound, error)
 	var s *Schedule
 	var err error
 	switch name {
-	case "linear-shift":
+	case NameLinearShift:
 		s = LinearShift(p.Lower())
-	case "xor":
+	case NameXOR:
 		s, err = XOR(p.Lower())
-	case "bandwidth-optimal":
+	case NameBandwidthOptimal:
 		s = BandwidthOptimalPods(p)
-	case "fors":
+	case NameFORS:
 		return f.fors(o)
 	default:
 		err = fmt.Errorf("no schedule %q for three levels; there are %s", name, strings.Join(PodNames(), ", "))
@@ -54,7 +54,7 @@ func ForPods(name string, p *topology.Pods, o Options) (*Schedule, Bound, error)
 }
 
 // PodNames returns the names that ForPods takes.
-func PodNames() []string { return []string{"linear-shift", "xor", "bandwidth-optimal", "fors"} }
+func PodNames() []string { return []string{NameLinearShift, NameXOR, NameBandwidthOptimal, NameFORS} }
 
 // fors plans with planes and top switches.
 func (f *podFabric) fors(o Options) (*Schedule, Bound, error) {
@@ -132,7 +132,7 @@ func (f *podFabric) attempt(w *podFluid, k, try int, o Options) *podTable {
 
 // schedule gives the slots of the table to servers.
 func (t *podTable) schedule(b Bound, o Options) *Schedule {
-	out := &Schedule{Name: "fors", Ranks: t.servers, Phases: t.phases, Pinned: true, slots: t.slots}
+	out := &Schedule{Name: NameFORS, Ranks: t.servers, Phases: t.phases, Pinned: true, slots: t.slots}
 	t.lift(o)
 	if out.Phases > b.Phases {
 		out.dropEmpty()

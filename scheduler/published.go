@@ -14,8 +14,8 @@ type variant string
 // The listing shifts the destination slot after lcm(M0, M1-1) messages, the
 // formulas in the text shift the destination leaf.
 const (
-	asListed variant = "fors-published"
-	inText   variant = "fors-published-text"
+	asListed variant = NameFORSPublished
+	inText   variant = NameFORSPublishedText
 )
 
 // An InvalidError says that a published algorithm gives a wrong result for a

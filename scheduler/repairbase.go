@@ -9,9 +9,8 @@ import (
 	"evbench/topology"
 )
 
-// Repair returns a contention-free schedule made from the schedule of the name
-// base, and the number of messages that it moved to another phase. Its name is
-// "repair:" and the base.
+// repaired returns a contention-free schedule made from the schedule of the name
+// base, and the bound of the tree. Its name is "repair:" and the base.
 //
 // The idea is that of the fault-adaptive schedule FS (thesis 5.4.3, Algorithm 3):
 // what the live links cannot carry in a phase moves to phases added at the end.
@@ -32,21 +31,9 @@ import (
 // With a uniform reduction every message gets a spine in step 2. The result is
 // not optimal, FORS is: a base phase that uses fewer links than are alive is not
 // filled up except by step 3. O(S²·log S) and a list colouring for each phase.
-func Repair(base string, t *topology.Tree, o Options) (*Schedule, int, error) {
-	s, _, err := repaired(base, t, o)
-	if err != nil {
-		return nil, 0, err
-	}
-	return s, s.Moved, nil
-}
-
-// repairPrefix is what the names of repaired schedules begin with.
-const repairPrefix = "repair:"
-
-// repaired is Repair; it returns the bound of the tree too.
 func repaired(base string, t *topology.Tree, o Options) (*Schedule, Bound, error) {
-	name := repairPrefix + base
-	if strings.HasPrefix(base, repairPrefix) {
+	name := RepairPrefix + base
+	if strings.HasPrefix(base, RepairPrefix) {
 		return nil, Bound{}, fmt.Errorf("schedule %s: the base is itself a repaired schedule", name)
 	}
 	s, bound, err := ByName(base, t, o)

@@ -16,7 +16,7 @@ import (
 // moved; base phases may only have vanished.
 func repair(t testing.TB, tr *topology.Tree, base string, o scheduler.Options) *scheduler.Schedule {
 	t.Helper()
-	s, moved, err := scheduler.Repair(base, tr, o)
+	s, _, err := scheduler.ByName("repair:"+base, tr, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,9 +41,9 @@ func repair(t testing.TB, tr *topology.Tree, base string, o scheduler.Options) *
 			}
 		}
 	}
-	if s.Name != "repair:"+base || !s.Pinned || s.Moved != moved || changed != moved {
-		t.Fatalf("%s on %s, fill %v, down %v: moved %d of which %d are counted in the schedule; %d have another phase",
-			s.Name, tr.Notation(), tr.Fill(), tr.DownNames(), moved, s.Moved, changed)
+	if s.Name != "repair:"+base || !s.Pinned || changed != s.Moved {
+		t.Fatalf("%s on %s, fill %v, down %v: moved %d; %d have another phase",
+			s.Name, tr.Notation(), tr.Fill(), tr.DownNames(), s.Moved, changed)
 	}
 	return s
 }
@@ -163,12 +163,12 @@ func TestRepairRefuses(t *testing.T) {
 		"xor":        "schedule xor: needs a power of two of servers, such as 4 or 8; here are 6",
 		"stair":      `no schedule "stair"; there are linear-shift, xor, bandwidth-optimal, fors, fors-closed, fors-published, fors-published-text, and repair:NAME for any of them`,
 	} {
-		if _, _, err := scheduler.Repair(base, tr, scheduler.Options{}); fmt.Sprint(err) != want {
+		if _, _, err := scheduler.ByName("repair:"+base, tr, scheduler.Options{}); fmt.Sprint(err) != want {
 			t.Errorf("%s: %v, want %s", base, err, want)
 		}
 	}
 	cut := tree(t, topology.Options{Ports: 2, Leaves: 3}, topology.Link{Leaf: 0, Spine: 0}, topology.Link{Leaf: 2, Spine: 1})
-	_, _, err := scheduler.Repair("linear-shift", cut, scheduler.Options{})
+	_, _, err := scheduler.ByName("repair:linear-shift", cut, scheduler.Options{})
 	var unreachable *topology.UnreachableError
 	if !errors.As(err, &unreachable) || unreachable.A != 0 || unreachable.B != 2 {
 		t.Errorf("leaf0 and leaf2 cut apart: error %v", err)
@@ -190,7 +190,7 @@ func BenchmarkRepair(b *testing.B) {
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, _, err := scheduler.Repair("bandwidth-optimal", bench.tree, scheduler.Options{}); err != nil {
+				if _, _, err := scheduler.ByName("repair:bandwidth-optimal", bench.tree, scheduler.Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -7,13 +7,7 @@ import (
 	"time"
 
 	"evbench/plan"
-)
-
-// The modes of event building, as results have them.
-const (
-	modeSync   = synchronised
-	modeUnsync = "unsynchronised"
-	modeFree   = "free-running"
+	"evbench/results"
 )
 
 // Fluid builds events with fragments that share the wires they cross max-min fairly.
@@ -54,13 +48,13 @@ func Fluid(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 	n := j.Plan.Tree.Servers()
 	var f *flows
 	switch j.Mode {
-	case modeSync:
+	case results.Sync:
 		l, err := newLockstep(j)
 		if err != nil {
 			return nil, err
 		}
 		f = newFlows(j, l, n)
-	case modeFree:
+	case results.FreeRunning:
 		f = newFlows(j, newRunners(j), n)
 	default:
 		if j.Quantised() {
@@ -78,14 +72,14 @@ func Fluid(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 // quantum: one with a Quantum, without a schedule, and with all sources asked at once.
 func (j *Job) Quantised() bool {
 	all := j.Sources == 0 || j.Sources >= j.Plan.Tree.Servers()-1
-	return j.Mode == modeUnsync && j.Quantum > 0 && all
+	return j.Mode == results.Unsync && j.Quantum > 0 && all
 }
 
 // fits says why a job is not one for the model.
 func fits(j *Job) error {
-	scheduled := j.Mode == modeSync || j.Mode == modeFree
+	scheduled := j.Mode == results.Sync || j.Mode == results.FreeRunning
 	switch {
-	case !scheduled && j.Mode != modeUnsync:
+	case !scheduled && j.Mode != results.Unsync:
 		return fmt.Errorf("mode: there is no %q", j.Mode)
 	case j.BitPerSec <= 0:
 		return errors.New("rate: wires carry nothing")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"evbench/plan"
+	"evbench/results"
 	"evbench/topology"
 )
 
@@ -53,18 +54,18 @@ func TestFluidBuildsEachEventOnce(t *testing.T) {
 		job  *Job
 		with func(*Job)
 	}{
-		{"all at once", small(t, modeUnsync, "", "ftree", dead), func(*Job) {}},
-		{"four events", small(t, modeUnsync, "", "ftree", dead), func(j *Job) { j.Credits = 4 }},
-		{"two sources", small(t, modeUnsync, "", "minhop", dead), func(j *Job) { j.Sources = 2 }},
-		{"hashed", small(t, modeUnsync, "", "ecmp", dead), func(j *Job) { j.Credits = 2 }},
-		{"quantum", small(t, modeUnsync, "", "ftree", dead), func(j *Job) { j.Quantum, j.Credits = 2*time.Millisecond, 2 }},
-		{"late", small(t, modeUnsync, "", "ftree"), func(j *Job) { j.Timing.Jitter, j.Timing.Overhead = time.Millisecond, 3e4 }},
-		{"late by quantum", small(t, modeUnsync, "", "ftree"), func(j *Job) {
+		{"all at once", small(t, results.Unsync, "", "ftree", dead), func(*Job) {}},
+		{"four events", small(t, results.Unsync, "", "ftree", dead), func(j *Job) { j.Credits = 4 }},
+		{"two sources", small(t, results.Unsync, "", "minhop", dead), func(j *Job) { j.Sources = 2 }},
+		{"hashed", small(t, results.Unsync, "", "ecmp", dead), func(j *Job) { j.Credits = 2 }},
+		{"quantum", small(t, results.Unsync, "", "ftree", dead), func(j *Job) { j.Quantum, j.Credits = 2*time.Millisecond, 2 }},
+		{"late", small(t, results.Unsync, "", "ftree"), func(j *Job) { j.Timing.Jitter, j.Timing.Overhead = time.Millisecond, 3e4 }},
+		{"late by quantum", small(t, results.Unsync, "", "ftree"), func(j *Job) {
 			j.Timing.Jitter, j.Timing.Overhead, j.Quantum = time.Millisecond, 3e4, time.Millisecond
 		}},
-		{"free-running", small(t, modeFree, "linear-shift", "ftree", dead), func(j *Job) { j.Credits = 2 }},
-		{"free-running, pinned", small(t, modeFree, "fors", "", dead), func(j *Job) { j.Timing.Jitter = time.Millisecond }},
-		{"synchronised", small(t, modeSync, "linear-shift", "spread", dead), func(j *Job) { j.Timing.Barrier = "tournament" }},
+		{"free-running", small(t, results.FreeRunning, "linear-shift", "ftree", dead), func(j *Job) { j.Credits = 2 }},
+		{"free-running, pinned", small(t, results.FreeRunning, "fors", "", dead), func(j *Job) { j.Timing.Jitter = time.Millisecond }},
+		{"synchronised", small(t, results.Sync, "linear-shift", "spread", dead), func(j *Job) { j.Timing.Barrier = "tournament" }},
 	} {
 		for _, size := range []struct {
 			name string
@@ -123,7 +124,7 @@ func balance(t *testing.T, j *Job, o *Outcome) {
 func TestFluidUnsynchronisedComesUpToItsBound(t *testing.T) {
 	for _, down := range [][]string{nil, {"leaf0-spine0"}, {"leaf0-spine0", "leaf2-spine1"}} {
 		for _, q := range []time.Duration{0, 4 * time.Millisecond} {
-			j := small(t, modeUnsync, "", "ftree", down...)
+			j := small(t, results.Unsync, "", "ftree", down...)
 			j.Duration, j.Credits, j.Quantum = 500*time.Millisecond, 2, q
 			got, bound := efficiency(j, outcome(t, j)), j.Plan.Cost(plan.Equal, 1).Unsynchronised()
 			if got > bound*(1+1e-6) || got < 0.97*bound {
@@ -137,7 +138,7 @@ func TestFluidUnsynchronisedComesUpToItsBound(t *testing.T) {
 // exact: fragments of one size, with a barrier and an overhead.
 func TestFluidSynchronisedIsPhase(t *testing.T) {
 	for _, schedule := range []string{"linear-shift", "fors"} {
-		j := small(t, modeSync, schedule, "", "leaf0-spine0", "leaf1-spine2")
+		j := small(t, results.Sync, schedule, "", "leaf0-spine0", "leaf1-spine2")
 		j.Equal, j.Duration = true, 50*time.Millisecond
 		j.Timing = Timing{Barrier: "tournament", Round: 10 * time.Microsecond, Overhead: 5 * time.Microsecond}
 		want, err := Phase(t.Context(), j, nil)
@@ -157,7 +158,7 @@ func TestFluidSynchronisedIsPhase(t *testing.T) {
 }
 
 func TestFluidFreeRunningWithoutContention(t *testing.T) {
-	j := small(t, modeFree, "linear-shift", "ftree")
+	j := small(t, results.FreeRunning, "linear-shift", "ftree")
 	j.Credits, j.Duration = 2, 30*time.Millisecond
 	if o := outcome(t, j); o.Exchanges != 2 || o.Span != 30*time.Millisecond {
 		t.Errorf("%d exchanges in %v, want 2 of 15 ms each", o.Exchanges, o.Span)
@@ -166,7 +167,7 @@ func TestFluidFreeRunningWithoutContention(t *testing.T) {
 
 func TestFluidOverheadIsPaidInTurn(t *testing.T) {
 	tr := treeOf(t, topology.Options{Ports: 3, Leaves: 1})
-	j := small(t, modeUnsync, "", "ftree")
+	j := small(t, results.Unsync, "", "ftree")
 	j.Plan = planOf(t, tr, plan.Options{Routing: "ftree"})
 	j.Timing.Overhead = 100 * time.Microsecond
 	// All serve the requests in the order of ranks: both fragments for the last server
@@ -178,7 +179,7 @@ func TestFluidOverheadIsPaidInTurn(t *testing.T) {
 }
 
 func TestFluidAsksForSourcesOneByOne(t *testing.T) {
-	j := small(t, modeUnsync, "", "ftree")
+	j := small(t, results.Unsync, "", "ftree")
 	all := outcome(t, j)
 	j.Sources = 1
 	one := outcome(t, j)
@@ -188,7 +189,7 @@ func TestFluidAsksForSourcesOneByOne(t *testing.T) {
 }
 
 func TestFluidSkipsTheWarmup(t *testing.T) {
-	j := small(t, modeUnsync, "", "ftree")
+	j := small(t, results.Unsync, "", "ftree")
 	least := uint64(math.MaxUint64)
 	j.Warmup, j.Size = 3, func(e uint64, _ int) int {
 		if e > 0 { // 0 is asked for to learn how large fragments are
@@ -203,7 +204,7 @@ func TestFluidSkipsTheWarmup(t *testing.T) {
 
 func TestFluidIsReproducible(t *testing.T) {
 	for _, q := range []time.Duration{0, time.Millisecond} {
-		j := small(t, modeUnsync, "", "ecmp", "leaf0-spine0")
+		j := small(t, results.Unsync, "", "ecmp", "leaf0-spine0")
 		j.Size, j.Duration, j.Quantum, j.Credits, j.Timing.Jitter = spreadSizes(mega, 0.5), 60*time.Millisecond, q, 2, 1e5
 		first := outcome(t, j)
 		old := runtime.GOMAXPROCS(1)
@@ -221,7 +222,7 @@ func TestFluidIsReproducible(t *testing.T) {
 
 func TestFluidEnds(t *testing.T) {
 	for _, q := range []time.Duration{0, time.Millisecond} {
-		j := small(t, modeUnsync, "", "ftree")
+		j := small(t, results.Unsync, "", "ftree")
 		j.Duration, j.Quantum = time.Hour, q
 		ctx, cancel := context.WithCancel(t.Context())
 		calls := 0
@@ -247,7 +248,7 @@ func TestFluidRefuses(t *testing.T) {
 		{`mode: there is no "fast"`, func(j *Job) { j.Mode = "fast" }},
 		{"rate:", func(j *Job) { j.BitPerSec = 0 }},
 		{"negative", func(j *Job) { j.Quantum = -1 }},
-		{"needs a schedule", func(j *Job) { j.Mode = modeFree }},
+		{"needs a schedule", func(j *Job) { j.Mode = results.FreeRunning }},
 		{"routing none", func(j *Job) {
 			p := *j.Plan
 			p.Routing, j.Plan = plan.NoRouting, &p
@@ -257,7 +258,7 @@ func TestFluidRefuses(t *testing.T) {
 		}},
 		{"change 1: 1s comes after 2s", func(j *Job) { j.Changes = []Change{{2e9, j.Plan}, {1e9, j.Plan}} }},
 	} {
-		j := small(t, modeUnsync, "", "ftree")
+		j := small(t, results.Unsync, "", "ftree")
 		c.with(j)
 		if _, err := Fluid(t.Context(), j, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %q", err, c.want)
@@ -267,7 +268,7 @@ func TestFluidRefuses(t *testing.T) {
 
 // TestDealerKeepsAllTogether lets one server never build anything.
 func TestDealerKeepsAllTogether(t *testing.T) {
-	j := small(t, modeUnsync, "", "ftree")
+	j := small(t, results.Unsync, "", "ftree")
 	j.Credits = 3
 	d := newDealer(j)
 	var open []int

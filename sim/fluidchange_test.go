@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"evbench/plan"
+	"evbench/results"
 	"evbench/topology"
 )
 
@@ -13,7 +14,7 @@ import (
 func pairJob(t *testing.T, q time.Duration) *Job {
 	tr := treeOf(t, topology.Options{Ports: 2, Leaves: 2, Fill: []int{1, 1}})
 	return &Job{
-		Mode: modeUnsync, Plan: planOf(t, tr, plan.Options{Routing: "ftree"}), Size: equal, Header: 40, BitPerSec: 8e9,
+		Mode: results.Unsync, Plan: planOf(t, tr, plan.Options{Routing: "ftree"}), Size: equal, Header: 40, BitPerSec: 8e9,
 		Interval: time.Second, Quantum: q,
 	}
 }
@@ -98,7 +99,7 @@ func TestFluidNeverRepaired(t *testing.T) {
 // others are then built of what there is.
 func TestFluidLeavesOutWhatCannotMeet(t *testing.T) {
 	for _, q := range []time.Duration{0, time.Millisecond} {
-		j := small(t, modeUnsync, "", "ftree")
+		j := small(t, results.Unsync, "", "ftree")
 		j.Plan, j.Quantum, j.Duration = without(t, j.Plan, "leaf3-spine0", "leaf3-spine1", "leaf3-spine2", "leaf3-spine3"), q, 5e7
 		o := outcome(t, j)
 		if got, want := o.Received[0], o.Exchanges*11*(mega-40); got != want {
@@ -112,7 +113,7 @@ func TestFluidLeavesOutWhatCannotMeet(t *testing.T) {
 
 // TestFluidScheduleChanges lets plans take over between exchanges.
 func TestFluidScheduleChanges(t *testing.T) {
-	for _, mode := range []string{modeSync, modeFree} {
+	for _, mode := range []string{results.Sync, results.FreeRunning} {
 		j := small(t, mode, "fors", "")
 		down := small(t, mode, "fors", "", "leaf0-spine0").Plan
 		j.Credits = 4
@@ -149,7 +150,7 @@ func quantumError(t *testing.T, size func(uint64, int) int, down []string, credi
 	t.Helper()
 	tr := treeOf(t, topology.Options{Ports: 4, Leaves: 8}, down...)
 	j := &Job{
-		Mode: modeUnsync, Plan: planOf(t, tr, plan.Options{Routing: "ftree"}), Size: size, Header: 40, Credits: credits,
+		Mode: results.Unsync, Plan: planOf(t, tr, plan.Options{Routing: "ftree"}), Size: size, Header: 40, Credits: credits,
 		BitPerSec: 8e9, Interval: time.Second, Duration: duration,
 	}
 	exact := efficiency(j, outcome(t, j))

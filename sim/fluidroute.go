@@ -95,7 +95,7 @@ func (r *routes) meets() func(src, dst int) bool {
 	for _, pair := range p.Unreachable {
 		cut[pair], cut[[2]int{pair[1], pair[0]}] = true, true
 	}
-	leaf := leavesOf(p.Tree)
+	leaf := p.Tree.LeafOfRanks()
 	return func(src, dst int) bool { return !cut[[2]int{leaf[src], leaf[dst]}] }
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"evbench/plan"
+	"evbench/results"
 	"evbench/topology"
 )
 
@@ -22,7 +23,7 @@ func drawn(t *testing.T, rng *rand.Rand) *Job {
 	}
 	o := plan.Options{Routing: []string{"ftree", "minhop", "ecmp"}[rng.IntN(3)], Seed: rng.Uint64(), DropUnreachable: true}
 	j := &Job{
-		Mode: modeUnsync, Plan: planOf(t, tr, o), Size: spreadSizes(mega, rng.Float64()), Header: 40, Credits: 1 + rng.IntN(3),
+		Mode: results.Unsync, Plan: planOf(t, tr, o), Size: spreadSizes(mega, rng.Float64()), Header: 40, Credits: 1 + rng.IntN(3),
 		BitPerSec: 8e9, Interval: time.Second, Duration: 60 * time.Millisecond, Seed: rng.Uint64(),
 	}
 	if rng.IntN(2) == 0 {
@@ -44,8 +45,8 @@ func TestFluidSharesFairly(t *testing.T) {
 		steps(t, newFlows(j, newAskers(j), n*n))
 	}
 	for range 20 {
-		j := small(t, modeFree, "fors", "")
-		down := small(t, modeFree, "fors", "", topology.Link{Leaf: rng.IntN(4), Spine: rng.IntN(4)}.String())
+		j := small(t, results.FreeRunning, "fors", "")
+		down := small(t, results.FreeRunning, "fors", "", topology.Link{Leaf: rng.IntN(4), Spine: rng.IntN(4)}.String())
 		j.Size, j.Credits, j.Duration = spreadSizes(mega, rng.Float64()), 1+rng.IntN(4), 100*time.Millisecond
 		j.Changes = []Change{{time.Duration(rng.IntN(4e7)), down.Plan}, {time.Duration(5e7 + rng.IntN(4e7)), j.Plan}}
 		steps(t, newFlows(j, newRunners(j), j.Plan.Tree.Servers()))

@@ -31,7 +31,7 @@ type network struct {
 // no table of pairs: what it needs beyond the plan is O(leaves · servers). It is safe
 // for concurrent use.
 func networkOf(p *plan.Plan, seed uint64) *network {
-	n := &network{wires: p.Tree.Wires(), tree: p.Tree, pods: p.Pods, leaf: leavesOf(p.Tree)}
+	n := &network{wires: p.Tree.Wires(), tree: p.Tree, pods: p.Pods, leaf: p.Tree.LeafOfRanks()}
 	n.name = func(w int) (string, string) { return n.tree.WireName(topology.Wire(w)) }
 	top := func(int, int) int { return scheduler.None }
 	if p.Pods != nil {
@@ -67,24 +67,13 @@ func (n *network) through(to []int32, src, dst, spine, top int) []int32 {
 	return append(to, int32(t.Down(b, spine)), int32(t.ToServer(dst)))
 }
 
-// leavesOf returns the leaf of each rank.
-func leavesOf(t *topology.Tree) []int {
-	out := make([]int, 0, t.Servers())
-	for l := range t.Leaves() {
-		for range t.On(l) {
-			out = append(out, l)
-		}
-	}
-	return out
-}
-
 // spinesOf returns what network.spine is.
 func spinesOf(p *plan.Plan, leaf []int, seed uint64) func(src, dst int) int {
 	switch {
 	case p.Routing == plan.NoRouting:
 		return func(int, int) int { return scheduler.None }
 	case p.Routing == twolevel.ECMP:
-		return hashed(p, leaf, seed)
+		return func(src, dst int) int { return p.Tables.Hashed(seed, leaf[src], src, dst) }
 	case p.Pinned():
 		return p.Spine
 	}
@@ -103,25 +92,5 @@ func spinesOf(p *plan.Plan, leaf []int, seed uint64) func(src, dst int) int {
 	return func(src, dst int) int { return int(table[leaf[src]*n+dst]) }
 }
 
-// hashed draws the path of each ordered pair from its next hops, all alike, as the
-// kernel's hash does for the one connection between them. The draw is a function of
-// seed and pair, so that nothing has to be kept.
-func hashed(p *plan.Plan, leaf []int, seed uint64) func(src, dst int) int {
-	n := uint64(len(leaf))
-	return func(src, dst int) int {
-		ports := p.Tables.Ports(twolevel.Leaf(leaf[src]), dst)
-		if len(ports) == 0 {
-			return scheduler.None
-		}
-		x := mix(seed, uint64(src)*n+uint64(dst))
-		return int(ports[x%uint64(len(ports))]) - p.Tree.Ports()
-	}
-}
-
-// mix returns random bits that depend on nothing but its arguments (SplitMix64).
-func mix(seed, index uint64) uint64 {
-	x := seed*0xd1342543de82ef95 + (index+1)*0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}
+// mix returns random bits that depend on nothing but its arguments.
+func mix(seed, index uint64) uint64 { return twolevel.Mix(seed, index) }

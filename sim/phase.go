@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"evbench/plan"
+	"evbench/results"
 	"evbench/scheduler"
 )
 
@@ -105,7 +106,7 @@ func newPhaser(j *Job) (*phaser, error) {
 		x.plans = append(x.plans, c.Plan)
 	}
 	switch {
-	case j.Mode != synchronised:
+	case j.Mode != results.Sync:
 		return nil, fmt.Errorf("the phase model is for synchronised event building; %s is for the fluid model", j.Mode)
 	case j.BitPerSec <= 0:
 		return nil, errors.New("the rate of the links is not known")
@@ -126,9 +127,6 @@ func newPhaser(j *Job) (*phaser, error) {
 	x.own, x.delays = make([]float64, x.n), make([]float64, x.n)
 	return x, nil
 }
-
-// synchronised is the mode with phases, in results' words.
-const synchronised = "synchronised"
 
 // usable says why a plan cannot be used in a job that begins with another.
 func usable(p, first *plan.Plan) error {

@@ -12,14 +12,15 @@ import (
 	"time"
 
 	"evbench/plan"
+	"evbench/results"
 	"evbench/topology"
 )
 
-// job is a synchronised job of one-second messages: fragments of 100 bytes with their
+// job is a results.Sync job of one-second messages: fragments of 100 bytes with their
 // headers at 800 bit/s.
 func job(p *plan.Plan) *Job {
 	return &Job{
-		Name: "case", Mode: synchronised, Plan: p, Size: func(uint64, int) int { return 60 }, Header: 40, Equal: true,
+		Name: "case", Mode: results.Sync, Plan: p, Size: func(uint64, int) int { return 60 }, Header: 40, Equal: true,
 		Credits: 1, Duration: time.Second, Interval: time.Hour, BitPerSec: 800, Seed: 1,
 	}
 }

@@ -20,13 +20,9 @@ type Sink interface {
 	Manifest(results.Manifest) error
 	Sample(results.Sample) error
 	Link(results.LinkCount) error
-	Summary(results.Summary) error
-}
-
-// A planSink is a Sink that keeps plans too: that of each case with a schedule, in its
-// text form, before the first Manifest.
-type planSink interface {
+	// Plan is that of a case with a schedule, in its text form, before the first Manifest.
 	Plan(name string, text []byte) error
+	Summary(results.Summary) error
 }
 
 // Options of a run. Only Manifest must be filled in.
@@ -84,10 +80,9 @@ type runner struct {
 
 // begin writes down the plans and what is expected.
 func (r *runner) begin() error {
-	keeper, ok := r.sink.(planSink)
 	kept := map[string]bool{}
 	for _, c := range r.cases {
-		if !ok || c.Plan.Schedule == nil || kept[c.Name] {
+		if c.Plan.Schedule == nil || kept[c.Name] {
 			continue
 		}
 		kept[c.Name] = true
@@ -95,7 +90,7 @@ func (r *runner) begin() error {
 		if err := c.Plan.WriteText(&text); err != nil {
 			return fmt.Errorf("case %q: %w", c.Name, err)
 		}
-		if err := keeper.Plan(c.Name, text.Bytes()); err != nil {
+		if err := r.sink.Plan(c.Name, text.Bytes()); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package topology
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // Compare orders links by leaf and then spine, as Tree.Dead lists them.
@@ -28,4 +29,16 @@ func Minus(links, others []Link) []Link {
 		}
 	}
 	return out
+}
+
+// A LinkEvent is what one end of a leaf-spine link says about it. A link is alive while both
+// ends are up.
+type LinkEvent struct {
+	Link Link
+	Leaf bool // the end that says so is the leaf's, else the spine's
+	Up   bool
+	Seen time.Time // when the event had been read
+	// Reread marks a state that was read because events were lost: the end may have
+	// changed more than once since the last event.
+	Reread bool
 }

@@ -23,13 +23,13 @@ type Pods struct {
 	lower *Tree
 	pods  int
 	tops  int
-	dead  []bool // by TopID
+	dead  []bool // by topID
 	nDead int
 }
 
-// MaxTopLinks is the largest number of cables between pods and top switches,
+// maxTopLinks is the largest number of cables between pods and top switches,
 // each pod, plane and top switch counted; it bounds memory.
-const MaxTopLinks = 1 << 20
+const maxTopLinks = 1 << 20
 
 // A TopLink is the cable between the switch of a pod in a plane and a top switch
 // of that plane.
@@ -53,8 +53,8 @@ func NewPods(o Options) (*Pods, error) {
 		return nil, fmt.Errorf("%d top switches in a plane: must be 1..%d", o.Tops, MaxPorts)
 	}
 	pods, tops := o.Pods, o.Tops
-	if planes := max(o.Spines, 1); planes > MaxPorts || pods > MaxLeaves || pods*planes*tops > MaxTopLinks {
-		return nil, fmt.Errorf("%d pods, %d planes of %d top switches: at most %d, %d, and %d cables to top switches", pods, planes, tops, MaxLeaves, MaxPorts, MaxTopLinks)
+	if planes := max(o.Spines, 1); planes > MaxPorts || pods > MaxLeaves || pods*planes*tops > maxTopLinks {
+		return nil, fmt.Errorf("%d pods, %d planes of %d top switches: at most %d, %d, and %d cables to top switches", pods, planes, tops, MaxLeaves, MaxPorts, maxTopLinks)
 	}
 	o.Pods, o.Tops = 0, 0
 	lower, err := New(o)
@@ -81,12 +81,12 @@ func (p *Pods) PodLeaves() int { return p.lower.leaves / p.pods }
 // Pod returns the pod of a leaf.
 func (p *Pods) Pod(leaf int) int { return leaf / (p.lower.leaves / p.pods) }
 
-// TopID returns the dense ID of a link between a pod and a top switch.
-func (p *Pods) TopID(l TopLink) int { return (l.Pod*p.lower.spines+l.Spine)*p.tops + l.Top }
+// topID returns the dense ID of a link between a pod and a top switch.
+func (p *Pods) topID(l TopLink) int { return (l.Pod*p.lower.spines+l.Spine)*p.tops + l.Top }
 
 // TopAlive reports whether the link between a pod's switch in a plane and a top
 // switch of the plane is alive.
-func (p *Pods) TopAlive(pod, spine, top int) bool { return !p.dead[p.TopID(TopLink{pod, spine, top})] }
+func (p *Pods) TopAlive(pod, spine, top int) bool { return !p.dead[p.topID(TopLink{pod, spine, top})] }
 
 // Without returns a view of p in which the given links are dead as well.
 func (p *Pods) Without(links []Link, tops []TopLink) (*Pods, error) {
@@ -100,7 +100,7 @@ func (p *Pods) Without(links []Link, tops []TopLink) (*Pods, error) {
 		if err := p.checkTop(l); err != nil {
 			return nil, err
 		}
-		if id := p.TopID(l); !v.dead[id] {
+		if id := p.topID(l); !v.dead[id] {
 			v.dead[id] = true
 			v.nDead++
 		}
@@ -108,23 +108,15 @@ func (p *Pods) Without(links []Link, tops []TopLink) (*Pods, error) {
 	return &v, nil
 }
 
-// Healthy returns the same tree with every link alive.
-func (p *Pods) Healthy() *Pods {
-	v := *p
-	v.lower = p.lower.Healthy()
-	v.dead, v.nDead = make([]bool, len(p.dead)), 0
-	return &v
-}
-
 func (p *Pods) checkTop(l TopLink) error {
 	if l.Pod < 0 || l.Pod >= p.pods || l.Spine < 0 || l.Spine >= p.lower.spines || l.Top < 0 || l.Top >= p.tops {
-		return fmt.Errorf("no link %q; %s", l, p.Choices())
+		return fmt.Errorf("no link %q; %s", l, p.choices())
 	}
 	return nil
 }
 
-// Choices says which switches there are, for error messages.
-func (p *Pods) Choices() string {
+// choices says which switches there are, for error messages.
+func (p *Pods) choices() string {
 	return fmt.Sprintf("%s has leaf0..leaf%d, pod0..pod%d, spine0..spine%d and top0..top%d of each spine",
 		p.Notation(), p.lower.leaves-1, p.pods-1, p.lower.spines-1, p.tops-1)
 }

@@ -45,12 +45,12 @@ func (p *Pods) Links(name string) ([]Link, []TopLink, error) {
 	if m := linkRE.FindStringSubmatch(name); m != nil {
 		l := Link{atoi(m[1]), atoi(m[2])}
 		if p.lower.checkLink(l) != nil {
-			return nil, nil, fmt.Errorf("no link %q; %s", name, p.Choices())
+			return nil, nil, fmt.Errorf("no link %q; %s", name, p.choices())
 		}
 		return []Link{l}, nil, nil
 	}
 	return nil, nil, fmt.Errorf("%q is none of a link (leaf5-spine2, pod1-spine2-top3), a switch (pod1-spine2, spine2-top3) and a plane (spine2); %s",
-		name, p.Choices())
+		name, p.choices())
 }
 
 // A span is count numbers from first.
@@ -60,7 +60,7 @@ type span struct{ first, count int }
 // switches and, with leaves, those to their leaves.
 func (p *Pods) named(name, what string, pods span, plane int, tops span, leaves bool) ([]Link, []TopLink, error) {
 	if p.checkTop(TopLink{pods.first, plane, tops.first}) != nil {
-		return nil, nil, fmt.Errorf("no %s %q; %s", what, name, p.Choices())
+		return nil, nil, fmt.Errorf("no %s %q; %s", what, name, p.choices())
 	}
 	var low []Link
 	var top []TopLink
@@ -82,7 +82,7 @@ func (p *Pods) named(name, what string, pods span, plane int, tops span, leaves 
 // they die too; draws that disconnect a pair are thrown away. It is an error when
 // there are fewer live links or when 10,000 draws all disconnect a pair.
 func (p *Pods) Random(count int, seed uint64) ([]Link, []TopLink, error) {
-	var live []int // a leaf's link by LinkID, then a top link by TopID
+	var live []int // a leaf's link by LinkID, then a top link by topID
 	low := len(p.lower.dead)
 	for id, d := range p.lower.dead {
 		if !d {

@@ -35,9 +35,9 @@ func (p *Pods) Unreachable() [][2]int {
 	return out
 }
 
-// Meet reports whether a message from one pod to another can go through a plane:
+// meet reports whether a message from one pod to another can go through a plane:
 // some top switch of it is alive from both. Within a pod it needs none.
-func (p *Pods) Meet(podA, podB, plane int) bool {
+func (p *Pods) meet(podA, podB, plane int) bool {
 	if podA == podB {
 		return true
 	}
@@ -57,7 +57,7 @@ func (p *Pods) apart(f func(a, b int) bool) {
 	for a := range t.leaves {
 		if a%p.PodLeaves() == 0 {
 			for i := range meet {
-				meet[i] = p.Meet(p.Pod(a), i/t.spines, i%t.spines)
+				meet[i] = p.meet(p.Pod(a), i/t.spines, i%t.spines)
 			}
 		}
 		for b := a + 1; b < t.leaves; b++ {

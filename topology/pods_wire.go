@@ -6,7 +6,7 @@ func (p *Pods) Wires() int { return p.lower.Wires() + 2*len(p.dead) }
 
 // TopUp returns the wire from a pod's switch in a plane to a top switch.
 func (p *Pods) TopUp(pod, spine, top int) Wire {
-	return Wire(p.lower.Wires() + 2*p.TopID(TopLink{pod, spine, top}))
+	return Wire(p.lower.Wires() + 2*p.topID(TopLink{pod, spine, top}))
 }
 
 // TopDown returns the wire from a top switch to a pod's switch in its plane.

@@ -177,6 +177,17 @@ func (t *Tree) Leaf(rank int) int {
 	return i - 1
 }
 
+// LeafOfRanks returns the leaf of every rank, for loops over pairs.
+func (t *Tree) LeafOfRanks() []int {
+	leaf := make([]int, 0, t.Servers())
+	for l := range t.leaves {
+		for range t.fill[l] {
+			leaf = append(leaf, l)
+		}
+	}
+	return leaf
+}
+
 // Slot returns the port of its leaf at which the server of a rank sits.
 func (t *Tree) Slot(rank int) int { return rank - t.first[t.Leaf(rank)] }
 

@@ -1,19 +1,23 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
+	"evbench/bench/simulate"
 	"evbench/fabric/kind"
 	"evbench/results"
+	"evbench/results/accuracy"
+	"evbench/results/compare"
 	"evbench/results/hdf5"
+	"evbench/results/store"
 	"evbench/scenario"
 	"evbench/sim"
 )
@@ -31,6 +35,10 @@ func accuracyCommand() *cli.Command {
 		"RESULTS, a directory that evbench run wrote or an .h5 file, is not measured again.")
 }
 
+// predictionLimit is how long it may take to work out what to expect of a run, where that
+// is what was asked for.
+const predictionLimit = time.Minute
+
 func accuracyAction(c *cli.Context) error {
 	if !c.Args().Present() {
 		return usagef("SCENARIO is missing; see evbench accuracy --help")
@@ -39,24 +47,27 @@ func accuracyAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	a := accuracy{Schema: "evbench/accuracy/1", Cases: []accurate{}, Worst: []worst{}}
+	table := accuracy.New()
 	var failed error
 	for _, t := range todo {
 		run, err := t.get(c)
-		a.add(t.dir, run)
+		table.Add(t.dir, run)
 		if err != nil {
 			failed = fmt.Errorf("%s: %w", t.name, err)
 			break
 		}
 	}
-	a.worst()
-	if err := a.print(c); failed == nil {
+	write := table.WriteText
+	if c.Bool("json") {
+		write = table.WriteJSON
+	}
+	if err := write(c.App.Writer); failed == nil {
 		failed = err
 	}
 	if failed != nil {
 		return failed
 	}
-	if slices.ContainsFunc(a.Cases, func(x accurate) bool { return !x.Valid }) {
+	if !table.Valid() {
 		return &exitError{code: exitInvalid}
 	}
 	return nil
@@ -101,16 +112,19 @@ func accuracyOf(c *cli.Context) ([]toCompare, error) {
 
 func readToCompare(c *cli.Context, name string) (toCompare, error) {
 	if info, err := os.Stat(name); err == nil && (info.IsDir() || strings.HasSuffix(name, filepath.Ext(hdf5.File))) {
-		x, err := loadRun(name)
+		run, err := store.Read(name)
+		if err == nil {
+			_, err = compare.NewSide(name, run)
+		}
 		switch {
 		case err != nil:
 			return toCompare{}, usage(err)
-		case x.run.Manifest.Fabric.Kind == sim.FabricKind:
+		case run.Manifest.Fabric.Kind == sim.FabricKind:
 			return toCompare{}, usagef("%s: simulated: nothing in it was measured", name)
-		case x.run.Manifest.Fabric.RateBitPerSec == 0:
+		case run.Manifest.Fabric.RateBitPerSec == 0:
 			return toCompare{}, usagef("%s: measured without a link rate: nothing could be predicted", name)
 		}
-		return toCompare{name: name, dir: name, run: x.run}, nil
+		return toCompare{name: name, dir: name, run: run}, nil
 	}
 	s, planned, err := loadNamed(c, name, c.String("fabric"))
 	if err != nil {
@@ -155,16 +169,8 @@ func (t *toCompare) get(c *cli.Context) (*results.Run, error) {
 	if t.scenario == nil {
 		return t.run, nil
 	}
-	foresee(c.Context, t.scenario, t.planned, foresightOfAccuracy)
+	simulate.Predict(c.Context, t.scenario, t.planned, predictionLimit)
 	m := measurement{scenario: t.scenario, planned: t.planned, open: t.open, control: localControl}
 	run, err := measureInto(c, m, t.dir, func(results.Run) error { return nil })
 	return &run, err
-}
-
-// print prints what came out.
-func (a *accuracy) print(c *cli.Context) error {
-	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(a)
-	}
-	return a.text(c.App.Writer)
 }

@@ -1,18 +1,10 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"math"
 	"os/exec"
-	"strings"
-	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"evbench/bench"
-	"evbench/scenario"
 )
 
 // accurateCmd is "exec evbench accuracy …" of one round that may end with resolved results
@@ -22,92 +14,5 @@ func accurateCmd(ts *testscript.TestScript, neg bool, args []string) {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if neg || err != nil && (!ok || exit.ExitCode() != exitInvalid) {
 		ts.Fatalf("evbench accuracy %v: %v", args, err)
-	}
-}
-
-// TestUnequalAsPredicted: of fragments that differ in size, bench predicts what the phase
-// model comes to: both count ideal over all exchanges.
-func TestUnequalAsPredicted(t *testing.T) {
-	cases, got := simulated(t, `
-topology: FT(2;4,4)
-control: off
-duration: 40s
-warmup: 2
-event: {spread: 0.5}
-sim: {round: 0s, overhead: 0s}
-cases:
-  - {name: healthy}
-  - {name: dead, routing: minhop, failures: [leaf0-spine0]}
-  - {name: fors, schedule: fors, failures: [leaf0-spine0]}
-  - {name: short, duration: 1s}
-`)
-	for i, x := range cases {
-		if want := x.Case.PredictedEfficiency; math.Abs(got[i]-want) > 0.01*want {
-			t.Errorf("%s: efficiency %.4f, predicted %.4f", x.Name, got[i], want)
-		}
-	}
-}
-
-// foreseenOf returns the cases of a scenario with what the simulation expects.
-func foreseenOf(t *testing.T, ctx context.Context, budget time.Duration, text string) []bench.Planned {
-	t.Helper()
-	s, err := scenario.Read("x.yaml", strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	planned, err := bench.Prepare(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	foresee(ctx, s, planned, budget)
-	return planned
-}
-
-const twoModes = `
-topology: FT(2;2,2)
-fabric: {kind: lab, rate: 100Mbit/s}
-duration: 4s
-sim: {round: 0s, overhead: 0s}
-cases:
-  - {name: in step, routing: minhop, failures: [leaf0-spine0]}
-  - {name: without, mode: unsynchronised, routing: minhop, failures: [leaf0-spine0]}
-`
-
-// Of a small scenario everything is foreseen, the controls included, and near what link
-// loads allow where nothing else is counted.
-func TestForesee(t *testing.T) {
-	for _, p := range foreseenOf(t, t.Context(), time.Hour, twoModes) {
-		x := p.Prediction
-		if x.Model != usualModel(p) || x.NotSimulated != "" || x.EventsPerSec <= 0 || math.Abs(x.ModelEfficiency/x.Efficiency-1) > 0.05 {
-			t.Errorf("%s: %+v", p.Name, x)
-		}
-	}
-}
-
-// What takes too long, or cannot be worked out, says so.
-func TestNotForeseen(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	for _, tt := range []struct {
-		name   string
-		ctx    context.Context
-		budget time.Duration
-		text   string
-		want   string
-	}{
-		{"no time", t.Context(), 0, twoModes, "longer than 0s; evbench sim"},
-		{"interrupted", ctx, time.Hour, twoModes, "context canceled"},
-		{"no rate", t.Context(), time.Hour, "topology: FT(2;2,2)\nfabric: hosts\ncases: [{name: one}]", "fabric.rate: a simulation needs the rate"},
-		{"many flows", t.Context(), time.Minute,
-			"topology: FT(2;20,18)\nfabric: {kind: hosts, rate: 200Gbit/s}\nevent: {fragment: 2MB}\nduration: 60s\ncases: [{name: one, mode: unsynchronised}]\ncontrol: off",
-			"longer than 1m0s; evbench sim"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			for _, p := range foreseenOf(t, tt.ctx, tt.budget, tt.text) {
-				if x := p.Prediction; !strings.Contains(x.NotSimulated, tt.want) || x.Model != "" || x.EventsPerSec != 0 {
-					t.Errorf("%s: %+v", p.Name, x)
-				}
-			}
-		})
 	}
 }

@@ -1,17 +1,12 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
-	"io"
-	"os"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/results"
 	"evbench/results/compare"
+	"evbench/results/store"
 )
 
 func compareCommand() *cli.Command {
@@ -48,102 +43,44 @@ func compareAction(c *cli.Context) error {
 	if f := c.String("format"); f != "text" && f != "csv" {
 		return usagef("--format %q: must be text or csv", f)
 	}
-	base, err := loadRun(c.Args().Get(0))
+	base, err := loadSide(c.Args().Get(0))
 	if err != nil {
 		return usage(err)
 	}
-	next, err := loadRun(c.Args().Get(1))
+	next, err := loadSide(c.Args().Get(1))
 	if err != nil {
 		return usage(err)
 	}
-	differences := compare.Differences(base.run, next.run)
-	if !c.Bool("force") {
-		if err := refuse(base, next, differences); err != nil {
-			return usage(err)
-		}
+	r, err := compare.Between(base, next, conditions, c.Bool("force"))
+	if err != nil {
+		return usage(err)
 	}
-	r := compare.Runs(base.run, next.run, compare.Options{Invalid: c.Bool("force")})
-	if len(r.Cases) == 0 {
-		return usagef("%s and %s have no case in common: %s; %s", base.Path, next.Path, quoted(r.Missing), quoted(r.Added))
-	}
-	o := comparison{Schema: "evbench/compare/1", Base: base, New: next, Differences: differences, Report: r, Conditions: conditions}
-	o.Regressions, o.Undecided = r.Judge(conditions)
-	if err := o.print(c); err != nil {
+	if err := printComparison(c, r); err != nil {
 		return err
 	}
-	return o.verdict()
-}
-
-// A comparison is the document of --json.
-type comparison struct {
-	Schema      string               `json:"schema"`
-	Base        compared             `json:"base"`
-	New         compared             `json:"new"`
-	Differences []compare.Difference `json:"differences"`
-	compare.Report
-	Conditions  []compare.Condition  `json:"fail_if"`
-	Regressions []compare.Regression `json:"regressions"`
-	Undecided   []compare.Undecided  `json:"undecided"`
-}
-
-// compared is one of the two runs.
-type compared struct {
-	Path    string    `json:"path"`
-	Name    string    `json:"name"`
-	Started time.Time `json:"started"`
-	Fabric  string    `json:"fabric"`
-	run     *results.Run
-}
-
-func (c comparison) print(cli *cli.Context) error {
-	out := cli.App.Writer
-	switch {
-	case cli.Bool("quiet"):
-		return nil
-	case cli.Bool("json"):
-		return json.NewEncoder(out).Encode(c)
-	case cli.String("format") == "csv":
-		if err := c.csv(out); err != nil {
-			return err
-		}
-	default:
-		if err := c.text(out); err != nil {
-			return err
-		}
+	switch { // what could not be told has not passed
+	case len(r.Regressions) > 0:
+		return &exitError{code: exitRegression}
+	case len(r.Undecided) > 0:
+		return &exitError{code: exitInvalid}
 	}
-	c.say(cli.App.ErrWriter)
 	return nil
 }
 
-// say names what --fail-if found.
-func (c comparison) say(w io.Writer) {
-	for _, r := range c.Regressions {
-		fmt.Fprintf(w, "regression: case %q: %s %s, beyond %s\n", r.Case, r.Figure, percentText(r.Change), r.Condition)
-	}
-	for _, u := range c.Undecided {
-		fmt.Fprintf(w, "cannot say: %s\n", undecidedText(u))
-	}
-}
-
-func undecidedText(u compare.Undecided) string {
-	var parts []string
-	if u.Case != "" {
-		parts = append(parts, fmt.Sprintf("case %q", u.Case))
-	}
-	if u.Figure != "" {
-		parts = append(parts, u.Figure)
-	}
-	return strings.Join(append(parts, u.Reason), ": ")
-}
-
-// verdict is the exit code: what could not be told has not passed.
-func (c comparison) verdict() error {
+func printComparison(c *cli.Context, r *compare.Comparison) error {
+	write := r.WriteText
 	switch {
-	case len(c.Regressions) > 0:
-		return &exitError{code: exitRegression}
-	case len(c.Undecided) > 0:
-		return &exitError{code: exitInvalid}
+	case c.Bool("quiet"):
+		return nil
+	case c.Bool("json"):
+		return r.WriteJSON(c.App.Writer)
+	case c.String("format") == "csv":
+		write = r.WriteCSV
 	}
+	if err := write(c.App.Writer); err != nil {
+		return err
+	}
+	r.WriteFindings(c.App.ErrWriter)
 	return nil
 }
 
@@ -159,56 +96,11 @@ func conditionsOf(texts []string) ([]compare.Condition, error) {
 	return out, nil
 }
 
-// loadRun reads one of the two runs, and sees that it is whole.
-func loadRun(path string) (compared, error) {
-	info, err := os.Stat(path)
+// loadSide reads one of the two runs, and sees that it is whole.
+func loadSide(path string) (compare.Side, error) {
+	run, err := store.Read(path)
 	if err != nil {
-		return compared{}, err
+		return compare.Side{}, err
 	}
-	read := fromCSV
-	switch {
-	case info.IsDir():
-	case strings.HasSuffix(path, ".h5"):
-		read = fromH5
-	default:
-		return compared{}, fmt.Errorf("%s is neither a directory of results nor an .h5 file", path)
-	}
-	run, _, err := read(path)
-	if err != nil {
-		return compared{}, err
-	}
-	if err := compare.Check(run); err != nil {
-		return compared{}, fmt.Errorf("%s: %w", path, err)
-	}
-	return compared{path, run.Manifest.Name, run.Manifest.Started, run.Manifest.Fabric.Kind, run}, nil
-}
-
-// refuse names what makes two runs incomparable.
-func refuse(base, next compared, differences []compare.Difference) error {
-	var lines []string
-	if compare.Simulated(base.run) != compare.Simulated(next.run) {
-		simulated, measured := base, next
-		if compare.Simulated(next.run) {
-			simulated, measured = next, base
-		}
-		lines = append(lines, fmt.Sprintf("%s was simulated, %s was measured: a prediction is not a base to regress from", simulated.Path, measured.Path))
-	}
-	for _, d := range differences {
-		if !d.Noted {
-			lines = append(lines, d.String())
-		}
-	}
-	if len(lines) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s and %s were not measured alike; --force compares them all the same:\n  %s",
-		base.Path, next.Path, strings.Join(lines, "\n  "))
-}
-
-func quoted(names []string) string {
-	var out []string
-	for _, n := range names {
-		out = append(out, fmt.Sprintf("%q", n))
-	}
-	return strings.Join(out, ", ")
+	return compare.NewSide(path, run)
 }

@@ -11,6 +11,7 @@ import (
 
 	"evbench/results"
 	"evbench/results/hdf5"
+	"evbench/results/store"
 )
 
 // TestCompare runs the scripts about comparing runs, on results that it makes up.
@@ -50,7 +51,7 @@ func madeupCmd(ts *testscript.TestScript, neg bool, args []string) {
 		name, value, _ := strings.Cut(arg, "=")
 		ts.Check(m.set(name, value))
 	}
-	ts.Check(toCSV(ts.MkAbs(args[0]), m.run(), nil))
+	ts.Check(store.SaveDir(ts.MkAbs(args[0]), m.run(), nil))
 }
 
 func (m *madeup) set(name, value string) (err error) {

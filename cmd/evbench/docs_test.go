@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/report/reporttest"
+	"evbench/results/store"
 	"evbench/topology"
 )
 
@@ -305,7 +306,7 @@ func docResults(t *testing.T) string {
 		c.BarrierWaitSec = c.MeasuredSec * (1 - c.MeasuredEfficiency)
 	}
 	dir := filepath.Join(t.TempDir(), "results")
-	if err := toCSV(dir, source.Run, nil); err != nil {
+	if err := store.SaveDir(dir, source.Run, nil); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -14,6 +14,7 @@ import (
 
 	"evbench/internal/atomicfile"
 	"evbench/study/failures"
+	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
 
@@ -74,11 +75,11 @@ func statsAction(c *cli.Context) error {
 	}
 	var cables *failures.Cables
 	if s := c.String("topology"); s != "" {
-		n, err := readNetwork(s, 0)
+		n, err := netfile.Read(s, 0)
 		if err != nil {
 			return usagef("--topology: %w", err)
 		}
-		cables = failures.FromNetwork(n.whole)
+		cables = failures.FromNetwork(n.Whole)
 	}
 	h, s, err := history(c, cables)
 	if err != nil {

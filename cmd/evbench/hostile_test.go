@@ -13,6 +13,7 @@ import (
 	"evbench/internal/printable"
 	"evbench/report"
 	"evbench/results"
+	"evbench/results/store"
 )
 
 // hostile moves the cursor, sets colours and the title, hides what comes before it and turns
@@ -42,7 +43,7 @@ func hostileResults(t *testing.T, name string) string {
 		Complete: true,
 	}
 	dir := filepath.Join(t.TempDir(), name)
-	if err := toCSV(dir, run, nil); err != nil {
+	if err := store.SaveDir(dir, run, nil); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -19,7 +19,7 @@ func planCommand() *cli.Command {
 		Name:  "plan",
 		Usage: "compute a schedule and its paths for a fat tree with dead links",
 		Flags: append(treeFlags(),
-			&cli.StringFlag{Name: "schedule", Aliases: []string{"s"}, Value: "fors", Usage: "`NAME`: " + strings.Join(scheduler.Names(), ", ")},
+			&cli.StringFlag{Name: "schedule", Aliases: []string{"s"}, Value: scheduler.NameFORS, Usage: "`NAME`: " + strings.Join(scheduler.Names(), ", ")},
 			&cli.StringFlag{Name: "routing", Aliases: []string{"r"}, Usage: "`NAME`: " + strings.Join(plan.Routings(), ", ") +
 				" (default: pinned where the schedule chooses spines, else ftree; three levels: pinned or none)"},
 			&cli.StringFlag{Name: "objective", Usage: "what fors makes least, `NAME`: phases, paths, balanced (default: phases)"},
@@ -60,7 +60,7 @@ func planAction(c *cli.Context) error {
 		return err
 	}
 	if !c.Bool("quiet") {
-		describePlan(c.App.ErrWriter, p, cost)
+		p.Describe(c.App.ErrWriter, cost)
 	}
 	if c.Bool("time") {
 		fmt.Fprintln(c.App.ErrWriter, "planned in", &watch)

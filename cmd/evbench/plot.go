@@ -42,13 +42,15 @@ func plotAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := loadResults(c.Args().Get(1))
+	in, err := loadInput(c.Args().Get(1))
 	if err != nil {
 		return usage(err)
 	}
-	source, err := sourceOf(in, c.String("case"))
-	if err != nil {
-		return usagef("--case: %w", err)
+	source := in.Source
+	if name := c.String("case"); name != "" {
+		if source, err = source.Only(name); err != nil {
+			return usagef("--case: %w", err)
+		}
 	}
 	f, err := figure.Build(name, source)
 	if err != nil {

@@ -9,7 +9,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/atomicfile"
+	"evbench/internal/show"
+	"evbench/report/figure"
 	"evbench/report/html"
+	"evbench/results/store"
 )
 
 func reportCommand() *cli.Command {
@@ -31,7 +34,7 @@ func reportAction(c *cli.Context) error {
 	}
 	var runs []html.Input
 	for _, name := range c.Args().Slice() {
-		in, err := loadResults(name)
+		in, err := loadInput(name)
 		if err != nil {
 			return usage(err)
 		}
@@ -54,13 +57,12 @@ func reportAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	_, printErr := fmt.Fprintf(c.App.Writer, "%s: %s, %d KiB\n", out, plural(len(runs), "run", "runs"), (info.Size()+1023)/1024)
+	_, printErr := fmt.Fprintf(c.App.Writer, "%s: %s, %d KiB\n", out, show.Plural(len(runs), "run", "runs"), (info.Size()+1023)/1024)
 	return errors.Join(err, printErr)
 }
 
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
+// loadInput reads the results of a run for people.
+func loadInput(name string) (html.Input, error) {
+	run, err := store.Load(name)
+	return html.Input{Name: name, Source: figure.Source{Run: run.Run, Plans: run.Plans}, Notes: run.Notes}, err
 }

@@ -16,6 +16,7 @@ import (
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/routing/lft"
+	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
 
@@ -62,7 +63,7 @@ func routesFlags() []cli.Flag {
 }
 
 // routesNetwork reads the network that tables are for.
-func routesNetwork(c *cli.Context) (*source, error) {
+func routesNetwork(c *cli.Context) (*netfile.Source, error) {
 	if c.String("topology") == "" {
 		return nil, usagef("--topology is missing, for example -t 'FT(2;4,8)'")
 	}
@@ -70,7 +71,7 @@ func routesNetwork(c *cli.Context) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.whole.MaxLID() == 0 {
+	if s.Whole.MaxLID() == 0 {
 		return nil, usagef("%s: no node has a LID, so there is nothing to route to; give --lids FILE or --lmc N", c.String("topology"))
 	}
 	return s, nil
@@ -95,7 +96,7 @@ func readRoutes(name string, n *network.Network) (*lft.Tables, error) {
 }
 
 // computeRoutes runs the engine.
-func computeRoutes(c *cli.Context, s *source) (*lft.Tables, error) {
+func computeRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
 	name := c.String("engine")
 	if name == "" {
 		return nil, usagef("--engine is missing; there are %s", strings.Join(routing.Names(), ", "))
@@ -103,10 +104,10 @@ func computeRoutes(c *cli.Context, s *source) (*lft.Tables, error) {
 	if l := c.Int("lanes"); l < 1 || l > lft.MaxLanes {
 		return nil, usagef("--lanes %d: must be 1..%d", l, lft.MaxLanes)
 	}
-	o := routing.Options{Roots: s.roots, Seed: c.Uint64("seed"), Lanes: c.Int("lanes"), Partial: c.Bool("partial")}
+	o := routing.Options{Roots: s.Roots, Seed: c.Uint64("seed"), Lanes: c.Int("lanes"), Partial: c.Bool("partial")}
 	var err error
 	if file := c.String("previous"); file != "" {
-		if o.Previous, err = readRoutes(file, s.whole); err != nil {
+		if o.Previous, err = readRoutes(file, s.Whole); err != nil {
 			return nil, err
 		}
 	}
@@ -114,10 +115,10 @@ func computeRoutes(c *cli.Context, s *source) (*lft.Tables, error) {
 		if c.String("file") == "" {
 			return nil, usagef("engine file: --file is missing")
 		}
-		return readRoutes(c.String("file"), s.net)
+		return readRoutes(c.String("file"), s.Net)
 	}
 	start := time.Now()
-	t, err := made(c.Context, func() (*lft.Tables, error) { return routing.Compute(name, s.net, o) })
+	t, err := made(c.Context, func() (*lft.Tables, error) { return routing.Compute(name, s.Net, o) })
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -249,7 +250,7 @@ func routesExportCommand() *cli.Command {
 
 // routesOf reads the tables that the argument names, or computes them where there
 // is an engine instead.
-func routesOf(c *cli.Context) (*lft.Tables, *source, error) {
+func routesOf(c *cli.Context) (*lft.Tables, *netfile.Source, error) {
 	if c.Args().Present() == (c.String("engine") != "") {
 		return nil, nil, usagef("%s: either FILE, - for standard input, or --engine", c.Command.Name)
 	}
@@ -262,7 +263,7 @@ func routesOf(c *cli.Context) (*lft.Tables, *source, error) {
 	}
 	var t *lft.Tables
 	if c.Args().Present() {
-		t, err = readRoutes(c.Args().First(), s.net)
+		t, err = readRoutes(c.Args().First(), s.Net)
 	} else {
 		t, err = computeRoutes(c, s)
 	}
@@ -294,7 +295,7 @@ func routesDiffAction(c *cli.Context) error {
 	}
 	var t [2]*lft.Tables
 	for i := range t {
-		if t[i], err = readRoutes(c.Args().Get(i), s.net); err != nil {
+		if t[i], err = readRoutes(c.Args().Get(i), s.Net); err != nil {
 			return err
 		}
 	}

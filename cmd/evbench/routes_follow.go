@@ -4,15 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/companion/opensm"
+	"evbench/companion/opensm/follow"
 	"evbench/failover"
 	"evbench/failover/loop"
+	"evbench/plan"
+	"evbench/scheduler"
 	"evbench/topology"
+	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
 
@@ -46,87 +51,50 @@ func routesFollowCommand() *cli.Command {
 		"what is installed stays.")
 }
 
-// A following is what the flags ask for.
-type following struct {
-	policy   failover.Policy
-	hold     time.Duration
-	debounce time.Duration
-	about    string // the network
-	subnet   *opensm.Subnet
-	planner  *followPlanner
-	out      *followPrinter
-}
-
 func routesFollowAction(c *cli.Context) error {
 	f, err := readFollowing(c)
 	if err != nil {
 		return err
 	}
-	err = f.run(c)
+	err = follow.Run(c.Context, f)
 	if c.Context.Err() != nil {
 		return nil // asked to end, and what is installed stays
 	}
 	return err
 }
 
-// run brings the tables to what is alive now, and then follows the links.
-func (f *following) run(c *cli.Context) error {
-	ctx := c.Context
-	f.out.took(f.about, 0)
-	now, err := f.subnet.Now(ctx)
-	if err != nil {
-		return err
-	}
-	made, err := f.planner.Plan(ctx, now)
-	if err != nil {
-		return fmt.Errorf("no plan to begin with: %w", err)
-	}
-	if _, err := f.subnet.Install(ctx, made.Plan); err != nil {
-		return fmt.Errorf("the plan to begin with is not in place: %w", err)
-	}
-	f.out.took("in place; following the links", 0)
-	machine := f.policy.Options(now, f.hold)
-	machine.Aid = false // OpenSM can only be given whole tables: those of the plan come as soon
-	machine.Debounce, machine.Wait = f.debounce, true
-	f.out.begin = time.Now()
-	_, err = loop.Run(ctx, loop.Options{
-		Machine: machine, Plan: made.Plan, Network: f.subnet, Planner: f.planner, Begin: f.out.begin, Tell: f.out.record,
-	})
-	return err
-}
-
-func readFollowing(c *cli.Context) (*following, error) {
+// readFollowing is what the flags ask for.
+func readFollowing(c *cli.Context) (o follow.Options, err error) {
 	if err := followUsage(c); err != nil {
-		return nil, err
+		return o, err
 	}
-	f := &following{hold: c.Duration("hold"), debounce: c.Duration("debounce"), out: &followPrinter{w: c.App.Writer, json: c.Bool("json")}}
-	var err error
-	if f.policy, err = followPolicy(c); err != nil {
-		return nil, err
+	o = follow.Options{Hold: c.Duration("hold"), Debounce: c.Duration("debounce"), Out: follow.NewPrinter(c.App.Writer, c.Bool("json"))}
+	if o.Policy, err = followPolicy(c); err != nil {
+		return o, err
 	}
-	s, err := readNetwork(c.String("topology"), c.Int("lmc"))
+	s, err := netfile.Read(c.String("topology"), c.Int("lmc"))
 	if err != nil {
-		return nil, usagef("--topology: %w", err)
+		return o, usagef("--topology: %w", err)
 	}
-	t, err := followTree(c, s.whole)
+	t, err := followTree(c, s.Whole)
 	if err != nil {
-		return nil, err
+		return o, err
 	}
-	f.about = fmt.Sprintf("%s with %d servers and %d spines", t.Notation(), t.Servers(), t.Spines())
-	if f.planner, err = newFollowPlanner(c, t, f.out); err != nil {
-		return nil, err
+	o.About = fmt.Sprintf("%s with %d servers and %d spines", t.Notation(), t.Servers(), t.Spines())
+	if o.Plans, err = followPlans(c, t); err != nil {
+		return o, err
 	}
 	dump, discover := strings.Fields(c.String("dump")), strings.Fields(c.String("discover"))
-	f.subnet, err = opensm.NewSubnet(s.whole, t, opensm.SubnetOptions{
+	o.Subnet, err = opensm.NewSubnet(s.Whole, t, opensm.SubnetOptions{
 		InstallOptions: opensm.InstallOptions{
 			Dir: c.String("dir"), PID: c.Int("pid"), LogFile: c.String("log"), Wait: c.Duration("wait"),
 			ReadBack: opensm.Command(dump[0], dump[1:]...),
 		},
 		Options:  opensm.Options{LMC: c.Int("lmc"), Capacity: c.Int("capacity")},
 		Discover: opensm.Command(discover[0], discover[1:]...),
-		Tell:     f.out.step,
+		Tell:     o.Out.Step,
 	})
-	return f, usage(err)
+	return o, usage(err)
 }
 
 // followUsage checks what needs no network.
@@ -214,4 +182,22 @@ func followTree(c *cli.Context, n *network.Network) (*topology.Tree, error) {
 	}
 	t, err := topology.New(o)
 	return t, usage(err)
+}
+
+// followPlans is where plans come from: a store, and what it lacks is computed.
+func followPlans(c *cli.Context, t *topology.Tree) (p loop.Plans, err error) {
+	objective := scheduler.Objective(c.String("objective"))
+	known := []scheduler.Objective{"", scheduler.FewestPhases, scheduler.FewestPaths, scheduler.Balanced}
+	if !slices.Contains(known, objective) {
+		return p, usagef("--objective %q: must be phases, paths or balanced", objective)
+	}
+	p.Build = func(t *topology.Tree) (*plan.Plan, error) {
+		return plan.Build(t, plan.Options{Schedule: scheduler.NameFORS, Objective: objective, Seed: 1}) // as evbench plan
+	}
+	if dir := c.String("store"); dir != "" {
+		if p.Stored, err = loop.OpenStore(os.DirFS(dir), t); err != nil {
+			return p, usagef("--store %s: %w", dir, err)
+		}
+	}
+	return p, nil
 }

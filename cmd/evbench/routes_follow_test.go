@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"evbench/companion/opensm"
+	"evbench/companion/opensm/follow"
 	"evbench/internal/ibtest"
 	"evbench/plan"
 	"evbench/routing/lft"
@@ -30,8 +31,8 @@ type followRun struct {
 	end   func() int // Ctrl-C, and the exit code
 }
 
-// follow starts the command and waits until it follows.
-func follow(t *testing.T, flags ...string) *followRun {
+// startFollowing starts the command and waits until it follows.
+func startFollowing(t *testing.T, flags ...string) *followRun {
 	t.Helper()
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
@@ -73,10 +74,10 @@ func follow(t *testing.T, flags ...string) *followRun {
 }
 
 // until reads lines up to one that says so, and returns it.
-func (f *followRun) until(text string) followStep {
+func (f *followRun) until(text string) follow.Line {
 	f.t.Helper()
 	for f.lines.Scan() {
-		var s followStep
+		var s follow.Line
 		if err := json.Unmarshal(f.lines.Bytes(), &s); err != nil || s.Schema != "evbench/routes-follow/1" {
 			f.t.Fatalf("%v: %s", err, f.lines.Text())
 		}
@@ -86,7 +87,7 @@ func (f *followRun) until(text string) followStep {
 		}
 	}
 	f.t.Fatalf("never said %q:\n%s", text, strings.Join(f.seen, "\n"))
-	return followStep{}
+	return follow.Line{}
 }
 
 func (f *followRun) port(link string) network.End {
@@ -163,7 +164,7 @@ func writeProgram(t *testing.T, live *ibtest.Live, program, name string) {
 // TestRoutesFollow has a cable pulled and plugged in again: new tables, and the old ones.
 func TestRoutesFollow(t *testing.T) {
 	ibtest.Need(t)
-	f := follow(t, "--policy", "fors")
+	f := startFollowing(t, "--policy", "fors")
 	f.holds()
 	for _, do := range []struct {
 		change   func(network.End) error
@@ -189,7 +190,7 @@ func TestRoutesFollowHolds(t *testing.T) {
 	if code := run(t.Context(), []string{"evbench", "whatif", "-t", "FT(2;4,8)", "--save", plans, "--quiet"}, io.Discard, os.Stderr); code != exitDone {
 		t.Fatal("no plans")
 	}
-	f := follow(t, "--hold", "1h", "--store", plans)
+	f := startFollowing(t, "--hold", "1h", "--store", plans)
 	if err := f.live.Pull(f.port("s1_0/5")); err != nil {
 		t.Fatal(err)
 	}

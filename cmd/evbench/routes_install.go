@@ -13,7 +13,9 @@ import (
 
 	"evbench/companion/iproute"
 	"evbench/companion/opensm"
+	"evbench/internal/show"
 	"evbench/plan"
+	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
 
@@ -158,11 +160,11 @@ func installOpenSM(c *cli.Context, p *plan.Plan, r *installReport) error {
 // installNetwork is the network of -t, else the plan's.
 func installNetwork(c *cli.Context, p *plan.Plan) (*network.Network, error) {
 	if src := c.String("topology"); src != "" {
-		s, err := readNetwork(src, c.Int("lmc"))
+		s, err := netfile.Read(src, c.Int("lmc"))
 		if err != nil {
 			return nil, usagef("--topology: %w", err)
 		}
-		return s.whole, nil
+		return s.Whole, nil
 	}
 	n, err := opensm.Network(p.Tree, c.Int("lmc"))
 	return n, usage(err)
@@ -190,7 +192,7 @@ func (r *installReport) describe(c *cli.Context) error {
 	var b bytes.Buffer
 	if u := r.OpenSM; u != nil {
 		fmt.Fprintf(&b, "LMC %d (the plan needs %d): %s LIDs up to %s of %s, %s LFT entries\n",
-			u.LMC, u.Need, commas(u.LIDs), commas(u.MaxLID), commas(u.Capacity-1), commas(u.Entries))
+			u.LMC, u.Need, show.Commas(u.LIDs), show.Commas(u.MaxLID), show.Commas(u.Capacity-1), show.Commas(u.Entries))
 		fmt.Fprintln(&b, "every route arrives, and every message takes the plan's path")
 		if !u.Kept {
 			fmt.Fprintf(&b, "the LIDs are new: start OpenSM with %s in its cache directory and the lines of %s\n", opensm.LIDsFile, opensm.ConfFile)

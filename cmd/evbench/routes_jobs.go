@@ -2,23 +2,18 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/companion/opensm"
 	"evbench/internal/atomicfile"
 	"evbench/routing/lft"
-	"evbench/routing/sssp"
 	"evbench/study/jobs"
-	"evbench/topology/network"
 )
 
 func routesJobsCommand() *cli.Command {
@@ -43,29 +38,6 @@ func routesJobsCommand() *cli.Command {
 		"JOBS is a file, or - for standard input, of lines \"job: node,node\" or of what squeue prints.")
 }
 
-// A jobsReport is what routing for jobs has brought.
-type jobsReport struct {
-	Schema    string       `json:"schema"`
-	Source    string       `json:"source"`
-	Jobs      int          `json:"jobs"`       // across switches
-	OneSwitch int          `json:"one_switch"` // left out
-	Hosts     int          `json:"hosts"`      // of the jobs across switches
-	Unknown   []string     `json:"unknown"`    // nodes that the network does not have
-	Change    *jobs.Change `json:"change,omitempty"`
-	Routings  []jobsEFI    `json:"routings"`
-	CanLock   bool         `json:"can_deadlock"` // without virtual lanes
-	Written   bool         `json:"written"`
-	Signalled bool         `json:"signalled"`
-
-	asked bool // to write
-}
-
-// A jobsEFI is the edge forwarding index of the jobs under one routing.
-type jobsEFI struct {
-	Routing string `json:"routing"`
-	*sssp.EFI
-}
-
 func routesJobsAction(c *cli.Context) error {
 	if err := jobsUsage(c); err != nil {
 		return err
@@ -85,21 +57,25 @@ func routesJobsAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	r := &jobsReport{Schema: "evbench/routes-jobs/1", Source: c.String("topology"), Unknown: []string{}, Routings: []jobsEFI{}}
-	p := r.place(s.net, list, classes)
-	if err := r.compare(c.String("last"), list); err != nil {
+	r := jobs.NewRouted(c.String("topology"))
+	p := r.Place(s.Net, list, classes)
+	if r.Change, err = changeSince(c.String("last"), list); err != nil {
 		return err
 	}
-	if err := r.route(c, s.net, p); err != nil {
+	tables, err := r.Route(s.Net, p)
+	if err != nil {
+		return usage(err)
+	}
+	if err := writeJobTables(c, r, tables); err != nil {
 		return err
 	}
 	if err := saveJobs(c.String("last"), list); err != nil {
 		return err
 	}
 	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(r)
+		return r.WriteJSON(c.App.Writer)
 	}
-	return r.print(c.App.Writer)
+	return r.WriteText(c.App.Writer)
 }
 
 func jobsUsage(c *cli.Context) error {
@@ -170,70 +146,21 @@ func readJobClasses(name string) (*jobs.Classes, error) {
 	return classes, nil
 }
 
-// hostsByName finds the hosts of a node by the name of the host, or by its first
-// word: adapters call themselves "node001 HCA-1". A node may have several.
-func hostsByName(n *network.Network) map[string][]network.Node {
-	at := map[string][]network.Node{}
-	for h := range network.Node(n.Hosts()) {
-		name := n.Info(h).Name
-		at[name] = append(at[name], h)
-		if word, _, more := strings.Cut(name, " "); more {
-			at[word] = append(at[word], h)
-		}
-	}
-	return at
-}
-
-// place finds the hosts of jobs and classes.
-func (r *jobsReport) place(n *network.Network, list []jobs.Job, classes *jobs.Classes) sssp.Placement {
-	var p sssp.Placement
-	at := hostsByName(n)
-	for _, j := range list {
-		var hosts []network.Node
-		for _, name := range j.Nodes {
-			if len(at[name]) == 0 {
-				r.Unknown = append(r.Unknown, name)
-			}
-			hosts = append(hosts, at[name]...)
-		}
-		p.Jobs = append(p.Jobs, hosts)
-	}
-	all := len(p.Jobs)
-	p.Jobs = sssp.MultiSwitch(n, p.Jobs)
-	r.Jobs, r.OneSwitch = len(p.Jobs), all-len(p.Jobs)
-	for _, j := range p.Jobs {
-		r.Hosts += len(j)
-	}
-	slices.Sort(r.Unknown)
-	r.Unknown = slices.Compact(r.Unknown)
-	for h := range network.Node(n.Hosts()) {
-		name, _, _ := strings.Cut(n.Info(h).Name, " ")
-		switch classes.Of(name) {
-		case jobs.IO:
-			p.IO = append(p.IO, h)
-		case jobs.Other:
-			p.Other = append(p.Other, h)
-		}
-	}
-	return p
-}
-
-// compare compares with the list of the last time; there may be none yet.
-func (r *jobsReport) compare(name string, list []jobs.Job) error {
+// changeSince compares with the list of the last time; there may be none yet.
+func changeSince(name string, list []jobs.Job) (*jobs.Change, error) {
 	if name == "" {
-		return nil
+		return nil, nil
 	}
 	old, err := atomicfile.Read(name, maxList)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return usagef("--last: %w", err)
+		return nil, usagef("--last: %w", err)
 	}
 	last, err := jobs.Read(bytes.NewReader(old))
 	if err != nil {
-		return usagef("--last %s: %w", name, err)
+		return nil, usagef("--last %s: %w", name, err)
 	}
 	change := jobs.Diff(last, list)
-	r.Change = &change
-	return nil
+	return &change, nil
 }
 
 func saveJobs(name string, list []jobs.Job) error {
@@ -243,50 +170,20 @@ func saveJobs(name string, list []jobs.Job) error {
 	return atomicfile.Write(name, func(w io.Writer) error { return jobs.Write(w, list) })
 }
 
-// jobsTables routes without a look at jobs, as published, and better.
-func jobsTables(n *network.Network, p sssp.Placement) ([]*lft.Tables, error) {
-	plain, err := sssp.SSSP(n)
-	if err != nil {
-		return nil, usage(err)
-	}
-	tables := []*lft.Tables{plain}
-	for _, p.Published = range []bool{true, false} {
-		t, err := sssp.Jobs(n, p, 0)
-		if err != nil {
-			return nil, usage(err)
-		}
-		tables = append(tables, t)
-	}
-	return tables, nil
-}
-
-func (r *jobsReport) route(c *cli.Context, n *network.Network, p sssp.Placement) error {
-	tables, err := jobsTables(n, p)
-	if err != nil {
-		return err
-	}
-	for _, t := range tables {
-		r.Routings = append(r.Routings, jobsEFI{t.Engine, sssp.Index(t, p.Jobs)})
-	}
-	best := tables[len(tables)-1]
-	r.CanLock = !lft.Deadlock(best, 0).Free()
-	if c.String("out") == "" {
+// writeJobTables writes tables that the file of --out does not have, and says so to OpenSM.
+func writeJobTables(c *cli.Context, r *jobs.Routed, t *lft.Tables) error {
+	name := c.String("out")
+	if name == "" {
 		return nil
 	}
-	if lost := r.Routings[len(r.Routings)-1].Lost; lost > 0 {
-		return fmt.Errorf("%d routes within jobs lead nowhere: %s is not written", lost, c.String("out"))
+	if lost := r.Lost(); lost > 0 {
+		return fmt.Errorf("%d routes within jobs lead nowhere: %s is not written", lost, name)
 	}
-	return r.write(c, best)
-}
-
-// write writes tables that the file does not have, and says so to OpenSM.
-func (r *jobsReport) write(c *cli.Context, t *lft.Tables) error {
 	var text bytes.Buffer
 	if err := t.WriteDump(&text); err != nil {
 		return err
 	}
-	name := c.String("out")
-	r.asked = true
+	r.Asked = true
 	if old, err := atomicfile.Read(name, int64(text.Len())); err == nil && bytes.Equal(old, text.Bytes()) {
 		return nil
 	}
@@ -318,34 +215,4 @@ func reload(pid int) error {
 		return err
 	}
 	return errors.Join(sm.Reload(), sm.Close())
-}
-
-func (r *jobsReport) print(w io.Writer) error {
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(tab, "network\t%s\n", r.Source)
-	fmt.Fprintf(tab, "jobs\t%d across switches on %d hosts, %d within one switch\n", r.Jobs, r.Hosts, r.OneSwitch)
-	if c := r.Change; c != nil {
-		fmt.Fprintf(tab, "since last\t%d started, %d ended, %d moved\n", len(c.Started), len(c.Ended), len(c.Moved))
-	}
-	for _, e := range r.Routings {
-		fmt.Fprintf(tab, "%s\tat most %d routes of jobs on a cable, mean %.1f; %d of %d unused\n", e.Routing, e.Max, e.Mean, e.Unused, e.Cables)
-		if e.Lost > 0 {
-			fmt.Fprintf(tab, "warning\t%d routes of %s lead nowhere\n", e.Lost, e.Routing)
-		}
-	}
-	if len(r.Unknown) > 0 {
-		fmt.Fprintf(tab, "warning\tnot in the network: %s\n", some(r.Unknown))
-	}
-	if r.CanLock {
-		fmt.Fprintf(tab, "warning\troutes can deadlock without virtual lanes, which a file for OpenSM cannot give\n")
-	}
-	switch {
-	case r.Signalled:
-		fmt.Fprintf(tab, "done\twritten, and OpenSM signalled\n")
-	case r.Written:
-		fmt.Fprintf(tab, "done\twritten\n")
-	case r.asked:
-		fmt.Fprintf(tab, "done\tnothing: the file has these tables already\n")
-	}
-	return tab.Flush()
 }

@@ -10,16 +10,19 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
+	"evbench/bench/simulate"
 	"evbench/companion/iproute"
 	"evbench/fabric/kind"
 	"evbench/fabric/started"
 	"evbench/internal/wire"
 	"evbench/report"
 	"evbench/results"
+	"evbench/results/store"
 	"evbench/scenario"
 )
 
@@ -161,6 +164,10 @@ type measurement struct {
 	describe func(*results.Manifest)
 }
 
+// predictionTime is how long it may take to work out what to expect of a run, which is not
+// to wait for it.
+const predictionTime = 5 * time.Second
+
 // measure runs the planned cases and prints what came out.
 func measure(c *cli.Context, m measurement) error {
 	dir, err := outDir(c, m.scenario.Name)
@@ -172,7 +179,7 @@ func measure(c *cli.Context, m measurement) error {
 			return err
 		}
 	}
-	foresee(c.Context, m.scenario, m.planned, foresightOfRun)
+	simulate.Predict(c.Context, m.scenario, m.planned, predictionTime)
 	run, err := measureInto(c, m, dir, func(run results.Run) error {
 		return printSummary(c, run.Summary, &run.Manifest, dir)
 	})
@@ -195,7 +202,7 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 	}
 	defer func() { err = errors.Join(err, under.Close()) }()
 
-	var files resultFiles
+	var files *store.Files
 	manifest := &results.Manifest{} // that of the run, which fills it
 	bar := newProgress(c.App.ErrWriter, c.Bool("quiet"), c.Bool("verbose"))
 	o := bench.Options{

@@ -5,16 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
+	"evbench/bench/simulate"
 	"evbench/fabric/hosts/host"
-	"evbench/failover"
 	"evbench/internal/unit"
 	"evbench/report"
 	"evbench/results"
@@ -65,7 +62,7 @@ func simAction(c *cli.Context) error {
 	if planned, err = modelled(c, said, planned); err != nil {
 		return err
 	}
-	cases, err := simCases(s, planned, func(p bench.Planned) string { return modelOf(c, p) }, c.Duration("quantum"))
+	cases, err := simulate.Cases(s, planned, c.String("model"), c.Duration("quantum"))
 	if err != nil {
 		return usagef("%s: %w", c.Args().First(), err)
 	}
@@ -77,7 +74,7 @@ func simAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return simulate(c, said, s, planned, cases, dir)
+	return simulateCases(c, said, s, planned, cases, dir)
 }
 
 // loadSim loads the scenario with its flags, and plans it. Nothing is measured, so
@@ -105,22 +102,6 @@ func loadSim(c *cli.Context) (*scenario.Scenario, []bench.Planned, error) {
 	return s, planned, nil
 }
 
-// modelOf names the model that a case is worked out by.
-func modelOf(c *cli.Context, p bench.Planned) string {
-	if m := c.String("model"); m != "" {
-		return m
-	}
-	return usualModel(p)
-}
-
-// usualModel names the model that fits a case.
-func usualModel(p bench.Planned) string {
-	if p.Mode == scenario.Sync {
-		return sim.PhaseModel
-	}
-	return sim.FluidModel
-}
-
 // modelled checks the flags on models, and leaves out the cases that the one asked for
 // cannot work out.
 func modelled(c *cli.Context, said io.Writer, planned []bench.Planned) ([]bench.Planned, error) {
@@ -132,37 +113,18 @@ func modelled(c *cli.Context, said io.Writer, planned []bench.Planned) ([]bench.
 	if q := c.Duration("quantum"); q < 0 {
 		return nil, usagef("--quantum %s: must not be negative", q)
 	}
-	var out []bench.Planned
-	skipped := map[string][]string{} // names by reason
-	for _, p := range planned {
-		if why := unmodelled(c.String("model"), p); why != "" {
-			skipped[why] = append(skipped[why], fmt.Sprintf("%q", p.Name))
-		} else {
-			out = append(out, p)
-		}
-	}
-	for _, why := range slices.Sorted(maps.Keys(skipped)) {
+	out, skipped := simulate.Fitting(c.String("model"), planned)
+	for _, text := range skipped {
 		if len(out) == 0 {
-			return nil, usagef("no case can be simulated: %s: %s", why, strings.Join(skipped[why], ", "))
+			return nil, usagef("no case can be simulated: %s", text)
 		}
-		fmt.Fprintf(said, "skipped, since %s: %s\n", why, strings.Join(skipped[why], ", "))
+		fmt.Fprintln(said, "skipped, since", text)
 	}
 	return out, nil
 }
 
-// unmodelled returns why a model cannot work out a case, or "".
-func unmodelled(model string, p bench.Planned) string {
-	switch f := p.Failover; {
-	case model == sim.PhaseModel && p.Mode != scenario.Sync:
-		return "only synchronised cases have phases"
-	case f != nil && len(p.Timed) > 0 && (f.Policy == string(failover.None) || f.Policy == string(failover.Unsync)):
-		return "a simulated case does not stand still, nor give up its phases (evbench sim --log reckons what such a policy costs)"
-	}
-	return ""
-}
-
-// simulate works the cases out and prints what came of it.
-func simulate(c *cli.Context, said io.Writer, s *scenario.Scenario, planned []bench.Planned, cases []*sim.Case, dir string) error {
+// simulateCases works the cases out and prints what came of it.
+func simulateCases(c *cli.Context, said io.Writer, s *scenario.Scenario, planned []bench.Planned, cases []*sim.Case, dir string) error {
 	fmt.Fprintf(said, "cases: %d, %s of virtual time, at most about %s of memory\n", len(cases), virtual(cases),
 		unit.Bytes(max(sim.Memory(cases, 0)>>20, 1)<<20))
 	sayExact(said, cases)
@@ -170,9 +132,11 @@ func simulate(c *cli.Context, said io.Writer, s *scenario.Scenario, planned []be
 	if err != nil {
 		return err
 	}
+	manifest := simulate.Manifest(s, planned, c.Duration("quantum"))
+	describeMachine(&manifest)
 	show := simProgress{newProgress(said, c.Bool("quiet"), false)}
 	sum, err := sim.Run(c.Context, cases, files, sim.Options{
-		Manifest: simManifest(s, planned, c.Duration("quantum")), Fluid: sim.Fluid, Now: time.Now, Progress: show.step,
+		Manifest: manifest, Fluid: sim.Fluid, Now: time.Now, Progress: show.step,
 	})
 	show.p.end()
 	err = errors.Join(err, files.Close())
@@ -193,25 +157,6 @@ func sayExact(said io.Writer, cases []*sim.Case) {
 	if exact > 0 {
 		fmt.Fprintf(said, "exact without a quantum, since not all sources are asked at once: cases: %d\n", exact)
 	}
-}
-
-// simManifest is what a simulated run says about itself.
-func simManifest(s *scenario.Scenario, planned []bench.Planned, quantum time.Duration) results.Manifest {
-	m := results.Manifest{
-		Name: s.Name, Scenario: string(s.Text), Seed: s.Seed, Plans: map[string]string{}, Warnings: []string{},
-		Fabric: results.Fabric{
-			Kind: sim.FabricKind, RateBitPerSec: int64(s.Fabric.Rate), MTU: s.Fabric.MTU, Factor: scenario.Factor(s.Fabric.MTU),
-		},
-		Simulation: &results.Simulation{
-			RoundSec: s.Sim.Round.Seconds(), OverheadSec: s.Sim.Overhead.Seconds(), JitterSec: s.Sim.Jitter.Seconds(), QuantumSec: quantum.Seconds(),
-		},
-	}
-	for _, p := range planned {
-		m.Plans[p.Name] = p.Prediction.PlanHash
-		m.Predictions = append(m.Predictions, p.Prediction)
-	}
-	describeMachine(&m)
-	return m
 }
 
 func virtual(cases []*sim.Case) (sum time.Duration) {

@@ -13,6 +13,7 @@ import (
 	"evbench/internal/atomicfile"
 	"evbench/internal/hostlist"
 	"evbench/scenario"
+	"evbench/topology/netfile"
 )
 
 // runSSH measures a scenario on hosts that ssh reaches.
@@ -61,11 +62,11 @@ func readPlacement(name string) (*hosts.Placement, error) {
 		}
 		return p, nil
 	}
-	n, err := readNetwork(name, 0)
+	n, err := netfile.Read(name, 0)
 	if err != nil {
 		return nil, err
 	}
-	return hosts.Cabled(n.whole)
+	return hosts.Cabled(n.Whole)
 }
 
 // describePlaces prints which hosts are on which leaf.

@@ -142,8 +142,32 @@ func plannerTable() *cli.Command {
 	}, "  evbench table planner --quick")
 }
 
-// plannerAction owns the clock; an interrupted measurement prints what is done.
 func plannerAction(c *cli.Context) error {
+	return measuredTable(c, func(o survey.RoutesOptions, give func(survey.Figure) error) error {
+		return survey.Planner(c.Context, survey.PlannerOptions(o), give)
+	}, survey.PlannerTable)
+}
+
+func routingTable() *cli.Command {
+	return interruptible(&cli.Command{
+		Name:  "routing",
+		Usage: "measure the routing engines themselves, beside what is published of the same work",
+		Flags: append(formatFlags(),
+			&cli.BoolFlag{Name: "quick", Usage: "networks of up to 11,664 hosts, and fewer runs"},
+			&cli.IntFlag{Name: "most", Usage: "networks of up to `N` hosts (default: all)"},
+			&cli.BoolFlag{Name: "quiet", Usage: "no progress"}),
+		Action: routingAction,
+	}, "  evbench table routing --quick")
+}
+
+func routingAction(c *cli.Context) error {
+	return measuredTable(c, func(o survey.RoutesOptions, give func(survey.RouteFigure) error) error {
+		return survey.Routes(c.Context, o, give)
+	}, survey.RoutesTable)
+}
+
+// measuredTable owns the clock; an interrupted measurement prints what is done.
+func measuredTable[F any](c *cli.Context, measure func(survey.RoutesOptions, func(F) error) error, tabulate func([]F) *survey.Table) error {
 	if err := needArgs(c, 0, 0, ""); err != nil {
 		return err
 	}
@@ -151,18 +175,21 @@ func plannerAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if c.Int("most") < 0 {
+		return usagef("--most %d: must not be negative", c.Int("most"))
+	}
 	start := time.Now()
-	o := survey.PlannerOptions{
-		Clock: func() time.Duration { return time.Since(start) }, Allocated: allocated, Quick: c.Bool("quick"),
+	o := survey.RoutesOptions{
+		Clock: func() time.Duration { return time.Since(start) }, Allocated: allocated, Quick: c.Bool("quick"), Most: c.Int("most"),
 	}
 	if !c.Bool("quiet") {
 		o.Progress = func(work string) { fmt.Fprintln(c.App.ErrWriter, work) }
 	}
-	figures, err := collect(c.Context, func(give func(survey.Figure) error) error { return survey.Planner(c.Context, o, give) })
+	figures, err := collect(c.Context, func(give func(F) error) error { return measure(o, give) })
 	if err != nil && c.Context.Err() == nil {
 		return err
 	}
-	table := survey.PlannerTable(figures)
+	table := tabulate(figures)
 	if err != nil {
 		table.Notes = append(table.Notes, "INCOMPLETE: stopped")
 	}

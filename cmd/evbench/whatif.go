@@ -5,7 +5,6 @@ import (
 	"io"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -13,6 +12,7 @@ import (
 	"evbench/plan"
 	"evbench/plan/store"
 	"evbench/routing/twolevel"
+	"evbench/scheduler"
 	"evbench/study/survey"
 	"evbench/topology"
 )
@@ -25,7 +25,7 @@ const mostSets = 200_000
 const mostSampled = 1_000_000
 
 // kept is the case whose plans --save keeps.
-var kept = survey.Case{Schedule: "fors", Routing: twolevel.Pinned}
+var kept = survey.Case{Schedule: scheduler.NameFORS, Routing: twolevel.Pinned}
 
 func whatifCommand() *cli.Command {
 	return interruptible(&cli.Command{
@@ -103,8 +103,8 @@ func writeWhatIf(c *cli.Context, r *survey.WhatIfReport) error {
 	return write(c.App.Writer)
 }
 
-// cases joins schedules and routings.
-func cases(c *cli.Context) (out []survey.Case, err error) {
+// cases joins the schedules and routings of the flags.
+func cases(c *cli.Context) ([]survey.Case, error) {
 	schedules, err := listed(c, "schedule")
 	if err != nil {
 		return nil, err
@@ -113,26 +113,7 @@ func cases(c *cli.Context) (out []survey.Case, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(schedules)+len(routings) == 0 {
-		return survey.DefaultCases(), nil
-	}
-	if len(schedules) == 0 {
-		schedules = []string{"linear-shift", "fors"}
-	}
-	for _, s := range schedules {
-		own := routings
-		switch {
-		case len(own) > 0:
-		case strings.HasPrefix(s, "fors"), strings.HasPrefix(s, "repair:"):
-			own = []string{twolevel.Pinned}
-		default:
-			own = []string{twolevel.Ftree, twolevel.MinHop, twolevel.Spread}
-		}
-		for _, r := range own {
-			out = append(out, survey.Case{Schedule: s, Routing: r})
-		}
-	}
-	return out, nil
+	return survey.Cases(schedules, routings), nil
 }
 
 // countSets says how many sets there are, and refuses what would not end.
@@ -146,25 +127,11 @@ func countSets(t *topology.Tree, o survey.WhatIfOptions) (string, error) {
 	if o.Sample > mostSampled {
 		return "", usagef("--sample %d: at most %d sets", o.Sample, mostSampled)
 	}
-	var parts []string
-	var all int64
-	for _, g := range survey.Groups(t, o.K) {
-		n := g.Count
-		if o.Sample > 0 {
-			n = min(n, int64(o.Sample))
-		}
-		all += n
-		part := fmt.Sprintf("%d sets", n)
-		if n < g.Count {
-			part = fmt.Sprintf("%d of %d sets", n, g.Count)
-		}
-		part = fmt.Sprintf("%s: %s of %d", g.Name, part, o.K)
-		parts = append(parts, part)
-	}
+	text, all := survey.CountSets(t, o)
 	if all > mostSets && o.Sample == 0 {
-		return "", usagef("%s: more than %d; plan some of them with --sample, for example --sample 10000", strings.Join(parts, "; "), mostSets)
+		return "", usagef("%s: more than %d; plan some of them with --sample, for example --sample 10000", text, mostSets)
 	}
-	return strings.Join(parts, "; "), nil
+	return text, nil
 }
 
 // saver makes the store that --save asks for, or nil.

@@ -53,23 +53,7 @@ func (t *Target) Read(ctx context.Context, nodes []companion.Node) (companion.Ro
 
 // Watch implements companion.Target.
 func (t *Target) Watch(ctx context.Context, events chan<- failover.LinkEvent) error {
-	g, inner := errgroup.WithContext(ctx)
-	seen := make(chan lab.LinkEvent)
-	g.Go(func() error {
-		defer close(seen)
-		return t.lab.Watch(inner, seen)
-	})
-	g.Go(func() error {
-		for e := range seen {
-			select {
-			case events <- failover.LinkEvent(e):
-			case <-inner.Done():
-				return nil
-			}
-		}
-		return nil
-	})
-	return g.Wait()
+	return t.lab.Watch(ctx, events)
 }
 
 // each calls f for 0..n-1 on as many goroutines as there are cores.

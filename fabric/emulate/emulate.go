@@ -17,7 +17,6 @@ package emulate
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -209,12 +208,6 @@ func (f *Fabric) Counters() []Count {
 		out[i] = Count{topology.Wire(i), f.wires[i].bytes, f.wires[i].packets}
 	}
 	return out
-}
-
-// Hash returns which of n next hops the messages from src to dst take: what the
-// kernel's multipath does to one flow, with the given seed.
-func Hash(seed uint64, src, dst, n int) int {
-	return rand.New(rand.NewPCG(seed, uint64(src)<<32|uint64(dst))).IntN(n)
 }
 
 // Goodput returns the part of the rate that is left for payload when packets

@@ -216,27 +216,6 @@ func TestTables(t *testing.T) {
 	}
 }
 
-func TestHash(t *testing.T) {
-	var hits [4]int
-	for src := range 40 {
-		for dst := range 40 {
-			k := emulate.Hash(1, src, dst, 4)
-			if k != emulate.Hash(1, src, dst, 4) {
-				t.Fatal("one flow, two paths")
-			}
-			hits[k]++
-		}
-	}
-	for k, n := range hits {
-		if n < 340 || n > 460 { // 400 each, give or take 3.5 sigma
-			t.Errorf("next hop %d was taken by %d of 1600 flows", k, n)
-		}
-	}
-	if same := emulate.Hash(2, 0, 1, 1<<20) == emulate.Hash(3, 0, 1, 1<<20); same {
-		t.Error("the seed makes no difference")
-	}
-}
-
 func TestBadOptions(t *testing.T) {
 	tree, _ := fabric(t, "FT(2;2,2)")
 	for name, o := range map[string]emulate.Options{

@@ -12,7 +12,6 @@ import (
 	"evbench/failover/loop"
 	"evbench/plan"
 	"evbench/results"
-	"evbench/routing/twolevel"
 	"evbench/scenario"
 	"evbench/topology"
 	"evbench/transport/tcp"
@@ -62,13 +61,7 @@ func (f *emulatedFabric) Install(_ context.Context, p *plan.Plan) error {
 // route says which spine the tables of a plan give to a pair of servers; under
 // ecmp a seeded hash of the pair chooses, as the kernel's would.
 func (f *emulatedFabric) route(p *plan.Plan) func(src, dst int) int {
-	return func(src, dst int) int {
-		ports := p.Tables.Ports(twolevel.Leaf(p.Tree.Leaf(src)), dst)
-		if len(ports) == 0 {
-			return -1
-		}
-		return int(ports[emulate.Hash(f.seed, src, dst, len(ports))]) - p.Tree.Ports()
-	}
+	return func(src, dst int) int { return p.Tables.Hashed(f.seed, p.Tree.Leaf(src), src, dst) }
 }
 
 // Counters implements fabric.Fabric.

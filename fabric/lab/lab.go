@@ -95,18 +95,6 @@ type Count struct {
 	Drops uint64
 }
 
-// A LinkEvent is what one end of a leaf-spine cable says about it.
-type LinkEvent struct {
-	Link topology.Link
-	Leaf bool // the end that says so is the leaf's, else the spine's
-	Up   bool
-	// Seen is when the kernel's message had been read.
-	Seen time.Time
-	// Reread marks a state that was read because the kernel had dropped
-	// messages: the end may have changed more than once since the last event.
-	Reread bool
-}
-
 // Addr returns the address of the server of a rank on a path: a spine, or -1
 // for the one that routing tables decide on.
 func (b *Lab) Addr(rank, path int) netip.Addr { return Addresses{b.tree}.Server(rank, path) }

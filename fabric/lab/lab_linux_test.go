@@ -288,7 +288,7 @@ func TestWatch(t *testing.T) {
 	tree := newTree(t, 2, 3, topology.Link{Leaf: 0, Spine: 0})
 	l := start(t, tree)
 	ctx, cancel := context.WithCancel(t.Context())
-	events, done := make(chan LinkEvent), make(chan error, 1)
+	events, done := make(chan topology.LinkEvent), make(chan error, 1)
 	go func() { done <- l.Watch(ctx, events) }()
 
 	type end struct {
@@ -296,7 +296,7 @@ func TestWatch(t *testing.T) {
 		leaf bool
 	}
 	state := map[end]bool{}
-	next := func() LinkEvent {
+	next := func() topology.LinkEvent {
 		e := <-events
 		state[end{e.Link, e.Leaf}] = e.Up
 		return e
@@ -353,7 +353,7 @@ func TestSetDeadUndoesOthers(t *testing.T) {
 		t.Errorf("dead are %v, %v", got, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	events, done := make(chan LinkEvent), make(chan error, 1)
+	events, done := make(chan topology.LinkEvent), make(chan error, 1)
 	go func() { done <- l.Watch(ctx, events) }()
 	for range 2 * tree.Leaves() * tree.Spines() {
 		if e := <-events; e.Up != tree.Alive(e.Link.Leaf, e.Link.Spine) {

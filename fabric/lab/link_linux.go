@@ -279,7 +279,7 @@ func (s *subscription) reason(err error) error {
 // ends: first the state of both ends of every link, then each change. A link
 // that goes down is reported by both ends, apart. It returns nil when ctx has
 // ended and nothing of it runs any more.
-func (b *Lab) Watch(ctx context.Context, events chan<- LinkEvent) error {
+func (b *Lab) Watch(ctx context.Context, events chan<- topology.LinkEvent) error {
 	g, inner := errgroup.WithContext(ctx)
 	for n := range Node(b.switches()) {
 		s, err := b.subscribe(inner, n)
@@ -297,7 +297,7 @@ func (b *Lab) Watch(ctx context.Context, events chan<- LinkEvent) error {
 	return nil
 }
 
-func (b *Lab) watch(n Node, s *subscription, events chan<- LinkEvent) error {
+func (b *Lab) watch(n Node, s *subscription, events chan<- topology.LinkEvent) error {
 	known := tracker{running: map[int]bool{}, stale: map[int]bool{}}
 	for all := true; ; {
 		states, err := s.next(all)
@@ -324,7 +324,7 @@ func (b *Lab) watch(n Node, s *subscription, events chan<- LinkEvent) error {
 				}
 			}
 			select {
-			case events <- LinkEvent{Link: link, Leaf: int(n) < b.tree.Leaves(), Up: st.running, Seen: now, Reread: reread}:
+			case events <- topology.LinkEvent{Link: link, Leaf: int(n) < b.tree.Leaves(), Up: st.running, Seen: now, Reread: reread}:
 			case <-s.ctx.Done():
 				return s.ctx.Err()
 			}

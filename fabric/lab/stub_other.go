@@ -78,4 +78,4 @@ func (b *Lab) Dead() ([]topology.Link, error) { return nil, unsupportedHere() }
 func (b *Lab) SetDead(context.Context, []topology.Link) error { return unsupportedHere() }
 
 // Watch fails.
-func (b *Lab) Watch(context.Context, chan<- LinkEvent) error { return unsupportedHere() }
+func (b *Lab) Watch(context.Context, chan<- topology.LinkEvent) error { return unsupportedHere() }

@@ -13,13 +13,13 @@ import (
 
 // A ClashError says that two names lead to one file, which would hold only what is
 // written last.
-type ClashError struct{ One, Other, Target string }
+type ClashError struct{ one, other, target string }
 
 func (e *ClashError) Error() string {
-	if e.One == e.Other {
-		return fmt.Sprintf("%s: to be written twice", e.One)
+	if e.one == e.other {
+		return fmt.Sprintf("%s: to be written twice", e.one)
 	}
-	return fmt.Sprintf("%s and %s are one file, %s", e.One, e.Other, e.Target)
+	return fmt.Sprintf("%s and %s are one file, %s", e.one, e.other, e.target)
 }
 
 // Check reports why these files cannot all be written, as far as that can be told

@@ -21,6 +21,10 @@ func Read(name string, most int64) ([]byte, error) {
 	return b, nil
 }
 
+// MaxList bounds what is read of a list with a name or two on a line: LIDs, roots, jobs,
+// cables, hosts.
+const MaxList = 64 << 20
+
 // Bound returns a reader of r that fails behind the first most bytes.
 func Bound(r io.Reader, most int64) io.Reader { return &bound{r, most, most} }
 

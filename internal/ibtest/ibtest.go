@@ -31,8 +31,8 @@ const Limit = 2 * time.Minute
 // ibsim-utils and infiniband-diags.
 var programs = []string{"opensm", "ibsim", "ibsim-run", "dump_fts"}
 
-// Missing returns the programs that are not installed.
-func Missing() []string {
+// missingPrograms returns the programs that are not installed.
+func missingPrograms() []string {
 	var missing []string
 	for _, p := range programs {
 		if _, err := find(p); err != nil {
@@ -59,7 +59,7 @@ func Need(t testing.TB) {
 	if leftOut(os.Getenv("EVBENCH_WITHOUT")) {
 		t.Skip("EVBENCH_WITHOUT names opensm")
 	}
-	if missing := Missing(); len(missing) > 0 {
+	if missing := missingPrograms(); len(missing) > 0 {
 		t.Fatalf("%s not installed (packages opensm, ibsim-utils, infiniband-diags); EVBENCH_WITHOUT=opensm leaves this out",
 			strings.Join(missing, ", "))
 	}

@@ -77,7 +77,7 @@ func TestLive(t *testing.T) {
 	}{
 		{"at first", func() error { return nil }, true},
 		{"unlinked", func() error { return l.Unlink(end) }, false},
-		{"swept", l.Sweep, false},
+		{"swept", l.sweep, false},
 		{"linked again", func() error { return l.Relink(end) }, true},
 	} {
 		if err := step.do(); err != nil {
@@ -91,8 +91,8 @@ func TestLive(t *testing.T) {
 		for _, p := range tb.Row(0) {
 			uses = uses || p == end.Port
 		}
-		if uses != step.uses || l.Engine != "minhop" {
-			t.Errorf("%s: leaf uses port %d: %v, engine %s", step.name, end.Port, uses, l.Engine)
+		if uses != step.uses || l.engine != "minhop" {
+			t.Errorf("%s: leaf uses port %d: %v, engine %s", step.name, end.Port, uses, l.engine)
 		}
 	}
 }
@@ -120,8 +120,8 @@ func TestNeed(t *testing.T) {
 			t.Errorf("EVBENCH_WITHOUT=%q: opensm left out: %v", names, got)
 		}
 	}
-	if !leftOut(os.Getenv("EVBENCH_WITHOUT")) && len(Missing()) > 0 {
-		t.Errorf("%v not installed", Missing())
+	if !leftOut(os.Getenv("EVBENCH_WITHOUT")) && len(missingPrograms()) > 0 {
+		t.Errorf("%v not installed", missingPrograms())
 	}
 }
 

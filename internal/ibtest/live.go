@@ -18,7 +18,7 @@ type Live struct {
 	sm     *process
 	cancel context.CancelFunc
 	ctx    context.Context
-	Engine string // that configured the tables last
+	engine string // that configured the tables last
 }
 
 // Start starts OpenSM and returns when the network is up. Close it.
@@ -47,7 +47,7 @@ func (l *Live) up() error {
 	if err != nil {
 		return fmt.Errorf("opensm: %w", err)
 	}
-	l.Engine = lastEngine([]byte(line))
+	l.engine = lastEngine([]byte(line))
 	if _, err := l.sm.wait(l.ctx, "SUBNET UP"); err != nil {
 		return fmt.Errorf("opensm: %w", err)
 	}
@@ -67,8 +67,8 @@ func (l *Live) change(what string, e network.End) error {
 	return l.up()
 }
 
-// Sweep sends the signal that makes OpenSM read its files and route anew.
-func (l *Live) Sweep() error {
+// sweep sends the signal that makes OpenSM read its files and route anew.
+func (l *Live) sweep() error {
 	if err := l.sm.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (l *Live) Tables() (*lft.Tables, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dump_fts: %w", err)
 	}
-	return readTables(l.net, l.Engine, bytes.NewReader(out))
+	return readTables(l.net, l.engine, bytes.NewReader(out))
 }
 
 // Close stops everything.

@@ -20,8 +20,8 @@ import (
 	"testing"
 )
 
-// Count is how many hosts there are: node001, node002, …
-const Count = 8
+// count is how many hosts there are: node001, node002, …
+const count = 8
 
 // privilegeSeparation is the directory that sshd wants to exist when root
 // starts it; systemd makes it where the service is enabled.
@@ -34,10 +34,10 @@ type Server struct {
 	// Hosts are the names that lead to the server, node001 first; the i-th has
 	// the address Addr(i).
 	Hosts []string
-	// Port is where the server listens on all those addresses.
-	Port int
-	// Dir holds keys and files, and nothing else.
-	Dir string
+	// port is where the server listens on all those addresses.
+	port int
+	// dir holds keys and files, and nothing else.
+	dir string
 
 	log lockedBuffer
 }
@@ -45,8 +45,8 @@ type Server struct {
 // Addr returns the address of the i-th host.
 func Addr(i int) string { return fmt.Sprintf("127.0.0.%d", i+1) }
 
-// Host returns the name of the i-th host.
-func Host(i int) string { return fmt.Sprintf("node%03d", i+1) }
+// hostName returns the name of the i-th host.
+func hostName(i int) string { return fmt.Sprintf("node%03d", i+1) }
 
 // Closed is a host that is in the configuration, but nothing listens there.
 const Closed = "closed001"
@@ -71,11 +71,11 @@ func Start(t testing.TB) *Server {
 			t.Fatal(err)
 		}
 	}
-	s := &Server{Dir: t.TempDir()}
-	for i := range Count {
-		s.Hosts = append(s.Hosts, Host(i))
+	s := &Server{dir: t.TempDir()}
+	for i := range count {
+		s.Hosts = append(s.Hosts, hostName(i))
 	}
-	s.Port = freePort(t)
+	s.port = freePort(t)
 	s.keys(t)
 	s.write(t)
 	s.run(t, sshd)
@@ -104,7 +104,7 @@ func freePort(t testing.TB) int {
 }
 
 // path returns a name in the directory of the server.
-func (s *Server) path(name string) string { return filepath.Join(s.Dir, name) }
+func (s *Server) path(name string) string { return filepath.Join(s.dir, name) }
 
 // keys makes one key for the host and one for the user.
 func (s *Server) keys(t testing.TB) {
@@ -128,7 +128,7 @@ func (s *Server) write(t testing.TB) {
 		t.Fatal(err)
 	}
 	var server, client strings.Builder
-	fmt.Fprintf(&server, "Port %d\n", s.Port)
+	fmt.Fprintf(&server, "Port %d\n", s.port)
 	for i, host := range s.Hosts {
 		fmt.Fprintf(&server, "ListenAddress %s\n", Addr(i))
 		fmt.Fprintf(&client, "Host %s\n  HostName %s\n", host, Addr(i))
@@ -162,7 +162,7 @@ Host *
   StrictHostKeyChecking yes
   UserKnownHostsFile %s
   GlobalKnownHostsFile none
-`, Closed, Silent, s.Port, me.Username, s.path("id"), s.path("known_hosts"))
+`, Closed, Silent, s.port, me.Username, s.path("id"), s.path("known_hosts"))
 	put(t, s.path("sshd_config"), server.String())
 	s.Config = s.path("ssh_config")
 	put(t, s.Config, client.String())
@@ -212,7 +212,7 @@ func (s *Server) run(t testing.TB, sshd string) {
 
 // follow keeps what sshd says, and tells once whether it listens everywhere.
 func (s *Server) follow(lines *bufio.Scanner, listens chan<- bool) {
-	left := Count
+	left := count
 	for lines.Scan() {
 		fmt.Fprintln(&s.log, lines.Text())
 		if left > 0 && strings.HasPrefix(lines.Text(), "Server listening on ") {

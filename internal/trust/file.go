@@ -15,10 +15,10 @@ import (
 // An Error says why a file, a folder or a process is not to be trusted.
 type Error struct {
 	Name   string // as the user knows it
-	Reason string
+	reason string
 }
 
-func (e *Error) Error() string { return e.Name + ": " + e.Reason }
+func (e *Error) Error() string { return e.Name + ": " + e.reason }
 
 // The bits of a mode that let others write.
 const (

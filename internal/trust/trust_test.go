@@ -15,7 +15,7 @@ func says(err error, want string) bool {
 		return err == nil
 	}
 	e, ok := errors.AsType[*Error](err)
-	return ok && e.Name != "" && strings.Contains(e.Reason, want)
+	return ok && e.Name != "" && strings.Contains(e.reason, want)
 }
 
 func TestOwned(t *testing.T) {

@@ -12,27 +12,29 @@ package wire
 import (
 	"time"
 
+	"evbench/barrier"
+	"evbench/builder"
 	"evbench/results"
 )
 
 // Modes of event building, as they are called in scenarios.
 const (
-	Sync        = "synchronised"
-	Unsync      = "unsynchronised"
-	FreeRunning = "free-running"
+	Sync        = results.Sync
+	Unsync      = results.Unsync
+	FreeRunning = results.FreeRunning
 )
 
 // What becomes of a fragment's payload, and how much of it is verified.
 const (
-	DeliverBuffer  = "buffer"
-	DeliverDiscard = "discard"
-	CheckHeader    = "header"
-	CheckPayload   = "payload"
+	DeliverBuffer  = builder.DeliverBuffer
+	DeliverDiscard = builder.DeliverDiscard
+	CheckHeader    = builder.CheckHeader
+	CheckPayload   = builder.CheckPayload
 )
 
 // BarrierMPI is the barrier that the transport has itself (MPI_Barrier); all
 // other names are those of package barrier.
-const BarrierMPI = "mpi"
+const BarrierMPI = barrier.MPI
 
 // Challenge is the first message of all: what the controller says to who connects.
 type Challenge struct{ Nonce string } // hexadecimal, as those below

@@ -154,10 +154,6 @@ func (s *Store) key(down []string) (string, error) {
 // Tree returns the fabric that the plans are for, without dead links.
 func (s *Store) Tree() *topology.Tree { return s.tree }
 
-// Entries returns all entries in the order of the index. The caller must not
-// change them.
-func (s *Store) Entries() []Entry { return s.entries }
-
 // Find returns the plan for exactly these dead links, named in any order, once or
 // more often, whole spines by their own name (spine3) or link by link. Without
 // names it is the plan of the healthy fabric. A name that the fabric does not

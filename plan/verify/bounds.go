@@ -21,7 +21,7 @@ var witnessRE = regexp.MustCompile(`^(leaf|hall|pod)(\d{1,6})$`)
 
 // witnessOf splits "hall3" into its kind and number.
 func witnessOf(kind string) (family string, number int, ok bool) {
-	if kind == byServer || kind == LP {
+	if kind == byServer || kind == lp {
 		return kind, -1, true
 	}
 	m := witnessRE.FindStringSubmatch(kind)
@@ -93,7 +93,7 @@ func (j *judge) strongest() []string {
 // reports whether it does.
 func (j *judge) witness() bool {
 	b := j.file.Bound
-	if b.Kind == LP && b.Weights == nil {
+	if b.Kind == lp && b.weights == nil {
 		j.note("bound not checked: the text form carries no weights, use the JSON form")
 		return false
 	}
@@ -109,10 +109,10 @@ func (j *judge) witness() bool {
 
 // proves returns the bound that a witness proves.
 func (j *judge) proves(b Bound) (*big.Int, error) {
-	if b.Kind == LP {
-		return j.dual(b.Weights)
+	if b.Kind == lp {
+		return j.dual(b.weights)
 	}
-	n, err := j.simple(b.Kind, b.Subset)
+	n, err := j.simple(b.Kind, b.subset)
 	return big.NewInt(int64(n)), err
 }
 

@@ -5,7 +5,7 @@ import "math"
 // claims judges what the header states, once the messages are counted.
 func (j *judge) claims() {
 	f, r := j.file, j.report
-	for _, p := range f.Unreachable {
+	for _, p := range f.unreachable {
 		if j.fabric.reachable(p[0], p[1]) {
 			j.claim(ReachablePair, "the file leaves out leaf%d-leaf%d, but a live path leads from one to the other", p[0], p[1])
 		}
@@ -26,20 +26,20 @@ func (j *judge) claims() {
 
 // predictions judges the figures that only the JSON form carries.
 func (j *judge) predictions() {
-	p, r := j.file.Predictions, j.report
-	if b := j.file.Bound.Phases; p.Gap != nil && b != 0 && *p.Gap != r.Phases-b {
-		j.claim(WrongPrediction, "the file states gap %d; %d phases and bound %d leave %d", *p.Gap, r.Phases, b, r.Phases-b)
+	p, r := j.file.predictions, j.report
+	if b := j.file.Bound.Phases; p.gap != nil && b != 0 && *p.gap != r.Phases-b {
+		j.claim(WrongPrediction, "the file states gap %d; %d phases and bound %d leave %d", *p.gap, r.Phases, b, r.Phases-b)
 	}
-	if n := p.Moved; n != nil && (*n < 0 || *n > r.Messages) {
+	if n := p.moved; n != nil && (*n < 0 || *n > r.Messages) {
 		j.claim(WrongPrediction, "the file states %d messages moved; it has %d", *n, r.Messages)
 	}
 	j.paths()
 	if j.spines == open {
 		return
 	}
-	j.figure("duration", p.Duration, float64(r.Duration))
-	j.figure("predicted_efficiency", p.Efficiency, r.PredictedEfficiency)
-	j.figure("unsynchronised_efficiency_at_most", p.Unsynchronised, j.unsynchronised())
+	j.figure("duration", p.duration, float64(r.Duration))
+	j.figure("predicted_efficiency", p.efficiency, r.PredictedEfficiency)
+	j.figure("unsynchronised_efficiency_at_most", p.unsynchronised, j.unsynchronised())
 }
 
 func (j *judge) figure(name string, stated *float64, counted float64) {
@@ -51,7 +51,7 @@ func (j *judge) figure(name string, stated *float64, counted float64) {
 
 // paths judges the stated addresses.
 func (j *judge) paths() {
-	stated, counted := j.file.Predictions.Paths, j.report.Paths
+	stated, counted := j.file.predictions.paths, j.report.Paths
 	switch {
 	case stated == nil:
 	case j.fabric.pods != nil:

@@ -58,15 +58,15 @@ func (j *judge) spread(weights []Weight) (y []uint64, sum *big.Int, err error) {
 	dead := j.fabric.deadWires()
 	for _, w := range weights {
 		switch {
-		case w.Weight < 0:
-			return nil, nil, fmt.Errorf("%s has weight %d, which is negative", j.fabric.wireText(int(w.Wire)), w.Weight)
-		case w.Weight > maxWeight:
-			return nil, nil, fmt.Errorf("%s has weight %d; at most %d is judged", j.fabric.wireText(int(w.Wire)), w.Weight, int64(maxWeight))
-		case w.Weight > 0 && dead[w.Wire]:
-			return nil, nil, fmt.Errorf("%s has a weight, but is dead", j.fabric.wireText(int(w.Wire)))
+		case w.weight < 0:
+			return nil, nil, fmt.Errorf("%s has weight %d, which is negative", j.fabric.wireText(int(w.wire)), w.weight)
+		case w.weight > maxWeight:
+			return nil, nil, fmt.Errorf("%s has weight %d; at most %d is judged", j.fabric.wireText(int(w.wire)), w.weight, int64(maxWeight))
+		case w.weight > 0 && dead[w.wire]:
+			return nil, nil, fmt.Errorf("%s has a weight, but is dead", j.fabric.wireText(int(w.wire)))
 		}
-		y[w.Wire] = uint64(w.Weight)
-		sum.Add(sum, big.NewInt(w.Weight))
+		y[w.wire] = uint64(w.weight)
+		sum.Add(sum, big.NewInt(w.weight))
 	}
 	if sum.Sign() == 0 {
 		return nil, nil, errors.New("its weights sum to 0, which proves nothing")

@@ -53,12 +53,12 @@ func (h *header) apply(f *File) error {
 		return err
 	}
 	f.Tree, f.Pods = fab.tree, fab.pods
-	f.Schedule, f.Hash, f.Routing, f.Objective = h.schedule, h.hash, cmp.Or(h.routing, "pinned"), h.objective
+	f.Schedule, f.Hash, f.Routing, f.objective = h.schedule, h.hash, cmp.Or(h.routing, "pinned"), h.objective
 	if _, ok := routings[f.Routing]; !ok {
 		return h.wrong("routing", "no routing %q; there are %s", f.Routing, routingNames)
 	}
-	if !slices.Contains([]string{"", "phases", "paths", "balanced"}, f.Objective) {
-		return h.wrong("objective", "no objective %q; there are phases, paths and balanced", f.Objective)
+	if !slices.Contains([]string{"", "phases", "paths", "balanced"}, f.objective) {
+		return h.wrong("objective", "no objective %q; there are phases, paths and balanced", f.objective)
 	}
 	if h.phases != nil {
 		if *h.phases < 1 {
@@ -66,7 +66,7 @@ func (h *header) apply(f *File) error {
 		}
 		f.Phases = *h.phases
 	}
-	if f.Unreachable, err = h.leftOut(f.Tree.Leaves()); err != nil {
+	if f.unreachable, err = h.leftOut(f.Tree.Leaves()); err != nil {
 		return err
 	}
 	if h.bound != nil {
@@ -100,8 +100,8 @@ func (h *header) fabric() (f fabric, err error) {
 			return f, h.wrong("fill", "%w", err)
 		}
 	}
-	if s := f.tree.Servers(); s > MaxServers {
-		return f, h.wrong("topology", "%d servers: plans of at most %d are judged", s, MaxServers)
+	if s := f.tree.Servers(); s > maxServers {
+		return f, h.wrong("topology", "%d servers: plans of at most %d are judged", s, maxServers)
 	}
 	if f.pods != nil && f.pods.Pods()*f.tree.Spines() > maxEntries/f.tree.Servers() {
 		return f, h.wrong("topology", "%d pods, %d planes and %d servers: plans of at most %d forwarding table entries are judged",
@@ -201,10 +201,10 @@ func (h *header) lower(f fabric) (Bound, error) {
 		if !ok {
 			return b, h.wrong("bound", "%q is not a leaf (leaf3)", shorten([]byte(name)))
 		}
-		b.Subset = append(b.Subset, leaf)
+		b.subset = append(b.subset, leaf)
 	}
 	var err error
-	b.Weights, err = h.weights(f)
+	b.weights, err = h.weights(f)
 	return b, err
 }
 

@@ -44,8 +44,8 @@ func readJSON(in *input) (*File, error) {
 	if err := r.h.apply(&r.file); err != nil {
 		return nil, err
 	}
-	if b := &r.file.Bound; b.Kind == LP && b.Weights == nil {
-		b.Weights = []Weight{} // this form could have carried them
+	if b := &r.file.Bound; b.Kind == lp && b.weights == nil {
+		b.weights = []Weight{} // this form could have carried them
 	}
 	if want := columnsOf(&r.file); r.columns != 0 && r.columns != want {
 		return nil, r.h.wrong("messages", "%d numbers each; a message on %s is %s", r.columns, fabric{r.file.Tree, r.file.Pods}.notation(), jsonForms[want])
@@ -99,12 +99,12 @@ func (r *jsonReader) field(key string) error {
 
 // target returns where a field goes.
 func (r *jsonReader) target(key string) any {
-	h, p := &r.h, &r.file.Predictions
+	h, p := &r.h, &r.file.predictions
 	return map[string]any{
 		"schema": &r.schema, "topology": &h.topology, "fill": &h.fill, "spines": &h.spines, "down": &h.down,
 		"unreachable": &h.unreachable, "schedule": &h.schedule, "routing": &h.routing, "objective": &h.objective,
 		"phases": &h.phases, "bound": &h.bound, "hash": &h.hash,
-		"gap": &p.Gap, "moved": &p.Moved, "duration": &p.Duration, "predicted_efficiency": &p.Efficiency,
-		"unsynchronised_efficiency_at_most": &p.Unsynchronised, "paths": &p.Paths,
+		"gap": &p.gap, "moved": &p.moved, "duration": &p.duration, "predicted_efficiency": &p.efficiency,
+		"unsynchronised_efficiency_at_most": &p.unsynchronised, "paths": &p.paths,
 	}[key]
 }

@@ -88,7 +88,7 @@ func (j *judge) leaveOut() {
 	for l := range leaves {
 		j.partners[l] = s - j.tree.On(l)
 	}
-	for _, p := range j.file.Unreachable {
+	for _, p := range j.file.unreachable {
 		if j.fabric.reachable(p[0], p[1]) {
 			continue
 		}

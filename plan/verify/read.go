@@ -14,7 +14,7 @@ import (
 // Limits on what Read accepts. Messages take 16 bytes each as they are read;
 // what Check allocates for the stated fabric stays below 300 MB.
 const (
-	MaxServers  = 16384     // servers of one plan
+	maxServers  = 16384     // servers of one plan
 	maxTopLinks = 1 << 20   // links between pods and top switches
 	maxEntries  = 1 << 26   // forwarding table entries of all switches that pods have in planes
 	maxNumber   = 1 << 24   // phases and positions in the body
@@ -39,16 +39,16 @@ type Message struct {
 type File struct {
 	Tree        *topology.Tree // with the dead links; of three levels the lower part
 	Pods        *topology.Pods // the tree of three levels; nil for two
-	Unreachable [][2]int       // pairs of leaves whose messages are left out, as stated, the smaller leaf first
+	unreachable [][2]int       // pairs of leaves whose messages are left out, as stated, the smaller leaf first
 	Schedule    string
 	Routing     string    // pinned, none, ecmp or a single-path engine
-	Objective   string    // phases, paths or balanced; "" when not stated
+	objective   string    // phases, paths or balanced; "" when not stated
 	Phases      int       // as stated; 0 when not stated
 	Bound       Bound     // as stated; Phases is 0 when not stated
 	Hash        string    // as stated; "" when not stated
 	Messages    []Message // in the order of the file
 
-	Predictions Predictions
+	predictions predictions
 }
 
 // A Bound is a lower bound on the phases of any plan without contention, and
@@ -56,27 +56,27 @@ type File struct {
 type Bound struct {
 	Phases  int
 	Kind    string   // "server", "leaf3", "hall3", "pod1" or LP
-	Subset  []int    // of a hall kind: leaves, as stated
-	Weights []Weight // LP, JSON form only; nil when the form carries none
+	subset  []int    // of a hall kind: leaves, as stated
+	weights []Weight // LP, JSON form only; nil when the form carries none
 }
 
-// LP is the Kind of a bound that is proven by weights on wires.
-const LP = "lp"
+// lp is the Kind of a bound that is proven by weights on wires.
+const lp = "lp"
 
 // A Weight is one entry of an LP dual, on a wire between switches.
 type Weight struct {
-	Wire   topology.Wire
-	Weight int64
+	wire   topology.Wire
+	weight int64
 }
 
-// Predictions are the figures that only the JSON form states; nil where not.
-type Predictions struct {
-	Gap            *int
-	Duration       *float64
-	Efficiency     *float64
-	Unsynchronised *float64
-	Moved          *int
-	Paths          *Paths
+// predictions are the figures that only the JSON form states; nil where not.
+type predictions struct {
+	gap            *int
+	duration       *float64
+	efficiency     *float64
+	unsynchronised *float64
+	moved          *int
+	paths          *Paths
 }
 
 // Paths say how many addresses the spines of a plan take, when the spine is

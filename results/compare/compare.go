@@ -1,6 +1,6 @@
 // Package compare answers: has anything changed between two runs, by how much,
-// and may that be said at all? It takes results and returns statistics; it reads
-// no file and prints nothing.
+// and may that be said at all? It takes results, returns statistics and writes them as
+// text, CSV or JSON; it reads no file.
 //
 // # What is observed
 //

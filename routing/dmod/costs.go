@@ -65,7 +65,7 @@ func relax(own, near []uint64) {
 // With DownCost a switch above a leaf keeps to the way down. By ranks of hops that
 // is always the shortest; by other ranks it is what lets every switch further down
 // go on down, as the destination alone decides.
-func (r *Router) costs() {
+func (r *router) costs() {
 	r.cost = newCosts(r.net.Switches(), len(r.hosts.Leaves))
 	for i, s := range r.hosts.Leaves {
 		r.cost.set(int(s), i, 0)
@@ -82,7 +82,7 @@ func (r *Router) costs() {
 	}
 }
 
-func (r *Router) relaxAll(level []int32, dir updown.Dir) {
+func (r *router) relaxAll(level []int32, dir updown.Dir) {
 	updown.Each(r.opt.Workers, len(level), func(_, i int) {
 		s := int(level[i])
 		own := r.cost.row(s)
@@ -102,7 +102,7 @@ func (r *Router) relaxAll(level []int32, dir updown.Dir) {
 // dividers computes how many consecutive destinations each switch sends through
 // the same port: the largest product of the numbers of switches above, over all
 // ways up to it (Procedure 1, §3.3). O(cables).
-func (r *Router) dividers() {
+func (r *router) dividers() {
 	r.divider = make([]int, r.net.Switches())
 	for s := range r.divider {
 		r.divider[s] = 1

@@ -178,8 +178,8 @@ func TestDmodcRefuses(t *testing.T) {
 		{"parted", parted, Options{}, "joins leaves s1_0 and s1_1, nor 1 other pairs of the 3 leaves"},
 		{"ranks", n, Options{Ranks: []int{1}}, "1 ranks for 11 nodes"},
 		{"high rank", n, Options{Ranks: []int{0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 900}}, "s2_1 has rank 900"},
-		{"numbers", n, Options{Numbers: []int{0, 1, 2, 3, 4, 4}}, "not a permutation of 0..5"},
-		{"number beyond", n, Options{Numbers: []int{0, 1, 2, 3, 4, 6}}, "not a permutation"},
+		{"numbers", n, Options{numbers: []int{0, 1, 2, 3, 4, 4}}, "not a permutation of 0..5"},
+		{"number beyond", n, Options{numbers: []int{0, 1, 2, 3, 4, 6}}, "not a permutation"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := Dmodc(c.n, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -251,7 +251,7 @@ func TestDividers(t *testing.T) {
 	n := build(t, g)
 	dead := routetest.Dead(n, nil, func(a, _ network.End) bool { return a == network.End{Node: n.Switch(0), Port: 3} })
 	for _, net := range []*network.Network{n, dead} {
-		r, err := New(net, Options{})
+		r, err := newRouter(net, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

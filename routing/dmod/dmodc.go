@@ -13,9 +13,9 @@ type Options struct {
 	// Ranks are the levels of all nodes, hosts 0, leaves 1, and so on. nil is the
 	// distance from the nearest switch with hosts.
 	Ranks []int
-	// Numbers are the hosts' numbers d, a permutation of 0..hosts-1 that follows
-	// the topology. nil is what Numbers returns.
-	Numbers []int
+	// numbers are the hosts' numbers d, a permutation of 0..hosts-1 that follows
+	// the topology. nil is what the function numbers returns.
+	numbers []int
 	// Workers is how many work at once. 0 is one per core.
 	Workers int
 	// DownCost keeps routes from going up again once they went down (§3.4), which
@@ -26,9 +26,9 @@ type Options struct {
 	Partial bool
 }
 
-// A Router knows the costs and dividers of a network, from which every route
+// A router knows the costs and dividers of a network, from which every route
 // follows. It is safe for concurrent use.
-type Router struct {
+type router struct {
 	net     *network.Network
 	opt     Options
 	graph   *updown.Graph
@@ -49,17 +49,17 @@ type Router struct {
 // Costs are one byte a switch and leaf, O(cables · leaves) to compute, eight at a
 // time; routes are filled leaf by leaf in patterns, O(switches · hosts) bytes.
 func Dmodc(n *network.Network, o Options) (*lft.Tables, error) {
-	r, err := New(n, o)
+	r, err := newRouter(n, o)
 	if err != nil {
 		return nil, err
 	}
-	return r.Tables(), nil
+	return r.tables(), nil
 }
 
-// New ranks a network, computes costs and dividers (Procedure 1) and checks that
+// newRouter ranks a network, computes costs and dividers (Procedure 1) and checks that
 // they are valid (§4.1).
-func New(n *network.Network, o Options) (*Router, error) {
-	r := &Router{net: n, opt: o}
+func newRouter(n *network.Network, o Options) (*router, error) {
+	r := &router{net: n, opt: o}
 	if r.opt.Ranks == nil {
 		r.opt.Ranks = updown.ByHops(n)
 	}
@@ -67,16 +67,16 @@ func New(n *network.Network, o Options) (*Router, error) {
 		return nil, err
 	}
 	r.graph = updown.New(n, r.opt.Ranks, o.Workers)
-	if r.opt.Numbers == nil {
-		r.opt.Numbers = numbers(n, r.graph)
+	if r.opt.numbers == nil {
+		r.opt.numbers = numbers(n, r.graph)
 	}
-	if !permutation(r.opt.Numbers, n.Hosts()) {
+	if !permutation(r.opt.numbers, n.Hosts()) {
 		return nil, fmt.Errorf("dmodc: the hosts' numbers are not a permutation of 0..%d", n.Hosts()-1)
 	}
-	r.hosts = updown.NewHosts(n, r.opt.Numbers)
+	r.hosts = updown.NewHosts(n, r.opt.numbers)
 	r.costs()
 	r.dividers()
-	if pairs, a, b := r.Parted(); pairs > 0 && !o.Partial {
+	if pairs, a, b := r.parted(); pairs > 0 && !o.Partial {
 		return nil, fmt.Errorf("dmodc: no path up and then down joins leaves %s and %s, nor %d other pairs of the %d leaves",
 			n.Info(a).Name, n.Info(b).Name, pairs-1, len(r.hosts.Leaves))
 	}
@@ -86,7 +86,7 @@ func New(n *network.Network, o Options) (*Router, error) {
 // maxRank keeps costs, at most two ways through all ranks, below infinite.
 const maxRank = infinite/2 - 1
 
-func (r *Router) checkRanks() error {
+func (r *router) checkRanks() error {
 	if len(r.opt.Ranks) != r.net.Nodes() {
 		return fmt.Errorf("dmodc: %d ranks for %d nodes", len(r.opt.Ranks), r.net.Nodes())
 	}
@@ -109,9 +109,9 @@ func permutation(number []int, n int) bool {
 	return len(number) == n
 }
 
-// Parted counts the pairs of leaves that no up*/down* path joins, and names the
+// parted counts the pairs of leaves that no up*/down* path joins, and names the
 // first (§4.1).
-func (r *Router) Parted() (pairs int, a, b network.Node) {
+func (r *router) parted() (pairs int, a, b network.Node) {
 	a, b = network.NoNode, network.NoNode
 	for i, s := range r.hosts.Leaves {
 		for j := i + 1; j < len(r.hosts.Leaves); j++ {

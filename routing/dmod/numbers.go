@@ -8,15 +8,13 @@ import (
 	"evbench/topology/network"
 )
 
-// Numbers returns the hosts' numbers as Dmodc counts them: consecutive under a
+// numbers returns the hosts' numbers as Dmodc counts them: consecutive under a
 // leaf, and leaves consecutive under what joins them, as the paper wants. In a
 // network built from its notation, degraded or not, that is a host's index. In any
 // other, leaves are sorted by the part of the network they are in when only
 // switches to the highest rank but one are there, then by the part of that when
 // one rank fewer is there, and so on; parts are ordered by their first host, and
 // hosts of a leaf by its ports. Hosts without a cable come last. O(ranks · cables).
-func Numbers(n *network.Network) []int { return numbers(n, nil) }
-
 func numbers(n *network.Network, g *updown.Graph) []int {
 	number := make([]int, n.Hosts())
 	if n.Notation != "" {

@@ -13,13 +13,13 @@ import (
 func TestNumbers(t *testing.T) {
 	g := network.PGFT{M: []int{3, 3, 4}, W: []int{1, 2, 2}, P: []int{1, 1, 1}}
 	n := build(t, g)
-	if d := Numbers(n); d[5] != 5 || d[35] != 35 {
+	if d := numbers(n, nil); d[5] != 5 || d[35] != 35 {
 		t.Errorf("a built network: %v", d)
 	}
 	rng := rand.New(rand.NewPCG(1, 8))
 	for range 20 {
 		shuffled, was := shuffle(n, rng)
-		d := Numbers(shuffled)
+		d := numbers(shuffled, nil)
 		at := make([]network.Node, len(d))
 		for h, x := range d {
 			at[x] = was[h]
@@ -73,7 +73,7 @@ func TestShuffledHasNoContention(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := Numbers(n)
+	d := numbers(n, nil)
 	at := make([]network.Node, len(d))
 	for h, x := range d {
 		at[x] = network.Node(h)

@@ -3,13 +3,12 @@ package dmod
 import (
 	"evbench/routing/dmod/updown"
 	"evbench/routing/lft"
-	"evbench/topology/network"
 )
 
-// Tables returns the routes to all LIDs (§3.4). The x-th further LID of a host is
+// tables returns the routes to all LIDs (§3.4). The x-th further LID of a host is
 // routed as number d+x would be, so that a host's LIDs take different ports.
 // Switches' own LIDs get some shortest up*/down* path where there is one.
-func (r *Router) Tables() *lft.Tables {
+func (r *router) tables() *lft.Tables {
 	t := lft.New("dmodc", r.net)
 	scratch := updown.Scratch(r.opt.Workers, r.net.Hosts())
 	rows := make([]rowOf, len(scratch))
@@ -25,7 +24,7 @@ func (r *Router) Tables() *lft.Tables {
 
 // rowOf computes the routes of one switch at a time.
 type rowOf struct {
-	router *Router
+	router *router
 	s      int
 	bits   [][]uint64 // by group: the leaves to which it is closer
 	memory []uint64
@@ -71,7 +70,7 @@ func (o *rowOf) own(g updown.Group) []uint64 {
 }
 
 // near returns the costs that a group offers, nil where it must not be taken.
-func (r *Router) near(g updown.Group) []uint64 {
+func (r *router) near(g updown.Group) []uint64 {
 	switch {
 	case !r.opt.DownCost || g.Dir == updown.Up:
 		return r.cost.row(int(g.Peer))
@@ -138,28 +137,4 @@ func gcd(a, b int) int {
 		a, b = b, a%b
 	}
 	return a
-}
-
-// Alternatives returns all ports of a switch that are closer to a host, group by
-// group (equation 2), computed when asked. At the host's own leaf it is the port
-// to the host; nil where there is no route.
-func (r *Router) Alternatives(s, host network.Node) []uint8 {
-	e := r.net.Leaf(host)
-	if e.Node == network.NoNode || r.net.IsHost(e.Node) {
-		return nil
-	}
-	if e.Node == s {
-		return []uint8{e.Port}
-	}
-	leaf := int(r.hosts.LeafAt[r.net.Index(e.Node)])
-	var row rowOf
-	row.router = r
-	row.compare(r.net.Index(s))
-	var out []uint8
-	for i, g := range r.graph.Groups[row.s] {
-		if row.bits[i][leaf/64]>>(leaf%64)&1 != 0 {
-			out = append(out, g.Ports...)
-		}
-	}
-	return out
 }

@@ -118,21 +118,18 @@ func (s *slow) divider(v network.Node) int {
 	return most
 }
 
-// compare checks every entry to a host, and the alternatives.
-func (s *slow) compare(t *testing.T, r *Router, tables *lft.Tables) {
+// compare checks every entry to a host.
+func (s *slow) compare(t *testing.T, tables *lft.Tables) {
 	t.Helper()
 	for i := range s.n.Switches() {
 		v := s.n.Switch(i)
 		divider := s.divider(v)
 		for h := range network.Node(s.n.Hosts()) {
 			for x := range 1 << s.n.Info(h).LMC {
-				want, all := s.port(v, h, divider, s.number[h]+x)
+				want := s.port(v, h, divider, s.number[h]+x)
 				got := tables.Port(v, int(s.n.Info(h).LID)+x)
 				if got != want {
 					t.Fatalf("%s to %s, LID +%d: port %d, not %d", s.n.Info(v).Name, s.n.Info(h).Name, x, got, want)
-				}
-				if have := r.Alternatives(v, h); !slices.Equal(have, all) {
-					t.Fatalf("%s to %s: alternatives %v, not %v", s.n.Info(v).Name, s.n.Info(h).Name, have, all)
 				}
 			}
 		}
@@ -140,20 +137,20 @@ func (s *slow) compare(t *testing.T, r *Router, tables *lft.Tables) {
 }
 
 // port is equations 3 and 4.
-func (s *slow) port(v, h network.Node, divider, d int) (port uint8, all []uint8) {
+func (s *slow) port(v, h network.Node, divider, d int) uint8 {
 	leaf := s.n.Leaf(h)
 	switch leaf.Node {
 	case network.NoNode:
-		return lft.NoPort, nil
+		return lft.NoPort
 	case v:
-		return leaf.Port, []uint8{leaf.Port}
+		return leaf.Port
 	}
 	c := s.candidates(v, leaf.Node)
 	if len(c) == 0 {
-		return lft.NoPort, nil
+		return lft.NoPort
 	}
 	g := c[d/divider%len(c)]
-	return g[d/(divider*len(c))%len(g)], slices.Concat(c...)
+	return g[d/(divider*len(c))%len(g)]
 }
 
 // Dmodc is what the paper says, on degraded trees with GUIDs and LIDs of any order.
@@ -166,11 +163,11 @@ func TestDmodcAgainstSlow(t *testing.T) {
 			n = routetest.Dead(n, nil, func(a, _ network.End) bool { return n.IsHost(a.Node) && rng.IntN(4) == 0 })
 		}
 		o := Options{Partial: true, DownCost: seed%2 == 0}
-		r, err := New(n, o)
+		r, err := newRouter(n, o)
 		if err != nil {
 			t.Fatalf("%s: %v", g, err)
 		}
-		newSlow(n, updown.ByHops(n), Numbers(n), o.DownCost).compare(t, r, r.Tables())
+		newSlow(n, updown.ByHops(n), numbers(n, nil), o.DownCost).compare(t, r.tables())
 	}
 }
 
@@ -179,12 +176,12 @@ func TestDmodcOnOtherNetworks(t *testing.T) {
 	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		n, _ := layered(t, rng, seed%3 == 0)
-		o := Options{Partial: true, DownCost: seed%2 == 0, Numbers: rng.Perm(n.Hosts())}
-		r, err := New(n, o)
+		o := Options{Partial: true, DownCost: seed%2 == 0, numbers: rng.Perm(n.Hosts())}
+		r, err := newRouter(n, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		newSlow(n, updown.ByHops(n), o.Numbers, o.DownCost).compare(t, r, r.Tables())
+		newSlow(n, updown.ByHops(n), o.numbers, o.DownCost).compare(t, r.tables())
 	}
 }
 
@@ -196,12 +193,12 @@ func TestDownCost(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		n, rank := layered(t, rng, true)
 		for _, strict := range []bool{false, true} {
-			r, err := New(n, Options{Partial: true, DownCost: strict, Ranks: rank})
+			r, err := newRouter(n, Options{Partial: true, DownCost: strict, Ranks: rank})
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := routetest.All(r.Tables(), rank)
-			pairs, _, _ := r.Parted()
+			w := routetest.All(r.tables(), rank)
+			pairs, _, _ := r.parted()
 			if w.Looped > 0 || strict && (w.UpDown > 0 || w.Lost != 4*pairs) || w.Lost > 4*pairs {
 				t.Fatalf("seed %d, strict %v: %s, %d pairs of leaves parted", seed, strict, w, pairs)
 			}

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"testing"
 
+	"evbench/routing/dmod/routetest"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -27,7 +28,7 @@ func byLeaf(n *network.Network) *lft.Tables {
 	for dst := range network.Node(n.Hosts()) {
 		leaf := n.Leaf(dst)
 		if leaf.Node != at {
-			at, dist = leaf.Node, network.Distances(n, []network.Node{leaf.Node})
+			at, dist = leaf.Node, routetest.Distances(n, leaf.Node)
 			for i := range n.Switches() {
 				good[i] = good[i][:0]
 				for p, e := range n.Ends(n.Switch(i)) {

@@ -55,9 +55,6 @@ type Report struct {
 // OK reports whether every host reaches every other.
 func (r *Report) OK() bool { return r.Unreachable == 0 }
 
-// Longest returns the switches on the longest route.
-func (r *Report) Longest() int { return len(r.Hops) - 1 }
-
 // Check follows the routes of all pairs. Routes to one LID make a forest, so each
 // switch is looked at once for each LID; it is exact for any number of hosts.
 // O(S · LIDs) time, O(S) memory for each worker.

@@ -18,12 +18,12 @@ type Difference struct {
 	New      string `json:"new"`
 	Switches int    `json:"switches"`
 	Entries  int64  `json:"entries"` // of all LIDs and switches
-	Changes
+	changes
 	Changed []SwitchChange `json:"changed"` // switches, in their order
 }
 
-// Changes are numbers of entries.
-type Changes struct {
+// changes are numbers of entries.
+type changes struct {
 	Hosts    int `json:"host_entries"`   // changed, of LIDs of hosts
 	ToSwitch int `json:"switch_entries"` // changed, of LIDs of switches
 	Gained   int `json:"gained"`         // of those changed: had no port
@@ -31,13 +31,13 @@ type Changes struct {
 }
 
 // Total returns all changed entries.
-func (c Changes) Total() int { return c.Hosts + c.ToSwitch }
+func (c changes) Total() int { return c.Hosts + c.ToSwitch }
 
 // A SwitchChange is what changes in one switch.
 type SwitchChange struct {
 	Name string `json:"name"`
 	GUID string `json:"guid"`
-	Changes
+	changes
 	Moves []Move `json:"moves"` // by old and then new port
 }
 

@@ -11,8 +11,8 @@ import (
 	"evbench/topology/network"
 )
 
-// Schema is the form of the document that WriteJSON writes.
-const Schema = "evbench/routes/1"
+// schema is the form of the document that WriteJSON writes.
+const schema = "evbench/routes/1"
 
 type document struct {
 	Schema   string          `json:"schema"`
@@ -34,7 +34,7 @@ type switchEntries struct {
 // at its hosts unless all are 0.
 func (t *Tables) WriteJSON(w io.Writer) error {
 	out := bufio.NewWriterSize(w, 1<<16)
-	fmt.Fprintf(out, `{"schema":%s,"engine":%s,"network":%s,"lids":%d,"switches":[`, quoted(Schema), quoted(t.Engine), quoted(t.Net.Notation), t.LIDs)
+	fmt.Fprintf(out, `{"schema":%s,"engine":%s,"network":%s,"lids":%d,"switches":[`, quoted(schema), quoted(t.Engine), quoted(t.Net.Notation), t.LIDs)
 	for i := range t.Net.Switches() {
 		info := t.Net.Info(t.Net.Switch(i))
 		if i > 0 {
@@ -78,15 +78,15 @@ func writeBytes(out *bufio.Writer, row []uint8) {
 	out.WriteByte(']')
 }
 
-// ReadJSON reads what WriteJSON has written for the same network. Switches are
+// readJSON reads what WriteJSON has written for the same network. Switches are
 // found by their GUID; every switch must be there.
-func ReadJSON(r io.Reader, n *network.Network) (*Tables, error) {
+func readJSON(r io.Reader, n *network.Network) (*Tables, error) {
 	var d document
 	if err := json.NewDecoder(r).Decode(&d); err != nil {
 		return nil, fmt.Errorf("routes: %w", err)
 	}
-	if d.Schema != Schema {
-		return nil, fmt.Errorf("schema %.40q, not %q", d.Schema, Schema)
+	if d.Schema != schema {
+		return nil, fmt.Errorf("schema %.40q, not %q", d.Schema, schema)
 	}
 	t := New(d.Engine, n)
 	if d.LIDs != t.LIDs || len(d.Switches) != n.Switches() {
@@ -138,7 +138,7 @@ func Read(r io.Reader, n *network.Network) (*Tables, error) {
 			return ReadDump(in, n)
 		}
 		if b[0] == '{' {
-			return ReadJSON(in, n)
+			return readJSON(in, n)
 		}
 		if b[0] == '\n' {
 			return ReadDump(in, n)

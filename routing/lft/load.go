@@ -1,8 +1,6 @@
 package lft
 
 import (
-	"slices"
-
 	"evbench/topology/network"
 )
 
@@ -66,13 +64,6 @@ func Load(t *Tables, workerCount int) *Loads {
 	}
 	l.Port, l.Mean = t.Net.EndName(l.At), float64(total)/float64(l.Cables)
 	return l
-}
-
-// Top returns the ports with the most routes, by number and then port.
-func (l *Loads) Top(n int) []PortLoad {
-	top := slices.Clone(l.Routes)
-	slices.SortStableFunc(top, func(a, b PortLoad) int { return int(b.Routes - a.Routes) })
-	return top[:min(n, len(top))]
 }
 
 // A counter is the visitor of Load.

@@ -121,8 +121,8 @@ func TestReferences(t *testing.T) {
 				t.Fatal(err)
 			}
 			report := lft.Check(tables, lft.Options{Ranks: ranks})
-			if report.Unreachable != r.Unreach || report.Longest() != r.MaxLen || report.Pairs != int64(r.N)*int64(r.N-1) {
-				t.Errorf("%d of %d pairs unreachable, longest %d; want %d, %d", report.Unreachable, report.Pairs, report.Longest(), r.Unreach, r.MaxLen)
+			if report.Unreachable != r.Unreach || len(report.Hops)-1 != r.MaxLen || report.Pairs != int64(r.N)*int64(r.N-1) {
+				t.Errorf("%d of %d pairs unreachable, longest %d; want %d, %d", report.Unreachable, report.Pairs, len(report.Hops)-1, r.Unreach, r.MaxLen)
 			}
 			if report.UpAfterDown != 0 || report.Loops != 0 || len(report.Offences) != 0 || report.DeadEntries != 0 {
 				t.Errorf("%+v", report)

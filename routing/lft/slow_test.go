@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/routing/dmod/routetest"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -190,7 +191,7 @@ func arbitrary(n *network.Network, rng *rand.Rand, wrong float64) *lft.Tables {
 		if leaf.Node == network.NoNode {
 			continue
 		}
-		dist := network.Distances(n, []network.Node{leaf.Node})
+		dist := routetest.Distances(n, leaf.Node)
 		for k := range 1 << n.Info(dst).LMC {
 			lid := int(n.Info(dst).LID) + k
 			for i := range n.Switches() {
@@ -317,9 +318,6 @@ func TestLoadsAgainstSlow(t *testing.T) {
 		}
 		if l.Max != most || l.Cables != 2*len(n.SwitchCables()) || want[l.At] != most || l.Mean != float64(sum)/float64(l.Cables) {
 			t.Errorf("seed %d: %+v", seed, l)
-		}
-		if top := l.Top(3); top[0].Routes != most {
-			t.Errorf("seed %d: top %v", seed, top)
 		}
 	}
 }

@@ -44,15 +44,6 @@ func Ftree(n *network.Network, roots []network.Node) (*lft.Tables, error) {
 	return f.tables, nil
 }
 
-// FtreeMinHop is Ftree, or MinHop where that fails: OpenSM's engine list
-// "ftree,minhop".
-func FtreeMinHop(n *network.Network, roots []network.Node) *lft.Tables {
-	if t, err := Ftree(n, roots); err == nil {
-		return t
-	}
-	return MinHop(n)
-}
-
 // An ftree is a network in ranks: roots are rank 0.
 type ftree struct {
 	v        *view

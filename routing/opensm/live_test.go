@@ -138,7 +138,7 @@ func answer(t testing.TB, engine string, n *network.Network, roots []network.Nod
 	t.Helper()
 	switch engine {
 	case "ftree":
-		return FtreeMinHop(n, roots)
+		return ftreeMinHop(n, roots)
 	case "updn":
 		tables, err := UpDown(n, roots)
 		if errors.Is(err, ErrNoRoots) {

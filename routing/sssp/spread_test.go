@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"evbench/internal/ibtest"
-	"evbench/topology/network"
+	"evbench/routing/dmod/routetest"
 )
 
 // slowSpread is spread.choose by recursion over all shortest ways.
@@ -76,7 +76,7 @@ func TestSpread(t *testing.T) {
 			for v := range count {
 				count[v] = uint64(dice.IntN(4))
 			}
-			away := network.Distances(n, []network.Node{n.Switch(int(r.g.sw[dst]))})
+			away := routetest.Distances(n, n.Switch(int(r.g.sw[dst])))
 			slow := &slowSpread{g: r.g, weight: slices.Clone(r.g.weight), count: slices.Clone(count)}
 			for _, s := range r.g.sw {
 				slow.hops = append(slow.hops, away[s])

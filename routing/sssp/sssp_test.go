@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/routing/dmod/routetest"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -80,7 +81,7 @@ func shortest(t testing.TB, name string, tables *lft.Tables) {
 		if far == network.NoNode {
 			continue
 		}
-		away := network.Distances(n, []network.Node{far})
+		away := routetest.Distances(n, far)
 		for x := range network.Node(n.Hosts()) {
 			near := n.Leaf(x).Node
 			if x == y || near == network.NoNode || away[n.Index(near)] < 0 {

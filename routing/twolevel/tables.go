@@ -3,6 +3,7 @@ package twolevel
 import (
 	"slices"
 
+	"evbench/scheduler"
 	"evbench/topology"
 )
 
@@ -59,4 +60,25 @@ func (t *Tables) Set(sw Switch, dst int, ports ...Port) {
 		t.index[string(key)] = id
 	}
 	t.entries[int(sw)*t.Tree.Servers()+dst] = id
+}
+
+// Hashed returns the spine that the hash of ecmp gives to all messages from src, on leaf, to
+// dst: one of the next hops, all alike, as the kernel's hash does for the one connection
+// between two servers; scheduler.None where they share the leaf or there is no route. It is a
+// function of seed and pair, the same in predictions, simulation and emulation.
+func (t *Tables) Hashed(seed uint64, leaf, src, dst int) int {
+	ports := t.Ports(Leaf(leaf), dst)
+	if len(ports) == 0 {
+		return scheduler.None
+	}
+	x := Mix(seed, uint64(src)*uint64(t.Tree.Servers())+uint64(dst))
+	return max(scheduler.None, int(ports[x%uint64(len(ports))])-t.Tree.Ports())
+}
+
+// Mix returns random bits that depend on nothing but its arguments (SplitMix64).
+func Mix(seed, index uint64) uint64 {
+	x := seed*0xd1342543de82ef95 + (index+1)*0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
 }

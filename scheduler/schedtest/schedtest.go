@@ -21,9 +21,9 @@ func Check(t *topology.Tree, s *scheduler.Schedule) error {
 	return check(t, s, func(src, dst int) bool { return true })
 }
 
-// CheckReachable is Check for a schedule that leaves out the pairs of servers
+// checkReachable is Check for a schedule that leaves out the pairs of servers
 // that cannot reach each other: those never meet, the others once.
-func CheckReachable(t *topology.Tree, s *scheduler.Schedule) error {
+func checkReachable(t *topology.Tree, s *scheduler.Schedule) error {
 	return check(t, s, func(src, dst int) bool {
 		a, b := t.Leaf(src), t.Leaf(dst)
 		return a == b || len(t.CommonSpines(a, b)) > 0
@@ -98,10 +98,10 @@ func Run(t testing.TB, tree *topology.Tree, s *scheduler.Schedule) {
 	fail(t, tree, s, Check(tree, s))
 }
 
-// RunReachable fails the test when CheckReachable does.
+// RunReachable fails the test when checkReachable does.
 func RunReachable(t testing.TB, tree *topology.Tree, s *scheduler.Schedule) {
 	t.Helper()
-	fail(t, tree, s, CheckReachable(tree, s))
+	fail(t, tree, s, checkReachable(tree, s))
 }
 
 func fail(t testing.TB, tree *topology.Tree, s *scheduler.Schedule, err error) {

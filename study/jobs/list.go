@@ -1,8 +1,6 @@
-// Package jobs reads which jobs run on which nodes of a cluster: lists of
-// "job: node,node" and what Slurm's squeue prints, with its host list
-// expressions; and says what has changed since the last list.
-//
-// Nodes are names here. The package knows nothing of networks, opens no file and
+// Package jobs answers: which jobs run on which nodes of a cluster, and what does it bring to
+// route for them? It reads lists of "job: node,node" and what Slurm's squeue prints, with its
+// host list expressions, and says what has changed since the last list. It opens no file and
 // starts no program.
 package jobs
 
@@ -127,9 +125,6 @@ type Change struct {
 	Ended   []string `json:"ended"`
 	Moved   []string `json:"moved"` // same job, other nodes
 }
-
-// Any reports whether there is a difference.
-func (c Change) Any() bool { return len(c.Started)+len(c.Ended)+len(c.Moved) > 0 }
 
 // Diff compares lists of jobs, whatever their order. O(nodes).
 func Diff(old, new []Job) Change {

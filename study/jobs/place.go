@@ -2,12 +2,9 @@ package jobs
 
 import (
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"strconv"
 	"strings"
-
-	"evbench/internal/hostlist"
 )
 
 // ParseSizes reads sizes of jobs: "3x60,20" is three of 60 nodes and one of 20.
@@ -45,36 +42,4 @@ func Scatter(sizes []int, nodes int, seed, draw uint64) ([][]int, error) {
 		placed[i], order = order[:s:s], order[s:]
 	}
 	return placed, nil
-}
-
-// ReadTopology reads the switches of nodes from Slurm's topology.conf, lines
-// "SwitchName=leaf1 Nodes=node[1-18]". Lines of switches of switches, and other
-// words, are left out.
-func ReadTopology(r io.Reader) (map[string]string, error) {
-	at := map[string]string{}
-	return at, lines(r, func(line string) error {
-		word := map[string]string{}
-		for _, f := range strings.Fields(line) {
-			key, value, _ := strings.Cut(f, "=")
-			word[strings.ToLower(key)] = value
-		}
-		name, nodes := word["switchname"], word["nodes"]
-		switch {
-		case name == "":
-			return fmt.Errorf("%q: no SwitchName=", short(line))
-		case nodes == "":
-			return nil
-		}
-		list, err := hostlist.Expand(nodes)
-		if err != nil {
-			return fmt.Errorf("switch %s: %w", short(name), err)
-		}
-		for _, n := range list {
-			if other, ok := at[n]; ok && other != name {
-				return fmt.Errorf("node %s is at switch %s and at switch %s", n, other, name)
-			}
-			at[n] = name
-		}
-		return nil
-	})
 }

@@ -218,7 +218,7 @@ func forsTimes(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 		if err != nil {
 			return err
 		}
-		s, err := o.seconds(t, "fors")
+		s, err := o.seconds(t, scheduler.NameFORS)
 		if err != nil {
 			return err
 		}
@@ -252,7 +252,7 @@ func entries(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 			return err
 		}
 		for _, objective := range []scheduler.Objective{scheduler.FewestPhases, scheduler.FewestPaths} {
-			p, err := plan.Build(t, plan.Options{Schedule: "fors", Objective: objective, Seed: o.Seed})
+			p, err := plan.Build(t, plan.Options{Schedule: scheduler.NameFORS, Objective: objective, Seed: o.Seed})
 			if err != nil {
 				return err
 			}

@@ -69,7 +69,7 @@ func newRoutedTree(o topology.Options) (*routedTree, error) {
 	}
 	name := "ftree"
 	if t.Leaves() == 1 {
-		name = "opensm-minhop" // one leaf is no tree, and nothing is to be routed
+		name = routing.OpenSMMinHop // one leaf is no tree, and nothing is to be routed
 	}
 	n.ftree, err = routing.Compute(name, net, routing.Options{})
 	return n, err
@@ -97,7 +97,7 @@ func shiftByPosition(t *topology.Tree) (*scheduler.Schedule, error) {
 			phase++
 		}
 	}
-	return scheduler.FromMessages("linear-shift", t, nil, ms)
+	return scheduler.FromMessages(scheduler.NameLinearShift, t, nil, ms)
 }
 
 // over returns the linear shift over tables.
@@ -124,7 +124,7 @@ func (n *routedTree) current(t *topology.Tree) (*plan.Plan, error) {
 		}
 		return n.over(t, l)
 	}
-	l, err := routing.Compute("opensm-minhop", net, routing.Options{Previous: n.ftree, Workers: 1})
+	l, err := routing.Compute(routing.OpenSMMinHop, net, routing.Options{Previous: n.ftree, Workers: 1})
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"evbench/plan"
+	"evbench/results"
 	"evbench/sim"
 )
 
@@ -27,7 +28,7 @@ func job(p *plan.Plan, mode string) *sim.Job {
 // synchronised is what a server receives with phases, in Gbit/s, by the phase model: a
 // phase lasts as long as the most messages on one wire, and the overhead.
 func synchronised(ctx context.Context, p *plan.Plan) (float64, error) {
-	j := job(p, "synchronised")
+	j := job(p, results.Sync)
 	j.Timing.Overhead = seconds(overheadSec)
 	o, err := sim.Phase(ctx, j, nil)
 	return received(o), err
@@ -44,7 +45,7 @@ func proportional(_ context.Context, p *plan.Plan) (float64, error) {
 // one size that all begin together use up the busiest wire until they end, so that more
 // events than one would come to the same.
 func unsynchronised(ctx context.Context, p *plan.Plan) (float64, error) {
-	return flowing(ctx, job(p, "unsynchronised"))
+	return flowing(ctx, job(p, results.Unsync))
 }
 
 // inFlight is how many events a server builds at a time where it matters: one, and the
@@ -55,7 +56,7 @@ const inFlight = 2
 // phase has, on one at a time. It is worked out over the events that are dealt within the
 // time of one healthy exchange.
 func staggered(ctx context.Context, p *plan.Plan) (float64, error) {
-	j := job(p, "unsynchronised")
+	j := job(p, results.Unsync)
 	j.Credits, j.Timing.Overhead = inFlight, seconds(overheadSec)
 	j.Duration = seconds(messageSec * float64(p.Tree.Servers()))
 	return flowing(ctx, j)

@@ -25,9 +25,9 @@ type engineCase struct {
 var engineCases = []engineCase{
 	{"Ftree", 0, named("ftree")},
 	{"Ftree to Min-Hop", 10, func(n *routedTree, t *topology.Tree, _ uint64) (*plan.Plan, error) { return n.current(t) }},
-	{"Min-Hop", 10, named("opensm-minhop")},
-	{"Up-Down", 10, named("updn")},
-	{"DFSSSP", 10, named("dfsssp")},
+	{"Min-Hop", 10, named(routing.OpenSMMinHop)},
+	{"Up-Down", 10, named(routing.UpDown)},
+	{"DFSSSP", 10, named(routing.DFSSSP)},
 	{"FORS", 10, func(_ *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error) { return fors(t, seed) }},
 }
 

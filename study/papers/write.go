@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"evbench/internal/show"
 )
 
 const notStated = "not stated"
@@ -65,7 +67,7 @@ func (f *Figure) writeText(w io.Writer) {
 			lines = append(lines, f.Rows[i].lines()...)
 		}
 	}
-	writeAligned(w, withoutEmpty(lines))
+	show.Align(w, withoutEmpty(lines))
 }
 
 // withoutEmpty leaves out the columns that have nothing but their name.
@@ -146,23 +148,6 @@ func number(x float64) string {
 		return strconv.FormatFloat(x, 'f', 0, 64)
 	}
 	return strconv.FormatFloat(x, 'g', 4, 64)
-}
-
-// writeAligned writes columns two blanks apart.
-func writeAligned(w io.Writer, lines [][]string) {
-	width := make([]int, len(lines[0]))
-	for _, line := range lines {
-		for i, s := range line {
-			width[i] = max(width[i], utf8.RuneCountInString(s))
-		}
-	}
-	for _, line := range lines {
-		var b strings.Builder
-		for i, s := range line {
-			b.WriteString(s + strings.Repeat(" ", width[i]-utf8.RuneCountInString(s)+2))
-		}
-		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
-	}
 }
 
 var csvColumns = []string{

@@ -14,6 +14,7 @@ import (
 
 	"evbench/failover"
 	"evbench/plan"
+	"evbench/results"
 	"evbench/routing/twolevel"
 	"evbench/scheduler"
 	"evbench/sim"
@@ -94,7 +95,7 @@ func (s *Setting) shift(ctx context.Context, engine string, avoided Dead) (float
 	if err != nil {
 		return 0, err
 	}
-	p, err := plan.Build(t, plan.Options{Schedule: "linear-shift", Routing: engine, Seed: s.Seed})
+	p, err := plan.Build(t, plan.Options{Schedule: scheduler.NameLinearShift, Routing: engine, Seed: s.Seed})
 	if err != nil {
 		return 0, err
 	}
@@ -152,7 +153,7 @@ func (s *Setting) fors(dead Dead) (*plan.Plan, error) {
 // phases is how long an exchange in phases lasts.
 func (s *Setting) phases(ctx context.Context, p *plan.Plan) (time.Duration, error) {
 	o, err := sim.Phase(ctx, &sim.Job{
-		Mode: "synchronised", Plan: p, BitPerSec: s.BitPerSec, Size: func(uint64, int) int { return s.Fragment }, Header: s.Header,
+		Mode: results.Sync, Plan: p, BitPerSec: s.BitPerSec, Size: func(uint64, int) int { return s.Fragment }, Header: s.Header,
 		Equal: true, Seed: s.Seed, Timing: s.Timing,
 	}, nil)
 	if err != nil {

@@ -3,7 +3,10 @@ package policy
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"evbench/failover"
@@ -70,6 +73,56 @@ type Report struct {
 	Hold    time.Duration
 	Results []*Result
 	OneLink *OneLink // nil if nothing failed
+}
+
+// ParsePolicies reads names of policies with commas between; none, and all, means all.
+func ParsePolicies(s string) ([]failover.Policy, error) {
+	if s == "" || s == "all" {
+		return failover.Policies(), nil
+	}
+	var out []failover.Policy
+	for name := range strings.SplitSeq(s, ",") {
+		p, err := failover.ParsePolicy(strings.TrimSpace(name))
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(out, p) {
+			return nil, fmt.Errorf("%s is named twice", p)
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// Progress is told where the work on a report stands.
+type Progress struct {
+	Replayed func(policy int, s *Story)
+	States   func(policy, done, of int) // whose rates are worked out
+}
+
+// WorkOut replays the log under each policy and adds up. Log, Setting, Times and Hold are
+// given.
+func (r *Report) WorkOut(ctx context.Context, policies []failover.Policy, progress Progress) error {
+	rates := &Rates{Work: r.Setting.Rate, Same: r.Setting.Same}
+	for i, p := range policies {
+		story, err := Replay(p, r.Log, Options{Tree: r.Setting.Tree, Times: r.Times, Hold: r.Hold})
+		if err != nil {
+			return err
+		}
+		progress.Replayed(i, story)
+		rates.Progress = func(done, of int) { progress.States(i, done, of) }
+		if err := rates.Learn(ctx, story); err != nil {
+			return err
+		}
+		r.Results = append(r.Results, Reckon(story, rates))
+	}
+	worst, ok := r.Log.Worst()
+	if !ok {
+		return nil
+	}
+	var err error
+	r.OneLink, err = r.Setting.OneLink(ctx, worst)
+	return err
 }
 
 // WriteJSON writes one JSON document, schema evbench/sim-log/1.

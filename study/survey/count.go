@@ -17,7 +17,7 @@ func newCounter(s *scheduler.Schedule, t *topology.Tree) *counter {
 	n := t.Leaves()
 	c := &counter{leaves: n, external: make([]uint8, s.Phases*n)}
 	in := make([]uint8, s.Phases*n) // at most M0 ≤ 254 of each in a phase
-	leaf := leavesOf(t)
+	leaf := t.LeafOfRanks()
 	for src, a := range leaf {
 		for dst, b := range leaf {
 			if a != b && s.Meets(src, dst) {
@@ -31,17 +31,6 @@ func newCounter(s *scheduler.Schedule, t *topology.Tree) *counter {
 		c.external[i] = max(c.external[i], n)
 	}
 	return c
-}
-
-// leavesOf returns the leaf of every rank.
-func leavesOf(t *topology.Tree) []int {
-	leaf := make([]int, t.Servers())
-	for l := range t.Leaves() {
-		for r := t.First(l); r < t.First(l+1); r++ {
-			leaf[r] = l
-		}
-	}
-	return leaf
 }
 
 // duration returns the duration of the exchange in message times by thesis 5.3,

@@ -16,7 +16,7 @@ import (
 // built, only tables computed and loads counted.
 func (c Case) single() bool {
 	switch c.Schedule {
-	case "linear-shift", "xor", "bandwidth-optimal":
+	case scheduler.NameLinearShift, scheduler.NameXOR, scheduler.NameBandwidthOptimal:
 	default:
 		return false
 	}
@@ -57,7 +57,7 @@ func (w *whatIf) outcome(t *topology.Tree, c Case) (Outcome, error) {
 // build plans one case. fors is asked with one worker: the sets are what runs in
 // parallel.
 func (w *whatIf) build(t *topology.Tree, c Case) (*plan.Plan, error) {
-	if c != (Case{"fors", twolevel.Pinned}) {
+	if c != (Case{scheduler.NameFORS, twolevel.Pinned}) {
 		return plan.Build(t, plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: w.opt.Seed})
 	}
 	s, bound, err := scheduler.FORS(t, scheduler.Options{Seed: w.opt.Seed, Workers: 1})

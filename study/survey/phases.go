@@ -10,7 +10,7 @@ import (
 
 // phaseSchedules are the columns of Phases: bandwidth-optimal stays the same and
 // collides, the repairs of it move what collides, fors plans anew.
-var phaseSchedules = []string{"linear-shift", "bandwidth-optimal", "repair:bandwidth-optimal", "fors-closed", "fors"}
+var phaseSchedules = []string{scheduler.NameLinearShift, scheduler.NameBandwidthOptimal, scheduler.RepairPrefix + scheduler.NameBandwidthOptimal, scheduler.NameFORSClosed, scheduler.NameFORS}
 
 // A PhasesRow is the number of phases of each schedule at one reduction.
 type PhasesRow struct {

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"evbench/internal/show"
 )
 
 // WriteText writes the report for people.
@@ -37,7 +39,11 @@ func (g *GroupReport) writeText(w io.Writer, k int, base []Outcome) {
 	for i, c := range g.Cases {
 		lines = append(lines, c.textLines(base[i])...)
 	}
-	writeAligned(w, lines, []bool{true, true, false, false, false, false, false, false, false, true})
+	var columns [9]show.Column
+	for i := 2; i < len(columns); i++ {
+		columns[i].Right = true
+	}
+	show.Align(w, lines, columns[:]...)
 	for _, c := range g.Cases {
 		fmt.Fprintf(w, "  %s: %s\n", c.Case, c.histograms())
 	}

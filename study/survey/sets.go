@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"evbench/topology"
 )
@@ -113,4 +114,22 @@ func binomial(n, k int) int64 {
 		out = out * (int64(n) - i) / (i + 1)
 	}
 	return out
+}
+
+// CountSets says in words how many sets a survey plans, and returns their number.
+func CountSets(t *topology.Tree, o WhatIfOptions) (text string, all int64) {
+	var parts []string
+	for _, g := range Groups(t, o.K) {
+		n := g.Count
+		if o.Sample > 0 {
+			n = min(n, int64(o.Sample))
+		}
+		all += n
+		sets := fmt.Sprintf("%d sets", n)
+		if n < g.Count {
+			sets = fmt.Sprintf("%d of %d sets", n, g.Count)
+		}
+		parts = append(parts, fmt.Sprintf("%s: %s of %d", g.Name, sets, o.K))
+	}
+	return strings.Join(parts, "; "), all
 }

@@ -79,7 +79,7 @@ func countMeasure(healthy *topology.Tree) func(*topology.Tree, *SlowdownRow) err
 }
 
 func routedMeasure(healthy *topology.Tree, seed uint64) func(*topology.Tree, *SlowdownRow) error {
-	leaf := leavesOf(healthy)
+	leaf := healthy.LeafOfRanks()
 	shift, optimal := newOrder(scheduler.LinearShift(healthy)), newOrder(scheduler.BandwidthOptimal(healthy))
 	return func(t *topology.Tree, row *SlowdownRow) error {
 		tables, err := plan.Tables(t, twolevel.MinHop)
@@ -106,7 +106,7 @@ func SlowdownTable(t *topology.Tree, model string, seed uint64) (*Table, error) 
 	}
 	adapted := "FS"
 	if model == Routed {
-		adapted = "fors"
+		adapted = scheduler.NameFORS
 	}
 	out := &Table{
 		Name: "slowdown", Topology: t.Notation(), Model: model, Notes: slowdownNotes(t, model),

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
-	"unicode/utf8"
+
+	"evbench/internal/show"
 )
 
 // A Table is what one of the surveys prints: text for people, CSV or JSON for
@@ -34,9 +34,9 @@ type Column struct {
 // table: numbers to the right, words to the left.
 func (t *Table) WriteText(w io.Writer) error {
 	lines := [][]string{make([]string, len(t.Columns))}
-	word := make([]bool, len(t.Columns))
+	columns := make([]show.Column, len(t.Columns))
 	for i, c := range t.Columns {
-		lines[0][i] = c.Title
+		lines[0][i], columns[i].Right = c.Title, true
 	}
 	for _, row := range t.Rows {
 		line := make([]string, len(row))
@@ -45,7 +45,7 @@ func (t *Table) WriteText(w io.Writer) error {
 				line[i] = "-"
 			}
 			if _, ok := v.(string); ok {
-				word[i] = true
+				columns[i].Right = false
 			}
 		}
 		lines = append(lines, line)
@@ -54,35 +54,10 @@ func (t *Table) WriteText(w io.Writer) error {
 	for _, n := range t.Notes {
 		fmt.Fprintln(out, "#", n)
 	}
-	writeAligned(out, lines, word)
+	if err := show.Align(out, lines, columns...); err != nil {
+		return err
+	}
 	return out.Flush()
-}
-
-// writeAligned writes columns two blanks apart, words[i] those that begin at the
-// left.
-func writeAligned(w io.Writer, lines [][]string, words []bool) {
-	width := make([]int, len(words))
-	for _, line := range lines {
-		for i, s := range line {
-			width[i] = max(width[i], utf8.RuneCountInString(s))
-		}
-	}
-	for _, line := range lines {
-		var b strings.Builder
-		for i, s := range line {
-			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(s))
-			if words[i] {
-				s += pad
-			} else {
-				s = pad + s
-			}
-			if i > 0 {
-				b.WriteString("  ")
-			}
-			b.WriteString(s)
-		}
-		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
-	}
 }
 
 func (t *Table) cell(column int, v any) string {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"evbench/plan"
 	"evbench/routing/twolevel"
+	"evbench/scheduler"
 	"evbench/topology"
 )
 
@@ -21,11 +23,28 @@ func (c Case) String() string { return c.Schedule + " × " + c.Routing }
 
 // DefaultCases are linear-shift over the single-path tables of one path per
 // destination, and fors on its own paths.
-func DefaultCases() []Case {
-	return []Case{
-		{"linear-shift", twolevel.Ftree}, {"linear-shift", twolevel.MinHop}, {"linear-shift", twolevel.Spread},
-		{"fors", twolevel.Pinned},
+func DefaultCases() []Case { return Cases(nil, nil) }
+
+// Cases joins schedules and routings. No schedules are linear-shift and fors; without
+// routings each has its own.
+func Cases(schedules, routings []string) (out []Case) {
+	if len(schedules) == 0 {
+		schedules = []string{scheduler.NameLinearShift, scheduler.NameFORS}
 	}
+	for _, s := range schedules {
+		own := routings
+		switch {
+		case len(own) > 0:
+		case strings.HasPrefix(s, scheduler.NameFORS), strings.HasPrefix(s, scheduler.RepairPrefix):
+			own = []string{twolevel.Pinned}
+		default:
+			own = []string{twolevel.Ftree, twolevel.MinHop, twolevel.Spread}
+		}
+		for _, r := range own {
+			out = append(out, Case{s, r})
+		}
+	}
+	return out
 }
 
 // WhatIfOptions say what to plan.
@@ -97,7 +116,7 @@ func WhatIf(ctx context.Context, t *topology.Tree, o WhatIfOptions) (*WhatIfRepo
 		return nil, err
 	}
 	r := &WhatIfReport{Tree: t, K: o.K, Sample: o.Sample, Seed: o.Seed}
-	w := &whatIf{tree: t, opt: o, leaf: leavesOf(t), orders: map[string]*order{}}
+	w := &whatIf{tree: t, opt: o, leaf: t.LeafOfRanks(), orders: map[string]*order{}}
 	if err := w.prepare(r); err != nil {
 		return nil, err
 	}

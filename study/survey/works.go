@@ -82,7 +82,7 @@ func (p *planner) random(name, published string, o topology.Options, most, n int
 		if err != nil {
 			return err
 		}
-		w.trials = append(w.trials, build(fmt.Sprintf("%d dead, seed %d", dead, i+1), t, "fors", 1))
+		w.trials = append(w.trials, build(fmt.Sprintf("%d dead, seed %d", dead, i+1), t, scheduler.NameFORS, 1))
 	}
 	p.rows = append(p.rows, w)
 	return nil
@@ -147,7 +147,7 @@ func (p *planner) judges(o topology.Options) error {
 	}
 	p.rows = append(p.rows, work{
 		name: fmt.Sprintf("judge of %d servers", t.Servers()), published: notStated, measure: (*planner).judging,
-		trials: []trial{build("", t, "fors", 1)},
+		trials: []trial{build("", t, scheduler.NameFORS, 1)},
 	})
 	return nil
 }
@@ -162,7 +162,7 @@ func (p *planner) threeLevels(n int) error {
 			return err
 		}
 		w.trials = append(w.trials, trial{label: fmt.Sprintf("seed %d", i+1), plan: func() (*plan.Plan, error) {
-			return plan.BuildPods(pods, plan.Options{Schedule: "fors", Seed: 1})
+			return plan.BuildPods(pods, plan.Options{Schedule: scheduler.NameFORS, Seed: 1})
 		}})
 	}
 	p.rows = append(p.rows, w)

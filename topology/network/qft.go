@@ -76,9 +76,6 @@ func (q QFT) cable(b *Builder, l int, levels []Node) error {
 	return nil
 }
 
-// Levels returns the number of levels of switches.
-func (q QFT) Levels() int { return len(q.M) }
-
 // Count returns the number of nodes of a level, 0 being that of the hosts.
 func (q QFT) Count(level int) int { return PGFT(q).Count(level) }
 
@@ -87,12 +84,6 @@ func (q QFT) First(level int) Node { return PGFT(q).First(level) }
 
 // Level returns the level of a node, and which of that level it is.
 func (q QFT) Level(v Node) (level, index int) { return PGFT(q).Level(v) }
-
-// Digits returns the digits s1..sh of a node, s1 at index 0; see PGFT.Digits.
-func (q QFT) Digits(v Node) []int { return PGFT(q).Digits(v) }
-
-// Node returns the node of a level that has these digits.
-func (q QFT) Node(level int, digits []int) Node { return PGFT(q).Node(level, digits) }
 
 // String returns the notation QFT(h;m;w;p).
 func (q QFT) String() string {

@@ -58,13 +58,6 @@ func (g neighbours) distances(from []int32) []int {
 	return dist
 }
 
-// Distances returns the number of cables from each switch, by its index, to the
-// nearest of some switches, -1 where none is reached. To the roots, it is the
-// rank of OpenSM's updn. O(cables).
-func Distances(n *Network, from []Node) []int {
-	return n.neighbours().distances(n.indices(from))
-}
-
 func (n *Network) indices(s []Node) []int32 {
 	out := make([]int32, len(s))
 	for i, v := range s {

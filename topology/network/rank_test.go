@@ -207,21 +207,6 @@ func TestNotATree(t *testing.T) {
 	}
 }
 
-func TestDistances(t *testing.T) {
-	n := build(t, "FT(3;2,2,2)")
-	roots := tops(levels(t, n))
-	for i, d := range network.Distances(n, roots) {
-		if want := 3 - levels(t, n)[n.Switch(i)]; d != want {
-			t.Errorf("switch %d: distance %d, want %d", i, d, want)
-		}
-	}
-	for _, d := range network.Distances(n.Without(nil, roots), roots[:1])[:4] {
-		if d != -1 {
-			t.Errorf("distance %d from what is not reached", d)
-		}
-	}
-}
-
 func BenchmarkDetectRoots(b *testing.B) {
 	for _, notation := range large {
 		n := build(b, notation)

@@ -149,9 +149,6 @@ func brief(s string) string {
 	return strconv.Quote(s)
 }
 
-// Levels returns the number of levels of switches.
-func (g PGFT) Levels() int { return len(g.M) }
-
 // First returns the first node of a level, 0 being that of the hosts.
 func (g PGFT) First(level int) Node {
 	v := 0

@@ -16,13 +16,13 @@ type Walk struct {
 	Lost   int // ended at a switch without an entry
 	Looped int // came back, or left by a port without a cable, or to a wrong host
 	UpDown int // went up again after going down, or along a rank
-	Hops   int // cables between switches, of all that arrived
+	hops   int // cables between switches, of all that arrived
 	first  string
 }
 
 // String names the first bad route.
 func (w Walk) String() string {
-	return fmt.Sprintf("%d routes, %d lost, %d looped, %d down and up, %d hops %s", w.Routes, w.Lost, w.Looped, w.UpDown, w.Hops, w.first)
+	return fmt.Sprintf("%d routes, %d lost, %d looped, %d down and up, %d hops %s", w.Routes, w.Lost, w.Looped, w.UpDown, w.hops, w.first)
 }
 
 // All follows the route from each switch with hosts to each LID of each host that
@@ -72,7 +72,7 @@ func (w *Walk) follow(t *lft.Tables, s, host network.Node, lid int, rank []int) 
 		s = next
 		hops++
 	}
-	w.Hops += hops
+	w.hops += hops
 	if bent {
 		w.UpDown++
 	}
@@ -213,4 +213,23 @@ func Degrade(n *network.Network, rng *rand.Rand, share float64) *network.Network
 		return n
 	}
 	return Dead(n, nil, func(a, _ network.End) bool { return !n.IsHost(a.Node) && rng.Float64() < share })
+}
+
+// Distances returns the number of cables from each switch, by its index, to one of
+// them, -1 where it is not reached.
+func Distances(n *network.Network, to network.Node) []int {
+	dist := make([]int, n.Switches())
+	for i := range dist {
+		dist[i] = -1
+	}
+	dist[n.Index(to)] = 0
+	for queue := []network.Node{to}; len(queue) > 0; queue = queue[1:] {
+		for _, e := range n.Ends(queue[0]) {
+			if e.Node != network.NoNode && !n.IsHost(e.Node) && dist[n.Index(e.Node)] < 0 {
+				dist[n.Index(e.Node)] = dist[n.Index(queue[0])] + 1
+				queue = append(queue, e.Node)
+			}
+		}
+	}
+	return dist
 }

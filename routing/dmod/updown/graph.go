@@ -34,16 +34,16 @@ type Group struct {
 // A Graph is the switches of a network with their groups.
 type Graph struct {
 	Net    *network.Network
-	Rank   []int     // by switch; 1 is a leaf, 0 is out of reach
+	rank   []int     // by switch; 1 is a leaf, 0 is out of reach
 	Groups [][]Group // by switch, in the order of the peers' GUIDs
 	Ranks  [][]int32 // the switches of each rank
 }
 
 // New returns the graph of a network whose nodes have the ranks given.
 func New(n *network.Network, rank []int, workers int) *Graph {
-	g := &Graph{Net: n, Rank: rank[n.Hosts():], Groups: make([][]Group, n.Switches())}
-	g.Ranks = make([][]int32, slices.Max(append([]int{0}, g.Rank...))+1)
-	for s, r := range g.Rank {
+	g := &Graph{Net: n, rank: rank[n.Hosts():], Groups: make([][]Group, n.Switches())}
+	g.Ranks = make([][]int32, slices.Max(append([]int{0}, g.rank...))+1)
+	for s, r := range g.rank {
 		g.Ranks[r] = append(g.Ranks[r], int32(s))
 	}
 	Each(workers, n.Switches(), func(_, s int) { g.Groups[s] = g.group(s) })
@@ -76,7 +76,7 @@ func (g *Graph) group(s int) []Group {
 			out[last].Ports = ports[i-len(out[last].Ports) : i+1]
 			continue
 		}
-		out = append(out, Group{l.peer, Dir(cmp.Compare(g.Rank[l.peer], g.Rank[s])), ports[i : i+1]})
+		out = append(out, Group{l.peer, Dir(cmp.Compare(g.rank[l.peer], g.rank[s])), ports[i : i+1]})
 	}
 	return out
 }

@@ -7,7 +7,7 @@ import (
 // Hosts are the destinations by number, 0..n-1, as closed forms count them, and
 // where they are.
 type Hosts struct {
-	Node   []network.Node // by number
+	node   []network.Node // by number
 	Leaves []int32        // switches with hosts, in the order of their hosts' numbers
 	LeafAt []int32        // by switch: its place in Leaves, or -1
 	runs   []run          // of destinations, by leaf
@@ -22,9 +22,9 @@ type run struct{ lo, hi int32 }
 // NewHosts returns the hosts of a network; number[h] is that of host h, a
 // permutation of 0..n-1.
 func NewHosts(n *network.Network, number []int) *Hosts {
-	h := &Hosts{Node: make([]network.Node, n.Hosts()), LeafAt: make([]int32, n.Switches()), net: n}
+	h := &Hosts{node: make([]network.Node, n.Hosts()), LeafAt: make([]int32, n.Switches()), net: n}
 	for v, d := range number {
-		h.Node[d] = network.Node(v)
+		h.node[d] = network.Node(v)
 	}
 	for s := range h.LeafAt {
 		h.LeafAt[s] = -1
@@ -36,7 +36,7 @@ func NewHosts(n *network.Network, number []int) *Hosts {
 
 func (h *Hosts) runsByLeaf() {
 	var runs [][]run
-	for d, v := range h.Node {
+	for d, v := range h.node {
 		e := h.net.Leaf(v)
 		if e.Node == network.NoNode || h.net.IsHost(e.Node) {
 			continue
@@ -64,13 +64,13 @@ func (h *Hosts) runsByLeaf() {
 func (h *Hosts) lids() {
 	h.base, h.copies = -1, 1
 	follow := true
-	for d, v := range h.Node {
+	for d, v := range h.node {
 		i := h.net.Info(v)
 		h.copies = max(h.copies, 1<<i.LMC)
-		follow = follow && i.LID > 0 && int(i.LID) == int(h.net.Info(h.Node[0]).LID)+d
+		follow = follow && i.LID > 0 && int(i.LID) == int(h.net.Info(h.node[0]).LID)+d
 	}
-	if follow && h.copies == 1 && len(h.Node) > 0 {
-		h.base = int(h.net.Info(h.Node[0]).LID)
+	if follow && h.copies == 1 && len(h.node) > 0 {
+		h.base = int(h.net.Info(h.node[0]).LID)
 	}
 }
 
@@ -98,7 +98,7 @@ func (h *Hosts) Spans(lo, hi int, visit func(d0, d1 int)) {
 // host. What fill leaves out stays NoPort. Scratch is as long as there are hosts.
 func (h *Hosts) Row(row, scratch []uint8, fill func(dst []uint8, x int)) {
 	if h.base >= 0 {
-		fill(row[h.base:h.base+len(h.Node)], 0)
+		fill(row[h.base:h.base+len(h.node)], 0)
 		return
 	}
 	for x := range h.copies {
@@ -106,7 +106,7 @@ func (h *Hosts) Row(row, scratch []uint8, fill func(dst []uint8, x int)) {
 			scratch[i] = noPort
 		}
 		fill(scratch, x)
-		for d, v := range h.Node {
+		for d, v := range h.node {
 			if i := h.net.Info(v); i.LID > 0 && x < 1<<i.LMC {
 				row[int(i.LID)+x] = scratch[d]
 			}
@@ -122,7 +122,7 @@ func (h *Hosts) Local(dst []uint8, s int) {
 	at := int(h.LeafAt[s])
 	h.Spans(at, at+1, func(d0, d1 int) {
 		for d := d0; d < d1; d++ {
-			dst[d] = h.net.Leaf(h.Node[d]).Port
+			dst[d] = h.net.Leaf(h.node[d]).Port
 		}
 	})
 }

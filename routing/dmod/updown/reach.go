@@ -19,8 +19,8 @@ func newSets(switches, targets int) Sets {
 	return Sets{words, make([]uint64, switches*words)}
 }
 
-// Of returns the set of a switch, a bit for each target.
-func (s Sets) Of(i int) []uint64 { return s.bits[i*s.words : (i+1)*s.words] }
+// of returns the set of a switch, a bit for each target.
+func (s Sets) of(i int) []uint64 { return s.bits[i*s.words : (i+1)*s.words] }
 
 // Reach returns which targets each switch reaches with at most 0, 1, 2, … steps
 // up and then any number down; target[s] is that of switch s, or -1. Cables
@@ -30,7 +30,7 @@ func (g *Graph) Reach(target []int32, targets, workers int) []Sets {
 	for _, level := range g.Ranks {
 		Each(workers, len(level), func(_, i int) {
 			s := int(level[i])
-			own := down.Of(s)
+			own := down.of(s)
 			if t := target[s]; t >= 0 {
 				own[t/64] |= 1 << (t % 64)
 			}
@@ -42,8 +42,8 @@ func (g *Graph) Reach(target []int32, targets, workers int) []Sets {
 		last := layers[len(layers)-1]
 		next := newSets(len(target), targets)
 		Each(workers, len(target), func(_, s int) {
-			copy(next.Of(s), last.Of(s))
-			g.unite(next.Of(s), s, Up, last)
+			copy(next.of(s), last.of(s))
+			g.unite(next.of(s), s, Up, last)
 		})
 		layers = append(layers, next)
 	}
@@ -64,7 +64,7 @@ func (g *Graph) steps() int {
 func (g *Graph) unite(own []uint64, s int, dir Dir, of Sets) {
 	for _, group := range g.Groups[s] {
 		if group.Dir == dir {
-			for w, x := range of.Of(int(group.Peer)) {
+			for w, x := range of.of(int(group.Peer)) {
 				own[w] |= x
 			}
 		}
@@ -79,13 +79,13 @@ func (g *Graph) Choices(layers []Sets, s int, bits [][]uint64) {
 		clear(own)
 		switch group.Dir {
 		case Down:
-			for w, x := range layers[0].Of(int(group.Peer)) {
+			for w, x := range layers[0].of(int(group.Peer)) {
 				own[w] = x
 			}
 		case Up:
 			for a := 1; a < len(layers); a++ {
-				have, had := layers[a].Of(s), layers[a-1].Of(s)
-				for w, x := range layers[a-1].Of(int(group.Peer)) {
+				have, had := layers[a].of(s), layers[a-1].of(s)
+				for w, x := range layers[a-1].of(int(group.Peer)) {
 					own[w] |= x & have[w] &^ had[w]
 				}
 			}
@@ -99,7 +99,7 @@ func (g *Graph) Choices(layers []Sets, s int, bits [][]uint64) {
 // no route, as with OpenSM's updn. Sixty-four targets at a time start at another
 // group. O(switches² + switches · cables / 64).
 func (g *Graph) ToSwitches(t *lft.Tables, workers int) {
-	count := len(g.Rank)
+	count := len(g.rank)
 	self, lid := make([]int32, count), make([]uint16, count)
 	for s := range count {
 		self[s], lid[s] = int32(s), g.Net.Info(g.Net.Switch(s)).LID
@@ -136,12 +136,12 @@ func (r *toSwitch) layer(layers []Sets, a, s int) {
 	for _, group := range r.g.Groups[s] {
 		if group.Dir == dir {
 			r.ports = append(r.ports, group.Ports[s%len(group.Ports)])
-			r.sets = append(r.sets, layers[below].Of(int(group.Peer)))
+			r.sets = append(r.sets, layers[below].of(int(group.Peer)))
 		}
 	}
-	for w, open := range layers[a].Of(s) {
+	for w, open := range layers[a].of(s) {
 		if a > 0 {
-			open &^= layers[a-1].Of(s)[w]
+			open &^= layers[a-1].of(s)[w]
 		}
 		for i := 0; i < len(r.sets) && open != 0; i++ {
 			k := (i + w + s) % len(r.sets)

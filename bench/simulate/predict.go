@@ -1,10 +1,9 @@
-package main
+package simulate
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"runtime"
 	"time"
 
@@ -16,17 +15,10 @@ import (
 	"evbench/sim"
 )
 
-// How long working out what to expect may take: before a run, which is not to wait for
-// it, and where it is what was asked for.
-const (
-	foresightOfRun      = 5 * time.Second
-	foresightOfAccuracy = time.Minute
-)
-
-// foresee works out what the simulation expects of each case, several at once, and adds
+// Predict works out what the simulation expects of each case, several at once, and adds
 // it to the predictions. What would take longer than the budget, or cannot be worked out,
 // says so there; it is no reason not to measure.
-func foresee(ctx context.Context, s *scenario.Scenario, planned []bench.Planned, budget time.Duration) {
+func Predict(ctx context.Context, s *scenario.Scenario, planned []bench.Planned, budget time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, budget)
 	defer cancel()
 	var g errgroup.Group
@@ -34,7 +26,7 @@ func foresee(ctx context.Context, s *scenario.Scenario, planned []bench.Planned,
 	for i := range planned {
 		g.Go(func() error {
 			p := &planned[i]
-			r, err := foreseen(ctx, s, *p, budget)
+			r, err := predicted(ctx, s, *p, budget)
 			if err != nil {
 				p.Prediction.NotSimulated = err.Error()
 				return nil
@@ -46,17 +38,17 @@ func foresee(ctx context.Context, s *scenario.Scenario, planned []bench.Planned,
 	_ = g.Wait() // each says itself what went wrong
 }
 
-// foreseen works one case out.
-func foreseen(ctx context.Context, s *scenario.Scenario, p bench.Planned, budget time.Duration) (results.Case, error) {
-	x, err := simCases(&scenario.Scenario{
+// predicted works one case out.
+func predicted(ctx context.Context, s *scenario.Scenario, p bench.Planned, budget time.Duration) (results.Case, error) {
+	x, err := Cases(&scenario.Scenario{
 		Tree: s.Tree, Fabric: s.Fabric, Event: s.Event, Interval: p.Duration, Warmup: s.Warmup, Seed: s.Seed,
 		Sim: s.Sim, Deliver: s.Deliver, Check: s.Check,
-	}, []bench.Planned{p}, usualModel, 0)
+	}, []bench.Planned{p}, "", 0)
 	if err != nil {
 		return results.Case{}, err
 	}
 	tooLong := fmt.Errorf("working it out would take longer than %s; evbench sim does it", budget)
-	if x[0].Model == sim.FluidModel && fluidTime(s, p) > budget {
+	if x[0].Model == sim.FluidModel && x[0].FluidTime(int(s.Event.Fragment)) > budget {
 		return results.Case{}, tooLong
 	}
 	sum, err := sim.Run(ctx, x, nowhere{}, sim.Options{Fluid: sim.Fluid, Now: time.Now})
@@ -69,25 +61,6 @@ func foreseen(ctx context.Context, s *scenario.Scenario, p bench.Planned, budget
 	return sum.Cases[0], nil
 }
 
-// What the fluid model takes for a fragment of n servers, at least: so much, n times.
-const (
-	fluidEqual   = 100 * time.Nanosecond
-	fluidUnequal = 500 * time.Nanosecond
-)
-
-// fluidTime estimates how long the fluid model takes for a case, rather too short than
-// too long.
-func fluidTime(s *scenario.Scenario, p bench.Planned) time.Duration {
-	each := fluidEqual
-	if s.Event.Spread > 0 {
-		each = fluidUnequal
-	}
-	n := float64(s.Tree.Servers())
-	exchange := (n - 1) * 8 * float64(s.Event.Fragment) / (float64(s.Fabric.Rate) * scenario.Factor(s.Fabric.MTU))
-	exchanges := 1 + p.Prediction.Efficiency*p.Duration.Seconds()/exchange
-	return time.Duration(min(exchanges*n*n*n*float64(each), math.MaxInt64/2))
-}
-
 // nowhere is a sink: only the summary is asked for.
 type nowhere struct{}
 
@@ -95,3 +68,4 @@ func (nowhere) Manifest(results.Manifest) error { return nil }
 func (nowhere) Sample(results.Sample) error     { return nil }
 func (nowhere) Link(results.LinkCount) error    { return nil }
 func (nowhere) Summary(results.Summary) error   { return nil }
+func (nowhere) Plan(string, []byte) error       { return nil }

@@ -1,4 +1,4 @@
-package main
+package compare
 
 import (
 	"encoding/csv"
@@ -8,26 +8,24 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"evbench/internal/printable"
+	"evbench/internal/show"
 	"evbench/internal/unit"
 	"evbench/results"
-	"evbench/results/compare"
 )
 
-// text prints what is noted, one table for each figure, and what the signs mean.
-func (c comparison) text(w io.Writer) error {
+// WriteText writes what is noted, one table for each figure, and what the signs mean.
+func (c *Comparison) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "base: %s\nnew:  %s\n", c.Base.text(), c.New.text())
 	for _, d := range c.Differences {
 		fmt.Fprintf(&b, "differs: %s\n", printable.Line(d.String()))
 	}
-	for _, name := range compare.Figures {
-		t := c.table(name)
-		if len(t) > 1 {
+	for _, name := range Figures {
+		if t := c.table(name); len(t) > 1 {
 			b.WriteByte('\n')
-			t.write(&b)
+			show.Align(&b, t, columns...)
 		}
 	}
 	b.WriteByte('\n')
@@ -36,21 +34,21 @@ func (c comparison) text(w io.Writer) error {
 	return err
 }
 
-func (r compared) text() string {
-	return printable.Line(fmt.Sprintf("%s (%s on %s, %s)", r.Path, r.Name, r.Fabric, r.Started.UTC().Format(time.DateTime)))
+func (s Side) text() string {
+	return printable.Line(fmt.Sprintf("%s (%s on %s, %s)", s.Path, s.Name, s.Fabric, s.Started.UTC().Format(time.DateTime)))
 }
 
-// A compareTable has columns for a name, both medians with their intervals, the
-// change and the test.
-type compareTable [][7]string
+// columns are a name, both medians with their intervals, the change and the test.
+var columns = []show.Column{{}, {Right: true, Tight: true}, {}, {Right: true, Tight: true}, {}, {Right: true}, {}}
 
-func (c comparison) table(figure string) compareTable {
-	t := compareTable{{figure, "base", "", "new", "", "change", ""}}
+// table returns the lines of a figure, of which no cell ends a line.
+func (c *Comparison) table(figure string) [][]string {
+	t := [][]string{{figure, "base", "", "new", "", "change", ""}}
 	for _, x := range c.Cases {
 		for _, f := range x.Figures {
 			if f.Name == figure {
-				t = append(t, [7]string{
-					"  " + x.Name, valueText(figure, f.Base.Median), rangeText(f.Base),
+				t = append(t, []string{
+					printable.Line("  " + x.Name), valueText(figure, f.Base.Median), rangeText(f.Base),
 					valueText(figure, f.New.Median), rangeText(f.New), changeText(f), testText(f),
 				})
 			}
@@ -58,40 +56,10 @@ func (c comparison) table(figure string) compareTable {
 	}
 	for _, g := range c.Geomean {
 		if g.Figure == figure {
-			t = append(t, [7]string{"  geomean", valueText(figure, g.Base), "", valueText(figure, g.New), "", percentText(g.Change), ""})
+			t = append(t, []string{"  geomean", valueText(figure, g.Base), "", valueText(figure, g.New), "", percentText(g.Change), ""})
 		}
 	}
 	return t
-}
-
-// write aligns numbers to the right; no line ends with blanks, and no cell ends a line.
-func (t compareTable) write(b *strings.Builder) {
-	for i := range t {
-		for k, cell := range t[i] {
-			t[i][k] = printable.Line(cell)
-		}
-	}
-	right := [7]bool{1: true, 3: true, 5: true}
-	gap := [7]int{2, 1, 2, 1, 2, 2, 0}
-	var width [7]int
-	for _, row := range t {
-		for i, cell := range row {
-			width[i] = max(width[i], utf8.RuneCountInString(cell))
-		}
-	}
-	for _, row := range t {
-		line := ""
-		for i, cell := range row {
-			space := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
-			if right[i] {
-				cell = space + cell
-			} else {
-				cell += space
-			}
-			line += cell + strings.Repeat(" ", gap[i])
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
 }
 
 // valueText writes a figure with four digits and its unit.
@@ -131,9 +99,9 @@ func rangeText(c results.Interval) string {
 
 func percentText(x float64) string { return fmt.Sprintf("%+.2f%%", x) }
 
-func changeText(f compare.Figure) string {
+func changeText(f Figure) string {
 	switch {
-	case f.Observed == compare.Exact && f.Unsaid == "" && !f.Significant:
+	case f.Observed == Exact && f.Unsaid == "" && !f.Significant:
 		return "0.00%"
 	case !f.Significant:
 		return "~"
@@ -144,10 +112,10 @@ func changeText(f compare.Figure) string {
 }
 
 // testText says what the test came to, and on how many observations.
-func testText(f compare.Figure) string {
+func testText(f Figure) string {
 	n := fmt.Sprintf("n=%d+%d %s", f.Base.N, f.New.N, f.Observed)
 	switch {
-	case f.Observed == compare.Exact:
+	case f.Observed == Exact:
 		return "exact"
 	case f.Unsaid != "":
 		return n
@@ -156,23 +124,22 @@ func testText(f compare.Figure) string {
 }
 
 // footnotes explains the signs that occur, and names what is not in the tables.
-func (c comparison) footnotes(b *strings.Builder) {
-	fmt.Fprintf(b, "medians with %.0f %% intervals; ~: no significant change (p > %g)\n", 100*results.Confidence, compare.Alpha)
+func (c *Comparison) footnotes(b *strings.Builder) {
+	fmt.Fprintf(b, "medians with %.0f %% intervals; ~: no significant change (p > %g)\n", 100*results.Confidence, Alpha)
 	wide, inside := false, false
 	for _, x := range c.Cases {
 		for _, f := range x.Figures {
 			wide = wide || f.Base.Lo == nil || f.New.Lo == nil
-			inside = inside || f.Observed == compare.Blocks
+			inside = inside || f.Observed == Blocks
 		}
 	}
 	if wide {
 		fmt.Fprintln(b, "±∞: too few observations for an interval; 6 repeats give one")
 	}
 	if inside {
-		fmt.Fprintf(b, "blocks: fewer than %d repeats on a side, so parts of a run are observed; they do not show how runs differ\n", compare.MinObservations)
+		fmt.Fprintf(b, "blocks: fewer than %d repeats on a side, so parts of a run are observed; they do not show how runs differ\n", MinObservations)
 	}
 	for _, x := range c.Cases {
-		x := x
 		caseNotes(b, &x)
 	}
 	for _, name := range c.Missing {
@@ -185,7 +152,7 @@ func (c comparison) footnotes(b *strings.Builder) {
 
 // caseNotes says why figures of a case are ~, reason by reason, and what of it is
 // not compared.
-func caseNotes(b *strings.Builder, x *compare.Case) {
+func caseNotes(b *strings.Builder, x *Case) {
 	figures := map[string][]string{}
 	var reasons []string
 	note := func(reason, figure string) {
@@ -209,15 +176,15 @@ func caseNotes(b *strings.Builder, x *compare.Case) {
 	}
 }
 
-var compareColumns = []string{
+var csvColumns = []string{
 	"case", "figure", "base_median", "base_lo", "base_hi", "base_n", "new_median", "new_lo", "new_hi", "new_n",
 	"change_percent", "p", "significant", "observed",
 }
 
-// csv writes one line for each case and figure; what is not known is empty.
-func (c comparison) csv(w io.Writer) error {
+// WriteCSV writes one line for each case and figure; what is not known is empty.
+func (c *Comparison) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	rows := [][]string{compareColumns}
+	rows := [][]string{csvColumns}
 	number := func(x *float64) string {
 		if x == nil {
 			return ""

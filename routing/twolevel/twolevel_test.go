@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"evbench/routing/twolevel"
+	"evbench/scheduler"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -236,5 +237,46 @@ func TestUnknownEngine(t *testing.T) {
 	_, err := twolevel.Compute(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}), "magic")
 	if want := `routing "magic": no such engine; there are ftree, minhop, spread, ecmp`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// Every next hop is taken as often as the others, by a hash of seed and pair.
+func TestHashed(t *testing.T) {
+	tree, err := topology.New(topology.Options{Ports: 40, Leaves: 40, Spines: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, err := twolevel.Compute(tree, twolevel.ECMP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hits [4]int
+	differs := 0
+	for a := range 40 {
+		for b := range 40 {
+			src, dst := tree.First(a), tree.First(b)
+			k := tables.Hashed(1, a, src, dst)
+			if a == b {
+				if k != scheduler.None {
+					t.Errorf("within leaf%d through spine %d", a, k)
+				}
+				continue
+			}
+			if k != tables.Hashed(1, a, src, dst) {
+				t.Fatal("one pair, two paths")
+			}
+			if k != tables.Hashed(2, a, src, dst) {
+				differs++
+			}
+			hits[k]++
+		}
+	}
+	for k, n := range hits {
+		if n < 330 || n > 450 { // 390 each, give or take 3.5 sigma
+			t.Errorf("spine %d was taken by %d of 1560 pairs", k, n)
+		}
+	}
+	if differs < 1000 {
+		t.Errorf("another seed changes %d of 1560 pairs", differs)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package policy_test
 
 import (
 	"context"
@@ -28,7 +28,7 @@ func TestMeasuredTimes(t *testing.T) {
 		{Failovers: []results.Failover{change(0.003), superseded}}, {Failovers: []results.Failover{change(0.5), change(0.004), {}}},
 	}}}
 	times := policy.Stated()
-	if n := measuredTimes(&times, run); n != 3 {
+	if n := times.Measured(run); n != 3 {
 		t.Errorf("%d changes", n)
 	}
 	for _, x := range []struct {
@@ -42,13 +42,13 @@ func TestMeasuredTimes(t *testing.T) {
 			t.Errorf("%s: %s, want %s", x.name, x.got, x.want)
 		}
 	}
-	if n := measuredTimes(&times, &results.Run{}); n != 0 {
+	if n := times.Measured(&results.Run{}); n != 0 {
 		t.Errorf("%d changes in an empty run", n)
 	}
 }
 
-// TestSimLogWidth: however large the amounts, no line is wider than 120 columns.
-func TestSimLogWidth(t *testing.T) {
+// TestTextWidth: however large the amounts, no line is wider than 120 columns.
+func TestTextWidth(t *testing.T) {
 	t.Parallel()
 	tree, err := topology.New(topology.Options{Ports: 20, Leaves: 18})
 	if err != nil {

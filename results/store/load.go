@@ -1,4 +1,4 @@
-package main
+package store
 
 import (
 	"bytes"
@@ -12,40 +12,86 @@ import (
 	"strings"
 
 	"evbench/plan"
-	"evbench/report/figure"
-	"evbench/report/html"
 	"evbench/results"
 	"evbench/results/csv"
+	"evbench/results/hdf5"
 )
 
-// loadResults reads the results of a run, a directory or an HDF5 file, for the
-// eyes of people. What contradicts itself is refused; a run that was killed is
-// taken for what it is.
-func loadResults(name string) (html.Input, error) {
-	in := html.Input{Name: name}
-	run, texts, notes, err := readResults(name)
+// ReadH5 reads a run, and its plans by case, from an HDF5 file.
+func ReadH5(file string) (*results.Run, map[string][]byte, error) {
+	run, err := hdf5.Read(file)
 	if err != nil {
-		return in, err
+		return nil, nil, err
 	}
-	in.Notes = notes
-	if err := checkSamples(run); err != nil {
-		return in, fmt.Errorf("%s: %w", name, err)
-	}
-	in.Source.Run = run.Merge()
-	in.Source.Plans, err = readPlans(run, texts)
-	if err != nil {
-		return in, fmt.Errorf("%s: %w", filepath.Join(name, csv.PlansDir), err)
-	}
-	return in, nil
+	plans, err := hdf5.Plans(file)
+	return run, plans, err
 }
 
-func readResults(name string) (run *results.Run, plans map[string][]byte, notes []string, err error) {
+// ReadDir reads a run from a directory of results, and its plans by case if it has any.
+func ReadDir(dir string) (*results.Run, map[string][]byte, error) {
+	run, err := csv.Read(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	plans, err := csv.Plans(dir)
+	return run, plans, err
+}
+
+// Read reads a run that came to its end, a directory or an HDF5 file.
+func Read(name string) (*results.Run, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	read := ReadDir
+	switch {
+	case info.IsDir():
+	case strings.HasSuffix(name, ".h5"):
+		read = ReadH5
+	default:
+		return nil, fmt.Errorf("%s is neither a directory of results nor an .h5 file", name)
+	}
+	run, _, err := read(name)
+	return run, err
+}
+
+// Loaded is a run for the eyes of people.
+type Loaded struct {
+	Run   *results.Run
+	Plans map[string]*plan.Plan // by case
+	Notes []string              // what reading it has to say
+}
+
+// Load reads the results of a run, a directory or an HDF5 file, for the eyes of people.
+// What contradicts itself is refused; a run that was killed is taken for what it is.
+func Load(name string) (Loaded, error) {
+	run, texts, notes, err := readAny(name)
+	if err != nil {
+		return Loaded{}, err
+	}
+	if err := checkSamples(run); err != nil {
+		return Loaded{}, fmt.Errorf("%s: %w", name, err)
+	}
+	plans, err := readPlans(run, texts)
+	if err != nil {
+		return Loaded{}, fmt.Errorf("%s: %w", filepath.Join(name, csv.PlansDir), err)
+	}
+	return Loaded{run.Merge(), plans, notes}, nil
+}
+
+// ReadAny reads a run, also one that was killed, as it is.
+func ReadAny(name string) (*results.Run, error) {
+	run, _, _, err := readAny(name)
+	return run, err
+}
+
+func readAny(name string) (run *results.Run, plans map[string][]byte, notes []string, err error) {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
 		return nil, nil, nil, err
 	case !info.IsDir() && strings.HasSuffix(name, ".h5"):
-		if run, plans, err = fromH5(name); err != nil {
+		if run, plans, err = ReadH5(name); err != nil {
 			return nil, nil, nil, err
 		}
 		return run, plans, salvage(name, run), nil
@@ -62,7 +108,7 @@ func readResults(name string) (run *results.Run, plans map[string][]byte, notes 
 		plans, err = csv.Plans(name)
 		return run, plans, notes, err
 	}
-	run, plans, err = fromCSV(name)
+	run, plans, err = ReadDir(name)
 	return run, plans, nil, err
 }
 
@@ -120,12 +166,4 @@ func readPlans(run *results.Run, texts map[string][]byte) (map[string]*plan.Plan
 		plans[name] = p
 	}
 	return plans, nil
-}
-
-// sourceOf narrows results down to one case, or takes all.
-func sourceOf(in html.Input, name string) (figure.Source, error) {
-	if name == "" {
-		return in.Source, nil
-	}
-	return in.Source.Only(name)
 }

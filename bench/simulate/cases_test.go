@@ -1,4 +1,4 @@
-package main
+package simulate
 
 import (
 	"context"
@@ -24,7 +24,7 @@ func simulated(t *testing.T, text string) ([]*sim.Case, []float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cases, err := simCases(s, planned, func(bench.Planned) string { return sim.PhaseModel }, 0)
+	cases, err := Cases(s, planned, sim.PhaseModel, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,6 +106,29 @@ cases:
 		}
 		if got := strings.Join(c.Case.Failures, ", "); !strings.HasPrefix(got, "leaf3-spine3, leaf0-spine0 at 2s for 3s, leaf1-spine0 at 5s") {
 			t.Errorf("failures %s", got)
+		}
+	}
+}
+
+// TestUnequalAsPredicted: of fragments that differ in size, bench predicts what the phase
+// model comes to: both count ideal over all exchanges.
+func TestUnequalAsPredicted(t *testing.T) {
+	cases, got := simulated(t, `
+topology: FT(2;4,4)
+control: off
+duration: 40s
+warmup: 2
+event: {spread: 0.5}
+sim: {round: 0s, overhead: 0s}
+cases:
+  - {name: healthy}
+  - {name: dead, routing: minhop, failures: [leaf0-spine0]}
+  - {name: fors, schedule: fors, failures: [leaf0-spine0]}
+  - {name: short, duration: 1s}
+`)
+	for i, x := range cases {
+		if want := x.Case.PredictedEfficiency; math.Abs(got[i]-want) > 0.01*want {
+			t.Errorf("%s: efficiency %.4f, predicted %.4f", x.Name, got[i], want)
 		}
 	}
 }

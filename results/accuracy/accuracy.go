@@ -1,7 +1,11 @@
-package main
+// Package accuracy answers: how far was what was predicted of a run from what was measured?
+// It takes results with their predictions, and writes a table or JSON. It predicts and
+// measures nothing. Events per second are those of one server.
+package accuracy
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -9,39 +13,49 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"evbench/internal/show"
 	"evbench/results"
 )
 
-// accuracy is the document of --json.
-type accuracy struct {
-	Schema string     `json:"schema"`
-	Cases  []accurate `json:"cases"`
-	Worst  []worst    `json:"worst"` // by model; of the valid cases
+// A Table has cases of runs, and how far each model was off.
+type Table struct {
+	Schema string  `json:"schema"`
+	Cases  []Case  `json:"cases"`
+	Worst  []Worst `json:"worst"` // by model; of the valid cases
 }
 
-// accurate is one case, with what was expected of it and what came out.
-type accurate struct {
+// New returns an empty table.
+func New() *Table { return &Table{Schema: "evbench/accuracy/1", Cases: []Case{}, Worst: []Worst{}} }
+
+// Valid reports whether all cases are.
+func (t *Table) Valid() bool {
+	return !slices.ContainsFunc(t.Cases, func(x Case) bool { return !x.Valid })
+}
+
+// A Case is one case, with what was expected of it and what came out.
+type Case struct {
 	Results   string  `json:"results"`
 	Case      string  `json:"case"`
 	Repeat    int     `json:"repeat"`
 	Mode      string  `json:"mode"`
 	Model     string  `json:"model"`
 	Why       string  `json:"not_simulated,omitempty"` // for the model loads
-	Predicted figures `json:"predicted"`
-	Measured  figures `json:"measured"`
+	Predicted Figures `json:"predicted"`
+	Measured  Figures `json:"measured"`
 	// Error is predicted/measured - 1, of events per second.
 	Error   float64  `json:"error"`
 	Valid   bool     `json:"valid"`
 	Reasons []string `json:"reasons"`
 }
 
-type figures struct {
+// Figures are what a case comes to.
+type Figures struct {
 	EventsPerSec float64 `json:"events_per_s"` // per server
 	Efficiency   float64 `json:"efficiency"`
 }
 
-// worst is the case that a model was furthest from.
-type worst struct {
+// A Worst is the case that a model was furthest from.
+type Worst struct {
 	Model string  `json:"model"`
 	Cases int     `json:"cases"`
 	Error float64 `json:"error"`
@@ -52,8 +66,8 @@ type worst struct {
 // barrier, overheads and the sharing of links.
 const loadsModel = "loads"
 
-// add takes the cases of a run. What was not measured has nothing to be compared with.
-func (a *accuracy) add(dir string, run *results.Run) {
+// Add takes the cases of a run. What was not measured has nothing to be compared with.
+func (t *Table) Add(dir string, run *results.Run) {
 	if run == nil {
 		return
 	}
@@ -62,20 +76,24 @@ func (a *accuracy) add(dir string, run *results.Run) {
 		of[p.Case] = p
 	}
 	for _, c := range run.Summary.Cases {
-		a.Cases = append(a.Cases, accurateOf(dir, c, of[c.Name]))
+		x := caseOf(dir, c, of[c.Name])
+		t.Cases = append(t.Cases, x)
+		if x.Valid {
+			t.count(x)
+		}
 	}
 }
 
-// accurateOf holds a case against its prediction. Where no simulation was made, results of
+// caseOf holds a case against its prediction. Where no simulation was made, results of
 // older versions among them, the efficiency that the link loads allow stands in.
-func accurateOf(dir string, c results.Case, p results.Prediction) accurate {
-	x := accurate{
+func caseOf(dir string, c results.Case, p results.Prediction) Case {
+	x := Case{
 		Results: dir, Case: c.Name, Repeat: c.Repeat, Mode: c.Mode, Model: p.Model, Why: p.NotSimulated,
-		Predicted: figures{p.EventsPerSec, p.ModelEfficiency}, Measured: figures{c.EventsPerSec.Mean, c.MeasuredEfficiency},
+		Predicted: Figures{p.EventsPerSec, p.ModelEfficiency}, Measured: Figures{c.EventsPerSec.Mean, c.MeasuredEfficiency},
 		Valid: c.Valid, Reasons: append([]string{}, c.Reasons...),
 	}
 	if x.Model == "" {
-		x.Model, x.Predicted = loadsModel, figures{Efficiency: c.PredictedEfficiency}
+		x.Model, x.Predicted = loadsModel, Figures{Efficiency: c.PredictedEfficiency}
 		if c.MeasuredEfficiency > 0 {
 			x.Predicted.EventsPerSec = c.EventsPerSec.Mean * c.PredictedEfficiency / c.MeasuredEfficiency
 		}
@@ -86,40 +104,36 @@ func accurateOf(dir string, c results.Case, p results.Prediction) accurate {
 	return x
 }
 
-// worst finds, for each model, the valid case that it was furthest from.
-func (a *accuracy) worst() {
-	for _, x := range a.Cases {
-		if !x.Valid {
-			continue
-		}
-		i := slices.IndexFunc(a.Worst, func(w worst) bool { return w.Model == x.Model })
-		if i < 0 {
-			a.Worst = append(a.Worst, worst{Model: x.Model})
-			i = len(a.Worst) - 1
-		}
-		w := &a.Worst[i]
-		if w.Cases++; w.Cases == 1 || math.Abs(x.Error) > math.Abs(w.Error) {
-			w.Error, w.Case = x.Error, caseName(x)
-		}
+// count has the worst of a model be the case, where that was further off.
+func (t *Table) count(x Case) {
+	i, ok := slices.BinarySearchFunc(t.Worst, x.Model, func(w Worst, model string) int { return cmp.Compare(w.Model, model) })
+	if !ok {
+		t.Worst = slices.Insert(t.Worst, i, Worst{Model: x.Model})
 	}
-	slices.SortFunc(a.Worst, func(x, y worst) int { return cmp.Compare(x.Model, y.Model) })
+	w := &t.Worst[i]
+	if w.Cases++; w.Cases == 1 || math.Abs(x.Error) > math.Abs(w.Error) {
+		w.Error, w.Case = x.Error, caseName(x)
+	}
 }
 
-func caseName(x accurate) string {
+func caseName(x Case) string {
 	if x.Repeat == 0 {
 		return x.Case
 	}
 	return fmt.Sprintf("%s #%d", x.Case, x.Repeat+1)
 }
 
-// text prints the table, a line for each model, and what is to be known of single cases.
-func (a *accuracy) text(w io.Writer) error {
-	if len(a.Cases) == 0 {
+// WriteJSON writes one document, schema evbench/accuracy/1.
+func (t *Table) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(t) }
+
+// WriteText writes the table, a line for each model, and what is to be known of single cases.
+func (t *Table) WriteText(w io.Writer) error {
+	if len(t.Cases) == 0 {
 		return nil
 	}
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	dir := ""
-	for _, x := range a.Cases {
+	for _, x := range t.Cases {
 		if x.Results != dir {
 			dir = x.Results
 			fmt.Fprintf(tab, "%s\ncase\tmode\tmodel\tevents/s: pred.\tmeas.\tefficiency: pred.\tmeas.\terror\tverdict\n", dir)
@@ -131,20 +145,20 @@ func (a *accuracy) text(w io.Writer) error {
 	if err := tab.Flush(); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, a.notes())
+	_, err := io.WriteString(w, t.notes())
 	return err
 }
 
 func rateText(x float64) string { return fmt.Sprintf("%.4g", x) }
 
-func errorText(x accurate) string {
+func errorText(x Case) string {
 	if x.Measured.EventsPerSec == 0 {
 		return "–"
 	}
 	return fmt.Sprintf("%+.1f %%", 100*x.Error)
 }
 
-func verdictText(x accurate) string {
+func verdictText(x Case) string {
 	if x.Valid {
 		return "valid"
 	}
@@ -152,17 +166,13 @@ func verdictText(x accurate) string {
 }
 
 // notes are what stands below the table.
-func (a *accuracy) notes() string {
+func (t *Table) notes() string {
 	var b strings.Builder
 	b.WriteString("\nerror: predicted / measured - 1, of events per second and server\n")
-	for _, x := range a.Worst {
-		noun := "cases"
-		if x.Cases == 1 {
-			noun = "case"
-		}
-		fmt.Fprintf(&b, "worst error of %s: %+.1f %% (%s; %d valid %s)\n", x.Model, 100*x.Error, x.Case, x.Cases, noun)
+	for _, x := range t.Worst {
+		fmt.Fprintf(&b, "worst error of %s: %+.1f %% (%s; %s)\n", x.Model, 100*x.Error, x.Case, show.Plural(x.Cases, "valid case", "valid cases"))
 	}
-	for _, x := range a.Cases {
+	for _, x := range t.Cases {
 		if x.Model == loadsModel {
 			fmt.Fprintf(&b, "%s: what link loads allow, since %s\n", caseName(x), cmp.Or(x.Why, "its results hold no simulation"))
 		}

@@ -1,0 +1,160 @@
+// Package simulate answers: what would come of the cases of a scenario in virtual time? It
+// makes jobs for package sim of them, and predictions of what a run will measure.
+package simulate
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"evbench/bench"
+	"evbench/builder"
+	"evbench/failover"
+	"evbench/results"
+	"evbench/scenario"
+	"evbench/sim"
+	"evbench/topology"
+)
+
+var errNoRate = errors.New("fabric.rate: a simulation needs the rate of the links: write it, or give --rate")
+
+// Cases turns planned cases into what a simulation works out: all repeats of each. An empty
+// model means the one that fits the case.
+func Cases(s *scenario.Scenario, planned []bench.Planned, model string, quantum time.Duration) ([]*sim.Case, error) {
+	if s.Fabric.Rate == 0 {
+		return nil, errNoRate
+	}
+	var out []*sim.Case
+	for repeat := range max(1, s.Rounds.Count) {
+		for _, p := range planned {
+			c, err := caseOf(s, p, repeat)
+			if err != nil {
+				return nil, fmt.Errorf("case %q: %w", p.Name, err)
+			}
+			c.Model, c.Quantum = cmp.Or(model, modelOf(p)), quantum
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// modelOf names the model that fits a case.
+func modelOf(p bench.Planned) string {
+	if p.Mode == scenario.Sync {
+		return sim.PhaseModel
+	}
+	return sim.FluidModel
+}
+
+// Fitting returns the cases that a model can work out; an empty one stands for that which
+// fits each case. For each reason to leave others out there is a line, with their names.
+func Fitting(model string, planned []bench.Planned) (fit []bench.Planned, skipped []string) {
+	names := map[string][]string{} // by reason
+	for _, p := range planned {
+		if why := unfit(model, p); why != "" {
+			names[why] = append(names[why], fmt.Sprintf("%q", p.Name))
+		} else {
+			fit = append(fit, p)
+		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(names)) {
+		skipped = append(skipped, why+": "+strings.Join(names[why], ", "))
+	}
+	return fit, skipped
+}
+
+// unfit returns why a model cannot work out a case, or "".
+func unfit(model string, p bench.Planned) string {
+	switch f := p.Failover; {
+	case model == sim.PhaseModel && p.Mode != scenario.Sync:
+		return "only synchronised cases have phases"
+	case f != nil && len(p.Timed) > 0 && (f.Policy == string(failover.None) || f.Policy == string(failover.Unsync)):
+		return "a simulated case does not stand still, nor give up its phases (evbench sim --log reckons what such a policy costs)"
+	}
+	return ""
+}
+
+// Manifest is what a simulated run says about itself, but for program and machine.
+func Manifest(s *scenario.Scenario, planned []bench.Planned, quantum time.Duration) results.Manifest {
+	m := results.Manifest{
+		Name: s.Name, Scenario: string(s.Text), Seed: s.Seed, Plans: map[string]string{}, Warnings: []string{},
+		Fabric: results.Fabric{
+			Kind: sim.FabricKind, RateBitPerSec: int64(s.Fabric.Rate), MTU: s.Fabric.MTU, Factor: scenario.Factor(s.Fabric.MTU),
+		},
+		Simulation: &results.Simulation{
+			RoundSec: s.Sim.Round.Seconds(), OverheadSec: s.Sim.Overhead.Seconds(), JitterSec: s.Sim.Jitter.Seconds(), QuantumSec: quantum.Seconds(),
+		},
+	}
+	for _, p := range planned {
+		m.Plans[p.Name] = p.Prediction.PlanHash
+		m.Predictions = append(m.Predictions, p.Prediction)
+	}
+	return m
+}
+
+// caseOf turns one planned case into a job. Repeats differ in what is drawn: the paths
+// under ecmp, and jitter.
+func caseOf(s *scenario.Scenario, p bench.Planned, repeat int) (*sim.Case, error) {
+	changes, err := changesOf(s, p)
+	if err != nil {
+		return nil, err
+	}
+	sizes := builder.Sizes{Mean: int(s.Event.Fragment), Spread: s.Event.Spread, Seed: s.Seed}
+	return &sim.Case{
+		Job: sim.Job{
+			Name: p.Name, Repeat: repeat, Mode: p.Mode, Plan: p.Plan, Changes: changes,
+			Size: sizes.Of, Header: builder.HeaderSize, Equal: s.Event.Spread == 0,
+			Sources: p.Sources, Credits: p.Credits, Duration: p.Duration, Interval: s.Interval, Warmup: s.Warmup,
+			BitPerSec: float64(s.Fabric.Rate) * scenario.Factor(s.Fabric.MTU),
+			Timing:    timingOf(s, p.Barrier),
+			Seed:      s.Seed + uint64(repeat),
+		},
+		Case: results.Case{
+			Schedule: p.Schedule, Routing: p.Plan.Routing, Failures: p.FailureTexts(), Control: p.Control,
+			Deliver: s.Deliver, Check: s.Check, PlanHash: p.Prediction.PlanHash, Phases: p.Prediction.Phases,
+			Bound: p.Prediction.Bound, PredictedEfficiency: p.Prediction.Efficiency,
+		},
+	}, nil
+}
+
+// changesOf plans anew for each moment from which other links are used. The new plan and
+// its routes are there at once.
+func changesOf(s *scenario.Scenario, p bench.Planned) ([]sim.Change, error) {
+	unused := bench.Unused(p.Case)
+	var moments []time.Duration
+	for _, t := range unused {
+		moments = append(moments, t.At)
+		if t.For > 0 && t.At+t.For < p.Duration {
+			moments = append(moments, t.At+t.For)
+		}
+	}
+	slices.Sort(moments)
+	var out []sim.Change
+	for i, at := range slices.Compact(moments) {
+		tree, err := s.Tree.Without(append(slices.Clone(p.Failures), deadAt(unused, at)...)...)
+		if err != nil {
+			return nil, err
+		}
+		q, err := bench.PlanFor(s, p.Case, tree)
+		if err != nil {
+			return nil, fmt.Errorf("at %s: %w", at, err)
+		}
+		q.Epoch = uint32(i + 1)
+		out = append(out, sim.Change{At: at, Plan: q})
+	}
+	return out, nil
+}
+
+// deadAt returns the links that are not used at a moment.
+func deadAt(unused []scenario.Timed, at time.Duration) (dead []topology.Link) {
+	for _, t := range unused {
+		if t.At <= at && (t.For == 0 || at < t.At+t.For) {
+			dead = append(dead, t.Links...)
+		}
+	}
+	return dead
+}

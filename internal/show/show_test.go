@@ -1,0 +1,40 @@
+package show_test
+
+import (
+	"strings"
+	"testing"
+
+	"evbench/internal/show"
+)
+
+func TestCommas(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", -999: "-999", -1000: "-1,000", 1234567: "1,234,567"} {
+		if got := show.Commas(n); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestFew(t *testing.T) {
+	names := strings.Fields("a b c d e f g h i")
+	for n, want := range map[int]string{0: "", 1: "a", 8: "a, b, c, d, e, f, g, h", 9: "a, b, c, d, e, f, g, … (9)"} {
+		if got := show.Few(names[:n]); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+	if got := show.Plural(1, "run", "runs") + ", " + show.Plural(2, "run", "runs"); got != "1 run, 2 runs" {
+		t.Error(got)
+	}
+}
+
+// Numbers stand at the right, characters are counted and not bytes, no line ends with blanks,
+// and a line may be short.
+func TestAlign(t *testing.T) {
+	var b strings.Builder
+	err := show.Align(&b, [][]string{{"größe", "n", "±", ""}, {"a", "12", "±3", "x"}, {"b", "1", "", ""}, {"c"}},
+		show.Column{}, show.Column{Right: true, Tight: true})
+	const want = "größe   n ±\na      12 ±3  x\nb       1\nc\n"
+	if err != nil || b.String() != want {
+		t.Errorf("%v:\n%swant\n%s", err, b.String(), want)
+	}
+}

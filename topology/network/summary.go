@@ -1,0 +1,188 @@
+package network
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"evbench/internal/show"
+)
+
+// A Summary is what there is to say about a network.
+type Summary struct {
+	Schema       string   `json:"schema"`
+	Source       string   `json:"source"`
+	Form         string   `json:"form"`
+	Notation     string   `json:"notation,omitempty"`
+	Hosts        int      `json:"hosts"`
+	Switches     int      `json:"switches"`
+	Levels       []Level  `json:"levels"`
+	HostCables   int      `json:"host_cables"`
+	SwitchCables int      `json:"switch_cables"`
+	Roots        []string `json:"roots"`
+	RootsGiven   bool     `json:"roots_given"`
+	Dead         []string `json:"dead"`
+	LIDs         UsedLIDs `json:"lids"`
+	Isolated     []string `json:"isolated"`
+	Warnings     []string `json:"warnings"`
+}
+
+// A Level counts its switches; those next to hosts are on level 1.
+type Level struct {
+	Level    int `json:"level"`
+	Switches int `json:"switches"`
+}
+
+// UsedLIDs are the LIDs that the nodes have.
+type UsedLIDs struct {
+	Used     int `json:"used"`
+	Last     int `json:"last"`
+	Capacity int `json:"capacity"`
+	LMC      int `json:"lmc"` // the largest of a host
+}
+
+// Summarise looks at a network: whole has all its cables, n those that are alive. The roots
+// are found where none are given.
+func Summarise(whole, n *Network, roots []Node) *Summary {
+	r := &Summary{
+		Schema: "evbench/topo/1", Notation: n.Notation, Hosts: n.Hosts(), Switches: n.Switches(),
+		Levels: []Level{}, Roots: []string{}, RootsGiven: roots != nil, Dead: []string{}, Isolated: []string{}, Warnings: []string{},
+	}
+	r.SwitchCables = len(n.SwitchCables())
+	r.HostCables = len(n.Cables()) - r.SwitchCables
+	for _, c := range whole.Cables() {
+		if n.At(c.A.Node, int(c.A.Port)) != c.B {
+			r.Dead = append(r.Dead, whole.CableName(c))
+		}
+	}
+	for v := range Node(n.Nodes()) {
+		if n.Isolated(v) {
+			r.Isolated = append(r.Isolated, n.Info(v).Name)
+		}
+	}
+	r.countLIDs(n)
+	r.rank(n, roots)
+	r.parts(n)
+	return r
+}
+
+func (r *Summary) warn(format string, args ...any) {
+	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+}
+
+func (r *Summary) countLIDs(n *Network) {
+	r.LIDs = UsedLIDs{Last: n.MaxLID(), Capacity: maxLID}
+	least, without := 0, 0
+	for v := range Node(n.Nodes()) {
+		i := n.Info(v)
+		switch {
+		case i.LID == 0:
+			without++
+		case n.IsHost(v):
+			r.LIDs.Used += 1 << i.LMC
+			r.LIDs.LMC = max(r.LIDs.LMC, int(i.LMC))
+		default:
+			r.LIDs.Used++
+		}
+		if n.IsHost(v) && (v == 0 || int(i.LMC) < least) {
+			least = int(i.LMC)
+		}
+	}
+	if least != r.LIDs.LMC {
+		r.warn("the LMC of hosts differs: %d to %d", least, r.LIDs.LMC)
+	}
+	if without > 0 {
+		r.warn("%d of %d nodes have no LID: give them with --lids or --lmc", without, n.Nodes())
+	}
+}
+
+// rank counts the switches with cables of each level, if levels can be told.
+func (r *Summary) rank(n *Network, roots []Node) {
+	var err error
+	if roots == nil {
+		roots, err = DetectRoots(n)
+	}
+	if err != nil {
+		r.warn("%v", err)
+		return
+	}
+	for _, v := range roots {
+		r.Roots = append(r.Roots, n.Info(v).Name)
+	}
+	level, err := Ranks(n, roots)
+	if err != nil {
+		r.warn("%v", err)
+		return
+	}
+	r.Levels = make([]Level, slices.Max(level))
+	for i := range r.Levels {
+		r.Levels[i].Level = i + 1
+	}
+	for i := range n.Switches() {
+		if s := n.Switch(i); !n.Isolated(s) {
+			r.Levels[level[s]-1].Switches++
+		}
+	}
+	if odd := n.NotLayered(level); len(odd) > 0 {
+		c := odd[0]
+		r.warn("%d cables join no neighbouring levels, the first %s on level %d with %s on level %d",
+			len(odd), n.EndName(c.A), level[c.A.Node], n.EndName(c.B), level[c.B.Node])
+	}
+}
+
+// parts says which hosts are cut off from most others.
+func (r *Summary) parts(n *Network) {
+	if p := n.Parts(); len(p) > 1 {
+		var names []string
+		for _, v := range slices.Concat(p[1:]...) {
+			names = append(names, n.Info(v).Name)
+		}
+		r.warn("%d hosts do not reach the other %d: %s", len(names), len(p[0]), show.Few(names))
+	}
+}
+
+// WriteJSON writes one document, schema evbench/topo/1.
+func (r *Summary) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }
+
+// WriteText writes the summary for people.
+func (r *Summary) WriteText(w io.Writer) error {
+	var levels []string
+	for _, l := range r.Levels {
+		levels = append(levels, fmt.Sprintf("%d on level %d", l.Switches, l.Level))
+	}
+	switches := fmt.Sprint(r.Switches)
+	if len(levels) > 0 {
+		switches += ": " + strings.Join(levels, ", ")
+	}
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(tab, "network\t%s\n", r.Source)
+	if r.Notation != "" && r.Notation != r.Source {
+		fmt.Fprintf(tab, "\t= %s\n", r.Notation)
+	}
+	fmt.Fprintf(tab, "hosts\t%d\n", r.Hosts)
+	fmt.Fprintf(tab, "switches\t%s\n", switches)
+	fmt.Fprintf(tab, "cables\t%d: %d to hosts, %d between switches\n", r.HostCables+r.SwitchCables, r.HostCables, r.SwitchCables)
+	if len(r.Roots) > 0 {
+		how := "found"
+		if r.RootsGiven {
+			how = "given"
+		}
+		fmt.Fprintf(tab, "roots\t%d, %s: %s\n", len(r.Roots), how, show.Few(r.Roots))
+	}
+	if r.LIDs.Used > 0 {
+		fmt.Fprintf(tab, "LIDs\t%d of %d, the last %d; LMC %d\n", r.LIDs.Used, r.LIDs.Capacity, r.LIDs.Last, r.LIDs.LMC)
+	}
+	if len(r.Dead) > 0 {
+		fmt.Fprintf(tab, "dead\t%d of %d cables: %s\n", len(r.Dead), len(r.Dead)+r.HostCables+r.SwitchCables, show.Few(r.Dead))
+	}
+	if len(r.Isolated) > 0 {
+		fmt.Fprintf(tab, "isolated\t%d, without any cable: %s\n", len(r.Isolated), show.Few(r.Isolated))
+	}
+	for _, s := range r.Warnings {
+		fmt.Fprintf(tab, "warning\t%s\n", s)
+	}
+	return tab.Flush()
+}
