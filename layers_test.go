@@ -85,12 +85,14 @@ var layers = []layer{
 
 	{"scenario", "barrier builder failover internal/unit results routing routing/twolevel scheduler topology", false},
 
+	{"fabric", "failover/loop plan results topology", false},
 	{"fabric/lab", "topology internal/unit", false},
 	{"fabric/emulate", "topology internal/unit", false},
 	{"fabric/hosts/host", "results", false},
 	{"fabric/hosts/echo", "internal/port internal/wire", false},
 	{"fabric/hosts/preflight", "results", true},
 	{"fabric/hosts", "fabric/hosts/host internal/hostlist topology topology/network", false},
+	{"fabric/workers", "barrier fabric fabric/hosts/echo fabric/hosts/host internal/wire results scenario transport transport/tcp worker", false},
 	{"internal/sshtest", "", false},
 
 	{"sim", "barrier internal/parallel internal/unit plan results routing/twolevel scheduler topology", true},
@@ -103,12 +105,16 @@ var layers = []layer{
 
 	{"companion", "failover plan routing/twolevel topology", false},
 	{"companion/kernel", "companion failover fabric/lab topology", false},
+	{"fabric/lab/held", "companion companion/kernel fabric fabric/lab failover failover/loop internal/atomicfile internal/trust plan", false},
 	{"companion/iproute", "companion fabric/lab internal/atomicfile plan routing routing/lft topology", false},
 	{"companion/opensm", "failover internal/atomicfile internal/show internal/trust plan routing/lft routing/twolevel study/failures topology topology/ibnet topology/network", false},
 	{"companion/opensm/follow", "companion/opensm failover failover/loop internal/show topology", false},
 	{"companion/inject", "companion/opensm internal/atomicfile internal/trust topology topology/ibnet topology/network", false},
 
-	{"bench", "builder controller fabric/hosts/preflight failover failover/loop internal/unit internal/wire plan plan/store plan/verify results routing/twolevel scenario scheduler topology", false},
+	{"fabric/kind", "companion companion/inject companion/kernel fabric fabric/emulate fabric/hosts fabric/hosts/host fabric/lab fabric/workers failover failover/loop internal/wire plan results routing/twolevel scenario topology transport/tcp", false},
+	{"fabric/started", "fabric fabric/hosts/host fabric/workers internal/hostlist internal/wire results scenario transport/mpi worker", false},
+
+	{"bench", "builder controller fabric fabric/hosts/preflight failover failover/loop internal/unit internal/wire plan plan/store plan/verify results routing/twolevel scenario scheduler topology", false},
 	{"bench/simulate", "bench builder failover results scenario sim study/policy topology", false},
 	{"bench/noise", "results", true},
 	{"bench/peer", "results transport", false},

@@ -26,13 +26,13 @@ import (
 
 // A breakable fabric has links that die, and routes that obey.
 type breakable struct {
-	fabric
+	inProcess
 	links chan failover.LinkEvent
 	calls []string
 	begun func() // called once, when the measured part begins; nil is allowed
 }
 
-// Counters implements bench.Fabric.
+// Counters implements fabric.Fabric.
 func (f *breakable) Counters(context.Context) ([]results.LinkCount, error) {
 	if begun := f.begun; begun != nil {
 		f.begun = nil
@@ -44,7 +44,7 @@ func (f *breakable) Counters(context.Context) ([]results.LinkCount, error) {
 // listen implements virtual, where the time of what waits for links is virtual, too.
 func (f *breakable) listen() *memnet.Listener {
 	f.links = make(chan failover.LinkEvent, 100)
-	return f.fabric.listen()
+	return f.inProcess.listen()
 }
 
 func (f *breakable) Network(*plan.Plan, string) (loop.Network, error) { return routes{f}, nil }

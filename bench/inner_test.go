@@ -10,6 +10,7 @@ import (
 
 	"evbench/builder"
 	"evbench/controller"
+	"evbench/fabric"
 	"evbench/failover"
 	"evbench/internal/wire"
 	"evbench/plan"
@@ -131,7 +132,7 @@ func TestStepsWithoutFailover(t *testing.T) {
 // stage is a fabric on which only links and counters matter. It drops three
 // packets when a link goes down.
 type stage struct {
-	Fabric
+	fabric.Fabric
 	lost uint64
 	set  []time.Duration
 	t0   time.Time

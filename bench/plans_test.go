@@ -24,7 +24,7 @@ func (k *keeper) Plan(name string, text []byte) error {
 // manifest names it.
 func TestKeepsPlans(t *testing.T) {
 	sink := &keeper{plans: map[string][]byte{}}
-	if _, err := run(t, small, &fabric{}, sink); err != nil {
+	if _, err := run(t, small, &inProcess{}, sink); err != nil {
 		t.Fatal(err)
 	}
 	m := sink.manifests[0]
@@ -42,7 +42,7 @@ func TestKeepsPlans(t *testing.T) {
 func TestPlansFail(t *testing.T) {
 	full := errors.New("disk full")
 	sink := &keeper{plans: map[string][]byte{}, full: full}
-	if _, err := run(t, small, &fabric{}, sink); !errors.Is(err, full) || len(sink.samples) > 0 {
+	if _, err := run(t, small, &inProcess{}, sink); !errors.Is(err, full) || len(sink.samples) > 0 {
 		t.Errorf("error %v, %d samples", err, len(sink.samples))
 	}
 }

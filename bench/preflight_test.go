@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evbench/bench"
+	"evbench/fabric"
 	"evbench/internal/wire"
 	"evbench/results"
 	"evbench/worker"
@@ -17,14 +18,14 @@ import (
 
 // measurable is a fabric whose servers say how they reach each other.
 type measurable struct {
-	fabric
+	inProcess
 	at   []string // rank -> name of the leaf that it really is on
 	host func(rank int) results.Host
 }
 
 func (f *measurable) MayOpen(_, _ int) error { return nil }
 
-func (f *measurable) Launch(ctx context.Context, j bench.Job) (func() error, error) {
+func (f *measurable) Launch(ctx context.Context, j fabric.Job) (func() error, error) {
 	g, ctx := errgroup.WithContext(ctx)
 	for rank := range j.Tree.Servers() {
 		g.Go(func() error {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"evbench/bench"
+	"evbench/fabric"
 	"evbench/internal/unit"
 	"evbench/results"
 	"evbench/scenario"
@@ -161,9 +162,9 @@ func TestFoundRate(t *testing.T) {
 
 // tryRate measures a try in virtual time, interrupted from the start where why says so;
 // opened is the scenario that it was measured with.
-func tryRate(t *testing.T, why error, s *scenario.Scenario, f *fabric) (tried results.TriedRate, opened *scenario.Scenario, err error) {
+func tryRate(t *testing.T, why error, s *scenario.Scenario, f *inProcess) (tried results.TriedRate, opened *scenario.Scenario, err error) {
 	t.Helper()
-	open := func(_ context.Context, at *scenario.Scenario) (bench.Fabric, error) {
+	open := func(_ context.Context, at *scenario.Scenario) (fabric.Fabric, error) {
 		opened = at
 		return f, nil
 	}
@@ -192,7 +193,7 @@ func TestTryRate(t *testing.T) {
 	} {
 		s, _ := read(t, "topology: FT(2;2,2)\ncases: [{}]\n"+tt.event+"warmup: 7\nrepeat: 3\nduration: 1h\n")
 		before := *s
-		f := &fabric{info: results.Fabric{Kind: "lab", RateBitPerSec: 25e6, Factor: 1}}
+		f := &inProcess{info: results.Fabric{Kind: "lab", RateBitPerSec: 25e6, Factor: 1}}
 		got, opened, err := tryRate(t, nil, s, f)
 		if err != nil {
 			t.Fatal(err)
@@ -213,7 +214,7 @@ func TestTryRate(t *testing.T) {
 func TestTryRateEndsEarly(t *testing.T) {
 	s, _ := read(t, sixteen)
 	why := errors.New("interrupt")
-	if _, _, err := tryRate(t, why, s, &fabric{}); !errors.Is(err, why) {
+	if _, _, err := tryRate(t, why, s, &inProcess{}); !errors.Is(err, why) {
 		t.Errorf("error %v, want %v", err, why)
 	}
 	if got := bench.NewRateSearch(s).Found(); got.String() != "link rate: 25Mbit/s, not tried" || got.Warning == "" {

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evbench/controller"
+	"evbench/fabric"
 	"evbench/failover"
 	"evbench/results"
 	"evbench/scenario"
@@ -103,7 +104,7 @@ type Progress struct {
 type runner struct {
 	s        *scenario.Scenario
 	o        Options
-	f        Fabric
+	f        fabric.Fabric
 	open     func() (Sink, error)
 	sink     Sink // nil until all workers have joined
 	pairs    bool // are counted one by one
@@ -122,7 +123,7 @@ type runner struct {
 // have joined: a run that does not come so far leaves no results. The summary is
 // that of what was measured, also when an error or ctx ended the run early; it
 // is then marked.
-func Run(ctx context.Context, s *scenario.Scenario, cases []Planned, f Fabric, open func() (Sink, error), o Options) (results.Summary, error) {
+func Run(ctx context.Context, s *scenario.Scenario, cases []Planned, f fabric.Fabric, open func() (Sink, error), o Options) (results.Summary, error) {
 	r := &runner{s: s, o: o, f: f, open: open, cases: cases, plan: rounds{Rounds: s.Rounds, seed: s.Seed, cases: len(cases)}}
 	if r.o.JoinTimeout == 0 {
 		r.o.JoinTimeout = 30 * time.Second
@@ -209,7 +210,7 @@ func (r *runner) session(ctx context.Context) (err error) {
 	defer stop()
 	joining, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	wait, err := r.f.Launch(workers, Job{
+	wait, err := r.f.Launch(workers, fabric.Job{
 		Tree: r.s.Tree, Controller: r.ctl.Addr(), Token: r.o.Token, Failed: func() { giveUp(errWorkerFailed) },
 	})
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"evbench/barrier"
 	"evbench/bench"
+	"evbench/fabric"
 	"evbench/failover/loop"
 	"evbench/internal/wire"
 	"evbench/plan"
@@ -26,9 +26,9 @@ import (
 	"evbench/worker"
 )
 
-// fabric is a network that exists only in the test. Whatever passes through it takes
+// inProcess is a fabric that exists only in the test. Whatever passes through it takes
 // linkTime of virtual time: runs on it are for testing/synctest.
-type fabric struct {
+type inProcess struct {
 	at        *memnet.Listener
 	info      results.Fabric
 	fault     func(*memnet.Message) memnet.Action
@@ -46,37 +46,37 @@ const linkTime = time.Millisecond
 
 // virtual is a fabric that workers join without sockets.
 type virtual interface {
-	bench.Fabric
+	fabric.Fabric
 	listen() *memnet.Listener
 }
 
-func (f *fabric) listen() *memnet.Listener {
+func (f *inProcess) listen() *memnet.Listener {
 	f.at = memnet.Listen()
 	return f.at
 }
 
-func (f *fabric) dial() *wire.NetConn { return wire.NewConn(f.at.Dial(), wire.MaxFrame) }
+func (f *inProcess) dial() *wire.NetConn { return wire.NewConn(f.at.Dial(), wire.MaxFrame) }
 
-func (f *fabric) Info() results.Fabric { return f.info }
+func (f *inProcess) Info() results.Fabric { return f.info }
 
-func (f *fabric) Install(_ context.Context, p *plan.Plan) error {
+func (f *inProcess) Install(_ context.Context, p *plan.Plan) error {
 	f.installed = append(f.installed, p.Hash())
 	return f.refuse
 }
 
-func (f *fabric) Counters(context.Context) ([]results.LinkCount, error) { return nil, nil }
+func (f *inProcess) Counters(context.Context) ([]results.LinkCount, error) { return nil, nil }
 
-func (f *fabric) Dead() ([]topology.Link, error) { return f.dead, nil }
+func (f *inProcess) Dead() ([]topology.Link, error) { return f.dead, nil }
 
-func (f *fabric) Network(*plan.Plan, string) (loop.Network, error) {
+func (f *inProcess) Network(*plan.Plan, string) (loop.Network, error) {
 	return nil, errors.New("no links die here")
 }
 
-func (f *fabric) SetLinks(context.Context, []topology.Link, bool) error { return nil }
+func (f *inProcess) SetLinks(context.Context, []topology.Link, bool) error { return nil }
 
-func (f *fabric) Close() error { return nil }
+func (f *inProcess) Close() error { return nil }
 
-func (f *fabric) open(_ context.Context, c wire.Configure) (transport.Endpoint, barrier.Peer, error) {
+func (f *inProcess) open(_ context.Context, c wire.Configure) (worker.Connections, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.nets == nil {
@@ -90,12 +90,12 @@ func (f *fabric) open(_ context.Context, c wire.Configure) (transport.Endpoint, 
 	if f.wrap != nil {
 		ep = f.wrap(c.Rank, ep)
 	}
-	return ep, peer, nil
+	return worker.Connections{Endpoint: ep, Signals: peer}, nil
 }
 
-func (f *fabric) MayOpen(_, _ int) error { return nil }
+func (f *inProcess) MayOpen(_, _ int) error { return nil }
 
-func (f *fabric) Launch(ctx context.Context, j bench.Job) (func() error, error) {
+func (f *inProcess) Launch(ctx context.Context, j fabric.Job) (func() error, error) {
 	g, ctx := errgroup.WithContext(ctx)
 	for rank := range j.Tree.Servers() {
 		g.Go(func() error {
@@ -141,7 +141,7 @@ func (m *pairMemory) Pair(x results.PairCount) error { m.pairs = append(m.pairs,
 // and so do the rates of free-running pairs, which nobody clocks.
 func TestRunCountsPairs(t *testing.T) {
 	sink := &pairMemory{}
-	sum, err := run(t, small, &fabric{}, sink)
+	sum, err := run(t, small, &inProcess{}, sink)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,11 +212,11 @@ func run(t *testing.T, text string, f virtual, sink bench.Sink) (sum results.Sum
 }
 
 // startless is a fabric whose last worker fails before it joins; the others wait.
-type startless struct{ *fabric }
+type startless struct{ *inProcess }
 
 var errNoInterface = errors.New("node003: no interface ib0")
 
-func (f startless) Launch(ctx context.Context, j bench.Job) (func() error, error) {
+func (f startless) Launch(ctx context.Context, j fabric.Job) (func() error, error) {
 	j.Failed()
 	return func() error { <-ctx.Done(); return errNoInterface }, nil
 }
@@ -225,7 +225,7 @@ func (f startless) Launch(ctx context.Context, j bench.Job) (func() error, error
 func TestRunWorkerFails(t *testing.T) {
 	s, planned := read(t, small)
 	synctest.Test(t, func(t *testing.T) {
-		began, f := time.Now(), startless{&fabric{}}
+		began, f := time.Now(), startless{&inProcess{}}
 		_, err := bench.Run(t.Context(), s, planned, f, into(&memory{}), bench.Options{Listener: f.listen(), Token: "secret"})
 		if !errors.Is(err, errNoInterface) || strings.Contains(err.Error(), "missing") || time.Since(began) > 0 {
 			t.Errorf("after %s: %v", time.Since(began), err)
@@ -236,7 +236,7 @@ func TestRunWorkerFails(t *testing.T) {
 // A run measures a slice of each case in each round, the case that is the control among
 // them; predictions are written first, every event is built once, samples add up.
 func TestRun(t *testing.T) {
-	f, sink := &fabric{}, &memory{}
+	f, sink := &inProcess{}, &memory{}
 	sum, err := run(t, small, f, sink)
 	if err != nil {
 		t.Fatal(err)
@@ -290,7 +290,7 @@ func TestRun(t *testing.T) {
 // the verdict says that something is odd.
 func TestRunWithRate(t *testing.T) {
 	text := strings.Replace(small, "{kind: hosts}", "{kind: lab, rate: 1Gbit/s}", 1)
-	sum, err := run(t, text, &fabric{info: results.Fabric{Kind: "lab", RateBitPerSec: 1e9, Factor: 1}}, &memory{})
+	sum, err := run(t, text, &inProcess{info: results.Fabric{Kind: "lab", RateBitPerSec: 1e9, Factor: 1}}, &memory{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +304,7 @@ func TestRunWithRate(t *testing.T) {
 // A fragment that is damaged on the way is found, and the run says so.
 func TestRunFindsDamage(t *testing.T) {
 	var once sync.Once
-	f := &fabric{fault: func(m *memnet.Message) memnet.Action {
+	f := &inProcess{fault: func(m *memnet.Message) memnet.Action {
 		if len(m.Body) > 0 && m.Src == 1 {
 			once.Do(func() { m.Body[7] ^= 1 })
 		}
@@ -324,14 +324,14 @@ func TestRunEndsEarly(t *testing.T) {
 	t.Run("interrupted", func(t *testing.T) { synctest.Test(t, interrupted) })
 	t.Run("routes refused", func(t *testing.T) {
 		why := errors.New("routes read back differ")
-		if _, err := run(t, small, &fabric{refuse: why}, &memory{}); !errors.Is(err, why) {
+		if _, err := run(t, small, &inProcess{refuse: why}, &memory{}); !errors.Is(err, why) {
 			t.Errorf("error = %v, want %v", err, why)
 		}
 	})
 	t.Run("disk full", func(t *testing.T) {
 		full := errors.New("no space left on device")
 		sink := &memory{full: full}
-		if _, err := run(t, strings.Replace(small, "150ms", "1h", 1), &fabric{}, sink); !errors.Is(err, full) {
+		if _, err := run(t, strings.Replace(small, "150ms", "1h", 1), &inProcess{}, sink); !errors.Is(err, full) {
 			t.Errorf("error = %v, want %v", err, full)
 		}
 		if len(sink.samples) > 100 {
@@ -346,7 +346,7 @@ func interrupted(t *testing.T) {
 	why := errors.New("interrupt")
 	sink := &memory{}
 	s, planned := read(t, strings.Replace(small, "150ms", "1h", 1))
-	f := &fabric{}
+	f := &inProcess{}
 	sum, err := bench.Run(ctx, s, planned, f, into(sink), bench.Options{
 		Listener: f.listen(), Token: "secret",
 		Progress: func(p bench.Progress) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"evbench/controller"
+	"evbench/fabric"
 	"evbench/failover"
 	"evbench/results"
 	"evbench/scenario"
@@ -81,7 +82,7 @@ func windows(changes []step, apart time.Duration) []step {
 
 // A timeline plays the steps of one case on a fabric and keeps what happened.
 type timeline struct {
-	fabric  Fabric
+	fabric  fabric.Fabric
 	start   time.Time
 	excused uint64 // drops within a window
 	events  []linkEvent
@@ -181,7 +182,7 @@ func (l *timeline) blame(err error) error {
 }
 
 // othersDead says which links somebody else has taken down, as far as that is known.
-func othersDead(f Fabric, t *topology.Tree) string {
+func othersDead(f fabric.Fabric, t *topology.Tree) string {
 	dead, err := f.Dead()
 	if err != nil {
 		return ""

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"evbench/fabric"
 	"evbench/internal/unit"
 	"evbench/results"
 	"evbench/scenario"
@@ -21,7 +22,7 @@ const (
 )
 
 // TryRate measures the control of a scenario, shortened, at a link rate.
-func TryRate(ctx context.Context, s *scenario.Scenario, rate unit.Rate, open func(context.Context, *scenario.Scenario) (Fabric, error),
+func TryRate(ctx context.Context, s *scenario.Scenario, rate unit.Rate, open func(context.Context, *scenario.Scenario) (fabric.Fabric, error),
 	o Options) (tried results.TriedRate, err error) {
 	at, planned, err := controlAt(s, rate)
 	if err != nil {

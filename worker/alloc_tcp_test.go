@@ -78,10 +78,10 @@ func builderOf(t *testing.T, c wire.Configure, ep *tcp.Endpoint, other transport
 		t.Fatal(err)
 	}
 	ctx, d := t.Context(), newDesk()
-	l := newLoop(c, ep, d, newReporter(nil, c), nil)
+	l := newLoop(c, Connections{Endpoint: ep, Signals: ep}, d, newReporter(nil, c), nil)
 	switch c.Mode {
 	case wire.Sync:
-		s, err := newSynchronised(l, ep)
+		s, err := newSynchronised(l)
 		if err != nil {
 			t.Fatal(err)
 		}

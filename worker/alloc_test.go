@@ -126,7 +126,7 @@ func oneOf(tb testing.TB, c wire.Configure) (build func(), l *loop) {
 		tb.Fatal(err)
 	}
 	ep, d := newMirror(c), newDesk()
-	l = newLoop(c, ep, d, newReporter(nil, c), nil)
+	l = newLoop(c, Connections{Endpoint: ep, Signals: ep}, d, newReporter(nil, c), nil)
 	ctx := tb.Context()
 	must := func(err error) {
 		if err != nil {
@@ -135,7 +135,7 @@ func oneOf(tb testing.TB, c wire.Configure) (build func(), l *loop) {
 	}
 	switch c.Mode {
 	case wire.Sync:
-		s, err := newSynchronised(l, ep)
+		s, err := newSynchronised(l)
 		must(err)
 		return func() {
 			d.grant(s.done + 1)

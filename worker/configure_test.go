@@ -113,7 +113,7 @@ func FuzzConfigure(f *testing.F) {
 			return
 		}
 		ep := &counted{}
-		l := newLoop(c, ep, newDesk(), newReporter(nil, c), nil)
+		l := newLoop(c, Connections{Endpoint: ep}, newDesk(), newReporter(nil, c), nil)
 		if ep.bytes > memory+1<<18 { // the window has places beside the largest fragment
 			t.Errorf("%d bytes for %+v", ep.bytes, c)
 		}

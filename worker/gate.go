@@ -12,39 +12,32 @@ import (
 // A gate is the worker's barrier. It remembers whose signal it waits for, so
 // that a barrier that does not open names a server.
 type gate struct {
-	b       *barrier.Barrier // nil: the transport has a whole one
-	whole   whole
+	b       *barrier.Barrier // nil: the transport has one of its own
+	own     func(ctx context.Context) error
 	peer    barrier.Peer
 	waiting int // rank, or -1
 }
 
-// A whole barrier is one that the transport does by itself. It does not tell
-// for whom it waits.
-type whole interface {
-	Barrier(ctx context.Context) error
-}
-
-func newGate(c wire.Configure, peer barrier.Peer) (*gate, error) {
-	if peer == nil {
+func newGate(c wire.Configure, conns *Connections) (*gate, error) {
+	if conns.Signals == nil {
 		return nil, errors.New("barrier: no connections for it were opened")
 	}
 	if c.Barrier == wire.BarrierMPI {
-		w, ok := peer.(whole)
-		if !ok {
+		if conns.Barrier == nil {
 			return nil, fmt.Errorf("barrier: the transport of this case has none of its own; %s needs transport mpi", c.Barrier)
 		}
-		return &gate{whole: w, waiting: -1}, nil
+		return &gate{own: conns.Barrier, waiting: -1}, nil
 	}
 	b, err := barrier.New(c.Barrier, c.Rank, len(c.Peers))
 	if err != nil {
 		return nil, fmt.Errorf("barrier: %w", err)
 	}
-	return &gate{b: b, peer: peer, waiting: -1}, nil
+	return &gate{b: b, peer: conns.Signals, waiting: -1}, nil
 }
 
 func (g *gate) wait(ctx context.Context) error {
-	if g.whole != nil {
-		return g.whole.Barrier(ctx)
+	if g.own != nil {
+		return g.own(ctx)
 	}
 	return g.b.Wait(ctx, g)
 }

@@ -46,7 +46,7 @@ func TestGateOfTheTransport(t *testing.T) {
 			d := newDesk()
 			d.grant(events)
 			d.change(func(o *orders) { o.finish = true })
-			s, err := newSynchronised(newLoop(c, ends[r], d, newReporter(nil, c), nil), ends[r])
+			s, err := newSynchronised(newLoop(c, Connections{Endpoint: ends[r], Signals: ends[r], Barrier: ends[r].Barrier}, d, newReporter(nil, c), nil))
 			if err != nil {
 				return err
 			}
@@ -75,7 +75,7 @@ func TestGateRefuses(t *testing.T) {
 		{"turnstile", memnet.New(3, memnet.Options{})[0], `no barrier "turnstile"`},
 	} {
 		c.Barrier = tt.kind
-		if _, err := newGate(c, tt.peer); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := newGate(c, &Connections{Signals: tt.peer}); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q in it", tt.kind, err, tt.want)
 		}
 	}

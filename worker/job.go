@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"evbench/barrier"
 	"evbench/internal/wire"
 	"evbench/results"
 	"evbench/transport"
@@ -58,37 +57,37 @@ func (j *job) run(ctx context.Context) {
 		j.conclude(ctx, fmt.Errorf("configuration: %w", err))
 		return
 	}
-	ep, peer, err := j.open(ctx)
+	conns, err := j.open(ctx)
 	if err != nil {
 		j.conclude(ctx, err)
 		return
 	}
-	j.conclude(ctx, j.play(ctx, ep, peer))
+	j.conclude(ctx, j.play(ctx, conns))
 	<-j.released
-	if err := ep.Close(); err != nil && !errors.Is(err, transport.ErrClosed) {
+	if err := conns.Endpoint.Close(); err != nil && !errors.Is(err, transport.ErrClosed) {
 		j.o.Log.Warn("close the endpoint", "case", j.c.Case, "server", j.o.Server, "error", err)
 	}
 }
 
-func (j *job) open(ctx context.Context) (transport.Endpoint, barrier.Peer, error) {
+func (j *job) open(ctx context.Context) (Connections, error) {
 	limit := j.c.OpenTime()
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not all connections open after %v", limit))
 	defer cancel()
-	ep, peer, err := j.o.Open(ctx, j.c)
+	conns, err := j.o.Open(ctx, j.c)
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	}
-	return ep, peer, err
+	return conns, err
 }
 
 // play runs the loop of the case's mode with the goroutines beside it.
-func (j *job) play(ctx context.Context, ep transport.Endpoint, peer barrier.Peer) error {
+func (j *job) play(ctx context.Context, conns Connections) error {
 	report := newReporter(j.o.Conn, j.c)
-	mode, err := j.mode(ep, peer, report)
+	mode, err := j.mode(conns, report)
 	if err != nil {
 		return err
 	}
-	if err := j.o.Conn.Send(wire.Ready{Run: j.c.Run, IO: ioOf(ep)}); err != nil {
+	if err := j.o.Conn.Send(wire.Ready{Run: j.c.Run, IO: conns.IO}); err != nil {
 		return err
 	}
 	beside, stop := context.WithCancel(ctx)
@@ -98,18 +97,10 @@ func (j *job) play(ctx context.Context, ep transport.Endpoint, peer barrier.Peer
 	wg.Go(func() { j.watch(beside) })
 	err = mode.run(ctx)
 	j.loop.at = mode.position(err)
-	j.loop.meter.retransmits.Store(ep.Retransmits())
+	j.loop.meter.retransmits.Store(conns.Endpoint.Retransmits())
 	stop()
 	wg.Wait()
 	return err
-}
-
-// ioOf asks an endpoint how it moves payload; not every one has a choice.
-func ioOf(ep transport.Endpoint) string {
-	if e, ok := ep.(interface{ IO() string }); ok {
-		return e.IO()
-	}
-	return ""
 }
 
 // A mode is the loop of one way of building events. position is called after
@@ -130,16 +121,16 @@ func (j *job) replan(m wire.PlanUpdate) error {
 	return j.o.Conn.Send(wire.Updated{Run: m.Run, Epoch: m.Epoch})
 }
 
-func (j *job) mode(ep transport.Endpoint, peer barrier.Peer, r *reporter) (mode, error) {
-	j.loop = newLoop(j.c, ep, j.desk, r, j.o.Conn)
+func (j *job) mode(conns Connections, r *reporter) (mode, error) {
+	j.loop = newLoop(j.c, conns, j.desk, r, j.o.Conn)
 	j.meter.Store(&j.loop.meter)
 	switch {
 	case j.c.Mode == wire.FreeRunning:
 		return newFreeRunning(j.loop), nil
 	case j.c.Mode == wire.Sync && j.c.AsyncCredits == 0:
-		return newSynchronised(j.loop, peer)
+		return newSynchronised(j.loop)
 	}
-	return newLegs(j.loop, peer)
+	return newLegs(j.loop)
 }
 
 // watch ends a case in which nothing has moved for the time-out. Loops that

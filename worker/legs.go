@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 
-	"evbench/barrier"
 	"evbench/internal/wire"
 )
 
@@ -17,13 +16,13 @@ type legs struct {
 	under  mode // way
 }
 
-func newLegs(l *loop, peer barrier.Peer) (*legs, error) {
+func newLegs(l *loop) (*legs, error) {
 	g := &legs{loop: l, unsync: newUnsynchronised(l)}
 	if g.under = g.unsync; l.c.Mode == wire.Unsync {
 		return g, nil
 	}
 	var err error
-	if g.sync, err = newSynchronised(l, peer); err != nil {
+	if g.sync, err = newSynchronised(l); err != nil {
 		return nil, err
 	}
 	g.under = g.sync

@@ -18,7 +18,8 @@ const single = transport.Single
 type loop struct {
 	c      wire.Configure
 	n      int
-	ep     transport.Endpoint
+	conns  Connections
+	ep     transport.Endpoint // of conns
 	desk   *desk
 	report *reporter
 	conn   wire.Conn
@@ -41,13 +42,13 @@ type loop struct {
 	at          wire.Position
 }
 
-func newLoop(c wire.Configure, ep transport.Endpoint, d *desk, r *reporter, conn wire.Conn) *loop {
+func newLoop(c wire.Configure, conns Connections, d *desk, r *reporter, conn wire.Conn) *loop {
 	l := &loop{
-		c: c, n: len(c.Peers), ep: ep, desk: d, report: r, conn: conn, base: time.Now(),
+		c: c, n: len(c.Peers), conns: conns, ep: conns.Endpoint, desk: d, report: r, conn: conn, base: time.Now(),
 		counting: make(chan reading, 1), plans: plans{{epoch: c.Epoch, mode: c.Mode, row: c.Row}},
 	}
-	l.parts = newParts(c, ep.Alloc, max(inFlight(c), 1), &l.meter, &l.tally)
-	d.attach(r.hurry, l.ready)
+	l.parts = newParts(c, l.ep.Alloc, max(inFlight(c), 1), &l.meter, &l.tally)
+	d.attach(r.hurry, l.conns.has)
 	return l
 }
 
@@ -97,27 +98,6 @@ func (l *loop) count(first uint64) {
 	l.counting <- l.meter.read(now)
 }
 
-// An Extender is an Endpoint that can open further connections: those that the
-// given operations will need. Only Kind, Peer and Path of them are set.
-type Extender interface {
-	Extend(ctx context.Context, ops []transport.Op) error
-}
-
-// An Opener is an Extender that can tell, at any time and to any goroutine, whether what
-// the given operations need is open already.
-type Opener interface {
-	Opened(ops []transport.Op) bool
-}
-
-// ready reports whether all that a plan needs is open. Any goroutine may ask.
-func (l *loop) ready(ops []transport.Op) bool {
-	if x, ok := l.ep.(Opener); ok {
-		return x.Opened(ops)
-	}
-	_, ok := l.ep.(Extender)
-	return !ok
-}
-
 // replan takes up a new plan. Where the controller does not know yet that this worker has
 // it, what it needs is opened first: here, where the loop has nothing else to do.
 func (l *loop) replan(ctx context.Context, u *update) error {
@@ -129,8 +109,8 @@ func (l *loop) replan(ctx context.Context, u *update) error {
 	if u.told {
 		return nil
 	}
-	if x, ok := l.ep.(Extender); ok {
-		if err := x.Extend(ctx, opsOf(u.Row, l.c.Rank, l.n)); err != nil {
+	if l.conns.Extend != nil {
+		if err := l.conns.Extend(ctx, opsOf(u.Row, l.c.Rank, l.n)); err != nil {
 			return fmt.Errorf("plan update: %w", err)
 		}
 	}

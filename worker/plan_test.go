@@ -15,20 +15,6 @@ import (
 	"evbench/transport/memnet"
 )
 
-// An extending endpoint notes what it was asked to open, and when.
-type extending struct {
-	transport.Endpoint
-	mu    *sync.Mutex
-	calls *[]int // number of operations
-}
-
-func (e extending) Extend(_ context.Context, ops []transport.Op) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	*e.calls = append(*e.calls, len(ops))
-	return nil
-}
-
 // A plan that changes in mid-run holds for every server from the same exchange
 // on: path, order and epoch; no event is lost over it.
 func TestPlanUpdate(t *testing.T) {
@@ -37,10 +23,15 @@ func TestPlanUpdate(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const n, later = 4, 9 // the new plan's spine
 				var mu sync.Mutex
-				var opened []int
+				var opened []int                                     // number of operations of each call
 				newest, oldest := map[int]uint64{}, map[int]uint64{} // exchange, by path new or old
 				r := newRig(t, n)
-				r.wrap = func(_ int, ep transport.Endpoint) transport.Endpoint { return extending{ep, &mu, &opened} }
+				r.extend = func(_ context.Context, ops []transport.Op) error {
+					mu.Lock()
+					defer mu.Unlock()
+					opened = append(opened, len(ops))
+					return nil
+				}
 				r.fault = func(m *memnet.Message) memnet.Action {
 					h, _ := data(m)
 					e := h.Event / n

@@ -26,6 +26,8 @@ type rig struct {
 
 	// wrap, if set, stands between a worker and its endpoint.
 	wrap func(rank int, ep transport.Endpoint) transport.Endpoint
+	// extend, if set, opens what a new plan needs.
+	extend func(ctx context.Context, ops []transport.Op) error
 	// fault, if set, is asked about every message.
 	fault func(m *memnet.Message) memnet.Action
 
@@ -72,7 +74,7 @@ func (r *rig) work(ctx context.Context, rank int) error {
 	return worker.Run(ctx, o)
 }
 
-func (r *rig) open(_ context.Context, c wire.Configure) (transport.Endpoint, barrier.Peer, error) {
+func (r *rig) open(_ context.Context, c wire.Configure) (worker.Connections, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.nets[c.Run] == nil {
@@ -83,7 +85,7 @@ func (r *rig) open(_ context.Context, c wire.Configure) (transport.Endpoint, bar
 	if r.wrap != nil {
 		ep = r.wrap(c.Rank, ep)
 	}
-	return ep, peer, nil
+	return worker.Connections{Endpoint: ep, Signals: peer, Extend: r.extend}, nil
 }
 
 // stop ends the session; every worker must have ended well, but for those that

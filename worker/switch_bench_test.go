@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"evbench/barrier"
 	"evbench/controller"
 	"evbench/internal/wire"
 	"evbench/transport"
@@ -50,8 +49,8 @@ func BenchmarkUpdate(b *testing.B) {
 			if err == nil {
 				err = worker.Run(b.Context(), worker.Options{
 					Conn: conn, Token: "secret", Server: 10 + rank,
-					Open: func(_ context.Context, c wire.Configure) (transport.Endpoint, barrier.Peer, error) {
-						return resting{nets[c.Rank]}, nets[c.Rank], nil
+					Open: func(_ context.Context, c wire.Configure) (worker.Connections, error) {
+						return worker.Connections{Endpoint: resting{nets[c.Rank]}, Signals: nets[c.Rank]}, nil
 					},
 				})
 			}

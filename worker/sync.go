@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"time"
 
-	"evbench/barrier"
 	"evbench/builder"
 	"evbench/internal/wire"
 	"evbench/transport"
@@ -32,8 +31,8 @@ type synchronised struct {
 	arrived time.Duration // last receive of it
 }
 
-func newSynchronised(l *loop, peer barrier.Peer) (*synchronised, error) {
-	g, err := newGate(l.c, peer)
+func newSynchronised(l *loop) (*synchronised, error) {
+	g, err := newGate(l.c, &l.conns)
 	if err != nil {
 		return nil, err
 	}

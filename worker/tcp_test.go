@@ -18,15 +18,7 @@ import (
 	"evbench/worker"
 )
 
-// A tcpEndpoint opens what a new plan's sends need.
-type tcpEndpoint struct{ *tcp.Endpoint }
-
-func (e tcpEndpoint) Extend(ctx context.Context, ops []transport.Op) error {
-	return e.Endpoint.Extend(ctx, sends(ops))
-}
-
-func (e tcpEndpoint) Opened(ops []transport.Op) bool { return e.Endpoint.Opened(sends(ops)) }
-
+// sends are the paths that a new plan's sends need.
 func sends(ops []transport.Op) []tcp.Path {
 	var need []tcp.Path
 	for _, op := range ops {
@@ -39,7 +31,7 @@ func sends(ops []transport.Op) []tcp.Path {
 
 // openTCP opens the connections of a case over loopback.
 func openTCP(l *tcp.Listener) worker.OpenFunc {
-	return func(ctx context.Context, c wire.Configure) (transport.Endpoint, barrier.Peer, error) {
+	return func(ctx context.Context, c wire.Configure) (worker.Connections, error) {
 		g := tcp.Group{ID: c.Run, Rank: c.Rank}
 		for rank, p := range c.Peers {
 			g.Peers = append(g.Peers, tcp.Peer{Addrs: p.Addrs})
@@ -58,14 +50,18 @@ func openTCP(l *tcp.Listener) worker.OpenFunc {
 		if c.Mode == wire.Sync {
 			var err error
 			if g.Partners, err = barrier.Partners(c.Barrier, c.Rank, len(c.Peers)); err != nil {
-				return nil, nil, err
+				return worker.Connections{}, err
 			}
 		}
 		e, err := l.Connect(ctx, g)
 		if err != nil {
-			return nil, nil, err
+			return worker.Connections{}, err
 		}
-		return tcpEndpoint{e}, e, nil
+		return worker.Connections{
+			Endpoint: e, Signals: e, IO: e.IO(),
+			Extend: func(ctx context.Context, ops []transport.Op) error { return e.Extend(ctx, sends(ops)) },
+			Opened: func(ops []transport.Op) bool { return e.Opened(sends(ops)) },
+		}, nil
 	}
 }
 

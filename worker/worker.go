@@ -26,9 +26,36 @@ import (
 )
 
 // An OpenFunc opens the data connections of a case and, for a synchronised one,
-// those of its barrier. It returns once all are there. The worker closes the
-// endpoint, and with it what the barrier uses.
-type OpenFunc func(ctx context.Context, c wire.Configure) (transport.Endpoint, barrier.Peer, error)
+// those of its barrier. It returns once all are there.
+type OpenFunc func(ctx context.Context, c wire.Configure) (Connections, error)
+
+// Connections are those of one case. The worker closes the endpoint, and with it what
+// the barrier uses.
+type Connections struct {
+	// Endpoint carries data and requests.
+	Endpoint transport.Endpoint
+	// IO is how payload moves, such as "copy". "": the transport has no choice.
+	IO string
+	// Signals carries the signals of the barrier. nil: the case has none.
+	Signals barrier.Peer
+	// Barrier waits in the barrier that the transport does by itself, and does not tell
+	// for whom. nil: the transport has none.
+	Barrier func(ctx context.Context) error
+	// Extend opens further connections: those that the given operations will need. Only
+	// Kind, Peer and Path of them are set. nil: all are open from the start.
+	Extend func(ctx context.Context, ops []transport.Op) error
+	// Opened tells, at any time and to any goroutine, whether what the given operations
+	// need is open already. nil: it is where there is no Extend, and else nobody knows.
+	Opened func(ops []transport.Op) bool
+}
+
+// has reports whether what the operations need is known to be open.
+func (c *Connections) has(ops []transport.Op) bool {
+	if c.Opened == nil {
+		return c.Extend == nil
+	}
+	return c.Opened(ops)
+}
 
 // Options of a worker.
 type Options struct {

@@ -12,6 +12,7 @@ import (
 
 	"evbench/bench"
 	"evbench/bench/simulate"
+	"evbench/fabric/kind"
 	"evbench/results"
 	"evbench/results/accuracy"
 	"evbench/results/compare"
@@ -78,7 +79,7 @@ type toCompare struct {
 	run       *results.Run
 	scenario  *scenario.Scenario
 	planned   []bench.Planned
-	open      opener
+	open      kind.Opener
 }
 
 // accuracyOf reads all arguments before anything is measured.
@@ -169,6 +170,7 @@ func (t *toCompare) get(c *cli.Context) (*results.Run, error) {
 		return t.run, nil
 	}
 	simulate.Predict(c.Context, t.scenario, t.planned, predictionLimit)
-	run, err := measureInto(c, t.scenario, t.planned, t.open, localControl, t.dir, func(results.Run) error { return nil })
+	m := measurement{scenario: t.scenario, planned: t.planned, open: t.open, control: localControl}
+	run, err := measureInto(c, m, t.dir, func(results.Run) error { return nil })
 	return &run, err
 }

@@ -1,27 +1,20 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"net"
 	"net/netip"
-	"strconv"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/fabric/hosts/echo"
 	"evbench/fabric/hosts/host"
+	"evbench/fabric/workers"
 	"evbench/internal/wire"
-	"evbench/results"
-	"evbench/worker"
 )
 
 // chooseData reads which addresses a worker is reached at: given, or found on
 // this machine.
-func chooseData(c *cli.Context, f host.Facts) (dataAddresses, error) {
+func chooseData(c *cli.Context, f host.Facts) (workers.Addresses, error) {
 	given := 0
 	for _, name := range []string{"data", "interface", "network"} {
 		if c.String(name) != "" {
@@ -37,7 +30,7 @@ func chooseData(c *cli.Context, f host.Facts) (dataAddresses, error) {
 	case c.String("data") != "" && c.IsSet("data-port"):
 		return nil, errors.New("--data-port: the addresses of --data have a port")
 	case c.String("data") != "":
-		data, err := parseData(c.String("data"))
+		data, err := workers.ParseAddresses(c.String("data"))
 		return data, named("--data", err)
 	}
 	port := c.Int("data-port")
@@ -48,7 +41,7 @@ func chooseData(c *cli.Context, f host.Facts) (dataAddresses, error) {
 	if err != nil {
 		return nil, named(flag, err)
 	}
-	data, err := findData(f, w, port)
+	data, err := workers.FindAddresses(f, w, port)
 	return data, named(flag, err)
 }
 
@@ -104,83 +97,4 @@ func secured(c *cli.Context, addr string) (string, error) {
 // tlsFlag is that of every command with a control connection.
 func tlsFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "tls", Usage: "encrypt the control connection (docs/do/security.md says what that protects)"}
-}
-
-// ownAddresses are those of this machine.
-func ownAddresses() ([]string, error) {
-	addrs, err := net.InterfaceAddrs()
-	if err != nil {
-		return nil, err
-	}
-	var here []string
-	for _, a := range addrs {
-		if n, ok := a.(*net.IPNet); ok {
-			here = append(here, n.IP.String())
-		}
-	}
-	return here, nil
-}
-
-// findData returns the wanted addresses of this machine with a port: the first
-// for routing tables, further ones for a spine each.
-func findData(f host.Facts, w host.Want, port int) (dataAddresses, error) {
-	ips, err := f.Choose(w)
-	if err != nil {
-		return nil, err
-	}
-	var data dataAddresses
-	for _, ip := range ips {
-		data = append(data, net.JoinHostPort(ip.String(), strconv.Itoa(port)))
-	}
-	return data, nil
-}
-
-// at returns the addresses with the port of a listener: port 0 has become a
-// number.
-func (a dataAddresses) at(listener string) (dataAddresses, error) {
-	_, port, err := net.SplitHostPort(listener)
-	if err != nil {
-		return nil, err
-	}
-	var out dataAddresses
-	for _, x := range a {
-		ip, _, err := net.SplitHostPort(x)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, net.JoinHostPort(ip, port))
-	}
-	return out, nil
-}
-
-// describeHost says to the controller what machine a worker runs on, with the
-// interface that has its first address.
-func describeHost(f host.Facts, data dataAddresses, cpus string) results.Host {
-	h := results.Host{
-		Host: f.Host, Version: versionInfo().Version, Governor: f.Governor, CPU: f.CPU, Cores: f.Cores, CPUs: cpus, Kernel: f.Kernel,
-	}
-	if len(data) == 0 {
-		return h
-	}
-	if a, err := netip.ParseAddrPort(data[0]); err == nil {
-		i := f.Of(a.Addr())
-		h.Interface, h.NIC, h.SpeedMbit, h.MTU = i.Name, i.NIC, i.SpeedMbit, i.MTU
-	}
-	return h
-}
-
-// reachable lets other workers find out how they reach this one until stop, and
-// returns how this one finds out about others.
-func reachable(data dataAddresses, token string, log *slog.Logger) (probe worker.ProbeFunc, stop func() error) {
-	server, err := echo.Serve(data, token)
-	if err != nil {
-		log.Debug("no echo for the preflight", "error", err) // hops and times stay unknown
-	}
-	prober := echo.NewProber(token)
-	return func(ctx context.Context, data string, routers bool) []wire.Reach {
-		if data == "" {
-			return nil
-		}
-		return prober.Probe(ctx, strings.Split(data, ","), routers)
-	}, server.Close
 }

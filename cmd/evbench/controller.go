@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/fabric/kind"
 	"evbench/internal/atomicfile"
 	"evbench/internal/wire"
 	"evbench/scenario"
@@ -55,10 +56,8 @@ func controllerAction(c *cli.Context) error {
 	if s.Transport == scenario.MPI {
 		return usagef("transport mpi: workers that join by themselves have no MPI: mpirun -n %d evbench run %s", s.Tree.Servers()+1, c.Args().First())
 	}
-	where := func(*cli.Context) (string, string, func() error, error) {
-		return listen, token, func() error { return nil }, nil
-	}
-	return measure(c, s, planned, openJoined, where)
+	where := func(*cli.Context) (control, error) { return control{listen: listen, token: token}, nil }
+	return measure(c, measurement{scenario: s, planned: planned, open: kind.Joined, control: where})
 }
 
 // listenFlag is where to listen. No address is a good guess: at all of them anybody

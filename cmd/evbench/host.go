@@ -8,10 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"runtime"
-	"strconv"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -49,12 +46,12 @@ func hostAction(c *cli.Context) error {
 	if err != nil {
 		return usage(err)
 	}
-	a, err := answer(want)
+	a, err := hosts.Self(version, want, os.Getenv("SSH_CONNECTION"))
 	if err != nil {
 		return err
 	}
 	if c.IsSet("port") {
-		a.Ports = tryPorts(a.Addresses, port, count)
+		a.Ports = hosts.TryPorts(a.Addresses, port, count)
 	}
 	a.Clock = time.Now() // last, close to the moment at which it is read
 	if c.Bool("json") {
@@ -82,69 +79,6 @@ func readWant(c *cli.Context) (w host.Want, err error) {
 		w.Network, err = parseNetwork(s)
 	}
 	return w, named("--network", err)
-}
-
-// answer says what this machine is. Without a wish, the address chosen is the
-// one that ssh came to.
-func answer(want host.Want) (hosts.Answer, error) {
-	a := hosts.Answer{
-		Schema: hosts.HostSchema, Version: version, Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Addresses: []string{}, Ports: []hosts.Port{},
-	}
-	// Client address and port, server address and port.
-	if f := strings.Fields(os.Getenv("SSH_CONNECTION")); len(f) == 4 {
-		a.ReachedFrom, a.ReachedAt = f[0], f[2]
-	}
-	var err error
-	if a.Facts, err = host.Read(); err != nil {
-		return a, err
-	}
-	if want == (host.Want{}) {
-		if a.ReachedAt != "" {
-			a.Addresses = append(a.Addresses, a.ReachedAt)
-		}
-		return a, nil
-	}
-	addrs, err := a.Facts.Choose(want)
-	if err != nil {
-		a.AddressError = err.Error()
-	}
-	for _, x := range addrs {
-		a.Addresses = append(a.Addresses, x.String())
-	}
-	return a, nil
-}
-
-// tryPorts opens ports at the addresses, or at all of the machine.
-func tryPorts(addresses []string, port, count int) []hosts.Port {
-	if len(addresses) == 0 {
-		addresses = []string{""}
-	}
-	var out []hosts.Port
-	for n := range count {
-		p := hosts.Port{Port: port + n, Free: true}
-		for _, a := range addresses {
-			if err := tryPort(net.JoinHostPort(a, strconv.Itoa(p.Port))); err != nil {
-				p.Free, p.Error = false, err.Error()
-			}
-		}
-		out = append(out, p)
-	}
-	return out
-}
-
-func tryPort(addr string) error {
-	l, err := net.Listen("tcp", addr)
-	if err == nil {
-		return l.Close()
-	}
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return errors.New("in use")
-	}
-	if e, ok := errors.AsType[syscall.Errno](err); ok {
-		return e
-	}
-	return err
 }
 
 func printAnswer(w io.Writer, a hosts.Answer) error {

@@ -2,22 +2,17 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/companion"
-	companionlab "evbench/companion/kernel"
 	"evbench/fabric/lab"
-	"evbench/failover"
-	"evbench/failover/loop"
+	"evbench/fabric/lab/held"
 	"evbench/internal/unit"
 	"evbench/plan"
 	"evbench/routing"
@@ -42,7 +37,7 @@ func labUpAction(c *cli.Context) error {
 	if err := needArgs(c, 0, 0, ""); err != nil {
 		return err
 	}
-	if err := noLabYet(); err != nil {
+	if err := held.MayBuild(); err != nil {
 		return err
 	}
 	t, err := tree(c)
@@ -63,7 +58,10 @@ func labUpAction(c *cli.Context) error {
 	if err := enterLab(); err != nil {
 		return err
 	}
-	return hold(c, p, lab.Options{Tree: t, Rate: rate, MTU: c.Int("mtu")})
+	return held.Keep(c.Context, p, lab.Options{Tree: t, Rate: rate, MTU: c.Int("mtu")}, func(text string) error {
+		_, err := fmt.Fprintf(c.App.Writer, "%s: %s\n", upLine, text)
+		return err
+	})
 }
 
 // upLine is what the holder prints when the lab is up.
@@ -98,54 +96,6 @@ func labUpInBackground(c *cli.Context) error {
 	return errors.Join(err, errors.New("the lab's process ended without a word"))
 }
 
-// hold builds the lab, writes down where it is and keeps it until ctx ends,
-// re-routing whenever a link changes.
-func hold(c *cli.Context, p *plan.Plan, o lab.Options) (err error) {
-	state, err := claimLab(heldText(p))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, state.release()) }()
-	l, err := lab.Start(c.Context, o)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, l.Close()) }()
-	target := companionlab.New(l)
-	if _, err := companion.Install(c.Context, target, p, l.Addresses()); err != nil {
-		return err
-	}
-	if err := state.up(l); err != nil {
-		return err
-	}
-	if _, err := fmt.Fprintf(c.App.Writer, "%s: %s\n", upLine, heldText(p)); err != nil {
-		return err
-	}
-	err = followLinks(c.Context, target, p, l)
-	if c.Context.Err() != nil {
-		return nil // that is how it ends
-	}
-	return err
-}
-
-func heldText(p *plan.Plan) string {
-	down := "no link dead"
-	if names := p.Tree.DownNames(); len(names) > 0 {
-		down = "without " + strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s, %d servers, routing %s, %s", p.Tree.Notation(), p.Tree.Servers(), p.Routing, down)
-}
-
-// followLinks re-routes on link events until ctx ends.
-func followLinks(ctx context.Context, target companion.Target, p *plan.Plan, l *lab.Lab) error {
-	net, err := companion.NewRouter(target, l.Addresses(), p, p.Routing)
-	if err != nil {
-		return err
-	}
-	_, err = loop.Run(ctx, loop.Options{Machine: failover.MinHop.Options(p.Tree, 0), Plan: p, Network: net})
-	return err
-}
-
 func labExecCommand() *cli.Command {
 	return command(&cli.Command{
 		Name:      "exec",
@@ -164,20 +114,15 @@ func labExecAction(c *cli.Context) error {
 	if c.NArg() < 2 {
 		return usagef("exec: NODE and COMMAND are needed, for example: evbench lab exec leaf0 ip route")
 	}
-	h, p, err := readHeld()
+	h, p, err := held.Find()
 	if err != nil {
 		return usage(err)
 	}
 	defer func() { _ = p.Release() }()
-	if h.Nodes == nil {
-		return usagef("exec: a lab is %v", h)
+	args, err := h.Enter(c.Args().First(), c.Args().Tail())
+	if err != nil {
+		return err
 	}
-	fd, ok := h.Nodes[c.Args().First()]
-	if !ok {
-		return usagef("no node %q in the lab: %s; nodes are leaf0…, spine0…, server0…", c.Args().First(), h.Text)
-	}
-	// A Go program has threads, and the kernel lets only a program with one
-	// thread into a user namespace: nsenter (util-linux) does that.
 	nsenter, err := exec.LookPath("nsenter")
 	if err != nil {
 		return usagef("exec needs nsenter (package util-linux): %w", err)
@@ -186,11 +131,6 @@ func labExecAction(c *cli.Context) error {
 		return usagef("exec: %.40q…: write each word of a command by itself, or sh -c '…'; "+
 			"what mpirun gives to a remote shell goes through scripts/lab-mpirun", command)
 	}
-	args := []string{"nsenter", fmt.Sprintf("--net=/proc/%d/fd/%d", h.PID, fd)}
-	if h.User {
-		args = append(args, fmt.Sprintf("--user=/proc/%d/ns/user", h.PID), "--preserve-credentials")
-	}
-	args = append(append(args, "--"), c.Args().Tail()...)
 	return syscall.Exec(nsenter, args, os.Environ())
 }
 
@@ -206,39 +146,10 @@ func labDownAction(c *cli.Context) error {
 	if err := needArgs(c, 0, 0, ""); err != nil {
 		return err
 	}
-	h, p, err := readHeld()
+	h, err := held.Down(c.Context)
 	if err != nil {
-		return usage(err)
+		return err
 	}
-	defer func() { _ = p.Release() }()
-	if err := p.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("process %d: %w", h.PID, err)
-	}
-	ticker := time.NewTicker(10 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		if up, err := isUp(h); err != nil {
-			return err
-		} else if !up {
-			_, err := fmt.Fprintf(c.App.Writer, "down: %s\n", h.Text)
-			return err
-		}
-		select {
-		case <-ticker.C:
-		case <-c.Context.Done():
-			return context.Cause(c.Context)
-		}
-	}
-}
-
-// isUp reports whether a lab is there still, and no other one in its place.
-func isUp(h held) (bool, error) {
-	now, p, err := readHeld()
-	if errors.Is(err, errNoLab) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return now.ID == h.ID, p.Release()
+	_, err = fmt.Fprintf(c.App.Writer, "down: %s\n", h.Text)
+	return err
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"os"
-	"strings"
 
 	"evbench/fabric/hosts/host"
 	"evbench/internal/unit"
@@ -22,16 +20,6 @@ func describeMachine(m *results.Manifest) {
 	m.BuildTags = b.Tags
 	f, _ := host.Read() // an error is about interfaces, which are not asked for here
 	m.Host, m.Cores, m.CPU, m.Kernel = f.Host, f.Cores, f.CPU, f.Kernel
-}
-
-// readString returns a file without the space around it; what cannot be read
-// is not known.
-func readString(file string) string {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(b))
 }
 
 // A machineError is wrong about this machine only.

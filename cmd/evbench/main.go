@@ -16,6 +16,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/fabric"
 	"evbench/fabric/lab"
 	"evbench/internal/atomicfile"
 	"evbench/internal/printable"
@@ -161,7 +162,7 @@ func exitCode(cause, err error, stderr io.Writer) int {
 		return exitDone
 	case ok:
 		return exit.code
-	case wrongFile(err):
+	case wrongInput(err):
 		return exitUsage
 	}
 	return exitFailed
@@ -181,12 +182,13 @@ func unread(err error) bool {
 	return unread(errors.Unwrap(err))
 }
 
-// wrongFile reports whether an error is about a file or a process that the user has named
-// and that is left alone, wherever it was found out.
-func wrongFile(err error) bool {
+// wrongInput reports whether an error is about what the user has asked for, or about a file
+// or a process that he has named and that is left alone, wherever it was found out.
+func wrongInput(err error) bool {
+	_, input := errors.AsType[*fabric.InputError](err)
 	_, untrusted := errors.AsType[*trust.Error](err)
 	_, clash := errors.AsType[*atomicfile.ClashError](err)
-	return untrusted || clash
+	return input || untrusted || clash
 }
 
 func newApp(stdout, stderr io.Writer) *cli.App {

@@ -29,62 +29,40 @@ func overrideRate(c *cli.Context, o *scenario.Overrides) (err error) {
 }
 
 // findRate finds out which link rate this machine can carry, says it, and settles the
-// scenario on it. It returns the cases planned anew, and an opener of the fabric that has
-// the search in the manifest.
-func findRate(c *cli.Context, s *scenario.Scenario, open opener, where control) (opener, []bench.Planned, error) {
+// scenario on it. It returns the measurement with its cases planned anew and the search in
+// the manifest.
+func findRate(c *cli.Context, m measurement) (measurement, error) {
 	bar := newProgress(c.App.ErrWriter, c.Bool("quiet"), c.Bool("verbose"))
 	defer bar.end()
-	found, err := bench.SearchRate(c.Context, s, func(ctx context.Context, rate unit.Rate) (results.TriedRate, error) {
+	found, err := bench.SearchRate(c.Context, m.scenario, func(ctx context.Context, rate unit.Rate) (results.TriedRate, error) {
 		bar.passing(fmt.Sprintf("link rate: trying %s", rate))
-		return tryRate(ctx, c, s, rate, open, where)
+		return tryRate(ctx, c, m, rate)
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("link rate: %w", err)
+		return m, fmt.Errorf("link rate: %w", err)
 	}
 	if !bar.quiet {
 		bar.line(found.String())
 	}
-	if err := s.SettleRate(found.Rate); err != nil {
-		return nil, nil, err
+	if err := m.scenario.SettleRate(found.Rate); err != nil {
+		return m, err
 	}
-	planned, err := made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(s) })
-	return withRate(open, found), planned, err
+	m.describe = func(to *results.Manifest) {
+		to.RateSearch = found.Tried
+		if found.Warning != "" {
+			to.Warnings = append(to.Warnings, found.Warning)
+		}
+	}
+	m.planned, err = made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(m.scenario) })
+	return m, err
 }
 
 // tryRate has a control connection of its own: that of the run comes later.
-func tryRate(ctx context.Context, c *cli.Context, s *scenario.Scenario, rate unit.Rate, open opener, where control) (tried results.TriedRate, err error) {
-	listen, token, done, err := where(c)
+func tryRate(ctx context.Context, c *cli.Context, m measurement, rate unit.Rate) (tried results.TriedRate, err error) {
+	where, err := m.control(c)
 	if err != nil {
 		return tried, err
 	}
-	defer func() { err = errors.Join(err, done()) }()
-	return bench.TryRate(ctx, s, rate, open, bench.Options{Listen: listen, Token: token, Log: logger(c)})
-}
-
-// A foundFabric says in the manifest how its link rate was found.
-type foundFabric struct {
-	bench.Fabric
-	found bench.FoundRate
-}
-
-func withRate(open opener, found bench.FoundRate) opener {
-	return func(ctx context.Context, s *scenario.Scenario) (bench.Fabric, error) {
-		f, err := open(ctx, s)
-		if err != nil {
-			return nil, err
-		}
-		return &foundFabric{f, found}, nil
-	}
-}
-
-// tailor implements tailored.
-func (f *foundFabric) tailor(o *bench.Options) {
-	describe := o.Describe
-	o.Describe = func(m *results.Manifest) {
-		describe(m)
-		m.RateSearch = f.found.Tried
-		if f.found.Warning != "" {
-			m.Warnings = append(m.Warnings, f.found.Warning)
-		}
-	}
+	defer func() { err = errors.Join(err, where.close()) }()
+	return bench.TryRate(ctx, m.scenario, rate, m.open, bench.Options{Listen: where.listen, Token: where.token, Log: logger(c)})
 }

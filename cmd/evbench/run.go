@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,8 @@ import (
 	"evbench/bench"
 	"evbench/bench/simulate"
 	"evbench/companion/iproute"
+	"evbench/fabric/kind"
+	"evbench/fabric/started"
 	"evbench/internal/wire"
 	"evbench/report"
 	"evbench/results"
@@ -64,23 +67,23 @@ func runAction(c *cli.Context) error {
 	if err := needArgs(c, 1, 1, "SCENARIO"); err != nil {
 		return err
 	}
-	at, err := placeIn(os.Getenv)
+	at, err := started.Read(os.Getenv)
 	if err != nil {
 		return usage(err)
 	}
 	s, planned, err := loadOverridden(c, c.String("fabric"))
 	switch {
 	case err != nil:
-		return at.quietly(err, c.Int("controller-rank"))
-	case c.Bool("dry-run") && at.rank != 0:
+		return quietly(at, err, c.Int("controller-rank"))
+	case c.Bool("dry-run") && at.Rank != 0:
 		return nil // that of rank 0 is enough
 	case c.Bool("dry-run"):
 		return describeCases(c.App.Writer, c.Args().First(), s, planned)
 	case s.Launch.Kind == scenario.LaunchStarted:
 		return runStarted(c, s, planned, at)
 	}
-	if err := at.alone(s); err != nil {
-		return at.quietly(err, 0)
+	if err := alone(at, s); err != nil {
+		return quietly(at, err, 0)
 	}
 	if s.Launch.Kind == scenario.LaunchSSH {
 		return runSSH(c, s, planned)
@@ -92,7 +95,7 @@ func runAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return measure(c, s, planned, open, localControl)
+	return measure(c, measurement{scenario: s, planned: planned, open: open, control: localControl})
 }
 
 // loadOverridden loads the scenario that a command names, with its flags.
@@ -113,13 +116,25 @@ func loadNamed(c *cli.Context, name, fabric string) (*scenario.Scenario, []bench
 	return load(c.Context, name, o)
 }
 
-// A control says where the controller of a run listens, and with which token;
-// done cleans up behind it.
-type control func(c *cli.Context) (listen, token string, done func() error, err error)
+// A control is the control connection of a run.
+type control struct {
+	listen   string       // address of the controller
+	listener net.Listener // that listens there already; nil: the controller does
+	token    string
+	closing  func() error // cleans up behind it; nil: there is nothing to
+}
+
+// close cleans up behind the run.
+func (w control) close() error {
+	if w.closing == nil {
+		return nil
+	}
+	return w.closing()
+}
 
 // localControl is a Unix socket in a directory of its own, with a token drawn
 // for this run. The path crosses network namespaces.
-func localControl(*cli.Context) (listen, token string, done func() error, err error) {
+func localControl(*cli.Context) (control, error) {
 	dir, listen, err := socketIn(os.TempDir())
 	if err == nil && wire.CheckAddress(listen) != nil { // the name is too long for a socket
 		if err = os.Remove(dir); err == nil {
@@ -127,9 +142,9 @@ func localControl(*cli.Context) (listen, token string, done func() error, err er
 		}
 	}
 	if err != nil {
-		return "", "", nil, err
+		return control{}, err
 	}
-	return listen, rand.Text(), func() error { return os.RemoveAll(dir) }, nil
+	return control{listen: listen, token: rand.Text(), closing: func() error { return os.RemoveAll(dir) }}, nil
 }
 
 // socketIn makes a directory for a socket.
@@ -138,27 +153,34 @@ func socketIn(tmp string) (dir, listen string, err error) {
 	return dir, "unix:" + filepath.Join(dir, "control"), err
 }
 
-// A tailored fabric has a control connection of its own, or more to say in the
-// manifest.
-type tailored interface{ tailor(o *bench.Options) }
+// A measurement is what to measure, and on what.
+type measurement struct {
+	scenario *scenario.Scenario
+	planned  []bench.Planned
+	open     kind.Opener
+	// control opens the control connection of a run, or of a try of a link rate.
+	control func(*cli.Context) (control, error)
+	// describe has more to say in the manifest; nil: nothing.
+	describe func(*results.Manifest)
+}
 
 // predictionTime is how long it may take to work out what to expect of a run, which is not
 // to wait for it.
 const predictionTime = 5 * time.Second
 
 // measure runs the planned cases and prints what came out.
-func measure(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, open opener, where control) error {
-	dir, err := outDir(c, s.Name)
+func measure(c *cli.Context, m measurement) error {
+	dir, err := outDir(c, m.scenario.Name)
 	if err != nil {
 		return err
 	}
-	if s.Fabric.AutoRate {
-		if open, planned, err = findRate(c, s, open, where); err != nil {
+	if m.scenario.Fabric.AutoRate {
+		if m, err = findRate(c, m); err != nil {
 			return err
 		}
 	}
-	simulate.Predict(c.Context, s, planned, predictionTime)
-	run, err := measureInto(c, s, planned, open, where, dir, func(run results.Run) error {
+	simulate.Predict(c.Context, m.scenario, m.planned, predictionTime)
+	run, err := measureInto(c, m, dir, func(run results.Run) error {
 		return printSummary(c, run.Summary, &run.Manifest, dir)
 	})
 	return verdictOf(run.Summary, err)
@@ -167,35 +189,34 @@ func measure(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, open
 // measureInto runs the planned cases and writes results to dir. It returns manifest and
 // summary; show has them before the fabric is closed, since what it prints to may be gone,
 // and links must come up all the same.
-func measureInto(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, open opener, where control, dir string,
-	show func(results.Run) error) (run results.Run, err error) {
-	listen, token, done, err := where(c)
+func measureInto(c *cli.Context, m measurement, dir string, show func(results.Run) error) (run results.Run, err error) {
+	where, err := m.control(c)
 	if err != nil {
 		return run, err
 	}
-	defer func() { err = errors.Join(err, done()) }()
+	defer func() { err = errors.Join(err, where.close()) }()
 
-	fabric, err := injecting(open)(c.Context, s)
+	under, err := kind.Injecting(m.open)(c.Context, m.scenario)
 	if err != nil {
 		return run, err
 	}
-	defer func() { err = errors.Join(err, fabric.Close()) }()
+	defer func() { err = errors.Join(err, under.Close()) }()
 
 	var files *store.Files
 	manifest := &results.Manifest{} // that of the run, which fills it
 	bar := newProgress(c.App.ErrWriter, c.Bool("quiet"), c.Bool("verbose"))
 	o := bench.Options{
-		Listen: listen, Token: token, JoinTimeout: c.Duration("join-timeout"),
-		Progress: bar.update, Log: logger(c), Switches: iproute.Switches(s.Tree),
+		Listen: where.listen, Listener: where.listener, Token: where.token, JoinTimeout: c.Duration("join-timeout"),
+		Progress: bar.update, Log: logger(c), Switches: iproute.Switches(m.scenario.Tree),
 	}
-	o.Describe = func(m *results.Manifest) {
-		manifest = m
-		describeMachine(m)
+	o.Describe = func(to *results.Manifest) {
+		manifest = to
+		describeMachine(to)
+		if m.describe != nil {
+			m.describe(to)
+		}
 	}
-	if f, ok := fabric.(tailored); ok {
-		f.tailor(&o)
-	}
-	sum, err := bench.Run(c.Context, s, planned, fabric, func() (sink bench.Sink, err error) {
+	sum, err := bench.Run(c.Context, m.scenario, m.planned, under, func() (sink bench.Sink, err error) {
 		files, err = createResults(dir, c.App.ErrWriter)
 		return files, err
 	}, o)

@@ -134,3 +134,18 @@ func (f Facts) Of(a netip.Addr) Interface {
 	}
 	return Interface{}
 }
+
+// Addresses are those of this machine.
+func Addresses() ([]string, error) {
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil, err
+	}
+	var here []string
+	for _, a := range addrs {
+		if n, ok := a.(*net.IPNet); ok {
+			here = append(here, n.IP.String())
+		}
+	}
+	return here, nil
+}

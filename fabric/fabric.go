@@ -1,7 +1,13 @@
-package bench
+// Package fabric says what a run stands on: the interface of a network that plans are
+// installed on, links are taken down on, and workers are started on.
+//
+// Package bench asks for it. The packages below fabric are the networks that there are,
+// and kind puts them behind this interface.
+package fabric
 
 import (
 	"context"
+	"fmt"
 
 	"evbench/failover/loop"
 	"evbench/plan"
@@ -62,3 +68,21 @@ type Job struct {
 	Token      string // shared secret of the run
 	Failed     func() // a worker has ended with an error, which wait will return
 }
+
+// An InputError is about what was asked for: it was found out before anything was done.
+type InputError struct{ cause error }
+
+// Input marks an error as one of the input. That of nil is nil.
+func Input(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &InputError{err}
+}
+
+// Inputf returns an error of the input.
+func Inputf(format string, args ...any) error { return Input(fmt.Errorf(format, args...)) }
+
+func (e *InputError) Error() string { return e.cause.Error() }
+
+func (e *InputError) Unwrap() error { return e.cause }

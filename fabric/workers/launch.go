@@ -1,4 +1,4 @@
-package main
+package workers
 
 import (
 	"context"
@@ -12,26 +12,30 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"evbench/bench"
+	"evbench/fabric"
 	"evbench/fabric/hosts/host"
 	"evbench/transport/tcp"
 	"evbench/worker"
 )
 
-// threads is the launcher that runs every server in this process.
-type threads struct {
-	// options of the sockets of a rank.
-	options func(rank int) tcp.Options
-	// data is where a rank is reached; nil: where it listens.
-	data func(rank int) dataAddresses
-	how  dataPlane
+// killAfter is how long a worker process may take to end before it is killed.
+const killAfter = time.Second
+
+// Threads is the launcher that runs every server in this process.
+type Threads struct {
+	// Options of the sockets of a rank.
+	Options func(rank int) tcp.Options
+	// Data is where a rank is reached; nil: where it listens.
+	Data    func(rank int) Addresses
+	Sockets Sockets
 }
 
-// Launch implements bench.Launcher.
-func (t threads) Launch(ctx context.Context, j bench.Job) (wait func() error, err error) {
+// Launch implements fabric.Launcher.
+func (t Threads) Launch(ctx context.Context, j fabric.Job) (wait func() error, err error) {
 	n := j.Tree.Servers()
 	if err := tcp.CheckFiles(openFiles(n)); err != nil {
 		return nil, err
@@ -49,7 +53,7 @@ func (t threads) Launch(ctx context.Context, j bench.Job) (wait func() error, er
 		return errors.Join(errs...)
 	}
 	for rank := range j.Tree.Servers() {
-		o := t.options(rank)
+		o := t.Options(rank)
 		o.Token = j.Token
 		l, err := tcp.Listen(o)
 		if err != nil {
@@ -74,23 +78,23 @@ func (t threads) Launch(ctx context.Context, j bench.Job) (wait func() error, er
 // ends of a connection for each ordered pair, the barrier's, and some to spare.
 func openFiles(n int) int { return 2*n*(n-1) + 64*n + 256 }
 
-// MayOpen implements bench.Launcher: all are in this process.
-func (threads) MayOpen(servers, connections int) error {
+// MayOpen implements fabric.Launcher: all are in this process.
+func (Threads) MayOpen(servers, connections int) error {
 	return tcp.CheckFiles(openFiles(servers) + servers*connections)
 }
 
-func (t threads) work(ctx context.Context, j bench.Job, rank int, l *tcp.Listener) error {
-	data := dataAddresses{l.Addr()}
-	if t.data != nil {
-		data = t.data(rank)
+func (t Threads) work(ctx context.Context, j fabric.Job, rank int, l *tcp.Listener) error {
+	data := Addresses{l.Addr()}
+	if t.Data != nil {
+		data = t.Data(rank)
 	}
 	o := worker.Options{
-		Token: j.Token, Server: j.Tree.Position(rank), Data: data.String(), Open: openTCP(l, t.how),
+		Token: j.Token, Server: j.Tree.Position(rank), Data: data.String(), Open: t.Sockets.open(l),
 	}
 	if rank == 0 { // for all: they share the machine and the process
 		o.Load = host.Watch
 	}
-	return ended(ctx, join(ctx, joinWithin, wayTo(j.Controller), o))
+	return ended(ctx, Join(ctx, JoinWithin, j.Controller, o))
 }
 
 // ended drops the error of a worker that was told to end.
@@ -101,24 +105,24 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// processes is the launcher that runs every server as a process on this
-// machine.
-type processes struct {
-	// data is where a rank is reached.
-	data func(rank int) dataAddresses
-	// sockBuf as in dataPlane.
-	sockBuf int
-	// cpus are the processors that servers stay on; "": any.
-	cpus string
-	// start starts the command of a rank; nil: here.
-	start func(rank int, cmd *exec.Cmd) error
+// Processes is the launcher that runs every server as a process on this machine: as
+// "evbench worker" of this program.
+type Processes struct {
+	// Data is where a rank is reached.
+	Data func(rank int) Addresses
+	// Buffer as in Sockets.
+	Buffer int
+	// CPUs are the processors that servers stay on; "": any.
+	CPUs string
+	// Start starts the command of a rank; nil: here.
+	Start func(rank int, cmd *exec.Cmd) error
 }
 
-// MayOpen implements bench.Launcher: each has a process for itself.
-func (processes) MayOpen(_, connections int) error { return tcp.CheckFiles(connections) }
+// MayOpen implements fabric.Launcher: each has a process for itself.
+func (Processes) MayOpen(_, connections int) error { return tcp.CheckFiles(connections) }
 
-// Launch implements bench.Launcher.
-func (p processes) Launch(ctx context.Context, j bench.Job) (wait func() error, err error) {
+// Launch implements fabric.Launcher.
+func (p Processes) Launch(ctx context.Context, j fabric.Job) (wait func() error, err error) {
 	dir, err := os.MkdirTemp("", "evbench-workers-")
 	if err != nil {
 		return nil, err
@@ -150,11 +154,11 @@ func (p processes) Launch(ctx context.Context, j bench.Job) (wait func() error, 
 }
 
 // command is a worker as its own process. It gets a moment to end in order.
-func (p processes) command(ctx context.Context, j bench.Job, rank int, token string) *exec.Cmd {
+func (p Processes) command(ctx context.Context, j fabric.Job, rank int, token string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", "worker", "--controller", j.Controller, "--token-file", token,
-		"--id", strconv.Itoa(j.Tree.Position(rank)), "--data", p.data(rank).String(), "--socket-buffer", strconv.Itoa(p.sockBuf))
-	if p.cpus != "" {
-		cmd.Args = append(cmd.Args, "--cpus", p.cpus)
+		"--id", strconv.Itoa(j.Tree.Position(rank)), "--data", p.Data(rank).String(), "--socket-buffer", strconv.Itoa(p.Buffer))
+	if p.CPUs != "" {
+		cmd.Args = append(cmd.Args, "--cpus", p.CPUs)
 	}
 	cmd.Args[0] = os.Args[0]
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -165,16 +169,16 @@ func (p processes) command(ctx context.Context, j bench.Job, rank int, token str
 	return cmd
 }
 
-func (p processes) begin(rank int, cmd *exec.Cmd) error {
-	if p.start != nil {
-		return p.start(rank, cmd)
+func (p Processes) begin(rank int, cmd *exec.Cmd) error {
+	if p.Start != nil {
+		return p.Start(rank, cmd)
 	}
 	return cmd.Start()
 }
 
 // awaitAll waits for the workers beside the caller. said returns, once all have ended,
 // what they had to say, in order of rank, unless they were told to end before.
-func awaitAll(ctx context.Context, j bench.Job, running []*exec.Cmd) (said func() error) {
+func awaitAll(ctx context.Context, j fabric.Job, running []*exec.Cmd) (said func() error) {
 	var all sync.WaitGroup
 	errs := make([]error, len(running))
 	for rank, cmd := range running {
@@ -194,13 +198,13 @@ func awaitAll(ctx context.Context, j bench.Job, running []*exec.Cmd) (said func(
 	}
 }
 
-// joining is the launcher of a fabric whose workers start themselves.
-type joining struct{}
+// Joining is the launcher of a fabric whose workers start themselves.
+type Joining struct{}
 
-// MayOpen implements bench.Launcher. Workers that others start have limits of their own.
-func (joining) MayOpen(_, _ int) error { return nil }
+// MayOpen implements fabric.Launcher. Workers that others start have limits of their own.
+func (Joining) MayOpen(_, _ int) error { return nil }
 
-// Launch implements bench.Launcher.
-func (joining) Launch(context.Context, bench.Job) (wait func() error, err error) {
+// Launch implements fabric.Launcher.
+func (Joining) Launch(context.Context, fabric.Job) (wait func() error, err error) {
 	return func() error { return nil }, nil
 }

@@ -1,14 +1,15 @@
-package main
+package kind
 
 import (
 	"context"
 	"fmt"
 	"os/exec"
 
-	"evbench/bench"
 	"evbench/companion"
-	companionlab "evbench/companion/kernel"
+	"evbench/companion/kernel"
+	"evbench/fabric"
 	"evbench/fabric/lab"
+	"evbench/fabric/workers"
 	"evbench/failover/loop"
 	"evbench/plan"
 	"evbench/results"
@@ -19,9 +20,9 @@ import (
 
 // A labFabric is the embedded lab with the companion that routes it.
 type labFabric struct {
-	bench.Launcher
+	fabric.Launcher
 	lab    *lab.Lab
-	target *companionlab.Target
+	target *kernel.Target
 	tree   *topology.Tree
 	info   results.Fabric
 }
@@ -36,22 +37,23 @@ const labPort = 7000
 // of full windows wait behind data: buffers are the kernel's then.
 const labSockBuf = 64 << 10
 
-func openLab(ctx context.Context, s *scenario.Scenario) (bench.Fabric, error) {
+// Lab builds the embedded lab of a scenario.
+func Lab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	l, err := lab.Start(ctx, lab.Options{Tree: s.Tree, Rate: s.Fabric.Rate, MTU: s.Fabric.MTU, Phase: s.Event.Phase})
 	if err != nil {
 		return nil, err
 	}
-	f := &labFabric{lab: l, target: companionlab.New(l), tree: s.Tree, info: fabricInfo(s.Fabric)}
+	f := &labFabric{lab: l, target: kernel.New(l), tree: s.Tree, info: info(s.Fabric)}
 	f.info.NIC = "veth, tbf"
 	if s.Fabric.Workers == scenario.Processes {
-		f.Launcher = processes{data: f.data, sockBuf: labSockBuf, start: func(rank int, cmd *exec.Cmd) error {
+		f.Launcher = workers.Processes{Data: f.data, Buffer: labSockBuf, Start: func(rank int, cmd *exec.Cmd) error {
 			return l.StartCommand(l.Server(rank), cmd)
 		}}
 		return f, nil
 	}
-	f.Launcher = threads{data: f.data, how: dataPlane{sockBuf: labSockBuf}, options: func(rank int) tcp.Options {
+	f.Launcher = workers.Threads{Data: f.data, Sockets: workers.Sockets{Buffer: labSockBuf}, Options: func(rank int) tcp.Options {
 		return tcp.Options{
-			Addr: f.data(rank).listen(),
+			Addr: f.data(rank).Listen(),
 			In:   func(do func() error) error { return l.Do(rank, do) },
 		}
 	}}
@@ -59,22 +61,18 @@ func openLab(ctx context.Context, s *scenario.Scenario) (bench.Fabric, error) {
 }
 
 // data lists the addresses of a server: single path, then through each spine.
-func (f *labFabric) data(rank int) dataAddresses {
-	var a dataAddresses
+func (f *labFabric) data(rank int) workers.Addresses {
+	var a workers.Addresses
 	for path := companion.Single; path < f.tree.Spines(); path++ {
 		a = append(a, fmt.Sprintf("%s:%d", f.lab.Addr(rank, path), labPort))
 	}
 	return a
 }
 
-func fabricInfo(f scenario.Fabric) results.Fabric {
-	return results.Fabric{Kind: f.Kind, RateBitPerSec: int64(f.Rate), MTU: f.MTU, Factor: scenario.Factor(f.MTU)}
-}
-
-// Info implements bench.Fabric.
+// Info implements fabric.Fabric.
 func (f *labFabric) Info() results.Fabric { return f.info }
 
-// Install implements bench.Fabric.
+// Install implements fabric.Fabric.
 func (f *labFabric) Install(ctx context.Context, p *plan.Plan) error {
 	if err := f.lab.SetDead(ctx, p.Tree.Dead()); err != nil {
 		return err
@@ -83,7 +81,7 @@ func (f *labFabric) Install(ctx context.Context, p *plan.Plan) error {
 	return err
 }
 
-// Counters implements bench.Fabric.
+// Counters implements fabric.Fabric.
 func (f *labFabric) Counters(context.Context) ([]results.LinkCount, error) {
 	counts, err := f.lab.Counters()
 	if err != nil {
@@ -96,23 +94,18 @@ func (f *labFabric) Counters(context.Context) ([]results.LinkCount, error) {
 	return out, nil
 }
 
-func linkCount(t *topology.Tree, w topology.Wire, bytes, packets, drops uint64) results.LinkCount {
-	link, direction := t.WireName(w)
-	return results.LinkCount{Link: link, Direction: direction, Bytes: bytes, Packets: packets, Drops: drops}
-}
-
-// Dead implements bench.Fabric.
+// Dead implements fabric.Fabric.
 func (f *labFabric) Dead() ([]topology.Link, error) { return f.lab.Dead() }
 
-// SetLinks implements bench.Fabric.
+// SetLinks implements fabric.Fabric.
 func (f *labFabric) SetLinks(ctx context.Context, links []topology.Link, up bool) error {
 	return f.lab.SetLinks(ctx, links, up)
 }
 
-// Network implements bench.Fabric.
+// Network implements fabric.Fabric.
 func (f *labFabric) Network(p *plan.Plan, engine string) (loop.Network, error) {
 	return companion.NewRouter(f.target, f.lab.Addresses(), p, engine)
 }
 
-// Close implements bench.Fabric.
+// Close implements fabric.Fabric.
 func (f *labFabric) Close() error { return f.lab.Close() }

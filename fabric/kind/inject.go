@@ -1,4 +1,4 @@
-package main
+package kind
 
 import (
 	"context"
@@ -10,9 +10,8 @@ import (
 	"syscall"
 	"time"
 
-	"evbench/bench"
 	"evbench/companion/inject"
-	"evbench/failover"
+	"evbench/fabric"
 	"evbench/failover/loop"
 	"evbench/plan"
 	"evbench/scenario"
@@ -22,27 +21,27 @@ import (
 // An injectedFabric is a fabric whose links an injector takes down. The network
 // finds its ways around them by itself: nothing is installed.
 type injectedFabric struct {
-	bench.Fabric
+	fabric.Fabric
 	injector *inject.Injector
 	changes  chan linkChange // from SetLinks to Watch
 	pipes    chan os.Signal
 }
 
-// injecting opens a fabric with an injector before it, if the scenario has one:
+// Injecting opens a fabric with an injector before it, if the scenario has one:
 // a link that an earlier run has left down, or that is down by itself, ends the
 // run before anything is started.
-func injecting(open opener) opener {
-	return func(ctx context.Context, s *scenario.Scenario) (bench.Fabric, error) {
+func Injecting(open Opener) Opener {
+	return func(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 		if s.Inject.Kind == "" {
 			return open(ctx, s)
 		}
 		i, err := inject.Open(injectOptions(s))
 		if err != nil {
-			return nil, usage(err)
+			return nil, fabric.Input(err)
 		}
 		err = i.Check(ctx, failing(s))
 		if err == nil {
-			var f bench.Fabric
+			var f fabric.Fabric
 			if f, err = open(ctx, s); err == nil {
 				made := &injectedFabric{Fabric: f, injector: i, changes: make(chan linkChange), pipes: make(chan os.Signal, 1)}
 				// Printing into a pipe that nobody reads would end the program at once,
@@ -79,14 +78,7 @@ func failing(s *scenario.Scenario) []topology.Link {
 	return slices.Compact(out)
 }
 
-// tailor implements tailored for the fabric beneath.
-func (f *injectedFabric) tailor(o *bench.Options) {
-	if t, ok := f.Fabric.(tailored); ok {
-		t.tailor(o)
-	}
-}
-
-// Install implements bench.Fabric: exactly the dead links of the plan are down
+// Install implements fabric.Fabric: exactly the dead links of the plan are down
 // when the probe has said so. Those that come up come first, so that no more are
 // down in between than before or after.
 func (f *injectedFabric) Install(ctx context.Context, p *plan.Plan) error {
@@ -101,7 +93,7 @@ func (f *injectedFabric) Install(ctx context.Context, p *plan.Plan) error {
 	return nil
 }
 
-// SetLinks implements bench.Fabric. A change that the end of the case cuts short
+// SetLinks implements fabric.Fabric. A change that the end of the case cuts short
 // is no error: Install or Close finishes it.
 func (f *injectedFabric) SetLinks(ctx context.Context, links []topology.Link, up bool) error {
 	set := f.injector.Down
@@ -122,37 +114,13 @@ func (f *injectedFabric) SetLinks(ctx context.Context, links []topology.Link, up
 	return nil
 }
 
-// Network implements bench.Fabric: it passes on what SetLinks has seen to happen. The
+// Network implements fabric.Fabric: it passes on what SetLinks has seen to happen. The
 // network re-routes by itself.
 func (f *injectedFabric) Network(*plan.Plan, string) (loop.Network, error) {
 	return selfHealing{f.changes}, nil
 }
 
-// selfHealing is a network that needs nobody to change its routes.
-type selfHealing struct{ changes <-chan linkChange }
-
-// Watch implements loop.Network.
-func (n selfHealing) Watch(ctx context.Context, events chan<- failover.LinkEvent) error {
-	for {
-		select {
-		case c := <-n.changes:
-			c.tell(ctx, events)
-		case <-ctx.Done():
-			return nil
-		}
-	}
-}
-
-// Aid implements loop.Network.
-func (selfHealing) Aid(context.Context, *topology.Tree) (int, error) { return 0, nil }
-
-// Install implements loop.Network.
-func (selfHealing) Install(context.Context, *plan.Plan) (int, error) { return 0, nil }
-
-// Clean implements loop.Network.
-func (selfHealing) Clean(context.Context, *plan.Plan) (int, error) { return 0, nil }
-
-// Close implements bench.Fabric: everything is up again first, in every case.
+// Close implements fabric.Fabric: everything is up again first, in every case.
 func (f *injectedFabric) Close() error {
 	err := f.injector.Close()
 	signal.Stop(f.pipes)

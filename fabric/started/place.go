@@ -1,4 +1,4 @@
-package main
+package started
 
 import (
 	"cmp"
@@ -9,19 +9,19 @@ import (
 	"evbench/internal/hostlist"
 )
 
-// A place is that of this process among those that mpirun or srun has started
+// A Place is that of this process among those that mpirun or srun has started
 // together, as the environment says.
-type place struct {
-	by         string // the variable that says the rank; "": this process was started alone
-	rank, size int    // size 0: not known
-	// local is the rank among the processes on this machine, and locals is their
+type Place struct {
+	By         string // the variable that says the rank; "": this process was started alone
+	Rank, Size int    // Size 0: not known
+	// Local is the rank among the processes on this machine, and Locals is their
 	// number; 0: not known.
-	local, locals int
-	first         string // host of rank 0; "": not known
+	Local, Locals int
+	First         string // host of rank 0; "": not known
 }
 
-// A lookup returns an environment variable, or "".
-type lookup func(name string) string
+// A Lookup returns an environment variable, or "".
+type Lookup func(name string) string
 
 // starters are the variables of launchers, innermost first: an mpirun inside of a
 // Slurm job sets its own beside Slurm's.
@@ -32,54 +32,54 @@ var starters = []struct{ rank, size, local, locals string }{
 	{"SLURM_PROCID", "", "", ""},
 }
 
-// placeIn reads the place of this process from its environment.
-func placeIn(env lookup) (place, error) {
+// Read reads the place of this process from its environment.
+func Read(env Lookup) (Place, error) {
 	for _, s := range starters {
 		if env(s.rank) == "" || s.rank == "SLURM_PROCID" && !inStep(env) {
 			continue
 		}
-		p := place{by: s.rank}
-		err := numbers(env, map[string]*int{s.rank: &p.rank, s.size: &p.size, s.local: &p.local, s.locals: &p.locals})
+		p := Place{By: s.rank}
+		err := numbers(env, map[string]*int{s.rank: &p.Rank, s.size: &p.Size, s.local: &p.Local, s.locals: &p.Locals})
 		if err == nil && inStep(env) && !strings.HasPrefix(s.rank, "OMPI_") {
 			err = p.slurm(env)
 		}
-		if err == nil && p.size > 0 && p.rank >= p.size {
-			err = fmt.Errorf("%s is %d, but there are %d ranks", s.rank, p.rank, p.size)
+		if err == nil && p.Size > 0 && p.Rank >= p.Size {
+			err = fmt.Errorf("%s is %d, but there are %d ranks", s.rank, p.Rank, p.Size)
 		}
 		return p, err
 	}
-	return place{}, nil
+	return Place{}, nil
 }
 
 // inStep reports whether srun has started this process: a batch script has a
 // rank in its environment, too, but is alone.
-func inStep(env lookup) bool {
+func inStep(env Lookup) bool {
 	_, err := strconv.Atoi(env("SLURM_STEP_ID"))
 	return err == nil
 }
 
 // slurm adds what srun says.
-func (p *place) slurm(env lookup) error {
+func (p *Place) slurm(env Lookup) error {
 	var node, nodes int
 	tasks := "SLURM_NTASKS"
 	if env("SLURM_STEP_NUM_TASKS") != "" {
 		tasks = "SLURM_STEP_NUM_TASKS" // a step may have fewer than its job
 	}
 	err := numbers(env, map[string]*int{
-		tasks: &p.size, "SLURM_LOCALID": &p.local, "SLURM_NODEID": &node, "SLURM_STEP_NUM_NODES": &nodes,
+		tasks: &p.Size, "SLURM_LOCALID": &p.Local, "SLURM_NODEID": &node, "SLURM_STEP_NUM_NODES": &nodes,
 	})
 	if err != nil {
 		return err
 	}
-	p.first = firstHost(cmp.Or(env("SLURM_STEP_NODELIST"), env("SLURM_JOB_NODELIST")))
-	if p.locals = tasksOn(env("SLURM_STEP_TASKS_PER_NODE"), node); p.locals == 0 && nodes == 1 {
-		p.locals = p.size
+	p.First = firstHost(cmp.Or(env("SLURM_STEP_NODELIST"), env("SLURM_JOB_NODELIST")))
+	if p.Locals = tasksOn(env("SLURM_STEP_TASKS_PER_NODE"), node); p.Locals == 0 && nodes == 1 {
+		p.Locals = p.Size
 	}
 	return nil
 }
 
 // numbers reads those variables that are set.
-func numbers(env lookup, to map[string]*int) error {
+func numbers(env Lookup, to map[string]*int) error {
 	for name, n := range to {
 		s := env(name)
 		if name == "" || s == "" {
@@ -123,4 +123,4 @@ func firstHost(list string) string {
 }
 
 // oneMachine reports whether all ranks are known to be on this machine.
-func (p place) oneMachine() bool { return p.size > 0 && p.locals == p.size }
+func (p Place) oneMachine() bool { return p.Size > 0 && p.Locals == p.Size }

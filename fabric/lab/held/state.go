@@ -1,4 +1,10 @@
-package main
+// Package held answers which lab of this user is up, and who keeps it: a process in the
+// background that re-routes it whenever a link changes, and is found by a state file.
+//
+// There is one lab of a user at a time. A state file is believed only if it is the user's
+// own, and a process only if it is the one that has written it. What the user has asked for
+// in vain is an error of the input (fabric.InputError).
+package held
 
 import (
 	"bytes"
@@ -9,29 +15,32 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"evbench/fabric"
 	"evbench/fabric/lab"
 	"evbench/internal/atomicfile"
 	"evbench/internal/trust"
 )
 
-// A held lab is one that a process in the background keeps up, or builds, as its state
-// file describes it.
-type held struct {
+// A Lab is one that a process in the background keeps up, or builds, as its state file
+// describes it.
+type Lab struct {
 	trust.ID                // the process whose descriptors hold the namespaces
 	User     bool           `json:"user"`            // they are in a user namespace of its own
 	Nodes    map[string]int `json:"nodes,omitempty"` // node -> descriptor of its namespace; none while it is built
 	Text     string         `json:"text"`            // what is up, for people
 }
 
-func (h held) String() string {
+func (h Lab) String() string {
 	if h.Nodes == nil {
 		return "being built: " + h.Text
 	}
 	return "up already: " + h.Text
 }
 
-var errNoLab = errors.New("no lab is up; start one: evbench lab up -t 'FT(2;4,4)'")
+// errNone says that no lab is up.
+var errNone = errors.New("no lab is up; start one: evbench lab up -t 'FT(2;4,4)'")
 
 // stateFile is where the one lab of a user is written down, and whether the folder is
 // evbench's own.
@@ -53,108 +62,118 @@ func hostUID() int {
 	return os.Getuid()
 }
 
+// readString returns a file without the space around it; what cannot be read
+// is not known.
+func readString(file string) string {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
+
 // maxState is more than any state file has.
 const maxState = 16 << 20
 
-// readHeld returns the lab that is up, or being built, and its process, or errNoLab. A
+// Find returns the lab that is up, or being built, and its process, or errNone. A
 // file is believed only if it is the user's own, and a process only if it is the one
 // that has written it.
-func readHeld() (h held, p *trust.Process, err error) {
+func Find() (h Lab, p *trust.Process, err error) {
 	name, _ := stateFile()
 	err = trust.Folder(filepath.Dir(name))
 	if err == nil {
 		h, err = readState(name)
 	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNoLab):
-		return h, nil, errNoLab
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNone):
+		return h, nil, errNone
 	case err != nil:
 		return h, nil, fmt.Errorf("%w; if no lab of yours is up, remove %s", err, name)
 	}
 	if p, err = h.Find(); errors.Is(err, os.ErrProcessDone) {
-		return h, nil, errNoLab // killed, and its lab with it
+		return h, nil, errNone // killed, and its lab with it
 	}
 	return h, p, err
 }
 
-func readState(name string) (held, error) {
+func readState(name string) (Lab, error) {
 	f, err := trust.Open(name, os.O_RDONLY)
 	if err != nil {
-		return held{}, err
+		return Lab{}, err
 	}
 	defer f.Close()
 	text, err := io.ReadAll(atomicfile.Bound(f, maxState))
 	if err != nil {
-		return held{}, err
+		return Lab{}, err
 	}
-	h, err := parseHeld(text)
+	h, err := parse(text)
 	if err != nil {
-		return held{}, fmt.Errorf("%s: %w", name, err)
+		return Lab{}, fmt.Errorf("%s: %w", name, err)
 	}
 	return h, nil
 }
 
-// parseHeld reads a state file. Its last line counts: the first is written before the
+// parse reads a state file. Its last line counts: the first is written before the
 // lab is built, the second when it is up; one without an end is being written. An empty
 // file is one whose user has not come to write yet.
-func parseHeld(text []byte) (held, error) {
+func parse(text []byte) (Lab, error) {
 	if len(text) == 0 {
-		return held{}, errNoLab
+		return Lab{}, errNone
 	}
 	if end := bytes.LastIndexByte(text, '\n'); end >= 0 {
 		text = text[:end]
 	}
-	var h held
+	var h Lab
 	if err := json.Unmarshal(text[bytes.LastIndexByte(text, '\n')+1:], &h); err != nil {
-		return held{}, err
+		return Lab{}, err
 	}
 	if err := h.ID.Check(); err != nil {
-		return held{}, err
+		return Lab{}, err
 	}
 	for name, fd := range h.Nodes {
 		if fd < 0 {
-			return held{}, fmt.Errorf("%s: %d is no descriptor", name, fd)
+			return Lab{}, fmt.Errorf("%s: %d is no descriptor", name, fd)
 		}
 	}
 	return h, nil
 }
 
-// noLabYet refuses a second lab.
-func noLabYet() error {
-	h, _, err := readHeld()
+// MayBuild reports why this user may not build a lab: there is one.
+func MayBuild() error {
+	h, _, err := Find()
 	switch {
 	case err == nil:
-		return usagef("a lab is %v; take it down first: evbench lab down", h)
-	case errors.Is(err, errNoLab):
+		return fabric.Inputf("a lab is %v; take it down first: evbench lab down", h)
+	case errors.Is(err, errNone):
 		return nil
 	}
-	return usage(err)
+	return fabric.Input(err)
 }
 
 // A claim is the state file while this process has it, so that there is one lab of a
 // user at a time.
 type claim struct {
 	f *os.File
-	h held
+	h Lab
 }
 
-// claimLab takes the state file, before a lab is built.
-func claimLab(text string) (*claim, error) {
+// claimed takes the state file, before a lab is built.
+func claimed(text string) (*claim, error) {
 	id, err := trust.Self()
 	if err != nil {
 		return nil, err
 	}
 	name, _ := stateFile()
-	c := &claim{h: held{ID: id, User: hostUID() != os.Getuid(), Text: text}}
+	c := &claim{h: Lab{ID: id, User: hostUID() != os.Getuid(), Text: text}}
 	c.f, err = lockState(name)
 	if errors.Is(err, trust.ErrLocked) {
-		if err := noLabYet(); err != nil {
+		if err := MayBuild(); err != nil {
 			return nil, err
 		}
-		return nil, usagef("a lab is being built or taken down by another evbench: %w", err)
+		return nil, fabric.Inputf("a lab is being built or taken down by another evbench: %w", err)
 	}
 	if err != nil {
-		return nil, usage(err)
+		return nil, fabric.Input(err)
 	}
 	if err = c.f.Truncate(0); err == nil { // that of a lab which was killed
 		err = c.write()

@@ -1,12 +1,13 @@
-package main
+package kind
 
 import (
 	"context"
 	"sync"
 	"time"
 
-	"evbench/bench"
+	"evbench/fabric"
 	"evbench/fabric/emulate"
+	"evbench/fabric/workers"
 	"evbench/failover"
 	"evbench/failover/loop"
 	"evbench/plan"
@@ -20,7 +21,7 @@ import (
 // network namespaces. Every worker is in this process; messages go over
 // loopback, held back as the model's links would.
 type emulatedFabric struct {
-	bench.Launcher
+	fabric.Launcher
 	model *emulate.Fabric
 	info  results.Fabric
 	seed  uint64
@@ -30,30 +31,25 @@ type emulatedFabric struct {
 	changes chan linkChange
 }
 
-type linkChange struct {
-	links []topology.Link
-	up    bool
-	at    time.Time
-}
-
-func openEmulated(_ context.Context, s *scenario.Scenario) (bench.Fabric, error) {
+// Emulated makes the model of a fabric.
+func Emulated(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	model, err := emulate.New(emulate.Options{Tree: s.Tree, Rate: s.Fabric.Rate, MTU: s.Fabric.MTU})
 	if err != nil {
 		return nil, err
 	}
-	f := &emulatedFabric{model: model, info: fabricInfo(s.Fabric), seed: s.Seed, tree: s.Tree, changes: make(chan linkChange, 1)}
+	f := &emulatedFabric{model: model, info: info(s.Fabric), seed: s.Seed, tree: s.Tree, changes: make(chan linkChange, 1)}
 	f.info.Model = true
 	f.info.NIC = "none: links are clocks in user space"
-	f.Launcher = threads{how: dataPlane{virtual: true}, options: func(int) tcp.Options {
+	f.Launcher = workers.Threads{Sockets: workers.Sockets{Virtual: true}, Options: func(int) tcp.Options {
 		return tcp.Options{Addr: "127.0.0.1:0", Pace: model}
 	}}
 	return f, nil
 }
 
-// Info implements bench.Fabric.
+// Info implements fabric.Fabric.
 func (f *emulatedFabric) Info() results.Fabric { return f.info }
 
-// Install implements bench.Fabric.
+// Install implements fabric.Fabric.
 func (f *emulatedFabric) Install(_ context.Context, p *plan.Plan) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -68,7 +64,7 @@ func (f *emulatedFabric) route(p *plan.Plan) func(src, dst int) int {
 	return func(src, dst int) int { return p.Tables.Hashed(f.seed, p.Tree.Leaf(src), src, dst) }
 }
 
-// Counters implements bench.Fabric.
+// Counters implements fabric.Fabric.
 func (f *emulatedFabric) Counters(context.Context) ([]results.LinkCount, error) {
 	var out []results.LinkCount
 	for _, c := range f.model.Counters() {
@@ -77,7 +73,7 @@ func (f *emulatedFabric) Counters(context.Context) ([]results.LinkCount, error) 
 	return out, nil
 }
 
-// SetLinks implements bench.Fabric.
+// SetLinks implements fabric.Fabric.
 func (f *emulatedFabric) SetLinks(ctx context.Context, links []topology.Link, up bool) error {
 	f.mu.Lock()
 	dead := f.tree.Dead()
@@ -102,22 +98,10 @@ func (f *emulatedFabric) SetLinks(ctx context.Context, links []topology.Link, up
 	return nil
 }
 
-// tell sends what both ends of the links say.
-func (c linkChange) tell(ctx context.Context, events chan<- failover.LinkEvent) {
-	for _, l := range c.links {
-		for _, leaf := range []bool{true, false} {
-			select {
-			case events <- failover.LinkEvent{Link: l, Leaf: leaf, Up: c.up, Seen: c.at}:
-			case <-ctx.Done():
-			}
-		}
-	}
-}
-
-// Dead implements bench.Fabric.
+// Dead implements fabric.Fabric.
 func (f *emulatedFabric) Dead() ([]topology.Link, error) { return nil, nil }
 
-// Network implements bench.Fabric.
+// Network implements fabric.Fabric.
 func (f *emulatedFabric) Network(_ *plan.Plan, engine string) (loop.Network, error) {
 	return emulatedNetwork{f, engine}, nil
 }
@@ -157,5 +141,5 @@ func (n emulatedNetwork) put(p *plan.Plan) int {
 	return 0
 }
 
-// Close implements bench.Fabric.
+// Close implements fabric.Fabric.
 func (f *emulatedFabric) Close() error { return nil }

@@ -1,0 +1,76 @@
+package hosts
+
+import (
+	"errors"
+	"net"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"evbench/fabric/hosts/host"
+)
+
+// Self says what this machine is, with evbench of a version. connection is what ssh says of
+// the way by which it came (SSH_CONNECTION). Without a wish, the address chosen is the one
+// that ssh came to.
+func Self(version string, want host.Want, connection string) (Answer, error) {
+	a := Answer{
+		Schema: HostSchema, Version: version, Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Addresses: []string{}, Ports: []Port{},
+	}
+	// Client address and port, server address and port.
+	if f := strings.Fields(connection); len(f) == 4 {
+		a.ReachedFrom, a.ReachedAt = f[0], f[2]
+	}
+	var err error
+	if a.Facts, err = host.Read(); err != nil {
+		return a, err
+	}
+	if want == (host.Want{}) {
+		if a.ReachedAt != "" {
+			a.Addresses = append(a.Addresses, a.ReachedAt)
+		}
+		return a, nil
+	}
+	addrs, err := a.Facts.Choose(want)
+	if err != nil {
+		a.AddressError = err.Error()
+	}
+	for _, x := range addrs {
+		a.Addresses = append(a.Addresses, x.String())
+	}
+	return a, nil
+}
+
+// TryPorts opens ports at the addresses, or at all of the machine.
+func TryPorts(addresses []string, port, count int) []Port {
+	if len(addresses) == 0 {
+		addresses = []string{""}
+	}
+	var out []Port
+	for n := range count {
+		p := Port{Port: port + n, Free: true}
+		for _, a := range addresses {
+			if err := tryPort(net.JoinHostPort(a, strconv.Itoa(p.Port))); err != nil {
+				p.Free, p.Error = false, err.Error()
+			}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func tryPort(addr string) error {
+	l, err := net.Listen("tcp", addr)
+	if err == nil {
+		return l.Close()
+	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return errors.New("in use")
+	}
+	if e, ok := errors.AsType[syscall.Errno](err); ok {
+		return e
+	}
+	return err
+}

@@ -1,0 +1,90 @@
+package kind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"evbench/fabric"
+	"evbench/fabric/workers"
+	"evbench/failover/loop"
+	"evbench/plan"
+	"evbench/results"
+	"evbench/scenario"
+	"evbench/topology"
+)
+
+// A hostsFabric is a network that evbench does not control: plain hosts. It
+// cannot take links down, install routes or count bytes; an injectedFabric around
+// it takes links down by commands of the scenario.
+type hostsFabric struct {
+	fabric.Launcher
+	info results.Fabric
+}
+
+// plainHosts are hosts whose workers come to be by a launcher.
+func plainHosts(s *scenario.Scenario, l fabric.Launcher) fabric.Fabric {
+	return &hostsFabric{info: info(s.Fabric), Launcher: l}
+}
+
+// Local runs every server as a process on this machine, over loopback.
+func Local(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
+	ports, err := freePorts(s.Tree.Servers())
+	if err != nil {
+		return nil, err
+	}
+	return plainHosts(s, workers.Processes{CPUs: s.Launch.CPUs, Data: func(rank int) workers.Addresses {
+		return workers.Addresses{fmt.Sprintf("127.0.0.1:%d", ports[rank])}
+	}}), nil
+}
+
+// freePorts returns ports of the loopback interface that are free now.
+func freePorts(n int) ([]int, error) {
+	ports := make([]int, n)
+	for i := range ports {
+		// Held until all are found, so that they differ.
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("free ports: %w", err)
+		}
+		defer l.Close()
+		ports[i] = l.Addr().(*net.TCPAddr).Port
+	}
+	return ports, nil
+}
+
+// Joined waits for workers that somebody else starts.
+func Joined(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
+	return plainHosts(s, workers.Joining{}), nil
+}
+
+// Info implements fabric.Fabric.
+func (f *hostsFabric) Info() results.Fabric { return f.info }
+
+// errHosts says what plain hosts cannot do.
+var errHosts = errors.New("fabric hosts: evbench does not control this network")
+
+// Install implements fabric.Fabric: there is nothing to install on plain hosts,
+// so a plan that needs a link down is refused.
+func (f *hostsFabric) Install(_ context.Context, p *plan.Plan) error {
+	if n := len(p.Tree.Dead()); n > 0 {
+		return fmt.Errorf("%w: it cannot take %d links down", errHosts, n)
+	}
+	return nil
+}
+
+// Counters implements fabric.Fabric.
+func (f *hostsFabric) Counters(context.Context) ([]results.LinkCount, error) { return nil, nil }
+
+// Dead implements fabric.Fabric.
+func (f *hostsFabric) Dead() ([]topology.Link, error) { return nil, nil }
+
+// Network implements fabric.Fabric.
+func (f *hostsFabric) Network(*plan.Plan, string) (loop.Network, error) { return nil, errHosts }
+
+// SetLinks implements fabric.Fabric.
+func (f *hostsFabric) SetLinks(context.Context, []topology.Link, bool) error { return errHosts }
+
+// Close implements fabric.Fabric.
+func (f *hostsFabric) Close() error { return nil }
