@@ -32,7 +32,7 @@ type Router struct {
 	have   *held // what the switches hold; nil: not known
 
 	mu   sync.Mutex
-	next *foresight    // from have
+	next *precomputed  // from have
 	news chan struct{} // holds one when next is another than before
 }
 
@@ -80,7 +80,7 @@ func NewRouter(target Target, a Addresses, p *plan.Plan, engine string) (*Router
 func (r *Router) Watch(ctx context.Context, events chan<- failover.LinkEvent) error {
 	g, inner := errgroup.WithContext(ctx)
 	g.Go(func() error { return r.target.Watch(inner, events) })
-	g.Go(func() error { return r.foresee(inner) })
+	g.Go(func() error { return r.precompute(inner) })
 	if err := g.Wait(); ctx.Err() == nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (r *Router) write(ctx context.Context, edits Edits) (changed int, err error
 func (r *Router) holds(now held) {
 	r.have = &now
 	r.mu.Lock()
-	r.next = &foresight{rule: r.rule, from: now, edits: map[string]Edits{}}
+	r.next = &precomputed{rule: r.rule, from: now, edits: map[string]Edits{}}
 	r.mu.Unlock()
 	select {
 	case r.news <- struct{}{}:

@@ -68,7 +68,7 @@ func (m *machine) roomBeside(now time.Duration, rank int) room {
 
 // mayDo is how many exchanges, or events of its own, a worker was granted, warm-up included.
 func (m *machine) mayDo(rank int) uint64 {
-	if m.leg.mode == wire.Unsync {
+	if m.section.mode == wire.Unsync {
 		return m.workers[rank].assigned
 	}
 	return m.pace.until

@@ -109,7 +109,7 @@ func (m *machine) ends() []int {
 // built all its events waits for those that the handing out holds it back for.
 func (m *machine) waitsFor(rank int) []int {
 	w := &m.workers[rank]
-	if m.leg.mode == wire.Unsync && w.at.Stage == wire.StageIdle {
+	if m.section.mode == wire.Unsync && w.at.Stage == wire.StageIdle {
 		return m.ranks(func(_ int, peer *worker) bool { return peer.done < w.done })
 	}
 	at := w.at

@@ -19,8 +19,8 @@ type PlanChange struct {
 	Rows [][]wire.Step
 }
 
-// A leg is a part of a case in which events are built in one way.
-type leg struct {
+// A section is a part of a case in which events are built in one way.
+type section struct {
 	mode string
 	from uint64 // its first exchange
 }
@@ -30,7 +30,7 @@ type leg struct {
 //
 //	holding -> placing -> placed (all old exchanges done -> begun) -> new one done
 //
-// A leg without schedule has no exchanges to take back: as many events are assigned as
+// A section without schedule has no exchanges to take back: as many events are assigned as
 // the server that is farthest ahead was given, the last of them is awaited, and from is
 // that number.
 type change struct {
@@ -82,7 +82,7 @@ func (m *machine) replan(now time.Duration, p PlanChange) error {
 	for i := range m.workers {
 		m.workers[i].held, m.workers[i].updated = false, false
 	}
-	if m.leg.mode != wire.Unsync {
+	if m.section.mode != wire.Unsync {
 		m.broadcast(wire.Hold{Run: m.run})
 		return nil
 	}
@@ -93,7 +93,7 @@ func (m *machine) replan(now time.Duration, p PlanChange) error {
 }
 
 func (m *machine) mayReplan(p PlanChange) error {
-	to := p.mode(m.leg.mode)
+	to := p.mode(m.section.mode)
 	switch {
 	case m.state > draining || m.state == draining && !m.exact():
 		return ErrCaseOver
@@ -111,7 +111,7 @@ func (m *machine) mayReplan(p PlanChange) error {
 
 // exact reports whether a number of exchanges is still to be done, all of which may have
 // been granted.
-func (m *machine) exact() bool { return m.c.Exchanges > 0 && m.leg.mode != wire.Unsync }
+func (m *machine) exact() bool { return m.c.Exchanges > 0 && m.section.mode != wire.Unsync }
 
 // mode is the one that a change leads to.
 func (p PlanChange) mode(now string) string {
@@ -135,7 +135,7 @@ func (m *machine) held(now time.Duration, rank int, begun uint64) {
 	if !m.all(func(w *worker) bool { return w.held }) {
 		return
 	}
-	from := m.leg.from
+	from := m.section.from
 	for i := range m.workers {
 		from = max(from, m.workers[i].begun)
 	}
@@ -194,23 +194,23 @@ func (m *machine) follow(now time.Duration) {
 // scheduled reports whether a change leads from exchanges to exchanges. Then nobody has
 // to wait for the last of the old ones: the schedule keeps them apart.
 func (m *machine) scheduled(c *change) bool {
-	return m.leg.mode != wire.Unsync && c.mode(m.leg.mode) != wire.Unsync
+	return m.section.mode != wire.Unsync && c.mode(m.section.mode) != wire.Unsync
 }
 
 // begin lets the workers go on, on the new plan.
 func (m *machine) begin(now time.Duration, c *change) {
-	was := m.leg
+	was := m.section
 	if was.mode != wire.Unsync {
 		m.granted = append(m.granted, wire.Range{From: was.from, To: c.from})
 	}
-	m.leg = leg{mode: c.mode(was.mode), from: c.from}
-	if m.leg.mode != wire.Unsync {
+	m.section = section{mode: c.mode(was.mode), from: c.from}
+	if m.section.mode != wire.Unsync {
 		m.pace.resume(now, c.from)
 		m.grant(now)
 		return
 	}
 	if was.mode == wire.Unsync {
-		m.broadcast(wire.Grant{Run: m.run, Until: c.from + 1}) // the next leg
+		m.broadcast(wire.Grant{Run: m.run, Until: c.from + 1}) // the next section
 	}
 	m.ledger.begin(c.from * uint64(len(m.workers)))
 	for i := range m.workers {

@@ -289,7 +289,7 @@ func (c *Controller) Close() error {
 		err = c.listener.Close()
 	}
 	c.Quit()
-	c.farewell()
+	c.awaitMembers()
 	c.mu.Lock()
 	for _, m := range c.members {
 		m.hangUp(io.ErrClosedPipe)
@@ -299,7 +299,7 @@ func (c *Controller) Close() error {
 	return err
 }
 
-func (c *Controller) farewell() {
+func (c *Controller) awaitMembers() {
 	timer := time.NewTimer(closeWait)
 	defer timer.Stop()
 	for {

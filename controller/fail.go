@@ -20,16 +20,16 @@ func (m *machine) gone(now time.Duration, rank int, err error) {
 		return
 	}
 	m.note(rank, fmt.Errorf("control connection lost: %w", err))
-	m.doom(now, grace)
+	m.abortAfter(now, grace)
 }
 
-// doom aborts the case after a while, which the others have to come to where
+// abortAfter aborts the case after a while, which the others have to come to where
 // they miss what is missing, and to say so themselves.
-func (m *machine) doom(now, wait time.Duration) {
+func (m *machine) abortAfter(now, wait time.Duration) {
 	if m.state >= aborting || m.all(func(w *worker) bool { return w.lost || w.totals != nil }) {
 		m.abort(now, errFailed)
-	} else if m.doomed == 0 {
-		m.doomed = now + wait
+	} else if m.abortAt == 0 {
+		m.abortAt = now + wait
 	}
 }
 

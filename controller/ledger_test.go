@@ -25,9 +25,9 @@ func TestCheckRanges(t *testing.T) {
 		{"too many", rs{{From: 0, To: 12}}, rs{{From: 0, To: 9}}, check{assigned: 9, built: 9, unknown: 3}},
 		{"beyond", rs{{From: 0, To: 9}, {From: 11, To: 12}}, rs{{From: 0, To: 9}}, check{assigned: 9, built: 9, unknown: 1}},
 		{"upside down", rs{{From: 0, To: 9}, {From: 7, To: 5}}, rs{{From: 0, To: 9}}, check{assigned: 9, built: 9}},
-		{"legs", rs{{From: 0, To: 3}, {From: 7, To: 9}}, rs{{From: 0, To: 3}, {From: 7, To: 9}}, check{assigned: 5, built: 5}},
-		{"legs in one", rs{{From: 0, To: 3}}, rs{{From: 0, To: 2}, {From: 2, To: 3}}, check{assigned: 3, built: 3}},
-		{"between legs", rs{{From: 0, To: 5}, {From: 7, To: 8}}, rs{{From: 0, To: 3}, {From: 7, To: 9}}, check{assigned: 5, built: 4, lost: 1, unknown: 2}},
+		{"sections", rs{{From: 0, To: 3}, {From: 7, To: 9}}, rs{{From: 0, To: 3}, {From: 7, To: 9}}, check{assigned: 5, built: 5}},
+		{"sections in one", rs{{From: 0, To: 3}}, rs{{From: 0, To: 2}, {From: 2, To: 3}}, check{assigned: 3, built: 3}},
+		{"between sections", rs{{From: 0, To: 5}, {From: 7, To: 8}}, rs{{From: 0, To: 3}, {From: 7, To: 9}}, check{assigned: 5, built: 4, lost: 1, unknown: 2}},
 	} {
 		if got := checkRanges(tt.done, tt.granted); got != tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)

@@ -23,8 +23,8 @@ type machine struct {
 	workers  []worker     // by rank
 	pace     pacer        // scheduled modes
 	ledger   ledger       // unsynchronised mode
-	leg      leg          // how events are built now
-	granted  []wire.Range // exchanges of the legs before it
+	section  section      // how events are built now
+	granted  []wire.Range // exchanges of the sections before it
 	level    uint64       // events of each server in the end; set when draining
 	since    time.Duration
 	began    time.Duration // of the case
@@ -36,7 +36,7 @@ type machine struct {
 	samples  int
 	err      error         // why it is aborting: errFailed, or why the caller cancelled
 	during   state         // in which that happened
-	doomed   time.Duration // when a case that has failed is aborted, see doom; 0: it has not
+	abortAt  time.Duration // when a case that has failed is aborted, see abortAfter; 0: it has not
 	failed   []int         // ranks in the order in which they failed
 	acts     []action
 }
@@ -98,7 +98,7 @@ type (
 const abortWait = time.Second
 
 func newMachine(c Case, run uint32) *machine {
-	m := &machine{c: c, run: run, workers: make([]worker, len(c.Peers)), leg: leg{mode: c.Mode}}
+	m := &machine{c: c, run: run, workers: make([]worker, len(c.Peers)), section: section{mode: c.Mode}}
 	for i, p := range c.Peers {
 		m.workers[i].server = p.Server
 	}
@@ -172,7 +172,7 @@ func (m *machine) receive(now time.Duration, rank int, msg wire.Message) {
 		if msg.Stuck {
 			w.stuck = w.failure == nil
 			m.note(rank, errors.New(msg.Text))
-			m.doom(now, max(grace, m.c.Timeout/8)) // workers look at their clocks eight times a time-out
+			m.abortAfter(now, max(grace, m.c.Timeout/8)) // workers look at their clocks eight times a time-out
 		} else {
 			m.fail(now, rank, errors.New(msg.Text))
 		}
@@ -295,17 +295,17 @@ func (m *machine) progress(now time.Duration, rank int, exchange uint64) {
 func (m *machine) advance(now time.Duration) {
 	m.follow(now)
 	switch {
-	case m.state == warming && m.leg.mode == wire.Unsync:
+	case m.state == warming && m.section.mode == wire.Unsync:
 		m.handOut(now)
 		m.calm(now)
 	case m.state == warming:
 		m.calm(now)
-	case m.state == measuring && m.leg.mode == wire.Unsync:
+	case m.state == measuring && m.section.mode == wire.Unsync:
 		m.handOut(now)
 		m.maybeLast(now)
 	case m.state == measuring:
 		m.grant(now)
-	case m.state == draining && m.leg.mode == wire.Unsync:
+	case m.state == draining && m.section.mode == wire.Unsync:
 		m.handOut(now)
 		m.drained(now)
 	case m.state == draining:
@@ -317,7 +317,7 @@ func (m *machine) advance(now time.Duration) {
 // then each may be needed as a source.
 func (m *machine) drained(now time.Duration) {
 	idle := m.ledger.open == 0 && m.all(func(w *worker) bool { return w.assigned >= m.level })
-	if m.leg.mode != wire.Unsync {
+	if m.section.mode != wire.Unsync {
 		idle = m.all(func(w *worker) bool { return w.done >= m.pace.until })
 	}
 	if idle {
@@ -353,7 +353,7 @@ func (m *machine) grant(now time.Duration) {
 }
 
 func (m *machine) completed(now time.Duration, rank int, msg wire.Completed) {
-	if m.leg.mode != wire.Unsync {
+	if m.section.mode != wire.Unsync {
 		m.fail(now, rank, errors.New("reports events by their ids, which it was not given any of"))
 		return
 	}

@@ -56,8 +56,8 @@ type Outcome struct {
 func (m *machine) outcome() Outcome {
 	o := Outcome{Complete: m.err == nil, Samples: m.samples, IO: m.workers[0].io}
 	c, granted := m.ledger.check(), m.granted
-	if m.leg.mode != wire.Unsync {
-		granted = append(granted, wire.Range{From: m.leg.from, To: m.pace.until})
+	if m.section.mode != wire.Unsync {
+		granted = append(granted, wire.Range{From: m.section.from, To: m.pace.until})
 	}
 	var took []wire.Took
 	for rank := range m.workers {

@@ -9,8 +9,8 @@ import (
 
 // tick looks at the clock; it is called a few times per smallest time-out.
 func (m *machine) tick(now time.Duration) {
-	if m.doomed > 0 && now >= m.doomed {
-		m.doomed = 0
+	if m.abortAt > 0 && now >= m.abortAt {
+		m.abortAt = 0
 		m.abort(now, errFailed)
 	}
 	switch m.state {
@@ -19,7 +19,7 @@ func (m *machine) tick(now time.Duration) {
 			m.overdue(now, limit, func(w *worker) bool { return w.ready }, "has not opened its connections")
 		}
 	case measuring:
-		if m.leg.mode == wire.Unsync {
+		if m.section.mode == wire.Unsync {
 			m.maybeLast(now)
 		} else {
 			m.grant(now)
@@ -76,7 +76,7 @@ func (m *machine) owes(w *worker) bool {
 	switch {
 	case m.state == finishing:
 		return w.totals == nil
-	case m.leg.mode == wire.Unsync:
+	case m.section.mode == wire.Unsync:
 		return w.done < w.assigned && m.fewest(w)
 	}
 	return w.done < m.pace.until && m.fewest(w)
@@ -107,8 +107,8 @@ func (m *machine) away(now, gap time.Duration) {
 	if m.state == configuring || m.state == aborting {
 		later(&m.since)
 	}
-	if m.doomed > 0 {
-		m.doomed += gap
+	if m.abortAt > 0 {
+		m.abortAt += gap
 	}
 }
 

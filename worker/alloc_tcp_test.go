@@ -65,7 +65,7 @@ func overTCP(t *testing.T, mode, deliver, io string) {
 		t.Errorf("%v allocations per event of each of %d servers", got, n)
 	}
 	for rank, l := range loops {
-		if got := l.tally.t.Events; got != warm+runs+1 || l.parts.asm.Count(builder.Corrupt) != 0 {
+		if got := l.tally.t.Events; got != warm+runs+1 || l.fragments.asm.Count(builder.Corrupt) != 0 {
 			t.Errorf("rank %d built %d events, want %d", rank, got, warm+runs+1)
 		}
 	}
@@ -77,7 +77,7 @@ func builderOf(t *testing.T, c wire.Configure, ep *tcp.Endpoint, other transport
 	if err := check(c, 0); err != nil {
 		t.Fatal(err)
 	}
-	ctx, d := t.Context(), newDesk()
+	ctx, d := t.Context(), newMailbox()
 	l := newLoop(c, Connections{Endpoint: ep, Signals: ep}, d, newReporter(nil, c), nil)
 	switch c.Mode {
 	case wire.Sync:

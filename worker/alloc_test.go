@@ -125,7 +125,7 @@ func oneOf(tb testing.TB, c wire.Configure) (build func(), l *loop) {
 	if err := check(c, 0); err != nil {
 		tb.Fatal(err)
 	}
-	ep, d := newMirror(c), newDesk()
+	ep, d := newMirror(c), newMailbox()
 	l = newLoop(c, Connections{Endpoint: ep, Signals: ep}, d, newReporter(nil, c), nil)
 	ctx := tb.Context()
 	must := func(err error) {
@@ -180,11 +180,11 @@ func TestLoopsAllocateNothing(t *testing.T) {
 			if n := testing.AllocsPerRun(200, build); n != 0 {
 				t.Errorf("%s, %s: %v allocations per event of 8 fragments", mode, deliver, n)
 			}
-			if got := l.tally.t.Events; got != 206 || l.parts.asm.Count(builder.Corrupt) != 0 {
+			if got := l.tally.t.Events; got != 206 || l.fragments.asm.Count(builder.Corrupt) != 0 {
 				t.Errorf("%s, %s: built %d, want 206", mode, deliver, got)
 			}
-			if (l.parts.bufs == nil) != (deliver == wire.DeliverDiscard) {
-				t.Errorf("%s, %s: buffers for %d events", mode, deliver, len(l.parts.bufs))
+			if (l.fragments.bufs == nil) != (deliver == wire.DeliverDiscard) {
+				t.Errorf("%s, %s: buffers for %d events", mode, deliver, len(l.fragments.bufs))
 			}
 		}
 	}

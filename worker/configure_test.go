@@ -113,7 +113,7 @@ func FuzzConfigure(f *testing.F) {
 			return
 		}
 		ep := &counted{}
-		l := newLoop(c, Connections{Endpoint: ep}, newDesk(), newReporter(nil, c), nil)
+		l := newLoop(c, Connections{Endpoint: ep}, newMailbox(), newReporter(nil, c), nil)
 		if ep.bytes > memory+1<<18 { // the window has places beside the largest fragment
 			t.Errorf("%d bytes for %+v", ep.bytes, c)
 		}
@@ -134,8 +134,8 @@ func follow(t *testing.T, l *loop, row []wire.Step) {
 			t.Error(err)
 		}
 		if op.Kind == transport.Recv {
-			l.parts.buffer(0, op.Peer)
-			l.parts.sources.await(op.Peer, 0)
+			l.fragments.buffer(0, op.Peer)
+			l.fragments.sources.await(op.Peer, 0)
 		}
 	}
 	paths(row, l.n)

@@ -39,13 +39,13 @@ const sendID = 1 << idShift
 func newFreeRunning(l *loop) *freeRunning {
 	credits := l.c.Credits
 	return &freeRunning{
-		loop: l, inbox: newInbox(l.parts, credits), open: make([]bool, credits), began: make([]time.Duration, credits),
+		loop: l, inbox: newInbox(l.fragments, credits), open: make([]bool, credits), began: make([]time.Duration, credits),
 		post: make([]transport.Op, 0, credits*l.n+1), finished: make([]transport.Op, 64),
 	}
 }
 
 func (f *freeRunning) run(ctx context.Context) error {
-	f.desk.onChange(f.ep.Wake)
+	f.mailbox.onChange(f.ep.Wake)
 	for !f.finish {
 		if err := f.turn(ctx); err != nil {
 			return err
@@ -77,7 +77,7 @@ func (f *freeRunning) turn(ctx context.Context) error {
 // step posts what may be posted now.
 func (f *freeRunning) step() error {
 	credits := uint64(len(f.open))
-	for f.opened < f.until && f.opened < f.closed+credits && f.desk.begin(f.opened) {
+	for f.opened < f.until && f.opened < f.closed+credits && f.mailbox.begin(f.opened) {
 		if err := f.expect(); err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (f *freeRunning) step() error {
 func (f *freeRunning) expect() error {
 	e := f.opened
 	p, now := f.plans.at(e), f.now()
-	slot, err := f.parts.begin(now, f.id(e), p.epoch)
+	slot, err := f.fragments.begin(now, f.id(e), p.epoch)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (f *freeRunning) expect() error {
 // the exchange is granted.
 func (f *freeRunning) send() {
 	for !f.busy && f.sending < f.until {
-		if f.phase == 0 && !f.desk.begin(f.sending) {
+		if f.phase == 0 && !f.mailbox.begin(f.sending) {
 			return
 		}
 		p := f.plans.at(f.sending)
@@ -133,7 +133,7 @@ func (f *freeRunning) send() {
 			continue
 		}
 		theirs := f.sending*uint64(f.n) + uint64(step.To)
-		body := f.parts.outgoing(f.head[:], p.epoch, theirs, step.To)
+		body := f.fragments.outgoing(f.head[:], p.epoch, theirs, step.To)
 		f.post = append(f.post, transport.Op{
 			Kind: transport.Send, Peer: step.To, Path: step.ToSpine, ID: sendID, Head: f.head[:], Body: body,
 		})
@@ -164,7 +164,7 @@ func (f *freeRunning) did(op *transport.Op) {
 	case g.whole:
 		f.close(e, now, false)
 	case g.spent:
-		f.parts.asm.Abandon(g.event)
+		f.fragments.asm.Abandon(g.event)
 		f.close(e, now, true)
 	}
 }
@@ -203,8 +203,8 @@ func (f *freeRunning) overdue() error {
 	switch {
 	case f.closed < f.opened && now-f.moved >= f.c.Timeout:
 		id := f.id(f.closed)
-		missing := f.parts.asm.Missing(id)
-		f.parts.asm.Abandon(id)
+		missing := f.fragments.asm.Missing(id)
+		f.fragments.asm.Abandon(id)
 		return &overdueError{event: id, missing: missing}
 	case f.busy && now-f.posted >= f.c.Timeout:
 		return &overdueError{event: f.id(f.sending), missing: f.missing()}
@@ -216,7 +216,7 @@ func (f *freeRunning) overdue() error {
 // without one, the destination of the send under way.
 func (f *freeRunning) missing() []int {
 	if f.closed < f.opened {
-		return f.parts.asm.Missing(f.id(f.closed))
+		return f.fragments.asm.Missing(f.id(f.closed))
 	}
 	if f.busy {
 		return []int{f.plans.at(f.sending).row[f.phase-1].To}

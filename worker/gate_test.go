@@ -43,7 +43,7 @@ func TestGateOfTheTransport(t *testing.T) {
 			c.Row = append(c.Row, wire.Step{To: (r + p) % n, ToSpine: transport.Single, From: (r + n - p) % n, FromSpine: transport.Single})
 		}
 		g.Go(func() error {
-			d := newDesk()
+			d := newMailbox()
 			d.grant(events)
 			d.change(func(o *orders) { o.finish = true })
 			s, err := newSynchronised(newLoop(c, Connections{Endpoint: ends[r], Signals: ends[r], Barrier: ends[r].Barrier}, d, newReporter(nil, c), nil))

@@ -22,14 +22,14 @@ type await struct {
 // into the buffer of the event that it is expected for; should another come,
 // the two events exchange buffers instead of copying.
 type inbox struct {
-	parts  *parts
-	awaits []await
-	free   []int
-	left   []int // [slot] receives that are still posted
+	fragments *fragments
+	awaits    []await
+	free      []int
+	left      []int // [slot] receives that are still posted
 }
 
-func newInbox(p *parts, slots int) *inbox {
-	b := &inbox{parts: p, awaits: make([]await, slots*p.n), left: make([]int, slots)}
+func newInbox(p *fragments, slots int) *inbox {
+	b := &inbox{fragments: p, awaits: make([]await, slots*p.n), left: make([]int, slots)}
 	for i := range b.awaits {
 		b.free = append(b.free, i)
 	}
@@ -42,7 +42,7 @@ func (b *inbox) expect(slot int, event uint64, source, path int) transport.Op {
 	b.free = b.free[:len(b.free)-1]
 	w := &b.awaits[i]
 	w.event, w.slot, w.source, w.used = event, slot, source, true
-	w.body, w.drop = b.parts.buffer(slot, source)
+	w.body, w.drop = b.fragments.buffer(slot, source)
 	b.left[slot]++
 	return b.op(i, path)
 }
@@ -68,7 +68,7 @@ type gain struct {
 func (b *inbox) took(now time.Duration, op *transport.Op) gain {
 	i := int(op.ID)
 	w := &b.awaits[i]
-	h, v := b.parts.arrived(now, op)
+	h, v := b.fragments.arrived(now, op)
 	if v != builder.Corrupt && h.Event != w.event {
 		if v.Good() {
 			b.swap(w, h.Event)
@@ -97,7 +97,7 @@ func (b *inbox) swap(w *await, event uint64) {
 		if !o.used || o.event != event || o.source != w.source {
 			continue
 		}
-		if bufs := b.parts.bufs; bufs != nil {
+		if bufs := b.fragments.bufs; bufs != nil {
 			bufs[w.slot][w.source], bufs[o.slot][o.source] = bufs[o.slot][o.source], bufs[w.slot][w.source]
 		}
 		w.event, o.event = o.event, w.event

@@ -23,7 +23,7 @@ var (
 type job struct {
 	o       Options
 	c       wire.Configure
-	desk    *desk
+	mailbox *mailbox
 	loop    *loop
 	allowed atomic.Pointer[time.Time] // until then nothing need move; nil: that was never said
 	load    *results.Load             // of the machine in the counted part; nil: not told, or it did not begin
@@ -38,7 +38,7 @@ type job struct {
 
 func startJob(ctx context.Context, o Options, c wire.Configure) *job {
 	ctx, cancel := context.WithCancelCause(ctx)
-	j := &job{o: o, c: c, desk: newDesk(), cancel: cancel, released: make(chan struct{}), done: make(chan struct{})}
+	j := &job{o: o, c: c, mailbox: newMailbox(), cancel: cancel, released: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(j.done)
 		defer cancel(nil)
@@ -113,8 +113,8 @@ type mode interface {
 // replan passes a new plan on to the loop. Who has opened all that it needs says so at
 // once, in the middle of an exchange too: the loop takes it up before it begins another.
 func (j *job) replan(m wire.PlanUpdate) error {
-	told := checkUpdate(m, j.c) == nil && j.desk.ready(opsOf(m.Row, j.c.Rank, len(j.c.Peers)))
-	j.desk.change(func(o *orders) { o.updates = append(o.updates, update{m, told}) })
+	told := checkUpdate(m, j.c) == nil && j.mailbox.ready(opsOf(m.Row, j.c.Rank, len(j.c.Peers)))
+	j.mailbox.change(func(o *orders) { o.updates = append(o.updates, update{m, told}) })
 	if !told {
 		return nil
 	}
@@ -122,7 +122,7 @@ func (j *job) replan(m wire.PlanUpdate) error {
 }
 
 func (j *job) mode(conns Connections, r *reporter) (mode, error) {
-	j.loop = newLoop(j.c, conns, j.desk, r, j.o.Conn)
+	j.loop = newLoop(j.c, conns, j.mailbox, r, j.o.Conn)
 	j.meter.Store(&j.loop.meter)
 	switch {
 	case j.c.Mode == wire.FreeRunning:
@@ -130,7 +130,7 @@ func (j *job) mode(conns Connections, r *reporter) (mode, error) {
 	case j.c.Mode == wire.Sync && j.c.AsyncCredits == 0:
 		return newSynchronised(j.loop)
 	}
-	return newLegs(j.loop)
+	return newModeSwitch(j.loop)
 }
 
 // watch ends a case in which nothing has moved for the time-out. Loops that

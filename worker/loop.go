@@ -13,17 +13,17 @@ import (
 // single is the path of what the plan does not pin.
 const single = transport.Single
 
-// A loop is what the modes have in common. One goroutine runs it; meter, desk,
+// A loop is what the modes have in common. One goroutine runs it; meter, mailbox,
 // counting and look are all that others touch.
 type loop struct {
-	c      wire.Configure
-	n      int
-	conns  Connections
-	ep     transport.Endpoint // of conns
-	desk   *desk
-	report *reporter
-	conn   wire.Conn
-	base   time.Time
+	c       wire.Configure
+	n       int
+	conns   Connections
+	ep      transport.Endpoint // of conns
+	mailbox *mailbox
+	report  *reporter
+	conn    wire.Conn
+	base    time.Time
 
 	meter    meter
 	tally    tally
@@ -31,7 +31,7 @@ type loop struct {
 	look     atomic.Bool  // the watchdog asks for a look at what is overdue
 
 	plans       plans
-	parts       *parts
+	fragments   *fragments
 	until       uint64 // exchanges below it may run
 	done        uint64 // exchanges below it are done
 	finish      bool
@@ -42,12 +42,12 @@ type loop struct {
 	at          wire.Position
 }
 
-func newLoop(c wire.Configure, conns Connections, d *desk, r *reporter, conn wire.Conn) *loop {
+func newLoop(c wire.Configure, conns Connections, d *mailbox, r *reporter, conn wire.Conn) *loop {
 	l := &loop{
-		c: c, n: len(c.Peers), conns: conns, ep: conns.Endpoint, desk: d, report: r, conn: conn, base: time.Now(),
+		c: c, n: len(c.Peers), conns: conns, ep: conns.Endpoint, mailbox: d, report: r, conn: conn, base: time.Now(),
 		counting: make(chan reading, 1), plans: plans{{epoch: c.Epoch, mode: c.Mode, row: c.Row}},
 	}
-	l.parts = newParts(c, l.ep.Alloc, max(inFlight(c), 1), &l.meter, &l.tally)
+	l.fragments = newFragments(c, l.ep.Alloc, max(inFlight(c), 1), &l.meter, &l.tally)
 	d.attach(r.hurry, l.conns.has)
 	return l
 }
@@ -67,7 +67,7 @@ func (l *loop) now() time.Duration { return time.Since(l.base) }
 // take takes up what the controller has said since the last call. It allocates
 // only for a plan update.
 func (l *loop) take(ctx context.Context) error {
-	o, news := l.desk.take(l.spare)
+	o, news := l.mailbox.take(l.spare)
 	if !news {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (l *loop) take(ctx context.Context) error {
 func (l *loop) count(first uint64) {
 	now := l.now()
 	l.tally.start(now, first)
-	l.parts.sources.start(now)
+	l.fragments.sources.start(now)
 	l.retransmits = l.ep.Retransmits()
 	l.meter.retransmits.Store(l.retransmits)
 	l.counting <- l.meter.read(now)
@@ -160,8 +160,8 @@ func (l *loop) id(exchange uint64) uint64 { return exchange*uint64(l.n) + uint64
 // totals sums up; the loop has ended.
 func (l *loop) totals() wire.Totals {
 	t := l.tally.totals()
-	l.parts.damage(&t)
-	t.Sources = l.parts.sources.report()
+	l.fragments.damage(&t)
+	t.Sources = l.fragments.sources.report()
 	t.Retransmits = l.meter.retransmits.Load() - l.retransmits
 	if l.c.Mode == wire.Unsync {
 		t.Exchanges = 0

@@ -31,9 +31,9 @@ type update struct {
 	told bool
 }
 
-// A desk hands orders from the control connection to the loop. The loop looks
+// A mailbox hands orders from the control connection to the loop. The loop looks
 // at one atomic word while there is nothing new.
-type desk struct {
+type mailbox struct {
 	fresh atomic.Bool
 	fed   atomic.Bool   // the loop needs no events, see expects
 	bell  chan struct{} // holds one ring
@@ -47,10 +47,10 @@ type desk struct {
 	open  func(ops []transport.Op) bool // what a plan needs is open; may be nil
 }
 
-func newDesk() *desk { return &desk{bell: make(chan struct{}, 1)} }
+func newMailbox() *mailbox { return &mailbox{bell: make(chan struct{}, 1)} }
 
 // change adds to the orders.
-func (d *desk) change(f func(*orders)) {
+func (d *mailbox) change(f func(*orders)) {
 	d.mu.Lock()
 	f(&d.o)
 	wake := d.wake
@@ -69,12 +69,12 @@ func (d *desk) change(f func(*orders)) {
 }
 
 // grant lets exchanges below until begin.
-func (d *desk) grant(until uint64) {
+func (d *mailbox) grant(until uint64) {
 	d.change(func(o *orders) { d.until, o.granted = until, true })
 }
 
 // hold takes back what has not begun, and returns how much has.
-func (d *desk) hold() uint64 {
+func (d *mailbox) hold() uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.until = min(d.until, d.begun)
@@ -86,7 +86,7 @@ func (d *desk) hold() uint64 {
 
 // begin reports whether an exchange may begin, and notes that it does. While there is
 // anything new, it may not: that might be another plan for it.
-func (d *desk) begin(exchange uint64) bool {
+func (d *mailbox) begin(exchange uint64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.fresh.Load() || exchange >= d.until {
@@ -96,15 +96,15 @@ func (d *desk) begin(exchange uint64) bool {
 	return true
 }
 
-// attach tells the desk what it needs of the loop to answer for it.
-func (d *desk) attach(hurry func(), open func([]transport.Op) bool) {
+// attach tells the mailbox what it needs of the loop to answer for it.
+func (d *mailbox) attach(hurry func(), open func([]transport.Op) bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.hurry, d.open = hurry, open
 }
 
 // ready reports whether all that a plan needs is open.
-func (d *desk) ready(ops []transport.Op) bool {
+func (d *mailbox) ready(ops []transport.Op) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.open != nil && d.open(ops)
@@ -113,21 +113,21 @@ func (d *desk) ready(ops []transport.Op) bool {
 // expects is called by a loop that is about to wait for the network, and says
 // whether it needs events: if not, it is not woken for them. It returns whether
 // there is something new already.
-func (d *desk) expects(events bool) bool {
+func (d *mailbox) expects(events bool) bool {
 	d.fed.Store(!events)
 	return d.fresh.Load()
 }
 
 // onChange sets what interrupts the loop.
-func (d *desk) onChange(wake func()) {
+func (d *mailbox) onChange(wake func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.wake = wake
 }
 
-// take returns what is new, if anything is; events are moved into buf, which the desk
+// take returns what is new, if anything is; events are moved into buf, which the mailbox
 // then keeps for the next ones.
-func (d *desk) take(buf []uint64) (o orders, news bool) {
+func (d *mailbox) take(buf []uint64) (o orders, news bool) {
 	if !d.fresh.Load() {
 		return orders{}, false
 	}

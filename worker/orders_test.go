@@ -18,7 +18,7 @@ func TestDeskWakes(t *testing.T) {
 		{"measure", false, func(o *orders) { o.measure = true }, true},
 		{"a grant", false, func(o *orders) { o.granted = true }, true},
 	} {
-		d, woken := newDesk(), false
+		d, woken := newMailbox(), false
 		d.onChange(func() { woken = true })
 		if d.expects(tt.needs) {
 			t.Errorf("%s: news before there are any", tt.name)

@@ -49,7 +49,7 @@ func (s *synchronised) run(ctx context.Context) error {
 		}
 		if err := s.exchange(ctx); err != nil {
 			if errors.Is(context.Cause(ctx), errStuck) && s.lacks() {
-				s.parts.asm.Abandon(s.id(s.done))
+				s.fragments.asm.Abandon(s.id(s.done))
 			}
 			return err
 		}
@@ -69,7 +69,7 @@ func (s *synchronised) wait(ctx context.Context) (bool, error) {
 			return false, err
 		}
 		over := s.plans.at(s.done).mode != wire.Sync
-		if !over && s.desk.begin(s.done) {
+		if !over && s.mailbox.begin(s.done) {
 			s.meter.busy.Store(true)
 			return true, nil
 		}
@@ -79,7 +79,7 @@ func (s *synchronised) wait(ctx context.Context) (bool, error) {
 			return false, nil
 		}
 		select {
-		case <-s.desk.bell:
+		case <-s.mailbox.bell:
 		case <-ctx.Done():
 			return false, ctx.Err()
 		}
@@ -90,7 +90,7 @@ func (s *synchronised) wait(ctx context.Context) (bool, error) {
 func (s *synchronised) exchange(ctx context.Context) error {
 	p, id := s.plans.at(s.done), s.id(s.done)
 	s.started = false
-	slot, err := s.parts.begin(s.now(), id, p.epoch)
+	slot, err := s.fragments.begin(s.now(), id, p.epoch)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (s *synchronised) transfer(ctx context.Context, p *plan, id uint64, slot in
 	s.sending, s.taking = nil, nil
 	if step.From != wire.Idle {
 		s.taking = &s.ops[n]
-		body, drop := s.parts.buffer(slot, step.From)
+		body, drop := s.fragments.buffer(slot, step.From)
 		*s.taking = transport.Op{
 			Kind: transport.Recv, Peer: step.From, Path: step.FromSpine, Head: s.in[:], Body: body, Drop: drop,
 		}
@@ -126,7 +126,7 @@ func (s *synchronised) transfer(ctx context.Context, p *plan, id uint64, slot in
 		s.sending = &s.ops[n]
 		// The event is the receiver's: each server builds one in an exchange.
 		theirs := id - uint64(s.c.Rank) + uint64(step.To)
-		body := s.parts.outgoing(s.out[:], p.epoch, theirs, step.To)
+		body := s.fragments.outgoing(s.out[:], p.epoch, theirs, step.To)
 		*s.sending = transport.Op{Kind: transport.Send, Peer: step.To, Path: step.ToSpine, Head: s.out[:], Body: body}
 		n++
 		s.stampSend()
@@ -135,7 +135,7 @@ func (s *synchronised) transfer(ctx context.Context, p *plan, id uint64, slot in
 		return nil
 	}
 	if s.taking != nil {
-		s.parts.sources.await(s.taking.Peer, s.now())
+		s.fragments.sources.await(s.taking.Peer, s.now())
 	}
 	if err := s.ep.Exchange(ctx, s.ops[:n]); err != nil {
 		return err
@@ -165,9 +165,9 @@ func (s *synchronised) receive(ctx context.Context, now time.Duration) error {
 	for {
 		s.arrived = now
 		op := s.taking
-		switch _, v := s.parts.arrived(now, op); v {
+		switch _, v := s.fragments.arrived(now, op); v {
 		case builder.Accepted, builder.Complete, builder.Corrupt, builder.WrongEpoch:
-			s.parts.sources.came(op.Peer, s.came(op, now))
+			s.fragments.sources.came(op.Peer, s.came(op, now))
 			return nil
 		}
 		s.ops[0] = *op
@@ -205,8 +205,8 @@ func (s *synchronised) barrier(ctx context.Context) error {
 
 // close ends the exchange: its event is complete, or it is lost.
 func (s *synchronised) close(id uint64) {
-	if s.parts.asm.Slot(id) >= 0 {
-		s.parts.asm.Abandon(id)
+	if s.fragments.asm.Slot(id) >= 0 {
+		s.fragments.asm.Abandon(id)
 	} else {
 		s.tally.complete(s.done)
 	}

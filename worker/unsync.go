@@ -19,7 +19,7 @@ import (
 type unsynchronised struct {
 	*loop
 	inbox    *inbox
-	leg      plan  // in use
+	inUse    plan
 	to, from []int // its spines by peer
 	limit    int   // requests outstanding per event
 	slots    []building
@@ -94,7 +94,7 @@ func (h *heads) put(i int) { h.free = append(h.free, i) }
 func newUnsynchronised(l *loop) *unsynchronised {
 	credits := inFlight(l.c)
 	u := &unsynchronised{
-		loop: l, inbox: newInbox(l.parts, credits), limit: l.c.Sources, slots: make([]building, credits),
+		loop: l, inbox: newInbox(l.fragments, credits), limit: l.c.Sources, slots: make([]building, credits),
 		asked: newHeads(2 * credits * l.n), offered: make(map[stream]bool),
 		post: make([]transport.Op, 0, 4*credits*l.n), finished: make([]transport.Op, 64),
 	}
@@ -107,14 +107,14 @@ func newUnsynchronised(l *loop) *unsynchronised {
 
 // follow takes up a plan.
 func (u *unsynchronised) follow(p *plan) {
-	u.leg = *p
+	u.inUse = *p
 	u.to, u.from = paths(p.row, u.n)
 }
 
 // run builds events until the case ends, or its part that the plan is for.
 func (u *unsynchronised) run(ctx context.Context) error {
-	u.desk.onChange(u.ep.Wake)
-	defer u.desk.onChange(nil)
+	u.mailbox.onChange(u.ep.Wake)
+	defer u.mailbox.onChange(nil)
 	u.follow(u.plans.at(u.done))
 	u.serveAll()
 	for !u.over() {
@@ -129,7 +129,7 @@ func (u *unsynchronised) run(ctx context.Context) error {
 // comes after is granted only when all events of it are built.
 func (u *unsynchronised) over() bool {
 	next := u.plans[len(u.plans)-1].from
-	return u.finish || next > u.leg.from && u.until > next
+	return u.finish || next > u.inUse.from && u.until > next
 }
 
 // serveAll makes room for the requests of all peers.
@@ -180,7 +180,7 @@ func (u *unsynchronised) poll(ctx context.Context) error {
 	if err := u.flush(); err != nil {
 		return err
 	}
-	if u.desk.expects(u.open < len(u.slots)) {
+	if u.mailbox.expects(u.open < len(u.slots)) {
 		return u.take(ctx) // orders have come meanwhile
 	}
 	n, err := u.ep.Poll(ctx, u.finished)
@@ -209,7 +209,7 @@ func (u *unsynchronised) flush() error {
 func (u *unsynchronised) begin() error {
 	for u.next < len(u.queue) && u.open < len(u.slots) {
 		id, now := u.queue[u.next], u.now()
-		slot, err := u.parts.begin(now, id, u.leg.epoch)
+		slot, err := u.fragments.begin(now, id, u.inUse.epoch)
 		if err != nil {
 			return err
 		}
@@ -237,9 +237,9 @@ func (u *unsynchronised) ask(slot int, now time.Duration) {
 			return // when one is free again, this goes on
 		}
 		head := u.asked.buf[i][:]
-		u.parts.request(head, u.leg.epoch, b.event, source)
+		u.fragments.request(head, u.inUse.epoch, b.event, source)
 		b.out++
-		u.parts.sources.await(source, now)
+		u.fragments.sources.await(source, now)
 		u.post = append(u.post, u.inbox.expect(slot, b.event, source, u.from[source]),
 			transport.Op{Kind: transport.SendRequest, Peer: source, Path: u.from[source], ID: opAsked | uint64(i), Head: head})
 	}
@@ -291,14 +291,14 @@ func (u *unsynchronised) took(op *transport.Op) {
 		u.post = append(u.post, u.inbox.op(int(op.ID), op.Path))
 		return
 	}
-	u.parts.sources.came(g.source, now)
+	u.fragments.sources.came(g.source, now)
 	b := &u.slots[g.slot]
 	b.out--
 	switch {
 	case g.whole:
 		u.close(g.slot, now, false)
 	case g.spent && b.next == u.n: // every source has answered, not all well
-		u.parts.asm.Abandon(g.event)
+		u.fragments.asm.Abandon(g.event)
 		u.close(g.slot, now, true)
 	default:
 		u.ask(g.slot, now)
@@ -323,18 +323,18 @@ func (u *unsynchronised) serve(i int) {
 	s := u.service[i]
 	h, err := builder.Parse(s.head[:])
 	if err != nil || h.Kind != builder.Request || int(h.Source) != u.c.Rank || int(h.Dest) != s.peer || !u.plans.knows(h.Epoch) {
-		u.parts.asm.Spoiled()
+		u.fragments.asm.Spoiled()
 		add(&u.meter.corrupt, 1)
 		u.offer(i)
 		return
 	}
-	if h.Event < u.leg.from*uint64(u.n) { // built long ago: nobody waits for the answer
-		u.parts.stale++
+	if h.Event < u.inUse.from*uint64(u.n) { // built long ago: nobody waits for the answer
+		u.fragments.stale++
 		add(&u.meter.late, 1)
 		u.offer(i)
 		return
 	}
-	body := u.parts.outgoing(s.head[:], h.Epoch, h.Event, s.peer)
+	body := u.fragments.outgoing(s.head[:], h.Epoch, h.Event, s.peer)
 	s.event = h.Event
 	u.serving++
 	u.post = append(u.post, transport.Op{
@@ -348,7 +348,7 @@ func (u *unsynchronised) overdue() error {
 		return nil
 	}
 	u.look.Store(false)
-	id, missing, ok := u.parts.asm.Expire(u.now(), u.c.Timeout)
+	id, missing, ok := u.fragments.asm.Expire(u.now(), u.c.Timeout)
 	if !ok {
 		return nil
 	}
@@ -377,7 +377,7 @@ func (u *unsynchronised) position(err error) wire.Position {
 		return stopped(err, 0, nil)
 	}
 	event := u.slots[oldest].event
-	return stopped(err, event, u.parts.asm.Missing(event))
+	return stopped(err, event, u.fragments.asm.Missing(event))
 }
 
 // stopped is the position of a loop without phases; what err says comes before

@@ -230,11 +230,11 @@ func (s *session) handle(ctx context.Context, m wire.Message) error {
 		s.job = startJob(ctx, s.o, m)
 	case wire.Grant:
 		if s.current(m.Run) {
-			s.job.desk.grant(m.Until)
+			s.job.mailbox.grant(m.Until)
 		}
 	case wire.Hold:
 		if s.current(m.Run) {
-			return s.o.Conn.Send(wire.Held{Run: m.Run, Begun: s.job.desk.hold()})
+			return s.o.Conn.Send(wire.Held{Run: m.Run, Begun: s.job.mailbox.hold()})
 		}
 	case wire.Assign:
 		s.order(m.Run, func(o *orders) { o.events = append(o.events, m.Events...) })
@@ -269,7 +269,7 @@ func (s *session) current(run uint32) bool { return s.job != nil && s.job.c.Run 
 
 func (s *session) order(run uint32, change func(*orders)) {
 	if s.current(run) {
-		s.job.desk.change(change)
+		s.job.mailbox.change(change)
 	}
 }
 

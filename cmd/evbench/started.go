@@ -23,9 +23,9 @@ import (
 // are started together.
 const tokenVariable = "EVBENCH_TOKEN"
 
-// lastWords is how long a worker that failed, or was told to end, leaves to the controller,
+// endGrace is how long a worker that failed, or was told to end, leaves to the controller,
 // which may be writing what it has: the launcher kills all ranks when one is gone.
-const lastWords = 3 * time.Second
+const endGrace = 3 * time.Second
 
 // runStarted is this rank's part of a run.
 func runStarted(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, at started.Place) error {
@@ -118,7 +118,7 @@ func controlOf(r *started.Rank) (control, error) {
 func work(c *cli.Context, r *started.Rank) error {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.Context))
 	defer cancel()
-	unhook := context.AfterFunc(c.Context, func() { time.AfterFunc(lastWords, cancel) })
+	unhook := context.AfterFunc(c.Context, func() { time.AfterFunc(endGrace, cancel) })
 	defer unhook()
 	err := r.Serve(ctx, version, logger(c))
 	switch {
@@ -130,7 +130,7 @@ func work(c *cli.Context, r *started.Rank) error {
 	machine, _ := os.Hostname() // without a name the rank must do
 	err = fmt.Errorf("rank %d on %s: %w", r.Place.Rank, machine, err)
 	fmt.Fprintln(c.App.ErrWriter, "evbench:", err)
-	wait := time.NewTimer(lastWords)
+	wait := time.NewTimer(endGrace)
 	defer wait.Stop()
 	select {
 	case <-wait.C:

@@ -70,7 +70,7 @@ func (c *NetConn) SetLimit(n int) { c.limit = n }
 // SetDeadline bounds Receive; the zero time removes the bound.
 func (c *NetConn) SetDeadline(t time.Time) error { return c.c.SetReadDeadline(t) }
 
-// Close closes the stream at once: the farewell of TLS may have to wait for a peer
+// Close closes the stream at once: the closing message of TLS may have to wait for a peer
 // that does not read.
 func (c *NetConn) Close() error {
 	if t, ok := c.c.(*tls.Conn); ok {

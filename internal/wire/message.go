@@ -150,7 +150,7 @@ type Held struct {
 // PlanUpdate replaces the worker's row, and how it builds events, from exchange From,
 // which nobody has begun. Unsynchronised, an exchange is one event of each server, and
 // the events of the exchanges from From on have the ids from From times servers on. Such
-// a leg ends with the Grant of an exchange of the next plan.
+// a part of a case without schedule ends with the Grant of an exchange of the next plan.
 type PlanUpdate struct {
 	Run   uint32
 	Epoch uint32

@@ -6,18 +6,18 @@ import (
 	"evbench/internal/wire"
 )
 
-// legs runs a case that may change the way of building events, or the plan of a way
+// modeSwitch runs a case that may change the way of building events, or the plan of a way
 // without schedule: one loop takes over where another has ended. All share the events
 // under construction, the account and the connections.
-type legs struct {
+type modeSwitch struct {
 	*loop
 	sync   *synchronised // nil: the case is never synchronised
 	unsync *unsynchronised
 	under  mode // way
 }
 
-func newLegs(l *loop) (*legs, error) {
-	g := &legs{loop: l, unsync: newUnsynchronised(l)}
+func newModeSwitch(l *loop) (*modeSwitch, error) {
+	g := &modeSwitch{loop: l, unsync: newUnsynchronised(l)}
 	if g.under = g.unsync; l.c.Mode == wire.Unsync {
 		return g, nil
 	}
@@ -29,7 +29,7 @@ func newLegs(l *loop) (*legs, error) {
 	return g, nil
 }
 
-func (g *legs) run(ctx context.Context) error {
+func (g *modeSwitch) run(ctx context.Context) error {
 	for !g.finish {
 		g.under = g.unsync
 		if g.plans.at(g.done).mode == wire.Sync {
@@ -42,4 +42,4 @@ func (g *legs) run(ctx context.Context) error {
 	return nil
 }
 
-func (g *legs) position(err error) wire.Position { return g.under.position(err) }
+func (g *modeSwitch) position(err error) wire.Position { return g.under.position(err) }

@@ -8,9 +8,9 @@ import (
 	"evbench/transport"
 )
 
-// Parts are the worker's events under construction and the fragments that it
+// fragments are the worker's events under construction and the fragments that it
 // owns: what leaves is made here, what arrives is judged here.
-type parts struct {
+type fragments struct {
 	rank    int
 	n       int // servers
 	sizes   builder.Sizes
@@ -31,10 +31,10 @@ type parts struct {
 // decides sizes, which need not change what is in the fragments.
 const windowSeed = 1
 
-// newParts allocates everything that slots events at once need.
-func newParts(c wire.Configure, alloc func(int) []byte, slots int, m *meter, t *tally) *parts {
+// newFragments allocates everything that slots events at once need.
+func newFragments(c wire.Configure, alloc func(int) []byte, slots int, m *meter, t *tally) *fragments {
 	n, size := len(c.Peers), sizes(c)
-	p := &parts{
+	p := &fragments{
 		rank: c.Rank, n: n, sizes: size,
 		window: builder.NewWindow(alloc, size.Max(), windowSeed),
 		asm:    builder.NewAssembler(c.Rank, n, slots),
@@ -69,7 +69,7 @@ func buffers(n, slots, size int, keep bool, alloc func(int) []byte) [][][]byte {
 
 // buffer returns where source's fragment of the event in a slot goes: into body
 // or, where nobody wants it, nowhere, if it has at most drop bytes.
-func (p *parts) buffer(slot, source int) (body []byte, drop int) {
+func (p *fragments) buffer(slot, source int) (body []byte, drop int) {
 	if p.bufs == nil {
 		return nil, p.sizes.Max()
 	}
@@ -77,7 +77,7 @@ func (p *parts) buffer(slot, source int) (body []byte, drop int) {
 }
 
 // begin opens an event and puts the worker's own fragment into it.
-func (p *parts) begin(now time.Duration, id uint64, epoch uint32) (slot int, err error) {
+func (p *fragments) begin(now time.Duration, id uint64, epoch uint32) (slot int, err error) {
 	slot, err = p.asm.Begin(now, id, epoch)
 	if err != nil {
 		return 0, err
@@ -94,7 +94,7 @@ func (p *parts) begin(now time.Duration, id uint64, epoch uint32) (slot int, err
 
 // outgoing writes the header of the worker's fragment of an event to head and
 // returns its payload.
-func (p *parts) outgoing(head []byte, epoch uint32, id uint64, dest int) (body []byte) {
+func (p *fragments) outgoing(head []byte, epoch uint32, id uint64, dest int) (body []byte) {
 	size := p.sizes.Of(id, p.rank)
 	h := builder.Header{
 		Kind: builder.Data, Epoch: epoch, Event: id, Source: uint32(p.rank), Dest: uint32(dest),
@@ -105,14 +105,14 @@ func (p *parts) outgoing(head []byte, epoch uint32, id uint64, dest int) (body [
 }
 
 // request writes the header that asks source for its fragment.
-func (p *parts) request(head []byte, epoch uint32, id uint64, source int) {
+func (p *fragments) request(head []byte, epoch uint32, id uint64, source int) {
 	h := builder.Header{Kind: builder.Request, Epoch: epoch, Event: id, Source: uint32(source), Dest: uint32(p.rank)}
 	h.Append(head[:0])
 }
 
 // arrived judges a finished receive. The header is valid unless the verdict is
 // Corrupt.
-func (p *parts) arrived(now time.Duration, op *transport.Op) (builder.Header, builder.Verdict) {
+func (p *fragments) arrived(now time.Duration, op *transport.Op) (builder.Header, builder.Verdict) {
 	h, err := builder.Parse(op.Head)
 	if err != nil {
 		p.asm.Spoiled()
@@ -134,7 +134,7 @@ func (p *parts) arrived(now time.Duration, op *transport.Op) (builder.Header, bu
 	return h, v
 }
 
-func (p *parts) accept(now time.Duration, slot int, op *transport.Op, complete bool) {
+func (p *fragments) accept(now time.Duration, slot int, op *transport.Op, complete bool) {
 	size := op.N
 	p.bytes[slot] += size
 	p.sources.got(op.Peer, size)
@@ -149,7 +149,7 @@ func (p *parts) accept(now time.Duration, slot int, op *transport.Op, complete b
 
 // intact reports whether a fragment is what its source must have sent: the
 // header vouches for the payload, and event and source say what both must be.
-func (p *parts) intact(h builder.Header, op *transport.Op) bool {
+func (p *fragments) intact(h builder.Header, op *transport.Op) bool {
 	if int(h.Source) != op.Peer || h.Size != uint64(op.N) || op.N != p.sizes.Of(h.Event, op.Peer) {
 		return false
 	}
@@ -157,7 +157,7 @@ func (p *parts) intact(h builder.Header, op *transport.Op) bool {
 }
 
 // damage fills in what went wrong since the case began.
-func (p *parts) damage(t *wire.Totals) {
+func (p *fragments) damage(t *wire.Totals) {
 	t.Lost = p.asm.Lost()
 	t.Late = p.asm.Count(builder.Late) + p.stale
 	t.Duplicate = p.asm.Count(builder.Duplicate)

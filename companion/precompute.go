@@ -9,9 +9,9 @@ import (
 	"evbench/topology"
 )
 
-// A foresight knows the edits for the dead links that may come next: one link more,
+// precomputed knows the edits for the dead links that may come next: one link more,
 // or one less.
-type foresight struct {
+type precomputed struct {
 	rule rule
 	from held
 
@@ -20,7 +20,7 @@ type foresight struct {
 }
 
 // lookup returns the edits for the dead links of t, if they have been worked out.
-func (f *foresight) lookup(t *topology.Tree) (Edits, bool) {
+func (f *precomputed) lookup(t *topology.Tree) (Edits, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	e, ok := f.edits[deadKey(t)]
@@ -29,7 +29,7 @@ func (f *foresight) lookup(t *topology.Tree) (Edits, bool) {
 
 // work fills f until it is complete or stop says so. A set of dead links that cannot
 // be routed is left out; who asks for it then is told why.
-func (f *foresight) work(stop func() bool) {
+func (f *precomputed) work(stop func() bool) {
 	for _, t := range neighbours(f.from.tree) {
 		if stop() {
 			return
@@ -81,8 +81,8 @@ func deadKey(t *topology.Tree) string {
 // servers have to make up for.
 const calm = 100 * time.Millisecond
 
-// foresee works ahead of every state that the switches come to hold, until ctx ends.
-func (r *Router) foresee(ctx context.Context) error {
+// precompute works ahead of every state that the switches come to hold, until ctx ends.
+func (r *Router) precompute(ctx context.Context) error {
 	timer := time.NewTimer(calm)
 	defer timer.Stop()
 	for {
