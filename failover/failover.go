@@ -195,7 +195,7 @@ func (Clean) action()    {}
 func (Allow) action()    {}
 func (Stop) action()     {}
 
-// A Record is the story of one change of what is alive. A time is 0 where that did not
+// A Record tells what was done about one change of what is alive. A time is 0 where that did not
 // happen.
 type Record struct {
 	ID       int             // from 1
@@ -223,5 +223,5 @@ type Record struct {
 	Superseded    bool   // another change came before it was in use
 	Err           string // why it is not in use, or why it took more than one attempt
 	Disjoint      string // these servers cannot reach each other
-	Done          bool   // the story is at its end
+	Done          bool   // nothing more is done about it
 }

@@ -10,8 +10,8 @@ import (
 	"evbench/topology/topologytest"
 )
 
-// story prints a record without its links.
-func story(r Record) string {
+// recordText prints a record without its links.
+func recordText(r Record) string {
 	r.Down, r.Up, r.Dead, r.Held = nil, nil, nil, nil
 	return fmt.Sprintf("%+v", r)
 }

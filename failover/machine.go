@@ -299,5 +299,5 @@ func (m *Machine) idle() bool {
 	return m.busy == nil && !planning && m.updating.id == 0 && m.switching == 0 && !m.waking
 }
 
-// Records returns the story so far, by ID. The caller must not change it.
+// Records returns what was done so far, by ID. The caller must not change it.
 func (m *Machine) Records() []Record { return m.records }

@@ -408,7 +408,7 @@ func TestRecordOfAChange(t *testing.T) {
 
 func equal(a, b Record) bool {
 	same := slices.Equal(a.Down, b.Down) && slices.Equal(a.Up, b.Up) && slices.Equal(a.Dead, b.Dead) && slices.Equal(a.Held, b.Held)
-	return same && story(a) == story(b)
+	return same && recordText(a) == recordText(b)
 }
 
 // Superseded is what was not in use when the next change came, and was still to come.
@@ -449,7 +449,7 @@ func TestSuperseded(t *testing.T) {
 			14ms aided 2       -> aid 3 00
 			15ms aided 3       -> | idle
 		`}, []bool{false, true, false}},
-		{scripted{"waiting is a story that has ended", waiting, `
+		{scripted{"waiting is a record that has ended", waiting, `
 			10ms down 00 + down 11 -> aid 1 00 11
 			11ms aided 1       -> | idle
 			12ms up 00         -> aid 2 11
@@ -469,7 +469,7 @@ func TestSuperseded(t *testing.T) {
 	}
 }
 
-// A plan that is no longer wanted when it comes is not part of the story.
+// A plan that is no longer wanted when it comes is not part of the record.
 func TestPlanThatIsNotNeeded(t *testing.T) {
 	m := play(t, replan(t), `
 		10ms down 00       -> aid 1 00

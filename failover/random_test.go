@@ -372,7 +372,7 @@ func (w *world) final() {
 	}
 }
 
-// tell runs one random story and returns what was said.
+// tell runs one random course of events and returns what was said.
 func tell(t *testing.T, seed uint64, o Options) []string {
 	w := newWorld(t, seed, o)
 	w.failing = []float64{0, 0, 0.1, 0.4}[w.rng.IntN(4)]

@@ -183,7 +183,7 @@ func checkState(t *testing.T, m *Machine, line, state string) {
 	}
 }
 
-// checkRecords checks what holds of every story: IDs count, changes add up, times that
+// checkRecords checks what holds of every record: IDs count, changes add up, times that
 // are there rise.
 func checkRecords(t testing.TB, m *Machine) {
 	t.Helper()

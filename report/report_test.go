@@ -144,13 +144,13 @@ func failedOver() results.Summary {
 	fors := measured("link dies fors", "synchronised", "fors", "pinned", 16, 1, 0.95, dies)
 	fors.FragmentsLate = 3
 	fors.Failover, fors.Failovers = "fors", []results.Failover{
-		story(1, 5, "computed"),
+		failover(1, 5, "computed"),
 		{ID: 2, Down: []string{"leaf1-spine0", "leaf2-spine0"}, Held: []string{"leaf0-spine0"}, SeenSec: sec(9), Superseded: true, Reason: "no plan: leaf1 and leaf2 have no spine in common"},
-		story(3, 11, "store"),
+		failover(3, 11, "store"),
 	}
 	flapping := measured("flapping fors+hold", "synchronised", "fors", "pinned", 16, 1, 0.95, "leaf0-spine0 at 3s for 300ms every 1.5s, 20 times")
 	for i := range 20 {
-		flapping.Failovers = append(flapping.Failovers, story(i+1, 3+1.5*float64(i), "computed"))
+		flapping.Failovers = append(flapping.Failovers, failover(i+1, 3+1.5*float64(i), "computed"))
 	}
 	flapping.Failovers[7].FirstNewSec, flapping.Failovers[7].Superseded = nil, true
 	flapping.Failover = "fors+hold"
@@ -159,8 +159,8 @@ func failedOver() results.Summary {
 
 func sec(x float64) *float64 { return &x }
 
-// story is a fail-over that went through. Later ones took longer.
-func story(id int, at float64, source string) results.Failover {
+// failover is a fail-over that went through. Later ones took longer.
+func failover(id int, at float64, source string) results.Failover {
 	after := func(ms float64) *float64 { return sec(at + ms*(1+float64(id)/50)/1e3) }
 	return results.Failover{
 		ID: id, Down: []string{"leaf0-spine0"}, SetSec: sec(at), SeenSec: after(0.31), AidedSec: after(1.5), PlannedSec: after(3), VerifiedSec: after(3.4),

@@ -32,7 +32,7 @@ type Failover struct {
 	Superseded bool   `json:"superseded,omitempty"`
 	Reason     string `json:"reason,omitempty"` // why it is not in use, or took more than one attempt; first FromOutside
 
-	// Events per second of each server, reckoned from the payload of all: before the change, from the change to
+	// Events per second of each server, computed from the payload of all: before the change, from the change to
 	// the end of the first exchange on the new plan (of the repair, where that is all),
 	// and after it, until the next change. Null: too short to tell, which 0 is not.
 	BeforeEventsPerSec *float64 `json:"before_events_per_s"`

@@ -30,7 +30,7 @@ func (f *Fabric) auto(t *topology.Tree) {
 }
 
 // RateText is the link rate in words; one that is not found out yet is called auto, with
-// the one that figures are reckoned with until then.
+// the one that figures are computed with until then.
 func (f Fabric) RateText() string {
 	if f.AutoRate {
 		return fmt.Sprintf("%s (%s)", Auto, f.Rate)

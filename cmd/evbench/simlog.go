@@ -97,9 +97,9 @@ func workOut(c *cli.Context, r *policy.Report, policies []failover.Policy) error
 	show := newProgress(c.App.ErrWriter, c.Bool("quiet"), false)
 	defer show.end()
 	return r.WorkOut(c.Context, policies, policy.Progress{
-		Replayed: func(i int, s *policy.Story) {
+		Replayed: func(i int, s *policy.Timeline) {
 			if !show.quiet {
-				show.line(fmt.Sprintf("[%d/%d] %s: %d changes, %d spells", i+1, len(policies), s.Policy, r.Log.Moments(), len(s.Spells)))
+				show.line(fmt.Sprintf("[%d/%d] %s: %d changes, %d spells", i+1, len(policies), s.Policy, r.Log.Moments(), len(s.Intervals)))
 			}
 		},
 		States: func(i, done, of int) {

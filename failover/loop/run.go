@@ -14,7 +14,7 @@ import (
 	"evbench/topology"
 )
 
-// Run follows the network until ctx ends and returns the story of every change. Nothing
+// Run follows the network until ctx ends and returns a record of every change. Nothing
 // that it started runs any more then. The error is nil unless the watching itself failed.
 func Run(ctx context.Context, o Options) ([]failover.Record, error) {
 	r := newRunner(o)

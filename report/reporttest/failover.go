@@ -20,9 +20,9 @@ func FailedOver(t testing.TB) figure.Source {
 			return 1
 		}
 	}
-	one := func(name, schedule, routing string, share float64, stories ...results.Failover) Case {
+	one := func(name, schedule, routing string, share float64, records ...results.Failover) Case {
 		return Case{
-			Name: "link dies " + name, Schedule: schedule, Routing: routing, Policy: name, Failovers: stories, Interval: 0.1, Share: during(share),
+			Name: "link dies " + name, Schedule: schedule, Routing: routing, Policy: name, Failovers: records, Interval: 0.1, Share: during(share),
 			Events: []results.LinkEvent{{Link: link, TSec: 5}, {Link: link, TSec: 11, Up: true}},
 		}
 	}

@@ -203,16 +203,16 @@ func (w *Writer) Summary(s results.Summary) error {
 	for i, c := range s.Cases {
 		rows[i] = newCaseRow(c)
 	}
-	var stories []failoverRow
+	var changes []failoverRow
 	for _, f := range s.Failovers() {
-		stories = append(stories, newFailoverRow(f))
+		changes = append(changes, newFailoverRow(f))
 	}
 	return w.commit(func() error {
 		if err := replaceRows(w.file, cases, rows); err != nil {
 			return err
 		}
-		if len(stories) > 0 {
-			if err := replaceRows(w.file, failovers, stories); err != nil {
+		if len(changes) > 0 {
+			if err := replaceRows(w.file, failovers, changes); err != nil {
 				return err
 			}
 		}

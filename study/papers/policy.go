@@ -67,14 +67,14 @@ func recommendation(ctx context.Context, _ *maker, o *Options, f *Figure) error 
 			log = policy.FromFailures(n.tree, l.history, merged)
 		}
 		o.tell(f.Name, "%s: %d changes", p.series, log.Moments())
-		story, err := policy.Instant(p.as, log, n.tree)
+		timeline, err := policy.Instant(p.as, log, n.tree)
 		if err != nil {
 			return err
 		}
-		if err := rates.Learn(ctx, story); err != nil {
+		if err := rates.Learn(ctx, timeline); err != nil {
 			return fmt.Errorf("%s: %w", p.series, err)
 		}
-		lost, rerouting := policy.Reckon(story, rates).Lost, float64(log.Moments())*rerouteSec*total(healthyGbit)
+		lost, rerouting := policy.AddUp(timeline, rates).Lost, float64(log.Moments())*rerouteSec*total(healthyGbit)
 		x := float64(i + 1)
 		f.add("lost while links were dead", x, p.series, "Tb", lost)
 		f.add("lost while re-routing", x, p.series, "Tb", rerouting)
@@ -83,7 +83,7 @@ func recommendation(ctx context.Context, _ *maker, o *Options, f *Figure) error 
 	return nil
 }
 
-// oneFailure is the reckoning of thesis 4.4 with our medians of fig4.8.
+// oneFailure is the computation of thesis 4.4 with our medians of fig4.8.
 func (f *Figure) oneFailure(ctx context.Context, n *routedTree, o *Options) error {
 	o.tell(f.Name, "one dead link")
 	var medians [2]float64
@@ -128,7 +128,7 @@ func (n *routedTree) policyRate(seed uint64) func(context.Context, failover.Poli
 	}
 }
 
-// Setting returns LHCb's network as sec4.4 reckons with it: all ports in use, and totals
+// Setting returns LHCb's network as sec4.4 computes with it: all ports in use, and totals
 // those of its servers.
 func Setting() (*policy.Setting, error) {
 	t, err := topology.New(lhcb())

@@ -59,15 +59,15 @@ func (l Log) Moments() int {
 // Instant is what a policy would do over a log if everything took no time at all: plan
 // and tables always fit what is dead, and only servers without a path to each other have
 // to wait.
-func Instant(p failover.Policy, l Log, t *topology.Tree) (*Story, error) {
-	s := &Story{Policy: p}
+func Instant(p failover.Policy, l Log, t *topology.Tree) (*Timeline, error) {
+	s := &Timeline{Policy: p}
 	down, begun, state := counts{}, time.Duration(0), State{}
 	for i, c := range l.changes {
 		if c.at >= l.Span {
 			break
 		}
 		if c.at > begun {
-			s.Spells = append(s.Spells, Spell{begun, c.at - begun, state})
+			s.Intervals = append(s.Intervals, Interval{begun, c.at - begun, state})
 			begun = c.at
 		}
 		down.change(c)
@@ -79,10 +79,10 @@ func Instant(p failover.Policy, l Log, t *topology.Tree) (*Story, error) {
 			return nil, err
 		}
 		dead := deadOf(down.links())
-		state = State{standing: alive.Connected() != nil, plan: dead, tables: dead}
+		state = State{stopped: alive.Connected() != nil, plan: dead, tables: dead}
 	}
 	if l.Span > begun {
-		s.Spells = append(s.Spells, Spell{begun, l.Span - begun, state})
+		s.Intervals = append(s.Intervals, Interval{begun, l.Span - begun, state})
 	}
 	return s, nil
 }

@@ -251,12 +251,12 @@ type Rates struct {
 	known map[key]float64
 }
 
-// Learn works out the rates that the stories need and that are not known yet, on all CPUs.
-func (r *Rates) Learn(ctx context.Context, stories ...*Story) error {
+// Learn works out the rates that the timelines need and that are not known yet, on all CPUs.
+func (r *Rates) Learn(ctx context.Context, timelines ...*Timeline) error {
 	todo := map[key]bool{}
-	for _, s := range stories {
+	for _, s := range timelines {
 		todo[r.keyOf(s.Policy, State{})] = true
-		for _, x := range s.Spells {
+		for _, x := range s.Intervals {
 			todo[r.keyOf(s.Policy, x.state)] = true
 		}
 	}
@@ -298,7 +298,7 @@ func (r *Rates) missing(todo map[key]bool) (map[key][]Dead, int) {
 	}
 	groups, n := map[key][]Dead{}, 0
 	for k := range todo {
-		if _, ok := r.known[k]; ok || k.state.standing {
+		if _, ok := r.known[k]; ok || k.state.stopped {
 			continue
 		}
 		group := key{k.kind, State{plan: k.state.plan}}
@@ -311,8 +311,8 @@ func (r *Rates) missing(todo map[key]bool) (map[key][]Dead, int) {
 // keyOf brings together what comes to the same.
 func (r *Rates) keyOf(p failover.Policy, x State) key {
 	switch {
-	case x.standing:
-		return key{state: State{standing: true}}
+	case x.stopped:
+		return key{state: State{stopped: true}}
 	case p == failover.FORSHold:
 		p = failover.FORS
 	case p == failover.None:

@@ -39,7 +39,7 @@ func TestRates(t *testing.T) {
 	}{
 		{"healthy", failover.MinHop, State{}, 1, 1},
 		{"healthy, FORS", failover.FORS, State{}, 1, 1},
-		{"standing", failover.FORS, State{standing: true}, 0, 0},
+		{"standing", failover.FORS, State{stopped: true}, 0, 0},
 		{"twelve phases with two messages", failover.MinHop, State{tables: one}, 1.5 * 15 / (1.5*15 + 12), 1.5 * 15 / (1.5*15 + 10)},
 		{"detours, twelve phases with two messages", failover.FORS, State{tables: one}, 1.5 * 15 / (1.5*15 + 14), 1.5 * 15 / (1.5*15 + 8)},
 		{"planned anew", failover.FORS, State{plan: one, tables: one}, 15. / 16, 15. / 16},
@@ -47,7 +47,7 @@ func TestRates(t *testing.T) {
 		{"without phases", failover.Unsync, State{plan: one, tables: one}, 1.5 * 12 / 16, 1.5},
 	} {
 		rates := &Rates{Work: s.Rate}
-		if err := rates.Learn(context.Background(), &Story{Policy: tt.policy, Spells: []Spell{{state: tt.state}}}); err != nil {
+		if err := rates.Learn(context.Background(), &Timeline{Policy: tt.policy, Intervals: []Interval{{state: tt.state}}}); err != nil {
 			t.Fatalf("%s: %v", tt.name, err)
 		}
 		if share := rates.of(tt.policy, tt.state) / healthy; share < tt.atLeast-1e-9 || share > tt.most+1e-9 {

@@ -11,23 +11,23 @@ import (
 
 // A State is what decides how fast events are built.
 type State struct {
-	standing bool // nothing gets through to somebody
-	plan     Dead // what is dead in the plan in use
-	tables   Dead // what tables and detours avoid
+	stopped bool // nothing gets through to somebody
+	plan    Dead // what is dead in the plan in use
+	tables  Dead // what tables and detours avoid
 }
 
-// A Spell is a time during which the state is the same.
-type Spell struct {
+// A Interval is a time during which the state is the same.
+type Interval struct {
 	at, lasts time.Duration
 	state     State
 }
 
-// A Story is what one policy does over a log, before it is known what that builds.
-type Story struct {
-	Policy   failover.Policy
-	Spells   []Spell // they cover the log without a gap
-	switches int     // changes of plan
-	unused   unused
+// A Timeline is what one policy does over a log, before it is known what that builds.
+type Timeline struct {
+	Policy    failover.Policy
+	Intervals []Interval // they cover the log without a gap
+	switches  int        // changes of plan
+	unused    unused
 }
 
 // unused is how links were up and not used, because they were held out or since it takes
@@ -62,12 +62,12 @@ func (a *agenda) Pop() any {
 
 // A player plays a log to the machine.
 type player struct {
-	o       Options
-	m       *failover.Machine
-	story   *Story
-	now     time.Duration
-	agenda  agenda
-	planned int // that were ever on the agenda
+	o        Options
+	m        *failover.Machine
+	timeline *Timeline
+	now      time.Duration
+	agenda   agenda
+	planned  int // that were ever on the agenda
 
 	down   counts // in truth
 	apart  bool   // servers have no path to each other
@@ -75,12 +75,12 @@ type player struct {
 	plan   set    // what is dead in the plan in use
 	made   map[int]set
 
-	standing bool
-	since    time.Duration // the first message was lost then
-	turn     *turn
-	begun    time.Duration // of the spell that lasts
-	state    State
-	unused   map[topology.Link]time.Duration // links that are up but avoided: since when
+	stopped bool
+	since   time.Duration // the first message was lost then
+	turn    *turn
+	begun   time.Duration // of the interval that lasts
+	state   State
+	unused  map[topology.Link]time.Duration // links that are up but avoided: since when
 }
 
 // A set is links and their name.
@@ -105,9 +105,9 @@ type turn struct {
 }
 
 // Replay plays a log to the machine of a policy. O(changes · log).
-func Replay(p failover.Policy, l Log, o Options) (*Story, error) {
+func Replay(p failover.Policy, l Log, o Options) (*Timeline, error) {
 	r := &player{
-		o: o, m: failover.New(o.machine(p)), story: &Story{Policy: p, unused: unused{links: map[topology.Link]bool{}}},
+		o: o, m: failover.New(o.machine(p)), timeline: &Timeline{Policy: p, unused: unused{links: map[topology.Link]bool{}}},
 		down: counts{}, tables: setOf(nil), plan: setOf(nil), made: map[int]set{}, unused: map[topology.Link]time.Duration{},
 	}
 	for _, c := range l.changes {
@@ -116,7 +116,7 @@ func Replay(p failover.Policy, l Log, o Options) (*Story, error) {
 	if err := r.play(l.Span); err != nil {
 		return nil, fmt.Errorf("policy %s, %s into the log: %w", p, r.now, err)
 	}
-	return r.story, nil
+	return r.timeline, nil
 }
 
 // at has something happen at a moment, and returns its number.
@@ -150,7 +150,7 @@ func (r *player) play(span time.Duration) error {
 			r.now = span
 			r.cut()
 			for l, since := range r.unused {
-				r.story.unused.add(l, span-since)
+				r.timeline.unused.add(l, span-since)
 			}
 			return nil
 		}
@@ -231,7 +231,7 @@ func (r *player) makePlan(a failover.MakePlan) error {
 
 // exchange has the turn go on when an exchange that begins now has ended.
 func (r *player) exchange() {
-	if !r.standing {
+	if !r.stopped {
 		r.turn.due = r.after(r.o.Times.Exchange, r.ended(r.turn, r.planned+1))
 	}
 }
@@ -249,7 +249,7 @@ func (r *player) ended(t *turn, number int) func() error {
 			return nil
 		}
 		r.turn = nil
-		r.story.switches++
+		r.timeline.switches++
 		return r.tell(failover.Switched{ID: t.id, LastOld: t.lastOld, FirstNew: r.now})
 	}
 }
@@ -257,14 +257,14 @@ func (r *player) ended(t *turn, number int) func() error {
 // look cuts the time where the state has changed.
 func (r *player) look() {
 	switch hole := r.hole(); {
-	case hole && !r.standing:
-		r.standing, r.since = true, r.now
+	case hole && !r.stopped:
+		r.stopped, r.since = true, r.now
 		if r.turn != nil {
 			r.turn.due = 0
 		}
-	case r.standing && !hole:
+	case r.stopped && !hole:
 		if again := r.retry(); again == r.now {
-			r.standing = false
+			r.stopped = false
 			if r.turn != nil {
 				r.exchange()
 			}
@@ -272,7 +272,7 @@ func (r *player) look() {
 			r.at(again, func() error { return nil }) // to look again
 		}
 	}
-	if s := (State{r.standing, r.plan.name, r.tables.name}); s != r.state {
+	if s := (State{r.stopped, r.plan.name, r.tables.name}); s != r.state {
 		r.cut()
 		r.state = s
 	}
@@ -284,7 +284,7 @@ func (r *player) watch() {
 	avoided := func(l topology.Link) bool { return r.down[l] == 0 && (r.tables.has[l] || r.plan.has[l]) }
 	for l, since := range r.unused {
 		if !avoided(l) {
-			r.story.unused.add(l, r.now-since)
+			r.timeline.unused.add(l, r.now-since)
 			delete(r.unused, l)
 		}
 	}
@@ -305,10 +305,10 @@ func (u *unused) add(l topology.Link, d time.Duration) {
 	u.longest = max(u.longest, d)
 }
 
-// cut ends the spell that lasts.
+// cut ends the interval that lasts.
 func (r *player) cut() {
 	if r.now > r.begun {
-		r.story.Spells = append(r.story.Spells, Spell{r.begun, r.now - r.begun, r.state})
+		r.timeline.Intervals = append(r.timeline.Intervals, Interval{r.begun, r.now - r.begun, r.state})
 	}
 	r.begun = r.now
 }

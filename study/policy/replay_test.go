@@ -58,7 +58,7 @@ func handMade(span int, ends ...[2]int) Log {
 	return l
 }
 
-func result(t *testing.T, p failover.Policy, l Log, o Options, rates *Rates) (*Story, *Result) {
+func result(t *testing.T, p failover.Policy, l Log, o Options, rates *Rates) (*Timeline, *Result) {
 	t.Helper()
 	s, err := Replay(p, l, o)
 	if err != nil {
@@ -67,7 +67,7 @@ func result(t *testing.T, p failover.Policy, l Log, o Options, rates *Rates) (*S
 	if err := rates.Learn(context.Background(), s); err != nil {
 		t.Fatal(err)
 	}
-	return s, Reckon(s, rates)
+	return s, AddUp(s, rates)
 }
 
 // TestOneHour is a link that is dead for an hour.
@@ -75,13 +75,13 @@ func TestOneHour(t *testing.T) {
 	t.Parallel()
 	l := handMade(10_000, [2]int{1000, 4600})
 	for _, tt := range []struct {
-		name                          string
-		policy                        failover.Policy
-		retransmit                    time.Duration
-		standing, rerouted, replanned float64
-		lost                          float64
-		switches                      int
-		unused                        float64
+		name                         string
+		policy                       failover.Policy
+		retransmit                   time.Duration
+		stopped, rerouted, replanned float64
+		lost                         float64
+		switches                     int
+		unused                       float64
 	}{
 		{"none", failover.None, 0, 3600, 0, 0, 36_000, 0, 0},
 		// TCP tries again after 3, 9, 21, 45, 93, 189 s, and from there every 120 s.
@@ -113,7 +113,7 @@ func TestOneHour(t *testing.T) {
 		}
 		_, r := result(t, tt.policy, l, o, rates)
 		got := []float64{r.StandingSec, r.FirstAidSec, r.ReplannedSec, r.Lost, float64(r.Switches), r.UnusedSec}
-		want := []float64{tt.standing, tt.rerouted, tt.replanned, tt.lost, float64(tt.switches), tt.unused}
+		want := []float64{tt.stopped, tt.rerouted, tt.replanned, tt.lost, float64(tt.switches), tt.unused}
 		for i := range want {
 			if math.Abs(got[i]-want[i]) > 1e-6 {
 				t.Errorf("%s: standing, re-routed, re-planned, lost, switches, unused: %v, want %v", tt.name, got, want)
@@ -208,15 +208,15 @@ func TestRandomLogs(t *testing.T) {
 		for _, p := range failover.Policies() {
 			s, r := result(t, p, l, o, rates)
 			at := time.Duration(0)
-			for _, x := range s.Spells {
+			for _, x := range s.Intervals {
 				if x.at != at || x.lasts <= 0 {
-					t.Fatalf("seed %d, %s: spell %+v begins at %s", seed, p, x, at)
+					t.Fatalf("seed %d, %s: interval %+v begins at %s", seed, p, x, at)
 				}
 				at += x.lasts
 			}
 			all := r.HealthySec + r.ReplannedSec + r.FirstAidSec + r.StandingSec
 			if at != l.Span || math.Abs(all-l.Span.Seconds()) > 1e-6 || math.Abs(r.Built+r.Lost-10*l.Span.Seconds()) > 1e-3 {
-				t.Errorf("seed %d, %s: spells end at %s, times add up to %g s, built and lost to %g Tb; the log has %s", seed, p, at, all, r.Built+r.Lost, l.Span)
+				t.Errorf("seed %d, %s: intervals end at %s, times add up to %g s, built and lost to %g Tb; the log has %s", seed, p, at, all, r.Built+r.Lost, l.Span)
 			}
 			if p == failover.None {
 				none = r.StandingSec
@@ -245,7 +245,7 @@ func TestInstant(t *testing.T) {
 		if err := rates.Learn(context.Background(), s); err != nil {
 			t.Fatal(err)
 		}
-		if want := Reckon(s, rates); math.Abs(r.Lost-want.Lost) > 1e-6 || math.Abs(r.HealthySec-want.HealthySec) > 1e-6 {
+		if want := AddUp(s, rates); math.Abs(r.Lost-want.Lost) > 1e-6 || math.Abs(r.HealthySec-want.HealthySec) > 1e-6 {
 			t.Errorf("seed %d: %+v, want %+v", seed, r, want)
 		}
 	}

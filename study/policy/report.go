@@ -64,7 +64,7 @@ func (s *Setting) OneLink(ctx context.Context, w Worst) (*OneLink, error) {
 	return out, err
 }
 
-// A Report is what policies are worth over a log, and how that was reckoned.
+// A Report is what policies are worth over a log, and how that was computed.
 type Report struct {
 	Log     Log
 	Setting *Setting
@@ -96,7 +96,7 @@ func ParsePolicies(s string) ([]failover.Policy, error) {
 
 // Progress is told where the work on a report stands.
 type Progress struct {
-	Replayed func(policy int, s *Story)
+	Replayed func(policy int, s *Timeline)
 	States   func(policy, done, of int) // whose rates are worked out
 }
 
@@ -105,16 +105,16 @@ type Progress struct {
 func (r *Report) WorkOut(ctx context.Context, policies []failover.Policy, progress Progress) error {
 	rates := &Rates{Work: r.Setting.Rate, Same: r.Setting.Same}
 	for i, p := range policies {
-		story, err := Replay(p, r.Log, Options{Tree: r.Setting.Tree, Times: r.Times, Hold: r.Hold})
+		timeline, err := Replay(p, r.Log, Options{Tree: r.Setting.Tree, Times: r.Times, Hold: r.Hold})
 		if err != nil {
 			return err
 		}
-		progress.Replayed(i, story)
+		progress.Replayed(i, timeline)
 		rates.Progress = func(done, of int) { progress.States(i, done, of) }
-		if err := rates.Learn(ctx, story); err != nil {
+		if err := rates.Learn(ctx, timeline); err != nil {
 			return err
 		}
-		r.Results = append(r.Results, Reckon(story, rates))
+		r.Results = append(r.Results, AddUp(timeline, rates))
 	}
 	worst, ok := r.Log.Worst()
 	if !ok {

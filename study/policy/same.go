@@ -13,7 +13,7 @@ import (
 // ports in use any order of leaves and of spines is as good as another, and a plan for
 // the one is a plan for the other with the names changed. On other trees the state stays.
 func (s *Setting) Same(x State) State {
-	if !s.Tree.Full() || x.standing {
+	if !s.Tree.Full() || x.stopped {
 		return x
 	}
 	r := renaming{}

@@ -5,8 +5,8 @@
 // messages get through, the models of package sim say what is built; the sums are what
 // a policy builds and loses.
 //
-// The way of the data: FromFailures (a Log) → Replay (a Story, no rates) → Rates (what
-// each distinct state builds, worked out once and several at a time) → Reckon (a Result).
+// The way of the data: FromFailures (a Log) → Replay (a Timeline, no rates) → Rates (what
+// each distinct state builds, worked out once and several at a time) → AddUp (a Result).
 //
 // What is assumed:
 //

@@ -22,7 +22,7 @@ const (
 // change nothing in it.
 func (x State) phase() phaseKind {
 	switch {
-	case x.standing:
+	case x.stopped:
 		return stoppedPhase
 	case !subset(x.tables, x.plan):
 		return firstAidPhase
@@ -75,23 +75,23 @@ func (r *Result) lostShare() float64 {
 // tbit is a terabit.
 const tbit = 1e12
 
-// Reckon adds up what a story builds. Its rates must have been learnt.
-func Reckon(s *Story, rates *Rates) *Result {
+// AddUp adds up what a timeline builds. Its rates must have been learnt.
+func AddUp(s *Timeline, rates *Rates) *Result {
 	out := &Result{Policy: s.Policy, Healthy: rates.of(s.Policy, State{}) / tbit, Switches: s.switches}
 	var sec, lost [phases]float64
 	var hours []float64
-	standing := false
-	for _, x := range s.Spells {
+	stopped := false
+	for _, x := range s.Intervals {
 		rate := rates.of(s.Policy, x.state) / tbit
 		p := x.state.phase()
 		sec[p] += x.lasts.Seconds()
 		lost[p] += (out.Healthy - rate) * x.lasts.Seconds()
 		out.Built += rate * x.lasts.Seconds()
 		hours = spread(hours, x, out.Healthy-rate)
-		if x.state.standing && !standing {
+		if x.state.stopped && !stopped {
 			out.Stops++
 		}
-		standing = x.state.standing
+		stopped = x.state.stopped
 	}
 	out.HealthySec, out.ReplannedSec, out.FirstAidSec, out.StandingSec = sec[healthyPhase], sec[replannedPhase], sec[firstAidPhase], sec[stoppedPhase]
 	out.LostReplanned, out.LostFirstAid, out.LostStanding = lost[replannedPhase], lost[firstAidPhase], lost[stoppedPhase]
@@ -106,8 +106,8 @@ func Reckon(s *Story, rates *Rates) *Result {
 	return out
 }
 
-// spread adds what is lost in a spell to the hours that it lies in.
-func spread(hours []float64, x Spell, rate float64) []float64 {
+// spread adds what is lost in a interval to the hours that it lies in.
+func spread(hours []float64, x Interval, rate float64) []float64 {
 	for at, left := x.at, x.lasts; left > 0; {
 		h := int(at / time.Hour)
 		for len(hours) <= h {
