@@ -25,7 +25,7 @@ type sinkOfPairs struct {
 	takes bool
 }
 
-func (s sinkOfPairs) CountsPairs() bool { return s.takes }
+func (s sinkOfPairs) Keeps() results.Keeps { return results.Keeps{Pairs: s.takes} }
 
 // Pairs are counted for those who take them, unless they are too many.
 func TestCountsPairs(t *testing.T) {

@@ -22,7 +22,7 @@ func (r *runner) countsPairs() bool {
 		most = maxPairs
 	}
 	switch n := r.s.Tree.Servers(); {
-	case !r.sink.CountsPairs():
+	case !r.sink.Keeps().Pairs:
 		return false
 	case n > most:
 		r.manifest.Warnings = append(r.manifest.Warnings, fmt.Sprintf(

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"testing"
+
+	"evbench/results"
 )
 
 // keeper is a Sink that keeps plans.
@@ -13,6 +15,8 @@ type keeper struct {
 	early bool // all of them came before the first manifest
 	full  error
 }
+
+func (k *keeper) Keeps() results.Keeps { return results.Keeps{Plans: true} }
 
 func (k *keeper) Plan(name string, text []byte) error {
 	k.early = len(k.manifests) == 0

@@ -31,25 +31,24 @@ import (
 )
 
 // A Sink takes what a run produces. Nothing is kept back until the end: after
-// an interruption it holds what was measured. What a Sink has no use for it answers
-// with nil.
+// an interruption it holds what was measured.
 type Sink interface {
 	// Manifest is written before anything is measured, and again at the end.
 	Manifest(results.Manifest) error
 	Sample(results.Sample) error
 	Link(results.LinkCount) error
-	// CountsPairs reports whether pairs of servers are counted one by one, which costs
-	// workers a little. Where they are too many they are not, and the manifest says so.
-	CountsPairs() bool
-	// Pair is what a server received of another one: of a slice, once it has ended, sender
-	// by sender. Where pairs are not counted there are none.
-	Pair(results.PairCount) error
 	Exchange(results.ExchangeTime) error
+	// Summary replaces the one before.
+	Summary(results.Summary) error
+
+	// Keeps says which of the following the sink has a use for; the zero answer is for none.
+	Keeps() results.Keeps
+	// Pair is what a server received of another one: of a slice, once it has ended, sender
+	// by sender. Where pairs are too many there are none, and the manifest says so.
+	Pair(results.PairCount) error
 	// Plan is that of a case with a schedule, in its text form, before the first Manifest.
 	// Without a schedule there is none.
 	Plan(name string, text []byte) error
-	// Summary replaces the one before.
-	Summary(results.Summary) error
 }
 
 // Options of a run.
@@ -169,8 +168,11 @@ func (r *runner) begin() error {
 	return r.sink.Manifest(r.manifest)
 }
 
-// keepPlans hands the plans to the sink.
+// keepPlans hands the plans to a sink that keeps them.
 func keepPlans(sink Sink, cases []Planned) error {
+	if !sink.Keeps().Plans {
+		return nil
+	}
 	for _, c := range cases {
 		if c.Plan.Schedule == nil {
 			continue

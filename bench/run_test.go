@@ -124,7 +124,7 @@ func (m *memory) Exchange(x results.ExchangeTime) error {
 	return nil
 }
 
-func (m *memory) CountsPairs() bool            { return false }
+func (m *memory) Keeps() results.Keeps         { return results.Keeps{} }
 func (m *memory) Pair(results.PairCount) error { return nil }
 func (m *memory) Plan(string, []byte) error    { return nil }
 
@@ -134,7 +134,7 @@ type pairMemory struct {
 	pairs []results.PairCount
 }
 
-func (m *pairMemory) CountsPairs() bool              { return true }
+func (m *pairMemory) Keeps() results.Keeps           { return results.Keeps{Pairs: true} }
 func (m *pairMemory) Pair(x results.PairCount) error { m.pairs = append(m.pairs, x); return nil }
 
 // What servers received of each other makes their goodput, in every mode and repeat,

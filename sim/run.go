@@ -20,9 +20,11 @@ type Sink interface {
 	Manifest(results.Manifest) error
 	Sample(results.Sample) error
 	Link(results.LinkCount) error
+	Summary(results.Summary) error
+	// Keeps says whether the sink has a use for plans; the zero answer is that it has none.
+	Keeps() results.Keeps
 	// Plan is that of a case with a schedule, in its text form, before the first Manifest.
 	Plan(name string, text []byte) error
-	Summary(results.Summary) error
 }
 
 // Options of a run. Only Manifest must be filled in.
@@ -80,9 +82,9 @@ type runner struct {
 
 // begin writes down the plans and what is expected.
 func (r *runner) begin() error {
-	kept := map[string]bool{}
+	keeps, kept := r.sink.Keeps().Plans, map[string]bool{}
 	for _, c := range r.cases {
-		if c.Plan.Schedule == nil || kept[c.Name] {
+		if !keeps || c.Plan.Schedule == nil || kept[c.Name] {
 			continue
 		}
 		kept[c.Name] = true

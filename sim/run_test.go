@@ -56,6 +56,8 @@ func (b *book) Summary(s results.Summary) error {
 	return b.note("summary")
 }
 
+func (b *book) Keeps() results.Keeps { return results.Keeps{Plans: true} }
+
 func (b *book) Plan(name string, text []byte) error {
 	b.plans = append(b.plans, name+": "+strings.SplitN(string(text), "\n", 2)[0])
 	return nil

@@ -68,4 +68,5 @@ func (nowhere) Manifest(results.Manifest) error { return nil }
 func (nowhere) Sample(results.Sample) error     { return nil }
 func (nowhere) Link(results.LinkCount) error    { return nil }
 func (nowhere) Summary(results.Summary) error   { return nil }
+func (nowhere) Keeps() results.Keeps            { return results.Keeps{} }
 func (nowhere) Plan(string, []byte) error       { return nil }

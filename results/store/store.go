@@ -72,8 +72,8 @@ func (f *Files) Link(l results.LinkCount) error {
 	return f.each(func(x form) error { return x.Link(l) })
 }
 
-// CountsPairs is true: there is a file for pairs of servers.
-func (f *Files) CountsPairs() bool { return true }
+// Keeps says that there are files for pairs of servers and for plans.
+func (f *Files) Keeps() results.Keeps { return results.Keeps{Pairs: true, Plans: true} }
 
 // Pair appends what a server received of another.
 func (f *Files) Pair(p results.PairCount) error {
