@@ -25,12 +25,19 @@ type call struct {
 	theirs   nonce
 	said     []byte // the preface
 
-	patient bool      // a peer without a route to it may get one
-	again   time.Time // when to try again; zero: the attempt is under way
+	until time.Time // a peer without a route to it may get one until then
+	again time.Time // when to try again; zero: the attempt is under way
 }
 
 // retryEvery is how soon a call for which there was no route is tried again.
 const retryEvery = 10 * time.Millisecond
+
+// How long a peer may be without a route to it. A network that routes itself settles while a
+// case is set up, whose links have just changed; later the context says how long.
+const (
+	settling = 2 * time.Second
+	always   = 365 * 24 * time.Hour
+)
 
 type stage int
 
@@ -105,8 +112,9 @@ func (c *call) begin() error {
 
 // excuse returns err, unless it is one to be patient with.
 func (c *call) excuse(err error) error {
-	if c.patient && (errors.Is(err, unix.ENETUNREACH) || errors.Is(err, unix.EHOSTUNREACH)) {
-		c.again = time.Now().Add(retryEvery)
+	now := time.Now()
+	if now.Before(c.until) && (errors.Is(err, unix.ENETUNREACH) || errors.Is(err, unix.EHOSTUNREACH)) {
+		c.again = now.Add(retryEvery)
 		return nil
 	}
 	return err

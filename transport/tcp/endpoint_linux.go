@@ -72,7 +72,7 @@ func (l *Listener) Connect(ctx context.Context, g Group) (*Endpoint, error) {
 		err = l.enter(e)
 	}
 	if err == nil {
-		err = e.open(ctx, g.Need, g.Partners, false)
+		err = e.open(ctx, g.Need, g.Partners, settling)
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
@@ -126,11 +126,11 @@ func (e *Endpoint) Extend(ctx context.Context, need []Path) error {
 	if err := e.group.validateNeed(need); err != nil {
 		return err
 	}
-	return e.open(ctx, need, nil, true)
+	return e.open(ctx, need, nil, always)
 }
 
-// open opens what is missing. If patient, a peer without a route to it may get one.
-func (e *Endpoint) open(ctx context.Context, need []Path, partners []int, patient bool) error {
+// open opens what is missing. A peer without a route to it may get one within patience.
+func (e *Endpoint) open(ctx context.Context, need []Path, partners []int, patience time.Duration) error {
 	var paths, pairs []Path
 	seen := map[Path]bool{}
 	for _, p := range need {
@@ -145,8 +145,9 @@ func (e *Endpoint) open(ctx context.Context, need []Path, partners []int, patien
 		}
 	}
 	calls := append(e.calls(kindData, paths), e.calls(kindBarrier, pairs)...)
+	until := time.Now().Add(patience)
 	for _, c := range calls {
-		c.patient = patient
+		c.until = until
 	}
 	if err := e.dial(ctx, calls); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Only a patient call puts up with a peer that has no route yet, and with nothing else.
+// A call puts up with a peer that has no route yet, for as long as it may, and with nothing else.
 func TestPatience(t *testing.T) {
 	for _, tt := range []struct {
 		patient bool
@@ -18,7 +18,10 @@ func TestPatience(t *testing.T) {
 		{true, unix.ENETUNREACH, true}, {true, unix.EHOSTUNREACH, true}, {true, unix.ECONNREFUSED, false},
 		{true, nil, false}, {false, unix.ENETUNREACH, false},
 	} {
-		c := &call{patient: tt.patient}
+		c := &call{until: time.Now().Add(-time.Second)}
+		if tt.patient {
+			c.until = time.Now().Add(time.Hour)
+		}
 		err := c.excuse(tt.err)
 		if tt.tried != !c.again.IsZero() || tt.tried != (err == nil && tt.err != nil) || !tt.tried && !errors.Is(err, tt.err) {
 			t.Errorf("%+v: error %v, again %v", tt, err, c.again)
