@@ -21,8 +21,8 @@ type layer struct {
 	pure bool
 }
 
-// layers is the house (docs/architecture.md), lowest floor first. A package that is not
-// listed fails the test: give it a room.
+// layers are the packages (docs/architecture.md), lowest first. A package that is not listed
+// fails the test.
 var layers = []layer{
 	{"internal/unit", "", true},
 	{"internal/coloring", "", true},
