@@ -30,6 +30,7 @@ var layers = []layer{
 	{"internal/printable", "", true},
 	{"internal/show", "", true},
 	{"internal/hostlist", "", true},
+	{"internal/osmlog", "", true},
 	{"internal/port", "", false},
 	{"internal/trust", "", false},
 	{"internal/atomicfile", "internal/trust", false},
@@ -97,22 +98,22 @@ var layers = []layer{
 
 	{"sim", "barrier internal/parallel internal/unit plan results routing/twolevel scheduler topology", true},
 
-	{"study/jobs", "internal/hostlist internal/show routing/lft routing/sssp topology/network", true},
-	{"study/failures", "topology topology/network", true},
-	{"study/survey", "internal/parallel internal/show plan plan/verify routing/dmod routing/lft routing/opensm routing/qft routing/sssp routing/twolevel scheduler topology topology/network", true},
-	{"study/policy", "failover plan results routing/twolevel scheduler sim study/failures topology", true},
-	{"study/papers", "failover internal/parallel internal/show plan results routing routing/lft routing/twolevel scheduler sim study/failures study/policy study/survey topology topology/network", true},
-
 	{"companion", "failover plan routing/twolevel topology", false},
 	{"companion/kernel", "companion failover fabric/lab topology", false},
 	{"fabric/lab/held", "companion companion/kernel fabric fabric/lab failover failover/loop internal/atomicfile internal/trust plan", false},
 	{"companion/iproute", "companion fabric/lab internal/atomicfile plan routing routing/lft topology", false},
-	{"companion/opensm", "failover internal/atomicfile internal/show internal/trust plan routing/lft routing/twolevel study/failures topology topology/ibnet topology/network", false},
+	{"companion/opensm", "failover internal/atomicfile internal/osmlog internal/show internal/trust plan routing/lft routing/twolevel topology topology/ibnet topology/network", false},
 	{"companion/opensm/follow", "companion/opensm failover failover/loop internal/show topology", false},
 	{"companion/inject", "companion/opensm internal/atomicfile internal/trust topology topology/ibnet topology/network", false},
 
 	{"fabric/kind", "companion companion/inject companion/kernel fabric fabric/emulate fabric/hosts fabric/hosts/host fabric/lab fabric/workers failover failover/loop internal/wire plan results routing/twolevel scenario topology transport/tcp", false},
 	{"fabric/started", "fabric fabric/hosts/host fabric/workers internal/hostlist internal/wire results scenario transport/mpi worker", false},
+
+	{"study/jobs", "internal/hostlist internal/show routing/lft routing/sssp topology/network", true},
+	{"study/failures", "internal/osmlog topology topology/network", true},
+	{"study/survey", "internal/parallel internal/show plan plan/verify routing/dmod routing/lft routing/opensm routing/qft routing/sssp routing/twolevel scheduler topology topology/network", true},
+	{"study/policy", "failover plan results routing/twolevel scheduler sim study/failures topology", true},
+	{"study/papers", "failover internal/parallel internal/show plan results routing routing/lft routing/twolevel scheduler sim study/failures study/policy study/survey topology topology/network", true},
 
 	{"bench", "builder controller fabric fabric/hosts/preflight failover failover/loop internal/unit internal/wire plan plan/store plan/verify results routing/twolevel scenario scheduler topology", false},
 	{"bench/simulate", "bench builder failover results scenario sim study/policy topology", false},

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"evbench/failover"
-	"evbench/study/failures"
+	"evbench/internal/osmlog"
 	"evbench/topology"
 	"evbench/topology/network"
 )
@@ -66,11 +66,11 @@ func (l *links) dead() []topology.Link {
 
 // say takes what a line of the log says. It reports whether only a discovery can tell
 // what it means.
-func (l *links) say(s failures.Said, seen time.Time) (events []failover.LinkEvent, unclear bool) {
-	switch s.What {
-	case failures.PortDown, failures.PortUp:
-		if at, ok := l.at[plug{s.GUID, uint8(s.Port)}]; ok {
-			return l.set(at, s.What == failures.PortUp, seen), false
+func (l *links) say(m osmlog.Message, seen time.Time) (events []failover.LinkEvent, unclear bool) {
+	switch m.Kind {
+	case osmlog.WentDown, osmlog.Unlinked, osmlog.CameUp:
+		if at, ok := l.at[plug{m.GUID, uint8(m.Port)}]; ok {
+			return l.set(at, m.Kind == osmlog.CameUp, seen), false
 		}
 		return nil, false // a server's
 	}

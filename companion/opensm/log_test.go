@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"evbench/study/failures"
 )
 
 // TestTail follows a log over half lines, a cut and a rotation.
@@ -81,6 +79,25 @@ func TestLoading(t *testing.T) {
 	}
 }
 
+// TestHeard reads lines that tell of a port and lines that do not.
+func TestHeard(t *testing.T) {
+	const state = stamped + "osm_spst_rcv_process: Switch 0x2c90401000000 leaf0 port 5 (x) changed state from "
+	for line, want := range map[string]string{
+		stamped + "pi_rcv_process_switch_ext_port: Unlinking local node 0x2c90401000000, port 5": "is down",
+		stamped + "pi_rcv_process_switch_ext_port: Unlinking local node 0x2c9040":                "",
+		state + "ACTIVE to DOWN\r\n": "is down",
+		state + "DOWN to INIT":       "is up",
+		state + "INIT to ACTIVE":     "",
+		stamped + "SUBNET UP":        "OpenSM has swept",
+		"SUBNET UP":                  "",
+	} {
+		m, ok := heard(line)
+		if ok != (want != "") || ok && words[m.Kind] != want {
+			t.Errorf("%s: %+v, %v; want %s", line, m, ok, want)
+		}
+	}
+}
+
 // However the log comes in, its lines are those of the whole; what they say of ports holds
 // for links that are there, and only tables that were configured are loaded.
 func FuzzLog(f *testing.F) {
@@ -110,14 +127,14 @@ func FuzzLog(f *testing.F) {
 			t.Fatal(err)
 		}
 		var l loading
-		heard := newLinks(tree, places, n)
+		state := newLinks(tree, places, n)
 		for _, s := range lines {
 			l.line(s)
-			said, ok := failures.Line([]byte(s))
+			said, ok := heard(s)
 			if !ok {
 				continue
 			}
-			if events, _ := heard.say(said, time.Time{}); len(events) > 0 && (said.Port < 1 || said.Port > 4) {
+			if events, _ := state.say(said, time.Time{}); len(events) > 0 && (said.Port < 1 || said.Port > 4) {
 				t.Errorf("%s: %v of port %d", s, events, said.Port)
 			}
 		}

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"evbench/failover"
+	"evbench/internal/osmlog"
 	"evbench/plan"
 	"evbench/routing/lft"
-	"evbench/study/failures"
 	"evbench/topology"
 	"evbench/topology/ibnet"
 	"evbench/topology/network"
@@ -197,18 +197,18 @@ func send(ctx context.Context, to chan<- failover.LinkEvent, events []failover.L
 // read takes lines of the log.
 func (s *Subnet) read(lines []string, l *look) (events []failover.LinkEvent) {
 	for _, line := range lines {
-		said, ok := failures.Line([]byte(line))
+		said, ok := heard(line)
 		if !ok {
 			continue
 		}
 		s.tell("log: "+s.describe(said), time.Time{}, nil)
 		s.mu.Lock()
 		found, unclear := s.links.say(said, time.Now())
-		s.sweeps(said.What != failures.Swept)
+		s.sweeps(said.Kind != osmlog.Swept)
 		s.mu.Unlock()
 		events = append(events, found...)
-		l.check = l.check || said.What == failures.Swept
-		if unclear && said.What != failures.Swept {
+		l.check = l.check || said.Kind == osmlog.Swept
+		if unclear && said.Kind != osmlog.Swept {
 			l.urgent, l.after = true, time.Time{}
 		}
 	}
@@ -231,14 +231,21 @@ func (s *Subnet) sweeps(busy bool) {
 	}
 }
 
-var words = map[failures.What]string{
-	failures.PortDown: "is down", failures.PortUp: "is up", failures.SwitchChanged: "has changed", failures.NodeGone: "is gone",
-	failures.NodeBack: "is back", failures.Swept: "OpenSM has swept",
+var words = map[osmlog.Kind]string{
+	osmlog.WentDown: "is down", osmlog.Unlinked: "is down", osmlog.CameUp: "is up", osmlog.Noticed: "has changed",
+	osmlog.NodeGone: "is gone", osmlog.NodeBack: "is back", osmlog.Swept: "OpenSM has swept",
 }
 
-func (s *Subnet) describe(said failures.Said) string {
+// heard reads one line of the log. Lines that say nothing of ports, those that are cut
+// short, and a port's steps from DOWN to ACTIVE after the first are not ok.
+func heard(line string) (m osmlog.Message, ok bool) {
+	l, verdict := osmlog.Parse([]byte(line))
+	return l.Message, verdict == osmlog.Good && l.Kind != osmlog.Progressed
+}
+
+func (s *Subnet) describe(said osmlog.Message) string {
 	if said.GUID == 0 {
-		return words[said.What]
+		return words[said.Kind]
 	}
 	name := fmt.Sprintf("0x%016x", said.GUID)
 	for v := range network.Node(s.net.Nodes()) {
@@ -249,7 +256,7 @@ func (s *Subnet) describe(said failures.Said) string {
 	if said.Port != 0 {
 		name = fmt.Sprintf("%s port %d", name, said.Port)
 	}
-	return name + " " + words[said.What]
+	return name + " " + words[said.Kind]
 }
 
 // Aid implements loop.Network: it waits until OpenSM has swept after what its log has

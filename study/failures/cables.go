@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"evbench/internal/osmlog"
 	"evbench/topology/network"
 )
 
@@ -201,7 +202,7 @@ func readPort(s string) (Port, error) {
 	if err != nil || n < 1 || n > 254 {
 		return Port{}, fmt.Errorf("%.60q: port %.60q must be 1..254", s, s[i+1:])
 	}
-	if guid, ok := wholeHex(strings.ToLower(s[:i])); ok {
+	if guid, ok := osmlog.GUID(strings.ToLower(s[:i])); ok {
 		return Port{guid: guid, port: n}, nil
 	}
 	return Port{isSwitch: s[:i], port: n}, nil

@@ -9,6 +9,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"evbench/internal/osmlog"
 )
 
 // isCSV looks at the first line: a header, or a row of four fields of which the
@@ -110,34 +112,16 @@ func parseRow(row []string, at [4]int) (record, bool) {
 	}
 	field := func(i int) string { return strings.TrimSpace(row[at[i]]) }
 	t, err := readTime(field(0))
-	port, ok := portNumber(field(2))
-	k, known := kindOfText(field(3))
+	port, ok := osmlog.Port(field(2))
+	k, known := osmlog.States(field(3))
 	if err != nil || !ok || !known || field(1) == "" || t.Year() < 1 {
 		return record{}, false
 	}
-	r := record{at: stampOf(t), kind: k, port: port}
-	if guid, ok := wholeHex(strings.ToLower(field(1))); ok {
-		r.guid = guid
+	r := record{at: stampOf(t), Message: osmlog.Message{Kind: k, Port: port}}
+	if guid, ok := osmlog.GUID(strings.ToLower(field(1))); ok {
+		r.GUID = guid
 	} else {
-		r.name = field(1)
+		r.Name = field(1)
 	}
 	return r, true
-}
-
-// kindOfText reads "DOWN", "ACTIVE to DOWN", "from ACTIVE to DOWN" or "ACTIVE->DOWN".
-func kindOfText(s string) (kind, bool) {
-	s = strings.TrimPrefix(strings.ToUpper(s), "FROM ")
-	for _, sep := range []string{" TO ", "->", "→"} {
-		if from, to, ok := strings.Cut(s, sep); ok {
-			return kindOf(from, to)
-		}
-	}
-	down, ok := stateDown(s)
-	switch {
-	case down:
-		return wentDown, ok
-	case strings.HasPrefix(s, "A"): // ARMED or ACTIVE: the last steps of coming up
-		return progressed, ok
-	}
-	return cameUp, ok
 }

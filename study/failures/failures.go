@@ -17,6 +17,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"evbench/internal/osmlog"
 )
 
 // A Class tells links between switches from links to servers.
@@ -59,23 +61,14 @@ type Link struct {
 	ends  [2]Port
 }
 
-// A change is what a port did.
-type change uint8
-
-// Changes of a port.
-const (
-	portDown     change = iota
-	portUp              // left the state DOWN
-	portProgress        // INIT to ARMED to ACTIVE: up, unless portUp was seen before
-)
-
-// An event is a change of one end of a link.
+// An event is a change of one end of a link: WentDown, CameUp or Progressed (from INIT to
+// ARMED to ACTIVE), which means up, unless CameUp was seen before.
 type event struct {
-	time   time.Time
-	link   int // index in History.Links
-	end    uint8
-	change change
-	vague  bool // the clock had been set back: the order is right, the time is not known
+	time  time.Time
+	link  int // index in History.Links
+	end   uint8
+	kind  osmlog.Kind
+	vague bool // the clock had been set back: the order is right, the time is not known
 }
 
 // A Failure is a time during which a link was down. Where an end is not known,

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"evbench/internal/osmlog"
 )
 
 // Options of Join.
@@ -58,11 +60,11 @@ func Join(logs []*Log, o Options) (*History, error) {
 	j := newJoiner(h, o.Cables, logs)
 	for _, r := range records {
 		switch {
-		case r.kind <= progressed:
-			j.event(r.t, j.end(r.record), change(r.kind), r.held)
+		case r.Kind <= osmlog.Progressed:
+			j.event(r.t, j.end(r.record), r.Kind, r.held)
 		case !logs[r.log].stated:
 			j.sweep.take(r)
-			if r.kind == swept {
+			if r.Kind == osmlog.Swept {
 				j.flush()
 			}
 		}
@@ -147,8 +149,8 @@ func startYears(logs []*Log, year int) []int {
 // compareLogs orders logs by what they hold.
 func compareLogs(a, b *Log, ya, yb int) int {
 	if c := slices.CompareFunc(a.records, b.records, func(x, y record) int {
-		return cmp.Or(cmp.Compare(x.at.micros()+int64(ya)*yearLen, y.at.micros()+int64(yb)*yearLen), cmp.Compare(x.kind, y.kind),
-			cmp.Compare(x.guid, y.guid), cmp.Compare(x.name, y.name), cmp.Compare(x.port, y.port))
+		return cmp.Or(cmp.Compare(x.at.micros()+int64(ya)*yearLen, y.at.micros()+int64(yb)*yearLen), cmp.Compare(x.Kind, y.Kind),
+			cmp.Compare(x.GUID, y.GUID), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Port, y.Port))
 	}); c != 0 {
 		return c
 	}
@@ -162,10 +164,10 @@ func (h *History) once(all []timed) []timed {
 		twin := false
 		for i := len(out) - 1; i >= 0 && out[i].t.Equal(r.t) && !twin; i-- {
 			o := out[i]
-			twin = o.log != r.log && !o.held && !r.held && o.kind == r.kind && o.guid == r.guid && o.name == r.name && o.port == r.port
+			twin = o.log != r.log && !o.held && !r.held && o.Message == r.Message
 		}
 		if twin {
-			if r.kind <= unlinked {
+			if r.Kind <= osmlog.Unlinked {
 				h.Losses.Duplicate++
 			}
 			continue
@@ -204,7 +206,7 @@ func newJoiner(h *History, c *Cables, logs []*Log) *joiner {
 // end finds the end of a link that a record tells of. A switch that is known by
 // name here and by GUID there is one switch.
 func (j *joiner) end(r record) endRef {
-	p := Port{r.guid, r.name, r.port}
+	p := Port{r.GUID, r.Name, r.Port}
 	if p.guid == 0 {
 		p.guid = j.names[p.isSwitch]
 	}
@@ -241,11 +243,11 @@ func (j *joiner) cable(i int) int {
 	return j.links[i]
 }
 
-func (j *joiner) event(t time.Time, at endRef, c change, vague bool) {
+func (j *joiner) event(t time.Time, at endRef, kind osmlog.Kind, vague bool) {
 	if vague {
 		j.h.Losses.Vague++
 	}
-	j.h.events = append(j.h.events, event{time: t, link: at.link, end: at.end, change: c, vague: vague})
+	j.h.events = append(j.h.events, event{time: t, link: at.link, end: at.end, kind: kind, vague: vague})
 }
 
 // finish numbers the links in order and sorts the events by time and link.

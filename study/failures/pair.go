@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"evbench/internal/osmlog"
 )
 
 // echo is how long after one end of a cable the other may report the same
@@ -57,16 +59,16 @@ type pairing struct {
 func (p *pairing) take(e event) {
 	t := &p.tracks[e.link]
 	switch {
-	case e.change == portDown:
+	case e.kind == osmlog.WentDown:
 		p.goDown(t, e)
 	case t.down:
 		t.open.Up, t.open.EndUnknown = e.time, e.vague
 		p.close(t)
 		t.upAt, t.upBy = e.time, e.end
-	case e.change == portUp:
+	case e.kind == osmlog.CameUp:
 		p.upAlone(t, e)
 	}
-	t.seen, t.isDown[e.end] = true, e.change == portDown
+	t.seen, t.isDown[e.end] = true, e.kind == osmlog.WentDown
 }
 
 func (p *pairing) goDown(t *track, e event) {

@@ -6,30 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-)
 
-// A kind is what a line tells.
-type kind uint8
-
-const (
-	wentDown   kind = iota // a port: any state to DOWN
-	cameUp                 // a port: DOWN to another state
-	progressed             // a port: between other states
-	unlinked               // upstream: a port of a switch lost its neighbour
-	noticed                // upstream: a switch says that one of its ports changed
-	nodeGone               // upstream: a node cannot be reached any more
-	nodeBack               // upstream: a node can be reached again
-	swept                  // upstream: the subnet is configured again
+	"evbench/internal/osmlog"
 )
 
 // A record is a line that matters.
 type record struct {
 	at   stamp
 	held bool
-	kind kind
-	guid uint64 // of the switch; of a port for nodeGone and nodeBack
-	name string
-	port int
+	osmlog.Message
 }
 
 // A Log is what one log holds, before its years are known.
@@ -110,24 +95,19 @@ func readLine(b *bufio.Reader) ([]byte, error) {
 
 // line takes one line of OpenSM's log.
 func (l *Log) line(line []byte, c *clock) {
-	at, rest, ok := readStamp(line)
-	if !ok {
-		if told(line) {
-			l.losses.Cut++
-		}
+	said, verdict := osmlog.Parse(line)
+	if verdict == osmlog.Cut {
+		l.losses.Cut++
+	}
+	if !said.Stamped {
 		return
 	}
-	s, held := c.tick(at)
+	s, held := c.tick(said.At.Microseconds())
 	if c.wasAhead {
 		l.hold(s)
 	}
-	r, verdict := parseLine(bytes.TrimRight(rest, "\r\n"))
-	switch verdict {
-	case cut:
-		l.losses.Cut++
-	case good:
-		r.at, r.held = s, held
-		l.add(r)
+	if verdict == osmlog.Good {
+		l.add(record{s, held, said.Message})
 	}
 }
 
@@ -147,11 +127,11 @@ func (l *Log) full() error {
 }
 
 func (l *Log) add(r record) {
-	if r.kind <= progressed {
+	if r.Kind <= osmlog.Progressed {
 		l.stated = true
 	}
-	if r.guid != 0 && r.name != "" {
-		l.switches[r.name] = r.guid
+	if r.GUID != 0 && r.Name != "" {
+		l.switches[r.Name] = r.GUID
 	}
 	l.records = append(l.records, r)
 }

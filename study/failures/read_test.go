@@ -11,72 +11,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"evbench/internal/osmlog"
 )
 
-func TestParseLine(t *testing.T) {
-	const leaf0 = 0x0002c90401000000
-	for _, c := range []struct {
-		line string
-		want record
-		v    verdict
-	}{
-		{`0x02 -> osm_spst_rcv_process: Switch 0xb0cf0e0300e31440 MF0;gb-nvl-087-switch03:N5110_LD/U1 port 61 (sw7p1s1) changed state from ACTIVE to DOWN`,
-			record{kind: wentDown, guid: 0xb0cf0e0300e31440, name: "MF0;gb-nvl-087-switch03:N5110_LD/U1", port: 61}, good},
-		{`0x02 -> osm_pi_rcv_process: Switch 0x200000 Switch1 port 3 changed state from DOWN to INIT`,
-			record{kind: cameUp, guid: 0x200000, name: "Switch1", port: 3}, good},
-		{`0x02 -> osm_spst_rcv_process: Switch 0x1 a port 4 b port 7 (x y) changed state from INIT to ARMED`,
-			record{kind: progressed, guid: 1, name: "a port 4 b", port: 7}, good},
-		{`0x02 -> osm_spst_rcv_process: Switch 0x1 port 7 changed state from INIT to DOWN`,
-			record{kind: wentDown, guid: 1, port: 7}, good},
-		{`0x02 -> osm_spst_rcv_process: Switch 0x1 a port 7 changed state from ACTIVE to DO`, record{}, cut},
-		{`0x02 -> osm_spst_rcv_process: Switch 0x1 a port 7 (sw changed state from ACTIVE to DOWN`, record{}, cut},
-		{`0x02 -> osm_spst_rcv_process: Switch 0x1 a port 0 changed state from ACTIVE to DOWN`, record{}, cut},
-		{`0x02 -> osm_spst_rcv_process: Switch 0x1 a po`, record{}, cut},
-		{`0x04 -> pi_rcv_process_switch_ext_port: Unlinking local node 0x2c90401000000, port 5`,
-			record{kind: unlinked, guid: leaf0, port: 5}, good},
-		{`0x04 -> pi_rcv_process_switch_ext_port: Unlinking local node 0x2c90401000000, por`, record{}, cut},
-		{`0x02 -> log_notice: Reporting Urgent Notice "Link state change" from switch LID 33, GUID 0x0002c90401000000`,
-			record{kind: noticed, guid: leaf0}, good},
-		{`0x02 -> log_notice: Reporting Urgent Notice "Link state change" from switch LID 33, GUID 0x0002c9040100`, record{}, cut},
-		{`0x02 -> drop_mgr_remove_port: Removed port with GUID:0x0002c90300000091 LID range [10, 10] of node:h9`,
-			record{kind: nodeGone, guid: 0x0002c90300000091}, good},
-		{`0x02 -> log_notice: Reporting Informational Notice "GID in service", GID:fe80::2:c904:200:2`,
-			record{kind: nodeBack, guid: 0x0002c90402000002}, good},
-		{`0x02 -> log_notice: Reporting Informational Notice "GID in service", GID:fe80:0:0:0:2:c904:200:2`,
-			record{kind: nodeBack, guid: 0x0002c90402000002}, good},
-		{`0x02 -> log_notice: Reporting Informational Notice "GID in service", GID:fe80::`, record{}, cut},
-		{`0x02 -> SUBNET UP`, record{kind: swept}, good},
-		{`0x02 -> osm_ucast_mgr_process: minhop tables configured on all switches`, record{}, other},
-		{``, record{}, other},
-	} {
-		got, v := parseLine([]byte(c.line))
-		if v != c.v || v == good && got != c.want {
-			t.Errorf("%s:\n%+v %d, want %+v %d", c.line, got, v, c.want, c.v)
-		}
-	}
-}
-
+// TestStamp gives stamps a year, which must have the day.
 func TestStamp(t *testing.T) {
-	for in, want := range map[string]string{
-		"Nov 21 01:28:17 867263 x": "2024-11-21 01:28:17.867263",
-		"Feb 29 23:59:60 000001 x": "2024-02-29 23:59:59.000001",
-		"Mar  1 00:00:00 000000 x": "2024-03-01 00:00:00",
-		"Feb 30 00:00:00 000000 x": "", "Nov 21 24:00:00 000000 x": "", "Nov 21 01:28:17 86726 xx": "", "Nov 21": "",
-	} {
-		at, rest, ok := readStamp([]byte(in))
-		got := ""
-		if ok {
-			when, err := stamp{0, at}.time(2024)
-			if err != nil || string(rest) != "x" {
-				t.Errorf("%q: rest %q, %v", in, rest, err)
-			}
-			got = when.Format("2006-01-02 15:04:05.999999")
-		}
-		if got != want {
-			t.Errorf("%q is %q, want %q", in, got, want)
-		}
+	at := 59*day + 10 // 29 February
+	if got, err := (stamp{1, at}).time(2023); err != nil || got.Format("2006-01-02 15:04:05.999999") != "2024-02-29 00:00:00.00001" {
+		t.Errorf("%s, %v", got, err)
 	}
-	at, _, _ := readStamp([]byte("Feb 29 00:00:00 000000 x"))
 	if _, err := (stamp{0, at}).time(2023); err == nil {
 		t.Error("29 February 2023 is a day")
 	}
@@ -98,11 +42,11 @@ func TestClock(t *testing.T) {
 		var k clock
 		var got []string
 		for _, s := range strings.Split(c.in, ", ") {
-			at, _, ok := readStamp([]byte(s + ":00:00 000000 x"))
-			if !ok {
+			line, _ := osmlog.Parse([]byte(s + ":00:00 000000 x"))
+			if !line.Stamped {
 				t.Fatal(s)
 			}
-			st, held := k.tick(at)
+			st, held := k.tick(line.At.Microseconds())
 			text := fmt.Sprintf("%d %s", st.year, leap.Add(time.Duration(st.at)*time.Microsecond).Format("Jan 02 15"))
 			if held {
 				text += "*"
@@ -169,28 +113,29 @@ func TestFirstYears(t *testing.T) {
 func TestReadCSV(t *testing.T) {
 	for _, c := range []struct {
 		name, in string
-		want     []record
+		want     []osmlog.Message
 		cut      int
 	}{
 		{"own order of columns, newest first", "state,@timestamp,Port,switch,message\nDOWN to INIT,2024-03-02T10:00:30.5Z,5,0x0002C90401000000,\"a, b\"\n" +
 			"ACTIVE to DOWN,2024-03-02T10:00:00Z,5,0x0002C90401000000,\n",
-			[]record{{kind: wentDown, guid: 0x0002c90401000000, port: 5}, {kind: cameUp, guid: 0x0002c90401000000, port: 5}}, 0},
+			[]osmlog.Message{{Kind: osmlog.WentDown, GUID: 0x0002c90401000000, Port: 5}, {Kind: osmlog.CameUp, GUID: 0x0002c90401000000, Port: 5}}, 0},
 		{"dashboard", "\"Mar 2, 2024 @ 10:00:00.000\",s1_0,5,DOWN\n\"Mar 2, 2024 @ 10:00:01.000\",s1_0,5,INIT\n\"Mar 2, 2024 @ 10:00:02.000\",s1_0,5,ACTIVE\n",
-			[]record{{kind: wentDown, name: "s1_0", port: 5}, {kind: cameUp, name: "s1_0", port: 5}, {kind: progressed, name: "s1_0", port: 5}}, 0},
+			[]osmlog.Message{{Kind: osmlog.WentDown, Name: "s1_0", Port: 5}, {Kind: osmlog.CameUp, Name: "s1_0", Port: 5}, {Kind: osmlog.Progressed, Name: "s1_0", Port: 5}}, 0},
 		{"bad rows", "timestamp,switch,port,state\n2024-03-02 10:00:00,s1_0,5,GONE\n2024-03-02 10:00:00,s1_0,500,DOWN\nx,s1_0,5,DOWN\n" +
 			"2024-03-02 10:00:00,,5,DOWN\n2024-03-02 10:00:00,s1_0,5\n2024-03-02 10:00:00,s1_0,5,UP\n1709373600000,s1_0,6,from ACTIVE to DOWN\n",
-			[]record{{kind: cameUp, name: "s1_0", port: 5}, {kind: wentDown, name: "s1_0", port: 6}}, 5},
+			[]osmlog.Message{{Kind: osmlog.CameUp, Name: "s1_0", Port: 5}, {Kind: osmlog.WentDown, Name: "s1_0", Port: 6}}, 5},
 	} {
 		l, err := Read(strings.NewReader(c.in), "x.csv")
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		for i := range l.records {
-			l.records[i].at = stamp{}
+		var got []osmlog.Message
+		for _, r := range l.records {
+			got = append(got, r.Message)
 		}
-		if !slices.Equal(l.records, c.want) || l.losses.Cut != c.cut {
-			t.Errorf("%s: %+v, %d cut; want %+v, %d", c.name, l.records, l.losses.Cut, c.want, c.cut)
+		if !slices.Equal(got, c.want) || l.losses.Cut != c.cut {
+			t.Errorf("%s: %+v, %d cut; want %+v, %d", c.name, got, l.losses.Cut, c.want, c.cut)
 		}
 	}
 	if _, err := Read(strings.NewReader("hello\nworld\n"), "x.txt"); err == nil || !strings.Contains(err.Error(), "x.txt") {

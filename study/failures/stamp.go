@@ -44,48 +44,6 @@ func stampOf(t time.Time) stamp {
 	return stamp{t.Year(), in.Sub(leap).Microseconds()}
 }
 
-var monthDays = map[string]int{} // month and day to days since 1 January of a leap year
-
-func init() {
-	for d := leap; d.Year() == 2000; d = d.AddDate(0, 0, 1) {
-		monthDays[d.Format("Jan 02")] = d.YearDay() - 1
-	}
-}
-
-// readStamp reads "Nov 21 01:28:17 867263 ", the head of a line of OpenSM's
-// log, and returns the rest of the line.
-func readStamp(line []byte) (at int64, rest []byte, ok bool) {
-	const clock = len("Nov 21 01:28:17 ")
-	if len(line) < clock+7 || line[3] != ' ' || line[6] != ' ' || line[9] != ':' || line[12] != ':' || line[15] != ' ' || line[22] != ' ' {
-		return 0, line, false
-	}
-	head := [6]byte(line[:6])
-	if head[4] == ' ' {
-		head[4] = '0'
-	}
-	days, ok := monthDays[string(head[:])]
-	h, ok1 := digits(line[7:9], 23)
-	m, ok2 := digits(line[10:12], 59)
-	s, ok3 := digits(line[13:15], 60)
-	us, ok4 := digits(line[16:22], 999_999)
-	if !ok || !ok1 || !ok2 || !ok3 || !ok4 {
-		return 0, line, false
-	}
-	at = int64(days)*day + ((int64(h)*60+int64(m))*60+int64(min(s, 59)))*1e6 + int64(us)
-	return at, line[23:], true
-}
-
-func digits(b []byte, most int) (int, bool) {
-	n := 0
-	for _, c := range b {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		n = n*10 + int(c-'0')
-	}
-	return n, n <= most
-}
-
 // A clock follows the stamps of one log.
 type clock struct {
 	first, last stamp // last is the latest so far

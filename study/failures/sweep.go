@@ -3,6 +3,8 @@ package failures
 import (
 	"maps"
 	"slices"
+
+	"evbench/internal/osmlog"
 )
 
 // A sweep is what upstream OpenSM says from one configuration of the subnet to
@@ -15,19 +17,19 @@ type sweep struct {
 }
 
 func (s *sweep) take(r timed) {
-	switch r.kind {
-	case noticed:
+	switch r.Kind {
+	case osmlog.Noticed:
 		if s.noticed == nil {
 			s.noticed = map[uint64]timed{}
 		}
-		if _, ok := s.noticed[r.guid]; !ok {
-			s.noticed[r.guid] = r
+		if _, ok := s.noticed[r.GUID]; !ok {
+			s.noticed[r.GUID] = r
 		}
-	case unlinked:
+	case osmlog.Unlinked:
 		s.unlinked = append(s.unlinked, r)
-	case nodeGone:
+	case osmlog.NodeGone:
 		s.gone = append(s.gone, r)
-	case nodeBack:
+	case osmlog.NodeBack:
 		s.back = append(s.back, r)
 	}
 }
@@ -49,11 +51,11 @@ func (j *joiner) flush() {
 	explained := map[uint64]bool{}
 	for _, r := range s.unlinked {
 		at := j.end(r.record)
-		j.goDown(s.when(r.guid, r), at)
+		j.goDown(s.when(r.GUID, r), at)
 		j.explain(explained, at.link)
 	}
 	for _, r := range s.gone {
-		for _, at := range j.around(r.guid) {
+		for _, at := range j.around(r.GUID) {
 			if !j.down[at.link] {
 				j.h.Losses.Inferred++
 				j.goDown(r, at)
@@ -62,7 +64,7 @@ func (j *joiner) flush() {
 		}
 	}
 	for _, r := range s.back {
-		for _, at := range j.around(r.guid) {
+		for _, at := range j.around(r.GUID) {
 			if before[at.link] && j.down[at.link] {
 				j.comeUp(s.when(j.h.Links[at.link].ends[at.end].guid, r), at, explained)
 			}
@@ -90,13 +92,13 @@ func (s *sweep) when(guid uint64, r timed) timed {
 }
 
 func (j *joiner) goDown(r timed, at endRef) {
-	j.event(r.t, at, portDown, r.held)
+	j.event(r.t, at, osmlog.WentDown, r.held)
 	j.down[at.link] = true
 }
 
 func (j *joiner) comeUp(r timed, at endRef, explained map[uint64]bool) {
 	j.h.Losses.Inferred++
-	j.event(r.t, at, portUp, r.held)
+	j.event(r.t, at, osmlog.CameUp, r.held)
 	delete(j.down, at.link)
 	j.explain(explained, at.link)
 }
