@@ -23,7 +23,11 @@ const (
 
 // Policies lists the valid names, in order of what they do.
 func Policies() []string {
-	return []string{PolicyNone, PolicyMinHop, PolicySpread, PolicyUnsync, PolicyFORS, PolicyFORSHold}
+	var names []string
+	for _, p := range failover.Policies() {
+		names = append(names, string(p))
+	}
+	return names
 }
 
 // A Failover says what is done about links that die or come back during a case.
@@ -43,7 +47,6 @@ const (
 
 // Defaults of fail-over, and how long it may wait for more.
 const (
-	DefaultHold     = 10 * time.Minute
 	defaultDebounce = time.Millisecond
 	maxDebounce     = 10 * time.Second
 )
@@ -125,7 +128,7 @@ func parseStore(s string) (string, error) {
 func (f *Failover) fill(base *Failover) {
 	f.Debounce, f.OnDisconnect = defaultDebounce, End
 	if f.Policy == PolicyFORSHold {
-		f.Hold = DefaultHold
+		f.Hold = failover.DefaultHold
 	}
 	if base == nil {
 		return

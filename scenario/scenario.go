@@ -135,7 +135,7 @@ const (
 
 // modes, barriers, schedules, Routings, Kinds list the valid names.
 func modes() []string    { return []string{Sync, Unsync, FreeRunning} }
-func barriers() []string { return []string{Tournament, Central, Dissemination, MPIBarrier} }
+func barriers() []string { return append(barrier.Kinds(), MPIBarrier) }
 func schedules() []string {
 	return []string{
 		LinearShift, XOR, BandwidthOptimal, FORS, FORSClosed, FORSPublished, FORSPublishedText,

@@ -72,11 +72,7 @@ func unpacked(file io.Reader) ([]byte, error) {
 			return nil, err
 		}
 	}
-	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("more than %d bytes", maxFile)
-	}
-	return data, err
+	return io.ReadAll(atomicfile.Bound(r, maxFile))
 }
 
 var yamlLine = regexp.MustCompile(`^\s*("?[a-z_]+"?\s*:|[-{])`)
