@@ -8,6 +8,7 @@ import (
 
 	"evbench/plan"
 	"evbench/results"
+	"evbench/routing/twolevel"
 )
 
 // Fluid builds events with fragments that share the wires they cross max-min fairly.
@@ -132,7 +133,7 @@ func late(j *Job, server int, what uint64) float64 {
 	if j.Timing.Jitter == 0 {
 		return 0
 	}
-	x := mix(mix(j.Seed, uint64(server)+1), what)
+	x := twolevel.Mix(twolevel.Mix(j.Seed, uint64(server)+1), what)
 	return j.Timing.Jitter.Seconds() * float64(x>>11) / (1 << 53)
 }
 

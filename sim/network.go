@@ -91,6 +91,3 @@ func spinesOf(p *plan.Plan, leaf []int, seed uint64) func(src, dst int) int {
 	}
 	return func(src, dst int) int { return int(table[leaf[src]*n+dst]) }
 }
-
-// mix returns random bits that depend on nothing but its arguments.
-func mix(seed, index uint64) uint64 { return twolevel.Mix(seed, index) }

@@ -8,6 +8,7 @@ import (
 
 	"evbench/plan"
 	"evbench/results"
+	"evbench/routing/twolevel"
 	"evbench/scheduler"
 )
 
@@ -290,7 +291,7 @@ func (x *phaser) busiest() (most float64) {
 func (x *phaser) late(e uint64, phase int) (latest float64) {
 	first := (e<<16 + uint64(phase)) * uint64(x.n)
 	for rank := range x.delays {
-		share := float64(mix(x.j.Seed, first+uint64(rank))>>11) / (1 << 53)
+		share := float64(twolevel.Mix(x.j.Seed, first+uint64(rank))>>11) / (1 << 53)
 		x.delays[rank] = share * x.j.Timing.Jitter.Seconds()
 		latest = max(latest, x.delays[rank])
 	}

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"evbench/bench"
+	"evbench/internal/parallel"
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/sim"
@@ -21,21 +19,15 @@ import (
 func Predict(ctx context.Context, s *scenario.Scenario, planned []bench.Planned, budget time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, budget)
 	defer cancel()
-	var g errgroup.Group
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range planned {
-		g.Go(func() error {
-			p := &planned[i]
-			r, err := predicted(ctx, s, *p, budget)
-			if err != nil {
-				p.Prediction.NotSimulated = err.Error()
-				return nil
-			}
-			p.Prediction.Model, p.Prediction.EventsPerSec, p.Prediction.ModelEfficiency = r.Simulated, r.EventsPerSec.Mean, r.MeasuredEfficiency
-			return nil
-		})
-	}
-	_ = g.Wait() // each says itself what went wrong
+	parallel.Each(0, len(planned), func(_, i int) {
+		p := &planned[i]
+		r, err := predicted(ctx, s, *p, budget)
+		if err != nil {
+			p.Prediction.NotSimulated = err.Error()
+			return
+		}
+		p.Prediction.Model, p.Prediction.EventsPerSec, p.Prediction.ModelEfficiency = r.Simulated, r.EventsPerSec.Mean, r.MeasuredEfficiency
+	})
 }
 
 // predicted works one case out.

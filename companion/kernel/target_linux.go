@@ -5,14 +5,13 @@ package kernel
 import (
 	"context"
 	"net/netip"
-	"runtime"
 
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"evbench/companion"
 	"evbench/fabric/lab"
 	"evbench/failover"
+	"evbench/internal/parallel"
 )
 
 // A Target is a lab as the companion sees it. Everything in the main table of a
@@ -56,19 +55,14 @@ func (t *Target) Watch(ctx context.Context, events chan<- failover.LinkEvent) er
 	return t.lab.Watch(ctx, events)
 }
 
-// each calls f for 0..n-1 on as many goroutines as there are cores.
+// each calls f for 0..n-1 on as many goroutines as there are cores, until ctx ends.
 func (t *Target) each(ctx context.Context, n int, f func(i int) error) error {
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range n {
-		g.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			return f(i)
-		})
-	}
-	return g.Wait()
+	return parallel.Try(0, n, func(i int) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return f(i)
+	})
 }
 
 // apply makes a node hold exactly the given routes, and returns how many had to be

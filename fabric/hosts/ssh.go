@@ -13,11 +13,13 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"evbench/internal/parallel"
 )
 
 // Limits on what is done at a time and for how long.
 const (
-	parallel       = 64               // ssh at once
+	atOnce         = 64               // runs of ssh
 	connectTimeout = 10               // seconds
 	answerTimeout  = 60 * time.Second // of a host, from the first word to the last
 	copyTimeout    = 5 * time.Minute  // of a copy
@@ -116,7 +118,6 @@ func (s *SSH) each(step string, n int, do func(i int)) {
 		return
 	}
 	var mu sync.Mutex
-	var wg sync.WaitGroup
 	done := 0
 	tell := func(more int) {
 		mu.Lock()
@@ -126,16 +127,10 @@ func (s *SSH) each(step string, n int, do func(i int)) {
 		}
 	}
 	tell(0)
-	free := make(chan struct{}, parallel)
-	for i := range n {
-		free <- struct{}{}
-		wg.Go(func() {
-			do(i)
-			tell(1)
-			<-free
-		})
-	}
-	wg.Wait()
+	parallel.Each(atOnce, n, func(_, i int) {
+		do(i)
+		tell(1)
+	})
 }
 
 // maxSaid is how much is kept of what a command says.

@@ -5,14 +5,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"evbench/failover"
+	"evbench/internal/parallel"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/routing/twolevel"
@@ -261,31 +259,26 @@ func (r *Rates) Learn(ctx context.Context, timelines ...*Timeline) error {
 		}
 	}
 	groups, all := r.missing(todo)
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	done := 0
-	for _, k := range slices.SortedFunc(maps.Keys(groups), compareKeys) {
-		g.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			avoided := groups[k]
-			rates, err := r.Work(ctx, k.kind, k.state.plan, avoided)
-			if err != nil {
-				return fmt.Errorf("policy %s without %q: %w", k.kind, k.state.plan, err)
-			}
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			for i, d := range avoided {
-				r.known[key{k.kind, State{plan: k.state.plan, tables: d}}] = rates[i]
-			}
-			if done += len(avoided); r.Progress != nil {
-				r.Progress(done, all)
-			}
-			return nil
-		})
-	}
-	return g.Wait()
+	keys, done := slices.SortedFunc(maps.Keys(groups), compareKeys), 0
+	return parallel.Try(0, len(keys), func(i int) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		k, avoided := keys[i], groups[keys[i]]
+		rates, err := r.Work(ctx, k.kind, k.state.plan, avoided)
+		if err != nil {
+			return fmt.Errorf("policy %s without %q: %w", k.kind, k.state.plan, err)
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for i, d := range avoided {
+			r.known[key{k.kind, State{plan: k.state.plan, tables: d}}] = rates[i]
+		}
+		if done += len(avoided); r.Progress != nil {
+			r.Progress(done, all)
+		}
+		return nil
+	})
 }
 
 // missing returns what is not known: by policy and plan, what tables avoid; and the
