@@ -99,24 +99,6 @@ func (r Routes) Of(nodes []Node) Routes {
 	return out
 }
 
-// Switches returns the tables of the switches only.
-func (r Routes) Switches(t *topology.Tree) Routes {
-	n := 0
-	for n < len(r) && int(r[n].Node) < t.Leaves()+t.Spines() {
-		n++
-	}
-	return r[:n]
-}
-
-// Count returns the number of routes.
-func (r Routes) Count() int {
-	n := 0
-	for _, t := range r {
-		n += len(t.Routes)
-	}
-	return n
-}
-
 // NodeName returns the name of a node: leaf0, spine3, server17.
 func NodeName(t *topology.Tree, n Node) string {
 	switch k := int(n) - t.Leaves(); {

@@ -1,10 +1,8 @@
 package companion
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
-	"io"
 	"net/netip"
 	"slices"
 	"strings"
@@ -95,17 +93,4 @@ func prefixName(p netip.Prefix) string {
 		return "default"
 	}
 	return p.String()
-}
-
-// WriteText writes the tables for people, ports by the name of what is behind
-// them.
-func (r Routes) WriteText(w io.Writer, t *topology.Tree) error {
-	out := bufio.NewWriter(w)
-	for _, table := range r {
-		fmt.Fprintln(out, NodeName(t, table.Node))
-		for _, route := range table.Routes {
-			fmt.Fprintf(out, "  %s\n", route.describe(t, table.Node))
-		}
-	}
-	return out.Flush()
 }

@@ -59,17 +59,6 @@ func appendEdit(to []Edit, e Edit) []Edit {
 	return append(to, e)
 }
 
-// Count returns how many routes are written or deleted.
-func (e Edits) Count() int {
-	n := 0
-	for _, stage := range e {
-		for _, edit := range stage {
-			n += len(edit.Set) + len(edit.Delete)
-		}
-	}
-	return n
-}
-
 // Nodes returns the nodes that are edited, rising.
 func (e Edits) Nodes() []Node {
 	seen := map[Node]bool{}

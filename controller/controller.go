@@ -16,9 +16,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net"
-	"slices"
 	"sync"
 	"time"
 
@@ -251,13 +249,6 @@ func joinError(ctx context.Context, have, want int, missing []int) error {
 		return fmt.Errorf("%d of %d servers joined: %w", have, want, context.Cause(ctx))
 	}
 	return fmt.Errorf("%d of %d servers joined, missing: %s: %w", have, want, names(missing), context.Cause(ctx))
-}
-
-// Servers returns the positions that have joined, rising.
-func (c *Controller) Servers() []int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Sorted(maps.Keys(c.members))
 }
 
 // Quit tells all workers that the session is over.

@@ -138,8 +138,8 @@ func TestStrangers(t *testing.T) {
 	if _, err := hello(t, c, "secret", 8); err != nil {
 		t.Errorf("after the strangers: %v", err)
 	}
-	if got := fmt.Sprint(c.Servers()); got != "[3 8]" {
-		t.Errorf("joined %s", got)
+	if got := c.Hosts(); len(got) != 2 || got[0].Server != 3 || got[1].Server != 8 {
+		t.Errorf("joined %+v", got)
 	}
 }
 

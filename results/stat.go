@@ -16,12 +16,3 @@ func NewStat(values []float64) Stat {
 	}
 	return Stat{Min: v[0], Mean: sum / float64(n), Median: (v[(n-1)/2] + v[n/2]) / 2, Max: v[n-1]}
 }
-
-// Ratio returns x over the mean of the controls, 0 without any that count.
-func Ratio(x float64, controls ...float64) float64 {
-	mean := NewStat(controls).Mean
-	if mean == 0 {
-		return 0
-	}
-	return x / mean
-}

@@ -1,7 +1,6 @@
 package results_test
 
 import (
-	"math"
 	"testing"
 	"testing/quick"
 
@@ -57,14 +56,5 @@ func TestNewStatKeepsInput(t *testing.T) {
 	results.NewStat(in)
 	if in[0] != 3 || in[1] != 1 {
 		t.Errorf("input became %v", in)
-	}
-}
-
-func TestRatio(t *testing.T) {
-	if got := results.Ratio(0.9, 1.0, 0.8); math.Abs(got-1) > 1e-12 {
-		t.Errorf("Ratio(0.9, 1, 0.8) = %g, want 1", got)
-	}
-	if got := results.Ratio(0.9); got != 0 {
-		t.Errorf("without controls the ratio is %g, want 0", got)
 	}
 }

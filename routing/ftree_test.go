@@ -13,7 +13,7 @@ import (
 // equal holds two tables against each other and names the first difference.
 func equal(t *testing.T, want, got *twolevel.Tables) {
 	t.Helper()
-	for sw := range want.Switches() {
+	for sw := range want.Tree.Leaves() + want.Tree.Spines() {
 		for dst := range want.Tree.Servers() {
 			if a, b := want.Ports(twolevel.Switch(sw), dst), got.Ports(twolevel.Switch(sw), dst); !slices.Equal(a, b) {
 				t.Fatalf("%s: switch %d to rank %d: %v, want %v", want.Tree.Notation(), sw, dst, b, a)

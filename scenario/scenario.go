@@ -88,7 +88,6 @@ const (
 // Barriers between the phases of a synchronised exchange.
 const (
 	Tournament    = barrier.Tournament
-	Central       = barrier.Central
 	Dissemination = barrier.Dissemination
 	MPIBarrier    = barrier.MPI // over transport mpi only
 )

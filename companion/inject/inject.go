@@ -132,18 +132,6 @@ func (i *Injector) check(ctx context.Context, l topology.Link) error {
 	return nil
 }
 
-// State probes a link once.
-func (i *Injector) State(ctx context.Context, l topology.Link) (State, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	r, err := i.recipe(l)
-	if err != nil {
-		return Unknown, err
-	}
-	a, err := i.operate.probe(ctx, r.Probe)
-	return a.state, err
-}
-
 // Down takes links down and returns when the probe has confirmed all. After an
 // error some are down, or may be: Up and Close bring them up.
 func (i *Injector) Down(ctx context.Context, links []topology.Link) error {

@@ -163,7 +163,7 @@ func TestIBPortState(t *testing.T) {
 		if err := errors.Join(step.do(), <-followed); err != nil {
 			t.Fatalf("%s: %v", step.name, err)
 		}
-		if s, err := i.State(t.Context(), links[0]); s != step.want || err != nil {
+		if s, err := probed(t, i, links[0]); s != step.want || err != nil {
 			t.Errorf("%s: %s is %s, %v", step.name, links[0], s, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"evbench/companion"
@@ -174,7 +175,7 @@ func TestDeadLink(t *testing.T) {
 			healthy := newTree(t, 2, 3)
 			l, target := start(t, newPlan(t, healthy, engine), 0)
 			dead := topology.Link{Leaf: 1, Spine: 0}
-			if err := l.SetLink(t.Context(), dead, false); err != nil {
+			if err := l.SetLinks(t.Context(), []topology.Link{dead}, false); err != nil {
 				t.Fatal(err)
 			}
 			broken := newTree(t, 2, 3, dead)
@@ -235,8 +236,8 @@ func checkCounters(t *testing.T, l *lab.Lab, there, back []topology.Wire, size u
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(counts) != l.Tree().Wires() {
-		t.Fatalf("%d counts for %d wires", len(counts), l.Tree().Wires())
+	if len(counts) != l.Addresses().Tree.Wires() {
+		t.Fatalf("%d counts for %d wires", len(counts), l.Addresses().Tree.Wires())
 	}
 	for w, c := range counts {
 		low, high := uint64(0), uint64(0)
@@ -248,7 +249,7 @@ func checkCounters(t *testing.T, l *lab.Lab, there, back []topology.Wire, size u
 		case slices.Contains(back, c.Wire):
 			low, high = 1, size/20
 		}
-		if link, direction := l.Tree().WireName(c.Wire); c.Bytes < low || c.Bytes > high {
+		if link, direction := l.Addresses().Tree.WireName(c.Wire); c.Bytes < low || c.Bytes > high {
 			t.Errorf("%s %s: %d bytes, want %d..%d", link, direction, c.Bytes, low, high)
 		}
 		if c.Drops != 0 {
@@ -261,11 +262,14 @@ func checkCounters(t *testing.T, l *lab.Lab, there, back []topology.Wire, size u
 func TestApplyMakesExact(t *testing.T) {
 	p := newPlan(t, newTree(t, 2, 2), twolevel.ECMP)
 	l, target := start(t, p, 0)
-	leaf, err := l.Node("leaf0")
-	if err != nil {
+	var h *netlink.Handle
+	if err := l.In(0, func() (err error) { // leaf0
+		h, err = netlink.NewHandle(unix.NETLINK_ROUTE)
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
-	h := l.Netlink(leaf)
+	defer h.Close()
 	routes, err := h.RouteList(nil, unix.AF_INET)
 	if err != nil {
 		t.Fatal(err)
@@ -320,7 +324,7 @@ func TestFollow(t *testing.T) {
 			l, target := start(t, p, 0)
 			changes := follow(t, l, target, p)
 			dead := topology.Link{Leaf: 2, Spine: 1}
-			if err := l.SetLink(t.Context(), dead, false); err != nil {
+			if err := l.SetLinks(t.Context(), []topology.Link{dead}, false); err != nil {
 				t.Fatal(err)
 			}
 			c := <-changes
@@ -328,7 +332,7 @@ func TestFollow(t *testing.T) {
 				t.Fatalf("link down: %+v", c)
 			}
 			everything(t, l)
-			if err := l.SetLink(t.Context(), dead, true); err != nil {
+			if err := l.SetLinks(t.Context(), []topology.Link{dead}, true); err != nil {
 				t.Fatal(err)
 			}
 			c = <-changes

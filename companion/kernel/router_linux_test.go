@@ -43,9 +43,9 @@ func route(t testing.TB, l *lab.Lab, target *companionlab.Target, p *plan.Plan) 
 // everything checks that all pairs reach each other on all paths.
 func everything(t *testing.T, l *lab.Lab) {
 	t.Helper()
-	for src := range l.Tree().Servers() {
-		for dst := range l.Tree().Servers() {
-			for path := companion.Single; path < l.Tree().Spines(); path++ {
+	for src := range l.Addresses().Tree.Servers() {
+		for dst := range l.Addresses().Tree.Servers() {
+			for path := companion.Single; path < l.Addresses().Tree.Spines(); path++ {
 				if err := transfer(t.Context(), l, src, dst, path, []byte("hello")); err != nil {
 					t.Errorf("rank %d to %d on path %d: %v", src, dst, path, err)
 				}
@@ -71,7 +71,7 @@ func TestRouter(t *testing.T) {
 	everything(t, l)
 
 	dead := topology.Link{Leaf: 2, Spine: 1}
-	if err := l.SetLink(t.Context(), dead, false); err != nil {
+	if err := l.SetLinks(t.Context(), []topology.Link{dead}, false); err != nil {
 		t.Fatal(err)
 	}
 	await(events, dead, false)
@@ -88,7 +88,7 @@ func TestRouter(t *testing.T) {
 	if n, err := r.Clean(t.Context(), around); err != nil {
 		t.Fatalf("clean: %d routes, %v", n, err)
 	}
-	if err := l.SetLink(t.Context(), dead, true); err != nil {
+	if err := l.SetLinks(t.Context(), []topology.Link{dead}, true); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := r.Install(t.Context(), p); err != nil || n == 0 {
@@ -109,7 +109,7 @@ func TestRouterRepairsWhatTheKernelDeleted(t *testing.T) {
 	r, _ := route(t, l, target, p)
 	flap := topology.Link{Leaf: 0, Spine: 0}
 	for _, up := range []bool{false, true} {
-		if err := l.SetLink(t.Context(), flap, up); err != nil {
+		if err := l.SetLinks(t.Context(), []topology.Link{flap}, up); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -142,7 +142,7 @@ func benchmarkAid(b *testing.B, tree *topology.Tree) {
 		time.Sleep(200 * time.Millisecond) // as in a run, what comes next has been worked out
 		begin := time.Now()
 		down := make(chan error, 1)
-		go func() { down <- l.SetLink(b.Context(), dead, false) }()
+		go func() { down <- l.SetLinks(b.Context(), []topology.Link{dead}, false) }()
 		e := await(events, dead, false)
 		n, err := r.Aid(b.Context(), newTree(b, tree.Ports(), tree.Leaves(), dead))
 		aided = append(aided, time.Since(e.Seen))
@@ -154,7 +154,7 @@ func benchmarkAid(b *testing.B, tree *topology.Tree) {
 		if err := <-down; err != nil {
 			b.Fatal(err)
 		}
-		if err := l.SetLink(b.Context(), dead, true); err != nil {
+		if err := l.SetLinks(b.Context(), []topology.Link{dead}, true); err != nil {
 			b.Fatal(err)
 		}
 		await(events, dead, true)

@@ -209,9 +209,3 @@ func (f *Fabric) Counters() []Count {
 	}
 	return out
 }
-
-// Goodput returns the part of the rate that is left for payload when packets
-// are full.
-func (f *Fabric) Goodput() float64 {
-	return float64(f.o.MTU-headers) / float64(f.o.MTU+ethernet)
-}

@@ -5,16 +5,8 @@ import (
 	"strings"
 )
 
-// Quote writes words such that every shell reads them as they are: POSIX shells,
-// csh and fish alike.
-func Quote(words ...string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = quoteWord(w)
-	}
-	return strings.Join(quoted, " ")
-}
-
+// quoteWord writes a word such that every shell reads it as it is: POSIX shells, csh and
+// fish alike.
 func quoteWord(w string) string {
 	if w != "" && strings.Trim(w, plainLetters) == "" {
 		return w

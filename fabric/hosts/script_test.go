@@ -15,8 +15,12 @@ var oddWords = []string{"plain", "", "two words", "it's", `a"b`, `back\slash`, "
 
 // A shell reads back what was quoted, word by word.
 func TestQuote(t *testing.T) {
+	var quoted []string
+	for _, w := range oddWords {
+		quoted = append(quoted, quoteWord(w))
+	}
 	for _, script := range []string{
-		`printf "%s\0" ` + Quote(oddWords...),
+		`printf "%s\0" ` + strings.Join(quoted, " "),
 		inShell(`printf "%s\0" ` + doubleQuote(oddWords)),
 	} {
 		out, err := exec.Command("sh", "-c", script).Output()

@@ -12,8 +12,6 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
-	"github.com/vishvananda/netlink"
-
 	"evbench/internal/unit"
 )
 
@@ -220,10 +218,6 @@ func (b *Lab) Close() error {
 // Descriptor returns the file descriptor that holds a node's namespace, so that
 // another process of the user can enter it through /proc/PID/fd.
 func (b *Lab) Descriptor(n Node) int { return b.nodes[n].fd }
-
-// Netlink returns the lab's own netlink handle in a node. It is closed by
-// Close.
-func (b *Lab) Netlink(n Node) *netlink.Handle { return b.nodes[n].handle }
 
 // Do runs f inside the server of a rank.
 func (b *Lab) Do(rank int, f func() error) error { return b.In(b.server(rank), f) }

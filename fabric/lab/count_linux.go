@@ -1,10 +1,7 @@
 package lab
 
 import (
-	"bytes"
 	"fmt"
-	"os"
-	"strconv"
 
 	"github.com/vishvananda/netlink"
 
@@ -89,32 +86,4 @@ func (c *conn) count(at map[int]*traffic, bucket bool) error {
 		t.dropped = uint64(s.Queue.Drops)
 	}
 	return nil
-}
-
-// SoftnetDrops returns how many packets the machine's CPUs have dropped because
-// their input queues were full. All namespaces share the count.
-func SoftnetDrops() (uint64, error) {
-	text, err := os.ReadFile("/proc/net/softnet_stat")
-	if err != nil {
-		return 0, fmt.Errorf("lab: %w", err)
-	}
-	return parseSoftnet(text)
-}
-
-// parseSoftnet adds up the second column of /proc/net/softnet_stat, one line
-// per CPU, in hexadecimal.
-func parseSoftnet(text []byte) (uint64, error) {
-	var sum uint64
-	for line := range bytes.Lines(text) {
-		f := bytes.Fields(line)
-		if len(f) < 2 {
-			return 0, fmt.Errorf("lab: softnet_stat: line %q has no second column", line)
-		}
-		n, err := strconv.ParseUint(string(f[1]), 16, 64)
-		if err != nil {
-			return 0, fmt.Errorf("lab: softnet_stat: %w", err)
-		}
-		sum += n
-	}
-	return sum, nil
 }

@@ -102,14 +102,8 @@ func (b *Lab) Addr(rank, path int) netip.Addr { return Addresses{b.tree}.Server(
 // Addresses returns the address plan.
 func (b *Lab) Addresses() Addresses { return Addresses{b.tree} }
 
-// Tree returns the tree that the lab was built from.
-func (b *Lab) Tree() *topology.Tree { return b.tree }
-
 // Nodes returns the number of nodes: leaves, spines, servers.
 func (b *Lab) Nodes() int { return len(b.names) }
-
-// Node finds a node by its name: leaf0, spine3, server17 (by position).
-func (b *Lab) Node(name string) (Node, error) { return b.node(name) }
 
 // Server returns the node of a rank.
 func (b *Lab) Server(rank int) Node { return b.server(rank) }

@@ -133,17 +133,6 @@ func (y *layout) server(r int) Node { return Node(y.tree.Leaves() + y.tree.Spine
 // switches returns the number of nodes that forward; they come first.
 func (y *layout) switches() int { return y.tree.Leaves() + y.tree.Spines() }
 
-// node finds a node by name.
-func (y *layout) node(name string) (Node, error) {
-	for n, s := range y.names {
-		if s == name {
-			return Node(n), nil
-		}
-	}
-	return 0, fmt.Errorf("no node %q; %s, and %s..%s", name, y.tree.Choices(),
-		y.tree.ServerName(0), y.tree.ServerName(y.tree.Servers()-1))
-}
-
 // A shape is the token bucket of one direction of a cable.
 type shape struct {
 	rate   uint64 // byte/s; 0: no bucket

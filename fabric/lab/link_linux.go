@@ -16,12 +16,7 @@ import (
 	"evbench/topology"
 )
 
-// SetLink takes a leaf-spine cable down or up; see SetLinks.
-func (b *Lab) SetLink(ctx context.Context, l topology.Link, up bool) error {
-	return b.SetLinks(ctx, []topology.Link{l}, up)
-}
-
-// SetLinks takes cables down, or up and waits until both ends carry packets.
+// SetLinks takes leaf-spine cables down, or up and waits until both ends carry packets.
 //
 // Down is the interface at the leaf: its kernel deletes the leaf's routes over
 // it. The spine only loses the carrier and keeps its routes, which lead

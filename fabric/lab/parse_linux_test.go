@@ -7,34 +7,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestParseSoftnet(t *testing.T) {
-	got, err := parseSoftnet([]byte("0000a1b2 00000003 00000000\n00000001 0000000a 00000000\n"))
-	if got != 13 || err != nil {
-		t.Errorf("got %d, %v, want 13", got, err)
-	}
-	for _, bad := range []string{"00000001\n", "1 xyz\n"} {
-		if _, err := parseSoftnet([]byte(bad)); err == nil {
-			t.Errorf("%q: no error", bad)
-		}
-	}
-	if _, err := SoftnetDrops(); err != nil {
-		t.Error(err)
-	}
-}
-
-func FuzzParseSoftnet(f *testing.F) {
-	f.Add([]byte("00000001 00000002\n"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		once, err := parseSoftnet(text)
-		if err != nil || len(text) > 0 && text[len(text)-1] != '\n' {
-			return
-		}
-		if twice, err := parseSoftnet(append(text, text...)); err != nil || twice != 2*once {
-			t.Errorf("twice the text: %d, %v, want %d", twice, err, 2*once)
-		}
-	})
-}
-
 // linkMessage is a link message as the kernel writes it.
 func linkMessage(index int32, flags uint32, operState byte) []byte {
 	msg := nl.NewIfInfomsg(unix.AF_UNSPEC)

@@ -8,8 +8,6 @@ import (
 	"os/exec"
 	"runtime"
 
-	"github.com/vishvananda/netlink"
-
 	"evbench/topology"
 )
 
@@ -41,17 +39,11 @@ func Helper() bool { return false }
 // Enter fails.
 func Enter() (code int, done bool, err error) { return 0, false, unsupportedHere() }
 
-// SoftnetDrops fails.
-func SoftnetDrops() (uint64, error) { return 0, unsupportedHere() }
-
 // Close has nothing to close.
 func (b *Lab) Close() error { return nil }
 
 // Descriptor returns none.
 func (b *Lab) Descriptor(Node) int { return -1 }
-
-// Netlink returns nil.
-func (b *Lab) Netlink(Node) *netlink.Handle { return nil }
 
 // Do fails.
 func (b *Lab) Do(int, func() error) error { return unsupportedHere() }
@@ -64,9 +56,6 @@ func (b *Lab) StartCommand(Node, *exec.Cmd) error { return unsupportedHere() }
 
 // Counters fails.
 func (b *Lab) Counters() ([]Count, error) { return nil, unsupportedHere() }
-
-// SetLink fails.
-func (b *Lab) SetLink(context.Context, topology.Link, bool) error { return unsupportedHere() }
 
 // SetLinks fails.
 func (b *Lab) SetLinks(context.Context, []topology.Link, bool) error { return unsupportedHere() }

@@ -38,9 +38,6 @@ func Leaf(l int) Switch { return Switch(l) }
 // Spine returns the switch ID of a spine.
 func Spine(t *topology.Tree, k int) Switch { return Switch(t.Leaves() + k) }
 
-// Switches returns the number of switches, leaves first.
-func (t *Tables) Switches() int { return t.Tree.Leaves() + t.Tree.Spines() }
-
 // Ports returns the ports towards a destination rank. The caller must not
 // change the slice.
 func (t *Tables) Ports(sw Switch, dst int) []Port {

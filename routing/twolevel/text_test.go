@@ -14,7 +14,7 @@ func (t *Tables) WriteText(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "# %s, dead: %s\n# columns: destination servers by rank 0..%d\n",
 		t.Engine, orNone(t.Tree.DownNames()), t.Tree.Servers()-1)
-	for sw := range t.Switches() {
+	for sw := range t.Tree.Leaves() + t.Tree.Spines() {
 		fmt.Fprintf(out, "%-8s", t.name(Switch(sw)))
 		for dst := range t.Tree.Servers() {
 			fmt.Fprintf(out, " %s", t.cell(Switch(sw), dst))

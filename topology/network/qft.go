@@ -76,15 +76,6 @@ func (q QFT) cable(b *Builder, l int, levels []Node) error {
 	return nil
 }
 
-// Count returns the number of nodes of a level, 0 being that of the hosts.
-func (q QFT) Count(level int) int { return PGFT(q).Count(level) }
-
-// First returns the first node of a level.
-func (q QFT) First(level int) Node { return PGFT(q).First(level) }
-
-// Level returns the level of a node, and which of that level it is.
-func (q QFT) Level(v Node) (level, index int) { return PGFT(q).Level(v) }
-
 // String returns the notation QFT(h;m;w;p).
 func (q QFT) String() string {
 	return fmt.Sprintf("QFT(%d;%s;%s;%s)", len(q.M), list(q.M), list(q.W), list(q.P))

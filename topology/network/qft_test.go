@@ -53,8 +53,8 @@ func TestQFT(t *testing.T) {
 			t.Errorf("%s: %d hosts, want %d", q, n.Hosts(), s.hosts)
 		}
 		for v := range network.Node(n.Nodes()) {
-			level, _ := q.Level(v)
-			digits := network.PGFT(q).Digits(v)
+			level, _ := levelOf(network.PGFT(q), v)
+			digits := digitsOf(network.PGFT(q), v)
 			for i, e := range n.Ends(v) {
 				if e.Node == network.NoNode {
 					t.Fatalf("%s: %s has no cable", q, n.EndName(network.End{Node: v, Port: uint8(i + 1)}))
@@ -62,14 +62,14 @@ func TestQFT(t *testing.T) {
 				if e.Node > v {
 					continue
 				}
-				f, g, ok := rule(q, level, digits, network.PGFT(q).Digits(e.Node))
+				f, g, ok := rule(q, level, digits, digitsOf(network.PGFT(q), e.Node))
 				down := 0
 				if level > 1 {
 					down = s.m[level-2] * s.p[level-2]
 				}
 				if !ok || f != i || 1+down+g != int(e.Port) {
 					t.Fatalf("%s: level %d %v port %d leads to %v port %d, rule: %v, f %d, g %d",
-						q, level, digits, i+1, network.PGFT(q).Digits(e.Node), e.Port, ok, f, g)
+						q, level, digits, i+1, digitsOf(network.PGFT(q), e.Node), e.Port, ok, f, g)
 				}
 			}
 		}

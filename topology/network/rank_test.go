@@ -27,7 +27,7 @@ func levels(t *testing.T, n *network.Network) []int {
 	}
 	out := make([]int, n.Nodes())
 	for v := range out {
-		out[v], _ = g.Level(network.Node(v))
+		out[v], _ = levelOf(g, network.Node(v))
 	}
 	return out
 }

@@ -116,6 +116,56 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// firstOf returns the first node of a level, 0 being that of the hosts.
+func firstOf(g network.PGFT, level int) network.Node {
+	v := 0
+	for l := range level {
+		v += g.Count(l)
+	}
+	return network.Node(v)
+}
+
+// levelOf returns the level of a node, and which of that level it is.
+func levelOf(g network.PGFT, v network.Node) (level, index int) {
+	index = int(v)
+	for level < len(g.M) && index >= g.Count(level) {
+		index -= g.Count(level)
+		level++
+	}
+	return level, index
+}
+
+// digitsOf returns the digits s1..sh of a node (HOTI 2014 §II, eqs. 1 to 4), s1 at
+// index 0. Those to its level say which of the switches over its hosts it is, s_i
+// of w_i; those above lead to it from the top, s_i of m_i. A host's are its
+// number, in the radices m.
+func digitsOf(g network.PGFT, v network.Node) []int {
+	level, index := levelOf(g, v)
+	d := make([]int, len(g.M))
+	for i := range d {
+		r := radix(g, i, level)
+		d[i] = index % r
+		index /= r
+	}
+	return d
+}
+
+// nodeOf returns the node of a level that has these digits.
+func nodeOf(g network.PGFT, level int, digits []int) network.Node {
+	index := 0
+	for i := len(digits) - 1; i >= 0; i-- {
+		index = index*radix(g, i, level) + digits[i]
+	}
+	return firstOf(g, level) + network.Node(index)
+}
+
+func radix(g network.PGFT, i, level int) int {
+	if i < level {
+		return g.W[i]
+	}
+	return g.M[i]
+}
+
 // TestDigits holds the tuples against the names that cables give: the tuple of
 // a node and that of what its ports lead to differ in one digit (eq. 5).
 func TestDigits(t *testing.T) {
@@ -125,19 +175,19 @@ func TestDigits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for v := range network.Node(n.Nodes()) {
-		level, index := g.Level(v)
-		d := g.Digits(v)
-		if g.Node(level, d) != v || g.First(level)+network.Node(index) != v {
+		level, index := levelOf(g, v)
+		d := digitsOf(g, v)
+		if nodeOf(g, level, d) != v || firstOf(g, level)+network.Node(index) != v {
 			t.Fatalf("node %d: level %d, index %d, digits %v", v, level, index, d)
 		}
 		for _, e := range n.Ends(v) {
-			above, _ := g.Level(e.Node)
+			above, _ := levelOf(g, e.Node)
 			if above < level {
 				continue
 			}
-			for i, x := range g.Digits(e.Node) {
+			for i, x := range digitsOf(g, e.Node) {
 				if i != above-1 && x != d[i] {
-					t.Errorf("%v of level %d is joined to %v", d, level, g.Digits(e.Node))
+					t.Errorf("%v of level %d is joined to %v", d, level, digitsOf(g, e.Node))
 				}
 			}
 		}
