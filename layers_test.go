@@ -77,11 +77,10 @@ var layers = []layer{
 	{"results/store", "plan results results/csv results/hdf5", false},
 	{"results/compare", "results internal/printable internal/show internal/unit", true},
 
+	{"failover", "topology", true},
 	{"internal/wire", "barrier builder internal/port internal/unit results", false},
 	{"worker", "scheduler builder barrier transport internal/wire results", false},
-	{"controller", "internal/port internal/wire results", false},
-
-	{"failover", "topology", true},
+	{"controller", "failover internal/port internal/wire results", false},
 	{"failover/loop", "failover plan plan/store plan/verify topology", false},
 
 	{"scenario", "barrier builder failover internal/unit results routing routing/twolevel scheduler topology", false},

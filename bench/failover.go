@@ -137,14 +137,13 @@ type crew struct {
 }
 
 // Update implements loop.Workers. A plan without a schedule is built without phases.
-func (c *crew) Update(ctx context.Context, p *plan.Plan, placed func(from uint64)) (loop.Switch, error) {
+func (c *crew) Update(ctx context.Context, p *plan.Plan, placed func(from uint64)) (failover.Switch, error) {
 	c.epoch++
 	change := controller.PlanChange{Epoch: c.epoch, Mode: wire.Sync, Rows: rows(p)}
 	if p.Schedule == nil {
 		change.Mode = wire.Unsync
 	}
-	s, err := c.ctl.Update(ctx, change, placed)
-	return loop.Switch{From: s.From, LastOld: s.LastOld, FirstNew: s.FirstNew}, err
+	return c.ctl.Update(ctx, change, placed)
 }
 
 // asyncCredits is how many events a server has in flight where a policy has given up the

@@ -125,8 +125,8 @@ func (r *runner) failovers(m *measured, line *timeline) []results.Failover {
 		f := results.Failover{
 			Case: m.Name, Repeat: m.repeat, ID: x.ID, Down: topology.LinkNames(x.Down), Up: topology.LinkNames(x.Up), Dead: topology.LinkNames(x.Dead), Held: topology.LinkNames(x.Held),
 			SetSec: line.setAt(x, policyOf(m.Case)), SeenSec: sec(x.Seen), AidedSec: sec(x.Aided), PlannedSec: sec(x.Planned), VerifiedSec: sec(x.Verified),
-			InstalledSec: sec(x.Installed), UpdatedSec: sec(x.Updated), LastOldSec: sec(x.LastOld), FirstNewSec: sec(x.FirstNew), CleanedSec: sec(x.Cleaned),
-			Source: string(x.Source), Phases: x.Phases, PlanHash: x.Hash, From: x.From, Routes: x.AidRoutes + x.InstallRoutes,
+			InstalledSec: sec(x.Installed), UpdatedSec: sec(x.Updated), LastOldSec: sec(x.Switch.LastOld), FirstNewSec: sec(x.Switch.FirstNew), CleanedSec: sec(x.Cleaned),
+			Source: string(x.Source), Phases: x.Phases, PlanHash: x.Hash, From: x.Switch.From, Routes: x.AidRoutes + x.InstallRoutes,
 			Attempts: x.Attempts, Superseded: x.Superseded, Reason: cmp.Or(x.Disjoint, x.Err),
 		}
 		if line.outside(x, policyOf(m.Case)) {
@@ -149,7 +149,7 @@ func (r *runner) failovers(m *measured, line *timeline) []results.Failover {
 }
 
 // over is when a change had been dealt with.
-func over(x failover.Record) time.Duration { return max(x.Seen, x.Aided, x.FirstNew) }
+func over(x failover.Record) time.Duration { return max(x.Seen, x.Aided, x.Switch.FirstNew) }
 
 func sec(d time.Duration) *float64 {
 	if d == 0 {

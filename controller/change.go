@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"evbench/failover"
 	"evbench/internal/wire"
 )
 
@@ -40,7 +41,7 @@ type change struct {
 	since time.Duration // of the stage
 	left  bool          // all exchanges below from are done
 	begun bool          // exchanges from from on are granted, or assigned
-	when  moments
+	when  failover.Switch
 }
 
 type changeStage int
@@ -50,12 +51,6 @@ const (
 	placing                    // until every worker has the plan
 	inPlace                    // until the first exchange on it is done
 )
-
-// moments of a change.
-type moments struct {
-	from                            uint64
-	held, placed, lastOld, firstNew time.Duration
-}
 
 // ErrCaseOver reports that a case ended, or had ended, before the first exchange on a new
 // plan was done.
@@ -149,7 +144,7 @@ func (m *machine) held(now time.Duration, rank int, begun uint64) {
 func (m *machine) place(now time.Duration, from uint64) {
 	c := m.change
 	c.stage, c.since, c.from = placing, now, from
-	c.when.held, c.when.from = now, from
+	c.when.Held, c.when.From = now, from
 	for rank := range m.workers {
 		u := wire.PlanUpdate{Run: m.run, Epoch: c.Epoch, From: from, Mode: c.Mode}
 		if len(c.Rows) > 0 {
@@ -174,10 +169,10 @@ func (m *machine) follow(now time.Duration) {
 		return
 	}
 	if !c.left && m.all(func(w *worker) bool { return w.done >= c.from }) {
-		c.left, c.when.lastOld = true, now
+		c.left, c.when.LastOld = true, now
 	}
 	if c.stage == placing && m.all(func(w *worker) bool { return w.updated }) {
-		c.stage, c.when.placed = inPlace, now
+		c.stage, c.when.InPlace = inPlace, now
 		m.acts = append(m.acts, placed{c.from})
 	}
 	if c.stage == inPlace && !c.begun && m.state == measuring && (c.left || m.scheduled(c)) {
@@ -185,7 +180,7 @@ func (m *machine) follow(now time.Duration) {
 		m.begin(now, c)
 	}
 	if c.begun && m.all(func(w *worker) bool { return w.done > c.from }) {
-		c.when.firstNew = now
+		c.when.FirstNew = now
 		m.change = nil
 		m.acts = append(m.acts, ended{sw: c.when})
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"evbench/failover"
 	"evbench/internal/wire"
 	"evbench/results"
 )
@@ -89,7 +90,7 @@ type (
 	record struct{ s results.Sample } // pass a sample on
 	placed struct{ from uint64 }      // every worker has the new plan
 	ended  struct {                   // the change of the plan is over
-		sw  moments
+		sw  failover.Switch
 		err error
 	}
 )

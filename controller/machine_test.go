@@ -277,7 +277,7 @@ func describe(a action) string {
 		if a.err != nil {
 			return fmt.Sprintf("switch: %v", a.err)
 		}
-		return fmt.Sprintf("switched from %d: held %v, placed %v, last old %v, first new %v", a.sw.from, a.sw.held, a.sw.placed, a.sw.lastOld, a.sw.firstNew)
+		return fmt.Sprintf("switched from %d: held %v, placed %v, last old %v, first new %v", a.sw.From, a.sw.Held, a.sw.InPlace, a.sw.LastOld, a.sw.FirstNew)
 	case record:
 		return fmt.Sprintf("sample: server %d, %d events", a.s.Server, a.s.Events)
 	}

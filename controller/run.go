@@ -147,7 +147,7 @@ func (c *Controller) act(m *machine, s *stage, w *sampleWriter, began time.Time)
 			case placed:
 				s.update.placed <- a.from
 			case ended:
-				s.update.ended <- updateEnd{a.sw.since(began), a.err}
+				s.update.ended <- updateEnd{a.sw.Add(began.Sub(s.update.called)), a.err}
 				s.update = nil
 			}
 		}

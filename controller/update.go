@@ -4,41 +4,27 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"evbench/failover"
 )
-
-// A Switch is how a new plan came into use.
-type Switch struct {
-	From uint64 // the first exchange on it
-
-	// Held is when every worker had said how far it has begun, InPlace when all of them
-	// had the plan. The last exchange on the old plan had ended everywhere at LastOld, which
-	// may be before InPlace, the first on the new one at FirstNew.
-	Held, InPlace, LastOld, FirstNew time.Time
-}
-
-func (w moments) since(began time.Time) Switch {
-	return Switch{
-		From: w.from, Held: began.Add(w.held), InPlace: began.Add(w.placed),
-		LastOld: began.Add(w.lastOld), FirstNew: began.Add(w.firstNew),
-	}
-}
 
 // An update is a call of Update under way. Neither channel is written to twice.
 type update struct {
 	change PlanChange
+	called time.Time
 	placed chan uint64
 	ended  chan updateEnd
 }
 
 type updateEnd struct {
-	sw  Switch
+	sw  failover.Switch
 	err error
 }
 
 // Update changes the plan of the case under way, and how events are built, from the first
-// exchange that no worker has begun. It returns when that exchange is done everywhere.
-// placed, if not nil, is called before, by the same goroutine, once every worker has the
-// plan: from then on the network must be ready for it.
+// exchange that no worker has begun. It returns when that exchange is done everywhere; its
+// times are since the call. placed, if not nil, is called before, by the same goroutine, once
+// every worker has the plan: from then on the network must be ready for it.
 //
 // What has been granted to workers and not begun is taken back for that, so that the plan
 // is placed within milliseconds if the workers have opened the paths that it needs
@@ -48,26 +34,26 @@ type updateEnd struct {
 // plan that was placed is used. Only one change can be under way; when ctx ends, that
 // one goes on, and nobody waits for it. Update may be called from any goroutine, also
 // from OnSample in one of its own.
-func (c *Controller) Update(ctx context.Context, p PlanChange, placed func(from uint64)) (Switch, error) {
+func (c *Controller) Update(ctx context.Context, p PlanChange, placed func(from uint64)) (failover.Switch, error) {
 	c.mu.Lock()
 	s := c.stage
 	c.mu.Unlock()
 	if s == nil {
-		return Switch{}, fmt.Errorf("plan update: %w", ErrNoCase)
+		return failover.Switch{}, fmt.Errorf("plan update: %w", ErrNoCase)
 	}
-	u := &update{change: p, placed: make(chan uint64, 1), ended: make(chan updateEnd, 1)}
+	u := &update{change: p, called: time.Now(), placed: make(chan uint64, 1), ended: make(chan updateEnd, 1)}
 	select {
 	case s.updates <- u:
 	case <-s.over:
-		return Switch{}, fmt.Errorf("plan update: %w", ErrCaseOver)
+		return failover.Switch{}, fmt.Errorf("plan update: %w", ErrCaseOver)
 	case <-ctx.Done():
-		return Switch{}, context.Cause(ctx)
+		return failover.Switch{}, context.Cause(ctx)
 	}
 	return u.wait(ctx, placed)
 }
 
 // wait follows an update to its end: the machine ends all that it has begun.
-func (u *update) wait(ctx context.Context, placed func(from uint64)) (Switch, error) {
+func (u *update) wait(ctx context.Context, placed func(from uint64)) (failover.Switch, error) {
 	tell := func(from uint64) {
 		if placed != nil {
 			placed(from)
@@ -85,7 +71,7 @@ func (u *update) wait(ctx context.Context, placed func(from uint64)) (Switch, er
 			}
 			return end.sw, end.err
 		case <-ctx.Done():
-			return Switch{}, context.Cause(ctx)
+			return failover.Switch{}, context.Cause(ctx)
 		}
 	}
 }

@@ -130,7 +130,7 @@ func (m *Machine) toldWorkers(e Updated) {
 		return
 	}
 	m.use, m.switching = inUse{dead: told.dead}, e.ID
-	r.Updated, r.From = m.now, e.From
+	r.Updated, r.Switch.From = m.now, e.From
 }
 
 func (m *Machine) switched(e Switched) {
@@ -138,8 +138,7 @@ func (m *Machine) switched(e Switched) {
 		return
 	}
 	m.switching = 0
-	r := m.record(e.ID)
-	r.LastOld, r.FirstNew = e.LastOld, e.FirstNew
+	m.record(e.ID).Switch = e.Switch
 }
 
 // supersede marks the record before a new change, unless its plan is in use or on its way.

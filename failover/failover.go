@@ -112,8 +112,8 @@ type (
 	// Switched follows Updated: the last exchange on the old plan has ended everywhere,
 	// and the first on the new one is done.
 	Switched struct {
-		ID                int
-		LastOld, FirstNew time.Duration
+		ID     int
+		Switch Switch
 	}
 	// Cleaned answers Clean.
 	Cleaned struct {
@@ -195,6 +195,21 @@ func (Clean) action()    {}
 func (Allow) action()    {}
 func (Stop) action()     {}
 
+// A Switch is how workers came to a new plan.
+type Switch struct {
+	From uint64 // the first exchange on the new plan
+
+	Held     time.Duration // every worker had said how far it has begun
+	InPlace  time.Duration // every worker had the plan
+	LastOld  time.Duration // the last exchange on the old plan had ended everywhere; may be before InPlace
+	FirstNew time.Duration // the first exchange on the new one had ended everywhere
+}
+
+// Add returns the switch with d added to every time.
+func (s Switch) Add(d time.Duration) Switch {
+	return Switch{From: s.From, Held: s.Held + d, InPlace: s.InPlace + d, LastOld: s.LastOld + d, FirstNew: s.FirstNew + d}
+}
+
 // A Record tells what was done about one change of what is alive. A time is 0 where that did not
 // happen.
 type Record struct {
@@ -209,15 +224,13 @@ type Record struct {
 	Verified  time.Duration // and judged
 	Installed time.Duration // its routes were in place, and read back
 	Updated   time.Duration // every worker had it
-	LastOld   time.Duration // the last exchange on the old plan had ended
-	FirstNew  time.Duration // the first exchange on the new one had ended
+	Switch    Switch        // how it came into use
 	Cleaned   time.Duration // the routes of the old one were gone
 
 	Source        Source
 	Phases        int
 	Hash          string
-	From          uint64 // first exchange on the new plan
-	AidRoutes     int    // routes written or deleted by first aid
+	AidRoutes     int // routes written or deleted by first aid
 	InstallRoutes int
 	Attempts      int    // of installing; more than 1 after a failure
 	Superseded    bool   // another change came before it was in use

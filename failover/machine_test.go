@@ -398,8 +398,8 @@ func TestRecordOfAChange(t *testing.T) {
 	want := Record{
 		ID: 1, Down: m.Records()[0].Dead, Dead: m.Records()[0].Dead,
 		Seen: 10 * ms, Aided: 12 * ms, Planned: 14*ms + ms/2, Verified: 15 * ms, Installed: 18 * ms, Updated: 19 * ms,
-		LastOld: 28 * ms, FirstNew: 29 * ms, Cleaned: 33 * ms,
-		Source: Computed, Phases: 7, Hash: "h1", From: 100, AidRoutes: 3, InstallRoutes: 5, Attempts: 1, Done: true,
+		Switch: Switch{From: 100, LastOld: 28 * ms, FirstNew: 29 * ms}, Cleaned: 33 * ms,
+		Source: Computed, Phases: 7, Hash: "h1", AidRoutes: 3, InstallRoutes: 5, Attempts: 1, Done: true,
 	}
 	if got := m.Records()[0]; !equal(got, want) || short(got.Dead) != "00" {
 		t.Errorf("got  %+v\nwant %+v", got, want)

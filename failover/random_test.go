@@ -244,7 +244,7 @@ func (w *world) switched(id int) {
 		w.handle(Updated{ID: id, Err: err})
 		return
 	}
-	w.handle(Switched{ID: id, LastOld: w.now, FirstNew: w.now})
+	w.handle(Switched{ID: id, Switch: Switch{From: 1, LastOld: w.now, FirstNew: w.now}})
 }
 
 // turn changes an end of a link. The machine hears of it later, or, when the event is

@@ -122,7 +122,7 @@ func parseAnswer(t *testing.T, now time.Duration, what string, id int, how strin
 	case "updated":
 		return Updated{ID: id, From: 100 * uint64(id), Err: err}
 	case "switched":
-		return Switched{ID: id, LastOld: now - 2*ms, FirstNew: now - ms}
+		return Switched{ID: id, Switch: Switch{From: 100 * uint64(id), LastOld: now - 2*ms, FirstNew: now - ms}}
 	case "cleaned":
 		return Cleaned{ID: id, Changed: 2, Err: err}
 	}
@@ -194,7 +194,7 @@ func checkRecords(t testing.TB, m *Machine) {
 		if r.ID != i+1 || !slices.Equal(dead, r.Dead) || len(topology.Minus(r.Held, r.Dead)) > 0 {
 			t.Errorf("record %d: %+v; dead by the changes %v", i+1, r, dead)
 		}
-		for _, s := range [][]time.Duration{{r.Seen, r.Aided}, {r.Seen, r.Planned, r.Verified, r.Installed}, {r.Installed, r.Updated, r.Cleaned}, {r.LastOld, r.FirstNew, r.Cleaned}} {
+		for _, s := range [][]time.Duration{{r.Seen, r.Aided}, {r.Seen, r.Planned, r.Verified, r.Installed}, {r.Installed, r.Updated, r.Cleaned}, {r.Switch.LastOld, r.Switch.FirstNew, r.Cleaned}} {
 			s = slices.DeleteFunc(s, func(d time.Duration) bool { return d == 0 })
 			if !slices.IsSorted(s) {
 				t.Errorf("record %d: times %v do not rise: %+v", r.ID, s, r)

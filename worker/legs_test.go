@@ -12,6 +12,7 @@ import (
 
 	"evbench/builder"
 	"evbench/controller"
+	"evbench/failover"
 	"evbench/internal/wire"
 	"evbench/transport"
 	"evbench/transport/memnet"
@@ -24,7 +25,7 @@ type switcher struct {
 	rand *rand.Rand
 	mode string
 
-	switches []controller.Switch
+	switches []failover.Switch
 	modes    []string // of each
 	err      error
 }
@@ -45,7 +46,7 @@ func (s *switcher) run(ctx context.Context) {
 		switch {
 		case errors.Is(err, controller.ErrCaseOver) || errors.Is(err, controller.ErrNoCase):
 			s.err = err
-		case err != nil || told != int(sw.From) || sw.Held.After(sw.InPlace) || sw.LastOld.After(sw.FirstNew) || sw.InPlace.After(sw.FirstNew):
+		case err != nil || told != int(sw.From) || sw.Held > sw.InPlace || sw.LastOld > sw.FirstNew || sw.InPlace > sw.FirstNew:
 			s.err = fmt.Errorf("told %d: %+v: %w", told, sw, errors.Join(err, errors.New("not a switch")))
 		default:
 			s.switches, s.modes = append(s.switches, sw), append(s.modes, s.mode)
@@ -215,9 +216,9 @@ func TestUpdateWhileAnExchangeStandsStill(t *testing.T) {
 		c := newCase(n, wire.Sync)
 		c.Exchanges, c.Duration = 0, 3*time.Second
 		var wg sync.WaitGroup
-		var sw controller.Switch
+		var sw failover.Switch
 		var err error
-		var failed, placed, mended time.Time
+		var failed, called, placed, mended time.Time
 		c.OnMeasure = func() {
 			wg.Go(func() {
 				<-time.After(time.Second)
@@ -227,6 +228,7 @@ func TestUpdateWhileAnExchangeStandsStill(t *testing.T) {
 				mu.Unlock()
 				time.AfterFunc(time.Second, func() { mended = time.Now(); close(cut) })
 				<-time.After(50 * time.Millisecond)
+				called = time.Now()
 				sw, err = r.ctl.Update(t.Context(), controller.PlanChange{Epoch: 1, Rows: backwards(rows(n), 0)}, func(uint64) { placed = time.Now() })
 			})
 		}
@@ -238,7 +240,7 @@ func TestUpdateWhileAnExchangeStandsStill(t *testing.T) {
 		if d := placed.Sub(failed); d > 55*time.Millisecond {
 			t.Errorf("placed %v after the failure, want 50ms", d)
 		}
-		if d := sw.LastOld.Sub(mended); d < 0 || d > 200*time.Millisecond || sw.FirstNew.Sub(sw.LastOld) > 100*time.Millisecond {
+		if d := called.Add(sw.LastOld).Sub(mended); d < 0 || d > 200*time.Millisecond || sw.FirstNew-sw.LastOld > 100*time.Millisecond {
 			t.Errorf("mended %v, last %v, first %v", mended, sw.LastOld, sw.FirstNew)
 		}
 		if left := o.Exchanges; left < sw.From+30 {

@@ -10,6 +10,7 @@ import (
 
 	"evbench/builder"
 	"evbench/controller"
+	"evbench/failover"
 	"evbench/internal/wire"
 	"evbench/transport"
 	"evbench/transport/memnet"
@@ -50,7 +51,7 @@ func TestPlanUpdate(t *testing.T) {
 				r.start()
 				c := newCase(n, mode)
 				c.Exchanges, c.Duration = 0, 2*time.Second
-				var sw controller.Switch
+				var sw failover.Switch
 				var err error
 				told := uint64(0)
 				updated := make(chan struct{})

@@ -12,6 +12,7 @@ import (
 
 	"evbench/barrier"
 	"evbench/controller"
+	"evbench/failover"
 	"evbench/internal/wire"
 	"evbench/transport"
 	"evbench/transport/tcp"
@@ -139,7 +140,7 @@ func changePlan(t *testing.T, ctl *controller.Controller, n int) {
 		c.Standby = append(c.Standby, paths)
 	}
 	updated := make(chan error, 1)
-	var sw controller.Switch
+	var sw failover.Switch
 	c.OnMeasure = func() {
 		time.AfterFunc(10*time.Millisecond, func() {
 			var errs []error

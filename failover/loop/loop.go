@@ -44,15 +44,9 @@ type Made struct {
 
 // Workers build the events. Update has every worker take the plan from the next exchange
 // on. It returns once the first exchange on it is done; placed is called before, when
-// every worker has it.
+// every worker has it. The times are since the call.
 type Workers interface {
-	Update(ctx context.Context, p *plan.Plan, placed func(from uint64)) (Switch, error)
-}
-
-// A Switch is when a plan came into use.
-type Switch struct {
-	From              uint64    // first exchange on the new plan
-	LastOld, FirstNew time.Time // the last on the old one, the first on the new one had ended everywhere
+	Update(ctx context.Context, p *plan.Plan, placed func(from uint64)) (failover.Switch, error)
 }
 
 // Options of Run.

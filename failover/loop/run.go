@@ -224,13 +224,15 @@ func (r *runner) update(ctx context.Context, id int, p *plan.Plan, reply func(an
 	}
 	if r.Workers == nil {
 		place(0)
-		reply(answer{event: failover.Switched{ID: id, LastOld: r.now(), FirstNew: r.now()}})
+		now := r.now()
+		reply(answer{event: failover.Switched{ID: id, Switch: failover.Switch{LastOld: now, FirstNew: now}}})
 		return
 	}
+	called := r.now()
 	s, err := r.Workers.Update(ctx, p, place)
 	switch {
 	case err == nil:
-		reply(answer{event: failover.Switched{ID: id, LastOld: s.LastOld.Sub(r.Begin), FirstNew: s.FirstNew.Sub(r.Begin)}})
+		reply(answer{event: failover.Switched{ID: id, Switch: s.Add(called)}})
 	case placed:
 		reply(answer{event: failover.WorkerLost{Reason: err.Error()}})
 	default:
@@ -243,7 +245,7 @@ func (r *runner) tell() {
 	records := r.machine.Records()
 	for ; r.told < len(records) && (records[r.told].Done || records[r.told].Superseded); r.told++ {
 		x := records[r.told]
-		r.Log.Info("fail-over", "id", x.ID, "down", topology.LinkNames(x.Down), "up", topology.LinkNames(x.Up), "in_use", x.FirstNew > 0)
+		r.Log.Info("fail-over", "id", x.ID, "down", topology.LinkNames(x.Down), "up", topology.LinkNames(x.Up), "in_use", x.Switch.FirstNew > 0)
 		if r.Tell != nil {
 			r.Tell(x)
 		}

@@ -102,20 +102,20 @@ type workers struct {
 	took   []string
 }
 
-func (w *workers) Update(ctx context.Context, p *plan.Plan, placed func(uint64)) (loop.Switch, error) {
+func (w *workers) Update(ctx context.Context, p *plan.Plan, placed func(uint64)) (failover.Switch, error) {
 	time.Sleep(3 * ms)
 	if w.refuse > 0 {
 		w.refuse--
-		return loop.Switch{}, errors.New("not now")
+		return failover.Switch{}, errors.New("not now")
 	}
 	w.took = append(w.took, fmt.Sprint(p.Tree.DownNames()))
 	placed(7)
 	select {
 	case <-time.After(20 * ms):
 	case <-ctx.Done():
-		return loop.Switch{}, ctx.Err()
+		return failover.Switch{}, ctx.Err()
 	}
-	return loop.Switch{From: 7, LastOld: time.Now().Add(-10 * ms), FirstNew: time.Now()}, nil
+	return failover.Switch{From: 7, LastOld: 13 * ms, FirstNew: 23 * ms}, nil
 }
 
 func tree(t *testing.T) *topology.Tree {
@@ -185,15 +185,15 @@ func TestOneFailure(t *testing.T) {
 	if x.Seen != 100*ms || x.Aided != x.Seen+1*ms && x.Aided != x.Seen+2*ms {
 		t.Errorf("seen at %v, aid at %v", x.Seen, x.Aided)
 	}
-	for i, at := range []time.Duration{x.Seen, x.Aided, x.Verified, x.Installed, x.Updated, x.LastOld, x.FirstNew, x.Cleaned} {
+	for i, at := range []time.Duration{x.Seen, x.Aided, x.Verified, x.Installed, x.Updated, x.Switch.LastOld, x.Switch.FirstNew, x.Cleaned} {
 		if at == 0 {
 			t.Errorf("step %d did not happen: %+v", i, x)
 		}
 	}
-	if x.Updated != x.Installed+3*ms || x.FirstNew != x.Updated+20*ms || x.LastOld != x.FirstNew-10*ms || x.Cleaned != x.FirstNew+2*ms {
+	if x.Updated != x.Installed+3*ms || x.Switch.FirstNew != x.Updated+20*ms || x.Switch.LastOld != x.Switch.FirstNew-10*ms || x.Cleaned != x.Switch.FirstNew+2*ms {
 		t.Errorf("%+v", x)
 	}
-	if x.Source != failover.Computed || x.From != 7 || x.Phases == 0 || x.Hash == "" || len(r.told) != 1 {
+	if x.Source != failover.Computed || x.Switch.From != 7 || x.Phases == 0 || x.Hash == "" || len(r.told) != 1 {
 		t.Errorf("%+v, told %d", x, len(r.told))
 	}
 	if last := r.calls[len(r.calls)-1]; last != "clean [leaf0-spine1]" || !slices.Equal(r.workers.took, []string{"[leaf0-spine1]"}) {
@@ -208,7 +208,7 @@ func TestSecondFailure(t *testing.T) {
 		time.Sleep(4 * ms)
 		r.say(second, false)
 	})
-	if len(records) != 2 || !records[0].Superseded || records[1].FirstNew == 0 {
+	if len(records) != 2 || !records[0].Superseded || records[1].Switch.FirstNew == 0 {
 		t.Fatalf("%+v", records)
 	}
 	if r.planner.cancelled != 1 || !slices.Equal(r.workers.took, []string{"[leaf0-spine1 leaf2-spine3]"}) {
@@ -235,7 +235,7 @@ func TestRefusals(t *testing.T) {
 		r.refuse["aid [leaf0-spine1]"], r.refuse["install [leaf0-spine1]"], r.refuse["clean [leaf0-spine1]"], r.workers.refuse = 1, 1, 1, 1
 		r.say(first, false)
 	})
-	if x := records[len(records)-1]; len(records) != 1 || x.FirstNew == 0 || x.Cleaned == 0 || x.Err == "" {
+	if x := records[len(records)-1]; len(records) != 1 || x.Switch.FirstNew == 0 || x.Cleaned == 0 || x.Err == "" {
 		t.Errorf("%+v, calls %q", records, r.calls)
 	}
 }
@@ -256,7 +256,7 @@ func TestDisjoint(t *testing.T) {
 		time.Sleep(50 * ms)
 		r.say(topology.Link{Leaf: 1, Spine: 2}, true)
 	})
-	if x := records[len(records)-1]; r.stopped != "" || x.FirstNew == 0 || len(x.Dead) != 3 {
+	if x := records[len(records)-1]; r.stopped != "" || x.Switch.FirstNew == 0 || len(x.Dead) != 3 {
 		t.Errorf("stopped %q, last %+v", r.stopped, x)
 	}
 }

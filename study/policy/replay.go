@@ -250,7 +250,7 @@ func (r *player) ended(t *turn, number int) func() error {
 		}
 		r.turn = nil
 		r.timeline.switches++
-		return r.tell(failover.Switched{ID: t.id, LastOld: t.lastOld, FirstNew: r.now})
+		return r.tell(failover.Switched{ID: t.id, Switch: failover.Switch{LastOld: t.lastOld, FirstNew: r.now}})
 	}
 }
 
