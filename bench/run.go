@@ -25,6 +25,7 @@ import (
 	"evbench/controller"
 	"evbench/fabric"
 	"evbench/failover"
+	"evbench/internal/wire"
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/topology"
@@ -357,14 +358,13 @@ func (r *runner) readLinks(m *measured, before []results.LinkCount, line *timeli
 
 // controllerCase says to the controller what it needs to know of a case.
 func (r *runner) controllerCase(m *measured) controller.Case {
-	c := controller.Case{
+	c := controller.Case{Duration: m.Duration, Rows: rows(m.Plan), Standby: r.standby(m)}
+	c.Case = wire.Case{
 		Name: m.Name, Repeat: m.repeat, Epoch: m.Plan.Epoch, Mode: m.Mode, Barrier: m.Barrier,
 		Fragment: int(r.s.Event.Fragment), Spread: r.s.Event.Spread, Seed: r.s.Seed,
-		Sources: m.Sources, Credits: m.Credits, Warmup: uint64(r.s.Warmup), Duration: m.Duration,
-		Deliver: r.s.Deliver, Check: r.s.Check, IO: r.s.IO, Timeout: r.timeout(m), Interval: r.s.Interval,
-		Pairs: r.pairs,
+		Sources: m.Sources, Credits: m.Credits, Warmup: uint64(r.s.Warmup),
+		Deliver: r.s.Deliver, Check: r.s.Check, IO: r.s.IO, Timeout: r.timeout(m), Interval: r.s.Interval, Pairs: r.pairs,
 	}
-	c.Rows, c.Standby = rows(m.Plan), r.standby(m)
 	if policyOf(m.Case) == failover.Unsync {
 		c.AsyncCredits = asyncCredits
 	}

@@ -9,69 +9,29 @@ import (
 	"evbench/results"
 )
 
-// A Case is one measurement, as the workers need to know it.
+// A Case is one measurement: what every worker is told, and what the controller alone
+// needs to know.
+//
+// Peers may be nil: all joined servers by position, at the address that each gave. Credits
+// 0 means 1, Deliver "" wire.DeliverBuffer, Check "" wire.CheckHeader, Interval 0 one
+// second, Timeout 0 ten seconds. Half of Timeout must be longer than a phase takes; see
+// Allow for links that are down.
 type Case struct {
-	Name   string
-	Repeat int
-	Epoch  uint32 // of the plan
-
-	// Mode is wire.Sync, wire.Unsync or wire.FreeRunning.
-	Mode string
-	// Barrier is the kind of barrier of a synchronised case.
-	Barrier string
+	wire.Case
 
 	// Rows are the steps of each rank. Unsynchronised cases take only the
 	// spines from them, and need none when tables choose the path.
 	Rows [][]wire.Step
-	// Peers say which server has which rank and where it is reached. nil means
-	// all joined servers by position, at the address that each gave.
-	Peers []wire.Peer
-
-	Fragment int     // mean payload bytes of a fragment
-	Spread   float64 // 0..0.9
-	Seed     uint64
-
-	// Sources is how many requests for one event are outstanding at most, in
-	// the unsynchronised mode. 0 means all.
-	Sources int
-	// Credits is how many events a server has in flight, without barrier. 0
-	// means 1.
-	Credits int
-	// AsyncCredits is the same for the parts of a synchronised case that an Update makes
-	// unsynchronised. 0 means that it never does.
-	AsyncCredits int
-
 	// Standby are, by rank, paths that the workers open beforehand beside those of their
 	// rows. A change to a plan that needs no others takes milliseconds. nil is allowed.
 	Standby [][]wire.Path
 
-	// Warmup is how many exchanges (unsynchronised: events of each server) are
-	// done before anything counts.
-	Warmup uint64
 	// Duration is how long the counted part goes on; it ends with a whole
 	// exchange.
 	Duration time.Duration
 	// Exchanges, if not 0, is how many exchanges (events of each server) are
 	// counted, instead of Duration.
 	Exchanges uint64
-
-	// Deliver is wire.DeliverBuffer (the default) or wire.DeliverDiscard.
-	Deliver string
-	// Check is wire.CheckHeader (the default) or wire.CheckPayload.
-	Check string
-	// IO is how the workers' transport moves payload; "": as it likes.
-	IO string
-
-	// Timeout is how long nothing may happen before the case ends with an
-	// error. Half of it must be longer than a phase takes; see Allow for links that
-	// are down. 0 means 10s.
-	Timeout time.Duration
-	// Interval is the time between samples. 0 means 1s.
-	Interval time.Duration
-
-	// Pairs asks for what each server received of each other one, in Totals.Sources
-	// of the outcome.
-	Pairs bool
 
 	// OnMeasure is called between warm-up and measurement, when no worker
 	// sends. The measurement waits for it. nil is allowed.
@@ -133,8 +93,7 @@ func (c Case) openTime() time.Duration {
 	for _, paths := range c.Standby {
 		most = max(most, len(paths))
 	}
-	cfg := wire.Configure{Timeout: c.patience(), Standby: make([]wire.Path, most)}
-	return cfg.OpenTime()
+	return wire.OpenTime(c.patience(), most)
 }
 
 // inFlight is how many events a server has in flight in a part without schedule.
@@ -147,12 +106,8 @@ func (c Case) inFlight() uint64 {
 
 // configure is the first message of a case to one rank.
 func (c Case) configure(run uint32, rank int) wire.Configure {
-	cfg := wire.Configure{
-		Run: run, Case: c.Name, Repeat: c.Repeat, Epoch: c.Epoch, Mode: c.Mode, Barrier: c.Barrier,
-		Rank: rank, Peers: c.Peers, Fragment: c.Fragment, Spread: c.Spread, Seed: c.Seed,
-		Sources: c.Sources, Credits: c.Credits, Warmup: c.Warmup, Deliver: c.Deliver, Check: c.Check, IO: c.IO,
-		Timeout: c.Timeout / 2, Interval: c.Interval, Pairs: c.Pairs, AsyncCredits: c.AsyncCredits,
-	}
+	cfg := wire.Configure{Run: run, Rank: rank, Case: c.Case}
+	cfg.Timeout = c.Timeout / 2
 	if c.Standby != nil {
 		cfg.Standby = c.Standby[rank]
 	}

@@ -328,7 +328,7 @@ func TestStrangersTakeAllPlaces(t *testing.T) {
 func TestRefusedCases(t *testing.T) {
 	c, _ := listen(t)
 	hello(t, c, "secret", 3)
-	good := controller.Case{Name: "x", Mode: wire.Unsync, Duration: time.Second, Peers: []wire.Peer{{Server: 3}, {Server: 5}}}
+	good := controller.Case{Duration: time.Second, Case: wire.Case{Name: "x", Mode: wire.Unsync, Peers: []wire.Peer{{Server: 3}, {Server: 5}}}}
 	for _, tt := range []struct {
 		want   string
 		change func(*controller.Case)

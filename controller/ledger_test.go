@@ -125,7 +125,7 @@ type dealing struct {
 
 // measuringUnsync returns a machine that is about to hand out the first event.
 func measuringUnsync(n int) *machine {
-	m := newMachine(Case{Mode: wire.Unsync, Credits: 2, Exchanges: 400, Peers: make([]wire.Peer, n)}.withDefaults(), 1)
+	m := newMachine(Case{Exchanges: 400, Case: wire.Case{Mode: wire.Unsync, Credits: 2, Peers: make([]wire.Peer, n)}}.withDefaults(), 1)
 	m.enter(0, quiet)
 	m.measured(0)
 	return m

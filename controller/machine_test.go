@@ -84,7 +84,7 @@ func (s *script) do(out *strings.Builder, line string) error {
 
 // newCase reads "MODE SERVERS key=value…"; server i+10 has rank i.
 func (s *script) newCase(args []string) error {
-	c := Case{Name: "c", Mode: args[0], Fragment: 1000}
+	c := Case{Case: wire.Case{Name: "c", Mode: args[0], Fragment: 1000}}
 	n, err := strconv.Atoi(args[1])
 	if err != nil {
 		return err

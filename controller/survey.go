@@ -49,7 +49,7 @@ func (c *Controller) Survey(ctx context.Context, limit time.Duration, routers fu
 	if err != nil {
 		return Survey{}, err
 	}
-	s, run, err := c.open(Case{Peers: peers})
+	s, run, err := c.open(Case{Case: wire.Case{Peers: peers}})
 	if err != nil {
 		return Survey{}, err
 	}

@@ -106,10 +106,10 @@ func (m *mirror) Signal(_ context.Context, _ int, _ uint64) error { return nil }
 func (m *mirror) Await(_ context.Context, _ int, _ uint64) error  { return nil }
 
 func testCase(mode string, n int) wire.Configure {
-	c := wire.Configure{
-		Mode: mode, Barrier: "tournament", Rank: 1, Peers: make([]wire.Peer, n), Fragment: 10000, Spread: 0.2, Credits: 2,
+	c := wire.Configure{Rank: 1, Case: wire.Case{
+		Mode: mode, Barrier: "tournament", Peers: make([]wire.Peer, n), Fragment: 10000, Spread: 0.2, Credits: 2,
 		Deliver: wire.DeliverBuffer, Check: wire.CheckPayload, Timeout: time.Second, Interval: time.Second, Pairs: true,
-	}
+	}}
 	for p := 1; p < n; p++ {
 		c.Row = append(c.Row, wire.Step{To: (1 + p) % n, ToSpine: -1, From: (1 + n - p) % n, FromSpine: -1})
 	}

@@ -15,10 +15,13 @@ import (
 // configured is a Configure that a worker takes, of three servers.
 func configured(mode string) wire.Configure {
 	c := wire.Configure{
-		Run: 1, Case: "one", Mode: mode, Barrier: "tournament", Rank: 1, Peers: []wire.Peer{{Server: 4}, {Server: 5}, {Server: 9}},
-		Row:      []wire.Step{{To: 2, ToSpine: 0, From: 0, FromSpine: -1}, {To: 0, ToSpine: -1, From: 2, FromSpine: 7}},
-		Fragment: 1000, Spread: 0.5, Seed: 1, Credits: 2, Deliver: wire.DeliverBuffer, Check: wire.CheckPayload,
-		Timeout: time.Second, Interval: time.Second, Pairs: true, Standby: []wire.Path{{Peer: 2, Spine: 3}},
+		Run: 1, Rank: 1, Standby: []wire.Path{{Peer: 2, Spine: 3}},
+		Row: []wire.Step{{To: 2, ToSpine: 0, From: 0, FromSpine: -1}, {To: 0, ToSpine: -1, From: 2, FromSpine: 7}},
+		Case: wire.Case{
+			Name: "one", Mode: mode, Barrier: "tournament", Peers: []wire.Peer{{Server: 4}, {Server: 5}, {Server: 9}},
+			Fragment: 1000, Spread: 0.5, Seed: 1, Credits: 2, Deliver: wire.DeliverBuffer, Check: wire.CheckPayload,
+			Timeout: time.Second, Interval: time.Second, Pairs: true,
+		},
 	}
 	if mode == wire.Sync {
 		c.AsyncCredits = 2

@@ -65,12 +65,12 @@ func (j *job) run(ctx context.Context) {
 	j.conclude(ctx, j.play(ctx, conns))
 	<-j.released
 	if err := conns.Endpoint.Close(); err != nil && !errors.Is(err, transport.ErrClosed) {
-		j.o.Log.Warn("close the endpoint", "case", j.c.Case, "server", j.o.Server, "error", err)
+		j.o.Log.Warn("close the endpoint", "case", j.c.Name, "server", j.o.Server, "error", err)
 	}
 }
 
 func (j *job) open(ctx context.Context) (Connections, error) {
-	limit := j.c.OpenTime()
+	limit := wire.OpenTime(j.c.Timeout, len(j.c.Standby))
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not all connections open after %v", limit))
 	defer cancel()
 	conns, err := j.o.Open(ctx, j.c)
@@ -189,7 +189,7 @@ func (j *job) conclude(ctx context.Context, err error) {
 	case cause != nil:
 		return // this worker was told to end, and hangs up
 	default:
-		j.o.Log.Warn("case failed", "case", j.c.Case, "server", j.o.Server, "error", err)
+		j.o.Log.Warn("case failed", "case", j.c.Name, "server", j.o.Server, "error", err)
 		m = wire.Error{Run: j.c.Run, At: at, Text: err.Error(), Totals: totals}
 	}
 	_ = j.o.Conn.Send(m) // a broken connection ends the session by its reader

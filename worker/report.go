@@ -183,7 +183,7 @@ func (j *job) sample(last *reading, began time.Duration) {
 		return
 	}
 	s := sample(*last, r, began)
-	s.Case, s.Repeat, s.Server = j.c.Case, j.c.Repeat, j.o.Server
+	s.Case, s.Repeat, s.Server = j.c.Name, j.c.Repeat, j.o.Server
 	*last = r
 	_ = j.o.Conn.Send(wire.Samples{Run: j.c.Run, Sample: s}) // a broken connection ends the session by its reader
 }

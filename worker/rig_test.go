@@ -122,10 +122,10 @@ func rows(n int) [][]wire.Step {
 }
 
 func newCase(n int, mode string) controller.Case {
-	c := controller.Case{
-		Name: mode, Mode: mode, Rows: rows(n), Fragment: 1000, Seed: 1, Warmup: 2, Exchanges: 6, Credits: 2,
+	c := controller.Case{Rows: rows(n), Exchanges: 6, Case: wire.Case{
+		Name: mode, Mode: mode, Fragment: 1000, Seed: 1, Warmup: 2, Credits: 2,
 		Timeout: 4 * time.Second, Interval: 25 * time.Millisecond, Check: wire.CheckPayload,
-	}
+	}}
 	if mode == wire.Sync {
 		c.Barrier = barrier.Tournament
 	}

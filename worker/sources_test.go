@@ -11,7 +11,7 @@ import (
 // Fragments of one source that are awaited at once take their time once; what is
 // awaited in the end has taken none since the last that came.
 func TestSources(t *testing.T) {
-	s := newSources(wire.Configure{Pairs: true, Peers: make([]wire.Peer, 3)})
+	s := newSources(wire.Configure{Case: wire.Case{Pairs: true, Peers: make([]wire.Peer, 3)}})
 	s.await(2, 5)
 	s.start(100)
 	s.came(2, 110) // of before, but it took counted time
@@ -32,7 +32,7 @@ func TestSources(t *testing.T) {
 
 // Nobody asked: nothing is kept, and nothing sent.
 func TestNoSources(t *testing.T) {
-	s := newSources(wire.Configure{Peers: make([]wire.Peer, 3)})
+	s := newSources(wire.Configure{Case: wire.Case{Peers: make([]wire.Peer, 3)}})
 	s.start(time.Second)
 	s.await(1, 0)
 	s.got(1, 10)

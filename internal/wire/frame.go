@@ -11,7 +11,7 @@ import (
 )
 
 // Version of the protocol. Both sides must have the same.
-const Version = 7
+const Version = 8
 
 const (
 	// headLen is the bytes before a body: length (4, of what follows it),

@@ -72,32 +72,43 @@ type Peer struct {
 	Addrs  []string // what they mean is between who fills them and who opens the endpoint
 }
 
-// Configure starts a case on a worker. Run numbers the cases of a session; every
-// later message carries it, so that none is taken for one of another case.
-type Configure struct {
-	Run      uint32
-	Case     string
-	Repeat   int
-	Epoch    uint32 // of the plan
-	Mode     string
-	Barrier  string
-	Rank     int
-	Peers    []Peer
-	Row      Steps // of this rank only; empty for unpinned unsynchronised cases
-	Fragment int   // mean payload bytes
-	Spread   float64
+// A Case is what all servers of a case are told.
+type Case struct {
+	Name    string
+	Repeat  int
+	Epoch   uint32 // of the plan
+	Mode    string // Sync, Unsync or FreeRunning
+	Barrier string // of a synchronised case
+	Peers   []Peer
+
+	Fragment int     // mean payload bytes
+	Spread   float64 // 0..0.9
 	Seed     uint64
-	Sources  int // outstanding requests per event at most; 0: all
-	Credits  int // events in flight
-	// AsyncCredits are the events in flight while a synchronised case is not; 0: it always is.
-	AsyncCredits int    `json:",omitempty"`
-	Warmup       uint64 // exchanges (unsynchronised: events per server) that are not counted
-	Deliver      string
-	Check        string
-	IO           string        // how the transport moves payload, where it has a choice; "": as it likes
-	Timeout      time.Duration // without progress after which a worker reports itself stuck
-	Interval     time.Duration // between samples
-	Pairs        bool          // count what comes by source, too
+
+	Sources int // outstanding requests for one event at most, unsynchronised; 0: all
+	Credits int // events in flight of each server, without barrier
+	// AsyncCredits is the same for the parts of a synchronised case that a PlanUpdate makes
+	// unsynchronised; 0: it never does.
+	AsyncCredits int `json:",omitempty"`
+
+	Warmup  uint64 // exchanges (unsynchronised: events of each server) done before anything counts
+	Deliver string // DeliverBuffer or DeliverDiscard
+	Check   string // CheckHeader or CheckPayload
+	IO      string // how the transport moves payload, where it has a choice; "": as it likes
+
+	Timeout  time.Duration // how long nothing may happen before the case ends with an error
+	Interval time.Duration // between samples
+	Pairs    bool          // count what comes by source, too: Totals.Sources
+}
+
+// Configure starts a case on a worker, which reports itself stuck after Timeout without
+// progress. Run numbers the cases of a session; every later message carries it, so that
+// none is taken for one of another case.
+type Configure struct {
+	Run  uint32
+	Rank int
+	Case
+	Row Steps // of this rank only; empty for unpinned unsynchronised cases
 	// Standby are paths to open beforehand that the row does not need: another plan may.
 	Standby []Path `json:",omitempty"`
 }
@@ -115,9 +126,9 @@ type Ready struct {
 }
 
 // OpenTime is how long a worker may take to open the connections of a case: the
-// time-out, and a while for each that is beside those of its row.
-func (c Configure) OpenTime() time.Duration {
-	return c.Timeout + time.Duration(len(c.Standby))*standbyTime
+// time-out, and a while for each of the standby ones, which are beside those of its row.
+func OpenTime(timeout time.Duration, standby int) time.Duration {
+	return timeout + time.Duration(standby)*standbyTime
 }
 
 // standbyTime is for one connection, while all servers of a machine open theirs.

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -29,11 +30,14 @@ var all = []wire.Message{
 	wire.Welcome{Proof: "5678"},
 	wire.Refused{Reason: "wrong token"},
 	wire.Configure{
-		Run: 3, Case: "shift", Repeat: 1, Epoch: 2, Mode: wire.Sync, Barrier: "tournament", Rank: 1,
-		Peers: []wire.Peer{{Server: 4, Addrs: []string{"a:1", "b:2"}}, {Server: 9, Addrs: []string{"c:3"}}},
-		Row:   []wire.Step{{To: 0, ToSpine: 3, From: wire.Idle, FromSpine: -1}}, Fragment: 625000, Spread: 0.25,
-		Seed: 1<<64 - 1, Sources: 2, Credits: 4, Warmup: 1, Deliver: wire.DeliverBuffer, Check: wire.CheckPayload,
-		Timeout: time.Second, Interval: time.Minute, Pairs: true, AsyncCredits: 3, Standby: []wire.Path{{Peer: 0, Spine: -1}},
+		Run: 3, Rank: 1, Standby: []wire.Path{{Peer: 0, Spine: -1}},
+		Row: []wire.Step{{To: 0, ToSpine: 3, From: wire.Idle, FromSpine: -1}},
+		Case: wire.Case{
+			Name: "shift", Repeat: 1, Epoch: 2, Mode: wire.Sync, Barrier: "tournament",
+			Peers:    []wire.Peer{{Server: 4, Addrs: []string{"a:1", "b:2"}}, {Server: 9, Addrs: []string{"c:3"}}},
+			Fragment: 625000, Spread: 0.25, Seed: 1<<64 - 1, Sources: 2, Credits: 4, AsyncCredits: 3, Warmup: 1,
+			Deliver: wire.DeliverBuffer, Check: wire.CheckPayload, Timeout: time.Second, Interval: time.Minute, Pairs: true,
+		},
 	},
 	wire.Ready{Run: 3},
 	wire.Grant{Run: 3, Until: 12},
@@ -121,7 +125,7 @@ func TestReadRefuses(t *testing.T) {
 		want  error
 		text  string
 	}{
-		{"other version", frame(4, 1, 17, "{}"), wire.ErrVersion, "version 1, want 7"},
+		{"other version", frame(4, 1, 17, "{}"), wire.ErrVersion, fmt.Sprint("version 1, want ", wire.Version)},
 		{"a stranger", []byte("GET / HTTP/1.1\r\n\r\n"), wire.ErrVersion, ""},
 		{"length below a head", frame(1, wire.Version, 17, ""), wire.ErrFrame, "length 1"},
 		{"length above the limit", frame(1001, wire.Version, 17, "{}"), wire.ErrFrame, "length 1001"},
