@@ -20,12 +20,8 @@ import (
 	"net"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"evbench/controller"
 	"evbench/fabric"
-	"evbench/failover"
-	"evbench/internal/wire"
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/topology"
@@ -259,131 +255,6 @@ func (r *runner) progress(p Progress) {
 	if r.o.Progress != nil {
 		r.o.Progress(p)
 	}
-}
-
-// measure runs the case on the workers, plays its timed failures beside it, and
-// reads counters while the network is quiet before and after.
-func (r *runner) measure(ctx context.Context, m *measured, p Progress) error {
-	side, stop := context.WithCancel(ctx)
-	defer stop()
-	g, side := errgroup.WithContext(side)
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	line := &timeline{fabric: r.f}
-	var before []results.LinkCount
-	var counterErr error
-
-	var links *follower
-	if len(m.Timed) > 0 || m.Failover != nil {
-		var err error
-		if links, err = r.newFollower(ctx, m, line, end); err != nil {
-			return err
-		}
-	}
-	c := r.controllerCase(m)
-	c.OnMeasure = func() {
-		before, counterErr = r.f.Counters(ctx)
-		line.start = time.Now()
-		if links != nil {
-			g.Go(func() error { return links.run(side) })
-		}
-		p.Stage = Measuring
-		r.progress(p)
-		g.Go(func() error { return line.play(side, stepsOf(m.Case)) })
-	}
-	rate := meter{interval: r.s.Interval}
-	c.OnSample = func(s results.Sample) {
-		if err := r.sink.Sample(s); err != nil {
-			r.keep(err)
-			end(fmt.Errorf("case %q: ends here, for results cannot be written", m.Name))
-		}
-		line.series.add(s)
-		if total, ok := rate.add(s); ok {
-			p.Elapsed, p.EventsPerSec = time.Since(line.start), total
-			r.progress(p)
-		}
-	}
-	out, runErr := r.ctl.RunCase(ctx, c)
-	m.outcome = out
-	stop()
-	sideErr := g.Wait()
-	var odd []string
-	m.events, odd = line.results(policyOf(m.Case))
-	m.warnings = append(m.warnings, odd...)
-	m.failovers = r.failovers(m, line)
-	if links == nil && runErr != nil {
-		line.waits = othersDead(r.f, m.Plan.Tree)
-	}
-	err := errors.Join(line.blame(runErr), sideErr, counterErr, r.readLinks(m, before, line))
-	r.keepPairs(m)
-	r.keepExchanges(m)
-	return err
-}
-
-// keep remembers the first error of the sink; the run ends with it after the
-// case, since the network must be left in order.
-func (r *runner) keep(err error) {
-	if r.sinkErr == nil {
-		r.sinkErr = err
-	}
-}
-
-func (r *runner) readLinks(m *measured, before []results.LinkCount, line *timeline) error {
-	if before == nil {
-		return nil
-	}
-	after, err := r.f.Counters(context.Background())
-	if err != nil {
-		return err
-	}
-	events := make([]uint64, len(m.outcome.Servers))
-	for i, s := range m.outcome.Servers {
-		events[i] = s.Events
-	}
-	var planned []float64
-	if m.outcome.Complete && len(m.failovers) == 0 {
-		planned = plannedBytes(m.Planned, between(r.s, m.Planned, events))
-	}
-	m.links = carried(m.Planned, m.repeat, before, after, planned)
-	m.drops = drops(m.links) - line.excused
-	if m.drops > 0 && line.anyOutside(policyOf(m.Case)) { // nobody has read the counters when those links died
-		m.warnings = append(m.warnings, fmt.Sprintf("links were changed from outside, so it is not known which of %d packets were lost with them", m.drops))
-		m.drops = 0
-	}
-	for _, l := range m.links {
-		r.keep(r.sink.Link(l))
-	}
-	return nil
-}
-
-// controllerCase says to the controller what it needs to know of a case.
-func (r *runner) controllerCase(m *measured) controller.Case {
-	c := controller.Case{Duration: m.Duration, Rows: rows(m.Plan), Standby: r.standby(m)}
-	c.Case = wire.Case{
-		Name: m.Name, Repeat: m.repeat, Epoch: m.Plan.Epoch, Mode: m.Mode, Barrier: m.Barrier,
-		Fragment: int(r.s.Event.Fragment), Spread: r.s.Event.Spread, Seed: r.s.Seed,
-		Sources: m.Sources, Credits: m.Credits, Warmup: uint64(r.s.Warmup),
-		Deliver: r.s.Deliver, Check: r.s.Check, IO: r.s.IO, Timeout: r.timeout(m), Interval: r.s.Interval, Pairs: r.pairs,
-	}
-	if policyOf(m.Case) == failover.Unsync {
-		c.AsyncCredits = asyncCredits
-	}
-	return c
-}
-
-// timeout is how long nothing may happen in a case. Without a barrier all
-// fragments of the events in flight come in side by side, and none is complete
-// before nearly all are: the time-out is never shorter than four times what they
-// are predicted to take, since workers report after half of it.
-func (r *runner) timeout(m *measured) time.Duration {
-	info := r.f.Info()
-	if m.Mode == scenario.Sync || info.RateBitPerSec == 0 || m.Prediction.Efficiency == 0 {
-		return r.s.Timeout
-	}
-	fragments := float64(r.s.Tree.Servers()-1) * float64(m.Credits)
-	bits := fragments * float64(r.s.Event.Fragment) * 8
-	took := bits / (float64(info.RateBitPerSec) * info.Factor * m.Prediction.Efficiency)
-	return max(r.s.Timeout, time.Duration(4*took*float64(time.Second)))
 }
 
 // positions lists the servers of a tree.

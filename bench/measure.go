@@ -1,0 +1,162 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"evbench/controller"
+	"evbench/failover"
+	"evbench/internal/wire"
+	"evbench/results"
+	"evbench/scenario"
+)
+
+// A measurement is a slice while it is measured: what goes on beside the case.
+type measurement struct {
+	*runner
+	m     *measured
+	at    Progress
+	end   func(error) // ends the case
+	line  *timeline
+	links *follower // nil where no link is to change
+	rate  meter
+
+	before     []results.LinkCount // of the links, before the measured part
+	counterErr error               // of reading them
+}
+
+// measure runs the case on the workers, plays its timed failures beside it, and
+// reads counters while the network is quiet before and after.
+func (r *runner) measure(ctx context.Context, m *measured, p Progress) error {
+	beside, stop := context.WithCancel(ctx)
+	defer stop()
+	g, beside := errgroup.WithContext(beside)
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	x := &measurement{runner: r, m: m, at: p, end: end, line: &timeline{fabric: r.f}, rate: meter{interval: r.s.Interval}}
+	if len(m.Timed) > 0 || m.Failover != nil {
+		var err error
+		if x.links, err = r.newFollower(ctx, m, x.line, end); err != nil {
+			return err
+		}
+	}
+	c := r.controllerCase(m)
+	c.OnMeasure = func() { x.begin(ctx, beside, g) }
+	c.OnSample = x.sample
+	var runErr error
+	m.outcome, runErr = r.ctl.RunCase(ctx, c)
+	stop()
+	besideErr := g.Wait()
+	x.note(runErr)
+	err := errors.Join(x.line.blame(runErr), besideErr, x.counterErr, r.readLinks(m, x.before, x.line))
+	r.keepPairs(m)
+	r.keepExchanges(m)
+	return err
+}
+
+// begin reads the counters and starts, in g, what goes on until beside ends.
+func (x *measurement) begin(ctx, beside context.Context, g *errgroup.Group) {
+	x.before, x.counterErr = x.f.Counters(ctx)
+	x.line.start = time.Now()
+	if x.links != nil {
+		g.Go(func() error { return x.links.run(beside) })
+	}
+	x.at.Stage = Measuring
+	x.progress(x.at)
+	g.Go(func() error { return x.line.play(beside, stepsOf(x.m.Case)) })
+}
+
+// sample passes a sample on, and tells the rate of each interval once it is over.
+func (x *measurement) sample(s results.Sample) {
+	if err := x.sink.Sample(s); err != nil {
+		x.keep(err)
+		x.end(fmt.Errorf("case %q: ends here, for results cannot be written", x.m.Name))
+	}
+	x.line.series.add(s)
+	if total, ok := x.rate.add(s); ok {
+		x.at.Elapsed, x.at.EventsPerSec = time.Since(x.line.start), total
+		x.progress(x.at)
+	}
+}
+
+// note takes down what became of links, once nothing goes on beside the case any more.
+func (x *measurement) note(runErr error) {
+	var odd []string
+	x.m.events, odd = x.line.results(policyOf(x.m.Case))
+	x.m.warnings = append(x.m.warnings, odd...)
+	x.m.failovers = x.failovers(x.m, x.line)
+	if x.links == nil && runErr != nil {
+		x.line.waits = othersDead(x.f, x.m.Plan.Tree)
+	}
+}
+
+// keep remembers the first error of the sink; the run ends with it after the
+// case, since the network must be left in order.
+func (r *runner) keep(err error) {
+	if r.sinkErr == nil {
+		r.sinkErr = err
+	}
+}
+
+// readLinks reads the counters again and keeps what the links have carried since.
+func (r *runner) readLinks(m *measured, before []results.LinkCount, line *timeline) error {
+	if before == nil {
+		return nil
+	}
+	after, err := r.f.Counters(context.Background())
+	if err != nil {
+		return err
+	}
+	events := make([]uint64, len(m.outcome.Servers))
+	for i, s := range m.outcome.Servers {
+		events[i] = s.Events
+	}
+	var planned []float64
+	if m.outcome.Complete && len(m.failovers) == 0 {
+		planned = plannedBytes(m.Planned, between(r.s, m.Planned, events))
+	}
+	m.links = carried(m.Planned, m.repeat, before, after, planned)
+	m.drops = drops(m.links) - line.excused
+	if m.drops > 0 && line.anyOutside(policyOf(m.Case)) { // nobody has read the counters when those links died
+		m.warnings = append(m.warnings, fmt.Sprintf("links were changed from outside, so it is not known which of %d packets were lost with them", m.drops))
+		m.drops = 0
+	}
+	for _, l := range m.links {
+		r.keep(r.sink.Link(l))
+	}
+	return nil
+}
+
+// controllerCase says to the controller what it needs to know of a case.
+func (r *runner) controllerCase(m *measured) controller.Case {
+	c := controller.Case{Duration: m.Duration, Rows: rows(m.Plan), Standby: r.standby(m)}
+	c.Case = wire.Case{
+		Name: m.Name, Repeat: m.repeat, Epoch: m.Plan.Epoch, Mode: m.Mode, Barrier: m.Barrier,
+		Fragment: int(r.s.Event.Fragment), Spread: r.s.Event.Spread, Seed: r.s.Seed,
+		Sources: m.Sources, Credits: m.Credits, Warmup: uint64(r.s.Warmup),
+		Deliver: r.s.Deliver, Check: r.s.Check, IO: r.s.IO, Timeout: r.timeout(m), Interval: r.s.Interval, Pairs: r.pairs,
+	}
+	if policyOf(m.Case) == failover.Unsync {
+		c.AsyncCredits = asyncCredits
+	}
+	return c
+}
+
+// timeout is how long nothing may happen in a case. Without a barrier all
+// fragments of the events in flight come in side by side, and none is complete
+// before nearly all are: the time-out is never shorter than four times what they
+// are predicted to take, since workers report after half of it.
+func (r *runner) timeout(m *measured) time.Duration {
+	info := r.f.Info()
+	if m.Mode == scenario.Sync || info.RateBitPerSec == 0 || m.Prediction.Efficiency == 0 {
+		return r.s.Timeout
+	}
+	fragments := float64(r.s.Tree.Servers()-1) * float64(m.Credits)
+	bits := fragments * float64(r.s.Event.Fragment) * 8
+	took := bits / (float64(info.RateBitPerSec) * info.Factor * m.Prediction.Efficiency)
+	return max(r.s.Timeout, time.Duration(4*took*float64(time.Second)))
+}
