@@ -65,7 +65,7 @@ func overTCP(t *testing.T, mode, deliver, io string) {
 		t.Errorf("%v allocations per event of each of %d servers", got, n)
 	}
 	for rank, l := range loops {
-		if got := l.tally.t.Events; got != warm+runs+1 || l.fragments.asm.Count(builder.Corrupt) != 0 {
+		if got := l.meter.events.Load(); got != warm+runs+1 || l.fragments.asm.Count(builder.Corrupt) != 0 {
 			t.Errorf("rank %d built %d events, want %d", rank, got, warm+runs+1)
 		}
 	}
@@ -103,12 +103,12 @@ func builderOf(t *testing.T, c wire.Configure, ep *tcp.Endpoint, other transport
 	u.serveAll()
 	more := func(o *orders) { o.events = append(o.events, id) }
 	return func() (err error) {
-		before := l.tally.t.Events
+		before := l.meter.events.Load()
 		all += 2
 		d.change(more)
 		for done := false; err == nil && built.Load() < all; {
 			err = u.turn(ctx) // also serves the other, who may not be through
-			if !done && l.tally.t.Events > before {
+			if !done && l.meter.events.Load() > before {
 				done = true
 				built.Add(1)
 				other.Wake()

@@ -156,7 +156,7 @@ func oneOf(tb testing.TB, c wire.Configure) (build func(), l *loop) {
 	}
 	u, id := newUnsynchronised(l), uint64(0)
 	return func() {
-		for d.change(func(o *orders) { o.events = append(o.events, id) }); l.tally.t.Events <= id; {
+		for d.change(func(o *orders) { o.events = append(o.events, id) }); l.meter.events.Load() <= id; {
 			must(u.turn(ctx))
 		}
 		l.report.built = l.report.built[:0] // as its goroutine does
@@ -180,7 +180,7 @@ func TestLoopsAllocateNothing(t *testing.T) {
 			if n := testing.AllocsPerRun(200, build); n != 0 {
 				t.Errorf("%s, %s: %v allocations per event of 8 fragments", mode, deliver, n)
 			}
-			if got := l.tally.t.Events; got != 206 || l.fragments.asm.Count(builder.Corrupt) != 0 {
+			if got := l.meter.events.Load(); got != 206 || l.fragments.asm.Count(builder.Corrupt) != 0 {
 				t.Errorf("%s, %s: built %d, want 206", mode, deliver, got)
 			}
 			if (l.fragments.bufs == nil) != (deliver == wire.DeliverDiscard) {

@@ -139,10 +139,9 @@ func (p *fragments) accept(now time.Duration, slot int, op *transport.Op, comple
 	p.bytes[slot] += size
 	p.sources.got(op.Peer, size)
 	p.tally.lastReceive(now)
-	p.tally.t.ReceivedBytes += uint64(size)
 	add(&p.meter.payload, uint64(size))
 	if complete {
-		p.tally.built(now, p.bytes[slot])
+		p.tally.built(now)
 		p.meter.complete(uint64(p.bytes[slot]))
 	}
 }

@@ -27,19 +27,19 @@ type loop struct {
 
 	meter    meter
 	tally    tally
-	counting chan reading // of the meter when the counted part began, once
+	before   reading      // of the meter when the counted part began
+	counting chan reading // the same, once
 	look     atomic.Bool  // the watchdog asks for a look at what is overdue
 
-	plans       plans
-	fragments   *fragments
-	until       uint64 // exchanges below it may run
-	done        uint64 // exchanges below it are done
-	finish      bool
-	queue       []uint64 // events assigned and not begun, from next on
-	next        int
-	spare       []uint64
-	retransmits uint64 // of the endpoint when counting began
-	at          wire.Position
+	plans     plans
+	fragments *fragments
+	until     uint64 // exchanges below it may run
+	done      uint64 // exchanges below it are done
+	finish    bool
+	queue     []uint64 // events assigned and not begun, from next on
+	next      int
+	spare     []uint64
+	at        wire.Position
 }
 
 func newLoop(c wire.Configure, conns Connections, d *mailbox, r *reporter, conn wire.Conn) *loop {
@@ -93,9 +93,9 @@ func (l *loop) count(first uint64) {
 	now := l.now()
 	l.tally.start(now, first)
 	l.fragments.sources.start(now)
-	l.retransmits = l.ep.Retransmits()
-	l.meter.retransmits.Store(l.retransmits)
-	l.counting <- l.meter.read(now)
+	l.meter.retransmits.Store(l.ep.Retransmits())
+	l.before = l.meter.read(now)
+	l.counting <- l.before
 }
 
 // replan takes up a new plan. Where the controller does not know yet that this worker has
@@ -160,9 +160,9 @@ func (l *loop) id(exchange uint64) uint64 { return exchange*uint64(l.n) + uint64
 // totals sums up; the loop has ended.
 func (l *loop) totals() wire.Totals {
 	t := l.tally.totals()
+	l.meter.read(l.now()).addTo(&t, l.before)
 	l.fragments.damage(&t)
 	t.Sources = l.fragments.sources.report()
-	t.Retransmits = l.meter.retransmits.Load() - l.retransmits
 	if l.c.Mode == wire.Unsync {
 		t.Exchanges = 0
 	}

@@ -72,6 +72,13 @@ func (m *meter) read(at time.Duration) reading {
 	}
 }
 
+// addTo puts what was counted since a reading before into the totals.
+func (r reading) addTo(t *wire.Totals, before reading) {
+	t.Events, t.EventBytes = r.events-before.events, r.eventBytes-before.eventBytes
+	t.ReceivedBytes = r.payload - before.payload
+	t.BarrierWait, t.Retransmits = r.barrierWait-before.barrierWait, r.retransmits-before.retransmits
+}
+
 // sample is what was counted from one reading to the next.
 func sample(from, to reading, began time.Duration) results.Sample {
 	s := results.Sample{
@@ -90,7 +97,7 @@ func sample(from, to reading, began time.Duration) results.Sample {
 	return s
 }
 
-// A tally is the loop's own account for the totals.
+// A tally is the loop's own account of what the totals have beside the meter.
 type tally struct {
 	t            wire.Totals
 	began        time.Duration // of the counted part
@@ -139,9 +146,7 @@ func (t *tally) firstSend(now time.Duration) {
 }
 
 // built notes that an event is complete.
-func (t *tally) built(now time.Duration, bytes int) {
-	t.t.Events++
-	t.t.EventBytes += uint64(bytes)
+func (t *tally) built(now time.Duration) {
 	if !t.counts {
 		return
 	}

@@ -197,7 +197,6 @@ func (s *synchronised) barrier(ctx context.Context) error {
 	}
 	d := s.now() - t
 	s.waiting = false
-	s.tally.t.BarrierWait += d
 	s.meter.barrierWait.Store(s.meter.barrierWait.Load() + int64(d))
 	add(&s.meter.moves, 1)
 	return nil
