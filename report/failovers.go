@@ -194,10 +194,10 @@ func summarised(all [][]float64) (median, worst []float64) {
 		if len(known) == 0 {
 			continue
 		}
-		slices.Sort(known)
-		median[i], worst[i] = results.NewStat(known).Median, known[len(known)-1]
+		s := results.NewStat(known)
+		median[i], worst[i] = s.Median, s.Max
 		if i >= figBefore {
-			worst[i] = known[0]
+			worst[i] = s.Min
 		}
 	}
 	return median, worst

@@ -58,3 +58,31 @@ func TestNewStatKeepsInput(t *testing.T) {
 		t.Errorf("input became %v", in)
 	}
 }
+
+func TestQuantile(t *testing.T) {
+	for _, c := range []struct {
+		values  []float64
+		q, want float64
+	}{
+		{[]float64{7}, 0.3, 7},
+		{[]float64{1, 2, 4, 9}, 0, 1},
+		{[]float64{1, 2, 4, 9}, 0.25, 1.75},
+		{[]float64{1, 2, 4, 9}, 0.5, 3},
+		{[]float64{1, 2, 4, 9}, 1, 9},
+	} {
+		if got := results.Quantile(c.values, c.q); got != c.want {
+			t.Errorf("Quantile(%v, %v) = %v, want %v", c.values, c.q, got, c.want)
+		}
+	}
+}
+
+func TestMiddle(t *testing.T) {
+	for _, c := range []struct {
+		values []int
+		want   int
+	}{{[]int{3}, 3}, {[]int{9, 1}, 9}, {[]int{5, 1, 3}, 3}, {[]int{4, 1, 3, 2}, 3}} {
+		if got := results.Middle(c.values); got != c.want {
+			t.Errorf("Middle(%v) = %d, want %d", c.values, got, c.want)
+		}
+	}
+}

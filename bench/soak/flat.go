@@ -2,7 +2,8 @@ package soak
 
 import (
 	"fmt"
-	"slices"
+
+	"evbench/results"
 )
 
 // Usage is what a process holds at a moment.
@@ -36,8 +37,7 @@ func median(all []Usage) Usage {
 		for i, u := range all {
 			values[i] = of(u)
 		}
-		slices.Sort(values)
-		return values[len(values)/2]
+		return results.Middle(values)
 	}
 	return Usage{
 		ResidentBytes: middle(func(u Usage) uint64 { return u.ResidentBytes }),

@@ -119,17 +119,14 @@ func moments(list []results.Sample) []moment {
 }
 
 // quartiles returns the least, the three quartiles and the greatest of values,
-// which it sorts. Quartiles are interpolated between neighbours.
+// which it sorts.
 func quartiles(values []float64) (q [5]float64) {
 	if len(values) == 0 {
 		return q
 	}
 	slices.Sort(values)
 	for i := range q {
-		at := float64(i) / 4 * float64(len(values)-1)
-		low := int(at)
-		high := min(low+1, len(values)-1)
-		q[i] = values[low] + (at-float64(low))*(values[high]-values[low])
+		q[i] = results.Quantile(values, float64(i)/4)
 	}
 	return q
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"evbench/results"
 )
 
 // An interval is what all servers together did between two ticks: rates, and how
@@ -29,8 +31,7 @@ func (r repeat) intervals() (list []interval, usual float64) {
 	for _, s := range r.samples {
 		lengths = append(lengths, s.IntervalSec)
 	}
-	slices.Sort(lengths)
-	if usual = lengths[len(lengths)/2]; usual <= 0 {
+	if usual = results.Middle(lengths); usual <= 0 {
 		return nil, 0
 	}
 	type sum struct{ sec, payload, wait float64 }

@@ -7,6 +7,7 @@ import (
 
 	"evbench/failover"
 	"evbench/plan"
+	"evbench/results"
 	"evbench/sim"
 	"evbench/study/failures"
 	"evbench/study/policy"
@@ -93,7 +94,7 @@ func (f *Figure) oneFailure(ctx context.Context, n *routedTree, o *Options) erro
 			return err
 		}
 		slices.Sort(values)
-		medians[i] = total((&Row{Values: values}).Value(Median))
+		medians[i] = total(results.Quantile(values, 0.5))
 	}
 	sync, unsync := medians[0], medians[1]
 	f.add("one dead link, synchronised", 0, "total", tbit, sync)

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"evbench/internal/parallel"
+	"evbench/results"
 	"evbench/study/failures"
 )
 
@@ -103,18 +104,7 @@ func (r *Row) Value(s Statistic) float64 {
 		}
 		return sum / float64(n)
 	}
-	return r.quantile(0.5)
-}
-
-// quantile returns the value below which a share q of the values lies, between
-// two values in proportion.
-func (r *Row) quantile(q float64) float64 {
-	at := q * float64(len(r.Values)-1)
-	i := int(at)
-	if i+1 >= len(r.Values) {
-		return r.Values[len(r.Values)-1]
-	}
-	return r.Values[i] + (at-float64(i))*(r.Values[i+1]-r.Values[i])
+	return results.Quantile(r.Values, 0.5)
 }
 
 // A maker fills one figure.

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"evbench/internal/show"
+	"evbench/results"
 )
 
 const notStated = "not stated"
@@ -164,8 +165,8 @@ func (f *Figure) WriteCSV(w io.Writer) error {
 	for i := range f.Rows {
 		r := &f.Rows[i]
 		head := []string{
-			f.Name, r.Series, full(r.X), r.Label, r.Unit, strconv.Itoa(len(r.Values)), full(r.Value(Min)), full(r.quantile(0.25)),
-			full(r.Value(Median)), full(r.quantile(0.75)), full(r.Value(Max)), full(r.Value(Mean)),
+			f.Name, r.Series, full(r.X), r.Label, r.Unit, strconv.Itoa(len(r.Values)), full(r.Value(Min)), full(results.Quantile(r.Values, 0.25)),
+			full(r.Value(Median)), full(results.Quantile(r.Values, 0.75)), full(r.Value(Max)), full(r.Value(Mean)),
 		}
 		if len(r.Stated) == 0 {
 			out.Write(append(head, "", "", "", "", ""))

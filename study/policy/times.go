@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -144,8 +143,7 @@ func (t *Times) Measured(run *results.Run) int {
 		{&t.Install, install}, {&t.Update, update}, {&t.Clean, clean},
 	} {
 		if len(x.from) > 0 {
-			slices.Sort(x.from)
-			*x.to = time.Duration(x.from[len(x.from)/2] * float64(time.Second))
+			*x.to = time.Duration(results.Middle(x.from) * float64(time.Second))
 		}
 	}
 	if len(planned) > 0 {
