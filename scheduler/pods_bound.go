@@ -85,7 +85,7 @@ func (f *podFabric) over(y podWeights) []int64 {
 				}
 				yq, yr := y.top[(q*f.spines+k)*f.tops:], y.top[(r*f.spines+k)*f.tops:]
 				out[i] = math.MaxInt64
-				for t := f.common[i].next(0); t != none; t = f.common[i].next(t + 1) {
+				for t := f.common[i].Next(0); t != none; t = f.common[i].Next(t + 1) {
 					out[i] = min(out[i], yq[t]+yr[t])
 				}
 			}

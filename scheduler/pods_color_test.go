@@ -3,6 +3,8 @@ package scheduler
 import (
 	"math/rand/v2"
 	"testing"
+
+	"evbench/internal/coloring"
 )
 
 // possible reports whether the edges have a list colouring, by trying all.
@@ -11,7 +13,7 @@ func possible(edges []listEdge, color []int) bool {
 	if e == len(edges) {
 		return true
 	}
-	for c := edges[e].list.next(0); c != none; c = edges[e].list.next(c + 1) {
+	for c := edges[e].list.Next(0); c != none; c = edges[e].list.Next(c + 1) {
 		ok := true
 		for f, d := range color {
 			ok = ok && (d != c || edges[f].u != edges[e].u && edges[f].v != edges[e].v)
@@ -33,10 +35,10 @@ func TestListColorer(t *testing.T) {
 		left, right, colors := 1+rng.IntN(4), 1+rng.IntN(4), 1+rng.IntN(5)
 		c.start(left, right, colors)
 		for range rng.IntN(10) {
-			var list colorSet
+			var list coloring.ColorSet
 			for k := range colors {
 				if rng.IntN(4) > 0 {
-					list.add(k)
+					list.Add(k)
 				}
 			}
 			c.add(rng.IntN(left), rng.IntN(right), list)
@@ -67,7 +69,7 @@ func checkColors(t *testing.T, c *listColorer, left int) {
 			left--
 			continue
 		}
-		if !x.list.has(int(c.color[e])) {
+		if !x.list.Has(int(c.color[e])) {
 			t.Fatalf("edge %d has colour %d, not of its list", e, c.color[e])
 		}
 		for f, y := range c.edges[:e] {

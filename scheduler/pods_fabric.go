@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 
+	"evbench/internal/coloring"
 	"evbench/topology"
 )
 
@@ -17,9 +18,9 @@ type podFabric struct {
 	pod  []int // of each leaf
 	size []int // servers in each pod
 
-	alone  []int      // live top switches of a pod, by pod·planes + plane
-	common []colorSet // live top switches of two pods, by (pod·pods + pod)·planes + plane
-	counts []int      // how many
+	alone  []int               // live top switches of a pod, by pod·planes + plane
+	common []coloring.ColorSet // live top switches of two pods, by (pod·pods + pod)·planes + plane
+	counts []int               // how many
 }
 
 func newPodFabric(p *topology.Pods) *podFabric {
@@ -50,13 +51,13 @@ func newPodFabric(p *topology.Pods) *podFabric {
 
 // meet fills in what two pods have in common. O(pods²·planes·top switches).
 func (f *podFabric) meet() {
-	f.common = make([]colorSet, f.pods*f.pods*f.spines)
+	f.common = make([]coloring.ColorSet, f.pods*f.pods*f.spines)
 	f.counts = make([]int, len(f.common))
 	for i := range f.common {
 		q, r, k := f.name[i/f.spines/f.pods], f.name[i/f.spines%f.pods], i%f.spines
 		for t := range f.tops {
 			if f.tree.TopAlive(q, k, t) && f.tree.TopAlive(r, k, t) {
-				f.common[i].add(t)
+				f.common[i].Add(t)
 				f.counts[i]++
 			}
 		}

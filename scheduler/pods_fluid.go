@@ -1,6 +1,10 @@
 package scheduler
 
-import "slices"
+import (
+	"slices"
+
+	"evbench/internal/coloring"
+)
 
 // A podFluid is a fractional split of the messages of each pair of leaves over
 // planes, the same for both directions, made as even as a fluid is, on three kinds
@@ -301,8 +305,8 @@ func (w *podFluid) cables() (leaf, top []float64) {
 		leaf[l] = over(l)
 	}
 	top = make([]float64, w.pods*w.spines*w.tops)
-	give := func(q, k int, tops colorSet, e float64) {
-		for t := tops.next(0); e > 0 && t != none; t = tops.next(t + 1) {
+	give := func(q, k int, tops coloring.ColorSet, e float64) {
+		for t := tops.Next(0); e > 0 && t != none; t = tops.Next(t + 1) {
 			top[(q*w.spines+k)*w.tops+t] += e
 		}
 	}

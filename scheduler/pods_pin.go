@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"sync"
 
+	"evbench/internal/coloring"
 	"evbench/internal/parallel"
 	"evbench/topology"
 )
@@ -80,13 +81,13 @@ func eachPhase(o Options, name string, phases int, f func(p int) error) error {
 }
 
 // planeLists returns the planes between each two leaves.
-func (f *podFabric) planeLists() []colorSet {
-	out := make([]colorSet, f.leaves*f.leaves)
+func (f *podFabric) planeLists() []coloring.ColorSet {
+	out := make([]coloring.ColorSet, f.leaves*f.leaves)
 	for a := range f.leaves {
 		for b := range f.leaves {
 			for k := range f.spines {
 				if a != b && f.usable(a, b, k) {
-					out[a*f.leaves+b].add(k)
+					out[a*f.leaves+b].Add(k)
 				}
 			}
 		}
@@ -97,7 +98,7 @@ func (f *podFabric) planeLists() []colorSet {
 // A podPinner is the working memory of one goroutine.
 type podPinner struct {
 	*podFabric
-	lists  []colorSet
+	lists  []coloring.ColorSet
 	leaf   []int32
 	need   []bool
 	planes listColorer
