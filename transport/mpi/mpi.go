@@ -10,7 +10,11 @@
 // transport.Single.
 package mpi
 
-import "errors"
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
 
 // ErrNotBuilt says that this binary has no MPI, and how to get one that has.
 var ErrNotBuilt = errors.New("this evbench was built without MPI; with the packages libopenmpi-dev and gcc installed, make build makes one that has it (go build -tags mpi)")
@@ -23,4 +27,55 @@ type Group struct {
 	Rank int
 	// Ranks are the world's ranks of all ranks of the case.
 	Ranks []int
+}
+
+// A frame is a message between the control parts of two ranks: a kind, the number of
+// the stream at the receiver, that at the sender, and a number of bytes, of the data
+// that follows, or that may be sent. All in four bytes each, little endian.
+type frame struct {
+	kind     uint32
+	to, from uint32
+	n        int
+	body     []byte
+}
+
+const (
+	frameOpen uint32 = iota
+	frameAccept
+	frameData
+	frameWindow
+	frameEnd
+)
+
+const frameHead = 16
+
+// window is how many bytes may be on their way, or wait to be read.
+const window = 256 << 10
+
+var errFrame = errors.New("bytes that are no frame of this protocol")
+
+func (f *frame) head() (h [frameHead]byte) {
+	for i, v := range []uint32{f.kind, f.to, f.from, uint32(f.n)} {
+		binary.LittleEndian.PutUint32(h[4*i:], v)
+	}
+	return h
+}
+
+// parseFrame reads a frame, whose body is that of b.
+func parseFrame(b []byte) (frame, error) {
+	if len(b) < frameHead {
+		return frame{}, fmt.Errorf("%d bytes: %w", len(b), errFrame)
+	}
+	le := binary.LittleEndian
+	n := le.Uint32(b[12:])
+	f := frame{kind: le.Uint32(b), to: le.Uint32(b[4:]), from: le.Uint32(b[8:]), n: int(n), body: b[frameHead:]}
+	switch {
+	case f.kind > frameEnd:
+		return f, fmt.Errorf("kind %d: %w", f.kind, errFrame)
+	case n > window:
+		return f, fmt.Errorf("%d bytes at once, at most %d: %w", n, window, errFrame)
+	case f.kind == frameData && f.n != len(f.body), f.kind != frameData && len(f.body) > 0:
+		return f, fmt.Errorf("kind %d with %d bytes, %d announced: %w", f.kind, len(f.body), n, errFrame)
+	}
+	return f, nil
 }

@@ -3,6 +3,7 @@ package tcp
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -175,4 +176,81 @@ func (h *hook) clear() {
 		h.stop()
 	}
 	h.done, h.stop = nil, nil
+}
+
+// A bell wakes a thread that waits in poll. It may be rung from anywhere, also
+// when it has been closed.
+type bell struct {
+	mu     sync.Mutex
+	fd     int
+	closed bool
+	count  [8]byte // for quiet, which one thread at a time calls
+}
+
+func newBell() (*bell, error) {
+	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return nil, err
+	}
+	return &bell{fd: fd}, nil
+}
+
+var one = []byte{1, 0, 0, 0, 0, 0, 0, 0}
+
+func (b *bell) ring() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.closed {
+		_, _ = unix.Write(b.fd, one) // full means that it rings already
+	}
+}
+
+// quiet makes poll wait again.
+func (b *bell) quiet() {
+	_, _ = unix.Read(b.fd, b.count[:]) // empty means that it is quiet already
+}
+
+func (b *bell) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.closed {
+		b.closed = true
+		_ = unix.Close(b.fd)
+	}
+}
+
+// A spinner looks again and again, for a short while, before a thread sleeps. To
+// wake a thread, and the processor that has gone idle under it, takes tens of
+// microseconds in a virtual machine and several elsewhere: as long as a phase of
+// small fragments. Between two looks it lets others run.
+//
+// Where waits are long it stops trying but for now and then: after each miss
+// twice as many waits go by without it.
+type spinner struct {
+	misses int // in a row
+	skip   int // waits that go by
+}
+
+const (
+	spinFor   = 200 * time.Microsecond
+	maxMisses = 6 // then one wait in 2^6 is tried
+)
+
+// until returns true as soon as ready does, and false when that takes too long
+// or was not tried.
+func (s *spinner) until(ready func() bool) bool {
+	if s.skip > 0 {
+		s.skip--
+		return false
+	}
+	for began := time.Now(); time.Since(began) < spinFor; {
+		if ready() {
+			s.misses = 0
+			return true
+		}
+		_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+	}
+	s.misses = min(s.misses+1, maxMisses)
+	s.skip = 1<<s.misses - 1
+	return false
 }

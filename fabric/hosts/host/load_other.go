@@ -3,6 +3,7 @@
 package host
 
 import (
+	"errors"
 	"os"
 	"runtime"
 	"time"
@@ -13,4 +14,13 @@ func ReadLoad() Reading {
 	r := Reading{at: time.Now(), cores: runtime.NumCPU()}
 	r.host, _ = os.Hostname()
 	return r
+}
+
+// Pin keeps this process on the processors of a list such as "0-15,32"; here it
+// cannot.
+func Pin(cpus string) error {
+	if _, err := ParseCPUs(cpus); err != nil {
+		return err
+	}
+	return errors.New("this system cannot pin a process to processors: that needs Linux")
 }
