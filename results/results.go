@@ -251,3 +251,37 @@ type Manifest struct {
 	Warnings    []string          `json:"warnings"`
 	RateSearch  []TriedRate       `json:"rate_search,omitempty"` // where the link rate was auto: those tried, in their order; fabric has the one taken
 }
+
+// Keeps says what a sink of results keeps beside what every sink does. What nobody keeps is
+// not made: counting pairs costs workers a little, and plans are long.
+type Keeps struct {
+	Pairs bool // what each server received of each other one
+	Plans bool // in their text form
+}
+
+// An ExchangeTime is how long exchanges of a case took: from the completion of one event of
+// a server to that of its next (of the first: from its first send), the mean over servers.
+// The rows of a case follow one another without a gap and add up to its measured part.
+type ExchangeTime struct {
+	Case        string
+	Repeat      int
+	Exchange    uint64 // the first that the row stands for, counted from 0
+	Exchanges   int    // how many it stands for: of a case with many, a row has several
+	DurationSec float64
+}
+
+// A TriedRate is a link rate that was tried before a run, to find one that the machine
+// can carry: what a synchronised linear shift on the healthy tree came to at it.
+type TriedRate struct {
+	RateBitPerSec int64   `json:"rate_bit_per_s"`
+	Efficiency    float64 `json:"efficiency"` // as measured; 0 where the time was over before an exchange was
+	Predicted     float64 `json:"predicted"`
+}
+
+// Share is what was measured as a share of what was predicted.
+func (t TriedRate) Share() float64 {
+	if t.Predicted == 0 {
+		return 0
+	}
+	return t.Efficiency / t.Predicted
+}

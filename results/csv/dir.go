@@ -1,13 +1,16 @@
 package csv
 
 import (
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"evbench/internal/atomicfile"
 	"evbench/results"
@@ -220,4 +223,70 @@ func missing(dir, name string) error {
 		return fmt.Errorf("%s holds no %s, but a %s: the run is not complete, it was killed or is still going: %w", dir, name, ManifestFile, fs.ErrNotExist)
 	}
 	return fmt.Errorf("%s holds no %s, but a %s: it is not complete: %w", dir, name, ManifestFile, fs.ErrNotExist)
+}
+
+// PlansDir is where the plans of a run are, beside its files: one text for each
+// case that has a schedule, named after the case.
+const PlansDir = "plans"
+
+// Plan keeps the plan of a case.
+func (w *Writer) Plan(name string, text []byte) error {
+	dir := filepath.Join(w.dir, PlansDir)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return atomicfile.Write(planFile(w.dir, name), func(to io.Writer) error {
+		_, err := to.Write(text)
+		return err
+	})
+}
+
+func planFile(dir, name string) string {
+	return filepath.Join(dir, PlansDir, url.PathEscape(name)+".txt")
+}
+
+// Plans reads the plans of a run, by case. A run without any is no error.
+func Plans(dir string) (map[string][]byte, error) {
+	entries, err := os.ReadDir(filepath.Join(dir, PlansDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	plans := map[string][]byte{}
+	for _, e := range entries {
+		file := filepath.Join(dir, PlansDir, e.Name())
+		name, err := url.PathUnescape(strings.TrimSuffix(e.Name(), ".txt"))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		if plans[name], err = atomicfile.Read(file, maxFile); err != nil {
+			return nil, err
+		}
+	}
+	return plans, nil
+}
+
+// ReadKilled reads what a run left that was killed, and has no summary: its
+// manifest and its samples, with the summary that results.Salvage makes of
+// them. A last line that was being written is left out. Notes say all that.
+func ReadKilled(dir string) (run *results.Run, notes []string, err error) {
+	run = &results.Run{}
+	err = readFile(dir, ManifestFile, func(r io.Reader) (err error) { run.Manifest, err = results.ReadManifest(r); return err })
+	if err != nil {
+		return nil, nil, err
+	}
+	name := filepath.Join(dir, SamplesFile)
+	text, err := atomicfile.Read(name, maxFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	notes = append(notes, fmt.Sprintf("%s holds no %s: the run was killed. What follows is read from its samples and marked incomplete.", dir, SummaryFile))
+	if end := bytes.LastIndexByte(text, '\n') + 1; end < len(text) {
+		notes = append(notes, fmt.Sprintf("%s: its last line is cut off and left out.", name))
+		text = text[:end]
+	}
+	if run.Samples, err = ReadSamples(bytes.NewReader(text)); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	run.Summary = results.Salvage(run.Manifest, run.Samples)
+	return run, notes, nil
 }
