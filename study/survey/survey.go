@@ -56,3 +56,116 @@ func quantile[T cmp.Ordered](sorted []T, q float64) T {
 func median[T cmp.Ordered](values []T) T { return quantile(slices.Sorted(slices.Values(values)), 0.5) }
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }
+
+// A CaseReport is what one case made of the sets of a group.
+type CaseReport struct {
+	Case    Case
+	Planned int
+	// Refused counts the reachable sets without a plan; reason is the first's.
+	Refused int
+	reason  string
+	// above counts the plans with more phases than the bound, of those that have
+	// one.
+	above int
+
+	Phases     Distribution[int]
+	Efficiency Distribution[float64] // predicted, of a synchronised exchange
+}
+
+// A Distribution describes the values of all plans of a case. Quantiles are by nearest
+// rank. It is zero when there was no plan.
+type Distribution[T cmp.Ordered] struct {
+	Min, p5, Median, p95, Max T
+	// Worst names what is dead in the first set with the worst value: the most
+	// phases, the least efficiency. sets counts those that are as bad.
+	Worst []string
+	sets  int
+	// Histogram counts the values, rising; those of an efficiency in steps of
+	// 0.05, each by its lower end.
+	Histogram []Bin[T]
+}
+
+// A Bin counts equal values.
+type Bin[T cmp.Ordered] struct {
+	Value T
+	Count int
+}
+
+// summary reduces the jobs of a group.
+func (w *whatIf) summary(g *Group) GroupReport {
+	r := GroupReport{Group: g.Name, Sets: g.Count}
+	var done []*job
+	for i := range w.jobs {
+		j := &w.jobs[i]
+		if j.group != g {
+			continue
+		}
+		r.Chosen++
+		switch j.state {
+		case planned:
+			done = append(done, j)
+		case unreachable:
+			if r.Unreachable++; r.First == nil {
+				r.First, _ = g.Set(j.number)
+			}
+		}
+	}
+	r.Done = len(done) + r.Unreachable
+	for i, c := range w.opt.Cases {
+		r.Cases = append(r.Cases, caseReport(c, i, g, done))
+	}
+	return r
+}
+
+func caseReport(c Case, i int, g *Group, done []*job) CaseReport {
+	r := CaseReport{Case: c}
+	var sets []*job
+	var phases []int
+	var efficiency []float64
+	for _, j := range done {
+		if err := j.refused[i]; err != nil {
+			if r.Refused++; r.reason == "" {
+				r.reason = err.Error()
+			}
+			continue
+		}
+		o := j.outcomes[i]
+		sets, phases, efficiency = append(sets, j), append(phases, o.phases), append(efficiency, o.efficiency)
+		if o.bound > 0 && o.phases > o.bound {
+			r.above++
+		}
+	}
+	if r.Planned = len(sets); r.Planned == 0 {
+		return r
+	}
+	names := func(at int) []string {
+		names, _ := g.Set(sets[at].number)
+		return names
+	}
+	most, least := slices.Max(phases), slices.Min(efficiency)
+	r.Phases = distribution(phases, most, names, func(v int) int { return v })
+	r.Efficiency = distribution(efficiency, least, names, func(v float64) float64 { return float64(int(v*20+1e-9)) / 20 })
+	return r
+}
+
+// distribution describes values, of which worst is one; bin maps a value to that of
+// its bin.
+func distribution[T cmp.Ordered](values []T, worst T, names func(at int) []string, bin func(T) T) Distribution[T] {
+	s := Distribution[T]{Worst: names(slices.Index(values, worst))}
+	for _, v := range values {
+		if v == worst {
+			s.sets++
+		}
+	}
+	values = slices.Clone(values)
+	slices.Sort(values)
+	s.Min, s.p5, s.Median = values[0], quantile(values, 0.05), quantile(values, 0.5)
+	s.p95, s.Max = quantile(values, 0.95), values[len(values)-1]
+	for _, v := range values {
+		if b := bin(v); len(s.Histogram) == 0 || s.Histogram[len(s.Histogram)-1].Value != b {
+			s.Histogram = append(s.Histogram, Bin[T]{b, 0})
+		}
+		s.Histogram[len(s.Histogram)-1].Count++
+	}
+	return s
+}
