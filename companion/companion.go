@@ -80,8 +80,8 @@ type Target interface {
 	Watch(ctx context.Context, events chan<- failover.LinkEvent) error
 }
 
-// Nodes returns the nodes that r names.
-func (r Routes) Nodes() []Node {
+// nodes returns the nodes that r names.
+func (r Routes) nodes() []Node {
 	out := make([]Node, len(r))
 	for i, t := range r {
 		out[i] = t.Node
@@ -89,8 +89,8 @@ func (r Routes) Nodes() []Node {
 	return out
 }
 
-// Of returns the tables of some nodes of r, rising.
-func (r Routes) Of(nodes []Node) Routes {
+// of returns the tables of some nodes of r, rising.
+func (r Routes) of(nodes []Node) Routes {
 	out := make(Routes, 0, len(nodes))
 	for _, t := range r {
 		if slices.Contains(nodes, t.Node) {
@@ -141,11 +141,11 @@ func install(ctx context.Context, target Target, t *topology.Tree, want Routes) 
 	if err != nil {
 		return changed, fmt.Errorf("install routes: %w", err)
 	}
-	have, err := target.Read(ctx, want.Nodes())
+	have, err := target.Read(ctx, want.nodes())
 	if err != nil {
 		return changed, fmt.Errorf("read routes back: %w", err)
 	}
-	if diff := Diff(have, want); len(diff) > 0 {
+	if diff := compare(have, want); len(diff) > 0 {
 		return changed, fmt.Errorf("routes read back differ in %d places, first %s", len(diff), diff[0].Describe(t))
 	}
 	return changed, nil

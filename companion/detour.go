@@ -5,7 +5,7 @@ import (
 	"evbench/topology"
 )
 
-// Around returns what the switches have to hold so that every address of every
+// routesAround returns what the switches have to hold so that every address of every
 // server can be reached from everywhere as long as the two leaves share a live
 // spine: what Compute returns, and
 //
@@ -20,7 +20,7 @@ import (
 // through their own spine. Between the routes for two sets of dead links nothing
 // more is needed: those for the new set carry the messages of the old plan too.
 // O(leaves² · spines) beyond Compute.
-func Around(p *plan.Plan, a Addresses) (Routes, error) {
+func routesAround(p *plan.Plan, a Addresses) (Routes, error) {
 	routes, err := switches(p, a)
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ type state struct {
 func around(t testing.TB, tree *topology.Tree, engine string) state {
 	t.Helper()
 	p := newPlan(t, tree, engine)
-	routes, err := Around(p, addresses{tree})
+	routes, err := routesAround(p, addresses{tree})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func step(t *testing.T, now, next state) state {
 func walkEdits(t *testing.T, now, next state, f func(s state, what string)) {
 	t.Helper()
 	routes := now.routes
-	for i, stage := range Transition(next.tree, now.routes, next.routes) {
+	for i, stage := range transition(next.tree, now.routes, next.routes) {
 		for _, edit := range stage {
 			for _, single := range singles(edit) {
 				routes = Edits{{single}}.apply(routes)
@@ -183,7 +183,7 @@ func walkEdits(t *testing.T, now, next state, f func(s state, what string)) {
 			}
 		}
 	}
-	if d := Diff(routes, next.routes); len(d) > 0 {
+	if d := compare(routes, next.routes); len(d) > 0 {
 		t.Fatalf("edits leave %d differences", len(d))
 	}
 }
@@ -202,7 +202,7 @@ func singles(e Edit) []Edit {
 
 func TestAroundNeedsTables(t *testing.T) {
 	p := &plan.Plan{Tree: topologytest.Without(t, topology.Options{Ports: 2, Leaves: 2}), Routing: plan.NoRouting}
-	if _, err := Around(p, addresses{p.Tree}); err == nil {
+	if _, err := routesAround(p, addresses{p.Tree}); err == nil {
 		t.Error("no error for a plan without tables")
 	}
 }

@@ -10,17 +10,17 @@ import (
 	"evbench/topology"
 )
 
-// A Difference is one prefix that two route sets treat differently at a node.
+// A difference is one prefix that two route sets treat differently at a node.
 // A nil Route is missing.
-type Difference struct {
+type difference struct {
 	Node       Node
 	Have, Want *Route
 }
 
-// Diff returns how have differs from want, by node and then prefix, for every
+// compare returns how have differs from want, by node and then prefix, for every
 // node that either names. O(routes).
-func Diff(have, want Routes) []Difference {
-	var out []Difference
+func compare(have, want Routes) []difference {
+	var out []difference
 	merge(have, want, func(a, b Table) int { return cmp.Compare(a.Node, b.Node) }, func(h, w *Table) {
 		var routesH, routesW []Route
 		var n Node
@@ -32,7 +32,7 @@ func Diff(have, want Routes) []Difference {
 		}
 		merge(routesH, routesW, CompareRoutes, func(h, w *Route) {
 			if h == nil || w == nil || !h.Equal(*w) {
-				out = append(out, Difference{n, h, w})
+				out = append(out, difference{n, h, w})
 			}
 		})
 	})
@@ -64,7 +64,7 @@ func (r Route) Equal(o Route) bool {
 
 // Describe returns the difference in words, such as
 // "leaf0: 10.200.1.1/32 via spine0 should be via spine1".
-func (d Difference) Describe(t *topology.Tree) string {
+func (d difference) Describe(t *topology.Tree) string {
 	name := NodeName(t, d.Node)
 	switch {
 	case d.Have == nil:

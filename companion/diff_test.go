@@ -12,7 +12,7 @@ import (
 	"evbench/topology/topologytest"
 )
 
-// slowDiff is Diff by maps.
+// slowDiff is compare by maps.
 func slowDiff(have, want Routes) map[string][2]*Route {
 	type place struct {
 		n Node
@@ -64,7 +64,7 @@ func TestDiff(t *testing.T) {
 	for range 500 {
 		have, want := randomRoutes(rng), randomRoutes(rng)
 		slow, got := slowDiff(have, want), map[string][2]*Route{}
-		diff := Diff(have, want)
+		diff := compare(have, want)
 		for _, d := range diff {
 			r := d.Have
 			if r == nil {
@@ -75,7 +75,7 @@ func TestDiff(t *testing.T) {
 		if !reflect.DeepEqual(got, slow) || len(diff) != len(got) {
 			t.Fatalf("got %v\nwant %v", got, slow)
 		}
-		if len(Diff(have, have)) != 0 {
+		if len(compare(have, have)) != 0 {
 			t.Fatal("a set differs from itself")
 		}
 	}
@@ -92,7 +92,7 @@ func TestDescribe(t *testing.T) {
 	have[0].Routes[moved].Via = []twolevel.Port{3}
 	have[5].Routes = append(slices.Clone(want[5].Routes), Route{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Via: []twolevel.Port{0}})
 	var got []string
-	for _, d := range Diff(have, want) {
+	for _, d := range compare(have, want) {
 		got = append(got, d.Describe(tree))
 	}
 	if expect := []string{

@@ -20,13 +20,13 @@ type Edit struct {
 // at once.
 type Edits [][]Edit
 
-// Transition returns the edits that lead from what the switches of a tree hold to what
+// transition returns the edits that lead from what the switches of a tree hold to what
 // they shall hold, without a moment in which a prefix that both carry is not
 // carried: spines learn where to deliver before leaves send there, and forget only
 // when no leaf does any more.
-func Transition(t *topology.Tree, have, want Routes) Edits {
+func transition(t *topology.Tree, have, want Routes) Edits {
 	sets, deletes := map[Node][]Route{}, map[Node][]netip.Prefix{}
-	for _, d := range Diff(have, want) {
+	for _, d := range compare(have, want) {
 		if d.Want != nil {
 			sets[d.Node] = append(sets[d.Node], *d.Want)
 		} else {

@@ -32,7 +32,7 @@ func (f *fabric) Apply(_ context.Context, want Routes) (changed int, err error) 
 			return 0, err
 		}
 	}
-	changed = len(Diff(f.read(want.Nodes()), want))
+	changed = len(compare(f.read(want.nodes()), want))
 	for _, t := range want {
 		f.tables[t.Node] = t.Routes
 	}

@@ -15,7 +15,7 @@ import (
 
 // A Router brings the switches of a target from the routes of one plan to those of
 // the next without a moment in which a path of either is missing, and gives first
-// aid when links die. What it keeps in place is what Around says, for the links
+// aid when links die. What it keeps in place is what routesAround says, for the links
 // that are dead now.
 //
 // It remembers what it has read back, so that first aid writes without reading
@@ -51,13 +51,13 @@ type rule struct {
 
 func (u rule) routes(t *topology.Tree) (Routes, error) {
 	if sameDead(t, u.plan.Tree) {
-		return Around(u.plan, u.addr)
+		return routesAround(u.plan, u.addr)
 	}
 	tables, err := plan.Tables(t, u.engine)
 	if err != nil {
 		return nil, fmt.Errorf("re-route: %w", err)
 	}
-	return Around(&plan.Plan{Tree: t, Routing: u.engine, Tables: tables}, u.addr)
+	return routesAround(&plan.Plan{Tree: t, Routing: u.engine, Tables: tables}, u.addr)
 }
 
 // NewRouter returns the router of a target on which the routes of p have been
@@ -99,7 +99,7 @@ func (r *Router) Aid(ctx context.Context, t *topology.Tree) (changed int, err er
 		if err != nil {
 			return 0, err
 		}
-		edits = Transition(t, r.have.routes, want)
+		edits = transition(t, r.have.routes, want)
 	}
 	return r.bring(ctx, held{t, edits.apply(r.have.routes)}, edits, edits.Nodes())
 }
@@ -118,7 +118,7 @@ func (r *Router) restore(ctx context.Context, t *topology.Tree) (changed int, er
 // messages of the plan before as well, those over dead links on detours. After an
 // error the plan before is still the one that Aid goes back to.
 func (r *Router) Install(ctx context.Context, p *plan.Plan) (changed int, err error) {
-	want, err := Around(p, r.rule.addr)
+	want, err := routesAround(p, r.rule.addr)
 	if err != nil {
 		return 0, err
 	}
@@ -127,8 +127,8 @@ func (r *Router) Install(ctx context.Context, p *plan.Plan) (changed int, err er
 	if r.have == nil {
 		changed, err = r.repair(ctx, held{p.Tree, want})
 	} else {
-		edits := Transition(p.Tree, r.have.routes, want)
-		changed, err = r.bring(ctx, held{p.Tree, want}, edits, want.Nodes())
+		edits := transition(p.Tree, r.have.routes, want)
+		changed, err = r.bring(ctx, held{p.Tree, want}, edits, want.nodes())
 	}
 	if err != nil {
 		r.rule = before
@@ -154,7 +154,7 @@ func (r *Router) bring(ctx context.Context, want held, edits Edits, nodes []Node
 	if err != nil {
 		return changed, fmt.Errorf("read routes back: %w", err)
 	}
-	if len(Diff(got, want.routes.Of(nodes))) > 0 {
+	if len(compare(got, want.routes.of(nodes))) > 0 {
 		more, err := r.repair(ctx, want)
 		return changed + more, err
 	}
@@ -165,11 +165,11 @@ func (r *Router) bring(ctx context.Context, want held, edits Edits, nodes []Node
 // repair reads all switches and makes what differs right, in order; then what
 // else there is, such as routes of others.
 func (r *Router) repair(ctx context.Context, want held) (changed int, err error) {
-	have, err := r.target.Read(ctx, want.routes.Nodes())
+	have, err := r.target.Read(ctx, want.routes.nodes())
 	if err != nil {
 		return 0, fmt.Errorf("read routes: %w", err)
 	}
-	if changed, err = r.write(ctx, Transition(want.tree, have, want.routes)); err != nil {
+	if changed, err = r.write(ctx, transition(want.tree, have, want.routes)); err != nil {
 		return changed, err
 	}
 	more, err := install(ctx, r.target, want.tree, want.routes)

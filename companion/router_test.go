@@ -41,7 +41,7 @@ func newRouted(t *testing.T, engine string) routed {
 func (r routed) holds(t *testing.T, engine string, dead ...topology.Link) {
 	t.Helper()
 	want := around(t, withDead(r.plan.Tree, dead), engine)
-	if d := Diff(r.read(want.routes.Nodes()), want.routes); len(d) > 0 {
+	if d := compare(r.read(want.routes.nodes()), want.routes); len(d) > 0 {
 		t.Errorf("%d routes differ from %s around %v, first: %s", len(d), engine, dead, d[0].Describe(want.tree))
 	}
 }
@@ -166,7 +166,7 @@ func TestForesight(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := Diff(edits.apply(r.have.routes), want); len(d) > 0 {
+			if d := compare(edits.apply(r.have.routes), want); len(d) > 0 {
 				t.Errorf("%v: %d differences", tree.Dead(), len(d))
 			}
 		}

@@ -36,7 +36,7 @@ type Row struct {
 const dryRun = "dry run"
 
 func rowOf(p Pending, outcome string) Row {
-	row := Row{Link: p.Link.String(), Since: p.Since, Outcome: outcome, Up: p.Up.String()}
+	row := Row{Link: p.link.String(), Since: p.since, Outcome: outcome, Up: p.Up.String()}
 	for _, probe := range p.Probe {
 		row.Probe = append(row.Probe, probe.String())
 	}
@@ -80,9 +80,9 @@ func (a *Account) Begin(h Header, pending []Pending) string {
 
 // Add adds what came of a link.
 func (a *Account) Add(l Restored) Row {
-	row := rowOf(l.Pending, l.Outcome)
-	if l.Err != nil {
-		row.Error = l.Err.Error()
+	row := rowOf(l.Pending, l.outcome)
+	if l.err != nil {
+		row.Error = l.err.Error()
 	}
 	a.Links = append(a.Links, row)
 	return row

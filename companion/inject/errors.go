@@ -9,41 +9,41 @@ import (
 	"evbench/topology"
 )
 
-// A Reason says what went wrong with a link.
-type Reason int
+// A reason says what went wrong with a link.
+type reason int
 
 // The reasons.
 const (
-	Failed      Reason = iota // the command ended with an error
-	Hung                      // the command did not end, and was killed
-	Lied                      // the command ended well, but the probe does not see what it should have done
-	Unclear                   // the probe cannot tell
-	AlreadyDown               // a link that was to be taken down is down
+	failed      reason = iota // the command ended with an error
+	hung                      // the command did not end, and was killed
+	lied                      // the command ended well, but the probe does not see what it should have done
+	unclear                   // the probe cannot tell
+	alreadyDown               // a link that was to be taken down is down
 )
 
-// An Error says why a link could not be taken down, brought up or looked at.
-type Error struct {
+// A linkError says why a link could not be taken down, brought up or looked at.
+type linkError struct {
 	Link   topology.Link
-	Reason Reason
+	Reason reason
 	Doing  string // "down", "up" or "look"
 	Exit   int    // exit code of the command; -1: a signal ended it, or it did not start
 	Said   string // last line of its standard error, or what stood in the way
 	After  time.Duration
 }
 
-func (e *Error) Error() string {
+func (e *linkError) Error() string {
 	switch e.Reason {
-	case Hung:
+	case hung:
 		return fmt.Sprintf("%s: the command for %s did not end within %s and was killed%s", e.Link, e.Doing, e.After, after(e.Said))
-	case Lied:
+	case lied:
 		return fmt.Sprintf("%s: the command for %s ended well, but the probe still says %s after %s", e.Link, e.Doing, opposite(e.Doing), e.After)
-	case Unclear:
+	case unclear:
 		when := ""
 		if e.After > 0 {
 			when = fmt.Sprintf(" for %s after %s", e.After, e.Doing)
 		}
 		return fmt.Sprintf("%s: the probe cannot tell its state%s%s", e.Link, when, after(e.Said))
-	case AlreadyDown:
+	case alreadyDown:
 		return fmt.Sprintf("%s is down already", e.Link)
 	}
 	return fmt.Sprintf("%s: the command for %s failed with %s%s", e.Link, e.Doing, exitText(e.Exit), after(e.Said))
@@ -70,36 +70,36 @@ func exitText(code int) string {
 	return fmt.Sprintf("exit code %d", code)
 }
 
-// A PendingError says that an earlier run has left links down.
-type PendingError struct {
+// A pendingError says that an earlier run has left links down.
+type pendingError struct {
 	Journal string
 	Host    string
 	Pending []Pending
 }
 
-func (e *PendingError) Error() string {
+func (e *pendingError) Error() string {
 	return fmt.Sprintf("journal %s: %s left down by a run on %s at %s; evbench failures restore %s",
-		e.Journal, wasOrWere(e.Pending), e.Host, stamp(e.Pending[0].Since), e.Journal)
+		e.Journal, wasOrWere(e.Pending), e.Host, stamp(e.Pending[0].since), e.Journal)
 }
 
 func wasOrWere(pending []Pending) string {
 	if len(pending) == 1 {
-		return pending[0].Link.String() + " was"
+		return pending[0].link.String() + " was"
 	}
 	var links []topology.Link
 	for _, p := range pending {
-		links = append(links, p.Link)
+		links = append(links, p.link)
 	}
 	return names(links) + " were"
 }
 
-// A BusyError says that another process uses the journal now.
-type BusyError struct {
+// A busyError says that another process uses the journal now.
+type busyError struct {
 	Journal string
 	By      Header // zero where it could not be read
 }
 
-func (e *BusyError) Error() string {
+func (e *busyError) Error() string {
 	if e.By.PID == 0 {
 		return fmt.Sprintf("journal %s is in use by another run", e.Journal)
 	}

@@ -21,10 +21,10 @@ import (
 
 // Kinds of injection.
 const (
-	Command     = "command"
-	SSH         = "ssh"
-	IBPortState = "ibportstate"
-	Lab         = "lab"
+	kindCommand     = "command"
+	kindSSH         = "ssh"
+	kindIBPortState = "ibportstate"
+	kindLab         = "lab"
 )
 
 // Options say how links are taken down, brought up and looked at. In Down, Up,
@@ -40,8 +40,8 @@ type Options struct {
 	Host string
 	// Fabric is a file with the text of ibnetdiscover. Kind ibportstate.
 	Fabric string
-	// Program of kind ibportstate. "" means ibportstate.
-	Program string
+	// program of kind ibportstate. "" means ibportstate.
+	program string
 	// Lab is the directory of a lab that lab up has built. Kind lab.
 	Lab string
 	// Timeout is how long one command may take, and then how long the probe may
@@ -78,7 +78,7 @@ type Injector struct {
 }
 
 // Open locks the journal and touches no link. It refuses a journal in which
-// links are down still, with a *PendingError, and one that another run uses.
+// links are down still, with a *pendingError, and one that another run uses.
 func Open(o Options) (*Injector, error) {
 	recipe, err := newRecipes(o)
 	if err != nil {
@@ -96,7 +96,7 @@ func Open(o Options) (*Injector, error) {
 		return nil, err
 	}
 	if len(j.pending) > 0 {
-		err := &PendingError{Journal: o.Journal, Host: j.header.Host, Pending: j.pending}
+		err := &pendingError{Journal: o.Journal, Host: j.header.Host, Pending: j.pending}
 		return nil, closing(err, j)
 	}
 	if err := j.begin(h); err != nil {
@@ -125,9 +125,9 @@ func (i *Injector) check(ctx context.Context, l topology.Link) error {
 	case err != nil:
 		return err
 	case a.state == Down:
-		return &Error{Link: l, Reason: AlreadyDown}
+		return &linkError{Link: l, Reason: alreadyDown}
 	case a.state == Unknown:
-		return &Error{Link: l, Reason: Unclear, Doing: "look", Said: a.said}
+		return &linkError{Link: l, Reason: unclear, Doing: "look", Said: a.said}
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func (i *Injector) take(ctx context.Context, l topology.Link) error {
 		if err := i.check(ctx, l); err != nil {
 			return err
 		}
-		if err := i.journal.down(Pending{Link: l, Since: time.Now().UTC(), Remedy: r.Remedy}); err != nil {
+		if err := i.journal.down(Pending{link: l, since: time.Now().UTC(), Remedy: r.Remedy}); err != nil {
 			return err
 		}
 	}

@@ -59,7 +59,7 @@ var (
 // network is a directory in which a file for each link says that it is down.
 func options(dir string) Options {
 	return Options{
-		Kind: Command, Journal: filepath.Join(dir, "journal"),
+		Kind: kindCommand, Journal: filepath.Join(dir, "journal"),
 		Down:  fmt.Sprintf("echo {leaf}/{spine} >> '%s/log' && touch '%s/{link}'", dir, dir),
 		Up:    fmt.Sprintf("rm '%s/{link}'", dir),
 		Probe: fmt.Sprintf("test ! -e '%s/{link}'", dir),
@@ -139,26 +139,26 @@ func TestWhatGoesWrong(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change func(o *Options, dir string)
-		reason Reason
+		reason reason
 		want   string
 	}{
 		{"fails", func(o *Options, _ string) { o.Down = "echo one >&2; echo no such port >&2; exit 3" },
-			Failed, "leaf0-spine3: the command for down failed with exit code 3: no such port"},
-		{"is not there", func(o *Options, _ string) { o.Down = "no-such-program-at-all" }, Failed, "failed with exit code 127: "},
-		{"kills itself", func(o *Options, _ string) { o.Down = "kill -9 $$" }, Failed, "no exit code: signal: killed"},
+			failed, "leaf0-spine3: the command for down failed with exit code 3: no such port"},
+		{"is not there", func(o *Options, _ string) { o.Down = "no-such-program-at-all" }, failed, "failed with exit code 127: "},
+		{"kills itself", func(o *Options, _ string) { o.Down = "kill -9 $$" }, failed, "no exit code: signal: killed"},
 		{"hangs", func(o *Options, _ string) { o.Down = "echo wait >&2; sleep 1000" },
-			Hung, "leaf0-spine3: the command for down did not end within LIMIT and was killed: wait"},
+			hung, "leaf0-spine3: the command for down did not end within LIMIT and was killed: wait"},
 		{"lies", func(o *Options, _ string) { o.Down = "true" },
-			Lied, "leaf0-spine3: the command for down ended well, but the probe still says up after LIMIT"},
+			lied, "leaf0-spine3: the command for down ended well, but the probe still says up after LIMIT"},
 		{"probe cannot tell afterwards", func(o *Options, dir string) {
 			o.Probe = "test ! -e '" + dir + "/{link}' || { echo who knows >&2; exit 7; }"
-		}, Unclear, "leaf0-spine3: the probe cannot tell its state for LIMIT after down: exit code 7: who knows"},
+		}, unclear, "leaf0-spine3: the probe cannot tell its state for LIMIT after down: exit code 7: who knows"},
 		{"probe hangs afterwards", func(o *Options, dir string) {
 			o.Probe = "test ! -e '" + dir + "/{link}' || sleep 1000"
-		}, Unclear, "cannot tell its state for LIMIT after down: it did not end"},
+		}, unclear, "cannot tell its state for LIMIT after down: it did not end"},
 		{"probe cannot tell", func(o *Options, _ string) { o.Probe = "exit 2" },
-			Unclear, "leaf0-spine3: the probe cannot tell its state: exit code 2"},
-		{"is down", func(o *Options, dir string) { o.Probe = "exit 1" }, AlreadyDown, "leaf0-spine3 is down already"},
+			unclear, "leaf0-spine3: the probe cannot tell its state: exit code 2"},
+		{"is down", func(o *Options, dir string) { o.Probe = "exit 1" }, alreadyDown, "leaf0-spine3 is down already"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -171,9 +171,9 @@ func TestWhatGoesWrong(t *testing.T) {
 				i := open(t, o)
 				err := i.Down(t.Context(), []topology.Link{link})
 				want := strings.ReplaceAll(tt.want, "LIMIT", limit.String())
-				e, ok := errors.AsType[*Error](err)
+				e, ok := errors.AsType[*linkError](err)
 				complain(&wrong, !ok || e.Reason != tt.reason || !strings.Contains(err.Error(), want), "error %v, want %q", err, want)
-				touched := tt.reason != AlreadyDown && tt.name != "probe cannot tell"
+				touched := tt.reason != alreadyDown && tt.name != "probe cannot tell"
 				got := len(i.Pending()) > 0
 				complain(&wrong, got != touched, "pending: %v, want %v", got, touched)
 				err = i.Close()
@@ -211,12 +211,12 @@ func TestUpGoesWrong(t *testing.T) {
 					return wrong // there may be no journal
 				}
 				r := restored(t, o.Journal)
-				complain(&wrong, len(r.Links) != 1 || r.Links[0].Outcome != StillDown || r.Links[0].Err == nil, "restored: %+v", r)
+				complain(&wrong, len(r.links) != 1 || r.links[0].outcome != stillDown || r.links[0].err == nil, "restored: %+v", r)
 				if err := os.WriteFile(filepath.Join(dir, "cured"), nil, 0o600); err != nil {
 					t.Fatal(err)
 				}
 				r = restored(t, o.Journal)
-				complain(&wrong, len(r.Links) != 1 || r.Links[0].Outcome != BroughtUp || isDown(t, dir, link), "restored: %+v", r)
+				complain(&wrong, len(r.links) != 1 || r.links[0].outcome != broughtUp || isDown(t, dir, link), "restored: %+v", r)
 				return wrong
 			})
 		})
@@ -254,8 +254,8 @@ func TestHangingGroup(t *testing.T) {
 		o.Up = "true"
 		i := open(t, o)
 		err = i.Down(t.Context(), []topology.Link{link})
-		e, ok := errors.AsType[*Error](err)
-		complain(&wrong, !ok || e.Reason != Hung, "error %v", err)
+		e, ok := errors.AsType[*linkError](err)
+		complain(&wrong, !ok || e.Reason != hung, "error %v", err)
 		said, err := io.ReadAll(r) // ends when nobody can write to it any more
 		complain(&wrong, err != nil || len(said) == 0, "the program in the background said %q, %v", said, err)
 		if err := i.Close(); err != nil {
@@ -341,7 +341,7 @@ func TestKilled(t *testing.T) {
 	}
 
 	_, err = Open(o)
-	if busy, ok := errors.AsType[*BusyError](err); !ok || busy.By.PID != cmd.Process.Pid {
+	if busy, ok := errors.AsType[*busyError](err); !ok || busy.By.PID != cmd.Process.Pid {
 		t.Errorf("beside another run: %v", err)
 	}
 	if _, err := Restore(t.Context(), o.Journal, anyway, func(Restored) {}); err == nil || !strings.Contains(err.Error(), "in use by a run on") {
@@ -351,7 +351,7 @@ func TestKilled(t *testing.T) {
 	cmd.Wait()
 
 	_, err = Open(o)
-	pending, ok := errors.AsType[*PendingError](err)
+	pending, ok := errors.AsType[*pendingError](err)
 	if !ok || len(pending.Pending) != 2 || !strings.Contains(err.Error(), "leaf0-spine3, leaf1-spine0 were left down by a run on ") {
 		t.Fatalf("after a killed run: %v", err)
 	}
@@ -359,10 +359,10 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := restored(t, o.Journal)
-	if len(r.Links) != 2 || r.Links[0].Outcome != BroughtUp || r.Links[1].Outcome != WasUp || isDown(t, dir, link) {
+	if len(r.links) != 2 || r.links[0].outcome != broughtUp || r.links[1].outcome != wasUp || isDown(t, dir, link) {
 		t.Errorf("restored: %+v", r)
 	}
-	if r := restored(t, o.Journal); len(r.Links) != 0 {
+	if r := restored(t, o.Journal); len(r.links) != 0 {
 		t.Errorf("restored again: %+v", r)
 	}
 	closed(t, open(t, o), o.Journal)

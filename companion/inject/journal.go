@@ -59,7 +59,7 @@ func (j *journal) lock(create bool) (err error) {
 	j.f, err = trust.Lock(j.path, flags)
 	switch {
 	case errors.Is(err, trust.ErrLocked):
-		return &BusyError{Journal: j.path, By: user(j.path)}
+		return &busyError{Journal: j.path, By: user(j.path)}
 	case err != nil:
 		return fmt.Errorf("journal: %w", err)
 	}
@@ -141,7 +141,7 @@ func (j *journal) find(l topology.Link) (Pending, bool) {
 func (j *journal) links() []topology.Link {
 	var out []topology.Link
 	for _, p := range j.pending {
-		out = append(out, p.Link)
+		out = append(out, p.link)
 	}
 	return out
 }

@@ -23,8 +23,8 @@ type operator struct{ Header }
 // have to come through that very port: where ibportstate fails, the probe decides.
 func (o operator) lower(ctx context.Context, l topology.Link, r recipe) error {
 	err := o.command(ctx, l, "down", r.down)
-	e, ok := errors.AsType[*Error](err)
-	lost := ok && e.Reason == Failed && o.Kind == IBPortState
+	e, ok := errors.AsType[*linkError](err)
+	lost := ok && e.Reason == failed && o.Kind == kindIBPortState
 	if err != nil && !lost {
 		return err
 	}
@@ -70,9 +70,9 @@ func (o operator) command(ctx context.Context, l topology.Link, doing string, p 
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case limited.Err() != nil:
-		return &Error{Link: l, Reason: Hung, Doing: doing, After: o.Timeout, Said: e.said}
+		return &linkError{Link: l, Reason: hung, Doing: doing, After: o.Timeout, Said: e.said}
 	case e.code != 0:
-		return &Error{Link: l, Reason: Failed, Doing: doing, Exit: e.code, Said: e.said}
+		return &linkError{Link: l, Reason: failed, Doing: doing, Exit: e.code, Said: e.said}
 	}
 	return nil
 }
@@ -99,9 +99,9 @@ func (o operator) await(ctx context.Context, l topology.Link, doing string, want
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	e := &Error{Link: l, Reason: Lied, Doing: doing, After: o.Timeout}
+	e := &linkError{Link: l, Reason: lied, Doing: doing, After: o.Timeout}
 	if last.state == Unknown {
-		e.Reason, e.Said = Unclear, last.said
+		e.Reason, e.Said = unclear, last.said
 	}
 	return e
 }

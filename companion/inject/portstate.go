@@ -63,7 +63,7 @@ func portRecipe(o Options, n *network.Network, p *opensm.Places, l topology.Link
 }
 
 func (o *Options) portState(args ...string) Program {
-	program := o.Program
+	program := o.program
 	if program == "" {
 		program = "ibportstate"
 	}

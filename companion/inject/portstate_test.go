@@ -49,7 +49,7 @@ func write(t *testing.T, file string, n *network.Network) {
 
 func TestPortStates(t *testing.T) {
 	tree, n, file := subnet(t)
-	o := Options{Kind: IBPortState, Fabric: file, Journal: "j", Tree: tree}
+	o := Options{Kind: kindIBPortState, Fabric: file, Journal: "j", Tree: tree}
 	line := func(o Options, l topology.Link) string {
 		t.Helper()
 		find, err := newRecipes(o)
@@ -90,7 +90,7 @@ func TestPortStatesRefuses(t *testing.T) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	o := Options{Kind: IBPortState, Fabric: file, Journal: "j", Tree: tree}
+	o := Options{Kind: kindIBPortState, Fabric: file, Journal: "j", Tree: tree}
 	missing := o
 	missing.Fabric += ".not"
 	refuses(missing, "inject.fabric: open ")
@@ -133,7 +133,7 @@ func TestIBPortState(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := Options{
-		Kind: IBPortState, Fabric: file, Tree: tree, Program: simulated(t, sim, dir, told),
+		Kind: kindIBPortState, Fabric: file, Tree: tree, program: simulated(t, sim, dir, told),
 		Journal: filepath.Join(dir, "journal"), Timeout: time.Minute,
 	}
 	i := open(t, o)

@@ -67,9 +67,9 @@ func newRecipes(o Options) (recipes, error) {
 		return nil, err
 	}
 	switch o.Kind {
-	case IBPortState:
+	case kindIBPortState:
 		return portStates(o)
-	case Lab:
+	case kindLab:
 		dir, err := filepath.Abs(o.Lab)
 		if err != nil {
 			return nil, fmt.Errorf("inject.lab: %w", err)
@@ -81,10 +81,10 @@ func newRecipes(o Options) (recipes, error) {
 
 // fields are what the kinds take; with false they may do without.
 var fields = map[string]map[string]bool{
-	Command:     {"down": true, "up": true, "probe": true},
-	SSH:         {"down": true, "up": true, "probe": true, "host": true},
-	IBPortState: {"fabric": true, "host": false},
-	Lab:         {"lab": true},
+	kindCommand:     {"down": true, "up": true, "probe": true},
+	kindSSH:         {"down": true, "up": true, "probe": true, "host": true},
+	kindIBPortState: {"fabric": true, "host": false},
+	kindLab:         {"lab": true},
 }
 
 // check names the first field that is missing, or that the kind does not know.
@@ -134,7 +134,7 @@ func fill(text string, l topology.Link) string {
 func shellRecipe(o Options, l topology.Link) recipe {
 	program := func(text string) Program {
 		text = fill(text, l)
-		if o.Kind == SSH {
+		if o.Kind == kindSSH {
 			return bySSH(fill(o.Host, l), text)
 		}
 		return Program{Args: []string{"sh", "-c", text}}
@@ -166,10 +166,10 @@ func labRecipe(dir string, l topology.Link) recipe {
 // verdict is what a probe of a kind says with its exit code and output.
 func verdict(kind string, exit int, out string) State {
 	switch kind {
-	case IBPortState:
+	case kindIBPortState:
 		// Its exit code also tells whether the far end answered.
 		return portVerdict(out)
-	case Lab:
+	case kindLab:
 		switch {
 		case exit != 0:
 			return Unknown

@@ -52,8 +52,8 @@ func (h Header) check() error {
 
 // A Pending link is down, or may be.
 type Pending struct {
-	Link  topology.Link
-	Since time.Time
+	link  topology.Link
+	since time.Time
 	Remedy
 }
 
@@ -73,7 +73,7 @@ func (r Remedy) check() error {
 func headLines(h Header) []byte                   { return fmt.Appendf(nil, "%s\nby %s\n", magic, encode(h)) }
 func upLine(l topology.Link, at time.Time) []byte { return fmt.Appendf(nil, "up %s %s\n", l, nano(at)) }
 func downLine(p Pending) []byte {
-	return fmt.Appendf(nil, "down %s %s %s\n", p.Link, nano(p.Since), encode(p.Remedy))
+	return fmt.Appendf(nil, "down %s %s %s\n", p.link, nano(p.since), encode(p.Remedy))
 }
 
 func nano(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
@@ -151,8 +151,8 @@ func (r *record) wentDown(rest string) error {
 		return err
 	}
 	at, remedy, _ := strings.Cut(rest, " ")
-	p := Pending{Link: link}
-	if p.Since, err = time.Parse(time.RFC3339Nano, at); err != nil {
+	p := Pending{link: link}
+	if p.since, err = time.Parse(time.RFC3339Nano, at); err != nil {
 		return fmt.Errorf("%s: %q is not a time", link, at)
 	}
 	if err := decode(remedy, &p.Remedy); err != nil {
@@ -185,7 +185,7 @@ func (r *record) cameUp(rest string) error {
 }
 
 func (r *record) index(l topology.Link) int {
-	return slices.IndexFunc(r.pending, func(p Pending) bool { return p.Link == l })
+	return slices.IndexFunc(r.pending, func(p Pending) bool { return p.link == l })
 }
 
 var linkRE = regexp.MustCompile(`^leaf(0|[1-9]\d{0,4})-spine(0|[1-9]\d{0,4})$`)

@@ -14,7 +14,7 @@ import (
 
 var (
 	since  = time.Date(2026, 3, 2, 10, 0, 0, 5000, time.UTC)
-	header = Header{Host: "node1", PID: 4711, Since: since, Kind: Command, Dir: "/tmp", Timeout: time.Second}
+	header = Header{Host: "node1", PID: 4711, Since: since, Kind: kindCommand, Dir: "/tmp", Timeout: time.Second}
 	remedy = Remedy{Up: Program{Args: []string{"sh", "-c", "ip 'x' \"y\"\n<z>"}}, Probe: []Program{{Args: []string{"p"}, Env: []string{"A=b"}}}}
 )
 
@@ -94,7 +94,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%+v became %+v", r, again)
 		}
 		for i, p := range again.pending {
-			if q := r.pending[i]; p.Link != q.Link || !p.Since.Equal(q.Since) || !reflect.DeepEqual(p.Up.Args, q.Up.Args) {
+			if q := r.pending[i]; p.link != q.link || !p.since.Equal(q.since) || !reflect.DeepEqual(p.Up.Args, q.Up.Args) {
 				t.Fatalf("%+v became %+v", q, p)
 			}
 		}
@@ -112,10 +112,10 @@ func TestTorn(t *testing.T) {
 	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := restored(t, path); got.Torn != "down leaf1-sp" || len(got.Links) != 1 || got.Links[0].Outcome != StillDown {
+	if got := restored(t, path); got.Torn != "down leaf1-sp" || len(got.links) != 1 || got.links[0].outcome != stillDown {
 		t.Errorf("%+v", got)
 	}
-	if got := restored(t, path); got.Torn != "" || len(got.Links) != 1 {
+	if got := restored(t, path); got.Torn != "" || len(got.links) != 1 {
 		t.Errorf("the second time: %+v", got)
 	}
 }
@@ -137,9 +137,9 @@ func TestOpenRefuses(t *testing.T) {
 		{func(o *Options) { o.Kind = "axe" }, `inject.kind "axe": there are command, ssh, ibportstate, lab`},
 		{func(o *Options) { o.Probe = "" }, "inject.probe is missing, which kind command needs"},
 		{func(o *Options) { o.Lab = "x" }, "inject.lab is not for kind command"},
-		{func(o *Options) { o.Kind = SSH }, "inject.host is missing, which kind ssh needs"},
-		{func(o *Options) { o.Kind, o.Host = SSH, "-oProxyCommand=x" }, `inject.host "-oProxyCommand=x": write HOST or USER@HOST`},
-		{func(o *Options) { o.Kind, o.Host = SSH, "a b" }, `inject.host "a b"`},
+		{func(o *Options) { o.Kind = kindSSH }, "inject.host is missing, which kind ssh needs"},
+		{func(o *Options) { o.Kind, o.Host = kindSSH, "-oProxyCommand=x" }, `inject.host "-oProxyCommand=x": write HOST or USER@HOST`},
+		{func(o *Options) { o.Kind, o.Host = kindSSH, "a b" }, `inject.host "a b"`},
 		{func(o *Options) { o.Timeout = -1 }, "inject.timeout -1ns: must be above 0"},
 	} {
 		o := options(dir)
@@ -159,11 +159,11 @@ func TestRecipes(t *testing.T) {
 		o               Options
 		down, up, probe string
 	}{
-		{Options{Kind: Command, Down: "d {link}", Up: "u '{leaf}'", Probe: `p "{spine}" {x} ${y}`},
+		{Options{Kind: kindCommand, Down: "d {link}", Up: "u '{leaf}'", Probe: `p "{spine}" {x} ${y}`},
 			"sh -c d leaf2-spine11", "sh -c u 'leaf2'", `sh -c p "spine11" {x} ${y}`},
-		{Options{Kind: SSH, Host: "admin@{leaf}.lan", Down: "d {spine}", Up: "u", Probe: "p"},
+		{Options{Kind: kindSSH, Host: "admin@{leaf}.lan", Down: "d {spine}", Up: "u", Probe: "p"},
 			"ssh -o BatchMode=yes admin@leaf2.lan -- d spine11", "ssh -o BatchMode=yes admin@leaf2.lan -- u", "ssh -o BatchMode=yes admin@leaf2.lan -- p"},
-		{Options{Kind: Lab, Lab: "/run/x"},
+		{Options{Kind: kindLab, Lab: "/run/x"},
 			"evbench lab exec leaf2 ip link set dev spine11 down", "evbench lab exec leaf2 ip link set dev spine11 up",
 			"evbench lab exec spine11 ip -o link show dev leaf2"},
 	} {
@@ -183,7 +183,7 @@ func TestRecipes(t *testing.T) {
 			if got := strings.Join(x.got.Args, " "); got != x.want {
 				t.Errorf("%s: %q, want %q", tt.o.Kind, got, x.want)
 			}
-			if tt.o.Kind == Lab && (len(x.got.Env) != 1 || x.got.Env[0] != "XDG_RUNTIME_DIR=/run/x") {
+			if tt.o.Kind == kindLab && (len(x.got.Env) != 1 || x.got.Env[0] != "XDG_RUNTIME_DIR=/run/x") {
 				t.Errorf("environment %q", x.got.Env)
 			}
 		}
@@ -200,16 +200,16 @@ func TestVerdict(t *testing.T) {
 		out  string
 		want State
 	}{
-		{Command, 0, "", Up}, {Command, 1, "", Down}, {Command, 2, "", Unknown}, {Command, -1, "", Unknown},
-		{SSH, 0, "", Up}, {SSH, 1, "", Down}, {SSH, 255, "", Unknown},
-		{Lab, 0, "2: leaf0@if1003: <UP> mtu 9000 state UP mode DEFAULT", Up},
-		{Lab, 0, "2: leaf0@if1003: <UP> mtu 9000 state LOWERLAYERDOWN mode DEFAULT", Down},
-		{Lab, 0, "2: leaf0@if1003: <> mtu 9000 state DOWN mode DEFAULT", Down},
-		{Lab, 1, " state UP ", Unknown}, {Lab, 0, "", Unknown},
-		{IBPortState, 255, port("Active", "LinkUp"), Up}, {IBPortState, 0, port("Active", "Disabled"), Down},
-		{IBPortState, 0, port("Down", "Polling"), Down}, {IBPortState, 0, port("Initialize", "LinkUp"), Unknown},
-		{IBPortState, 0, port("Active", "LinkUp") + port("Down", "Polling"), Up}, // the peer's follows
-		{IBPortState, 255, "ibportstate: iberror: failed", Unknown},
+		{kindCommand, 0, "", Up}, {kindCommand, 1, "", Down}, {kindCommand, 2, "", Unknown}, {kindCommand, -1, "", Unknown},
+		{kindSSH, 0, "", Up}, {kindSSH, 1, "", Down}, {kindSSH, 255, "", Unknown},
+		{kindLab, 0, "2: leaf0@if1003: <UP> mtu 9000 state UP mode DEFAULT", Up},
+		{kindLab, 0, "2: leaf0@if1003: <UP> mtu 9000 state LOWERLAYERDOWN mode DEFAULT", Down},
+		{kindLab, 0, "2: leaf0@if1003: <> mtu 9000 state DOWN mode DEFAULT", Down},
+		{kindLab, 1, " state UP ", Unknown}, {kindLab, 0, "", Unknown},
+		{kindIBPortState, 255, port("Active", "LinkUp"), Up}, {kindIBPortState, 0, port("Active", "Disabled"), Down},
+		{kindIBPortState, 0, port("Down", "Polling"), Down}, {kindIBPortState, 0, port("Initialize", "LinkUp"), Unknown},
+		{kindIBPortState, 0, port("Active", "LinkUp") + port("Down", "Polling"), Up}, // the peer's follows
+		{kindIBPortState, 255, "ibportstate: iberror: failed", Unknown},
 	} {
 		if got := verdict(tt.kind, tt.exit, tt.out); got != tt.want {
 			t.Errorf("%s, exit code %d, %q: %s, want %s", tt.kind, tt.exit, tt.out, got, tt.want)

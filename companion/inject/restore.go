@@ -9,22 +9,22 @@ import (
 
 // What Restore found of a link.
 const (
-	BroughtUp = "brought up"
-	WasUp     = "was up"
-	StillDown = "still down"
+	broughtUp = "brought up"
+	wasUp     = "was up"
+	stillDown = "still down"
 )
 
 // A Restored link is what Restore did about one.
 type Restored struct {
 	Pending
-	Outcome string
-	Err     error // why it is still down
+	outcome string
+	err     error // why it is still down
 }
 
 // A Restoration is what Restore did.
 type Restoration struct {
 	Header Header
-	Links  []Restored
+	links  []Restored
 	// Torn is the unfinished last line of the journal: the machine died while it
 	// was written, before the link was touched.
 	Torn string
@@ -54,13 +54,13 @@ func Restore(ctx context.Context, path string, show func(Header, []Pending) bool
 	for _, l := range j.links() {
 		p, _ := j.find(l)
 		one, err := restore(ctx, operator{j.header}, p)
-		if err == nil && one.Outcome != StillDown {
+		if err == nil && one.outcome != stillDown {
 			err = j.up(l, time.Now())
 		}
 		if err != nil {
 			return r, err
 		}
-		r.Links = append(r.Links, one)
+		r.links = append(r.links, one)
 		each(one)
 	}
 	return r, nil
@@ -73,14 +73,14 @@ func restore(ctx context.Context, o operator, p Pending) (Restored, error) {
 		return Restored{}, err
 	}
 	if a.state == Up {
-		return Restored{Pending: p, Outcome: WasUp}, nil
+		return Restored{Pending: p, outcome: wasUp}, nil
 	}
-	err = o.raise(ctx, p.Link, p.Remedy)
+	err = o.raise(ctx, p.link, p.Remedy)
 	switch {
 	case ctx.Err() != nil:
 		return Restored{}, context.Cause(ctx)
 	case err != nil:
-		return Restored{Pending: p, Outcome: StillDown, Err: err}, nil
+		return Restored{Pending: p, outcome: stillDown, err: err}, nil
 	}
-	return Restored{Pending: p, Outcome: BroughtUp}, nil
+	return Restored{Pending: p, outcome: broughtUp}, nil
 }

@@ -40,7 +40,7 @@ func bySSHD(t *testing.T, dir string) Options {
 	}
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	o := options(dir)
-	o.Kind, o.Host, o.Timeout = SSH, "{leaf}", time.Minute
+	o.Kind, o.Host, o.Timeout = kindSSH, "{leaf}", time.Minute
 	o.Down = fmt.Sprintf("echo {spine} $SSH_CONNECTION >> '%s/log' && touch '%s/{link}'", dir, dir)
 	return o
 }
@@ -87,10 +87,10 @@ func TestSSH(t *testing.T) {
 		}
 	}
 	var outcomes []string
-	if _, err := Restore(t.Context(), o.Journal, anyway, func(r Restored) { outcomes = append(outcomes, r.Link.String()+" "+r.Outcome) }); err != nil {
+	if _, err := Restore(t.Context(), o.Journal, anyway, func(r Restored) { outcomes = append(outcomes, r.link.String()+" "+r.outcome) }); err != nil {
 		t.Error(err)
 	}
-	if want := []string{"leaf0-spine3 " + BroughtUp, "leaf1-spine0 " + WasUp}; !slices.Equal(outcomes, want) || isDown(t, dir, link) {
+	if want := []string{"leaf0-spine3 " + broughtUp, "leaf1-spine0 " + wasUp}; !slices.Equal(outcomes, want) || isDown(t, dir, link) {
 		t.Errorf("restored %q, want %q", outcomes, want)
 	}
 }

@@ -25,9 +25,9 @@ import (
 	"evbench/topology"
 )
 
-// Protocol marks routes as ours, so that others can be told apart: "ip route
+// protocol marks routes as ours, so that others can be told apart: "ip route
 // show proto 201".
-const Protocol = 201
+const protocol = 201
 
 // Limits of the addresses.
 const (
@@ -59,8 +59,8 @@ func New(p *plan.Plan) (*Batch, error) {
 	return b, err
 }
 
-// Nodes returns how many nodes have a file: leaves, spines, servers.
-func (b *Batch) Nodes() int { return len(b.routes) }
+// nodes returns how many nodes have a file: leaves, spines, servers.
+func (b *Batch) nodes() int { return len(b.routes) }
 
 // Name returns the name of a node.
 func (b *Batch) Name(n companion.Node) string { return companion.NodeName(b.tree, n) }
@@ -127,12 +127,12 @@ func Switches(t *topology.Tree) map[string]string {
 	return out
 }
 
-// WriteNode writes the file of one node, for "ip -force -batch FILE": it sets
+// writeNode writes the file of one node, for "ip -force -batch FILE": it sets
 // addresses and routes, which does not disturb those that are right already, and
 // deletes the routes to stale, the prefixes that an earlier file had set. The
 // routes of a dead link are in no file, so -force goes on where an interface is
 // down.
-func (b *Batch) WriteNode(w io.Writer, n companion.Node, stale []netip.Prefix) error {
+func (b *Batch) writeNode(w io.Writer, n companion.Node, stale []netip.Prefix) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "# %s, plan %s\n# ip -force -batch FILE\n", b.Name(n), b.plan.Hash())
 	for _, a := range b.addresses(n) {
@@ -143,7 +143,7 @@ func (b *Batch) WriteNode(w io.Writer, n companion.Node, stale []netip.Prefix) e
 	}
 	for _, p := range stale {
 		if _, ok := slices.BinarySearchFunc(b.routes[n].Routes, companion.Route{Prefix: p}, companion.CompareRoutes); !ok {
-			fmt.Fprintf(out, "route del %s proto %d\n", p, Protocol)
+			fmt.Fprintf(out, "route del %s proto %d\n", p, protocol)
 		}
 	}
 	return out.Flush()
@@ -153,7 +153,7 @@ const replace = "route replace "
 
 func (b *Batch) route(n companion.Node, r companion.Route) string {
 	var s strings.Builder
-	fmt.Fprintf(&s, "%s%s proto %d", replace, r.Prefix, Protocol)
+	fmt.Fprintf(&s, "%s%s proto %d", replace, r.Prefix, protocol)
 	if r.Source.IsValid() {
 		fmt.Fprintf(&s, " src %s", r.Source)
 	}

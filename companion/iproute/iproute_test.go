@@ -43,15 +43,15 @@ func TestGolden(t *testing.T) {
 	if err := b.WriteAddresses(&out); err != nil {
 		t.Fatal(err)
 	}
-	for n := range b.Nodes() {
+	for n := range b.nodes() {
 		fmt.Fprintf(&out, "\n## %s.batch\n", b.Name(companion.Node(n)))
-		if err := b.WriteNode(&out, companion.Node(n), nil); err != nil {
+		if err := b.writeNode(&out, companion.Node(n), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	ecmp := build(t, small(t), plan.Options{Schedule: "linear-shift", Routing: "ecmp"})
 	fmt.Fprintf(&out, "\n## several next hops\n")
-	if err := ecmp.WriteNode(&out, 0, nil); err != nil {
+	if err := ecmp.writeNode(&out, 0, nil); err != nil {
 		t.Fatal(err)
 	}
 	name := filepath.Join("testdata", "small.txt")
@@ -116,7 +116,7 @@ func TestAddressesAreUnique(t *testing.T) {
 	tree := topologytest.Tree(t, topology.Options{Ports: 36, Leaves: 40, Spines: 30})
 	b := build(t, tree, plan.Options{Routing: "ftree"})
 	seen := map[netip.Addr]string{}
-	for n := range b.Nodes() {
+	for n := range b.nodes() {
 		for _, a := range b.addresses(companion.Node(n)) {
 			at := a.prefix.Addr()
 			who := b.Name(companion.Node(n)) + " " + a.iface
@@ -172,7 +172,7 @@ func FuzzPrefixes(f *testing.F) {
 	f.Add("route replace 10.0.0.0/16 proto 201\nroute del 10.1.0.0/16\naddress replace 10.0.0.1/32 dev x\n")
 	f.Add("route replace x")
 	f.Fuzz(func(t *testing.T, s string) {
-		got, err := Prefixes(strings.NewReader(s))
+		got, err := prefixes(strings.NewReader(s))
 		if err == nil && len(got) > strings.Count(s, "route") {
 			t.Errorf("%d prefixes of %q", len(got), s)
 		}

@@ -43,7 +43,7 @@ func apply(t *testing.T, l *lab.Lab, b *Batch, dir string) {
 	if _, err := b.Write(dir); err != nil {
 		t.Fatal(err)
 	}
-	for n := range b.Nodes() {
+	for n := range b.nodes() {
 		cmd := exec.CommandContext(t.Context(), "ip", "-force", "-batch", filepath.Join(dir, b.Name(companion.Node(n))+".batch"))
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
@@ -87,7 +87,7 @@ func TestKernelsForward(t *testing.T) {
 		}
 	}
 	err = l.In(0, func() error {
-		cmd := exec.CommandContext(t.Context(), "ip", "route", "show", "proto", fmt.Sprint(Protocol), "10.1.0.0/16")
+		cmd := exec.CommandContext(t.Context(), "ip", "route", "show", "proto", fmt.Sprint(protocol), "10.1.0.0/16")
 		out, err := cmd.CombinedOutput()
 		if len(out) > 0 {
 			t.Errorf("leaf0 still has %s", out)

@@ -19,23 +19,23 @@ import (
 	"evbench/routing/lft"
 )
 
-// AddressFile is the address plan among the files of Write.
-const AddressFile = "addresses.txt"
+// addressFile is the address plan among the files of Write.
+const addressFile = "addresses.txt"
 
 // Write writes addresses.txt and a file NODE.batch for every node into a
 // directory, and returns how many: all or none. A file that is there already, of an
 // earlier plan, says what that plan had set and this one does not: such routes are
 // deleted by the new file. One that cannot be read is a *StaleError.
 func (b *Batch) Write(dir string) (int, error) {
-	files := []atomicfile.File{{Name: filepath.Join(dir, AddressFile), Write: b.WriteAddresses}}
-	for i := range b.Nodes() {
+	files := []atomicfile.File{{Name: filepath.Join(dir, addressFile), Write: b.WriteAddresses}}
+	for i := range b.nodes() {
 		n := companion.Node(i)
 		name := filepath.Join(dir, b.Name(n)+".batch")
 		stale, err := earlier(name)
 		if err != nil {
 			return 0, &StaleError{err}
 		}
-		files = append(files, atomicfile.File{Name: name, Write: func(w io.Writer) error { return b.WriteNode(w, n, stale) }})
+		files = append(files, atomicfile.File{Name: name, Write: func(w io.Writer) error { return b.writeNode(w, n, stale) }})
 	}
 	if err := atomicfile.WriteAll(files...); err != nil {
 		return 0, err
@@ -58,8 +58,8 @@ func OfTables(l *lft.Tables) (*Batch, error) {
 
 // WriteNodes writes the commands of all nodes, one node after the other.
 func (b *Batch) WriteNodes(w io.Writer) error {
-	for n := range b.Nodes() {
-		if err := b.WriteNode(w, companion.Node(n), nil); err != nil {
+	for n := range b.nodes() {
+		if err := b.writeNode(w, companion.Node(n), nil); err != nil {
 			return err
 		}
 	}
@@ -67,12 +67,12 @@ func (b *Batch) WriteNodes(w io.Writer) error {
 }
 
 // A StaleError says why the file of an earlier plan cannot be read.
-type StaleError struct{ Err error }
+type StaleError struct{ err error }
 
-func (e *StaleError) Error() string { return e.Err.Error() }
+func (e *StaleError) Error() string { return e.err.Error() }
 
 // Unwrap returns the cause.
-func (e *StaleError) Unwrap() error { return e.Err }
+func (e *StaleError) Unwrap() error { return e.err }
 
 // earlier returns the prefixes that a file sets, and those that it deletes: nobody
 // knows whether it has been used.
@@ -85,16 +85,16 @@ func earlier(name string) ([]netip.Prefix, error) {
 		return nil, err
 	}
 	defer f.Close()
-	out, err := Prefixes(f)
+	out, err := prefixes(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return out, nil
 }
 
-// Prefixes returns the prefixes of the routes that a batch file sets or deletes,
+// prefixes returns the prefixes of the routes that a batch file sets or deletes,
 // sorted, each once.
-func Prefixes(r io.Reader) ([]netip.Prefix, error) {
+func prefixes(r io.Reader) ([]netip.Prefix, error) {
 	var out []netip.Prefix
 	in := bufio.NewScanner(r)
 	for line := 1; in.Scan(); line++ {

@@ -14,18 +14,18 @@ type Kind string
 
 // The kinds.
 const (
-	DeadPort      Kind = "dead port"      // an entry names a port without a cable
-	MissingEntry  Kind = "missing entry"  // a switch on the way has none for the LID
-	MissingSwitch Kind = "missing switch" // a switch has no entry at all
-	Loop          Kind = "loop"           // a route comes back
-	WrongHost     Kind = "wrong host"     // a route ends at another node
-	WrongPath     Kind = "wrong path"     // a message does not take the plan's path
-	NoCable       Kind = "no cable"       // a server of the plan has none
-	OverCapacity  Kind = "over capacity"  // a table is shorter than the LIDs
+	deadPort      Kind = "dead port"      // an entry names a port without a cable
+	missingEntry  Kind = "missing entry"  // a switch on the way has none for the LID
+	missingSwitch Kind = "missing switch" // a switch has no entry at all
+	loop          Kind = "loop"           // a route comes back
+	wrongHost     Kind = "wrong host"     // a route ends at another node
+	wrongPath     Kind = "wrong path"     // a message does not take the plan's path
+	noCable       Kind = "no cable"       // a server of the plan has none
+	overCapacity  Kind = "over capacity"  // a table is shorter than the LIDs
 )
 
-// A Problem is one reason not to write tables.
-type Problem struct {
+// A problem is one reason not to write tables.
+type problem struct {
 	Kind Kind
 	Text string
 }
@@ -33,16 +33,16 @@ type Problem struct {
 // A RefusedError says why tables are not written.
 type RefusedError struct {
 	Total int
-	First []Problem // at most 10
+	first []problem // at most 10
 }
 
 func (e *RefusedError) Error() string {
 	var b strings.Builder
 	b.WriteString("refused, packets would be lost or take other paths:")
-	for _, p := range e.First {
+	for _, p := range e.first {
 		fmt.Fprintf(&b, "\n  %s: %s", p.Kind, p.Text)
 	}
-	if more := e.Total - len(e.First); more > 0 {
+	if more := e.Total - len(e.first); more > 0 {
 		fmt.Fprintf(&b, "\n  … and %d more", more)
 	}
 	return b.String()
@@ -52,16 +52,16 @@ const firstProblems = 10
 
 func (e *RefusedError) add(k Kind, format string, args ...any) {
 	e.Total++
-	if len(e.First) < firstProblems {
-		e.First = append(e.First, Problem{k, fmt.Sprintf(format, args...)})
+	if len(e.first) < firstProblems {
+		e.first = append(e.first, problem{k, fmt.Sprintf(format, args...)})
 	}
 }
 
-// Check follows the route from every switch with hosts to every LID of every
+// check follows the route from every switch with hosts to every LID of every
 // host, whatever made the tables, and compares the path of every message with
 // the plan's. It returns nil, or a *RefusedError. Only pairs of leaves that the
 // plan itself leaves out may be without a route. O(switches · LIDs + servers²).
-func (r *Routes) Check() error {
+func (r *Routes) check() error {
 	c := checker{r: r, err: &RefusedError{}, out: r.leftOut()}
 	c.capacity()
 	c.cables()
@@ -86,7 +86,7 @@ type checker struct {
 func (r *Routes) leftOut() map[[2]network.Node]bool {
 	out := map[[2]network.Node]bool{}
 	for _, u := range r.Plan.Unreachable {
-		a, b := r.Places.Leaf[u[0]], r.Places.Leaf[u[1]]
+		a, b := r.places.Leaf[u[0]], r.places.Leaf[u[1]]
 		out[[2]network.Node{a, b}], out[[2]network.Node{b, a}] = true, true
 	}
 	return out
@@ -95,15 +95,15 @@ func (r *Routes) leftOut() map[[2]network.Node]bool {
 func (c *checker) name(v network.Node) string { return c.r.Net.Info(v).Name }
 
 func (c *checker) capacity() {
-	if top := c.r.Net.MaxLID(); top >= c.r.Capacity {
-		c.err.add(OverCapacity, "LIDs up to %d with LMC %d, the tables of the switches end at %d", top, c.r.LMC, c.r.Capacity-1)
+	if top := c.r.Net.MaxLID(); top >= c.r.capacity {
+		c.err.add(overCapacity, "LIDs up to %d with LMC %d, the tables of the switches end at %d", top, c.r.lmc, c.r.capacity-1)
 	}
 }
 
 // cables looks for cables that messages of the plan take and the network has
 // not.
 func (c *checker) cables() {
-	t, places := c.r.Plan.Tree, c.r.Places
+	t, places := c.r.Plan.Tree, c.r.places
 	said := map[topology.Link]bool{}
 	for src := range t.Servers() {
 		for dst := range t.Servers() {
@@ -115,7 +115,7 @@ func (c *checker) cables() {
 				l := topology.Link{Leaf: leaf, Spine: k}
 				if places.Up(leaf, k) == 0 && !said[l] {
 					said[l] = true
-					c.err.add(DeadPort, "%s, from %s to %s, is alive in the plan and not there in the network",
+					c.err.add(deadPort, "%s, from %s to %s, is alive in the plan and not there in the network",
 						l, c.name(places.Leaf[leaf]), c.name(places.Spine[k]))
 				}
 			}
@@ -131,7 +131,7 @@ func (c *checker) switches() {
 			empty = empty && p == lft.NoPort
 		}
 		if s := n.Switch(i); empty && !n.Isolated(s) {
-			c.err.add(MissingSwitch, "%s has no entry at all", c.name(s))
+			c.err.add(missingSwitch, "%s has no entry at all", c.name(s))
 		}
 	}
 }
@@ -149,7 +149,7 @@ func (c *checker) host(h network.Node) {
 		if c.out[[2]network.Node{s, home}] || !c.hasHosts(s) {
 			continue
 		}
-		for lid := base; lid < base+1<<c.r.LMC; lid++ {
+		for lid := base; lid < base+1<<c.r.lmc; lid++ {
 			if lid < c.r.Tables.LIDs {
 				c.walk(s, h, lid)
 			}
@@ -175,29 +175,29 @@ func (c *checker) walk(from, to network.Node, lid int) {
 		next := n.At(at, int(port)).Node
 		switch {
 		case port == lft.NoPort:
-			c.err.add(MissingEntry, "%s: %s has none", route(), c.name(at))
+			c.err.add(missingEntry, "%s: %s has none", route(), c.name(at))
 			return
 		case port == 0 || next != network.NoNode && n.IsHost(next) && next != to:
-			c.err.add(WrongHost, "%s: ends behind port %d of %s", route(), port, c.name(at))
+			c.err.add(wrongHost, "%s: ends behind port %d of %s", route(), port, c.name(at))
 			return
 		case next == network.NoNode:
-			c.err.add(DeadPort, "%s: port %d of %s leads nowhere", route(), port, c.name(at))
+			c.err.add(deadPort, "%s: port %d of %s leads nowhere", route(), port, c.name(at))
 			return
 		case next == to:
 			return
 		}
 		at = next
 	}
-	c.err.add(Loop, "%s: passes %s again", route(), c.name(at))
+	c.err.add(loop, "%s: passes %s again", route(), c.name(at))
 }
 
 // messages compares the spine of every message with the plan's, and looks for
 // servers without a cable.
 func (c *checker) messages() {
-	t, places := c.r.Plan.Tree, c.r.Places
+	t, places := c.r.Plan.Tree, c.r.places
 	for dst, h := range places.Host {
 		if c.r.Net.Leaf(h).Node == network.NoNode {
-			c.err.add(NoCable, "%s, %s in the plan", c.name(h), t.ServerName(dst))
+			c.err.add(noCable, "%s, %s in the plan", c.name(h), t.ServerName(dst))
 			continue
 		}
 		for src := range t.Servers() {
@@ -209,14 +209,14 @@ func (c *checker) messages() {
 }
 
 func (c *checker) message(src, dst, spine int) {
-	leaf := c.r.Places.Leaf[c.r.Plan.Tree.Leaf(src)]
-	lid := c.r.DLID(src, dst)
+	leaf := c.r.places.Leaf[c.r.Plan.Tree.Leaf(src)]
+	lid := c.r.dlid(src, dst)
 	if lid >= c.r.Tables.LIDs {
 		return // over capacity
 	}
 	next := c.r.Net.At(leaf, int(c.r.Tables.Port(leaf, lid))).Node
-	if want := c.r.Places.Spine[spine]; next != want && next != network.NoNode {
-		c.err.add(WrongPath, "%s to %s, LID %d: through %s, planned through %s",
-			c.name(c.r.Places.Host[src]), c.name(c.r.Places.Host[dst]), lid, c.name(next), c.name(want))
+	if want := c.r.places.Spine[spine]; next != want && next != network.NoNode {
+		c.err.add(wrongPath, "%s to %s, LID %d: through %s, planned through %s",
+			c.name(c.r.places.Host[src]), c.name(c.r.places.Host[dst]), lid, c.name(next), c.name(want))
 	}
 }

@@ -22,34 +22,34 @@ func TestCheckFindsEachDamage(t *testing.T) {
 		damage func(r *Routes, row func(network.Node) []uint8, lid int)
 		says   string
 	}{
-		{DeadPort, func(r *Routes, row func(network.Node) []uint8, lid int) {
-			row(r.Places.Leaf[0])[lid] = r.Places.Up(0, 0)
+		{deadPort, func(r *Routes, row func(network.Node) []uint8, lid int) {
+			row(r.places.Leaf[0])[lid] = r.places.Up(0, 0)
 		}, "s1_0 to h9, LID 40: port 5 of s1_0 leads nowhere"},
-		{DeadPort, func(r *Routes, row func(network.Node) []uint8, lid int) { row(r.Places.Leaf[3])[lid] = 77 }, "port 77 of s1_3 leads nowhere"},
-		{MissingEntry, func(r *Routes, row func(network.Node) []uint8, lid int) { row(r.Places.Leaf[1])[lid] = lft.NoPort }, "s1_1 to h9, LID 40: s1_1 has none"},
-		{MissingEntry, func(r *Routes, row func(network.Node) []uint8, lid int) {
-			for _, s := range r.Places.Spine {
+		{deadPort, func(r *Routes, row func(network.Node) []uint8, lid int) { row(r.places.Leaf[3])[lid] = 77 }, "port 77 of s1_3 leads nowhere"},
+		{missingEntry, func(r *Routes, row func(network.Node) []uint8, lid int) { row(r.places.Leaf[1])[lid] = lft.NoPort }, "s1_1 to h9, LID 40: s1_1 has none"},
+		{missingEntry, func(r *Routes, row func(network.Node) []uint8, lid int) {
+			for _, s := range r.places.Spine {
 				row(s)[lid] = lft.NoPort
 			}
 		}, "to h9, LID 40: s2_"},
-		{MissingSwitch, func(r *Routes, row func(network.Node) []uint8, _ int) {
-			for i := range row(r.Places.Spine[2]) {
-				row(r.Places.Spine[2])[i] = lft.NoPort
+		{missingSwitch, func(r *Routes, row func(network.Node) []uint8, _ int) {
+			for i := range row(r.places.Spine[2]) {
+				row(r.places.Spine[2])[i] = lft.NoPort
 			}
 		}, "s2_2 has no entry at all"},
-		{Loop, func(r *Routes, row func(network.Node) []uint8, lid int) {
-			row(r.Places.Leaf[3])[lid] = r.Places.Up(3, 1)
-			row(r.Places.Spine[1])[lid] = r.Places.Down(3, 1)
+		{loop, func(r *Routes, row func(network.Node) []uint8, lid int) {
+			row(r.places.Leaf[3])[lid] = r.places.Up(3, 1)
+			row(r.places.Spine[1])[lid] = r.places.Down(3, 1)
 		}, "s1_3 to h9, LID 40: passes"},
-		{WrongHost, func(r *Routes, row func(network.Node) []uint8, lid int) { row(r.Places.Leaf[2])[lid] = 1 }, "ends behind port 1 of s1_2"},
-		{WrongHost, func(r *Routes, row func(network.Node) []uint8, lid int) { row(r.Places.Leaf[3])[lid] = 0 }, "ends behind port 0 of s1_3"},
-		{WrongPath, func(r *Routes, row func(network.Node) []uint8, _ int) {
+		{wrongHost, func(r *Routes, row func(network.Node) []uint8, lid int) { row(r.places.Leaf[2])[lid] = 1 }, "ends behind port 1 of s1_2"},
+		{wrongHost, func(r *Routes, row func(network.Node) []uint8, lid int) { row(r.places.Leaf[3])[lid] = 0 }, "ends behind port 0 of s1_3"},
+		{wrongPath, func(r *Routes, row func(network.Node) []uint8, _ int) {
 			src, dst := 12, 9
 			k := r.Plan.Spine(src, dst)
-			row(r.Places.Leaf[3])[r.DLID(src, dst)] = r.Places.Up(3, (k+1)%4)
+			row(r.places.Leaf[3])[r.dlid(src, dst)] = r.places.Up(3, (k+1)%4)
 		}, "h12 to h9"},
-		{OverCapacity, func(r *Routes, _ func(network.Node) []uint8, _ int) { r.Capacity = r.Net.MaxLID() }, "LIDs up to 143 with LMC 2"},
-		{NoCable, func(r *Routes, _ func(network.Node) []uint8, _ int) {
+		{overCapacity, func(r *Routes, _ func(network.Node) []uint8, _ int) { r.capacity = r.Net.MaxLID() }, "LIDs up to 143 with LMC 2"},
+		{noCable, func(r *Routes, _ func(network.Node) []uint8, _ int) {
 			r.Net = r.Net.Without([]network.Cable{{A: network.End{Node: 9, Port: 1}, B: r.Net.Leaf(9)}}, nil)
 		}, "h9, server9 in the plan"},
 	} {
@@ -57,14 +57,14 @@ func TestCheckFindsEachDamage(t *testing.T) {
 		r := compute(t, build(t, tree, plan.Options{Schedule: "fors"}), networkOf(t, tree, 2), 2)
 		lid := int(r.Net.Info(9).LID)
 		c.damage(r, func(s network.Node) []uint8 { return r.Tables.Row(r.Net.Index(s)) }, lid)
-		err := r.Check()
+		err := r.check()
 		e, ok := errors.AsType[*RefusedError](err)
 		if !ok {
 			t.Errorf("%s: %v", c.kind, err)
 			continue
 		}
 		found := false
-		for _, p := range e.First {
+		for _, p := range e.first {
 			found = found || p.Kind == c.kind && strings.Contains(p.Text, c.says)
 		}
 		if !found {
@@ -85,7 +85,7 @@ func TestDeadInTheNetworkOnly(t *testing.T) {
 	}
 	_, err = Compute(build(t, tree, plan.Options{Schedule: "fors"}), n, Options{LMC: 2})
 	e, ok := errors.AsType[*RefusedError](err)
-	if !ok || e.First[0] != (Problem{DeadPort, "leaf3-spine1, from s1_3 to s2_1, is alive in the plan and not there in the network"}) || e.Total < firstProblems || len(e.First) != firstProblems || !strings.Contains(err.Error(), "more") {
+	if !ok || e.first[0] != (problem{deadPort, "leaf3-spine1, from s1_3 to s2_1, is alive in the plan and not there in the network"}) || e.Total < firstProblems || len(e.first) != firstProblems || !strings.Contains(err.Error(), "more") {
 		t.Errorf("%v", err)
 	}
 }
@@ -180,7 +180,7 @@ func TestWhatOpenSMTakesInSilence(t *testing.T) {
 		tables, err := lft.ReadDump(text, r.Net)
 		if err == nil {
 			r.Tables = tables
-			err = r.Check()
+			err = r.check()
 		}
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)

@@ -21,27 +21,27 @@ const (
 	ConfFile  = "opensm.conf"  // lines for OpenSM's configuration
 )
 
-// A File is a file to write.
-type File struct {
+// A file is a file to write.
+type file struct {
 	Name string
 	Text []byte
 }
 
-// Files returns all files, for a directory whose name OpenSM's configuration
+// files returns all files, for a directory whose name OpenSM's configuration
 // will hold. They are checked once more as OpenSM would read them.
-func (r *Routes) Files(dir string) ([]File, error) {
-	if err := r.Check(); err != nil {
+func (r *Routes) files(dir string) ([]file, error) {
+	if err := r.check(); err != nil {
 		return nil, err
 	}
 	dir, err := filepath.Abs(dir) // OpenSM's directory is another
 	if err != nil {
 		return nil, err
 	}
-	out := []File{{Name: LFTsFile}, {Name: PathsFile}, {Name: LIDsFile}, {Name: ConfFile}}
+	out := []file{{Name: LFTsFile}, {Name: PathsFile}, {Name: LIDsFile}, {Name: ConfFile}}
 	for i, write := range []func(io.Writer) error{
-		r.Tables.WriteDump, r.WritePaths,
+		r.Tables.WriteDump, r.writePaths,
 		func(w io.Writer) error { return ibnet.WriteGUID2LID(w, r.Net) },
-		func(w io.Writer) error { return r.WriteConf(w, filepath.Join(dir, LFTsFile)) },
+		func(w io.Writer) error { return r.writeConf(w, filepath.Join(dir, LFTsFile)) },
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
@@ -61,14 +61,14 @@ func (r *Routes) Files(dir string) ([]File, error) {
 
 // Write writes all files into a directory, or none.
 func (r *Routes) Write(dir string) error {
-	files, err := r.Files(dir)
+	files, err := r.files(dir)
 	if err != nil {
 		return err
 	}
 	return write(dir, files)
 }
 
-func write(dir string, files []File) error {
+func write(dir string, files []file) error {
 	var all []atomicfile.File
 	for _, f := range files {
 		all = append(all, atomicfile.File{Name: filepath.Join(dir, f.Name), Write: func(w io.Writer) error {
@@ -79,18 +79,18 @@ func write(dir string, files []File) error {
 	return atomicfile.WriteAll(all...)
 }
 
-// WriteConf writes the lines of OpenSM's configuration that these tables need.
+// writeConf writes the lines of OpenSM's configuration that these tables need.
 // Without no_fallback OpenSM would route by minhop, in silence, whenever it
 // cannot read the file.
-func (r *Routes) WriteConf(w io.Writer, lfts string) error {
-	_, err := fmt.Fprintf(w, "# for the plan %s\nrouting_engine file,no_fallback\nlfts_file %s\nlmc %d\n", r.Plan.Hash(), lfts, r.LMC)
+func (r *Routes) writeConf(w io.Writer, lfts string) error {
+	_, err := fmt.Fprintf(w, "# for the plan %s\nrouting_engine file,no_fallback\nlfts_file %s\nlmc %d\n", r.Plan.Hash(), lfts, r.lmc)
 	return err
 }
 
-// WritePaths writes, for each message, the LID that the sender has to ask for:
+// writePaths writes, for each message, the LID that the sender has to ask for:
 // "phase,src,dst,dlid", servers by position, sorted by phase and source. A plan
 // without a schedule has - for the phase.
-func (r *Routes) WritePaths(w io.Writer) error {
+func (r *Routes) writePaths(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, "phase,src,dst,dlid")
 	t := r.Plan.Tree
@@ -98,14 +98,14 @@ func (r *Routes) WritePaths(w io.Writer) error {
 		for src := range t.Servers() {
 			for dst := range t.Servers() {
 				if src != dst && !r.without(src, dst) {
-					fmt.Fprintf(out, "-,%d,%d,%d\n", t.Position(src), t.Position(dst), r.DLID(src, dst))
+					fmt.Fprintf(out, "-,%d,%d,%d\n", t.Position(src), t.Position(dst), r.dlid(src, dst))
 				}
 			}
 		}
 		return out.Flush()
 	}
 	for m := range r.Plan.Schedule.All() {
-		fmt.Fprintf(out, "%d,%d,%d,%d\n", m.Phase, t.Position(m.Src), t.Position(m.Dst), r.DLID(m.Src, m.Dst))
+		fmt.Fprintf(out, "%d,%d,%d,%d\n", m.Phase, t.Position(m.Src), t.Position(m.Dst), r.dlid(m.Src, m.Dst))
 	}
 	return out.Flush()
 }
@@ -139,8 +139,8 @@ func (u *Use) WriteText(w io.Writer) {
 
 // Use returns how much of a subnet the tables take.
 func (r *Routes) Use() Use {
-	u := Use{LMC: r.LMC, Need: r.Need, Kept: r.Kept, MaxLID: r.Net.MaxLID(), Capacity: r.Capacity,
-		LIDs: r.Net.Hosts()<<r.LMC + r.Net.Switches()}
+	u := Use{LMC: r.lmc, Need: r.need, Kept: r.kept, MaxLID: r.Net.MaxLID(), Capacity: r.capacity,
+		LIDs: r.Net.Hosts()<<r.lmc + r.Net.Switches()}
 	for i := range r.Net.Switches() {
 		n := 0
 		for _, p := range r.Tables.Row(i) {

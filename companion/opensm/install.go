@@ -50,28 +50,28 @@ func Command(program string, args ...string) func(context.Context) ([]byte, erro
 
 // An InstallError says that the tables are not in place, and what is.
 type InstallError struct {
-	Cause error
-	// Restored says that the files are those of before. Loaded says that OpenSM
+	cause error
+	// restored says that the files are those of before. loaded says that OpenSM
 	// has loaded them again; where there were none there is nothing to load.
-	Restored, Loaded bool
-	Restoring        error // why not
+	restored, loaded bool
+	restoring        error // why not
 }
 
 func (e *InstallError) Error() string {
 	after := "the earlier files are back and OpenSM has loaded them"
 	switch {
-	case !e.Restored:
-		after = fmt.Sprintf("THE EARLIER FILES ARE NOT BACK: %v", e.Restoring)
-	case !e.Loaded && e.Restoring == nil:
+	case !e.restored:
+		after = fmt.Sprintf("THE EARLIER FILES ARE NOT BACK: %v", e.restoring)
+	case !e.loaded && e.restoring == nil:
 		after = "there was no earlier file of tables, and OpenSM has not been signalled again: the switches hold what it made last"
-	case !e.Loaded:
-		after = fmt.Sprintf("the earlier files are back, but OpenSM HAS NOT LOADED THEM: %v", e.Restoring)
+	case !e.loaded:
+		after = fmt.Sprintf("the earlier files are back, but OpenSM HAS NOT LOADED THEM: %v", e.restoring)
 	}
-	return fmt.Sprintf("%v; %s", e.Cause, after)
+	return fmt.Sprintf("%v; %s", e.cause, after)
 }
 
 // Unwrap returns the cause.
-func (e *InstallError) Unwrap() error { return e.Cause }
+func (e *InstallError) Unwrap() error { return e.cause }
 
 // Install writes the files, signals OpenSM, waits until its log says that the
 // engine file has configured tables, reads the tables of all switches back and
@@ -115,7 +115,7 @@ func newInstaller(r *Routes, o InstallOptions) *installer {
 
 func (i *installer) install(ctx context.Context) error {
 	began := time.Now()
-	files, err := i.r.Files(i.o.Dir)
+	files, err := i.r.files(i.o.Dir)
 	if err != nil {
 		return err
 	}
@@ -174,9 +174,9 @@ func (e *differError) Error() string {
 // ready checks that OpenSM can be reached before anything is changed.
 func (i *installer) ready(ctx context.Context) error {
 	switch {
-	case !i.r.Kept:
+	case !i.r.kept:
 		return fmt.Errorf("hosts need %d LIDs each, aligned, and have others: OpenSM gives LIDs when it starts, so start it once with the %s and %s that Write makes",
-			1<<i.r.LMC, LIDsFile, ConfFile)
+			1<<i.r.lmc, LIDsFile, ConfFile)
 	case i.o.PID < 2:
 		return fmt.Errorf("OpenSM's process %d: not a process that can be signalled", i.o.PID)
 	case i.o.ReadBack == nil:
@@ -207,8 +207,8 @@ func (i *installer) ready(ctx context.Context) error {
 
 // keep returns what the files hold now, nil where there is none, and keeps each that is
 // about to change as *.old.
-func (i *installer) keep(files []File) ([]File, error) {
-	var old []File
+func (i *installer) keep(files []file) ([]file, error) {
+	var old []file
 	for _, f := range files {
 		name := filepath.Join(i.o.Dir, f.Name)
 		text, err := os.ReadFile(name)
@@ -220,7 +220,7 @@ func (i *installer) keep(files []File) ([]File, error) {
 				return nil, err
 			}
 		}
-		old = append(old, File{f.Name, text})
+		old = append(old, file{f.Name, text})
 	}
 	return old, nil
 }
@@ -235,8 +235,8 @@ func another(name, second string) error {
 }
 
 // put writes files, and removes those without a text.
-func (i *installer) put(files []File) error {
-	var some []File
+func (i *installer) put(files []file) error {
+	var some []file
 	for _, f := range files {
 		if f.Text != nil {
 			some = append(some, f)
@@ -250,7 +250,7 @@ func (i *installer) put(files []File) error {
 }
 
 // places checks that the files can be written, each for itself.
-func (i *installer) places(files []File) error {
+func (i *installer) places(files []file) error {
 	var names []string
 	for _, f := range files {
 		names = append(names, filepath.Join(i.o.Dir, f.Name))
@@ -302,16 +302,16 @@ func (i *installer) compare(ctx context.Context) error {
 }
 
 // restore puts the earlier files back, also when the caller has given up.
-func (i *installer) restore(ctx context.Context, old []File, cause error) error {
-	e := &InstallError{Cause: cause}
-	if e.Restoring = i.put(old); e.Restoring != nil {
+func (i *installer) restore(ctx context.Context, old []file, cause error) error {
+	e := &InstallError{cause: cause}
+	if e.restoring = i.put(old); e.restoring != nil {
 		return e
 	}
-	e.Restored = true
+	e.restored = true
 	if old[0].Text == nil {
 		return e
 	}
-	e.Restoring = i.load(context.WithoutCancel(ctx))
-	e.Loaded = e.Restoring == nil
+	e.restoring = i.load(context.WithoutCancel(ctx))
+	e.loaded = e.restoring == nil
 	return e
 }

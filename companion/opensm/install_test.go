@@ -114,14 +114,14 @@ func TestInstall(t *testing.T) {
 		if err := Install(t.Context(), r, f.InstallOptions); err != nil {
 			t.Fatal(err)
 		}
-		files, err := r.Files(f.Dir)
+		files, err := r.files(f.Dir)
 		held, _ := f.read(t.Context())
 		if err != nil || !bytes.Equal(held, files[0].Text) {
 			t.Errorf("the switches hold something else, %v", err)
 		}
 	}
 	old, err := os.ReadFile(filepath.Join(f.Dir, LFTsFile+".old"))
-	files, errFiles := first.Files(f.Dir)
+	files, errFiles := first.files(f.Dir)
 	if err = errors.Join(err, errFiles); err != nil || !bytes.Equal(old, files[0].Text) {
 		t.Errorf("the earlier file was not kept: %v", err)
 	}
@@ -157,13 +157,13 @@ func TestInstallRestores(t *testing.T) {
 			if err := Install(t.Context(), first, o); err != nil {
 				t.Fatal(err)
 			}
-			before, err := first.Files(o.Dir)
+			before, err := first.files(o.Dir)
 			if err != nil {
 				t.Fatal(err)
 			}
 			err = Install(t.Context(), second, o)
 			e, ok := errors.AsType[*InstallError](err)
-			if !ok || !e.Restored || e.Loaded != c.loaded || e.Unwrap() == nil {
+			if !ok || !e.restored || e.loaded != c.loaded || e.Unwrap() == nil {
 				t.Fatalf("%v", err)
 			}
 			for _, s := range c.says {
@@ -194,7 +194,7 @@ func TestInstallIsCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := Install(ctx, second, f.InstallOptions)
-	if e, ok := errors.AsType[*InstallError](err); !ok || !e.Loaded || !errors.Is(err, gone) {
+	if e, ok := errors.AsType[*InstallError](err); !ok || !e.loaded || !errors.Is(err, gone) {
 		t.Errorf("%v", err)
 	}
 }
@@ -207,7 +207,7 @@ func TestInstallTimesOut(t *testing.T) {
 	f.InstallOptions.ReadBack = func(context.Context) ([]byte, error) { return nil, nil }
 	err := Install(t.Context(), first, f.InstallOptions)
 	e, ok := errors.AsType[*InstallError](err)
-	if !ok || !e.Restored || !strings.Contains(err.Error(), "not within 1ns") {
+	if !ok || !e.restored || !strings.Contains(err.Error(), "not within 1ns") {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Stat(filepath.Join(f.Dir, LFTsFile)); !errors.Is(err, os.ErrNotExist) {
@@ -227,7 +227,7 @@ func TestInstallChecksFirst(t *testing.T) {
 		{"no way to read", func(f *fake, _ *Routes) { f.ReadBack = nil }},
 		{"as they are: no-such-program", func(f *fake, _ *Routes) { f.ReadBack = Command("no-such-program") }},
 		{"as they are: sh: exit status 3: sorry", func(f *fake, _ *Routes) { f.ReadBack = Command("sh", "-c", "echo sorry >&2; exit 3") }},
-		{"start it once with", func(_ *fake, r *Routes) { r.Kept = false }},
+		{"start it once with", func(_ *fake, r *Routes) { r.kept = false }},
 		{"missing entry", func(_ *fake, r *Routes) { r.Tables.Row(0)[4] = 255 }},
 	} {
 		t.Run(c.says, func(t *testing.T) {

@@ -47,13 +47,13 @@ type Options struct {
 type Routes struct {
 	Plan   *plan.Plan
 	Net    *network.Network // with the LIDs of Tables, without the plan's dead cables
-	Places *Places
+	places *Places
 	Tables *lft.Tables
 
-	LMC      int  // of every host
-	Need     int  // the LMC that the plan needs
-	Kept     bool // the LIDs are those that the network had
-	Capacity int
+	lmc      int  // of every host
+	need     int  // the LMC that the plan needs
+	kept     bool // the LIDs are those that the network had
+	capacity int
 
 	// paths are the spines of a destination's LIDs, by leaf, host and then the
 	// LID's offset; none where there is no path.
@@ -85,21 +85,21 @@ func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 		return nil, err
 	}
 	b := newBuilder(p, places, n)
-	r := &Routes{Plan: p, Places: places, Need: b.need(), Capacity: o.Capacity}
-	if r.Capacity == 0 {
-		r.Capacity = Capacity
+	r := &Routes{Plan: p, places: places, need: b.need(), capacity: o.Capacity}
+	if r.capacity == 0 {
+		r.capacity = Capacity
 	}
-	r.LMC = max(o.LMC, r.Need)
-	if r.Need > maxLMC {
-		return nil, fmt.Errorf("the plan needs 2^%d paths from a leaf to a server, InfiniBand has 2^%d at most", r.Need, maxLMC)
+	r.lmc = max(o.LMC, r.need)
+	if r.need > maxLMC {
+		return nil, fmt.Errorf("the plan needs 2^%d paths from a leaf to a server, InfiniBand has 2^%d at most", r.need, maxLMC)
 	}
-	if r.Net, r.Kept, err = withLIDs(n, r.LMC); err != nil {
+	if r.Net, r.kept, err = withLIDs(n, r.lmc); err != nil {
 		return nil, err
 	}
 	r.Net = r.Net.Without(places.dead(p.Tree), nil)
-	r.LMC = int(r.Net.Info(0).LMC)
+	r.lmc = int(r.Net.Info(0).LMC)
 	b.fill(r)
-	return r, r.Check()
+	return r, r.check()
 }
 
 func supported(p *plan.Plan) error {
@@ -150,10 +150,10 @@ func keep(n *network.Network, lmc int) bool {
 	return own >= lmc && own <= maxLMC
 }
 
-// DLID returns the LID to which the server of one rank sends its message for
+// dlid returns the LID to which the server of one rank sends its message for
 // another, so that it takes the plan's path: within a leaf the first.
-func (r *Routes) DLID(src, dst int) int {
-	host := r.Places.Host[dst]
+func (r *Routes) dlid(src, dst int) int {
+	host := r.places.Host[dst]
 	base, k := int(r.Net.Info(host).LID), r.Plan.Spine(src, dst)
 	if k < 0 {
 		return base
@@ -162,8 +162,8 @@ func (r *Routes) DLID(src, dst int) int {
 }
 
 func (r *Routes) pathsTo(leaf int, host network.Node) []uint8 {
-	at := (leaf*r.Net.Hosts() + int(host)) << r.LMC
-	return r.paths[at : at+1<<r.LMC]
+	at := (leaf*r.Net.Hosts() + int(host)) << r.lmc
+	return r.paths[at : at+1<<r.lmc]
 }
 
 // A builder lays paths onto LIDs.
@@ -239,7 +239,7 @@ func (b *builder) alive(leaf, spine int) bool {
 // fill makes the tables.
 func (b *builder) fill(r *Routes) {
 	r.Tables = lft.New("file", r.Net)
-	r.paths = make([]uint8, (b.tree.Leaves()*b.net.Hosts())<<r.LMC)
+	r.paths = make([]uint8, (b.tree.Leaves()*b.net.Hosts())<<r.lmc)
 	for i := range r.paths {
 		r.paths[i] = none
 	}
@@ -257,7 +257,7 @@ func (b *builder) host(r *Routes, h network.Node) {
 	if end.Node == network.NoNode {
 		return
 	}
-	base, count := int(r.Net.Info(h).LID), 1<<r.LMC
+	base, count := int(r.Net.Info(h).LID), 1<<r.lmc
 	set := func(s network.Node, offset int, port uint8) { r.Tables.Row(r.Net.Index(s))[base+offset] = port }
 	for o := range count {
 		set(end.Node, o, end.Port)
@@ -304,7 +304,7 @@ func (b *builder) straight(set func(network.Node, int, uint8), leaf int, to netw
 }
 
 // choices returns the spines that the LIDs of a host lead through at a leaf:
-// first those of the plan, rising, dead or not, for Check is to find those; then
+// first those of the plan, rising, dead or not, for check is to find those; then
 // the other live ones, from one that depends on the host, so that hosts share
 // them evenly.
 func (b *builder) choices(leaf, home int, h network.Node) []int {

@@ -60,9 +60,9 @@ func TestRoutesTakeThePlansPaths(t *testing.T) {
 		p := anyPlan(t, seed)
 		n := networkOf(t, p.Tree, 0)
 		r := compute(t, p, n, int(seed%2))
-		lmcs[r.LMC] = true
-		if p.Schedule != nil && r.Need != p.Paths.LMC {
-			t.Errorf("seed %d: needs LMC %d, the plan says %d", seed, r.Need, p.Paths.LMC)
+		lmcs[r.lmc] = true
+		if p.Schedule != nil && r.need != p.Paths.LMC {
+			t.Errorf("seed %d: needs LMC %d, the plan says %d", seed, r.need, p.Paths.LMC)
 		}
 		walkAll(t, seed, r)
 	}
@@ -81,20 +81,20 @@ func walkAll(t testing.TB, seed uint64, r *Routes) {
 			if src == dst || r.without(src, dst) {
 				continue
 			}
-			host := r.Places.Host[dst]
-			base, lid := int(r.Net.Info(host).LID), r.DLID(src, dst)
-			if lid < base || lid >= base+1<<r.LMC {
+			host := r.places.Host[dst]
+			base, lid := int(r.Net.Info(host).LID), r.dlid(src, dst)
+			if lid < base || lid >= base+1<<r.lmc {
 				t.Fatalf("seed %d: %d to %d by LID %d, not of %d..", seed, src, dst, lid, base)
 			}
-			path, fault := r.Tables.Route(r.Places.Host[src], lid)
+			path, fault := r.Tables.Route(r.places.Host[src], lid)
 			var way []network.Node
 			for _, e := range path {
 				way = append(way, e.Node)
 			}
 			leaf, k := tree.Leaf(src), p.Spine(src, dst)
-			want := []network.Node{r.Places.Leaf[leaf]}
+			want := []network.Node{r.places.Leaf[leaf]}
 			if k >= 0 {
-				want = append(want, r.Places.Spine[k], r.Places.Leaf[tree.Leaf(dst)])
+				want = append(want, r.places.Spine[k], r.places.Leaf[tree.Leaf(dst)])
 			}
 			if fault != lft.NoFault || !slices.Equal(way, want) {
 				t.Fatalf("seed %d: %d to %d: %v %v, planned %v", seed, src, dst, way, fault, want)
@@ -213,8 +213,8 @@ func TestLIDsAreKept(t *testing.T) {
 			info[v] = n.Info(network.Node(v))
 			c.change(network.Node(v), &info[v])
 		}
-		if r := compute(t, p, n.WithInfo(info), 1); r.Kept != c.kept {
-			t.Errorf("%s: kept %v", c.name, r.Kept)
+		if r := compute(t, p, n.WithInfo(info), 1); r.kept != c.kept {
+			t.Errorf("%s: kept %v", c.name, r.kept)
 		}
 	}
 }
@@ -251,7 +251,7 @@ func TestFiles(t *testing.T) {
 		t.Errorf("%q", lines)
 	}
 	for i, m := range slices.Collect(p.Schedule.All()) {
-		if want := fmt.Sprintf("%d,%d,%d,%d", m.Phase, tree.Position(m.Src), tree.Position(m.Dst), r.DLID(m.Src, m.Dst)); lines[i+1] != want {
+		if want := fmt.Sprintf("%d,%d,%d,%d", m.Phase, tree.Position(m.Src), tree.Position(m.Dst), r.dlid(m.Src, m.Dst)); lines[i+1] != want {
 			t.Errorf("%s, want %s", lines[i+1], want)
 		}
 	}
@@ -262,7 +262,7 @@ func TestPathsWithoutSchedule(t *testing.T) {
 	tree := treeOf(t, "FT(2;1,3)", "leaf0-spine0")
 	p := build(t, tree, plan.Options{Routing: twolevel.Ftree, DropUnreachable: true})
 	var b bytes.Buffer
-	if err := compute(t, p, networkOf(t, tree, 0), 0).WritePaths(&b); err != nil {
+	if err := compute(t, p, networkOf(t, tree, 0), 0).writePaths(&b); err != nil {
 		t.Fatal(err)
 	}
 	if want := "phase,src,dst,dlid\n-,1,2,3\n-,2,1,2\n"; b.String() != want {

@@ -93,13 +93,13 @@ func (f *referee) traces(t *testing.T, r *Routes) {
 			var want, got []int
 			for src := tree.First(leaf); src < tree.First(leaf+1); src++ {
 				k := r.Plan.Spine(src, dst)
-				way := f.trace(t, r.Net, r.Places.Host[src], r.DLID(src, dst))
-				expect := []network.Node{r.Places.Leaf[leaf], r.Places.Spine[k], r.Places.Leaf[tree.Leaf(dst)]}
+				way := f.trace(t, r.Net, r.places.Host[src], r.dlid(src, dst))
+				expect := []network.Node{r.places.Leaf[leaf], r.places.Spine[k], r.places.Leaf[tree.Leaf(dst)]}
 				if !slices.Equal(way, expect) {
 					t.Errorf("server %d to %d: %v, planned %v", src, dst, way, expect)
 					continue
 				}
-				want, got = append(want, k), append(got, slices.Index(r.Places.Spine, way[1]))
+				want, got = append(want, k), append(got, slices.Index(r.places.Spine, way[1]))
 			}
 			if a, b := distinct(want), distinct(got); a != b {
 				t.Errorf("leaf %d to server %d: %d spines, planned %d", leaf, dst, b, a)
@@ -136,8 +136,8 @@ func TestOpenSMLoadsPlans(t *testing.T) {
 			tree := treeOf(t, "FT(2;4,8)", c.down...)
 			p := build(t, tree, plan.Options{Schedule: c.schedule, Objective: c.objective, Routing: "pinned"})
 			r := compute(t, p, networkOf(t, tree, c.lmc), c.least)
-			if r.LMC != c.lmc || !r.Kept {
-				t.Fatalf("LMC %d, LIDs kept %v; want %d, true", r.LMC, r.Kept, c.lmc)
+			if r.lmc != c.lmc || !r.kept {
+				t.Fatalf("LMC %d, LIDs kept %v; want %d, true", r.lmc, r.kept, c.lmc)
 			}
 			other := compute(t, build(t, tree, plan.Options{Schedule: "linear-shift", Routing: "ftree"}), r.Net, c.lmc)
 			f := judge(t, other, r.Net)
@@ -162,7 +162,7 @@ func TestOpenSMFollowsAPlan(t *testing.T) {
 	f := judge(t, before, n)
 	f.traces(t, before)
 
-	if err := f.live.Unlink(network.End{Node: before.Places.Leaf[0], Port: before.Places.Up(0, 0)}); err != nil {
+	if err := f.live.Unlink(network.End{Node: before.places.Leaf[0], Port: before.places.Up(0, 0)}); err != nil {
 		t.Fatal(err)
 	}
 	after := compute(t, build(t, treeOf(t, "FT(2;4,8)", "leaf0-spine0"), options), n, 2)
@@ -174,7 +174,7 @@ func TestOpenSMFollowsAPlan(t *testing.T) {
 
 	// The cable comes back, and so does the first plan.
 	f.live.Forget()
-	if err := f.live.Relink(network.End{Node: before.Places.Leaf[0], Port: before.Places.Up(0, 0)}); err != nil {
+	if err := f.live.Relink(network.End{Node: before.places.Leaf[0], Port: before.places.Up(0, 0)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := Install(t.Context(), before, f.o); err != nil {
@@ -207,7 +207,7 @@ func TestOpenSMRestores(t *testing.T) {
 	}
 	err = Install(t.Context(), second, o)
 	e, ok := errors.AsType[*InstallError](err)
-	if !ok || !e.Restored || !e.Loaded || !strings.Contains(err.Error(), "differ in") {
+	if !ok || !e.restored || !e.loaded || !strings.Contains(err.Error(), "differ in") {
 		t.Fatalf("%v", err)
 	}
 	now, err := os.ReadFile(filepath.Join(f.o.Dir, LFTsFile))
@@ -219,7 +219,7 @@ func TestOpenSMRestores(t *testing.T) {
 	o = f.o
 	o.Dir = t.TempDir() // where OpenSM does not look
 	err = Install(t.Context(), second, o)
-	if e, ok := errors.AsType[*InstallError](err); !ok || !e.Restored || e.Loaded || !strings.Contains(err.Error(), "no earlier file") {
+	if e, ok := errors.AsType[*InstallError](err); !ok || !e.restored || e.loaded || !strings.Contains(err.Error(), "no earlier file") {
 		t.Errorf("%v", err)
 	}
 	f.holds(t, first)
