@@ -7,8 +7,8 @@ import (
 	"evbench/results"
 )
 
-// MaxPoints is how far a resolved ratio of a synchronised case may be from its prediction.
-const MaxPoints = 3
+// maxPoints is how far a resolved ratio of a synchronised case may be from its prediction.
+const maxPoints = 3
 
 // allowance is by how much an interval may miss the prediction and still count as near it:
 // predictions are of the links alone, and know nothing of barriers and gaps between phases.
@@ -180,7 +180,7 @@ func (r Run) failures() []string {
 		add(why)
 	}
 	for _, c := range r.Cases {
-		if c.judged() && c.Verdict == results.Resolved && c.points() > MaxPoints {
+		if c.judged() && c.Verdict == results.Resolved && c.points() > maxPoints {
 			add(fmt.Sprintf("%s is resolved at %.3f, %.1f points from its prediction of %.3f", c.Name, c.Ratio, c.points(), c.Predicted))
 		}
 	}

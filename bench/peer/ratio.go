@@ -6,9 +6,9 @@ import (
 	"evbench/results"
 )
 
-// Noise is how far, as a share of the median, either end of an interval may lie
+// noise is how far, as a share of the median, either end of an interval may lie
 // from it before the row counts as noisy.
-const Noise = 0.15
+const noise = 0.15
 
 // A Ratio is one side over the other.
 type Ratio struct {
@@ -32,9 +32,9 @@ func Of(ours, theirs []float64) Ratio {
 	return Ratio{Median: i.Median, Low: *i.Lo, High: *i.Hi, Sure: true}
 }
 
-// Noisy reports whether the interval is too wide to be taken for a figure.
-func (r Ratio) Noisy() bool {
-	return !r.Sure || r.High-r.Median > Noise*r.Median || r.Median-r.Low > Noise*r.Median
+// noisy reports whether the interval is too wide to be taken for a figure.
+func (r Ratio) noisy() bool {
+	return !r.Sure || r.High-r.Median > noise*r.Median || r.Median-r.Low > noise*r.Median
 }
 
 // A Goal is what a ratio has to be. The zero value asks for nothing.
@@ -49,9 +49,9 @@ type Goal struct {
 
 // The verdicts.
 const (
-	Open    = "–" // nothing was asked for
-	Reached = "reached"
-	Missed  = "not reached"
+	open    = "–" // nothing was asked for
+	reached = "reached"
+	missed  = "not reached"
 	noisy   = ", noisy"
 	few     = ", too few slots"
 )
@@ -59,17 +59,17 @@ const (
 // Judge returns a verdict, and says so when the measurement was noisy: it may
 // then come out otherwise when repeated.
 func (g Goal) Judge(r Ratio) string {
-	verdict := Missed
+	verdict := missed
 	switch {
 	case g.Want == 0:
-		verdict = Open
+		verdict = open
 	case g.AtMost && r.Median <= g.Want, !g.AtMost && r.Median >= g.Want && r.High >= g.Touch:
-		verdict = Reached
+		verdict = reached
 	}
 	switch {
 	case !r.Sure:
 		return verdict + few
-	case r.Noisy():
+	case r.noisy():
 		return verdict + noisy
 	}
 	return verdict

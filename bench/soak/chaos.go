@@ -42,13 +42,13 @@ func Kinds() []Kind {
 
 // InLab reports whether a round is a run in the lab of which no process is killed: it has to
 // build events to the end, or end because servers cannot reach each other.
-func (k Kind) InLab() bool { return k.OnLinks() || k == Pause || k.ByOthers() }
+func (k Kind) InLab() bool { return k.OnLinks() || k == Pause || k.byOthers() }
 
 // OnLinks reports whether links that die by the scenario are what a round is about.
 func (k Kind) OnLinks() bool { return k == Long || k == Links || k == Wait || k == End }
 
-// ByOthers reports whether it is others who take links down.
-func (k Kind) ByOthers() bool { return k == Outside || k == Severed }
+// byOthers reports whether it is others who take links down.
+func (k Kind) byOthers() bool { return k == Outside || k == Severed }
 
 // OnControl reports whether a round has workers as processes of their own, which reach the
 // controller through a proxy.
@@ -82,10 +82,10 @@ type Script struct {
 	Fill     []int  // servers on each leaf; nil: all
 	Policy   string // of fail-over; "": none, plain hosts
 	Hold     time.Duration
-	Wait     bool // on_disconnect: wait
+	wait     bool // on_disconnect: wait
 	Payload  bool // check: payload
 	Duration time.Duration
-	Failures []Failure // of the scenario, or by others: see Kind.ByOthers
+	failures []Failure // of the scenario, or by others: see Kind.byOthers
 	Apart    bool      // servers are processes of their own
 	Hogs     int       // busy loops beside
 	Stops    []Stop
@@ -100,12 +100,12 @@ type Script struct {
 	Waves  []Wave          // of strangers
 }
 
-// Phase, Rate and Timeout are the same in all rounds: two processors can carry that with
-// some to spare.
+// phaseTime, linkRate and caseTimeout are the same in all rounds: two processors can carry
+// that with some to spare.
 const (
-	Phase   = 10 * time.Millisecond
-	Rate    = "50Mbit/s"
-	Timeout = 20 * time.Second
+	phaseTime   = 10 * time.Millisecond
+	linkRate    = "50Mbit/s"
+	caseTimeout = 20 * time.Second
 	// ControlTimeout is that of rounds in which control connections go silent, or links for
 	// good.
 	ControlTimeout = 4 * time.Second
@@ -120,11 +120,11 @@ type Strike struct {
 
 // Strikes are what others do to links, in order.
 func (s *Script) Strikes() []Strike {
-	if !s.Kind.ByOthers() {
+	if !s.Kind.byOthers() {
 		return nil
 	}
 	var all []Strike
-	for _, f := range s.Failures {
+	for _, f := range s.failures {
 		for _, l := range f.Links {
 			all = append(all, Strike{At: f.At, Link: l}, Strike{At: f.At + f.For, Link: l, Up: true})
 		}
@@ -136,7 +136,7 @@ func (s *Script) Strikes() []Strike {
 // Changes is how often a link goes down or comes up.
 func (s *Script) Changes() int {
 	n := 0
-	for _, f := range s.Failures {
+	for _, f := range s.failures {
 		n += 2 * len(f.Links)
 	}
 	return n

@@ -42,7 +42,7 @@ func TestEqualSeedsGiveEqualRounds(t *testing.T) {
 	if !reflect.DeepEqual(a, b) {
 		t.Error("the same long round was drawn in two ways")
 	}
-	if c := (Plan{8, time.Minute}).Round(1); reflect.DeepEqual(a.Failures, c.Failures) {
+	if c := (Plan{8, time.Minute}).Round(1); reflect.DeepEqual(a.failures, c.failures) {
 		t.Error("two seeds gave the same long round")
 	}
 }
@@ -68,8 +68,8 @@ func TestScriptsAreScenarios(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d round %d: %v\n%s", s.Seed, s.Round, err, s.YAML())
 		}
-		want := len(s.Failures)
-		if s.Kind.ByOthers() {
+		want := len(s.failures)
+		if s.Kind.byOthers() {
 			want = 0
 		}
 		if got := len(read.Cases[0].Timed); got != want {
@@ -86,11 +86,11 @@ func TestDisconnectsOnlyOnPurpose(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Kind == Wait && !s.Wait || s.Kind == End && s.Wait {
-			t.Errorf("seed %d round %d: a round of kind %s waits: %v", s.Seed, s.Round, s.Kind, s.Wait)
+		if s.Kind == Wait && !s.wait || s.Kind == End && s.wait {
+			t.Errorf("seed %d round %d: a round of kind %s waits: %v", s.Seed, s.Round, s.Kind, s.wait)
 		}
-		for _, f := range s.Failures {
-			if joined(tree, f.At, 0, s.Failures) {
+		for _, f := range s.failures {
+			if joined(tree, f.At, 0, s.failures) {
 				continue
 			}
 			if parted[s.Kind]++; s.Kind != Wait && s.Kind != End {
@@ -139,7 +139,7 @@ func TestOthers(t *testing.T) {
 // All links are up again for a while before a case ends.
 func TestLinksComeBack(t *testing.T) {
 	rounds(t, func(t *testing.T, s *Script) {
-		for _, f := range s.Failures {
+		for _, f := range s.failures {
 			if s.Kind.OnLinks() && f.At+f.For > s.Duration-calm/2 {
 				t.Errorf("seed %d round %d: %s is dead until %s of %s", s.Seed, s.Round, f.Name, f.At+f.For, s.Duration)
 			}

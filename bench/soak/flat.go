@@ -47,8 +47,8 @@ func median(all []Usage) Usage {
 	}
 }
 
-// Flat says what has grown.
-func Flat(all []Usage) []Finding {
+// flat says what has grown.
+func flat(all []Usage) []Finding {
 	a, b, ok := Quarters(all)
 	if !ok {
 		return []Finding{{What: fmt.Sprintf("%d readings of memory and descriptors are too few", len(all))}}

@@ -108,7 +108,7 @@ func Judge(s *Script, seen Seen) []Finding {
 		j.victim(false)
 	}
 	if s.Kind == Long {
-		j.found = append(j.found, Flat(seen.Usage)...)
+		j.found = append(j.found, flat(seen.Usage)...)
 	}
 	return j.found
 }
@@ -249,8 +249,8 @@ func (j *judgement) parts() bool {
 	if err != nil {
 		return false
 	}
-	for _, f := range j.s.Failures {
-		if !joined(tree, f.At, 0, j.s.Failures) {
+	for _, f := range j.s.failures {
+		if !joined(tree, f.At, 0, j.s.failures) {
 			return true
 		}
 	}

@@ -17,7 +17,7 @@ func script() *Script {
 	l := topology.Link{Leaf: 0, Spine: 0}
 	return &Script{
 		Kind: Links, Notation: "FT(2;2,2)", Policy: "fors", Duration: 10 * time.Second,
-		Failures: []Failure{{Name: l.String(), Links: []topology.Link{l}, At: 2 * time.Second, For: time.Second}},
+		failures: []Failure{{Name: l.String(), Links: []topology.Link{l}, At: 2 * time.Second, For: time.Second}},
 	}
 }
 
@@ -80,7 +80,7 @@ func TestJudgeFinds(t *testing.T) {
 	apart.Kind = End
 	for spine := 1; spine >= 0; spine-- {
 		l := topology.Link{Leaf: 1, Spine: spine}
-		apart.Failures = append(apart.Failures, failure(l, 5*time.Second, time.Second))
+		apart.failures = append(apart.failures, failure(l, 5*time.Second, time.Second))
 	}
 	outside, severed, strange := of(Outside), of(Severed), of(Strangers)
 	severed.Policy = ""
@@ -97,7 +97,7 @@ func TestJudgeFinds(t *testing.T) {
 		return s
 	}
 	paused := of(Pause)
-	paused.Failures, paused.Policy, paused.Stops = nil, "", []Stop{{At: time.Second, For: 9 * time.Second}}
+	paused.failures, paused.Policy, paused.Stops = nil, "", []Stop{{At: time.Second, For: 9 * time.Second}}
 	calmly := func(c *results.Case, _ *Seen) { c.LinkEvents, c.Failovers = nil, nil }
 	late := of(Delay)
 	late.Delays = []time.Duration{0, time.Second, 0, 0}
@@ -240,7 +240,7 @@ func TestFlat(t *testing.T) {
 		{readings(0, 0, 0, 1), "namespaces held went"},
 		{readings(0, 0, 0, 0)[:3], "too few"},
 	} {
-		if got := fmt.Sprint(Flat(tt.all)); !strings.Contains(got, tt.want) {
+		if got := fmt.Sprint(flat(tt.all)); !strings.Contains(got, tt.want) {
 			t.Errorf("found %s, want %s", got, tt.want)
 		}
 	}
@@ -257,7 +257,7 @@ func TestFlatOfFewReadings(t *testing.T) {
 		for i := range all[tt.readings/2:] {
 			all[tt.readings/2+i].Descriptors = tt.more
 		}
-		if found := Flat(all); len(found) != 1 || !found[0].Anomaly() || found[0].Slow != tt.slow {
+		if found := flat(all); len(found) != 1 || !found[0].Anomaly() || found[0].Slow != tt.slow {
 			t.Errorf("%d readings, %d more: %+v", tt.readings, tt.more, found)
 		}
 	}

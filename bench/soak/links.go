@@ -148,7 +148,7 @@ func (g *generator) try(set []Failure) {
 	}
 }
 
-func (g *generator) changes() int { return (&Script{Failures: g.all}).Changes() }
+func (g *generator) changes() int { return (&Script{failures: g.all}).Changes() }
 
 // done returns the failures in order.
 func (g *generator) done() []Failure {

@@ -93,10 +93,10 @@ func (p Plan) links(d dice, s *Script) {
 		s.Payload = d.once(3)
 		s.unrest(d)
 	}
-	s.Wait = s.Kind == Wait || s.Kind != End && s.Hogs > 0
+	s.wait = s.Kind == Wait || s.Kind != End && s.Hogs > 0
 	g := newGenerator(d, s)
 	g.fill(want)
-	s.Failures = g.done()
+	s.failures = g.done()
 }
 
 func (s *Script) tree(d dice) {
@@ -169,7 +169,7 @@ func kill(d dice, s *Script) {
 	dies := d.between(500*time.Millisecond, 2*time.Second)
 	g := newGenerator(d, s)
 	g.try(g.one(dies, time.Minute))
-	s.Failures = slices.Clone(g.done())
+	s.failures = slices.Clone(g.done())
 	if !s.Early && !d.once(3) {
 		s.At = dies + d.between(0, 30*time.Millisecond)
 	}
@@ -209,7 +209,7 @@ func (p Plan) outside(d dice, s *Script) {
 			g.try(g.one(at, length))
 		}
 	}
-	s.Failures = g.done()
+	s.failures = g.done()
 }
 
 // severed takes a link down for good. Without a fail-over its routes stay.
@@ -218,7 +218,7 @@ func severed(d dice, s *Script) {
 	s.Duration = time.Hour // nobody waits for that
 	g := newGenerator(d, s)
 	g.try(g.one(first+d.between(0, 2*time.Second), time.Hour))
-	s.Failures = g.done()
+	s.failures = g.done()
 }
 
 // strangers come before the workers and all the time after: few that stay and say nothing,

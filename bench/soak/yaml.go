@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// CaseName is what the only case of a round is called.
-const CaseName = "chaos"
+// caseName is what the only case of a round is called.
+const caseName = "chaos"
 
 // YAML is the scenario of a round.
 func (s *Script) YAML() string {
@@ -19,13 +19,13 @@ func (s *Script) YAML() string {
 	if s.Hosts {
 		fmt.Fprintf(&b, "fabric: {kind: hosts}\nevent: {fragment: 16KiB}\ntimeout: %s\n", ControlTimeout)
 	} else {
-		fmt.Fprintf(&b, "fabric: {rate: %s, workers: %s}\nevent: {phase: %s}\ntimeout: %s\n", Rate, s.workers(), Phase, s.timeout())
+		fmt.Fprintf(&b, "fabric: {rate: %s, workers: %s}\nevent: {phase: %s}\ntimeout: %s\n", linkRate, s.workers(), phaseTime, s.timeout())
 	}
 	fmt.Fprintf(&b, "duration: %s\ninterval: 100ms\ncontrol: off\nseed: %d\n", millis(s.Duration), 1+s.Seed%1000)
 	if s.Payload {
 		b.WriteString("check: payload\n")
 	}
-	fmt.Fprintf(&b, "cases:\n  - name: %s\n", CaseName)
+	fmt.Fprintf(&b, "cases:\n  - name: %s\n", caseName)
 	if s.Policy == "" {
 		b.WriteString("    schedule: linear-shift\n")
 		return b.String()
@@ -34,15 +34,15 @@ func (s *Script) YAML() string {
 	if s.Hold > 0 {
 		fmt.Fprintf(&b, ", hold: %s", millis(s.Hold))
 	}
-	if s.Wait {
+	if s.wait {
 		b.WriteString(", on_disconnect: wait")
 	}
 	b.WriteString("}\n")
-	if s.Kind.ByOthers() {
+	if s.Kind.byOthers() {
 		return b.String()
 	}
 	b.WriteString("    failures:\n")
-	for _, f := range s.Failures {
+	for _, f := range s.failures {
 		fmt.Fprintf(&b, "      - {link: %s, at: %s, for: %s}\n", f.Name, millis(f.At), millis(f.For))
 	}
 	return b.String()
@@ -59,7 +59,7 @@ func (s *Script) timeout() time.Duration {
 	if s.Kind == Severed {
 		return ControlTimeout
 	}
-	return Timeout
+	return caseTimeout
 }
 
 func millis(d time.Duration) string { return fmt.Sprintf("%dms", d.Milliseconds()) }

@@ -9,27 +9,27 @@ import (
 	"evbench/internal/hostlist"
 )
 
-// A Class is what a node is for.
-type Class uint8
+// A nodeClass is what a node is for.
+type nodeClass uint8
 
 // The classes.
 const (
-	Compute Class = iota
-	IO
-	Other
+	computeNode nodeClass = iota
+	ioNode
+	otherNode
 )
 
-func (c Class) String() string { return [...]string{"compute", "io", "other"}[c] }
+func (c nodeClass) String() string { return [...]string{"compute", "io", "other"}[c] }
 
 // Classes say what nodes are for. The zero value says that all compute.
 type Classes struct {
-	exact    map[string]Class
+	exact    map[string]nodeClass
 	patterns []pattern
 }
 
 type pattern struct {
 	text  string
-	class Class
+	class nodeClass
 }
 
 // ReadClasses reads lines "compute|io|other: node,node…". Nodes are host list
@@ -37,10 +37,10 @@ type pattern struct {
 // in the class that names it, else in that of the first pattern that fits, else it
 // computes.
 func ReadClasses(r io.Reader) (*Classes, error) {
-	c := &Classes{exact: map[string]Class{}}
+	c := &Classes{exact: map[string]nodeClass{}}
 	return c, lines(r, func(line string) error {
 		word, rest, _ := strings.Cut(line, ":")
-		class, ok := map[string]Class{"compute": Compute, "io": IO, "other": Other}[strings.ToLower(strings.TrimSpace(word))]
+		class, ok := map[string]nodeClass{"compute": computeNode, "io": ioNode, "other": otherNode}[strings.ToLower(strings.TrimSpace(word))]
 		if !ok {
 			return fmt.Errorf("%q: no line begins so; there are compute, io and other, with a colon", short(line))
 		}
@@ -57,7 +57,7 @@ func ReadClasses(r io.Reader) (*Classes, error) {
 	})
 }
 
-func (c *Classes) add(name string, class Class) error {
+func (c *Classes) add(name string, class nodeClass) error {
 	if strings.ContainsAny(name, "*?") {
 		c.patterns = append(c.patterns, pattern{name, class})
 		return nil
@@ -69,8 +69,8 @@ func (c *Classes) add(name string, class Class) error {
 	return nil
 }
 
-// Of returns the class of a node.
-func (c *Classes) Of(name string) Class {
+// of returns the class of a node.
+func (c *Classes) of(name string) nodeClass {
 	if class, ok := c.exact[name]; ok {
 		return class
 	}
@@ -79,5 +79,5 @@ func (c *Classes) Of(name string) Class {
 			return p.class
 		}
 	}
-	return Compute
+	return computeNode
 }

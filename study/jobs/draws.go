@@ -39,7 +39,7 @@ func (d Distribution) quantile(q float64) int64 { return d.Max[int(q*float64(len
 func DrawPlacements(ctx context.Context, n *network.Network, sizes []int, seed uint64, draws int) (*Draws, error) {
 	d := &Draws{Schema: "evbench/routes-jobs-random/1", Sizes: sizes, Seed: seed, Draws: draws}
 	for draw := range draws {
-		placed, err := Scatter(sizes, n.Hosts(), seed, uint64(draw))
+		placed, err := scatter(sizes, n.Hosts(), seed, uint64(draw))
 		if err != nil {
 			return nil, err
 		}
@@ -126,9 +126,9 @@ func ParseSizes(s string) ([]int, error) {
 	return sizes, nil
 }
 
-// Scatter puts jobs of those sizes on nodes 0..nodes-1, at random, no node in two
+// scatter puts jobs of those sizes on nodes 0..nodes-1, at random, no node in two
 // jobs. The same seed and draw give the same placement.
-func Scatter(sizes []int, nodes int, seed, draw uint64) ([][]int, error) {
+func scatter(sizes []int, nodes int, seed, draw uint64) ([][]int, error) {
 	total := 0
 	for _, s := range sizes {
 		if total += s; s < 0 || total > nodes {

@@ -59,14 +59,14 @@ func TestClasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]Class{
-		"nfs1": IO, "nfs3": Compute, "mds1": IO, "mds9": Compute, "login1": Other, "login10": Compute, "a-gw": Other,
+	for name, want := range map[string]nodeClass{
+		"nfs1": ioNode, "nfs3": computeNode, "mds1": ioNode, "mds9": computeNode, "login1": otherNode, "login10": computeNode, "a-gw": otherNode,
 	} {
-		if got := c.Of(name); got != want {
+		if got := c.of(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
-	if new(Classes).Of("n1") != Compute {
+	if new(Classes).of("n1") != computeNode {
 		t.Error("without classes all compute")
 	}
 	for text, want := range map[string]string{
@@ -83,7 +83,7 @@ func TestScatter(t *testing.T) {
 	if err != nil || !slices.Equal(sizes, []int{60, 60, 60, 20}) {
 		t.Fatal(sizes, err)
 	}
-	a, err := Scatter(sizes, 200, 1, 0)
+	a, err := scatter(sizes, 200, 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,12 +93,12 @@ func TestScatter(t *testing.T) {
 			t.Fatalf("node %d is missing or twice", i)
 		}
 	}
-	b, _ := Scatter(sizes, 200, 1, 0)
-	c, _ := Scatter(sizes, 200, 1, 1)
+	b, _ := scatter(sizes, 200, 1, 0)
+	c, _ := scatter(sizes, 200, 1, 1)
 	if !slices.Equal(a[0], b[0]) || slices.Equal(a[0], c[0]) {
 		t.Error("the same draw differs, or another does not")
 	}
-	if _, err := Scatter(sizes, 199, 1, 0); err == nil {
+	if _, err := scatter(sizes, 199, 1, 0); err == nil {
 		t.Error("200 nodes fit on 199")
 	}
 	for _, s := range []string{"", "0", "3x", "x3", "-1", "1x2x3", "9999999"} {
@@ -133,7 +133,7 @@ func FuzzClasses(f *testing.F) {
 	f.Add("io: nfs[1-2],mds*\nother: login?")
 	f.Add("SwitchName=l1 Nodes=n[1-2] LinkSpeed=1")
 	f.Fuzz(func(t *testing.T, text string) {
-		if c, err := ReadClasses(strings.NewReader(text)); err == nil && c.Of("node1") > Other {
+		if c, err := ReadClasses(strings.NewReader(text)); err == nil && c.of("node1") > otherNode {
 			t.Error("no such class")
 		}
 	})

@@ -80,10 +80,10 @@ func (r *Routed) Place(n *network.Network, list []Job, classes *Classes) sssp.Pl
 	r.Unknown = slices.Compact(r.Unknown)
 	for h := range network.Node(n.Hosts()) {
 		name, _, _ := strings.Cut(n.Info(h).Name, " ")
-		switch classes.Of(name) {
-		case IO:
+		switch classes.of(name) {
+		case ioNode:
 			p.IO = append(p.IO, h)
-		case Other:
+		case otherNode:
 			p.Other = append(p.Other, h)
 		}
 	}

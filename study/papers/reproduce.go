@@ -134,7 +134,7 @@ var makers = []maker{
 }
 
 // A Listed is the name of a figure and what it shows.
-type Listed struct{ Name, Title, Section string }
+type Listed struct{ Name, Title, section string }
 
 // List returns all figures in the order of the thesis.
 func List() []Listed {

@@ -208,7 +208,7 @@ func Choose(names []string) ([]string, error) {
 func WriteList(w io.Writer) error {
 	var lines [][]string
 	for _, l := range List() {
-		lines = append(lines, []string{l.Name, l.Title, "thesis " + l.Section})
+		lines = append(lines, []string{l.Name, l.Title, "thesis " + l.section})
 	}
 	return show.Align(w, lines)
 }

@@ -187,7 +187,7 @@ func TestLHCbLog(t *testing.T) {
 		}
 	}
 	l := FromFailures(tree, h, fs)
-	w, _ := l.Worst()
+	w, _ := l.worst()
 	if l.Skipped != 0 || l.Failures != 2056 || w.failures != 861 || math.Abs(w.down.Seconds()/6.1e5-1) > 0.02 || l.Span < 59*day || l.Span > 62*day {
 		t.Errorf("%d of %d skipped, worst %+v, span %s", l.Skipped, l.Failures, w, l.Span)
 	}

@@ -87,22 +87,22 @@ func Instant(p failover.Policy, l Log, t *topology.Tree) (*Timeline, error) {
 	return s, nil
 }
 
-// A Worst is the link of a log that failed most often.
-type Worst struct {
+// A worst is the link of a log that failed most often.
+type worst struct {
 	link     topology.Link
 	failures int
 	down     time.Duration // in all
 }
 
-// Worst returns the link that failed most often; of equals the one that was down
+// worst returns the link that failed most often; of equals the one that was down
 // longest, then the first. It is false if none failed.
-func (l Log) Worst() (Worst, bool) {
-	all := map[topology.Link]*Worst{}
+func (l Log) worst() (worst, bool) {
+	all := map[topology.Link]*worst{}
 	since := map[topology.Link]time.Duration{}
 	for _, c := range l.changes {
 		w := all[c.link]
 		if w == nil {
-			w = &Worst{link: c.link}
+			w = &worst{link: c.link}
 			all[c.link] = w
 		}
 		if c.up {
@@ -112,14 +112,14 @@ func (l Log) Worst() (Worst, bool) {
 			since[c.link] = c.at
 		}
 	}
-	var found []Worst
+	var found []worst
 	for _, w := range all {
 		found = append(found, *w)
 	}
 	if len(found) == 0 {
-		return Worst{}, false
+		return worst{}, false
 	}
-	return slices.MinFunc(found, func(a, b Worst) int {
+	return slices.MinFunc(found, func(a, b worst) int {
 		return cmp.Or(cmp.Compare(b.failures, a.failures), cmp.Compare(b.down, a.down), topology.Link.Compare(a.link, b.link))
 	}), true
 }

@@ -56,7 +56,7 @@ func (s *Setting) Exchange(ctx context.Context) (time.Duration, error) {
 // server that sets that limit, phases or not.
 func (s *Setting) Limit(ctx context.Context) error {
 	s.Most = 0
-	rates, err := s.Rate(ctx, failover.FORS, "", []Dead{""})
+	rates, err := s.rateWith(ctx, failover.FORS, "", []Dead{""})
 	if err != nil {
 		return err
 	}
@@ -64,10 +64,10 @@ func (s *Setting) Limit(ctx context.Context) error {
 	return nil
 }
 
-// Rate is what all servers together receive, in bit/s: with the plan of a policy without
+// rateWith is what all servers together receive, in bit/s: with the plan of a policy without
 // what is dead in it, and for each of some sets of links that the tables avoid. Policies
 // that make no plan have the same at all times.
-func (s *Setting) Rate(ctx context.Context, p failover.Policy, planned Dead, avoided []Dead) ([]float64, error) {
+func (s *Setting) rateWith(ctx context.Context, p failover.Policy, planned Dead, avoided []Dead) ([]float64, error) {
 	engine, byTables := tables[p]
 	if !byTables {
 		return s.pinned(ctx, planned, avoided)
@@ -237,9 +237,9 @@ type key struct {
 // Rates remembers what each state builds. It is safe for concurrent use.
 type Rates struct {
 	// Work returns what all servers together receive with one plan, for several sets of
-	// links that tables avoid, in bit/s; Setting.Rate is one.
+	// links that tables avoid, in bit/s; Setting.rateWith is one.
 	Work func(ctx context.Context, p failover.Policy, planned Dead, avoided []Dead) ([]float64, error)
-	// Same brings states together in which FORS builds as much; Setting.Same is one. Nil:
+	// Same brings states together in which FORS builds as much; Setting.same is one. Nil:
 	// none but those that are equal.
 	Same func(State) State
 	// Progress is told how many of so many new states are done; nil is allowed.

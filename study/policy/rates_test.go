@@ -46,7 +46,7 @@ func TestRates(t *testing.T) {
 		{"planned anew, tables healthy", failover.FORS, State{plan: one}, 15. / 16, 15. / 16},
 		{"without phases", failover.Unsync, State{plan: one, tables: one}, 1.5 * 12 / 16, 1.5},
 	} {
-		rates := &Rates{Work: s.Rate}
+		rates := &Rates{Work: s.rateWith}
 		if err := rates.Learn(context.Background(), &Timeline{Policy: tt.policy, Intervals: []Interval{{state: tt.state}}}); err != nil {
 			t.Fatalf("%s: %v", tt.name, err)
 		}
@@ -61,7 +61,7 @@ func TestMost(t *testing.T) {
 	t.Parallel()
 	s := setting(t, 4, 4)
 	s.Most, s.Servers = 1e9, 10
-	got, err := s.Rate(context.Background(), failover.MinHop, "", []Dead{""})
+	got, err := s.rateWith(context.Background(), failover.MinHop, "", []Dead{""})
 	if err != nil || math.Abs(got[0]-10e9) > 1 {
 		t.Errorf("%g, %v", got, err)
 	}

@@ -62,7 +62,7 @@ func (a *agenda) Pop() any {
 
 // A player plays a log to the machine.
 type player struct {
-	o        Options
+	o        options
 	m        *failover.Machine
 	timeline *Timeline
 	now      time.Duration
@@ -104,8 +104,8 @@ type turn struct {
 	due     int           // the entry of the agenda that counts; others are old
 }
 
-// Replay plays a log to the machine of a policy. O(changes · log).
-func Replay(p failover.Policy, l Log, o Options) (*Timeline, error) {
+// replay plays a log to the machine of a policy. O(changes · log).
+func replay(p failover.Policy, l Log, o options) (*Timeline, error) {
 	r := &player{
 		o: o, m: failover.New(o.machine(p)), timeline: &Timeline{Policy: p, unused: unused{links: map[topology.Link]bool{}}},
 		down: counts{}, tables: setOf(nil), plan: setOf(nil), made: map[int]set{}, unused: map[topology.Link]time.Duration{},

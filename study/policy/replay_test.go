@@ -58,9 +58,9 @@ func handMade(span int, ends ...[2]int) Log {
 	return l
 }
 
-func result(t *testing.T, p failover.Policy, l Log, o Options, rates *Rates) (*Timeline, *Result) {
+func result(t *testing.T, p failover.Policy, l Log, o options, rates *Rates) (*Timeline, *Result) {
 	t.Helper()
-	s, err := Replay(p, l, o)
+	s, err := replay(p, l, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestOneHour(t *testing.T) {
 		{"unsync", failover.Unsync, 0, 1, 13, 3600, 10 + 5*3602, 2, 14},
 		{"fors+hold", failover.FORSHold, 0, 1, 13, 4200, 10 + 65 + 8400, 2, 614},
 	} {
-		o := Options{Tree: small(t), Times: slow()}
+		o := options{Tree: small(t), Times: slow()}
 		o.Times.retransmit = tt.retransmit
 		rates := flat()
 		if tt.policy == failover.Unsync {
@@ -134,7 +134,7 @@ func TestFlapping(t *testing.T) {
 		ends = append(ends, [2]int{60 * (i + 1), 60*(i+1) + 5})
 	}
 	l := handMade(4000, ends...)
-	o := Options{Tree: small(t), Times: slow()}
+	o := options{Tree: small(t), Times: slow()}
 	o.Times.Exchange = sec
 	for _, tt := range []struct {
 		policy                 failover.Policy
@@ -167,7 +167,7 @@ func TestApart(t *testing.T) {
 	}
 	l.changes = append(l.changes, change{400 * sec, topology.Link{Leaf: 0, Spine: 3}, true})
 	for _, p := range failover.Policies()[1:] {
-		_, r := result(t, p, l, Options{Tree: small(t), Times: slow()}, flat())
+		_, r := result(t, p, l, options{Tree: small(t), Times: slow()}, flat())
 		if r.StandingSec < 300 || r.StandingSec > 303 {
 			t.Errorf("%s: stands still for %g s", p, r.StandingSec)
 		}
@@ -198,7 +198,7 @@ func TestRandomLogs(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		l := randomLog(rng, tree)
-		o := Options{Tree: tree, Times: slow()}
+		o := options{Tree: tree, Times: slow()}
 		o.Times.Exchange = time.Duration(rng.IntN(30)) * sec
 		if rng.IntN(2) == 0 {
 			o.Times = Stated()
@@ -237,7 +237,7 @@ func TestInstant(t *testing.T) {
 	rates := flat()
 	for seed := range uint64(40) {
 		l := randomLog(rand.New(rand.NewPCG(seed, 8)), tree)
-		_, r := result(t, failover.FORS, l, Options{Tree: tree}, rates)
+		_, r := result(t, failover.FORS, l, options{Tree: tree}, rates)
 		s, err := Instant(failover.FORS, l, tree)
 		if err != nil {
 			t.Fatal(err)
@@ -254,11 +254,11 @@ func TestInstant(t *testing.T) {
 func TestTimes(t *testing.T) {
 	t.Parallel()
 	times := Stated()
-	if err := times.Set("aid", "3ms"); err != nil || times.Aid != 3*ms {
+	if err := times.set("aid", "3ms"); err != nil || times.Aid != 3*ms {
 		t.Errorf("aid %s, %v", times.Aid, err)
 	}
 	for _, bad := range [][2]string{{"aid", "3"}, {"aid", "-1s"}, {"aid", "2h"}, {"flight", "1s"}} {
-		if err := times.Set(bad[0], bad[1]); err == nil {
+		if err := times.set(bad[0], bad[1]); err == nil {
 			t.Errorf("%v is taken", bad)
 		}
 	}

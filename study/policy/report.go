@@ -38,8 +38,8 @@ type OneLink struct {
 	FORS        float64 `json:"fors_tbit_per_s"`
 }
 
-// OneLink works out what the link costs that failed most often.
-func (s *Setting) OneLink(ctx context.Context, w Worst) (*OneLink, error) {
+// oneLink works out what the link costs that failed most often.
+func (s *Setting) oneLink(ctx context.Context, w worst) (*OneLink, error) {
 	dead := deadOf([]topology.Link{w.link})
 	out := &OneLink{Link: w.link.String(), Failures: w.failures, DownSec: w.down.Seconds()}
 	for _, x := range []struct {
@@ -53,7 +53,7 @@ func (s *Setting) OneLink(ctx context.Context, w Worst) (*OneLink, error) {
 		if x.to == &out.Healthy {
 			avoided = ""
 		}
-		rates, err := s.Rate(ctx, x.policy, x.planned, []Dead{avoided})
+		rates, err := s.rateWith(ctx, x.policy, x.planned, []Dead{avoided})
 		if err != nil {
 			return nil, err
 		}
@@ -103,9 +103,9 @@ type Progress struct {
 // WorkOut replays the log under each policy and adds up. Log, Setting, Times and Hold are
 // given.
 func (r *Report) WorkOut(ctx context.Context, policies []failover.Policy, progress Progress) error {
-	rates := &Rates{Work: r.Setting.Rate, Same: r.Setting.Same}
+	rates := &Rates{Work: r.Setting.rateWith, Same: r.Setting.same}
 	for i, p := range policies {
-		timeline, err := Replay(p, r.Log, Options{Tree: r.Setting.Tree, Times: r.Times, Hold: r.Hold})
+		timeline, err := replay(p, r.Log, options{Tree: r.Setting.Tree, Times: r.Times, Hold: r.Hold})
 		if err != nil {
 			return err
 		}
@@ -116,12 +116,12 @@ func (r *Report) WorkOut(ctx context.Context, policies []failover.Policy, progre
 		}
 		r.Results = append(r.Results, AddUp(timeline, rates))
 	}
-	worst, ok := r.Log.Worst()
+	worst, ok := r.Log.worst()
 	if !ok {
 		return nil
 	}
 	var err error
-	r.OneLink, err = r.Setting.OneLink(ctx, worst)
+	r.OneLink, err = r.Setting.oneLink(ctx, worst)
 	return err
 }
 

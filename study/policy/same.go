@@ -8,11 +8,11 @@ import (
 	"evbench/topology"
 )
 
-// Same returns a state that FORS builds as much in: leaves and spines are counted anew,
+// same returns a state that FORS builds as much in: leaves and spines are counted anew,
 // so that of states that differ only in their names most become one. On a tree with all
 // ports in use any order of leaves and of spines is as good as another, and a plan for
 // the one is a plan for the other with the names changed. On other trees the state stays.
-func (s *Setting) Same(x State) State {
+func (s *Setting) same(x State) State {
 	if !s.Tree.Full() || x.stopped {
 		return x
 	}

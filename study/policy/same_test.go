@@ -29,15 +29,15 @@ func TestSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := State{plan: deadOf(links[1:]), tables: deadOf(links)}
-		y := s.Same(x)
+		y := s.same(x)
 		classes[y] = true
-		if s.Same(y) != y {
-			t.Errorf("%+v becomes %+v, and that %+v", x, y, s.Same(y))
+		if s.same(y) != y {
+			t.Errorf("%+v becomes %+v, and that %+v", x, y, s.same(y))
 		}
 		var rates [2]float64
 		for i, x := range []State{x, y} {
 			for _, avoided := range []Dead{x.plan, x.tables} {
-				got, err := s.Rate(context.Background(), failover.FORS, x.plan, []Dead{avoided})
+				got, err := s.rateWith(context.Background(), failover.FORS, x.plan, []Dead{avoided})
 				if err != nil {
 					t.Fatal(err)
 				}

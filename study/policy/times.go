@@ -60,9 +60,9 @@ func (t *Times) fields() []struct {
 	}
 }
 
-// Set sets a time by its name: seen, debounce, aid, plan, verify, install, update, clean,
+// set sets a time by its name: seen, debounce, aid, plan, verify, install, update, clean,
 // exchange, retransmit.
-func (t *Times) Set(name, value string) error {
+func (t *Times) set(name, value string) error {
 	var names []string
 	for _, f := range t.fields() {
 		names = append(names, f.name)
@@ -79,7 +79,7 @@ func (t *Times) Set(name, value string) error {
 	return fmt.Errorf("no time is called %q; there are %s", name, strings.Join(names, ", "))
 }
 
-// String lists the times, in the form that Set takes.
+// String lists the times, in the form that set takes.
 func (t Times) String() string {
 	var out []string
 	for _, f := range t.fields() {
@@ -101,7 +101,7 @@ func ParseTimes(text string, times Times, source string, first bool) (Times, str
 		case !ok:
 			return times, "", fmt.Errorf("%q: write lab or thesis first, or NAME=D, such as aid=2ms", part)
 		default:
-			if err := times.Set(name, value); err != nil {
+			if err := times.set(name, value); err != nil {
 				return times, "", err
 			}
 			source = strings.TrimSuffix(source, "; --times on top") + "; --times on top"

@@ -5,7 +5,7 @@
 // messages get through, the models of package sim say what is built; the sums are what
 // a policy builds and loses.
 //
-// The way of the data: FromFailures (a Log) → Replay (a Timeline, no rates) → Rates (what
+// The way of the data: FromFailures (a Log) → replay (a Timeline, no rates) → Rates (what
 // each distinct state builds, worked out once and several at a time) → AddUp (a Result).
 //
 // What is assumed:
@@ -33,8 +33,8 @@ import (
 	"evbench/topology"
 )
 
-// Options of a replay.
-type Options struct {
+// options of a replay.
+type options struct {
 	Tree  *topology.Tree // without dead links
 	Times Times
 	// Hold is how long a link must have stayed up before it is used again, for the
@@ -43,7 +43,7 @@ type Options struct {
 }
 
 // machine returns what a policy asks of the state machine.
-func (o Options) machine(p failover.Policy) failover.Options {
+func (o options) machine(p failover.Policy) failover.Options {
 	m := p.Options(o.Tree, o.Hold)
 	m.Debounce, m.Wait = o.Times.Debounce, true
 	return m

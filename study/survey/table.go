@@ -18,13 +18,13 @@ type Table struct {
 	topology string   // notation, "" where there are several
 	model    string   // "count" or "routed", "" where there is no choice
 	Notes    []string // what the columns mean and what they were computed from
-	columns  []Column
+	columns  []column
 	rows     [][]any // int, float64, bool, string, or nil where there is no value
 }
 
-// A Column has a short title for people, and a name that carries the unit for
+// A column has a short title for people, and a name that carries the unit for
 // programs.
-type Column struct {
+type column struct {
 	title string
 	name  string
 	digit int // digits after the point of a float64
