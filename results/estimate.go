@@ -161,7 +161,7 @@ func (i Interval) HalfWidth() float64 {
 // Holds reports whether x lies in the interval.
 func (i Interval) Holds(x float64) bool { return i.Known() && *i.Lo <= x && x <= *i.Hi }
 
-// Apart reports whether two intervals do not overlap.
-func (i Interval) Apart(j Interval) bool {
+// apart reports whether two intervals do not overlap.
+func (i Interval) apart(j Interval) bool {
 	return i.Known() && j.Known() && (*i.Hi < *j.Lo || *j.Hi < *i.Lo)
 }

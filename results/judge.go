@@ -9,9 +9,9 @@ import (
 
 // When a measurement is not to be believed.
 const (
-	MinControl = 0.95 // of its own prediction: below, the control is odd
-	MaxOffPlan = 0.05 // of the bytes planned for a link
-	MaxBusy    = 0.90 // of all cores: beyond, that is odd
+	minControl = 0.95 // of its own prediction: below, the control is odd
+	maxOffPlan = 0.05 // of the bytes planned for a link
+	maxBusy    = 0.90 // of all cores: beyond, that is odd
 
 	// slack is what a link may carry beside the plan, as a share of the busiest
 	// one: acknowledgements and the barrier.
@@ -90,8 +90,8 @@ func (v *verdict) machine(e Evidence) {
 	if e.Drops > 0 {
 		v.wrong("%d packets dropped more than 1 s away from any timed failure", e.Drops)
 	}
-	if e.CPUBusy > MaxBusy {
-		v.odd("processors busy more than %.0f %% of the time, by this run or by others", 100*MaxBusy)
+	if e.CPUBusy > maxBusy {
+		v.odd("processors busy more than %.0f %% of the time, by this run or by others", 100*maxBusy)
 	}
 	if e.Measured > overOne {
 		v.odd("efficiency %.3f is above 1: bursts that the links let pass unshaped count for too much; take larger fragments", e.Measured)
@@ -110,7 +110,7 @@ func (v *verdict) links(links []LinkCount, retransmits uint64) {
 	again := min(segment*float64(retransmits), mostAgain*most)
 	var off []LinkCount
 	for _, l := range links {
-		if l.Planned && offPlan(l) > max(MaxOffPlan*float64(l.PlannedBytes), slack*most)+again {
+		if l.Planned && offPlan(l) > max(maxOffPlan*float64(l.PlannedBytes), slack*most)+again {
 			off = append(off, l)
 		}
 	}
@@ -141,8 +141,8 @@ func (v *verdict) control(e Evidence) {
 	switch {
 	case e.ControlOff:
 		v.odd("no control: the scenario says control: off")
-	case e.Control && e.Predicted > 0 && e.Measured < MinControl*e.Predicted:
+	case e.Control && e.Predicted > 0 && e.Measured < minControl*e.Predicted:
 		v.odd("the control reached %.3f of its prediction, less than %.2f: the machine slows all cases down; ratios to the control suffer least",
-			e.Measured/e.Predicted, MinControl)
+			e.Measured/e.Predicted, minControl)
 	}
 }

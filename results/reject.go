@@ -3,12 +3,12 @@ package results
 import "fmt"
 
 // When a slice is rejected: while it was measured, a server waited for a processor for
-// more than MaxDelay of the time, and for more than MaxUnusual times what is usual in the
+// more than maxDelay of the time, and for more than maxUnusual times what is usual in the
 // run. On a machine that is always as busy no slice is worse than others; the interval of a
 // case then says how much that matters.
 const (
-	MaxDelay   = 0.10
-	MaxUnusual = 1.5
+	maxDelay   = 0.10
+	maxUnusual = 1.5
 )
 
 // Delay is the share of the time for which a server waited for a processor while it had
@@ -45,7 +45,7 @@ func Reject(slices []Slice) {
 	for _, s := range slices {
 		delays = append(delays, s.Delay)
 	}
-	limit := max(MaxDelay, MaxUnusual*NewStat(delays).Median)
+	limit := max(maxDelay, maxUnusual*NewStat(delays).Median)
 	type place struct {
 		name  string
 		round int
@@ -55,7 +55,7 @@ func Reject(slices []Slice) {
 		s := &slices[i]
 		if s.Rejected = ""; s.Delay > limit {
 			s.Rejected = fmt.Sprintf("servers waited for a processor for more than %.0f %% of the time, and %.1f times what was usual in this run",
-				100*MaxDelay, MaxUnusual)
+				100*maxDelay, maxUnusual)
 			continue
 		}
 		at := place{s.Case, s.Round}

@@ -140,7 +140,7 @@ func verdictOf(c Case, cases []Case, group []int) string {
 		return Unresolved
 	}
 	for _, j := range group {
-		if other := cases[j]; other.Name != c.Name && (other.Estimate == nil || !c.Estimate.Apart(other.Estimate.Interval)) {
+		if other := cases[j]; other.Name != c.Name && (other.Estimate == nil || !c.Estimate.apart(other.Estimate.Interval)) {
 			return Unresolved
 		}
 	}

@@ -187,9 +187,9 @@ func (c *Case) settle() (name string, err error) {
 		c.Schedule = LinearShift
 	}
 	if c.Routing == "" {
-		c.Routing = Ftree
+		c.Routing = ftree
 		if c.choosesPaths() {
-			c.Routing = Pinned
+			c.Routing = pinned
 		}
 	}
 	switch {
@@ -199,10 +199,10 @@ func (c *Case) settle() (name string, err error) {
 		return "schedule", fmt.Errorf("%s cases need a schedule; there are %s", c.Mode, strings.Join(schedules(), ", "))
 	case c.Mode == Unsync && c.Schedule != "" && !c.choosesPaths():
 		return "schedule", errors.New("unsynchronised cases have no phases; leave schedule out, or write fors to use its paths")
-	case c.Routing == Pinned && c.Schedule == "":
+	case c.Routing == pinned && c.Schedule == "":
 		return "routing", fmt.Errorf("pinned takes the paths of a schedule, and there is none; write schedule: fors, or one of %s",
 			strings.Join(Routings()[:len(Routings())-1], ", "))
-	case c.Mode == Unsync && c.Schedule != "" && c.Routing != Pinned:
+	case c.Mode == Unsync && c.Schedule != "" && c.Routing != pinned:
 		return "schedule", fmt.Errorf("of a schedule, unsynchronised cases use only the paths, which routing %s does not take; write routing: pinned, or leave schedule out", c.Routing)
 	}
 	return "", nil

@@ -269,7 +269,7 @@ func (s *Scenario) checkTransport() error {
 // suits reports why a case cannot run over a transport.
 func (c *Case) suits(transport string) error {
 	switch {
-	case transport == MPI && c.Routing == Pinned:
+	case transport == MPI && c.Routing == pinned:
 		return errors.New("transport mpi cannot choose paths, so a pinned plan would be ignored; " +
 			"write transport: tcp, or a routing whose tables choose, and have the network follow it")
 	case transport != MPI && c.Barrier == MPIBarrier:

@@ -181,11 +181,11 @@ func (c *Case) adopt(none bool) (name string, err error) {
 
 // adoptUnsync: phases over tables, until a link dies.
 func (c *Case) adoptUnsync() (name string, err error) {
-	if c.Routing == Pinned {
+	if c.Routing == pinned {
 		return "routing", errors.New("policy unsync goes over to building without phases on tables; take spread, minhop or another routing of tables")
 	}
 	if c.Routing == "" {
-		c.Routing = Spread
+		c.Routing = spread
 	}
 	return "", nil
 }
@@ -201,10 +201,10 @@ func (c *Case) adoptFORS(none bool) (name string, err error) {
 		return "schedule", fmt.Errorf("policy %s changes from one plan to another, so there must be one; leave schedule out for %s", p, FORS)
 	case !c.choosesPaths():
 		return "schedule", fmt.Errorf("policy %s changes to plans that bring their paths, which those of %s do not; leave schedule out for %s", p, c.Schedule, FORS)
-	case c.Routing != "" && c.Routing != Pinned:
+	case c.Routing != "" && c.Routing != pinned:
 		return "routing", fmt.Errorf("policy %s changes to plans that bring their paths, which routing %s does not take; leave it out", p, c.Routing)
 	}
-	c.Routing = Pinned
+	c.Routing = pinned
 	return "", nil
 }
 
@@ -216,7 +216,7 @@ func (c *Case) mayFailOver(kind string) error {
 	case kind == Hosts:
 		return errors.New("evbench does not set the routes of plain hosts while events are built; " +
 			"leave failover out, and have evbench routes follow keep the routes of the network")
-	case kind == Emulate && c.Routing == Pinned:
+	case kind == Emulate && c.Routing == pinned:
 		return errors.New("an emulated fabric cannot lead pinned paths another way while events are built; " +
 			"take fabric lab, or a case on tables with policy minhop, spread or unsync")
 	}

@@ -106,22 +106,22 @@ const (
 
 // Routings, as on the command line.
 const (
-	Ftree  = twolevel.Ftree
-	MinHop = twolevel.MinHop
-	Spread = twolevel.Spread
-	ECMP   = twolevel.ECMP
-	Pinned = twolevel.Pinned
+	ftree  = twolevel.Ftree
+	minHop = twolevel.MinHop
+	spread = twolevel.Spread
+	ecmp   = twolevel.ECMP
+	pinned = twolevel.Pinned
 
-	OpenSMMinHop  = routing.OpenSMMinHop
-	UpDown        = routing.UpDown
-	UpDownScatter = routing.UpDownScatter
-	DownUp        = routing.DownUp
-	DModK         = routing.DModK
-	DModC         = routing.DModC
-	DModCDownCost = routing.DModCDownCost
-	SSSP          = routing.SSSP
-	DFSSSP        = routing.DFSSSP
-	QFT           = routing.QFT
+	openSMMinHop  = routing.OpenSMMinHop
+	upDown        = routing.UpDown
+	upDownScatter = routing.UpDownScatter
+	downUp        = routing.DownUp
+	dModK         = routing.DModK
+	dModC         = routing.DModC
+	dModCDownCost = routing.DModCDownCost
+	sssp          = routing.SSSP
+	dfsssp        = routing.DFSSSP
+	qft           = routing.QFT
 )
 
 // What becomes of a fragment's payload, and how much of it is checked.
@@ -143,8 +143,8 @@ func schedules() []string {
 }
 func Routings() []string {
 	return []string{
-		Ftree, MinHop, Spread, ECMP, OpenSMMinHop, UpDown, UpDownScatter, DownUp,
-		DModK, DModC, DModCDownCost, SSSP, DFSSSP, QFT, Pinned,
+		ftree, minHop, spread, ecmp, openSMMinHop, upDown, upDownScatter, downUp,
+		dModK, dModC, dModCDownCost, sssp, dfsssp, qft, pinned,
 	}
 }
 func Kinds() []string { return []string{Lab, Emulate, Hosts} }
@@ -215,7 +215,7 @@ func (s *Scenario) CaseNames() []string {
 	return names
 }
 
-func (c Case) tables() bool { return c.Routing != Pinned }
+func (c Case) tables() bool { return c.Routing != pinned }
 
 // asynchronous reports whether events, not exchanges, are in flight.
 func asynchronous(mode string) bool { return slices.Contains([]string{Unsync, FreeRunning}, mode) }

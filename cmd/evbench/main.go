@@ -24,10 +24,10 @@ import (
 	"evbench/report"
 )
 
-func main() { os.Exit(Main()) }
+func main() { os.Exit(runProgram()) }
 
-// Main is main without the exit, so that tests can register it as a command.
-func Main() int {
+// runProgram is main without the exit, so that tests can register it as a command.
+func runProgram() int {
 	// A fault of our own ends by a signal: the 2 that Go ends with says that the input
 	// was wrong.
 	debug.SetTraceback("crash")

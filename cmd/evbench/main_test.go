@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "rewrite golden text in scripts")
 func TestMain(m *testing.M) {
 	// As launchers call the binary that they have copied to a host.
 	if strings.HasPrefix(filepath.Base(os.Args[0]), "evbench-") {
-		os.Exit(Main())
+		os.Exit(runProgram())
 	}
 	if filepath.Base(os.Args[0]) == "opensm" {
 		io.Copy(io.Discard, os.Stdin) // stands in for it until its input ends
@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 		os.Exit(documented(os.Args, log))
 	}
 	testscript.Main(m, map[string]func(){
-		"evbench": func() { os.Exit(Main()) },
-		"crash":   func() { Main(); panic("a fault of its own") },
+		"evbench": func() { os.Exit(runProgram()) },
+		"crash":   func() { runProgram(); panic("a fault of its own") },
 	})
 }
 

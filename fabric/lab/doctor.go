@@ -11,9 +11,9 @@ type Mode string
 
 // The modes, in the order in which they are tried.
 const (
-	Direct        Mode = "direct"         // as root, or with the capabilities of root
-	UserNamespace Mode = "user namespace" // as root of a user namespace of its own; no privilege needed
-	Refused       Mode = "refused"
+	modeDirect        Mode = "direct"         // as root, or with the capabilities of root
+	modeUserNamespace Mode = "user namespace" // as root of a user namespace of its own; no privilege needed
+	modeRefused       Mode = "refused"
 )
 
 // A Check is one thing that a lab needs, tried in a throw-away namespace.
@@ -33,15 +33,15 @@ type Report struct {
 }
 
 // Possible reports whether a lab can run here.
-func (r Report) Possible() bool { return r.Mode != Refused }
+func (r Report) Possible() bool { return r.Mode != modeRefused }
 
 // String returns the report for people, one line per check.
 func (r Report) String() string {
 	var b strings.Builder
 	switch r.Mode {
-	case Refused:
+	case modeRefused:
 		fmt.Fprintf(&b, "lab: cannot run here (%s)\n", r.System)
-	case Direct:
+	case modeDirect:
 		fmt.Fprintf(&b, "lab: can run here, directly (%s)\n", r.System)
 	default:
 		fmt.Fprintf(&b, "lab: can run here, in a %s (%s)\n", r.Mode, r.System)
@@ -59,9 +59,9 @@ func (r Report) String() string {
 	return b.String()
 }
 
-// Err returns nil where a lab can run, else the first refusal of each mode with
+// err returns nil where a lab can run, else the first refusal of each mode with
 // its cure, on one line.
-func (r Report) Err() error {
+func (r Report) err() error {
 	if r.Possible() {
 		return nil
 	}
@@ -146,11 +146,11 @@ func cure(check string, mode Mode, why refusal, f facts) string {
 // cureDenied puts the switch that is known to be off before the guess.
 func cureDenied(check string, mode Mode, f facts) string {
 	switch {
-	case mode == Direct && !f.Root:
+	case mode == modeDirect && !f.Root:
 		return "" // not being root is no fault: a user namespace does as well
-	case mode == Direct && f.Container:
+	case mode == modeDirect && f.Container:
 		return "start the container with --cap-add SYS_ADMIN --cap-add NET_ADMIN"
-	case mode == Direct:
+	case mode == modeDirect:
 		return "give the process CAP_SYS_ADMIN and CAP_NET_ADMIN"
 	case f.UsernsClone == "0":
 		return "sysctl -w kernel.unprivileged_userns_clone=1"

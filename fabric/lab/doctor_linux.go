@@ -19,14 +19,14 @@ import (
 // second part starts this program again; its main has to call Helper first.
 func Doctor() Report {
 	f := gatherFacts()
-	r := Report{Mode: Refused, System: system()}
-	direct := probe(Direct, f)
+	r := Report{Mode: modeRefused, System: system()}
+	direct := probe(modeDirect, f)
 	user := probeUserNamespace(f)
 	switch {
 	case allOK(direct):
-		r.Mode = Direct
+		r.Mode = modeDirect
 	case allOK(user):
-		r.Mode = UserNamespace
+		r.Mode = modeUserNamespace
 	}
 	r.Checks = append(direct, user...)
 	return r
@@ -39,7 +39,7 @@ func Helper() bool {
 		return false
 	}
 	// An error of the write shows as a missing answer at the other end.
-	json.NewEncoder(os.Stdout).Encode(probe(UserNamespace, gatherFacts()))
+	json.NewEncoder(os.Stdout).Encode(probe(modeUserNamespace, gatherFacts()))
 	return true
 }
 
@@ -154,7 +154,7 @@ const probeTime = 10 * time.Second
 // probeUserNamespace starts this program in a user namespace, only to try.
 func probeUserNamespace(f facts) []Check {
 	if os.Getenv(marker) == markProbe {
-		return []Check{{Name: checkUser, Mode: UserNamespace, Reason: "main does not call lab.Helper"}}
+		return []Check{{Name: checkUser, Mode: modeUserNamespace, Reason: "main does not call lab.Helper"}}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()
@@ -162,16 +162,16 @@ func probeUserNamespace(f facts) []Check {
 	cmd := again(ctx, markProbe)
 	cmd.Stdout, cmd.Stderr = &answer, &messages
 	if err := cmd.Start(); err != nil {
-		return []Check{check(checkUser, UserNamespace, err, f)}
+		return []Check{check(checkUser, modeUserNamespace, err, f)}
 	}
 	err := cmd.Wait()
-	checks := []Check{check(checkUser, UserNamespace, nil, f)}
+	checks := []Check{check(checkUser, modeUserNamespace, nil, f)}
 	inner, bad := parseProbe([]byte(answer.String()))
 	if err = errors.Join(err, bad); err != nil {
 		if m := strings.TrimSpace(messages.String()); m != "" {
 			err = fmt.Errorf("%w: %s", err, m)
 		}
-		return append(checks, check(checkNetwork, UserNamespace, err, f))
+		return append(checks, check(checkNetwork, modeUserNamespace, err, f))
 	}
 	return append(checks, inner...)
 }

@@ -16,23 +16,23 @@ func TestCure(t *testing.T) {
 		f     facts
 		want  string // in the cure; "" means no cure
 	}{
-		{"a user is not root", checkNetwork, Direct, denied, facts{}, ""},
-		{"root without capabilities", checkNetwork, Direct, denied, facts{Root: true}, "CAP_NET_ADMIN"},
-		{"root of a container", checkNetwork, Direct, denied, facts{Root: true, Container: true}, "--cap-add SYS_ADMIN"},
-		{"Debian's switch", checkUser, UserNamespace, denied, facts{UsernsClone: "0", AppArmor: "1"}, "kernel.unprivileged_userns_clone=1"},
-		{"Ubuntu's switch", checkUser, UserNamespace, denied, facts{AppArmor: "1"}, "kernel.apparmor_restrict_unprivileged_userns=0"},
-		{"Ubuntu's switch, found later", checkVeth, UserNamespace, denied, facts{UsernsClone: "1", AppArmor: "1"}, "kernel.apparmor_restrict_unprivileged_userns=0"},
-		{"no user namespaces", checkUser, UserNamespace, denied, facts{MaxUser: "0"}, "user.max_user_namespaces"},
-		{"in a container", checkUser, UserNamespace, denied, facts{Container: true}, "seccomp=unconfined"},
-		{"seccomp filter", checkUser, UserNamespace, denied, facts{Seccomp: true}, "seccomp=unconfined"},
-		{"nothing known", checkUser, UserNamespace, denied, facts{}, "security module"},
-		{"limit of users", checkUser, UserNamespace, noSpace, facts{MaxUser: "3", MaxNet: "4"}, "user.max_net_namespaces=15000 (now 3 and 4)"},
-		{"limit of networks", checkNetwork, Direct, noSpace, facts{MaxNet: "2"}, "user.max_net_namespaces=15000 (now 2)"},
-		{"no tbf", checkBucket, Direct, unsupported, facts{}, "modprobe sch_tbf"},
-		{"no veth", checkVeth, UserNamespace, unsupported, facts{}, "modprobe veth"},
-		{"no multipath", checkMultipath, Direct, unsupported, facts{}, "CONFIG_IP_ROUTE_MULTIPATH"},
-		{"read-only", checkSysctl, Direct, readOnly, facts{Container: true}, "read-only"},
-		{"anything else", checkSysctl, Direct, other, facts{}, ""},
+		{"a user is not root", checkNetwork, modeDirect, denied, facts{}, ""},
+		{"root without capabilities", checkNetwork, modeDirect, denied, facts{Root: true}, "CAP_NET_ADMIN"},
+		{"root of a container", checkNetwork, modeDirect, denied, facts{Root: true, Container: true}, "--cap-add SYS_ADMIN"},
+		{"Debian's switch", checkUser, modeUserNamespace, denied, facts{UsernsClone: "0", AppArmor: "1"}, "kernel.unprivileged_userns_clone=1"},
+		{"Ubuntu's switch", checkUser, modeUserNamespace, denied, facts{AppArmor: "1"}, "kernel.apparmor_restrict_unprivileged_userns=0"},
+		{"Ubuntu's switch, found later", checkVeth, modeUserNamespace, denied, facts{UsernsClone: "1", AppArmor: "1"}, "kernel.apparmor_restrict_unprivileged_userns=0"},
+		{"no user namespaces", checkUser, modeUserNamespace, denied, facts{MaxUser: "0"}, "user.max_user_namespaces"},
+		{"in a container", checkUser, modeUserNamespace, denied, facts{Container: true}, "seccomp=unconfined"},
+		{"seccomp filter", checkUser, modeUserNamespace, denied, facts{Seccomp: true}, "seccomp=unconfined"},
+		{"nothing known", checkUser, modeUserNamespace, denied, facts{}, "security module"},
+		{"limit of users", checkUser, modeUserNamespace, noSpace, facts{MaxUser: "3", MaxNet: "4"}, "user.max_net_namespaces=15000 (now 3 and 4)"},
+		{"limit of networks", checkNetwork, modeDirect, noSpace, facts{MaxNet: "2"}, "user.max_net_namespaces=15000 (now 2)"},
+		{"no tbf", checkBucket, modeDirect, unsupported, facts{}, "modprobe sch_tbf"},
+		{"no veth", checkVeth, modeUserNamespace, unsupported, facts{}, "modprobe veth"},
+		{"no multipath", checkMultipath, modeDirect, unsupported, facts{}, "CONFIG_IP_ROUTE_MULTIPATH"},
+		{"read-only", checkSysctl, modeDirect, readOnly, facts{Container: true}, "read-only"},
+		{"anything else", checkSysctl, modeDirect, other, facts{}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := cure(test.check, test.mode, test.why, test.f)
@@ -44,11 +44,11 @@ func TestCure(t *testing.T) {
 }
 
 func TestReport(t *testing.T) {
-	r := Report{Mode: Refused, System: "Linux 6.1", Checks: []Check{
-		{Name: checkNetwork, Mode: Direct, Reason: "operation not permitted"},
-		{Name: checkUser, Mode: UserNamespace, OK: true},
-		{Name: checkVeth, Mode: UserNamespace, Reason: "operation not supported", Cure: "modprobe veth"},
-		{Name: checkBucket, Mode: UserNamespace, Reason: "no such file or directory", Cure: "modprobe sch_tbf"},
+	r := Report{Mode: modeRefused, System: "Linux 6.1", Checks: []Check{
+		{Name: checkNetwork, Mode: modeDirect, Reason: "operation not permitted"},
+		{Name: checkUser, Mode: modeUserNamespace, OK: true},
+		{Name: checkVeth, Mode: modeUserNamespace, Reason: "operation not supported", Cure: "modprobe veth"},
+		{Name: checkBucket, Mode: modeUserNamespace, Reason: "no such file or directory", Cure: "modprobe sch_tbf"},
 	}}
 	const text = `lab: cannot run here (Linux 6.1)
   no    direct          create a network namespace: operation not permitted
@@ -63,17 +63,17 @@ func TestReport(t *testing.T) {
 	}
 	const line = "lab: this system refuses what it needs: direct: create a network namespace: operation not permitted; " +
 		"user namespace: create a veth pair: operation not supported (cure: modprobe veth)"
-	if err := r.Err(); err == nil || err.Error() != line {
+	if err := r.err(); err == nil || err.Error() != line {
 		t.Errorf("got  %v\nwant %s", err, line)
 	}
-	r.Mode = UserNamespace
-	if !strings.HasPrefix(r.String(), "lab: can run here, in a user namespace (Linux 6.1)\n") || r.Err() != nil {
-		t.Errorf("a user namespace does: %v, %v", r, r.Err())
+	r.Mode = modeUserNamespace
+	if !strings.HasPrefix(r.String(), "lab: can run here, in a user namespace (Linux 6.1)\n") || r.err() != nil {
+		t.Errorf("a user namespace does: %v, %v", r, r.err())
 	}
 }
 
 func TestParseProbe(t *testing.T) {
-	checks := []Check{{Name: checkVeth, Mode: UserNamespace, OK: true}}
+	checks := []Check{{Name: checkVeth, Mode: modeUserNamespace, OK: true}}
 	text, err := json.Marshal(checks)
 	if err != nil {
 		t.Fatal(err)

@@ -23,10 +23,10 @@ import (
 // SIGINT, SIGTERM and SIGHUP reach it; and it dies with this process. Enter
 // comes before anything that must not happen twice.
 func Enter() (code int, done bool, err error) {
-	f, mode := gatherFacts(), Direct
+	f, mode := gatherFacts(), modeDirect
 	inside := os.Getenv(marker) == markInside
 	if inside {
-		mode = UserNamespace
+		mode = modeUserNamespace
 	}
 	checks := probe(mode, f)
 	switch {
@@ -35,12 +35,12 @@ func Enter() (code int, done bool, err error) {
 	case allOK(checks):
 		return 0, false, nil
 	case inside:
-		return 0, false, Report{Mode: Refused, Checks: checks}.Err()
+		return 0, false, Report{Mode: modeRefused, Checks: checks}.err()
 	}
 	code, err = runInside()
 	if err != nil {
-		checks = append(checks, check(checkUser, UserNamespace, err, f))
-		return 0, false, Report{Mode: Refused, Checks: checks}.Err()
+		checks = append(checks, check(checkUser, modeUserNamespace, err, f))
+		return 0, false, Report{Mode: modeRefused, Checks: checks}.err()
 	}
 	return code, true, nil
 }

@@ -34,7 +34,7 @@ type Options struct {
 	Tree *topology.Tree
 	// Rate limits each direction of each cable, in bit/s. 0 means no limit.
 	Rate unit.Rate
-	// MTU of every interface, 576..65535 bytes. 0 means DefaultMTU.
+	// MTU of every interface, 576..65535 bytes. 0 means defaultMTU.
 	MTU int
 	// Phase is the shortest time for which a sender fills a link before its
 	// traffic changes. Under 20 ms the links keep smaller bursts. 0 means that
@@ -42,8 +42,8 @@ type Options struct {
 	Phase time.Duration
 }
 
-// DefaultMTU is that of jumbo frames, in bytes.
-const DefaultMTU = 9000
+// defaultMTU is that of jumbo frames, in bytes.
+const defaultMTU = 9000
 
 // Limits of the address plan 10.<spine>.<leaf>.<slot+1>.
 const (
@@ -56,7 +56,7 @@ func (o *Options) validate() error {
 		return errors.New("lab: no tree")
 	}
 	if o.MTU == 0 {
-		o.MTU = DefaultMTU
+		o.MTU = defaultMTU
 	}
 	switch n := o.Tree; {
 	case n.Leaves() > maxLeaves:

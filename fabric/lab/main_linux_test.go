@@ -318,7 +318,7 @@ func TestExitCode(t *testing.T) {
 
 func TestDoctor(t *testing.T) {
 	r := Doctor()
-	if !r.Possible() || r.Err() != nil {
+	if !r.Possible() || r.err() != nil {
 		t.Errorf("a lab can run here, or this test would not, but:\n%s", r)
 	}
 	if n := len(r.Checks); n != 11 {

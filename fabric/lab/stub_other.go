@@ -30,7 +30,7 @@ func Start(_ context.Context, o Options) (*Lab, error) {
 // Doctor says that this system has no network namespaces.
 func Doctor() Report {
 	reason := unsupportedHere().Error()
-	return Report{Mode: Refused, System: runtime.GOOS, Checks: []Check{{Name: checkNetwork, Mode: Direct, Reason: reason}}}
+	return Report{Mode: modeRefused, System: runtime.GOOS, Checks: []Check{{Name: checkNetwork, Mode: modeDirect, Reason: reason}}}
 }
 
 // Helper reports that this process is none.

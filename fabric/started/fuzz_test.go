@@ -17,7 +17,7 @@ func FuzzRead(f *testing.F) {
 			env[name] = value
 		}
 		p, err := Read(func(name string) string { return env[name] })
-		if err == nil && (p.Rank < 0 || p.Size < 0 || p.Size > 0 && p.Rank >= p.Size || p.Local < 0 || p.Locals < 0 || strings.ContainsAny(p.First, "[")) {
+		if err == nil && (p.Rank < 0 || p.Size < 0 || p.Size > 0 && p.Rank >= p.Size || p.Local < 0 || p.Locals < 0 || strings.ContainsAny(p.first, "[")) {
 			t.Fatalf("%q: %+v", text, p)
 		}
 	})

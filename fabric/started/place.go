@@ -17,7 +17,7 @@ type Place struct {
 	// Local is the rank among the processes on this machine, and Locals is their
 	// number; 0: not known.
 	Local, Locals int
-	First         string // host of rank 0; "": not known
+	first         string // host of rank 0; "": not known
 }
 
 // A Lookup returns an environment variable, or "".
@@ -71,7 +71,7 @@ func (p *Place) slurm(env Lookup) error {
 	if err != nil {
 		return err
 	}
-	p.First = firstHost(cmp.Or(env("SLURM_STEP_NODELIST"), env("SLURM_JOB_NODELIST")))
+	p.first = firstHost(cmp.Or(env("SLURM_STEP_NODELIST"), env("SLURM_JOB_NODELIST")))
 	if p.Locals = tasksOn(env("SLURM_STEP_TASKS_PER_NODE"), node); p.Locals == 0 && nodes == 1 {
 		p.Locals = p.Size
 	}

@@ -29,11 +29,11 @@ func TestRead(t *testing.T) {
 		{
 			name: "srun", env: "SLURM_PROCID=5 SLURM_NTASKS=12 SLURM_STEP_NUM_TASKS=9 SLURM_STEP_ID=1 SLURM_LOCALID=0 SLURM_NODEID=1 " +
 				"SLURM_STEP_NUM_NODES=2 SLURM_STEP_TASKS_PER_NODE=5,4 SLURM_STEP_NODELIST=node[007-008] SLURM_JOB_NODELIST=node[001-009]",
-			want: Place{By: "SLURM_PROCID", Rank: 5, Size: 9, Locals: 4, First: "node007"},
+			want: Place{By: "SLURM_PROCID", Rank: 5, Size: 9, Locals: 4, first: "node007"},
 		},
 		{
 			name: "srun with PMIx, one node", env: "PMIX_RANK=1 SLURM_PROCID=1 SLURM_NTASKS=3 SLURM_STEP_ID=0 SLURM_LOCALID=1 SLURM_STEP_NUM_NODES=1 SLURM_JOB_NODELIST=a",
-			want: Place{By: "PMIX_RANK", Rank: 1, Size: 3, Local: 1, Locals: 3, First: "a"},
+			want: Place{By: "PMIX_RANK", Rank: 1, Size: 3, Local: 1, Locals: 3, first: "a"},
 		},
 		{name: "a batch script is alone", env: "SLURM_PROCID=0 SLURM_NTASKS=9 SLURM_JOB_NODELIST=a"},
 		{name: "not a number", env: "PMI_RANK=x PMI_SIZE=4", wrong: "PMI_RANK=x"},

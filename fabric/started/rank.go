@@ -33,7 +33,7 @@ const ControlMPI = "mpi"
 // A Rank is this process' part in a run whose ranks are there already.
 type Rank struct {
 	Place      Place
-	Controller int    // rank of the controller
+	controller int    // rank of the controller
 	Control    string // "unix:PATH", "tcp:HOST:PORT", "tls:HOST:PORT", or ControlMPI
 	Token      string
 
@@ -45,7 +45,7 @@ type Rank struct {
 // New returns this process' part in a run of a scenario, which is in the file of that name. It
 // checks what can be wrong in the same way on every rank.
 func New(s *scenario.Scenario, name string, at Place, controller int) (*Rank, error) {
-	r := &Rank{Place: at, Controller: controller, s: s, name: name}
+	r := &Rank{Place: at, controller: controller, s: s, name: name}
 	ranks := s.Tree.Servers() + 1
 	switch {
 	case s.Transport == scenario.MPI && !mpi.Built:
@@ -78,7 +78,7 @@ func (r *Rank) notStarted() error {
 
 // FindControl finds out where the workers reach the controller.
 func (r *Rank) FindControl() (err error) {
-	r.Control, err = controlOf(r.s, r.Place, r.Controller)
+	r.Control, err = controlOf(r.s, r.Place, r.controller)
 	return err
 }
 
@@ -97,8 +97,8 @@ func controlOf(s *scenario.Scenario, at Place, controller int) (string, error) {
 		return ControlMPI, nil
 	case at.oneMachine():
 		return "tcp:127.0.0.1:" + controlPort, nil
-	case at.First != "" && controller == 0:
-		return "tcp:" + net.JoinHostPort(at.First, controlPort), nil
+	case at.first != "" && controller == 0:
+		return "tcp:" + net.JoinHostPort(at.first, controlPort), nil
 	}
 	return "", fabric.Inputf("launch.control is missing: where the workers reach rank %d, such as control: \"tcp:node001:%s\"", controller, controlPort)
 }
@@ -162,11 +162,11 @@ func yieldWhenCrowded(at Place) {
 }
 
 // Controls reports whether this rank is the controller.
-func (r *Rank) Controls() bool { return r.Place.Rank == r.Controller }
+func (r *Rank) Controls() bool { return r.Place.Rank == r.controller }
 
 // server returns the rank among the servers.
 func (r *Rank) server() int {
-	if r.Place.Rank > r.Controller {
+	if r.Place.Rank > r.controller {
 		return r.Place.Rank - 1
 	}
 	return r.Place.Rank

@@ -23,8 +23,8 @@ func TestControlOf(t *testing.T) {
 		{"no address", wrong, Place{Size: 9}, 0, ""},
 		{"MPI", scenario.Scenario{Transport: scenario.MPI}, Place{Size: 9}, 0, "mpi"},
 		{"one machine", tcp, Place{Size: 9, Locals: 9}, 3, "tcp:127.0.0.1:7777"},
-		{"first host of Slurm", tcp, Place{Size: 9, Locals: 3, First: "node007"}, 0, "tcp:node007:7777"},
-		{"controller on another host", tcp, Place{Size: 9, Locals: 3, First: "node007"}, 8, ""},
+		{"first host of Slurm", tcp, Place{Size: 9, Locals: 3, first: "node007"}, 0, "tcp:node007:7777"},
+		{"controller on another host", tcp, Place{Size: 9, Locals: 3, first: "node007"}, 8, ""},
 		{"not known", tcp, Place{Size: 9, Locals: 3}, 0, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestListenOn(t *testing.T) {
 func TestServerOfRank(t *testing.T) {
 	var got []int
 	for rank := range 5 {
-		if r := (Rank{Place: Place{Rank: rank}, Controller: 2}); rank != 2 {
+		if r := (Rank{Place: Place{Rank: rank}, controller: 2}); rank != 2 {
 			got = append(got, r.server())
 		}
 	}

@@ -78,7 +78,7 @@ func (r *Rank) join(ctx context.Context, o worker.Options) error {
 	if r.Control != ControlMPI {
 		return workers.Join(ctx, workers.JoinWithin, r.Control, o)
 	}
-	c, err := r.world.Dial(ctx, r.Controller)
+	c, err := r.world.Dial(ctx, r.controller)
 	if err != nil {
 		return fmt.Errorf("controller: %w", err)
 	}

@@ -64,8 +64,8 @@ func (c *NetConn) Send(m Message) error {
 // Receive waits for the next message.
 func (c *NetConn) Receive() (Message, error) { return Read(c.in, c.limit) }
 
-// SetLimit changes the size of frames that are accepted, between two Receives.
-func (c *NetConn) SetLimit(n int) { c.limit = n }
+// setLimit changes the size of frames that are accepted, between two Receives.
+func (c *NetConn) setLimit(n int) { c.limit = n }
 
 // SetDeadline bounds Receive; the zero time removes the bound.
 func (c *NetConn) SetDeadline(t time.Time) error { return c.c.SetReadDeadline(t) }

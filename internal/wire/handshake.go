@@ -30,7 +30,7 @@ var (
 // has welcomed it and is known to be that of the run. Nonce and Proof of the Hello
 // are filled in.
 func (c *NetConn) Introduce(token string, h Hello) error {
-	c.SetLimit(MaxHello)
+	c.setLimit(MaxHello)
 	challenge, err := answer[Challenge](c)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (c *NetConn) Introduce(token string, h Hello) error {
 	if !m.proven(welcome.Proof, token, roleController) {
 		return fmt.Errorf("the controller does not know the secret of this run: %w", ErrToken)
 	}
-	c.SetLimit(MaxFrame)
+	c.setLimit(MaxFrame)
 	return nil
 }
 
@@ -82,7 +82,7 @@ func (c *NetConn) refusal(err error) error {
 // and returns its Hello, with the Welcome that is due if it may join. Who does not
 // know the token, or speaks another version, is told so.
 func (c *NetConn) Examine(token string) (h Hello, w Welcome, err error) {
-	c.SetLimit(MaxHello)
+	c.setLimit(MaxHello)
 	nonce := newNonce()
 	if err := c.Send(Challenge{nonce}); err != nil {
 		return h, w, err
@@ -106,7 +106,7 @@ func (c *NetConn) Examine(token string) (h Hello, w Welcome, err error) {
 		_ = c.Send(Refused{Reason: err.Error()})
 		return h, w, err
 	}
-	c.SetLimit(MaxFrame)
+	c.setLimit(MaxFrame)
 	return h, Welcome{m.proof(token, roleController)}, nil
 }
 

@@ -24,9 +24,9 @@ import (
 	"evbench/topology"
 )
 
-// Schema is that of the index, IndexFile its name in the directory.
+// schema is that of the index, IndexFile its name in the directory.
 const (
-	Schema    = "evbench/store/1"
+	schema    = "evbench/store/1"
 	IndexFile = "index.json"
 )
 
@@ -93,8 +93,8 @@ func parse(text []byte) (*Store, error) {
 	if err := json.Unmarshal(text, &x); err != nil {
 		return nil, err
 	}
-	if x.Schema != Schema {
-		return nil, fmt.Errorf("schema %q; this reads %s", x.Schema, Schema)
+	if x.Schema != schema {
+		return nil, fmt.Errorf("schema %q; this reads %s", x.Schema, schema)
 	}
 	o, err := topology.Parse(x.Topology)
 	if err != nil {

@@ -124,7 +124,7 @@ func (w *Writer) Close() error {
 // and then by name. The caller holds the lock.
 func (w *Writer) index() error {
 	t := w.s.tree
-	x := index{Schema: Schema, Topology: t.Notation(), Fill: t.Fill(), Spines: t.Spines(), Entries: slices.Clone(w.s.entries)}
+	x := index{Schema: schema, Topology: t.Notation(), Fill: t.Fill(), Spines: t.Spines(), Entries: slices.Clone(w.s.entries)}
 	slices.SortFunc(x.Entries, func(a, b Entry) int {
 		if len(a.Down) != len(b.Down) {
 			return len(a.Down) - len(b.Down)

@@ -24,7 +24,7 @@ const maxWeight = 1<<62 - 1
 // pods the up wire to a top switch and the down wire from it come on top. It is
 // exact: integers, no rounding but the last. O(leaves²·spines), in three levels
 // and O(pods²·planes·tops).
-func (j *judge) dual(weights []Weight) (*big.Int, error) {
+func (j *judge) dual(weights []dualWeight) (*big.Int, error) {
 	y, sum, err := j.spread(weights)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (j *judge) dual(weights []Weight) (*big.Int, error) {
 }
 
 // spread returns the weights by wire, and their sum.
-func (j *judge) spread(weights []Weight) (y []uint64, sum *big.Int, err error) {
+func (j *judge) spread(weights []dualWeight) (y []uint64, sum *big.Int, err error) {
 	y, sum = make([]uint64, j.fabric.wires()), new(big.Int)
 	dead := j.fabric.deadWires()
 	for _, w := range weights {

@@ -208,12 +208,12 @@ func (h *header) lower(f fabric) (Bound, error) {
 	return b, err
 }
 
-func (h *header) weights(f fabric) ([]Weight, error) {
+func (h *header) weights(f fabric) ([]dualWeight, error) {
 	if h.bound.Weights == nil {
 		return nil, nil
 	}
 	seen := map[topology.Wire]bool{}
-	out := make([]Weight, 0, len(h.bound.Weights))
+	out := make([]dualWeight, 0, len(h.bound.Weights))
 	for i, w := range h.bound.Weights {
 		wire, err := f.wireOf(w.Link, w.Direction)
 		switch {
@@ -223,7 +223,7 @@ func (h *header) weights(f fabric) ([]Weight, error) {
 			return nil, h.wrong("bound", "weights[%d]: %s %s has a weight already", i, w.Link, w.Direction)
 		}
 		seen[wire] = true
-		out = append(out, Weight{wire, w.Weight})
+		out = append(out, dualWeight{wire, w.Weight})
 	}
 	return out, nil
 }

@@ -45,7 +45,7 @@ func readJSON(in *input) (*File, error) {
 		return nil, err
 	}
 	if b := &r.file.Bound; b.Kind == lp && b.weights == nil {
-		b.weights = []Weight{} // this form could have carried them
+		b.weights = []dualWeight{} // this form could have carried them
 	}
 	if want := columnsOf(&r.file); r.columns != 0 && r.columns != want {
 		return nil, r.h.wrong("messages", "%d numbers each; a message on %s is %s", r.columns, fabric{r.file.Tree, r.file.Pods}.notation(), jsonForms[want])

@@ -55,16 +55,16 @@ type File struct {
 // what proves it.
 type Bound struct {
 	Phases  int
-	Kind    string   // "server", "leaf3", "hall3", "pod1" or LP
-	subset  []int    // of a hall kind: leaves, as stated
-	weights []Weight // LP, JSON form only; nil when the form carries none
+	Kind    string       // "server", "leaf3", "hall3", "pod1" or LP
+	subset  []int        // of a hall kind: leaves, as stated
+	weights []dualWeight // LP, JSON form only; nil when the form carries none
 }
 
 // lp is the Kind of a bound that is proven by weights on wires.
 const lp = "lp"
 
-// A Weight is one entry of an LP dual, on a wire between switches.
-type Weight struct {
+// A dualWeight is one entry of an LP dual, on a wire between switches.
+type dualWeight struct {
 	wire   topology.Wire
 	weight int64
 }

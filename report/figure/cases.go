@@ -50,7 +50,7 @@ func efficiency(s Source, f *Figure) {
 			drawEfficiency(c, p, x, spans[i], rowAt(i, len(cases)))
 		}
 	}))
-	f.Panels = []Panel{{Case: -1, Plot: p, Width: wide, Height: rowsHeight(len(cases)), Slim: panelWidth}}
+	f.Panels = []Panel{{Case: -1, plot: p, width: wide, height: rowsHeight(len(cases)), Slim: panelWidth}}
 }
 
 // controlEfficiency is what the controls of all slices that count came to, 0 where there is none.
@@ -153,7 +153,7 @@ func throughput(s Source, f *Figure) {
 	if limit > 0 {
 		f.Caption += " The dashed line is what a link leaves for messages."
 	}
-	f.Panels = []Panel{{Case: -1, Plot: p, Width: wide, Height: rowsHeight(len(cases)), Slim: panelWidth}}
+	f.Panels = []Panel{{Case: -1, plot: p, width: wide, height: rowsHeight(len(cases)), Slim: panelWidth}}
 }
 
 // linkLimit is what a link leaves for messages, 0 where its rate is not known.
@@ -226,7 +226,7 @@ func waits(s Source, f *Figure) {
 			}
 		}
 	}))
-	f.Panels = []Panel{{Case: -1, Plot: p, Width: wide, Height: rowsHeight(len(cases)), Slim: panelWidth}}
+	f.Panels = []Panel{{Case: -1, plot: p, width: wide, height: rowsHeight(len(cases)), Slim: panelWidth}}
 }
 
 // hatch fills a rectangle with orange and slanted lines, from its lower left to its

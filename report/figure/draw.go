@@ -52,7 +52,7 @@ func (f *Figure) WritePNG(w io.Writer) error {
 }
 
 // SVG draws one panel without its title as an SVG document.
-func (p Panel) SVG() (string, error) { return p.svg(p.Width) }
+func (p Panel) SVG() (string, error) { return p.svg(p.width) }
 
 // SlimSVG draws it as wide as Slim says, "" where that is 0.
 func (p Panel) SlimSVG() (string, error) {
@@ -63,8 +63,8 @@ func (p Panel) SlimSVG() (string, error) {
 }
 
 func (p Panel) svg(width vg.Length) (string, error) {
-	c := vgsvg.New(width, p.Height)
-	p.Plot.Draw(draw.New(c))
+	c := vgsvg.New(width, p.height)
+	p.plot.Draw(draw.New(c))
 	var b strings.Builder
 	_, err := c.WriteTo(&b)
 	return finish(b.String()), err
@@ -124,10 +124,10 @@ func (f *Figure) size() (width, height vg.Length) {
 	for _, row := range f.rows() {
 		across := gap
 		for _, p := range row {
-			across += p.Width + gap
+			across += p.width + gap
 		}
 		width = max(width, across)
-		height += row[0].Height + titleGap + gap
+		height += row[0].height + titleGap + gap
 	}
 	return width, height
 }
@@ -142,12 +142,12 @@ func (f *Figure) draw(c draw.Canvas) {
 			if p.Case >= 0 {
 				heading(c, p.Title, vg.Point{X: left, Y: top - titleGap + 6}, textSize)
 			}
-			p.Plot.Draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
-				Min: vg.Point{X: left, Y: top - titleGap - p.Height}, Max: vg.Point{X: left + p.Width, Y: top - titleGap},
+			p.plot.Draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
+				Min: vg.Point{X: left, Y: top - titleGap - p.height}, Max: vg.Point{X: left + p.width, Y: top - titleGap},
 			}})
-			left += p.Width + gap
+			left += p.width + gap
 		}
-		top -= row[0].Height + titleGap + gap
+		top -= row[0].height + titleGap + gap
 	}
 }
 

@@ -108,8 +108,8 @@ func (s Source) failoverTimes(cases []results.Case) (out []Panel) {
 	for i, c := range cases {
 		if len(all[i]) > 0 && most > 0 {
 			p := timePanel(policyLabel(c, cases), i, changes(c), all[i], u, most)
-			p.Plot.Y.Max *= 1.3 // room for the marks
-			p.Plot.Add(reactions(c.Failovers))
+			p.plot.Y.Max *= 1.3 // room for the marks
+			p.plot.Add(reactions(c.Failovers))
 			out = append(out, p)
 		}
 	}
@@ -277,7 +277,7 @@ func barPanel(rows []bar) Panel {
 		c.FillPolygon(Paper, box(vg.Point{X: c.Min.X, Y: low}, c.Max))
 		drawLegend(c, stageEntries(), c.Max.Y)
 	}))
-	return Panel{Case: -1, Plot: p, Width: wide, Height: rowsHeight(len(rows)) + 24*legendRows}
+	return Panel{Case: -1, plot: p, width: wide, height: rowsHeight(len(rows)) + 24*legendRows}
 }
 
 // legendRows is the room of the legend, in rows of the panel.

@@ -60,8 +60,8 @@ type Figure struct {
 type Panel struct {
 	Title         string
 	Case          int // index in the summary; -1: all cases
-	Plot          *plot.Plot
-	Width, Height vg.Length
+	plot          *plot.Plot
+	width, height vg.Length
 	Slim          vg.Length // a width for small screens, on which it can be read, too; 0: none
 }
 

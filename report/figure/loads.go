@@ -14,7 +14,7 @@ import (
 // Loads count the messages that a plan puts on each wire between leaves and
 // spines, phase by phase.
 type Loads struct {
-	Tree   *topology.Tree
+	tree   *topology.Tree
 	Phases int
 	Most   int // on one wire in one phase
 	wires  int
@@ -31,7 +31,7 @@ func LoadsOf(p *plan.Plan) *Loads {
 		return nil
 	}
 	t := p.Tree
-	l := &Loads{Tree: t, Phases: p.Phases(), wires: 2 * t.Leaves() * t.Spines()}
+	l := &Loads{tree: t, Phases: p.Phases(), wires: 2 * t.Leaves() * t.Spines()}
 	l.cells = make([]uint16, l.Phases*l.wires)
 	leaf := make([]int, t.Servers())
 	for rank := range leaf {

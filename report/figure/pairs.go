@@ -197,7 +197,7 @@ func (g *grid) panel(title string, index int) Panel {
 	if !g.measured {
 		title += " (planned)"
 	}
-	return Panel{Title: title, Case: index, Plot: p, Width: panelWidth, Height: panelWidth * 0.86}
+	return Panel{Title: title, Case: index, plot: p, width: panelWidth, height: panelWidth * 0.86}
 }
 
 // ticks are the positions of some servers, round numbers; on the Y axis the first is

@@ -84,7 +84,7 @@ func timePanel(title string, index int, events []results.LinkEvent, list []momen
 			}
 		}
 	}))
-	return Panel{Title: title, Case: index, Plot: p, Width: panelWidth, Height: panelHeight}
+	return Panel{Title: title, Case: index, plot: p, width: panelWidth, height: panelHeight}
 }
 
 // failureMark draws a dashed line with a triangle at its top: down for a link
@@ -159,5 +159,5 @@ func serverPanel(title string, index int, list []served, ports int, u unit, most
 			c.DrawGlyph(draw.GlyphStyle{Color: blue, Radius: radius, Shape: draw.CircleGlyph{}}, at(c, p, float64(x.server), x.goodput/u.size))
 		}
 	}))
-	return Panel{Title: title, Case: index, Plot: p, Width: panelWidth, Height: panelHeight}
+	return Panel{Title: title, Case: index, plot: p, width: panelWidth, height: panelHeight}
 }

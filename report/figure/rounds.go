@@ -154,7 +154,7 @@ func roundsPanel(title string, index int, c results.Case, list []trial, last int
 			}
 		}
 	}))
-	return Panel{Title: title, Case: index, Plot: p, Width: panelWidth, Height: panelHeight}
+	return Panel{Title: title, Case: index, plot: p, width: panelWidth, height: panelHeight}
 }
 
 // level draws a line at a value of the Y axis.

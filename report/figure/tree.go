@@ -93,7 +93,7 @@ func (x *CaseTree) panel(title string, index int) Panel {
 		style := textStyle(smallSize-1, Ink)
 		c.FillText(style, vg.Point{X: c.Min.X, Y: c.Min.Y}, "leaves, and below them how many servers each has; the darkest cable carries "+x.amount(most))
 	}))
-	return Panel{Title: title, Case: index, Plot: p, Width: 420, Height: 230}
+	return Panel{Title: title, Case: index, plot: p, width: 420, height: 230}
 }
 
 // amount prints what a cable carries in the whole case.

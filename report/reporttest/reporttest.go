@@ -27,8 +27,8 @@ type Case struct {
 	Share     func(sec float64) float64 // of its usual rate that the case has at a moment; nil: all
 }
 
-// Start is when every run began.
-var Start = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+// start is when every run began.
+var start = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
 
 // rate is that of every link, in bit/s.
 const rate = 100e6
@@ -39,7 +39,7 @@ func Source(t testing.TB, tree *topology.Tree, samples int, cases ...Case) figur
 	run := &results.Run{
 		Manifest: results.Manifest{
 			Schema: results.ManifestSchema, Name: "made up", Scenario: "topology: " + tree.Notation() + "\n", Seed: 1,
-			Started: Start, Ended: Start.Add(time.Minute), Complete: true, Host: "laptop", CPU: "processor", Cores: 2, Kernel: "6.1",
+			Started: start, Ended: start.Add(time.Minute), Complete: true, Host: "laptop", CPU: "processor", Cores: 2, Kernel: "6.1",
 			Fabric: results.Fabric{Kind: "lab", RateBitPerSec: rate, Factor: 0.95, MTU: 1500}, Transport: "tcp",
 			Versions: map[string]string{"evbench": "test"}, Plans: map[string]string{}, Warnings: []string{"the clock of server 3 is off by <1 s>"},
 		},

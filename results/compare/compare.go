@@ -9,13 +9,13 @@
 // each other, and neighbouring intervals share an exchange. Counting them as
 // such would call noise a change. So
 //
-//   - where both runs hold a case at least MinObservations times, each repeat is
+//   - where both runs hold a case at least minObservations times, each repeat is
 //     one observation: the figure of the whole repeat, as summary.json has it. The
 //     slices of a run in rounds are repeats; those that were rejected do not count;
 //   - where one of them does not, each repeat is cut into blocks of intervals. A
 //     block is one observation: the mean over its servers and its time. Blocks
 //     are as long as it takes for their autocorrelation to vanish in the noise,
-//     and at most MostBlocks come from one repeat. If fewer than MinObservations
+//     and at most MostBlocks come from one repeat. If fewer than minObservations
 //     are left, nothing is said. Blocks show how much a run differs from itself,
 //     not how much two runs of the same differ; where there are repeats, a change
 //     therefore also needs that no repeat of one run lies among those of the other;
@@ -43,11 +43,11 @@ import (
 
 // How observations are made and judged.
 const (
-	// Alpha is how often two runs of the same may look different.
-	Alpha = 0.05
-	// MinObservations is the least number on each side with which the test can
-	// come out below Alpha.
-	MinObservations = 4
+	// alpha is how often two runs of the same may look different.
+	alpha = 0.05
+	// minObservations is the least number on each side with which the test can
+	// come out below alpha.
+	minObservations = 4
 	// MostBlocks come from one repeat. More would be shorter, hence less
 	// independent, and say little more.
 	MostBlocks = 12
@@ -167,7 +167,7 @@ func split(run *results.Run) series {
 		if out.cases[c.Name] == nil {
 			out.names = append(out.names, c.Name)
 		}
-		out.cases[c.Name] = append(out.cases[c.Name], repeat{c, samples[key{c.Name, c.Repeat}], Simulated(run)})
+		out.cases[c.Name] = append(out.cases[c.Name], repeat{c, samples[key{c.Name, c.Repeat}], isSimulated(run)})
 	}
 	return out
 }
@@ -213,7 +213,7 @@ func Check(run *results.Run) error {
 		}
 		seen[k] = true
 	}
-	if Simulated(run) {
+	if isSimulated(run) {
 		return nil
 	}
 	s := split(run)

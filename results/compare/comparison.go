@@ -86,9 +86,9 @@ func (u Undecided) String() string {
 // refuse names what makes two runs incomparable.
 func refuse(base, next Side, differences []Difference) error {
 	var lines []string
-	if Simulated(base.run) != Simulated(next.run) {
+	if isSimulated(base.run) != isSimulated(next.run) {
 		simulated, measured := base, next
-		if Simulated(next.run) {
+		if isSimulated(next.run) {
 			simulated, measured = next, base
 		}
 		lines = append(lines, fmt.Sprintf("%s was simulated, %s was measured: a prediction is not a base to regress from", simulated.Path, measured.Path))

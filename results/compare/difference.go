@@ -31,15 +31,15 @@ func (d Difference) String() string {
 // simulatedKind is what fabric runs in virtual time name.
 const simulatedKind = "sim"
 
-// Simulated reports whether a run was simulated, not measured.
-func Simulated(run *results.Run) bool { return run.Manifest.Fabric.Kind == simulatedKind }
+// isSimulated reports whether a run was simulated, not measured.
+func isSimulated(run *results.Run) bool { return run.Manifest.Fabric.Kind == simulatedKind }
 
 // Differences lists what two runs do not have in common: first what makes them
 // incomparable, in the order of the cases, then what is only noted.
 func Differences(base, next *results.Run) []Difference {
 	d := differences{refused: []Difference{}}
 	a, b := base.Manifest, next.Manifest
-	if Simulated(base) == Simulated(next) {
+	if isSimulated(base) == isSimulated(next) {
 		d.add("", "fabric", a.Fabric.Kind, b.Fabric.Kind)
 	}
 	d.add("", "link rate", rateText(a.Fabric), rateText(b.Fabric))

@@ -30,10 +30,10 @@ func (c Condition) String() string {
 // A SyntaxError says where a condition goes wrong and what could stand there.
 type SyntaxError struct {
 	Column int // bytes, from 1
-	Reason string
+	reason string
 }
 
-func (e *SyntaxError) Error() string { return fmt.Sprintf("column %d: %s", e.Column, e.Reason) }
+func (e *SyntaxError) Error() string { return fmt.Sprintf("column %d: %s", e.Column, e.reason) }
 
 // ParseCondition reads a condition such as "events_per_s < -3%".
 func ParseCondition(text string) (c Condition, err error) {

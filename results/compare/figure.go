@@ -125,7 +125,7 @@ func apart(a, b []float64) bool {
 
 // test fills in medians, intervals and the outcome of the test.
 func (x *Figure) test(a, b []float64, apart bool) {
-	thresholds := benchmath.Thresholds{CompareAlpha: Alpha}
+	thresholds := benchmath.Thresholds{CompareAlpha: alpha}
 	s, t := benchmath.NewSample(slices.Clone(a), &thresholds), benchmath.NewSample(slices.Clone(b), &thresholds)
 	x.Base, x.New = results.NewInterval(a), results.NewInterval(b)
 	if x.Unsaid == "" {
@@ -133,7 +133,7 @@ func (x *Figure) test(a, b []float64, apart bool) {
 	}
 	if x.Unsaid == "" {
 		x.P = benchmath.AssumeNothing.Compare(s, t).P
-		x.Significant, x.Overlap = x.P <= Alpha && apart, x.P <= Alpha && !apart
+		x.Significant, x.Overlap = x.P <= alpha && apart, x.P <= alpha && !apart
 	}
 }
 
@@ -142,7 +142,7 @@ func (x *Figure) exactly(a, b []float64) {
 	x.Base = results.Interval{Median: a[0], Lo: &a[0], Hi: &a[0], N: len(a)}
 	x.New = results.Interval{Median: b[0], Lo: &b[0], Hi: &b[0], N: len(b)}
 	if slices.Min(a) != slices.Max(a) || slices.Min(b) != slices.Max(b) {
-		x.Unsaid = fmt.Sprintf("fewer than %d simulated repeats on a side, and they differ", MinObservations)
+		x.Unsaid = fmt.Sprintf("fewer than %d simulated repeats on a side, and they differ", minObservations)
 		x.test(a, b, true)
 		return
 	}
@@ -151,14 +151,14 @@ func (x *Figure) exactly(a, b []float64) {
 	}
 }
 
-// tooFew says why so few observations can never come out below Alpha: of all ways
+// tooFew says why so few observations can never come out below alpha: of all ways
 // to draw n of n+m, the two most extreme are too many.
 func tooFew(n, m int) string {
 	ways := 1.0
 	for i := 1; i <= n; i++ {
 		ways *= float64(m+i) / float64(i)
 	}
-	if 2/ways <= Alpha {
+	if 2/ways <= alpha {
 		return ""
 	}
 	return fmt.Sprintf("%d and %d observations are too few", n, m)

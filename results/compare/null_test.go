@@ -23,7 +23,7 @@ func often(base, next synthetic, times int) (o outcome) {
 	return o
 }
 
-// Two runs of the same look different about as often as Alpha says, whatever is
+// Two runs of the same look different about as often as alpha says, whatever is
 // observed, and also where neighbouring intervals are alike. Where they are very
 // much so, and few, one cannot see that they are; the limits say what it costs.
 func TestNothingChanged(t *testing.T) {

@@ -82,7 +82,7 @@ func observe(base, next []repeat, rate func(interval) float64) observed {
 	switch {
 	case fewest == 0:
 		return observed{kind: Repeats, unsaid: "no repeat counts"}
-	case fewest >= MinObservations:
+	case fewest >= minObservations:
 		return observed{kind: Repeats}
 	case base[0].exact && next[0].exact:
 		return observed{kind: Exact}
@@ -101,10 +101,10 @@ func cut(base, next []repeat, rate func(interval) float64) observed {
 		fewest := min(count(x), count(y))
 		switch {
 		case fewest == 0 && n == 1:
-			return observed{kind: Repeats, unsaid: fmt.Sprintf("fewer than %d repeats on a side, and no samples", MinObservations)}
-		case fewest < MinObservations && n == 1:
-			o.unsaid = fmt.Sprintf("fewer than %d repeats and fewer than %[1]d intervals on a side", MinObservations)
-		case fewest < MinObservations:
+			return observed{kind: Repeats, unsaid: fmt.Sprintf("fewer than %d repeats on a side, and no samples", minObservations)}
+		case fewest < minObservations && n == 1:
+			o.unsaid = fmt.Sprintf("fewer than %d repeats and fewer than %[1]d intervals on a side", minObservations)
+		case fewest < minObservations:
 			o.unsaid = "neighbouring intervals are too much alike to count as observations: measure longer, or with more repeats"
 			return o // with the blocks before, for their median
 		}

@@ -125,7 +125,7 @@ func testText(f Figure) string {
 
 // footnotes explains the signs that occur, and names what is not in the tables.
 func (c *Comparison) footnotes(b *strings.Builder) {
-	fmt.Fprintf(b, "medians with %.0f %% intervals; ~: no significant change (p > %g)\n", 100*results.Confidence, Alpha)
+	fmt.Fprintf(b, "medians with %.0f %% intervals; ~: no significant change (p > %g)\n", 100*results.Confidence, alpha)
 	wide, inside := false, false
 	for _, x := range c.Cases {
 		for _, f := range x.Figures {
@@ -137,7 +137,7 @@ func (c *Comparison) footnotes(b *strings.Builder) {
 		fmt.Fprintln(b, "±∞: too few observations for an interval; 6 repeats give one")
 	}
 	if inside {
-		fmt.Fprintf(b, "blocks: fewer than %d repeats on a side, so parts of a run are observed; they do not show how runs differ\n", MinObservations)
+		fmt.Fprintf(b, "blocks: fewer than %d repeats on a side, so parts of a run are observed; they do not show how runs differ\n", minObservations)
 	}
 	for _, x := range c.Cases {
 		caseNotes(b, &x)

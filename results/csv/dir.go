@@ -79,17 +79,17 @@ func (w *Writer) optional(t **table, name string, columns []string) *table {
 // Manifest puts manifest.json in place of the one before, whole or not at all,
 // and the lines so far on disk.
 func (w *Writer) Manifest(m results.Manifest) error {
-	return errors.Join(w.Flush(), atomicfile.Write(filepath.Join(w.dir, ManifestFile), m.Write))
+	return errors.Join(w.flush(), atomicfile.Write(filepath.Join(w.dir, ManifestFile), m.Write))
 }
 
 // Summary puts summary.json in place of the one before, whole or not at all, and
 // the lines so far on disk. failovers.csv comes with it, if there were any.
 func (w *Writer) Summary(s results.Summary) error {
-	return errors.Join(w.Flush(), writeFailovers(w.dir, s), atomicfile.Write(filepath.Join(w.dir, SummaryFile), s.Write))
+	return errors.Join(w.flush(), writeFailovers(w.dir, s), atomicfile.Write(filepath.Join(w.dir, SummaryFile), s.Write))
 }
 
-// Flush hands all lines so far to the system.
-func (w *Writer) Flush() error {
+// flush hands all lines so far to the system.
+func (w *Writer) flush() error {
 	return errors.Join(w.samples.flush(), w.links.flush(), w.pairs.flush(), w.exchanges.flush())
 }
 

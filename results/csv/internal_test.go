@@ -97,7 +97,7 @@ func TestDiskFull(t *testing.T) {
 	for what, err := range map[string]error{
 		"a line that fills the buffer": err,
 		"the next line":                w.Sample(results.Sample{}),
-		"Flush":                        w.Flush(),
+		"Flush":                        w.flush(),
 		"Summary":                      w.Summary(results.Summary{}),
 		"Close":                        w.Close(),
 	} {

@@ -103,8 +103,8 @@ func (r reader) checkSchema() (err error) {
 	if err := a.Read(&text, t); err != nil {
 		return because("attribute schema", err)
 	}
-	if got, _, _ := bytes.Cut(text[:], []byte{0}); string(got) != Schema {
-		return fmt.Errorf("schema %q; this evbench reads %q", got, Schema)
+	if got, _, _ := bytes.Cut(text[:], []byte{0}); string(got) != schema {
+		return fmt.Errorf("schema %q; this evbench reads %q", got, schema)
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func beginRoot(file *hdf5.File) (err error) {
 	}
 	defer closing(root, &err)
 	version, err := hdf5.LibVersion()
-	return errors.Join(because("version", err), setText(root, "schema", Schema), setText(root, "hdf5_version", version.String()))
+	return errors.Join(because("version", err), setText(root, "schema", schema), setText(root, "hdf5_version", version.String()))
 }
 
 // flushAll flushes at every tick until the Writer is closed.

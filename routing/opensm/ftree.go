@@ -8,9 +8,9 @@ import (
 	"evbench/topology/network"
 )
 
-// ErrNotFatTree is wrapped by the errors of Ftree: OpenSM would fall back to
+// errNotFatTree is wrapped by the errors of Ftree: OpenSM would fall back to
 // its next engine.
-var ErrNotFatTree = errors.New("not a fat tree")
+var errNotFatTree = errors.New("not a fat tree")
 
 // Ftree routes as OpenSM's engine ftree does (osm_ucast_ftree.c; Zahavi,
 // "D-Mod-K Routing Providing Non-Blocking Traffic for Shift Permutations on Real
@@ -23,7 +23,7 @@ var ErrNotFatTree = errors.New("not a fat tree")
 // distance from the roots; pairs that no way up and then down joins have no
 // entry. Without roots, ranks are counted from the hosts, and the tree must be
 // pure: equal numbers of cables at all switches of a rank. Anything else, and
-// LMC > 0, is an error that wraps ErrNotFatTree.
+// LMC > 0, is an error that wraps errNotFatTree.
 //
 // A switch that is further from the roots than the leaves, and switches of equal
 // rank that are joined, are used as OpenSM uses them. Lists of compute and of
@@ -84,7 +84,7 @@ type cable struct {
 }
 
 func notFatTree(format string, args ...any) error {
-	return fmt.Errorf("%w: "+format, append([]any{ErrNotFatTree}, args...)...)
+	return fmt.Errorf("%w: "+format, append([]any{errNotFatTree}, args...)...)
 }
 
 // ftree builds the ranked network and checks that it is one.

@@ -141,7 +141,7 @@ func answer(t testing.TB, engine string, n *network.Network, roots []network.Nod
 		return ftreeMinHop(n, roots)
 	case "updn":
 		tables, err := UpDown(n, roots)
-		if errors.Is(err, ErrNoRoots) {
+		if errors.Is(err, errNoRoots) {
 			return MinHop(n)
 		}
 		return tables

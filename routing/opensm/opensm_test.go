@@ -129,7 +129,7 @@ func TestFtreeOrMinHop(t *testing.T) {
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("%v, want %q", err, c.want)
 			}
-			if err != nil && !errors.Is(err, ErrNotFatTree) {
+			if err != nil && !errors.Is(err, errNotFatTree) {
 				t.Errorf("%v does not wrap ErrNotFatTree", err)
 			}
 			engine := "ftree"
@@ -284,7 +284,7 @@ func TestRandomNetworks(t *testing.T) {
 		}
 		ftreeMinHop(n, []network.Node{n.Switch(0)})
 		DownUp(n)
-		if _, err := UpDown(n, nil); err != nil && !errors.Is(err, ErrNoRoots) {
+		if _, err := UpDown(n, nil); err != nil && !errors.Is(err, errNoRoots) {
 			t.Error(err)
 		}
 	}

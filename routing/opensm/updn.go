@@ -19,9 +19,9 @@ const (
 	level
 )
 
-// ErrNoRoots is the error of UpDown where no switch looks like a root. OpenSM
+// errNoRoots is the error of UpDown where no switch looks like a root. OpenSM
 // falls back to minhop then.
-var ErrNoRoots = errors.New("no root switches: none is at one distance from nine of ten hosts")
+var errNoRoots = errors.New("no root switches: none is at one distance from nine of ten hosts")
 
 // UpDown routes along the shortest of the ways that never go up after having
 // gone down: OpenSM's engine updn (osm_ucast_updn.c). Without roots it looks for
@@ -66,7 +66,7 @@ func (v *view) updn(roots []network.Node) (*hops, error) {
 		first = v.detect()
 	}
 	if len(first) == 0 {
-		return nil, ErrNoRoots
+		return nil, errNoRoots
 	}
 	rank := v.ranks(first)
 	courses := v.courses(func(s, t int32) course {

@@ -21,8 +21,8 @@ import (
 	"evbench/topology/network"
 )
 
-// ErrNoHosts is returned for a network that has nothing to route to.
-var ErrNoHosts = errors.New("no switch has a host with a LID")
+// errNoHosts is returned for a network that has nothing to route to.
+var errNoHosts = errors.New("no switch has a host with a LID")
 
 const none = -1
 
@@ -45,7 +45,7 @@ type graph struct {
 func newGraph(n *network.Network) (*graph, error) {
 	g := &graph{net: n, sw: largest(n)}
 	if len(g.sw) == 0 {
-		return nil, ErrNoHosts
+		return nil, errNoHosts
 	}
 	guid := func(s int32) uint64 { return bits.ReverseBytes64(n.Info(n.Switch(int(s))).GUID) }
 	slices.SortFunc(g.sw, func(a, b int32) int { return cmp.Compare(guid(a), guid(b)) })

@@ -28,10 +28,10 @@ type lanes struct {
 	routes []int     // of a lane
 }
 
-// TooFewLanes is returned where a network needs more lanes than it has.
-type TooFewLanes struct{ Have int }
+// tooFewLanes is returned where a network needs more lanes than it has.
+type tooFewLanes struct{ Have int }
 
-func (e TooFewLanes) Error() string {
+func (e tooFewLanes) Error() string {
 	return fmt.Sprintf("%d virtual lanes are too few to break all cycles of channel dependencies", e.Have)
 }
 
@@ -109,7 +109,7 @@ func (l *lanes) breakCycles(d *dependencies, count int) (needed int, err error) 
 		next := newDependencies(l.g)
 		for s := newHunt(d); s.cycle(); {
 			if lane == count-1 {
-				return 0, TooFewLanes{count}
+				return 0, tooFewLanes{count}
 			}
 			needed = lane + 2
 			for _, b := range s.cut() {

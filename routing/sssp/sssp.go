@@ -20,7 +20,7 @@ func SSSP(n *network.Network) (*lft.Tables, error) {
 }
 
 // DFSSSP returns the tables of SSSP, with virtual lanes such that no routes
-// from hosts can deadlock; TooFewLanes if that takes more lanes than there
+// from hosts can deadlock; tooFewLanes if that takes more lanes than there
 // are. Lanes left over are used too, to spread routes.
 func DFSSSP(n *network.Network, lanes int) (*lft.Tables, error) {
 	r, err := routed(n, "dfsssp")

@@ -178,7 +178,7 @@ func TestLanesBreakCycles(t *testing.T) {
 			continue
 		}
 		cyclic++
-		var few TooFewLanes
+		var few tooFewLanes
 		if !errors.As(err, &few) || few.Have != 1 {
 			t.Errorf("%s: one lane: %v", name, err)
 		}
@@ -256,7 +256,7 @@ func bellman(g *graph, root int32) []uint64 {
 
 func TestOddNetworks(t *testing.T) {
 	var empty network.Builder
-	if _, err := SSSP(empty.Build()); !errors.Is(err, ErrNoHosts) {
+	if _, err := SSSP(empty.Build()); !errors.Is(err, errNoHosts) {
 		t.Errorf("no nodes: %v", err)
 	}
 	var b network.Builder // two hosts at one switch, one at another, one alone, one joined to nothing

@@ -197,7 +197,7 @@ func (w *World) step(j *join) (over bool) {
 	rc := C.evb_join_step(j.c, &done, &c)
 	switch {
 	case rc != C.MPI_SUCCESS:
-		j.err = &Error{Code: int(rc), Text: text(rc)}
+		j.err = &callError{Code: int(rc), Text: text(rc)}
 	case done == 0:
 		return false
 	case done == C.EVB_NEW:

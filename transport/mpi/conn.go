@@ -19,8 +19,8 @@ type addr int
 func (addr) Network() string  { return "mpi" }
 func (a addr) String() string { return strconv.Itoa(int(a)) }
 
-// A Conn is one end of a stream between two ranks.
-type Conn struct {
+// A conn is one end of a stream between two ranks.
+type conn struct {
 	c    *control
 	rank int // the other one
 	ours uint32
@@ -41,8 +41,8 @@ type Conn struct {
 	end    error  // io.EOF once the other side has closed, or what broke
 }
 
-func newConn(c *control, rank int, ours uint32) *Conn {
-	k := &Conn{
+func newConn(c *control, rank int, ours uint32) *conn {
+	k := &conn{
 		c: c, rank: rank, ours: ours, room: window, over: make(chan struct{}),
 		readable: make(chan struct{}, 1), writable: make(chan struct{}, 1), opened: make(chan struct{}, 1),
 	}
@@ -75,7 +75,7 @@ func (w *World) Dial(ctx context.Context, rank int) (net.Conn, error) {
 }
 
 // await returns when the other side has accepted.
-func (k *Conn) await(ctx context.Context) error {
+func (k *conn) await(ctx context.Context) error {
 	select {
 	case <-k.opened:
 	case <-k.over:
@@ -91,7 +91,7 @@ func (k *Conn) await(ctx context.Context) error {
 	return nil
 }
 
-func (k *Conn) accepted(theirs uint32) {
+func (k *conn) accepted(theirs uint32) {
 	k.mu.Lock()
 	k.theirs, k.open = theirs, true
 	k.mu.Unlock()
@@ -101,7 +101,7 @@ func (k *Conn) accepted(theirs uint32) {
 // errWindow: the other side has sent, or allowed, more than there is room for.
 var errWindow = fmt.Errorf("more than the %d bytes that may be on their way: %w", window, errFrame)
 
-func (k *Conn) arrived(b []byte) {
+func (k *conn) arrived(b []byte) {
 	k.mu.Lock()
 	over := len(k.buf)-k.at+len(b) > window
 	if !over {
@@ -114,7 +114,7 @@ func (k *Conn) arrived(b []byte) {
 	ring(k.readable)
 }
 
-func (k *Conn) widened(n int) {
+func (k *conn) widened(n int) {
 	k.mu.Lock()
 	over := k.room+n > window
 	if !over {
@@ -127,9 +127,9 @@ func (k *Conn) widened(n int) {
 	ring(k.writable)
 }
 
-func (k *Conn) ended() { k.broke(io.EOF) }
+func (k *conn) ended() { k.broke(io.EOF) }
 
-func (k *Conn) broke(err error) {
+func (k *conn) broke(err error) {
 	k.mu.Lock()
 	if k.end == nil {
 		k.end = err
@@ -140,12 +140,12 @@ func (k *Conn) broke(err error) {
 	ring(k.writable)
 }
 
-func (k *Conn) error(op string, err error) error {
+func (k *conn) error(op string, err error) error {
 	return &net.OpError{Op: op, Net: "mpi", Source: k.LocalAddr(), Addr: k.RemoteAddr(), Err: err}
 }
 
 // Read waits for at least one byte.
-func (k *Conn) Read(p []byte) (int, error) {
+func (k *conn) Read(p []byte) (int, error) {
 	for {
 		expired := k.reads.expired()
 		if err := ended(k.over, expired); err != nil {
@@ -185,7 +185,7 @@ func ended(over, expired <-chan struct{}) error {
 }
 
 // take reads what has come. give is what the other side may send anew.
-func (k *Conn) take(p []byte) (n, give int, err error) {
+func (k *conn) take(p []byte) (n, give int, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	n = copy(p, k.buf[k.at:])
@@ -203,14 +203,14 @@ func (k *Conn) take(p []byte) (n, give int, err error) {
 	return n, give, err
 }
 
-func (k *Conn) peer() uint32 {
+func (k *conn) peer() uint32 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.theirs
 }
 
 // Write waits for the other side to read when it has not for long.
-func (k *Conn) Write(p []byte) (int, error) {
+func (k *conn) Write(p []byte) (int, error) {
 	k.writing.Lock()
 	defer k.writing.Unlock()
 	sent := 0
@@ -228,7 +228,7 @@ func (k *Conn) Write(p []byte) (int, error) {
 }
 
 // reserve waits for room for at most n bytes.
-func (k *Conn) reserve(n int) (int, error) {
+func (k *conn) reserve(n int) (int, error) {
 	for {
 		expired := k.writes.expired()
 		if err := ended(k.over, expired); err != nil {
@@ -246,7 +246,7 @@ func (k *Conn) reserve(n int) (int, error) {
 	}
 }
 
-func (k *Conn) book(n int) (int, error) {
+func (k *conn) book(n int) (int, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.end == io.EOF {
@@ -258,7 +258,7 @@ func (k *Conn) book(n int) (int, error) {
 }
 
 // Close lets the other side read what was written, and then the end.
-func (k *Conn) Close() error {
+func (k *conn) Close() error {
 	k.once.Do(func() {
 		close(k.over)
 		k.c.forget(k)
@@ -270,26 +270,26 @@ func (k *Conn) Close() error {
 }
 
 // LocalAddr returns this rank.
-func (k *Conn) LocalAddr() net.Addr { return addr(k.c.w.rank) }
+func (k *conn) LocalAddr() net.Addr { return addr(k.c.w.rank) }
 
 // RemoteAddr returns the other rank.
-func (k *Conn) RemoteAddr() net.Addr { return addr(k.rank) }
+func (k *conn) RemoteAddr() net.Addr { return addr(k.rank) }
 
 // SetDeadline bounds Read and Write.
-func (k *Conn) SetDeadline(t time.Time) error {
+func (k *conn) SetDeadline(t time.Time) error {
 	k.reads.set(t)
 	k.writes.set(t)
 	return nil
 }
 
 // SetReadDeadline bounds Read.
-func (k *Conn) SetReadDeadline(t time.Time) error {
+func (k *conn) SetReadDeadline(t time.Time) error {
 	k.reads.set(t)
 	return nil
 }
 
 // SetWriteDeadline bounds Write.
-func (k *Conn) SetWriteDeadline(t time.Time) error {
+func (k *conn) SetWriteDeadline(t time.Time) error {
 	k.writes.set(t)
 	return nil
 }

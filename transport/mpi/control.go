@@ -19,10 +19,10 @@ type control struct {
 	w *World
 
 	mu       sync.Mutex
-	conns    map[uint32]*Conn
+	conns    map[uint32]*conn
 	last     uint32 // number given
-	backlog  []*Conn
-	listener *Listener
+	backlog  []*conn
+	listener *listener
 	refuse   bool // nobody listens any more
 	closed   bool // nor will again
 	err      error
@@ -32,7 +32,7 @@ const frameBody = C.EVB_FRAME - frameHead
 
 var errRefused = errors.New("connection refused")
 
-func (c *control) init(w *World) { c.w, c.conns = w, map[uint32]*Conn{} }
+func (c *control) init(w *World) { c.w, c.conns = w, map[uint32]*conn{} }
 
 // say sends a frame.
 func (c *control) say(rank int, kind, to, from uint32, n int, body []byte) error {
@@ -50,7 +50,7 @@ func (c *control) sayNow(rank int, kind, to, from uint32, n int, body []byte) er
 	head := f.head()
 	rc := C.evb_say(c.w.c, C.int(rank), unsafe.Pointer(&head[0]), frameHead, unsafe.Pointer(unsafe.SliceData(body)), C.int(len(body)))
 	if rc != C.MPI_SUCCESS {
-		return &Error{Code: int(rc), Text: text(rc)}
+		return &callError{Code: int(rc), Text: text(rc)}
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func (c *control) serve() {
 			rc = C.evb_next(w)
 		}
 		if rc != C.MPI_SUCCESS {
-			c.fail(&Error{Code: int(rc), Text: text(rc)})
+			c.fail(&callError{Code: int(rc), Text: text(rc)})
 		}
 		if rc != C.MPI_SUCCESS || w.frame == nil {
 			return
@@ -131,14 +131,14 @@ func (c *control) knock(rank int, theirs uint32) {
 }
 
 // conn makes the end of a stream; mu is held.
-func (c *control) conn(rank int) *Conn {
+func (c *control) conn(rank int) *conn {
 	c.last++
 	k := newConn(c, rank, c.last)
 	c.conns[k.ours] = k
 	return k
 }
 
-func (c *control) forget(k *Conn) {
+func (c *control) forget(k *conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.conns, k.ours)
@@ -149,7 +149,7 @@ func (c *control) close() {
 	c.mu.Lock()
 	c.refuse, c.closed = true, true
 	l := c.listener
-	var all []*Conn
+	var all []*conn
 	for _, k := range c.conns {
 		all = append(all, k)
 	}
@@ -169,8 +169,8 @@ func ring(bell chan struct{}) {
 	}
 }
 
-// A Listener accepts streams.
-type Listener struct {
+// A listener accepts streams.
+type listener struct {
 	c    *control
 	bell chan struct{}
 	once sync.Once
@@ -187,13 +187,13 @@ func (w *World) Listen() (net.Listener, error) {
 		return nil, errors.New("mpi: this rank listens already, or has ended")
 	}
 	c.refuse = false
-	c.listener = &Listener{c: c, bell: make(chan struct{}, 1), over: make(chan struct{})}
+	c.listener = &listener{c: c, bell: make(chan struct{}, 1), over: make(chan struct{})}
 	ring(c.listener.bell)
 	return c.listener, nil
 }
 
 // Accept waits for the next stream.
-func (l *Listener) Accept() (net.Conn, error) {
+func (l *listener) Accept() (net.Conn, error) {
 	for {
 		if k := l.next(); k != nil {
 			if err := l.c.say(k.rank, frameAccept, k.theirs, k.ours, 0, nil); err != nil {
@@ -210,11 +210,11 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-func (l *Listener) error(err error) error {
+func (l *listener) error(err error) error {
 	return &net.OpError{Op: "accept", Net: "mpi", Addr: l.Addr(), Err: err}
 }
 
-func (l *Listener) next() *Conn {
+func (l *listener) next() *conn {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	if l.c.listener != l || len(l.c.backlog) == 0 {
@@ -226,7 +226,7 @@ func (l *Listener) next() *Conn {
 }
 
 // Close ends Accept and refuses those who still dial.
-func (l *Listener) Close() error {
+func (l *listener) Close() error {
 	l.once.Do(func() {
 		c := l.c
 		c.mu.Lock()
@@ -242,4 +242,4 @@ func (l *Listener) Close() error {
 }
 
 // Addr returns this rank.
-func (l *Listener) Addr() net.Addr { return addr(l.c.w.rank) }
+func (l *listener) Addr() net.Addr { return addr(l.c.w.rank) }

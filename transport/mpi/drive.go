@@ -92,7 +92,7 @@ func (e *Endpoint) failure() error {
 			err = io.ErrUnexpectedEOF
 		}
 	default:
-		err = &Error{Code: int(f.code), Text: text(f.code)}
+		err = &callError{Code: int(f.code), Text: text(f.code)}
 	}
 	if f.peer < 0 {
 		return err

@@ -113,7 +113,7 @@ func (w *World) open() error {
 	w.rank, w.size = empi.WorldRank(), empi.WorldSize()
 	var rc C.int
 	if w.c = C.evb_world_open(&rc); w.c == nil {
-		return &Error{Code: int(rc), Text: text(rc)}
+		return &callError{Code: int(rc), Text: text(rc)}
 	}
 	w.wanted = (*int32)(unsafe.Pointer(&w.c.wanted))
 	return nil
@@ -258,7 +258,7 @@ func (w *World) Close() error {
 		w.left = gone != 0
 		w.unlock()
 		if rc != C.MPI_SUCCESS {
-			return &Error{Code: int(rc), Text: text(rc)}
+			return &callError{Code: int(rc), Text: text(rc)}
 		}
 		if gone == 0 {
 			time.Sleep(100 * time.Microsecond)
@@ -289,13 +289,13 @@ func (w *World) bury() {
 	w.joins = nil
 }
 
-// An Error is one of MPI.
-type Error struct {
+// A callError is one of MPI.
+type callError struct {
 	Code int
 	Text string
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("MPI error %d: %s", e.Code, e.Text) }
+func (e *callError) Error() string { return fmt.Sprintf("MPI error %d: %s", e.Code, e.Text) }
 
 func text(code C.int) string {
 	var buf [C.MPI_MAX_ERROR_STRING]C.char

@@ -326,10 +326,10 @@ func TestBadOptions(t *testing.T) {
 	if _, err := Listen(Options{Addr: "localhost"}); err == nil || !strings.Contains(err.Error(), `"localhost"`) {
 		t.Errorf("Listen(localhost) = %v", err)
 	}
-	if _, err := Listen(Options{Addr: "127.0.0.1:0", Congestion: "no-such"}); err == nil || !strings.Contains(err.Error(), "no-such") {
+	if _, err := Listen(Options{Addr: "127.0.0.1:0", congestion: "no-such"}); err == nil || !strings.Contains(err.Error(), "no-such") {
 		t.Errorf("Listen(no-such) = %v", err)
 	}
-	l := listen(t, Options{Congestion: "reno"})
+	l := listen(t, Options{congestion: "reno"})
 	if _, err := Listen(Options{Addr: l.Addr()}); !errors.Is(err, unix.EADDRINUSE) {
 		t.Errorf("Listen on a taken port = %v", err)
 	}

@@ -13,12 +13,12 @@ func (o *Options) tune(fd int) error {
 	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
 		return fmt.Errorf("TCP_NODELAY: %w", err)
 	}
-	name := o.Congestion
+	name := o.congestion
 	if name == "" {
 		name = "cubic"
 	}
 	err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
-	if err != nil && o.Congestion != "" {
+	if err != nil && o.congestion != "" {
 		return fmt.Errorf("congestion control %q: %w", name, err)
 	}
 	return nil

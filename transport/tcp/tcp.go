@@ -43,9 +43,9 @@ type Options struct {
 	In func(f func() error) error
 	// Token is the shared secret of the run.
 	Token string
-	// Congestion is the TCP congestion control. "" means cubic where the
+	// congestion is the TCP congestion control. "" means cubic where the
 	// kernel has it, because the lab's figures rest on it.
-	Congestion string
+	congestion string
 	// Pace delays data and requests as an emulated fabric would. nil: no delay.
 	Pace Pacer
 	// Log receives one line for each connection that is refused. nil drops it.

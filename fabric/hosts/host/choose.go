@@ -154,9 +154,9 @@ func Addresses() ([]string, error) {
 // maxCPU is the highest number of a processor that can be asked for.
 const maxCPU = 1023
 
-// ParseCPUs reads a list of processors as taskset writes it, "0-15,32", and
+// parseCPUs reads a list of processors as taskset writes it, "0-15,32", and
 // returns them rising, each once.
-func ParseCPUs(list string) ([]int, error) {
+func parseCPUs(list string) ([]int, error) {
 	var wanted [maxCPU + 1]bool
 	for part := range strings.SplitSeq(list, ",") {
 		from, to, isRange := strings.Cut(part, "-")

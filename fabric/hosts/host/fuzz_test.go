@@ -15,7 +15,7 @@ func FuzzParseCPUs(f *testing.F) {
 	f.Add("1023,0,5-5")
 	f.Add("0-1023" + strings.Repeat(",0-1023", 20))
 	f.Fuzz(func(t *testing.T, list string) {
-		cpus, err := ParseCPUs(list)
+		cpus, err := parseCPUs(list)
 		if err != nil {
 			if len(err.Error()) > 1000 {
 				t.Fatalf("an error of %d bytes", len(err.Error()))
@@ -26,7 +26,7 @@ func FuzzParseCPUs(f *testing.F) {
 			t.Fatalf("%q: %v", list, cpus)
 		}
 		text := strings.Trim(strings.ReplaceAll(fmt.Sprint(cpus), " ", ","), "[]")
-		if again, err := ParseCPUs(text); err != nil || !slices.Equal(again, cpus) {
+		if again, err := parseCPUs(text); err != nil || !slices.Equal(again, cpus) {
 			t.Fatalf("%q: %v, then %v, %v", list, cpus, again, err)
 		}
 	})

@@ -174,7 +174,7 @@ func TestParseCPUs(t *testing.T) {
 		{"1-2-3", nil, "not the number"},
 		{"a", nil, "not the number"},
 	} {
-		got, err := ParseCPUs(tt.list)
+		got, err := parseCPUs(tt.list)
 		if !slices.Equal(got, tt.want) || tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
 			t.Errorf("ParseCPUs(%q) = %v, %v; want %v, %q", tt.list, got, err, tt.want, tt.err)
 		}

@@ -6,9 +6,9 @@ import (
 	"evbench/results"
 )
 
-// A Reading is what the kernel had counted of the load of this machine at one moment, in
+// A reading is what the kernel had counted of the load of this machine at one moment, in
 // seconds since it began to count. nil: it does not tell.
-type Reading struct {
+type reading struct {
 	at       time.Time
 	host     string
 	cores    int
@@ -22,12 +22,12 @@ type Reading struct {
 // Watch reads the load of this machine, and again when what it returns is called, which
 // says what came in between.
 func Watch() (since func() results.Load) {
-	from := ReadLoad()
-	return func() results.Load { return ReadLoad().Since(from) }
+	from := loadNow()
+	return func() results.Load { return loadNow().since(from) }
 }
 
-// Since returns what was counted since an earlier reading.
-func (r Reading) Since(earlier Reading) results.Load {
+// since returns what was counted since an earlier reading.
+func (r reading) since(earlier reading) results.Load {
 	l := results.Load{
 		Host: r.host, Cores: r.cores, WallSec: r.at.Sub(earlier.at).Seconds(),
 		CPUSec: since(r.own, earlier.own), StealSec: since(r.steal, earlier.steal),

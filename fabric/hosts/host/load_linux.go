@@ -8,12 +8,12 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// ReadLoad reads the load counters of this machine. It takes a millisecond or less.
-func ReadLoad() Reading { return readLoad(procfs.DefaultMountPoint) }
+// loadNow reads the load counters of this machine. It takes a millisecond or less.
+func loadNow() reading { return readLoad(procfs.DefaultMountPoint) }
 
 // readLoad reads the files below the directory proc.
-func readLoad(proc string) Reading {
-	r := Reading{at: time.Now(), cores: runtime.NumCPU()}
+func readLoad(proc string) reading {
+	r := reading{at: time.Now(), cores: runtime.NumCPU()}
 	r.host, _ = os.Hostname() // a machine without a name has an empty one
 	fs, err := procfs.NewFS(proc)
 	if err != nil {

@@ -69,7 +69,7 @@ func TestReadLoad(t *testing.T) {
 		},
 	} {
 		from, to := readLoad(tt.from.write(t)), readLoad(tt.to.write(t))
-		got := to.Since(from)
+		got := to.since(from)
 		tt.want.Host, tt.want.Cores, tt.want.WallSec = name, 2, got.WallSec
 		same(t, tt.name, got, tt.want)
 	}
@@ -78,7 +78,7 @@ func TestReadLoad(t *testing.T) {
 // Where there is no /proc, nothing is known but the time.
 func TestReadLoadNothing(t *testing.T) {
 	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), "absent")} {
-		l := readLoad(dir).Since(readLoad(dir))
+		l := readLoad(dir).since(readLoad(dir))
 		if l.CPUSec != nil || l.OthersSec != nil || l.StealSec != nil || l.RunDelaySec != nil || l.PressureSec != nil || l.Cores < 1 {
 			t.Errorf("%+v", l)
 		}
@@ -98,6 +98,6 @@ func TestWatch(t *testing.T) {
 
 func BenchmarkReadLoad(b *testing.B) {
 	for b.Loop() {
-		ReadLoad()
+		loadNow()
 	}
 }

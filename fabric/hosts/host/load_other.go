@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// ReadLoad returns a reading that tells the time alone.
-func ReadLoad() Reading {
-	r := Reading{at: time.Now(), cores: runtime.NumCPU()}
+// loadNow returns a reading that tells the time alone.
+func loadNow() reading {
+	r := reading{at: time.Now(), cores: runtime.NumCPU()}
 	r.host, _ = os.Hostname()
 	return r
 }
@@ -19,7 +19,7 @@ func ReadLoad() Reading {
 // Pin keeps this process on the processors of a list such as "0-15,32"; here it
 // cannot.
 func Pin(cpus string) error {
-	if _, err := ParseCPUs(cpus); err != nil {
+	if _, err := parseCPUs(cpus); err != nil {
 		return err
 	}
 	return errors.New("this system cannot pin a process to processors: that needs Linux")

@@ -15,7 +15,7 @@ import (
 // the work begins. Unless GOMAXPROCS is set, as many goroutines run at once as
 // there are processors in the list.
 func Pin(cpus string) error {
-	list, err := ParseCPUs(cpus)
+	list, err := parseCPUs(cpus)
 	if err != nil {
 		return err
 	}

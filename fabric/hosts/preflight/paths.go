@@ -64,7 +64,7 @@ func (s Survey) paths(r *Report) {
 		case s.Switches[w.Router] == want:
 			right++
 		default:
-			r.Diverted = append(r.Diverted, fmt.Sprintf("%s to %s at %s leads through %s (%s), not through %s",
+			r.diverted = append(r.diverted, fmt.Sprintf("%s to %s at %s leads through %s (%s), not through %s",
 				s.name(w.from), s.name(w.to), w.Addr, s.Switches[w.Router], w.Router, want))
 		}
 	}

@@ -116,7 +116,7 @@ func TestPaths(t *testing.T) {
 			s := routed(3)
 			tt.change(s)
 			r := Judge(s)
-			want(t, "diverted", r.Diverted, tt.diverted...)
+			want(t, "diverted", r.diverted, tt.diverted...)
 			want(t, "warnings", r.Warnings, tt.warnings...)
 			note := fmt.Sprintf(right, tt.right)
 			if said := strings.Contains(strings.Join(r.Notes, "\n"), note); said != (tt.right > 0) {

@@ -44,9 +44,9 @@ type Survey struct {
 
 // A Report is what a Survey shows.
 type Report struct {
-	Unreached []string // who is not reached, at which address, and why
-	Misplaced []string // who seems to sit on another leaf
-	Diverted  []string // which address for a spine leads through another switch
+	unreached []string // who is not reached, at which address, and why
+	misplaced []string // who seems to sit on another leaf
+	diverted  []string // which address for a spine leads through another switch
 	Warnings  []string // what could not be looked at, and should be
 	Notes     []string // how far this was looked at, and what is odd but harmless
 }
@@ -54,15 +54,15 @@ type Report struct {
 // Judge reads a survey.
 func Judge(s Survey) Report {
 	var r Report
-	r.Unreached = s.unreached()
+	r.unreached = s.unreached()
 	r.Notes = append(s.coverage(), s.counts()...)
-	if len(r.Unreached) > 0 {
+	if len(r.unreached) > 0 {
 		return r // leaves are told apart once all is connected
 	}
 	var note string
-	r.Misplaced, note = s.leaves()
+	r.misplaced, note = s.leaves()
 	r.Notes = append(r.Notes, note)
-	if len(r.Misplaced) == 0 {
+	if len(r.misplaced) == 0 {
 		s.paths(&r)
 	}
 	return r
@@ -73,11 +73,11 @@ const maxLines = 20
 
 // Err returns all findings that a run must not begin with, or nil.
 func (r Report) Err() error {
-	if len(r.Unreached)+len(r.Misplaced)+len(r.Diverted) == 0 {
+	if len(r.unreached)+len(r.misplaced)+len(r.diverted) == 0 {
 		return nil
 	}
 	lines := []string{"preflight: nothing has been measured, because"}
-	for _, found := range [][]string{r.Unreached, r.Misplaced, r.Diverted} {
+	for _, found := range [][]string{r.unreached, r.misplaced, r.diverted} {
 		for _, f := range found[:min(len(found), maxLines)] {
 			lines = append(lines, "  "+f)
 		}
@@ -89,9 +89,9 @@ func (r Report) Err() error {
 		lines = append(lines, "  ("+n+")")
 	}
 	switch {
-	case len(r.Misplaced) > 0:
+	case len(r.misplaced) > 0:
 		lines = append(lines, "correct which host has which position, or switch the check off with preflight: off in launch")
-	case len(r.Diverted) > 0:
+	case len(r.diverted) > 0:
 		lines = append(lines, "correct the routes of the switches, or switch the check off with preflight: off in launch")
 	}
 	return errors.New(strings.Join(lines, "\n"))
@@ -99,7 +99,7 @@ func (r Report) Err() error {
 
 // Lines returns all findings, for the manifest.
 func (r Report) Lines() []string {
-	return slices.Concat(r.Unreached, r.Misplaced, r.Diverted, r.Notes, r.Warnings)
+	return slices.Concat(r.unreached, r.misplaced, r.diverted, r.Notes, r.Warnings)
 }
 
 // coverage says how much was measured.

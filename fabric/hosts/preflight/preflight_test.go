@@ -110,8 +110,8 @@ func TestUnreached(t *testing.T) {
 			s := survey(byHops(leaves...), leaves)
 			tt.cut(s)
 			r := Judge(s)
-			want(t, "unreached", r.Unreached, tt.want...)
-			want(t, "misplaced", r.Misplaced)
+			want(t, "unreached", r.unreached, tt.want...)
+			want(t, "misplaced", r.misplaced)
 			if err := r.Err(); (err != nil) != (tt.want != nil) {
 				t.Errorf("error %v", err)
 			}
@@ -137,7 +137,7 @@ func TestUnreachedSpine(t *testing.T) {
 		}
 	}
 	r := Judge(s)
-	want(t, "unreached", r.Unreached, "server2 (node2) is not reached by any of the 3 others that tried, at 10.2.0.2:7000: no route to host")
+	want(t, "unreached", r.unreached, "server2 (node2) is not reached by any of the 3 others that tried, at 10.2.0.2:7000: no route to host")
 	want(t, "notes", r.Notes, "every pair of 4 servers was tried, in both directions, 36 connections")
 
 	s.Spines = 4
@@ -211,7 +211,7 @@ func TestLeaves(t *testing.T) {
 				tt.change(s)
 			}
 			r := Judge(s)
-			want(t, "misplaced", r.Misplaced, tt.misplaced...)
+			want(t, "misplaced", r.misplaced, tt.misplaced...)
 			want(t, "note", r.Notes[len(r.Notes)-1:], tt.note)
 			if err := r.Err(); (err != nil) != (tt.misplaced != nil) {
 				t.Errorf("error %v", err)
@@ -294,7 +294,7 @@ func TestCoverage(t *testing.T) {
 
 // An error lists only so much.
 func TestErr(t *testing.T) {
-	r := Report{Misplaced: make([]string, 23), Notes: []string{"n"}}
+	r := Report{misplaced: make([]string, 23), Notes: []string{"n"}}
 	lines := strings.Split(r.Err().Error(), "\n")
 	if n := len(lines); n != 1+20+1+1+1 || lines[21] != "  and 3 more such" || lines[22] != "  (n)" || !strings.Contains(lines[23], "preflight: off") {
 		t.Errorf("%d lines: %q", n, lines)
