@@ -178,7 +178,7 @@ func walkEdits(t *testing.T, now, next state, f func(s state, what string)) {
 	for i, stage := range transition(next.tree, now.routes, next.routes) {
 		for _, edit := range stage {
 			for _, single := range singles(edit) {
-				routes = Edits{{single}}.apply(routes)
+				routes = changes{{single}}.apply(routes)
 				f(state{next.tree, routes}, fmt.Sprintf("stage %d, %+v", i, single))
 			}
 		}

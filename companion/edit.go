@@ -16,15 +16,15 @@ type Edit struct {
 	Delete []netip.Prefix // made once all of Set are
 }
 
-// Edits are made one after the other, except that those of one stage may be made
+// changes are made one after the other, except that those of one stage may be made
 // at once.
-type Edits [][]Edit
+type changes [][]Edit
 
 // transition returns the edits that lead from what the switches of a tree hold to what
 // they shall hold, without a moment in which a prefix that both carry is not
 // carried: spines learn where to deliver before leaves send there, and forget only
 // when no leaf does any more.
-func transition(t *topology.Tree, have, want Routes) Edits {
+func transition(t *topology.Tree, have, want Routes) changes {
 	sets, deletes := map[Node][]Route{}, map[Node][]netip.Prefix{}
 	for _, d := range compare(have, want) {
 		if d.Want != nil {
@@ -43,7 +43,7 @@ func transition(t *topology.Tree, have, want Routes) Edits {
 			forget = appendEdit(forget, Edit{n, nil, del})
 		}
 	}
-	var out Edits
+	var out changes
 	for _, stage := range [][]Edit{learn, leaves, forget} {
 		if len(stage) > 0 {
 			out = append(out, stage)
@@ -59,8 +59,8 @@ func appendEdit(to []Edit, e Edit) []Edit {
 	return append(to, e)
 }
 
-// Nodes returns the nodes that are edited, rising.
-func (e Edits) Nodes() []Node {
+// nodes returns the nodes that are edited, rising.
+func (e changes) nodes() []Node {
 	seen := map[Node]bool{}
 	for _, stage := range e {
 		for _, edit := range stage {
@@ -71,7 +71,7 @@ func (e Edits) Nodes() []Node {
 }
 
 // apply returns routes as the edits leave them.
-func (e Edits) apply(to Routes) Routes {
+func (e changes) apply(to Routes) Routes {
 	out := slices.Clone(to)
 	for _, stage := range e {
 		for _, edit := range stage {

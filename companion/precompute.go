@@ -16,11 +16,11 @@ type precomputed struct {
 	from held
 
 	mu    sync.Mutex
-	edits map[string]Edits // by dead links
+	edits map[string]changes // by dead links
 }
 
 // lookup returns the edits for the dead links of t, if they have been worked out.
-func (f *precomputed) lookup(t *topology.Tree) (Edits, bool) {
+func (f *precomputed) lookup(t *topology.Tree) (changes, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	e, ok := f.edits[deadKey(t)]

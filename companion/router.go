@@ -101,7 +101,7 @@ func (r *Router) Aid(ctx context.Context, t *topology.Tree) (changed int, err er
 		}
 		edits = transition(t, r.have.routes, want)
 	}
-	return r.bring(ctx, held{t, edits.apply(r.have.routes)}, edits, edits.Nodes())
+	return r.bring(ctx, held{t, edits.apply(r.have.routes)}, edits, edits.nodes())
 }
 
 // restore brings the switches to the routes for t from whatever they hold.
@@ -145,7 +145,7 @@ func (r *Router) Clean(ctx context.Context, p *plan.Plan) (changed int, err erro
 
 // bring makes edits and reads back some nodes. Where they differ from what is
 // wanted, memory was wrong, and all are read and repaired.
-func (r *Router) bring(ctx context.Context, want held, edits Edits, nodes []Node) (changed int, err error) {
+func (r *Router) bring(ctx context.Context, want held, edits changes, nodes []Node) (changed int, err error) {
 	r.have = nil
 	if changed, err = r.write(ctx, edits); err != nil {
 		return changed, err
@@ -181,7 +181,7 @@ func (r *Router) repair(ctx context.Context, want held) (changed int, err error)
 }
 
 // write makes edits stage by stage, until one fails.
-func (r *Router) write(ctx context.Context, edits Edits) (changed int, err error) {
+func (r *Router) write(ctx context.Context, edits changes) (changed int, err error) {
 	for _, stage := range edits {
 		n, err := r.target.Write(ctx, stage)
 		changed += n
@@ -196,7 +196,7 @@ func (r *Router) write(ctx context.Context, edits Edits) (changed int, err error
 func (r *Router) holds(now held) {
 	r.have = &now
 	r.mu.Lock()
-	r.next = &precomputed{rule: r.rule, from: now, edits: map[string]Edits{}}
+	r.next = &precomputed{rule: r.rule, from: now, edits: map[string]changes{}}
 	r.mu.Unlock()
 	select {
 	case r.news <- struct{}{}:

@@ -198,8 +198,8 @@ func TestRouterManyChanges(t *testing.T) {
 }
 
 func TestEditsNodes(t *testing.T) {
-	e := Edits{{{Node: 4, Set: make([]Route, 2)}}, {{Node: 1}, {Node: 4}}}
-	if n := e.Nodes(); !slices.Equal(n, []Node{1, 4}) {
+	e := changes{{{Node: 4, Set: make([]Route, 2)}}, {{Node: 1}, {Node: 4}}}
+	if n := e.nodes(); !slices.Equal(n, []Node{1, 4}) {
 		t.Errorf("nodes %v", n)
 	}
 }

@@ -34,8 +34,8 @@ func (s *stage) put(rank int, msg any) {
 	}
 }
 
-// ErrBusy reports a second case at the same time.
-var ErrBusy = errors.New("a case is under way")
+// errBusy reports a second case at the same time.
+var errBusy = errors.New("a case is under way")
 
 // RunCase takes the workers through one case. Whatever the error, the Outcome
 // holds what was measured. The error is a *CaseError when servers are to
@@ -159,7 +159,7 @@ func (c *Controller) open(cs Case) (*stage, uint32, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stage != nil {
-		return nil, 0, ErrBusy
+		return nil, 0, errBusy
 	}
 	s := &stage{
 		ranks: make(map[*member]int), members: make([]*member, len(cs.Peers)),

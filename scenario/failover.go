@@ -13,16 +13,16 @@ import (
 
 // Policies of fail-over, as package failover has them.
 const (
-	PolicyNone     = string(failover.None)
-	PolicyMinHop   = string(failover.MinHop)
-	PolicySpread   = string(failover.Spread)
-	PolicyUnsync   = string(failover.Unsync)
-	PolicyFORS     = string(failover.FORS)
-	PolicyFORSHold = string(failover.FORSHold)
+	policyNone     = string(failover.None)
+	policyMinHop   = string(failover.MinHop)
+	policySpread   = string(failover.Spread)
+	policyUnsync   = string(failover.Unsync)
+	policyFORS     = string(failover.FORS)
+	policyFORSHold = string(failover.FORSHold)
 )
 
-// Policies lists the valid names, in order of what they do.
-func Policies() []string {
+// policies lists the valid names, in order of what they do.
+func policies() []string {
 	var names []string
 	for _, p := range failover.Policies() {
 		names = append(names, string(p))
@@ -32,7 +32,7 @@ func Policies() []string {
 
 // A Failover says what is done about links that die or come back during a case.
 type Failover struct {
-	Policy       string        // one of Policies
+	Policy       string        // one of policies
 	Hold         time.Duration // how long a returned link must stay up before it is used; 0 unless the policy holds
 	Debounce     time.Duration // how long planning waits for more of the same failure
 	Store        string        // directory of plans made by whatif --save; "": plans are computed
@@ -52,7 +52,7 @@ const (
 )
 
 // replans reports whether a dead link leads to another plan, with other paths.
-func (f *Failover) replans() bool { return f.Policy == PolicyFORS || f.Policy == PolicyFORSHold }
+func (f *Failover) replans() bool { return f.Policy == policyFORS || f.Policy == policyFORSHold }
 
 // everyFailover reads what holds for all cases that do not say.
 func (d *document) everyFailover(at field) {
@@ -76,15 +76,15 @@ func (d *document) failoverAt(at field, base *Failover) *Failover {
 	}
 	f := &Failover{}
 	if at.node.Kind == yaml.ScalarNode && !isNull(at.node) {
-		scalar(d, at, &f.Policy, oneOf("policy", Policies(), nil))
+		scalar(d, at, &f.Policy, oneOf("policy", policies(), nil))
 		f.fill(base)
 		return f
 	}
 	m := d.mapping(at, "policy", "hold", "debounce", "store", "on_disconnect")
 	if at.node.Kind == yaml.MappingNode && !m.given("policy") {
-		d.fail(at, "policy is missing; there are %s", strings.Join(Policies(), ", "))
+		d.fail(at, "policy is missing; there are %s", strings.Join(policies(), ", "))
 	}
-	if scalar(d, m.get("policy"), &f.Policy, oneOf("policy", Policies(), nil)) {
+	if scalar(d, m.get("policy"), &f.Policy, oneOf("policy", policies(), nil)) {
 		f.fill(base)
 		if !d.failoverFields(m, f) {
 			f.Policy = ""
@@ -101,8 +101,8 @@ func (d *document) failoverFields(m fields, f *Failover) bool {
 		ok     bool
 		reason string
 	}{
-		{"hold", f.Policy == PolicyFORSHold, "only " + PolicyFORSHold + " keeps links out that have come back"},
-		{"store", f.replans(), "only " + PolicyFORS + " and " + PolicyFORSHold + " take plans of a store"},
+		{"hold", f.Policy == policyFORSHold, "only " + policyFORSHold + " keeps links out that have come back"},
+		{"store", f.replans(), "only " + policyFORS + " and " + policyFORSHold + " take plans of a store"},
 	} {
 		if m.given(x.name) && !x.ok {
 			d.fail(m.get(x.name), "%s, and the policy is %s; leave it out", x.reason, f.Policy)
@@ -127,7 +127,7 @@ func parseStore(s string) (string, error) {
 // fill sets what a policy is not told, from base where there is one.
 func (f *Failover) fill(base *Failover) {
 	f.Debounce, f.OnDisconnect = defaultDebounce, End
-	if f.Policy == PolicyFORSHold {
+	if f.Policy == policyFORSHold {
 		f.Hold = failover.DefaultHold
 	}
 	if base == nil {
@@ -161,19 +161,19 @@ func (c *Case) adopt(none bool) (name string, err error) {
 	}
 	p := c.Failover.Policy
 	switch p {
-	case PolicyMinHop, PolicySpread:
+	case policyMinHop, policySpread:
 		if c.Routing == "" {
 			c.Routing = p
 		}
 		return "", nil
-	case PolicyNone:
+	case policyNone:
 		return "", nil
 	}
 	if c.Mode != Sync {
 		return "mode", fmt.Errorf("policy %s changes the plan of the phases between two exchanges, so the case must be %s; the mode is %s",
 			p, Sync, c.Mode)
 	}
-	if p == PolicyUnsync {
+	if p == policyUnsync {
 		return c.adoptUnsync()
 	}
 	return c.adoptFORS(none)

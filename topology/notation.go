@@ -148,14 +148,14 @@ func (t *Tree) Links(name string) ([]Link, error) {
 	if m := linkRE.FindStringSubmatch(name); m != nil {
 		l := Link{atoi(m[1]), atoi(m[2])}
 		if err := t.checkLink(l); err != nil {
-			return nil, fmt.Errorf("no link %q; %s", name, t.Choices())
+			return nil, fmt.Errorf("no link %q; %s", name, t.choices())
 		}
 		return []Link{l}, nil
 	}
 	if m := spineRE.FindStringSubmatch(name); m != nil {
 		k := atoi(m[1])
 		if k < 0 || k >= t.spines {
-			return nil, fmt.Errorf("no spine %q; %s", name, t.Choices())
+			return nil, fmt.Errorf("no spine %q; %s", name, t.choices())
 		}
 		out := make([]Link, t.leaves)
 		for l := range out {
@@ -163,7 +163,7 @@ func (t *Tree) Links(name string) ([]Link, error) {
 		}
 		return out, nil
 	}
-	return nil, fmt.Errorf("%q is neither a link (leaf0-spine3) nor a spine (spine3); %s", name, t.Choices())
+	return nil, fmt.Errorf("%q is neither a link (leaf0-spine3) nor a spine (spine3); %s", name, t.choices())
 }
 
 // atoi reads digits; a number too large for an int becomes -1, which no ID is.

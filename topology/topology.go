@@ -126,13 +126,13 @@ func (t *Tree) Without(links ...Link) (*Tree, error) {
 
 func (t *Tree) checkLink(l Link) error {
 	if l.Leaf < 0 || l.Leaf >= t.leaves || l.Spine < 0 || l.Spine >= t.spines {
-		return fmt.Errorf("no link %q; %s", l, t.Choices())
+		return fmt.Errorf("no link %q; %s", l, t.choices())
 	}
 	return nil
 }
 
-// Choices says which leaves and spines there are, for error messages.
-func (t *Tree) Choices() string {
+// choices says which leaves and spines there are, for error messages.
+func (t *Tree) choices() string {
 	return fmt.Sprintf("%s has leaf0..leaf%d and spine0..spine%d", t.Notation(), t.leaves-1, t.spines-1)
 }
 

@@ -54,8 +54,8 @@ func (k Kind) byOthers() bool { return k == Outside || k == Severed }
 // controller through a proxy.
 func (k Kind) OnControl() bool { return k == Delay || k == Cut || k == Stall }
 
-// A Failure is a link, or a whole spine, that is dead from At on and is back after For.
-type Failure struct {
+// A linkFailure is a link, or a whole spine, that is dead from At on and is back after For.
+type linkFailure struct {
 	Name    string
 	Links   []topology.Link
 	At, For time.Duration
@@ -85,9 +85,9 @@ type Script struct {
 	wait     bool // on_disconnect: wait
 	Payload  bool // check: payload
 	Duration time.Duration
-	failures []Failure // of the scenario, or by others: see Kind.byOthers
-	Apart    bool      // servers are processes of their own
-	Hogs     int       // busy loops beside
+	failures []linkFailure // of the scenario, or by others: see Kind.byOthers
+	Apart    bool          // servers are processes of their own
+	Hogs     int           // busy loops beside
 	Stops    []Stop
 
 	// Of kills and control. At counts from the first line of the program if Early.

@@ -17,7 +17,7 @@ func script() *Script {
 	l := topology.Link{Leaf: 0, Spine: 0}
 	return &Script{
 		Kind: Links, Notation: "FT(2;2,2)", Policy: "fors", Duration: 10 * time.Second,
-		failures: []Failure{{Name: l.String(), Links: []topology.Link{l}, At: 2 * time.Second, For: time.Second}},
+		failures: []linkFailure{{Name: l.String(), Links: []topology.Link{l}, At: 2 * time.Second, For: time.Second}},
 	}
 }
 

@@ -19,7 +19,7 @@ type generator struct {
 	d    dice
 	s    *Script
 	tree *topology.Tree
-	all  []Failure
+	all  []linkFailure
 	// strict: servers must stay connected.
 	strict bool
 }
@@ -60,7 +60,7 @@ func (g *generator) part(end time.Duration) {
 	for i := range times {
 		at := first + time.Duration(i)*slot + g.d.between(0, slot/3)
 		leaf, length := g.d.IntN(g.tree.Leaves()), g.d.between(200*time.Millisecond, min(longest, slot/2))
-		var set []Failure
+		var set []linkFailure
 		for spine := range g.tree.Spines() {
 			set = append(set, failure(topology.Link{Leaf: leaf, Spine: spine}, at, length))
 		}
@@ -69,9 +69,9 @@ func (g *generator) part(end time.Duration) {
 }
 
 // draw draws one thing that goes wrong.
-func (g *generator) draw(at, end time.Duration) []Failure {
+func (g *generator) draw(at, end time.Duration) []linkFailure {
 	length := g.d.between(50*time.Millisecond, 1500*time.Millisecond)
-	var set []Failure
+	var set []linkFailure
 	switch g.d.IntN(8) {
 	case 0, 1:
 		set = g.one(at, length)
@@ -95,20 +95,20 @@ func (g *generator) draw(at, end time.Duration) []Failure {
 	return set
 }
 
-func failure(l topology.Link, at, length time.Duration) Failure {
-	return Failure{Name: l.String(), Links: []topology.Link{l}, At: at, For: length}
+func failure(l topology.Link, at, length time.Duration) linkFailure {
+	return linkFailure{Name: l.String(), Links: []topology.Link{l}, At: at, For: length}
 }
 
 func (g *generator) link() topology.Link {
 	return topology.Link{Leaf: g.d.IntN(g.tree.Leaves()), Spine: g.d.IntN(g.tree.Spines())}
 }
 
-func (g *generator) one(at, length time.Duration) []Failure {
-	return []Failure{failure(g.link(), at, length)}
+func (g *generator) one(at, length time.Duration) []linkFailure {
+	return []linkFailure{failure(g.link(), at, length)}
 }
 
-func (g *generator) flap(at time.Duration) []Failure {
-	var set []Failure
+func (g *generator) flap(at time.Duration) []linkFailure {
+	var set []linkFailure
 	l := g.link()
 	for range 3 + g.d.IntN(6) {
 		down := g.d.between(3*time.Millisecond, 60*time.Millisecond)
@@ -118,18 +118,18 @@ func (g *generator) flap(at time.Duration) []Failure {
 	return set
 }
 
-func (g *generator) spine(at, length time.Duration) []Failure {
+func (g *generator) spine(at, length time.Duration) []linkFailure {
 	spine := g.d.IntN(g.tree.Spines())
-	f := Failure{Name: fmt.Sprintf("spine%d", spine), At: at, For: length}
+	f := linkFailure{Name: fmt.Sprintf("spine%d", spine), At: at, For: length}
 	for leaf := range g.tree.Leaves() {
 		f.Links = append(f.Links, topology.Link{Leaf: leaf, Spine: spine})
 	}
-	return []Failure{f}
+	return []linkFailure{f}
 }
 
 // lastLink leaves a leaf with one link.
-func (g *generator) lastLink(at, length time.Duration) []Failure {
-	var set []Failure
+func (g *generator) lastLink(at, length time.Duration) []linkFailure {
+	var set []linkFailure
 	leaf, left := g.d.IntN(g.tree.Leaves()), g.d.IntN(g.tree.Spines())
 	for spine := range g.tree.Spines() {
 		if spine != left {
@@ -141,7 +141,7 @@ func (g *generator) lastLink(at, length time.Duration) []Failure {
 }
 
 // try takes failures if they are possible beside what there is.
-func (g *generator) try(set []Failure) {
+func (g *generator) try(set []linkFailure) {
 	with := append(slices.Clone(g.all), set...)
 	if possible(set, with) && (!g.strict || g.connected(set, with)) {
 		g.all = with
@@ -151,14 +151,14 @@ func (g *generator) try(set []Failure) {
 func (g *generator) changes() int { return (&Script{failures: g.all}).Changes() }
 
 // done returns the failures in order.
-func (g *generator) done() []Failure {
-	slices.SortStableFunc(g.all, func(a, b Failure) int { return cmp.Compare(a.At, b.At) })
+func (g *generator) done() []linkFailure {
+	slices.SortStableFunc(g.all, func(a, b linkFailure) int { return cmp.Compare(a.At, b.At) })
 	return g.all
 }
 
 // possible reports whether each link of a set, which is the last of all, is up for a moment
 // before it dies again.
-func possible(set, all []Failure) bool {
+func possible(set, all []linkFailure) bool {
 	old := len(all) - len(set)
 	for i, f := range set {
 		for _, o := range all[:old+i] {
@@ -177,9 +177,9 @@ func overlap(a, b []topology.Link) bool {
 
 // connected reports whether no failure that begins while one of the set is dead leaves
 // servers without a path to each other.
-func (g *generator) connected(set, all []Failure) bool {
+func (g *generator) connected(set, all []linkFailure) bool {
 	for _, f := range all {
-		beside := slices.ContainsFunc(set, func(x Failure) bool { return x.At <= f.At && f.At <= x.At+x.For+lag })
+		beside := slices.ContainsFunc(set, func(x linkFailure) bool { return x.At <= f.At && f.At <= x.At+x.For+lag })
 		if beside && !joined(g.tree, f.At, lag, all) {
 			return false
 		}
@@ -189,14 +189,14 @@ func (g *generator) connected(set, all []Failure) bool {
 
 // joined reports whether all servers reach each other when everything that dies at a moment
 // is dead.
-func joined(tree *topology.Tree, at, lag time.Duration, all []Failure) bool {
+func joined(tree *topology.Tree, at, lag time.Duration, all []linkFailure) bool {
 	view, err := tree.Without(deadAt(at, lag, all)...)
 	return err == nil && view.Connected() == nil
 }
 
 // deadAt returns the links that are dead at a moment, and those that have been back for
 // less than lag.
-func deadAt(at, lag time.Duration, all []Failure) []topology.Link {
+func deadAt(at, lag time.Duration, all []linkFailure) []topology.Link {
 	var dead []topology.Link
 	for _, f := range all {
 		if f.At <= at && at < f.At+f.For+lag {

@@ -55,17 +55,17 @@ type Options struct {
 
 const defaultTimeout = 10 * time.Second
 
-// A State is what a probe says of a link.
-type State int
+// A linkState is what a probe says of a link.
+type linkState int
 
 // The states.
 const (
-	Unknown State = iota
-	Up
-	Down
+	linkUnknown linkState = iota
+	linkUp
+	linkDown
 )
 
-func (s State) String() string { return [...]string{"unknown", "up", "down"}[s] }
+func (s linkState) String() string { return [...]string{"unknown", "up", "down"}[s] }
 
 // An Injector takes links down. Its methods may be called at the same time; they
 // wait for each other.
@@ -124,9 +124,9 @@ func (i *Injector) check(ctx context.Context, l topology.Link) error {
 	switch {
 	case err != nil:
 		return err
-	case a.state == Down:
+	case a.state == linkDown:
 		return &linkError{Link: l, Reason: alreadyDown}
-	case a.state == Unknown:
+	case a.state == linkUnknown:
 		return &linkError{Link: l, Reason: unclear, Doing: "look", Said: a.said}
 	}
 	return nil

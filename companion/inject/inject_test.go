@@ -111,7 +111,7 @@ func TestDownAndUp(t *testing.T) {
 	if err := i.Up(t.Context(), []topology.Link{link}); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := probed(t, i, link); s != Up || err != nil || isDown(t, dir, link) {
+	if s, err := probed(t, i, link); s != linkUp || err != nil || isDown(t, dir, link) {
 		t.Errorf("%s is %s, %v", link, s, err)
 	}
 	if p := i.Pending(); len(p) != 1 || p[0] != other {
@@ -393,11 +393,11 @@ func TestBackground(t *testing.T) {
 func anyway(Header, []Pending) bool { return true }
 
 // probed is the state of a link now.
-func probed(t *testing.T, i *Injector, l topology.Link) (State, error) {
+func probed(t *testing.T, i *Injector, l topology.Link) (linkState, error) {
 	t.Helper()
 	r, err := i.recipe(l)
 	if err != nil {
-		return Unknown, err
+		return linkUnknown, err
 	}
 	a, err := i.operate.probe(t.Context(), r.Probe)
 	return a.state, err

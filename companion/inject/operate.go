@@ -28,7 +28,7 @@ func (o operator) lower(ctx context.Context, l topology.Link, r recipe) error {
 	if err != nil && !lost {
 		return err
 	}
-	seen := o.await(ctx, l, "down", Down, r.Probe)
+	seen := o.await(ctx, l, "down", linkDown, r.Probe)
 	if seen != nil && lost {
 		return err
 	}
@@ -43,13 +43,13 @@ func (o operator) raise(ctx context.Context, l topology.Link, r Remedy) error {
 	for {
 		err := o.command(ctx, l, "up", r.Up)
 		if err == nil {
-			return o.await(ctx, l, "up", Up, r.Probe)
+			return o.await(ctx, l, "up", linkUp, r.Probe)
 		}
 		a, probeErr := o.probe(ctx, r.Probe)
 		switch {
 		case probeErr != nil:
 			return probeErr
-		case a.state == Up:
+		case a.state == linkUp:
 			return nil
 		case !time.Now().Add(againEvery).Before(giveUp):
 			return err
@@ -78,7 +78,7 @@ func (o operator) command(ctx context.Context, l topology.Link, doing string, p 
 }
 
 // await probes until the link is in a state, or time is up.
-func (o operator) await(ctx context.Context, l topology.Link, doing string, want State, probe []Program) error {
+func (o operator) await(ctx context.Context, l topology.Link, doing string, want linkState, probe []Program) error {
 	limited, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	var last answer
@@ -89,7 +89,7 @@ func (o operator) await(ctx context.Context, l topology.Link, doing string, want
 			return context.Cause(ctx)
 		case err == nil && a.state == want:
 			return nil
-		case err == nil || last.said == "" && last.state == Unknown:
+		case err == nil || last.said == "" && last.state == linkUnknown:
 			last = a // one that was cut short at the end tells nothing new
 		}
 		if !pause(limited, pollEvery) {
@@ -100,7 +100,7 @@ func (o operator) await(ctx context.Context, l topology.Link, doing string, want
 		return context.Cause(ctx)
 	}
 	e := &linkError{Link: l, Reason: lied, Doing: doing, After: o.Timeout}
-	if last.state == Unknown {
+	if last.state == linkUnknown {
 		e.Reason, e.Said = unclear, last.said
 	}
 	return e
@@ -108,7 +108,7 @@ func (o operator) await(ctx context.Context, l topology.Link, doing string, want
 
 // An answer is what a probe says, and why it cannot tell.
 type answer struct {
-	state State
+	state linkState
 	said  string
 }
 
@@ -126,7 +126,7 @@ func (o operator) probe(ctx context.Context, probe []Program) (answer, error) {
 		if limited.Err() != nil {
 			return answer{said: "it did not end within " + o.Timeout.String()}, nil
 		}
-		if a.state = verdict(o.Kind, e.code, e.out); a.state != Unknown {
+		if a.state = verdict(o.Kind, e.code, e.out); a.state != linkUnknown {
 			return a, nil
 		}
 		a.said = exitText(e.code) + after(e.said)

@@ -76,17 +76,17 @@ func (o *Options) portState(args ...string) Program {
 
 // portVerdict reads what ibportstate prints of a port. A link whose ends see
 // each other is up only when the subnet manager has activated it.
-func portVerdict(out string) State {
+func portVerdict(out string) linkState {
 	phys, logical := portField(out, "PhysLinkState:"), portField(out, "LinkState:")
 	switch {
 	case phys == "" || logical == "":
-		return Unknown
+		return linkUnknown
 	case phys != "LinkUp" || logical == "Down":
-		return Down
+		return linkDown
 	case logical == "Active":
-		return Up
+		return linkUp
 	}
-	return Unknown
+	return linkUnknown
 }
 
 // portField returns the first value of a field: "LinkState:.......Active".

@@ -145,11 +145,11 @@ func TestIBPortState(t *testing.T) {
 		name     string
 		do       func() error
 		hardware func(network.End) error
-		want     State
+		want     linkState
 	}{
-		{"at first", func() error { return i.Check(t.Context(), links) }, nil, Up},
-		{"down", func() error { return i.Down(t.Context(), links) }, sim.Unlink, Down},
-		{"up", func() error { return i.Up(t.Context(), links) }, sim.Relink, Up},
+		{"at first", func() error { return i.Check(t.Context(), links) }, nil, linkUp},
+		{"down", func() error { return i.Down(t.Context(), links) }, sim.Unlink, linkDown},
+		{"up", func() error { return i.Up(t.Context(), links) }, sim.Relink, linkUp},
 	} {
 		followed := make(chan error, 1)
 		if step.hardware == nil {

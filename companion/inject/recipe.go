@@ -164,7 +164,7 @@ func labRecipe(dir string, l topology.Link) recipe {
 }
 
 // verdict is what a probe of a kind says with its exit code and output.
-func verdict(kind string, exit int, out string) State {
+func verdict(kind string, exit int, out string) linkState {
 	switch kind {
 	case kindIBPortState:
 		// Its exit code also tells whether the far end answered.
@@ -172,19 +172,19 @@ func verdict(kind string, exit int, out string) State {
 	case kindLab:
 		switch {
 		case exit != 0:
-			return Unknown
+			return linkUnknown
 		case strings.Contains(out, " state UP "):
-			return Up
+			return linkUp
 		case strings.Contains(out, " state DOWN ") || strings.Contains(out, " state LOWERLAYERDOWN "):
-			return Down
+			return linkDown
 		}
-		return Unknown
+		return linkUnknown
 	}
 	switch exit {
 	case 0:
-		return Up
+		return linkUp
 	case 1:
-		return Down
+		return linkDown
 	}
-	return Unknown
+	return linkUnknown
 }

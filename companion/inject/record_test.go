@@ -198,18 +198,18 @@ func TestVerdict(t *testing.T) {
 		kind string
 		exit int
 		out  string
-		want State
+		want linkState
 	}{
-		{kindCommand, 0, "", Up}, {kindCommand, 1, "", Down}, {kindCommand, 2, "", Unknown}, {kindCommand, -1, "", Unknown},
-		{kindSSH, 0, "", Up}, {kindSSH, 1, "", Down}, {kindSSH, 255, "", Unknown},
-		{kindLab, 0, "2: leaf0@if1003: <UP> mtu 9000 state UP mode DEFAULT", Up},
-		{kindLab, 0, "2: leaf0@if1003: <UP> mtu 9000 state LOWERLAYERDOWN mode DEFAULT", Down},
-		{kindLab, 0, "2: leaf0@if1003: <> mtu 9000 state DOWN mode DEFAULT", Down},
-		{kindLab, 1, " state UP ", Unknown}, {kindLab, 0, "", Unknown},
-		{kindIBPortState, 255, port("Active", "LinkUp"), Up}, {kindIBPortState, 0, port("Active", "Disabled"), Down},
-		{kindIBPortState, 0, port("Down", "Polling"), Down}, {kindIBPortState, 0, port("Initialize", "LinkUp"), Unknown},
-		{kindIBPortState, 0, port("Active", "LinkUp") + port("Down", "Polling"), Up}, // the peer's follows
-		{kindIBPortState, 255, "ibportstate: iberror: failed", Unknown},
+		{kindCommand, 0, "", linkUp}, {kindCommand, 1, "", linkDown}, {kindCommand, 2, "", linkUnknown}, {kindCommand, -1, "", linkUnknown},
+		{kindSSH, 0, "", linkUp}, {kindSSH, 1, "", linkDown}, {kindSSH, 255, "", linkUnknown},
+		{kindLab, 0, "2: leaf0@if1003: <UP> mtu 9000 state UP mode DEFAULT", linkUp},
+		{kindLab, 0, "2: leaf0@if1003: <UP> mtu 9000 state LOWERLAYERDOWN mode DEFAULT", linkDown},
+		{kindLab, 0, "2: leaf0@if1003: <> mtu 9000 state DOWN mode DEFAULT", linkDown},
+		{kindLab, 1, " state UP ", linkUnknown}, {kindLab, 0, "", linkUnknown},
+		{kindIBPortState, 255, port("Active", "LinkUp"), linkUp}, {kindIBPortState, 0, port("Active", "Disabled"), linkDown},
+		{kindIBPortState, 0, port("Down", "Polling"), linkDown}, {kindIBPortState, 0, port("Initialize", "LinkUp"), linkUnknown},
+		{kindIBPortState, 0, port("Active", "LinkUp") + port("Down", "Polling"), linkUp}, // the peer's follows
+		{kindIBPortState, 255, "ibportstate: iberror: failed", linkUnknown},
 	} {
 		if got := verdict(tt.kind, tt.exit, tt.out); got != tt.want {
 			t.Errorf("%s, exit code %d, %q: %s, want %s", tt.kind, tt.exit, tt.out, got, tt.want)

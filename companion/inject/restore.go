@@ -72,7 +72,7 @@ func restore(ctx context.Context, o operator, p Pending) (Restored, error) {
 	if err != nil {
 		return Restored{}, err
 	}
-	if a.state == Up {
+	if a.state == linkUp {
 		return Restored{Pending: p, outcome: wasUp}, nil
 	}
 	err = o.raise(ctx, p.link, p.Remedy)

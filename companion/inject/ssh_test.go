@@ -59,7 +59,7 @@ func TestSSH(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, l := range both {
-		if s, err := probed(t, i, l); s != Down || err != nil || !isDown(t, dir, l) {
+		if s, err := probed(t, i, l); s != linkDown || err != nil || !isDown(t, dir, l) {
 			t.Errorf("%s is %s, %v", l, s, err)
 		}
 	}

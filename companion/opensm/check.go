@@ -9,24 +9,24 @@ import (
 	"evbench/topology/network"
 )
 
-// A Kind is a way to lose packets.
-type Kind string
+// A kind is a way to lose packets.
+type kind string
 
 // The kinds.
 const (
-	deadPort      Kind = "dead port"      // an entry names a port without a cable
-	missingEntry  Kind = "missing entry"  // a switch on the way has none for the LID
-	missingSwitch Kind = "missing switch" // a switch has no entry at all
-	loop          Kind = "loop"           // a route comes back
-	wrongHost     Kind = "wrong host"     // a route ends at another node
-	wrongPath     Kind = "wrong path"     // a message does not take the plan's path
-	noCable       Kind = "no cable"       // a server of the plan has none
-	overCapacity  Kind = "over capacity"  // a table is shorter than the LIDs
+	deadPort      kind = "dead port"      // an entry names a port without a cable
+	missingEntry  kind = "missing entry"  // a switch on the way has none for the LID
+	missingSwitch kind = "missing switch" // a switch has no entry at all
+	loop          kind = "loop"           // a route comes back
+	wrongHost     kind = "wrong host"     // a route ends at another node
+	wrongPath     kind = "wrong path"     // a message does not take the plan's path
+	noCable       kind = "no cable"       // a server of the plan has none
+	overCapacity  kind = "over capacity"  // a table is shorter than the LIDs
 )
 
 // A problem is one reason not to write tables.
 type problem struct {
-	Kind Kind
+	Kind kind
 	Text string
 }
 
@@ -50,7 +50,7 @@ func (e *RefusedError) Error() string {
 
 const firstProblems = 10
 
-func (e *RefusedError) add(k Kind, format string, args ...any) {
+func (e *RefusedError) add(k kind, format string, args ...any) {
 	e.Total++
 	if len(e.first) < firstProblems {
 		e.first = append(e.first, problem{k, fmt.Sprintf(format, args...)})

@@ -18,7 +18,7 @@ import (
 // TestCheckFindsEachDamage damages sound tables in one place.
 func TestCheckFindsEachDamage(t *testing.T) {
 	for _, c := range []struct {
-		kind   Kind
+		kind   kind
 		damage func(r *Routes, row func(network.Node) []uint8, lid int)
 		says   string
 	}{

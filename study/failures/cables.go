@@ -61,7 +61,7 @@ func FromNetwork(n *network.Network) *Cables {
 				continue
 			}
 			a, b := n.Info(v), n.Info(far.Node)
-			l := Link{class: Fabric, ends: [2]Port{{a.GUID, a.Name, p + 1}, {b.GUID, b.Name, int(far.Port)}}}
+			l := Link{class: Fabric, ends: [2]port{{a.GUID, a.Name, p + 1}, {b.GUID, b.Name, int(far.Port)}}}
 			if n.IsHost(far.Node) {
 				l.class = Server
 			}
@@ -97,7 +97,7 @@ func (c *Cables) add(l Link) int {
 	return at
 }
 
-func keyOf(p Port) portKey {
+func keyOf(p port) portKey {
 	if p.guid != 0 {
 		return portKey{guid: p.guid, port: p.port}
 	}
@@ -177,7 +177,7 @@ func readCable(words []string) (Link, error) {
 	if err != nil {
 		return Link{}, err
 	}
-	l := Link{class: Fabric, ends: [2]Port{a}}
+	l := Link{class: Fabric, ends: [2]port{a}}
 	if words[1] == "server" {
 		l.class, l.Name = Server, a.String()
 	} else if l.ends[1], err = readPort(words[1]); err != nil {
@@ -193,21 +193,21 @@ func readCable(words []string) (Link, error) {
 	return l, nil
 }
 
-func readPort(s string) (Port, error) {
+func readPort(s string) (port, error) {
 	i := strings.LastIndexByte(s, '/')
 	if i < 1 {
-		return Port{}, fmt.Errorf("%.60q: write SWITCH/PORT, such as s1_0/5", s)
+		return port{}, fmt.Errorf("%.60q: write SWITCH/PORT, such as s1_0/5", s)
 	}
 	n, err := strconv.Atoi(s[i+1:])
 	if err != nil || n < 1 || n > 254 {
-		return Port{}, fmt.Errorf("%.60q: port %.60q must be 1..254", s, s[i+1:])
+		return port{}, fmt.Errorf("%.60q: port %.60q must be 1..254", s, s[i+1:])
 	}
 	if guid, ok := osmlog.GUID(strings.ToLower(s[:i])); ok {
-		return Port{guid: guid, port: n}, nil
+		return port{guid: guid, port: n}, nil
 	}
-	return Port{isSwitch: s[:i], port: n}, nil
+	return port{isSwitch: s[:i], port: n}, nil
 }
 
-func comparePorts(a, b Port) int {
+func comparePorts(a, b port) int {
 	return cmp.Or(cmp.Compare(a.guid, b.guid), cmp.Compare(a.isSwitch, b.isSwitch), cmp.Compare(a.port, b.port))
 }

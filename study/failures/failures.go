@@ -38,15 +38,15 @@ func (c Class) String() string { return classNames[c] }
 // MarshalText returns the name of the class.
 func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// A Port is a port of a switch, which is known by GUID, by name, or by both.
-type Port struct {
+// A port is a port of a switch, which is known by GUID, by name, or by both.
+type port struct {
 	guid     uint64
 	isSwitch string
 	port     int
 }
 
 // String returns switch/port, the switch by name if it has one.
-func (p Port) String() string {
+func (p port) String() string {
 	if p.isSwitch != "" {
 		return fmt.Sprintf("%s/%d", p.isSwitch, p.port)
 	}
@@ -58,7 +58,7 @@ func (p Port) String() string {
 type Link struct {
 	Name  string
 	class Class
-	ends  [2]Port
+	ends  [2]port
 }
 
 // An event is a change of one end of a link: WentDown, CameUp or Progressed (from INIT to

@@ -206,7 +206,7 @@ func newJoiner(h *History, c *Cables, logs []*Log) *joiner {
 // end finds the end of a link that a record tells of. A switch that is known by
 // name here and by GUID there is one switch.
 func (j *joiner) end(r record) endRef {
-	p := Port{r.GUID, r.Name, r.Port}
+	p := port{r.GUID, r.Name, r.Port}
 	if p.guid == 0 {
 		p.guid = j.names[p.isSwitch]
 	}
@@ -226,7 +226,7 @@ func (j *joiner) end(r record) endRef {
 		}
 	}
 	if !ok {
-		j.h.Links = append(j.h.Links, Link{Name: p.String(), class: Unclassified, ends: [2]Port{p}})
+		j.h.Links = append(j.h.Links, Link{Name: p.String(), class: Unclassified, ends: [2]port{p}})
 		at = endRef{len(j.h.Links) - 1, 0}
 	}
 	j.ends[key] = at
