@@ -87,15 +87,11 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// One round of each kind that strikes a process or a connection.
+// One round of each kind that strikes a process, a connection, a link or the control port.
 func TestStrikes(t *testing.T) {
-	for _, kind := range []soak.Kind{soak.KillWorker, soak.KillController, soak.Cut} {
+	for _, kind := range []soak.Kind{soak.KillWorker, soak.KillController, soak.Cut, soak.Severed, soak.Strangers} {
 		t.Run(string(kind), func(t *testing.T) {
-			const seed = 7
-			round := 1
-			for (soak.Plan{Seed: seed}).Round(round).Kind != kind {
-				round++
-			}
+			round := soak.Plan{Seed: 7}.Next(1, func(k soak.Kind) bool { return k == kind })
 			if d := sound(t, "--seed", "7", "--round", strconv.Itoa(round)); len(d.Rounds) != 1 || d.LinkEvents != 0 {
 				t.Errorf("%+v", d)
 			}
