@@ -13,8 +13,5 @@ import "errors"
 // File is the name of the file in the directory of a run.
 const File = "results.h5"
 
-// schema is the form of the file, an attribute of its root.
-const schema = "evbench/results/1"
-
 // ErrNotBuilt says that this binary has no HDF5, and how to get one that has.
 var ErrNotBuilt = errors.New("this evbench was built without HDF5; with the packages libhdf5-dev and gcc installed, make build makes one that has it (go build -tags hdf5)")

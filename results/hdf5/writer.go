@@ -17,6 +17,9 @@ import (
 	"evbench/results"
 )
 
+// schema is the form of the file, an attribute of its root.
+const schema = "evbench/results/1"
+
 const (
 	// flushEvery is how long a row may wait in memory.
 	flushEvery = time.Second
