@@ -1,0 +1,61 @@
+package flit
+
+import (
+	"math"
+
+	"evbench/sim/credit"
+	"evbench/topology/network"
+)
+
+// booksim runs a case of BookSim: input-queued switches with FIFOs, times in cycles.
+func booksim(c Case, n *network.Network) (*Result, error) {
+	w := credit.NewWires(n, 1, 1)
+	r, err := routes(c["routing"], n, w)
+	if err != nil {
+		return nil, err
+	}
+	p := credit.Params{
+		Packet: c.int("packet_flits"), Lanes: c.int("vcs"), Buffer: c.int("buf_flits"),
+		Delay: 2, Credit: 2, CutThrough: c["pipeline"] == "lean-vct",
+		Host: credit.HostParams{Before: 0, Behind: 1},
+	}
+	if c["pipeline"] == "default" {
+		p.Delay, p.Gap, p.Idle = 4, 2, 1
+	}
+	p.RouteAhead = c["pipeline"] != "default"
+	pat, packets, err := pattern(c["traffic"], n.Hosts())
+	if err != nil {
+		return nil, err
+	}
+	t := &credit.Traffic{Pattern: credit.Repeat(pat, packets, n.Hosts()), Flits: int64(p.Packet), Every: 1}
+	if c["offered"] == "batch" {
+		t.Count = packets * int64(n.Hosts()-1)
+	} else {
+		t.Bernoulli = c.number("offered") / float64(p.Packet)
+	}
+	seed := uint64(c.int("seed"))
+	t.Start(n.Hosts(), seed)
+	e, err := credit.New(p, w, r, t, seed)
+	if err != nil {
+		return nil, err
+	}
+	warm, window := credit.Time(c.int("warmup_cycles")), credit.Time(c.int("measured_cycles"))
+	until := warm + window
+	if c["offered"] == "batch" {
+		until = math.MaxInt64 / 8
+	} else {
+		e.Meter.From, e.Meter.Until = warm, until
+	}
+	if err := e.Run(until); err != nil {
+		return nil, err
+	}
+	m := &e.Meter
+	per := float64(window)
+	res := &Result{
+		Accepted: float64(m.Total()) / per / float64(n.Hosts()), Worst: float64(m.Worst()) / per,
+		Latency: float64(m.Latency) / float64(m.Packets), Network: float64(m.Network) / float64(m.Packets),
+		Hops: float64(m.Hops) / float64(m.Packets), Least: float64(m.Least),
+		Batch: float64(m.Last + 1), Flits: m.Total(),
+	}
+	return res, nil
+}

@@ -1,0 +1,120 @@
+// Package flit answers: how near does the model of lossless networks (sim/credit) come to
+// two simulators that others wrote, BookSim 2 and the OMNeT++ InfiniBand flit model, and
+// how fast is it beside them? It reads their results, runs the same cases and judges.
+package flit
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"evbench/sim/credit"
+	"evbench/topology/network"
+)
+
+// A Case is a row of a simulator's results.
+type Case map[string]string
+
+func (c Case) number(field string) float64 {
+	v, _ := strconv.ParseFloat(c[field], 64)
+	return v
+}
+
+func (c Case) int(field string) int {
+	v, _ := strconv.Atoi(c[field])
+	return v
+}
+
+// A Result is what ours gives for a case.
+type Result struct {
+	Accepted, Worst  float64
+	Latency, Network float64 // cycles, or ns
+	MessageLatency   float64
+	Least            float64
+	Batch            float64
+	Hops             float64
+	Flits            int64 // delivered in all
+}
+
+// notation returns the network of a topology as the CSV calls it, and what is dead.
+func notation(topology string) (string, []string) {
+	switch {
+	case strings.HasPrefix(topology, "ft44"):
+		if strings.HasSuffix(topology, "dead00") {
+			return "kary(4;2)", []string{"s1_0-s2_0"}
+		}
+		return "kary(4;2)", nil
+	case strings.HasPrefix(topology, "kary("):
+		return strings.ReplaceAll(topology, ",", ";"), nil
+	case strings.HasPrefix(topology, "ft2_"):
+		return "FT(2;" + strings.ReplaceAll(topology[4:], "x", ",") + ")", nil
+	}
+	return topology, nil
+}
+
+func build(topology string) (*network.Network, error) {
+	name, dead := notation(topology)
+	n, err := network.Parse(name, 0)
+	if err != nil || dead == nil {
+		return n, err
+	}
+	return n.Degrade(dead)
+}
+
+var call = regexp.MustCompile(`^(\w+)(?:\(([\d,]*)\))?$`)
+
+func parse(s string) (name string, args []int, err error) {
+	m := call.FindStringSubmatch(s)
+	if m == nil {
+		return "", nil, fmt.Errorf("traffic %q: it must be NAME or NAME(NUMBER,…)", s)
+	}
+	for _, a := range strings.Split(m[2], ",") {
+		if v, err := strconv.Atoi(a); err == nil {
+			args = append(args, v)
+		}
+	}
+	return m[1], args, nil
+}
+
+func pattern(traffic string, hosts int) (p credit.Pattern, packets int64, err error) {
+	name, args, err := parse(traffic)
+	if err != nil {
+		return nil, 0, err
+	}
+	arg := func(i, otherwise int) int {
+		if i < len(args) {
+			return args[i]
+		}
+		return otherwise
+	}
+	switch name {
+	case "uniform":
+		return credit.Uniform(hosts), 1, nil
+	case "shift":
+		return credit.Shift(hosts, arg(0, 1)), 1, nil
+	case "shiftseq":
+		return credit.ShiftSequence(hosts, arg(1, 1)), int64(arg(0, 1)), nil
+	case "randmsg":
+		return credit.Others(hosts), int64(arg(0, 1)), nil
+	case "random":
+		return credit.Others(hosts), 0, nil
+	case "linshift":
+		return credit.ShiftSequence(hosts, arg(1, arg(0, 1))), 0, nil
+	case "randshift":
+		return credit.RandomShifts(hosts, uint64(arg(0, 1))), 0, nil
+	}
+	return nil, 0, fmt.Errorf("traffic %q: it is not known", traffic)
+}
+
+// Run runs a case.
+func Run(c Case) (*Result, error) {
+	n, err := build(c["topology"])
+	if err != nil {
+		return nil, err
+	}
+	if c["sim"] == "booksim2" {
+		return booksim(c, n)
+	}
+	return omnet(c, n)
+}

@@ -1,0 +1,265 @@
+package credit
+
+import "fmt"
+
+// A Message is what a source sends to one destination.
+type Message struct {
+	Dst   int32
+	Flits int64
+	Start Time // created at; not before
+}
+
+// A Source says what hosts send. A host has one message at a time: it asks for the next
+// when the last flit of the one before has left the generator.
+type Source interface {
+	// Next returns the next message of a host; ok is false when it has none, until Wake.
+	Next(host int32, now Time) (m Message, ok bool)
+}
+
+// A Listener is a Source that is told what happens: workers that build events.
+type Listener interface {
+	Source
+	// Received is called when all of a message has been received.
+	Received(e *Engine, src, dst int32, m Message, now Time)
+	// Called answers Engine.Call.
+	Called(e *Engine, number int32, now Time)
+}
+
+type packet struct {
+	src, dst int32
+	flits    int32
+	msg      int32
+	number   uint32 // of this source and destination, for the order
+	lane     int8   // -1: any
+	from     int32  // channel by which its head came
+	next     int32  // link that it takes, where that is decided ahead
+	created  Time
+	sent     Time // its head left the host, or its tail the generator
+	head     Time // its head came to where it is
+	tail     Time // its tail will have come there
+	hops     int32
+}
+
+type message struct {
+	Message
+	left, sent int64 // flits not received, and handed to packets
+	began      Time
+}
+
+// A line is one direction of a link: what is common to its lanes.
+type line struct {
+	next    Time // a flit may begin at
+	read    Time // the receiving port may read its next flit at
+	try     Time // when evTry is due
+	waiting []int32
+	turn    int32 // lane to begin with
+}
+
+// A host is a source.
+type host struct {
+	msg  int32 // -1: none
+	busy bool  // a packet of it has not left
+	rand random
+}
+
+// A model is what a switch does with packets.
+type model interface {
+	offer(e *Engine, h int32, pkt int32, at Time) // a host has a packet
+	handle(e *Engine, ev event)
+	used(e *Engine, ch int32) int64
+}
+
+// An Engine runs a network from a time to a time.
+type Engine struct {
+	p    Params
+	w    *Wires
+	r    *Routes
+	src  Source
+	ear  Listener // or nil
+	seed uint64
+	rand random
+	turn []uint32
+
+	q    queue
+	now  Time
+	ln   []line
+	pk   []packet
+	free []int32
+	ms   []message
+	msf  []int32
+	hs   []host
+	sw   model
+	stop bool
+	err  error
+
+	Meter Meter
+}
+
+// New returns an engine at time 0. The window of the meter is [from, until).
+func New(p Params, w *Wires, r *Routes, src Source, seed uint64) (*Engine, error) {
+	if err := p.check(*r); err != nil {
+		return nil, err
+	}
+	e := &Engine{p: p, w: w, r: r, src: src, seed: seed, rand: random(mix(seed + 1))}
+	e.ear, _ = src.(Listener)
+	e.turn = make([]uint32, w.switches())
+	e.ln = make([]line, len(w.To))
+	for i := range e.ln {
+		e.ln[i].try = never
+	}
+	e.hs = make([]host, w.Hosts)
+	e.Meter.init(w.Hosts)
+	e.q.shift = shiftFor(w)
+	if p.Organisation == FIFO {
+		e.sw = newFIFO(e)
+	} else {
+		e.sw = newPerOutput(e)
+	}
+	for h := range e.hs {
+		e.hs[h] = host{msg: -1, rand: random(mix(seed ^ uint64(h+1)<<20))}
+	}
+	return e, nil
+}
+
+// shiftFor returns the width of a bucket of the calendar: about a flit.
+func shiftFor(w *Wires) (shift uint) {
+	for least := w.Flit[0]; least > 1; least >>= 1 {
+		shift++
+	}
+	return shift
+}
+
+// Run handles events until a time, or until there are none.
+func (e *Engine) Run(until Time) error {
+	if e.now == 0 {
+		for h := range e.hs {
+			e.more(int32(h), 0)
+		}
+	}
+	for !e.stop && e.err == nil {
+		ev, ok := e.q.pop()
+		if !ok {
+			break
+		}
+		if ev.at >= until {
+			e.q.push(ev)
+			break
+		}
+		e.now = ev.at
+		e.handle(ev)
+	}
+	return e.err
+}
+
+func (e *Engine) handle(ev event) {
+	switch ev.kind() {
+	case evSource:
+		e.more(ev.a(), e.now)
+	case evDeliver:
+		e.deliver(ev.a())
+	case evCall:
+		e.ear.Called(e, ev.a(), e.now)
+	default:
+		e.sw.handle(e, ev)
+	}
+}
+
+func (e *Engine) at(t Time, kind int, a, b int32) { e.q.push(event{max(t, e.now), id(kind, a, b)}) }
+
+// Call has the listener called at a time.
+func (e *Engine) Call(t Time, number int32) { e.at(t, evCall, number, 0) }
+
+// Wake has a host that had nothing to send ask again.
+func (e *Engine) Wake(h int32) {
+	if s := &e.hs[h]; s.msg < 0 && !s.busy {
+		e.more(h, e.now)
+	}
+}
+
+// Stop ends Run after the event at hand.
+func (e *Engine) Stop() { e.stop = true }
+
+// Now returns the time.
+func (e *Engine) Now() Time { return e.now }
+
+// more has a host make its next packet, at a time that may lie ahead.
+func (e *Engine) more(h int32, at Time) {
+	s := &e.hs[h]
+	s.busy = false
+	if s.msg < 0 {
+		m, ok := e.src.Next(h, at)
+		if !ok {
+			return
+		}
+		s.msg = e.newMessage(m)
+		if m.Start > at {
+			at = m.Start
+		}
+		e.ms[s.msg].began = at
+	}
+	m := &e.ms[s.msg]
+	flits := min(int64(e.p.Packet), m.Flits-m.sent)
+	m.sent += flits
+	pkt := e.newPacket()
+	p := &e.pk[pkt]
+	*p = packet{src: h, dst: m.Dst, flits: int32(flits), msg: s.msg, lane: -1, created: m.Start, from: -1}
+	if e.r.Lane != nil {
+		p.lane = int8(e.r.Lane[int(h)*e.w.Hosts+int(m.Dst)])
+	}
+	if m.sent == m.Flits {
+		s.msg = -1
+	}
+	s.busy = true
+	e.sw.offer(e, h, pkt, max(at, m.Start))
+}
+
+func (e *Engine) newPacket() int32 {
+	if n := len(e.free); n > 0 {
+		i := e.free[n-1]
+		e.free = e.free[:n-1]
+		return i
+	}
+	e.pk = append(e.pk, packet{})
+	return int32(len(e.pk) - 1)
+}
+
+func (e *Engine) newMessage(m Message) int32 {
+	if n := len(e.msf); n > 0 {
+		i := e.msf[n-1]
+		e.msf = e.msf[:n-1]
+		e.ms[i] = message{Message: m, left: m.Flits}
+		return i
+	}
+	e.ms = append(e.ms, message{Message: m, left: m.Flits})
+	return int32(len(e.ms) - 1)
+}
+
+// arrived says when the tail of a packet will have been received.
+func (e *Engine) arrived(pkt int32, at Time) {
+	e.pk[pkt].tail = at
+	if e.ear != nil {
+		e.at(at, evDeliver, pkt, 0)
+		return
+	}
+	e.deliver(pkt)
+}
+
+func (e *Engine) deliver(pkt int32) {
+	p := &e.pk[pkt]
+	m := &e.ms[p.msg]
+	m.left -= int64(p.flits)
+	e.Meter.packet(p, m)
+	if m.left == 0 {
+		msg, whole := p.msg, m.Message
+		e.Meter.message(m, p.tail)
+		e.msf = append(e.msf, msg)
+		if e.ear != nil {
+			e.ear.Received(e, p.src, p.dst, whole, e.now)
+		}
+	}
+	e.free = append(e.free, pkt)
+}
+
+func (e *Engine) unreachable(node int32, p *packet) {
+	e.err = fmt.Errorf("a packet from host %d to host %d: switch %d has no link for it", p.src, p.dst, int(node)-e.w.Hosts)
+}

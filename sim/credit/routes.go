@@ -1,0 +1,156 @@
+package credit
+
+import "fmt"
+
+// A Choice says how a switch decides between the links that lead to a destination, once
+// for each packet and switch.
+type Choice uint8
+
+const (
+	// First takes the first link: tables.
+	First Choice = iota
+	// Random draws one for each packet: spraying.
+	Random
+	// Turns takes them in turn.
+	Turns
+	// Hash draws one for each source and destination: ECMP.
+	Hash
+	// BetterOfTwo draws two, which may be the same one, and takes the one with less of
+	// its credit in use; the first drawn if they are equal.
+	BetterOfTwo
+	// Best takes the one with the least credit in use, drawn among equals.
+	Best
+)
+
+// Choices lists the names, in the order of the constants.
+func Choices() []string { return []string{"tables", "spray", "turns", "ecmp", "better-of-two", "adaptive"} }
+
+// ParseChoice returns the choice of a name.
+func ParseChoice(name string) (Choice, error) {
+	for i, s := range Choices() {
+		if s == name {
+			return Choice(i), nil
+		}
+	}
+	return 0, fmt.Errorf("choice of links %q: it must be one of %v", name, Choices())
+}
+
+func (c Choice) String() string { return Choices()[c] }
+
+// Routes say by which links a switch may send a packet on, and how it decides.
+type Routes struct {
+	Choice Choice
+	// Lane is the lane of each pair's packets, by source · hosts + destination; nil: any
+	// lane that is free at each hop.
+	Lane []uint8
+
+	hosts int
+	set   []int32 // of switch · hosts + destination: a number in sets, 0 for none
+	sets  [][]int32
+	known map[string]int32
+}
+
+// NewRoutes returns routes with nothing in them.
+func NewRoutes(w *Wires) *Routes {
+	return &Routes{
+		hosts: w.Hosts, set: make([]int32, w.switches()*w.Hosts),
+		sets: make([][]int32, 1), known: map[string]int32{},
+	}
+}
+
+// Set says by which links a switch, counted from 0, reaches a host.
+func (r *Routes) Set(sw, dst int, links ...int32) {
+	key := make([]byte, 0, 4*len(links))
+	for _, l := range links {
+		key = append(key, byte(l), byte(l>>8), byte(l>>16), byte(l>>24))
+	}
+	n, ok := r.known[string(key)]
+	if !ok {
+		n = int32(len(r.sets))
+		r.sets = append(r.sets, append([]int32(nil), links...))
+		r.known[string(key)] = n
+	}
+	r.set[sw*r.hosts+dst] = n
+}
+
+// links returns by which links a switch reaches a host.
+func (r *Routes) links(sw, dst int32) []int32 { return r.sets[r.set[int(sw)*r.hosts+int(dst)]] }
+
+// route decides by which link a packet leaves a node.
+func (e *Engine) route(node int32, p *packet) int32 {
+	if int(node) < e.w.Hosts {
+		return e.w.First[node]
+	}
+	links := e.r.links(node-int32(e.w.Hosts), p.dst)
+	switch len(links) {
+	case 0:
+		return -1
+	case 1:
+		return links[0]
+	}
+	switch e.r.Choice {
+	case Random:
+		return links[e.rand.below(len(links))]
+	case Turns:
+		t := &e.turn[node-int32(e.w.Hosts)]
+		*t++
+		return links[int(*t)%len(links)]
+	case Hash:
+		return links[mix(uint64(p.src)<<40^uint64(p.dst)<<16^uint64(node)^e.seed)%uint64(len(links))]
+	case BetterOfTwo:
+		a, b := links[e.rand.below(len(links))], links[e.rand.below(len(links))]
+		if e.used(b) < e.used(a) {
+			return b
+		}
+		return a
+	case Best:
+		return e.best(links)
+	}
+	return links[0]
+}
+
+// best returns the link with the least credit in use, drawn among equals.
+func (e *Engine) best(links []int32) int32 {
+	best, least, equal := int32(-1), int64(math64), 0
+	for _, l := range links {
+		switch u := e.used(l); {
+		case u < least:
+			best, least, equal = l, u, 1
+		case u == least:
+			if equal++; e.rand.below(equal) == 0 {
+				best = l
+			}
+		}
+	}
+	return best
+}
+
+const math64 = 1<<63 - 1
+
+// used returns the credit in use on a link, in flits of all lanes.
+func (e *Engine) used(l int32) (n int64) {
+	for v := range e.p.Lanes {
+		n += e.sw.used(e, l*int32(e.p.Lanes)+int32(v))
+	}
+	return n
+}
+
+// A random is a generator of random numbers (SplitMix64).
+type random uint64
+
+func mix(z uint64) uint64 {
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+func (r *random) next() uint64 {
+	*r += 0x9e3779b97f4a7c15
+	return mix(uint64(*r))
+}
+
+// below returns a number from 0 to n-1; the bias is below n/2^32.
+func (r *random) below(n int) int { return int(r.next() >> 32 * uint64(n) >> 32) }
+
+// unit returns a number in (0,1].
+func (r *random) unit() float64 { return float64(r.next()>>11+1) / (1 << 53) }
