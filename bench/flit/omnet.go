@@ -1,3 +1,51 @@
 package flit
-import "evbench/topology/network"
-func omnet(c Case, n *network.Network) (*Result, error) { return nil, nil }
+
+import (
+	"evbench/sim/credit"
+	"evbench/topology/network"
+)
+
+// omnet runs a case of the OMNeT++ model: a queue per output, cut-through, times in
+// picoseconds, flits of 64 bytes.
+func omnet(c Case, n *network.Network) (*Result, error) {
+	const ns, flit = 1000, 11429
+	w := credit.NewWires(n, flit, 0)
+	r, err := routes(c["routing"], n, w)
+	if err != nil {
+		return nil, err
+	}
+	p := credit.Params{
+		Packet: c.int("packet_flits"), Lanes: max(1, c.int("vls")), Buffer: c.int("buf_flits"),
+		Organisation: credit.PerOutput, Arbitration: credit.Oldest, CutThrough: true,
+		Reads: c.int("max_parallel_reads"),
+		Delay: 100*ns - flit, After: 50 * ns, OutputQueue: 78, Cross: 10667,
+		CreditAtEnds: true, Credit: 1429, Overhead: 1429,
+		Host: credit.HostParams{Generate: 9600, Cross: 10000, Ahead: 4, Queue: 36, Behind: 1900},
+	}
+	pat, _, err := pattern(c["traffic"], n.Hosts())
+	if err != nil {
+		return nil, err
+	}
+	t := &credit.Traffic{Pattern: pat, Flits: int64(c.int("msg_packets") * p.Packet)}
+	if offered := c.number("offered"); offered < 1 {
+		t.Pause = float64(t.Flits) * (flit/offered - 9600)
+	}
+	seed := uint64(c.int("seed"))
+	t.Start(n.Hosts(), seed)
+	e, err := credit.New(p, w, r, t, seed)
+	if err != nil {
+		return nil, err
+	}
+	e.Meter.From, e.Meter.Until = credit.Time(c.int("warm_us"))*1000*ns, credit.Time(c.int("total_us"))*1000*ns
+	if err := e.Run(e.Meter.Until); err != nil {
+		return nil, err
+	}
+	m := &e.Meter
+	per := float64(m.Until-m.From) / flit
+	return &Result{
+		Accepted: float64(m.Total()) / per / float64(n.Hosts()), Worst: float64(m.Worst()) / per,
+		Latency: float64(m.Network) / float64(m.Packets) / ns, Least: float64(m.Least) / ns,
+		MessageLatency: float64(m.Waiting) / float64(m.Messages) / ns,
+		Hops:           float64(m.Hops) / float64(m.Packets), Flits: m.Total(),
+	}, nil
+}

@@ -100,7 +100,7 @@ func shortest(n *network.Network, dst network.Node) []int {
 func balance(r *credit.Routes, n *network.Network, w *credit.Wires) {
 	for i := range n.Switches() {
 		sw := n.Switch(i)
-		if n.IsHost(n.Ends(sw)[0].Node) {
+		if far := n.Ends(sw)[0].Node; far != network.NoNode && n.IsHost(far) {
 			balanceLeaf(r, n, w, i, sw)
 		}
 	}

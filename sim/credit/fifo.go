@@ -18,7 +18,7 @@ type run struct {
 	n    int64
 }
 
-func (r run) end() int64          { return r.from + r.n }
+func (r run) end() int64           { return r.from + r.n }
 func (r run) time(flit int64) Time { return r.at + Time(flit-r.from)*r.step }
 
 type entry struct {

@@ -23,7 +23,9 @@ const (
 )
 
 // Choices lists the names, in the order of the constants.
-func Choices() []string { return []string{"tables", "spray", "turns", "ecmp", "better-of-two", "adaptive"} }
+func Choices() []string {
+	return []string{"tables", "spray", "turns", "ecmp", "better-of-two", "adaptive"}
+}
 
 // ParseChoice returns the choice of a name.
 func ParseChoice(name string) (Choice, error) {
