@@ -20,28 +20,55 @@ type fragment struct {
 // A rule decides what is sent when: a mode of event building.
 type rule interface {
 	// begin starts what can be started at the beginning.
-	begin(f *flows)
+	begin(f *stage)
 	// ended is told that a fragment has arrived; its stream may be used again.
-	ended(f *flows, stream int32, x *fragment)
+	ended(f *stage, stream int32, x *fragment)
 	// due is told that a moment has come which it asked for with wake.
-	due(f *flows, what moment)
+	due(f *stage, what moment)
 	// idle says whom the rule still waits for, "" for nobody.
 	idle() string
 }
 
-// Flows are the fragments under way in exact virtual time. A stream carries
-// fragments one after another, as the one connection between two servers does. Time
-// jumps to the next end of a fragment or the next moment that a rule has asked for,
-// and rates are worked out anew when the set of streams under way has changed.
-// Times are seconds, bytes float.
+// A stage is what a rule sees of a model: the time, the plans, the counts, and what
+// carries its fragments. A stream carries fragments one after another, as the one
+// connection between two servers does. Times are seconds.
+type stage struct {
+	plans *routes
+	meter *meter
+	now   float64
+	same  float64 // ends no further apart than this are one
+	// send puts a fragment onto a stream, behind those that are there.
+	send func(stream int32, x fragment)
+
+	moments moments
+	number  uint64
+}
+
+// newStage returns the stage of a job, with the moments of its changes.
+func newStage(j *Job) stage {
+	plans := newRoutes(j)
+	t := stage{plans: plans, meter: newMeter(plans.servers, plans.wires, j.Interval)}
+	for i, c := range j.Changes {
+		t.wake(moment{at: c.At.Seconds(), kind: aChange, a: i + 1})
+	}
+	return t
+}
+
+// wake asks for a moment, now or later.
+func (t *stage) wake(m moment) {
+	t.number++
+	m.at, m.number = max(m.at, t.now), t.number
+	heap.Push(&t.moments, m)
+}
+
+// Flows are the fragments under way in exact virtual time, which jumps to the next end
+// of a fragment or the next moment that a rule has asked for. Rates are worked out anew
+// when the set of streams under way has changed. Bytes are float.
 type flows struct {
+	stage
 	job    *Job
 	rule   rule
-	plans  *routes
 	shares *shares
-	meter  *meter
-	now    float64
-	same   float64 // ends no further apart than this are one
 
 	current []fragment   // by stream; bytes 0: none
 	queue   [][]fragment // by stream, behind the current one
@@ -51,9 +78,6 @@ type flows struct {
 	at      []int32 // by stream: its place in active, or -1
 	stalled []int32
 	dirty   bool // the streams under way have changed since the last fill
-
-	moments moments
-	number  uint64
 }
 
 // A moment is when a rule wants to be told so.
@@ -87,35 +111,23 @@ func (m *moments) Pop() any {
 }
 
 func newFlows(j *Job, r rule, streams int) *flows {
-	plans := newRoutes(j)
 	f := &flows{
-		job: j, rule: r, plans: plans,
-		shares: newShares(streams, plans.wires, plans.stride, j.BitPerSec/8),
-		meter:  newMeter(plans.servers, plans.wires, j.Interval),
-		same:   1e-8 * 8 * float64(max(1, j.Size(0, 0)+j.Header)) / j.BitPerSec,
-
+		stage: newStage(j), job: j, rule: r,
 		current: make([]fragment, streams), queue: make([][]fragment, streams),
 		told: make([]float64, streams), rem: make([]float64, streams), at: make([]int32, streams),
 	}
+	f.shares = newShares(streams, f.plans.wires, f.plans.stride, j.BitPerSec/8)
+	f.same = 1e-8 * 8 * float64(max(1, j.Size(0, 0)+j.Header)) / j.BitPerSec
+	f.stage.send = f.put
 	for i := range f.at {
 		f.at[i] = -1
-	}
-	for i, c := range j.Changes {
-		f.wake(moment{at: c.At.Seconds(), kind: aChange, a: i + 1})
 	}
 	return f
 }
 
-// wake asks for a moment, now or later.
-func (f *flows) wake(m moment) {
-	f.number++
-	m.at, m.number = max(m.at, f.now), f.number
-	heap.Push(&f.moments, m)
-}
-
 // run lets time pass until nothing more happens.
 func (f *flows) run(ctx context.Context, progress Progress) error {
-	f.rule.begin(f)
+	f.rule.begin(&f.stage)
 	for step := 0; ; step++ {
 		if step%16 == 0 {
 			if err := ctx.Err(); err != nil {
@@ -179,7 +191,7 @@ func (f *flows) step() bool {
 		case aStart:
 			f.send(int32(m.a), m.x)
 		default:
-			f.rule.due(f, m)
+			f.rule.due(&f.stage, m)
 		}
 	}
 	return true
@@ -196,14 +208,14 @@ func (f *flows) finish(s int32) {
 		f.queue[s] = append(q[:0], q[1:]...)
 		f.start(s, next)
 	}
-	f.rule.ended(f, s, &x)
+	f.rule.ended(&f.stage, s, &x)
 	if f.current[s].bytes == 0 && f.at[s] >= 0 {
 		f.leave(s)
 	}
 }
 
-// send puts a fragment onto a stream, behind those that are there.
-func (f *flows) send(s int32, x fragment) {
+// put is send.
+func (f *flows) put(s int32, x fragment) {
 	if f.current[s].bytes > 0 {
 		f.queue[s] = append(f.queue[s], x)
 		return

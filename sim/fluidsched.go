@@ -18,7 +18,7 @@ func newCalendar(j *Job) *calendar {
 
 // grant reports whether an exchange may run; asked for the first time after the
 // duration it may not, except the very first.
-func (c *calendar) grant(f *flows, exchange int) bool {
+func (c *calendar) grant(f *stage, exchange int) bool {
 	if exchange < len(c.plan) {
 		return true
 	}
@@ -31,7 +31,7 @@ func (c *calendar) grant(f *flows, exchange int) bool {
 }
 
 // rows returns the phases of an exchange that is granted.
-func (c *calendar) rows(f *flows, exchange int) [][]int32 {
+func (c *calendar) rows(f *stage, exchange int) [][]int32 {
 	p := c.plan[exchange]
 	if c.table[p] == nil {
 		c.table[p] = sends(f.plans.plans[p])
@@ -50,7 +50,7 @@ func (c *calendar) fragment(exchange, src, dst int) fragment {
 }
 
 // built counts the event that a server has whole.
-func (c *calendar) built(f *flows, exchange, server int, got uint64) {
+func (c *calendar) built(f *stage, exchange, server int, got uint64) {
 	own := uint64(c.job.Size(c.event(exchange, server), server))
 	f.meter.built(f.now, server, got+own)
 }
@@ -84,10 +84,10 @@ func newLockstep(j *Job) (*lockstep, error) {
 	}, err
 }
 
-func (l *lockstep) begin(f *flows) { l.open(f) }
+func (l *lockstep) begin(f *stage) { l.open(f) }
 
 // open begins an exchange, if it is granted.
-func (l *lockstep) open(f *flows) {
+func (l *lockstep) open(f *stage) {
 	if l.grant(f, l.exchange) {
 		l.phase = 0
 		l.start(f)
@@ -95,7 +95,7 @@ func (l *lockstep) open(f *flows) {
 }
 
 // start begins a phase, or ends the exchange behind its last.
-func (l *lockstep) start(f *flows) {
+func (l *lockstep) start(f *stage) {
 	rows := l.rows(f, l.exchange)
 	if l.phase == len(rows) {
 		for s := range l.got {
@@ -129,7 +129,7 @@ func (l *lockstep) start(f *flows) {
 	}
 }
 
-func (l *lockstep) ended(f *flows, _ int32, x *fragment) {
+func (l *lockstep) ended(f *stage, _ int32, x *fragment) {
 	l.got[x.dst] += x.payload
 	for _, s := range []int32{x.src, x.dst} {
 		if l.left[s]--; l.left[s] == 0 {
@@ -150,7 +150,7 @@ func (l *lockstep) ended(f *flows, _ int32, x *fragment) {
 	f.wake(moment{at: open, kind: aPhase})
 }
 
-func (l *lockstep) due(f *flows, _ moment) { l.start(f) }
+func (l *lockstep) due(f *stage, _ moment) { l.start(f) }
 
 func (l *lockstep) idle() string {
 	if l.moving > 0 {
@@ -186,7 +186,7 @@ func newRunners(j *Job) *runners {
 	}
 }
 
-func (r *runners) begin(f *flows) {
+func (r *runners) begin(f *stage) {
 	for s := range r.at {
 		r.open(f, s)
 	}
@@ -196,7 +196,7 @@ func (r *runners) begin(f *flows) {
 }
 
 // open lets a server take fragments of as many granted exchanges as it may.
-func (r *runners) open(f *flows, s int) {
+func (r *runners) open(f *stage, s int) {
 	opened := r.closed[s] + len(r.missing[s])
 	for ; len(r.missing[s]) < r.credits && opened < len(r.plan); opened++ {
 		r.missing[s] = append(r.missing[s], r.senders(f, opened, s))
@@ -205,7 +205,7 @@ func (r *runners) open(f *flows, s int) {
 }
 
 // senders returns how many send to a server in an exchange.
-func (r *runners) senders(f *flows, exchange, server int) int {
+func (r *runners) senders(f *stage, exchange, server int) int {
 	n := len(r.at) - 1
 	if meets := f.plans.plans[r.plan[exchange]].Unreachable; len(meets) == 0 {
 		return n
@@ -222,7 +222,7 @@ func (r *runners) senders(f *flows, exchange, server int) int {
 }
 
 // send starts the next fragment of a server, if its last has arrived.
-func (r *runners) send(f *flows, s int) {
+func (r *runners) send(f *stage, s int) {
 	t := &r.at[s]
 	for !t.busy && r.grant(f, t.exchange) {
 		rows := r.rows(f, t.exchange)
@@ -261,7 +261,7 @@ func (r *runners) send(f *flows, s int) {
 	}
 }
 
-func (r *runners) ended(f *flows, _ int32, x *fragment) {
+func (r *runners) ended(f *stage, _ int32, x *fragment) {
 	n := len(r.at)
 	exchange := int(x.event)/n - r.job.Warmup
 	d := int(x.dst)
@@ -284,7 +284,7 @@ func (r *runners) ended(f *flows, _ int32, x *fragment) {
 	r.send(f, int(x.src))
 }
 
-func (r *runners) due(*flows, moment) {}
+func (r *runners) due(*stage, moment) {}
 
 func (r *runners) idle() string {
 	for s := range r.missing {

@@ -86,7 +86,7 @@ type askers struct {
 	busy   []float64 // by server: until when it makes fragments ready
 	meets  func(src, dst int) bool
 	plan   int // that meets is of; -1: none yet
-	flows  *flows
+	stage  *stage
 }
 
 // asked is an event in flight.
@@ -116,13 +116,13 @@ func newAskers(j *Job) *askers {
 	return a
 }
 
-func (a *askers) begin(f *flows) {
-	a.flows = f
+func (a *askers) begin(f *stage) {
+	a.stage = f
 	f.wake(moment{at: a.job.Duration.Seconds(), kind: anEnd})
 	a.dealer.deal(a.given)
 }
 
-func (a *askers) due(_ *flows, m moment) {
+func (a *askers) due(_ *stage, m moment) {
 	switch m.kind {
 	case anEnd:
 		a.dealer.end(a.given)
@@ -135,7 +135,7 @@ func (a *askers) due(_ *flows, m moment) {
 func (a *askers) given(server int, event uint64) {
 	a.open[server] = append(a.open[server], asked{event: event})
 	if d := late(a.job, server, event); d > 0 {
-		a.flows.wake(moment{at: a.flows.now + d, kind: anOpen, a: server, x: fragment{event: event}})
+		a.stage.wake(moment{at: a.stage.now + d, kind: anOpen, a: server, x: fragment{event: event}})
 		return
 	}
 	a.start(server, event)
@@ -143,8 +143,8 @@ func (a *askers) given(server int, event uint64) {
 
 // start begins to ask for the fragments of an event.
 func (a *askers) start(server int, event uint64) {
-	if now := a.flows.plans.now; a.plan != now {
-		a.plan, a.meets = now, a.flows.plans.meets()
+	if now := a.stage.plans.now; a.plan != now {
+		a.plan, a.meets = now, a.stage.plans.meets()
 	}
 	i := a.find(server, event)
 	e := &a.open[server][i]
@@ -176,14 +176,14 @@ func (a *askers) ask(server, i int) {
 	if e.out > 0 {
 		return
 	}
-	a.flows.meter.built(a.flows.now, server, e.bytes)
+	a.stage.meter.built(a.stage.now, server, e.bytes)
 	a.open[server] = append(a.open[server][:i], a.open[server][i+1:]...)
 	a.dealer.built(server, a.given)
 }
 
 // request lets a source send its fragment as soon as it has made it ready.
 func (a *askers) request(src, dst int, event uint64) {
-	f := a.flows
+	f := a.stage
 	stream := dst*a.n + src
 	x := fragmentOf(a.job, event, src, dst, f.plans.now)
 	if a.job.Timing.Overhead == 0 {
@@ -195,7 +195,7 @@ func (a *askers) request(src, dst int, event uint64) {
 	f.wake(moment{at: a.busy[src], kind: aStart, a: stream, x: x})
 }
 
-func (a *askers) ended(_ *flows, _ int32, x *fragment) {
+func (a *askers) ended(_ *stage, _ int32, x *fragment) {
 	i := a.find(int(x.dst), x.event)
 	a.open[x.dst][i].out--
 	a.ask(int(x.dst), i)

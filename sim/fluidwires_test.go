@@ -55,7 +55,7 @@ func TestFluidSharesFairly(t *testing.T) {
 
 func steps(t *testing.T, f *flows) {
 	t.Helper()
-	f.rule.begin(f)
+	f.rule.begin(&f.stage)
 	for f.share(); f.step(); f.share() {
 		carried := slices.Clone(f.meter.wire)
 		for _, s := range f.active {

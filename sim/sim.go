@@ -56,7 +56,9 @@ type Job struct {
 	// Quantum, of the fluid model, is the step in which rates are worked out anew;
 	// 0 is exact. It changes nothing where it is not needed: see Quantised.
 	Quantum time.Duration
-	Seed    uint64
+	// Lossless is the network of the model of packets.
+	Lossless Lossless
+	Seed     uint64
 }
 
 // A Change is a plan that takes over while events are built.

@@ -7,6 +7,10 @@ type Message struct {
 	Dst   int32
 	Flits int64
 	Start Time // created at; not before
+	Tag   int32
+	// Via is the link by which the packets leave the first switch that has a choice, plus
+	// one; 0 leaves it to the routes.
+	Via int32
 }
 
 // A Source says what hosts send. A host has one message at a time: it asks for the next
@@ -31,8 +35,9 @@ type packet struct {
 	msg      int32
 	number   uint32 // of this source and destination, for the order
 	lane     int8   // -1: any
-	from     int32  // channel by which its head came
-	next     int32  // link that it takes, where that is decided ahead
+	via      int32
+	from     int32 // channel by which its head came
+	next     int32 // link that it takes, where that is decided ahead
 	created  Time
 	sent     Time // its head left the host, or its tail the generator
 	head     Time // its head came to where it is
@@ -50,6 +55,7 @@ type message struct {
 type line struct {
 	next    Time // a flit may begin at
 	read    Time // the receiving port may read its next flit at
+	carried int64
 	try     Time // when evTry is due
 	waiting []int32
 	turn    int32 // lane to begin with
@@ -67,6 +73,7 @@ type model interface {
 	offer(e *Engine, h int32, pkt int32, at Time) // a host has a packet
 	handle(e *Engine, ev event)
 	used(e *Engine, ch int32) int64
+	reroute(e *Engine, l int32) // packets that wait for a link ask again
 }
 
 // An Engine runs a network from a time to a time.
@@ -133,7 +140,7 @@ func shiftFor(w *Wires) (shift uint) {
 func (e *Engine) Run(until Time) error {
 	if e.now == 0 {
 		for h := range e.hs {
-			e.more(int32(h), 0)
+			e.Wake(int32(h))
 		}
 	}
 	for !e.stop && e.err == nil {
@@ -176,6 +183,22 @@ func (e *Engine) Wake(h int32) {
 	}
 }
 
+// Carried returns the flits that have been sent on a link.
+func (e *Engine) Carried(l int32) int64 { return e.ln[l].carried }
+
+// Reroute has the routes changed from now on. Packets that wait for one of the dead links
+// are routed anew; what their new routes do not lead to the end, and what is on these links,
+// still takes them.
+func (e *Engine) Reroute(r *Routes, dead []int32) {
+	e.r = r
+	for _, l := range dead {
+		e.sw.reroute(e, l)
+	}
+}
+
+// Done reports whether nothing more will happen.
+func (e *Engine) Done() bool { return e.q.n == 0 }
+
 // Stop ends Run after the event at hand.
 func (e *Engine) Stop() { e.stop = true }
 
@@ -202,7 +225,7 @@ func (e *Engine) more(h int32, at Time) {
 	m.sent += flits
 	pkt := e.newPacket()
 	p := &e.pk[pkt]
-	*p = packet{src: h, dst: m.Dst, flits: int32(flits), msg: s.msg, lane: -1, created: m.Start, from: -1}
+	*p = packet{src: h, dst: m.Dst, flits: int32(flits), msg: s.msg, lane: -1, via: m.Via, created: m.Start, from: -1}
 	if e.r.Lane != nil {
 		p.lane = int8(e.r.Lane[int(h)*e.w.Hosts+int(m.Dst)])
 	}

@@ -167,6 +167,17 @@ func (f *fifo) try(e *Engine, l int32) {
 	n.turn = (n.turn + 1) % lanes
 }
 
+// reroute has the packets that wait for a link ask again.
+func (f *fifo) reroute(e *Engine, l int32) {
+	waiting := e.ln[l].waiting
+	e.ln[l].waiting = nil
+	for _, x := range waiting {
+		p := &e.pk[f.ch[x].packets.at(0).pkt]
+		p.via, p.next = 0, e.route(f.node(e, x), p)
+		e.at(e.now, evFront, x, 0)
+	}
+}
+
 // input returns the number of an input at its switch, by which turns are taken.
 func (f *fifo) input(e *Engine, x int32) int32 {
 	if x >= f.real {
@@ -321,6 +332,7 @@ func (f *fifo) send(e *Engine, x, y int32, r run) {
 	if x < f.real {
 		e.ln[x/lanes].read = last + e.w.Flit[y/lanes]
 	}
+	e.ln[y/lanes].carried += r.n
 	push(&c.left, run{c.out, r.at, r.step, r.n})
 	c.out += r.n
 	push(&d.sent, r)

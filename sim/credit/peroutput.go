@@ -174,6 +174,7 @@ func (m *perOutput) grant(e *Engine, l, lane, pkt int32) {
 		m.reads[from]++
 		e.at(crossed, evCrossed, from, n32(lane, p.flits))
 	}
+	e.ln[l].carried += int64(p.flits)
 	p.from, p.hops = l, p.hops+1
 	p.tail = o.end + e.w.Wire[l]
 	if to := e.w.To[l]; int(to) < e.w.Hosts {
@@ -225,6 +226,19 @@ func (m *perOutput) boundary(e *Engine, l int32) Time {
 		}
 	}
 	return e.now
+}
+
+// reroute has the packets that wait for a link ask again.
+func (m *perOutput) reroute(e *Engine, l int32) {
+	for lane := range m.out[l].waiting {
+		waiting := m.out[l].waiting[lane]
+		m.out[l].waiting[lane] = deque[int32]{}
+		for i := range waiting.size {
+			pkt := *waiting.at(i)
+			e.pk[pkt].via = 0
+			e.at(e.now, evHead, pkt, 0)
+		}
+	}
 }
 
 func (m *perOutput) used(e *Engine, ch int32) int64 { return int64(e.p.Buffer) - int64(m.room[ch]) }

@@ -84,6 +84,9 @@ func (e *Engine) route(node int32, p *packet) int32 {
 		return e.w.First[node]
 	}
 	links := e.r.links(node-int32(e.w.Hosts), p.dst)
+	if p.via > 0 && len(links) > 0 && e.w.From[p.via-1] == node {
+		return p.via - 1
+	}
 	switch len(links) {
 	case 0:
 		return -1

@@ -47,3 +47,52 @@ func (w *Wires) Link(v network.Node, port int) int32 { return w.First[v] + int32
 
 // switches returns the number of switches.
 func (w *Wires) switches() int { return len(w.First) - 1 - w.Hosts }
+
+// A Builder makes Wires of cables, where nobody asks for ports.
+type Builder struct {
+	hosts, nodes int
+	flit, wire   Time
+	from, to     []int32
+	number       []int32 // by order of making
+}
+
+// NewBuilder begins a network of hosts and switches.
+func NewBuilder(hosts, switches int, flit, wire Time) *Builder {
+	return &Builder{hosts: hosts, nodes: hosts + switches, flit: flit, wire: wire}
+}
+
+// Cable joins two nodes and returns both directions, numbered in the order of making.
+func (b *Builder) Cable(x, y int) (to, back int32) {
+	b.from = append(b.from, int32(x), int32(y))
+	b.to = append(b.to, int32(y), int32(x))
+	return int32(len(b.to) - 2), int32(len(b.to) - 1)
+}
+
+// Build returns the wires. Link tells their numbers from then on.
+func (b *Builder) Build() *Wires {
+	w := &Wires{Hosts: b.hosts, First: make([]int32, b.nodes+1)}
+	n := len(b.from)
+	for _, v := range b.from {
+		w.First[v+1]++
+	}
+	for v := range b.nodes {
+		w.First[v+1] += w.First[v]
+	}
+	w.From, w.To, w.Back = make([]int32, n), make([]int32, n), make([]int32, n)
+	w.Flit, w.Wire = make([]Time, n), make([]Time, n)
+	b.number = make([]int32, n)
+	next := append([]int32(nil), w.First...)
+	for i, v := range b.from {
+		l := next[v]
+		next[v]++
+		b.number[i] = l
+		w.From[l], w.To[l], w.Flit[l], w.Wire[l] = v, b.to[i], b.flit, b.wire
+	}
+	for i := range b.from {
+		w.Back[b.number[i]] = b.number[i^1]
+	}
+	return w
+}
+
+// Link returns the number of a direction of a cable.
+func (b *Builder) Link(made int32) int32 { return b.number[made] }

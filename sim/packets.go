@@ -1,0 +1,351 @@
+package sim
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"evbench/results"
+	"evbench/sim/credit"
+	"evbench/topology"
+)
+
+// creditFlit is the unit of credits in bytes, InfiniBand's.
+const creditFlit = 64
+
+// A Lossless says what the switches and adapters of a lossless network are like.
+type Lossless struct {
+	Packet int    // bytes of a packet, headers included
+	Buffer int    // bytes of an input port and lane
+	Lanes  int    // that a packet may take, any free one at each hop with FIFO
+	Queues string // fifo or per-output
+	Reads  int    // packets that leave an input buffer at a time, with per-output; 0: any number
+	Delay  time.Duration
+	Cable  time.Duration // from end to end
+	Choice credit.Choice // between the live links up; credit.First takes the plan's
+	// InOrder has a server send its fragments one after the other; else they take turns by
+	// packet, as queue pairs do.
+	InOrder bool
+}
+
+// The ways of queueing, as scenarios call them.
+const (
+	QueuesFIFO      = "fifo"
+	QueuesPerOutput = "per-output"
+)
+
+func (x Lossless) params(bitPerSec float64) (credit.Params, credit.Time, error) {
+	flit := credit.Time(creditFlit*8/bitPerSec*1e12 + 0.5)
+	flits := func(bytes int) int { return (bytes + creditFlit - 1) / creditFlit }
+	p := credit.Params{
+		Packet: flits(x.Packet), Lanes: x.Lanes, Buffer: flits(x.Buffer), CutThrough: true,
+		Delay: credit.Time(x.Delay.Nanoseconds()) * 1000, Credit: flit,
+	}
+	if x.Queues == QueuesPerOutput {
+		p.Organisation, p.Arbitration = credit.PerOutput, credit.Oldest
+		p.Reads, p.After = x.Reads, p.Delay/2
+		p.OutputQueue, p.Cross = 2*p.Packet+p.Packet/2, flit
+		p.CreditAtEnds = true
+		p.Host = credit.HostParams{Generate: flit, Cross: flit, Queue: p.Packet + 4, Ahead: min(4, p.Packet)}
+	} else if x.Queues != QueuesFIFO {
+		return p, 0, fmt.Errorf("queues %q: they must be %s or %s", x.Queues, QueuesFIFO, QueuesPerOutput)
+	}
+	return p, flit, nil
+}
+
+// Packets builds events on a lossless network: packets with credits, as package credit has
+// them, under the same rules as Fluid. A fragment is sent in packets; under tables and
+// schedules it keeps the path of the plan in force when it was begun.
+//
+// When a plan takes over, packets that wait at a leaf for a link which is dead in the new
+// plan are routed anew; those on it, and those that wait for it at a spine, still cross it.
+func Packets(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
+	if err := fits(j); err != nil {
+		return nil, err
+	}
+	if j.Plan.Pods != nil {
+		return nil, errors.New("the model of packets knows two levels of switches only")
+	}
+	c, err := newCarrier(j)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.run(ctx, progress); err != nil {
+		return nil, err
+	}
+	return c.outcome(), nil
+}
+
+// ruleOf returns the rule of a job's mode.
+func ruleOf(j *Job) (rule, error) {
+	switch j.Mode {
+	case results.Sync:
+		return newLockstep(j)
+	case results.FreeRunning:
+		return newRunners(j), nil
+	}
+	return newAskers(j), nil
+}
+
+// A carrier carries the fragments of a rule in packets.
+type carrier struct {
+	stage
+	job   *Job
+	rule  rule
+	e     *credit.Engine
+	wires *credit.Wires
+	up    []int32 // [leaf·spines+spine] link
+	tree  *topology.Tree
+	wire  map[int32]int32 // tree's wire of a link
+	flit  credit.Time
+
+	open  []load // fragments under way
+	free  []int32
+	queue [][]int32 // by server: those that have packets left to send, in turn
+	under int
+}
+
+// A load is a fragment under way.
+type load struct {
+	fragment
+	stream     int32
+	left, sent int64 // flits not received; sent
+	flits      int64
+	via        int32
+}
+
+func newCarrier(j *Job) (*carrier, error) {
+	r, err := ruleOf(j)
+	if err != nil {
+		return nil, err
+	}
+	p, flit, err := j.Lossless.params(j.BitPerSec)
+	if err != nil {
+		return nil, err
+	}
+	c := &carrier{stage: newStage(j), job: j, rule: r, tree: j.Plan.Tree, flit: flit}
+	c.stage.send = c.put
+	c.queue = make([][]int32, c.tree.Servers())
+	c.build(flit, credit.Time(j.Lossless.Cable.Nanoseconds())*1000)
+	c.e, err = credit.New(p, c.wires, c.routes(0), c, j.Seed)
+	return c, err
+}
+
+// build lays the links: servers are hosts, then come leaves, then spines.
+func (c *carrier) build(flit, cable credit.Time) {
+	t := c.tree
+	n, leaves, spines := t.Servers(), t.Leaves(), t.Spines()
+	b := credit.NewBuilder(n, leaves+spines, flit, cable)
+	c.up = make([]int32, leaves*spines)
+	c.wire = map[int32]int32{}
+	leaf := t.LeafOfRanks()
+	for s := range n {
+		up, down := b.Cable(s, n+leaf[s])
+		c.wire[up], c.wire[down] = int32(t.FromServer(s)), int32(t.ToServer(s))
+	}
+	for l := range leaves {
+		for k := range spines {
+			up, down := b.Cable(n+l, n+leaves+k)
+			c.up[l*spines+k] = up
+			c.wire[up], c.wire[down] = int32(t.Up(l, k)), int32(t.Down(l, k))
+		}
+	}
+	c.wires = b.Build()
+	c.renumber(b)
+}
+
+// renumber turns the builder's numbers of links into those of the wires.
+func (c *carrier) renumber(b *credit.Builder) {
+	wire := make(map[int32]int32, len(c.wire))
+	for l, w := range c.wire {
+		wire[b.Link(l)] = w
+	}
+	c.wire = wire
+	for i, l := range c.up {
+		c.up[i] = b.Link(l)
+	}
+}
+
+// routes returns the routes of a plan. Where the plan pins messages, and where its path is
+// one for each pair, the fragment says by which link it leaves its leaf.
+func (c *carrier) routes(plan int) *credit.Routes {
+	t := c.tree
+	dead := c.plans.dead[plan]
+	r := credit.NewRoutes(c.wires)
+	r.Choice = c.job.Lossless.Choice
+	leaf := t.LeafOfRanks()
+	down := c.wires.Hosts + t.Leaves()
+	for dst := range t.Servers() {
+		at := leaf[dst]
+		for l := range t.Leaves() {
+			if l == at {
+				r.Set(l, dst, c.wires.Back[c.wires.First[dst]])
+				continue
+			}
+			var links []int32
+			for k := range t.Spines() {
+				if !dead[t.Up(l, k)] && !dead[t.Up(at, k)] {
+					links = append(links, c.up[l*t.Spines()+k])
+				}
+			}
+			r.Set(l, dst, links...)
+		}
+		for k := range t.Spines() {
+			r.Set(down+k-c.wires.Hosts, dst, c.wires.Back[c.up[at*t.Spines()+k]])
+		}
+	}
+	return r
+}
+
+// put is send.
+func (c *carrier) put(stream int32, x fragment) {
+	c.meter.first = min(c.meter.first, c.now)
+	i := c.slot()
+	flits := max(1, (int64(x.bytes)+creditFlit-1)/creditFlit)
+	c.open[i] = load{fragment: x, stream: stream, left: flits, flits: flits, via: c.via(&x)}
+	c.under++
+	c.queue[x.src] = append(c.queue[x.src], i)
+	c.e.Wake(x.src)
+}
+
+func (c *carrier) slot() int32 {
+	if n := len(c.free); n > 0 {
+		i := c.free[n-1]
+		c.free = c.free[:n-1]
+		return i
+	}
+	c.open = append(c.open, load{})
+	return int32(len(c.open) - 1)
+}
+
+// via returns by which link a fragment leaves its leaf, plus one; 0 where switches decide.
+func (c *carrier) via(x *fragment) int32 {
+	leaf := c.plans.nets[c.plans.now].leaf
+	if c.job.Lossless.Choice != credit.First || leaf[x.src] == leaf[x.dst] {
+		return 0
+	}
+	path := c.plans.choose(int(x.route), int(x.src), int(x.dst))
+	if path == nil {
+		return 0
+	}
+	t := c.tree
+	k := (int(path[1])/2 - leaf[x.src]*t.Spines())
+	return c.up[leaf[x.src]*t.Spines()+k] + 1
+}
+
+// Next gives a server's next packet.
+func (c *carrier) Next(h int32, now credit.Time) (credit.Message, bool) {
+	q := c.queue[h]
+	if len(q) == 0 {
+		return credit.Message{}, false
+	}
+	i := q[0]
+	x := &c.open[i]
+	n := min(int64(c.packet()), x.flits-x.sent)
+	x.sent += n
+	switch {
+	case x.sent == x.flits:
+		c.queue[h] = append(q[:0], q[1:]...)
+	case !c.job.Lossless.InOrder:
+		copy(q, q[1:])
+		q[len(q)-1] = i
+	}
+	return credit.Message{Dst: x.dst, Flits: n, Start: now, Tag: i, Via: x.via}, true
+}
+
+func (c *carrier) packet() int { return (c.job.Lossless.Packet + creditFlit - 1) / creditFlit }
+
+// Received counts a packet.
+func (c *carrier) Received(_ *credit.Engine, _, _ int32, m credit.Message, now credit.Time) {
+	c.now = float64(now) / 1e12
+	x := &c.open[m.Tag]
+	if x.left -= m.Flits; x.left > 0 {
+		return
+	}
+	whole := *x
+	c.free = append(c.free, m.Tag)
+	c.under--
+	c.meter.arrived(c.now, int(whole.src), int(whole.dst), whole.payload)
+	c.rule.ended(&c.stage, whole.stream, &whole.fragment)
+	c.ask()
+}
+
+// Called does what is due.
+func (c *carrier) Called(_ *credit.Engine, _ int32, now credit.Time) {
+	c.now = max(c.now, float64(now)/1e12)
+	for len(c.moments) > 0 && c.moments[0].at <= c.now {
+		m := heap.Pop(&c.moments).(moment)
+		switch m.kind {
+		case aChange:
+			c.change(m.a)
+		case aStart:
+			c.put(int32(m.a), m.x)
+		default:
+			c.rule.due(&c.stage, m)
+		}
+	}
+	c.ask()
+}
+
+// ask asks the engine for the next moment.
+func (c *carrier) ask() {
+	if len(c.moments) > 0 {
+		c.e.Call(credit.Time(c.moments[0].at*1e12)+1, 0)
+	}
+}
+
+// change puts a plan in force.
+func (c *carrier) change(plan int) {
+	before := c.plans.dead[c.plans.now]
+	c.plans.force(plan)
+	var died []int32
+	for l, w := range c.wire {
+		if c.plans.dead[plan][w] && !before[w] {
+			died = append(died, l)
+		}
+	}
+	slices.Sort(died)
+	c.e.Reroute(c.routes(plan), died)
+	for i := range c.open {
+		if x := &c.open[i]; x.left > 0 && x.sent < x.flits {
+			x.via = c.via(&x.fragment)
+		}
+	}
+}
+
+func (c *carrier) run(ctx context.Context, progress Progress) error {
+	c.rule.begin(&c.stage)
+	c.ask()
+	slice := credit.Time(max(c.job.Duration.Nanoseconds()/100, 1)) * 1000
+	for until := slice; ; until += slice {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := c.e.Run(until); err != nil {
+			return err
+		}
+		if progress != nil {
+			progress(min(seconds(c.now), c.job.Duration), c.job.Duration)
+		}
+		if c.e.Done() {
+			break
+		}
+	}
+	if c.under > 0 {
+		return fmt.Errorf("event building stands still at %v: %d fragments wait for credit", seconds(c.now), c.under)
+	}
+	if who := c.rule.idle(); who != "" {
+		return fmt.Errorf("event building stands still at %v: %s", seconds(c.now), who)
+	}
+	return nil
+}
+
+func (c *carrier) outcome() *Outcome {
+	for l, w := range c.wire {
+		c.meter.wire[w] = float64(c.e.Carried(l) * creditFlit)
+	}
+	return c.meter.outcome(c.job)
+}
