@@ -95,7 +95,8 @@ var layers = []layer{
 	{"fabric/workers", "barrier fabric fabric/hosts/echo fabric/hosts/host internal/wire results scenario transport transport/tcp worker", false},
 	{"internal/sshtest", "", false},
 
-	{"sim", "barrier internal/parallel internal/unit plan results routing/twolevel scheduler topology", true},
+	{"sim/credit", "topology/network", true},
+	{"sim", "barrier internal/parallel internal/unit plan results routing/twolevel scheduler sim/credit topology", true},
 
 	{"companion", "failover plan routing/twolevel topology", false},
 	{"companion/kernel", "companion failover fabric/lab internal/parallel topology", false},

@@ -16,6 +16,7 @@ func TestFieldsAreDocumented(t *testing.T) {
 	for _, tt := range []struct{ in, page, before, after string }{
 		{"none: 1", fields, "`", "[`.]"},
 		{"fabric: {none: 1}", fields, "`fabric.", "`"},
+		{"fabric: {lossless: {none: 1}}", fields, "`fabric.lossless.", "`"},
 		{"event: {none: 1}", fields, "`event.", "`"},
 		{"launch: {none: 1}", fields, "`launch.", "`"},
 		{"sim: {none: 1}", fields, "`sim.", "`"},

@@ -251,7 +251,8 @@ func (d *document) fabric(at field, s *Scenario) bool {
 			{Kind: yaml.ScalarNode, Value: "kind", Line: at.node.Line}, at.node,
 		}}, at.path}
 	}
-	f := d.mapping(at, "kind", "rate", "mtu", "workers")
+	f := d.mapping(at, "kind", "rate", "mtu", "workers", "lossless")
+	s.Fabric.Lossless = d.lossless(f.get("lossless"))
 	good := scalar(d, f.get("kind"), &s.Fabric.Kind, oneOf("fabric", Kinds(), nil)) || !f.given("kind")
 	good = scalar(d, f.get("mtu"), &s.Fabric.MTU, between(minMTU, maxMTU)) || !f.given("mtu") && good
 	if scalar(d, f.get("workers"), &s.Fabric.Workers, oneOf("way to run workers", []string{Threads, Processes}, nil)) {

@@ -27,9 +27,12 @@ const small = "topology: FT(2;4,4)\n"
 
 func TestDefaults(t *testing.T) {
 	s := read(t, small+"cases: [{schedule: linear-shift}]\n")
-	fabric := scenario.Fabric{Kind: "lab", Rate: 100_000_000, AutoRate: true, MTU: 9000, Workers: "threads"}
+	fabric := scenario.Fabric{Kind: "lab", Rate: 100_000_000, AutoRate: true, MTU: 9000, Workers: "threads", Lossless: s.Fabric.Lossless}
 	if s.Name != "test" || s.Tree.Notation() != "FT(2;4,4)" || s.Fabric != fabric {
 		t.Errorf("name %q, tree %s, fabric %+v", s.Name, s.Tree.Notation(), s.Fabric)
+	}
+	if x := s.Fabric.Lossless; x.On || x.Packet != 4096 || x.Buffer != 64<<10 || x.Lanes != 1 || x.Queues != scenario.QueuesFIFO {
+		t.Errorf("lossless %+v", x)
 	}
 	// 100 Mbit/s · 50 ms / 8 · 8948/9014 − 40
 	if want := (scenario.Event{Fragment: 620_383, Phase: 50 * time.Millisecond}); s.Event != want {
@@ -253,7 +256,7 @@ cases:
   - {mode: synch}
   - {failures: [leaf9-spine1]}
 `))
-	want := `bad.yaml:3: fabric.rte: unknown field; did you mean rate? there are kind, mtu, rate, workers
+	want := `bad.yaml:3: fabric.rte: unknown field; did you mean rate? there are kind, lossless, mtu, rate, workers
 bad.yaml:4: duration: duration "ten": write a number and one of us, ms, s, m, h, such as 10s
 bad.yaml:6: cases[0].mode: no mode "synch"; there are synchronised, unsynchronised, free-running
 bad.yaml:7: cases[1].failures[0]: no link "leaf9-spine1"; FT(2;4,4) has leaf0..leaf3 and spine0..spine3`

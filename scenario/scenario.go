@@ -69,6 +69,7 @@ type Fabric struct {
 	AutoRate bool      // Rate is DefaultRate until it has been found out what the machine can carry; see SettleRate
 	MTU      int
 	Workers  string // Threads or Processes
+	Lossless Lossless
 }
 
 // Event says how large the fragments are. After defaults Fragment is set.

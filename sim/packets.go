@@ -18,42 +18,36 @@ const creditFlit = 64
 
 // A Lossless says what the switches and adapters of a lossless network are like.
 type Lossless struct {
-	Packet int    // bytes of a packet, headers included
-	Buffer int    // bytes of an input port and lane
-	Lanes  int    // that a packet may take, any free one at each hop with FIFO
-	Queues string // fifo or per-output
-	Reads  int    // packets that leave an input buffer at a time, with per-output; 0: any number
-	Delay  time.Duration
-	Cable  time.Duration // from end to end
-	Choice credit.Choice // between the live links up; credit.First takes the plan's
+	Packet int // bytes of a packet, headers included
+	Buffer int // bytes of an input port and lane
+	Lanes  int // that a packet may take, any free one at each hop with FIFO
+	// PerOutput has a queue for each output in an input buffer, in common space; else it is
+	// one FIFO for each lane.
+	PerOutput bool
+	Reads     int // packets that leave an input buffer at a time, with PerOutput; 0: any number
+	Delay     time.Duration
+	Cable     time.Duration // from end to end
+	Choice    credit.Choice // between the live links up; credit.First takes the plan's
 	// InOrder has a server send its fragments one after the other; else they take turns by
 	// packet, as queue pairs do.
 	InOrder bool
 }
 
-// The ways of queueing, as scenarios call them.
-const (
-	QueuesFIFO      = "fifo"
-	QueuesPerOutput = "per-output"
-)
-
-func (x Lossless) params(bitPerSec float64) (credit.Params, credit.Time, error) {
+func (x Lossless) params(bitPerSec float64) (credit.Params, credit.Time) {
 	flit := credit.Time(creditFlit*8/bitPerSec*1e12 + 0.5)
 	flits := func(bytes int) int { return (bytes + creditFlit - 1) / creditFlit }
 	p := credit.Params{
 		Packet: flits(x.Packet), Lanes: x.Lanes, Buffer: flits(x.Buffer), CutThrough: true,
 		Delay: credit.Time(x.Delay.Nanoseconds()) * 1000, Credit: flit,
 	}
-	if x.Queues == QueuesPerOutput {
+	if x.PerOutput {
 		p.Organisation, p.Arbitration = credit.PerOutput, credit.Oldest
 		p.Reads, p.After = x.Reads, p.Delay/2
 		p.OutputQueue, p.Cross = 2*p.Packet+p.Packet/2, flit
 		p.CreditAtEnds = true
 		p.Host = credit.HostParams{Generate: flit, Cross: flit, Queue: p.Packet + 4, Ahead: min(4, p.Packet)}
-	} else if x.Queues != QueuesFIFO {
-		return p, 0, fmt.Errorf("queues %q: they must be %s or %s", x.Queues, QueuesFIFO, QueuesPerOutput)
 	}
-	return p, flit, nil
+	return p, flit
 }
 
 // Packets builds events on a lossless network: packets with credits, as package credit has
@@ -122,10 +116,7 @@ func newCarrier(j *Job) (*carrier, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, flit, err := j.Lossless.params(j.BitPerSec)
-	if err != nil {
-		return nil, err
-	}
+	p, flit := j.Lossless.params(j.BitPerSec)
 	c := &carrier{stage: newStage(j), job: j, rule: r, tree: j.Plan.Tree, flit: flit}
 	c.stage.send = c.put
 	c.queue = make([][]int32, c.tree.Servers())

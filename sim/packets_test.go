@@ -9,7 +9,7 @@ import (
 )
 
 func lossless(q string) Lossless {
-	return Lossless{Packet: 4096, Buffer: 4 * 4096, Lanes: 1, Queues: q, Delay: 100 * time.Nanosecond, Cable: 10 * time.Nanosecond}
+	return Lossless{Packet: 4096, Buffer: 4 * 4096, Lanes: 1, PerOutput: q == "per-output", Delay: 100 * time.Nanosecond, Cable: 10 * time.Nanosecond}
 }
 
 func TestPacketsX(t *testing.T) {
@@ -17,9 +17,9 @@ func TestPacketsX(t *testing.T) {
 		{results.Sync, "linear-shift", "ftree"}, {results.Sync, "fors", ""}, {results.FreeRunning, "linear-shift", "ftree"}, {results.Unsync, "", "ftree"},
 	} {
 		for _, dead := range [][]string{nil, {"leaf0-spine1"}} {
-			for _, q := range []string{QueuesFIFO, QueuesPerOutput} {
+			for _, q := range []string{"fifo", "per-output"} {
 				j := small(t, c.mode, c.schedule, c.routing, dead...)
-				j.Duration = 50 * time.Millisecond
+				j.Duration = 120 * time.Millisecond
 				j.Lossless = lossless(q)
 				at := time.Now()
 				o, err := Packets(t.Context(), j, nil)

@@ -10,8 +10,9 @@ import (
 
 // The models, as results name them.
 const (
-	PhaseModel = "phase"
-	FluidModel = "fluid"
+	PhaseModel  = "phase"
+	FluidModel  = "fluid"
+	CreditModel = "credit"
 )
 
 // FabricKind is what a manifest calls the fabric of a simulated run.
@@ -20,7 +21,7 @@ const FabricKind = "sim"
 // A Case is a job with what its results say of it.
 type Case struct {
 	Job
-	Model string // PhaseModel or FluidModel
+	Model string // PhaseModel, FluidModel or CreditModel
 	// Case holds what is known beforehand: names, failures, schedule and routing, plan
 	// hash, phases, bound, prediction. The rest is filled in.
 	Case results.Case

@@ -146,6 +146,8 @@ func (r *runner) model(c *Case) (Model, error) {
 		return r.o.phase, nil
 	case c.Model == FluidModel && r.o.Fluid != nil:
 		return r.o.Fluid, nil
+	case c.Model == CreditModel:
+		return Packets, nil
 	}
 	return nil, fmt.Errorf("case %q: no model %q", c.Name, c.Model)
 }

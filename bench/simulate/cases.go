@@ -36,7 +36,7 @@ func Cases(s *scenario.Scenario, planned []bench.Planned, model string, quantum 
 			if err != nil {
 				return nil, fmt.Errorf("case %q: %w", p.Name, err)
 			}
-			c.Model, c.Quantum = cmp.Or(model, modelOf(p)), quantum
+			c.Model, c.Quantum = cmp.Or(model, modelOf(s, p)), quantum
 			out = append(out, c)
 		}
 	}
@@ -44,11 +44,22 @@ func Cases(s *scenario.Scenario, planned []bench.Planned, model string, quantum 
 }
 
 // modelOf names the model that fits a case.
-func modelOf(p bench.Planned) string {
-	if p.Mode == scenario.Sync {
+func modelOf(s *scenario.Scenario, p bench.Planned) string {
+	switch {
+	case p.Mode == scenario.Sync:
 		return sim.PhaseModel
+	case s.Fabric.Lossless.On && p.Mode == scenario.Unsync:
+		return sim.CreditModel
 	}
 	return sim.FluidModel
+}
+
+// losslessOf is the network of the model of packets.
+func losslessOf(x scenario.Lossless) sim.Lossless {
+	return sim.Lossless{
+		Packet: int(x.Packet), Buffer: int(x.Buffer), Lanes: x.Lanes, Reads: x.Reads, Delay: x.Delay, Cable: x.Cable,
+		PerOutput: x.Queues == scenario.QueuesPerOutput, InOrder: x.Order == scenario.OrderFirst,
+	}
 }
 
 // Fitting returns the cases that a model can work out; an empty one stands for that which
@@ -112,6 +123,7 @@ func caseOf(s *scenario.Scenario, p bench.Planned, repeat int) (*sim.Case, error
 			Sources: p.Sources, Credits: p.Credits, Duration: p.Duration, Interval: s.Interval, Warmup: s.Warmup,
 			BitPerSec: float64(s.Fabric.Rate) * scenario.Factor(s.Fabric.MTU),
 			Timing:    timingOf(s, p.Barrier),
+			Lossless:  losslessOf(s.Fabric.Lossless),
 			Seed:      s.Seed + uint64(repeat),
 		},
 		Case: results.Case{

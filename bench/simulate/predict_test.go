@@ -41,7 +41,7 @@ cases:
 func TestPredict(t *testing.T) {
 	for _, p := range predictedOf(t, t.Context(), time.Hour, twoModes) {
 		x := p.Prediction
-		if x.Model != modelOf(p) || x.NotSimulated != "" || x.EventsPerSec <= 0 || math.Abs(x.ModelEfficiency/x.Efficiency-1) > 0.05 {
+		if x.Model != modelOf(&scenario.Scenario{}, p) || x.NotSimulated != "" || x.EventsPerSec <= 0 || math.Abs(x.ModelEfficiency/x.Efficiency-1) > 0.05 {
 			t.Errorf("%s: %+v", p.Name, x)
 		}
 	}

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -25,7 +28,8 @@ func simCommand() *cli.Command {
 		Usage:     "work a scenario out in virtual time, and write what a run would write; or a log of failures under policies of fail-over",
 		ArgsUsage: "SCENARIO | --log LOG [--policy P] [SCENARIO]",
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "model", Usage: "`NAME` for all cases: phase (skips those that are not synchronised), fluid (default: phase for synchronised cases, fluid for the others)"},
+			&cli.StringFlag{Name: "model", Usage: "`NAME` for all cases: phase (skips those that are not synchronised), fluid, credit: packets that wait for room (default: phase for synchronised cases, fluid for the others, credit for unsynchronised ones with fabric.lossless)"},
+			&cli.StringFlag{Name: "packet", Usage: "of the model credit: packets of `SIZE`, and input buffers that hold as many of them as of fabric.lossless.packet"},
 			&cli.DurationFlag{Name: "quantum", Usage: "of the fluid model: work rates out anew only every `D` (default: exact)"},
 			&cli.StringFlag{Name: "case", Usage: "work out only the case of this `NAME`"},
 			&cli.IntFlag{Name: "repeat", Usage: "work the list of cases out `N` times, with other seeds"},
@@ -58,6 +62,9 @@ func simAction(c *cli.Context) error {
 	said := c.App.ErrWriter
 	if c.Bool("quiet") {
 		said = io.Discard
+	}
+	if err := coarser(c, s); err != nil {
+		return err
 	}
 	if planned, err = modelled(c, said, planned); err != nil {
 		return err
@@ -102,13 +109,29 @@ func loadSim(c *cli.Context) (*scenario.Scenario, []bench.Planned, error) {
 	return s, planned, nil
 }
 
+// coarser sets the packet of the model credit.
+func coarser(c *cli.Context, s *scenario.Scenario) error {
+	text := c.String("packet")
+	if text == "" {
+		return nil
+	}
+	size, err := unit.ParseBytes(text)
+	if err == nil {
+		err = s.Fabric.Lossless.Scale(size)
+	}
+	if err != nil {
+		return usagef("--packet: %w", err)
+	}
+	return nil
+}
+
 // modelled checks the flags on models, and leaves out the cases that the one asked for
 // cannot work out.
 func modelled(c *cli.Context, said io.Writer, planned []bench.Planned) ([]bench.Planned, error) {
 	switch m := c.String("model"); m {
-	case "", sim.FluidModel, sim.PhaseModel:
+	case "", sim.FluidModel, sim.PhaseModel, sim.CreditModel:
 	default:
-		return nil, usagef("--model: no model %q; there are %s, %s", m, sim.PhaseModel, sim.FluidModel)
+		return nil, usagef("--model: no model %q; there are %s, %s, %s", m, sim.PhaseModel, sim.FluidModel, sim.CreditModel)
 	}
 	if q := c.Duration("quantum"); q < 0 {
 		return nil, usagef("--quantum %s: must not be negative", q)
@@ -187,10 +210,11 @@ func modelNames(cases []results.Case) string {
 	for _, c := range cases {
 		used[c.Simulated] = true
 	}
-	if used[sim.PhaseModel] && used[sim.FluidModel] {
-		return "s phase and fluid"
+	names := slices.Sorted(maps.Keys(used))
+	if len(names) > 1 {
+		return "s " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 	}
-	return " " + cases[0].Simulated
+	return " " + names[0]
 }
 
 // simProgress shows where a simulation stands.

@@ -1,0 +1,94 @@
+package scenario
+
+import (
+	"fmt"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"evbench/internal/unit"
+)
+
+// A Lossless says what a network with credits, such as InfiniBand, is like. evbench sim
+// needs it for the model credit.
+type Lossless struct {
+	On     bool       // fabric.lossless is given, and not false
+	Packet unit.Bytes // with its headers
+	Buffer unit.Bytes // of an input port and lane
+	Lanes  int        // of an input port, that any packet may take
+	Queues string     // QueuesFIFO or QueuesPerOutput
+	Reads  int        // packets that leave an input port at a time, with QueuesPerOutput; 0: any number
+	Delay  time.Duration
+	Cable  time.Duration // that bits take from end to end
+	Order  string        // in which a server sends fragments: OrderTurns or OrderFirst
+}
+
+// How packets of an input port are queued, and in which order a server sends the fragments
+// that have been asked for.
+const (
+	QueuesFIFO      = "fifo"
+	QueuesPerOutput = "per-output"
+
+	OrderTurns = "turns" // a packet of each in turn, as queue pairs do
+	OrderFirst = "first" // one after the other
+)
+
+// defaultLossless is one lane of a switch like those of 200 Gbit/s; docs/reference/lossless.md
+// says where each number comes from.
+func defaultLossless() Lossless {
+	return Lossless{
+		Packet: 4096, Buffer: 64 << 10, Lanes: 1, Queues: QueuesFIFO, Reads: 3,
+		Delay: 130 * time.Nanosecond, Cable: 50 * time.Nanosecond, Order: OrderTurns,
+	}
+}
+
+// lossless reads true, false or the fields.
+func (d *document) lossless(at field) Lossless {
+	x := defaultLossless()
+	if !at.given() {
+		return x
+	}
+	if at.node.Kind == yaml.ScalarNode && !isNull(at.node) {
+		scalar(d, at, &x.On, parseOnOff)
+		return x
+	}
+	x.On = true
+	f := d.mapping(at, "packet", "buffer", "lanes", "queues", "reads", "delay", "cable", "order")
+	good := scalar(d, f.get("packet"), &x.Packet, sizeOf(minPacket, maxPacket)) || !f.given("packet")
+	good = (scalar(d, f.get("buffer"), &x.Buffer, sizeOf(minPacket, 1<<30)) || !f.given("buffer")) && good
+	scalar(d, f.get("lanes"), &x.Lanes, between(1, 15))
+	scalar(d, f.get("queues"), &x.Queues, oneOf("way to queue", []string{QueuesFIFO, QueuesPerOutput}, nil))
+	scalar(d, f.get("reads"), &x.Reads, between(0, 255))
+	scalar(d, f.get("delay"), &x.Delay, span(0, maxSimTime))
+	scalar(d, f.get("cable"), &x.Cable, span(0, maxSimTime))
+	scalar(d, f.get("order"), &x.Order, oneOf("order", []string{OrderTurns, OrderFirst}, nil))
+	if good && x.Buffer < x.Packet {
+		d.fail(at, "a buffer of %s has no room for a packet of %s", x.Buffer, x.Packet)
+	}
+	return x
+}
+
+// Scale sets the size of packets, and has buffers hold as many of them as before.
+func (x *Lossless) Scale(packet unit.Bytes) error {
+	if packet < minPacket || packet > maxPacket {
+		return fmt.Errorf("%s: must be %s to %s", packet, minPacket, maxPacket)
+	}
+	x.Packet, x.Buffer = packet, unit.Bytes(float64(x.Buffer)/float64(x.Packet)*float64(packet)+0.5)
+	return nil
+}
+
+const (
+	minPacket unit.Bytes = 64
+	maxPacket unit.Bytes = 1 << 20
+)
+
+// sizeOf returns a parser of sizes.
+func sizeOf(low, high unit.Bytes) func(string) (unit.Bytes, error) {
+	return func(s string) (unit.Bytes, error) {
+		b, err := unit.ParseBytes(s)
+		if err == nil && (b < low || b > high) {
+			err = fmt.Errorf("%s: must be %s to %s", s, low, high)
+		}
+		return b, err
+	}
+}
