@@ -96,6 +96,7 @@ type Engine struct {
 	msf  []int32
 	hs   []host
 	sw   model
+	sort *order // nil: packets of a flow keep their order
 	stop bool
 	err  error
 
@@ -117,6 +118,9 @@ func New(p Params, w *Wires, r *Routes, src Source, seed uint64) (*Engine, error
 	e.hs = make([]host, w.Hosts)
 	e.Meter.init(w.Hosts)
 	e.q.shift = shiftFor(w)
+	if r.Choice != First && r.Choice != Hash {
+		e.sort = newOrder(w.Hosts)
+	}
 	if p.Organisation == FIFO {
 		e.sw = newFIFO(e)
 	} else {
@@ -229,6 +233,9 @@ func (e *Engine) more(h int32, at Time) {
 	if e.r.Lane != nil {
 		p.lane = int8(e.r.Lane[int(h)*e.w.Hosts+int(m.Dst)])
 	}
+	if e.sort != nil {
+		p.number = e.sort.number(h, m.Dst)
+	}
 	if m.sent == m.Flits {
 		s.msg = -1
 	}
@@ -272,6 +279,9 @@ func (e *Engine) deliver(pkt int32) {
 	m := &e.ms[p.msg]
 	m.left -= int64(p.flits)
 	e.Meter.packet(p, m)
+	if e.sort != nil {
+		e.sort.received(&e.Meter, p)
+	}
 	if m.left == 0 {
 		msg, whole := p.msg, m.Message
 		e.Meter.message(m, p.tail)

@@ -12,6 +12,10 @@ type Meter struct {
 	Least   Time    // least latency of them
 	Most    Time
 
+	// Where switches decide for each packet: flits that came before some that were sent
+	// earlier from the same host, and the most that a host held at a time until those came.
+	Early, Held int64
+
 	Messages int64
 	Waiting  Time // sum over messages of beginning to reception
 	Last     Time // reception of the last packet of all
