@@ -1,35 +1,120 @@
 package sim
 
 import (
-	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
 	"evbench/results"
+	"evbench/sim/credit"
 )
 
-func lossless(q string) Lossless {
-	return Lossless{Packet: 4096, Buffer: 4 * 4096, Lanes: 1, PerOutput: q == "per-output", Delay: 100 * time.Nanosecond, Cable: 10 * time.Nanosecond}
+func packets(t *testing.T, j *Job) *Outcome {
+	t.Helper()
+	o, err := Packets(t.Context(), j, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
 }
 
-func TestPacketsX(t *testing.T) {
-	for _, c := range []struct{ mode, schedule, routing string }{
-		{results.Sync, "linear-shift", "ftree"}, {results.Sync, "fors", ""}, {results.FreeRunning, "linear-shift", "ftree"}, {results.Unsync, "", "ftree"},
+// lossless is a network with room for four packets in each buffer.
+func lossless(perOutput bool) Lossless {
+	return Lossless{
+		Packet: 50_000, Buffer: 200_000, Lanes: 1, PerOutput: perOutput, Reads: 3,
+		Delay: 100 * time.Nanosecond, Cable: 10 * time.Nanosecond,
+	}
+}
+
+// Where no two messages share a link, packets take what the other models say.
+func TestPacketsWithoutContention(t *testing.T) {
+	for _, tt := range []struct {
+		mode, schedule, routing string
+		down                    []string
+	}{
+		{results.Sync, "linear-shift", "ftree", nil},
+		{results.Sync, "fors", "", []string{"leaf0-spine1"}},
+		{results.FreeRunning, "linear-shift", "ftree", nil},
 	} {
-		for _, dead := range [][]string{nil, {"leaf0-spine1"}} {
-			for _, q := range []string{"fifo", "per-output"} {
-				j := small(t, c.mode, c.schedule, c.routing, dead...)
-				j.Duration = 120 * time.Millisecond
-				j.Lossless = lossless(q)
-				at := time.Now()
-				o, err := Packets(t.Context(), j, nil)
-				if err != nil {
-					t.Fatal(c, q, err)
+		for _, perOutput := range []bool{false, true} {
+			j := small(t, tt.mode, tt.schedule, tt.routing, tt.down...)
+			j.Duration, j.Lossless = 120*time.Millisecond, lossless(perOutput)
+			got, want := packets(t, j), outcome(t, j)
+			balance(t, j, got)
+			within(t, tt.mode+" "+tt.schedule, got.Span.Seconds(), want.Span.Seconds(), 0.01)
+		}
+	}
+}
+
+// Without phases packets block each other, so that a FIFO gives less than flows that
+// share, however many events are in flight; queues per output lie between.
+func TestPacketsBlock(t *testing.T) {
+	rate := func(o *Outcome) float64 { return float64(o.Exchanges) / o.Span.Seconds() }
+	for _, credits := range []int{1, 4} {
+		j := small(t, results.Unsync, "", "ftree")
+		j.Duration, j.Credits = 150*time.Millisecond, credits
+		shared := rate(outcome(t, j))
+		j.Lossless = lossless(false)
+		fifo := rate(packets(t, j))
+		j.Lossless = lossless(true)
+		each := rate(packets(t, j))
+		if !(fifo < 0.8*shared && fifo < 0.9*each && each < 1.01*shared) {
+			t.Errorf("%d credits: events/s %v by FIFOs, %v by queues per output, %v by flows that share", credits, fifo, each, shared)
+		}
+	}
+}
+
+// All that is counted agrees in all modes and with all ways to decide, and no wire
+// carries more than it can.
+func TestPacketsCount(t *testing.T) {
+	for _, tt := range []struct {
+		mode, schedule, routing string
+		with                    func(*Job)
+	}{
+		{results.Unsync, "", "minhop", func(j *Job) { j.Sources = 2 }},
+		{results.Unsync, "", "ecmp", func(j *Job) { j.Credits = 2 }},
+		{results.Unsync, "", "ftree", func(j *Job) { j.Lossless.Choice = credit.Random }},
+		{results.Unsync, "", "ftree", func(j *Job) { j.Lossless.Choice, j.Lossless.Lanes = credit.Best, 4 }},
+		{results.Unsync, "", "ftree", func(j *Job) { j.Lossless.InOrder = true }},
+		{results.Unsync, "", "ftree", func(j *Job) { j.Timing.Jitter, j.Timing.Overhead = time.Millisecond, 3e4 }},
+		{results.FreeRunning, "linear-shift", "ftree", func(j *Job) { j.Credits = 2 }},
+		{results.Sync, "linear-shift", "spread", func(j *Job) { j.Timing.Barrier = "tournament" }},
+	} {
+		for _, perOutput := range []bool{false, true} {
+			j := small(t, tt.mode, tt.schedule, tt.routing, "leaf0-spine1")
+			j.Size, j.Duration, j.Lossless = spreadSizes(mega, 0.5), 150*time.Millisecond, lossless(perOutput)
+			tt.with(j)
+			o := packets(t, j)
+			counts(t, j, o)
+			for w, bytes := range o.Wires {
+				if most := o.Span.Seconds() * j.BitPerSec / 8 * 1.001; bytes > most {
+					t.Errorf("%s %s: wire %d carries %.0f bytes, at most %.0f", tt.mode, tt.routing, w, bytes, most)
 				}
-				d := time.Since(at)
-				f := outcome(t, j)
-				balance(t, j, o)
-				fmt.Println(c, dead, q, o.Span, f.Span, o.Exchanges, f.Exchanges, float64(f.Span)/float64(f.Exchanges)*float64(o.Exchanges)/float64(o.Span), d)
+			}
+			if again := packets(t, j); !reflect.DeepEqual(o, again) {
+				t.Errorf("%s %s: a second run differs", tt.mode, tt.routing)
+			}
+		}
+	}
+}
+
+// A link that dies and comes back while events are built loses none, and costs time
+// between that with the link and that without.
+func TestPacketsChange(t *testing.T) {
+	for _, tt := range []struct{ mode, schedule, routing string }{
+		{results.Unsync, "", "minhop"}, {results.Sync, "linear-shift", "minhop"}, {results.Sync, "fors", ""},
+		{results.FreeRunning, "linear-shift", "minhop"},
+	} {
+		for _, perOutput := range []bool{false, true} {
+			j := small(t, tt.mode, tt.schedule, tt.routing)
+			dead := small(t, tt.mode, tt.schedule, tt.routing, "leaf0-spine1")
+			j.Duration, j.Lossless = 200*time.Millisecond, lossless(perOutput)
+			whole := packets(t, j)
+			j.Changes = []Change{{50 * time.Millisecond, dead.Plan}, {150 * time.Millisecond, j.Plan}}
+			o := packets(t, j)
+			counts(t, j, o)
+			if o.Exchanges > whole.Exchanges || 2*o.Exchanges < whole.Exchanges {
+				t.Errorf("%s %s: %d exchanges with a link dead half of the time, %d without", tt.mode, tt.schedule, o.Exchanges, whole.Exchanges)
 			}
 		}
 	}
