@@ -92,6 +92,7 @@ func milliseconds(sec float64) string { return fmt.Sprintf("%.2f ms", sec*1e3) }
 var models = []struct{ name, text string }{
 	{"phase", "phase: simulated, not measured; each phase takes as long as its busiest link, and then comes the barrier."},
 	{"fluid", "fluid: simulated, not measured; messages share the links they cross max-min fairly."},
+	{"credit", "credit: simulated, not measured; packets wait for room in the next buffer, and behind each other."},
 }
 
 // simulated explains the models that worked cases out.
