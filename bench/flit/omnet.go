@@ -19,16 +19,18 @@ func omnet(c Case, n *network.Network) (*Result, error) {
 		Organisation: credit.PerOutput, Arbitration: credit.Oldest, CutThrough: true,
 		Reads: c.int("max_parallel_reads"),
 		Delay: 100*ns - flit, After: 50 * ns, OutputQueue: 78, Cross: 10667,
-		CreditAtEnds: true, Credit: 1429, Overhead: 1429,
-		Host: credit.HostParams{Generate: 9600, Cross: 10000, Ahead: 4, Queue: 36, Behind: 1900},
+		InOrder: true, CreditAtEnds: true, Update: 256 * ns, Credit: 0, Overhead: 1429,
+		Host: credit.HostParams{Generate: 9600, Cross: 10000, Ahead: 4, Queue: 36, Take: 9600, Behind: 7771 - flit},
 	}
 	pat, _, err := pattern(c["traffic"], n.Hosts())
 	if err != nil {
 		return nil, err
 	}
-	t := &credit.Traffic{Pattern: pat, Flits: int64(c.int("msg_packets") * p.Packet)}
-	if offered := c.number("offered"); offered < 1 {
-		t.Pause = float64(t.Flits) * (flit/offered - 9600)
+	t := paused{&credit.Traffic{Pattern: pat, Flits: int64(c.int("msg_packets") * p.Packet)}, p.Host.Generate}
+	if offered := c.number("offered"); c["injection"] == "genrate" {
+		p.Host.Generate = credit.Time(flit / offered)
+	} else if offered < 1 {
+		t.Pause = float64(t.Flits) * (flit/offered - float64(p.Host.Generate))
 	}
 	seed := uint64(c.int("seed"))
 	t.Start(n.Hosts(), seed)
@@ -48,4 +50,17 @@ func omnet(c Case, n *network.Network) (*Result, error) {
 		MessageLatency: float64(m.Waiting) / float64(m.Messages) / ns,
 		Hops:           float64(m.Hops) / float64(m.Packets), Flits: m.Total(),
 	}, nil
+}
+
+// paused is traffic whose pauses begin when the last flit of a message has been made, a
+// flit's time before the generator could make the next.
+type paused struct {
+	*credit.Traffic
+	flit credit.Time
+}
+
+func (p paused) Next(h int32, now credit.Time) (credit.Message, bool) {
+	m, ok := p.Traffic.Next(h, now-p.flit)
+	m.Start = max(m.Start, now)
+	return m, ok
 }

@@ -71,9 +71,17 @@ type Params struct {
 	OutputQueue int
 	Cross       Time
 	After       Time
-	// CreditAtEnds has credits wait for the end of the packet on the link back.
+	// InOrder has flits keep their order on the way from an input buffer to the crossbar,
+	// with PerOutput: a head that came to an idle queue holds back what else leaves the
+	// buffer for the part of Delay before the crossbar.
+	InOrder bool
+	// CreditAtEnds has credits wait for the end of the packet on the link back. Update is
+	// the period of their reports in ticks, with PerOutput: one goes at the first end of a
+	// packet on the link back after each beginning of a period, which is that of all links.
+	// 0: as soon as a packet has left the buffer.
 	CreditAtEnds bool
-	Overhead     Time // that each packet costs on a link beside its flits
+	Update       Time
+	Overhead     Time // that each packet, or with Update each report, costs on a link
 	// RouteAhead decides on a packet's output when its head leaves the switch before.
 	RouteAhead bool
 
@@ -83,7 +91,7 @@ type Params struct {
 // HostParams are those of hosts' adapters.
 type HostParams struct {
 	Before Time // from a packet's creation to the earliest it may leave its host
-	Behind Time // from the last flit's arrival to when the packet counts as received
+	Behind Time // from the last flit's arrival to when the packet counts as received; may be negative
 	Take   Time // ticks a flit takes to leave the receive buffer. 0: it never fills
 
 	// The generator of PerOutput: ticks for a flit, ticks for a flit on its way to the

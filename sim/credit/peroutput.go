@@ -3,36 +3,79 @@ package credit
 // perOutput is a switch whose input buffers have a queue for each output in common space.
 // A packet crosses to the queue of its output when that has room, when the next buffer has
 // room for all of it, and when few enough packets leave its input buffer; from there the
-// link takes it. Packets are never interleaved, so that each is three events at a hop:
-// its head comes, it has left the buffer, its room is known to the sender.
+// link takes it. Packets are never interleaved, so that each is a few events at a hop: its
+// head comes, it crosses, its last flit has crossed, its room is reported to the sender.
+// Where the flits of a packet are held back later, the times that follow from it are
+// worked out anew, for all switches over which the packet extends.
 type perOutput struct {
-	out     []output // by link
-	reads   []int32  // packets that leave the buffer at the end of a link
-	blocked [][]int32
-	room    []int32 // credits, by link · lanes + lane
-	gen     []Time  // host: when its generator began the packet at hand
+	out   []output // by link
+	in    []input  // by link: the buffer at its end
+	room  []int32  // credits, by link · lanes + lane
+	gone  []int32  // flits that have left a buffer for good, not reported; as room
+	gen   []Time   // host: when its generator began the packet at hand
+	pass  []passage
+	spare []int32
+	last  []int32 // by packet: the passage that its tail has not completed; -1: none
+	held  []int16 // packets of an input that have not all crossed to an output
+	first []int32 // by link: where the input at its end begins in held
+	lag   Time    // from a flit's reception to the earliest it may cross
 }
 
 // An output is a port that sends.
 type output struct {
 	waiting []deque[int32] // packets by lane, by when their heads came
 	cross   Time           // the crossbar's way to it is free at
+	queued  Time           // the last flit that crossed is in the queue at
 	end     Time           // the link has sent all that crossed at
-	begun   deque[Time]    // ends of packets on the link and in its queue
+	tick    Time           // the last period of reports that has had its report
+	sending deque[span]    // packets on the link and in its queue
 	try     Time
-	turn    int32
+	turn    int32 // lane to begin with
+	from    int32 // port that the packet before came by
+}
+
+// A span is when a link sends a packet.
+type span struct{ start, end Time }
+
+// An input is a port that receives.
+type input struct {
+	reads   int32   // packets that leave it
+	back    Time    // until when heads hold back what else leaves it
+	active  []int32 // passages
+	blocked []int32 // outputs that wait for a read to end
+	due     Time    // when evReport is due
+}
+
+// A passage is a packet that leaves an input buffer. Of its n flits all but left have
+// passed; these pass one a step from at on, but not before they have come.
+type passage struct {
+	pkt, in, out  int32 // links; out is -1 where a host takes the packet
+	next          int32 // passage of the same packet farther on
+	lane          int32
+	n, left, told int32 // told: reported to the sender
+	at, step      Time
+	tail, lag     Time // last flit received at; from there to the earliest it may pass
+	end           Time // its link has sent it, if its tail does not hold it back
+	done          Time // the last flit passes at
 }
 
 func newPerOutput(e *Engine) *perOutput {
+	links := len(e.w.To)
 	m := &perOutput{
-		out: make([]output, len(e.w.To)), reads: make([]int32, len(e.w.To)),
-		blocked: make([][]int32, len(e.w.To)), room: make([]int32, len(e.w.To)*e.p.Lanes),
-		gen: make([]Time, e.w.Hosts),
+		out: make([]output, links), in: make([]input, links), first: make([]int32, links),
+		room: make([]int32, links*e.p.Lanes), gone: make([]int32, links*e.p.Lanes),
+		gen: make([]Time, e.w.Hosts), lag: e.p.Delay - e.p.After,
 	}
+	pairs := int32(0)
 	for i := range m.out {
 		m.out[i].waiting = make([]deque[int32], e.p.Lanes)
-		m.out[i].try = never
+		m.out[i].try, m.in[i].due = never, never
+		m.first[i] = pairs
+		if to := e.w.To[i]; to >= 0 {
+			pairs += e.w.First[to+1] - e.w.First[to]
+		}
 	}
+	m.held = make([]int16, pairs)
 	for i := range m.room {
 		m.room[i] = int32(e.p.Buffer)
 	}
@@ -44,13 +87,21 @@ func (m *perOutput) offer(e *Engine, h int32, pkt int32, at Time) {
 	m.gen[h] = at
 	p := &e.pk[pkt]
 	p.from = -1
-	p.head, p.tail = at, at
-	e.at(at+e.p.Host.Before, evHead, pkt, 0)
+	p.head = at + e.p.Host.Before
+	p.tail = p.head
+	for int(pkt) >= len(m.last) {
+		m.last = append(m.last, -1)
+	}
+	m.last[pkt] = -1
+	if of := &e.ms[p.msg]; of.sent == int64(p.flits) {
+		of.began = max(at, m.out[e.w.First[h]].cross-e.p.Host.Cross)
+	}
+	e.at(p.head, evRoute, pkt, 0)
 }
 
 func (m *perOutput) handle(e *Engine, ev event) {
 	switch ev.kind() {
-	case evHead:
+	case evRoute:
 		m.head(e, ev.a())
 	case evTry:
 		if o := &m.out[ev.a()]; o.try == e.now {
@@ -58,7 +109,11 @@ func (m *perOutput) handle(e *Engine, ev event) {
 			m.try(e, ev.a())
 		}
 	case evCrossed:
-		m.crossed(e, ev.a(), ev.b())
+		m.crossed(e, ev.a())
+	case evReport:
+		if m.in[ev.a()].due == e.now {
+			m.report(e, ev.a())
+		}
 	case evCredit:
 		ch := ev.a()
 		m.room[ch] += ev.b()
@@ -83,7 +138,20 @@ func (m *perOutput) node(e *Engine, p *packet) int32 {
 	return e.w.To[p.from]
 }
 
-// head queues a packet for its output.
+// pair returns how many packets of an input have not all crossed to an output.
+func (m *perOutput) pair(e *Engine, in, out int32) *int16 {
+	return &m.held[m.first[in]+out-e.w.First[e.w.To[in]]]
+}
+
+// ready returns when a packet may cross.
+func (m *perOutput) ready(p *packet) Time {
+	if p.from < 0 {
+		return p.head
+	}
+	return p.head + m.lag
+}
+
+// head queues a packet for its output as soon as its head comes.
 func (m *perOutput) head(e *Engine, pkt int32) {
 	p := &e.pk[pkt]
 	node := m.node(e, p)
@@ -92,9 +160,70 @@ func (m *perOutput) head(e *Engine, pkt int32) {
 		e.unreachable(node, p)
 		return
 	}
-	lane := int(max(0, p.lane))
-	m.out[l].waiting[lane].push(pkt)
-	m.tryAt(e, l, e.now)
+	if p.from >= 0 {
+		held := m.pair(e, p.from, l)
+		*held++
+		if *held == 1 && e.p.InOrder {
+			m.holdBack(e, p.from, m.ready(p))
+		}
+	}
+	m.out[l].waiting[max(0, p.lane)].push(pkt)
+	m.tryAt(e, l, m.ready(p))
+}
+
+// holdBack has what leaves an input buffer wait until a time: a head that came to an idle
+// queue has entered the way to the crossbar, on which flits keep their order.
+func (m *perOutput) holdBack(e *Engine, in int32, until Time) {
+	i := &m.in[in]
+	for _, id := range i.active {
+		s := &m.pass[id]
+		if s.out < 0 {
+			continue
+		}
+		left := s.n - s.passed(e.now, e.w.Flit[in]) - 1 // one is on its way already
+		if left <= 0 {
+			continue
+		}
+		s.left, s.at = left, until
+		s.end = max(s.end, until+e.p.After+Time(left)*e.w.Flit[s.out])
+		m.settle(e, id)
+	}
+	i.back = until
+}
+
+// passed returns how many flits have passed at a time. flit is the ticks in which one comes.
+func (s *passage) passed(t, flit Time) int32 {
+	n := s.n - s.left
+	if t >= s.at {
+		n += int32(min(Time(s.left), (t-s.at)/s.step+1))
+	}
+	if wait := s.tail + s.lag - t; wait > 0 {
+		n = min(n, s.n-int32((wait+flit-1)/flit))
+	}
+	return max(0, n)
+}
+
+// settle works out when a passage ends, and those of the same packet farther on.
+func (m *perOutput) settle(e *Engine, id int32) {
+	for id >= 0 {
+		s := &m.pass[id]
+		come := s.tail + s.lag
+		last := s.at + Time(s.left-1)*s.step
+		s.done = max(last, come)
+		if s.out < 0 {
+			return
+		}
+		o := &m.out[s.out]
+		o.cross = s.done + e.p.Cross
+		o.queued = max(last-s.step, come) + e.p.After
+		o.end = max(s.end, come+e.p.After+e.w.Flit[s.out])
+		o.sending.last().end = o.end
+		tail := o.end + e.w.Wire[s.out]
+		e.pk[s.pkt].tail = tail
+		if id = s.next; id >= 0 {
+			m.pass[id].tail = tail
+		}
+	}
 }
 
 // try has the next packet of an output cross.
@@ -107,7 +236,11 @@ func (m *perOutput) try(e *Engine, l int32) {
 	lanes := int32(e.p.Lanes)
 	for i := range lanes {
 		lane := (o.turn + i) % lanes
-		if o.waiting[lane].size == 0 || !m.may(e, l, lane) {
+		if o.waiting[lane].size == 0 {
+			continue
+		}
+		m.eldest(e, o, lane)
+		if !m.may(e, l, lane) {
 			continue
 		}
 		o.turn = (lane + 1) % lanes
@@ -116,116 +249,311 @@ func (m *perOutput) try(e *Engine, l int32) {
 	}
 }
 
+// eldest puts first, of packets whose heads came at the same time, the one whose port
+// follows the port served last.
+func (m *perOutput) eldest(e *Engine, o *output, lane int32) {
+	q := &o.waiting[lane]
+	first := q.at(0)
+	p := &e.pk[*first]
+	if p.from < 0 || q.size == 1 || e.pk[*q.at(1)].head != p.head {
+		return
+	}
+	node := e.w.To[p.from]
+	ports := e.w.First[node+1] - e.w.First[node]
+	rank := func(pkt int32) int32 {
+		return (e.w.Back[e.pk[pkt].from] - e.w.First[node] - o.from - 1 + ports) % ports
+	}
+	for i := 1; i < q.size && e.pk[*q.at(i)].head == p.head; i++ {
+		if other := q.at(i); rank(*other) < rank(*first) {
+			*first, *other = *other, *first
+		}
+	}
+}
+
 // may reports whether the oldest packet of a lane may cross; else the output is tried
 // again when it may.
 func (m *perOutput) may(e *Engine, l, lane int32) bool {
 	o := &m.out[l]
 	p := &e.pk[*o.waiting[lane].at(0)]
-	if !m.endless(e, l) && m.room[l*int32(e.p.Lanes)+lane] < p.flits {
-		return false // evCredit tries again
-	}
-	queue := e.p.OutputQueue
-	if p.from < 0 {
-		queue = e.p.Host.Queue
-	}
-	if at := o.end - Time(queue-int(p.flits)-1)*e.w.Flit[l]; at > e.now {
+	if at := m.ready(p); at > e.now {
 		m.tryAt(e, l, at)
 		return false
 	}
-	if p.from >= 0 && e.p.Reads > 0 && int(m.reads[p.from]) >= e.p.Reads {
-		m.blocked[p.from] = append(m.blocked[p.from], l)
+	if !m.endless(e, l) && m.room[l*int32(e.p.Lanes)+lane] < p.flits {
+		return false // evCredit tries again
+	}
+	queue, cross := e.p.OutputQueue, e.p.Cross
+	if p.from < 0 {
+		queue, cross = e.p.Host.Queue, e.p.Host.Cross
+	}
+	if at := o.roomAt(e.now, Time(queue-int(p.flits)), e.w.Flit[l], cross); at > e.now {
+		m.tryAt(e, l, at)
+		return false
+	}
+	if p.from >= 0 && e.p.Reads > 0 && int(m.in[p.from].reads) >= e.p.Reads {
+		m.in[p.from].blocked = append(m.in[p.from].blocked, l)
 		return false
 	}
 	return true
+}
+
+// roomAt returns when fewer than n flits wait in the queue of an output, now if they do.
+// Those that the link sends and those that have not come do not wait.
+func (o *output) roomAt(now, n, flit, cross Time) Time {
+	under := func(t Time) Time { return max(0, o.queued-t+cross-1) / cross }
+	k := under(now)
+	for ; k > 0; k-- {
+		if at := max(now, o.end-(n+k)*flit); under(at) >= k {
+			return at
+		}
+	}
+	return max(now, o.end-n*flit)
 }
 
 func (m *perOutput) endless(e *Engine, l int32) bool {
 	return e.p.Host.Take == 0 && int(e.w.To[l]) < e.w.Hosts
 }
 
-// grant has a packet cross now, and works out when its link takes it.
+// free returns when a link may begin a packet: reports of credits come first.
+func (o *output) free(e *Engine) Time {
+	if e.p.Update > 0 && o.end/e.p.Update == o.tick {
+		return o.end
+	}
+	return o.end + e.p.Overhead
+}
+
+// begin has a link send a packet from a time on.
+func (o *output) begin(e *Engine, start Time) {
+	for o.sending.size > 0 && o.sending.at(0).end <= e.now {
+		o.sending.pop()
+	}
+	o.sending.push(span{start, start})
+	if e.p.Update > 0 {
+		o.tick = start / e.p.Update
+	}
+}
+
+// grant has a packet cross now, and works out when its link sends it.
 func (m *perOutput) grant(e *Engine, l, lane, pkt int32) {
-	o := &m.out[l]
-	p := &e.pk[pkt]
-	n := Time(p.flits)
-	crossed := e.now + n*e.p.Cross
-	after := e.p.After
+	o, p := &m.out[l], &e.pk[pkt]
 	from := p.from
+	flit, wire := e.w.Flit[l], e.w.Wire[l]
+	start := max(o.free(e), e.now)
 	if from < 0 {
-		crossed = e.now + n*e.p.Host.Cross
-		after = 0
+		o.begin(e, start)
+		m.generated(e, o, p, start, flit)
+		p.tail = o.end + wire
 	} else {
-		crossed = max(crossed, p.tail+e.p.Delay-e.p.After)
+		start = max(start, m.ready(p)+e.p.After)
+		o.begin(e, start)
+		m.cross(e, l, lane, pkt, start)
 	}
-	o.cross = crossed
-	flit := e.w.Flit[l]
-	for o.begun.size > 0 && *o.begun.at(0) <= e.now {
-		o.begun.pop()
-	}
-	start := max(o.end, e.now+after)
-	o.end = max(start+n*flit+e.p.Overhead, crossed+after+flit)
-	o.begun.push(o.end)
 	if o.waiting[lane].size > 0 {
-		m.tryAt(e, l, crossed)
-	}
-	if from < 0 {
-		m.generated(e, pkt, start)
-	} else {
-		m.reads[from]++
-		e.at(crossed, evCrossed, from, n32(lane, p.flits))
+		m.tryAt(e, l, o.cross)
 	}
 	e.ln[l].carried += int64(p.flits)
 	p.from, p.hops = l, p.hops+1
-	p.tail = o.end + e.w.Wire[l]
-	if to := e.w.To[l]; int(to) < e.w.Hosts {
-		e.Meter.flits(to, start+flit, flit, int64(p.flits))
-		e.arrived(pkt, p.tail+e.p.Host.Behind)
-		return
+	p.head = start + wire + flit
+	if !m.endless(e, l) {
+		m.room[l*int32(e.p.Lanes)+lane] -= p.flits
 	}
-	m.room[l*int32(e.p.Lanes)+lane] -= p.flits
-	p.head = start + e.w.Wire[l] + flit
-	e.at(p.head+e.p.Delay-e.p.After, evHead, pkt, 0)
+	if to := e.w.To[l]; int(to) >= e.w.Hosts {
+		e.at(start+wire, evRoute, pkt, 0)
+	} else {
+		e.Meter.flits(to, p.tail-Time(p.flits-1)*flit, flit, int64(p.flits))
+		m.take(e, l, lane, pkt)
+	}
 }
 
-// n32 packs a lane and a number of flits.
-func n32(lane, flits int32) int32 { return flits<<4 | lane }
+// cross begins the passage of a packet through a switch.
+func (m *perOutput) cross(e *Engine, l, lane, pkt int32, start Time) {
+	o, p := &m.out[l], &e.pk[pkt]
+	flit := e.w.Flit[l]
+	i := &m.in[p.from]
+	second := max(e.now, m.ready(p)+e.w.Flit[p.from], i.back)
+	s := passage{
+		pkt: pkt, in: p.from, out: l, next: -1, lane: lane, n: p.flits, left: p.flits,
+		at: e.now, step: e.p.Cross, tail: p.tail, lag: m.lag,
+		end: max(start+Time(p.flits)*flit, second+e.p.After+Time(p.flits-1)*flit),
+	}
+	if i.back > e.now+s.step && s.n > 1 {
+		s.at, s.left = i.back, s.n-1
+	}
+	i.reads++
+	o.from = e.w.Back[p.from] - e.w.First[e.w.To[p.from]]
+	id := m.enter(e, s)
+	if before := m.last[pkt]; before >= 0 {
+		m.pass[before].next = id
+	}
+	m.last[pkt] = id
+}
 
-// generated works out when the generator has made a packet that crosses now: it is a few
-// flits ahead of the way to the link.
-func (m *perOutput) generated(e *Engine, pkt int32, start Time) {
-	p := &e.pk[pkt]
-	h := p.src
-	n := Time(p.flits)
-	rest := max(0, n-Time(e.p.Host.Ahead))
-	made := max(m.gen[h]+n*e.p.Host.Generate, e.now+rest*e.p.Host.Cross)
-	p.sent = made
-	e.at(made, evSource, h, 0)
+// take begins the passage of a packet out of the receive buffer of a host.
+func (m *perOutput) take(e *Engine, l, lane, pkt int32) {
+	if e.p.Host.Take == 0 {
+		return
+	}
+	p, step := &e.pk[pkt], max(e.w.Flit[l], e.p.Host.Take)
+	s := passage{
+		pkt: pkt, in: l, out: -1, next: -1, lane: lane, n: p.flits, left: p.flits,
+		at: p.head - e.w.Flit[l] + e.p.Host.Take, step: step,
+		tail: p.tail, lag: e.p.Host.Take - e.w.Flit[l],
+	}
+	if busy := m.in[l].active; len(busy) > 0 {
+		s.at = max(s.at, m.pass[busy[len(busy)-1]].done+step)
+	}
+	id := m.enter(e, s)
+	if before := m.last[pkt]; before >= 0 {
+		m.pass[before].next = id
+	}
+}
+
+// enter adds a passage.
+func (m *perOutput) enter(e *Engine, s passage) int32 {
+	id := int32(len(m.pass))
+	if n := len(m.spare); n > 0 {
+		id = m.spare[n-1]
+		m.spare = m.spare[:n-1]
+		m.pass[id] = s
+	} else {
+		m.pass = append(m.pass, s)
+	}
+	i := &m.in[s.in]
+	i.active = append(i.active, id)
+	m.settle(e, id)
+	e.at(m.pass[id].done, evCrossed, id, 0)
+	if e.p.Update > 0 && i.due == never {
+		m.reportAt(e, s.in, m.nextReport(e, s.in))
+	}
+	return id
+}
+
+// generated works out when a host's generator has made a packet that crosses now: it is a
+// few flits ahead of the way to the link.
+func (m *perOutput) generated(e *Engine, o *output, p *packet, start, flit Time) {
+	h, n := &e.p.Host, Time(p.flits)
+	made := m.gen[p.src] + (n-1)*h.Generate
+	last := max(e.now+(n-1)*h.Cross, made)
+	o.cross, o.queued = last+h.Cross, last
+	o.end = max(start+n*flit, last+flit)
+	o.sending.last().end = o.end
+	p.sent = max(e.now+max(0, n-2)*h.Cross, made)
+	rest := max(0, n-1-Time(h.Ahead))
+	e.at(max(made, e.now+rest*h.Cross)+h.Generate, evSource, p.src, 0)
 }
 
 // crossed frees the room of a packet that has left its buffer.
-func (m *perOutput) crossed(e *Engine, l, packed int32) {
-	lane, flits := packed&15, packed>>4
-	m.reads[l]--
-	for _, o := range m.blocked[l] {
+func (m *perOutput) crossed(e *Engine, id int32) {
+	s := m.pass[id]
+	if s.done > e.now {
+		e.at(s.done, evCrossed, id, 0)
+		return
+	}
+	i := &m.in[s.in]
+	for at, other := range i.active {
+		if other == id {
+			i.active = append(i.active[:at], i.active[at+1:]...)
+			break
+		}
+	}
+	m.spare = append(m.spare, id)
+	ch := s.in*int32(e.p.Lanes) + s.lane
+	if e.p.Update > 0 {
+		m.gone[ch] += s.n - s.told
+	} else {
+		at := e.now
+		if e.p.CreditAtEnds {
+			at = m.boundary(e, e.w.Back[s.in])
+		}
+		e.at(at+e.p.Credit+e.w.Wire[s.in], evCredit, ch, s.n)
+	}
+	if s.out >= 0 {
+		m.left(e, i, id, &s)
+	}
+}
+
+// left ends the passage of a packet through a switch.
+func (m *perOutput) left(e *Engine, i *input, id int32, s *passage) {
+	i.reads--
+	*m.pair(e, s.in, s.out)--
+	for _, o := range i.blocked {
 		m.tryAt(e, o, e.now)
 	}
-	m.blocked[l] = m.blocked[l][:0]
-	at := e.now
-	if e.p.CreditAtEnds {
-		at = m.boundary(e, e.w.Back[l])
+	i.blocked = i.blocked[:0]
+	if m.last[s.pkt] == id {
+		m.last[s.pkt] = -1
 	}
-	e.at(at+e.p.Credit+e.w.Wire[l], evCredit, l*int32(e.p.Lanes)+lane, flits)
+	if int(e.w.To[s.out]) < e.w.Hosts {
+		e.arrived(s.pkt, e.pk[s.pkt].tail+e.p.Host.Behind)
+	}
+}
+
+// sends returns the packet that a link is sending at a time.
+func (o *output) sends(t Time) (span, bool) {
+	for i := range o.sending.size {
+		if s := *o.sending.at(i); s.start <= t && t < s.end {
+			return s, true
+		}
+	}
+	return span{}, false
 }
 
 // boundary returns when the packet on a link ends.
 func (m *perOutput) boundary(e *Engine, l int32) Time {
-	o := &m.out[l]
-	for i := range o.begun.size {
-		if t := *o.begun.at(i); t > e.now {
-			return t
-		}
+	if s, ok := m.out[l].sends(e.now); ok {
+		return s.end
 	}
 	return e.now
+}
+
+// nextReport returns when the sender of a link is told next of the room in the buffer at
+// its end: at the first end of a packet on the link back after each beginning of a period.
+func (m *perOutput) nextReport(e *Engine, l int32) Time {
+	o := &m.out[e.w.Back[l]]
+	tick := e.now / e.p.Update * e.p.Update
+	if s, ok := o.sends(e.now); ok && s.start <= tick {
+		return s.end
+	}
+	tick += e.p.Update
+	if s, ok := o.sends(tick); ok {
+		return s.end
+	}
+	return tick
+}
+
+func (m *perOutput) reportAt(e *Engine, l int32, at Time) {
+	m.in[l].due = at
+	e.at(at, evReport, l, 0)
+}
+
+// report tells the sender of a link how much room there is, unless a packet that is on the
+// link back must end first.
+func (m *perOutput) report(e *Engine, l int32) {
+	i := &m.in[l]
+	tick := e.now / e.p.Update * e.p.Update
+	if s, ok := m.out[e.w.Back[l]].sends(e.now); ok && s.start <= tick {
+		m.reportAt(e, l, s.end)
+		return
+	}
+	lanes := int32(e.p.Lanes)
+	for _, id := range i.active {
+		s := &m.pass[id]
+		n := s.passed(e.now, e.w.Flit[l])
+		if n > s.told {
+			m.gone[l*lanes+s.lane] += n - s.told
+			s.told = n
+		}
+	}
+	for ch := l * lanes; ch < (l+1)*lanes; ch++ {
+		if m.gone[ch] > 0 {
+			e.at(e.now+e.p.Credit+e.w.Wire[l], evCredit, ch, m.gone[ch])
+			m.gone[ch] = 0
+		}
+	}
+	i.due = never
+	if len(i.active) > 0 {
+		m.reportAt(e, l, m.nextReport(e, l))
+	}
 }
 
 // reroute has the packets that wait for a link ask again.
@@ -235,8 +563,12 @@ func (m *perOutput) reroute(e *Engine, l int32) {
 		m.out[l].waiting[lane] = deque[int32]{}
 		for i := range waiting.size {
 			pkt := *waiting.at(i)
-			e.pk[pkt].via = 0
-			e.at(e.now, evHead, pkt, 0)
+			p := &e.pk[pkt]
+			p.via = 0
+			if p.from >= 0 {
+				*m.pair(e, p.from, l)--
+			}
+			e.at(e.now, evRoute, pkt, 0)
 		}
 	}
 }

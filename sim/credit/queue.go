@@ -16,6 +16,7 @@ const (
 	evDeliver        // packet: all of it has been received
 	evCrossed        // link, flits: a packet has left this input buffer
 	evCredit         // channel, flits: room is known to the sender
+	evReport         // link: the room at its end is reported to the sender
 	evRoute          // packet, node: it decides on its output there
 	evHead           // packet: its head may ask for an output
 	evFront          // channel: its next packet may ask for an output
