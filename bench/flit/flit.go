@@ -13,31 +13,19 @@ import (
 	"evbench/topology/network"
 )
 
-// A Case is a row of a simulator's results.
-type Case map[string]string
-
-func (c Case) number(field string) float64 {
-	v, _ := strconv.ParseFloat(c[field], 64)
-	return v
-}
-
-func (c Case) int(field string) int {
-	v, _ := strconv.Atoi(c[field])
-	return v
-}
-
-// A Result is what ours gives for a case.
+// A Result is what ours gives for a case, in the units of its simulator: cycles or ns.
 type Result struct {
-	Accepted, Worst  float64
-	Latency, Network float64 // cycles, or ns
+	Accepted, Worst  float64 // share of the link: mean over hosts, host that received least
+	Latency, Network float64 // of a packet: as the simulator counts it, without the source queue
 	MessageLatency   float64
-	Least            float64
-	Batch            float64
-	Hops             float64
-	Flits            int64 // delivered in all
+	Least            float64 // latency
+	Batch            float64 // cycles
+	Hops             float64 // switches
+	Flits            int64   // delivered in the window
 }
 
-// notation returns the network of a topology as the CSV calls it, and what is dead.
+// notation returns the network that a simulator's name of a topology means, and what is
+// dead in it.
 func notation(topology string) (string, []string) {
 	switch {
 	case strings.HasPrefix(topology, "ft44"):
@@ -67,7 +55,7 @@ var call = regexp.MustCompile(`^(\w+)(?:\(([\d,]*)\))?$`)
 func parse(s string) (name string, args []int, err error) {
 	m := call.FindStringSubmatch(s)
 	if m == nil {
-		return "", nil, fmt.Errorf("traffic %q: it must be NAME or NAME(NUMBER,…)", s)
+		return "", nil, fmt.Errorf("%q: it must be NAME or NAME(NUMBER,…)", s)
 	}
 	for _, a := range strings.Split(m[2], ",") {
 		if v, err := strconv.Atoi(a); err == nil {
@@ -104,7 +92,7 @@ func pattern(traffic string, hosts int) (p credit.Pattern, packets int64, err er
 	case "randshift":
 		return credit.RandomShifts(hosts, uint64(arg(0, 1))), 0, nil
 	}
-	return nil, 0, fmt.Errorf("traffic %q: it is not known", traffic)
+	return nil, 0, fmt.Errorf("%q: it is not known", traffic)
 }
 
 // Run runs a case.
@@ -113,7 +101,7 @@ func Run(c Case) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c["sim"] == "booksim2" {
+	if c["sim"] == BookSim {
 		return booksim(c, n)
 	}
 	return omnet(c, n)

@@ -5,10 +5,13 @@ import (
 	"evbench/topology/network"
 )
 
+// Times of the OMNeT++ model in picoseconds: of a flit on the link and in the generator.
+const omnetFlit, generate = 11429, 9600
+
 // omnet runs a case of the OMNeT++ model: a queue per output, cut-through, times in
 // picoseconds, flits of 64 bytes.
 func omnet(c Case, n *network.Network) (*Result, error) {
-	const ns, flit = 1000, 11429
+	const ns, flit = 1000, omnetFlit
 	w := credit.NewWires(n, flit, 0)
 	r, err := routes(c["routing"], n, w)
 	if err != nil {
@@ -20,7 +23,7 @@ func omnet(c Case, n *network.Network) (*Result, error) {
 		Reads: c.int("max_parallel_reads"),
 		Delay: 100*ns - flit, After: 50 * ns, OutputQueue: 78, Cross: 10667,
 		InOrder: true, CreditAtEnds: true, Update: 256 * ns, Credit: 0, Overhead: 1429,
-		Host: credit.HostParams{Generate: 9600, Cross: 10000, Ahead: 4, Queue: 36, Take: 9600, Behind: 7771 - flit},
+		Host: credit.HostParams{Generate: generate, Cross: 10000, Ahead: 4, Queue: 36, Take: 9600, Behind: 7771 - flit},
 	}
 	pat, _, err := pattern(c["traffic"], n.Hosts())
 	if err != nil {

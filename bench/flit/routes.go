@@ -1,29 +1,22 @@
 package flit
 
 import (
-	"fmt"
-
 	"evbench/sim/credit"
 	"evbench/topology/network"
 )
+
+// choices are the routings of the simulators, by how a switch decides.
+var choices = map[string]credit.Choice{
+	"dmodk": credit.First, "dmodk-next": credit.First, "minhop-bal": credit.First,
+	"nca": credit.Random, "random": credit.Random,
+	"anca": credit.BetterOfTwo, "adaptive": credit.BetterOfTwo,
+}
 
 // routes returns the routes of a case: the shortest ways, all of them or the one that
 // its rule picks.
 func routes(name string, n *network.Network, w *credit.Wires) (*credit.Routes, error) {
 	r := credit.NewRoutes(w)
-	pick := map[string]func(up []int32, level, dst int) int{
-		"dmodk": nil, "dmodk-next": nil, "minhop-bal": nil,
-		"nca": nil, "random": nil, "anca": nil, "adaptive": nil,
-	}
-	if _, ok := pick[name]; !ok {
-		return nil, fmt.Errorf("routing %q: it is not known", name)
-	}
-	switch name {
-	case "nca", "random":
-		r.Choice = credit.Random
-	case "anca", "adaptive":
-		r.Choice = credit.BetterOfTwo
-	}
+	r.Choice = choices[name]
 	level, err := network.Ranks(n, nil)
 	if err != nil {
 		return nil, err
@@ -39,7 +32,7 @@ func routes(name string, n *network.Network, w *credit.Wires) (*credit.Routes, e
 				}
 			}
 			if r.Choice == credit.First && len(links) > 1 {
-				links = []int32{rule(name, n, w, sw, level[sw], dst, links)}
+				links = []int32{rule(n, w, sw, level[sw], dst, links)}
 			}
 			r.Set(i, dst, links...)
 		}
@@ -52,14 +45,7 @@ func routes(name string, n *network.Network, w *credit.Wires) (*credit.Routes, e
 
 // rule picks the up-link of d-mod-k: (destination div k^h) mod k, and where that is dead
 // the next live one.
-func rule(name string, n *network.Network, w *credit.Wires, sw network.Node, level, dst int, links []int32) int32 {
-	down := 0
-	for _, far := range n.Ends(sw) {
-		if far.Node == network.NoNode {
-			continue
-		}
-		down++
-	}
+func rule(n *network.Network, w *credit.Wires, sw network.Node, level, dst int, links []int32) int32 {
 	k := len(n.Ends(sw)) / 2
 	at := dst
 	for range level - 1 {

@@ -1,44 +1,136 @@
+// Flit runs the cases of two simulators of lossless networks on our own, and prints how
+// near and how fast it is. make referee-flit runs it.
 package main
 
 import (
-	"encoding/csv"
+	"context"
+	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"os"
+	"slices"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"evbench/bench/flit"
+	"evbench/internal/tool"
 )
 
-func main() {
-	f, _ := os.Open(os.Args[1])
-	rows, _ := csv.NewReader(f).ReadAll()
-	only := map[string]bool{}
-	for _, a := range os.Args[2:] {
-		only[a] = true
+func main() { tool.Main(run) }
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, err := parse(args, stderr)
+	passed := false
+	if err == nil {
+		passed, err = referee(ctx, o, stdout)
 	}
-	for _, row := range rows[1:] {
-		c := flit.Case{}
-		for i, v := range row {
-			c[rows[0][i]] = v
+	return tool.Code(ctx, "flit", passed, err, stderr)
+}
+
+type options struct {
+	seeds int
+	out   string
+	quiet bool
+	only  []string
+	files []string
+}
+
+func parse(args []string, stderr io.Writer) (*options, error) {
+	o := &options{}
+	f := flag.NewFlagSet("flit", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.IntVar(&o.seeds, "seeds", 8, "average `N` seeds of each case")
+	f.StringVar(&o.out, "o", "", "write our results as CSV to `FILE`, in the columns of the cases")
+	f.BoolVar(&o.quiet, "quiet", false, "print only what is out of tolerance, and the summary")
+	f.Func("case", "run only the case `NAME`; may be repeated", func(s string) error {
+		o.only = append(o.only, s)
+		return nil
+	})
+	f.Usage = func() {
+		fmt.Fprintln(stderr, "flit [options] FILE…\nRun the cases of these results.csv and compare.")
+		f.PrintDefaults()
+	}
+	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return nil, err
+	} else if err != nil {
+		return nil, tool.Usage(err)
+	}
+	o.files = f.Args()
+	switch {
+	case len(o.files) == 0:
+		return nil, tool.Usagef("which results.csv?")
+	case o.seeds < 1:
+		return nil, tool.Usagef("--seeds %d: must be at least 1", o.seeds)
+	}
+	return o, nil
+}
+
+// referee runs and judges the cases. It reports whether all are within tolerance.
+func referee(ctx context.Context, o *options, stdout io.Writer) (bool, error) {
+	columns, cases, err := read(o)
+	if err != nil {
+		return false, err
+	}
+	all, err := flit.RunAll(ctx, cases, o.seeds, processor)
+	if err != nil {
+		return false, err
+	}
+	if o.out != "" {
+		if err := write(o.out, columns, all); err != nil {
+			return false, err
 		}
-		if len(only) > 0 && !only[c["case"]] {
-			continue
-		}
-		t := time.Now()
-		r, err := flit.Run(c)
+	}
+	return flit.Print(stdout, flit.Judge(all, o.seeds), flit.Orders(all), all, o.quiet), nil
+}
+
+// read reads all files; columns are those of the first, then what others have besides.
+func read(o *options) (columns []string, cases []flit.Case, err error) {
+	for _, name := range o.files {
+		f, err := os.Open(name)
 		if err != nil {
-			fmt.Println(c["case"], "error", err)
-			continue
+			return nil, nil, tool.Usage(err)
 		}
-		if r == nil {
-			continue
+		header, more, err := flit.Read(name, f)
+		f.Close()
+		if err != nil {
+			return nil, nil, tool.Usage(err)
 		}
-		d := time.Since(t).Seconds()
-		if c["sim"] != "booksim2" {
-			fmt.Printf("%s %s %s %s m%s b%s r%s off %s: %s %.5f  min %s %.5f tail %s %.1f msg %s %.1f  cpu %s %.2f speed %.3g\n", c["case"], c["topology"], c["routing"], c["traffic"], c["msg_packets"], c["buf_flits"], c["max_parallel_reads"], c["offered"], c["accepted"], r.Accepted, c["accepted_min_host"], r.Worst, c["tail_latency_ns"], r.Latency, c["msg_latency_ns"], r.MessageLatency, c["cpu_s"], d, float64(r.Flits)/d)
-			continue
+		for _, c := range header {
+			if !slices.Contains(columns, c) {
+				columns = append(columns, c)
+			}
 		}
-		fmt.Printf("%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%.5f,%s,%.5f,%s,%.1f,%s,%.1f,%s,%.1f,%s,%.0f,%.3g,%s\n", c["case"], c["topology"], c["routing"], c["traffic"], c["pipeline"], c["vcs"], c["buf_flits"], c["packet_flits"], c["offered"],
-			c["accepted"], r.Accepted, c["accepted_min_host"], r.Worst, c["mean_latency"], r.Latency, c["net_latency"], r.Network, c["min_latency"], r.Least, c["batch_cycles"], r.Batch, float64(r.Flits)/d, c["flits_per_cpu_s"])
+		for _, c := range more {
+			if len(o.only) == 0 || slices.Contains(o.only, c["case"]) {
+				cases = append(cases, c)
+			}
+		}
 	}
+	if len(cases) == 0 {
+		return nil, nil, tool.Usagef("no case to run")
+	}
+	return columns, cases, nil
+}
+
+func write(name string, columns []string, all []flit.Runs) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	if err := flit.Write(f, columns, all); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+// processor returns the processor time of this thread.
+func processor() time.Duration {
+	var r unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_THREAD, &r) != nil {
+		return 0
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
