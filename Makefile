@@ -8,7 +8,7 @@ VERSION    := $(shell git describe --tags --always --dirty 2>/dev/null || echo d
 PREFIX     ?= /usr/local
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: bench build check install test test-slurm referee perf bench-barrier bench-peers noise soak golden fuzz clean
+.PHONY: bench build check install test test-slurm referee referee-flit perf bench-barrier bench-peers noise soak golden fuzz clean
 
 bench: build
 	@fabric=lab; bin/evbench lab doctor --quiet || { fabric=emulate; \
@@ -38,6 +38,14 @@ test-slurm: build
 # Our forwarding tables beside those of the real OpenSM, entry by entry.
 referee:
 	GO='$(GO)' scripts/referee
+
+# Our model of lossless networks beside two simulators: CASES are their results.csv, by
+# default those beside this checkout, else a few rows of them. REFEREE_FLIT is what else
+# cmd/flit is told, such as REFEREE_FLIT='--quiet -o ours.csv'.
+CASES ?= $(or $(wildcard ../shared/refs/flit/*/results.csv),$(wildcard bench/flit/testdata/*.csv))
+referee-flit:
+	$(GO) build -trimpath -o bin/flit ./cmd/flit
+	@bin/flit $(REFEREE_FLIT) $(CASES)
 
 # The figures of docs/evidence/results.md, measured beside their predictions.
 perf: build

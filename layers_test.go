@@ -97,6 +97,7 @@ var layers = []layer{
 
 	{"sim/credit", "topology/network", true},
 	{"sim", "barrier internal/parallel internal/unit plan results routing/twolevel scheduler sim/credit topology", true},
+	{"bench/flit", "internal/parallel sim/credit topology/network", true},
 
 	{"companion", "failover plan routing/twolevel topology", false},
 	{"companion/kernel", "companion failover fabric/lab internal/parallel topology", false},

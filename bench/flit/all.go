@@ -9,20 +9,26 @@ import (
 	"time"
 
 	"evbench/internal/parallel"
+	"evbench/sim/credit"
 )
 
 // Runs are what ours gives for a case with several seeds.
 type Runs struct {
 	Case   Case
-	Mean   Result        // over the seeds; Flits is their sum
-	Spread Result        // standard deviation of one seed
+	Mean   Result // over the seeds; Flits is their sum
+	Spread Result // standard deviation of one seed
+	Seeds  int
 	CPU    time.Duration // processor time of all seeds
 }
 
 // apart is how far the seeds of one case lie from each other; the simulators' are smaller.
 const apart = 1000
 
-// RunAll runs cases, each with a number of seeds, on all processors. clock tells the
+// usual are the seeds of a case if none are asked for: OMNeT's windows are short.
+var usual = map[string]int{BookSim: 3, OMNeT: 8}
+
+// RunAll runs cases, each with a number of seeds, or as many as are usual if that is 0, on
+// all processors; those in which nothing is drawn need one. clock tells the
 // processor time of the calling thread.
 func RunAll(ctx context.Context, cases []Case, seeds int, clock func() time.Duration) ([]Runs, error) {
 	all := make([]Runs, len(cases))
@@ -31,7 +37,7 @@ func RunAll(ctx context.Context, cases []Case, seeds int, clock func() time.Dura
 		defer runtime.UnlockOSThread()
 		var results []*Result
 		begun := clock()
-		for k := range seeds {
+		for k := range seedsOf(cases[i], seeds) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -46,6 +52,17 @@ func RunAll(ctx context.Context, cases []Case, seeds int, clock func() time.Dura
 		return nil
 	})
 	return all, err
+}
+
+func seedsOf(c Case, asked int) int {
+	tables := choices[c["routing"]] == credit.First
+	switch {
+	case tables && permutation(c) && (c["offered"] == "batch" || c["sim"] == OMNeT && full(c)):
+		return 1
+	case asked > 0:
+		return asked
+	}
+	return usual[c["sim"]]
 }
 
 // seeded returns a case with its k-th seed; the first is its own.
@@ -66,7 +83,7 @@ func (r *Result) figures() []*float64 {
 }
 
 func summarise(c Case, results []*Result) Runs {
-	runs := Runs{Case: c}
+	runs := Runs{Case: c, Seeds: len(results)}
 	n := float64(len(results))
 	mean, spread := runs.Mean.figures(), runs.Spread.figures()
 	for i := range mean {

@@ -3,6 +3,8 @@ package flit
 import (
 	"math"
 	"strings"
+
+	"evbench/sim/credit"
 )
 
 // A Tolerance is how far ours may be off: a share of theirs and an amount beside it.
@@ -23,6 +25,7 @@ const (
 	below         = "accepted below saturation"
 	latency       = "latency"
 	satUniform    = "saturation, uniform"
+	satShift      = "saturation, shift decided on the way"
 	satSequence   = "saturation, sequences"
 	satLanes      = "saturation, 4 lanes"
 	satOMNeT      = "saturation, OMNeT"
@@ -41,6 +44,7 @@ var tolerances = []Tolerance{
 	{latency + ", " + BookSim, 0.03, 0.3, "mean latency up to 60 % of saturation: 3 % + 0.3 cycles"},
 	{latency + ", " + OMNeT, 0.05, 0, "mean latency up to 60 % of saturation: OMNeT 5 %"},
 	{satUniform, 0.02, 0, "saturation, one VL: 2 % (uniform)"},
+	{satShift, 0.02, 0, "saturation, one VL: 2 %, as uniform"},
 	{satSequence, 0.04, 0, "saturation, one VL: 4 % (shiftseq, randmsg)"},
 	{satLanes, 0.05, 0, "saturation, 4 VLs, 16-flit packets: 5 %"},
 	{satOMNeT, 0.04, 0, "OMNeT saturation, 128 and 800 flits: 4 %"},
@@ -52,8 +56,8 @@ type Check struct {
 	Case         Case
 	Tolerance    Tolerance
 	Ours, Theirs float64
-	// Noise is two standard deviations of the difference between the mean of our seeds and
-	// one seed, which theirs is; what lies within is not told from chance.
+	// Noise is three standard deviations of the difference between the mean of our seeds
+	// and one seed, which theirs is: of some hundred comparisons chance takes none beyond.
 	Noise float64
 	Out   bool
 	Why   string // it is out and yet explained
@@ -73,14 +77,11 @@ type Explanation struct {
 var explanations = []Explanation{}
 
 // A judge knows at what load each group of cases saturates.
-type judge struct {
-	saturation map[string]float64
-	seeds      int
-}
+type judge struct{ saturation map[string]float64 }
 
 // Judge compares what COMPARING.md lists.
-func Judge(all []Runs, seeds int) (checks []Check) {
-	j := judge{map[string]float64{}, seeds}
+func Judge(all []Runs) (checks []Check) {
+	j := judge{map[string]float64{}}
 	for _, r := range all {
 		if c := r.Case; saturated(c) {
 			if s, ok := j.saturation[group(c)]; !ok || c.number("accepted") < s {
@@ -129,7 +130,7 @@ func left(c Case) bool {
 func (j *judge) checks(r *Runs) (checks []Check) {
 	c := r.Case
 	add := func(quantity string, ours, theirs, spread float64) {
-		checks = append(checks, j.check(c, quantity, ours, theirs, spread))
+		checks = append(checks, check(r, quantity, ours, theirs, spread))
 	}
 	switch {
 	case left(c):
@@ -165,16 +166,18 @@ func (j *judge) full(r *Runs, add func(string, float64, float64, float64)) {
 	switch {
 	case full(c) && permutation(c) && theirs > 0.99:
 		add(free, ours, theirs, spread)
+	case c.int("vcs") > 1:
+		if c.int("packet_flits") > 1 {
+			add(satLanes, ours, theirs, spread)
+		}
+	case full(c) && strings.HasPrefix(c["traffic"], "shift(") && choices[c["routing"]] != credit.First:
+		add(satShift, ours, theirs, spread)
 	case full(c) && strings.HasPrefix(c["traffic"], "shift("):
 		add(shared, ours, theirs, spread)
 		add(sharedWorst, r.Mean.Worst, c.number("accepted_min_host"), r.Spread.Worst)
 	case c["sim"] == OMNeT:
 		if b := c.int("buf_flits"); b == 128 || b == 800 {
 			add(satOMNeT, ours, theirs, spread)
-		}
-	case c.int("vcs") > 1:
-		if c.int("packet_flits") > 1 {
-			add(satLanes, ours, theirs, spread)
 		}
 	case c["traffic"] == "uniform":
 		add(satUniform, ours, theirs, spread)
@@ -222,10 +225,11 @@ func expected(c Case) float64 {
 	return offered
 }
 
-func (j *judge) check(c Case, quantity string, ours, theirs, spread float64) Check {
-	k := Check{Case: c, Ours: ours, Theirs: theirs, Noise: 2 * spread * math.Sqrt(1+1/float64(j.seeds))}
-	if quantity == below {
-		k.Noise = 2 * spread / math.Sqrt(float64(j.seeds))
+func check(r *Runs, quantity string, ours, theirs, spread float64) Check {
+	c, seeds := r.Case, float64(r.Seeds)
+	k := Check{Case: c, Ours: ours, Theirs: theirs, Noise: 3 * spread * math.Sqrt(1+1/seeds)}
+	if quantity == below { // theirs is what is offered
+		k.Noise = 3 * spread / math.Sqrt(seeds)
 	}
 	for _, t := range tolerances {
 		if t.Quantity == quantity {

@@ -1,4 +1,4 @@
-// Package tool answers: what ends the programs cmd/noise, cmd/peer and cmd/soak, and
+// Package tool answers: what ends the programs cmd/flit, cmd/noise, cmd/peer and cmd/soak, and
 // with which exit code?
 package tool
 
