@@ -228,8 +228,9 @@ func expected(c Case) float64 {
 func check(r *Runs, quantity string, ours, theirs, spread float64) Check {
 	c, seeds := r.Case, float64(r.Seeds)
 	k := Check{Case: c, Ours: ours, Theirs: theirs, Noise: 3 * spread * math.Sqrt(1+1/seeds)}
-	if quantity == below { // theirs is what is offered
-		k.Noise = 3 * spread / math.Sqrt(seeds)
+	if quantity == below { // theirs is what is offered; ours counts packets drawn at random
+		packets := float64(r.Mean.Flits) / float64(c.int("packet_flits"))
+		k.Noise = 3 * max(spread/math.Sqrt(seeds), theirs/math.Sqrt(packets))
 	}
 	for _, t := range tolerances {
 		if t.Quantity == quantity {

@@ -17,14 +17,7 @@ func omnet(c Case, n *network.Network) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := credit.Params{
-		Packet: c.int("packet_flits"), Lanes: max(1, c.int("vls")), Buffer: c.int("buf_flits"),
-		Organisation: credit.PerOutput, Arbitration: credit.Oldest, CutThrough: true,
-		Reads: c.int("max_parallel_reads"),
-		Delay: 100*ns - flit, After: 50 * ns, OutputQueue: 78, Cross: 10667,
-		InOrder: true, CreditAtEnds: true, Update: 256 * ns, Credit: 0, Overhead: 1429,
-		Host: credit.HostParams{Generate: generate, Cross: 10000, Ahead: 4, Queue: 36, Take: 9600, Behind: 7771 - flit},
-	}
+	p := omnetParams(c)
 	pat, _, err := pattern(c["traffic"], n.Hosts())
 	if err != nil {
 		return nil, err
@@ -53,6 +46,25 @@ func omnet(c Case, n *network.Network) (*Result, error) {
 		MessageLatency: float64(m.Waiting) / float64(m.Messages) / ns,
 		Hops:           float64(m.Hops) / float64(m.Packets), Flits: m.Total(),
 	}, nil
+}
+
+// omnetParams are those of the model's switches and hosts: 100 ns a switch, half of it
+// before the crossbar; 24 bytes each 4 ns through a crossbar and 16 each 2.5 ns in a host;
+// reports of credits of 8 bytes, that the next link knows when they begin to arrive. A
+// host's sink needs 9.6 ns for a flit from its first bit on; the last of a packet that came
+// alone has waited 7.771 ns in it.
+func omnetParams(c Case) credit.Params {
+	const ns, flit = 1000, omnetFlit
+	return credit.Params{
+		Packet: c.int("packet_flits"), Lanes: max(1, c.int("vls")), Buffer: c.int("buf_flits"),
+		Organisation: credit.PerOutput, Arbitration: credit.Oldest, CutThrough: true,
+		Reads: c.int("max_parallel_reads"),
+		Delay: 100*ns - flit, After: 50 * ns, OutputQueue: 78, Cross: 10667,
+		InOrder: true, CreditAtEnds: true, Update: 256 * ns, Overhead: 1429,
+		Host: credit.HostParams{
+			Generate: generate, Cross: 10 * ns, Ahead: 4, Queue: 36, Take: 9600, Behind: 7771 - flit,
+		},
+	}
 }
 
 // paused is traffic whose pauses begin when the last flit of a message has been made, a

@@ -66,8 +66,8 @@ type Params struct {
 	Credit Time // from a flit's leaving a buffer to when its room may be used
 
 	// OutputQueue is the room in flits between the crossbar and the link, and Cross the
-	// ticks that a flit takes to get there, with PerOutput. The queue must hold more
-	// than a packet. After says which part of Delay lies behind the crossbar.
+	// ticks that a flit takes to get there, 0 as on the link, with PerOutput. The queue
+	// must hold more than a packet. After says which part of Delay lies behind the crossbar.
 	OutputQueue int
 	Cross       Time
 	After       Time

@@ -61,6 +61,11 @@ type passage struct {
 
 func newPerOutput(e *Engine) *perOutput {
 	links := len(e.w.To)
+	for _, cross := range []*Time{&e.p.Cross, &e.p.Host.Cross} {
+		if *cross == 0 {
+			*cross = e.w.Flit[0]
+		}
+	}
 	m := &perOutput{
 		out: make([]output, links), in: make([]input, links), first: make([]int32, links),
 		room: make([]int32, links*e.p.Lanes), gone: make([]int32, links*e.p.Lanes),
