@@ -62,7 +62,7 @@ type Params struct {
 
 	Delay  Time // from a head's arrival at a switch to the earliest it may leave
 	Gap    Time // between the last flit of a packet and the first of the next in its buffer, with FIFO
-	Idle   Time // between two packets of a lane on a link, with FIFO
+	Idle   Time // between two packets of a lane on a switch's link, with FIFO
 	Credit Time // from a flit's leaving a buffer to when its room may be used
 
 	// OutputQueue is the room in flits between the crossbar and the link, and Cross the

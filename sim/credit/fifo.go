@@ -52,7 +52,7 @@ func newFIFO(e *Engine) *fifo {
 	f := &fifo{real: int32(len(e.ln) * e.p.Lanes)}
 	f.ch = make([]channel, int(f.real)+e.w.Hosts)
 	for i := range f.ch {
-		f.ch[i].to, f.ch[i].holder = -1, -1
+		f.ch[i].to, f.ch[i].holder, f.ch[i].turn = -1, -1, -1
 	}
 	return f
 }
@@ -67,17 +67,17 @@ func (f *fifo) offer(e *Engine, h int32, pkt int32, at Time) {
 	c.sent.push(run{c.in, ready, 0, int64(p.flits)})
 	c.in += int64(p.flits)
 	c.packets.push(entry{pkt, ready})
-	f.front(e, x, 0)
+	f.front(e, x)
 }
 
-// front has the first packet of a buffer ask for an output, not before a time.
-func (f *fifo) front(e *Engine, x int32, after Time) {
+// front has the first packet of a buffer ask for an output.
+func (f *fifo) front(e *Engine, x int32) {
 	c := &f.ch[x]
 	if c.asked || c.packets.size == 0 {
 		return
 	}
 	c.asked = true
-	e.at(max(after, c.packets.at(0).head+f.wire(e, x)+e.p.Delay), evFront, x, 0)
+	e.at(max(c.begin, c.packets.at(0).head+f.wire(e, x)+e.p.Delay), evFront, x, 0)
 }
 
 // wire returns how long flits are under way to a buffer.
@@ -352,7 +352,7 @@ func (f *fifo) send(e *Engine, x, y int32, r run) {
 			if e.p.RouteAhead {
 				e.at(r.at, evRoute, first.pkt, host)
 			}
-			f.front(e, y, 0)
+			f.front(e, y)
 		}
 	}
 	if sink {
@@ -391,7 +391,11 @@ func (f *fifo) finish(e *Engine, x, y int32, last Time) {
 	pkt := c.packets.pop().pkt
 	c.to, c.asked = -1, false
 	c.begin = last + step
-	d.holder, d.freeAt = -1, last+step+e.p.Idle
+	d.holder, d.freeAt = -1, last+step
+	if x < f.real { // a host needs no time to choose
+		c.begin += e.p.Gap
+		d.freeAt += e.p.Idle
+	}
 	if l := y / int32(e.p.Lanes); len(e.ln[l].waiting) > 0 {
 		f.tryAt(e, l, d.freeAt)
 	}
@@ -402,14 +406,14 @@ func (f *fifo) finish(e *Engine, x, y int32, last Time) {
 		e.at(last+step, evSource, x-f.real, 0)
 		return
 	}
-	f.front(e, x, last+step+e.p.Gap)
+	f.front(e, x)
 }
 
 // take has a host take flits out of its receive buffer.
 func (f *fifo) take(e *Engine, y int32, r run) {
 	d := &f.ch[y]
 	step := max(r.step, e.p.Host.Take)
-	at := r.at + f.wire(e, y)
+	at := r.at + f.wire(e, y) + e.p.Host.Behind
 	if d.left.size > 0 {
 		at = max(at, d.left.last().time(d.left.last().end()-1)+e.p.Host.Take)
 	}
