@@ -10,6 +10,14 @@ import (
 // booksim runs a case of BookSim: input-queued switches with FIFOs, times in cycles.
 func booksim(c Case, n *network.Network) (*Result, error) {
 	w := credit.NewWires(n, 1, 1)
+	for l := range w.Wire { // a host's flits are a cycle earlier at a switch, and later at a host
+		switch hosts := int32(w.Hosts); {
+		case w.From[l] < hosts:
+			w.Wire[l] = 0
+		case w.To[l] < hosts:
+			w.Wire[l] = 2
+		}
+	}
 	r, err := routes(c["routing"], n, w)
 	if err != nil {
 		return nil, err
@@ -22,6 +30,10 @@ func booksim(c Case, n *network.Network) (*Result, error) {
 	if c["pipeline"] == "default" {
 		p.Delay, p.Gap, p.Idle = 4, 2, 1
 	}
+	if p.CutThrough {
+		p.Host.Take = 1 // a sink's buffer must have room for a packet too
+	}
+	p.Interleave = p.Lanes > 1
 	p.RouteAhead = c["pipeline"] != "default"
 	pat, packets, err := pattern(c["traffic"], n.Hosts())
 	if err != nil {

@@ -118,12 +118,19 @@ func New(p Params, w *Wires, r *Routes, src Source, seed uint64) (*Engine, error
 	e.hs = make([]host, w.Hosts)
 	e.Meter.init(w.Hosts)
 	e.q.shift = shiftFor(w)
-	if r.Choice != First && r.Choice != Hash {
+	if r.Choice != First && r.Choice != Hash || p.Lanes > 1 && r.Lane == nil {
 		e.sort = newOrder(w.Hosts)
 	}
-	if p.Organisation == FIFO {
+	switch {
+	case p.Interleave:
+		f, err := newInterleaved(e)
+		if err != nil {
+			return nil, err
+		}
+		e.sw = f
+	case p.Organisation == FIFO:
 		e.sw = newFIFO(e)
-	} else {
+	default:
 		e.sw = newPerOutput(e)
 	}
 	for h := range e.hs {
