@@ -168,8 +168,8 @@ func (m *perOutput) head(e *Engine, pkt int32) {
 	if p.from >= 0 {
 		held := m.pair(e, p.from, l)
 		*held++
-		if *held == 1 && e.p.InOrder {
-			m.holdBack(e, p.from, m.ready(p))
+		if at := m.ready(p); *held == 1 && e.p.InOrder && at > e.now {
+			m.holdBack(e, p.from, at)
 		}
 	}
 	m.out[l].waiting[max(0, p.lane)].push(pkt)

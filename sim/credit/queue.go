@@ -18,7 +18,6 @@ const (
 	evCredit         // channel, flits: room is known to the sender
 	evReport         // link: the room at its end is reported to the sender
 	evRoute          // packet, node: it decides on its output there
-	evHead           // packet: its head may ask for an output
 	evFront          // channel: its next packet may ask for an output
 	evTry            // link: decide who is next
 	evCall           // number: the caller's
