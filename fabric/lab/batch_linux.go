@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Message is a request to rtnetlink. Its data is a multiple of four bytes long.
+// A Message is a request to netlink. Its data is a multiple of four bytes long.
 type Message struct {
 	Kind, Flags uint16
 	Data        []byte
@@ -173,7 +173,12 @@ func receive(fd int, buf []byte, f func(h reply, data []byte)) error {
 	if err != nil {
 		return err
 	}
-	for b := buf[:size]; len(b) >= unix.SizeofNlMsghdr; {
+	return split(buf[:size], f)
+}
+
+// split calls f with each message.
+func split(b []byte, f func(h reply, data []byte)) error {
+	for len(b) >= unix.SizeofNlMsghdr {
 		n := int(binary.NativeEndian.Uint32(b))
 		if n < unix.SizeofNlMsghdr || n > len(b) {
 			return errShort

@@ -40,6 +40,9 @@ type Options struct {
 	// traffic changes. Under 20 ms the links keep smaller bursts. 0 means that
 	// it is long.
 	Phase time.Duration
+	// Packets lets senders hand over single packets of the MTU, where they else hand
+	// over up to 64 KiB that stay together on their way: spraying is then by packet.
+	Packets bool
 }
 
 // defaultMTU is that of jumbo frames, in bytes.

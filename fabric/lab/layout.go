@@ -87,6 +87,9 @@ type layout struct {
 func newLayout(o Options) *layout {
 	t := o.Tree
 	y := &layout{tree: t, shape: newShape(o.Rate, o.Phase), mtu: o.MTU}
+	if o.Packets {
+		y.shape.gsoSeg = 1
+	}
 	for l := range t.Leaves() {
 		y.names = append(y.names, fmt.Sprintf("leaf%d", l))
 		y.ports = append(y.ports, make([]Port, t.Ports()+t.Spines()))
@@ -139,6 +142,7 @@ type shape struct {
 	burst  uint32 // bytes that may leave at once
 	limit  uint32 // bytes that may wait
 	gsoMax uint32 // largest packet that the sender's stack hands over
+	gsoSeg uint32 // most segments in it; 0: as many as fit
 }
 
 // The bucket must hold a whole super-packet, else the kernel cuts each into

@@ -82,11 +82,11 @@ func TestShape(t *testing.T) {
 		want  shape
 	}{
 		{0, 0, shape{gsoMax: 65536}},
-		{1e9, 0, shape{125e6, 81920, 16 << 20, 65536}},
-		{1e9, 50 * time.Millisecond, shape{125e6, 81920, 16 << 20, 65536}},
-		{1e9, 10 * time.Millisecond, shape{125e6, 36864, 16 << 20, 32768}},
-		{100e6, 0, shape{125e5, 36864, 16 << 20, 32768}},
-		{25e6, 50 * time.Millisecond, shape{3125e3, 20480, 16 << 20, 18432}},
+		{1e9, 0, shape{125e6, 81920, 16 << 20, 65536, 0}},
+		{1e9, 50 * time.Millisecond, shape{125e6, 81920, 16 << 20, 65536, 0}},
+		{1e9, 10 * time.Millisecond, shape{125e6, 36864, 16 << 20, 32768, 0}},
+		{100e6, 0, shape{125e5, 36864, 16 << 20, 32768, 0}},
+		{25e6, 50 * time.Millisecond, shape{3125e3, 20480, 16 << 20, 18432, 0}},
 	} {
 		got := newShape(test.rate, test.phase)
 		if got != test.want {

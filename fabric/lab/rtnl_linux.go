@@ -86,12 +86,16 @@ func (c *conn) addCable(w cable, ns, mtu int, s shape) error {
 }
 
 func endAttributes(e end, mtu int, s shape) []*nl.RtAttr {
-	return []*nl.RtAttr{
+	out := []*nl.RtAttr{
 		nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(e.name)),
 		nl.NewRtAttr(unix.IFLA_ADDRESS, e.mac),
 		nl.NewRtAttr(unix.IFLA_MTU, nl.Uint32Attr(uint32(mtu))),
 		nl.NewRtAttr(unix.IFLA_GSO_MAX_SIZE, nl.Uint32Attr(s.gsoMax)),
 	}
+	if s.gsoSeg > 0 {
+		out = append(out, nl.NewRtAttr(unix.IFLA_GSO_MAX_SEGS, nl.Uint32Attr(s.gsoSeg)))
+	}
+	return out
 }
 
 // addBucket puts a token bucket at the root of an interface. On one that is up
