@@ -102,7 +102,7 @@ var layers = []layer{
 	{"companion", "failover plan routing/twolevel topology", false},
 	{"companion/kernel", "companion failover fabric/lab internal/parallel topology", false},
 	{"fabric/lab/held", "companion companion/kernel fabric fabric/lab failover failover/loop internal/atomicfile internal/trust plan", false},
-	{"companion/iproute", "companion fabric/lab internal/atomicfile plan routing routing/lft topology", false},
+	{"companion/iproute", "companion fabric/lab internal/atomicfile plan routing routing/lft routing/twolevel topology", false},
 	{"companion/opensm", "failover internal/atomicfile internal/osmlog internal/show internal/trust plan routing/lft routing/twolevel topology topology/ibnet topology/network", false},
 	{"companion/opensm/follow", "companion/opensm failover failover/loop internal/show topology", false},
 	{"companion/inject", "companion/opensm internal/atomicfile internal/trust topology topology/ibnet topology/network", false},

@@ -29,10 +29,11 @@ type Node int
 type Port = twolevel.Port
 
 // A Route says through which ports packets to a prefix leave a node. Several
-// ports share the flows.
+// ports share the flows, or, with Spray, the packets.
 type Route struct {
 	Prefix netip.Prefix
 	Via    []Port // rising
+	Spray  bool   // each packet takes one of several ports at random
 	// Source is the address that a server gives to its packets when the sender
 	// has not chosen one; the zero Addr leaves it to the node.
 	Source netip.Addr

@@ -56,7 +56,7 @@ type computer struct {
 }
 
 // leaf returns one route per own server and path, one per live spine, and one
-// per server elsewhere for the single path.
+// per server elsewhere for the single path; where packets are sprayed, one per leaf.
 func (c computer) leaf(l int) []Route {
 	var out []Route
 	for k := range c.tree.Spines() {
@@ -68,8 +68,14 @@ func (c computer) leaf(l int) []Route {
 		}
 	}
 	for dst := range c.tree.Servers() {
-		if ports := c.tables.Ports(twolevel.Leaf(l), dst); len(ports) > 0 {
+		ports := c.tables.Ports(twolevel.Leaf(l), dst)
+		other := c.tree.Leaf(dst)
+		switch {
+		case len(ports) == 0:
+		case c.tables.Engine != twolevel.Spray || other == l:
 			out = append(out, c.host(dst, Single, ports...))
+		case dst == c.tree.First(other):
+			out = append(out, Route{Prefix: c.addr.Leaf(other, Single), Via: ports, Spray: len(ports) > 1})
 		}
 	}
 	return out

@@ -68,6 +68,7 @@ func TestComputeGolden(t *testing.T) {
 		{"healthy", twolevel.MinHop, nil},
 		{"leaf1-spine0", twolevel.MinHop, []topology.Link{{Leaf: 1, Spine: 0}}},
 		{"ecmp", twolevel.ECMP, []topology.Link{{Leaf: 1, Spine: 0}}},
+		{"spray", twolevel.Spray, []topology.Link{{Leaf: 1, Spine: 0}}},
 	} {
 		t.Run(test.file, func(t *testing.T) {
 			tree := topologytest.Without(t, topology.Options{Ports: 2, Leaves: 3}, test.down...)

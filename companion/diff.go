@@ -59,7 +59,7 @@ func merge[T any](a, b []T, compare func(a, b T) int, f func(a, b *T)) {
 
 // Equal reports whether two routes do the same.
 func (r Route) Equal(o Route) bool {
-	return r.Prefix == o.Prefix && r.Source == o.Source && slices.Equal(r.Via, o.Via)
+	return r.Prefix == o.Prefix && r.Source == o.Source && r.Spray == o.Spray && slices.Equal(r.Via, o.Via)
 }
 
 // Describe returns the difference in words, such as
@@ -82,6 +82,9 @@ func (r Route) describe(t *topology.Tree, n Node) string {
 		peers[i] = peerName(t, n, p)
 	}
 	s := prefixName(r.Prefix) + " via " + strings.Join(peers, ",")
+	if r.Spray {
+		s += ", each packet"
+	}
 	if r.Source.IsValid() {
 		s += " from " + r.Source.String()
 	}

@@ -48,8 +48,8 @@ type Plan struct {
 	// whose messages are left out: rising, the smaller leaf first.
 	Unreachable [][2]int
 
-	// Paths are the paths that the messages need. All 0 under ecmp, without
-	// routing and without a schedule.
+	// Paths are the paths that the messages need. All 0 under ecmp and spray,
+	// without routing and without a schedule.
 	Paths twolevel.Paths
 
 	// Epoch numbers the plans of one run, from 0.
@@ -239,7 +239,7 @@ func (p *Plan) DownNames() []string {
 func (p *Plan) Pinned() bool { return p.Routing == twolevel.Pinned }
 
 // Spine returns the spine that the message from src to dst takes, or
-// scheduler.None: on one leaf, under ecmp, or without routing.
+// scheduler.None: on one leaf, under ecmp or spray, or without routing.
 func (p *Plan) Spine(src, dst int) int {
 	if p.Pinned() {
 		_, k := p.Schedule.At(src, dst)
@@ -254,8 +254,10 @@ func (p *Plan) Spine(src, dst int) int {
 }
 
 // static reports whether every message between leaves has one known path;
-// under ecmp the kernel's hash decides.
-func (p *Plan) static() bool { return p.Routing != twolevel.ECMP && p.Routing != NoRouting }
+// under ecmp the kernel's hash decides, under spray each packet has its own.
+func (p *Plan) static() bool {
+	return p.Routing != twolevel.ECMP && p.Routing != twolevel.Spray && p.Routing != NoRouting
+}
 
 // spines returns Spine for a whole exchange, in O(1) a message.
 func (p *Plan) spines() func(src, dst int) int {

@@ -121,6 +121,32 @@ func TestCostECMP(t *testing.T) {
 	}
 }
 
+// Sprayed messages count in equal shares on the spines that are alive at both ends.
+func TestCostSpray(t *testing.T) {
+	for _, tt := range []struct {
+		schedule string
+		down     []string
+		want     float64 // duration, or the busiest wire
+	}{
+		{"linear-shift", nil, 15},
+		{"", nil, 15},
+		{"", []string{"leaf0-spine0"}, 16},             // 48 messages leave leaf0 over three spines
+		{"linear-shift", []string{"leaf0-spine0"}, 18}, // 4/3 in the nine phases in which all four of leaf0 send away, 1 in the others
+	} {
+		c := build(t, topologytest.Tree(t, ft44, tt.down...), tt.schedule, twolevel.Spray).Cost(plan.Equal, 1)
+		got := c.Duration
+		if tt.schedule == "" {
+			got = c.Busiest
+		}
+		if math.Abs(got-tt.want) > 1e-9 {
+			t.Errorf("%q without %v: %v, want %v", tt.schedule, tt.down, got, tt.want)
+		}
+	}
+	if _, ok := build(t, topologytest.Tree(t, ft44), "linear-shift", twolevel.Spray).Loads(plan.Equal); ok {
+		t.Error("the plan claims to know what chance does")
+	}
+}
+
 func TestCostUnequal(t *testing.T) {
 	p := build(t, topologytest.Tree(t, ft44), "linear-shift", twolevel.Ftree)
 	c := p.Cost(func(src, _ int) float64 { return 1 + float64(src%2) }, 1)
@@ -141,7 +167,7 @@ func TestBuildRefuses(t *testing.T) {
 		{"pinned without a schedule", healthy, plan.Options{Routing: "pinned"}, "routing pinned needs a schedule"},
 		{"objective of another schedule", healthy, plan.Options{Schedule: "xor", Objective: "paths"}, "only the schedule fors has objectives"},
 		{"unknown objective", healthy, plan.Options{Schedule: "fors", Objective: "speed"}, "there are phases, paths, balanced"},
-		{"unknown engine", healthy, plan.Options{Schedule: "linear-shift", Routing: "magic"}, "there are ftree, minhop, spread, ecmp, opensm-minhop, "},
+		{"unknown engine", healthy, plan.Options{Schedule: "linear-shift", Routing: "magic"}, "there are ftree, minhop, spread, ecmp, spray, opensm-minhop, "},
 		{"unknown schedule", healthy, plan.Options{Schedule: "magic"}, "linear-shift"},
 		{"too many servers", topologytest.Tree(t, topology.Options{Ports: 254, Leaves: 200}), plan.Options{Schedule: "linear-shift"}, "50800 servers"},
 		{"xor of 15", topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 5}), plan.Options{Schedule: "xor"}, "power of two"},

@@ -46,12 +46,17 @@ const ecmpDraws = 64
 
 // Cost counts the loads of one exchange. Under ecmp every pair of servers keeps
 // the path that the kernel's hash gives it; the costs are then means over 64
-// draws, with seed, seed+1 and so on: the first is that of a run with this seed. Without routing there is nothing to count: the zero Cost.
+// draws, with seed, seed+1 and so on: the first is that of a run with this seed. Under
+// spray a message counts in equal shares on its spines: a bound, since packets drawn at
+// random meet, and those that arrive out of order may be sent twice. Without routing
+// there is nothing to count: the zero Cost.
 // O(S² + phases · wires), times the draws.
 func (p *Plan) Cost(w Weight, seed uint64) Cost {
 	switch {
 	case p.Routing == NoRouting:
 		return Cost{}
+	case p.Routing == twolevel.Spray:
+		return p.cost(w, nil)
 	case p.Routing != twolevel.ECMP:
 		return p.cost(w, p.spines())
 	}
@@ -66,11 +71,20 @@ func (p *Plan) Cost(w Weight, seed uint64) Cost {
 	return sum
 }
 
+// cost counts messages on the spine of each, or, where spine is nil, on all that the
+// tables give.
 func (p *Plan) cost(w Weight, spine func(src, dst int) int) Cost {
 	c := Cost{Ideal: p.ideal(w)}
 	total := p.newLoads()
+	put := func(l *loads, src, dst, top int) {
+		if spine == nil {
+			l.share(p.Tables, src, dst, w(src, dst))
+		} else {
+			l.add(src, dst, spine(src, dst), top, w(src, dst))
+		}
+	}
 	if p.Schedule == nil {
-		p.eachPair(func(src, dst int) { total.add(src, dst, spine(src, dst), scheduler.None, w(src, dst)) })
+		p.eachPair(func(src, dst int) { put(total, src, dst, scheduler.None) })
 		c.Busiest = total.most
 		return c
 	}
@@ -81,7 +95,7 @@ func (p *Plan) cost(w Weight, spine func(src, dst int) int) Cost {
 			c.Duration += phase.drain(total)
 			now = m.Phase
 		}
-		phase.add(m.Src, m.Dst, spine(m.Src, m.Dst), m.Top, w(m.Src, m.Dst))
+		put(phase, m.Src, m.Dst, m.Top)
 	}
 	c.Duration += phase.drain(total)
 	c.Busiest = slices.Max(total.wire)
@@ -146,6 +160,22 @@ func (l *loads) add(src, dst, spine, top int, size float64) {
 	}
 }
 
+// share puts a message on the wires of all its paths, in equal parts.
+func (l *loads) share(tables *twolevel.Tables, src, dst int, size float64) {
+	l.put(l.tree.FromServer(src), size)
+	l.put(l.tree.ToServer(dst), size)
+	a, b := l.leaf[src], l.leaf[dst]
+	if a == b {
+		return
+	}
+	ports := tables.Ports(twolevel.Leaf(a), dst)
+	for _, p := range ports {
+		k := int(p) - l.tree.Ports()
+		l.put(l.tree.Up(a, k), size/float64(len(ports)))
+		l.put(l.tree.Down(b, k), size/float64(len(ports)))
+	}
+}
+
 func (l *loads) put(w topology.Wire, size float64) {
 	if l.wire[w] == 0 {
 		l.used = append(l.used, w)
@@ -167,7 +197,7 @@ func (l *loads) drain(total *loads) float64 {
 }
 
 // Loads returns what one exchange of the given weights puts on each wire, and
-// false where the plan does not know (ecmp, no routing).
+// false where the plan does not know (ecmp, spray, no routing).
 func (p *Plan) Loads(w Weight) ([]float64, bool) {
 	if !p.static() {
 		return nil, false

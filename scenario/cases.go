@@ -128,6 +128,9 @@ func (d *document) oneCase(e entry, s *Scenario, length lasting) Case {
 	if err := c.suits(s.Transport); good && err != nil {
 		d.fail(e.self, "%v", err)
 	}
+	if err := c.maySpray(s.Fabric.Kind); good && err != nil {
+		d.fail(e.at("routing"), "%v", err)
+	}
 	if err := c.mayFailOver(s.Fabric.Kind); good && err != nil {
 		d.fail(d.failoverField(e), "%v", err)
 	}
@@ -206,6 +209,19 @@ func (c *Case) settle() (name string, err error) {
 		return "schedule", fmt.Errorf("of a schedule, unsynchronised cases use only the paths, which routing %s does not take; write routing: pinned, or leave schedule out", c.Routing)
 	}
 	return "", nil
+}
+
+// maySpray reports why a fabric cannot choose a path for each packet.
+func (c *Case) maySpray(kind string) error {
+	switch {
+	case c.Routing != Spray:
+		return nil
+	case kind == Emulate:
+		return errors.New("an emulated fabric delivers each connection in order, so it cannot show what spraying costs; take fabric lab, or routing ecmp")
+	case kind == Hosts:
+		return errors.New("evbench does not set the routes of plain hosts; where their switches spray, write the routing that their tables have, or take fabric lab")
+	}
+	return nil
 }
 
 // choosesPaths reports whether the schedule comes with its paths. Those of others

@@ -97,4 +97,9 @@ func TestOverrideRefuses(t *testing.T) {
 	if err := inProcesses.Override(scenario.Overrides{Fabric: "emulate"}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("processes on clocks: error %v, want %q", err, want)
 	}
+	sprayed := read(t, small+"cases: [{name: a, routing: spray}]")
+	want = `--fabric emulate: case "a": an emulated fabric delivers each connection in order`
+	if err := sprayed.Override(scenario.Overrides{Fabric: "emulate"}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("spraying over clocks: error %v, want %q", err, want)
+	}
 }

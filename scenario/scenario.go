@@ -111,6 +111,7 @@ const (
 	minHop = twolevel.MinHop
 	spread = twolevel.Spread
 	ecmp   = twolevel.ECMP
+	Spray  = twolevel.Spray
 	pinned = twolevel.Pinned
 
 	openSMMinHop  = routing.OpenSMMinHop
@@ -144,7 +145,7 @@ func schedules() []string {
 }
 func Routings() []string {
 	return []string{
-		ftree, minHop, spread, ecmp, openSMMinHop, upDown, upDownScatter, downUp,
+		ftree, minHop, spread, ecmp, Spray, openSMMinHop, upDown, upDownScatter, downUp,
 		dModK, dModC, dModCDownCost, sssp, dfsssp, qft, pinned,
 	}
 }

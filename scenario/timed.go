@@ -90,7 +90,7 @@ func (c *Case) mayReroute(s *Scenario) error {
 	if !c.tables() && c.Failover == nil {
 		return errors.New("routing pinned gives each message the one path that was planned before the case began, " +
 			"so a link must not die under it; write failover: fors, which changes the plan, " +
-			"or take ftree, minhop, spread or ecmp, whose tables are computed anew")
+			"or take ftree, minhop, spread, ecmp or spray, whose tables are computed anew")
 	}
 	if s.Fabric.Kind == Hosts && s.Inject.Kind == "" {
 		return errors.New("evbench cannot take down links of plain hosts; a timed failure needs inject, or fabric lab or emulate")

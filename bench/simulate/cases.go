@@ -82,6 +82,8 @@ func Fitting(model string, planned []bench.Planned) (fit []bench.Planned, skippe
 // unfit returns why a model cannot work out a case, or "".
 func unfit(model string, p bench.Planned) string {
 	switch f := p.Failover; {
+	case p.Plan.Routing == scenario.Spray:
+		return "under routing spray each packet takes a path of its own, and the models know messages"
 	case model == sim.PhaseModel && p.Mode != scenario.Sync:
 		return "only synchronised cases have phases"
 	case f != nil && len(p.Timed) > 0 && (f.Policy == string(failover.None) || f.Policy == string(failover.Unsync)):

@@ -132,3 +132,19 @@ cases:
 		}
 	}
 }
+
+// The models know messages, not packets.
+func TestSprayedIsNotSimulated(t *testing.T) {
+	s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;2,2)\ncases: [{name: a, routing: spray}, {name: b}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned, err := bench.Prepare(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fit, skipped := Fitting("", planned)
+	if len(fit) != 1 || fit[0].Name != "b" || len(skipped) != 1 || !strings.HasSuffix(skipped[0], `: "a"`) {
+		t.Errorf("simulated %v, skipped %q", fit, skipped)
+	}
+}

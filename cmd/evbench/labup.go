@@ -58,7 +58,7 @@ func labUpAction(c *cli.Context) error {
 	if err := enterLab(); err != nil {
 		return err
 	}
-	return held.Keep(c.Context, p, lab.Options{Tree: t, Rate: rate, MTU: c.Int("mtu")}, func(text string) error {
+	return held.Keep(c.Context, p, lab.Options{Tree: t, Rate: rate, MTU: c.Int("mtu"), Packets: p.Routing == twolevel.Spray}, func(text string) error {
 		_, err := fmt.Fprintf(c.App.Writer, "%s: %s\n", upLine, text)
 		return err
 	})

@@ -13,6 +13,7 @@ import (
 
 	"evbench/companion"
 	"evbench/plan"
+	"evbench/routing/twolevel"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -160,6 +161,7 @@ func TestRefusals(t *testing.T) {
 	for want, p := range map[string]*plan.Plan{
 		"two levels":        {Tree: pods.Lower(), Pods: pods},
 		"have room for 256": {Tree: topologytest.Tree(t, topology.Options{Ports: 1, Leaves: 257})},
+		"a packet filter":   {Tree: small(t), Routing: twolevel.Spray},
 		"no tables":         {Tree: small(t), Routing: plan.NoRouting},
 	} {
 		if _, err := New(p); err == nil || !strings.Contains(err.Error(), want) {

@@ -258,6 +258,65 @@ func checkCounters(t *testing.T, l *lab.Lab, there, back []topology.Wire, size u
 	}
 }
 
+// The packets of one connection take all spines, those without the dead link only where
+// one is dead, and none of the other engines does that.
+func TestSpray(t *testing.T) {
+	const size, src, dst = 4 << 20, 0, 7
+	healthy := newTree(t, 4, 2)
+	dead := topology.Link{Leaf: 1, Spine: 2}
+	l, target := start(t, newPlan(t, healthy, twolevel.Spray), 1e9)
+	for _, step := range []struct {
+		down   []topology.Link
+		engine string
+		spines int // that carry data
+	}{
+		{nil, twolevel.Spray, 4},
+		{[]topology.Link{dead}, twolevel.Spray, 3},
+		{[]topology.Link{dead}, twolevel.ECMP, 1},
+		{nil, twolevel.Spray, 4},
+		{nil, twolevel.Ftree, 1},
+	} {
+		tree := newTree(t, 4, 2, step.down...)
+		if err := l.SetDead(t.Context(), step.down); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := companion.Install(t.Context(), target, newPlan(t, tree, step.engine), l.Addresses()); err != nil {
+			t.Fatal(err)
+		}
+		before := upwards(t, l, tree, 0)
+		if err := transfer(t.Context(), l, src, dst, companion.Single, make([]byte, size)); err != nil {
+			t.Fatal(err)
+		}
+		used := 0
+		for k, n := range upwards(t, l, tree, 0) {
+			n -= before[k]
+			if !tree.Alive(1, k) && n > 0 {
+				t.Errorf("%s without %v: %d bytes go to spine%d", step.engine, step.down, n, k)
+			}
+			if n > size/16 {
+				used++
+			}
+		}
+		if used != step.spines {
+			t.Errorf("%s without %v: one connection uses %d spines, want %d", step.engine, step.down, used, step.spines)
+		}
+	}
+}
+
+// upwards returns how many bytes a leaf has sent to each spine.
+func upwards(t *testing.T, l *lab.Lab, tree *topology.Tree, leaf int) []uint64 {
+	t.Helper()
+	counts, err := l.Counters()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make([]uint64, tree.Spines())
+	for k := range out {
+		out[k] = counts[tree.Up(leaf, k)].Bytes
+	}
+	return out
+}
+
 // Routes of others are taken away, and lost ones come back.
 func TestApplyMakesExact(t *testing.T) {
 	p := newPlan(t, newTree(t, 2, 2), twolevel.ECMP)
@@ -317,7 +376,7 @@ func follow(t testing.TB, l *lab.Lab, target *companionlab.Target, p *plan.Plan)
 }
 
 func TestFollow(t *testing.T) {
-	for _, engine := range []string{twolevel.MinHop, twolevel.ECMP} {
+	for _, engine := range []string{twolevel.MinHop, twolevel.ECMP, twolevel.Spray} {
 		t.Run(engine, func(t *testing.T) {
 			tree := newTree(t, 2, 3)
 			p := newPlan(t, tree, engine)

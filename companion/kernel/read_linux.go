@@ -22,17 +22,25 @@ type held struct {
 // dumps is how often a table is read again when it changes meanwhile.
 const dumps = 10
 
-// read returns all routes of a node's main table.
+// read returns all routes of a node's main table. Those whose packets are sprayed have
+// others in the tables of marks.
 func (t *Target) read(n lab.Node) (out []held, err error) {
 	r := newReader(t.lab.Ports(n))
+	var sprayed map[netip.Prefix]sprayTable
 	for range dumps {
-		out = out[:0]
+		out, sprayed = out[:0], map[netip.Prefix]sprayTable{}
 		list := lab.Message{Kind: unix.RTM_GETROUTE, Data: make([]byte, unix.SizeofRtMsg)}
 		list.Data[0] = unix.AF_INET
 		err = t.lab.List(n, list, func(entry []byte) error {
-			h, main, err := r.route(entry)
-			if main {
+			h, table, err := r.route(entry)
+			switch {
+			case table == unix.RT_TABLE_MAIN:
 				out = append(out, h)
+			case 0 < table && table <= maxSpray && len(h.route.Via) == 1:
+				if sprayed[h.route.Prefix] == nil {
+					sprayed[h.route.Prefix] = sprayTable{}
+				}
+				sprayed[h.route.Prefix][table] = h.route.Via[0]
 			}
 			return err
 		})
@@ -43,7 +51,7 @@ func (t *Target) read(n lab.Node) (out []held, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("list routes: %w", err)
 	}
-	return out, nil
+	return out, t.markSprayed(n, out, sprayed)
 }
 
 // A reader understands the routes of one node.
@@ -62,15 +70,16 @@ func newReader(ports []lab.Port) reader {
 	return r
 }
 
-// route reads one route, and says whether it is of the main table. Hops that the
-// kernel has marked dead do not count.
-func (r reader) route(entry []byte) (h held, main bool, err error) {
+// route reads one route, and says of which table it is, 0 where that does not matter.
+// Hops that the kernel has marked dead do not count.
+func (r reader) route(entry []byte) (h held, table int, err error) {
 	if len(entry) < unix.SizeofRtMsg {
-		return h, false, errors.New("short route message")
+		return h, 0, errors.New("short route message")
 	}
-	table, protocol, flags := entry[4], entry[5], binary.NativeEndian.Uint32(entry[8:])
-	if table != unix.RT_TABLE_MAIN || flags&unix.RTM_F_CLONED != 0 {
-		return h, false, nil
+	table = int(entry[4])
+	protocol, flags := entry[5], binary.NativeEndian.Uint32(entry[8:])
+	if table > maxSpray && table != unix.RT_TABLE_MAIN || flags&unix.RTM_F_CLONED != 0 {
+		return h, 0, nil
 	}
 	h.route.Prefix = netip.PrefixFrom(netip.IPv4Unspecified(), int(entry[1]))
 	known := protocol == unix.RTPROT_STATIC
@@ -99,7 +108,7 @@ func (r reader) route(entry []byte) (h held, main bool, err error) {
 	if !known {
 		h.alien = slices.Clone(entry)
 	}
-	return h, true, err
+	return h, table, err
 }
 
 // A hop is one next hop of a route.

@@ -23,9 +23,9 @@ func TestRouteMessages(t *testing.T) {
 		{Prefix: netip.MustParsePrefix("10.200.1.1/32"), Via: []companion.Port{0, 1}},
 		{Prefix: netip.MustParsePrefix("0.0.0.0/0"), Via: []companion.Port{0}, Source: netip.MustParseAddr("10.200.0.1")},
 	} {
-		h, main, err := newReader(ports()).route(setMessage(want, ports()))
-		if err != nil || !main || h.alien != nil || !h.route.Equal(want) {
-			t.Errorf("%v: read %+v, main table %v, error %v", want, h, main, err)
+		h, table, err := newReader(ports()).route(setMessage(want, ports()))
+		if err != nil || table != 254 || h.alien != nil || !h.route.Equal(want) {
+			t.Errorf("%v: read %+v, table %v, error %v", want, h, table, err)
 		}
 	}
 }
@@ -38,7 +38,7 @@ func TestRouteOfOthers(t *testing.T) {
 		t.Errorf("read %+v, %v, want it to be told as one of others", h, err)
 	}
 	message[4] = 255 // table local
-	if _, main, _ := newReader(ports()).route(message); main {
+	if _, table, _ := newReader(ports()).route(message); table != 0 {
 		t.Error("a route of another table was taken for one of the main table")
 	}
 }

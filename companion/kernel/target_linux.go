@@ -5,6 +5,7 @@ package kernel
 import (
 	"context"
 	"net/netip"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -15,12 +16,15 @@ import (
 )
 
 // A Target is a lab as the companion sees it. Everything in the main table of a
-// node is taken to be the companion's.
-type Target struct{ lab *lab.Lab }
+// node is taken to be the companion's, and so are the tables 1 to maxSpray.
+type Target struct {
+	lab     *lab.Lab
+	sprayed sync.Map // of companion.Node: those that have, or have had, marks
+}
 
 // New returns the target for a lab. It holds nothing that would have to be
 // closed.
-func New(l *lab.Lab) *Target { return &Target{l} }
+func New(l *lab.Lab) *Target { return &Target{lab: l} }
 
 // Apply implements companion.Target. Nodes are served in parallel; of each the
 // routes are read first and only what differs is written.

@@ -44,11 +44,15 @@ func (t *Target) edit(e companion.Edit) (changed int, err error) {
 		del[i] = lab.Message{Kind: unix.RTM_DELROUTE, Data: deleteMessage(p)}
 	}
 	n, err := t.batch(id, del, func(i int) string { return "delete route to " + e.Delete[i].String() })
-	return changed + n, err
+	if err != nil {
+		return changed + n, err
+	}
+	return changed + n, t.spray(e)
 }
 
 // batch returns how many requests have succeeded, and the first error of others.
-// The kernel deletes routes too, when an interface goes down.
+// The kernel deletes routes too, when an interface goes down; and a mark may have its
+// rule already.
 func (t *Target) batch(n lab.Node, messages []lab.Message, what func(i int) string) (done int, err error) {
 	if len(messages) == 0 {
 		return 0, nil
@@ -63,7 +67,8 @@ func (t *Target) batch(n lab.Node, messages []lab.Message, what func(i int) stri
 			continue
 		}
 		done--
-		if err == nil && !(messages[i].Kind == unix.RTM_DELROUTE && errors.Is(e, unix.ESRCH)) {
+		kind := messages[i].Kind
+		if err == nil && !(kind == unix.RTM_DELROUTE && errors.Is(e, unix.ESRCH)) && !(kind == unix.RTM_NEWRULE && errors.Is(e, unix.EEXIST)) {
 			err = fmt.Errorf("%s: %s: %w", t.lab.Name(n), what(i), e)
 		}
 	}

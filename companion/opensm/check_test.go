@@ -127,6 +127,7 @@ func TestComputeRefuses(t *testing.T) {
 		{"three levels", &plan.Plan{Tree: pods.Lower(), Pods: pods}, n, Options{}, "two levels"},
 		{"no routing", build(t, tree, plan.Options{Schedule: "linear-shift", Routing: plan.NoRouting}), n, Options{}, "no routing"},
 		{"ecmp", build(t, tree, plan.Options{Routing: twolevel.ECMP}), n, Options{}, "one port for a LID"},
+		{"spray", build(t, tree, plan.Options{Routing: twolevel.Spray}), n, Options{}, "one port for a LID"},
 		{"LMC", ftree, n, Options{LMC: 8}, "must be 0..7"},
 		{"another tree", ftree, networkOf(t, treeOf(t, "FT(2;2,4)"), 0), Options{}, "6 switches, 3 leaves and 2 spines are wanted"},
 		{"parallel cables", ftree, parallel, Options{}, "two cables"},

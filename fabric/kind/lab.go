@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"slices"
 
 	"evbench/companion"
 	"evbench/companion/kernel"
@@ -39,7 +40,10 @@ const labSockBuf = 64 << 10
 
 // Lab builds the embedded lab of a scenario.
 func Lab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
-	l, err := lab.Start(ctx, lab.Options{Tree: s.Tree, Rate: s.Fabric.Rate, MTU: s.Fabric.MTU, Phase: s.Event.Phase})
+	l, err := lab.Start(ctx, lab.Options{
+		Tree: s.Tree, Rate: s.Fabric.Rate, MTU: s.Fabric.MTU, Phase: s.Event.Phase,
+		Packets: slices.ContainsFunc(s.Cases, func(c scenario.Case) bool { return c.Routing == scenario.Spray }),
+	})
 	if err != nil {
 		return nil, err
 	}

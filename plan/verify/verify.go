@@ -91,7 +91,7 @@ type Report struct {
 	ContentionChecked bool `json:"contention_checked"`
 	// Duration is the sum over the phases of the largest number of messages on
 	// one wire, server wires included. 0 where the file does not know the
-	// spines (routing none, ecmp).
+	// spines (routing none, ecmp, spray).
 	Duration int `json:"duration"`
 	// PredictedEfficiency is the most messages of one server (S-1 when none is
 	// left out) over Duration, or 0 without a duration.

@@ -16,7 +16,7 @@ var (
 
 // SpineOf returns the spine that a message between ranks on different leaves
 // goes through, and false where the entry of the source leaf does not name
-// exactly one (no route, or ecmp).
+// exactly one (no route, ecmp, spray).
 func (t *Tables) SpineOf(src, dst int) (int, bool) {
 	ports := t.Ports(Leaf(t.Tree.Leaf(src)), dst)
 	if len(ports) != 1 || int(ports[0]) < t.Tree.Ports() {

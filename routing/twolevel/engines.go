@@ -18,11 +18,12 @@ const (
 	MinHop = "minhop" // broken entries to the least used live spine, ties to the lowest
 	Spread = "spread" // the same, ties rotated by source leaf
 	ECMP   = "ecmp"   // every live spine, the kernel hashes
+	Spray  = "spray"  // every live spine, drawn for each packet
 	Pinned = "pinned" // the plan's own paths, one per message
 )
 
 // Engines returns the names that Compute takes.
-func Engines() []string { return []string{Ftree, MinHop, Spread, ECMP} }
+func Engines() []string { return []string{Ftree, MinHop, Spread, ECMP, Spray} }
 
 // Compute returns the tables of an engine for the tree and its dead links.
 // Tables depend on the dead set alone, never on what was routed before. A
@@ -45,10 +46,10 @@ func Engines() []string { return []string{Ftree, MinHop, Spread, ECMP} }
 //     candidate in cyclic order from index (leaf mod candidates), so that
 //     different leaves do not all move the same destination to the same spine.
 //
-// ecmp gives every leaf all spines alive at both ends.
+// ecmp and spray give every leaf all spines alive at both ends.
 func Compute(t *topology.Tree, engine string) (*Tables, error) {
 	healthy, ok := map[string]func(*topology.Tree, int) []int{
-		Ftree: destinationMod, MinHop: roundRobin, Spread: roundRobin, ECMP: nil,
+		Ftree: destinationMod, MinHop: roundRobin, Spread: roundRobin, ECMP: nil, Spray: nil,
 	}[engine]
 	if !ok {
 		return nil, fmt.Errorf("routing %q: no such engine; there are %s", engine, strings.Join(Engines(), ", "))

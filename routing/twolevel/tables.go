@@ -16,7 +16,7 @@ type Switch int
 type Port uint16
 
 // Tables hold the next hops of every switch towards every server. An entry is
-// a set of ports, rising: one for single-path engines, several for ecmp, none
+// a set of ports, rising: one for single-path engines, several for ecmp and spray, none
 // where there is no route. Sets are interned, so an entry costs four bytes.
 type Tables struct {
 	Engine string
