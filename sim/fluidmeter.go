@@ -21,6 +21,9 @@ type meter struct {
 	wire           []float64 // bytes with headers
 
 	bins [][]count // [interval][server]
+
+	keep bool      // the times of events
+	took []float64 // seconds, by event as they were built
 }
 
 // A count is what one server has done in one interval.
@@ -62,6 +65,13 @@ func (m *meter) built(at float64, server int, bytes uint64) {
 	b := &m.bin(at)[server]
 	b.events++
 	b.eventBytes += bytes
+}
+
+// lasted counts how long a server took for an event that it has built now.
+func (m *meter) lasted(seconds float64) {
+	if m.keep {
+		m.took = append(m.took, seconds)
+	}
 }
 
 func (m *meter) waits(at float64, server int, seconds float64) {

@@ -67,6 +67,7 @@ type lockstep struct {
 	left            []int     // by server: fragments that it has to do with
 	got             []uint64  // by server: payload of its event
 	onPhase         uint64    // phases so far, for jitter
+	opened          float64   // when the exchange was
 }
 
 // The moments of schedules.
@@ -89,7 +90,7 @@ func (l *lockstep) begin(f *stage) { l.open(f) }
 // open begins an exchange, if it is granted.
 func (l *lockstep) open(f *stage) {
 	if l.grant(f, l.exchange) {
-		l.phase = 0
+		l.phase, l.opened = 0, f.now
 		l.start(f)
 	}
 }
@@ -100,6 +101,7 @@ func (l *lockstep) start(f *stage) {
 	if l.phase == len(rows) {
 		for s := range l.got {
 			l.calendar.built(f, l.exchange, s, l.got[s])
+			f.meter.lasted(f.now - l.opened)
 			l.got[s] = 0
 		}
 		l.exchange++
@@ -165,10 +167,11 @@ type runners struct {
 	*calendar
 	credits int
 	at      []stand
-	closed  []int      // by server: exchanges whose events are whole, in order
-	missing [][]int    // by server: fragments that its open exchanges miss
-	got     [][]uint64 // likewise: payload
-	waiting [][]int    // by server: who waits to send to it
+	closed  []int       // by server: exchanges whose events are whole, in order
+	missing [][]int     // by server: fragments that its open exchanges miss
+	got     [][]uint64  // likewise: payload
+	opened  [][]float64 // likewise: when
+	waiting [][]int     // by server: who waits to send to it
 }
 
 // A stand is how far a server is with its sends.
@@ -182,7 +185,7 @@ func newRunners(j *Job) *runners {
 	n := j.Plan.Tree.Servers()
 	return &runners{
 		calendar: newCalendar(j), credits: max(1, j.Credits), at: make([]stand, n), closed: make([]int, n),
-		missing: make([][]int, n), got: make([][]uint64, n), waiting: make([][]int, n),
+		missing: make([][]int, n), got: make([][]uint64, n), opened: make([][]float64, n), waiting: make([][]int, n),
 	}
 }
 
@@ -201,6 +204,7 @@ func (r *runners) open(f *stage, s int) {
 	for ; len(r.missing[s]) < r.credits && opened < len(r.plan); opened++ {
 		r.missing[s] = append(r.missing[s], r.senders(f, opened, s))
 		r.got[s] = append(r.got[s], 0)
+		r.opened[s] = append(r.opened[s], f.now)
 	}
 }
 
@@ -270,7 +274,8 @@ func (r *runners) ended(f *stage, _ int32, x *fragment) {
 	r.got[d][i] += x.payload
 	for len(r.missing[d]) > 0 && r.missing[d][0] == 0 {
 		r.calendar.built(f, r.closed[d], d, r.got[d][0])
-		r.missing[d], r.got[d] = r.missing[d][1:], r.got[d][1:]
+		f.meter.lasted(f.now - r.opened[d][0])
+		r.missing[d], r.got[d], r.opened[d] = r.missing[d][1:], r.got[d][1:], r.opened[d][1:]
 		r.closed[d]++
 	}
 	r.open(f, d)

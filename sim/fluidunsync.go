@@ -96,6 +96,7 @@ type asked struct {
 	out   int // asked, and not there
 	bytes uint64
 	begun bool
+	from  float64                 // when it was begun
 	meets func(src, dst int) bool // of the plan in force when it was begun
 }
 
@@ -148,7 +149,7 @@ func (a *askers) start(server int, event uint64) {
 	}
 	i := a.find(server, event)
 	e := &a.open[server][i]
-	e.begun, e.meets = true, a.meets
+	e.begun, e.from, e.meets = true, a.stage.now, a.meets
 	e.bytes = eventBytes(a.job, event, func(src int) bool { return e.meets(src, server) }, a.n)
 	a.ask(server, i)
 }
@@ -177,6 +178,7 @@ func (a *askers) ask(server, i int) {
 		return
 	}
 	a.stage.meter.built(a.stage.now, server, e.bytes)
+	a.stage.meter.lasted(a.stage.now - e.from)
 	a.open[server] = append(a.open[server][:i], a.open[server][i+1:]...)
 	a.dealer.built(server, a.given)
 }

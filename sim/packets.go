@@ -119,10 +119,15 @@ func newCarrier(j *Job) (*carrier, error) {
 	p, flit := j.Lossless.params(j.BitPerSec)
 	c := &carrier{stage: newStage(j), job: j, rule: r, tree: j.Plan.Tree, flit: flit}
 	c.stage.send = c.put
+	c.meter.keep = true
 	c.queue = make([][]int32, c.tree.Servers())
 	c.build(flit, credit.Time(j.Lossless.Cable.Nanoseconds())*1000)
-	c.e, err = credit.New(p, c.wires, c.routes(0), c, j.Seed)
-	return c, err
+	if c.e, err = credit.New(p, c.wires, c.routes(0), c, j.Seed); err != nil {
+		return nil, err
+	}
+	c.e.Meter.Until = credit.Time(j.Duration.Nanoseconds()) * 1000
+	c.e.Meter.From = c.e.Meter.Until / 3
+	return c, nil
 }
 
 // build lays the links: servers are hosts, then come leaves, then spines.
@@ -338,5 +343,25 @@ func (c *carrier) outcome() *Outcome {
 	for l, w := range c.wire {
 		c.meter.wire[w] = float64(c.e.Carried(l) * creditFlit)
 	}
-	return c.meter.outcome(c.job)
+	o := c.meter.outcome(c.job)
+	o.Packets = c.counted()
+	return o
+}
+
+// counted is what only packets have.
+func (c *carrier) counted() PacketCount {
+	m := &c.e.Meter
+	x := PacketCount{
+		From: time.Duration(m.From / 1000), Until: time.Duration(m.Until / 1000),
+		Early: m.Early * creditFlit, Held: m.Held * creditFlit,
+	}
+	for s, flits := range m.Flits {
+		x.Received = append(x.Received, flits*creditFlit)
+		x.All += int64(c.meter.wire[c.tree.ToServer(s)])
+	}
+	for _, t := range c.meter.took {
+		x.Took = append(x.Took, seconds(t))
+	}
+	slices.Sort(x.Took)
+	return x
 }

@@ -14,6 +14,7 @@ package sim
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"evbench/plan"
@@ -88,6 +89,43 @@ type Outcome struct {
 	// first send.
 	ends    []time.Duration
 	samples []results.Sample
+
+	Packets PacketCount // of the model of packets alone
+}
+
+// A PacketCount is what the model of packets counts beside the events. Servers count in
+// ranks; bytes are those of packets, headers of fragments included.
+type PacketCount struct {
+	// Received are the bytes that came to each server from From to Until: all of Duration
+	// but the first third, in which buffers and queues fill.
+	Received    []int64
+	From, Until time.Duration
+	All         int64 // bytes that came to all servers in the whole case
+	// Early are those of All that came before some which the same server had sent to the
+	// same one earlier; Held is the most that one server kept at a time until these came.
+	Early, Held int64
+	// Took are the times of all events of all servers, rising: from asking for the first
+	// fragment, or from when the exchange was opened, to having the last.
+	Took []time.Duration
+}
+
+// Share returns what part of its link each server received in the window.
+func (c *PacketCount) Share(bitPerSec float64) []float64 {
+	out := make([]float64, len(c.Received))
+	for i, n := range c.Received {
+		out[i] = float64(n) * 8 / bitPerSec / (c.Until - c.From).Seconds()
+	}
+	return out
+}
+
+// Late returns the time within which so large a share of the events was built, by nearest
+// rank; 0 without events.
+func (c *PacketCount) Late(share float64) time.Duration {
+	if len(c.Took) == 0 {
+		return 0
+	}
+	i := int(math.Ceil(share*float64(len(c.Took)))) - 1
+	return c.Took[min(max(i, 0), len(c.Took)-1)]
 }
 
 // Progress is told how far a long job is, in virtual time.
