@@ -1,6 +1,7 @@
 package companion
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -28,8 +29,14 @@ func Compute(p *plan.Plan, a Addresses) (Routes, error) {
 	return out, nil
 }
 
+// ErrAdaptive is why routes of plans with routing adaptive cannot be installed.
+var ErrAdaptive = errors.New("routing adaptive: switches go by free credit there, which routes cannot say; take ecmp or another routing")
+
 // switches is the part of Compute that depends on dead links.
 func switches(p *plan.Plan, a Addresses) (Routes, error) {
+	if p.Routing == twolevel.Adaptive {
+		return nil, ErrAdaptive
+	}
 	if p.Tables == nil {
 		return nil, fmt.Errorf("plan with routing %q: it has no tables to install", p.Routing)
 	}

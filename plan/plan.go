@@ -256,7 +256,7 @@ func (p *Plan) Spine(src, dst int) int {
 // static reports whether every message between leaves has one known path;
 // under ecmp the kernel's hash decides, under spray each packet has its own.
 func (p *Plan) static() bool {
-	return p.Routing != twolevel.ECMP && p.Routing != twolevel.Spray && p.Routing != NoRouting
+	return p.Routing != twolevel.ECMP && !twolevel.PerPacket(p.Routing) && p.Routing != NoRouting
 }
 
 // spines returns Spine for a whole exchange, in O(1) a message.

@@ -47,15 +47,15 @@ const ecmpDraws = 64
 // Cost counts the loads of one exchange. Under ecmp every pair of servers keeps
 // the path that the kernel's hash gives it; the costs are then means over 64
 // draws, with seed, seed+1 and so on: the first is that of a run with this seed. Under
-// spray a message counts in equal shares on its spines: a bound, since packets drawn at
-// random meet, and those that arrive out of order may be sent twice. Without routing
+// spray and adaptive a message counts in equal shares on its spines: a bound for spray, since
+// packets drawn at random meet, and those that arrive out of order may be sent twice. Without routing
 // there is nothing to count: the zero Cost.
 // O(S² + phases · wires), times the draws.
 func (p *Plan) Cost(w Weight, seed uint64) Cost {
 	switch {
 	case p.Routing == NoRouting:
 		return Cost{}
-	case p.Routing == twolevel.Spray:
+	case twolevel.PerPacket(p.Routing):
 		return p.cost(w, nil)
 	case p.Routing != twolevel.ECMP:
 		return p.cost(w, p.spines())

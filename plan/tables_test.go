@@ -69,7 +69,7 @@ func TestEveryRoutingIsJudged(t *testing.T) {
 // tableEngines are the routings with one path for each destination.
 func tableEngines() []string {
 	return slices.DeleteFunc(plan.Routings(), func(n string) bool {
-		return n == twolevel.ECMP || n == twolevel.Spray || n == twolevel.Pinned || n == plan.NoRouting
+		return n == twolevel.ECMP || twolevel.PerPacket(n) || n == twolevel.Pinned || n == plan.NoRouting
 	})
 }
 

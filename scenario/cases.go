@@ -128,7 +128,7 @@ func (d *document) oneCase(e entry, s *Scenario, length lasting) Case {
 	if err := c.suits(s.Transport); good && err != nil {
 		d.fail(e.self, "%v", err)
 	}
-	if err := c.maySpray(s.Fabric.Kind); good && err != nil {
+	if err := c.maySpray(&s.Fabric); good && err != nil {
 		d.fail(e.at("routing"), "%v", err)
 	}
 	if err := c.mayFailOver(s.Fabric.Kind); good && err != nil {
@@ -211,15 +211,39 @@ func (c *Case) settle() (name string, err error) {
 	return "", nil
 }
 
-// maySpray reports why a fabric cannot choose a path for each packet.
-func (c *Case) maySpray(kind string) error {
+// maySpray reports why a path cannot be chosen for each packet. On a lossless network that
+// is worked out it can; runs ask mayMeasure, too.
+func (c *Case) maySpray(f *Fabric) error {
 	switch {
+	case c.Routing == Adaptive && !f.Lossless.On:
+		return errors.New("routing adaptive goes by credits, which this fabric has not; write fabric.lossless and work the case out with evbench sim, or take spray or ecmp")
+	case f.Lossless.On:
+		return nil
+	}
+	return c.mayMeasure(f.Kind)
+}
+
+// mayMeasure reports why a fabric cannot choose a path for each packet in a run.
+func (c *Case) mayMeasure(kind string) error {
+	switch {
+	case c.Routing == Adaptive:
+		return errors.New("routing adaptive goes by credits, and no fabric of evbench run has switches that do so; evbench sim works the case out")
 	case c.Routing != Spray:
 		return nil
 	case kind == Emulate:
 		return errors.New("an emulated fabric delivers each connection in order, so it cannot show what spraying costs; take fabric lab, or routing ecmp")
 	case kind == Hosts:
 		return errors.New("evbench does not set the routes of plain hosts; where their switches spray, write the routing that their tables have, or take fabric lab")
+	}
+	return nil
+}
+
+// Measurable reports why a scenario can be worked out, but not run.
+func (s *Scenario) Measurable() error {
+	for i := range s.Cases {
+		if err := s.Cases[i].mayMeasure(s.Fabric.Kind); err != nil {
+			return fmt.Errorf("case %q: %w", s.Cases[i].Name, err)
+		}
 	}
 	return nil
 }

@@ -225,7 +225,7 @@ func (c *Case) mayFailOver(kind string) error {
 
 // suitsFabric reports why a case cannot be run on the fabric of s.
 func (c *Case) suitsFabric(s *Scenario) error {
-	if err := c.maySpray(s.Fabric.Kind); err != nil {
+	if err := c.maySpray(&s.Fabric); err != nil {
 		return err
 	}
 	if err := c.mayFailOver(s.Fabric.Kind); err != nil {

@@ -102,7 +102,7 @@ func TestRefuses(t *testing.T) {
 
 		// Cases.
 		{"schedule", small + "cases: [{schedule: fours}]", `cases[0].schedule: no schedule "fours"; there are linear-shift, xor, bandwidth-optimal, fors, fors-closed,`},
-		{"routing", small + "cases: [{routing: ftre}]", "there are ftree, minhop, spread, ecmp, spray, opensm-minhop, "},
+		{"routing", small + "cases: [{routing: ftre}]", "there are ftree, minhop, spread, ecmp, spray, adaptive, opensm-minhop, "},
 		{"spray in the emulation", small + "fabric: emulate\ncases: [{routing: spray}]", "cases[0].routing: an emulated fabric delivers each connection in order"},
 		{"spray on hosts", small + "fabric: hosts\ncases: [{mode: unsync, routing: spray}]", "cases[0].routing: evbench does not set the routes of plain hosts; where their switches spray"},
 		{"barrier", small + "cases: [{barrier: wall}]", "there are tournament, central, dissemination"},

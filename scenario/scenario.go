@@ -107,12 +107,13 @@ const (
 
 // Routings, as on the command line.
 const (
-	ftree  = twolevel.Ftree
-	minHop = twolevel.MinHop
-	spread = twolevel.Spread
-	ecmp   = twolevel.ECMP
-	Spray  = twolevel.Spray
-	pinned = twolevel.Pinned
+	ftree    = twolevel.Ftree
+	minHop   = twolevel.MinHop
+	spread   = twolevel.Spread
+	ecmp     = twolevel.ECMP
+	Spray    = twolevel.Spray
+	Adaptive = twolevel.Adaptive
+	pinned   = twolevel.Pinned
 
 	openSMMinHop  = routing.OpenSMMinHop
 	upDown        = routing.UpDown
@@ -145,7 +146,7 @@ func schedules() []string {
 }
 func Routings() []string {
 	return []string{
-		ftree, minHop, spread, ecmp, Spray, openSMMinHop, upDown, upDownScatter, downUp,
+		ftree, minHop, spread, ecmp, Spray, Adaptive, openSMMinHop, upDown, upDownScatter, downUp,
 		dModK, dModC, dModCDownCost, sssp, dfsssp, qft, pinned,
 	}
 }

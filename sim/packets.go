@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evbench/results"
+	"evbench/routing/twolevel"
 	"evbench/sim/credit"
 	"evbench/topology"
 )
@@ -27,7 +28,9 @@ type Lossless struct {
 	Reads     int // packets that leave an input buffer at a time, with PerOutput; 0: any number
 	Delay     time.Duration
 	Cable     time.Duration // from end to end
-	Choice    credit.Choice // between the live links up; credit.First takes the plan's
+	// Choice is between the live links up. credit.First takes that of the plan; plans with
+	// routing spray or adaptive have their own.
+	Choice credit.Choice
 	// InOrder has a server send its fragments one after the other; else they take turns by
 	// packet, as queue pairs do.
 	InOrder bool
@@ -84,6 +87,17 @@ func ruleOf(j *Job) (rule, error) {
 	return newAskers(j), nil
 }
 
+// choiceOf is how switches decide under the routing of a job's first plan.
+func choiceOf(j *Job) credit.Choice {
+	switch j.Plan.Routing {
+	case twolevel.Spray:
+		return credit.Random
+	case twolevel.Adaptive:
+		return credit.Best
+	}
+	return j.Lossless.Choice
+}
+
 // A carrier carries the fragments of a rule in packets.
 type carrier struct {
 	stage
@@ -95,6 +109,8 @@ type carrier struct {
 	tree  *topology.Tree
 	wire  map[int32]int32 // tree's wire of a link
 	flit  credit.Time
+	// choice between links, by the plan's routing
+	choice credit.Choice
 
 	open  []load // fragments under way
 	free  []int32
@@ -117,7 +133,7 @@ func newCarrier(j *Job) (*carrier, error) {
 		return nil, err
 	}
 	p, flit := j.Lossless.params(j.BitPerSec)
-	c := &carrier{stage: newStage(j), job: j, rule: r, tree: j.Plan.Tree, flit: flit}
+	c := &carrier{stage: newStage(j), job: j, rule: r, tree: j.Plan.Tree, flit: flit, choice: choiceOf(j)}
 	c.stage.send = c.put
 	c.meter.keep = true
 	c.queue = make([][]int32, c.tree.Servers())
@@ -171,7 +187,7 @@ func (c *carrier) routes(plan int) *credit.Routes {
 	t := c.tree
 	dead := c.plans.dead[plan]
 	r := credit.NewRoutes(c.wires)
-	r.Choice = c.job.Lossless.Choice
+	r.Choice = c.choice
 	leaf := t.LeafOfRanks()
 	down := c.wires.Hosts + t.Leaves()
 	for dst := range t.Servers() {
@@ -220,7 +236,7 @@ func (c *carrier) slot() int32 {
 // via returns by which link a fragment leaves its leaf, plus one; 0 where switches decide.
 func (c *carrier) via(x *fragment) int32 {
 	leaf := c.plans.nets[c.plans.now].leaf
-	if c.job.Lossless.Choice != credit.First || leaf[x.src] == leaf[x.dst] {
+	if c.choice != credit.First || leaf[x.src] == leaf[x.dst] {
 		return 0
 	}
 	path := c.plans.choose(int(x.route), int(x.src), int(x.dst))
@@ -363,5 +379,8 @@ func (c *carrier) counted() PacketCount {
 		x.Took = append(x.Took, seconds(t))
 	}
 	slices.Sort(x.Took)
+	if l, ok := c.rule.(*lockstep); ok {
+		x.Barriers = time.Duration(l.onPhase) * time.Duration(l.rounds) * c.job.Timing.Round
+	}
 	return x
 }

@@ -104,6 +104,8 @@ type PacketCount struct {
 	// Early are those of All that came before some which the same server had sent to the
 	// same one earlier; Held is the most that one server kept at a time until these came.
 	Early, Held int64
+	// Barriers is for how long in all a barrier was under way; synchronised only.
+	Barriers time.Duration
 	// Took are the times of all events of all servers, rising: from asking for the first
 	// fragment, or from when the exchange was opened, to having the last.
 	Took []time.Duration

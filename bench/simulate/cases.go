@@ -15,6 +15,7 @@ import (
 	"evbench/builder"
 	"evbench/failover"
 	"evbench/results"
+	"evbench/routing/twolevel"
 	"evbench/scenario"
 	"evbench/sim"
 	"evbench/study/policy"
@@ -46,10 +47,10 @@ func Cases(s *scenario.Scenario, planned []bench.Planned, model string, quantum 
 // modelOf names the model that fits a case.
 func modelOf(s *scenario.Scenario, p bench.Planned) string {
 	switch {
+	case s.Fabric.Lossless.On && (p.Mode == scenario.Unsync || twolevel.PerPacket(p.Plan.Routing)):
+		return sim.CreditModel
 	case p.Mode == scenario.Sync:
 		return sim.PhaseModel
-	case s.Fabric.Lossless.On && p.Mode == scenario.Unsync:
-		return sim.CreditModel
 	}
 	return sim.FluidModel
 }
@@ -64,10 +65,10 @@ func losslessOf(x scenario.Lossless) sim.Lossless {
 
 // Fitting returns the cases that a model can work out; an empty one stands for that which
 // fits each case. For each reason to leave others out there is a line, with their names.
-func Fitting(model string, planned []bench.Planned) (fit []bench.Planned, skipped []string) {
+func Fitting(s *scenario.Scenario, model string, planned []bench.Planned) (fit []bench.Planned, skipped []string) {
 	names := map[string][]string{} // by reason
 	for _, p := range planned {
-		if why := unfit(model, p); why != "" {
+		if why := unfit(cmp.Or(model, modelOf(s, p)), p); why != "" {
 			names[why] = append(names[why], fmt.Sprintf("%q", p.Name))
 		} else {
 			fit = append(fit, p)
@@ -82,8 +83,9 @@ func Fitting(model string, planned []bench.Planned) (fit []bench.Planned, skippe
 // unfit returns why a model cannot work out a case, or "".
 func unfit(model string, p bench.Planned) string {
 	switch f := p.Failover; {
-	case p.Plan.Routing == scenario.Spray:
-		return "under routing spray each packet takes a path of its own, and the models know messages"
+	case twolevel.PerPacket(p.Plan.Routing) && model != sim.CreditModel:
+		return "under routing " + p.Plan.Routing + " each packet takes a path of its own, and only the model " + sim.CreditModel +
+			" knows packets (fabric.lossless, or --model " + sim.CreditModel + ")"
 	case model == sim.PhaseModel && p.Mode != scenario.Sync:
 		return "only synchronised cases have phases"
 	case f != nil && len(p.Timed) > 0 && (f.Policy == string(failover.None) || f.Policy == string(failover.Unsync)):

@@ -133,7 +133,7 @@ cases:
 	}
 }
 
-// The models know messages, not packets.
+// Of the models one knows packets.
 func TestSprayedIsNotSimulated(t *testing.T) {
 	s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;2,2)\ncases: [{name: a, routing: spray}, {name: b}]\n"))
 	if err != nil {
@@ -143,8 +143,11 @@ func TestSprayedIsNotSimulated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fit, skipped := Fitting("", planned)
+	fit, skipped := Fitting(s, "", planned)
 	if len(fit) != 1 || fit[0].Name != "b" || len(skipped) != 1 || !strings.HasSuffix(skipped[0], `: "a"`) {
 		t.Errorf("simulated %v, skipped %q", fit, skipped)
+	}
+	if fit, skipped = Fitting(s, sim.CreditModel, planned); len(fit) != 2 {
+		t.Errorf("of packets: simulated %v, skipped %q", fit, skipped)
 	}
 }

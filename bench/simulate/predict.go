@@ -32,6 +32,9 @@ func Predict(ctx context.Context, s *scenario.Scenario, planned []bench.Planned,
 
 // predicted works one case out.
 func predicted(ctx context.Context, s *scenario.Scenario, p bench.Planned, budget time.Duration) (results.Case, error) {
+	if why := unfit(modelOf(s, p), p); why != "" {
+		return results.Case{}, errors.New(why)
+	}
 	x, err := Cases(&scenario.Scenario{
 		Tree: s.Tree, Fabric: s.Fabric, Event: s.Event, Interval: p.Duration, Warmup: s.Warmup, Seed: s.Seed,
 		Sim: s.Sim, Deliver: s.Deliver, Check: s.Check,

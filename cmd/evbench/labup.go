@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/companion"
 	"evbench/fabric/lab"
 	"evbench/fabric/lab/held"
 	"evbench/internal/unit"
@@ -51,6 +52,9 @@ func labUpAction(c *cli.Context) error {
 	p, err := plan.Build(t, plan.Options{Routing: c.String("routing")})
 	if err != nil {
 		return usage(err)
+	}
+	if p.Routing == twolevel.Adaptive {
+		return usagef("--routing: %w", companion.ErrAdaptive)
 	}
 	if !c.Bool("foreground") {
 		return labUpInBackground(c)

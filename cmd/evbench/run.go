@@ -113,7 +113,13 @@ func loadNamed(c *cli.Context, name, fabric string) (*scenario.Scenario, []bench
 	if err := overrideRate(c, &o); err != nil {
 		return nil, nil, err
 	}
-	return load(c.Context, name, o)
+	s, planned, err := load(c.Context, name, o)
+	if err == nil {
+		if err = s.Measurable(); err != nil {
+			err = usagef("%s: %w", name, err)
+		}
+	}
+	return s, planned, err
 }
 
 // A control is the control connection of a run.

@@ -66,7 +66,7 @@ func simAction(c *cli.Context) error {
 	if err := coarser(c, s); err != nil {
 		return err
 	}
-	if planned, err = modelled(c, said, planned); err != nil {
+	if planned, err = modelled(c, said, s, planned); err != nil {
 		return err
 	}
 	cases, err := simulate.Cases(s, planned, c.String("model"), c.Duration("quantum"))
@@ -127,7 +127,7 @@ func coarser(c *cli.Context, s *scenario.Scenario) error {
 
 // modelled checks the flags on models, and leaves out the cases that the one asked for
 // cannot work out.
-func modelled(c *cli.Context, said io.Writer, planned []bench.Planned) ([]bench.Planned, error) {
+func modelled(c *cli.Context, said io.Writer, s *scenario.Scenario, planned []bench.Planned) ([]bench.Planned, error) {
 	switch m := c.String("model"); m {
 	case "", sim.FluidModel, sim.PhaseModel, sim.CreditModel:
 	default:
@@ -136,7 +136,7 @@ func modelled(c *cli.Context, said io.Writer, planned []bench.Planned) ([]bench.
 	if q := c.Duration("quantum"); q < 0 {
 		return nil, usagef("--quantum %s: must not be negative", q)
 	}
-	out, skipped := simulate.Fitting(c.String("model"), planned)
+	out, skipped := simulate.Fitting(s, c.String("model"), planned)
 	for _, text := range skipped {
 		if len(out) == 0 {
 			return nil, usagef("no case can be simulated: %s", text)

@@ -53,6 +53,8 @@ func New(p *plan.Plan) (*Batch, error) {
 	case t.Leaves() > maxLeaves || t.Spines() > maxSpines:
 		return nil, fmt.Errorf("%s has %d leaves and %d spines; its addresses 10.<spine>.<leaf>.<slot+1> have room for %d and %d",
 			t.Notation(), t.Leaves(), t.Spines(), maxLeaves, maxSpines)
+	case p.Routing == twolevel.Adaptive:
+		return nil, companion.ErrAdaptive
 	case p.Routing == twolevel.Spray:
 		return nil, fmt.Errorf("routing spray: ip -batch sets routes, and packets are sprayed by a packet filter; take ecmp or another routing")
 	}

@@ -108,7 +108,7 @@ func supported(p *plan.Plan) error {
 		return fmt.Errorf("%s: OpenSM's tables are made for plans of two levels", p.Notation())
 	case p.Routing == plan.NoRouting:
 		return fmt.Errorf("the plan has no routing, so there are no paths to install")
-	case p.Routing == twolevel.ECMP, p.Routing == twolevel.Spray:
+	case p.Routing == twolevel.ECMP, twolevel.PerPacket(p.Routing):
 		return fmt.Errorf("routing %s: a forwarding table has one port for a LID; take another routing", p.Routing)
 	case p.Tree.Servers() == 0:
 		return fmt.Errorf("%s: no servers", p.Notation())

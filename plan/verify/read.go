@@ -41,7 +41,7 @@ type File struct {
 	Pods        *topology.Pods // the tree of three levels; nil for two
 	unreachable [][2]int       // pairs of leaves whose messages are left out, as stated, the smaller leaf first
 	Schedule    string
-	Routing     string    // pinned, none, ecmp, spray or a single-path engine
+	Routing     string    // pinned, none, ecmp, spray, adaptive or a single-path engine
 	objective   string    // phases, paths or balanced; "" when not stated
 	Phases      int       // as stated; 0 when not stated
 	Bound       Bound     // as stated; Phases is 0 when not stated
@@ -98,14 +98,14 @@ const (
 )
 
 var routings = map[string]routeKind{
-	"pinned": free, "none": open, "ecmp": open, "spray": open,
+	"pinned": free, "none": open, "ecmp": open, "spray": open, "adaptive": open,
 	"ftree": onePerDestination, "minhop": onePerDestination, "spread": onePerDestination,
 	"opensm-minhop": onePerDestination, "updn": onePerDestination, "updn-scatter": onePerDestination, "dnup": onePerDestination,
 	"dmodk": onePerDestination, "dmodc": onePerDestination, "dmodc-downcost": onePerDestination,
 	"sssp": onePerDestination, "dfsssp": onePerDestination, "qft": onePerDestination,
 }
 
-const routingNames = "pinned, none, ftree, minhop, spread, ecmp, spray, opensm-minhop, updn, updn-scatter, dnup, " +
+const routingNames = "pinned, none, ftree, minhop, spread, ecmp, spray, adaptive, opensm-minhop, updn, updn-scatter, dnup, " +
 	"dmodk, dmodc, dmodc-downcost, sssp, dfsssp, qft"
 
 // Read reads a plan file, text or JSON (its first byte is "{"). An error names

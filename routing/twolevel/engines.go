@@ -19,11 +19,18 @@ const (
 	Spread = "spread" // the same, ties rotated by source leaf
 	ECMP   = "ecmp"   // every live spine, the kernel hashes
 	Spray  = "spray"  // every live spine, drawn for each packet
-	Pinned = "pinned" // the plan's own paths, one per message
+	// Adaptive has every live spine too: each packet takes that with the most free credit,
+	// which only lossless networks have.
+	Adaptive = "adaptive"
+	Pinned   = "pinned" // the plan's own paths, one per message
 )
 
 // Engines returns the names that Compute takes.
-func Engines() []string { return []string{Ftree, MinHop, Spread, ECMP, Spray} }
+func Engines() []string { return []string{Ftree, MinHop, Spread, ECMP, Spray, Adaptive} }
+
+// PerPacket reports whether switches choose a path for each packet under an engine, so that
+// packets of a message take several, and overtake each other.
+func PerPacket(engine string) bool { return engine == Spray || engine == Adaptive }
 
 // Compute returns the tables of an engine for the tree and its dead links.
 // Tables depend on the dead set alone, never on what was routed before. A
@@ -46,10 +53,10 @@ func Engines() []string { return []string{Ftree, MinHop, Spread, ECMP, Spray} }
 //     candidate in cyclic order from index (leaf mod candidates), so that
 //     different leaves do not all move the same destination to the same spine.
 //
-// ecmp and spray give every leaf all spines alive at both ends.
+// ecmp, spray and adaptive give every leaf all spines alive at both ends.
 func Compute(t *topology.Tree, engine string) (*Tables, error) {
 	healthy, ok := map[string]func(*topology.Tree, int) []int{
-		Ftree: destinationMod, MinHop: roundRobin, Spread: roundRobin, ECMP: nil, Spray: nil,
+		Ftree: destinationMod, MinHop: roundRobin, Spread: roundRobin, ECMP: nil, Spray: nil, Adaptive: nil,
 	}[engine]
 	if !ok {
 		return nil, fmt.Errorf("routing %q: no such engine; there are %s", engine, strings.Join(Engines(), ", "))

@@ -235,7 +235,7 @@ func TestLoads(t *testing.T) {
 
 func TestUnknownEngine(t *testing.T) {
 	_, err := twolevel.Compute(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}), "magic")
-	if want := `routing "magic": no such engine; there are ftree, minhop, spread, ecmp, spray`; err == nil || err.Error() != want {
+	if want := `routing "magic": no such engine; there are ftree, minhop, spread, ecmp, spray, adaptive`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

@@ -20,7 +20,7 @@ func (c Case) single() bool {
 	default:
 		return false
 	}
-	return !slices.Contains([]string{"", twolevel.ECMP, twolevel.Spray, twolevel.Pinned, plan.NoRouting}, c.Routing)
+	return !slices.Contains([]string{"", twolevel.ECMP, twolevel.Spray, twolevel.Adaptive, twolevel.Pinned, plan.NoRouting}, c.Routing)
 }
 
 // choosy reports whether a schedule exists for some dead sets only, such as the
