@@ -113,11 +113,12 @@ var layers = []layer{
 	{"study/jobs", "internal/hostlist internal/show routing/lft routing/sssp topology/network", true},
 	{"study/failures", "internal/osmlog topology topology/network", true},
 	{"study/survey", "internal/parallel internal/show plan plan/verify routing/dmod routing/lft routing/opensm routing/qft routing/sssp routing/twolevel scheduler topology topology/network", true},
+	{"study/spraying", "internal/parallel internal/unit plan results routing/twolevel scheduler sim study/survey topology", true},
 	{"study/policy", "failover internal/parallel plan results routing/twolevel scheduler sim study/failures topology", true},
 	{"study/papers", "failover internal/parallel internal/show plan results routing routing/lft routing/twolevel scheduler sim study/failures study/policy study/survey topology topology/network", true},
 
 	{"bench", "builder controller fabric fabric/hosts/preflight failover failover/loop internal/unit internal/wire plan plan/store plan/verify results routing/twolevel scenario scheduler topology", false},
-	{"bench/simulate", "bench builder failover internal/parallel results scenario sim study/policy topology", false},
+	{"bench/simulate", "bench builder failover internal/parallel results routing/twolevel scenario sim study/policy topology", false},
 	{"bench/noise", "results", true},
 	{"bench/peer", "results transport", false},
 	{"bench/soak", "results topology", true},

@@ -16,18 +16,18 @@ import (
 func tableCommand() *cli.Command {
 	return &cli.Command{
 		Name:            "table",
-		Usage:           "tables over failures: slowdown, phases, lmc; planner and routing, our own figures",
+		Usage:           "tables over failures: slowdown, phases, lmc, spraying; planner and routing, our own figures",
 		HideHelpCommand: true,
 		Description:     "Example:\n  evbench table slowdown -t 'FT(2;16,16)'",
 		OnUsageError:    func(_ *cli.Context, err error, _ bool) error { return usage(err) },
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return usagef("no table %q; there are slowdown, phases, lmc, planner, routing", c.Args().First())
+				return usagef("no table %q; there are slowdown, phases, lmc, planner, routing, spraying", c.Args().First())
 			}
 			return cli.ShowSubcommandHelp(c)
 		},
 		Subcommands: []*cli.Command{
-			slowdownTable(), phasesTable(), lmcTable(), plannerTable(), routingTable(),
+			slowdownTable(), phasesTable(), lmcTable(), plannerTable(), routingTable(), sprayingTable(),
 		},
 	}
 }

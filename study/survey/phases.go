@@ -60,7 +60,7 @@ func PhasesTable(t *topology.Tree, seed uint64) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Table{name: "phases", topology: t.Notation(), columns: []column{
+	out := &Table{name: "phases", topology: t.Notation(), columns: []Column{
 		{"reduction", "reduction_links", 0}, {"leaves", "leaves_reduced", 0},
 	}, Notes: []string{
 		fmt.Sprintf("%s, %d servers: phases of each schedule", t.Notation(), t.Servers()),
@@ -68,9 +68,9 @@ func PhasesTable(t *topology.Tree, seed uint64) (*Table, error) {
 		"leaves one: leaf0 has lost its highest spines; all: every leaf has",
 	}}
 	for _, name := range phaseSchedules {
-		out.columns = append(out.columns, column{name, name + "_phases", 0})
+		out.columns = append(out.columns, Column{name, name + "_phases", 0})
 	}
-	out.columns = append(out.columns, column{"bound", "bound_phases", 0}, column{"proof", "bound_kind", 0})
+	out.columns = append(out.columns, Column{"bound", "bound_phases", 0}, Column{"proof", "bound_kind", 0})
 	for _, r := range rows {
 		row := []any{r.Reduction, "one"}
 		if r.All {
@@ -158,7 +158,7 @@ func LMCTable(t *topology.Tree, most int, seed uint64) (*Table, error) {
 		fmt.Sprintf("%s, %d servers: what a plan of fors needs of InfiniBand switches, by reduction of all leaves", t.Notation(), t.Servers()),
 		"most paths: distinct spines from one leaf to one server; LIDs: one per path and server, and the switches (thesis 6.7.2)",
 		"the thesis takes LMC 5 for FT(2;20,18); its program for the least did not finish (6.7.2)",
-	}, columns: []column{
+	}, columns: []Column{
 		{"reduction", "reduction_links", 0}, {"objective", "objective", 0}, {"phases", "phases", 0}, {"bound", "bound_phases", 0},
 		{"most paths", "most_paths", 0}, {"LMC", "lmc_bits", 0}, {"LIDs", "lids", 0}, {"LFT entries", "lft_entries_per_switch", 0},
 	}}

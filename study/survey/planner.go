@@ -208,7 +208,7 @@ func PlannerTable(figures []Figure) *Table {
 		"memory: median of all bytes that one plan allocated, freed or not: an upper bound on what it held at any moment",
 		"valid: of the plans judged after writing and reading them back; at bound: plans with no more phases than proven necessary",
 		"published: the thesis, with an integer program on a commercial solver, on an i7-1165G7 with 8 threads",
-	}, columns: []column{
+	}, columns: []Column{
 		{"work", "work", 0}, {"published", "published", 0}, {"runs", "runs", 0}, {"median ms", "median_ms", 2}, {"max ms", "max_ms", 2},
 		{"MB", "allocated_mb", 1}, {"valid", "valid", 0}, {"at bound", "at_bound", 0}, {"note", "note", 0},
 	}}

@@ -168,7 +168,7 @@ func RoutesTable(figures []RouteFigure) *Table {
 		"memory: median of all bytes that one run allocated, freed or not: an upper bound on what it held at any moment",
 		"reach: what we mean to stay below; pairs: of ordered pairs of hosts, those that the tables join, followed to the end",
 		"published: dmodc, C with threads (IEEE Micro 2020); qft (HOTI 2014); OpenSM: time of routing alone in its log",
-	}, columns: []column{
+	}, columns: []Column{
 		{"work", "work", 0}, {"network", "network", 0}, {"published", "published", 0}, {"reach", "reach", 0}, {"runs", "runs", 0},
 		{"median ms", "median_ms", 2}, {"max ms", "max_ms", 2}, {"MB", "allocated_mb", 0}, {"pairs", "pairs", 0}, {"note", "note", 0},
 	}}

@@ -112,7 +112,7 @@ func SlowdownTable(t *topology.Tree, model string, seed uint64) (*Table, error) 
 	}
 	out := &Table{
 		name: "slowdown", topology: t.Notation(), model: model, Notes: slowdownNotes(t, model),
-		columns: []column{
+		columns: []Column{
 			{"reduction", "reduction_links", 0}, {"leaves", "leaves_reduced", 0},
 			{"LS", "linear_shift_slowdown", 4}, {"BO", "bandwidth_optimal_slowdown", 4}, {adapted, "adapted_slowdown", 4},
 			{"LS/BO", "linear_shift_over_bandwidth_optimal", 4}, {"LS/" + adapted, "linear_shift_over_adapted", 4},

@@ -18,17 +18,28 @@ type Table struct {
 	topology string   // notation, "" where there are several
 	model    string   // "count" or "routed", "" where there is no choice
 	Notes    []string // what the columns mean and what they were computed from
-	columns  []column
+	columns  []Column
 	rows     [][]any // int, float64, bool, string, or nil where there is no value
 }
 
-// A column has a short title for people, and a name that carries the unit for
+// A Column has a short title for people, and a name that carries the unit for
 // programs.
-type column struct {
+type Column struct {
 	title string
 	name  string
 	digit int // digits after the point of a float64
 }
+
+// NewColumn returns a column; digits are those after the point of a float64.
+func NewColumn(title, name string, digits int) Column { return Column{title, name, digits} }
+
+// NewTable returns a table without rows. The topology is "" where there are several.
+func NewTable(name, topology string, notes []string, columns []Column) *Table {
+	return &Table{name: name, topology: topology, Notes: notes, columns: columns}
+}
+
+// Add adds a row: for each column an int, float64, bool, string, or nil for no value.
+func (t *Table) Add(row ...any) { t.rows = append(t.rows, row) }
 
 // WriteText writes the notes, as lines that begin with "#", and the aligned
 // table: numbers to the right, words to the left.

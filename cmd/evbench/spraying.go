@@ -1,0 +1,143 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/internal/unit"
+	"evbench/scenario"
+	"evbench/sim"
+	"evbench/study/spraying"
+	"evbench/topology"
+)
+
+func sprayingTable() *cli.Command {
+	return interruptible(&cli.Command{
+		Name:  "spraying",
+		Usage: "on a lossless network, planned event building beside packets sprayed over all paths",
+		Flags: append(formatFlags(),
+			&cli.StringFlag{Name: "topology", Aliases: []string{"t"}, Value: "FT(2;8,8)", Usage: "fat tree in `NOTATION`"},
+			&cli.StringFlag{Name: "fill", Usage: "servers on each leaf, `N,N,…` (default: all ports)"},
+			&cli.StringFlag{Name: "dead", Value: "0,1,3,9", Usage: "numbers of dead links, `N,N,…`"},
+			&cli.IntFlag{Name: "draws", Value: 3, Usage: "of dead links, `N` for each number"},
+			&cli.StringFlag{Name: "buffers", Value: "4,64", Usage: "packets that an input port and lane holds, `N,N,…`"},
+			&cli.StringFlag{Name: "lanes", Value: "1,4", Usage: "virtual lanes, `N,N,…`, of which a packet takes any"},
+			&cli.StringFlag{Name: "queues", Value: scenario.QueuesFIFO, Usage: "of an input port, `HOW`: fifo (one for each lane), per-output"},
+			&cli.StringFlag{Name: "order", Value: scenario.OrderTurns, Usage: "in which a server sends fragments, `HOW`: turns (a packet of each), first (one after the other)"},
+			&cli.StringFlag{Name: "fragment", Value: "512KiB", Usage: "`SIZE` of what a server sends to another for one event"},
+			&cli.StringFlag{Name: "packet", Value: "32KiB", Usage: "`SIZE` of a packet"},
+			&cli.StringFlag{Name: "rate", Value: "100Gbit/s", Usage: "`RATE` of every link"},
+			&cli.DurationFlag{Name: "round", Value: 2 * time.Microsecond, Usage: "one round of the barrier, `D`"},
+			&cli.StringFlag{Name: "barrier", Value: scenario.Tournament, Usage: "`NAME`: tournament, central, dissemination"},
+			&cli.DurationFlag{Name: "jitter", Value: time.Microsecond, Usage: "a server begins what is next up to `D` late"},
+			&cli.Float64Flag{Name: "exchanges", Value: 3, Usage: "let a case last `N` exchanges at the full rate"},
+			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of everything random, `N`"},
+			&cli.BoolFlag{Name: "quick", Usage: "0 and 1 dead links, one draw"},
+			&cli.BoolFlag{Name: "quiet", Usage: "no progress"}),
+		Action: sprayingAction,
+	}, "  evbench table spraying --quick\n"+
+		"  evbench table spraying -t 'FT(2;20,18)' --fill 19,19,18,18,18,18,18,18,18,18,18,18,18,18,18,18,18,18 --draws 1 --packet 64KiB --fragment 1MiB")
+}
+
+func sprayingAction(c *cli.Context) error {
+	if err := needArgs(c, 0, 0, ""); err != nil {
+		return err
+	}
+	write, err := tableWriter(c)
+	if err != nil {
+		return err
+	}
+	o, err := sprayingOptions(c)
+	if err != nil {
+		return err
+	}
+	figures, err := collect(c.Context, func(give func(spraying.Figure) error) error { return spraying.Work(c.Context, o, give) })
+	if err != nil && c.Context.Err() == nil {
+		return usage(err)
+	}
+	table := spraying.Table(o, figures)
+	if err != nil {
+		table.Notes = append(table.Notes, "INCOMPLETE: stopped")
+	}
+	return write(table, c.App.Writer)
+}
+
+func sprayingOptions(c *cli.Context) (o spraying.Options, err error) {
+	t, err := treeOptions(c)
+	if err != nil {
+		return o, err
+	}
+	if t.Pods > 0 {
+		return o, usagef("--topology %s: three levels; spraying takes trees of two, FT(2;M0,M1)", c.String("topology"))
+	}
+	o = spraying.Options{
+		Draws: c.Int("draws"), Round: c.Duration("round"), Jitter: c.Duration("jitter"), Barrier: c.String("barrier"),
+		Exchanges: c.Float64("exchanges"), Seed: c.Uint64("seed"), Ways: spraying.Ways(),
+	}
+	if o.Tree, err = topology.New(t); err != nil {
+		return o, usage(err)
+	}
+	for flag, to := range map[string]*[]int{"dead": &o.Dead, "buffers": &o.Buffers, "lanes": &o.Lanes} {
+		if *to, err = numbers(c, flag); err != nil {
+			return o, err
+		}
+	}
+	if c.Bool("quick") {
+		o.Dead, o.Draws = []int{0, 1}, 1
+	}
+	if !c.Bool("quiet") {
+		o.Progress = func(work string) { fmt.Fprintln(c.App.ErrWriter, work) }
+	}
+	return o, sprayingNetwork(c, &o)
+}
+
+// sprayingNetwork reads what the network is like. Switches and cables are as in scenarios
+// that say no more than fabric.lossless.
+func sprayingNetwork(c *cli.Context, o *spraying.Options) error {
+	var packet, fragment unit.Bytes
+	for flag, to := range map[string]*unit.Bytes{"packet": &packet, "fragment": &fragment} {
+		size, err := unit.ParseBytes(c.String(flag))
+		if err == nil && (size < 64 || size > 1<<30) {
+			err = fmt.Errorf("%s: must be 64B to 1GiB", size)
+		}
+		if err != nil {
+			return usagef("--%s: %w", flag, err)
+		}
+		*to = size
+	}
+	rate, err := unit.ParseRate(c.String("rate"))
+	if err != nil {
+		return usagef("--rate: %w", err)
+	}
+	queues, order := c.String("queues"), c.String("order")
+	if queues != scenario.QueuesFIFO && queues != scenario.QueuesPerOutput {
+		return usagef("--queues %q: there are %s, %s", queues, scenario.QueuesFIFO, scenario.QueuesPerOutput)
+	}
+	if order != scenario.OrderTurns && order != scenario.OrderFirst {
+		return usagef("--order %q: there are %s, %s", order, scenario.OrderTurns, scenario.OrderFirst)
+	}
+	o.BitPerSec, o.Fragment = float64(rate), int(fragment)
+	o.Network = sim.Lossless{
+		Packet: int(packet), PerOutput: queues == scenario.QueuesPerOutput, Reads: 3, Delay: 130 * time.Nanosecond, Cable: 50 * time.Nanosecond,
+		InOrder: order == scenario.OrderFirst,
+	}
+	return nil
+}
+
+// numbers reads a list of whole numbers.
+func numbers(c *cli.Context, flag string) ([]int, error) {
+	names, err := listed(c, flag)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]int, len(names))
+	for i, s := range names {
+		if out[i], err = strconv.Atoi(s); err != nil || out[i] < 0 || out[i] > 1<<20 {
+			return nil, usagef("--%s %q: write whole numbers with commas, such as 1,4", flag, c.String(flag))
+		}
+	}
+	return out, nil
+}
