@@ -7,10 +7,8 @@ import "math/bits"
 func (f *interleaved) step(e *Engine, k int64, s int32) {
 	c := &f.sw[s]
 	f.given, f.grants = f.given[:0], f.grants[:0]
-	for m := c.waitOut; m != 0; m &= m - 1 {
-		if out := int32(bits.TrailingZeros64(m)); c.out[out].free != 0 {
-			f.giveLanes(e, c, out)
-		}
+	for m := c.waitOut & c.freeOut; m != 0; m &= m - 1 {
+		f.giveLanes(e, c, int32(bits.TrailingZeros64(m)))
 	}
 	f.match(e, c)
 	for _, g := range f.given {
@@ -51,26 +49,22 @@ func (f *interleaved) giveLanes(e *Engine, c *crossbar, out int32) {
 				m &^= 1 << u
 			}
 		}
-		from := c.acquires[i] - out*f.lanes
-		if from < 0 || from >= f.lanes {
-			from = 0
+		from := int32(0)
+		if c.acquires[i]>>4 == out {
+			from = c.acquires[i] & 15
 		}
-		y := out*f.lanes + after64(mine, from)
-		if c.asks[y] = i + 1; int(c.asks[y]) == len(c.asks) {
-			c.asks[y] = 0
-		}
-		if c.acquires[i] = y + 1; int(c.acquires[i]) == len(c.asks) {
-			c.acquires[i] = 0
-		}
-		f.given = append(f.given, [2]int32{c.in[i/f.lanes].link*f.lanes + i%f.lanes, c.first*f.lanes + y})
+		u := after64(mine, from)
+		c.asks[out<<4|u] = i + 1
+		c.acquires[i] = out<<4 | u + 1
+		f.given = append(f.given, [2]int32{c.in[i>>4].base + i&15, (c.first+out)*f.lanes + u})
 	}
 }
 
 // asker returns the input lane whose turn it is among those that wait for an output lane,
 // -1 if none does.
 func (f *interleaved) asker(e *Engine, c *crossbar, out, lane int32) int32 {
-	turn := c.asks[out*f.lanes+lane]
-	in0, lane0 := turn/f.lanes, turn%f.lanes
+	turn := c.asks[out<<4|lane]
+	in0, lane0 := turn>>4, turn&15
 	m := c.out[out].wait
 	below := uint16(1)<<lane0 - 1
 	if m>>in0&1 != 0 {
@@ -100,8 +94,8 @@ func (f *interleaved) asker(e *Engine, c *crossbar, out, lane int32) int32 {
 func (f *interleaved) fitting(e *Engine, c *crossbar, in, out, lane int32, among uint16) int32 {
 	for m := c.pairs[int(in)*len(c.in)+int(out)].wait & among; m != 0; m &= m - 1 {
 		v := int32(bits.TrailingZeros16(m))
-		if !f.choosy || f.fits(e, c.in[in].link*f.lanes+v, (c.first+out)*f.lanes+lane, lane) {
-			return in*f.lanes + v
+		if !f.choosy || f.fits(e, c.in[in].base+v, (c.first+out)*f.lanes+lane, lane) {
+			return in<<4 | v
 		}
 	}
 	return -1
@@ -117,7 +111,7 @@ func (f *interleaved) fits(e *Engine, x, y, lane int32) bool {
 func (f *interleaved) match(e *Engine, c *crossbar) {
 	asked := c.readyOut
 	if f.early {
-		asked |= c.waitOut
+		asked |= c.waitOut & c.freeOut
 	}
 	var granted uint64
 	for ; asked != 0; asked &= asked - 1 {
@@ -154,7 +148,7 @@ func (f *interleaved) match(e *Engine, c *crossbar) {
 		if in.turn = lane + 1; in.turn == f.lanes {
 			in.turn = 0
 		}
-		f.grants = append(f.grants, in.link*f.lanes+lane)
+		f.grants = append(f.grants, in.base+lane)
 	}
 }
 
@@ -181,7 +175,7 @@ func (f *interleaved) hopeful(e *Engine, c *crossbar, in, out int32) (lanes uint
 	}
 	o := &c.out[out]
 	for ; wait != 0; wait &= wait - 1 {
-		x := c.in[in].link*f.lanes + int32(bits.TrailingZeros16(wait))
+		x := c.in[in].base + int32(bits.TrailingZeros16(wait))
 		for m := o.free & o.room; m != 0; m &= m - 1 {
 			lane := int32(bits.TrailingZeros16(m))
 			if f.fits(e, x, (c.first+out)*f.lanes+lane, lane) {
@@ -199,7 +193,9 @@ func (f *interleaved) acquire(c *crossbar, x, y int32) {
 	b.to, d.holder = y, x
 	in := f.links[b.link].in
 	o := &c.out[b.out]
-	o.free &^= d.bit
+	if o.free &^= d.bit; o.free == 0 {
+		c.freeOut &^= 1 << (b.out & 63)
+	}
 	p := &c.pairs[int(in)*len(c.in)+int(b.out)]
 	if p.wait &^= b.bit; p.wait == 0 {
 		if o.wait &^= 1 << (in & 63); o.wait == 0 {
@@ -223,14 +219,14 @@ func (f *interleaved) reroute(e *Engine, l int32) {
 		in := bits.TrailingZeros64(m)
 		p := &c.pairs[in*len(c.in)+int(j.out)]
 		for lanes := p.wait; lanes != 0; lanes &= lanes - 1 {
-			again = append(again, c.in[in].link*f.lanes+int32(bits.TrailingZeros16(lanes)))
+			again = append(again, c.in[in].base+int32(bits.TrailingZeros16(lanes)))
 		}
 		p.wait = 0
 	}
 	c.out[j.out].wait = 0
 	c.waitOut &^= 1 << (j.out & 63)
 	for _, x := range again {
-		p := &e.pk[*f.vc[x].packets.at(0)]
+		p := &e.pk[f.vc[x].pkt]
 		if p.via = 0; e.p.RouteAhead {
 			p.next = e.route(j.from+int32(e.w.Hosts), p)
 		}
@@ -246,7 +242,7 @@ func (f *interleaved) forward(e *Engine, k int64, c *crossbar, x, y int32) {
 	head := b.left == b.size
 	b.flits--
 	b.left--
-	f.send(e, k, y, *b.packets.at(0), head, b.left == 0)
+	f.send(e, k, y, b.pkt, head, b.left == 0)
 	o := &c.out[b.out]
 	if d.credit == 0 {
 		o.room &^= d.bit
@@ -266,6 +262,7 @@ func (f *interleaved) forward(e *Engine, k int64, c *crossbar, x, y int32) {
 	b.packets.pop()
 	b.to, d.holder = -1, -1
 	o.free |= d.bit
+	c.freeOut |= 1 << (b.out & 63)
 	if b.flits > 0 {
 		f.first(e, k+1, x)
 	}

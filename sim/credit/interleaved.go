@@ -35,17 +35,19 @@ type interleaved struct {
 
 // A buffer is one lane of one direction of a link, with the buffer at its end.
 type buffer struct {
+	flits  int32 // that have arrived and not left
+	left   int32 // flits of the first packet that have not left; 0: none has come
+	size   int32 // of the first packet
+	pkt    int32 // the first packet
+	to     int32 // lane that it has, -1: none
+	out    int32 // port that it wants
+	credit int32 // that the sender has
+	holder int32 // buffer whose packet has this lane, -1: none
+	link   int32
+	bit    uint16 // of this lane
+	lane   int8   // that the first packet must use, -1: any
+
 	packets deque[int32] // whose heads have been sent, and whose tails have not left
-	flits   int32        // that have arrived and not left
-	left    int32        // flits of the first packet that have not left; 0: none has come
-	size    int32        // of the first packet
-	to      int32        // lane that the first packet has, -1: none
-	out     int32        // port that it wants
-	lane    int8         // that it must use, -1: any
-	bit     uint16       // of this lane
-	link    int32
-	credit  int32 // that the sender has
-	holder  int32 // buffer whose packet has this lane, -1: none
 }
 
 // A joint says where a link begins and ends.
@@ -59,20 +61,23 @@ type joint struct {
 // A crossbar is the state of a switch. Ports and lanes are bits.
 type crossbar struct {
 	waitOut, readyOut uint64 // outputs that somebody waits for, or has a flit for
+	freeOut           uint64 // outputs with a free lane
 
 	in    []inPort
 	out   []outPort
 	pairs []pair // by input · ports + output
 
-	asks, acquires []int32 // whose turn it is: by output lane an input lane, by input lane an output lane
-	first          int32   // link from the first port
+	// Whose turn it is: by output lane an input lane, by input lane an output lane. A lane
+	// here is port · 16 + lane.
+	asks, acquires []int32
+	first          int32 // link from the first port
 }
 
 // An inPort is the input of a port.
 type inPort struct {
 	got          uint64 // outputs that grant it the crossbar
 	accept, turn int32  // output and lane whose turn it is
-	link         int32
+	base         int32  // its first buffer
 }
 
 // An outPort is the output of a port.
@@ -173,10 +178,11 @@ func (c *crossbar) init(w *Wires, first, ports, lanes int32) {
 	c.first = first
 	c.in, c.out, c.pairs = make([]inPort, ports), make([]outPort, ports), make([]pair, ports*ports)
 	for i := range c.out {
-		c.in[i].link = w.Back[first+int32(i)]
+		c.in[i].base = w.Back[first+int32(i)] * lanes
 		c.out[i].free, c.out[i].room = 1<<lanes-1, 1<<lanes-1
 	}
-	c.asks, c.acquires = make([]int32, ports*lanes), make([]int32, ports*lanes)
+	c.freeOut = 1<<ports - 1
+	c.asks, c.acquires = make([]int32, ports<<4), make([]int32, ports<<4)
 }
 
 // offer gives a packet to its host's adapter.
@@ -271,7 +277,8 @@ func (f *interleaved) arrived(e *Engine, k int64, x int32) {
 // first has the head that came to the front of a buffer ask for a lane.
 func (f *interleaved) first(e *Engine, k int64, x int32) {
 	b := &f.vc[x]
-	p := &e.pk[*b.packets.at(0)]
+	b.pkt = *b.packets.at(0)
+	p := &e.pk[b.pkt]
 	b.left, b.size, b.lane = p.flits, p.flits, p.lane
 	if f.ahead > 0 {
 		f.heads.push(k+f.ahead, x)
@@ -283,7 +290,7 @@ func (f *interleaved) first(e *Engine, k int64, x int32) {
 // ask notes that the head at the front of a buffer waits for a lane of its output.
 func (f *interleaved) ask(e *Engine, x int32) {
 	b := &f.vc[x]
-	p := &e.pk[*b.packets.at(0)]
+	p := &e.pk[b.pkt]
 	j := &f.links[b.link]
 	node := j.to + int32(e.w.Hosts)
 	l := p.next
