@@ -9,32 +9,12 @@ import (
 
 // booksim runs a case of BookSim: input-queued switches with FIFOs, times in cycles.
 func booksim(c Case, n *network.Network) (*Result, error) {
-	w := credit.NewWires(n, 1, 1)
-	for l := range w.Wire { // a host's flits are a cycle earlier at a switch, and later at a host
-		switch hosts := int32(w.Hosts); {
-		case w.From[l] < hosts:
-			w.Wire[l] = 0
-		case w.To[l] < hosts:
-			w.Wire[l] = 2
-		}
-	}
+	w := booksimWires(n)
 	r, err := routes(c["routing"], n, w)
 	if err != nil {
 		return nil, err
 	}
-	p := credit.Params{
-		Packet: c.int("packet_flits"), Lanes: c.int("vcs"), Buffer: c.int("buf_flits"),
-		Delay: 2, Credit: 2, CutThrough: c["pipeline"] == "lean-vct",
-		Host: credit.HostParams{Before: 0, Behind: 1},
-	}
-	if c["pipeline"] == "default" {
-		p.Delay, p.Gap, p.Idle = 4, 2, 1
-	}
-	if p.CutThrough {
-		p.Host.Take = 1 // a sink's buffer must have room for a packet too
-	}
-	p.Interleave = p.Lanes > 1
-	p.RouteAhead = c["pipeline"] != "default"
+	p := booksimParams(c)
 	pat, packets, err := pattern(c["traffic"], n.Hosts())
 	if err != nil {
 		return nil, err
@@ -70,4 +50,37 @@ func booksim(c Case, n *network.Network) (*Result, error) {
 		Batch: float64(m.Last + 1), Flits: m.Total(),
 	}
 	return res, nil
+}
+
+// booksimWires returns links of one flit a cycle. A host's flits are a cycle earlier at a
+// switch than a switch's, and those for a host a cycle later there.
+func booksimWires(n *network.Network) *credit.Wires {
+	w := credit.NewWires(n, 1, 1)
+	for l := range w.Wire {
+		switch hosts := int32(w.Hosts); {
+		case w.From[l] < hosts:
+			w.Wire[l] = 0
+		case w.To[l] < hosts:
+			w.Wire[l] = 2
+		}
+	}
+	return w
+}
+
+// booksimParams returns what the pipelines lean, lean-vct and default are.
+func booksimParams(c Case) credit.Params {
+	p := credit.Params{
+		Packet: c.int("packet_flits"), Lanes: c.int("vcs"), Buffer: c.int("buf_flits"),
+		Delay: 2, Credit: 2, CutThrough: c["pipeline"] == "lean-vct",
+		Host: credit.HostParams{Before: 0, Behind: 1},
+	}
+	if c["pipeline"] == "default" {
+		p.Delay, p.Gap, p.Idle = 4, 2, 1
+	}
+	if p.CutThrough {
+		p.Host.Take = 1 // a sink's buffer must have room for a packet too
+	}
+	p.Interleave = p.Lanes > 1
+	p.RouteAhead = c["pipeline"] != "default"
+	return p
 }
