@@ -272,6 +272,7 @@ func (f *interleaved) forward(e *Engine, k int64, c *crossbar, x, y int32) {
 func (f *interleaved) send(e *Engine, k int64, y, pkt int32, head, tail bool) {
 	d := &f.vc[y]
 	j := &f.links[d.link]
+	e.ln[d.link].carried++
 	if j.to >= 0 {
 		d.credit--
 		f.arrive.push(k+j.lag, y)

@@ -287,3 +287,42 @@ func BenchmarkInterleaved(b *testing.B) {
 		})
 	}
 }
+
+// A link that dies takes what is on it; heads that wait for it go elsewhere, and all
+// arrive.
+func TestInterleavedReroutes(t *testing.T) {
+	n, err := network.Parse("kary(4;2)", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := NewWires(n, 1, 1)
+	for _, ahead := range []bool{false, true} {
+		tr := Traffic{Pattern: func(h int32, _ int64, _ *random) int32 { return (h/4*4 + 4) % 16 }, Count: 40, Flits: 16}
+		tr.Start(16, 1)
+		p := Params{
+			Packet: 16, Lanes: 2, Buffer: 16, Interleave: true, Delay: 2, Credit: 2, RouteAhead: ahead,
+			Host: HostParams{Behind: 1},
+		}
+		e, err := New(p, w, nearest(n, w), &tr, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Run(500); err != nil {
+			t.Fatal(err)
+		}
+		again := nearest(n, w)
+		leaf := w.To[w.First[0]] - 16
+		ways := again.links(leaf, 4)
+		dead, other := ways[0], ways[1]
+		before := e.Carried(dead)
+		again.Set(int(leaf), 4, other)
+		e.Reroute(again, []int32{dead})
+		if err := e.Run(1 << 40); err != nil {
+			t.Fatal(err)
+		}
+		if e.Meter.Packets != 640 || before == 0 || e.Carried(dead) > before+200 || e.Carried(other) == 0 {
+			t.Errorf("ahead %v: %d packets of 640; the dead link carried %d flits, later %d, another %d",
+				ahead, e.Meter.Packets, before, e.Carried(dead), e.Carried(other))
+		}
+	}
+}
