@@ -7,10 +7,13 @@
 // transport asks the Fabric before it writes a chunk (tcp.Pacer) and holds it
 // back until then; the sockets themselves know nothing of it.
 //
+// With Options.Buffer the fabric is lossless: the inputs of switches have buffers
+// with an end and senders wait for room (see credits). Without, buffers have no end,
+// save that a flow has few chunks under way at a time.
+//
 // What it leaves out: packets are not lost (a chunk that is on its way when a
 // link dies still arrives, later ones wait), acknowledgements and barrier
-// signals cost nothing, and buffers have no end, save that a flow has few chunks
-// under way at a time. It is a model, and every result of it has to say so.
+// signals cost nothing. It is a model, and every result of it has to say so.
 //
 // The package reads no clock: time comes in. Rates are bit/s, sizes bytes.
 package emulate
@@ -42,6 +45,9 @@ type Options struct {
 	Rate unit.Rate
 	// MTU in bytes, 576..65535. 0 means 9000.
 	MTU int
+	// Buffer is the room of each input of a switch, in bytes on the wire, that a
+	// chunk must find before it is sent there. 0: buffers have no end.
+	Buffer int
 	// Route is the spine that the routing tables choose from src to dst (ranks
 	// on different leaves), below 0 where they have no route. It is called
 	// under a lock. nil: paths are all pinned.
@@ -59,6 +65,8 @@ func (o *Options) validate() error {
 		return fmt.Errorf("emulate: rate %s: must be at least 8bit/s", o.Rate)
 	case o.MTU < 576 || o.MTU > 65535:
 		return fmt.Errorf("emulate: MTU %d: must be 576..65535", o.MTU)
+	case o.Buffer < 0:
+		return fmt.Errorf("emulate: a buffer of %d bytes", o.Buffer)
 	}
 	return nil
 }
@@ -73,6 +81,8 @@ type Fabric struct {
 	route func(src, dst int) int
 	wires []wire
 	path  []topology.Wire // scratch
+
+	credits *credits // nil where buffers have no end
 }
 
 // A wire is one direction of a cable.
@@ -90,6 +100,9 @@ func New(o Options) (*Fabric, error) {
 		return nil, err
 	}
 	f := &Fabric{o: o, wires: make([]wire, o.Tree.Wires())}
+	if o.Buffer > 0 {
+		f.credits = newCredits(len(f.wires), o.Buffer)
+	}
 	f.Install(o.Tree, o.Route)
 	return f, nil
 }
@@ -118,16 +131,18 @@ func (f *Fabric) SetTree(t *topology.Tree) {
 }
 
 // Reserve puts a chunk on its way at now and returns when it arrives; see
-// tcp.Pacer. A path below 0 is left to the tables. If the way is dead, ok is
-// false and the time is when to ask again. O(wires on the path · flows on them).
-func (f *Fabric) Reserve(src, dst, path, bytes int, now time.Time) (ready time.Time, ok bool) {
+// tcp.Pacer. In a lossless fabric that depends on what others send later: the time is
+// when it arrives at the earliest, and Landed has to be asked about the flight. A path
+// below 0 is left to the tables. If the way is dead, ok is false and the time is when
+// to ask again. O(wires on the path · flows on them).
+func (f *Fabric) Reserve(src, dst, path, bytes int, now time.Time) (ready time.Time, flight int, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.start.IsZero() {
 		f.start = now
 	}
 	if !f.find(src, dst, path) {
-		return now.Add(retry), false
+		return now.Add(retry), 0, false
 	}
 	packets := uint64(bytes+f.o.MTU-headers-1) / uint64(f.o.MTU-headers)
 	onWire := uint64(bytes) + packets*(ethernet+headers)
@@ -136,12 +151,26 @@ func (f *Fabric) Reserve(src, dst, path, bytes int, now time.Time) (ready time.T
 	t := at
 	for _, id := range f.path {
 		w := &f.wires[id]
-		w.forget(at)
-		t = w.reserve(t, d)
 		w.bytes += onWire
 		w.packets += packets
+		if f.credits == nil {
+			w.forget(at)
+			t = w.reserve(t, d)
+		}
 	}
-	return f.start.Add(time.Duration(t + d)), true
+	if f.credits != nil {
+		flight = f.credits.offer(f.path, int(onWire), d, at)
+	}
+	return f.start.Add(time.Duration(t + d)), flight, true
+}
+
+// Landed returns when a chunk of a lossless fabric has arrived; if it has not, ok is
+// false and the time is when to ask again.
+func (f *Fabric) Landed(flight int, now time.Time) (at time.Time, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t, ok := f.credits.landed(flight, int64(now.Sub(f.start)))
+	return f.start.Add(time.Duration(t)), ok
 }
 
 // find puts the wires of a path into f.path, or reports that one of them is

@@ -21,6 +21,12 @@ var epoch = time.Unix(1_700_000_000, 0)
 
 func fabric(t *testing.T, notation string, dead ...topology.Link) (*topology.Tree, *emulate.Fabric) {
 	t.Helper()
+	return lossless(t, 0, notation, dead...)
+}
+
+// lossless returns a fabric whose switches have buffers of so many bytes.
+func lossless(t *testing.T, buffer int, notation string, dead ...topology.Link) (*topology.Tree, *emulate.Fabric) {
+	t.Helper()
 	o, err := topology.Parse(notation)
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +38,7 @@ func fabric(t *testing.T, notation string, dead ...topology.Link) (*topology.Tre
 	if tree, err = tree.Without(dead...); err != nil {
 		t.Fatal(err)
 	}
-	f, err := emulate.New(emulate.Options{Tree: tree, Rate: rate})
+	f, err := emulate.New(emulate.Options{Tree: tree, Rate: rate, Buffer: buffer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,14 +53,14 @@ type flow struct{ src, dst, path int }
 // done, counted from now. Messages are whole numbers of chunks.
 func play(f *emulate.Fabric, now time.Time, flows []flow, size int) []time.Duration {
 	type turn struct {
-		at   time.Time
-		flow int
+		at           time.Time
+		flow, flight int
 	}
-	var turns []turn // in which a flow asks for its next chunk
+	var turns []turn // in which a flow asks for its next chunk, or for one on its way
 	left, end := make([]int, len(flows)), make([]time.Duration, len(flows))
 	for i := range flows {
 		left[i] = size / chunk
-		turns = append(turns, turn{now, i}, turn{now, i})
+		turns = append(turns, turn{now, i, 0}, turn{now, i, 0})
 	}
 	for len(turns) > 0 {
 		next := 0
@@ -65,16 +71,24 @@ func play(f *emulate.Fabric, now time.Time, flows []flow, size int) []time.Durat
 		}
 		t := turns[next]
 		turns = slices.Delete(turns, next, next+1)
+		if t.flight > 0 {
+			at, ok := f.Landed(t.flight, t.at)
+			if !ok {
+				turns = append(turns, turn{at, t.flow, t.flight})
+				continue
+			}
+			end[t.flow] = max(end[t.flow], at.Sub(now))
+		}
 		if left[t.flow] == 0 {
 			continue
 		}
 		fl := flows[t.flow]
-		ready, ok := f.Reserve(fl.src, fl.dst, fl.path, chunk, t.at)
+		ready, flight, ok := f.Reserve(fl.src, fl.dst, fl.path, chunk, t.at)
 		if ok {
 			left[t.flow]--
 			end[t.flow] = max(end[t.flow], ready.Sub(now))
 		}
-		turns = append(turns, turn{ready, t.flow})
+		turns = append(turns, turn{ready, t.flow, flight})
 	}
 	return end
 }
@@ -181,30 +195,30 @@ func TestDeadLinkHoldsBack(t *testing.T) {
 	f.SetTree(dead)
 	now := epoch
 	for range 100 { // it asks again and again
-		again, ok := f.Reserve(0, 2, 0, chunk, now)
+		again, _, ok := f.Reserve(0, 2, 0, chunk, now)
 		if ok || !again.After(now) {
 			t.Fatalf("at %v: %v, %v over a dead link", now.Sub(epoch), again, ok)
 		}
 		now = again
 	}
-	if _, ok := f.Reserve(0, 2, 1, chunk, now); !ok {
+	if _, _, ok := f.Reserve(0, 2, 1, chunk, now); !ok {
 		t.Error("the other spine is dead too")
 	}
 	f.SetTree(tree)
-	if _, ok := f.Reserve(0, 2, 0, chunk, now); !ok {
+	if _, _, ok := f.Reserve(0, 2, 0, chunk, now); !ok {
 		t.Error("the link stays dead after it came up")
 	}
 }
 
 func TestTables(t *testing.T) {
 	tree, f := fabric(t, "FT(2;2,2)")
-	if _, ok := f.Reserve(0, 2, -1, chunk, epoch); ok {
+	if _, _, ok := f.Reserve(0, 2, -1, chunk, epoch); ok {
 		t.Error("there is a route without tables")
 	}
 	for spine := range 2 {
 		f.Install(tree, func(int, int) int { return spine })
 		before := f.Counters()
-		if _, ok := f.Reserve(0, 2, -1, chunk, epoch); !ok {
+		if _, _, ok := f.Reserve(0, 2, -1, chunk, epoch); !ok {
 			t.Fatalf("no way over spine %d", spine)
 		}
 		for w, c := range f.Counters() {

@@ -66,8 +66,8 @@ type mender struct {
 	mend func()
 }
 
-func (m *mender) Reserve(src, dst, path, bytes int, now time.Time) (time.Time, bool) {
-	ready, ok := m.Fabric.Reserve(src, dst, path, bytes, now)
+func (m *mender) Reserve(src, dst, path, bytes int, now time.Time) (time.Time, int, bool) {
+	ready, flight, ok := m.Fabric.Reserve(src, dst, path, bytes, now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !ok {
@@ -75,7 +75,7 @@ func (m *mender) Reserve(src, dst, path, bytes int, now time.Time) (time.Time, b
 			m.mend()
 		}
 	}
-	return ready, ok
+	return ready, flight, ok
 }
 
 // A message waits at a dead link and goes on when it is up again.

@@ -9,8 +9,9 @@ const (
 	minChunk, maxChunk = 4 << 10, 64 << 10
 
 	// chunksInFlight keeps a link busy while the thread wakes up for the chunk
-	// that has arrived.
-	chunksInFlight = 2
+	// that has arrived. Where the Pacer cannot say beforehand when that is, more are
+	// needed: the next one then asks late.
+	chunksInFlight, chunksUnknown = 2, 4
 
 	// maxLate is how late a thread may wake up without the model noticing: the
 	// next chunk asks as of when the one before it arrived.
@@ -21,13 +22,37 @@ const (
 type pacing struct {
 	asked   int // bytes of the message reserved so far
 	allowed int // bytes that may be written
-	flying  [chunksInFlight]struct {
-		ready time.Time
-		bytes int
+	flying  [chunksUnknown]flying
+	n       int       // chunks in flight
+	as      time.Time // of when to ask next, if that is not long ago
+	retry   time.Time // the Pacer had no way; when to ask again
+}
+
+// A flying chunk may be written when it is ready, or, as a flight, when it has landed;
+// that is not before.
+type flying struct {
+	ready         time.Time
+	bytes, flight int
+}
+
+// landed reports whether a chunk may be written, and else learns when to ask again.
+func (f *flying) landed(pacer Pacer, now time.Time) (ok bool) {
+	if f.ready.After(now) {
+		return false
 	}
-	n     int       // chunks in flight
-	as    time.Time // of when to ask next, if that is not long ago
-	retry time.Time // the Pacer had no way; when to ask again
+	if f.flight == 0 {
+		return true
+	}
+	f.ready, ok = pacer.Landed(f.flight, now)
+	return ok
+}
+
+// room reports whether another chunk may be on its way.
+func (p *pacing) room() bool {
+	if p.n > 0 && p.flying[p.n-1].flight != 0 {
+		return p.n < chunksUnknown
+	}
+	return p.n < chunksInFlight
 }
 
 // allowed returns how many bytes of a message of total bytes may be written now.
@@ -37,22 +62,22 @@ func (e *Endpoint) allowed(c *conn, total int) int {
 		return p.allowed
 	}
 	now := time.Now()
-	for p.n > 0 && !p.flying[0].ready.After(now) {
+	for p.n > 0 && p.flying[0].landed(e.pacer, now) {
 		p.allowed += p.flying[0].bytes
 		p.as = p.flying[0].ready
 		p.n--
-		p.flying[0] = p.flying[1]
+		copy(p.flying[:], p.flying[1:])
 	}
 	chunk := min(max(total/chunksPerMessage, minChunk), maxChunk)
-	for p.asked < total && p.n < chunksInFlight && !now.Before(p.retry) {
+	for p.asked < total && p.room() && !now.Before(p.retry) {
 		bytes := min(chunk, total-p.asked)
-		ready, ok := e.pacer.Reserve(e.group.Rank, c.peer, c.path, bytes, p.asOf(now))
+		ready, flight, ok := e.pacer.Reserve(e.group.Rank, c.peer, c.path, bytes, p.asOf(now))
 		if !ok {
 			p.retry = ready
 			break
 		}
 		p.asked += bytes
-		p.flying[p.n].ready, p.flying[p.n].bytes = ready, bytes
+		p.flying[p.n] = flying{ready, bytes, flight}
 		p.n++
 	}
 	return p.allowed

@@ -3,6 +3,7 @@
 package tcp
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -19,27 +20,50 @@ type script struct {
 	refuse  int
 	bytes   map[[3]int]int // by src, dst, path
 	largest int
+
+	unknown int // 1: when a chunk arrives is not known beforehand
+	flights int
+	asked   map[int]bool
 }
 
-func (s *script) Reserve(src, dst, path, bytes int, now time.Time) (time.Time, bool) {
+func (s *script) Reserve(src, dst, path, bytes int, now time.Time) (time.Time, int, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.refuse > 0 {
 		s.refuse--
-		return now.Add(time.Millisecond), false
+		return now.Add(time.Millisecond), 0, false
 	}
 	if s.bytes == nil {
 		s.bytes = map[[3]int]int{}
 	}
 	s.bytes[[3]int{src, dst, path}] += bytes
 	s.largest = max(s.largest, bytes)
-	return now.Add(100 * time.Microsecond), true
+	s.flights++
+	return now.Add(100 * time.Microsecond), s.flights * s.unknown, true
+}
+
+// Landed lets every chunk wait once more.
+func (s *script) Landed(flight int, now time.Time) (time.Time, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.asked == nil {
+		s.asked = map[int]bool{}
+	}
+	if !s.asked[flight] {
+		s.asked[flight] = true
+		return now.Add(50 * time.Microsecond), false
+	}
+	return now, true
 }
 
 // Delays change nothing about the promises.
 func TestContractPaced(t *testing.T) {
 	for _, io := range []string{Copy, Sendfile} {
-		t.Run(io, func(t *testing.T) { testContract(t, Options{Pace: &script{refuse: 3}}, Group{IO: io}) })
+		for unknown := range 2 {
+			t.Run(fmt.Sprint(io, unknown), func(t *testing.T) {
+				testContract(t, Options{Pace: &script{refuse: 3, unknown: unknown}}, Group{IO: io})
+			})
+		}
 	}
 }
 

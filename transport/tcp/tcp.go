@@ -56,9 +56,13 @@ type Options struct {
 // message before it is written, by several endpoints at a time.
 type Pacer interface {
 	// Reserve puts a chunk on its way at now, and returns when its last byte
-	// arrives; it may be written then. If the chunk cannot go anywhere, ok is
+	// arrives; it may be written then. Where that is not known yet, flight is not
+	// 0, and the time is when to ask Landed. If the chunk cannot go anywhere, ok is
 	// false, and the time is when to ask again.
-	Reserve(src, dst, path, bytes int, now time.Time) (ready time.Time, ok bool)
+	Reserve(src, dst, path, bytes int, now time.Time) (ready time.Time, flight int, ok bool)
+	// Landed returns when the last byte of a chunk has arrived, and forgets it. If it
+	// has not, ok is false, and the time is when to ask again.
+	Landed(flight int, now time.Time) (at time.Time, ok bool)
 }
 
 // A Peer is where a rank listens: Addrs[0] when the routing tables choose the

@@ -1,0 +1,146 @@
+package emulate
+
+import (
+	"slices"
+
+	"evbench/topology"
+)
+
+// A credits is the state of a fabric whose switches have input buffers with an end. A
+// chunk takes a wire when it is at the head of the buffer that it is in, the wire is
+// free, and there is room for all of it in the buffer at the far end: the chunks behind
+// it wait, wherever they want to go. It goes on as soon as it begins to arrive, and
+// gives its room back when the last of it has left. Wires serve in the order in which
+// chunks came to the head; servers take what arrives.
+//
+// Time is worked out as far as somebody has asked. A chunk that is offered for an earlier
+// time is offered then.
+type credits struct {
+	now    int64 // ns since the start of the fabric
+	buffer int   // bytes of each input of a switch
+	ports  []port
+	ends   []end // rising
+	flying map[int]*flight
+	last   int
+}
+
+// A port is one direction of a cable and the buffer that it leads to.
+type port struct {
+	busy    bool
+	waiting []*flight // for the wire
+	held    []*flight // in the buffer, in order of arrival
+	used    int       // bytes of it
+}
+
+// A flight is a chunk on its way.
+type flight struct {
+	path       [4]topology.Wire
+	hops, next int // wires of the path; the one that it takes next
+	bytes      int
+	takes      int64 // ns on a wire
+	lands      int64 // known once it is on its last wire, else 0
+}
+
+// An end is when the last of a chunk leaves a wire, which is hop of its path.
+type end struct {
+	at  int64
+	c   *flight
+	hop int
+}
+
+func newCredits(wires, buffer int) *credits {
+	return &credits{buffer: buffer, ports: make([]port, wires), flying: map[int]*flight{}}
+}
+
+// offer puts a chunk into the queue of its server, and returns its number, from 1.
+func (n *credits) offer(path []topology.Wire, bytes int, takes, at int64) int {
+	n.advance(at)
+	c := &flight{hops: len(path), bytes: bytes, takes: takes}
+	copy(c.path[:], path)
+	n.last++
+	n.flying[n.last] = c
+	n.want(c)
+	return n.last
+}
+
+// landed returns when a chunk has arrived. If it has not, the time is one before which
+// it will not.
+func (n *credits) landed(id int, at int64) (time int64, ok bool) {
+	n.advance(at)
+	c := n.flying[id]
+	if c == nil {
+		return at, true
+	}
+	if c.lands > 0 {
+		if c.lands <= n.now {
+			delete(n.flying, id)
+			return c.lands, true
+		}
+		return c.lands, false
+	}
+	ahead := max(0, slices.Index(n.ports[c.path[c.next]].waiting, c))
+	return n.now + int64(ahead+1)*c.takes, false
+}
+
+// advance works out what happens until a time.
+func (n *credits) advance(to int64) {
+	for len(n.ends) > 0 && n.ends[0].at <= to {
+		e := n.ends[0]
+		n.ends = slices.Delete(n.ends, 0, 1)
+		n.now = e.at
+		n.finish(e)
+	}
+	n.now = max(n.now, to)
+}
+
+// want has a chunk wait for its next wire.
+func (n *credits) want(c *flight) {
+	p := &n.ports[c.path[c.next]]
+	p.waiting = append(p.waiting, c)
+	n.try(c.path[c.next])
+}
+
+// try lets the first chunk that waits for a wire take it. One that is larger than the
+// buffer goes when nothing is in it.
+func (n *credits) try(w topology.Wire) {
+	p := &n.ports[w]
+	if p.busy || len(p.waiting) == 0 {
+		return
+	}
+	c := p.waiting[0]
+	hop := c.next
+	last := hop == c.hops-1
+	if !last && p.used > 0 && p.used+c.bytes > n.buffer {
+		return
+	}
+	p.waiting = slices.Delete(p.waiting, 0, 1)
+	p.busy = true
+	e := end{n.now + c.takes, c, hop}
+	at, _ := slices.BinarySearchFunc(n.ends, e.at+1, func(o end, t int64) int { return int(o.at - t) })
+	n.ends = slices.Insert(n.ends, at, e)
+	if last {
+		c.lands = e.at
+		return
+	}
+	c.next++
+	p.used += c.bytes
+	if p.held = append(p.held, c); len(p.held) == 1 {
+		n.want(c)
+	}
+}
+
+// finish frees a wire, and the room where the chunk came from, for those that wait.
+func (n *credits) finish(e end) {
+	if e.hop > 0 {
+		from := e.c.path[e.hop-1]
+		p := &n.ports[from]
+		p.held = slices.Delete(p.held, 0, 1)
+		p.used -= e.c.bytes
+		if len(p.held) > 0 {
+			n.want(p.held[0])
+		}
+		n.try(from)
+	}
+	n.ports[e.c.path[e.hop]].busy = false
+	n.try(e.c.path[e.hop])
+}

@@ -1,0 +1,129 @@
+package emulate_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// Four chunks, headers included.
+const fourChunks = 4 * (chunk + 66)
+
+// Where nobody is in the way, buffers cost nothing; where wires are shared, no less comes
+// through than without.
+func TestBuffersThatSuffice(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		flows []flow
+		want  float64 // in message times, of the last
+	}{
+		{"within a leaf", []flow{{0, 1, -1}}, 1},
+		{"over a spine", []flow{{0, 3, 1}}, 1},
+		{"apart", []flow{{0, 2, 0}, {1, 3, 1}}, 1},
+		{"one uplink", []flow{{0, 2, 0}, {1, 3, 0}}, 2},
+		{"one server hears two", []flow{{0, 3, 0}, {2, 3, 0}}, 2},
+		{"one server sends two", []flow{{0, 3, 0}, {0, 2, 1}}, 2},
+	} {
+		for _, buffer := range []int{1, fourChunks} {
+			_, f := lossless(t, buffer, "FT(2;2,3)")
+			last := time.Duration(0)
+			for _, d := range play(f, epoch, c.flows, message) {
+				last = max(last, d)
+			}
+			if !near(last.Seconds(), c.want*ideal(f), 0.04) {
+				t.Errorf("%s, buffers of %d bytes: %.3f message times, want %v", c.name, buffer, last.Seconds()/ideal(f), c.want)
+			}
+		}
+	}
+}
+
+// A flow to a server that nobody else sends to waits behind another to a server that
+// three send to: they share the buffers of a leaf and a spine. Without an end of buffers
+// it does not.
+func TestHeadOfLine(t *testing.T) {
+	flows := []flow{
+		{0, 6, 0}, // to the server that is busy
+		{1, 7, 0}, // beside it to another of its leaf
+		{3, 6, 1}, {4, 6, 2},
+	}
+	for _, c := range []struct {
+		buffer   int
+		low, top float64 // message times of the second flow
+	}{{0, 1.4, 2.1}, {fourChunks, 2.7, 3.1}} {
+		_, f := lossless(t, c.buffer, "FT(2;3,3)")
+		got := play(f, epoch, flows, message)[1].Seconds() / ideal(f)
+		if got < c.low || got > c.top {
+			t.Errorf("buffers of %d bytes: the flow beside takes %.2f message times, want %v to %v", c.buffer, got, c.low, c.top)
+		}
+	}
+}
+
+// Whatever is sent arrives, no two chunks at a server in less than the time that each
+// takes on its cable, those of a flow in order.
+func TestLosslessDelivers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 15))
+	for range 20 {
+		_, f := lossless(t, 1+rng.IntN(3*chunk), "FT(2;3,3)")
+		type sent struct{ src, dst, path, flight int }
+		var under []sent
+		now := epoch
+		for range 400 {
+			s := sent{src: rng.IntN(9), dst: rng.IntN(9), path: rng.IntN(3)}
+			if s.src == s.dst {
+				continue
+			}
+			now = now.Add(time.Duration(rng.IntN(int(time.Millisecond))))
+			var ok bool
+			if _, s.flight, ok = f.Reserve(s.src, s.dst, s.path, chunk, now); !ok {
+				t.Fatal("a healthy fabric has no way")
+			}
+			under = append(under, s)
+		}
+		end := now.Add(time.Minute)
+		arrived := map[int][]time.Time{}
+		flows := map[[3]int]time.Time{}
+		for _, s := range under {
+			at, ok := f.Landed(s.flight, end)
+			if !ok {
+				t.Fatalf("from %d to %d: not arrived after a minute", s.src, s.dst)
+			}
+			key := [3]int{s.src, s.dst, s.path}
+			if !at.After(flows[key]) {
+				t.Errorf("from %d to %d: out of order", s.src, s.dst)
+			}
+			flows[key] = at
+			arrived[s.dst] = append(arrived[s.dst], at)
+		}
+		each := time.Duration((chunk + 66) * 8 * int(time.Second) / rate)
+		for dst, times := range arrived {
+			for i, a := range times {
+				for _, b := range times[:i] {
+					if d := a.Sub(b).Abs(); d < each {
+						t.Fatalf("server %d: two chunks within %v", dst, d)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Phases without a shared link run at full rate in any order of their messages.
+func TestLosslessPhases(t *testing.T) {
+	tree, f := lossless(t, fourChunks, "FT(2;4,4)")
+	n, took := tree.Servers(), time.Duration(0)
+	for p := 1; p < n; p++ {
+		var flows []flow
+		for src := range n {
+			dst := (src + p) % n
+			flows = append(flows, flow{src, dst, dst % 4})
+		}
+		last := time.Duration(0)
+		for _, d := range play(f, epoch.Add(took), flows, message) {
+			last = max(last, d)
+		}
+		took += last
+	}
+	if got := float64(n-1) * ideal(f) / took.Seconds(); !near(got, 1, 0.01) {
+		t.Errorf("linear shift over d-mod-k: efficiency %.3f", got)
+	}
+}
