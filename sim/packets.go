@@ -101,21 +101,21 @@ func choiceOf(j *Job) credit.Choice {
 // A carrier carries the fragments of a rule in packets.
 type carrier struct {
 	stage
-	job   *Job
-	rule  rule
-	e     *credit.Engine
-	wires *credit.Wires
-	up    []int32 // [leaf·spines+spine] link
-	tree  *topology.Tree
-	wire  map[int32]int32 // tree's wire of a link
-	flit  credit.Time
-	// choice between links, by the plan's routing
-	choice credit.Choice
+	job    *Job
+	rule   rule
+	e      *credit.Engine
+	wires  *credit.Wires
+	up     []int32 // [leaf·spines+spine] link
+	tree   *topology.Tree
+	wire   map[int32]int32 // tree's wire of a link
+	flit   credit.Time
+	choice credit.Choice // between links, by the plan's routing
 
 	open  []load // fragments under way
 	free  []int32
 	queue [][]int32 // by server: those that have packets left to send, in turn
 	under int
+	asked credit.Time // when the engine will call; 0: it will not
 }
 
 // A load is a fragment under way.
@@ -288,6 +288,7 @@ func (c *carrier) Received(_ *credit.Engine, _, _ int32, m credit.Message, now c
 // Called does what is due.
 func (c *carrier) Called(_ *credit.Engine, _ int32, now credit.Time) {
 	c.now = max(c.now, float64(now)/1e12)
+	c.asked = 0
 	for len(c.moments) > 0 && c.moments[0].at <= c.now {
 		m := heap.Pop(&c.moments).(moment)
 		switch m.kind {
@@ -302,10 +303,14 @@ func (c *carrier) Called(_ *credit.Engine, _ int32, now credit.Time) {
 	c.ask()
 }
 
-// ask asks the engine for the next moment.
+// ask asks the engine for the next moment, unless it has been asked for that or an earlier one.
 func (c *carrier) ask() {
-	if len(c.moments) > 0 {
-		c.e.Call(credit.Time(c.moments[0].at*1e12)+1, 0)
+	if len(c.moments) == 0 {
+		return
+	}
+	if at := credit.Time(c.moments[0].at*1e12) + 1; c.asked == 0 || at < c.asked {
+		c.asked = at
+		c.e.Call(at, 0)
 	}
 }
 
