@@ -61,8 +61,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// What holds of every row: servers around their mean, packets in order wherever paths are
-// given, and a synchronised shift without dead links at about the full rate between barriers
+// What holds of every row: servers around their mean, packets in order where paths are given
+// and there is one lane (on several they overtake each other), and a synchronised shift without dead links at about the full rate between barriers
 // (servers are late by 0.1 of a fragment, and cables and switches take as long).
 func TestFigures(t *testing.T) {
 	for _, f := range worked(t, tiny(t)) {
@@ -70,7 +70,7 @@ func TestFigures(t *testing.T) {
 		switch {
 		case f.Least.Median > f.Share.Median || f.Most.Median < f.Share.Median || f.Most.Max > 1.001:
 			t.Errorf("%+v: servers", f)
-		case !sprayed && (f.Early.Max > 0 || f.Held.Max > 0):
+		case !sprayed && f.Lanes == 1 && (f.Early.Max > 0 || f.Held.Max > 0):
 			t.Errorf("%+v: out of order on one path", f)
 		case sprayed && f.Early.Max > 0 && f.Held.Max == 0:
 			t.Errorf("%+v: early, and nothing held", f)
