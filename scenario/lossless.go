@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -66,6 +67,16 @@ func (d *document) lossless(at field) Lossless {
 		d.fail(at, "a buffer of %s has no room for a packet of %s", x.Buffer, x.Packet)
 	}
 	return x
+}
+
+// suitsLossless says whether the fabric can be lossless as asked for. Others than the
+// emulation leave it to simulations.
+func (f Fabric) suitsLossless() error {
+	x := f.Lossless
+	if f.Kind == Emulate && x.On && (x.Lanes > 1 || x.Queues != QueuesFIFO || x.Order != OrderTurns) {
+		return errors.New("an emulated fabric has one lane, a FIFO at each input, and servers that send in turns; leave lanes, queues and order out")
+	}
+	return nil
 }
 
 // Scale sets the size of packets, and has buffers hold as many of them as before.

@@ -59,6 +59,9 @@ func (s *Scenario) overrideFabric(o Overrides) error {
 		if err := s.Fabric.suitsWorkers(); err != nil {
 			return fmt.Errorf("--fabric %s: fabric.workers: %w", o.Fabric, err)
 		}
+		if err := s.Fabric.suitsLossless(); err != nil {
+			return fmt.Errorf("--fabric %s: fabric.lossless: %w", o.Fabric, err)
+		}
 		for _, c := range s.Cases {
 			if err := c.suitsFabric(s); err != nil {
 				return fmt.Errorf("--fabric %s: case %q: %w", o.Fabric, c.Name, err)

@@ -97,6 +97,11 @@ func TestOverrideRefuses(t *testing.T) {
 	if err := inProcesses.Override(scenario.Overrides{Fabric: "emulate"}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("processes on clocks: error %v, want %q", err, want)
 	}
+	lanes := read(t, small+"fabric: {lossless: {queues: per-output}}\ncases: [{}]")
+	want = "--fabric emulate: fabric.lossless: an emulated fabric has one lane"
+	if err := lanes.Override(scenario.Overrides{Fabric: "emulate"}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("queues per output over clocks: error %v, want %q", err, want)
+	}
 	sprayed := read(t, small+"cases: [{name: a, routing: spray}]")
 	want = `--fabric emulate: case "a": an emulated fabric delivers each connection in order`
 	if err := sprayed.Override(scenario.Overrides{Fabric: "emulate"}); err == nil || !strings.Contains(err.Error(), want) {

@@ -260,6 +260,9 @@ func (d *document) fabric(at field, s *Scenario) bool {
 			d.fail(f.get("workers"), "%v", err)
 		}
 	}
+	if err := s.Fabric.suitsLossless(); err != nil {
+		d.fail(f.get("lossless"), "%v", err)
+	}
 	return d.rate(f.get("rate"), s) && good
 }
 

@@ -103,6 +103,7 @@ func TestRefuses(t *testing.T) {
 		// Cases.
 		{"schedule", small + "cases: [{schedule: fours}]", `cases[0].schedule: no schedule "fours"; there are linear-shift, xor, bandwidth-optimal, fors, fors-closed,`},
 		{"routing", small + "cases: [{routing: ftre}]", "there are ftree, minhop, spread, ecmp, spray, adaptive, opensm-minhop, "},
+		{"lanes in the emulation", small + "fabric: {kind: emulate, lossless: {lanes: 4}}\n" + c, "fabric.lossless: an emulated fabric has one lane, a FIFO at each input"},
 		{"spray in the emulation", small + "fabric: emulate\ncases: [{routing: spray}]", "cases[0].routing: an emulated fabric delivers each connection in order"},
 		{"adaptive without credits", small + "fabric: hosts\ncases: [{mode: unsync, routing: adaptive}]", "cases[0].routing: routing adaptive goes by credits, which this fabric has not; write fabric.lossless"},
 		{"spray on hosts", small + "fabric: hosts\ncases: [{mode: unsync, routing: spray}]", "cases[0].routing: evbench does not set the routes of plain hosts; where their switches spray"},

@@ -11,7 +11,8 @@ import (
 // free, and there is room for all of it in the buffer at the far end: the chunks behind
 // it wait, wherever they want to go. It goes on as soon as it begins to arrive, and
 // gives its room back when the last of it has left. Wires serve in the order in which
-// chunks came to the head; servers take what arrives.
+// chunks came to the head; servers take what arrives, and send a chunk of each of their
+// flows in turn, however many of each have been offered.
 //
 // Time is worked out as far as somebody has asked. A chunk that is offered for an earlier
 // time is offered then.
@@ -22,7 +23,11 @@ type credits struct {
 	ends   []end // rising
 	flying map[int]*flight
 	last   int
+	turns  map[flow]int // of the chunk offered last
 }
+
+// A flow is from a server over its first wire to another on one path.
+type flow struct{ from, over, to topology.Wire }
 
 // A port is one direction of a cable and the buffer that it leads to.
 type port struct {
@@ -30,12 +35,14 @@ type port struct {
 	waiting []*flight // for the wire
 	held    []*flight // in the buffer, in order of arrival
 	used    int       // bytes of it
+	turn    int       // of a server: of the chunk that it has sent last
 }
 
 // A flight is a chunk on its way.
 type flight struct {
 	path       [4]topology.Wire
 	hops, next int // wires of the path; the one that it takes next
+	turn       int // in which its server sends it
 	bytes      int
 	takes      int64 // ns on a wire
 	lands      int64 // known once it is on its last wire, else 0
@@ -49,7 +56,7 @@ type end struct {
 }
 
 func newCredits(wires, buffer int) *credits {
-	return &credits{buffer: buffer, ports: make([]port, wires), flying: map[int]*flight{}}
+	return &credits{buffer: buffer, ports: make([]port, wires), flying: map[int]*flight{}, turns: map[flow]int{}}
 }
 
 // offer puts a chunk into the queue of its server, and returns its number, from 1.
@@ -57,6 +64,9 @@ func (n *credits) offer(path []topology.Wire, bytes int, takes, at int64) int {
 	n.advance(at)
 	c := &flight{hops: len(path), bytes: bytes, takes: takes}
 	copy(c.path[:], path)
+	key := flow{path[0], path[1], path[len(path)-1]}
+	c.turn = max(n.turns[key]+1, n.ports[path[0]].turn)
+	n.turns[key] = c.turn
 	n.last++
 	n.flying[n.last] = c
 	n.want(c)
@@ -93,10 +103,14 @@ func (n *credits) advance(to int64) {
 	n.now = max(n.now, to)
 }
 
-// want has a chunk wait for its next wire.
+// want has a chunk wait for its next wire: at its server for its turn.
 func (n *credits) want(c *flight) {
 	p := &n.ports[c.path[c.next]]
-	p.waiting = append(p.waiting, c)
+	at := len(p.waiting)
+	for c.next == 0 && at > 0 && p.waiting[at-1].turn > c.turn {
+		at--
+	}
+	p.waiting = slices.Insert(p.waiting, at, c)
 	n.try(c.path[c.next])
 }
 
@@ -114,7 +128,7 @@ func (n *credits) try(w topology.Wire) {
 		return
 	}
 	p.waiting = slices.Delete(p.waiting, 0, 1)
-	p.busy = true
+	p.busy, p.turn = true, c.turn
 	e := end{n.now + c.takes, c, hop}
 	at, _ := slices.BinarySearchFunc(n.ends, e.at+1, func(o end, t int64) int { return int(o.at - t) })
 	n.ends = slices.Insert(n.ends, at, e)

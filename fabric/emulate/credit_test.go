@@ -127,3 +127,24 @@ func TestLosslessPhases(t *testing.T) {
 		t.Errorf("linear shift over d-mod-k: efficiency %.3f", got)
 	}
 }
+
+// A server that has been offered two messages sends a chunk of each in turn.
+func TestTurns(t *testing.T) {
+	_, f := lossless(t, fourChunks, "FT(2;2,3)")
+	var flights [2][8]int
+	for i, dst := range []int{2, 4} {
+		for k := range flights[i] {
+			_, flights[i][k], _ = f.Reserve(0, dst, 0, chunk, epoch)
+		}
+	}
+	var last time.Time
+	for k := range flights[0] {
+		for i := range flights {
+			at, ok := f.Landed(flights[i][k], epoch.Add(time.Second))
+			if !ok || k > 0 && !at.After(last) {
+				t.Fatalf("chunk %d of message %d: %v, %v after the one before", k, i, ok, at.Sub(last))
+			}
+			last = at
+		}
+	}
+}

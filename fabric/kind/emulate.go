@@ -2,6 +2,7 @@ package kind
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -33,13 +34,19 @@ type emulatedFabric struct {
 
 // Emulated makes the model of a fabric.
 func Emulated(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
-	model, err := emulate.New(emulate.Options{Tree: s.Tree, Rate: s.Fabric.Rate, MTU: s.Fabric.MTU})
+	o := emulate.Options{Tree: s.Tree, Rate: s.Fabric.Rate, MTU: s.Fabric.MTU}
+	nic := "none: links are clocks in user space"
+	if x := s.Fabric.Lossless; x.On {
+		o.Buffer = int(x.Buffer)
+		nic += fmt.Sprintf(", inputs of switches hold %s", x.Buffer)
+	}
+	model, err := emulate.New(o)
 	if err != nil {
 		return nil, err
 	}
 	f := &emulatedFabric{model: model, info: info(s.Fabric), seed: s.Seed, tree: s.Tree, changes: make(chan linkChange, 1)}
 	f.info.Model = true
-	f.info.NIC = "none: links are clocks in user space"
+	f.info.NIC = nic
 	f.Launcher = workers.Threads{Sockets: workers.Sockets{Virtual: true}, Options: func(int) tcp.Options {
 		return tcp.Options{Addr: "127.0.0.1:0", Pace: model}
 	}}

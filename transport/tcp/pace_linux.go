@@ -9,9 +9,9 @@ const (
 	minChunk, maxChunk = 4 << 10, 64 << 10
 
 	// chunksInFlight keeps a link busy while the thread wakes up for the chunk
-	// that has arrived. Where the Pacer cannot say beforehand when that is, more are
-	// needed: the next one then asks late.
-	chunksInFlight, chunksUnknown = 2, 4
+	// that has arrived. Where the Pacer cannot say beforehand when that is, a thread
+	// that wakes up late would lose time: then it has about a whole message.
+	chunksInFlight, chunksUnknown = 2, chunksPerMessage
 
 	// maxLate is how late a thread may wake up without the model noticing: the
 	// next chunk asks as of when the one before it arrived.
