@@ -148,3 +148,34 @@ func TestTurns(t *testing.T) {
 		}
 	}
 }
+
+// All send to all without phases, each to the others in an order of its own, two at a
+// time, over d-mod-k.
+func TestBlockingWithoutPhases(t *testing.T) {
+	efficiency := func(buffer int) float64 {
+		tree, f := lossless(t, buffer, "FT(2;4,4)")
+		n := tree.Servers()
+		rng := rand.New(rand.NewPCG(1, 15))
+		var flows []flow
+		for src := range n {
+			for _, dst := range rng.Perm(n) {
+				if dst != src {
+					flows = append(flows, flow{src, dst, dst % 4})
+				}
+			}
+		}
+		last := time.Duration(0)
+		for _, d := range play(f, epoch, flows, message) {
+			last = max(last, d)
+		}
+		return float64(n-1) * ideal(f) / last.Seconds()
+	}
+	for _, c := range []struct {
+		buffer    int
+		low, high float64
+	}{{0, 0.97, 1}, {1, 0.55, 0.61}, {fourChunks / 2, 0.66, 0.72}, {fourChunks, 0.7, 0.76}} {
+		if got := efficiency(c.buffer); got < c.low || got > c.high {
+			t.Errorf("buffers of %d bytes: efficiency %.3f, want %v to %v", c.buffer, got, c.low, c.high)
+		}
+	}
+}
