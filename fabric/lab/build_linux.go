@@ -26,6 +26,9 @@ type Lab struct {
 	mu       sync.Mutex   // links change one at a time; guards down and commands
 	down     map[int]bool // by cable
 	commands []*exec.Cmd
+
+	filterMu sync.Mutex
+	filters  map[Node]*conn // of nodes whose packet filter has been asked
 }
 
 // A namespace is a node as the kernel has it.
@@ -44,7 +47,7 @@ func Start(ctx context.Context, o Options) (*Lab, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lab: %w", err)
 	}
-	b := &Lab{layout: newLayout(o), home: home, rate: o.Rate, down: map[int]bool{}}
+	b := &Lab{layout: newLayout(o), home: home, rate: o.Rate, down: map[int]bool{}, filters: map[Node]*conn{}}
 	return b.start(ctx)
 }
 
@@ -196,6 +199,9 @@ func (b *Lab) Close() error {
 	for _, c := range b.commands {
 		c.Process.Kill() // an error says that it has ended already
 	}
+	for _, c := range b.filters {
+		c.many.Close()
+	}
 	var errs []error
 	for n, ns := range b.nodes {
 		if ns.conn != nil {
@@ -207,7 +213,7 @@ func (b *Lab) Close() error {
 			}
 		}
 	}
-	b.nodes, b.commands = nil, nil
+	b.nodes, b.commands, b.filters = nil, nil, nil
 	if b.home >= 0 {
 		errs = append(errs, unix.Close(b.home))
 		b.home = -1

@@ -20,26 +20,42 @@ func (b *Lab) ListFilter(n Node, m Message, f func(entry []byte) error) error {
 	return b.filter(n, func(c *conn) error { return c.list(m, f) })
 }
 
-// filter opens a socket for one request: few nodes have anything to filter.
+// filter makes a request on the node's socket, which is opened by the first and stays
+// open: few nodes have anything to filter, and to close one after a change takes the
+// kernel tens of milliseconds (a grace period).
 func (b *Lab) filter(n Node, f func(*conn) error) error {
-	err := b.In(n, func() error {
-		s, err := nl.GetNetlinkSocketAt(netns.None(), netns.None(), unix.NETLINK_NETFILTER)
-		if err != nil {
-			return err
-		}
-		defer s.Close()
-		return f(&conn{many: &nl.SocketHandle{Socket: s}})
-	})
+	c, err := b.filterConn(n)
+	if err == nil {
+		err = f(c)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: packet filter: %w", b.names[n], err)
 	}
 	return nil
 }
 
+func (b *Lab) filterConn(n Node) (*conn, error) {
+	b.filterMu.Lock()
+	defer b.filterMu.Unlock()
+	if c := b.filters[n]; c != nil {
+		return c, nil
+	}
+	err := b.In(n, func() error {
+		s, err := nl.GetNetlinkSocketAt(netns.None(), netns.None(), unix.NETLINK_NETFILTER)
+		if err == nil {
+			b.filters[n] = &conn{many: &nl.SocketHandle{Socket: s}}
+		}
+		return err
+	})
+	return b.filters[n], err
+}
+
 // transact puts requests between the marks of a transaction. The kernel has
 // answered when sendto returns: an error of the whole to the first mark, else to
 // each request that fails, and here to the last.
 func (c *conn) transact(messages []Message) error {
+	c.many.Socket.Lock()
+	defer c.many.Socket.Unlock()
 	tables := []byte{unix.AF_UNSPEC, 0, 0, unix.NFNL_SUBSYS_NFTABLES}
 	first := atomic.AddUint32(&c.many.Seq, uint32(len(messages)+2)) - uint32(len(messages)) - 1
 	buf := Message{Kind: unix.NFNL_MSG_BATCH_BEGIN, Data: tables}.append(nil, first)
