@@ -167,7 +167,7 @@ func TestBuildRefuses(t *testing.T) {
 		{"pinned without a schedule", healthy, plan.Options{Routing: "pinned"}, "routing pinned needs a schedule"},
 		{"objective of another schedule", healthy, plan.Options{Schedule: "xor", Objective: "paths"}, "only the schedule fors has objectives"},
 		{"unknown objective", healthy, plan.Options{Schedule: "fors", Objective: "speed"}, "there are phases, paths, balanced"},
-		{"unknown engine", healthy, plan.Options{Schedule: "linear-shift", Routing: "magic"}, "there are ftree, minhop, spread, ecmp, spray, opensm-minhop, "},
+		{"unknown engine", healthy, plan.Options{Schedule: "linear-shift", Routing: "magic"}, "there are ftree, minhop, spread, ecmp, spray, adaptive, opensm-minhop, "},
 		{"unknown schedule", healthy, plan.Options{Schedule: "magic"}, "linear-shift"},
 		{"too many servers", topologytest.Tree(t, topology.Options{Ports: 254, Leaves: 200}), plan.Options{Schedule: "linear-shift"}, "50800 servers"},
 		{"xor of 15", topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 5}), plan.Options{Schedule: "xor"}, "power of two"},

@@ -210,7 +210,7 @@ func TestForTree(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := routing.ForTree("magic", detour, routing.Options{}); err == nil ||
-		!strings.Contains(err.Error(), `"magic": no such engine; there are ftree, minhop, spread, ecmp, opensm-minhop, `) {
+		!strings.Contains(err.Error(), `"magic": no such engine; there are ftree, minhop, spread, ecmp, spray, adaptive, opensm-minhop, `) {
 		t.Error(err)
 	}
 	small := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2})
