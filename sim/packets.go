@@ -236,7 +236,7 @@ func (c *carrier) slot() int32 {
 // via returns by which link a fragment leaves its leaf, plus one; 0 where switches decide.
 func (c *carrier) via(x *fragment) int32 {
 	leaf := c.plans.nets[c.plans.now].leaf
-	if c.choice != credit.First || leaf[x.src] == leaf[x.dst] {
+	if !c.choice.Tables() || leaf[x.src] == leaf[x.dst] {
 		return 0
 	}
 	path := c.plans.choose(int(x.route), int(x.src), int(x.dst))

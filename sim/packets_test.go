@@ -75,6 +75,7 @@ func TestPacketsCount(t *testing.T) {
 		{results.Unsync, "", "ecmp", func(j *Job) { j.Credits = 2 }},
 		{results.Unsync, "", "ftree", func(j *Job) { j.Lossless.Choice = credit.Random }},
 		{results.Unsync, "", "ftree", func(j *Job) { j.Lossless.Choice, j.Lossless.Lanes = credit.Best, 4 }},
+		{results.Unsync, "", "minhop", func(j *Job) { j.Lossless.Choice = credit.QueueRelief }},
 		{results.Unsync, "", "ftree", func(j *Job) { j.Lossless.InOrder = true }},
 		{results.Unsync, "", "ftree", func(j *Job) { j.Timing.Jitter, j.Timing.Overhead = time.Millisecond, 3e4 }},
 		{results.FreeRunning, "linear-shift", "ftree", func(j *Job) { j.Credits = 2 }},
@@ -117,5 +118,32 @@ func TestPacketsChange(t *testing.T) {
 				t.Errorf("%s %s: %d exchanges with a link dead half of the time, %d without", tt.mode, tt.schedule, o.Exchanges, whole.Exchanges)
 			}
 		}
+	}
+}
+
+// Adaptive groups keep to the tables where nothing is congested. Where two messages of a
+// leaf share a link in each phase, its credit does not tell, but the queue before it does.
+func TestPacketsRelief(t *testing.T) {
+	span := func(choice credit.Choice, down ...string) time.Duration {
+		j := small(t, results.Sync, "linear-shift", "ftree")
+		if down != nil {
+			j = small(t, results.Sync, "linear-shift", "minhop", down...)
+		}
+		j.Duration, j.Lossless = 60*time.Millisecond, lossless(false)
+		j.Lossless.Choice = choice
+		o := packets(t, j)
+		counts(t, j, o)
+		return time.Duration(float64(o.Span) / float64(o.Exchanges))
+	}
+	tables := span(credit.First)
+	for _, choice := range []credit.Choice{credit.Relief, credit.QueueRelief} {
+		if got := span(choice); got != tables {
+			t.Errorf("%v: an exchange takes %v, by tables %v", choice, got, tables)
+		}
+	}
+	tables = span(credit.First, "leaf0-spine1")
+	within(t, "one dead link, by credit", span(credit.Relief, "leaf0-spine1").Seconds(), tables.Seconds(), 0.02)
+	if got := span(credit.QueueRelief, "leaf0-spine1"); got >= tables*95/100 {
+		t.Errorf("one dead link, by queue: an exchange takes %v, by tables %v", got, tables)
 	}
 }

@@ -20,11 +20,17 @@ const (
 	BetterOfTwo
 	// Best takes the one with the least credit in use, drawn among equals.
 	Best
+	// Relief takes the link of the tables, which the message names (Via), unless more than
+	// half of its credit is in use, and then as Best: a subnet manager's adaptive groups.
+	Relief
+	// QueueRelief is Relief that also leaves a link for which another input of its own
+	// switch waits, which FIFO alone knows.
+	QueueRelief
 )
 
 // Choices lists the names, in the order of the constants.
 func Choices() []string {
-	return []string{"tables", "spray", "turns", "ecmp", "better-of-two", "adaptive"}
+	return []string{"tables", "spray", "turns", "ecmp", "better-of-two", "adaptive", "relief", "queue-relief"}
 }
 
 // ParseChoice returns the choice of a name.
@@ -36,6 +42,9 @@ func ParseChoice(name string) (Choice, error) {
 	}
 	return 0, fmt.Errorf("choice of links %q: it must be one of %v", name, Choices())
 }
+
+// Tables reports whether a choice begins with what tables say.
+func (c Choice) Tables() bool { return c == First || c >= Relief }
 
 func (c Choice) String() string { return Choices()[c] }
 
@@ -84,7 +93,7 @@ func (e *Engine) route(node int32, p *packet) int32 {
 		return e.w.First[node]
 	}
 	links := e.r.links(node-int32(e.w.Hosts), p.dst)
-	if p.via > 0 && len(links) > 0 && e.w.From[p.via-1] == node {
+	if p.via > 0 && len(links) > 0 && e.w.From[p.via-1] == node && e.open(p.via-1) {
 		return p.via - 1
 	}
 	switch len(links) {
@@ -108,10 +117,22 @@ func (e *Engine) route(node int32, p *packet) int32 {
 			return b
 		}
 		return a
-	case Best:
+	case Best, Relief, QueueRelief:
 		return e.best(links)
 	}
 	return links[0]
+}
+
+// open reports whether a packet may follow the tables to a link: unless that is congested,
+// with Relief and QueueRelief.
+func (e *Engine) open(l int32) bool {
+	switch {
+	case e.r.Choice < Relief:
+		return true
+	case e.r.Choice == QueueRelief && len(e.ln[l].waiting) > 0:
+		return false
+	}
+	return 2*e.used(l) <= int64(e.p.Lanes*e.p.Buffer)
 }
 
 // best returns the link with the least credit in use, drawn among equals.
