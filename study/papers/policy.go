@@ -97,6 +97,9 @@ func (f *Figure) oneFailure(ctx context.Context, n *routedTree, o *Options) erro
 		medians[i] = total(results.Quantile(values, 0.5))
 	}
 	sync, unsync := medians[0], medians[1]
+	if err := f.creditFailure(ctx, o); err != nil {
+		return err
+	}
 	f.add("one dead link, synchronised", 0, "total", tbit, sync)
 	f.add("one dead link, non-synchronised", 0, "total", tbit, unsync)
 	f.add("one dead link, difference", 0, "total", tbit, unsync-sync)

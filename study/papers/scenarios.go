@@ -62,7 +62,8 @@ func scenarios(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 		"FT(2;20,18), all 360 ports; SW0..17 are leaf0..17, SW18..37 spine0..19; Gbit/s of a server; totals of 326 in Tbit/s",
 		fmt.Sprintf("random spines drawn %d times, in order the first time; Ftree without failures and without whole spines, else Min-Hop after it", draws),
 		fillNote,
-		"not modelled: Ftree's adaptive routing; without phases FORS keeps the path of each pair; if quick, 326 servers with phases only",
+		"without phases FORS keeps the path of each pair; if quick, 326 servers with phases only",
+		creditNote + "; first draw only", adaptiveNote,
 	}
 	for _, x := range fills {
 		n, err := newRoutedTree(topology.Options{Ports: 20, Leaves: 18, Fill: x.fill})
@@ -73,6 +74,12 @@ func scenarios(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 			o.tell(f.Name, "%s%s", c.label, x.suffix)
 			if err := n.scenario(ctx, f, i, draws, o, x.suffix); err != nil {
 				return fmt.Errorf("%s%s: %w", c.label, x.suffix, err)
+			}
+			if o.Quick || x.fill == nil {
+				continue
+			}
+			if err := n.creditScenario(ctx, f, i, o, x.suffix); err != nil {
+				return fmt.Errorf("%s%s, credit: %w", c.label, x.suffix, err)
 			}
 		}
 	}

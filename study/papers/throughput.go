@@ -6,6 +6,7 @@ import (
 
 	"evbench/plan"
 	"evbench/routing"
+	"evbench/sim/credit"
 	"evbench/topology"
 )
 
@@ -24,11 +25,24 @@ type engineCase struct {
 // engineCases are the engines of thesis 4.2.1, without adaptive routing, and two more.
 var engineCases = []engineCase{
 	{"Ftree", 0, named("ftree")},
+	{"Ftree, roots given", 10, rooted("ftree")},
 	{"Ftree to Min-Hop", 10, func(n *routedTree, t *topology.Tree, _ uint64) (*plan.Plan, error) { return n.current(t) }},
 	{"Min-Hop", 10, named(routing.OpenSMMinHop)},
 	{"Up-Down", 10, named(routing.UpDown)},
 	{"DFSSSP", 10, named(routing.DFSSSP)},
 	{"FORS", 10, func(_ *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error) { return fors(t, seed) }},
+}
+
+// rooted routes with an engine that is told the roots, the spines, and so takes the network
+// for a fat tree whatever is dead (thesis 4.2.1).
+func rooted(name string) func(*routedTree, *topology.Tree, uint64) (*plan.Plan, error) {
+	return func(n *routedTree, t *topology.Tree, _ uint64) (*plan.Plan, error) {
+		tables, err := routing.ForTree(name+","+name, t, routing.Options{Workers: 1})
+		if err != nil {
+			return nil, err
+		}
+		return &plan.Plan{Tree: t, Schedule: n.shift, Routing: name, Tables: tables}, nil
+	}
 }
 
 // named routes with an engine from scratch.
@@ -59,7 +73,8 @@ func engines(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 	f.Setup = []string{
 		"FT(2;20,18), all 360 ports; linear shift, synchronised; FORS with its own schedule; Gbit/s of a server", fillNote,
 		fmt.Sprintf("dead links drawn %d times for each number", draws),
-		"not modelled: adaptive routing (the thesis finds it no better), Ftree with failures (OpenSM 3.3.23 refuses a tree that is none)",
+		"Ftree: without failures; OpenSM 3.3.23 refuses a tree that is none, unless its roots are given, as the thesis did",
+		adaptiveNote, creditNoteDrawn,
 	}
 	for _, x := range fills {
 		n, err := newRoutedTree(topology.Options{Ports: 20, Leaves: 18, Fill: x.fill})
@@ -69,6 +84,11 @@ func engines(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 		for _, dead := range o.points(11, 0, 1, 10) {
 			o.tell(f.Name, "%d dead links%s", dead, x.suffix)
 			if err := n.engineRows(ctx, o, f, dead, draws, x.suffix); err != nil {
+				return err
+			}
+		}
+		if x.fill != nil && !o.Quick {
+			if err := n.adaptiveRows(ctx, o, f, x.suffix); err != nil {
 				return err
 			}
 		}
@@ -83,7 +103,7 @@ func (n *routedTree) engineRows(ctx context.Context, o *Options, f *Figure, dead
 			continue
 		}
 		values, err := draw(ctx, many(dead, draws), func(i int) (float64, error) {
-			return n.rate(ctx, dead, o.Seed+uint64(i), c)
+			return n.rate(ctx, dead, o.Seed+uint64(i), c, synchronised)
 		})
 		if err != nil {
 			return fmt.Errorf("%d dead links, %s%s: %w", dead, c.series, suffix, err)
@@ -101,7 +121,7 @@ func many(dead, draws int) int {
 	return draws
 }
 
-func (n *routedTree) rate(ctx context.Context, dead int, seed uint64, c engineCase) (float64, error) {
+func (n *routedTree) rate(ctx context.Context, dead int, seed uint64, c engineCase, rate rater) (float64, error) {
 	t, err := n.dead(dead, seed)
 	if err != nil {
 		return 0, err
@@ -110,7 +130,7 @@ func (n *routedTree) rate(ctx context.Context, dead int, seed uint64, c engineCa
 	if err != nil {
 		return 0, err
 	}
-	return synchronised(ctx, p)
+	return rate(ctx, p)
 }
 
 func racks(ctx context.Context, _ *maker, o *Options, f *Figure) error {
@@ -118,6 +138,7 @@ func racks(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 		"FT(2;20,n) for n racks, no failures, OpenSM's ftree; Tbit/s of all servers",
 		fillNote,
 		"full racks: 20 servers each, 360 in the end",
+		creditNote + ", every third number of racks",
 	}
 	const most = 18
 	o.tell(f.Name, "1 to %d racks", most)
@@ -157,7 +178,10 @@ func racks(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 		f.add("non-synchronised, full racks", x, label, tbit, r[3])
 	}
 	f.add("gain of synchronisation, full racks", most, fmt.Sprint(most), tbit, rows[most-1][2]-rows[most-1][3])
-	return nil
+	if o.Quick {
+		return nil
+	}
+	return f.creditRacks(ctx, o, most)
 }
 
 func synchronisation(ctx context.Context, _ *maker, o *Options, f *Figure) error {
@@ -167,6 +191,7 @@ func synchronisation(ctx context.Context, _ *maker, o *Options, f *Figure) error
 		fmt.Sprintf("dead links drawn %d times for each number", draws),
 		"overhead by load: if what a phase costs beside the messages grew with the load",
 		"sender overhead: if each fragment cost its sender what a phase costs, one at a time (not if quick)",
+		creditNoteDrawn,
 	}
 	for _, fill := range fills {
 		n, err := newRoutedTree(topology.Options{Ports: 20, Leaves: 18, Fill: fill.fill})
@@ -176,10 +201,14 @@ func synchronisation(ctx context.Context, _ *maker, o *Options, f *Figure) error
 		for _, dead := range []int{0, 1, 3, 5} {
 			o.tell(f.Name, "%d dead links%s", dead, fill.suffix)
 			for _, c := range currentCases {
-				if c.slow && o.Quick {
+				if c.slow && o.Quick || c.credit && fill.fill == nil {
 					continue
 				}
-				values, err := n.currentRates(ctx, dead, many(dead, draws), o.Seed, c.rate)
+				drawn := many(dead, draws)
+				if c.credit {
+					drawn = min(drawn, creditDraws)
+				}
+				values, err := n.currentRates(ctx, dead, drawn, o.Seed, c.rate)
 				if err != nil {
 					return err
 				}
@@ -196,13 +225,16 @@ type rater func(context.Context, *plan.Plan) (float64, error)
 // currentCases are the series of fig4.8.
 var currentCases = []struct {
 	series string
-	slow   bool
+	slow   bool // left out if quick
+	credit bool // by the model of packets: for 326 servers, drawn less often
 	rate   rater
 }{
-	{"synchronised", false, synchronised},
-	{"synchronised, overhead by load", false, proportional},
-	{"non-synchronised", false, unsynchronised},
-	{"non-synchronised, sender overhead", true, staggered},
+	{"synchronised", false, false, synchronised},
+	{"synchronised, overhead by load", false, false, proportional},
+	{"non-synchronised", false, false, unsynchronised},
+	{"non-synchronised, sender overhead", true, false, staggered},
+	{"synchronised, credit", true, true, phased(credit.First)},
+	{"non-synchronised, credit", true, true, unphased(credit.First)},
 }
 
 // currentRates returns what a server receives, as things run today, over draws of dead

@@ -1,0 +1,195 @@
+package papers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"evbench/plan"
+	"evbench/results"
+	"evbench/sim"
+	"evbench/sim/credit"
+	"evbench/topology"
+)
+
+// A switch like those of LHCb's network; docs/reference/lossless.md has the sources. The
+// buffer is not published: it is 16 packets here.
+const (
+	switchDelay   = 130 * time.Nanosecond
+	cableDelay    = 50 * time.Nanosecond // 10 m
+	bufferPackets = 16
+)
+
+// What is coarse: packets of 32 KiB in place of 4 KiB, and how many of them a fragment is.
+// Between two barriers little depends on the number, without phases more does.
+const (
+	coarsePacket  = 32 << 10
+	packetsOf     = 144
+	packetsPhased = 16
+)
+
+// lossless is the network with packets and credits: one lane, and one FIFO for each port.
+func lossless(choice credit.Choice) sim.Lossless {
+	return sim.Lossless{
+		Packet: coarsePacket, Buffer: bufferPackets * coarsePacket, Lanes: 1,
+		Delay: switchDelay, Cable: cableDelay, Choice: choice,
+	}
+}
+
+// creditJob is one exchange, with fragments of a number of packets.
+func creditJob(p *plan.Plan, mode string, packets int, choice credit.Choice) *sim.Job {
+	j := job(p, mode)
+	j.Size = func(uint64, int) int { return packets * coarsePacket }
+	j.Credits, j.Duration, j.Seed, j.Lossless = 1, time.Nanosecond, 1, lossless(choice)
+	return j
+}
+
+// phased is synchronised by the model of packets: the phase ends when the last packet has
+// come, and its overhead is the same share of a message.
+func phased(choice credit.Choice) rater {
+	return func(ctx context.Context, p *plan.Plan) (float64, error) {
+		j := creditJob(p, results.Sync, packetsPhased, choice)
+		j.Timing.Overhead = seconds(8 * packetsPhased * coarsePacket / (linkGbit * 1e9) * overheadSec / messageSec)
+		o, err := sim.Packets(ctx, j, nil)
+		return received(o), err
+	}
+}
+
+// unphased is what a server receives without phases by the model of packets: it asks all
+// others for the fragments of one event in the order of their ranks, and then for the next.
+func unphased(choice credit.Choice) rater {
+	return func(ctx context.Context, p *plan.Plan) (float64, error) {
+		o, err := sim.Packets(ctx, creditJob(p, results.Unsync, packetsOf, choice), nil)
+		return min(healthyGbit, received(o)), err
+	}
+}
+
+// creditDraws is how often dead links are drawn at most for the model of packets.
+const creditDraws = 3
+
+var creditNote = fmt.Sprintf("credit: the model of packets, not if quick: one lane, one FIFO for each input port of %d packets; "+
+	"a fragment is %d packets without phases, %d with; 326 servers", bufferPackets, packetsOf, packetsPhased)
+
+var creditNoteDrawn = fmt.Sprintf("%s, drawn %d times", creditNote, creditDraws)
+
+const adaptiveNote = "AR: a leaf takes the port of the tables while at most half of its credit is in use, else the live port with the least in use; " +
+	"AR by queue: nor a port for which another packet waits there; Best: always the live port with the least in use"
+
+// adaptiveCases are the engines of thesis 4.2 with packets and credits.
+var adaptiveCases = []struct {
+	series string
+	plan   func(n *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error)
+	choice credit.Choice
+}{
+	{"Ftree, credit", rooted("ftree"), credit.First},
+	{"Ftree-AR, credit", rooted("ftree"), credit.Relief},
+	{"Ftree-AR by queue, credit", rooted("ftree"), credit.QueueRelief},
+	{"Ftree-AR Best, credit", rooted("ftree"), credit.Best},
+	{"Ftree to Min-Hop, credit", asToday, credit.First},
+	{"Up-Down, credit", rooted("updn"), credit.First},
+	{"Up-Down-AR, credit", rooted("updn"), credit.Relief},
+	{"Up-Down-AR by queue, credit", rooted("updn"), credit.QueueRelief},
+	{"Min-Hop, credit", named("opensm-minhop"), credit.First},
+}
+
+// adaptiveRows adds what the engines of fig4.5 reach with packets and credits.
+func (n *routedTree) adaptiveRows(ctx context.Context, o *Options, f *Figure, suffix string) error {
+	for _, dead := range []int{0, 1, 3, 10} {
+		for _, c := range adaptiveCases {
+			o.tell(f.Name, "%d dead links, %s%s", dead, c.series, suffix)
+			values, err := draw(ctx, many(dead, creditDraws), func(i int) (float64, error) {
+				return n.rate(ctx, dead, o.Seed+uint64(i), engineCase{plan: c.plan}, phased(c.choice))
+			})
+			if err != nil {
+				return fmt.Errorf("%d dead links, %s%s: %w", dead, c.series, suffix, err)
+			}
+			f.add(c.series+suffix, float64(dead), fmt.Sprint(dead), gbit, values...)
+		}
+	}
+	return nil
+}
+
+// creditRacks adds fig4.7 with packets and credits.
+func (f *Figure) creditRacks(ctx context.Context, o *Options, most int) error {
+	var last [2]float64
+	for racks := 3; racks <= most; racks += 3 {
+		o.tell(f.Name, "%d racks, credit", racks)
+		n, err := newRoutedTree(topology.Options{Ports: 20, Leaves: racks, Spines: 20, Fill: fillA[:racks]})
+		if err != nil {
+			return err
+		}
+		p, err := n.over(n.tree, n.ftree)
+		if err != nil {
+			return err
+		}
+		rates := []rater{phased(credit.First), unphased(credit.First)}
+		got, err := draw(ctx, len(rates), func(i int) (float64, error) { return rates[i](ctx, p) })
+		if err != nil {
+			return err
+		}
+		for i, series := range []string{"synchronised, credit", "non-synchronised, credit"} {
+			last[i] = float64(n.tree.Servers()) / 1000 * got[i]
+			f.add(series, float64(racks), fmt.Sprint(racks), tbit, last[i])
+		}
+	}
+	f.add("gain of synchronisation, credit", float64(most), fmt.Sprint(most), tbit, last[0]-last[1])
+	return nil
+}
+
+// creditFailure adds what thesis 4.4 starts from, with packets and credits.
+func (f *Figure) creditFailure(ctx context.Context, o *Options) error {
+	if o.Quick {
+		return nil
+	}
+	n, err := newRoutedTree(topology.Options{Ports: 20, Leaves: 18, Fill: fillA})
+	if err != nil {
+		return err
+	}
+	f.Setup = append(f.Setup, creditNoteDrawn)
+	var medians [2]float64
+	for i, rate := range []rater{phased(credit.First), unphased(credit.First)} {
+		values, err := n.currentRates(ctx, 1, creditDraws, o.Seed, rate)
+		if err != nil {
+			return err
+		}
+		r := f.add("one dead link, "+[]string{"", "non-"}[i]+"synchronised, credit", 0, "total", tbit, values...)
+		for k := range r.Values {
+			r.Values[k] = total(r.Values[k])
+		}
+		medians[i] = r.Value(Median)
+	}
+	f.add("one dead link, difference, credit", 0, "total", tbit, medians[1]-medians[0])
+	return nil
+}
+
+// creditScenario adds a scenario of fig6.5 with packets and credits.
+func (n *routedTree) creditScenario(ctx context.Context, f *Figure, index int, o *Options, suffix string) error {
+	t, err := failureCases[index].dead(n.tree, 0, o.Seed)
+	if err != nil {
+		return err
+	}
+	p, err := n.current(t)
+	if err != nil {
+		return err
+	}
+	adaptive, err := rooted("ftree")(n, t, o.Seed)
+	if err != nil {
+		return err
+	}
+	cases := []struct {
+		series string
+		plan   *plan.Plan
+		rate   rater
+	}{
+		{scenarioSeries[0], p, phased(credit.First)}, {scenarioSeries[1], p, unphased(credit.First)},
+		{"synchronised, Ftree-AR", adaptive, phased(credit.Relief)}, {"non-synchronised, Ftree-AR", adaptive, unphased(credit.Relief)},
+	}
+	got, err := draw(ctx, len(cases), func(i int) (float64, error) { return cases[i].rate(ctx, cases[i].plan) })
+	if err != nil {
+		return err
+	}
+	for i, c := range cases {
+		f.add(c.series+", credit"+suffix, float64(index), failureCases[index].label, gbit, got[i])
+	}
+	return nil
+}
