@@ -50,7 +50,7 @@ func documented(args []string, log string) int {
 // for a second or longer.
 var lengthy = []string{
 	"accuracy", "controller", "worker", "lab", "failures restore", "routes follow", "reproduce all", "reproduce fig", "table planner", "table routing", "table spraying",
-	"sim --log", "sim scenarios/lhcb", "sim --model phase scenarios/lhcb", "whatif -t FT(2;8,8) --k 2", "whatif -t FT(2;20,18)",
+	"sim --log", "sim scenarios/lhcb", "sim --model phase scenarios/lhcb", "sim --model credit --packet 16KiB scenarios/lhcb", "whatif -t FT(2;8,8) --k 2", "whatif -t FT(2;20,18)",
 }
 
 // isShort reports whether a command is done in a moment, and writes below the working
