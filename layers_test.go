@@ -95,7 +95,8 @@ var layers = []layer{
 	{"fabric/workers", "barrier fabric fabric/hosts/echo fabric/hosts/host internal/wire results scenario transport transport/tcp worker", false},
 	{"internal/sshtest", "", false},
 
-	{"sim/credit", "topology/network", true},
+	{"sim/credit", "routing/lft topology/network", true},
+	{"sim/load", "internal/parallel routing/lft sim/credit", true},
 	{"sim", "barrier internal/parallel internal/unit plan results routing/twolevel scheduler sim/credit topology", true},
 	{"bench/flit", "internal/parallel sim/credit topology/network", true},
 

@@ -220,7 +220,7 @@ func expected(c Case) float64 {
 	offered := c.number("offered")
 	if c["sim"] == OMNeT && c["injection"] != "genrate" {
 		flits := float64(c.int("msg_packets") * c.int("packet_flits"))
-		return 1 / (1/offered - float64(generate)/(flits*omnetFlit))
+		return 1 / (1/offered - float64(credit.FDR().Host.Generate)/(flits*float64(credit.FDRFlit)))
 	}
 	return offered
 }

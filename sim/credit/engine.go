@@ -1,6 +1,9 @@
 package credit
 
-import "fmt"
+import (
+	"fmt"
+	"math/bits"
+)
 
 // A Message is what a source sends to one destination.
 type Message struct {
@@ -139,13 +142,19 @@ func New(p Params, w *Wires, r *Routes, src Source, seed uint64) (*Engine, error
 	return e, nil
 }
 
-// shiftFor returns the width of a bucket of the calendar: about a flit.
-func shiftFor(w *Wires) (shift uint) {
-	for least := w.Flit[0]; least > 1; least >>= 1 {
-		shift++
-	}
-	return shift
+// shiftFor returns the width of a bucket of the calendar, as a power of two: about a flit in
+// a small network, less in a large one, so that few events share a bucket, but wide enough
+// for the calendar to reach some flits ahead.
+func shiftFor(w *Wires) uint {
+	flit := uint64(w.Flit[0])
+	width := max(flit/uint64(1+len(w.To)/linksABucket), flit*reach/buckets)
+	return uint(max(bits.Len64(width), 1) - 1)
 }
+
+const (
+	linksABucket = 64
+	reach        = 64 // flits
+)
 
 // Run handles events until a time, or until there are none.
 func (e *Engine) Run(until Time) error {

@@ -47,7 +47,7 @@ type queue struct {
 	n       int
 }
 
-const buckets = 1 << 12
+const buckets = 1 << 14
 
 func (q *queue) push(e event) {
 	q.n++

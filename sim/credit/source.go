@@ -70,8 +70,10 @@ type Traffic struct {
 	// Bernoulli is the probability of a message in each Every ticks. 0: always one more.
 	Bernoulli float64
 	Every     Time
-	// Pause is the mean in ticks of the exponential time between messages.
+	// Pause is the mean in ticks of the exponential time between messages. It begins Early
+	// ticks before the host could make the next flit: when the last one was made.
 	Pause float64
+	Early Time
 
 	made []int64
 	at   []Time
@@ -105,7 +107,7 @@ func (t *Traffic) Next(h int32, now Time) (Message, bool) {
 		t.at[h] += trials * t.Every
 		m.Start = t.at[h]
 	case t.Pause > 0 && i > 0:
-		m.Start = now + Time(-math.Log(r.unit())*t.Pause)
+		m.Start = max(now, now-t.Early+Time(-math.Log(r.unit())*t.Pause))
 	}
 	return m, true
 }

@@ -1,0 +1,138 @@
+// Package load answers: what do the hosts of a lossless network receive, and how long is a
+// message under way, when each offers so much? It runs single points on sim/credit, and the
+// points of a curve on several processors. What comes of it does not depend on how many.
+//
+// Hosts send messages of one length one after the other. Between two there is a pause of
+// exponential length, which makes the offered load; at a load of 1 there is none. A host that
+// cannot send falls behind and does not catch up: no queue grows at it.
+//
+// The package opens nothing and reads no clock.
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"evbench/internal/parallel"
+	"evbench/routing/lft"
+	"evbench/sim/credit"
+)
+
+// A Fabric is a network with its tables, whose links are all alike.
+type Fabric struct {
+	Params credit.Params
+	Flit   credit.Time // that a flit takes on a link, in ticks
+	wires  *credit.Wires
+	routes *credit.Routes
+}
+
+// FDR returns the network of tables as InfiniBand FDR (credit.FDR); ticks are picoseconds.
+// Tables that lead to ports without a cable are an error.
+func FDR(t *lft.Tables) (*Fabric, error) {
+	f := &Fabric{Params: credit.FDR(), Flit: credit.FDRFlit, wires: credit.NewWires(t.Net, credit.FDRFlit, 0)}
+	var err error
+	if f.routes, err = credit.RoutesOf(t, f.wires); err != nil {
+		return nil, err
+	}
+	if f.routes.Lane != nil {
+		f.Params.Lanes = t.Lanes()
+	}
+	return f, nil
+}
+
+// Hosts returns the number of hosts.
+func (f *Fabric) Hosts() int { return f.wires.Hosts }
+
+// A Load is one point of a curve.
+type Load struct {
+	// Pattern says to whom a host sends. Loads that are run at the same time must not share
+	// one that remembers anything.
+	Pattern credit.Pattern
+	Flits   int64   // of a message
+	Offered float64 // share of what a link carries, above 0 and at most 1
+
+	// What hosts receive is counted from Warm on, for the time of Window. Both are ticks.
+	Warm, Window credit.Time
+	Seed         uint64
+}
+
+// A Point is what came of a load.
+type Point struct {
+	Offered  float64
+	Accepted float64 // received by a host, share of what its link carries; mean over the window
+	Worst    float64 // by the host that received least
+	// Packet is the mean time in ticks of a packet from its last flit's leaving the generator
+	// to the reception of that flit; Message that of a message from its first flit's. Both
+	// count what began and ended in the window; 0: nothing did.
+	Packet, Message float64
+	Packets         int64
+}
+
+// check reports what cannot be run.
+func (l *Load) check() error {
+	switch {
+	case l.Offered <= 0 || l.Offered > 1:
+		return fmt.Errorf("offered load %g: it must be above 0 and at most 1", l.Offered)
+	case l.Flits < 1:
+		return fmt.Errorf("message: %d flits; it needs at least one", l.Flits)
+	case l.Warm < 0 || l.Window < 2:
+		return errors.New("the window is empty")
+	}
+	return nil
+}
+
+// Run runs a load. A network that the model cannot run, and a pair of hosts that the tables
+// do not join, are errors; when ctx ends its error is returned.
+func (f *Fabric) Run(ctx context.Context, l Load) (Point, error) {
+	if err := l.check(); err != nil {
+		return Point{}, err
+	}
+	t := &credit.Traffic{Pattern: l.Pattern, Flits: l.Flits, Early: f.Params.Host.Generate}
+	if l.Offered < 1 {
+		each := float64(f.Flit)/l.Offered - float64(f.Params.Host.Generate)
+		t.Pause = max(0, each) * float64(l.Flits)
+	}
+	t.Start(f.wires.Hosts, l.Seed)
+	e, err := credit.New(f.Params, f.wires, f.routes, t, l.Seed)
+	if err != nil {
+		return Point{}, err
+	}
+	m := &e.Meter
+	m.From, m.Until = l.Warm, l.Warm+l.Window
+	for i := range steps {
+		if err := ctx.Err(); err != nil {
+			return Point{}, err
+		}
+		if err := e.Run(l.Warm + l.Window*credit.Time(i+1)/steps); err != nil {
+			return Point{}, err
+		}
+	}
+	full := float64(l.Window) / float64(f.Flit)
+	p := Point{
+		Offered: l.Offered, Accepted: float64(m.Total()) / full / float64(f.wires.Hosts),
+		Worst:   float64(m.Worst()) / full,
+		Packets: m.Packets,
+	}
+	if m.Packets > 0 {
+		p.Packet = float64(m.Network) / float64(m.Packets)
+	}
+	if m.Messages > 0 {
+		p.Message = float64(m.Waiting) / float64(m.Messages)
+	}
+	return p, nil
+}
+
+// steps is how often a run looks whether it has to stop.
+const steps = 8
+
+// Curve runs loads on several processors, 0 for all there are, and returns their points in
+// the order of the loads. Errors are those of Run; of several the first.
+func (f *Fabric) Curve(ctx context.Context, workers int, loads []Load) ([]Point, error) {
+	out := make([]Point, len(loads))
+	err := parallel.Try(workers, len(loads), func(i int) (err error) {
+		out[i], err = f.Run(ctx, loads[i])
+		return err
+	})
+	return out, err
+}

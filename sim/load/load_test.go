@@ -1,0 +1,106 @@
+package load_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"evbench/routing"
+	"evbench/sim/credit"
+	"evbench/sim/load"
+	"evbench/topology/network"
+)
+
+const microsecond = 1_000_000
+
+func fabric(t *testing.T, name, engine string) *load.Fabric {
+	t.Helper()
+	n, err := network.Parse(name, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := routing.Compute(engine, n, routing.Options{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := load.FDR(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func loads(p credit.Pattern, offered ...float64) (out []load.Load) {
+	for _, o := range offered {
+		out = append(out, load.Load{
+			Pattern: p, Flits: 4 * 32, Offered: o, Warm: 20 * microsecond, Window: 40 * microsecond, Seed: 1,
+		})
+	}
+	return out
+}
+
+// In step, shifts over contention-free tables get the link but for the reports of credits
+// (0.4 %, as the flit-level model); below that hosts receive what is offered.
+func TestShiftsWithoutContention(t *testing.T) {
+	t.Parallel()
+	f := fabric(t, "QFT(3;4,2,4;1,2,4;1,2,1)", routing.QFT)
+	points, err := f.Curve(t.Context(), 2, loads(credit.RandomShifts(f.Hosts(), 1), 1, 0.2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := points[0]; math.Abs(got.Accepted-0.996) > 0.002 || got.Worst < 0.99 {
+		t.Errorf("full load: %+v", got)
+	}
+	if got := points[1]; math.Abs(got.Accepted-0.2) > 0.02 || got.Packet >= got.Message {
+		t.Errorf("load 0.2: %+v", got)
+	}
+	if points[1].Packet < 0.16*microsecond || points[1].Packet > microsecond {
+		t.Errorf("a packet is under way for %g ps", points[1].Packet)
+	}
+}
+
+// Longer messages to random hosts bring less, and what comes does not depend on workers.
+func TestLength(t *testing.T) {
+	t.Parallel()
+	f := fabric(t, "QFT(3;4,2,4;1,2,4;1,2,1)", "ftree")
+	both := loads(credit.Others(f.Hosts()), 1, 1)
+	both[0].Flits, both[1].Flits = 32, 32*32
+	one, err := f.Curve(t.Context(), 1, both)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := f.Curve(t.Context(), 2, both)
+	if err != nil || !slices.Equal(one, two) {
+		t.Errorf("by one %v, by two %v, %v", one, two, err)
+	}
+	if one[1].Accepted > 0.8*one[0].Accepted {
+		t.Errorf("2 KB %g, 64 KB %g of the link", one[0].Accepted, one[1].Accepted)
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	t.Parallel()
+	f := fabric(t, "FT(2;2,2)", "ftree")
+	good := loads(credit.Others(f.Hosts()), 0.5)[0]
+	for _, change := range []func(*load.Load){
+		func(l *load.Load) { l.Offered = 0 }, func(l *load.Load) { l.Offered = 1.1 },
+		func(l *load.Load) { l.Flits = 0 }, func(l *load.Load) { l.Window = 0 },
+	} {
+		bad := good
+		change(&bad)
+		if _, err := f.Run(t.Context(), bad); err == nil {
+			t.Errorf("%+v is run", bad)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := f.Run(ctx, good); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	f.Params.Packet = 0
+	if _, err := f.Run(t.Context(), good); err == nil {
+		t.Error("packets of no flits are sent")
+	}
+}
