@@ -32,6 +32,7 @@ type Series struct {
 	Points []Point
 	Curve  bool // a line without marks, for many points
 	Dots   bool // marks without a line
+	Order  bool // the line joins the points as they come, not by X
 	pen    pen
 }
 
@@ -241,7 +242,10 @@ func positive(list []Series) []Series {
 	return out
 }
 
-// sorted returns the points by X.
+// sorted returns the points as a line joins them.
 func (s Series) sorted() []Point {
+	if s.Order {
+		return s.Points
+	}
 	return slices.SortedFunc(slices.Values(s.Points), func(a, b Point) int { return cmp.Compare(a.X, b.X) })
 }

@@ -90,8 +90,7 @@ func (f *Fabric) Run(ctx context.Context, l Load) (Point, error) {
 	}
 	t := &credit.Traffic{Pattern: l.Pattern, Flits: l.Flits, Early: f.Params.Host.Generate}
 	if l.Offered < 1 {
-		each := float64(f.Flit)/l.Offered - float64(f.Params.Host.Generate)
-		t.Pause = max(0, each) * float64(l.Flits)
+		t.Pause = max(0, float64(l.Flits)*float64(f.Flit)/l.Offered-float64(f.generates(l.Flits)))
 	}
 	t.Start(f.wires.Hosts, l.Seed)
 	e, err := credit.New(f.Params, f.wires, f.routes, t, l.Seed)
@@ -121,6 +120,13 @@ func (f *Fabric) Run(ctx context.Context, l Load) (Point, error) {
 		p.Message = float64(m.Waiting) / float64(m.Messages)
 	}
 	return p, nil
+}
+
+// generates returns how long a host makes a message when nothing is in its way: as fast as
+// its generator can, but for what the link must have taken by then.
+func (f *Fabric) generates(flits int64) credit.Time {
+	h := &f.Params.Host
+	return max(credit.Time(flits)*h.Generate, (credit.Time(flits)-credit.Time(h.Queue+h.Ahead))*f.Flit)
 }
 
 // steps is how often a run looks whether it has to stop.

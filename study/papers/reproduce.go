@@ -1,6 +1,6 @@
 // Package papers computes the figures of E. Stein's thesis ("Smart scheduling and
-// routing for data acquisition networks", Strasbourg 2024) anew, and puts them beside
-// the numbers that its text states.
+// routing for data acquisition networks", Strasbourg 2024) anew, and two of "Quasi Fat
+// Trees for HPC Clouds" (HOTI 2014), and puts them beside the numbers that the texts state.
 //
 // A Figure is data only: rows of a series at a point, with what the thesis says
 // there. Numbers that the thesis shows as a curve, and does not state, are not
@@ -52,7 +52,8 @@ type Options struct {
 type Figure struct {
 	Name    string   `json:"name"` // "fig4.8", "sec6.7.2"
 	Title   string   `json:"title"`
-	Section string   `json:"section"` // of the thesis
+	Paper   string   `json:"paper"`
+	Section string   `json:"section"` // of the paper
 	X       string   `json:"x"`       // what the rows' X is
 	Setup   []string `json:"setup"`   // network, failures, engines, draws
 	Differs string   `json:"differs"` // why ours are not theirs
@@ -67,14 +68,14 @@ type Row struct {
 	Unit   string    `json:"unit"`
 	Values []float64 `json:"values"`           // rising: of all draws
 	Detail bool      `json:"detail,omitempty"` // for drawings; tables leave it out
-	Stated []Stated  `json:"stated,omitempty"` // by the thesis, about this point
+	Stated []Stated  `json:"stated,omitempty"` // by the paper, about this point
 }
 
-// A Stated is a number in the text of the thesis.
+// A Stated is a number in the text of a paper.
 type Stated struct {
 	Of    Statistic `json:"of"`
 	Value float64   `json:"value"`
-	Where string    `json:"where"` // section
+	Where string    `json:"where"` // paper and section
 	Quote string    `json:"quote"` // the words, as printed
 }
 
@@ -113,7 +114,7 @@ type maker struct {
 	fill                    func(context.Context, *maker, *Options, *Figure) error
 }
 
-// makers are all figures, in the order of the thesis.
+// makers are all figures, in the order of the thesis, then those of other papers.
 var makers = []maker{
 	{"fig4.1", "Interval between the failures of a flapping link", "4.1.2", "seconds", flapIntervals},
 	{"fig4.3", "Duration of failures, with and without the correction for flapping", "4.1.2", "seconds", durations},
@@ -131,16 +132,31 @@ var makers = []maker{
 	{"fig6.5", "FORS beside Ftree/Min-Hop in nine failure scenarios", "6.6.2", "scenario", scenarios},
 	{"sec6.6.3", "Time to compute FORS, FT(2;20,18)", "6.6.3", "", forsTimes},
 	{"sec6.7.2", "Forwarding table entries that FORS needs, 326 servers", "6.7.2", "reduction", entries},
+	{"qft8", "Quasi fat tree, random shifts: latency against throughput", "Fig. 8", "MB/s offered", quasiShifts},
+	{"qft9", "Quasi fat tree, random destinations: latency against throughput", "Fig. 9", "MB/s offered", quasiRandom},
 }
 
 // A Listed is the name of a figure and what it shows.
-type Listed struct{ Name, Title, section string }
+type Listed struct{ Name, Title, paper, section string }
 
-// List returns all figures in the order of the thesis.
+const thesis = "thesis"
+
+// paper returns what a figure is of.
+func (m *maker) paper() string {
+	if strings.HasPrefix(m.name, "qft") {
+		return quasiPaper
+	}
+	return thesis
+}
+
+// Source says where a figure stands: paper and section.
+func (f *Figure) Source() string { return f.Paper + " " + f.Section }
+
+// List returns all figures, those of the thesis first, in its order.
 func List() []Listed {
 	var out []Listed
 	for _, m := range makers {
-		out = append(out, Listed{m.name, m.title, m.section})
+		out = append(out, Listed{m.name, m.title, m.paper(), m.section})
 	}
 	return out
 }
@@ -165,7 +181,7 @@ func Make(ctx context.Context, name string, o Options) (*Figure, error) {
 	if o.Merge == 0 {
 		o.Merge = 10 * time.Minute
 	}
-	f := &Figure{Name: m.name, Title: m.title, Section: m.section, X: m.x, Differs: differs[name]}
+	f := &Figure{Name: m.name, Title: m.title, Paper: m.paper(), Section: m.section, X: m.x, Differs: differs[name]}
 	if err := m.fill(ctx, m, &o, f); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -207,7 +223,7 @@ func (f *Figure) add(series string, x float64, label, unit string, values ...flo
 	return &f.Rows[len(f.Rows)-1]
 }
 
-// state puts what the thesis says to the rows it says it of.
+// state puts what the paper says to the rows it says it of.
 func (f *Figure) state() {
 	for i := range f.Rows {
 		r := &f.Rows[i]

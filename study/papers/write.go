@@ -57,7 +57,7 @@ func (r *Report) WriteText(w io.Writer) error {
 
 // writeText writes a figure as a table, a line for each row and stated number.
 func (f *Figure) writeText(w io.Writer) {
-	fmt.Fprintf(w, "\n%s  %s (thesis %s)\n", f.Name, f.Title, f.Section)
+	fmt.Fprintf(w, "\n%s  %s (%s)\n", f.Name, f.Title, f.Source())
 	for _, s := range f.Setup {
 		writeComment(w, "", s)
 	}
@@ -208,7 +208,7 @@ func Choose(names []string) ([]string, error) {
 func WriteList(w io.Writer) error {
 	var lines [][]string
 	for _, l := range List() {
-		lines = append(lines, []string{l.Name, l.Title, "thesis " + l.section})
+		lines = append(lines, []string{l.Name, l.Title, l.paper + " " + l.section})
 	}
 	return show.Align(w, lines)
 }

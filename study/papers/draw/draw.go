@@ -20,6 +20,7 @@ type panel struct {
 	kind  kind
 	logX  bool
 	logY  bool
+	order bool // lines join points in the order of the rows
 	// name returns what a series is called in the chart, "" where it is not in it.
 	name func(series string) string
 }
@@ -54,6 +55,9 @@ var panels = map[string][]panel{
 	"fig5.13": {{x: "reduction", y: "seconds", kind: boxes, logY: true, name: besides()}},
 	"fig6.5":  fills("scenario", boxes),
 
+	"qft8": throughputs,
+	"qft9": throughputs,
+
 	"sec6.6.3": {{x: "1 to 180 dead links", y: "seconds", kind: boxes, logY: true, name: besides()}},
 	"sec6.7.2": {
 		{title: "entries of a switch", x: "reduction", y: "entries", logY: true, name: starting("entries, ")},
@@ -82,6 +86,34 @@ var slowdowns = []panel{
 	{title: "speedup, messages of a leaf over its links", x: "reduction", y: "ratio of durations", name: split(true, false)},
 	{title: "slowdown, routed", x: "reduction", y: "duration / ideal", name: split(false, true)},
 	{title: "speedup, routed", x: "reduction", y: "ratio of durations", name: split(true, true)},
+}
+
+// throughputs are charts of curves parameterized by offered load.
+var throughputs = []panel{
+	{title: "latency of a message", x: "MB/s received by a host", y: "us", logY: true, order: true, name: with(", message")},
+	{title: "latency of a packet in the network", x: "MB/s received by a host", y: "us", logY: true, order: true, name: with(", packet")},
+	{title: "throughput against load", x: "MB/s offered by a host", y: "MB/s received", name: received},
+	{title: "full load, by length of message", x: "KB of a message", y: "MB/s received", logX: true, name: byMessage},
+}
+
+// byMessage takes the sweep on the narrower network, and what the paper states of its own.
+func byMessage(s string) string {
+	engine, rest, _ := strings.Cut(s, ", ")
+	if rest == "by message" {
+		return engine + ", 504 hosts"
+	}
+	if hosts, ok := strings.CutPrefix(rest, "most of "); ok {
+		return engine + ", " + hosts
+	}
+	return ""
+}
+
+// received takes the curves themselves.
+func received(s string) string {
+	if strings.Contains(s, ",") {
+		return ""
+	}
+	return s
 }
 
 func split(ratio, routed bool) func(string) string {
@@ -148,7 +180,7 @@ func starting(prefix string) func(string) string {
 
 // SVG draws a figure.
 func SVG(w io.Writer, f *papers.Figure) error {
-	return figure.WriteCharts(w, f.Name+"  "+f.Title+" (thesis "+f.Section+")", charts(f))
+	return figure.WriteCharts(w, f.Name+"  "+f.Title+" ("+f.Source()+")", charts(f))
 }
 
 // charts returns the charts of a figure that have something to show.
@@ -184,7 +216,7 @@ func (p panel) series(f *papers.Figure, labels map[float64]string) []figure.Seri
 		k := slices.IndexFunc(out, func(s figure.Series) bool { return s.Name == name && s.Curve == curve })
 		if k < 0 {
 			k = len(out)
-			out = append(out, figure.Series{Name: name, Curve: curve, Dots: p.kind == curves && !r.Detail})
+			out = append(out, figure.Series{Name: name, Curve: curve, Dots: p.kind == curves && !r.Detail, Order: p.order})
 		}
 		point := figure.Point{X: r.X, Values: r.Values}
 		for _, s := range r.Stated {
