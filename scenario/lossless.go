@@ -14,7 +14,7 @@ import (
 // needs it for the model credit.
 type Lossless struct {
 	On     bool       // fabric.lossless is given, and not false
-	Packet unit.Bytes // with its headers
+	Packet unit.Bytes // of what the link rate leaves to messages
 	Buffer unit.Bytes // of an input port and lane
 	Lanes  int        // of an input port, that any packet may take
 	Queues string     // QueuesFIFO or QueuesPerOutput

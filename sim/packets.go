@@ -19,7 +19,7 @@ const creditFlit = 64
 
 // A Lossless says what the switches and adapters of a lossless network are like.
 type Lossless struct {
-	Packet int // bytes of a packet, headers included
+	Packet int // bytes of a packet; BitPerSec is without headers
 	Buffer int // bytes of an input port and lane
 	Lanes  int // that a packet may take, any free one at each hop with FIFO
 	// PerOutput has a queue for each output in an input buffer, in common space; else it is

@@ -2,12 +2,12 @@
 // rate? What cannot run on a laptop (326 servers at 200 Gbit/s) is predicted from the
 // plan that a real run would follow, and written as results of the same form.
 //
-// There are two models. Phase is for synchronised event building: a phase takes
-// as long as the busiest wire in it, and then comes a barrier. Fluid is for
-// everything that overlaps: flows share the wires they cross max-min fairly, and
-// virtual time jumps from one start or end of a flow to the next. Both count
-// bytes on full-duplex wires of equal rate with nothing lost and no queue that
-// fills up; a model of packets would stand beside the two.
+// There are three models. Phase is for synchronised event building: a phase takes as long
+// as the busiest wire in it, and then comes a barrier. Fluid is for everything that
+// overlaps: flows share the wires they cross max-min fairly, and virtual time jumps from one
+// start or end of a flow to the next. Both count bytes on full-duplex wires of equal rate
+// with nothing lost and no queue that fills up. Packets is for lossless networks, where
+// packets wait for room in the next buffer and behind each other.
 //
 // Nothing here reads a clock or draws a number that does not come from a seed.
 package sim

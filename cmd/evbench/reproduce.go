@@ -18,10 +18,10 @@ import (
 func reproduceCommand() *cli.Command {
 	return interruptible(&cli.Command{
 		Name:      "reproduce",
-		Usage:     "the figures of the thesis, ours beside what its text states",
+		Usage:     "the figures of the thesis, and two of a paper on quasi fat trees, ours beside what their texts state",
 		ArgsUsage: "FIG…|all|list",
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "quick", Usage: "fewer draws"},
+			&cli.BoolFlag{Name: "quick", Usage: "fewer draws, smaller networks, and no series of the model credit with 326 servers, which take minutes each"},
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write each figure, FIG.csv and FIG.svg, to `DIR` too"},
 			&cli.StringSliceFlag{Name: "log", Usage: "`FILE` with a subnet manager's log, for fig4.1, 4.3, 4.4 and sec4.4 (default: an invented log)"},
 			&cli.IntFlag{Name: "year", Usage: "`Y` of the log's earliest line: OpenSM's times have none"},

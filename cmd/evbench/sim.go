@@ -28,7 +28,7 @@ func simCommand() *cli.Command {
 		Usage:     "work a scenario out in virtual time, and write what a run would write; or a log of failures under policies of fail-over",
 		ArgsUsage: "SCENARIO | --log LOG [--policy P] [SCENARIO]",
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "model", Usage: "`NAME` for all cases: phase (skips those that are not synchronised), fluid, credit: packets that wait for room (default: phase for synchronised cases, fluid for the others, credit for unsynchronised ones with fabric.lossless)"},
+			&cli.StringFlag{Name: "model", Usage: "`NAME` for all cases: phase (skips those that are not synchronised), fluid, credit: packets that wait for room (default: phase for synchronised cases, fluid for the others, credit for unsynchronised, sprayed and adaptive ones with fabric.lossless)"},
 			&cli.StringFlag{Name: "packet", Usage: "of the model credit: packets of `SIZE`, and input buffers that hold as many of them as of fabric.lossless.packet"},
 			&cli.DurationFlag{Name: "quantum", Usage: "of the fluid model: work rates out anew only every `D` (default: exact)"},
 			&cli.StringFlag{Name: "case", Usage: "work out only the case of this `NAME`"},

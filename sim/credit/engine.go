@@ -38,6 +38,7 @@ type packet struct {
 	msg      int32
 	number   uint32 // of this source and destination, for the order
 	lane     int8   // -1: any
+	on       int8   // lane of the buffer that its head came to
 	via      int32
 	from     int32 // channel by which its head came
 	next     int32 // link that it takes, where that is decided ahead

@@ -172,8 +172,24 @@ func (m *perOutput) head(e *Engine, pkt int32) {
 			m.holdBack(e, p.from, at)
 		}
 	}
-	m.out[l].waiting[max(0, p.lane)].push(pkt)
+	m.out[l].waiting[m.lane(e, l, p)].push(pkt)
 	m.tryAt(e, l, m.ready(p))
+}
+
+// lane returns the lane of a packet: its own, or that on which the fewest wait, and of these
+// that with the most room in the next buffer.
+func (m *perOutput) lane(e *Engine, l int32, p *packet) (best int) {
+	if p.lane >= 0 {
+		return int(p.lane)
+	}
+	o, room := &m.out[l], m.room[int(l)*e.p.Lanes:][:e.p.Lanes]
+	for v := range room {
+		switch fewer := o.waiting[v].size - o.waiting[best].size; {
+		case fewer < 0, fewer == 0 && room[v] > room[best]:
+			best = v
+		}
+	}
+	return best
 }
 
 // holdBack has what leaves an input buffer wait until a time: a head that came to an idle
@@ -351,13 +367,16 @@ func (m *perOutput) grant(e *Engine, l, lane, pkt int32) {
 	} else {
 		start = max(start, m.ready(p)+e.p.After)
 		o.begin(e, start)
-		m.cross(e, l, lane, pkt, start)
+		m.cross(e, l, pkt, start)
 	}
-	if o.waiting[lane].size > 0 {
-		m.tryAt(e, l, o.cross)
+	for v := range o.waiting {
+		if o.waiting[v].size > 0 {
+			m.tryAt(e, l, o.cross)
+			break
+		}
 	}
 	e.ln[l].carried += int64(p.flits)
-	p.from, p.hops = l, p.hops+1
+	p.from, p.on, p.hops = l, int8(lane), p.hops+1
 	p.head = start + wire + flit
 	if !m.endless(e, l) {
 		m.room[l*int32(e.p.Lanes)+lane] -= p.flits
@@ -371,13 +390,13 @@ func (m *perOutput) grant(e *Engine, l, lane, pkt int32) {
 }
 
 // cross begins the passage of a packet through a switch.
-func (m *perOutput) cross(e *Engine, l, lane, pkt int32, start Time) {
+func (m *perOutput) cross(e *Engine, l, pkt int32, start Time) {
 	o, p := &m.out[l], &e.pk[pkt]
 	flit := e.w.Flit[l]
 	i := &m.in[p.from]
 	second := max(e.now, m.ready(p)+e.w.Flit[p.from], i.back)
 	s := passage{
-		pkt: pkt, in: p.from, out: l, next: -1, lane: lane, n: p.flits, left: p.flits,
+		pkt: pkt, in: p.from, out: l, next: -1, lane: int32(p.on), n: p.flits, left: p.flits,
 		at: e.now, step: e.p.Cross, tail: p.tail, lag: m.lag,
 		end: max(start+Time(p.flits)*flit, second+e.p.After+Time(p.flits-1)*flit),
 	}
