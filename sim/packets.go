@@ -286,7 +286,7 @@ func (c *carrier) Received(_ *credit.Engine, _, _ int32, m credit.Message, now c
 }
 
 // Called does what is due.
-func (c *carrier) Called(_ *credit.Engine, _ int32, now credit.Time) {
+func (c *carrier) Called(_ *credit.Engine, now credit.Time) {
 	c.now = max(c.now, float64(now)/1e12)
 	c.asked = 0
 	for len(c.moments) > 0 && c.moments[0].at <= c.now {
@@ -310,7 +310,7 @@ func (c *carrier) ask() {
 	}
 	if at := credit.Time(c.moments[0].at*1e12) + 1; c.asked == 0 || at < c.asked {
 		c.asked = at
-		c.e.Call(at, 0)
+		c.e.Call(at)
 	}
 }
 

@@ -105,7 +105,7 @@ type HostParams struct {
 	Ahead, Queue    int
 }
 
-func (p Params) check(r Routes) error {
+func (p Params) check() error {
 	switch {
 	case p.Packet < 1:
 		return fmt.Errorf("packet: %d flits; it needs at least one", p.Packet)

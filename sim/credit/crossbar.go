@@ -226,7 +226,7 @@ func (f *interleaved) reroute(e *Engine, l int32) {
 	c.out[j.out].wait = 0
 	c.waitOut &^= 1 << (j.out & 63)
 	for _, x := range again {
-		p := &e.pk[f.vc[x].pkt]
+		p := &e.pk.at[f.vc[x].pkt]
 		if p.via = 0; e.p.RouteAhead {
 			p.next = e.route(j.from+int32(e.w.Hosts), p)
 		}
@@ -278,7 +278,7 @@ func (f *interleaved) send(e *Engine, k int64, y, pkt int32, head, tail bool) {
 		f.arrive.push(k+j.lag, y)
 		if head {
 			d.packets.push(pkt)
-			e.pk[pkt].hops++
+			e.pk.at[pkt].hops++
 			if e.p.RouteAhead {
 				f.moved = append(f.moved, turning{pkt, j.to + int32(e.w.Hosts)})
 			}
@@ -309,7 +309,7 @@ func (f *interleaved) inject(e *Engine, k int64, h int32) {
 		}
 		return
 	}
-	p := &e.pk[s.pkt]
+	p := &e.pk.at[s.pkt]
 	head := s.to < 0
 	if head {
 		s.to = f.hostLane(e, s, p, e.w.First[h]*f.lanes)

@@ -29,7 +29,7 @@ type Listener interface {
 	// Received is called when all of a message has been received.
 	Received(e *Engine, src, dst int32, m Message, now Time)
 	// Called answers Engine.Call.
-	Called(e *Engine, number int32, now Time)
+	Called(e *Engine, now Time)
 }
 
 type packet struct {
@@ -69,7 +69,6 @@ type line struct {
 type host struct {
 	msg  int32 // -1: none
 	busy bool  // a packet of it has not left
-	rand random
 }
 
 // A model is what a switch does with packets.
@@ -94,14 +93,11 @@ type Engine struct {
 	q    queue
 	now  Time
 	ln   []line
-	pk   []packet
-	free []int32
-	ms   []message
-	msf  []int32
+	pk   pool[packet]
+	ms   pool[message]
 	hs   []host
 	sw   model
 	sort *order // nil: packets of a flow keep their order
-	stop bool
 	err  error
 
 	Meter Meter
@@ -109,7 +105,7 @@ type Engine struct {
 
 // New returns an engine at time 0. The window of the meter is [from, until).
 func New(p Params, w *Wires, r *Routes, src Source, seed uint64) (*Engine, error) {
-	if err := p.check(*r); err != nil {
+	if err := p.check(); err != nil {
 		return nil, err
 	}
 	e := &Engine{p: p, w: w, r: r, src: src, seed: seed, rand: random(mix(seed + 1))}
@@ -138,7 +134,7 @@ func New(p Params, w *Wires, r *Routes, src Source, seed uint64) (*Engine, error
 		e.sw = newPerOutput(e)
 	}
 	for h := range e.hs {
-		e.hs[h] = host{msg: -1, rand: random(mix(seed ^ uint64(h+1)<<20))}
+		e.hs[h] = host{msg: -1}
 	}
 	return e, nil
 }
@@ -164,7 +160,7 @@ func (e *Engine) Run(until Time) error {
 			e.Wake(int32(h))
 		}
 	}
-	for !e.stop && e.err == nil {
+	for e.err == nil {
 		ev, ok := e.q.pop()
 		if !ok {
 			break
@@ -186,7 +182,7 @@ func (e *Engine) handle(ev event) {
 	case evDeliver:
 		e.deliver(ev.a())
 	case evCall:
-		e.ear.Called(e, ev.a(), e.now)
+		e.ear.Called(e, e.now)
 	default:
 		e.sw.handle(e, ev)
 	}
@@ -195,7 +191,7 @@ func (e *Engine) handle(ev event) {
 func (e *Engine) at(t Time, kind int, a, b int32) { e.q.push(event{max(t, e.now), id(kind, a, b)}) }
 
 // Call has the listener called at a time.
-func (e *Engine) Call(t Time, number int32) { e.at(t, evCall, number, 0) }
+func (e *Engine) Call(t Time) { e.at(t, evCall, 0, 0) }
 
 // Wake has a host that had nothing to send ask again.
 func (e *Engine) Wake(h int32) {
@@ -220,12 +216,6 @@ func (e *Engine) Reroute(r *Routes, dead []int32) {
 // Done reports whether nothing more will happen.
 func (e *Engine) Done() bool { return e.q.n == 0 }
 
-// Stop ends Run after the event at hand.
-func (e *Engine) Stop() { e.stop = true }
-
-// Now returns the time.
-func (e *Engine) Now() Time { return e.now }
-
 // more has a host make its next packet, at a time that may lie ahead.
 func (e *Engine) more(h int32, at Time) {
 	s := &e.hs[h]
@@ -235,18 +225,16 @@ func (e *Engine) more(h int32, at Time) {
 		if !ok {
 			return
 		}
-		s.msg = e.newMessage(m)
+		s.msg = e.ms.add(message{Message: m, left: m.Flits})
 		if m.Start > at {
 			at = m.Start
 		}
-		e.ms[s.msg].began = at
+		e.ms.at[s.msg].began = at
 	}
-	m := &e.ms[s.msg]
+	m := &e.ms.at[s.msg]
 	flits := min(int64(e.p.Packet), m.Flits-m.sent)
 	m.sent += flits
-	pkt := e.newPacket()
-	p := &e.pk[pkt]
-	*p = packet{src: h, dst: m.Dst, flits: int32(flits), msg: s.msg, lane: -1, via: m.Via, created: m.Start, from: -1}
+	p := packet{src: h, dst: m.Dst, flits: int32(flits), msg: s.msg, lane: -1, via: m.Via, created: m.Start, from: -1}
 	if e.r.Lane != nil {
 		p.lane = int8(e.r.Lane[int(h)*e.w.Hosts+int(m.Dst)])
 	}
@@ -257,33 +245,31 @@ func (e *Engine) more(h int32, at Time) {
 		s.msg = -1
 	}
 	s.busy = true
-	e.sw.offer(e, h, pkt, max(at, m.Start))
+	e.sw.offer(e, h, e.pk.add(p), max(at, m.Start))
 }
 
-func (e *Engine) newPacket() int32 {
-	if n := len(e.free); n > 0 {
-		i := e.free[n-1]
-		e.free = e.free[:n-1]
-		return i
-	}
-	e.pk = append(e.pk, packet{})
-	return int32(len(e.pk) - 1)
+// A pool holds things by number, and gives the numbers of dropped ones again.
+type pool[T any] struct {
+	at    []T
+	spare []int32
 }
 
-func (e *Engine) newMessage(m Message) int32 {
-	if n := len(e.msf); n > 0 {
-		i := e.msf[n-1]
-		e.msf = e.msf[:n-1]
-		e.ms[i] = message{Message: m, left: m.Flits}
+func (p *pool[T]) add(v T) int32 {
+	if n := len(p.spare); n > 0 {
+		i := p.spare[n-1]
+		p.spare = p.spare[:n-1]
+		p.at[i] = v
 		return i
 	}
-	e.ms = append(e.ms, message{Message: m, left: m.Flits})
-	return int32(len(e.ms) - 1)
+	p.at = append(p.at, v)
+	return int32(len(p.at) - 1)
 }
+
+func (p *pool[T]) drop(i int32) { p.spare = append(p.spare, i) }
 
 // arrived says when the tail of a packet will have been received.
 func (e *Engine) arrived(pkt int32, at Time) {
-	e.pk[pkt].tail = at
+	e.pk.at[pkt].tail = at
 	if e.ear != nil {
 		e.at(at, evDeliver, pkt, 0)
 		return
@@ -292,22 +278,22 @@ func (e *Engine) arrived(pkt int32, at Time) {
 }
 
 func (e *Engine) deliver(pkt int32) {
-	p := &e.pk[pkt]
-	m := &e.ms[p.msg]
+	p := &e.pk.at[pkt]
+	m := &e.ms.at[p.msg]
 	m.left -= int64(p.flits)
-	e.Meter.packet(p, m)
+	e.Meter.packet(p)
 	if e.sort != nil {
 		e.sort.received(&e.Meter, p)
 	}
 	if m.left == 0 {
 		msg, whole := p.msg, m.Message
 		e.Meter.message(m, p.tail)
-		e.msf = append(e.msf, msg)
+		e.ms.drop(msg)
 		if e.ear != nil {
 			e.ear.Received(e, p.src, p.dst, whole, e.now)
 		}
 	}
-	e.free = append(e.free, pkt)
+	e.pk.drop(pkt)
 }
 
 func (e *Engine) unreachable(node int32, p *packet) {

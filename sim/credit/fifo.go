@@ -1,5 +1,7 @@
 package credit
 
+import "math"
+
 // fifo is a switch with one queue for each input port and lane. A stream is a packet on
 // its way from a buffer to the next: the times of its flits follow from when flits came,
 // when room is there and when the link is free, and are worked out ahead as far as these
@@ -61,7 +63,7 @@ func newFIFO(e *Engine) *fifo {
 func (f *fifo) offer(e *Engine, h int32, pkt int32, at Time) {
 	x := f.real + h
 	c := &f.ch[x]
-	p := &e.pk[pkt]
+	p := &e.pk.at[pkt]
 	// The source has all flits at once, so that Delay later they may leave.
 	ready := at + e.p.Host.Before - e.p.Delay
 	c.sent.push(run{c.in, ready, 0, int64(p.flits)})
@@ -102,12 +104,12 @@ func (f *fifo) handle(e *Engine, ev event) {
 		f.try(e, ev.a())
 		return
 	case evRoute:
-		p := &e.pk[ev.a()]
+		p := &e.pk.at[ev.a()]
 		p.next = e.route(ev.b(), p)
 		return
 	}
 	x := ev.a()
-	p := &e.pk[f.ch[x].packets.at(0).pkt]
+	p := &e.pk.at[f.ch[x].packets.at(0).pkt]
 	node := f.node(e, x)
 	l := p.next
 	if !e.p.RouteAhead || x >= f.real {
@@ -172,7 +174,7 @@ func (f *fifo) reroute(e *Engine, l int32) {
 	waiting := e.ln[l].waiting
 	e.ln[l].waiting = nil
 	for _, x := range waiting {
-		p := &e.pk[f.ch[x].packets.at(0).pkt]
+		p := &e.pk.at[f.ch[x].packets.at(0).pkt]
 		p.via, p.next = 0, e.route(f.node(e, x), p)
 		e.at(e.now, evFront, x, 0)
 	}
@@ -191,10 +193,10 @@ func (f *fifo) input(e *Engine, x int32) int32 {
 // next returns which of the waiting inputs is next on a lane, -1 if none may use it.
 func (f *fifo) next(e *Engine, n *line, y int32, lane int8) int {
 	d := &f.ch[y]
-	best, key := -1, int64(math64)
+	best, key := -1, int64(math.MaxInt64)
 	for k, x := range n.waiting {
 		first := f.ch[x].packets.at(0)
-		if p := &e.pk[first.pkt]; p.lane >= 0 && p.lane != lane {
+		if p := &e.pk.at[first.pkt]; p.lane >= 0 && p.lane != lane {
 			continue
 		}
 		if x < f.real {
@@ -224,7 +226,7 @@ func (f *fifo) room(e *Engine, l, y, x int32) bool {
 		return true
 	}
 	d := &f.ch[y]
-	flits := int64(e.pk[f.ch[x].packets.at(0).pkt].flits)
+	flits := int64(e.pk.at[f.ch[x].packets.at(0).pkt].flits)
 	at := f.roomAt(e, d, d.in+flits-1)
 	switch {
 	case at == never:
@@ -252,12 +254,7 @@ func (f *fifo) roomAt(e *Engine, d *channel, flit int64) Time {
 	if m >= d.out {
 		return never
 	}
-	for i := range d.left.size {
-		if r := d.left.at(i); m < r.end() {
-			return r.time(m) + e.p.Credit
-		}
-	}
-	return never
+	return find(&d.left, m).time(m) + e.p.Credit
 }
 
 func (f *fifo) grant(e *Engine, x, y int32) {
@@ -283,7 +280,7 @@ func (f *fifo) advance(e *Engine, x int32) bool {
 	y := c.to
 	d := &f.ch[y]
 	pkt := c.packets.at(0).pkt
-	p := &e.pk[pkt]
+	p := &e.pk.at[pkt]
 	if c.out >= c.in {
 		c.needsData = true
 		return false
@@ -298,7 +295,7 @@ func (f *fifo) advance(e *Engine, x int32) bool {
 	n := int64(p.flits) - c.done
 
 	f.trim(e, c, d)
-	data := f.find(&c.sent, c.out)
+	data := find(&c.sent, c.out)
 	start = max(start, data.time(c.out)+f.wire(e, x)+e.p.Delay)
 	n = min(n, data.end()-c.out)
 	step = max(step, data.step)
@@ -308,7 +305,7 @@ func (f *fifo) advance(e *Engine, x int32) bool {
 				d.needsRoom = true
 				return false
 			}
-			room := f.find(&d.left, m)
+			room := find(&d.left, m)
 			start = max(start, room.time(m)+e.p.Credit)
 			n = min(n, room.end()-m)
 			step = max(step, room.step)
@@ -326,7 +323,7 @@ func (f *fifo) send(e *Engine, x, y int32, r run) {
 	lanes := int32(e.p.Lanes)
 	last := r.time(r.end() - 1)
 	first := c.packets.at(0)
-	p := &e.pk[first.pkt]
+	p := &e.pk.at[first.pkt]
 
 	e.ln[y/lanes].next = last + e.w.Flit[y/lanes]
 	if x < f.real {
@@ -434,7 +431,7 @@ func push(d *deque[run], r run) {
 }
 
 // find returns the run of a flit.
-func (f *fifo) find(d *deque[run], flit int64) run {
+func find(d *deque[run], flit int64) run {
 	for i := d.size - 1; i >= 0; i-- {
 		if r := d.at(i); flit >= r.from {
 			return *r

@@ -188,7 +188,7 @@ func (c *crossbar) init(w *Wires, first, ports, lanes int32) {
 // offer gives a packet to its host's adapter.
 func (f *interleaved) offer(e *Engine, h int32, pkt int32, at Time) {
 	s := &f.hosts[h]
-	s.pkt, s.left, s.to = pkt, e.pk[pkt].flits, -1
+	s.pkt, s.left, s.to = pkt, e.pk.at[pkt].flits, -1
 	s.ready = at + e.p.Host.Before
 	if s.ready > e.now+f.cycle {
 		e.at(s.ready, evFront, h, 0)
@@ -256,7 +256,7 @@ func (f *interleaved) tick(e *Engine) {
 // decide routes the packets whose heads have been sent to a switch.
 func (f *interleaved) decide(e *Engine) {
 	for _, m := range f.moved {
-		p := &e.pk[m.pkt]
+		p := &e.pk.at[m.pkt]
 		p.next = e.route(m.node, p)
 	}
 	f.moved = f.moved[:0]
@@ -278,7 +278,7 @@ func (f *interleaved) arrived(e *Engine, k int64, x int32) {
 func (f *interleaved) first(e *Engine, k int64, x int32) {
 	b := &f.vc[x]
 	b.pkt = *b.packets.at(0)
-	p := &e.pk[b.pkt]
+	p := &e.pk.at[b.pkt]
 	b.left, b.size, b.lane = p.flits, p.flits, p.lane
 	if f.ahead > 0 {
 		f.heads.push(k+f.ahead, x)
@@ -290,7 +290,7 @@ func (f *interleaved) first(e *Engine, k int64, x int32) {
 // ask notes that the head at the front of a buffer waits for a lane of its output.
 func (f *interleaved) ask(e *Engine, x int32) {
 	b := &f.vc[x]
-	p := &e.pk[b.pkt]
+	p := &e.pk.at[b.pkt]
 	j := &f.links[b.link]
 	node := j.to + int32(e.w.Hosts)
 	l := p.next

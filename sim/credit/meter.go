@@ -1,18 +1,20 @@
 package credit
 
+import "slices"
+
 // A Meter counts what arrives at hosts in a window of time.
 type Meter struct {
 	From, Until Time // the window is [From, Until)
 
 	Flits   []int64 // that arrived in the window, by host
-	Packets int64   // created in the window (per packet: see Latency) and received in it
+	Packets int64   // created in the window and received in it
 	Latency Time    // sum of creation to reception of these
 	Network Time    // sum of sent to reception of these
 	Hops    int64   // switches that they passed
 	Least   Time    // least latency of them
 	Most    Time
 
-	// Where switches decide for each packet: flits that came before some that were sent
+	// Where packets may overtake each other: flits that came before some that were sent
 	// earlier from the same host, and the most that a host held at a time until those came.
 	Early, Held int64
 
@@ -43,7 +45,7 @@ func (m *Meter) flits(host int32, at, step Time, n int64) {
 	m.Flits[host] += n
 }
 
-func (m *Meter) packet(p *packet, of *message) {
+func (m *Meter) packet(p *packet) {
 	m.Last = max(m.Last, p.tail)
 	if p.created < m.From || p.tail >= m.Until {
 		return
@@ -73,10 +75,4 @@ func (m *Meter) Total() (n int64) {
 }
 
 // Worst returns the flits of the host that received least.
-func (m *Meter) Worst() int64 {
-	worst := m.Flits[0]
-	for _, f := range m.Flits {
-		worst = min(worst, f)
-	}
-	return worst
-}
+func (m *Meter) Worst() int64 { return slices.Min(m.Flits) }

@@ -1,8 +1,10 @@
 package credit
 
+import "slices"
+
 // An order puts the packets of each source and destination into the order in which they
-// were sent, as the receiver of sprayed packets must. It exists where switches decide for
-// each packet.
+// were sent, as the receiver of sprayed packets must. It exists where they may overtake each
+// other: where switches decide for each packet, and on lanes of which each takes any.
 type order struct {
 	flows map[uint64]*flow
 	held  []int64 // by host: flits that wait for an earlier packet
@@ -51,18 +53,13 @@ func (o *order) received(m *Meter, p *packet) {
 		m.Held = max(m.Held, o.held[p.dst])
 		return
 	}
-	f.next++
-	for again := true; again; {
-		again = false
-		for i, e := range f.early {
-			if e.number == f.next {
-				f.next++
-				o.held[p.dst] -= int64(e.flits)
-				f.early[i] = f.early[len(f.early)-1]
-				f.early = f.early[:len(f.early)-1]
-				again = true
-				break
-			}
+	for f.next++; ; f.next++ {
+		i := slices.IndexFunc(f.early, func(e early) bool { return e.number == f.next })
+		if i < 0 {
+			return
 		}
+		o.held[p.dst] -= int64(f.early[i].flits)
+		f.early[i] = f.early[len(f.early)-1]
+		f.early = f.early[:len(f.early)-1]
 	}
 }

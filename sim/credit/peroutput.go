@@ -13,8 +13,7 @@ type perOutput struct {
 	room  []int32  // credits, by link · lanes + lane
 	gone  []int32  // flits that have left a buffer for good, not reported; as room
 	gen   []Time   // host: when its generator began the packet at hand
-	pass  []passage
-	spare []int32
+	pass  pool[passage]
 	last  []int32 // by packet: the passage that its tail has not completed; -1: none
 	held  []int16 // packets of an input that have not all crossed to an output
 	first []int32 // by link: where the input at its end begins in held
@@ -90,7 +89,7 @@ func newPerOutput(e *Engine) *perOutput {
 // offer has a host's generator begin a packet.
 func (m *perOutput) offer(e *Engine, h int32, pkt int32, at Time) {
 	m.gen[h] = at
-	p := &e.pk[pkt]
+	p := &e.pk.at[pkt]
 	p.from = -1
 	p.head = at + e.p.Host.Before
 	p.tail = p.head
@@ -98,7 +97,7 @@ func (m *perOutput) offer(e *Engine, h int32, pkt int32, at Time) {
 		m.last = append(m.last, -1)
 	}
 	m.last[pkt] = -1
-	if of := &e.ms[p.msg]; of.sent == int64(p.flits) {
+	if of := &e.ms.at[p.msg]; of.sent == int64(p.flits) {
 		of.began = max(at, m.out[e.w.First[h]].cross-e.p.Host.Cross)
 	}
 	e.at(p.head, evRoute, pkt, 0)
@@ -158,7 +157,7 @@ func (m *perOutput) ready(p *packet) Time {
 
 // head queues a packet for its output as soon as its head comes.
 func (m *perOutput) head(e *Engine, pkt int32) {
-	p := &e.pk[pkt]
+	p := &e.pk.at[pkt]
 	node := m.node(e, p)
 	l := e.route(node, p)
 	if l < 0 {
@@ -197,7 +196,7 @@ func (m *perOutput) lane(e *Engine, l int32, p *packet) (best int) {
 func (m *perOutput) holdBack(e *Engine, in int32, until Time) {
 	i := &m.in[in]
 	for _, id := range i.active {
-		s := &m.pass[id]
+		s := &m.pass.at[id]
 		if s.out < 0 {
 			continue
 		}
@@ -227,7 +226,7 @@ func (s *passage) passed(t, flit Time) int32 {
 // settle works out when a passage ends, and those of the same packet farther on.
 func (m *perOutput) settle(e *Engine, id int32) {
 	for id >= 0 {
-		s := &m.pass[id]
+		s := &m.pass.at[id]
 		come := s.tail + s.lag
 		last := s.at + Time(s.left-1)*s.step
 		s.done = max(last, come)
@@ -240,9 +239,9 @@ func (m *perOutput) settle(e *Engine, id int32) {
 		o.end = max(s.end, come+e.p.After+e.w.Flit[s.out])
 		o.sending.last().end = o.end
 		tail := o.end + e.w.Wire[s.out]
-		e.pk[s.pkt].tail = tail
+		e.pk.at[s.pkt].tail = tail
 		if id = s.next; id >= 0 {
-			m.pass[id].tail = tail
+			m.pass.at[id].tail = tail
 		}
 	}
 }
@@ -275,16 +274,16 @@ func (m *perOutput) try(e *Engine, l int32) {
 func (m *perOutput) eldest(e *Engine, o *output, lane int32) {
 	q := &o.waiting[lane]
 	first := q.at(0)
-	p := &e.pk[*first]
-	if p.from < 0 || q.size == 1 || e.pk[*q.at(1)].head != p.head {
+	p := &e.pk.at[*first]
+	if p.from < 0 || q.size == 1 || e.pk.at[*q.at(1)].head != p.head {
 		return
 	}
 	node := e.w.To[p.from]
 	ports := e.w.First[node+1] - e.w.First[node]
 	rank := func(pkt int32) int32 {
-		return (e.w.Back[e.pk[pkt].from] - e.w.First[node] - o.from - 1 + ports) % ports
+		return (e.w.Back[e.pk.at[pkt].from] - e.w.First[node] - o.from - 1 + ports) % ports
 	}
-	for i := 1; i < q.size && e.pk[*q.at(i)].head == p.head; i++ {
+	for i := 1; i < q.size && e.pk.at[*q.at(i)].head == p.head; i++ {
 		if other := q.at(i); rank(*other) < rank(*first) {
 			*first, *other = *other, *first
 		}
@@ -295,7 +294,7 @@ func (m *perOutput) eldest(e *Engine, o *output, lane int32) {
 // again when it may.
 func (m *perOutput) may(e *Engine, l, lane int32) bool {
 	o := &m.out[l]
-	p := &e.pk[*o.waiting[lane].at(0)]
+	p := &e.pk.at[*o.waiting[lane].at(0)]
 	if at := m.ready(p); at > e.now {
 		m.tryAt(e, l, at)
 		return false
@@ -356,7 +355,7 @@ func (o *output) begin(e *Engine, start Time) {
 
 // grant has a packet cross now, and works out when its link sends it.
 func (m *perOutput) grant(e *Engine, l, lane, pkt int32) {
-	o, p := &m.out[l], &e.pk[pkt]
+	o, p := &m.out[l], &e.pk.at[pkt]
 	from := p.from
 	flit, wire := e.w.Flit[l], e.w.Wire[l]
 	start := max(o.free(e), e.now)
@@ -391,7 +390,7 @@ func (m *perOutput) grant(e *Engine, l, lane, pkt int32) {
 
 // cross begins the passage of a packet through a switch.
 func (m *perOutput) cross(e *Engine, l, pkt int32, start Time) {
-	o, p := &m.out[l], &e.pk[pkt]
+	o, p := &m.out[l], &e.pk.at[pkt]
 	flit := e.w.Flit[l]
 	i := &m.in[p.from]
 	second := max(e.now, m.ready(p)+e.w.Flit[p.from], i.back)
@@ -407,7 +406,7 @@ func (m *perOutput) cross(e *Engine, l, pkt int32, start Time) {
 	o.from = e.w.Back[p.from] - e.w.First[e.w.To[p.from]]
 	id := m.enter(e, s)
 	if before := m.last[pkt]; before >= 0 {
-		m.pass[before].next = id
+		m.pass.at[before].next = id
 	}
 	m.last[pkt] = id
 }
@@ -417,35 +416,28 @@ func (m *perOutput) take(e *Engine, l, lane, pkt int32) {
 	if e.p.Host.Take == 0 {
 		return
 	}
-	p, step := &e.pk[pkt], max(e.w.Flit[l], e.p.Host.Take)
+	p, step := &e.pk.at[pkt], max(e.w.Flit[l], e.p.Host.Take)
 	s := passage{
 		pkt: pkt, in: l, out: -1, next: -1, lane: lane, n: p.flits, left: p.flits,
 		at: p.head - e.w.Flit[l] + e.p.Host.Take, step: step,
 		tail: p.tail, lag: e.p.Host.Take - e.w.Flit[l],
 	}
 	if busy := m.in[l].active; len(busy) > 0 {
-		s.at = max(s.at, m.pass[busy[len(busy)-1]].done+step)
+		s.at = max(s.at, m.pass.at[busy[len(busy)-1]].done+step)
 	}
 	id := m.enter(e, s)
 	if before := m.last[pkt]; before >= 0 {
-		m.pass[before].next = id
+		m.pass.at[before].next = id
 	}
 }
 
 // enter adds a passage.
 func (m *perOutput) enter(e *Engine, s passage) int32 {
-	id := int32(len(m.pass))
-	if n := len(m.spare); n > 0 {
-		id = m.spare[n-1]
-		m.spare = m.spare[:n-1]
-		m.pass[id] = s
-	} else {
-		m.pass = append(m.pass, s)
-	}
+	id := m.pass.add(s)
 	i := &m.in[s.in]
 	i.active = append(i.active, id)
 	m.settle(e, id)
-	e.at(m.pass[id].done, evCrossed, id, 0)
+	e.at(m.pass.at[id].done, evCrossed, id, 0)
 	if e.p.Update > 0 && i.due == never {
 		m.reportAt(e, s.in, m.nextReport(e, s.in))
 	}
@@ -468,7 +460,7 @@ func (m *perOutput) generated(e *Engine, o *output, p *packet, start, flit Time)
 
 // crossed frees the room of a packet that has left its buffer.
 func (m *perOutput) crossed(e *Engine, id int32) {
-	s := m.pass[id]
+	s := m.pass.at[id]
 	if s.done > e.now {
 		e.at(s.done, evCrossed, id, 0)
 		return
@@ -480,7 +472,7 @@ func (m *perOutput) crossed(e *Engine, id int32) {
 			break
 		}
 	}
-	m.spare = append(m.spare, id)
+	m.pass.drop(id)
 	ch := s.in*int32(e.p.Lanes) + s.lane
 	if e.p.Update > 0 {
 		m.gone[ch] += s.n - s.told
@@ -508,7 +500,7 @@ func (m *perOutput) left(e *Engine, i *input, id int32, s *passage) {
 		m.last[s.pkt] = -1
 	}
 	if int(e.w.To[s.out]) < e.w.Hosts {
-		e.arrived(s.pkt, e.pk[s.pkt].tail+e.p.Host.Behind)
+		e.arrived(s.pkt, e.pk.at[s.pkt].tail+e.p.Host.Behind)
 	}
 }
 
@@ -561,7 +553,7 @@ func (m *perOutput) report(e *Engine, l int32) {
 	}
 	lanes := int32(e.p.Lanes)
 	for _, id := range i.active {
-		s := &m.pass[id]
+		s := &m.pass.at[id]
 		n := s.passed(e.now, e.w.Flit[l])
 		if n > s.told {
 			m.gone[l*lanes+s.lane] += n - s.told
@@ -587,7 +579,7 @@ func (m *perOutput) reroute(e *Engine, l int32) {
 		m.out[l].waiting[lane] = deque[int32]{}
 		for i := range waiting.size {
 			pkt := *waiting.at(i)
-			p := &e.pk[pkt]
+			p := &e.pk.at[pkt]
 			p.via = 0
 			if p.from >= 0 {
 				*m.pair(e, p.from, l)--

@@ -20,7 +20,7 @@ const (
 	evRoute          // packet, node: it decides on its output there
 	evFront          // channel: its next packet may ask for an output
 	evTry            // link: decide who is next
-	evCall           // number: the caller's
+	evCall           // the listener asked for it
 )
 
 func id(kind int, a, b int32) uint64 {

@@ -1,6 +1,6 @@
 package credit
 
-import "fmt"
+import "math"
 
 // A Choice says how a switch decides between the links that lead to a destination, once
 // for each packet and switch.
@@ -31,16 +31,6 @@ const (
 // Choices lists the names, in the order of the constants.
 func Choices() []string {
 	return []string{"tables", "spray", "turns", "ecmp", "better-of-two", "adaptive", "relief", "queue-relief"}
-}
-
-// ParseChoice returns the choice of a name.
-func ParseChoice(name string) (Choice, error) {
-	for i, s := range Choices() {
-		if s == name {
-			return Choice(i), nil
-		}
-	}
-	return 0, fmt.Errorf("choice of links %q: it must be one of %v", name, Choices())
 }
 
 // Tables reports whether a choice begins with what tables say.
@@ -137,7 +127,7 @@ func (e *Engine) open(l int32) bool {
 
 // best returns the link with the least credit in use, drawn among equals.
 func (e *Engine) best(links []int32) int32 {
-	best, least, equal := int32(-1), int64(math64), 0
+	best, least, equal := int32(-1), int64(math.MaxInt64), 0
 	for _, l := range links {
 		switch u := e.used(l); {
 		case u < least:
@@ -150,8 +140,6 @@ func (e *Engine) best(links []int32) int32 {
 	}
 	return best
 }
-
-const math64 = 1<<63 - 1
 
 // used returns the credit in use on a link, in flits of all lanes.
 func (e *Engine) used(l int32) (n int64) {

@@ -17,13 +17,7 @@ func RoutesOf(t *lft.Tables, w *Wires) (*Routes, error) {
 		return nil, fmt.Errorf("tables of %d hosts and %d switches on wires of %d and %d",
 			n.Hosts(), n.Switches(), w.Hosts, w.switches())
 	}
-	r := &Routes{hosts: w.Hosts, set: make([]int32, w.switches()*w.Hosts), known: map[string]int32{}}
-	r.sets = make([][]int32, len(w.To)+1)
-	all := make([]int32, len(w.To))
-	for l := range all {
-		all[l] = int32(l)
-		r.sets[l+1] = all[l : l+1]
-	}
+	r := NewRoutes(w)
 	for i := range n.Switches() {
 		row, sw := t.Row(i), n.Switch(i)
 		for dst := range w.Hosts {
@@ -34,7 +28,7 @@ func RoutesOf(t *lft.Tables, w *Wires) (*Routes, error) {
 			if port == 0 || int(port) > len(n.Ends(sw)) || w.To[w.Link(sw, int(port))] < 0 {
 				return nil, fmt.Errorf("switch %d, host %d: port %d has no cable", i, dst, port)
 			}
-			r.set[i*w.Hosts+dst] = w.Link(sw, int(port)) + 1
+			r.Set(i, dst, w.Link(sw, int(port)))
 		}
 	}
 	if t.Lanes() > 1 {
