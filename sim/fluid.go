@@ -47,27 +47,33 @@ func Fluid(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 	if err := fits(j); err != nil {
 		return nil, err
 	}
-	n := j.Plan.Tree.Servers()
-	var f *flows
-	switch j.Mode {
-	case results.Sync:
-		l, err := newLockstep(j)
-		if err != nil {
-			return nil, err
-		}
-		f = newFlows(j, l, n)
-	case results.FreeRunning:
-		f = newFlows(j, newRunners(j), n)
-	default:
-		if j.Quantised() {
-			return coarsely(ctx, j, progress)
-		}
-		f = newFlows(j, newAskers(j), n*n)
+	if j.Quantised() {
+		return coarsely(ctx, j, progress)
 	}
+	r, err := ruleOf(j)
+	if err != nil {
+		return nil, err
+	}
+	streams := j.Plan.Tree.Servers()
+	if j.Mode == results.Unsync {
+		streams *= streams
+	}
+	f := newFlows(j, r, streams)
 	if err := f.run(ctx, progress); err != nil {
 		return nil, err
 	}
 	return f.meter.outcome(j), nil
+}
+
+// ruleOf returns the rule of a job's mode.
+func ruleOf(j *Job) (rule, error) {
+	switch j.Mode {
+	case results.Sync:
+		return newLockstep(j)
+	case results.FreeRunning:
+		return newRunners(j), nil
+	}
+	return newAskers(j), nil
 }
 
 // Quantised reports whether the fluid model works a job out with rates that hold for a

@@ -61,6 +61,14 @@ func (t *stage) wake(m moment) {
 	heap.Push(&t.moments, m)
 }
 
+// over says whom a rule still waits for when nothing more happens.
+func (t *stage) over(r rule) error {
+	if who := r.idle(); who != "" {
+		return fmt.Errorf("event building stands still at %v: %s", seconds(t.now), who)
+	}
+	return nil
+}
+
 // Flows are the fragments under way in exact virtual time, which jumps to the next end
 // of a fragment or the next moment that a rule has asked for. Rates are worked out anew
 // when the set of streams under way has changed. Bytes are float.
@@ -146,10 +154,7 @@ func (f *flows) run(ctx context.Context, progress Progress) error {
 		return fmt.Errorf("event %d: the fragment from %s to %s waits for ever: no path is alive between them after the last change of plan",
 			x.event, f.job.Plan.Tree.ServerName(int(x.src)), f.job.Plan.Tree.ServerName(int(x.dst)))
 	}
-	if who := f.rule.idle(); who != "" {
-		return fmt.Errorf("event building stands still at %v: %s", seconds(f.now), who)
-	}
-	return nil
+	return f.over(f.rule)
 }
 
 func (f *flows) tell(progress Progress) {

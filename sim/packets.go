@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"evbench/results"
 	"evbench/routing/twolevel"
 	"evbench/sim/credit"
 	"evbench/topology"
@@ -36,11 +35,13 @@ type Lossless struct {
 	InOrder bool
 }
 
+// flitsOf returns how many flits so many bytes are.
+func flitsOf(bytes int64) int64 { return (bytes + creditFlit - 1) / creditFlit }
+
 func (x Lossless) params(bitPerSec float64) (credit.Params, credit.Time) {
 	flit := credit.Time(creditFlit*8/bitPerSec*1e12 + 0.5)
-	flits := func(bytes int) int { return (bytes + creditFlit - 1) / creditFlit }
 	p := credit.Params{
-		Packet: flits(x.Packet), Lanes: x.Lanes, Buffer: flits(x.Buffer), CutThrough: true,
+		Packet: int(flitsOf(int64(x.Packet))), Lanes: x.Lanes, Buffer: int(flitsOf(int64(x.Buffer))), CutThrough: true,
 		Delay: credit.Time(x.Delay.Nanoseconds()) * 1000, Credit: flit,
 	}
 	if x.PerOutput {
@@ -76,17 +77,6 @@ func Packets(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 	return c.outcome(), nil
 }
 
-// ruleOf returns the rule of a job's mode.
-func ruleOf(j *Job) (rule, error) {
-	switch j.Mode {
-	case results.Sync:
-		return newLockstep(j)
-	case results.FreeRunning:
-		return newRunners(j), nil
-	}
-	return newAskers(j), nil
-}
-
 // choiceOf is how switches decide under the routing of a job's first plan.
 func choiceOf(j *Job) credit.Choice {
 	switch j.Plan.Routing {
@@ -108,8 +98,8 @@ type carrier struct {
 	up     []int32 // [leaf·spines+spine] link
 	tree   *topology.Tree
 	wire   map[int32]int32 // tree's wire of a link
-	flit   credit.Time
-	choice credit.Choice // between links, by the plan's routing
+	choice credit.Choice   // between links, by the plan's routing
+	packet int64           // flits of a full one
 
 	open  []load // fragments under way
 	free  []int32
@@ -133,7 +123,7 @@ func newCarrier(j *Job) (*carrier, error) {
 		return nil, err
 	}
 	p, flit := j.Lossless.params(j.BitPerSec)
-	c := &carrier{stage: newStage(j), job: j, rule: r, tree: j.Plan.Tree, flit: flit, choice: choiceOf(j)}
+	c := &carrier{stage: newStage(j), job: j, rule: r, tree: j.Plan.Tree, packet: int64(p.Packet), choice: choiceOf(j)}
 	c.stage.send = c.put
 	c.meter.keep = true
 	c.queue = make([][]int32, c.tree.Servers())
@@ -189,7 +179,6 @@ func (c *carrier) routes(plan int) *credit.Routes {
 	r := credit.NewRoutes(c.wires)
 	r.Choice = c.choice
 	leaf := t.LeafOfRanks()
-	down := c.wires.Hosts + t.Leaves()
 	for dst := range t.Servers() {
 		at := leaf[dst]
 		for l := range t.Leaves() {
@@ -206,7 +195,7 @@ func (c *carrier) routes(plan int) *credit.Routes {
 			r.Set(l, dst, links...)
 		}
 		for k := range t.Spines() {
-			r.Set(down+k-c.wires.Hosts, dst, c.wires.Back[c.up[at*t.Spines()+k]])
+			r.Set(t.Leaves()+k, dst, c.wires.Back[c.up[at*t.Spines()+k]])
 		}
 	}
 	return r
@@ -216,7 +205,7 @@ func (c *carrier) routes(plan int) *credit.Routes {
 func (c *carrier) put(stream int32, x fragment) {
 	c.meter.first = min(c.meter.first, c.now)
 	i := c.slot()
-	flits := max(1, (int64(x.bytes)+creditFlit-1)/creditFlit)
+	flits := max(1, flitsOf(int64(x.bytes)))
 	c.open[i] = load{fragment: x, stream: stream, left: flits, flits: flits, via: c.via(&x)}
 	c.under++
 	c.queue[x.src] = append(c.queue[x.src], i)
@@ -243,9 +232,7 @@ func (c *carrier) via(x *fragment) int32 {
 	if path == nil {
 		return 0
 	}
-	t := c.tree
-	k := (int(path[1])/2 - leaf[x.src]*t.Spines())
-	return c.up[leaf[x.src]*t.Spines()+k] + 1
+	return c.up[path[1]/2] + 1 // links up are numbered as the tree numbers their wires
 }
 
 // Next gives a server's next packet.
@@ -256,7 +243,7 @@ func (c *carrier) Next(h int32, now credit.Time) (credit.Message, bool) {
 	}
 	i := q[0]
 	x := &c.open[i]
-	n := min(int64(c.packet()), x.flits-x.sent)
+	n := min(c.packet, x.flits-x.sent)
 	x.sent += n
 	switch {
 	case x.sent == x.flits:
@@ -267,8 +254,6 @@ func (c *carrier) Next(h int32, now credit.Time) (credit.Message, bool) {
 	}
 	return credit.Message{Dst: x.dst, Flits: n, Start: now, Tag: i, Via: x.via}, true
 }
-
-func (c *carrier) packet() int { return (c.job.Lossless.Packet + creditFlit - 1) / creditFlit }
 
 // Received counts a packet.
 func (c *carrier) Received(_ *credit.Engine, _, _ int32, m credit.Message, now credit.Time) {
@@ -354,10 +339,7 @@ func (c *carrier) run(ctx context.Context, progress Progress) error {
 	if c.under > 0 {
 		return fmt.Errorf("event building stands still at %v: %d fragments wait for credit", seconds(c.now), c.under)
 	}
-	if who := c.rule.idle(); who != "" {
-		return fmt.Errorf("event building stands still at %v: %s", seconds(c.now), who)
-	}
-	return nil
+	return c.over(c.rule)
 }
 
 func (c *carrier) outcome() *Outcome {

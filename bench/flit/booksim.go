@@ -42,14 +42,13 @@ func booksim(c Case, n *network.Network) (*Result, error) {
 		return nil, err
 	}
 	m := &e.Meter
-	per := float64(window)
-	res := &Result{
-		Accepted: float64(m.Total()) / per / float64(n.Hosts()), Worst: float64(m.Worst()) / per,
+	accepted, worst := m.Share(1)
+	return &Result{
+		Accepted: accepted, Worst: worst,
 		Latency: float64(m.Latency) / float64(m.Packets), Network: float64(m.Network) / float64(m.Packets),
 		Hops: float64(m.Hops) / float64(m.Packets), Least: float64(m.Least),
 		Batch: float64(m.Last + 1), Flits: m.Total(),
-	}
-	return res, nil
+	}, nil
 }
 
 // booksimWires returns links of one flit a cycle. A host's flits are a cycle earlier at a

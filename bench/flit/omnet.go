@@ -38,9 +38,9 @@ func omnet(c Case, n *network.Network) (*Result, error) {
 		return nil, err
 	}
 	m := &e.Meter
-	per := float64(m.Until-m.From) / float64(flit)
+	accepted, worst := m.Share(flit)
 	return &Result{
-		Accepted: float64(m.Total()) / per / float64(n.Hosts()), Worst: float64(m.Worst()) / per,
+		Accepted: accepted, Worst: worst,
 		Latency: float64(m.Network) / float64(m.Packets) / ns, Least: float64(m.Least) / ns,
 		MessageLatency: float64(m.Waiting) / float64(m.Messages) / ns,
 		Hops:           float64(m.Hops) / float64(m.Packets), Flits: m.Total(),

@@ -66,6 +66,13 @@ func (m *Meter) message(of *message, at Time) {
 	m.Waiting += at - of.began
 }
 
+// Share returns what part of links whose flits take a time hosts received in the window:
+// their mean, and the one that received least.
+func (m *Meter) Share(flit Time) (mean, worst float64) {
+	full := float64(m.Until-m.From) / float64(flit)
+	return float64(m.Total()) / full / float64(len(m.Flits)), float64(m.Worst()) / full
+}
+
 // Total returns the flits of all hosts.
 func (m *Meter) Total() (n int64) {
 	for _, f := range m.Flits {

@@ -107,12 +107,8 @@ func (f *Fabric) Run(ctx context.Context, l Load) (Point, error) {
 			return Point{}, err
 		}
 	}
-	full := float64(l.Window) / float64(f.Flit)
-	p := Point{
-		Offered: l.Offered, Accepted: float64(m.Total()) / full / float64(f.wires.Hosts),
-		Worst:   float64(m.Worst()) / full,
-		Packets: m.Packets,
-	}
+	p := Point{Offered: l.Offered, Packets: m.Packets}
+	p.Accepted, p.Worst = m.Share(f.Flit)
 	if m.Packets > 0 {
 		p.Packet = float64(m.Network) / float64(m.Packets)
 	}
