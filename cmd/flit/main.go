@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"evbench/bench/flit"
+	"evbench/internal/atomicfile"
 	"evbench/internal/tool"
 )
 
@@ -52,10 +52,8 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		fmt.Fprintln(stderr, "flit [options] FILE…\nRun the cases of these results.csv and compare.")
 		f.PrintDefaults()
 	}
-	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
+	if err := tool.Parse(f, args); err != nil {
 		return nil, err
-	} else if err != nil {
-		return nil, tool.Usage(err)
 	}
 	o.files = f.Args()
 	switch {
@@ -78,7 +76,8 @@ func referee(ctx context.Context, o *options, stdout io.Writer) (bool, error) {
 		return false, err
 	}
 	if o.out != "" {
-		if err := write(o.out, columns, all); err != nil {
+		err := atomicfile.Write(o.out, func(w io.Writer) error { return flit.Write(w, columns, all) })
+		if err != nil {
 			return false, err
 		}
 	}
@@ -112,18 +111,6 @@ func read(o *options) (columns []string, cases []flit.Case, err error) {
 		return nil, nil, tool.Usagef("no case to run")
 	}
 	return columns, cases, nil
-}
-
-func write(name string, columns []string, all []flit.Runs) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	if err := flit.Write(f, columns, all); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
 }
 
 // processor returns the processor time of this thread.

@@ -6,7 +6,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -67,10 +66,8 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.BoolVar(&o.verbose, "verbose", false, "a row for each case, too")
 	f.BoolVar(&o.json, "json", false, "print one JSON document with every run")
 	f.StringVar(&o.evbench, "evbench", "bin/evbench", "the evbench binary, `FILE`")
-	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
+	if err := tool.Parse(f, args); err != nil {
 		return nil, err
-	} else if err != nil {
-		return nil, tool.Usage(err)
 	}
 	o.further = f.Args()
 	return o, o.check(*only)

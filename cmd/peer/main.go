@@ -58,10 +58,8 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.BoolVar(&o.json, "json", false, "print one JSON document with every slot")
 	f.BoolVar(&o.list, "list", false, "list the rows and measure nothing")
 	f.StringVar(&o.evbench, "evbench", "bin/evbench", "the evbench binary for whole event building, `FILE`")
-	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
+	if err := tool.Parse(f, args); err != nil {
 		return nil, err
-	} else if err != nil {
-		return nil, tool.Usage(err)
 	}
 	var err error
 	if o.rows, err = regexp.Compile(*rows); err != nil {

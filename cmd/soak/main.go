@@ -6,7 +6,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -62,10 +61,8 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.BoolVar(&o.json, "json", false, "print one JSON document")
 	f.StringVar(&o.log, "log", "", "append to `FILE` what was odd, and all of rounds with anomalies (default: soak-<seed>.log among temporary files)")
 	f.StringVar(&o.evbench, "evbench", "bin/evbench", "the evbench binary, `FILE`")
-	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
+	if err := tool.Parse(f, args); err != nil {
 		return nil, err
-	} else if err != nil {
-		return nil, tool.Usage(err)
 	}
 	var err error
 	if o.only, err = regexp.Compile(*only); err != nil {

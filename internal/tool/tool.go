@@ -29,6 +29,16 @@ func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer)
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
+// Parse reads the flags of a program. What is wrong with them is wrong use; flag.ErrHelp,
+// which Code knows, is not.
+func Parse(f *flag.FlagSet, args []string) error {
+	err := f.Parse(args)
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return err
+	}
+	return Usage(err)
+}
+
 // Code says why a program of that name ends, and returns the exit code. Without an error it
 // is for having passed or not.
 func Code(ctx context.Context, name string, passed bool, err error, stderr io.Writer) int {
