@@ -34,9 +34,9 @@ const (
 	OrderFirst = "first" // one after the other
 )
 
-// defaultLossless is one lane of a switch like those of 200 Gbit/s; docs/reference/lossless.md
+// DefaultLossless is one lane of a switch like those of 200 Gbit/s; docs/reference/lossless.md
 // says where each number comes from.
-func defaultLossless() Lossless {
+func DefaultLossless() Lossless {
 	return Lossless{
 		Packet: 4096, Buffer: 64 << 10, Lanes: 1, Queues: QueuesFIFO, Reads: 3,
 		Delay: 130 * time.Nanosecond, Cable: 50 * time.Nanosecond, Order: OrderTurns,
@@ -45,7 +45,7 @@ func defaultLossless() Lossless {
 
 // lossless reads true, false or the fields.
 func (d *document) lossless(at field) Lossless {
-	x := defaultLossless()
+	x := DefaultLossless()
 	if !at.given() {
 		return x
 	}

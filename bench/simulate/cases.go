@@ -55,8 +55,8 @@ func modelOf(s *scenario.Scenario, p bench.Planned) string {
 	return sim.FluidModel
 }
 
-// losslessOf is the network of the model of packets.
-func losslessOf(x scenario.Lossless) sim.Lossless {
+// LosslessOf is the network of the model of packets.
+func LosslessOf(x scenario.Lossless) sim.Lossless {
 	return sim.Lossless{
 		Packet: int(x.Packet), Buffer: int(x.Buffer), Lanes: x.Lanes, Reads: x.Reads, Delay: x.Delay, Cable: x.Cable,
 		PerOutput: x.Queues == scenario.QueuesPerOutput, InOrder: x.Order == scenario.OrderFirst,
@@ -127,7 +127,7 @@ func caseOf(s *scenario.Scenario, p bench.Planned, repeat int) (*sim.Case, error
 			Sources: p.Sources, Credits: p.Credits, Duration: p.Duration, Interval: s.Interval, Warmup: s.Warmup,
 			BitPerSec: float64(s.Fabric.Rate) * scenario.Factor(s.Fabric.MTU),
 			Timing:    timingOf(s, p.Barrier),
-			Lossless:  losslessOf(s.Fabric.Lossless),
+			Lossless:  LosslessOf(s.Fabric.Lossless),
 			Seed:      s.Seed + uint64(repeat),
 		},
 		Case: results.Case{

@@ -7,9 +7,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/bench/simulate"
 	"evbench/internal/unit"
 	"evbench/scenario"
-	"evbench/sim"
 	"evbench/study/spraying"
 	"evbench/topology"
 )
@@ -80,8 +80,11 @@ func sprayingOptions(c *cli.Context) (o spraying.Options, err error) {
 	if o.Tree, err = topology.New(t); err != nil {
 		return o, usage(err)
 	}
-	for flag, to := range map[string]*[]int{"dead": &o.Dead, "buffers": &o.Buffers, "lanes": &o.Lanes} {
-		if *to, err = numbers(c, flag); err != nil {
+	for _, list := range []struct {
+		flag string
+		to   *[]int
+	}{{"dead", &o.Dead}, {"buffers", &o.Buffers}, {"lanes", &o.Lanes}} {
+		if *list.to, err = numbers(c, list.flag); err != nil {
 			return o, err
 		}
 	}
@@ -97,16 +100,13 @@ func sprayingOptions(c *cli.Context) (o spraying.Options, err error) {
 // sprayingNetwork reads what the network is like. Switches and cables are as in scenarios
 // that say no more than fabric.lossless.
 func sprayingNetwork(c *cli.Context, o *spraying.Options) error {
-	var packet, fragment unit.Bytes
-	for flag, to := range map[string]*unit.Bytes{"packet": &packet, "fragment": &fragment} {
-		size, err := unit.ParseBytes(c.String(flag))
-		if err == nil && (size < 64 || size > 1<<30) {
-			err = fmt.Errorf("%s: must be 64B to 1GiB", size)
-		}
-		if err != nil {
-			return usagef("--%s: %w", flag, err)
-		}
-		*to = size
+	packet, err := sizeOf(c, "packet")
+	if err != nil {
+		return err
+	}
+	fragment, err := sizeOf(c, "fragment")
+	if err != nil {
+		return err
 	}
 	rate, err := unit.ParseRate(c.String("rate"))
 	if err != nil {
@@ -120,11 +120,22 @@ func sprayingNetwork(c *cli.Context, o *spraying.Options) error {
 		return usagef("--order %q: there are %s, %s", order, scenario.OrderTurns, scenario.OrderFirst)
 	}
 	o.BitPerSec, o.Fragment = float64(rate), int(fragment)
-	o.Network = sim.Lossless{
-		Packet: int(packet), PerOutput: queues == scenario.QueuesPerOutput, Reads: 3, Delay: 130 * time.Nanosecond, Cable: 50 * time.Nanosecond,
-		InOrder: order == scenario.OrderFirst,
-	}
+	x := scenario.DefaultLossless()
+	x.Packet, x.Queues, x.Order = packet, queues, order
+	o.Network = simulate.LosslessOf(x)
 	return nil
+}
+
+// sizeOf reads the size of something that is sent.
+func sizeOf(c *cli.Context, flag string) (unit.Bytes, error) {
+	size, err := unit.ParseBytes(c.String(flag))
+	if err == nil && (size < 64 || size > 1<<30) {
+		err = fmt.Errorf("%s: must be 64B to 1GiB", size)
+	}
+	if err != nil {
+		return 0, usagef("--%s: %w", flag, err)
+	}
+	return size, nil
 }
 
 // numbers reads a list of whole numbers.

@@ -78,18 +78,15 @@ type Figure struct {
 	Runs                int // draws of dead links; 1 without
 	// Share is what part of its link a server received on average; Least and Most are those
 	// of the servers that received least and most.
-	Share, Least, Most Range
+	Share, Least, Most results.Stat
 	// Phases is Share while no barrier is under way; of synchronised ways only.
-	Phases Range
-	Early  Range // share of bytes that came before some sent earlier from the same server
-	Held   Range // bytes that one server kept at most until those came
+	Phases results.Stat
+	Early  results.Stat // share of bytes that came before some sent earlier from the same server
+	Held   results.Stat // bytes that one server kept at most until those came
 	// Half and Late are within how many seconds half and 99 % of the events were built, each
 	// from its first request, or from when its exchange was opened.
-	Half, Late Range
+	Half, Late results.Stat
 }
-
-// A Range describes the values of several draws.
-type Range struct{ Min, Median, Max float64 }
 
 // check says what is wrong with options.
 func (o *Options) check() error {

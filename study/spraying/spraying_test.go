@@ -62,8 +62,9 @@ func TestTable(t *testing.T) {
 }
 
 // What holds of every row: servers around their mean, packets in order where paths are given
-// and there is one lane (on several they overtake each other), and a synchronised shift without dead links at about the full rate between barriers
-// (servers are late by 0.1 of a fragment, and cables and switches take as long).
+// and there is one lane (on several they overtake each other), and a synchronised shift
+// without dead links at about the full rate between barriers (servers are late by 0.1 of a
+// fragment, and cables and switches take as long).
 func TestFigures(t *testing.T) {
 	for _, f := range worked(t, tiny(t)) {
 		sprayed := strings.HasSuffix(f.Way.Name, "spray") || strings.HasSuffix(f.Way.Name, "adaptive")

@@ -3,7 +3,6 @@ package spraying
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"evbench/internal/parallel"
 	"evbench/plan"
@@ -131,40 +130,31 @@ func (g *group) one(ctx context.Context, w Way, p *plan.Plan, seed uint64) (run,
 		return run{}, err
 	}
 	c := &o.Packets
-	shares := c.Share(g.BitPerSec)
+	share := results.NewStat(c.Share(g.BitPerSec))
 	r := run{
-		share: mean(shares), least: slices.Min(shares), most: slices.Max(shares), held: float64(c.Held),
+		share: share.Mean, least: share.Min, most: share.Max, held: float64(c.Held),
 		half: c.Late(0.5).Seconds(), late: c.Late(0.99).Seconds(),
 	}
 	if c.All > 0 {
 		r.early = float64(c.Early) / float64(c.All)
 	}
 	if busy := o.Span - c.Barriers; busy > 0 {
-		r.phases = float64(c.All) * 8 / float64(len(shares)) / g.BitPerSec / busy.Seconds()
+		r.phases = float64(c.All) * 8 / float64(len(c.Received)) / g.BitPerSec / busy.Seconds()
 	}
 	return r, nil
 }
 
 // sum describes the runs of a row.
 func (f *Figure) sum(runs []run) {
-	over := func(of func(r *run) float64) Range {
+	over := func(of func(r *run) float64) results.Stat {
 		v := make([]float64, len(runs))
 		for i := range runs {
 			v[i] = of(&runs[i])
 		}
-		slices.Sort(v)
-		n := len(v)
-		return Range{v[0], (v[(n-1)/2] + v[n/2]) / 2, v[n-1]}
+		return results.NewStat(v)
 	}
 	f.Share, f.Phases = over(func(r *run) float64 { return r.share }), over(func(r *run) float64 { return r.phases })
 	f.Least, f.Most = over(func(r *run) float64 { return r.least }), over(func(r *run) float64 { return r.most })
 	f.Early, f.Held = over(func(r *run) float64 { return r.early }), over(func(r *run) float64 { return r.held })
 	f.Half, f.Late = over(func(r *run) float64 { return r.half }), over(func(r *run) float64 { return r.late })
-}
-
-func mean(v []float64) (sum float64) {
-	for _, x := range v {
-		sum += x
-	}
-	return sum / float64(len(v))
 }
