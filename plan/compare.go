@@ -148,32 +148,26 @@ type place struct{ phase, spine, top int }
 
 // places returns the place of each message.
 func (p *Plan) places() func(src, dst int) place {
-	spine := func(_, _ int) int { return scheduler.None }
+	through := func(_, _ int) (spine, top int) { return scheduler.None, scheduler.None }
 	if p.static() {
-		spine = p.spines()
+		through = p.through()
 	}
 	return func(src, dst int) place {
 		if !p.Schedule.Meets(src, dst) {
 			return place{-1, scheduler.None, scheduler.None}
 		}
 		phase, _ := p.Schedule.At(src, dst)
-		top := scheduler.None
-		if p.Pinned() {
-			top = p.Schedule.Top(src, dst)
-		}
-		return place{phase, spine(src, dst), top}
+		spine, top := through(src, dst)
+		return place{phase, spine, top}
 	}
 }
 
 // written returns a place as a Diff names it.
 func (x place) written() *Place {
-	switch {
-	case x.phase < 0:
+	if x.phase < 0 {
 		return nil
-	case x.top != scheduler.None:
-		return &Place{x.phase, fmt.Sprintf("%d.%d", x.spine, x.top)}
 	}
-	return &Place{x.phase, spineText(x.spine)}
+	return &Place{x.phase, pathText(x.spine, x.top)}
 }
 
 // compare counts one pair of servers. Paths are compared where both are known.

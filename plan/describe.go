@@ -65,11 +65,11 @@ func (p *Plan) aim() string {
 
 func (p *Plan) deadText() string {
 	t := p.Tree
-	lower := fmt.Sprintf("%d of %d links", len(t.Dead()), t.Leaves()*t.Spines())
 	if p.Pods == nil {
-		return lower
+		return fmt.Sprintf("%d of %d links", len(t.Dead()), t.AllLinks())
 	}
-	return fmt.Sprintf("%s and %d of %d top links", lower, len(p.Pods.DeadTops()), p.Pods.Pods()*t.Spines()*p.Pods.Tops())
+	low, tops := t.Leaves()*t.Spines(), len(p.Pods.DeadTops())
+	return fmt.Sprintf("%d of %d links and %d of %d top links", len(t.Dead())-tops, low, tops, t.AllLinks()-low)
 }
 
 func (p *Plan) pathNoun() string {

@@ -106,7 +106,7 @@ func (p *Plan) document() document {
 
 func (p *Plan) writeMessages(w io.Writer) error {
 	buf := make([]byte, 0, block+64)
-	spine, at, first := p.spines(), p.positions(), true
+	through, at, first := p.through(), p.positions(), true
 	for m := range p.Schedule.All() {
 		if !first {
 			buf = append(buf, ',')
@@ -115,12 +115,9 @@ func (p *Plan) writeMessages(w io.Writer) error {
 		buf = strconv.AppendInt(append(buf, '['), int64(m.Phase), 10)
 		buf = at[m.Src].append(append(buf, ','))
 		buf = at[m.Dst].append(append(buf, ','))
-		k, top := spine(m.Src, m.Dst), m.Top
+		k, top := through(m.Src, m.Dst)
 		buf = strconv.AppendInt(append(buf, ','), int64(k), 10)
 		if p.Pods != nil {
-			if !p.Pinned() {
-				top = scheduler.None
-			}
 			buf = strconv.AppendInt(append(buf, ','), int64(top), 10)
 		}
 		buf = append(buf, ']')
@@ -143,18 +140,11 @@ func (p *Plan) bound() *bound {
 	}
 	for wire, y := range p.Bound.Weights {
 		if y != 0 {
-			link, direction := p.wireName(topology.Wire(wire))
+			link, direction := p.Tree.WireName(topology.Wire(wire))
 			b.Weights = append(b.Weights, weight{link, direction, y})
 		}
 	}
 	return b
-}
-
-func (p *Plan) wireName(w topology.Wire) (link, direction string) {
-	if p.Pods != nil {
-		return p.Pods.WireName(w)
-	}
-	return p.Tree.WireName(w)
 }
 
 // wire returns the wire between switches of that name.
@@ -172,23 +162,12 @@ func (p *Plan) wire(link, direction string) (topology.Wire, error) {
 }
 
 func (p *Plan) upWire(link string) (topology.Wire, error) {
-	links, tops, err := p.links(link)
+	links, err := p.Tree.Links(link)
 	switch {
 	case err != nil:
 		return 0, err
-	case len(links)+len(tops) != 1:
+	case len(links) != 1:
 		return 0, fmt.Errorf("%q is not one link (leaf0-spine3)", link)
-	case len(tops) == 1:
-		return p.Pods.TopUp(tops[0].Pod, tops[0].Spine, tops[0].Top), nil
 	}
-	return p.Tree.Up(links[0].Leaf, links[0].Spine), nil
-}
-
-// links returns the links that a name stands for.
-func (p *Plan) links(name string) ([]topology.Link, []topology.TopLink, error) {
-	if p.Pods != nil {
-		return p.Pods.Links(name)
-	}
-	links, err := p.Tree.Links(name)
-	return links, nil, err
+	return p.Tree.UpWire(links[0]), nil
 }

@@ -26,8 +26,8 @@ const NoRouting = "none"
 // A Plan is everything that is decided before the network is touched. It is
 // immutable.
 type Plan struct {
-	Tree     *topology.Tree      // with the dead links; of three levels, the lower two
-	Pods     *topology.Pods      // nil in two levels
+	Tree     *topology.Tree      // with the dead links
+	Pods     *topology.Pods      // Tree.Pods(): nil in two levels
 	Schedule *scheduler.Schedule // nil for event building without a schedule
 	Routing  string              // a name of Routings
 
@@ -37,7 +37,7 @@ type Plan struct {
 
 	// Tables are the routes by destination. With pinned routing they are the
 	// spread tables, which carry what the schedule does not: the barrier. nil
-	// in three levels and without routing.
+	// without routing.
 	Tables *twolevel.Tables
 
 	// Bound is the least number of phases that any contention-free plan has.
@@ -106,13 +106,13 @@ func (o Options) objective() (scheduler.Objective, error) {
 	return "", fmt.Errorf("no objective %q; there are %s, %s, %s", o.Objective, known[0], known[1], known[2])
 }
 
-// Build plans for a two-level tree and its dead links. Pairs of leaves without a
-// common live spine are an *UnreachableError unless they are dropped. With
+// Build plans for a tree and its dead links. Pairs of leaves without a live path
+// are an *UnreachableError unless they are dropped. With
 // pinned routing and a schedule that does not choose spines they are chosen
 // here; a phase that cannot be routed is a *scheduler.UnroutableError. Tables
 // that leave out a pair of servers are a *NoRouteError.
 func Build(t *topology.Tree, o Options) (*Plan, error) {
-	p := &Plan{Tree: t, Routing: o.Routing, Unreachable: t.Unreachable()}
+	p := &Plan{Tree: t, Pods: t.Pods(), Routing: o.Routing, Unreachable: t.Unreachable()}
 	if err := p.begin(o); err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func Build(t *topology.Tree, o Options) (*Plan, error) {
 	return p, nil
 }
 
-// begin does what plans of all trees begin with.
+// begin looks at what is asked for.
 func (p *Plan) begin(o Options) (err error) {
 	if n := p.Tree.Servers(); o.Schedule != "" && n > scheduler.MaxServers {
 		return fmt.Errorf("%d servers: schedules of at most %d are planned", n, scheduler.MaxServers)
@@ -149,7 +149,16 @@ func (p *Plan) begin(o Options) (err error) {
 	return err
 }
 
-// schedule fills in the schedule of a two-level tree and its bound.
+// BuildPods is Build for three levels, where paths are pinned unless o says how else to
+// route; Build takes ftree for schedules without paths.
+func BuildPods(pods *topology.Pods, o Options) (*Plan, error) {
+	if o.Routing == "" && o.Schedule != "" {
+		o.Routing = twolevel.Pinned
+	}
+	return Build(pods.Tree(), o)
+}
+
+// schedule fills in the schedule and its bound.
 func (p *Plan) schedule(o Options) (err error) {
 	p.Schedule, p.Bound, err = scheduler.ByName(o.Schedule, p.Tree, o.forScheduler())
 	if err != nil {
@@ -166,7 +175,7 @@ func (p *Plan) schedule(o Options) (err error) {
 
 func (p *Plan) pinnable() bool { return p.Schedule != nil && p.Schedule.Pinned }
 
-// route fills in the tables of a two-level tree.
+// route fills in the tables.
 func (p *Plan) route() (err error) {
 	name := p.Routing
 	switch name {
@@ -184,12 +193,8 @@ func (p *Plan) route() (err error) {
 
 // count fills in the paths.
 func (p *Plan) count() {
-	switch {
-	case p.Schedule == nil || !p.static():
-	case p.Pods != nil:
-		p.Paths = p.podPaths()
-	default:
-		p.Paths = twolevel.CountPaths(p.Tree, p.spines())
+	if p.Schedule != nil && p.static() {
+		p.Paths = twolevel.CountPaths(p.Tree, p.paths())
 	}
 }
 
@@ -220,37 +225,33 @@ func (p *Plan) Gap() int {
 }
 
 // Notation names the tree, as on the command line.
-func (p *Plan) Notation() string {
-	if p.Pods != nil {
-		return p.Pods.Notation()
-	}
-	return p.Tree.Notation()
-}
+func (p *Plan) Notation() string { return p.Tree.Notation() }
 
 // DownNames returns the names of the dead links.
-func (p *Plan) DownNames() []string {
-	if p.Pods != nil {
-		return p.Pods.DownNames()
-	}
-	return p.Tree.DownNames()
-}
+func (p *Plan) DownNames() []string { return p.Tree.DownNames() }
 
 // Pinned reports whether messages take the paths of the schedule.
 func (p *Plan) Pinned() bool { return p.Routing == twolevel.Pinned }
 
-// Spine returns the spine that the message from src to dst takes, or
+// Path returns the path (topology.Tree.PathOf) that the message from src to dst takes, or
 // scheduler.None: on one leaf, under ecmp or spray, or without routing.
-func (p *Plan) Spine(src, dst int) int {
+func (p *Plan) Path(src, dst int) int {
 	if p.Pinned() {
 		_, k := p.Schedule.At(src, dst)
-		return k
+		return p.Tree.PathOf(k, p.Schedule.Top(src, dst))
 	}
 	if p.static() {
-		if k, ok := p.Tables.SpineOf(src, dst); ok {
-			return k
+		if path, ok := p.Tables.PathOf(src, dst); ok {
+			return path
 		}
 	}
 	return scheduler.None
+}
+
+// Spine returns the spine of Path; of three levels the plane.
+func (p *Plan) Spine(src, dst int) int {
+	spine, _ := p.Tree.SpineTop(p.Path(src, dst))
+	return spine
 }
 
 // static reports whether every message between leaves has one known path;
@@ -259,23 +260,32 @@ func (p *Plan) static() bool {
 	return p.Routing != twolevel.ECMP && !twolevel.PerPacket(p.Routing) && p.Routing != NoRouting
 }
 
-// spines returns Spine for a whole exchange, in O(1) a message.
-func (p *Plan) spines() func(src, dst int) int {
+// paths returns Path for a whole exchange, in O(1) a message.
+func (p *Plan) paths() func(src, dst int) int {
 	if p.Pinned() {
-		return p.Spine
+		return p.Path
 	}
 	n, leaf := p.Tree.Servers(), leaves(p.Tree)
-	table := make([]int16, p.Tree.Leaves()*n)
+	table := make([]int32, p.Tree.Leaves()*n)
 	for l := range p.Tree.Leaves() {
 		for dst := range n {
 			k := scheduler.None
 			if p.Tree.On(l) > 0 && leaf[dst] != l {
-				k = p.Spine(p.Tree.First(l), dst)
+				k = p.Path(p.Tree.First(l), dst)
 			}
-			table[l*n+dst] = int16(k)
+			table[l*n+dst] = int32(k)
 		}
 	}
 	return func(src, dst int) int { return int(table[leaf[src]*n+dst]) }
+}
+
+// through returns what a file says of the path of each message: its spine, and between
+// pods its top switch, else scheduler.None.
+func (p *Plan) through() func(src, dst int) (spine, top int) {
+	path, leaf := p.paths(), leaves(p.Tree)
+	return func(src, dst int) (spine, top int) {
+		return p.Tree.Through(leaf[src], leaf[dst], path(src, dst))
+	}
 }
 
 // leaves returns the leaf of each rank.

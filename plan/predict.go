@@ -58,7 +58,7 @@ func (p *Plan) Cost(w Weight, seed uint64) Cost {
 	case twolevel.PerPacket(p.Routing):
 		return p.cost(w, nil)
 	case p.Routing != twolevel.ECMP:
-		return p.cost(w, p.spines())
+		return p.cost(w, p.paths())
 	}
 	var sum Cost
 	leaf := p.Tree.LeafOfRanks()
@@ -71,20 +71,20 @@ func (p *Plan) Cost(w Weight, seed uint64) Cost {
 	return sum
 }
 
-// cost counts messages on the spine of each, or, where spine is nil, on all that the
+// cost counts messages on the path of each, or, where path is nil, on all that the
 // tables give.
-func (p *Plan) cost(w Weight, spine func(src, dst int) int) Cost {
+func (p *Plan) cost(w Weight, path func(src, dst int) int) Cost {
 	c := Cost{Ideal: p.ideal(w)}
 	total := p.newLoads()
-	put := func(l *loads, src, dst, top int) {
-		if spine == nil {
+	put := func(l *loads, src, dst int) {
+		if path == nil {
 			l.share(p.Tables, src, dst, w(src, dst))
 		} else {
-			l.add(src, dst, spine(src, dst), top, w(src, dst))
+			l.add(src, dst, path(src, dst), w(src, dst))
 		}
 	}
 	if p.Schedule == nil {
-		p.eachPair(func(src, dst int) { put(total, src, dst, scheduler.None) })
+		p.eachPair(func(src, dst int) { put(total, src, dst) })
 		c.Busiest = total.most
 		return c
 	}
@@ -95,7 +95,7 @@ func (p *Plan) cost(w Weight, spine func(src, dst int) int) Cost {
 			c.Duration += phase.drain(total)
 			now = m.Phase
 		}
-		put(phase, m.Src, m.Dst, m.Top)
+		put(phase, m.Src, m.Dst)
 	}
 	c.Duration += phase.drain(total)
 	c.Busiest = slices.Max(total.wire)
@@ -129,7 +129,6 @@ func (p *Plan) eachPair(f func(src, dst int)) {
 // loads are what wires carry.
 type loads struct {
 	tree *topology.Tree
-	pods *topology.Pods
 	leaf []int     // [rank]
 	wire []float64 // [topology.Wire]
 	used []topology.Wire
@@ -137,26 +136,27 @@ type loads struct {
 }
 
 func (p *Plan) newLoads() *loads {
-	n := p.Tree.Wires()
-	if p.Pods != nil {
-		n = p.Pods.Wires()
-	}
-	return &loads{tree: p.Tree, pods: p.Pods, leaf: leaves(p.Tree), wire: make([]float64, n)}
+	return &loads{tree: p.Tree, leaf: leaves(p.Tree), wire: make([]float64, p.Tree.Wires())}
 }
 
 // add puts a message on the wires of its path.
-func (l *loads) add(src, dst, spine, top int, size float64) {
+func (l *loads) add(src, dst, path int, size float64) {
 	l.put(l.tree.FromServer(src), size)
 	l.put(l.tree.ToServer(dst), size)
-	a, b := l.leaf[src], l.leaf[dst]
-	if a == b {
-		return
+	if l.leaf[src] != l.leaf[dst] {
+		l.between(l.leaf[src], l.leaf[dst], path, size)
 	}
+}
+
+// between puts a message on the wires of its path between two leaves.
+func (l *loads) between(a, b, path int, size float64) {
+	spine, top := l.tree.Through(a, b, path)
 	l.put(l.tree.Up(a, spine), size)
 	l.put(l.tree.Down(b, spine), size)
 	if top != scheduler.None {
-		l.put(l.pods.TopUp(l.pods.Pod(a), spine, top), size)
-		l.put(l.pods.TopDown(l.pods.Pod(b), spine, top), size)
+		p := l.tree.Pods()
+		l.put(p.TopUp(p.Pod(a), spine, top), size)
+		l.put(p.TopDown(p.Pod(b), spine, top), size)
 	}
 }
 
@@ -164,15 +164,8 @@ func (l *loads) add(src, dst, spine, top int, size float64) {
 func (l *loads) share(tables *twolevel.Tables, src, dst int, size float64) {
 	l.put(l.tree.FromServer(src), size)
 	l.put(l.tree.ToServer(dst), size)
-	a, b := l.leaf[src], l.leaf[dst]
-	if a == b {
-		return
-	}
-	ports := tables.Ports(twolevel.Leaf(a), dst)
-	for _, p := range ports {
-		k := int(p) - l.tree.Ports()
-		l.put(l.tree.Up(a, k), size/float64(len(ports)))
-		l.put(l.tree.Down(b, k), size/float64(len(ports)))
+	if a, b := l.leaf[src], l.leaf[dst]; a != b {
+		tables.Shares(a, dst, func(path int, share float64) { l.between(a, b, path, size*share) })
 	}
 }
 
@@ -202,27 +195,25 @@ func (p *Plan) Loads(w Weight) ([]float64, bool) {
 	if !p.static() {
 		return nil, false
 	}
-	load, spine := p.newLoads(), p.spines()
-	p.eachPair(func(src, dst int) {
-		top := scheduler.None
-		if p.Pods != nil {
-			top = p.Schedule.Top(src, dst)
-		}
-		load.add(src, dst, spine(src, dst), top, w(src, dst))
-	})
+	load, path := p.newLoads(), p.paths()
+	p.eachPair(func(src, dst int) { load.add(src, dst, path(src, dst), w(src, dst)) })
 	return load.wire, true
 }
 
 // Row returns what one rank does in each phase, with the paths it has to ask
-// for. nil without a schedule.
+// for (topology.Tree.PathOf). nil without a schedule.
 func (p *Plan) Row(rank int) []scheduler.Step {
 	if p.Schedule == nil {
 		return nil
 	}
 	row := p.Schedule.Row(rank)
-	if !p.Pinned() {
-		for i := range row {
-			row[i].ToSpine, row[i].FromSpine = scheduler.None, scheduler.None
+	for i, s := range row {
+		row[i].ToSpine, row[i].FromSpine = scheduler.None, scheduler.None
+		if p.Pinned() && s.To != scheduler.Idle {
+			row[i].ToSpine = p.Path(rank, s.To)
+		}
+		if p.Pinned() && s.From != scheduler.Idle {
+			row[i].FromSpine = p.Path(s.From, rank)
 		}
 	}
 	return row

@@ -144,32 +144,24 @@ func (d *draft) tree(p *Plan) error {
 
 // grow makes the healthy tree.
 func (d *draft) grow(p *Plan, o topology.Options) (err error) {
-	if o.Pods == 0 {
-		p.Tree, err = topology.New(o)
-		return err
-	}
-	if p.Pods, err = topology.NewPods(o); err == nil {
-		p.Tree = p.Pods.Lower()
+	if p.Tree, err = topology.Make(o); err == nil {
+		p.Pods = p.Tree.Pods()
 	}
 	return err
 }
 
 func (d *draft) without(p *Plan) error {
 	var dead []topology.Link
-	var tops []topology.TopLink
 	for _, name := range d.down {
-		l, t, err := p.links(name)
+		links, err := p.Tree.Links(name)
 		if err != nil {
 			return d.wrong("down", "%w", err)
 		}
-		dead, tops = append(dead, l...), append(tops, t...)
+		dead = append(dead, links...)
 	}
 	var err error
-	if p.Pods == nil {
-		p.Tree, err = p.Tree.Without(dead...)
-		p.Unreachable = p.Tree.Unreachable()
-	} else if p.Pods, err = p.Pods.Without(dead, tops); err == nil {
-		p.Tree, p.Unreachable = p.Pods.Lower(), p.Pods.Unreachable()
+	if p.Tree, err = p.Tree.Without(dead...); err == nil {
+		p.Pods, p.Unreachable = p.Tree.Pods(), p.Tree.Unreachable()
 	}
 	return err
 }
@@ -206,9 +198,6 @@ func (d *draft) engine(p *Plan) error {
 	}
 	if known := Routings(); !slices.Contains(known, p.Routing) {
 		return d.wrong("routing", "no routing %q; there are %s", p.Routing, strings.Join(known, ", "))
-	}
-	if p.Pods != nil && p.Routing != twolevel.Pinned && p.Routing != NoRouting {
-		return d.wrong("routing", "%w", threeLevels(p.Routing))
 	}
 	return nil
 }
@@ -274,33 +263,35 @@ func (d *draft) scheduled(p *Plan) error {
 	return nil
 }
 
-// tables computes the tables, and holds the spines of the file against them.
+// tables computes the tables, and holds the paths of the file against them.
 func (d *draft) tables(p *Plan) error {
-	if p.Pods == nil {
-		if err := p.route(); err != nil {
-			return err
-		}
+	if err := p.route(); err != nil {
+		return err
 	}
 	if p.Pinned() {
 		return nil
 	}
-	spine := func(_, _ int) int { return scheduler.None }
+	through := func(_, _ int) (spine, top int) { return scheduler.None, scheduler.None }
 	if p.static() {
-		spine = p.spines()
+		through = p.through()
 	}
 	for i, m := range d.messages {
-		if want := spine(m.Src, m.Dst); m.Spine != want || m.Top != scheduler.None {
-			return d.offence(i, fmt.Sprintf("spine %s; routing %s gives %s", spineText(m.Spine), p.Routing, spineText(want)))
+		if spine, top := through(m.Src, m.Dst); m.Spine != spine || m.Top != top {
+			return d.offence(i, fmt.Sprintf("spine %s; routing %s gives %s", pathText(m.Spine, m.Top), p.Routing, pathText(spine, top)))
 		}
 	}
 	return nil
 }
 
-func spineText(k int) string {
-	if k == scheduler.None {
+// pathText is a path as a plan file names it.
+func pathText(spine, top int) string {
+	switch {
+	case spine == scheduler.None:
 		return "-"
+	case top == scheduler.None:
+		return strconv.Itoa(spine)
 	}
-	return strconv.Itoa(k)
+	return fmt.Sprintf("%d.%d", spine, top)
 }
 
 var proofRE = regexp.MustCompile(`^(?:(server|lp)|(leaf|hall|pod)(\d{1,6}))$`)

@@ -10,7 +10,7 @@ import (
 	"evbench/topology"
 )
 
-// Routings returns the names that a plan's routing may have in two levels: the
+// Routings returns the names that a plan's routing may have: the
 // engines for trees, routing.Pinned and NoRouting.
 func Routings() []string { return append(routing.TreeNames(), twolevel.Pinned, NoRouting) }
 
@@ -38,7 +38,7 @@ func (e *NoRouteError) Error() string {
 func (e *NoRouteError) Unwrap() error { return e.first }
 
 // Tables computes the tables of one of the engines of Routings, and checks that
-// they join all servers whose leaves share a live spine: if not, that is a
+// they join all servers between whose leaves a path is alive: if not, that is a
 // *NoRouteError. They depend on the dead links alone.
 func Tables(t *topology.Tree, name string) (*twolevel.Tables, error) {
 	if !slices.Contains(routing.TreeNames(), name) {

@@ -147,7 +147,7 @@ func (b *body) write(w io.Writer) error {
 
 // line returns a function that appends the line of a message.
 func (p *Plan) line() func(b []byte, m scheduler.Message) []byte {
-	spine := p.spines()
+	through := p.through()
 	phase, at := newDecimals(p.Phases()), p.positions()
 	for i := range at {
 		at[i].add(' ')
@@ -160,12 +160,12 @@ func (p *Plan) line() func(b []byte, m scheduler.Message) []byte {
 		b = phase[m.Phase].append(b)
 		b = at[m.Src].append(b)
 		b = at[m.Dst].append(b)
-		if s := spine(m.Src, m.Dst); s == scheduler.None {
+		if s, top := through(m.Src, m.Dst); s == scheduler.None {
 			b = append(b, '-')
 		} else {
 			b = k[s].append(b)
-			if p.Pinned() && m.Top != scheduler.None {
-				b = strconv.AppendInt(append(b, '.'), int64(m.Top), 10)
+			if top != scheduler.None {
+				b = strconv.AppendInt(append(b, '.'), int64(top), 10)
 			}
 		}
 		return append(b, '\n')

@@ -12,12 +12,15 @@ import (
 	"evbench/topology/network"
 )
 
-// FromTree returns a two-level tree as a network, with 2^lmc LIDs to a host.
-// Names, ports, GUIDs and LIDs are those of the whole tree FT(2;M0,M1), where
+// FromTree returns a tree as a network, with 2^lmc LIDs to a host.
+// Names, ports, GUIDs and LIDs are those of the whole tree, FT(2;M0,M1) or FT(3;M0,M1,M2), where
 // server s is h<s>; servers that are not there are left out, so that host r is
 // rank r, and dead links have no cable.
 func FromTree(t *topology.Tree, lmc int) (*network.Network, error) {
 	g := network.PGFT{M: []int{t.Ports(), t.Leaves()}, W: []int{1, t.Spines()}, P: []int{1, 1}}
+	if p := t.Pods(); p != nil {
+		g = network.PGFT{M: []int{t.Ports(), p.PodLeaves(), p.Pods()}, W: []int{1, t.Spines(), p.Tops()}, P: []int{1, 1, 1}}
+	}
 	whole, err := g.Build(lmc)
 	if err != nil {
 		return nil, err
@@ -29,7 +32,8 @@ func FromTree(t *topology.Tree, lmc int) (*network.Network, error) {
 	}
 	var dead []network.Cable
 	for _, l := range t.Dead() {
-		end := network.End{Node: whole.Switch(l.Leaf), Port: uint8(t.Ports() + 1 + l.Spine)}
+		low, _ := t.Ends(l)
+		end := network.End{Node: whole.Switch(low.Switch), Port: uint8(low.Port + 1)}
 		dead = append(dead, network.Cable{A: end, B: whole.At(end.Node, int(end.Port))})
 	}
 	return whole.Without(dead, nil), nil
@@ -64,11 +68,11 @@ func present(t *topology.Tree, whole *network.Network) (*network.Network, error)
 }
 
 // ToTables returns the entries of a network that FromTree has made as tables of
-// its tree, for plans. A plan knows routes through one spine only: tables that
-// take a message through two are an error, which names it.
+// its tree, for plans. A plan knows shortest ways only, up and down again through
+// one switch: tables that take a message a longer way are an error, which names it.
 func ToTables(t *topology.Tree, l *lft.Tables) (*twolevel.Tables, error) {
 	n := l.Net
-	if n.Hosts() != t.Servers() || n.Switches() != t.Leaves()+t.Spines() {
+	if n.Hosts() != t.Servers() || n.Switches() != t.Switches() {
 		return nil, fmt.Errorf("tables of %d hosts and %d switches for %s with %d servers", n.Hosts(), n.Switches(), t.Notation(), t.Servers())
 	}
 	out := twolevel.New(l.Engine, t)
@@ -86,14 +90,18 @@ func ToTables(t *topology.Tree, l *lft.Tables) (*twolevel.Tables, error) {
 	return out, nil
 }
 
-// direct checks that routes to a server pass no more than one spine.
+// direct checks that routes to a server pass no more than one spine or, between
+// pods, one top switch.
 func direct(t *topology.Tree, l *lft.Tables, dst, lid int) error {
 	for leaf := range t.Leaves() {
 		if t.On(leaf) == 0 {
 			continue
 		}
-		src := t.First(leaf)
-		if path, _ := l.Route(network.Node(src), lid); len(path) > 3 {
+		src, most := t.First(leaf), 3
+		if t.Apart(leaf, t.Leaf(dst)) {
+			most = 5
+		}
+		if path, _ := l.Route(network.Node(src), lid); len(path) > most {
 			return fmt.Errorf("%s routes %s to %s through %d switches: a plan has one spine for a message",
 				l.Engine, t.ServerName(src), t.ServerName(dst), len(path))
 		}
@@ -113,7 +121,7 @@ func TreeNames() []string {
 	return names
 }
 
-// ForTree returns the tables of an engine for a two-level tree: of package
+// ForTree returns the tables of an engine for a tree: of package
 // routing where minhop, spread or ecmp is asked for, else of this package, lists
 // of names included. Unless roots are given they are the spines.
 //
@@ -139,8 +147,8 @@ func ForTree(name string, t *topology.Tree, o Options) (*twolevel.Tables, error)
 		return nil, fmt.Errorf("routing %s on %s: %w", name, t.Notation(), err)
 	}
 	if o.Roots == nil {
-		for k := range t.Spines() {
-			o.Roots = append(o.Roots, n.Switch(t.Leaves()+k))
+		for k := range t.Paths() {
+			o.Roots = append(o.Roots, n.Switch(t.Switches()-t.Paths()+k))
 		}
 	}
 	if !o.Partial {
@@ -162,9 +170,11 @@ func ForTree(name string, t *topology.Tree, o Options) (*twolevel.Tables, error)
 	return tables, err
 }
 
-// perfect reports whether nothing is missing from a tree that is as wide as it is
-// deep.
-func perfect(t *topology.Tree) bool { return t.Full() && len(t.Dead()) == 0 && t.Spines() == t.Ports() }
+// perfect reports whether nothing is missing from a tree of two levels that is as wide
+// as it is deep.
+func perfect(t *topology.Tree) bool {
+	return t.Pods() == nil && t.Full() && len(t.Dead()) == 0 && t.Spines() == t.Ports()
+}
 
 // cut takes away the entries of each leaf for servers of leaves with which it
 // shares no live spine.

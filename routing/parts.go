@@ -39,7 +39,7 @@ func byParts(name string, t *topology.Tree, n *network.Network, o Options) (*lft
 // parts returns the connected parts of a tree with servers on several leaves,
 // each as a set of switches. Leaves that reach no other are in none.
 func parts(t *topology.Tree) [][]bool {
-	switches := t.Leaves() + t.Spines()
+	switches := t.Switches()
 	var out [][]bool
 	done := make([]bool, switches)
 	for l := range t.Leaves() {
@@ -71,15 +71,16 @@ func parts(t *topology.Tree) [][]bool {
 // joined returns the switches at the other ends of the live links of one.
 func joined(t *topology.Tree, sw int) []int {
 	var out []int
-	if sw < t.Leaves() {
-		for _, k := range t.AliveSpines(sw) {
-			out = append(out, t.Leaves()+k)
+	for port := range t.SwitchPorts(sw) {
+		l, upper, ok := t.LinkAt(sw, port)
+		if !ok || !t.LinkAlive(l) {
+			continue
 		}
-		return out
-	}
-	for l := range t.Leaves() {
-		if t.Alive(l, sw-t.Leaves()) {
-			out = append(out, l)
+		low, high := t.Ends(l)
+		if upper {
+			out = append(out, low.Switch)
+		} else {
+			out = append(out, high.Switch)
 		}
 	}
 	return out

@@ -62,6 +62,9 @@ func LowerBound(t *topology.Tree) Bound { return LowerBoundWith(t, Options{}) }
 // LowerBoundWith is LowerBound under options. With DropUnreachable it bounds the
 // phases of a schedule without the pairs of servers that cannot reach each other.
 func LowerBoundWith(t *topology.Tree, o Options) Bound {
+	if p := t.Pods(); p != nil {
+		return LowerBoundPods(p)
+	}
 	f := newFabric(t)
 	if !o.DropUnreachable && t.Connected() != nil {
 		return f.simpleBound()

@@ -30,8 +30,11 @@ func Names() []string {
 // on the phases of a contention-free one. "repair:" before another name is Repair
 // of that schedule.
 // With Options.DropUnreachable every schedule is without the pairs of servers
-// that cannot reach each other.
+// that cannot reach each other. A tree of three levels is for ForPods.
 func ByName(name string, t *topology.Tree, o Options) (*Schedule, Bound, error) {
+	if p := t.Pods(); p != nil {
+		return ForPods(name, p, o)
+	}
 	var s *Schedule
 	var err error
 	if n := t.Servers(); n > MaxServers {

@@ -40,8 +40,12 @@ func (e *UnroutableError) Error() string {
 // If a phase cannot be routed the error is an *UnroutableError, of the first such
 // phase; if s has a message between leaves that share no live spine, it is a
 // *topology.UnreachableError. Not every schedule can be routed on a connected
-// tree. O(S²), and a list colouring for each pattern of leaves.
+// tree. O(S²), and a list colouring for each pattern of leaves. A tree of three levels
+// is for PinPods.
 func Pin(s *Schedule, t *topology.Tree, o Options) (*Schedule, error) {
+	if p := t.Pods(); p != nil {
+		return PinPods(s, p, o)
+	}
 	x := newTraffic(s, newFabric(t))
 	if err := x.reachable(); err != nil {
 		return nil, err

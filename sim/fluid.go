@@ -93,8 +93,6 @@ func fits(j *Job) error {
 		return errors.New("rate: wires carry nothing")
 	case j.Interval < 0 || j.Duration < 0 || j.Quantum < 0:
 		return errors.New("interval, duration and quantum cannot be negative")
-	case !scheduled && j.Plan.Pods != nil:
-		return errors.New("three levels have paths only by a schedule, and an unsynchronised case has none")
 	}
 	if err := fitsPlan(j.Plan, j.Plan, scheduled); err != nil {
 		return err

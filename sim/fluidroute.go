@@ -36,12 +36,8 @@ func newRoutes(j *Job) *routes {
 func deadWires(p *plan.Plan, wires int) []bool {
 	dead := make([]bool, wires+1) // one stands for no wire
 	for _, l := range p.Tree.Dead() {
-		dead[p.Tree.Up(l.Leaf, l.Spine)], dead[p.Tree.Down(l.Leaf, l.Spine)] = true, true
-	}
-	if p.Pods != nil {
-		for _, l := range p.Pods.DeadTops() {
-			dead[p.Pods.TopUp(l.Pod, l.Spine, l.Top)], dead[p.Pods.TopDown(l.Pod, l.Spine, l.Top)] = true, true
-		}
+		up := p.Tree.UpWire(l)
+		dead[up], dead[up+1] = true, true
 	}
 	return dead
 }

@@ -19,73 +19,64 @@ type network struct {
 	name func(wire int) (link, direction string)
 
 	tree *topology.Tree
-	pods *topology.Pods // nil in two levels
-	leaf []int          // [rank]
-	// spine returns that of the message between two ranks on different leaves, in
-	// O(1); it is negative where there is none.
-	spine func(src, dst int) int
+	leaf []int // [rank]
+	// by returns the path (topology.Tree.PathOf) of the message between two ranks on
+	// different leaves, in O(1); it is negative where there is none.
+	by func(src, dst int) int
 }
 
-// networkOf returns the network of a plan: two levels or three, single paths, paths of
-// the schedule, or, under ecmp, the path that the seed draws for each pair. It keeps
-// no table of pairs: what it needs beyond the plan is O(leaves · servers). It is safe
-// for concurrent use.
+// networkOf returns the network of a plan: single paths, paths of the schedule, or, under
+// ecmp, the path that the seed draws for each pair. It keeps no table of pairs: what it
+// needs beyond the plan is O(leaves · servers). It is safe for concurrent use.
 func networkOf(p *plan.Plan, seed uint64) *network {
-	n := &network{wires: p.Tree.Wires(), tree: p.Tree, pods: p.Pods, leaf: p.Tree.LeafOfRanks()}
+	n := &network{wires: p.Tree.Wires(), tree: p.Tree, leaf: p.Tree.LeafOfRanks()}
 	n.name = func(w int) (string, string) { return n.tree.WireName(topology.Wire(w)) }
-	top := func(int, int) int { return scheduler.None }
-	if p.Pods != nil {
-		n.wires = p.Pods.Wires()
-		n.name = func(w int) (string, string) { return n.pods.WireName(topology.Wire(w)) }
-		top = p.Schedule.Top
-	}
-	n.spine = spinesOf(p, n.leaf, seed)
+	n.by = pathsOf(p, n.leaf, seed)
 	n.path = func(to []int32, src, dst int) []int32 {
 		if n.leaf[src] == n.leaf[dst] {
-			return n.through(to, src, dst, scheduler.None, scheduler.None)
+			return n.through(to, src, dst, scheduler.None)
 		}
-		return n.through(to, src, dst, n.spine(src, dst), top(src, dst))
+		return n.through(to, src, dst, n.by(src, dst))
 	}
 	return n
 }
 
-// through is path for a message whose spine, and top switch between pods, are known.
-func (n *network) through(to []int32, src, dst, spine, top int) []int32 {
+// through is path for a message whose way between leaves is known.
+func (n *network) through(to []int32, src, dst, by int) []int32 {
 	t, a, b := n.tree, n.leaf[src], n.leaf[dst]
 	switch {
 	case a == b:
 		return append(to, int32(t.FromServer(src)), int32(t.ToServer(dst)))
-	case spine < 0:
+	case by < 0:
 		return to
 	}
+	spine, top := t.Through(a, b, by)
 	to = append(to, int32(t.FromServer(src)), int32(t.Up(a, spine)))
-	if n.pods != nil {
-		if q, r := n.pods.Pod(a), n.pods.Pod(b); q != r {
-			to = append(to, int32(n.pods.TopUp(q, spine, top)), int32(n.pods.TopDown(r, spine, top)))
-		}
+	if p := t.Pods(); top != scheduler.None {
+		to = append(to, int32(p.TopUp(p.Pod(a), spine, top)), int32(p.TopDown(p.Pod(b), spine, top)))
 	}
 	return append(to, int32(t.Down(b, spine)), int32(t.ToServer(dst)))
 }
 
-// spinesOf returns what network.spine is.
-func spinesOf(p *plan.Plan, leaf []int, seed uint64) func(src, dst int) int {
+// pathsOf returns what network.by is.
+func pathsOf(p *plan.Plan, leaf []int, seed uint64) func(src, dst int) int {
 	switch {
 	case p.Routing == plan.NoRouting:
 		return func(int, int) int { return scheduler.None }
 	case p.Routing == twolevel.ECMP:
 		return func(src, dst int) int { return p.Tables.Hashed(seed, leaf[src], src, dst) }
 	case p.Pinned():
-		return p.Spine
+		return p.Path
 	}
 	n := len(leaf)
-	table := make([]int16, p.Tree.Leaves()*n)
+	table := make([]int32, p.Tree.Leaves()*n)
 	for l := range p.Tree.Leaves() {
 		if p.Tree.On(l) == 0 {
 			continue
 		}
 		for dst := range n {
 			if leaf[dst] != l {
-				table[l*n+dst] = int16(p.Spine(p.Tree.First(l), dst))
+				table[l*n+dst] = int32(p.Path(p.Tree.First(l), dst))
 			}
 		}
 	}

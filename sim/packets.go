@@ -3,7 +3,6 @@ package sim
 import (
 	"container/heap"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -64,9 +63,6 @@ func Packets(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 	if err := fits(j); err != nil {
 		return nil, err
 	}
-	if j.Plan.Pods != nil {
-		return nil, errors.New("the model of packets knows two levels of switches only")
-	}
 	c, err := newCarrier(j)
 	if err != nil {
 		return nil, err
@@ -95,9 +91,10 @@ type carrier struct {
 	rule   rule
 	e      *credit.Engine
 	wires  *credit.Wires
-	up     []int32 // [leaf·spines+spine] link
+	up     []int32 // [topology.Tree.LinkID] the link upwards
 	tree   *topology.Tree
 	wire   map[int32]int32 // tree's wire of a link
+	upBy   map[int32]int32 // link of a wire that leads up
 	choice credit.Choice   // between links, by the plan's routing
 	packet int64           // flits of a full one
 
@@ -114,7 +111,7 @@ type load struct {
 	stream     int32
 	left, sent int64 // flits not received; sent
 	flits      int64
-	via        int32
+	via        [2]int32
 }
 
 func newCarrier(j *Job) (*carrier, error) {
@@ -136,24 +133,24 @@ func newCarrier(j *Job) (*carrier, error) {
 	return c, nil
 }
 
-// build lays the links: servers are hosts, then come leaves, then spines.
+// build lays the links: servers are hosts, then come the switches as the tree counts them.
 func (c *carrier) build(flit, cable credit.Time) {
 	t := c.tree
-	n, leaves, spines := t.Servers(), t.Leaves(), t.Spines()
-	b := credit.NewBuilder(n, leaves+spines, flit, cable)
-	c.up = make([]int32, leaves*spines)
+	n := t.Servers()
+	b := credit.NewBuilder(n, t.Switches(), flit, cable)
+	c.up = make([]int32, t.AllLinks())
 	c.wire = map[int32]int32{}
 	leaf := t.LeafOfRanks()
 	for s := range n {
 		up, down := b.Cable(s, n+leaf[s])
 		c.wire[up], c.wire[down] = int32(t.FromServer(s)), int32(t.ToServer(s))
 	}
-	for l := range leaves {
-		for k := range spines {
-			up, down := b.Cable(n+l, n+leaves+k)
-			c.up[l*spines+k] = up
-			c.wire[up], c.wire[down] = int32(t.Up(l, k)), int32(t.Down(l, k))
-		}
+	for id := range c.up {
+		link := t.LinkOf(id)
+		low, high := t.Ends(link)
+		up, down := b.Cable(n+low.Switch, n+high.Switch)
+		c.up[id] = up
+		c.wire[up], c.wire[down] = int32(t.UpWire(link)), int32(t.UpWire(link)+1)
 	}
 	c.wires = b.Build()
 	c.renumber(b)
@@ -166,39 +163,78 @@ func (c *carrier) renumber(b *credit.Builder) {
 		wire[b.Link(l)] = w
 	}
 	c.wire = wire
+	c.upBy = map[int32]int32{}
 	for i, l := range c.up {
 		c.up[i] = b.Link(l)
+		c.upBy[c.wire[c.up[i]]] = c.up[i]
 	}
 }
 
-// routes returns the routes of a plan. Where the plan pins messages, and where its path is
-// one for each pair, the fragment says by which link it leaves its leaf.
+// routes returns the routes of a plan: every way up with which a live path begins, and the
+// way down. Where the plan pins messages, and where its path is one for each pair, the
+// fragment says which of the ways up it takes.
 func (c *carrier) routes(plan int) *credit.Routes {
-	t := c.tree
-	dead := c.plans.dead[plan]
+	t := c.plans.plans[plan].Tree
 	r := credit.NewRoutes(c.wires)
 	r.Choice = c.choice
-	leaf := t.LeafOfRanks()
-	for dst := range t.Servers() {
-		at := leaf[dst]
-		for l := range t.Leaves() {
-			if l == at {
-				r.Set(l, dst, c.wires.Back[c.wires.First[dst]])
-				continue
+	for b := range t.Leaves() {
+		for dst := t.First(b); dst < t.First(b+1); dst++ {
+			r.Set(b, dst, c.wires.Back[c.wires.First[dst]])
+		}
+		for a := range t.Leaves() {
+			if a != b {
+				c.set(r, a, b, c.ups(t, t.CommonSpines(a, b), func(k int) topology.Link { return topology.Link{Leaf: a, Spine: k} }))
 			}
-			var links []int32
-			for k := range t.Spines() {
-				if !dead[t.Up(l, k)] && !dead[t.Up(at, k)] {
-					links = append(links, c.up[l*t.Spines()+k])
-				}
-			}
-			r.Set(l, dst, links...)
 		}
 		for k := range t.Spines() {
-			r.Set(t.Leaves()+k, dst, c.wires.Back[c.up[at*t.Spines()+k]])
+			link := topology.Link{Leaf: b, Spine: k}
+			c.set(r, t.Above(b, k), b, []int32{c.wires.Back[c.up[t.LinkID(link)]]})
+			if p := t.Pods(); p != nil {
+				c.above(r, p, b, k)
+			}
 		}
 	}
 	return r
+}
+
+// above sets the routes of one plane of three levels towards a leaf in another pod.
+func (c *carrier) above(r *credit.Routes, p *topology.Pods, b, k int) {
+	t, to := p.Tree(), p.Pod(b)
+	for top := range p.Tops() {
+		link := topology.Link{Leaf: to, Spine: k, Above: true, Top: top}
+		_, high := t.Ends(link)
+		c.set(r, high.Switch, b, []int32{c.wires.Back[c.up[t.LinkID(link)]]})
+	}
+	for q := range p.Pods() {
+		if q == to {
+			continue
+		}
+		var tops []int
+		for top := range p.Tops() {
+			if p.TopAlive(q, k, top) && p.TopAlive(to, k, top) {
+				tops = append(tops, top)
+			}
+		}
+		c.set(r, t.Above(q*p.PodLeaves(), k), b, c.ups(t, tops, func(top int) topology.Link {
+			return topology.Link{Leaf: q, Spine: k, Above: true, Top: top}
+		}))
+	}
+}
+
+// ups returns the links upwards of some ways.
+func (c *carrier) ups(t *topology.Tree, ways []int, link func(way int) topology.Link) []int32 {
+	out := make([]int32, len(ways))
+	for i, way := range ways {
+		out[i] = c.up[t.LinkID(link(way))]
+	}
+	return out
+}
+
+// set gives a switch the links towards all servers of a leaf.
+func (c *carrier) set(r *credit.Routes, sw, leaf int, links []int32) {
+	for dst := c.tree.First(leaf); dst < c.tree.First(leaf+1); dst++ {
+		r.Set(sw, dst, links...)
+	}
 }
 
 // put is send.
@@ -222,17 +258,23 @@ func (c *carrier) slot() int32 {
 	return int32(len(c.open) - 1)
 }
 
-// via returns by which link a fragment leaves its leaf, plus one; 0 where switches decide.
-func (c *carrier) via(x *fragment) int32 {
-	leaf := c.plans.nets[c.plans.now].leaf
-	if !c.choice.Tables() || leaf[x.src] == leaf[x.dst] {
-		return 0
+// via returns by which links a fragment goes up from its leaf and, of three levels, from
+// the switch above, plus one; 0 where switches decide.
+func (c *carrier) via(x *fragment) (via [2]int32) {
+	n := c.plans.nets[c.plans.now]
+	a, b := n.leaf[x.src], n.leaf[x.dst]
+	if !c.choice.Tables() || a == b {
+		return via
 	}
 	path := c.plans.choose(int(x.route), int(x.src), int(x.dst))
 	if path == nil {
-		return 0
+		return via
 	}
-	return c.up[path[1]/2] + 1 // links up are numbered as the tree numbers their wires
+	via[0] = c.upBy[path[1]] + 1
+	if c.tree.Apart(a, b) {
+		via[1] = c.upBy[path[2]] + 1
+	}
+	return via
 }
 
 // Next gives a server's next packet.

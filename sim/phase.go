@@ -199,11 +199,14 @@ func (x *phaser) walk(ctx context.Context, e uint64, at float64, i int, live boo
 				return nil, err
 			}
 		}
-		spine := m.Spine
-		if !pinned {
-			spine = net.spine(m.Src, m.Dst)
+		by := scheduler.None
+		switch {
+		case pinned:
+			by = net.tree.PathOf(m.Spine, m.Top)
+		case net.leaf[m.Src] != net.leaf[m.Dst]:
+			by = net.by(m.Src, m.Dst)
 		}
-		x.put(t, net, m, spine, x.j.Size(e*uint64(x.n)+uint64(m.Dst), m.Src))
+		x.put(t, net, m, by, x.j.Size(e*uint64(x.n)+uint64(m.Dst), m.Src))
 	}
 	x.close(t, e, phase, live)
 	t.quiet = x.barrier
@@ -233,9 +236,9 @@ func (x *phaser) successor(i int, at float64) int {
 }
 
 // put puts a message on the wires of its path.
-func (x *phaser) put(t *turn, net *network, m scheduler.Message, spine, payload int) {
+func (x *phaser) put(t *turn, net *network, m scheduler.Message, by, payload int) {
 	from := len(x.paths)
-	x.paths = net.through(x.paths, m.Src, m.Dst, spine, m.Top)
+	x.paths = net.through(x.paths, m.Src, m.Dst, by)
 	if len(x.paths) == from {
 		return // there is no path: the pair is left out
 	}

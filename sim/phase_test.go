@@ -239,11 +239,11 @@ func TestPhaseChange(t *testing.T) {
 		for k := range p.Schedule.Phases {
 			for m := range p.Schedule.All() {
 				if m.Phase == k {
-					spine := m.Spine
+					by := m.Spine
 					if !p.Pinned() {
-						spine = x.nets[0].spine(m.Src, m.Dst)
+						by = p.Path(m.Src, m.Dst)
 					}
-					x.put(x.newTurn(), x.nets[0], m, spine, 60)
+					x.put(x.newTurn(), x.nets[0], m, by, 60)
 				}
 			}
 			out = append(out, x.busiest()/100)

@@ -126,8 +126,13 @@ func pgft(m, w, p []int) (Options, error) {
 	return o, nil
 }
 
-// Notation returns FT(2;M0,M1).
-func (t *Tree) Notation() string { return fmt.Sprintf("FT(2;%d,%d)", t.ports, t.leaves) }
+// Notation returns FT(2;M0,M1), or that of three levels.
+func (t *Tree) Notation() string {
+	if t.pods != nil {
+		return t.pods.Notation()
+	}
+	return fmt.Sprintf("FT(2;%d,%d)", t.ports, t.leaves)
+}
 
 // ParseFill reads "4,4,3", the servers on each leaf.
 func ParseFill(s string) ([]int, error) {
@@ -143,10 +148,13 @@ func ParseFill(s string) ([]int, error) {
 }
 
 // Links returns the links that a name stands for: one for "leaf0-spine3", all
-// of a spine's for "spine3".
+// of a spine's for "spine3". Pods.Links says which names there are with three levels.
 func (t *Tree) Links(name string) ([]Link, error) {
+	if t.pods != nil {
+		return joined(t.pods.Links(name))
+	}
 	if m := linkRE.FindStringSubmatch(name); m != nil {
-		l := Link{atoi(m[1]), atoi(m[2])}
+		l := Link{Leaf: atoi(m[1]), Spine: atoi(m[2])}
 		if err := t.checkLink(l); err != nil {
 			return nil, fmt.Errorf("no link %q; %s", name, t.choices())
 		}
@@ -159,7 +167,7 @@ func (t *Tree) Links(name string) ([]Link, error) {
 		}
 		out := make([]Link, t.leaves)
 		for l := range out {
-			out[l] = Link{l, k}
+			out[l] = Link{Leaf: l, Spine: k}
 		}
 		return out, nil
 	}
@@ -183,10 +191,13 @@ const draws = 10_000
 // that disconnect a pair are thrown away. It is an error when there are fewer
 // live links or when 10,000 draws all disconnect a pair.
 func (t *Tree) Random(count int, seed uint64) ([]Link, error) {
+	if t.pods != nil {
+		return joined(t.pods.Random(count, seed))
+	}
 	var live []Link
 	for id, d := range t.dead {
 		if !d {
-			live = append(live, Link{id / t.spines, id % t.spines})
+			live = append(live, Link{Leaf: id / t.spines, Spine: id % t.spines})
 		}
 	}
 	if count < 0 || count > len(live) {
@@ -206,12 +217,5 @@ func (t *Tree) Random(count int, seed uint64) ([]Link, error) {
 	return nil, fmt.Errorf("%d random dead links: each of %d draws cuts a pair of leaves of %s apart", count, draws, t.Notation())
 }
 
-// DownNames returns the names of the dead links, by leaf and then spine.
-func (t *Tree) DownNames() []string {
-	dead := t.Dead()
-	out := make([]string, len(dead))
-	for i, l := range dead {
-		out[i] = l.String()
-	}
-	return out
-}
+// DownNames returns the names of the dead links, in the order of Dead.
+func (t *Tree) DownNames() []string { return LinkNames(t.Dead()) }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Pods is a three-level fat tree FT(3;M0,M1,M2), or a view of one with dead
+// Pods is the third level of a Tree: a three-level fat tree FT(3;M0,M1,M2), or a view of one with dead
 // links: M2 pods of M1 leaves with M0 server ports each. A pod has one switch in
 // every plane, to which each of its leaves has one cable; there are M0 planes
 // unless stated otherwise. A plane has M1 top switches unless stated otherwise,

@@ -43,7 +43,7 @@ func (p *Pods) Links(name string) ([]Link, []TopLink, error) {
 		return p.named(name, "plane", span{0, p.pods}, atoi(m[1]), span{0, p.tops}, true)
 	}
 	if m := linkRE.FindStringSubmatch(name); m != nil {
-		l := Link{atoi(m[1]), atoi(m[2])}
+		l := Link{Leaf: atoi(m[1]), Spine: atoi(m[2])}
 		if p.lower.checkLink(l) != nil {
 			return nil, nil, fmt.Errorf("no link %q; %s", name, p.choices())
 		}
@@ -67,7 +67,7 @@ func (p *Pods) named(name, what string, pods span, plane int, tops span, leaves 
 	for q := pods.first; q < pods.first+pods.count; q++ {
 		for l := range p.PodLeaves() {
 			if leaves {
-				low = append(low, Link{q*p.PodLeaves() + l, plane})
+				low = append(low, Link{Leaf: q*p.PodLeaves() + l, Spine: plane})
 			}
 		}
 		for t := tops.first; t < tops.first+tops.count; t++ {
@@ -117,7 +117,7 @@ func (p *Pods) split(ids []int) (links []Link, tops []TopLink) {
 	low := len(p.lower.dead)
 	for _, id := range ids {
 		if id < low {
-			links = append(links, Link{id / p.lower.spines, id % p.lower.spines})
+			links = append(links, Link{Leaf: id / p.lower.spines, Spine: id % p.lower.spines})
 			continue
 		}
 		tops = append(tops, p.topLink(id-low))

@@ -4,7 +4,7 @@
 // The fabric is the two-level fat tree FT(2;M0,M1) of the thesis (ch. 2): M1
 // leaves with M0 server ports each and, unless stated otherwise, M0 spines,
 // with one cable from each leaf to each spine. All links have unit capacity.
-// Pods is the same with a third level, FT(3;M0,M1,M2).
+// A Tree may have a third level, FT(3;M0,M1,M2), which Pods describes.
 //
 // A server has two numbers. Its position slot + leaf·M0 is its name and never
 // changes when other servers are missing. Its rank 0..S-1 is its place among
@@ -29,14 +29,25 @@ const (
 	MaxLeaves = 4096
 )
 
-// A Link is the cable between a leaf and a spine.
-type Link struct{ Leaf, Spine int }
+// A Link is a cable between switches: that between a leaf and a spine or, with Above,
+// that of three levels between the switch of pod Leaf in plane Spine and top switch Top
+// of the plane. Leaf is the lower end either way.
+type Link struct {
+	Leaf, Spine int
+	Above       bool
+	Top         int
+}
 
-// String returns the name of the link, such as "leaf0-spine3".
-func (l Link) String() string { return fmt.Sprintf("leaf%d-spine%d", l.Leaf, l.Spine) }
+// String returns the name of the link, such as "leaf0-spine3" or "pod1-spine2-top3".
+func (l Link) String() string {
+	if l.Above {
+		return l.topLink().String()
+	}
+	return fmt.Sprintf("leaf%d-spine%d", l.Leaf, l.Spine)
+}
 
-// A Tree is a fat tree, or a view of one with dead links. It is immutable and
-// safe for concurrent use.
+// A Tree is a fat tree of two levels or three, or a view of one with dead links. It is
+// immutable and safe for concurrent use; the file levels.go says what is asked of both.
 type Tree struct {
 	ports  int // M0
 	leaves int // M1
@@ -45,6 +56,7 @@ type Tree struct {
 	first  []int // rank of the first server of each leaf; first[leaves] = S
 	dead   []bool
 	nDead  int
+	pods   *Pods // the third level, whose Lower has the same dead links; nil: two levels
 }
 
 // Options describe a tree.
@@ -66,7 +78,7 @@ type Options struct {
 	Tops int
 }
 
-// New returns the two-level tree with every link alive.
+// New returns the two-level tree with every link alive. Make takes both.
 func New(o Options) (*Tree, error) {
 	if o.Pods != 0 || o.Tops != 0 {
 		return nil, errors.New("a three-level tree where one of two levels is needed: FT(2;M0,M1)")
@@ -110,6 +122,13 @@ func New(o Options) (*Tree, error) {
 // Without returns a view of t in which the given links are dead as well as
 // those dead already. A link that does not exist is an error.
 func (t *Tree) Without(links ...Link) (*Tree, error) {
+	if t.pods != nil {
+		p, err := t.pods.Without(levels(links))
+		if err != nil {
+			return nil, err
+		}
+		return p.Tree(), nil
+	}
 	v := *t
 	v.dead = slices.Clone(t.dead)
 	for _, l := range links {
@@ -125,7 +144,7 @@ func (t *Tree) Without(links ...Link) (*Tree, error) {
 }
 
 func (t *Tree) checkLink(l Link) error {
-	if l.Leaf < 0 || l.Leaf >= t.leaves || l.Spine < 0 || l.Spine >= t.spines {
+	if l.Above || l.Leaf < 0 || l.Leaf >= t.leaves || l.Spine < 0 || l.Spine >= t.spines {
 		return fmt.Errorf("no link %q; %s", l, t.choices())
 	}
 	return nil
@@ -140,6 +159,11 @@ func (t *Tree) choices() string {
 func (t *Tree) Healthy() *Tree {
 	v := *t
 	v.dead, v.nDead = make([]bool, len(t.dead)), 0
+	if t.pods != nil {
+		p := *t.pods
+		p.lower, p.dead, p.nDead = p.lower.Healthy(), make([]bool, len(p.dead)), 0
+		v.pods = &p
+	}
 	return &v
 }
 
@@ -149,7 +173,8 @@ func (t *Tree) Ports() int { return t.ports }
 // Leaves returns M1, the number of leaves.
 func (t *Tree) Leaves() int { return t.leaves }
 
-// Spines returns the number of spines.
+// Spines returns the number of spines; of three levels that of planes, each of which has
+// a switch in every pod.
 func (t *Tree) Spines() int { return t.spines }
 
 // Servers returns S, the number of servers present.
@@ -208,8 +233,13 @@ func (t *Tree) Rank(position int) (int, bool) {
 	return t.first[l] + position%t.ports, true
 }
 
-// LinkID returns the dense ID leaf·Spines + spine of a link.
-func (t *Tree) LinkID(l Link) int { return l.Leaf*t.spines + l.Spine }
+// LinkID returns the dense ID of a link: leaf·Spines + spine, those above behind them.
+func (t *Tree) LinkID(l Link) int {
+	if l.Above {
+		return len(t.dead) + t.pods.topID(l.topLink())
+	}
+	return l.Leaf*t.spines + l.Spine
+}
 
 // Alive reports whether the link between a leaf and a spine is alive.
 func (t *Tree) Alive(leaf, spine int) bool { return !t.dead[leaf*t.spines+spine] }
@@ -225,24 +255,29 @@ func (t *Tree) AliveSpines(leaf int) []int {
 	return out
 }
 
-// CommonSpines returns the spines with live links to both leaves, rising: the
-// paths between two different leaves.
+// CommonSpines returns the spines with live links to both leaves, rising; of three levels
+// the planes in which a live path between the two is.
 func (t *Tree) CommonSpines(a, b int) []int {
 	var out []int
 	for k := range t.spines {
-		if t.Alive(a, k) && t.Alive(b, k) {
+		if t.Alive(a, k) && t.Alive(b, k) && t.meet(a, b, k) {
 			out = append(out, k)
 		}
 	}
 	return out
 }
 
-// Dead returns the dead links, by leaf and then spine.
+// Dead returns the dead links, by LinkID.
 func (t *Tree) Dead() []Link {
 	out := make([]Link, 0, t.nDead)
 	for id, d := range t.dead {
 		if d {
-			out = append(out, Link{id / t.spines, id % t.spines})
+			out = append(out, Link{Leaf: id / t.spines, Spine: id % t.spines})
+		}
+	}
+	if t.pods != nil {
+		for _, l := range t.pods.DeadTops() {
+			out = append(out, l.link())
 		}
 	}
 	return out
@@ -256,8 +291,11 @@ func (e *UnreachableError) Error() string {
 }
 
 // Connected returns an *UnreachableError for the first pair of leaves with
-// servers that share no live spine, or nil.
+// servers that share no live spine, or nil; of three levels see Pods.Connected.
 func (t *Tree) Connected() error {
+	if t.pods != nil {
+		return t.pods.Connected()
+	}
 	for a := range t.leaves {
 		for b := a + 1; b < t.leaves; b++ {
 			if t.fill[a] > 0 && t.fill[b] > 0 && !t.connected(a, b) {
@@ -271,6 +309,9 @@ func (t *Tree) Connected() error {
 // Unreachable returns the pairs of leaves with servers that share no live spine,
 // rising, the smaller leaf first.
 func (t *Tree) Unreachable() [][2]int {
+	if t.pods != nil {
+		return t.pods.Unreachable()
+	}
 	var out [][2]int
 	for a := range t.leaves {
 		for b := a + 1; b < t.leaves; b++ {
@@ -291,9 +332,15 @@ func (t *Tree) connected(a, b int) bool {
 	return false
 }
 
-// Compare orders links by leaf and then spine, as Tree.Dead lists them.
+// Compare orders links by leaf and then spine, those above last, as Tree.Dead lists them.
 func (l Link) Compare(o Link) int {
-	return cmp.Or(cmp.Compare(l.Leaf, o.Leaf), cmp.Compare(l.Spine, o.Spine))
+	if l.Above != o.Above {
+		if l.Above {
+			return 1
+		}
+		return -1
+	}
+	return cmp.Or(cmp.Compare(l.Leaf, o.Leaf), cmp.Compare(l.Spine, o.Spine), cmp.Compare(l.Top, o.Top))
 }
 
 // LinkNames returns the names of links in their order; it is never nil.
@@ -316,11 +363,11 @@ func Minus(links, others []Link) []Link {
 	return out
 }
 
-// A LinkEvent is what one end of a leaf-spine link says about it. A link is alive while both
-// ends are up.
+// A LinkEvent is what one end of a link between switches says about it. A link is alive while
+// both ends are up.
 type LinkEvent struct {
 	Link Link
-	Leaf bool // the end that says so is the leaf's, else the spine's
+	Leaf bool // the lower end says so, the leaf's, else the upper one, the spine's
 	Up   bool
 	Seen time.Time // when the event had been read
 	// Reread marks a state that was read because events were lost: the end may have

@@ -6,11 +6,26 @@ import (
 
 // A Wire is one direction of a cable, by dense ID: first the leaf-spine cables
 // (2·LinkID upwards, leaf to spine; 2·LinkID+1 downwards), then the server
-// cables by rank (up: server to leaf). Link loads are slices indexed by Wire.
+// cables by rank (up: server to leaf), then those of the top switches. Link loads
+// are slices indexed by Wire.
 type Wire int
 
-// Wires returns the number of wires: 2·Leaves·Spines + 2·S.
-func (t *Tree) Wires() int { return 2*t.leaves*t.spines + 2*t.Servers() }
+// Wires returns the number of wires: 2·Leaves·Spines + 2·S, and two of each cable above.
+func (t *Tree) Wires() int {
+	n := 2*t.leaves*t.spines + 2*t.Servers()
+	if t.pods != nil {
+		n += 2 * len(t.pods.dead)
+	}
+	return n
+}
+
+// UpWire returns the upward wire of a link between switches; the downward one follows it.
+func (t *Tree) UpWire(l Link) Wire {
+	if l.Above {
+		return t.pods.TopUp(l.Leaf, l.Spine, l.Top)
+	}
+	return t.Up(l.Leaf, l.Spine)
+}
 
 // Up returns the wire from a leaf to a spine.
 func (t *Tree) Up(leaf, spine int) Wire { return Wire(2 * (leaf*t.spines + spine)) }
@@ -25,8 +40,12 @@ func (t *Tree) FromServer(rank int) Wire { return Wire(2 * (t.leaves*t.spines + 
 func (t *Tree) ToServer(rank int) Wire { return Wire(2*(t.leaves*t.spines+rank) + 1) }
 
 // Path appends the wires that a message from src to dst (ranks) crosses, in
-// order, when it goes through the given spine; servers of one leaf need none.
-func (t *Tree) Path(to []Wire, src, dst, spine int) []Wire {
+// order, when it takes a path (PathOf); servers of one leaf need none.
+func (t *Tree) Path(to []Wire, src, dst, path int) []Wire {
+	spine, top := t.SpineTop(path)
+	if t.pods != nil {
+		return t.pods.Path(to, src, dst, spine, top)
+	}
 	to = append(to, t.FromServer(src))
 	if a, b := t.Leaf(src), t.Leaf(dst); a != b {
 		to = append(to, t.Up(a, spine), t.Down(b, spine))
@@ -42,10 +61,12 @@ func (t *Tree) WireName(w Wire) (link, direction string) {
 		direction = "down"
 	}
 	id := int(w) / 2
-	if n := t.leaves * t.spines; id >= n {
+	if n := t.leaves * t.spines; id >= n+t.Servers() {
+		return t.pods.topLink(id - n - t.Servers()).String(), direction
+	} else if id >= n {
 		return fmt.Sprintf("%s-leaf%d", t.ServerName(id-n), t.Leaf(id-n)), direction
 	}
-	return Link{id / t.spines, id % t.spines}.String(), direction
+	return Link{Leaf: id / t.spines, Spine: id % t.spines}.String(), direction
 }
 
 // ServerName returns "server" and the position of the server of a rank.
@@ -81,14 +102,4 @@ func (p *Pods) Path(to []Wire, src, dst, plane, top int) []Wire {
 
 // WireName returns the cable's name ("leaf0-spine3", "pod1-spine2-top3",
 // "server17-leaf4") and the direction ("up" is away from the servers).
-func (p *Pods) WireName(w Wire) (link, direction string) {
-	low := p.lower.Wires()
-	if int(w) < low {
-		return p.lower.WireName(w)
-	}
-	direction = "up"
-	if (int(w)-low)%2 == 1 {
-		direction = "down"
-	}
-	return p.topLink((int(w) - low) / 2).String(), direction
-}
+func (p *Pods) WireName(w Wire) (link, direction string) { return p.Tree().WireName(w) }

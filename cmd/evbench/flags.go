@@ -76,7 +76,7 @@ func takesValue(c *cli.Command, name string) bool {
 	return false
 }
 
-// treeFlags describe a fabric; tree and treeOrPods read them.
+// treeFlags describe a fabric; tree and anyTree read them.
 func treeFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "topology", Aliases: []string{"t"}, Usage: "fat tree in `NOTATION`, such as FT(2;4,8)"},
@@ -91,34 +91,24 @@ func treeFlags() []cli.Flag {
 
 // tree returns the two-level tree that the flags describe.
 func tree(c *cli.Context) (*topology.Tree, error) {
-	t, pods, err := treeOrPods(c)
-	if err == nil && pods != nil {
-		return nil, usagef("--topology %s: three levels; %s takes trees of two, FT(2;M0,M1)", pods.Notation(), c.Command.Name)
+	t, err := anyTree(c)
+	if err == nil && t.Pods() != nil {
+		return nil, usagef("--topology %s: three levels; %s takes trees of two, FT(2;M0,M1)", t.Notation(), c.Command.Name)
 	}
 	return t, err
 }
 
-// treeOrPods returns the tree that the flags describe: one of two levels, or one
-// of three.
-func treeOrPods(c *cli.Context) (*topology.Tree, *topology.Pods, error) {
+// anyTree returns the tree of two levels or three that the flags describe.
+func anyTree(c *cli.Context) (*topology.Tree, error) {
 	o, err := treeOptions(c)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if o.Pods > 0 {
-		healthy, err := topology.NewPods(o)
-		if err != nil {
-			return nil, nil, usage(err)
-		}
-		pods, err := takePodsDown(c, healthy)
-		return nil, pods, err
-	}
-	healthy, err := topology.New(o)
+	healthy, err := topology.Make(o)
 	if err != nil {
-		return nil, nil, usage(err)
+		return nil, usage(err)
 	}
-	t, err := takeDown(c, healthy)
-	return t, nil, err
+	return takeDown(c, healthy)
 }
 
 func treeOptions(c *cli.Context) (topology.Options, error) {
@@ -192,7 +182,7 @@ func takeDown(c *cli.Context, t *topology.Tree) (*topology.Tree, error) {
 	if t, err = t.Without(dead...); err != nil {
 		return nil, usage(err)
 	}
-	n, err := randomCount(c.String("down-random"), t.Leaves()*t.Spines())
+	n, err := randomCount(c.String("down-random"), t.AllLinks())
 	if n == 0 || err != nil {
 		return t, err
 	}
@@ -201,35 +191,6 @@ func takeDown(c *cli.Context, t *topology.Tree) (*topology.Tree, error) {
 		return nil, usagef("--down-random: %w", err)
 	}
 	return t.Without(links...)
-}
-
-// takePodsDown is takeDown for three levels.
-func takePodsDown(c *cli.Context, p *topology.Pods) (*topology.Pods, error) {
-	planes := p.Lower().Spines()
-	names, err := downNames(c, planes)
-	if err != nil {
-		return nil, err
-	}
-	var dead []topology.Link
-	var tops []topology.TopLink
-	for _, name := range names {
-		l, t, err := p.Links(name)
-		if err != nil {
-			return nil, usagef("--down: %w", err)
-		}
-		dead, tops = append(dead, l...), append(tops, t...)
-	}
-	if p, err = p.Without(dead, tops); err != nil {
-		return nil, usage(err)
-	}
-	n, err := randomCount(c.String("down-random"), p.Lower().Leaves()*planes+p.Pods()*planes*p.Tops())
-	if n == 0 || err != nil {
-		return p, err
-	}
-	if dead, tops, err = p.Random(n, c.Uint64("seed")); err != nil {
-		return nil, usagef("--down-random: %w", err)
-	}
-	return p.Without(dead, tops)
 }
 
 // randomCount reads a number of links, or a share of all.

@@ -21,7 +21,7 @@ func planCommand() *cli.Command {
 		Flags: append(treeFlags(),
 			&cli.StringFlag{Name: "schedule", Aliases: []string{"s"}, Value: scheduler.NameFORS, Usage: "`NAME`: " + strings.Join(scheduler.Names(), ", ")},
 			&cli.StringFlag{Name: "routing", Aliases: []string{"r"}, Usage: "`NAME`: " + strings.Join(plan.Routings(), ", ") +
-				" (default: pinned where the schedule chooses spines, else ftree; three levels: pinned or none)"},
+				" (default: pinned where the schedule chooses spines, else ftree; three levels: pinned)"},
 			&cli.StringFlag{Name: "objective", Usage: "what fors makes least, `NAME`: phases, paths, balanced (default: phases)"},
 			&cli.BoolFlag{Name: "drop-unreachable", Usage: "leave out messages between leaves that dead links cut apart"},
 			&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORM` of the plan: text, json"},
@@ -42,15 +42,15 @@ func planAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	t, pods, err := treeOrPods(c)
+	t, err := anyTree(c)
 	if err != nil {
 		return err
 	}
-	if err := checkPlans(serversOf(t, pods), 1); err != nil {
+	if err := checkPlans(t.Servers(), 1); err != nil {
 		return err
 	}
 	var watch stopwatch
-	p, err := buildPlan(c, t, pods, watch.stage)
+	p, err := buildPlan(c, t, watch.stage)
 	if err != nil {
 		return err
 	}
@@ -68,11 +68,11 @@ func planAction(c *cli.Context) error {
 	return nil
 }
 
-// buildPlan plans for whichever of the two trees is given. That a schedule is
+// buildPlan plans for a tree. That a schedule is
 // wrong as published, or cannot be routed, or that tables leave out servers, is a
 // result; other errors are wrong
 // use.
-func buildPlan(c *cli.Context, t *topology.Tree, pods *topology.Pods, stage func(string)) (p *plan.Plan, err error) {
+func buildPlan(c *cli.Context, t *topology.Tree, stage func(string)) (p *plan.Plan, err error) {
 	o := plan.Options{
 		Schedule: c.String("schedule"), Routing: c.String("routing"), Seed: c.Uint64("seed"), Stage: stage,
 		Objective: scheduler.Objective(c.String("objective")), DropUnreachable: c.Bool("drop-unreachable"),
@@ -80,7 +80,7 @@ func buildPlan(c *cli.Context, t *topology.Tree, pods *topology.Pods, stage func
 	if o.Schedule == "" {
 		return nil, usagef("--schedule is empty; there are %s", strings.Join(scheduler.Names(), ", "))
 	}
-	if pods != nil {
+	if pods := t.Pods(); pods != nil {
 		p, err = plan.BuildPods(pods, o)
 	} else {
 		p, err = plan.Build(t, o)
@@ -95,23 +95,13 @@ func buildPlan(c *cli.Context, t *topology.Tree, pods *topology.Pods, stage func
 		return nil, err
 	}
 	if u, ok := errors.AsType[*plan.UnreachableError](err); ok {
-		return nil, usagef("%s: %w (--drop-unreachable leaves their messages out)", withoutLinks(t, pods), u)
+		return nil, usagef("%s: %w (--drop-unreachable leaves their messages out)", withoutLinks(t), u)
 	}
 	return nil, usage(err)
 }
 
-func serversOf(t *topology.Tree, pods *topology.Pods) int {
-	if pods != nil {
-		return pods.Lower().Servers()
-	}
-	return t.Servers()
-}
-
 // withoutLinks names a tree and its dead links.
-func withoutLinks(t *topology.Tree, pods *topology.Pods) string {
-	if pods != nil {
-		return pods.Notation() + " without " + strings.Join(pods.DownNames(), ", ")
-	}
+func withoutLinks(t *topology.Tree) string {
 	return t.Notation() + " without " + strings.Join(t.DownNames(), ", ")
 }
 

@@ -14,15 +14,46 @@ var (
 	ErrDeadLink = errors.New("route over a dead link")
 )
 
-// SpineOf returns the spine that a message between ranks on different leaves
-// goes through, and false where the entry of the source leaf does not name
-// exactly one (no route, ecmp, spray).
-func (t *Tables) SpineOf(src, dst int) (int, bool) {
-	ports := t.Ports(Leaf(t.Tree.Leaf(src)), dst)
-	if len(ports) != 1 || int(ports[0]) < t.Tree.Ports() {
+// PathOf returns the path (topology.Tree.PathOf) that a message between ranks on different
+// leaves takes, and false where the entries on its way up do not name exactly one (no
+// route, ecmp, spray).
+func (t *Tables) PathOf(src, dst int) (int, bool) {
+	a, b := t.Tree.Leaf(src), t.Tree.Leaf(dst)
+	spine, ok := one(t.Ports(Leaf(a), dst), t.Tree.Ports())
+	if !ok || !t.Tree.Apart(a, b) {
+		return spine, ok
+	}
+	top, ok := one(t.Ports(Switch(t.Tree.Above(a, spine)), dst), t.Tree.Pods().PodLeaves())
+	if !ok {
 		return none, false
 	}
-	return int(ports[0]) - t.Tree.Ports(), true
+	return t.Tree.PathOf(spine, top), true
+}
+
+// one returns the way up that a single port is, which are counted from first.
+func one(ports []Port, first int) (int, bool) {
+	if len(ports) != 1 || int(ports[0]) < first {
+		return none, false
+	}
+	return int(ports[0]) - first, true
+}
+
+// Shares calls f for each path that messages from a leaf to a server of another may take,
+// with its share where all next hops of a switch get equal parts.
+func (t *Tables) Shares(leaf, dst int, f func(path int, share float64)) {
+	apart := t.Tree.Apart(leaf, t.Tree.Leaf(dst))
+	spines := t.Ports(Leaf(leaf), dst)
+	for _, p := range spines {
+		spine := int(p) - t.Tree.Ports()
+		if !apart {
+			f(spine, 1/float64(len(spines)))
+			continue
+		}
+		tops := t.Ports(Switch(t.Tree.Above(leaf, spine)), dst)
+		for _, q := range tops {
+			f(t.Tree.PathOf(spine, int(q)-t.Tree.Pods().PodLeaves()), 1/float64(len(spines)*len(tops)))
+		}
+	}
 }
 
 // Walk follows every path from one server to another. The error says where a
@@ -68,52 +99,48 @@ func (t *Tables) walk(sw Switch, dst int, seen []Switch) error {
 // a server (host, else -1).
 func (t *Tables) follow(sw Switch, p Port) (next Switch, host int, err error) {
 	tree := t.Tree
-	link := topology.Link{Leaf: int(p), Spine: int(sw) - tree.Leaves()}
-	if int(sw) < tree.Leaves() {
-		if leaf := int(sw); int(p) < tree.Ports() {
-			if int(p) >= tree.On(leaf) {
-				return 0, -1, fmt.Errorf("%s port %d: no server there: %w", t.name(sw), p, ErrNoRoute)
-			}
-			return 0, tree.First(leaf) + int(p), nil
+	if leaf := int(sw); leaf < tree.Leaves() && int(p) < tree.Ports() {
+		if int(p) >= tree.On(leaf) {
+			return 0, -1, fmt.Errorf("%s port %d: no server there: %w", t.name(sw), p, ErrNoRoute)
 		}
-		link = topology.Link{Leaf: int(sw), Spine: int(p) - tree.Ports()}
-		next = Spine(tree, link.Spine)
-	} else {
-		next = Leaf(link.Leaf)
+		return 0, tree.First(leaf) + int(p), nil
 	}
-	if link.Leaf >= tree.Leaves() || link.Spine >= tree.Spines() {
+	link, upper, ok := tree.LinkAt(int(sw), int(p))
+	if !ok {
 		return 0, -1, fmt.Errorf("%s port %d: no such port: %w", t.name(sw), p, ErrNoRoute)
 	}
-	if !tree.Alive(link.Leaf, link.Spine) {
+	if !tree.LinkAlive(link) {
 		return 0, -1, fmt.Errorf("%s over %s: %w", t.name(sw), link, ErrDeadLink)
 	}
-	return next, -1, nil
+	low, high := tree.Ends(link)
+	if upper {
+		return Switch(low.Switch), -1, nil
+	}
+	return Switch(high.Switch), -1, nil
 }
 
-func (t *Tables) name(sw Switch) string {
-	if int(sw) < t.Tree.Leaves() {
-		return fmt.Sprintf("leaf%d", sw)
-	}
-	return fmt.Sprintf("spine%d", int(sw)-t.Tree.Leaves())
-}
+func (t *Tables) name(sw Switch) string { return t.Tree.SwitchName(int(sw)) }
 
 // Loads adds up what one exchange, every ordered pair once, puts on each wire.
 // With several next hops a message counts in equal shares on each.
 func (t *Tables) Loads() []float64 {
 	load := make([]float64, t.Tree.Wires())
 	var path []topology.Wire
-	for src := range t.Tree.Servers() {
-		leaf := t.Tree.Leaf(src)
-		for dst := range t.Tree.Servers() {
-			if src == dst {
-				continue
-			}
-			ports := t.Ports(Leaf(leaf), dst)
-			for _, p := range ports {
-				path = t.Tree.Path(path[:0], src, dst, int(p)-t.Tree.Ports())
-				for _, w := range path {
-					load[w] += 1 / float64(len(ports))
-				}
+	put := func(src, dst, by int, share float64) {
+		path = t.Tree.Path(path[:0], src, dst, by)
+		for _, w := range path {
+			load[w] += share
+		}
+	}
+	leaf := t.Tree.LeafOfRanks()
+	for src := range leaf {
+		for dst := range leaf {
+			switch {
+			case src == dst:
+			case leaf[src] == leaf[dst]:
+				put(src, dst, none, 1)
+			default:
+				t.Shares(leaf[src], dst, func(by int, share float64) { put(src, dst, by, share) })
 			}
 		}
 	}

@@ -1,6 +1,7 @@
-// Package twolevel answers: which next hop does each switch of a two-level tree take for
-// each destination, by the exact rules that plans are made with, and what do those routes do
-// (reach, loops, dead links, link loads)?
+// Package twolevel answers: which next hop does each switch of a tree take for each
+// destination, by the exact rules that plans are made with, and what do those routes do
+// (reach, loops, dead links, link loads)? The rules are those of two levels; with a third
+// the switches of pods choose their top switches as leaves choose spines.
 //
 // It decides and counts; it runs no command and touches no kernel.
 package twolevel
@@ -35,16 +36,17 @@ func PerPacket(engine string) bool { return engine == Spray || engine == Adaptiv
 // Compute returns the tables of an engine for the tree and its dead links.
 // Tables depend on the dead set alone, never on what was routed before. A
 // destination that cannot be reached from a leaf has no entry there; Walk
-// finds it. O(leaves · S · spines).
+// finds it. O(leaves · S · spines), and on three levels as much for each plane.
 //
 // All single-path engines first place every destination as if no link were
 // dead, and then move the broken entries, those whose spine has lost its link
 // to the source leaf or to the destination's:
 //
 //   - ftree puts destination rank d on spine d mod spines, which keeps a linear
-//     shift over full leaves contention-free (d-mod-k, IEEE Micro 2020 §2);
-//     broken entries as minhop. Plans take it on whole trees only, and OpenSM's
-//     engine of the same name (package routing) on others.
+//     shift over full leaves contention-free (d-mod-k, IEEE Micro 2020 §2), and
+//     then on top switch ⌊d/spines⌋ mod tops;
+//     broken entries as minhop. Plans take it on whole trees of two levels only,
+//     and OpenSM's engine of the same name (package routing) on others.
 //   - minhop takes, at each leaf and for destinations on other leaves in order
 //     of rank, the spine with the fewest destinations so far, ties to the
 //     lowest. Broken entries are taken out of the counts, then placed in order
@@ -54,8 +56,13 @@ func PerPacket(engine string) bool { return engine == Spray || engine == Adaptiv
 //     different leaves do not all move the same destination to the same spine.
 //
 // ecmp, spray and adaptive give every leaf all spines alive at both ends.
+//
+// On three levels the spines of a leaf are the switches of its pod, alive for a
+// destination where a live path begins with them. Each of these switches does for
+// destinations in other pods with its top switches what a leaf does with spines; its pod
+// stands for the leaf. The rules are ours: OpenSM's engines are in package routing.
 func Compute(t *topology.Tree, engine string) (*Tables, error) {
-	healthy, ok := map[string]func(*topology.Tree, int) []int{
+	healthy, ok := map[string]func(f fan, choice []int){
 		Ftree: destinationMod, MinHop: roundRobin, Spread: roundRobin, ECMP: nil, Spray: nil, Adaptive: nil,
 	}[engine]
 	if !ok {
@@ -66,84 +73,141 @@ func Compute(t *topology.Tree, engine string) (*Tables, error) {
 		for slot := range t.On(leaf) {
 			tables.Set(Leaf(leaf), t.First(leaf)+slot, Port(slot))
 		}
+	}
+	for _, f := range fans(t) {
 		if healthy == nil {
-			setAll(tables, leaf)
+			f.setAll(tables)
 			continue
 		}
-		spines := healthy(t, leaf)
-		repair(t, leaf, spines, engine == Spread)
-		for dst, k := range spines {
+		choice := f.unrouted()
+		healthy(f, choice)
+		f.repair(choice, engine == Spread)
+		for dst, k := range choice {
 			if k != none {
-				tables.Set(Leaf(leaf), dst, Port(t.Ports()+k))
+				tables.Set(f.sw, dst, Port(f.port+k))
 			}
 		}
 	}
-	setSpines(tables)
+	setDown(tables)
 	return tables, nil
 }
 
-// none marks a destination without a spine: on the same leaf, or unreachable.
+// none marks a destination without a way up: below the switch, or unreachable.
 const none = -1
 
-// remote calls f for every destination on another leaf, by rank.
-func remote(t *topology.Tree, leaf int, f func(dst, dstLeaf int)) {
-	for other := range t.Leaves() {
-		if other == leaf {
+// A fan is the ways up of a switch, and what it chooses them for.
+type fan struct {
+	tree  *topology.Tree
+	sw    Switch
+	index int // of the leaf or pod
+	port  int // of the first way
+	ways  int
+	below func(leaf int) bool          // the way to a leaf is down
+	open  func(leaf int, way int) bool // a live path to a leaf begins with a way
+	mod   int                          // destinations are divided by it before ftree takes the remainder
+}
+
+// fans returns those of all leaves and, of three levels, of the switches in pods.
+func fans(t *topology.Tree) []fan {
+	var out []fan
+	for a := range t.Leaves() {
+		open := make([]bool, t.Leaves()*t.Spines())
+		for b := range t.Leaves() {
+			if a != b {
+				for _, k := range t.CommonSpines(a, b) {
+					open[b*t.Spines()+k] = true
+				}
+			}
+		}
+		out = append(out, fan{
+			tree: t, sw: Leaf(a), index: a, port: t.Ports(), ways: t.Spines(), mod: 1,
+			below: func(b int) bool { return a == b },
+			open:  func(b, k int) bool { return open[b*t.Spines()+k] },
+		})
+	}
+	p := t.Pods()
+	if p == nil {
+		return out
+	}
+	for i := range t.Middles() {
+		q, k := i/t.Spines(), i%t.Spines()
+		out = append(out, fan{
+			tree: t, sw: Switch(t.Leaves() + i), index: q, port: p.PodLeaves(), ways: p.Tops(), mod: t.Spines(),
+			below: func(b int) bool { return p.Pod(b) == q },
+			open: func(b, top int) bool {
+				return t.Alive(b, k) && p.TopAlive(q, k, top) && p.TopAlive(p.Pod(b), k, top)
+			},
+		})
+	}
+	return out
+}
+
+// remote calls f for every destination that the way down does not lead to, by rank.
+func (f fan) remote(do func(dst, leaf int)) {
+	for leaf := range f.tree.Leaves() {
+		if f.below(leaf) {
 			continue
 		}
-		for dst := t.First(other); dst < t.First(other+1); dst++ {
-			f(dst, other)
+		for dst := f.tree.First(leaf); dst < f.tree.First(leaf+1); dst++ {
+			do(dst, leaf)
 		}
 	}
 }
 
-func destinationMod(t *topology.Tree, leaf int) []int {
-	spines := unrouted(t)
-	remote(t, leaf, func(dst, _ int) { spines[dst] = dst % t.Spines() })
-	return spines
+func destinationMod(f fan, choice []int) {
+	f.remote(func(dst, _ int) { choice[dst] = dst / f.mod % f.ways })
 }
 
 // roundRobin is "fewest destinations so far, ties to the lowest" when every
-// spine is a candidate for every destination.
-func roundRobin(t *topology.Tree, leaf int) []int {
-	spines := unrouted(t)
+// way is a candidate for every destination.
+func roundRobin(f fan, choice []int) {
 	i := 0
-	remote(t, leaf, func(dst, _ int) {
-		spines[dst] = i % t.Spines()
+	f.remote(func(dst, _ int) {
+		choice[dst] = i % f.ways
 		i++
 	})
-	return spines
 }
 
-func unrouted(t *topology.Tree) []int {
-	spines := make([]int, t.Servers())
-	for i := range spines {
-		spines[i] = none
+func (f fan) unrouted() []int {
+	choice := make([]int, f.tree.Servers())
+	for i := range choice {
+		choice[i] = none
 	}
-	return spines
+	return choice
 }
 
-// repair moves the broken entries of a leaf.
-func repair(t *topology.Tree, leaf int, spines []int, rotate bool) {
-	count := make([]int, t.Spines())
-	remote(t, leaf, func(dst, other int) {
-		if k := spines[dst]; t.Alive(leaf, k) && t.Alive(other, k) {
+// candidates returns the ways with which a live path to a leaf begins.
+func (f fan) candidates(leaf int) []int {
+	var out []int
+	for k := range f.ways {
+		if f.open(leaf, k) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// repair moves the broken entries of a switch.
+func (f fan) repair(choice []int, rotate bool) {
+	count := make([]int, f.ways)
+	f.remote(func(dst, leaf int) {
+		if k := choice[dst]; f.open(leaf, k) {
 			count[k]++
 		} else {
-			spines[dst] = none
+			choice[dst] = none
 		}
 	})
-	remote(t, leaf, func(dst, other int) {
-		if spines[dst] != none {
+	f.remote(func(dst, leaf int) {
+		if choice[dst] != none {
 			return
 		}
-		candidates := t.CommonSpines(leaf, other)
+		candidates := f.candidates(leaf)
 		if len(candidates) == 0 {
 			return
 		}
 		start := 0
 		if rotate {
-			start = leaf % len(candidates)
+			start = f.index % len(candidates)
 		}
 		best := candidates[start]
 		for i := range candidates {
@@ -151,39 +215,52 @@ func repair(t *topology.Tree, leaf int, spines []int, rotate bool) {
 				best = k
 			}
 		}
-		spines[dst] = best
+		choice[dst] = best
 		count[best]++
 	})
 }
 
-// setAll gives a leaf every spine alive at both ends.
-func setAll(tables *Tables, leaf int) {
-	t := tables.Tree
-	for other := range t.Leaves() {
-		if other == leaf {
+// setAll gives a switch every way with which a live path begins.
+func (f fan) setAll(tables *Tables) {
+	t := f.tree
+	for leaf := range t.Leaves() {
+		if f.below(leaf) {
 			continue
 		}
 		var ports []Port
-		for _, k := range t.CommonSpines(leaf, other) {
-			ports = append(ports, Port(t.Ports()+k))
+		for _, k := range f.candidates(leaf) {
+			ports = append(ports, Port(f.port+k))
 		}
-		for dst := t.First(other); dst < t.First(other+1); dst++ {
-			tables.Set(Leaf(leaf), dst, ports...)
+		for dst := t.First(leaf); dst < t.First(leaf+1); dst++ {
+			tables.Set(f.sw, dst, ports...)
 		}
 	}
 }
 
-// setSpines points every spine down to the destination's leaf where it can.
-func setSpines(tables *Tables) {
+// setDown points every switch above leaves down to the destination's leaf where it can.
+func setDown(tables *Tables) {
 	t := tables.Tree
-	for k := range t.Spines() {
-		for leaf := range t.Leaves() {
+	for leaf := range t.Leaves() {
+		for k := range t.Spines() {
 			if !t.Alive(leaf, k) {
 				continue
 			}
-			for dst := t.First(leaf); dst < t.First(leaf+1); dst++ {
-				tables.Set(Spine(t, k), dst, Port(leaf))
+			tables.down(topology.Link{Leaf: leaf, Spine: k}, leaf)
+			if p := t.Pods(); p != nil {
+				for top := range p.Tops() {
+					if p.TopAlive(p.Pod(leaf), k, top) {
+						tables.down(topology.Link{Leaf: p.Pod(leaf), Spine: k, Above: true, Top: top}, leaf)
+					}
+				}
 			}
 		}
+	}
+}
+
+// down has the upper end of a link send what is for the servers of a leaf down on it.
+func (t *Tables) down(l topology.Link, leaf int) {
+	_, high := t.Tree.Ends(l)
+	for dst := t.Tree.First(leaf); dst < t.Tree.First(leaf+1); dst++ {
+		t.Set(Switch(high.Switch), dst, Port(high.Port))
 	}
 }

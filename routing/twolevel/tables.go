@@ -8,11 +8,10 @@ import (
 	"evbench/topology"
 )
 
-// A Switch is a dense switch ID: leaf l is l, spine k is Leaves + k.
+// A Switch is a switch as topology.Tree counts them: leaf l is l, spine k is Leaves + k.
 type Switch int
 
-// A Port is a port of a switch. On a leaf, ports 0..M0-1 lead to the servers by
-// slot and port M0+k to spine k; on a spine, port l leads to leaf l.
+// A Port is a port of a switch, as topology.Tree counts them (SwitchPorts).
 type Port uint16
 
 // Tables hold the next hops of every switch towards every server. An entry is
@@ -29,14 +28,14 @@ type Tables struct {
 
 // New returns tables without routes, for engines of other packages to fill.
 func New(engine string, t *topology.Tree) *Tables {
-	n := (t.Leaves() + t.Spines()) * t.Servers()
+	n := t.Switches() * t.Servers()
 	return &Tables{Engine: engine, Tree: t, entries: make([]uint32, n), sets: [][]Port{nil}, index: map[string]uint32{"": 0}}
 }
 
 // Leaf returns the switch ID of a leaf.
 func Leaf(l int) Switch { return Switch(l) }
 
-// Spine returns the switch ID of a spine.
+// Spine returns the switch ID of a spine of two levels.
 func Spine(t *topology.Tree, k int) Switch { return Switch(t.Leaves() + k) }
 
 // Ports returns the ports towards a destination rank. The caller must not
@@ -60,17 +59,31 @@ func (t *Tables) Set(sw Switch, dst int, ports ...Port) {
 	t.entries[int(sw)*t.Tree.Servers()+dst] = id
 }
 
-// Hashed returns the spine that the hash of ecmp gives to all messages from src, on leaf, to
+// Hashed returns the path that the hash of ecmp gives to all messages from src, on leaf, to
 // dst: one of the next hops, all alike, as the kernel's hash does for the one connection
 // between two servers; scheduler.None where they share the leaf or there is no route. It is a
-// function of seed and pair, the same in predictions, simulation and emulation.
+// function of seed and pair, the same in predictions, simulation and emulation. On three
+// levels the switch of the pod draws for itself.
 func (t *Tables) Hashed(seed uint64, leaf, src, dst int) int {
-	ports := t.Ports(Leaf(leaf), dst)
+	pair := uint64(src)*uint64(t.Tree.Servers()) + uint64(dst)
+	spine := drawn(t.Ports(Leaf(leaf), dst), t.Tree.Ports(), Mix(seed, pair))
+	if spine < 0 || !t.Tree.Apart(leaf, t.Tree.Leaf(dst)) {
+		return spine
+	}
+	p := t.Tree.Pods()
+	top := drawn(t.Ports(Switch(t.Tree.Above(leaf, spine)), dst), p.PodLeaves(), Mix(Mix(seed, pair), 1))
+	if top < 0 {
+		return scheduler.None
+	}
+	return t.Tree.PathOf(spine, top)
+}
+
+// drawn returns one of the ways up, which are counted from port first.
+func drawn(ports []Port, first int, x uint64) int {
 	if len(ports) == 0 {
 		return scheduler.None
 	}
-	x := Mix(seed, uint64(src)*uint64(t.Tree.Servers())+uint64(dst))
-	return max(scheduler.None, int(ports[x%uint64(len(ports))])-t.Tree.Ports())
+	return max(scheduler.None, int(ports[x%uint64(len(ports))])-first)
 }
 
 // Mix returns random bits that depend on nothing but its arguments (SplitMix64).
@@ -84,21 +97,21 @@ func Mix(seed, index uint64) uint64 {
 // Paths says what a pinned plan asks of an InfiniBand subnet, where a path is
 // chosen by the destination address (LID): a server has 2^LMC of them.
 type Paths struct {
-	Most    int // most distinct spines from one leaf to one server of another
+	Most    int // most distinct paths from one leaf to one server of another
 	LMC     int // LID mask control: ⌈log2 Most⌉
 	LIDs    int // addresses in the subnet: 2^LMC for each server, one for each switch
 	Entries int // of the forwarding table of each switch: all addresses but its own
 }
 
-// CountPaths counts the spines of a plan; spine returns that of the message from
+// CountPaths counts the paths of a plan; path returns that of the message from
 // one rank to another, on another leaf, and something negative where there is
 // none. The numbers follow thesis 6.7.2: LMC 5 for 326 servers and 38 switches
 // is 32·326 + 37 = 10,469 entries. It needs no path for switches, whatever their
-// number is. O(S² + M1·S·spines/64).
-func CountPaths(t *topology.Tree, spine func(src, dst int) int) Paths {
+// number is. O(S² + M1·S·paths/64).
+func CountPaths(t *topology.Tree, path func(src, dst int) int) Paths {
 	p := Paths{}
-	seen := make([]uint64, t.Servers()*((t.Spines()+63)/64))
-	words := (t.Spines() + 63) / 64
+	words := (t.Paths() + 63) / 64
+	seen := make([]uint64, t.Servers()*words)
 	for leaf := range t.Leaves() {
 		clear(seen)
 		for src := t.First(leaf); src < t.First(leaf+1); src++ {
@@ -106,7 +119,7 @@ func CountPaths(t *topology.Tree, spine func(src, dst int) int) Paths {
 				if dst >= t.First(leaf) && dst < t.First(leaf+1) {
 					continue
 				}
-				if k := spine(src, dst); k >= 0 {
+				if k := path(src, dst); k >= 0 {
 					seen[dst*words+k/64] |= 1 << (k % 64)
 				}
 			}
@@ -122,8 +135,7 @@ func CountPaths(t *topology.Tree, spine func(src, dst int) int) Paths {
 	if p.Most > 1 {
 		p.LMC = bits.Len(uint(p.Most - 1))
 	}
-	switches := t.Leaves() + t.Spines()
-	p.LIDs = t.Servers()<<p.LMC + switches
+	p.LIDs = t.Servers()<<p.LMC + t.Switches()
 	p.Entries = p.LIDs - 1
 	return p
 }

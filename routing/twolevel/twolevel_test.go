@@ -127,7 +127,7 @@ func TestEnginesAgainstDefinition(t *testing.T) {
 					if tr.Leaf(dst) == leaf {
 						continue
 					}
-					got, ok := tables.SpineOf(tr.First(leaf), dst)
+					got, ok := tables.PathOf(tr.First(leaf), dst)
 					if want := naive(tr, engine, leaf, dst); !ok || got != want {
 						t.Fatalf("%s on %s down %v: leaf%d to rank %d: spine %d, %v; want %d",
 							engine, tr.Notation(), tr.DownNames(), leaf, dst, got, ok, want)

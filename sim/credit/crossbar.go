@@ -227,7 +227,7 @@ func (f *interleaved) reroute(e *Engine, l int32) {
 	c.waitOut &^= 1 << (j.out & 63)
 	for _, x := range again {
 		p := &e.pk.at[f.vc[x].pkt]
-		if p.via = 0; e.p.RouteAhead {
+		if p.via = [2]int32{}; e.p.RouteAhead {
 			p.next = e.route(j.from+int32(e.w.Hosts), p)
 		}
 		f.ask(e, x)

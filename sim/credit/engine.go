@@ -11,9 +11,9 @@ type Message struct {
 	Flits int64
 	Start Time // created at; not before
 	Tag   int32
-	// Via is the link by which the packets leave the first switch that has a choice, plus
-	// one; 0 leaves it to the routes.
-	Via int32
+	// Via are the links by which the packets leave the first two switches that have a
+	// choice, plus one; 0 leaves it to the routes.
+	Via [2]int32
 }
 
 // A Source says what hosts send. A host has one message at a time: it asks for the next
@@ -39,7 +39,7 @@ type packet struct {
 	number   uint32 // of this source and destination, for the order
 	lane     int8   // -1: any
 	on       int8   // lane of the buffer that its head came to
-	via      int32
+	via      [2]int32
 	from     int32 // channel by which its head came
 	next     int32 // link that it takes, where that is decided ahead
 	created  Time

@@ -175,7 +175,7 @@ func (f *fifo) reroute(e *Engine, l int32) {
 	e.ln[l].waiting = nil
 	for _, x := range waiting {
 		p := &e.pk.at[f.ch[x].packets.at(0).pkt]
-		p.via, p.next = 0, e.route(f.node(e, x), p)
+		p.via, p.next = [2]int32{}, e.route(f.node(e, x), p)
 		e.at(e.now, evFront, x, 0)
 	}
 }

@@ -342,7 +342,7 @@ func (m *perOutput) reroute(e *Engine, l int32) {
 		for i := range waiting.size {
 			pkt := *waiting.at(i)
 			p := &e.pk.at[pkt]
-			p.via = 0
+			p.via = [2]int32{}
 			if p.from >= 0 {
 				*m.pair(e, p.from, l)--
 			}

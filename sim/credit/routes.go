@@ -83,8 +83,10 @@ func (e *Engine) route(node int32, p *packet) int32 {
 		return e.w.First[node]
 	}
 	links := e.r.links(node-int32(e.w.Hosts), p.dst)
-	if p.via > 0 && len(links) > 0 && e.w.From[p.via-1] == node && e.open(p.via-1) {
-		return p.via - 1
+	for _, via := range p.via {
+		if via > 0 && len(links) > 0 && e.w.From[via-1] == node && e.open(via-1) {
+			return via - 1
+		}
 	}
 	switch len(links) {
 	case 0:
