@@ -38,26 +38,38 @@ func Prepare(s *scenario.Scenario) ([]Planned, error) {
 }
 
 // withControl returns the cases of a scenario with its control, a healthy synchronised
-// linear shift over ftree: the case that is one, else a further one, put first. On leaves
+// linear shift over ftree: the case that is one, else a further one, put first. It is
+// linear-shift-ports if a case has that schedule and none has linear-shift. On leaves
 // that are not full its own prediction is below 1.
 func withControl(s *scenario.Scenario) []scenario.Case {
 	if !s.Control {
 		return s.Cases
 	}
-	cases := slices.Clone(s.Cases)
-	if i := slices.IndexFunc(cases, isControl); i >= 0 {
+	cases, shift := slices.Clone(s.Cases), controlSchedule(s.Cases)
+	if i := slices.IndexFunc(cases, func(c scenario.Case) bool { return isControl(c, shift) }); i >= 0 {
 		cases[i].Control = true
 		return cases
 	}
 	return append([]scenario.Case{{
-		Name: scenario.ControlName, Mode: scenario.Sync, Barrier: scenario.Tournament, Schedule: scenario.LinearShift,
+		Name: scenario.ControlName, Mode: scenario.Sync, Barrier: scenario.Tournament, Schedule: shift,
 		Routing: twolevel.Ftree, Credits: 1, Duration: s.Duration, Control: true,
 	}}, cases...)
 }
 
+// controlSchedule returns the linear shift that the control has.
+func controlSchedule(cases []scenario.Case) string {
+	has := func(name string) bool {
+		return slices.ContainsFunc(cases, func(c scenario.Case) bool { return c.Schedule == name })
+	}
+	if has(scenario.LinearShiftPorts) && !has(scenario.LinearShift) {
+		return scenario.LinearShiftPorts
+	}
+	return scenario.LinearShift
+}
+
 // isControl reports whether a case is what the control would be.
-func isControl(c scenario.Case) bool {
-	return c.Mode == scenario.Sync && c.Barrier == scenario.Tournament && c.Schedule == scenario.LinearShift &&
+func isControl(c scenario.Case, shift string) bool {
+	return c.Mode == scenario.Sync && c.Barrier == scenario.Tournament && c.Schedule == shift &&
 		c.Routing == twolevel.Ftree && len(c.Failures)+len(c.Timed) == 0 && c.Failover == nil
 }
 

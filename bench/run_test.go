@@ -286,6 +286,37 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// A shift by port leaves servers without a partner in most phases where leaves are not
+// full: it runs with each barrier and without phases, and is its own control.
+func TestRunByPort(t *testing.T) {
+	sum, err := run(t, `
+topology: FT(2;3,3)
+fill: [3, 2, 3]
+fabric: {kind: hosts}
+event: {fragment: 4KiB}
+duration: 150ms
+interval: 50ms
+rounds: 2
+cases:
+  - {name: tournament, schedule: linear-shift-ports}
+  - {name: central, schedule: linear-shift-ports, barrier: central}
+  - {name: dissemination, schedule: linear-shift-ports, barrier: dissemination}
+  - {name: repaired, schedule: "repair:linear-shift-ports", failures: [leaf0-spine0]}
+  - {name: free, mode: free-running, schedule: linear-shift-ports}
+`, &inProcess{}, &memory{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(sum.Cases) != 5 || !sum.Cases[0].Control {
+		t.Fatalf("%d cases, the first is the control: %v", len(sum.Cases), sum.Cases[0].Control)
+	}
+	for i, c := range sum.Cases {
+		if !c.Valid || !c.Complete || c.EventsBuilt == 0 || c.EventsLost+c.EventsDuplicate != 0 || c.Control != (i == 0) {
+			t.Errorf("%s: %+v", c.Name, c)
+		}
+	}
+}
+
 // With a link rate there are efficiencies; memory is faster than any link, and
 // the verdict says that something is odd.
 func TestRunWithRate(t *testing.T) {

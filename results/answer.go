@@ -157,6 +157,9 @@ func (c Case) describe(cases []Case, group []int) string {
 	return text
 }
 
+// shifts puts names of schedules into words.
+var shifts = strings.NewReplacer("linear-shift-ports", "linear shift by port", "linear-shift", "linear shift")
+
 func (c Case) words() string {
 	over := strings.Replace(c.Routing, "minhop", "min-hop", 1)
 	switch {
@@ -165,9 +168,9 @@ func (c Case) words() string {
 	case c.Mode != Sync:
 		return "unsynchronised over " + over
 	case c.planned() && strings.HasPrefix(c.Schedule, "repair:"):
-		return strings.TrimPrefix(c.Schedule, "repair:") + " repaired around it"
+		return shifts.Replace(strings.TrimPrefix(c.Schedule, "repair:")) + " repaired around it"
 	case c.planned() && len(c.Failures) > 0:
 		return "planned around " + map[bool]string{true: "it", false: "them"}[len(c.Failures) == 1]
 	}
-	return strings.ReplaceAll(c.Schedule, "linear-shift", "linear shift") + " over " + over
+	return shifts.Replace(c.Schedule) + " over " + over
 }

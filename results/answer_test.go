@@ -60,6 +60,16 @@ func TestAnswer(t *testing.T) {
 			[]string{"linear shift", "FORS"}, nil, []string{"control", "resolved", "resolved", "resolved", "resolved"},
 		},
 		{
+			"shifts by port",
+			[]results.Case{
+				caseOf("control", inStep, "linear-shift-ports", "ftree"),
+				caseOf("shift", inStep, "linear-shift-ports", "minhop", "leaf0-spine0"), caseOf("repair", inStep, "repair:linear-shift-ports", "pinned", "leaf0-spine0"),
+			},
+			nil, []float64{1, 0.58, 0.9}, []float64{0, 0.005, 0.005},
+			"One dead cable of 16 costs linear shift by port over min-hop 42 % (±1) of the throughput; linear shift by port repaired around it, 10 % (±1).",
+			[]string{"shift", "repair"}, nil, []string{"control", "resolved", "resolved"},
+		},
+		{
 			"noisy, but in order", cable(), nil, []float64{1, 0.98, 0.58, 0.9, 0.9}, []float64{0, 0.1, 0.1, 0.2, 0.06},
 			"One dead cable of 16 costs linear shift over min-hop 42 % (±9) of the throughput; planned around it, 10 % (±5).",
 			[]string{"linear shift", "FORS"}, nil, []string{"control", "unresolved", "ordered", "unresolved", "ordered"},

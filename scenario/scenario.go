@@ -95,14 +95,12 @@ const (
 
 // Schedules, as on the command line. Repair goes before the name of one of the others.
 const (
-	LinearShift       = scheduler.NameLinearShift
-	XOR               = scheduler.NameXOR
-	BandwidthOptimal  = scheduler.NameBandwidthOptimal
-	FORS              = scheduler.NameFORS
-	FORSClosed        = scheduler.NameFORSClosed
-	FORSPublished     = scheduler.NameFORSPublished
-	FORSPublishedText = scheduler.NameFORSPublishedText
-	Repair            = scheduler.RepairPrefix
+	LinearShift      = scheduler.NameLinearShift
+	LinearShiftPorts = scheduler.NameLinearShiftPorts
+	XOR              = scheduler.NameXOR
+	BandwidthOptimal = scheduler.NameBandwidthOptimal
+	FORS             = scheduler.NameFORS
+	Repair           = scheduler.RepairPrefix
 )
 
 // Routings, as on the command line.
@@ -139,10 +137,8 @@ const (
 func modes() []string    { return []string{Sync, Unsync, FreeRunning} }
 func barriers() []string { return append(barrier.Kinds(), MPIBarrier) }
 func schedules() []string {
-	return []string{
-		LinearShift, XOR, BandwidthOptimal, FORS, FORSClosed, FORSPublished, FORSPublishedText,
-		Repair + LinearShift, Repair + XOR, Repair + BandwidthOptimal,
-	}
+	return append(scheduler.Names(),
+		Repair+LinearShift, Repair+LinearShiftPorts, Repair+XOR, Repair+BandwidthOptimal)
 }
 func Routings() []string {
 	return []string{

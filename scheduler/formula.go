@@ -11,13 +11,43 @@ import (
 // without its phase 0, in which every server would send to itself). It is valid
 // for any number of servers. With spine = destination rank mod M0 no two messages
 // share a link of a full tree without failures; where leaves are partly filled the
-// wrap-around collides. When links die it suffers most: in most phases every
-// server of a leaf sends to another leaf. O(S²).
+// wrap-around collides, which LinearShiftPorts avoids. When links die it suffers
+// most: in most phases every server of a leaf sends to another leaf. O(S²).
 func LinearShift(t *topology.Tree) *Schedule {
 	s := newSchedule(NameLinearShift, t)
 	s.Phases = s.Ranks - 1
 	s.meet(func(src, dst int) int { return (dst - src - 1 + s.Ranks) % s.Ranks })
 	return s
+}
+
+// LinearShiftPorts returns the linear shift over ports: in phase p the server at
+// position s sends to position (s+p+1) mod M0·M1, if a server is there. On full
+// leaves it is LinearShift.
+//
+// Thesis 2.2.3 has d = (s+p) mod S, which counts servers; here ports are counted, also
+// those without a server. In a phase a leaf then sends to positions side by side, so
+// that spine = position mod M0, and OpenSM's ftree, stay free of contention with any
+// fill, as the thesis says of its 326 servers on 360 ports (2.3.3, 4.2.2). Servers
+// without a partner are idle for a phase, and phases without a message are left out:
+// S-1 phases on full leaves, at most M0·M1-1 on others, and each server sends in S-1 of
+// them. O(S²).
+func LinearShiftPorts(t *topology.Tree) *Schedule {
+	s := newSchedule(NameLinearShiftPorts, t)
+	ports := t.Ports() * t.Leaves()
+	s.Phases = ports - 1
+	at := positions(t)
+	s.meet(func(src, dst int) int { return (at[dst] - at[src] - 1 + ports) % ports })
+	s.dropEmpty()
+	return s
+}
+
+// positions returns the position of each rank.
+func positions(t *topology.Tree) []int {
+	at := make([]int, t.Servers())
+	for r := range at {
+		at[r] = t.Position(r)
+	}
+	return at
 }
 
 // XOR returns the schedule in which the server of rank s sends to s xor (p+1) in
@@ -93,10 +123,7 @@ func BandwidthOptimalPods(p *topology.Pods) *Schedule {
 // bandwidthOptimal takes the levels of a tree, from the servers of a leaf upwards.
 func bandwidthOptimal(t *topology.Tree, levels []int) *Schedule {
 	s := newSchedule(NameBandwidthOptimal, t)
-	at := make([]int, s.Ranks)
-	for r := range at {
-		at[r] = t.Position(r)
-	}
+	at := positions(t)
 	s.Phases = 1
 	for _, m := range levels {
 		s.Phases *= m

@@ -10,6 +10,7 @@ import (
 // The schedules, as on the command line. RepairPrefix goes before the name of one of them.
 const (
 	NameLinearShift       = "linear-shift"
+	NameLinearShiftPorts  = "linear-shift-ports"
 	NameXOR               = "xor"
 	NameBandwidthOptimal  = "bandwidth-optimal"
 	NameFORS              = "fors"
@@ -22,7 +23,8 @@ const (
 // Names returns the names of all schedules.
 func Names() []string {
 	return []string{
-		NameLinearShift, NameXOR, NameBandwidthOptimal, NameFORS, NameFORSClosed, NameFORSPublished, NameFORSPublishedText,
+		NameLinearShift, NameLinearShiftPorts, NameXOR, NameBandwidthOptimal,
+		NameFORS, NameFORSClosed, NameFORSPublished, NameFORSPublishedText,
 	}
 }
 
@@ -46,6 +48,8 @@ func ByName(name string, t *topology.Tree, o Options) (*Schedule, Bound, error) 
 	switch name {
 	case NameLinearShift:
 		s = LinearShift(t)
+	case NameLinearShiftPorts:
+		s = LinearShiftPorts(t)
 	case NameXOR:
 		s, err = XOR(t)
 	case NameBandwidthOptimal:

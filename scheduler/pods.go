@@ -8,7 +8,7 @@ import (
 )
 
 // ForPods returns the schedule of a name for a three-level tree, and the best
-// lower bound on the phases of a contention-free one. linear-shift, xor and
+// lower bound on the phases of a contention-free one. The linear shifts, xor and
 // bandwidth-optimal leave planes and top switches open, as on two levels; PinPods
 // chooses them.
 //
@@ -38,6 +38,8 @@ func ForPods(name string, p *topology.Pods, o Options) (*Schedule, Bound, error)
 	switch name {
 	case NameLinearShift:
 		s = LinearShift(p.Lower())
+	case NameLinearShiftPorts:
+		s = LinearShiftPorts(p.Lower())
 	case NameXOR:
 		s, err = XOR(p.Lower())
 	case NameBandwidthOptimal:
@@ -54,7 +56,9 @@ func ForPods(name string, p *topology.Pods, o Options) (*Schedule, Bound, error)
 }
 
 // PodNames returns the names that ForPods takes.
-func PodNames() []string { return []string{NameLinearShift, NameXOR, NameBandwidthOptimal, NameFORS} }
+func PodNames() []string {
+	return []string{NameLinearShift, NameLinearShiftPorts, NameXOR, NameBandwidthOptimal, NameFORS}
+}
 
 // fors plans with planes and top switches.
 func (f *podFabric) fors(o Options) (*Schedule, Bound, error) {

@@ -380,7 +380,7 @@ func TestForPodsRefuses(t *testing.T) {
 		o    scheduler.Options
 		want string
 	}{
-		{"stair", whole, scheduler.Options{}, `no schedule "stair" for three levels; there are linear-shift, xor, bandwidth-optimal, fors`},
+		{"stair", whole, scheduler.Options{}, `no schedule "stair" for three levels; there are linear-shift, linear-shift-ports, xor, bandwidth-optimal, fors`},
 		{"fors", whole, scheduler.Options{Objective: scheduler.FewestPaths}, "schedule fors: objective paths is not supported on three levels"},
 		{"fors", huge, scheduler.Options{}, "schedule fors: 80000 servers on 4000 leaves"},
 		{"xor", threeLevels(t, topology.Options{Ports: 3, Leaves: 4, Pods: 2}), scheduler.Options{}, "schedule xor: needs a power of two"},

@@ -7,7 +7,7 @@
 // other are left out (Options.DropUnreachable), each of the others. A server's
 // message to itself is memory only and is not part of a schedule.
 //
-// ByName makes a schedule. LinearShift, XOR and BandwidthOptimal are formulas;
+// ByName makes a schedule. LinearShift(Ports), XOR and BandwidthOptimal are formulas;
 // Published prints the algorithms of thesis ch. 6 as they stand, ForsClosed
 // corrects them. FORS computes: balance (fluid, split, repair), phases, lift; the
 // files paths*.go serve the objectives of few paths, hall.go and bound.go the

@@ -56,6 +56,47 @@ func TestLinearShift(t *testing.T) {
 	})
 }
 
+// TestLinearShiftPorts checks the formula, phase by phase, that it is the linear shift on
+// full leaves, and that with spine = position mod M0 no two messages share a link.
+func TestLinearShiftPorts(t *testing.T) {
+	grid(t, func(tr *topology.Tree) {
+		ports := tr.Ports() * tr.Leaves()
+		to := func(src, shift int) int {
+			dst, here := tr.Rank((tr.Position(src) + shift) % ports)
+			if !here {
+				return -1
+			}
+			return dst
+		}
+		var shifts []int // those with a message
+		for shift := 1; shift < ports; shift++ {
+			if slices.ContainsFunc(ranks(tr), func(src int) bool { return to(src, shift) >= 0 }) {
+				shifts = append(shifts, shift)
+			}
+		}
+		s := scheduler.LinearShiftPorts(tr)
+		if s.Phases != len(shifts) || s.Pinned {
+			t.Fatalf("%s, fill %v: %d phases, want %d; pinned %v", tr.Notation(), tr.Fill(), s.Phases, len(shifts), s.Pinned)
+		}
+		sends(t, tr, s, func(src, p int) int { return to(src, shifts[p]) })
+		if tr.Full() && !slices.Equal(s.Messages(), scheduler.LinearShift(tr).Messages()) {
+			t.Errorf("%s: not the linear shift", tr.Notation())
+		}
+		used := map[[4]int]bool{} // phase, leaf, spine, up or down
+		for _, m := range s.Messages() {
+			k := tr.Position(m.Dst) % tr.Ports()
+			up, down := [4]int{m.Phase, tr.Leaf(m.Src), k, 0}, [4]int{m.Phase, tr.Leaf(m.Dst), k, 1}
+			if up[1] == down[1] {
+				continue
+			}
+			if used[up] || used[down] {
+				t.Fatalf("%s, fill %v: %+v meets another message at spine %d", tr.Notation(), tr.Fill(), m, k)
+			}
+			used[up], used[down] = true, true
+		}
+	})
+}
+
 func TestXOR(t *testing.T) {
 	grid(t, func(tr *topology.Tree) {
 		n := tr.Servers()
@@ -195,7 +236,7 @@ func TestByName(t *testing.T) {
 		schedtest.Run(t, tr, s)
 	}
 	_, _, err := scheduler.ByName("stair", tr, scheduler.Options{})
-	if want := `no schedule "stair"; there are linear-shift, xor, bandwidth-optimal, fors, fors-closed, fors-published, fors-published-text, and repair:NAME for any of them`; err == nil || err.Error() != want {
+	if want := `no schedule "stair"; there are linear-shift, linear-shift-ports, xor, bandwidth-optimal, fors, fors-closed, fors-published, fors-published-text, and repair:NAME for any of them`; err == nil || err.Error() != want {
 		t.Errorf("ByName(stair): %v, want %s", err, want)
 	}
 	if _, _, err := scheduler.ByName("xor", tree(t, topology.Options{Ports: 3, Leaves: 1}), scheduler.Options{}); err == nil {

@@ -52,6 +52,7 @@ func plans(t *testing.T) map[string]*plan.Plan {
 		"dead spine":    planned(t, tree(t, whole, "spine1"), "linear-shift", "opensm-minhop"),
 		"fors":          planned(t, tree(t, whole, "leaf0-spine0", "leaf3-spine1"), "fors", "pinned"),
 		"partly filled": planned(t, tree(t, partly, "leaf0-spine2"), "linear-shift", "spread"),
+		"by port":       planned(t, tree(t, partly), "linear-shift-ports", "ftree"),
 		"optimal":       planned(t, tree(t, whole), "bandwidth-optimal", "pinned"),
 		"three levels":  podPlan(t, topology.Options{Ports: 2, Leaves: 8, Pods: 4}),
 	}

@@ -50,7 +50,7 @@ var fillA = slices.Concat(slices.Repeat([]int{19}, 2), slices.Repeat([]int{18}, 
 // A routedTree is a tree without failures with what routes it.
 type routedTree struct {
 	tree  *topology.Tree
-	shift *scheduler.Schedule // linear shift in order of position
+	shift *scheduler.Schedule // linear shift by port
 	ftree *lft.Tables         // of OpenSM, without failures
 }
 
@@ -59,10 +59,7 @@ func newRoutedTree(o topology.Options) (*routedTree, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &routedTree{tree: t}
-	if n.shift, err = shiftByPosition(t); err != nil {
-		return nil, err
-	}
+	n := &routedTree{tree: t, shift: scheduler.LinearShiftPorts(t)}
 	net, err := routing.FromTree(t, 0)
 	if err != nil {
 		return nil, err
@@ -73,31 +70,6 @@ func newRoutedTree(o topology.Options) (*routedTree, error) {
 	}
 	n.ftree, err = routing.Compute(name, net, routing.Options{})
 	return n, err
-}
-
-// shiftByPosition is the linear shift over the ports of a tree: in phase p the server
-// at port s sends to port s+p, if both are there. With full leaves that is
-// scheduler.LinearShift; with others, that of ranks would not fit OpenSM's ftree,
-// which counts the ports of missing servers.
-func shiftByPosition(t *topology.Tree) (*scheduler.Schedule, error) {
-	if t.Full() {
-		return scheduler.LinearShift(t), nil
-	}
-	ports := t.Ports() * t.Leaves()
-	var ms []scheduler.Message
-	phase := 0
-	for p := 1; p < ports; p++ {
-		before := len(ms)
-		for src := range t.Servers() {
-			if dst, ok := t.Rank((t.Position(src) + p) % ports); ok {
-				ms = append(ms, scheduler.Message{Phase: phase, Src: src, Dst: dst, Spine: scheduler.None, Top: scheduler.None})
-			}
-		}
-		if len(ms) > before {
-			phase++
-		}
-	}
-	return scheduler.FromMessages(scheduler.NameLinearShift, t, nil, ms)
 }
 
 // over returns the linear shift over tables.

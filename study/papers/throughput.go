@@ -66,12 +66,12 @@ var fills = []struct {
 	fill   []int
 }{{"", nil}, {", 326 servers", fillA}}
 
-const fillNote = "326 servers: 19 on two leaves and 18 on 16 (theirs is not stated), linear shift by position: 325 messages of a server in 359 phases"
+const fillNote = "326 servers: 19 on two leaves and 18 on 16 (theirs is not stated), linear-shift-ports: 325 messages of a server in 359 phases"
 
 func engines(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 	draws := o.draws(10, 2)
 	f.Setup = []string{
-		"FT(2;20,18), all 360 ports; linear shift, synchronised; FORS with its own schedule; Gbit/s of a server", fillNote,
+		"FT(2;20,18), all 360 ports; linear-shift-ports, synchronised; FORS with its own schedule; Gbit/s of a server", fillNote,
 		fmt.Sprintf("dead links drawn %d times for each number", draws),
 		"Ftree: without failures; OpenSM 3.3.23 refuses a tree that is none, unless its roots are given, as the thesis did",
 		adaptiveNote, creditNoteDrawn,

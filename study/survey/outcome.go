@@ -16,7 +16,7 @@ import (
 // built, only tables computed and loads counted.
 func (c Case) single() bool {
 	switch c.Schedule {
-	case scheduler.NameLinearShift, scheduler.NameXOR, scheduler.NameBandwidthOptimal:
+	case scheduler.NameLinearShift, scheduler.NameLinearShiftPorts, scheduler.NameXOR, scheduler.NameBandwidthOptimal:
 	default:
 		return false
 	}

@@ -9,9 +9,12 @@ import (
 	"evbench/topology"
 )
 
-// phaseSchedules are the columns of Phases: bandwidth-optimal stays the same and
-// collides, the repairs of it move what collides, fors plans anew.
-var phaseSchedules = []string{scheduler.NameLinearShift, scheduler.NameBandwidthOptimal, scheduler.RepairPrefix + scheduler.NameBandwidthOptimal, scheduler.NameFORSClosed, scheduler.NameFORS}
+// phaseSchedules are the columns of Phases: the first three stay the same and
+// collide, the repairs of it move what collides, fors plans anew.
+var phaseSchedules = []string{
+	scheduler.NameLinearShift, scheduler.NameLinearShiftPorts, scheduler.NameBandwidthOptimal,
+	scheduler.RepairPrefix + scheduler.NameBandwidthOptimal, scheduler.NameFORSClosed, scheduler.NameFORS,
+}
 
 // A PhasesRow is the number of phases of each schedule at one reduction.
 type PhasesRow struct {
@@ -64,7 +67,7 @@ func PhasesTable(t *topology.Tree, seed uint64) (*Table, error) {
 		{"reduction", "reduction_links", 0}, {"leaves", "leaves_reduced", 0},
 	}, Notes: []string{
 		fmt.Sprintf("%s, %d servers: phases of each schedule", t.Notation(), t.Servers()),
-		"linear-shift and bandwidth-optimal ignore dead links and collide; the others do not, and bound is the fewest that such a schedule has",
+		"the linear shifts and bandwidth-optimal ignore dead links and collide; the others do not, and bound is the fewest that such a schedule has",
 		"leaves one: leaf0 has lost its highest spines; all: every leaf has",
 	}}
 	for _, name := range phaseSchedules {
