@@ -178,7 +178,7 @@ func (r *runner) standby(m *measured) [][]wire.Path {
 			if t.Leaf(a) == t.Leaf(b) {
 				continue
 			}
-			for _, k := range t.CommonSpines(t.Leaf(a), t.Leaf(b)) {
+			for _, k := range t.LivePaths(t.Leaf(a), t.Leaf(b)) {
 				out[a] = append(out[a], wire.Path{Peer: b, Spine: k})
 			}
 		}

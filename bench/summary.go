@@ -164,7 +164,7 @@ func (r *runner) end(complete bool) (results.Summary, error) {
 	for i := range sum.Cases {
 		r.judge(&sum.Cases[i], from[i])
 	}
-	sum.Answer = results.NewAnswer(sum.Cases, compared, r.s.Tree.Leaves()*r.s.Tree.Spines())
+	sum.Answer = results.NewAnswer(sum.Cases, compared, r.s.Tree.AllLinks())
 	r.manifest.Ended, r.manifest.Complete = time.Now().UTC(), complete
 	r.keep(r.sink.Summary(sum))
 	r.keep(r.sink.Manifest(r.manifest))

@@ -189,7 +189,7 @@ func othersDead(f fabric.Fabric, t *topology.Tree) string {
 	}
 	var names []string
 	for _, l := range dead {
-		if t.Alive(l.Leaf, l.Spine) {
+		if t.LinkAlive(l) {
 			names = append(names, l.String())
 		}
 	}

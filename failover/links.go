@@ -8,17 +8,17 @@ import (
 	"evbench/topology"
 )
 
-// links know the state of both ends of every leaf-spine link, and which links are held
+// links know the state of both ends of every link between switches, and which links are held
 // out.
 type links struct {
 	tree *topology.Tree // without dead links
 	hold time.Duration
-	down [][2]bool       // by link ID: the spine's end, the leaf's
+	down [][2]bool       // by link ID: the upper end, the lower
 	free []time.Duration // when a link that is up is used again
 }
 
 func newLinks(t *topology.Tree, hold time.Duration) links {
-	n := t.Leaves() * t.Spines()
+	n := t.AllLinks()
 	l := links{tree: t.Healthy(), hold: hold, down: make([][2]bool, n), free: make([]time.Duration, n)}
 	for _, d := range t.Dead() {
 		l.down[t.LinkID(d)] = [2]bool{true, true}
@@ -31,7 +31,7 @@ func (l *links) dead(id int) bool { return l.down[id][0] || l.down[id][1] }
 // note records what an end says and reports whether that is news: about one of the
 // tree's links, and either not known before or read because events were lost.
 func (l *links) note(now time.Duration, e End) (news bool) {
-	if e.Link.Leaf < 0 || e.Link.Leaf >= l.tree.Leaves() || e.Link.Spine < 0 || e.Link.Spine >= l.tree.Spines() {
+	if !l.tree.Has(e.Link) {
 		return false
 	}
 	id, side := l.tree.LinkID(e.Link), 0
@@ -50,7 +50,7 @@ func (l *links) note(now time.Duration, e End) (news bool) {
 // by leaf and spine. No link is held out that servers need to reach each other.
 func (l *links) used(now time.Duration) (dead, held []topology.Link) {
 	for id := range l.down {
-		link := topology.Link{Leaf: id / l.tree.Spines(), Spine: id % l.tree.Spines()}
+		link := l.tree.LinkOf(id)
 		switch {
 		case l.dead(id):
 			dead = append(dead, link)

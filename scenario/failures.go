@@ -81,14 +81,14 @@ func has(n *yaml.Node, key string) bool {
 	return false
 }
 
-// named reads a link or a spine by its name.
+// named reads a link or a switch above leaves by its name.
 func (d *document) named(f field, view *topology.Tree) ([]topology.Link, string, bool) {
 	name := ""
 	if !scalar(d, f, &name, parseText) {
 		return nil, "", false
 	}
 	links, err := view.Links(name)
-	if err == nil && !slices.ContainsFunc(links, func(l topology.Link) bool { return view.Alive(l.Leaf, l.Spine) }) {
+	if err == nil && !slices.ContainsFunc(links, view.LinkAlive) {
 		err = fmt.Errorf("%s is dead already by what stands before it", name)
 	}
 	if err != nil {
@@ -109,7 +109,7 @@ func (d *document) random(f field, view *topology.Tree, seed uint64) ([]topology
 		return nil, "", false
 	}
 	count := 0
-	if !scalar(d, r.get("count"), &count, between(1, view.Leaves()*view.Spines())) {
+	if !scalar(d, r.get("count"), &count, between(1, view.AllLinks())) {
 		return nil, "", false
 	}
 	if r.given("seed") && !scalar(d, r.get("seed"), &seed, parseSeed) {

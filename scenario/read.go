@@ -204,7 +204,7 @@ func (d *document) tree(root field, f fields, s *Scenario) {
 	if !scalar(d, at, &o, topology.Parse) {
 		return
 	}
-	if _, err := topology.New(o); err != nil {
+	if _, err := topology.Make(o); err != nil {
 		d.fail(at, "%v", err)
 		return
 	}
@@ -215,7 +215,7 @@ func (d *document) tree(root field, f fields, s *Scenario) {
 	if !good {
 		return
 	}
-	t, err := topology.New(o)
+	t, err := topology.Make(o)
 	if err == nil && t.Servers() > maxServers {
 		err = fmt.Errorf("%d servers; a run has at most %d", t.Servers(), maxServers)
 	}

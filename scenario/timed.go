@@ -120,7 +120,7 @@ func (c *Case) checkTimed(view *topology.Tree) (int, error) {
 			}
 		}
 		for _, l := range t.Links {
-			if !now.Alive(l.Leaf, l.Spine) {
+			if !now.LinkAlive(l) {
 				return i, fmt.Errorf("%s is dead already at %s", l, short(t.At))
 			}
 		}

@@ -182,7 +182,7 @@ func Setting(s *scenario.Scenario, planned []bench.Planned) (*policy.Setting, er
 	switch {
 	case s.Fabric.Rate == 0:
 		return nil, errNoRate
-	case s.Tree == nil || s.Tree.Healthy().Connected() != nil:
+	case s.Tree == nil || s.Tree.Pods() != nil || s.Tree.Healthy().Connected() != nil:
 		return nil, errors.New("topology: a log is replayed on trees of two levels")
 	}
 	timing := timingOf(s, scenario.Tournament)

@@ -115,10 +115,10 @@ func (b *Batch) addresses(n companion.Node) []address {
 
 // Switches returns which switch has an address, for all cables between switches:
 // by these they answer whoever asks for the routers on the way. There are none
-// for a tree that the addresses have no room for.
+// for a tree that the addresses have no room for, or of three levels.
 func Switches(t *topology.Tree) map[string]string {
 	out := map[string]string{}
-	if t.Leaves() > maxLeaves || t.Spines() > maxSpines {
+	if t.Pods() != nil || t.Leaves() > maxLeaves || t.Spines() > maxSpines {
 		return out
 	}
 	b := &Batch{tree: t}

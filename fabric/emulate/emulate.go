@@ -48,9 +48,9 @@ type Options struct {
 	// Buffer is the room of each input of a switch, in bytes on the wire, that a
 	// chunk must find before it is sent there. 0: buffers have no end.
 	Buffer int
-	// Route is the spine that the routing tables choose from src to dst (ranks
-	// on different leaves), below 0 where they have no route. It is called
-	// under a lock. nil: paths are all pinned.
+	// Route is the path (topology.Tree.PathOf) that the routing tables choose from src
+	// to dst (ranks on different leaves), below 0 where they have no route. It is
+	// called under a lock. nil: paths are all pinned.
 	Route func(src, dst int) int
 }
 
@@ -175,17 +175,17 @@ func (f *Fabric) Landed(flight int, now time.Time) (at time.Time, ok bool) {
 
 // find puts the wires of a path into f.path, or reports that one of them is
 // dead or there is none.
-func (f *Fabric) find(src, dst, spine int) bool {
+func (f *Fabric) find(src, dst, path int) bool {
 	a, b := f.tree.Leaf(src), f.tree.Leaf(dst)
 	if a != b {
-		if spine < 0 {
-			spine = f.route(src, dst)
+		if path < 0 {
+			path = f.route(src, dst)
 		}
-		if spine < 0 || spine >= f.tree.Spines() || !f.tree.Alive(a, spine) || !f.tree.Alive(b, spine) {
+		if path < 0 || path >= f.tree.Paths() || !f.tree.PathAlive(a, b, path) {
 			return false
 		}
 	}
-	f.path = f.tree.Path(f.path[:0], src, dst, spine)
+	f.path = f.tree.Path(f.path[:0], src, dst, path)
 	return true
 }
 

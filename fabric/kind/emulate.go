@@ -65,7 +65,7 @@ func (f *emulatedFabric) Install(_ context.Context, p *plan.Plan) error {
 	return nil
 }
 
-// route says which spine the tables of a plan give to a pair of servers; under
+// route says which path the tables of a plan give to a pair of servers; under
 // ecmp a seeded hash of the pair chooses, as the kernel's would.
 func (f *emulatedFabric) route(p *plan.Plan) func(src, dst int) int {
 	return func(src, dst int) int { return p.Tables.Hashed(f.seed, p.Tree.Leaf(src), src, dst) }

@@ -66,7 +66,7 @@ func newRunner(o Options) *runner {
 	return &runner{
 		Options: o, machine: failover.New(o.Machine), tree: t.Healthy(), inUse: o.Plan, planning: func() {},
 		// Room for both ends of every link, so that what comes together is found together.
-		links: make(chan failover.LinkEvent, 2*t.Leaves()*t.Spines()), answers: make(chan answer),
+		links: make(chan failover.LinkEvent, 2*t.AllLinks()), answers: make(chan answer),
 	}
 }
 
