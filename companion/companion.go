@@ -19,12 +19,11 @@ import (
 	"evbench/topology"
 )
 
-// A Node is a dense ID: a switch has the ID that it has in package routing
-// (leaf l is l, spine k is Leaves + k), and the server of rank r is Leaves +
-// Spines + r.
+// A Node is a dense ID: a switch has the number that topology.Tree gives it (leaf
+// l is l, spine k is Leaves + k), and the server of rank r is Switches + r.
 type Node int
 
-// A Port is a port of a node: on a switch as package routing counts them; a
+// A Port is a port of a node: on a switch as topology.Tree counts them; a
 // server has one, port 0.
 type Port = twolevel.Port
 
@@ -48,8 +47,8 @@ type Table struct {
 // Routes are the tables of several nodes, sorted by node.
 type Routes []Table
 
-// Addresses is the address plan of a fabric. A path is a spine, or -1 for the
-// addresses that leave the choice to routing tables.
+// Addresses is the address plan of a fabric. A path is one of topology.Tree.PathOf,
+// or -1 for the addresses that leave the choice to routing tables.
 type Addresses interface {
 	// Server is the address of the server of a rank on a path.
 	Server(rank, path int) netip.Addr
@@ -76,7 +75,7 @@ type Target interface {
 	// Read returns what the nodes would forward by: hops that a node holds but
 	// knows to be dead are left out.
 	Read(ctx context.Context, nodes []Node) (Routes, error)
-	// Watch sends the state of both ends of every leaf-spine link and then each
+	// Watch sends the state of both ends of every link between switches and then each
 	// change, until ctx ends. When it returns, nothing of it runs any more.
 	Watch(ctx context.Context, events chan<- failover.LinkEvent) error
 }
@@ -101,30 +100,29 @@ func (r Routes) of(nodes []Node) Routes {
 	return out
 }
 
-// NodeName returns the name of a node: leaf0, spine3, server17.
+// NodeName returns the name of a node: leaf0, spine3, server17; of three levels
+// pod1-spine3 and spine3-top0, too.
 func NodeName(t *topology.Tree, n Node) string {
-	switch k := int(n) - t.Leaves(); {
-	case k < 0:
-		return fmt.Sprintf("leaf%d", n)
-	case k < t.Spines():
-		return fmt.Sprintf("spine%d", k)
-	default:
-		return t.ServerName(k - t.Spines())
+	if r := int(n) - t.Switches(); r >= 0 {
+		return t.ServerName(r)
 	}
+	return t.SwitchName(int(n))
 }
 
-// peerName returns the name of the node behind a port.
-func peerName(t *topology.Tree, n Node, p Port) string {
-	switch k := int(n) - t.Leaves(); {
-	case k < 0 && int(p) < t.Ports():
-		return fmt.Sprintf("server%d", int(n)*t.Ports()+int(p))
-	case k < 0:
-		return fmt.Sprintf("spine%d", int(p)-t.Ports())
-	case k < t.Spines():
-		return fmt.Sprintf("leaf%d", p)
-	default:
-		return fmt.Sprintf("leaf%d", t.Leaf(k-t.Spines()))
+// PeerName returns the name of the node behind a port.
+func PeerName(t *topology.Tree, n Node, p Port) string {
+	if r := int(n) - t.Switches(); r >= 0 {
+		return t.SwitchName(t.Leaf(r))
 	}
+	l, upper, ok := t.LinkAt(int(n), int(p))
+	low, high := t.Ends(l)
+	switch {
+	case !ok:
+		return fmt.Sprintf("server%d", int(n)*t.Ports()+int(p))
+	case upper:
+		return t.SwitchName(low.Switch)
+	}
+	return t.SwitchName(high.Switch)
 }
 
 // Install puts the routes of a plan in place, reads them back and compares. It

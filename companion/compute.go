@@ -12,11 +12,11 @@ import (
 )
 
 // Compute returns what every node has to hold so that both kinds of address
-// work at once: those of a spine lead through that spine, those of the single
-// path wherever the plan's tables say. A link that is dead in the plan's tree
+// work at once: those of a path take that path, those of the single
+// path go wherever the plan's tables say. A link that is dead in the plan's tree
 // appears in no route; a spine that has lost its link to one of two leaves thus
-// has no path between them, and says so to the sender ("unreachable") at the
-// switch where the link is missing. O(leaves · (servers + spines · ports)).
+// has no path between them, and says so to the sender ("unreachable") at a
+// switch before the missing link. O(switches · (servers + leaves · paths)).
 func Compute(p *plan.Plan, a Addresses) (Routes, error) {
 	out, err := switches(p, a)
 	if err != nil {
@@ -41,12 +41,12 @@ func switches(p *plan.Plan, a Addresses) (Routes, error) {
 		return nil, fmt.Errorf("plan with routing %q: it has no tables to install", p.Routing)
 	}
 	c := computer{p.Tree, p.Tables, a}
-	out := make(Routes, 0, p.Tree.Leaves()+p.Tree.Spines()+p.Tree.Servers())
+	out := make(Routes, 0, p.Tree.Switches()+p.Tree.Servers())
 	for l := range p.Tree.Leaves() {
 		out = append(out, table(len(out), c.leaf(l)))
 	}
-	for k := range p.Tree.Spines() {
-		out = append(out, table(len(out), c.spine(k)))
+	for sw := p.Tree.Leaves(); sw < p.Tree.Switches(); sw++ {
+		out = append(out, table(len(out), c.above(sw)))
 	}
 	return out, nil
 }
@@ -62,16 +62,17 @@ type computer struct {
 	addr   Addresses
 }
 
-// leaf returns one route per own server and path, one per live spine, and one
-// per server elsewhere for the single path; where packets are sprayed, one per leaf.
+// leaf returns one route per own server and path, one per path that begins with a live
+// link, and one per server elsewhere for the single path; where packets are sprayed, one
+// per leaf.
 func (c computer) leaf(l int) []Route {
 	var out []Route
-	for k := range c.tree.Spines() {
+	for path := range c.tree.Paths() {
 		for slot := range c.tree.On(l) {
-			out = append(out, c.host(c.tree.First(l)+slot, k, Port(slot)))
+			out = append(out, c.host(c.tree.First(l)+slot, path, Port(slot)))
 		}
-		if c.tree.Alive(l, k) {
-			out = append(out, Route{Prefix: c.addr.Path(k), Via: []Port{Port(c.tree.Ports() + k)}})
+		if k, _ := c.tree.SpineTop(path); c.tree.Alive(l, k) {
+			out = append(out, Route{Prefix: c.addr.Path(path), Via: []Port{Port(c.tree.Ports() + k)}})
 		}
 	}
 	for dst := range c.tree.Servers() {
@@ -88,42 +89,70 @@ func (c computer) leaf(l int) []Route {
 	return out
 }
 
-// spine returns two routes per live leaf. Where the tables do not send all
-// servers of a leaf the same way, the second is one per server instead.
-func (c computer) spine(k int) []Route {
+// above returns two routes per leaf that a switch above leaves reaches on each of its
+// paths. Where the tables do not send all servers of a leaf the same way, the second is
+// one per server instead.
+func (c computer) above(sw int) []Route {
 	var out []Route
 	for l := range c.tree.Leaves() {
-		if c.tree.Alive(l, k) {
-			out = append(out, Route{Prefix: c.addr.Leaf(l, k), Via: []Port{Port(l)}})
+		for path := range c.tree.Paths() {
+			if port, ok := along(c.tree, sw, l, path); ok {
+				out = append(out, Route{Prefix: c.addr.Leaf(l, path), Via: []Port{port}})
+			}
 		}
-		out = append(out, c.singlePath(k, l)...)
+		out = append(out, c.singlePath(sw, l)...)
 	}
 	return out
 }
 
-func (c computer) singlePath(k, l int) []Route {
-	sw := twolevel.Spine(c.tree, k)
+// along returns the port by which a path goes on to a leaf from a switch above leaves, if
+// it comes by there and is alive from there.
+func along(t *topology.Tree, sw, leaf, path int) (Port, bool) {
+	k, top := t.SpineTop(path)
+	if !t.Alive(leaf, k) {
+		return 0, false
+	}
+	_, high := t.Ends(topology.Link{Leaf: leaf, Spine: k})
+	p := t.Pods()
+	switch {
+	case high.Switch == sw:
+		return Port(high.Port), true
+	case p == nil || !p.TopAlive(p.Pod(leaf), k, top):
+		return 0, false
+	}
+	if _, end := t.Ends(topology.Link{Leaf: p.Pod(leaf), Spine: k, Above: true, Top: top}); end.Switch == sw {
+		return Port(end.Port), true
+	}
+	from := sw - t.Leaves() // of the pods' switches
+	if from >= t.Middles() || from%t.Spines() != k || !p.TopAlive(from/t.Spines(), k, top) {
+		return 0, false
+	}
+	return Port(p.PodLeaves() + top), true
+}
+
+func (c computer) singlePath(sw, l int) []Route {
 	var hosts []Route
 	same := c.tree.On(l) > 0
 	for dst := c.tree.First(l); dst < c.tree.First(l+1); dst++ {
-		ports := c.tables.Ports(sw, dst)
+		ports := c.tables.Ports(twolevel.Switch(sw), dst)
 		if len(ports) > 0 {
 			hosts = append(hosts, c.host(dst, Single, ports...))
 		}
 		same = same && len(ports) > 0 && slices.Equal(ports, hosts[0].Via)
 	}
 	if same {
-		return []Route{{Prefix: c.addr.Leaf(l, Single), Via: hosts[0].Via}}
+		spray := c.tables.Engine == twolevel.Spray && len(hosts[0].Via) > 1
+		return []Route{{Prefix: c.addr.Leaf(l, Single), Via: hosts[0].Via, Spray: spray}}
 	}
 	return hosts
 }
 
-// server returns the default route, and one per spine only so that a packet to
-// an address of a spine also leaves from one: answers take the same path.
+// server returns the default route, and one per path only so that a packet to
+// an address of a path also leaves from one: answers take the same path.
 func (c computer) server(rank int) []Route {
 	out := []Route{{Prefix: netip.PrefixFrom(netip.IPv4Unspecified(), 0), Via: []Port{0}, Source: c.addr.Server(rank, Single)}}
-	for k := range c.tree.Spines() {
-		out = append(out, Route{Prefix: c.addr.Path(k), Via: []Port{0}, Source: c.addr.Server(rank, k)})
+	for path := range c.tree.Paths() {
+		out = append(out, Route{Prefix: c.addr.Path(path), Via: []Port{0}, Source: c.addr.Server(rank, path)})
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/netip"
 	"os"
@@ -121,33 +122,43 @@ func (w walker) lookup(n Node, to netip.Addr) *Route {
 }
 
 // ends returns the names of the nodes at which packets from a node stop: the
-// server that has the address, or a switch without a route. spines collects the
-// spines on the way.
-func (w walker) ends(n Node, to netip.Addr, hops int, spines map[int]bool) []string {
+// server that has the address, or a switch without a route. above collects the
+// switches above leaves on the way.
+func (w walker) ends(n Node, to netip.Addr, hops int, above map[int]bool) []string {
 	r := w.lookup(n, to)
 	if r == nil || hops == 0 {
 		return []string{NodeName(w.tree, n)}
 	}
 	var out []string
-	leaves, switches := w.tree.Leaves(), w.tree.Leaves()+w.tree.Spines()
 	for _, p := range r.Via {
-		next := Node(p) // of a spine
+		link, upper, ok := w.tree.LinkAt(int(n), int(p))
+		low, high := w.tree.Ends(link)
+		next := high.Switch
 		switch {
-		case int(n) >= switches:
-			next = Node(w.tree.Leaf(int(n) - switches))
-		case int(n) < leaves && int(p) < w.tree.Ports():
+		case int(n) >= w.tree.Switches():
+			next = w.tree.Leaf(int(n) - w.tree.Switches())
+		case !ok:
 			out = append(out, w.tree.ServerName(w.tree.First(int(n))+int(p)))
 			continue
-		case int(n) < leaves:
-			k := int(p) - w.tree.Ports()
-			if next = Node(leaves + k); !w.tree.Alive(int(n), k) {
-				return []string{"dead link"}
-			}
-			spines[k] = true
-		case !w.tree.Alive(int(p), int(n)-leaves):
+		case !w.tree.LinkAlive(link):
 			return []string{"dead link"}
+		case upper:
+			next = low.Switch
 		}
-		out = append(out, w.ends(next, to, hops-1, spines)...)
+		if next >= w.tree.Leaves() {
+			above[next] = true
+		}
+		out = append(out, w.ends(Node(next), to, hops-1, above)...)
+	}
+	return out
+}
+
+// passes returns the switches above leaves that a path between two leaves passes.
+func passes(t *topology.Tree, a, b, path int) map[int]bool {
+	k, top := t.Through(a, b, path)
+	out := map[int]bool{t.Above(a, k): true, t.Above(b, k): true}
+	if top >= 0 {
+		out[t.Leaves()+t.Middles()+path] = true
 	}
 	return out
 }
@@ -155,8 +166,8 @@ func (w walker) ends(n Node, to netip.Addr, hops int, spines map[int]bool) []str
 // installable are the engines whose routes nodes can have.
 var installable = []string{twolevel.Ftree, twolevel.MinHop, twolevel.Spread, twolevel.ECMP, twolevel.Spray}
 
-// Every pair reaches each other on the single path and on every spine alive at
-// both ends, through that spine only; on other spines packets stop at a switch.
+// Every pair reaches each other on the single path and on every live path, by the
+// switches of that path only; on other paths packets stop at a switch.
 func TestComputeForwards(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
@@ -165,7 +176,7 @@ func TestComputeForwards(t *testing.T) {
 		w := walker{tree, compute(t, newPlan(t, tree, engine))}
 		for src := range tree.Servers() {
 			for dst := range tree.Servers() {
-				for path := Single; path < tree.Spines(); path++ {
+				for path := Single; path < tree.Paths(); path++ {
 					if src != dst {
 						w.check(t, engine, src, dst, path)
 					}
@@ -178,37 +189,41 @@ func TestComputeForwards(t *testing.T) {
 func (w walker) check(t *testing.T, engine string, src, dst, path int) {
 	t.Helper()
 	a, b := w.tree.Leaf(src), w.tree.Leaf(dst)
-	spines := map[int]bool{}
-	from := Node(w.tree.Leaves() + w.tree.Spines() + src)
-	ends := w.ends(from, addresses{w.tree}.Server(dst, path), 6, spines)
+	above := map[int]bool{}
+	from := Node(w.tree.Switches() + src)
+	ends := w.ends(from, addresses{w.tree}.Server(dst, path), 8, above)
 	arrives := !slices.ContainsFunc(ends, func(e string) bool { return e != w.tree.ServerName(dst) })
-	alive := a == b || path >= 0 && w.tree.Alive(a, path) && w.tree.Alive(b, path) ||
-		path == Single && len(w.tree.CommonSpines(a, b)) > 0
+	alive := a == b || path >= 0 && w.tree.PathAlive(a, b, path) || path == Single && len(w.tree.LivePaths(a, b)) > 0
 	where := fmt.Sprintf("%s %s, down %v: rank %d to %d on path %d", w.tree.Notation(), engine, w.tree.DownNames(), src, dst, path)
 	if arrives != alive || slices.Contains(ends, "dead link") {
 		t.Fatalf("%s ends at %v, alive %v", where, ends, alive)
 	}
-	if path >= 0 && a != b && alive && (len(spines) != 1 || !spines[path]) {
-		t.Fatalf("%s goes through spines %v", where, spines)
+	if path >= 0 && a != b && alive && !maps.Equal(above, passes(w.tree, a, b, path)) {
+		t.Fatalf("%s goes through %v", where, above)
 	}
 }
 
 func randomTree(t *testing.T, rng *rand.Rand) *topology.Tree {
 	o := topology.Options{Ports: 1 + rng.IntN(4), Leaves: 2 + rng.IntN(3), Spines: 1 + rng.IntN(4)}
+	if rng.IntN(2) == 0 {
+		o.Pods = 1 + rng.IntN(3)
+		o.Leaves, o.Tops = o.Pods*o.Leaves, 1+rng.IntN(3)
+	}
 	for range o.Leaves {
 		o.Fill = append(o.Fill, rng.IntN(o.Ports+1))
 	}
 	o.Fill[0], o.Fill[1] = o.Ports, o.Ports
-	tree := topologytest.Without(t, o)
+	tree, err := topology.Make(o)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var down []topology.Link
-	for l := range o.Leaves {
-		for k := range o.Spines {
-			if rng.IntN(4) == 0 {
-				down = append(down, topology.Link{Leaf: l, Spine: k})
-			}
+	for id := range tree.AllLinks() {
+		if rng.IntN(4) == 0 {
+			down = append(down, tree.LinkOf(id))
 		}
 	}
-	tree, err := tree.Without(down...)
+	tree, err = tree.Without(down...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,84 +1,132 @@
 package companion
 
 import (
+	"slices"
+
 	"evbench/plan"
 	"evbench/topology"
 )
 
 // routesAround returns what the switches have to hold so that every address of every
-// server can be reached from everywhere as long as the two leaves share a live
-// spine: what Compute returns, and
+// server can be reached from everywhere as long as a path is alive between the two
+// leaves: what Compute returns, and
 //
-//   - standby: each spine delivers to the servers of its live leaves on every
-//     path, so that a detour is a matter of leaves alone;
+//   - standby: each switch above leaves delivers downwards to the servers of the leaves
+//     that it reaches so, on every path, so that a detour is a matter of the ways up;
 //   - detours: where a link is dead, the leaves at both of its ends and all others
-//     hold a more specific route for the addresses behind it, through a spine that
-//     is alive at both.
+//     hold a more specific route for the addresses behind it, through a spine from which
+//     there is a live way. Of three levels the switches of pods do the same with top
+//     switches.
 //
 // What is under way on a dead path when its link dies, and connections that wait
 // there for the link to return, thus get through. Paths that are alive lead
-// through their own spine. Between the routes for two sets of dead links nothing
+// through their own switches. Between the routes for two sets of dead links nothing
 // more is needed: those for the new set carry the messages of the old plan too.
-// O(leaves² · spines) beyond Compute.
+// O(switches · leaves · paths · spines) beyond Compute.
 func routesAround(p *plan.Plan, a Addresses) (Routes, error) {
 	routes, err := switches(p, a)
 	if err != nil {
 		return nil, err
 	}
 	t := p.Tree
-	for l := range t.Leaves() {
-		routes[l].Routes = append(routes[l].Routes, detours(t, a, l)...)
-		sortRoutes(routes[l].Routes)
-	}
-	for k := range t.Spines() {
-		table := &routes[t.Leaves()+k]
-		table.Routes = append(table.Routes, standby(t, a, k)...)
-		sortRoutes(table.Routes)
+	for sw := range t.Switches() {
+		more := detours(t, a, sw)
+		if sw >= t.Leaves() {
+			more = append(more, standby(t, a, sw)...)
+		}
+		routes[sw].Routes = append(routes[sw].Routes, more...)
+		sortRoutes(routes[sw].Routes)
 	}
 	return routes, nil
 }
 
-// standby returns the routes of a spine towards the addresses of other spines.
-func standby(t *topology.Tree, a Addresses, k int) []Route {
-	out := make([]Route, 0, t.Leaves()*(t.Spines()-1))
+// standby returns the routes of a switch above leaves downwards on paths of others.
+func standby(t *topology.Tree, a Addresses, sw int) []Route {
+	var out []Route
 	for l := range t.Leaves() {
-		if !t.Alive(l, k) {
+		port, ok := down(t, sw, l)
+		if !ok {
 			continue
 		}
-		via := []Port{Port(l)}
-		for path := range t.Spines() {
-			if path != k {
-				out = append(out, Route{Prefix: a.Leaf(l, path), Via: via})
+		for path := range t.Paths() {
+			if _, own := along(t, sw, l, path); !own {
+				out = append(out, Route{Prefix: a.Leaf(l, path), Via: []Port{port}})
 			}
 		}
 	}
 	return out
 }
 
-// detours returns the routes of a leaf to the others over paths that are dead
-// between the two. As package routing's spread does, each goes to the spine with
-// the fewest so far, ties rotated by the leaf.
-func detours(t *topology.Tree, a Addresses, leaf int) []Route {
+// down returns the port of a switch above leaves from which a live way leads downwards to
+// a leaf.
+func down(t *topology.Tree, sw, leaf int) (Port, bool) {
+	for path := range t.Paths() {
+		if port, ok := along(t, sw, leaf, path); ok {
+			if _, upper, _ := t.LinkAt(sw, int(port)); upper {
+				return port, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// detours returns the routes of a switch with ways up to the leaves above which it is not,
+// over paths that cannot be taken from here. As package routing's spread does, each goes
+// by the way with the fewest so far, ties rotated by the leaf or pod.
+func detours(t *topology.Tree, a Addresses, sw int) []Route {
+	first, index := t.Ports(), sw
+	if sw >= t.Leaves() {
+		p := t.Pods()
+		if p == nil || sw >= t.Leaves()+t.Middles() {
+			return nil
+		}
+		first, index = p.PodLeaves(), (sw-t.Leaves())/t.Spines()
+	}
 	var out []Route
-	used := make([]int, t.Spines())
+	used := make([]int, t.SwitchPorts(sw)-first)
 	for other := range t.Leaves() {
-		if other == leaf || t.On(other) == 0 {
+		if other == sw || t.On(other) == 0 {
 			continue
 		}
-		candidates := t.CommonSpines(leaf, other)
-		if len(candidates) == 0 || len(candidates) == t.Spines() {
+		candidates, taken := ways(t, sw, other)
+		if len(candidates) == 0 {
 			continue
 		}
-		for path := range t.Spines() {
-			if t.Alive(leaf, path) && t.Alive(other, path) {
+		for path := range t.Paths() {
+			if taken(path) {
 				continue
 			}
-			k := leastUsed(candidates, used, leaf)
+			k := leastUsed(candidates, used, index)
 			used[k]++
-			out = append(out, Route{Prefix: a.Leaf(other, path), Via: []Port{Port(t.Ports() + k)}})
+			out = append(out, Route{Prefix: a.Leaf(other, path), Via: []Port{Port(first + k)}})
 		}
 	}
 	return out
+}
+
+// ways returns the ways up from a switch with which a live way to a leaf begins, and
+// which of the paths need no detour from there. There are none to a leaf below.
+func ways(t *topology.Tree, sw, leaf int) (candidates []int, taken func(path int) bool) {
+	if sw < t.Leaves() {
+		candidates = t.CommonSpines(sw, leaf)
+		return candidates, func(path int) bool {
+			k, _ := t.SpineTop(path)
+			return slices.Contains(candidates, k)
+		}
+	}
+	q, k, p := (sw-t.Leaves())/t.Spines(), (sw-t.Leaves())%t.Spines(), t.Pods()
+	if p.Pod(leaf) == q || !t.Alive(leaf, k) {
+		return nil, nil
+	}
+	for top := range p.Tops() {
+		if p.TopAlive(q, k, top) && p.TopAlive(p.Pod(leaf), k, top) {
+			candidates = append(candidates, top)
+		}
+	}
+	return candidates, func(path int) bool {
+		_, ok := along(t, sw, leaf, path)
+		return ok
+	}
 }
 
 // leastUsed returns the first candidate with the smallest count, in cyclic order

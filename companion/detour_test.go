@@ -2,6 +2,7 @@ package companion
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -35,6 +36,8 @@ func trees(t *testing.T, rng *rand.Rand) []*topology.Tree {
 		{Ports: 4, Leaves: 4, Fill: []int{4, 1, 3, 0}},
 		{Ports: 2, Leaves: 3, Spines: 4},
 		{Ports: 3, Leaves: 5, Spines: 2},
+		{Ports: 2, Leaves: 4, Pods: 2},
+		{Ports: 2, Leaves: 6, Pods: 3, Spines: 3, Tops: 2, Fill: []int{2, 1, 0, 2, 2, 1}},
 	}
 	if !testing.Short() {
 		shapes = append(shapes, topology.Options{Ports: 8, Leaves: 8})
@@ -53,7 +56,7 @@ func drop(t *testing.T, tree *topology.Tree, n int, rng *rand.Rand) *topology.Tr
 	t.Helper()
 	var dead []topology.Link
 	for range n {
-		dead = append(dead, topology.Link{Leaf: rng.IntN(tree.Leaves()), Spine: rng.IntN(tree.Spines())})
+		dead = append(dead, tree.LinkOf(rng.IntN(tree.AllLinks())))
 	}
 	out, err := tree.Without(dead...)
 	if err != nil {
@@ -67,7 +70,7 @@ func drop(t *testing.T, tree *topology.Tree, n int, rng *rand.Rand) *topology.Tr
 func flows(tree *topology.Tree, f func(leaf, dst, path int)) {
 	for leaf := range tree.Leaves() {
 		for dst := range tree.Servers() {
-			for path := Single; path < tree.Spines(); path++ {
+			for path := Single; path < tree.Paths(); path++ {
 				f(leaf, dst, path)
 			}
 		}
@@ -75,28 +78,28 @@ func flows(tree *topology.Tree, f func(leaf, dst, path int)) {
 }
 
 // arrives follows packets over the links that are alive in tree, and notes the
-// spines on their way.
-func (s state) arrives(tree *topology.Tree, leaf, dst, path int, spines map[int]bool) bool {
-	ends := walker{tree, s.routes}.ends(Node(leaf), addresses{tree}.Server(dst, path), 3, spines)
+// switches above leaves on their way.
+func (s state) arrives(tree *topology.Tree, leaf, dst, path int, above map[int]bool) bool {
+	ends := walker{tree, s.routes}.ends(Node(leaf), addresses{tree}.Server(dst, path), 5, above)
 	return len(ends) == 1 && ends[0] == tree.ServerName(dst)
 }
 
-// everything checks that packets arrive wherever leaves share a live spine, and
-// through that of their path where it is alive at both.
+// everything checks that packets arrive wherever a path is alive between two leaves, and
+// by the switches of their own path where that is alive.
 func (s state) everything(t *testing.T, what string) {
 	t.Helper()
 	flows(s.tree, func(leaf, dst, path int) {
 		other := s.tree.Leaf(dst)
-		if leaf != other && len(s.tree.CommonSpines(leaf, other)) == 0 {
+		if leaf != other && len(s.tree.LivePaths(leaf, other)) == 0 {
 			return
 		}
 		where := fmt.Sprintf("%s: %s, down %v: leaf%d to rank %d on path %d", what, s.tree.Notation(), s.tree.DownNames(), leaf, dst, path)
-		spines := map[int]bool{}
-		if !s.arrives(s.tree, leaf, dst, path, spines) {
+		above := map[int]bool{}
+		if !s.arrives(s.tree, leaf, dst, path, above) {
 			t.Errorf("%s does not arrive", where)
 		}
-		if leaf != other && path >= 0 && s.tree.Alive(leaf, path) && s.tree.Alive(other, path) && !spines[path] {
-			t.Errorf("%s, which is alive, takes spines %v", where, spines)
+		if leaf != other && path >= 0 && s.tree.PathAlive(leaf, other, path) && !maps.Equal(above, passes(s.tree, leaf, other, path)) {
+			t.Errorf("%s, which is alive, takes switches %v", where, above)
 		}
 	})
 }
@@ -136,7 +139,9 @@ func TestDetoursAreBalanced(t *testing.T) {
 // is without a route, goes in circles or over a dead link after any of them.
 func TestTransitionHasNoGap(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	for _, o := range []topology.Options{{Ports: 2, Leaves: 3}, {Ports: 3, Leaves: 3, Fill: []int{3, 1, 2}}, {Ports: 2, Leaves: 4, Spines: 3}} {
+	for _, o := range []topology.Options{
+		{Ports: 2, Leaves: 3}, {Ports: 3, Leaves: 3, Fill: []int{3, 1, 2}}, {Ports: 2, Leaves: 4, Spines: 3}, {Ports: 2, Leaves: 4, Pods: 2},
+	} {
 		whole := topologytest.Without(t, o)
 		now := around(t, whole, twolevel.Ftree)
 		for range 25 {

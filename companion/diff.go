@@ -79,7 +79,7 @@ func (d difference) Describe(t *topology.Tree) string {
 func (r Route) describe(t *topology.Tree, n Node) string {
 	peers := make([]string, len(r.Via))
 	for i, p := range r.Via {
-		peers[i] = peerName(t, n, p)
+		peers[i] = PeerName(t, n, p)
 	}
 	s := prefixName(r.Prefix) + " via " + strings.Join(peers, ",")
 	if r.Spray {

@@ -23,7 +23,7 @@ type changes [][]Edit
 // transition returns the edits that lead from what the switches of a tree hold to what
 // they shall hold, without a moment in which a prefix that both carry is not
 // carried: spines learn where to deliver before leaves send there, and forget only
-// when no leaf does any more.
+// when no leaf does any more. Of three levels top switches learn first and forget last.
 func transition(t *topology.Tree, have, want Routes) changes {
 	sets, deletes := map[Node][]Route{}, map[Node][]netip.Prefix{}
 	for _, d := range compare(have, want) {
@@ -33,18 +33,23 @@ func transition(t *topology.Tree, have, want Routes) changes {
 			deletes[d.Node] = append(deletes[d.Node], d.Have.Prefix)
 		}
 	}
-	var learn, leaves, forget []Edit
-	for n := range Node(t.Leaves() + t.Spines()) {
+	var learn, forget [2][]Edit // by level above the leaves
+	var leaves []Edit
+	for n := range Node(t.Switches()) {
 		set, del := sets[n], deletes[n]
 		if int(n) < t.Leaves() {
 			leaves = appendEdit(leaves, Edit{n, set, del})
-		} else {
-			learn = appendEdit(learn, Edit{n, set, nil})
-			forget = appendEdit(forget, Edit{n, nil, del})
+			continue
 		}
+		level := 0
+		if int(n) >= t.Leaves()+t.Middles() {
+			level = 1
+		}
+		learn[level] = appendEdit(learn[level], Edit{n, set, nil})
+		forget[level] = appendEdit(forget[level], Edit{n, nil, del})
 	}
 	var out changes
-	for _, stage := range [][]Edit{learn, leaves, forget} {
+	for _, stage := range [][]Edit{learn[1], learn[0], leaves, forget[0], forget[1]} {
 		if len(stage) > 0 {
 			out = append(out, stage)
 		}

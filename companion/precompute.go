@@ -51,9 +51,9 @@ func neighbours(t *topology.Tree) []*topology.Tree {
 	for _, l := range t.Dead() {
 		out = append(out, withDead(t, topology.Minus(t.Dead(), []topology.Link{l})))
 	}
-	for l := range t.Leaves() {
-		for _, k := range t.AliveSpines(l) {
-			out = append(out, withDead(t, append(t.Dead(), topology.Link{Leaf: l, Spine: k})))
+	for id := range t.AllLinks() {
+		if l := t.LinkOf(id); t.LinkAlive(l) {
+			out = append(out, withDead(t, append(t.Dead(), l)))
 		}
 	}
 	return out

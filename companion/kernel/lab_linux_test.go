@@ -50,6 +50,19 @@ func newTree(t testing.TB, ports, leaves int, down ...topology.Link) *topology.T
 	return topologytest.Without(t, topology.Options{Ports: ports, Leaves: leaves}, down...)
 }
 
+// A fault is a tree and a link of it that dies.
+type fault struct {
+	name string
+	tree topology.Options
+	dead topology.Link
+}
+
+var faults = []fault{
+	{"two levels", topology.Options{Ports: 2, Leaves: 3}, topology.Link{Leaf: 2, Spine: 1}},
+	{"three levels, leaf", topology.Options{Ports: 2, Leaves: 4, Pods: 2}, topology.Link{Leaf: 1, Spine: 0}},
+	{"three levels, top", topology.Options{Ports: 2, Leaves: 4, Pods: 2}, topology.Link{Leaf: 1, Spine: 0, Above: true, Top: 1}},
+}
+
 func newPlan(t testing.TB, tree *topology.Tree, engine string) *plan.Plan {
 	t.Helper()
 	tables, err := twolevel.Compute(tree, engine)
@@ -139,8 +152,8 @@ func dial(to string) (net.Conn, error) {
 }
 
 func TestAllPairsOnAllPaths(t *testing.T) {
-	for _, leaves := range []int{2, 3} {
-		tree := newTree(t, 2, leaves)
+	for _, o := range []topology.Options{{Ports: 2, Leaves: 2}, {Ports: 2, Leaves: 3}, {Ports: 2, Leaves: 4, Pods: 2}} {
+		tree := topologytest.Without(t, o)
 		t.Run(tree.Notation(), func(t *testing.T) {
 			l, _ := start(t, newPlan(t, tree, twolevel.Ftree), 0)
 			allPairs(t, l, tree)
@@ -149,14 +162,14 @@ func TestAllPairsOnAllPaths(t *testing.T) {
 }
 
 // allPairs checks that a path carries exactly when it is alive: by tables
-// always, by a spine when both leaves have their link to it.
+// always, else when no link of it is dead.
 func allPairs(t *testing.T, l *lab.Lab, tree *topology.Tree) {
 	t.Helper()
 	for src := range tree.Servers() {
 		for dst := range tree.Servers() {
-			for path := -1; path < tree.Spines(); path++ {
+			for path := -1; path < tree.Paths(); path++ {
 				a, b := tree.Leaf(src), tree.Leaf(dst)
-				alive := path == companion.Single || a == b || tree.Alive(a, path) && tree.Alive(b, path)
+				alive := path == companion.Single || a == b || tree.PathAlive(a, b, path)
 				err := transfer(t.Context(), l, src, dst, path, []byte("hello"))
 				if alive && err != nil {
 					t.Errorf("rank %d to %d on path %d: %v", src, dst, path, err)
@@ -170,15 +183,15 @@ func allPairs(t *testing.T, l *lab.Lab, tree *topology.Tree) {
 }
 
 func TestDeadLink(t *testing.T) {
-	for _, engine := range []string{twolevel.Ftree, twolevel.MinHop, twolevel.Spread, twolevel.ECMP, twolevel.Spray} {
-		t.Run(engine, func(t *testing.T) {
-			healthy := newTree(t, 2, 3)
+	engines := []string{twolevel.Ftree, twolevel.MinHop, twolevel.Spread, twolevel.ECMP, twolevel.Spray}
+	for i, x := range append(slices.Repeat(faults[:1], len(engines)), faults[1:]...) {
+		engine := engines[i%len(engines)]
+		t.Run(x.name+", "+engine, func(t *testing.T) {
+			healthy, broken := topologytest.Without(t, x.tree), topologytest.Without(t, x.tree, x.dead)
 			l, target := start(t, newPlan(t, healthy, engine), 0)
-			dead := topology.Link{Leaf: 1, Spine: 0}
-			if err := l.SetLinks(t.Context(), []topology.Link{dead}, false); err != nil {
+			if err := l.SetLinks(t.Context(), []topology.Link{x.dead}, false); err != nil {
 				t.Fatal(err)
 			}
-			broken := newTree(t, 2, 3, dead)
 			reinstall(t, l, target, newPlan(t, broken, engine))
 			allPairs(t, l, broken)
 			if err := l.SetDead(t.Context(), nil); err != nil {
@@ -215,10 +228,11 @@ func TestStartsWithDeadLinks(t *testing.T) {
 // those of the way back.
 func TestCounters(t *testing.T) {
 	const size = 1 << 20
-	tree := newTree(t, 2, 3)
-	for _, rate := range []unit.Rate{0, 1e9} {
-		for path := range tree.Spines() {
-			t.Run(fmt.Sprintf("rate %s path %d", rate, path), func(t *testing.T) {
+	two, three := newTree(t, 2, 3), topologytest.Without(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2})
+	for i, tree := range []*topology.Tree{two, two, three} {
+		rate := unit.Rate(i%2) * 1e9
+		for path := range tree.Paths() {
+			t.Run(fmt.Sprintf("%s rate %s path %d", tree.Notation(), rate, path), func(t *testing.T) {
 				l, _ := start(t, newPlan(t, tree, twolevel.Ftree), rate)
 				const src, dst = 1, 4
 				if err := transfer(t.Context(), l, src, dst, path, make([]byte, size)); err != nil {
@@ -376,13 +390,14 @@ func follow(t testing.TB, l *lab.Lab, target *companionlab.Target, p *plan.Plan)
 }
 
 func TestFollow(t *testing.T) {
-	for _, engine := range []string{twolevel.MinHop, twolevel.ECMP, twolevel.Spray} {
-		t.Run(engine, func(t *testing.T) {
-			tree := newTree(t, 2, 3)
-			p := newPlan(t, tree, engine)
+	engines := []string{twolevel.MinHop, twolevel.ECMP, twolevel.Spray}
+	for i, x := range append(slices.Repeat(faults[:1], len(engines)), faults[1:]...) {
+		engine := engines[i%len(engines)]
+		t.Run(x.name+", "+engine, func(t *testing.T) {
+			p := newPlan(t, topologytest.Without(t, x.tree), engine)
 			l, target := start(t, p, 0)
 			changes := follow(t, l, target, p)
-			dead := topology.Link{Leaf: 2, Spine: 1}
+			dead := x.dead
 			if err := l.SetLinks(t.Context(), []topology.Link{dead}, false); err != nil {
 				t.Fatal(err)
 			}

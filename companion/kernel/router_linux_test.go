@@ -13,6 +13,7 @@ import (
 	"evbench/plan"
 	"evbench/routing/twolevel"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 // route runs a router on a lab until the test ends.
@@ -34,7 +35,7 @@ func route(t testing.TB, l *lab.Lab, target *companionlab.Target, p *plan.Plan) 
 			t.Error(err)
 		}
 	})
-	for range 2 * p.Tree.Leaves() * p.Tree.Spines() {
+	for range 2 * p.Tree.AllLinks() {
 		<-events
 	}
 	return r, events
@@ -45,7 +46,7 @@ func everything(t *testing.T, l *lab.Lab) {
 	t.Helper()
 	for src := range l.Addresses().Tree.Servers() {
 		for dst := range l.Addresses().Tree.Servers() {
-			for path := companion.Single; path < l.Addresses().Tree.Spines(); path++ {
+			for path := companion.Single; path < l.Addresses().Tree.Paths(); path++ {
 				if err := transfer(t.Context(), l, src, dst, path, []byte("hello")); err != nil {
 					t.Errorf("rank %d to %d on path %d: %v", src, dst, path, err)
 				}
@@ -64,18 +65,25 @@ func await(events <-chan failover.LinkEvent, link topology.Link, up bool) failov
 }
 
 func TestRouter(t *testing.T) {
-	tree := newTree(t, 2, 3)
+	for _, x := range faults {
+		t.Run(x.name, func(t *testing.T) {
+			routed(t, topologytest.Without(t, x.tree), topologytest.Without(t, x.tree, x.dead), x.dead)
+		})
+	}
+}
+
+// routed takes a link of a tree down, and up again.
+func routed(t *testing.T, tree, broken *topology.Tree, dead topology.Link) {
+	t.Helper()
 	p := newPlan(t, tree, twolevel.Ftree)
 	l, target := start(t, p, 0)
 	r, events := route(t, l, target, p)
 	everything(t, l)
 
-	dead := topology.Link{Leaf: 2, Spine: 1}
 	if err := l.SetLinks(t.Context(), []topology.Link{dead}, false); err != nil {
 		t.Fatal(err)
 	}
 	await(events, dead, false)
-	broken := newTree(t, 2, 3, dead)
 	if n, err := r.Aid(t.Context(), broken); err != nil || n == 0 {
 		t.Fatalf("aid: %d routes, %v", n, err)
 	}

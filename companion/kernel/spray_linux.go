@@ -26,7 +26,7 @@ import (
 // (tc with eBPF) would need rights outside of the namespace.
 
 // maxSpray is the last table of a mark; those above are the kernel's own. A lab has at
-// most 200 spines.
+// most 200 paths.
 const maxSpray = 250
 
 // filterName is that of the table of the packet filter.

@@ -64,10 +64,10 @@ func Lab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	return f, nil
 }
 
-// data lists the addresses of a server: single path, then through each spine.
+// data lists the addresses of a server: single path, then each path.
 func (f *labFabric) data(rank int) workers.Addresses {
 	var a workers.Addresses
-	for path := companion.Single; path < f.tree.Spines(); path++ {
+	for path := companion.Single; path < f.tree.Paths(); path++ {
 		a = append(a, fmt.Sprintf("%s:%d", f.lab.Addr(rank, path), labPort))
 	}
 	return a

@@ -183,7 +183,7 @@ func (b *Lab) addAddresses(ctx context.Context) error {
 			return err
 		}
 		n := b.server(r)
-		for path := -1; path < b.tree.Spines(); path++ {
+		for path := -1; path < b.tree.Paths(); path++ {
 			if err := b.nodes[n].addAddress(otherIndex, b.Addr(r, path)); err != nil {
 				return fmt.Errorf("%s: add address %s: %w", b.names[n], b.Addr(r, path), err)
 			}

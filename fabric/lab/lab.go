@@ -48,10 +48,10 @@ type Options struct {
 // defaultMTU is that of jumbo frames, in bytes.
 const defaultMTU = 9000
 
-// Limits of the address plan 10.<spine>.<leaf>.<slot+1>.
+// Limits of the address plan 10.<path>.<leaf>.<slot+1>.
 const (
 	maxLeaves = 256
-	maxSpines = singlePath // 10.200 is the prefix of single-path routes
+	maxPaths  = singlePath // 10.200 is the prefix of single-path routes
 )
 
 func (o *Options) validate() error {
@@ -63,9 +63,10 @@ func (o *Options) validate() error {
 	}
 	switch n := o.Tree; {
 	case n.Leaves() > maxLeaves:
-		return fmt.Errorf("lab: %s has %d leaves; its addresses 10.<spine>.<leaf>.<slot+1> have room for %d", n.Notation(), n.Leaves(), maxLeaves)
-	case n.Spines() > maxSpines:
-		return fmt.Errorf("lab: %s has %d spines; its addresses 10.<spine>.<leaf>.<slot+1> have room for %d", n.Notation(), n.Spines(), maxSpines)
+		return fmt.Errorf("lab: %s has %d leaves; its addresses 10.<path>.<leaf>.<slot+1> have room for %d", n.Notation(), n.Leaves(), maxLeaves)
+	case n.Paths() > maxPaths:
+		return fmt.Errorf("lab: %s has %d paths between leaves, through as many spines or top switches; its addresses 10.<path>.<leaf>.<slot+1> have room for %d",
+			n.Notation(), n.Paths(), maxPaths)
 	case o.Rate < 0 || o.Rate > 0 && o.Rate < 8:
 		return fmt.Errorf("lab: rate %s: must be 0 (no limit) or at least 8bit/s", o.Rate)
 	case o.MTU < 576 || o.MTU > 65535:
@@ -74,11 +75,11 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// A Node is a dense ID: leaf l is l, spine k is Leaves + k, and the server of
-// rank r is Leaves + Spines + r.
+// A Node is a dense ID: switches have those of topology.Tree, where leaf l is l and
+// spine k Leaves + k, and the server of rank r is Switches + r.
 type Node int
 
-// A Port is an interface of a node. Ports are counted as in package routing: on
+// A Port is an interface of a node. Ports are counted as in topology.Tree: on
 // a leaf, 0..M0-1 lead to the servers by slot and M0+k to spine k; on a spine,
 // port l leads to leaf l; a server has port 0.
 type Port struct {
@@ -98,14 +99,14 @@ type Count struct {
 	Drops uint64
 }
 
-// Addr returns the address of the server of a rank on a path: a spine, or -1
-// for the one that routing tables decide on.
+// Addr returns the address of the server of a rank on a path, or, with -1,
+// the one that routing tables decide on.
 func (b *Lab) Addr(rank, path int) netip.Addr { return Addresses{b.tree}.Server(rank, path) }
 
 // Addresses returns the address plan.
 func (b *Lab) Addresses() Addresses { return Addresses{b.tree} }
 
-// Nodes returns the number of nodes: leaves, spines, servers.
+// Nodes returns the number of nodes: switches, servers.
 func (b *Lab) Nodes() int { return len(b.names) }
 
 // Server returns the node of a rank.

@@ -287,7 +287,15 @@ func TestCloseKillsCommands(t *testing.T) {
 }
 
 func TestWatch(t *testing.T) {
-	tree := newTree(t, 2, 3, topology.Link{Leaf: 0, Spine: 0})
+	watched(t, newTree(t, 2, 3, topology.Link{Leaf: 0, Spine: 0}), topology.Link{Leaf: 2, Spine: 1})
+	top := topology.Link{Leaf: 1, Spine: 1, Above: true}
+	watched(t, topologytest.Without(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2}, topology.Link{Leaf: 1, Spine: 1}, top),
+		topology.Link{Leaf: 0, Spine: 1, Above: true, Top: 1})
+}
+
+// watched takes a link of a tree down and up while both ends of all are watched.
+func watched(t *testing.T, tree *topology.Tree, link topology.Link) {
+	t.Helper()
 	l := start(t, tree)
 	ctx, cancel := context.WithCancel(t.Context())
 	events, done := make(chan topology.LinkEvent), make(chan error, 1)
@@ -303,15 +311,14 @@ func TestWatch(t *testing.T) {
 		state[end{e.Link, e.Leaf}] = e.Up
 		return e
 	}
-	for range 2 * tree.Leaves() * tree.Spines() {
-		if e := next(); e.Up != tree.Alive(e.Link.Leaf, e.Link.Spine) || e.Seen.IsZero() || e.Reread {
+	for range 2 * tree.AllLinks() {
+		if e := next(); e.Up != tree.LinkAlive(e.Link) || e.Seen.IsZero() || e.Reread {
 			t.Errorf("first event %+v", e)
 		}
 	}
-	if len(state) != 12 {
-		t.Errorf("%d ends told their state, want 12", len(state))
+	if len(state) != 2*tree.AllLinks() {
+		t.Errorf("%d ends told their state, want %d", len(state), 2*tree.AllLinks())
 	}
-	link := topology.Link{Leaf: 2, Spine: 1}
 	for _, up := range []bool{false, true} {
 		if err := l.SetLinks(t.Context(), []topology.Link{link}, up); err != nil {
 			t.Fatal(err)

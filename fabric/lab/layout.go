@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"fmt"
 	"net"
 	"net/netip"
 	"time"
@@ -10,14 +9,15 @@ import (
 	"evbench/topology"
 )
 
-// singlePath is the second byte of the addresses that leave the choice of spine
+// singlePath is the second byte of the addresses that leave the choice of path
 // to routing tables.
 const singlePath = 200
 
-// Addresses is the address plan of a tree: 10.<spine>.<leaf>.<slot+1> for each
-// server and spine, so that choosing the address chooses the spine (the
+// Addresses is the address plan of a tree: 10.<path>.<leaf>.<slot+1> for each
+// server and path, so that choosing the address chooses the path (the
 // Ethernet form of InfiniBand's LMC; thesis 7.2), and 10.200.<leaf>.<slot+1>
-// for routing tables to decide. A path is a spine, or -1 for the latter.
+// for routing tables to decide. A path is one of topology.Tree.PathOf, in two
+// levels a spine, or -1 for the latter.
 type Addresses struct{ Tree *topology.Tree }
 
 // Server returns the address of the server of a rank on a path.
@@ -62,15 +62,15 @@ type end struct {
 	mac   net.HardwareAddr
 }
 
-// A cable joins a leaf (ends[0]) with a spine or a server. Cable c carries the
-// wires 2c and 2c+1.
+// A cable joins a leaf (ends[0]) with a spine or a server, or a switch of a pod
+// (ends[0]) with a top switch. Cable c carries the wires 2c and 2c+1.
 type cable struct {
 	ends [2]end
 }
 
 const (
-	leafIndex  = 1000 // of port 0 of a leaf
-	otherIndex = 2    // of port 0 of spines and servers; 1 is lo
+	lowIndex   = 1000 // of port 0, where a port is ends[0] of its cable
+	otherIndex = 2    // of port 0, where it is ends[1]; 1 is lo
 )
 
 // A layout is everything about a lab that can be said before the kernel is
@@ -90,35 +90,40 @@ func newLayout(o Options) *layout {
 	if o.Packets {
 		y.shape.gsoSeg = 1
 	}
-	for l := range t.Leaves() {
-		y.names = append(y.names, fmt.Sprintf("leaf%d", l))
-		y.ports = append(y.ports, make([]Port, t.Ports()+t.Spines()))
-	}
-	for k := range t.Spines() {
-		y.names = append(y.names, fmt.Sprintf("spine%d", k))
-		y.ports = append(y.ports, make([]Port, t.Leaves()))
+	for sw := range t.Switches() {
+		y.names = append(y.names, t.SwitchName(sw))
+		y.ports = append(y.ports, make([]Port, t.SwitchPorts(sw)))
 	}
 	for r := range t.Servers() {
 		y.names = append(y.names, t.ServerName(r))
 		y.ports = append(y.ports, make([]Port, 1))
 	}
-	for l := range t.Leaves() {
-		for k := range t.Spines() {
-			y.join(Node(l), t.Ports()+k, y.spine(k), l)
-		}
-	}
+	low := t.Leaves() * t.Spines()
+	y.links(0, low)
 	for r := range t.Servers() {
 		y.join(Node(t.Leaf(r)), t.Slot(r), y.server(r), 0)
 	}
+	y.links(low, t.AllLinks())
 	return y
 }
 
-// join appends the cable between a port of a leaf and one of another node. The
-// order of calls is that of topology.Wire.
-func (y *layout) join(leaf Node, port int, other Node, otherPort int) {
+// links appends the cables of some links.
+func (y *layout) links(from, to int) {
+	for id := from; id < to; id++ {
+		low, high := y.tree.Ends(y.tree.LinkOf(id))
+		y.join(Node(low.Switch), low.Port, Node(high.Switch), high.Port)
+	}
+}
+
+// cable returns the number of the cable of a link.
+func (y *layout) cable(l topology.Link) int { return int(y.tree.UpWire(l)) / 2 }
+
+// join appends the cable between a port of a leaf, or of a pod's switch, and one of
+// another node. The order of calls is that of topology.Wire.
+func (y *layout) join(low Node, port int, other Node, otherPort int) {
 	id := len(y.cables)
-	a := end{leaf, port, y.names[other], leafIndex + port, mac(id, 0)}
-	b := end{other, otherPort, y.names[leaf], otherIndex + otherPort, mac(id, 1)}
+	a := end{low, port, y.names[other], lowIndex + port, mac(id, 0)}
+	b := end{other, otherPort, y.names[low], otherIndex + otherPort, mac(id, 1)}
 	y.cables = append(y.cables, cable{[2]end{a, b}})
 	for _, e := range []end{a, b} {
 		y.ports[e.node][e.port] = Port{Name: e.name, Index: e.index, Gateway: gateway(e.port)}
@@ -130,11 +135,10 @@ func mac(cable, side int) net.HardwareAddr {
 	return net.HardwareAddr{0x02, 0xeb, byte(side), byte(cable >> 16), byte(cable >> 8), byte(cable)}
 }
 
-func (y *layout) spine(k int) Node  { return Node(y.tree.Leaves() + k) }
-func (y *layout) server(r int) Node { return Node(y.tree.Leaves() + y.tree.Spines() + r) }
+func (y *layout) server(r int) Node { return Node(y.tree.Switches() + r) }
 
 // switches returns the number of nodes that forward; they come first.
-func (y *layout) switches() int { return y.tree.Leaves() + y.tree.Spines() }
+func (y *layout) switches() int { return y.tree.Switches() }
 
 // A shape is the token bucket of one direction of a cable.
 type shape struct {

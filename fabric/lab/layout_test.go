@@ -7,6 +7,7 @@ import (
 
 	"evbench/internal/unit"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 func TestAddresses(t *testing.T) {
@@ -35,10 +36,23 @@ func TestAddresses(t *testing.T) {
 }
 
 func TestLayout(t *testing.T) {
-	tree, err := topology.New(topology.Options{Ports: 4, Leaves: 3, Spines: 5, Fill: []int{4, 0, 2}})
-	if err != nil {
-		t.Fatal(err)
+	for _, o := range []topology.Options{
+		{Ports: 4, Leaves: 3, Spines: 5, Fill: []int{4, 0, 2}},
+		{Ports: 2, Leaves: 6, Pods: 2, Spines: 3, Tops: 4, Fill: []int{2, 0, 1, 2, 2, 2}},
+	} {
+		testLayout(t, topologytest.Without(t, o))
 	}
+	gateways := map[string]bool{}
+	for port := range 600 {
+		gateways[gateway(port).String()] = true
+	}
+	if len(gateways) != 600 {
+		t.Errorf("%d gateways for 600 ports", len(gateways))
+	}
+}
+
+func testLayout(t *testing.T, tree *topology.Tree) {
+	t.Helper()
 	y := newLayout(Options{Tree: tree, MTU: 9000})
 	if 2*len(y.cables) != tree.Wires() {
 		t.Fatalf("%d cables for %d wires", len(y.cables), tree.Wires())
@@ -50,7 +64,8 @@ func TestLayout(t *testing.T) {
 			t.Errorf("cable %d has index %d at both ends", i, a.index)
 		}
 		link, _ := tree.WireName(topology.Wire(2 * i))
-		if link != b.name+"-"+a.name && link != a.name+"-"+b.name {
+		if joins := b.name + "-" + a.name; strings.HasPrefix(link, "server") && link != a.name+"-"+b.name ||
+			tree.Pods() == nil && !strings.HasPrefix(link, "server") && link != joins {
 			t.Errorf("cable %d joins %s and %s, wire %d is %s", i, a.name, b.name, 2*i, link)
 		}
 		if y.names[a.node] != b.name || y.names[b.node] != a.name {
@@ -66,12 +81,12 @@ func TestLayout(t *testing.T) {
 	if len(macs) != tree.Wires() {
 		t.Errorf("%d MACs for %d ends", len(macs), tree.Wires())
 	}
-	gateways := map[string]bool{}
-	for port := range 600 {
-		gateways[gateway(port).String()] = true
-	}
-	if len(gateways) != 600 {
-		t.Errorf("%d gateways for 600 ports", len(gateways))
+	for id := range tree.AllLinks() {
+		low, high := tree.Ends(tree.LinkOf(id))
+		c := y.cables[y.cable(tree.LinkOf(id))]
+		if c.ends[0].node != Node(low.Switch) || c.ends[0].port != low.Port || c.ends[1].node != Node(high.Switch) || c.ends[1].port != high.Port {
+			t.Errorf("%s joins %+v, want %+v and %+v", tree.LinkOf(id), c, low, high)
+		}
 	}
 }
 
@@ -115,8 +130,8 @@ func TestValidate(t *testing.T) {
 	}{
 		{"largest", Options{Tree: tree(254, 256, 200)}, ""},
 		{"no tree", Options{}, "no tree"},
-		{"leaves", Options{Tree: tree(2, 257, 0)}, "257 leaves; its addresses 10.<spine>.<leaf>.<slot+1> have room for 256"},
-		{"spines", Options{Tree: tree(2, 2, 201)}, "201 spines"},
+		{"leaves", Options{Tree: tree(2, 257, 0)}, "257 leaves; its addresses 10.<path>.<leaf>.<slot+1> have room for 256"},
+		{"spines", Options{Tree: tree(2, 2, 201)}, "201 paths"},
 		{"rate", Options{Tree: tree(2, 2, 0), Rate: -1}, "rate"},
 		{"slow", Options{Tree: tree(2, 2, 0), Rate: 7}, "rate 7bit/s"},
 		{"small MTU", Options{Tree: tree(2, 2, 0), MTU: 575}, "MTU 575: must be 576..65535"},

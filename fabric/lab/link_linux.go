@@ -16,9 +16,9 @@ import (
 	"evbench/topology"
 )
 
-// SetLinks takes leaf-spine cables down, or up and waits until both ends carry packets.
+// SetLinks takes cables between switches down, or up and waits until both ends carry packets.
 //
-// Down is the interface at the leaf: its kernel deletes the leaf's routes over
+// Down is the interface at the lower end, the leaf's: its kernel deletes its routes over
 // it. The spine only loses the carrier and keeps its routes, which lead
 // nowhere. Up brings neither back. So both kinds of end exist in every failure,
 // and whoever installs routes has to handle both.
@@ -27,7 +27,7 @@ func (b *Lab) SetLinks(ctx context.Context, links []topology.Link, up bool) erro
 	defer b.mu.Unlock()
 	var raised []cable
 	for _, l := range links {
-		id := b.tree.LinkID(l)
+		id := b.cable(l)
 		if b.down[id] == !up {
 			continue
 		}
@@ -50,7 +50,7 @@ func (b *Lab) setCable(c cable, up bool) error {
 	return b.nodes[c.ends[0].node].setUp(c.ends[0].index, false)
 }
 
-// SetDead takes exactly the given leaf-spine cables down and all others up, whoever has
+// SetDead takes exactly the given cables between switches down and all others up, whoever has
 // changed them before.
 func (b *Lab) SetDead(ctx context.Context, dead []topology.Link) error {
 	want := map[topology.Link]bool{}
@@ -58,11 +58,9 @@ func (b *Lab) SetDead(ctx context.Context, dead []topology.Link) error {
 		want[l] = true
 	}
 	var live []topology.Link
-	for l := range b.tree.Leaves() {
-		for k := range b.tree.Spines() {
-			if link := (topology.Link{Leaf: l, Spine: k}); !want[link] {
-				live = append(live, link)
-			}
+	for id := range b.tree.AllLinks() {
+		if link := b.tree.LinkOf(id); !want[link] {
+			live = append(live, link)
 		}
 	}
 	if err := b.look(); err != nil {
@@ -74,7 +72,7 @@ func (b *Lab) SetDead(ctx context.Context, dead []topology.Link) error {
 	return b.SetLinks(ctx, live, true)
 }
 
-// Dead returns the leaf-spine cables that are down now, whoever has taken them down.
+// Dead returns the cables between switches that are down now, whoever has taken them down.
 func (b *Lab) Dead() ([]topology.Link, error) {
 	if err := b.look(); err != nil {
 		return nil, err
@@ -82,11 +80,9 @@ func (b *Lab) Dead() ([]topology.Link, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []topology.Link
-	for l := range b.tree.Leaves() {
-		for k := range b.tree.Spines() {
-			if link := (topology.Link{Leaf: l, Spine: k}); b.down[b.tree.LinkID(link)] {
-				out = append(out, link)
-			}
+	for id := range b.tree.AllLinks() {
+		if link := b.tree.LinkOf(id); b.down[b.cable(link)] {
+			out = append(out, link)
 		}
 	}
 	return out, nil
@@ -103,8 +99,8 @@ func (b *Lab) look() error {
 			return fmt.Errorf("lab: %s: list links: %w", b.names[n], err)
 		}
 		for _, l := range links {
-			if link, ok := b.linkAt(n, l.Attrs().Index); ok && l.Attrs().Flags&net.FlagUp == 0 {
-				down[b.tree.LinkID(link)] = true
+			if link, _, ok := b.linkAt(n, l.Attrs().Index); ok && l.Attrs().Flags&net.FlagUp == 0 {
+				down[b.cable(link)] = true
 			}
 		}
 	}
@@ -270,7 +266,7 @@ func (s *subscription) reason(err error) error {
 	return err
 }
 
-// Watch sends what the switches say about their leaf-spine links, until ctx
+// Watch sends what the switches say about the links between them, until ctx
 // ends: first the state of both ends of every link, then each change. A link
 // that goes down is reported by both ends, apart. It returns nil when ctx has
 // ended and nothing of it runs any more.
@@ -305,7 +301,7 @@ func (b *Lab) watch(n Node, s *subscription, events chan<- topology.LinkEvent) e
 			return fmt.Errorf("%s: %w", b.names[n], err)
 		}
 		for _, st := range states {
-			link, ok := b.linkAt(n, st.index)
+			link, upper, ok := b.linkAt(n, st.index)
 			if !ok {
 				continue
 			}
@@ -319,7 +315,7 @@ func (b *Lab) watch(n Node, s *subscription, events chan<- topology.LinkEvent) e
 				}
 			}
 			select {
-			case events <- topology.LinkEvent{Link: link, Leaf: int(n) < b.tree.Leaves(), Up: st.running, Seen: now, Reread: reread}:
+			case events <- topology.LinkEvent{Link: link, Leaf: !upper, Up: st.running, Seen: now, Reread: reread}:
 			case <-s.ctx.Done():
 				return s.ctx.Err()
 			}
@@ -331,7 +327,7 @@ func (b *Lab) watch(n Node, s *subscription, events chan<- topology.LinkEvent) e
 // somebody else took the interface down and up again, as by hand, its kernel has
 // deleted the entry, and routes over it would lead nowhere.
 func (b *Lab) knowNeighbour(n Node, l topology.Link) error {
-	e, other := b.cables[b.tree.LinkID(l)].ends[0], b.cables[b.tree.LinkID(l)].ends[1]
+	e, other := b.cables[b.cable(l)].ends[0], b.cables[b.cable(l)].ends[1]
 	if e.node != n {
 		e, other = other, e
 	}
@@ -365,12 +361,13 @@ func (t *tracker) note(s state) (news, reread bool) {
 	return !seen || was != s.running || reread, reread
 }
 
-// linkAt returns the leaf-spine link at an interface of a switch.
-func (b *Lab) linkAt(n Node, index int) (topology.Link, bool) {
-	if leaf := int(n); leaf < b.tree.Leaves() {
-		k := index - leafIndex - b.tree.Ports()
-		return topology.Link{Leaf: leaf, Spine: k}, k >= 0 && k < b.tree.Spines()
+// linkAt returns the link between switches at an interface of a switch, and whether it is
+// the upper end.
+func (b *Lab) linkAt(n Node, index int) (l topology.Link, upper, ok bool) {
+	first := otherIndex
+	if index >= lowIndex {
+		first = lowIndex
 	}
-	l := index - otherIndex
-	return topology.Link{Leaf: l, Spine: int(n) - b.tree.Leaves()}, l >= 0 && l < b.tree.Leaves()
+	l, upper, ok = b.tree.LinkAt(int(n), index-first)
+	return l, upper, ok && upper == (first == otherIndex)
 }
