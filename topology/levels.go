@@ -41,14 +41,6 @@ func (p *Pods) Tree() *Tree {
 	return &t
 }
 
-// OnlyTwo returns an error where a tree has three levels: what says what knows only two.
-func (t *Tree) OnlyTwo(what string) error {
-	if t.pods == nil {
-		return nil
-	}
-	return fmt.Errorf("%s knows trees of two levels only; %s has three", what, t.Notation())
-}
-
 // Paths returns how many paths there are between two leaves when all links are alive.
 func (t *Tree) Paths() int {
 	if t.pods != nil {

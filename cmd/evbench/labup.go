@@ -41,7 +41,7 @@ func labUpAction(c *cli.Context) error {
 	if err := held.MayBuild(); err != nil {
 		return err
 	}
-	t, err := tree(c)
+	t, err := anyTree(c)
 	if err != nil {
 		return err
 	}
