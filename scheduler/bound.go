@@ -63,7 +63,7 @@ func LowerBound(t *topology.Tree) Bound { return LowerBoundWith(t, Options{}) }
 // phases of a schedule without the pairs of servers that cannot reach each other.
 func LowerBoundWith(t *topology.Tree, o Options) Bound {
 	if p := t.Pods(); p != nil {
-		return LowerBoundPods(p)
+		return LowerBoundPods(p, o)
 	}
 	f := newFabric(t)
 	if !o.DropUnreachable && t.Connected() != nil {

@@ -54,14 +54,17 @@ func (f *fabric) link(leaf, spine int) int { return leaf*f.spines + spine }
 
 // part takes leaves that share no spine out of each other's reach. O(leaves²·spines),
 // but O(leaves²) where most are connected; once.
-func (f *fabric) part() {
+func (f *fabric) part() { f.partBy(f.touch) }
+
+// partBy is part for leaves that meet where reach says so.
+func (f *fabric) partBy(reach func(a, b int) bool) {
 	if f.apart != nil {
 		return
 	}
 	f.apart = make([]bool, f.leaves*f.leaves)
 	for a := range f.leaves {
 		for b := range a {
-			if !f.touch(a, b) {
+			if !reach(a, b) {
 				f.apart[a*f.leaves+b], f.apart[b*f.leaves+a] = true, true
 				f.reach[a] -= f.n[b]
 				f.reach[b] -= f.n[a]

@@ -114,8 +114,10 @@ func (o Options) connected(t *topology.Tree) error {
 			return nil
 		}
 	}
-	return errors.New("no two servers can reach each other: there is no message to plan")
+	return errSilent
 }
+
+var errSilent = errors.New("no two servers can reach each other: there is no message to plan")
 
 // shift returns linear shift with the spines that no failure touches, by
 // destination, or nil where it would collide. The messages that leave a leaf in a

@@ -43,7 +43,9 @@ func ByName(name string, t *topology.Tree, o Options) (*Schedule, Bound, error) 
 		return nil, Bound{}, fmt.Errorf("schedule %s: %d servers are more than can be planned (at most %d)", name, n, MaxServers)
 	}
 	if base, ok := strings.CutPrefix(name, RepairPrefix); ok {
-		return repaired(base, t, o)
+		return repaired(base, o,
+			func() (*Schedule, Bound, error) { return ByName(base, t, o) },
+			func(s *Schedule) *traffic { return newTraffic(s, newFabric(t)) })
 	}
 	switch name {
 	case NameLinearShift:
@@ -72,7 +74,7 @@ func ByName(name string, t *topology.Tree, o Options) (*Schedule, Bound, error) 
 		if err := o.connected(t); err != nil {
 			return nil, Bound{}, err
 		}
-		s.drop(t)
+		s.drop(t, t.Unreachable())
 	}
 	return s, LowerBoundWith(t, o), nil
 }

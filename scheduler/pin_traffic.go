@@ -11,6 +11,8 @@ import (
 // named by its place src·ranks + dst in the slots of the schedule.
 type traffic struct {
 	*fabric
+	above *podFabric          // nil on two levels
+	lists []coloring.ColorSet // planes between two leaves by a·leaves + b; nil on two levels
 	ranks int
 	on    []int32             // leaf of each rank
 	up    []coloring.ColorSet // live spines of each leaf
@@ -44,6 +46,14 @@ func newTraffic(s *Schedule, f *fabric) *traffic {
 	return x
 }
 
+// newPodTraffic is newTraffic on three levels. f has met.
+func newPodTraffic(s *Schedule, f *podFabric) *traffic {
+	f.meet()
+	x := newTraffic(s, f.fabric)
+	x.above, x.lists = f, f.planeLists()
+	return x
+}
+
 // between calls f with each message between leaves, by leaves and then servers.
 func (x *traffic) between(s *Schedule, f func(phase int, m uint32)) {
 	for a := range x.leaves {
@@ -74,12 +84,18 @@ func (x *traffic) across(m uint32) (a, b int32) {
 
 // reachable returns a *topology.UnreachableError if a message has no spine to take.
 func (x *traffic) reachable() error {
-	if x.tree.Connected() == nil {
+	err := x.tree.Connected()
+	if x.above != nil {
+		err = x.above.tree.Connected()
+	}
+	if err == nil {
 		return nil
 	}
 	for _, m := range x.pair {
-		if a, b := x.across(m); x.choices(m) == 0 {
+		if a, b := x.across(m); x.choices(m) == 0 && x.above == nil {
 			return &topology.UnreachableError{A: x.leaf[min(a, b)], B: x.leaf[max(a, b)]}
+		} else if x.choices(m) == 0 {
+			return err
 		}
 	}
 	return nil
@@ -87,9 +103,18 @@ func (x *traffic) reachable() error {
 
 // choices returns how many spines a message may take.
 func (x *traffic) choices(m uint32) int {
-	a, b := x.across(m)
-	both := x.up[a].And(x.up[b])
+	both := x.both(m)
 	return both.Len()
+}
+
+// both returns the spines that a message may take. Between pods they have a top
+// switch in common.
+func (x *traffic) both(m uint32) coloring.ColorSet {
+	a, b := x.across(m)
+	if x.above != nil {
+		return x.lists[int(a)*x.leaves+int(b)]
+	}
+	return x.up[a].And(x.up[b])
 }
 
 // graph returns the messages as edges between leaves, with the spines that they
@@ -98,7 +123,7 @@ func (x *traffic) graph(messages []uint32) *coloring.ListGraph {
 	g := &coloring.ListGraph{Left: x.leaves, Right: x.leaves, Edges: make([]coloring.ListEdge, len(messages))}
 	for i, m := range messages {
 		a, b := x.across(m)
-		g.Edges[i] = coloring.ListEdge{U: a, V: b, List: x.up[a].And(x.up[b])}
+		g.Edges[i] = coloring.ListEdge{U: a, V: b, List: x.both(m)}
 	}
 	return g
 }

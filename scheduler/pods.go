@@ -26,12 +26,19 @@ import (
 // Links of leaves and of top switches cross: neither level's loads bound the
 // other's. So phases may be above the bound, which is the gap.
 //
-// A tree that is not connected is refused with a *topology.UnreachableError, also
-// with DropUnreachable.
+// "repair:" before one of these names is the repair of that schedule, as on two
+// levels. A tree that is not connected is refused with a *topology.UnreachableError
+// where messages need paths, unless Options.DropUnreachable leaves out the pairs of
+// servers that cannot reach each other.
 func ForPods(name string, p *topology.Pods, o Options) (*Schedule, Bound, error) {
 	f := newPodFabric(p)
 	if err := f.check(); err != nil {
 		return nil, Bound{}, fmt.Errorf("schedule %s: %w", name, err)
+	}
+	if base, ok := strings.CutPrefix(name, RepairPrefix); ok {
+		return repaired(base, o,
+			func() (*Schedule, Bound, error) { return ForPods(base, p, o) },
+			func(s *Schedule) *traffic { return newPodTraffic(s, f) })
 	}
 	var s *Schedule
 	var err error
@@ -47,31 +54,40 @@ func ForPods(name string, p *topology.Pods, o Options) (*Schedule, Bound, error)
 	case NameFORS:
 		return f.fors(o)
 	default:
-		err = fmt.Errorf("no schedule %q for three levels; there are %s", name, strings.Join(PodNames(), ", "))
+		err = fmt.Errorf("no schedule %q for three levels; there are %s, and %sNAME for any of them", name, strings.Join(PodNames(), ", "), RepairPrefix)
+	}
+	if err == nil && o.DropUnreachable {
+		if f.meet(); f.silent() {
+			err = errSilent
+		} else {
+			s.drop(p.Lower(), p.Unreachable())
+		}
 	}
 	if err != nil {
 		return nil, Bound{}, err
 	}
-	return s, LowerBoundPods(p), nil
+	return s, LowerBoundPods(p, o), nil
 }
 
-// PodNames returns the names that ForPods takes.
+// PodNames returns the names that ForPods takes, without those of repairs.
 func PodNames() []string {
 	return []string{NameLinearShift, NameLinearShiftPorts, NameXOR, NameBandwidthOptimal, NameFORS}
 }
 
 // fors plans with planes and top switches.
 func (f *podFabric) fors(o Options) (*Schedule, Bound, error) {
-	if err := f.tree.Connected(); err != nil {
-		if o.DropUnreachable {
-			err = fmt.Errorf("%w; leaving out pairs is not supported on three levels", err)
-		}
+	if err := f.tree.Connected(); err != nil && !o.DropUnreachable {
 		return nil, Bound{}, err
 	}
-	if o.Objective != "" && o.Objective != FewestPhases {
-		return nil, Bound{}, fmt.Errorf("schedule fors: objective %s is not supported on three levels", o.Objective)
+	if err := o.Objective.check(); err != nil {
+		return nil, Bound{}, fmt.Errorf("schedule fors: %w", err)
 	}
-	f.meet()
+	if f.meet(); f.silent() {
+		return nil, Bound{}, errSilent
+	}
+	if o.Objective == FewestPaths || o.Objective == Balanced {
+		return f.fewPaths(o)
+	}
 	plan := f.mixedPlan
 	if !f.anyCritical() {
 		plan = f.lowerPlan
@@ -142,6 +158,16 @@ func (t *podTable) schedule(b Bound, o Options) *Schedule {
 		out.dropEmpty()
 	}
 	return out
+}
+
+// silent reports whether no server reaches another one.
+func (f *podFabric) silent() bool {
+	for a := range f.leaves {
+		if f.sends(a) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func (f *podFabric) anyCritical() bool {

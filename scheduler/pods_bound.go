@@ -15,10 +15,12 @@ const KindPod = "pod"
 
 // LowerBoundPods returns the best proven bound on the phases of a contention-free
 // schedule of a three-level tree; the simpler witness wins a tie. Of a tree that
-// is not connected it returns what its servers, leaves and pods need.
-func LowerBoundPods(p *topology.Pods) Bound {
+// is not connected it returns what its servers, leaves and pods need, and with
+// DropUnreachable the bound of a schedule without the pairs of servers that cannot
+// reach each other.
+func LowerBoundPods(p *topology.Pods, o Options) Bound {
 	f := newPodFabric(p)
-	if p.Connected() != nil || f.check() != nil {
+	if f.check() != nil || !o.DropUnreachable && p.Connected() != nil {
 		return f.simpleBound()
 	}
 	f.meet()
@@ -29,16 +31,35 @@ func LowerBoundPods(p *topology.Pods) Bound {
 // simpleBound returns the best of the server bound, the leaf and the pod bounds.
 func (f *podFabric) simpleBound() Bound {
 	b := f.fabric.simpleBound()
-	for q, n := range f.size {
-		live := 0
-		for k := range f.spines {
-			live += f.live(q, k)
-		}
-		if out := n * (f.servers - n); live > 0 && ceilDiv(out, live) > b.Phases {
+	for q, out := range f.leaving() {
+		if live := f.upper(q); live > 0 && ceilDiv(out, live) > b.Phases {
 			b = Bound{Phases: ceilDiv(out, live), Kind: KindPod, Leaf: f.name[q]}
 		}
 	}
 	return b
+}
+
+// leaving returns how many messages leave each pod.
+func (f *podFabric) leaving() []int {
+	out := make([]int, f.pods)
+	for a, q := range f.pod {
+		out[q] += f.n[a] * f.reach[a]
+		for b, r := range f.pod {
+			if a != b && q == r && (f.apart == nil || f.meets(a, b)) {
+				out[q] -= f.messages(a, b)
+			}
+		}
+	}
+	return out
+}
+
+// upper returns how many links of a pod to top switches are alive.
+func (f *podFabric) upper(q int) int {
+	live := 0
+	for k := range f.spines {
+		live += f.live(q, k)
+	}
+	return live
 }
 
 // podWeights are weights of a Bound, one for both directions of each cable: of
@@ -59,6 +80,9 @@ func (f *podFabric) dual(y podWeights) int {
 	over := f.over(y)
 	for a := range f.leaves {
 		for b := a + 1; b < f.leaves; b++ {
+			if !f.meets(a, b) {
+				continue
+			}
 			least := int64(math.MaxInt64)
 			at := f.between(f.pod[a], f.pod[b], 0)
 			for k := range f.spines {

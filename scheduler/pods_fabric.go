@@ -16,7 +16,6 @@ type podFabric struct {
 	tops int
 	name []int // number in the tree of each pod
 	pod  []int // of each leaf
-	size []int // servers in each pod
 
 	alone  []int               // live top switches of a pod, by pod·planes + plane
 	common []coloring.ColorSet // live top switches of two pods, by (pod·pods + pod)·planes + plane
@@ -25,16 +24,13 @@ type podFabric struct {
 
 func newPodFabric(p *topology.Pods) *podFabric {
 	f := &podFabric{fabric: newFabric(p.Lower()), tree: p, tops: p.Tops()}
-	f.part()
-	for i, l := range f.leaf {
+	for _, l := range f.leaf {
 		q := p.Pod(l)
 		if f.pods == 0 || f.name[f.pods-1] != q {
 			f.name = append(f.name, q)
-			f.size = append(f.size, 0)
 			f.pods++
 		}
 		f.pod = append(f.pod, f.pods-1)
-		f.size[f.pods-1] += f.n[i]
 	}
 	f.alone = make([]int, f.pods*f.spines)
 	for q, name := range f.name {
@@ -49,7 +45,8 @@ func newPodFabric(p *topology.Pods) *podFabric {
 	return f
 }
 
-// meet fills in what two pods have in common. O(pods²·planes·top switches).
+// meet fills in what two pods have in common, and takes leaves between which no path
+// is alive out of each other's reach. O(pods²·planes·top switches + leaves²·planes).
 func (f *podFabric) meet() {
 	f.common = make([]coloring.ColorSet, f.pods*f.pods*f.spines)
 	f.counts = make([]int, len(f.common))
@@ -62,6 +59,14 @@ func (f *podFabric) meet() {
 			}
 		}
 	}
+	f.partBy(func(a, b int) bool {
+		for k := range f.spines {
+			if f.usable(a, b, k) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // between returns the index in common of two pods and a plane.

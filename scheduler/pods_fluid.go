@@ -52,6 +52,9 @@ func newPodFluid(f *podFabric) *podFluid {
 	w.load = make([]float64, len(w.scale))
 	for a := range f.leaves {
 		for b := a + 1; b < f.leaves; b++ {
+			if !f.meets(a, b) {
+				continue
+			}
 			p := podPair{a: a, b: b}
 			for k := range f.spines {
 				if f.usable(a, b, k) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 
 	"evbench/internal/coloring"
 	"evbench/internal/parallel"
@@ -29,20 +28,15 @@ func PinPods(s *Schedule, p *topology.Pods, o Options) (*Schedule, error) {
 	if err := f.check(); err != nil {
 		return nil, fmt.Errorf("schedule %s: %w", s.Name, err)
 	}
-	if err := p.Connected(); err != nil {
-		return nil, err
-	}
 	f.meet()
 	if s.Ranks != f.servers {
 		return nil, fmt.Errorf("schedule %s has %d servers, %s has %d", s.Name, s.Ranks, p.Notation(), f.servers)
 	}
-	out := &Schedule{Name: s.Name, Ranks: s.Ranks, Phases: s.Phases, Pinned: true, slots: make([]slot, len(s.slots))}
-	for i, x := range s.slots {
-		out.slots[i] = x
-		if x != absent {
-			out.slots[i] = makeSlot(x.phase(), None)
-		}
+	if err := newPodTraffic(s, f).reachable(); err != nil {
+		return nil, err
 	}
+	out := unpinned(s)
+	out.Pinned = true
 	if err := f.assignPlanes(out, o); err != nil {
 		return nil, err
 	}
@@ -56,9 +50,7 @@ func PinPods(s *Schedule, p *topology.Pods, o Options) (*Schedule, error) {
 // find top switches.
 func (f *podFabric) assignPlanes(s *Schedule, o Options) error {
 	start, order := s.byPhase()
-	lists := f.planeLists()
-	leaf, need := f.leafOf(), f.critical()
-	pool := sync.Pool{New: func() any { return &podPinner{podFabric: f, lists: lists, leaf: leaf, need: need} }}
+	pool := f.pinners()
 	return eachPhase(o, s.Name, s.Phases, func(p int) error {
 		w := pool.Get().(*podPinner)
 		defer pool.Put(w)
@@ -166,7 +158,7 @@ func (w *podPinner) try(s *Schedule) error {
 	if left := w.planes.run(planeSteps); left > 0 {
 		return fmt.Errorf("%d of %d messages between leaves find no plane", left, len(at))
 	}
-	if k, left := w.mend(); left > 0 {
+	if k, left := w.mend(planeTries); left > 0 {
 		return fmt.Errorf("%d messages between pods on plane %d find no top switch", left, k)
 	}
 	return nil
@@ -197,10 +189,7 @@ func (w *podPinner) tooMany() error {
 		}
 	}
 	for q, n := range pod {
-		links := 0
-		for k := range w.spines {
-			links += w.live(q, k)
-		}
+		links := w.podFabric.upper(q)
 		if most := max(n[0], n[1]); most > links {
 			return overfullf("pod%d has %d messages for other pods, or from them, and %d live links to top switches", w.name[q], most, links)
 		}
@@ -208,16 +197,16 @@ func (w *podPinner) tooMany() error {
 	return nil
 }
 
-// mend exchanges planes until each finds its top switches. Otherwise it returns a
+// mend exchanges planes, that often at most, until each finds its top switches. Otherwise it returns a
 // plane that does not and how many of its messages are left.
-func (w *podPinner) mend() (plane, left int) {
+func (w *podPinner) mend(tries int) (plane, left int) {
 	w.cost = w.cost[:0]
 	total := 0
 	for k := range w.spines {
 		w.cost = append(w.cost, w.price(k))
 		total += w.cost[k]
 	}
-	for try := 0; total > 0 && try < planeTries && w.spines > 1; try++ {
+	for try := 0; total > 0 && try < tries && w.spines > 1; try++ {
 		k := w.costly(w.random.IntN(total))
 		other := w.random.IntN(w.spines - 1)
 		if other >= k {

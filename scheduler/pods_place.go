@@ -27,7 +27,7 @@ func (t *podTable) place() bool {
 	}
 	p := t.occupy()
 	left := p.evict()
-	if len(left) > 0 && t.phases == t.servers-1 {
+	if len(left) > 0 && t.phases < t.busiest() {
 		return false
 	}
 	for _, m := range left {

@@ -311,7 +311,7 @@ func TestForPodsKnown(t *testing.T) {
 			if s.Phases != tt.phases || b.Phases != tt.phases || b.String() != tt.bound {
 				t.Errorf("%d phases, bound %d by %v, want %d by %s", s.Phases, b.Phases, b, tt.phases, tt.bound)
 			}
-			if again := scheduler.LowerBoundPods(p); again.Phases != b.Phases {
+			if again := scheduler.LowerBoundPods(p, scheduler.Options{}); again.Phases != b.Phases {
 				t.Errorf("LowerBoundPods gives %d by %v, ForPods %d by %v", again.Phases, again, b.Phases, b)
 			}
 		})
@@ -363,14 +363,28 @@ func TestForPodsRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, drop := range []bool{false, true} {
-		_, _, err := scheduler.ForPods("fors", cut, scheduler.Options{DropUnreachable: drop})
+	for _, name := range []string{"fors", "repair:linear-shift"} {
+		_, _, err := scheduler.ForPods(name, cut, scheduler.Options{})
 		var u *topology.UnreachableError
 		if !errors.As(err, &u) || u.A != 0 || u.B != 2 {
-			t.Errorf("leaf0 and leaf2 cut apart: error %v", err)
+			t.Errorf("%s, leaf0 and leaf2 cut apart: error %v", name, err)
 		}
-		if drop && !strings.Contains(err.Error(), "not supported on three levels") {
-			t.Errorf("dropping pairs: error %v", err)
+		s, _, err := scheduler.ForPods(name, cut, dropping)
+		if err != nil {
+			t.Fatal(err)
+		}
+		schedtest.RunPods(t, cut, s)
+		if s.Meets(0, 4) || !s.Meets(2, 4) {
+			t.Errorf("%s: server0 sends to server4 %v, server2 %v", name, s.Meets(0, 4), s.Meets(2, 4))
+		}
+	}
+	alone, err := threeLevels(t, topology.Options{Ports: 1, Leaves: 2, Pods: 2}).Without(nil, []topology.TopLink{{Pod: 0, Spine: 0, Top: 0}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"fors", "linear-shift", "repair:linear-shift"} {
+		if _, _, err := scheduler.ForPods(name, alone, dropping); err == nil || err.Error() != "no two servers can reach each other: there is no message to plan" {
+			t.Errorf("%s without a message: error %v", name, err)
 		}
 	}
 	huge := threeLevels(t, topology.Options{Ports: 20, Leaves: 4000, Pods: 1000, Tops: 1})
@@ -380,8 +394,9 @@ func TestForPodsRefuses(t *testing.T) {
 		o    scheduler.Options
 		want string
 	}{
-		{"stair", whole, scheduler.Options{}, `no schedule "stair" for three levels; there are linear-shift, linear-shift-ports, xor, bandwidth-optimal, fors`},
-		{"fors", whole, scheduler.Options{Objective: scheduler.FewestPaths}, "schedule fors: objective paths is not supported on three levels"},
+		{"stair", whole, scheduler.Options{}, `no schedule "stair" for three levels; there are linear-shift, linear-shift-ports, xor, bandwidth-optimal, fors, and repair:NAME for any of them`},
+		{"fors", whole, scheduler.Options{Objective: "time"}, `schedule fors: no objective "time"; there are phases, paths, balanced`},
+		{"repair:repair:xor", whole, scheduler.Options{}, "the base is itself a repaired schedule"},
 		{"fors", huge, scheduler.Options{}, "schedule fors: 80000 servers on 4000 leaves"},
 		{"xor", threeLevels(t, topology.Options{Ports: 3, Leaves: 4, Pods: 2}), scheduler.Options{}, "schedule xor: needs a power of two"},
 	} {
@@ -389,7 +404,7 @@ func TestForPodsRefuses(t *testing.T) {
 			t.Errorf("%s: error %v, want %s", tt.name, err, tt.want)
 		}
 	}
-	if b := scheduler.LowerBoundPods(cut); b.Phases != 12 || b.String() != "leaf0" {
+	if b := scheduler.LowerBoundPods(cut, scheduler.Options{}); b.Phases != 12 || b.String() != "leaf0" {
 		t.Errorf("a tree that is not connected: bound %d by %v", b.Phases, b)
 	}
 	refusesPins(t, whole, cut)

@@ -7,7 +7,6 @@ import (
 
 	"evbench/internal/coloring"
 	"evbench/internal/parallel"
-	"evbench/topology"
 )
 
 // repaired returns a contention-free schedule made from the schedule of the name
@@ -32,20 +31,29 @@ import (
 // With a uniform reduction every message gets a spine in step 2. The result is
 // not optimal, FORS is: a base phase that uses fewer links than are alive is not
 // filled up except by step 3. O(S²·log S) and a list colouring for each phase.
-func repaired(base string, t *topology.Tree, o Options) (*Schedule, Bound, error) {
+//
+// On three levels planes are the spines. Step 1 is done for leaves and then, with the
+// messages between pods, for pods; wherever a message gets a plane it gets a top
+// switch too, and phases are added for what pods lack as well.
+//
+// plan makes the base, over sorts its messages.
+func repaired(base string, o Options, plan func() (*Schedule, Bound, error), over func(*Schedule) *traffic) (*Schedule, Bound, error) {
 	name := RepairPrefix + base
 	if strings.HasPrefix(base, RepairPrefix) {
 		return nil, Bound{}, fmt.Errorf("schedule %s: the base is itself a repaired schedule", name)
 	}
-	s, bound, err := ByName(base, t, o)
+	s, bound, err := plan()
 	if err != nil {
 		return nil, Bound{}, err
 	}
-	r := &rework{traffic: newTraffic(s, newFabric(t)), o: o, base: s, out: unpinned(s)}
+	r := &rework{traffic: over(s), o: o, base: s, out: unpinned(s)}
 	if err := r.reachable(); err != nil {
 		return nil, Bound{}, err
 	}
 	r.out.Name, r.out.Pinned = name, true
+	if r.above != nil {
+		r.out.tops = slices.Repeat([]uint8{noSpine}, len(r.out.slots))
+	}
 	r.run()
 	return r.out, bound, nil
 }
@@ -57,16 +65,27 @@ type rework struct {
 	base  *Schedule
 	out   *Schedule
 	lost  []int32 // messages moved, by source rank and by ranks + destination rank
-	short []int32 // phases missing, by source leaf and by leaves + destination leaf
+	tiers []tier  // leaves; on three levels pods as well
+}
+
+// put gives a message its place. A top switch is None on two levels and within a pod.
+func (r *rework) put(m uint32, phase int, w way) {
+	r.out.slots[m] = makeSlot(phase, w.spine)
+	if r.above != nil {
+		r.out.tops[m] = uint8(w.top) // None is noSpine
+	}
 }
 
 func (r *rework) run() {
-	r.lost, r.short = make([]int32, 2*r.ranks), r.shortages()
+	r.lost, r.tiers = make([]int32, 2*r.ranks), r.tiersOf()
 	kept := make([][]uint32, r.base.Phases)
 	var moved []uint32
 	for p := range kept {
 		if !r.settled(p) {
-			kept[p], moved = r.keep(r.of(p), moved)
+			kept[p] = r.of(p)
+			for i := range r.tiers {
+				kept[p], moved = r.keep(&r.tiers[i], kept[p], moved)
+			}
 		}
 	}
 	moved = append(moved, r.pin(kept, 0)...)
@@ -91,18 +110,19 @@ func (r *rework) settled(p int) bool {
 	if !r.base.Pinned {
 		return false
 	}
-	up, down := slices.Clone(r.up), slices.Clone(r.up)
-	for _, m := range r.of(p) {
-		a, b := r.across(m)
-		k := r.base.slots[m].spine()
-		if k == None || !up[a].Has(k) || !down[b].Has(k) {
-			return false
-		}
-		up[a].Remove(k)
-		down[b].Remove(k)
+	free := r.wires()
+	chosen := func(m uint32) way {
+		src, dst := r.ends(m)
+		return way{r.base.slots[m].spine(), r.base.Top(src, dst)}
 	}
 	for _, m := range r.of(p) {
-		r.out.slots[m] = r.base.slots[m]
+		if !free.has(m, chosen(m)) {
+			return false
+		}
+		free.take(m, chosen(m))
+	}
+	for _, m := range r.of(p) {
+		r.put(m, p, chosen(m))
 	}
 	return true
 }
@@ -111,6 +131,11 @@ func (r *rework) settled(p int) bool {
 // can, and returns the others.
 func (r *rework) pin(phases [][]uint32, from int) []uint32 {
 	over := make([][]uint32, len(phases))
+	if r.above != nil {
+		pinners := r.above.pinners()
+		parallel.Each(r.o.Workers, len(phases), func(_, i int) { over[i] = r.pinPods(pinners, phases[i], from+i) })
+		return slices.Concat(over...)
+	}
 	parallel.Each(r.o.Workers, len(phases), func(_, i int) {
 		if len(phases[i]) == 0 {
 			return
@@ -118,7 +143,7 @@ func (r *rework) pin(phases [][]uint32, from int) []uint32 {
 		c := r.graph(phases[i]).Color(coloring.ListOptions{Seed: r.o.Seed ^ uint64(from+i)<<32, Steps: 2000, Partial: true})
 		for j, m := range phases[i] {
 			if k := c.Color[j]; k >= 0 {
-				r.out.slots[m] = makeSlot(from+i, int(k))
+				r.put(m, from+i, way{int(k), None})
 			} else {
 				over[i] = append(over[i], m)
 			}
@@ -181,18 +206,16 @@ func (r *rework) phasesFor(messages []uint32) int {
 	}
 	for i, n := range pairs {
 		if n > 0 {
-			both := r.up[i/r.leaves].And(r.up[i%r.leaves])
-			phases = max(phases, ceilDiv(n, both.Len()))
+			first := uint32(r.first[i/r.leaves]*r.ranks + r.first[i%r.leaves])
+			phases = max(phases, ceilDiv(n, r.choices(first)))
 		}
 	}
-	for node := range 2 * r.leaves {
-		l := node % r.leaves
-		sum := 0
-		for _, n := range busy[node/r.leaves*r.ranks+r.first[l]:][:r.n[l]] {
-			sum += int(n)
-		}
-		if sum > 0 {
-			phases = max(phases, ceilDiv(sum, r.live[l]))
+	for i := range r.tiers {
+		t := &r.tiers[i]
+		for node, n := range t.count(messages) {
+			if n > 0 {
+				phases = max(phases, ceilDiv(n, t.live[node%len(t.live)]))
+			}
 		}
 	}
 	return phases

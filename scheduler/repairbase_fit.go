@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+	"sync"
 
 	"evbench/internal/coloring"
 )
@@ -29,10 +30,11 @@ func (r *rework) fit(messages []uint32, by func(*room, uint32) bool) []uint32 {
 type room struct {
 	*rework
 	words   int
-	servers bitset              // by (rank, ranks + rank)·words: phases in which it does not send, receive
-	nodes   bitset              // by node·words: phases in which the leaf has a link left
-	links   []coloring.ColorSet // by phase·2·leaves + node: spines not taken
-	held    [][]uint32          // by phase: messages between leaves
+	servers bitset     // by (rank, ranks + rank)·words: phases in which it does not send, receive
+	nodes   bitset     // by node·words: phases in which the leaf has a link left
+	links   []wires    // by phase
+	held    [][]uint32 // by phase: messages between leaves
+	pinners *sync.Pool // of repin
 }
 
 type bitset []uint64
@@ -45,10 +47,10 @@ func (r *rework) room(without []uint32) *room {
 	w := (phases + 63) / 64
 	x := &room{
 		rework: r, words: w, servers: ones(2*r.ranks, phases), nodes: ones(2*r.leaves, phases),
-		links: make([]coloring.ColorSet, 0, phases*2*r.leaves), held: make([][]uint32, phases),
+		links: make([]wires, phases), held: make([][]uint32, phases),
 	}
-	for range phases {
-		x.links = append(append(x.links, r.up...), r.up...)
+	for p := range x.links {
+		x.links[p] = r.wires()
 	}
 	open := make(bitset, len(r.out.slots)/64+1)
 	for _, m := range without {
@@ -56,7 +58,8 @@ func (r *rework) room(without []uint32) *room {
 	}
 	for m, s := range r.out.slots {
 		if m/r.ranks != m%r.ranks && s != absent && open[m>>6]>>(m&63)&1 == 0 {
-			x.take(uint32(m), s.phase(), s.spine())
+			src, dst := r.ends(uint32(m))
+			x.take(uint32(m), s.phase(), way{s.spine(), r.out.Top(src, dst)})
 		}
 	}
 	return x
@@ -72,24 +75,20 @@ func ones(rows, phases int) bitset {
 }
 
 // take notes that a message is in a phase.
-func (x *room) take(m uint32, phase, spine int) {
+func (x *room) take(m uint32, phase int, w way) {
 	src, dst := x.ends(m)
 	x.servers.clear(src, x.words, phase)
 	x.servers.clear(x.ranks+dst, x.words, phase)
-	if spine == None {
+	if w.spine == None {
 		return
 	}
 	a, b := x.across(m)
 	x.held[phase] = append(x.held[phase], m)
-	x.link(phase, int(a), spine)
-	x.link(phase, x.leaves+int(b), spine)
-}
-
-// link notes that a link is used.
-func (x *room) link(phase, node, spine int) {
-	free := &x.links[phase*2*x.leaves+node]
-	if free.Remove(spine); *free == (coloring.ColorSet{}) {
-		x.nodes.clear(node, x.words, phase)
+	x.links[phase].take(m, w)
+	for _, node := range [2]int{int(a), x.leaves + int(b)} {
+		if x.links[phase].spines[node] == (coloring.ColorSet{}) {
+			x.nodes.clear(node, x.words, phase)
+		}
 	}
 }
 
@@ -113,22 +112,20 @@ func (x *room) each(m uint32, f func(phase int) bool) bool {
 // place puts a message into the first phase where its servers are idle and a spine
 // is free at both leaves, and reports whether there is one.
 func (x *room) place(m uint32) bool {
-	a, b := x.across(m)
 	return x.each(m, func(phase int) bool {
-		at := phase * 2 * x.leaves
-		both := x.links[at+int(a)].And(x.links[at+x.leaves+int(b)])
-		k := both.Next(0)
-		if k < 0 {
+		w, ok := x.links[phase].first(m)
+		if !ok {
 			return false
 		}
-		x.out.slots[m] = makeSlot(phase, k)
-		x.take(m, phase, k)
+		x.put(m, phase, w)
+		x.take(m, phase, w)
 		return true
 	})
 }
 
 // squeeze is place, but where there is no such phase it tries to free a spine in a
-// few others, by exchanging two spines along a chain of messages.
+// few others, by exchanging two spines along a chain of messages; on three levels, by
+// choosing all paths of the phase anew.
 func (x *room) squeeze(m uint32) bool {
 	if x.place(m) {
 		return true
@@ -140,6 +137,9 @@ func (x *room) squeeze(m uint32) bool {
 			return false
 		}
 		all := append(slices.Clone(x.held[phase]), m)
+		if x.above != nil {
+			return x.repin(phase, all)
+		}
 		g := x.graph(all)
 		color := make([]int16, len(all))
 		for i, m := range x.held[phase] {
@@ -149,19 +149,21 @@ func (x *room) squeeze(m uint32) bool {
 		if !g.Extend(color) {
 			return false
 		}
-		x.redo(phase, all, color)
+		ways := make([]way, len(all))
+		for i, k := range color {
+			ways[i] = way{int(k), None}
+		}
+		x.redo(phase, all, ways)
 		return true
 	})
 }
 
-// redo gives all messages of a phase new spines.
-func (x *room) redo(phase int, messages []uint32, color []int16) {
-	at := phase * 2 * x.leaves
-	copy(x.links[at:], x.up)
-	copy(x.links[at+x.leaves:], x.up)
+// redo gives all messages of a phase new paths.
+func (x *room) redo(phase int, messages []uint32, ways []way) {
+	x.links[phase] = x.wires()
 	x.held[phase] = x.held[phase][:0]
 	for i, m := range messages {
-		x.out.slots[m] = makeSlot(phase, int(color[i]))
-		x.take(m, phase, int(color[i]))
+		x.put(m, phase, ways[i])
+		x.take(m, phase, ways[i])
 	}
 }

@@ -5,28 +5,69 @@ import (
 	"slices"
 )
 
-// keep returns messages of one phase of which no leaf sends or receives more than
-// its live links carry, as many as it can or nearly so, and appends the others to
+// A tier is what the live links upwards bound: leaves, or pods.
+type tier struct {
+	live  []int // links, of each
+	of    func(m uint32) (u, v int32)
+	short []int32 // phases missing, by who sends and by len(live) + who receives
+}
+
+// tiersOf returns the tiers, with what each lacks.
+func (r *rework) tiersOf() []tier {
+	out := []tier{{live: r.live, of: r.across}}
+	if f := r.above; f != nil {
+		pods := tier{of: func(m uint32) (u, v int32) {
+			a, b := r.across(m)
+			return int32(f.pod[a]), int32(f.pod[b])
+		}}
+		for q := range f.pods {
+			pods.live = append(pods.live, f.upper(q))
+		}
+		out = append(out, pods)
+	}
+	for i := range out {
+		out[i].short = r.shortages(&out[i])
+	}
+	return out
+}
+
+// count returns how many messages each leaf or pod sends to others, and, at
+// len(live) + its number, receives.
+func (t *tier) count(messages []uint32) []int {
+	n := make([]int, 2*len(t.live))
+	for _, m := range messages {
+		if u, v := t.of(m); u != v {
+			n[u]++
+			n[len(t.live)+int(v)]++
+		}
+	}
+	return n
+}
+
+// keep returns messages of one phase of which no leaf, or pod, sends or receives more
+// than its live links carry, as many as it can or nearly so, and appends the others to
 // moved.
-func (r *rework) keep(messages, moved []uint32) (kept, _ []uint32) {
-	k := &keeper{rework: r, messages: messages, room: make([]int, 2*r.leaves), at: make([][]int32, 2*r.leaves)}
+func (r *rework) keep(t *tier, messages, moved []uint32) (kept, _ []uint32) {
+	half := len(t.live)
+	k := &keeper{rework: r, tier: t, messages: messages, room: slices.Concat(t.live, t.live), at: make([][]int32, 2*half)}
 	over := false
-	for l, n := range r.live {
-		k.room[l], k.room[r.leaves+l] = n, n
-	}
-	for i, m := range messages {
-		a, b := r.across(m)
-		k.at[a] = append(k.at[a], int32(i))
-		k.at[r.leaves+int(b)] = append(k.at[r.leaves+int(b)], int32(i))
-	}
-	for node, edges := range k.at {
-		over = over || len(edges) > k.room[node]
+	for node, n := range t.count(messages) {
+		over = over || n > k.room[node]
 	}
 	if !over {
 		return messages, moved
 	}
+	k.in = make([]bool, len(messages))
+	for i := range messages {
+		if a, b := k.nodes(int32(i)); a+int32(half) != b {
+			k.at[a] = append(k.at[a], int32(i))
+			k.at[b] = append(k.at[b], int32(i))
+		} else {
+			k.in[i] = true // needs none of these links
+		}
+	}
 	k.fill()
-	for a := range r.leaves {
+	for a := range half {
 		for k.room[a] > 0 && k.augment(a) {
 		}
 	}
@@ -42,10 +83,11 @@ func (r *rework) keep(messages, moved []uint32) (kept, _ []uint32) {
 	return kept, moved
 }
 
-// A keeper finds a largest b-matching. Node l is leaf l as it sends, node leaves+l
-// as it receives.
+// A keeper finds a largest b-matching. Node l is leaf, or pod, l as it sends, node
+// len(live)+l as it receives.
 type keeper struct {
 	*rework
+	tier     *tier
 	messages []uint32
 	room     []int     // by node: live links not taken
 	at       [][]int32 // by node: indices of its messages
@@ -56,11 +98,13 @@ type keeper struct {
 
 // fill keeps messages that have room, first those whose loss is largest.
 func (k *keeper) fill() {
-	k.in = make([]bool, len(k.messages))
 	k.loss = make([]int32, len(k.messages))
-	order := make([]int32, len(k.messages))
-	for i, m := range k.messages {
-		order[i], k.loss[i] = int32(i), k.lossOf(m)
+	var order []int32
+	for i := range k.messages {
+		if !k.in[i] {
+			order = append(order, int32(i))
+			k.loss[i] = k.lossOf(int32(i))
+		}
 	}
 	slices.SortStableFunc(order, func(i, j int32) int { return cmp.Compare(k.loss[j], k.loss[i]) })
 	for _, i := range order {
@@ -73,11 +117,11 @@ func (k *keeper) fill() {
 }
 
 // lossOf returns what moving a message costs: the phases added for what its servers
-// have lost so far and for what its leaves will have lost in the end.
-func (r *rework) lossOf(m uint32) int32 {
-	src, dst := r.ends(m)
-	a, b := r.across(m)
-	return r.lost[src] + r.lost[r.ranks+dst] + r.short[a] + r.short[r.leaves+int(b)]
+// have lost so far and for what its leaves, or pods, will have lost in the end.
+func (k *keeper) lossOf(i int32) int32 {
+	src, dst := k.ends(k.messages[i])
+	a, b := k.nodes(i)
+	return k.lost[src] + k.lost[k.ranks+dst] + k.tier.short[a] + k.tier.short[b]
 }
 
 // lose counts a moved message.
@@ -87,33 +131,27 @@ func (r *rework) lose(m uint32) {
 	r.lost[r.ranks+dst]++
 }
 
-// shortages returns how many phases each leaf needs besides those of the base to
-// send, and to receive, what exceeds its live links there.
-func (r *rework) shortages() []int32 {
-	over, n := make([]int, 2*r.leaves), make([]int, 2*r.leaves)
+// shortages returns how many phases each leaf, or pod, needs besides those of the base
+// to send, and to receive, what exceeds its live links there.
+func (r *rework) shortages(t *tier) []int32 {
+	over := make([]int, 2*len(t.live))
 	for p := range r.base.Phases {
-		clear(n)
-		for _, m := range r.of(p) {
-			a, b := r.across(m)
-			n[a]++
-			n[r.leaves+int(b)]++
-		}
-		for node := range n {
-			over[node] += max(0, n[node]-r.live[node%r.leaves])
+		for node, n := range t.count(r.of(p)) {
+			over[node] += max(0, n-t.live[node%len(t.live)])
 		}
 	}
 	out := make([]int32, len(over))
 	for node, n := range over {
 		if n > 0 {
-			out[node] = int32(ceilDiv(n, r.live[node%r.leaves]))
+			out[node] = int32(ceilDiv(n, t.live[node%len(t.live)]))
 		}
 	}
 	return out
 }
 
 func (k *keeper) nodes(i int32) (a, b int32) {
-	a, b = k.across(k.messages[i])
-	return a, b + int32(k.leaves)
+	a, b = k.tier.of(k.messages[i])
+	return a, b + int32(len(k.tier.live))
 }
 
 // augment keeps one message more by an alternating path from leaf a, which has
@@ -126,7 +164,7 @@ func (k *keeper) augment(a int) bool {
 	for len(queue) > 0 {
 		node := queue[0]
 		queue = queue[1:]
-		sends := int(node) < k.leaves
+		sends := int(node) < len(k.tier.live)
 		for _, i := range k.at[node] {
 			u, v := k.nodes(i)
 			next := v
@@ -242,6 +280,9 @@ func (k *keeper) arcs() []exchange {
 	arcs := make([]exchange, 0, len(k.messages)+2*len(k.at))
 	for i := range k.messages {
 		a, b := k.nodes(int32(i))
+		if a+int32(len(k.tier.live)) == b {
+			continue
+		}
 		if k.in[i] {
 			arcs = append(arcs, exchange{b, a, int32(i), k.loss[i]})
 		} else {
@@ -250,7 +291,7 @@ func (k *keeper) arcs() []exchange {
 	}
 	hub := int32(len(k.at))
 	for node := range hub {
-		sends, room := int(node) < k.leaves, k.room[node] > 0
+		sends, room := int(node) < len(k.tier.live), k.room[node] > 0
 		if room || !sends {
 			arcs = append(arcs, exchange{hub, node, None, 0})
 		}

@@ -89,10 +89,9 @@ func (s *Schedule) meet(phase func(src, dst int) int) {
 	}
 }
 
-// drop leaves out the pairs of servers that cannot reach each other, and phases
-// that are then without a message. O(S²) where there are any.
-func (s *Schedule) drop(t *topology.Tree) {
-	apart := t.Unreachable()
+// drop leaves out the servers of pairs of leaves that cannot reach each other, and
+// phases that are then without a message. O(S²) where there are any.
+func (s *Schedule) drop(t *topology.Tree, apart [][2]int) {
 	for _, p := range apart {
 		for a := t.First(p[0]); a < t.First(p[0]+1); a++ {
 			for b := t.First(p[1]); b < t.First(p[1]+1); b++ {

@@ -1,0 +1,166 @@
+package plan_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"evbench/plan"
+	"evbench/plan/verify"
+	"evbench/scheduler"
+	"evbench/topology"
+)
+
+// brokenPods returns a three-level tree of 4 to 100 servers of any shape that has lost
+// up to that share of its links; every third is partly filled.
+func brokenPods(t testing.TB, rng *rand.Rand, share float64) *topology.Pods {
+	t.Helper()
+	for {
+		o := topology.Options{Ports: 1 + rng.IntN(4), Pods: 1 + rng.IntN(4)}
+		o.Leaves = o.Pods * (1 + rng.IntN(4))
+		o.Spines, o.Tops = 1+rng.IntN(o.Ports+1), 1+rng.IntN(o.Leaves/o.Pods+1)
+		if rng.IntN(3) == 0 {
+			for range o.Leaves {
+				o.Fill = append(o.Fill, rng.IntN(o.Ports+1))
+			}
+		}
+		p, err := topology.NewPods(o)
+		if err != nil || p.Lower().Servers() < 4 || p.Lower().Servers() > 100 {
+			continue
+		}
+		share := share * rng.Float64()
+		var dead []topology.Link
+		var tops []topology.TopLink
+		for l := range o.Leaves {
+			for k := range o.Spines {
+				if rng.Float64() < share {
+					dead = append(dead, topology.Link{Leaf: l, Spine: k})
+				}
+			}
+		}
+		for i := range o.Pods * o.Spines * o.Tops {
+			if k := i / o.Tops; rng.Float64() < share {
+				tops = append(tops, topology.TopLink{Pod: k / o.Spines, Spine: k % o.Spines, Top: i % o.Tops})
+			}
+		}
+		if p, err = p.Without(dead, tops); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+}
+
+// judgedPods plans, has the plan judged by code that the planner does not use, bound
+// and all, and returns it; nil where no server reaches another one.
+func judgedPods(t testing.TB, p *topology.Pods, o plan.Options) *plan.Plan {
+	t.Helper()
+	where := func() string { return p.Notation() + " " + o.Schedule + " " + string(o.Objective) }
+	out, err := plan.BuildPods(p, o)
+	if err != nil {
+		if err.Error() == "no two servers can reach each other: there is no message to plan" {
+			return nil
+		}
+		t.Fatalf("%s, fill %v, down %v: %v", where(), p.Lower().Fill(), p.DownNames(), err)
+	}
+	text, doc := write(t, out)
+	for _, form := range [][]byte{text, doc} {
+		f, err := verify.Read(bytes.NewReader(form))
+		if err != nil {
+			t.Fatalf("%s: %v", where(), err)
+		}
+		r := verify.Check(f, verify.Options{Bound: true})
+		if !r.Valid || !r.ContentionChecked || r.Bound == nil || r.Bound.Gap < 0 || bytes.Equal(form, doc) && !r.Bound.Proven {
+			t.Fatalf("%s, fill %v, down %v: offences %v, bound %+v", where(), p.Lower().Fill(), p.DownNames(), r.Offences, r.Bound)
+		}
+	}
+	return out
+}
+
+// repairs are the schedules that are repaired here; xor is for few trees.
+var repairs = []string{scheduler.NameLinearShift, scheduler.NameLinearShiftPorts, scheduler.NameBandwidthOptimal, scheduler.NameFORS}
+
+// Repairs on three levels are plans, and as good as fors where they start from it.
+func TestRepairPodsJudged(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(4, 1))
+	sum := map[string]float64{}
+	for i := range 60 {
+		p := brokenPods(t, rng, 0.3)
+		best := judgedPods(t, p, plan.Options{Schedule: scheduler.NameFORS, DropUnreachable: true, Seed: uint64(i)})
+		if best == nil {
+			continue
+		}
+		for _, base := range repairs {
+			q := judgedPods(t, p, plan.Options{Schedule: scheduler.RepairPrefix + base, DropUnreachable: true, Seed: uint64(i)})
+			if base == scheduler.NameFORS && q.Phases() != best.Phases() {
+				t.Errorf("%s down %v: %d phases, repaired %d", p.Notation(), p.DownNames(), best.Phases(), q.Phases())
+			}
+			sum[base] += float64(q.Phases()) / float64(q.Bound.Phases) / 60
+		}
+	}
+	t.Logf("phases over the bound, mean: %v", sum)
+	for base, mean := range sum {
+		if mean > 1.4 {
+			t.Errorf("repair:%s has %.2f times the bound on average", base, mean)
+		}
+	}
+}
+
+// One path for each leaf and destination is always found; balanced has no more phases
+// than one path needs, and no more than the bound, or those of fewest phases, allow.
+func TestObjectivesPodsJudged(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(6, 1))
+	over, n := 0.0, 0.0
+	for i := range 36 {
+		p := brokenPods(t, rng, 0.25*float64(i%3))
+		o := plan.Options{Schedule: scheduler.NameFORS, DropUnreachable: true, Seed: uint64(i)}
+		least := judgedPods(t, p, o)
+		if least == nil {
+			continue
+		}
+		o.Objective = scheduler.FewestPaths
+		few := judgedPods(t, p, o)
+		o.Objective = scheduler.Balanced
+		both := judgedPods(t, p, o)
+		if few.Paths.Most > 1 || both.Phases() > max(p.Lower().Servers(), least.Phases()) || both.Paths.Most > max(2, least.Paths.Most) {
+			t.Errorf("%s, fill %v, down %v: %d phases by %d paths; paths %d by %d, balanced %d by %d", p.Notation(), p.Lower().Fill(), p.DownNames(),
+				least.Phases(), least.Paths.Most, few.Phases(), few.Paths.Most, both.Phases(), both.Paths.Most)
+		}
+		over += float64(few.Phases()) / float64(few.Bound.Phases)
+		n++
+	}
+	if t.Logf("one path: %.3f times the bound on average of %v trees", over/n, n); over/n > 1.25 {
+		t.Errorf("one path: %.3f times the bound on average", over/n)
+	}
+}
+
+// What cannot reach each other is left out, and nothing else.
+func TestDropPodsJudged(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(5, 1))
+	apart := 0
+	for i := range 80 {
+		p := brokenPods(t, rng, 0.9)
+		o := plan.Options{Schedule: scheduler.NameFORS, Seed: uint64(i), DropUnreachable: true}
+		q := judgedPods(t, p, o)
+		if q == nil || len(q.Unreachable) == 0 {
+			continue
+		}
+		apart++
+		for _, name := range []string{scheduler.NameLinearShift, scheduler.NameBandwidthOptimal} {
+			o.Schedule, o.Routing = name, plan.NoRouting
+			r, err := plan.BuildPods(p, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Bound.Phases != q.Bound.Phases || r.Messages() != q.Messages() {
+				t.Errorf("%s down %v: %s has bound %d for %d messages, fors %d for %d", p.Notation(), p.DownNames(),
+					name, r.Bound.Phases, r.Messages(), q.Bound.Phases, q.Messages())
+			}
+		}
+	}
+	if apart < 20 {
+		t.Errorf("only %d trees with unreachable pairs", apart)
+	}
+}

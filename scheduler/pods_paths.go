@@ -1,0 +1,125 @@
+package scheduler
+
+import "slices"
+
+// The objectives paths and balanced on three levels, where a path from a leaf to a
+// destination is a plane and, between pods, a top switch of it.
+//
+//  1. Where pods and leaves are alike, the rotation of two levels, over planes that no
+//     failure touches. In a phase all leaves of a pod that use a plane send to leaves
+//     side by side. So with m leaves a pod, the top switch number l mod m for leaf l
+//     meets nobody, neither on the way up nor on the way down.
+//  2. Otherwise one path for each leaf and destination such that the busiest wire
+//     carries little (pathChoice), and phases by list scheduling (streams).
+//
+// paths takes the shorter of the two with one path. balanced takes one path, else the
+// two of a rotation, if they come with at most max(S, bound) phases; else it is the
+// schedule of fewest phases, as on two levels, but without a search in between.
+
+// fewPaths returns a schedule for the objectives paths and balanced. f has met.
+func (f *podFabric) fewPaths(o Options) (*Schedule, Bound, error) {
+	b := newPodFluid(f).settle(f.simpleBound())
+	g := &goal{fabric: f.fabric, o: o, bound: b, need: f.busiest()}
+	g.most = max(g.need, b.Phases)
+	if o.Objective == FewestPaths {
+		g.most = maxPhase - 1
+	}
+	r, planes, tops := f.podRotation()
+	whole := g.most + 1
+	if planes != nil {
+		whole = r.whole()
+	}
+	if whole > b.Phases { // else no list is shorter
+		if out := f.onePath(g, min(g.most, whole-1)); out != nil {
+			return out, b, nil
+		}
+	}
+	switch {
+	case planes != nil && whole <= g.most:
+		return f.withTops(g.rotate(r, whole, true, planes), tops), b, nil
+	case planes != nil && r.split() <= g.most:
+		return f.withTops(g.rotate(r, r.split(), false, planes), tops), b, nil
+	}
+	o.Objective = FewestPhases
+	return f.fors(o)
+}
+
+// podRotation returns the rotation of the planes on which no leaf has a dead link and
+// enough top switches are alive from all pods, with these planes and the top switches
+// of each; no planes where pods or leaves differ.
+func (f *podFabric) podRotation() (r rotation, planes []int, tops map[int][]int) {
+	r, whole, ok := f.rotation()
+	m := f.leaves / f.pods // leaves of a pod
+	for l, q := range f.pod {
+		ok = ok && q == l/m
+	}
+	if !ok || f.pods*m != f.leaves {
+		return r, nil, nil
+	}
+	tops = map[int][]int{}
+	for _, k := range whole {
+		all := allColors(f.tops)
+		for q := range f.pods {
+			all = all.And(f.common[f.between(q, q, k)])
+		}
+		for t := all.Next(0); t != none; t = all.Next(t + 1) {
+			tops[k] = append(tops[k], t)
+		}
+		if len(tops[k]) >= m || f.pods == 1 {
+			planes = append(planes, k)
+		}
+	}
+	r.w = max(len(planes), 1) // of a single leaf, which needs none
+	if f.leaves == 1 {
+		planes = []int{}
+	}
+	return r, planes, tops
+}
+
+// withTops gives the messages between pods of a rotation the top switch of the
+// destination's leaf.
+func (f *podFabric) withTops(s *Schedule, tops map[int][]int) *Schedule {
+	s.tops = slices.Repeat([]uint8{noSpine}, len(s.slots))
+	leaf, m := f.leafOf(), f.leaves/f.pods
+	s.walk(func(src, dst int, x *slot) {
+		if a, b := leaf[src], leaf[dst]; f.pod[a] != f.pod[b] {
+			s.tops[src*s.Ranks+dst] = uint8(tops[x.spine()][int(b)%m])
+		}
+	})
+	return s
+}
+
+// maxStreams bounds the work of a list schedule: leaves times servers times phases.
+const maxStreams = 1 << 27
+
+// onePath returns the shortest schedule found with one path for each leaf and
+// destination, if it has no more phases than most; else nil.
+func (f *podFabric) onePath(g *goal, most int) *Schedule {
+	if f.leaves*f.servers*g.need > maxStreams {
+		return nil
+	}
+	c := f.choosePaths(g.o.Seed)
+	if c.busiest() > most {
+		return nil
+	}
+	var best *streams
+	for try := range max(1, min(listTries, listWork/(f.leaves*f.servers*g.need))) {
+		s := c.streams(g.o.Seed + uint64(try))
+		if s.run(most); s.left == 0 {
+			best, most = s, s.phases-1
+		}
+		if most < max(g.need-1, c.busiest()) {
+			break
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	return best.schedule(g)
+}
+
+// How often list scheduling is tried: less on large trees.
+const (
+	listTries = 8
+	listWork  = 1 << 24
+)

@@ -1,0 +1,79 @@
+package scheduler
+
+import (
+	"math/rand/v2"
+	"sync"
+)
+
+// repairTries is how often planes are exchanged for the messages of one phase of a
+// repair: those that find no top switch may move, so less is tried than by PinPods.
+const repairTries = 60
+
+// pinners returns the working memory of goroutines that choose paths.
+func (f *podFabric) pinners() *sync.Pool {
+	lists, leaf, need := f.planeLists(), f.leafOf(), f.critical()
+	return &sync.Pool{New: func() any { return &podPinner{podFabric: f, lists: lists, leaf: leaf, need: need} }}
+}
+
+// pinPods gives the messages of a phase planes and top switches, as many as it can,
+// and returns the others.
+func (r *rework) pinPods(pinners *sync.Pool, messages []uint32, phase int) (over []uint32) {
+	ways := r.ways(pinners, messages, phase)
+	for i, m := range messages {
+		if ways[i].spine == None {
+			over = append(over, m)
+		} else {
+			r.put(m, phase, ways[i])
+		}
+	}
+	return over
+}
+
+// ways returns planes and top switches for the messages between leaves of a phase;
+// a message that finds none has the spine None.
+func (r *rework) ways(pinners *sync.Pool, messages []uint32, phase int) []way {
+	w := pinners.Get().(*podPinner)
+	defer pinners.Put(w)
+	w.random = rand.New(rand.NewPCG(r.o.Seed, uint64(phase)))
+	w.place = w.place[:0]
+	w.planes.start(w.leaves, w.leaves, w.spines)
+	for i, m := range messages {
+		a, b := r.across(m)
+		w.planes.add(int(a), int(b), r.lists[int(a)*w.leaves+int(b)])
+		w.place = append(w.place, int32(i))
+	}
+	w.planes.run(planeSteps)
+	w.mend(repairTries)
+	out := make([]way, len(messages))
+	for i := range out {
+		out[i] = way{int(w.planes.color[i]), None}
+	}
+	for k := range w.spines {
+		w.paint(k)
+		e := 0
+		for i := range out {
+			if x := w.planes.edges[i]; out[i].spine == k && w.pod[x.u] != w.pod[x.v] {
+				if out[i].top = int(w.upper.color[e]); out[i].top == none {
+					out[i].spine = None
+				}
+				e++
+			}
+		}
+	}
+	return out
+}
+
+// repin gives all messages of a phase new paths, if all find some.
+func (x *room) repin(phase int, messages []uint32) bool {
+	if x.pinners == nil {
+		x.pinners = x.above.pinners()
+	}
+	ways := x.ways(x.pinners, messages, phase)
+	for _, w := range ways {
+		if w.spine == None {
+			return false
+		}
+	}
+	x.redo(phase, messages, ways)
+	return true
+}

@@ -1,0 +1,269 @@
+package scheduler
+
+import (
+	"math/rand/v2"
+	"slices"
+)
+
+// A pathChoice gives each leaf one way to each destination.
+type pathChoice struct {
+	*podFabric
+	on   []int32 // leaf of each rank
+	way  []way   // by leaf·servers + rank
+	load []int32 // of wires, numbered by wiresOf
+}
+
+// choosePaths starts with planes by the place of the destination on its leaf and top
+// switches by that of its leaf, and then lets each leaf and destination choose again
+// what adds least to the sum of squared loads, in random order, until nothing changes.
+func (f *podFabric) choosePaths(seed uint64) *pathChoice {
+	c := &pathChoice{
+		podFabric: f, on: f.leafOf(), way: make([]way, f.leaves*f.servers),
+		load: make([]int32, 2*f.leaves*f.spines+2*f.pods*f.spines*f.tops),
+	}
+	var order []int32
+	for i := range c.way {
+		a, d := i/f.servers, i%f.servers
+		if b := int(c.on[d]); a != b && f.meets(a, b) {
+			order = append(order, int32(i))
+			c.way[i] = c.best(a, d, way{(d - f.first[b]) % f.spines, b % f.tops})
+			c.put(a, d, c.way[i], 1)
+		}
+	}
+	random := rand.New(rand.NewPCG(seed, 5))
+	for changed, round := true, 0; changed && round < pathRounds; round++ {
+		random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		changed = false
+		for _, i := range order {
+			a, d := int(i)/f.servers, int(i)%f.servers
+			c.put(a, d, c.way[i], -1)
+			now := c.best(a, d, c.way[i])
+			changed = changed || now != c.way[i]
+			c.way[i] = now
+			c.put(a, d, now, 1)
+		}
+	}
+	return c
+}
+
+const pathRounds = 20
+
+// wiresOf returns the wires between switches of a way from leaf a to leaf b.
+func (f *podFabric) wiresOf(a, b int, w way) (out [4]int, n int) {
+	half := f.leaves * f.spines
+	out[0], out[1] = f.link(a, w.spine), half+f.link(b, w.spine)
+	if f.pod[a] == f.pod[b] {
+		return out, 2
+	}
+	upper := f.pods * f.spines * f.tops
+	out[2] = 2*half + (f.pod[a]*f.spines+w.spine)*f.tops + w.top
+	out[3] = 2*half + upper + (f.pod[b]*f.spines+w.spine)*f.tops + w.top
+	return out, 4
+}
+
+func (c *pathChoice) put(a, d int, w way, sign int32) {
+	wires, n := c.wiresOf(a, int(c.on[d]), w)
+	for _, i := range wires[:n] {
+		c.load[i] += sign * int32(c.n[a])
+	}
+}
+
+// best returns the way from leaf a to a destination on another one whose wires carry
+// least, the present one if it is as good.
+func (c *pathChoice) best(a, d int, present way) way {
+	b := int(c.on[d])
+	if c.pod[a] == c.pod[b] {
+		present.top = None
+	}
+	least, out := int32(-1), present
+	try := func(w way) {
+		sum := int32(0)
+		wires, n := c.wiresOf(a, b, w)
+		for _, i := range wires[:n] {
+			sum += c.load[i]
+		}
+		if least < 0 || sum < least || sum == least && w == present {
+			least, out = sum, w
+		}
+	}
+	for k := range c.spines {
+		if !c.usable(a, b, k) {
+			continue
+		}
+		if c.pod[a] == c.pod[b] {
+			try(way{k, None})
+			continue
+		}
+		tops := &c.common[c.between(c.pod[a], c.pod[b], k)]
+		for t := tops.Next(0); t != none; t = tops.Next(t + 1) {
+			try(way{k, t})
+		}
+	}
+	return out
+}
+
+// busiest returns the messages of the wire with most of them.
+func (c *pathChoice) busiest() int { return int(slices.Max(c.load)) }
+
+// streams are the messages from each leaf to each destination, in phases by list
+// scheduling (Graham 1966): each phase takes streams as long as their wires, their
+// destination and a server of their leaf are free, first those that need what has most
+// left to carry. Which server of the leaf sends is left open (columns).
+type streams struct {
+	*pathChoice
+	uses   [][]int32 // by leaf·servers + rank: the resources of a stream, its wires and its destination
+	todo   []int32   // likewise: messages without a phase
+	at     [][]int32 // likewise, the phases of the others
+	need   []int32   // messages without a phase that each resource carries
+	busy   []int32   // the phase + 1 in which a resource was taken last
+	sent   []int32   // by leaf, in this phase
+	order  []int32   // streams that are not done, the most urgent first
+	next   []int32   // working memory of sort
+	key    []int32
+	start  []int32
+	left   int // messages without a phase
+	phases int
+}
+
+// streams begins a list schedule.
+func (c *pathChoice) streams(seed uint64) *streams {
+	s := &streams{
+		pathChoice: c, uses: make([][]int32, len(c.way)), todo: make([]int32, len(c.way)), at: make([][]int32, len(c.way)),
+		need: make([]int32, len(c.load)+c.servers+c.leaves), sent: make([]int32, c.leaves),
+	}
+	s.busy = make([]int32, len(s.need))
+	for i := range s.todo {
+		a, d := i/c.servers, i%c.servers
+		switch b := int(c.on[d]); {
+		case a == b:
+			s.todo[i] = int32(c.n[a] - 1) // without the message to itself
+		case c.meets(a, b):
+			s.todo[i] = int32(c.n[a])
+		}
+		if s.todo[i] > 0 {
+			s.order = append(s.order, int32(i))
+			s.left += int(s.todo[i])
+			s.uses[i] = s.resources(i)
+			s.count(i, s.todo[i])
+		}
+	}
+	rand.New(rand.NewPCG(seed, 6)).Shuffle(len(s.order), func(i, j int) { s.order[i], s.order[j] = s.order[j], s.order[i] })
+	return s
+}
+
+// resources returns the wires and the destination of a stream.
+func (s *streams) resources(i int) (out []int32) {
+	a, d := i/s.servers, i%s.servers
+	if b := int(s.on[d]); a != b {
+		wires, n := s.wiresOf(a, b, s.way[i])
+		for _, w := range wires[:n] {
+			out = append(out, int32(w))
+		}
+	}
+	return append(out, int32(len(s.load)+d))
+}
+
+// count adds messages of a stream to what its resources and its leaf have to carry.
+func (s *streams) count(i int, d int32) {
+	for _, x := range s.uses[i] {
+		s.need[x] += d
+	}
+	s.need[len(s.load)+s.servers+i/s.servers] += d
+}
+
+// run makes phases until no message is left, or there are as many as most.
+func (s *streams) run(most int) {
+	for s.left > 0 && s.phases < most {
+		s.sort()
+		clear(s.sent)
+		for _, i := range s.order {
+			s.take(int(i))
+		}
+		s.phases++
+		s.order = slices.DeleteFunc(s.order, func(i int32) bool { return s.todo[i] == 0 })
+	}
+}
+
+// sort puts the most urgent streams first, by counting; equal ones stay as they were.
+func (s *streams) sort() {
+	most := slices.Max(s.need)
+	s.next = append(s.next[:0], s.order...)
+	s.key = s.key[:0]
+	s.start = append(s.start[:0], make([]int32, most+2)...)
+	for _, i := range s.next {
+		s.key = append(s.key, most-s.urgency(int(i)))
+		s.start[s.key[len(s.key)-1]+1]++
+	}
+	for u := range most + 1 {
+		s.start[u+1] += s.start[u]
+	}
+	for j, i := range s.next {
+		at := &s.start[s.key[j]]
+		s.order[*at] = i
+		*at++
+	}
+}
+
+// urgency is the most that a resource of a stream has left to carry, each server of
+// the leaf taking its part.
+func (s *streams) urgency(i int) int32 {
+	a := i / s.servers
+	most := int32(ceilDiv(int(s.need[len(s.load)+s.servers+a]), s.n[a]))
+	for _, x := range s.uses[i] {
+		most = max(most, s.need[x])
+	}
+	return most
+}
+
+// take puts a message of a stream into the phase being made, if all it needs is free.
+func (s *streams) take(i int) {
+	a, now := i/s.servers, int32(s.phases+1)
+	if int(s.sent[a]) == s.n[a] {
+		return
+	}
+	for _, x := range s.uses[i] {
+		if s.busy[x] == now {
+			return
+		}
+	}
+	for _, x := range s.uses[i] {
+		s.busy[x] = now
+	}
+	s.sent[a]++
+	s.todo[i]--
+	s.left--
+	s.at[i] = append(s.at[i], now-1)
+	s.count(i, -1)
+}
+
+// schedule chooses the source servers.
+func (s *streams) schedule(g *goal) *Schedule {
+	out, c := g.start(s.phases)
+	c.dropsSelf = true
+	for i, phases := range s.at {
+		a, d := i/s.servers, i%s.servers
+		col := c.column(a, d)
+		if a == int(s.on[d]) {
+			col[0] = makeSlot(s.phases, None)
+			col = col[1:]
+		}
+		for j := range col {
+			col[j] = absent
+			if j < len(phases) {
+				col[j] = makeSlot(int(phases[j]), None)
+				if a != int(s.on[d]) {
+					col[j] = makeSlot(int(phases[j]), s.way[i].spine)
+				}
+			}
+		}
+	}
+	c.sources(g.o)
+	out.tops = slices.Repeat([]uint8{noSpine}, len(out.slots))
+	out.walk(func(src, dst int, _ *slot) {
+		a, b := s.on[src], s.on[dst]
+		if s.pod[a] != s.pod[b] {
+			out.tops[src*out.Ranks+dst] = uint8(s.way[int(a)*s.servers+dst].top)
+		}
+	})
+	return out
+}

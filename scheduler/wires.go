@@ -1,0 +1,84 @@
+package scheduler
+
+import (
+	"slices"
+
+	"evbench/internal/coloring"
+)
+
+// A way is the path of a message between leaves: a spine or, on three levels, a
+// plane and, between pods, a top switch of it; else None.
+type way struct{ spine, top int }
+
+// wires are those wires between switches that carry no message in a phase.
+type wires struct {
+	of     *traffic
+	spines []coloring.ColorSet // by leaf, upwards, and by leaves + leaf, downwards
+	tops   []coloring.ColorSet // by pod·planes + plane, upwards, then downwards; nil on two levels
+}
+
+// wires returns all that are alive.
+func (x *traffic) wires() wires {
+	w := wires{of: x, spines: slices.Concat(x.up, x.up)}
+	if f := x.above; f != nil {
+		w.tops = make([]coloring.ColorSet, 0, 2*f.pods*f.spines)
+		for i := range 2 * f.pods {
+			q := i % f.pods
+			w.tops = append(w.tops, f.common[f.between(q, q, 0):][:f.spines]...)
+		}
+	}
+	return w
+}
+
+// upper returns what a message needs above a plane: its top switches upwards and
+// downwards; nil where it needs none.
+func (w *wires) upper(m uint32, plane int) (up, down *coloring.ColorSet) {
+	f := w.of.above
+	if f == nil {
+		return nil, nil
+	}
+	a, b := w.of.across(m)
+	q, r := f.pod[a], f.pod[b]
+	if q == r {
+		return nil, nil
+	}
+	return &w.tops[q*f.spines+plane], &w.tops[(f.pods+r)*f.spines+plane]
+}
+
+// has reports whether the wires of a way are free.
+func (w *wires) has(m uint32, x way) bool {
+	a, b := w.of.across(m)
+	if x.spine == None || !w.spines[a].Has(x.spine) || !w.spines[w.of.leaves+int(b)].Has(x.spine) {
+		return false
+	}
+	up, down := w.upper(m, x.spine)
+	return up == nil || x.top != None && up.Has(x.top) && down.Has(x.top)
+}
+
+// take takes the wires of a way.
+func (w *wires) take(m uint32, x way) {
+	a, b := w.of.across(m)
+	w.spines[a].Remove(x.spine)
+	w.spines[w.of.leaves+int(b)].Remove(x.spine)
+	if up, down := w.upper(m, x.spine); up != nil {
+		up.Remove(x.top)
+		down.Remove(x.top)
+	}
+}
+
+// first returns the first way that is free, or false.
+func (w *wires) first(m uint32) (way, bool) {
+	a, b := w.of.across(m)
+	both := w.spines[a].And(w.spines[w.of.leaves+int(b)])
+	for k := both.Next(0); k >= 0; k = both.Next(k + 1) {
+		up, down := w.upper(m, k)
+		if up == nil {
+			return way{k, None}, true
+		}
+		tops := up.And(*down)
+		if t := tops.Next(0); t >= 0 {
+			return way{k, t}, true
+		}
+	}
+	return way{}, false
+}
