@@ -30,10 +30,10 @@ var kept = survey.Case{Schedule: scheduler.NameFORS, Routing: twolevel.Pinned}
 func whatifCommand() *cli.Command {
 	return interruptible(&cli.Command{
 		Name:  "whatif",
-		Usage: "plan every failure of k links, and of k spines, and say what they cost",
+		Usage: "plan every failure of k links, and of k switches above the leaves, and say what they cost",
 		Flags: append(treeFlags(),
-			&cli.IntFlag{Name: "k", Value: 1, Usage: "`N` links, or spines, die at once: 1, 2 or 3"},
-			&cli.IntFlag{Name: "sample", Usage: "plan `N` random sets of links and N of spines (default: all)"},
+			&cli.IntFlag{Name: "k", Value: 1, Usage: "`N` links, or switches, die at once: 1, 2 or 3"},
+			&cli.IntFlag{Name: "sample", Usage: "plan `N` random sets of links and N of switches (default: all)"},
 			&cli.StringFlag{Name: "schedule", Aliases: []string{"s"}, Usage: "`NAME,…` of plan --schedule (default: linear-shift, fors)"},
 			&cli.StringFlag{Name: "routing", Aliases: []string{"r"}, Usage: "`NAME,…` of plan --routing, each with each schedule " +
 				"(default: pinned where the schedule chooses spines, else ftree, minhop, spread)"},
@@ -49,7 +49,7 @@ func whatifAction(c *cli.Context) error {
 	if err := needArgs(c, 0, 0, ""); err != nil {
 		return err
 	}
-	t, err := tree(c)
+	t, err := anyTree(c)
 	if err != nil {
 		return err
 	}

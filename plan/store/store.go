@@ -32,7 +32,7 @@ const (
 
 // An Entry is one plan.
 type Entry struct {
-	Down   []string `json:"down"`   // names of the dead links, by leaf and spine
+	Down   []string `json:"down"`   // names of the dead links, in the order of topology.Tree.Dead
 	File   string   `json:"file"`   // in the directory of the index
 	Hash   string   `json:"hash"`   // of the plan, "sha256:…", as in its header
 	Phases int      `json:"phases"` // of the plan
@@ -104,7 +104,7 @@ func parse(text []byte) (*Store, error) {
 		return nil, fmt.Errorf("%d spines: must be at least 1", x.Spines)
 	}
 	o.Fill, o.Spines = x.Fill, x.Spines
-	tree, err := topology.New(o)
+	tree, err := topology.Make(o)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (s *Store) key(down []string) (string, error) {
 func (s *Store) Tree() *topology.Tree { return s.tree }
 
 // Find returns the plan for exactly these dead links, named in any order, once or
-// more often, whole spines by their own name (spine3) or link by link. Without
+// more often, whole switches by their own name (spine3) or link by link. Without
 // names it is the plan of the healthy fabric. A name that the fabric does not
 // have finds nothing.
 func (s *Store) Find(down []string) (Entry, bool) {

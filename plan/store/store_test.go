@@ -114,6 +114,58 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// A store for three levels: links of both levels, middle and top switches by name.
+func TestThreeLevels(t *testing.T) {
+	dir := t.TempDir()
+	o := topology.Options{Ports: 2, Leaves: 4, Pods: 2, Tops: 3, Fill: []int{2, 1, 2, 2}}
+	downs := [][]string{nil, {"leaf1-spine0"}, {"pod1-spine0-top2"}, {"pod0-spine1"}, {"spine1-top0", "leaf3-spine0"}}
+	w, err := store.Create(dir, topologytest.Tree(t, o, "pod0-spine0-top0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, down := range downs[:3] {
+		if err := w.Add(planFor(t, o, down...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if w, err = store.Create(dir, topologytest.Tree(t, o)); err != nil { // as a survey goes on
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Add(planFor(t, o, downs[3]...)), w.Add(planFor(t, o, downs[4]...)), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, dir)
+	if len(s.Entries()) != len(downs) || s.Tree().Notation() != topologytest.Tree(t, o).Notation() {
+		t.Fatalf("%d entries for %s", len(s.Entries()), s.Tree().Notation())
+	}
+	links, _ := s.Find([]string{"pod0-spine1-top0", "pod0-spine1-top2", "leaf1-spine1", "leaf0-spine1", "pod0-spine1-top1"})
+	if whole, ok := s.Find(downs[3]); !ok || whole.File != links.File {
+		t.Errorf("pod0-spine1 is %+v, its links %+v", whole, links)
+	}
+	for _, down := range downs {
+		e, ok := s.Find(down)
+		text, err := s.Load(e)
+		if !ok || err != nil || e.Hash != planFor(t, o, down...).Hash() {
+			t.Fatalf("%v: %v, %v, %+v", down, ok, err, e)
+		}
+		f, err := verify.Read(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := verify.Check(f, verify.Options{}); !r.Valid || r.Phases != e.Phases {
+			t.Errorf("%v: %+v", down, r)
+		}
+	}
+	for _, other := range []topology.Options{{Ports: 2, Leaves: 4, Pods: 2, Fill: o.Fill}, {Ports: 2, Leaves: 4, Fill: o.Fill}} {
+		if _, err := store.Create(dir, topologytest.Tree(t, other)); err == nil || !strings.Contains(err.Error(), "holds plans for PGFT(3;2,2,2;1,2,3;1,1,1)") {
+			t.Errorf("another fabric: %v", err)
+		}
+	}
+}
+
 // A second survey adds to the same store; another fabric, or a directory with
 // other files, is refused and left alone.
 func TestCreate(t *testing.T) {

@@ -9,11 +9,12 @@ import (
 // 4,096 servers takes a sixteenth of it.
 const pathsRoom = 1 << 22
 
-// countPaths returns the distinct spines from one leaf to one server on another
-// leaf, and what addresses they take. Messages without a meaning are skipped.
+// countPaths returns the distinct spines, on three levels planes with their top
+// switches, from one leaf to one server on another leaf, and what addresses they
+// take. Messages without a meaning are skipped.
 // O(messages), and again for every part of the fabric that does not fit.
 func (j *judge) countPaths() *Paths {
-	t, words := j.tree, (j.tree.Spines()+63)/64
+	t, words := j.tree, (j.tree.Spines()*j.fabric.tops()+63)/64
 	row := t.Servers() * words // one leaf's
 	part := max(1, min(t.Leaves(), pathsRoom/row))
 	seen, most := make([]uint64, part*row), 0
@@ -28,19 +29,37 @@ func (j *judge) countPaths() *Paths {
 			most = max(most, n)
 		}
 	}
-	return pathsOf(most, t.Servers(), t.Leaves()+t.Spines())
+	switches := t.Leaves() + t.Spines()
+	if p := j.fabric.pods; p != nil {
+		switches = t.Leaves() + t.Spines()*(p.Pods()+p.Tops())
+	}
+	return pathsOf(most, t.Servers(), switches)
 }
 
-// markPaths sets bit [(leaf-first)·S + destination][spine] of what is used from
-// the leaves first..first+part-1.
+// tops returns the number of ways on from a plane; 1 on two levels.
+func (f fabric) tops() int {
+	if f.pods == nil {
+		return 1
+	}
+	return f.pods.Tops()
+}
+
+// markPaths sets bit [(leaf-first)·S + destination][spine·tops + top] of what is used
+// from the leaves first..first+part-1. Within a pod the top is 0.
 func (j *judge) markPaths(seen []uint64, first, part, words int) {
-	spines, servers := uint(j.tree.Spines()), j.tree.Servers()
+	spines, servers, tops := uint(j.tree.Spines()), j.tree.Servers(), j.fabric.tops()
 	for i := range j.messages {
 		m := &j.messages[i]
 		src, dst, k := j.at(m.Src), j.at(m.Dst), uint(m.Spine)
 		leaf := int(src.leaf) - first
 		if k >= spines || src.rank < 0 || dst.rank < 0 || src.leaf == dst.leaf || uint(leaf) >= uint(part) {
 			continue
+		}
+		if top := int(m.Top); j.fabric.pods != nil {
+			if top >= tops {
+				continue
+			}
+			k = k*uint(tops) + uint(max(top, 0))
 		}
 		seen[(leaf*servers+int(dst.rank))*words+int(k>>6)] |= 1 << (k & 63)
 	}

@@ -49,7 +49,7 @@ func TestStatedPaths(t *testing.T) {
 	doc := func(topology, routing, paths, messages string) string {
 		return `{"schema":"evbench/plan/1","topology":"` + topology + `","routing":"` + routing + `","objective":"paths","moved":2,"paths":` + paths + `,"messages":` + messages + `}`
 	}
-	const two, three = `[[0,0,2,0],[1,1,2,1]]`, `[[0,0,2,0,-1]]`
+	const two, three = `[[0,0,2,0],[1,1,2,1]]`, `[[0,0,4,0,0],[1,1,4,0,1]]`
 	right := `{"most":2,"lmc":1,"lids":12,"lft_entries":11}`
 	for _, tt := range []struct {
 		name, text, offence, note string
@@ -64,7 +64,9 @@ func TestStatedPaths(t *testing.T) {
 		{"entries", doc("FT(2;2,2)", "pinned", strings.Replace(right, `11`, `12`, 1), two),
 			"the file states paths most 2, lmc 1, lids 12, lft_entries 12; the spines give most 2, lmc 1, lids 12, lft_entries 11", ""},
 		{"moved", strings.Replace(doc("FT(2;2,2)", "pinned", right, two), `"moved":2`, `"moved":3`, 1), "the file states 3 messages moved; it has 2", ""},
-		{"three levels", doc("FT(3;2,2,1)", "pinned", right, three), "the file states 2 messages moved; it has 1", "paths not checked: they are counted in trees of two levels"},
+		{"two top switches of a plane", doc("FT(3;2,2,2)", "pinned", `{"most":2,"lmc":1,"lids":28,"lft_entries":27}`, three), "", ""},
+		{"three levels", doc("FT(3;2,2,2)", "pinned", right, three),
+			"the file states paths most 2, lmc 1, lids 12, lft_entries 11; the spines give most 2, lmc 1, lids 28, lft_entries 27", ""},
 		{"none", doc("FT(2;2,2)", "none", right, two), "", "paths not checked: with routing none the file does not say which spine a message takes"},
 	} {
 		r := judge(t, tt.text, verify.Options{First: 1000})

@@ -18,7 +18,7 @@ func TestThreeLevelsByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := judge(t, string(text), verify.Options{Bound: true})
-	if !r.Valid || !r.Optimal() || r.Phases != 7 || r.Messages != 56 || r.Duration != 7 || r.PredictedEfficiency != 1 || r.Paths != nil {
+	if !r.Valid || !r.Optimal() || r.Phases != 7 || r.Messages != 56 || r.Duration != 7 || r.PredictedEfficiency != 1 || r.Paths == nil || r.Paths.Most != 2 {
 		t.Errorf("%+v", r)
 	}
 	if f := read(t, string(text)); f.Pods == nil || f.Pods.Notation() != "FT(3;2,2,2)" || f.Tree != f.Pods.Lower() || f.Messages[4+8] != (verify.Message{Phase: 1, Src: 4, Dst: 6, Spine: 0, Top: verify.NoTop}) {

@@ -99,7 +99,7 @@ type Report struct {
 
 	// Bound is the stated lower bound, nil when there is none.
 	Bound *BoundReport `json:"bound,omitempty"`
-	// Paths are counted in trees of two levels where the file knows the spines,
+	// Paths are counted where the file knows the spines,
 	// nil otherwise.
 	Paths *Paths `json:"paths,omitempty"`
 }
@@ -135,7 +135,7 @@ func Check(f *File, o Options) *Report {
 	if f.Hash != "" {
 		beside.Go(func() { j.digest = hash(j.fabric, j.messages) })
 	}
-	if j.fabric.pods == nil && j.spines != open {
+	if j.spines != open {
 		beside.Go(func() { j.report.Paths = j.countPaths() })
 	}
 	j.scan()

@@ -46,13 +46,12 @@ func newOrder(s *scheduler.Schedule) *order {
 
 // duration returns the duration of a synchronised exchange in message times: the
 // sum over the phases of the largest number of messages on one directed link. A
-// server link never carries more than one, so a phase costs at least 1. spine
-// says through which spine a message between leaves goes. O(messages +
+// server link never carries more than one, so a phase costs at least 1. path says
+// which path (topology.Tree.PathOf) a message between leaves takes. O(messages +
 // phases·links).
-func (o *order) duration(t *topology.Tree, leaf []int, spine func(src, dst int) int) int {
+func (o *order) duration(t *topology.Tree, leaf []int, path func(src, dst int) int) int {
 	sum := 0
-	half := t.Leaves() * t.Spines()
-	load := make([]uint16, 2*half) // leaf→spine, then spine→leaf
+	load := make([]uint16, t.Wires())
 	for p := range len(o.start) - 1 {
 		most := uint16(1)
 		for _, m := range o.pair[o.start[p]:o.start[p+1]] {
@@ -61,11 +60,17 @@ func (o *order) duration(t *topology.Tree, leaf []int, spine func(src, dst int) 
 			if a == b {
 				continue
 			}
-			k := spine(src, dst)
-			up, down := a*t.Spines()+k, half+b*t.Spines()+k
+			k, top := t.SpineTop(path(src, dst))
+			up, down := t.Up(a, k), t.Down(b, k)
 			load[up]++
 			load[down]++
 			most = max(most, load[up], load[down])
+			if p := t.Pods(); t.Apart(a, b) {
+				up, down = p.TopUp(p.Pod(a), k, top), p.TopDown(p.Pod(b), k, top)
+				load[up]++
+				load[down]++
+				most = max(most, load[up], load[down])
+			}
 		}
 		sum += int(most)
 		clear(load)
@@ -73,26 +78,27 @@ func (o *order) duration(t *topology.Tree, leaf []int, spine func(src, dst int) 
 	return sum
 }
 
-// tableSpines returns the spine of every message that single-path tables route,
-// as a function of ranks. The tables must have a route for every pair.
-func tableSpines(tables *twolevel.Tables, leaf []int) func(src, dst int) int {
+// tablePaths returns the path of every message that single-path tables route, as a
+// function of ranks. The tables must have a route for every pair.
+func tablePaths(tables *twolevel.Tables, leaf []int) func(src, dst int) int {
 	t := tables.Tree
 	s := t.Servers()
-	spine := make([]uint8, t.Leaves()*s)
+	path := make([]int32, t.Leaves()*s)
 	for l := range t.Leaves() {
 		for dst := range s {
-			if ports := tables.Ports(twolevel.Leaf(l), dst); len(ports) == 1 && int(ports[0]) >= t.Ports() {
-				spine[l*s+dst] = uint8(int(ports[0]) - t.Ports())
+			if t.On(l) > 0 && leaf[dst] != l {
+				k, _ := tables.PathOf(t.First(l), dst)
+				path[l*s+dst] = int32(k)
 			}
 		}
 	}
-	return func(src, dst int) int { return int(spine[leaf[src]*s+dst]) }
+	return func(src, dst int) int { return int(path[leaf[src]*s+dst]) }
 }
 
-// pinnedSpines returns the spines that a schedule chose.
-func pinnedSpines(s *scheduler.Schedule) func(src, dst int) int {
+// pinnedPaths returns the paths that a schedule chose.
+func pinnedPaths(t *topology.Tree, s *scheduler.Schedule) func(src, dst int) int {
 	return func(src, dst int) int {
 		_, k := s.At(src, dst)
-		return k
+		return t.PathOf(k, s.Top(src, dst))
 	}
 }

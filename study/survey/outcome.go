@@ -38,7 +38,7 @@ func (w *whatIf) outcome(t *topology.Tree, c Case) (outcome, error) {
 			return outcome{}, err
 		}
 		o := w.orders[c.Schedule]
-		d := o.duration(t, w.leaf, tableSpines(tables, w.leaf))
+		d := o.duration(t, w.leaf, tablePaths(tables, w.leaf))
 		return outcome{phases: len(o.start) - 1, efficiency: efficiency(t, d)}, w.keep(t, c, nil)
 	}
 	p, err := w.build(t, c)
@@ -47,7 +47,7 @@ func (w *whatIf) outcome(t *topology.Tree, c Case) (outcome, error) {
 	}
 	out := outcome{phases: p.Phases(), bound: p.Bound.Phases}
 	if p.Pinned() {
-		out.efficiency = efficiency(t, newOrder(p.Schedule).duration(t, w.leaf, p.Spine))
+		out.efficiency = efficiency(t, newOrder(p.Schedule).duration(t, w.leaf, p.Path))
 	} else {
 		out.efficiency = p.Cost(plan.Equal, w.opt.Seed).Synchronised()
 	}
@@ -60,11 +60,11 @@ func (w *whatIf) build(t *topology.Tree, c Case) (*plan.Plan, error) {
 	if c != (Case{scheduler.NameFORS, twolevel.Pinned}) {
 		return plan.Build(t, plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: w.opt.Seed})
 	}
-	s, bound, err := scheduler.FORS(t, scheduler.Options{Seed: w.opt.Seed, Workers: 1})
+	s, bound, err := scheduler.ByName(c.Schedule, t, scheduler.Options{Seed: w.opt.Seed, Workers: 1})
 	if err != nil {
 		return nil, err
 	}
-	return &plan.Plan{Tree: t, Schedule: s, Routing: c.Routing, Bound: bound}, nil
+	return &plan.Plan{Tree: t, Pods: t.Pods(), Schedule: s, Routing: c.Routing, Bound: bound}, nil
 }
 
 func efficiency(t *topology.Tree, duration int) float64 {

@@ -144,7 +144,7 @@ func LMC(t *topology.Tree, most int, seed uint64) ([]LMCRow, error) {
 			return err
 		}
 		r.Phases, r.Bound = s.Phases, bound.Phases
-		r.Paths = twolevel.CountPaths(reduced, pinnedSpines(s))
+		r.Paths = twolevel.CountPaths(reduced, pinnedPaths(reduced, s))
 		rows[i] = r
 		return nil
 	})

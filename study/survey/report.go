@@ -16,7 +16,7 @@ func (r *WhatIfReport) WriteText(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	t := r.tree
 	fmt.Fprintf(out, "%s, %d servers, %d of %d links dead before\n",
-		t.Notation(), t.Servers(), len(t.Dead()), t.Leaves()*t.Spines())
+		t.Notation(), t.Servers(), len(t.Dead()), t.AllLinks())
 	if r.Incomplete {
 		fmt.Fprintln(out, "INCOMPLETE: stopped; the numbers are those of the sets done")
 	}

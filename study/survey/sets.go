@@ -10,9 +10,10 @@ import (
 )
 
 // A Group is all the ways in which k things of one sort can die: links, or whole
-// spines. The sets are numbered 0..Count-1 in lexicographic order.
+// spines; of three levels links of both levels, or middle and top switches. The sets
+// are numbered 0..Count-1 in lexicographic order.
 type Group struct {
-	Name  string // "links" or "spines"
+	Name  string // "links", "spines" or "switches"
 	k     int
 	Count int64 // of sets
 
@@ -20,31 +21,31 @@ type Group struct {
 	units [][]topology.Link
 }
 
-// Groups returns the sets of k live links of t, and of k spines that have a live
-// link left. A group without a set is left out.
+// Groups returns the sets of k live links of t, and of k switches other than leaves
+// that have a live link left. A group without a set is left out.
 func Groups(t *topology.Tree, k int) []Group {
-	links, spines := Group{Name: "links", k: k}, Group{Name: "spines", k: k}
-	for l := range t.Leaves() {
-		for s := range t.Spines() {
-			if t.Alive(l, s) {
-				link := topology.Link{Leaf: l, Spine: s}
-				links.add(link.String(), link)
-			}
+	links, switches := Group{Name: "links", k: k}, Group{Name: "spines", k: k}
+	if t.Pods() != nil {
+		switches.Name = "switches"
+	}
+	for id := range t.AllLinks() {
+		if link := t.LinkOf(id); t.LinkAlive(link) {
+			links.add(link.String(), link)
 		}
 	}
-	for s := range t.Spines() {
+	for sw := t.Leaves(); sw < t.Switches(); sw++ {
 		var dead []topology.Link
-		for l := range t.Leaves() {
-			if t.Alive(l, s) {
-				dead = append(dead, topology.Link{Leaf: l, Spine: s})
+		for port := range t.SwitchPorts(sw) {
+			if link, _, ok := t.LinkAt(sw, port); ok && t.LinkAlive(link) {
+				dead = append(dead, link)
 			}
 		}
 		if dead != nil {
-			spines.add(fmt.Sprintf("spine%d", s), dead...)
+			switches.add(t.SwitchName(sw), dead...)
 		}
 	}
 	var out []Group
-	for _, g := range []Group{links, spines} {
+	for _, g := range []Group{links, switches} {
 		if g.Count = binomial(len(g.units), k); g.Count > 0 {
 			out = append(out, g)
 		}

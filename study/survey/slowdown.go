@@ -93,9 +93,9 @@ func routedMeasure(healthy *topology.Tree, seed uint64) func(*topology.Tree, *Sl
 			return err
 		}
 		row.Ideal, row.Phases = t.Servers()-1, s.Phases
-		row.LinearShift = shift.duration(t, leaf, tableSpines(tables, leaf))
+		row.LinearShift = shift.duration(t, leaf, tablePaths(tables, leaf))
 		row.BandwidthOptimal = newSpread(t).duration(optimal, leaf)
-		row.Adapted = newOrder(s).duration(t, leaf, pinnedSpines(s))
+		row.Adapted = newOrder(s).duration(t, leaf, pinnedPaths(t, s))
 		return nil
 	}
 }

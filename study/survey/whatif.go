@@ -50,7 +50,7 @@ func Cases(schedules, routings []string) (out []Case) {
 
 // WhatIfOptions say what to plan.
 type WhatIfOptions struct {
-	// K is how many links, or spines, die at once, 1..MaxK.
+	// K is how many links, or switches other than leaves, die at once, 1..MaxK.
 	K int
 	// Sample is how many sets of each group are planned, drawn by Seed. 0 means
 	// all.
@@ -84,11 +84,11 @@ type WhatIfReport struct {
 
 // A GroupReport is one group's part.
 type GroupReport struct {
-	Group       string // "links" or "spines"
+	Group       string // of Groups
 	Sets        int64  // there are
 	Chosen      int    // to be planned
 	Done        int
-	Unreachable int      // of those done, the sets that leave two leaves with servers without a common live spine; in no other number
+	Unreachable int      // of those done, the sets that leave two leaves with servers without a live path; in no other number
 	First       []string // the first of them
 	Cases       []CaseReport
 }
@@ -101,7 +101,7 @@ type outcome struct {
 }
 
 // WhatIf plans every case for every set of k dead links, and for every set of k
-// dead spines, of t, beyond what is dead there already. When ctx ends it returns
+// dead spines (of three levels, middle and top switches), of t, beyond what is dead there already. When ctx ends it returns
 // what is done, marked incomplete.
 func WhatIf(ctx context.Context, t *topology.Tree, o WhatIfOptions) (*WhatIfReport, error) {
 	if o.K < 1 || o.K > MaxK {

@@ -30,6 +30,9 @@ func TestWhatIfAgainstASlowLoop(t *testing.T) {
 		{o: topology.Options{Ports: 2, Leaves: 3}, k: 3}, // sets that cut leaves off
 		{o: topology.Options{Ports: 3, Leaves: 4, Spines: 2, Fill: []int{3, 0, 1, 2}}, k: 2},
 		{o: topology.Options{Ports: 4, Leaves: 3}, down: []string{"leaf0-spine0", "spine2"}, k: 2},
+		{o: topology.Options{Ports: 2, Leaves: 4, Pods: 2}, k: 1},
+		{o: topology.Options{Ports: 2, Leaves: 3, Pods: 3}, down: []string{"pod0-spine0-top0"}, k: 2}, // sets that cut pods off
+		{o: topology.Options{Ports: 2, Leaves: 4, Pods: 2, Tops: 1, Fill: []int{2, 1, 2, 0}}, down: []string{"leaf3-spine1"}, k: 2},
 	} {
 		base := topologytest.Tree(t, c.o, c.down...)
 		cases := append(survey.DefaultCases(), survey.Case{Schedule: "bandwidth-optimal", Routing: "ecmp"}, survey.Case{Schedule: "fors", Routing: "ftree"})
@@ -57,19 +60,7 @@ type slowResult struct {
 // slowGroup tries all subsets of all names by counting in binary.
 func slowGroup(t *testing.T, base *topology.Tree, group string, k int, cases []survey.Case) slowResult {
 	t.Helper()
-	var names []string
-	for s := range base.Spines() {
-		name := fmt.Sprintf("spine%d", s)
-		for l := range base.Leaves() {
-			if link := fmt.Sprintf("leaf%d-%s", l, name); base.Alive(l, s) && (group == "links" || !slices.Contains(names, name)) {
-				if group == "links" {
-					names = append(names, link)
-				} else {
-					names = append(names, name)
-				}
-			}
-		}
-	}
+	names := slowNames(base, group)
 	r := slowResult{phases: make([][]int, len(cases)), efficiency: make([][]float64, len(cases))}
 	for bits := range 1 << len(names) {
 		var set []string
@@ -110,6 +101,38 @@ func slowGroup(t *testing.T, base *topology.Tree, group string, k int, cases []s
 		}
 	}
 	return r
+}
+
+// slowNames returns the names of the links that are alive, or of the switches above the
+// leaves that have some.
+func slowNames(base *topology.Tree, group string) (names []string) {
+	add := func(link string, alive bool, switches ...string) {
+		if group == "links" {
+			switches = []string{link}
+		}
+		for _, name := range switches {
+			if alive && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	p := base.Pods()
+	for s := range base.Spines() {
+		name := fmt.Sprintf("spine%d", s)
+		for l := range base.Leaves() {
+			middle := name
+			if p != nil {
+				middle = fmt.Sprintf("pod%d-%s", p.Pod(l), name)
+			}
+			add(fmt.Sprintf("leaf%d-%s", l, name), base.Alive(l, s), middle)
+		}
+		for i := 0; p != nil && i < p.Pods()*p.Tops(); i++ {
+			q, top := i/p.Tops(), i%p.Tops()
+			add(fmt.Sprintf("pod%d-%s-top%d", q, name, top), p.TopAlive(q, s, top),
+				fmt.Sprintf("pod%d-%s", q, name), fmt.Sprintf("%s-top%d", name, top))
+		}
+	}
+	return names
 }
 
 func compareGroup(t *testing.T, what string, g survey.GroupReport, slow slowResult, cases []survey.Case) {
@@ -189,10 +212,17 @@ func TestWhatIfIsReproducible(t *testing.T) {
 // All samples are sets without repetition, in order; a combination is found by
 // its number.
 func TestGroups(t *testing.T) {
-	base := tree(t, 3, 3, "leaf0-spine0")
+	groups(t, tree(t, 3, 3, "leaf0-spine0"))
+	// Of two spines in two pods and four top switches of two cables each; eight links are left.
+	groups(t, topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2},
+		"leaf0-spine0", "leaf1-spine1", "leaf2-spine1", "leaf3-spine0", "pod0-spine0-top0", "pod0-spine1-top1", "pod1-spine0-top1", "pod1-spine1-top0"))
+}
+
+func groups(t *testing.T, base *topology.Tree) {
+	t.Helper()
 	for k := 1; k <= survey.MaxK; k++ {
 		for _, g := range survey.Groups(base, k) {
-			units := map[string]int{"links": 8, "spines": 3}[g.Name]
+			units := map[string]int{"links": 8, "spines": 3, "switches": 8}[g.Name]
 			seen := map[string]bool{}
 			for i := range g.Count {
 				names, dead := g.Set(i)
