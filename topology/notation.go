@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 var (
-	notationRE = regexp.MustCompile(`^(FT|PGFT)\(([^()]*)\)$`)
+	notationRE = regexp.MustCompile(`^(FT|PGFT|kary|KARY)\(([^()]*)\)$`)
 	linkRE     = regexp.MustCompile(`^leaf(\d+)-spine(\d+)$`)
 	spineRE    = regexp.MustCompile(`^spine(\d+)$`)
 )
@@ -18,7 +19,9 @@ var (
 // levels, FT(3;M0,M1,M2); or that of a parallel-ports generalised fat tree of
 // Zahavi, PGFT(2;m1,m2;w1,w2;p1,p2) or PGFT(3;m1,m2,m3;w1,w2,w3;p1,p2,p3), in
 // which a switch of level l has m_l children, a node of level l-1 has w_l parents,
-// and p_l parallel cables lead to each. White space is ignored.
+// and p_l parallel cables lead to each; or kary(k;n), the k-ary n-tree of Petrini
+// and Vanneschi, FT(n;k,…,k): k^n servers and n levels of k^(n-1) switches. White
+// space is ignored.
 //
 // A server has one cable here: w1 = p1 = 1. With two levels, the w2 spines with
 // p2 cables to each leaf are described as w2·p2 spines with one cable each; with
@@ -43,7 +46,17 @@ func Parse(notation string) (Options, error) {
 		}
 		groups = append(groups, numbers)
 	}
-	if len(groups[0]) != 1 || groups[0][0] < 2 || groups[0][0] > 3 {
+	if strings.EqualFold(m[1], "kary") {
+		if len(groups) != 2 || len(groups[0]) != 1 || len(groups[1]) != 1 {
+			return Options{}, badNotation(notation)
+		}
+		m[1], groups = "FT", kary(groups[0][0], groups[1][0])
+	}
+	if n := groups[0]; len(n) == 1 && n[0] > 3 {
+		return Options{}, fmt.Errorf("topology %q: %d levels; trees of 2 and 3 are planned, FT(2;M0,M1) and FT(3;M0,M1,M2) "+
+			"(evbench topo and routes build networks of any number)", notation, n[0])
+	}
+	if len(groups[0]) != 1 || groups[0][0] < 2 {
 		return Options{}, fmt.Errorf("topology %q: trees of 2 and 3 levels are supported: FT(2;M0,M1), FT(3;M0,M1,M2)", notation)
 	}
 	var o Options
@@ -64,7 +77,16 @@ func Parse(notation string) (Options, error) {
 
 func badNotation(notation string) error {
 	return fmt.Errorf("topology %q: write FT(2;M0,M1), for example FT(2;4,8): 4 server ports and spines, 8 leaves; "+
-		"or FT(3;M0,M1,M2), PGFT(2;m1,m2;w1,w2;p1,p2), PGFT(3;m1,m2,m3;w1,w2,w3;p1,p2,p3)", notation)
+		"or FT(3;M0,M1,M2), kary(k;n), PGFT(2;m1,m2;w1,w2;p1,p2), PGFT(3;m1,m2,m3;w1,w2,w3;p1,p2,p3)", notation)
+}
+
+// kary returns the groups of FT(n;k,…,k), without the numbers k where n is no number of
+// levels that is planned.
+func kary(k, n int) [][]int {
+	if n > 3 {
+		return [][]int{{n}, nil}
+	}
+	return [][]int{{n}, slices.Repeat([]int{k}, n)}
 }
 
 // maxNumber is the largest number in a notation; products of two stay far from
