@@ -1,10 +1,8 @@
 package plan
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,52 +16,6 @@ import (
 // maxRead is the most servers of a plan that is read: its table of pairs takes
 // 4 bytes each.
 const maxRead = 16384
-
-// Read reads a plan file, text or JSON (its first byte is "{"), into the plan
-// that it was written from: the same tree, messages, bound and hash. Tables,
-// paths and figures are computed anew. What the form does not carry stays
-// empty: the text form has neither weights of a bound nor an objective.
-//
-// It takes only complete plans: every pair of servers meets exactly once, no
-// server sends or receives twice in a phase, pinned messages have live links of
-// their own, the spines of other routings are those of their tables, and the
-// phases, the unreachable leaves and the hash are what the header says. Anything
-// else is an error that names the line and the reason. (verify.Read also reads
-// plans that are wrong, and its judge says all that is.)
-func Read(r io.Reader) (*Plan, error) {
-	in := bufio.NewReaderSize(r, 1<<16)
-	c, err := firstByte(in)
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil, errors.New("empty: a plan file starts with \"# evbench plan 1\" or \"{\"")
-	case err != nil:
-		return nil, fmt.Errorf("read plan: %w", err)
-	}
-	d := &draft{}
-	if c == '{' {
-		err = d.readJSON(in)
-	} else {
-		err = d.readText(in)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return d.plan()
-}
-
-// firstByte returns the first byte that is not blank, without taking it. It
-// keeps newlines, which count as lines.
-func firstByte(in *bufio.Reader) (byte, error) {
-	for i := 1; ; i++ {
-		b, err := in.Peek(i)
-		if len(b) < i {
-			return 0, err
-		}
-		if c := b[i-1]; !strings.ContainsRune(" \t\r\n", rune(c)) {
-			return c, nil
-		}
-	}
-}
 
 // A draft is what a file says, before it is put together.
 type draft struct {
@@ -80,6 +32,7 @@ type draft struct {
 	moved       int
 	hash        string
 	messages    []scheduler.Message // servers by position
+	room, most  int                 // messages that may be held: in all, and of the stated fabric
 
 	at   func(key string) string // the place of a key in the file, for errors
 	line func(i int) string      // that of a message

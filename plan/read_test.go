@@ -304,9 +304,12 @@ func FuzzRead(f *testing.F) {
 		text, doc := write(f, p)
 		f.Add(text)
 		f.Add(doc)
+		f.Add(compact(f, p))
+		f.Add(zip(f, compact(f, p)))
 	}
 	text, _ := write(f, threeLevels(f))
 	f.Add(text)
+	f.Add(compact(f, threeLevels(f)))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		p, err := plan.Read(bytes.NewReader(file))
 		if err != nil {
@@ -315,6 +318,7 @@ func FuzzRead(f *testing.F) {
 		text, doc := write(t, p)
 		same(t, p, restored(t, text))
 		same(t, p, restored(t, doc))
+		same(t, p, restored(t, compact(t, p)))
 	})
 }
 

@@ -19,15 +19,15 @@ const maxJSON = 2 << 30
 
 // readJSON reads the JSON form. Figures that follow from the rest are not
 // looked at: they are computed anew.
-func (d *draft) readJSON(in io.Reader) error {
+func (d *draft) readJSON(in io.Reader, most int64) error {
 	d.at = func(key string) string { return key }
 	d.line = func(i int) string { return fmt.Sprintf("messages[%d]", i) }
-	text, err := io.ReadAll(io.LimitReader(in, maxJSON+1))
+	text, err := io.ReadAll(io.LimitReader(in, most+1))
 	if err != nil {
 		return fmt.Errorf("read plan: %w", err)
 	}
-	if len(text) > maxJSON {
-		return fmt.Errorf("longer than %d bytes", maxJSON)
+	if int64(len(text)) > most {
+		return fmt.Errorf("longer than %d bytes", most)
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(text, &fields); err != nil {
@@ -35,6 +35,8 @@ func (d *draft) readJSON(in io.Reader) error {
 	}
 	var stated string
 	target := d.targets(&stated)
+	body := fields["messages"]
+	delete(fields, "messages") // read last, when their number is known
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if to, ok := target[key]; ok {
 			err = json.Unmarshal(fields[key], to)
@@ -48,6 +50,15 @@ func (d *draft) readJSON(in io.Reader) error {
 	if stated != schema {
 		return fmt.Errorf("schema %q; %q is read", shorten(stated), schema)
 	}
+	if body == nil {
+		return d.fromJSON()
+	}
+	if err := d.bounded(); err != nil {
+		return err
+	}
+	if err := d.readMessages(body); err != nil {
+		return fmt.Errorf("\"messages\": %w", err)
+	}
 	return d.fromJSON()
 }
 
@@ -57,7 +68,7 @@ func (d *draft) targets(stated *string) map[string]any {
 	return map[string]any{
 		"schema": stated, "topology": &d.topology, "fill": &d.fill, "spines": &d.spines, "down": &d.down,
 		"unreachable": &d.unreachable, "schedule": &d.schedule, "objective": &d.objective, "routing": &d.routing,
-		"phases": &d.phases, "bound": &d.bound, "moved": &d.moved, "hash": &d.hash, "messages": (*messages)(&d.messages),
+		"phases": &d.phases, "bound": &d.bound, "moved": &d.moved, "hash": &d.hash,
 		"gap": &ignored, "duration": &ignored, "predicted_efficiency": &ignored,
 		"unsynchronised_efficiency_at_most": &ignored, "paths": &ignored,
 	}
@@ -86,12 +97,10 @@ func lineOf(text []byte, err error) string {
 	return fmt.Sprintf("line %d", 1+bytes.Count(text[:at], []byte("\n")))
 }
 
-// messages are [[phase,src,dst,spine],…], in three levels [phase,src,dst,plane,top].
-type messages []scheduler.Message
-
-// UnmarshalJSON reads number by number, which is some ten times faster than
-// encoding/json. The text is known to be one JSON value.
-func (ms *messages) UnmarshalJSON(text []byte) error {
+// readMessages reads [[phase,src,dst,spine],…], in three levels [phase,src,dst,plane,top],
+// number by number, which is some ten times faster than encoding/json. The text is
+// known to be one JSON value.
+func (d *draft) readMessages(text []byte) error {
 	s := scanner{text: text}
 	s.take('[')
 	for i := 0; !s.end(); i++ {
@@ -112,7 +121,9 @@ func (ms *messages) UnmarshalJSON(text []byte) error {
 		if s.wrong {
 			return fmt.Errorf("messages[%d]: must be [phase,src,dst,spine], or [phase,src,dst,plane,top], spine and top -1 for none", i)
 		}
-		*ms = append(*ms, m)
+		if err := d.add(m); err != nil {
+			return err
+		}
 	}
 	if s.wrong {
 		return errors.New("must be a list of messages")

@@ -25,18 +25,19 @@ type textReader struct {
 	keys  map[string]int // line of each header key
 	lines []int32        // line of each message
 	begun bool           // the version line was read
+	runs  bool           // a line of the body is a row of the compact form
 }
 
 func (d *draft) readText(in *bufio.Reader) error {
 	r := &textReader{draft: d, keys: map[string]int{}}
 	d.at = func(key string) string { return fmt.Sprintf("line %d", r.keys[key]) }
-	d.line = func(i int) string { return fmt.Sprintf("line %d", r.lines[i]) }
+	d.line = r.place
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 1<<16), maxLine)
-	for lines.Scan() {
+	for lines.Scan() && lines.Err() == nil { // else the line is cut off
 		r.line++
 		if err := r.read(lines.Bytes()); err != nil {
-			return fmt.Errorf("line %d: %w", r.line, err)
+			return err
 		}
 	}
 	switch err := lines.Err(); {
@@ -48,20 +49,33 @@ func (d *draft) readText(in *bufio.Reader) error {
 	return nil
 }
 
-func (r *textReader) read(line []byte) error {
+func (r *textReader) read(line []byte) (err error) {
 	line = bytes.TrimSpace(line)
 	switch {
 	case len(line) == 0, bytes.HasPrefix(line, []byte("##")):
 		return nil
-	case line[0] != '#':
-		if !r.begun {
-			return notAPlan("")
+	case line[0] == '#' && len(r.messages) > 0:
+		err = errors.New("header lines come before the first message")
+	case line[0] == '#':
+		err = r.header(strings.Join(strings.Fields(string(line[1:])), " "))
+	case !r.begun:
+		err = notAPlan("")
+	default:
+		if len(r.messages) == 0 {
+			if err := r.bounded(); err != nil {
+				return err
+			}
 		}
-		return r.message(line)
-	case len(r.messages) > 0:
-		return errors.New("header lines come before the first message")
+		if r.runs {
+			err = r.row(line)
+		} else {
+			err = r.message(line)
+		}
 	}
-	return r.header(strings.Join(strings.Fields(string(line[1:])), " "))
+	if err != nil {
+		return fmt.Errorf("line %d: %w", r.line, err)
+	}
+	return nil
 }
 
 func notAPlan(line string) error {
@@ -74,8 +88,8 @@ func notAPlan(line string) error {
 // header reads "key value".
 func (r *textReader) header(line string) error {
 	if !r.begun {
-		r.begun = true
-		if line != "evbench plan 1" {
+		r.begun, r.runs = true, line == firstCompact
+		if line != firstLine && !r.runs {
 			return notAPlan(line)
 		}
 		return nil
@@ -152,7 +166,14 @@ func (r *textReader) message(line []byte) error {
 			return fmt.Errorf("spine %q: write a number, plane.top in three levels, or -", shorten(string(field)))
 		}
 	}
-	r.messages = append(r.messages, m)
+	return r.hold(m)
+}
+
+// hold adds a message of the line that is read.
+func (r *textReader) hold(m scheduler.Message) error {
+	if err := r.add(m); err != nil {
+		return err
+	}
 	r.lines = append(r.lines, int32(r.line))
 	return nil
 }

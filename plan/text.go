@@ -20,16 +20,22 @@ func (p *Plan) WriteText(w io.Writer) error {
 		return errors.New("a plan without a schedule has no text form")
 	}
 	body := p.body()
-	if _, err := io.WriteString(w, p.header(p.hashOf(body.write))); err != nil {
+	if _, err := io.WriteString(w, p.header(firstLine, p.hashOf(body.write))); err != nil {
 		return err
 	}
 	return body.write(w)
 }
 
+// The first lines of the two text forms.
+const (
+	firstLine    = "evbench plan 1"
+	firstCompact = firstLine + " compact"
+)
+
 // header returns the header lines.
-func (p *Plan) header(hash string) string {
+func (p *Plan) header(first, hash string) string {
 	var b strings.Builder
-	b.WriteString("# evbench plan 1\n" + p.fabricLines())
+	b.WriteString("# " + first + "\n" + p.fabricLines())
 	if len(p.Unreachable) > 0 {
 		fmt.Fprintf(&b, "# unreachable %s\n", strings.Join(pairNames(p.Unreachable), ","))
 	}

@@ -2,7 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"os"
+	"io"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -65,13 +65,5 @@ func diffAction(c *cli.Context) error {
 // loadPlan reads a plan that is complete and right, from a file or, "-", standard
 // input.
 func loadPlan(name string) (*plan.Plan, error) {
-	if name == "-" {
-		return plan.Read(os.Stdin)
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return plan.Read(f)
+	return planFile(name, func(r io.Reader) (*plan.Plan, error) { return plan.ReadAtMost(r, room(100)) })
 }

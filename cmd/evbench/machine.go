@@ -54,6 +54,14 @@ func checkPlans(servers, atOnce int) error {
 		host.Available(), "take a smaller network")
 }
 
+// room returns how many items of so many bytes fit into the memory that is free.
+func room(each uint64) int {
+	if free := host.Available(); free > 0 {
+		return int(free / each)
+	}
+	return math.MaxInt
+}
+
 // fits refuses what takes more memory than is available; 0 is not known.
 func fits(what string, need float64, available uint64, cure string) error {
 	if available == 0 || need <= float64(available)*0.9 {

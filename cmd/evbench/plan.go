@@ -1,6 +1,7 @@
 package main
 
 import (
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -24,8 +25,8 @@ func planCommand() *cli.Command {
 				" (default: pinned where the schedule chooses spines, else ftree; three levels: pinned)"},
 			&cli.StringFlag{Name: "objective", Usage: "what fors makes least, `NAME`: phases, paths, balanced (default: phases)"},
 			&cli.BoolFlag{Name: "drop-unreachable", Usage: "leave out messages between leaves that dead links cut apart"},
-			&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORM` of the plan: text, json"},
-			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the plan to `FILE`, replacing it (default: standard output)"},
+			&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORM` of the plan: text, compact (a row for neighbours), json"},
+			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the plan to `FILE`, replacing it; FILE.gz is packed (default: standard output)"},
 			&cli.BoolFlag{Name: "json", Usage: "the same as --format json"},
 			&cli.BoolFlag{Name: "time", Usage: "print how long planning took"},
 			&cli.BoolFlag{Name: "quiet", Usage: "print nothing but the plan"},
@@ -105,18 +106,32 @@ func withoutLinks(t *topology.Tree) string {
 	return t.Notation() + " without " + strings.Join(t.DownNames(), ", ")
 }
 
+// planForms write plans, by --format.
+var planForms = map[string]func(*plan.Plan, io.Writer) error{
+	"text": (*plan.Plan).WriteText, "compact": (*plan.Plan).WriteCompact, "json": (*plan.Plan).WriteJSON,
+}
+
+// planWriter returns what writes the plan: packed with gzip where the name of the file
+// ends in .gz.
 func planWriter(c *cli.Context) (func(*plan.Plan, io.Writer) error, error) {
 	form := c.String("format")
 	if c.Bool("json") {
 		form = "json"
 	}
-	switch form {
-	case "text":
-		return (*plan.Plan).WriteText, nil
-	case "json":
-		return (*plan.Plan).WriteJSON, nil
+	write, ok := planForms[form]
+	if !ok {
+		return nil, usagef("--format %q: there are text, compact and json", form)
 	}
-	return nil, usagef("--format %q: there are text and json", form)
+	if !strings.HasSuffix(c.String("out"), ".gz") {
+		return write, nil
+	}
+	return func(p *plan.Plan, w io.Writer) error {
+		z := gzip.NewWriter(w)
+		if err := write(p, z); err != nil {
+			return err
+		}
+		return z.Close()
+	}, nil
 }
 
 // A stopwatch adds up the time of stages.

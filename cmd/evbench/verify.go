@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 
 	"github.com/urfave/cli/v2"
@@ -57,14 +58,20 @@ func verifyAction(c *cli.Context) error {
 	return err
 }
 
+// readPlan reads a plan, right or wrong, from a file or, "-", standard input.
 func readPlan(name string) (*verify.File, error) {
+	return planFile(name, func(r io.Reader) (*verify.File, error) { return verify.ReadAtMost(r, room(64)) })
+}
+
+// planFile opens a plan file.
+func planFile[P any](name string, read func(io.Reader) (P, error)) (p P, err error) {
 	if name == "-" {
-		return verify.Read(os.Stdin)
+		return read(os.Stdin)
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	defer f.Close()
-	return verify.Read(f)
+	return read(f)
 }

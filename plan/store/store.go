@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"evbench/internal/atomicfile"
+	"evbench/plan"
 	"evbench/topology"
 )
 
@@ -180,10 +181,27 @@ func (s *Store) Load(e Entry) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if got := hash(text); got != e.Hash {
+	got, err := hashOf(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", e.File, err)
+	}
+	if got != e.Hash {
 		return nil, fmt.Errorf("%s: its content has the hash %s, the index names %s", e.File, got, e.Hash)
 	}
 	return text, nil
+}
+
+// hashOf returns the hash of a plan file. That of one that somebody has packed, or
+// written in compact form, is that of the plan.
+func hashOf(file []byte) (string, error) {
+	if !bytes.HasPrefix(file, []byte{0x1f, 0x8b}) && !bytes.HasPrefix(file, []byte("# evbench plan 1 compact")) {
+		return hash(file), nil
+	}
+	p, err := plan.Read(bytes.NewReader(file))
+	if err != nil {
+		return "", err
+	}
+	return p.Hash(), nil
 }
 
 // hashed begin the header lines that the hash of a plan covers; the body is all

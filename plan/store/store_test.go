@@ -2,7 +2,9 @@ package store_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -93,6 +95,36 @@ func TestRoundTrip(t *testing.T) {
 		}
 		if r := verify.Check(f, verify.Options{}); !r.Valid || r.Phases != e.Phases {
 			t.Errorf("%v: %+v", down, r)
+		}
+	}
+}
+
+// A plan that somebody has packed, or written in compact form, is still the one that the
+// index names; another is not.
+func TestPackedPlans(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	downs := save(t, dir)
+	s := open(t, dir)
+	p, other := planFor(t, shape, downs[0]...), planFor(t, shape, downs[1]...)
+	e, ok := s.Find(downs[0])
+	if !ok {
+		t.Fatal("no plan")
+	}
+	for name, file := range map[string]func(*plan.Plan, io.Writer) error{
+		"compact": (*plan.Plan).WriteCompact,
+		"packed": func(p *plan.Plan, w io.Writer) error {
+			z := gzip.NewWriter(w)
+			return errors.Join(p.WriteText(z), z.Close())
+		},
+	} {
+		for q, right := range map[*plan.Plan]bool{p: true, other: false} {
+			var b bytes.Buffer
+			if err := errors.Join(file(q, &b), os.WriteFile(filepath.Join(dir, e.File), b.Bytes(), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+			if text, err := s.Load(e); right && (err != nil || !bytes.Equal(text, b.Bytes())) || !right && err == nil {
+				t.Errorf("%s, right %v: error %v", name, right, err)
+			}
 		}
 	}
 }

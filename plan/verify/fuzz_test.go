@@ -19,6 +19,9 @@ func FuzzRead(f *testing.F) {
 		f.Add([]byte(d.text()))
 	}
 	f.Add([]byte(head + "# spines 9\n# down spine0\n# bound 4 lp\n## x\n16777216 16777216 0 16777216\n0 1 1 -\n"))
+	f.Add([]byte(headRows + "0 0 1 2-3/0-1 0/1\n1 3 2-9/0-7 0-9999999\n"))
+	f.Add(zip(f, headRows+"0 0 1-3\n"))
+	f.Add([]byte("# evbench plan 1 compact\n# topology FT(3;2,2,2)\n0 0 2-3/0-1 4-5/0-1.1\n"))
 	f.Add([]byte(lp(f, tree(f, optionsOf(2, 2)), 3, []weight{{"leaf0-spine0", "up", 1<<63 - 1}})))
 	for _, d := range podDrafts(f, 2, 1, 2) {
 		f.Add([]byte(d.text()))

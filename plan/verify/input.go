@@ -3,6 +3,7 @@ package verify
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,38 @@ import (
 type input struct {
 	*bufio.Reader
 	line int
+	room int // most messages that may be held
+}
+
+// newInput unpacks a file that is packed with gzip.
+func newInput(r io.Reader, room int) (*input, error) {
+	in := bufio.NewReaderSize(r, 1<<16)
+	if magic, _ := in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, zipError(err)
+		}
+		in = bufio.NewReaderSize(&zipped{z}, 1<<16)
+	}
+	return &input{Reader: in, line: 1, room: room}, nil
+}
+
+// zipped is gzip data that says what is wrong with it.
+type zipped struct{ z *gzip.Reader }
+
+func (r *zipped) Read(p []byte) (int, error) {
+	n, err := r.z.Read(p)
+	return n, zipError(err)
+}
+
+func zipError(err error) error {
+	switch {
+	case err == nil, err == io.EOF:
+		return err
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("the gzip data ends too early: the file is cut off")
+	}
+	return fmt.Errorf("the gzip data is damaged: %w", err)
 }
 
 // readLine returns the next line with its end, valid until the next read. The

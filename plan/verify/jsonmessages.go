@@ -26,8 +26,8 @@ func (r *jsonReader) messages() error {
 		if err != nil {
 			return fmt.Errorf("messages[%d]: %w", len(r.file.Messages), err)
 		}
-		if len(r.file.Messages) >= most(maxServers) {
-			return r.wrong("more than %d messages", most(maxServers))
+		if limit := min(r.room, most(maxServers)); len(r.file.Messages) >= limit {
+			return r.wrong("more than %d messages", limit)
 		}
 		r.file.add(m)
 		if more, err := r.more(']'); !more || err != nil {
@@ -102,7 +102,7 @@ func (r *jsonReader) integer(column string, c int) (int32, error) {
 // followed by a comma, nearly all of a file, and returns the bytes they take. What
 // it is not sure of, it leaves to message.
 func (r *jsonReader) quick(b []byte) (read int) {
-	for len(b)-read >= maxLine && len(r.file.Messages) < most(maxServers) {
+	for len(b)-read >= maxLine && len(r.file.Messages) < min(r.room, most(maxServers)) {
 		m, n := quickElement(b[read:read+maxLine], r.columns)
 		if n == 0 {
 			break

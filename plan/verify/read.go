@@ -1,11 +1,11 @@
 package verify
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"evbench/topology"
@@ -108,11 +108,18 @@ var routings = map[string]routeKind{
 const routingNames = "pinned, none, ftree, minhop, spread, ecmp, spray, adaptive, opensm-minhop, updn, updn-scatter, dnup, " +
 	"dmodk, dmodc, dmodc-downcost, sssp, dfsssp, qft"
 
-// Read reads a plan file, text or JSON (its first byte is "{"). An error names
-// the line and the reason; that the plan is wrong is not an error here but an
-// offence for Check.
-func Read(r io.Reader) (*File, error) {
-	in := &input{Reader: bufio.NewReaderSize(r, 1<<16), line: 1}
+// Read reads a plan file, in text, compact or JSON form (its first byte is "{"),
+// packed with gzip or not. An error names the line and the reason; that the plan is
+// wrong is not an error here but an offence for Check.
+func Read(r io.Reader) (*File, error) { return ReadAtMost(r, math.MaxInt) }
+
+// ReadAtMost is Read for at most so many messages. Reading and judging take up to 64
+// bytes for each; a small file can stand for many.
+func ReadAtMost(r io.Reader, messages int) (*File, error) {
+	in, err := newInput(r, messages)
+	if err != nil {
+		return nil, fmt.Errorf("read plan: %w", err)
+	}
 	c, err := in.peek()
 	switch {
 	case errors.Is(err, io.EOF):

@@ -12,7 +12,11 @@ import (
 	"evbench/topology"
 )
 
-const firstLine = "evbench plan 1"
+// The first lines of the two text forms.
+const (
+	firstLine    = "evbench plan 1"
+	firstCompact = firstLine + " compact"
+)
 
 // textKeys are the header keys of the text form, in the order of a written file.
 var textKeys = []string{"topology", "fill", "spines", "down", "unreachable", "schedule", "routing", "phases", "bound", "hash"}
@@ -24,6 +28,7 @@ type textReader struct {
 	at    map[string]int // line of each header key
 	h     header
 	begun bool // the version line was read
+	runs  bool // a line of the body is a row of the compact form
 	body  bool // the first message was read
 	limit int  // most messages
 }
@@ -42,7 +47,7 @@ func readText(in *input) (*File, error) {
 			return nil, err
 		}
 		r.line++
-		if r.body {
+		if r.body && !r.runs {
 			ahead, _ := r.Peek(r.Buffered())
 			r.Discard(r.quick(ahead))
 		}
@@ -67,6 +72,9 @@ func (r *textReader) read(line []byte) error {
 			}
 			r.body = true
 		}
+		if r.runs {
+			return r.row(line)
+		}
 		return r.message(line)
 	case r.body:
 		return fmt.Errorf("line %d: %q: header lines come before the first message", r.line, shorten(line))
@@ -77,10 +85,10 @@ func (r *textReader) read(line []byte) error {
 // header reads "key value", split at blanks.
 func (r *textReader) header(fields []string) error {
 	if !r.begun {
-		if strings.Join(fields, " ") != firstLine {
-			return r.notAPlan(strings.Join(fields, " "))
+		first := strings.Join(fields, " ")
+		if r.begun, r.runs = true, first == firstCompact; first != firstLine && !r.runs {
+			return r.notAPlan(first)
 		}
-		r.begun = true
 		return nil
 	}
 	if len(fields) == 0 {
@@ -148,7 +156,7 @@ func (r *textReader) endHeader() error {
 	if err := r.h.apply(&r.file); err != nil {
 		return err
 	}
-	r.limit = most(r.file.Tree.Servers())
+	r.limit = min(r.room, most(r.file.Tree.Servers()))
 	return nil
 }
 
