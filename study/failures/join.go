@@ -38,8 +38,8 @@ func understood(logs []*Log) error {
 		}
 		names = append(names, l.name)
 	}
-	return fmt.Errorf("%s: no line was understood: there should be lines of OpenSM's log, which begin with a time (Nov 21 01:28:17 867263), "+
-		"or of CSV: timestamp, switch, port, state", strings.Join(names, ", "))
+	return fmt.Errorf("%s: empty: no failures, and no time in which there were none; there should be lines of OpenSM's log, "+
+		"which begin with a time (Nov 21 01:28:17 867263), or of CSV: timestamp, switch, port, state", strings.Join(names, ", "))
 }
 
 // Join brings logs into one order of time and their ports onto cables. The

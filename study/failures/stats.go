@@ -123,7 +123,7 @@ func Summarise(h *History, s Settings) Report {
 	all, losses := Pair(h)
 	kept := Exclude(all, s.Exclude)
 	window := without(Period{h.From, h.To}, s.Exclude)
-	r := Report{From: h.From, To: h.To, MergeS: s.Merge.Seconds(), Mapped: h.mapped, Excluded: len(all) - len(kept), Losses: losses}
+	r := Report{From: h.From, To: h.To, MergeS: s.Merge.Seconds(), Mapped: h.mapped, Excluded: len(all) - len(kept), Losses: losses, Groups: []Group{}}
 	r.ObservedS = length(window)
 	for _, class := range []Class{Fabric, Server, Unclassified} {
 		mine := slices.DeleteFunc(slices.Clone(kept), func(f Failure) bool { return h.Links[f.Link].class != class })

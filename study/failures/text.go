@@ -87,6 +87,10 @@ func (r Report) WriteText(w io.Writer) error {
 		fmt.Fprintf(t, "%d failures began in excluded periods and are left out\n", r.Excluded)
 	}
 	for i, g := range r.Groups {
+		if g.Raw.Failures == 0 {
+			fmt.Fprintf(t, "\n%s links\n  no failures of the %d links in this time\n", g.Class, g.Observed)
+			continue
+		}
 		fmt.Fprintf(t, "\n%s links\t", g.Class)
 		if i == 0 {
 			fmt.Fprint(t, "here\tthesis 4.1")
@@ -95,7 +99,7 @@ func (r Report) WriteText(w io.Writer) error {
 		g.writeText(t, i == 0)
 	}
 	if len(r.Groups) == 0 {
-		fmt.Fprintln(t, "\nno failures")
+		fmt.Fprintln(t, "\nno failures in this time")
 	}
 	r.Losses.writeText(t)
 	return t.Flush()
