@@ -7,6 +7,7 @@ import (
 
 	"evbench/plan"
 	"evbench/results"
+	"evbench/routing"
 	"evbench/sim"
 	"evbench/sim/credit"
 	"evbench/topology"
@@ -78,18 +79,18 @@ const adaptiveNote = "AR: a leaf takes the port of the tables while at most half
 // adaptiveCases are the engines of thesis 4.2 with packets and credits.
 var adaptiveCases = []struct {
 	series string
-	plan   func(n *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error)
+	plan   router
 	choice credit.Choice
 }{
-	{"Ftree, credit", rooted("ftree"), credit.First},
-	{"Ftree-AR, credit", rooted("ftree"), credit.Relief},
-	{"Ftree-AR by queue, credit", rooted("ftree"), credit.QueueRelief},
-	{"Ftree-AR Best, credit", rooted("ftree"), credit.Best},
+	{"Ftree, credit", anew("ftree"), credit.First},
+	{"Ftree-AR, credit", anew("ftree"), credit.Relief},
+	{"Ftree-AR by queue, credit", anew("ftree"), credit.QueueRelief},
+	{"Ftree-AR Best, credit", anew("ftree"), credit.Best},
 	{"Ftree to Min-Hop, credit", asToday, credit.First},
-	{"Up-Down, credit", rooted("updn"), credit.First},
-	{"Up-Down-AR, credit", rooted("updn"), credit.Relief},
-	{"Up-Down-AR by queue, credit", rooted("updn"), credit.QueueRelief},
-	{"Min-Hop, credit", named("opensm-minhop"), credit.First},
+	{"Up-Down, credit", kept(routing.UpDown, false), credit.First},
+	{"Up-Down-AR, credit", kept(routing.UpDown, false), credit.Relief},
+	{"Up-Down-AR by queue, credit", kept(routing.UpDown, false), credit.QueueRelief},
+	{"Min-Hop, ports drawn, credit", kept(routing.UpDownScatter, false), credit.First},
 }
 
 // adaptiveRows adds what the engines of fig4.5 reach with packets and credits.
@@ -98,7 +99,7 @@ func (n *routedTree) adaptiveRows(ctx context.Context, o *Options, f *Figure, su
 		for _, c := range adaptiveCases {
 			o.tell(f.Name, "%d dead links, %s%s", dead, c.series, suffix)
 			values, err := draw(ctx, many(dead, creditDraws), func(i int) (float64, error) {
-				return n.rate(ctx, dead, o.Seed+uint64(i), engineCase{plan: c.plan}, phased(c.choice))
+				return n.rate(ctx, dead, o.Seed+uint64(i), c.plan, phased(c.choice))
 			})
 			if err != nil {
 				return fmt.Errorf("%d dead links, %s%s: %w", dead, c.series, suffix, err)
@@ -172,7 +173,7 @@ func (n *routedTree) creditScenario(ctx context.Context, f *Figure, index int, o
 	if err != nil {
 		return err
 	}
-	adaptive, err := rooted("ftree")(n, t, o.Seed)
+	adaptive, err := anew("ftree")(n, t, o.Seed)
 	if err != nil {
 		return err
 	}

@@ -85,22 +85,57 @@ func (n *routedTree) over(t *topology.Tree, l *lft.Tables) (*plan.Plan, error) {
 // network is a fat tree, also when whole spines are gone; else min-hop, which keeps
 // the entries of ftree that still lead on a shortest way.
 func (n *routedTree) current(t *topology.Tree) (*plan.Plan, error) {
-	net, err := routing.FromTree(t, 0)
-	if err != nil {
-		return nil, err
-	}
+	route := keep
 	if wholeSpines(t) {
-		l, err := routing.Compute("ftree", net, routing.Options{})
-		if err != nil {
-			return nil, err
-		}
-		return n.over(t, l)
+		route = func(t *topology.Tree, _ *lft.Tables) (*lft.Tables, error) { return compute(t, "ftree", 0) }
 	}
-	l, err := routing.Compute(routing.OpenSMMinHop, net, routing.Options{Previous: n.ftree, Workers: 1})
+	l, err := route(t, n.ftree)
 	if err != nil {
 		return nil, err
 	}
 	return n.over(t, l)
+}
+
+// compute routes a tree from scratch with an engine that is told the roots, the spines.
+func compute(t *topology.Tree, engine string, seed uint64) (*lft.Tables, error) {
+	net, err := routing.FromTree(t, 0)
+	if err != nil {
+		return nil, err
+	}
+	o := routing.Options{Workers: 1, Seed: seed}
+	for k := range t.Spines() {
+		o.Roots = append(o.Roots, net.Switch(t.Leaves()+k))
+	}
+	return routing.Compute(engine, net, o)
+}
+
+// keep routes a tree that has lost links with min-hop, which keeps the entries of before
+// that still lead on a shortest way (thesis 4.2.2). OpenSM's updn keeps entries likewise,
+// and on two levels gives those of leaves the same ports.
+func keep(t *topology.Tree, before *lft.Tables) (*lft.Tables, error) {
+	net, err := routing.FromTree(t, 0)
+	if err != nil {
+		return nil, err
+	}
+	return routing.Compute(routing.OpenSMMinHop, net, routing.Options{Previous: before, Workers: 1})
+}
+
+// keepEach is keep once for each dead link, which fail one by one in an order that is
+// drawn.
+func (n *routedTree) keepEach(t *topology.Tree, before *lft.Tables, seed uint64) (*lft.Tables, error) {
+	dead := t.Dead()
+	var gone []topology.Link
+	for _, i := range shuffled(len(dead), seed, 1) {
+		gone = append(gone, dead[i])
+		now, err := n.tree.Without(gone...)
+		if err != nil {
+			return nil, err
+		}
+		if before, err = keep(now, before); err != nil {
+			return nil, err
+		}
+	}
+	return before, nil
 }
 
 // wholeSpines reports whether every spine has all links or none.

@@ -189,6 +189,21 @@ func TestOrder(t *testing.T) {
 	if m, f := e.row(t, "Min-Hop, 326 servers", 0).Value(Mean), e.row(t, "Ftree, 326 servers", 0).Value(Mean); m >= 0.8*f {
 		t.Errorf("326 servers: min-hop %g is not much worse than ftree %g", m, f)
 	}
+	for _, dead := range []float64{1, 4, 10} {
+		last := math.Inf(1)
+		for _, series := range []string{"Ftree to Min-Hop", "Ftree", "Min-Hop", "Min-Hop, ports drawn"} {
+			v := e.row(t, series+", 326 servers", dead).Value(Mean)
+			if v >= last {
+				t.Errorf("%g dead links: %s reaches %g, the one before %g", dead, series, v, last)
+			}
+			last = v
+		}
+		for _, suffix := range []string{"", ", 326 servers"} {
+			if m, u := e.row(t, "Min-Hop"+suffix, dead), e.row(t, "Up-Down"+suffix, dead); !slices.Equal(m.Values, u.Values) {
+				t.Errorf("%g dead links%s: Min-Hop %v, Up-Down %v", dead, suffix, m.Values, u.Values)
+			}
+		}
+	}
 }
 
 // TestModels works small exchanges out by hand.

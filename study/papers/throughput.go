@@ -15,44 +15,51 @@ const gbit, tbit = "Gbit/s", "Tbit/s"
 // total is what all servers together receive, in Tbit/s.
 func total(perServer float64) float64 { return perServer * servers / 1000 }
 
-// An engineCase is a series of fig4.5: how a tree without some links is routed.
-type engineCase struct {
+// A router plans for a tree without some links; seed is what is drawn with.
+type router func(n *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error)
+
+// engineCases are the series of fig4.5: the engines of thesis 4.2.1, without adaptive
+// routing, and two more.
+var engineCases = []struct {
 	series string
-	most   int // dead links at most
-	plan   func(n *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error)
+	draws  bool // also where no link is dead
+	plan   router
+}{
+	{"Ftree", false, anew("ftree")},
+	{"Ftree to Min-Hop", false, asToday},
+	{"Ftree to Min-Hop, one by one", false, kept("ftree", true)},
+	{"Min-Hop", false, kept(routing.OpenSMMinHop, false)},
+	{"Min-Hop, one by one", false, kept(routing.OpenSMMinHop, true)},
+	{"Min-Hop, ports drawn", true, kept(routing.UpDownScatter, false)},
+	{"Up-Down", false, kept(routing.UpDown, false)},
+	{"DFSSSP", false, anew(routing.DFSSSP)},
+	{"FORS", false, func(_ *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error) { return fors(t, seed) }},
 }
 
-// engineCases are the engines of thesis 4.2.1, without adaptive routing, and two more.
-var engineCases = []engineCase{
-	{"Ftree", 0, named("ftree")},
-	{"Ftree, roots given", 10, rooted("ftree")},
-	{"Ftree to Min-Hop", 10, func(n *routedTree, t *topology.Tree, _ uint64) (*plan.Plan, error) { return n.current(t) }},
-	{"Min-Hop", 10, named(routing.OpenSMMinHop)},
-	{"Up-Down", 10, named(routing.UpDown)},
-	{"DFSSSP", 10, named(routing.DFSSSP)},
-	{"FORS", 10, func(_ *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error) { return fors(t, seed) }},
-}
-
-// rooted routes with an engine that is told the roots, the spines, and so takes the network
+// anew routes with an engine from scratch. It is told the roots, and so takes the network
 // for a fat tree whatever is dead (thesis 4.2.1).
-func rooted(name string) func(*routedTree, *topology.Tree, uint64) (*plan.Plan, error) {
-	return func(n *routedTree, t *topology.Tree, _ uint64) (*plan.Plan, error) {
-		tables, err := routing.ForTree(name+","+name, t, routing.Options{Workers: 1})
+func anew(engine string) router {
+	return func(n *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error) {
+		l, err := compute(t, engine, seed)
 		if err != nil {
 			return nil, err
 		}
-		return &plan.Plan{Tree: t, Schedule: n.shift, Routing: name, Tables: tables}, nil
+		return n.over(t, l)
 	}
 }
 
-// named routes with an engine from scratch.
-func named(name string) func(*routedTree, *topology.Tree, uint64) (*plan.Plan, error) {
-	return func(n *routedTree, t *topology.Tree, _ uint64) (*plan.Plan, error) {
-		net, err := routing.FromTree(t, 0)
-		if err != nil {
-			return nil, err
+// kept routes the tree without failures with an engine, and then keeps what it can: with
+// all links dead in one sweep, or one by one.
+func kept(engine string, oneByOne bool) router {
+	return func(n *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error) {
+		l, err := compute(n.tree, engine, seed)
+		switch {
+		case err != nil:
+		case oneByOne:
+			l, err = n.keepEach(t, l, seed)
+		case len(t.Dead()) > 0:
+			l, err = keep(t, l)
 		}
-		l, err := routing.Compute(name, net, routing.Options{Workers: 1})
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +80,9 @@ func engines(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 	f.Setup = []string{
 		"FT(2;20,18), all 360 ports; linear-shift-ports, synchronised; FORS with its own schedule; Gbit/s of a server", fillNote,
 		fmt.Sprintf("dead links drawn %d times for each number", draws),
-		"Ftree: without failures; OpenSM 3.3.23 refuses a tree that is none, unless its roots are given, as the thesis did",
+		"Ftree, Up-Down: with the spines as roots, as the thesis has them (4.2.1), which OpenSM 3.3.23 takes on trees with dead links",
+		"Ftree to Min-Hop, Min-Hop, Up-Down: OpenSM keeps the entries of the tree without failures that still lead on a shortest way (4.2.2), all links dead in one sweep, or one by one",
+		"ports drawn: with --scatter-ports, the default of NVIDIA's OpenSM (osm_base.h), which the thesis cites; Up-Down's are drawn likewise",
 		adaptiveNote, creditNoteDrawn,
 	}
 	for _, x := range fills {
@@ -81,7 +90,7 @@ func engines(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 		if err != nil {
 			return err
 		}
-		for _, dead := range o.points(11, 0, 1, 10) {
+		for _, dead := range o.points(11, 0, 1, 4, 10) {
 			o.tell(f.Name, "%d dead links%s", dead, x.suffix)
 			if err := n.engineRows(ctx, o, f, dead, draws, x.suffix); err != nil {
 				return err
@@ -99,11 +108,12 @@ func engines(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 // engineRows adds a row for each engine.
 func (n *routedTree) engineRows(ctx context.Context, o *Options, f *Figure, dead, draws int, suffix string) error {
 	for _, c := range engineCases {
-		if dead > c.most {
-			continue
+		count := many(dead, draws)
+		if c.draws {
+			count = draws
 		}
-		values, err := draw(ctx, many(dead, draws), func(i int) (float64, error) {
-			return n.rate(ctx, dead, o.Seed+uint64(i), c, synchronised)
+		values, err := draw(ctx, count, func(i int) (float64, error) {
+			return n.rate(ctx, dead, o.Seed+uint64(i), c.plan, synchronised)
 		})
 		if err != nil {
 			return fmt.Errorf("%d dead links, %s%s: %w", dead, c.series, suffix, err)
@@ -121,12 +131,12 @@ func many(dead, draws int) int {
 	return draws
 }
 
-func (n *routedTree) rate(ctx context.Context, dead int, seed uint64, c engineCase, rate rater) (float64, error) {
+func (n *routedTree) rate(ctx context.Context, dead int, seed uint64, route router, rate rater) (float64, error) {
 	t, err := n.dead(dead, seed)
 	if err != nil {
 		return 0, err
 	}
-	p, err := c.plan(n, t, seed)
+	p, err := route(n, t, seed)
 	if err != nil {
 		return 0, err
 	}

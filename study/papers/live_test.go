@@ -1,0 +1,77 @@
+package papers
+
+import (
+	"testing"
+
+	"evbench/internal/ibtest"
+	"evbench/routing"
+	"evbench/routing/lft"
+	"evbench/topology"
+	"evbench/topology/network"
+)
+
+// TestKeepIsOpenSMs pulls links while OpenSM runs: what keep says of min-hop is so of
+// updn with roots, too, and of min-hop after ftree, entry by entry of all leaves.
+func TestKeepIsOpenSMs(t *testing.T) {
+	ibtest.Need(t)
+	n, err := newRoutedTree(topology.Options{Ports: 4, Leaves: 5, Fill: []int{4, 3, 3, 4, 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := routing.FromTree(n.tree, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var roots []network.Node
+	for k := range n.tree.Spines() {
+		roots = append(roots, whole.Switch(n.tree.Leaves()+k))
+	}
+	links, err := n.tree.Random(4, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		engine, first string
+		roots         []network.Node
+	}{{"updn", routing.UpDown, roots}, {"ftree,minhop", "ftree", nil}} {
+		tables, err := compute(n.tree, tt.first, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		live, err := ibtest.Start(t.Context(), whole, tt.engine, tt.roots)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer live.Close()
+		for i, l := range links {
+			if err := live.Unlink(network.End{Node: whole.Switch(l.Leaf), Port: uint8(n.tree.Ports() + 1 + l.Spine)}); err != nil {
+				t.Fatal(err)
+			}
+			now, err := n.tree.Without(links[:i+1]...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tables, err = keep(now, tables); err != nil {
+				t.Fatal(err)
+			}
+			theirs, err := live.Tables()
+			if err != nil {
+				t.Fatal(err)
+			}
+			sameOnLeaves(t, now, tables, theirs)
+		}
+	}
+}
+
+// sameOnLeaves compares the entries that messages between servers use.
+func sameOnLeaves(t *testing.T, tree *topology.Tree, got, want *lft.Tables) {
+	t.Helper()
+	for leaf := range tree.Leaves() {
+		for server := range tree.Servers() {
+			lid := want.Net.Info(network.Node(server)).LID
+			if g, w := got.Row(leaf)[lid], want.Row(leaf)[lid]; g != w {
+				t.Errorf("%v dead, leaf%d, server of rank %d: port %d, OpenSM has %d", tree.DownNames(), leaf, server, g, w)
+			}
+		}
+	}
+}
