@@ -24,7 +24,7 @@ const (
 // A file is a file to write.
 type file struct {
 	Name string
-	Text []byte
+	Text []byte // nil: there is to be none
 }
 
 // files returns all files, for a directory whose name OpenSM's configuration
@@ -43,6 +43,9 @@ func (r *Routes) files(dir string) ([]file, error) {
 		func(w io.Writer) error { return ibnet.WriteGUID2LID(w, r.Net) },
 		func(w io.Writer) error { return r.writeConf(w, filepath.Join(dir, LFTsFile)) },
 	} {
+		if out[i].Name == PathsFile && r.Plan == nil {
+			continue // there is none, and one of a plan before is out of date
+		}
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
 			return nil, err
@@ -71,6 +74,9 @@ func (r *Routes) Write(dir string) error {
 func write(dir string, files []file) error {
 	var all []atomicfile.File
 	for _, f := range files {
+		if f.Text == nil {
+			continue
+		}
 		all = append(all, atomicfile.File{Name: filepath.Join(dir, f.Name), Write: func(w io.Writer) error {
 			_, err := w.Write(f.Text)
 			return err
@@ -83,7 +89,11 @@ func write(dir string, files []file) error {
 // Without no_fallback OpenSM would route by minhop, in silence, whenever it
 // cannot read the file.
 func (r *Routes) writeConf(w io.Writer, lfts string) error {
-	_, err := fmt.Fprintf(w, "# for the plan %s\nrouting_engine file,no_fallback\nlfts_file %s\nlmc %d\n", r.Plan.Hash(), lfts, r.lmc)
+	of := "tables of the engine " + r.Tables.Engine
+	if r.Plan != nil {
+		of = "the plan " + r.Plan.Hash()
+	}
+	_, err := fmt.Fprintf(w, "# for %s\nrouting_engine file,no_fallback\nlfts_file %s\nlmc %d\n", of, lfts, r.lmc)
 	return err
 }
 

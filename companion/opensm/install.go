@@ -236,17 +236,15 @@ func another(name, second string) error {
 
 // put writes files, and removes those without a text.
 func (i *installer) put(files []file) error {
-	var some []file
 	for _, f := range files {
 		if f.Text != nil {
-			some = append(some, f)
 			continue
 		}
 		if err := os.Remove(filepath.Join(i.o.Dir, f.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	return write(i.o.Dir, some)
+	return write(i.o.Dir, files)
 }
 
 // places checks that the files can be written, each for itself.

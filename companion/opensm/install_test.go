@@ -127,6 +127,41 @@ func TestInstall(t *testing.T) {
 	}
 }
 
+// TestInstallTables installs tables that are no plan's, after a plan's, and does not those that
+// lose packets.
+func TestInstallTables(t *testing.T) {
+	plan, _ := twoPlans(t)
+	f := serve(t, loads)
+	if err := Install(t.Context(), plan, f.InstallOptions); err != nil {
+		t.Fatal(err)
+	}
+	r, err := OfTables(plan.Tables.Clone("sar", plan.Net))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Install(t.Context(), r, f.InstallOptions); err != nil {
+		t.Fatal(err)
+	}
+	conf, err := os.ReadFile(filepath.Join(f.Dir, ConfFile))
+	if err != nil || !strings.HasPrefix(string(conf), "# for tables of the engine sar\nrouting_engine file,no_fallback\n") {
+		t.Errorf("%s, %v", conf, err)
+	}
+	for name, there := range map[string]bool{PathsFile: false, PathsFile + ".old": true, LIDsFile: true} {
+		if _, err := os.Stat(filepath.Join(f.Dir, name)); (err == nil) != there {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	plan.Tables.LaneRow(0)[1] = 1
+	if _, err := OfTables(plan.Tables); err == nil || !strings.Contains(err.Error(), "need 2 virtual lanes") {
+		t.Errorf("%v", err)
+	}
+	plan.Tables.LaneRow(0)[1] = 0
+	plan.Tables.Row(0)[plan.Net.Info(0).LID] = 255
+	if _, err := OfTables(plan.Tables); err == nil || !strings.Contains(err.Error(), "missing entry") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestInstallRestores has each step fail once the second plan is to be loaded.
 func TestInstallRestores(t *testing.T) {
 	for _, c := range []struct {

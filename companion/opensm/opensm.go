@@ -15,6 +15,7 @@
 package opensm
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -45,7 +46,7 @@ type Options struct {
 
 // Routes are a plan as forwarding tables.
 type Routes struct {
-	Plan   *plan.Plan
+	Plan   *plan.Plan       // nil: the tables are no plan's
 	Net    *network.Network // with the LIDs of Tables, without the plan's dead cables
 	places *Places
 	Tables *lft.Tables
@@ -99,6 +100,22 @@ func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 	r.Net = r.Net.Without(places.dead(p.Tree), nil)
 	r.lmc = int(r.Net.Info(0).LMC)
 	b.fill(r)
+	return r, r.check()
+}
+
+// OfTables takes tables with one path to a LID that no plan has made, such as an engine's, and
+// checks them as Compute does: every switch with hosts must lead to every host. The network is
+// to be one as OpenSM sees it, with its LIDs.
+func OfTables(t *lft.Tables) (*Routes, error) {
+	switch lanes := t.Lanes(); {
+	case t.Net.Hosts() == 0:
+		return nil, errors.New("no hosts")
+	case lanes > 1:
+		return nil, fmt.Errorf("the routes need %d virtual lanes, and OpenSM's engine file gives them one", lanes)
+	case !keep(t.Net, 0):
+		return nil, errors.New("LIDs overlap or are missing, or hosts have different LMCs")
+	}
+	r := &Routes{Net: t.Net, Tables: t, lmc: int(t.Net.Info(0).LMC), kept: true, capacity: Capacity}
 	return r, r.check()
 }
 
