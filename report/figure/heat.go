@@ -1,0 +1,174 @@
+package figure
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// A Heat is a map of numbers: how much there is in each column of each row.
+type Heat struct {
+	Title string
+	Rows  []string
+	Cells [][]float64 // by row; NaN, and what a row is shorter than others, is not there
+}
+
+// HeatMap returns a figure of maps, three beside each other, with one scale from 0 to the
+// greatest number of all. The axes are those of every map; of says what is counted.
+func HeatMap(title, x, y, of string, maps []Heat) *Figure {
+	f := &Figure{Name: "heat", Title: title + " (grey: none)", Caption: "Each square is one " + x + ". Darker is more; grey is none.", Missing: "There is no " + x + "."}
+	f.Data.Columns = []string{"map", y, "column", of}
+	most := 0.0
+	for _, m := range maps {
+		for i, row := range m.Cells {
+			for k, v := range row {
+				if !math.IsNaN(v) {
+					most = max(most, v)
+					f.Data.add(m.Title, m.Rows[i], whole(k), fmt.Sprint(v))
+				}
+			}
+		}
+	}
+	for i, m := range maps {
+		if p := m.panel(i, x, y, of, max(most, 1)); len(f.Data.Rows) > 0 {
+			f.Panels = append(f.Panels, p)
+		}
+	}
+	return f
+}
+
+// shades are the colours of a map: not there, 0, and the ramp from little, light, to much, dark.
+var shades = func() color.Palette {
+	p := color.Palette{color.RGBA{}, Faint}
+	for i := range steps {
+		p = append(p, ramp[steps-i])
+	}
+	return p
+}()
+
+// shade is the place of a number in shades.
+func shade(v, most float64) uint8 {
+	switch {
+	case math.IsNaN(v):
+		return 0
+	case v == 0:
+		return 1
+	}
+	return 2 + uint8(math.Round(min(1, v/most)*(steps-1)))
+}
+
+func (h Heat) columns() int {
+	most := 0
+	for _, row := range h.Cells {
+		most = max(most, len(row))
+	}
+	return most
+}
+
+// extent says what the greatest number is, and how often there is none.
+func (h Heat) extent() string {
+	most, none := 0.0, 0
+	for _, row := range h.Cells {
+		for _, v := range row {
+			if v == 0 {
+				none++
+			} else if v > most {
+				most = v
+			}
+		}
+	}
+	return fmt.Sprintf("at most %s, %d without", scaleLabel(most), none)
+}
+
+// picture paints the map, the first row at the top.
+func (h Heat) picture(most float64) *image.Paletted {
+	rows, columns := len(h.Cells), h.columns()
+	side := max(1, 500/max(rows, columns, 1))
+	img := image.NewPaletted(image.Rect(0, 0, columns*side, rows*side), shades)
+	for i, row := range h.Cells {
+		for k, v := range row {
+			for y := i * side; y < (i+1)*side; y++ {
+				for x := k * side; x < (k+1)*side; x++ {
+					img.Pix[y*img.Stride+x] = shade(v, most)
+				}
+			}
+		}
+	}
+	return img
+}
+
+func (h Heat) panel(index int, x, y, of string, most float64) Panel {
+	rows, columns := float64(len(h.Cells)), float64(h.columns())
+	p := newPlot()
+	p.X.Label.Text, p.Y.Label.Text = x, y
+	p.X.Min, p.X.Max = -0.5, columns*1.2
+	p.Y.Min, p.Y.Max = -0.5, rows-0.5
+	p.X.LineStyle.Width, p.Y.LineStyle.Width = 0, 0
+	p.X.Tick.Marker, p.Y.Tick.Marker = plot.ConstantTicks(h.numbers()), plot.ConstantTicks(h.names())
+	p.Y.Tick.Length = 0
+	p.Add(plotter.NewImage(h.picture(most), -0.5, -0.5, columns-0.5, rows-0.5), brush(func(c draw.Canvas, p *plot.Plot) {
+		for i := 1.0; i < rows && rows <= 40; i++ {
+			a, b := at(c, p, -0.5, i-0.5), at(c, p, columns-0.5, i-0.5)
+			c.StrokeLine2(line(Paper, 0.75), a.X, a.Y, b.X, b.Y)
+		}
+		for i := 1.0; i < columns && columns <= 40; i++ {
+			a, b := at(c, p, i-0.5, -0.5), at(c, p, i-0.5, rows-0.5)
+			c.StrokeLine2(line(Paper, 0.75), a.X, a.Y, b.X, b.Y)
+		}
+		h.scale(c, p, most, of)
+	}))
+	return Panel{Title: h.Title + ": " + h.extent(), Case: index, plot: p, width: panelWidth, height: min(max(150, 50+vg.Length(12*rows)), 520)}
+}
+
+// names are the rows, as many as have room.
+func (h Heat) names() (out []plot.Tick) {
+	for i := 0; i < len(h.Rows); i += 1 + len(h.Rows)/40 {
+		out = append(out, plot.Tick{Value: rowAt(i, len(h.Rows)), Label: h.Rows[i]})
+	}
+	return out
+}
+
+// numbers are the columns, counted from 1.
+func (h Heat) numbers() (out []plot.Tick) {
+	step := max(1, int(stepOf(float64(h.columns()), 6)))
+	for i := range h.columns() {
+		if i == 0 || (i+1)%step == 0 {
+			out = append(out, plot.Tick{Value: float64(i), Label: whole(i + 1)})
+		}
+	}
+	return out
+}
+
+// scale draws the colours to the right of the map, 0 at the bottom.
+func (h Heat) scale(c draw.Canvas, p *plot.Plot, most float64, of string) {
+	rows, columns := float64(len(h.Cells)), float64(h.columns())
+	left, right := columns*1.03, columns*1.07
+	y := func(share float64) float64 { return rows*share - 0.5 }
+	for i := range steps + 1 { // each up to the top, so that no seam shows between two
+		c.FillPolygon(shades[1+i], box(at(c, p, left, y(float64(i)/(steps+1))), at(c, p, right, y(1))))
+	}
+	style := textStyle(smallSize-0.5, Ink)
+	for _, share := range []float64{0, 0.5, 1} {
+		pt := at(c, p, right, y(share))
+		pt.Y -= vg.Length(share) * (smallSize - 1)
+		c.FillText(style, vg.Point{X: pt.X + 3, Y: pt.Y}, scaleLabel(most*share))
+	}
+	style.Rotation = math.Pi / 2
+	style.XAlign, style.YAlign = draw.XCenter, draw.YTop
+	pt := at(c, p, right, y(0.28))
+	c.FillText(style, vg.Point{X: pt.X + 4, Y: pt.Y}, of)
+}
+
+// Add puts a number at the end of a row, the last row or a new one.
+func (h *Heat) Add(row int, name string, v float64) {
+	if row == len(h.Rows) {
+		h.Rows, h.Cells = append(h.Rows, name), append(h.Cells, nil)
+	}
+	h.Cells[row] = append(h.Cells[row], v)
+}

@@ -1,0 +1,46 @@
+package figure
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestHeatMap(t *testing.T) {
+	var before, after Heat
+	before.Title, after.Title = "before", "after"
+	for row, name := range []string{"s1_0", "s1_1"} {
+		before.Add(row, name, 160)
+		before.Add(row, name, 0)
+		after.Add(row, name, 60)
+	}
+	after.Cells[1][0] = math.NaN() // a dead cable
+	f := HeatMap("routes", "cable", "switch", "routes", []Heat{before, after})
+	var svg bytes.Buffer
+	if err := f.WriteSVG(&svg); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"before: at most 160, 2 without", "after: at most 60, 0 without", "grey: none", "s1_1", ">80<"} {
+		if !strings.Contains(svg.String(), want) {
+			t.Errorf("the drawing does not say %q", want)
+		}
+	}
+	if strings.Count(svg.String(), ">160<") != 2 {
+		t.Error("the maps have not one scale")
+	}
+	var csv bytes.Buffer
+	const want = "map,switch,column,routes\nbefore,s1_0,0,160\nbefore,s1_0,1,0\nbefore,s1_1,0,160\nbefore,s1_1,1,0\nafter,s1_0,0,60\n"
+	if err := f.Data.WriteCSV(&csv); err != nil || csv.String() != want {
+		t.Errorf("%s, %v", csv.String(), err)
+	}
+	if err := HeatMap("", "cable", "switch", "routes", []Heat{{}}).WriteSVG(&svg); !errors.Is(err, ErrNothing) {
+		t.Errorf("%v", err)
+	}
+	for v, want := range map[float64]uint8{0: 1, 0.001: 2, 1: 65, 2: 65} {
+		if got := shade(v, 1); got != want || int(got) >= len(shades) {
+			t.Errorf("%g has shade %d of %d, want %d", v, got, len(shades), want)
+		}
+	}
+}
