@@ -38,7 +38,7 @@ func plotAction(c *cli.Context) error {
 	if !slices.Contains(figure.Names(), name) {
 		return usagef("plot: no figure %q; there are %s", name, strings.Join(figure.Names(), ", "))
 	}
-	write, err := writerFor(out)
+	write, err := writerFor("out", out)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func plotAction(c *cli.Context) error {
 }
 
 // writerFor says how a figure is written to a file of this name.
-func writerFor(out string) (func(*figure.Figure, io.Writer) error, error) {
+func writerFor(flag, out string) (func(*figure.Figure, io.Writer) error, error) {
 	switch strings.ToLower(filepath.Ext(out)) {
 	case ".svg":
 		return (*figure.Figure).WriteSVG, nil
@@ -79,7 +79,7 @@ func writerFor(out string) (func(*figure.Figure, io.Writer) error, error) {
 			return writeData, nil
 		}
 	}
-	return nil, usagef("--out %s: ends in none of .svg, .png, .csv", out)
+	return nil, usagef("--%s %s: ends in none of .svg, .png, .csv", flag, out)
 }
 
 func writeData(f *figure.Figure, w io.Writer) error { return f.Data.WriteCSV(w) }

@@ -25,7 +25,7 @@ func routesFollowCommand() *cli.Command {
 	return command(&cli.Command{
 		Name:  "follow",
 		Usage: "stay beside a running OpenSM: when a link dies or comes back, plan anew and have OpenSM load the tables",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "topology", Aliases: []string{"t"}, Usage: "the network with all its cables, `FILE`, such as the output of ibnetdiscover on a good day"},
 			&cli.StringFlag{Name: "tree", Usage: "fat tree in `NOTATION` that the network is (default: found in it, all hosts servers)"},
 			&cli.StringFlag{Name: "fill", Usage: "with --tree: servers on each leaf, `N,N,…` (default: all ports)"},
@@ -34,21 +34,37 @@ func routesFollowCommand() *cli.Command {
 			&cli.DurationFlag{Name: "debounce", Value: 50 * time.Millisecond, Usage: "how long to wait for more after a link has changed, `DURATION`"},
 			&cli.StringFlag{Name: "store", Usage: "plans made beforehand, `DIR` of evbench whatif --save; what it lacks is computed"},
 			&cli.StringFlag{Name: "objective", Usage: "what plans that are computed make least: `phases|paths|balanced` (default: phases)"},
-			&cli.StringFlag{Name: "dir", Usage: "`DIR` with OpenSM's lfts_file " + opensm.LFTsFile + "; it must exist"},
 			&cli.IntFlag{Name: "lmc", Usage: "at least 2^`N` LIDs for a host; OpenSM must have given them"},
 			&cli.IntFlag{Name: "capacity", Value: opensm.Capacity, Usage: "`ENTRIES` of a switch's forwarding table"},
 			&cli.IntFlag{Name: "pid", Usage: "OpenSM's process `N`"},
-			&cli.StringFlag{Name: "log", Value: "/var/log/opensm.log", Usage: "`FILE` that OpenSM logs to; it may be rotated"},
-			&cli.StringFlag{Name: "dump", Value: "dump_lfts", Usage: "`COMMAND` that prints the tables of all switches"},
 			&cli.StringFlag{Name: "discover", Value: "ibnetdiscover", Usage: "`COMMAND` that prints the network as it is"},
-			&cli.DurationFlag{Name: "wait", Value: 2 * time.Minute, Usage: "how long OpenSM, --dump and --discover may take each, `DURATION`"},
 			&cli.BoolFlag{Name: "json", Usage: "print a JSON document for each step, one a line"},
-		},
+		}, loadedFlags()...),
 		Action: routesFollowAction,
 	}, "  ibnetdiscover > fabric.net\n"+
 		"  evbench routes follow -t fabric.net --dir /etc/evbench --pid $(pidof opensm)\n\n"+
 		"Before, start OpenSM with tables of a plan: evbench routes install --help. It runs until it is interrupted;\n"+
 		"what is installed stays.")
+}
+
+// loadedFlags say how a running OpenSM loads tables, and what of it is seen; --pid is the
+// command's own.
+func loadedFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "dir", Usage: "`DIR` with OpenSM's lfts_file " + opensm.LFTsFile + "; it must exist"},
+		&cli.StringFlag{Name: "log", Value: "/var/log/opensm.log", Usage: "`FILE` that OpenSM logs to; it may be rotated"},
+		&cli.StringFlag{Name: "dump", Value: "dump_lfts", Usage: "`COMMAND` that prints the tables of all switches"},
+		&cli.DurationFlag{Name: "wait", Value: 2 * time.Minute, Usage: "how long OpenSM and each command may take, `DURATION`"},
+	}
+}
+
+// loadedBy is what those flags say.
+func loadedBy(c *cli.Context) opensm.InstallOptions {
+	dump := strings.Fields(c.String("dump"))
+	return opensm.InstallOptions{
+		Dir: c.String("dir"), PID: c.Int("pid"), LogFile: c.String("log"), Wait: c.Duration("wait"),
+		ReadBack: opensm.Command(dump[0], dump[1:]...),
+	}
 }
 
 func routesFollowAction(c *cli.Context) error {
@@ -84,15 +100,12 @@ func readFollowing(c *cli.Context) (o follow.Options, err error) {
 	if o.Plans, err = followPlans(c, t); err != nil {
 		return o, err
 	}
-	dump, discover := strings.Fields(c.String("dump")), strings.Fields(c.String("discover"))
+	discover := strings.Fields(c.String("discover"))
 	o.Subnet, err = opensm.NewSubnet(s.Whole, t, opensm.SubnetOptions{
-		InstallOptions: opensm.InstallOptions{
-			Dir: c.String("dir"), PID: c.Int("pid"), LogFile: c.String("log"), Wait: c.Duration("wait"),
-			ReadBack: opensm.Command(dump[0], dump[1:]...),
-		},
-		Options:  opensm.Options{LMC: c.Int("lmc"), Capacity: c.Int("capacity")},
-		Discover: opensm.Command(discover[0], discover[1:]...),
-		Tell:     o.Out.Step,
+		InstallOptions: loadedBy(c),
+		Options:        opensm.Options{LMC: c.Int("lmc"), Capacity: c.Int("capacity")},
+		Discover:       opensm.Command(discover[0], discover[1:]...),
+		Tell:           o.Out.Step,
 	})
 	return o, usage(err)
 }
@@ -107,10 +120,8 @@ func followUsage(c *cli.Context) error {
 			return usagef("--%s is missing", name)
 		}
 	}
-	for _, name := range []string{"dump", "discover"} {
-		if len(strings.Fields(c.String(name))) == 0 {
-			return usagef("--%s: names no command", name)
-		}
+	if len(strings.Fields(c.String("discover"))) == 0 {
+		return usagef("--discover: names no command")
 	}
 	for _, name := range []string{"hold", "debounce"} {
 		if d := c.Duration(name); d < 0 {
@@ -123,14 +134,17 @@ func followUsage(c *cli.Context) error {
 	if n := c.Int("capacity"); n < 1 {
 		return usagef("--capacity %d: must be at least 1", n)
 	}
+	return canLoad(c)
+}
+
+// canLoad checks that OpenSM, its log and its directory are there.
+func canLoad(c *cli.Context) error {
 	if d := c.Duration("wait"); d <= 0 {
 		return usagef("--wait %s: must be more than 0", d)
 	}
-	return canFollow(c)
-}
-
-// canFollow checks that OpenSM, its log and its directory are there.
-func canFollow(c *cli.Context) error {
+	if len(strings.Fields(c.String("dump"))) == 0 {
+		return usagef("--dump: names no command")
+	}
 	if err := isDir(c.String("dir")); err != nil {
 		return usagef("--dir: %w", err)
 	}

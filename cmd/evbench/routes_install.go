@@ -171,14 +171,10 @@ func installNetwork(c *cli.Context, p *plan.Plan) (*network.Network, error) {
 
 // loadOpenSM installs into a running OpenSM.
 func loadOpenSM(c *cli.Context, routes *opensm.Routes, r *installReport) error {
-	dump := strings.Fields(c.String("dump"))
-	if len(dump) == 0 {
+	if len(strings.Fields(c.String("dump"))) == 0 {
 		return usagef("--dump: names no command")
 	}
-	err := opensm.Install(c.Context, routes, opensm.InstallOptions{
-		Dir: c.String("dir"), PID: c.Int("pid"), LogFile: c.String("log"),
-		ReadBack: opensm.Command(dump[0], dump[1:]...), Wait: c.Duration("wait"),
-	})
+	err := opensm.Install(c.Context, routes, loadedBy(c))
 	if _, tried := errors.AsType[*opensm.InstallError](err); err != nil && !tried {
 		return usage(err) // nothing was done
 	}

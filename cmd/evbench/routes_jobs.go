@@ -3,10 +3,10 @@ package main
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -14,60 +14,82 @@ import (
 	"evbench/internal/atomicfile"
 	"evbench/routing/lft"
 	"evbench/study/jobs"
-	"evbench/topology/netfile"
 )
 
 func routesJobsCommand() *cli.Command {
-	return computing(&cli.Command{
+	cmd := computing(&cli.Command{
 		Name:      "jobs",
 		Usage:     "route for the jobs that run: balance the routes within jobs, as those between jobs carry nothing",
 		ArgsUsage: "JOBS",
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "topology", Aliases: []string{"t"}, Usage: "network in `NOTATION|FILE`, as for evbench topo show"},
 		}, networkFlags(), []cli.Flag{
+			&cli.StringFlag{Name: "queue", Usage: "`COMMAND` that prints the jobs, in place of JOBS"},
+			&cli.StringFlag{Name: "discover", Usage: "`COMMAND` that prints the network as it is, such as ibnetdiscover, in place of --topology"},
 			&cli.StringFlag{Name: "classes", Usage: "`FILE` of lines \"io: node,node\" and \"other: node*\": what does not compute"},
 			&cli.StringFlag{Name: "last", Usage: "list of the last time, `FILE`: say what has changed since, and replace it"},
+			&cli.IntFlag{Name: "lanes", Usage: "where routes can deadlock, give them virtual lanes, at most `N`"},
 			&cli.StringFlag{Name: "placement", Value: "listed", Usage: "`WHERE` jobs run: listed, or random, for which JOBS may be sizes such as 3x60"},
 			&cli.IntFlag{Name: "draws", Value: 100, Usage: "random placements, `N`"},
-			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the tables to `FILE` for OpenSM's engine file, unless it has them already"},
-			&cli.IntFlag{Name: "pid", Usage: "OpenSM's process `N`: signal it (SIGHUP) when --out was written"},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON document"},
+			&cli.BoolFlag{Name: "steps", Usage: "random: every combination of the steps of the algorithm, not three"},
+			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the tables to `FILE`, unless it has them already"},
+			&cli.StringFlag{Name: "format", Value: "lft", Usage: "`FORM` of --out: lft (for OpenSM's engine file), json (with virtual lanes)"},
+			&cli.StringFlag{Name: "heat", Usage: "draw the routes on each cable, before and after, to `FILE`, whose ending says how: .svg, .png or .csv"},
+			&cli.IntFlag{Name: "pid", Usage: "OpenSM's process `N`: signal it (SIGHUP) when --out was written, or have it load the tables of --dir"},
+		}, loadedFlags(), []cli.Flag{
+			&cli.BoolFlag{Name: "follow", Usage: "look at the jobs again and again, and route anew when those across switches have changed"},
+			&cli.DurationFlag{Name: "every", Value: 30 * time.Second, Usage: "how often --follow looks, `DURATION`"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON document; with --follow one for each line"},
 		}),
 		Action: routesJobsAction,
-	}, "  squeue -h -o '%A %N' | evbench routes jobs - -t fabric.txt --last jobs.last -o lft.txt --pid $(pidof opensm)\n"+
+	}, "  squeue -h -o %A:%N | evbench routes jobs - -t fabric.txt --last jobs.last -o lft.txt --pid $(pidof opensm)\n"+
+		"  evbench routes jobs --follow --queue 'squeue -h -o %A:%N' --discover ibnetdiscover --dir /etc/evbench --pid $(pidof opensm)\n"+
 		"  evbench routes jobs 3x60 -t 'FT(2;18,10)' --placement random --draws 20\n\n"+
-		"JOBS is a file, or - for standard input, of lines \"job: node,node\" or of what squeue prints.")
+		"JOBS is a file, or - for standard input, of lines \"job: node,node\" or of what squeue prints. With --dir OpenSM loads\n"+
+		"the tables and they are read back, as by evbench routes install. --follow runs until it is interrupted; what is\n"+
+		"installed stays.")
+	compute := cmd.Action
+	cmd.Action = func(c *cli.Context) error {
+		if c.Bool("follow") || c.IsSet("dir") {
+			return routesJobsAction(c) // puts earlier files back when it is told to end
+		}
+		return compute(c)
+	}
+	return cmd
 }
 
 func routesJobsAction(c *cli.Context) error {
 	if err := jobsUsage(c); err != nil {
 		return err
 	}
-	s, err := readSource(c, c.String("topology"))
-	if err != nil {
-		return err
-	}
 	if c.String("placement") == "random" {
-		return randomJobs(c, s)
+		return randomJobs(c)
 	}
-	list, err := readJobs(c.Args().First())
+	f, err := newFollowing(c)
 	if err != nil {
 		return err
 	}
-	classes, err := readJobClasses(c.String("classes"))
-	if err != nil {
-		return err
+	if c.Bool("follow") {
+		return followJobs(c, f)
 	}
-	r := jobs.NewRouted(c.String("topology"))
-	p := r.Place(s.Net, list, classes)
-	if r.Change, err = changeSince(c.String("last"), list); err != nil {
-		return err
-	}
-	tables, err := r.Route(s.Net, p)
+	n, err := f.Network(c.Context)
 	if err != nil {
 		return usage(err)
 	}
-	if err := writeJobTables(c, r, tables); err != nil {
+	list, err := f.List(c.Context)
+	if err != nil {
+		return usage(err)
+	}
+	r := jobs.NewRouted(f.Source)
+	p := r.Place(n, list, f.Classes)
+	if r.Change, err = changeSince(c.String("last"), list); err != nil {
+		return err
+	}
+	tables, err := r.Route(n, p, f.Lanes)
+	if err != nil {
+		return usage(err)
+	}
+	if err := f.Install(c.Context, r, tables); err != nil {
 		return err
 	}
 	if err := saveJobs(c.String("last"), list); err != nil {
@@ -80,36 +102,106 @@ func routesJobsAction(c *cli.Context) error {
 }
 
 func jobsUsage(c *cli.Context) error {
-	if err := needArgs(c, 1, 1, "JOBS"); err != nil {
-		return err
+	if c.String("queue") == "" {
+		if err := needArgs(c, 1, 1, "JOBS"); err != nil {
+			return err
+		}
+	} else if c.Args().Present() {
+		return usagef("%s: --queue prints the jobs", c.Args().First())
 	}
 	switch {
-	case c.String("topology") == "":
-		return usagef("--topology is missing, for example -t 'FT(2;4,8)'")
+	case (c.String("topology") == "") == (c.String("discover") == ""):
+		return usagef("--topology is missing, for example -t 'FT(2;4,8)', or --discover in place of it")
 	case !slices.Contains([]string{"listed", "random"}, c.String("placement")):
 		return usagef("--placement %q: there are listed and random", c.String("placement"))
+	case !slices.Contains([]string{"lft", "json"}, c.String("format")):
+		return usagef("--format %q: there are lft and json", c.String("format"))
 	case c.Int("draws") < 1 || c.Int("draws") > mostPhases:
 		return usagef("--draws %d: must be 1..%d", c.Int("draws"), mostPhases)
+	case c.Int("lanes") < 0 || c.Int("lanes") > lft.MaxLanes || c.IsSet("lanes") && c.Int("lanes") == 0:
+		return usagef("--lanes %d: must be 1..%d", c.Int("lanes"), lft.MaxLanes)
 	case c.IsSet("pid") && c.Int("pid") < 1:
 		return usagef("--pid %d is no process", c.Int("pid"))
-	case c.IsSet("pid") && c.String("out") == "":
-		return usagef("--pid: nothing to signal without --out")
-	case c.String("placement") == "random":
-		for _, flag := range []string{"out", "pid", "last", "classes"} {
-			if c.IsSet(flag) {
-				return usagef("--%s is for --placement listed", flag)
+	case c.Duration("every") <= 0:
+		return usagef("--every %s: must be more than 0", c.Duration("every"))
+	}
+	if err := jobsFlagsFit(c); err != nil {
+		return err
+	}
+	return jobsFiles(c)
+}
+
+// jobsFlagsFit refuses flags that say nothing together.
+func jobsFlagsFit(c *cli.Context) error {
+	refuse := func(why string, names ...string) error {
+		for _, name := range names {
+			if c.IsSet(name) {
+				return usagef("--%s %s", name, why)
 			}
 		}
+		return nil
 	}
-	if c.String("out") != "" && c.String("last") != "" {
-		if err := atomicfile.Check(c.String("out"), c.String("last")); err != nil {
+	var errs []error
+	if c.String("placement") == "random" {
+		errs = append(errs, refuse("is for --placement listed", "out", "format", "pid", "last", "classes", "dir", "queue", "discover", "lanes", "heat", "follow"))
+	} else {
+		errs = append(errs, refuse("is for --placement random", "steps", "draws"))
+	}
+	if c.Bool("follow") {
+		errs = append(errs, refuse("is for one look at the jobs: --follow knows what it saw last", "last", "heat"))
+		if c.Args().First() == "-" {
+			errs = append(errs, usagef("standard input can be read once: --follow needs a file, or --queue"))
+		}
+	} else {
+		errs = append(errs, refuse("is for --follow", "every"))
+	}
+	if c.IsSet("discover") {
+		errs = append(errs, refuse("is for --topology", "down", "down-random", "lmc", "lids", "roots"))
+	}
+	if c.IsSet("dir") {
+		errs = append(errs, refuse("is for tables without --dir", "out", "format"))
+		if !c.IsSet("pid") {
+			errs = append(errs, usagef("--dir: OpenSM's process is missing, --pid"))
+		}
+	} else {
+		errs = append(errs, refuse("is for --dir", "log", "dump"))
+	}
+	if c.IsSet("pid") && c.String("format") == "json" {
+		errs = append(errs, usagef("--format json is not what OpenSM reads, and --pid would have it read"))
+	}
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// jobsFiles checks what is outside: better now than when tables are there.
+func jobsFiles(c *cli.Context) error {
+	var names []string
+	for _, flag := range []string{"out", "last", "heat"} {
+		if name := c.String(flag); name != "" {
+			names = append(names, name)
+		}
+	}
+	if name := c.String("heat"); name != "" {
+		if _, err := writerFor("heat", name); err != nil {
+			return err
+		}
+	}
+	if len(names) > 1 {
+		if err := atomicfile.Check(names...); err != nil {
 			return usage(err)
 		}
 	}
-	if c.IsSet("pid") { // better now than when the file is written
-		if err := isRunning(c.Int("pid"), ""); err != nil {
-			return err
-		}
+	switch {
+	case c.IsSet("dir"):
+		return canLoad(c)
+	case c.IsSet("pid") && c.String("out") == "":
+		return usagef("--pid: nothing to signal without --out or --dir")
+	case c.IsSet("pid"):
+		return isRunning(c.Int("pid"), "")
 	}
 	return nil
 }
@@ -171,36 +263,6 @@ func saveJobs(name string, list []jobs.Job) error {
 	return atomicfile.Write(name, func(w io.Writer) error { return jobs.Write(w, list) })
 }
 
-// writeJobTables writes tables that the file of --out does not have, and says so to OpenSM.
-func writeJobTables(c *cli.Context, r *jobs.Routed, t *lft.Tables) error {
-	name := c.String("out")
-	if name == "" {
-		return nil
-	}
-	if lost := r.Lost(); lost > 0 {
-		return fmt.Errorf("%d routes within jobs lead nowhere: %s is not written", lost, name)
-	}
-	var text bytes.Buffer
-	if err := t.WriteDump(&text); err != nil {
-		return err
-	}
-	r.Asked = true
-	if old, err := atomicfile.Read(name, int64(text.Len())); err == nil && bytes.Equal(old, text.Bytes()) {
-		return nil
-	}
-	if err := atomicfile.Write(name, func(w io.Writer) error { _, err := w.Write(text.Bytes()); return err }); err != nil {
-		return err
-	}
-	if r.Written = true; !c.IsSet("pid") {
-		return nil
-	}
-	if err := reload(c.Int("pid")); err != nil {
-		return fmt.Errorf("%s is written, but not heard of: %w", name, err)
-	}
-	r.Signalled = true
-	return nil
-}
-
 // isRunning checks that --pid is OpenSM, which writes this log.
 func isRunning(pid int, log string) error {
 	sm, err := opensm.Running(pid, log)
@@ -219,12 +281,20 @@ func reload(pid int) error {
 }
 
 // randomJobs scatters the jobs over the hosts, again and again.
-func randomJobs(c *cli.Context, s *netfile.Source) error {
+func randomJobs(c *cli.Context) error {
+	s, err := readSource(c, c.String("topology"))
+	if err != nil {
+		return err
+	}
 	sizes, err := jobSizes(c.Args().First())
 	if err != nil {
 		return err
 	}
-	draws, err := jobs.DrawPlacements(c.Context, s.Net, sizes, c.Uint64("seed"), c.Int("draws"))
+	ways := jobs.Compared
+	if c.Bool("steps") {
+		ways = jobs.AllWays
+	}
+	draws, err := jobs.DrawPlacements(c.Context, s.Net, sizes, c.Uint64("seed"), c.Int("draws"), ways)
 	switch {
 	case c.Context.Err() != nil:
 		return err

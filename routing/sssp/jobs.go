@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"evbench/routing/lft"
 	"evbench/topology/network"
@@ -16,10 +17,45 @@ type Placement struct {
 	Jobs [][]network.Node
 	// IO are storage hosts and Other those for anything else; the rest compute.
 	IO, Other []network.Node
-	// Published takes routes as the published algorithm does. In it the switches
-	// do not see each other's routes to the same host and often pick the same
-	// cable; with few weights and many switches that undoes the balance.
-	Published bool
+	// Without leaves steps of the algorithm out. Without LookAhead it is the published
+	// one, without all of them SSSP.
+	Without Steps
+}
+
+// Steps are what Jobs does otherwise than SSSP.
+type Steps uint8
+
+// The steps: the first two are the published algorithm's, the third is new.
+const (
+	// BySize routes to the hosts of large jobs first, job after job, where SSSP goes from
+	// switch to switch.
+	BySize Steps = 1 << iota
+	// OwnRoutes has cables grow heavier by routes within jobs alone, where SSSP counts all.
+	OwnRoutes
+	// LookAhead has each switch see the routes to the same host that switches farther away
+	// have taken; in SSSP all follow the weights that were there before that host.
+	LookAhead
+
+	AllSteps = BySize | OwnRoutes | LookAhead
+)
+
+// engine names the tables.
+func (p *Placement) engine() string {
+	switch p.Without & AllSteps {
+	case 0:
+		return "sar"
+	case LookAhead:
+		return "sar-published"
+	case AllSteps:
+		return "sssp"
+	}
+	name := "sar without"
+	for i, step := range []string{"order", "own routes", "look-ahead"} {
+		if p.Without&(1<<i) != 0 {
+			name += " " + step + ","
+		}
+	}
+	return strings.TrimSuffix(name, ",")
 }
 
 // Jobs returns the tables of the scheduling-aware engine sar: SSSP in which
@@ -27,21 +63,18 @@ type Placement struct {
 // hosts of the same job (Domke and Hoefler, Algorithm 1). Hosts of large jobs
 // come first, then compute hosts without a job, storage, all other hosts, and
 // switches; these, of which no job tells anything, count routes from everywhere,
-// as SSSP does. Of shortest routes, unless it is to be as published, each switch
-// takes the one whose fullest cable is least full, after what switches farther
-// away have taken. Within a class and a size, hosts of one job stay together;
-// the paper leaves that open. With lanes > 0 the routes also get lanes, as DFSSSP's do.
-// As SSSP, and O(J²) for J hosts of one job.
+// as SSSP does. Of shortest routes, each switch takes the one whose fullest cable is
+// least full, after what switches farther away have taken; the paper's algorithm does
+// not. Within a class and a size, hosts of one job stay together; the paper leaves that
+// open. With lanes > 0 the routes also get lanes such that none can deadlock, as few of
+// those as DFSSSP finds, or the error is a tooFewLanes: where DFSSSP spreads routes over
+// lanes left over, these leave them free. As SSSP, and O(J²) for J hosts of one job.
 func Jobs(n *network.Network, p Placement, lanes int) (*lft.Tables, error) {
-	engine := "sar"
-	if p.Published {
-		engine = "sar-published"
-	}
-	r, err := newRouter(n, engine)
+	r, err := newRouter(n, p.engine())
 	if err != nil {
 		return nil, err
 	}
-	if !p.Published {
+	if p.Without&LookAhead == 0 {
 		r.spread = newSpread(r.search)
 	}
 	a, err := newAware(r, p)
@@ -50,16 +83,18 @@ func Jobs(n *network.Network, p Placement, lanes int) (*lft.Tables, error) {
 	}
 	for _, d := range a.destinations(p) {
 		routes := r.all
-		if len(a.jobsOf[d.host]) > 0 {
+		if len(a.jobsOf[d.host]) > 0 && p.Without&OwnRoutes == 0 {
 			routes = func() []uint64 { return a.mates(d.host) }
 		}
 		r.host(d.at, d.host, routes)
 	}
 	r.switches()
 	if lanes > 0 {
-		err = r.lanes(lanes)
+		if err := r.lanes(lanes, false); err != nil {
+			return nil, err
+		}
 	}
-	return r.tables, err
+	return r.tables, nil
 }
 
 // Aware knows which hosts talk to each other.
@@ -159,6 +194,9 @@ func (a *aware) destinations(p Placement) []destination {
 			}
 			list = append(list, d)
 		}
+	}
+	if p.Without&BySize != 0 {
+		return list
 	}
 	slices.SortStableFunc(list, func(x, y destination) int {
 		return cmp.Or(cmp.Compare(x.turn, y.turn), cmp.Compare(y.size, x.size), cmp.Compare(x.job, y.job))

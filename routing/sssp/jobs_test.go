@@ -133,8 +133,8 @@ func TestIndex(t *testing.T) {
 	for seed := range 15 {
 		name, n := draw(t, seed, seed%2)
 		jobs := overlapping(n, rand.New(rand.NewPCG(uint64(seed), 5)))
-		for _, published := range []bool{false, true} {
-			tables := sar(t, n, Placement{Jobs: jobs, Published: published}, 0)
+		for without := range AllSteps + 1 {
+			tables := sar(t, n, Placement{Jobs: jobs, Without: without}, 0)
 			got := Index(tables, jobs)
 			if most, lost := slowIndex(tables, jobs); got.Max != most || got.Lost != lost {
 				t.Errorf("%s: %+v, counted %d routes, %d lost", name, got, most, lost)
@@ -246,10 +246,56 @@ func TestSARRoutesAll(t *testing.T) {
 	for seed := range 20 {
 		name, n := draw(t, seed, seed%3)
 		jobs := overlapping(n, rand.New(rand.NewPCG(uint64(seed), 8)))
-		p := Placement{Jobs: jobs, IO: []network.Node{0}, Other: []network.Node{1}, Published: seed%2 == 0}
+		p := Placement{Jobs: jobs, IO: []network.Node{0}, Other: []network.Node{1}, Without: Steps(seed) % (AllSteps + 1)}
 		tables := sar(t, n, p, 8)
 		shortest(t, name, tables)
 		acyclic(t, name, tables)
+	}
+}
+
+// TestSteps: without all steps, and without jobs, there is SSSP.
+func TestSteps(t *testing.T) {
+	for seed := range 10 {
+		name, n := draw(t, seed, seed%2)
+		want := plain(t, n)
+		got := sar(t, n, Placement{Jobs: overlapping(n, rand.New(rand.NewPCG(uint64(seed), 9))), Without: AllSteps}, 0)
+		if got.Engine != "sssp" {
+			t.Errorf("%s is called %s", name, got.Engine)
+		}
+		for i := range n.Switches() {
+			if !slices.Equal(got.Row(i), want.Row(i)) {
+				t.Fatalf("%s: tables of switch %d differ from SSSP's", name, i)
+			}
+		}
+	}
+	if p := (Placement{Without: BySize | LookAhead}); p.engine() != "sar without order, look-ahead" {
+		t.Error(p.engine())
+	}
+}
+
+// TestLanesOfJobs: lanes are no more than DFSSSP needs for the same routes, and too few are
+// refused.
+func TestLanesOfJobs(t *testing.T) {
+	more := 0
+	for seed := range 20 {
+		name, n := draw(t, seed, seed%2)
+		p := Placement{Jobs: overlapping(n, rand.New(rand.NewPCG(uint64(seed), 9)))}
+		tables := sar(t, n, p, lft.MaxLanes)
+		need := tables.Lanes()
+		if free := lft.Deadlock(sar(t, n, p, 0), 1).Free(); !free && need == 1 { // the judge has no routes to switches: there may be lanes for those
+			t.Errorf("%s can deadlock, and takes one lane", name)
+		}
+		acyclic(t, name, sar(t, n, p, need))
+		if need == 1 {
+			continue
+		}
+		more++
+		if _, err := Jobs(n, p, need-1); err == nil || !strings.Contains(err.Error(), "too few to break all cycles") {
+			t.Errorf("%s with %d lanes: %v", name, need-1, err)
+		}
+	}
+	if more == 0 {
+		t.Error("no network needs lanes")
 	}
 }
 

@@ -40,8 +40,9 @@ func (e tooFewLanes) Error() string {
 // lane 0. Whenever a lane has a cycle, the routes of that dependency of it which
 // has fewest move to the next lane (Domke, Hoefler and Nagel 2011, Algorithm 2).
 // Which cycle is found first is as in OpenSM. Time grows with the length of all
-// routes and with the cycles found, each O(channels) at worst.
-func (r *router) lanes(count int) error {
+// routes and with the cycles found, each O(channels) at worst. spread uses the lanes that
+// are left over too.
+func (r *router) lanes(count int, spread bool) error {
 	if count < 1 || count > lft.MaxLanes {
 		return fmt.Errorf("%d virtual lanes: must be 1..%d", count, lft.MaxLanes)
 	}
@@ -54,7 +55,9 @@ func (r *router) lanes(count int) error {
 		return err
 	}
 	r.needed, r.perLane = needed, l.routes
-	l.split(needed)
+	if spread {
+		l.split(needed)
+	}
 	return nil
 }
 

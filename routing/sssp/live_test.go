@@ -76,7 +76,7 @@ func TestLanesOfOpenSM(t *testing.T) {
 			res := referee(t, n, "dfsssp", "-Q")
 			r, err := routed(n, "dfsssp")
 			if err == nil {
-				err = r.lanes(8)
+				err = r.lanes(8, true)
 			}
 			if err != nil {
 				t.Fatal(err)

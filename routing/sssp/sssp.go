@@ -27,7 +27,7 @@ func DFSSSP(n *network.Network, lanes int) (*lft.Tables, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.lanes(lanes); err != nil {
+	if err := r.lanes(lanes, true); err != nil {
 		return nil, err
 	}
 	return r.tables, nil

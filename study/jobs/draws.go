@@ -30,20 +30,23 @@ type Draws struct {
 type Distribution struct {
 	Routing string  `json:"routing"`
 	Max     []int64 `json:"max"`
+	// ToLeaf is in how many draws the cable with most routes, the first of equals, leads to
+	// a switch with hosts.
+	ToLeaf int `json:"to_leaf"`
 }
 
 func (d Distribution) quantile(q float64) int64 { return d.Max[int(q*float64(len(d.Max)-1)+0.5)] }
 
 // DrawPlacements scatters jobs of some sizes over the hosts, again and again, and routes
-// for them each time.
-func DrawPlacements(ctx context.Context, n *network.Network, sizes []int, seed uint64, draws int) (*Draws, error) {
+// for them each time, in each of some ways.
+func DrawPlacements(ctx context.Context, n *network.Network, sizes []int, seed uint64, draws int, ways []sssp.Steps) (*Draws, error) {
 	d := &Draws{Schema: "evbench/routes-jobs-random/1", Sizes: sizes, Seed: seed, Draws: draws}
 	for draw := range draws {
 		placed, err := scatter(sizes, n.Hosts(), seed, uint64(draw))
 		if err != nil {
 			return nil, err
 		}
-		if err := d.draw(n, placed); err != nil {
+		if err := d.draw(n, placed, ways); err != nil {
 			return nil, err
 		}
 		if err := ctx.Err(); err != nil {
@@ -58,7 +61,7 @@ func DrawPlacements(ctx context.Context, n *network.Network, sizes []int, seed u
 }
 
 // draw adds what comes of one placement.
-func (d *Draws) draw(n *network.Network, placed [][]int) error {
+func (d *Draws) draw(n *network.Network, placed [][]int, ways []sssp.Steps) error {
 	var p sssp.Placement
 	for _, hosts := range placed {
 		var job []network.Node
@@ -68,7 +71,7 @@ func (d *Draws) draw(n *network.Network, placed [][]int) error {
 		p.Jobs = append(p.Jobs, job)
 	}
 	p.Jobs = sssp.MultiSwitch(n, p.Jobs)
-	tables, err := tablesFor(n, p)
+	tables, err := tablesFor(n, p, ways)
 	if err != nil {
 		return err
 	}
@@ -80,11 +83,18 @@ func (d *Draws) draw(n *network.Network, placed [][]int) error {
 	for i, t := range tables {
 		efi := sssp.Index(t, p.Jobs)
 		d.Routings[i].Max = append(d.Routings[i].Max, efi.Max)
+		if efi.Max > 0 && hasHosts(n, n.At(efi.At.Node, int(efi.At.Port)).Node) {
+			d.Routings[i].ToLeaf++
+		}
 		if i == 0 {
 			d.Mean += efi.Mean
 		}
 	}
 	return nil
+}
+
+func hasHosts(n *network.Network, s network.Node) bool {
+	return slices.ContainsFunc(n.Ends(s), func(e network.End) bool { return e.Node != network.NoNode && n.IsHost(e.Node) })
 }
 
 // WriteJSON writes one document, schema evbench/routes-jobs-random/1.
@@ -95,13 +105,13 @@ func (d *Draws) WriteText(w io.Writer) error {
 	fmt.Fprintf(w, "%s, %d jobs, %d random placements, seed %d: greatest number of routes of jobs on a cable; the mean cable has %.1f\n",
 		d.Source, len(d.Sizes), d.Draws, d.Seed, d.Mean)
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(tab, "routing\tbest\t10 %%\tmedian\t90 %%\tworst\t\n")
+	fmt.Fprintf(tab, "routing\tbest\t10 %%\tmedian\t90 %%\tworst\tto a leaf\t\n")
 	for _, r := range d.Routings {
 		fmt.Fprintf(tab, "%s\t", r.Routing)
 		for _, q := range []float64{0, 0.1, 0.5, 0.9, 1} {
 			fmt.Fprintf(tab, "%d\t", r.quantile(q))
 		}
-		fmt.Fprintln(tab)
+		fmt.Fprintf(tab, "%d of %d\t\n", r.ToLeaf, len(r.Max))
 	}
 	return tab.Flush()
 }

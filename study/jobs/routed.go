@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"evbench/internal/show"
 	"evbench/routing/lft"
@@ -24,9 +25,14 @@ type Routed struct {
 	Unknown   []string `json:"unknown"`    // nodes that the network does not have
 	Change    *Change  `json:"change,omitempty"`
 	Routings  []Load   `json:"routings"`
-	CanLock   bool     `json:"can_deadlock"` // without virtual lanes
+	CanLock   bool     `json:"can_deadlock"` // on the lanes that there are
+	Lanes     int      `json:"lanes"`        // that the best tables take
 	Written   bool     `json:"written"`
 	Signalled bool     `json:"signalled"`
+	Installed bool     `json:"installed"` // loaded by OpenSM, read back and equal
+
+	Time  *time.Time `json:"time,omitempty"`  // where jobs are followed
+	Error string     `json:"error,omitempty"` // why nothing was done, where jobs are followed
 
 	Asked bool `json:"-"` // to write
 }
@@ -56,7 +62,8 @@ func hostsByName(n *network.Network) map[string][]network.Node {
 	return at
 }
 
-// Place finds the hosts of jobs and classes.
+// Place finds the hosts of jobs and classes. Jobs come in the order of their hosts, whatever
+// the order of the list, so that equal placements have equal routes.
 func (r *Routed) Place(n *network.Network, list []Job, classes *Classes) sssp.Placement {
 	var p sssp.Placement
 	at := hostsByName(n)
@@ -72,6 +79,7 @@ func (r *Routed) Place(n *network.Network, list []Job, classes *Classes) sssp.Pl
 	}
 	all := len(p.Jobs)
 	p.Jobs = sssp.MultiSwitch(n, p.Jobs)
+	slices.SortFunc(p.Jobs, slices.Compare)
 	r.Jobs, r.OneSwitch = len(p.Jobs), all-len(p.Jobs)
 	for _, j := range p.Jobs {
 		r.Hosts += len(j)
@@ -90,14 +98,20 @@ func (r *Routed) Place(n *network.Network, list []Job, classes *Classes) sssp.Pl
 	return p
 }
 
-// tablesFor routes without a look at jobs, as published, and better.
-func tablesFor(n *network.Network, p sssp.Placement) ([]*lft.Tables, error) {
-	plain, err := sssp.SSSP(n)
-	if err != nil {
-		return nil, err
+// Compared are the routings that are compared, by the steps they leave out: without a look at
+// jobs, as published, and better. AllWays are all that there can be.
+var (
+	Compared = []sssp.Steps{sssp.AllSteps, sssp.LookAhead, 0}
+	AllWays  = []sssp.Steps{
+		sssp.AllSteps, sssp.LookAhead | sssp.OwnRoutes, sssp.LookAhead | sssp.BySize, sssp.LookAhead,
+		sssp.BySize | sssp.OwnRoutes, sssp.OwnRoutes, sssp.BySize, 0,
 	}
-	tables := []*lft.Tables{plain}
-	for _, p.Published = range []bool{true, false} {
+)
+
+// tablesFor routes in each of some ways.
+func tablesFor(n *network.Network, p sssp.Placement, ways []sssp.Steps) ([]*lft.Tables, error) {
+	var tables []*lft.Tables
+	for _, p.Without = range ways {
 		t, err := sssp.Jobs(n, p, 0)
 		if err != nil {
 			return nil, err
@@ -107,18 +121,29 @@ func tablesFor(n *network.Network, p sssp.Placement) ([]*lft.Tables, error) {
 	return tables, nil
 }
 
-// Route routes for the jobs, and returns the tables that are best for them.
-func (r *Routed) Route(n *network.Network, p sssp.Placement) (*lft.Tables, error) {
-	tables, err := tablesFor(n, p)
+// Route routes for the jobs, and returns the tables that are best for them. If those can
+// deadlock they get lanes, up to so many; 0 leaves them as they are. Others than its author
+// judge them.
+func (r *Routed) Route(n *network.Network, p sssp.Placement, lanes int) (*lft.Tables, error) {
+	tables, err := tablesFor(n, p, Compared)
 	if err != nil {
 		return nil, err
 	}
+	last := len(tables) - 1
+	if r.CanLock = !lft.Deadlock(tables[last], 0).Free(); r.CanLock && lanes > 0 {
+		if tables[last], err = sssp.Jobs(n, p, lanes); err != nil {
+			return nil, err
+		}
+		if d := lft.Deadlock(tables[last], 0); !d.Free() {
+			return nil, fmt.Errorf("with %d virtual lanes routes still wait for each other: %s", d.Lanes, strings.Join(d.Names, ", "))
+		}
+		r.CanLock = false
+	}
+	r.Lanes = tables[last].Lanes()
 	for _, t := range tables {
 		r.Routings = append(r.Routings, Load{t.Engine, sssp.Index(t, p.Jobs)})
 	}
-	best := tables[len(tables)-1]
-	r.CanLock = !lft.Deadlock(best, 0).Free()
-	return best, nil
+	return tables[last], nil
 }
 
 // Lost is how many routes within jobs lead nowhere in the best tables.
@@ -144,16 +169,14 @@ func (r *Routed) WriteText(w io.Writer) error {
 	if len(r.Unknown) > 0 {
 		fmt.Fprintf(tab, "warning\tnot in the network: %s\n", show.Few(r.Unknown))
 	}
-	if r.CanLock {
-		fmt.Fprintf(tab, "warning\troutes can deadlock without virtual lanes, which a file for OpenSM cannot give\n")
-	}
 	switch {
-	case r.Signalled:
-		fmt.Fprintf(tab, "done\twritten, and OpenSM signalled\n")
-	case r.Written:
-		fmt.Fprintf(tab, "done\twritten\n")
-	case r.Asked:
-		fmt.Fprintf(tab, "done\tnothing: the file has these tables already\n")
+	case r.CanLock:
+		fmt.Fprintf(tab, "warning\troutes can deadlock; --lanes 8 gives them virtual lanes, as far as these suffice\n")
+	case r.Lanes > 1:
+		fmt.Fprintf(tab, "deadlock\tnone on %d virtual lanes\n", r.Lanes)
+	}
+	if done := r.done(); done != "" {
+		fmt.Fprintf(tab, "done\t%s\n", done)
 	}
 	return tab.Flush()
 }

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"evbench/internal/ibtest"
+	"evbench/routing/lft"
+	"evbench/study/jobs"
+	"evbench/topology/network"
+)
+
+// A jobsRun is evbench routes jobs --follow, which looks as often as it can.
+type jobsRun struct {
+	t     *testing.T
+	lines *bufio.Scanner
+	end   func() int // Ctrl-C, and the exit code
+}
+
+func startJobs(t *testing.T, args ...string) *jobsRun {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, to := io.Pipe()
+	code, ended := 0, make(chan struct{})
+	var errs bytes.Buffer
+	go func() {
+		defer close(ended)
+		code = run(ctx, append([]string{"evbench", "routes", "jobs", "--follow", "--every", "1ms"}, args...), to, &errs)
+		to.Close()
+	}()
+	j := &jobsRun{t: t, lines: bufio.NewScanner(out)}
+	j.end = func() int {
+		cancel()
+		for j.lines.Scan() { // what it still has to say
+		}
+		<-ended
+		if errs.Len() > 0 {
+			t.Error(errs.String())
+		}
+		return code
+	}
+	t.Cleanup(func() {
+		cancel()
+		out.Close()
+		<-ended
+	})
+	return j
+}
+
+// next returns the next line that does not say what is left out.
+func (j *jobsRun) next(without string) string {
+	j.t.Helper()
+	for j.lines.Scan() {
+		if s := j.lines.Text(); without == "" || !strings.Contains(s, without) {
+			return s
+		}
+	}
+	j.t.Fatal("it has ended")
+	return ""
+}
+
+// replace writes a file that readers see whole.
+func replace(t *testing.T, name, text string) {
+	t.Helper()
+	write(t, filepath.Dir(name), "new", text)
+	if err := os.Rename(filepath.Join(filepath.Dir(name), "new"), name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestJobsFollow: a queue that fails is said, and asked again; tables are written when jobs
+// across switches have changed; OpenSM, here a process that dies of SIGHUP, is told of them, and
+// told again where that failed.
+func TestJobsFollow(t *testing.T) {
+	dir := t.TempDir()
+	list, out := filepath.Join(dir, "jobs"), filepath.Join(dir, "lft.txt")
+	opensm := standIn(t)
+	j := startJobs(t, "--queue", "cat "+list, "-t", "FT(2;4,8)", "-o", out, "--pid", fmt.Sprint(opensm.Process.Pid))
+	for range 2 {
+		if s := j.next(""); !strings.Contains(s, "the jobs: cat: exit status 1") || !strings.HasSuffix(s, "; tried again in 1ms") {
+			t.Error(s)
+		}
+	}
+	replace(t, list, "1 h[0-7]\n2 h[8-9]\n")
+	const first = "1 jobs across switches on 8 hosts; at most 4 routes of jobs on a cable, mean 1.0 (sssp: 4); written, and OpenSM signalled"
+	if s := j.next("the jobs: cat"); !strings.HasSuffix(s, "  2 started, 0 ended, 0 moved; "+first) {
+		t.Error(s)
+	}
+	_ = opensm.Wait()
+	before, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replace(t, list, "3 h[0-7]\n") // the same hosts
+	replace(t, list, "3 h[0-11]\n")
+	for range 2 {
+		if s := j.next(""); !strings.Contains(s, "1 jobs across switches on 12 hosts") || !strings.Contains(s, "is written, but not heard of") {
+			t.Error(s)
+		}
+	}
+	if now, err := os.ReadFile(out); err != nil || bytes.Equal(now, before) {
+		t.Errorf("the tables are those of before, %v", err)
+	}
+	if code := j.end(); code != exitDone {
+		t.Errorf("exit %d", code)
+	}
+}
+
+// TestJobsFollowInstalls has a real OpenSM load tables when jobs change, and when a cable dies.
+func TestJobsFollowInstalls(t *testing.T) {
+	ibtest.Need(t)
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	n, err := network.Parse("FT(2;4,8)", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := liveOpenSM(t, n, in)
+	writeProgram(t, live, "ibnetdiscover", in("discover.sh"))
+	replace(t, in("jobs"), "1 h[0-15]\n")
+	j := startJobs(t, in("jobs"), "--discover", "sh "+in("discover.sh"), "--dir", dir, "--pid", fmt.Sprint(live.PID()),
+		"--log", in("opensm.log"), "--dump", "sh "+in("dump.sh"), "--json")
+	installed := func(hosts int) {
+		t.Helper()
+		// a sweep of OpenSM's own may have read the earlier file: it is loaded once more
+		var r jobs.Routed
+		if err := json.Unmarshal([]byte(j.next("tables read back differ in")), &r); err != nil || !r.Installed || r.Hosts != hosts || r.Time == nil || r.Error != "" {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		text, err := live.Program(t.Context(), "dump_fts").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		have, err := lft.ReadDump(bytes.NewReader(text), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := os.ReadFile(in("evbench.lfts"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := lft.ReadDump(bytes.NewReader(file), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff, err := lft.Diff(want, have); err != nil || diff.Total() > 0 {
+			t.Errorf("the switches hold other tables: %+v, %v", diff, err)
+		}
+		if c := lft.Check(have, lft.Options{}); !c.OK() {
+			t.Errorf("%+v", c.Offences)
+		}
+	}
+	installed(16)
+	replace(t, in("jobs"), "1 h[0-15]\n2 h[16-31]\n")
+	installed(32)
+	end, err := network.Names(n).End("s1_0/5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := live.Pull(end); err != nil {
+		t.Fatal(err)
+	}
+	dead, err := n.Degrade([]string{"s1_0/5"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n = dead
+	installed(32)
+	if code := j.end(); code != exitDone {
+		t.Errorf("exit %d", code)
+	}
+}

@@ -1,0 +1,47 @@
+package jobs
+
+import "evbench/topology/network"
+
+// An Edge is a cable between switches, with the routes of jobs on it in each direction.
+type Edge struct {
+	Low, High   string  // the switches; Low is nearer the hosts
+	Row, Column int     // which of the lower switches, and which of its cables up, from 0
+	Up, Down    []int64 // routes, by routing, in the order of Routings
+}
+
+// Edges returns the cables of the network that was routed, by lower switch and port.
+func (r *Routed) Edges(n *network.Network) []Edge {
+	level, err := network.Ranks(n, nil)
+	if err != nil {
+		level = make([]int, n.Nodes()) // no tree: a cable belongs to the first of its switches
+	}
+	at := map[network.End]int{} // in EFI.Routes
+	for s := range n.Switches() {
+		for p, far := range n.Ends(n.Switch(s)) {
+			if far.Node != network.NoNode && !n.IsHost(far.Node) {
+				at[network.End{Node: n.Switch(s), Port: uint8(p + 1)}] = len(at)
+			}
+		}
+	}
+	var out []Edge
+	rows := 0
+	for s := range n.Switches() {
+		low, columns := n.Switch(s), 0
+		for p, far := range n.Ends(low) {
+			end := network.End{Node: low, Port: uint8(p + 1)}
+			if i, ok := at[end]; !ok || level[far.Node] < level[low] || level[far.Node] == level[low] && at[far] < i {
+				continue
+			}
+			e := Edge{Low: n.Info(low).Name, High: n.Info(far.Node).Name, Row: rows, Column: columns}
+			for _, l := range r.Routings {
+				e.Up, e.Down = append(e.Up, l.EFI.Routes[at[end]]), append(e.Down, l.EFI.Routes[at[far]])
+			}
+			out = append(out, e)
+			columns++
+		}
+		if columns > 0 {
+			rows++
+		}
+	}
+	return out
+}

@@ -1,0 +1,194 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"evbench/routing/lft"
+	"evbench/topology/network"
+)
+
+// A script is what the queue says at each look, with the network, and what becomes of the
+// tables.
+type script struct {
+	list    string // "!" begins an error
+	down    string
+	install string // an error
+	want    string // "" where nothing is done
+}
+
+func parse(t *testing.T, notation string, down ...string) *network.Network {
+	t.Helper()
+	n, err := network.Parse(notation, 0)
+	if err == nil {
+		n, err = n.Degrade(down)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestFollowing plays a script; waiting is going on to its next line.
+func TestFollowing(t *testing.T) {
+	play := []script{
+		{list: "!slurm is away", want: "the jobs: slurm is away"},
+		{list: "1 h[0-7]\n2 h[8-11]", want: "2 started, 0 ended, 0 moved; 1 jobs across switches on 8 hosts; at most"},
+		{list: "1 h[0-7]\n2 h[8-11]"},
+		{list: "2 h[8-11]\n1 h[0-7]"}, // another order
+		{list: "3 h[4-7]\n1 h[0-7]"},  // jobs within a switch
+		{list: "9 h[0-7]"},            // another job at the same hosts
+		{list: "1 h[0-", want: "the jobs: line 1: job 1: host list"},
+		{list: "9 h[0-7]\n10 h[12-16]", want: "2 jobs across switches on 13 hosts", install: "disk full"},
+		{list: "9 h[0-7]\n10 h[12-17]", want: "2 jobs across switches on 14 hosts"},
+		{list: "9 h[0-7]\n10 h[12-17]", down: "s1_0-s2_0", want: "0 started, 0 ended, 0 moved; 2 jobs"},
+		{list: "9 h[0-7]\n10 h[12-17]", down: "s1_0-s2_0"},
+		{list: "9 h[0-7]\n10 h[12-17]", down: "nowhere", want: "the network: down"},
+		{list: "9 h[0-7]\n10 h[12-17]", want: "2 jobs"},
+		{list: "", want: "0 started, 2 ended, 0 moved; 0 jobs across switches on 0 hosts"},
+		{list: ""},
+	}
+	at, heard := 0, make([]string, len(play))
+	over := errors.New("over")
+	f := &Following{
+		Source: "net", Classes: new(Classes),
+		List: func(context.Context) ([]Job, error) {
+			if why, bad := strings.CutPrefix(play[at].list, "!"); bad {
+				return nil, errors.New(why)
+			}
+			return Read(strings.NewReader(play[at].list))
+		},
+		Network: func(context.Context) (*network.Network, error) {
+			switch d := play[at].down; d {
+			case "":
+				return parse(t, "FT(2;4,8)"), nil
+			case "nowhere":
+				return nil, errors.New("down")
+			default:
+				return parse(t, "FT(2;4,8)", d), nil
+			}
+		},
+		Install: func(_ context.Context, r *Routed, tables *lft.Tables) error {
+			if c := lft.Check(tables, lft.Options{}); !c.OK() {
+				t.Errorf("%d: %+v", at, c)
+			}
+			if play[at].install != "" {
+				return errors.New(play[at].install)
+			}
+			r.Written = true
+			return nil
+		},
+		Tell: func(r *Routed, err error) {
+			if r == nil {
+				r = NewRouted("net")
+			}
+			if err != nil {
+				r.Error = err.Error()
+			}
+			heard[at] = r.Line()
+		},
+		Wait: func(context.Context) error {
+			if at++; at == len(play) {
+				return over
+			}
+			return nil
+		},
+	}
+	if err := f.Run(t.Context()); !errors.Is(err, over) {
+		t.Error(err)
+	}
+	for i, s := range play {
+		if (heard[i] == "") != (s.want == "") || !strings.Contains(heard[i], s.want) || !strings.HasSuffix(heard[i], s.install) {
+			t.Errorf("look %d, %q: said %q, want %q", i, s.list, heard[i], s.want)
+		}
+	}
+}
+
+// TestFollowingEnds: what was interrupted is not told.
+func TestFollowingEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	f := &Following{
+		Network: func(context.Context) (*network.Network, error) { cancel(); return nil, ctx.Err() },
+		Tell:    func(*Routed, error) { t.Error("told") },
+		Wait:    func(context.Context) error { t.Error("waited"); return nil },
+	}
+	if err := f.Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestEdges: each cable is there once, and has the routes that the index counts.
+func TestEdges(t *testing.T) {
+	for _, notation := range []string{"FT(2;4,8)", "PGFT(3;2,2,4;1,2,2;1,1,1)"} {
+		n := parse(t, notation)
+		r := NewRouted(notation)
+		var list []Job
+		for j := range 3 {
+			job := Job{ID: fmt.Sprint(j)}
+			for h := j; h < n.Hosts(); h += 3 {
+				job.Nodes = append(job.Nodes, n.Info(network.Node(h)).Name)
+			}
+			list = append(list, job)
+		}
+		if _, err := r.Route(n, r.Place(n, list, new(Classes)), 0); err != nil {
+			t.Fatal(err)
+		}
+		edges := r.Edges(n)
+		if len(edges) != len(n.SwitchCables()) {
+			t.Errorf("%s: %d cables, not %d", notation, len(edges), len(n.SwitchCables()))
+		}
+		for i, l := range r.Routings {
+			var all []int64
+			for _, e := range edges {
+				if e.Low >= e.High { // names begin with the level
+					t.Errorf("%s: %s is below %s", notation, e.Low, e.High)
+				}
+				all = append(all, e.Up[i], e.Down[i])
+			}
+			want := slices.Sorted(slices.Values(l.EFI.Routes))
+			if got := slices.Sorted(slices.Values(all)); !slices.Equal(got, want) {
+				t.Errorf("%s, %s: %v, want %v", notation, l.Routing, got, want)
+			}
+		}
+	}
+}
+
+// TestRouteWithLanes: routes that can deadlock get lanes, or are refused.
+func TestRouteWithLanes(t *testing.T) {
+	whole := parse(t, "PGFT(3;3,3,4;1,3,3;1,1,1)")
+	found := false
+	for seed := uint64(1); seed < 40 && !found; seed++ {
+		dead, err := whole.Random(6, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := whole.Without(dead, nil)
+		list := []Job{{"1", []string{"h0", "h5", "h11", "h30"}}, {"2", []string{"h1", "h6", "h12", "h31"}}}
+		r := NewRouted("")
+		p := r.Place(n, list, new(Classes))
+		if _, err := r.Route(n, p, 0); err != nil {
+			t.Fatal(err)
+		}
+		if found = r.CanLock; !found {
+			if r.Lanes != 1 {
+				t.Errorf("%d lanes", r.Lanes)
+			}
+			continue
+		}
+		if _, err := NewRouted("").Route(n, p, 1); err == nil || !strings.Contains(err.Error(), "1 virtual lanes are too few") {
+			t.Errorf("%v", err)
+		}
+		r = NewRouted("")
+		if tables, err := r.Route(n, p, 8); err != nil || r.CanLock || r.Lanes < 2 || tables.Lanes() != r.Lanes {
+			t.Errorf("%+v, %v", r, err)
+		}
+		t.Logf("seed %d: %d lanes", seed, r.Lanes)
+	}
+	if !found {
+		t.Error("no network can deadlock")
+	}
+}
