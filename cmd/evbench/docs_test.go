@@ -151,6 +151,7 @@ exit 127`
 		"make":          "exec " + make + ` -n "$@" >make.log`,
 		"ibnetdiscover": "exec bin/evbench topo convert 'FT(2;20,18)' --format ibnetdiscover",
 		"pidof":         "echo 4242",
+		"squeue":        "echo '4711:h[0-31]\n4712:h[32-59,100-119]'",
 		"h5dump":        "test $# -gt 1",
 	}
 	for _, name := range []string{"mpirun", "nohup", "salloc", "sbatch", "srun", "ssh"} {

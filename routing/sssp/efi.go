@@ -15,6 +15,7 @@ type EFI struct {
 	Cables int         `json:"cables"`
 	Unused int         `json:"unused"`
 	Lost   int64       `json:"unreachable"` // routes that do not arrive
+	Spread float64     `json:"spread"`      // cables to its switch over which the routes to a host come, mean
 	At     network.End `json:"-"`           // the first port with most routes
 	Routes []int64     `json:"-"`           // of the directed cables, by switch and port
 }
@@ -38,6 +39,9 @@ type counter struct {
 	first  []int32 // of a switch's ports in routes
 	routes []int64
 	lost   int64
+	last   []network.Node // by port: the last host to which routes came over it as their last cable
+	hosts  int64          // to which routes came
+	lasts  int64          // cables, of all those hosts
 	seen   []network.Node
 	from   []int64 // routes of this destination by switch
 	leaves []network.Node
@@ -58,7 +62,10 @@ func newCounter(t *lft.Tables, jobs [][]network.Node) *counter {
 	for i := range n.Switches() {
 		c.first[i+1] = c.first[i] + int32(len(n.Ends(n.Switch(i))))
 	}
-	c.routes = make([]int64, c.first[n.Switches()])
+	c.routes, c.last = make([]int64, c.first[n.Switches()]), make([]network.Node, c.first[n.Switches()])
+	for i := range c.last {
+		c.last[i] = network.NoNode
+	}
 	return c
 }
 
@@ -83,15 +90,19 @@ func (c *counter) destination(h network.Node) {
 			}
 		}
 	}
+	before := c.lasts
 	for _, leaf := range c.leaves {
 		c.walk(leaf, h, c.from[c.t.Net.Index(leaf)])
 		c.from[c.t.Net.Index(leaf)] = 0
+	}
+	if c.lasts > before {
+		c.hosts++
 	}
 }
 
 // walk follows routes from a switch to a host.
 func (c *counter) walk(at, h network.Node, count int64) {
-	n, lid := c.t.Net, int(c.t.Net.Info(h).LID)
+	n, lid, last := c.t.Net, int(c.t.Net.Info(h).LID), int32(none)
 	for range n.Switches() {
 		port := c.t.Port(at, lid)
 		next := n.At(at, int(port)).Node
@@ -100,9 +111,14 @@ func (c *counter) walk(at, h network.Node, count int64) {
 			c.lost += count
 			return
 		case next == h:
+			if last != none && c.last[last] != h {
+				c.last[last] = h
+				c.lasts++
+			}
 			return
 		}
-		c.routes[c.first[n.Index(at)]+int32(port)-1] += count
+		last = c.first[n.Index(at)] + int32(port) - 1
+		c.routes[last] += count
 		at = next
 	}
 	c.lost += count // a loop
@@ -129,6 +145,7 @@ func (c *counter) sum() *EFI {
 		}
 	}
 	e.Max, e.Cables = max(e.Max, 0), len(e.Routes)
+	e.Spread = float64(c.lasts) / float64(max(c.hosts, 1))
 	if e.Cables > 0 {
 		e.Mean = float64(total) / float64(e.Cables)
 	}

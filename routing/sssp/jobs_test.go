@@ -1,6 +1,7 @@
 package sssp
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -94,16 +95,21 @@ func TestHotspot(t *testing.T) {
 }
 
 // slowIndex follows every pair.
-func slowIndex(t *lft.Tables, jobs [][]network.Node) (most, lost int64) {
+func slowIndex(t *lft.Tables, jobs [][]network.Node) (most int64, spread float64, lost int64) {
 	load := map[network.End]int64{}
-	for x := range network.Node(t.Net.Hosts()) {
-		for y := range network.Node(t.Net.Hosts()) {
+	last, hosts := 0, 0
+	for y := range network.Node(t.Net.Hosts()) {
+		lasts := map[network.End]bool{}
+		for x := range network.Node(t.Net.Hosts()) {
 			if !mates(jobs, x, y) {
 				continue
 			}
 			path, fault := t.Route(x, int(t.Net.Info(y).LID))
 			if fault != lft.NoFault {
 				lost++
+			}
+			if fault == lft.NoFault && len(path) > 1 {
+				lasts[path[len(path)-2]] = true
 			}
 			for _, e := range path {
 				if next := t.Net.At(e.Node, int(e.Port)).Node; next != network.NoNode && !t.Net.IsHost(next) {
@@ -112,8 +118,11 @@ func slowIndex(t *lft.Tables, jobs [][]network.Node) (most, lost int64) {
 				}
 			}
 		}
+		if last += len(lasts); len(lasts) > 0 {
+			hosts++
+		}
 	}
-	return most, lost
+	return most, float64(last) / float64(max(hosts, 1)), lost
 }
 
 // overlapping returns jobs of different sizes, two of which share hosts.
@@ -136,8 +145,8 @@ func TestIndex(t *testing.T) {
 		for without := range AllSteps + 1 {
 			tables := sar(t, n, Placement{Jobs: jobs, Without: without}, 0)
 			got := Index(tables, jobs)
-			if most, lost := slowIndex(tables, jobs); got.Max != most || got.Lost != lost {
-				t.Errorf("%s: %+v, counted %d routes, %d lost", name, got, most, lost)
+			if most, spread, lost := slowIndex(tables, jobs); got.Max != most || got.Lost != lost || math.Abs(got.Spread-spread) > 1e-9 {
+				t.Errorf("%s: %+v, counted %d routes, spread over %g, %d lost", name, got, most, spread, lost)
 			}
 		}
 	}
@@ -155,7 +164,7 @@ func TestIndexOfBadTables(t *testing.T) {
 			row[1+r.IntN(16)] = []uint8{0, 1, 2, 5, 6, 9, lft.NoPort}[r.IntN(7)]
 		}
 		got := Index(tables, jobs)
-		if _, lost := slowIndex(tables, jobs); got.Lost != lost {
+		if _, _, lost := slowIndex(tables, jobs); got.Lost != lost {
 			t.Fatalf("%d routes lost, want %d", got.Lost, lost)
 		}
 	}

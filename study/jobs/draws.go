@@ -33,6 +33,8 @@ type Distribution struct {
 	// ToLeaf is in how many draws the cable with most routes, the first of equals, leads to
 	// a switch with hosts.
 	ToLeaf int `json:"to_leaf"`
+	// Spread is over how many cables to its switch the routes to a host come, mean.
+	Spread float64 `json:"spread"`
 }
 
 func (d Distribution) quantile(q float64) int64 { return d.Max[int(q*float64(len(d.Max)-1)+0.5)] }
@@ -54,8 +56,9 @@ func DrawPlacements(ctx context.Context, n *network.Network, sizes []int, seed u
 		}
 	}
 	d.Mean /= float64(draws)
-	for _, r := range d.Routings {
+	for i, r := range d.Routings {
 		slices.Sort(r.Max)
+		d.Routings[i].Spread /= float64(draws)
 	}
 	return d, nil
 }
@@ -83,6 +86,7 @@ func (d *Draws) draw(n *network.Network, placed [][]int, ways []sssp.Steps) erro
 	for i, t := range tables {
 		efi := sssp.Index(t, p.Jobs)
 		d.Routings[i].Max = append(d.Routings[i].Max, efi.Max)
+		d.Routings[i].Spread += efi.Spread
 		if efi.Max > 0 && hasHosts(n, n.At(efi.At.Node, int(efi.At.Port)).Node) {
 			d.Routings[i].ToLeaf++
 		}
@@ -104,14 +108,15 @@ func (d *Draws) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(
 func (d *Draws) WriteText(w io.Writer) error {
 	fmt.Fprintf(w, "%s, %d jobs, %d random placements, seed %d: greatest number of routes of jobs on a cable; the mean cable has %.1f\n",
 		d.Source, len(d.Sizes), d.Draws, d.Seed, d.Mean)
+	fmt.Fprintln(w, "to a leaf: how often that cable leads to a switch with hosts; spread: over how many such cables the routes to a host come")
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(tab, "routing\tbest\t10 %%\tmedian\t90 %%\tworst\tto a leaf\t\n")
+	fmt.Fprintf(tab, "routing\tbest\t10 %%\tmedian\t90 %%\tworst\tto a leaf\tspread\t\n")
 	for _, r := range d.Routings {
 		fmt.Fprintf(tab, "%s\t", r.Routing)
 		for _, q := range []float64{0, 0.1, 0.5, 0.9, 1} {
 			fmt.Fprintf(tab, "%d\t", r.quantile(q))
 		}
-		fmt.Fprintf(tab, "%d of %d\t\n", r.ToLeaf, len(r.Max))
+		fmt.Fprintf(tab, "%d of %d\t%.1f\t\n", r.ToLeaf, len(r.Max), r.Spread)
 	}
 	return tab.Flush()
 }

@@ -134,6 +134,7 @@ var makers = []maker{
 	{"sec6.7.2", "Forwarding table entries that FORS needs, 326 servers", "6.7.2", "reduction", entries},
 	{"qft8", "Quasi fat tree, random shifts: latency against throughput", "Fig. 8", "MB/s offered", quasiShifts},
 	{"qft9", "Quasi fat tree, random destinations: latency against throughput", "Fig. 9", "MB/s offered", quasiRandom},
+	{"jobs-efi", "Routing for the jobs that run: the fullest cable", "Figs. 2, 3", "placement", jobsEFI},
 }
 
 // A Listed is the name of a figure and what it shows.
@@ -143,6 +144,9 @@ const thesis = "thesis"
 
 // paper returns what a figure is of.
 func (m *maker) paper() string {
+	if m.name == "jobs-efi" {
+		return slides
+	}
 	if strings.HasPrefix(m.name, "qft") {
 		return quasiPaper
 	}

@@ -32,6 +32,7 @@ const (
 	curves
 	boxes
 	days // X of the chart is the day of the label, Y the link
+	heat // maps, in place of charts
 )
 
 // panels are those of each figure.
@@ -57,6 +58,8 @@ var panels = map[string][]panel{
 
 	"qft8": throughputs,
 	"qft9": throughputs,
+
+	"jobs-efi": {{kind: heat}},
 
 	"sec6.6.3": {{x: "1 to 180 dead links", y: "seconds", kind: boxes, logY: true, name: besides()}},
 	"sec6.7.2": {
@@ -180,7 +183,11 @@ func starting(prefix string) func(string) string {
 
 // SVG draws a figure.
 func SVG(w io.Writer, f *papers.Figure) error {
-	return figure.WriteCharts(w, f.Name+"  "+f.Title+" ("+f.Source()+")", charts(f))
+	title := f.Name + "  " + f.Title + " (" + f.Source() + ")"
+	if p := panels[f.Name]; len(p) > 0 && p[0].kind == heat {
+		return heatMap(f, title).WriteSVG(w)
+	}
+	return figure.WriteCharts(w, title, charts(f))
 }
 
 // charts returns the charts of a figure that have something to show.

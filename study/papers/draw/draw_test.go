@@ -57,6 +57,7 @@ func TestSVG(t *testing.T) {
 		{"fig4.4", []string{"10 or more", "day of the log"}},
 		{"fig5.10", []string{"LS/BO", "FS", "stated in the text", "reduction"}},
 		{"fig5.13", []string{"computation"}},
+		{"jobs-efi", []string{"sssp, up: at most 160, 15 without", "sar, up: at most 60, 0 without", "s1_8", "grey: none"}},
 	} {
 		f, err := papers.Make(context.Background(), tt.name, papers.Options{Seed: 1, Quick: true})
 		if err != nil {

@@ -1,0 +1,109 @@
+package papers
+
+import (
+	"context"
+	"fmt"
+
+	"evbench/study/jobs"
+	"evbench/topology/network"
+)
+
+// slides are Domke and Hoefler, "Scheduling-Aware Routing for Supercomputers", slides of 2016.
+const slides = "slides 2016"
+
+// The example of the slides is a fat tree with full bisection and 180 nodes, and three jobs of
+// 60. They do not say which tree, nor where the jobs are.
+const (
+	jobsTree   = "FT(2;20,9)"
+	jobsLeaf   = 20 // hosts of a leaf
+	jobsLeaves = 9
+)
+
+// aLeafFilled is a placement with the maximum that the slides have before: job A fills the
+// first leaf and has the first five places of the others, whose rest B and C share.
+func aLeafFilled() []jobs.Job {
+	list := []jobs.Job{{ID: "A"}, {ID: "B"}, {ID: "C"}}
+	for h := range jobsLeaf * jobsLeaves {
+		job, leaf, place := 2, h/jobsLeaf, h%jobsLeaf
+		switch {
+		case leaf == 0 || place < 5:
+			job = 0
+		case place < 12 || place == 12 && leaf <= 4:
+			job = 1
+		}
+		list[job].Nodes = append(list[job].Nodes, fmt.Sprintf("h%d", h))
+	}
+	return list
+}
+
+// jobsEFI works out the edge forwarding index of jobs as the slides do, and which step of
+// their algorithm does what.
+func jobsEFI(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+	n, err := network.Parse(jobsTree, 0)
+	if err != nil {
+		return err
+	}
+	draws := o.draws(100, 10)
+	f.Setup = []string{
+		fmt.Sprintf("%s, 180 hosts, three jobs of 60; routes between hosts of a job on the cable between switches that has most, in one direction", jobsTree),
+		"a leaf filled: one job has all hosts of a leaf and the first five of each other leaf, the others share the rest; random: " + fmt.Sprintf("%d placements", draws),
+		"sssp looks at no job (tables of OpenSM's sssp and dfsssp); sar-published is Algorithm 1 as printed; sar adds a look ahead; " +
+			"without: what is left out of sar, so that sar-published is sar without look-ahead",
+		"to a leaf: share of placements whose cable with most routes leads down to a leaf; spread: cables to its leaf over which the " +
+			"routes to a host come; details (CSV): routes on each cable, a leaf filled",
+	}
+	f.Differs = "neither the tree nor where the jobs are is printed. Ours has 60 by its look ahead; the algorithm as printed has 87. " +
+		"It lets all leaves follow the weights from before a host, and these differ by leaf as soon as the order or the count is by job: the " +
+		"routes to a host split, and a cable that already has all of one host gets parts of others; sssp leads those to one host down one cable"
+	r := jobs.NewRouted(jobsTree)
+	if _, err := r.Route(n, r.Place(n, aLeafFilled(), new(jobs.Classes)), 0); err != nil {
+		return err
+	}
+	where := func(value float64) []Stated {
+		return []Stated{{Max, value, slides + ", example", "Hotspot (max. EFI) reduction from 160 to 60"}}
+	}
+	for _, l := range r.Routings {
+		row := f.add(l.Routing, 0, "a leaf filled", "routes", float64(l.Max))
+		if row.Stated = where(60); l.Routing == "sssp" {
+			row.Stated = where(160)
+		}
+	}
+	for _, l := range r.Routings {
+		f.add(l.Routing, 1, "unused there", "cables", float64(l.Unused))
+	}
+	o.tell(f.Name, "%d random placements", draws)
+	d, err := jobs.DrawPlacements(ctx, n, []int{60, 60, 60}, o.Seed, draws, jobs.AllWays)
+	if err != nil {
+		return err
+	}
+	for _, w := range d.Routings {
+		var most []float64
+		for _, m := range w.Max {
+			most = append(most, float64(m))
+		}
+		f.add(w.Routing, 2, "random", "routes", most...)
+	}
+	for _, w := range d.Routings {
+		f.add(w.Routing, 3, "to a leaf", "%", 100*float64(w.ToLeaf)/float64(draws))
+	}
+	for _, w := range d.Routings {
+		f.add(w.Routing, 4, "spread", "cables", w.Spread)
+	}
+	f.heat(r, r.Edges(n))
+	return nil
+}
+
+// heat adds the routes up and down each cable.
+func (f *Figure) heat(r *jobs.Routed, edges []jobs.Edge) {
+	for _, up := range []bool{true, false} {
+		for i, l := range r.Routings {
+			name, of := l.Routing+", down", func(e jobs.Edge) int64 { return e.Down[i] }
+			if up {
+				name, of = l.Routing+", up", func(e jobs.Edge) int64 { return e.Up[i] }
+			}
+			for k, e := range edges {
+				f.add(name, float64(k), e.Low+"-"+e.High, "routes", float64(of(e))).Detail = true
+			}
+		}
+	}
+}
