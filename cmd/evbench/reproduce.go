@@ -23,7 +23,7 @@ func reproduceCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "quick", Usage: "fewer draws, smaller networks, and no series of the model credit with 326 servers, which take minutes each"},
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write each figure, FIG.csv and FIG.svg, to `DIR` too"},
-			&cli.StringSliceFlag{Name: "log", Usage: "`FILE` with a subnet manager's log, for fig4.1, 4.3, 4.4 and sec4.4 (default: an invented log)"},
+			&cli.StringSliceFlag{Name: "log", Usage: "`FILE` with a subnet manager's log, for fig4.1, 4.3, 4.4 and sec4.4 (default: the drawn log of the examples, failures-lhcb.log)"},
 			&cli.IntFlag{Name: "year", Usage: "`Y` of the log's earliest line: OpenSM's times have none"},
 			&cli.StringFlag{Name: "cables", Usage: "`FILE` with the log's cables, called leaf0-spine3 (default: those of FT(2;20,18))"},
 			&cli.DurationFlag{Name: "merge", Value: 10 * time.Minute, Usage: "failures of a link less than `D` apart are one"},

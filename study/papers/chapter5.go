@@ -34,7 +34,8 @@ func slowdown(ctx context.Context, m *maker, o *Options, f *Figure) error {
 		return err
 	}
 	f.Setup = []string{
-		"reduction f: leaf0 has lost f links; LS linear shift, BO bandwidth-optimal, FS fault-adaptive with the phases of equation 5.1",
+		"reduction f: leaf0 has lost f links; LS linear shift, BO bandwidth-optimal, FS its repair (5.4.3), which has one message on a link in each phase",
+		"FS / equation 5.1: phases of the repair over those that the equation gives; quick: at reductions 0, 1, 2 and half the links",
 		"duration of a phase: messages of a leaf over its live links (Algorithm 2, rounded up as its text says); slowdown = duration / servers",
 	}
 	models := []struct{ name, suffix, adapted string }{{survey.Count, "", "FS"}}
@@ -51,25 +52,58 @@ func slowdown(ctx context.Context, m *maker, o *Options, f *Figure) error {
 		if err != nil {
 			return err
 		}
-		for _, r := range rows {
-			if !r.All && r.Reduction <= t.Ports()/2 {
-				f.slowdownRows(r, model.suffix, model.adapted, m.name != "fig5.7")
+		rows = rows[:t.Ports()/2+1] // those after all reductions are of all leaves
+		var repaired []int
+		if m.name != "fig5.7" && model.name == survey.Count {
+			if repaired, err = repairs(ctx, t, len(rows), o); err != nil {
+				return err
 			}
+		}
+		for _, r := range rows {
+			adapted := model.adapted
+			switch {
+			case m.name == "fig5.7": // which is without
+				adapted = ""
+			case model.name == survey.Count && repaired[r.Reduction] == 0:
+				adapted = ""
+			case model.name == survey.Count:
+				f.add("FS / equation 5.1", float64(r.Reduction), fmt.Sprint(r.Reduction), "", float64(repaired[r.Reduction])/float64(r.Phases))
+				r.Adapted = repaired[r.Reduction]
+			}
+			f.slowdownRows(r, model.suffix, adapted)
 		}
 	}
 	return nil
 }
 
-// slowdownRows adds the rows of one reduction; Figure 5.7 is without the adapted
-// schedule.
-func (f *Figure) slowdownRows(r survey.SlowdownRow, suffix, adapted string, withAdapted bool) {
+// repairs returns the phases of the fault-adaptive schedule, the repair of bandwidth-optimal
+// (thesis 5.4.3, Algorithm 3; what was changed: see package scheduler), at reductions
+// 0..n-1; 0 where it is left out.
+func repairs(ctx context.Context, t *topology.Tree, n int, o *Options) ([]int, error) {
+	phases := make([]int, n)
+	wanted := o.points(n, 0, 1, 2, n-1)
+	return phases, each(ctx, len(wanted), func(i int) error {
+		reduced, err := survey.Reduced(t, wanted[i], false)
+		if err != nil {
+			return err
+		}
+		s, _, err := scheduler.ByName(scheduler.RepairPrefix+scheduler.NameBandwidthOptimal, reduced, scheduler.Options{Seed: o.Seed, Workers: 1})
+		if err == nil {
+			phases[wanted[i]] = s.Phases
+		}
+		return err
+	})
+}
+
+// slowdownRows adds the rows of one reduction, of the adapted schedule if it has a name.
+func (f *Figure) slowdownRows(r survey.SlowdownRow, suffix, adapted string) {
 	x, label := float64(r.Reduction), fmt.Sprint(r.Reduction)
 	ls, bo, fs := float64(r.LinearShift), float64(r.BandwidthOptimal), float64(r.Adapted)
 	ideal := float64(r.Ideal)
 	f.add("LS"+suffix, x, label, "", ls/ideal)
 	f.add("BO"+suffix, x, label, "", bo/ideal)
 	f.add("LS/BO"+suffix, x, label, "", ls/bo)
-	if withAdapted {
+	if adapted != "" {
 		f.add(adapted+suffix, x, label, "", fs/ideal)
 		f.add("LS/"+adapted+suffix, x, label, "", ls/fs)
 		f.add("BO/"+adapted+suffix, x, label, "", bo/fs)
@@ -262,5 +296,33 @@ func entries(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 			f.add(fmt.Sprintf("phases, FORS with fewest %s", objective), x, label, "", float64(p.Phases()))
 		}
 	}
+	return f.largerEntries(ctx, o)
+}
+
+// larger is the tree that thesis 6.7.2 ends with.
+const larger = ", FT(2;36,36)"
+
+// largerEntries adds a network with 1,296 servers. The thesis reckons it without the power
+// of two: an entry for each spine and server, and one of each switch, its own included.
+func (f *Figure) largerEntries(ctx context.Context, o *Options) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t, err := parse(strings.TrimPrefix(larger, ", "))
+	if err != nil {
+		return err
+	}
+	o.tell(f.Name, "%s", t.Notation())
+	f.Setup = append(f.Setup, "a path an entry: of each server as many as spines lead there from some leaf, and one of each switch, as the thesis reckons for FT(2;36,36)")
+	worst := twolevel.CountPaths(t, func(src, dst int) int { return (src + dst) % t.Spines() })
+	f.add("entries, any schedule, a path an entry"+larger, 0, "0", "entries", float64(worst.Most*t.Servers()+t.Leaves()+t.Spines()))
+	f.add("entries, any schedule"+larger, 0, "0", "entries", float64(worst.Entries))
+	f.add("LMC, any schedule"+larger, 0, "0", "", float64(worst.LMC))
+	p, err := plan.Build(t, plan.Options{Schedule: scheduler.NameFORS, Objective: scheduler.FewestPaths, Seed: o.Seed})
+	if err != nil {
+		return err
+	}
+	f.add("entries, FORS with fewest paths"+larger, 0, "0", "entries", float64(p.Paths.Entries))
+	f.add("LMC, FORS with fewest paths"+larger, 0, "0", "", float64(p.Paths.LMC))
 	return nil
 }

@@ -34,7 +34,7 @@ type Options struct {
 	// Quick draws less often, and leaves out what takes long.
 	Quick bool
 	// Log is what failures happened, for the figures of thesis 4.1 and 4.4. nil means
-	// an invented log, which the figures say.
+	// the log of the examples, which the figures say.
 	Log *failures.History
 	// Merge is the gap below which failures of a link count as one. 0 means ten
 	// minutes, as in thesis 4.1.2.

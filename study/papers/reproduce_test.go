@@ -17,6 +17,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"evbench/study/failures"
 	"evbench/topology"
 )
 
@@ -33,7 +34,11 @@ var quick = sync.OnceValues(func() (*Report, error) {
 	r := &Report{Quick: true, Seed: 1, Constants: Constants()}
 	o := Options{Seed: 1, Quick: true, Clock: ticks()}
 	for _, l := range List() {
-		f, err := Make(context.Background(), l.Name, o)
+		with := o
+		if l.Name == "sec4.4" { // all of the log takes seconds; one week has the worst link, too
+			with.Exclude = []failures.Period{{From: time.Date(2024, 3, 8, 0, 0, 0, 0, time.UTC), To: time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC)}}
+		}
+		f, err := Make(context.Background(), l.Name, with)
 		if err != nil {
 			return nil, err
 		}
