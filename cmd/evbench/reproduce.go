@@ -18,7 +18,7 @@ import (
 func reproduceCommand() *cli.Command {
 	return interruptible(&cli.Command{
 		Name:      "reproduce",
-		Usage:     "the figures of the thesis, and two of a paper on quasi fat trees, ours beside what their texts state",
+		Usage:     "the figures of five documents, ours beside what their texts state; list shows all of them",
 		ArgsUsage: "FIG…|all|list",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "quick", Usage: "fewer draws, smaller networks, and no series of the model credit with 326 servers, which take minutes each"},
@@ -42,6 +42,9 @@ func reproduceAction(c *cli.Context) error {
 		return err
 	}
 	if c.NArg() == 1 && c.Args().First() == "list" {
+		if c.Bool("json") {
+			return papers.WriteListJSON(c.App.Writer)
+		}
 		return papers.WriteList(c.App.Writer)
 	}
 	names, err := papers.Choose(c.Args().Slice())

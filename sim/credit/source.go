@@ -48,6 +48,27 @@ func RandomShifts(hosts int, seed uint64) Pattern {
 	}
 }
 
+// Jobs has the hosts of each job send to each other by the job's pattern, which counts its
+// hosts from 0 in their order here. A host of no job sends to itself.
+func Jobs(hosts int, jobs [][]int32, patterns []Pattern) Pattern {
+	of, rank := make([]int32, hosts), make([]int32, hosts)
+	for h := range of {
+		of[h] = -1
+	}
+	for j, job := range jobs {
+		for i, h := range job {
+			of[h], rank[h] = int32(j), int32(i)
+		}
+	}
+	return func(h int32, i int64, r *random) int32 {
+		j := of[h]
+		if j < 0 {
+			return h
+		}
+		return jobs[j][patterns[j](rank[h], i, r)]
+	}
+}
+
 // Repeat has a pattern say to whom each group of a number of messages goes.
 func Repeat(p Pattern, times int64, hosts int) Pattern {
 	last := make([]int32, hosts)

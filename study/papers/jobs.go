@@ -8,9 +8,6 @@ import (
 	"evbench/topology/network"
 )
 
-// slides are Domke and Hoefler, "Scheduling-Aware Routing for Supercomputers", slides of 2016.
-const slides = "slides 2016"
-
 // The example of the slides is a fat tree with full bisection and 180 nodes, and three jobs of
 // 60. They do not say which tree, nor where the jobs are.
 const (

@@ -1,9 +1,10 @@
 // Package papers computes the figures of E. Stein's thesis ("Smart scheduling and
-// routing for data acquisition networks", Strasbourg 2024) anew, and two of "Quasi Fat
-// Trees for HPC Clouds" (HOTI 2014), and puts them beside the numbers that the texts state.
+// routing for data acquisition networks", Strasbourg 2024) and of four other documents
+// anew, and puts them beside the numbers that the texts state. Documents lists every figure
+// and table of all five, those too that are not computed.
 //
-// A Figure is data only: rows of a series at a point, with what the thesis says
-// there. Numbers that the thesis shows as a curve, and does not state, are not
+// A Figure is data only: rows of a series at a point, with what the paper says
+// there. Numbers that a paper shows as a curve, and does not state, are not
 // read off: there is no published number then. Drawing is left to others.
 //
 // Throughput comes from plans, by the models of package sim, and from a few constants
@@ -117,13 +118,14 @@ type maker struct {
 // makers are all figures, in the order of the thesis, then those of other papers.
 var makers = []maker{
 	{"fig4.1", "Interval between the failures of a flapping link", "4.1.2", "seconds", flapIntervals},
-	{"fig4.3", "Duration of failures, with and without the correction for flapping", "4.1.2", "seconds", durations},
+	{"fig4.3", "Duration of failures, as logged and corrected for flapping", "4.1.2", "seconds", durations},
 	{"fig4.4", "Failures of each link by day", "4.1.3", "day", days},
 	{"fig4.5", "Routing engines with 0 to 10 dead links, synchronised", "4.2.2", "dead links", engines},
 	{"fig4.7", "Throughput as racks are added", "4.3.3", "racks", racks},
-	{"fig4.8", "Synchronised and non-synchronised with 0, 1, 3, 5 dead links", "4.3.4", "dead links", synchronisation},
-	{"sec4.4", "Design recommendation: what each policy loses over a log", "4.4", "policy", recommendation},
-	{"fig5.7", "Slowdown of linear shift and bandwidth-optimal, FT(2;20,18)", "5.3", "reduction", slowdown},
+	{"fig4.8", "Synchronised and not, with 0, 1, 3, 5 dead links", "4.3.4", "dead links", synchronisation},
+	{"sec4.4", "Recommendation: what each policy loses over a log", "4.4", "policy", recommendation},
+	{"examples", "Worked examples", "5.3-6.2", "example", workedExamples},
+	{"fig5.7", "Slowdown of linear shift and optimal, FT(2;20,18)", "5.3", "reduction", slowdown},
 	{"fig5.9", "Phases over those without failures", "5.4.2", "reduction", phaseFactor},
 	{"fig5.10", "Slowdown with the fault-adaptive schedule, FT(2;16,16)", "5.5", "reduction", slowdown},
 	{"fig5.11", "Slowdown with the fault-adaptive schedule, FT(2;20,18)", "5.5", "reduction", slowdown},
@@ -131,24 +133,24 @@ var makers = []maker{
 	{"fig5.13", "Time to compute a fault-adaptive schedule, FT(2;20,18)", "5.5", "reduction", repairTimes},
 	{"fig6.5", "FORS beside Ftree/Min-Hop in nine failure scenarios", "6.6.2", "scenario", scenarios},
 	{"sec6.6.3", "Time to compute FORS, FT(2;20,18)", "6.6.3", "", forsTimes},
-	{"sec6.7.2", "Forwarding table entries that FORS needs, 326 servers", "6.7.2", "reduction", entries},
-	{"qft8", "Quasi fat tree, random shifts: latency against throughput", "Fig. 8", "MB/s offered", quasiShifts},
-	{"qft9", "Quasi fat tree, random destinations: latency against throughput", "Fig. 9", "MB/s offered", quasiRandom},
+	{"sec6.7.2", "Entries of forwarding tables that FORS needs", "6.7.2", "reduction", entries},
+	{"dmodc5", "Time to compute tables, by hosts", "Fig. 5", "hosts", engineTimes},
+	{"dmodc-risk", "Congestion risk as cables die", "4.3", "cables dead", risk},
 	{"jobs-efi", "Routing for the jobs that run: the fullest cable", "Figs. 2, 3", "placement", jobsEFI},
+	{"qft2", "Hosts within three switches, by size of the network", "Figs. 1, 2", "hosts", quasiGroups},
+	{"qft3", "Concurrent jobs on PGFT and QFT, latency by throughput", "Fig. 3", "MB/s offered", quasiJobs},
+	{"qft-table1", "Time to compute tables of qft and ftree", "Table I", "hosts", quasiTimes},
+	{"qft8", "QFT, random shifts: latency against throughput", "Fig. 8", "MB/s offered", quasiShifts},
+	{"qft9", "QFT, random destinations: latency against throughput", "Fig. 9", "MB/s offered", quasiRandom},
+	{"memo-time", "Time to compute min-hop tables of 1,100 nodes", "1", "hosts", memoTimes},
 }
-
-// A Listed is the name of a figure and what it shows.
-type Listed struct{ Name, Title, paper, section string }
-
-const thesis = "thesis"
 
 // paper returns what a figure is of.
 func (m *maker) paper() string {
-	if m.name == "jobs-efi" {
-		return slides
-	}
-	if strings.HasPrefix(m.name, "qft") {
-		return quasiPaper
+	for _, p := range []struct{ prefix, paper string }{{"qft", quasiPaper}, {"dmodc", dmodcPaper}, {"jobs", slides}, {"memo", memoPaper}} {
+		if strings.HasPrefix(m.name, p.prefix) {
+			return p.paper
+		}
 	}
 	return thesis
 }
@@ -156,24 +158,22 @@ func (m *maker) paper() string {
 // Source says where a figure stands: paper and section.
 func (f *Figure) Source() string { return f.Paper + " " + f.Section }
 
-// List returns all figures, those of the thesis first, in its order.
-func List() []Listed {
-	var out []Listed
+// Names returns all figures, those of the thesis first, in its order.
+func Names() []string {
+	var out []string
 	for _, m := range makers {
-		out = append(out, Listed{m.name, m.title, m.paper(), m.section})
+		out = append(out, m.name)
 	}
 	return out
 }
 
 func find(name string) (*maker, error) {
-	var names []string
 	for i := range makers {
 		if makers[i].name == name {
 			return &makers[i], nil
 		}
-		names = append(names, makers[i].name)
 	}
-	return nil, fmt.Errorf("no figure %q; there are all, %s", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("no figure %q; there are all, %s", name, strings.Join(Names(), ", "))
 }
 
 // Make works out a figure. When ctx ends it returns the context's error.

@@ -33,12 +33,12 @@ func ticks() func() time.Duration {
 var quick = sync.OnceValues(func() (*Report, error) {
 	r := &Report{Quick: true, Seed: 1, Constants: Constants()}
 	o := Options{Seed: 1, Quick: true, Clock: ticks()}
-	for _, l := range List() {
+	for _, name := range Names() {
 		with := o
-		if l.Name == "sec4.4" { // all of the log takes seconds; one week has the worst link, too
+		if name == "sec4.4" { // all of the log takes seconds; one week has the worst link, too
 			with.Exclude = []failures.Period{{From: time.Date(2024, 3, 8, 0, 0, 0, 0, time.UTC), To: time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC)}}
 		}
-		f, err := Make(context.Background(), l.Name, with)
+		f, err := Make(context.Background(), name, with)
 		if err != nil {
 			return nil, err
 		}
@@ -82,16 +82,11 @@ func near(t *testing.T, what string, got, want, within float64) {
 	}
 }
 
-// TestGolden holds the whole text against what it was: read the diff.
-func TestGolden(t *testing.T) {
-	t.Parallel()
-	var got bytes.Buffer
-	if err := report(t).WriteText(&got); err != nil {
-		t.Fatal(err)
-	}
-	const name = "testdata/quick.txt"
+// golden holds a text against what it was: read the diff.
+func golden(t *testing.T, name, got string, width int) {
+	t.Helper()
 	if *update {
-		if err := os.WriteFile(name, got.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -100,14 +95,24 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantLines := strings.Split(string(want), "\n")
-	for i, line := range strings.Split(got.String(), "\n") {
-		if utf8.RuneCountInString(line) > textWidth {
-			t.Errorf("line %d is wider than %d: %s", i+1, textWidth, line)
+	for i, line := range strings.Split(got, "\n") {
+		if utf8.RuneCountInString(line) > width {
+			t.Errorf("line %d is wider than %d: %s", i+1, width, line)
 		}
 		if i >= len(wantLines) || line != wantLines[i] {
 			t.Fatalf("line %d is %q; see -update", i+1, line)
 		}
 	}
+}
+
+// TestGolden holds the whole text.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	var got bytes.Buffer
+	if err := report(t).WriteText(&got); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/quick.txt", got.String(), textWidth)
 }
 
 func TestEveryStatementHasItsRow(t *testing.T) {
@@ -118,7 +123,7 @@ func TestEveryStatementHasItsRow(t *testing.T) {
 			if s.Quote == "" || !strings.HasPrefix(s.Where, f.Paper+" ") || s.Value == 0 {
 				t.Errorf("%s, %s at %g: %+v is not whole", name, s.series, s.x, s.Stated)
 			}
-			if strings.Contains(s.series, "sender overhead") || strings.Contains(s.series, "credit") || strings.HasSuffix(s.series, quasiMost) {
+			if strings.Contains(s.series, "sender overhead") || strings.Contains(s.series, "credit") || strings.HasSuffix(s.series, quasiMost) || s.x == 34992 {
 				continue // which quick leaves out
 			}
 			if !slices.Contains(f.row(t, s.series, s.x).Stated, s.Stated) {
@@ -168,7 +173,15 @@ func TestKnown(t *testing.T) {
 		{"fig6.5", "FORS", 3, healthyGbit * 359 / 400},
 		{"fig6.5", "FORS", 7, healthyGbit * 359 / 378},
 		{"fig6.5", "FORS", 8, healthyGbit * 359 / 425},
+		{"fig5.12", "FS / equation 5.1", 8, 1},
 		{"sec6.7.2", "entries, any schedule", 0, 10469},
+		{"sec6.7.2", "entries, any schedule" + larger, 0, 64*1296 + 71},
+		{"examples", "bound", 3, 38},
+		{"examples", "FORS", 3, 38},
+		{"dmodc-risk", "dmodc, shifts", 0, 1},
+		{"dmodc-risk", "ftree, shifts", 0, 1},
+		{"qft2", "PGFT, 36 ports", 3888, 108},
+		{"qft2", "QFT, 36 ports", 1296, 324},
 		{"sec6.7.2", "entries, FORS with fewest paths", 0, 363},
 	} {
 		f := figure(t, tt.figure)
@@ -291,7 +304,7 @@ func TestCSVAndJSON(t *testing.T) {
 		Schema  string
 		Figures []Figure
 	}
-	if err := json.Unmarshal(out.Bytes(), &doc); err != nil || doc.Schema != "evbench/reproduce/1" || len(doc.Figures) != len(List()) {
+	if err := json.Unmarshal(out.Bytes(), &doc); err != nil || doc.Schema != "evbench/reproduce/1" || len(doc.Figures) != len(Names()) {
 		t.Errorf("%v, schema %q, %d figures", err, doc.Schema, len(doc.Figures))
 	}
 }
@@ -317,7 +330,7 @@ func TestStops(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	for _, name := range []string{"fig4.5", "fig4.7", "fig5.9", "fig5.11", "fig5.13", "fig6.5"} {
+	for _, name := range []string{"fig4.5", "fig4.7", "fig5.9", "fig5.11", "fig5.13", "fig6.5", "dmodc5", "dmodc-risk", "qft2", "qft3"} {
 		if _, err := Make(ctx, name, Options{Seed: 1, Quick: true}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", name, err)
 		}

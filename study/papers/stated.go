@@ -1,6 +1,6 @@
 package papers
 
-// A statement is a number that the text of the thesis gives, and the row it belongs to.
+// A statement is a number that the text of a paper gives, and the row it belongs to.
 type statement struct {
 	series string
 	x      float64
@@ -84,6 +84,16 @@ var stated = map[string][]statement{
 		says("LS/BO", 1, Mean, 2, "5.3", "the bandwidth-optimal compared to the linear-shift scheduling shows a speedup factor of two"),
 		says("LS/BO", 2, Mean, 0.9, "5.3", "the ratio is 0.9 and is closer to 1 when the bandwidth reduction increases"),
 	},
+	"examples": {
+		says("BO, one dead link", 1, Mean, 4, "5.3", "The total duration of the all-to-all exchange in this case is of four unit of time"),
+		says("LS, one dead link", 1, Mean, 4, "5.3", "the total duration of the all-to-all exchange in this scenario is four units of time"),
+		says("equation 5.1", 2, Mean, 12, "5.4.1", "needs 12 phases to execute its full external exchange"),
+		says("repair of bandwidth-optimal", 2, Mean, 12, "5.4.1", "moved to the additional phases P[8..11]"),
+		says("moved, all", 2, Mean, 8, "5.4.1", "destination servers marked with the symbol \"*\" need to be removed from the original phases and moved"),
+		says("equation 5.1", 3, Mean, 38, "6.2", "which means that we need at least 6 additional phases for the rescheduling of the communications"),
+		says("moved, from leaf0", 3, Mean, 28, "6.2", "resulting in 28 communications that need to be rescheduled for the leaf switch 0"),
+		says("moved, from leaves with a dead link", 3, Mean, 112, "6.2", "This totals 112 (28×4) communications that need to be rescheduled"),
+	},
 	"fig5.10": adaptive(1.875, 1, 1, 8),
 	"fig5.11": adaptive(1.88, 1, 1, 10),
 	"fig5.12": adaptive(1.9375, 1.5, 1.4, 8),
@@ -117,6 +127,28 @@ var stated = map[string][]statement{
 		says("entries, FORS with fewest phases", 0, Mean, 10469, "6.7.2", "each switch has 32 × 326 + 37 = 10,469 entries"),
 		says("entries, FORS with fewest paths", 0, Mean, 10469, "6.7.2", "each switch has 32 × 326 + 37 = 10,469 entries"),
 	},
+	"dmodc5": {
+		other("dmodc", 34992, Median, 1, dmodcPaper+" abstract", manyNodes),
+		other("dmodc, 1 % of cables dead", 34992, Median, 1, dmodcPaper+" abstract", manyNodes),
+	},
+	"qft2": {
+		other("PGFT, 8 ports", 64, Median, 8, quasiPaper+" I.B", "is twice the number in the PGFT topology, i.e., 16 versus 8 hosts"),
+		other("QFT, 8 ports", 64, Median, 16, quasiPaper+" I.B", "is twice the number in the PGFT topology, i.e., 16 versus 8 hosts"),
+		other("QFT/PGFT, 36 ports", 5832, Median, 2, quasiPaper+" I.B", largerGroups),
+		other("QFT/PGFT, 36 ports", 1944, Median, 6, quasiPaper+" I.B", largerGroups),
+		other("QFT/PGFT, 48 ports", 2304, Median, 12, quasiPaper+" I.B", largerGroups),
+	},
+	"qft-table1": {
+		other("ftree, PGFT", 5832, Median, 4, quasiPaper+" Table I", "PGFT(3;18,9,36;1,9,18;1,2,1) 5832 4 1"),
+		other("qft, PGFT", 5832, Median, 1, quasiPaper+" Table I", "PGFT(3;18,9,36;1,9,18;1,2,1) 5832 4 1"),
+		other("qft, QFT", 5832, Median, 1, quasiPaper+" Table I", "QFT(3;18,9,36;1,9,18;1,2,1) 5832 NA 1"),
+		other("ftree, PGFT", 34992, Median, 478, quasiPaper+" Table I", "PGFT(4;18,3,18,36;1,3,18,18;1,6,1,1) 34992 478 18"),
+		other("qft, PGFT", 34992, Median, 18, quasiPaper+" Table I", "PGFT(4;18,3,18,36;1,3,18,18;1,6,1,1) 34992 478 18"),
+		other("qft, QFT", 34992, Median, 17, quasiPaper+" Table I", "QFT(4;18,3,18,36;1,3,18,18;1,6,1,1) 34992 NA 17"),
+	},
+	"memo-time": {
+		other("opensm-minhop", 1152, Median, 150, memoPaper+" section 1", "Inspected run time of OpenSM routing stage was ~2.5min on 1100 nodes cluster"),
+	},
 	"qft8": {
 		quasiSays("updn-scatter", 2620, "Fig. 8", saturatesShifts),
 		quasiSays("ftree", 4400, "Fig. 8", saturatesShifts),
@@ -130,14 +162,22 @@ var stated = map[string][]statement{
 	},
 }
 
+// other is a number that another paper than the thesis states.
+func other(series string, x float64, of Statistic, value float64, where, quote string) statement {
+	return statement{series, x, Stated{of, value, where, quote}}
+}
+
 const (
+	manyNodes    = "complete re-routing of networks with tens of thousands of nodes in less than a second"
+	largerGroups = "commonly 2x, but may be as large as 6x when using 36-port switches, or even reach 12x for 48-port switches"
+
 	saturatesShifts = "show saturation at 2620MB/s, 4400MB/s, and the full link bandwidth 5700MB/s respectively"
 	saturatesRandom = "show saturation at 2480MB/s, 2740MB/s and 2740MB/s respectively"
 )
 
 // quasiSays is what "Quasi Fat Trees" says of where a routing saturates.
 func quasiSays(engine string, value float64, where, quote string) statement {
-	return statement{engine + quasiMost, quasiMessage, Stated{Median, value, quasiPaper + " " + where, quote}}
+	return other(engine+quasiMost, quasiMessage, Median, value, quasiPaper+" "+where, quote)
 }
 
 // quasiMost is the end of the names of these series.
@@ -184,6 +224,8 @@ var differs = map[string]string{
 		"Ours of 326 servers spread likewise, by the fill, which is not stated. Non-synchronised has queues that block each other in the series credit only, see fig4.7, and how many sources are asked at a time is not stated: ours all; in the other series fragments leave a server one after the other",
 	"sec4.4": "the small difference of two models, and non-synchronised has queues that block each other in the rows credit only, see fig4.7; the policies are reckoned on a log that was drawn, see fig4.3",
 	"fig5.7": countModel + "; \"two\" at reduction 1 is 1.89; at reduction 2 its own BO/FS of 1.8 (5.5) gives LS/BO 1.0, as ours; 0.9 is ours, 0.95, from 3 on",
+	"examples": "none in time units and phases. Of FT(2;4,8) the thesis counts what leaves with a dead link send and must not send at once; " +
+		"what they receive has to be spread as well, over spines that differ from leaf to leaf, so that more moves, and from all leaves",
 	"fig5.9": "the text states none of the factors; those of FORS are over S-1 phases, those of the equation over S",
 
 	"fig5.10": repairModel,
@@ -193,6 +235,15 @@ var differs = map[string]string{
 	"fig6.5": "link loads against a testbed: it lost 141 to 137 with FORS and one dead link; ours needs no more phases then, 359, or 325 with 326 servers, than without. " +
 		"Non-synchronised has queues that block each other in the series credit only, see fig4.7; with FORS no link is as busy as a server that takes 142.71 Gbit/s. The fill with 326 servers is not stated",
 	"sec6.6.3": otherTimes,
+	"dmodc5": "another machine (theirs a 2.5 GHz Xeon E5-2680 v3, 24 threads at most), Go instead of C99; the text states no number of its curves but that of the abstract, " +
+		"an upper limit for tens of thousands of nodes",
+	"dmodc-risk": "the study is in another paper, which this one cites as [12]: networks, patterns and numbers are not stated. " +
+		"It finds dmodc comparable or better over the whole range",
+	"qft2": "6 at 36 ports is that of three leaves with the same parents; two, which the paper's rule allows, give 9. " +
+		"The FT(3;4,2,8;1,2,8) of its Figure 1 (a) has 48 switches and ten ports at some, the 40 of the caption come with w3 = 4",
+	"qft3":       "the paper states no number; it finds that QFT saturates later. Its jobs are of different sizes and have 300 hosts on average, which leaves a fifth idle",
+	"qft-table1": "another machine, all CPUs; whole seconds there. NA is said of ftree on QFT, which Figure 8 of the paper runs",
+	"memo-time":  "another machine, the algorithm that the memo proposes (hops by switch) instead of the one that it measured, and no subnet to be swept",
 	"qft8": "the paper gives neither the length of messages nor the order of cables, on which OpenSM's ftree depends: see docs/evidence/quasi.md; " +
 		"5700 MB/s is above its own link of 5600",
 	"qft9": "the paper does not give the length of messages, which decides: see docs/evidence/quasi.md",

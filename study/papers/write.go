@@ -181,7 +181,7 @@ func (f *Figure) WriteCSV(w io.Writer) error {
 }
 
 // Choose returns the figures that are asked for by name, in that order, each once; all are
-// those of the thesis in its order.
+// all there are.
 func Choose(names []string) ([]string, error) {
 	var out []string
 	add := func(name string) {
@@ -191,8 +191,8 @@ func Choose(names []string) ([]string, error) {
 	}
 	for _, name := range names {
 		if name == "all" {
-			for _, l := range List() {
-				add(l.Name)
+			for _, m := range makers {
+				add(m.name)
 			}
 			continue
 		}
@@ -202,13 +202,4 @@ func Choose(names []string) ([]string, error) {
 		add(name)
 	}
 	return out, nil
-}
-
-// WriteList writes all figures in the order of the thesis.
-func WriteList(w io.Writer) error {
-	var lines [][]string
-	for _, l := range List() {
-		lines = append(lines, []string{l.Name, l.Title, l.paper + " " + l.section})
-	}
-	return show.Align(w, lines)
 }

@@ -56,6 +56,25 @@ var panels = map[string][]panel{
 	"fig5.13": {{x: "reduction", y: "seconds", kind: boxes, logY: true, name: besides()}},
 	"fig6.5":  fills("scenario", boxes),
 
+	"examples": {
+		{title: "phases", x: "example", y: "phases", kind: boxes, name: only("equation 5.1", "bound", "FORS", "repair of bandwidth-optimal", "repair of linear-shift")},
+		{title: "messages moved", x: "example", y: "messages", kind: boxes, name: starting("moved, ")},
+	},
+	"dmodc5":     {{x: "hosts", y: "seconds", logX: true, logY: true, name: besides()}},
+	"qft-table1": {{x: "hosts", y: "seconds", logX: true, logY: true, name: besides()}},
+	"memo-time":  {{x: "hosts", y: "seconds", kind: boxes, logY: true, name: besides()}},
+	"dmodc-risk": {
+		{title: "linear shift: the worst phase", x: "% of cables dead", y: "messages on a cable", name: with(", shifts")},
+		{title: "random permutations", x: "% of cables dead", y: "messages on a cable", name: with(", permutations")},
+	},
+	"qft2": {
+		{title: "hosts within three switches, 36 ports", x: "hosts", y: "hosts", logX: true, logY: true, name: only("PGFT, 36 ports", "QFT, 36 ports")},
+		{title: "QFT over PGFT", x: "hosts", y: "ratio", logX: true, name: starting("QFT/PGFT, ")},
+	},
+	"qft3": {
+		{title: "latency of a message", x: "MB/s received by a host", y: "us", logY: true, order: true, name: with(", message")},
+		{title: "throughput against load", x: "MB/s offered by a host", y: "MB/s received", name: only("PGFT", "QFT")},
+	},
 	"qft8": throughputs,
 	"qft9": throughputs,
 

@@ -1,0 +1,104 @@
+package papers
+
+import (
+	"slices"
+	"testing"
+
+	"evbench/routing"
+	"evbench/topology/network"
+)
+
+func parsed(t *testing.T, notation string, down ...string) *network.Network {
+	t.Helper()
+	n, err := network.Parse(notation, 0)
+	if err == nil && len(down) > 0 {
+		n, err = n.Degrade(down)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestWithinThree counts networks that are easily counted.
+func TestWithinThree(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		notation string
+		down     []string
+		want     int
+	}{
+		{"FT(2;2,3)", nil, 6},
+		{"FT(2;2,3)", []string{"s1_0-s2_0"}, 6},
+		{"FT(2;2,3)", []string{"s1_0-s2_0", "s1_0-s2_1"}, 2}, // leaf 0 is alone
+		{"PGFT(3;2,2,4;1,2,2;1,1,1)", nil, 4},
+		{"PGFT(3;4,2,8;1,2,4;1,2,1)", nil, 8}, // the paper's Figure 1 (b) and (c)
+		{"QFT(3;4,2,8;1,2,4;1,2,1)", nil, 16},
+	} {
+		if got := withinThree(parsed(t, tt.notation, tt.down...)); got != tt.want {
+			t.Errorf("%s without %v: %d hosts, want %d", tt.notation, tt.down, got, tt.want)
+		}
+	}
+}
+
+// TestRisk: four hosts on two leaves. In phase 2 of the shift both hosts of each leaf send to
+// the other, which takes both cables, or one of them twice. All else shares nothing.
+func TestRisk(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		down []string
+		want float64
+	}{{nil, 1}, {[]string{"s1_0-s2_0"}, 2}} {
+		tables, err := routing.Compute(routing.DModC, parsed(t, "PGFT(2;2,2;1,2;1,1)", tt.down...), routing.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := riskIn(tables, 20, 1); got.shifts != tt.want || got.lost != 0 || got.permutations > 2 {
+			t.Errorf("without %v: %+v, want %g in shifts", tt.down, got, tt.want)
+		}
+	}
+}
+
+func TestWithout(t *testing.T) {
+	t.Parallel()
+	whole := parsed(t, riskSmall)
+	for _, share := range []float64{0, 0.1} {
+		n, err := without(whole, share, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := len(whole.SwitchCables())
+		if want := all - int(share*float64(all)); len(n.SwitchCables()) != want {
+			t.Errorf("%g: %d cables, want %d of %d", share, len(n.SwitchCables()), want, all)
+		}
+	}
+}
+
+// TestPlaced: every host has one job, jobs are of equal size, and neighbours share one.
+func TestPlaced(t *testing.T) {
+	t.Parallel()
+	const hosts, count = 1000, 7
+	jobs := placed(hosts, count, 36, 10, 1)
+	var all []int32
+	breaks := 0
+	for _, job := range jobs {
+		if n := len(job); n < hosts/count || n > hosts/count+1 {
+			t.Errorf("a job has %d hosts", n)
+		}
+		for i := range job {
+			if i > 0 && job[i] != job[i-1]+1 {
+				breaks++
+			}
+		}
+		all = append(all, job...)
+	}
+	slices.Sort(all)
+	for i, h := range all {
+		if int(h) != i {
+			t.Fatalf("host %d is %d", i, h)
+		}
+	}
+	if len(all) != hosts || breaks < 10 || breaks > 60 {
+		t.Errorf("%d hosts, %d runs that end within a job", len(all), breaks)
+	}
+}
