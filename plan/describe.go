@@ -29,7 +29,12 @@ func (p *Plan) Describe(w io.Writer, cost Cost) {
 		fmt.Fprintf(w, "paths at most %d %s from a leaf to a server: LMC %d, %s LIDs, %s LFT entries per switch\n",
 			p.Paths.Most, p.pathNoun(), p.Paths.LMC, show.Commas(p.Paths.LIDs), show.Commas(p.Paths.Entries))
 	}
-	fmt.Fprintf(w, "predicted efficiency synchronised %.3f, unsynchronised at most %.3f\n", cost.Synchronised(), cost.Unsynchronised())
+	fmt.Fprintf(w, "predicted efficiency synchronised %.3f, unsynchronised ", cost.Synchronised())
+	if p.Routing == twolevel.ECMP {
+		fmt.Fprintf(w, "%.3f, mean of %d draws of paths (%.3f to %.3f)\n", cost.Unsynchronised(), ecmpDraws, cost.Drawn[0], cost.Drawn[1])
+		return
+	}
+	fmt.Fprintf(w, "at most %.3f\n", cost.Unsynchronised())
 }
 
 // distance says how far a plan is from the fewest message times. Where messages

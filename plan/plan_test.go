@@ -139,6 +139,9 @@ func TestCostECMP(t *testing.T) {
 	if a != b || a.Synchronised() < 0.3 || a.Synchronised() > 0.7 {
 		t.Errorf("%+v and %+v", a, b)
 	}
+	if mean := a.Unsynchronised(); a.Drawn[0] >= mean || mean >= a.Drawn[1] || a.Drawn[1] > 1 {
+		t.Errorf("a mean of %g, draws of %v", mean, a.Drawn)
+	}
 	if _, ok := p.Loads(plan.Equal); ok {
 		t.Error("the plan claims to know what the kernel's hash does")
 	}

@@ -24,6 +24,9 @@ type Cost struct {
 	Duration float64
 	// Busiest is the largest load of one wire over the whole exchange.
 	Busiest float64
+	// Drawn are the least and the greatest Unsynchronised of single draws of paths, under
+	// ecmp: a draw may be above that of the means.
+	Drawn [2]float64
 }
 
 // Synchronised returns the predicted efficiency of a synchronised exchange,
@@ -67,6 +70,11 @@ func (p *Plan) Cost(w Weight, seed uint64) Cost {
 		sum.Ideal += c.Ideal / ecmpDraws
 		sum.Duration += c.Duration / ecmpDraws
 		sum.Busiest += c.Busiest / ecmpDraws
+		x := c.Unsynchronised()
+		if i == 0 {
+			sum.Drawn = [2]float64{x, x}
+		}
+		sum.Drawn = [2]float64{min(sum.Drawn[0], x), max(sum.Drawn[1], x)}
 	}
 	return sum
 }

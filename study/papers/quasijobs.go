@@ -15,7 +15,7 @@ import (
 // other, on a QFT and on the PGFT of the same numbers. Each job sends by shifts of its own
 // hosts. The paper states no number; its finding is that throughput saturates later on QFT.
 func quasiJobs(ctx context.Context, _ *maker, o *Options, f *Figure) error {
-	r := quasiRun{network: quasiHosts[1:], loads: []float64{0.2, 0.4, 0.6, 0.8, 1}, warm: 100 * microsecond, window: 100 * microsecond, seed: o.Seed}
+	r := quasiRun{network: quasiHosts[1:], loads: []float64{0.4, 0.6, 1}, warm: 100 * microsecond, window: 100 * microsecond, seed: o.Seed}
 	jobs, mean, deviation := 12, 36.0, 10.0
 	if o.Quick {
 		r.network, r.loads, jobs, mean, deviation = quasiSmall[1:], []float64{0.3, 1}, 4, 8, 2
