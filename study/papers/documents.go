@@ -14,7 +14,7 @@ import (
 // What the papers are called beside numbers.
 const (
 	thesis = "thesis"
-	slides = "slides 2016"
+	slides = "SC16 slides"
 )
 
 // A Document is a paper with all its figures and tables, in its order.
@@ -42,6 +42,8 @@ const (
 	Drawing  State = "drawing"         // that explains
 	Notation State = "notation"
 	Their    State = "needs their log"
+	Command  State = "by a command" // which the title names
+	Rules    State = "rules"
 )
 
 // shown are an item that is computed by the figure of a name, drawn one that is not.
@@ -114,11 +116,13 @@ var documents = []Document{
 	}},
 	{slides, "Domke and Hoefler, Scheduling-Aware Routing for Supercomputers", []Item{
 		plain(Their, "Fig. 1", "Batch jobs of Tsubame2.5 over time"),
+		plain(Command, "Figs. 2, 3, 5, 6", "Edge forwarding index of three jobs: routes jobs"),
 		drawn("Fig. 4", "Flow chart of the filter between SLURM and OpenSM"),
 		drawn("Fig. 7", "Packets out of order after re-routing"),
 	}},
 	{memoPaper, "Zahavi and Kalka, OpenSM Unicast Routing Enhancements for Scalability", []Item{
 		shown("section 1", "memo-time"),
+		plain(Rules, "Table 1", "What makes saved tables invalid"),
 	}},
 }
 
@@ -186,11 +190,12 @@ func summary(all []Document) string {
 			count[item.State]++
 		}
 	}
-	text := fmt.Sprintf("computed: %d, %d of them beside numbers of the texts", count[Beside]+count[NoNumber], count[Beside])
-	for _, s := range []State{Drawing, Notation, Their} {
+	var rest []string
+	for _, s := range []State{Drawing, Notation, Command, Rules, Their} {
 		if count[s] > 0 {
-			text += fmt.Sprintf("; %s: %d", s, count[s])
+			rest = append(rest, fmt.Sprintf("%s %d", s, count[s]))
 		}
 	}
-	return text
+	return fmt.Sprintf("computed: %d, %d of them beside numbers of the texts\nnot computed: %s",
+		count[Beside]+count[NoNumber], count[Beside], strings.Join(rest, ", "))
 }
