@@ -110,6 +110,14 @@ func (in *input) wrong(format string, args ...any) error {
 	return fmt.Errorf("line %d: "+format, append([]any{in.line}, args...)...)
 }
 
+// tooMany says that there are more messages than are held of a plan for so many servers.
+func (in *input) tooMany(limit, servers int) error {
+	if limit == in.room {
+		return in.wrong("more than %d messages: there is no room for more", limit)
+	}
+	return in.wrong("more than %d messages; all pairs of %d servers are %d", limit, servers, pairs(servers))
+}
+
 // expect takes the given byte.
 func (in *input) expect(want byte) error {
 	c, err := in.next()

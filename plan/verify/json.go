@@ -25,6 +25,7 @@ type jsonReader struct {
 	h       header
 	seen    map[string]int // line of each field
 	columns int            // numbers of each message; 0 until the first is read
+	limit   int            // most messages
 }
 
 func readJSON(in *input) (*File, error) {

@@ -21,13 +21,18 @@ func (r *jsonReader) messages() error {
 	if end, err := r.empty(']'); end || err != nil {
 		return err
 	}
+	servers := maxServers
+	if f, err := r.h.fabric(); err == nil { // stated before the messages, as in a written file
+		servers = f.tree.Servers()
+	}
+	r.limit = min(r.room, most(servers))
 	for {
 		m, err := r.message()
 		if err != nil {
 			return fmt.Errorf("messages[%d]: %w", len(r.file.Messages), err)
 		}
-		if limit := min(r.room, most(maxServers)); len(r.file.Messages) >= limit {
-			return r.wrong("more than %d messages", limit)
+		if len(r.file.Messages) >= r.limit {
+			return r.tooMany(r.limit, servers)
 		}
 		r.file.add(m)
 		if more, err := r.more(']'); !more || err != nil {
@@ -102,7 +107,7 @@ func (r *jsonReader) integer(column string, c int) (int32, error) {
 // followed by a comma, nearly all of a file, and returns the bytes they take. What
 // it is not sure of, it leaves to message.
 func (r *jsonReader) quick(b []byte) (read int) {
-	for len(b)-read >= maxLine && len(r.file.Messages) < min(r.room, most(maxServers)) {
+	for len(b)-read >= maxLine && len(r.file.Messages) < r.limit {
 		m, n := quickElement(b[read:read+maxLine], r.columns)
 		if n == 0 {
 			break

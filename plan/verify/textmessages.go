@@ -22,17 +22,10 @@ func (r *textReader) message(line []byte) error {
 		return fmt.Errorf("line %d: %q: %w", r.line, shorten(line), err)
 	}
 	if len(r.file.Messages) >= r.limit {
-		return r.tooMany()
+		return r.tooMany(r.limit, r.file.Tree.Servers())
 	}
 	r.file.add(m)
 	return nil
-}
-
-func (r *textReader) tooMany() error {
-	if r.limit == r.room {
-		return r.wrong("more than %d messages: there is no room for more", r.limit)
-	}
-	return r.wrong("more than %d messages; all pairs of %d servers are %d", r.limit, r.file.Tree.Servers(), pairs(r.file.Tree.Servers()))
 }
 
 // parseMessage reads "phase src dst spine", in three levels also

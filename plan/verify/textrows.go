@@ -37,7 +37,7 @@ func (r *textReader) row(line []byte) error {
 // one, grow by one.
 func (r *textReader) expand(m Message, n int) error {
 	if n > r.limit-len(r.file.Messages) {
-		return r.tooMany()
+		return r.tooMany(r.limit, r.file.Tree.Servers())
 	}
 	step := int16(1)
 	if m.Spine == NoSpine {
