@@ -144,7 +144,7 @@ func (s *slots) put(phase, a, b int) {
 // It needs max(S-1, phases of the stair): in S-1 phases there are n(n-1) places
 // for messages within a leaf, and lift lets the self messages vanish.
 func (p *pattern) lifted(name string, t *topology.Tree, live []int, o Options) *Schedule {
-	s := newSchedule(name, t)
+	s := newSchedule(name, t.Servers())
 	s.Phases, s.Pinned = max(s.Ranks-1, p.phases), true
 	f := newFabric(t)
 	f.part()

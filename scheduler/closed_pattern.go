@@ -51,7 +51,7 @@ func (p *pattern) roomy() bool { return p.f() > p.m0/(p.q+1) }
 // schedule writes the pattern down for every leaf of a tree. The spine of a ride
 // between leaves is spine(leaf, ride). O(S²).
 func (p *pattern) schedule(name string, t *topology.Tree, spine func(leaf int, h ride) int) *Schedule {
-	s := newSchedule(name, t)
+	s := newSchedule(name, t.Servers())
 	s.Phases, s.Pinned = p.phases, true
 	for _, h := range p.rides {
 		for leaf := range t.Leaves() {

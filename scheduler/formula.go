@@ -14,7 +14,11 @@ import (
 // wrap-around collides, which LinearShiftPorts avoids. When links die it suffers
 // most: in most phases every server of a leaf sends to another leaf. O(S²).
 func LinearShift(t *topology.Tree) *Schedule {
-	s := newSchedule(NameLinearShift, t)
+	return linearShift(t.Servers())
+}
+
+func linearShift(servers int) *Schedule {
+	s := newSchedule(NameLinearShift, servers)
 	s.Phases = s.Ranks - 1
 	s.meet(func(src, dst int) int { return (dst - src - 1 + s.Ranks) % s.Ranks })
 	return s
@@ -32,7 +36,7 @@ func LinearShift(t *topology.Tree) *Schedule {
 // S-1 phases on full leaves, at most M0·M1-1 on others, and each server sends in S-1 of
 // them. O(S²).
 func LinearShiftPorts(t *topology.Tree) *Schedule {
-	s := newSchedule(NameLinearShiftPorts, t)
+	s := newSchedule(NameLinearShiftPorts, t.Servers())
 	ports := t.Ports() * t.Leaves()
 	s.Phases = ports - 1
 	at := positions(t)
@@ -60,7 +64,7 @@ func XOR(t *topology.Tree) (*Schedule, error) {
 	if n&(n-1) != 0 {
 		return nil, fmt.Errorf("schedule xor: needs a power of two of servers, such as %d or %d; here are %d", below2(n), 2*below2(n), n)
 	}
-	s := newSchedule(NameXOR, t)
+	s := newSchedule(NameXOR, n)
 	s.Phases = n - 1
 	s.meet(func(src, dst int) int { return (src ^ dst) - 1 })
 	return s, nil
@@ -82,7 +86,7 @@ func below2(n int) int {
 //	((⌊s/M1⌋ + ⌊p/M1⌋) mod M0) + M0·((s+p) mod M1).
 //
 // The modulus printed there, M[kPerm[k]-1], belongs to the wrong level; it is
-// M[k] here. See BandwidthOptimalPods for any number of levels.
+// M[k] here. See Levels for any number of levels.
 //
 // In each phase at most M0-⌊M0/M1⌋ messages leave a leaf, and as many enter it,
 // so it has bandwidth to spare when links die, if M0 ≥ M1. But no rule that
@@ -93,52 +97,13 @@ func below2(n int) int {
 // between two servers unless servers are missing. Messages of absent servers are
 // dropped, and so are phases that are left without one. O((M0·M1)²) at most.
 func BandwidthOptimal(t *topology.Tree) *Schedule {
-	return bandwidthOptimal(t, []int{t.Ports(), t.Leaves()})
+	return Levels{t.Ports(), t.Leaves()}.bandwidthOptimal(positions(t))
 }
 
 // BandwidthOptimalPods returns the bandwidth-optimal schedule of a three-level
-// tree. With L levels, M_k children of a switch at level k and F_k = Π_{j>k} M_j, in
-// phase p the server at position s sends to position
-//
-//	Σ_k ((⌊s/F_k⌋ + ⌊p/F_k⌋) mod M_k) · Π_{j<k} M_j.
-//
-// Thesis 5.3, Algorithm 1, means this. The factors and places printed there are
-// right for two levels; for three only if M0 = M1, for more never.
-//
-// The digits of the destination are those of s and p, read in the opposite order
-// and added without carry: each server meets each in one phase, and is met by
-// each. The subtree with N = M_0·…·M_{k-1} servers that a destination is in, one
-// of Q = M_k·…·M_{L-1}, depends on s mod Q alone, one to one. Of N servers side by side
-// at least ⌊N/Q⌋ hit each, so in each phase at most N-⌊N/Q⌋ messages leave any such
-// subtree: at most M0-⌊M0/(M1·M2)⌋ a leaf, and M0·M1-⌊M0·M1/M2⌋ a pod.
-//
-// The formula has M0·M1·M2 phases over all positions; absent servers are treated
-// as by BandwidthOptimal. It chooses neither planes nor top switches.
-// O((M0·M1·M2)²) at most.
+// tree: that of Levels, absent servers treated as by BandwidthOptimal. It chooses
+// neither planes nor top switches. O((M0·M1·M2)²) at most.
 func BandwidthOptimalPods(p *topology.Pods) *Schedule {
 	t := p.Lower()
-	return bandwidthOptimal(t, []int{t.Ports(), t.Leaves() / p.Pods(), p.Pods()})
-}
-
-// bandwidthOptimal takes the levels of a tree, from the servers of a leaf upwards.
-func bandwidthOptimal(t *topology.Tree, levels []int) *Schedule {
-	s := newSchedule(NameBandwidthOptimal, t)
-	at := positions(t)
-	s.Phases = 1
-	for _, m := range levels {
-		s.Phases *= m
-	}
-	// Solved for p: its digit at the place F_k is that of the destination at its
-	// place, less that of the source at F_k.
-	s.meet(func(src, dst int) int {
-		d, place, phase := at[dst], s.Phases, 0
-		for _, m := range levels {
-			place /= m // F_k
-			phase += (d%m + m - at[src]/place%m) % m * place
-			d /= m
-		}
-		return phase
-	})
-	s.dropEmpty()
-	return s
+	return Levels{t.Ports(), t.Leaves() / p.Pods(), p.Pods()}.bandwidthOptimal(positions(t))
 }

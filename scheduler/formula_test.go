@@ -83,7 +83,7 @@ func TestBandwidthOptimalLevels(t *testing.T) {
 		}
 		if len(levels) >= 2 && n >= 2 {
 			tr := tree(t, topology.Options{Ports: levels[0], Leaves: n / levels[0]})
-			s := scheduler.BandwidthOptimalLevels(tr, levels)
+			s := scheduler.Levels(levels).BandwidthOptimal()
 			optimal(t, tr, s, levels)
 			for subtree, k := 1, 0; k < len(levels); k++ {
 				subtree *= levels[k]

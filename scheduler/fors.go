@@ -153,7 +153,7 @@ func (f *fabric) shift() *Schedule {
 
 // schedule takes steps 2 and 3.
 func (s *split) schedule(bound Bound, o Options) *Schedule {
-	out := newSchedule(NameFORS, s.tree)
+	out := newSchedule(NameFORS, s.servers)
 	out.Phases, out.Pinned = int(s.ceiling), true
 	t := &table{split: s, phases: out.Phases, slots: out.slots}
 	t.color(o)

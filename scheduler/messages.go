@@ -157,7 +157,7 @@ func newIntake(name string, t *topology.Tree, pods *topology.Pods) *intake {
 	for l := range in.tree.Leaves() {
 		in.leaf = append(in.leaf, slices.Repeat([]int{l}, in.tree.On(l))...)
 	}
-	in.out = newSchedule(name, in.tree)
+	in.out = newSchedule(name, in.tree.Servers())
 	for i := range in.out.slots {
 		in.out.slots[i] = absent
 	}

@@ -155,7 +155,7 @@ func (g *goal) time(s *spread, phases, spines int) *Schedule {
 }
 
 func (g *goal) start(phases int) (*Schedule, *columns) {
-	out := newSchedule(NameFORS, g.tree)
+	out := newSchedule(NameFORS, g.servers)
 	out.Phases, out.Pinned = phases, true
 	return out, &columns{fabric: g.fabric, phases: phases, dropsSelf: phases < g.need, slots: out.slots}
 }

@@ -6,12 +6,6 @@ import (
 	"evbench/topology"
 )
 
-// BandwidthOptimalLevels is BandwidthOptimal with the leaves of the tree under
-// switches of any number of levels.
-func BandwidthOptimalLevels(t *topology.Tree, levels []int) *Schedule {
-	return bandwidthOptimal(t, levels)
-}
-
 // A Hop is a ride without its line.
 type Hop struct{ Phase, Src, Step, Dst int }
 

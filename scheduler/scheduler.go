@@ -73,9 +73,8 @@ type Schedule struct {
 	tops  []uint8 // likewise, noSpine for None; nil in two-level trees
 }
 
-func newSchedule(name string, t *topology.Tree) *Schedule {
-	n := t.Servers()
-	return &Schedule{Name: name, Ranks: n, slots: make([]slot, n*n)}
+func newSchedule(name string, servers int) *Schedule {
+	return &Schedule{Name: name, Ranks: servers, slots: make([]slot, servers*servers)}
 }
 
 // meet fills an unpinned schedule: phase says when src sends to dst.

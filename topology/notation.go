@@ -34,23 +34,9 @@ var (
 //
 // The Options are for New with two levels, for NewPods with three (Pods > 0).
 func Parse(notation string) (Options, error) {
-	m := notationRE.FindStringSubmatch(strings.Join(strings.Fields(notation), ""))
-	if m == nil {
-		return Options{}, badNotation(notation)
-	}
-	var groups [][]int
-	for _, g := range strings.Split(m[2], ";") {
-		numbers, err := parseNumbers(g)
-		if err != nil {
-			return Options{}, fmt.Errorf("topology %q: %w", notation, err)
-		}
-		groups = append(groups, numbers)
-	}
-	if strings.EqualFold(m[1], "kary") {
-		if len(groups) != 2 || len(groups[0]) != 1 || len(groups[1]) != 1 {
-			return Options{}, badNotation(notation)
-		}
-		m[1], groups = "FT", kary(groups[0][0], groups[1][0])
+	kind, groups, err := split(notation)
+	if err != nil {
+		return Options{}, err
 	}
 	if n := groups[0]; len(n) == 1 && n[0] > 3 {
 		return Options{}, fmt.Errorf("topology %q: %d levels; trees of 2 and 3 are planned, FT(2;M0,M1) and FT(3;M0,M1,M2) "+
@@ -60,11 +46,10 @@ func Parse(notation string) (Options, error) {
 		return Options{}, fmt.Errorf("topology %q: trees of 2 and 3 levels are supported: FT(2;M0,M1), FT(3;M0,M1,M2)", notation)
 	}
 	var o Options
-	var err error
 	switch levels := groups[0][0]; {
-	case m[1] == "FT" && len(groups) == 2 && len(groups[1]) == levels:
+	case kind == "FT" && len(groups) == 2 && len(groups[1]) == levels:
 		o = fatTree(groups[1])
-	case m[1] == "PGFT" && len(groups) == 4 && len(groups[1]) == levels && len(groups[2]) == levels && len(groups[3]) == levels:
+	case kind == "PGFT" && len(groups) == 4 && len(groups[1]) == levels && len(groups[2]) == levels && len(groups[3]) == levels:
 		o, err = pgft(groups[1], groups[2], groups[3])
 	default:
 		return Options{}, badNotation(notation)
@@ -80,13 +65,45 @@ func badNotation(notation string) error {
 		"or FT(3;M0,M1,M2), kary(k;n), PGFT(2;m1,m2;w1,w2;p1,p2), PGFT(3;m1,m2,m3;w1,w2,w3;p1,p2,p3)", notation)
 }
 
-// kary returns the groups of FT(n;k,…,k), without the numbers k where n is no number of
-// levels that is planned.
-func kary(k, n int) [][]int {
-	if n > 3 {
-		return [][]int{{n}, nil}
+// Levels returns the numbers of FT(L;M0,M1,…) or kary(k;L), of any number of levels from
+// 2, and false where the notation is of another kind or wrong.
+func Levels(notation string) ([]int, bool) {
+	kind, groups, err := split(notation)
+	if err != nil || kind != "FT" || len(groups) != 2 || len(groups[0]) != 1 || groups[0][0] < 2 || len(groups[1]) != groups[0][0] {
+		return nil, false
 	}
-	return [][]int{{n}, slices.Repeat([]int{k}, n)}
+	return groups[1], true
+}
+
+// maxLevels bounds what is read of k-ary n-trees: a tree of more has too many switches for
+// any format of a network.
+const maxLevels = 32
+
+// split returns the kind of a notation, FT or PGFT, and its groups of numbers. That of
+// kary(k;n) is FT(n;k,…,k).
+func split(notation string) (kind string, groups [][]int, err error) {
+	m := notationRE.FindStringSubmatch(strings.Join(strings.Fields(notation), ""))
+	if m == nil {
+		return "", nil, badNotation(notation)
+	}
+	for _, g := range strings.Split(m[2], ";") {
+		numbers, err := parseNumbers(g)
+		if err != nil {
+			return "", nil, fmt.Errorf("topology %q: %w", notation, err)
+		}
+		groups = append(groups, numbers)
+	}
+	if !strings.EqualFold(m[1], "kary") {
+		return m[1], groups, nil
+	}
+	if len(groups) != 2 || len(groups[0]) != 1 || len(groups[1]) != 1 {
+		return "", nil, badNotation(notation)
+	}
+	k, n := groups[0][0], groups[1][0]
+	if n > maxLevels {
+		return "", nil, fmt.Errorf("topology %q: %d levels, more than %d", notation, n, maxLevels)
+	}
+	return "FT", [][]int{{n}, slices.Repeat([]int{k}, n)}, nil
 }
 
 // maxNumber is the largest number in a notation; products of two stay far from

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/scheduler"
 	"evbench/study/survey"
 	"evbench/topology"
 )
@@ -37,8 +38,15 @@ func slowdownTable() *cli.Command {
 		Name:  "slowdown",
 		Usage: "how much longer an exchange takes with f = 0.. spines lost by one leaf, and by all",
 		Flags: append(healthyFlags(),
-			&cli.StringFlag{Name: "model", Value: survey.Count, Usage: "`NAME`: count (messages of a leaf over its live links, thesis 5.3) or routed (link loads of plans)"}),
+			&cli.StringFlag{Name: "model", Value: survey.Count, Usage: "`NAME`: count (messages of a leaf over its live links, thesis 5.3) or routed (link loads of plans, two levels)"},
+			&cli.IntFlag{Name: "level", Value: 1, Usage: "links lost are those from switches of level `N` to the next: 1 those of leaves; model count, FT(L;M0,M1,…) of any number of levels"}),
 		Action: func(c *cli.Context) error {
+			if m, ok := topology.Levels(c.String("topology")); ok && (len(m) > 2 || c.Int("level") != 1) {
+				return levelsTable(c, m)
+			}
+			if c.Int("level") != 1 {
+				return usagef("--level %d: write the tree as FT(L;M0,M1,…)", c.Int("level"))
+			}
 			return healthyTable(c, func(t *topology.Tree) (*survey.Table, error) {
 				return survey.SlowdownTable(t, c.String("model"), c.Uint64("seed"))
 			})
@@ -46,14 +54,45 @@ func slowdownTable() *cli.Command {
 	}, "  evbench table slowdown -t 'FT(2;20,18)' --model routed --format csv")
 }
 
+// levelsTable is the slowdown on full trees of any number of levels.
+func levelsTable(c *cli.Context, m scheduler.Levels) error {
+	if err := needArgs(c, 0, 0, ""); err != nil {
+		return err
+	}
+	write, err := tableWriter(c)
+	if err != nil {
+		return err
+	}
+	if model := c.String("model"); model != survey.Count {
+		return usagef("--model %s: trees of more than two levels, and levels above the leaves, have the model %s", model, survey.Count)
+	}
+	for _, flag := range []string{"fill", "spines"} {
+		if c.IsSet(flag) {
+			return usagef("--%s: trees of more than two levels are full in this table", flag)
+		}
+	}
+	servers := 1
+	for _, n := range m {
+		servers = min(servers*n, scheduler.MaxServers)
+	}
+	if err := checkPlans(servers, 2); err != nil {
+		return err
+	}
+	table, err := survey.SlowdownLevelsTable(m, c.Int("level"))
+	if err != nil {
+		return usage(err)
+	}
+	return write(table, c.App.Writer)
+}
+
 func phasesTable() *cli.Command {
 	return computing(&cli.Command{
 		Name:  "phases",
 		Usage: "phases of every schedule with f = 0.. spines lost by one leaf, and by all",
-		Flags: healthyFlags(),
+		Flags: append(healthyFlags(), &cli.IntFlag{Name: "level", Value: 1, Usage: "links lost are those of leaves, 1, or, of three levels, those of pods to top switches, `2`"}),
 		Action: func(c *cli.Context) error {
 			return healthyTable(c, func(t *topology.Tree) (*survey.Table, error) {
-				return survey.PhasesTable(t, c.Uint64("seed"))
+				return survey.PhasesTable(t, c.Int("level"), c.Uint64("seed"))
 			})
 		},
 	}, "  evbench table phases -t 'FT(2;4,8)'")
@@ -102,7 +141,7 @@ func healthyTable(c *cli.Context, fill func(*topology.Tree) (*survey.Table, erro
 	if err != nil {
 		return err
 	}
-	t, err := tree(c)
+	t, err := anyTree(c)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package survey
 
 import (
 	"fmt"
+	"slices"
 
 	"evbench/internal/parallel"
 	"evbench/routing/twolevel"
@@ -27,18 +28,23 @@ type PhasesRow struct {
 	Bound   scheduler.Bound // of a schedule without contention
 }
 
-// Phases returns rows as Slowdown does, for the named schedules.
-func Phases(t *topology.Tree, schedules []string, seed uint64) ([]PhasesRow, error) {
+// Phases returns rows as Slowdown does, for the named schedules, with the links of a level
+// reduced (ReducedAt).
+func Phases(t *topology.Tree, level int, schedules []string, seed uint64) ([]PhasesRow, error) {
 	if err := plannable(t); err != nil {
 		return nil, err
 	}
-	rows := make([]PhasesRow, 2*t.Spines())
+	if _, err := ReducedAt(t, level, 0, false); err != nil {
+		return nil, err
+	}
+	most := linksAt(t, level)
+	rows := make([]PhasesRow, 2*most)
 	err := parallel.Try(0, len(rows), func(i int) error {
 		r := PhasesRow{
-			Reduction: i % t.Spines(), All: i >= t.Spines(),
+			Reduction: i % most, All: i >= most,
 			Phases: make([]int, len(schedules)), Refused: make([]error, len(schedules)),
 		}
-		reduced, err := Reduced(t, r.Reduction, r.All)
+		reduced, err := ReducedAt(t, level, r.Reduction, r.All)
 		if err != nil {
 			return err
 		}
@@ -57,18 +63,26 @@ func Phases(t *topology.Tree, schedules []string, seed uint64) ([]PhasesRow, err
 	return rows, err
 }
 
-// PhasesTable is Phases for printing.
-func PhasesTable(t *topology.Tree, seed uint64) (*Table, error) {
-	rows, err := Phases(t, phaseSchedules, seed)
+// PhasesTable is Phases for printing. The closed form is one of two levels.
+func PhasesTable(t *topology.Tree, level int, seed uint64) (*Table, error) {
+	phaseSchedules := slices.Clone(phaseSchedules)
+	if t.Pods() != nil {
+		phaseSchedules = slices.DeleteFunc(phaseSchedules, func(name string) bool { return name == scheduler.NameFORSClosed })
+	}
+	rows, err := Phases(t, level, phaseSchedules, seed)
 	if err != nil {
 		return nil, err
 	}
+	where, reduced := Column{"leaves", "leaves_reduced", 0}, "leaves one: leaf0 has lost its highest spines; all: every leaf has"
+	if level == 2 {
+		where, reduced = Column{"pods", "pods_reduced", 0}, "pods one: pod0 has lost links to its highest top switches, plane by plane; all: every pod has"
+	}
 	out := &Table{name: "phases", topology: t.Notation(), columns: []Column{
-		{"reduction", "reduction_links", 0}, {"leaves", "leaves_reduced", 0},
+		{"reduction", "reduction_links", 0}, where,
 	}, Notes: []string{
 		fmt.Sprintf("%s, %d servers: phases of each schedule", t.Notation(), t.Servers()),
 		"the linear shifts and bandwidth-optimal ignore dead links and collide; the others do not, and bound is the fewest that such a schedule has",
-		"leaves one: leaf0 has lost its highest spines; all: every leaf has",
+		reduced,
 	}}
 	for _, name := range phaseSchedules {
 		out.columns = append(out.columns, Column{name, name + "_phases", 0})
@@ -139,7 +153,7 @@ func LMC(t *topology.Tree, most int, seed uint64) ([]LMCRow, error) {
 		if err != nil {
 			return err
 		}
-		s, bound, err := scheduler.FORS(reduced, scheduler.Options{Seed: seed, Workers: 1, Objective: r.objective})
+		s, bound, err := scheduler.ByName(scheduler.NameFORS, reduced, scheduler.Options{Seed: seed, Workers: 1, Objective: r.objective})
 		if err != nil {
 			return err
 		}

@@ -53,6 +53,9 @@ func Slowdown(t *topology.Tree, model string, seed uint64) ([]SlowdownRow, error
 	default:
 		return nil, fmt.Errorf("no model %q; there are %s and %s", model, Count, Routed)
 	}
+	if t.Pods() != nil {
+		return nil, fmt.Errorf("%s has three levels: this table takes trees of two, and FT(3;M0,M1,M2)", t.Notation())
+	}
 	rows := make([]SlowdownRow, 2*t.Spines())
 	err := parallel.Try(0, len(rows), func(i int) error {
 		rows[i].Reduction, rows[i].All = i%t.Spines(), i >= t.Spines()
@@ -69,11 +72,13 @@ func Slowdown(t *topology.Tree, model string, seed uint64) ([]SlowdownRow, error
 }
 
 func countMeasure(healthy *topology.Tree) func(*topology.Tree, *SlowdownRow) error {
-	shift := newCounter(scheduler.LinearShift(healthy), healthy)
-	optimal := newCounter(scheduler.BandwidthOptimal(healthy), healthy)
+	leaf := healthy.LeafOfRanks()
+	shift := newCounter(scheduler.LinearShift(healthy), leaf, leaf, healthy.Leaves())
+	optimal := newCounter(scheduler.BandwidthOptimal(healthy), leaf, leaf, healthy.Leaves())
 	return func(t *topology.Tree, row *SlowdownRow) error {
+		live := liveLinks(t)
 		row.Ideal = t.Servers()
-		row.LinearShift, row.BandwidthOptimal = shift.duration(t), optimal.duration(t)
+		row.LinearShift, row.BandwidthOptimal = shift.duration(live), optimal.duration(live)
 		row.Phases = FaultAdaptivePhases(t)
 		row.Adapted = row.Phases
 		return nil
@@ -110,10 +115,15 @@ func SlowdownTable(t *topology.Tree, model string, seed uint64) (*Table, error) 
 	if model == Routed {
 		adapted = scheduler.NameFORS
 	}
+	return slowdownTable(t.Notation(), model, adapted, Column{"leaves", "leaves_reduced", 0}, slowdownNotes(t, model), rows), nil
+}
+
+// slowdownTable writes rows; where is the column of what is reduced.
+func slowdownTable(notation, model, adapted string, where Column, notes []string, rows []SlowdownRow) *Table {
 	out := &Table{
-		name: "slowdown", topology: t.Notation(), model: model, Notes: slowdownNotes(t, model),
+		name: "slowdown", topology: notation, model: model, Notes: notes,
 		columns: []Column{
-			{"reduction", "reduction_links", 0}, {"leaves", "leaves_reduced", 0},
+			{"reduction", "reduction_links", 0}, where,
 			{"LS", "linear_shift_slowdown", 4}, {"BO", "bandwidth_optimal_slowdown", 4}, {adapted, "adapted_slowdown", 4},
 			{"LS/BO", "linear_shift_over_bandwidth_optimal", 4}, {"LS/" + adapted, "linear_shift_over_adapted", 4},
 			{"BO/" + adapted, "bandwidth_optimal_over_adapted", 4},
@@ -129,10 +139,10 @@ func SlowdownTable(t *topology.Tree, model string, seed uint64) (*Table, error) 
 		ls, bo, fs := float64(r.LinearShift), float64(r.BandwidthOptimal), float64(r.Adapted)
 		out.rows = append(out.rows, []any{
 			r.Reduction, leaves, ls / ideal, bo / ideal, fs / ideal, ls / bo, ls / fs, bo / fs,
-			r.Phases, float64(r.Phases) / float64(r.HealthyPhases), stated(t.Notation(), r.Reduction),
+			r.Phases, float64(r.Phases) / float64(r.HealthyPhases), stated(notation, r.Reduction),
 		})
 	}
-	return out, nil
+	return out
 }
 
 func slowdownNotes(t *topology.Tree, model string) []string {

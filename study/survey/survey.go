@@ -37,6 +37,47 @@ func Reduced(t *topology.Tree, f int, all bool) (*topology.Tree, error) {
 	return t.Without(dead...)
 }
 
+// ReducedAt is Reduced for a level of switches: 1, the links of leaves to spines, or, of
+// three levels, 2, those of pods to top switches. There f links of the first pod, or of
+// each, are lost: all of the highest top switch of each plane, plane by plane, then the
+// next.
+func ReducedAt(t *topology.Tree, level, f int, all bool) (*topology.Tree, error) {
+	p := t.Pods()
+	if level == 1 {
+		return Reduced(t, f, all)
+	}
+	if level != 2 || p == nil {
+		return nil, fmt.Errorf("level %d: %s has links to switches above on levels 1..%d", level, t.Notation(), levelsOf(t))
+	}
+	pods := 1
+	if all {
+		pods = p.Pods()
+	}
+	var dead []topology.Link
+	for q := range pods {
+		for i := range f {
+			dead = append(dead, topology.Link{Leaf: q, Spine: i % t.Spines(), Above: true, Top: p.Tops() - 1 - i/t.Spines()})
+		}
+	}
+	return t.Without(dead...)
+}
+
+// levelsOf returns how many levels of links between switches there are.
+func levelsOf(t *topology.Tree) int {
+	if t.Pods() != nil {
+		return 2
+	}
+	return 1
+}
+
+// linksAt returns how many links a leaf (level 1) or pod (level 2) has to the switches above.
+func linksAt(t *topology.Tree, level int) int {
+	if level == 2 {
+		return t.Paths()
+	}
+	return t.Spines()
+}
+
 // plannable refuses trees that have no schedules, before one takes their memory.
 func plannable(t *topology.Tree) error {
 	if n := t.Servers(); n > scheduler.MaxServers {

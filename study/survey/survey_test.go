@@ -207,7 +207,7 @@ func TestSlowdownRefuses(t *testing.T) {
 // Phases of fors are never below the bound, those of the others are their own.
 func TestPhases(t *testing.T) {
 	healthy := tree(t, 4, 8)
-	rows, err := survey.Phases(healthy, []string{"linear-shift", "bandwidth-optimal", "fors", "xor", "magic"}, 1)
+	rows, err := survey.Phases(healthy, 1, []string{"linear-shift", "bandwidth-optimal", "fors", "xor", "magic"}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,77 @@
+package scheduler
+
+// Levels are the numbers of a full fat tree FT(L;M_0,…,M_{L-1}) of any number of levels
+// of switches: M_0 servers on a leaf, M_l subtrees of level l below a switch of level l+1;
+// a subtree has as many links upwards as servers. Trees of more than three levels are not
+// planned; what is known of them by formula is known for all.
+type Levels []int
+
+// Servers returns S, the product of all.
+func (m Levels) Servers() int { return m.Below(len(m)) }
+
+// Below returns Π_l = M_0·…·M_{l-1} (thesis 5.4.1): the servers of a subtree of level l,
+// 1 being a leaf, and its links to switches of level l+1.
+func (m Levels) Below(level int) int {
+	n := 1
+	for _, x := range m[:level] {
+		n *= x
+	}
+	return n
+}
+
+// PhasesAtLeast returns the lower bound of thesis equation 5.1,
+//
+//	max( S, ⌈Π_l·(S-Π_l) / (Π_l-F)⌉ ),
+//
+// on the phases of a contention-free exchange where some subtree of level l has lost
+// F < Π_l of its links upwards, 1 <= l < L. It counts the phase in which every server
+// sends to itself, which a schedule need not have: LowerBound has S-1 in the place of S.
+func (m Levels) PhasesAtLeast(level, reduction int) int {
+	s, n := m.Servers(), m.Below(level)
+	return max(s, ceilDiv(n*(s-n), n-reduction))
+}
+
+// LinearShift returns the linear shift over all servers.
+func (m Levels) LinearShift() *Schedule { return linearShift(m.Servers()) }
+
+// BandwidthOptimal returns the bandwidth-optimal schedule: with F_k = Π_{j>k} M_j, in
+// phase p server s sends to server
+//
+//	Σ_k ((⌊s/F_k⌋ + ⌊p/F_k⌋) mod M_k) · Π_{j<k} M_j.
+//
+// Thesis 5.3, Algorithm 1, means this. The factors and places printed there are
+// right for two levels; for three only if M0 = M1, for more never.
+//
+// The digits of the destination are those of s and p, read in the opposite order
+// and added without carry: each server meets each in one phase, and is met by
+// each. The subtree with N = M_0·…·M_{k-1} servers that a destination is in, one
+// of Q = M_k·…·M_{L-1}, depends on s mod Q alone, one to one. Of N servers side by side
+// at least ⌊N/Q⌋ hit each, so in each phase at most N-⌊N/Q⌋ messages leave any such
+// subtree: of three levels at most M0-⌊M0/(M1·M2)⌋ a leaf, and M0·M1-⌊M0·M1/M2⌋ a pod.
+// S phases; O(S²).
+func (m Levels) BandwidthOptimal() *Schedule {
+	at := make([]int, m.Servers())
+	for s := range at {
+		at[s] = s
+	}
+	return m.bandwidthOptimal(at)
+}
+
+// bandwidthOptimal takes the position of each rank.
+func (m Levels) bandwidthOptimal(at []int) *Schedule {
+	s := newSchedule(NameBandwidthOptimal, len(at))
+	s.Phases = m.Servers()
+	// Solved for p: its digit at the place F_k is that of the destination at its
+	// place, less that of the source at F_k.
+	s.meet(func(src, dst int) int {
+		d, place, phase := at[dst], s.Phases, 0
+		for _, m := range m {
+			place /= m // F_k
+			phase += (d%m + m - at[src]/place%m) % m * place
+			d /= m
+		}
+		return phase
+	})
+	s.dropEmpty()
+	return s
+}
