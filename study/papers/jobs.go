@@ -57,7 +57,7 @@ func jobsEFI(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 		return err
 	}
 	where := func(value float64) []Stated {
-		return []Stated{{Max, value, slides + ", example", "Hotspot (max. EFI) reduction from 160 to 60"}}
+		return []Stated{{Max, value, slides, "Hotspot (max. EFI) reduction from 160 to 60"}}
 	}
 	for _, l := range r.Routings {
 		row := f.add(l.Routing, 0, "a leaf filled", "routes", float64(l.Max))
