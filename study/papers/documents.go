@@ -14,7 +14,7 @@ import (
 // What the papers are called beside numbers.
 const (
 	thesis = "thesis"
-	slides = "SC16 slides"
+	slides = "slides 2016"
 )
 
 // A Document is a paper with all its figures and tables, in its order.

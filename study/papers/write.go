@@ -65,7 +65,7 @@ func (f *Figure) writeText(w io.Writer) {
 	lines := [][]string{{or(f.X, "at"), "series", "unit", "ours", "of draws", "paper", "differs", "where"}}
 	for i := range f.Rows {
 		if !f.Rows[i].Detail {
-			lines = append(lines, f.Rows[i].lines()...)
+			lines = append(lines, f.Rows[i].lines(f.Paper)...)
 		}
 	}
 	show.Align(w, withoutEmpty(lines))
@@ -112,15 +112,15 @@ func or(s, other string) string {
 	return s
 }
 
-// lines returns a row as cells: one line for each number that is stated.
-func (r *Row) lines() [][]string {
+// lines returns a row as cells: one line for each number that is stated, where in the paper.
+func (r *Row) lines(paper string) [][]string {
 	if len(r.Stated) == 0 {
 		return [][]string{{r.Label, r.Series, r.Unit, number(r.Value(Median)), r.spread(Median), notStated, "", ""}}
 	}
 	var out [][]string
 	for _, s := range r.Stated {
 		ours := r.Value(s.Of)
-		out = append(out, []string{r.Label, r.Series, r.Unit, number(ours), r.spread(s.Of), number(s.Value), difference(ours, s.Value), strings.TrimPrefix(s.Where, "thesis ")})
+		out = append(out, []string{r.Label, r.Series, r.Unit, number(ours), r.spread(s.Of), number(s.Value), difference(ours, s.Value), strings.TrimLeft(strings.TrimPrefix(s.Where, paper), ", ")})
 	}
 	return out
 }
