@@ -23,17 +23,18 @@ type router func(n *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, erro
 var engineCases = []struct {
 	series string
 	draws  bool // also where no link is dead
+	slow   bool // left out if quick
 	plan   router
 }{
-	{"Ftree", false, anew("ftree")},
-	{"Ftree to Min-Hop", false, asToday},
-	{"Ftree to Min-Hop, one by one", false, kept("ftree", true)},
-	{"Min-Hop", false, kept(routing.OpenSMMinHop, false)},
-	{"Min-Hop, one by one", false, kept(routing.OpenSMMinHop, true)},
-	{"Min-Hop, ports drawn", true, kept(routing.UpDownScatter, false)},
-	{"Up-Down", false, kept(routing.UpDown, false)},
-	{"DFSSSP", false, anew(routing.DFSSSP)},
-	{"FORS", false, func(_ *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error) { return fors(t, seed) }},
+	{"Ftree", false, false, anew("ftree")},
+	{"Ftree to Min-Hop", false, false, asToday},
+	{"Ftree to Min-Hop, one by one", false, true, kept("ftree", true)},
+	{"Min-Hop", false, false, kept(routing.OpenSMMinHop, false)},
+	{"Min-Hop, one by one", false, true, kept(routing.OpenSMMinHop, true)},
+	{"Min-Hop, ports drawn", true, false, kept(routing.UpDownScatter, false)},
+	{"Up-Down", false, false, kept(routing.UpDown, false)},
+	{"DFSSSP", false, false, anew(routing.DFSSSP)},
+	{"FORS", false, false, func(_ *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error) { return fors(t, seed) }},
 }
 
 // anew routes with an engine from scratch. It is told the roots, and so takes the network
@@ -81,7 +82,7 @@ func engines(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 		"FT(2;20,18), all 360 ports; linear-shift-ports, synchronised; FORS with its own schedule; Gbit/s of a server", fillNote,
 		fmt.Sprintf("dead links drawn %d times for each number", draws),
 		"Ftree, Up-Down: with the spines as roots, as the thesis has them (4.2.1), which OpenSM 3.3.23 takes on trees with dead links",
-		"Ftree to Min-Hop, Min-Hop, Up-Down: OpenSM keeps the entries of the tree without failures that still lead on a shortest way (4.2.2), all links dead in one sweep, or one by one",
+		"Ftree to Min-Hop, Min-Hop, Up-Down: OpenSM keeps the entries of the tree without failures that still lead on a shortest way (4.2.2), all links dead in one sweep, or one by one (not if quick)",
 		"ports drawn: with --scatter-ports, the default of NVIDIA's OpenSM (osm_base.h), which the thesis cites; Up-Down's are drawn likewise",
 		adaptiveNote, creditNoteDrawn,
 	}
@@ -108,6 +109,9 @@ func engines(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 // engineRows adds a row for each engine.
 func (n *routedTree) engineRows(ctx context.Context, o *Options, f *Figure, dead, draws int, suffix string) error {
 	for _, c := range engineCases {
+		if c.slow && o.Quick {
+			continue
+		}
 		count := many(dead, draws)
 		if c.draws {
 			count = draws
