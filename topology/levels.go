@@ -90,6 +90,16 @@ func (t *Tree) PathAlive(a, b, path int) bool {
 	return !t.Apart(a, b) || t.pods.TopAlive(t.pods.Pod(a), k, top) && t.pods.TopAlive(t.pods.Pod(b), k, top)
 }
 
+// PathLinks returns the links of a path between two different leaves, in its order.
+func (t *Tree) PathLinks(a, b, path int) []Link {
+	k, top := t.Through(a, b, path)
+	out := []Link{{Leaf: a, Spine: k}}
+	if top >= 0 {
+		out = append(out, Link{t.pods.Pod(a), k, true, top}, Link{t.pods.Pod(b), k, true, top})
+	}
+	return append(out, Link{Leaf: b, Spine: k})
+}
+
 // LivePaths returns the live paths between two different leaves, rising; within a pod one
 // of each plane.
 func (t *Tree) LivePaths(a, b int) []int {

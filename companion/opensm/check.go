@@ -114,16 +114,19 @@ func (c *checker) cables() {
 	said := map[topology.Link]bool{}
 	for src := range t.Servers() {
 		for dst := range t.Servers() {
-			k := c.r.Plan.Spine(src, dst)
-			if src == dst || k < 0 {
+			if src == dst {
 				continue
 			}
-			for _, leaf := range []int{t.Leaf(src), t.Leaf(dst)} {
-				l := topology.Link{Leaf: leaf, Spine: k}
-				if places.Up(leaf, k) == 0 && !said[l] {
+			path := c.r.Plan.Path(src, dst)
+			if path < 0 {
+				continue
+			}
+			for _, l := range t.PathLinks(t.Leaf(src), t.Leaf(dst), path) {
+				if places.up[t.LinkID(l)] == 0 && !said[l] {
 					said[l] = true
+					low, high := t.Ends(l)
 					c.err.add(deadPort, "%s, from %s to %s, is alive in the plan and not there in the network",
-						l, c.name(places.Leaf[leaf]), c.name(places.Spine[k]))
+						l, c.name(places.node(low.Switch)), c.name(places.node(high.Switch)))
 				}
 			}
 		}
@@ -198,7 +201,7 @@ func (c *checker) walk(from, to network.Node, lid int) {
 	c.err.add(loop, "%s: passes %s again", route(), c.name(at))
 }
 
-// messages compares the spine of every message with the plan's, and looks for
+// messages compares the path of every message with the plan's, and looks for
 // servers without a cable.
 func (c *checker) messages() {
 	t, places := c.r.Plan.Tree, c.r.places
@@ -208,22 +211,36 @@ func (c *checker) messages() {
 			continue
 		}
 		for src := range t.Servers() {
-			if k := c.r.Plan.Spine(src, dst); src != dst && k >= 0 {
-				c.message(src, dst, k)
+			if src != dst {
+				if path := c.r.Plan.Path(src, dst); path >= 0 {
+					c.message(src, dst, path)
+				}
 			}
 		}
 	}
 }
 
-func (c *checker) message(src, dst, spine int) {
-	leaf := c.r.places.Leaf[c.r.Plan.Tree.Leaf(src)]
+// message follows a message up its path.
+func (c *checker) message(src, dst, path int) {
+	t, places := c.r.Plan.Tree, c.r.places
 	lid := c.r.dlid(src, dst)
 	if lid >= c.r.Tables.LIDs {
 		return // over capacity
 	}
-	next := c.r.Net.At(leaf, int(c.r.Tables.Port(leaf, lid))).Node
-	if want := c.r.places.Spine[spine]; next != want && next != network.NoNode {
-		c.err.add(wrongPath, "%s to %s, LID %d: through %s, planned through %s",
-			c.name(c.r.places.Host[src]), c.name(c.r.places.Host[dst]), lid, c.name(next), c.name(want))
+	a, b := t.Leaf(src), t.Leaf(dst)
+	links := t.PathLinks(a, b, path)
+	at := places.Leaf[a]
+	for _, l := range links[:len(links)/2] {
+		_, high := t.Ends(l)
+		want, next := places.node(high.Switch), c.r.Net.At(at, int(c.r.Tables.Port(at, lid))).Node
+		if next == network.NoNode {
+			return
+		}
+		if next != want {
+			c.err.add(wrongPath, "%s to %s, LID %d: through %s, planned through %s",
+				c.name(places.Host[src]), c.name(places.Host[dst]), lid, c.name(next), c.name(want))
+			return
+		}
+		at = want
 	}
 }

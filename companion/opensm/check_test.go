@@ -92,10 +92,7 @@ func TestDeadInTheNetworkOnly(t *testing.T) {
 
 func TestComputeRefuses(t *testing.T) {
 	tree := treeOf(t, "FT(2;2,3)")
-	pods, err := topology.NewPods(topology.Options{Ports: 2, Leaves: 2, Pods: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	three := build(t, options(t, topology.Options{Ports: 2, Leaves: 2, Pods: 2}), plan.Options{Routing: twolevel.Ftree})
 	ftree := build(t, tree, plan.Options{Routing: twolevel.Ftree})
 	n := networkOf(t, tree, 0)
 	two := network.PGFT{M: []int{2, 3}, W: []int{1, 2}, P: []int{1, 2}}
@@ -124,7 +121,8 @@ func TestComputeRefuses(t *testing.T) {
 		o    Options
 		says string
 	}{
-		{"three levels", &plan.Plan{Tree: pods.Lower(), Pods: pods}, n, Options{}, "two levels"},
+		{"three levels", three, n, Options{}, "5 switches, 8 are wanted"},
+		{"three levels by order", three, withoutNames(networkOf(t, three.Tree, 0)), Options{}, "no switch is called leaf0, or s1_0 as in networks of notations"},
 		{"no routing", build(t, tree, plan.Options{Schedule: "linear-shift", Routing: plan.NoRouting}), n, Options{}, "no routing"},
 		{"ecmp", build(t, tree, plan.Options{Routing: twolevel.ECMP}), n, Options{}, "one port for a LID"},
 		{"spray", build(t, tree, plan.Options{Routing: twolevel.Spray}), n, Options{}, "one port for a LID"},

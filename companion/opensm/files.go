@@ -123,7 +123,7 @@ func (r *Routes) writePaths(w io.Writer) error {
 // without reports whether the plan leaves a message out.
 func (r *Routes) without(src, dst int) bool {
 	t := r.Plan.Tree
-	return t.Leaf(src) != t.Leaf(dst) && r.Plan.Spine(src, dst) < 0
+	return t.Leaf(src) != t.Leaf(dst) && r.Plan.Path(src, dst) < 0
 }
 
 // Use says how much of a subnet the tables take.

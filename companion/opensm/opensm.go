@@ -56,12 +56,12 @@ type Routes struct {
 	kept     bool // the LIDs are those that the network had
 	capacity int
 
-	// paths are the spines of a destination's LIDs, by leaf, host and then the
-	// LID's offset; none where there is no path.
-	paths []uint8
+	// paths are those of a destination's LIDs, by leaf or, of three levels, pod, by host
+	// and then the LID's offset; none where there is no path.
+	paths []uint16
 }
 
-const none = 255 // spines are 0..253
+const none = 1<<16 - 1
 
 // Compute makes the tables of a plan for a network, and checks them: what would
 // lose packets is a *RefusedError. The LIDs of the network are kept if all
@@ -74,6 +74,10 @@ const none = 255 // spines are 0..253
 // lead through the other live spines, and hosts that the plan does not know are
 // routed like those. Switches can be reached too, except spines from spines, as
 // with OpenSM's engines for trees.
+//
+// Of three levels a LID has one top switch in each plane of a pod, for all leaves of the pod:
+// so all paths that leaves of a pod use towards a destination are laid onto its LIDs, which
+// may take more of them than a leaf needs.
 func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 	if err := supported(p); err != nil {
 		return nil, err
@@ -121,8 +125,8 @@ func OfTables(t *lft.Tables) (*Routes, error) {
 
 func supported(p *plan.Plan) error {
 	switch {
-	case p.Pods != nil:
-		return fmt.Errorf("%s: OpenSM's tables are made for plans of two levels", p.Notation())
+	case p.Tree.Paths() >= none:
+		return fmt.Errorf("%s: %d paths between leaves are more than tables are made for", p.Notation(), p.Tree.Paths())
 	case p.Routing == plan.NoRouting:
 		return fmt.Errorf("the plan has no routing, so there are no paths to install")
 	case p.Routing == twolevel.ECMP, twolevel.PerPacket(p.Routing):
@@ -171,16 +175,32 @@ func keep(n *network.Network, lmc int) bool {
 // another, so that it takes the plan's path: within a leaf the first.
 func (r *Routes) dlid(src, dst int) int {
 	host := r.places.Host[dst]
-	base, k := int(r.Net.Info(host).LID), r.Plan.Spine(src, dst)
-	if k < 0 {
+	base, path := int(r.Net.Info(host).LID), r.Plan.Path(src, dst)
+	if path < 0 {
 		return base
 	}
-	return base + max(0, slices.Index(r.pathsTo(r.Plan.Tree.Leaf(src), host), uint8(k)))
+	return base + max(0, slices.Index(r.pathsTo(groupOf(r.Plan.Tree, r.Plan.Tree.Leaf(src)), host), uint16(path)))
 }
 
-func (r *Routes) pathsTo(leaf int, host network.Node) []uint8 {
-	at := (leaf*r.Net.Hosts() + int(host)) << r.lmc
+func (r *Routes) pathsTo(group int, host network.Node) []uint16 {
+	at := (group*r.Net.Hosts() + int(host)) << r.lmc
 	return r.paths[at : at+1<<r.lmc]
+}
+
+// groupOf returns which leaves share the paths of LIDs: each is alone or, of three levels,
+// with those of its pod.
+func groupOf(t *topology.Tree, leaf int) int {
+	if p := t.Pods(); p != nil {
+		return p.Pod(leaf)
+	}
+	return leaf
+}
+
+func groups(t *topology.Tree) int {
+	if p := t.Pods(); p != nil {
+		return p.Pods()
+	}
+	return t.Leaves()
 }
 
 // A builder lays paths onto LIDs.
@@ -188,39 +208,39 @@ type builder struct {
 	tree   *topology.Tree
 	places *Places
 	net    *network.Network
-	leafOf []int    // of a host, -1 where it is on no leaf
-	words  int      // of a set
-	used   []uint64 // by leaf and host: the spines of the plan, as a set
+	number map[network.Node]int // of a switch, as the tree counts them
+	leafOf []int                // of a host, -1 where it is on no leaf
+	words  int                  // of a set
+	used   []uint64             // by group of leaves and host: the paths of the plan, as a set
 }
 
 const wordBits = 64
 
 func newBuilder(p *plan.Plan, places *Places, n *network.Network) *builder {
-	b := &builder{tree: p.Tree, places: places, net: n, leafOf: make([]int, n.Hosts())}
-	index := map[network.Node]int{}
-	for l, s := range places.Leaf {
-		index[s] = l
+	b := &builder{tree: p.Tree, places: places, net: n, number: map[network.Node]int{}, leafOf: make([]int, n.Hosts())}
+	for sw := range p.Tree.Switches() {
+		b.number[places.node(sw)] = sw
 	}
 	for h := range b.leafOf {
-		l, ok := index[n.Leaf(network.Node(h)).Node]
-		if !ok {
+		l, ok := b.number[n.Leaf(network.Node(h)).Node]
+		if !ok || l >= p.Tree.Leaves() {
 			l = -1
 		}
 		b.leafOf[h] = l
 	}
-	b.words = (p.Tree.Spines() + wordBits - 1) / wordBits
-	b.used = make([]uint64, p.Tree.Leaves()*n.Hosts()*b.words)
+	b.words = (p.Tree.Paths() + wordBits - 1) / wordBits
+	b.used = make([]uint64, groups(p.Tree)*n.Hosts()*b.words)
 	b.collect(p)
 	return b
 }
 
-// set returns the spines that servers of a leaf use towards a host.
-func (b *builder) set(leaf int, h network.Node) []uint64 {
-	at := (leaf*b.net.Hosts() + int(h)) * b.words
+// set returns the paths that servers of a group of leaves use towards a host.
+func (b *builder) set(group int, h network.Node) []uint64 {
+	at := (group*b.net.Hosts() + int(h)) * b.words
 	return b.used[at : at+b.words]
 }
 
-// collect notes the spine of every message.
+// collect notes the path of every message.
 func (b *builder) collect(p *plan.Plan) {
 	for src := range p.Tree.Servers() {
 		leaf := p.Tree.Leaf(src)
@@ -228,8 +248,8 @@ func (b *builder) collect(p *plan.Plan) {
 			if src == dst {
 				continue
 			}
-			if k := p.Spine(src, dst); k >= 0 {
-				b.set(leaf, b.places.Host[dst])[k/wordBits] |= 1 << (k % wordBits)
+			if k := p.Path(src, dst); k >= 0 {
+				b.set(groupOf(p.Tree, leaf), b.places.Host[dst])[k/wordBits] |= 1 << (k % wordBits)
 			}
 		}
 	}
@@ -250,13 +270,17 @@ func (b *builder) need() int {
 
 // alive reports whether plan and network both have a cable.
 func (b *builder) alive(leaf, spine int) bool {
-	return b.tree.Alive(leaf, spine) && b.places.Up(leaf, spine) != 0
+	return b.cable(topology.Link{Leaf: leaf, Spine: spine})
+}
+
+func (b *builder) cable(l topology.Link) bool {
+	return b.tree.LinkAlive(l) && b.places.up[b.tree.LinkID(l)] != 0
 }
 
 // fill makes the tables.
 func (b *builder) fill(r *Routes) {
 	r.Tables = lft.New("file", r.Net)
-	r.paths = make([]uint8, (b.tree.Leaves()*b.net.Hosts())<<r.lmc)
+	r.paths = make([]uint16, (groups(b.tree)*b.net.Hosts())<<r.lmc)
 	for i := range r.paths {
 		r.paths[i] = none
 	}
@@ -280,20 +304,18 @@ func (b *builder) host(r *Routes, h network.Node) {
 		set(end.Node, o, end.Port)
 	}
 	home := b.leafOf[h]
-	if home < 0 { // on a spine: straight up from every leaf
-		for l := range b.tree.Leaves() {
-			for o := range count {
-				b.straight(set, l, end.Node, o)
-			}
+	if home < 0 { // on a switch above leaves: as that is reached itself
+		for o := range count {
+			b.towards(end.Node, func(s network.Node, port uint8) { set(s, o, port) })
 		}
 		return
 	}
-	for k := range b.tree.Spines() {
-		for o := range count {
-			if b.alive(home, k) {
-				set(b.places.Spine[k], o, b.places.Down(home, k))
-			}
-		}
+	for o := range count {
+		b.downwards(home, func(s network.Node, port uint8) { set(s, o, port) })
+	}
+	if b.tree.Pods() != nil {
+		b.pods(r, h, home, set)
+		return
 	}
 	for l := range b.tree.Leaves() {
 		if l == home {
@@ -303,19 +325,11 @@ func (b *builder) host(r *Routes, h network.Node) {
 		for o := range count {
 			if len(choice) > 0 {
 				k := choice[o%len(choice)]
-				r.pathsTo(l, h)[o] = uint8(k)
+				r.pathsTo(l, h)[o] = uint16(k)
 				if port := b.places.Up(l, k); port != 0 {
 					set(b.places.Leaf[l], o, port)
 				}
 			}
-		}
-	}
-}
-
-func (b *builder) straight(set func(network.Node, int, uint8), leaf int, to network.Node, offset int) {
-	for k, s := range b.places.Spine {
-		if s == to && b.alive(leaf, k) {
-			set(b.places.Leaf[leaf], offset, b.places.Up(leaf, k))
 		}
 	}
 }
@@ -345,24 +359,7 @@ func (b *builder) choices(leaf, home int, h network.Node) []int {
 // toSwitch fills in the entries of a switch's LID.
 func (b *builder) toSwitch(r *Routes, s network.Node) {
 	lid := int(r.Net.Info(s).LID)
-	set := func(at network.Node, _ int, port uint8) { r.Tables.Row(r.Net.Index(at))[lid] = port }
-	set(s, 0, 0)
-	home := slices.Index(b.places.Leaf, s)
-	for l := range b.tree.Leaves() {
-		if home < 0 {
-			b.straight(set, l, s, 0)
-		} else if c := b.common(l, home); l != home && len(c) > 0 {
-			k := c[home%len(c)]
-			set(b.places.Leaf[l], 0, b.places.Up(l, k))
-		}
-	}
-	for k := range b.tree.Spines() {
-		if home >= 0 && b.alive(home, k) {
-			set(b.places.Spine[k], 0, b.places.Down(home, k))
-		}
-	}
-}
-
-func (b *builder) common(x, y int) []int {
-	return slices.DeleteFunc(b.tree.CommonSpines(x, y), func(k int) bool { return !b.alive(x, k) || !b.alive(y, k) })
+	set := func(at network.Node, port uint8) { r.Tables.Row(r.Net.Index(at))[lid] = port }
+	set(s, 0)
+	b.towards(s, set)
 }

@@ -8,21 +8,26 @@ import (
 	"evbench/topology/network"
 )
 
-// Places say which node of a network is which server, leaf and spine of a plan.
+// Places say which node of a network is which server and switch of a plan.
 type Places struct {
 	Host  []network.Node // by rank
 	Leaf  []network.Node
-	Spine []network.Node
+	Spine []network.Node // of three levels, the switches of pods
+	top   []network.Node // top switches, by path
 
-	spines int
-	up     []uint8 // port of leaf l to spine k at l·spines+k; 0: no cable
-	down   []uint8 // port of the spine at the other end
+	tree *topology.Tree
+	up   []uint8 // by link ID: port of the lower end; 0: no cable
+	down []uint8 // port of the upper end
 }
 
 // Network returns the network of a plan's tree, all cables alive and only the
 // servers present, for where no discovered one is at hand: its GUIDs are made up.
 func Network(t *topology.Tree, lmc int) (*network.Network, error) {
-	full, err := network.PGFT{M: []int{t.Ports(), t.Leaves()}, W: []int{1, t.Spines()}, P: []int{1, 1}}.Build(0)
+	g := network.PGFT{M: []int{t.Ports(), t.Leaves()}, W: []int{1, t.Spines()}, P: []int{1, 1}}
+	if p := t.Pods(); p != nil {
+		g = network.PGFT{M: []int{t.Ports(), p.PodLeaves(), p.Pods()}, W: []int{1, t.Spines(), p.Tops()}, P: []int{1, 1, 1}}
+	}
+	full, err := g.Build(0)
 	if err != nil {
 		return nil, err
 	}
@@ -54,22 +59,11 @@ func Network(t *topology.Tree, lmc int) (*network.Network, error) {
 // count, for servers too: those are named by position (server17 or h17). Else
 // the order counts: switches with hosts are the leaves and the others the spines,
 // both in the order of the network, and the hosts of a leaf, by port, are its
-// servers.
+// servers. Of three levels names count always: leaf0, pod1-spine2 and spine2-top3 or, as in
+// networks of notations, s1_0, s2_5 and s3_11.
 func Match(t *topology.Tree, n *network.Network) (*Places, error) {
-	p := &Places{spines: t.Spines()}
-	x := network.Names(n)
-	leaf, okLeaf := named(x, "leaf", t.Leaves())
-	spine, okSpine := named(x, "spine", t.Spines())
-	var err error
-	switch {
-	case n.Switches() != t.Leaves()+t.Spines():
-		err = fmt.Errorf("%d switches, %d leaves and %d spines are wanted", n.Switches(), t.Leaves(), t.Spines())
-	case okLeaf && okSpine:
-		p.Leaf, p.Spine = leaf, spine
-		err = p.hostsByName(t, n, x)
-	default:
-		err = p.byOrder(t, n)
-	}
+	p := &Places{tree: t}
+	err := p.find(t, n)
 	if err == nil {
 		err = p.different(n)
 	}
@@ -80,6 +74,59 @@ func Match(t *topology.Tree, n *network.Network) (*Places, error) {
 		return nil, fmt.Errorf("the network is not the plan's %s: %w", t.Notation(), err)
 	}
 	return p, nil
+}
+
+func (p *Places) find(t *topology.Tree, n *network.Network) error {
+	x := network.Names(n)
+	switch {
+	case n.Switches() == t.Switches():
+	case t.Pods() != nil:
+		return fmt.Errorf("%d switches, %d are wanted", n.Switches(), t.Switches())
+	default:
+		return fmt.Errorf("%d switches, %d leaves and %d spines are wanted", n.Switches(), t.Leaves(), t.Spines())
+	}
+	if t.Pods() != nil {
+		return p.threeLevels(t, n, x)
+	}
+	leaf, okLeaf := named(x, "leaf", t.Leaves())
+	spine, okSpine := named(x, "spine", t.Spines())
+	if okLeaf && okSpine {
+		p.Leaf, p.Spine = leaf, spine
+		return p.hostsByName(t, n, x)
+	}
+	return p.byOrder(t, n)
+}
+
+// threeLevels finds switches and servers by name.
+func (p *Places) threeLevels(t *topology.Tree, n *network.Network, x *network.Index) error {
+	levels := []*[]network.Node{&p.Leaf, &p.Spine, &p.top}
+	sw := 0
+	for i, count := range []int{t.Leaves(), t.Middles(), t.Paths()} {
+		for k := range count {
+			v, err := x.Node(t.SwitchName(sw))
+			if err != nil {
+				v, err = x.Node(fmt.Sprintf("s%d_%d", i+1, k))
+			}
+			if err != nil {
+				return fmt.Errorf("no switch is called %s, or s%d_%d as in networks of notations", t.SwitchName(sw), i+1, k)
+			}
+			*levels[i] = append(*levels[i], v)
+			sw++
+		}
+	}
+	for r := range t.Servers() {
+		v, err := x.Node(t.ServerName(r))
+		if err != nil {
+			v, err = x.Node(fmt.Sprintf("h%d", t.Position(r)))
+		}
+		if err != nil {
+			return fmt.Errorf("no host is called %s, or h%d as in networks of notations", t.ServerName(r), t.Position(r))
+		}
+		if err := p.host(t, n, r, v); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func named(x *network.Index, word string, count int) ([]network.Node, bool) {
@@ -100,11 +147,19 @@ func (p *Places) hostsByName(t *topology.Tree, n *network.Network, x *network.In
 		if err != nil {
 			return err
 		}
-		if want := p.Leaf[t.Leaf(r)]; !n.IsHost(v) || n.Leaf(v).Node != want {
-			return fmt.Errorf("%s has no cable to %s, its leaf", n.Info(v).Name, n.Info(want).Name)
+		if err := p.host(t, n, r, v); err != nil {
+			return err
 		}
-		p.Host = append(p.Host, v)
 	}
+	return nil
+}
+
+// host takes a node as the server of a rank.
+func (p *Places) host(t *topology.Tree, n *network.Network, rank int, v network.Node) error {
+	if want := p.Leaf[t.Leaf(rank)]; !n.IsHost(v) || n.Leaf(v).Node != want {
+		return fmt.Errorf("%s has no cable to %s, its leaf", n.Info(v).Name, n.Info(want).Name)
+	}
+	p.Host = append(p.Host, v)
 	return nil
 }
 
@@ -140,7 +195,7 @@ func (p *Places) byOrder(t *topology.Tree, n *network.Network) error {
 // different checks that no node stands for two, and that switches are switches.
 func (p *Places) different(n *network.Network) error {
 	seen := map[network.Node]bool{}
-	for i, list := range [][]network.Node{p.Host, p.Leaf, p.Spine} {
+	for i, list := range [][]network.Node{p.Host, p.Leaf, p.Spine, p.top} {
 		for _, v := range list {
 			if seen[v] || n.IsHost(v) != (i == 0) {
 				return fmt.Errorf("%s has two parts in it, or the wrong one", n.Info(v).Name)
@@ -151,45 +206,62 @@ func (p *Places) different(n *network.Network) error {
 	return nil
 }
 
-// cables finds the ports that join leaves and spines.
+// cables finds the ports of the links between switches.
 func (p *Places) cables(n *network.Network) error {
-	p.up = make([]uint8, len(p.Leaf)*p.spines)
-	p.down = make([]uint8, len(p.Leaf)*p.spines)
-	index := map[network.Node]int{}
-	for k, s := range p.Spine {
-		index[s] = k
+	t := p.tree
+	p.up, p.down = make([]uint8, t.AllLinks()), make([]uint8, t.AllLinks())
+	at := map[[2]network.Node]int{}
+	for id := range t.AllLinks() {
+		low, high := t.Ends(t.LinkOf(id))
+		at[[2]network.Node{p.node(low.Switch), p.node(high.Switch)}] = id
 	}
-	for l, s := range p.Leaf {
+	for sw := range t.Leaves() + t.Middles() {
+		s := p.node(sw)
 		for i, e := range n.Ends(s) {
-			k, ok := index[e.Node]
+			id, ok := at[[2]network.Node{s, e.Node}]
 			if !ok {
 				continue
 			}
-			at := l*p.spines + k
-			if p.up[at] != 0 {
+			if p.up[id] != 0 {
 				return fmt.Errorf("%s and %s are joined by two cables; plans know one", n.Info(s).Name, n.Info(e.Node).Name)
 			}
-			p.up[at], p.down[at] = uint8(i+1), e.Port
+			p.up[id], p.down[id] = uint8(i+1), e.Port
 		}
 	}
 	return nil
 }
 
+// node returns the node of a switch of the tree.
+func (p *Places) node(sw int) network.Node {
+	switch k := sw - len(p.Leaf); {
+	case k < 0:
+		return p.Leaf[sw]
+	case k < len(p.Spine):
+		return p.Spine[k]
+	default:
+		return p.top[k-len(p.Spine)]
+	}
+}
+
 // Up returns the port of a leaf to a spine, 0 where there is no cable.
-func (p *Places) Up(leaf, spine int) uint8 { return p.up[leaf*p.spines+spine] }
+func (p *Places) Up(leaf, spine int) uint8 {
+	return p.up[p.tree.LinkID(topology.Link{Leaf: leaf, Spine: spine})]
+}
 
 // Down returns the port of a spine to a leaf, 0 where there is no cable.
-func (p *Places) Down(leaf, spine int) uint8 { return p.down[leaf*p.spines+spine] }
+func (p *Places) Down(leaf, spine int) uint8 {
+	return p.down[p.tree.LinkID(topology.Link{Leaf: leaf, Spine: spine})]
+}
 
 // dead returns the cables of the network that the plan does not use since its
 // tree says that they are dead.
 func (p *Places) dead(t *topology.Tree) []network.Cable {
 	var out []network.Cable
 	for _, d := range t.Dead() {
-		if port := p.Up(d.Leaf, d.Spine); port != 0 {
+		id := t.LinkID(d)
+		if low, high := t.Ends(d); p.up[id] != 0 {
 			out = append(out, network.Cable{
-				A: network.End{Node: p.Leaf[d.Leaf], Port: port},
-				B: network.End{Node: p.Spine[d.Spine], Port: p.Down(d.Leaf, d.Spine)},
+				A: network.End{Node: p.node(low.Switch), Port: p.up[id]}, B: network.End{Node: p.node(high.Switch), Port: p.down[id]},
 			})
 		}
 	}
