@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -186,15 +185,12 @@ func followTree(c *cli.Context, n *network.Network) (*topology.Tree, error) {
 	if err != nil {
 		return nil, usagef("--tree: %w", err)
 	}
-	if o.Pods > 0 {
-		return nil, usage(errors.New("--tree: three levels; OpenSM's tables are made for plans of two"))
-	}
 	if s := c.String("fill"); s != "" {
 		if o.Fill, err = topology.ParseFill(s); err != nil {
 			return nil, usagef("--fill: %w", err)
 		}
 	}
-	t, err := topology.New(o)
+	t, err := topology.Make(o)
 	return t, usage(err)
 }
 

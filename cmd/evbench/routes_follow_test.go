@@ -24,6 +24,7 @@ import (
 // A followRun is evbench routes follow beside a real OpenSM.
 type followRun struct {
 	t     *testing.T
+	tree  string // its notation
 	net   *network.Network
 	live  *ibtest.Live
 	lines *bufio.Scanner
@@ -32,15 +33,15 @@ type followRun struct {
 }
 
 // startFollowing starts the command and waits until it follows.
-func startFollowing(t *testing.T, flags ...string) *followRun {
+func startFollowing(t *testing.T, tree string, flags ...string) *followRun {
 	t.Helper()
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
-	n, err := network.Parse("FT(2;4,8)", 2)
+	n, err := network.Parse(tree, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &followRun{t: t, net: n, live: liveOpenSM(t, n, in)}
+	f := &followRun{t: t, tree: tree, net: n, live: liveOpenSM(t, n, in)}
 	writeProgram(t, f.live, "ibnetdiscover", in("discover.sh"))
 	args := append([]string{"evbench", "routes", "follow", "-t", in("fabric.net"), "--dir", dir, "--pid", fmt.Sprint(f.live.PID()), "--log", in("opensm.log"),
 		"--dump", "sh " + in("dump.sh"), "--discover", "sh " + in("discover.sh"), "--json"}, flags...)
@@ -116,7 +117,7 @@ func (f *followRun) change(down, up, held string) {
 func (f *followRun) holds(down ...string) {
 	f.t.Helper()
 	var out, errs bytes.Buffer
-	args := []string{"evbench", "plan", "-t", "FT(2;4,8)", "-s", "fors", "--down", strings.Join(down, ",")}
+	args := []string{"evbench", "plan", "-t", f.tree, "-s", "fors", "--down", strings.Join(down, ",")}
 	if code := run(f.t.Context(), args, &out, &errs); code != exitDone {
 		f.t.Fatal(errs.String())
 	}
@@ -164,13 +165,23 @@ func writeProgram(t *testing.T, live *ibtest.Live, program, name string) {
 // TestRoutesFollow has a cable pulled and plugged in again: new tables, and the old ones.
 func TestRoutesFollow(t *testing.T) {
 	ibtest.Need(t)
-	f := startFollowing(t, "--policy", "fors")
+	for _, x := range []struct{ name, tree, port, link string }{ // the name is part of a shell's words
+		{"two", "FT(2;4,8)", "s1_0/5", "leaf0-spine0"},
+		{"three", "FT(3;2,2,4)", "s2_2/4", "pod1-spine0-top1"},
+	} {
+		t.Run(x.name, func(t *testing.T) { followed(t, x.tree, x.port, x.link) })
+	}
+}
+
+func followed(t *testing.T, tree, port, link string) {
+	t.Helper()
+	f := startFollowing(t, tree, "--policy", "fors", "--tree", tree)
 	f.holds()
 	for _, do := range []struct {
 		change   func(network.End) error
 		down, up string
-	}{{f.live.Pull, "leaf0-spine0", ""}, {f.live.Plug, "", "leaf0-spine0"}, {f.live.Pull, "leaf0-spine0", ""}} {
-		if err := do.change(f.port("s1_0/5")); err != nil {
+	}{{f.live.Pull, link, ""}, {f.live.Plug, "", link}, {f.live.Pull, link, ""}} {
+		if err := do.change(f.port(port)); err != nil {
 			t.Fatal(err)
 		}
 		f.change(do.down, do.up, "")
@@ -179,7 +190,7 @@ func TestRoutesFollow(t *testing.T) {
 	if code := f.end(); code != exitDone {
 		t.Errorf("exit %d", code)
 	}
-	f.holds("leaf0-spine0") // what is installed stays
+	f.holds(link) // what is installed stays
 }
 
 // TestRoutesFollowHolds plugs a cable in again: it is not used, as the next change shows.
@@ -190,7 +201,7 @@ func TestRoutesFollowHolds(t *testing.T) {
 	if code := run(t.Context(), []string{"evbench", "whatif", "-t", "FT(2;4,8)", "--save", plans, "--quiet"}, io.Discard, os.Stderr); code != exitDone {
 		t.Fatal("no plans")
 	}
-	f := startFollowing(t, "--hold", "1h", "--store", plans)
+	f := startFollowing(t, "FT(2;4,8)", "--hold", "1h", "--store", plans)
 	if err := f.live.Pull(f.port("s1_0/5")); err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +264,7 @@ func TestRoutesFollowUsage(t *testing.T) {
 		{[]string{"--store", in("store")}, exitUsage, "its plans are for FT(2;2,3) with 6 servers"},
 		{[]string{"--fill", "4"}, exitUsage, "--fill needs --tree"},
 		{[]string{"--tree", "FT(2;4,9)"}, exitUsage, "12 switches, 9 leaves and 4 spines are wanted"},
-		{[]string{"--tree", "FT(3;4,4,4)"}, exitUsage, "--tree"},
+		{[]string{"--tree", "FT(3;4,4,4)"}, exitUsage, "12 switches, 48 are wanted"},
 		{[]string{"--tree", "FT(2;4,8)", "--fill", "4,4"}, exitUsage, "fill"},
 		{[]string{"PLAN"}, exitUsage, "PLAN"},
 	} {

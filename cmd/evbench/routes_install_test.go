@@ -50,7 +50,7 @@ func TestRoutesInstallOpenSM(t *testing.T) {
 // files that the command needs to reach it.
 func liveOpenSM(t *testing.T, n *network.Network, in func(string) string) *ibtest.Live {
 	t.Helper()
-	if code := run(t.Context(), []string{"evbench", "plan", "-t", "FT(2;4,8)", "-s", "linear-shift", "-o", in("healthy.txt"), "--quiet"}, os.Stdout, os.Stderr); code != exitDone {
+	if code := run(t.Context(), []string{"evbench", "plan", "-t", n.Notation, "-s", "linear-shift", "-r", "ftree", "-o", in("healthy.txt"), "--quiet"}, os.Stdout, os.Stderr); code != exitDone {
 		t.Fatal("no plan")
 	}
 	p, err := loadPlan(in("healthy.txt"))

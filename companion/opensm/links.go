@@ -9,7 +9,7 @@ import (
 	"evbench/topology/network"
 )
 
-// links know which leaf-spine links of a tree are up, from what OpenSM's log says and
+// links know which links between switches of a tree are up, from what OpenSM's log says and
 // from what a discovery finds. They hold no clock and open no file.
 //
 // A link is up where both ends are, so what either end says holds for both: notices of
@@ -31,34 +31,31 @@ type plug struct {
 // newLinks takes the links dead in the tree to be down. Links that the network has no
 // cable for stay down.
 func newLinks(t *topology.Tree, places *Places, n *network.Network) *links {
-	l := &links{tree: t, places: places, net: n, at: map[plug]topology.Link{}, down: make([]bool, t.Leaves()*t.Spines())}
-	for leaf := range t.Leaves() {
-		for spine := range t.Spines() {
-			at := topology.Link{Leaf: leaf, Spine: spine}
-			a, b := l.ends(at)
-			l.down[t.LinkID(at)] = a.number == 0 || !t.Alive(leaf, spine)
-			if a.number != 0 {
-				l.at[a], l.at[b] = at, at
-			}
+	l := &links{tree: t, places: places, net: n, at: map[plug]topology.Link{}, down: make([]bool, t.AllLinks())}
+	for id := range l.down {
+		at := t.LinkOf(id)
+		a, b := l.ends(at)
+		l.down[id] = a.number == 0 || !t.LinkAlive(at)
+		if a.number != 0 {
+			l.at[a], l.at[b] = at, at
 		}
 	}
 	return l
 }
 
-// ends returns the leaf's port and the spine's, both 0 where there is no cable.
-func (l *links) ends(at topology.Link) (leaf, spine plug) {
-	return plug{l.net.Info(l.places.Leaf[at.Leaf]).GUID, l.places.Up(at.Leaf, at.Spine)},
-		plug{l.net.Info(l.places.Spine[at.Spine]).GUID, l.places.Down(at.Leaf, at.Spine)}
+// ends returns the ports of the lower and the upper end, both 0 where there is no cable.
+func (l *links) ends(at topology.Link) (low, high plug) {
+	a, b := l.tree.Ends(at)
+	id := l.tree.LinkID(at)
+	return plug{l.net.Info(l.places.node(a.Switch)).GUID, l.places.up[id]}, plug{l.net.Info(l.places.node(b.Switch)).GUID, l.places.down[id]}
 }
 
-// dead returns the links that are down, by leaf and then spine.
+// dead returns the links that are down, by link ID.
 func (l *links) dead() []topology.Link {
 	var out []topology.Link
-	for leaf := range l.tree.Leaves() {
-		for spine := range l.tree.Spines() {
-			if at := (topology.Link{Leaf: leaf, Spine: spine}); l.down[l.tree.LinkID(at)] {
-				out = append(out, at)
-			}
+	for id, down := range l.down {
+		if down {
+			out = append(out, l.tree.LinkOf(id))
 		}
 	}
 	return out
@@ -85,11 +82,9 @@ func (l *links) find(n *network.Network, seen time.Time) []failover.LinkEvent {
 		node[n.Info(n.Switch(i)).GUID] = n.Switch(i)
 	}
 	var out []failover.LinkEvent
-	for leaf := range l.tree.Leaves() {
-		for spine := range l.tree.Spines() {
-			at := topology.Link{Leaf: leaf, Spine: spine}
-			out = append(out, l.set(at, l.joined(n, node, at), seen)...)
-		}
+	for id := range l.down {
+		at := l.tree.LinkOf(id)
+		out = append(out, l.set(at, l.joined(n, node, at), seen)...)
 	}
 	return out
 }

@@ -42,7 +42,11 @@ type scene struct {
 
 func newScene(t *testing.T, dead ...string) *scene {
 	t.Helper()
-	tree := treeOf(t, "FT(2;2,3)", dead...)
+	return sceneOf(t, treeOf(t, "FT(2;2,3)", dead...))
+}
+
+func sceneOf(t *testing.T, tree *topology.Tree) *scene {
+	t.Helper()
 	n := networkOf(t, tree, 1)
 	c := &scene{log: filepath.Join(t.TempDir(), "log"), found: make(chan error, 9)}
 	s, err := NewSubnet(n, tree, SubnetOptions{InstallOptions: InstallOptions{LogFile: c.log}, Discover: func(context.Context) ([]byte, error) {
@@ -100,6 +104,26 @@ func TestLinksHear(t *testing.T) {
 		if got != step.want || l.urgent != step.urgent {
 			t.Errorf("%s: %q, %+v; want %q", step.line, got, l, step.want)
 		}
+	}
+}
+
+// TestLinksHearThreeLevels: cables of both levels, by their ports.
+func TestLinksHearThreeLevels(t *testing.T) {
+	c := sceneOf(t, options(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2}, "pod1-spine0-top1"))
+	for _, step := range []struct{ line, want string }{
+		{"osm_spst_rcv_process: Switch 0x0002c90402000001 s2_1 port 4 (x) changed state from ACTIVE to DOWN", "pod0-spine1-top1 leaf down, pod0-spine1-top1 spine down"},
+		{"osm_spst_rcv_process: Switch 0x0002c90403000003 s3_3 port 1 (x) changed state from DOWN to INIT", "pod0-spine1-top1 leaf up, pod0-spine1-top1 spine up"},
+		{"osm_spst_rcv_process: Switch 0x0002c90402000002 s2_2 port 4 (x) changed state from ACTIVE to DOWN", ""}, // is dead in the tree
+		{"pi_rcv_process_switch_ext_port: Unlinking local node 0x2c90402000003, port 1", "leaf2-spine1 leaf down, leaf2-spine1 spine down"},
+	} {
+		if got := texts(c.s.read([]string{stamped + step.line}, &look{})); got != step.want {
+			t.Errorf("%s: %q; want %q", step.line, got, step.want)
+		}
+	}
+	c.cut = []string{"s2_0/3"} // and all others are there again
+	c.found <- nil
+	if tree, err := c.s.Now(t.Context()); err != nil || strings.Join(tree.DownNames(), " ") != "pod0-spine0-top0" {
+		t.Errorf("%v, %v", tree.DownNames(), err)
 	}
 }
 
