@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"evbench/routing/dmod"
@@ -26,7 +27,11 @@ type Options struct {
 	// Roots are the top switches of a tree. nil lets engines find them.
 	Roots []network.Node
 	// Previous are the tables that switches have, for engines that keep entries.
+	// Its Net is the network that they were made for, not the one to route.
 	Previous *lft.Tables
+	// Restart, where it is not nil, says that Previous are tables which a subnet
+	// manager saved before it was started anew, and gets what of them was valid.
+	Restart *opensm.Validity
 	// Workers is how many work at once. 0 means one a processor.
 	Workers int
 	// Seed is that of engines which draw.
@@ -112,6 +117,9 @@ func Compute(name string, n *network.Network, o Options) (*lft.Tables, error) {
 			return nil, fmt.Errorf("engine %q: file cannot be one of several", name)
 		}
 	}
+	if o.Restart != nil && (o.Previous == nil || !slices.ContainsFunc(steps, func(e Engine) bool { return e.Name == OpenSMMinHop || e.Name == UpDown })) {
+		return nil, fmt.Errorf("engine %q: tables are kept over a restart by %s and %s", name, OpenSMMinHop, UpDown)
+	}
 	var all []error
 	for _, e := range steps {
 		t, err := e.do(n, o)
@@ -136,13 +144,30 @@ func find(name string) (Engine, error) {
 func ftree(n *network.Network, o Options) (*lft.Tables, error) { return opensm.Ftree(n, o.Roots) }
 
 func openSMMinHop(n *network.Network, o Options) (*lft.Tables, error) {
-	if o.Previous != nil {
+	switch {
+	case o.Previous == nil:
+		return opensm.MinHop(n), nil
+	case o.Restart == nil:
 		return opensm.MinHopAfter(n, o.Previous), nil
 	}
-	return opensm.MinHop(n), nil
+	t, v := opensm.MinHopRestart(n, o.Previous)
+	*o.Restart = *v
+	return t, nil
 }
 
-func upDown(n *network.Network, o Options) (*lft.Tables, error) { return opensm.UpDown(n, o.Roots) }
+func upDown(n *network.Network, o Options) (*lft.Tables, error) {
+	switch {
+	case o.Previous == nil:
+		return opensm.UpDown(n, o.Roots)
+	case o.Restart == nil:
+		return opensm.UpDownAfter(n, o.Roots, o.Previous)
+	}
+	t, v, err := opensm.UpDownRestart(n, o.Roots, o.Previous)
+	if err == nil {
+		*o.Restart = *v
+	}
+	return t, err
+}
 
 func downUp(n *network.Network, _ Options) (*lft.Tables, error) { return opensm.DownUp(n), nil }
 

@@ -57,10 +57,11 @@ func (l *Live) up() error {
 	return nil
 }
 
-// Unlink pulls the cable at a port and waits until OpenSM has routed anew.
+// Unlink pulls the cable at a port, or with port 0 all cables of a switch, and
+// waits until OpenSM has routed anew.
 func (l *Live) Unlink(e network.End) error { return l.change("Unlink", e) }
 
-// Relink plugs it in again, into the same port of the same switch.
+// Relink plugs them in again, into the same ports of the same switches.
 func (l *Live) Relink(e network.End) error { return l.change("ReLink", e) }
 
 func (l *Live) change(what string, e network.End) error {
@@ -69,6 +70,10 @@ func (l *Live) change(what string, e network.End) error {
 	}
 	return l.up()
 }
+
+// Next waits until OpenSM has routed once more. A switch that goes or comes is told by
+// several traps, and routed after by as many sweeps.
+func (l *Live) Next() error { return l.up() }
 
 // sweep sends the signal that makes OpenSM read its files and route anew.
 func (l *Live) sweep() error {
@@ -129,6 +134,9 @@ func (l *Live) Pull(e network.End) error { return l.enter("Unlink", e) }
 func (l *Live) Plug(e network.End) error { return l.enter("ReLink", e) }
 
 func (l *Live) enter(what string, e network.End) error {
+	if e.Port == 0 {
+		return l.run.sim.enter("%s %q\n", what, l.net.Info(e.Node).Name)
+	}
 	return l.run.sim.enter("%s %q[%d]\n", what, l.net.Info(e.Node).Name, e.Port)
 }
 

@@ -26,7 +26,8 @@ const MaxLanes = 15
 type Tables struct {
 	Net    *network.Network
 	Engine string
-	LIDs   int // entries of a switch: MaxLID + 1
+	LIDs   int            // entries of a switch: MaxLID + 1
+	Roots  []network.Node // top switches that the engine found or was given; nil where it asks for none
 	ports  []uint8
 	vl     []uint8 // by source switch, then destination LID; nil where all is on lane 0
 }

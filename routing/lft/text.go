@@ -71,14 +71,16 @@ func padded(b []byte, x uint64, base, digits int) []byte {
 // not understand in silence: a switch or LID that the network does not have, a
 // switch or LID twice, a port that the switch does not have, a port GUID that
 // has another LID, and a file without a table are errors, with the line.
-func ReadDump(r io.Reader, n *network.Network) (*Tables, error) {
+func ReadDump(r io.Reader, n *network.Network) (*Tables, error) { return readDump(r, n, 0) }
+
+// readDump is ReadDump of a text of which some lines have been read.
+func readDump(r io.Reader, n *network.Network, line int) (*Tables, error) {
 	d := dumpReader{t: New("file", n), owner: owners(n), names: map[uint64]int{}, seen: make([]bool, n.Switches()), cur: none}
 	for i := range n.Switches() {
 		d.names[n.Info(n.Switch(i)).GUID] = i
 	}
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, 1<<16)
-	line := 0
 	for in.Scan() {
 		line++
 		if err := d.line(in.Bytes()); err != nil {

@@ -8,56 +8,58 @@ import (
 	"evbench/topology/network"
 )
 
-// MinHopAfter routes a network that has lost cables since prev was computed, as
-// a running OpenSM does with its engine minhop: an entry stays as long as its
-// port is on a shortest way; all others are chosen anew, each with the load that
-// the entries before it leave. Where anything else has changed, such as a cable
-// plugged in, all entries are chosen anew, which is MinHop.
+// MinHopAfter routes a network after prev, as a running OpenSM does with its engine
+// minhop. prev.Net is the network that prev was made for; nodes of n are found in it
+// by their GUIDs.
 //
-// Where prev is by minhop and hosts have one LID, only what the lost cables
-// change is looked at (memo, §6): O((E + k·S)·C/64 + k·H) for k switches with
-// entries to move and C targets whose distances have changed, instead of
-// O(S·(E + H·P)). The tables are the same.
+// Where n has only lost cables, hosts or switches, an entry stays as long as its
+// port is on a shortest way; all others are chosen anew, each with the load that
+// the entries before it leave. Where anything has come, such as a cable plugged in
+// again, all entries are chosen anew, which is MinHop (osm_subnet.h:
+// ignore_existing_lfts).
+//
+// Where prev is by minhop, n has the nodes of prev.Net and hosts have one LID, only
+// what the lost cables change is looked at (memo, §6): O((E + k·S)·C/64 + k·H) for k
+// switches with entries to move and C targets whose distances have changed, instead
+// of O(S·(E + H·P)). The tables are the same.
 func MinHopAfter(n *network.Network, prev *lft.Tables) *lft.Tables {
-	if !lessCables(prev.Net, n) {
+	m := newMatch(prev.Net, n)
+	if !m.onlyLess() {
 		return MinHop(n)
 	}
 	v := newView(n)
-	u := v.update(prev)
-	if prev.Engine != "minhop" || u == nil {
-		return v.keep(prev)
+	if m.alike && prev.Engine == "minhop" {
+		if u := v.update(prev); u != nil {
+			return u.tables()
+		}
 	}
-	return u.tables()
+	return v.keep("minhop", m.carried(prev), v.shortest())
 }
 
-// keep chooses all rows anew but keeps what is still good.
-func (v *view) keep(prev *lft.Tables) *lft.Tables {
-	t, h := lft.New("minhop", v.net), v.shortest()
+// UpDownAfter is MinHopAfter for the engine updn; see UpDown. Roots that are not
+// given are looked for in n, as OpenSM does each time that it routes.
+func UpDownAfter(n *network.Network, roots []network.Node, prev *lft.Tables) (*lft.Tables, error) {
+	m := newMatch(prev.Net, n)
+	if !m.onlyLess() {
+		return UpDown(n, roots)
+	}
+	v := newView(n)
+	first, err := v.tops(roots)
+	if err != nil {
+		return nil, err
+	}
+	return v.rooted(v.keep("updn", m.carried(prev), v.updn(first)), first), nil
+}
+
+// keep chooses all rows anew but keeps what is in the sets of ports. carried holds
+// the entries that there are, in the numbers of the view's nodes.
+func (v *view) keep(engine string, carried *lft.Tables, h *hops) *lft.Tables {
+	t := lft.New(engine, v.net)
 	v.rows(func(s int32) {
-		l := ledger{v: v, h: h, s: s, row: t.Row(int(s)), old: prev.Row(int(s))}
+		l := ledger{v: v, h: h, s: s, row: t.Row(int(s)), old: carried.Row(int(s))}
 		l.balance()
 	})
 	return t
-}
-
-// lessCables reports whether two networks differ in nothing but cables that only
-// the first has.
-func lessCables(old, n *network.Network) bool {
-	if old.Nodes() != n.Nodes() || old.Hosts() != n.Hosts() {
-		return false
-	}
-	for v := range network.Node(n.Nodes()) {
-		a, b := old.Ends(v), n.Ends(v)
-		if len(a) != len(b) || old.Info(v) != n.Info(v) {
-			return false
-		}
-		for p := range b {
-			if a[p] != b[p] && b[p].Node != network.NoNode {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // An update is what the loss of cables changes.

@@ -31,11 +31,11 @@ var errNoRoots = errors.New("no root switches: none is at one distance from nine
 // O(S·(E + H·P)) time, S² words of memory, on all processors.
 func UpDown(n *network.Network, roots []network.Node) (*lft.Tables, error) {
 	v := newView(n)
-	h, err := v.updn(roots)
+	first, err := v.tops(roots)
 	if err != nil {
 		return nil, err
 	}
-	return v.fill("updn", h), nil
+	return v.rooted(v.fill("updn", v.updn(first)), first), nil
 }
 
 // Scatter is UpDown where each route is drawn by lot from the ports that have
@@ -48,19 +48,21 @@ func Scatter(n *network.Network, roots []network.Node, seed uint32) (*lft.Tables
 		return UpDown(n, roots)
 	}
 	v := newView(n)
-	h, err := v.updn(roots)
+	first, err := v.tops(roots)
 	if err != nil {
 		return nil, err
 	}
 	t, d := lft.New("updn-scatter", n), newDice(seed)
+	h := v.updn(first)
 	for _, s := range v.order {
 		l := ledger{v: v, h: h, s: s, row: t.Row(int(s)), dice: d}
 		l.balance()
 	}
-	return t, nil
+	return v.rooted(t, first), nil
 }
 
-func (v *view) updn(roots []network.Node) (*hops, error) {
+// tops returns the roots that are in sight, or those that OpenSM finds.
+func (v *view) tops(roots []network.Node) ([]int32, error) {
 	first := v.visible(roots)
 	if len(roots) == 0 {
 		first = v.detect()
@@ -68,6 +70,18 @@ func (v *view) updn(roots []network.Node) (*hops, error) {
 	if len(first) == 0 {
 		return nil, errNoRoots
 	}
+	return first, nil
+}
+
+// rooted notes the roots that tables were made with.
+func (v *view) rooted(t *lft.Tables, first []int32) *lft.Tables {
+	for _, s := range first {
+		t.Roots = append(t.Roots, v.net.Switch(int(s)))
+	}
+	return t
+}
+
+func (v *view) updn(first []int32) *hops {
 	rank := v.ranks(first)
 	courses := v.courses(func(s, t int32) course {
 		switch {
@@ -79,7 +93,7 @@ func (v *view) updn(roots []network.Node) (*hops, error) {
 			return sign(v.guid(s) < v.guid(t))
 		}
 	})
-	return v.legal(courses, up, down), nil
+	return v.legal(courses, up, down)
 }
 
 func sign(less bool) course {

@@ -66,6 +66,15 @@ func (n *Network) IsHost(v Node) bool { return int(v) < n.hosts }
 // Info returns what a node is called.
 func (n *Network) Info(v Node) Info { return n.info[v] }
 
+// Key returns the GUID that no other node has: of a host its port's, since an
+// adapter may be several hosts, of a switch its own.
+func (n *Network) Key(v Node) uint64 {
+	if n.IsHost(v) {
+		return n.info[v].Port
+	}
+	return n.info[v].GUID
+}
+
 // Ends returns what the ports 1, 2, … of a node lead to, in order; index p-1 is
 // port p. The slice is the network's own.
 func (n *Network) Ends(v Node) []End { return n.ends[n.first[v]:n.first[v+1]] }

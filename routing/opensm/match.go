@@ -1,0 +1,155 @@
+package opensm
+
+import (
+	"fmt"
+
+	"evbench/routing/lft"
+	"evbench/topology/network"
+)
+
+// A match finds the nodes of a network in one that was there before, by their GUIDs.
+type match struct {
+	old, now *network.Network
+	was      []network.Node // of a node now: the node before, or NoNode
+	is       []network.Node // of a node before: the node now, or NoNode
+	alike    bool           // all nodes are the same, and have the same numbers
+}
+
+func newMatch(old, now *network.Network) *match {
+	m := &match{old: old, now: now, was: make([]network.Node, now.Nodes()), is: make([]network.Node, old.Nodes())}
+	m.alike = old.Nodes() == now.Nodes() && old.Hosts() == now.Hosts()
+	key := make(map[uint64]network.Node, now.Nodes())
+	for v := range m.was {
+		m.was[v] = network.NoNode
+		key[now.Key(network.Node(v))] = network.Node(v)
+	}
+	for v := range m.is {
+		x, ok := key[old.Key(network.Node(v))]
+		if !ok || now.IsHost(x) != old.IsHost(network.Node(v)) {
+			x = network.NoNode
+		} else {
+			m.was[x] = network.Node(v)
+		}
+		m.is[v] = x
+		m.alike = m.alike && x == network.Node(v) && m.sameLIDs(x)
+	}
+	return m
+}
+
+// sameLIDs reports whether a node has the LIDs that it had.
+func (m *match) sameLIDs(v network.Node) bool {
+	a, b := m.old.Info(m.was[v]), m.now.Info(v)
+	return a.LID == b.LID && a.LMC == b.LMC
+}
+
+// before returns what a cable's end was before, and whether it was there.
+func (m *match) before(e network.End) (network.End, bool) {
+	v := m.was[e.Node]
+	if v == network.NoNode || int(e.Port) > len(m.old.Ends(v)) {
+		return network.End{Node: network.NoNode}, false
+	}
+	return network.End{Node: v, Port: e.Port}, true
+}
+
+// hadCable reports whether a cable was there before.
+func (m *match) hadCable(c network.Cable) bool {
+	a, there := m.before(c.A)
+	b, too := m.before(c.B)
+	return there && too && m.old.At(a.Node, int(a.Port)) == b
+}
+
+// onlyLess reports whether the network is the one before without some nodes and
+// cables. A node that no cable leads to is not there.
+func (m *match) onlyLess() bool {
+	for v, was := range m.was {
+		v := network.Node(v)
+		switch {
+		case m.now.Isolated(v):
+		case was == network.NoNode, !m.sameLIDs(v), len(m.old.Ends(was)) != len(m.now.Ends(v)):
+			return false
+		}
+	}
+	for _, c := range m.now.Cables() {
+		if !m.hadCable(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// carried returns the entries that switches have, in the numbers of the nodes now.
+// Those to LIDs that another node has now, or a host that has moved to another
+// switch, are left out.
+func (m *match) carried(prev *lft.Tables) *lft.Tables {
+	t := lft.New(prev.Engine, m.now)
+	var lids []int
+	for v := range network.Node(m.now.Nodes()) {
+		if m.was[v] == network.NoNode || !m.sameLIDs(v) || m.now.IsHost(v) && m.moved(v) {
+			continue
+		}
+		if i := m.now.Info(v); i.LID > 0 {
+			for k := range 1 << i.LMC {
+				lids = append(lids, int(i.LID)+k)
+			}
+		}
+	}
+	for i := range m.now.Switches() {
+		was := m.was[m.now.Switch(i)]
+		if was == network.NoNode {
+			continue
+		}
+		row, old := t.Row(i), prev.Row(m.old.Index(was))
+		for _, lid := range lids {
+			row[lid] = old[lid]
+		}
+	}
+	return t
+}
+
+// moved reports whether a host that was there is at another switch now.
+func (m *match) moved(h network.Node) bool {
+	a, b := m.old.Leaf(m.was[h]).Node, m.now.Leaf(h).Node
+	return a != network.NoNode && b != network.NoNode && m.is[a] != b
+}
+
+// Fits is an error when tables cannot have been made for their network: an entry to a
+// host leads to a port without a cable. With shortest it is one also when an entry is
+// missing or on no shortest way, as after a cable or a switch has come back. Tables of
+// engines that take longer ways, as round a dead cable, only fit without it. That a
+// cable was not there which no shortest way needs cannot be seen.
+func Fits(t *lft.Tables, shortest bool) error {
+	v := newView(t.Net)
+	d := v.distances()
+	for _, s := range v.order {
+		row := t.Row(int(s))
+		for _, leaf := range v.loaded {
+			if leaf == s {
+				continue
+			}
+			for _, h := range v.hosts[leaf] {
+				base, count := v.lids(h)
+				for lid := base; lid < base+count; lid++ {
+					if bad := v.unfit(d, s, leaf, row[lid], shortest); bad != "" {
+						return fmt.Errorf("%s, LID %d of %s: %s", v.name(s), lid, t.Net.Info(h).Name, bad)
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// unfit says what is wrong with a port towards another switch.
+func (v *view) unfit(d *distances, s, leaf int32, port uint8, shortest bool) string {
+	peers := v.peers(s)
+	switch {
+	case port == lft.NoPort && !shortest:
+	case port == lft.NoPort:
+		return "no entry"
+	case port == 0 || int(port) > len(peers) || peers[port-1] == none:
+		return fmt.Sprintf("no cable leads on from port %d", port)
+	case shortest && d.of(peers[port-1])[leaf]+1 != d.of(s)[leaf]:
+		return fmt.Sprintf("port %d is on no shortest way", port)
+	}
+	return ""
+}

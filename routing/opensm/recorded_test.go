@@ -1,0 +1,91 @@
+package opensm
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"evbench/routing/lft"
+	"evbench/topology/network"
+)
+
+// TestRecordedSequences replays what was lost (-) and came back (+) while OpenSM 3.3.23
+// ran with minhop, and compares with the tables that it had then. Each time the tables
+// before are those of OpenSM, as when they are read from a dump.
+func TestRecordedSequences(t *testing.T) {
+	lists, _ := filepath.Glob("testdata/live/*/events.txt")
+	if len(lists) != 2 {
+		t.Errorf("%d sequences", len(lists))
+	}
+	entries := 0
+	for _, list := range lists {
+		dir := filepath.Dir(list)
+		whole := build(t, references[filepath.Base(dir)], 0)
+		text, err := os.ReadFile(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lost []network.End
+		tables := MinHop(whole)
+		for k, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+			var sign, name string
+			var end network.End
+			if _, err := fmt.Sscan(line, &sign, &name, &end.Port); err != nil {
+				t.Fatalf("%s: %q: %v", list, line, err)
+			}
+			end = endOf(whole, name, end.Port)
+			if sign == "-" {
+				lost = append(lost, end)
+			} else {
+				lost = slices.DeleteFunc(lost, func(e network.End) bool { return e == end })
+			}
+			n := without(t, whole, lost...)
+			want := reference(t, n, fmt.Sprintf("%s/%02d.live.txt.gz", dir, k+1))
+			t.Run(filepath.Base(dir)+" "+line, func(t *testing.T) {
+				entries += same(t, MinHopAfter(n, tables), want)
+				// The same from a file in which what is lost is not there, as ibnetdiscover writes it.
+				bare := lose(t, n, isolated(n)...)
+				sameByGUID(t, MinHopAfter(bare, saveAndLoad(t, tables)), want)
+			})
+			tables = want
+		}
+	}
+	t.Logf("%d entries compared", entries)
+}
+
+// endOf returns the port of a switch that a name means: a host's is that at its leaf.
+func endOf(n *network.Network, name string, port uint8) network.End {
+	v := named(n)[name]
+	if n.IsHost(v) {
+		return n.Leaf(v)
+	}
+	return network.End{Node: v, Port: port}
+}
+
+// isolated returns the names of nodes without a cable.
+func isolated(n *network.Network) []string {
+	var names []string
+	for v := range network.Node(n.Nodes()) {
+		if n.Isolated(v) {
+			names = append(names, n.Info(v).Name)
+		}
+	}
+	return names
+}
+
+// sameByGUID compares tables of networks in which nodes have other numbers.
+func sameByGUID(t testing.TB, got, want *lft.Tables) {
+	t.Helper()
+	for s, was := range newMatch(want.Net, got.Net).was {
+		if s := network.Node(s); !got.Net.IsHost(s) {
+			for lid := 1; lid < got.LIDs; lid++ {
+				if g, w := got.Port(s, lid), want.Port(was, lid); g != w {
+					t.Errorf("%s LID %d: port %d, OpenSM has %d", got.Net.Info(s).Name, lid, g, w)
+				}
+			}
+		}
+	}
+}
