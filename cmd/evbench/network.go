@@ -30,6 +30,23 @@ func networkFlags() []cli.Flag {
 
 // readSource reads a notation or a file, and what the flags say of it.
 func readSource(c *cli.Context, src string) (*netfile.Source, error) {
+	s, err := readWhole(c, src)
+	if err != nil {
+		return nil, err
+	}
+	if s.Net, err = degrade(c, s.Whole); err != nil {
+		return nil, err
+	}
+	if name := c.String("roots"); name != "" {
+		if s.Roots, err = netfile.ReadRoots(name, s.Whole); err != nil {
+			return nil, usagef("--roots: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// readWhole reads a notation or a file, with the LIDs that the flags say.
+func readWhole(c *cli.Context, src string) (*netfile.Source, error) {
 	if c.IsSet("lmc") && c.IsSet("lids") {
 		return nil, usagef("--lids gives LIDs and LMC: --lmc says something else")
 	}
@@ -45,14 +62,6 @@ func readSource(c *cli.Context, src string) (*netfile.Source, error) {
 	if name := c.String("lids"); name != "" {
 		if s.Whole, err = netfile.WithLIDs(s.Whole, name); err != nil {
 			return nil, usagef("--lids: %w", err)
-		}
-	}
-	if s.Net, err = degrade(c, s.Whole); err != nil {
-		return nil, err
-	}
-	if name := c.String("roots"); name != "" {
-		if s.Roots, err = netfile.ReadRoots(name, s.Whole); err != nil {
-			return nil, usagef("--roots: %w", err)
 		}
 	}
 	return s, nil

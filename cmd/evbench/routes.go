@@ -14,6 +14,7 @@ import (
 	"evbench/companion/iproute"
 	"evbench/routing"
 	"evbench/routing/lft"
+	"evbench/routing/opensm"
 	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
@@ -53,7 +54,10 @@ func routesFlags() []cli.Flag {
 		&cli.StringFlag{Name: "engine", Aliases: []string{"e"}, Usage: "`NAME`, or several with commas, tried from the left: " + strings.Join(routing.Names(), ", ")},
 	}, networkFlags()...),
 		&cli.StringFlag{Name: "file", Usage: "what the engine file reads, `FILE|-`: LFT text or JSON"},
-		&cli.StringFlag{Name: "previous", Usage: "tables that the switches have, `FILE`: opensm-minhop keeps what it can"},
+		&cli.StringFlag{Name: "previous", Usage: "tables that the switches have, `FILE`: opensm-minhop and updn keep what OpenSM keeps"},
+		&cli.StringFlag{Name: "previous-down", Usage: "what was dead when a dump of OpenSM, the file of --previous, was made, `NAME[,NAME…]` as in --down; '' if nothing was"},
+		&cli.StringFlag{Name: "previous-topology", Usage: "network that the dump was made for, `NOTATION|FILE` (default: that of --topology)"},
+		&cli.BoolFlag{Name: "restart", Usage: "OpenSM starts anew with the tables of --previous saved: keep what Table 1 of Zahavi and Kalka 2005 leaves valid"},
 		&cli.BoolFlag{Name: "partial", Usage: "leave pairs that cannot be joined without a route, where the engine would refuse"},
 		&cli.IntFlag{Name: "lanes", Value: 8, Usage: "virtual lanes that an engine may use, `N`"},
 		&cli.BoolFlag{Name: "time", Usage: "print how long the engine took"},
@@ -77,20 +81,27 @@ func routesNetwork(c *cli.Context) (*netfile.Source, error) {
 
 // readRoutes reads tables of a network from a file, or standard input.
 func readRoutes(name string, n *network.Network) (*lft.Tables, error) {
-	in := io.Reader(os.Stdin)
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, usage(err)
-		}
-		defer f.Close()
-		in = f
+	in, err := openRoutes(name)
+	if err != nil {
+		return nil, err
 	}
+	defer in.Close()
 	t, err := lft.Read(in, n)
 	if err != nil {
 		return nil, usagef("%s: %w", name, err)
 	}
 	return t, nil
+}
+
+func openRoutes(name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(os.Stdin), nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, usage(err)
+	}
+	return f, nil
 }
 
 // computeRoutes runs the engine.
@@ -104,10 +115,11 @@ func computeRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
 	}
 	o := routing.Options{Roots: s.Roots, Seed: c.Uint64("seed"), Lanes: c.Int("lanes"), Partial: c.Bool("partial")}
 	var err error
-	if file := c.String("previous"); file != "" {
-		if o.Previous, err = readRoutes(file, s.Whole); err != nil {
-			return nil, err
-		}
+	if o.Previous, err = previousRoutes(c, s); err != nil {
+		return nil, err
+	}
+	if c.Bool("restart") {
+		o.Restart = new(opensm.Validity)
 	}
 	if name == "file" {
 		if c.String("file") == "" {
@@ -122,6 +134,11 @@ func computeRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
 	}
 	if c.Bool("time") {
 		fmt.Fprintf(c.App.ErrWriter, "computed in %.1f ms\n", time.Since(start).Seconds()*1e3)
+	}
+	if o.Restart != nil && !c.Bool("quiet") {
+		if err := o.Restart.WriteText(c.App.ErrWriter); err != nil {
+			return nil, err
+		}
 	}
 	return t, nil
 }
@@ -158,7 +175,7 @@ func routesOutFlags() []cli.Flag {
 func routesForm(c *cli.Context) (func(*lft.Tables, io.Writer) error, error) {
 	switch c.String("format") {
 	case "lft":
-		return (*lft.Tables).WriteDump, nil
+		return (*lft.Tables).WriteSaved, nil
 	case "json":
 		return (*lft.Tables).WriteJSON, nil
 	case "ip":

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/routing/lft"
+	"evbench/routing/opensm"
+	"evbench/topology/netfile"
+	"evbench/topology/network"
+)
+
+// previousRoutes reads the tables of --previous against the network that they were made
+// for: what the file says, else what the flags say, else the network without failures,
+// if they can have been made for it. nil where there are none.
+func previousRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
+	file, told := c.String("previous"), ""
+	for _, flag := range []string{"previous-down", "previous-topology"} {
+		if c.IsSet(flag) {
+			told = flag
+		}
+	}
+	switch {
+	case file == "" && told != "":
+		return nil, usagef("--%s: there is no --previous", told)
+	case file == "" && c.Bool("restart"):
+		return nil, usagef("--restart: there is no --previous, the tables that were saved")
+	case file == "":
+		return nil, nil
+	}
+	n, err := previousNetwork(c, s)
+	if err != nil {
+		return nil, err
+	}
+	in, err := openRoutes(file)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	t, said, err := lft.ReadSaved(in, n)
+	switch {
+	case err != nil:
+		return nil, usagef("%s: %w", file, err)
+	case said && told != "":
+		return nil, usagef("--%s: %s says itself for which network its tables were made", told, file)
+	case said:
+		return t, nil
+	}
+	if err := opensm.Fits(t, told == ""); err != nil && told == "" {
+		return nil, usagef("%s does not say for which network its tables were made, and it was not %s without failures: %w; give --previous-down", file, c.String("topology"), err)
+	} else if err != nil {
+		return nil, usagef("%s was not made for the network of --%s: %w", file, told, err)
+	}
+	if told == "" && !c.Bool("quiet") {
+		fmt.Fprintf(c.App.ErrWriter, "note: %s does not say what was dead when its tables were made: nothing, as --previous-down is not given\n", file)
+	}
+	return t, nil
+}
+
+// previousNetwork is the network that the flags say.
+func previousNetwork(c *cli.Context, s *netfile.Source) (*network.Network, error) {
+	n := s.Whole
+	if src := c.String("previous-topology"); src != "" {
+		old, err := readWhole(c, src)
+		if err != nil {
+			return nil, err
+		}
+		n = old.Whole
+	}
+	names, err := listed(c, "previous-down")
+	if err != nil {
+		return nil, err
+	}
+	if n, err = n.Degrade(names); err != nil {
+		return nil, usagef("--previous-down: %w", err)
+	}
+	return n, nil
+}
