@@ -114,7 +114,7 @@ func direct(t *topology.Tree, l *lft.Tables, dst, lid int) error {
 func TreeNames() []string {
 	names := twolevel.Engines()
 	for _, n := range Names() {
-		if !slices.Contains(names, n) && n != "file" {
+		if !slices.Contains(names, n) && n != File && n != FtreeWeighted {
 			names = append(names, n)
 		}
 	}

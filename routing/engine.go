@@ -32,6 +32,8 @@ type Options struct {
 	// Restart, where it is not nil, says that Previous are tables which a subnet
 	// manager saved before it was started anew, and gets what of them was valid.
 	Restart *opensm.Validity
+	// Weights are what hosts receive, for FtreeWeighted.
+	Weights *lft.Weights
 	// Workers is how many work at once. 0 means one a processor.
 	Workers int
 	// Seed is that of engines which draw.
@@ -48,6 +50,7 @@ type Options struct {
 // The engines for networks of any shape, as on the command line; package twolevel names the
 // others.
 const (
+	FtreeWeighted = "ftree-weighted" // of networks only: plans have no weights
 	OpenSMMinHop  = "opensm-minhop"
 	UpDown        = "updn"
 	UpDownScatter = "updn-scatter"
@@ -71,6 +74,7 @@ type Engine struct {
 // engines are all there are, in the order in which people are told.
 var engines = []Engine{
 	{twolevel.Ftree, "as OpenSM's ftree: contention-free shifts on whole trees", ftree},
+	{FtreeWeighted, "ftree balanced by what each host receives: --weights or --jobs", weighted},
 	{OpenSMMinHop, "as OpenSM's minhop: shortest ways, balanced; sticky after a failure", openSMMinHop},
 	{UpDown, "as OpenSM's updn: shortest ways up, then down", upDown},
 	{UpDownScatter, "updn with OpenSM's --scatter-ports", scatter},
@@ -142,6 +146,13 @@ func find(name string) (Engine, error) {
 }
 
 func ftree(n *network.Network, o Options) (*lft.Tables, error) { return opensm.Ftree(n, o.Roots) }
+
+func weighted(n *network.Network, o Options) (*lft.Tables, error) {
+	if o.Weights == nil {
+		return nil, errors.New("no weights of hosts are given")
+	}
+	return opensm.FtreeWeighted(n, o.Roots, o.Weights)
+}
 
 func openSMMinHop(n *network.Network, o Options) (*lft.Tables, error) {
 	switch {

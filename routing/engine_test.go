@@ -42,7 +42,11 @@ func TestEveryEngine(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tables, err := routing.Compute(name, n, routing.Options{Roots: roots})
+			w, err := lft.NewWeights(slices.Repeat([]float64{1}, n.Hosts()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			tables, err := routing.Compute(name, n, routing.Options{Roots: roots, Weights: w})
 			if name == "dmodk" && c.down != nil {
 				if err == nil {
 					t.Error("dmodk routes a degraded tree")
@@ -80,10 +84,11 @@ func TestLists(t *testing.T) {
 		t.Error(err)
 	}
 	for _, c := range []struct{ name, want string }{
-		{"magic", `no engine "magic"; there are ftree, opensm-minhop, `},
+		{"magic", `no engine "magic"; there are ftree, ftree-weighted, opensm-minhop, `},
 		{"ftree,magic", `no engine "magic"`},
 		{"ftree,file", "file cannot be one of several"},
 		{"file", "engine file: no file"},
+		{"ftree-weighted", "engine ftree-weighted: no weights of hosts are given"},
 		{"ftree,dmodk", "engine ftree: "},
 	} {
 		if _, err := routing.Compute(c.name, parseNetwork(t, "QFT(2;2,2;1,2;1,1)", 1), routing.Options{}); err == nil || !strings.Contains(err.Error(), c.want) {

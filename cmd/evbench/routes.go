@@ -58,6 +58,8 @@ func routesFlags() []cli.Flag {
 		&cli.StringFlag{Name: "previous-down", Usage: "what was dead when a dump of OpenSM, the file of --previous, was made, `NAME[,NAME…]` as in --down; '' if nothing was"},
 		&cli.StringFlag{Name: "previous-topology", Usage: "network that the dump was made for, `NOTATION|FILE` (default: that of --topology)"},
 		&cli.BoolFlag{Name: "restart", Usage: "OpenSM starts anew with the tables of --previous saved: keep what Table 1 of Zahavi and Kalka 2005 leaves valid"},
+		&cli.StringFlag{Name: "weights", Usage: "what each host receives, beside others, lines host,weight of `FILE`: for ftree-weighted, and for check"},
+		&cli.StringFlag{Name: "jobs", Usage: "the same from a list of jobs, `FILE` as for evbench routes jobs: a host receives from each other one of its jobs"},
 		&cli.BoolFlag{Name: "partial", Usage: "leave pairs that cannot be joined without a route, where the engine would refuse"},
 		&cli.IntFlag{Name: "lanes", Value: 8, Usage: "virtual lanes that an engine may use, `N`"},
 		&cli.BoolFlag{Name: "time", Usage: "print how long the engine took"},
@@ -116,6 +118,9 @@ func computeRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
 	o := routing.Options{Roots: s.Roots, Seed: c.Uint64("seed"), Lanes: c.Int("lanes"), Partial: c.Bool("partial")}
 	var err error
 	if o.Previous, err = previousRoutes(c, s); err != nil {
+		return nil, err
+	}
+	if o.Weights, err = routesWeights(c, s.Net); err != nil {
 		return nil, err
 	}
 	if c.Bool("restart") {

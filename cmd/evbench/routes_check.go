@@ -44,8 +44,12 @@ func routesCheckAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	w, err := routesWeights(c, s.Net)
+	if err != nil {
+		return err
+	}
 	r := lft.Examine(t, lft.Extent{
-		Roots: s.Roots, First: c.Int("first"), Shifts: c.Int("shifts"), Permutations: c.Int("permutations"), Bisections: c.Int("bisections"),
+		Weights: w, Roots: s.Roots, First: c.Int("first"), Shifts: c.Int("shifts"), Permutations: c.Int("permutations"), Bisections: c.Int("bisections"),
 		ReachOnly: c.Bool("reach"), Seed: c.Uint64("seed"),
 	})
 	r.Network = c.String("topology")

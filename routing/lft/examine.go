@@ -15,6 +15,7 @@ type Examination struct {
 	*Report
 	Deadlocks    *Deadlocks    `json:"deadlocks"`
 	Loads        *Loads        `json:"loads,omitempty"`
+	Weighted     *WeightedLoad `json:"weighted,omitempty"`
 	Alternatives *Alternatives `json:"alternatives,omitempty"`
 	Shift        *Congestion   `json:"shift,omitempty"`
 	Permutations *Congestion   `json:"permutations,omitempty"`
@@ -38,6 +39,7 @@ type Extent struct {
 	Bisections   int
 	ReachOnly    bool // only whether routes arrive, and deadlocks
 	Seed         uint64
+	Weights      *Weights // nil: none are given
 }
 
 // Examine looks at tables: reach, loops, deadlocks, loads and congestion.
@@ -56,6 +58,9 @@ func Examine(t *Tables, x Extent) *Examination {
 	}
 	hosts, seed := t.Net.Hosts(), x.Seed
 	r.Loads = Load(t, 0)
+	if x.Weights != nil {
+		r.Weighted = LoadWeighted(t, x.Weights, 0)
+	}
 	r.Alternatives = Minimal(t.Net, 0)
 	shifts := x.Shifts
 	if shifts == 0 {
@@ -83,6 +88,9 @@ func (r *Examination) WriteText(w io.Writer) error {
 	r.writeDeadlocks(w)
 	if l := r.Loads; l != nil {
 		fmt.Fprintf(w, "all-to-all: %d routes on %s, mean %.4g on each of %d cables and directions, %d unused\n", l.Max, l.Port, l.Mean, l.Cables, l.Unused)
+	}
+	if l := r.Weighted; l != nil {
+		fmt.Fprintf(w, "weighted all-to-all: %.6g on %s, mean %.4g\n", l.Max, l.Port, l.Mean)
 	}
 	if a := r.Alternatives; a != nil && a.Pairs > 0 {
 		fmt.Fprintf(w, "shortest ways between leaves begin at %.4g ports, at least %d\n", a.Mean, a.Least)

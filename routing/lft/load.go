@@ -30,10 +30,15 @@ type PortLoad struct {
 // Load counts the routes of an all-to-all exchange on each cable.
 // O((S + leaves·hops) · hosts).
 func Load(t *Tables, workerCount int) *Loads {
+	return load(t, workerCount, func(network.Node) int64 { return 1 })
+}
+
+// load is Load where a route counts as much as its destination weighs.
+func load(t *Tables, workerCount int, weight func(dst network.Node) int64) *Loads {
 	g := newGraph(t.Net)
 	visitors := make([]*counter, parallel.Workers(workerCount))
 	for w := range visitors {
-		visitors[w] = &counter{g: g, tree: newForest(g), routes: make([]int64, len(g.far))}
+		visitors[w] = &counter{g: g, weight: weight, tree: newForest(g), routes: make([]int64, len(g.far))}
 	}
 	sweep(t, g, visitors)
 	sum := visitors[0].routes
@@ -70,6 +75,7 @@ func Load(t *Tables, workerCount int) *Loads {
 // A counter is the visitor of Load.
 type counter struct {
 	g      *graph
+	weight func(network.Node) int64
 	tree   *forest
 	routes []int64 // by channel
 }
@@ -79,8 +85,9 @@ func (c *counter) visit(lid int, dst network.Node, column []uint8) {
 		return
 	}
 	c.tree.begin(dst, column)
+	weight := c.weight(dst)
 	for _, l := range c.g.leaves {
-		n := int64(c.g.sources(l, dst))
+		n := int64(c.g.sources(l, dst)) * weight
 		if n == 0 || c.tree.follow(l.sw) < 0 {
 			continue
 		}

@@ -1,6 +1,9 @@
 package opensm
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // A tuple places a switch in the tree: its rank, then the way to it, one number
 // a rank. 0xFF stands for no number.
@@ -123,16 +126,21 @@ func (f *ftree) setLeaves() error {
 	return nil
 }
 
-// sortUp puts the groups by which s may go up in order: the fewest routes down
+// sortUp puts the groups by which s may go up in order: the least load of routes down
 // first.
-func (sw *ftSwitch) sortUp() {
-	if sw.upDirty {
+func (f *ftree) sortUp(sw *ftSwitch) {
+	switch {
+	case f.weighted:
+		slices.SortFunc(sw.up, func(a, b *group) int {
+			return cmp.Or(cmp.Compare(a.downward, b.downward), cmp.Compare(f.switches[a.far].excess, f.switches[b.far].excess), cmp.Compare(a.place, b.place))
+		})
+	case sw.upDirty:
 		sortDownward(sw.up)
 		sw.upDirty = false
 	}
 }
 
-// sortDownward sorts by routes down, then by place. The original also looks at
+// sortDownward sorts by load of routes down, then by place. The original also looks at
 // the load of the far switch in between, but counts none there: always 0.
 func sortDownward(groups []*group) {
 	for i := 1; i < len(groups); i++ {
@@ -142,7 +150,7 @@ func sortDownward(groups []*group) {
 	}
 }
 
-// sortUpward sorts by routes up, then by place. Both sorts are by insertion, as
+// sortUpward sorts by load of routes up, then by place. Both sorts are by insertion, as
 // lists are nearly in order.
 func sortUpward(groups []*group) {
 	for i := 1; i < len(groups); i++ {
@@ -152,6 +160,6 @@ func sortUpward(groups []*group) {
 	}
 }
 
-func less(load, other uint32, a, b *group) bool {
+func less(load, other uint64, a, b *group) bool {
 	return load < other || load == other && a.place < b.place
 }

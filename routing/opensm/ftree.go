@@ -1,8 +1,11 @@
 package opensm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 
 	"evbench/routing/lft"
 	"evbench/topology/network"
@@ -32,16 +35,48 @@ var errNotFatTree = errors.New("not a fat tree")
 // O((H+S)·E) time and O(E) memory beside the tables, on one processor: each
 // route depends on the loads that the ones before have left.
 func Ftree(n *network.Network, roots []network.Node) (*lft.Tables, error) {
+	f, err := newView(n).ftree(roots)
+	if err != nil {
+		return nil, err
+	}
+	f.load, f.least = func(network.Node) uint64 { return 1 }, 1
+	return f.route("ftree"), nil
+}
+
+// FtreeWeighted is Ftree with a weight for each host: what it receives, beside others
+// (thesis 3.2.4; Zahid et al., "A Weighted Fat-Tree Routing Algorithm for Efficient
+// Load-Balancing in InfiniBand Enterprise Clusters", 2015). A route counts with the
+// weight of its host instead of with one, and the hosts of a leaf are routed heaviest
+// first. With equal weights the tables are those of Ftree.
+//
+// Changed, as the paper gives weights for enterprise clusters only and leaves ties to
+// the order of switches: of cables up with equal loads, the one is taken whose switch
+// leads down to the least weight above the lightest host. Else the heaviest host of
+// every leaf would be reached over the first spine. A host that a leaf could have but
+// has not, and a switch, count as the lightest host.
+func FtreeWeighted(n *network.Network, roots []network.Node, w *lft.Weights) (*lft.Tables, error) {
 	v := newView(n)
 	f, err := v.ftree(roots)
 	if err != nil {
 		return nil, err
 	}
-	f.tables = lft.New("ftree", n)
+	// In the lowest bits routes are counted, so that those without weight are spread too.
+	f.load = func(h network.Node) uint64 { return uint64(w.Of(h))<<16 + 1 }
+	f.weighted, f.least = true, math.MaxUint64
+	for _, s := range v.loaded {
+		slices.SortStableFunc(v.hosts[s], func(a, b network.Node) int { return cmp.Compare(f.load(b), f.load(a)) })
+		f.least = min(f.least, f.load(v.hosts[s][len(v.hosts[s])-1]))
+	}
+	return f.route("ftree-weighted"), nil
+}
+
+// route makes the tables.
+func (f *ftree) route(engine string) *lft.Tables {
+	f.tables = lft.New(engine, f.v.net)
 	f.routeHosts()
 	f.routeSwitches()
 	f.flush()
-	return f.tables, nil
+	return f.tables
 }
 
 // An ftree is a network in ranks: roots are rank 0.
@@ -52,6 +87,10 @@ type ftree struct {
 	switches []ftSwitch // by index
 	leaves   []int32    // in the order of their tuples; some may have no hosts
 	most     int        // hosts of a leaf
+
+	load     func(host network.Node) uint64 // that a route to a host counts
+	least    uint64                         // of all hosts
+	weighted bool                           // loads differ
 
 	// The routes to one LID, by switch.
 	ports []uint8 // lft.NoPort where there is none yet
@@ -68,6 +107,7 @@ type ftSwitch struct {
 	tuple            tuple
 	upDirty          bool // loads have changed since up was sorted
 	belowDirty       bool
+	excess           uint64 // weighted: loads of the hosts led down to here, less the least each
 }
 
 // A group is the cables from one switch to another.
@@ -75,12 +115,12 @@ type group struct {
 	far              int32
 	place            int // of the far switch in the order of tuples
 	cables           []cable
-	upward, downward uint32 // routes counted
+	upward, downward uint64 // loads of routes
 }
 
 type cable struct {
 	port, far        uint8 // at this end and at the other
-	upward, downward uint32
+	upward, downward uint64
 }
 
 func notFatTree(format string, args ...any) error {

@@ -13,11 +13,12 @@ const furthest = noPath - 1
 
 // A mission is what the routes to one LID are made for.
 type mission struct {
-	real bool // false for a host that a leaf could have but has not: it counts, that is all
-	main bool // the way up is the one that counts
+	real bool   // false for a host that a leaf could have but has not: it counts, that is all
+	main bool   // the way up is the one that counts
+	load uint64 // what a route counts
 }
 
-func (m mission) aside() mission { return mission{real: m.real} }
+func (m mission) aside() mission { return mission{real: m.real, load: m.load} }
 
 // routeHosts routes to all hosts, leaf by leaf, port by port. A leaf with fewer
 // hosts than another is counted as if it had as many.
@@ -27,12 +28,12 @@ func (f *ftree) routeHosts() {
 			lid, _ := f.v.lids(h)
 			f.begin(lid)
 			f.enter(s, f.v.net.Leaf(h).Port, 1)
-			f.climb(s, none, 1, mission{real: true, main: true})
+			f.climb(s, none, 1, mission{real: true, main: true, load: f.load(h)})
 		}
 		for range f.most - f.switches[s].hosts {
 			f.begin(0)
 			f.hops[s] = 1
-			f.climb(s, none, 1, mission{main: true})
+			f.climb(s, none, 1, mission{main: true, load: f.least})
 			f.lids = f.lids[:len(f.lids)-1]
 		}
 	}
@@ -44,7 +45,7 @@ func (f *ftree) routeSwitches() {
 		if lid := f.v.lid(s); lid != 0 {
 			f.begin(lid)
 			f.enter(s, 0, 0)
-			f.climb(s, none, 0, mission{real: true})
+			f.climb(s, none, 0, mission{real: true, load: f.least})
 		}
 	}
 }
@@ -99,13 +100,14 @@ func (f *ftree) climb(s, prev int32, hops uint8, m mission) bool {
 	if f.rank[s] == 0 || len(sw.up) == 0 || hops >= furthest {
 		return made
 	}
-	sw.sortUp()
+	f.sortUp(sw)
 	best, rest := sw.up[0], sw.up
 	if m.main {
 		rest = sw.up[1:]
 		c := best.leastDown()
-		best.downward++
-		best.cables[c].downward++
+		best.downward += m.load
+		best.cables[c].downward += m.load
+		f.switches[best.far].excess += m.load - f.least
 		sw.upDirty = true
 		if f.wanted(best.far, hops+1) {
 			f.enter(best.far, best.cables[c].far, hops+1)
@@ -136,8 +138,8 @@ func (f *ftree) cross(s int32, hops uint8, best *group, m mission) (made bool) {
 		c := g.leastDown()
 		f.enter(g.far, g.cables[c].far, hops+1)
 		if f.climb(g.far, s, hops+1, m.aside()) {
-			best.downward++
-			g.cables[c].downward++
+			best.downward += m.load
+			g.cables[c].downward += m.load
 			sw.upDirty = true
 			made = true
 		}
@@ -183,8 +185,8 @@ func (f *ftree) reach(g *group, hops uint8, m mission) bool {
 	if !f.descend(g.far, none, hops+1, m) {
 		return false
 	}
-	g.cables[c].upward++
-	g.upward++
+	g.cables[c].upward += m.load
+	g.upward += m.load
 	return true
 }
 
