@@ -121,8 +121,8 @@ func Compute(name string, n *network.Network, o Options) (*lft.Tables, error) {
 			return nil, fmt.Errorf("engine %q: file cannot be one of several", name)
 		}
 	}
-	if o.Restart != nil && (o.Previous == nil || !slices.ContainsFunc(steps, func(e Engine) bool { return e.Name == OpenSMMinHop || e.Name == UpDown })) {
-		return nil, fmt.Errorf("engine %q: tables are kept over a restart by %s and %s", name, OpenSMMinHop, UpDown)
+	if err := keeps(steps, o); err != nil {
+		return nil, fmt.Errorf("engine %q: %w", name, err)
 	}
 	var all []error
 	for _, e := range steps {
@@ -134,6 +134,18 @@ func Compute(name string, n *network.Network, o Options) (*lft.Tables, error) {
 		all = append(all, fmt.Errorf("engine %s: %w", e.Name, err))
 	}
 	return nil, errors.Join(all...)
+}
+
+// keeps is an error where there are tables before and no engine that looks at them.
+func keeps(steps []Engine, o Options) error {
+	keep, what := []string{OpenSMMinHop, UpDown, DownUp}, "entries of tables before are kept"
+	if o.Restart != nil {
+		keep, what = keep[:2], "tables are kept over a restart"
+	}
+	if o.Previous == nil || slices.ContainsFunc(steps, func(e Engine) bool { return slices.Contains(keep, e.Name) }) {
+		return nil
+	}
+	return fmt.Errorf("%s by %s", what, strings.Join(keep, ", "))
 }
 
 func find(name string) (Engine, error) {
@@ -180,7 +192,12 @@ func upDown(n *network.Network, o Options) (*lft.Tables, error) {
 	return t, err
 }
 
-func downUp(n *network.Network, _ Options) (*lft.Tables, error) { return opensm.DownUp(n), nil }
+func downUp(n *network.Network, o Options) (*lft.Tables, error) {
+	if o.Previous != nil && o.Restart == nil {
+		return opensm.DownUpAfter(n, o.Previous), nil
+	}
+	return opensm.DownUp(n), nil
+}
 
 func scatter(n *network.Network, o Options) (*lft.Tables, error) {
 	return opensm.Scatter(n, o.Roots, uint32(o.Seed))

@@ -54,7 +54,7 @@ func routesFlags() []cli.Flag {
 		&cli.StringFlag{Name: "engine", Aliases: []string{"e"}, Usage: "`NAME`, or several with commas, tried from the left: " + strings.Join(routing.Names(), ", ")},
 	}, networkFlags()...),
 		&cli.StringFlag{Name: "file", Usage: "what the engine file reads, `FILE|-`: LFT text or JSON"},
-		&cli.StringFlag{Name: "previous", Usage: "tables that the switches have, `FILE`: opensm-minhop and updn keep what OpenSM keeps"},
+		&cli.StringFlag{Name: "previous", Usage: "tables that the switches have, `FILE`: opensm-minhop, updn and dnup keep what OpenSM keeps"},
 		&cli.StringFlag{Name: "previous-down", Usage: "what was dead when a dump of OpenSM, the file of --previous, was made, `NAME[,NAME…]` as in --down; '' if nothing was"},
 		&cli.StringFlag{Name: "previous-topology", Usage: "network that the dump was made for, `NOTATION|FILE` (default: that of --topology)"},
 		&cli.BoolFlag{Name: "restart", Usage: "OpenSM starts anew with the tables of --previous saved: keep what Table 1 of Zahavi and Kalka 2005 leaves valid"},

@@ -51,6 +51,16 @@ func UpDownAfter(n *network.Network, roots []network.Node, prev *lft.Tables) (*l
 	return v.rooted(v.keep("updn", m.carried(prev), v.updn(first)), first), nil
 }
 
+// DownUpAfter is MinHopAfter for the engine dnup; see DownUp.
+func DownUpAfter(n *network.Network, prev *lft.Tables) *lft.Tables {
+	m := newMatch(prev.Net, n)
+	if !m.onlyLess() {
+		return DownUp(n)
+	}
+	v := newView(n)
+	return v.keep("dnup", m.carried(prev), v.dnup())
+}
+
 // keep chooses all rows anew but keeps what is in the sets of ports. carried holds
 // the entries that there are, in the numbers of the view's nodes.
 func (v *view) keep(engine string, carried *lft.Tables, h *hops) *lft.Tables {

@@ -52,18 +52,21 @@ func TestLiveOpenSM(t *testing.T) {
 	for seed, c := range []struct {
 		engine string
 		lmc    int
-	}{{"minhop", 0}, {"minhop", 0}, {"updn", 0}, {"minhop", 2}, {"updn", 1}} {
+	}{{"minhop", 0}, {"minhop", 0}, {"updn", 0}, {"minhop", 2}, {"updn", 1}, {"dnup", 0}} {
 		d := degrade(t, 20+seed, c.lmc)
 		t.Run(c.engine+" "+d.name, func(t *testing.T) {
 			t.Parallel()
 			after := func(n *network.Network, prev *lft.Tables) (*lft.Tables, error) {
-				if c.engine == "updn" {
+				switch c.engine {
+				case "updn":
 					return UpDownAfter(n, d.roots, prev)
+				case "dnup":
+					return DownUpAfter(n, prev), nil
 				}
 				return MinHopAfter(n, prev), nil
 			}
 			roots := d.roots
-			if c.engine == "minhop" {
+			if c.engine != "updn" {
 				roots = nil
 			}
 			live, err := ibtest.Start(t.Context(), d.net, c.engine, roots)

@@ -111,6 +111,10 @@ func sign(less bool) course {
 // O(S·(E + H·P)) time, S² words of memory, on all processors.
 func DownUp(n *network.Network) *lft.Tables {
 	v := newView(n)
+	return v.fill("dnup", v.dnup())
+}
+
+func (v *view) dnup() *hops {
 	rank := v.ranks(v.loaded)
 	courses := v.courses(func(s, t int32) course {
 		if rank[s] == rank[t] {
@@ -118,7 +122,7 @@ func DownUp(n *network.Network) *lft.Tables {
 		}
 		return sign(rank[s] < rank[t])
 	})
-	return v.fill("dnup", v.legal(courses, down, up))
+	return v.legal(courses, down, up)
 }
 
 // detect returns the switches that OpenSM takes for roots: those with more than
