@@ -10,9 +10,9 @@ import (
 	"evbench/topology/network"
 )
 
-// TestKeepIsOpenSMs pulls links while OpenSM runs: what keep says of min-hop is so of
-// updn with roots, too, and of min-hop after ftree, entry by entry of all leaves.
-func TestKeepIsOpenSMs(t *testing.T) {
+// TestKeptIsOpenSMs pulls links while OpenSM runs: updn with roots, and min-hop after
+// ftree, keep its entries, entry by entry of all leaves.
+func TestKeptIsOpenSMs(t *testing.T) {
 	ibtest.Need(t)
 	n, err := newRoutedTree(topology.Options{Ports: 4, Leaves: 5, Fill: []int{4, 3, 3, 4, 2}})
 	if err != nil {
@@ -31,10 +31,10 @@ func TestKeepIsOpenSMs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		engine, first string
-		roots         []network.Node
-	}{{"updn", routing.UpDown, roots}, {"ftree,minhop", "ftree", nil}} {
-		tables, err := compute(n.tree, tt.first, 0)
+		engine, first, then string
+		roots               []network.Node
+	}{{"updn", routing.UpDown, routing.UpDown, roots}, {"ftree,minhop", "ftree", routing.OpenSMMinHop, nil}} {
+		tables, err := compute(n.tree, tt.first, routing.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +51,7 @@ func TestKeepIsOpenSMs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if tables, err = keep(now, tables); err != nil {
+			if tables, err = compute(now, tt.then, routing.Options{Previous: tables}); err != nil {
 				t.Fatal(err)
 			}
 			theirs, err := live.Tables()

@@ -87,10 +87,10 @@ var adaptiveCases = []struct {
 	{"Ftree-AR by queue, credit", anew("ftree"), credit.QueueRelief},
 	{"Ftree-AR Best, credit", anew("ftree"), credit.Best},
 	{"Ftree to Min-Hop, credit", asToday, credit.First},
-	{"Up-Down, credit", kept(routing.UpDown, false), credit.First},
-	{"Up-Down-AR, credit", kept(routing.UpDown, false), credit.Relief},
-	{"Up-Down-AR by queue, credit", kept(routing.UpDown, false), credit.QueueRelief},
-	{"Min-Hop, ports drawn, credit", kept(routing.UpDownScatter, false), credit.First},
+	{"Up-Down, credit", kept(routing.UpDown, routing.UpDown, false), credit.First},
+	{"Up-Down-AR, credit", kept(routing.UpDown, routing.UpDown, false), credit.Relief},
+	{"Up-Down-AR by queue, credit", kept(routing.UpDown, routing.UpDown, false), credit.QueueRelief},
+	{"Min-Hop, ports drawn, credit", kept(routing.UpDownScatter, routing.OpenSMMinHop, false), credit.First},
 }
 
 // adaptiveRows adds what the engines of fig4.5 reach with packets and credits.

@@ -85,44 +85,35 @@ func (n *routedTree) over(t *topology.Tree, l *lft.Tables) (*plan.Plan, error) {
 // network is a fat tree, also when whole spines are gone; else min-hop, which keeps
 // the entries of ftree that still lead on a shortest way.
 func (n *routedTree) current(t *topology.Tree) (*plan.Plan, error) {
-	route := keep
+	engine, o := routing.OpenSMMinHop, routing.Options{Previous: n.ftree}
 	if wholeSpines(t) {
-		route = func(t *topology.Tree, _ *lft.Tables) (*lft.Tables, error) { return compute(t, "ftree", 0) }
+		engine, o = "ftree", routing.Options{}
 	}
-	l, err := route(t, n.ftree)
+	l, err := compute(t, engine, o)
 	if err != nil {
 		return nil, err
 	}
 	return n.over(t, l)
 }
 
-// compute routes a tree from scratch with an engine that is told the roots, the spines.
-func compute(t *topology.Tree, engine string, seed uint64) (*lft.Tables, error) {
+// compute routes a tree with an engine that is told the roots, the spines.
+// opensm-minhop and updn keep the entries of before that still lead on a shortest way
+// (thesis 4.2.2), if they are told them.
+func compute(t *topology.Tree, engine string, o routing.Options) (*lft.Tables, error) {
 	net, err := routing.FromTree(t, 0)
 	if err != nil {
 		return nil, err
 	}
-	o := routing.Options{Workers: 1, Seed: seed}
+	o.Workers = 1
 	for k := range t.Spines() {
 		o.Roots = append(o.Roots, net.Switch(t.Leaves()+k))
 	}
 	return routing.Compute(engine, net, o)
 }
 
-// keep routes a tree that has lost links with min-hop, which keeps the entries of before
-// that still lead on a shortest way (thesis 4.2.2). OpenSM's updn keeps entries likewise,
-// and on two levels gives those of leaves the same ports.
-func keep(t *topology.Tree, before *lft.Tables) (*lft.Tables, error) {
-	net, err := routing.FromTree(t, 0)
-	if err != nil {
-		return nil, err
-	}
-	return routing.Compute(routing.OpenSMMinHop, net, routing.Options{Previous: before, Workers: 1})
-}
-
-// keepEach is keep once for each dead link, which fail one by one in an order that is
-// drawn.
-func (n *routedTree) keepEach(t *topology.Tree, before *lft.Tables, seed uint64) (*lft.Tables, error) {
+// oneByOne routes a tree once for each of its dead links, which fail in an order that is
+// drawn, with an engine that keeps entries.
+func (n *routedTree) oneByOne(t *topology.Tree, engine string, before *lft.Tables, seed uint64) (*lft.Tables, error) {
 	dead := t.Dead()
 	var gone []topology.Link
 	for _, i := range shuffled(len(dead), seed, 1) {
@@ -131,7 +122,7 @@ func (n *routedTree) keepEach(t *topology.Tree, before *lft.Tables, seed uint64)
 		if err != nil {
 			return nil, err
 		}
-		if before, err = keep(now, before); err != nil {
+		if before, err = compute(now, engine, routing.Options{Previous: before}); err != nil {
 			return nil, err
 		}
 	}

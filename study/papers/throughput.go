@@ -28,11 +28,11 @@ var engineCases = []struct {
 }{
 	{"Ftree", false, false, anew("ftree")},
 	{"Ftree to Min-Hop", false, false, asToday},
-	{"Ftree to Min-Hop, one by one", false, true, kept("ftree", true)},
-	{"Min-Hop", false, false, kept(routing.OpenSMMinHop, false)},
-	{"Min-Hop, one by one", false, true, kept(routing.OpenSMMinHop, true)},
-	{"Min-Hop, ports drawn", true, false, kept(routing.UpDownScatter, false)},
-	{"Up-Down", false, false, kept(routing.UpDown, false)},
+	{"Ftree to Min-Hop, one by one", false, true, kept("ftree", routing.OpenSMMinHop, true)},
+	{"Min-Hop", false, false, kept(routing.OpenSMMinHop, routing.OpenSMMinHop, false)},
+	{"Min-Hop, one by one", false, true, kept(routing.OpenSMMinHop, routing.OpenSMMinHop, true)},
+	{"Min-Hop, ports drawn", true, false, kept(routing.UpDownScatter, routing.OpenSMMinHop, false)},
+	{"Up-Down", false, false, kept(routing.UpDown, routing.UpDown, false)},
 	{"DFSSSP", false, false, anew(routing.DFSSSP)},
 	{"FORS", false, false, func(_ *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error) { return fors(t, seed) }},
 }
@@ -41,7 +41,7 @@ var engineCases = []struct {
 // for a fat tree whatever is dead (thesis 4.2.1).
 func anew(engine string) router {
 	return func(n *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error) {
-		l, err := compute(t, engine, seed)
+		l, err := compute(t, engine, routing.Options{Seed: seed})
 		if err != nil {
 			return nil, err
 		}
@@ -49,17 +49,17 @@ func anew(engine string) router {
 	}
 }
 
-// kept routes the tree without failures with an engine, and then keeps what it can: with
-// all links dead in one sweep, or one by one.
-func kept(engine string, oneByOne bool) router {
+// kept routes the tree without failures with an engine, and after failures with one that
+// keeps entries: with all links dead in one sweep, or one by one.
+func kept(first, then string, oneByOne bool) router {
 	return func(n *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error) {
-		l, err := compute(n.tree, engine, seed)
+		l, err := compute(n.tree, first, routing.Options{Seed: seed})
 		switch {
 		case err != nil:
 		case oneByOne:
-			l, err = n.keepEach(t, l, seed)
+			l, err = n.oneByOne(t, then, l, seed)
 		case len(t.Dead()) > 0:
-			l, err = keep(t, l)
+			l, err = compute(t, then, routing.Options{Previous: l})
 		}
 		if err != nil {
 			return nil, err
