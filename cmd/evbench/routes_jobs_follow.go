@@ -229,8 +229,8 @@ func drawHeat(name string, r *jobs.Routed, n *network.Network) error {
 	for i, l := range r.Routings {
 		u, d := figure.Heat{Title: l.Routing + ", up"}, figure.Heat{Title: l.Routing + ", down"}
 		for _, e := range edges {
-			u.Add(e.Row, e.Low, float64(e.Up[i]))
-			d.Add(e.Row, e.Low, float64(e.Down[i]))
+			u.Add(e.Row, e.Column, e.Low, float64(e.Up[i]))
+			d.Add(e.Row, e.Column, e.Low, float64(e.Down[i]))
 		}
 		up, down = append(up, u), append(down, d)
 	}

@@ -22,7 +22,7 @@ type Heat struct {
 // HeatMap returns a figure of maps, three beside each other, with one scale from 0 to the
 // greatest number of all. The axes are those of every map; of says what is counted.
 func HeatMap(title, x, y, of string, maps []Heat) *Figure {
-	f := &Figure{Name: "heat", Title: title + " (grey: none)", Caption: "Each square is one " + x + ". Darker is more; grey is none.", Missing: "There is no " + x + "."}
+	f := &Figure{Name: "heat", Title: title + " (grey: none; white: not there)", Caption: "Each square is one " + x + ". Darker is more; grey is none.", Missing: "There is no " + x + "."}
 	f.Data.Columns = []string{"map", y, "column", of}
 	most := 0.0
 	for _, m := range maps {
@@ -165,10 +165,14 @@ func (h Heat) scale(c draw.Canvas, p *plot.Plot, most float64, of string) {
 	c.FillText(style, vg.Point{X: pt.X + 4, Y: pt.Y}, of)
 }
 
-// Add puts a number at the end of a row, the last row or a new one.
-func (h *Heat) Add(row int, name string, v float64) {
+// Add puts a number into a column of a row, which is the last row or a new one. Columns rise; what
+// is left out is not there.
+func (h *Heat) Add(row, column int, name string, v float64) {
 	if row == len(h.Rows) {
 		h.Rows, h.Cells = append(h.Rows, name), append(h.Cells, nil)
+	}
+	for len(h.Cells[row]) < column {
+		h.Cells[row] = append(h.Cells[row], math.NaN())
 	}
 	h.Cells[row] = append(h.Cells[row], v)
 }

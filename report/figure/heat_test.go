@@ -3,7 +3,6 @@ package figure
 import (
 	"bytes"
 	"errors"
-	"math"
 	"strings"
 	"testing"
 )
@@ -12,11 +11,10 @@ func TestHeatMap(t *testing.T) {
 	var before, after Heat
 	before.Title, after.Title = "before", "after"
 	for row, name := range []string{"s1_0", "s1_1"} {
-		before.Add(row, name, 160)
-		before.Add(row, name, 0)
-		after.Add(row, name, 60)
+		before.Add(row, 0, name, 160)
+		before.Add(row, 1, name, 0)
+		after.Add(row, row, name, 60) // a dead cable of s1_1
 	}
-	after.Cells[1][0] = math.NaN() // a dead cable
 	f := HeatMap("routes", "cable", "switch", "routes", []Heat{before, after})
 	var svg bytes.Buffer
 	if err := f.WriteSVG(&svg); err != nil {
@@ -31,7 +29,7 @@ func TestHeatMap(t *testing.T) {
 		t.Error("the maps have not one scale")
 	}
 	var csv bytes.Buffer
-	const want = "map,switch,column,routes\nbefore,s1_0,0,160\nbefore,s1_0,1,0\nbefore,s1_1,0,160\nbefore,s1_1,1,0\nafter,s1_0,0,60\n"
+	const want = "map,switch,column,routes\nbefore,s1_0,0,160\nbefore,s1_0,1,0\nbefore,s1_1,0,160\nbefore,s1_1,1,0\nafter,s1_0,0,60\nafter,s1_1,1,60\n"
 	if err := f.Data.WriteCSV(&csv); err != nil || csv.String() != want {
 		t.Errorf("%s, %v", csv.String(), err)
 	}

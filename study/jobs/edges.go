@@ -5,8 +5,9 @@ import "evbench/topology/network"
 // An Edge is a cable between switches, with the routes of jobs on it in each direction.
 type Edge struct {
 	Low, High   string  // the switches; Low is nearer the hosts
-	Row, Column int     // which of the lower switches, and which of its cables up, from 0
+	Row, Column int     // which of the lower switches, and which of the ports up of its level, from 0
 	Up, Down    []int64 // routes, by routing, in the order of Routings
+	level       int     // of Low
 }
 
 // Edges returns the cables of the network that was routed, by lower switch and port.
@@ -24,24 +25,29 @@ func (r *Routed) Edges(n *network.Network) []Edge {
 		}
 	}
 	var out []Edge
-	rows := 0
+	rows, first := 0, map[int]int{} // of a level: its lowest port up
 	for s := range n.Switches() {
-		low, columns := n.Switch(s), 0
+		low, before := n.Switch(s), len(out)
 		for p, far := range n.Ends(low) {
 			end := network.End{Node: low, Port: uint8(p + 1)}
 			if i, ok := at[end]; !ok || level[far.Node] < level[low] || level[far.Node] == level[low] && at[far] < i {
 				continue
 			}
-			e := Edge{Low: n.Info(low).Name, High: n.Info(far.Node).Name, Row: rows, Column: columns}
+			e := Edge{Low: n.Info(low).Name, High: n.Info(far.Node).Name, Row: rows, Column: p, level: level[low]}
+			if f, ok := first[level[low]]; !ok || p < f {
+				first[level[low]] = p
+			}
 			for _, l := range r.Routings {
 				e.Up, e.Down = append(e.Up, l.EFI.Routes[at[end]]), append(e.Down, l.EFI.Routes[at[far]])
 			}
 			out = append(out, e)
-			columns++
 		}
-		if columns > 0 {
+		if len(out) > before {
 			rows++
 		}
+	}
+	for i, e := range out {
+		out[i].Column -= first[e.level]
 	}
 	return out
 }

@@ -42,7 +42,6 @@ const (
 	Drawing  State = "drawing"         // that explains
 	Notation State = "notation"
 	Their    State = "needs their log"
-	Command  State = "by a command" // which the title names
 	Rules    State = "rules"
 )
 
@@ -116,7 +115,7 @@ var documents = []Document{
 	}},
 	{slides, "Domke and Hoefler, Scheduling-Aware Routing for Supercomputers", []Item{
 		plain(Their, "Fig. 1", "Batch jobs of Tsubame2.5 over time"),
-		plain(Command, "Figs. 2, 3, 5, 6", "Edge forwarding index of three jobs: routes jobs"),
+		shown("Figs. 2, 3, 5, 6", "jobs-efi"),
 		drawn("Fig. 4", "Flow chart of the filter between SLURM and OpenSM"),
 		drawn("Fig. 7", "Packets out of order after re-routing"),
 	}},
@@ -191,7 +190,7 @@ func summary(all []Document) string {
 		}
 	}
 	var rest []string
-	for _, s := range []State{Drawing, Notation, Command, Rules, Their} {
+	for _, s := range []State{Drawing, Notation, Rules, Their} {
 		if count[s] > 0 {
 			rest = append(rest, fmt.Sprintf("%s %d", s, count[s]))
 		}

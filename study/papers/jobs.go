@@ -3,6 +3,7 @@ package papers
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"evbench/study/jobs"
 	"evbench/topology/network"
@@ -49,21 +50,12 @@ func jobsEFI(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 		"to a leaf: share of placements whose cable with most routes leads down to a leaf; spread: cables to its leaf over which the " +
 			"routes to a host come; details (CSV): routes on each cable, a leaf filled",
 	}
-	f.Differs = "neither the tree nor where the jobs are is printed. Ours has 60 by its look ahead; the algorithm as printed has 87. " +
-		"It lets all leaves follow the weights from before a host, and these differ by leaf as soon as the order or the count is by job: the " +
-		"routes to a host split, and a cable that already has all of one host gets parts of others; sssp leads those to one host down one cable"
 	r := jobs.NewRouted(jobsTree)
 	if _, err := r.Route(n, r.Place(n, aLeafFilled(), new(jobs.Classes)), 0); err != nil {
 		return err
 	}
-	where := func(value float64) []Stated {
-		return []Stated{{Max, value, slides, "Hotspot (max. EFI) reduction from 160 to 60"}}
-	}
 	for _, l := range r.Routings {
-		row := f.add(l.Routing, 0, "a leaf filled", "routes", float64(l.Max))
-		if row.Stated = where(60); l.Routing == "sssp" {
-			row.Stated = where(160)
-		}
+		f.add(l.Routing, 0, "a leaf filled", "routes", float64(l.Max))
 	}
 	for _, l := range r.Routings {
 		f.add(l.Routing, 1, "unused there", "cables", float64(l.Unused))
@@ -78,13 +70,13 @@ func jobsEFI(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 		for _, m := range w.Max {
 			most = append(most, float64(m))
 		}
-		f.add(w.Routing, 2, "random", "routes", most...)
+		f.add(strings.TrimPrefix(w.Routing, "sar "), 2, "random", "routes", most...)
 	}
 	for _, w := range d.Routings {
-		f.add(w.Routing, 3, "to a leaf", "%", 100*float64(w.ToLeaf)/float64(draws))
+		f.add(strings.TrimPrefix(w.Routing, "sar "), 3, "to a leaf", "%", 100*float64(w.ToLeaf)/float64(draws))
 	}
 	for _, w := range d.Routings {
-		f.add(w.Routing, 4, "spread", "cables", w.Spread)
+		f.add(strings.TrimPrefix(w.Routing, "sar "), 4, "spread", "cables", w.Spread)
 	}
 	f.heat(r, r.Edges(n))
 	return nil

@@ -136,7 +136,7 @@ var makers = []maker{
 	{"sec6.7.2", "Entries of forwarding tables that FORS needs", "6.7.2", "reduction", entries},
 	{"dmodc5", "Time to compute tables, by hosts", "Fig. 5", "hosts", engineTimes},
 	{"dmodc-risk", "Congestion risk as cables die", "4.3", "cables dead", risk},
-	{"jobs-efi", "Routing for the jobs that run: the fullest cable", "Figs. 2, 3", "placement", jobsEFI},
+	{"jobs-efi", "Routing for the jobs that run: the fullest cable", "Figs. 2-6", "placement", jobsEFI},
 	{"qft2", "Hosts within three switches, by size of the network", "Figs. 1, 2", "hosts", quasiGroups},
 	{"qft3", "Concurrent jobs on PGFT and QFT, latency by throughput", "Fig. 3", "MB/s offered", quasiJobs},
 	{"qft-table1", "Time to compute tables of qft and ftree", "Table I", "hosts", quasiTimes},

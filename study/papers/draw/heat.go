@@ -20,11 +20,12 @@ func heatMap(f *papers.Figure, title string) *figure.Figure {
 		}
 		h := &maps[len(maps)-1]
 		name, _, _ := strings.Cut(r.Label, "-")
-		row := len(h.Rows)
+		row, column := len(h.Rows), 0
 		if row > 0 && h.Rows[row-1] == name {
 			row--
+			column = len(h.Cells[row])
 		}
-		h.Add(row, name, r.Value(papers.Median))
+		h.Add(row, column, name, r.Value(papers.Median))
 	}
 	return figure.HeatMap(title, "cable up from a switch", "switch", "routes", maps)
 }
