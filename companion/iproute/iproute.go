@@ -3,8 +3,8 @@
 // It runs nothing: how the files reach the switches is up to others.
 //
 // The address of a server chooses the path, as a LID does on InfiniBand: each
-// server has one for each spine and one for the single path of routing tables,
-// 10.<spine>.<leaf>.<slot+1> and 10.200.<leaf>.<slot+1>, as in the lab. The
+// server has one for each path, which is a spine or a top switch, and one for the single
+// path of routing tables, 10.<path>.<leaf>.<slot+1> and 10.200.<leaf>.<slot+1>, as in the lab. The
 // switches are joined by addresses of their own, two for each cable from
 // 172.16.0.0/12 upwards, and every leaf is 169.254.0.1 to each of its servers. An
 // interface is called by what it leads to: spine3 and server17 on a leaf, leaf0
@@ -33,8 +33,11 @@ const protocol = 201
 // Limits of the addresses.
 const (
 	maxLeaves = 256
-	maxSpines = 200
+	maxPaths  = 200
 )
+
+// room reports whether the addresses have room for a tree.
+func room(t *topology.Tree) bool { return t.Leaves() <= maxLeaves && t.Paths() <= maxPaths }
 
 // A Batch is what each node has to hold.
 type Batch struct {
@@ -48,11 +51,9 @@ type Batch struct {
 func New(p *plan.Plan) (*Batch, error) {
 	t := p.Tree
 	switch {
-	case p.Pods != nil:
-		return nil, fmt.Errorf("%s: addresses are planned for trees of two levels", p.Notation())
-	case t.Leaves() > maxLeaves || t.Spines() > maxSpines:
-		return nil, fmt.Errorf("%s has %d leaves and %d spines; its addresses 10.<spine>.<leaf>.<slot+1> have room for %d and %d",
-			t.Notation(), t.Leaves(), t.Spines(), maxLeaves, maxSpines)
+	case !room(t):
+		return nil, fmt.Errorf("%s has %d leaves and %d paths between them; its addresses 10.<path>.<leaf>.<slot+1> have room for %d and %d",
+			t.Notation(), t.Leaves(), t.Paths(), maxLeaves, maxPaths)
 	case p.Routing == twolevel.Adaptive:
 		return nil, companion.ErrAdaptive
 	case p.Routing == twolevel.Spray:
@@ -79,9 +80,12 @@ type address struct {
 
 var gateway = netip.AddrFrom4([4]byte{169, 254, 0, 1})
 
-// cable returns the address of one end of a cable between switches.
-func (b *Batch) cable(leaf, spine, side int) netip.Addr {
-	at := uint32(172<<24|16<<16) + 2*uint32(b.tree.LinkID(topology.Link{Leaf: leaf, Spine: spine})) + uint32(side)
+// cable returns the address of the lower or the upper end of a cable between switches.
+func (b *Batch) cable(l topology.Link, upper bool) netip.Addr {
+	at := uint32(172<<24|16<<16) + 2*uint32(b.tree.LinkID(l))
+	if upper {
+		at++
+	}
 	return netip.AddrFrom4([4]byte{byte(at >> 24), byte(at >> 16), byte(at >> 8), byte(at)})
 }
 
@@ -89,25 +93,21 @@ func (b *Batch) cable(leaf, spine, side int) netip.Addr {
 func (b *Batch) addresses(n companion.Node) []address {
 	t := b.tree
 	var out []address
-	switch k := int(n) - t.Leaves(); {
-	case k < 0:
-		l := int(n)
-		for r := t.First(l); r < t.First(l+1); r++ {
-			out = append(out, address{t.ServerName(r), netip.PrefixFrom(gateway, 32), "gateway"})
-		}
-		for s := range t.Spines() {
-			out = append(out, address{fmt.Sprintf("spine%d", s), netip.PrefixFrom(b.cable(l, s, 0), 31), "cable"})
-		}
-	case k < t.Spines():
-		for l := range t.Leaves() {
-			out = append(out, address{fmt.Sprintf("leaf%d", l), netip.PrefixFrom(b.cable(l, k, 1), 31), "cable"})
-		}
-	default:
-		r := k - t.Spines()
-		leaf := fmt.Sprintf("leaf%d", t.Leaf(r))
+	if r := int(n) - t.Switches(); r >= 0 {
+		leaf := t.SwitchName(t.Leaf(r))
 		out = append(out, address{leaf, netip.PrefixFrom(b.addr.Server(r, companion.Single), 32), "tables"})
-		for s := range t.Spines() {
-			out = append(out, address{leaf, netip.PrefixFrom(b.addr.Server(r, s), 32), fmt.Sprintf("spine%d", s)})
+		for path := range t.Paths() {
+			note := t.SwitchName(t.Switches() - t.Paths() + path) // its spine or top switch
+			out = append(out, address{leaf, netip.PrefixFrom(b.addr.Server(r, path), 32), note})
+		}
+		return out
+	}
+	for port := range t.SwitchPorts(int(n)) {
+		iface := companion.PeerName(t, n, companion.Port(port))
+		if l, upper, ok := t.LinkAt(int(n), port); ok {
+			out = append(out, address{iface, netip.PrefixFrom(b.cable(l, upper), 31), "cable"})
+		} else if port < t.On(int(n)) {
+			out = append(out, address{iface, netip.PrefixFrom(gateway, 32), "gateway"})
 		}
 	}
 	return out
@@ -115,14 +115,14 @@ func (b *Batch) addresses(n companion.Node) []address {
 
 // Switches returns which switch has an address, for all cables between switches:
 // by these they answer whoever asks for the routers on the way. There are none
-// for a tree that the addresses have no room for, or of three levels.
+// for a tree that the addresses have no room for.
 func Switches(t *topology.Tree) map[string]string {
 	out := map[string]string{}
-	if t.Pods() != nil || t.Leaves() > maxLeaves || t.Spines() > maxSpines {
+	if !room(t) {
 		return out
 	}
 	b := &Batch{tree: t}
-	for n := range t.Leaves() + t.Spines() {
+	for n := range t.Switches() {
 		for _, a := range b.addresses(companion.Node(n)) {
 			if a.prefix.Addr() != gateway {
 				out[a.prefix.Addr().String()] = b.Name(companion.Node(n))
@@ -173,17 +173,15 @@ func (b *Batch) route(n companion.Node, r companion.Route) string {
 
 // hop says how a port is reached.
 func (b *Batch) hop(n companion.Node, p companion.Port) string {
-	t := b.tree
-	switch k := int(n) - t.Leaves(); {
-	case k < 0 && int(p) < t.Ports():
-		return fmt.Sprintf(" dev server%d scope link", int(n)*t.Ports()+int(p))
-	case k < 0:
-		s := int(p) - t.Ports()
-		return fmt.Sprintf(" via %s dev spine%d", b.cable(int(n), s, 1), s)
-	case k < t.Spines():
-		return fmt.Sprintf(" via %s dev leaf%d", b.cable(int(p), k, 0), p)
+	iface := companion.PeerName(b.tree, n, p)
+	l, upper, ok := b.tree.LinkAt(int(n), int(p))
+	switch {
+	case int(n) >= b.tree.Switches():
+		return fmt.Sprintf(" via %s dev %s onlink", gateway, iface)
+	case ok:
+		return fmt.Sprintf(" via %s dev %s", b.cable(l, !upper), iface)
 	default:
-		return fmt.Sprintf(" via %s dev leaf%d onlink", gateway, t.Leaf(k-t.Spines()))
+		return fmt.Sprintf(" dev %s scope link", iface)
 	}
 }
 

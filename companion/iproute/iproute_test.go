@@ -154,12 +154,9 @@ func TestSwitches(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	pods, err := topology.NewPods(topology.Options{Ports: 2, Leaves: 2, Pods: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	wide := topology.Options{Ports: 15, Leaves: 14, Pods: 1} // 15 planes of 14 top switches
 	for want, p := range map[string]*plan.Plan{
-		"two levels":        {Tree: pods.Lower(), Pods: pods},
+		"210 paths":         {Tree: topologytest.Tree(t, wide)},
 		"have room for 256": {Tree: topologytest.Tree(t, topology.Options{Ports: 1, Leaves: 257})},
 		"a packet filter":   {Tree: small(t), Routing: twolevel.Spray},
 		"no tables":         {Tree: small(t), Routing: plan.NoRouting},

@@ -17,6 +17,8 @@ import (
 	"evbench/companion"
 	"evbench/fabric/lab"
 	"evbench/plan"
+	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 // TestMain runs the tests as root of a user namespace where the user is not
@@ -63,24 +65,35 @@ func TestKernelsForward(t *testing.T) {
 	if _, err := exec.LookPath("ip"); err != nil {
 		t.Fatal("ip is not installed (package iproute2): scripts/setup installs it")
 	}
-	tree := small(t)
+	three := topology.Options{Ports: 2, Leaves: 4, Pods: 2, Fill: []int{2, 1, 2, 1}}
+	t.Run("two levels", func(t *testing.T) { forward(t, small(t), small(t, "leaf0-spine1")) })
+	t.Run("three levels", func(t *testing.T) {
+		forward(t, topologytest.Tree(t, three), topologytest.Tree(t, three, "pod1-spine0-top1", "leaf0-spine1"))
+	})
+}
+
+// forward has kernels forward on a whole tree and then on a broken one, where leaf0 has
+// lost spine1.
+func forward(t *testing.T, tree, broken *topology.Tree) {
+	t.Helper()
 	l, err := lab.Start(t.Context(), lab.Options{Tree: tree})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
 	dir := t.TempDir()
-	for _, down := range [][]string{nil, {"leaf0-spine1"}} {
-		b := build(t, small(t, down...), plan.Options{Schedule: "fors"})
+	for _, now := range []*topology.Tree{tree, broken} {
+		b := build(t, now, plan.Options{Schedule: "fors"})
 		apply(t, l, b, dir)
-		for src := range tree.Servers() {
-			for dst := range tree.Servers() {
-				for path := companion.Single; path < tree.Spines(); path++ {
-					if src == dst || path == 1 && tree.Leaf(src) != tree.Leaf(dst) && down != nil && (tree.Leaf(src) == 0 || tree.Leaf(dst) == 0) {
+		for src := range now.Servers() {
+			for dst := range now.Servers() {
+				for path := companion.Single; path < now.Paths(); path++ {
+					x, y := now.Leaf(src), now.Leaf(dst)
+					if src == dst || path >= 0 && x != y && !now.PathAlive(x, y, path) {
 						continue
 					}
 					if err := send(t.Context(), l, src, dst, path); err != nil {
-						t.Errorf("down %v, %d to %d on path %d: %v", down, src, dst, path, err)
+						t.Errorf("down %v, %d to %d on path %d: %v", now.DownNames(), src, dst, path, err)
 					}
 				}
 			}
