@@ -2,6 +2,7 @@ package opensm
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -301,4 +302,32 @@ func distanceTables(n *network.Network) map[network.Node]map[network.Node]int {
 		}
 	}
 	return d
+}
+
+// TestCachedRoots loses a cable of each spine, after which no switch looks like a root.
+// Saved ones serve until a switch is missing.
+func TestCachedRoots(t *testing.T) {
+	whole := build(t, references["ft2_4_8"], 0)
+	tables, err := UpDown(whole, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved := saveAndLoad(t, tables)
+	lost := []network.End{{Node: whole.Switch(0), Port: 5}, {Node: whole.Switch(1), Port: 6}, {Node: whole.Switch(2), Port: 7}, {Node: whole.Switch(3), Port: 8}}
+	n := without(t, whole, lost...)
+	if _, err := UpDown(n, nil); !errors.Is(err, errNoRoots) {
+		t.Fatalf("%v, want %v", err, errNoRoots)
+	}
+	got, is, err := UpDownRestart(n, nil, saved)
+	if err != nil || is.Roots || len(got.Roots) != 4 {
+		t.Fatalf("%+v, %v", is, err)
+	}
+	want, err := UpDownAfter(n, top(n, references["ft2_4_8"]), tables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, got, want)
+	if _, _, err := UpDownRestart(without(t, n, network.End{Node: n.Switch(7)}), nil, saveAndLoad(t, got)); !errors.Is(err, errNoRoots) {
+		t.Errorf("a switch is missing: %v, want %v", err, errNoRoots)
+	}
 }
