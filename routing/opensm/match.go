@@ -12,12 +12,10 @@ type match struct {
 	old, now *network.Network
 	was      []network.Node // of a node now: the node before, or NoNode
 	is       []network.Node // of a node before: the node now, or NoNode
-	alike    bool           // all nodes are the same, and have the same numbers
 }
 
 func newMatch(old, now *network.Network) *match {
 	m := &match{old: old, now: now, was: make([]network.Node, now.Nodes()), is: make([]network.Node, old.Nodes())}
-	m.alike = old.Nodes() == now.Nodes() && old.Hosts() == now.Hosts()
 	key := make(map[uint64]network.Node, now.Nodes())
 	for v := range m.was {
 		m.was[v] = network.NoNode
@@ -31,7 +29,6 @@ func newMatch(old, now *network.Network) *match {
 			m.was[x] = network.Node(v)
 		}
 		m.is[v] = x
-		m.alike = m.alike && x == network.Node(v) && m.sameLIDs(x)
 	}
 	return m
 }

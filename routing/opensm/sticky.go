@@ -23,24 +23,57 @@ import (
 // switches with entries to move and C targets whose distances have changed, instead
 // of O(S·(E + H·P)). The tables are the same.
 func MinHopAfter(n *network.Network, prev *lft.Tables) *lft.Tables {
-	m := newMatch(prev.Net, n)
-	if !m.onlyLess() {
+	old := still(n, prev)
+	if old == nil {
 		return MinHop(n)
 	}
 	v := newView(n)
-	if m.alike && prev.Engine == "minhop" {
+	if old == prev && prev.Engine == "minhop" {
 		if u := v.update(prev); u != nil {
 			return u.tables()
 		}
 	}
-	return v.keep("minhop", m.carried(prev), v.shortest())
+	return v.keep("minhop", old, v.shortest())
+}
+
+// still returns the entries of prev in the numbers of the nodes of n, or nil where n
+// has anything that prev.Net has not.
+func still(n *network.Network, prev *lft.Tables) *lft.Tables {
+	if lessCables(prev.Net, n) {
+		return prev
+	}
+	m := newMatch(prev.Net, n)
+	if !m.onlyLess() {
+		return nil
+	}
+	return m.carried(prev)
+}
+
+// lessCables reports whether two networks differ in nothing but cables that only
+// the first has. It is quick; match finds out whether nodes have other numbers.
+func lessCables(old, n *network.Network) bool {
+	if old.Nodes() != n.Nodes() || old.Hosts() != n.Hosts() {
+		return false
+	}
+	for v := range network.Node(n.Nodes()) {
+		a, b := old.Ends(v), n.Ends(v)
+		if len(a) != len(b) || old.Info(v) != n.Info(v) {
+			return false
+		}
+		for p := range b {
+			if a[p] != b[p] && b[p].Node != network.NoNode {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // UpDownAfter is MinHopAfter for the engine updn; see UpDown. Roots that are not
 // given are looked for in n, as OpenSM does each time that it routes.
 func UpDownAfter(n *network.Network, roots []network.Node, prev *lft.Tables) (*lft.Tables, error) {
-	m := newMatch(prev.Net, n)
-	if !m.onlyLess() {
+	old := still(n, prev)
+	if old == nil {
 		return UpDown(n, roots)
 	}
 	v := newView(n)
@@ -48,17 +81,17 @@ func UpDownAfter(n *network.Network, roots []network.Node, prev *lft.Tables) (*l
 	if err != nil {
 		return nil, err
 	}
-	return v.rooted(v.keep("updn", m.carried(prev), v.updn(first)), first), nil
+	return v.rooted(v.keep("updn", old, v.updn(first)), first), nil
 }
 
 // DownUpAfter is MinHopAfter for the engine dnup; see DownUp.
 func DownUpAfter(n *network.Network, prev *lft.Tables) *lft.Tables {
-	m := newMatch(prev.Net, n)
-	if !m.onlyLess() {
+	old := still(n, prev)
+	if old == nil {
 		return DownUp(n)
 	}
 	v := newView(n)
-	return v.keep("dnup", m.carried(prev), v.dnup())
+	return v.keep("dnup", old, v.dnup())
 }
 
 // keep chooses all rows anew but keeps what is in the sets of ports. carried holds
