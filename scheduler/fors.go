@@ -57,8 +57,11 @@ const (
 //
 // On leaves with equally many servers, and as many spines that no failure
 // touches, linear shift needs no more phases and no search; there the seed
-// changes nothing.
+// changes nothing. A tree of three levels is for ForPods.
 func FORS(t *topology.Tree, o Options) (*Schedule, Bound, error) {
+	if p := t.Pods(); p != nil {
+		return ForPods(NameFORS, p, o)
+	}
 	if err := o.Objective.check(); err != nil {
 		return nil, Bound{}, fmt.Errorf("schedule fors: %w", err)
 	}

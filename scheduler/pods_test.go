@@ -225,6 +225,21 @@ func TestForPodsHealthy(t *testing.T) {
 	}
 }
 
+// TestTreesOfThreeLevels shows that a tree which carries its third level is not planned
+// without it.
+func TestTreesOfThreeLevels(t *testing.T) {
+	t.Parallel()
+	p := deadOf(t, threeLevels(t, topology.Options{Ports: 3, Leaves: 6, Pods: 3}), 2, 5, rand.New(rand.NewPCG(1, 9)))
+	want, b := planPods(t, p, scheduler.Options{Seed: 3})
+	got, bound, err := scheduler.FORS(p.Tree(), scheduler.Options{Seed: 3})
+	if err != nil || bound.Phases != b.Phases || !slices.Equal(got.Messages(), want.Messages()) {
+		t.Errorf("FORS: error %v, bound %d, another schedule than that of ForPods", err, bound.Phases)
+	}
+	if !slices.Equal(scheduler.BandwidthOptimal(p.Tree()).Messages(), scheduler.BandwidthOptimalPods(p).Messages()) {
+		t.Error("BandwidthOptimal: another schedule than that of BandwidthOptimalPods")
+	}
+}
+
 // pinned pins a schedule and checks that its phases stay.
 func pinnedPods(t testing.TB, p *topology.Pods, s *scheduler.Schedule) {
 	t.Helper()
