@@ -118,7 +118,7 @@ type maker struct {
 // makers are all figures, in the order of the thesis, then those of other papers.
 var makers = []maker{
 	{"fig4.1", "Interval between the failures of a flapping link", "4.1.2", "seconds", flapIntervals},
-	{"fig4.3", "Duration of failures, as logged and corrected for flapping", "4.1.2", "seconds", durations},
+	{"fig4.3", "Duration of failures, logged and corrected for flaps", "4.1.2", "seconds", durations},
 	{"fig4.4", "Failures of each link by day", "4.1.3", "day", days},
 	{"fig4.5", "Routing engines with 0 to 10 dead links, synchronised", "4.2.2", "dead links", engines},
 	{"fig4.7", "Throughput as racks are added", "4.3.3", "racks", racks},
@@ -143,6 +143,7 @@ var makers = []maker{
 	{"qft8", "QFT, random shifts: latency against throughput", "Fig. 8", "MB/s offered", quasiShifts},
 	{"qft9", "QFT, random destinations: latency against throughput", "Fig. 9", "MB/s offered", quasiRandom},
 	{"memo-time", "Time to compute min-hop tables of 1,100 nodes", "1", "hosts", memoTimes},
+	{"memo-table1", "What a change leaves valid of saved tables", "Table 1", "change", restarts},
 }
 
 // paper returns what a figure is of.

@@ -138,6 +138,7 @@ var stated = map[string][]statement{
 		other("QFT/PGFT, 36 ports", 1944, Median, 6, quasiPaper+" I.B", largerGroups),
 		other("QFT/PGFT, 48 ports", 2304, Median, 12, quasiPaper+" I.B", largerGroups),
 	},
+	"memo-table1": restartSays(),
 	"jobs-efi": {
 		other("sssp", 0, Max, 160, slides+" Fig. 6", hotspot),
 		other("sar-published", 0, Max, 60, slides+" Fig. 6", hotspot),
@@ -252,7 +253,8 @@ var differs = map[string]string{
 	"jobs-efi": "neither the tree nor where the jobs are is printed. Ours has 60 by its look ahead; the algorithm as printed has 87. " +
 		"It lets all leaves follow the weights from before a host, and these differ by leaf as soon as the order or the count is by job: the " +
 		"routes to a host split, and a cable that already has all of one host gets parts of others; sssp leads those to one host down one cable",
-	"memo-time": "another machine, the algorithm that the memo proposes (hops by switch) instead of the one that it measured, and no subnet to be swept",
+	"memo-time":   "another machine, the algorithm that the memo proposes (hops by switch) instead of the one that it measured, and no subnet to be swept",
+	"memo-table1": "the rules are the memo's; where entries are invalid in part (the last cable between switches, one of several, a LID) it says which, not how many",
 	"qft8": "the paper gives neither the length of messages nor the order of cables, on which OpenSM's ftree depends: see docs/evidence/quasi.md; " +
 		"5700 MB/s is above its own link of 5600",
 	"qft9": "the paper does not give the length of messages, which decides: see docs/evidence/quasi.md",

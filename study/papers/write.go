@@ -134,8 +134,14 @@ func (r *Row) spread(of Statistic) string {
 }
 
 // difference of ours from what is stated.
-func difference(ours, stated float64) string {
-	return fmt.Sprintf("%+.1f %%", 100*(ours/stated-1))
+func difference(ours, stated float64) string { return fmt.Sprintf("%+.1f %%", percent(ours, stated)) }
+
+// percent is how far ours is from what is stated; nothing is 0 % from nothing.
+func percent(ours, stated float64) float64 {
+	if ours == stated {
+		return 0
+	}
+	return 100 * (ours/stated - 1)
 }
 
 // number writes four digits, and whole numbers as they are.
@@ -172,7 +178,7 @@ func (f *Figure) WriteCSV(w io.Writer) error {
 			out.Write(append(head, "", "", "", "", ""))
 		}
 		for _, s := range r.Stated {
-			ours := 100 * (r.Value(s.Of)/s.Value - 1)
+			ours := percent(r.Value(s.Of), s.Value)
 			out.Write(append(head[:len(head):len(head)], string(s.Of), full(s.Value), strconv.FormatFloat(ours, 'f', 2, 64), s.Where, s.Quote))
 		}
 	}

@@ -60,9 +60,10 @@ var panels = map[string][]panel{
 		{title: "phases", x: "example", y: "phases", kind: boxes, name: only("equation 5.1", "bound", "FORS", "repair of bandwidth-optimal", "repair of linear-shift")},
 		{title: "messages moved", x: "example", y: "messages", kind: boxes, name: starting("moved, ")},
 	},
-	"dmodc5":     {{x: "hosts", y: "seconds", logX: true, logY: true, name: besides()}},
-	"qft-table1": {{x: "hosts", y: "seconds", logX: true, logY: true, name: besides()}},
-	"memo-time":  {{x: "hosts", y: "seconds", kind: boxes, logY: true, name: besides()}},
+	"dmodc5":      {{x: "hosts", y: "seconds", logX: true, logY: true, name: besides()}},
+	"qft-table1":  {{x: "hosts", y: "seconds", logX: true, logY: true, name: besides()}},
+	"memo-time":   {{x: "hosts", y: "seconds", kind: boxes, logY: true, name: besides()}},
+	"memo-table1": {{x: "change", y: "% kept", kind: boxes, name: besides()}},
 	"dmodc-risk": {
 		{title: "linear shift: the worst phase", x: "% of cables dead", y: "messages on a cable", name: with(", shifts")},
 		{title: "random permutations", x: "% of cables dead", y: "messages on a cable", name: with(", permutations")},
