@@ -37,11 +37,11 @@ func RunAll(ctx context.Context, cases []Case, seeds int, clock func() time.Dura
 		defer runtime.UnlockOSThread()
 		var results []*Result
 		begun := clock()
-		for k := range seedsOf(cases[i], seeds) {
+		for k := range Seeds(cases[i], seeds) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			r, err := Run(seeded(cases[i], k))
+			r, err := Run(Seeded(cases[i], k))
 			if err != nil {
 				return fmt.Errorf("case %s: %w", cases[i]["case"], err)
 			}
@@ -54,7 +54,8 @@ func RunAll(ctx context.Context, cases []Case, seeds int, clock func() time.Dura
 	return all, err
 }
 
-func seedsOf(c Case, asked int) int {
+// Seeds returns how many seeds a case is run with: as many as asked for, or as are usual if that is 0.
+func Seeds(c Case, asked int) int {
 	tables := choices[c["routing"]] == credit.First
 	switch {
 	case tables && permutation(c) && (c["offered"] == "batch" || c["sim"] == OMNeT && full(c)):
@@ -65,8 +66,8 @@ func seedsOf(c Case, asked int) int {
 	return usual[c["sim"]]
 }
 
-// seeded returns a case with its k-th seed; the first is its own.
-func seeded(c Case, k int) Case {
+// Seeded returns a case with its k-th seed; the first is its own.
+func Seeded(c Case, k int) Case {
 	other := Case{}
 	for f, v := range c {
 		other[f] = v

@@ -35,6 +35,8 @@ type options struct {
 	quiet bool
 	only  []string
 	files []string
+
+	booksim string
 }
 
 func parse(args []string, stderr io.Writer) (*options, error) {
@@ -44,6 +46,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.IntVar(&o.seeds, "seeds", 0, "average `N` seeds of each case (default: 3 of BookSim's, 8 of OMNeT's, whose windows are short)")
 	f.StringVar(&o.out, "o", "", "write our results as CSV to `FILE`, in the columns of the cases")
 	f.BoolVar(&o.quiet, "quiet", false, "print only what is out of tolerance, and the summary")
+	f.StringVar(&o.booksim, "referee", "", "run the cases that a BookSim without additions can run with `BINARY` too, in turn with ours, and nothing else")
 	f.Func("case", "run only the case `NAME`; may be repeated", func(s string) error {
 		o.only = append(o.only, s)
 		return nil
@@ -70,6 +73,9 @@ func referee(ctx context.Context, o *options, stdout io.Writer) (bool, error) {
 	columns, cases, err := read(o)
 	if err != nil {
 		return false, err
+	}
+	if o.booksim != "" {
+		return true, beside(ctx, o, cases, stdout)
 	}
 	all, err := flit.RunAll(ctx, cases, o.seeds, processor)
 	if err != nil {

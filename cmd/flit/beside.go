@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"evbench/bench/flit"
+	"evbench/internal/tool"
+)
+
+// beside runs the cases that BookSim can run with both, seed by seed in turn, and prints
+// how far and how fast they are.
+func beside(ctx context.Context, o *options, cases []flit.Case, stdout io.Writer) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var all []flit.Beside
+	for _, c := range cases {
+		if _, ok := flit.BookSimConfig(c); !ok {
+			continue
+		}
+		b := flit.Beside{Case: c}
+		for k := range flit.Seeds(c, o.seeds) {
+			one := flit.Seeded(c, k)
+			theirs, err := booksim(ctx, o.booksim, one)
+			if err != nil {
+				return fmt.Errorf("case %s: %s: %w", c["case"], o.booksim, err)
+			}
+			begun := processor()
+			r, err := flit.Run(one)
+			if err != nil {
+				return fmt.Errorf("case %s: %w", c["case"], err)
+			}
+			b.Theirs = append(b.Theirs, theirs)
+			b.Ours = append(b.Ours, flit.Side{Accepted: r.Accepted, CPU: processor() - begun})
+		}
+		all = append(all, b)
+	}
+	if len(all) == 0 {
+		return tool.Usagef("--referee: none of these cases runs on BookSim without additions")
+	}
+	flit.PrintBeside(stdout, all)
+	return nil
+}
+
+func booksim(ctx context.Context, binary string, c flit.Case) (s flit.Side, err error) {
+	config, _ := flit.BookSimConfig(c)
+	cmd := exec.CommandContext(ctx, binary, "/dev/stdin")
+	cmd.Stdin = strings.NewReader(config)
+	printed, err := cmd.Output()
+	if cmd.ProcessState == nil {
+		return s, err
+	}
+	// Its exit code says whether the network was stable, not whether it ran.
+	s.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	s.Accepted, err = flit.BookSimAccepted(string(printed))
+	return s, err
+}
