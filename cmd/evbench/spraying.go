@@ -2,13 +2,16 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strconv"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench/simulate"
+	"evbench/internal/atomicfile"
 	"evbench/internal/unit"
+	"evbench/report/figure"
 	"evbench/scenario"
 	"evbench/study/spraying"
 	"evbench/topology"
@@ -35,6 +38,7 @@ func sprayingTable() *cli.Command {
 			&cli.DurationFlag{Name: "jitter", Value: time.Microsecond, Usage: "a server begins what is next up to `D` late"},
 			&cli.Float64Flag{Name: "exchanges", Value: 8, Usage: "let a case last `N` exchanges at the full rate"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of everything random, `N`"},
+			&cli.StringFlag{Name: "svg", Usage: "draw the shares against the number of dead links in `FILE`"},
 			&cli.BoolFlag{Name: "quick", Usage: "0 and 1 dead links, one draw"},
 			&cli.BoolFlag{Name: "quiet", Usage: "no progress"}),
 		Action: sprayingAction,
@@ -62,7 +66,35 @@ func sprayingAction(c *cli.Context) error {
 	if err != nil {
 		table.Notes = append(table.Notes, "INCOMPLETE: stopped")
 	}
+	if file := c.String("svg"); file != "" && err == nil {
+		err := atomicfile.Write(file, func(w io.Writer) error {
+			return figure.WriteCharts(w, "Share of its link that a server receives", sprayingCharts(o, c.String("queues"), figures))
+		})
+		if err != nil {
+			return err
+		}
+	}
 	return write(table, c.App.Writer)
+}
+
+// sprayingCharts are a chart for each size of buffers and number of lanes, with a line for each way.
+func sprayingCharts(o spraying.Options, queues string, figures []spraying.Figure) (charts []figure.Chart) {
+	for _, buffer := range o.Buffers {
+		for _, lanes := range o.Lanes {
+			chart := figure.Chart{Title: fmt.Sprintf("queues %s, buffers of %d packets, lanes: %d", queues, buffer, lanes), X: "dead links", Y: "share of the link"}
+			for _, way := range o.Ways {
+				line := figure.Series{Name: way.Name}
+				for _, f := range figures {
+					if f.Buffer == buffer && f.Lanes == lanes && f.Way == way {
+						line.Points = append(line.Points, figure.Point{X: float64(f.Dead), Values: []float64{f.Share.Min, f.Share.Median, f.Share.Max}})
+					}
+				}
+				chart.Series = append(chart.Series, line)
+			}
+			charts = append(charts, chart)
+		}
+	}
+	return charts
 }
 
 func sprayingOptions(c *cli.Context) (o spraying.Options, err error) {
