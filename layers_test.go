@@ -117,7 +117,7 @@ var layers = []layer{
 	{"study/spraying", "internal/parallel internal/unit plan results routing/twolevel scheduler sim study/survey topology", true},
 	{"study/policy", "failover internal/parallel plan results routing/twolevel scheduler sim study/failures topology", true},
 	{"scenarios", "", true},
-	{"study/papers", "failover internal/parallel internal/show plan results routing routing/lft routing/opensm routing/twolevel scenarios scheduler sim sim/credit sim/load study/failures study/jobs study/policy study/survey topology topology/network", true},
+	{"study/papers", "failover internal/parallel internal/show plan results routing routing/lft routing/opensm routing/sssp routing/twolevel scenarios scheduler sim sim/credit sim/load study/failures study/jobs study/policy study/survey topology topology/network", true},
 
 	{"bench", "builder controller fabric fabric/hosts/preflight failover failover/loop internal/unit internal/wire plan plan/store plan/verify results routing/twolevel scenario scheduler topology", false},
 	{"bench/simulate", "bench builder failover internal/parallel results routing/twolevel scenario sim study/policy topology", false},

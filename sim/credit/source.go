@@ -69,6 +69,11 @@ func Jobs(hosts int, jobs [][]int32, patterns []Pattern) Pattern {
 	}
 }
 
+// Permutation sends all messages of a host to the same one, to[host].
+func Permutation(to []int32) Pattern {
+	return func(h int32, _ int64, _ *random) int32 { return to[h] }
+}
+
 // Repeat has a pattern say to whom each group of a number of messages goes.
 func Repeat(p Pattern, times int64, hosts int) Pattern {
 	last := make([]int32, hosts)

@@ -21,3 +21,15 @@ func TestJobs(t *testing.T) {
 		}
 	}
 }
+
+func TestPermutation(t *testing.T) {
+	t.Parallel()
+	p := Permutation([]int32{2, 0, 1})
+	for host, want := range []int32{2, 0, 1} {
+		for i := range int64(3) {
+			if got := p(int32(host), i, nil); got != want {
+				t.Errorf("message %d of host %d goes to %d, want %d", i, host, got, want)
+			}
+		}
+	}
+}

@@ -100,6 +100,7 @@ var documents = []Document{
 		drawn("Fig. 4", "Port of destination 20 at a divider of 4"),
 		shown("Fig. 5", "dmodc5"),
 		shown("section 4.3", "dmodc-risk"),
+		shown("section 4.3, under load", "dmodc-load"),
 	}},
 	{quasiPaper, "Zahavi, Keslassy and Kolodny, Quasi Fat Trees for HPC Clouds", []Item{
 		shown("Figs. 1, 2", "qft2"),
@@ -115,6 +116,7 @@ var documents = []Document{
 	{slides, "Domke and Hoefler, Scheduling-Aware Routing for Supercomputers", []Item{
 		plain(Their, "Fig. 1", "Batch jobs of Tsubame2.5 over time"),
 		shown("Figs. 2, 3, 5, 6", "jobs-efi"),
+		shown("Figs. 2, 3, under load", "jobs-load"),
 		drawn("Fig. 4", "Flow chart of the filter between SLURM and OpenSM"),
 		drawn("Fig. 7", "Packets out of order after re-routing"),
 	}},

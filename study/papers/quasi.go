@@ -32,6 +32,10 @@ const (
 	microsecond  = 1_000_000                  // picoseconds
 )
 
+// fdrSetup says what credit.FDR is.
+const fdrSetup = "links of 5,600 MB/s, packets of 2 KB, 50 KB at an input, a queue for each output, three reads, whole packets, " +
+	"the oldest first, 100 ns a switch"
+
 // A quasiEngine is a routing that the paper compares.
 type quasiEngine struct {
 	series, name string
@@ -103,8 +107,7 @@ func (r *quasiRun) setup() []string {
 	}
 	return []string{
 		fmt.Sprintf("%s; messages of %d KB, %s; MB/s that a host receives, mean of all", r.network, quasiMessage, traffic),
-		"InfiniBand FDR as the flit-level model that the paper used ships it: links of 5,600 MB/s, packets of 2 KB, 50 KB at an input, " +
-			"a queue for each output, three reads, whole packets, the oldest first, 100 ns a switch",
+		"InfiniBand FDR as the flit-level model that the paper used ships it: " + fdrSetup,
 		fmt.Sprintf("window of %d us after %d us; pauses between messages make the load", r.window/microsecond, r.warm/microsecond),
 		"details (CSV): latency in us against throughput, of a message from its first flit to its last, of a packet as the paper's model counts it",
 	}

@@ -68,6 +68,12 @@ var panels = map[string][]panel{
 		{title: "linear shift: the worst phase", x: "% of cables dead", y: "messages on a cable", name: with(", shifts")},
 		{title: "random permutations", x: "% of cables dead", y: "messages on a cable", name: with(", permutations")},
 	},
+	"dmodc-load": {
+		{title: "random permutations, packets", x: "% of cables dead", y: "share of the link", name: with(", permutations, packets")},
+		{title: "random permutations, flows", x: "% of cables dead", y: "share of the link", name: with(", permutations, flows")},
+		{title: "shifts without barrier, packets", x: "% of cables dead", y: "share of the link", name: with(", shifts, packets")},
+		{title: "shifts in phases, flows", x: "% of cables dead", y: "share of the link", name: with(", shifts, flows")},
+	},
 	"qft2": {
 		{title: "hosts within three switches, 36 ports", x: "hosts", y: "hosts", logX: true, logY: true, name: only("PGFT, 36 ports", "QFT, 36 ports")},
 		{title: "QFT over PGFT", x: "hosts", y: "ratio", logX: true, name: starting("QFT/PGFT, ")},
@@ -80,6 +86,11 @@ var panels = map[string][]panel{
 	"qft9": throughputs,
 
 	"jobs-efi": {{kind: heat}},
+	"jobs-load": {
+		{title: "shifts without barrier", x: "placement", y: "share of the link", kind: boxes, name: with(", shifts, mean")},
+		{title: "random destinations", x: "placement", y: "share of the link", kind: boxes, name: with(", random, mean")},
+		{title: "routes of the fullest cable", x: "placement", y: "routes", kind: boxes, name: with(", fullest cable")},
+	},
 
 	"sec6.6.3": {{x: "1 to 180 dead links", y: "seconds", kind: boxes, logY: true, name: besides()}},
 	"sec6.7.2": {
