@@ -8,6 +8,7 @@ require (
 	github.com/emer/empi v1.0.22
 	github.com/prometheus/procfs v0.21.0
 	github.com/rogpeppe/go-internal v1.16.0
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/urfave/cli/v2 v2.27.7
 	github.com/vishvananda/netlink v1.3.1
 	github.com/vishvananda/netns v0.0.5

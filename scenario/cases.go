@@ -7,11 +7,6 @@ import (
 	"strings"
 )
 
-var (
-	matrixFields = []string{"mode", "barrier", "schedule", "routing", "failures", "failure_seed", "sources", "credits", "failover"}
-	caseFields   = append([]string{"name", "duration"}, matrixFields...)
-)
-
 // noSchedule may be written where a case without a schedule is meant.
 const noSchedule = "none"
 
@@ -34,7 +29,7 @@ func (e entry) at(name string) field {
 
 func (d *document) cases(root field, f fields, s *Scenario, length lasting) {
 	written := d.written(root, f)
-	matrix := d.mapping(f.get("matrix"), matrixFields...)
+	matrix := d.mapping(f.get("matrix"), matrixFields)
 	d.disjoint(written, matrix)
 	choices, varied := d.product(matrix, len(written))
 	var names []naming
@@ -57,7 +52,7 @@ func (d *document) written(root field, f fields) []entry {
 		var out []entry
 		list := d.list(f.get("cases"))
 		for _, at := range list {
-			out = append(out, entry{self: at, f: d.mapping(at, caseFields...)})
+			out = append(out, entry{self: at, f: d.mapping(at, caseFields)})
 		}
 		if list != nil && len(list) == 0 {
 			d.fail(f.get("cases"), "has no case; write at least one, such as - {schedule: linear-shift}")

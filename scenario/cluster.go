@@ -140,8 +140,7 @@ func (d *document) launch(at field, s *Scenario) {
 	if !at.given() {
 		return
 	}
-	f := d.mapping(at, "kind", "hosts", "user", "port", "config", "remote_dir", "control", "interface", "network",
-		"data_port", "placement", "cpus", "preflight")
+	f := d.mapping(at, launchFields)
 	if !f.given("kind") {
 		d.fail(at, "kind is missing; there are %s", strings.Join(launches(), ", "))
 		return
@@ -182,7 +181,7 @@ func (d *document) inject(at field, s *Scenario) {
 	}
 	i := &s.Inject
 	i.Timeout, i.Journal = defaultInject, DefaultJournal
-	f := d.mapping(at, "kind", "down", "up", "probe", "host", "fabric", "lab", "timeout", "journal")
+	f := d.mapping(at, injectFields)
 	if !f.given("kind") {
 		d.fail(at, "kind is missing; there are %s", strings.Join(injects(), ", "))
 		return

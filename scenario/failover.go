@@ -80,7 +80,7 @@ func (d *document) failoverAt(at field, base *Failover) *Failover {
 		f.fill(base)
 		return f
 	}
-	m := d.mapping(at, "policy", "hold", "debounce", "store", "on_disconnect")
+	m := d.mapping(at, failoverFields)
 	if at.node.Kind == yaml.MappingNode && !m.given("policy") {
 		d.fail(at, "policy is missing; there are %s", strings.Join(policies(), ", "))
 	}

@@ -100,8 +100,8 @@ func (d *document) named(f field, view *topology.Tree) ([]topology.Link, string,
 
 // random reads {random: {count: 3, seed: 7}} and draws the links.
 func (d *document) random(f field, view *topology.Tree, seed uint64) ([]topology.Link, string, bool) {
-	at := d.mapping(f, "random").get("random")
-	r := d.mapping(at, "count", "seed")
+	at := d.mapping(f, randomFailure).get("random")
+	r := d.mapping(at, randomFields)
 	if !r.given("count") {
 		if at.given() && at.node.Kind == yaml.MappingNode {
 			d.fail(at, "count is missing: how many links, as in {random: {count: 3}}")

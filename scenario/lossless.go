@@ -54,12 +54,12 @@ func (d *document) lossless(at field) Lossless {
 		return x
 	}
 	x.On = true
-	f := d.mapping(at, "packet", "buffer", "lanes", "queues", "reads", "delay", "cable", "order")
+	f := d.mapping(at, losslessFields)
 	good := scalar(d, f.get("packet"), &x.Packet, sizeOf(minPacket, maxPacket)) || !f.given("packet")
 	good = (scalar(d, f.get("buffer"), &x.Buffer, sizeOf(minPacket, 1<<30)) || !f.given("buffer")) && good
-	scalar(d, f.get("lanes"), &x.Lanes, between(1, 15))
+	scalar(d, f.get("lanes"), &x.Lanes, between(1, maxLanes))
 	scalar(d, f.get("queues"), &x.Queues, oneOf("way to queue", []string{QueuesFIFO, QueuesPerOutput}, nil))
-	scalar(d, f.get("reads"), &x.Reads, between(0, 255))
+	scalar(d, f.get("reads"), &x.Reads, between(0, maxReads))
 	scalar(d, f.get("delay"), &x.Delay, span(0, maxSimTime))
 	scalar(d, f.get("cable"), &x.Cable, span(0, maxSimTime))
 	scalar(d, f.get("order"), &x.Order, oneOf("order", []string{OrderTurns, OrderFirst}, nil))
@@ -91,6 +91,9 @@ func (x *Lossless) Scale(packet unit.Bytes) error {
 const (
 	minPacket unit.Bytes = 64
 	maxPacket unit.Bytes = 1 << 20
+
+	maxLanes = 15
+	maxReads = 255
 )
 
 // sizeOf returns a parser of sizes.

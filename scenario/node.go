@@ -110,7 +110,7 @@ func (fs fields) with(more fields) fields {
 
 // mapping reads a mapping whose fields must be among known. Merge keys (<<) are
 // followed; what is written beside them wins.
-func (d *document) mapping(f field, known ...string) fields {
+func (d *document) mapping(f field, known group) fields {
 	out := fields{at: map[string]field{}}
 	if !d.kind(f, yaml.MappingNode) {
 		return out
@@ -124,8 +124,8 @@ func (d *document) mapping(f field, known ...string) fields {
 			merged = append(merged, d.merge(field{value, f.path}, known)...)
 		case out.given(key.Value):
 			d.fail(field{key, at.path}, "given twice; first on line %d", out.get(key.Value).node.Line)
-		case key.Kind != yaml.ScalarNode || !slices.Contains(known, key.Value):
-			d.unknown(field{key, at.path}, key.Value, known)
+		case key.Kind != yaml.ScalarNode || !known.has(key.Value):
+			d.unknown(field{key, at.path}, key.Value, known.names())
 		default:
 			out.at[key.Value] = at
 			out.order = append(out.order, key.Value)
@@ -137,13 +137,13 @@ func (d *document) mapping(f field, known ...string) fields {
 	return out
 }
 
-func (d *document) merge(f field, known []string) []fields {
+func (d *document) merge(f field, known group) []fields {
 	if f.node.Kind != yaml.SequenceNode {
-		return []fields{d.mapping(f, known...)}
+		return []fields{d.mapping(f, known)}
 	}
 	var out []fields
 	for _, n := range f.node.Content {
-		out = append(out, d.mapping(field{resolve(n), f.path}, known...))
+		out = append(out, d.mapping(field{resolve(n), f.path}, known))
 	}
 	return out
 }

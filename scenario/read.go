@@ -57,12 +57,6 @@ const (
 // each other one, a sample every 5 s (thesis 5.5, 6.5).
 const thesis = "thesis"
 
-var topFields = []string{
-	"name", "topology", "fill", "spines", "fabric", "event", "duration", "interval", "warmup", "repeat", "rounds", "limit", "control",
-	"seed", "timeout", "deliver", "check", "preset", "cases", "matrix", "transport", "io", "launch", "inject", "sim",
-	"failover", "answer",
-}
-
 // ReadFile reads the scenario in a file.
 func ReadFile(path string) (*Scenario, error) {
 	f, err := os.Open(path)
@@ -155,7 +149,7 @@ func (d *document) scenario(root field, s *Scenario) {
 	if !d.kind(root, yaml.MappingNode) {
 		return
 	}
-	f := d.mapping(root, topFields...)
+	f := d.mapping(root, topFields)
 	d.name(f, s)
 	d.tree(root, f, s)
 	fabricKnown := d.fabric(f.get("fabric"), s)
@@ -251,7 +245,7 @@ func (d *document) fabric(at field, s *Scenario) bool {
 			{Kind: yaml.ScalarNode, Value: "kind", Line: at.node.Line}, at.node,
 		}}, at.path}
 	}
-	f := d.mapping(at, "kind", "rate", "mtu", "workers", "lossless")
+	f := d.mapping(at, fabricFields)
 	s.Fabric.Lossless = d.lossless(f.get("lossless"))
 	good := scalar(d, f.get("kind"), &s.Fabric.Kind, oneOf("fabric", Kinds(), nil)) || !f.given("kind")
 	good = scalar(d, f.get("mtu"), &s.Fabric.MTU, between(minMTU, maxMTU)) || !f.given("mtu") && good
@@ -275,7 +269,7 @@ func (f Fabric) suitsWorkers() error {
 }
 
 func (d *document) event(root, at field, s *Scenario, fabricKnown bool) {
-	f := d.mapping(at, "fragment", "phase", "spread")
+	f := d.mapping(at, eventFields)
 	scalar(d, f.get("spread"), &s.Event.Spread, parseSpread)
 	if f.given("fragment") && f.given("phase") {
 		d.fail(f.get("phase"), "give fragment or phase, not both: one follows from the other")

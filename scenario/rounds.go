@@ -71,7 +71,7 @@ func (d *document) once(f fields, s *Scenario) {
 
 // answer reads which cases the answer compares.
 func (d *document) answer(at field, s *Scenario) {
-	f := d.mapping(at, "cases")
+	f := d.mapping(at, answerFields)
 	if !at.given() {
 		return
 	}

@@ -44,7 +44,7 @@ func defaultSim(kind string) Sim {
 
 func (d *document) sim(at field, s *Scenario) {
 	s.Sim = defaultSim(s.Fabric.Kind)
-	f := d.mapping(at, "round", "overhead", "jitter")
+	f := d.mapping(at, simFields)
 	scalar(d, f.get("round"), &s.Sim.Round, span(0, maxSimTime))
 	scalar(d, f.get("overhead"), &s.Sim.Overhead, span(0, maxSimTime))
 	scalar(d, f.get("jitter"), &s.Sim.Jitter, span(0, maxSimTime))

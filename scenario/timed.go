@@ -3,6 +3,7 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"evbench/topology"
@@ -15,7 +16,7 @@ const maxFlaps = 1000
 // {…, every: 1s, times: 5} makes of it.
 func (d *document) timed(f field, tree *topology.Tree) ([]Timed, bool) {
 	var t Timed
-	m := d.mapping(f, "link", "at", "for", "every", "times", "random")
+	m := d.mapping(f, slices.Concat(timedFailure, randomFailure))
 	good := true
 	for _, name := range []string{"link", "at"} {
 		if !m.given(name) {

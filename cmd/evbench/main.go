@@ -208,7 +208,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 			runCommand(), simCommand(), accuracyCommand(), validateCommand(), planCommand(), verifyCommand(), diffCommand(),
 			tableCommand(), reproduceCommand(), whatifCommand(), routesCommand(), topoCommand(), failuresCommand(),
 			labCommand(), controllerCommand(), workerCommand(), hostCommand(), resultsCommand(), compareCommand(), reportCommand(), plotCommand(),
-			versionCommand(),
+			schemaCommand(), versionCommand(),
 		},
 	}
 }
