@@ -28,6 +28,7 @@ var layers = []layer{
 	{"internal/coloring", "", true},
 	{"internal/parallel", "", true},
 	{"internal/printable", "", true},
+	{"internal/nearest", "", true},
 	{"internal/show", "", true},
 	{"internal/hostlist", "", true},
 	{"internal/osmlog", "", true},
@@ -83,7 +84,7 @@ var layers = []layer{
 	{"controller", "failover internal/port internal/wire results", false},
 	{"failover/loop", "failover plan plan/store plan/verify topology", false},
 
-	{"scenario", "barrier builder failover internal/unit results routing routing/twolevel scheduler topology", false},
+	{"scenario", "barrier builder failover internal/nearest internal/unit results routing routing/twolevel scheduler topology", false},
 
 	{"fabric", "failover/loop plan results topology", false},
 	{"fabric/lab", "topology internal/unit", false},

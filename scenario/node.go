@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"evbench/internal/nearest"
 	"evbench/internal/unit"
 )
 
@@ -151,7 +152,7 @@ func (d *document) merge(f field, known group) []fields {
 func (d *document) unknown(f field, name string, known []string) {
 	sorted := slices.Sorted(slices.Values(known))
 	hint := ""
-	if near := nearest(name, sorted); near != "" {
+	if near := nearest.To(name, sorted); near != "" {
 		hint = fmt.Sprintf("did you mean %s? ", near)
 	}
 	d.fail(f, "unknown field; %sthere are %s", hint, strings.Join(sorted, ", "))
@@ -322,43 +323,4 @@ func join(path, name string) string {
 		return name
 	}
 	return path + "." + name
-}
-
-// nearest returns the choice that is the fewest edits away from s, if it is
-// near enough to have been meant. O(len(s)·len(choice)) each.
-func nearest(s string, choices []string) string {
-	best, least := "", min(3, (len(s)+1)/2)
-	for _, c := range choices {
-		if n := edits(s, c); n <= least && n < 1<<10 {
-			if best == "" || n < least {
-				best, least = c, n
-			}
-		}
-	}
-	return best
-}
-
-// edits is the Levenshtein distance between two names; long ones are not near
-// to anything.
-func edits(a, b string) int {
-	if len(a) > 64 {
-		return 1 << 10
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

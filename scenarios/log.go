@@ -1,4 +1,5 @@
-// Package scenarios holds what the examples are made of, for where their files are not.
+// Package scenarios answers: which examples are there? It holds their texts, for where the
+// files are not.
 package scenarios
 
 import _ "embed" // of files beside this one

@@ -43,7 +43,7 @@ func controllerAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s, planned, err := loadOverridden(c, scenario.Hosts)
+	s, planned, err := loadNamed(c, c.Args().First(), scenario.Hosts)
 	if err != nil {
 		return err
 	}

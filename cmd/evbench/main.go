@@ -196,7 +196,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Name:  "evbench",
 		Usage: "measure event building on a network, and keep it fast when links die",
 		Description: "evbench builds events all-to-all over a fat tree, with and without dead links.\n" +
-			"Start with: evbench run scenarios/quickstart.yaml",
+			"Start with: evbench run --example quickstart",
 		Writer:          stdout,
 		ErrWriter:       stderr,
 		HideVersion:     true,
@@ -208,7 +208,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 			runCommand(), simCommand(), accuracyCommand(), validateCommand(), planCommand(), verifyCommand(), diffCommand(),
 			tableCommand(), reproduceCommand(), whatifCommand(), routesCommand(), topoCommand(), failuresCommand(),
 			labCommand(), controllerCommand(), workerCommand(), hostCommand(), resultsCommand(), compareCommand(), reportCommand(), plotCommand(),
-			schemaCommand(), versionCommand(),
+			examplesCommand(), schemaCommand(), versionCommand(),
 		},
 	}
 }

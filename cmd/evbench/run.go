@@ -51,6 +51,7 @@ func runCommand() *cli.Command {
 		Usage:     "measure every case of a scenario",
 		ArgsUsage: "SCENARIO",
 		Flags: append(overrideFlags(),
+			&cli.StringFlag{Name: "example", Usage: "measure the example of this `NAME`; evbench examples lists them"},
 			&cli.StringFlag{Name: "fabric", Usage: "build events on `KIND`: lab, emulate, hosts (processes on this machine)"},
 			&cli.StringFlag{Name: "transport", Usage: "`KIND` of data connections: tcp, mpi"},
 			&cli.IntFlag{Name: "controller-rank", Usage: "of ranks that mpirun or srun has started, rank `N` is the controller"},
@@ -59,28 +60,29 @@ func runCommand() *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "plan every case, print what is expected, run nothing"},
 		),
 		Action: runAction,
-	}, "  evbench run scenarios/quickstart.yaml\n  evbench run --fabric emulate --case FORS --duration 5s scenarios/quickstart.yaml\n"+
+	}, "  evbench run scenarios/quickstart.yaml\n  evbench run --example quickstart\n  evbench run --fabric emulate --case FORS --duration 5s scenarios/quickstart.yaml\n"+
 		"  mpirun -n 9 evbench run scenarios/mpi-quickstart.yaml")
 }
 
 func runAction(c *cli.Context) error {
-	if err := needArgs(c, 1, 1, "SCENARIO"); err != nil {
+	name, err := chosen(c)
+	if err != nil {
 		return err
 	}
 	at, err := started.Read(os.Getenv)
 	if err != nil {
 		return usage(err)
 	}
-	s, planned, err := loadOverridden(c, c.String("fabric"))
+	s, planned, err := loadNamed(c, name, c.String("fabric"))
 	switch {
 	case err != nil:
 		return quietly(at, err, c.Int("controller-rank"))
 	case c.Bool("dry-run") && at.Rank != 0:
 		return nil // that of rank 0 is enough
 	case c.Bool("dry-run"):
-		return describeCases(c.App.Writer, c.Args().First(), s, planned)
+		return describeCases(c.App.Writer, name, s, planned)
 	case s.Launch.Kind == scenario.LaunchStarted:
-		return runStarted(c, s, planned, at)
+		return runStarted(c, name, s, planned, at)
 	}
 	if err := alone(at, s); err != nil {
 		return quietly(at, err, 0)
@@ -98,12 +100,7 @@ func runAction(c *cli.Context) error {
 	return measure(c, measurement{scenario: s, planned: planned, open: open, control: localControl})
 }
 
-// loadOverridden loads the scenario that a command names, with its flags.
-func loadOverridden(c *cli.Context, fabric string) (*scenario.Scenario, []bench.Planned, error) {
-	return loadNamed(c, c.Args().First(), fabric)
-}
-
-// loadNamed loads a scenario with the flags of a command.
+// loadNamed loads a scenario, or an example, with the flags of a command.
 func loadNamed(c *cli.Context, name, fabric string) (*scenario.Scenario, []bench.Planned, error) {
 	o := scenario.Overrides{
 		Fabric: fabric, Case: c.String("case"), Repeat: c.Int("repeat"), Rounds: c.String("rounds"), Limit: c.Duration("limit"),
@@ -113,7 +110,11 @@ func loadNamed(c *cli.Context, name, fabric string) (*scenario.Scenario, []bench
 	if err := overrideRate(c, &o); err != nil {
 		return nil, nil, err
 	}
-	s, planned, err := load(c.Context, name, o)
+	s, err := readChosen(c, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	planned, err := prepare(c.Context, name, s, o)
 	if err == nil {
 		if err = s.Measurable(); err != nil {
 			err = usagef("%s: %w", name, err)

@@ -28,8 +28,8 @@ const tokenVariable = "EVBENCH_TOKEN"
 const endGrace = 3 * time.Second
 
 // runStarted is this rank's part of a run.
-func runStarted(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, at started.Place) error {
-	r, err := newStarted(c, s, at)
+func runStarted(c *cli.Context, name string, s *scenario.Scenario, planned []bench.Planned, at started.Place) error {
+	r, err := newStarted(c, name, s, at)
 	if err == nil {
 		err = checkMemory(s, max(at.Locals, 1))
 	}
@@ -48,8 +48,8 @@ func runStarted(c *cli.Context, s *scenario.Scenario, planned []bench.Planned, a
 }
 
 // newStarted checks all that can be wrong in the same way on every rank.
-func newStarted(c *cli.Context, s *scenario.Scenario, at started.Place) (*started.Rank, error) {
-	r, err := started.New(s, c.Args().First(), at, c.Int("controller-rank"))
+func newStarted(c *cli.Context, name string, s *scenario.Scenario, at started.Place) (*started.Rank, error) {
+	r, err := started.New(s, name, at, c.Int("controller-rank"))
 	if err == nil {
 		err = checkHosts(s)
 	}

@@ -42,7 +42,11 @@ func validateAction(c *cli.Context) error {
 	}
 	var all []validated
 	for _, name := range c.Args().Slice() {
-		s, planned, err := load(c.Context, name, scenario.Overrides{})
+		s, err := scenario.ReadFile(name)
+		if err != nil {
+			return usage(err)
+		}
+		planned, err := prepare(c.Context, name, s, scenario.Overrides{})
 		if err != nil {
 			return err
 		}
@@ -70,26 +74,22 @@ func validateAction(c *cli.Context) error {
 	return nil
 }
 
-// load reads a scenario, changes it as the command line says, and plans all its
-// cases.
-func load(ctx context.Context, name string, o scenario.Overrides) (*scenario.Scenario, []bench.Planned, error) {
-	s, err := scenario.ReadFile(name)
-	if err != nil {
-		return nil, nil, usage(err)
-	}
+// prepare changes a scenario as the command line says, and plans all its cases. name is
+// what errors call it.
+func prepare(ctx context.Context, name string, s *scenario.Scenario, o scenario.Overrides) ([]bench.Planned, error) {
 	if err := s.Override(o); err != nil {
-		return nil, nil, usagef("%s: %w", name, err)
+		return nil, usagef("%s: %w", name, err)
 	}
 	if s.Launch.Kind == scenario.LaunchSSH {
 		if _, err := placeServers(s); err != nil {
-			return nil, nil, usagef("%s: %w", name, err)
+			return nil, usagef("%s: %w", name, err)
 		}
 	}
 	planned, err := made(ctx, func() ([]bench.Planned, error) { return bench.Prepare(s) })
 	if err != nil {
-		return nil, nil, usagef("%s: %w", name, err)
+		return nil, usagef("%s: %w", name, err)
 	}
-	return s, planned, nil
+	return planned, nil
 }
 
 // describeCases prints what a scenario would run and what is expected of it.

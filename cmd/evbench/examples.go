@@ -1,0 +1,107 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/internal/nearest"
+	"evbench/scenario"
+	"evbench/scenarios"
+)
+
+func examplesCommand() *cli.Command {
+	return computing(&cli.Command{
+		Name:      "examples",
+		Usage:     "list the example scenarios, or print one",
+		ArgsUsage: "[NAME]",
+		Flags:     []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print the list as one JSON document"}},
+		Action:    examplesAction,
+	}, "  evbench examples\n  evbench examples quickstart > my.yaml")
+}
+
+// An example is one of the JSON document.
+type example struct {
+	Name  string `json:"name"`
+	About string `json:"about"`
+}
+
+func examplesAction(c *cli.Context) error {
+	if err := needArgs(c, 0, 1, "NAME"); err != nil {
+		return err
+	}
+	if c.Args().Present() {
+		if c.Bool("json") {
+			return usagef("--json: is for the list; a scenario is YAML")
+		}
+		text, err := exampleText(c.Args().First())
+		if err == nil {
+			_, err = io.WriteString(c.App.Writer, text)
+		}
+		return err
+	}
+	var all []example
+	for _, name := range scenarios.Examples() {
+		text, _ := scenarios.Example(name)
+		all = append(all, example{name, scenarios.About(text)})
+	}
+	if c.Bool("json") {
+		return json.NewEncoder(c.App.Writer).Encode(struct {
+			Schema   string    `json:"schema"`
+			Examples []example `json:"examples"`
+		}{"evbench/examples/1", all})
+	}
+	tab := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	for _, e := range all {
+		fmt.Fprintf(tab, "%s\t%s\n", e.Name, e.About)
+	}
+	return tab.Flush()
+}
+
+// exampleText returns the example of a name; one that there is not is wrong use.
+func exampleText(name string) (string, error) {
+	text, ok := scenarios.Example(name)
+	if !ok {
+		all := scenarios.Examples()
+		return "", usagef("no example %q; %sthere are %s", name, didYouMean(name, all), strings.Join(all, ", "))
+	}
+	return text, nil
+}
+
+// didYouMean asks for the name that was meant, if one is near enough, as a part of an error.
+func didYouMean(name string, names []string) string {
+	if near := nearest.To(name, names); near != "" {
+		return fmt.Sprintf("did you mean %s? ", near)
+	}
+	return ""
+}
+
+// chosen returns the scenario that run is told to measure, as it is written on the command
+// line: the name of a file, or --example and a name.
+func chosen(c *cli.Context) (string, error) {
+	if !c.IsSet("example") {
+		return c.Args().First(), needArgs(c, 1, 1, "SCENARIO")
+	}
+	if c.Args().Present() {
+		return "", usagef("run: give a SCENARIO or --example, not both")
+	}
+	return "--example " + c.String("example"), nil
+}
+
+// readChosen reads the scenario of that name, or the example that run is told to measure.
+func readChosen(c *cli.Context, name string) (*scenario.Scenario, error) {
+	if !c.IsSet("example") {
+		s, err := scenario.ReadFile(name)
+		return s, usage(err)
+	}
+	text, err := exampleText(c.String("example"))
+	if err != nil {
+		return nil, err
+	}
+	s, err := scenario.Read(c.String("example")+".yaml", strings.NewReader(text))
+	return s, usage(err)
+}

@@ -1,0 +1,41 @@
+// Package nearest answers: which name did somebody mean who wrote one that there is not?
+package nearest
+
+// To returns the choice that is the fewest edits away from s, if it is
+// near enough to have been meant, else "". O(len(s)·len(choice)) each.
+func To(s string, choices []string) string {
+	best, least := "", min(3, (len(s)+1)/2)
+	for _, c := range choices {
+		if n := edits(s, c); n <= least && n < 1<<10 {
+			if best == "" || n < least {
+				best, least = c, n
+			}
+		}
+	}
+	return best
+}
+
+// edits is the Levenshtein distance between two names; long ones are not near
+// to anything.
+func edits(a, b string) int {
+	if len(a) > 64 {
+		return 1 << 10
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,59 @@
+package scenarios
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+//go:embed *.yaml
+var files embed.FS
+
+const ext = ".yaml"
+
+// Examples lists the names of the example scenarios, sorted.
+func Examples() []string {
+	names, err := fs.Glob(files, "*"+ext)
+	if err != nil {
+		panic(fmt.Sprintf("scenarios: a wrong pattern: %v", err))
+	}
+	for i := range names {
+		names[i] = strings.TrimSuffix(names[i], ext)
+	}
+	return names
+}
+
+// Example returns the text of an example. ok says whether there is one of this name.
+func Example(name string) (text string, ok bool) {
+	b, err := files.ReadFile(name + ext)
+	return string(b), err == nil
+}
+
+// About returns the first sentence of the comment that an example begins with, or of it
+// what stands before a colon or semicolon, if that is more than a title.
+func About(text string) string {
+	var words []string
+	for line := range strings.Lines(text) {
+		comment, ok := strings.CutPrefix(line, "#")
+		if !ok {
+			break
+		}
+		for _, w := range strings.Fields(comment) {
+			words = append(words, w)
+			all := strings.Join(words, " ")
+			switch w[len(w)-1] {
+			case '.', '?':
+				return all
+			case ':', ';':
+				if len(words) > title {
+					return all[:len(all)-1]
+				}
+			}
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// title is how many words before a colon say too little.
+const title = 5
