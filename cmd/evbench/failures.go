@@ -19,7 +19,7 @@ import (
 )
 
 func failuresCommand() *cli.Command {
-	c := command(&cli.Command{
+	return command(&cli.Command{
 		Name:  "failures",
 		Usage: "what logs say of links that failed; bring up those that a run has left down",
 		Subcommands: []*cli.Command{
@@ -45,13 +45,6 @@ func failuresCommand() *cli.Command {
 			restoreCommand(),
 		},
 	}, "  evbench failures stats --year 2024 opensm.log")
-	c.Action = func(c *cli.Context) error {
-		if c.Args().Present() {
-			return usagef("failures has no command %q; there are stats, replay, restore", c.Args().First())
-		}
-		return cli.ShowSubcommandHelp(c)
-	}
-	return c
 }
 
 // logFlags are what stats and replay share.

@@ -13,12 +13,15 @@ import (
 	"evbench/topology"
 )
 
-// command completes what all commands share: how wrong use is reported, and
-// help that ends with an example.
+// command completes what all commands share: how wrong use is reported, and help that ends
+// with an example; one with others below it does nothing itself.
 func command(c *cli.Command, example string) *cli.Command {
-	c.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return usage(err) }
+	c.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return wrongFlag(err, c.Flags) }
 	c.Description = "Example:\n" + example
 	c.HideHelpCommand = true
+	if len(c.Subcommands) > 0 {
+		c.Action = noSubcommand
+	}
 	return c
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 func labCommand() *cli.Command {
-	c := command(&cli.Command{
+	return command(&cli.Command{
 		Name:  "lab",
 		Usage: "a real fat tree of network namespaces on this machine, to look around in",
 		Subcommands: []*cli.Command{
@@ -28,13 +28,6 @@ func labCommand() *cli.Command {
 			labUpCommand(), labExecCommand(), labDownCommand(),
 		},
 	}, "  evbench lab doctor\n  evbench lab up -t 'FT(2;4,4)' --down leaf0-spine0 -r minhop")
-	c.Action = func(c *cli.Context) error {
-		if c.Args().Present() {
-			return usagef("lab has no command %q; there are doctor, up, exec, down", c.Args().First())
-		}
-		return cli.ShowSubcommandHelp(c)
-	}
-	return c
 }
 
 func doctorAction(c *cli.Context) error {

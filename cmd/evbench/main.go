@@ -127,7 +127,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		out.Pass = report.Colours()
 	}
 	app := newApp(out, said)
-	err := app.RunContext(ctx, flagsFirst(app, args))
+	err := app.RunContext(ctx, flagsFirst(app, helpFirst(args)))
 	err = errors.Join(err, out.Flush())
 	code := exitCode(context.Cause(ctx), err, said)
 	said.Flush()
@@ -192,30 +192,23 @@ func wrongInput(err error) bool {
 }
 
 func newApp(stdout, stderr io.Writer) *cli.App {
-	return &cli.App{
+	all := tasks()
+	app := &cli.App{
 		Name:  "evbench",
 		Usage: "measure event building on a network, and keep it fast when links die",
 		Description: "evbench builds events all-to-all over a fat tree, with and without dead links.\n" +
-			"Start with: evbench run --example quickstart",
-		Writer:          stdout,
-		ErrWriter:       stderr,
-		HideVersion:     true,
-		ExitErrHandler:  func(*cli.Context, error) {}, // run decides
-		OnUsageError:    func(_ *cli.Context, err error, _ bool) error { return usage(err) },
-		Action:          noCommand,
-		HideHelpCommand: true,
-		Commands: []*cli.Command{
-			runCommand(), simCommand(), accuracyCommand(), validateCommand(), planCommand(), verifyCommand(), diffCommand(),
-			tableCommand(), reproduceCommand(), whatifCommand(), routesCommand(), topoCommand(), failuresCommand(),
-			labCommand(), controllerCommand(), workerCommand(), hostCommand(), resultsCommand(), compareCommand(), reportCommand(), plotCommand(),
-			examplesCommand(), schemaCommand(), versionCommand(),
-		},
+			"Start with: evbench run --example quickstart\n" +
+			"evbench help COMMAND says what a command takes.",
+		Writer:                stdout,
+		ErrWriter:             stderr,
+		Flags:                 []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version and what is built in"}},
+		HideVersion:           true,
+		ExitErrHandler:        func(*cli.Context, error) {}, // run decides
+		Action:                noCommand,
+		HideHelpCommand:       true,
+		CustomAppHelpTemplate: helpOf(all),
+		Commands:              commands(all),
 	}
-}
-
-func noCommand(c *cli.Context) error {
-	if c.Args().Present() {
-		return usagef("no command %q; evbench --help lists them", c.Args().First())
-	}
-	return cli.ShowAppHelp(c)
+	app.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return wrongFlag(err, app.Flags) }
+	return app
 }

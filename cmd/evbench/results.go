@@ -15,18 +15,11 @@ import (
 )
 
 func resultsCommand() *cli.Command {
-	c := command(&cli.Command{
+	return command(&cli.Command{
 		Name:        "results",
 		Usage:       "put what was measured into another form",
 		Subcommands: []*cli.Command{resultsExportCommand()},
 	}, "  evbench results export results/quickstart quickstart.h5")
-	c.Action = func(c *cli.Context) error {
-		if c.Args().Present() {
-			return usagef("results has no command %q; there is export", c.Args().First())
-		}
-		return cli.ShowSubcommandHelp(c)
-	}
-	return c
 }
 
 func resultsExportCommand() *cli.Command {

@@ -28,22 +28,11 @@ func routesCommands() []*cli.Command {
 }
 
 func routesCommand() *cli.Command {
-	c := command(&cli.Command{
+	return command(&cli.Command{
 		Name:        "routes",
 		Usage:       "forwarding tables of a network: compute, check, compare, convert, install",
 		Subcommands: routesCommands(),
 	}, "  evbench routes check -t 'FT(2;4,8)' --down leaf0-spine0 -e opensm-minhop")
-	c.Action = func(c *cli.Context) error {
-		if c.Args().Present() {
-			var names []string
-			for _, s := range c.Command.Subcommands {
-				names = append(names, s.Name)
-			}
-			return usagef("routes has no command %q; there are %s", c.Args().First(), strings.Join(names, ", "))
-		}
-		return cli.ShowSubcommandHelp(c)
-	}
-	return c
 }
 
 // routesFlags say which network tables are for, and which engine computes them;

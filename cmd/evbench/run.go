@@ -57,7 +57,7 @@ func runCommand() *cli.Command {
 			&cli.IntFlag{Name: "controller-rank", Usage: "of ranks that mpirun or srun has started, rank `N` is the controller"},
 			&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the secret of ranks that mpirun or srun has started (default: $EVBENCH_TOKEN)"},
 			tlsFlag(),
-			&cli.BoolFlag{Name: "dry-run", Usage: "plan every case, print what is expected, run nothing"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "plan every case, print what validate prints, run nothing"},
 		),
 		Action: runAction,
 	}, "  evbench run scenarios/quickstart.yaml\n  evbench run --example quickstart\n  evbench run --fabric emulate --case FORS --duration 5s scenarios/quickstart.yaml\n"+
@@ -79,6 +79,8 @@ func runAction(c *cli.Context) error {
 		return quietly(at, err, c.Int("controller-rank"))
 	case c.Bool("dry-run") && at.Rank != 0:
 		return nil // that of rank 0 is enough
+	case c.Bool("dry-run") && c.Bool("json"):
+		return writeValidated(c.App.Writer, validatedAs(name, s, planned))
 	case c.Bool("dry-run"):
 		return describeCases(c.App.Writer, name, s, planned)
 	case s.Launch.Kind == scenario.LaunchStarted:

@@ -15,22 +15,13 @@ import (
 )
 
 func tableCommand() *cli.Command {
-	return &cli.Command{
-		Name:            "table",
-		Usage:           "tables over failures: slowdown, phases, lmc, spraying; planner and routing, our own figures",
-		HideHelpCommand: true,
-		Description:     "Example:\n  evbench table slowdown -t 'FT(2;16,16)'",
-		OnUsageError:    func(_ *cli.Context, err error, _ bool) error { return usage(err) },
-		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return usagef("no table %q; there are slowdown, phases, lmc, planner, routing, spraying", c.Args().First())
-			}
-			return cli.ShowSubcommandHelp(c)
-		},
+	return command(&cli.Command{
+		Name:  "table",
+		Usage: "tables over failures: slowdown, phases, lmc, spraying; planner and routing, our own figures",
 		Subcommands: []*cli.Command{
 			slowdownTable(), phasesTable(), lmcTable(), plannerTable(), routingTable(), sprayingTable(),
 		},
-	}
+	}, "  evbench table slowdown -t 'FT(2;16,16)'")
 }
 
 func slowdownTable() *cli.Command {

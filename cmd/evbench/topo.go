@@ -14,18 +14,11 @@ import (
 )
 
 func topoCommand() *cli.Command {
-	c := command(&cli.Command{
+	return command(&cli.Command{
 		Name:        "topo",
 		Usage:       "look at a network, and write it in another form",
 		Subcommands: []*cli.Command{topoShowCommand(), topoConvertCommand()},
 	}, "  evbench topo show -t 'FT(2;4,8)' --down leaf0-spine0")
-	c.Action = func(c *cli.Context) error {
-		if c.Args().Present() {
-			return usagef("topo has no command %q; there are show, convert", c.Args().First())
-		}
-		return cli.ShowSubcommandHelp(c)
-	}
-	return c
 }
 
 func topoShowCommand() *cli.Command {

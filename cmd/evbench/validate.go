@@ -50,10 +50,7 @@ func validateAction(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		v := validated{File: name, Name: s.Name, Ranks: s.Tree.Servers() + 1}
-		for _, p := range planned {
-			v.Cases = append(v.Cases, p.Prediction)
-		}
+		v := validatedAs(name, s, planned)
 		all = append(all, v)
 		switch {
 		case c.Bool("quiet") || c.Bool("json"):
@@ -66,12 +63,24 @@ func validateAction(c *cli.Context) error {
 		}
 	}
 	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(struct {
-			Schema    string      `json:"schema"`
-			Scenarios []validated `json:"scenarios"`
-		}{"evbench/validate/1", all})
+		return writeValidated(c.App.Writer, all...)
 	}
 	return nil
+}
+
+func validatedAs(name string, s *scenario.Scenario, planned []bench.Planned) validated {
+	v := validated{File: name, Name: s.Name, Ranks: s.Tree.Servers() + 1}
+	for _, p := range planned {
+		v.Cases = append(v.Cases, p.Prediction)
+	}
+	return v
+}
+
+func writeValidated(w io.Writer, all ...validated) error {
+	return json.NewEncoder(w).Encode(struct {
+		Schema    string      `json:"schema"`
+		Scenarios []validated `json:"scenarios"`
+	}{"evbench/validate/1", all})
 }
 
 // prepare changes a scenario as the command line says, and plans all its cases. name is
