@@ -4,7 +4,10 @@ package nearest
 // To returns the choice that is the fewest edits away from s, if it is
 // near enough to have been meant, else "". O(len(s)·len(choice)) each.
 func To(s string, choices []string) string {
-	best, least := "", min(3, (len(s)+1)/2)
+	best, least := "", min(2, (len(s)+1)/2)
+	if len(s) > 5 {
+		least = 3
+	}
 	for _, c := range choices {
 		if n := edits(s, c); n <= least && n < 1<<10 {
 			if best == "" || n < least {

@@ -8,7 +8,7 @@ import (
 )
 
 func TestTo(t *testing.T) {
-	choices := []string{"run", "routes", "report", "reproduce", "validate", "e"}
+	choices := []string{"run", "routes", "report", "reproduce", "validate", "man", "fabric", "e"}
 	for name, want := range map[string]string{
 		"rnu": "run", "rotes": "routes", "reprot": "report", "vaildate": "validate", "run": "run", "f": "e",
 		"": "", "magic": "", "x-y-z": "", strings.Repeat("run", 30): "",
