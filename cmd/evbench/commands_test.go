@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -72,8 +71,6 @@ func describeCommand(w io.Writer, parent string, c *cli.Command) {
 		fmt.Fprintf(w, "- Example: `%s`\n", strings.TrimSpace(line))
 	}
 }
-
-var flagValue = regexp.MustCompile("`([^`]*)`")
 
 // describeFlag returns how a flag is written, what it means and its default.
 func describeFlag(f cli.DocGenerationFlag) string {

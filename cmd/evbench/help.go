@@ -29,7 +29,7 @@ func tasks() []task {
 		{"plan", []*cli.Command{planCommand(), verifyCommand(), diffCommand(), whatifCommand(), tableCommand()}},
 		{"networks, their routes and failures", []*cli.Command{topoCommand(), routesCommand(), failuresCommand()}},
 		{"labs and clusters", []*cli.Command{labCommand(), hostCommand(), controllerCommand(), workerCommand()}},
-		{"evbench itself", []*cli.Command{reproduceCommand(), versionCommand()}},
+		{"evbench itself", []*cli.Command{reproduceCommand(), completionCommand(), completeCommand(), versionCommand()}},
 	}
 }
 
@@ -51,6 +51,9 @@ func helpOf(all []task) string {
 	for _, t := range all {
 		fmt.Fprintf(&b, "\n   %s:\n", t.name)
 		for _, c := range t.commands {
+			if c.Hidden {
+				continue
+			}
 			fmt.Fprintf(&b, "     %-*s  %s\n", width, c.Name, c.Usage)
 		}
 	}
