@@ -64,29 +64,11 @@ func describeCommand(w io.Writer, parent string, c *cli.Command) {
 	}
 	fmt.Fprintf(w, "\n- `%s`\n", strings.TrimSpace(name+" "+c.ArgsUsage))
 	for _, f := range c.VisibleFlags() {
-		fmt.Fprintf(w, "- %s\n", describeFlag(f.(cli.DocGenerationFlag)))
+		written, says := writtenFlag(f.(cli.DocGenerationFlag))
+		fmt.Fprintf(w, "- `%s`: %s\n", written, says)
 	}
 	example, _ := strings.CutPrefix(c.Description, "Example:\n")
 	for line := range strings.Lines(example) {
 		fmt.Fprintf(w, "- Example: `%s`\n", strings.TrimSpace(line))
 	}
-}
-
-// describeFlag returns how a flag is written, what it means and its default.
-func describeFlag(f cli.DocGenerationFlag) string {
-	names := f.(cli.Flag).Names()
-	for i, n := range names {
-		names[i] = strings.Repeat("-", min(len(n), 2)) + n
-	}
-	written, usage := strings.Join(names, ", "), f.GetUsage()
-	if m := flagValue.FindStringSubmatch(usage); m != nil {
-		written += " " + m[1]
-	} else if f.TakesValue() {
-		written += " VALUE"
-	}
-	text := fmt.Sprintf("`%s`: %s", written, flagValue.ReplaceAllString(usage, "$1"))
-	if value := f.GetValue(); f.TakesValue() && value != "" && value != "0" && value != "0s" && value != "[]" {
-		text += " (default: " + value + ")"
-	}
-	return text
 }

@@ -29,7 +29,7 @@ func tasks() []task {
 		{"plan", []*cli.Command{planCommand(), verifyCommand(), diffCommand(), whatifCommand(), tableCommand()}},
 		{"networks, their routes and failures", []*cli.Command{topoCommand(), routesCommand(), failuresCommand()}},
 		{"labs and clusters", []*cli.Command{labCommand(), hostCommand(), controllerCommand(), workerCommand()}},
-		{"evbench itself", []*cli.Command{reproduceCommand(), completionCommand(), completeCommand(), versionCommand()}},
+		{"evbench itself", []*cli.Command{reproduceCommand(), completionCommand(), completeCommand(), manCommand(), versionCommand()}},
 	}
 }
 
