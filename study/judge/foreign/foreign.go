@@ -1,0 +1,204 @@
+// Package foreign answers: what do the outputs of other programs, and our own results, say
+// that an all-to-all exchange took? Bytes go in, numbers with units come out. What is
+// partial, of another benchmark or of several results at once is an error. The package opens
+// no file and knows no network.
+package foreign
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"evbench/internal/unit"
+)
+
+// A Result is one measured all-to-all exchange, in one of three ways: the time of a call with
+// its size, the rate of a host, or the share of the link rate.
+type Result struct {
+	Format string `json:"format"`
+	// What is measured, in words, such as "osu_alltoall v7.5, 1048576 bytes a pair".
+	What string `json:"what"`
+	// Ranks is how many took part. 0: the output does not say.
+	Ranks int `json:"ranks,omitempty"`
+	// Seconds is the mean time of a call in which each rank sends Bytes to each other.
+	Seconds float64 `json:"seconds,omitempty"`
+	Bytes   int64   `json:"bytes,omitempty"`
+	// HostRate is what a host receives from others, in bit/s.
+	HostRate float64 `json:"host_bit_per_s,omitempty"`
+	// Efficiency is the share of the link rate at which hosts receive.
+	Efficiency float64 `json:"efficiency,omitempty"`
+	// Down are the dead links of the measurement, where DownKnown says that they are stated.
+	Down      []string `json:"down,omitempty"`
+	DownKnown bool     `json:"-"`
+}
+
+// Options choose among several results of one output.
+type Options struct {
+	Format string // one of Formats; "" or Auto finds it
+	Size   int64  // bytes from a rank to another; 0: the largest measured
+	Case   string // of our own results; "": the only one that is no control
+}
+
+// The formats.
+const (
+	Auto   = "auto"
+	OSU    = "osu"
+	IMB    = "imb"
+	NCCL   = "nccl"
+	Own    = "evbench"
+	Number = "number"
+)
+
+// Formats are the names that Options.Format takes.
+func Formats() []string { return []string{Auto, OSU, IMB, NCCL, Own} }
+
+// Read reads the output of a program.
+func Read(data []byte, o Options) (*Result, error) {
+	format := o.Format
+	if format == "" || format == Auto {
+		if format = detect(data); format == "" {
+			return nil, fmt.Errorf("the output of no program that is known here; there are %s", strings.Join(Formats()[1:], ", "))
+		}
+	}
+	switch format {
+	case OSU:
+		return readOSU(data, o.Size)
+	case IMB:
+		return readIMB(data, o.Size)
+	case NCCL:
+		return readNCCL(data, o.Size, o.Format == NCCL)
+	case Own:
+		return readOwn(data, o.Case)
+	}
+	return nil, fmt.Errorf("format %q: there are %s", format, strings.Join(Formats(), ", "))
+}
+
+func detect(data []byte) string {
+	switch {
+	case osuTitle.Match(data):
+		return OSU
+	case bytes.Contains(data, []byte(imbTitle)):
+		return IMB
+	case bytes.Contains(data, []byte("algbw")) && bytes.Contains(data, []byte("busbw")):
+		return NCCL
+	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")):
+		return Own
+	}
+	return ""
+}
+
+// ParseNumber reads a plain number with its unit: a rate ("9.1Gbit/s", what each host
+// receives from others), the time of a call ("12.5ms", with the size of the message from a
+// rank to another), or a share of the link rate ("61.6%").
+func ParseNumber(s string, size int64) (*Result, error) {
+	r := &Result{Format: Number, What: s}
+	if num, ok := strings.CutSuffix(s, "%"); ok {
+		v, err := strconv.ParseFloat(strings.TrimSpace(num), 64)
+		if err != nil || !(v > 0 && v <= 100) {
+			return nil, fmt.Errorf("%q: a share of the link rate is above 0%% and at most 100%%", s)
+		}
+		r.Efficiency = v / 100
+		return r, nil
+	}
+	if d, err := time.ParseDuration(s); err == nil {
+		if d <= 0 {
+			return nil, fmt.Errorf("%q: a call takes more time", s)
+		}
+		if size <= 0 {
+			return nil, fmt.Errorf("%q is the time of a call: say with --size how many bytes a rank sends to each other", s)
+		}
+		r.Seconds, r.Bytes = d.Seconds(), size
+		return r, nil
+	}
+	rate, err := unit.ParseRate(s)
+	if err != nil {
+		return nil, fmt.Errorf("%q: neither a file nor a number with a unit: a rate (9.1Gbit/s), a time (12.5ms) or a share of the link rate (61.6%%)", s)
+	}
+	if rate <= 0 {
+		return nil, fmt.Errorf("%q: a rate is above 0", s)
+	}
+	r.HostRate = float64(rate)
+	return r, nil
+}
+
+// A row is one line of a table of results.
+type row struct {
+	bytes   int64 // from a rank to another
+	seconds float64
+}
+
+// choose returns the row of a size, or that of the largest.
+func choose(rows []row, size int64) (row, error) {
+	var best row
+	seen := map[int64]bool{}
+	var sizes []string
+	for _, r := range rows {
+		if seen[r.bytes] {
+			return best, fmt.Errorf("two results for %d bytes: this is the output of more than one run", r.bytes)
+		}
+		seen[r.bytes] = true
+		sizes = append(sizes, strconv.FormatInt(r.bytes, 10))
+		if size == 0 && r.bytes > best.bytes || size > 0 && r.bytes == size {
+			best = r
+		}
+	}
+	switch {
+	case best.bytes > 0:
+		return best, nil
+	case size > 0 && len(rows) > 0:
+		return best, fmt.Errorf("no result for %d bytes; there are %s", size, strings.Join(sizes, ", "))
+	}
+	return best, fmt.Errorf("no result of a message with bytes: the run did not get so far")
+}
+
+// number reads a field that counts, in a line of which an error names the number.
+func number(line int, field, what string) (float64, error) {
+	v, err := strconv.ParseFloat(field, 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+		return 0, fmt.Errorf("line %d: %s %q is no number", line, what, short(field))
+	}
+	return v, nil
+}
+
+func whole(line int, field, what string) (int64, error) {
+	v, err := strconv.ParseInt(field, 10, 64)
+	if err != nil || v < 0 {
+		return 0, fmt.Errorf("line %d: %s %q is no number of bytes", line, what, short(field))
+	}
+	return v, nil
+}
+
+func short(s string) string {
+	if len(s) <= 40 {
+		return s
+	}
+	return s[:37] + "…"
+}
+
+// lines calls do for each line, with its number and fields.
+func lines(data []byte, do func(number int, text string, fields []string) error) error {
+	scan := bufio.NewScanner(bytes.NewReader(data))
+	scan.Buffer(nil, 1<<20)
+	n := 0
+	for scan.Scan() {
+		n++
+		text := strings.TrimSpace(scan.Text())
+		if err := do(n, text, strings.Fields(text)); err != nil {
+			return err
+		}
+	}
+	if err := scan.Err(); err != nil {
+		return fmt.Errorf("line %d: %w", n+1, err)
+	}
+	return nil
+}
+
+// isCount reports whether a field begins a row of a table.
+func isCount(field string) bool {
+	_, err := strconv.ParseUint(field, 10, 63)
+	return err == nil
+}

@@ -1,0 +1,156 @@
+package foreign
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// Samples are written after the published documentation of each program.
+const (
+	osuPlain = "\n# OSU MPI All-to-All Personalized Exchange Latency Test v5.9\n# Size       Avg Latency(us)\n1   2.50\n1048576   1000.00\n"
+	osuFull  = "node1: a warning\n# OSU MPI All-to-All Personalized Exchange Latency Test v7.5\n# Datatype: MPI_CHAR.\n" +
+		"# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations\n4096   20.00   18.00   22.00   1000\n8192   35.00   30.00   41.00   1000\n"
+	osuChecked = "# OSU MPI All-to-Allv Personalized Exchange Latency Test v7.5\n# Size  Avg Latency(us)  Validation\n64  5.00  Pass\n"
+	imbHead    = "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n"
+	imb        = "# Benchmarking PingPong \n# #processes = 2 \n       #bytes #repetitions      t[usec]   Mbytes/sec\n  1  1000  0.5  1.0\n" +
+		"#------\n# Benchmarking Alltoall \n# #processes = 2 \n# ( 14 additional processes waiting in MPI_Barrier)\n#------\n" + imbHead +
+		"  0  1000  0.03  0.03  0.03\n  65536  640  10.0  12.0  11.0\n\n" +
+		"# Benchmarking Alltoall \n# #processes = 16 \n" + imbHead + "  0  1000  0.1  0.1  0.1\n  65536  640  90.0  110.0  100.0\n  131072  320  190.0  210.0  200.0\n\n# All processes entering MPI_Finalize\n"
+	nccl = "# nThread 1 nGpus 1 minBytes 1024 maxBytes 2048\n# Using devices\n" +
+		"#  Rank  0 Group  0 Pid  10 on  node1 device  0 [0x07] GPU\n#  Rank  1 Group  0 Pid  11 on  node2 device  0 [0x07] GPU\n#\n" +
+		"#                                                              out-of-place                       in-place\n" +
+		"#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n" +
+		"#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n" +
+		"        1024           128     float    none      -1    10.00    0.10    0.05      0    11.00    0.09    0.05    N/A\n" +
+		"        2048           256     float    none      -1    12.00    0.17    0.09      0    13.00    0.16    0.08    N/A\n# Out of bounds values : 0 OK\n"
+	own = `{"schema":"evbench/summary/1","name":"lab","complete":true,"cases":[` +
+		`{"name":"control","control":true,"complete":true,"valid":true,"measured_efficiency":0.99},` +
+		`{"name":"cut","mode":"synchronised","failures":["leaf0-spine0"],"complete":true,"valid":true,"measured_efficiency":0.9,"goodput_bit_per_s":{"mean":9e7}},` +
+		`{"name":"slow","complete":true,"valid":false,"reasons":["noise"]}]}`
+)
+
+func TestRead(t *testing.T) {
+	for _, x := range []struct {
+		name, text string
+		o          Options
+		want       Result
+	}{
+		{"osu", osuPlain, Options{}, Result{Format: OSU, Seconds: 1e-3, Bytes: 1 << 20}},
+		{"osu, a size", osuPlain, Options{Size: 1}, Result{Format: OSU, Seconds: 2.5e-6, Bytes: 1}},
+		{"osu -f", osuFull, Options{Format: Auto}, Result{Format: OSU, Seconds: 35e-6, Bytes: 8192}},
+		{"osu with validation", osuChecked, Options{Format: OSU}, Result{Format: OSU, Seconds: 5e-6, Bytes: 64}},
+		{"imb", imb, Options{}, Result{Format: IMB, Ranks: 16, Seconds: 200e-6, Bytes: 131072}},
+		{"imb, a size", imb, Options{Size: 65536}, Result{Format: IMB, Ranks: 16, Seconds: 100e-6, Bytes: 65536}},
+		{"nccl", nccl, Options{Format: NCCL}, Result{Format: NCCL, Ranks: 2, Seconds: 12e-6, Bytes: 1024}},
+		{"nccl 2.18", "# Collective test starting: alltoall_perf_mpi\n" + nccl, Options{Size: 512}, Result{Format: NCCL, Ranks: 2, Seconds: 10e-6, Bytes: 512}},
+		{"own", own, Options{Case: "cut"}, Result{Format: Own, Efficiency: 0.9, DownKnown: true}},
+	} {
+		r, err := Read([]byte(x.text), x.o)
+		if err != nil {
+			t.Errorf("%s: %v", x.name, err)
+			continue
+		}
+		r.What, r.Down = "", nil
+		if r.Format != x.want.Format || r.Ranks != x.want.Ranks || r.Bytes != x.want.Bytes || r.Efficiency != x.want.Efficiency ||
+			r.DownKnown != x.want.DownKnown || math.Abs(r.Seconds-x.want.Seconds) > 1e-12 {
+			t.Errorf("%s: %+v, want %+v", x.name, *r, x.want)
+		}
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	for _, x := range []struct {
+		name, text string
+		o          Options
+		want       string
+	}{
+		{"nothing", "", Options{}, "no program that is known here"},
+		{"other text", "hello 1 2\n", Options{Format: OSU}, "no line"},
+		{"no rows", "# OSU MPI All-to-All Personalized Exchange Latency Test v4.2\n# Size       Avg Latency(us)\n", Options{}, "did not get so far"},
+		{"a size that is not there", osuPlain, Options{Size: 7}, "no result for 7 bytes; there are 1, 1048576"},
+		{"two runs", osuPlain + osuPlain, Options{}, "a second run"},
+		{"another benchmark", "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n1 2\n", Options{Format: OSU}, "is no all-to-all"},
+		{"a cut row", osuPlain + "2097152\n", Options{}, "line 6"},
+		{"wrong data", "# OSU MPI All-to-All Personalized Exchange Latency Test v7.5\n# Size  Avg Latency(us)  Validation\n64  5.00  Fail\n", Options{}, "wrong data"},
+		{"non-blocking", "# OSU MPI Non-blocking All-to-All Personalized Exchange Latency Test v7.5\n# Size  Overall(us)\n64  5.00\n", Options{}, "mean times"},
+		{"imb alltoallv", "# Benchmarking Alltoallv \n# #processes = 2 \n", Options{}, "Alltoallv is not read"},
+		{"imb without processes", "# Benchmarking Alltoall \n" + imbHead, Options{}, "without #processes"},
+		{"imb, a cut row", "# Benchmarking Alltoall \n# #processes = 2 \n" + imbHead + "64 1000 1.0\n", Options{}, "no row of five"},
+		{"nccl of no name", nccl, Options{}, "say so by the format nccl"},
+		{"nccl, all_gather", "# Collective test starting: all_gather_perf\n" + nccl, Options{Format: NCCL}, "is no all-to-all"},
+		{"nccl without ranks", nccl[strings.Index(nccl, "#\n"):], Options{Format: NCCL}, "how many ranks"},
+		{"nccl, all_reduce", strings.ReplaceAll(nccl, "none      -1", " sum      -1"), Options{Format: NCCL}, "not those of an all-to-all"},
+		{"nccl, wrong", strings.ReplaceAll(nccl, "0.09      0", "0.09      3"), Options{Format: NCCL}, "3 wrong elements"},
+		{"own, several", own, Options{}, "say with --case which: cut, slow"},
+		{"own, not valid", own, Options{Case: "slow"}, "not valid: noise"},
+		{"own, no such", own, Options{Case: "x"}, `no case "x"; there are control, cut, slow`},
+		{"own, other schema", `{"schema":"x"}`, Options{}, `schema "x"`},
+		{"own, cut", `{"schema"`, Options{}, "no summary.json"},
+	} {
+		if r, err := Read([]byte(x.text), x.o); err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s: %+v, error %v, want %q", x.name, r, err, x.want)
+		}
+	}
+}
+
+func TestParseNumber(t *testing.T) {
+	for s, want := range map[string]Result{
+		"61.6%":     {Efficiency: 0.616},
+		"9.1Gbit/s": {HostRate: 9.1e9},
+		"12.5ms":    {Seconds: 0.0125, Bytes: 1000},
+	} {
+		r, err := ParseNumber(s, 1000)
+		if err != nil || math.Abs(r.Efficiency-want.Efficiency) > 1e-12 || r.HostRate != want.HostRate || r.Seconds != want.Seconds || r.Bytes != want.Bytes {
+			t.Errorf("%s: %+v, %v", s, r, err)
+		}
+	}
+	for _, s := range []string{"", "0%", "101%", "NaN%", "-1ms", "0s", "0Gbit/s", "9.1", "file.txt"} {
+		if r, err := ParseNumber(s, 1000); err == nil {
+			t.Errorf("%q: %+v", s, r)
+		}
+	}
+	if _, err := ParseNumber("12ms", 0); err == nil {
+		t.Error("a time without a size")
+	}
+}
+
+// What is read says how long an exchange took, in one way.
+func FuzzRead(f *testing.F) {
+	for _, s := range []string{osuPlain, osuFull, osuChecked, imb, nccl, own} {
+		f.Add([]byte(s), int64(0))
+	}
+	f.Add([]byte("# size time busbw\n0 0"), int64(68))
+	f.Fuzz(func(t *testing.T, data []byte, size int64) {
+		for _, format := range Formats() {
+			r, err := Read(data, Options{Format: format, Size: size})
+			if err != nil {
+				continue
+			}
+			ways := 0
+			if r.Seconds > 0 && r.Bytes > 0 {
+				ways++
+			}
+			if r.HostRate > 0 {
+				ways++
+			}
+			if r.Efficiency > 0 {
+				ways++
+			}
+			if ways != 1 || r.Ranks < 0 {
+				t.Fatalf("%s: %+v", format, r)
+			}
+		}
+	})
+}
+
+func FuzzParseNumber(f *testing.F) {
+	f.Add("61.6%")
+	f.Add("9.1Gbit/s")
+	f.Add("12ms")
+	f.Fuzz(func(t *testing.T, s string) {
+		if r, err := ParseNumber(s, 1); err == nil && !(r.Seconds > 0 || r.HostRate > 0 || r.Efficiency > 0) {
+			t.Fatalf("%q: %+v", s, r)
+		}
+	})
+}

@@ -1,0 +1,73 @@
+package foreign
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+)
+
+// otherNCCL are the other programs of nccl-tests.
+var otherNCCL = regexp.MustCompile(`\b(all_reduce|all_gather|broadcast|gather|hypercube|reduce|reduce_scatter|scatter|sendrecv)_perf`)
+
+// readNCCL reads the text that alltoall_perf of nccl-tests and rccl-tests prints; checked
+// against the forms of nccl-tests with NCCL 2.26 and 2.30, and of nccl-tests 2.18:
+//
+//	# Collective test starting: alltoall_perf
+//	#  Rank  0 Group  0 Pid 100 on node1 device  0 [0x07] NVIDIA A100
+//	#       size         count      type   redop    root     time   algbw   busbw #wrong …
+//	    16777216        262144     float    none      -1   1234.5   13.59   11.89    N/A …
+//
+// size is the whole buffer of a rank: it sends size/ranks to each rank (doc/PERFORMANCE.md).
+// The columns of the exchange out of place are read. Only newer versions name the program,
+// and all_gather_perf prints the same columns: where the text does not name alltoall_perf,
+// sure must say that it is of that program.
+func readNCCL(data []byte, size int64, sure bool) (*Result, error) {
+	if !sure && !bytes.Contains(data, []byte("alltoall_perf")) {
+		return nil, fmt.Errorf("it does not say of which program of nccl-tests it is: if it is alltoall_perf, say so by the format %s", NCCL)
+	}
+	var rows []row
+	ranks, at := 0, -1
+	err := lines(data, func(n int, text string, f []string) error {
+		switch {
+		case otherNCCL.MatchString(text):
+			return fmt.Errorf("line %d: %q is no all-to-all", n, short(text))
+		case len(f) > 2 && f[0] == "#" && f[1] == "Rank" && isCount(f[2]):
+			ranks++
+		case len(f) > 2 && f[0] == "#" && f[1] == "size" && slices.Contains(f, "busbw"):
+			if at = slices.Index(f, "time") - 1; at < 5 || f[at-1] != "redop" || f[at] != "root" { // one less without the #
+				return fmt.Errorf("line %d: columns are size count type redop root time algbw busbw, not %q", n, short(text))
+			}
+		case at > 0 && len(f) > at && isCount(f[0]):
+			if f[at-1] != "-1" || f[at-2] != "none" {
+				return fmt.Errorf("line %d: redop %s and root %s are not those of an all-to-all", n, short(f[at-2]), short(f[at-1]))
+			}
+			if w := at + 3; w < len(f) && f[w] != "0" && f[w] != "N/A" && f[w] != "0e+00" {
+				return fmt.Errorf("line %d: %s wrong elements", n, short(f[w]))
+			}
+			r, err := timed(n, f[0], f[at])
+			rows = append(rows, r)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if at < 0 {
+		return nil, fmt.Errorf("no line with the columns size, redop, root, time, algbw and busbw")
+	}
+	if ranks < 2 {
+		return nil, fmt.Errorf("%d lines \"# Rank\": how many ranks took part is not known", ranks)
+	}
+	for i := range rows {
+		rows[i].bytes /= int64(ranks)
+	}
+	kept := rows[:0] // sizes below a byte for each rank are no exchange
+	for _, r := range rows {
+		if r.bytes > 0 {
+			kept = append(kept, r)
+		}
+	}
+	return timedResult(NCCL, "alltoall_perf", ranks, kept, size)
+}
