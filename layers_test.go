@@ -118,6 +118,7 @@ var layers = []layer{
 	{"study/spraying", "internal/parallel internal/unit plan results routing/twolevel scheduler sim study/survey topology", true},
 	{"study/policy", "failover internal/parallel plan results routing/twolevel scheduler sim study/failures topology", true},
 	{"study/judge/foreign", "internal/unit results", true},
+	{"study/judge", "internal/hostlist internal/parallel internal/show routing routing/lft scheduler study/judge/foreign topology topology/network", true},
 	{"scenarios", "", true},
 	{"study/papers", "failover internal/parallel internal/show plan results routing routing/lft routing/opensm routing/sssp routing/twolevel scenarios scheduler sim sim/credit sim/load study/failures study/jobs study/policy study/survey topology topology/network", true},
 

@@ -25,7 +25,7 @@ func tasks() []task {
 		{"run scenarios", []*cli.Command{
 			runCommand(), simCommand(), accuracyCommand(), validateCommand(), examplesCommand(), schemaCommand(),
 		}},
-		{"look at results", []*cli.Command{reportCommand(), plotCommand(), compareCommand(), resultsCommand()}},
+		{"look at results", []*cli.Command{reportCommand(), plotCommand(), compareCommand(), judgeCommand(), resultsCommand()}},
 		{"plan", []*cli.Command{planCommand(), verifyCommand(), diffCommand(), whatifCommand(), tableCommand()}},
 		{"networks, their routes and failures", []*cli.Command{topoCommand(), routesCommand(), failuresCommand()}},
 		{"labs and clusters", []*cli.Command{labCommand(), hostCommand(), controllerCommand(), workerCommand()}},

@@ -1,0 +1,323 @@
+// Package judge answers: is a measured all-to-all exchange good, for the network that it ran
+// on? It compares it with what the network could do at most with its dead links, and with
+// what forwarding tables allow, ranks repairs, and says what other tables and a planned
+// schedule would give. All links have one rate; efficiencies are shares of it at which hosts
+// receive from each other. The package opens no file and reads no clock.
+package judge
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"evbench/internal/show"
+	"evbench/routing"
+	"evbench/routing/lft"
+	"evbench/scheduler"
+	"evbench/study/judge/foreign"
+	"evbench/topology"
+	"evbench/topology/network"
+)
+
+// Schema names the form of the JSON document.
+const Schema = "evbench/judge/1"
+
+// An Input is what is judged.
+type Input struct {
+	Name       string           // of the network, for people
+	Whole, Net *network.Network // with and without what is dead
+	Roots      []network.Node   // top switches, nil where not given
+	Hosts      Hosts
+	Tables     *lft.Tables     // nil: none are judged
+	Result     *foreign.Result // nil: none is judged
+	Rate       float64         // of links, bit/s; 0: not known
+}
+
+// A Verdict is what is said of it. What does not apply is nil, and a note says why.
+type Verdict struct {
+	Schema  string `json:"schema"`
+	Network string `json:"network"`
+	Hosts   int    `json:"hosts"`
+	Slots   int    `json:"ranks_a_host"`
+
+	Measured *Measured `json:"measured,omitempty"`
+	AtMost   *AtMost   `json:"at_most,omitempty"`
+	Tables   *Tables   `json:"tables,omitempty"`
+	Dead     []string  `json:"dead_links"` // of a tree
+	Repairs  []Repair  `json:"repairs,omitempty"`
+	Rerouted []Tables  `json:"rerouted,omitempty"` // by other engines, the best first
+	Planned  *Planned  `json:"planned,omitempty"`
+	Notes    []string  `json:"notes,omitempty"`
+}
+
+// Measured is the result, as a share of the link rate and of what was possible.
+type Measured struct {
+	What       string  `json:"what"`
+	Efficiency float64 `json:"efficiency"`
+	OfAtMost   float64 `json:"of_at_most,omitempty"`
+	OfPhased   float64 `json:"of_tables_phased,omitempty"`
+	OfUnphased float64 `json:"of_tables_unphased,omitempty"`
+}
+
+// AtMost is what no schedule and no tables exceed.
+type AtMost struct {
+	Phases     int     `json:"phases"`
+	Efficiency float64 `json:"efficiency"`
+	Witness    string  `json:"witness"` // as in plan files: server, leaf3, hall3, pod1, lp
+	Why        string  `json:"why"`
+	Healthy    float64 `json:"healthy_efficiency"` // without dead links
+}
+
+// Planned is what the schedule fors gives.
+type Planned struct {
+	Schedule   string  `json:"schedule"`
+	Phases     int     `json:"phases"`
+	Efficiency float64 `json:"efficiency"`
+}
+
+const (
+	planHosts  = 1024 // up to which a schedule is made and other engines are tried
+	boundHosts = 8192 // up to which trees of two levels have a bound; those of three: planHosts
+	tooGood    = 1.02 // times what is possible: more than what a measurement may be off
+)
+
+// Judge judges.
+func Judge(in Input) (*Verdict, error) {
+	f, err := newFabric(in.Whole, in.Net, in.Hosts)
+	if err != nil {
+		return nil, err
+	}
+	h := len(in.Hosts.Nodes)
+	v := &Verdict{Schema: Schema, Network: in.Name, Hosts: h, Slots: in.Hosts.Slots, Dead: []string{}}
+	if in.Tables != nil {
+		if v.Tables, err = f.tables(in.Tables); err != nil {
+			return nil, err
+		}
+	}
+	if err := v.fromTree(f, in.Result); err != nil {
+		return nil, err
+	}
+	if err := v.measure(in); err != nil {
+		return nil, err
+	}
+	v.reroute(f, in)
+	return v, nil
+}
+
+func (v *Verdict) note(format string, a ...any) { v.Notes = append(v.Notes, fmt.Sprintf(format, a...)) }
+
+// fromTree says what follows from the shape of a tree.
+func (v *Verdict) fromTree(f *fabric, r *foreign.Result) error {
+	if f.tree == nil {
+		v.note("no bound, repairs or plan: %v", f.why)
+		return nil
+	}
+	t := f.tree
+	most := boundHosts
+	if t.Pods() != nil {
+		most = planHosts
+	}
+	if t.Servers() > most {
+		v.note("no bound, repairs or plan: more than %d hosts", most)
+		return nil
+	}
+	for _, l := range t.Dead() {
+		v.Dead = append(v.Dead, f.linkName(l))
+	}
+	if err := sameDead(t, r); err != nil {
+		return err
+	}
+	if f.whole.Notation == "" && len(v.Dead) > 0 {
+		v.note("a leaf and a spine without a cable between them are taken for a dead link")
+	}
+	s := float64(t.Servers() - 1)
+	b := scheduler.LowerBound(t)
+	v.AtMost = &AtMost{
+		Phases: b.Phases, Efficiency: s / float64(b.Phases), Witness: b.String(), Why: f.reason(b),
+		Healthy: s / float64(scheduler.LowerBound(t.Healthy()).Phases),
+	}
+	v.Repairs = order(t)
+	for i, p := range v.Repairs {
+		v.Repairs[i].Link, v.Repairs[i].Efficiency = f.linkName(p.link), s/float64(p.Phases)
+	}
+	if n := len(v.Dead) - len(v.Repairs); n > 0 {
+		v.note("the last %d of %d repairs are not ranked", n, len(v.Dead))
+	}
+	if t.Servers() > planHosts {
+		v.note("no schedule was planned: more than %d hosts; evbench plan does it", planHosts)
+		return nil
+	}
+	plan, _, err := scheduler.FORS(t, scheduler.Options{})
+	if err != nil {
+		v.note("no schedule was planned: %v", err)
+		return nil
+	}
+	v.Planned = &Planned{plan.Name, plan.Phases, s / float64(plan.Phases)}
+	return nil
+}
+
+// sameDead checks that a result of ours was measured with the dead links of the tree.
+func sameDead(t *topology.Tree, r *foreign.Result) error {
+	if r == nil || !r.DownKnown {
+		return nil
+	}
+	var dead []topology.Link
+	for _, name := range r.Down {
+		links, err := t.Links(name)
+		if err != nil {
+			return fmt.Errorf("the result was measured with %s dead: %w", name, err)
+		}
+		dead = append(dead, links...)
+	}
+	slices.SortFunc(dead, topology.Link.Compare)
+	dead = slices.Compact(dead)
+	if slices.Equal(dead, t.Dead()) {
+		return nil
+	}
+	name := func(l []topology.Link) string {
+		if len(l) == 0 {
+			return "no dead link"
+		}
+		return fmt.Sprint(topology.LinkNames(l))
+	}
+	return fmt.Errorf("the result was measured with %s, and the network has %s", name(dead), name(t.Dead()))
+}
+
+// reason says in words what a bound proves.
+func (f *fabric) reason(b scheduler.Bound) string {
+	t := f.tree
+	s := t.Servers()
+	switch b.Kind {
+	case scheduler.KindServer:
+		return fmt.Sprintf("each host has %d messages to send, one after the other", s-1)
+	case scheduler.KindLeaf:
+		n, live := t.On(b.Leaf), len(t.AliveSpines(b.Leaf))
+		return fmt.Sprintf("the %d hosts of %s have %d messages for other leaves, over %d of its %d links: %s",
+			n, f.name(f.node[b.Leaf]), n*(s-n), live, t.Spines(), f.deadOf(b.Leaf))
+	case scheduler.KindHall:
+		m := 0
+		for _, leaf := range b.Subset {
+			m += t.On(leaf)
+		}
+		n := t.On(b.Leaf)
+		return fmt.Sprintf("the %d hosts of %s have %d messages for %d leaves with which it shares few spines: %s",
+			n, f.name(f.node[b.Leaf]), n*m, len(b.Subset), f.deadOf(append([]int{b.Leaf}, b.Subset...)...))
+	case scheduler.KindPod:
+		return fmt.Sprintf("the hosts of pod %d have more messages for other pods than its live links carry in fewer phases", b.Leaf)
+	}
+	return "no split of the messages over the links loads the fullest link less: " + f.deadOf(f.weighed(b)...)
+}
+
+// weighed are the leaves with links that a bound of kind lp puts weight on.
+func (f *fabric) weighed(b scheduler.Bound) (leaves []int) {
+	for leaf := range f.tree.Leaves() {
+		for k := range f.tree.Spines() {
+			if w := int(f.tree.Up(leaf, k)); w < len(b.Weights) && b.Weights[w] > 0 {
+				leaves = append(leaves, leaf)
+				break
+			}
+		}
+	}
+	return leaves
+}
+
+// deadOf names the dead links of leaves.
+func (f *fabric) deadOf(leaves ...int) string {
+	var names []string
+	for _, l := range f.tree.Dead() {
+		if !l.Above && slices.Contains(leaves, l.Leaf) {
+			names = append(names, f.linkName(l))
+		}
+	}
+	if len(names) == 0 {
+		return "none of its links is dead"
+	}
+	return show.Few(names) + " dead"
+}
+
+// measure compares the result with what was possible.
+func (v *Verdict) measure(in Input) error {
+	if in.Result == nil {
+		return nil
+	}
+	e, err := efficiency(in)
+	if err != nil {
+		return err
+	}
+	m := &Measured{What: in.Result.What, Efficiency: e}
+	most := 1.0
+	if a := v.AtMost; a != nil {
+		// Without phases the last one need not be whole.
+		most = float64(v.Hosts-1) / float64(max(v.Hosts-1, a.Phases-1))
+		m.OfAtMost = e / a.Efficiency
+	}
+	if e > most*tooGood {
+		return fmt.Errorf("%s is %.1f%% of the link rate, more than the %.1f%% that this network can do: the rate, the size, the hosts or the dead links are others",
+			in.Result.What, 100*e, 100*most)
+	}
+	if t := v.Tables; t != nil {
+		m.OfPhased, m.OfUnphased = e/t.Phased, e/t.Unphased
+	}
+	v.Measured = m
+	return nil
+}
+
+// efficiency returns the share of the link rate at which hosts receive.
+func efficiency(in Input) (float64, error) {
+	r, h, k := in.Result, float64(len(in.Hosts.Nodes)), float64(in.Hosts.Slots)
+	if r.Ranks > 0 && r.Ranks != int(h*k) {
+		return 0, fmt.Errorf("the result is of %d ranks, the list of hosts has %d: give the job's with --hosts", r.Ranks, int(h*k))
+	}
+	if r.Efficiency > 0 {
+		return r.Efficiency, nil
+	}
+	if in.Rate <= 0 {
+		return 0, errors.New("the result is a time or a rate: say with --rate how fast the links are")
+	}
+	if r.HostRate > 0 {
+		return r.HostRate / in.Rate, nil
+	}
+	e := (h - 1) * k * k * float64(r.Bytes) * 8 / (r.Seconds * in.Rate)
+	if math.IsInf(e, 0) || math.IsNaN(e) {
+		return 0, errors.New("the result is no time that an exchange takes")
+	}
+	return e, nil
+}
+
+// engines are those that are tried in place of the tables.
+var engines = []string{"ftree", "opensm-minhop", "dmodc", "dfsssp"}
+
+// reroute tries other engines.
+func (v *Verdict) reroute(f *fabric, in Input) {
+	switch {
+	case in.Tables == nil:
+		return
+	case v.Hosts > planHosts:
+		v.note("no other engine was tried: more than %d hosts", planHosts)
+		return
+	}
+	for _, name := range engines {
+		t, err := routing.Compute(name, in.Net, routing.Options{Roots: in.Roots})
+		if err != nil {
+			v.note("engine %s was not tried: %v", name, err)
+			continue
+		}
+		out, err := f.tables(t)
+		if err != nil {
+			v.note("engine %s: %v", name, err)
+			continue
+		}
+		out.Engine = name
+		v.Rerouted = append(v.Rerouted, *out)
+	}
+	slices.SortStableFunc(v.Rerouted, func(a, b Tables) int {
+		switch {
+		case a.Phases < b.Phases:
+			return -1
+		case a.Phases > b.Phases:
+			return 1
+		}
+		return 0
+	})
+}

@@ -1,0 +1,260 @@
+package judge
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"evbench/routing"
+	"evbench/routing/lft"
+	"evbench/study/judge/foreign"
+	"evbench/topology"
+	"evbench/topology/ibnet"
+	"evbench/topology/network"
+)
+
+// input is a network with what is dead, its hosts and the tables of an engine.
+func input(t *testing.T, notation, engine string, down ...string) Input {
+	t.Helper()
+	whole, err := network.Parse(notation, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := whole.Degrade(down)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := Input{Name: notation, Whole: whole, Net: n, Hosts: AllHosts(n)}
+	if engine != "" {
+		if in.Tables, err = routing.Compute(engine, n, routing.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return in
+}
+
+func judged(t *testing.T, in Input) *Verdict {
+	t.Helper()
+	v, err := Judge(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// The figures of the lab: 16 servers, a dead link.
+func TestJudgeLab(t *testing.T) {
+	in := input(t, "FT(2;4,4)", "opensm-minhop", "leaf0-spine0")
+	in.Result = &foreign.Result{What: "lab", Efficiency: 0.616}
+	v := judged(t, in)
+	if v.AtMost.Phases != 16 || v.AtMost.Witness != "leaf0" || !strings.Contains(v.AtMost.Why, "leaf0-spine0 dead") {
+		t.Errorf("at most %+v", v.AtMost)
+	}
+	if math.Abs(v.Measured.OfAtMost-0.616/(15.0/16)) > 1e-9 {
+		t.Errorf("measured %+v", v.Measured)
+	}
+	if len(v.Repairs) != 1 || v.Repairs[0].Link != "leaf0-spine0" || v.Repairs[0].Efficiency != 1 {
+		t.Errorf("repairs %+v", v.Repairs)
+	}
+	if v.Planned.Phases != 16 || len(v.Rerouted) == 0 || v.Rerouted[0].Phases > v.Tables.Phases {
+		t.Errorf("planned %+v, rerouted %+v", v.Planned, v.Rerouted)
+	}
+}
+
+// A file has the shape of the notation that it was written from, in which cables that are
+// not there are dead, and has its bound.
+func TestJudgeFile(t *testing.T) {
+	want := judged(t, input(t, "FT(2;4,8)", "", "leaf0-spine0", "leaf5-spine1"))
+	in := input(t, "FT(2;4,8)", "", "leaf0-spine0", "leaf5-spine1")
+	var text bytes.Buffer
+	if err := ibnet.Write(&text, in.Net); err != nil {
+		t.Fatal(err)
+	}
+	n, err := ibnet.Read(&text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := judged(t, Input{Name: "file", Whole: n, Net: n, Hosts: AllHosts(n)})
+	if v.AtMost.Phases != want.AtMost.Phases || len(v.Dead) != 2 || len(v.Repairs) != 2 || v.Repairs[0].Link != "s1_0-s2_0" {
+		t.Errorf("%+v, dead %v, repairs %+v", v.AtMost, v.Dead, v.Repairs)
+	}
+}
+
+// Three levels: links of both.
+func TestJudgePods(t *testing.T) {
+	v := judged(t, input(t, "FT(3;2,2,4)", "dmodc", "s1_0-s2_0", "s2_2/3"))
+	if v.AtMost == nil || len(v.Dead) != 2 || len(v.Repairs) != 2 || v.Planned == nil {
+		t.Fatalf("%+v", v)
+	}
+	if v.Repairs[1].Efficiency != v.AtMost.Healthy {
+		t.Errorf("all repaired: %v, healthy %v", v.Repairs[1].Efficiency, v.AtMost.Healthy)
+	}
+}
+
+// Other shapes have the judgement of their tables only, and say so.
+func TestJudgeOther(t *testing.T) {
+	for _, notation := range []string{"PGFT(2;4,4;1,2;1,2)", "PGFT(3;2,2,2;1,2,2;1,1,2)"} {
+		v := judged(t, input(t, notation, "opensm-minhop"))
+		if v.AtMost != nil || v.Tables == nil || len(v.Notes) == 0 || !strings.HasPrefix(v.Notes[0], "no bound, repairs or plan: ") {
+			t.Errorf("%s: %+v", notation, v)
+		}
+	}
+}
+
+// Tables are judged as by following each pair, for any hosts in any order.
+func TestTablesAgainstPairs(t *testing.T) {
+	for seed := range uint64(8) {
+		in := input(t, "FT(2;4,6)", []string{"opensm-minhop", "dmodc"}[seed%2], "leaf1-spine2", "leaf3-spine0")
+		rng := rand.New(rand.NewPCG(seed, 0))
+		rng.Shuffle(len(in.Hosts.Nodes), func(i, j int) {
+			in.Hosts.Nodes[i], in.Hosts.Nodes[j] = in.Hosts.Nodes[j], in.Hosts.Nodes[i]
+		})
+		in.Hosts.Nodes = in.Hosts.Nodes[:10+seed]
+		got := judged(t, in).Tables
+		phases, most := slow(in.Tables, in.Hosts.Nodes)
+		if math.Abs(got.Phases-float64(phases)) > 1e-6 || got.Routes != max(most, int64(len(in.Hosts.Nodes)-1)) {
+			t.Errorf("seed %d: %v phases and %d routes, want %d and %d", seed, got.Phases, got.Routes, phases, most)
+		}
+	}
+}
+
+func slow(t *lft.Tables, hosts []network.Node) (phases int, most int64) {
+	all := map[network.End]int64{}
+	for k := 1; k < len(hosts); k++ {
+		shared, worst := map[network.End]int{}, 1
+		for i, src := range hosts {
+			path, _ := t.Route(src, int(t.Net.Info(hosts[(i+k)%len(hosts)]).LID))
+			for _, e := range path[:len(path)-1] { // the last leads to the host
+				shared[e]++
+				all[e]++
+				worst, most = max(worst, shared[e]), max(most, all[e])
+			}
+		}
+		phases += worst
+	}
+	return phases, most
+}
+
+func TestJudgeRefuses(t *testing.T) {
+	lost := input(t, "FT(2;2,4)", "dmodc")
+	lost.Tables.Row(0)[lost.Net.Info(5).LID] = lft.NoPort
+	good := input(t, "FT(2;2,4)", "")
+	with := func(r foreign.Result, rate float64) Input {
+		in := good
+		in.Result, in.Rate = &r, rate
+		return in
+	}
+	for _, x := range []struct {
+		name string
+		in   Input
+		want string
+	}{
+		{"a table that loses packets", lost, "take no message from h0 to h5"},
+		{"other ranks", with(foreign.Result{Ranks: 9, Seconds: 1, Bytes: 1}, 1e9), "9 ranks, the list of hosts has 8"},
+		{"no rate", with(foreign.Result{HostRate: 1e9}, 0), "--rate"},
+		{"too good", with(foreign.Result{HostRate: 2e9}, 1e9), "more than the 100.0%"},
+		{"other dead links", with(foreign.Result{Efficiency: 0.5, Down: []string{"leaf0-spine1"}, DownKnown: true}, 0), "the network has no dead link"},
+		{"a host without a cable", input(t, "FT(2;2,4)", "", "h3"), "host h3 has no cable"},
+	} {
+		if v, err := Judge(x.in); err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s: %+v, error %v, want %q", x.name, v, err, x.want)
+		}
+	}
+}
+
+// Several ranks on a host send their messages over one cable; those within it over none.
+func TestEfficiency(t *testing.T) {
+	in := input(t, "FT(2;2,4)", "")
+	in.Hosts.Slots, in.Rate = 3, 8e9
+	in.Result = &foreign.Result{Ranks: 24, Seconds: 1e-3, Bytes: 10_000}
+	// 7 hosts · 9 pairs of ranks · 10 kB in a millisecond, of 1 GB/s.
+	if e, err := efficiency(in); err != nil || math.Abs(e-0.63) > 1e-12 {
+		t.Errorf("%v, %v", e, err)
+	}
+}
+
+func TestReadHosts(t *testing.T) {
+	n := input(t, "FT(2;2,4)", "").Net
+	for text, want := range map[string]struct {
+		hosts []network.Node
+		slots int
+	}{
+		"h3\nh1 # the second\n":                {[]network.Node{3, 1}, 1},
+		"h3 slots=2\nh1 slots=2 max_slots=4\n": {[]network.Node{3, 1}, 2},
+		"h3:4\nh1:4\n":                         {[]network.Node{3, 1}, 4},
+		"h[2-4]\n":                             {[]network.Node{2, 3, 4}, 1},
+		"h0\nh1\nh0\nh1\n":                     {[]network.Node{0, 1}, 2},
+		"server7\nserver0\n":                   {[]network.Node{7, 0}, 1},
+	} {
+		h, err := ReadHosts(strings.NewReader(text), n)
+		if err != nil || h.Slots != want.slots || len(h.Nodes) != len(want.hosts) {
+			t.Errorf("%q: %+v, %v", text, h, err)
+			continue
+		}
+		for i, v := range want.hosts {
+			if h.Nodes[i] != v {
+				t.Errorf("%q: %v", text, h.Nodes)
+			}
+		}
+	}
+	for text, want := range map[string]string{
+		"":                   "0 hosts",
+		"h0\n":               "1 hosts",
+		"h0\nnode1\n":        "line 2: host node1 is not in the network",
+		"h0\ns1_0\n":         "is a switch",
+		"h0 slots=2\nh1\n":   "h0 has 2 ranks and h1 has 1",
+		"h0 slots=0\n":       "slots",
+		"h0 cores=3\n":       "there is slots=N",
+		"h[0-\n":             "line 1",
+		"h0:4097\nh1:4097\n": "slots",
+	} {
+		if h, err := ReadHosts(strings.NewReader(text), n); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %+v, error %v, want %q", text, h, err, want)
+		}
+	}
+}
+
+func FuzzReadHosts(f *testing.F) {
+	n, err := network.Parse("FT(2;2,4)", 0)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add("h3 slots=2\nh1 slots=2\n")
+	f.Add("h[0-7]:3\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		h, err := ReadHosts(strings.NewReader(text), n)
+		if err != nil {
+			return
+		}
+		seen := map[network.Node]bool{}
+		for _, v := range h.Nodes {
+			if seen[v] || !n.IsHost(v) {
+				t.Fatalf("%q: %v", text, h.Nodes)
+			}
+			seen[v] = true
+		}
+		if h.Slots < 1 || len(h.Nodes) < 2 {
+			t.Fatalf("%q: %+v", text, h)
+		}
+	})
+}
+
+// A bound of what is left of a tree names links that are dead.
+func TestReasons(t *testing.T) {
+	for seed := range uint64(20) {
+		healthy, _ := topology.New(topology.Options{Ports: 4, Leaves: 6})
+		dead, err := healthy.Random(6, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := judged(t, input(t, "FT(2;4,6)", "", topology.LinkNames(dead)...))
+		if v.AtMost.Witness != "server" && !strings.Contains(v.AtMost.Why, "leaf") {
+			t.Errorf("%+v", v.AtMost)
+		}
+		if last := v.Repairs[len(v.Repairs)-1]; last.Efficiency != 1 || len(v.Dead) != 6 {
+			t.Errorf("after all repairs %+v", last)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"evbench/routing/lft"
+	"evbench/topology/network"
+)
+
+// Tables say what forwarding tables allow an all-to-all exchange.
+type Tables struct {
+	Engine string `json:"engine"`
+	// Phased is the share of the link rate with the linear shift in the order of ranks,
+	// each phase as long as its fullest link needs.
+	Phased float64 `json:"phased_efficiency"`
+	// Phases is how long that takes, in phases without sharing; Counted is how many of its
+	// phases were followed.
+	Phases  float64 `json:"phases"`
+	Counted int     `json:"phases_counted"`
+	// Unphased is the share at most when all messages flow at once: the fullest link decides.
+	Unphased float64 `json:"unphased_efficiency"`
+	Routes   int64   `json:"most_routes"` // over that link
+	// Links are the fullest directed links, LinksAt is how many have Routes.
+	Links   []LinkLoad `json:"links"`
+	LinksAt int        `json:"links_at_most"`
+}
+
+// A LinkLoad is how many routes of the exchange pass a link in one direction.
+type LinkLoad struct {
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Port   string `json:"port"` // by which they leave
+	Routes int64  `json:"routes"`
+}
+
+const (
+	mostLinks  = 5    // that are named
+	allPhases  = 4096 // hosts up to which every phase is followed
+	somePhases = 512  // that are drawn of more hosts
+)
+
+// onlyHosts returns the tables in the network without the hosts that are not of the job.
+func (f *fabric) onlyHosts(t *lft.Tables) *lft.Tables {
+	if len(f.hosts.Nodes) == t.Net.Hosts() {
+		return t
+	}
+	in := make([]bool, t.Net.Hosts())
+	for _, v := range f.hosts.Nodes {
+		in[v] = true
+	}
+	var out []network.Node
+	for v := range network.Node(t.Net.Hosts()) {
+		if !in[v] {
+			out = append(out, v)
+		}
+	}
+	return t.Clone(t.Engine, t.Net.Without(nil, out))
+}
+
+// tables judges forwarding tables. Tables that do not take every host of the job to every
+// other are an error.
+func (f *fabric) tables(t *lft.Tables) (*Tables, error) {
+	t = f.onlyHosts(t)
+	h := len(f.hosts.Nodes)
+	if err := f.reach(t); err != nil {
+		return nil, err
+	}
+	out := &Tables{Engine: t.Engine, Routes: int64(h - 1)}
+	p := f.shift()
+	out.Counted = p.Phases
+	c := lft.Congest(t, p, 0)
+	out.Phases = c.Slowdown * float64(h-1)
+	out.Phased = 1 / c.Slowdown
+	loads := lft.Load(t, 0)
+	out.Routes = max(out.Routes, loads.Max)
+	out.Unphased = float64(h-1) / float64(out.Routes)
+	slices.SortStableFunc(loads.Routes, func(a, b lft.PortLoad) int { return cmp.Compare(b.Routes, a.Routes) })
+	for _, l := range loads.Routes {
+		if l.Routes < loads.Max {
+			break
+		}
+		if out.LinksAt++; out.LinksAt <= mostLinks {
+			to := t.Net.At(l.End.Node, int(l.End.Port)).Node
+			out.Links = append(out.Links, LinkLoad{f.name(l.End.Node), f.name(to), t.Net.EndName(l.End), l.Routes})
+		}
+	}
+	return out, nil
+}
+
+// reach checks that no message is lost on the way to the first LID of its host.
+func (f *fabric) reach(t *lft.Tables) error {
+	var pairs int64 // of a host and a LID of another
+	for _, v := range f.hosts.Nodes {
+		pairs += int64(len(f.hosts.Nodes)-1) << t.Net.Info(v).LMC
+	}
+	if lft.Check(t, lft.Options{First: 1}).Reached == pairs {
+		return nil
+	}
+	for _, src := range f.hosts.Nodes {
+		for _, dst := range f.hosts.Nodes {
+			if src == dst {
+				continue
+			}
+			if _, fault := t.Route(src, int(t.Net.Info(dst).LID)); fault != lft.NoFault {
+				return fmt.Errorf("the tables of %s take no message from %s to %s: %s", t.Engine, t.Net.Info(src).Name, t.Net.Info(dst).Name, fault)
+			}
+		}
+	}
+	return nil // what is lost goes to other LIDs
+}
+
+// shift is the linear shift over the hosts of the job, in the order of their ranks; of many
+// hosts some phases of it.
+func (f *fabric) shift() lft.Pattern {
+	h := len(f.hosts.Nodes)
+	p := lft.Shifts(h)
+	if h > allPhases {
+		p = lft.SomeShifts(h, somePhases, 1)
+	} else {
+		all := p.Fill
+		p.Phases, p.Fill = h-1, func(phase int, dst []int32) { all(phase+1, dst) }
+	}
+	fill := p.Fill
+	p.Fill = func(phase int, dst []int32) {
+		to := make([]int32, h)
+		fill(phase, to)
+		for i := range dst {
+			dst[i] = -1
+		}
+		for i, v := range f.hosts.Nodes {
+			dst[v] = int32(f.hosts.Nodes[to[i]])
+		}
+	}
+	return p
+}

@@ -1,0 +1,131 @@
+package judge
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"evbench/internal/show"
+)
+
+// WriteJSON writes the verdict as one document.
+func (v *Verdict) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(v) }
+
+// WriteText writes the verdict for people, the answer first.
+func (v *Verdict) WriteText(w io.Writer) error {
+	var rows [][]string
+	add := func(head, text string, a ...any) { rows = append(rows, []string{head, fmt.Sprintf(text, a...)}) }
+	v.answer(add)
+	if a := v.AtMost; a != nil {
+		add("at most", "%s of the link rate, %d phases for %s; %s without dead links", percent(a.Efficiency), a.Phases, show.Plural(v.Hosts-1, "message", "messages"), percent(a.Healthy))
+		add("", "%s", a.Why)
+	}
+	if t := v.Tables; t != nil {
+		some := ""
+		if t.Counted < v.Hosts-1 {
+			some = fmt.Sprintf(", estimated from %d phases", t.Counted)
+		}
+		add("tables", "%s in phases (linear shift%s), %s without: engine %s", percent(t.Phased), some, percent(t.Unphased), t.Engine)
+		v.links(add)
+	}
+	v.advice(add)
+	for _, n := range v.Notes {
+		add("note", "%s", n)
+	}
+	return show.Align(w, rows)
+}
+
+// answer is the first lines.
+func (v *Verdict) answer(add func(string, string, ...any)) {
+	if m := v.Measured; m != nil {
+		text := percent(m.Efficiency) + " of the link rate"
+		if v.AtMost != nil {
+			text = fmt.Sprintf("%s of what the network can do at most; %s", percent(m.OfAtMost), text)
+		}
+		if v.Tables != nil {
+			text += fmt.Sprintf("; %s of what its tables allow in phases, %s of what they allow without", percent(m.OfPhased), percent(m.OfUnphased))
+		}
+		add("measured", "%s", text)
+		add("", "%s", m.What)
+	}
+	ranks := "one rank each"
+	if v.Slots > 1 {
+		ranks = fmt.Sprintf("%d ranks each", v.Slots)
+	}
+	dead := ""
+	if len(v.Dead) > 0 {
+		dead = ", dead: " + show.Few(v.Dead)
+	}
+	add("network", "%s, %s, %s%s", v.Network, show.Plural(v.Hosts, "host", "hosts"), ranks, dead)
+}
+
+// links names the links that decide.
+func (v *Verdict) links(add func(string, string, ...any)) {
+	t := v.Tables
+	if int(t.Routes) <= v.Hosts-1 {
+		add("links", "none carries more than the link of a host, %d routes", v.Hosts-1)
+		return
+	}
+	for i, l := range t.Links {
+		head, more := "", ""
+		if i == 0 {
+			head = "links"
+		}
+		if i == len(t.Links)-1 && t.LinksAt > len(t.Links) {
+			more = fmt.Sprintf(", and %d more", t.LinksAt-len(t.Links))
+		}
+		add(head, "%s to %s (port %s): %d routes, the link of a host has %d%s", l.From, l.To, l.Port, l.Routes, v.Hosts-1, more)
+	}
+}
+
+// mostSteps is how many steps of repairs are shown as text.
+const mostSteps = 12
+
+// repairs writes a line for each repair that brings something, with those before it that
+// bring nothing alone.
+func (v *Verdict) repairs(add func(string, string, ...any)) {
+	head, steps := "repair", 0
+	var names []string
+	for i, r := range v.Repairs {
+		before := v.AtMost.Efficiency
+		if i > 0 {
+			before = v.Repairs[i-1].Efficiency
+		}
+		names = append(names, r.Link)
+		if r.Efficiency == before && i < len(v.Repairs)-1 {
+			continue
+		}
+		if steps++; steps > mostSteps {
+			add("", "and %d more", len(v.Repairs)-i)
+			return
+		}
+		first, together := fmt.Sprint(i+1), ""
+		if len(names) > 1 {
+			first, together = fmt.Sprintf("%d to %d", i+2-len(names), i+1), " together"
+		}
+		if r.Efficiency == before {
+			add(head, "%s. %s: nothing more for this exchange", first, show.Few(names))
+			return
+		}
+		add(head, "%s. %s%s: at most %s → %s", first, show.Few(names), together, percent(before), percent(r.Efficiency))
+		head, names = "", nil
+	}
+}
+
+// advice says what can be done.
+func (v *Verdict) advice(add func(string, string, ...any)) {
+	v.repairs(add)
+	var all []string
+	for _, t := range v.Rerouted {
+		all = append(all, fmt.Sprintf("%s %s in phases, %s without", t.Engine, percent(t.Phased), percent(t.Unphased)))
+	}
+	if len(all) > 0 {
+		add("re-route", "%s", strings.Join(all, "; "))
+	}
+	if p := v.Planned; p != nil {
+		add("plan", "%s: %s in %d phases, with its own paths (evbench plan -s %s)", p.Schedule, percent(p.Efficiency), p.Phases, p.Schedule)
+	}
+}
+
+func percent(x float64) string { return fmt.Sprintf("%.1f%%", 100*x) }
