@@ -36,6 +36,7 @@ var layers = []layer{
 	{"internal/trust", "", false},
 	{"internal/atomicfile", "internal/trust", false},
 	{"internal/tool", "", false},
+	{"internal/cmdline", "", false},
 
 	{"topology", "internal/unit", true},
 	{"topology/topologytest", "topology", false},

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/atomicfile"
+	"evbench/internal/cmdline"
 )
 
 const (
@@ -64,7 +65,7 @@ func describeCommand(w io.Writer, parent string, c *cli.Command) {
 	}
 	fmt.Fprintf(w, "\n- `%s`\n", strings.TrimSpace(name+" "+c.ArgsUsage))
 	for _, f := range c.VisibleFlags() {
-		written, says := writtenFlag(f.(cli.DocGenerationFlag))
+		written, says := cmdline.WrittenFlag(f.(cli.DocGenerationFlag))
 		fmt.Fprintf(w, "- `%s`: %s\n", written, says)
 	}
 	example, _ := strings.CutPrefix(c.Description, "Example:\n")

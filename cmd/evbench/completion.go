@@ -4,12 +4,11 @@ import (
 	_ "embed" // of the scripts
 	"fmt"
 	"io"
-	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/cmdline"
 	"evbench/routing"
 	"evbench/scenario"
 	"evbench/scenarios"
@@ -62,7 +61,7 @@ func completeCommand() *cli.Command {
 		SkipFlagParsing: true,
 		Action: func(c *cli.Context) error {
 			for _, x := range completions(c.App, c.Args().Slice()) {
-				if _, err := fmt.Fprintf(c.App.Writer, "%s\t%s\n", x.word, x.says); err != nil {
+				if _, err := fmt.Fprintf(c.App.Writer, "%s\t%s\n", x.Word, x.Says); err != nil {
 					return err
 				}
 			}
@@ -71,88 +70,13 @@ func completeCommand() *cli.Command {
 	}, "  evbench complete run --dr")
 }
 
-// A candidate is a word that may stand where one is being written.
-type candidate struct{ word, says string }
-
-// completions returns how the last word can go on; nothing where a file may stand.
-func completions(app *cli.App, words []string) []candidate {
-	if len(words) == 0 {
-		return nil
-	}
-	before, now := words[:len(words)-1], words[len(words)-1]
-	helps := len(before) > 0 && before[0] == "help"
-	if helps {
-		before = before[1:]
-	}
-	at := &cli.Command{Subcommands: app.Commands, Flags: append(slices.Clone(app.Flags), cli.HelpFlag)}
-	arguments, flag := 0, ""
-	for _, w := range before {
-		next := subcommand(at, w)
-		switch {
-		case flag != "":
-			flag = ""
-		case w == "--" || at.SkipFlagParsing:
-			return nil
-		case strings.HasPrefix(w, "-"):
-			if name := strings.TrimLeft(w, "-"); takesValue(at, name) {
-				flag = name
-			}
-		case next != nil && arguments == 0:
-			at = next
-		default:
-			arguments++
-		}
-	}
-	var all []candidate
-	switch {
-	case flag != "":
-		all = valuesOf(at, flag)
-	case strings.HasPrefix(now, "-"):
-		all = flagsOf(at)
-	case arguments > 0:
-	case len(at.Subcommands) > 0:
-		all = commandsBelow(at)
-		if at.Name == "" && !helps {
-			all = append(all, candidate{"help", "say what a command takes"})
-		}
-	case helps:
-	default:
-		all = argumentsOf(at)
-	}
-	return slices.DeleteFunc(all, func(x candidate) bool { return !strings.HasPrefix(x.word, now) })
-}
-
-func commandsBelow(c *cli.Command) (out []candidate) {
-	for _, s := range c.Subcommands {
-		if !s.Hidden {
-			out = append(out, candidate{s.Name, s.Usage})
-		}
-	}
-	return out
-}
-
-// flagValue is what a flag's usage calls its value.
-var flagValue = regexp.MustCompile("`([^`]*)`")
-
-func flagsOf(c *cli.Command) (out []candidate) {
-	for _, f := range c.Flags {
-		if v, ok := f.(cli.VisibleFlag); ok && !v.IsVisible() {
-			continue
-		}
-		says := ""
-		if d, ok := f.(cli.DocGenerationFlag); ok {
-			says = flagValue.ReplaceAllString(d.GetUsage(), "$1")
-		}
-		out = append(out, candidate{"--" + f.Names()[0], says})
-	}
-	if c.Name != "" {
-		out = append(out, candidate{"--help", "show help"})
-	}
-	return out
+// completions returns how the last word can go on.
+func completions(app *cli.App, words []string) []cmdline.Candidate {
+	return cmdline.Complete(app, cmdline.Names{Arguments: argumentsOf, Values: valuesOf}, words)
 }
 
 // argumentsOf returns the arguments of a command that are names.
-func argumentsOf(c *cli.Command) (out []candidate) {
+func argumentsOf(c *cli.Command) (out []cmdline.Candidate) {
 	switch c.Name {
 	case "examples":
 		return exampleNames()
@@ -163,14 +87,8 @@ func argumentsOf(c *cli.Command) (out []candidate) {
 }
 
 // valuesOf returns the values of a flag that are names.
-func valuesOf(c *cli.Command, flag string) []candidate {
-	name := flag
-	for _, f := range c.Flags {
-		if slices.Contains(f.Names(), flag) {
-			name = f.Names()[0]
-		}
-	}
-	switch name {
+func valuesOf(flag string) []cmdline.Candidate {
+	switch flag {
 	case "example":
 		return exampleNames()
 	case "schedule":
@@ -185,17 +103,17 @@ func valuesOf(c *cli.Command, flag string) []candidate {
 	return nil
 }
 
-func exampleNames() (out []candidate) {
+func exampleNames() (out []cmdline.Candidate) {
 	for _, name := range scenarios.Examples() {
 		text, _ := scenarios.Example(name)
-		out = append(out, candidate{name, scenarios.About(text)})
+		out = append(out, cmdline.Candidate{Word: name, Says: scenarios.About(text)})
 	}
 	return out
 }
 
-func plain(names []string) (out []candidate) {
+func plain(names []string) (out []cmdline.Candidate) {
 	for _, n := range names {
-		out = append(out, candidate{word: n})
+		out = append(out, cmdline.Candidate{Word: n})
 	}
 	return out
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v2"
+
+	"evbench/internal/cmdline"
 )
 
 func TestCompletions(t *testing.T) {
@@ -41,7 +43,7 @@ func TestCompletions(t *testing.T) {
 	} {
 		var got []string
 		for _, x := range completions(newApp(io.Discard, io.Discard), strings.Split(words, " ")) {
-			got = append(got, x.word)
+			got = append(got, x.Word)
 		}
 		if s := strings.Join(got, " "); s != want {
 			t.Errorf("%q: %q, want %q", words, s, want)
@@ -59,7 +61,7 @@ func TestCompletionsAreWhole(t *testing.T) {
 	walk = func(before []string, commands []*cli.Command) {
 		for _, c := range commands {
 			found := completions(app, append(slices.Clone(before), c.Name))
-			if has := slices.ContainsFunc(found, func(x candidate) bool { return x.word == c.Name }); has == c.Hidden {
+			if has := slices.ContainsFunc(found, func(x cmdline.Candidate) bool { return x.Word == c.Name }); has == c.Hidden {
 				t.Errorf("%v %s: found %v", before, c.Name, found)
 			}
 			at := append(slices.Clone(before), c.Name)

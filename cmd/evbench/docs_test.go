@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/cmdline"
 	"evbench/report/reporttest"
 	"evbench/results/store"
 	"evbench/topology"
@@ -346,8 +347,8 @@ func checkNames(words []string) error {
 		return fmt.Errorf("no command %q", words[1])
 	}
 	rest := words[2:]
-	for len(rest) > 0 && subcommand(cmd, rest[0]) != nil {
-		cmd, rest = subcommand(cmd, rest[0]), rest[1:]
+	for len(rest) > 0 && cmdline.Subcommand(cmd, rest[0]) != nil {
+		cmd, rest = cmdline.Subcommand(cmd, rest[0]), rest[1:]
 	}
 	for _, w := range rest {
 		if cmd.SkipFlagParsing || !strings.HasPrefix(w, "-") {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/cmdline"
 	"evbench/results/hdf5"
 	"evbench/scenario"
 	"evbench/study/papers"
@@ -34,7 +35,7 @@ func documented(args []string, log string) int {
 		parseOnly(app.Commands)
 	}
 	ctx := context.Background()
-	code := exitCode(nil, app.RunContext(ctx, flagsFirst(app, args)), os.Stderr)
+	code := exitCode(nil, app.RunContext(ctx, cmdline.FlagsFirst(app, args)), os.Stderr)
 	f, err := os.OpenFile(log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err == nil {
 		_, err = fmt.Fprintf(f, "%s %d %q\n", how, code, args[1:])

@@ -19,6 +19,7 @@ import (
 	"evbench/fabric"
 	"evbench/fabric/lab"
 	"evbench/internal/atomicfile"
+	"evbench/internal/cmdline"
 	"evbench/internal/printable"
 	"evbench/internal/trust"
 	"evbench/report"
@@ -127,7 +128,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		out.Pass = report.Colours()
 	}
 	app := newApp(out, said)
-	err := app.RunContext(ctx, flagsFirst(app, helpFirst(args)))
+	err := app.RunContext(ctx, cmdline.FlagsFirst(app, helpFirst(args)))
 	err = errors.Join(err, out.Flush())
 	code := exitCode(context.Cause(ctx), err, said)
 	said.Flush()
@@ -206,8 +207,8 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		ExitErrHandler:        func(*cli.Context, error) {}, // run decides
 		Action:                noCommand,
 		HideHelpCommand:       true,
-		CustomAppHelpTemplate: helpOf(all),
-		Commands:              commands(all),
+		CustomAppHelpTemplate: cmdline.HelpTemplate(all),
+		Commands:              cmdline.Commands(all),
 	}
 	app.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return wrongFlag(err, app.Flags) }
 	return app
