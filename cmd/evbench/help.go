@@ -13,14 +13,14 @@ import (
 
 func tasks() []cmdline.Task {
 	return []cmdline.Task{
-		{"run scenarios", []*cli.Command{
+		{Name: "run scenarios", Commands: []*cli.Command{
 			runCommand(), simCommand(), accuracyCommand(), validateCommand(), examplesCommand(), schemaCommand(),
 		}},
-		{"look at results", []*cli.Command{reportCommand(), plotCommand(), compareCommand(), judgeCommand(), resultsCommand()}},
-		{"plan", []*cli.Command{planCommand(), verifyCommand(), diffCommand(), whatifCommand(), tableCommand()}},
-		{"networks, their routes and failures", []*cli.Command{topoCommand(), routesCommand(), failuresCommand()}},
-		{"labs and clusters", []*cli.Command{labCommand(), hostCommand(), controllerCommand(), workerCommand()}},
-		{"evbench itself", []*cli.Command{reproduceCommand(), completionCommand(), completeCommand(), manCommand(), versionCommand()}},
+		{Name: "look at results", Commands: []*cli.Command{reportCommand(), plotCommand(), compareCommand(), judgeCommand(), resultsCommand()}},
+		{Name: "plan", Commands: []*cli.Command{planCommand(), verifyCommand(), diffCommand(), whatifCommand(), tableCommand()}},
+		{Name: "networks, their routes and failures", Commands: []*cli.Command{topoCommand(), routesCommand(), failuresCommand()}},
+		{Name: "labs and clusters", Commands: []*cli.Command{labCommand(), hostCommand(), controllerCommand(), workerCommand()}},
+		{Name: "evbench itself", Commands: []*cli.Command{reproduceCommand(), completionCommand(), completeCommand(), manCommand(), versionCommand()}},
 	}
 }
 

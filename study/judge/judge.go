@@ -114,6 +114,12 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) error {
 		return nil
 	}
 	t := f.tree
+	for _, l := range t.Dead() {
+		v.Dead = append(v.Dead, f.linkName(l))
+	}
+	if err := sameDead(t, r); err != nil {
+		return err
+	}
 	most := boundHosts
 	if t.Pods() != nil {
 		most = planHosts
@@ -121,12 +127,6 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) error {
 	if t.Servers() > most {
 		v.note("no bound, repairs or plan: more than %d hosts", most)
 		return nil
-	}
-	for _, l := range t.Dead() {
-		v.Dead = append(v.Dead, f.linkName(l))
-	}
-	if err := sameDead(t, r); err != nil {
-		return err
 	}
 	if f.whole.Notation == "" && len(v.Dead) > 0 {
 		v.note("a leaf and a spine without a cable between them are taken for a dead link")
@@ -179,7 +179,7 @@ func sameDead(t *topology.Tree, r *foreign.Result) error {
 		if len(l) == 0 {
 			return "no dead link"
 		}
-		return fmt.Sprint(topology.LinkNames(l))
+		return show.Few(topology.LinkNames(l)) + " dead"
 	}
 	return fmt.Errorf("the result was measured with %s, and the network has %s", name(dead), name(t.Dead()))
 }
