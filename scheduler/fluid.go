@@ -24,6 +24,7 @@ type fluid struct {
 	ceiling float64
 	slope   float64
 	load    []float64 // by link
+	amount  []float64 // by pair: what is divided
 	x       []float64 // by pair, then place in the pair's list of spines
 	rest    []rest    // of the pair being filled
 
@@ -40,10 +41,19 @@ const (
 
 // newFluid divides the messages of each pair evenly over its spines.
 func newFluid(f *fabric) *fluid {
-	w := &fluid{fabric: f, load: make([]float64, len(f.alive)), x: make([]float64, len(f.common)), slope: steep}
+	amount := make([]float64, len(f.pairs))
+	for i, p := range f.pairs {
+		amount[i] = float64(f.messages(p.a, p.b))
+	}
+	return newFluidOf(f, amount)
+}
+
+// newFluidOf divides an amount of each pair evenly over its spines.
+func newFluidOf(f *fabric, amount []float64) *fluid {
+	w := &fluid{fabric: f, load: make([]float64, len(f.alive)), amount: amount, x: make([]float64, len(f.common)), slope: steep}
 	i := 0
-	for _, p := range f.pairs {
-		even := float64(f.messages(p.a, p.b)) / float64(len(p.spines))
+	for n, p := range f.pairs {
+		even := amount[n] / float64(len(p.spines))
 		for _, k := range p.spines {
 			w.x[i] = even
 			w.load[f.link(p.a, int(k))] += even
@@ -60,8 +70,8 @@ func (w *fluid) excess() float64 { return slices.Max(w.load) - w.ceiling }
 // sweep fills every pair once. O(leaves²·spines).
 func (w *fluid) sweep() {
 	i := 0
-	for _, p := range w.pairs {
-		w.fill(p, w.x[i:i+len(p.spines)])
+	for n, p := range w.pairs {
+		w.fill(p, w.amount[n], w.x[i:i+len(p.spines)])
 		i += len(p.spines)
 	}
 }
@@ -73,8 +83,8 @@ type rest struct {
 	far  float64 // what the emptier link takes
 }
 
-// fill divides the messages of a pair anew, given all others.
-func (w *fluid) fill(p pair, x []float64) {
+// fill divides n of a pair anew, given all others.
+func (w *fluid) fill(p pair, n float64, x []float64) {
 	la, lb := w.load[w.link(p.a, 0):], w.load[w.link(p.b, 0):]
 	w.rest = w.rest[:0]
 	for i, k := range p.spines {
@@ -86,7 +96,7 @@ func (w *fluid) fill(p pair, x []float64) {
 			far:  w.ceiling - min(la[k], lb[k]),
 		})
 	}
-	w.level(float64(w.messages(p.a, p.b)), x)
+	w.level(n, x)
 	for i, k := range p.spines {
 		la[k] += x[i]
 		lb[k] += x[i]
