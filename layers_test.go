@@ -48,6 +48,7 @@ var layers = []layer{
 
 	{"scheduler", "topology internal/coloring internal/parallel", true},
 	{"scheduler/schedtest", "scheduler topology", true},
+	{"scheduler/sizes", "scheduler topology", true},
 
 	{"routing/twolevel", "topology scheduler", true},
 	{"routing/lft", "topology/network internal/parallel", true},
@@ -60,7 +61,7 @@ var layers = []layer{
 	{"routing", "topology topology/network routing/twolevel routing/dmod routing/lft routing/opensm routing/qft routing/sssp", true},
 	{"internal/ibtest", "topology/network routing/lft", false},
 
-	{"plan", "internal/show topology scheduler routing routing/twolevel", true},
+	{"plan", "internal/show topology scheduler scheduler/sizes routing routing/twolevel", true},
 	{"plan/store", "plan topology internal/atomicfile", false},
 	{"plan/verify", "topology", true},
 
@@ -115,7 +116,7 @@ var layers = []layer{
 
 	{"study/jobs", "internal/hostlist internal/show routing/lft routing/sssp topology/network", true},
 	{"study/failures", "internal/osmlog topology topology/network", true},
-	{"study/survey", "internal/parallel internal/show plan plan/verify routing/dmod routing/lft routing/opensm routing/qft routing/sssp routing/twolevel scheduler topology topology/network", true},
+	{"study/survey", "internal/parallel internal/show plan plan/verify routing/dmod routing/lft routing/opensm routing/qft routing/sssp routing/twolevel scheduler scheduler/sizes topology topology/network", true},
 	{"study/spraying", "internal/parallel internal/unit plan results routing/twolevel scheduler sim study/survey topology", true},
 	{"study/policy", "failover internal/parallel plan results routing/twolevel scheduler sim study/failures topology", true},
 	{"study/judge/foreign", "internal/unit results", true},

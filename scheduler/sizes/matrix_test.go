@@ -1,0 +1,82 @@
+package sizes_test
+
+import (
+	"strings"
+	"testing"
+
+	"evbench/scheduler/sizes"
+	"evbench/topology"
+	"evbench/topology/topologytest"
+)
+
+func TestRead(t *testing.T) {
+	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2, Fill: []int{1, 2}}) // positions 0, 2, 3
+	want := "sha256:"
+	for i, file := range []string{
+		"src,dst,bytes\n0,2,10\n3,0,5\n",
+		"# sizes\n\n src, dst, bytes\n server3 , server0 , 5\r\n0,2,10\n2,3,0",
+	} {
+		m, err := sizes.Read(strings.NewReader(file), tr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Size(0, 1) != 10 || m.Size(2, 0) != 5 || m.Size(1, 2) != 0 || m.Sum() != 15 {
+			t.Errorf("%q: %+v", file, m)
+		}
+		if h := m.Hash(tr); i == 0 {
+			want = h
+		} else if h != want {
+			t.Errorf("%q: hash %s, want %s", file, h, want)
+		}
+	}
+	for _, tt := range []struct{ name, file, want string }{
+		{"empty", "", "no fragment has bytes"},
+		{"header only", "src,dst,bytes\n", "no fragment has bytes"},
+		{"header twice", "src,dst,bytes\nsrc,dst,bytes\n", `line 2: src "src" is not a server`},
+		{"columns", "0,2\n", "line 1: 2 fields, a line has 3"},
+		{"no server", "0,1,4\n", `line 1: dst "1": no server1 in FT(2;2,2) with this fill`},
+		{"beyond", "99,0,4\n", `line 1: src "99": no server99`},
+		{"sign", "-1,0,4\n", `src "-1" is not a server`},
+		{"self", "0,0,4\n", "line 1: a server sends nothing to itself"},
+		{"negative", "0,2,-4\n", `bytes "-4": must be a whole number`},
+		{"fraction", "0,2,4.5\n", `bytes "4.5": must be`},
+		{"large", "0,2,1099511627777\n", "must be a whole number, 0..1099511627776"},
+		{"twice", "0,2,0\n2,0,1\nserver0,2,1\n", "line 3: server0 to server2 a second time"},
+		{"long", "0,2,1\n#" + strings.Repeat("x", 5000), "line 2: longer than 4096 bytes"},
+	} {
+		if _, err := sizes.Read(strings.NewReader(tt.file), tr); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
+		}
+	}
+	pods, err := topology.Make(topology.Options{Ports: 2, Leaves: 4, Pods: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sizes.Read(strings.NewReader("0,1,1\n"), pods); err == nil || !strings.Contains(err.Error(), "two levels") {
+		t.Errorf("three levels: error %v", err)
+	}
+	if _, err := sizes.Draw(tr, "gaussian", 10, 1); err == nil || !strings.Contains(err.Error(), `no distribution "gaussian"`) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := sizes.Draw(tr, "equal", 0, 1); err == nil {
+		t.Error("a mean of 0 bytes is drawn")
+	}
+}
+
+// FuzzRead: whatever is read is planned, with a time of at least the bound.
+func FuzzRead(f *testing.F) {
+	f.Add("src,dst,bytes\n0,1,7\n1,0,9\nserver3,0,1\n")
+	f.Add("0,2,1099511627776\n\n#\n2,1,0")
+	f.Add("0,1\n")
+	tr := topologytest.Tree(f, topology.Options{Ports: 2, Leaves: 2})
+	f.Fuzz(func(t *testing.T, file string) {
+		m, err := sizes.Read(strings.NewReader(file), tr)
+		if err != nil {
+			return
+		}
+		p, err := sizes.Make(tr, m, sizes.Options{})
+		if err != nil || p.Time < p.Bound.Time {
+			t.Fatalf("%+v, error %v", p, err)
+		}
+	})
+}

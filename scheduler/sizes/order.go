@@ -1,0 +1,75 @@
+package sizes
+
+import (
+	"cmp"
+	"slices"
+
+	"evbench/scheduler"
+	"evbench/topology"
+)
+
+// follow starts each fragment as early as the order allows that the messages give to
+// each of its four resources, and returns the time. This is the longest path in the
+// graph "who comes next on a port or link". Messages without bytes are left out.
+func (l *lister) follow(order []placed) int64 {
+	l.placed = l.placed[:0]
+	free := make([]int64, l.tree.Wires()) // when a wire is free
+	last := int64(0)
+	for _, x := range order {
+		i, j := int(x.src), int(x.dst)
+		n := l.Size(i, j)
+		if n == 0 {
+			continue
+		}
+		wires := [4]topology.Wire{l.tree.FromServer(i), l.tree.ToServer(j)}
+		used := wires[:2]
+		if x.spine >= 0 {
+			used = append(used, l.tree.Up(int(l.leaf[i]), int(x.spine)), l.tree.Down(int(l.leaf[j]), int(x.spine)))
+		}
+		x.start = 0
+		for _, w := range used {
+			x.start = max(x.start, free[w])
+		}
+		for _, w := range used {
+			free[w] = x.start + n
+		}
+		last = max(last, x.start+n)
+		l.placed = append(l.placed, x)
+	}
+	return last
+}
+
+// forsOrder returns the messages of FORS' phases, or nil where FORS has no schedule for
+// all pairs.
+func forsOrder(t *topology.Tree) []placed {
+	s, _, err := scheduler.FORS(t, scheduler.Options{DropUnreachable: true})
+	if err != nil {
+		return nil
+	}
+	var order []placed
+	for m := range s.All() {
+		order = append(order, placed{0, uint16(m.Src), uint16(m.Dst), int16(m.Spine)})
+	}
+	return order
+}
+
+// sortPlaced sorts fragments by start and src; no server starts two at a time.
+func sortPlaced(all []placed) {
+	slices.SortFunc(all, func(a, b placed) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.src, b.src))
+	})
+}
+
+// InPhases returns how long the phases of a schedule take when a barrier ends each: the
+// sum of their largest sizes.
+func (m *Matrix) InPhases(s *scheduler.Schedule) int64 {
+	most := make([]int64, s.Phases)
+	for x := range s.All() {
+		most[x.Phase] = max(most[x.Phase], m.Size(x.Src, x.Dst))
+	}
+	sum := int64(0)
+	for _, n := range most {
+		sum += n
+	}
+	return sum
+}

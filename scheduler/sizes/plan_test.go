@@ -1,0 +1,160 @@
+package sizes_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"evbench/scheduler"
+	"evbench/scheduler/sizes"
+	"evbench/topology"
+	"evbench/topology/topologytest"
+)
+
+func draw(t testing.TB, tr *topology.Tree, distribution string, seed uint64) *sizes.Matrix {
+	t.Helper()
+	m, err := sizes.Draw(tr, distribution, 100_000, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func broken(t testing.TB, o topology.Options, dead int, seed uint64) *topology.Tree {
+	t.Helper()
+	tr := topologytest.Tree(t, o)
+	links, err := tr.Random(dead, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tr, err = tr.Without(links...); err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// Equal sizes take no longer than the phases of FORS.
+func TestEqualSizesAsFORS(t *testing.T) {
+	for m0 := 2; m0 <= 6; m0++ {
+		for seed := range uint64(8) {
+			tr := broken(t, topology.Options{Ports: m0, Leaves: m0}, int(seed)%m0, seed)
+			if tr.Connected() != nil {
+				continue
+			}
+			s, _, err := scheduler.FORS(tr, scheduler.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := sizes.Make(tr, draw(t, tr, "equal", 1), sizes.Options{Seed: seed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if phases := int64(s.Phases); p.Time > phases*100_000 || p.Time < p.Bound.Time {
+				t.Errorf("%s without %v: time %d, FORS %d phases, bound %d", tr.Notation(), tr.DownNames(), p.Time, phases, p.Bound.Time)
+			}
+		}
+	}
+}
+
+// What is reached on 16 and 64 servers; a change that plans worse shows here.
+func TestEfficiency(t *testing.T) {
+	for _, tt := range []struct {
+		ports, dead  int
+		distribution string
+		least        float64
+	}{
+		{4, 0, "uniform50", 0.93}, {4, 1, "uniform50", 0.92}, {4, 0, "log-normal", 0.99},
+		{8, 0, "uniform50", 0.97}, {8, 1, "uniform50", 0.95}, {8, 9, "uniform50", 0.955},
+		{8, 0, "exponential", 0.985}, {8, 9, "log-normal", 0.985}, {8, 9, "source-event", 0.985}, {8, 1, "fanout8", 0.985},
+	} {
+		tr := broken(t, topology.Options{Ports: tt.ports, Leaves: tt.ports}, tt.dead, 5)
+		p, err := sizes.Make(tr, draw(t, tr, tt.distribution, 7), sizes.Options{Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := p.Efficiency(); e < tt.least || e > 1 {
+			t.Errorf("%d servers, %d dead, %s: %.4f, want at least %.3f", tr.Servers(), tt.dead, tt.distribution, e, tt.least)
+		}
+	}
+}
+
+// The bound is not always reached: five fragments of which any three have two that share
+// a port or a link. A fifth of the time more is needed however they are split.
+func TestFiveCycle(t *testing.T) {
+	tr, err := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}).Without(topology.Link{Leaf: 1, Spine: 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := sizes.NewMatrix(tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cycle := [][2]int{{0, 1}, {0, 3}, {1, 2}, {3, 2}, {3, 1}} // send 0, link, receive 2, send 3, receive 1
+	for _, f := range cycle {
+		if err := m.Set(f[0], f[1], 2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := sizes.Make(tr, m, sizes.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Bound.Time != 4 || p.Time != 6 { // whole fragments: at most two at a time, three times two bytes
+		t.Errorf("time %d, bound %d; want 6 and 4", p.Time, p.Bound.Time)
+	}
+	meet := func(a, b [2]int) bool {
+		wires := func(f [2]int) []topology.Wire { return tr.Path(nil, f[0], f[1], 1) } // spine0 has no second leaf
+		return slices.ContainsFunc(wires(a), func(w topology.Wire) bool { return slices.Contains(wires(b), w) })
+	}
+	for i, a := range cycle {
+		for j, b := range cycle {
+			if next := (i+1)%5 == j || (j+1)%5 == i; i != j && meet(a, b) != next {
+				t.Errorf("%v and %v: share %v", a, b, meet(a, b))
+			}
+		}
+	}
+}
+
+// Equal input, equal plan; another seed, another one.
+func TestSeeds(t *testing.T) {
+	tr := broken(t, topology.Options{Ports: 4, Leaves: 4}, 2, 1)
+	m := draw(t, tr, "uniform50", 3)
+	var plans [3][]sizes.Piece
+	for i, seed := range []uint64{1, 1, 2} {
+		p, err := sizes.Make(tr, m, sizes.Options{Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plans[i] = slices.Collect(p.Pieces()); len(plans[i]) != p.Len() {
+			t.Errorf("%d pieces, want %d", len(plans[i]), p.Len())
+		}
+	}
+	if !slices.Equal(plans[0], plans[1]) || slices.Equal(plans[0], plans[2]) {
+		t.Error("the plan does not follow the seed")
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3})
+	tr, err := tr.Without(topology.Link{Leaf: 0, Spine: 0}, topology.Link{Leaf: 1, Spine: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = sizes.Make(tr, draw(t, tr, "equal", 1), sizes.Options{})
+	if u, ok := errors.AsType[*topology.UnreachableError](err); !ok || *u != (topology.UnreachableError{A: 0, B: 1}) {
+		t.Errorf("error %v", err)
+	}
+	m, err := sizes.NewMatrix(tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sizes.Make(tr, m, sizes.Options{}); err == nil {
+		t.Error("a plan for no bytes")
+	}
+	if err := m.Set(0, 4, 9); err != nil { // leaves 0 and 2 share spine1
+		t.Fatal(err)
+	}
+	if p, err := sizes.Make(tr, m, sizes.Options{}); err != nil || p.Time != 9 {
+		t.Errorf("%+v, error %v", p, err)
+	}
+}
