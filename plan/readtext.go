@@ -79,6 +79,9 @@ func (r *textReader) read(line []byte) (err error) {
 }
 
 func notAPlan(line string) error {
+	if line == firstOrdered {
+		return errors.New("a plan of version 2, for fragments of unequal size, where one of version 1 is needed; evbench verify takes both")
+	}
 	if version, ok := strings.CutPrefix(line, "evbench plan "); ok {
 		return fmt.Errorf("plan version %q; version 1 is read", shorten(version))
 	}

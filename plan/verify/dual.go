@@ -25,7 +25,7 @@ const maxWeight = 1<<62 - 1
 // exact: integers, no rounding but the last. O(leaves²·spines), in three levels
 // and O(pods²·planes·tops).
 func (j *judge) dual(weights []dualWeight) (*big.Int, error) {
-	y, sum, err := j.spread(weights)
+	y, sum, err := j.fabric.spread(weights)
 	if err != nil {
 		return nil, err
 	}
@@ -53,17 +53,17 @@ func (j *judge) dual(weights []dualWeight) (*big.Int, error) {
 }
 
 // spread returns the weights by wire, and their sum.
-func (j *judge) spread(weights []dualWeight) (y []uint64, sum *big.Int, err error) {
-	y, sum = make([]uint64, j.fabric.wires()), new(big.Int)
-	dead := j.fabric.deadWires()
+func (f fabric) spread(weights []dualWeight) (y []uint64, sum *big.Int, err error) {
+	y, sum = make([]uint64, f.wires()), new(big.Int)
+	dead := f.deadWires()
 	for _, w := range weights {
 		switch {
 		case w.weight < 0:
-			return nil, nil, fmt.Errorf("%s has weight %d, which is negative", j.fabric.wireText(int(w.wire)), w.weight)
+			return nil, nil, fmt.Errorf("%s has weight %d, which is negative", f.wireText(int(w.wire)), w.weight)
 		case w.weight > maxWeight:
-			return nil, nil, fmt.Errorf("%s has weight %d; at most %d is judged", j.fabric.wireText(int(w.wire)), w.weight, int64(maxWeight))
+			return nil, nil, fmt.Errorf("%s has weight %d; at most %d is judged", f.wireText(int(w.wire)), w.weight, int64(maxWeight))
 		case w.weight > 0 && dead[w.wire]:
-			return nil, nil, fmt.Errorf("%s has a weight, but is dead", j.fabric.wireText(int(w.wire)))
+			return nil, nil, fmt.Errorf("%s has a weight, but is dead", f.wireText(int(w.wire)))
 		}
 		y[w.wire] = uint64(w.weight)
 		sum.Add(sum, big.NewInt(w.weight))

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"evbench/topology"
 )
@@ -116,17 +117,47 @@ func Read(r io.Reader) (*File, error) { return ReadAtMost(r, math.MaxInt) }
 // ReadAtMost is Read for at most so many messages. Reading and judging take up to 64
 // bytes for each; a small file can stand for many.
 func ReadAtMost(r io.Reader, messages int) (*File, error) {
+	in, first, err := begin(r, messages)
+	if err != nil {
+		return nil, err
+	}
+	return readForm(in, first)
+}
+
+// ReadEither is ReadAtMost for a plan of version 1, in any form, or an ordered plan, one
+// of version 2. The other is nil.
+func ReadEither(r io.Reader, messages int) (*File, *Ordered, error) {
+	in, c, err := begin(r, messages)
+	if err != nil {
+		return nil, nil, err
+	}
+	if first, _ := in.Peek(len(firstOrdered) + 3); strings.TrimSpace(string(first)) == "# "+firstOrdered {
+		o, err := readOrdered(in)
+		return nil, o, err
+	}
+	f, err := readForm(in, c)
+	return f, nil, err
+}
+
+// begin unpacks a file and returns its first byte, without taking it.
+func begin(r io.Reader, messages int) (*input, byte, error) {
 	in, err := newInput(r, messages)
 	if err != nil {
-		return nil, fmt.Errorf("read plan: %w", err)
+		return nil, 0, fmt.Errorf("read plan: %w", err)
 	}
 	c, err := in.peek()
 	switch {
 	case errors.Is(err, io.EOF):
-		return nil, errors.New("empty: a plan file starts with \"# evbench plan 1\" or \"{\"")
+		return nil, 0, errors.New("empty: a plan file starts with \"# evbench plan 1\" or \"{\"")
 	case err != nil:
-		return nil, fmt.Errorf("read plan: %w", err)
-	case c == '{':
+		return nil, 0, fmt.Errorf("read plan: %w", err)
+	}
+	return in, c, nil
+}
+
+// readForm reads a plan of version 1 that starts with a byte.
+func readForm(in *input, first byte) (*File, error) {
+	if first == '{' {
 		return readJSON(in)
 	}
 	return readText(in)

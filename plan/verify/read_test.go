@@ -58,7 +58,7 @@ func TestReadErrors(t *testing.T) {
 		{"empty", " \n ", "empty: a plan file starts with"},
 		{"not a plan", "hello\n", `line 1: not a plan file: it starts with "# evbench plan 1"`},
 		{"another file", "# something else\n", "line 1: not a plan file"},
-		{"version", "\n# evbench plan 2\n", `line 2: plan version "2"; version 1 is read`},
+		{"version", "\n# evbench plan 3\n", `line 2: plan version "3"; version 1 is read`},
 		{"no topology", "# evbench plan 1\n0 0 1 -\n", "no topology"},
 		{"notation", "# evbench plan 1\n# topology 4x8\n", `line 2: topology "4x8": write FT(2;M0,M1)`},
 		{"one server", "# evbench plan 1\n# topology FT(2;1,1)\n", "line 2: 1 servers"},

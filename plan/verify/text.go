@@ -16,6 +16,7 @@ import (
 const (
 	firstLine    = "evbench plan 1"
 	firstCompact = firstLine + " compact"
+	firstOrdered = "evbench plan 2" // of ordered plans, which readOrdered reads
 )
 
 // textKeys are the header keys of the text form, in the order of a written file.
@@ -142,6 +143,9 @@ func (r *textReader) value(key, value string) (err error) {
 }
 
 func (r *textReader) notAPlan(line string) error {
+	if line == firstOrdered {
+		return fmt.Errorf("line %d: a plan of version 2, for fragments of unequal size, where one of version 1 is needed; evbench verify takes both", r.line)
+	}
 	if version, ok := strings.CutPrefix(line, "evbench plan "); ok {
 		return fmt.Errorf("line %d: plan version %q; version 1 is read", r.line, shorten([]byte(version)))
 	}

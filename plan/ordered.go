@@ -1,0 +1,112 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"evbench/internal/show"
+	"evbench/scheduler"
+	"evbench/scheduler/sizes"
+	"evbench/topology"
+)
+
+// An Ordered plan says when each fragment of an exchange of unequal sizes starts. Its
+// tree has two levels. It has no phases, and is a file of version 2.
+type Ordered struct {
+	Tree  *topology.Tree
+	Sizes *sizes.Matrix
+	*sizes.Plan
+}
+
+const firstOrdered = "evbench plan 2"
+
+// WriteText writes the plan file: the header, and a line "src dst spine|- start bytes"
+// for each piece, servers by position, sorted by start and src. Times are byte times. The
+// part of a fragment that does not start at its first byte has a sixth column, the
+// offset of its first byte.
+func (p *Ordered) WriteText(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "# %s\n%s# schedule %s\n# routing pinned\n# sizes %s\n# time %d\n# bound %d %s\n# hash %s\n", firstOrdered,
+		(&Plan{Tree: p.Tree}).fabricLines(), p.Order, p.Sizes.Hash(p.Tree), p.Time, p.Bound.Time, p.Witness(), p.Hash())
+	if err != nil {
+		return err
+	}
+	return p.writeBody(w)
+}
+
+// Hash names the plan: "sha256:" and the digest of its fabric lines and its body.
+func (p *Ordered) Hash() string {
+	h := sha256.New()
+	io.WriteString(h, (&Plan{Tree: p.Tree}).fabricLines())
+	if err := p.writeBody(h); err != nil {
+		panic("plan: a digest refuses bytes: " + err.Error())
+	}
+	return fmt.Sprintf("sha256:%x", h.Sum(nil))
+}
+
+func (p *Ordered) writeBody(w io.Writer) error {
+	buf := make([]byte, 0, block+128) // a line is shorter than 128 bytes
+	number := func(n int64, end byte) { buf = append(strconv.AppendInt(buf, n, 10), end) }
+	for x := range p.Pieces() {
+		number(int64(p.Tree.Position(x.Src)), ' ')
+		number(int64(p.Tree.Position(x.Dst)), ' ')
+		if x.Spine == scheduler.None {
+			buf = append(buf, "- "...)
+		} else {
+			number(int64(x.Spine), ' ')
+		}
+		number(x.Start, ' ')
+		if x.Offset > 0 {
+			number(x.Bytes, ' ')
+			number(x.Offset, '\n')
+		} else {
+			number(x.Bytes, '\n')
+		}
+		if len(buf) >= block {
+			if _, err := w.Write(buf); err != nil {
+				return err
+			}
+			buf = buf[:0]
+		}
+	}
+	_, err := w.Write(buf)
+	return err
+}
+
+// Witness names what proves the bound: "send server3", "receive server0", "up leaf1",
+// "down leaf1", or "lp" and the weight of each link that has one,
+// "lp leaf0-spine1/up=3,leaf2-spine1/down=5".
+func (p *Ordered) Witness() string {
+	switch b := p.Bound; b.Kind {
+	case scheduler.KindSend, scheduler.KindReceive:
+		return b.Kind + " " + p.Tree.ServerName(b.At)
+	case scheduler.KindUp, scheduler.KindDown:
+		return fmt.Sprintf("%s leaf%d", b.Kind, b.At)
+	}
+	var weights []string
+	for w, n := range p.Bound.Weights {
+		if n > 0 {
+			link, direction := p.Tree.WireName(topology.Wire(w))
+			weights = append(weights, fmt.Sprintf("%s/%s=%d", link, direction, n))
+		}
+	}
+	return p.Bound.Kind + " " + strings.Join(weights, ",")
+}
+
+// Describe prints what the plan promises.
+func (p *Ordered) Describe(w io.Writer) {
+	fmt.Fprintf(w, "%s, %d servers, %s dead, schedule %s, %s fragments of %s bytes\n",
+		p.Tree.Notation(), p.Tree.Servers(), (&Plan{Tree: p.Tree}).deadText(), p.Order, show.Commas(p.Len()), show.Commas(int(p.Sizes.Sum())))
+	proof := p.Bound.Kind
+	if proof != scheduler.KindLP {
+		proof = p.Witness()
+	}
+	optimal := ""
+	if p.Time == p.Bound.Time {
+		optimal = ", optimal"
+	}
+	fmt.Fprintf(w, "time T %s byte times, bound T* %s (%s), T*/T %.4f%s\n",
+		show.Commas(int(p.Time)), show.Commas(int(p.Bound.Time)), proof, p.Efficiency(), optimal)
+}

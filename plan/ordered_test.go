@@ -1,0 +1,63 @@
+package plan_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"evbench/plan"
+	"evbench/plan/verify"
+	"evbench/scheduler/sizes"
+)
+
+// On random trees with missing servers and dead links the judge finds every ordered plan
+// valid and its bound proven, against the sizes as well.
+func TestOrderedJudged(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 2))
+	kinds := map[string]int{}
+	for n := range 120 {
+		tr, ok := random(t, rng, 1+rng.IntN(6), 2+rng.IntN(5))
+		if !ok || tr.Connected() != nil {
+			continue
+		}
+		d := sizes.Distributions()
+		m, err := sizes.Draw(tr, d[n%len(d)], 1+rng.Int64N(1000), rng.Uint64())
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := sizes.Make(tr, m, sizes.Options{Seed: rng.Uint64(), Runs: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &plan.Ordered{Tree: tr, Sizes: m, Plan: made}
+		var b bytes.Buffer
+		if err := p.WriteText(&b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := plan.Read(bytes.NewReader(b.Bytes())); err == nil || !strings.Contains(err.Error(), "a plan of version 2") {
+			t.Fatalf("plan.Read: error %v", err)
+		}
+		file, f, err := verify.ReadEither(bytes.NewReader(b.Bytes()), 1<<20)
+		if err != nil || file != nil {
+			t.Fatalf("error %v of\n%s", err, b.Bytes())
+		}
+		var want []verify.Size
+		for i := range tr.Servers() {
+			for j := range tr.Servers() {
+				if n := m.Size(i, j); n > 0 {
+					want = append(want, verify.Size{Src: int32(tr.Position(i)), Dst: int32(tr.Position(j)), Bytes: n})
+				}
+			}
+		}
+		r := verify.CheckOrdered(f, want, verify.Options{Bound: true})
+		if !r.Valid || !r.Bound.Proven || r.Time != made.Time || r.Pieces != made.Len() || r.Bytes != m.Sum() {
+			t.Fatalf("%+v\n%s", r, b.Bytes())
+		}
+		kind, _, _ := strings.Cut(p.Witness(), " ")
+		kinds[kind]++
+	}
+	if kinds["send"] == 0 || kinds["receive"] == 0 || kinds["up"] == 0 || kinds["down"] == 0 || kinds["lp"] == 0 {
+		t.Errorf("kinds of bounds: %v", kinds)
+	}
+}

@@ -1,0 +1,217 @@
+package verify
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"evbench/topology"
+)
+
+// A Piece is one line of an ordered plan: a fragment, or a part of one, servers by
+// position, in byte times and bytes.
+type Piece struct {
+	Src, Dst             int32
+	Spine                int32 // NoSpine: none is named
+	Start, Bytes, Offset int64
+}
+
+// An Ordered is what a plan file of version 2 says. Nothing in it has been judged yet.
+type Ordered struct {
+	Tree     *topology.Tree // with the dead links, of two levels
+	Schedule string
+	Sizes    string // hash of the sizes, as stated; "" when not stated
+	Time     int64  // as stated; 0 when not stated
+	Bound    ByteBound
+	Hash     string  // as stated; "" when not stated
+	Pieces   []Piece // in the order of the file
+}
+
+// A ByteBound is a lower bound on the time, as stated; Time is 0 when not stated.
+type ByteBound struct {
+	Time    int64
+	Witness string // "send server3", "receive server0", "up leaf1", "down leaf1", "lp leaf0-spine1/up=3,…"
+}
+
+// Limits on numbers: of times, and of all bytes and offsets together.
+const (
+	maxTime = 1 << 60
+	maxSum  = 1 << 60
+)
+
+var orderedKeys = []string{"topology", "fill", "spines", "down", "schedule", "routing", "sizes", "time", "bound", "hash"}
+
+// An orderedReader reads an ordered plan line by line.
+type orderedReader struct {
+	*input
+	file   Ordered
+	h      header
+	values map[string]string
+	at     map[string]int
+	body   bool
+	limit  int
+	sum    int64 // of bytes and offsets
+}
+
+func readOrdered(in *input) (*Ordered, error) {
+	r := &orderedReader{input: in, values: map[string]string{}, at: map[string]int{}}
+	r.h.where = func(key string) string { return fmt.Sprintf("line %d", r.at[key]) }
+	for first := true; ; r.line++ {
+		line, err := r.readLine()
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		line = bytes.TrimSpace(line)
+		switch {
+		case first: // the version line
+			first = false
+		case len(line) == 0, bytes.HasPrefix(line, []byte("##")):
+		case line[0] != '#':
+			err = r.piece(line)
+		case r.body:
+			err = fmt.Errorf("%q: header lines come before the first piece", shorten(line))
+		default:
+			err = r.header(strings.Fields(string(line[1:])))
+		}
+		if err != nil {
+			return nil, r.placed(err)
+		}
+	}
+	if !r.body {
+		if err := r.endHeader(); err != nil {
+			return nil, r.placed(err)
+		}
+	}
+	return &r.file, nil
+}
+
+// placed puts the line before an error that does not name one yet.
+func (r *orderedReader) placed(err error) error {
+	if strings.HasPrefix(err.Error(), "line ") {
+		return err
+	}
+	return fmt.Errorf("line %d: %w", r.line, err)
+}
+
+// header keeps "key value".
+func (r *orderedReader) header(fields []string) error {
+	if len(fields) == 0 {
+		return errors.New("a header line without a key; comments start with ##")
+	}
+	key, value := fields[0], strings.Join(fields[1:], " ")
+	if strings.HasPrefix(key, "x-") {
+		return nil
+	}
+	switch first, again := r.at[key]; {
+	case !slices.Contains(orderedKeys, key):
+		return fmt.Errorf("unknown header %q; there are %s, x-… for your own, and ## for comments", shorten([]byte(key)), strings.Join(orderedKeys, ", "))
+	case again:
+		return fmt.Errorf("header %q a second time, after line %d", key, first)
+	case value == "":
+		return fmt.Errorf("header %q has no value", key)
+	}
+	r.at[key], r.values[key] = r.line, value
+	return nil
+}
+
+// endHeader puts the header together when the first piece or the end is met.
+func (r *orderedReader) endHeader() (err error) {
+	r.body = true
+	v := r.values
+	r.h.topology = v["topology"]
+	if text, ok := v["fill"]; ok {
+		if r.h.fill, err = topology.ParseFill(text); err != nil {
+			return r.h.wrong("fill", "%w", err)
+		}
+	}
+	if text, ok := v["spines"]; ok {
+		if r.h.spines, err = number("spines", text); err != nil {
+			return r.h.wrong("spines", "%w", err)
+		}
+	}
+	if text, ok := v["down"]; ok {
+		r.h.down = names(text)
+	}
+	fab, err := r.h.fabric()
+	switch {
+	case err != nil:
+		return err
+	case fab.pods != nil:
+		return r.h.wrong("topology", "three levels: plans of version 2 are for trees of two")
+	case v["routing"] != "" && v["routing"] != "pinned":
+		return r.h.wrong("routing", "routing %q: plans of version 2 are pinned", shorten([]byte(v["routing"])))
+	}
+	r.file.Tree, r.file.Schedule, r.file.Sizes, r.file.Hash = fab.tree, v["schedule"], v["sizes"], v["hash"]
+	r.limit = min(r.room, most(fab.tree.Servers()))
+	if text, ok := v["time"]; ok {
+		if r.file.Time, ok = count(text); !ok || r.file.Time < 1 {
+			return r.h.wrong("time", "time %q: must be a whole number of byte times, 1..%d", shorten([]byte(text)), int64(maxTime))
+		}
+	}
+	if text, ok := v["bound"]; ok {
+		time, witness, _ := strings.Cut(text, " ")
+		if r.file.Bound.Time, ok = count(time); !ok || r.file.Bound.Time < 1 || witness == "" {
+			return r.h.wrong("bound", "bound %q: write byte times and what proves them, for example 1200 send server3", shorten([]byte(text)))
+		}
+		r.file.Bound.Witness = witness
+	}
+	return nil
+}
+
+// count reads a whole number up to maxTime.
+func count(text string) (int64, bool) {
+	n, err := strconv.ParseUint(text, 10, 62)
+	return int64(n), err == nil && n <= maxTime
+}
+
+// pieceColumns are the columns of a line; the offset may be left out.
+var pieceColumns = []string{"src", "dst", "spine", "start", "bytes", "offset"}
+
+// piece reads "src dst spine|- start bytes [offset]".
+func (r *orderedReader) piece(line []byte) error {
+	if !r.body {
+		if err := r.endHeader(); err != nil {
+			return err
+		}
+	}
+	fields := bytes.Fields(line)
+	if len(fields) != 5 && len(fields) != 6 {
+		return fmt.Errorf("%d columns; a line is \"src dst spine|- start bytes [offset]\"", len(fields))
+	}
+	var v [6]int64
+	for i, f := range fields {
+		most := int64(maxTime)
+		if i < 3 {
+			most = maxNumber
+		}
+		n, ok := count(string(f))
+		if i == 2 && string(f) == "-" {
+			n, ok = NoSpine, true
+		}
+		if !ok || n > most {
+			return fmt.Errorf("%s %q: must be a whole number, 0..%d", pieceColumns[i], shorten(f), most)
+		}
+		v[i] = n
+	}
+	if len(r.file.Pieces) >= r.limit {
+		return fmt.Errorf("more than %d pieces: there is no room for more", r.limit)
+	}
+	if v[4]+v[5] > maxSum-r.sum {
+		return fmt.Errorf("bytes and offsets add up to more than %d", int64(maxSum))
+	}
+	r.sum += v[4] + v[5]
+	r.file.Pieces = append(r.file.Pieces, Piece{int32(v[0]), int32(v[1]), int32(v[2]), v[3], v[4], v[5]})
+	return nil
+}
+
+func comparePieces(a, b Piece) int {
+	return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst),
+		cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Bytes, b.Bytes), cmp.Compare(a.Spine, b.Spine))
+}

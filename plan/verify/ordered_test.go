@@ -1,0 +1,143 @@
+package verify_test
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+
+	"evbench/plan/verify"
+)
+
+const headOrdered = "# evbench plan 2\n# topology FT(2;2,2)\n# down leaf1-spine0\n"
+
+// Five fragments of two bytes that conflict in a cycle: split in halves they need five
+// byte times, a fifth more than the bound.
+const fiveCycle = headOrdered + "# time 5\n# bound 4 send server0\n" +
+	"0 1 - 0 1\n1 2 1 0 1\n" +
+	"0 1 - 1 1 1\n3 2 - 1 1\n" +
+	"0 3 1 2 1\n3 2 - 2 1 1\n" +
+	"0 3 1 3 1 1\n3 1 1 3 1\n" +
+	"1 2 1 4 1 1\n3 1 1 4 1 1\n"
+
+func judgeOrdered(t testing.TB, text string, sizes []verify.Size, o verify.Options) *verify.OrderedReport {
+	t.Helper()
+	_, f, err := verify.ReadEither(strings.NewReader(text), 1<<20)
+	if err != nil || f == nil {
+		t.Fatalf("error %v of\n%s", err, text)
+	}
+	return verify.CheckOrdered(f, sizes, o)
+}
+
+func TestOrderedSplit(t *testing.T) {
+	r := judgeOrdered(t, fiveCycle, nil, verify.Options{Bound: true})
+	if !r.Valid || r.Time != 5 || r.Fragments != 5 || r.Pieces != 10 || !r.Bound.Proven || r.Bound.Ratio != 0.8 {
+		t.Errorf("%+v", r)
+	}
+	var b strings.Builder
+	if err := r.WriteText(&b, "x"); err != nil || !strings.Contains(b.String(), "bound T* 4 proven by send: T*/T 0.8000\n") {
+		t.Errorf("error %v of %s", err, b.String())
+	}
+	for _, witness := range []string{"receive server1", "receive server2", "up leaf0", "down leaf1", "lp leaf0-spine1/up=1", "lp leaf0-spine1/up=3,leaf1-spine1/down=3"} {
+		if r := judgeOrdered(t, strings.Replace(fiveCycle, "send server0", witness, 1), nil, verify.Options{Bound: true}); r.Valid != (witness != "up leaf0") { // which has two live links
+			t.Errorf("%s: %+v", witness, r)
+		}
+	}
+}
+
+// Each kind of damage is found.
+func TestOrderedDamage(t *testing.T) {
+	sizes := []verify.Size{{Src: 0, Dst: 1, Bytes: 2}, {Src: 0, Dst: 3, Bytes: 2}, {Src: 1, Dst: 2, Bytes: 2}, {Src: 3, Dst: 2, Bytes: 2}, {Src: 3, Dst: 1, Bytes: 2}}
+	for _, tt := range []struct {
+		old, new string
+		want     verify.Kind
+	}{
+		{"0 1 - 1 1 1\n", "", verify.MissingBytes},
+		{"0 1 - 0 1\n", "", verify.MissingBytes},
+		{"0 1 - 1 1 1\n", "0 1 - 1 1\n", verify.RepeatedBytes},
+		{"0 1 - 0 1\n", "0 1 - 0 1\n2 0 1 0 1\n", verify.RepeatedBytes},
+		{"0 1 - 0 1\n", "0 1 - 0 1\n2 0 1 0 0\n", verify.EmptyPiece},
+		{"0 1 - 0 1\n", "0 1 - 0 1\n2 2 - 0 1\n", verify.SelfMessage},
+		{"0 1 - 0 1\n", "0 1 - 0 1\n9 2 - 0 1\n", verify.UnknownServer},
+		{"0 1 - 0 1\n", "0 1 0 0 1\n", verify.NeedlessSpine},
+		{"0 3 1 2 1\n", "0 3 - 2 1\n", verify.MissingSpine},
+		{"0 3 1 2 1\n", "0 3 2 2 1\n", verify.NoSuchSpine},
+		{"0 3 1 2 1\n", "0 3 0 2 1\n", verify.DeadLink},
+		{"0 3 1 2 1\n", "0 3 1 0 1\n", verify.SendsTwice},
+		{"3 2 - 1 1\n", "3 2 - 4 1\n", verify.ReceivesTwice},
+		{"1 2 1 0 1\n", "1 2 1 3 1\n", verify.Contention},
+		{"# time 5", "# time 6", verify.WrongTime},
+		{"# time 5", "# hash sha256:0", verify.WrongHash},
+		{"# time 5", "# sizes sha256:0", verify.WrongSizes},
+		{"bound 4", "bound 3", verify.WeakBound},
+		{"bound 4", "bound 5", verify.WrongBound},
+		{"bound 4", "bound 6", verify.BelowBound},
+		{"send server0", "send server1", verify.WrongBound},
+		{"send server0", "send leaf0", verify.WrongBound},
+		{"send server0", "up leaf9", verify.WrongBound},
+		{"send server0", "lp", verify.WrongBound},
+		{"send server0", "lp leaf1-spine0/up=1", verify.WrongBound},
+		{"send server0", "lp leaf1-spine1/up=1,leaf1-spine1/up=1", verify.WrongBound},
+		{"send server0", "faith", verify.WrongBound},
+	} {
+		text := strings.Replace(fiveCycle, tt.old, tt.new, 1)
+		r := judgeOrdered(t, text, sizes, verify.Options{Bound: true})
+		if r.Valid || r.Counts[tt.want] == 0 || text == fiveCycle {
+			t.Errorf("%q for %q: %v, want %s", tt.new, tt.old, r.Counts, tt.want)
+		}
+	}
+	if r := judgeOrdered(t, fiveCycle, sizes[:4], verify.Options{}); r.Counts[verify.RepeatedBytes] != 1 {
+		t.Errorf("a fragment that the sizes do not have: %v", r.Counts)
+	}
+	both := strings.Replace(fiveCycle, "1 2 1 0 1\n", "1 2 1 3 1\n", 1)
+	if r := judgeOrdered(t, both, nil, verify.Options{AllowContention: true}); r.Counts[verify.Contention] != 0 {
+		t.Errorf("contention is allowed: %v", r.Counts)
+	}
+}
+
+func TestOrderedRefuses(t *testing.T) {
+	for _, tt := range []struct{ file, want string }{
+		{"# evbench plan 2\n", "no topology"},
+		{"# evbench plan 2\n# topology FT(3;2,2,2)\n", "line 2: three levels"},
+		{headOrdered + "# routing ftree\n", "line 4: routing \"ftree\""},
+		{headOrdered + "# phases 3\n", `line 4: unknown header "phases"`},
+		{headOrdered + "# time -1\n", `line 4: time "-1"`},
+		{headOrdered + "# bound 7\n", `line 4: bound "7"`},
+		{headOrdered + "# time 1\n# time 1\n", "line 5: header \"time\" a second time"},
+		{headOrdered + "0 1 - 0\n", "line 4: 4 columns"},
+		{headOrdered + "0 1 - 0 x\n", `line 4: bytes "x"`},
+		{headOrdered + "0 1 - 0 1 -\n", `line 4: offset "-"`},
+		{headOrdered + "0 1 - 0 1\n# time 1\n", "line 5: \"# time 1\": header lines come before"},
+		{headOrdered + "0 1 - 0 1152921504606846976\n0 1 - 0 1\n", "line 5: bytes and offsets add up"},
+	} {
+		if _, _, err := verify.ReadEither(strings.NewReader(tt.file), 1<<20); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%q: error %v, want %q", tt.file, err, tt.want)
+		}
+	}
+	if _, _, err := verify.ReadEither(strings.NewReader(fiveCycle), 3); err == nil || !strings.Contains(err.Error(), "line 9: more than 3 pieces") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := verify.Read(strings.NewReader(fiveCycle)); err == nil || !strings.Contains(err.Error(), "a plan of version 2") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// FuzzOrdered: whatever the bytes, ReadEither does not panic, and CheckOrdered judges all
+// that it accepts, the same way twice.
+func FuzzOrdered(f *testing.F) {
+	f.Add([]byte(fiveCycle))
+	f.Add([]byte(headOrdered + "# sizes x\n# hash y\n# bound 9 lp leaf0-spine1/up=3\n## x\n9 9 9 9 9 9\n0 1 - 0 1\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		_, file, err := verify.ReadEither(bytes.NewReader(data), 1000)
+		if err != nil || file == nil {
+			return
+		}
+		r, again := verify.CheckOrdered(file, nil, verify.Options{Bound: true}), verify.CheckOrdered(file, []verify.Size{}, verify.Options{Bound: true})
+		if r.Valid != (r.Total == 0) || again.Total < r.Total || len(r.Offences) > 10 {
+			t.Fatalf("%+v\nthen %+v", r, again)
+		}
+		if err := r.WriteText(io.Discard, "x"); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

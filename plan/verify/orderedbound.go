@@ -1,0 +1,194 @@
+package verify
+
+import (
+	"fmt"
+	"io"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"evbench/topology"
+)
+
+// claims judges what the file says about itself.
+func (j *orderedJudge) claims() {
+	f, r := j.file, j.report
+	if f.Sizes == "" {
+		r.Notes = append(r.Notes, "the file states no hash of its sizes")
+	} else if is := j.sizesHash(); f.Sizes != is {
+		j.accuse(WrongSizes, -1, -1, -1, "the sizes are stated as %s, the pieces add up to %s", shorten([]byte(f.Sizes)), is)
+	}
+	if f.Time > 0 && f.Time != r.Time {
+		j.accuse(WrongTime, -1, -1, -1, "the time is stated as %d byte times, the last piece ends at %d", f.Time, r.Time)
+	}
+	if f.Hash != "" {
+		if is := j.hash(); f.Hash != is {
+			j.accuse(WrongHash, -1, -1, -1, "the hash is stated as %s, it is %s", shorten([]byte(f.Hash)), is)
+		}
+	}
+	if f.Bound.Time > 0 {
+		j.bound()
+	}
+}
+
+// bound judges the stated bound against the ports, the time and, on demand, its witness.
+func (j *orderedJudge) bound() {
+	stated, r := j.file.Bound, j.report
+	r.Bound = &OrderedBound{Time: stated.Time, Witness: stated.Witness}
+	if r.Time > 0 {
+		r.Bound.Ratio = float64(stated.Time) / float64(r.Time)
+	}
+	if stated.Time > r.Time {
+		j.accuse(BelowBound, -1, -1, -1, "the plan takes %d byte times, the stated bound is %d", r.Time, stated.Time)
+	}
+	if need := j.ports(); stated.Time < need {
+		j.accuse(WeakBound, -1, -1, -1, "the bound is stated as %d byte times, one server needs %d", stated.Time, need)
+	}
+	if !j.opt.Bound {
+		r.Notes = append(r.Notes, "the bound was not recomputed (--bound)")
+		return
+	}
+	is, err := j.proves(stated.Witness)
+	switch {
+	case err != nil:
+		j.accuse(WrongBound, -1, -1, -1, "the witness of the bound: %v", err)
+	case is.Cmp(big.NewInt(stated.Time)) != 0:
+		j.accuse(WrongBound, -1, -1, -1, "the bound is stated as %d byte times, its witness proves %s", stated.Time, is)
+	default:
+		r.Bound.Proven = true
+	}
+}
+
+// ports returns the most bytes that a server sends or receives.
+func (j *orderedJudge) ports() int64 {
+	most := int64(0)
+	sum := map[[2]int32]int64{}
+	for _, s := range j.sizes {
+		for side, server := range [2]int32{s.Src, s.Dst} {
+			key := [2]int32{int32(side), server}
+			sum[key] += s.Bytes
+			most = max(most, sum[key])
+		}
+	}
+	return most
+}
+
+// proves returns the byte times that a witness proves.
+func (j *orderedJudge) proves(witness string) (*big.Int, error) {
+	kind, what, _ := strings.Cut(witness, " ")
+	switch kind {
+	case "send", "receive":
+		position, err := strconv.ParseUint(strings.TrimPrefix(what, "server"), 10, 24)
+		if err != nil || !strings.HasPrefix(what, "server") {
+			return nil, fmt.Errorf("%q is not a server (server3)", shorten([]byte(what)))
+		}
+		sum := new(big.Int)
+		for _, s := range j.sizes {
+			if end := [2]int32{s.Src, s.Dst}; kind == "send" && end[0] == int32(position) || kind == "receive" && end[1] == int32(position) {
+				sum.Add(sum, big.NewInt(s.Bytes))
+			}
+		}
+		return sum, nil
+	case "up", "down":
+		leaf, ok := leafOf(what)
+		if !ok || leaf >= j.file.Tree.Leaves() {
+			return nil, fmt.Errorf("no leaf %q", shorten([]byte(what)))
+		}
+		return j.dual(j.cables(leaf, kind == "down"))
+	case lp:
+		weights, err := j.weights(what)
+		if err != nil {
+			return nil, err
+		}
+		return j.dual(weights)
+	}
+	return nil, fmt.Errorf("no witness %q; there are send server3, receive server3, up leaf1, down leaf1 and lp leaf0-spine1/up=3,…", shorten([]byte(witness)))
+}
+
+// cables gives the live links of a leaf the weight 1, in one direction.
+func (j *orderedJudge) cables(leaf int, down bool) (out []dualWeight) {
+	for k := range j.file.Tree.Spines() {
+		w := j.file.Tree.Up(leaf, k)
+		if down {
+			w = j.file.Tree.Down(leaf, k)
+		}
+		if j.file.Tree.Alive(leaf, k) {
+			out = append(out, dualWeight{w, 1})
+		}
+	}
+	return out
+}
+
+// weights reads "leaf0-spine1/up=3,leaf2-spine1/down=5".
+func (j *orderedJudge) weights(list string) (out []dualWeight, err error) {
+	seen := map[topology.Wire]bool{}
+	for _, entry := range names(list) {
+		link, rest, _ := strings.Cut(entry, "/")
+		direction, number, _ := strings.Cut(rest, "=")
+		n, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%q: write a link, a direction and a weight, leaf0-spine1/up=3", shorten([]byte(entry)))
+		}
+		w, err := j.fabric.wireOf(link, direction)
+		switch {
+		case err != nil:
+			return nil, err
+		case seen[w]:
+			return nil, fmt.Errorf("%s %s has a weight already", link, direction)
+		}
+		seen[w] = true
+		out = append(out, dualWeight{w, n})
+	}
+	return out, nil
+}
+
+// dual is the dual of plans of equal fragments with the bytes between leaves in place of
+// messages: ⌈ Σ bytes(a,b) · (least weight of a live path from a to b) / Σ y ⌉.
+func (j *orderedJudge) dual(weights []dualWeight) (*big.Int, error) {
+	y, sum, err := j.fabric.spread(weights)
+	if err != nil {
+		return nil, err
+	}
+	t, p, load := j.file.Tree, newPricer(j.fabric, y), new(big.Int)
+	between := make(map[[2]int]int64)
+	for _, s := range j.sizes {
+		if a, b := int(s.Src)/t.Ports(), int(s.Dst)/t.Ports(); a != b {
+			between[[2]int{a, b}] += s.Bytes
+		}
+	}
+	for pair, bytes := range between {
+		least := p.cheapest(pair[0], pair[1])
+		if least == unpriced {
+			return nil, fmt.Errorf("leaf%d and leaf%d share no live spine", pair[0], pair[1])
+		}
+		load.Add(load, new(big.Int).Mul(new(big.Int).SetUint64(least), big.NewInt(bytes)))
+	}
+	load.Add(load, sum).Sub(load, big.NewInt(1)) // round up
+	return load.Quo(load, sum), nil
+}
+
+// WriteText writes what was found in the plan of that name.
+func (r *OrderedReport) WriteText(w io.Writer, name string) error {
+	verdict := "valid"
+	if !r.Valid {
+		verdict = fmt.Sprintf("NOT valid, %d offences", r.Total)
+	}
+	_, err := fmt.Fprintf(w, "%s: %s\n%d servers, %d fragments in %d pieces, %d bytes\n", name, verdict, r.Servers, r.Fragments, r.Pieces, r.Bytes)
+	if r.Valid {
+		fmt.Fprintf(w, "time T %d byte times\n", r.Time)
+		if b := r.Bound; b != nil && b.Proven {
+			kind, _, _ := strings.Cut(b.Witness, " ")
+			fmt.Fprintf(w, "bound T* %d proven by %s: T*/T %.4f\n", b.Time, kind, b.Ratio)
+		}
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintln(w, "note:", n)
+	}
+	for _, o := range r.Offences {
+		fmt.Fprintf(w, "%s: %s\n", o.Kind, o.Text)
+	}
+	if more := r.Total - len(r.Offences); more > 0 {
+		fmt.Fprintf(w, "… and %d more; --first %d shows all\n", more, r.Total)
+	}
+	return err
+}

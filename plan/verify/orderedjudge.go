@@ -1,0 +1,261 @@
+package verify
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"slices"
+
+	"evbench/topology"
+)
+
+// Kinds of offence that only ordered plans have.
+const (
+	EmptyPiece    Kind = "empty-piece"    // a piece without bytes
+	MissingBytes  Kind = "missing-bytes"  // bytes of a fragment that no piece carries
+	RepeatedBytes Kind = "repeated-bytes" // bytes of a fragment that two pieces carry, or that it does not have
+	WrongSizes    Kind = "wrong-sizes"    // the stated hash of the sizes is not that of the pieces
+	WrongTime     Kind = "wrong-time"     // the stated time is not when the last piece ends
+)
+
+// A Size is the number of bytes of a fragment, servers by position.
+type Size struct {
+	Src, Dst int32
+	Bytes    int64
+}
+
+// An OrderedReport is the judgement of one ordered plan.
+type OrderedReport struct {
+	Valid    bool         `json:"valid"` // no offence
+	Total    int          `json:"offences_total"`
+	Counts   map[Kind]int `json:"counts"`
+	Offences []Offence    `json:"offences"` // the first of Total
+	Notes    []string     `json:"notes"`    // what was not checked, and why
+
+	Servers   int   `json:"servers"`
+	Fragments int   `json:"fragments"`
+	Pieces    int   `json:"pieces"`
+	Bytes     int64 `json:"bytes"`
+	Time      int64 `json:"time"` // byte times: when the last piece ends
+	// Bound is the stated lower bound, nil when there is none.
+	Bound *OrderedBound `json:"bound,omitempty"`
+}
+
+// An OrderedBound is what the judge says about the stated lower bound.
+type OrderedBound struct {
+	Time    int64   `json:"time"`
+	Witness string  `json:"witness"`
+	Proven  bool    `json:"proven"` // the witness was recomputed (Options.Bound) and proves exactly this
+	Ratio   float64 `json:"ratio"`  // of the bound over the time of the plan
+}
+
+// An orderedJudge holds what it has counted.
+type orderedJudge struct {
+	fabric fabric
+	file   *Ordered
+	opt    Options
+	pieces []Piece // by start and src
+	sound  []bool  // its ends are servers and it has bytes
+	byPair []int32 // sound pieces by source, destination and offset
+	sizes  []Size  // what the pieces of each pair add up to, by source and destination
+	report *OrderedReport
+}
+
+// CheckOrdered judges an ordered plan: no port and no link has two pieces at a time, all
+// links are live, each byte of a fragment is sent once. sizes are those that the plan is
+// for; nil judges coverage against the stated hash only. O(pieces·log pieces).
+func CheckOrdered(f *Ordered, sizes []Size, o Options) *OrderedReport {
+	if o.First == 0 {
+		o.First = 10
+	}
+	j := &orderedJudge{fabric: fabric{tree: f.Tree}, file: f, opt: o, pieces: f.Pieces}
+	j.report = &OrderedReport{Counts: map[Kind]int{}, Offences: []Offence{}, Notes: []string{}, Servers: f.Tree.Servers(), Pieces: len(f.Pieces)}
+	if !slices.IsSortedFunc(j.pieces, comparePieces) {
+		j.pieces = slices.Clone(j.pieces)
+		slices.SortFunc(j.pieces, comparePieces)
+	}
+	j.scan()
+	j.cover()
+	if sizes != nil {
+		j.against(sizes)
+	}
+	j.claims()
+	j.report.Valid = j.report.Total == 0
+	return j.report
+}
+
+// accuse counts an offence and keeps the first.
+func (j *orderedJudge) accuse(kind Kind, src, dst, spine int32, format string, args ...any) {
+	j.report.Total++
+	j.report.Counts[kind]++
+	if len(j.report.Offences) < j.opt.First {
+		j.report.Offences = append(j.report.Offences, Offence{kind, -1, int(src), int(dst), int(spine), -1, fmt.Sprintf(format, args...)})
+	}
+}
+
+// scan holds every piece against the fabric, and every wire to one piece at a time.
+func (j *orderedJudge) scan() {
+	j.sound = make([]bool, len(j.pieces))
+	until := make([]int64, j.fabric.wires()) // when the piece on a wire that ends last ends
+	last := make([]int32, j.fabric.wires())
+	for i := range j.pieces {
+		p := &j.pieces[i]
+		j.report.Time = max(j.report.Time, p.Start+p.Bytes)
+		wires, ok := j.wires(p)
+		j.sound[i] = ok
+		for _, w := range wires {
+			if p.Start < until[w] {
+				j.overlap(int(w), p, &j.pieces[last[w]])
+			}
+			if end := p.Start + p.Bytes; end > until[w] {
+				until[w], last[w] = end, int32(i)
+			}
+		}
+	}
+}
+
+// wires returns what a piece occupies; not sound is one without a place in the fabric.
+func (j *orderedJudge) wires(p *Piece) (wires []topology.Wire, sound bool) {
+	t := j.file.Tree
+	src, ok := t.Rank(int(p.Src))
+	dst, ok2 := t.Rank(int(p.Dst))
+	switch {
+	case !ok || !ok2:
+		absent := p.Src
+		if ok {
+			absent = p.Dst
+		}
+		j.accuse(UnknownServer, p.Src, p.Dst, p.Spine, "server%d to server%d: no server%d in %s with this fill", p.Src, p.Dst, absent, t.Notation())
+		return nil, false
+	case src == dst:
+		j.accuse(SelfMessage, p.Src, p.Dst, p.Spine, "server%d sends to itself", p.Src)
+		return nil, false
+	case p.Bytes < 1:
+		j.accuse(EmptyPiece, p.Src, p.Dst, p.Spine, "server%d to server%d: a piece without bytes", p.Src, p.Dst)
+		return nil, false
+	}
+	wires = append(wires, t.FromServer(src), t.ToServer(dst))
+	a, b, k := t.Leaf(src), t.Leaf(dst), int(p.Spine)
+	switch {
+	case a == b && p.Spine != NoSpine:
+		j.accuse(NeedlessSpine, p.Src, p.Dst, p.Spine, "server%d to server%d names spine%d, but both sit on leaf%d", p.Src, p.Dst, k, a)
+	case a == b:
+	case p.Spine == NoSpine:
+		j.accuse(MissingSpine, p.Src, p.Dst, p.Spine, "server%d on leaf%d sends to server%d on leaf%d through no spine", p.Src, a, p.Dst, b)
+	case k >= t.Spines():
+		j.accuse(NoSuchSpine, p.Src, p.Dst, p.Spine, "server%d sends to server%d through spine%d; there are spine0..spine%d", p.Src, p.Dst, k, t.Spines()-1)
+	case !t.Alive(a, k) || !t.Alive(b, k):
+		dead := a
+		if t.Alive(a, k) {
+			dead = b
+		}
+		j.accuse(DeadLink, p.Src, p.Dst, p.Spine, "server%d sends to server%d over leaf%d-spine%d, which is dead", p.Src, p.Dst, dead, k)
+	default:
+		wires = append(wires, t.Up(a, k), t.Down(b, k))
+	}
+	return wires, true
+}
+
+// overlap accuses a piece of being on a wire that another is on.
+func (j *orderedJudge) overlap(w int, p, first *Piece) {
+	kind := Contention
+	if w >= 2*j.file.Tree.Leaves()*j.file.Tree.Spines() { // the wires of servers come last
+		if kind = SendsTwice; w%2 == 1 {
+			kind = ReceivesTwice
+		}
+	} else if j.opt.AllowContention {
+		return
+	}
+	j.accuse(kind, p.Src, p.Dst, p.Spine, "%s carries server%d to server%d from %d to %d and server%d to server%d from %d", j.fabric.wireText(w),
+		first.Src, first.Dst, first.Start, first.Start+first.Bytes, p.Src, p.Dst, p.Start)
+}
+
+// cover holds the pieces of each pair to carry each byte of one fragment once.
+func (j *orderedJudge) cover() {
+	for i, ok := range j.sound {
+		if ok {
+			j.byPair = append(j.byPair, int32(i))
+		}
+	}
+	slices.SortStableFunc(j.byPair, func(x, y int32) int {
+		a, b := &j.pieces[x], &j.pieces[y]
+		return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst), cmp.Compare(a.Offset, b.Offset))
+	})
+	for _, i := range j.byPair {
+		p := &j.pieces[i]
+		j.report.Bytes += p.Bytes
+		n := len(j.sizes)
+		if n == 0 || j.sizes[n-1].Src != p.Src || j.sizes[n-1].Dst != p.Dst {
+			j.sizes = append(j.sizes, Size{p.Src, p.Dst, 0})
+			n++
+		}
+		s := &j.sizes[n-1]
+		switch {
+		case p.Offset > s.Bytes:
+			j.accuse(MissingBytes, p.Src, p.Dst, p.Spine, "server%d to server%d: no piece carries bytes %d to %d", p.Src, p.Dst, s.Bytes, p.Offset-1)
+		case p.Offset < s.Bytes:
+			j.accuse(RepeatedBytes, p.Src, p.Dst, p.Spine, "server%d to server%d: the piece from byte %d carries bytes again, up to byte %d", p.Src, p.Dst, p.Offset, s.Bytes-1)
+		}
+		s.Bytes = max(s.Bytes, p.Offset+p.Bytes)
+	}
+	j.report.Fragments = len(j.sizes)
+}
+
+// against holds what was sent against the sizes.
+func (j *orderedJudge) against(sizes []Size) {
+	type pair struct{ src, dst int32 }
+	left := make(map[pair]int64, len(j.sizes))
+	for _, s := range j.sizes {
+		left[pair{s.Src, s.Dst}] = s.Bytes
+	}
+	for _, s := range sizes {
+		sent := left[pair{s.Src, s.Dst}]
+		delete(left, pair{s.Src, s.Dst})
+		switch {
+		case sent < s.Bytes:
+			j.accuse(MissingBytes, s.Src, s.Dst, NoSpine, "server%d to server%d: %d bytes, the sizes have %d", s.Src, s.Dst, sent, s.Bytes)
+		case sent > s.Bytes:
+			j.accuse(RepeatedBytes, s.Src, s.Dst, NoSpine, "server%d to server%d: %d bytes, the sizes have %d", s.Src, s.Dst, sent, s.Bytes)
+		}
+	}
+	for _, s := range j.sizes {
+		if _, ok := left[pair{s.Src, s.Dst}]; ok {
+			j.accuse(RepeatedBytes, s.Src, s.Dst, NoSpine, "server%d to server%d: %d bytes, the sizes have none", s.Src, s.Dst, s.Bytes)
+		}
+	}
+}
+
+// digest returns "sha256:" and the digest of what write writes.
+func digest(write func(w io.Writer)) string {
+	h := sha256.New()
+	write(h)
+	return fmt.Sprintf("sha256:%x", h.Sum(nil))
+}
+
+// sizesHash names what the pieces add up to.
+func (j *orderedJudge) sizesHash() string {
+	return digest(func(w io.Writer) {
+		for _, s := range j.sizes {
+			fmt.Fprintf(w, "%d,%d,%d\n", s.Src, s.Dst, s.Bytes)
+		}
+	})
+}
+
+// hash names the plan.
+func (j *orderedJudge) hash() string {
+	return digest(func(w io.Writer) {
+		io.WriteString(w, j.fabric.lines())
+		for _, p := range j.pieces {
+			spine := "-"
+			if p.Spine != NoSpine {
+				spine = fmt.Sprint(p.Spine)
+			}
+			fmt.Fprintf(w, "%d %d %s %d %d", p.Src, p.Dst, spine, p.Start, p.Bytes)
+			if p.Offset > 0 {
+				fmt.Fprintf(w, " %d", p.Offset)
+			}
+			io.WriteString(w, "\n")
+		}
+	})
+}
