@@ -24,6 +24,7 @@ func planCommand() *cli.Command {
 			&cli.StringFlag{Name: "routing", Aliases: []string{"r"}, Usage: "`NAME`: " + strings.Join(plan.Routings(), ", ") +
 				" (default: pinned where the schedule chooses spines, else ftree; three levels: pinned)"},
 			&cli.StringFlag{Name: "objective", Usage: "what fors makes least, `NAME`: phases, paths, balanced (default: phases)"},
+			&cli.StringFlag{Name: "sizes", Usage: "plan fragments of the sizes in `FILE`, CSV src,dst,bytes, without phases"},
 			&cli.BoolFlag{Name: "drop-unreachable", Usage: "leave out messages between leaves that dead links cut apart"},
 			&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORM` of the plan: text, compact (a row for neighbours), json"},
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the plan to `FILE`, replacing it; FILE.gz is packed (default: standard output)"},
@@ -51,6 +52,9 @@ func planAction(c *cli.Context) error {
 		return err
 	}
 	var watch stopwatch
+	if c.IsSet("sizes") {
+		return planSizes(c, t, &watch)
+	}
 	p, err := buildPlan(c, t, watch.stage)
 	if err != nil {
 		return err
@@ -122,16 +126,21 @@ func planWriter(c *cli.Context) (func(*plan.Plan, io.Writer) error, error) {
 	if !ok {
 		return nil, usagef("--format %q: there are text, compact and json", form)
 	}
-	if !strings.HasSuffix(c.String("out"), ".gz") {
-		return write, nil
-	}
 	return func(p *plan.Plan, w io.Writer) error {
-		z := gzip.NewWriter(w)
-		if err := write(p, z); err != nil {
-			return err
-		}
-		return z.Close()
+		return packed(c, w, func(w io.Writer) error { return write(p, w) })
 	}, nil
+}
+
+// packed writes through gzip where the name of the file ends in .gz.
+func packed(c *cli.Context, w io.Writer, write func(io.Writer) error) error {
+	if !strings.HasSuffix(c.String("out"), ".gz") {
+		return write(w)
+	}
+	z := gzip.NewWriter(w)
+	if err := write(z); err != nil {
+		return err
+	}
+	return z.Close()
 }
 
 // A stopwatch adds up the time of stages.

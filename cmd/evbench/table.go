@@ -17,9 +17,9 @@ import (
 func tableCommand() *cli.Command {
 	return command(&cli.Command{
 		Name:  "table",
-		Usage: "tables over failures: slowdown, phases, lmc, spraying; planner and routing, our own figures",
+		Usage: "tables over failures: slowdown, phases, lmc, sizes, spraying; planner and routing, our own figures",
 		Subcommands: []*cli.Command{
-			slowdownTable(), phasesTable(), lmcTable(), plannerTable(), routingTable(), sprayingTable(),
+			slowdownTable(), phasesTable(), lmcTable(), sizesTable(), plannerTable(), routingTable(), sprayingTable(),
 		},
 	}, "  evbench table slowdown -t 'FT(2;16,16)'")
 }
@@ -104,6 +104,17 @@ func lmcTable() *cli.Command {
 			})
 		},
 	}, "  evbench table lmc -t 'FT(2;20,18)'")
+}
+
+func sizesTable() *cli.Command {
+	return computing(&cli.Command{
+		Name:  "sizes",
+		Usage: "fragments of unequal sizes: phases and plans by size against the bound, with 0, 1 and 9 dead links",
+		Flags: healthyFlags(),
+		Action: func(c *cli.Context) error {
+			return healthyTable(c, func(t *topology.Tree) (*survey.Table, error) { return survey.SizesTable(t, c.Uint64("seed")) })
+		},
+	}, "  evbench table sizes -t 'FT(2;8,8)'")
 }
 
 // healthyFlags describe a fabric without dead links, and the form of a table.

@@ -17,6 +17,7 @@ func verifyCommand() *cli.Command {
 		ArgsUsage: "PLAN",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "bound", Usage: "recompute the lower bound from its witness as well"},
+			&cli.StringFlag{Name: "sizes", Usage: "hold a plan of version 2 against the sizes in `FILE`, CSV src,dst,bytes"},
 			&cli.BoolFlag{Name: "allow-contention", Usage: "two messages on one link in one phase are no offence"},
 			&cli.IntFlag{Name: "first", Value: 10, Usage: "print the first `N` offences"},
 			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON document"},
@@ -34,33 +35,58 @@ func verifyAction(c *cli.Context) error {
 		return usagef("--first %d: must be at least 1", c.Int("first"))
 	}
 	name := c.Args().First()
-	f, err := readPlan(name)
+	f, ordered, err := readPlan(name)
 	if err != nil {
 		return usagef("%s: %w", name, err)
 	}
-	report := verify.Check(f, verify.Options{
-		AllowContention: c.Bool("allow-contention"), Bound: c.Bool("bound"), First: c.Int("first"),
-	})
+	o := verify.Options{AllowContention: c.Bool("allow-contention"), Bound: c.Bool("bound"), First: c.Int("first")}
+	if ordered != nil {
+		report, err := checkOrdered(c, ordered, o)
+		if err != nil {
+			return err
+		}
+		return judged(c, name, report.Valid, report, struct {
+			Schema string `json:"schema"`
+			Plan   string `json:"plan"`
+			*verify.OrderedReport
+		}{"evbench/verify/2", name, report})
+	}
+	if c.IsSet("sizes") {
+		return usagef("--sizes: %s is of version 1, for equal fragments", name)
+	}
+	report := verify.Check(f, o)
+	return judged(c, name, report.Valid, report, struct {
+		Schema string `json:"schema"`
+		Plan   string `json:"plan"`
+		*verify.Report
+	}{"evbench/verify/1", name, report})
+}
+
+// judged prints a report, in text or as the document, and makes the exit code.
+func judged(c *cli.Context, name string, valid bool, report interface {
+	WriteText(w io.Writer, name string) error
+}, document any) (err error) {
 	switch {
 	case c.Bool("quiet"):
 	case c.Bool("json"):
-		err = json.NewEncoder(c.App.Writer).Encode(struct {
-			Schema string `json:"schema"`
-			Plan   string `json:"plan"`
-			*verify.Report
-		}{"evbench/verify/1", name, report})
+		err = json.NewEncoder(c.App.Writer).Encode(document)
 	default:
 		err = report.WriteText(c.App.Writer, name)
 	}
-	if err == nil && !report.Valid {
+	if err == nil && !valid {
 		err = &exitError{code: exitFailed}
 	}
 	return err
 }
 
-// readPlan reads a plan, right or wrong, from a file or, "-", standard input.
-func readPlan(name string) (*verify.File, error) {
-	return planFile(name, func(r io.Reader) (*verify.File, error) { return verify.ReadAtMost(r, room(64)) })
+// readPlan reads a plan of either version, right or wrong, from a file or, "-", standard
+// input.
+func readPlan(name string) (f *verify.File, o *verify.Ordered, err error) {
+	f, err = planFile(name, func(r io.Reader) (f *verify.File, err error) {
+		f, o, err = verify.ReadEither(r, room(64))
+		return f, err
+	})
+	return f, o, err
 }
 
 // planFile opens a plan file.

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/plan"
+	"evbench/plan/verify"
+	"evbench/scheduler/sizes"
+	"evbench/topology"
+)
+
+// sizedPlans is how many schedules take the memory of a plan for sizes: 70 bytes for each
+// pair of servers.
+const sizedPlans = 7
+
+// planSizes plans an exchange of fragments of unequal sizes.
+func planSizes(c *cli.Context, t *topology.Tree, watch *stopwatch) error {
+	for _, name := range []string{"schedule", "routing", "objective", "drop-unreachable"} {
+		if c.IsSet(name) {
+			return usagef("--%s is for plans with phases; --sizes makes one without", name)
+		}
+	}
+	if c.Bool("json") || c.String("format") != "text" {
+		return usagef("--format: a plan for --sizes has the form text only")
+	}
+	if err := checkPlans(t.Servers(), sizedPlans); err != nil {
+		return err
+	}
+	m, err := readSizes(c, t)
+	if err != nil {
+		return err
+	}
+	watch.stage("plan")
+	made, err := sizes.Make(t, m, sizes.Options{Seed: c.Uint64("seed")})
+	if u, ok := errors.AsType[*topology.UnreachableError](err); ok {
+		return usagef("%s: %w", withoutLinks(t), u)
+	} else if err != nil {
+		return usage(err)
+	}
+	watch.stage("")
+	p := &plan.Ordered{Tree: t, Sizes: m, Plan: made}
+	if err := writeOut(c, func(w io.Writer) error { return packed(c, w, p.WriteText) }); err != nil {
+		return err
+	}
+	if !c.Bool("quiet") {
+		p.Describe(c.App.ErrWriter)
+	}
+	if c.Bool("time") {
+		fmt.Fprintln(c.App.ErrWriter, "planned in", watch)
+	}
+	return nil
+}
+
+// readSizes reads the file of --sizes.
+func readSizes(c *cli.Context, t *topology.Tree) (*sizes.Matrix, error) {
+	name := c.String("sizes")
+	m, err := planFile(name, func(r io.Reader) (*sizes.Matrix, error) { return sizes.Read(r, t) })
+	if err != nil {
+		return nil, usagef("--sizes %s: %w", name, err)
+	}
+	return m, nil
+}
+
+// checkOrdered judges a plan for fragments of unequal sizes.
+func checkOrdered(c *cli.Context, f *verify.Ordered, o verify.Options) (*verify.OrderedReport, error) {
+	var list []verify.Size
+	if c.IsSet("sizes") {
+		m, err := readSizes(c, f.Tree)
+		if err != nil {
+			return nil, err
+		}
+		s := f.Tree.Servers()
+		for i := range s {
+			for j := range s {
+				if n := m.Size(i, j); n > 0 {
+					list = append(list, verify.Size{Src: int32(f.Tree.Position(i)), Dst: int32(f.Tree.Position(j)), Bytes: n})
+				}
+			}
+		}
+	}
+	return verify.CheckOrdered(f, list, o), nil
+}
