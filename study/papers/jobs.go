@@ -17,11 +17,12 @@ const (
 	jobsLeaves = 9
 )
 
-// aLeafFilled is a placement with the maximum that the slides have before: job A fills the
-// first leaf and has the first five places of the others, whose rest B and C share.
-func aLeafFilled() []jobs.Job {
-	list := []jobs.Job{{ID: "A"}, {ID: "B"}, {ID: "C"}}
-	for h := range jobsLeaf * jobsLeaves {
+// leafFilled is a placement with the maximum that the slides have before, the hosts of jobs A,
+// B and C: A fills the first leaf and has the first five places of the others, whose rest B
+// and C share.
+func leafFilled() [][]int32 {
+	hosts := make([][]int32, 3)
+	for h := range int32(jobsLeaf * jobsLeaves) {
 		job, leaf, place := 2, h/jobsLeaf, h%jobsLeaf
 		switch {
 		case leaf == 0 || place < 5:
@@ -29,7 +30,18 @@ func aLeafFilled() []jobs.Job {
 		case place < 12 || place == 12 && leaf <= 4:
 			job = 1
 		}
-		list[job].Nodes = append(list[job].Nodes, fmt.Sprintf("h%d", h))
+		hosts[job] = append(hosts[job], h)
+	}
+	return hosts
+}
+
+// leafFilledJobs are the jobs of leafFilled as a list names them.
+func leafFilledJobs() []jobs.Job {
+	list := []jobs.Job{{ID: "A"}, {ID: "B"}, {ID: "C"}}
+	for job, hosts := range leafFilled() {
+		for _, h := range hosts {
+			list[job].Nodes = append(list[job].Nodes, fmt.Sprintf("h%d", h))
+		}
 	}
 	return list
 }
@@ -51,7 +63,7 @@ func jobsEFI(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 			"routes to a host come; details (CSV): routes on each cable, a leaf filled",
 	}
 	r := jobs.NewRouted(jobsTree)
-	if _, err := r.Route(n, r.Place(n, aLeafFilled(), new(jobs.Classes)), 0); err != nil {
+	if _, err := r.Route(n, r.Place(n, leafFilledJobs(), new(jobs.Classes)), 0); err != nil {
 		return err
 	}
 	for _, l := range r.Routings {

@@ -3,7 +3,6 @@ package papers
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"evbench/routing"
 	"evbench/routing/lft"
@@ -149,15 +148,14 @@ func jobsUnderLoad(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 			"each other without barrier; shifts: by all shifts in one random order; random: each to any other; " + fdrSetup,
 		fmt.Sprintf("window of %d us after %d us", r.window/microsecond, r.warm/microsecond),
 	}
+	random := make([][][]int32, draws)
+	for i := range random {
+		random[i] = placed(n.Hosts(), 3, 1, 0, o.Seed+uint64(i))
+	}
 	for x, placement := range []struct {
 		label string
 		jobs  [][][]int32 // [draw][job][host]
-	}{{"a leaf filled", [][][]int32{leafFilledHosts()}}, {"random", nil}} {
-		for i := range draws {
-			if placement.label == "random" {
-				placement.jobs = append(placement.jobs, placed(n.Hosts(), 3, 1, 0, o.Seed+uint64(i)))
-			}
-		}
+	}{{"a leaf filled", [][][]int32{leafFilled()}}, {"random", random}} {
 		for _, way := range jobWays {
 			o.tell(f.Name, "%s, %s", placement.label, way.series)
 			values := make([]jobShares, len(placement.jobs))
@@ -178,19 +176,6 @@ func jobsUnderLoad(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 		}
 	}
 	return nil
-}
-
-// leafFilledHosts are the hosts of aLeafFilled; h17 is host 17.
-func leafFilledHosts() (hosts [][]int32) {
-	for _, job := range aLeafFilled() {
-		var of []int32
-		for _, name := range job.Nodes {
-			h, _ := strconv.Atoi(name[1:])
-			of = append(of, int32(h))
-		}
-		hosts = append(hosts, of)
-	}
-	return hosts
 }
 
 // jobShares are what hosts of jobs receive, and the routes of the fullest cable.
