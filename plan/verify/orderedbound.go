@@ -181,14 +181,6 @@ func (r *OrderedReport) WriteText(w io.Writer, name string) error {
 			fmt.Fprintf(w, "bound T* %d proven by %s: T*/T %.4f\n", b.Time, kind, b.Ratio)
 		}
 	}
-	for _, n := range r.Notes {
-		fmt.Fprintln(w, "note:", n)
-	}
-	for _, o := range r.Offences {
-		fmt.Fprintf(w, "%s: %s\n", o.Kind, o.Text)
-	}
-	if more := r.Total - len(r.Offences); more > 0 {
-		fmt.Fprintf(w, "… and %d more; --first %d shows all\n", more, r.Total)
-	}
+	writeFindings(w, r.Notes, r.Offences, r.Total)
 	return err
 }

@@ -159,16 +159,21 @@ func (r *Report) WriteText(w io.Writer, name string) error {
 	if r.Valid {
 		r.writeFigures(w)
 	}
-	for _, n := range r.Notes {
+	writeFindings(w, r.Notes, r.Offences, r.Total)
+	return err
+}
+
+// writeFindings writes notes, and the first offences of all there are.
+func writeFindings(w io.Writer, notes []string, first []Offence, total int) {
+	for _, n := range notes {
 		fmt.Fprintln(w, "note:", n)
 	}
-	for _, o := range r.Offences {
+	for _, o := range first {
 		fmt.Fprintf(w, "%s: %s\n", o.Kind, o.Text)
 	}
-	if more := r.Total - len(r.Offences); more > 0 {
-		fmt.Fprintf(w, "… and %d more; --first %d shows all\n", more, r.Total)
+	if more := total - len(first); more > 0 {
+		fmt.Fprintf(w, "… and %d more; --first %d shows all\n", more, total)
 	}
-	return err
 }
 
 // writeFigures writes what a valid plan costs.
