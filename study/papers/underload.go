@@ -138,7 +138,7 @@ func jobsUnderLoad(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 		return err
 	}
 	draws := o.draws(5, 1)
-	r := quasiRun{loads: []float64{1}, warm: 100 * microsecond, window: 100 * microsecond}
+	r := quasiRun{loads: []float64{1}, warm: 100 * microsecond, window: 100 * microsecond, seed: o.Seed}
 	if o.Quick {
 		r.warm, r.window = 20*microsecond, 20*microsecond
 	}
