@@ -43,6 +43,9 @@ func (l *lister) pop() placed {
 }
 
 func (c candidate) above(o candidate) bool {
+	if c.exchange != o.exchange {
+		return c.exchange < o.exchange
+	}
 	if c.score != o.score {
 		return c.score > o.score
 	}

@@ -10,25 +10,28 @@ import (
 // A lister makes list schedules: at time 0, and whenever a fragment has ended, it starts
 // what fits. Only what uses a resource that became free is looked at again.
 type lister struct {
-	*Matrix
-	tree   *topology.Tree
-	leaf   []int32
-	first  []int // rank of the first server of each leaf, and their number
-	live   []int64
-	shares *scheduler.Shares
-	spines int
-	count  int // fragments that have bytes
-	words  int // of a set of servers
-	wide   int // of a set of spines
-	alive  []uint64
-	all    [2][]uint64 // by server, the others that it has bytes for, and from
-	load   [2][]int64  // by server, bytes to send, and to receive
-	cross  [2][]int64  // by leaf, bytes to other leaves, and from them
+	tree            *topology.Tree
+	window          []*Matrix // the exchanges, oldest first
+	leaf            []int32
+	first           []int // rank of the first server of each leaf, and their number
+	live            []int64
+	shares          *scheduler.Shares
+	servers, spines int
+	count           int   // fragments that have bytes
+	sum             int64 // their bytes
+	words           int   // of a set of servers
+	wide            int   // of a set of spines
+	alive           []uint64
+	all             [2][]uint64 // by exchange and server, the others that it has bytes for, and from
+	load            [2][]int64  // by server, bytes to send, and to receive
+	cross           [2][]int64  // by leaf, bytes to other leaves, and from them
 
 	placed []placed
 	// Of the schedule in the making; index 0 is sending, 1 receiving.
 	p     priority
 	left  [2][]uint64 // fragments not yet started, as in all
+	wait  []int       // their number, by exchange
+	old   int         // the oldest exchange that has some
 	idle  [2][]uint64 // servers whose port is free
 	ready [2][]bool   // the same
 	free  [2][]uint64 // by leaf, spines to which the up-link, or down-link, is free
@@ -47,9 +50,9 @@ type end struct {
 	i  int32 // in placed
 }
 
-func newLister(t *topology.Tree, m *Matrix, shares *scheduler.Shares) *lister {
+func newLister(t *topology.Tree, window []*Matrix, shares *scheduler.Shares) *lister {
 	s, leaves, spines := t.Servers(), t.Leaves(), t.Spines()
-	l := &lister{Matrix: m, tree: t, shares: shares, spines: spines, words: (s + 63) / 64, wide: (spines + 63) / 64}
+	l := &lister{tree: t, window: window, shares: shares, servers: s, spines: spines, words: (s + 63) / 64, wide: (spines + 63) / 64}
 	for _, leaf := range t.LeafOfRanks() {
 		l.leaf = append(l.leaf, int32(leaf))
 	}
@@ -67,16 +70,18 @@ func newLister(t *topology.Tree, m *Matrix, shares *scheduler.Shares) *lister {
 	}
 	l.first = append(l.first, s)
 	for d := range 2 {
-		l.all[d] = make([]uint64, s*l.words)
+		l.all[d] = make([]uint64, len(window)*s*l.words)
 		l.load[d], l.cross[d] = make([]int64, s), make([]int64, leaves)
 		l.idle[d], l.ready[d], l.mark[d] = make([]uint64, l.words), make([]bool, s), make([]bool, s)
 	}
-	for i := range s {
-		for j := range s {
-			if n := m.Size(i, j); n > 0 {
+	l.wait = make([]int, len(window))
+	for e, m := range window {
+		l.sum += m.sum
+		for at, n := range m.bytes {
+			if n > 0 {
 				l.count++
-				l.add(0, i, j, n)
-				l.add(1, j, i, n)
+				l.add(0, e, at/s, at%s, n)
+				l.add(1, e, at%s, at/s, n)
 			}
 		}
 	}
@@ -84,8 +89,8 @@ func newLister(t *topology.Tree, m *Matrix, shares *scheduler.Shares) *lister {
 	return l
 }
 
-func (l *lister) add(d, i, j int, n int64) {
-	l.all[d][i*l.words+j/64] |= 1 << (j % 64)
+func (l *lister) add(d, e, i, j int, n int64) {
+	l.all[d][(e*l.servers+i)*l.words+j/64] |= 1 << (j % 64)
 	l.load[d][i] += n
 	if l.leaf[i] != l.leaf[j] {
 		l.cross[d][l.leaf[i]] += n
@@ -141,6 +146,10 @@ func (l *lister) reset(p priority) {
 	l.p, l.placed, l.ends = p, l.placed[:0], l.ends[:0]
 	l.p.noise = 4 * p.noise * (l.sum / int64(l.count)) / 100
 	leaves := l.tree.Leaves()
+	l.old = 0
+	for e, m := range l.window {
+		l.wait[e] = m.fragments()
+	}
 	for d := range 2 {
 		l.left[d] = append(l.left[d][:0], l.all[d]...)
 		l.togo[d] = append(l.togo[d][:0], l.load[d]...)
@@ -194,10 +203,11 @@ func (l *lister) release(x placed) {
 
 // A candidate is a server that may start now, with its best partner.
 type candidate struct {
-	score   int64
-	d       int8
-	i       int32
-	partner int32
+	score    int64
+	d        int8
+	exchange int16
+	i        int32
+	partner  int32
 }
 
 // start begins what can begin, the best pair first. A candidate whose partner has gone
@@ -225,17 +235,21 @@ func (l *lister) start(now int64) {
 			l.consider(int(c.d), c.i)
 			continue
 		}
-		l.begin(now, src, dst)
+		l.begin(now, int(c.exchange), src, dst)
 	}
 }
 
-// consider puts a server with its best partner into the queue.
+// consider puts a server with its best partner in the oldest exchange that has one into
+// the queue.
 func (l *lister) consider(d int, i int32) {
 	if !l.ready[d][i] {
 		return
 	}
-	if j, score := l.partner(d, int(i)); j >= 0 {
-		l.enqueue(candidate{score + l.urgency(d, i), int8(d), i, int32(j)})
+	for e := l.old; e < len(l.window); e++ {
+		if j, score := l.partner(d, e, int(i)); j >= 0 {
+			l.enqueue(candidate{score + l.urgency(d, i), int8(d), int16(e), i, int32(j)})
+			return
+		}
 	}
 }
 
@@ -249,13 +263,14 @@ func (l *lister) urgency(d int, i int32) int64 {
 	return u
 }
 
-// partner returns the best server that server i can send to (d = 0), or receive from, or
-// -1, and its score.
-func (l *lister) partner(d, i int) (int, int64) {
+// partner returns the best server that server i can send to (d = 0), or receive from, in
+// an exchange, or -1, and its score.
+func (l *lister) partner(d, e, i int) (int, int64) {
 	best, most := -1, int64(-1)
 	a := int(l.leaf[i])
 	seen, open := int32(-1), false // ranks of a leaf follow each other
-	for n, w := range l.left[d][i*l.words : (i+1)*l.words] {
+	row := (e*l.servers + i) * l.words
+	for n, w := range l.left[d][row : row+l.words] {
 		for w &= l.idle[1-d][n]; w != 0; w &= w - 1 {
 			j := n*64 + bits.TrailingZeros64(w)
 			if b := l.leaf[j]; b != seen {
@@ -264,7 +279,7 @@ func (l *lister) partner(d, i int) (int, int64) {
 			if !open {
 				continue
 			}
-			if score := l.score(d, i, j); score > most {
+			if score := l.score(d, e, i, j); score > most {
 				best, most = j, score
 			}
 		}
@@ -272,13 +287,13 @@ func (l *lister) partner(d, i int) (int, int64) {
 	return best, most
 }
 
-func (l *lister) score(d, i, j int) int64 {
+func (l *lister) score(d, e, i, j int) int64 {
 	src, dst := i, j
 	if d == 1 {
 		src, dst = j, i
 	}
 	at := src*l.servers + dst
-	score := l.urgency(1-d, int32(j)) + l.p.size*l.bytes[at]
+	score := l.urgency(1-d, int32(j)) + l.p.size*l.window[e].bytes[at]
 	if l.p.noise > 0 {
 		score += int64(mix(l.p.seed+uint64(at))>>48) * l.p.noise >> 16
 	}
@@ -318,9 +333,9 @@ func (l *lister) spine(a, b int) int {
 	return best
 }
 
-// begin starts a fragment.
-func (l *lister) begin(now int64, i, j int) {
-	n, k := l.Size(i, j), scheduler.None
+// begin starts the fragment of an exchange.
+func (l *lister) begin(now int64, e, i, j int) {
+	n, k := l.window[e].Size(i, j), scheduler.None
 	a, b := int(l.leaf[i]), int(l.leaf[j])
 	if a != b {
 		k = l.spine(a, b)
@@ -333,11 +348,13 @@ func (l *lister) begin(now int64, i, j int) {
 	ends := [2]int{i, j}
 	for d, i := range ends {
 		j := ends[1-d]
-		l.left[d][i*l.words+j/64] &^= 1 << (j % 64)
+		l.left[d][(e*l.servers+i)*l.words+j/64] &^= 1 << (j % 64)
 		l.ready[d][i] = false
 		l.idle[d][i/64] &^= 1 << (i % 64)
 		l.togo[d][i] -= n
 	}
+	for l.wait[e]--; l.old < len(l.wait) && l.wait[l.old] == 0; l.old++ {
+	}
 	l.push(end{now + n, int32(len(l.placed))})
-	l.placed = append(l.placed, placed{now, uint16(i), uint16(j), int16(k)})
+	l.placed = append(l.placed, placed{now, uint16(i), uint16(j), int16(k), uint16(e)})
 }

@@ -13,42 +13,53 @@ import (
 // graph "who comes next on a port or link". Messages without bytes are left out.
 func (l *lister) follow(order []placed) int64 {
 	l.placed = l.placed[:0]
+	for _, x := range order {
+		if l.window[x.exchange].Size(int(x.src), int(x.dst)) > 0 {
+			l.placed = append(l.placed, x)
+		}
+	}
+	return l.timed(0, func(k int, start int64) { l.placed[k].start = start })
+}
+
+// timed returns the longest path of the schedule that the lister holds with an overhead
+// before each fragment, and gives each its start.
+func (l *lister) timed(overhead int64, give func(k int, start int64)) int64 {
 	free := make([]int64, l.tree.Wires()) // when a wire is free
 	last := int64(0)
-	for _, x := range order {
+	for k, x := range l.placed {
 		i, j := int(x.src), int(x.dst)
-		n := l.Size(i, j)
-		if n == 0 {
-			continue
-		}
 		wires := [4]topology.Wire{l.tree.FromServer(i), l.tree.ToServer(j)}
 		used := wires[:2]
 		if x.spine >= 0 {
 			used = append(used, l.tree.Up(int(l.leaf[i]), int(x.spine)), l.tree.Down(int(l.leaf[j]), int(x.spine)))
 		}
-		x.start = 0
+		start := int64(0)
 		for _, w := range used {
-			x.start = max(x.start, free[w])
+			start = max(start, free[w])
 		}
+		start += overhead
+		give(k, start)
+		end := start + l.window[x.exchange].Size(i, j)
 		for _, w := range used {
-			free[w] = x.start + n
+			free[w] = end
 		}
-		last = max(last, x.start+n)
-		l.placed = append(l.placed, x)
+		last = max(last, end)
 	}
 	return last
 }
 
-// forsOrder returns the messages of FORS' phases, or nil where FORS has no schedule for
-// all pairs.
-func forsOrder(t *topology.Tree) []placed {
+// forsOrder returns the messages of FORS' phases for each exchange, or nil where FORS has
+// no schedule for all pairs.
+func forsOrder(t *topology.Tree, exchanges int) []placed {
 	s, _, err := scheduler.FORS(t, scheduler.Options{DropUnreachable: true})
 	if err != nil {
 		return nil
 	}
 	var order []placed
-	for m := range s.All() {
-		order = append(order, placed{0, uint16(m.Src), uint16(m.Dst), int16(m.Spine)})
+	for e := range exchanges {
+		for m := range s.All() {
+			order = append(order, placed{0, uint16(m.Src), uint16(m.Dst), int16(m.Spine), uint16(e)})
+		}
 	}
 	return order
 }
