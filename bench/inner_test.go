@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -229,8 +230,8 @@ func TestBetween(t *testing.T) {
 	if got := between(s, Planned{}, events)(0, 2); got != 3*(1000+builder.HeaderSize) {
 		t.Errorf("equal fragments: %v", got)
 	}
-	s.Event.Spread = 0.5
-	sizes := builder.Sizes{Mean: 1000, Spread: 0.5, Seed: 3}
+	s.Event.Sizes.Spread = 0.5
+	sizes := builder.Sizes{Mean: 1000, Distribution: builder.Distribution{Spread: 0.5}, Seed: 3}
 	want := sizes.Of(4+1, 3) + sizes.Of(8+1, 3) + 2*builder.HeaderSize
 	if got := between(s, Planned{Case: scenario.Case{Mode: scenario.Sync}}, events)(3, 1); got != float64(want) {
 		t.Errorf("unequal fragments: %v, want %d", got, want)
@@ -252,5 +253,25 @@ func TestMeter(t *testing.T) {
 	}
 	if rate, ok := add(2.02, 5); ok {
 		t.Errorf("rate %v in the middle of an interval", rate)
+	}
+}
+
+// The sizes of an exchange are those that a prediction takes.
+func TestMatrix(t *testing.T) {
+	s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;2,2)\nevent: {fragment: 1000B, spread: 0.5}\ncases: [{schedule: linear-shift}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Matrix(s, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := weight(s, 5)
+	for src := range 4 {
+		for dst := range 4 {
+			if got, want := float64(m.Size(src, dst)), w(src, dst)*1000; src != dst && math.Abs(got-want) > 1e-6 || src == dst && got != 0 {
+				t.Errorf("%d to %d: %v bytes, want %v", src, dst, got, want)
+			}
+		}
 	}
 }

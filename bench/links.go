@@ -54,9 +54,9 @@ func plannedBytes(p Planned, between plan.Weight) []float64 {
 // headers included. events is by rank. Where fragments differ in size and events are
 // assigned on the way, nobody can say: nil.
 func between(s *scenario.Scenario, p Planned, events []uint64) plan.Weight {
-	sizes := sizing(s)
+	sizes := s.FragmentSizes()
 	switch {
-	case sizes.Spread == 0:
+	case sizes.Equal():
 		return func(_, dst int) float64 { return float64(events[dst]) * float64(sizes.Mean+builder.HeaderSize) }
 	case p.Mode == scenario.Unsync:
 		return nil

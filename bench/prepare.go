@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"evbench/builder"
 	"evbench/failover"
 	"evbench/failover/loop"
 	"evbench/plan"
@@ -188,7 +187,7 @@ func after(t *topology.Tree, dead map[topology.Link]bool, s step) (*topology.Tre
 // busiest link has in all of them.
 func efficiencyOf(s *scenario.Scenario, c scenario.Case, p *plan.Plan) float64 {
 	cost := p.Cost(plan.Equal, s.Seed)
-	if s.Event.Spread > 0 {
+	if !s.Event.Sizes.Equal() {
 		cost = unequal(s, c, p, cost.Busiest)
 	}
 	return efficiencyIn(c.Mode, cost)
@@ -245,13 +244,9 @@ func messageTimes(s *scenario.Scenario, d time.Duration) float64 {
 
 // weight is the size of each message of one exchange in mean fragments.
 func weight(s *scenario.Scenario, exchange int) plan.Weight {
-	sizes := sizing(s)
+	sizes := s.FragmentSizes()
 	n := s.Tree.Servers()
 	return func(src, dst int) float64 {
 		return float64(sizes.Of(uint64(exchange*n+dst), src)) / float64(s.Event.Fragment)
 	}
-}
-
-func sizing(s *scenario.Scenario) builder.Sizes {
-	return builder.Sizes{Mean: int(s.Event.Fragment), Spread: s.Event.Spread, Seed: s.Seed}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -201,10 +202,10 @@ func TestTryRate(t *testing.T) {
 		if got.RateBitPerSec != 25e6 || got.Predicted != 1 || got.Efficiency <= 0 || len(f.installed) != 1 {
 			t.Errorf("%q: %+v, installed %q", tt.event, got, f.installed)
 		}
-		if opened.Fabric.Rate != 25e6 || opened.Event.Fragment != tt.want || opened.Event.Spread != 0 {
+		if opened.Fabric.Rate != 25e6 || opened.Event.Fragment != tt.want || opened.Event.Sizes.Spread != 0 {
 			t.Errorf("%q: %+v %+v, want fragments of %s", tt.event, opened.Fabric, opened.Event, tt.want)
 		}
-		if s.Fabric != before.Fabric || s.Event != before.Event || s.Duration != before.Duration || !slices.Equal(s.CaseNames(), before.CaseNames()) {
+		if s.Fabric != before.Fabric || !reflect.DeepEqual(s.Event, before.Event) || s.Duration != before.Duration || !slices.Equal(s.CaseNames(), before.CaseNames()) {
 			t.Errorf("%q: the scenario itself has changed", tt.event)
 		}
 	}

@@ -6,28 +6,6 @@ import (
 	"math/rand/v2"
 )
 
-// Sizes says how large each fragment is. It is a pure function of event and
-// source, so sender and receiver agree without a word.
-type Sizes struct {
-	Mean   int     // bytes
-	Spread float64 // 0: all are Mean; else uniform in Mean·(1±Spread)
-	Seed   uint64
-}
-
-func (s Sizes) half() int { return int(float64(s.Mean) * s.Spread) }
-
-// Of returns the payload bytes of one fragment.
-func (s Sizes) Of(event uint64, source int) int {
-	half := s.half()
-	if half == 0 {
-		return s.Mean
-	}
-	return s.Mean - half + int(mix(event, source, s.Seed)%uint64(2*half+1))
-}
-
-// Max returns the most that Of returns.
-func (s Sizes) Max() int { return s.Mean + s.half() }
-
 const (
 	// places is how many different payloads of one size a Window holds: the
 	// chance that a swapped fragment has the right payload by accident is one in

@@ -59,41 +59,6 @@ func TestPayloadDependsOnEventAndSource(t *testing.T) {
 	}
 }
 
-func TestSizes(t *testing.T) {
-	for _, tt := range []struct {
-		name     string
-		s        builder.Sizes
-		min, max int
-	}{
-		{"fixed", builder.Sizes{Mean: 1000}, 1000, 1000},
-		{"spread", builder.Sizes{Mean: 1000, Spread: 0.5, Seed: 3}, 500, 1500},
-		{"widest", builder.Sizes{Mean: 10, Spread: 0.9}, 1, 19},
-		{"one byte", builder.Sizes{Mean: 1, Spread: 0.9}, 1, 1},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			lo, hi, sum := tt.max, tt.min, 0
-			const n = 20000
-			for event := range uint64(n) {
-				x := tt.s.Of(event, int(event%7))
-				lo, hi, sum = min(lo, x), max(hi, x), sum+x
-			}
-			if lo != tt.min || hi != tt.max || tt.s.Max() != tt.max {
-				t.Errorf("sizes %d..%d, Max %d; want %d..%d", lo, hi, tt.s.Max(), tt.min, tt.max)
-			}
-			if mean := float64(sum) / n; mean < 0.98*float64(tt.s.Mean) || mean > 1.02*float64(tt.s.Mean) {
-				t.Errorf("mean %v, want %d", mean, tt.s.Mean)
-			}
-		})
-	}
-}
-
-func TestSizesDependOnSeed(t *testing.T) {
-	a, b := builder.Sizes{Mean: 1 << 20, Spread: 0.5, Seed: 1}, builder.Sizes{Mean: 1 << 20, Spread: 0.5, Seed: 2}
-	if a.Of(1, 1) == b.Of(1, 1) || a.Of(1, 1) == a.Of(2, 1) || a.Of(1, 1) == a.Of(1, 2) {
-		t.Error("seed, event or source does not change the size")
-	}
-}
-
 func BenchmarkSum(b *testing.B) {
 	w := builder.NewWindow(alloc, 1<<20, 1)
 	for _, bb := range []struct {

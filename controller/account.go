@@ -49,7 +49,7 @@ func (m *machine) room(now time.Duration, rank int) room {
 	}
 	took := now - began
 	return room{
-		events: m.counted(rank), peers: float64(len(m.workers) - 1), fragment: float64(m.c.Fragment) * (1 + m.c.Spread),
+		events: m.counted(rank), peers: float64(len(m.workers) - 1), fragment: m.largest,
 		time: took + time.Duration(clockShare*float64(took)) + clockSlack,
 	}
 }
@@ -161,7 +161,7 @@ type sampled struct {
 func (m *machine) agree(w *worker, t wire.Totals, whole bool) error {
 	// What is complete at the very moment of the last sample is in none.
 	rest := float64(m.c.inFlight() + 1)
-	bytes := rest * float64(len(m.workers)-1) * float64(m.c.Fragment) * (1 + m.c.Spread)
+	bytes := rest * float64(len(m.workers)-1) * m.largest
 	if s := w.sampled; s.any && !(within(s.events, t.Events, rest) && within(s.bytes, t.ReceivedBytes, bytes)) {
 		return fmt.Errorf("reports %d events and %d bytes received, its samples add up to %d and %d", t.Events, t.ReceivedBytes, s.events, s.bytes)
 	}

@@ -19,6 +19,7 @@ import (
 //	     \____________\_________\_________\___________\___________\-> aborting -> over
 type machine struct {
 	c        Case
+	largest  float64 // bytes of the largest fragment
 	run      uint32
 	state    state
 	workers  []worker     // by rank
@@ -99,7 +100,7 @@ type (
 const abortWait = time.Second
 
 func newMachine(c Case, run uint32) *machine {
-	m := &machine{c: c, run: run, workers: make([]worker, len(c.Peers)), section: section{mode: c.Mode}}
+	m := &machine{c: c, largest: float64(c.FragmentSizes().Max()), run: run, workers: make([]worker, len(c.Peers)), section: section{mode: c.Mode}}
 	for i, p := range c.Peers {
 		m.workers[i].server = p.Server
 	}

@@ -1,6 +1,7 @@
 package scenario_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +39,7 @@ func TestOverrideNothing(t *testing.T) {
 	if err := s.Override(scenario.Overrides{}); err != nil {
 		t.Fatal(err)
 	}
-	if s.Fabric != same.Fabric || s.Event != same.Event || s.Interval != same.Interval || len(s.Cases) != 2 || s.Cases[0].Duration != 4*time.Second {
+	if s.Fabric != same.Fabric || !reflect.DeepEqual(s.Event, same.Event) || s.Interval != same.Interval || len(s.Cases) != 2 || s.Cases[0].Duration != 4*time.Second {
 		t.Errorf("nothing was asked for, and it became %+v", s)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"evbench/builder"
 	"evbench/internal/unit"
 	"evbench/topology"
 )
@@ -270,7 +271,7 @@ func (f Fabric) suitsWorkers() error {
 
 func (d *document) event(root, at field, s *Scenario, fabricKnown bool) {
 	f := d.mapping(at, eventFields)
-	scalar(d, f.get("spread"), &s.Event.Spread, parseSpread)
+	scalar(d, f.get("spread"), &s.Event.Sizes.Spread, parseSpread)
 	if f.given("fragment") && f.given("phase") {
 		d.fail(f.get("phase"), "give fragment or phase, not both: one follows from the other")
 		return
@@ -314,8 +315,9 @@ func (e *Event) settle(f Fabric) error {
 			return fmt.Errorf("phases of %s at %s leave no room for a fragment", short(e.Phase), f.Rate)
 		}
 	}
-	if most := unit.Bytes(float64(e.Fragment) * (1 + e.Spread)); most > maxFragment {
-		return fmt.Errorf("fragments of %s with spread %g reach %s; the most is %s", e.Fragment, e.Spread, most, maxFragment)
+	sizes := builder.Sizes{Mean: int(e.Fragment), Distribution: e.Sizes}
+	if most := unit.Bytes(sizes.Max()); most > maxFragment {
+		return fmt.Errorf("fragments of %s on average reach %s; the most is %s", e.Fragment, most, maxFragment)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -35,7 +36,7 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("lossless %+v", x)
 	}
 	// 100 Mbit/s · 50 ms / 8 · 8948/9014 − 40
-	if want := (scenario.Event{Fragment: 620_383, Phase: 50 * time.Millisecond}); s.Event != want {
+	if want := (scenario.Event{Fragment: 620_383, Phase: 50 * time.Millisecond}); !reflect.DeepEqual(s.Event, want) {
 		t.Errorf("event %+v, want %+v", s.Event, want)
 	}
 	if s.Duration != 2*time.Second || s.Interval != time.Second || s.Timeout != 10*time.Second {

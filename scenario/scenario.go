@@ -74,9 +74,9 @@ type Fabric struct {
 
 // Event says how large the fragments are. After defaults Fragment is set.
 type Event struct {
-	Fragment unit.Bytes    // mean payload of one fragment
-	Phase    time.Duration // what Fragment was computed from: the time one fragment takes at the link rate; 0: it was given
-	Spread   float64       // 0..0.9: sizes of a source are uniform in mean·(1±spread), by seed
+	Fragment unit.Bytes           // mean payload of one fragment
+	Phase    time.Duration        // what Fragment was computed from: the time one fragment takes at the link rate; 0: it was given
+	Sizes    builder.Distribution // how they differ
 }
 
 // Modes of event building.
@@ -212,6 +212,11 @@ func (s *Scenario) CaseNames() []string {
 		names[i] = c.Name
 	}
 	return names
+}
+
+// FragmentSizes are those of the fragments of all cases.
+func (s *Scenario) FragmentSizes() *builder.Sizes {
+	return &builder.Sizes{Mean: int(s.Event.Fragment), Seed: s.Seed, Servers: s.Tree.Servers(), Distribution: s.Event.Sizes}
 }
 
 func (c Case) tables() bool { return c.Routing != pinned }

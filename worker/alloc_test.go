@@ -14,7 +14,7 @@ import (
 // nothing, so that what is allocated is the worker's.
 type mirror struct {
 	rank, n int
-	sizes   builder.Sizes
+	sizes   *builder.Sizes
 	window  *builder.Window
 	next    []uint64 // by peer: the exchange of its next fragment
 	waiting []transport.Op
@@ -24,7 +24,7 @@ type mirror struct {
 
 func newMirror(c wire.Configure) *mirror {
 	m := &mirror{
-		rank: c.Rank, n: len(c.Peers), sizes: sizes(c), next: make([]uint64, len(c.Peers)), asked: c.Mode == wire.Unsync,
+		rank: c.Rank, n: len(c.Peers), sizes: c.FragmentSizes(), next: make([]uint64, len(c.Peers)), asked: c.Mode == wire.Unsync,
 		waiting: make([]transport.Op, 0, 1000), done: make([]transport.Op, 0, 1000),
 	}
 	m.window = builder.NewWindow(m.Alloc, m.sizes.Max(), windowSeed)
@@ -107,7 +107,7 @@ func (m *mirror) Await(_ context.Context, _ int, _ uint64) error  { return nil }
 
 func testCase(mode string, n int) wire.Configure {
 	c := wire.Configure{Rank: 1, Case: wire.Case{
-		Mode: mode, Barrier: "tournament", Peers: make([]wire.Peer, n), Fragment: 10000, Spread: 0.2, Credits: 2,
+		Mode: mode, Barrier: "tournament", Peers: make([]wire.Peer, n), Fragment: 10000, Sizes: builder.Distribution{Spread: 0.2}, Credits: 2,
 		Deliver: wire.DeliverBuffer, Check: wire.CheckPayload, Timeout: time.Second, Interval: time.Second, Pairs: true,
 	}}
 	for p := 1; p < n; p++ {

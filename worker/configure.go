@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"evbench/builder"
 	"evbench/internal/wire"
 	"evbench/transport"
 )
@@ -31,10 +30,6 @@ func check(c wire.Configure, memory uint64) error {
 		return fmt.Errorf("rank: %d of %d", c.Rank, n)
 	case c.Fragment < 1 || c.Fragment > transport.MaxBody:
 		return fmt.Errorf("fragment: %d bytes, must be 1..%d", c.Fragment, transport.MaxBody)
-	case !(c.Spread >= 0 && c.Spread <= 0.9):
-		return fmt.Errorf("spread: %v, must be 0..0.9", c.Spread)
-	case sizes(c).Max() > transport.MaxBody:
-		return fmt.Errorf("spread: fragments of up to %d bytes, at most %d", sizes(c).Max(), transport.MaxBody)
 	case c.Credits < 1 || c.Credits > maxCredits:
 		return fmt.Errorf("credits: %d, must be 1..%d", c.Credits, maxCredits)
 	case c.AsyncCredits < 0 || c.AsyncCredits > maxCredits || c.AsyncCredits > 0 && c.Mode != wire.Sync:
@@ -45,6 +40,12 @@ func check(c wire.Configure, memory uint64) error {
 		return fmt.Errorf("timeout: %v, must be above 0 and at most %v", c.Timeout, maxTime)
 	case c.Interval <= 0 || c.Interval > maxTime:
 		return fmt.Errorf("interval: %v, must be above 0 and at most %v", c.Interval, maxTime)
+	}
+	if err := c.Sizes.Check(n); err != nil {
+		return fmt.Errorf("sizes: %w", err)
+	}
+	if most := c.FragmentSizes().Max(); most > transport.MaxBody {
+		return fmt.Errorf("sizes: fragments of up to %d bytes, at most %d", most, transport.MaxBody)
 	}
 	if need, most := memoryFor(c), cmp.Or(memory, maxMemory); need > most {
 		return fmt.Errorf("fragment: %d bytes of %d servers with %d events at once need %d bytes of memory, there are %d",
@@ -63,7 +64,7 @@ func check(c wire.Configure, memory uint64) error {
 // factors, so that it does not overflow.
 func memoryFor(c wire.Configure) uint64 {
 	const each = 1 << 10 // beside its payload, for a fragment that is on its way
-	n, slots, size := uint64(len(c.Peers)), uint64(max(inFlight(c), 1)), uint64(sizes(c).Max())
+	n, slots, size := uint64(len(c.Peers)), uint64(max(inFlight(c), 1)), uint64(c.FragmentSizes().Max())
 	need := size + n*slots*each
 	switch {
 	case c.Deliver == wire.DeliverBuffer:
@@ -130,11 +131,6 @@ func once(seen []bool, peer, rank int) error {
 	}
 	seen[peer] = true
 	return nil
-}
-
-// sizes of the case's fragments.
-func sizes(c wire.Configure) builder.Sizes {
-	return builder.Sizes{Mean: c.Fragment, Spread: c.Spread, Seed: c.Seed}
 }
 
 // A plan is the row that holds from one exchange on, and how events are built then.

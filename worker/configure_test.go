@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/builder"
 	"evbench/internal/wire"
 	"evbench/transport"
 )
@@ -19,7 +20,7 @@ func configured(mode string) wire.Configure {
 		Row: []wire.Step{{To: 2, ToSpine: 0, From: 0, FromSpine: -1}, {To: 0, ToSpine: -1, From: 2, FromSpine: 7}},
 		Case: wire.Case{
 			Name: "one", Mode: mode, Barrier: "tournament", Peers: []wire.Peer{{Server: 4}, {Server: 5}, {Server: 9}},
-			Fragment: 1000, Spread: 0.5, Seed: 1, Credits: 2, Deliver: wire.DeliverBuffer, Check: wire.CheckPayload,
+			Fragment: 1000, Sizes: builder.Distribution{Spread: 0.5}, Seed: 1, Credits: 2, Deliver: wire.DeliverBuffer, Check: wire.CheckPayload,
 			Timeout: time.Second, Interval: time.Second, Pairs: true,
 		},
 	}
@@ -64,7 +65,7 @@ func TestCheckRefuses(t *testing.T) {
 		"row: rank 0 is left out":                    func(c *wire.Configure) { c.Row = c.Row[1:] },
 		"row: phase 0: spines -2 and -1":             func(c *wire.Configure) { c.Row[0].ToSpine = -2 },
 		"row: phase 1: spines -1 and 100000":         func(c *wire.Configure) { c.Row[1].FromSpine = 100000 },
-		"of memory, there are":                       func(c *wire.Configure) { c.Fragment, c.Spread, c.AsyncCredits = 1<<30, 0, 1024 },
+		"of memory, there are":                       func(c *wire.Configure) { c.Fragment, c.Sizes.Spread, c.AsyncCredits = 1<<30, 0, 1024 },
 	} {
 		c := configured(wire.Sync)
 		change(&c)

@@ -13,7 +13,8 @@ import (
 type fragments struct {
 	rank    int
 	n       int // servers
-	sizes   builder.Sizes
+	sizes   *builder.Sizes
+	most    int // bytes of the largest
 	window  *builder.Window
 	asm     *builder.Assembler
 	bufs    [][][]byte // [slot][source]; nil: no fragment is kept or looked into
@@ -33,17 +34,18 @@ const windowSeed = 1
 
 // newFragments allocates everything that slots events at once need.
 func newFragments(c wire.Configure, alloc func(int) []byte, slots int, m *meter, t *tally) *fragments {
-	n, size := len(c.Peers), sizes(c)
+	n, sizes := len(c.Peers), c.FragmentSizes()
+	most := sizes.Max()
 	p := &fragments{
-		rank: c.Rank, n: n, sizes: size,
-		window: builder.NewWindow(alloc, size.Max(), windowSeed),
+		rank: c.Rank, n: n, sizes: sizes, most: most,
+		window: builder.NewWindow(alloc, most, windowSeed),
 		asm:    builder.NewAssembler(c.Rank, n, slots),
 		bytes:  make([]int, slots),
 		keep:   c.Deliver == wire.DeliverBuffer, payload: c.Check == wire.CheckPayload,
 		meter: m, tally: t, sources: newSources(c),
 	}
 	if p.keep || p.payload {
-		p.bufs = buffers(n, slots, size.Max(), p.keep, alloc)
+		p.bufs = buffers(n, slots, most, p.keep, alloc)
 	}
 	return p
 }
@@ -71,7 +73,7 @@ func buffers(n, slots, size int, keep bool, alloc func(int) []byte) [][][]byte {
 // or, where nobody wants it, nowhere, if it has at most drop bytes.
 func (p *fragments) buffer(slot, source int) (body []byte, drop int) {
 	if p.bufs == nil {
-		return nil, p.sizes.Max()
+		return nil, p.most
 	}
 	return p.bufs[slot][source], 0
 }

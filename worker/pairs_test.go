@@ -16,7 +16,7 @@ import (
 // pairsCase is a case in which fragments differ in size and every pair counts.
 func pairsCase(n int, mode string) controller.Case {
 	c := newCase(n, mode)
-	c.Spread, c.Pairs = 0.5, true
+	c.Sizes.Spread, c.Pairs = 0.5, true
 	return c
 }
 

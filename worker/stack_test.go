@@ -105,8 +105,8 @@ func TestSession(t *testing.T) {
 			{"central barrier", wire.Sync, func(c *controller.Case) { c.Barrier = barrier.Central }},
 			{"dissemination barrier", wire.Sync, func(c *controller.Case) { c.Barrier = barrier.Dissemination }},
 			{"discard", wire.Sync, func(c *controller.Case) { c.Deliver = wire.DeliverDiscard }},
-			{"unequal", wire.FreeRunning, func(c *controller.Case) { c.Spread = 0.5 }},
-			{"unequal and asked for", wire.Unsync, func(c *controller.Case) { c.Spread = 0.9; c.Credits = 3 }},
+			{"unequal", wire.FreeRunning, func(c *controller.Case) { c.Sizes.Spread = 0.5 }},
+			{"unequal and asked for", wire.Unsync, func(c *controller.Case) { c.Sizes.Spread = 0.9; c.Credits = 3 }},
 			{"discard what is asked for", wire.Unsync, func(c *controller.Case) {
 				c.Deliver, c.Check = wire.DeliverDiscard, wire.CheckHeader
 			}},
@@ -167,7 +167,7 @@ func TestRefusedConfiguration(t *testing.T) {
 		}{
 			{"fragment: 0 bytes", func(c *controller.Case) { c.Fragment = 0 }},
 			{"fragment: 10000000000 bytes", func(c *controller.Case) { c.Fragment = 1e10 }},
-			{"spread: 2", func(c *controller.Case) { c.Spread = 2 }},
+			{"spread: 2", func(c *controller.Case) { c.Sizes.Spread = 2 }},
 			{"sources: 3", func(c *controller.Case) { c.Sources = 3 }},
 			{"standby: rank 0 of 3: rank 3 through spine 1", func(c *controller.Case) { c.Standby = [][]wire.Path{{{Peer: 3, Spine: 1}}, nil, nil} }},
 			{"async credits: 5000", func(c *controller.Case) { c.AsyncCredits = 5000 }},

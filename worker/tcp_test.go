@@ -102,7 +102,7 @@ func TestOverTCP(t *testing.T) {
 	}
 	for _, mode := range modes {
 		c := newCase(n, mode)
-		c.Fragment, c.Spread, c.Exchanges, c.Interval, c.Timeout = 20000, 0.3, 50, 20*time.Millisecond, time.Minute
+		c.Fragment, c.Sizes.Spread, c.Exchanges, c.Interval, c.Timeout = 20000, 0.3, 50, 20*time.Millisecond, time.Minute
 		o, err := ctl.RunCase(t.Context(), c)
 		if err != nil || o.Built != o.Assigned || o.Events != 50*n || o.CorruptFragments+o.StrayFragments != 0 {
 			t.Errorf("%s: %v; %+v", mode, err, o)

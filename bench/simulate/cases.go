@@ -119,11 +119,11 @@ func caseOf(s *scenario.Scenario, p bench.Planned, repeat int) (*sim.Case, error
 	if err != nil {
 		return nil, err
 	}
-	sizes := builder.Sizes{Mean: int(s.Event.Fragment), Spread: s.Event.Spread, Seed: s.Seed}
+	sizes := s.FragmentSizes()
 	return &sim.Case{
 		Job: sim.Job{
 			Name: p.Name, Repeat: repeat, Mode: p.Mode, Plan: p.Plan, Changes: changes,
-			Size: sizes.Of, Header: builder.HeaderSize, Equal: s.Event.Spread == 0,
+			Size: sizes.Of, Header: builder.HeaderSize, Equal: sizes.Equal(),
 			Sources: p.Sources, Credits: p.Credits, Duration: p.Duration, Interval: s.Interval, Warmup: s.Warmup,
 			BitPerSec: float64(s.Fabric.Rate) * scenario.Factor(s.Fabric.MTU),
 			Timing:    timingOf(s, p.Barrier),

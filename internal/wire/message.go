@@ -81,8 +81,8 @@ type Case struct {
 	Barrier string // of a synchronised case
 	Peers   []Peer
 
-	Fragment int     // mean payload bytes
-	Spread   float64 // 0..0.9
+	Fragment int // mean payload bytes
+	Sizes    builder.Distribution
 	Seed     uint64
 
 	Sources int // outstanding requests for one event at most, unsynchronised; 0: all
@@ -99,6 +99,11 @@ type Case struct {
 	Timeout  time.Duration // how long nothing may happen before the case ends with an error
 	Interval time.Duration // between samples
 	Pairs    bool          // count what comes by source, too: Totals.Sources
+}
+
+// FragmentSizes are those of the fragments of the case.
+func (c Case) FragmentSizes() *builder.Sizes {
+	return &builder.Sizes{Mean: c.Fragment, Seed: c.Seed, Servers: len(c.Peers), Distribution: c.Sizes}
 }
 
 // Configure starts a case on a worker, which reports itself stuck after Timeout without

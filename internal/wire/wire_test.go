@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/builder"
 	"evbench/internal/wire"
 	"evbench/results"
 	"evbench/scheduler"
@@ -35,7 +36,7 @@ var all = []wire.Message{
 		Case: wire.Case{
 			Name: "shift", Repeat: 1, Epoch: 2, Mode: wire.Sync, Barrier: "tournament",
 			Peers:    []wire.Peer{{Server: 4, Addrs: []string{"a:1", "b:2"}}, {Server: 9, Addrs: []string{"c:3"}}},
-			Fragment: 625000, Spread: 0.25, Seed: 1<<64 - 1, Sources: 2, Credits: 4, AsyncCredits: 3, Warmup: 1,
+			Fragment: 625000, Sizes: builder.Distribution{Spread: 0.25, By: builder.BySource}, Seed: 1<<64 - 1, Sources: 2, Credits: 4, AsyncCredits: 3, Warmup: 1,
 			Deliver: wire.DeliverBuffer, Check: wire.CheckPayload, Timeout: time.Second, Interval: time.Minute, Pairs: true,
 		},
 	},

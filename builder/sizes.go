@@ -1,0 +1,241 @@
+package builder
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"strings"
+)
+
+// Distributions of sizes.
+const (
+	Uniform     = "uniform"     // in mean·(1±Spread)
+	Exponential = "exponential" // of the mean
+	LogNormal   = "log-normal"  // of the mean, the logarithm has the standard deviation Sigma
+)
+
+// What fragments have in common.
+const (
+	ByFragment    = "fragment"     // nothing: each is drawn on its own
+	BySource      = "source"       // those of one source have one size
+	ByEvent       = "event"        // those of one event have one size
+	BySourceEvent = "source-event" // a factor of the source times one of the event
+	ByExchange    = "exchange"     // of a Table alone: those of one source in one exchange have one size
+)
+
+// Distributions and Bys list the valid names; those of a Table are TableBys.
+func Distributions() []string { return []string{Uniform, Exponential, LogNormal} }
+func Bys() []string           { return []string{ByFragment, BySource, ByEvent, BySourceEvent} }
+func TableBys() []string      { return []string{ByEvent, ByExchange} }
+
+// Limits of a Distribution.
+const (
+	MaxSpread = 0.9
+	MaxSigma  = 2
+	// Most is the largest fragment that is drawn, over the mean. What an exponential or
+	// log-normal distribution has beyond is cut to it, so that a receiver's buffers are
+	// bounded: one in 9 million exponential fragments, one in 1,900 log-normal ones with
+	// σ 1 (the mean falls by 0.3 %).
+	Most = 16
+	// MaxTable bounds the numbers of a Table, which every worker is sent.
+	MaxTable = 1 << 18
+)
+
+// A Distribution says how sizes differ. The zero value says that they do not.
+type Distribution struct {
+	Kind   string  `json:",omitempty"` // of Distributions; "": Uniform
+	By     string  `json:",omitempty"` // of Bys; "": ByFragment
+	Spread float64 `json:",omitempty"` // of Uniform, 0..MaxSpread
+	Sigma  float64 `json:",omitempty"` // of LogNormal, 0..MaxSigma; by source-event it is that of each factor
+
+	// Fanout is to how many servers a source has a fragment in each exchange, drawn anew
+	// for each; the others, and itself, get one of 0 bytes. 0: to all.
+	Fanout int `json:",omitempty"`
+
+	// Table, if any, states the sizes in place of Kind: [row][source], in units of Scale
+	// bytes. Row after row is that of an event or of an exchange (By), and from the
+	// first again.
+	Table []uint32 `json:",omitempty"`
+	Scale float64  `json:",omitempty"`
+}
+
+// Equal reports whether all fragments have one size.
+func (d Distribution) Equal() bool {
+	return d.Table == nil && d.Fanout == 0 && (d.Kind == "" || d.Kind == Uniform) && d.Spread == 0
+}
+
+// Check refuses what cannot be drawn for so many servers; its errors begin with the field.
+func (d Distribution) Check(servers int) error {
+	switch {
+	case d.Table != nil:
+		return d.checkTable(servers)
+	case d.Kind != "" && !slices.Contains(Distributions(), d.Kind):
+		return fmt.Errorf("distribution: no %q; there are %s", d.Kind, strings.Join(Distributions(), ", "))
+	case d.By != "" && !slices.Contains(Bys(), d.By):
+		return fmt.Errorf("by: no %q; there are %s", d.By, strings.Join(Bys(), ", "))
+	case !(d.Spread >= 0 && d.Spread <= MaxSpread): // NaN fails too
+		return fmt.Errorf("spread: %v, must be 0..%v", d.Spread, MaxSpread)
+	case !(d.Sigma >= 0 && d.Sigma <= MaxSigma):
+		return fmt.Errorf("sigma: %v, must be 0..%v", d.Sigma, MaxSigma)
+	case d.Fanout < 0 || d.Fanout > 0 && d.Fanout > servers-1:
+		return fmt.Errorf("fanout: %d, must be 1..%d, the other servers", d.Fanout, servers-1)
+	}
+	return nil
+}
+
+func (d Distribution) checkTable(servers int) error {
+	switch {
+	case servers < 1 || len(d.Table) == 0 || len(d.Table)%servers != 0 || len(d.Table) > MaxTable:
+		return fmt.Errorf("file: %d numbers for %d servers, must be rows of as many, %d numbers at most", len(d.Table), servers, MaxTable)
+	case !slices.Contains(TableBys(), d.By):
+		return fmt.Errorf("by: no %q; of a file there are %s", d.By, strings.Join(TableBys(), ", "))
+	case !(d.Scale > 0) || math.IsInf(d.Scale, 0):
+		return fmt.Errorf("file: scale %v, must be above 0", d.Scale)
+	case d.Kind != "" || d.Spread != 0 || d.Sigma != 0 || d.Fanout != 0:
+		return errors.New("file: states all sizes, so nothing is drawn beside")
+	}
+	return nil
+}
+
+// Sizes says how large each fragment is: it is the only place that does, in a run, in a
+// simulation and in a prediction. It is a pure function of event and source, so sender
+// and receiver agree without a word. A fragment of 0 bytes is still one: its message has
+// a header and no payload, so that an event is complete where every source has been
+// heard.
+type Sizes struct {
+	Mean    int // bytes
+	Seed    uint64
+	Servers int // whom exchanges are among: event e is built in exchange e / Servers. For Fanout and Table
+	Distribution
+}
+
+// Of returns the payload bytes of one fragment. It allocates nothing.
+func (s *Sizes) Of(event uint64, source int) int {
+	switch {
+	case s.Table != nil:
+		return s.stated(event, source)
+	case s.Fanout > 0 && !s.meant(event, source):
+		return 0
+	case s.Kind == "" || s.Kind == Uniform:
+		return s.uniform(event, source)
+	}
+	return max(1, int(min(Most, s.factor(event, source))*float64(s.Mean)+0.5))
+}
+
+// Max returns the most that Of returns.
+func (s *Sizes) Max() int {
+	switch {
+	case s.Table != nil:
+		most := uint32(0)
+		for _, x := range s.Table {
+			most = max(most, x)
+		}
+		return s.scaled(most)
+	case s.Equal():
+		return s.Mean
+	case s.Kind == Exponential || s.Kind == LogNormal:
+		return Most * s.Mean
+	case s.By == BySourceEvent:
+		most := uint64(s.Mean + s.half())
+		return int(most * most / uint64(max(s.Mean, 1)))
+	}
+	return s.Mean + s.half()
+}
+
+func (s *Sizes) half() int { return int(float64(s.Mean) * s.Spread) }
+
+// uniform draws whole bytes, all equally likely.
+func (s *Sizes) uniform(event uint64, source int) int {
+	half := s.half()
+	if half == 0 {
+		return s.Mean
+	}
+	of := func(hash uint64) int { return s.Mean - half + int(hash%uint64(2*half+1)) }
+	switch a, b := s.hashes(event, source); s.By {
+	case BySource:
+		return of(a)
+	case ByEvent:
+		return of(b)
+	case BySourceEvent:
+		return max(1, int(uint64(of(a))*uint64(of(b))/uint64(s.Mean)))
+	}
+	return of(mix(event, source, s.Seed))
+}
+
+// hashes are one of the source and one of the event.
+func (s *Sizes) hashes(event uint64, source int) (ofSource, ofEvent uint64) {
+	return mix(math.MaxUint64, source, s.Seed), mix(event, -1, s.Seed)
+}
+
+// factor is a size over the mean.
+func (s *Sizes) factor(event uint64, source int) float64 {
+	switch a, b := s.hashes(event, source); s.By {
+	case BySource:
+		return s.draw(a)
+	case ByEvent:
+		return s.draw(b)
+	case BySourceEvent:
+		return s.draw(a) * s.draw(b)
+	}
+	return s.draw(mix(event, source, s.Seed))
+}
+
+// draw turns 53 bits into a number of mean 1, by the inverse of the distribution.
+func (s *Sizes) draw(hash uint64) float64 {
+	u := (float64(hash>>11) + 0.5) / (1 << 53)
+	if s.Kind == Exponential {
+		return -math.Log1p(-u)
+	}
+	return math.Exp(float64(s.Sigma*math.Sqrt2)*math.Erfinv(2*u-1) - float64(s.Sigma*s.Sigma)/2)
+}
+
+// stated is what the table says.
+func (s *Sizes) stated(event uint64, source int) int {
+	n := uint64(s.Servers)
+	rows := uint64(len(s.Table)) / n
+	row := event
+	if s.By == ByExchange {
+		row = event / n
+	}
+	return s.scaled(s.Table[row%rows*n+uint64(source)])
+}
+
+func (s *Sizes) scaled(x uint32) int {
+	if x == 0 {
+		return 0
+	}
+	return max(1, int(float64(x)*s.Scale+0.5))
+}
+
+// meant reports whether a source has a fragment for an event: whether the event is among
+// the first Fanout of those of its exchange that other servers build, in an order drawn
+// for source and exchange.
+func (s *Sizes) meant(event uint64, source int) bool {
+	n := uint64(s.Servers)
+	exchange, rank := event/n, event%n
+	if rank == uint64(source) {
+		return false
+	}
+	other := (rank + n - uint64(source) - 1) % n // 0..n-2
+	return permuted(other, n-1, mix(exchange, source, ^s.Seed)) < uint64(s.Fanout)
+}
+
+// permuted returns the place of x in a permutation of 0..n-1 that key decides: x is
+// shuffled among the next power of two by steps that can be undone, again and again until
+// it is below n. Takes no memory; two rounds at most on average.
+func permuted(x, n, key uint64) uint64 {
+	b := bits.Len64(n - 1)
+	mask := uint64(1)<<b - 1
+	for {
+		for round := range uint64(4) {
+			k := mix(round, b, key)
+			x = (x*(k|1) + k>>32) & mask
+			x ^= x >> ((b + 1) / 2)
+		}
+		if x < n {
+			return x
+		}
+	}
+}
