@@ -95,7 +95,7 @@ var layers = []layer{
 	{"fabric/hosts/echo", "internal/port internal/wire", false},
 	{"fabric/hosts/preflight", "results", true},
 	{"fabric/hosts", "fabric/hosts/host internal/hostlist internal/parallel topology topology/network", false},
-	{"fabric/workers", "barrier fabric fabric/hosts/echo fabric/hosts/host internal/wire results scenario transport transport/tcp worker", false},
+	{"fabric/workers", "barrier fabric fabric/hosts/echo fabric/hosts/host internal/atomicfile internal/wire results scenario transport transport/tcp worker", false},
 	{"internal/sshtest", "", false},
 
 	{"sim/credit", "routing/lft topology/network", true},

@@ -66,6 +66,11 @@ func (m *machine) blame(during state) *CaseError {
 			e.Reasons = append(e.Reasons, r)
 		}
 	}
+	// On a busy machine many may not have answered the abort yet: what began it is said all
+	// the same.
+	if first := m.failed; len(first) > 0 && len(e.Reasons) == mostReasons && !slices.Contains(e.Reasons, m.reason(first[0])) {
+		e.Reasons[mostReasons-1] = m.reason(first[0])
+	}
 	waiting := m.ranks(func(rank int, w *worker) bool {
 		return !slices.Contains(guilty, rank) && intersect(m.waitsFor(rank), guilty)
 	})

@@ -93,7 +93,7 @@ func (c Case) openTime() time.Duration {
 	for _, paths := range c.Standby {
 		most = max(most, len(paths))
 	}
-	return wire.OpenTime(c.patience(), most)
+	return wire.OpenTime(c.patience(), len(c.Peers), most)
 }
 
 // inFlight is how many events a server has in flight in a part without schedule.

@@ -70,7 +70,7 @@ func (j *job) run(ctx context.Context) {
 }
 
 func (j *job) open(ctx context.Context) (Connections, error) {
-	limit := wire.OpenTime(j.c.Timeout, len(j.c.Standby))
+	limit := wire.OpenTime(j.c.Timeout, len(j.c.Peers), len(j.c.Standby))
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not all connections open after %v", limit))
 	defer cancel()
 	conns, err := j.o.Open(ctx, j.c)

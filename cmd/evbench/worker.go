@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/fabric/hosts/host"
+	"evbench/fabric/lab"
 	"evbench/fabric/workers"
 	"evbench/internal/wire"
 	"evbench/scenario"
@@ -33,6 +34,7 @@ func workerCommand() *cli.Command {
 			&cli.StringFlag{Name: "cpus", Usage: "run on these processors only, `LIST` such as 0-15,32"},
 			&cli.IntFlag{Name: "socket-buffer", Usage: "`BYTES` of each send and receive buffer where there is no barrier (default: as the kernel likes)"},
 			&cli.DurationFlag{Name: "wait", Value: 30 * time.Second, Usage: "keep trying to reach the controller, and to be welcome there, for `D`"},
+			&cli.StringFlag{Name: "group", Hidden: true, Usage: "instead of --id: several servers of a lab, in `FILE`"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "log what is odd but harmless, too"},
 		},
 		Action: workerAction,
@@ -42,6 +44,9 @@ func workerCommand() *cli.Command {
 func workerAction(c *cli.Context) error {
 	if err := needArgs(c, 0, 0, ""); err != nil {
 		return err
+	}
+	if c.IsSet("group") {
+		return groupAction(c)
 	}
 	w, err := readWorker(c)
 	if err != nil {
@@ -61,6 +66,19 @@ func workerAction(c *cli.Context) error {
 		return err
 	}
 	return nil // it ends as it was told to
+}
+
+// groupAction runs the servers that a run on the lab puts into one process.
+func groupAction(c *cli.Context) error {
+	g := workers.Group{Controller: c.String("controller"), Sockets: workers.Sockets{Buffer: c.Int("socket-buffer")}, Inside: lab.Inside}
+	var err error
+	if g.Token, err = readToken(c); err != nil {
+		return err
+	}
+	if g.Members, err = workers.ReadMembers(c.String("group")); err != nil {
+		return usagef("--group: %w", err)
+	}
+	return g.Run(c.Context)
 }
 
 // maxSockBuf is the most that a socket's buffer can be asked to be.

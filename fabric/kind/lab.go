@@ -3,6 +3,7 @@ package kind
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 
@@ -52,6 +53,12 @@ func Lab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	if s.Fabric.Workers == scenario.Processes {
 		f.Launcher = workers.Processes{Data: f.data, Buffer: labSockBuf, Start: func(rank int, cmd *exec.Cmd) error {
 			return l.StartCommand(l.Server(rank), cmd)
+		}}
+		return f, nil
+	}
+	if !workers.FitOne(s.Tree.Servers()) {
+		f.Launcher = workers.Processes{Data: f.data, Buffer: labSockBuf, Inside: func(rank int) string {
+			return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), l.Descriptor(l.Server(rank)))
 		}}
 		return f, nil
 	}

@@ -231,7 +231,7 @@ func (b *Lab) Do(rank int, f func() error) error { return b.In(b.server(rank), f
 // In runs f inside a node, on a thread of its own. A socket that f opens stays
 // there for ever and may be used from any goroutine. Goroutines that f starts
 // are not inside.
-func (b *Lab) In(n Node, f func() error) error { return in(b.home, b.nodes[n].fd, f) }
+func (b *Lab) In(n Node, f func() error) error { return enter(b.home, b.nodes[n].fd, f) }
 
 // StartCommand starts cmd as a process inside a node; the caller waits for it.
 // It dies with this process, and is killed by Close if it still runs then.

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -39,14 +40,30 @@ func onThread(home int, f func() error) error {
 	return <-done
 }
 
-// in runs f on a thread inside the namespace ns.
-func in(home, ns int, f func() error) error {
+// enter runs f on a thread inside the namespace ns.
+func enter(home, ns int, f func() error) error {
 	return onThread(home, func() error {
 		if err := unix.Setns(ns, unix.CLONE_NEWNET); err != nil {
 			return fmt.Errorf("enter namespace: %w", err)
 		}
 		return f()
 	})
+}
+
+// Inside returns what runs a function inside the namespace that a path names, such as one
+// that another process of the user holds (Descriptor), as Lab.In does. The namespace stays
+// until leave.
+func Inside(path string) (in func(f func() error) error, leave func() error, err error) {
+	home, err := openNamespace()
+	if err != nil {
+		return nil, nil, err
+	}
+	ns, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("open namespace %s: %w", path, err), unix.Close(home))
+	}
+	return func(f func() error) error { return enter(home, ns, f) },
+		func() error { return errors.Join(unix.Close(ns), unix.Close(home)) }, nil
 }
 
 // unshare moves the calling thread, which must be locked, into a new namespace.

@@ -39,6 +39,11 @@ func Helper() bool { return false }
 // Enter fails.
 func Enter() (code int, done bool, err error) { return 0, false, unsupportedHere() }
 
+// Inside fails.
+func Inside(string) (in func(func() error) error, leave func() error, err error) {
+	return nil, nil, unsupportedHere()
+}
+
 // Close has nothing to close.
 func (b *Lab) Close() error { return nil }
 

@@ -37,13 +37,32 @@ type Threads struct {
 // Launch implements fabric.Launcher.
 func (t Threads) Launch(ctx context.Context, j fabric.Job) (wait func() error, err error) {
 	n := j.Tree.Servers()
-	if err := tcp.CheckFiles(openFiles(n)); err != nil {
+	if err := tcp.CheckFiles(openFiles(n, n)); err != nil {
 		return nil, err
 	}
+	var all []thread
+	for rank := range n {
+		all = append(all, thread{server: j.Tree.Position(rank), socket: t.Options(rank)})
+		if t.Data != nil {
+			all[rank].data = t.Data(rank)
+		}
+	}
+	return beside(ctx, j, all, t.Sockets)
+}
+
+// A thread is a server that shares its process with others.
+type thread struct {
+	server int
+	data   Addresses // nil: where it listens
+	socket tcp.Options
+}
+
+// beside runs several servers in this process.
+func beside(ctx context.Context, j fabric.Job, all []thread, sockets Sockets) (wait func() error, err error) {
 	// Every worker drives its own sockets and sleeps in the kernel: with fewer
 	// processors (in Go's sense) than workers, each wake-up waits for one.
-	was := runtime.GOMAXPROCS(max(n, runtime.GOMAXPROCS(0)))
-	listeners := make([]*tcp.Listener, 0, n)
+	was := runtime.GOMAXPROCS(max(len(all), runtime.GOMAXPROCS(0)))
+	listeners := make([]*tcp.Listener, 0, len(all))
 	closeAll := func() error {
 		runtime.GOMAXPROCS(was)
 		var errs []error
@@ -52,19 +71,25 @@ func (t Threads) Launch(ctx context.Context, j fabric.Job) (wait func() error, e
 		}
 		return errors.Join(errs...)
 	}
-	for rank := range j.Tree.Servers() {
-		o := t.Options(rank)
-		o.Token = j.Token
-		l, err := tcp.Listen(o)
+	for _, t := range all {
+		t.socket.Token = j.Token
+		l, err := tcp.Listen(t.socket)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("%s: %w", j.Tree.ServerName(rank), err), closeAll())
+			return nil, errors.Join(fmt.Errorf("server%d: %w", t.server, err), closeAll())
 		}
 		listeners = append(listeners, l)
 	}
 	var g errgroup.Group
-	for rank, l := range listeners {
+	for i, l := range listeners {
 		g.Go(func() error {
-			err := t.work(ctx, j, rank, l)
+			o := worker.Options{Token: j.Token, Server: all[i].server, Data: all[i].data.String(), Open: sockets.open(l)}
+			if all[i].data == nil {
+				o.Data = l.Addr()
+			}
+			if i == 0 { // for all: they share the machine and the process
+				o.Load = host.Watch
+			}
+			err := ended(ctx, Join(ctx, JoinWithin, j.Controller, o))
 			if err != nil {
 				j.Failed()
 			}
@@ -74,27 +99,13 @@ func (t Threads) Launch(ctx context.Context, j fabric.Job) (wait func() error, e
 	return func() error { return errors.Join(g.Wait(), closeAll()) }, nil
 }
 
-// openFiles is about how many descriptors n servers in one process need: both
-// ends of a connection for each ordered pair, the barrier's, and some to spare.
-func openFiles(n int) int { return 2*n*(n-1) + 64*n + 256 }
+// openFiles is about how many descriptors some of n servers in one process need: two
+// connections with each other server, the barrier's, and some to spare.
+func openFiles(some, n int) int { return 2*some*(n-1) + 64*some + 256 }
 
 // MayOpen implements fabric.Launcher: all are in this process.
 func (Threads) MayOpen(servers, connections int) error {
-	return tcp.CheckFiles(openFiles(servers) + servers*connections)
-}
-
-func (t Threads) work(ctx context.Context, j fabric.Job, rank int, l *tcp.Listener) error {
-	data := Addresses{l.Addr()}
-	if t.Data != nil {
-		data = t.Data(rank)
-	}
-	o := worker.Options{
-		Token: j.Token, Server: j.Tree.Position(rank), Data: data.String(), Open: t.Sockets.open(l),
-	}
-	if rank == 0 { // for all: they share the machine and the process
-		o.Load = host.Watch
-	}
-	return ended(ctx, Join(ctx, JoinWithin, j.Controller, o))
+	return tcp.CheckFiles(openFiles(servers, servers) + servers*connections)
 }
 
 // ended drops the error of a worker that was told to end.
@@ -106,7 +117,8 @@ func ended(ctx context.Context, err error) error {
 }
 
 // Processes is the launcher that runs every server as a process on this machine: as
-// "evbench worker" of this program.
+// "evbench worker" of this program. With Inside, a process has as many servers as it may
+// have files open for.
 type Processes struct {
 	// Data is where a rank is reached.
 	Data func(rank int) Addresses
@@ -116,10 +128,18 @@ type Processes struct {
 	CPUs string
 	// Start starts the command of a rank; nil: here.
 	Start func(rank int, cmd *exec.Cmd) error
+	// Inside names the network namespace of a rank; nil: the process is where it has to be.
+	Inside func(rank int) string
 }
 
-// MayOpen implements fabric.Launcher: each has a process for itself.
-func (Processes) MayOpen(_, connections int) error { return tcp.CheckFiles(connections) }
+// MayOpen implements fabric.Launcher.
+func (p Processes) MayOpen(servers, connections int) error {
+	if p.Inside == nil { // each has a process for itself
+		return tcp.CheckFiles(connections)
+	}
+	each := fit(servers, 0)
+	return tcp.CheckFiles(openFiles(each, servers) + each*connections)
+}
 
 // Launch implements fabric.Launcher.
 func (p Processes) Launch(ctx context.Context, j fabric.Job) (wait func() error, err error) {
@@ -131,15 +151,7 @@ func (p Processes) Launch(ctx context.Context, j fabric.Job) (wait func() error,
 	if err := os.WriteFile(token, []byte(j.Token+"\n"), 0o600); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	var running []*exec.Cmd
-	for rank := range j.Tree.Servers() {
-		cmd := p.command(ctx, j, rank, token)
-		if err = p.begin(rank, cmd); err != nil {
-			err = fmt.Errorf("%s: %w", j.Tree.ServerName(rank), err)
-			break
-		}
-		running = append(running, cmd)
-	}
+	running, err := p.startAll(ctx, j, dir, token)
 	if err != nil {
 		for _, cmd := range running {
 			err = errors.Join(err, cmd.Cancel())
@@ -153,10 +165,41 @@ func (p Processes) Launch(ctx context.Context, j fabric.Job) (wait func() error,
 	return wait, nil
 }
 
-// command is a worker as its own process. It gets a moment to end in order.
-func (p Processes) command(ctx context.Context, j fabric.Job, rank int, token string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "/proc/self/exe", "worker", "--controller", j.Controller, "--token-file", token,
-		"--id", strconv.Itoa(j.Tree.Position(rank)), "--data", p.Data(rank).String(), "--socket-buffer", strconv.Itoa(p.Buffer))
+// startAll starts the processes, and returns those that have started.
+func (p Processes) startAll(ctx context.Context, j fabric.Job, dir, token string) (running []*exec.Cmd, err error) {
+	if p.Inside == nil {
+		for rank := range j.Tree.Servers() {
+			cmd := p.command(ctx, j, token, "--id", strconv.Itoa(j.Tree.Position(rank)), "--data", p.Data(rank).String())
+			if err := p.begin(rank, cmd); err != nil {
+				return running, fmt.Errorf("%s: %w", j.Tree.ServerName(rank), err)
+			}
+			running = append(running, cmd)
+		}
+		return running, nil
+	}
+	n := j.Tree.Servers()
+	most := fit(n, 0)
+	if most == 0 {
+		return nil, tcp.CheckFiles(openFiles(1, n))
+	}
+	for i, ranks := range split(n, most) {
+		name, err := p.writeMembers(j, dir, i, ranks)
+		if err != nil {
+			return running, err
+		}
+		cmd := p.command(ctx, j, token, "--group", name)
+		if err := cmd.Start(); err != nil {
+			return running, fmt.Errorf("%s: %w", j.Tree.ServerName(ranks[0]), err)
+		}
+		running = append(running, cmd)
+	}
+	return running, nil
+}
+
+// command is a process of one worker or several. It gets a moment to end in order.
+func (p Processes) command(ctx context.Context, j fabric.Job, token string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", append([]string{"worker", "--controller", j.Controller, "--token-file", token,
+		"--socket-buffer", strconv.Itoa(p.Buffer)}, args...)...)
 	if p.CPUs != "" {
 		cmd.Args = append(cmd.Args, "--cpus", p.CPUs)
 	}
@@ -177,18 +220,18 @@ func (p Processes) begin(rank int, cmd *exec.Cmd) error {
 }
 
 // awaitAll waits for the workers beside the caller. said returns, once all have ended,
-// what they had to say, in order of rank, unless they were told to end before.
+// what they had to say, in their order, unless they were told to end before.
 func awaitAll(ctx context.Context, j fabric.Job, running []*exec.Cmd) (said func() error) {
 	var all sync.WaitGroup
 	errs := make([]error, len(running))
-	for rank, cmd := range running {
+	for i, cmd := range running {
 		all.Go(func() {
 			err := cmd.Wait()
 			if err == nil || ctx.Err() != nil {
 				return
 			}
 			said := strings.TrimSpace(cmd.Stderr.(*strings.Builder).String())
-			errs[rank] = fmt.Errorf("%s: %w: %s", j.Tree.ServerName(rank), err, said)
+			errs[i] = fmt.Errorf("%s: %w: %s", workerOf(cmd), err, said)
 			j.Failed()
 		})
 	}
@@ -196,6 +239,19 @@ func awaitAll(ctx context.Context, j fabric.Job, running []*exec.Cmd) (said func
 		all.Wait()
 		return errors.Join(errs...)
 	}
+}
+
+// workerOf names the server of a process, or its group.
+func workerOf(cmd *exec.Cmd) string {
+	for i, arg := range cmd.Args {
+		switch arg {
+		case "--id":
+			return "server" + cmd.Args[i+1]
+		case "--group":
+			return filepath.Base(cmd.Args[i+1])
+		}
+	}
+	return cmd.Path
 }
 
 // Joining is the launcher of a fabric whose workers start themselves.

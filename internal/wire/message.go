@@ -131,13 +131,16 @@ type Ready struct {
 }
 
 // OpenTime is how long a worker may take to open the connections of a case: the
-// time-out, and a while for each of the standby ones, which are beside those of its row.
-func OpenTime(timeout time.Duration, standby int) time.Duration {
-	return timeout + time.Duration(standby)*standbyTime
+// time-out, a while for each of the standby ones, which are beside those of its row, and
+// a moment for each pair of servers: all of them may be on one machine.
+func OpenTime(timeout time.Duration, servers, standby int) time.Duration {
+	return timeout + time.Duration(standby)*standbyTime + time.Duration(servers*(servers-1))*pairTime
 }
 
-// standbyTime is for one connection, while all servers of a machine open theirs.
-const standbyTime = 10 * time.Millisecond
+const (
+	standbyTime = 10 * time.Millisecond // for one connection, while all servers of a machine open theirs
+	pairTime    = 3 * time.Millisecond
+)
 
 // Grant lets workers start exchanges below Until, no more and no fewer.
 type Grant struct {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -74,7 +75,11 @@ func source(own string) string {
 	return netip.AddrPortFrom(a.Addr(), 0).String()
 }
 
-// dial opens all calls at once. On an error none is left open.
+// callsUnderWay is how many calls of an endpoint are made at once: all servers of a large
+// tree that called all others at once would only make each other wait.
+const callsUnderWay = 16
+
+// dial opens all calls, in their order. On an error none is left open.
 func (e *Endpoint) dial(ctx context.Context, calls []*call) (err error) {
 	defer func() {
 		if err != nil {
@@ -95,11 +100,6 @@ func (e *Endpoint) dial(ctx context.Context, calls []*call) (err error) {
 	})
 	if err != nil {
 		return err
-	}
-	for _, c := range calls {
-		if err := c.begin(); err != nil {
-			return c.failed(err)
-		}
 	}
 	return finish(ctx, calls)
 }
@@ -176,16 +176,26 @@ func (c *call) connect() error {
 	return nil
 }
 
-// finish drives the calls until all are open or ctx ends.
+// finish begins the calls, in their order, and drives them until all are open or ctx ends.
 func finish(ctx context.Context, calls []*call) error {
+	all, calls := calls, calls[:0:0]
 	bell, err := newBell()
 	if err != nil {
 		return outOfFiles(err)
 	}
 	defer bell.close()
 	defer context.AfterFunc(ctx, bell.ring)()
-	fds := make([]unix.PollFd, 0, 1+len(calls))
+	fds := make([]unix.PollFd, 0, 1+callsUnderWay)
+	begun := 0
 	for {
+		calls = slices.DeleteFunc(calls, func(c *call) bool { return c.stage == opened })
+		for len(calls) < callsUnderWay && begun < len(all) {
+			c := all[begun]
+			if err := c.begin(); err != nil {
+				return c.failed(err)
+			}
+			calls, begun = append(calls, c), begun+1
+		}
 		waiting, err := due(calls)
 		if err != nil {
 			return err
@@ -203,7 +213,7 @@ func finish(ctx context.Context, calls []*call) error {
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
-			return notOpen(calls, err)
+			return notOpen(all, err)
 		}
 		if _, err := again(func() (int, error) { return unix.Poll(fds, timeout) }); err != nil {
 			return fmt.Errorf("poll: %w", err)
