@@ -121,6 +121,7 @@ var layers = []layer{
 	{"study/policy", "failover internal/parallel plan results routing/twolevel scheduler sim study/failures topology", true},
 	{"study/judge/foreign", "internal/unit results", true},
 	{"study/judge", "internal/hostlist internal/parallel internal/show routing routing/lft scheduler study/judge/foreign topology topology/network", true},
+	{"study/judge/input", "internal/atomicfile internal/unit study/judge study/judge/foreign", false},
 	{"scenarios", "", true},
 	{"study/papers", "failover internal/parallel internal/show plan results routing routing/lft routing/opensm routing/sssp routing/twolevel scenarios scheduler sim sim/credit sim/load study/failures study/jobs study/policy study/survey topology topology/network", true},
 
@@ -135,6 +136,7 @@ var layers = []layer{
 	{"report/figure", "plan results scheduler topology", true},
 	{"report/html", "internal/parallel report/figure results topology", true},
 	{"report/reporttest", "plan report/figure results topology", false},
+	{"study/judge/page", "report/html study/judge", true},
 	{"study/papers/draw", "report/figure study/papers", true},
 }
 

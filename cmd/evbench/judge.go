@@ -1,22 +1,19 @@
 package main
 
 import (
-	"bytes"
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/atomicfile"
-	"evbench/internal/unit"
 	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/study/judge"
 	"evbench/study/judge/foreign"
+	"evbench/study/judge/input"
+	"evbench/study/judge/page"
 )
 
 func judgeCommand() *cli.Command {
@@ -35,6 +32,7 @@ func judgeCommand() *cli.Command {
 			&cli.StringFlag{Name: "size", Usage: "`BYTES` from a rank to each other: of the call, or the line of the output (default: the largest)"},
 			&cli.StringFlag{Name: "case", Usage: "case of our own summary.json, `NAME` (default: the only one that is no control)"},
 			&cli.Float64Flag{Name: "fail-below", Usage: "exit code 3 where less than `PERCENT` of what the network can do at most was measured"},
+			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the verdict as one HTML page to `FILE`, too, replacing it"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON document"},
 		}),
 		Action: judgeAction,
@@ -52,6 +50,11 @@ func judgeAction(c *cli.Context) error {
 	v, err := made(c.Context, func() (*judge.Verdict, error) { return judge.Judge(*in) })
 	if err != nil {
 		return usage(err)
+	}
+	if name := c.String("out"); name != "" {
+		if err := atomicfile.Write(name, func(w io.Writer) error { return page.Write(w, v) }); err != nil {
+			return err
+		}
 	}
 	if c.Bool("json") {
 		err = v.WriteJSON(c.App.Writer)
@@ -84,40 +87,15 @@ func judgeInput(c *cli.Context) (*judge.Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &judge.Input{Name: c.String("network"), Whole: s.Whole, Net: s.Net, Roots: s.Roots, Hosts: judge.AllHosts(s.Net)}
-	if name := c.String("hosts"); name != "" {
-		data, err := atomicfile.Read(name, maxList)
-		if err != nil {
-			return nil, usage(err)
-		}
-		if in.Hosts, err = judge.ReadHosts(bytes.NewReader(data), s.Net); err != nil {
-			return nil, usagef("%s: %w", name, err)
-		}
-	} else if s.Net.Hosts() < 2 {
-		return nil, usagef("--network %s: %d hosts: an exchange needs two", c.String("network"), s.Net.Hosts())
-	}
-	if in.Rate, err = judgeRate(c); err != nil {
-		return nil, err
-	}
-	if in.Result, err = judgeResult(c); err != nil {
-		return nil, err
+	in := &judge.Input{Name: c.String("network"), Whole: s.Whole, Net: s.Net, Roots: s.Roots}
+	if err := (input.Words{
+		Hosts: c.String("hosts"), Result: c.String("result"), Format: c.String("format"),
+		Rate: c.String("rate"), Size: c.String("size"), Case: c.String("case"),
+	}).Read(in); err != nil {
+		return nil, usage(err)
 	}
 	in.Tables, err = judgeTables(c, in)
 	return in, err
-}
-
-func judgeRate(c *cli.Context) (float64, error) {
-	if c.String("rate") == "" {
-		return 0, nil
-	}
-	r, err := unit.ParseRate(c.String("rate"))
-	if err == nil && r <= 0 {
-		return 0, usagef("--rate %s: must be above 0", c.String("rate"))
-	}
-	if err != nil {
-		return 0, usagef("--rate: %w", err)
-	}
-	return float64(r), nil
 }
 
 // judgeTables reads or computes tables; nil where none are asked for.
@@ -140,42 +118,4 @@ func judgeTables(c *cli.Context, in *judge.Input) (*lft.Tables, error) {
 		return nil, usage(err)
 	}
 	return t, nil
-}
-
-// judgeResult reads the file of a result, if there is one, else a number.
-func judgeResult(c *cli.Context) (*foreign.Result, error) {
-	src, o := c.String("result"), foreign.Options{Format: c.String("format"), Case: c.String("case")}
-	if !slices.Contains(foreign.Formats(), o.Format) {
-		return nil, usagef("--format %q: there are %s", o.Format, strings.Join(foreign.Formats(), ", "))
-	}
-	if s := c.String("size"); s != "" {
-		b, err := unit.ParseBytes(s)
-		if err != nil {
-			return nil, usagef("--size: %w", err)
-		}
-		if o.Size = int64(b); b <= 0 {
-			return nil, usagef("--size %s: must be above 0", s)
-		}
-	}
-	if src == "" {
-		return nil, nil
-	}
-	if info, err := os.Stat(src); err == nil && info.IsDir() {
-		src = filepath.Join(src, "summary.json")
-	} else if errors.Is(err, fs.ErrNotExist) && o.Format == foreign.Auto {
-		r, err := foreign.ParseNumber(src, o.Size)
-		if err != nil {
-			return nil, usagef("--result %w", err)
-		}
-		return r, nil
-	}
-	data, err := atomicfile.Read(src, maxList)
-	if err != nil {
-		return nil, usage(err)
-	}
-	r, err := foreign.Read(data, o)
-	if err != nil {
-		return nil, usagef("%s: %w", src, err)
-	}
-	return r, nil
 }

@@ -49,6 +49,10 @@ type Verdict struct {
 	Rerouted []Tables  `json:"rerouted,omitempty"` // by other engines, the best first
 	Planned  *Planned  `json:"planned,omitempty"`
 	Notes    []string  `json:"notes,omitempty"`
+
+	// Drawing is the network for a picture; nil: NotDrawn says why.
+	Drawing  *Drawing `json:"-"`
+	NotDrawn error    `json:"-"`
 }
 
 // Measured is the result, as a share of the link rate and of what was possible.
@@ -95,30 +99,32 @@ func Judge(in Input) (*Verdict, error) {
 			return nil, err
 		}
 	}
-	if err := v.fromTree(f, in.Result); err != nil {
+	b, err := v.fromTree(f, in.Result)
+	if err != nil {
 		return nil, err
 	}
 	if err := v.measure(in); err != nil {
 		return nil, err
 	}
 	v.reroute(f, in)
+	v.Drawing, v.NotDrawn = f.drawing(v, in.Roots, b)
 	return v, nil
 }
 
 func (v *Verdict) note(format string, a ...any) { v.Notes = append(v.Notes, fmt.Sprintf(format, a...)) }
 
-// fromTree says what follows from the shape of a tree.
-func (v *Verdict) fromTree(f *fabric, r *foreign.Result) error {
+// fromTree says what follows from the shape of a tree. It returns the bound, nil without.
+func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, error) {
 	if f.tree == nil {
 		v.note("no bound, repairs or plan: %v", f.why)
-		return nil
+		return nil, nil
 	}
 	t := f.tree
 	for _, l := range t.Dead() {
 		v.Dead = append(v.Dead, f.linkName(l))
 	}
 	if err := sameDead(t, r); err != nil {
-		return err
+		return nil, err
 	}
 	most := boundHosts
 	if t.Pods() != nil {
@@ -126,7 +132,7 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) error {
 	}
 	if t.Servers() > most {
 		v.note("no bound, repairs or plan: more than %d hosts", most)
-		return nil
+		return nil, nil
 	}
 	if f.whole.Notation == "" && len(v.Dead) > 0 {
 		v.note("a leaf and a spine without a cable between them are taken for a dead link")
@@ -144,17 +150,22 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) error {
 	if n := len(v.Dead) - len(v.Repairs); n > 0 {
 		v.note("the last %d of %d repairs are not ranked", n, len(v.Dead))
 	}
+	v.planned(t)
+	return &b, nil
+}
+
+// planned says what a schedule gives.
+func (v *Verdict) planned(t *topology.Tree) {
 	if t.Servers() > planHosts {
 		v.note("no schedule was planned: more than %d hosts; evbench plan does it", planHosts)
-		return nil
+		return
 	}
 	plan, _, err := scheduler.FORS(t, scheduler.Options{})
 	if err != nil {
 		v.note("no schedule was planned: %v", err)
-		return nil
+		return
 	}
-	v.Planned = &Planned{plan.Name, plan.Phases, s / float64(plan.Phases)}
-	return nil
+	v.Planned = &Planned{plan.Name, plan.Phases, float64(t.Servers()-1) / float64(plan.Phases)}
 }
 
 // sameDead checks that a result of ours was measured with the dead links of the tree.

@@ -25,6 +25,8 @@ type Tables struct {
 	// Links are the fullest directed links, LinksAt is how many have Routes.
 	Links   []LinkLoad `json:"links"`
 	LinksAt int        `json:"links_at_most"`
+
+	loads []lft.PortLoad // of all links
 }
 
 // A LinkLoad is how many routes of the exchange pass a link in one direction.
@@ -74,6 +76,7 @@ func (f *fabric) tables(t *lft.Tables) (*Tables, error) {
 	out.Phases = c.Slowdown * float64(h-1)
 	out.Phased = 1 / c.Slowdown
 	loads := lft.Load(t, 0)
+	out.loads = slices.Clone(loads.Routes)
 	out.Routes = max(out.Routes, loads.Max)
 	out.Unphased = float64(h-1) / float64(out.Routes)
 	slices.SortStableFunc(loads.Routes, func(a, b lft.PortLoad) int { return cmp.Compare(b.Routes, a.Routes) })

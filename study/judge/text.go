@@ -13,8 +13,11 @@ import (
 func (v *Verdict) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(v) }
 
 // WriteText writes the verdict for people, the answer first.
-func (v *Verdict) WriteText(w io.Writer) error {
-	var rows [][]string
+func (v *Verdict) WriteText(w io.Writer) error { return show.Align(w, v.Lines()) }
+
+// Lines are what the verdict says: what each line is about, which is empty where it goes on,
+// and the line.
+func (v *Verdict) Lines() (rows [][]string) {
 	add := func(head, text string, a ...any) { rows = append(rows, []string{head, fmt.Sprintf(text, a...)}) }
 	v.answer(add)
 	if a := v.AtMost; a != nil {
@@ -33,7 +36,7 @@ func (v *Verdict) WriteText(w io.Writer) error {
 	for _, n := range v.Notes {
 		add("note", "%s", n)
 	}
-	return show.Align(w, rows)
+	return rows
 }
 
 // answer is the first lines.

@@ -1,0 +1,68 @@
+package html_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+
+	"evbench/report/html"
+)
+
+// document has all that a part can have; names need escapes.
+func document(t *testing.T) string {
+	t.Helper()
+	c := &html.Cables{
+		Words: "words", Unit: "routes", Most: 9,
+		Levels: [][]html.Switch{{{Name: "leaf<0>", Hosts: 40}, {Name: "leaf1", Hosts: 2}}, {{Name: "a switch with a name too long for its box in a drawing"}, {Name: "spine1"}}},
+		Cables: []html.Cable{
+			{High: html.Place{Level: 1}, Title: "leaf<0>-spine0: dead", Dead: true},
+			{High: html.Place{Level: 1, Index: 1}, Title: "leaf<0>-spine1: 9 routes up", Up: 9, Down: 3, Deciding: true},
+			{Low: html.Place{Index: 1}, High: html.Place{Level: 1}, Title: "leaf1-spine0: slow", Up: 1, Down: 1, Slow: true},
+			{Low: html.Place{Index: 1}, High: html.Place{Level: 1, Index: 1}, Title: "leaf1-spine1: 2", Up: 2, Down: 2},
+			{Low: html.Place{Index: 1}, High: html.Place{Level: 1, Index: 1}, Title: "leaf1-spine1: twin", Up: 2, Down: 2},
+		},
+	}
+	var b strings.Builder
+	err := html.WriteDocument(&b, html.Document{
+		Title: "A <title>", Answer: "65.7 % of it", Lead: "lead", Notes: []string{"a note"},
+		Parts: []html.Part{
+			{ID: "facts", Title: "Facts", Facts: [][]string{{"at most", "93.8 %"}, {"", strings.Repeat("a long line ", 30)}}},
+			{ID: "net", Title: "The network", Cables: c},
+			{ID: "table", Title: "Table", Table: html.Table{Head: []string{"order", "link"}, Numbers: []bool{true}, Rows: [][]string{{"1", "leaf<0>-spine0"}}}},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// A document needs no other file, and what names say is text.
+func TestDocument(t *testing.T) {
+	page := document(t)
+	for _, want := range []string{"<title>A &lt;title&gt;</title>", "leaf&lt;0&gt;-spine0", `class="sign deciding"`, `class="sign slow"`, "slow: below the usual speed", "65.7\u00a0% of it"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q on the page", want)
+		}
+	}
+	for _, bad := range []string{"leaf<0>", "http://", "https://", "<link rel=\"stylesheet\"", " src="} {
+		if strings.Contains(page, bad) {
+			t.Errorf("%q on the page", bad)
+		}
+	}
+}
+
+// A document is read on a phone, in the dark, with the pointer and the keyboard.
+func TestBrowserDocument(t *testing.T) {
+	b := open(t, document(t))
+	call(t, b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}})
+	b.is(t, "dark", `String(parseInt(getComputedStyle(document.body).backgroundColor.slice(4)) < 64)`, "true")
+	b.is(t, "pointing", `[...document.querySelectorAll(".k")][2].dispatchEvent(new PointerEvent("pointerenter")), document.querySelector(".readout").textContent`, "leaf1-spine0: slow")
+	b.is(t, "drawn", `[...document.querySelectorAll(".switch text")].map(e => e.textContent).join()`, "leaf<0>,leaf1,a switch with a name too long for its box in a drawing,spine1")
+	call(t, b.ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 420, Height: 900, DeviceScaleFactor: 1})
+	b.is(t, "too wide", `String(Math.max(0, document.documentElement.scrollWidth - 420))`, "0")
+	b.is(t, "sticking out", `[...document.querySelectorAll("main *, header *")].filter(e => e.getBoundingClientRect().right > 421 && !e.closest(".scroll, .across, .drawing, nav")).map(e => e.outerHTML.slice(0, 80)).join()`, "")
+	b.is(t, "texts too small", `[...document.querySelectorAll("svg text")].filter(e => parseFloat(getComputedStyle(e).fontSize) * Math.hypot(e.getScreenCTM().a, e.getScreenCTM().b) < 8).map(e => e.textContent).join()`, "")
+	b.quiet(t)
+}

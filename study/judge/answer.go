@@ -1,0 +1,48 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+
+	"evbench/internal/show"
+)
+
+// Answer is the verdict in a sentence or two.
+func (v *Verdict) Answer() string {
+	var parts []string
+	switch m, a, t := v.Measured, v.AtMost, v.Tables; {
+	case m != nil && a != nil:
+		parts = append(parts, fmt.Sprintf("%s of what the network can do at most was measured (%s of the link rate).", percent(m.OfAtMost), percent(m.Efficiency)))
+	case m != nil && t != nil:
+		parts = append(parts, fmt.Sprintf("%s of the link rate was measured, %s of what the tables allow in phases.", percent(m.Efficiency), percent(m.OfPhased)))
+	case m != nil:
+		parts = append(parts, percent(m.Efficiency)+" of the link rate was measured.")
+	case a != nil && t != nil:
+		parts = append(parts, fmt.Sprintf("The network can do %s of the link rate at most; its tables allow %s in phases.", percent(a.Efficiency), percent(t.Phased)))
+	case a != nil:
+		parts = append(parts, fmt.Sprintf("The network can do %s of the link rate at most.", percent(a.Efficiency)))
+	case t != nil:
+		parts = append(parts, fmt.Sprintf("The tables allow %s of the link rate in phases, %s without.", percent(t.Phased), percent(t.Unphased)))
+	}
+	if len(v.Repairs) > 0 {
+		first, last := v.Repairs[0], v.Repairs[len(v.Repairs)-1]
+		switch {
+		case first.Efficiency > v.AtMost.Efficiency:
+			parts = append(parts, fmt.Sprintf("Repair %s first: at most %s then.", first.Link, percent(first.Efficiency)))
+		case last.Efficiency > v.AtMost.Efficiency:
+			parts = append(parts, fmt.Sprintf("No repair of one link alone raises that; begin with %s.", first.Link))
+		}
+	}
+	if v.Tables != nil && int(v.Tables.Routes) > v.Hosts-1 {
+		var names []string
+		for _, l := range v.Tables.Links {
+			names = append(names, l.From+" to "+l.To)
+		}
+		text := names[0]
+		if n := v.Tables.LinksAt - 1; n > 0 {
+			text += " and " + show.Plural(n, "link", "links") + " more"
+		}
+		parts = append(parts, fmt.Sprintf("Under its tables the fullest is %s.", text))
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,137 @@
+package judge
+
+import (
+	"cmp"
+	"slices"
+
+	"evbench/scheduler"
+	"evbench/topology"
+	"evbench/topology/network"
+)
+
+// A Drawing is a network by levels, the lowest first, with the cables between its switches,
+// the dead ones, too.
+type Drawing struct {
+	Levels [][]DrawnSwitch
+	Cables []DrawnCable
+	Routes bool // tables say how many routes pass each cable
+}
+
+// A DrawnSwitch is a switch with the hosts of the job below it.
+type DrawnSwitch struct {
+	Name  string
+	Hosts int
+}
+
+// A DrawnCable joins Low with High, a switch of a higher level; each is a level and a place
+// on it. Up and Down are the routes that leave the lower and the higher one.
+type DrawnCable struct {
+	Low, High      [2]int
+	Name           string
+	Up, Down       int64
+	Dead, Deciding bool
+}
+
+// drawing returns the network as it is drawn, and an error where it has no levels.
+func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (*Drawing, error) {
+	levels, err := network.Ranks(f.whole, roots)
+	if err != nil {
+		return nil, err
+	}
+	d := &Drawing{Routes: v.Tables != nil}
+	at := make([][2]int, f.whole.Nodes())
+	for i := range f.whole.Switches() {
+		s := f.whole.Switch(i)
+		level := max(0, levels[s]-1)
+		for len(d.Levels) <= level {
+			d.Levels = append(d.Levels, nil)
+		}
+		at[s] = [2]int{level, len(d.Levels[level])}
+		d.Levels[level] = append(d.Levels[level], DrawnSwitch{Name: f.name(s)})
+	}
+	for _, h := range f.hosts.Nodes {
+		p := at[f.net.Leaf(h).Node]
+		d.Levels[p[0]][p[1]].Hosts++
+	}
+	routes, deciding := map[network.End]int64{}, f.deciding(v, b)
+	if v.Tables != nil {
+		for _, l := range v.Tables.loads {
+			routes[l.End] = l.Routes
+		}
+	}
+	for _, c := range f.allCables() {
+		if levels[c.A.Node] > levels[c.B.Node] {
+			c.A, c.B = c.B, c.A
+		}
+		d.Cables = append(d.Cables, DrawnCable{
+			Low: at[c.A.Node], High: at[c.B.Node], Name: f.name(c.A.Node) + "-" + f.name(c.B.Node),
+			Up: routes[c.A], Down: routes[c.B], Dead: c.A.Port == 0 || f.net.At(c.A.Node, int(c.A.Port)) != c.B,
+			Deciding: deciding[c.A] || deciding[c.B],
+		})
+	}
+	slices.SortStableFunc(d.Cables, func(a, b DrawnCable) int {
+		return cmp.Or(slices.Compare(a.Low[:], b.Low[:]), slices.Compare(a.High[:], b.High[:]))
+	})
+	return d, nil
+}
+
+// allCables are the cables between switches, and those that a tree of two levels lacks, which
+// have port 0.
+func (f *fabric) allCables() []network.Cable {
+	cables := f.whole.SwitchCables()
+	if f.tree == nil || f.tree.Pods() != nil {
+		return cables
+	}
+	there := map[[2]network.Node]bool{}
+	for _, c := range cables {
+		there[[2]network.Node{c.A.Node, c.B.Node}], there[[2]network.Node{c.B.Node, c.A.Node}] = true, true
+	}
+	for _, l := range f.tree.Dead() {
+		low, high := f.tree.Ends(l)
+		if a, b := f.node[low.Switch], f.node[high.Switch]; !there[[2]network.Node{a, b}] {
+			cables = append(cables, network.Cable{A: network.End{Node: a}, B: network.End{Node: b}})
+		}
+	}
+	return cables
+}
+
+// deciding are the ports of the links that decide: the fullest ones of the tables, where
+// these exceed the link of a host, else those that prove the bound.
+func (f *fabric) deciding(v *Verdict, b *scheduler.Bound) map[network.End]bool {
+	out := map[network.End]bool{}
+	if t := v.Tables; t != nil {
+		for _, l := range t.loads {
+			if l.Routes == t.Routes && t.Routes > int64(v.Hosts-1) {
+				out[l.End] = true
+			}
+		}
+		return out
+	}
+	if b == nil || f.tree.Pods() != nil {
+		return out
+	}
+	mark := func(leaf, spine int) {
+		l := topology.Link{Leaf: leaf, Spine: spine}
+		if f.tree.Alive(leaf, spine) {
+			low, high := f.tree.Ends(l)
+			for p, e := range f.net.Ends(f.node[low.Switch]) {
+				if e.Node == f.node[high.Switch] {
+					out[network.End{Node: f.node[low.Switch], Port: uint8(p + 1)}] = true
+				}
+			}
+		}
+	}
+	for spine := range f.tree.Spines() {
+		switch b.Kind {
+		case scheduler.KindLeaf, scheduler.KindHall:
+			mark(b.Leaf, spine)
+		case scheduler.KindLP:
+			for leaf := range f.tree.Leaves() {
+				if w := int(f.tree.Up(leaf, spine)); w < len(b.Weights) && b.Weights[w] > 0 {
+					mark(leaf, spine)
+				}
+			}
+		}
+	}
+	return out
+}

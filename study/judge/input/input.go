@@ -1,0 +1,91 @@
+// Package input answers: what do the files and numbers say that a result is judged by? It
+// changes no file.
+package input
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"evbench/internal/atomicfile"
+	"evbench/internal/unit"
+	"evbench/study/judge"
+	"evbench/study/judge/foreign"
+)
+
+// Words are what a user wrote of the job and its result, "" where nothing.
+type Words struct {
+	Hosts                string // file with the hosts of the job
+	Result, Format, Case string // file, directory or number; its form; of several results the one
+	Rate, Size           string // of links; of a message
+}
+
+// Read sets Hosts, Rate and Result of an input that has its network.
+func (w Words) Read(in *judge.Input) error {
+	if in.Hosts = judge.AllHosts(in.Net); w.Hosts != "" {
+		data, err := atomicfile.Read(w.Hosts, atomicfile.MaxList)
+		if err != nil {
+			return err
+		}
+		if in.Hosts, err = judge.ReadHosts(bytes.NewReader(data), in.Net); err != nil {
+			return fmt.Errorf("%s: %w", w.Hosts, err)
+		}
+	} else if in.Net.Hosts() < 2 {
+		return fmt.Errorf("--network %s: %d hosts: an exchange needs two", in.Name, in.Net.Hosts())
+	}
+	if w.Rate != "" {
+		r, err := unit.ParseRate(w.Rate)
+		if err != nil {
+			return fmt.Errorf("--rate: %w", err)
+		}
+		if in.Rate = float64(r); r <= 0 {
+			return fmt.Errorf("--rate %s: must be above 0", w.Rate)
+		}
+	}
+	var err error
+	in.Result, err = w.result()
+	return err
+}
+
+// result reads the file of a result, if there is one, else a number.
+func (w Words) result() (*foreign.Result, error) {
+	src, o := w.Result, foreign.Options{Format: w.Format, Case: w.Case}
+	if !slices.Contains(foreign.Formats(), o.Format) {
+		return nil, fmt.Errorf("--format %q: there are %s", o.Format, strings.Join(foreign.Formats(), ", "))
+	}
+	if w.Size != "" {
+		b, err := unit.ParseBytes(w.Size)
+		if err != nil {
+			return nil, fmt.Errorf("--size: %w", err)
+		}
+		if o.Size = int64(b); b <= 0 {
+			return nil, fmt.Errorf("--size %s: must be above 0", w.Size)
+		}
+	}
+	if src == "" {
+		return nil, nil
+	}
+	if info, err := os.Stat(src); err == nil && info.IsDir() {
+		src = filepath.Join(src, "summary.json")
+	} else if errors.Is(err, fs.ErrNotExist) && o.Format == foreign.Auto {
+		r, err := foreign.ParseNumber(src, o.Size)
+		if err != nil {
+			return nil, fmt.Errorf("--result %w", err)
+		}
+		return r, nil
+	}
+	data, err := atomicfile.Read(src, atomicfile.MaxList)
+	if err != nil {
+		return nil, err
+	}
+	r, err := foreign.Read(data, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", src, err)
+	}
+	return r, nil
+}

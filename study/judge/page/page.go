@@ -1,0 +1,122 @@
+// Package page makes one HTML page of a verdict: the answer, what decides it, the network with
+// its dead and deciding links, repairs, and what else would help. It judges nothing.
+package page
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"evbench/report/html"
+	"evbench/study/judge"
+)
+
+// Write writes the page.
+func Write(w io.Writer, v *judge.Verdict) error {
+	d := html.Document{Title: "Verdict: all-to-all on " + v.Network, Answer: v.Answer()}
+	if v.Measured != nil {
+		d.Lead = "Measured: " + v.Measured.What
+	}
+	d.Parts = append(d.Parts, html.Part{ID: "why", Title: "What decides", Facts: v.Lines()}, network(v))
+	if len(v.Repairs) > 0 {
+		d.Parts = append(d.Parts, repairs(v))
+	}
+	if len(v.Rerouted) > 0 {
+		d.Parts = append(d.Parts, rerouted(v))
+	}
+	return html.WriteDocument(w, d)
+}
+
+// network draws the switches and cables.
+func network(v *judge.Verdict) html.Part {
+	p := html.Part{ID: "network", Title: "The network"}
+	d := v.Drawing
+	if d == nil {
+		p.Text = fmt.Sprintf("The network is not drawn: %v.", v.NotDrawn)
+		return p
+	}
+	c := &html.Cables{Unit: "routes on a link", Words: words(v)}
+	for _, level := range d.Levels {
+		var list []html.Switch
+		for _, s := range level {
+			list = append(list, html.Switch{Name: s.Name, Hosts: s.Hosts})
+		}
+		c.Levels = append(c.Levels, list)
+	}
+	for _, k := range d.Cables {
+		c.Most = max(c.Most, float64(k.Up), float64(k.Down))
+		c.Cables = append(c.Cables, html.Cable{
+			Low: place(k.Low), High: place(k.High), Up: float64(k.Up), Down: float64(k.Down),
+			Title: title(k, d.Routes), Dead: k.Dead, Deciding: k.Deciding,
+		})
+	}
+	if p.Cables = c; !c.Few() {
+		p.Cables, p.Text = nil, fmt.Sprintf("%s The network has %d cables between switches, too many for a drawing.", c.Words, len(c.Cables))
+	}
+	return p
+}
+
+func place(p [2]int) html.Place { return html.Place{Level: p[0], Index: p[1]} }
+
+func title(k judge.DrawnCable, routes bool) string {
+	var parts []string
+	if k.Dead {
+		parts = append(parts, "dead")
+	} else if routes {
+		parts = append(parts, fmt.Sprintf("%d routes up, %d down", k.Up, k.Down))
+	}
+	if k.Deciding {
+		parts = append(parts, "decides")
+	}
+	if parts == nil {
+		parts = append(parts, "alive")
+	}
+	return k.Name + ": " + strings.Join(parts, "; ")
+}
+
+// words say what the drawing shows.
+func words(v *judge.Verdict) string {
+	dead, deciding := 0, 0
+	for _, k := range v.Drawing.Cables {
+		if k.Dead {
+			dead++
+		} else if k.Deciding {
+			deciding++
+		}
+	}
+	text := fmt.Sprintf("Cables between switches: %d, of which dead (crossed out): %d", len(v.Drawing.Cables), dead)
+	if deciding > 0 {
+		text += fmt.Sprintf(", deciding (triangle): %d", deciding)
+	}
+	text += "."
+	if v.Drawing.Routes {
+		text += " The lower half of a cable shows what goes up, the upper half what comes down; wider is more routes."
+	}
+	return text + " A dot is a host of the job."
+}
+
+// repairs are all repairs, in their order.
+func repairs(v *judge.Verdict) html.Part {
+	t := html.Table{Head: []string{"order", "link", "then at most, of the link rate", "phases"}, Numbers: []bool{true, false, true, true}}
+	for i, r := range v.Repairs {
+		t.Rows = append(t.Rows, []string{strconv.Itoa(i + 1), r.Link, percent(r.Efficiency), fmt.Sprint(r.Phases)})
+	}
+	text := fmt.Sprintf("Now at most %s. Each line is what is possible after its repair and those above.", percent(v.AtMost.Efficiency))
+	return html.Part{ID: "repairs", Title: "Repairs", Text: text, Table: t}
+}
+
+// rerouted are the tables that other engines compute, after those that are installed.
+func rerouted(v *judge.Verdict) html.Part {
+	t := html.Table{Head: []string{"engine", "in phases", "without phases", "routes on the fullest link"}, Numbers: []bool{false, true, true, true}}
+	add := func(name string, x judge.Tables) {
+		t.Rows = append(t.Rows, []string{name, percent(x.Phased), percent(x.Unphased), strconv.FormatInt(x.Routes, 10)})
+	}
+	add(v.Tables.Engine+" (judged)", *v.Tables)
+	for _, x := range v.Rerouted {
+		add(x.Engine, x)
+	}
+	return html.Part{ID: "tables", Title: "Other tables", Text: "Of the link rate, by tables that other engines compute for this network.", Table: t}
+}
+
+func percent(x float64) string { return fmt.Sprintf("%.1f%%", 100*x) }
