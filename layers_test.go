@@ -136,7 +136,7 @@ var layers = []layer{
 	{"report/figure", "plan results scheduler topology", true},
 	{"report/html", "internal/parallel report/figure results topology", true},
 	{"report/reporttest", "plan report/figure results topology", false},
-	{"study/judge/page", "report/html study/judge", true},
+	{"study/judge/page", "report/figure report/html study/judge", true},
 	{"study/papers/draw", "report/figure study/papers", true},
 }
 

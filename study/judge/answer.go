@@ -24,6 +24,15 @@ func (v *Verdict) Answer() string {
 	case t != nil:
 		parts = append(parts, fmt.Sprintf("The tables allow %s of the link rate in phases, %s without.", percent(t.Phased), percent(t.Unphased)))
 	}
+	if p := v.Pairs; p != nil && p.Slow > 0 {
+		text := fmt.Sprintf("%d of %d pairs are slow", p.Slow, p.Count)
+		if len(p.Common) > 0 {
+			text += fmt.Sprintf("; look at %s to %s, over which %d of %d are slow", p.Common[0].From, p.Common[0].To, p.Common[0].Slow, p.Common[0].Pairs)
+		}
+		parts = append(parts, text+".")
+	} else if p != nil {
+		parts = append(parts, fmt.Sprintf("None of %d pairs is slow: usually %s.", p.Count, rateText(p.Usual)))
+	}
 	if len(v.Repairs) > 0 {
 		first, last := v.Repairs[0], v.Repairs[len(v.Repairs)-1]
 		switch {

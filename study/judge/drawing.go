@@ -95,10 +95,18 @@ func (f *fabric) allCables() []network.Cable {
 	return cables
 }
 
-// deciding are the ports of the links that decide: the fullest ones of the tables, where
-// these exceed the link of a host, else those that prove the bound.
+// deciding are the ports of the links that decide: those that slow pairs have in common; the
+// fullest ones of the tables, where these exceed the link of a host; else those that prove the bound.
 func (f *fabric) deciding(v *Verdict, b *scheduler.Bound) map[network.End]bool {
 	out := map[network.End]bool{}
+	if v.Pairs != nil {
+		for _, c := range v.Pairs.Common {
+			out[c.end] = true
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
 	if t := v.Tables; t != nil {
 		for _, l := range t.loads {
 			if l.Routes == t.Routes && t.Routes > int64(v.Hosts-1) {

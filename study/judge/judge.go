@@ -44,7 +44,8 @@ type Verdict struct {
 	Measured *Measured `json:"measured,omitempty"`
 	AtMost   *AtMost   `json:"at_most,omitempty"`
 	Tables   *Tables   `json:"tables,omitempty"`
-	Dead     []string  `json:"dead_links"` // of a tree
+	Pairs    *Pairs    `json:"pairs,omitempty"` // of a result with a rate for each
+	Dead     []string  `json:"dead_links"`      // of a tree
 	Repairs  []Repair  `json:"repairs,omitempty"`
 	Rerouted []Tables  `json:"rerouted,omitempty"` // by other engines, the best first
 	Planned  *Planned  `json:"planned,omitempty"`
@@ -102,6 +103,14 @@ func Judge(in Input) (*Verdict, error) {
 	b, err := v.fromTree(f, in.Result)
 	if err != nil {
 		return nil, err
+	}
+	if in.Result != nil && in.Result.Pairs != nil {
+		if v.Pairs, err = f.pairs(in); err != nil {
+			return nil, err
+		}
+		if in.Tables == nil {
+			v.note("without tables (--tables, --engine) slow pairs can have links of hosts in common only")
+		}
 	}
 	if err := v.measure(in); err != nil {
 		return nil, err
@@ -252,6 +261,9 @@ func (v *Verdict) measure(in Input) error {
 	if in.Result == nil {
 		return nil
 	}
+	if p := in.Result.Pairs; p != nil && (!p.Shifts || in.Rate <= 0 || len(p.Names) != v.Hosts) {
+		return nil
+	}
 	e, err := efficiency(in)
 	if err != nil {
 		return err
@@ -285,6 +297,9 @@ func efficiency(in Input) (float64, error) {
 	}
 	if in.Rate <= 0 {
 		return 0, errors.New("the result is a time or a rate: say with --rate how fast the links are")
+	}
+	if r.Pairs != nil {
+		return phased(r.Pairs, in.Rate), nil
 	}
 	if r.HostRate > 0 {
 		return r.HostRate / in.Rate, nil

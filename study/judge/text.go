@@ -32,6 +32,9 @@ func (v *Verdict) Lines() (rows [][]string) {
 		add("tables", "%s in phases (linear shift%s), %s without: engine %s", percent(t.Phased), some, percent(t.Unphased), t.Engine)
 		v.links(add)
 	}
+	if v.Pairs != nil {
+		v.Pairs.lines(add)
+	}
 	v.advice(add)
 	for _, n := range v.Notes {
 		add("note", "%s", n)

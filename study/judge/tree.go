@@ -165,10 +165,10 @@ func (f *fabric) linkName(l topology.Link) string {
 	return f.name(f.node[low.Switch]) + "-" + f.name(f.node[high.Switch])
 }
 
-// name is what a switch is called: leaf0 and spine3 in trees of two levels that are built
-// from a notation, which numbers leaves before spines.
+// name is what a node is called: switches leaf0 and spine3 in trees of two levels that are
+// built from a notation, which numbers leaves before spines.
 func (f *fabric) name(v network.Node) string {
-	if i := f.whole.Index(v); f.named {
+	if i := f.whole.Index(v); f.named && i >= 0 {
 		if i < f.tree.Leaves() {
 			return fmt.Sprintf("leaf%d", i)
 		}

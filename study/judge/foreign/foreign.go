@@ -17,7 +17,7 @@ import (
 )
 
 // A Result is one measured all-to-all exchange, in one of three ways: the time of a call with
-// its size, the rate of a host, or the share of the link rate.
+// its size, the rate of a host, or the share of the link rate. Or it is rates of pairs.
 type Result struct {
 	Format string `json:"format"`
 	// What is measured, in words, such as "osu_alltoall v7.5, 1048576 bytes a pair".
@@ -34,6 +34,8 @@ type Result struct {
 	// Down are the dead links of the measurement, where DownKnown says that they are stated.
 	Down      []string `json:"down,omitempty"`
 	DownKnown bool     `json:"-"`
+	// Pairs are rates between each two, nil for an exchange.
+	Pairs *Pairs `json:"-"`
 }
 
 // Options choose among several results of one output.
@@ -45,16 +47,18 @@ type Options struct {
 
 // The formats.
 const (
-	Auto   = "auto"
-	OSU    = "osu"
-	IMB    = "imb"
-	NCCL   = "nccl"
-	Own    = "evbench"
-	Number = "number"
+	Auto     = "auto"
+	OSU      = "osu"
+	IMB      = "imb"
+	MPIGraph = "mpigraph"
+	NCCL     = "nccl"
+	Iperf3   = "iperf3"
+	Own      = "evbench"
+	Number   = "number"
 )
 
 // Formats are the names that Options.Format takes.
-func Formats() []string { return []string{Auto, OSU, IMB, NCCL, Own} }
+func Formats() []string { return []string{Auto, OSU, IMB, MPIGraph, NCCL, Iperf3, Own} }
 
 // Read reads the output of a program.
 func Read(data []byte, o Options) (*Result, error) {
@@ -69,8 +73,15 @@ func Read(data []byte, o Options) (*Result, error) {
 		return readOSU(data, o.Size)
 	case IMB:
 		return readIMB(data, o.Size)
+	case MPIGraph:
+		return readMPIGraph(data)
 	case NCCL:
+		if isJSON(data) {
+			return readNCCLJSON(data, o.Size)
+		}
 		return readNCCL(data, o.Size, o.Format == NCCL)
+	case Iperf3:
+		return readIperf3(data)
 	case Own:
 		return readOwn(data, o.Case)
 	}
@@ -83,12 +94,27 @@ func detect(data []byte) string {
 		return OSU
 	case bytes.Contains(data, []byte(imbTitle)):
 		return IMB
+	case bytes.Contains(data, []byte(mpiGraphTitle)):
+		return MPIGraph
+	case isJSON(data):
+		return detectJSON(data)
 	case bytes.Contains(data, []byte("algbw")) && bytes.Contains(data, []byte("busbw")):
 		return NCCL
-	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")):
-		return Own
 	}
 	return ""
+}
+
+func isJSON(data []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) }
+
+// detectJSON tells documents apart by keys that only one of them has.
+func detectJSON(data []byte) string {
+	switch {
+	case bytes.Contains(data, []byte(ncclKeys[0])) || bytes.Contains(data, []byte(ncclKeys[1])):
+		return NCCL
+	case bytes.Contains(data, []byte(`"connecting_to"`)) || bytes.Contains(data, []byte(`"iperf 3`)):
+		return Iperf3
+	}
+	return Own
 }
 
 // ParseNumber reads a plain number with its unit: a rate ("9.1Gbit/s", what each host

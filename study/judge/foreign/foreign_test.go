@@ -117,7 +117,7 @@ func TestParseNumber(t *testing.T) {
 
 // What is read says how long an exchange took, in one way.
 func FuzzRead(f *testing.F) {
-	for _, s := range []string{osuPlain, osuFull, osuChecked, imb, nccl, own} {
+	for _, s := range []string{osuPlain, osuFull, osuChecked, imb, nccl, own, mpiGraph3, ncclJSON, iperfTwo, iperfStream} {
 		f.Add([]byte(s), int64(0))
 	}
 	f.Add([]byte("# size time busbw\n0 0"), int64(68))
@@ -128,6 +128,12 @@ func FuzzRead(f *testing.F) {
 				continue
 			}
 			ways := 0
+			if r.Pairs != nil {
+				ways++
+				if err := r.Pairs.check(); err != nil {
+					t.Fatalf("%s: %v", format, err)
+				}
+			}
 			if r.Seconds > 0 && r.Bytes > 0 {
 				ways++
 			}

@@ -27,16 +27,12 @@ type Words struct {
 
 // Read sets Hosts, Rate and Result of an input that has its network.
 func (w Words) Read(in *judge.Input) error {
-	if in.Hosts = judge.AllHosts(in.Net); w.Hosts != "" {
-		data, err := atomicfile.Read(w.Hosts, atomicfile.MaxList)
-		if err != nil {
-			return err
-		}
-		if in.Hosts, err = judge.ReadHosts(bytes.NewReader(data), in.Net); err != nil {
-			return fmt.Errorf("%s: %w", w.Hosts, err)
-		}
-	} else if in.Net.Hosts() < 2 {
-		return fmt.Errorf("--network %s: %d hosts: an exchange needs two", in.Name, in.Net.Hosts())
+	var err error
+	if in.Result, err = w.result(); err != nil {
+		return err
+	}
+	if in.Hosts, err = w.hosts(in); err != nil {
+		return err
 	}
 	if w.Rate != "" {
 		r, err := unit.ParseRate(w.Rate)
@@ -47,9 +43,31 @@ func (w Words) Read(in *judge.Input) error {
 			return fmt.Errorf("--rate %s: must be above 0", w.Rate)
 		}
 	}
-	var err error
-	in.Result, err = w.result()
-	return err
+	return nil
+}
+
+// hosts reads the list of hosts; without one they are those of the result, if it names them,
+// else all of the network.
+func (w Words) hosts(in *judge.Input) (h judge.Hosts, err error) {
+	switch {
+	case w.Hosts != "":
+		data, err := atomicfile.Read(w.Hosts, atomicfile.MaxList)
+		if err != nil {
+			return h, err
+		}
+		if h, err = judge.ReadHosts(bytes.NewReader(data), in.Net); err != nil {
+			return h, fmt.Errorf("%s: %w", w.Hosts, err)
+		}
+		return h, nil
+	case in.Result != nil && in.Result.Pairs != nil:
+		if h, err = judge.HostsOf(in.Result.Pairs, in.Net); err != nil {
+			return h, fmt.Errorf("%s: %w", w.Result, err)
+		}
+		return h, nil
+	case in.Net.Hosts() < 2:
+		return h, fmt.Errorf("--network %s: %d hosts: an exchange needs two", in.Name, in.Net.Hosts())
+	}
+	return judge.AllHosts(in.Net), nil
 }
 
 // result reads the file of a result, if there is one, else a number.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"evbench/report/figure"
 	"evbench/report/html"
 	"evbench/study/judge"
 )
@@ -19,6 +20,9 @@ func Write(w io.Writer, v *judge.Verdict) error {
 		d.Lead = "Measured: " + v.Measured.What
 	}
 	d.Parts = append(d.Parts, html.Part{ID: "why", Title: "What decides", Facts: v.Lines()}, network(v))
+	if v.Pairs != nil {
+		d.Parts = append(d.Parts, pairs(v.Pairs))
+	}
 	if len(v.Repairs) > 0 {
 		d.Parts = append(d.Parts, repairs(v))
 	}
@@ -95,6 +99,21 @@ func words(v *judge.Verdict) string {
 	}
 	return text + " A dot is a host of the job."
 }
+
+// pairs are the matrix of rates, and the slowest pairs.
+func pairs(p *judge.Pairs) html.Part {
+	t := html.Table{Head: []string{"from", "to", "Gbit/s", "expected", "pairs on the fullest link of the way"}, Numbers: []bool{false, false, true, true, true}}
+	for _, x := range p.Pairs {
+		t.Rows = append(t.Rows, []string{x.Src, x.Dst, gigabit(x.Rate), gigabit(x.Expected), fmt.Sprintf("%.3g", x.Sharing)})
+	}
+	text := ""
+	if p.Slow > len(p.Pairs) {
+		text = fmt.Sprintf("The slowest %d of %d slow pairs are listed.", len(p.Pairs), p.Slow)
+	}
+	return html.Part{ID: "pairs", Title: "Rate of each pair", Text: text, Figure: figure.Matrix("Rate of each pair of hosts, in the order of the job", p.Matrix), Table: t}
+}
+
+func gigabit(x float64) string { return fmt.Sprintf("%.3g", x/1e9) }
 
 // repairs are all repairs, in their order.
 func repairs(v *judge.Verdict) html.Part {

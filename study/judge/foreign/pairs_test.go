@@ -1,0 +1,129 @@
+package foreign
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+)
+
+// Samples are written after the published source of each program.
+const (
+	mpiGraph3 = "START mpiGraph v1.5\nMsgSize\t1048576\nTimes\t10\nWindow\t10\nProcs\t3\n\n1 of 3 (33.3%)\n2 of 3 (66.7%)\nGathering results\n" +
+		"\nSend max\t12.000000\nSend avg\t9.000000\n\nSend\tnode1:0\tnode2:1\tnode3:2\t\nnode1:0 to\t0.000\t1.000\t1.000\t\nnode2:1 to\t1.000\t0.000\t1.000\t\nnode3:2 to\t1.000\t1.000\t0.000\t\n" +
+		"\nRecv max\t12.000000\nRecv avg\t9.000000\n\nRecv\tnode1:0\tnode2:1\tnode3:2\t\nnode1:0 from\t0.000\t21.000\t31.000\t\nnode2:1 from\t12.000\t0.000\t32.000\t\nnode3:2 from\t13.000\t23.000\t0.000\t\nEND mpiGraph\n"
+	ncclJSON = `{"version":3,"start_time":"2026-07-01 10:00:00","args":["/opt/nccl-tests/alltoall_perf","-b","8"],"env":["A=1"],"nccl_version":22809,` +
+		`"config":{"nthreads":1,"ngpus":2,"minimum_bytes":8,"devices":[{"rank":0,"hostname":"node1"},{"rank":2,"hostname":"node2"}]},` +
+		`"results":[{"size":2,"count":1,"type":"float","redop":"none","root":"    -1","out_of_place":{"time":5.0,"nwrong":null},"in_place":{"time":5.0}},` +
+		`{"size":4096,"count":1,"type":"float","redop":"none","root":"    -1","out_of_place":{"time":12.5,"alg_bw":1.0,"bus_bw":0.5,"nwrong":0.0},"in_place":{"time":13.0,"nwrong":null},"actual_iterations":20}],` +
+		`"end_time":"2026-07-01 10:01:00"}`
+	iperfStream = `{"event":"start","data":{"version":"iperf 3.19","system_info":"Linux node3 6.1.0 #1 x86_64","connecting_to":{"host":"node1","port":5201},"timestamp":{"timesecs":100},"test_start":{"protocol":"TCP","reverse":0}}}` + "\n" +
+		`{"event":"interval","data":{"sum":{"bits_per_second":1e9}}}` + "\n" + `{"event":"end","data":{"sum_received":{"seconds":10,"bits_per_second":7e9}}}` + "\n"
+)
+
+// iperf is the document of a test.
+func iperf(client, server string, at, rate float64, more string) string {
+	return fmt.Sprintf(`{"start":{"connected":[],"version":"iperf 3.12","system_info":"Linux %s 6.1.0 #1 SMP x86_64","timestamp":{"time":"","timesecs":%v},`+
+		`"connecting_to":{"host":"%s","port":5201},"test_start":{"protocol":"TCP","num_streams":1,"omit":0,"reverse":0%s}},"intervals":[],`+
+		`"end":{"sum_sent":{"seconds":10,"bits_per_second":9},"sum_received":{"start":0,"end":10,"seconds":10,"bits_per_second":%v}}}`, client, at, server, more, rate)
+}
+
+var iperfTwo = iperf("node1", "node2", 100, 9e9, "") + "\n" + iperf("node2", "node3", 101, 8e9, "") + iperf("node3", "node1", 111, 7e9, "")
+
+func pairsOf(t *testing.T, text string) *Pairs {
+	t.Helper()
+	r, err := Read([]byte(text), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Pairs
+}
+
+// The matrix says who receives of whom, phase by phase.
+func TestMPIGraph(t *testing.T) {
+	p := pairsOf(t, mpiGraph3)
+	if strings.Join(p.Names, " ") != "node1 node2 node3" || len(p.List) != 6 || !p.Shifts {
+		t.Fatalf("%+v", p)
+	}
+	for _, x := range p.List {
+		want, phase := float64((x.Src+1)*10+x.Dst+1)*mib, (x.Dst-x.Src+3)%3
+		if x.Rate != want || x.Group != phase {
+			t.Errorf("%+v: want %v in phase %d", x, want, phase)
+		}
+	}
+}
+
+// Tests that overlap ran at the same time; with -R the server sends.
+func TestIperf3(t *testing.T) {
+	p := pairsOf(t, iperfTwo)
+	if got := fmt.Sprint(p.Names, p.List); got != "[node1 node2 node3] [{0 1 9e+09 0} {1 2 8e+09 0} {2 0 7e+09 1}]" {
+		t.Error(got)
+	}
+	p = pairsOf(t, iperfStream)
+	if got := fmt.Sprint(p.Names, p.List); got != "[node3 node1] [{0 1 7e+09 0}]" {
+		t.Error(got)
+	}
+	p = pairsOf(t, strings.Replace(iperf("a", "b", 1, 5, ""), `"reverse":0`, `"reverse":1`, 1))
+	if got := fmt.Sprint(p.Names, p.List); got != "[a b] [{1 0 5 0}]" {
+		t.Error(got)
+	}
+	both := strings.Replace(iperf("a", "b", 1, 5, `,"bidir":1`), `"sum_sent"`, `"sum_received_bidir_reverse":{"seconds":10,"bits_per_second":4},"sum_sent"`, 1)
+	if got := fmt.Sprint(pairsOf(t, both).List); got != "[{0 1 5 0} {1 0 4 0}]" {
+		t.Error(got)
+	}
+}
+
+// Of each process the first device is listed: two processes of two GPUs are four ranks.
+func TestNCCLJSON(t *testing.T) {
+	for text, ranks := range map[string]int{
+		ncclJSON: 4,
+		strings.Replace(ncclJSON, `{"rank":0,"hostname":"node1"},{"rank":2,"hostname":"node2"}`, `{"rank":0},{"rank":1},{"rank":2},{"rank":3}`, 1): 4,
+		strings.Replace(strings.Replace(ncclJSON, `"ngpus":2`, `"ngpus":1`, 1), `"rank":2`, `"rank":1`, 1):                                         2,
+		strings.Replace(strings.Replace(ncclJSON, `"version":3`, `"version":1`, 1), `"nccl_version"`, `"rccl_version"`, 1):                         4,
+	} {
+		r, err := Read([]byte(text), Options{})
+		if err != nil || r.Format != NCCL || r.Ranks != ranks || r.Bytes != int64(4096/ranks) || math.Abs(r.Seconds-12.5e-6) > 1e-12 {
+			t.Errorf("%+v, %v, want %d ranks", r, err, ranks)
+		}
+	}
+}
+
+func TestPairsRefused(t *testing.T) {
+	cut := func(s, from, to string) string {
+		t.Helper()
+		if !strings.Contains(s, from) {
+			t.Fatalf("no %q in the sample", from)
+		}
+		return strings.Replace(s, from, to, 1)
+	}
+	for _, x := range []struct{ name, text, format, want string }{
+		{"mpigraph, cut", mpiGraph3[:strings.Index(mpiGraph3, "node3:2 from")], "", "2 rows of 3"},
+		{"mpigraph, before the end", mpiGraph3[:strings.Index(mpiGraph3, "Recv\t")], "", "did not get so far"},
+		{"mpigraph, twice", mpiGraph3 + mpiGraph3, "", "a second run"},
+		{"mpigraph, a short row", cut(mpiGraph3, "13.000\t23.000\t0.000", "13.000\t23.000"), "", "2 rates of 3"},
+		{"mpigraph, another row", cut(mpiGraph3, "node2:1 from", "node4:1 from"), "", "not of"},
+		{"mpigraph, other tasks", cut(mpiGraph3, "Procs\t3", "Procs\t4"), "", "in a run of 4"},
+		{"mpigraph, no number", cut(mpiGraph3, "13.000", "x"), "", "is no number"},
+		{"mpigraph, none", cut(mpiGraph3, "13.000", "0.000"), "", "no rate from node1 to node3"},
+		{"nccl, another", cut(ncclJSON, "alltoall_perf", "all_reduce_perf"), "", "not of alltoall_perf"},
+		{"nccl, cut", ncclJSON[:100], NCCL, "no report"},
+		{"nccl, interrupted", cut(ncclJSON, "end_time", "x"), "", "did not get so far"},
+		{"nccl, wrong", cut(ncclJSON, `"nwrong":0.0`, `"nwrong":2.0`), "", "2 wrong elements"},
+		{"nccl, CPU time", cut(ncclJSON, `"time":12.5`, `"cpu_time":12.5`), "", "results[1] has no time"},
+		{"nccl, no devices", cut(ncclJSON, "devices", "x"), "", "how many ranks"},
+		{"nccl, other ranks", cut(ncclJSON, `"rank":2`, `"rank":5`), "", "has rank 5"},
+		{"iperf3, failed", `{"start":{"connecting_to":{}},"error":"unable to connect"}`, "", "iperf3 says: unable to connect"},
+		{"iperf3, a server", cut(iperfTwo, "connecting_to", "accepted_connection"), "", "not of servers"},
+		{"iperf3, cut", iperfTwo[:len(iperfTwo)-5], "", "document 3"},
+		{"iperf3, no receiver", cut(iperfTwo, "sum_received", "x"), "", "sum_received"},
+		{"iperf3, twice", iperfTwo + iperfTwo, "", "two results from node1 to node2"},
+		{"iperf3, itself", iperf("a", "a", 1, 5, ""), "", "a sends to itself"},
+		{"iperf3, nothing", iperf("a", "b", 1, 0, ""), "", "no rate"},
+		{"iperf3, no end", iperfStream[:strings.Index(iperfStream, `{"event":"end"`)], "", "has no end"},
+		{"iperf3, other JSON", `{"a":1}`, Iperf3, "no JSON of iperf3"},
+	} {
+		if r, err := Read([]byte(x.text), Options{Format: x.format}); err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s: %+v, error %v, want %q", x.name, r, err, x.want)
+		}
+	}
+}

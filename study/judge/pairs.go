@@ -1,0 +1,278 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"evbench/routing/lft"
+	"evbench/study/judge/foreign"
+	"evbench/topology/network"
+)
+
+// Pairs say which pairs of hosts are slow in a result that has a rate for each, and which
+// links these have in common.
+type Pairs struct {
+	Count int `json:"pairs"` // of different hosts
+	// Usual is the median rate of a pair over its expected share of a link, in bit/s.
+	Usual float64 `json:"usual_bit_per_s"`
+	// OfRate is Usual as a share of the link rate, 0 where that is not known.
+	OfRate float64 `json:"usual_of_link_rate,omitempty"`
+	// Below are the pairs with less than 80 % of Usual. Shared of them share links under the
+	// tables with pairs that ran at the same time, and reach that of their share; the others are slow.
+	Below  int `json:"below_usual"`
+	Shared int `json:"below_by_sharing"`
+	Slow   int `json:"slow"`
+	// Pairs are the slowest of the slow ones, Common links that explain slow pairs, and
+	// Scattered is how many slow pairs none of these explains.
+	Pairs     []SlowPair   `json:"slow_pairs"`
+	Common    []CommonLink `json:"common_links"`
+	Scattered int          `json:"scattered"`
+
+	// Matrix has the rates by host of the job, [src·n + dst] in bit/s, NaN where there is
+	// none.
+	Matrix []float64 `json:"-"`
+	Names  []string  `json:"-"` // of hosts
+}
+
+// A SlowPair got less than it should.
+type SlowPair struct {
+	Src      string  `json:"src"`
+	Dst      string  `json:"dst"`
+	Rate     float64 `json:"bit_per_s"`
+	Expected float64 `json:"expected_bit_per_s"` // Usual over the sharing
+	Sharing  float64 `json:"sharing"`            // of the fullest link on the way, at that time
+}
+
+// A CommonLink is one that slow pairs have in common: Slow of the Pairs over it are slow. Or
+// are ports of links that these pairs pass, too, and no others.
+type CommonLink struct {
+	From  string   `json:"from"`
+	To    string   `json:"to"`
+	Port  string   `json:"port"` // by which they leave
+	Slow  int      `json:"slow"`
+	Pairs int      `json:"pairs"`
+	Or    []string `json:"or,omitempty"`
+
+	end network.End
+}
+
+const (
+	slowShare  = 0.8 // of what is usual: less is slow
+	mostSlow   = 20  // slow pairs that are named
+	mostCommon = 5   // links that are named
+)
+
+// HostsOf are the hosts that the ends of pairs run on, one rank each, in the order of their
+// first ends.
+func HostsOf(p *foreign.Pairs, n *network.Network) (Hosts, error) {
+	names, seen, out := newHostNames(n), map[network.Node]bool{}, Hosts{Slots: 1}
+	for _, name := range p.Names {
+		v, err := names.find(name)
+		if err != nil {
+			return Hosts{}, err
+		}
+		if !seen[v] {
+			seen[v] = true
+			out.Nodes = append(out.Nodes, v)
+		}
+	}
+	if len(out.Nodes) < 2 {
+		return Hosts{}, fmt.Errorf("%d hosts: a pair needs two", len(out.Nodes))
+	}
+	return out, nil
+}
+
+// A pair is one between two hosts, with its way: the ports by which it leaves, its host's
+// first. Without tables only the first and the last of them are known.
+type pair struct {
+	foreign.Pair
+	src, dst network.Node
+	way      []network.End
+	sharing  float64
+}
+
+// pairs judges the rates of pairs.
+func (f *fabric) pairs(in Input) (*Pairs, error) {
+	list, err := f.ways(in)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%s: no pair of different hosts", in.Result.What)
+	}
+	f.share(list)
+	out := &Pairs{Count: len(list), Pairs: []SlowPair{}, Common: []CommonLink{}}
+	ratios := make([]float64, len(list))
+	for i, p := range list {
+		ratios[i] = p.Rate * p.sharing
+	}
+	slices.Sort(ratios)
+	out.Usual = ratios[len(ratios)/2]
+	if in.Rate > 0 {
+		out.OfRate = out.Usual / in.Rate
+	}
+	f.matrix(out, list)
+	var slow []pair
+	for _, p := range list {
+		if p.Rate < slowShare*out.Usual {
+			if out.Below++; p.Rate < slowShare*out.Usual/p.sharing {
+				slow = append(slow, p)
+			}
+		}
+	}
+	out.Slow, out.Shared = len(slow), out.Below-len(slow)
+	slices.SortStableFunc(slow, func(a, b pair) int { return cmp.Compare(a.Rate*a.sharing, b.Rate*b.sharing) })
+	for _, p := range slow[:min(len(slow), mostSlow)] {
+		out.Pairs = append(out.Pairs, SlowPair{f.net.Info(p.src).Name, f.net.Info(p.dst).Name, p.Rate, out.Usual / p.sharing, p.sharing})
+	}
+	f.common(out, list, slow)
+	return out, nil
+}
+
+// ways finds the hosts of the pairs and their routes. Pairs within a host are left out.
+func (f *fabric) ways(in Input) ([]pair, error) {
+	names, job := newHostNames(f.net), map[network.Node]bool{}
+	for _, v := range f.hosts.Nodes {
+		job[v] = true
+	}
+	hosts := make([]network.Node, len(in.Result.Pairs.Names))
+	for i, name := range in.Result.Pairs.Names {
+		v, err := names.find(name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", in.Result.What, err)
+		}
+		if !job[v] {
+			return nil, fmt.Errorf("%s: host %s is not in the list of hosts", in.Result.What, name)
+		}
+		hosts[i] = v
+	}
+	t := in.Tables
+	out := make([]pair, 0, len(in.Result.Pairs.List))
+	for _, x := range in.Result.Pairs.List {
+		p := pair{Pair: x, src: hosts[x.Src], dst: hosts[x.Dst]}
+		if p.src == p.dst {
+			continue
+		}
+		p.way = append(p.way, network.End{Node: p.src, Port: 1})
+		if t == nil {
+			p.way = append(p.way, f.net.Leaf(p.dst))
+		} else {
+			route, fault := t.Route(p.src, int(t.Net.Info(p.dst).LID))
+			if fault != lft.NoFault {
+				return nil, fmt.Errorf("the tables of %s take no message from %s to %s: %s", t.Engine, f.net.Info(p.src).Name, f.net.Info(p.dst).Name, fault)
+			}
+			p.way = append(p.way, route...)
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// share sets for each pair how many of those that ran with it pass the fullest link on its way.
+func (f *fabric) share(list []pair) {
+	type place struct {
+		group int
+		at    network.End
+	}
+	on := map[place]float64{}
+	for _, p := range list {
+		for _, e := range p.way {
+			on[place{p.Group, e}]++
+		}
+	}
+	for i := range list {
+		p := &list[i]
+		for _, e := range p.way {
+			p.sharing = max(p.sharing, on[place{p.Group, e}])
+		}
+	}
+}
+
+// common looks for links that slow pairs have in common: again and again that of which most
+// pairs are slow, less those that are not, until no link has more of the first.
+func (f *fabric) common(out *Pairs, list, slow []pair) {
+	all, left := map[network.End]int{}, slow
+	for _, p := range list {
+		for _, e := range p.way {
+			all[e]++
+		}
+	}
+	for len(left) > 0 && len(out.Common) < mostCommon {
+		bad := map[network.End]int{}
+		for _, p := range left {
+			for _, e := range p.way {
+				bad[e]++
+			}
+		}
+		var best network.End
+		score := 0
+		for e, n := range bad {
+			x := 2*n - all[e]
+			if x > score || x == score && score > 0 && (e.Node < best.Node || e.Node == best.Node && e.Port < best.Port) {
+				best, score = e, x
+			}
+		}
+		if score < 1 || bad[best] < 2 {
+			break
+		}
+		out.Common = append(out.Common, CommonLink{
+			f.name(best.Node), f.name(f.net.At(best.Node, int(best.Port)).Node), f.net.EndName(best), bad[best], all[best], f.alike(best, left, bad, all), best,
+		})
+		left = slices.DeleteFunc(slices.Clone(left), func(p pair) bool { return slices.Contains(p.way, best) })
+	}
+	out.Scattered = len(left)
+}
+
+// alike names the ports that are on the way of the same pairs as best.
+func (f *fabric) alike(best network.End, slow []pair, bad, all map[network.End]int) (names []string) {
+	i := slices.IndexFunc(slow, func(p pair) bool { return slices.Contains(p.way, best) })
+	for _, e := range slow[i].way {
+		together := e != best && bad[e] == bad[best] && all[e] == all[best]
+		for _, p := range slow {
+			together = together && slices.Contains(p.way, e) == slices.Contains(p.way, best)
+		}
+		if together {
+			names = append(names, f.net.EndName(e))
+		}
+	}
+	return names
+}
+
+// matrix is what each host got of each other; of several pairs of ranks their mean.
+func (f *fabric) matrix(out *Pairs, list []pair) {
+	n, at := len(f.hosts.Nodes), map[network.Node]int{}
+	for i, v := range f.hosts.Nodes {
+		at[v] = i
+		out.Names = append(out.Names, f.net.Info(v).Name)
+	}
+	count := make([]float64, n*n)
+	out.Matrix = make([]float64, n*n)
+	for _, p := range list {
+		cell := at[p.src]*n + at[p.dst]
+		out.Matrix[cell] += p.Rate
+		count[cell]++
+	}
+	for i := range out.Matrix {
+		if out.Matrix[i] /= count[i]; count[i] == 0 {
+			out.Matrix[i] = math.NaN()
+		}
+	}
+}
+
+// phased returns the share of the link rate that a linear shift has with these rates, each
+// phase as long as its slowest pair needs.
+func phased(p *foreign.Pairs, rate float64) float64 {
+	least := map[int]float64{}
+	for _, x := range p.List {
+		if r, ok := least[x.Group]; !ok || x.Rate < r {
+			least[x.Group] = x.Rate
+		}
+	}
+	time := 0.0
+	for k := 1; k < len(p.Names); k++ {
+		time += rate / least[k]
+	}
+	return float64(len(p.Names)-1) / time
+}

@@ -1,0 +1,113 @@
+package judge
+
+import (
+	"math"
+	"testing"
+
+	"evbench/routing/lft"
+	"evbench/study/judge/foreign"
+	"evbench/topology/network"
+)
+
+// measured is what mpiGraph would see with these tables: a pair gets its share of the fullest
+// link on its way, and factor(port) of a link.
+func measured(t *testing.T, tables *lft.Tables, factor func(network.End) float64) *foreign.Result {
+	t.Helper()
+	n := tables.Net
+	p := &foreign.Pairs{Shifts: true}
+	for v := range network.Node(n.Hosts()) {
+		p.Names = append(p.Names, n.Info(v).Name)
+	}
+	for k := 1; k < n.Hosts(); k++ {
+		on, ways := map[network.End]float64{}, make([][]network.End, n.Hosts())
+		for src := range n.Hosts() {
+			dst := (src + k) % n.Hosts()
+			route, fault := tables.Route(network.Node(src), int(n.Info(network.Node(dst)).LID))
+			if fault != lft.NoFault {
+				t.Fatal(fault)
+			}
+			ways[src] = append(route, network.End{Node: network.Node(src), Port: 1})
+			for _, e := range ways[src] {
+				on[e]++
+			}
+		}
+		for src, way := range ways {
+			rate := 1e10
+			for _, e := range way {
+				rate = min(rate, 1e10*factor(e)/on[e])
+			}
+			p.List = append(p.List, foreign.Pair{Src: src, Dst: (src + k) % n.Hosts(), Rate: rate, Group: k})
+		}
+	}
+	return &foreign.Result{What: "pairs", Ranks: n.Hosts(), Pairs: p}
+}
+
+// Each slow link, of switches and of hosts, is named by the pairs that are slow over it.
+func TestPairsNameTheLink(t *testing.T) {
+	in := input(t, "FT(2;4,6)", "dmodc")
+	n := in.Net
+	for _, c := range n.Cables() {
+		for _, slow := range []network.End{c.A, c.B} {
+			in.Result = measured(t, in.Tables, func(e network.End) float64 {
+				if e == slow {
+					return 0.3
+				}
+				return 1
+			})
+			v := judged(t, in)
+			if len(v.Pairs.Common) != 1 || v.Pairs.Common[0].Port != n.EndName(slow) || v.Pairs.Scattered != 0 {
+				t.Fatalf("%s: %+v", n.EndName(slow), v.Pairs.Common)
+			}
+		}
+	}
+}
+
+// Pairs that share links under the tables are not slow, and the linear shift takes as long as
+// the tables say.
+func TestPairsShare(t *testing.T) {
+	in := input(t, "FT(2;4,4)", "opensm-minhop", "leaf0-spine0", "leaf2-spine1")
+	in.Rate = 1e10
+	in.Result = measured(t, in.Tables, func(network.End) float64 { return 1 })
+	v := judged(t, in)
+	if v.Pairs.Slow != 0 || v.Pairs.Shared == 0 || v.Pairs.OfRate != 1 {
+		t.Errorf("%+v", v.Pairs)
+	}
+	if math.Abs(v.Measured.OfPhased-1) > 1e-9 {
+		t.Errorf("%+v", v.Measured)
+	}
+	if n := len(v.Pairs.Names); n != 16 || !math.IsNaN(v.Pairs.Matrix[0]) || v.Pairs.Matrix[1] == 0 {
+		t.Errorf("%d names", n)
+	}
+}
+
+// Without tables slow hosts are named, in whatever order and of however many ranks.
+func TestPairsWithoutTables(t *testing.T) {
+	in := input(t, "FT(2;2,4)", "")
+	p := &foreign.Pairs{Names: []string{"h5", "h1", "h3", "h1"}}
+	for src := range p.Names {
+		for dst := range p.Names {
+			if rate := 1e9; src != dst {
+				if src == 0 {
+					rate = 4e8
+				}
+				p.List = append(p.List, foreign.Pair{Src: src, Dst: dst, Rate: rate, Group: len(p.List)})
+			}
+		}
+	}
+	hosts, err := HostsOf(p, in.Net)
+	if err != nil || len(hosts.Nodes) != 3 {
+		t.Fatal(hosts, err)
+	}
+	in.Hosts, in.Result = hosts, &foreign.Result{What: "pairs", Pairs: p}
+	v := judged(t, in)
+	if v.Pairs.Count != 10 || v.Pairs.Slow != 3 || v.Pairs.Common[0].From != "h5" || v.Measured != nil {
+		t.Errorf("%+v, measured %+v", v.Pairs, v.Measured)
+	}
+	p.Names[0] = "node9"
+	if _, err := HostsOf(p, in.Net); err == nil {
+		t.Error("a host that is not in the network")
+	}
+	if _, err := Judge(in); err == nil {
+		t.Error("a host that is not in the network was judged")
+	}
+}

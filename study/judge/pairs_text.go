@@ -1,0 +1,68 @@
+package judge
+
+import (
+	"fmt"
+
+	"evbench/internal/show"
+)
+
+// textPairs is how many slow pairs are shown as text.
+const textPairs = 5
+
+// summary says in a sentence what is usual and how many pairs are slow.
+func (p *Pairs) summary() string {
+	text := fmt.Sprintf("%d pairs, usually %s", p.Count, rateText(p.Usual))
+	if p.OfRate > 0 {
+		text += fmt.Sprintf(" (%s of the link rate)", percent(p.OfRate))
+	}
+	if p.Below == 0 {
+		return text + "; none has less than 80% of that"
+	}
+	text += fmt.Sprintf("; %d have less than 80%% of that", p.Below)
+	if p.Shared > 0 {
+		text += fmt.Sprintf(": %d share links under the tables and get their share, %d are slow", p.Shared, p.Slow)
+	}
+	return text
+}
+
+// lines add what is said of pairs.
+func (p *Pairs) lines(add func(string, string, ...any)) {
+	add("pairs", "%s", p.summary())
+	for i, x := range p.Common {
+		head := ""
+		if i == 0 {
+			head = "in common"
+		}
+		or := ""
+		for _, port := range x.Or {
+			or += " or port " + port
+		}
+		add(head, "%s to %s (port %s)%s: %d of the %d pairs over it are slow", x.From, x.To, x.Port, or, x.Slow, x.Pairs)
+	}
+	if p.Scattered > 0 && len(p.Common) > 0 {
+		add("", "%s no link in common", show.Plural(p.Scattered, "slow pair has", "slow pairs have"))
+	}
+	for i, x := range p.Pairs[:min(len(p.Pairs), textPairs)] {
+		head, more := "", ""
+		if i == 0 {
+			head = "slow"
+		}
+		if i == textPairs-1 && p.Slow > textPairs {
+			more = fmt.Sprintf("; and %d more", p.Slow-textPairs)
+		}
+		add(head, "%s to %s: %s, expected %s%s", x.Src, x.Dst, rateText(x.Rate), rateText(x.Expected), more)
+	}
+}
+
+// rateText writes a rate with three digits.
+func rateText(x float64) string {
+	for _, u := range []struct {
+		size float64
+		name string
+	}{{1e12, "Tbit/s"}, {1e9, "Gbit/s"}, {1e6, "Mbit/s"}, {1e3, "kbit/s"}} {
+		if x >= u.size {
+			return fmt.Sprintf("%.3g %s", x/u.size, u.name)
+		}
+	}
+	return fmt.Sprintf("%.3g bit/s", x)
+}
