@@ -86,7 +86,7 @@ var layers = []layer{
 	{"controller", "failover internal/port internal/wire results", false},
 	{"failover/loop", "failover plan plan/store plan/verify topology", false},
 
-	{"scenario", "barrier builder failover internal/nearest internal/unit results routing routing/twolevel scheduler topology", false},
+	{"scenario", "barrier builder failover internal/nearest internal/unit results results/hdf5 routing routing/twolevel scheduler topology", false},
 
 	{"fabric", "failover/loop plan results topology", false},
 	{"fabric/lab", "topology internal/unit", false},

@@ -18,6 +18,7 @@ func TestFieldsAreDocumented(t *testing.T) {
 		{"fabric: {none: 1}", fields, "`fabric.", "`"},
 		{"fabric: {lossless: {none: 1}}", fields, "`fabric.lossless.", "`"},
 		{"event: {none: 1}", fields, "`event.", "`"},
+		{"event: {sizes: {none: 1}}", fields, "`event.sizes.", "`"},
 		{"launch: {none: 1}", fields, "`launch.", "`"},
 		{"sim: {none: 1}", fields, "`sim.", "`"},
 		{"answer: {none: 1}", fields, "{", ":"},

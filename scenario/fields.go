@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"evbench/builder"
 	"maps"
 	"math"
 	"slices"
@@ -61,7 +62,17 @@ var losslessFields = group{
 var eventFields = group{
 	{"fragment", size(), "payload of one fragment, mean, such as 600KiB"},
 	{"phase", lasts(minPhase), "instead of fragment: how long one fragment takes at the link rate"},
-	{"spread", shape{"type": "number", "minimum": 0, "maximum": maxSpread}, "sizes are uniform in mean·(1±spread)"},
+	{"spread", upTo(builder.MaxSpread), "the older form of sizes: {spread: …}"},
+	{"sizes", either(choice(builder.Distributions()...), object(sizesFields)), "how fragments differ in size"},
+}
+
+var sizesFields = group{
+	{"distribution", choice(builder.Distributions()...), "what sizes are drawn from"},
+	{"spread", upTo(builder.MaxSpread), "uniform in mean·(1±spread)"},
+	{"sigma", upTo(builder.MaxSigma), "log-normal: standard deviation of the logarithm"},
+	{"by", choice(append(builder.Bys(), builder.ByExchange)...), "what fragments of one size have in common; of a file: what a row is"},
+	{"fanout", whole(1, maxServers-1), "each source has fragments for so many servers of an exchange"},
+	{"file", word(), "CSV or HDF5: a row of bytes by source for each event or exchange"},
 }
 
 // matrixFields are those of a case that a matrix takes, too.

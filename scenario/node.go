@@ -3,6 +3,7 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,6 +43,7 @@ const maxErrors = 20
 // A document collects what is wrong while it is read.
 type document struct {
 	file string
+	open func(name string) (io.ReadCloser, error) // files that the document names; nil: none is opened
 	errs []*Error
 	seen map[string]bool // a matrix meets the same value many times
 
@@ -236,12 +238,15 @@ func parseSeed(s string) (uint64, error) {
 	return n, nil
 }
 
-func parseSpread(s string) (float64, error) {
-	x, err := strconv.ParseFloat(s, 64)
-	if err != nil || !(x >= 0 && x <= maxSpread) { // NaN fails too
-		return 0, fmt.Errorf("%q: write a number 0..%g", s, maxSpread)
+// number returns a parser of numbers 0..high.
+func number(high float64) func(string) (float64, error) {
+	return func(s string) (float64, error) {
+		x, err := strconv.ParseFloat(s, 64)
+		if err != nil || !(x >= 0 && x <= high) { // NaN fails too
+			return 0, fmt.Errorf("%q: write a number 0..%g", s, high)
+		}
+		return x, nil
 	}
-	return x, nil
 }
 
 func parseOnOff(s string) (bool, error) {

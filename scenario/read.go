@@ -29,7 +29,6 @@ const (
 	maxServers = 4096
 	maxWarmup  = 1000
 	maxCredits = 256
-	maxSpread  = 0.9
 
 	minDuration, maxDuration = 100 * time.Millisecond, 24 * time.Hour
 	minInterval              = 10 * time.Millisecond
@@ -65,18 +64,21 @@ func ReadFile(path string) (*Scenario, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return Read(path, f)
+	return read(path, f, func(name string) (io.ReadCloser, error) { return os.Open(name) })
 }
 
 // Read reads one YAML document. name is what errors call it, and, without
 // folders and extension, what the scenario is called unless it says. The error
-// joins everything that is wrong, each an *Error, up to twenty.
-func Read(name string, r io.Reader) (*Scenario, error) {
+// joins everything that is wrong, each an *Error, up to twenty. Read opens no file: only
+// ReadFile takes sizes from one.
+func Read(name string, r io.Reader) (*Scenario, error) { return read(name, r, nil) }
+
+func read(name string, r io.Reader, open func(name string) (io.ReadCloser, error)) (*Scenario, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxText+1))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	d := &document{file: name, seen: map[string]bool{}}
+	d := &document{file: name, open: open, seen: map[string]bool{}}
 	s := &Scenario{Text: text}
 	if root, ok := d.parse(text); ok {
 		d.scenario(field{node: root}, s)
@@ -271,7 +273,14 @@ func (f Fabric) suitsWorkers() error {
 
 func (d *document) event(root, at field, s *Scenario, fabricKnown bool) {
 	f := d.mapping(at, eventFields)
-	scalar(d, f.get("spread"), &s.Event.Sizes.Spread, parseSpread)
+	scalar(d, f.get("spread"), &s.Event.Sizes.Spread, number(builder.MaxSpread))
+	if f.given("spread") && f.given("sizes") {
+		d.fail(f.get("spread"), "the older form of sizes: {spread: …}; give one of them")
+		return
+	}
+	if !d.sizes(f.get("sizes"), s) {
+		return
+	}
 	if f.given("fragment") && f.given("phase") {
 		d.fail(f.get("phase"), "give fragment or phase, not both: one follows from the other")
 		return
@@ -291,6 +300,8 @@ func (d *document) event(root, at field, s *Scenario, fabricKnown bool) {
 		if !scalar(d, where, &s.Event.Phase, span(minPhase, maxPhase)) {
 			return
 		}
+	case s.Event.Sizes.Table != nil:
+		s.Event.stated = true
 	case s.Fabric.Rate > 0:
 		s.Event.Phase = defaultPhase
 	default:
@@ -315,6 +326,7 @@ func (e *Event) settle(f Fabric) error {
 			return fmt.Errorf("phases of %s at %s leave no room for a fragment", short(e.Phase), f.Rate)
 		}
 	}
+	e.scale()
 	sizes := builder.Sizes{Mean: int(e.Fragment), Distribution: e.Sizes}
 	if most := unit.Bytes(sizes.Max()); most > maxFragment {
 		return fmt.Errorf("fragments of %s on average reach %s; the most is %s", e.Fragment, most, maxFragment)

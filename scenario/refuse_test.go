@@ -57,6 +57,19 @@ func TestRefuses(t *testing.T) {
 		{"phase too short", small + "event: {phase: 1us}\n" + c, "event.phase: phases of 1µs at 100Mbit/s leave no room for a fragment"},
 		{"phase without rate", small + "fabric: {kind: hosts}\nevent: {phase: 1ms}\n" + c, "event.phase: the link rate is not known"},
 		{"spread", small + "event: {spread: 1}\n" + c, `event.spread: "1": write a number 0..0.9`},
+		{"spread and sizes", small + "event: {spread: 0.5, sizes: exponential}\n" + c, "test.yaml:2: event.spread: the older form of sizes: {spread: …}; give one of them"},
+		{"sizes", small + "event: {sizes: normal}\n" + c, `test.yaml:2: event.sizes.distribution: no distribution "normal"; there are uniform, exponential, log-normal`},
+		{"sizes of nothing", small + "event: {sizes: {by: source}}\n" + c, "event.sizes: says nothing; write a distribution"},
+		{"empty sizes", small + "event: {sizes: }\n" + c, "event.sizes: is empty"},
+		{"equal by source", small + "event: {sizes: {by: source, fanout: 2}}\n" + c, "event.sizes.by: says nothing where all fragments have one size"},
+		{"uniform", small + "event: {sizes: uniform}\n" + c, "event.sizes: uniform in mean·(1±spread): spread is missing"},
+		{"by", small + "event: {sizes: {distribution: exponential, by: exchange}}\n" + c, `event.sizes.by: no by "exchange"; there are fragment, source, event, source-event`},
+		{"sigma of exponential", small + "event: {sizes: {distribution: exponential, sigma: 1}}\n" + c, "event.sizes.sigma: only with distribution: log-normal"},
+		{"spread of log-normal", small + "event: {sizes: {distribution: log-normal, spread: 0.5}}\n" + c, "event.sizes.spread: only with distribution: uniform"},
+		{"sigma 3", small + "event: {sizes: {distribution: log-normal, sigma: 3}}\n" + c, `event.sizes.sigma: "3": write a number 0..2`},
+		{"fanout to all", small + "event: {sizes: {fanout: 16}}\n" + c, `event.sizes.fanout: "16": write a whole number 1..15`},
+		{"a file of no file", small + "event: {sizes: {file: sizes.csv}}\n" + c, "event.sizes.file: only a scenario that is a file itself takes sizes from a file"},
+		{"exponential over 1 GiB", small + "event: {fragment: 100MiB, sizes: exponential}\n" + c, "fragments of 100MiB on average reach 1600MiB; the most is 1GiB"},
 		{"spread NaN", small + "event: {spread: NaN}\n" + c, "write a number 0..0.9"},
 
 		// Real hosts.
@@ -191,6 +204,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(small + "cases: [&a {failures: [{link: spine0, at: 1s, for: 2s}]}, {<<: *a, name: x}]")
 	f.Add(small + "failover: {policy: fors+hold, hold: 4s}\nmatrix: {failover: [none, fors], failures: [[{link: spine0, at: 1s, for: 1s, every: 2s, times: 3}]]}")
 	f.Add("topology: FT(2;3,5)\nfill: [3,3,3,2,2]\npreset: thesis\nevent: {fragment: 1MiB, spread: 0.5}\ncases: [{schedule: fors}]")
+	f.Add(small + "event: {sizes: {distribution: log-normal, sigma: 1, by: source-event, fanout: 3}}\ncases: [{}]")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := scenario.Read("f.yaml", strings.NewReader(text))
 		if err != nil {
@@ -205,6 +219,9 @@ func FuzzRead(f *testing.F) {
 func promises(s *scenario.Scenario) error {
 	if s.Tree == nil || len(s.Cases) == 0 || s.Event.Fragment < 1 || s.Name == "" {
 		return fmt.Errorf("a scenario without tree, cases, fragment or name: %+v", s)
+	}
+	if err := s.Event.Sizes.Check(s.Tree.Servers()); err != nil {
+		return fmt.Errorf("sizes: %w", err)
 	}
 	seen := map[string]bool{}
 	for _, c := range s.Cases {

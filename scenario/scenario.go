@@ -72,11 +72,13 @@ type Fabric struct {
 	Lossless Lossless
 }
 
-// Event says how large the fragments are. After defaults Fragment is set.
+// Event says how large the fragments are. After defaults Fragment is set. What a file
+// states is scaled to that mean.
 type Event struct {
 	Fragment unit.Bytes           // mean payload of one fragment
 	Phase    time.Duration        // what Fragment was computed from: the time one fragment takes at the link rate; 0: it was given
 	Sizes    builder.Distribution // how they differ
+	stated   bool                 // Fragment is the mean of a file
 }
 
 // Modes of event building.

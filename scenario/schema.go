@@ -96,6 +96,8 @@ func whole(low, high uint64) shape {
 	return shape{"type": "integer", "minimum": low, "maximum": high}
 }
 
+func upTo(high float64) shape { return shape{"type": "number", "minimum": 0, "maximum": high} }
+
 func onOff() shape { return shape{"enum": []any{"on", "off", true, false, "true", "false"}} }
 
 // lasts is a duration of at least low.

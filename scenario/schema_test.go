@@ -109,7 +109,7 @@ topology: FT(2;4,4)
 fill: [4, 4, 4, 4]
 spines: 4
 fabric: {kind: lab, rate: 100Mbit/s, mtu: 9000, workers: threads, lossless: {packet: 4096B, buffer: 64KiB, lanes: 1, queues: per-output, reads: 3, delay: 130ns, cable: 50ns, order: turns}}
-event: {phase: 25ms, spread: 0.5}
+event: {phase: 25ms, sizes: {distribution: log-normal, sigma: 1.5, by: source-event, fanout: 3}}
 duration: 10s
 interval: 1s
 warmup: 1
@@ -131,7 +131,7 @@ cases:
 `, `
 topology: FT(2;2,2)
 fabric: hosts
-event: {fragment: 600KiB}
+event: {fragment: 600KiB, spread: 0.5}
 rounds: auto
 limit: 20s
 preset: thesis
@@ -141,6 +141,7 @@ matrix: {mode: [sync, unsync], routing: [ftree, spread]}
 `, `
 topology: FT(2;2,2)
 fabric: {kind: hosts}
+event: {sizes: exponential}
 launch: {kind: started, network: 10.1.0.0/16}
 inject: {kind: ibportstate, fabric: f}
 matrix: {schedule: [linear-shift], failures: [[], [leaf0-spine0]], failure_seed: [1, 2]}

@@ -46,7 +46,7 @@ func TestCheckRefuses(t *testing.T) {
 		"fragment: 0":                        func(c *wire.Configure) { c.Fragment = 0 },
 		"fragment: -1":                       func(c *wire.Configure) { c.Fragment = -1 },
 		"fragment: 1073741825":               func(c *wire.Configure) { c.Fragment = 1<<30 + 1 },
-		"spread: fragments":                  func(c *wire.Configure) { c.Fragment = 1 << 30 },
+		"sizes: fragments":                   func(c *wire.Configure) { c.Fragment = 1 << 30 },
 		"credits: 0":                         func(c *wire.Configure) { c.Credits = 0 },
 		"credits: 1025":                      func(c *wire.Configure) { c.Credits = 1025 },
 		"async credits: -1":                  func(c *wire.Configure) { c.AsyncCredits = -1 },

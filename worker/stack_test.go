@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evbench/barrier"
+	"evbench/builder"
 	"evbench/controller"
 	"evbench/internal/wire"
 	"evbench/results"
@@ -127,6 +128,64 @@ func TestSession(t *testing.T) {
 		}
 		r.stop()
 	})
+}
+
+// differing are all ways in which sizes of fragments for 4 servers differ.
+var differing = []builder.Distribution{
+	{Spread: 0.5},
+	{Kind: builder.Exponential, By: builder.BySource},
+	{Kind: builder.LogNormal, Sigma: 1, By: builder.BySourceEvent},
+	{Kind: builder.Exponential, Fanout: 1},
+	{By: builder.ByExchange, Scale: 1, Table: []uint32{1, 0, 3000, 4, 0, 0, 0, 0, 5000, 1, 1, 0}},
+}
+
+// Every event is complete and right, however sizes differ: a fragment of no bytes is a
+// message without a body.
+func TestSizesDiffer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 4
+		r := newRig(t, n).start()
+		for _, d := range differing {
+			for _, mode := range modes {
+				for _, deliver := range []string{wire.DeliverBuffer, wire.DeliverDiscard} {
+					c := newCase(n, mode)
+					c.Name, c.Sizes, c.Deliver, c.Pairs = fmt.Sprintf("%+v %s %s", d, mode, deliver), d, deliver, true
+					if deliver == wire.DeliverDiscard && mode != wire.Sync {
+						c.Check = wire.CheckHeader
+					}
+					o, err := r.ctl.RunCase(t.Context(), c)
+					want := n * (c.Warmup + c.Exchanges)
+					if err != nil || o.Built != want || o.Assigned != want || o.Events != n*c.Exchanges || o.CorruptFragments+o.StrayFragments != 0 {
+						t.Errorf("%s: %v; %+v", c.Name, err, o)
+						continue
+					}
+					if mode != wire.Unsync {
+						checkBytes(t, c, o)
+					}
+				}
+			}
+		}
+		r.stop()
+	})
+}
+
+// checkBytes holds what came of each source against the sizes of the counted exchanges.
+func checkBytes(t *testing.T, c controller.Case, o controller.Outcome) {
+	t.Helper()
+	n := uint64(len(o.Servers))
+	sizes := c.FragmentSizes()
+	sizes.Servers = int(n)
+	for rank, s := range o.Servers {
+		for src, got := range s.Sources {
+			want := uint64(0)
+			for e := c.Warmup; src != rank && e < c.Warmup+c.Exchanges; e++ {
+				want += uint64(sizes.Of(e*n+uint64(rank), src))
+			}
+			if got.Bytes != want {
+				t.Errorf("%s: rank %d got %d bytes of %d, want %d", c.Name, rank, got.Bytes, src, want)
+			}
+		}
+	}
 }
 
 // By duration, all servers run the same number of whole exchanges, and the last

@@ -58,7 +58,7 @@ func (s *synchronised) run(ctx context.Context) error {
 
 // lacks reports whether the phase under way waits for a fragment.
 func (s *synchronised) lacks() bool {
-	return !s.waiting && s.taking != nil && s.taking.N == 0
+	return !s.waiting && s.taking != nil && s.taking.N == 0 && s.taking.Done.IsZero() // an empty one has no bytes
 }
 
 // wait returns true when the next exchange may run and false at the end, be it of the case

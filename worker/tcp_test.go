@@ -108,6 +108,14 @@ func TestOverTCP(t *testing.T) {
 			t.Errorf("%s: %v; %+v", mode, err, o)
 		}
 	}
+	for i, d := range differing {
+		c := newCase(n, modes[i%len(modes)])
+		c.Fragment, c.Sizes, c.Exchanges, c.Timeout = 20000, d, 20, time.Minute
+		o, err := ctl.RunCase(t.Context(), c)
+		if err != nil || o.Built != o.Assigned || o.Events != 20*uint64(n) || o.CorruptFragments+o.StrayFragments != 0 {
+			t.Errorf("%+v: %v; %+v", d, err, o)
+		}
+	}
 	changePlan(t, ctl, n)
 	c := newCase(n, wire.Sync)
 	c.Exchanges, c.Duration = 0, time.Hour

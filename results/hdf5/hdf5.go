@@ -13,5 +13,8 @@ import "errors"
 // File is the name of the file in the directory of a run.
 const File = "results.h5"
 
+// MatrixName is the dataset that ReadMatrix reads.
+const MatrixName = "sizes"
+
 // ErrNotBuilt says that this binary has no HDF5, and how to get one that has.
 var ErrNotBuilt = errors.New("this evbench was built without HDF5; with the packages libhdf5-dev and gcc installed, make build makes one that has it (go build -tags hdf5)")

@@ -45,3 +45,6 @@ func Read(string) (*results.Run, error) { return nil, ErrNotBuilt }
 
 // Plans reads the plans of a run, by case.
 func Plans(string) (map[string][]byte, error) { return nil, ErrNotBuilt }
+
+// ReadMatrix reads a dataset of two dimensions.
+func ReadMatrix(string, int) ([]float64, int, error) { return nil, 0, ErrNotBuilt }

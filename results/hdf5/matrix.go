@@ -1,0 +1,80 @@
+//go:build hdf5
+
+package hdf5
+
+/*
+#include <hdf5.h>
+
+// The library turns the numbers of the file into these.
+static herr_t read_doubles(hid_t set, double *to) {
+	return H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, to);
+}
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"unsafe"
+
+	"gonum.org/v1/hdf5"
+)
+
+// ReadMatrix reads the dataset MatrixName of two dimensions, row by row, if it has at most
+// so many numbers.
+func ReadMatrix(name string, most int) (numbers []float64, columns int, err error) {
+	if _, err := os.Stat(name); err != nil {
+		return nil, 0, err
+	}
+	err = call(name, func() (err error) {
+		file, err := hdf5.OpenFile(name, hdf5.F_ACC_RDONLY)
+		if err != nil {
+			return because("cannot be read", err)
+		}
+		defer closing(file, &err)
+		set, err := file.OpenDataset(MatrixName)
+		if err != nil {
+			return fmt.Errorf("no dataset /%s", MatrixName)
+		}
+		defer closing(set, &err)
+		if columns, numbers, err = room(set, most); err != nil {
+			return fmt.Errorf("/%s: %w", MatrixName, err)
+		}
+		if C.read_doubles(C.hid_t(set.ID()), (*C.double)(unsafe.Pointer(&numbers[0]))) < 0 {
+			return because("/"+MatrixName, errRefused)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return numbers, columns, nil
+}
+
+// room makes room for the numbers of a dataset.
+func room(set *hdf5.Dataset, most int) (columns int, numbers []float64, err error) {
+	t, err := set.Datatype()
+	if err != nil {
+		return 0, nil, because("type", err)
+	}
+	defer closing(t, &err)
+	if c := t.Class(); c != hdf5.T_INTEGER && c != hdf5.T_FLOAT {
+		return 0, nil, errors.New("holds no numbers")
+	}
+	space := set.Space()
+	if space == nil {
+		return 0, nil, because("space", errRefused)
+	}
+	defer closing(space, &err)
+	dims, _, err := space.SimpleExtentDims()
+	switch {
+	case err != nil:
+		return 0, nil, because("space", err)
+	case len(dims) != 2 || dims[0] == 0 || dims[1] == 0:
+		return 0, nil, fmt.Errorf("dimensions %d, must be rows and sources", dims)
+	case dims[0] > uint(most) || dims[1] > uint(most)/dims[0]:
+		return 0, nil, fmt.Errorf("%d rows of %d numbers, at most %d numbers in all", dims[0], dims[1], most)
+	}
+	return int(dims[1]), make([]float64, dims[0]*dims[1]), nil
+}

@@ -1,0 +1,216 @@
+package scenario
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"evbench/builder"
+	"evbench/internal/unit"
+	"evbench/results/hdf5"
+)
+
+const defaultSigma = 1
+
+// sizes reads event.sizes: the name of a distribution, its fields, or a file. It reports
+// whether what it read is good.
+func (d *document) sizes(at field, s *Scenario) bool {
+	if !at.given() {
+		return true
+	}
+	if at.node.Kind == yaml.ScalarNode && !isNull(at.node) { // sizes: exponential
+		at = field{&yaml.Node{Kind: yaml.MappingNode, Line: at.node.Line, Content: []*yaml.Node{
+			{Kind: yaml.ScalarNode, Value: "distribution", Line: at.node.Line}, at.node,
+		}}, at.path}
+	}
+	before := len(d.errs)
+	f := d.mapping(at, sizesFields)
+	to := &s.Event.Sizes
+	if f.given("file") {
+		d.sizesFile(f, s)
+		return len(d.errs) == before
+	}
+	scalar(d, f.get("distribution"), &to.Kind, oneOf("distribution", builder.Distributions(), nil))
+	scalar(d, f.get("by"), &to.By, oneOf("by", builder.Bys(), nil))
+	if s.Tree != nil {
+		scalar(d, f.get("fanout"), &to.Fanout, between(1, max(1, s.Tree.Servers()-1)))
+	}
+	for _, x := range []struct {
+		name, of string
+		high     float64
+		to       *float64
+	}{
+		{"spread", builder.Uniform, builder.MaxSpread, &to.Spread}, {"sigma", builder.LogNormal, builder.MaxSigma, &to.Sigma},
+	} {
+		scalar(d, f.get(x.name), x.to, number(x.high))
+		if f.given(x.name) && to.Kind != x.of && (x.of != builder.Uniform || to.Kind != "") {
+			d.fail(f.get(x.name), "only with distribution: %s", x.of)
+		}
+	}
+	if to.Kind == builder.LogNormal && !f.given("sigma") {
+		to.Sigma = defaultSigma
+	}
+	switch {
+	case len(d.errs) > before:
+	case to.Kind == builder.Uniform && !f.given("spread"):
+		d.fail(at, "uniform in mean·(1±spread): spread is missing")
+	case !f.given("distribution") && !f.given("spread") && !f.given("fanout"):
+		d.fail(at, "says nothing; write a distribution, such as exponential, or fanout, or file")
+	case f.given("by") && f.given("fanout") && len(f.order) == 2:
+		d.fail(f.get("by"), "says nothing where all fragments have one size")
+	}
+	return len(d.errs) == before
+}
+
+// sizesFile reads the sizes that a file states.
+func (d *document) sizesFile(f fields, s *Scenario) {
+	for _, name := range f.order {
+		if name != "file" && name != "by" {
+			d.fail(f.get(name), "the file states the sizes: nothing but by goes with it")
+		}
+	}
+	name := ""
+	to := builder.Distribution{By: builder.ByEvent, Scale: 1}
+	scalar(d, f.get("by"), &to.By, oneOf("by", builder.TableBys(), nil))
+	at := f.get("file")
+	if !scalar(d, at, &name, parseText) || s.Tree == nil {
+		return
+	}
+	if d.open == nil {
+		d.fail(at, "only a scenario that is a file itself takes sizes from a file")
+		return
+	}
+	var err error
+	if to.Table, err = d.table(name, s.Tree.Servers()); err != nil {
+		d.fail(at, "%v", err)
+		return
+	}
+	s.Event.Sizes = to
+}
+
+// table reads a file of sizes, CSV or HDF5, and names it in its errors.
+func (d *document) table(name string, servers int) ([]uint32, error) {
+	if strings.HasSuffix(name, ".h5") {
+		numbers, columns, err := hdf5.ReadMatrix(name, builder.MaxTable)
+		if err != nil {
+			return nil, err // names the file
+		}
+		t, err := tableOf(numbers, columns, servers)
+		if err != nil {
+			return nil, fmt.Errorf("%s: /%s: %w", name, hdf5.MatrixName, err)
+		}
+		return t, nil
+	}
+	f, err := d.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	t, err := readTable(f, servers)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return t, nil
+}
+
+// maxTableLine bounds a line of a file of sizes, in bytes.
+const maxTableLine = 16 * maxServers
+
+// readTable reads lines of sizes in bytes, a number for each source by rank, separated by
+// commas. Blank lines and those that start with # say nothing.
+func readTable(r io.Reader, servers int) ([]uint32, error) {
+	var out []uint32
+	in := bufio.NewScanner(r)
+	in.Buffer(make([]byte, 0, 1<<12), maxTableLine)
+	line := 0
+	for in.Scan() {
+		line++
+		text := strings.TrimSpace(in.Text())
+		if text == "" || text[0] == '#' {
+			continue
+		}
+		words := strings.Split(text, ",")
+		if len(words) != servers {
+			return nil, fmt.Errorf("line %d: %d numbers for %d servers", line, len(words), servers)
+		}
+		for i, w := range words {
+			x, err := strconv.ParseUint(strings.TrimSpace(w), 10, 32)
+			if err != nil || x > uint64(maxFragment) {
+				return nil, fmt.Errorf("line %d: source %d: %q: write bytes, a whole number 0..%d", line, i, brief(w), maxFragment)
+			}
+			out = append(out, uint32(x))
+		}
+		if len(out) > builder.MaxTable {
+			return nil, errLongTable
+		}
+	}
+	switch err := in.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, fmt.Errorf("line %d: longer than %d bytes", line+1, maxTableLine)
+	case err != nil:
+		return nil, fmt.Errorf("after line %d: %w", line, err)
+	}
+	return out, someBytes(out)
+}
+
+var errLongTable = fmt.Errorf("more than %d numbers; every worker is sent all of them", builder.MaxTable)
+
+// tableOf takes over the numbers of a matrix.
+func tableOf(numbers []float64, columns, servers int) ([]uint32, error) {
+	if columns != servers {
+		return nil, fmt.Errorf("%d columns for %d servers", columns, servers)
+	}
+	out := make([]uint32, len(numbers))
+	for i, x := range numbers {
+		if !(x >= 0 && x <= float64(maxFragment)) || x != math.Trunc(x) {
+			return nil, fmt.Errorf("row %d, source %d: %v: must be bytes, a whole number 0..%d", i/columns, i%columns, x, maxFragment)
+		}
+		out[i] = uint32(x)
+	}
+	return out, someBytes(out)
+}
+
+func someBytes(table []uint32) error {
+	if !slices.ContainsFunc(table, func(x uint32) bool { return x > 0 }) {
+		return errors.New("no fragment has bytes")
+	}
+	return nil
+}
+
+// brief keeps a quoted word readable.
+func brief(s string) string {
+	if s = strings.TrimSpace(s); len(s) > 40 {
+		return s[:40] + "…"
+	}
+	return s
+}
+
+// meanOf is that of the numbers of a table.
+func meanOf(table []uint32) float64 {
+	sum := 0.0
+	for _, x := range table {
+		sum += float64(x)
+	}
+	return sum / float64(len(table))
+}
+
+// scale fits a table to the fragment, which a file alone decides where neither fragment
+// nor phase is given.
+func (e *Event) scale() {
+	if e.Sizes.Table == nil {
+		return
+	}
+	mean := meanOf(e.Sizes.Table)
+	if e.stated {
+		e.Fragment, e.Sizes.Scale = max(minFragment, unit.Bytes(mean+0.5)), 1
+		return
+	}
+	e.Sizes.Scale = float64(e.Fragment) / mean
+}

@@ -1,0 +1,118 @@
+package scenario_test
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"evbench/builder"
+	"evbench/results/hdf5"
+	"evbench/scenario"
+)
+
+func TestSizes(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		want builder.Distribution
+	}{
+		{"spread: 0.5", builder.Distribution{Spread: 0.5}},
+		{"sizes: {spread: 0.5}", builder.Distribution{Spread: 0.5}},
+		{"sizes: {distribution: uniform, spread: 0.5, by: event}", builder.Distribution{Kind: builder.Uniform, Spread: 0.5, By: builder.ByEvent}},
+		{"sizes: exponential", builder.Distribution{Kind: builder.Exponential}},
+		{"sizes: log-normal", builder.Distribution{Kind: builder.LogNormal, Sigma: 1}},
+		{"sizes: {distribution: log-normal, sigma: 0.5, by: source-event}", builder.Distribution{Kind: builder.LogNormal, Sigma: 0.5, By: builder.BySourceEvent}},
+		{"sizes: {fanout: 8}", builder.Distribution{Fanout: 8}},
+		{"sizes: {fanout: 15, distribution: exponential}", builder.Distribution{Kind: builder.Exponential, Fanout: 15}},
+	} {
+		s := read(t, small+"event: {fragment: 1000B, "+tt.in+"}\ncases: [{}]")
+		if !reflect.DeepEqual(s.Event.Sizes, tt.want) {
+			t.Errorf("%s: %+v, want %+v", tt.in, s.Event.Sizes, tt.want)
+		}
+		got, want := s.FragmentSizes(), builder.Sizes{Mean: 1000, Seed: 1, Servers: 16, Distribution: tt.want}
+		if !reflect.DeepEqual(*got, want) {
+			t.Errorf("%s: %+v, want %+v", tt.in, got, want)
+		}
+	}
+}
+
+// written writes a file of sizes and a scenario of 4 servers that names it.
+func written(t *testing.T, name, text, event string) string {
+	t.Helper()
+	dir := t.TempDir()
+	file, doc := filepath.Join(dir, name), filepath.Join(dir, "x.yaml")
+	if text != "" {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	yaml := "topology: FT(2;2,2)\nevent: {" + event + "sizes: {by: exchange, file: " + file + "}}\ncases: [{}]\n"
+	if err := os.WriteFile(doc, []byte(yaml), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// A file states bytes, unless another mean is asked for.
+func TestSizesFile(t *testing.T) {
+	const text = "# four sources\n1000, 0,500,30\n\n2000,70,500,31\n"
+	s, err := scenario.ReadFile(written(t, "s.csv", text, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := builder.Distribution{By: builder.ByExchange, Scale: 1, Table: []uint32{1000, 0, 500, 30, 2000, 70, 500, 31}}
+	if s.Event.Fragment != 516 || s.Event.Phase != 0 || !reflect.DeepEqual(s.Event.Sizes, want) {
+		t.Errorf("event %+v, want %+v", s.Event, want)
+	}
+	if err := s.SettleRate(25e6); err != nil || s.Event.Fragment != 516 || s.Event.Sizes.Scale != 1 {
+		t.Errorf("at another rate: %v, %+v", err, s.Event)
+	}
+	s, err = scenario.ReadFile(written(t, "s.csv", text, "phase: 10ms, "))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := s.FragmentSizes()
+	if mean := float64(s.Event.Fragment); at.Of(0, 0) != int(1000/516.375*mean+0.5) || at.Of(0, 1) != 0 || at.Of(8, 0) != at.Of(0, 0) {
+		t.Errorf("scaled to %v: %d, %d", mean, at.Of(0, 0), at.Of(0, 1))
+	}
+	before := at.Of(0, 0)
+	if err := s.SettleRate(50e6); err != nil || s.FragmentSizes().Of(0, 0) > before*51/100 {
+		t.Errorf("at half the rate: %v, %d bytes, before %d", err, s.FragmentSizes().Of(0, 0), before)
+	}
+}
+
+func TestSizesFileRefused(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"s.csv", "", "no such file"},
+		{"s.csv", "# nothing\n", "s.csv: no fragment has bytes"},
+		{"s.csv", "0,0,0,0\n", "s.csv: no fragment has bytes"},
+		{"s.csv", "1,2,3,4\n1,2,3\n", "s.csv: line 2: 3 numbers for 4 servers"},
+		{"s.csv", "1,2,x,4\n", `s.csv: line 1: source 2: "x": write bytes, a whole number 0..1073741824`},
+		{"s.csv", "1,2,-3,4\n", `source 2: "-3"`},
+		{"s.csv", "1,2,3,1073741825\n", `source 3: "1073741825": write bytes`},
+		{"s.csv", strings.Repeat("1,1,1,1\n", builder.MaxTable/4+1), "more than 262144 numbers"},
+		{"s.csv", strings.Repeat("1", 70_000), "line 1: longer than 65536 bytes"},
+		{"s.h5", "text", "s.h5: cannot be read: "},
+	} {
+		doc := written(t, tt.name, tt.text, "")
+		if tt.name == "s.h5" && !hdf5.Built {
+			tt.want = hdf5.ErrNotBuilt.Error()
+		}
+		_, err := scenario.ReadFile(doc)
+		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), doc+":2: event.sizes.file: ") {
+			t.Errorf("%.40q: %v, want %q", tt.text, err, tt.want)
+		}
+	}
+	beside := written(t, "s.csv", "1,2,3,4\n", "")
+	text, err := os.ReadFile(beside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(beside, []byte(strings.Replace(string(text), "by: exchange", "by: exchange, fanout: 2", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := scenario.ReadFile(beside); err == nil || !strings.Contains(err.Error(), "event.sizes.fanout: the file states the sizes: nothing but by goes with it") {
+		t.Errorf("fanout beside a file: %v", err)
+	}
+}
