@@ -100,7 +100,7 @@ var layers = []layer{
 
 	{"sim/credit", "routing/lft topology/network", true},
 	{"sim/load", "internal/parallel routing/lft sim/credit", true},
-	{"sim", "barrier internal/parallel internal/unit plan results routing/twolevel scheduler sim/credit topology", true},
+	{"sim", "barrier internal/parallel internal/unit plan results routing/twolevel scheduler scheduler/sizes sim/credit topology", true},
 	{"bench/flit", "internal/parallel sim/credit topology/network", true},
 
 	{"companion", "failover plan routing/twolevel topology", false},

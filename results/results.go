@@ -131,6 +131,7 @@ const (
 	Sync        = "synchronised"   // in phases, with a barrier between them
 	Unsync      = "unsynchronised" // no phases: servers ask for fragments
 	FreeRunning = "free-running"   // in the order of the phases, without barriers
+	InOrder     = "ordered"        // in the order of a plan by sizes, with tokens
 )
 
 // ShortMode is the mode in a word, as tables have it: sync, unsync, free.

@@ -25,6 +25,8 @@ import (
 //   - Free-running, a server sends the fragments of the schedule in its order, each
 //     when the one before has arrived, and the receiver takes those of Credits
 //     exchanges. Synchronised, a phase ends with a barrier of all.
+//   - Ordered, a server sends its pieces in the order of the plan, each when the one before
+//     has arrived and all tokens for it have come.
 //   - With a schedule, an exchange is begun if the duration was not over when the first
 //     server came to it; one at least is.
 //   - A fragment is made ready in Overhead by its sender, which does one at a time.
@@ -72,6 +74,8 @@ func ruleOf(j *Job) (rule, error) {
 		return newLockstep(j)
 	case results.FreeRunning:
 		return newRunners(j), nil
+	case results.InOrder:
+		return newOrders(j), nil
 	}
 	return newAskers(j), nil
 }
@@ -87,12 +91,17 @@ func (j *Job) Quantised() bool {
 func fits(j *Job) error {
 	scheduled := j.Mode == results.Sync || j.Mode == results.FreeRunning
 	switch {
-	case !scheduled && j.Mode != results.Unsync:
+	case !scheduled && j.Mode != results.Unsync && j.Mode != results.InOrder:
 		return fmt.Errorf("mode: there is no %q", j.Mode)
 	case j.BitPerSec <= 0:
 		return errors.New("rate: wires carry nothing")
 	case j.Interval < 0 || j.Duration < 0 || j.Quantum < 0:
 		return errors.New("interval, duration and quantum cannot be negative")
+	}
+	if j.Mode == results.InOrder {
+		if err := fitsOrdered(j); err != nil {
+			return err
+		}
 	}
 	if err := fitsPlan(j.Plan, j.Plan, scheduled); err != nil {
 		return err

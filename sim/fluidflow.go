@@ -13,6 +13,7 @@ type fragment struct {
 	event    uint64
 	src, dst int32
 	route    int32 // the plan that it was scheduled by, 0 for the first
+	by       int32 // its path (topology.Tree.PathOf) plus one; 0: that of the plan, or none
 	payload  uint64
 	bytes    float64
 }
@@ -42,6 +43,7 @@ type stage struct {
 
 	moments moments
 	number  uint64
+	fail    error // of the rule, which ends the run
 }
 
 // newStage returns the stage of a job, with the moments of its changes.
@@ -125,13 +127,16 @@ func newFlows(j *Job, r rule, streams int) *flows {
 		told: make([]float64, streams), rem: make([]float64, streams), at: make([]int32, streams),
 	}
 	f.shares = newShares(streams, f.plans.wires, f.plans.stride, j.BitPerSec/8)
-	f.same = 1e-8 * 8 * float64(max(1, j.Size(0, 0)+j.Header)) / j.BitPerSec
+	f.same = same(j)
 	f.stage.send = f.put
 	for i := range f.at {
 		f.at[i] = -1
 	}
 	return f
 }
+
+// same is how far apart what happens at one moment is at most, in seconds.
+func same(j *Job) float64 { return 1e-8 * 8 * float64(max(1, j.Size(0, 0)+j.Header)) / j.BitPerSec }
 
 // run lets time pass until nothing more happens.
 func (f *flows) run(ctx context.Context, progress Progress) error {
@@ -144,9 +149,12 @@ func (f *flows) run(ctx context.Context, progress Progress) error {
 			f.tell(progress)
 		}
 		f.share()
-		if !f.step() {
+		if !f.step() || f.fail != nil {
 			break
 		}
+	}
+	if f.fail != nil {
+		return f.fail
 	}
 	f.tell(progress)
 	if len(f.stalled) > 0 {
@@ -234,7 +242,7 @@ func (f *flows) start(s int32, x fragment) {
 	f.meter.first = min(f.meter.first, f.now)
 	f.current[s], f.told[s] = x, 0
 	f.rem[s] = x.bytes
-	path := f.plans.choose(int(x.route), int(x.src), int(x.dst))
+	path := f.plans.way(&x)
 	if path == nil {
 		if f.at[s] >= 0 {
 			f.leave(s)

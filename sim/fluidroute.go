@@ -54,6 +54,19 @@ func (r *routes) alive(path []int32) bool {
 	return true
 }
 
+// way returns the way of a fragment: that which it was given, as long as it is alive, else
+// what choose does.
+func (r *routes) way(x *fragment) []int32 {
+	if x.by == 0 {
+		return r.choose(int(x.route), int(x.src), int(x.dst))
+	}
+	r.buf = r.nets[x.route].through(r.buf[:0], int(x.src), int(x.dst), int(x.by)-1)
+	if !r.alive(r.buf) {
+		return r.path(r.now, int(x.src), int(x.dst))
+	}
+	return r.whole()
+}
+
 // path returns the way under a plan, as long as the longest and filled up with no
 // wire, or nil where there is none or it is dead. The next call overwrites it.
 func (r *routes) path(plan, src, dst int) []int32 {
@@ -61,6 +74,10 @@ func (r *routes) path(plan, src, dst int) []int32 {
 	if len(r.buf) == 0 || !r.alive(r.buf) {
 		return nil
 	}
+	return r.whole()
+}
+
+func (r *routes) whole() []int32 {
 	for len(r.buf) < r.stride {
 		r.buf = append(r.buf, int32(r.wires))
 	}

@@ -266,7 +266,7 @@ func (c *carrier) via(x *fragment) (via [2]int32) {
 	if !c.choice.Tables() || a == b {
 		return via
 	}
-	path := c.plans.choose(int(x.route), int(x.src), int(x.dst))
+	path := c.plans.way(x)
 	if path == nil {
 		return via
 	}
@@ -370,6 +370,9 @@ func (c *carrier) run(ctx context.Context, progress Progress) error {
 		}
 		if err := c.e.Run(until); err != nil {
 			return err
+		}
+		if c.fail != nil {
+			return c.fail
 		}
 		if progress != nil {
 			progress(min(seconds(c.now), c.job.Duration), c.job.Duration)

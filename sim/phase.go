@@ -29,6 +29,9 @@ const maxExchanges = 10_000_000
 // O(S² + phases · (wires + S)). The memory beside the plans is O(wires + S) and what is
 // returned: O(exchanges + S · samples).
 func Phase(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
+	if j.Mode == results.InOrder {
+		return longest(ctx, j, progress)
+	}
 	x, err := newPhaser(j)
 	if err != nil {
 		return nil, err
@@ -108,7 +111,7 @@ func newPhaser(j *Job) (*phaser, error) {
 	}
 	switch {
 	case j.Mode != results.Sync:
-		return nil, fmt.Errorf("the phase model is for synchronised event building; %s is for the fluid model", j.Mode)
+		return nil, fmt.Errorf("the phase model is for synchronised and ordered event building; %s is for the fluid model", j.Mode)
 	case j.BitPerSec <= 0:
 		return nil, errors.New("the rate of the links is not known")
 	}
@@ -143,10 +146,10 @@ func usable(p, first *plan.Plan) error {
 	return nil
 }
 
-// inForce returns which plan a phase that begins at that moment follows.
-func (x *phaser) inForce(at float64) int {
+// inForce returns which plan is followed by what begins at that moment.
+func (j *Job) inForce(at float64) int {
 	i := 0
-	for k, c := range x.j.Changes {
+	for k, c := range j.Changes {
 		if c.At.Seconds() <= at {
 			i = k + 1
 		}
@@ -156,7 +159,7 @@ func (x *phaser) inForce(at float64) int {
 
 // turn returns what the exchange that begins at that moment comes to.
 func (x *phaser) turn(ctx context.Context, e uint64, at float64) (*turn, error) {
-	i := x.inForce(at)
+	i := x.j.inForce(at)
 	if !x.j.Equal {
 		return x.walk(ctx, e, at, i, true)
 	}
@@ -168,7 +171,7 @@ func (x *phaser) turn(ctx context.Context, e uint64, at float64) (*turn, error) 
 		x.memo[i] = t
 	}
 	t := x.jittered(x.memo[i], e, x.plans[i].Schedule.Phases)
-	if x.inForce(at+t.span) == i {
+	if x.j.inForce(at+t.span) == i {
 		return t, nil
 	}
 	return x.walk(ctx, e, at, i, true)
@@ -227,7 +230,7 @@ func (x *phaser) newTurn() *turn {
 // takes: the one in force, if its phases are the same and its paths are those of
 // tables.
 func (x *phaser) successor(i int, at float64) int {
-	k := x.inForce(at)
+	k := x.j.inForce(at)
 	a, b := x.plans[i], x.plans[k]
 	if a.Pinned() || b.Pinned() || a.Schedule.Name != b.Schedule.Name || a.Schedule.Phases != b.Schedule.Phases {
 		return i

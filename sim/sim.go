@@ -19,13 +19,15 @@ import (
 
 	"evbench/plan"
 	"evbench/results"
+	"evbench/scheduler/sizes"
+	"evbench/topology"
 )
 
 // A Job is one case to work out.
 type Job struct {
 	Name   string
 	Repeat int
-	// Mode is results' word for it: synchronised, unsynchronised, free-running.
+	// Mode is results' word for it: synchronised, unsynchronised, free-running, ordered.
 	Mode string
 	Plan *plan.Plan
 	// Changes are the plans that take over later, rising in At. A message under way
@@ -39,6 +41,11 @@ type Job struct {
 	// Equal says that Size returns the same for all: what one exchange costs is then
 	// worked out once.
 	Equal bool
+
+	// Window is how many exchanges the windows of mode ordered have, and Order plans one of
+	// them, from an exchange on that counts from the first of the warm-up.
+	Window int
+	Order  func(t *topology.Tree, first uint64, exchanges int) (*sizes.Plan, error)
 
 	// Sources is how many fragments of one event are under way at most, 0 for all;
 	// without a schedule only. Credits is how many events a server has in flight
@@ -71,7 +78,7 @@ type Change struct {
 // Timing is what events cost beside the bytes on the wires.
 type Timing struct {
 	Barrier  string        // tournament, central, dissemination; "" has none
-	Round    time.Duration // one round of the barrier: one message and its handling
+	Round    time.Duration // one round of the barrier, or a token: one message and its handling
 	Overhead time.Duration // of each phase, or of each fragment without phases, at the sender
 	Jitter   time.Duration // each server starts a phase up to this much late, by the seed
 }

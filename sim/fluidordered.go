@@ -1,0 +1,179 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+)
+
+// Orders are the rule of mode ordered: each server sends its pieces in the order of the
+// plans, each when the one before has arrived and all tokens for it have come.
+type orders struct {
+	*windows
+	list []*ordering // granted
+	live int         // those before have ended
+	at   []turnOf    // by server
+	want bool        // the next window is granted, and has not begun
+}
+
+// An ordering is a window under way.
+type ordering struct {
+	*window
+	*tally
+	sends []int   // by server, pieces not sent whole
+	waits []int32 // by piece, tokens not yet here
+	next  [][]int // by piece, the places of those that await its reception
+	came  []float64
+}
+
+// A turnOf is how far a server is with its sends.
+type turnOf struct {
+	todo []int // places of pieces, in order
+	busy bool
+	step uint64 // sends so far, for jitter
+}
+
+// The place of a piece is the number of its window and its own in one number.
+const windowBits = 32
+
+func placeOf(window, piece int) int { return window<<windowBits | piece }
+
+func (o *orders) find(place int) (*ordering, int) {
+	return o.list[place>>windowBits], place & (1<<windowBits - 1)
+}
+
+// aToken is the moment at which a token comes for the piece at place a.
+const aToken = aSend + 1
+
+func newOrders(j *Job) *orders {
+	return &orders{windows: newWindows(j), at: make([]turnOf, j.Plan.Tree.Servers())}
+}
+
+func (o *orders) begin(f *stage) {
+	o.want = true
+	o.open(f)
+}
+
+// open begins the next window, if it is granted and may begin.
+func (o *orders) open(f *stage) {
+	if under := len(o.list) - o.live; !o.want || under > 1 || under > 0 && f.plans.now != o.by {
+		return
+	}
+	o.want = false
+	w, err := o.grant(f.plans.now)
+	if err != nil {
+		f.fail = err
+		return
+	}
+	if o.next > maxExchanges {
+		f.fail = fmt.Errorf("more than %d exchanges in %s: take larger fragments or a shorter duration", maxExchanges, o.j.Duration)
+		return
+	}
+	x := &ordering{
+		window: w, tally: o.tally(w, f.now, f.meter), sends: append([]int(nil), w.own...),
+		waits: make([]int32, len(w.pieces)), next: make([][]int, len(w.pieces)), came: make([]float64, len(w.pieces)),
+	}
+	number := len(o.list)
+	o.list = append(o.list, x)
+	for i := range w.pieces {
+		x.came[i] = math.Inf(1)
+		o.await(f, number, i)
+		t := &o.at[w.pieces[i].Src]
+		t.todo = append(t.todo, placeOf(number, i))
+	}
+	for s := range o.at {
+		o.send(f, s)
+	}
+}
+
+// await has a piece wait for its tokens.
+func (o *orders) await(f *stage, number, i int) {
+	x := o.list[number]
+	for _, k := range x.tokens[i] {
+		of := x
+		if k < 0 {
+			of, k = o.list[number-1], ^k
+		}
+		switch {
+		case math.IsInf(of.came[k], 1):
+			of.next[k] = append(of.next[k], placeOf(number, i))
+		case of.pieces[k].Dst == x.pieces[i].Src || of.came[k]+o.j.Timing.Round.Seconds() <= f.now:
+			continue
+		default:
+			f.wake(moment{at: of.came[k] + o.j.Timing.Round.Seconds(), kind: aToken, a: placeOf(number, i)})
+		}
+		x.waits[i]++
+	}
+}
+
+// send starts the next piece of a server, if the one before has arrived and its tokens
+// are here.
+func (o *orders) send(f *stage, s int) {
+	t := &o.at[s]
+	if t.busy || len(t.todo) == 0 {
+		return
+	}
+	x, i := o.find(t.todo[0])
+	if x.waits[i] > 0 {
+		return
+	}
+	t.busy = true
+	t.step++
+	p := &x.pieces[i]
+	at := f.now + late(o.j, s, t.step) + o.j.Timing.Overhead.Seconds()
+	f.meter.first = min(f.meter.first, at)
+	x.sent(p, at)
+	if at == f.now {
+		f.send(int32(s), o.fragment(x.window, p))
+	} else {
+		f.wake(moment{at: at, kind: aStart, a: s, x: o.fragment(x.window, p)})
+	}
+}
+
+func (o *orders) ended(f *stage, stream int32, _ *fragment) {
+	s := int(stream)
+	t := &o.at[s]
+	x, i := o.find(t.todo[0])
+	t.todo, t.busy = t.todo[1:], false
+	p := &x.pieces[i]
+	x.came[i] = f.now
+	o.received(x.window, x.tally, p, f.now, f.meter)
+	for _, place := range x.next[i] {
+		if y, k := o.find(place); y.pieces[k].Src == p.Dst {
+			o.token(f, place)
+		} else {
+			f.wake(moment{at: f.now + o.j.Timing.Round.Seconds(), kind: aToken, a: place})
+		}
+	}
+	x.next[i] = nil
+	for o.live < len(o.list) && o.list[o.live].left == 0 {
+		o.live++
+	}
+	if o.live > 1 {
+		o.list[o.live-2] = nil // nothing awaits its pieces
+	}
+	if x.sends[s]--; x.sends[s] == 0 && x == o.list[len(o.list)-1] {
+		o.want = o.want || f.now+same(o.j) < o.j.Duration.Seconds()
+	}
+	o.open(f)
+	o.send(f, s)
+}
+
+// token counts one for a piece.
+func (o *orders) token(f *stage, place int) {
+	x, i := o.find(place)
+	x.waits[i]--
+	o.send(f, x.pieces[i].Src)
+}
+
+func (o *orders) due(f *stage, m moment) { o.token(f, m.a) }
+
+func (o *orders) idle() string {
+	for s := range o.at {
+		if todo := o.at[s].todo; len(todo) > 0 {
+			x, i := o.find(todo[0])
+			p := &x.pieces[i]
+			return fmt.Sprintf("rank %d waits for %d tokens for its piece to rank %d of exchange %d", p.Src, x.waits[i], p.Dst, x.first+p.Exchange)
+		}
+	}
+	return ""
+}

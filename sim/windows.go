@@ -1,0 +1,176 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"evbench/plan"
+	"evbench/scheduler"
+	"evbench/scheduler/sizes"
+)
+
+// A window is consecutive exchanges of mode ordered that one plan covers. Exchanges count
+// from the first that is measured.
+type window struct {
+	first, exchanges int
+	plan             int // of the job's plans, 0 for the first
+	pieces           []sizes.Piece
+	// tokens are, by piece, those whose reception its sender awaits; ^k is piece k of the
+	// window before.
+	tokens [][]int32
+	own    []int // by server, pieces that it sends
+	made   *sizes.Plan
+}
+
+// windows plans the windows of a job, one after the other. All models have one rule: a
+// window is granted when the first of the servers that send in the one before has sent all
+// that it has there, unless the duration is over then. It begins when the one before that
+// is received, so that what tokens do not know, a port or link that the window before
+// leaves out, is free; where another plan is in force, when all is received. Tokens for it
+// come as if it had been granted long before.
+type windows struct {
+	j     *Job
+	plans []*plan.Plan
+	next  int // exchange
+	last  *sizes.Plan
+	by    int // plan of the last
+	// Of equal fragments, by plan: the window, and as it follows another of the same plan.
+	first, again []*window
+}
+
+func newWindows(j *Job) *windows {
+	w := &windows{j: j, plans: []*plan.Plan{j.Plan}, by: -1}
+	for _, c := range j.Changes {
+		w.plans = append(w.plans, c.Plan)
+	}
+	w.first, w.again = make([]*window, len(w.plans)), make([]*window, len(w.plans))
+	return w
+}
+
+// fitsOrdered says why a job has no windows.
+func fitsOrdered(j *Job) error {
+	switch {
+	case j.Window < 1 || j.Order == nil:
+		return errors.New("ordered mode needs windows and who plans them")
+	case j.Plan.Tree.Pods() != nil:
+		return errors.New("ordered mode is for trees of two levels")
+	}
+	return nil
+}
+
+// grant plans the next window by a plan of the job. It awaits tokens of the window before
+// where that is one of the same plan.
+func (w *windows) grant(by int) (*window, error) {
+	first := w.next
+	w.next += w.j.Window
+	follows := w.by == by && w.last != nil
+	memo := w.first
+	if follows {
+		memo = w.again
+	}
+	if w.j.Equal && memo[by] != nil {
+		x := *memo[by]
+		x.first, w.last, w.by = first, x.made, by
+		return &x, nil
+	}
+	p, err := w.planOf(by, first)
+	if err != nil {
+		return nil, err
+	}
+	var before *sizes.Plan
+	if follows {
+		before = w.last
+	}
+	x := &window{first: first, exchanges: w.j.Window, plan: by, tokens: p.Tokens(before), own: make([]int, w.j.Plan.Tree.Servers()), made: p}
+	for piece := range p.Pieces() {
+		x.pieces = append(x.pieces, piece)
+		x.own[piece.Src]++
+	}
+	memo[by], w.last, w.by = x, p, by
+	return x, nil
+}
+
+// planOf returns the plan of a window, that of the window before where all are equal.
+func (w *windows) planOf(by, first int) (*sizes.Plan, error) {
+	if w.j.Equal && w.by == by {
+		return w.last, nil
+	}
+	p, err := w.j.Order(w.plans[by].Tree, uint64(w.j.Warmup+first), w.j.Window)
+	if err != nil {
+		return nil, fmt.Errorf("exchange %d: %w", w.j.Warmup+first, err)
+	}
+	if p.Len() == 0 {
+		return nil, fmt.Errorf("exchange %d: no fragment has bytes", w.j.Warmup+first)
+	}
+	return p, nil
+}
+
+// event numbers the event of a server in an exchange of a window.
+func (w *windows) event(x *window, exchange, server int) uint64 {
+	return uint64(w.j.Warmup+x.first+exchange)*uint64(w.j.Plan.Tree.Servers()) + uint64(server)
+}
+
+// fragment is what a piece is on the wires.
+func (w *windows) fragment(x *window, p *sizes.Piece) fragment {
+	out := fragment{
+		event: w.event(x, p.Exchange, p.Dst), src: int32(p.Src), dst: int32(p.Dst), route: int32(x.plan),
+		payload: uint64(p.Bytes), bytes: float64(p.Bytes) + float64(w.j.Header),
+	}
+	if p.Spine != scheduler.None {
+		out.by = int32(w.plans[x.plan].Tree.PathOf(p.Spine, scheduler.None)) + 1
+	}
+	return out
+}
+
+// A tally counts what the events of a window miss.
+type tally struct {
+	missing [][]int32   // [exchange][server] pieces not received
+	got     [][]uint64  // [exchange][server] payload
+	whole   [][]float64 // [exchange][server] when the last piece so far was received
+	opened  []float64   // by exchange, when its first piece was sent
+	left    int         // pieces not received
+}
+
+// tally begins one; events that miss nothing are built at once.
+func (w *windows) tally(x *window, at float64, m *meter) *tally {
+	n := w.j.Plan.Tree.Servers()
+	t := &tally{left: len(x.pieces)}
+	for range x.exchanges {
+		t.missing, t.got = append(t.missing, make([]int32, n)), append(t.got, make([]uint64, n))
+		t.whole, t.opened = append(t.whole, make([]float64, n)), append(t.opened, math.Inf(1))
+	}
+	for _, p := range x.pieces {
+		t.missing[p.Exchange][p.Dst]++
+	}
+	for e := range t.missing {
+		for s, n := range t.missing[e] {
+			if n == 0 {
+				w.built(x, t, e, s, at, m)
+			}
+		}
+	}
+	return t
+}
+
+// sent counts the begin of a piece.
+func (t *tally) sent(p *sizes.Piece, at float64) {
+	t.opened[p.Exchange] = min(t.opened[p.Exchange], at)
+}
+
+// received counts a piece that was there at some time.
+func (w *windows) received(x *window, t *tally, p *sizes.Piece, at float64, m *meter) {
+	e, s := p.Exchange, p.Dst
+	t.left--
+	t.got[e][s] += uint64(p.Bytes)
+	t.whole[e][s] = max(t.whole[e][s], at)
+	if t.missing[e][s]--; t.missing[e][s] == 0 {
+		w.built(x, t, e, s, t.whole[e][s], m)
+		m.lasted(t.whole[e][s] - t.opened[e])
+	}
+}
+
+func (w *windows) built(x *window, t *tally, exchange, server int, at float64, m *meter) {
+	own := uint64(w.j.Size(w.event(x, exchange, server), server))
+	m.built(at, server, t.got[exchange][server]+own)
+}
