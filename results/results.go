@@ -131,7 +131,7 @@ const (
 	Sync        = "synchronised"   // in phases, with a barrier between them
 	Unsync      = "unsynchronised" // no phases: servers ask for fragments
 	FreeRunning = "free-running"   // in the order of the phases, without barriers
-	InOrder     = "ordered"        // in the order of a plan by sizes, with tokens
+	InOrder     = "ordered"        // each fragment when those before it on its ports and links are done
 )
 
 // ShortMode is the mode in a word, as tables have it: sync, unsync, free.

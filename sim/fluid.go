@@ -144,11 +144,10 @@ func fragmentOf(j *Job, event uint64, src, dst, route int) fragment {
 // late is how late something begins because of jitter, in seconds: a function of the
 // seed, the server and what it is about.
 func late(j *Job, server int, what uint64) float64 {
-	if j.Timing.Jitter == 0 {
+	if j.Timing.punctual() {
 		return 0
 	}
-	x := twolevel.Mix(twolevel.Mix(j.Seed, uint64(server)+1), what)
-	return j.Timing.Jitter.Seconds() * float64(x>>11) / (1 << 53)
+	return j.Timing.late(twolevel.Mix(twolevel.Mix(j.Seed, uint64(server)+1), what))
 }
 
 // eventBytes is the payload of an event, the server's own fragment included.

@@ -13,6 +13,7 @@ type orders struct {
 	live int         // those before have ended
 	at   []turnOf    // by server
 	want bool        // the next window is granted, and has not begun
+	when float64     // when it was
 }
 
 // An ordering is a window under way.
@@ -59,13 +60,9 @@ func (o *orders) open(f *stage) {
 		return
 	}
 	o.want = false
-	w, err := o.grant(f.plans.now)
+	w, err := o.grant(f.plans.now, o.when)
 	if err != nil {
 		f.fail = err
-		return
-	}
-	if o.next > maxExchanges {
-		f.fail = fmt.Errorf("more than %d exchanges in %s: take larger fragments or a shorter duration", maxExchanges, o.j.Duration)
 		return
 	}
 	x := &ordering{
@@ -152,7 +149,9 @@ func (o *orders) ended(f *stage, stream int32, _ *fragment) {
 		o.list[o.live-2] = nil // nothing awaits its pieces
 	}
 	if x.sends[s]--; x.sends[s] == 0 && x == o.list[len(o.list)-1] {
-		o.want = o.want || f.now+same(o.j) < o.j.Duration.Seconds()
+		if !o.want && o.j.more(o.next, f.now+same(o.j)) {
+			o.want, o.when = true, f.now
+		}
 	}
 	o.open(f)
 	o.send(f, s)

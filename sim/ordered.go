@@ -2,7 +2,7 @@ package sim
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -23,21 +23,17 @@ func longest(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 	if err := fits(j); err != nil {
 		return nil, err
 	}
-	net := networkOf(j.Plan, j.Seed)
-	x := &paths{
-		windows: newWindows(j), net: net, meter: newMeter(j.Plan.Tree.Servers(), net.wires, j.Interval),
-		free: make([]float64, j.Plan.Tree.Servers()), step: make([]uint64, j.Plan.Tree.Servers()),
+	if j.PortTokens {
+		return nil, errors.New("without tokens for links pieces share these, and that is for the fluid model")
 	}
+	x := newPaths(j)
 	var told time.Duration
-	for x.next == 0 || x.granted+same(j) < j.Duration.Seconds() {
+	for j.more(x.next, x.granted+same(j)) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		if err := x.window(); err != nil {
 			return nil, err
-		}
-		if x.next > maxExchanges {
-			return nil, fmt.Errorf("more than %d exchanges in %s: take larger fragments or a shorter duration", maxExchanges, j.Duration)
 		}
 		if now := min(seconds(x.granted), j.Duration); progress != nil && now > told {
 			told = now
@@ -63,6 +59,11 @@ type paths struct {
 	wires   []int32
 }
 
+func newPaths(j *Job) *paths {
+	n, net := j.Plan.Tree.Servers(), networkOf(j.Plan, j.Seed)
+	return &paths{windows: newWindows(j), net: net, meter: newMeter(n, net.wires, j.Interval), free: make([]float64, n), step: make([]uint64, n)}
+}
+
 // window works the next window out.
 func (x *paths) window() error {
 	x.begin = max(x.granted, x.early)
@@ -72,7 +73,7 @@ func (x *paths) window() error {
 		by = x.j.inForce(x.begin)
 	}
 	x.early = x.done
-	w, err := x.grant(by)
+	w, err := x.grant(by, x.granted)
 	if err != nil {
 		return err
 	}

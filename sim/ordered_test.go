@@ -86,12 +86,16 @@ var overheads = Timing{Round: 50 * time.Microsecond, Overhead: 30 * time.Microse
 // Of one window without headers and overheads the longest path is the time of its plan.
 func TestOrderedIsItsPlan(t *testing.T) {
 	for name, j := range kinds(t) {
-		j.Header, j.Duration = 0, 0
+		j.Header, j.Duration = 0, time.Hour
 		p, err := j.Order(j.Plan.Tree, 0, j.Window)
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, name, phase(t, j).Span.Seconds()*1e9, float64(p.Time))
+		x := newPaths(j)
+		if err := x.window(); err != nil {
+			t.Fatal(err)
+		}
+		near(t, name, x.done*1e9, float64(p.Time))
 	}
 }
 
@@ -176,7 +180,7 @@ func simpleOrdered(t *testing.T, j *Job, exchanges int) (last float64) {
 	on := map[int32]use{} // by wire, the last
 	net := networkOf(j.Plan, 0)
 	for first := 0; first < exchanges; first += j.Window {
-		p, err := j.Order(j.Plan.Tree, uint64(first), j.Window)
+		p, err := j.Order(j.Plan.Tree, uint64(first), min(j.Window, exchanges-first))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -261,5 +265,61 @@ func TestOrderedRefuses(t *testing.T) {
 				t.Errorf("%s, %s: error %v", tt.name, model, err)
 			}
 		}
+	}
+}
+
+// Exactly so many exchanges, whatever the duration, in each model that has them.
+func TestExactly(t *testing.T) {
+	j := ordered(t, 3, spreadSizes(mega, 0.5))
+	j.Exchanges = 7
+	for _, o := range []*Outcome{phase(t, j), outcome(t, j)} {
+		if o.Exchanges != 7 {
+			t.Errorf("%d exchanges", o.Exchanges)
+		}
+	}
+	j.Mode = results.Sync
+	if o := phase(t, j); o.Exchanges != 7 {
+		t.Errorf("%d exchanges in phases", o.Exchanges)
+	}
+}
+
+// Without the tokens for links pieces share these, where links are dead; the phase model
+// does not know what that costs.
+func TestPortTokens(t *testing.T) {
+	j := ordered(t, 3, spreadSizes(mega, 0.5), "leaf0-spine1")
+	j.Exchanges, j.Timing = 6, overheads
+	all := outcome(t, j)
+	j.PortTokens = true
+	if some := outcome(t, j); some.Span < all.Span*103/100 {
+		t.Errorf("%v without the tokens for links, %v with them", some.Span, all.Span)
+	}
+	if _, err := Phase(t.Context(), j, nil); err == nil {
+		t.Error("the phase model takes it")
+	}
+}
+
+// Stragglers are a share of all sends, late by the same.
+func TestStragglers(t *testing.T) {
+	x, late := Timing{Stragglers: 0.01, Straggle: time.Second}, 0
+	for i := range uint64(100_000) {
+		switch at := x.late(twolevel.Mix(3, i)); at {
+		case 1:
+			late++
+		case 0:
+		default:
+			t.Fatalf("late by %v", at)
+		}
+	}
+	if late < 900 || late > 1100 {
+		t.Errorf("%d of 100000 are late", late)
+	}
+	j := ordered(t, 3, equal)
+	j.Exchanges = 3
+	on := phase(t, j).Span
+	j.Timing = Timing{Stragglers: 0.01, Straggle: 5 * time.Millisecond}
+	if o, f := phase(t, j), outcome(t, j); o.Span < on+5*time.Millisecond {
+		t.Errorf("%v with stragglers, %v without", o.Span, on)
+	} else {
+		within(t, "span of flows", f.Span.Seconds(), o.Span.Seconds(), 1e-7)
 	}
 }

@@ -38,7 +38,7 @@ func Phase(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 	}
 	rec := newRecorder(j, x.nets[0].wires)
 	told := 0
-	for e, clock := uint64(j.Warmup), 0.0; len(rec.out.ends) == 0 || clock < j.Duration.Seconds(); e++ {
+	for e, clock := uint64(j.Warmup), 0.0; j.more(len(rec.out.ends), clock); e++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -257,7 +257,7 @@ func (x *phaser) put(t *turn, net *network, m scheduler.Message, by, payload int
 // close ends a phase.
 func (x *phaser) close(t *turn, e uint64, phase int, live bool) {
 	latest := 0.0
-	if live && x.j.Timing.Jitter > 0 {
+	if live && !x.j.Timing.punctual() {
 		latest = x.late(e, phase)
 	}
 	second := 8 / x.j.BitPerSec // of a byte
@@ -297,8 +297,7 @@ func (x *phaser) busiest() (most float64) {
 func (x *phaser) late(e uint64, phase int) (latest float64) {
 	first := (e<<16 + uint64(phase)) * uint64(x.n)
 	for rank := range x.delays {
-		share := float64(twolevel.Mix(x.j.Seed, first+uint64(rank))>>11) / (1 << 53)
-		x.delays[rank] = share * x.j.Timing.Jitter.Seconds()
+		x.delays[rank] = x.j.Timing.late(twolevel.Mix(x.j.Seed, first+uint64(rank)))
 		latest = max(latest, x.delays[rank])
 	}
 	return latest
@@ -306,7 +305,7 @@ func (x *phaser) late(e uint64, phase int) (latest float64) {
 
 // jittered returns an exchange whose servers start late as the seed says.
 func (x *phaser) jittered(t *turn, e uint64, phases int) *turn {
-	if x.j.Timing.Jitter == 0 {
+	if x.j.Timing.punctual() {
 		return t
 	}
 	out := *t

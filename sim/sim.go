@@ -19,6 +19,7 @@ import (
 
 	"evbench/plan"
 	"evbench/results"
+	"evbench/routing/twolevel"
 	"evbench/scheduler/sizes"
 	"evbench/topology"
 )
@@ -45,7 +46,9 @@ type Job struct {
 	// Window is how many exchanges the windows of mode ordered have, and Order plans one of
 	// them, from an exchange on that counts from the first of the warm-up.
 	Window int
-	Order  func(t *topology.Tree, first uint64, exchanges int) (*sizes.Plan, error)
+	// PortTokens leaves out the tokens that are for links alone, to show what these are worth.
+	PortTokens bool
+	Order      func(t *topology.Tree, first uint64, exchanges int) (*sizes.Plan, error)
 
 	// Sources is how many fragments of one event are under way at most, 0 for all;
 	// without a schedule only. Credits is how many events a server has in flight
@@ -54,8 +57,11 @@ type Job struct {
 	Sources, Credits int
 
 	Duration time.Duration // virtual, of the measured part
-	Interval time.Duration // between samples
-	Warmup   int           // exchanges thrown away first
+	// Exchanges is how many are built, in place of Duration; 0: by that. The phase model and
+	// ordered mode have it.
+	Exchanges int
+	Interval  time.Duration // between samples
+	Warmup    int           // exchanges thrown away first
 
 	// BitPerSec is what a wire carries of messages: rate times the share that
 	// headers leave.
@@ -67,6 +73,14 @@ type Job struct {
 	// Lossless is the network of the model of packets.
 	Lossless Lossless
 	Seed     uint64
+}
+
+// more reports whether exchanges begin at a moment, if so many have.
+func (j *Job) more(begun int, at float64) bool {
+	if j.Exchanges > 0 {
+		return begun < j.Exchanges
+	}
+	return begun == 0 || at < j.Duration.Seconds()
 }
 
 // A Change is a plan that takes over while events are built.
@@ -81,6 +95,21 @@ type Timing struct {
 	Round    time.Duration // one round of the barrier, or a token: one message and its handling
 	Overhead time.Duration // of each phase, or of each fragment without phases, at the sender
 	Jitter   time.Duration // each server starts a phase up to this much late, by the seed
+	// Straggle is by how much a share of all sends, Stragglers, is later yet, by the seed.
+	Stragglers float64
+	Straggle   time.Duration
+}
+
+// punctual reports whether nobody is ever late.
+func (t Timing) punctual() bool { return t.Jitter == 0 && t.Stragglers == 0 }
+
+// late is how late one is, in seconds, that has drawn a number.
+func (t Timing) late(drawn uint64) float64 {
+	at := t.Jitter.Seconds() * float64(drawn>>11) / (1 << 53)
+	if t.Stragglers > 0 && float64(twolevel.Mix(drawn, 1)>>11)/(1<<53) < t.Stragglers {
+		at += t.Straggle.Seconds()
+	}
+	return at
 }
 
 // An Outcome is what a model has worked out of a job. Servers count in ranks.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"evbench/plan"
 	"evbench/scheduler"
@@ -25,7 +26,8 @@ type window struct {
 
 // windows plans the windows of a job, one after the other. All models have one rule: a
 // window is granted when the first of the servers that send in the one before has sent all
-// that it has there, unless the duration is over then. It begins when the one before that
+// that it has there, unless the duration is over then. It has as many exchanges as will
+// begin before that, the number of windows of mode ordered at most. It begins when the one before that
 // is received, so that what tokens do not know, a port or link that the window before
 // leaves out, is free; where another plan is in force, when all is received. Tokens for it
 // come as if it had been granted long before.
@@ -59,51 +61,99 @@ func fitsOrdered(j *Job) error {
 	return nil
 }
 
-// grant plans the next window by a plan of the job. It awaits tokens of the window before
-// where that is one of the same plan.
-func (w *windows) grant(by int) (*window, error) {
-	first := w.next
-	w.next += w.j.Window
+// grant plans the next window, which is granted at a moment, by a plan of the job. It
+// awaits tokens of the window before where that is one of the same plan.
+func (w *windows) grant(by int, at float64) (*window, error) {
+	if w.next >= maxExchanges {
+		return nil, fmt.Errorf("more than %d exchanges in %s: take larger fragments or a shorter duration", maxExchanges, w.j.Duration)
+	}
+	count := w.j.Window
+	if w.next > 0 {
+		count = w.count(at, at/float64(w.next))
+	}
+	x, err := w.plan(by, count)
+	if err == nil && w.next == 0 {
+		if count = w.count(0, w.exchange(x)); count < x.exchanges {
+			x, err = w.plan(by, count)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("exchange %d: %w", w.j.Warmup+w.next, err)
+	}
+	x.first = w.next
+	w.next += x.exchanges
+	w.last, w.by = x.made, by
+	return x, nil
+}
+
+// count returns how many exchanges begin until the duration is over, if each takes so long,
+// as the controller reckons.
+func (w *windows) count(at, each float64) int {
+	left := math.Ceil((w.j.Duration.Seconds()-at)/each + 0.25)
+	if w.j.Exchanges > 0 {
+		left = float64(w.j.Exchanges - w.next)
+	}
+	return int(max(1, min(left, float64(w.j.Window))))
+}
+
+// exchange is about how long each exchange of a window takes.
+func (w *windows) exchange(x *window) float64 {
+	n := float64(w.j.Plan.Tree.Servers())
+	busy := float64(x.made.Time)*8/w.j.BitPerSec + float64(len(x.pieces))/n*w.j.Timing.Overhead.Seconds()
+	return busy / float64(x.exchanges)
+}
+
+// plan returns a window of so many exchanges.
+func (w *windows) plan(by, count int) (*window, error) {
 	follows := w.by == by && w.last != nil
 	memo := w.first
 	if follows {
 		memo = w.again
 	}
-	if w.j.Equal && memo[by] != nil {
+	if w.j.Equal && memo[by] != nil && memo[by].exchanges == count {
 		x := *memo[by]
-		x.first, w.last, w.by = first, x.made, by
 		return &x, nil
 	}
-	p, err := w.planOf(by, first)
+	p, err := w.j.Order(w.plans[by].Tree, uint64(w.j.Warmup+w.next), count)
 	if err != nil {
 		return nil, err
+	}
+	if p.Len() == 0 {
+		return nil, errors.New("no fragment has bytes")
 	}
 	var before *sizes.Plan
 	if follows {
 		before = w.last
 	}
-	x := &window{first: first, exchanges: w.j.Window, plan: by, tokens: p.Tokens(before), own: make([]int, w.j.Plan.Tree.Servers()), made: p}
+	x := &window{exchanges: count, plan: by, tokens: p.Tokens(before), own: make([]int, w.j.Plan.Tree.Servers()), made: p}
 	for piece := range p.Pieces() {
 		x.pieces = append(x.pieces, piece)
 		x.own[piece.Src]++
 	}
-	memo[by], w.last, w.by = x, p, by
+	if w.j.PortTokens {
+		x.portTokens(before)
+	}
+	memo[by] = x
 	return x, nil
 }
 
-// planOf returns the plan of a window, that of the window before where all are equal.
-func (w *windows) planOf(by, first int) (*sizes.Plan, error) {
-	if w.j.Equal && w.by == by {
-		return w.last, nil
+// portTokens leaves only the tokens for receive ports.
+func (x *window) portTokens(before *sizes.Plan) {
+	var pieces []sizes.Piece
+	if before != nil {
+		pieces = slices.Collect(before.Pieces())
 	}
-	p, err := w.j.Order(w.plans[by].Tree, uint64(w.j.Warmup+first), w.j.Window)
-	if err != nil {
-		return nil, fmt.Errorf("exchange %d: %w", w.j.Warmup+first, err)
+	for i, all := range x.tokens {
+		x.tokens[i] = slices.DeleteFunc(all, func(k int32) bool {
+			of := pieces
+			if k >= 0 {
+				of = x.pieces
+			} else {
+				k = ^k
+			}
+			return of[k].Dst != x.pieces[i].Dst
+		})
 	}
-	if p.Len() == 0 {
-		return nil, fmt.Errorf("exchange %d: no fragment has bytes", w.j.Warmup+first)
-	}
-	return p, nil
 }
 
 // event numbers the event of a server in an exchange of a window.

@@ -17,9 +17,9 @@ import (
 func tableCommand() *cli.Command {
 	return command(&cli.Command{
 		Name:  "table",
-		Usage: "tables over failures: slowdown, phases, lmc, sizes, spraying; planner and routing, our own figures",
+		Usage: "tables over failures: slowdown, phases, lmc, sizes, tokens, spraying; planner and routing, our own figures",
 		Subcommands: []*cli.Command{
-			slowdownTable(), phasesTable(), lmcTable(), sizesTable(), plannerTable(), routingTable(), sprayingTable(),
+			slowdownTable(), phasesTable(), lmcTable(), sizesTable(), tokensTable(), plannerTable(), routingTable(), sprayingTable(),
 		},
 	}, "  evbench table slowdown -t 'FT(2;16,16)'")
 }
@@ -115,6 +115,17 @@ func sizesTable() *cli.Command {
 			return healthyTable(c, func(t *topology.Tree) (*survey.Table, error) { return survey.SizesTable(t, c.Uint64("seed")) })
 		},
 	}, "  evbench table sizes -t 'FT(2;8,8)'")
+}
+
+func tokensTable() *cli.Command {
+	return computing(&cli.Command{
+		Name:  "tokens",
+		Usage: "phases with barriers and order with tokens, with what messages cost: simulated, by size, length and dead link",
+		Flags: healthyFlags(),
+		Action: func(c *cli.Context) error {
+			return healthyTable(c, func(t *topology.Tree) (*survey.Table, error) { return survey.TokensTable(t, c.Uint64("seed")) })
+		},
+	}, "  evbench table tokens -t 'FT(2;4,4)'")
 }
 
 // healthyFlags describe a fabric without dead links, and the form of a table.

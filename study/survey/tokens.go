@@ -1,0 +1,202 @@
+package survey
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"evbench/internal/parallel"
+	"evbench/plan"
+	"evbench/results"
+	"evbench/routing/twolevel"
+	"evbench/scheduler"
+	"evbench/scheduler/sizes"
+	"evbench/sim"
+	"evbench/topology"
+)
+
+// What TokensTable simulates.
+const (
+	tokenWindow    = 3  // exchanges that are planned together
+	tokenExchanges = 12 // of a run
+)
+
+// tokenTiming is what events cost beside their bytes: what a scenario takes for the lab,
+// and half a message more or less.
+var tokenTiming = sim.Timing{
+	Barrier: "tournament", Round: 25 * time.Microsecond, Overhead: 50 * time.Microsecond, Jitter: 100 * time.Microsecond,
+}
+
+// stragglers are sends that come late by five fragments, one in a thousand.
+func stragglers(t sim.Timing, fragment time.Duration) sim.Timing {
+	t.Stragglers, t.Straggle = 0.001, 5*fragment
+	return t
+}
+
+// tokenSizes are the distributions of TokensTable, as factors of the mean.
+var tokenSizes = []struct {
+	name   string
+	factor func(own, ofSource float64) float64 // of two numbers drawn from 0..1
+}{
+	{"equal", func(float64, float64) float64 { return 1 }},
+	{"uniform10", func(u, _ float64) float64 { return 0.9 + 0.2*u }},
+	{"uniform50", func(u, _ float64) float64 { return 0.5 + u }},
+	{"exponential", func(u, _ float64) float64 { return -math.Log(1 - u) }},
+	{"source50", func(_, u float64) float64 { return 0.5 + u }},
+}
+
+// A tokenRun is one row of TokensTable.
+type tokenRun struct {
+	tree     *topology.Tree
+	dead     int
+	sizes    int // of tokenSizes
+	fragment time.Duration
+	seed     uint64
+
+	fors    *plan.Plan
+	windows map[tokenWindowKey]*sizes.Plan
+	ratios  []float64
+}
+
+type tokenWindowKey struct {
+	order     string
+	first     uint64
+	exchanges int
+}
+
+// TokensTable simulates building events in phases with barriers, and in order with tokens,
+// with what messages cost beside their bytes and with stragglers: least time over time.
+// Sizes, dead links and delays are drawn by the seed.
+func TokensTable(t *topology.Tree, seed uint64) (*Table, error) {
+	if _, err := sizes.NewMatrix(t); err != nil {
+		return nil, err
+	}
+	table := NewTable("tokens", t.Notation(), []string{
+		fmt.Sprintf("T*/T: least time that the bytes of %d exchanges need together over the simulated time", tokenExchanges),
+		fmt.Sprintf("phases: FORS with barriers; FORS, planned: order with tokens, windows of %d exchanges; ports only: planned, without the tokens for links", tokenWindow),
+		fmt.Sprintf("a round of the barrier (tournament) or a token %s, a message %s and up to %s more", tokenTiming.Round, tokenTiming.Overhead, tokenTiming.Jitter),
+		"stragglers: one message in 1000 late by five mean fragments",
+		"sizes: uniform10 ±10 %, uniform50 ±50 %, exponential; source50 ±50 % by source; fragment: how long the mean takes on a link",
+	}, []Column{
+		NewColumn("dead", "dead_links", 0), NewColumn("sizes", "sizes", 0), NewColumn("fragment ms", "fragment_ms", 1),
+		NewColumn("phases", "phases_ratio", 3), NewColumn("FORS", "fors_order_ratio", 3), NewColumn("planned", "planned_ratio", 3),
+		NewColumn("ports only", "ports_only_ratio", 3),
+		NewColumn("stragglers: phases", "phases_stragglers_ratio", 3), NewColumn("planned", "planned_stragglers_ratio", 3),
+	})
+	var runs []*tokenRun
+	for _, dead := range []int{0, 1} {
+		broken := connectedDraw(t, dead, seed)
+		if broken == nil {
+			continue
+		}
+		for s := range tokenSizes {
+			for _, fragment := range []time.Duration{time.Millisecond, 2 * time.Millisecond, 10 * time.Millisecond, 50 * time.Millisecond} {
+				runs = append(runs, &tokenRun{tree: broken, dead: dead, sizes: s, fragment: fragment, seed: seed})
+			}
+		}
+	}
+	if err := parallel.Try(0, len(runs), func(i int) error { return runs[i].work() }); err != nil {
+		return nil, err
+	}
+	for _, r := range runs {
+		row := []any{r.dead, tokenSizes[r.sizes].name, float64(r.fragment) / 1e6}
+		for _, x := range r.ratios {
+			row = append(row, x)
+		}
+		table.Add(row...)
+	}
+	return table, nil
+}
+
+// work works a row out.
+func (r *tokenRun) work() (err error) {
+	if r.fors, err = plan.Build(r.tree, plan.Options{Schedule: scheduler.NameFORS, Seed: r.seed}); err != nil {
+		return err
+	}
+	least, err := r.least()
+	if err != nil {
+		return err
+	}
+	slow := stragglers(tokenTiming, r.fragment)
+	for _, x := range []struct {
+		mode, order string
+		timing      sim.Timing
+		portTokens  bool
+	}{
+		{results.Sync, "", tokenTiming, false}, {results.InOrder, sizes.OrderFORS, tokenTiming, false},
+		{results.InOrder, "", tokenTiming, false}, {results.InOrder, "", tokenTiming, true},
+		{results.Sync, "", slow, false}, {results.InOrder, "", slow, false},
+	} {
+		j := r.job(x.mode, x.order, x.timing)
+		model := sim.Phase
+		if j.PortTokens = x.portTokens; x.portTokens {
+			model = sim.Fluid
+		}
+		o, err := model(context.Background(), j, nil)
+		if err != nil {
+			return err
+		}
+		r.ratios = append(r.ratios, least/o.Span.Seconds())
+	}
+	return nil
+}
+
+// job is one run.
+func (r *tokenRun) job(mode, order string, timing sim.Timing) *sim.Job {
+	j := &sim.Job{
+		Name: tokenSizes[r.sizes].name, Mode: mode, Plan: r.fors, Size: r.size, Credits: 1,
+		Exchanges: tokenExchanges, Window: tokenWindow, BitPerSec: 8 * meanSize / r.fragment.Seconds(),
+		Timing: timing, Seed: r.seed,
+	}
+	if mode == results.InOrder {
+		j.Timing.Barrier = ""
+		overhead := int64((timing.Round + timing.Overhead).Seconds() * j.BitPerSec / 8)
+		j.Order = func(t *topology.Tree, first uint64, exchanges int) (*sizes.Plan, error) {
+			return r.window(t, tokenWindowKey{order, first, exchanges}, overhead)
+		}
+	}
+	return j
+}
+
+// window plans one, once for all jobs.
+func (r *tokenRun) window(t *topology.Tree, of tokenWindowKey, overhead int64) (*sizes.Plan, error) {
+	if p := r.windows[of]; p != nil {
+		return p, nil
+	}
+	var window []*sizes.Matrix
+	for e := range of.exchanges {
+		m, err := sizes.Exchange(t, r.size, of.first+uint64(e))
+		if err != nil {
+			return nil, err
+		}
+		window = append(window, m)
+	}
+	p, err := sizes.MakeWindow(t, window, sizes.Options{Seed: r.seed, Order: of.order, Overhead: overhead})
+	if r.windows == nil {
+		r.windows = map[tokenWindowKey]*sizes.Plan{}
+	}
+	r.windows[of] = p
+	return p, err
+}
+
+// size draws a fragment.
+func (r *tokenRun) size(event uint64, source int) int {
+	draw := func(a, b uint64) float64 { return float64(twolevel.Mix(twolevel.Mix(r.seed, a), b)>>11) / (1 << 53) }
+	return max(1, int(meanSize*tokenSizes[r.sizes].factor(draw(event+1, uint64(source)), draw(0, uint64(source)))))
+}
+
+// least returns the seconds that the bytes of all exchanges need together.
+func (r *tokenRun) least() (float64, error) {
+	n := r.tree.Servers()
+	sum := make([]int64, n*n)
+	for i := range sum {
+		for e := range tokenExchanges {
+			if src, dst := i/n, i%n; src != dst {
+				sum[i] += int64(r.size(uint64(e*n+dst), src))
+			}
+		}
+	}
+	bound, _, err := scheduler.BoundBytes(r.tree, func(src, dst int) int64 { return sum[src*n+dst] })
+	return float64(bound.Time) / meanSize * r.fragment.Seconds(), err
+}
