@@ -14,7 +14,7 @@ type Answer struct {
 	Cases []string `json:"cases"`
 }
 
-// mostSentences is how many sets of dead links the answer tells of.
+// mostSentences is how many sets of dead links and sizes the answer tells of.
 const mostSentences = 3
 
 // NewAnswer makes the answer of a run from cases that have been assessed and judged, nil
@@ -35,7 +35,11 @@ func NewAnswer(cases []Case, compared []Comparison, cables int) *Answer {
 		}
 	}
 	if more := len(compared) - mostSentences; more > 0 {
-		sentences = append(sentences, fmt.Sprintf("The table has %s of dead cables more.", number(more, "set", "sets")))
+		what := " of dead cables"
+		if slices.ContainsFunc(compared, func(x Comparison) bool { return x.Sizes != "" }) {
+			what += " and sizes"
+		}
+		sentences = append(sentences, fmt.Sprintf("The table has %s%s more.", number(more, "set", "sets"), what))
 	}
 	if open := Open(cases); len(open) > 0 {
 		sentences = append(sentences, "Not resolved: "+strings.Join(open, ", ")+".")
@@ -58,14 +62,30 @@ func unfit(cases []Case, compared []Comparison) string {
 	return ""
 }
 
-// sentence compares the cases of one set of dead links with the control.
+// sentence compares the cases of one set of dead links with the control: what the links
+// cost, or, where they are not all that costs, or nothing is lost, what is reached.
 func sentence(cases []Case, x Comparison, cables int) string {
 	var clauses []string
+	reach := x.Sizes != "" || slices.ContainsFunc(x.Cases, func(j int) bool { return cases[j].gains() })
 	for n, j := range x.Cases {
-		clauses = append(clauses, clause(cases, x.Cases, j, n == 0))
+		clauses = append(clauses, clause(cases, x.Cases, j, n == 0, reach))
 	}
-	text := subject(x.Dead, cables) + " " + strings.Join(clauses, "; ") + "."
+	text := subject(x.Dead, cables)
+	switch {
+	case x.Sizes != "" && strings.HasSuffix(text, ","):
+		text = fmt.Sprintf("%s with sizes %s,", strings.TrimSuffix(text, ","), x.Sizes)
+	case x.Sizes != "":
+		text = fmt.Sprintf("with %s and sizes %s,", text, x.Sizes)
+	case reach && !strings.HasSuffix(text, ","):
+		text = "with " + text + ","
+	}
+	text += " " + strings.Join(clauses, "; ") + "."
 	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// gains reports whether a case is faster than the control.
+func (c Case) gains() bool {
+	return c.Estimate != nil && c.Estimate.Of == OfRatio && math.Round(100*c.Estimate.Median) > 100
 }
 
 // subject is what a sentence is about: "one dead cable of 16", "the healthy network".
@@ -97,7 +117,7 @@ func number(n int, one, many string) string {
 }
 
 // clause says what one case costs or reaches. The first of a sentence has the verb.
-func clause(cases []Case, group []int, at int, first bool) string {
+func clause(cases []Case, group []int, at int, first, reach bool) string {
 	c := cases[at]
 	what := c.describe(cases, group)
 	e := c.Estimate
@@ -106,12 +126,12 @@ func clause(cases []Case, group []int, at int, first bool) string {
 		return what + " was not measured"
 	case e.Of != OfRatio:
 		return fmt.Sprintf("%s reaches %s per server%s", what, gigabits(e.Median), plusMinus(e, e.Median))
-	case len(c.Failures) == 0 || c.changes():
+	case reach || len(c.Failures) == 0 || c.changes():
 		return fmt.Sprintf("%s reaches %.0f %%%s of the control", what, 100*e.Median, plusMinus(e, 1))
 	}
-	cost := fmt.Sprintf("%.0f %%%s", math.Abs(100*(1-e.Median)), plusMinus(e, 1))
+	cost := fmt.Sprintf("%.0f %%%s", max(0, 100*(1-e.Median)), plusMinus(e, 1))
 	switch {
-	case first && c.planned():
+	case first && (c.planned() || c.Mode == InOrder):
 		cost = fmt.Sprintf("cost, %s, %s of the throughput", what, cost)
 		if len(c.Failures) == 1 {
 			cost = strings.Replace(cost, "cost,", "costs,", 1)
@@ -165,6 +185,10 @@ func (c Case) words() string {
 	switch {
 	case c.Mode == FreeRunning:
 		return "free-running over " + over
+	case c.Mode == InOrder && c.Schedule == "fors":
+		return "ordered by FORS with tokens"
+	case c.Mode == InOrder:
+		return "ordered with tokens"
 	case c.Mode != Sync:
 		return "unsynchronised over " + over
 	case c.planned() && strings.HasPrefix(c.Schedule, "repair:"):

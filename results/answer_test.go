@@ -14,6 +14,11 @@ func caseOf(name, mode, schedule, routing string, dead ...string) results.Case {
 	return c
 }
 
+func sized(sizes string, c results.Case) results.Case {
+	c.Sizes = sizes
+	return c
+}
+
 const (
 	inStep  = "synchronised"
 	noSteps = "unsynchronised"
@@ -83,6 +88,41 @@ func TestAnswer(t *testing.T) {
 			"named", cable(), []string{"unsync", "healthy unsync"}, []float64{1, 0.98, 0.58, 0.9, 0.938}, []float64{0, 0.01, 0.005, 0.02, 0.005},
 			"On the healthy network, unsynchronised over ftree reaches 98 % (±1) of the control. One dead cable of 16 costs unsynchronised over spread 10 % (±2) of the throughput.",
 			[]string{"healthy unsync", "unsync"}, nil, []string{"control", "resolved", "resolved", "resolved", "resolved"},
+		},
+		{
+			"ordered", append(cable(), caseOf("order", "ordered", "", "pinned", "leaf0-spine0"), caseOf("by FORS", "ordered", "fors", "pinned", "leaf0-spine0")), nil,
+			[]float64{1, 0.98, 0.58, 0.9, 0.938, 0.97, 0.95}, []float64{0, 0.01, 0.005, 0.02, 0.005, 0.005, 0.005},
+			"One dead cable of 16 costs linear shift over min-hop 42 % (±1) of the throughput; planned around it, 6 % (±1), the least possible; ordered with tokens, 3 % (±1); " +
+				"ordered by FORS with tokens, 5 % (±1).",
+			[]string{"linear shift", "FORS", "order", "by FORS"}, nil, []string{"control", "resolved", "resolved", "resolved", "resolved", "resolved", "resolved"},
+		},
+		{
+			"ordered first, and alone", []results.Case{cable()[0], caseOf("order", "ordered", "", "pinned", "leaf0-spine0")}, nil,
+			[]float64{1, 0.96}, []float64{0, 0.005},
+			"One dead cable of 16 costs, ordered with tokens, 4 % (±1) of the throughput.",
+			[]string{"order"}, nil, []string{"control", "resolved"},
+		},
+		{
+			"ordered is faster than the control", append(cable()[:3], caseOf("order", "ordered", "", "pinned", "leaf0-spine0")), nil,
+			[]float64{1, 0.98, 0.9, 1.18}, []float64{0, 0.01, 0.005, 0.005},
+			"With one dead cable of 16, linear shift over min-hop reaches 90 % (±1) of the control; ordered with tokens reaches 118 % (±1) of the control.",
+			[]string{"linear shift", "order"}, nil, []string{"control", "resolved", "resolved", "resolved"},
+		},
+		{
+			"sizes", []results.Case{
+				caseOf("control", inStep, "linear-shift", "ftree"), sized("exponential", caseOf("a", inStep, "fors", "pinned", "leaf0-spine0")),
+				sized("±50 %", caseOf("b", inStep, "fors", "pinned", "leaf0-spine0")), sized("exponential", caseOf("c", "ordered", "", "pinned", "leaf0-spine0")),
+				sized("±50 %", caseOf("d", "ordered", "", "pinned", "leaf0-spine0")),
+			}, nil, []float64{1, 0.4, 0.7, 0.95, 0.94}, []float64{0, 0.005, 0.005, 0.005, 0.005},
+			"With one dead cable of 16 and sizes exponential, planned around it reaches 40 % (±1) of the control; ordered with tokens reaches 95 % (±1) of the control. " +
+				"With one dead cable of 16 and sizes ±50 %, planned around it reaches 70 % (±1) of the control; ordered with tokens reaches 94 % (±1) of the control.",
+			[]string{"a", "c", "b", "d"}, nil, []string{"control", "resolved", "resolved", "resolved", "resolved"},
+		},
+		{
+			"sizes on the healthy network", []results.Case{caseOf("control", inStep, "linear-shift", "ftree"), sized("exponential", caseOf("a", "ordered", "", "pinned"))}, nil,
+			[]float64{1, 0.95}, []float64{0, 0.005},
+			"On the healthy network with sizes exponential, ordered with tokens reaches 95 % (±1) of the control.",
+			[]string{"a"}, nil, []string{"control", "resolved"},
 		},
 		{
 			"no dead links", cable()[:2], nil, []float64{1, 0.9}, []float64{0, 0.01},

@@ -77,8 +77,11 @@ type Case struct {
 	Schedule string   `json:"schedule,omitempty"`
 	Routing  string   `json:"routing"`
 	Failures []string `json:"failures"` // dead links, then timed failures, in words
-	Control  bool     `json:"control"`
-	Model    bool     `json:"model"` // measured on an emulated fabric, not on real links
+	// Sizes says in words how fragments differ, "±50 %", "exponential"; "": they have one size,
+	// or nothing is known.
+	Sizes   string `json:"sizes,omitempty"`
+	Control bool   `json:"control"`
+	Model   bool   `json:"model"` // measured on an emulated fabric, not on real links
 	// Simulated names the model that worked the case out; "": it was measured.
 	Simulated string `json:"simulated,omitempty"`
 	Deliver   string `json:"deliver"`

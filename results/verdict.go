@@ -13,16 +13,18 @@ const (
 	Reference  = "control"    // what the others are compared with
 )
 
-// A Comparison is the cases that an answer compares: those with the same dead links.
+// A Comparison is the cases that an answer compares: those with the same dead links and
+// the same sizes of fragments.
 type Comparison struct {
 	Dead  []string // as in Case.Failures
+	Sizes string   // as in Case
 	Cases []int    // places in the list of cases; the controls are not among them
 }
 
 // Compare returns what is compared in a run. names are the cases that the scenario
 // names for it; without any, they are those with the same dead links, in the order of
 // the run: where a group has synchronised cases with a schedule that is planned around
-// dead links and with one that is not, those alone. Cases whose links change on the way
+// dead links and with one that is not, those and the ordered ones alone. Cases whose links change on the way
 // are compared only where they are named.
 func Compare(cases []Case, names []string) []Comparison {
 	var out []Comparison
@@ -31,10 +33,10 @@ func Compare(cases []Case, names []string) []Comparison {
 		if c.Control || c.Simulated != "" || !named && (len(names) > 0 || c.changes()) {
 			continue
 		}
-		at := slices.IndexFunc(out, func(x Comparison) bool { return slices.Equal(x.Dead, c.Failures) })
+		at := slices.IndexFunc(out, func(x Comparison) bool { return slices.Equal(x.Dead, c.Failures) && x.Sizes == c.Sizes })
 		if at < 0 {
 			at = len(out)
-			out = append(out, Comparison{Dead: c.Failures})
+			out = append(out, Comparison{Dead: c.Failures, Sizes: c.Sizes})
 		}
 		out[at].Cases = append(out[at].Cases, i)
 	}
@@ -69,6 +71,8 @@ func synchronised(cases []Case, group []int) []int {
 	var around, through, both []int
 	for _, i := range group {
 		switch c := cases[i]; {
+		case c.Mode == InOrder:
+			around, both = append(around, i), append(both, i)
 		case c.Mode != Sync:
 		case c.planned():
 			around, both = append(around, i), append(both, i)

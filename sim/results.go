@@ -41,7 +41,7 @@ func (c *Case) summary(o *Outcome) results.Case {
 	r.BarrierWaitSec = waited
 	if span := o.Span.Seconds(); span > 0 {
 		r.EventsPerSec, r.GoodputBitPerSec = rates(o, span)
-		r.MeasuredEfficiency = c.ideal(o) / span
+		r.MeasuredEfficiency = c.Efficiency(o)
 	}
 	r.Valid, r.Reasons, r.Warnings = results.Judge(results.Evidence{
 		Complete: true, Simulated: true, RateKnown: true, Measured: r.MeasuredEfficiency, Exchanges: r.Exchanges,
@@ -59,20 +59,20 @@ func rates(o *Outcome, span float64) (events, goodput results.Stat) {
 	return results.NewStat(e), results.NewStat(g)
 }
 
-// ideal returns the seconds that the bytes of the busiest server need, as of a measured
-// case: those of the events that were built, headers included.
-func (c *Case) ideal(o *Outcome) float64 {
+// Efficiency is ideal time over time, as of a measured case: ideal is what the bytes of the
+// busiest server need, those of the events that were built, headers included.
+func (j *Job) Efficiency(o *Outcome) float64 {
 	built := uint64(0)
 	for _, n := range o.Events {
 		built += n
 	}
 	most, others := 0.0, uint64(len(o.Events)-1)
 	for i, n := range o.Events {
-		in := o.Received[i] + n*others*uint64(c.Header)
-		out := o.sent[i] + (built-n)*uint64(c.Header)
+		in := o.Received[i] + n*others*uint64(j.Header)
+		out := o.sent[i] + (built-n)*uint64(j.Header)
 		most = max(most, float64(in), float64(out))
 	}
-	return most * 8 / c.BitPerSec
+	return most * 8 / j.BitPerSec / o.Span.Seconds()
 }
 
 // links returns what each direction of each cable carried, with what the first plan

@@ -1,0 +1,80 @@
+package bench
+
+import (
+	"context"
+
+	"evbench/builder"
+	"evbench/plan"
+	"evbench/results"
+	"evbench/scenario"
+	"evbench/scheduler"
+	"evbench/scheduler/sizes"
+	"evbench/sim"
+	"evbench/topology"
+)
+
+// WindowPlan plans a window of an ordered case: so many exchanges from one on, from 0 and
+// warm-up included, on a tree with its dead links. Runs, simulations and predictions have
+// the same.
+func WindowPlan(s *scenario.Scenario, c scenario.Case, t *topology.Tree, first uint64, exchanges int) (*sizes.Plan, error) {
+	var window []*sizes.Matrix
+	of := s.FragmentSizes().Of
+	for e := range exchanges {
+		m, err := sizes.Exchange(t, of, first+uint64(e))
+		if err != nil {
+			return nil, err
+		}
+		window = append(window, m)
+	}
+	o := sizes.Options{Seed: s.Seed, Overhead: int64((s.Sim.Round + s.Sim.Overhead).Seconds() * bitPerSec(s) / 8)}
+	if c.Schedule == scheduler.NameFORS {
+		o.Order = sizes.OrderFORS
+	}
+	return sizes.MakeWindow(t, window, o)
+}
+
+// bitPerSec is what a link carries of messages, 0 where its rate is not known.
+func bitPerSec(s *scenario.Scenario) float64 {
+	return float64(s.Fabric.Rate) * scenario.Factor(s.Fabric.MTU)
+}
+
+// OrderedJob is an ordered case as the models take it, but for what messages cost beside
+// their bytes.
+func OrderedJob(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int) sim.Job {
+	of := s.FragmentSizes()
+	return sim.Job{
+		Name: c.Name, Mode: results.InOrder, Plan: p, Size: of.Of, Header: builder.HeaderSize, Equal: of.Equal(),
+		Duration: c.Duration, Warmup: s.Warmup, BitPerSec: bitPerSec(s), Seed: s.Seed, Window: window,
+		Order: func(t *topology.Tree, first uint64, exchanges int) (*sizes.Plan, error) {
+			return WindowPlan(s, c, t, first, exchanges)
+		},
+	}
+}
+
+// orderedMessages is of about how many messages the prediction of an ordered case is made,
+// but of two windows at least.
+const orderedMessages = 1 << 18
+
+// orderedEfficiency predicts the efficiency of an ordered case that follows plans for one
+// tree throughout: the longest path over as many exchanges as it will have, or as the
+// prediction takes.
+func orderedEfficiency(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int) (float64, error) {
+	j := OrderedJob(s, c, p, window)
+	n := p.Tree.Servers()
+	most := max(2*window, min(predictedExchanges, orderedMessages/(n*n)))
+	lasts := float64(most)
+	if j.BitPerSec > 0 {
+		exchange := 8 * float64(n-1) * float64(int(s.Event.Fragment)+j.Header) / j.BitPerSec
+		lasts = c.Duration.Seconds() / exchange
+	} else {
+		j.BitPerSec = 8e9
+	}
+	if lasts >= float64(most) {
+		j.Exchanges = most
+	}
+	o, err := sim.Phase(context.Background(), &j, nil)
+	if err != nil {
+		return 0, err
+	}
+	return j.Efficiency(o), nil
+}
