@@ -18,22 +18,25 @@ import (
 // HeaderSize is the length of a Header on the wire.
 const HeaderSize = 40
 
-// A Kind tells a fragment from a request for one.
+// A Kind tells a fragment from a request for one, and from a token.
 type Kind uint8
 
 // The kinds of message that carry a Header.
 const (
 	Data    Kind = 1 // Size bytes of payload follow
 	Request Kind = 2 // asks Source for its fragment; no payload follows
+	// Token says that Source has received what Dest waits for: with it, fragment number Size
+	// of those that Dest sends in the window of exchange Event may start. No payload follows.
+	Token Kind = 3
 )
 
-// A Header says which fragment a message carries or asks for.
+// A Header says which fragment a message carries, asks for or lets start.
 type Header struct {
 	Kind         Kind
 	Epoch        uint32 // of the plan under which it was sent
 	Event        uint64
 	Source, Dest uint32 // ranks: who owns the fragment, who builds the event
-	Size         uint64 // bytes of payload
+	Size         uint64 // bytes of payload; of a Token see there
 	Sum          uint32 // CRC-32C of the payload
 }
 
@@ -87,7 +90,7 @@ func Parse(b []byte) (Header, error) {
 		Size:   binary.BigEndian.Uint64(b[24:]),
 		Sum:    binary.BigEndian.Uint32(b[32:]),
 	}
-	if h.Kind != Data && h.Kind != Request {
+	if h.Kind != Data && h.Kind != Request && h.Kind != Token {
 		return Header{}, fmt.Errorf("%w: kind %d", ErrHeader, h.Kind)
 	}
 	return h, nil

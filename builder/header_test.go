@@ -48,7 +48,7 @@ func TestParseRefusesForeignHeaders(t *testing.T) {
 		h    builder.Header
 	}{
 		{"no kind", builder.Header{Event: 1}},
-		{"unknown kind", builder.Header{Kind: 3}},
+		{"unknown kind", builder.Header{Kind: 4}},
 	} {
 		if _, err := builder.Parse(tt.h.Append(nil)); !errors.Is(err, builder.ErrHeader) {
 			t.Errorf("%s: %v, want ErrHeader", tt.name, err)

@@ -116,7 +116,10 @@ type Case struct {
 	Retransmits     uint64  `json:"retransmits"`
 	Drops           uint64  `json:"drops"`
 	BarrierWaitSec  float64 `json:"barrier_wait_s"` // mean over servers
-	CPUBusy         float64 `json:"cpu_busy"`       // share of all cores, 0..1
+	// TokensPerFragment is, of an ordered case, how many small messages servers sent for each
+	// fragment that one received of another.
+	TokensPerFragment float64 `json:"tokens_per_fragment,omitempty"`
+	CPUBusy           float64 `json:"cpu_busy"` // share of all cores, 0..1
 
 	LinkEvents []LinkEvent `json:"link_events,omitempty"`
 	// Failover is the policy of the case, "" where it has none; Failovers is what it did.
@@ -137,7 +140,7 @@ const (
 	InOrder     = "ordered"        // each fragment when those before it on its ports and links are done
 )
 
-// ShortMode is the mode in a word, as tables have it: sync, unsync, free.
+// ShortMode is the mode in a word, as tables have it: sync, unsync, free, ordered.
 func (c Case) ShortMode() string {
 	switch c.Mode {
 	case Sync:

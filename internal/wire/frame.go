@@ -11,7 +11,7 @@ import (
 )
 
 // Version of the protocol. Both sides must have the same.
-const Version = 8
+const Version = 9
 
 const (
 	// headLen is the bytes before a body: length (4, of what follows it),
@@ -64,6 +64,7 @@ var types = []reflect.Type{
 	25: reflect.TypeFor[Held](),
 	26: reflect.TypeFor[Challenge](),
 	27: reflect.TypeFor[Patience](),
+	28: reflect.TypeFor[Window](),
 }
 
 var numbers = func() map[reflect.Type]byte {

@@ -22,6 +22,7 @@ const (
 	Sync        = results.Sync
 	Unsync      = results.Unsync
 	FreeRunning = results.FreeRunning
+	Ordered     = results.InOrder
 )
 
 // What becomes of a fragment's payload, and how much of it is verified.
@@ -77,7 +78,7 @@ type Case struct {
 	Name    string
 	Repeat  int
 	Epoch   uint32 // of the plan
-	Mode    string // Sync, Unsync or FreeRunning
+	Mode    string // Sync, Unsync, FreeRunning or Ordered
 	Barrier string // of a synchronised case
 	Peers   []Peer
 
@@ -86,7 +87,7 @@ type Case struct {
 	Seed     uint64
 
 	Sources int // outstanding requests for one event at most, unsynchronised; 0: all
-	Credits int // events in flight of each server, without barrier
+	Credits int // events in flight of each server, without barrier; Ordered: most exchanges of a window
 	// AsyncCredits is the same for the parts of a synchronised case that a PlanUpdate makes
 	// unsynchronised; 0: it never does.
 	AsyncCredits int `json:",omitempty"`
@@ -113,7 +114,7 @@ type Configure struct {
 	Run  uint32
 	Rank int
 	Case
-	Row Steps // of this rank only; empty for unpinned unsynchronised cases
+	Row Steps // of this rank only; empty for ordered and unpinned unsynchronised cases
 	// Standby are paths to open beforehand that the row does not need: another plan may.
 	Standby []Path `json:",omitempty"`
 }
@@ -219,6 +220,19 @@ type Position struct {
 	Phase    int    // -1: in no phase
 	Stage    string // one of the Stage constants
 	Peers    []int  // ranks waited for; empty: for none, or it cannot be known
+
+	// Awaits are the tokens that the next fragment waits for, by who sends them. Told are
+	// those that were sent in the windows under way, by whom they were sent to.
+	Awaits []Token `json:",omitempty"`
+	Told   []Token `json:",omitempty"`
+}
+
+// A Token lets a fragment start: number Send of those that its sender has in the window
+// that begins with exchange Window. Rank is the other end of the token.
+type Token struct {
+	Rank   int    `json:"r"`
+	Window uint64 `json:"w"`
+	Send   int    `json:"s"`
 }
 
 // Stages of a Position.
@@ -228,6 +242,7 @@ const (
 	StageExchange = "exchange"
 	StageBarrier  = "barrier"
 	StageEvent    = "event building" // without phases
+	StageToken    = "waiting for tokens"
 )
 
 // Finished ends the worker's part of a case. Its data connections stay open
@@ -260,6 +275,7 @@ type Totals struct {
 	EventMin, EventMean, EventMax time.Duration
 
 	BarrierWait time.Duration
+	Tokens      uint64 `json:",omitempty"` // sent
 	Lost        uint64 // events given up
 	Late        uint64 // fragments
 	Duplicate   uint64

@@ -12,47 +12,73 @@ import (
 // changes while events are built, all workers wait for the slowest to have read its row.
 type Steps []Step
 
-var errSteps = errors.New("steps: not as they were written")
+var errPacked = errors.New("numbers: not as they were written")
 
 // MarshalJSON implements json.Marshaler.
 func (s Steps) MarshalJSON() ([]byte, error) {
 	if s == nil {
 		return []byte("null"), nil
 	}
-	b := make([]byte, 0, 8*len(s))
+	b := make(packed, 0, 8*len(s))
 	for _, x := range s {
-		for _, v := range [...]int{x.To, x.ToSpine, x.From, x.FromSpine} {
-			b = binary.AppendVarint(b, int64(v))
-		}
+		b.add(x.To, x.ToSpine, x.From, x.FromSpine)
 	}
-	return strconv.AppendQuote(nil, base64.StdEncoding.EncodeToString(b)), nil
+	return b.quoted(), nil
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (s *Steps) UnmarshalJSON(text []byte) error {
-	*s = nil
+func (s *Steps) UnmarshalJSON(text []byte) (err error) {
+	*s, err = readPacked(text, func(b *packed) (x Step, err error) {
+		err = b.take(&x.To, &x.ToSpine, &x.From, &x.FromSpine)
+		return x, err
+	})
+	return err
+}
+
+// packed are whole numbers of 32 bits with a sign, as varints.
+type packed []byte
+
+func (b *packed) add(all ...int) {
+	for _, v := range all {
+		*b = binary.AppendVarint(*b, int64(v))
+	}
+}
+
+func (b packed) quoted() []byte {
+	return strconv.AppendQuote(nil, base64.StdEncoding.EncodeToString(b))
+}
+
+func (b *packed) take(all ...*int) error {
+	for _, v := range all {
+		x, n := binary.Varint(*b)
+		if n <= 0 || x < math.MinInt32 || x > math.MaxInt32 {
+			return errPacked
+		}
+		*v, *b = int(x), (*b)[n:]
+	}
+	return nil
+}
+
+// readPacked reads entries until there are no more numbers; null are none. What it
+// allocates grows with what was sent.
+func readPacked[T any](text []byte, one func(*packed) (T, error)) ([]T, error) {
 	if string(text) == "null" {
-		return nil
+		return nil, nil
 	}
 	if len(text) < 2 || text[0] != '"' || text[len(text)-1] != '"' {
-		return errSteps
+		return nil, errPacked
 	}
-	b, err := base64.StdEncoding.Strict().DecodeString(string(text[1 : len(text)-1]))
+	bytes, err := base64.StdEncoding.Strict().DecodeString(string(text[1 : len(text)-1]))
 	if err != nil {
-		return errSteps
+		return nil, errPacked
 	}
-	out := make(Steps, 0, len(b)/4)
+	b, out := packed(bytes), make([]T, 0, len(bytes)/4)
 	for len(b) > 0 {
-		var v [4]int
-		for i := range v {
-			x, n := binary.Varint(b)
-			if n <= 0 || x < math.MinInt32 || x > math.MaxInt32 {
-				return errSteps
-			}
-			v[i], b = int(x), b[n:]
+		x, err := one(&b)
+		if err != nil {
+			return nil, err
 		}
-		out = append(out, Step{v[0], v[1], v[2], v[3]})
+		out = append(out, x)
 	}
-	*s = out
-	return nil
+	return out, nil
 }

@@ -51,17 +51,23 @@ var all = []wire.Message{
 	wire.Samples{Run: 3, Sample: results.Sample{Case: "shift", Server: 4, Events: 7, GoodputBitPerSec: 1e9}},
 	wire.Abort{Run: 3},
 	wire.Finished{Run: 3, Aborted: true, At: wire.Position{Exchange: 1, Phase: 2, Stage: wire.StageBarrier, Peers: []int{3}}, Totals: wire.Totals{
-		Exchanges: 1, Events: 2, Done: []wire.Range{{From: 0, To: 9}}, SentBytes: 3, FirstSend: 4, LastReceive: 5, Lost: 6, Stray: 7,
+		Exchanges: 1, Events: 2, Done: []wire.Range{{From: 0, To: 9}}, SentBytes: 3, FirstSend: 4, LastReceive: 5, Lost: 6, Stray: 7, Tokens: 9,
 		Sources: []wire.Source{{}, {Bytes: 1<<64 - 1, Took: 1<<63 - 1}},
 		Load:    &results.Load{Host: "node1", Cores: 2, WallSec: 1.5, CPUSec: new(1.0), OthersSec: new(0.0), RunDelaySec: new(2.5)},
 		Took:    wire.Took{Stride: 4, Events: 6, Durations: []time.Duration{1<<63 - 1, 0}},
 	}},
-	wire.Error{Run: 3, At: wire.Position{Phase: -1}, Stuck: true, Text: "no word"},
+	wire.Error{Run: 3, At: wire.Position{
+		Phase: -1, Awaits: []wire.Token{{Rank: 2, Window: 1 << 40, Send: 5}}, Told: []wire.Token{{Rank: 1}},
+	}, Stuck: true, Text: "no word"},
 	wire.Ping{}, wire.Pong{Moves: 1 << 63}, wire.Quit{}, wire.Finish{Run: 3}, wire.Release{Run: 3},
 	wire.Probe{Run: 3, Peer: 17, Data: "10.0.0.1:7000,10.1.0.1:7000", Routers: true},
 	wire.Probed{Run: 3, Peer: 17, Reached: []wire.Reach{{Addr: "10.0.0.1:7000", Hops: 3, RTT: 17000, Router: "172.16.0.1"}, {Addr: "10.1.0.1:7000", Err: "connection refused", Hops: -1}}},
 	wire.Hold{Run: 3}, wire.Held{Run: 3, Begun: 21},
 	wire.Challenge{Nonce: "ffee"}, wire.Patience{Run: 3, For: time.Minute},
+	wire.Window{
+		Run: 3, Epoch: 4, From: 1 << 60, Count: 3, Quiet: true, Sends: wire.Turns{{Exchange: 2, To: 1, Spine: -1, Await: []int{7, 0}}, {}},
+		Takes: wire.Takes{{Exchange: 1, From: 9, Spine: 3}}, Tells: wire.Tells{{After: -1, To: 4095, Send: 12}},
+	},
 }
 
 func encode(t testing.TB, m wire.Message) []byte {
@@ -183,6 +189,26 @@ func TestSteps(t *testing.T) {
 	for _, bad := range []string{`7`, `[]`, `"?"`, `"AAA="`, `"AAAA"`, `"AAAAgA=="`, `"gICAgICAAQAAAA=="`} {
 		body := `{"Row":` + bad + `}`
 		frame := append(append(binary.BigEndian.AppendUint32(nil, uint32(len(body)+2)), wire.Version, 8), body...)
+		if m, err := wire.Read(bytes.NewReader(frame), 1000); !errors.Is(err, wire.ErrFrame) {
+			t.Errorf("%s: %v, %v", bad, m, err)
+		}
+	}
+}
+
+// Parts of a window come out as they went in, and what is none is refused: an await that
+// claims more ranks than follow, too.
+func TestWindows(t *testing.T) {
+	for _, want := range []wire.Window{{}, {Sends: wire.Turns{}, Takes: wire.Takes{}, Tells: wire.Tells{}}, {
+		Sends: wire.Turns{{Exchange: 3, To: 1<<31 - 1, Spine: -1, Await: []int{4095, 0, 1}}, {To: 1}, {Await: []int{2}}},
+		Takes: wire.Takes{{}, {Exchange: 3, From: 2, Spine: -1}}, Tells: wire.Tells{{After: -1 << 31, To: 2, Send: 9}, {}},
+	}} {
+		got, err := wire.Read(bytes.NewReader(encode(t, want)), wire.MaxFrame)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%#v became %#v, %v", want, got, err)
+		}
+	}
+	for _, bad := range []string{`"Sends":"AAAA"`, `"Sends":"AAAAAg=="`, `"Sends":"AAAAAQ=="`, `"Sends":"AAAA/////w8A"`, `"Takes":"AAA="`, `"Tells":[1]`} {
+		frame := append(append(binary.BigEndian.AppendUint32(nil, uint32(len(bad)+4)), wire.Version, 28), "{"+bad+"}"...)
 		if m, err := wire.Read(bytes.NewReader(frame), 1000); !errors.Is(err, wire.ErrFrame) {
 			t.Errorf("%s: %v, %v", bad, m, err)
 		}
