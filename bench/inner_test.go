@@ -262,11 +262,11 @@ func TestMatrix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := Matrix(s, 5)
+	m, err := Matrix(s, s.Cases[0], 5)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := weight(s, 5)
+	w := weight(s, s.Cases[0], 5)
 	for src := range 4 {
 		for dst := range 4 {
 			if got, want := float64(m.Size(src, dst)), w(src, dst)*1000; src != dst && math.Abs(got-want) > 1e-6 || src == dst && got != 0 {

@@ -54,7 +54,7 @@ func plannedBytes(p Planned, between plan.Weight) []float64 {
 // headers included. events is by rank. Where fragments differ in size and events are
 // assigned on the way, nobody can say: nil.
 func between(s *scenario.Scenario, p Planned, events []uint64) plan.Weight {
-	sizes := s.FragmentSizes()
+	sizes := s.FragmentSizes(p.Case)
 	switch {
 	case sizes.Equal():
 		return func(_, dst int) float64 { return float64(events[dst]) * float64(sizes.Mean+builder.HeaderSize) }

@@ -136,7 +136,7 @@ func (r *runner) controllerCase(m *measured) controller.Case {
 	c := controller.Case{Duration: m.Duration, Rows: rows(m.Plan), Standby: r.standby(m)}
 	c.Case = wire.Case{
 		Name: m.Name, Repeat: m.repeat, Epoch: m.Plan.Epoch, Mode: m.Mode, Barrier: m.Barrier,
-		Fragment: int(r.s.Event.Fragment), Sizes: r.s.Event.Sizes, Seed: r.s.Seed,
+		Fragment: int(r.s.Event.Fragment), Sizes: r.s.Sizes(m.Case), Seed: r.s.Seed,
 		Sources: m.Sources, Credits: m.Credits, Warmup: uint64(r.s.Warmup),
 		Deliver: r.s.Deliver, Check: r.s.Check, IO: r.s.IO, Timeout: r.timeout(m), Interval: r.s.Interval, Pairs: r.pairs,
 	}

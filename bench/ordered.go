@@ -18,9 +18,8 @@ import (
 // the same.
 func WindowPlan(s *scenario.Scenario, c scenario.Case, t *topology.Tree, first uint64, exchanges int) (*sizes.Plan, error) {
 	var window []*sizes.Matrix
-	of := s.FragmentSizes().Of
 	for e := range exchanges {
-		m, err := sizes.Exchange(t, of, first+uint64(e))
+		m, err := Matrix(s, c, first+uint64(e))
 		if err != nil {
 			return nil, err
 		}
@@ -41,7 +40,7 @@ func bitPerSec(s *scenario.Scenario) float64 {
 // OrderedJob is an ordered case as the models take it, but for what messages cost beside
 // their bytes.
 func OrderedJob(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int) sim.Job {
-	of := s.FragmentSizes()
+	of := s.FragmentSizes(c)
 	return sim.Job{
 		Name: c.Name, Mode: results.InOrder, Plan: p, Size: of.Of, Header: builder.HeaderSize, Equal: of.Equal(),
 		Duration: c.Duration, Warmup: s.Warmup, BitPerSec: bitPerSec(s), Seed: s.Seed, Window: window,

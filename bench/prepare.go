@@ -187,7 +187,7 @@ func after(t *topology.Tree, dead map[topology.Link]bool, s step) (*topology.Tre
 // busiest link has in all of them.
 func efficiencyOf(s *scenario.Scenario, c scenario.Case, p *plan.Plan) float64 {
 	cost := p.Cost(plan.Equal, s.Seed)
-	if !s.Event.Sizes.Equal() {
+	if sizes := s.Sizes(c); !sizes.Equal() {
 		cost = unequal(s, c, p, cost.Busiest)
 	}
 	return efficiencyIn(c.Mode, cost)
@@ -212,7 +212,7 @@ func unequal(s *scenario.Scenario, c scenario.Case, p *plan.Plan, busiest float6
 		if now := max(duration, float64(e)*busiest); e > 0 && now >= lasts {
 			break
 		}
-		w := weight(s, s.Warmup+e)
+		w := weight(s, c, s.Warmup+e)
 		for i := range total {
 			total[i] += w(i/servers, i%servers)
 		}
@@ -243,8 +243,8 @@ func messageTimes(s *scenario.Scenario, d time.Duration) float64 {
 }
 
 // weight is the size of each message of one exchange in mean fragments.
-func weight(s *scenario.Scenario, exchange int) plan.Weight {
-	sizes := s.FragmentSizes()
+func weight(s *scenario.Scenario, c scenario.Case, exchange int) plan.Weight {
+	sizes := s.FragmentSizes(c)
 	n := s.Tree.Servers()
 	return func(src, dst int) float64 {
 		return float64(sizes.Of(uint64(exchange*n+dst), src)) / float64(s.Event.Fragment)

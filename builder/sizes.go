@@ -66,6 +66,35 @@ func (d Distribution) Equal() bool {
 	return d.Table == nil && d.Fanout == 0 && (d.Kind == "" || d.Kind == Uniform) && d.Spread == 0
 }
 
+// String says how sizes differ: "", "±50 %", "exponential", "log-normal σ 1 by source, to 8
+// each".
+func (d Distribution) String() string {
+	text := d.Kind
+	switch {
+	case d.Equal():
+		return ""
+	case d.Table != nil:
+		return "of a file"
+	case d.Kind == LogNormal:
+		text = fmt.Sprintf("%s σ %g", d.Kind, d.Sigma)
+	case d.Kind == Exponential:
+	case d.Spread > 0:
+		text = fmt.Sprintf("±%g %%", math.Round(1e4*d.Spread)/100)
+	default:
+		text = "equal"
+	}
+	switch d.By {
+	case BySource, ByEvent:
+		text += " by " + d.By
+	case BySourceEvent:
+		text += " by source and event"
+	}
+	if d.Fanout > 0 {
+		text += fmt.Sprintf(", to %d each", d.Fanout)
+	}
+	return text
+}
+
 // Check refuses what cannot be drawn for so many servers; its errors begin with the field.
 func (d Distribution) Check(servers int) error {
 	switch {

@@ -119,6 +119,7 @@ func (d *document) oneCase(e entry, s *Scenario, length lasting) Case {
 	if good {
 		d.numbers(e, s, &c)
 	}
+	d.caseSizes(e.f.get("sizes"), s, &c)
 	d.failures(e, s, &c)
 	if err := c.suits(s.Transport); good && err != nil {
 		d.fail(e.self, "%v", err)

@@ -63,8 +63,10 @@ var eventFields = group{
 	{"fragment", size(), "payload of one fragment, mean, such as 600KiB"},
 	{"phase", lasts(minPhase), "instead of fragment: how long one fragment takes at the link rate"},
 	{"spread", upTo(builder.MaxSpread), "the older form of sizes: {spread: …}"},
-	{"sizes", either(choice(builder.Distributions()...), object(sizesFields)), "how fragments differ in size"},
+	{"sizes", sizesShape, "how fragments differ in size"},
 }
+
+var sizesShape = either(choice(builder.Distributions()...), object(sizesFields))
 
 var sizesFields = group{
 	{"distribution", choice(builder.Distributions()...), "what sizes are drawn from"},
@@ -85,6 +87,7 @@ var matrixFields = group{
 	{"failure_seed", whole(0, math.MaxUint64), "of random failures"},
 	{"sources", whole(0, maxServers-1), "unsynchronised: most outstanding requests per event, 0 for all"},
 	{"credits", whole(1, maxCredits), "events in flight per server"},
+	{"sizes", sizesShape, "how fragments differ in size, in place of event.sizes"},
 	{"failover", failoverShape, "what is done about links that die or come back"},
 }
 

@@ -88,6 +88,9 @@ func (c Case) defaultName() string {
 	if c.Mode != Sync && c.Credits != defaultCredits {
 		parts = append(parts, fmt.Sprintf("credits %d", c.Credits))
 	}
+	if c.Sizes != nil {
+		parts = append(parts, c.sizes())
+	}
 	if dead := c.dead(); dead != "" {
 		parts = append(parts, dead)
 	}
@@ -163,11 +166,22 @@ func (c Case) labels(varied []string) []string {
 	return out
 }
 
+// sizes says how the fragments of the case differ where it says so itself.
+func (c Case) sizes() string {
+	switch {
+	case c.Sizes == nil:
+		return ""
+	case c.Sizes.Equal():
+		return "equal sizes"
+	}
+	return "sizes " + c.Sizes.String()
+}
+
 func (c Case) label(name string) string {
 	text := map[string]string{
 		"mode": c.Mode, "barrier": c.Barrier, "schedule": c.Schedule, "routing": c.Routing, "failures": c.dead(),
 		"sources": fmt.Sprintf("sources %d", c.Sources), "credits": fmt.Sprintf("credits %d", c.Credits),
-		"failure_seed": c.dead(), "failover": c.policy(),
+		"failure_seed": c.dead(), "failover": c.policy(), "sizes": c.sizes(),
 	}[name]
 	switch {
 	case text != "":

@@ -278,7 +278,7 @@ func (d *document) event(root, at field, s *Scenario, fabricKnown bool) {
 		d.fail(f.get("spread"), "the older form of sizes: {spread: …}; give one of them")
 		return
 	}
-	if !d.sizes(f.get("sizes"), s) {
+	if !d.sizes(f.get("sizes"), s, &s.Event.Sizes) {
 		return
 	}
 	if f.given("fragment") && f.given("phase") {

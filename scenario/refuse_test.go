@@ -70,6 +70,9 @@ func TestRefuses(t *testing.T) {
 		{"fanout to all", small + "event: {sizes: {fanout: 16}}\n" + c, `event.sizes.fanout: "16": write a whole number 1..15`},
 		{"a file of no file", small + "event: {sizes: {file: sizes.csv}}\n" + c, "event.sizes.file: only a scenario that is a file itself takes sizes from a file"},
 		{"exponential over 1 GiB", small + "event: {fragment: 100MiB, sizes: exponential}\n" + c, "fragments of 100MiB on average reach 1600MiB; the most is 1GiB"},
+		{"sizes of a case", small + "cases: [{sizes: normal}]", `test.yaml:2: cases[0].sizes.distribution: no distribution "normal"`},
+		{"a case's file", small + "cases: [{sizes: {file: sizes.csv}}]", "cases[0].sizes.file: the sizes of a file are those of all cases; write event.sizes"},
+		{"a case over 1 GiB", small + "event: {fragment: 100MiB}\ncases: [{sizes: exponential}]", "cases[0].sizes: fragments of 100MiB on average reach 1600MiB"},
 		{"spread NaN", small + "event: {spread: NaN}\n" + c, "write a number 0..0.9"},
 
 		// Real hosts.

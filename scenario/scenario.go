@@ -154,8 +154,9 @@ func Kinds() []string { return []string{Lab, Emulate, Hosts} }
 type Case struct {
 	Name     string // unique in the scenario
 	Mode     string
-	Barrier  string // empty unless Sync
-	Schedule string // as on the command line; empty when Unsync, unless its paths are used, with routing "pinned"
+	Barrier  string                // empty unless Sync
+	Sizes    *builder.Distribution // how its fragments differ; nil: as those of all cases
+	Schedule string                // as on the command line; empty when Unsync, unless its paths are used, with routing "pinned"
 	Routing  string
 	Failures []topology.Link // dead from the start, by leaf and spine, each once
 	Down     []string        // the same as written: "leaf0-spine3", "spine2", "3 random (seed 7)"
@@ -216,9 +217,17 @@ func (s *Scenario) CaseNames() []string {
 	return names
 }
 
-// FragmentSizes are those of the fragments of all cases.
-func (s *Scenario) FragmentSizes() *builder.Sizes {
-	return &builder.Sizes{Mean: int(s.Event.Fragment), Seed: s.Seed, Servers: s.Tree.Servers(), Distribution: s.Event.Sizes}
+// Sizes says how the fragments of a case differ.
+func (s *Scenario) Sizes(c Case) builder.Distribution {
+	if c.Sizes != nil {
+		return *c.Sizes
+	}
+	return s.Event.Sizes
+}
+
+// FragmentSizes are those of the fragments of a case.
+func (s *Scenario) FragmentSizes(c Case) *builder.Sizes {
+	return &builder.Sizes{Mean: int(s.Event.Fragment), Seed: s.Seed, Servers: s.Tree.Servers(), Distribution: s.Sizes(c)}
 }
 
 func (c Case) tables() bool { return c.Routing != pinned }

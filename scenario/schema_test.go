@@ -153,7 +153,7 @@ cases: [{}]
 `, `
 topology: FT(2;2,2)
 fabric: {kind: lab, lossless: on}
-matrix: {failover: [none, {policy: minhop}]}
+matrix: {failover: [none, {policy: minhop}], sizes: [exponential, {spread: 0.5}]}
 `}
 
 // replaced returns the document with each of its values in turn replaced by another.

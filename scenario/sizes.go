@@ -19,9 +19,25 @@ import (
 
 const defaultSigma = 1
 
-// sizes reads event.sizes: the name of a distribution, its fields, or a file. It reports
-// whether what it read is good.
-func (d *document) sizes(at field, s *Scenario) bool {
+// caseSizes reads the sizes of a case that are not those of event.
+func (d *document) caseSizes(at field, s *Scenario, c *Case) {
+	if !at.given() {
+		return
+	}
+	var to builder.Distribution
+	if !d.sizes(at, s, &to) {
+		return
+	}
+	sizes := builder.Sizes{Mean: int(s.Event.Fragment), Distribution: to}
+	if most := unit.Bytes(sizes.Max()); most > maxFragment {
+		d.fail(at, "fragments of %s on average reach %s; the most is %s", s.Event.Fragment, most, maxFragment)
+	}
+	c.Sizes = &to
+}
+
+// sizes reads event.sizes, or those of a case: the name of a distribution, its fields, or,
+// for all cases, a file. It reports whether what it read is good.
+func (d *document) sizes(at field, s *Scenario, to *builder.Distribution) bool {
 	if !at.given() {
 		return true
 	}
@@ -32,7 +48,10 @@ func (d *document) sizes(at field, s *Scenario) bool {
 	}
 	before := len(d.errs)
 	f := d.mapping(at, sizesFields)
-	to := &s.Event.Sizes
+	if f.given("file") && to != &s.Event.Sizes {
+		d.fail(f.get("file"), "the sizes of a file are those of all cases; write event.sizes")
+		return false
+	}
 	if f.given("file") {
 		d.sizesFile(f, s)
 		return len(d.errs) == before

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,10 +31,34 @@ func TestSizes(t *testing.T) {
 		if !reflect.DeepEqual(s.Event.Sizes, tt.want) {
 			t.Errorf("%s: %+v, want %+v", tt.in, s.Event.Sizes, tt.want)
 		}
-		got, want := s.FragmentSizes(), builder.Sizes{Mean: 1000, Seed: 1, Servers: 16, Distribution: tt.want}
+		got, want := s.FragmentSizes(s.Cases[0]), builder.Sizes{Mean: 1000, Seed: 1, Servers: 16, Distribution: tt.want}
 		if !reflect.DeepEqual(*got, want) {
 			t.Errorf("%s: %+v, want %+v", tt.in, got, want)
 		}
+	}
+}
+
+// A case may have sizes of its own; a matrix varies them.
+func TestSizesOfCases(t *testing.T) {
+	s := read(t, small+"event: {fragment: 1000B, spread: 0.5}\ncases: [{}, {sizes: exponential}, {sizes: {spread: 0}}, {sizes: {spread: 0.25, by: source, fanout: 3}, mode: unsync}]")
+	var got []string
+	for _, c := range s.Cases {
+		d := s.Sizes(c)
+		got = append(got, c.Name+": "+d.String())
+	}
+	want := []string{
+		"linear-shift ftree: ±50 %", "linear-shift ftree sizes exponential: exponential", "linear-shift ftree equal sizes: ",
+		"unsynchronised ftree sizes ±25 % by source, to 3 each: ±25 % by source, to 3 each",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if of := s.FragmentSizes(s.Cases[1]).Of; of(7, 3) == of(8, 3) || s.FragmentSizes(s.Cases[2]).Of(7, 3) != 1000 {
+		t.Error("the fragments of a case are not drawn as it says")
+	}
+	s = read(t, small+"matrix: {sizes: [{spread: 0.5}, log-normal], mode: [sync, unsync]}")
+	if names := s.CaseNames(); len(names) != 4 || names[3] != "unsynchronised ftree sizes log-normal σ 1" {
+		t.Errorf("%q", names)
 	}
 }
 
@@ -72,13 +97,13 @@ func TestSizesFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := s.FragmentSizes()
+	at := s.FragmentSizes(s.Cases[0])
 	if mean := float64(s.Event.Fragment); at.Of(0, 0) != int(1000/516.375*mean+0.5) || at.Of(0, 1) != 0 || at.Of(8, 0) != at.Of(0, 0) {
 		t.Errorf("scaled to %v: %d, %d", mean, at.Of(0, 0), at.Of(0, 1))
 	}
 	before := at.Of(0, 0)
-	if err := s.SettleRate(50e6); err != nil || s.FragmentSizes().Of(0, 0) > before*51/100 {
-		t.Errorf("at half the rate: %v, %d bytes, before %d", err, s.FragmentSizes().Of(0, 0), before)
+	if err := s.SettleRate(50e6); err != nil || s.FragmentSizes(s.Cases[0]).Of(0, 0) > before*51/100 {
+		t.Errorf("at half the rate: %v, %d bytes, before %d", err, s.FragmentSizes(s.Cases[0]).Of(0, 0), before)
 	}
 }
 

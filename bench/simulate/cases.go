@@ -119,7 +119,7 @@ func caseOf(s *scenario.Scenario, p bench.Planned, repeat int) (*sim.Case, error
 	if err != nil {
 		return nil, err
 	}
-	sizes := s.FragmentSizes()
+	sizes := s.FragmentSizes(p.Case)
 	return &sim.Case{
 		Job: sim.Job{
 			Name: p.Name, Repeat: repeat, Mode: p.Mode, Plan: p.Plan, Changes: changes,
@@ -133,7 +133,7 @@ func caseOf(s *scenario.Scenario, p bench.Planned, repeat int) (*sim.Case, error
 		Case: results.Case{
 			Schedule: p.Schedule, Routing: p.Plan.Routing, Failures: p.FailureTexts(), Control: p.Control,
 			Deliver: s.Deliver, Check: s.Check, PlanHash: p.Prediction.PlanHash, Phases: p.Prediction.Phases,
-			Bound: p.Prediction.Bound, PredictedEfficiency: p.Prediction.Efficiency,
+			Sizes: s.Sizes(p.Case).String(), Bound: p.Prediction.Bound, PredictedEfficiency: p.Prediction.Efficiency,
 		},
 	}, nil
 }
