@@ -93,9 +93,10 @@ func (c *Case) links(o *Outcome) []results.LinkCount {
 }
 
 // planned is what the plan puts on each wire: every event that a server built brought it
-// one fragment of each other server, of the mean size. nil where the plan does not say.
+// one fragment of each other server, of the mean size. nil where the plan does not say:
+// ordered, each window has its own.
 func (c *Case) planned(o *Outcome) []float64 {
-	if len(c.Changes) > 0 {
+	if len(c.Changes) > 0 || c.Mode == results.InOrder {
 		return nil
 	}
 	fragment := c.mean() + float64(c.Header)
@@ -150,7 +151,7 @@ func (c *Case) kept() uint64 {
 		samples += uint64(c.Duration / c.Interval)
 	}
 	total := uint64(c.Plan.Tree.Servers())*samples*sampleBytes + uint64(networkOf(c.Plan, c.Seed).wires)*wireBytes
-	if c.Model == PhaseModel {
+	if c.Model == PhaseModel && c.Mode == results.Sync {
 		total += c.exchanges() * endBytes
 	}
 	return total
@@ -159,7 +160,10 @@ func (c *Case) kept() uint64 {
 // flows is the size of all messages that are under way at once.
 func (c *Case) flows() uint64 {
 	n := uint64(c.Plan.Tree.Servers())
-	if c.Model == PhaseModel {
+	switch {
+	case c.Mode == results.InOrder:
+		return 2 * uint64(c.Window) * n * n * pieceBytes
+	case c.Model == PhaseModel:
 		return n * flowBytes
 	}
 	sources := n - 1
@@ -174,6 +178,7 @@ const (
 	sampleBytes = 144 // a sample
 	wireBytes   = 128 // the names and counters of a wire
 	endBytes    = 8   // an exchange of the phase model
+	pieceBytes  = 256 // a piece of a window, with its tokens
 	flowBytes   = 256 // a message under way in the fluid model, with its place in lists
 )
 
