@@ -96,6 +96,7 @@ func (r room) check(t wire.Totals) error {
 		{t.Lost, "lost events", float64(r.granted)},
 		{t.ReceivedBytes, "bytes received", float64(r.events) * r.peers * r.fragment},
 		{t.SentBytes, "bytes sent", max(float64(r.events)*r.peers, float64(r.others)) * r.fragment},
+		{t.Tokens, "tokens sent", mostTokens * float64(r.events) * r.peers},
 		{t.EventBytes, "bytes of events", float64(r.events) * (r.peers + 1) * r.fragment},
 	} {
 		if float64(x.is) > x.most {
@@ -107,6 +108,10 @@ func (r room) check(t wire.Totals) error {
 	}
 	return r.checkTimes(t)
 }
+
+// mostTokens is how many tokens the receiver of a fragment sends at most: one for each
+// resource, but for the send port.
+const mostTokens = 3
 
 // beyond reports whether exchanges are more than were granted.
 func (r room) beyond(done wire.Range) bool { return done.To > r.granted }

@@ -56,7 +56,9 @@ func names(servers []int) string {
 // answer to the abort; failing that, where the chains of waiting end.
 func (m *machine) blame(during state) *CaseError {
 	guilty := m.ranks(func(_ int, w *worker) bool { return w.lost || w.totals == nil })
-	if len(guilty) == 0 {
+	if len(guilty) == 0 && m.section.mode == wire.Ordered {
+		guilty = m.orderedEnds()
+	} else if len(guilty) == 0 {
 		guilty = m.ends()
 	}
 	e := &CaseError{Case: m.c.Name, During: during.String(), Servers: m.servers(guilty)}
@@ -119,6 +121,11 @@ func (m *machine) waitsFor(rank int) []int {
 	}
 	at := w.at
 	var out []int
+	for _, x := range at.Awaits {
+		if x.Rank != rank && !m.told(rank, x) {
+			out = append(out, x.Rank)
+		}
+	}
 	for _, peer := range at.Peers {
 		if peer == rank {
 			continue
@@ -158,6 +165,9 @@ func (m *machine) reason(rank int) string {
 	w := &m.workers[rank]
 	switch {
 	case w.failure != nil:
+		if senders := m.inVain(rank); len(senders) > 0 {
+			return fmt.Sprintf("server %d: %v; %s sent it", w.server, w.failure, names(senders))
+		}
 		return fmt.Sprintf("server %d: %v", w.server, w.failure)
 	case w.totals == nil:
 		return fmt.Sprintf("server %d: does not answer", w.server)

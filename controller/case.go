@@ -20,8 +20,10 @@ type Case struct {
 	wire.Case
 
 	// Rows are the steps of each rank. Unsynchronised cases take only the
-	// spines from them, and need none when tables choose the path.
-	Rows [][]wire.Step
+	// spines from them, and need none when tables choose the path. Ordered cases have Windows
+	// instead, of at most Credits exchanges each.
+	Rows    [][]wire.Step
+	Windows Windows
 	// Standby are, by rank, paths that the workers open beforehand beside those of their
 	// rows. A change to a plan that needs no others takes milliseconds. nil is allowed.
 	Standby [][]wire.Path
@@ -61,11 +63,15 @@ func (c Case) withDefaults() Case {
 // validate checks what the controller relies on; the workers check the rest.
 func (c Case) validate() error {
 	switch {
-	case c.Mode != wire.Sync && c.Mode != wire.Unsync && c.Mode != wire.FreeRunning:
-		return fmt.Errorf("mode %q: must be %s, %s or %s", c.Mode, wire.Sync, wire.Unsync, wire.FreeRunning)
+	case c.Mode != wire.Sync && c.Mode != wire.Unsync && c.Mode != wire.FreeRunning && c.Mode != wire.Ordered:
+		return fmt.Errorf("mode %q: must be %s, %s, %s or %s", c.Mode, wire.Sync, wire.Unsync, wire.FreeRunning, wire.Ordered)
 	case len(c.Peers) < 2:
 		return errors.New("peers: an exchange needs two servers at least")
-	case len(c.Rows) != len(c.Peers) && (c.Mode != wire.Unsync || len(c.Rows) != 0):
+	case c.Mode == wire.Ordered && c.Windows == nil:
+		return fmt.Errorf("windows: nobody plans them, and the case is %s", c.Mode)
+	case c.Mode == wire.Ordered && len(c.Rows) > 0:
+		return fmt.Errorf("rows: %d, and the case is %s", len(c.Rows), c.Mode)
+	case len(c.Rows) != len(c.Peers) && c.Mode != wire.Ordered && (c.Mode != wire.Unsync || len(c.Rows) != 0):
 		return fmt.Errorf("rows: %d for %d servers", len(c.Rows), len(c.Peers))
 	case c.Standby != nil && len(c.Standby) != len(c.Peers):
 		return fmt.Errorf("standby: paths of %d servers, %d take part", len(c.Standby), len(c.Peers))

@@ -16,8 +16,9 @@ type PlanChange struct {
 	// synchronised case with AsyncCredits. "" means as before.
 	Mode string
 	// Rows are the steps of each rank. Without synchronisation there may be none: tables
-	// then choose the path.
-	Rows [][]wire.Step
+	// then choose the path. In an ordered case there are Windows instead.
+	Rows    [][]wire.Step
+	Windows Windows
 }
 
 // A section is a part of a case in which events are built in one way.
@@ -77,6 +78,7 @@ func (m *machine) replan(now time.Duration, p PlanChange) error {
 	for i := range m.workers {
 		m.workers[i].held, m.workers[i].updated = false, false
 	}
+	m.planning = nil
 	if m.section.mode != wire.Unsync {
 		m.broadcast(wire.Hold{Run: m.run})
 		return nil
@@ -98,7 +100,9 @@ func (m *machine) mayReplan(p PlanChange) error {
 		return fmt.Errorf("epoch %d is not in use yet", m.change.Epoch)
 	case to != m.c.Mode && (m.c.AsyncCredits == 0 || to != wire.Unsync):
 		return fmt.Errorf("mode %q: not possible in this case, which is %s", p.Mode, m.c.Mode)
-	case len(p.Rows) != len(m.workers) && (to != wire.Unsync || len(p.Rows) != 0):
+	case to == wire.Ordered && p.Windows == nil:
+		return errors.New("nobody plans the windows")
+	case to != wire.Ordered && len(p.Rows) != len(m.workers) && (to != wire.Unsync || len(p.Rows) != 0):
 		return fmt.Errorf("%d rows for %d servers", len(p.Rows), len(m.workers))
 	}
 	return nil
@@ -135,6 +139,7 @@ func (m *machine) held(now time.Duration, rank int, begun uint64) {
 		from = max(from, m.workers[i].begun)
 	}
 	m.pace.until = from
+	m.quiet = true
 	m.place(now, from)
 	m.broadcast(wire.Grant{Run: m.run, Until: from})
 	m.advance(now)
@@ -187,9 +192,10 @@ func (m *machine) follow(now time.Duration) {
 }
 
 // scheduled reports whether a change leads from exchanges to exchanges. Then nobody has
-// to wait for the last of the old ones: the schedule keeps them apart.
+// to wait for the last of the old ones: the schedule keeps them apart. Ordered it is not so:
+// no token leads from one plan to the other.
 func (m *machine) scheduled(c *change) bool {
-	return m.section.mode != wire.Unsync && c.mode(m.section.mode) != wire.Unsync
+	return m.section.mode != wire.Ordered && m.section.mode != wire.Unsync && c.mode(m.section.mode) != wire.Unsync
 }
 
 // begin lets the workers go on, on the new plan.
@@ -199,6 +205,7 @@ func (m *machine) begin(now time.Duration, c *change) {
 		m.granted = append(m.granted, wire.Range{From: was.from, To: c.from})
 	}
 	m.section = section{mode: c.mode(was.mode), from: c.from}
+	m.windows, m.epoch = c.Windows, c.Epoch
 	if m.section.mode != wire.Unsync {
 		m.pace.resume(now, c.from)
 		m.grant(now)

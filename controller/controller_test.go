@@ -84,8 +84,8 @@ func TestStrangers(t *testing.T) {
 		return b
 	}
 	other := frame(wire.Hello{Server: 5})
-	other[4] = 9
-	otherVersion := fmt.Sprint("version 9, want ", wire.Version)
+	other[4]++
+	otherVersion := fmt.Sprintf("version %d, want %d", wire.Version+1, wire.Version)
 	for _, tt := range []struct {
 		name, log, answer string
 		bytes             []byte

@@ -24,6 +24,11 @@ type machine struct {
 	state    state
 	workers  []worker     // by rank
 	pace     pacer        // scheduled modes
+	windows  Windows      // of the plan in use; nil unless ordered
+	epoch    uint32       // of that plan
+	planning *planning    // of a window, under way
+	plans    int          // of windows, so far
+	quiet    bool         // nothing is under way when the next window begins
 	ledger   ledger       // unsynchronised mode
 	section  section      // how events are built now
 	granted  []wire.Range // exchanges of the sections before it
@@ -100,7 +105,10 @@ type (
 const abortWait = time.Second
 
 func newMachine(c Case, run uint32) *machine {
-	m := &machine{c: c, largest: float64(c.FragmentSizes().Max()), run: run, workers: make([]worker, len(c.Peers)), section: section{mode: c.Mode}}
+	m := &machine{
+		c: c, largest: float64(c.FragmentSizes().Max()), run: run, workers: make([]worker, len(c.Peers)), section: section{mode: c.Mode},
+		windows: c.Windows, epoch: c.Epoch, quiet: true,
+	}
 	for i, p := range c.Peers {
 		m.workers[i].server = p.Server
 	}
@@ -246,6 +254,9 @@ func (m *machine) maybeWarm(now time.Duration) {
 		m.calm(now)
 	case m.c.Mode == wire.Unsync:
 		m.handOut(now)
+	case m.c.Mode == wire.Ordered:
+		m.pace.until = 0
+		m.plan(min(m.c.Warmup, uint64(m.c.Credits)))
 	default:
 		m.broadcast(wire.Grant{Run: m.run, Until: m.c.Warmup})
 	}
@@ -265,6 +276,7 @@ func (m *machine) measured(now time.Duration) {
 	if m.state != quiet {
 		return
 	}
+	m.quiet = true
 	warm := m.since
 	m.enter(now, measuring)
 	for i := range m.workers { // nothing was read while the caller was busy
@@ -340,6 +352,10 @@ func (m *machine) grant(now time.Duration) {
 	if m.change != nil {
 		m.pace.skip(now, fastest)
 	}
+	if m.section.mode == wire.Ordered {
+		m.grantWindow(now, fastest)
+		return
+	}
 	until, last := m.pace.extend(now, fastest)
 	if m.change.bounds() && until > m.change.from {
 		return
@@ -409,7 +425,9 @@ func (m *machine) finished(now time.Duration, rank int, msg wire.Finished) {
 
 // placed drops ranks that do not exist from what a worker says of itself.
 func (m *machine) placed(at wire.Position) wire.Position {
-	at.Peers = slices.DeleteFunc(at.Peers, func(r int) bool { return r < 0 || r >= len(m.workers) })
+	none := func(r int) bool { return r < 0 || r >= len(m.workers) }
+	at.Peers = slices.DeleteFunc(at.Peers, none)
+	at.Awaits = slices.DeleteFunc(at.Awaits, func(x wire.Token) bool { return none(x.Rank) })
 	return at
 }
 

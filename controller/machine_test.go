@@ -118,10 +118,18 @@ func (s *script) newCase(args []string) error {
 			return fmt.Errorf("no field %s", key)
 		}
 	}
+	if c.Mode == wire.Ordered {
+		c.Rows, c.Windows = nil, notCalled{}
+	}
 	c = c.withDefaults()
 	s.m = newMachine(c, 1)
 	return c.validate()
 }
+
+// notCalled stands for plans, which scripts bring by "windows".
+type notCalled struct{}
+
+func (notCalled) Next(uint64, int, bool) ([]wire.Window, error) { panic("called") }
 
 func (s *script) event(out *strings.Builder, now time.Duration, word string, args []string, line string) error {
 	switch word {
@@ -138,6 +146,9 @@ func (s *script) event(out *strings.Builder, now time.Duration, word string, arg
 		if len(args) > 0 {
 			p.Mode = args[0]
 		}
+		if s.m.c.Mode == wire.Ordered {
+			p.Rows, p.Windows = nil, notCalled{}
+		}
 		if err := s.m.replan(now, p); err != nil {
 			fmt.Fprintln(out, err)
 		}
@@ -151,6 +162,14 @@ func (s *script) event(out *strings.Builder, now time.Duration, word string, arg
 		} else {
 			s.m.away(now, d)
 		}
+	case "windows": // of the number, as they were asked for; more: an error
+		id, err := strconv.Atoi(args[0])
+		if err == nil && len(args) > 1 {
+			s.m.planned(now, id, nil, errors.New(strings.Join(args[1:], " ")))
+		} else if err == nil {
+			s.m.planned(now, id, make([]wire.Window, len(s.m.workers)), nil)
+		}
+		return err
 	case "state":
 		fmt.Fprintln(out, s.m.state)
 	case "result":
@@ -271,6 +290,9 @@ func describe(a action) string {
 		return fmt.Sprintf("to %d: %s", a.rank, short(a.m))
 	case pause:
 		return "pause"
+	case planning:
+		quiet := map[bool]string{true: ", quiet"}[a.quiet]
+		return fmt.Sprintf("plan %d: %d from %d%s", a.id, a.count, a.from, quiet)
 	case placed:
 		return fmt.Sprintf("placed, from %d", a.from)
 	case ended:
@@ -292,6 +314,9 @@ func short(m wire.Message) string {
 		return fmt.Sprintf("grant %d", m.Until)
 	case wire.Assign:
 		return fmt.Sprintf("assign %v", m.Events)
+	case wire.Window:
+		quiet := map[bool]string{true: ", quiet"}[m.Quiet]
+		return fmt.Sprintf("window of %d from %d, epoch %d%s", m.Count, m.From, m.Epoch, quiet)
 	case wire.PlanUpdate:
 		return strings.TrimSpace(fmt.Sprintf("plan update, epoch %d from %d %s", m.Epoch, m.From, m.Mode))
 	}

@@ -48,6 +48,7 @@ type Outcome struct {
 	Loads []results.Load
 
 	BarrierWait time.Duration // mean over servers
+	Tokens      uint64        // counted, over all servers
 	Retransmits uint64
 	IO          string // how the transport moved payload; "": it has no choice, or the case did not begin
 }
@@ -108,4 +109,5 @@ func (o *Outcome) add(s Server) {
 	o.StrayFragments += s.Stray
 	o.BarrierWait += s.Totals.BarrierWait
 	o.Retransmits += s.Totals.Retransmits
+	o.Tokens += s.Totals.Tokens
 }

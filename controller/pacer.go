@@ -68,6 +68,29 @@ func (p *pacer) extend(now time.Duration, fastest uint64) (until uint64, last bo
 	return until, false
 }
 
+// window is extend for exchanges that are granted in windows of at most so many: it returns
+// how many the next one has, 0 where it is too early for it, and whether there is none.
+func (p *pacer) window(now time.Duration, fastest, most uint64) (count uint64, last bool) {
+	p.learn(now, fastest)
+	left := p.duration - (now - p.began)
+	end := uint64(math.MaxUint64)
+	switch {
+	case p.exactly > 0:
+		end = p.warmup + p.exactly
+	case left <= 0:
+		end = max(p.until, p.warmup+1) // one exchange at least is counted
+	case p.each > 0: // as in extend
+		end = fastest + uint64(min(math.Ceil(float64(left)/float64(p.each)+0.25), farthest))
+	}
+	switch {
+	case p.until >= end:
+		return 0, p.exactly > 0 || left <= 0
+	case p.until >= fastest+max(ahead*most, p.count(low)):
+		return 0, false
+	}
+	return min(most, end-p.until), false
+}
+
 // resume begins anew at an exchange: nothing of what was granted beyond it holds.
 func (p *pacer) resume(now time.Duration, from uint64) {
 	p.until = from

@@ -18,8 +18,17 @@ type stage struct {
 	inbox   chan arrival
 	updates chan *update
 	allows  chan time.Duration // see Allow
-	update  *update            // under way; only play knows it
-	over    chan struct{}      // closed when nobody reads inbox and updates any more
+	windows chan window
+	update  *update       // under way; only play knows it
+	planned chan struct{} // closed when the last window asked for is planned; nil: none was
+	over    chan struct{} // closed when nobody reads inbox and updates any more
+}
+
+// A window has been planned.
+type window struct {
+	id    int
+	parts []wire.Window
+	err   error
 }
 
 type arrival struct {
@@ -98,6 +107,8 @@ func (c *Controller) play(ctx context.Context, m *machine, s *stage) {
 		select {
 		case a := <-s.inbox:
 			m.hear(wake(), a)
+		case w := <-s.windows:
+			m.planned(wake(), w.id, w.parts, w.err)
 		case d := <-s.allows:
 			m.allow(wake(), d)
 		case u := <-s.updates:
@@ -144,6 +155,8 @@ func (c *Controller) act(m *machine, s *stage, w *sampleWriter, began time.Time)
 					m.c.OnMeasure()
 				}
 				m.measured(time.Since(began))
+			case planning:
+				s.plan(a)
 			case placed:
 				s.update.placed <- a.from
 			case ended:
@@ -152,6 +165,23 @@ func (c *Controller) act(m *machine, s *stage, w *sampleWriter, began time.Time)
 			}
 		}
 	}
+}
+
+// plan has a window planned beside the case, after those that were asked for before.
+func (s *stage) plan(p planning) {
+	before, done := s.planned, make(chan struct{})
+	s.planned = done
+	go func() {
+		defer close(done)
+		if before != nil {
+			<-before
+		}
+		parts, err := p.windows.Next(p.from, p.count, p.quiet)
+		select {
+		case s.windows <- window{p.id, parts, err}:
+		case <-s.over:
+		}
+	}()
 }
 
 // open makes a stage for the members that the case names.
@@ -163,7 +193,7 @@ func (c *Controller) open(cs Case) (*stage, uint32, error) {
 	}
 	s := &stage{
 		ranks: make(map[*member]int), members: make([]*member, len(cs.Peers)),
-		inbox: make(chan arrival, 4*len(cs.Peers)), updates: make(chan *update), allows: make(chan time.Duration), over: make(chan struct{}),
+		inbox: make(chan arrival, 4*len(cs.Peers)), updates: make(chan *update), allows: make(chan time.Duration), windows: make(chan window), over: make(chan struct{}),
 	}
 	var missing []int
 	for rank, p := range cs.Peers {
@@ -186,6 +216,9 @@ func (c *Controller) end(s *stage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	close(s.over)
+	if s.planned != nil {
+		<-s.planned
+	}
 	c.stage = nil
 }
 

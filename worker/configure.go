@@ -54,7 +54,7 @@ func check(c wire.Configure, memory uint64) error {
 	if err := errors.Join(checkWords(c), checkStandby(c)); err != nil {
 		return err
 	}
-	if c.Mode == wire.Unsync && len(c.Row) == 0 {
+	if c.Mode == wire.Ordered || c.Mode == wire.Unsync && len(c.Row) == 0 {
 		return nil
 	}
 	return checkRow(c.Row, c.Rank, n)
@@ -86,7 +86,7 @@ func checkStandby(c wire.Configure) error {
 
 func checkWords(c wire.Configure) error {
 	switch {
-	case c.Mode != wire.Sync && c.Mode != wire.Unsync && c.Mode != wire.FreeRunning:
+	case c.Mode != wire.Sync && c.Mode != wire.Unsync && c.Mode != wire.FreeRunning && c.Mode != wire.Ordered:
 		return fmt.Errorf("mode: %q", c.Mode)
 	case c.Deliver != wire.DeliverBuffer && c.Deliver != wire.DeliverDiscard:
 		return fmt.Errorf("deliver: %q, must be %s or %s", c.Deliver, wire.DeliverBuffer, wire.DeliverDiscard)
@@ -176,7 +176,7 @@ func (p plans) update(u *wire.PlanUpdate, c wire.Configure) (plans, error) {
 	if next.mode == "" {
 		next.mode = last.mode
 	}
-	if next.mode != wire.Unsync && len(next.row) == 0 {
+	if next.mode != wire.Unsync && next.mode != wire.Ordered && len(next.row) == 0 {
 		return p, errors.New("plan update: no row")
 	}
 	return append(p, next), nil
@@ -187,7 +187,7 @@ func checkUpdate(u wire.PlanUpdate, c wire.Configure) error {
 	if u.Mode != "" && u.Mode != c.Mode && (u.Mode != wire.Unsync || c.AsyncCredits == 0) {
 		return fmt.Errorf("mode %q in a case that is %s", u.Mode, c.Mode)
 	}
-	if len(u.Row) == 0 && (c.Mode == wire.Unsync || c.AsyncCredits > 0) {
+	if len(u.Row) == 0 && (c.Mode == wire.Unsync || c.Mode == wire.Ordered || c.AsyncCredits > 0) {
 		return nil
 	}
 	return checkRow(u.Row, c.Rank, len(c.Peers))

@@ -127,6 +127,8 @@ func (j *job) mode(conns Connections, r *reporter) (mode, error) {
 	switch {
 	case j.c.Mode == wire.FreeRunning:
 		return newFreeRunning(j.loop), nil
+	case j.c.Mode == wire.Ordered:
+		return newOrdered(j.loop), nil
 	case j.c.Mode == wire.Sync && j.c.AsyncCredits == 0:
 		return newSynchronised(j.loop)
 	}
@@ -183,7 +185,11 @@ func (j *job) conclude(ctx context.Context, err error) {
 	case err == nil:
 		m = wire.Finished{Run: j.c.Run, Totals: totals}
 	case stuck:
-		m = wire.Error{Run: j.c.Run, At: at, Stuck: true, Text: j.stuckText(at), Totals: totals}
+		text := j.stuckText(at)
+		if late, ok := errors.AsType[*lateError](err); ok {
+			text = late.Error()
+		}
+		m = wire.Error{Run: j.c.Run, At: at, Stuck: true, Text: text, Totals: totals}
 	case errors.Is(cause, errAborted):
 		m = wire.Finished{Run: j.c.Run, Aborted: true, At: at, Totals: totals}
 	case cause != nil:

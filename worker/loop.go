@@ -36,7 +36,8 @@ type loop struct {
 	until     uint64 // exchanges below it may run
 	done      uint64 // exchanges below it are done
 	finish    bool
-	queue     []uint64 // events assigned and not begun, from next on
+	windows   []wire.Window // that have come and not been looked at
+	queue     []uint64      // events assigned and not begun, from next on
 	next      int
 	spare     []uint64
 	at        wire.Position
@@ -85,6 +86,7 @@ func (l *loop) take(ctx context.Context) error {
 			return err
 		}
 	}
+	l.windows = append(l.windows, o.windows...)
 	return nil
 }
 

@@ -139,6 +139,13 @@ func (t *tally) served(event uint64, bytes int) {
 	}
 }
 
+// token notes that a token was sent.
+func (t *tally) token() {
+	if t.counts {
+		t.t.Tokens++
+	}
+}
+
 func (t *tally) firstSend(now time.Duration) {
 	if !t.sent {
 		t.sent, t.t.FirstSend = true, now-t.began

@@ -16,13 +16,14 @@ type orders struct {
 	first   uint64 // event that counts, with measure
 	finish  bool
 	updates []update
+	windows []wire.Window
 	events  []uint64
 }
 
 // onlyEvents reports whether there is nothing but events, for which a loop that
 // has others need not hurry.
 func (o *orders) onlyEvents() bool {
-	return !o.granted && !o.measure && !o.finish && len(o.updates) == 0
+	return !o.granted && !o.measure && !o.finish && len(o.updates)+len(o.windows) == 0
 }
 
 // An update is a plan to come. told: the controller knows that this worker has it.

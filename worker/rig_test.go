@@ -126,11 +126,17 @@ func newCase(n int, mode string) controller.Case {
 		Name: mode, Mode: mode, Fragment: 1000, Seed: 1, Warmup: 2, Credits: 2,
 		Timeout: 4 * time.Second, Interval: 25 * time.Millisecond, Check: wire.CheckPayload,
 	}}
-	if mode == wire.Sync {
+	switch mode {
+	case wire.Sync:
 		c.Barrier = barrier.Tournament
+	case wire.Ordered:
+		c.Rows, c.Windows = nil, drawn(n)
 	}
 	return c
 }
+
+// drawn plans windows at random, two servers to a leaf.
+func drawn(n int) *worker.Drawn { return &worker.Drawn{Servers: n, PerLeaf: 2, Spines: 1} }
 
 // collect keeps the samples of a case.
 func collect(c *controller.Case) *[]results.Sample {
@@ -139,4 +145,4 @@ func collect(c *controller.Case) *[]results.Sample {
 	return &all
 }
 
-var modes = []string{wire.Sync, wire.Unsync, wire.FreeRunning}
+var modes = []string{wire.Sync, wire.Unsync, wire.FreeRunning, wire.Ordered}

@@ -102,6 +102,9 @@ func TestOverTCP(t *testing.T) {
 	}
 	for _, mode := range modes {
 		c := newCase(n, mode)
+		if mode == wire.Ordered {
+			c.Standby = everyPath(n, 0)
+		}
 		c.Fragment, c.Sizes.Spread, c.Exchanges, c.Interval, c.Timeout = 20000, 0.3, 50, 20*time.Millisecond, time.Minute
 		o, err := ctl.RunCase(t.Context(), c)
 		if err != nil || o.Built != o.Assigned || o.Events != 50*n || o.CorruptFragments+o.StrayFragments != 0 {
@@ -131,6 +134,20 @@ func TestOverTCP(t *testing.T) {
 	}
 }
 
+// everyPath is one path of each rank to each other.
+func everyPath(n, spine int) (out [][]wire.Path) {
+	for rank := range n {
+		var paths []wire.Path
+		for peer := range n {
+			if peer != rank {
+				paths = append(paths, wire.Path{Peer: peer, Spine: spine})
+			}
+		}
+		out = append(out, paths)
+	}
+	return out
+}
+
 // changePlan has workers open paths for a plan, go on over others that are open, without
 // synchronisation, and come back.
 func changePlan(t *testing.T, ctl *controller.Controller, n int) {
@@ -138,15 +155,7 @@ func changePlan(t *testing.T, ctl *controller.Controller, n int) {
 	c := newCase(n, wire.Sync)
 	c.Exchanges, c.AsyncCredits = 3000, 2 // on a loaded machine exchanges take longer, as changes do
 	c.Timeout = time.Minute
-	for rank := range n {
-		var paths []wire.Path
-		for peer := range n {
-			if peer != rank {
-				paths = append(paths, wire.Path{Peer: peer, Spine: transport.Single})
-			}
-		}
-		c.Standby = append(c.Standby, paths)
-	}
+	c.Standby = everyPath(n, transport.Single)
 	updated := make(chan error, 1)
 	var sw failover.Switch
 	c.OnMeasure = func() {

@@ -236,6 +236,8 @@ func (s *session) handle(ctx context.Context, m wire.Message) error {
 		if s.current(m.Run) {
 			return s.o.Conn.Send(wire.Held{Run: m.Run, Begun: s.job.mailbox.hold()})
 		}
+	case wire.Window:
+		s.order(m.Run, func(o *orders) { o.windows = append(o.windows, m) })
 	case wire.Assign:
 		s.order(m.Run, func(o *orders) { o.events = append(o.events, m.Events...) })
 	case wire.Measure:

@@ -221,19 +221,23 @@ type Position struct {
 	Stage    string // one of the Stage constants
 	Peers    []int  // ranks waited for; empty: for none, or it cannot be known
 
-	// Awaits are the tokens that the next fragment waits for, by who sends them. Told are
-	// those that were sent in the windows under way, by whom they were sent to.
+	// Of ordered mode: Awaits are what is awaited besides, by who sends it. Told is what was
+	// sent in the windows under way and the one before, by whom it was sent to.
 	Awaits []Token `json:",omitempty"`
 	Told   []Token `json:",omitempty"`
 }
 
 // A Token lets a fragment start: number Send of those that its sender has in the window
-// that begins with exchange Window. Rank is the other end of the token.
+// that begins with exchange Window. Rank is the other end of the token. In a Position a
+// Send of -1 is the very fragment that Rank sends, or is sent, in exchange Window.
 type Token struct {
 	Rank   int    `json:"r"`
 	Window uint64 `json:"w"`
 	Send   int    `json:"s"`
 }
+
+// FragmentOf is a fragment in a Position.
+func FragmentOf(rank int, exchange uint64) Token { return Token{rank, exchange, -1} }
 
 // Stages of a Position.
 const (

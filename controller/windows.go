@@ -1,0 +1,82 @@
+package controller
+
+import (
+	"fmt"
+	"time"
+
+	"evbench/internal/wire"
+)
+
+// Windows plan what workers do in ordered mode.
+type Windows interface {
+	// Next plans count exchanges from one on, and returns the part of each rank. Windows
+	// follow one another, unless the network is quiet before this one. One goroutine calls
+	// it at a time, beside the case. Run and Epoch are filled in by the caller.
+	Next(from uint64, count int, quiet bool) ([]wire.Window, error)
+}
+
+// planning is the window that is being planned. The controller plans one or two ahead of
+// what workers do.
+type planning struct {
+	windows Windows
+	id      int
+	from    uint64
+	count   int
+	quiet   bool
+}
+
+// ahead is how many windows are granted that no worker is through with, but for short
+// exchanges, of which pacer.count says how many.
+const ahead = 2
+
+// grantWindow has the next window planned if it is time for one.
+func (m *machine) grantWindow(now time.Duration, fastest uint64) {
+	if m.planning != nil || m.change.bounds() {
+		return
+	}
+	count, last := m.pace.window(now, fastest, uint64(m.c.Credits))
+	if last {
+		m.enter(now, draining)
+		m.drained(now)
+	} else if count > 0 {
+		m.plan(count)
+	}
+}
+
+// plan has a window of the next exchanges planned.
+func (m *machine) plan(count uint64) {
+	m.plans++
+	m.planning = &planning{m.windows, m.plans, m.pace.until, int(count), m.quiet}
+	m.acts = append(m.acts, *m.planning)
+}
+
+// planned hands a window out. One that nobody waits for any more is forgotten: what was
+// granted has been taken back, or the case is over.
+func (m *machine) planned(now time.Duration, id int, windows []wire.Window, err error) {
+	p := m.planning
+	if p == nil || p.id != id || m.state >= aborting {
+		return
+	}
+	m.planning = nil
+	switch {
+	case err != nil:
+		m.abort(now, fmt.Errorf("plan of exchanges %d to %d: %w", p.from, p.from+uint64(p.count)-1, err))
+		return
+	case len(windows) != len(m.workers):
+		m.abort(now, fmt.Errorf("plan of exchange %d: %d parts for %d servers", p.from, len(windows), len(m.workers)))
+		return
+	}
+	m.quiet = false
+	m.pace.until = p.from + uint64(p.count)
+	for rank, w := range windows {
+		w.Run, w.Epoch, w.From, w.Count, w.Quiet = m.run, m.epoch, p.from, p.count, p.quiet
+		m.send(rank, w)
+	}
+	m.broadcast(wire.Grant{Run: m.run, Until: m.pace.until})
+	switch {
+	case m.state == warming && m.pace.until < m.c.Warmup:
+		m.plan(min(m.c.Warmup-m.pace.until, uint64(m.c.Credits)))
+	case m.state == measuring:
+		m.grant(now)
+	}
+}

@@ -1,0 +1,326 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"evbench/builder"
+	"evbench/internal/wire"
+	"evbench/transport"
+)
+
+// ordered does the windows that the controller plans: a fragment is sent when the one
+// before it on the send port has left, and those before it on its receive port, up-link and
+// down-link have been received, of which tokens tell. There are no phases and no barrier.
+//
+// Tokens are requests on the paths that tables choose: they are tens of bytes, and a
+// pinned path may be dead.
+type ordered struct {
+	*loop
+	turns *turns
+	inbox *inbox
+	built []ongoing // [exchange mod its length]
+	head  [transport.HeadSize]byte
+	tells *heads                     // tokens on their way out
+	told  [][transport.HeadSize]byte // [peer] where its next token goes
+
+	moved time.Duration // when anything was last done, or nothing was to be done
+	came  time.Duration // the fragment that came last
+
+	post     []transport.Op
+	finished []transport.Op
+}
+
+// ongoing is an exchange with its event under construction.
+type ongoing struct {
+	began time.Duration
+	whole bool // the event is complete
+}
+
+// The kinds of operation of ordered mode, beside opFragment.
+const (
+	opSent  = iota<<idShift + 1<<idShift // the fragment under way has left
+	opTold                               // a token has left; the rest is its head
+	opToken                              // a token has come; the rest is the peer
+)
+
+func newOrdered(l *loop) *ordered {
+	most := max(l.c.Credits, 1)
+	return &ordered{
+		loop: l, turns: &turns{rank: l.c.Rank, n: l.n}, inbox: newInbox(l.fragments, most), built: make([]ongoing, 2*most),
+		tells: newHeads(4 * l.n), told: make([][transport.HeadSize]byte, l.n),
+		post: make([]transport.Op, 0, (most+4)*l.n), finished: make([]transport.Op, 64),
+	}
+}
+
+func (o *ordered) run(ctx context.Context) error {
+	o.mailbox.onChange(o.ep.Wake)
+	defer o.mailbox.onChange(nil)
+	for peer := range o.n {
+		if peer != o.c.Rank {
+			o.offer(peer)
+		}
+	}
+	for !o.finish {
+		if err := o.turn(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// turn takes up what is new, starts what can be started and waits for something to be
+// done.
+func (o *ordered) turn(ctx context.Context) error {
+	if err := o.hear(ctx); err != nil || o.finish {
+		return err
+	}
+	if err := o.step(); err != nil {
+		return err
+	}
+	n, err := o.ep.Poll(ctx, o.finished)
+	if err != nil {
+		return err
+	}
+	for i := range o.finished[:n] {
+		o.did(&o.finished[i])
+	}
+	o.upkeep()
+	return o.overdue()
+}
+
+// hear takes up what the controller has said. Windows of a plan that has been replaced
+// where they begin are none of this worker's business any more.
+func (o *ordered) hear(ctx context.Context) error {
+	epoch := o.plans[len(o.plans)-1].epoch
+	if err := o.take(ctx); err != nil {
+		return err
+	}
+	if p := &o.plans[len(o.plans)-1]; p.epoch != epoch {
+		o.turns.drop(p.from)
+	}
+	for i := range o.windows {
+		m := &o.windows[i]
+		if m.Epoch != o.plans.at(m.From).epoch {
+			continue
+		}
+		if err := o.turns.check(m, o.c.Credits); err != nil {
+			return fmt.Errorf("window: %w", err)
+		}
+		o.tell(o.turns.add(m))
+	}
+	o.windows = o.windows[:0]
+	return nil
+}
+
+// step posts what may be posted now.
+func (o *ordered) step() error {
+	for w := o.turns.mayBegin(); w != nil && o.mailbox.begin(w.To()-1); w = o.turns.mayBegin() {
+		w.begun = true
+		o.moved = o.now()
+	}
+	for w := o.turns.mayOpen(); w != nil; w = o.turns.mayOpen() {
+		if err := o.open(w); err != nil {
+			return err
+		}
+	}
+	if w := o.turns.next(); w != nil {
+		o.send(w)
+	}
+	for o.turns.advance() {
+		if o.ongoing(o.done).whole {
+			o.tally.complete(o.done)
+		}
+		o.advance()
+	}
+	if len(o.post) == 0 {
+		return nil
+	}
+	err := o.ep.Post(o.post)
+	o.post = o.post[:0]
+	return err
+}
+
+// open opens the events of a window and posts its receives.
+func (o *ordered) open(w *window) error {
+	w.opened = true
+	now := o.now()
+	o.came = now
+	slots := make([]int, w.Count)
+	for e := range w.Count {
+		exchange := w.From + uint64(e)
+		slot, err := o.fragments.begin(now, o.id(exchange), w.Epoch)
+		if err != nil {
+			return err
+		}
+		slots[e] = slot
+		*o.ongoing(exchange) = ongoing{began: now}
+	}
+	for _, x := range w.Takes {
+		o.post = append(o.post, o.inbox.expect(slots[x.Exchange], o.id(w.From+uint64(x.Exchange)), x.From, x.Spine))
+	}
+	return nil
+}
+
+func (o *ordered) ongoing(exchange uint64) *ongoing {
+	return &o.built[exchange%uint64(len(o.built))]
+}
+
+// send posts the next fragment.
+func (o *ordered) send(w *window) {
+	x := o.turns.start(w)
+	theirs := (w.From+uint64(x.Exchange))*uint64(o.n) + uint64(x.To)
+	body := o.fragments.outgoing(o.head[:], w.Epoch, theirs, x.To)
+	o.post = append(o.post, transport.Op{
+		Kind: transport.Send, Peer: x.To, Path: x.Spine, ID: opSent, Head: o.head[:], Body: body,
+	})
+	o.tally.firstSend(o.now())
+}
+
+// tell posts tokens.
+func (o *ordered) tell(all []note) {
+	for _, x := range all {
+		i := o.tells.get()
+		if i < 0 {
+			o.tells.buf = append(o.tells.buf, [transport.HeadSize]byte{})
+			i = len(o.tells.buf) - 1
+		}
+		h := builder.Header{
+			Kind: builder.Token, Epoch: x.epoch, Event: x.Window, Source: uint32(o.c.Rank), Dest: uint32(x.Rank), Size: uint64(x.Send),
+		}
+		head := o.tells.buf[i][:]
+		h.Append(head[:0])
+		o.post = append(o.post, transport.Op{Kind: transport.SendRequest, Peer: x.Rank, Path: single, ID: opTold | uint64(i), Head: head})
+		o.tally.token()
+	}
+}
+
+// offer posts a place for the next token of a peer.
+func (o *ordered) offer(peer int) {
+	o.post = append(o.post, transport.Op{
+		Kind: transport.RecvRequest, Peer: peer, Path: single, ID: opToken | uint64(peer), Head: o.told[peer][:],
+	})
+}
+
+// did handles one finished operation.
+func (o *ordered) did(op *transport.Op) {
+	add(&o.meter.moves, 1)
+	o.moved = o.now()
+	i := int(op.ID & idMask)
+	switch op.ID &^ idMask {
+	case opFragment:
+		o.received(op)
+	case opSent:
+		o.tally.t.SentBytes += uint64(len(op.Body))
+		o.turns.departed()
+	case opTold:
+		o.tells.put(i)
+	case opToken:
+		o.token(i)
+		o.offer(i)
+	}
+}
+
+// token takes the token that a peer has sent. One that is damaged, or that nobody waits for,
+// counts as corrupt.
+func (o *ordered) token(peer int) {
+	h, err := builder.Parse(o.told[peer][:])
+	if err == nil && h.Kind == builder.Token && int(h.Source) == peer && int(h.Dest) == o.c.Rank && h.Size < uint64(o.n*o.c.Credits) &&
+		o.turns.token(note{wire.Token{Rank: peer, Window: h.Event, Send: int(h.Size)}, h.Epoch}) {
+		return
+	}
+	o.fragments.asm.Spoiled()
+	add(&o.meter.corrupt, 1)
+}
+
+// received handles a fragment. Those that are damaged have come as well: what is to use
+// the port and the links after them need not wait.
+func (o *ordered) received(op *transport.Op) {
+	now := o.moved
+	g := o.inbox.took(now, op)
+	if g.again {
+		o.post = append(o.post, o.inbox.op(int(op.ID), op.Path))
+		return
+	}
+	o.fragments.sources.await(g.source, o.came)
+	o.fragments.sources.came(g.source, now)
+	o.came = now
+	exchange := g.event / uint64(o.n)
+	o.tell(o.turns.received(exchange, g.source))
+	switch {
+	case g.whole:
+		e := o.ongoing(exchange)
+		e.whole = true
+		o.tally.took(now - e.began)
+		o.turns.close(exchange)
+	case g.spent:
+		o.fragments.asm.Abandon(g.event)
+		o.turns.close(exchange)
+	}
+}
+
+// overdue ends the case when something was to be done and nothing was, for too long.
+func (o *ordered) overdue() error {
+	if !o.look.Load() {
+		return nil
+	}
+	o.look.Store(false)
+	now := o.now()
+	if len(o.turns.windows) == 0 || !o.turns.windows[0].begun {
+		o.moved = now
+		return nil
+	}
+	if now-o.moved < o.c.Timeout {
+		return nil
+	}
+	return &lateError{o.turns.awaits(), o.c.Timeout, o.c.Peers}
+}
+
+// A lateError says for whom a worker waited in vain.
+type lateError struct {
+	awaited
+	limit time.Duration
+	peers []wire.Peer
+}
+
+func (e *lateError) Unwrap() error { return errStuck }
+
+func (e *lateError) Error() string {
+	server := func(rank int) string { return fmt.Sprintf("server %d", e.peers[rank].Server) }
+	var parts []string
+	if len(e.tokens) > 0 {
+		var names []string
+		for _, x := range e.tokens {
+			names = append(names, server(x.Rank))
+		}
+		parts = append(parts, fmt.Sprintf("no token from %s for the fragment to %s", strings.Join(names, ", "), server(e.to)))
+	}
+	if e.next != nil {
+		parts = append(parts, "no fragment from "+server(e.next.Rank))
+	}
+	if e.sending >= 0 {
+		parts = append(parts, "its fragment to "+server(e.sending)+" has not left")
+	}
+	return fmt.Sprintf("for %v %s", e.limit, strings.Join(parts, ", and "))
+}
+
+// position says for whom the worker waits, and what it has sent.
+func (o *ordered) position(err error) wire.Position {
+	a := o.turns.awaits()
+	at := wire.Position{Exchange: a.exchange, Phase: -1, Stage: wire.StageIdle, Awaits: a.tokens, Told: o.turns.told()}
+	if len(a.tokens) > 0 {
+		at.Stage = wire.StageToken
+	}
+	if a.next != nil {
+		at.Stage, at.Awaits = wire.StageEvent, append(at.Awaits, *a.next)
+	}
+	if a.sending >= 0 {
+		at.Stage, at.Peers = wire.StageEvent, []int{a.sending}
+	}
+	if peers := peersOf(err); peers != nil {
+		at.Stage, at.Peers = wire.StageEvent, peers
+	}
+	return at
+}

@@ -1,0 +1,181 @@
+package worker_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"evbench/builder"
+	"evbench/controller"
+	"evbench/internal/wire"
+	"evbench/transport/memnet"
+	"evbench/worker"
+)
+
+// ordered is a case of n servers, three exchanges to a window.
+func ordered(n int) controller.Case {
+	c := newCase(n, wire.Ordered)
+	c.Credits, c.Exchanges = 3, 20
+	return c
+}
+
+// Windows of several spines, with fragments of many sizes: every event is built once, and
+// tokens are fewer than three to a fragment.
+func TestOrdered(t *testing.T) {
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) {
+			n := 2 + int(seed)%7
+			r := newRig(t, n).start()
+			c := ordered(n)
+			c.Sizes.Spread, c.Credits, c.Seed = 0.9, 1+int(seed)%4, seed
+			c.Windows = &worker.Drawn{Servers: n, PerLeaf: 1 + int(seed)%3, Spines: 3, Seed: seed}
+			o, err := r.ctl.RunCase(t.Context(), c)
+			if err != nil || !o.Complete || o.Built != uint64(22*n) || o.Events != uint64(20*n) || o.Lost+o.Duplicate+o.Unknown != 0 {
+				t.Errorf("seed %d: %v, outcome %+v", seed, err, o)
+			}
+			if most := 3 * 20 * uint64(n*(n-1)); o.Tokens == 0 && n > 2 || o.Tokens > most {
+				t.Errorf("seed %d: %d tokens, at most %d", seed, o.Tokens, most)
+			}
+			r.stop()
+		})
+	}
+}
+
+// token returns the header of a token on its way, and whether it is one.
+func token(m *memnet.Message) (builder.Header, bool) {
+	h, err := builder.Parse(m.Head)
+	return h, err == nil && h.Kind == builder.Token
+}
+
+// Tokens that are damaged, sent twice or meant for another window are found and counted;
+// where the right one is lost with it, the case ends in time and says which.
+func TestDamagedTokens(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		fault func(m *memnet.Message) memnet.Action
+		lost  bool
+	}{
+		{"twice", func(*memnet.Message) memnet.Action { return memnet.Duplicate }, false},
+		{"lost", func(*memnet.Message) memnet.Action { return memnet.Drop }, true},
+		{"bit", func(m *memnet.Message) memnet.Action { m.Head[9] ^= 1; return memnet.Deliver }, true},
+		{"other send", func(m *memnet.Message) memnet.Action {
+			h, _ := token(m)
+			h.Size += 1000
+			h.Append(m.Head[:0])
+			return memnet.Deliver
+		}, true},
+		{"other source", func(m *memnet.Message) memnet.Action {
+			h, _ := token(m)
+			h.Source++
+			h.Append(m.Head[:0])
+			return memnet.Deliver
+		}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, 5)
+				done := false
+				var from, to int
+				r.fault = func(m *memnet.Message) memnet.Action {
+					if h, ok := token(m); !ok || done || h.Event < 4 {
+						return memnet.Deliver
+					}
+					done, from, to = true, 10+m.Src, 10+m.Dst
+					return tt.fault(m)
+				}
+				r.start()
+				began := time.Now()
+				c := ordered(5)
+				o, err := r.ctl.RunCase(t.Context(), c)
+				if tt.lost {
+					var ce *controller.CaseError
+					if !errors.As(err, &ce) || !slices.Equal(ce.Servers, []int{to}) || !ce.Stuck {
+						t.Errorf("error %#v; want server %d at fault", ce, to)
+					}
+					wantError(t, err, fmt.Sprintf("server %d: for 2s no token from ", to), fmt.Sprintf("; server %d sent it", from))
+					if d := time.Since(began); d > c.Timeout+time.Second {
+						t.Errorf("ended after %v, time-out %v", d, c.Timeout)
+					}
+				} else if err != nil || o.Built != o.Assigned || o.CorruptFragments != 1 {
+					t.Errorf("%v, outcome %+v", err, o)
+				}
+				r.stop()
+			})
+		})
+	}
+}
+
+// Plans that cannot be made, or that workers cannot rely on, end the case with the reason.
+func TestBadWindows(t *testing.T) {
+	for want, windows := range map[string]controller.Windows{
+		"plan of exchanges 5 to 7: no path":   bad(func(from uint64, _ []wire.Window) error { return failAt(from, 5) }),
+		"window: send 0: exchange 7":          bad(func(_ uint64, w []wire.Window) error { w[3].Sends[0].Exchange = 7; return nil }),
+		"window: token 0: after receive 9999": bad(func(_ uint64, w []wire.Window) error { w[2].Tells[0].After = 9999; return nil }),
+	} {
+		t.Run(want, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, 4).start()
+				c := ordered(4)
+				c.Windows = windows
+				_, err := r.ctl.RunCase(t.Context(), c)
+				wantError(t, err, want)
+				r.stop()
+			})
+		})
+	}
+}
+
+// bad plans as drawn does, and has what comes of it changed.
+type bad func(from uint64, w []wire.Window) error
+
+func (b bad) Next(from uint64, count int, quiet bool) ([]wire.Window, error) {
+	d := drawn(4)
+	w, err := d.Next(from, count, true)
+	for i := range w {
+		w[i].Quiet = true
+	}
+	return w, errors.Join(err, b(from, w))
+}
+
+func failAt(from, at uint64) error {
+	if from >= at {
+		return errors.New("no path")
+	}
+	return nil
+}
+
+// Another plan takes over between two windows, at any moment, and every event is built once.
+func TestOrderedReplan(t *testing.T) {
+	for seed := range 12 {
+		synctest.Test(t, func(t *testing.T) {
+			const n = 5
+			r := newRig(t, n).start()
+			c := ordered(n)
+			c.Exchanges, c.Duration = 0, 20*time.Second
+			ended := make(chan error, 1)
+			c.OnMeasure = func() {
+				go func() {
+					for epoch := range uint32(4) {
+						time.Sleep(time.Duration(1+seed) * 97 * time.Millisecond)
+						p := controller.PlanChange{Epoch: 1 + epoch, Mode: wire.Ordered, Windows: &worker.Drawn{
+							Servers: n, PerLeaf: 2, Spines: 2 + int(epoch), Seed: uint64(epoch)}}
+						if _, err := r.ctl.Update(t.Context(), p, nil); err != nil {
+							ended <- err
+							return
+						}
+					}
+					ended <- nil
+				}()
+			}
+			o, err := r.ctl.RunCase(t.Context(), c)
+			if err := errors.Join(err, <-ended); err != nil || !o.Complete || o.Built != o.Assigned || o.Events != n*o.Exchanges ||
+				o.Lost+o.Duplicate+o.CorruptFragments+o.StrayFragments+o.LateFragments != 0 {
+				t.Errorf("seed %d: %v, outcome %+v", seed, err, o)
+			}
+			r.stop()
+		})
+	}
+}
