@@ -163,6 +163,9 @@ func (d *document) combine(e entry, s *Scenario, c *Case) {
 	if s.Tree == nil {
 		return
 	}
+	if c.Mode == Ordered && s.Tree.Pods() != nil {
+		d.fail(e.at("mode"), "ordered cases are planned on trees of two levels, and %s has three; take another mode", s.Tree.Notation())
+	}
 	if n := s.Tree.Servers(); c.Schedule == XOR && bits.OnesCount(uint(n)) != 1 {
 		d.fail(e.at("schedule"), "xor needs a power of two of servers, there are %d; take %s, %s or %s",
 			n, LinearShift, BandwidthOptimal, FORS)
@@ -181,6 +184,9 @@ func (c *Case) settle() (name string, err error) {
 	}
 	if c.Mode == Sync && c.Barrier == "" {
 		c.Barrier = Tournament
+	}
+	if c.Mode == Ordered {
+		return c.settleOrdered()
 	}
 	if c.Schedule == "" && c.Mode != Unsync && !none {
 		c.Schedule = LinearShift
@@ -203,6 +209,21 @@ func (c *Case) settle() (name string, err error) {
 			strings.Join(Routings()[:len(Routings())-1], ", "))
 	case c.Mode == Unsync && c.Schedule != "" && c.Routing != pinned:
 		return "schedule", fmt.Errorf("of a schedule, unsynchronised cases use only the paths, which routing %s does not take; write routing: pinned, or leave schedule out", c.Routing)
+	}
+	return "", nil
+}
+
+// settleOrdered does the same for a case without phases, whose plan brings the paths; only
+// where the transport cannot choose them there may be others.
+func (c *Case) settleOrdered() (name string, err error) {
+	switch {
+	case c.Barrier != "":
+		return "barrier", errors.New("only synchronised cases have a barrier, and the mode is ordered; leave it out")
+	case c.Schedule != "" && c.Schedule != FORS:
+		return "schedule", fmt.Errorf("ordered cases have no phases: each window is planned for the sizes of its fragments; leave schedule out, or write %s for the order of its phases", FORS)
+	}
+	if c.Routing == "" {
+		c.Routing = pinned
 	}
 	return "", nil
 }
@@ -253,12 +274,18 @@ func (c *Case) choosesPaths() bool {
 	return strings.HasPrefix(c.Schedule, FORS) || strings.HasPrefix(c.Schedule, Repair)
 }
 
-// numbers reads sources and credits, where the mode has them.
+// numbers reads sources, credits and window, where the mode has them.
 func (d *document) numbers(e entry, s *Scenario, c *Case) {
 	if c.Mode != Unsync && e.f.given("sources") {
 		d.fail(e.f.get("sources"), "only unsynchronised cases ask sources, and the mode is %s; leave it out", c.Mode)
 	} else if s.Tree != nil {
 		scalar(d, e.f.get("sources"), &c.Sources, between(0, s.Tree.Servers()-1))
+	}
+	if c.Mode == Ordered {
+		c.Window = defaultWindow
+		scalar(d, e.f.get("window"), &c.Window, between(1, maxWindow))
+	} else if e.f.given("window") {
+		d.fail(e.f.get("window"), "only ordered cases are planned in windows, and the mode is %s; leave it out", c.Mode)
 	}
 	if asynchronous(c.Mode) {
 		c.Credits = defaultCredits
@@ -266,7 +293,11 @@ func (d *document) numbers(e entry, s *Scenario, c *Case) {
 		return
 	}
 	c.Credits = 1
-	if e.f.given("credits") {
+	switch {
+	case !e.f.given("credits"):
+	case c.Mode == Ordered:
+		d.fail(e.f.get("credits"), "an ordered case has as many events in flight as its window has exchanges; write window")
+	default:
 		d.fail(e.f.get("credits"), "a synchronised case builds one event per server at a time; leave it out")
 	}
 }

@@ -271,6 +271,8 @@ func (c *Case) suits(transport string) error {
 	case transport == MPI && c.Routing == pinned:
 		return errors.New("transport mpi cannot choose paths, so a pinned plan would be ignored; " +
 			"write transport: tcp, or a routing whose tables choose, and have the network follow it")
+	case transport != MPI && c.Mode == Ordered && c.tables() && c.Routing != "": // "": that is wrong already
+		return fmt.Errorf("the plan of an ordered case brings its paths, which routing %s does not take; leave routing out", c.Routing)
 	case transport != MPI && c.Barrier == MPIBarrier:
 		return errors.New("barrier mpi needs transport mpi")
 	}

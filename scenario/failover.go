@@ -162,11 +162,14 @@ func (c *Case) adopt(none bool) (name string, err error) {
 	p := c.Failover.Policy
 	switch p {
 	case policyMinHop, policySpread:
-		if c.Routing == "" {
+		if c.Routing == "" && c.Mode != Ordered {
 			c.Routing = p
 		}
 		return "", nil
 	case policyNone:
+		return "", nil
+	}
+	if c.Mode == Ordered && p != policyUnsync {
 		return "", nil
 	}
 	if c.Mode != Sync {

@@ -79,7 +79,7 @@ var sizesFields = group{
 
 // matrixFields are those of a case that a matrix takes, too.
 var matrixFields = group{
-	{"mode", choice(append(modes(), slices.Sorted(maps.Keys(modeAlias))...)...), "in phases, in any order, or with each server at its own pace"},
+	{"mode", choice(append(modes(), slices.Sorted(maps.Keys(modeAlias))...)...), "in phases, in any order, with each server at its own pace, or in the order of a plan with tokens"},
 	{"barrier", choice(barriers()...), "between the phases of synchronised cases"},
 	{"schedule", choice(append(schedules(), noSchedule)...), "order of the messages"},
 	{"routing", choice(Routings()...), "paths of the messages"},
@@ -88,6 +88,7 @@ var matrixFields = group{
 	{"sources", whole(0, maxServers-1), "unsynchronised: most outstanding requests per event, 0 for all"},
 	{"credits", whole(1, maxCredits), "events in flight per server"},
 	{"sizes", sizesShape, "how fragments differ in size, in place of event.sizes"},
+	{"window", whole(1, maxWindow), "ordered: exchanges that are planned together"},
 	{"failover", failoverShape, "what is done about links that die or come back"},
 }
 

@@ -85,11 +85,14 @@ func (c Case) defaultName() string {
 	if c.Sources > 0 {
 		parts = append(parts, fmt.Sprintf("sources %d", c.Sources))
 	}
-	if c.Mode != Sync && c.Credits != defaultCredits {
+	if asynchronous(c.Mode) && c.Credits != defaultCredits {
 		parts = append(parts, fmt.Sprintf("credits %d", c.Credits))
 	}
 	if c.Sizes != nil {
 		parts = append(parts, c.sizes())
+	}
+	if c.Mode == Ordered && c.Window != defaultWindow {
+		parts = append(parts, fmt.Sprintf("window %d", c.Window))
 	}
 	if dead := c.dead(); dead != "" {
 		parts = append(parts, dead)
@@ -180,7 +183,7 @@ func (c Case) sizes() string {
 func (c Case) label(name string) string {
 	text := map[string]string{
 		"mode": c.Mode, "barrier": c.Barrier, "schedule": c.Schedule, "routing": c.Routing, "failures": c.dead(),
-		"sources": fmt.Sprintf("sources %d", c.Sources), "credits": fmt.Sprintf("credits %d", c.Credits),
+		"sources": fmt.Sprintf("sources %d", c.Sources), "credits": fmt.Sprintf("credits %d", c.Credits), "window": fmt.Sprintf("window %d", c.Window),
 		"failure_seed": c.dead(), "failover": c.policy(), "sizes": c.sizes(),
 	}[name]
 	switch {

@@ -29,6 +29,7 @@ const (
 	maxServers = 4096
 	maxWarmup  = 1000
 	maxCredits = 256
+	maxWindow  = 4
 
 	minDuration, maxDuration = 100 * time.Millisecond, 24 * time.Hour
 	minInterval              = 10 * time.Millisecond
@@ -51,6 +52,7 @@ const (
 	defaultFragment = unit.Bytes(1 << 20) // where no rate is known
 	defaultMTU      = 9000
 	defaultCredits  = 2
+	defaultWindow   = 3
 )
 
 // thesis is the preset of that name: 60 s of each synchronised case, 300 s of

@@ -259,7 +259,7 @@ cases:
 `))
 	want := `bad.yaml:3: fabric.rte: unknown field; did you mean rate? there are kind, lossless, mtu, rate, workers
 bad.yaml:4: duration: duration "ten": write a number and one of us, ms, s, m, h, such as 10s
-bad.yaml:6: cases[0].mode: no mode "synch"; there are synchronised, unsynchronised, free-running
+bad.yaml:6: cases[0].mode: no mode "synch"; there are synchronised, unsynchronised, free-running, ordered
 bad.yaml:7: cases[1].failures[0]: no link "leaf9-spine1"; FT(2;4,4) has leaf0..leaf3 and spine0..spine3`
 	if err == nil || err.Error() != want {
 		t.Errorf("error\n%v\nwant\n%s", err, want)

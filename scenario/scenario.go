@@ -86,6 +86,7 @@ const (
 	Sync        = results.Sync
 	Unsync      = results.Unsync
 	FreeRunning = results.FreeRunning
+	Ordered     = results.InOrder
 )
 
 // Barriers between the phases of a synchronised exchange.
@@ -136,7 +137,7 @@ const (
 )
 
 // modes, barriers, schedules, Routings, Kinds list the valid names.
-func modes() []string    { return []string{Sync, Unsync, FreeRunning} }
+func modes() []string    { return []string{Sync, Unsync, FreeRunning, Ordered} }
 func barriers() []string { return append(barrier.Kinds(), MPIBarrier) }
 func schedules() []string {
 	return append(scheduler.Names(),
@@ -162,7 +163,8 @@ type Case struct {
 	Down     []string        // the same as written: "leaf0-spine3", "spine2", "3 random (seed 7)"
 	Timed    []Timed
 	Sources  int           // Unsync: outstanding requests per event at most; 0: all
-	Credits  int           // events in flight per server; 1 when Sync
+	Credits  int           // events in flight per server; 1 when Sync or Ordered
+	Window   int           // Ordered: exchanges that are planned together
 	Duration time.Duration // of one slice
 	Control  bool          // the others are compared with it; bench adds one, or marks it
 	Failover *Failover     // what is done about timed failures; nil: tables are re-routed with the case's engine
