@@ -126,7 +126,7 @@ var layers = []layer{
 	{"study/papers", "failover internal/parallel internal/show plan results routing routing/lft routing/opensm routing/sssp routing/twolevel scenarios scheduler sim sim/credit sim/load study/failures study/jobs study/policy study/survey topology topology/network", true},
 
 	{"bench", "builder controller fabric fabric/hosts/preflight failover failover/loop internal/unit internal/wire plan plan/store plan/verify results routing/twolevel scenario scheduler scheduler/sizes sim topology", false},
-	{"bench/simulate", "bench builder failover internal/parallel results routing/twolevel scenario sim study/policy topology", false},
+	{"bench/simulate", "bench builder failover internal/parallel results routing/twolevel scenario scheduler/sizes sim study/policy topology", false},
 	{"bench/noise", "results", true},
 	{"bench/peer", "results transport", false},
 	{"bench/soak", "results topology", true},

@@ -17,6 +17,7 @@ import (
 	"evbench/results"
 	"evbench/routing/twolevel"
 	"evbench/scenario"
+	"evbench/scheduler/sizes"
 	"evbench/sim"
 	"evbench/study/policy"
 	"evbench/topology"
@@ -49,7 +50,7 @@ func modelOf(s *scenario.Scenario, p bench.Planned) string {
 	switch {
 	case s.Fabric.Lossless.On && (p.Mode == scenario.Unsync || twolevel.PerPacket(p.Plan.Routing)):
 		return sim.CreditModel
-	case p.Mode == scenario.Sync:
+	case p.Mode == scenario.Sync || p.Mode == scenario.Ordered:
 		return sim.PhaseModel
 	}
 	return sim.FluidModel
@@ -86,7 +87,7 @@ func unfit(model string, p bench.Planned) string {
 	case twolevel.PerPacket(p.Plan.Routing) && model != sim.CreditModel:
 		return "under routing " + p.Plan.Routing + " each packet takes a path of its own, and only the model " + sim.CreditModel +
 			" knows packets (fabric.lossless, or --model " + sim.CreditModel + ")"
-	case model == sim.PhaseModel && p.Mode != scenario.Sync:
+	case model == sim.PhaseModel && p.Mode != scenario.Sync && p.Mode != scenario.Ordered:
 		return "only synchronised cases have phases"
 	case f != nil && len(p.Timed) > 0 && (f.Policy == string(failover.None) || f.Policy == string(failover.Unsync)):
 		return "a simulated case does not stand still, nor give up its phases (evbench sim --log reckons what such a policy costs)"
@@ -119,16 +120,20 @@ func caseOf(s *scenario.Scenario, p bench.Planned, repeat int) (*sim.Case, error
 	if err != nil {
 		return nil, err
 	}
-	sizes := s.FragmentSizes(p.Case)
+	of := s.FragmentSizes(p.Case)
 	return &sim.Case{
 		Job: sim.Job{
 			Name: p.Name, Repeat: repeat, Mode: p.Mode, Plan: p.Plan, Changes: changes,
-			Size: sizes.Of, Header: builder.HeaderSize, Equal: sizes.Equal(),
+			Size: of.Of, Header: builder.HeaderSize, Equal: of.Equal(),
 			Sources: p.Sources, Credits: p.Credits, Duration: p.Duration, Interval: s.Interval, Warmup: s.Warmup,
 			BitPerSec: float64(s.Fabric.Rate) * scenario.Factor(s.Fabric.MTU),
-			Timing:    timingOf(s, p.Barrier),
-			Lossless:  LosslessOf(s.Fabric.Lossless),
-			Seed:      s.Seed + uint64(repeat),
+			Window:    p.Window,
+			Order: func(t *topology.Tree, first uint64, exchanges int) (*sizes.Plan, error) {
+				return bench.WindowPlan(s, p.Case, t, first, exchanges)
+			},
+			Timing:   timingOf(s, p.Barrier),
+			Lossless: LosslessOf(s.Fabric.Lossless),
+			Seed:     s.Seed + uint64(repeat),
 		},
 		Case: results.Case{
 			Schedule: p.Schedule, Routing: p.Plan.Routing, Failures: p.FailureTexts(), Control: p.Control,
