@@ -67,8 +67,10 @@ func unfit(cases []Case, compared []Comparison) string {
 func sentence(cases []Case, x Comparison, cables int) string {
 	var clauses []string
 	reach := x.Sizes != "" || slices.ContainsFunc(x.Cases, func(j int) bool { return cases[j].gains() })
-	for n, j := range x.Cases {
-		clauses = append(clauses, clause(cases, x.Cases, j, n == 0, reach))
+	first := true // with a figure
+	for _, j := range x.Cases {
+		clauses = append(clauses, clause(cases, x.Cases, j, first, reach))
+		first = first && cases[j].Estimate == nil
 	}
 	text := subject(x.Dead, cables)
 	switch {
@@ -127,6 +129,9 @@ func clause(cases []Case, group []int, at int, first, reach bool) string {
 	case e.Of != OfRatio:
 		return fmt.Sprintf("%s reaches %s per server%s", what, gigabits(e.Median), plusMinus(e, e.Median))
 	case reach || len(c.Failures) == 0 || c.changes():
+		if !first {
+			return fmt.Sprintf("%s, %.0f %%%s", what, 100*e.Median, plusMinus(e, 1))
+		}
 		return fmt.Sprintf("%s reaches %.0f %%%s of the control", what, 100*e.Median, plusMinus(e, 1))
 	}
 	cost := fmt.Sprintf("%.0f %%%s", max(0, 100*(1-e.Median)), plusMinus(e, 1))

@@ -24,7 +24,7 @@ type Comparison struct {
 // Compare returns what is compared in a run. names are the cases that the scenario
 // names for it; without any, they are those with the same dead links, in the order of
 // the run: where a group has synchronised cases with a schedule that is planned around
-// dead links and with one that is not, those and the ordered ones alone. Cases whose links change on the way
+// dead links and with one that is not, and no ordered one, those alone. Cases whose links change on the way
 // are compared only where they are named.
 func Compare(cases []Case, names []string) []Comparison {
 	var out []Comparison
@@ -72,7 +72,7 @@ func synchronised(cases []Case, group []int) []int {
 	for _, i := range group {
 		switch c := cases[i]; {
 		case c.Mode == InOrder:
-			around, both = append(around, i), append(both, i)
+			return group
 		case c.Mode != Sync:
 		case c.planned():
 			around, both = append(around, i), append(both, i)
