@@ -99,6 +99,9 @@ func Judge(in Input) (*Verdict, error) {
 		if v.Tables, err = f.tables(in.Tables); err != nil {
 			return nil, err
 		}
+		for i, l := range v.Tables.Links {
+			v.Tables.Links[i].Pairs = f.sharers(in.Tables, l.end)
+		}
 	}
 	b, err := v.fromTree(f, in.Result)
 	if err != nil {

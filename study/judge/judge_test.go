@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -117,7 +118,34 @@ func TestTablesAgainstPairs(t *testing.T) {
 		if math.Abs(got.Phases-float64(phases)) > 1e-6 || got.Routes != max(most, int64(len(in.Hosts.Nodes)-1)) {
 			t.Errorf("seed %d: %v phases and %d routes, want %d and %d", seed, got.Phases, got.Routes, phases, most)
 		}
+		for _, l := range got.Links {
+			if want := over(in.Tables, in.Hosts.Nodes, l.end); len(want) != len(l.Pairs) || int64(len(want)) != l.Routes {
+				t.Errorf("seed %d: %s: %d pairs of %d routes, want %d", seed, l.Port, len(l.Pairs), l.Routes, len(want))
+			} else {
+				for _, p := range l.Pairs {
+					if !want[p] {
+						t.Errorf("seed %d: %v does not pass %s", seed, p, l.Port)
+					}
+				}
+			}
+		}
 	}
+}
+
+// over are the pairs whose routes leave by a port.
+func over(t *lft.Tables, hosts []network.Node, at network.End) map[HostPair]bool {
+	out := map[HostPair]bool{}
+	for _, src := range hosts {
+		for _, dst := range hosts {
+			if src == dst {
+				continue
+			}
+			if path, _ := t.Route(src, int(t.Net.Info(dst).LID)); slices.Contains(path, at) {
+				out[HostPair{t.Net.Info(src).Name, t.Net.Info(dst).Name}] = true
+			}
+		}
+	}
+	return out
 }
 
 func slow(t *lft.Tables, hosts []network.Node) (phases int, most int64) {

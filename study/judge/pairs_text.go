@@ -6,9 +6,6 @@ import (
 	"evbench/internal/show"
 )
 
-// textPairs is how many slow pairs are shown as text.
-const textPairs = 5
-
 // summary says in a sentence what is usual and how many pairs are slow.
 func (p *Pairs) summary() string {
 	text := fmt.Sprintf("%d pairs, usually %s", p.Count, rateText(p.Usual))

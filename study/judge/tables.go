@@ -35,6 +35,10 @@ type LinkLoad struct {
 	To     string `json:"to"`
 	Port   string `json:"port"` // by which they leave
 	Routes int64  `json:"routes"`
+	// Pairs are the first hosts whose routes these are; Routes says how many there are.
+	Pairs []HostPair `json:"pairs,omitempty"`
+
+	end network.End
 }
 
 const (
@@ -86,7 +90,7 @@ func (f *fabric) tables(t *lft.Tables) (*Tables, error) {
 		}
 		if out.LinksAt++; out.LinksAt <= mostLinks {
 			to := t.Net.At(l.End.Node, int(l.End.Port)).Node
-			out.Links = append(out.Links, LinkLoad{f.name(l.End.Node), f.name(to), t.Net.EndName(l.End), l.Routes})
+			out.Links = append(out.Links, LinkLoad{From: f.name(l.End.Node), To: f.name(to), Port: t.Net.EndName(l.End), Routes: l.Routes, end: l.End})
 		}
 	}
 	return out, nil

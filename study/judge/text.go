@@ -82,7 +82,26 @@ func (v *Verdict) links(add func(string, string, ...any)) {
 			more = fmt.Sprintf(", and %d more", t.LinksAt-len(t.Links))
 		}
 		add(head, "%s to %s (port %s): %d routes, the link of a host has %d%s", l.From, l.To, l.Port, l.Routes, v.Hosts-1, more)
+		if i == 0 {
+			add("", "of %s", l.pairs())
+		}
 	}
+}
+
+// textPairs is how many pairs are named in a line.
+const textPairs = 5
+
+// pairs names some pairs that share a link.
+func (l LinkLoad) pairs() string {
+	var names []string
+	for _, p := range l.Pairs[:min(len(l.Pairs), textPairs)] {
+		names = append(names, p.Src+" to "+p.Dst)
+	}
+	text := strings.Join(names, ", ")
+	if n := l.Routes - int64(len(names)); n > 0 {
+		text += fmt.Sprintf(" and %d more pairs", n)
+	}
+	return text
 }
 
 // mostSteps is how many steps of repairs are shown as text.

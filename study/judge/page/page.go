@@ -20,6 +20,9 @@ func Write(w io.Writer, v *judge.Verdict) error {
 		d.Lead = "Measured: " + v.Measured.What
 	}
 	d.Parts = append(d.Parts, html.Part{ID: "why", Title: "What decides", Facts: v.Lines()}, network(v))
+	if t := v.Tables; t != nil && int(t.Routes) > v.Hosts-1 {
+		d.Parts = append(d.Parts, sharing(t))
+	}
 	if v.Pairs != nil {
 		d.Parts = append(d.Parts, pairs(v.Pairs))
 	}
@@ -98,6 +101,25 @@ func words(v *judge.Verdict) string {
 		text += " The lower half of a cable shows what goes up, the upper half what comes down; wider is more routes."
 	}
 	return text + " A dot is a host of the job."
+}
+
+// sharing lists who shares the fullest links.
+func sharing(t *judge.Tables) html.Part {
+	p := html.Part{ID: "sharing", Title: "Who shares the fullest links", Table: html.Table{Head: []string{"link", "from", "to"}}}
+	var most int64
+	for _, l := range t.Links {
+		for _, x := range l.Pairs {
+			p.Table.Rows = append(p.Table.Rows, []string{l.From + " to " + l.To, x.Src, x.Dst})
+		}
+		if l.Routes > int64(len(l.Pairs)) {
+			most = int64(len(l.Pairs))
+		}
+	}
+	p.Text = fmt.Sprintf("%d routes pass each. Links with that many: %d.", t.Routes, t.LinksAt)
+	if most > 0 {
+		p.Text += fmt.Sprintf(" Listed are the first %d pairs of each.", most)
+	}
+	return p
 }
 
 // pairs are the matrix of rates, and the slowest pairs.
