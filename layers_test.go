@@ -137,6 +137,7 @@ var layers = []layer{
 	{"report/html", "internal/parallel report/figure results topology", true},
 	{"report/reporttest", "plan report/figure results topology", false},
 	{"study/judge/page", "report/figure report/html study/judge", true},
+	{"bench/progress", "bench internal/printable plan report results topology", true},
 	{"study/papers/draw", "report/figure study/papers", true},
 }
 

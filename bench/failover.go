@@ -88,13 +88,17 @@ func (r *runner) newFollower(ctx context.Context, m *measured, line *timeline, e
 			line.waits = why
 			r.ctl.Allow(d)
 		},
+		Tell: func(x failover.Record) {
+			done := failoverOf(m, line, x)
+			line.tell(Progress{Stage: FailedOver, Failover: &done})
+		},
 	}}
 	if replans(m.Case) {
 		p, err := newPlanner(r.s, m.Planned)
 		if err != nil {
 			return nil, err
 		}
-		f.Planner, f.Workers = p, &crew{ctl: r.ctl, epoch: m.Plan.Epoch}
+		f.Planner, f.Workers = p, &crew{ctl: r.ctl, epoch: m.Plan.Epoch, line: line}
 	}
 	return f, nil
 }
@@ -134,6 +138,7 @@ func openStore(s *scenario.Scenario, c scenario.Case) (*store.Store, error) {
 type crew struct {
 	ctl   *controller.Controller
 	epoch uint32 // of the plan sent last
+	line  *timeline
 }
 
 // Update implements loop.Workers. A plan without a schedule is built without phases.
@@ -143,7 +148,11 @@ func (c *crew) Update(ctx context.Context, p *plan.Plan, placed func(from uint64
 	if p.Schedule == nil {
 		change.Mode = wire.Unsync
 	}
-	return c.ctl.Update(ctx, change, placed)
+	took, err := c.ctl.Update(ctx, change, placed)
+	if err == nil {
+		c.line.tell(Progress{Stage: Replanned, Plan: p})
+	}
+	return took, err
 }
 
 // asyncCredits is how many events a server has in flight where a policy has given up the

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"evbench/bench"
@@ -380,6 +381,40 @@ cases:
 	for i, w := range want {
 		if math.Abs(got[3+i]-w) > 1e-9 {
 			t.Errorf("case %d: predicted %v, want %v", 3+i, got[3+i], w)
+		}
+	}
+}
+
+// What happens to links is told when it happens: each change, each plan that comes into
+// use, each fail-over that is done.
+func TestFailoverProgress(t *testing.T) {
+	f := &breakable{}
+	told := map[string][]string{}
+	s, planned := read(t, failing+"fors\n")
+	synctest.Test(t, func(t *testing.T) {
+		_, err := bench.Run(t.Context(), s, planned, f, into(&memory{}), bench.Options{Listener: f.listen(), Token: "secret", Progress: func(p bench.Progress) {
+			switch p.Stage {
+			case bench.LinksChanged:
+				told[p.Stage] = append(told[p.Stage], fmt.Sprint(p.Case, topology.LinkNames(p.Down), topology.LinkNames(p.Up)))
+			case bench.Replanned:
+				told[p.Stage] = append(told[p.Stage], fmt.Sprint(p.Case, topology.LinkNames(p.Plan.Tree.Dead())))
+			case bench.FailedOver:
+				x := p.Failover
+				told[p.Stage] = append(told[p.Stage], fmt.Sprint(p.Case, x.ID, x.Down, x.Up, x.SetSec != nil, x.FirstNewSec != nil))
+			}
+		}})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	want := map[string][]string{
+		bench.LinksChanged: {"x[leaf0-spine1] []", "x[] [leaf0-spine1]"},
+		bench.Replanned:    {"x[leaf0-spine1]", "x[]"},
+		bench.FailedOver:   {"x1 [leaf0-spine1] [] true true", "x2 [] [leaf0-spine1] true true"},
+	}
+	for stage := range want {
+		if !slices.Equal(told[stage], want[stage]) {
+			t.Errorf("%s: %q, want %q", stage, told[stage], want[stage])
 		}
 	}
 }

@@ -38,6 +38,7 @@ func (r *runner) measure(ctx context.Context, m *measured, p Progress) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	x := &measurement{runner: r, m: m, at: p, end: end, line: &timeline{fabric: r.f}, rate: meter{interval: r.s.Interval}}
+	x.line.tell = func(e Progress) { x.tell(p, e) }
 	if len(m.Timed) > 0 || m.Failover != nil {
 		var err error
 		if x.links, err = r.newFollower(ctx, m, x.line, end); err != nil {
@@ -68,6 +69,13 @@ func (x *measurement) begin(ctx, beside context.Context, g *errgroup.Group) {
 	x.at.Stage = Measuring
 	x.progress(x.at)
 	g.Go(func() error { return x.line.play(beside, stepsOf(x.m.Case)) })
+}
+
+// tell tells what happens beside the case, whose place in the run is p.
+func (x *measurement) tell(p, event Progress) {
+	p.Stage, p.Elapsed = event.Stage, time.Since(x.line.start)
+	p.Down, p.Up, p.Plan, p.Failover = event.Down, event.Up, event.Plan, event.Failover
+	x.progress(p)
 }
 
 // sample passes a sample on, and tells the rate of each interval once it is over.

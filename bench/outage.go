@@ -122,16 +122,7 @@ func (r *runner) failovers(m *measured, line *timeline) []results.Failover {
 	event := n * (n - 1) * float64(r.s.Event.Fragment) // bytes of one event of each server
 	var out []results.Failover
 	for i, x := range line.records {
-		f := results.Failover{
-			Case: m.Name, Repeat: m.repeat, ID: x.ID, Down: topology.LinkNames(x.Down), Up: topology.LinkNames(x.Up), Dead: topology.LinkNames(x.Dead), Held: topology.LinkNames(x.Held),
-			SetSec: line.setAt(x, policyOf(m.Case)), SeenSec: sec(x.Seen), AidedSec: sec(x.Aided), PlannedSec: sec(x.Planned), VerifiedSec: sec(x.Verified),
-			InstalledSec: sec(x.Installed), UpdatedSec: sec(x.Updated), LastOldSec: sec(x.Switch.LastOld), FirstNewSec: sec(x.Switch.FirstNew), CleanedSec: sec(x.Cleaned),
-			Source: string(x.Source), Phases: x.Phases, PlanHash: x.Hash, From: x.Switch.From, Routes: x.AidRoutes + x.InstallRoutes,
-			Attempts: x.Attempts, Superseded: x.Superseded, Reason: cmp.Or(x.Disjoint, x.Err),
-		}
-		if line.outside(x, policyOf(m.Case)) {
-			f.Reason = strings.TrimSuffix(results.FromOutside+"; "+f.Reason, "; ")
-		}
+		f := failoverOf(m, line, x)
 		before, next := time.Duration(0), m.Duration
 		if i > 0 {
 			before = over(line.records[i-1])
@@ -146,6 +137,21 @@ func (r *runner) failovers(m *measured, line *timeline) []results.Failover {
 		out = append(out, f)
 	}
 	return out
+}
+
+// failoverOf is a record of a case without the rates.
+func failoverOf(m *measured, line *timeline, x failover.Record) results.Failover {
+	f := results.Failover{
+		Case: m.Name, Repeat: m.repeat, ID: x.ID, Down: topology.LinkNames(x.Down), Up: topology.LinkNames(x.Up), Dead: topology.LinkNames(x.Dead), Held: topology.LinkNames(x.Held),
+		SetSec: line.setAt(x, policyOf(m.Case)), SeenSec: sec(x.Seen), AidedSec: sec(x.Aided), PlannedSec: sec(x.Planned), VerifiedSec: sec(x.Verified),
+		InstalledSec: sec(x.Installed), UpdatedSec: sec(x.Updated), LastOldSec: sec(x.Switch.LastOld), FirstNewSec: sec(x.Switch.FirstNew), CleanedSec: sec(x.Cleaned),
+		Source: string(x.Source), Phases: x.Phases, PlanHash: x.Hash, From: x.Switch.From, Routes: x.AidRoutes + x.InstallRoutes,
+		Attempts: x.Attempts, Superseded: x.Superseded, Reason: cmp.Or(x.Disjoint, x.Err),
+	}
+	if line.outside(x, policyOf(m.Case)) {
+		f.Reason = strings.TrimSuffix(results.FromOutside+"; "+f.Reason, "; ")
+	}
+	return f
 }
 
 // over is when a change had been dealt with.
@@ -164,6 +170,8 @@ func (l *timeline) setAt(x failover.Record, p failover.Policy) *float64 {
 	if p == failover.FORSHold && len(x.Down) == 0 {
 		return nil
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for i := len(l.events) - 1; i >= 0; i-- {
 		e := l.events[i]
 		at := e.set.Sub(l.start)

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"sync"
 	"time"
 
 	"evbench/controller"
@@ -59,7 +60,7 @@ type Options struct {
 	Token string
 	// JoinTimeout is how long workers may take to join. 0 means 30s.
 	JoinTimeout time.Duration
-	// Progress is told what goes on; nil is allowed.
+	// Progress is told what goes on, one event at a time; the run waits for it. nil is allowed.
 	Progress func(Progress)
 	// Log takes what is odd but harmless, such as a stranger on the control
 	// port; nil is allowed.
@@ -69,31 +70,6 @@ type Options struct {
 	Switches map[string]string
 	// Describe fills what the manifest says about machine and program.
 	Describe func(*results.Manifest)
-}
-
-// The stages of a case.
-const (
-	Installing = "install"
-	WarmingUp  = "warm up"
-	Measuring  = "measure"
-	Done       = "done"
-	// RoundDone is of no case: all have had their slices.
-	RoundDone = "round done"
-)
-
-// Progress is where a run stands.
-type Progress struct {
-	Case         string
-	Index, Count int // of the slices of the round, from 0
-	Round        int // from 1
-	Rounds       int // 0: until all that is compared is resolved
-	Stage        string
-	Elapsed      time.Duration // of the stages Measuring and RoundDone
-	Duration     time.Duration // of the slice, as planned
-	EventsPerSec float64       // of all servers, in the last whole interval
-	// Cases are, of the stage Done, what the slice came to; of RoundDone all cases
-	// with their estimates. They are not judged yet.
-	Cases []results.Case
 }
 
 // A runner is one run.
@@ -111,6 +87,7 @@ type runner struct {
 	plan     rounds
 	rounds   int // that are over
 	began    time.Time
+	telling  sync.Mutex  // of progress
 	done     []*measured // slices in their order
 	sinkErr  error
 }
@@ -162,7 +139,12 @@ func (r *runner) begin() error {
 		return err
 	}
 	r.looked.describe(&r.manifest)
-	return r.sink.Manifest(r.manifest)
+	if err := r.sink.Manifest(r.manifest); err != nil {
+		return err
+	}
+	told := r.manifest
+	r.progress(Progress{Stage: Begun, Manifest: &told, Cases: r.cases, Limit: r.plan.Limit})
+	return nil
 }
 
 // keepPlans hands the plans to a sink that keeps them.
@@ -249,12 +231,6 @@ func (r *runner) join(ctx context.Context) error {
 		return errWorkerFailed
 	}
 	return err
-}
-
-func (r *runner) progress(p Progress) {
-	if r.o.Progress != nil {
-		r.o.Progress(p)
-	}
 }
 
 // positions lists the servers of a tree.

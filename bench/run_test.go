@@ -396,3 +396,56 @@ func interrupted(t *testing.T) {
 		t.Error("what was measured is gone")
 	}
 }
+
+// Events tell a run from its begin to its end, one at a time, with the rate of one server
+// and with what the run has come to so far.
+func TestProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, planned := read(t, small)
+		f := &inProcess{}
+		var stages []string
+		var last bench.Progress
+		rate := map[string]float64{}
+		sum, err := bench.Run(t.Context(), s, planned, f, into(&memory{}), bench.Options{Listener: f.listen(), Token: "secret", Progress: func(p bench.Progress) {
+			if len(stages) == 0 || stages[len(stages)-1] != p.Stage {
+				stages = append(stages, p.Stage)
+			}
+			if p.At.IsZero() || p.At.Before(last.At) {
+				t.Errorf("%s at %v, after %v", p.Stage, p.At, last.At)
+			}
+			switch p.Stage {
+			case bench.Begun:
+				if p.Manifest == nil || len(p.Cases) != len(planned) {
+					t.Errorf("begun with manifest %v and %d cases", p.Manifest != nil, len(p.Cases))
+				}
+			case bench.Measuring:
+				rate[p.Case] = max(rate[p.Case], p.EventsPerSec)
+			case bench.Done:
+				if most := 1.5 * p.Slice.EventsPerSec.Max; rate[p.Case] > most {
+					t.Errorf("%s: %v events/s, at most %v fit a server", p.Case, rate[p.Case], most)
+				}
+				if n := len(p.Summary.Slices); n == 0 || p.Summary.Slices[n-1].Case != p.Case {
+					t.Errorf("%s is not the last of %d slices", p.Case, n)
+				}
+			}
+			last = p
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		slice := []string{bench.Installing, bench.WarmingUp, bench.Measuring, bench.Done}
+		want := []string{bench.Begun}
+		for range s.Rounds.Count {
+			for range planned {
+				want = append(want, slice...)
+			}
+			want = append(want, bench.RoundDone)
+		}
+		if want = append(want, bench.Ended); !slices.Equal(stages, want) {
+			t.Errorf("stages %q, want %q", stages, want)
+		}
+		if last.Summary == nil || len(last.Summary.Cases) != len(sum.Cases) || !last.Summary.Complete {
+			t.Errorf("the last event has %+v", last.Summary)
+		}
+	})
+}

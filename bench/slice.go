@@ -18,9 +18,9 @@ func (r *runner) all(ctx context.Context) error {
 			return err
 		}
 		r.rounds++
-		cases := r.assessed()
-		r.progress(Progress{Stage: RoundDone, Round: r.rounds, Elapsed: time.Since(r.began), Cases: cases})
-		if !r.plan.another(r.rounds, time.Since(r.began), !settled(cases)) {
+		sum := r.standing(false)
+		r.progress(Progress{Stage: RoundDone, Round: r.rounds, Elapsed: time.Since(r.began), Summary: &sum})
+		if !r.plan.another(r.rounds, time.Since(r.began), !settled(sum.Cases)) {
 			return nil
 		}
 	}
@@ -54,10 +54,16 @@ func (r *runner) slice(ctx context.Context, place, index, count int) (*measured,
 			m.repeat++
 		}
 	}
-	err := r.one(ctx, m, index, count)
+	p := Progress{Case: m.Name, Index: index, Count: count, Round: r.rounds + 1, Duration: m.Duration}
+	err := r.one(ctx, m, p)
 	m.slice = r.sliceOf(m)
 	r.done = append(r.done, m)
-	r.slices() // which says whether this one counts
+	sum := r.standing(false) // which settles whether this one counts
+	if err == nil {
+		result := r.result(m)
+		p.Stage, p.Slice, p.Links, p.Summary = Done, &result, m.links, &sum
+		r.progress(p)
+	}
 	return m, errors.Join(err, r.sinkErr)
 }
 
@@ -79,19 +85,13 @@ type measured struct {
 }
 
 // one installs and measures one case.
-func (r *runner) one(ctx context.Context, m *measured, index, count int) error {
-	p := Progress{Case: m.Name, Index: index, Count: count, Round: r.rounds + 1, Rounds: r.plan.Count, Duration: m.Duration, Stage: Installing}
+func (r *runner) one(ctx context.Context, m *measured, p Progress) error {
+	p.Stage = Installing
 	r.progress(p)
 	if err := r.f.Install(ctx, m.Plan); err != nil {
 		return fmt.Errorf("case %q: install: %w", m.Name, err)
 	}
 	p.Stage = WarmingUp
 	r.progress(p)
-	if err := r.measure(ctx, m, p); err != nil {
-		return err
-	}
-	result := r.result(m)
-	p.Stage, p.Cases = Done, []results.Case{result}
-	r.progress(p)
-	return nil
+	return r.measure(ctx, m, p)
 }

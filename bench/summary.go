@@ -9,23 +9,25 @@ import (
 	"evbench/scenario"
 )
 
-// meter adds up the samples of one interval over all servers.
+// meter adds up the samples of one interval.
 type meter struct {
 	interval time.Duration
 	slot     int
-	rate     float64
+	sum      float64 // of the rates of the servers
+	servers  int
 }
 
-// add takes a sample and returns the rate of the interval before, in events/s
-// over all servers, when s begins a new one.
+// add takes a sample and returns the rate of the interval before, in events/s of one
+// server, the mean over all, when s begins a new one.
 func (m *meter) add(s results.Sample) (float64, bool) {
 	slot := int(s.TSec/m.interval.Seconds() + 0.5)
-	rate, next := m.rate, slot > m.slot
+	rate, next := m.sum/float64(max(1, m.servers)), slot > m.slot
 	if next {
-		m.slot, m.rate = slot, 0
+		m.slot, m.sum, m.servers = slot, 0, 0
 	}
 	if s.IntervalSec > 0 {
-		m.rate += float64(s.Events) / s.IntervalSec
+		m.sum += float64(s.Events) / s.IntervalSec
+		m.servers++
 	}
 	return rate, next && rate > 0
 }
@@ -146,16 +148,8 @@ func (r *runner) totals() (cases []results.Case, from []*measured) {
 	return cases, from
 }
 
-// assessed are the cases so far with their estimates.
-func (r *runner) assessed() []results.Case {
-	slices := r.slices()
-	cases, _ := r.totals()
-	results.Assess(cases, slices, results.Compare(cases, r.s.Answer))
-	return cases
-}
-
-// end judges every case and writes what there is.
-func (r *runner) end(complete bool) (results.Summary, error) {
+// standing is what has been measured so far, every case with its estimate and judged.
+func (r *runner) standing(complete bool) results.Summary {
 	sum := results.Summary{Schema: results.SummarySchema, Name: r.s.Name, Complete: complete, Rounds: r.rounds, Slices: r.slices()}
 	cases, from := r.totals()
 	sum.Cases = append([]results.Case{}, cases...)
@@ -165,6 +159,13 @@ func (r *runner) end(complete bool) (results.Summary, error) {
 		r.judge(&sum.Cases[i], from[i])
 	}
 	sum.Answer = results.NewAnswer(sum.Cases, compared, r.s.Tree.AllLinks())
+	return sum
+}
+
+// end writes what there is.
+func (r *runner) end(complete bool) (results.Summary, error) {
+	sum := r.standing(complete)
+	r.progress(Progress{Stage: Ended, Round: r.rounds, Summary: &sum})
 	r.manifest.Ended, r.manifest.Complete = time.Now().UTC(), complete
 	r.keep(r.sink.Summary(sum))
 	r.keep(r.sink.Manifest(r.manifest))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"evbench/controller"
@@ -83,8 +84,10 @@ func windows(changes []step, apart time.Duration) []step {
 // A timeline plays the steps of one case on a fabric and keeps what happened.
 type timeline struct {
 	fabric  fabric.Fabric
+	tell    func(Progress)
 	start   time.Time
-	excused uint64 // drops within a window
+	excused uint64     // drops within a window
+	mu      sync.Mutex // of events, while the case goes on
 	events  []linkEvent
 	series  series
 	records []failover.Record // what was done about them
@@ -130,8 +133,17 @@ func (l *timeline) play(ctx context.Context, steps []step) error {
 }
 
 func (l *timeline) set(ctx context.Context, s step) error {
+	l.mu.Lock()
 	l.events = append(l.events, linkEvent{links: s.links, up: s.up, set: time.Now()})
-	return l.fabric.SetLinks(ctx, s.links, s.up)
+	l.mu.Unlock()
+	err := l.fabric.SetLinks(ctx, s.links, s.up)
+	if changed := (Progress{Stage: LinksChanged}); err == nil {
+		if changed.Down = s.links; s.up {
+			changed.Down, changed.Up = nil, s.links
+		}
+		l.tell(changed)
+	}
+	return err
 }
 
 // drops reads the counters. It does not obey the context of the case: the last

@@ -11,7 +11,7 @@ import (
 // columnsOf are those that the cases need. Columns that say nothing are left out: the
 // spread over servers where all are equal by design, what was lost where nothing was.
 func columnsOf(cases []results.Case) []column {
-	spread := slices.ContainsFunc(cases, func(c results.Case) bool { return rate(c.EventsPerSec.Min) != rate(c.EventsPerSec.Max) })
+	spread := slices.ContainsFunc(cases, func(c results.Case) bool { return Rate(c.EventsPerSec.Min) != Rate(c.EventsPerSec.Max) })
 	lost := slices.ContainsFunc(cases, func(c results.Case) bool { return c.EventsLost+c.EventsDuplicate > 0 })
 	paired := slices.ContainsFunc(cases, func(c results.Case) bool { return c.RatioToControl > 0 })
 	known := slices.ContainsFunc(cases, func(c results.Case) bool { return c.MeasuredEfficiency > 0 })
@@ -28,9 +28,9 @@ func columnsOf(cases []results.Case) []column {
 		{column{head: "routing", cell: func(c results.Case) string { return orNone(c.Routing) }}, true},
 		{column{head: "dead", right: true, cell: func(c results.Case) string { return strconv.Itoa(len(c.Failures)) }}, true},
 		{column{head: "phases", right: true, optional: 2, cell: func(c results.Case) string { return phases(c.Phases) }}, true},
-		{column{head: "events/s", right: true, cell: func(c results.Case) string { return rate(c.EventsPerSec.Mean) }}, true},
-		{column{head: "min", right: true, optional: 3, cell: func(c results.Case) string { return rate(c.EventsPerSec.Min) }}, spread},
-		{column{head: "max", right: true, optional: 3, cell: func(c results.Case) string { return rate(c.EventsPerSec.Max) }}, spread},
+		{column{head: "events/s", right: true, cell: func(c results.Case) string { return Rate(c.EventsPerSec.Mean) }}, true},
+		{column{head: "min", right: true, optional: 3, cell: func(c results.Case) string { return Rate(c.EventsPerSec.Min) }}, spread},
+		{column{head: "max", right: true, optional: 3, cell: func(c results.Case) string { return Rate(c.EventsPerSec.Max) }}, spread},
 		{column{head: "Gbit/s", right: true, optional: 1, cell: func(c results.Case) string { return figures(c.GoodputBitPerSec.Mean/1e9, 3) }}, true},
 		{column{head: "pred.", right: true, over: "efficiency", optional: beside, cell: func(c results.Case) string { return share(c.PredictedEfficiency) }}, known},
 		{column{head: "meas.", right: true, optional: beside, cell: func(c results.Case) string { return share(c.MeasuredEfficiency) }}, known},

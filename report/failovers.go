@@ -52,15 +52,30 @@ const failoverLegend = "at: when the link changed, or where evbench did not chan
 	"routes: of the new plan in place and read back. workers: all have the plan. in use: the first exchange on it is done. " +
 	"before, during, after: of each server. lost: events lost/duplicate, late fragments of the case. " + none + ": did not happen, or too short to tell."
 
+// FailoverRows are fail-overs as the table of them has it: the heads, a row for each, its
+// case first, and the columns in words.
+func FailoverRows(list []results.Failover) (heads []string, rows [][]string, legend string) {
+	for _, c := range failoverTable[:len(failoverTable)-1] { // what was lost is known of whole cases
+		heads = append(heads, c.head)
+	}
+	for _, f := range list {
+		rows = append(rows, failoverRow(f, f.Case))
+	}
+	return heads, rows, failoverLegend
+}
+
+func failoverRow(f results.Failover, label string) []string {
+	return append([]string{label, whatChanged(f), atText(f)}, cells(durations(f), f.Source)...)
+}
+
 // failoverRows are those of one case: one for each fail-over, or, of many, their medians
 // and the worst of each.
 func failoverRows(c results.Case, label string) [][]string {
 	var times [][]float64
 	var rows [][]string
 	for _, f := range c.Failovers {
-		t := durations(f)
-		times = append(times, t)
-		rows = append(rows, append([]string{label, whatChanged(f), atText(f)}, cells(t, f.Source)...))
+		times = append(times, durations(f))
+		rows = append(rows, failoverRow(f, label))
 	}
 	if n := len(rows); n > manyFailovers {
 		median, worst := summarised(times)
@@ -146,7 +161,7 @@ func cells(x []float64, source string) []string {
 	share := func(v float64) string { return fmt.Sprintf("%.0f", v) }
 	return []string{
 		print(figSeen, ms), print(figAid, ms), print(figPlan, ms), source, print(figRoutes, ms), print(figWorkers, ms), print(figUse, ms),
-		print(figBefore, rate), print(figDuring, share), print(figAfter, share),
+		print(figBefore, Rate), print(figDuring, share), print(figAfter, share),
 	}
 }
 

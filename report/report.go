@@ -47,10 +47,7 @@ func Table(w io.Writer, s results.Summary, o Options) error {
 		paragraph(&text, s.Answer.Text, width)
 		b.WriteString(paint(o.Colour, bold, text.String()) + "\n")
 	}
-	g := grid{columns: columnsOf(s.Cases), gap: 2, colour: o.Colour}
-	for _, c := range s.Cases {
-		g.rows = append(g.rows, rowOf(c, results.Label(c, s.Cases), g.columns))
-	}
+	g := gridOf(s.Cases, o)
 	g.draw(&b, width)
 	b.WriteByte('\n')
 	for _, text := range legend(s.Cases, g.columns) {
@@ -62,6 +59,21 @@ func Table(w io.Writer, s results.Summary, o Options) error {
 	failovers(&b, s.Cases, max(width, failoverWidth))
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// Standing writes a row for each case, with the heads of the columns and nothing else: also of
+// a run that goes on.
+func Standing(b *strings.Builder, cases []results.Case, o Options) {
+	g := gridOf(cases, o)
+	g.draw(b, o.width())
+}
+
+func gridOf(cases []results.Case, o Options) grid {
+	g := grid{columns: columnsOf(cases), gap: 2, colour: o.Colour}
+	for _, c := range cases {
+		g.rows = append(g.rows, rowOf(c, results.Label(c, cases), g.columns))
+	}
+	return g
 }
 
 // Warnings writes what is odd about the machines of a run, each as a paragraph.
@@ -96,7 +108,8 @@ func share(x float64) string {
 	return strconv.FormatFloat(x, 'f', 3, 64)
 }
 
-func rate(x float64) string { return figures(x, 4) }
+// Rate prints events per second.
+func Rate(x float64) string { return figures(x, 4) }
 
 // figures prints x with about n significant digits and without an exponent:
 // 12345, 1.333, 0.0931.

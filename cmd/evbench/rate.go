@@ -32,18 +32,16 @@ func overrideRate(c *cli.Context, o *scenario.Overrides) (err error) {
 // scenario on it. It returns the measurement with its cases planned anew and the search in
 // the manifest.
 func findRate(c *cli.Context, m measurement) (measurement, error) {
-	bar := newProgress(c.App.ErrWriter, c.Bool("quiet"), c.Bool("verbose"))
-	defer bar.end()
+	bar := newTerminal(c.App.ErrWriter, c.Bool("quiet"))
+	defer bar.End()
 	found, err := bench.SearchRate(c.Context, m.scenario, func(ctx context.Context, rate unit.Rate) (results.TriedRate, error) {
-		bar.passing(fmt.Sprintf("link rate: trying %s", rate))
+		bar.Passing("link rate: trying %s", rate)
 		return tryRate(ctx, c, m, rate)
 	})
 	if err != nil {
 		return m, fmt.Errorf("link rate: %w", err)
 	}
-	if !bar.quiet {
-		bar.line(found.String())
-	}
+	bar.Line(found.String())
 	if err := m.scenario.SettleRate(found.Rate); err != nil {
 		return m, err
 	}
@@ -64,5 +62,5 @@ func tryRate(ctx context.Context, c *cli.Context, m measurement, rate unit.Rate)
 		return tried, err
 	}
 	defer func() { err = errors.Join(err, where.close()) }()
-	return bench.TryRate(ctx, m.scenario, rate, m.open, bench.Options{Listen: where.listen, Token: where.token, Log: logger(c)})
+	return bench.TryRate(ctx, m.scenario, rate, m.open, bench.Options{Listen: where.listen, Token: where.token, Log: logger(c, c.App.ErrWriter)})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -213,10 +214,10 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 
 	var files *store.Files
 	manifest := &results.Manifest{} // that of the run, which fills it
-	bar := newProgress(c.App.ErrWriter, c.Bool("quiet"), c.Bool("verbose"))
+	bar := newShow(c)
 	o := bench.Options{
 		Listen: where.listen, Listener: where.listener, Token: where.token, JoinTimeout: c.Duration("join-timeout"),
-		Progress: bar.update, Log: logger(c), Switches: iproute.Switches(m.scenario.Tree),
+		Progress: bar.Update, Log: logger(c, bar.Terminal), Switches: iproute.Switches(m.scenario.Tree),
 	}
 	o.Describe = func(to *results.Manifest) {
 		manifest = to
@@ -229,7 +230,7 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 		files, err = createResults(dir, c.App.ErrWriter)
 		return files, err
 	}, o)
-	bar.end()
+	bar.Terminal.End()
 	if files == nil {
 		return run, err
 	}
@@ -241,12 +242,13 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 	return run, err
 }
 
-func logger(c *cli.Context) *slog.Logger {
+// logger writes what is odd to w, beside what goes on.
+func logger(c *cli.Context, w io.Writer) *slog.Logger {
 	level := slog.LevelWarn
 	if c.Bool("verbose") {
 		level = slog.LevelDebug
 	}
-	return slog.New(slog.NewTextHandler(c.App.ErrWriter, &slog.HandlerOptions{Level: level}))
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
 }
 
 // printSummary prints what came out, and what was odd about the machines.

@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
+	"evbench/bench/progress"
 	"evbench/bench/simulate"
 	"evbench/fabric/hosts/host"
 	"evbench/internal/unit"
@@ -157,11 +158,11 @@ func simulateCases(c *cli.Context, said io.Writer, s *scenario.Scenario, planned
 	}
 	manifest := simulate.Manifest(s, planned, c.Duration("quantum"))
 	describeMachine(&manifest)
-	show := simProgress{newProgress(said, c.Bool("quiet"), false)}
+	show := simProgress{newTerminal(said, c.Bool("quiet"))}
 	sum, err := sim.Run(c.Context, cases, files, sim.Options{
 		Manifest: manifest, Fluid: sim.Fluid, Now: time.Now, Progress: show.step,
 	})
-	show.p.end()
+	show.End()
 	err = errors.Join(err, files.Close())
 	if printErr := printSimulated(c, sum, s, dir); err == nil {
 		err = printErr
@@ -218,15 +219,15 @@ func modelNames(cases []results.Case) string {
 }
 
 // simProgress shows where a simulation stands.
-type simProgress struct{ p *progress }
+type simProgress struct{ *progress.Terminal }
 
 func (s simProgress) step(x sim.Step) {
 	head := fmt.Sprintf("[%d/%d] %s: ", x.Index+1, x.Count, x.Case.Name)
 	switch {
 	case x.Result != nil:
-		s.p.line(fmt.Sprintf("%s%s: %.2f events/s per server over %s, efficiency %.3f, predicted %.3f", head, x.Case.Model,
-			x.Result.EventsPerSec.Mean, seconds(time.Duration(x.Result.MeasuredSec*float64(time.Second))), x.Result.MeasuredEfficiency, x.Result.PredictedEfficiency))
-	case s.p.live:
-		s.p.rewrite(fmt.Sprintf("%s%s of %s", head, seconds(x.Done), seconds(x.Of)))
+		s.Line(fmt.Sprintf("%s%s: %.2f events/s per server over %s, efficiency %.3f, predicted %.3f", head, x.Case.Model,
+			x.Result.EventsPerSec.Mean, progress.Seconds(time.Duration(x.Result.MeasuredSec*float64(time.Second))), x.Result.MeasuredEfficiency, x.Result.PredictedEfficiency))
+	default:
+		s.Passing("%s%s of %s", head, progress.Seconds(x.Done), progress.Seconds(x.Of))
 	}
 }

@@ -94,16 +94,14 @@ func simLog(c *cli.Context) error {
 
 // workOut replays the log under each policy, and shows where that stands.
 func workOut(c *cli.Context, r *policy.Report, policies []failover.Policy) error {
-	show := newProgress(c.App.ErrWriter, c.Bool("quiet"), false)
-	defer show.end()
+	show := newTerminal(c.App.ErrWriter, c.Bool("quiet"))
+	defer show.End()
 	return r.WorkOut(c.Context, policies, policy.Progress{
 		Replayed: func(i int, s *policy.Timeline) {
-			if !show.quiet {
-				show.line(fmt.Sprintf("[%d/%d] %s: %d changes, %d spells", i+1, len(policies), s.Policy, r.Log.Moments(), len(s.Intervals)))
-			}
+			show.Line(fmt.Sprintf("[%d/%d] %s: %d changes, %d spells", i+1, len(policies), s.Policy, r.Log.Moments(), len(s.Intervals)))
 		},
 		States: func(i, done, of int) {
-			show.passing(fmt.Sprintf("[%d/%d] %s: %d of %d states", i+1, len(policies), policies[i], done, of))
+			show.Passing("[%d/%d] %s: %d of %d states", i+1, len(policies), policies[i], done, of)
 		},
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
+	"evbench/bench/progress"
 	"evbench/fabric/hosts"
 	"evbench/fabric/kind"
 	"evbench/internal/atomicfile"
@@ -29,7 +30,7 @@ func runSSH(c *cli.Context, s *scenario.Scenario, planned []bench.Planned) error
 	if err != nil {
 		return err
 	}
-	r.Client.Progress = showSteps(newProgress(c.App.ErrWriter, c.Bool("quiet"), c.Bool("verbose")))
+	r.Client.Progress = showSteps(newTerminal(c.App.ErrWriter, c.Bool("quiet")))
 	return measure(c, measurement{scenario: s, planned: planned, open: r.Open, control: func(c *cli.Context) (control, error) {
 		listen, err := r.Check(c.Context)
 		if err != nil {
@@ -88,18 +89,17 @@ func describePlaces(w io.Writer, s *scenario.Scenario) error {
 }
 
 // showSteps tells how far a step over all hosts is.
-func showSteps(p *progress) func(step string, done, all int) {
+func showSteps(t *progress.Terminal) func(step string, done, all int) {
 	return func(step string, done, all int) {
 		switch {
-		case p.quiet:
-		case p.live && done < all:
-			p.rewrite(fmt.Sprintf("%s: %d of %d hosts", step, done, all))
-		case p.live:
-			p.end()
+		case t.Live() && done < all:
+			t.Passing("%s: %d of %d hosts", step, done, all)
+		case t.Live():
+			t.End()
 		case done == 0 && all == 1:
-			p.line(step + ": 1 host")
+			t.Line(step + ": 1 host")
 		case done == 0:
-			p.line(fmt.Sprintf("%s: %d hosts", step, all))
+			t.Line(fmt.Sprintf("%s: %d hosts", step, all))
 		}
 	}
 }

@@ -120,7 +120,7 @@ func work(c *cli.Context, r *started.Rank) error {
 	defer cancel()
 	unhook := context.AfterFunc(c.Context, func() { time.AfterFunc(endGrace, cancel) })
 	defer unhook()
-	err := r.Serve(ctx, version, logger(c))
+	err := r.Serve(ctx, version, logger(c, c.App.ErrWriter))
 	switch {
 	case err == nil:
 		return nil

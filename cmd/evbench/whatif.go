@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/bench/progress"
 	"evbench/plan"
 	"evbench/plan/store"
 	"evbench/routing/twolevel"
@@ -72,7 +73,7 @@ func whatifAction(c *cli.Context) error {
 		fmt.Fprintf(c.App.ErrWriter, "%s; cases: %d\n", sets, len(o.Cases))
 		p := newSetProgress(c.App.ErrWriter, time.Now())
 		o.Progress = p.update
-		defer p.show.end()
+		defer p.show.End()
 	}
 	report, err := survey.WhatIf(c.Context, t, o)
 	if w != nil && (err == nil || w.Plans() > 0) {
@@ -157,14 +158,14 @@ func saver(c *cli.Context, t *topology.Tree, o *survey.WhatIfOptions) (*store.Wr
 // setProgress shows how far a survey is: on a terminal all the time, elsewhere a
 // line every ten seconds.
 type setProgress struct {
-	show        *progress
+	show        *progress.Terminal
 	start, last time.Time
 	every       time.Duration
 }
 
 func newSetProgress(w io.Writer, now time.Time) *setProgress {
-	p := &setProgress{show: newProgress(w, false, false), start: now, last: now, every: 10 * time.Second}
-	if p.show.live {
+	p := &setProgress{show: newTerminal(w, false), start: now, last: now, every: 10 * time.Second}
+	if p.show.Live() {
 		p.every = 200 * time.Millisecond
 	}
 	return p
@@ -177,10 +178,10 @@ func (p *setProgress) update(done, total int) {
 	}
 	p.last = now
 	text := rate(done, total, now.Sub(p.start))
-	if p.show.live {
-		p.show.rewrite(text)
+	if p.show.Live() {
+		p.show.Pass(text)
 	} else {
-		p.show.line(text)
+		p.show.Line(text)
 	}
 }
 
@@ -188,5 +189,5 @@ func (p *setProgress) update(done, total int) {
 func rate(done, total int, took time.Duration) string {
 	perSecond := float64(done) / took.Seconds()
 	left := time.Duration(float64(total-done) / perSecond * float64(time.Second))
-	return fmt.Sprintf("%d of %d sets, %.0f/s, about %s left", done, total, perSecond, seconds(left))
+	return fmt.Sprintf("%d of %d sets, %.0f/s, about %s left", done, total, perSecond, progress.Seconds(left))
 }

@@ -88,7 +88,7 @@ const maxSockBuf = 1 << 30
 func readWorker(c *cli.Context) (workers.Process, error) {
 	w := workers.Process{
 		Server: c.Int("id"), Controller: c.String("controller"), Wait: c.Duration("wait"), CPUs: c.String("cpus"),
-		Sockets: workers.Sockets{Buffer: c.Int("socket-buffer")}, Version: version, Log: logger(c),
+		Sockets: workers.Sockets{Buffer: c.Int("socket-buffer")}, Version: version, Log: logger(c, c.App.ErrWriter),
 	}
 	w.Refused = func(format string, args ...any) { w.Log.Warn(fmt.Sprintf(format, args...)) }
 	var err error
