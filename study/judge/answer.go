@@ -35,14 +35,18 @@ func (v *Verdict) Answer() string {
 	}
 	if len(v.Repairs) > 0 {
 		first, last := v.Repairs[0], v.Repairs[len(v.Repairs)-1]
+		what := "Repair " + first.Link
+		if first.Slow > 0 {
+			what = "Bring " + first.Link + " to its full rate"
+		}
 		switch {
 		case first.Efficiency > v.AtMost.Efficiency:
-			parts = append(parts, fmt.Sprintf("Repair %s first: at most %s then.", first.Link, percent(first.Efficiency)))
+			parts = append(parts, fmt.Sprintf("%s first: at most %s then.", what, percent(first.Efficiency)))
 		case last.Efficiency > v.AtMost.Efficiency:
 			parts = append(parts, fmt.Sprintf("No repair of one link alone raises that; begin with %s.", first.Link))
 		}
 	}
-	if v.Tables != nil && int(v.Tables.Routes) > v.Hosts-1 {
+	if v.Tables != nil && v.Tables.Decides {
 		var names []string
 		for _, l := range v.Tables.Links {
 			names = append(names, l.From+" to "+l.To)

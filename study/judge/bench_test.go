@@ -4,31 +4,27 @@ import (
 	"testing"
 
 	"evbench/routing"
-	"evbench/topology"
 	"evbench/topology/network"
 )
 
 // The repairs of 326 servers with nine dead links are ranked within two seconds.
 func BenchmarkRepairs326(b *testing.B) {
-	fill := make([]int, 18)
-	for i := range fill {
-		fill[i] = 18
-	}
-	fill[0], fill[1] = 19, 19
-	healthy, err := topology.New(topology.Options{Ports: 20, Leaves: 18, Fill: fill})
+	whole, err := network.Parse("FT(2;20,18)", 0)
 	if err != nil {
 		b.Fatal(err)
 	}
-	dead, err := healthy.Random(9, 1)
+	dead, err := whole.Random(9, 1)
 	if err != nil {
 		b.Fatal(err)
 	}
-	t, err := healthy.Without(dead...)
+	hosts := AllHosts(whole)
+	hosts.Nodes = hosts.Nodes[:326]
+	f, err := newFabric(whole, whole.Without(dead, nil), hosts)
 	if err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if len(order(t)) != 9 {
+		if len(f.order(f.faults())) != 9 {
 			b.Fatal("repairs are missing")
 		}
 	}

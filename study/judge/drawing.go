@@ -30,6 +30,7 @@ type DrawnCable struct {
 	Name           string
 	Up, Down       int64
 	Dead, Deciding bool
+	Slow           float64 // what is left of the usual rate, 0 of others
 }
 
 // drawing returns the network as it is drawn, and an error where it has no levels.
@@ -66,7 +67,7 @@ func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (
 		d.Cables = append(d.Cables, DrawnCable{
 			Low: at[c.A.Node], High: at[c.B.Node], Name: f.name(c.A.Node) + "-" + f.name(c.B.Node),
 			Up: routes[c.A], Down: routes[c.B], Dead: c.A.Port == 0 || f.net.At(c.A.Node, int(c.A.Port)) != c.B,
-			Deciding: deciding[c.A] || deciding[c.B],
+			Deciding: deciding[c.A] || deciding[c.B], Slow: f.slow[c.A],
 		})
 	}
 	slices.SortStableFunc(d.Cables, func(a, b DrawnCable) int {
@@ -108,8 +109,9 @@ func (f *fabric) deciding(v *Verdict, b *scheduler.Bound) map[network.End]bool {
 		}
 	}
 	if t := v.Tables; t != nil {
+		longest := float64(v.Hosts-1) / t.Unphased
 		for _, l := range t.loads {
-			if l.Routes == t.Routes && t.Routes > int64(v.Hosts-1) {
+			if t.Decides && float64(l.Routes)/f.capacity(l.End) > longest*(1-1e-9) {
 				out[l.End] = true
 			}
 		}
@@ -119,14 +121,8 @@ func (f *fabric) deciding(v *Verdict, b *scheduler.Bound) map[network.End]bool {
 		return out
 	}
 	mark := func(leaf, spine int) {
-		l := topology.Link{Leaf: leaf, Spine: spine}
 		if f.tree.Alive(leaf, spine) {
-			low, high := f.tree.Ends(l)
-			for p, e := range f.net.Ends(f.node[low.Switch]) {
-				if e.Node == f.node[high.Switch] {
-					out[network.End{Node: f.node[low.Switch], Port: uint8(p + 1)}] = true
-				}
-			}
+			out[f.port(topology.Link{Leaf: leaf, Spine: spine})] = true
 		}
 	}
 	for spine := range f.tree.Spines() {

@@ -1,8 +1,9 @@
 // Package judge answers: is a measured all-to-all exchange good, for the network that it ran
 // on? It compares it with what the network could do at most with its dead links, and with
 // what forwarding tables allow, ranks repairs, and says what other tables and a planned
-// schedule would give. All links have one rate; efficiencies are shares of it at which hosts
-// receive from each other. The package opens no file and reads no clock.
+// schedule would give. The link rate is that of the cables of hosts;
+// efficiencies are shares of it at which hosts receive from each other. Links that are slower count with
+// what they carry. The package opens no file and reads no clock.
 package judge
 
 import (
@@ -36,16 +37,18 @@ type Input struct {
 
 // A Verdict is what is said of it. What does not apply is nil, and a note says why.
 type Verdict struct {
-	Schema  string `json:"schema"`
-	Network string `json:"network"`
-	Hosts   int    `json:"hosts"`
-	Slots   int    `json:"ranks_a_host"`
+	Schema  string  `json:"schema"`
+	Network string  `json:"network"`
+	Hosts   int     `json:"hosts"`
+	Slots   int     `json:"ranks_a_host"`
+	Rate    float64 `json:"link_bit_per_s,omitempty"` // where it is known
 
 	Measured *Measured `json:"measured,omitempty"`
 	AtMost   *AtMost   `json:"at_most,omitempty"`
 	Tables   *Tables   `json:"tables,omitempty"`
-	Pairs    *Pairs    `json:"pairs,omitempty"` // of a result with a rate for each
-	Dead     []string  `json:"dead_links"`      // of a tree
+	Pairs    *Pairs    `json:"pairs,omitempty"`      // of a result with a rate for each
+	Dead     []string  `json:"dead_links"`           // of a tree
+	Slow     []string  `json:"slow_links,omitempty"` // with what is left of their rate
 	Repairs  []Repair  `json:"repairs,omitempty"`
 	Rerouted []Tables  `json:"rerouted,omitempty"` // by other engines, the best first
 	Planned  *Planned  `json:"planned,omitempty"`
@@ -67,11 +70,13 @@ type Measured struct {
 
 // AtMost is what no schedule and no tables exceed.
 type AtMost struct {
-	Phases     int     `json:"phases"`
+	Phases     float64 `json:"phases"` // of a whole link
 	Efficiency float64 `json:"efficiency"`
 	Witness    string  `json:"witness"` // as in plan files: server, leaf3, hall3, pod1, lp
 	Why        string  `json:"why"`
-	Healthy    float64 `json:"healthy_efficiency"` // without dead links
+	Healthy    float64 `json:"healthy_efficiency"` // without dead and slow links
+
+	whole bool // of schedules in phases: without them the last need not be whole
 }
 
 // Planned is what the schedule fors gives.
@@ -100,9 +105,16 @@ func Judge(in Input) (*Verdict, error) {
 			return nil, err
 		}
 		for i, l := range v.Tables.Links {
+			if !v.Tables.Decides {
+				break
+			}
 			v.Tables.Links[i].Pairs = f.sharers(in.Tables, l.end)
 		}
 	}
+	if in.Rate == 0 {
+		in.Rate = f.rate
+	}
+	v.Rate = in.Rate
 	b, err := v.fromTree(f, in.Result)
 	if err != nil {
 		return nil, err
@@ -138,36 +150,45 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, erro
 	if err := sameDead(t, r); err != nil {
 		return nil, err
 	}
-	most := boundHosts
-	if t.Pods() != nil {
-		most = planHosts
-	}
-	if t.Servers() > most {
-		v.note("no bound, repairs or plan: more than %d hosts", most)
+	if t.Pods() == nil && t.Servers() > boundHosts {
+		v.note("no bound, repairs or plan: more than %d hosts", boundHosts)
 		return nil, nil
 	}
 	if f.whole.Notation == "" && len(v.Dead) > 0 {
 		v.note("a leaf and a spine without a cable between them are taken for a dead link")
 	}
 	s := float64(t.Servers() - 1)
-	b := scheduler.LowerBound(t)
+	faults := f.faults()
+	v.Slow = slowNames(faults)
+	b := f.bound(faults)
+	if t.Pods() != nil && t.Servers() > planHosts {
+		v.note("the bound is that of hosts, leaves and pods alone: more than %d hosts", planHosts)
+	}
 	v.AtMost = &AtMost{
-		Phases: b.Phases, Efficiency: s / float64(b.Phases), Witness: b.String(), Why: f.reason(b),
-		Healthy: s / float64(scheduler.LowerBound(t.Healthy()).Phases),
+		Phases: b.phases, Efficiency: s / b.phases, Witness: b.String(), Why: b.why,
+		Healthy: s / f.bound(nil).phases, whole: b.why == "",
 	}
-	v.Repairs = order(t)
+	if b.why == "" {
+		v.AtMost.Why = f.reason(b.Bound)
+	}
+	v.Repairs = f.order(faults)
 	for i, p := range v.Repairs {
-		v.Repairs[i].Link, v.Repairs[i].Efficiency = f.linkName(p.link), s/float64(p.Phases)
+		v.Repairs[i].Efficiency = s / p.Phases
 	}
-	if n := len(v.Dead) - len(v.Repairs); n > 0 {
-		v.note("the last %d of %d repairs are not ranked", n, len(v.Dead))
+	if n := len(faults) - len(v.Repairs); n > 0 {
+		v.note("the last %d of %d repairs are not ranked", n, len(faults))
 	}
-	v.planned(t)
-	return &b, nil
+	v.planned(f)
+	return &b.Bound, nil
 }
 
 // planned says what a schedule gives.
-func (v *Verdict) planned(t *topology.Tree) {
+func (v *Verdict) planned(f *fabric) {
+	t := f.tree
+	if !f.even {
+		v.note("no schedule was planned: plans take all links for equal, and these are not")
+		return
+	}
 	if t.Servers() > planHosts {
 		v.note("no schedule was planned: more than %d hosts; evbench plan does it", planHosts)
 		return
@@ -274,8 +295,9 @@ func (v *Verdict) measure(in Input) error {
 	m := &Measured{What: in.Result.What, Efficiency: e}
 	most := 1.0
 	if a := v.AtMost; a != nil {
-		// Without phases the last one need not be whole.
-		most = float64(v.Hosts-1) / float64(max(v.Hosts-1, a.Phases-1))
+		if most = a.Efficiency; a.whole { // without phases the last one need not be whole
+			most = float64(v.Hosts-1) / max(float64(v.Hosts-1), a.Phases-1)
+		}
 		m.OfAtMost = e / a.Efficiency
 	}
 	if e > most*tooGood {
@@ -284,6 +306,9 @@ func (v *Verdict) measure(in Input) error {
 	}
 	if t := v.Tables; t != nil {
 		m.OfPhased, m.OfUnphased = e/t.Phased, e/t.Unphased
+		if m.OfUnphased > tooGood {
+			v.note("more was measured than these tables allow: others were in place, or the rate is another")
+		}
 	}
 	v.Measured = m
 	return nil

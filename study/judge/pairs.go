@@ -170,7 +170,8 @@ func (f *fabric) ways(in Input) ([]pair, error) {
 	return out, nil
 }
 
-// share sets for each pair how many of those that ran with it pass the fullest link on its way.
+// share sets for each pair how many of those that ran with it pass the fullest link on its
+// way, over what that carries.
 func (f *fabric) share(list []pair) {
 	type place struct {
 		group int
@@ -179,7 +180,7 @@ func (f *fabric) share(list []pair) {
 	on := map[place]float64{}
 	for _, p := range list {
 		for _, e := range p.way {
-			on[place{p.Group, e}]++
+			on[place{p.Group, e}] += 1 / f.capacity(e)
 		}
 	}
 	for i := range list {

@@ -1,9 +1,7 @@
 package judge
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
 	"evbench/routing/lft"
 	"evbench/topology/network"
@@ -26,6 +24,9 @@ type Tables struct {
 	Links   []LinkLoad `json:"links"`
 	LinksAt int        `json:"links_at_most"`
 
+	// Decides says that Links take longer than the cables of hosts.
+	Decides bool `json:"links_decide"`
+
 	loads []lft.PortLoad // of all links
 }
 
@@ -35,6 +36,8 @@ type LinkLoad struct {
 	To     string `json:"to"`
 	Port   string `json:"port"` // by which they leave
 	Routes int64  `json:"routes"`
+	// Capacity is what the link carries, as a share of the link rate, where that is not all of it.
+	Capacity float64 `json:"capacity,omitempty"`
 	// Pairs are the first hosts whose routes these are; Routes says how many there are.
 	Pairs []HostPair `json:"pairs,omitempty"`
 
@@ -76,24 +79,49 @@ func (f *fabric) tables(t *lft.Tables) (*Tables, error) {
 	out := &Tables{Engine: t.Engine, Routes: int64(h - 1)}
 	p := f.shift()
 	out.Counted = p.Phases
-	c := lft.Congest(t, p, 0)
-	out.Phases = c.Slowdown * float64(h-1)
-	out.Phased = 1 / c.Slowdown
-	loads := lft.Load(t, 0)
-	out.loads = slices.Clone(loads.Routes)
-	out.Routes = max(out.Routes, loads.Max)
-	out.Unphased = float64(h-1) / float64(out.Routes)
-	slices.SortStableFunc(loads.Routes, func(a, b lft.PortLoad) int { return cmp.Compare(b.Routes, a.Routes) })
-	for _, l := range loads.Routes {
-		if l.Routes < loads.Max {
-			break
+	slowdown := 0.0
+	if f.even {
+		slowdown = lft.Congest(t, p, 0).Slowdown
+	} else {
+		slowdown = f.phased(t, p)
+	}
+	out.Phases = slowdown * float64(h-1)
+	out.Phased = 1 / slowdown
+	out.loads = lft.Load(t, 0).Routes
+	f.fullest(out)
+	return out, nil
+}
+
+// fullest finds the links that take longest for all routes of an exchange.
+func (f *fabric) fullest(out *Tables) {
+	most, own := 0.0, 0.0 // of links between switches, and of hosts
+	time := func(l lft.PortLoad) float64 { return float64(l.Routes) / f.capacity(l.End) }
+	for _, l := range out.loads {
+		most = max(most, time(l))
+	}
+	each := float64(len(f.hosts.Nodes) - 1)
+	for _, v := range f.hosts.Nodes {
+		own = max(own, each/f.capacity(network.End{Node: v, Port: 1}))
+	}
+	out.Unphased = each / max(most, own)
+	out.Decides = most > own*(1+1e-9)
+	for _, l := range out.loads {
+		if time(l) < most*(1-1e-9) {
+			continue
+		}
+		out.Routes = max(out.Routes, l.Routes)
+		if out.Decides {
+			out.Routes = l.Routes
 		}
 		if out.LinksAt++; out.LinksAt <= mostLinks {
-			to := t.Net.At(l.End.Node, int(l.End.Port)).Node
-			out.Links = append(out.Links, LinkLoad{From: f.name(l.End.Node), To: f.name(to), Port: t.Net.EndName(l.End), Routes: l.Routes, end: l.End})
+			to, x := f.net.At(l.End.Node, int(l.End.Port)).Node, LinkLoad{Routes: l.Routes, end: l.End}
+			x.From, x.To, x.Port = f.name(l.End.Node), f.name(to), f.net.EndName(l.End)
+			if c := f.capacity(l.End); c != 1 {
+				x.Capacity = c
+			}
+			out.Links = append(out.Links, x)
 		}
 	}
-	return out, nil
 }
 
 // reach checks that no message is lost on the way to the first LID of its host.

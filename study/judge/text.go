@@ -21,7 +21,11 @@ func (v *Verdict) Lines() (rows [][]string) {
 	add := func(head, text string, a ...any) { rows = append(rows, []string{head, fmt.Sprintf(text, a...)}) }
 	v.answer(add)
 	if a := v.AtMost; a != nil {
-		add("at most", "%s of the link rate, %d phases for %s; %s without dead links", percent(a.Efficiency), a.Phases, show.Plural(v.Hosts-1, "message", "messages"), percent(a.Healthy))
+		healthy := "without dead links"
+		if len(v.Slow) > 0 {
+			healthy = "with all links whole"
+		}
+		add("at most", "%s of the link rate, %.5g phases for %s; %s %s", percent(a.Efficiency), a.Phases, show.Plural(v.Hosts-1, "message", "messages"), percent(a.Healthy), healthy)
 		add("", "%s", a.Why)
 	}
 	if t := v.Tables; t != nil {
@@ -63,14 +67,20 @@ func (v *Verdict) answer(add func(string, string, ...any)) {
 	if len(v.Dead) > 0 {
 		dead = ", dead: " + show.Few(v.Dead)
 	}
+	if len(v.Slow) > 0 {
+		dead += ", slow: " + show.Few(v.Slow)
+	}
+	if v.Rate > 0 {
+		ranks += ", links of " + rateText(v.Rate)
+	}
 	add("network", "%s, %s, %s%s", v.Network, show.Plural(v.Hosts, "host", "hosts"), ranks, dead)
 }
 
 // links names the links that decide.
 func (v *Verdict) links(add func(string, string, ...any)) {
 	t := v.Tables
-	if int(t.Routes) <= v.Hosts-1 {
-		add("links", "none carries more than the link of a host, %d routes", v.Hosts-1)
+	if !t.Decides {
+		add("links", "none takes longer than the link of a host, %d routes", v.Hosts-1)
 		return
 	}
 	for i, l := range t.Links {
@@ -81,7 +91,11 @@ func (v *Verdict) links(add func(string, string, ...any)) {
 		if i == len(t.Links)-1 && t.LinksAt > len(t.Links) {
 			more = fmt.Sprintf(", and %d more", t.LinksAt-len(t.Links))
 		}
-		add(head, "%s to %s (port %s): %d routes, the link of a host has %d%s", l.From, l.To, l.Port, l.Routes, v.Hosts-1, more)
+		rate := ""
+		if l.Capacity > 0 {
+			rate = fmt.Sprintf(" at %s of the link rate", percent(l.Capacity))
+		}
+		add(head, "%s to %s (port %s): %d routes%s, the link of a host has %d%s", l.From, l.To, l.Port, l.Routes, rate, v.Hosts-1, more)
 		if i == 0 {
 			add("", "of %s", l.pairs())
 		}
@@ -117,7 +131,11 @@ func (v *Verdict) repairs(add func(string, string, ...any)) {
 		if i > 0 {
 			before = v.Repairs[i-1].Efficiency
 		}
-		names = append(names, r.Link)
+		name := r.Link
+		if r.Slow > 0 {
+			name += " to full rate"
+		}
+		names = append(names, name)
 		if r.Efficiency == before && i < len(v.Repairs)-1 {
 			continue
 		}

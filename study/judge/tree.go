@@ -19,6 +19,10 @@ type fabric struct {
 	node map[int]network.Node
 	// named: switches are called leaf0 and spine3.
 	named bool
+
+	rate float64                 // of links, bit/s; 0: not known
+	slow map[network.End]float64 // ports of slow cables: what is left of their usual rate
+	even bool                    // every cable has the link rate, or none is known
 }
 
 // newFabric checks that each host has its cable, and finds the tree.
@@ -29,6 +33,7 @@ func newFabric(whole, net *network.Network, hosts Hosts) (*fabric, error) {
 			return nil, fmt.Errorf("host %s has no cable", net.Info(v).Name)
 		}
 	}
+	f.rates()
 	find := f.twoLevels
 	if o, err := topology.Parse(whole.Notation); err == nil && o.Pods > 0 {
 		find = f.threeLevels

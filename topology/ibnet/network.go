@@ -125,6 +125,12 @@ func (p *reader) switches() []*node {
 
 func (p *reader) hosts() []host {
 	var out []host
+	named := map[string]int{} // a report of ports has a node for each port of an adapter
+	for _, n := range p.nodes {
+		if n.kind != aSwitch && len(n.links) > 0 {
+			named[n.name]++
+		}
+	}
 	numbered := true
 	for _, n := range p.nodes {
 		if n.kind == aSwitch {
@@ -133,7 +139,7 @@ func (p *reader) hosts() []host {
 		for i := range n.links {
 			l := &n.links[i]
 			name := n.name
-			if len(n.links) > 1 {
+			if len(n.links) > 1 || p.report && named[n.name] > 1 {
 				name += ":" + strconv.Itoa(l.port)
 			}
 			out = append(out, host{n, l, network.Info{Name: name, GUID: n.guid, Port: l.portGUID}})
@@ -192,10 +198,11 @@ func build(hosts []host, switches []*node) (*network.Network, error) {
 		port int
 	}
 	var b network.Builder
-	at := map[port]network.End{}
+	at, rates := map[port]network.End{}, map[network.End]float64{}
 	for _, h := range hosts {
 		h.info.LID, h.info.LMC = uint16(h.link.lid), uint8(h.link.lmc)
-		at[port{h.of.id, h.link.port}] = network.End{Node: b.Host(h.info), Port: 1}
+		v := b.Host(h.info)
+		at[port{h.of.id, h.link.port}], rates[network.End{Node: v, Port: 1}] = network.End{Node: v, Port: 1}, h.link.rate
 	}
 	for _, n := range switches {
 		v := b.Switch(network.Info{Name: n.name, GUID: n.guid, Port: n.portGUID, LID: uint16(n.lid)}, n.ports)
@@ -206,6 +213,7 @@ func build(hosts []host, switches []*node) (*network.Network, error) {
 	for _, n := range switches {
 		for _, l := range n.links {
 			x, y := at[port{n.id, l.port}], at[port{l.peer, l.peerPort}]
+			rates[x] = l.rate
 			if y.Node > x.Node || y.Node == x.Node && y.Port < x.Port {
 				continue // the other end's turn
 			}
@@ -214,5 +222,5 @@ func build(hosts []host, switches []*node) (*network.Network, error) {
 			}
 		}
 	}
-	return b.Build(), nil
+	return b.Build().WithRates(rates), nil
 }

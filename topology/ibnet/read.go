@@ -58,6 +58,7 @@ type link struct {
 	peerPort   int
 	peerGUID   uint64
 	peerLID    int
+	rate       float64 // bit/s, 0 if not given
 }
 
 type reader struct {
@@ -66,13 +67,16 @@ type reader struct {
 	byID     map[string]*node
 	next     [3]uint64 // GUID of the next node of a kind
 	nextPort [3]uint64 // GUID of its port, 0 if not given
+	report   bool      // of ports
 }
 
 // Read reads a network. Nodes without a GUID are numbered as ibsim does it. If
 // all hosts have LIDs they are numbered in the order of LIDs, else as written;
-// so are the switches. Errors name the line.
+// so are the switches. Cables have the rates that their lines state ("4xHDR"). A text whose
+// first line is one of a report of ports (ibnetdiscover -p) is read as such. Errors name the line.
 func Read(r io.Reader) (*network.Network, error) {
 	p := &reader{byID: map[string]*node{}, next: [3]uint64{aSwitch: 0x200000, adapter: 0x100000, router: 0x300000}}
+	begun := false
 	s := bufio.NewScanner(r)
 	s.Buffer(nil, maxLine)
 	ended := false // with the last line complete
@@ -83,6 +87,9 @@ func Read(r io.Reader) (*network.Network, error) {
 	})
 	for s.Scan() {
 		p.line++
+		if text := strings.TrimSpace(s.Text()); !begun && text != "" && text[0] != '#' {
+			begun, p.report = true, portLine.MatchString(text)
+		}
 		if err := p.read(s.Text()); err != nil {
 			cut := ""
 			if !ended {
@@ -105,6 +112,8 @@ func (p *reader) read(s string) error {
 	switch {
 	case s == "" || s[0] == '#' || strings.HasPrefix(s, "Chassis "):
 		return nil
+	case p.report:
+		return p.reported(s)
 	case s[0] == '[':
 		return p.port(s)
 	}
@@ -217,7 +226,7 @@ func (p *reader) port(s string) error {
 }
 
 func (p *reader) link(n *node, l link, note note) error {
-	l.peerLID = note.after
+	l.peerLID, l.rate = note.after, note.rate
 	if n.kind == aSwitch {
 		l.peerLID = max(note.before, note.after)
 	} else if l.lid = note.before; l.lid > 0 {
@@ -225,6 +234,11 @@ func (p *reader) link(n *node, l link, note note) error {
 			return fmt.Errorf("port %d of %s: lid %d without lmc", l.port, brief(n.name), l.lid)
 		}
 	}
+	return n.add(l)
+}
+
+// add adds a link, unless its port has one.
+func (n *node) add(l link) error {
 	for _, o := range n.links {
 		if o.port == l.port {
 			return fmt.Errorf("port %d of %s is given twice; first on line %d", l.port, brief(n.name), o.line)

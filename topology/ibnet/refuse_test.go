@@ -128,6 +128,7 @@ func TestGUID2LIDRefuses(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add(tiny)
+	f.Add(report(parse(f, "FT(2;2,2)", 0), "s1_0/3"))
 	for _, name := range []string{"ft2_4_8_lmc2.txt.gz", "ft2_4_8_a_none.net.gz"} {
 		f.Add(text(f, name))
 	}

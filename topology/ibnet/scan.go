@@ -108,6 +108,7 @@ type note struct {
 	named         bool
 	before, after int // LID before and after the name, 0 if none
 	lmc           int // -1 if none
+	rate          float64
 }
 
 // comment reads what follows a #. A name may have quotes within: it ends at the
@@ -126,6 +127,7 @@ func (c *cursor) comment() note {
 	out.before = value(head, "lid", 0)
 	out.after = value(tail, "lid", 0)
 	out.lmc = max(value(head, "lmc", -1), value(tail, "lmc", -1))
+	out.rate = lastRate(tail)
 	return out
 }
 

@@ -43,6 +43,7 @@ type Network struct {
 	hosts    int
 	first    []int32 // ports of node n are ends[first[n]:first[n+1]], from port 1
 	ends     []End
+	rates    map[End]float64 // of the cable at a port, nil where none is known
 }
 
 // Nodes returns the number of hosts and switches.

@@ -20,7 +20,7 @@ func Write(w io.Writer, v *judge.Verdict) error {
 		d.Lead = "Measured: " + v.Measured.What
 	}
 	d.Parts = append(d.Parts, html.Part{ID: "why", Title: "What decides", Facts: v.Lines()}, network(v))
-	if t := v.Tables; t != nil && int(t.Routes) > v.Hosts-1 {
+	if t := v.Tables; t != nil && t.Decides {
 		d.Parts = append(d.Parts, sharing(t))
 	}
 	if v.Pairs != nil {
@@ -55,7 +55,7 @@ func network(v *judge.Verdict) html.Part {
 		c.Most = max(c.Most, float64(k.Up), float64(k.Down))
 		c.Cables = append(c.Cables, html.Cable{
 			Low: place(k.Low), High: place(k.High), Up: float64(k.Up), Down: float64(k.Down),
-			Title: title(k, d.Routes), Dead: k.Dead, Deciding: k.Deciding,
+			Title: title(k, d.Routes), Dead: k.Dead, Deciding: k.Deciding, Slow: k.Slow > 0,
 		})
 	}
 	if p.Cables = c; !c.Few() {
@@ -73,6 +73,9 @@ func title(k judge.DrawnCable, routes bool) string {
 	} else if routes {
 		parts = append(parts, fmt.Sprintf("%d routes up, %d down", k.Up, k.Down))
 	}
+	if k.Slow > 0 {
+		parts = append(parts, "slow, "+percent(k.Slow)+" of the usual rate")
+	}
 	if k.Deciding {
 		parts = append(parts, "decides")
 	}
@@ -84,15 +87,21 @@ func title(k judge.DrawnCable, routes bool) string {
 
 // words say what the drawing shows.
 func words(v *judge.Verdict) string {
-	dead, deciding := 0, 0
+	dead, slow, deciding := 0, 0, 0
 	for _, k := range v.Drawing.Cables {
 		if k.Dead {
 			dead++
 		} else if k.Deciding {
 			deciding++
 		}
+		if k.Slow > 0 {
+			slow++
+		}
 	}
 	text := fmt.Sprintf("Cables between switches: %d, of which dead (crossed out): %d", len(v.Drawing.Cables), dead)
+	if slow > 0 {
+		text += fmt.Sprintf(", slow (circle): %d", slow)
+	}
 	if deciding > 0 {
 		text += fmt.Sprintf(", deciding (triangle): %d", deciding)
 	}
@@ -139,12 +148,20 @@ func gigabit(x float64) string { return fmt.Sprintf("%.3g", x/1e9) }
 
 // repairs are all repairs, in their order.
 func repairs(v *judge.Verdict) html.Part {
-	t := html.Table{Head: []string{"order", "link", "then at most, of the link rate", "phases"}, Numbers: []bool{true, false, true, true}}
+	t := html.Table{Head: []string{"order", "link", "is", "then at most, of the link rate", "phases"}, Numbers: []bool{true, false, false, true, true}}
 	for i, r := range v.Repairs {
-		t.Rows = append(t.Rows, []string{strconv.Itoa(i + 1), r.Link, percent(r.Efficiency), fmt.Sprint(r.Phases)})
+		t.Rows = append(t.Rows, []string{strconv.Itoa(i + 1), r.Link, state(r), percent(r.Efficiency), fmt.Sprintf("%.5g", r.Phases)})
 	}
 	text := fmt.Sprintf("Now at most %s. Each line is what is possible after its repair and those above.", percent(v.AtMost.Efficiency))
 	return html.Part{ID: "repairs", Title: "Repairs", Text: text, Table: t}
+}
+
+// state says what is wrong with a link.
+func state(r judge.Repair) string {
+	if r.Slow > 0 {
+		return "slow, " + percent(r.Slow) + " of the usual rate"
+	}
+	return "dead"
 }
 
 // rerouted are the tables that other engines compute, after those that are installed.

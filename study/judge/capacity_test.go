@@ -1,0 +1,134 @@
+package judge
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"evbench/routing/lft"
+	"evbench/topology/network"
+)
+
+// slowed gives all cables 100 Gbit/s, and those named a share of it.
+func slowed(t *testing.T, n *network.Network, share map[string]float64) *network.Network {
+	t.Helper()
+	rates := map[network.End]float64{}
+	for _, c := range n.Cables() {
+		rates[c.A] = 100e9
+	}
+	for name, x := range share {
+		cables, err := network.Names(n).Down(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cables {
+			rates[c.A] = x * 100e9
+		}
+	}
+	return n.WithRates(rates)
+}
+
+// A slow link counts with what it carries, in the bound, the tables and the repairs; and the
+// link rate is known.
+func TestJudgeSlow(t *testing.T) {
+	in := input(t, "FT(2;4,4)", "dmodc", "leaf1-spine2")
+	in.Whole = slowed(t, in.Whole, map[string]float64{"leaf0-spine0": 0.25, "leaf0-spine1": 0.5})
+	in.Net, _ = in.Whole.Degrade([]string{"leaf1-spine2"})
+	in.Tables = in.Tables.Clone("dmodc", in.Net)
+	v := judged(t, in)
+	// 48 messages of leaf0 over 0.25 + 0.5 + 1 + 1 links.
+	if math.Abs(v.AtMost.Phases-48/2.75) > 1e-9 || v.AtMost.Witness != "leaf0" || v.Rate != 100e9 {
+		t.Errorf("at most %+v, rate %v", v.AtMost, v.Rate)
+	}
+	if strings.Join(v.Slow, " ") != "leaf0-spine0 (25.0%) leaf0-spine1 (50.0%)" || v.Planned != nil {
+		t.Errorf("slow %v, planned %v", v.Slow, v.Planned)
+	}
+	if r := v.Repairs; len(r) != 3 || r[0].Link != "leaf0-spine0" || r[0].Slow != 0.25 || r[2].Efficiency != 1 {
+		t.Errorf("repairs %+v", r)
+	}
+	if l := v.Tables.Links[0]; l.Capacity != 0.25 || !v.Tables.Decides {
+		t.Errorf("links %+v", v.Tables.Links)
+	}
+	if want := 15.0 / (float64(v.Tables.Routes) / 0.25); math.Abs(v.Tables.Unphased-want) > 1e-9 {
+		t.Errorf("without phases %v, want %v", v.Tables.Unphased, want)
+	}
+}
+
+// The cable of a host is a link, too.
+func TestJudgeSlowHost(t *testing.T) {
+	in := input(t, "FT(2;4,4)", "")
+	in.Whole = slowed(t, in.Whole, map[string]float64{"h5": 0.5})
+	in.Net = in.Whole
+	v := judged(t, in)
+	if v.AtMost.Phases != 30 || !strings.Contains(v.AtMost.Why, "h5-leaf1") || len(v.Repairs) != 1 || v.Repairs[0].Efficiency != 1 {
+		t.Errorf("%+v, repairs %+v", v.AtMost, v.Repairs)
+	}
+}
+
+// Three levels, also of more hosts than plans are made for: links of a pod.
+func TestJudgeSlowPods(t *testing.T) {
+	in := input(t, "FT(3;2,2,4)", "")
+	in.Whole = slowed(t, in.Whole, map[string]float64{"s2_0/3": 0.5, "s2_1/3": 0.5})
+	in.Net = in.Whole
+	if v := judged(t, in); math.Abs(v.AtMost.Phases-48/3.0) > 1e-9 || v.AtMost.Witness != "pod0" || len(v.Repairs) != 2 {
+		t.Errorf("%+v, repairs %+v", v.AtMost, v.Repairs)
+	}
+	in = input(t, "FT(3;11,11,11)", "", "s1_0-s2_0")
+	v := judged(t, in)
+	if want := 11 * 1320 / 10.0; v.AtMost.Phases != want || v.AtMost.Witness != "leaf0" || v.Repairs[0].Efficiency != 1 {
+		t.Errorf("%+v, repairs %+v", v.AtMost, v.Repairs)
+	}
+}
+
+// Phases by what links carry are those of package lft where all carry the same, and half as
+// fast where all carry half.
+func TestPhasedIsCongest(t *testing.T) {
+	in := input(t, "FT(2;4,6)", "opensm-minhop", "leaf1-spine2", "leaf3-spine0")
+	f, err := newFabric(in.Whole, in.Net, in.Hosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := lft.Congest(in.Tables, f.shift(), 0).Slowdown
+	if got := f.phased(in.Tables, f.shift()); math.Abs(got-want) > 1e-9 {
+		t.Errorf("%v, want %v", got, want)
+	}
+	rates := map[network.End]float64{}
+	for _, c := range in.Net.SwitchCables() {
+		rates[c.A] = 50e9
+	}
+	for v := range network.Node(in.Net.Hosts()) {
+		rates[network.End{Node: v, Port: 1}] = 100e9
+	}
+	if f, err = newFabric(in.Whole, in.Net.WithRates(rates), in.Hosts); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.phased(in.Tables, f.shift()); got < 1.9*want || got > 2*want+1e-9 {
+		t.Errorf("links of half the rate: %v, whole %v", got, want)
+	}
+}
+
+// What weights prove is near the bound of package scheduler where links are equal, and never
+// above it.
+func TestSplitIsABound(t *testing.T) {
+	for seed := range uint64(30) {
+		whole, err := network.Parse("FT(2;4,6)", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dead, err := whole.Random(int(seed%7), seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := newFabric(whole, whole.Without(dead, nil), AllHosts(whole))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.tree == nil {
+			continue
+		}
+		most, got := f.bound(f.faults()).phases, f.capacities(f.tree, f.faults()).split()
+		if f.tree.Connected() == nil && most > float64(f.tree.Servers()-1) && (got > most+1e-9 || got < 0.97*(most-1)) {
+			t.Errorf("seed %d: %v, the bound is %v", seed, got, most)
+		}
+	}
+}

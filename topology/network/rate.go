@@ -1,0 +1,44 @@
+package network
+
+import (
+	"maps"
+	"slices"
+)
+
+// WithRates returns the network with the rates of cables, in bit/s, by either end or by both,
+// of which the lower one counts.
+func (n *Network) WithRates(rates map[End]float64) *Network {
+	out := *n
+	out.rates = map[End]float64{}
+	for at, r := range rates {
+		far := n.At(at.Node, int(at.Port))
+		if far.Node == NoNode || !(r > 0) {
+			continue
+		}
+		if other := rates[far]; other > 0 {
+			r = min(r, other)
+		}
+		out.rates[at], out.rates[far] = r, r
+	}
+	return &out
+}
+
+// Rate returns the rate of the cable at a port in bit/s, 0 where it is not known.
+func (n *Network) Rate(at End) float64 { return n.rates[at] }
+
+// UsualRate returns the rate that most of some cables have, the highest of several, and 0 where it is known of
+// none.
+func (n *Network) UsualRate(cables []Cable) (usual float64) {
+	count := map[float64]int{}
+	for _, c := range cables {
+		if r := n.Rate(c.A); r > 0 {
+			count[r]++
+		}
+	}
+	for _, r := range slices.Sorted(maps.Keys(count)) {
+		if count[r] >= count[usual] {
+			usual = r
+		}
+	}
+	return usual
+}
