@@ -1,14 +1,16 @@
 # make bench   build and run the quick start: needs Go and make only, no root
 # make check   the inner loop: format, vet, tests of the packages that differ from main
 # make test    the whole gate, the same that CI runs
-# make install PREFIX=/usr/local   evbench into PREFIX/bin
+# make install PREFIX=/usr/local   evbench, its manual page, completion for bash, zsh, fish
+# make dist    static archives, .deb, .rpm, recipes and their sums in dist/
 # make noise   the quick start N times (5) under each of four conditions: idle, beside busy loops, stopped at random, both
 GO         ?= go
 VERSION    := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 PREFIX     ?= /usr/local
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+NFPM        = github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0
 
-.PHONY: bench build check install test test-slurm referee referee-flit perf bench-barrier bench-peers noise soak golden fuzz clean
+.PHONY: bench build check install dist test test-slurm referee referee-flit perf bench-barrier bench-peers noise soak golden fuzz clean
 
 bench: build
 	@fabric=lab; bin/evbench lab doctor --quiet || { fabric=emulate; \
@@ -25,11 +27,14 @@ check:
 # Installs what make build has built, so that root needs no Go.
 install:
 	@[ -x bin/evbench ] || $(MAKE) --no-print-directory build
-	install -d '$(DESTDIR)$(PREFIX)/bin'
-	install -m 755 bin/evbench '$(DESTDIR)$(PREFIX)/bin/evbench'
+	scripts/install bin/evbench '$(DESTDIR)$(PREFIX)'
+
+# Equal commits make equal bytes. ARCHES=amd64 makes only those.
+dist:
+	@GO='$(GO)' NFPM='$(NFPM)' VERSION='$(VERSION)' scripts/dist
 
 test:
-	GO='$(GO)' STATICCHECK='$(STATICCHECK)' scripts/gate
+	GO='$(GO)' STATICCHECK='$(STATICCHECK)' NFPM='$(NFPM)' scripts/gate
 
 # Runs through sbatch, srun and salloc of a Slurm that lives for this test only.
 test-slurm: build
@@ -90,4 +95,4 @@ fuzz:
 	GO='$(GO)' scripts/fuzz $(FUZZTIME)
 
 clean:
-	rm -rf bin
+	rm -rf bin dist
