@@ -11,7 +11,7 @@ import (
 
 // Distributions are those that Draw knows.
 func Distributions() []string {
-	return []string{"equal", "uniform50", "exponential", "log-normal", "source-event", "fanout8"}
+	return []string{"equal", "uniform50", "exponential", "log-normal", "source-event", "fanout8", "equal-ports"}
 }
 
 // Draw returns sizes drawn from a distribution, of about the mean:
@@ -22,6 +22,7 @@ func Distributions() []string {
 //   - source-event: a factor of the source times one of the event (the builder),
 //     each log-normal with σ 1/2.
 //   - fanout8: each to 8 others, or all there are, uniform50; nothing to the rest.
+//   - equal-ports: uniform50, scaled so that all servers send and receive as much.
 func Draw(t *topology.Tree, distribution string, mean int64, seed uint64) (*Matrix, error) {
 	m, err := NewMatrix(t)
 	if err != nil {
@@ -79,6 +80,36 @@ func drawer(distribution string, s int, rng *rand.Rand) func(i, j int) float64 {
 			}
 			return 0.5 + rng.Float64()
 		}
+	case "equal-ports":
+		by := balanced(s, rng)
+		return func(i, j int) float64 { return by[i*s+j] }
 	}
 	return nil
+}
+
+// balanced draws factors of 0.5 to 1.5 and scales senders and receivers in turn until all
+// have 1 on average (Sinkhorn, Knopp 1967).
+func balanced(s int, rng *rand.Rand) []float64 {
+	by := make([]float64, s*s)
+	for at := range by {
+		if at/s != at%s {
+			by[at] = 0.5 + rng.Float64()
+		}
+	}
+	for turn := range 64 {
+		row, next := s, 1 // of the servers that are scaled, and of their fragments
+		if turn%2 == 1 {
+			row, next = 1, s
+		}
+		for i := range s {
+			sum := 0.0
+			for j := range s {
+				sum += by[i*row+j*next]
+			}
+			for j := range s {
+				by[i*row+j*next] *= float64(s-1) / sum
+			}
+		}
+	}
+	return by
 }

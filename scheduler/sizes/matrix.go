@@ -66,17 +66,6 @@ func (m *Matrix) Set(src, dst int, bytes int64) error {
 // Size returns the bytes from src to dst, two ranks.
 func (m *Matrix) Size(src, dst int) int64 { return m.bytes[src*m.servers+dst] }
 
-// fragments returns how many have bytes.
-func (m *Matrix) fragments() int {
-	n := 0
-	for _, b := range m.bytes {
-		if b > 0 {
-			n++
-		}
-	}
-	return n
-}
-
 // Sum returns the bytes of all fragments.
 func (m *Matrix) Sum() int64 { return m.sum }
 

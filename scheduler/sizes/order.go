@@ -8,38 +8,36 @@ import (
 	"evbench/topology"
 )
 
-// follow starts each fragment as early as the order allows that the messages give to
-// each of its four resources, and returns the time. This is the longest path in the
-// graph "who comes next on a port or link". Messages without bytes are left out.
-func (l *lister) follow(order []placed) int64 {
-	l.placed = l.placed[:0]
+// follow takes the messages as the schedule; those without bytes are left out.
+func (l *lister) follow(order []placed) {
+	l.layers, l.placed = l.window, l.placed[:0]
 	for _, x := range order {
-		if l.window[x.exchange].Size(int(x.src), int(x.dst)) > 0 {
+		if l.window[x.layer].Size(int(x.src), int(x.dst)) > 0 {
 			l.placed = append(l.placed, x)
 		}
 	}
-	return l.timed(0, func(k int, start int64) { l.placed[k].start = start })
 }
 
-// timed returns the longest path of the schedule that the lister holds with an overhead
-// before each fragment, and gives each its start.
-func (l *lister) timed(overhead int64, give func(k int, start int64)) int64 {
+// timed starts each fragment as early as the order of the schedule allows on each of its
+// four resources, with an overhead before it, and returns the time. This is the longest
+// path in the graph "who comes next on a port or link".
+func (l *lister) timed(overhead int64) int64 {
 	free := make([]int64, l.tree.Wires()) // when a wire is free
 	last := int64(0)
-	for k, x := range l.placed {
+	for k := range l.placed {
+		x := &l.placed[k]
 		i, j := int(x.src), int(x.dst)
 		wires := [4]topology.Wire{l.tree.FromServer(i), l.tree.ToServer(j)}
 		used := wires[:2]
 		if x.spine >= 0 {
 			used = append(used, l.tree.Up(int(l.leaf[i]), int(x.spine)), l.tree.Down(int(l.leaf[j]), int(x.spine)))
 		}
-		start := int64(0)
+		x.start = 0
 		for _, w := range used {
-			start = max(start, free[w])
+			x.start = max(x.start, free[w])
 		}
-		start += overhead
-		give(k, start)
-		end := start + l.window[x.exchange].Size(i, j)
+		x.start += overhead
+		end := x.start + l.layers[x.layer].Size(i, j)
 		for _, w := range used {
 			free[w] = end
 		}

@@ -26,8 +26,9 @@ type Plan struct {
 
 	tree   *topology.Tree
 	window []*Matrix
-	cost   int64    // the time with overheads
-	placed []placed // by start and src
+	layers []*Matrix // the window, and the sizes of parts
+	cost   int64     // the time with overheads
+	placed []placed  // by start and src
 }
 
 // Orders of fragments.
@@ -41,7 +42,7 @@ type placed struct {
 	start    int64
 	src, dst uint16
 	spine    int16
-	exchange uint16
+	layer    uint16 // its exchange, plus the length of the window for each part before it
 }
 
 // Options steer the search for a plan; the zero value works.
@@ -50,6 +51,8 @@ type Options struct {
 	Runs int // list schedules that are tried; 0: as many as a few milliseconds allow
 	// Order asks for one kind of order; "": the best of all.
 	Order string
+	// Whole fragments only: none is sent in parts.
+	Whole bool
 	// Overhead, in byte times, comes before each fragment when it is sent in order with
 	// tokens: a token and a message. Plans are compared by their time with it.
 	Overhead int64
@@ -61,9 +64,17 @@ const MaxWindow = 16
 // Pieces returns the pieces by start and src.
 func (p *Plan) Pieces() func(yield func(Piece) bool) {
 	return func(yield func(Piece) bool) {
+		w := len(p.window)
+		sent := map[[2]int]int64{} // of fragments in parts
 		for _, x := range p.placed {
-			i, j := int(x.src), int(x.dst)
-			if !yield(Piece{i, j, int(x.spine), x.start, p.window[x.exchange].Size(i, j), 0, int(x.exchange)}) {
+			i, j, e := int(x.src), int(x.dst), int(x.layer)%w
+			piece := Piece{i, j, int(x.spine), x.start, p.layers[x.layer].Size(i, j), 0, e}
+			if piece.Bytes < p.window[e].Size(i, j) {
+				f := [2]int{e, i*p.tree.Servers() + j}
+				piece.Offset = sent[f]
+				sent[f] += piece.Bytes
+			}
+			if !yield(piece) {
 				return
 			}
 		}
@@ -100,8 +111,7 @@ func MakeWindow(t *topology.Tree, window []*Matrix, o Options) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{Bound: bound, tree: t, window: window}
-	l := newLister(t, window, shares)
-	if err := p.search(l, o); err != nil {
+	if err := p.search(newLister(t, window, bound.Time, shares), o); err != nil {
 		return nil, err
 	}
 	sortPlaced(p.placed)
@@ -141,25 +151,54 @@ func (p *Plan) search(l *lister, o Options) error {
 	}
 	if o.Order == OrderFORS || o.Order == "" && p.similar(l) {
 		if order := forsOrder(p.tree, len(p.window)); order != nil {
-			p.keep(l, OrderFORS, l.follow(order), o.Overhead)
+			l.follow(order)
+			p.keep(l, OrderFORS, o.Overhead)
 		} else if o.Order == OrderFORS {
 			return fmt.Errorf("%s without %v: FORS has no schedule", p.tree.Notation(), p.tree.DownNames())
 		}
 	}
-	if o.Order == OrderFORS {
-		return nil
-	}
-	runs := o.Runs
-	if runs == 0 {
-		runs = min(maxRuns, max(1, workload/l.count))
-	}
-	for run := range runs {
-		if o.Overhead == 0 && p.Time == p.Bound.Time {
-			break
-		}
-		p.keep(l, OrderList, l.list(priorityOf(run, o.Seed)), o.Overhead)
+	if o.Order != OrderFORS {
+		p.lists(l, o)
 	}
 	return nil
+}
+
+// Limits of the search.
+const (
+	workload = 10_000 // fragments placed in all runs together
+	fewest   = 3      // runs of the tail where one run is more
+	most     = 64
+	poor     = 0.975 // bound over time that asks for two more runs
+)
+
+// lists tries list schedules, then other ends of the best of them: its last fragments in
+// another order, and in parts.
+func (p *Plan) lists(l *lister, o Options) {
+	each := max(1, l.count/l.servers) // fragments of a server
+	end := max(6, min(16, each/4))    // those in the tail
+	l.cut = max(1, l.bound-l.bound*int64(min(6, 10*end/each))/10)
+	runs := o.Runs
+	if runs == 0 {
+		runs = min(most, max(1, workload/2/l.count))
+	}
+	var best state
+	least, done := int64(0), func() bool { return o.Overhead == 0 && p.Time == l.bound }
+	for run := 0; (run < runs || run < 3 && l.count <= workload && float64(p.Bound.Time) < poor*float64(p.Time)) && !done(); run++ {
+		if time := l.list(priorityOf(run, o.Seed)); run == 0 || time < least {
+			least = time
+			best, l.saved = l.saved, best
+		}
+		p.keep(l, OrderList, o.Overhead)
+	}
+	tails := min(most, max(fewest, (workload-runs*l.count)/(2*end*l.servers)))
+	l.layers = l.window
+	for run := 0; run < tails && !done(); run++ {
+		if !o.Whole && (run == 0 && o.Overhead == 0 || run == tails/2 && o.Overhead > 0) {
+			l.split(&best, min(4, 2+16/each), max(1, l.sum/int64(l.count)/3, 4*o.Overhead))
+		}
+		l.tail(priorityOf(run, o.Seed), &best)
+		p.keep(l, OrderList, o.Overhead)
+	}
 }
 
 // similar reports whether the order of FORS is worth a try.
@@ -171,20 +210,16 @@ func (p *Plan) similar(l *lister) bool {
 	return float64(largest) <= similar*float64(l.sum)/float64(l.count)
 }
 
-const (
-	maxRuns  = 64
-	workload = 13_000 // fragments planned in all runs together, but for one run of more
-)
-
 // keep takes the schedule that the lister holds if it is better than the best so far:
 // shorter with overheads, then shorter.
-func (p *Plan) keep(l *lister, order string, time, overhead int64) {
-	cost := time
+func (p *Plan) keep(l *lister, order string, overhead int64) {
+	cost := int64(0)
 	if overhead > 0 {
-		cost = l.timed(overhead, func(int, int64) {})
+		cost = l.timed(overhead)
 	}
+	time := l.timed(0)
 	if p.placed == nil || cost < p.cost || cost == p.cost && time < p.Time {
-		p.Time, p.Order, p.cost = time, order, cost
+		p.Time, p.Order, p.cost, p.layers = time, order, cost, l.layers
 		p.placed = append(p.placed[:0], l.placed...)
 	}
 }
