@@ -98,7 +98,7 @@ func (r *runner) newFollower(ctx context.Context, m *measured, line *timeline, e
 		if err != nil {
 			return nil, err
 		}
-		f.Planner, f.Workers = p, &crew{ctl: r.ctl, epoch: m.Plan.Epoch, line: line}
+		f.Planner, f.Workers = p, &crew{ctl: r.ctl, epoch: m.Plan.Epoch, line: line, s: r.s, c: m.Case}
 	}
 	return f, nil
 }
@@ -139,14 +139,21 @@ type crew struct {
 	ctl   *controller.Controller
 	epoch uint32 // of the plan sent last
 	line  *timeline
+	s     *scenario.Scenario
+	c     scenario.Case
 }
 
 // Update implements loop.Workers. A plan without a schedule is built without phases.
 func (c *crew) Update(ctx context.Context, p *plan.Plan, placed func(from uint64)) (failover.Switch, error) {
 	c.epoch++
-	change := controller.PlanChange{Epoch: c.epoch, Mode: wire.Sync, Rows: rows(p)}
-	if p.Schedule == nil {
+	change := controller.PlanChange{Epoch: c.epoch, Mode: wire.Sync}
+	switch {
+	case c.c.Mode == scenario.Ordered:
+		change.Mode, change.Windows = wire.Ordered, &orderer{s: c.s, c: c.c, t: p.Tree}
+	case p.Schedule == nil:
 		change.Mode = wire.Unsync
+	default:
+		change.Rows = rows(p)
 	}
 	took, err := c.ctl.Update(ctx, change, placed)
 	if err == nil {
@@ -175,10 +182,11 @@ func rows(p *plan.Plan) [][]wire.Step {
 
 // standby lists the paths that each rank opens beforehand: every plan of the links that
 // are alive finds its own among them. Where they would be too many they are opened when a
-// plan needs them, and the case says so. nil where no plan pins paths.
-func (r *runner) standby(m *measured) [][]wire.Path {
-	if !replans(m.Case) || !m.Plan.Pinned() {
-		return nil
+// plan needs them, which the error says. nil where no plan pins paths. Of an ordered case
+// every window is a plan.
+func (r *runner) standby(m *measured) ([][]wire.Path, error) {
+	if !replans(m.Case) && m.Mode != scenario.Ordered || !m.Plan.Pinned() {
+		return nil, nil
 	}
 	t := m.Plan.Tree
 	out, most := make([][]wire.Path, t.Servers()), 0
@@ -194,8 +202,7 @@ func (r *runner) standby(m *measured) [][]wire.Path {
 		most = max(most, len(out[a]))
 	}
 	if err := r.f.MayOpen(t.Servers(), 2*most); err != nil {
-		m.warnings = append(m.warnings, "new plans have to open connections first, which takes longer than all else: "+err.Error())
-		return nil
+		return nil, err
 	}
-	return out
+	return out, nil
 }

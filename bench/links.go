@@ -37,10 +37,10 @@ func carried(p Planned, repeat int, before, after []results.LinkCount, planned [
 
 // plannedBytes is what the counted events put on each wire: every event that a
 // server built brought it one fragment of each other server. between is what they come
-// to for one pair of ranks. nil where paths are not static or changed in the middle, and
-// where between is nil.
+// to for one pair of ranks. nil where paths are not static or changed in the middle, as from
+// one window of an ordered case to the next, and where between is nil.
 func plannedBytes(p Planned, between plan.Weight) []float64 {
-	if len(p.Timed) > 0 || between == nil {
+	if len(p.Timed) > 0 || between == nil || p.Mode == scenario.Ordered {
 		return nil
 	}
 	load, ok := p.Plan.Loads(between)

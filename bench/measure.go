@@ -45,7 +45,10 @@ func (r *runner) measure(ctx context.Context, m *measured, p Progress) error {
 			return err
 		}
 	}
-	c := r.controllerCase(m)
+	c, err := r.controllerCase(m)
+	if err != nil {
+		return err
+	}
 	c.OnMeasure = func() { x.begin(ctx, beside, g) }
 	c.OnSample = x.sample
 	var runErr error
@@ -53,7 +56,7 @@ func (r *runner) measure(ctx context.Context, m *measured, p Progress) error {
 	stop()
 	besideErr := g.Wait()
 	x.note(runErr)
-	err := errors.Join(x.line.blame(runErr), besideErr, x.counterErr, r.readLinks(m, x.before, x.line))
+	err = errors.Join(x.line.blame(runErr), besideErr, x.counterErr, r.readLinks(m, x.before, x.line))
 	r.keepPairs(m)
 	r.keepExchanges(m)
 	return err
@@ -139,9 +142,10 @@ func (r *runner) readLinks(m *measured, before []results.LinkCount, line *timeli
 	return nil
 }
 
-// controllerCase says to the controller what it needs to know of a case.
-func (r *runner) controllerCase(m *measured) controller.Case {
-	c := controller.Case{Duration: m.Duration, Rows: rows(m.Plan), Standby: r.standby(m)}
+// controllerCase says to the controller what it needs to know of a case. The error says why
+// the workers cannot open what it needs.
+func (r *runner) controllerCase(m *measured) (controller.Case, error) {
+	c := controller.Case{Duration: m.Duration}
 	c.Case = wire.Case{
 		Name: m.Name, Repeat: m.repeat, Epoch: m.Plan.Epoch, Mode: m.Mode, Barrier: m.Barrier,
 		Fragment: int(r.s.Event.Fragment), Sizes: r.s.Sizes(m.Case), Seed: r.s.Seed,
@@ -151,7 +155,19 @@ func (r *runner) controllerCase(m *measured) controller.Case {
 	if policyOf(m.Case) == failover.Unsync {
 		c.AsyncCredits = asyncCredits
 	}
-	return c
+	var err error
+	if c.Standby, err = r.standby(m); m.Mode == scenario.Ordered {
+		c.Windows, c.Credits = &orderer{s: r.s, c: m.Case, t: m.Plan.Tree}, m.Window
+		if err != nil {
+			err = fmt.Errorf("case %q: each window may use every path, and all have to be open: %w", m.Name, err)
+		}
+		return c, err
+	}
+	c.Rows = rows(m.Plan)
+	if err != nil {
+		m.warnings = append(m.warnings, "new plans have to open connections first, which takes longer than all else: "+err.Error())
+	}
+	return c, nil
 }
 
 // timeout is how long nothing may happen in a case. Without a barrier all

@@ -19,6 +19,7 @@ import (
 type Planned struct {
 	scenario.Case
 	Plan       *plan.Plan
+	Ordered    *plan.Ordered // of an ordered case: the first exchange
 	Prediction results.Prediction
 }
 
@@ -80,6 +81,9 @@ func prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
 	if err != nil {
 		return Planned{}, err
 	}
+	if c.Mode == scenario.Ordered {
+		return prepareOrdered(s, c, t)
+	}
 	p, err := plan.Build(t, plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: s.Seed})
 	if err != nil {
 		return Planned{}, err
@@ -110,7 +114,7 @@ const (
 // that are not used then, as the policy has it, and changing over takes no time.
 func predict(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (float64, error) {
 	if len(c.Timed) == 0 {
-		return efficiencyOf(s, c, p), nil
+		return efficiencyWith(s, c, p)
 	}
 	sum, t := 0.0, p.Tree
 	at := time.Duration(0)
@@ -145,13 +149,17 @@ func during(s *scenario.Scenario, c scenario.Case, p *plan.Plan, t *topology.Tre
 	if q.Schedule == nil {
 		c.Mode, c.Schedule = scenario.Unsync, ""
 	}
-	return efficiencyOf(s, c, q), nil
+	return efficiencyWith(s, c, q)
 }
 
 // PlanFor returns the plan that a case follows while exactly the links that are dead in t
-// are not used, as its policy has it: one without a schedule is built without phases.
+// are not used, as its policy has it: one without a schedule is built without phases. An
+// ordered case takes of it the tree alone.
 func PlanFor(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (*plan.Plan, error) {
 	o := plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: s.Seed}
+	if c.Mode == scenario.Ordered {
+		o.Schedule = scenario.FORS
+	}
 	switch policyOf(c) {
 	case failover.MinHop:
 		o.Routing = twolevel.MinHop

@@ -157,7 +157,11 @@ func keepPlans(sink Sink, cases []Planned) error {
 			continue
 		}
 		var text bytes.Buffer
-		if err := c.Plan.WriteText(&text); err != nil {
+		write := c.Plan.WriteText
+		if c.Ordered != nil {
+			write = c.Ordered.WriteText
+		}
+		if err := write(&text); err != nil {
 			return fmt.Errorf("case %q: %w", c.Name, err)
 		}
 		if err := sink.Plan(c.Name, text.Bytes()); err != nil {

@@ -78,6 +78,9 @@ func (r *runner) result(m *measured) results.Case {
 	if m.Mode == scenario.Unsync {
 		c.Exchanges = o.Events / uint64(max(1, len(o.Servers)))
 	}
+	if o.Events > 0 {
+		c.TokensPerFragment = float64(o.Tokens) / float64(o.Events*uint64(len(o.Servers)-1))
+	}
 	if o.Span > 0 {
 		c.EventsPerSec, c.GoodputBitPerSec = rates(o)
 	}

@@ -52,6 +52,7 @@ func addMeasured(a *controller.Outcome, b controller.Outcome) {
 	a.Events += b.Events
 	a.Span += b.Span
 	a.BarrierWait += b.BarrierWait
+	a.Tokens += b.Tokens
 	a.Loads = append(a.Loads, b.Loads...)
 	if a.Servers == nil {
 		a.Servers = slices.Clone(b.Servers)

@@ -162,7 +162,11 @@ func (c *Case) adopt(none bool) (name string, err error) {
 	p := c.Failover.Policy
 	switch p {
 	case policyMinHop, policySpread:
-		if c.Routing == "" && c.Mode != Ordered {
+		if c.Mode == Ordered {
+			return "failover", fmt.Errorf("policy %s changes tables, and an ordered case has paths of its own; there are %s, %s and %s",
+				p, policyNone, policyFORS, policyFORSHold)
+		}
+		if c.Routing == "" {
 			c.Routing = p
 		}
 		return "", nil
@@ -170,7 +174,7 @@ func (c *Case) adopt(none bool) (name string, err error) {
 		return "", nil
 	}
 	if c.Mode == Ordered && p != policyUnsync {
-		return "", nil
+		return "", nil // to plans for the links that are alive
 	}
 	if c.Mode != Sync {
 		return "mode", fmt.Errorf("policy %s changes the plan of the phases between two exchanges, so the case must be %s; the mode is %s",

@@ -131,6 +131,7 @@ func TestRefuses(t *testing.T) {
 		{"ordered with credits", small + "cases: [{mode: ordered, credits: 3}]", "cases[0].credits: an ordered case has as many events in flight as its window"},
 		{"ordered with sources", small + "cases: [{mode: ordered, sources: 3}]", "cases[0].sources: only unsynchronised cases ask sources"},
 		{"ordered going unsynchronised", small + "cases: [{mode: ordered, failover: unsync}]", "cases[0].mode: policy unsync changes the plan of the phases"},
+		{"ordered with tables of a policy", small + "cases: [{mode: ordered, failover: spread}]", "cases[0].failover: policy spread changes tables, and an ordered case has paths of its own"},
 		{"ordered over mpi", small + "transport: mpi\nfabric: hosts\nlaunch: {kind: started}\ncases: [{mode: ordered}]", "transport mpi cannot choose paths"},
 		{"window", small + "cases: [{mode: ordered, window: 5}]", `cases[0].window: "5": write a whole number 1..4`},
 		{"window synchronised", small + "cases: [{window: 2}]", "cases[0].window: only ordered cases are planned in windows"},

@@ -232,6 +232,9 @@ func (s *Scenario) FragmentSizes(c Case) *builder.Sizes {
 	return &builder.Sizes{Mean: int(s.Event.Fragment), Seed: s.Seed, Servers: s.Tree.Servers(), Distribution: s.Sizes(c)}
 }
 
+// Pinned reports whether the plan says which path each message takes.
+func (c Case) Pinned() bool { return c.Routing == pinned }
+
 func (c Case) tables() bool { return c.Routing != pinned }
 
 // asynchronous reports whether events, not exchanges, are in flight.

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"fmt"
 	"time"
 
 	"evbench/builder"
@@ -92,6 +93,22 @@ func (p *fragments) begin(now time.Duration, id uint64, epoch uint32) (slot int,
 	own := builder.Header{Kind: builder.Data, Epoch: epoch, Event: id, Source: uint32(p.rank), Dest: uint32(p.rank)}
 	p.asm.Add(now, own, true)
 	return slot, nil
+}
+
+// absent notes that a source has nothing for an event: nothing is sent. It returns whether
+// the event is complete with that.
+func (p *fragments) absent(now time.Duration, id uint64, epoch uint32, source int) (bool, error) {
+	if n := p.sizes.Of(id, source); n > 0 {
+		return false, fmt.Errorf("event %d: no fragment of rank %d is planned, which has %d bytes", id, source, n)
+	}
+	slot := p.asm.Slot(id)
+	h := builder.Header{Kind: builder.Data, Epoch: epoch, Event: id, Source: uint32(source), Dest: uint32(p.rank)}
+	if p.asm.Add(now, h, true) != builder.Complete {
+		return false, nil
+	}
+	p.tally.built(now)
+	p.meter.complete(uint64(p.bytes[slot]))
+	return true, nil
 }
 
 // outgoing writes the header of the worker's fragment of an event to head and

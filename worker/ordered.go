@@ -158,6 +158,19 @@ func (o *ordered) open(w *window) error {
 		slots[e] = slot
 		*o.ongoing(exchange) = ongoing{began: now}
 	}
+	for i, take := range w.take {
+		exchange, source := w.From+uint64(i/o.n), i%o.n
+		if take >= 0 || source == o.c.Rank {
+			continue
+		}
+		whole, err := o.fragments.absent(now, o.id(exchange), w.Epoch, source)
+		if err != nil {
+			return fmt.Errorf("window: exchange %d: %w", exchange, err)
+		}
+		if whole {
+			o.complete(now, exchange)
+		}
+	}
 	for _, x := range w.Takes {
 		o.post = append(o.post, o.inbox.expect(slots[x.Exchange], o.id(w.From+uint64(x.Exchange)), x.From, x.Spine))
 	}
@@ -251,14 +264,19 @@ func (o *ordered) received(op *transport.Op) {
 	o.tell(o.turns.received(exchange, g.source))
 	switch {
 	case g.whole:
-		e := o.ongoing(exchange)
-		e.whole = true
-		o.tally.took(now - e.began)
-		o.turns.close(exchange)
+		o.complete(now, exchange)
 	case g.spent:
 		o.fragments.asm.Abandon(g.event)
 		o.turns.close(exchange)
 	}
+}
+
+// complete notes that the event of an exchange is.
+func (o *ordered) complete(now time.Duration, exchange uint64) {
+	e := o.ongoing(exchange)
+	e.whole = true
+	o.tally.took(now - e.began)
+	o.turns.close(exchange)
 }
 
 // overdue ends the case when something was to be done and nothing was, for too long.

@@ -111,7 +111,14 @@ func TestDamagedTokens(t *testing.T) {
 // Plans that cannot be made, or that workers cannot rely on, end the case with the reason.
 func TestBadWindows(t *testing.T) {
 	for want, windows := range map[string]controller.Windows{
-		"plan of exchanges 5 to 7: no path":   bad(func(from uint64, _ []wire.Window) error { return failAt(from, 5) }),
+		"plan of exchanges 5 to 7: no path": bad(func(from uint64, _ []wire.Window) error { return failAt(from, 5) }),
+		"window: exchange 2: event 10: no fragment of rank 1 is planned, which has 1000 bytes": bad(func(from uint64, w []wire.Window) error {
+			if from == 2 {
+				w[2].Takes = slices.DeleteFunc(w[2].Takes, func(x wire.Take) bool { return x.Exchange == 0 && x.From == 1 })
+				w[2].Tells = nil
+			}
+			return nil
+		}),
 		"window: send 0: exchange 7":          bad(func(_ uint64, w []wire.Window) error { w[3].Sends[0].Exchange = 7; return nil }),
 		"window: token 0: after receive 9999": bad(func(_ uint64, w []wire.Window) error { w[2].Tells[0].After = 9999; return nil }),
 	} {
@@ -178,4 +185,25 @@ func TestOrderedReplan(t *testing.T) {
 			r.stop()
 		})
 	}
+}
+
+// Sources that have nothing for an event send nothing, and it is complete all the same, also
+// where nobody has anything.
+func TestOrderedFanout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 6
+		r := newRig(t, n).start()
+		c := ordered(n)
+		c.Sizes.Fanout = 1
+		c.Windows = &worker.Drawn{Servers: n, PerLeaf: 2, Spines: 2, Skip: func(exchange uint64, src, dst int) bool {
+			s := c.Case
+			s.Peers = make([]wire.Peer, n)
+			return s.FragmentSizes().Of(exchange*n+uint64(dst), src) == 0
+		}}
+		o, err := r.ctl.RunCase(t.Context(), c)
+		if err != nil || o.Built != o.Assigned || o.Events != 20*n || o.Servers[0].SentBytes != 20*1000 {
+			t.Errorf("%v, outcome %+v", err, o)
+		}
+		r.stop()
+	})
 }
