@@ -75,5 +75,5 @@ func orderedEfficiency(s *scenario.Scenario, c scenario.Case, p *plan.Plan, wind
 	if err != nil {
 		return 0, err
 	}
-	return j.Efficiency(o), nil
+	return min(1, j.Efficiency(o)), nil // times are whole nanoseconds
 }

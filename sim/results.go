@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"evbench/internal/parallel"
+	"evbench/plan"
 	"evbench/results"
 )
 
@@ -22,6 +23,9 @@ const FabricKind = "sim"
 type Case struct {
 	Job
 	Model string // PhaseModel, FluidModel or CreditModel
+	// Ordered is the plan of the first exchange of an ordered case, which is kept in place of
+	// Plan; nil is allowed.
+	Ordered *plan.Ordered
 	// Case holds what is known beforehand: names, failures, schedule and routing, plan
 	// hash, phases, bound, prediction. The rest is filled in.
 	Case results.Case

@@ -89,7 +89,11 @@ func (r *runner) begin() error {
 		}
 		kept[c.Name] = true
 		var text bytes.Buffer
-		if err := c.Plan.WriteText(&text); err != nil {
+		write := c.Plan.WriteText
+		if c.Ordered != nil {
+			write = c.Ordered.WriteText
+		}
+		if err := write(&text); err != nil {
 			return fmt.Errorf("case %q: %w", c.Name, err)
 		}
 		if err := r.sink.Plan(c.Name, text.Bytes()); err != nil {

@@ -122,6 +122,7 @@ func caseOf(s *scenario.Scenario, p bench.Planned, repeat int) (*sim.Case, error
 	}
 	of := s.FragmentSizes(p.Case)
 	return &sim.Case{
+		Ordered: p.Ordered,
 		Job: sim.Job{
 			Name: p.Name, Repeat: repeat, Mode: p.Mode, Plan: p.Plan, Changes: changes,
 			Size: of.Of, Header: builder.HeaderSize, Equal: of.Equal(),

@@ -133,6 +133,42 @@ cases:
 	}
 }
 
+// TestOrderedAsPredicted: of ordered cases, too, links that change on the way included,
+// and the models phase and fluid come to the same.
+func TestOrderedAsPredicted(t *testing.T) {
+	cases, got := simulated(t, `
+topology: FT(2;4,4)
+control: off
+duration: 40s
+warmup: 2
+sim: {round: 0s, overhead: 0s}
+cases:
+  - {name: equal, mode: ordered, failures: [leaf0-spine0]}
+  - {name: spread, mode: ordered, sizes: {spread: 0.5}}
+  - {name: spread 1 dead, mode: ordered, sizes: {spread: 0.5}, failures: [leaf0-spine0]}
+  - {name: exponential, mode: ordered, sizes: exponential, window: 2, failures: [leaf0-spine0]}
+  - {name: order of FORS, mode: ordered, sizes: {spread: 0.1}, schedule: fors}
+  - {name: short, mode: ordered, sizes: {spread: 0.5}, duration: 1s}
+  - {name: once, mode: ordered, sizes: {spread: 0.5}, failures: [{link: leaf0-spine0, at: 10s, for: 20s}], failover: fors}
+`)
+	for i, x := range cases {
+		if want := x.Case.PredictedEfficiency; math.Abs(got[i]-want) > 0.01*want || x.Model != sim.PhaseModel || x.Case.PlanHash != x.Ordered.Hash() {
+			t.Errorf("%s: efficiency %.4f, predicted %.4f, model %s, plan %s", x.Name, got[i], want, x.Model, x.Case.PlanHash)
+		}
+		o, err := sim.Fluid(t.Context(), &x.Job, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := sim.Phase(t.Context(), &x.Job, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := (o.Span - p.Span).Abs(); d > p.Span/1_000_000 && len(x.Changes) == 0 {
+			t.Errorf("%s: %v by flows, %v by the longest path", x.Name, o.Span, p.Span)
+		}
+	}
+}
+
 // Of the models one knows packets.
 func TestSprayedIsNotSimulated(t *testing.T) {
 	s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;2,2)\ncases: [{name: a, routing: spray}, {name: b}]\n"))
