@@ -236,6 +236,17 @@ func TestBetween(t *testing.T) {
 	if got := between(s, Planned{Case: scenario.Case{Mode: scenario.Sync}}, events)(3, 1); got != float64(want) {
 		t.Errorf("unequal fragments: %v, want %d", got, want)
 	}
+	balanced := between(s, Planned{Case: scenario.Case{Mode: scenario.Unsync, Assign: scenario.AssignBalanced}}, []uint64{8, 8, 8, 8})
+	sync := between(s, Planned{Case: scenario.Case{Mode: scenario.Sync}}, []uint64{8, 8, 8, 8})
+	for src := range 4 { // the same events, by other servers
+		got, want := 0.0, 0.0
+		for dst := range 4 {
+			got, want = got+balanced(src, dst), want+sync(src, dst)
+		}
+		if got != want {
+			t.Errorf("balanced, %v bytes of rank %d, want %v", got, src, want)
+		}
+	}
 	if between(s, Planned{Case: scenario.Case{Mode: scenario.Unsync}}, events) != nil {
 		t.Error("bytes are planned though nobody knows who builds which event")
 	}
@@ -266,7 +277,7 @@ func TestMatrix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := weight(s, s.Cases[0], 5)
+	w := weight(s, s.Cases[0], []uint64{20, 21, 22, 23})
 	for src := range 4 {
 		for dst := range 4 {
 			if got, want := float64(m.Size(src, dst)), w(src, dst)*1000; src != dst && math.Abs(got-want) > 1e-6 || src == dst && got != 0 {

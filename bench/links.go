@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"slices"
+
 	"evbench/builder"
 	"evbench/plan"
 	"evbench/results"
@@ -52,22 +54,27 @@ func plannedBytes(p Planned, between plan.Weight) []float64 {
 
 // between returns how many bytes the counted events move from one rank to another, their
 // headers included. events is by rank. Where fragments differ in size and events are
-// assigned on the way, nobody can say: nil.
+// assigned on the way, by other than their sizes, nobody can say: nil.
 func between(s *scenario.Scenario, p Planned, events []uint64) plan.Weight {
 	sizes := s.FragmentSizes(p.Case)
 	switch {
 	case sizes.Equal():
 		return func(_, dst int) float64 { return float64(events[dst]) * float64(sizes.Mean+builder.HeaderSize) }
-	case p.Mode == scenario.Unsync:
+	case p.Mode == scenario.Unsync && p.Assign != scenario.AssignBalanced:
 		return nil
 	}
-	return func(src, dst int) float64 {
-		sum := 0
-		for e := range int(events[dst]) {
-			sum += sizes.Of(uint64((s.Warmup+e)*s.Tree.Servers()+dst), src) + builder.HeaderSize
+	n, built := s.Tree.Servers(), builders(s, p.Case)
+	sum := make([]float64, n*n)
+	for e := range int(slices.Max(events)) {
+		for dst, event := range built(e) {
+			for src := range n {
+				if uint64(e) < events[dst] {
+					sum[src*n+dst] += float64(sizes.Of(event, src) + builder.HeaderSize)
+				}
+			}
 		}
-		return float64(sum)
 	}
+	return func(src, dst int) float64 { return sum[src*n+dst] }
 }
 
 // drops adds up the packets lost.

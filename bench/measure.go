@@ -145,7 +145,7 @@ func (r *runner) readLinks(m *measured, before []results.LinkCount, line *timeli
 // controllerCase says to the controller what it needs to know of a case. The error says why
 // the workers cannot open what it needs.
 func (r *runner) controllerCase(m *measured) (controller.Case, error) {
-	c := controller.Case{Duration: m.Duration}
+	c := controller.Case{Duration: m.Duration, Balanced: m.Assign == scenario.AssignBalanced}
 	c.Case = wire.Case{
 		Name: m.Name, Repeat: m.repeat, Epoch: m.Plan.Epoch, Mode: m.Mode, Barrier: m.Barrier,
 		Fragment: int(r.s.Event.Fragment), Sizes: r.s.Sizes(m.Case), Seed: r.s.Seed,

@@ -215,12 +215,12 @@ func unequal(s *scenario.Scenario, c scenario.Case, p *plan.Plan, busiest float6
 	servers := s.Tree.Servers()
 	total := make([]float64, servers*servers)
 	duration := 0.0
-	lasts := messageTimes(s, c.Duration)
+	lasts, events := messageTimes(s, c.Duration), builders(s, c)
 	for e := range mostPredicted(p) {
 		if now := max(duration, float64(e)*busiest); e > 0 && now >= lasts {
 			break
 		}
-		w := weight(s, c, s.Warmup+e)
+		w := weight(s, c, events(e))
 		for i := range total {
 			total[i] += w(i/servers, i%servers)
 		}
@@ -250,11 +250,11 @@ func messageTimes(s *scenario.Scenario, d time.Duration) float64 {
 	return d.Seconds() * rate / (8 * float64(s.Event.Fragment))
 }
 
-// weight is the size of each message of one exchange in mean fragments.
-func weight(s *scenario.Scenario, c scenario.Case, exchange int) plan.Weight {
+// weight is the size of each message of one exchange in mean fragments, in which each rank
+// builds one of the events.
+func weight(s *scenario.Scenario, c scenario.Case, events []uint64) plan.Weight {
 	sizes := s.FragmentSizes(c)
-	n := s.Tree.Servers()
 	return func(src, dst int) float64 {
-		return float64(sizes.Of(uint64(exchange*n+dst), src)) / float64(s.Event.Fragment)
+		return float64(sizes.Of(events[dst], src)) / float64(s.Event.Fragment)
 	}
 }

@@ -28,6 +28,10 @@ type Case struct {
 	// rows. A change to a plan that needs no others takes milliseconds. nil is allowed.
 	Standby [][]wire.Path
 
+	// Balanced has events of an unsynchronised case assigned by their sizes, of which
+	// assign.Ahead of each server are known at a time.
+	Balanced bool
+
 	// Duration is how long the counted part goes on; it ends with a whole
 	// exchange.
 	Duration time.Duration

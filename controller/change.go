@@ -33,8 +33,8 @@ type section struct {
 //	holding -> placing -> placed (all old exchanges done -> begun) -> new one done
 //
 // A section without schedule has no exchanges to take back: as many events are assigned as
-// the server that is farthest ahead was given, the last of them is awaited, and from is
-// that number.
+// the server that is farthest ahead was given, or as are known where they are balanced, the
+// last of them is awaited, and from is that number.
 type change struct {
 	PlanChange
 	stage changeStage
@@ -83,7 +83,7 @@ func (m *machine) replan(now time.Duration, p PlanChange) error {
 		m.broadcast(wire.Hold{Run: m.run})
 		return nil
 	}
-	m.place(now, m.most())
+	m.place(now, m.settled())
 	m.handOut(now)
 	m.follow(now)
 	return nil
@@ -218,6 +218,7 @@ func (m *machine) begin(now time.Duration, c *change) {
 	for i := range m.workers {
 		m.workers[i].assigned = c.from
 	}
+	m.rebalance(c.from)
 	m.handOut(now)
 	m.maybeLast(now)
 }

@@ -3,6 +3,7 @@ package controller
 import (
 	"time"
 
+	"evbench/assign"
 	"evbench/internal/wire"
 )
 
@@ -49,8 +50,9 @@ func (l *ledger) find(id uint64) *fate {
 type fate int32
 
 const (
-	built  fate = -1
-	gaveUp fate = -2
+	built    fate = -1
+	gaveUp   fate = -2
+	reserved fate = -3 // assigned to nobody yet
 )
 
 // A check is how the events that workers report compare with those assigned.
@@ -62,19 +64,28 @@ type check struct {
 	unknown   uint64 // reported by a server that was not assigned it
 }
 
-func (l *ledger) assign(rank int) uint64 {
+// reserve takes the ids of the next n events.
+func (l *ledger) reserve(n int) (first uint64) {
 	if len(l.parts) == 0 {
 		l.begin(0)
 	}
-	id, p := l.next(), &l.parts[len(l.parts)-1]
+	first = l.next()
+	p := &l.parts[len(l.parts)-1]
+	for range n {
+		p.fate = append(p.fate, reserved)
+	}
+	return first
+}
+
+// assign gives a reserved event to a rank.
+func (l *ledger) assign(rank int, id uint64) {
 	l.open++
-	p.fate = append(p.fate, fate(rank))
-	return id
+	*l.find(id) = fate(rank)
 }
 
 func (l *ledger) close(rank int, id uint64, how fate) {
 	switch f := l.find(id); {
-	case f == nil:
+	case f == nil, *f == reserved:
 		l.sum.unknown++
 	case *f < 0:
 		l.sum.duplicate++
@@ -90,8 +101,10 @@ func (l *ledger) close(rank int, id uint64, how fate) {
 func (l *ledger) check() check {
 	c := l.sum
 	for _, p := range l.parts {
-		c.assigned += uint64(len(p.fate))
 		for _, f := range p.fate {
+			if f != reserved {
+				c.assigned++
+			}
 			if f == built {
 				c.built++
 			}
@@ -173,10 +186,60 @@ func (m *machine) assign(rank int, n uint64) {
 	}
 	ids := make([]uint64, n)
 	for i := range ids {
-		ids[i] = m.ledger.assign(rank)
+		ids[i] = m.nextFor(rank)
+		m.ledger.assign(rank, ids[i])
 	}
 	m.workers[rank].assigned += n
 	m.send(rank, wire.Assign{Run: m.run, Events: ids})
+}
+
+// nextFor is the event that a rank builds next: just the next one or, balanced, the next
+// of the batch in which it is known.
+func (m *machine) nextFor(rank int) uint64 {
+	if !m.balances() {
+		return m.ledger.reserve(1)
+	}
+	if id, ok := m.balance.Next(rank); ok {
+		return id
+	}
+	each := m.batch()
+	m.balance.Plan(m.ledger.reserve(each*len(m.workers)), each)
+	m.known += uint64(each)
+	id, _ := m.balance.Next(rank)
+	return id
+}
+
+// balances reports whether events are assigned by their sizes.
+func (m *machine) balances() bool { return m.c.Balanced && m.section.mode == wire.Unsync }
+
+// batch is how many events of each server are known at once. Warm-up, and what is counted
+// of a given number, end with a batch.
+func (m *machine) batch() int {
+	each := uint64(assign.Ahead)
+	switch {
+	case !m.counts:
+		each = min(each, m.c.Warmup-m.known)
+	case m.c.Exchanges > 0:
+		each = min(each, m.c.Warmup+m.c.Exchanges-m.known)
+	}
+	return int(each)
+}
+
+// rebalance begins anew: each server has been assigned so many events, and none is known
+// that it has not.
+func (m *machine) rebalance(known uint64) {
+	if m.balances() {
+		m.known, m.balance = known, assign.New(len(m.workers), m.c.FragmentSizes().Of)
+	}
+}
+
+// settled is the number of events of each server up to which all must come before ids
+// can go on behind them.
+func (m *machine) settled() uint64 {
+	if m.balances() {
+		return m.known
+	}
+	return m.most()
 }
 
 // checkRanges does the same for the scheduled exchanges of one server, which is to do

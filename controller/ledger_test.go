@@ -2,9 +2,12 @@ package controller
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
+	"evbench/assign"
+	"evbench/builder"
 	"evbench/internal/wire"
 )
 
@@ -40,15 +43,23 @@ func TestLedger(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var l ledger
 	owner, closed := map[uint64]int{}, map[uint64]bool{}
+	var free []uint64 // reserved
 	want := check{}
 	for range 5000 {
 		rank := r.IntN(3)
 		if r.IntN(2) == 0 {
-			owner[l.assign(rank)] = rank
+			if len(free) == 0 || r.IntN(5) == 0 { // a batch
+				first := l.reserve(3)
+				free = append(free, first, first+1, first+2)
+			}
+			i := r.IntN(len(free))
+			l.assign(rank, free[i])
+			owner[free[i]] = rank
+			free = slices.Delete(free, i, i+1)
 			want.assigned++
 			continue
 		}
-		id, how := uint64(r.IntN(len(owner)+2)), []fate{built, gaveUp}[r.IntN(2)]
+		id, how := uint64(r.IntN(int(l.next())+2)), []fate{built, gaveUp}[r.IntN(2)]
 		switch o, ok := owner[id]; {
 		case !ok:
 			want.unknown++
@@ -93,8 +104,9 @@ func TestSpare(t *testing.T) {
 // slowest, short events take fewer messages than events, and in the end all have
 // built the same.
 func TestEventsInAdvance(t *testing.T) {
-	for _, each := range []time.Duration{time.Millisecond, time.Second} {
-		r, d := rand.New(rand.NewPCG(2, 2)), dealing{t: t, m: measuringUnsync(4)}
+	for i, each := range []time.Duration{time.Millisecond, time.Second, time.Millisecond, time.Second} {
+		balanced := i >= 2
+		r, d := rand.New(rand.NewPCG(2, 2)), dealing{t: t, m: measuringUnsync(4, balanced), owner: map[uint64]int{}}
 		for now := time.Duration(0); d.m.state == measuring; now += each / 4 {
 			rank := r.IntN(4)
 			if n := len(d.has[rank]); n > 0 {
@@ -109,6 +121,9 @@ func TestEventsInAdvance(t *testing.T) {
 		if d.m.state != finishing || c.built != c.assigned || c.built != 4*d.m.level || c.duplicate+c.unknown != 0 {
 			t.Errorf("%v each: in the %v with %+v, want 4 times %d", each, d.m.state, c, d.m.level)
 		}
+		if balanced {
+			d.inBatches()
+		}
 		if short := each < inAdvance; short != (d.messages < int(c.built)/2) {
 			t.Errorf("%v each: %d messages for %d events", each, d.messages, c.built)
 		}
@@ -121,11 +136,29 @@ type dealing struct {
 	m        *machine
 	has      [4][]uint64
 	messages int
+	owner    map[uint64]int
+}
+
+// inBatches wants as many events of each batch with every server, the last batch included.
+func (d *dealing) inBatches() {
+	count := map[[2]int]int{}
+	for id, rank := range d.owner {
+		count[[2]int{int(id) / (4 * assign.Ahead), rank}]++
+	}
+	for batch := range 400 / assign.Ahead {
+		for rank := range 4 {
+			if n := count[[2]int{batch, rank}]; n != assign.Ahead {
+				d.t.Errorf("rank %d has %d events of batch %d", rank, n, batch)
+			}
+		}
+	}
 }
 
 // measuringUnsync returns a machine that is about to hand out the first event.
-func measuringUnsync(n int) *machine {
-	m := newMachine(Case{Exchanges: 400, Case: wire.Case{Mode: wire.Unsync, Credits: 2, Peers: make([]wire.Peer, n)}}.withDefaults(), 1)
+func measuringUnsync(n int, balanced bool) *machine {
+	c := Case{Exchanges: 400, Balanced: balanced, Case: wire.Case{Mode: wire.Unsync, Credits: 2, Peers: make([]wire.Peer, n)}}
+	c.Fragment, c.Sizes.Kind = 1000, builder.Exponential
+	m := newMachine(c.withDefaults(), 1)
 	m.enter(0, quiet)
 	m.measured(0)
 	return m
@@ -144,6 +177,9 @@ func (d *dealing) take() {
 		if s, ok := a.(send); ok {
 			if msg, ok := s.m.(wire.Assign); ok {
 				d.has[s.rank] = append(d.has[s.rank], msg.Events...)
+				for _, id := range msg.Events {
+					d.owner[id] = s.rank
+				}
 				d.messages++
 			}
 		}

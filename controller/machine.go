@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"evbench/assign"
 	"evbench/failover"
 	"evbench/internal/wire"
 	"evbench/results"
@@ -22,14 +23,16 @@ type machine struct {
 	largest  float64 // bytes of the largest fragment
 	run      uint32
 	state    state
-	workers  []worker     // by rank
-	pace     pacer        // scheduled modes
-	windows  Windows      // of the plan in use; nil unless ordered
-	epoch    uint32       // of that plan
-	planning *planning    // of a window, under way
-	plans    int          // of windows, so far
-	quiet    bool         // nothing is under way when the next window begins
-	ledger   ledger       // unsynchronised mode
+	workers  []worker  // by rank
+	pace     pacer     // scheduled modes
+	windows  Windows   // of the plan in use; nil unless ordered
+	epoch    uint32    // of that plan
+	planning *planning // of a window, under way
+	plans    int       // of windows, so far
+	quiet    bool      // nothing is under way when the next window begins
+	ledger   ledger    // unsynchronised mode
+	balance  *assign.Balancer
+	known    uint64       // events of each server that balance has planned
 	section  section      // how events are built now
 	granted  []wire.Range // exchanges of the sections before it
 	level    uint64       // events of each server in the end; set when draining
@@ -249,6 +252,7 @@ func (m *machine) maybeWarm(now time.Duration) {
 	}
 	m.enter(now, warming)
 	m.pace = newPacer(now, m.c)
+	m.rebalance(0)
 	switch {
 	case m.c.Warmup == 0:
 		m.calm(now)
@@ -289,6 +293,7 @@ func (m *machine) measured(now time.Duration) {
 		m.grant(now)
 		return
 	}
+	m.rebalance(m.c.Warmup)
 	m.handOut(now)
 	m.maybeLast(now)
 }

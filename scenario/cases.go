@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/bits"
 	"strings"
+
+	"evbench/assign"
 )
 
 // noSchedule may be written where a case without a schedule is meant.
@@ -274,12 +276,19 @@ func (c *Case) choosesPaths() bool {
 	return strings.HasPrefix(c.Schedule, FORS) || strings.HasPrefix(c.Schedule, Repair)
 }
 
-// numbers reads sources, credits and window, where the mode has them.
+// numbers reads sources, assign, credits and window, where the mode has them.
 func (d *document) numbers(e entry, s *Scenario, c *Case) {
 	if c.Mode != Unsync && e.f.given("sources") {
 		d.fail(e.f.get("sources"), "only unsynchronised cases ask sources, and the mode is %s; leave it out", c.Mode)
 	} else if s.Tree != nil {
 		scalar(d, e.f.get("sources"), &c.Sources, between(0, s.Tree.Servers()-1))
+	}
+	switch {
+	case c.Mode == Unsync:
+		c.Assign = AssignNext
+		scalar(d, e.f.get("assign"), &c.Assign, oneOf("assign", assign.Names(), nil))
+	case e.f.given("assign"):
+		d.fail(e.f.get("assign"), "only unsynchronised cases assign events, and the mode is %s; leave it out", c.Mode)
 	}
 	if c.Mode == Ordered {
 		c.Window = defaultWindow

@@ -1,11 +1,12 @@
 package scenario
 
 import (
-	"evbench/builder"
 	"maps"
 	"math"
 	"slices"
 
+	"evbench/assign"
+	"evbench/builder"
 	"evbench/topology"
 )
 
@@ -89,6 +90,7 @@ var matrixFields = group{
 	{"credits", whole(1, maxCredits), "events in flight per server"},
 	{"sizes", sizesShape, "how fragments differ in size, in place of event.sizes"},
 	{"window", whole(1, maxWindow), "ordered: exchanges that are planned together"},
+	{"assign", choice(assign.Names()...), "unsynchronised: next: a server that has room gets the next event; balanced: by size, longest first to the least loaded"},
 	{"failover", failoverShape, "what is done about links that die or come back"},
 }
 

@@ -85,6 +85,9 @@ func (c Case) defaultName() string {
 	if c.Sources > 0 {
 		parts = append(parts, fmt.Sprintf("sources %d", c.Sources))
 	}
+	if c.Assign == AssignBalanced {
+		parts = append(parts, c.Assign)
+	}
 	if asynchronous(c.Mode) && c.Credits != defaultCredits {
 		parts = append(parts, fmt.Sprintf("credits %d", c.Credits))
 	}
@@ -184,7 +187,7 @@ func (c Case) label(name string) string {
 	text := map[string]string{
 		"mode": c.Mode, "barrier": c.Barrier, "schedule": c.Schedule, "routing": c.Routing, "failures": c.dead(),
 		"sources": fmt.Sprintf("sources %d", c.Sources), "credits": fmt.Sprintf("credits %d", c.Credits), "window": fmt.Sprintf("window %d", c.Window),
-		"failure_seed": c.dead(), "failover": c.policy(), "sizes": c.sizes(),
+		"assign": c.Assign, "failure_seed": c.dead(), "failover": c.policy(), "sizes": c.sizes(),
 	}[name]
 	switch {
 	case text != "":

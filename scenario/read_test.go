@@ -67,6 +67,7 @@ func TestCaseDefaults(t *testing.T) {
 		{"{schedule: fors, routing: minhop}", "fors minhop|synchronised|tournament|fors|minhop|0|1"},
 		{"{mode: unsync}", "unsynchronised ftree|unsynchronised|||ftree|0|2"},
 		{"{mode: unsync, schedule: none, sources: 3}", "unsynchronised ftree sources 3|unsynchronised|||ftree|3|2"},
+		{"{mode: unsync, assign: balanced}", "unsynchronised ftree balanced|unsynchronised|||ftree|0|2"},
 		{"{mode: unsynchronised, schedule: fors}", "unsynchronised fors pinned|unsynchronised||fors|pinned|0|2"},
 		{"{mode: free-running, credits: 4}", "free-running linear-shift ftree credits 4|free-running||linear-shift|ftree|0|4"},
 		{"{mode: sync, barrier: central, schedule: xor}", "xor ftree central|synchronised|central|xor|ftree|0|1"},

@@ -142,6 +142,8 @@ func TestRefuses(t *testing.T) {
 		{"fors without its paths", small + "cases: [{mode: unsync, schedule: fors, routing: minhop}]", "which routing minhop does not take"},
 		{"xor", "topology: FT(2;3,5)\ncases: [{schedule: xor}]", "cases[0].schedule: xor needs a power of two of servers, there are 15"},
 		{"sources", small + "cases: [{mode: unsync, sources: 16}]", `cases[0].sources: "16": write a whole number 0..15`},
+		{"assign", small + "cases: [{mode: unsync, assign: fair}]", `cases[0].assign: no assign "fair"; there are next, balanced`},
+		{"assign synchronised", small + "cases: [{assign: next}]", "cases[0].assign: only unsynchronised cases assign events, and the mode is synchronised"},
 		{"sources synchronised", small + "cases: [{sources: 2}]", "cases[0].sources: only unsynchronised"},
 		{"credits", small + "cases: [{mode: unsync, credits: 0}]", "write a whole number 1..256"},
 		{"credits synchronised", small + "cases: [{credits: 2}]", "cases[0].credits: a synchronised case builds one event"},

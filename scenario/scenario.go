@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"evbench/assign"
 	"evbench/barrier"
 	"evbench/builder"
 	"evbench/internal/unit"
@@ -128,6 +129,12 @@ const (
 	qft           = routing.QFT
 )
 
+// Who builds which event without a schedule.
+const (
+	AssignNext     = assign.Next
+	AssignBalanced = assign.Balanced
+)
+
 // What becomes of a fragment's payload, and how much of it is checked.
 const (
 	Buffer       = builder.DeliverBuffer
@@ -165,6 +172,7 @@ type Case struct {
 	Sources  int           // Unsync: outstanding requests per event at most; 0: all
 	Credits  int           // events in flight per server; 1 when Sync or Ordered
 	Window   int           // Ordered: exchanges that are planned together
+	Assign   string        // Unsync: who builds which event, AssignNext or AssignBalanced
 	Duration time.Duration // of one slice
 	Control  bool          // the others are compared with it; bench adds one, or marks it
 	Failover *Failover     // what is done about timed failures; nil: tables are re-routed with the case's engine

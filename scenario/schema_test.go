@@ -127,7 +127,7 @@ answer: {cases: [a, b]}
 cases:
   - {name: a, mode: synchronised, barrier: tournament, schedule: fors, routing: pinned, failures: [leaf0-spine0, {link: leaf1-spine1, at: 3s, for: 4s}]}
   - {name: b, schedule: fors, failures: [{random: {count: 1, seed: 7}}, {link: leaf2-spine1, at: 1s, for: 100ms, every: 1s, times: 3}], failure_seed: 3, duration: 11s}
-  - {name: c, mode: unsynchronised, routing: spread, sources: 3, credits: 2, failover: none}
+  - {name: c, mode: unsynchronised, routing: spread, sources: 3, credits: 2, assign: balanced, failover: none}
 `, `
 topology: FT(2;2,2)
 fabric: hosts

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"evbench/assign"
+	"evbench/builder"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/topology"
@@ -303,5 +305,33 @@ func TestDealerKeepsAllTogether(t *testing.T) {
 	}
 	if d.level != 5 {
 		t.Errorf("all come up to %d events, want 5", d.level)
+	}
+}
+
+// Balanced, servers build equally many events in shorter time where events differ in size,
+// and every event is built once.
+func TestDealerBalances(t *testing.T) {
+	j := small(t, results.Unsync, "", "ftree")
+	sizes := builder.Sizes{Mean: 600, Seed: 1, Distribution: builder.Distribution{Kind: builder.Exponential, By: builder.ByEvent}}
+	j.Equal, j.Size = false, sizes.Of
+	next := outcome(t, j)
+	j.Balanced = true
+	balanced := outcome(t, j)
+	for s, n := range balanced.Events {
+		if n != balanced.Events[0] || n < next.Events[0]*11/10 {
+			t.Errorf("rank %d built %d events, by their numbers %d", s, n, next.Events[s])
+		}
+	}
+	d, seen := newDealer(j), map[uint64]bool{}
+	n := len(d.done)
+	for range 3 * assign.Ahead {
+		for s := range n {
+			seen[d.event(s)] = true
+		}
+	}
+	for id := range uint64(3 * assign.Ahead * n) {
+		if !seen[uint64(j.Warmup*n)+id] {
+			t.Fatalf("event %d is assigned to nobody", id)
+		}
 	}
 }

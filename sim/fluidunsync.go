@@ -1,6 +1,10 @@
 package sim
 
-import "fmt"
+import (
+	"fmt"
+
+	"evbench/assign"
+)
 
 // lead is how many events a server may be ahead of the slowest beyond its credits;
 // the controller's number.
@@ -8,7 +12,8 @@ const lead = 2
 
 // A dealer hands out events as the controller does.
 type dealer struct {
-	next           uint64 // event
+	next           uint64           // event
+	balance        *assign.Balancer // nil: a server gets the next event
 	assigned, done []uint64
 	credits, level uint64 // level: events of each server in the end, once it is known
 	slowest        uint64 // of done
@@ -17,10 +22,29 @@ type dealer struct {
 
 func newDealer(j *Job) *dealer {
 	n := j.Plan.Tree.Servers()
-	return &dealer{
+	d := &dealer{
 		next: uint64(n) * uint64(j.Warmup), credits: uint64(max(1, j.Credits)),
 		assigned: make([]uint64, n), done: make([]uint64, n),
 	}
+	if j.Balanced {
+		d.balance = assign.New(n, j.Size)
+	}
+	return d
+}
+
+// event takes the one that a server builds next.
+func (d *dealer) event(s int) uint64 {
+	if d.balance == nil {
+		d.next++
+		return d.next - 1
+	}
+	id, ok := d.balance.Next(s)
+	if !ok {
+		d.balance.Plan(d.next, assign.Ahead)
+		d.next += uint64(assign.Ahead * len(d.done))
+		id, _ = d.balance.Next(s)
+	}
+	return id
 }
 
 // quota is how many events each server may have been given by now.
@@ -42,8 +66,7 @@ func (d *dealer) deal(give func(server int, event uint64)) {
 func (d *dealer) dealTo(s int, quota uint64, give func(server int, event uint64)) {
 	for d.assigned[s] < min(quota, d.done[s]+d.credits) {
 		d.assigned[s]++
-		d.next++
-		give(s, d.next-1)
+		give(s, d.event(s))
 	}
 }
 

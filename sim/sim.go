@@ -50,6 +50,9 @@ type Job struct {
 	PortTokens bool
 	Order      func(t *topology.Tree, first uint64, exchanges int) (*sizes.Plan, error)
 
+	// Balanced says that events are assigned by their sizes, without a schedule.
+	Balanced bool
+
 	// Sources is how many fragments of one event are under way at most, 0 for all;
 	// without a schedule only. Credits is how many events a server has in flight
 	// without a schedule, and of how many exchanges a receiver takes fragments when

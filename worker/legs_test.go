@@ -58,26 +58,31 @@ func (s *switcher) run(ctx context.Context) {
 // server whose turn it is, and all build equally many.
 func TestSwitchesAtRandom(t *testing.T) {
 	for _, tt := range []struct {
-		mode  string
-		async int
-		seed  uint64
+		mode     string
+		async    int
+		seed     uint64
+		balanced bool
 	}{
-		{wire.Sync, 0, 1}, {wire.Sync, 1, 2}, {wire.Sync, 3, 3}, {wire.Sync, 2, 4}, {wire.Sync, 2, 5},
-		{wire.FreeRunning, 0, 6}, {wire.Unsync, 0, 7}, {wire.Unsync, 0, 9}, {wire.Unsync, 0, 11},
+		{wire.Sync, 0, 1, false}, {wire.Sync, 1, 2, false}, {wire.Sync, 3, 3, false}, {wire.Sync, 2, 4, false}, {wire.Sync, 2, 5, false},
+		{wire.FreeRunning, 0, 6, false}, {wire.Unsync, 0, 7, false}, {wire.Unsync, 0, 9, false}, {wire.Unsync, 0, 11, false},
+		{wire.Unsync, 0, 7, true}, {wire.Unsync, 0, 8, true}, {wire.Unsync, 0, 9, true},
 	} {
-		t.Run(fmt.Sprintf("%s/%d/%d", tt.mode, tt.async, tt.seed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { switchAtRandom(t, tt.mode, tt.async, tt.seed) })
+		t.Run(fmt.Sprintf("%s/%d/%d/%v", tt.mode, tt.async, tt.seed, tt.balanced), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { switchAtRandom(t, tt.mode, tt.async, tt.seed, tt.balanced) })
 		})
 	}
 }
 
-func switchAtRandom(t *testing.T, mode string, async int, seed uint64) {
+func switchAtRandom(t *testing.T, mode string, async int, seed uint64, balanced bool) {
 	n := 4 + int(seed)%5
 	r := newRig(t, n).start()
 	c := newCase(n, mode)
 	c.AsyncCredits, c.Exchanges, c.Duration = async, 0, 4*time.Second
 	if seed%2 == 0 {
 		c.Exchanges = 400
+	}
+	if balanced {
+		c.Balanced, c.Sizes = true, builder.Distribution{Kind: builder.Exponential, By: builder.ByEvent}
 	}
 	s := &switcher{r: r, c: c, rand: rand.New(rand.NewPCG(seed, 1)), mode: mode}
 	var wg sync.WaitGroup
@@ -97,7 +102,7 @@ func switchAtRandom(t *testing.T, mode string, async int, seed uint64) {
 		t.Errorf("%d events of %d", o.Events, uint64(n)*c.Exchanges)
 	}
 	for _, w := range o.Servers {
-		if w.Events*uint64(n) != o.Events || mode != wire.Unsync && w.Totals.Exchanges != w.Events || w.SentBytes != w.ReceivedBytes {
+		if w.Events*uint64(n) != o.Events || mode != wire.Unsync && w.Totals.Exchanges != w.Events || !balanced && w.SentBytes != w.ReceivedBytes {
 			t.Errorf("server %d: %+v; %d events of all", w.Server, w.Totals, o.Events)
 		}
 	}

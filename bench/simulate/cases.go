@@ -125,7 +125,7 @@ func caseOf(s *scenario.Scenario, p bench.Planned, repeat int) (*sim.Case, error
 		Ordered: p.Ordered,
 		Job: sim.Job{
 			Name: p.Name, Repeat: repeat, Mode: p.Mode, Plan: p.Plan, Changes: changes,
-			Size: of.Of, Header: builder.HeaderSize, Equal: of.Equal(),
+			Size: of.Of, Header: builder.HeaderSize, Equal: of.Equal(), Balanced: p.Assign == scenario.AssignBalanced,
 			Sources: p.Sources, Credits: p.Credits, Duration: p.Duration, Interval: s.Interval, Warmup: s.Warmup,
 			BitPerSec: float64(s.Fabric.Rate) * scenario.Factor(s.Fabric.MTU),
 			Window:    p.Window,

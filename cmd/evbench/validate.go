@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/assign"
 	"evbench/bench"
 	"evbench/results"
 	"evbench/scenario"
@@ -120,7 +121,18 @@ func describeCases(w io.Writer, name string, s *scenario.Scenario, planned []ben
 		fmt.Fprintf(tab, "  %s\t%s\t%s\t%s\t%d\t%s\t%d\t%.3f\n", p.Name, p.Mode, schedule, p.Plan.Routing,
 			len(p.Failures), phases, p.Plan.Bound.Phases, p.Prediction.Efficiency)
 	}
-	return tab.Flush()
+	if err := tab.Flush(); err != nil {
+		return err
+	}
+	for _, p := range planned {
+		if p.Assign == scenario.AssignBalanced {
+			next := p.Case
+			next.Assign = scenario.AssignNext
+			fmt.Fprintf(w, "  %s: of %d events, the mean server receives %.2f of what the busiest does; in order of their numbers %.2f\n",
+				p.Name, assign.Ahead, bench.Balance(s, p.Case), bench.Balance(s, next))
+		}
+	}
+	return nil
 }
 
 func fabricText(f scenario.Fabric) string {

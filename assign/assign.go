@@ -1,0 +1,104 @@
+// Package assign answers: which server builds which event, where the sizes of events are
+// known beforehand? It balances what servers receive: the longest event first, to the
+// least loaded server, with equal counts (LPT: Graham 1969; equal counts are ours, since
+// an exchange is one event of each server in every mode).
+//
+// Servers and sources are ranks. The package reads no clock and draws nothing: equal
+// input, equal events, in a run, in a simulation and in a prediction.
+package assign
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+)
+
+// What assigns events, as in scenarios.
+const (
+	Next     = "next"     // a server that may have one more gets the next event
+	Balanced = "balanced" // by known sizes
+)
+
+// Names lists them.
+func Names() []string { return []string{Next, Balanced} }
+
+// Ahead is how many events of each server are known, and assigned, at once.
+const Ahead = 8
+
+// A Balancer assigns batch after batch.
+type Balancer struct {
+	size  func(event uint64, source int) int
+	load  []float64  // by server: bytes so far
+	queue [][]uint64 // by server: what it is to build, in this order
+}
+
+// New returns a Balancer for so many servers, each of which has a fragment of size bytes
+// for an event.
+func New(servers int, size func(event uint64, source int) int) *Balancer {
+	return &Balancer{size: size, load: make([]float64, servers), queue: make([][]uint64, servers)}
+}
+
+// Plan assigns as many events to each server, with ids from first on. It costs
+// O(events · servers).
+func (b *Balancer) Plan(first uint64, each int) {
+	type event struct {
+		id    uint64
+		bytes float64
+	}
+	n := len(b.load)
+	events := make([]event, each*n)
+	for i := range events {
+		e := &events[i]
+		e.id = first + uint64(i)
+		for source := range n {
+			e.bytes += float64(b.size(e.id, source))
+		}
+	}
+	slices.SortFunc(events, func(x, y event) int { return cmp.Or(cmp.Compare(y.bytes, x.bytes), cmp.Compare(x.id, y.id)) })
+	open := &ranking{load: b.load}
+	left := make([]int, n)
+	for rank := range n {
+		open.ranks, left[rank] = append(open.ranks, rank), each
+	}
+	heap.Init(open)
+	for _, e := range events {
+		rank := open.ranks[0]
+		b.queue[rank] = append(b.queue[rank], e.id)
+		b.load[rank] += e.bytes
+		if left[rank]--; left[rank] > 0 {
+			heap.Fix(open, 0)
+		} else {
+			heap.Pop(open)
+		}
+	}
+}
+
+// Next takes the next event of a server; false where none is planned.
+func (b *Balancer) Next(server int) (event uint64, ok bool) {
+	q := b.queue[server]
+	if len(q) == 0 {
+		return 0, false
+	}
+	b.queue[server] = q[1:]
+	return q[0], true
+}
+
+// A ranking is a heap of servers, the least loaded first.
+type ranking struct {
+	load  []float64
+	ranks []int
+}
+
+func (r *ranking) Len() int { return len(r.ranks) }
+func (r *ranking) Less(i, j int) bool {
+	x, y := r.ranks[i], r.ranks[j]
+	return r.load[x] < r.load[y] || r.load[x] == r.load[y] && x < y
+}
+func (r *ranking) Swap(i, j int) { r.ranks[i], r.ranks[j] = r.ranks[j], r.ranks[i] }
+func (r *ranking) Push(x any)    { r.ranks = append(r.ranks, x.(int)) }
+func (r *ranking) Pop() any {
+	last := len(r.ranks) - 1
+	x := r.ranks[last]
+	r.ranks = r.ranks[:last]
+	return x
+}
