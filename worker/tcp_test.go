@@ -113,6 +113,9 @@ func TestOverTCP(t *testing.T) {
 	}
 	for i, d := range differing {
 		c := newCase(n, modes[i%len(modes)])
+		if c.Mode == wire.Ordered {
+			c.Standby = everyPath(n, 0)
+		}
 		c.Fragment, c.Sizes, c.Exchanges, c.Timeout = 20000, d, 20, time.Minute
 		o, err := ctl.RunCase(t.Context(), c)
 		if err != nil || o.Built != o.Assigned || o.Events != 20*uint64(n) || o.CorruptFragments+o.StrayFragments != 0 {
