@@ -286,3 +286,24 @@ func TestMatrix(t *testing.T) {
 		}
 	}
 }
+
+// Nothing that is drawn brings a server more at a time than the time-out allows for.
+func TestHeaviest(t *testing.T) {
+	for sizes, want := range map[string][2]float64{
+		"{spread: 0}": {3000, 3000}, "{spread: 0.5}": {4500, 4500}, "{distribution: exponential, by: event}": {20_000, 48_000}, "{fanout: 1}": {3000, 3000},
+	} {
+		s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;2,2)\nevent: {fragment: 1000B, sizes: "+sizes+"}\ncases: [{mode: unsync}]\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		most, of := heaviest(s, s.Cases[0]), s.FragmentSizes(s.Cases[0])
+		if most < want[0] || most > want[1] {
+			t.Errorf("%s: %v bytes, want %v", sizes, most, want)
+		}
+		for event := range uint64(10_000) {
+			if sum := of.Of(event, 0) + of.Of(event, 1) + of.Of(event, 2); float64(sum) > most {
+				t.Errorf("%s: event %d has %d bytes, the most is %v", sizes, event, sum, most)
+			}
+		}
+	}
+}

@@ -173,14 +173,13 @@ func (r *runner) controllerCase(m *measured) (controller.Case, error) {
 // timeout is how long nothing may happen in a case. Without a barrier all
 // fragments of the events in flight come in side by side, and none is complete
 // before nearly all are: the time-out is never shorter than four times what they
-// are predicted to take, since workers report after half of it.
+// are predicted to take, since workers report after half of it. Events may be large.
 func (r *runner) timeout(m *measured) time.Duration {
 	info := r.f.Info()
 	if m.Mode == scenario.Sync || info.RateBitPerSec == 0 || m.Prediction.Efficiency == 0 {
 		return r.s.Timeout
 	}
-	fragments := float64(r.s.Tree.Servers()-1) * float64(m.Credits)
-	bits := fragments * float64(r.s.Event.Fragment) * 8
+	bits := heaviest(r.s, m.Case) * float64(m.Credits) * 8
 	took := bits / (float64(info.RateBitPerSec) * info.Factor * m.Prediction.Efficiency)
 	return max(r.s.Timeout, time.Duration(4*took*float64(time.Second)))
 }

@@ -65,3 +65,22 @@ func Balance(s *scenario.Scenario, c scenario.Case) float64 {
 	}
 	return sum / most
 }
+
+// heaviest is how many bytes an event of a case brings its server at most. Where sizes are
+// drawn it is twice the most of some exchanges: what is beyond that is rare.
+func heaviest(s *scenario.Scenario, c scenario.Case) float64 {
+	const looks = 1 << 20 // at fragments, at most
+	n, sizes := s.Tree.Servers(), s.FragmentSizes(c)
+	if sizes.Equal() {
+		return float64(n-1) * float64(sizes.Mean)
+	}
+	most := 0
+	for event := range uint64(max(1, min(predictedExchanges, looks/(n*n))) * n) {
+		sum := 0
+		for source := range n {
+			sum += sizes.Of(event, source)
+		}
+		most = max(most, sum)
+	}
+	return min(2*float64(most), float64(n-1)*float64(sizes.Max()))
+}
