@@ -41,6 +41,7 @@ const (
 	Most = 16
 	// MaxTable bounds the numbers of a Table, which every worker is sent.
 	MaxTable = 1 << 18
+	maxScale = 1 << 30
 )
 
 // A Distribution says how sizes differ. The zero value says that they do not.
@@ -120,8 +121,8 @@ func (d Distribution) checkTable(servers int) error {
 		return fmt.Errorf("file: %d numbers for %d servers, must be rows of as many, %d numbers at most", len(d.Table), servers, MaxTable)
 	case !slices.Contains(TableBys(), d.By):
 		return fmt.Errorf("by: no %q; of a file there are %s", d.By, strings.Join(TableBys(), ", "))
-	case !(d.Scale > 0) || math.IsInf(d.Scale, 0):
-		return fmt.Errorf("file: scale %v, must be above 0", d.Scale)
+	case !(d.Scale > 0 && d.Scale <= maxScale): // NaN fails too
+		return fmt.Errorf("file: scale %v, must be above 0 and at most %v", d.Scale, float64(maxScale))
 	case d.Kind != "" || d.Spread != 0 || d.Sigma != 0 || d.Fanout != 0:
 		return errors.New("file: states all sizes, so nothing is drawn beside")
 	}

@@ -199,6 +199,7 @@ func TestDistributionCheck(t *testing.T) {
 		{builder.Distribution{By: builder.ByEvent, Scale: 1, Table: make([]uint32, builder.MaxTable+16)}, "262144 numbers at most"},
 		{builder.Distribution{Scale: 1, Table: make([]uint32, 16)}, `by: no ""; of a file there are event, exchange`},
 		{builder.Distribution{By: builder.ByEvent, Table: make([]uint32, 16)}, "file: scale 0"},
+		{builder.Distribution{By: builder.ByEvent, Scale: math.Inf(1), Table: make([]uint32, 16)}, "file: scale +Inf"},
 		{builder.Distribution{By: builder.ByEvent, Scale: 1, Table: make([]uint32, 16), Fanout: 1}, "nothing is drawn beside"},
 	} {
 		err := tt.d.Check(16)

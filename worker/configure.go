@@ -48,8 +48,8 @@ func check(c wire.Configure, memory uint64) error {
 		return fmt.Errorf("sizes: fragments of up to %d bytes, at most %d", most, transport.MaxBody)
 	}
 	if need, most := memoryFor(c), cmp.Or(memory, maxMemory); need > most {
-		return fmt.Errorf("fragment: %d bytes of %d servers with %d events at once need %d bytes of memory, there are %d",
-			c.Fragment, n, max(inFlight(c), 1), need, most)
+		return fmt.Errorf("fragment: up to %d bytes of %d servers with %d events at once need %d bytes of memory, there are %d",
+			c.FragmentSizes().Max(), n, max(inFlight(c), 1), need, most)
 	}
 	if err := errors.Join(checkWords(c), checkStandby(c)); err != nil {
 		return err
