@@ -25,10 +25,10 @@ func judgeCommand() *cli.Command {
 		}, networkFlags(), []cli.Flag{
 			&cli.StringFlag{Name: "tables", Usage: "tables of the switches, `FILE|-`: OpenSM's dump, dump_lfts or JSON"},
 			&cli.StringFlag{Name: "engine", Aliases: []string{"e"}, Usage: "tables that an engine computes, `NAME` as for evbench routes compute"},
-			&cli.StringFlag{Name: "hosts", Usage: "hosts of the job in the order of ranks, `FILE`: a hostfile, name:N, or node[001-016] (default: all, a rank each)"},
+			&cli.StringFlag{Name: "hosts", Usage: "hosts of the job in the order of ranks, `FILE`: a hostfile, node[001-016], mpirun's map, Slurm's variables, srun -l hostname (default: those of the result, else all)"},
 			&cli.StringFlag{Name: "result", Usage: "what was measured, `FILE|NUMBER`: output of a program, or 9.1Gbit/s that a host receives, 12.5ms a call, 61.6% of the link rate"},
 			&cli.StringFlag{Name: "format", Value: foreign.Auto, Usage: "form of the result, `FORM`: " + strings.Join(foreign.Formats(), ", ")},
-			&cli.StringFlag{Name: "rate", Usage: "rate of the links, `R` such as 100Gbit/s, for results that are times or rates"},
+			&cli.StringFlag{Name: "rate", Usage: "rate of the links, `R` such as 100Gbit/s, for results that are times or rates (default: as ibnetdiscover states it)"},
 			&cli.StringFlag{Name: "size", Usage: "`BYTES` from a rank to each other: of the call, or the line of the output (default: the largest)"},
 			&cli.StringFlag{Name: "case", Usage: "case of our own summary.json, `NAME` (default: the only one that is no control)"},
 			&cli.Float64Flag{Name: "fail-below", Usage: "exit code 3 where less than `PERCENT` of what the network can do at most was measured"},

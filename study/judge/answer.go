@@ -52,6 +52,9 @@ func (v *Verdict) Answer() string {
 			names = append(names, l.From+" to "+l.To)
 		}
 		text := names[0]
+		if c := v.Tables.Links[0].Capacity; c > 0 {
+			text += fmt.Sprintf(", at %s of the link rate", percent(c))
+		}
 		if n := v.Tables.LinksAt - 1; n > 0 {
 			text += " and " + show.Plural(n, "link", "links") + " more"
 		}

@@ -1,13 +1,10 @@
 package judge
 
 import (
-	"bufio"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
-	"evbench/internal/hostlist"
 	"evbench/topology/network"
 )
 
@@ -26,45 +23,34 @@ func AllHosts(n *network.Network) Hosts {
 	return h
 }
 
-// maxLine bounds a line of a list of hosts.
-const maxLine = 16 << 20
-
-// ReadHosts reads which hosts a job has: lines of a hostfile of Open MPI ("name slots=4",
-// "name"), of MPICH and Intel MPI ("name:4"), or host list expressions of Slurm
-// ("node[001-016]"), each with comments after #. A host on several lines has as many slots
-// as these add up to. Hosts that the network does not have, and hosts with different numbers
-// of ranks, are errors.
+// ReadHosts reads which hosts a job has, in one of the forms of hostforms.go: a hostfile, what
+// mpirun shows of its allocation and map, Slurm's variables, or what srun -l hostname prints. A
+// host that comes several times has as many slots as these add up to. Hosts that the network
+// does not have, and hosts with different numbers of ranks, are errors.
 func ReadHosts(r io.Reader, n *network.Network) (Hosts, error) {
+	lines, err := hostLines(r)
+	if err != nil {
+		return Hosts{}, err
+	}
+	listed, err := formOf(lines)(lines)
+	if err != nil {
+		return Hosts{}, err
+	}
 	slots, order := map[network.Node]int{}, []network.Node(nil)
 	names := newHostNames(n)
-	scan := bufio.NewScanner(r)
-	scan.Buffer(nil, maxLine)
-	line := 0
-	for scan.Scan() {
-		line++
-		text, _, _ := strings.Cut(scan.Text(), "#")
-		if text = strings.TrimSpace(text); text == "" {
-			continue
-		}
-		list, count, err := parseHosts(text)
-		if err != nil {
-			return Hosts{}, fmt.Errorf("line %d: %w", line, err)
-		}
-		for _, name := range list {
+	for _, x := range listed {
+		for _, name := range x.names {
 			v, err := names.find(name)
 			if err != nil {
-				return Hosts{}, fmt.Errorf("line %d: %w", line, err)
+				return Hosts{}, fmt.Errorf("line %d: %w", x.line, err)
 			}
 			if slots[v] == 0 {
 				order = append(order, v)
 			}
-			if slots[v] += count; slots[v] > maxSlots {
-				return Hosts{}, fmt.Errorf("line %d: more than %d ranks on %s", line, maxSlots, name)
+			if slots[v] += x.slots; slots[v] > maxSlots {
+				return Hosts{}, fmt.Errorf("line %d: more than %d ranks on %s", x.line, maxSlots, name)
 			}
 		}
-	}
-	if err := scan.Err(); err != nil {
-		return Hosts{}, fmt.Errorf("line %d: %w", line+1, err)
 	}
 	if len(order) < 2 {
 		return Hosts{}, fmt.Errorf("%d hosts: an exchange needs two", len(order))
@@ -79,43 +65,6 @@ func ReadHosts(r io.Reader, n *network.Network) (Hosts, error) {
 }
 
 const maxSlots = 4096
-
-// parseHosts reads a line: names, and how many slots each has.
-func parseHosts(text string) (names []string, slots int, err error) {
-	f := strings.Fields(text)
-	expr, slots := f[0], 1
-	if i := strings.LastIndexByte(expr, ':'); i >= 0 {
-		if slots, err = parseSlots(expr[i+1:]); err != nil {
-			return nil, 0, err
-		}
-		expr = expr[:i]
-	}
-	for _, word := range f[1:] {
-		key, value, _ := strings.Cut(word, "=")
-		switch key {
-		case "slots":
-			if slots, err = parseSlots(value); err != nil {
-				return nil, 0, err
-			}
-		case "max_slots", "max-slots":
-		default:
-			return nil, 0, fmt.Errorf("%q after a host: there is slots=N", brief(word))
-		}
-	}
-	names, err = hostlist.Expand(expr)
-	if err == nil && len(names) == 0 {
-		err = fmt.Errorf("%q names no host", brief(text))
-	}
-	return names, slots, err
-}
-
-func parseSlots(s string) (int, error) {
-	k, err := strconv.Atoi(s)
-	if err != nil || k < 1 || k > maxSlots {
-		return 0, fmt.Errorf("slots %q: must be 1..%d", brief(s), maxSlots)
-	}
-	return k, nil
-}
 
 func brief(s string) string {
 	if len(s) <= 60 {

@@ -212,12 +212,18 @@ func TestReadHosts(t *testing.T) {
 		hosts []network.Node
 		slots int
 	}{
-		"h3\nh1 # the second\n":                {[]network.Node{3, 1}, 1},
-		"h3 slots=2\nh1 slots=2 max_slots=4\n": {[]network.Node{3, 1}, 2},
-		"h3:4\nh1:4\n":                         {[]network.Node{3, 1}, 4},
-		"h[2-4]\n":                             {[]network.Node{2, 3, 4}, 1},
-		"h0\nh1\nh0\nh1\n":                     {[]network.Node{0, 1}, 2},
-		"server7\nserver0\n":                   {[]network.Node{7, 0}, 1},
+		"h3\nh1 # the second\n":                       {[]network.Node{3, 1}, 1},
+		"h3 slots=2\nh1 slots=2 max_slots=4\n":        {[]network.Node{3, 1}, 2},
+		"h3:4\nh1:4\n":                                {[]network.Node{3, 1}, 4},
+		"h[2-4]\n":                                    {[]network.Node{2, 3, 4}, 1},
+		"h0\nh1\nh0\nh1\n":                            {[]network.Node{0, 1}, 2},
+		"server7\nserver0\n":                          {[]network.Node{7, 0}, 1},
+		"2: h1\n0: h3\n3: h1\n1: h3\n":                {[]network.Node{3, 1}, 2},
+		mpirunMap:                                     {[]network.Node{3, 1}, 3},
+		mpirunMap[:strings.Index(mpirunMap, " Data")]: {[]network.Node{3, 1}, 4},
+		"SLURM_JOB_ID=7\nSLURM_JOB_NODELIST=h[3,1]\nSLURM_TASKS_PER_NODE=4(x2)\n": {[]network.Node{3, 1}, 4},
+		"SLURM_NODELIST=h[1-3]\n": {[]network.Node{1, 2, 3}, 1},
+		"SLURM_JOB_NODELIST=h[0-7]\nSLURM_STEP_NODELIST=h[1-2]\nSLURM_STEP_TASKS_PER_NODE=2,2\n": {[]network.Node{1, 2}, 2},
 	} {
 		h, err := ReadHosts(strings.NewReader(text), n)
 		if err != nil || h.Slots != want.slots || len(h.Nodes) != len(want.hosts) {
@@ -240,12 +246,29 @@ func TestReadHosts(t *testing.T) {
 		"h0 cores=3\n":       "there is slots=N",
 		"h[0-\n":             "line 1",
 		"h0:4097\nh1:4097\n": "slots",
+		"0: h0\n0: h1\n":     "line 2: rank 0 is given twice; first on line 1",
+		"0: h0\n2: h1\n":     "rank 2 of 2",
+		"0: h0\nh1\n":        "is not a rank and its host",
+		"SLURM_JOB_ID=7\n":   "without SLURM_JOB_NODELIST",
+		"SLURM_JOB_NODELIST=h[0-2]\nSLURM_TASKS_PER_NODE=2(x2)\n":        "other than 3 nodes",
+		"SLURM_JOB_NODELIST=h[0-2]\nSLURM_TASKS_PER_NODE=2(x2),1\n":      "h0 has 2 ranks and h2 has 1",
+		"SLURM_JOB_NODELIST=h[0-2]\nSLURM_TASKS_PER_NODE=2(x99999999)\n": "tasks of nodes",
+		"SLURM_JOB_NODELIST=h[0-2]\nSLURM_TASKS_PER_NODE=two\n":          "tasks of nodes",
+		" Data for node: h9\tNum slots: 4\tMax slots: 0\tNum procs: 3\n": "line 1: host h9 is not in the network",
 	} {
 		if h, err := ReadHosts(strings.NewReader(text), n); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %+v, error %v, want %q", text, h, err, want)
 		}
 	}
 }
+
+// mpirunMap is what mpirun shows with --display-allocation --display-map.
+const mpirunMap = "======================   ALLOCATED NODES   ======================\n" +
+	"\th3: flags=0x11 slots=4 max_slots=0 slots_inuse=0 state=UP\n\th1: flags=0x10 slots=4 max_slots=0 slots_inuse=0 state=UP\n" +
+	"=================================================================\n" +
+	" Data for JOB [15366,1] offset 0 Total slots allocated 8\n\n ========================   JOB MAP   ========================\n\n" +
+	" Data for node: h3\tNum slots: 4\tMax slots: 0\tNum procs: 3\n \tProcess OMPI jobid: [15366,1] App: 0 Process rank: 0 Bound: N/A\n" +
+	" Data for node: h1\tNum slots: 4\tMax slots: 0\tNum procs: 3\n \tProcess OMPI jobid: [15366,1] App: 0 Process rank: 3 Bound: N/A\n"
 
 func FuzzReadHosts(f *testing.F) {
 	n, err := network.Parse("FT(2;2,4)", 0)
@@ -254,6 +277,9 @@ func FuzzReadHosts(f *testing.F) {
 	}
 	f.Add("h3 slots=2\nh1 slots=2\n")
 	f.Add("h[0-7]:3\n")
+	f.Add(mpirunMap)
+	f.Add("SLURM_JOB_NODELIST=h[0-2]\nSLURM_TASKS_PER_NODE=2(x2),2\n")
+	f.Add("0: h0\n1: h1\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		h, err := ReadHosts(strings.NewReader(text), n)
 		if err != nil {
