@@ -65,7 +65,7 @@ func judgeAction(c *cli.Context) error {
 		return err
 	}
 	if v.Measured == nil || v.AtMost == nil {
-		return usagef("--fail-below: there is no bound to compare with")
+		return usagef("--fail-below: there is no bound to compare with, or no exchange was measured (of rates of pairs: mpigraph with --rate)")
 	}
 	if 100*v.Measured.OfAtMost < c.Float64("fail-below") {
 		return &exitError{code: exitRegression}

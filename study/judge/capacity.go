@@ -128,7 +128,11 @@ func (f *fabric) bound(left []fault) limit {
 		return out
 	}
 	c := f.capacities(t, left)
-	if x := c.simple(f); x.phases > out.phases+1e-9 {
+	x := c.simple(f)
+	if f.even {
+		x.phases, x.why = math.Ceil(x.phases-1e-9), "" // whole phases
+	}
+	if x.phases > out.phases+1e-9 {
 		out = x
 	}
 	if t.Pods() == nil && !f.even && t.Connected() == nil {

@@ -182,7 +182,7 @@ func TestJudgeRefuses(t *testing.T) {
 		in   Input
 		want string
 	}{
-		{"a table that loses packets", lost, "take no message from h0 to h5"},
+		{"a table that loses packets", lost, "no message is taken from h0 to h5"},
 		{"other ranks", with(foreign.Result{Ranks: 9, Seconds: 1, Bytes: 1}, 1e9), "9 ranks, the list of hosts has 8"},
 		{"no rate", with(foreign.Result{HostRate: 1e9}, 0), "--rate"},
 		{"too good", with(foreign.Result{HostRate: 2e9}, 1e9), "more than the 100.0%"},

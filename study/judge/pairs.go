@@ -161,7 +161,7 @@ func (f *fabric) ways(in Input) ([]pair, error) {
 		} else {
 			route, fault := t.Route(p.src, int(t.Net.Info(p.dst).LID))
 			if fault != lft.NoFault {
-				return nil, fmt.Errorf("the tables of %s take no message from %s to %s: %s", t.Engine, f.net.Info(p.src).Name, f.net.Info(p.dst).Name, fault)
+				return nil, fmt.Errorf("%s: no message is taken from %s to %s: %s", origin(t.Engine), f.net.Info(p.src).Name, f.net.Info(p.dst).Name, fault)
 			}
 			p.way = append(p.way, route...)
 		}

@@ -46,6 +46,10 @@ func measured(t *testing.T, tables *lft.Tables, factor func(network.End) float64
 func TestPairsNameTheLink(t *testing.T) {
 	in := input(t, "FT(2;4,6)", "dmodc")
 	n := in.Net
+	f, err := newFabric(in.Whole, in.Net, in.Hosts)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range n.Cables() {
 		for _, slow := range []network.End{c.A, c.B} {
 			in.Result = measured(t, in.Tables, func(e network.End) float64 {
@@ -54,9 +58,9 @@ func TestPairsNameTheLink(t *testing.T) {
 				}
 				return 1
 			})
-			v := judged(t, in)
-			if len(v.Pairs.Common) != 1 || v.Pairs.Common[0].Port != n.EndName(slow) || v.Pairs.Scattered != 0 {
-				t.Fatalf("%s: %+v", n.EndName(slow), v.Pairs.Common)
+			p, err := f.pairs(in)
+			if err != nil || len(p.Common) != 1 || p.Common[0].Port != n.EndName(slow) || p.Scattered != 0 {
+				t.Fatalf("%s: %+v, %v", n.EndName(slow), p, err)
 			}
 		}
 	}

@@ -139,7 +139,7 @@ func (f *fabric) reach(t *lft.Tables) error {
 				continue
 			}
 			if _, fault := t.Route(src, int(t.Net.Info(dst).LID)); fault != lft.NoFault {
-				return fmt.Errorf("the tables of %s take no message from %s to %s: %s", t.Engine, t.Net.Info(src).Name, t.Net.Info(dst).Name, fault)
+				return fmt.Errorf("%s: no message is taken from %s to %s: %s", origin(t.Engine), t.Net.Info(src).Name, t.Net.Info(dst).Name, fault)
 			}
 		}
 	}

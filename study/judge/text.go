@@ -33,7 +33,7 @@ func (v *Verdict) Lines() (rows [][]string) {
 		if t.Counted < v.Hosts-1 {
 			some = fmt.Sprintf(", estimated from %d phases", t.Counted)
 		}
-		add("tables", "%s in phases (linear shift%s), %s without: engine %s", percent(t.Phased), some, percent(t.Unphased), t.Engine)
+		add("tables", "%s in phases (linear shift%s), %s without: %s", percent(t.Phased), some, percent(t.Unphased), origin(t.Engine))
 		v.links(add)
 	}
 	if v.Pairs != nil {
@@ -44,6 +44,14 @@ func (v *Verdict) Lines() (rows [][]string) {
 		add("note", "%s", n)
 	}
 	return rows
+}
+
+// origin says where tables are from.
+func origin(engine string) string {
+	if engine == "file" { // as package lft calls what it has read
+		return "the tables given"
+	}
+	return "engine " + engine
 }
 
 // answer is the first lines.

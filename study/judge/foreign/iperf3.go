@@ -46,7 +46,7 @@ type iperfSum struct {
 }
 
 // readIperf3 reads what clients of iperf3 print with -J, one document after another, or with
-// --json-stream; checked against the source of iperf 3.21 (2026); versions from 3.0 on have
+// --json-stream; checked against the source of iperf 3.1, 3.9, 3.16 and 3.21 (2026), which all have
 // these fields, and later ones say to a millisecond when a test began (timemillisecs, 2025):
 //
 //	{"start": {"version": "iperf 3.17", "system_info": "Linux node1 6.1.0 …",

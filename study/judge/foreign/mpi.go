@@ -60,8 +60,9 @@ func readOSU(data []byte, size int64) (*Result, error) {
 	return timedResult(OSU, title, 0, rows, size)
 }
 
-// readIMB reads what IMB-MPI1 Alltoall of the Intel MPI Benchmarks prints; checked against
-// the forms of 2006 and of versions 2021.2 and 2021.7:
+// readIMB reads what IMB-MPI1 Alltoall and Alltoallv of the Intel MPI Benchmarks print; checked
+// against the forms of 2006, of versions 2021.2 and 2021.7 and the source of 2021.11, in which the
+// messages of Alltoallv have one size, too:
 //
 //	# Benchmarking Alltoall
 //	# #processes = 36
@@ -70,16 +71,21 @@ func readOSU(data []byte, size int64) (*Result, error) {
 //	     33554432            1    368774.69    377145.91    373427.99
 //
 // #bytes is what a rank sends to each other. Of runs with several numbers of processes that
-// with the most counts.
+// with the most counts; of both benchmarks Alltoall.
 func readIMB(data []byte, size int64) (*Result, error) {
-	tables := map[int][]row{}
-	in, processes := false, 0
+	type run struct {
+		name      string
+		processes int
+	}
+	tables := map[run][]row{}
+	in, processes, name := false, 0, ""
 	err := lines(data, func(n int, text string, f []string) error {
 		switch {
 		case strings.HasPrefix(text, "# Benchmarking "):
 			in, processes = strings.HasPrefix(text, imbTitle), 0
-			if in && !slices.Equal(f[2:], []string{"Alltoall"}) {
-				return fmt.Errorf("line %d: %s is not read here: its messages may differ in size", n, short(f[2]))
+			name = strings.Join(f[2:], " ")
+			if in && name != "Alltoall" && name != "Alltoallv" {
+				return fmt.Errorf("line %d: %s is not read here: there are Alltoall and Alltoallv", n, short(name))
 			}
 		case in && processes == 0 && strings.HasPrefix(text, "#") && strings.Contains(text, "#processes ="):
 			_, after, _ := strings.Cut(text, "=")
@@ -88,7 +94,7 @@ func readIMB(data []byte, size int64) (*Result, error) {
 			if err != nil || p < 1 {
 				return fmt.Errorf("line %d: #processes %q", n, short(word))
 			}
-			if len(tables[p]) > 0 {
+			if len(tables[run{name, p}]) > 0 {
 				return fmt.Errorf("line %d: a second table of %d processes: give one run", n, p)
 			}
 			processes = p
@@ -104,7 +110,7 @@ func readIMB(data []byte, size int64) (*Result, error) {
 				return fmt.Errorf("line %d: %q is no row of five columns", n, short(text))
 			}
 			r, err := timed(n, f[0], f[4])
-			tables[processes] = append(tables[processes], r)
+			tables[run{name, processes}] = append(tables[run{name, processes}], r)
 			return err
 		}
 		return nil
@@ -112,14 +118,16 @@ func readIMB(data []byte, size int64) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	most := 0
-	for p := range tables {
-		most = max(most, p)
+	best := run{}
+	for r := range tables {
+		if best.processes == 0 || r.name < best.name || r.name == best.name && r.processes > best.processes {
+			best = r
+		}
 	}
-	if most == 0 {
+	if best.processes == 0 {
 		return nil, fmt.Errorf("no table of the benchmark Alltoall")
 	}
-	return timedResult(IMB, "IMB-MPI1 Alltoall", most, tables[most], size)
+	return timedResult(IMB, "IMB-MPI1 "+best.name, best.processes, tables[best], size)
 }
 
 // timed makes a row of a size and a time in µs.
