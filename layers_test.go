@@ -37,6 +37,7 @@ var layers = []layer{
 	{"internal/atomicfile", "internal/trust", false},
 	{"internal/tool", "", false},
 	{"internal/cmdline", "", false},
+	{"internal/browsertest", "", false},
 
 	{"topology", "internal/unit", true},
 	{"topology/topologytest", "topology", false},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 
+	"evbench/internal/browsertest"
 	"evbench/report/html"
 )
 
@@ -56,13 +57,13 @@ func TestDocument(t *testing.T) {
 // A document is read on a phone, in the dark, with the pointer and the keyboard.
 func TestBrowserDocument(t *testing.T) {
 	b := open(t, document(t))
-	call(t, b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}})
-	b.is(t, "dark", `String(parseInt(getComputedStyle(document.body).backgroundColor.slice(4)) < 64)`, "true")
-	b.is(t, "pointing", `[...document.querySelectorAll(".k")][2].dispatchEvent(new PointerEvent("pointerenter")), document.querySelector(".readout").textContent`, "leaf1-spine0: slow")
-	b.is(t, "drawn", `[...document.querySelectorAll(".switch text")].map(e => e.textContent).join()`, "leaf<0>,leaf1,a switch with a name too long for its box in a drawing,spine1")
-	call(t, b.ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 420, Height: 900, DeviceScaleFactor: 1})
-	b.is(t, "too wide", `String(Math.max(0, document.documentElement.scrollWidth - 420))`, "0")
-	b.is(t, "sticking out", `[...document.querySelectorAll("main *, header *")].filter(e => e.getBoundingClientRect().right > 421 && !e.closest(".scroll, .across, .drawing, nav")).map(e => e.outerHTML.slice(0, 80)).join()`, "")
-	b.is(t, "texts too small", `[...document.querySelectorAll("svg text")].filter(e => parseFloat(getComputedStyle(e).fontSize) * Math.hypot(e.getScreenCTM().a, e.getScreenCTM().b) < 8).map(e => e.textContent).join()`, "")
-	b.quiet(t)
+	browsertest.Call(t, b.Ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}})
+	b.Is(t, "dark", `String(parseInt(getComputedStyle(document.body).backgroundColor.slice(4)) < 64)`, "true")
+	b.Is(t, "pointing", `[...document.querySelectorAll(".k")][2].dispatchEvent(new PointerEvent("pointerenter")), document.querySelector(".readout").textContent`, "leaf1-spine0: slow")
+	b.Is(t, "drawn", `[...document.querySelectorAll(".switch text")].map(e => e.textContent).join()`, "leaf<0>,leaf1,a switch with a name too long for its box in a drawing,spine1")
+	browsertest.Call(t, b.Ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 420, Height: 900, DeviceScaleFactor: 1})
+	b.Is(t, "too wide", `String(Math.max(0, document.documentElement.scrollWidth - 420))`, "0")
+	b.Is(t, "sticking out", `[...document.querySelectorAll("main *, header *")].filter(e => e.getBoundingClientRect().right > 421 && !e.closest(".scroll, .across, .drawing, nav")).map(e => e.outerHTML.slice(0, 80)).join()`, "")
+	b.Is(t, "texts too small", `[...document.querySelectorAll("svg text")].filter(e => parseFloat(getComputedStyle(e).fontSize) * Math.hypot(e.getScreenCTM().a, e.getScreenCTM().b) < 8).map(e => e.textContent).join()`, "")
+	b.Quiet(t)
 }

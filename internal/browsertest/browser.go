@@ -1,0 +1,115 @@
+// Package browsertest opens pages in a real browser, for tests.
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// A Browser has a page open, and keeps what goes wrong in it.
+type Browser struct {
+	Ctx context.Context
+
+	mu       sync.Mutex
+	troubles []string
+}
+
+// Open opens the page of an address in Chromium. It fails the test where there is none, since
+// scripts/setup installs it, and skips it where EVBENCH_WITHOUT names chromium.
+func Open(t *testing.T, url string) *Browser {
+	t.Helper()
+	if slices.Contains(strings.Split(os.Getenv("EVBENCH_WITHOUT"), ","), "chromium") {
+		t.Skip("EVBENCH_WITHOUT names chromium")
+	}
+	program, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Fatal("no chromium: install it, or run scripts/setup; EVBENCH_WITHOUT=chromium leaves this out")
+	}
+	// No sandbox: it cannot be had as root, and the page is our own.
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.WindowSize(1280, 800))
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(stop)
+	ctx, _ := chromedp.NewContext(allocator)
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil { // waits for the browser to end
+			t.Error(err)
+		}
+	})
+	b := &Browser{Ctx: ctx}
+	if err := chromedp.Listen(ctx, b.listen); err != nil {
+		t.Fatal(err)
+	}
+	Call(t, ctx, log.Enable, cdp.Empty{})
+	b.Do(t, chromedp.Navigate(url), chromedp.WaitReady("footer"))
+	return b
+}
+
+// Call sends a command of the protocol to the page.
+func Call[P, R any](t *testing.T, ctx context.Context, command cdp.Command[P, R], params P) {
+	t.Helper()
+	if _, err := chromedp.Call(ctx, command, params); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// listen keeps errors and warnings of the console, and exceptions.
+func (b *Browser) listen(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventConsoleAPICalled:
+		b.troubles = append(b.troubles, fmt.Sprint("console: ", e.Type, e.Args))
+	case *runtime.EventExceptionThrown:
+		b.troubles = append(b.troubles, fmt.Sprintf("exception: %+v", e.ExceptionDetails))
+	case *log.EventEntryAdded:
+		b.troubles = append(b.troubles, "log: "+e.Entry.Text)
+	}
+}
+
+// Do does something in the page.
+func (b *Browser) Do(t *testing.T, actions ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	if err := chromedp.Do(b.Ctx, actions...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Text evaluates an expression of the page to a string.
+func (b *Browser) Text(t *testing.T, expression string) string {
+	t.Helper()
+	out, err := chromedp.Run(b.Ctx, chromedp.Evaluate[string](expression))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Quiet checks that nothing went wrong in the page.
+func (b *Browser) Quiet(t *testing.T) {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.troubles {
+		t.Error(s)
+	}
+}
+
+// Is checks what an expression of the page comes to.
+func (b *Browser) Is(t *testing.T, what, expression, want string) {
+	t.Helper()
+	if got := b.Text(t, expression); got != want {
+		t.Errorf("%s: %q, want %q", what, got, want)
+	}
+}
