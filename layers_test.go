@@ -140,6 +140,8 @@ var layers = []layer{
 	{"report/reporttest", "plan report/figure results topology", false},
 	{"study/judge/page", "report/figure report/html study/judge", true},
 	{"bench/progress", "bench internal/printable plan report results topology", true},
+	{"bench/progress/progresstest", "bench results scenario", false},
+	{"bench/live", "bench bench/progress plan report report/figure report/html results topology", false},
 	{"study/papers/draw", "report/figure study/papers", true},
 }
 

@@ -41,7 +41,8 @@ type Progress struct {
 	Index, Count int           // of the slices of the round, from 0
 	Elapsed      time.Duration // of the measured part; of RoundDone: of the run
 	Duration     time.Duration // of the measured part, as planned
-	EventsPerSec float64       // of one server, the mean over all, in the last whole interval
+	EventsPerSec float64       // of one server, the mean over all, in the measured part so far
+	Interval     float64       // the same in the last whole interval
 
 	Down, Up []topology.Link   // of LinksChanged
 	Plan     *plan.Plan        // of Replanned

@@ -254,16 +254,21 @@ func TestBetween(t *testing.T) {
 
 func TestMeter(t *testing.T) {
 	m := meter{interval: time.Second}
-	add := func(at float64, events uint64) (float64, bool) {
-		return m.add(results.Sample{TSec: at, IntervalSec: 1, Events: events})
-	}
-	add(1, 3)
-	add(1.01, 4)
-	if rate, ok := add(2, 5); !ok || rate != 3.5 {
-		t.Errorf("rate %v, %v; want 3.5, the mean", rate, ok)
-	}
-	if rate, ok := add(2.02, 5); ok {
-		t.Errorf("rate %v in the middle of an interval", rate)
+	for _, x := range []struct {
+		at            float64
+		events        uint64
+		interval, all float64
+		ok            bool
+	}{
+		{at: 1, events: 3}, {at: 1.01, events: 4},
+		{at: 2, events: 0, interval: 3.5, all: 3.5, ok: true}, {at: 2.02, events: 0},
+		{at: 3, events: 5, interval: 0, all: 1.75, ok: true},
+		{at: 5, events: 5, interval: 5, all: 12. / 5, ok: true},
+	} {
+		interval, all, ok := m.add(results.Sample{TSec: x.at, IntervalSec: 1, Events: x.events})
+		if interval != x.interval || all != x.all || ok != x.ok {
+			t.Errorf("at %v: %v, %v, %v; want %v, %v, %v", x.at, interval, all, ok, x.interval, x.all, x.ok)
+		}
 	}
 }
 

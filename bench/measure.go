@@ -88,8 +88,8 @@ func (x *measurement) sample(s results.Sample) {
 		x.end(fmt.Errorf("case %q: ends here, for results cannot be written", x.m.Name))
 	}
 	x.line.series.add(s)
-	if total, ok := x.rate.add(s); ok {
-		x.at.Elapsed, x.at.EventsPerSec = time.Since(x.line.start), total
+	if interval, all, ok := x.rate.add(s); ok {
+		x.at.Elapsed, x.at.Interval, x.at.EventsPerSec = time.Since(x.line.start), interval, all
 		x.progress(x.at)
 	}
 }

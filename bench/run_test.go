@@ -419,7 +419,7 @@ func TestProgress(t *testing.T) {
 					t.Errorf("begun with manifest %v and %d cases", p.Manifest != nil, len(p.Cases))
 				}
 			case bench.Measuring:
-				rate[p.Case] = max(rate[p.Case], p.EventsPerSec)
+				rate[p.Case] = p.EventsPerSec
 			case bench.Done:
 				if most := 1.5 * p.Slice.EventsPerSec.Max; rate[p.Case] > most {
 					t.Errorf("%s: %v events/s, at most %v fit a server", p.Case, rate[p.Case], most)

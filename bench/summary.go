@@ -9,27 +9,34 @@ import (
 	"evbench/scenario"
 )
 
-// meter adds up the samples of one interval.
+// meter adds up samples.
 type meter struct {
-	interval time.Duration
-	slot     int
-	sum      float64 // of the rates of the servers
-	servers  int
+	interval    time.Duration
+	slot        int
+	now, before amounts // of the interval that goes on, and of all before it
 }
 
-// add takes a sample and returns the rate of the interval before, in events/s of one
-// server, the mean over all, when s begins a new one.
-func (m *meter) add(s results.Sample) (float64, bool) {
+// amounts are what servers have built, and how long each of them took, summed over servers.
+type amounts struct{ events, seconds float64 }
+
+// rate is in events/s of one server, the mean over all.
+func (a amounts) rate() float64 { return a.events / a.seconds }
+
+// add takes a sample. When it begins a new interval, it returns the rate of the one before, and that of
+// all before.
+func (m *meter) add(s results.Sample) (interval, all float64, ok bool) {
 	slot := int(s.TSec/m.interval.Seconds() + 0.5)
-	rate, next := m.sum/float64(max(1, m.servers)), slot > m.slot
-	if next {
-		m.slot, m.sum, m.servers = slot, 0, 0
+	if last := m.now; slot > m.slot {
+		m.slot, m.now = slot, amounts{}
+		if ok = last.seconds > 0; ok {
+			m.before.events += last.events
+			m.before.seconds += last.seconds
+			interval, all = last.rate(), m.before.rate()
+		}
 	}
-	if s.IntervalSec > 0 {
-		m.sum += float64(s.Events) / s.IntervalSec
-		m.servers++
-	}
-	return rate, next && rate > 0
+	m.now.events += float64(s.Events)
+	m.now.seconds += s.IntervalSec
+	return interval, all, ok
 }
 
 // ideal returns the time that the bytes of the busiest server need at the link

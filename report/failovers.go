@@ -42,7 +42,7 @@ func failovers(b *strings.Builder, cases []results.Case, width int) {
 	b.WriteString("\nFailovers\n")
 	g.draw(b, width)
 	b.WriteByte('\n')
-	paragraph(b, failoverLegend, width)
+	paragraph(b, failoverLegend+failoverLost+failoverNone, width)
 	for _, text := range notes {
 		paragraph(b, text, width)
 	}
@@ -50,7 +50,12 @@ func failovers(b *strings.Builder, cases []results.Case, width int) {
 
 const failoverLegend = "at: when the link changed, or where evbench did not change it, was seen to have. seen: ms after that. aid: repaired tables in place. plan: found or computed, and judged. " +
 	"routes: of the new plan in place and read back. workers: all have the plan. in use: the first exchange on it is done. " +
-	"before, during, after: of each server. lost: events lost/duplicate, late fragments of the case. " + none + ": did not happen, or too short to tell."
+	"before, during, after: of each server. "
+
+const (
+	failoverLost = "lost: events lost/duplicate, late fragments of the case. "
+	failoverNone = none + ": did not happen, or too short to tell."
+)
 
 // FailoverRows are fail-overs as the table of them has it: the heads, a row for each, its
 // case first, and the columns in words.
@@ -61,7 +66,7 @@ func FailoverRows(list []results.Failover) (heads []string, rows [][]string, leg
 	for _, f := range list {
 		rows = append(rows, failoverRow(f, f.Case))
 	}
-	return heads, rows, failoverLegend
+	return heads, rows, failoverLegend + failoverNone
 }
 
 func failoverRow(f results.Failover, label string) []string {

@@ -104,7 +104,7 @@ func Where(s *State) string {
 	switch b.Stage {
 	case bench.Measuring:
 		text += fmt.Sprintf(" %s of %s", Seconds(b.Elapsed), Seconds(b.Duration))
-		if b.EventsPerSec > 0 {
+		if b.Elapsed > 0 {
 			text += fmt.Sprintf(", %s events/s of a server", report.Rate(b.EventsPerSec))
 		}
 	case bench.Done:

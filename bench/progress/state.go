@@ -63,8 +63,8 @@ func (s *State) Take(e bench.Progress) {
 		}
 	case bench.WarmingUp, bench.Measuring:
 		s.Last = e
-		if e.EventsPerSec > 0 {
-			s.Rates = append(s.Rates, Rate{e.Elapsed, e.EventsPerSec})
+		if e.Elapsed > 0 {
+			s.Rates = append(s.Rates, Rate{e.Elapsed, e.Interval})
 		}
 	case bench.LinksChanged:
 		s.change(e.Down, e.Up)

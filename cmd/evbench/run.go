@@ -52,6 +52,7 @@ func runCommand() *cli.Command {
 		Usage:     "measure every case of a scenario",
 		ArgsUsage: "SCENARIO",
 		Flags: append(overrideFlags(),
+			serveFlag(),
 			&cli.StringFlag{Name: "example", Usage: "measure the example of this `NAME`; evbench examples lists them"},
 			&cli.StringFlag{Name: "fabric", Usage: "build events on `KIND`: lab, emulate, hosts (processes on this machine)"},
 			&cli.StringFlag{Name: "transport", Usage: "`KIND` of data connections: tcp, mpi"},
@@ -62,7 +63,7 @@ func runCommand() *cli.Command {
 		),
 		Action: runAction,
 	}, "  evbench run scenarios/quickstart.yaml\n  evbench run --example quickstart\n  evbench run --fabric emulate --case FORS --duration 5s scenarios/quickstart.yaml\n"+
-		"  mpirun -n 9 evbench run scenarios/mpi-quickstart.yaml")
+		"  evbench run --serve :8080 --example quickstart\n  mpirun -n 9 evbench run scenarios/mpi-quickstart.yaml")
 }
 
 func runAction(c *cli.Context) error {
@@ -170,6 +171,8 @@ type measurement struct {
 	open     kind.Opener
 	// control opens the control connection of a run, or of a try of a link rate.
 	control func(*cli.Context) (control, error)
+	// tell is told what goes on, beside who sits at the terminal; nil: nobody.
+	tell func(bench.Progress)
 	// describe has more to say in the manifest; nil: nothing.
 	describe func(*results.Manifest)
 }
@@ -179,17 +182,23 @@ type measurement struct {
 const predictionTime = 5 * time.Second
 
 // measure runs the planned cases and prints what came out.
-func measure(c *cli.Context, m measurement) error {
+func measure(c *cli.Context, m measurement) (err error) {
 	dir, err := outDir(c, m.scenario.Name)
 	if err != nil {
 		return err
 	}
+	page, err := serve(c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, page.end(dir, err)) }()
 	if m.scenario.Fabric.AutoRate {
 		if m, err = findRate(c, m); err != nil {
 			return err
 		}
 	}
 	simulate.Predict(c.Context, m.scenario, m.planned, predictionTime)
+	m.tell = page.take
 	run, err := measureInto(c, m, dir, func(run results.Run) error {
 		return printSummary(c, run.Summary, &run.Manifest, dir)
 	})
@@ -217,7 +226,13 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 	bar := newShow(c)
 	o := bench.Options{
 		Listen: where.listen, Listener: where.listener, Token: where.token, JoinTimeout: c.Duration("join-timeout"),
-		Progress: bar.Update, Log: logger(c, bar.Terminal), Switches: iproute.Switches(m.scenario.Tree),
+		Log: logger(c, bar.Terminal), Switches: iproute.Switches(m.scenario.Tree),
+	}
+	o.Progress = func(e bench.Progress) {
+		bar.Update(e)
+		if m.tell != nil {
+			m.tell(e)
+		}
 	}
 	o.Describe = func(to *results.Manifest) {
 		manifest = to

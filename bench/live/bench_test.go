@@ -1,0 +1,66 @@
+package live
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"evbench/bench"
+	"evbench/bench/progress/progresstest"
+	"evbench/topology"
+)
+
+// nowhere is a browser that takes everything.
+type nowhere struct{}
+
+func (nowhere) Header() http.Header         { return http.Header{} }
+func (nowhere) WriteHeader(int)             {}
+func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
+func (nowhere) Flush()                      {}
+
+// BenchmarkFollow is what a browser costs with 64 servers: drawing and sending what an
+// interval changes, what a dead link does, and what the end of a slice does.
+func BenchmarkFollow(b *testing.B) {
+	text := "topology: FT(2;8,8)\ncontrol: off\nduration: 24s\nrounds: 2\ncases:\n"
+	for _, name := range []string{"one", "two", "three", "four", "five"} {
+		text += "  - {name: " + name + ", schedule: fors, failures: [leaf0-spine0]}\n"
+	}
+	s, err := Listen(b.Context(), "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.End("") //nolint:errcheck // nobody is there
+	x := progresstest.New(b, strings.TrimSpace(text)+"\n", s.Take)
+	for i := range x.Cases {
+		x.Slice(1, i, 5)
+	}
+	out, sent := stream{nowhere{}, http.NewResponseController(nowhere{})}, map[string]int{}
+	draw := func(b *testing.B, events ...bench.Progress) {
+		for n := 0; b.Loop(); n++ {
+			if n%24 == 0 { // the next slice
+				x.Say(bench.Progress{Stage: bench.Installing, Case: "two", Round: 2, Count: 5, Duration: 24 * time.Second})
+			}
+			for _, e := range events {
+				e.Case, e.Round, e.Count, e.Duration = "two", 2, 5, 24*time.Second
+				x.Say(e)
+			}
+			parts, _, err := s.draw()
+			if err == nil {
+				err = out.parts(parts, sent)
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.Run("interval", func(b *testing.B) {
+		draw(b, bench.Progress{Stage: bench.Measuring, Elapsed: time.Second, Interval: 5, EventsPerSec: 5})
+	})
+	b.Run("links", func(b *testing.B) {
+		draw(b, bench.Progress{Stage: bench.LinksChanged, Down: []topology.Link{{Leaf: 3, Spine: 3}}}, bench.Progress{Stage: bench.LinksChanged, Up: []topology.Link{{Leaf: 3, Spine: 3}}})
+	})
+	b.Run("slice", func(b *testing.B) {
+		draw(b, bench.Progress{Stage: bench.Installing}, bench.Progress{Stage: bench.RoundDone, Summary: x.Standing()})
+	})
+}

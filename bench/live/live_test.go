@@ -1,0 +1,325 @@
+package live_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"evbench/bench"
+	"evbench/bench/live"
+	"evbench/bench/progress/progresstest"
+	"evbench/results"
+	"evbench/topology"
+)
+
+const scenarioText = `
+topology: FT(2;4,4)
+fabric: {kind: lab, rate: 100Mbit/s}
+control: off
+duration: 10s
+rounds: 2
+cases:
+  - {name: "healthy <b>", schedule: linear-shift}
+  - {name: one dead, schedule: fors, failures: [leaf0-spine0]}
+  - {name: dies, schedule: fors, failover: fors, failures: [{link: leaf2-spine1, at: 2s}]}
+`
+
+func sec(x float64) *float64 { return &x }
+
+// serve serves a run of scenarioText that has begun.
+func serve(t *testing.T) (*live.Server, *progresstest.Story) {
+	t.Helper()
+	s, err := live.Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.End("over"); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, progresstest.New(t, scenarioText, s.Take)
+}
+
+// dies is what happens to the links of the third case.
+func dies(x *progresstest.Story) []bench.Progress {
+	link := []topology.Link{{Leaf: 2, Spine: 1}}
+	return []bench.Progress{
+		{Stage: bench.LinksChanged, Down: link},
+		{Stage: bench.FailedOver, Failover: &results.Failover{
+			Case: x.Cases[2].Name, ID: 1, Down: []string{"leaf2-spine1"}, Dead: []string{"leaf2-spine1"}, SetSec: sec(2), SeenSec: sec(2.0003), AidedSec: sec(2.0013), FirstNewSec: sec(2.3),
+		}},
+	}
+}
+
+// measured tells the first round, and the begin of the second.
+func measured(x *progresstest.Story) {
+	x.Slice(1, 0, 5)
+	x.Slice(1, 1, 3)
+	x.Slice(1, 2, 4, dies(x)...)
+	x.RoundDone(1)
+	x.Say(bench.Progress{Stage: bench.Installing, Case: "one dead", Round: 2, Count: 3, Duration: x.Cases[1].Duration})
+}
+
+func request(t *testing.T, method, url, host string) (*http.Response, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if host != "" {
+		r.Host = host
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer, string(text)
+}
+
+func get(t *testing.T, url string) string {
+	t.Helper()
+	answer, text := request(t, http.MethodGet, url, "")
+	if answer.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s: %s", url, answer.Status, text)
+	}
+	return text
+}
+
+func TestAddress(t *testing.T) {
+	for in, want := range map[string]string{
+		":8080": "127.0.0.1:8080", "0.0.0.0:8080": "0.0.0.0:8080", "localhost:1": "localhost:1", "[::1]:80": "[::1]:80", "[::]:80": "[::]:80",
+	} {
+		if got, err := live.Address(in); got != want || err != nil {
+			t.Errorf("%s: %s, %v; want %s", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"", "8080", "localhost", "::1:80:"} {
+		if got, err := live.Address(in); err == nil {
+			t.Errorf("%q is taken for %s", in, got)
+		}
+	}
+}
+
+// Nothing can be changed, a foreign page cannot read through a name of its own, and every
+// answer says what a browser may do with it.
+func TestReadOnly(t *testing.T) {
+	s, _ := serve(t)
+	paths := []string{"", "metrics", "api/progress", "api/summary", "api/manifest", "api/links", "absent"}
+	for _, path := range paths {
+		for _, method := range []string{"POST", "PUT", "DELETE", "PATCH", "OPTIONS"} {
+			if answer, _ := request(t, method, s.URL()+path, ""); answer.StatusCode != http.StatusMethodNotAllowed {
+				t.Errorf("%s /%s: %s", method, path, answer.Status)
+			}
+		}
+		answer, _ := request(t, http.MethodHead, s.URL()+path, "")
+		want := http.StatusOK
+		if path == "absent" {
+			want = http.StatusNotFound
+		}
+		if answer.StatusCode != want {
+			t.Errorf("HEAD /%s: %s", path, answer.Status)
+		}
+		for _, name := range []string{"Content-Security-Policy", "X-Content-Type-Options", "Cache-Control", "Referrer-Policy", "Cross-Origin-Resource-Policy"} {
+			if answer.Header.Get(name) == "" {
+				t.Errorf("/%s has no %s", path, name)
+			}
+		}
+	}
+	_, port, _ := net.SplitHostPort(strings.Trim(strings.TrimPrefix(s.URL(), "http://"), "/"))
+	for host, code := range map[string]int{"localhost:" + port: 200, "LOCALHOST": 200, "127.0.0.1": 200, "[::1]:" + port: 200, "evil.example": 421, "localhost.evil.example:" + port: 421, "10.0.0.1": 421} {
+		if answer, _ := request(t, http.MethodGet, s.URL(), host); answer.StatusCode != code {
+			t.Errorf("host %s: %s, want %d", host, answer.Status, code)
+		}
+	}
+	if !s.Local() {
+		t.Errorf("%s is not local", s.URL())
+	}
+}
+
+// The documents are those of the run, from before it begins until it has ended.
+func TestDocuments(t *testing.T) {
+	s, x := serve(t)
+	var p struct {
+		Schema, Stage, Case string
+		Ended               bool
+		Round, Slice        int
+		Dead                []string
+		LeftSec             float64 `json:"left_s"`
+		Failovers           []struct {
+			Case string
+			Aid  float64 `json:"aided_s"`
+		}
+	}
+	read := func() {
+		t.Helper()
+		if err := json.Unmarshal([]byte(get(t, s.URL()+"api/progress")), &p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if read(); p.Schema != "evbench/progress/1" || p.Stage != bench.Begun || p.LeftSec != 60 {
+		t.Errorf("at first %+v", p)
+	}
+	measured(x)
+	read()
+	if p.Stage != bench.Installing || p.Case != "one dead" || p.Round != 2 || !slices.Equal(p.Dead, []string{"leaf0-spine0"}) || len(p.Failovers) != 1 || p.Failovers[0].Aid != 2.0013 {
+		t.Errorf("in the second round %+v", p)
+	}
+	sum, err := results.ReadSummary(strings.NewReader(get(t, s.URL()+"api/summary")))
+	if err != nil || len(sum.Cases) != 3 || len(sum.Slices) != 3 || sum.Complete {
+		t.Errorf("summary %+v, %v", sum, err)
+	}
+	if m := get(t, s.URL()+"api/manifest"); !strings.Contains(m, `"name": "x"`) {
+		t.Error(m)
+	}
+	if l := get(t, s.URL()+"api/links"); strings.Count(l, `"leaf0-spine1"`) != 3 || !strings.Contains(l, `"bytes":1000`) {
+		t.Error(l)
+	}
+}
+
+// Before the run there is something to be seen as well.
+func TestBeforeTheRun(t *testing.T) {
+	s, err := live.Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"": "being prepared", "api/progress": `"stage":""`, "api/summary": `"cases": []`, "api/manifest": "null", "api/links": `"links":[]`, "metrics": "evbench_run_ended 0"} {
+		if text := get(t, s.URL()+path); !strings.Contains(text, want) {
+			t.Errorf("/%s: no %q in %s", path, want, text)
+		}
+	}
+	if err := s.End("It failed: no workers."); err != nil {
+		t.Error(err)
+	}
+}
+
+// Names of metrics are as Prometheus has it, and figures are those of the run.
+func TestMetrics(t *testing.T) {
+	s, x := serve(t)
+	measured(x)
+	text := get(t, s.URL()+"metrics")
+	problems, err := promlint.New(strings.NewReader(text)).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+	for _, want := range []string{
+		`evbench_case_events_per_second{case="healthy <b>"} 5`,
+		`evbench_case_slices_total{case="one dead"} 1`,
+		`evbench_case_slices_rejected_total{case="one dead"} 0`,
+		`evbench_link_up{link="leaf0-spine0"} 0`,
+		`evbench_link_up{link="leaf2-spine1"} 1`,
+		`evbench_link_carried_bytes_total{case="one dead",direction="up",link="leaf0-spine1"} 1000`,
+		`evbench_failover_duration_seconds_count{case="dies",step="aid"} 1`,
+		`evbench_failover_duration_seconds_bucket{case="dies",step="in_use",le="0.5"} 1`,
+		`evbench_failover_duration_seconds_bucket{case="dies",step="in_use",le="0.25"} 0`,
+		`evbench_run_info{fabric="",name="x",transport="",version=""} 1`,
+		`evbench_run_round 2`,
+	} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("no %s", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+}
+
+// A browser is told what has changed and nothing else, and the end; then nothing is served.
+func TestEvents(t *testing.T) {
+	s, x := serve(t)
+	answer, err := http.Get(s.URL() + "events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if kind := answer.Header.Get("Content-Type"); kind != "text/event-stream" {
+		t.Error(kind)
+	}
+	read := reader{t, answer.Body, ""}
+	for range 5 + len(x.Cases) { // each part as it is at first
+		read.event()
+	}
+	x.Say(bench.Progress{Stage: bench.Installing, Case: "one dead", Round: 1, Count: 3, Duration: x.Cases[1].Duration})
+	if name, text := read.event(); name != "part" || !strings.Contains(text, `"id":"where"`) || !strings.Contains(text, "one dead: install") {
+		t.Errorf("%s: %s", name, text)
+	}
+	x.Say(bench.Progress{Stage: bench.LinksChanged, Case: "one dead", Down: []topology.Link{{Leaf: 3, Spine: 3}}})
+	if _, text := read.event(); !strings.Contains(text, `"id":"tree one dead"`) || !strings.Contains(text, "2 of 16 links are dead: leaf0-spine0, leaf3-spine3.") {
+		t.Error(text)
+	}
+	x.Say(bench.Progress{Stage: bench.Ended, Summary: x.Standing()})
+	if err := s.End("Results: here."); err != nil {
+		t.Error(err)
+	}
+	var last []string
+	for name := ""; name != "end"; {
+		var text string
+		name, text = read.event()
+		last = append(last, text)
+	}
+	if text := strings.Join(last, "\n"); !strings.Contains(text, "The run has ended.") || !strings.Contains(text, "Results: here.") {
+		t.Error(text)
+	}
+	if rest, err := io.ReadAll(answer.Body); err != nil || len(rest) > 0 {
+		t.Errorf("after the end %q, %v", rest, err)
+	}
+	if _, err := http.Get(s.URL()); err == nil {
+		t.Error("it is still served")
+	}
+}
+
+// A reader reads server-sent events.
+type reader struct {
+	t    *testing.T
+	from io.Reader
+	text string
+}
+
+func (r *reader) event() (name, data string) {
+	r.t.Helper()
+	for !strings.Contains(r.text, "\n\n") {
+		b := make([]byte, 64<<10)
+		n, err := r.from.Read(b)
+		r.text += string(b[:n])
+		if err != nil && n == 0 {
+			r.t.Fatal(err)
+		}
+	}
+	var one string
+	one, r.text, _ = strings.Cut(r.text, "\n\n")
+	if _, err := fmt.Sscanf(one, "event: %s", &name); err != nil {
+		r.t.Fatalf("%q: %v", one, err)
+	}
+	_, data, _ = strings.Cut(one, "data: ")
+	return name, data
+}
+
+// Who does not take what is sent does not keep the run from ending.
+func TestEndWithoutReader(t *testing.T) {
+	s, x := serve(t)
+	c, err := net.Dial("tcp", strings.Trim(strings.TrimPrefix(s.URL(), "http://"), "/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprintf(c, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	measured(x)
+	if err := s.End(""); err != nil {
+		t.Error(err)
+	}
+}

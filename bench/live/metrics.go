@@ -1,0 +1,181 @@
+package live
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"evbench/bench/progress"
+	"evbench/results"
+	"evbench/topology"
+)
+
+// metrics serves the state as metrics of Prometheus, named by its conventions
+// (prometheus.io/docs/practices/naming).
+func (s *Server) metrics() http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collector{s.snapshot})
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true, MaxRequestsInFlight: mostWatching})
+}
+
+// A collector makes metrics of a state when it is asked for them.
+type collector struct{ state func() *progress.State }
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("evbench_"+name, help, labels, nil)
+}
+
+const (
+	failoverName = "failover_duration_seconds"
+	failoverHelp = "From the moment when a change of links was seen until a step of the fail-over was done."
+)
+
+// Metrics of the run.
+var (
+	runInfo   = desc("run_info", "1; what is run and on what.", "name", "fabric", "transport", "version")
+	runEnded  = desc("run_ended", "Whether the run has ended: 0 or 1.")
+	runTook   = desc("run_elapsed_seconds", "How long the run has been measuring.")
+	runLeft   = desc("run_remaining_seconds", "How long the run still takes, about; with rounds auto at most.")
+	runRound  = desc("run_round", "The round under way, from 1.")
+	rateNow   = desc("server_events_per_second", "Events that one server of the case under way builds per second, the mean over all, in the last interval.", "case")
+	linkUp    = desc("link_up", "Whether a link between switches is alive in the case under way: 0 or 1.", "link")
+	linkBytes = desc("link_carried_bytes_total", "Bytes that a direction of a cable has carried in the measured parts of a case.", "case", "link", "direction")
+	linkDrops = desc("link_dropped_packets_total", "Packets that a direction of a cable has dropped in the measured parts of a case.", "case", "link", "direction")
+	failovers = desc(failoverName, failoverHelp, "case", "step")
+)
+
+// A caseMetric is a figure of each case that has been measured.
+type caseMetric struct {
+	*prometheus.Desc
+	kind prometheus.ValueType
+	of   func(results.Case) (value float64, ok bool)
+}
+
+var caseMetrics = []caseMetric{
+	{desc("case_events_per_second", "Events that one server builds per second, the mean over servers and all slices that count.", "case"), prometheus.GaugeValue,
+		func(c results.Case) (float64, bool) { return c.EventsPerSec.Mean, c.MeasuredSec > 0 }},
+	{desc("case_goodput_bytes_per_second", "Payload that one server receives per second, the mean over servers and all slices that count.", "case"), prometheus.GaugeValue,
+		func(c results.Case) (float64, bool) { return c.GoodputBitPerSec.Mean / 8, c.MeasuredSec > 0 }},
+	{desc("case_efficiency_ratio", "Ideal time over measured time.", "case"), prometheus.GaugeValue,
+		func(c results.Case) (float64, bool) { return c.MeasuredEfficiency, c.MeasuredEfficiency > 0 }},
+	{desc("case_predicted_efficiency_ratio", "Ideal time over the time that the loads of links allow.", "case"), prometheus.GaugeValue,
+		func(c results.Case) (float64, bool) { return c.PredictedEfficiency, c.PredictedEfficiency > 0 }},
+	{desc("case_control_ratio", "The case over the control of the same round, the median over rounds.", "case"), prometheus.GaugeValue,
+		func(c results.Case) (float64, bool) { return c.RatioToControl, c.RatioToControl > 0 }},
+	{desc("case_valid", "Whether nothing about the case is wrong: 0 or 1.", "case"), prometheus.GaugeValue,
+		func(c results.Case) (float64, bool) { return number(c.Valid), true }},
+	{desc("case_events_built_total", "Events that were built whole.", "case"), prometheus.CounterValue,
+		func(c results.Case) (float64, bool) { return float64(c.EventsBuilt), true }},
+	{desc("case_events_lost_total", "Events that were assigned and not built.", "case"), prometheus.CounterValue,
+		func(c results.Case) (float64, bool) { return float64(c.EventsLost), true }},
+	{desc("case_events_duplicate_total", "Events that were built more than once.", "case"), prometheus.CounterValue,
+		func(c results.Case) (float64, bool) { return float64(c.EventsDuplicate), true }},
+	{desc("case_retransmits_total", "Segments that TCP has sent again.", "case"), prometheus.CounterValue,
+		func(c results.Case) (float64, bool) { return float64(c.Retransmits), true }},
+}
+
+var (
+	measured = desc("case_slices_total", "Slices that were measured.", "case")
+	rejected = desc("case_slices_rejected_total", "Slices that do not count, since something on the machine disturbed them.", "case")
+)
+
+func number(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// Describe implements prometheus.Collector.
+func (c collector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{runInfo, runEnded, runTook, runLeft, runRound, rateNow, linkUp, linkBytes, linkDrops, failovers, measured, rejected} {
+		to <- d
+	}
+	for _, m := range caseMetrics {
+		to <- m.Desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c collector) Collect(to chan<- prometheus.Metric) {
+	s := c.state()
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	gauge(runEnded, number(s.Ended))
+	if s.Manifest == nil {
+		return
+	}
+	m := s.Manifest
+	gauge(runInfo, 1, m.Name, m.Fabric.Kind, m.Transport, m.Versions["evbench"])
+	left, _ := s.Left()
+	gauge(runTook, s.Took().Seconds())
+	gauge(runLeft, left.Seconds())
+	gauge(runRound, float64(s.Last.Round))
+	if under := s.Case(s.Last.Case); under != nil {
+		if n := len(s.Rates); n > 0 {
+			gauge(rateNow, s.Rates[n-1].EventsPerSec, under.Name)
+		}
+		collectLinks(to, s)
+	}
+	collectCases(to, s)
+	collectFailovers(to, s.Failovers)
+}
+
+func collectCases(to chan<- prometheus.Metric, s *progress.State) {
+	for _, c := range s.Summary.Cases {
+		for _, m := range caseMetrics {
+			if v, ok := m.of(c); ok {
+				to <- prometheus.MustNewConstMetric(m.Desc, m.kind, v, c.Name)
+			}
+		}
+		all, not := 0, 0
+		for _, x := range s.Summary.Slices {
+			if x.Case == c.Name {
+				all++
+				not += int(number(!x.Counts()))
+			}
+		}
+		to <- prometheus.MustNewConstMetric(measured, prometheus.CounterValue, float64(all), c.Name)
+		to <- prometheus.MustNewConstMetric(rejected, prometheus.CounterValue, float64(not), c.Name)
+	}
+}
+
+// collectLinks says which links of the case under way are alive, and what all have carried.
+func collectLinks(to chan<- prometheus.Metric, s *progress.State) {
+	p, dead := s.Plan(s.Case(s.Last.Case))
+	gone := map[topology.Link]bool{}
+	for _, l := range dead {
+		gone[l] = true
+	}
+	for id := range p.Tree.AllLinks() {
+		l := p.Tree.LinkOf(id)
+		to <- prometheus.MustNewConstMetric(linkUp, prometheus.GaugeValue, number(!gone[l]), l.String())
+	}
+	for _, c := range s.Cases {
+		for _, l := range s.Links[c.Name] {
+			to <- prometheus.MustNewConstMetric(linkBytes, prometheus.CounterValue, float64(l.Bytes), l.Case, l.Link, l.Direction)
+			to <- prometheus.MustNewConstMetric(linkDrops, prometheus.CounterValue, float64(l.Drops), l.Case, l.Link, l.Direction)
+		}
+	}
+}
+
+// bounds are those of the buckets of fail-over times.
+var bounds = []float64{1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 2.5e-2, 5e-2, .1, .25, .5, 1, 2.5, 5, 10}
+
+// collectFailovers makes a histogram of each step of the fail-overs of each case.
+func collectFailovers(to chan<- prometheus.Metric, all []results.Failover) {
+	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "evbench", Name: failoverName, Help: failoverHelp, Buckets: bounds}, []string{"case", "step"})
+	for _, f := range all {
+		for _, step := range []struct {
+			name string
+			at   *float64
+		}{{"aid", f.AidedSec}, {"plan", f.VerifiedSec}, {"routes", f.InstalledSec}, {"workers", f.UpdatedSec}, {"in_use", f.FirstNewSec}} {
+			if f.SeenSec != nil && step.at != nil {
+				h.WithLabelValues(f.Case, step.name).Observe(max(0, *step.at-*f.SeenSec))
+			}
+		}
+	}
+	h.Collect(to)
+}

@@ -1,0 +1,343 @@
+package live
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+	"time"
+
+	"evbench/bench"
+	"evbench/bench/progress"
+	"evbench/plan"
+	"evbench/report"
+	"evbench/report/figure"
+	"evbench/report/html"
+	"evbench/results"
+	"evbench/topology"
+)
+
+// A part is a piece of the page that is drawn, and sent, by itself.
+type part struct {
+	ID      string        `json:"id"`
+	HTML    template.HTML `json:"html"`
+	version int
+}
+
+// The parts; each case has its tree beside them.
+const (
+	partWhere     = "where"
+	partAnswer    = "answer"
+	partCases     = "cases"
+	partRounds    = "rounds"
+	partFailovers = "failovers"
+)
+
+func treePart(caseName string) string { return "tree " + caseName }
+
+// stale are the parts that an event changes. The slice was of the case before.
+func stale(e bench.Progress, before, now string) []string {
+	switch e.Stage {
+	case bench.WarmingUp, bench.Measuring:
+		return []string{partWhere}
+	case bench.Installing:
+		return []string{partWhere, treePart(before), treePart(now)}
+	case bench.LinksChanged, bench.Replanned:
+		return []string{treePart(now)}
+	case bench.FailedOver:
+		return []string{partFailovers, treePart(now)}
+	}
+	return []string{partWhere, partAnswer, partCases, partRounds, partFailovers, treePart(before), treePart(now)}
+}
+
+// draw returns all parts of the page, those that are stale drawn anew, and whether
+// they are the last. Who asks at the same time waits, and finds it done.
+func (s *Server) draw() (parts []part, last bool, err error) {
+	s.drawing.Lock()
+	defer s.drawing.Unlock()
+	s.mu.Lock()
+	state, note, old := s.state, s.note, s.stale
+	last = s.over
+	s.stale = map[string]bool{}
+	s.mu.Unlock()
+	ids := []string{partWhere, partAnswer, partCases, partRounds, partFailovers}
+	for _, c := range state.Cases {
+		ids = append(ids, treePart(c.Name))
+	}
+	for i, id := range ids {
+		isNew := i >= len(s.parts)
+		if isNew {
+			s.parts = append(slices.Clip(s.parts), part{ID: id})
+		}
+		if !isNew && !old[id] {
+			continue
+		}
+		text, err := drawPart(id, &state, note)
+		if err != nil {
+			return nil, false, err
+		}
+		if p := &s.parts[i]; isNew || p.HTML != text {
+			s.parts = slices.Clone(s.parts)
+			s.parts[i] = part{id, text, p.version + 1}
+		}
+	}
+	return s.parts, last, nil
+}
+
+func drawPart(id string, s *progress.State, note string) (template.HTML, error) {
+	switch id {
+	case partWhere:
+		return executed(id, whereOf(s, note))
+	case partAnswer:
+		return executed(id, s.Summary.Answer)
+	case partCases:
+		if len(s.Summary.Cases) == 0 {
+			return executed("none", "No slice has been measured yet.")
+		}
+		table, legend, err := html.Verdict(runOf(s))
+		if err != nil {
+			return "", err
+		}
+		return executed(id, casesView{table, legend})
+	case partRounds:
+		return executed(id, roundsOf(s))
+	case partFailovers:
+		return executed(id, failoversOf(s))
+	}
+	c := s.Case(strings.TrimPrefix(id, treePart("")))
+	return drawTree(s, c)
+}
+
+// runOf is the run as far as it has come.
+func runOf(s *progress.State) *results.Run {
+	run := &results.Run{Summary: s.Summary}
+	if s.Manifest != nil {
+		run.Manifest = *s.Manifest
+	}
+	return run
+}
+
+type casesView struct {
+	Table  template.HTML
+	Legend string
+}
+
+// A whereView is where the run stands.
+type whereView struct {
+	Name, Kind, KindText, Lead string
+	Text, Left                 string
+	Share                      float64 // of the time that is over
+	Case                       string
+	Spark                      *spark
+	Ended                      bool
+	Note                       string
+}
+
+func whereOf(s *progress.State, note string) whereView {
+	v := whereView{Text: progress.Where(s), Left: progress.LeftText(s), Case: s.Last.Case, Spark: sparkOf(s), Ended: s.Ended, Note: note}
+	if s.Manifest != nil {
+		run := runOf(s)
+		v.Name, v.Lead = s.Manifest.Name, html.Lead(run)
+		v.Kind, v.KindText = html.Kind(run)
+	}
+	if left, _ := s.Left(); s.Took()+left > 0 {
+		v.Share = float64(s.Took()) / float64(s.Took()+left)
+	}
+	return v
+}
+
+// A spark is the rate of a server over the slice under way.
+type spark struct {
+	Points                 string // of a polyline, 1000 wide and 100 high
+	Now, Least, Most, Upto string
+}
+
+// mostPoints is how many intervals are drawn; of more, each point is the mean of several.
+const mostPoints = 400
+
+func sparkOf(s *progress.State) *spark {
+	if len(s.Rates) == 0 || s.Ended {
+		return nil
+	}
+	each := 1 + (len(s.Rates)-1)/mostPoints
+	least, most := s.Rates[0].EventsPerSec, 0.0
+	for _, r := range s.Rates {
+		least, most = min(least, r.EventsPerSec), max(most, r.EventsPerSec)
+	}
+	end := max(s.Last.Duration, s.Rates[len(s.Rates)-1].At)
+	var b strings.Builder
+	for some := range slices.Chunk(s.Rates, each) {
+		sum := 0.0
+		for _, r := range some {
+			sum += r.EventsPerSec
+		}
+		at := some[len(some)-1].At
+		fmt.Fprintf(&b, "%.1f,%.1f ", 1000*at.Seconds()/end.Seconds(), 100-100*sum/float64(len(some))/max(most, 1e-9))
+	}
+	now := s.Rates[len(s.Rates)-1].EventsPerSec
+	return &spark{b.String(), report.Rate(now), report.Rate(least), report.Rate(most), end.Round(100 * time.Millisecond).String()}
+}
+
+// mostRounds is how many rounds are shown, the last ones.
+const mostRounds = 40
+
+// A roundsView is the rate of each case in each round, the last round first.
+type roundsView struct {
+	Rounds []int // from 1
+	Rows   []roundsRow
+}
+
+type roundsRow struct {
+	Case  string
+	Cells []roundsCell
+}
+
+type roundsCell struct {
+	Text, Title string
+	Rejected    bool
+}
+
+func roundsOf(s *progress.State) roundsView {
+	last := 0
+	for _, x := range s.Summary.Slices {
+		last = max(last, x.Round+1)
+	}
+	var v roundsView
+	for n := last; n > max(0, last-mostRounds); n-- {
+		v.Rounds = append(v.Rounds, n)
+	}
+	for _, c := range s.Cases {
+		row := roundsRow{Case: c.Name}
+		for _, n := range v.Rounds {
+			row.Cells = append(row.Cells, cellOf(s.Summary.Slices, c.Name, n-1))
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	return v
+}
+
+// cellOf is the slice of a case in a round that counts, or the last that does not.
+func cellOf(all []results.Slice, name string, round int) (cell roundsCell) {
+	for _, x := range all {
+		if x.Case != name || x.Round != round {
+			continue
+		}
+		cell = roundsCell{report.Rate(x.EventsPerSec), fmt.Sprintf("%d exchanges in %.1f s", x.Exchanges, x.MeasuredSec), !x.Counts()}
+		if x.Ratio > 0 {
+			cell.Title += fmt.Sprintf("; %.3f of the control of its round", x.Ratio)
+		}
+		if cell.Rejected {
+			cell.Title += "; rejected: " + x.Rejected
+		}
+		if x.Counts() {
+			break
+		}
+	}
+	return cell
+}
+
+type failoversView struct {
+	Heads  []string
+	Rows   [][]string
+	Legend string
+	More   int
+}
+
+// mostFailovers is how many are shown, the last ones.
+const mostFailovers = 50
+
+func failoversOf(s *progress.State) (v failoversView) {
+	v.More = max(0, len(s.Failovers)-mostFailovers)
+	v.Heads, v.Rows, v.Legend = report.FailoverRows(s.Failovers[v.More:])
+	slices.Reverse(v.Rows)
+	return v
+}
+
+// drawTree draws the tree of a case with the links that are dead now, with loads by the plan
+// in use, and what links carried.
+func drawTree(s *progress.State, c *bench.Planned) (template.HTML, error) {
+	p, dead := s.Plan(c)
+	v := struct {
+		Case string
+		Dead []string
+		SVG  template.HTML
+	}{Case: c.Name, Dead: topology.LinkNames(dead)}
+	if p.Tree.Pods() == nil {
+		x, err := caseTree(s, c, p, dead)
+		if err == nil {
+			v.SVG, err = html.Tree(fmt.Sprintf("links-%x", sha256.Sum256([]byte(c.Name)))[:14], c.Name, x)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return executed("tree", v)
+}
+
+func caseTree(s *progress.State, c *bench.Planned, p *plan.Plan, dead []topology.Link) (*figure.CaseTree, error) {
+	source := figure.Source{Run: &results.Run{Links: s.Links[c.Name]}, Plans: map[string]*plan.Plan{c.Name: p}}
+	source.Run.Summary.Cases = []results.Case{{Name: c.Name, Failures: c.FailureTexts()}}
+	x := source.Trees()[0]
+	tree, err := p.Tree.Healthy().Without(dead...)
+	if err != nil {
+		return nil, err
+	}
+	x.Tree = tree
+	for _, l := range dead {
+		delete(x.Timed, l)
+	}
+	if !x.Known() { // nothing has been carried
+		x.Carried = make([]float64, 2*tree.Leaves()*tree.Spines())
+	}
+	return x, nil
+}
+
+var (
+	//go:embed page.html
+	pageText string
+	//go:embed page.js
+	scriptText string
+	//go:embed page.css
+	styleText string
+
+	pageTemplate = template.Must(template.New("page").Parse(pageText))
+)
+
+// policy lets the page load nothing but what is in it, and events from where it came from.
+// Drawings have styles of their own.
+var policy = "default-src 'none'; connect-src 'self'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-" +
+	hashed(scriptText) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+func hashed(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+func executed(name string, data any) (template.HTML, error) {
+	var b strings.Builder
+	err := pageTemplate.ExecuteTemplate(&b, name, data)
+	return template.HTML(b.String()), err
+}
+
+// A pageView is what the whole page is made of.
+type pageView struct {
+	Style  template.CSS
+	Script template.JS
+	Fixed  map[string]part // but the trees
+	Trees  []part
+}
+
+func viewOf(parts []part) pageView {
+	v := pageView{Style: html.Style() + template.CSS(styleText), Script: template.JS(scriptText), Fixed: map[string]part{}}
+	for _, p := range parts {
+		if strings.HasPrefix(p.ID, treePart("")) {
+			v.Trees = append(v.Trees, p)
+		} else {
+			v.Fixed[p.ID] = p
+		}
+	}
+	return v
+}

@@ -1,0 +1,96 @@
+// Package progresstest tells the events of runs that are made up, for tests of what shows
+// them. Their cases and plans are real.
+package progresstest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"evbench/bench"
+	"evbench/results"
+	"evbench/scenario"
+)
+
+// A Story is the events of a run, told one after the other.
+type Story struct {
+	tell     func(bench.Progress)
+	at       time.Time
+	Rounds   int
+	Cases    []bench.Planned
+	summary  results.Summary
+	measured map[string]results.Case
+}
+
+// New begins a run of a scenario.
+func New(t testing.TB, text string, tell func(bench.Progress)) *Story {
+	t.Helper()
+	s, err := scenario.Read("x.yaml", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned, err := bench.Prepare(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &Story{tell: tell, Rounds: s.Rounds.Count, Cases: planned, at: time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC), measured: map[string]results.Case{}}
+	x.Say(bench.Progress{Stage: bench.Begun, Manifest: &results.Manifest{Name: "x"}, Cases: planned, Limit: s.Rounds.Limit})
+	return x
+}
+
+// Say tells an event now.
+func (x *Story) Say(p bench.Progress) {
+	p.At, p.Rounds = x.at, x.Rounds
+	x.tell(p)
+}
+
+// Slice tells a slice of a case of which each server builds so many events per second. It
+// takes two seconds beside its measured part.
+func (x *Story) Slice(round, index int, rate float64, beside ...bench.Progress) {
+	c := x.Cases[index]
+	p := bench.Progress{Stage: bench.Installing, Case: c.Name, Index: index, Count: len(x.Cases), Round: round, Duration: c.Duration}
+	x.Say(p)
+	x.at = x.at.Add(2 * time.Second)
+	p.Stage = bench.WarmingUp
+	x.Say(p)
+	p.Stage = bench.Measuring
+	x.Say(p)
+	for i := range 2 {
+		x.at = x.at.Add(c.Duration / 2)
+		p.Elapsed, p.EventsPerSec, p.Interval = time.Duration(i+1)*c.Duration/2, rate, rate
+		x.Say(p)
+		for _, e := range beside {
+			e.Case = c.Name
+			x.Say(e)
+		}
+	}
+	one := results.Case{Name: c.Name, Schedule: c.Schedule, Routing: "pinned", Control: c.Control, MeasuredSec: c.Duration.Seconds(),
+		EventsPerSec: results.NewStat([]float64{rate}), MeasuredEfficiency: 0.9, PredictedEfficiency: 1, Complete: true, Valid: true}
+	for _, e := range beside {
+		if e.Failover != nil {
+			one.Failovers = append(one.Failovers, *e.Failover)
+		}
+	}
+	x.measured[c.Name] = one
+	x.summary.Slices = append(x.summary.Slices, results.Slice{Case: c.Name, Round: round - 1, EventsPerSec: rate, Efficiency: 0.9, Exchanges: 50, MeasuredSec: c.Duration.Seconds(), Complete: true})
+	p.Stage, p.Slice, p.Summary = bench.Done, &one, x.Standing()
+	p.Links = []results.LinkCount{{Case: c.Name, Link: "leaf0-spine1", Direction: "up", Bytes: 1000}}
+	x.Say(p)
+}
+
+// Standing is what the run has come to so far.
+func (x *Story) Standing() *results.Summary {
+	sum := x.summary
+	sum.Schema, sum.Name = results.SummarySchema, "x"
+	for _, c := range x.Cases {
+		if one, ok := x.measured[c.Name]; ok {
+			sum.Cases = append(sum.Cases, one)
+		}
+	}
+	return &sum
+}
+
+// RoundDone tells that a round is over.
+func (x *Story) RoundDone(round int) {
+	x.Say(bench.Progress{Stage: bench.RoundDone, Round: round, Elapsed: time.Duration(round) * 24 * time.Second, Summary: x.Standing()})
+}
