@@ -171,7 +171,6 @@ func priorityOf(n int, seed uint64) priority {
 // list makes a schedule and returns its time; it saves the state at the time cut.
 // O(fragments·(servers/64 + spines)).
 func (l *lister) list(p priority) int64 {
-	l.layers = l.window
 	l.assign(&l.fresh)
 	return l.run(0, p)
 }

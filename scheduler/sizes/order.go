@@ -10,7 +10,7 @@ import (
 
 // follow takes the messages as the schedule; those without bytes are left out.
 func (l *lister) follow(order []placed) {
-	l.layers, l.placed = l.window, l.placed[:0]
+	l.placed = l.placed[:0]
 	for _, x := range order {
 		if l.window[x.layer].Size(int(x.src), int(x.dst)) > 0 {
 			l.placed = append(l.placed, x)

@@ -51,8 +51,8 @@ type Options struct {
 	Runs int // list schedules that are tried; 0: as many as a few milliseconds allow
 	// Order asks for one kind of order; "": the best of all.
 	Order string
-	// Whole fragments only: none is sent in parts.
-	Whole bool
+	// Split: the last fragments may be sent in parts, where that wins.
+	Split bool
 	// Overhead, in byte times, comes before each fragment when it is sent in order with
 	// tokens: a token and a message. Plans are compared by their time with it.
 	Overhead int64
@@ -166,8 +166,9 @@ func (p *Plan) search(l *lister, o Options) error {
 // Limits of the search.
 const (
 	workload = 10_000 // fragments placed in all runs together
-	fewest   = 3      // runs of the tail where one run is more
+	fewest   = 2      // runs of the tail where one run is more
 	most     = 64
+	good     = 0.99  // bound over time at which none is sent in parts
 	poor     = 0.975 // bound over time that asks for two more runs
 )
 
@@ -176,24 +177,30 @@ const (
 func (p *Plan) lists(l *lister, o Options) {
 	each := max(1, l.count/l.servers) // fragments of a server
 	end := max(6, min(16, each/4))    // those in the tail
-	l.cut = max(1, l.bound-l.bound*int64(min(6, 10*end/each))/10)
+	l.cut = max(1, l.bound-int64(float64(l.bound)*min(0.6, float64(end)/float64(each))))
 	runs := o.Runs
 	if runs == 0 {
 		runs = min(most, max(1, workload/2/l.count))
 	}
-	var best state
-	least, done := int64(0), func() bool { return o.Overhead == 0 && p.Time == l.bound }
-	for run := 0; (run < runs || run < 3 && l.count <= workload && float64(p.Bound.Time) < poor*float64(p.Time)) && !done(); run++ {
+	more := func(run int) bool {
+		return run < 3 && l.count <= 2*workload && float64(p.Bound.Time) < poor*float64(p.Time)
+	}
+	done := func() bool { return o.Overhead == 0 && p.Time == l.bound }
+	run, least, best := 0, int64(0), state{}
+	for ; (run < runs || more(run)) && !done(); run++ {
 		if time := l.list(priorityOf(run, o.Seed)); run == 0 || time < least {
 			least = time
 			best, l.saved = l.saved, best
 		}
 		p.keep(l, OrderList, o.Overhead)
 	}
-	tails := min(most, max(fewest, (workload-runs*l.count)/(2*end*l.servers)))
-	l.layers = l.window
-	for run := 0; run < tails && !done(); run++ {
-		if !o.Whole && (run == 0 && o.Overhead == 0 || run == tails/2 && o.Overhead > 0) {
+	if each <= end { // the tail is all
+		best.assign(&l.fresh)
+		l.cut = 0
+	}
+	tails := min(most, max(fewest, (workload-run*l.count)/(2*end*l.servers)))
+	for run := 1; run <= tails && !done(); run++ {
+		if o.Split && run == 1+tails/2 && float64(p.Bound.Time) < good*float64(p.Time) {
 			l.split(&best, min(4, 2+16/each), max(1, l.sum/int64(l.count)/3, 4*o.Overhead))
 		}
 		l.tail(priorityOf(run, o.Seed), &best)

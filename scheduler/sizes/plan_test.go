@@ -102,6 +102,9 @@ func TestFiveCycle(t *testing.T) {
 	if p.Bound.Time != 4 || p.Time != 6 { // whole fragments: at most two at a time, three times two bytes
 		t.Errorf("time %d, bound %d; want 6 and 4", p.Time, p.Bound.Time)
 	}
+	if p, err = sizes.Make(tr, m, sizes.Options{Split: true}); err != nil || p.Time != 5 {
+		t.Errorf("time %d in parts, want 5; error %v", p.Time, err)
+	}
 	meet := func(a, b [2]int) bool {
 		wires := func(f [2]int) []topology.Wire { return tr.Path(nil, f[0], f[1], 1) } // spine0 has no second leaf
 		return slices.ContainsFunc(wires(a), func(w topology.Wire) bool { return slices.Contains(wires(b), w) })

@@ -10,15 +10,15 @@ func (l *lister) tail(p priority, saved *state) int64 {
 // about the same size, of at least so many bytes, each on a layer of its own.
 func (l *lister) split(s *state, parts int, least int64) {
 	w := len(l.window)
-	l.layers = append([]*Matrix(nil), l.window...)
+	layers := append([]*Matrix(nil), l.window...)
 	for n := range parts * w {
 		m := &Matrix{servers: l.servers, bytes: make([]int64, l.servers*l.servers)}
 		if n < w {
 			copy(m.bytes, l.window[n].bytes)
-			l.layers[n] = m
+			layers[n] = m
 			continue
 		}
-		l.layers, s.wait = append(l.layers, m), append(s.wait, 0)
+		layers, s.wait = append(layers, m), append(s.wait, 0)
 	}
 	for d := range s.side {
 		s.side[d].left = append(s.side[d].left, make([]uint64, (parts-1)*len(s.side[d].left))...)
@@ -30,11 +30,11 @@ func (l *lister) split(s *state, parts int, least int64) {
 					continue
 				}
 				at := i*l.servers + j
-				n := l.layers[e].bytes[at]
+				n := layers[e].bytes[at]
 				k := min(parts, int(n/least))
 				for y := e + w; y < e+k*w; y += w {
-					l.layers[y].bytes[at] = n / int64(k)
-					l.layers[e].bytes[at] -= n / int64(k)
+					layers[y].bytes[at] = n / int64(k)
+					layers[e].bytes[at] -= n / int64(k)
 					s.side[0].left[(y*l.servers+i)*l.words+j/64] |= 1 << (j % 64)
 					s.side[1].left[(y*l.servers+j)*l.words+i/64] |= 1 << (i % 64)
 					s.wait[y]++
@@ -42,4 +42,5 @@ func (l *lister) split(s *state, parts int, least int64) {
 			}
 		}
 	}
+	l.layers = layers
 }

@@ -30,7 +30,7 @@ func windows(t *testing.T, cases int, use func(name string, tr *topology.Tree, w
 			}
 			window = append(window, m)
 		}
-		o := sizes.Options{Seed: rng.Uint64(), Overhead: rng.Int64N(2) * 100}
+		o := sizes.Options{Seed: rng.Uint64(), Overhead: rng.Int64N(2) * 100, Split: n%3 == 0}
 		use(fmt.Sprintf("%s without %v, %d exchanges", tr.Notation(), tr.DownNames(), len(window)), tr, window, o)
 	}
 }
@@ -102,7 +102,7 @@ func TestTokens(t *testing.T) {
 		var plans []*sizes.Plan
 		var pieces [][]sizes.Piece
 		for n := range 2 {
-			p, err := sizes.MakeWindow(tr, window, sizes.Options{Seed: uint64(n)})
+			p, err := sizes.MakeWindow(tr, window, sizes.Options{Seed: uint64(n), Split: o.Split})
 			if err != nil {
 				t.Fatal(err)
 			}
