@@ -32,7 +32,7 @@ func prepareOrdered(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (Pl
 	if err != nil {
 		return Planned{}, err
 	}
-	o := &plan.Ordered{Tree: t, Sizes: m, Plan: w}
+	o := &plan.Ordered{Tree: t, Window: []*sizes.Matrix{m}, Plan: w}
 	if err := judgeOrdered(o); err != nil {
 		return Planned{}, err
 	}

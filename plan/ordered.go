@@ -13,11 +13,11 @@ import (
 	"evbench/topology"
 )
 
-// An Ordered plan says when each fragment of an exchange of unequal sizes starts. Its
-// tree has two levels. It has no phases, and is a file of version 2.
+// An Ordered plan says when each fragment of a window of exchanges of unequal sizes
+// starts. Its tree has two levels. It has no phases, and is a file of version 2.
 type Ordered struct {
-	Tree  *topology.Tree
-	Sizes *sizes.Matrix
+	Tree   *topology.Tree
+	Window []*sizes.Matrix
 	*sizes.Plan
 }
 
@@ -26,10 +26,15 @@ const firstOrdered = "evbench plan 2"
 // WriteText writes the plan file: the header, and a line "src dst spine|- start bytes"
 // for each piece, servers by position, sorted by start and src. Times are byte times. The
 // part of a fragment that does not start at its first byte has a sixth column, the
-// offset of its first byte.
+// offset of its first byte; pieces of the second exchange and later have the offset and
+// a seventh column, the exchange. Of more than one the header says "window".
 func (p *Ordered) WriteText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "# %s\n%s# schedule %s\n# routing pinned\n# sizes %s\n# time %d\n# bound %d %s\n# hash %s\n", firstOrdered,
-		(&Plan{Tree: p.Tree}).fabricLines(), p.Order, p.Sizes.Hash(p.Tree), p.Time, p.Bound.Time, p.Witness(), p.Hash())
+	window := ""
+	if n := len(p.Window); n > 1 {
+		window = fmt.Sprintf("# window %d\n", n)
+	}
+	_, err := fmt.Fprintf(w, "# %s\n%s# schedule %s\n# routing pinned\n%s# sizes %s\n# time %d\n# bound %d %s\n# hash %s\n", firstOrdered,
+		(&Plan{Tree: p.Tree}).fabricLines(), p.Order, window, sizes.Hash(p.Tree, p.Window...), p.Time, p.Bound.Time, p.Witness(), p.Hash())
 	if err != nil {
 		return err
 	}
@@ -58,10 +63,15 @@ func (p *Ordered) writeBody(w io.Writer) error {
 			number(int64(x.Spine), ' ')
 		}
 		number(x.Start, ' ')
-		if x.Offset > 0 {
+		switch {
+		case x.Exchange > 0:
+			number(x.Bytes, ' ')
+			number(x.Offset, ' ')
+			number(int64(x.Exchange), '\n')
+		case x.Offset > 0:
 			number(x.Bytes, ' ')
 			number(x.Offset, '\n')
-		} else {
+		default:
 			number(x.Bytes, '\n')
 		}
 		if len(buf) >= block {
@@ -97,8 +107,24 @@ func (p *Ordered) Witness() string {
 
 // Describe prints what the plan promises.
 func (p *Ordered) Describe(w io.Writer) {
-	fmt.Fprintf(w, "%s, %d servers, %s dead, schedule %s, %s fragments of %s bytes\n",
-		p.Tree.Notation(), p.Tree.Servers(), (&Plan{Tree: p.Tree}).deadText(), p.Order, show.Commas(p.Len()), show.Commas(int(p.Sizes.Sum())))
+	sum, parts, exchanges := int64(0), 0, ""
+	for _, m := range p.Window {
+		sum += m.Sum()
+	}
+	for x := range p.Pieces() {
+		if x.Offset > 0 {
+			parts++
+		}
+	}
+	text := show.Commas(p.Len()-parts) + " fragments"
+	if parts > 0 {
+		text += fmt.Sprintf(" in %s pieces", show.Commas(p.Len()))
+	}
+	if n := len(p.Window); n > 1 {
+		exchanges = fmt.Sprintf(", %d exchanges,", n)
+	}
+	fmt.Fprintf(w, "%s, %d servers, %s dead, schedule %s, %s%s of %s bytes\n",
+		p.Tree.Notation(), p.Tree.Servers(), (&Plan{Tree: p.Tree}).deadText(), p.Order, text, exchanges, show.Commas(int(sum)))
 	proof := p.Bound.Kind
 	if proof != scheduler.KindLP {
 		proof = p.Witness()

@@ -15,22 +15,26 @@ import (
 // valid and its bound proven, against the sizes as well.
 func TestOrderedJudged(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 2))
-	kinds := map[string]int{}
+	kinds, parts := map[string]int{}, 0
 	for n := range 120 {
 		tr, ok := random(t, rng, 1+rng.IntN(6), 2+rng.IntN(5))
 		if !ok || tr.Connected() != nil {
 			continue
 		}
 		d := sizes.Distributions()
-		m, err := sizes.Draw(tr, d[n%len(d)], 1+rng.Int64N(1000), rng.Uint64())
+		var window []*sizes.Matrix
+		for range 1 + rng.IntN(3) {
+			m, err := sizes.Draw(tr, d[(n+len(window))%len(d)], 1+rng.Int64N(1000), rng.Uint64())
+			if err != nil {
+				t.Fatal(err)
+			}
+			window = append(window, m)
+		}
+		made, err := sizes.MakeWindow(tr, window, sizes.Options{Seed: rng.Uint64(), Runs: 3, Split: n%4 > 0})
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, err := sizes.Make(tr, m, sizes.Options{Seed: rng.Uint64(), Runs: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := &plan.Ordered{Tree: tr, Sizes: m, Plan: made}
+		p := &plan.Ordered{Tree: tr, Window: window, Plan: made}
 		var b bytes.Buffer
 		if err := p.WriteText(&b); err != nil {
 			t.Fatal(err)
@@ -43,19 +47,31 @@ func TestOrderedJudged(t *testing.T) {
 			t.Fatalf("error %v of\n%s", err, b.Bytes())
 		}
 		var want []verify.Size
-		for i := range tr.Servers() {
-			for j := range tr.Servers() {
-				if n := m.Size(i, j); n > 0 {
-					want = append(want, verify.Size{Src: int32(tr.Position(i)), Dst: int32(tr.Position(j)), Bytes: n})
+		sum := int64(0)
+		for e, m := range window {
+			sum += m.Sum()
+			for i := range tr.Servers() {
+				for j := range tr.Servers() {
+					if n := m.Size(i, j); n > 0 {
+						want = append(want, verify.Size{Src: int32(tr.Position(i)), Dst: int32(tr.Position(j)), Bytes: n, Exchange: int32(e)})
+					}
 				}
 			}
 		}
 		r := verify.CheckOrdered(f, want, verify.Options{Bound: true})
-		if !r.Valid || !r.Bound.Proven || r.Time != made.Time || r.Pieces != made.Len() || r.Bytes != m.Sum() {
+		if !r.Valid || !r.Bound.Proven || r.Time != made.Time || r.Pieces != made.Len() || r.Bytes != sum || r.Exchanges != len(window) {
 			t.Fatalf("%+v\n%s", r, b.Bytes())
+		}
+		for x := range made.Pieces() {
+			if x.Offset > 0 {
+				parts++
+			}
 		}
 		kind, _, _ := strings.Cut(p.Witness(), " ")
 		kinds[kind]++
+	}
+	if parts == 0 {
+		t.Error("no plan sends a fragment in parts")
 	}
 	if kinds["send"] == 0 || kinds["receive"] == 0 || kinds["up"] == 0 || kinds["down"] == 0 || kinds["lp"] == 0 {
 		t.Errorf("kinds of bounds: %v", kinds)

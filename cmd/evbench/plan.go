@@ -24,7 +24,7 @@ func planCommand() *cli.Command {
 			&cli.StringFlag{Name: "routing", Aliases: []string{"r"}, Usage: "`NAME`: " + strings.Join(plan.Routings(), ", ") +
 				" (default: pinned where the schedule chooses spines, else ftree; three levels: pinned)"},
 			&cli.StringFlag{Name: "objective", Usage: "what fors makes least, `NAME`: phases, paths, balanced (default: phases)"},
-			&cli.StringFlag{Name: "sizes", Usage: "plan fragments of the sizes in `FILE`, CSV src,dst,bytes, without phases"},
+			&cli.StringFlag{Name: "sizes", Usage: "plan fragments of the sizes in `FILE`, CSV src,dst,bytes,exchange, without phases"},
 			&cli.BoolFlag{Name: "drop-unreachable", Usage: "leave out messages between leaves that dead links cut apart"},
 			&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORM` of the plan: text, compact (a row for neighbours), json"},
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the plan to `FILE`, replacing it; FILE.gz is packed (default: standard output)"},

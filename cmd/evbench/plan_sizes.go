@@ -13,11 +13,11 @@ import (
 	"evbench/topology"
 )
 
-// sizedPlans is how many schedules take the memory of a plan for sizes: 70 bytes for each
-// pair of servers.
-const sizedPlans = 7
+// sizedPlans is how many schedules take the memory of a plan for sizes: 120 bytes for
+// each pair of servers and exchange.
+const sizedPlans = 12
 
-// planSizes plans an exchange of fragments of unequal sizes.
+// planSizes plans exchanges of fragments of unequal sizes.
 func planSizes(c *cli.Context, t *topology.Tree, watch *stopwatch) error {
 	for _, name := range []string{"schedule", "routing", "objective", "drop-unreachable"} {
 		if c.IsSet(name) {
@@ -30,19 +30,22 @@ func planSizes(c *cli.Context, t *topology.Tree, watch *stopwatch) error {
 	if err := checkPlans(t.Servers(), sizedPlans); err != nil {
 		return err
 	}
-	m, err := readSizes(c, t)
+	window, err := readSizes(c, t)
 	if err != nil {
 		return err
 	}
+	if err := checkPlans(t.Servers(), sizedPlans*len(window)); err != nil {
+		return err
+	}
 	watch.stage("plan")
-	made, err := sizes.Make(t, m, sizes.Options{Seed: c.Uint64("seed")})
+	made, err := sizes.MakeWindow(t, window, sizes.Options{Seed: c.Uint64("seed"), Split: true})
 	if u, ok := errors.AsType[*topology.UnreachableError](err); ok {
 		return usagef("%s: %w", withoutLinks(t), u)
 	} else if err != nil {
 		return usage(err)
 	}
 	watch.stage("")
-	p := &plan.Ordered{Tree: t, Sizes: m, Plan: made}
+	p := &plan.Ordered{Tree: t, Window: window, Plan: made}
 	if err := writeOut(c, func(w io.Writer) error { return packed(c, w, p.WriteText) }); err != nil {
 		return err
 	}
@@ -56,28 +59,28 @@ func planSizes(c *cli.Context, t *topology.Tree, watch *stopwatch) error {
 }
 
 // readSizes reads the file of --sizes.
-func readSizes(c *cli.Context, t *topology.Tree) (*sizes.Matrix, error) {
+func readSizes(c *cli.Context, t *topology.Tree) ([]*sizes.Matrix, error) {
 	name := c.String("sizes")
-	m, err := planFile(name, func(r io.Reader) (*sizes.Matrix, error) { return sizes.Read(r, t) })
+	window, err := planFile(name, func(r io.Reader) ([]*sizes.Matrix, error) { return sizes.Read(r, t) })
 	if err != nil {
 		return nil, usagef("--sizes %s: %w", name, err)
 	}
-	return m, nil
+	return window, nil
 }
 
 // checkOrdered judges a plan for fragments of unequal sizes.
 func checkOrdered(c *cli.Context, f *verify.Ordered, o verify.Options) (*verify.OrderedReport, error) {
 	var list []verify.Size
 	if c.IsSet("sizes") {
-		m, err := readSizes(c, f.Tree)
+		window, err := readSizes(c, f.Tree)
 		if err != nil {
 			return nil, err
 		}
 		s := f.Tree.Servers()
-		for i := range s {
-			for j := range s {
-				if n := m.Size(i, j); n > 0 {
-					list = append(list, verify.Size{Src: int32(f.Tree.Position(i)), Dst: int32(f.Tree.Position(j)), Bytes: n})
+		for e, m := range window {
+			for at := range s * s {
+				if i, j := at/s, at%s; m.Size(i, j) > 0 {
+					list = append(list, verify.Size{Src: int32(f.Tree.Position(i)), Dst: int32(f.Tree.Position(j)), Bytes: m.Size(i, j), Exchange: int32(e)})
 				}
 			}
 		}

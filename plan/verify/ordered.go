@@ -19,12 +19,14 @@ type Piece struct {
 	Src, Dst             int32
 	Spine                int32 // NoSpine: none is named
 	Start, Bytes, Offset int64
+	Exchange             int32 // of the window, 0 first
 }
 
 // An Ordered is what a plan file of version 2 says. Nothing in it has been judged yet.
 type Ordered struct {
 	Tree     *topology.Tree // with the dead links, of two levels
 	Schedule string
+	Window   int    // exchanges; 1 when not stated
 	Sizes    string // hash of the sizes, as stated; "" when not stated
 	Time     int64  // as stated; 0 when not stated
 	Bound    ByteBound
@@ -40,11 +42,12 @@ type ByteBound struct {
 
 // Limits on numbers: of times, and of all bytes and offsets together.
 const (
-	maxTime = 1 << 60
-	maxSum  = 1 << 60
+	maxTime   = 1 << 60
+	maxSum    = 1 << 60
+	maxWindow = 16 // exchanges of a window
 )
 
-var orderedKeys = []string{"topology", "fill", "spines", "down", "schedule", "routing", "sizes", "time", "bound", "hash"}
+var orderedKeys = []string{"topology", "fill", "spines", "down", "schedule", "routing", "window", "sizes", "time", "bound", "hash"}
 
 // An orderedReader reads an ordered plan line by line.
 type orderedReader struct {
@@ -149,7 +152,15 @@ func (r *orderedReader) endHeader() (err error) {
 		return r.h.wrong("routing", "routing %q: plans of version 2 are pinned", shorten([]byte(v["routing"])))
 	}
 	r.file.Tree, r.file.Schedule, r.file.Sizes, r.file.Hash = fab.tree, v["schedule"], v["sizes"], v["hash"]
-	r.limit = min(r.room, most(fab.tree.Servers()))
+	r.file.Window = 1
+	if text, ok := v["window"]; ok {
+		n, ok := count(text)
+		if !ok || n < 1 || n > maxWindow {
+			return r.h.wrong("window", "window %q: must be a whole number of exchanges, 1..%d", shorten([]byte(text)), maxWindow)
+		}
+		r.file.Window = int(n)
+	}
+	r.limit = min(r.room, r.file.Window*most(fab.tree.Servers()))
 	if text, ok := v["time"]; ok {
 		if r.file.Time, ok = count(text); !ok || r.file.Time < 1 {
 			return r.h.wrong("time", "time %q: must be a whole number of byte times, 1..%d", shorten([]byte(text)), int64(maxTime))
@@ -171,10 +182,10 @@ func count(text string) (int64, bool) {
 	return int64(n), err == nil && n <= maxTime
 }
 
-// pieceColumns are the columns of a line; the offset may be left out.
-var pieceColumns = []string{"src", "dst", "spine", "start", "bytes", "offset"}
+// pieceColumns are the columns of a line; the last two may be left out.
+var pieceColumns = []string{"src", "dst", "spine", "start", "bytes", "offset", "exchange"}
 
-// piece reads "src dst spine|- start bytes [offset]".
+// piece reads "src dst spine|- start bytes [offset [exchange]]".
 func (r *orderedReader) piece(line []byte) error {
 	if !r.body {
 		if err := r.endHeader(); err != nil {
@@ -182,14 +193,17 @@ func (r *orderedReader) piece(line []byte) error {
 		}
 	}
 	fields := bytes.Fields(line)
-	if len(fields) != 5 && len(fields) != 6 {
-		return fmt.Errorf("%d columns; a line is \"src dst spine|- start bytes [offset]\"", len(fields))
+	if len(fields) < 5 || len(fields) > 7 {
+		return fmt.Errorf("%d columns; a line is \"src dst spine|- start bytes [offset [exchange]]\"", len(fields))
 	}
-	var v [6]int64
+	var v [7]int64
 	for i, f := range fields {
 		most := int64(maxTime)
-		if i < 3 {
+		switch {
+		case i < 3:
 			most = maxNumber
+		case i == 6:
+			most = int64(r.file.Window) - 1
 		}
 		n, ok := count(string(f))
 		if i == 2 && string(f) == "-" {
@@ -207,11 +221,11 @@ func (r *orderedReader) piece(line []byte) error {
 		return fmt.Errorf("bytes and offsets add up to more than %d", int64(maxSum))
 	}
 	r.sum += v[4] + v[5]
-	r.file.Pieces = append(r.file.Pieces, Piece{int32(v[0]), int32(v[1]), int32(v[2]), v[3], v[4], v[5]})
+	r.file.Pieces = append(r.file.Pieces, Piece{int32(v[0]), int32(v[1]), int32(v[2]), v[3], v[4], v[5], int32(v[6])})
 	return nil
 }
 
 func comparePieces(a, b Piece) int {
 	return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst),
-		cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Bytes, b.Bytes), cmp.Compare(a.Spine, b.Spine))
+		cmp.Compare(a.Exchange, b.Exchange), cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Bytes, b.Bytes), cmp.Compare(a.Spine, b.Spine))
 }

@@ -3,6 +3,7 @@ package verify_test
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +42,37 @@ func TestOrderedSplit(t *testing.T) {
 	for _, witness := range []string{"receive server1", "receive server2", "up leaf0", "down leaf1", "lp leaf0-spine1/up=1", "lp leaf0-spine1/up=3,leaf1-spine1/down=3"} {
 		if r := judgeOrdered(t, strings.Replace(fiveCycle, "send server0", witness, 1), nil, verify.Options{Bound: true}); r.Valid != (witness != "up leaf0") { // which has two live links
 			t.Errorf("%s: %+v", witness, r)
+		}
+	}
+}
+
+// Two exchanges back to back: the bound is that of both, and each fragment belongs to one.
+func TestOrderedWindow(t *testing.T) {
+	text := strings.Replace(headOrdered, "# down", "# window 2\n# down", 1) + "# time 3\n# bound 3 send server0\n" +
+		"0 1 - 0 2\n2 3 - 0 1\n2 3 - 1 1 0 1\n0 1 - 2 1 0 1\n"
+	sizes := []verify.Size{{Src: 0, Dst: 1, Bytes: 2}, {Src: 2, Dst: 3, Bytes: 1}, {Src: 0, Dst: 1, Bytes: 1, Exchange: 1}, {Src: 2, Dst: 3, Bytes: 1, Exchange: 1}}
+	r := judgeOrdered(t, text, sizes, verify.Options{Bound: true})
+	if !r.Valid || r.Exchanges != 2 || r.Fragments != 4 || !r.Bound.Proven || r.Bound.Ratio != 1 {
+		t.Errorf("%+v", r)
+	}
+	var b strings.Builder
+	if err := r.WriteText(&b, "x"); err != nil || !strings.Contains(b.String(), "4 servers, 2 exchanges, 4 fragments in 4 pieces, 5 bytes\n") {
+		t.Errorf("error %v of %s", err, b.String())
+	}
+	for _, tt := range []struct {
+		old, new string
+		want     verify.Kind
+		text     string
+	}{
+		{"2 3 - 1 1 0 1\n", "2 3 - 1 1\n", verify.RepeatedBytes, "server2 to server3, exchange 0: the piece from byte 0"},
+		{"2 3 - 1 1 0 1\n", "2 3 - 1 1 1\n", verify.MissingBytes, "server2 to server3, exchange 1: 0 bytes, the sizes have 1"},
+		{"2 3 - 1 1 0 1\n", "2 3 - 1 1 1 1\n", verify.MissingBytes, "server2 to server3, exchange 1: no piece carries bytes 0 to 0"},
+		{"0 1 - 2 1 0 1\n", "0 1 - 1 1 0 1\n", verify.SendsTwice, "server0 to server1"},
+		{"# bound 3 send", "# bound 2 send", verify.WeakBound, "one server needs 3"},
+	} {
+		r := judgeOrdered(t, strings.Replace(text, tt.old, tt.new, 1), sizes, verify.Options{Bound: true})
+		if r.Counts[tt.want] == 0 || !slices.ContainsFunc(r.Offences, func(o verify.Offence) bool { return strings.Contains(o.Text, tt.text) }) {
+			t.Errorf("%q for %q: %+v, want %s %q", tt.new, tt.old, r.Offences, tt.want, tt.text)
 		}
 	}
 }
@@ -105,6 +137,9 @@ func TestOrderedRefuses(t *testing.T) {
 		{headOrdered + "# bound 7\n", `line 4: bound "7"`},
 		{headOrdered + "# time 1\n# time 1\n", "line 5: header \"time\" a second time"},
 		{headOrdered + "0 1 - 0\n", "line 4: 4 columns"},
+		{headOrdered + "# window 17\n", `line 4: window "17"`},
+		{headOrdered + "0 1 - 0 1 0 1\n", `line 4: exchange "1": must be a whole number, 0..0`},
+		{headOrdered + "0 1 - 0 1 0 0 0\n", "line 4: 8 columns"},
 		{headOrdered + "0 1 - 0 x\n", `line 4: bytes "x"`},
 		{headOrdered + "0 1 - 0 1 -\n", `line 4: offset "-"`},
 		{headOrdered + "0 1 - 0 1\n# time 1\n", "line 5: \"# time 1\": header lines come before"},
@@ -127,6 +162,7 @@ func TestOrderedRefuses(t *testing.T) {
 func FuzzOrdered(f *testing.F) {
 	f.Add([]byte(fiveCycle))
 	f.Add([]byte(headOrdered + "# sizes x\n# hash y\n# bound 9 lp leaf0-spine1/up=3\n## x\n9 9 9 9 9 9\n0 1 - 0 1\n"))
+	f.Add([]byte(headOrdered + "# window 3\n0 1 - 0 1 0 2\n0 1 - 1 1\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_, file, err := verify.ReadEither(bytes.NewReader(data), 1000)
 		if err != nil || file == nil {

@@ -173,7 +173,11 @@ func (r *OrderedReport) WriteText(w io.Writer, name string) error {
 	if !r.Valid {
 		verdict = fmt.Sprintf("NOT valid, %d offences", r.Total)
 	}
-	_, err := fmt.Fprintf(w, "%s: %s\n%d servers, %d fragments in %d pieces, %d bytes\n", name, verdict, r.Servers, r.Fragments, r.Pieces, r.Bytes)
+	exchanges := ""
+	if r.Exchanges > 1 {
+		exchanges = fmt.Sprintf("%d exchanges, ", r.Exchanges)
+	}
+	_, err := fmt.Fprintf(w, "%s: %s\n%d servers, %s%d fragments in %d pieces, %d bytes\n", name, verdict, r.Servers, exchanges, r.Fragments, r.Pieces, r.Bytes)
 	if r.Valid {
 		fmt.Fprintf(w, "time T %d byte times\n", r.Time)
 		if b := r.Bound; b != nil && b.Proven {

@@ -23,6 +23,7 @@ const (
 type Size struct {
 	Src, Dst int32
 	Bytes    int64
+	Exchange int32 // of the window, 0 first
 }
 
 // An OrderedReport is the judgement of one ordered plan.
@@ -34,6 +35,7 @@ type OrderedReport struct {
 	Notes    []string     `json:"notes"`    // what was not checked, and why
 
 	Servers   int   `json:"servers"`
+	Exchanges int   `json:"exchanges"`
 	Fragments int   `json:"fragments"`
 	Pieces    int   `json:"pieces"`
 	Bytes     int64 `json:"bytes"`
@@ -57,8 +59,8 @@ type orderedJudge struct {
 	opt    Options
 	pieces []Piece // by start and src
 	sound  []bool  // its ends are servers and it has bytes
-	byPair []int32 // sound pieces by source, destination and offset
-	sizes  []Size  // what the pieces of each pair add up to, by source and destination
+	byPair []int32 // sound pieces by exchange, source, destination and offset
+	sizes  []Size  // what the pieces of each fragment add up to, by exchange, source and destination
 	report *OrderedReport
 }
 
@@ -70,7 +72,7 @@ func CheckOrdered(f *Ordered, sizes []Size, o Options) *OrderedReport {
 		o.First = 10
 	}
 	j := &orderedJudge{fabric: fabric{tree: f.Tree}, file: f, opt: o, pieces: f.Pieces}
-	j.report = &OrderedReport{Counts: map[Kind]int{}, Offences: []Offence{}, Notes: []string{}, Servers: f.Tree.Servers(), Pieces: len(f.Pieces)}
+	j.report = &OrderedReport{Counts: map[Kind]int{}, Offences: []Offence{}, Notes: []string{}, Servers: f.Tree.Servers(), Exchanges: max(1, f.Window), Pieces: len(f.Pieces)}
 	if !slices.IsSortedFunc(j.pieces, comparePieces) {
 		j.pieces = slices.Clone(j.pieces)
 		slices.SortFunc(j.pieces, comparePieces)
@@ -180,48 +182,61 @@ func (j *orderedJudge) cover() {
 	}
 	slices.SortStableFunc(j.byPair, func(x, y int32) int {
 		a, b := &j.pieces[x], &j.pieces[y]
-		return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst), cmp.Compare(a.Offset, b.Offset))
+		return cmp.Or(cmp.Compare(a.Exchange, b.Exchange), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst), cmp.Compare(a.Offset, b.Offset))
 	})
 	for _, i := range j.byPair {
 		p := &j.pieces[i]
 		j.report.Bytes += p.Bytes
 		n := len(j.sizes)
-		if n == 0 || j.sizes[n-1].Src != p.Src || j.sizes[n-1].Dst != p.Dst {
-			j.sizes = append(j.sizes, Size{p.Src, p.Dst, 0})
+		if n == 0 || j.sizes[n-1].fragment() != (fragment{p.Src, p.Dst, p.Exchange}) {
+			j.sizes = append(j.sizes, Size{p.Src, p.Dst, 0, p.Exchange})
 			n++
 		}
 		s := &j.sizes[n-1]
 		switch {
 		case p.Offset > s.Bytes:
-			j.accuse(MissingBytes, p.Src, p.Dst, p.Spine, "server%d to server%d: no piece carries bytes %d to %d", p.Src, p.Dst, s.Bytes, p.Offset-1)
+			j.accuse(MissingBytes, p.Src, p.Dst, p.Spine, "%s: no piece carries bytes %d to %d", j.name(s), s.Bytes, p.Offset-1)
 		case p.Offset < s.Bytes:
-			j.accuse(RepeatedBytes, p.Src, p.Dst, p.Spine, "server%d to server%d: the piece from byte %d carries bytes again, up to byte %d", p.Src, p.Dst, p.Offset, s.Bytes-1)
+			j.accuse(RepeatedBytes, p.Src, p.Dst, p.Spine, "%s: the piece from byte %d carries bytes again, up to byte %d", j.name(s), p.Offset, s.Bytes-1)
 		}
 		s.Bytes = max(s.Bytes, p.Offset+p.Bytes)
 	}
 	j.report.Fragments = len(j.sizes)
 }
 
+// A fragment is what a pair sends in an exchange.
+type fragment struct{ src, dst, exchange int32 }
+
+func (s *Size) fragment() fragment { return fragment{s.Src, s.Dst, s.Exchange} }
+
+// name says which fragment it is.
+func (j *orderedJudge) name(s *Size) string {
+	text := fmt.Sprintf("server%d to server%d", s.Src, s.Dst)
+	if j.file.Window > 1 || s.Exchange > 0 {
+		text += fmt.Sprintf(", exchange %d", s.Exchange)
+	}
+	return text
+}
+
 // against holds what was sent against the sizes.
 func (j *orderedJudge) against(sizes []Size) {
-	type pair struct{ src, dst int32 }
-	left := make(map[pair]int64, len(j.sizes))
+	left := make(map[fragment]int64, len(j.sizes))
 	for _, s := range j.sizes {
-		left[pair{s.Src, s.Dst}] = s.Bytes
+		left[s.fragment()] = s.Bytes
 	}
 	for _, s := range sizes {
-		sent := left[pair{s.Src, s.Dst}]
-		delete(left, pair{s.Src, s.Dst})
+		sent := left[s.fragment()]
+		delete(left, s.fragment())
 		switch {
 		case sent < s.Bytes:
-			j.accuse(MissingBytes, s.Src, s.Dst, NoSpine, "server%d to server%d: %d bytes, the sizes have %d", s.Src, s.Dst, sent, s.Bytes)
+			j.accuse(MissingBytes, s.Src, s.Dst, NoSpine, "%s: %d bytes, the sizes have %d", j.name(&s), sent, s.Bytes)
 		case sent > s.Bytes:
-			j.accuse(RepeatedBytes, s.Src, s.Dst, NoSpine, "server%d to server%d: %d bytes, the sizes have %d", s.Src, s.Dst, sent, s.Bytes)
+			j.accuse(RepeatedBytes, s.Src, s.Dst, NoSpine, "%s: %d bytes, the sizes have %d", j.name(&s), sent, s.Bytes)
 		}
 	}
 	for _, s := range j.sizes {
-		if _, ok := left[pair{s.Src, s.Dst}]; ok {
-			j.accuse(RepeatedBytes, s.Src, s.Dst, NoSpine, "server%d to server%d: %d bytes, the sizes have none", s.Src, s.Dst, s.Bytes)
+		if _, ok := left[s.fragment()]; ok {
+			j.accuse(RepeatedBytes, s.Src, s.Dst, NoSpine, "%s: %d bytes, the sizes have none", j.name(&s), s.Bytes)
 		}
 	}
 }
@@ -237,7 +252,11 @@ func digest(write func(w io.Writer)) string {
 func (j *orderedJudge) sizesHash() string {
 	return digest(func(w io.Writer) {
 		for _, s := range j.sizes {
-			fmt.Fprintf(w, "%d,%d,%d\n", s.Src, s.Dst, s.Bytes)
+			fmt.Fprintf(w, "%d,%d,%d", s.Src, s.Dst, s.Bytes)
+			if s.Exchange > 0 {
+				fmt.Fprintf(w, ",%d", s.Exchange)
+			}
+			io.WriteString(w, "\n")
 		}
 	})
 }
@@ -252,8 +271,11 @@ func (j *orderedJudge) hash() string {
 				spine = fmt.Sprint(p.Spine)
 			}
 			fmt.Fprintf(w, "%d %d %s %d %d", p.Src, p.Dst, spine, p.Start, p.Bytes)
-			if p.Offset > 0 {
+			if p.Offset > 0 || p.Exchange > 0 {
 				fmt.Fprintf(w, " %d", p.Offset)
+			}
+			if p.Exchange > 0 {
+				fmt.Fprintf(w, " %d", p.Exchange)
 			}
 			io.WriteString(w, "\n")
 		}

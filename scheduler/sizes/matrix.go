@@ -69,20 +69,27 @@ func (m *Matrix) Size(src, dst int) int64 { return m.bytes[src*m.servers+dst] }
 // Sum returns the bytes of all fragments.
 func (m *Matrix) Sum() int64 { return m.sum }
 
-// Hash names the sizes: "sha256:" and the digest of the lines "src,dst,bytes" of all
-// fragments that have bytes, servers by position, by src and then dst.
-func (m *Matrix) Hash(t *topology.Tree) string {
+// Hash names the sizes of a window: "sha256:" and the digest of the lines "src,dst,bytes"
+// of all fragments that have bytes, servers by position, by exchange, src and dst; from
+// the second exchange on a line ends in ",1" and so on.
+func Hash(t *topology.Tree, window ...*Matrix) string {
 	h := sha256.New()
-	buf := make([]byte, 0, 1<<15+64)
-	for i := range m.servers {
-		for j := range m.servers {
-			n := m.Size(i, j)
+	buf := make([]byte, 0, 1<<15+128)
+	number := func(n int64, end byte) { buf = append(strconv.AppendInt(buf, n, 10), end) }
+	for e, m := range window {
+		for at, n := range m.bytes {
 			if n == 0 {
 				continue
 			}
-			buf = append(strconv.AppendInt(buf, int64(t.Position(i)), 10), ',')
-			buf = append(strconv.AppendInt(buf, int64(t.Position(j)), 10), ',')
-			if buf = append(strconv.AppendInt(buf, n, 10), '\n'); len(buf) >= 1<<15 {
+			number(int64(t.Position(at/m.servers)), ',')
+			number(int64(t.Position(at%m.servers)), ',')
+			if e == 0 {
+				number(n, '\n')
+			} else {
+				number(n, ',')
+				number(int64(e), '\n')
+			}
+			if len(buf) >= 1<<15 {
 				h.Write(buf)
 				buf = buf[:0]
 			}
@@ -92,56 +99,77 @@ func (m *Matrix) Hash(t *topology.Tree) string {
 	return fmt.Sprintf("sha256:%x", h.Sum(nil))
 }
 
-// columns are the fields of a line, and the header line that a file may start with.
-var columns = []string{"src", "dst", "bytes"}
+// columns are the fields of a line, and the header line that a file may start with; the
+// last may be left out.
+var columns = []string{"src", "dst", "bytes", "exchange"}
 
-// Read reads sizes: lines "src,dst,bytes", in any order. A server is its position or its
-// name (server17). A pair that no line names has no fragment. The first line may be
-// "src,dst,bytes"; blank lines and lines that start with # say nothing. An error names
-// the line and the field.
-func Read(r io.Reader, t *topology.Tree) (*Matrix, error) {
-	m, err := NewMatrix(t)
-	if err != nil {
+// A reader reads sizes line by line.
+type reader struct {
+	tree   *topology.Tree
+	window []*Matrix
+	named  [][]bool // pairs that a line names, by exchange
+}
+
+// Read reads the sizes of a window: lines "src,dst,bytes" or "src,dst,bytes,exchange", in
+// any order. A server is its position or its name (server17); exchanges count from 0,
+// which is where none is stated. A pair that no line names has no fragment. The first
+// line may name the fields; blank lines and lines that start with # say nothing. An
+// error names the line and the field.
+func Read(in io.Reader, t *topology.Tree) ([]*Matrix, error) {
+	r := &reader{tree: t}
+	if err := r.grow(1); err != nil {
 		return nil, err
 	}
-	named := make([]bool, len(m.bytes))
-	in := bufio.NewScanner(r)
-	in.Buffer(make([]byte, 0, maxLine), maxLine)
+	scan := bufio.NewScanner(in)
+	scan.Buffer(make([]byte, 0, maxLine), maxLine)
 	line, begun := 0, false
-	for in.Scan() {
+	for scan.Scan() {
 		line++
-		text := strings.TrimSpace(in.Text())
+		text := strings.TrimSpace(scan.Text())
 		if text == "" || text[0] == '#' {
 			continue
 		}
 		first := !begun
 		begun = true
-		if first && strings.ReplaceAll(text, " ", "") == strings.Join(columns, ",") {
+		if names := strings.ReplaceAll(text, " ", ""); first && (names == strings.Join(columns, ",") || names == strings.Join(columns[:3], ",")) {
 			continue
 		}
-		if err := m.line(t, text, named); err != nil {
+		if err := r.line(text); err != nil {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
 	}
-	switch err := in.Err(); {
+	switch err := scan.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
 		return nil, fmt.Errorf("line %d: longer than %d bytes", line+1, maxLine)
 	case err != nil:
 		return nil, fmt.Errorf("after line %d: %w", line, err)
-	case m.sum == 0:
-		return nil, errors.New("no fragment has bytes; a line is src,dst,bytes")
 	}
-	return m, nil
+	if _, err := add(t, r.window); err != nil {
+		return nil, fmt.Errorf("%w; a line is src,dst,bytes", err)
+	}
+	return r.window, nil
 }
 
-func (m *Matrix) line(t *topology.Tree, text string, named []bool) error {
+// grow makes room for so many exchanges.
+func (r *reader) grow(exchanges int) error {
+	for len(r.window) < exchanges {
+		m, err := NewMatrix(r.tree)
+		if err != nil {
+			return err
+		}
+		r.window, r.named = append(r.window, m), append(r.named, make([]bool, len(m.bytes)))
+	}
+	return nil
+}
+
+func (r *reader) line(text string) error {
 	fields := strings.Split(text, ",")
-	if len(fields) != len(columns) {
-		return fmt.Errorf("%d fields, a line has 3: src,dst,bytes", len(fields))
+	if len(fields) != 3 && len(fields) != len(columns) {
+		return fmt.Errorf("%d fields, a line has 3 or 4: src,dst,bytes,exchange", len(fields))
 	}
 	var ends [2]int
 	for i := range ends {
-		rank, err := server(t, strings.TrimSpace(fields[i]))
+		rank, err := server(r.tree, strings.TrimSpace(fields[i]))
 		if err != nil {
 			return fmt.Errorf("%s %w", columns[i], err)
 		}
@@ -151,10 +179,20 @@ func (m *Matrix) line(t *topology.Tree, text string, named []bool) error {
 	if err != nil || n < 0 || n > MaxBytes {
 		return fmt.Errorf("bytes %q: must be a whole number, 0..%d", brief(fields[2]), int64(MaxBytes))
 	}
-	if at := ends[0]*m.servers + ends[1]; named[at] {
-		return fmt.Errorf("%s to %s a second time", t.ServerName(ends[0]), t.ServerName(ends[1]))
+	e := uint64(0)
+	if len(fields) == len(columns) {
+		if e, err = strconv.ParseUint(strings.TrimSpace(fields[3]), 10, 8); err != nil || e >= MaxWindow {
+			return fmt.Errorf("exchange %q: must be a whole number, 0..%d", brief(fields[3]), MaxWindow-1)
+		}
+	}
+	if err := r.grow(int(e) + 1); err != nil {
+		return err
+	}
+	m := r.window[e]
+	if at := ends[0]*m.servers + ends[1]; r.named[e][at] {
+		return fmt.Errorf("%s to %s a second time", r.tree.ServerName(ends[0]), r.tree.ServerName(ends[1]))
 	} else {
-		named[at] = true
+		r.named[e][at] = true
 	}
 	return m.Set(ends[0], ends[1], n)
 }

@@ -16,24 +16,31 @@ func TestRead(t *testing.T) {
 		"src,dst,bytes\n0,2,10\n3,0,5\n",
 		"# sizes\n\n src, dst, bytes\n server3 , server0 , 5\r\n0,2,10\n2,3,0",
 	} {
-		m, err := sizes.Read(strings.NewReader(file), tr)
-		if err != nil {
-			t.Fatal(err)
+		window, err := sizes.Read(strings.NewReader(file), tr)
+		if err != nil || len(window) != 1 {
+			t.Fatalf("%d exchanges, error %v", len(window), err)
 		}
+		m := window[0]
 		if m.Size(0, 1) != 10 || m.Size(2, 0) != 5 || m.Size(1, 2) != 0 || m.Sum() != 15 {
 			t.Errorf("%q: %+v", file, m)
 		}
-		if h := m.Hash(tr); i == 0 {
+		if h := sizes.Hash(tr, m); i == 0 {
 			want = h
 		} else if h != want {
 			t.Errorf("%q: hash %s, want %s", file, h, want)
 		}
 	}
+	window, err := sizes.Read(strings.NewReader("src,dst,bytes,exchange\n0,2,7,2\n0,2,10\n3,0,5,0\n"), tr)
+	if err != nil || len(window) != 3 || window[0].Sum() != 15 || window[1].Sum() != 0 || window[2].Size(0, 1) != 7 {
+		t.Errorf("%+v, error %v", window, err)
+	} else if h := sizes.Hash(tr, window...); h == want || sizes.Hash(tr, window[0]) != want {
+		t.Errorf("hash %s of three exchanges, %s of one", h, want)
+	}
 	for _, tt := range []struct{ name, file, want string }{
 		{"empty", "", "no fragment has bytes"},
 		{"header only", "src,dst,bytes\n", "no fragment has bytes"},
 		{"header twice", "src,dst,bytes\nsrc,dst,bytes\n", `line 2: src "src" is not a server`},
-		{"columns", "0,2\n", "line 1: 2 fields, a line has 3"},
+		{"columns", "0,2\n", "line 1: 2 fields, a line has 3 or 4"},
 		{"no server", "0,1,4\n", `line 1: dst "1": no server1 in FT(2;2,2) with this fill`},
 		{"beyond", "99,0,4\n", `line 1: src "99": no server99`},
 		{"sign", "-1,0,4\n", `src "-1" is not a server`},
@@ -42,6 +49,10 @@ func TestRead(t *testing.T) {
 		{"fraction", "0,2,4.5\n", `bytes "4.5": must be`},
 		{"large", "0,2,1099511627777\n", "must be a whole number, 0..1099511627776"},
 		{"twice", "0,2,0\n2,0,1\nserver0,2,1\n", "line 3: server0 to server2 a second time"},
+		{"exchange", "0,2,4,-1\n", `exchange "-1": must be a whole number, 0..15`},
+		{"late exchange", "0,2,4,16\n", `exchange "16": must be`},
+		{"twice in one", "0,2,1,1\n0,2,1\n0,2,1,1\n", "line 3: server0 to server2 a second time"},
+		{"together", strings.Repeat("#\n", 3) + "0,2,0,3\n", "no fragment has bytes"},
 		{"long", "0,2,1\n#" + strings.Repeat("x", 5000), "line 2: longer than 4096 bytes"},
 	} {
 		if _, err := sizes.Read(strings.NewReader(tt.file), tr); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -68,13 +79,14 @@ func FuzzRead(f *testing.F) {
 	f.Add("src,dst,bytes\n0,1,7\n1,0,9\nserver3,0,1\n")
 	f.Add("0,2,1099511627776\n\n#\n2,1,0")
 	f.Add("0,1\n")
+	f.Add("0,1,5,1\n0,1,4\n")
 	tr := topologytest.Tree(f, topology.Options{Ports: 2, Leaves: 2})
 	f.Fuzz(func(t *testing.T, file string) {
-		m, err := sizes.Read(strings.NewReader(file), tr)
+		window, err := sizes.Read(strings.NewReader(file), tr)
 		if err != nil {
 			return
 		}
-		p, err := sizes.Make(tr, m, sizes.Options{})
+		p, err := sizes.MakeWindow(tr, window, sizes.Options{Split: true})
 		if err != nil || p.Time < p.Bound.Time {
 			t.Fatalf("%+v, error %v", p, err)
 		}
