@@ -109,7 +109,7 @@ func lmcTable() *cli.Command {
 func sizesTable() *cli.Command {
 	return computing(&cli.Command{
 		Name:  "sizes",
-		Usage: "fragments of unequal sizes: phases and plans by size against the bound, with 0, 1 and 9 dead links",
+		Usage: "fragments of unequal sizes: phases, plans by size and windows of exchanges against the bound, with 0, 1 and 9 dead links",
 		Flags: healthyFlags(),
 		Action: func(c *cli.Context) error {
 			return healthyTable(c, func(t *topology.Tree) (*survey.Table, error) { return survey.SizesTable(t, c.Uint64("seed")) })

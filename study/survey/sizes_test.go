@@ -13,7 +13,7 @@ import (
 // By sizes no plan is worse than its phases; where nine of sixteen links cannot be dead
 // without cutting leaves apart, there are no rows.
 func TestSizesTable(t *testing.T) {
-	for ports, rows := range map[int]int{2: 12, 4: 18} {
+	for ports, rows := range map[int]int{2: 14, 4: 21} {
 		table, err := survey.SizesTable(topologytest.Tree(t, topology.Options{Ports: ports, Leaves: 4}), 1)
 		if err != nil {
 			t.Fatal(err)
@@ -30,6 +30,11 @@ func TestSizesTable(t *testing.T) {
 			phases, planned := r["phases_ratio"].(float64), r["planned_ratio"].(float64)
 			if phases > planned+1e-9 || planned > 1 || planned < 0.6 {
 				t.Errorf("%v", r)
+			}
+			for _, name := range []string{"window2_ratio", "window3_ratio", "window4_ratio"} {
+				if e := r[name].(float64); e > 1 || e < 0.6 {
+					t.Errorf("%s of %v", name, r)
+				}
 			}
 		}
 	}
