@@ -63,6 +63,13 @@ type Op struct {
 	Drop int    // a receive without Body: take up to so many bytes and throw them away
 	N    int    // bytes of Body sent or received, or dropped; set when done
 
+	// A posted receive with Near is handed back by Poll a first time, with Coming set, when
+	// its head is there and so many bytes of its body at most are still to come. It is not
+	// done then: nothing but ID, Peer and Head may be looked at. A transport that cannot
+	// tell, or sees all at once, leaves that out.
+	Near   int
+	Coming bool
+
 	// Done is when an Exchange had done a receive, which may be before the Exchange
 	// returns; zero where the transport cannot tell, and after Poll.
 	Done time.Time

@@ -21,6 +21,7 @@ type ordered struct {
 	*loop
 	turns *turns
 	inbox *inbox
+	near  int       // see there
 	built []ongoing // [exchange mod its length]
 	head  [transport.HeadSize]byte
 	tells *heads                     // tokens on their way out
@@ -46,10 +47,18 @@ const (
 	opToken                              // a token has come; the rest is the peer
 )
 
+// Tokens of a fragment are sent when a 16th of a mean one is still to come, but no more than
+// mostNear bytes, where the transport can tell: as long as a token and the first bytes after
+// it are under way, about, in which ports and links would be idle.
+const (
+	nearShare = 16
+	mostNear  = 64 << 10
+)
+
 func newOrdered(l *loop) *ordered {
 	most := max(l.c.Credits, 1)
 	return &ordered{
-		loop: l, turns: &turns{rank: l.c.Rank, n: l.n}, inbox: newInbox(l.fragments, most), built: make([]ongoing, 2*most),
+		loop: l, near: min(l.c.Fragment/nearShare, mostNear), turns: &turns{rank: l.c.Rank, n: l.n}, inbox: newInbox(l.fragments, most), built: make([]ongoing, 2*most),
 		tells: newHeads(4 * l.n), told: make([][transport.HeadSize]byte, l.n),
 		post: make([]transport.Op, 0, (most+4)*l.n), finished: make([]transport.Op, 64),
 	}
@@ -172,7 +181,9 @@ func (o *ordered) open(w *window) error {
 		}
 	}
 	for _, x := range w.Takes {
-		o.post = append(o.post, o.inbox.expect(slots[x.Exchange], o.id(w.From+uint64(x.Exchange)), x.From, x.Spine))
+		op := o.inbox.expect(slots[x.Exchange], o.id(w.From+uint64(x.Exchange)), x.From, x.Spine)
+		op.Near = o.near
+		o.post = append(o.post, op)
 	}
 	return nil
 }
@@ -224,7 +235,11 @@ func (o *ordered) did(op *transport.Op) {
 	i := int(op.ID & idMask)
 	switch op.ID &^ idMask {
 	case opFragment:
-		o.received(op)
+		if op.Coming {
+			o.coming(op)
+		} else {
+			o.received(op)
+		}
 	case opSent:
 		o.tally.t.SentBytes += uint64(len(op.Body))
 		o.turns.departed()
@@ -246,6 +261,14 @@ func (o *ordered) token(peer int) {
 	}
 	o.fragments.asm.Spoiled()
 	add(&o.meter.corrupt, 1)
+}
+
+// coming tells those who come after a fragment of which little is still to come.
+func (o *ordered) coming(op *transport.Op) {
+	h, err := builder.Parse(op.Head)
+	if err == nil && h.Kind == builder.Data && int(h.Source) == op.Peer && o.fragments.asm.Slot(h.Event) >= 0 {
+		o.tell(o.turns.coming(h.Event/uint64(o.n), op.Peer))
+	}
 }
 
 // received handles a fragment. Those that are damaged have come as well: what is to use

@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"evbench/builder"
 	"evbench/controller"
 	"evbench/internal/wire"
+	"evbench/transport"
 	"evbench/transport/memnet"
 	"evbench/worker"
 )
@@ -42,6 +44,46 @@ func TestOrdered(t *testing.T) {
 			r.stop()
 		})
 	}
+}
+
+// early hands most receives back before they are done, too.
+type early struct {
+	transport.Endpoint
+	n    int
+	held []transport.Op
+}
+
+func (e *early) Poll(ctx context.Context, done []transport.Op) (int, error) {
+	if len(e.held) > 0 {
+		n := copy(done, e.held)
+		e.held = e.held[n:]
+		return n, nil
+	}
+	n, err := e.Endpoint.Poll(ctx, done)
+	for i := range done[:n] {
+		if e.n++; done[i].Kind == transport.Recv && done[i].Near > 0 && e.n%4 > 0 {
+			e.held = append(e.held, done[i])
+			done[i].Coming = true
+		}
+	}
+	return n, err
+}
+
+// Tokens may be sent a little before a fragment is there: nobody is told twice.
+func TestOrderedEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 6
+		r := newRig(t, n)
+		r.wrap = func(_ int, ep transport.Endpoint) transport.Endpoint { return &early{Endpoint: ep} }
+		r.start()
+		c := ordered(n)
+		c.Windows = &worker.Drawn{Servers: n, PerLeaf: 2, Spines: 2}
+		o, err := r.ctl.RunCase(t.Context(), c)
+		if err != nil || o.Built != o.Assigned || o.Events != 20*n || o.CorruptFragments+o.DuplicateFragments != 0 {
+			t.Errorf("%v, outcome %+v", err, o)
+		}
+		r.stop()
+	})
 }
 
 // token returns the header of a token on its way, and whether it is one.

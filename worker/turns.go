@@ -246,6 +246,15 @@ func (t *turns) received(exchange uint64, source int) []note {
 	return t.tell(w.after[i])
 }
 
+// coming does the same for one of which little is still to come: nobody is told twice.
+func (t *turns) coming(exchange uint64, source int) (due []note) {
+	w := t.window(exchange)
+	if i := w.take[int(exchange-w.From)*t.n+source]; i >= 0 && !w.taken[i] {
+		due, w.after[i] = t.tell(w.after[i]), nil
+	}
+	return due
+}
+
 func (w *window) sent() bool     { return w.left == len(w.Sends) }
 func (w *window) complete() bool { return w.took == len(w.Takes) }
 

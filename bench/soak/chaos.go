@@ -83,6 +83,7 @@ type Script struct {
 	Policy   string // of fail-over; "": none, plain hosts
 	Hold     time.Duration
 	wait     bool // on_disconnect: wait
+	Ordered  bool // mode: ordered, else in phases
 	Payload  bool // check: payload
 	Duration time.Duration
 	failures []linkFailure // of the scenario, or by others: see Kind.byOthers

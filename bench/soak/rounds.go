@@ -42,7 +42,17 @@ func (p Plan) Round(n int) *Script {
 	default:
 		kill(d, s)
 	}
+	// With dice of its own: what else a round is stays as it was before there was the mode.
+	s.Ordered = s.mayBeOrdered() && newDice(p.Seed^orderedDice, n).once(2)
 	return s
+}
+
+const orderedDice = 1 << 63
+
+// mayBeOrdered reports whether what is done about dead links goes with the mode, and servers
+// have an address for each spine.
+func (s *Script) mayBeOrdered() bool {
+	return !s.Hosts && (s.Policy == "" || s.Policy == "fors" || s.Policy == "fors+hold")
 }
 
 // Next returns the first round from n on that is of a kind that is wanted, 0 if none is.

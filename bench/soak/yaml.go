@@ -26,6 +26,12 @@ func (s *Script) YAML() string {
 		b.WriteString("check: payload\n")
 	}
 	fmt.Fprintf(&b, "cases:\n  - name: %s\n", caseName)
+	if s.Ordered {
+		b.WriteString("    mode: ordered\n")
+	}
+	if s.Policy == "" && s.Ordered {
+		return b.String()
+	}
 	if s.Policy == "" {
 		b.WriteString("    schedule: linear-shift\n")
 		return b.String()

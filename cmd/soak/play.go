@@ -178,7 +178,7 @@ func (g *stage) end(before place, cpu load) {
 // outcome is what the table says of a round.
 func (g *stage) outcome(took time.Duration) outcome {
 	out := outcome{
-		Round: g.s.Round, Kind: g.s.Kind, Policy: g.s.Policy, Seed: g.s.Seed, Seconds: took.Seconds(), ExitCode: g.seen.Code,
+		Round: g.s.Round, Kind: g.s.Kind, Policy: g.s.Policy, Ordered: g.s.Ordered, Seed: g.s.Seed, Seconds: took.Seconds(), ExitCode: g.seen.Code,
 	}
 	if a, b, ok := soak.Quarters(g.seen.Usage); ok {
 		out.Second, out.Last = &a, &b

@@ -20,6 +20,7 @@ type outcome struct {
 	Round      int            `json:"round"`
 	Kind       soak.Kind      `json:"kind"`
 	Policy     string         `json:"policy,omitempty"`
+	Ordered    bool           `json:"ordered,omitempty"`
 	Seed       uint64         `json:"seed"`
 	Seconds    float64        `json:"seconds"`
 	LinkEvents int            `json:"link_events"` // as they happened
@@ -131,6 +132,9 @@ func describe(s *soak.Script) string {
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	if s.Fill != nil {
 		add("filled %v", s.Fill)
+	}
+	if s.Ordered {
+		add("ordered")
 	}
 	if s.Policy != "" {
 		add("%s", s.Policy)

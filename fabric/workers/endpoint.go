@@ -60,7 +60,7 @@ func (how Sockets) open(l *tcp.Listener) worker.OpenFunc {
 			}
 			g.Partners = partners
 		} else {
-			g.SockBuf = how.Buffer
+			g.SockBuf, g.Departed = how.Buffer, c.Mode == wire.Ordered
 		}
 		ep, err := l.Connect(ctx, g)
 		if err != nil {

@@ -3,6 +3,7 @@ package tcp
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -63,6 +64,7 @@ type conn struct {
 	quiet              bool // … and that is fine
 	active             bool // is in Endpoint.active
 	asleep             bool // is in Endpoint.asleep: the Pacer lets nothing through yet
+	leaving            bool // is in Endpoint.leaving: all of the first message of out is written
 
 	out, in         queue
 	outHead, inHead [frameSize]byte
@@ -82,7 +84,7 @@ func (c *conn) kinds() (out, in byte) {
 	return frameRequest, frameData
 }
 
-func (c *conn) canSend() bool { return c.writable && !c.asleep && !c.out.empty() }
+func (c *conn) canSend() bool { return c.writable && !c.asleep && !c.leaving && !c.out.empty() }
 func (c *conn) canRead() bool { return (c.readable && !c.quiet || c.ready()) && !c.in.empty() }
 
 // ready reports whether the head of a message that nobody has looked at is here.
@@ -123,13 +125,43 @@ func (e *Endpoint) send(c *conn) error {
 	if e.pacer != nil {
 		c.pace.allowed -= n
 	}
-	if c.sent == total {
-		c.sent = 0
-		c.pace.asked = 0
-		t := c.out.pop()
-		e.finished(t, len(t.op.Body))
+	switch {
+	case c.sent < total:
+	case e.group.Departed && e.pacer == nil && t.op.Kind == transport.Send:
+		c.leaving = true
+		e.leaving = append(e.leaving, c)
+	default:
+		e.sent(c)
 	}
 	return nil
+}
+
+// sent finishes the first message.
+func (e *Endpoint) sent(c *conn) {
+	c.sent = 0
+	c.pace.asked = 0
+	t := c.out.pop()
+	e.finished(t, len(t.op.Body))
+}
+
+// lookLeaving is how often the kernel is asked whether it has sent what it was given.
+const lookLeaving = 500 * time.Microsecond
+
+// depart finishes the messages that the kernel has sent, and reports whether there are any.
+func (e *Endpoint) depart() bool {
+	still, n := e.leaving[:0], len(e.leaving)
+	for _, c := range e.leaving {
+		if unsent(c.fd) {
+			still = append(still, c)
+			continue
+		}
+		c.leaving = false
+		e.sent(c)
+		e.activate(c)
+	}
+	clear(e.leaving[len(still):])
+	e.leaving = still
+	return len(still) < n
 }
 
 // move writes up to limit bytes of the first message, from where it stands.
@@ -237,6 +269,10 @@ func (e *Endpoint) receiveBody(c *conn) error {
 	c.got += n
 	if n >= rest {
 		e.received(c)
+	} else if rest-n <= op.Near {
+		op.Near = 0
+		e.done = append(e.done, *op)
+		e.done[len(e.done)-1].Coming = true
 	}
 	return nil
 }

@@ -36,6 +36,14 @@ func (e *Endpoint) drive(ctx context.Context, enough func() bool) error {
 // once does what can be done now or, if that is nothing, waits.
 func (e *Endpoint) once(round int) error {
 	wait := e.rouse()
+	if len(e.leaving) > 0 {
+		if e.depart() {
+			return nil // which may be enough
+		}
+		if wait < 0 || wait > lookLeaving {
+			wait = lookLeaving
+		}
+	}
 	if len(e.active) == 0 {
 		return e.wait(wait)
 	}

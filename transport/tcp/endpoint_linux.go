@@ -40,6 +40,7 @@ type Endpoint struct {
 	conns   []*conn
 	active  []*conn // may be able to go on
 	asleep  []*conn
+	leaving []*conn
 	done    []transport.Op
 	missing int   // operations of the Exchange under way
 	err     error // why the endpoint has ended

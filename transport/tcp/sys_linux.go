@@ -64,6 +64,13 @@ func sendFile(fd, file int, offset int64, n int) (int, unix.Errno) {
 	return result(k, errno)
 }
 
+// unsent reports whether the kernel holds bytes of a connection that it has not sent.
+func unsent(fd int) bool {
+	var n int32
+	_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCOUTQNSD, uintptr(unsafe.Pointer(&n)))
+	return errno == 0 && n > 0
+}
+
 // A gather sends or receives two pieces of memory in one call. It has its memory
 // from the endpoint: a call allocates nothing.
 type gather struct {

@@ -106,6 +106,10 @@ type Group struct {
 	IO string
 	// Async: messages are posted as they come, without phases.
 	Async bool
+	// Departed: a Send is done once the kernel has nothing of it left to send, not when it
+	// has taken the last byte: what is sent next on another connection does not share the
+	// port with it. Not where links are a model.
+	Departed bool
 	// Message is the size of a typical message in bytes. 0: unknown.
 	Message int
 	// SockBuf is the size of the send and receive buffers of each data

@@ -92,6 +92,13 @@ func TestContract(t *testing.T) {
 	}
 }
 
+// The same where a send is done only when the kernel has sent it.
+func TestContractDeparted(t *testing.T) {
+	for _, io := range []string{Copy, Sendfile} {
+		t.Run(io, func(t *testing.T) { testContract(t, Options{Token: "t"}, Group{IO: io, Departed: true}) })
+	}
+}
+
 func testContract(t *testing.T, o Options, like Group) {
 	transporttest.Run(t, func(t *testing.T, n int, paths ...int) []transport.Endpoint {
 		var out []transport.Endpoint

@@ -52,6 +52,7 @@ func RunWith(t *testing.T, o Options, connect Connect) {
 		{"a longer body is ErrSize", testLonger},
 		{"heads without bodies", testEmpty},
 		{"bodies that are thrown away", testDrop},
+		{"a receive that is near its end", testNear},
 		{"bad operations are refused whole", testRefused},
 		{"ctx ends a blocked Exchange", testCancelExchange},
 		{"ctx ends a blocked Poll", testCancelPoll},
@@ -213,6 +214,45 @@ func testRequestPassesData(t *testing.T, connect Connect) {
 	driveUntil(t, ep, 2)
 	post(t, ep[1], message(ep[1], transport.Recv, 0, transport.Single, 1, size))
 	driveUntil(t, ep, 1)
+}
+
+// A receive is handed back before it is done once at most, with its head, and only if it asks
+// for that.
+func testNear(t *testing.T, connect Connect) {
+	const size = 4 << 20
+	ep := connect(t, 2, transport.Single)
+	for i := range 3 {
+		op := message(ep[1], transport.Recv, 0, transport.Single, i, size)
+		op.Near = []int{0, size / 2, size}[i]
+		post(t, ep[1], op)
+		post(t, ep[0], message(ep[0], transport.Send, 1, transport.Single, i, size-1000*i))
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var g errgroup.Group
+	g.Go(func() error {
+		_, err := take(ctx, ep[0], 4) // there are three
+		if ctx.Err() == nil {
+			return err
+		}
+		return nil
+	})
+	coming, done := map[uint64]bool{}, 0
+	for done < 3 {
+		op := mustTake(t, ep[1], 1)[0]
+		if !op.Coming {
+			checkReceived(t, 1, op, done, size-1000*done)
+			done++
+			continue
+		}
+		if int(op.ID) != done || done == 0 || coming[op.ID] || !bytes.Equal(op.Head, fill(make([]byte, transport.HeadSize), 0, 1, done)) {
+			t.Errorf("receive %d is handed back early, %d are done", op.ID, done)
+		}
+		coming[op.ID] = true
+	}
+	stop()
+	if err := g.Wait(); err != nil {
+		t.Error(err)
+	}
 }
 
 // driveUntil drives all endpoints until they have finished so many receives.
