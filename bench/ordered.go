@@ -15,7 +15,7 @@ import (
 
 // WindowPlan plans a window of an ordered case: so many exchanges from one on, from 0 and
 // warm-up included, on a tree with its dead links. Runs, simulations and predictions have
-// the same.
+// the same. Fragments are whole: workers send them so.
 func WindowPlan(s *scenario.Scenario, c scenario.Case, t *topology.Tree, first uint64, exchanges int) (*sizes.Plan, error) {
 	var window []*sizes.Matrix
 	for e := range exchanges {
@@ -25,7 +25,7 @@ func WindowPlan(s *scenario.Scenario, c scenario.Case, t *topology.Tree, first u
 		}
 		window = append(window, m)
 	}
-	o := sizes.Options{Seed: s.Seed, Overhead: int64((s.Sim.Round + s.Sim.Overhead).Seconds() * bitPerSec(s) / 8)}
+	o := sizes.Options{Seed: s.Seed, Whole: true, Overhead: int64((s.Sim.Round + s.Sim.Overhead).Seconds() * bitPerSec(s) / 8)}
 	if c.Schedule == scheduler.NameFORS {
 		o.Order = sizes.OrderFORS
 	}

@@ -286,6 +286,35 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// Ordered cases of windows of each length, fragments of any size and with a dead link build
+// every event once, and their tokens are counted.
+func TestRunOrdered(t *testing.T) {
+	sum, err := run(t, `
+topology: FT(2;2,3)
+fabric: {kind: hosts}
+event: {fragment: 4KiB, sizes: {spread: 0.5}}
+duration: 300ms
+interval: 50ms
+rounds: 2
+matrix: {window: [1, 2, 3, 4], failures: [[], [leaf0-spine1]], schedule: [none, fors]}
+cases: [{mode: ordered}]
+`, &inProcess{}, &memory{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(sum.Cases) != 17 {
+		t.Errorf("%d cases", len(sum.Cases))
+	}
+	for _, c := range sum.Cases {
+		if !c.Complete || c.EventsBuilt == 0 || c.EventsLost+c.EventsDuplicate+c.FragmentsLate > 0 {
+			t.Errorf("%s: %+v", c.Name, c)
+		}
+		if ordered := c.Mode == scenario.Ordered; ordered != (c.TokensPerFragment > 0) || c.TokensPerFragment > 3 || ordered && c.Phases > 0 {
+			t.Errorf("%s: %v tokens to a fragment, %d phases", c.Name, c.TokensPerFragment, c.Phases)
+		}
+	}
+}
+
 // A shift by port leaves servers without a partner in most phases where leaves are not
 // full: it runs with each barrier and without phases, and is its own control.
 func TestRunByPort(t *testing.T) {
