@@ -34,7 +34,11 @@ func (m *machine) grantWindow(now time.Duration, fastest uint64) {
 	if m.planning != nil || m.change.bounds() {
 		return
 	}
-	count, last := m.pace.window(now, fastest, uint64(m.c.Credits))
+	most := uint64(m.c.Credits)
+	if m.change != nil && m.quiet {
+		most = 1 // the first exchange on another plan is done sooner by itself
+	}
+	count, last := m.pace.window(now, fastest, most)
 	if last {
 		m.enter(now, draining)
 		m.drained(now)
