@@ -91,14 +91,23 @@ func milliseconds(sec float64) string { return fmt.Sprintf("%.2f ms", sec*1e3) }
 // models say what the models of simulated cases count.
 var models = []struct{ name, text string }{
 	{"phase", "phase: simulated, not measured; each phase takes as long as its busiest link, and then comes the barrier."},
+	{"phase, ordered", "phase, ordered cases: simulated, not measured; the longest path through the messages, each of which waits for its tokens."},
 	{"fluid", "fluid: simulated, not measured; messages share the links they cross max-min fairly."},
 	{"credit", "credit: simulated, not measured; packets wait for room in the next buffer, and behind each other."},
+}
+
+// model names the model of a simulated case, and whether it was ordered where that matters.
+func model(c results.Case) string {
+	if c.Simulated == "phase" && c.Mode == results.InOrder {
+		return "phase, ordered"
+	}
+	return c.Simulated
 }
 
 // simulated explains the models that worked cases out.
 func simulated(cases []results.Case) (out []string) {
 	for _, m := range models {
-		if slices.ContainsFunc(cases, func(c results.Case) bool { return c.Simulated == m.name }) {
+		if slices.ContainsFunc(cases, func(c results.Case) bool { return model(c) == m.name }) {
 			out = append(out, m.text)
 		}
 	}

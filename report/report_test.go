@@ -293,12 +293,13 @@ func TestGoldenFilesAreUsed(t *testing.T) {
 func TestSimulated(t *testing.T) {
 	s := quickstart()
 	s.Cases[1].Simulated, s.Cases[2].Simulated = "phase", "fluid"
+	s.Cases[3].Simulated, s.Cases[3].Mode = "phase", "ordered"
 	s.Cases[1].Verdict, s.Cases[2].Verdict = "", ""
 	var b strings.Builder
 	if err := report.Table(&b, s, report.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"valid, phase\n", "valid, fluid\n", "\nphase: simulated, not measured;", "\nfluid: simulated, not measured;"} {
+	for _, want := range []string{"valid, phase\n", "valid, fluid\n", "\nphase: simulated, not measured;", "\nphase, ordered cases: simulated, not measured;", "\nfluid: simulated, not measured;"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in:\n%s", want, b.String())
 		}
