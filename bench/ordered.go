@@ -25,7 +25,7 @@ func WindowPlan(s *scenario.Scenario, c scenario.Case, t *topology.Tree, first u
 		}
 		window = append(window, m)
 	}
-	o := sizes.Options{Seed: s.Seed, Whole: true, Overhead: int64((s.Sim.Round + s.Sim.Overhead).Seconds() * bitPerSec(s) / 8)}
+	o := sizes.Options{Seed: s.Seed, Overhead: int64((s.Sim.Round + s.Sim.Overhead).Seconds() * bitPerSec(s) / 8)}
 	if c.Schedule == scheduler.NameFORS {
 		o.Order = sizes.OrderFORS
 	}
