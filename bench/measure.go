@@ -59,6 +59,7 @@ func (r *runner) measure(ctx context.Context, m *measured, p Progress) error {
 	err = errors.Join(x.line.blame(runErr), besideErr, x.counterErr, r.readLinks(m, x.before, x.line))
 	r.keepPairs(m)
 	r.keepExchanges(m)
+	r.keepSpans(m)
 	return err
 }
 
@@ -150,7 +151,7 @@ func (r *runner) controllerCase(m *measured) (controller.Case, error) {
 		Name: m.Name, Repeat: m.repeat, Epoch: m.Plan.Epoch, Mode: m.Mode, Barrier: m.Barrier,
 		Fragment: int(r.s.Event.Fragment), Sizes: r.s.Sizes(m.Case), Seed: r.s.Seed,
 		Sources: m.Sources, Credits: m.Credits, Warmup: uint64(r.s.Warmup),
-		Deliver: r.s.Deliver, Check: r.s.Check, IO: r.s.IO, Timeout: r.timeout(m), Interval: r.s.Interval, Pairs: r.pairs,
+		Deliver: r.s.Deliver, Check: r.s.Check, IO: r.s.IO, Timeout: r.timeout(m), Interval: r.s.Interval, Pairs: r.pairs, Trace: r.spans(m),
 	}
 	if policyOf(m.Case) == failover.Unsync {
 		c.AsyncCredits = asyncCredits

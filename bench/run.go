@@ -44,6 +44,8 @@ type Sink interface {
 	// Pair is what a server received of another one: of a slice, once it has ended, sender
 	// by sender. Where pairs are too many there are none, and the manifest says so.
 	Pair(results.PairCount) error
+	// Span is something that a server did, of a slice that is traced, server by server.
+	Span(results.Span) error
 	// Plan is that of a case with a schedule, in its text form, before the first Manifest.
 	// Without a schedule there is none.
 	Plan(name string, text []byte) error

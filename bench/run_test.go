@@ -125,6 +125,7 @@ func (m *memory) Exchange(x results.ExchangeTime) error {
 }
 
 func (m *memory) Keeps() results.Keeps         { return results.Keeps{} }
+func (m *memory) Span(results.Span) error      { return nil }
 func (m *memory) Pair(results.PairCount) error { return nil }
 func (m *memory) Plan(string, []byte) error    { return nil }
 

@@ -102,6 +102,7 @@ func (nowhere) Sample(results.Sample) error         { return nil }
 func (nowhere) Link(results.LinkCount) error        { return nil }
 func (nowhere) Exchange(results.ExchangeTime) error { return nil }
 func (nowhere) Summary(results.Summary) error       { return nil }
+func (nowhere) Span(results.Span) error             { return nil }
 func (nowhere) Keeps() results.Keeps                { return results.Keeps{} }
 func (nowhere) Pair(results.PairCount) error        { return nil }
 func (nowhere) Plan(string, []byte) error           { return nil }

@@ -264,6 +264,7 @@ type Manifest struct {
 type Keeps struct {
 	Pairs bool // what each server received of each other one
 	Plans bool // in their text form
+	Spans bool // what each server did; see Span
 }
 
 // An ExchangeTime is how long exchanges of a case took: from the completion of one event of

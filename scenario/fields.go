@@ -24,6 +24,7 @@ var topFields = group{
 	{"repeat", whole(1, maxRounds), "the older name of rounds with a number"},
 	{"rounds", either(choice(Auto), whole(1, maxRounds)), "how often the cases are measured; auto: until every compared case is resolved"},
 	{"limit", lasts(minLimit), "with rounds: auto, no round begins that would end after this"},
+	{"trace", onOff(), "keep what each server did, for evbench trace and evbench why"},
 	{"control", onOff(), "a healthy linear shift in every round, which the others are compared with"},
 	{"seed", whole(0, math.MaxUint64), "of everything random"},
 	{"timeout", lasts(minTimeout), "a worker without progress for so long counts as lost"},

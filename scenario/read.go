@@ -343,6 +343,7 @@ func (d *document) settings(f fields, s *Scenario) {
 	scalar(d, f.get("warmup"), &s.Warmup, between(0, maxWarmup))
 	d.rounds(f, s)
 	scalar(d, f.get("control"), &s.Control, parseOnOff)
+	scalar(d, f.get("trace"), &s.Trace, parseOnOff)
 	scalar(d, f.get("seed"), &s.Seed, parseSeed)
 	scalar(d, f.get("timeout"), &s.Timeout, span(minTimeout, maxTimeout))
 	scalar(d, f.get("deliver"), &s.Deliver, oneOf("way to deliver", []string{Buffer, Discard}, nil))

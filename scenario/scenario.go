@@ -34,6 +34,7 @@ type Scenario struct {
 	Interval time.Duration // between samples; never longer than a case
 	Warmup   int           // exchanges (or events per server) discarded first
 	Rounds   Rounds        // how often the cases are measured
+	Trace    bool          // keep what each server did
 	Control  bool          // a healthy synchronised linear shift in every round
 	Answer   []string      // cases that the answer compares; nil: those with the same dead links
 	Seed     uint64

@@ -38,6 +38,8 @@ func check(c wire.Configure, memory uint64) error {
 		return fmt.Errorf("sources: %d, must be 0..%d", c.Sources, n-1)
 	case c.Timeout <= 0 || c.Timeout > maxTime:
 		return fmt.Errorf("timeout: %v, must be above 0 and at most %v", c.Timeout, maxTime)
+	case c.Trace < 0 || c.Trace > wire.MaxTrace:
+		return fmt.Errorf("trace: %d spans, must be 0..%d", c.Trace, wire.MaxTrace)
 	case c.Interval <= 0 || c.Interval > maxTime:
 		return fmt.Errorf("interval: %v, must be above 0 and at most %v", c.Interval, maxTime)
 	}

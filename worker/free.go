@@ -106,7 +106,7 @@ func (f *freeRunning) expect() error {
 	f.open[i], f.began[i] = true, now
 	for _, s := range p.row {
 		if s.From != wire.Idle {
-			f.post = append(f.post, f.inbox.expect(slot, f.id(e), s.From, s.FromSpine))
+			f.post = append(f.post, f.inbox.expect(f.now(), slot, f.id(e), s.From, s.FromSpine))
 		}
 	}
 	f.opened++

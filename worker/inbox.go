@@ -14,6 +14,7 @@ type await struct {
 	source int
 	body   []byte
 	drop   int // instead of body
+	asked  time.Duration
 	used   bool
 	head   [transport.HeadSize]byte
 }
@@ -36,12 +37,12 @@ func newInbox(p *fragments, slots int) *inbox {
 	return b
 }
 
-// expect returns the operation that receives source's fragment of an event.
-func (b *inbox) expect(slot int, event uint64, source, path int) transport.Op {
+// expect returns the operation that receives source's fragment of an event, asked for now.
+func (b *inbox) expect(now time.Duration, slot int, event uint64, source, path int) transport.Op {
 	i := b.free[len(b.free)-1]
 	b.free = b.free[:len(b.free)-1]
 	w := &b.awaits[i]
-	w.event, w.slot, w.source, w.used = event, slot, source, true
+	w.event, w.slot, w.source, w.asked, w.used = event, slot, source, now, true
 	w.body, w.drop = b.fragments.buffer(slot, source)
 	b.left[slot]++
 	return b.op(i, path)
@@ -59,6 +60,7 @@ type gain struct {
 	event  uint64
 	slot   int
 	source int
+	asked  time.Duration
 	again  bool // it was not the fragment awaited: the receive must be posted again
 	whole  bool // the event is complete
 	spent  bool // nothing more can come for the event, which is not complete
@@ -81,7 +83,7 @@ func (b *inbox) took(now time.Duration, op *transport.Op) gain {
 	default:
 		return gain{event: w.event, slot: w.slot, source: w.source, again: true}
 	}
-	g := gain{event: w.event, slot: w.slot, source: w.source, whole: v == builder.Complete}
+	g := gain{event: w.event, slot: w.slot, source: w.source, asked: w.asked, whole: v == builder.Complete}
 	w.used = false
 	b.free = append(b.free, i)
 	b.left[w.slot]--

@@ -27,6 +27,7 @@ type loop struct {
 
 	meter    meter
 	tally    tally
+	trace    *tracer
 	before   reading      // of the meter when the counted part began
 	counting chan reading // the same, once
 	look     atomic.Bool  // the watchdog asks for a look at what is overdue
@@ -46,7 +47,7 @@ type loop struct {
 func newLoop(c wire.Configure, conns Connections, d *mailbox, r *reporter, conn wire.Conn) *loop {
 	l := &loop{
 		c: c, n: len(c.Peers), conns: conns, ep: conns.Endpoint, mailbox: d, report: r, conn: conn, base: time.Now(),
-		counting: make(chan reading, 1), plans: plans{{epoch: c.Epoch, mode: c.Mode, row: c.Row}},
+		trace: newTracer(c.Trace), counting: make(chan reading, 1), plans: plans{{epoch: c.Epoch, mode: c.Mode, row: c.Row}},
 	}
 	l.fragments = newFragments(c, l.ep.Alloc, max(inFlight(c), 1), &l.meter, &l.tally)
 	d.attach(r.hurry, l.conns.has)
@@ -165,6 +166,7 @@ func (l *loop) totals() wire.Totals {
 	l.meter.read(l.now()).addTo(&t, l.before)
 	l.fragments.damage(&t)
 	t.Sources = l.fragments.sources.report()
+	t.Trace = l.trace.spans(l.tally.began)
 	if l.c.Mode == wire.Unsync {
 		t.Exchanges = 0
 	}

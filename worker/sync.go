@@ -134,8 +134,9 @@ func (s *synchronised) transfer(ctx context.Context, p *plan, id uint64, slot in
 	if n == 0 {
 		return nil
 	}
+	begun := s.now()
 	if s.taking != nil {
-		s.fragments.sources.await(s.taking.Peer, s.now())
+		s.fragments.sources.await(s.taking.Peer, begun)
 	}
 	if err := s.ep.Exchange(ctx, s.ops[:n]); err != nil {
 		return err
@@ -144,9 +145,10 @@ func (s *synchronised) transfer(ctx context.Context, p *plan, id uint64, slot in
 	add(&s.meter.moves, 1)
 	if s.sending != nil {
 		s.tally.t.SentBytes += uint64(len(s.sending.Body))
+		s.trace.add(wire.SpanSend, begun, now, s.done, s.phase, s.sending.Peer)
 	}
 	if s.taking != nil {
-		return s.receive(ctx, now)
+		return s.receive(ctx, begun, now)
 	}
 	return nil
 }
@@ -161,13 +163,15 @@ func (s *synchronised) stampSend() {
 
 // receive judges what has come. A stray or second copy is not the fragment of
 // this phase: that is still to come on the same stream.
-func (s *synchronised) receive(ctx context.Context, now time.Duration) error {
+func (s *synchronised) receive(ctx context.Context, begun, now time.Duration) error {
 	for {
 		s.arrived = now
 		op := s.taking
 		switch _, v := s.fragments.arrived(now, op); v {
 		case builder.Accepted, builder.Complete, builder.Corrupt, builder.WrongEpoch:
-			s.fragments.sources.came(op.Peer, s.came(op, now))
+			came := s.came(op, now)
+			s.fragments.sources.came(op.Peer, came)
+			s.trace.add(wire.SpanReceive, begun, came, s.done, s.phase, op.Peer)
 			return nil
 		}
 		s.ops[0] = *op
@@ -197,6 +201,7 @@ func (s *synchronised) barrier(ctx context.Context) error {
 	}
 	d := s.now() - t
 	s.waiting = false
+	s.trace.add(wire.SpanBarrier, t, t+d, s.done, s.phase, -1)
 	s.meter.barrierWait.Store(s.meter.barrierWait.Load() + int64(d))
 	add(&s.meter.moves, 1)
 	return nil
@@ -211,6 +216,7 @@ func (s *synchronised) close(id uint64) {
 	}
 	if s.started {
 		s.tally.took(s.arrived - s.began)
+		s.trace.add(wire.SpanExchange, s.began, s.arrived, s.done, -1, -1)
 	}
 	s.advance()
 }

@@ -240,7 +240,7 @@ func (u *unsynchronised) ask(slot int, now time.Duration) {
 		u.fragments.request(head, u.inUse.epoch, b.event, source)
 		b.out++
 		u.fragments.sources.await(source, now)
-		u.post = append(u.post, u.inbox.expect(slot, b.event, source, u.from[source]),
+		u.post = append(u.post, u.inbox.expect(now, slot, b.event, source, u.from[source]),
 			transport.Op{Kind: transport.SendRequest, Peer: source, Path: u.from[source], ID: opAsked | uint64(i), Head: head})
 	}
 }
@@ -292,6 +292,7 @@ func (u *unsynchronised) took(op *transport.Op) {
 		return
 	}
 	u.fragments.sources.came(g.source, now)
+	u.trace.add(wire.SpanRequest, g.asked, now, g.event, -1, g.source)
 	b := &u.slots[g.slot]
 	b.out--
 	switch {
@@ -309,6 +310,7 @@ func (u *unsynchronised) close(slot int, now time.Duration, lost bool) {
 	b := &u.slots[slot]
 	if !lost {
 		u.tally.took(now - b.began)
+		u.trace.add(wire.SpanEvent, b.began, now, b.event, -1, -1)
 	}
 	u.done++
 	u.tally.t.Exchanges++

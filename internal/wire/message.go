@@ -100,6 +100,7 @@ type Case struct {
 	Timeout  time.Duration // how long nothing may happen before the case ends with an error
 	Interval time.Duration // between samples
 	Pairs    bool          // count what comes by source, too: Totals.Sources
+	Trace    int           `json:",omitempty"` // keep so many of the last spans: Totals.Trace; at most MaxTrace
 }
 
 // FragmentSizes are those of the fragments of the case.
@@ -296,6 +297,8 @@ type Totals struct {
 	Load *results.Load `json:",omitempty"`
 	// Took is how long each counted event took.
 	Took Took `json:",omitzero"`
+	// Trace is what the worker did, the last Case.Trace spans of it.
+	Trace []Span `json:",omitempty"`
 }
 
 // MaxTook bounds the entries of a Took.

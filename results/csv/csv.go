@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"evbench/results"
@@ -23,6 +24,8 @@ const (
 	// These two are optional.
 	PairsFile     = "pairs.csv"
 	ExchangesFile = "exchanges.csv"
+	// TraceFile is read by ReadTrace alone: few who read a run need it, and it is long.
+	TraceFile = "trace.csv"
 )
 
 var sampleColumns = []string{
@@ -35,6 +38,8 @@ var linkColumns = []string{"case", "repeat", "link", "direction", "bytes", "pack
 var pairColumns = []string{"case", "repeat", "src", "dst", "bytes", "seconds"}
 
 var exchangeColumns = []string{"case", "repeat", "exchange", "exchanges", "duration_s"}
+
+var spanColumns = []string{"case", "repeat", "server", "what", "begin_s", "end_s", "exchange", "phase", "peer"}
 
 // sampleRow is one line of samples.csv: seconds to the microsecond, rates to the
 // bit/s.
@@ -71,6 +76,23 @@ func exchangeRow(e results.ExchangeTime) []string {
 	return []string{
 		e.Case, strconv.Itoa(e.Repeat), number(e.Exchange), strconv.Itoa(e.Exchanges), strconv.FormatFloat(e.DurationSec, 'f', 9, 64),
 	}
+}
+
+// spanRow is one line of trace.csv, to the nanosecond; phase and peer stay empty where
+// there is none.
+func spanRow(s results.Span) []string {
+	return []string{
+		s.Case, strconv.Itoa(s.Repeat), strconv.Itoa(s.Server), s.What, strconv.FormatFloat(s.BeginSec, 'f', 9, 64),
+		strconv.FormatFloat(s.EndSec, 'f', 9, 64), number(s.Exchange), some(s.Phase), some(s.Peer),
+	}
+}
+
+// some is a number, or nothing below 0.
+func some(n int) string {
+	if n < 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
 }
 
 func seconds(x float64) string { return strconv.FormatFloat(x, 'f', 6, 64) }
@@ -126,6 +148,20 @@ func ReadExchanges(r io.Reader) ([]results.ExchangeTime, error) {
 		})
 	})
 	return out, err
+}
+
+// ReadSpans reads trace.csv and hands on each span. Errors name line and column.
+func ReadSpans(r io.Reader, take func(results.Span)) error {
+	return rows(r, spanColumns, func(p *parser) {
+		s := results.Span{
+			Case: p.text(0), Repeat: p.int(1), Server: p.int(2), What: p.text(3), BeginSec: p.float(4), EndSec: p.float(5),
+			Exchange: p.uint(6), Phase: p.some(7), Peer: p.some(8),
+		}
+		if !slices.Contains(results.SpanKinds(), s.What) {
+			p.fail(3, "none of %v", results.SpanKinds())
+		}
+		take(s)
+	})
 }
 
 // rows calls f for every line behind the header, which must be columns.
@@ -226,6 +262,14 @@ func (p *parser) int(i int) int {
 	return int(n)
 }
 
+// some reads what some writes.
+func (p *parser) some(i int) int {
+	if p.row[i] == "" {
+		return -1
+	}
+	return p.int(i)
+}
+
 func (p *parser) uint(i int) uint64 {
 	n, err := strconv.ParseUint(p.row[i], 10, 64)
 	p.check(i, err == nil)
@@ -242,7 +286,13 @@ func (p *parser) float(i int) float64 {
 }
 
 func (p *parser) check(i int, ok bool) {
-	if !ok && p.err == nil {
-		p.err = fmt.Errorf("%s: %.60q is not a number that fits", p.columns[i], p.row[i])
+	if !ok {
+		p.fail(i, "not a number that fits")
+	}
+}
+
+func (p *parser) fail(i int, why string, args ...any) {
+	if p.err == nil {
+		p.err = fmt.Errorf("%s: %.60q is %s", p.columns[i], p.row[i], fmt.Sprintf(why, args...))
 	}
 }

@@ -24,6 +24,7 @@ type Writer struct {
 	samples, links *table
 	pairs          *table // nil until there are any
 	exchanges      *table // likewise
+	spans          *table // likewise
 }
 
 // Create makes the directory, and its parents, for a new run. A directory that
@@ -65,6 +66,11 @@ func (w *Writer) Exchange(e results.ExchangeTime) error {
 	return w.optional(&w.exchanges, ExchangesFile, exchangeColumns).add(exchangeRow(e))
 }
 
+// Span appends a line to trace.csv, which the first one makes.
+func (w *Writer) Span(s results.Span) error {
+	return w.optional(&w.spans, TraceFile, spanColumns).add(spanRow(s))
+}
+
 // optional returns a table of which the file is made when it is needed.
 func (w *Writer) optional(t **table, name string, columns []string) *table {
 	if *t == nil {
@@ -90,13 +96,13 @@ func (w *Writer) Summary(s results.Summary) error {
 
 // flush hands all lines so far to the system.
 func (w *Writer) flush() error {
-	return errors.Join(w.samples.flush(), w.links.flush(), w.pairs.flush(), w.exchanges.flush())
+	return errors.Join(w.samples.flush(), w.links.flush(), w.pairs.flush(), w.exchanges.flush(), w.spans.flush())
 }
 
 // Close writes what is left and closes the files. What is on disk then is
 // complete if and only if there was no error.
 func (w *Writer) Close() error {
-	return errors.Join(w.samples.close(), w.links.close(), w.pairs.close(), w.exchanges.close())
+	return errors.Join(w.samples.close(), w.links.close(), w.pairs.close(), w.exchanges.close(), w.spans.close())
 }
 
 // A table is one CSV file that grows. encoding/csv keeps the first error of the
@@ -194,6 +200,11 @@ func readOptional(dir string, run *results.Run) error {
 		return nil
 	}
 	return err
+}
+
+// ReadTrace hands on the spans of a run; without any the error is fs.ErrNotExist.
+func ReadTrace(dir string, take func(results.Span)) error {
+	return readFile(dir, TraceFile, func(r io.Reader) error { return ReadSpans(r, take) })
 }
 
 // maxFile bounds what is read of a file: a run of a day has less.

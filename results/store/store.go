@@ -32,7 +32,10 @@ type form interface {
 
 // Files are the files of a run that is measured. What goes wrong with one form does not
 // keep anything from the other.
-type Files struct{ forms []form }
+type Files struct {
+	forms []form
+	dir   *csv.Writer // of forms, the one that keeps spans
+}
 
 // Create makes the directory of a run, with results.h5 beside the other files where HDF5
 // is built in.
@@ -42,13 +45,13 @@ func Create(dir string) (*Files, error) {
 		return nil, err
 	}
 	if !hdf5.Built {
-		return &Files{[]form{files}}, nil
+		return &Files{[]form{files}, files}, nil
 	}
 	more, err := hdf5.Create(filepath.Join(dir, hdf5.File))
 	if err != nil {
 		return nil, errors.Join(err, files.Close())
 	}
-	return &Files{[]form{files, more}}, nil
+	return &Files{[]form{files, more}, files}, nil
 }
 
 // each writes to every form.
@@ -75,8 +78,11 @@ func (f *Files) Link(l results.LinkCount) error {
 	return f.each(func(x form) error { return x.Link(l) })
 }
 
-// Keeps says that there are files for pairs of servers and for plans.
-func (f *Files) Keeps() results.Keeps { return results.Keeps{Pairs: true, Plans: true} }
+// Keeps says that there are files for pairs of servers, plans and spans.
+func (f *Files) Keeps() results.Keeps { return results.Keeps{Pairs: true, Plans: true, Spans: true} }
+
+// Span appends what a server did, to the CSV file only.
+func (f *Files) Span(s results.Span) error { return f.dir.Span(s) }
 
 // Pair appends what a server received of another.
 func (f *Files) Pair(p results.PairCount) error {

@@ -1,0 +1,44 @@
+package bench
+
+import (
+	"evbench/internal/wire"
+	"evbench/results"
+)
+
+// A slice that is traced has about so many spans, and at least two exchanges of each
+// server: a line of trace.csv is some 60 bytes.
+const (
+	spansASlice   = 1 << 15
+	spansAPhase   = 3 // send, receive, barrier
+	leastExchange = 2
+)
+
+// spans is how many spans each server keeps.
+func (r *runner) spans(m *measured) int {
+	if !r.s.Trace || !r.sink.Keeps().Spans {
+		return 0
+	}
+	servers := r.s.Tree.Servers()
+	phases := max(servers-1, m.Prediction.Phases)
+	return min(max(spansASlice/servers, leastExchange*(spansAPhase*phases+1)), wire.MaxTrace)
+}
+
+// keepSpans hands the spans of a slice to the sink.
+func (r *runner) keepSpans(m *measured) {
+	kinds := results.SpanKinds()
+	for _, s := range m.outcome.Servers {
+		for _, x := range s.Trace {
+			if int(x.Kind) >= len(kinds) {
+				continue // of a worker of a later version
+			}
+			span := results.Span{
+				Case: m.Name, Repeat: m.repeat, Server: s.Server, What: kinds[x.Kind], BeginSec: x.Begin.Seconds(), EndSec: x.End.Seconds(),
+				Exchange: x.Exchange, Phase: int(x.Phase), Peer: -1,
+			}
+			if x.Peer >= 0 && int(x.Peer) < len(m.outcome.Servers) {
+				span.Peer = m.outcome.Servers[x.Peer].Server
+			}
+			r.keep(r.sink.Span(span))
+		}
+	}
+}

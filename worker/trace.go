@@ -1,0 +1,45 @@
+package worker
+
+import (
+	"time"
+
+	"evbench/internal/wire"
+)
+
+// A tracer keeps the last spans of the loop in a space of one size: nothing is allocated or
+// sent while the case runs. nil keeps nothing.
+type tracer struct {
+	ring []wire.Span
+	n    uint64 // added
+}
+
+func newTracer(size int) *tracer {
+	if size == 0 {
+		return nil
+	}
+	return &tracer{ring: make([]wire.Span, size)}
+}
+
+// add keeps a span.
+func (t *tracer) add(kind wire.SpanKind, begin, end time.Duration, exchange uint64, phase, peer int) {
+	if t == nil {
+		return
+	}
+	t.ring[t.n%uint64(len(t.ring))] = wire.Span{Kind: kind, Begin: begin, End: end, Exchange: exchange, Phase: int32(phase), Peer: int32(peer)}
+	t.n++
+}
+
+// spans returns those that began in the counted part, oldest first, on its clock.
+func (t *tracer) spans(began time.Duration) []wire.Span {
+	if t == nil {
+		return nil
+	}
+	var out []wire.Span
+	for i := t.n - min(t.n, uint64(len(t.ring))); i < t.n; i++ {
+		if s := t.ring[i%uint64(len(t.ring))]; s.Begin >= began {
+			s.Begin, s.End = s.Begin-began, s.End-began
+			out = append(out, s)
+		}
+	}
+	return out
+}
