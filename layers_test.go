@@ -79,6 +79,7 @@ var layers = []layer{
 	{"results/csv", "results internal/atomicfile", false},
 	{"results/hdf5", "results", false},
 	{"results/accuracy", "internal/show results", true},
+	{"results/trace", "internal/show plan results topology", true},
 	{"results/store", "plan results results/csv results/hdf5", false},
 	{"results/compare", "results internal/printable internal/show internal/unit", true},
 

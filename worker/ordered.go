@@ -29,6 +29,8 @@ type ordered struct {
 
 	moved time.Duration // when anything was last done, or nothing was to be done
 	came  time.Duration // the fragment that came last
+	left  time.Duration // the fragment that left last
+	sent  wire.Span     // the fragment under way
 
 	post     []transport.Op
 	finished []transport.Op
@@ -181,7 +183,7 @@ func (o *ordered) open(w *window) error {
 		}
 	}
 	for _, x := range w.Takes {
-		op := o.inbox.expect(slots[x.Exchange], o.id(w.From+uint64(x.Exchange)), x.From, x.Spine)
+		op := o.inbox.expect(now, slots[x.Exchange], o.id(w.From+uint64(x.Exchange)), x.From, x.Spine)
 		op.Near = o.near
 		o.post = append(o.post, op)
 	}
@@ -200,7 +202,10 @@ func (o *ordered) send(w *window) {
 	o.post = append(o.post, transport.Op{
 		Kind: transport.Send, Peer: x.To, Path: x.Spine, ID: opSent, Head: o.head[:], Body: body,
 	})
-	o.tally.firstSend(o.now())
+	now := o.now()
+	o.tally.firstSend(now)
+	o.trace.add(wire.SpanTokens, o.left, now, w.From+uint64(x.Exchange), -1, x.To)
+	o.sent = wire.Span{Begin: now, Exchange: w.From + uint64(x.Exchange), Peer: int32(x.To)}
 }
 
 // tell posts tokens.
@@ -243,6 +248,8 @@ func (o *ordered) did(op *transport.Op) {
 	case opSent:
 		o.tally.t.SentBytes += uint64(len(op.Body))
 		o.turns.departed()
+		o.left = o.moved
+		o.trace.add(wire.SpanSend, o.sent.Begin, o.left, o.sent.Exchange, -1, int(o.sent.Peer))
 	case opTold:
 		o.tells.put(i)
 	case opToken:
@@ -282,8 +289,9 @@ func (o *ordered) received(op *transport.Op) {
 	}
 	o.fragments.sources.await(g.source, o.came)
 	o.fragments.sources.came(g.source, now)
-	o.came = now
 	exchange := g.event / uint64(o.n)
+	o.trace.add(wire.SpanReceive, o.came, now, exchange, -1, g.source)
+	o.came = now
 	o.tell(o.turns.received(exchange, g.source))
 	switch {
 	case g.whole:
@@ -299,6 +307,7 @@ func (o *ordered) complete(now time.Duration, exchange uint64) {
 	e := o.ongoing(exchange)
 	e.whole = true
 	o.tally.took(now - e.began)
+	o.trace.add(wire.SpanExchange, e.began, now, exchange, -1, -1)
 	o.turns.close(exchange)
 }
 

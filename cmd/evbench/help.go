@@ -16,7 +16,7 @@ func tasks() []cmdline.Task {
 		{Name: "run scenarios", Commands: []*cli.Command{
 			runCommand(), simCommand(), accuracyCommand(), validateCommand(), examplesCommand(), schemaCommand(),
 		}},
-		{Name: "look at results", Commands: []*cli.Command{reportCommand(), plotCommand(), compareCommand(), judgeCommand(), resultsCommand()}},
+		{Name: "look at results", Commands: []*cli.Command{reportCommand(), plotCommand(), compareCommand(), judgeCommand(), whyCommand(), traceCommand(), resultsCommand()}},
 		{Name: "plan", Commands: []*cli.Command{planCommand(), verifyCommand(), diffCommand(), whatifCommand(), tableCommand()}},
 		{Name: "networks, their routes and failures", Commands: []*cli.Command{topoCommand(), routesCommand(), failuresCommand()}},
 		{Name: "labs and clusters", Commands: []*cli.Command{labCommand(), hostCommand(), controllerCommand(), workerCommand()}},

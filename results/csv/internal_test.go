@@ -3,6 +3,7 @@ package csv
 import (
 	"encoding/csv"
 	"errors"
+	"math"
 	"os"
 	"strings"
 	"syscall"
@@ -139,3 +140,43 @@ func nan() float64 {
 	zero := 0.0
 	return zero / zero
 }
+
+// FuzzReadSpans: what is read is written again as it was.
+func FuzzReadSpans(f *testing.F) {
+	head := strings.Join(spanColumns, ",") + "\n"
+	f.Add(head + "a,0,3,barrier,0.100000000,0.200000000,7,2,\n")
+	f.Add(head + "a,1,3,request,0.100000000,0.200000000,7,,4\n")
+	f.Add(head + "a,1,3,rest,0.1,0.2,7,,\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		var first []results.Span
+		if err := ReadSpans(strings.NewReader(text), func(s results.Span) { first = append(first, s) }); err != nil {
+			return
+		}
+		var again strings.Builder
+		w := csv.NewWriter(&again)
+		_ = w.Write(spanColumns)
+		for _, s := range first {
+			_ = w.Write(spanRow(s))
+		}
+		w.Flush()
+		var second []results.Span
+		if err := ReadSpans(strings.NewReader(again.String()), func(s results.Span) { second = append(second, s) }); err != nil {
+			t.Fatalf("%q: %v", again.String(), err)
+		}
+		if len(first) != len(second) {
+			t.Fatalf("%d spans became %d", len(first), len(second))
+		}
+		for i, a := range first {
+			b := second[i]
+			if near(a.BeginSec, b.BeginSec) && near(a.EndSec, b.EndSec) {
+				a.BeginSec, a.EndSec, b.BeginSec, b.EndSec = 0, 0, 0, 0
+			}
+			if a != b {
+				t.Fatalf("%+v became %+v", first[i], second[i])
+			}
+		}
+	})
+}
+
+// near: as near as nanoseconds are, or as numbers of that size can be.
+func near(a, b float64) bool { return math.Abs(a-b) <= max(1e-9, 1e-12*a) }

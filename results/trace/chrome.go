@@ -31,7 +31,7 @@ const (
 
 // WriteChrome writes slices as JSON for chrome://tracing and Perfetto: a process for each
 // slice, a track for each server, and where a case has any, one for its link events and
-// one for the steps of fail-over.
+// one for the steps of fail-over; of a case with several slices these are a process of their own.
 func WriteChrome(w io.Writer, slices []*Slice, cases []results.Case) error {
 	b := bufio.NewWriter(w)
 	b.WriteString(`{"displayTimeUnit":"ms","traceEvents":[`)
@@ -49,17 +49,28 @@ func WriteChrome(w io.Writer, slices []*Slice, cases []results.Case) error {
 		_, err = b.Write(text)
 		return err
 	}
+	last := map[string]int{} // number of the last slice of a case
+	count := map[string]int{}
 	for i, s := range slices {
 		if err := s.chrome(i+1, put); err != nil {
 			return err
 		}
-		for _, c := range cases {
-			if c.Name == s.Case && (c.Repeat == s.Repeat || len(c.LinkEvents) > 0) {
-				if err := beside(i+1, c, s.Repeat, put); err != nil {
-					return err
-				}
-				break
+		last[s.Case] = i + 1
+		count[s.Case]++
+	}
+	for i, c := range cases {
+		if count[c.Name] == 0 || len(c.LinkEvents)+len(c.Failovers) == 0 {
+			continue
+		}
+		pid := last[c.Name]
+		if count[c.Name] > 1 { // a summary does not say of which slice each is
+			pid = len(slices) + 1 + i
+			if err := put(named("process_name", pid, 0, c.Name+", links of all slices")); err != nil {
+				return err
 			}
+		}
+		if err := beside(pid, c, put); err != nil {
+			return err
 		}
 	}
 	b.WriteString("\n]}\n")
@@ -112,12 +123,8 @@ func title(x results.Span) string {
 	return x.What
 }
 
-// beside puts link events and steps of fail-over. Those that a case has of several slices
-// are on the tracks of each: a record says which it is of.
-func beside(pid int, c results.Case, repeat int, put func(event) error) error {
-	if len(c.LinkEvents)+len(c.Failovers) == 0 {
-		return nil
-	}
+// beside puts link events and steps of fail-over, on tracks of their own.
+func beside(pid int, c results.Case, put func(event) error) error {
 	err := put(named("thread_name", pid, linksTrack, "links"))
 	for _, l := range c.LinkEvents {
 		name := l.Link + " down"
@@ -132,9 +139,6 @@ func beside(pid int, c results.Case, repeat int, put func(event) error) error {
 		err = put(named("thread_name", pid, failoverTrack, "fail-over"))
 	}
 	for _, f := range c.Failovers {
-		if f.Repeat != repeat && f.Case != "" {
-			continue
-		}
 		last := f.SeenSec
 		for _, step := range steps(f) {
 			if step.at == nil || last == nil || *step.at < *last || err != nil {

@@ -47,7 +47,7 @@ func hostLines(r io.Reader) (out []hostLine, err error) {
 }
 
 var (
-	// Of mpirun --display-map; checked against Open MPI 4.1.4, and the same in 5.0.
+	// Of mpirun --display-map; checked against Open MPI 4.1.4.
 	mapNode = regexp.MustCompile(`^Data for node: (\S+)\s.*Num procs: (\d+)`)
 	// Of mpirun --display-allocation, with and without flags; checked against Open MPI 4.1.4.
 	allocNode = regexp.MustCompile(`^(\S+): (?:flags=\S+ )?slots=(\d+) max_slots=`)

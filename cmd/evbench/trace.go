@@ -1,0 +1,131 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/internal/atomicfile"
+	"evbench/results"
+	"evbench/results/csv"
+	"evbench/results/store"
+	"evbench/results/trace"
+)
+
+func traceCommand() *cli.Command {
+	return computing(&cli.Command{
+		Name:      "trace",
+		Usage:     "write what each server of a traced run did, for chrome://tracing and Perfetto",
+		ArgsUsage: "RESULTS",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "case", Usage: "only the case `NAME`"},
+			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Value: "trace.json", Usage: "write to `FILE`; -: standard output"},
+		},
+		Action: traceAction,
+	}, "  evbench trace results/latest -o trace.json")
+}
+
+func whyCommand() *cli.Command {
+	return computing(&cli.Command{
+		Name:      "why",
+		Usage:     "say which phases, pairs and links of a traced run took longer than predicted",
+		ArgsUsage: "RESULTS",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "case", Usage: "only the case `NAME` (default: every case)"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON document for each case"},
+		},
+		Action: whyAction,
+	}, "  evbench why results/latest --case FORS")
+}
+
+// traced reads a run and what was traced of it, of one case or all.
+func traced(c *cli.Context) (store.Loaded, []*trace.Slice, error) {
+	if err := needArgs(c, 1, 1, "RESULTS"); err != nil {
+		return store.Loaded{}, nil, err
+	}
+	name, only := c.Args().First(), c.String("case")
+	run, err := store.Load(name)
+	if err != nil {
+		return run, nil, usage(err)
+	}
+	var names []string
+	for _, x := range run.Run.Summary.Cases {
+		names = append(names, x.Name)
+	}
+	if only != "" && !slices.Contains(names, only) {
+		return run, nil, usagef("--case: no case %q; %sthere are %q", only, didYouMean(only, names), names)
+	}
+	var spans []results.Span
+	err = csv.ReadTrace(name, func(s results.Span) {
+		if only == "" || s.Case == only {
+			spans = append(spans, s)
+		}
+	})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return run, nil, usagef("%s has no %s: the run was not traced; write trace: on into its scenario", name, csv.TraceFile)
+	case err != nil:
+		return run, nil, usage(err)
+	case len(spans) == 0:
+		return run, nil, usagef("--case %s: nothing was traced", only)
+	}
+	return run, trace.Split(spans), nil
+}
+
+func traceAction(c *cli.Context) error {
+	run, all, err := traced(c)
+	if err != nil {
+		return err
+	}
+	write := func(w io.Writer) error { return trace.WriteChrome(w, all, run.Run.Summary.Cases) }
+	if c.String("out") == "-" {
+		return write(c.App.Writer)
+	}
+	if err := atomicfile.Write(c.String("out"), write); err != nil {
+		return err
+	}
+	n := 0
+	for _, s := range all {
+		n += len(s.Spans)
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "%s: %d spans of %d slices; open it in chrome://tracing or ui.perfetto.dev\n", c.String("out"), n, len(all))
+	return err
+}
+
+func whyAction(c *cli.Context) error {
+	run, all, err := traced(c)
+	if err != nil {
+		return err
+	}
+	predicted := map[string]float64{}
+	for _, p := range run.Run.Manifest.Predictions {
+		predicted[p.Case] = p.Efficiency
+	}
+	first := true
+	for _, x := range run.Run.Summary.Cases {
+		if !slices.ContainsFunc(all, func(s *trace.Slice) bool { return s.Case == x.Name }) {
+			continue
+		}
+		why, err := trace.Explain(all, x, predicted[x.Name], run.Plans[x.Name])
+		if err != nil {
+			return usage(err)
+		}
+		if c.Bool("json") {
+			err = why.WriteJSON(c.App.Writer)
+		} else {
+			if !first {
+				fmt.Fprintln(c.App.Writer)
+			}
+			err = why.WriteText(c.App.Writer, x)
+		}
+		if err != nil {
+			return err
+		}
+		first = false
+	}
+	return nil
+}

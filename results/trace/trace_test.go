@@ -1,0 +1,238 @@
+package trace
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"evbench/plan"
+	"evbench/results"
+	"evbench/topology"
+	"evbench/topology/topologytest"
+)
+
+// ring returns the spans of synchronised exchanges by a plan: every fragment takes a
+// second, or what slow says, and a barrier a tenth. Server i's clock is i·shift late.
+func ring(p *plan.Plan, exchanges int, shift float64, slow func(exchange, phase, src, dst int) float64) []results.Span {
+	t := p.Tree
+	var out []results.Span
+	clock := 0.0
+	for e := range exchanges {
+		for ph := range p.Phases() {
+			end := clock
+			for r := range t.Servers() {
+				if to := p.Row(r)[ph].To; to >= 0 {
+					end = max(end, clock+slow(e, ph, r, to))
+				}
+			}
+			for r := range t.Servers() {
+				late := -float64(r) * shift
+				s := results.Span{Case: "c", Server: t.Position(r), Exchange: uint64(e), Phase: ph, Peer: -1}
+				if x := p.Row(r)[ph]; x.To >= 0 {
+					s.What, s.Peer, s.BeginSec, s.EndSec = results.SpanSend, t.Position(x.To), clock+late, clock+slow(e, ph, r, x.To)+late
+					out = append(out, s)
+				}
+				if x := p.Row(r)[ph]; x.From >= 0 {
+					s.What, s.Peer, s.BeginSec, s.EndSec = results.SpanReceive, t.Position(x.From), clock+late, clock+slow(e, ph, x.From, r)+late
+					out = append(out, s)
+				}
+				s.What, s.Peer, s.BeginSec, s.EndSec = results.SpanBarrier, -1, end+late, end+0.1+late
+				out = append(out, s)
+			}
+			clock = end + 0.1
+		}
+	}
+	return out
+}
+
+func fors(t *testing.T, down ...topology.Link) *plan.Plan {
+	t.Helper()
+	tree, err := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3}).Without(down...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := plan.Build(tree, plan.Options{Schedule: "fors"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// A slow pair, its phase and what it costs are found, though clocks differ.
+func TestExplain(t *testing.T) {
+	p := fors(t)
+	const src, dst = 1, 4
+	slowPhase := -1
+	spans := ring(p, 3, 0.25, func(_, phase, s, d int) float64 {
+		if s == src && d == dst {
+			slowPhase = phase
+			return 1.5
+		}
+		return 1
+	})
+	all := Split(spans)
+	if len(all) != 1 || len(all[0].Servers()) != 6 {
+		t.Fatalf("%d slices", len(all))
+	}
+	n := float64(p.Phases())
+	took := n*1.1 + 0.5
+	c := results.Case{Name: "c", Mode: results.Sync, MeasuredEfficiency: n / took, EventsPerSec: results.NewStat([]float64{1 / took})}
+	w, err := Explain(all, c, 1, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near := func(what string, got, want float64) {
+		t.Helper()
+		if math.Abs(got-want) > 1e-9 {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	near("measured", w.Measured, took)
+	near("predicted", w.Predicted, n)
+	near("barriers", w.Barriers, n*0.1)
+	near("transfers", w.Transfers, 0.5)
+	if w.Exchanges != 3 || len(w.Phases) != 1 || w.Phases[0].Phase != slowPhase || w.Phases[0].Last != (PairOf{src, dst}) || w.Phases[0].Of != 1 {
+		t.Errorf("%+v; want phase %d", w, slowPhase)
+	}
+	if len(w.Pairs) != 1 || w.Pairs[0].PairOf != (PairOf{src, dst}) || !strings.Contains(w.Pairs[0].Path, "leaf0-spine") {
+		t.Errorf("pairs %+v", w.Pairs)
+	}
+	if len(w.Links) != 4 { // all on its path
+		t.Errorf("links %+v", w.Links)
+	}
+	var text bytes.Buffer
+	if err := w.WriteText(&text, c); err != nil || !strings.Contains(text.String(), "server1 to server4") {
+		t.Errorf("%v: %s", err, text.String())
+	}
+}
+
+// With a dead link two messages may be predicted to share a link: that is no surprise.
+func TestExplainExpectsContention(t *testing.T) {
+	tree, err := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3}).Without(topology.Link{Leaf: 0, Spine: 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := plan.Build(tree, plan.Options{Schedule: "linear-shift", Routing: "minhop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &account{plan: p, tree: tree, fragment: 1, expect: map[PairOf]float64{}, ranks: map[int]int{}}
+	a.idealPhases()
+	var sum float64
+	for _, x := range a.ideal {
+		sum += x
+	}
+	cost := p.Cost(func(int, int) float64 { return 1 }, 0)
+	if want := cost.Duration; math.Abs(sum-want) > 1e-9 {
+		t.Errorf("phases take %v, the plan predicts %v", sum, want)
+	}
+}
+
+// Of a ring that has lost the beginning of an exchange only whole exchanges count.
+func TestExplainWholeExchanges(t *testing.T) {
+	p := fors(t)
+	spans := ring(p, 3, 0, func(int, int, int, int) float64 { return 1 })
+	n := float64(p.Phases())
+	c := results.Case{Name: "c", Mode: results.Sync, MeasuredEfficiency: 1 / 1.1, EventsPerSec: results.NewStat([]float64{1 / (1.1 * n)})}
+	w, err := Explain(Split(spans[5:]), c, 1, p)
+	if err != nil || w.Exchanges != 2 {
+		t.Errorf("%+v, %v", w, err)
+	}
+	if _, err := Explain(Split(spans[:5]), c, 1, p); err == nil {
+		t.Error("less than an exchange is explained")
+	}
+	if _, err := Explain(Split(spans), c, 1, nil); err == nil {
+		t.Error("phases are explained without a plan")
+	}
+}
+
+// What Chrome and Perfetto require of each event is there.
+func TestWriteChrome(t *testing.T) {
+	p := fors(t)
+	all := Split(ring(p, 1, 0.1, func(int, int, int, int) float64 { return 1 }))
+	at := func(x float64) *float64 { return &x }
+	cases := []results.Case{{Name: "c", LinkEvents: []results.LinkEvent{{Link: "leaf0-spine0", TSec: 0.5}},
+		Failovers: []results.Failover{{ID: 1, SeenSec: at(0.51), AidedSec: at(0.52), PlannedSec: at(0.6), UpdatedSec: at(0.7)}}}}
+	var b bytes.Buffer
+	if err := WriteChrome(&b, all, cases); err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		TraceEvents []struct {
+			Name string   `json:"name"`
+			Ph   string   `json:"ph"`
+			TS   *float64 `json:"ts"`
+			Dur  *float64 `json:"dur"`
+			PID  *int     `json:"pid"`
+			TID  *int     `json:"tid"`
+			S    string   `json:"s"`
+			Args map[string]any
+		} `json:"traceEvents"`
+	}
+	if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	tracks, counts := map[string]bool{}, map[string]int{}
+	for i, e := range doc.TraceEvents {
+		counts[e.Ph]++
+		bad := e.Name == "" || e.PID == nil || e.TID == nil
+		switch e.Ph {
+		case "M":
+			name, _ := e.Args["name"].(string)
+			tracks[name] = true
+			bad = bad || name == "" || e.Name != "process_name" && e.Name != "thread_name"
+		case "X":
+			bad = bad || e.TS == nil || *e.TS < 0 || e.Dur == nil || *e.Dur < 0
+		case "i":
+			bad = bad || e.TS == nil || e.S != "p"
+		default:
+			bad = true
+		}
+		if bad {
+			t.Errorf("event %d: %+v", i, e)
+		}
+	}
+	for _, want := range []string{"c, slice 1", "server0", "server5", "links", "fail-over"} {
+		if !tracks[want] {
+			t.Errorf("no track %q in %v", want, tracks)
+		}
+	}
+	if want := len(all[0].Spans) + 3; counts["X"] != want || counts["i"] != 1 {
+		t.Errorf("%v, want %d complete", counts, want)
+	}
+}
+
+// Without phases, the pair that is slower than the others is named, and no path without a
+// plan.
+func TestExplainWithoutPhases(t *testing.T) {
+	for _, tt := range []struct{ mode, what string }{{results.Unsync, results.SpanRequest}, {results.InOrder, results.SpanSend}} {
+		var spans []results.Span
+		for src := range 4 {
+			spans = append(spans, results.Span{Case: "c", Server: src, What: results.SpanExchange, EndSec: 3, Phase: -1, Peer: -1})
+			for dst := range 4 {
+				d := 1.0
+				if src == 2 && dst == 3 {
+					d = 4
+				}
+				x := results.Span{Case: "c", Server: dst, Peer: src, What: tt.what, EndSec: d, Phase: -1}
+				if tt.mode == results.InOrder {
+					x.Server, x.Peer = src, dst
+				}
+				if src != dst {
+					spans = append(spans, x)
+				}
+			}
+		}
+		c := results.Case{Name: "c", Mode: tt.mode, MeasuredEfficiency: 0.5, EventsPerSec: results.NewStat([]float64{0.25})}
+		w, err := Explain(Split(spans), c, 0.75, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(w.Pairs); got != "[{{2 3} 4 1 }]" || w.Exchanges != 1 || len(w.Links) != 0 {
+			t.Errorf("%s: %s, %+v", tt.mode, got, w)
+		}
+	}
+}

@@ -1,0 +1,400 @@
+package trace
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"evbench/plan"
+	"evbench/results"
+	"evbench/topology"
+)
+
+// A Why says where the time went between what was predicted of a case and what was
+// measured, in seconds per exchange. Without phases an exchange is an event of a server.
+type Why struct {
+	Case      string  `json:"case"`
+	Slices    int     `json:"slices"`    // traced
+	Exchanges int     `json:"exchanges"` // of which the trace has all
+	Servers   int     `json:"servers"`
+	Predicted float64 `json:"predicted_s"` // an exchange, by the load of the busiest link
+	Measured  float64 `json:"measured_s"`
+	// Barriers is from the end of the last transfer of a phase until all have left its
+	// barrier, and Transfers what phases took longer for their messages than predicted; both
+	// are 0 without phases.
+	Barriers  float64 `json:"barriers_s"`
+	Transfers float64 `json:"transfers_s"`
+	// Tokens is how long a server's send port was idle for want of tokens, the mean over
+	// servers; 0 unless the case is ordered.
+	Tokens float64 `json:"tokens_s,omitempty"`
+
+	Phases []PhaseCost `json:"phases,omitempty"` // those that took most longer, first
+	Pairs  []PairCost  `json:"pairs"`            // likewise, of what a fragment took
+	Links  []LinkCost  `json:"links,omitempty"`  // likewise, the mean over the pairs that use the link
+}
+
+// A PhaseCost is a phase, counted from 0: its transfers as they were and as predicted.
+type PhaseCost struct {
+	Phase     int     `json:"phase"`
+	Measured  float64 `json:"measured_s"`
+	Predicted float64 `json:"predicted_s"`
+	// Last is the pair whose fragment most often came last, and Of how often.
+	Last PairOf  `json:"last"`
+	Of   float64 `json:"of"` // 0..1
+}
+
+// A PairOf is a source and a destination, positions.
+type PairOf struct {
+	Src int `json:"src"`
+	Dst int `json:"dst"`
+}
+
+// A PairCost is what fragments of one pair took, the mean, and what was usual.
+type PairCost struct {
+	PairOf
+	Measured  float64 `json:"measured_s"`
+	Predicted float64 `json:"predicted_s"` // by the plan; without phases: the median over all pairs
+	Path      string  `json:"path,omitempty"`
+}
+
+// A LinkCost is how much longer than predicted fragments over a link took, in the mean.
+type LinkCost struct {
+	Link      string  `json:"link"`
+	Direction string  `json:"direction"`
+	Longer    float64 `json:"longer_s"`
+	Pairs     int     `json:"pairs"`
+}
+
+// Most is how many phases, pairs and links a Why has.
+const Most = 5
+
+// An account is a Why in the making.
+type account struct {
+	Why
+	plan     *plan.Plan // nil: paths are not known
+	tree     *topology.Tree
+	ranks    map[int]int         // by position
+	fragment float64             // seconds that one takes alone
+	expect   map[PairOf]float64  // seconds that a pair's fragment should take
+	pairs    map[PairOf]*average // what it took
+	byPhase  []*average
+	last     []map[PairOf]int
+	ideal    []float64 // [phase] seconds
+}
+
+type average struct{ sum, n float64 }
+
+func (a *average) add(x float64) { a.sum += x; a.n++ }
+
+func (a *average) mean() float64 {
+	if a.n == 0 {
+		return 0
+	}
+	return a.sum / a.n
+}
+
+// Explain compares what was traced of a case with its prediction. c is its summary;
+// efficiency what was predicted; p its plan, which may be nil unless it has phases.
+func Explain(all []*Slice, c results.Case, efficiency float64, p *plan.Plan) (*Why, error) {
+	a := &account{Why: Why{Case: c.Name}, plan: p, expect: map[PairOf]float64{}, pairs: map[PairOf]*average{}}
+	all = slices.DeleteFunc(slices.Clone(all), func(s *Slice) bool { return s.Case != c.Name })
+	if len(all) == 0 {
+		return nil, fmt.Errorf("case %q has no spans", c.Name)
+	}
+	for _, s := range all {
+		a.Servers = max(a.Servers, len(s.Servers()))
+	}
+	if a.Slices = len(all); a.Servers < 2 || efficiency <= 0 || c.MeasuredEfficiency <= 0 || c.EventsPerSec.Mean <= 0 {
+		return nil, fmt.Errorf("case %q: without a link rate nothing was predicted", c.Name)
+	}
+	a.Measured = 1 / c.EventsPerSec.Mean
+	a.Predicted = a.Measured * c.MeasuredEfficiency / efficiency
+	a.fragment = a.Measured * c.MeasuredEfficiency / float64(a.Servers-1)
+	if p != nil {
+		a.tree, a.ranks = p.Tree, map[int]int{}
+		for r := range p.Tree.Servers() {
+			a.ranks[p.Tree.Position(r)] = r
+		}
+	}
+	var err error
+	switch c.Mode {
+	case results.Sync:
+		err = a.phases(all)
+	case results.InOrder:
+		a.pairsOf(all, results.SpanSend)
+		a.tokens(all)
+	default:
+		a.pairsOf(all, results.SpanRequest)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("case %q: %w", c.Name, err)
+	}
+	a.rankPairs()
+	return &a.Why, nil
+}
+
+// phases accounts for synchronised slices.
+func (a *account) phases(all []*Slice) error {
+	if a.plan == nil || a.plan.Schedule == nil {
+		return errors.New("its plan is not with the results")
+	}
+	if a.tree.Servers() != a.Servers {
+		return fmt.Errorf("spans of %d servers, its plan has %d", a.Servers, a.tree.Servers())
+	}
+	a.idealPhases()
+	for range a.ideal {
+		a.byPhase, a.last = append(a.byPhase, &average{}), append(a.last, map[PairOf]int{})
+	}
+	var took, waited average
+	for _, s := range all {
+		for _, x := range s.exchanges(len(a.ideal), a.Servers) {
+			var sum float64
+			for p, ph := range x {
+				a.byPhase[p].add(ph.transfers - ph.begin)
+				sum += ph.barrier - ph.transfers
+				a.last[p][ph.last]++
+				for pair, d := range ph.received {
+					a.took(pair, d)
+				}
+			}
+			took.add(x[len(x)-1].barrier - x[0].begin)
+			waited.add(sum)
+		}
+	}
+	if took.n == 0 {
+		return errors.New("the trace has no exchange of which all spans were kept")
+	}
+	a.Exchanges, a.Measured, a.Barriers = int(took.n), took.mean(), waited.mean()
+	a.Transfers = a.Measured - a.Predicted - a.Barriers
+	for p, took := range a.byPhase {
+		cost := PhaseCost{Phase: p, Measured: took.mean(), Predicted: a.ideal[p]}
+		for pair, n := range a.last[p] {
+			if f := float64(n) / took.n; f > cost.Of || f == cost.Of && (pair.Src < cost.Last.Src || pair.Src == cost.Last.Src && pair.Dst < cost.Last.Dst) {
+				cost.Last, cost.Of = pair, f
+			}
+		}
+		a.Phases = append(a.Phases, cost)
+	}
+	a.Phases = worst(a.Phases, notable*a.fragment, func(p PhaseCost) float64 { return p.Measured - p.Predicted }, func(x, y PhaseCost) int { return x.Phase - y.Phase })
+	return nil
+}
+
+func (a *account) took(pair PairOf, sec float64) {
+	if a.pairs[pair] == nil {
+		a.pairs[pair] = &average{}
+	}
+	a.pairs[pair].add(sec)
+}
+
+// idealPhases works out how long each phase takes by its busiest link, and each of its
+// messages by the busiest link on its path.
+func (a *account) idealPhases() {
+	t := a.tree
+	a.ideal = make([]float64, a.plan.Phases())
+	rows := make([][]int, t.Servers()) // [rank][phase] destination, or below 0
+	for r := range rows {
+		for _, s := range a.plan.Row(r) {
+			rows[r] = append(rows[r], s.To)
+		}
+	}
+	for p := range a.ideal {
+		load := map[topology.Wire]int{}
+		for r, row := range rows {
+			if row[p] >= 0 {
+				for _, w := range a.wires(r, row[p]) {
+					load[w]++
+				}
+			}
+		}
+		for r, row := range rows {
+			if row[p] < 0 {
+				continue
+			}
+			most := 1
+			for _, w := range a.wires(r, row[p]) {
+				most = max(most, load[w])
+			}
+			sec := float64(most) * a.fragment
+			a.expect[PairOf{t.Position(r), t.Position(row[p])}] = sec
+			a.ideal[p] = max(a.ideal[p], sec)
+		}
+	}
+}
+
+// A phase is when it began, when its last transfer ended, and when all had left its
+// barrier.
+type phase struct {
+	begin, transfers, barrier float64
+	last                      PairOf // whose fragment came last
+	received                  map[PairOf]float64
+	came                      float64
+	barriers                  int
+}
+
+// exchanges returns the phases of the exchanges of which all barriers of all servers were
+// kept, in order.
+func (s *Slice) exchanges(phases, servers int) [][]phase {
+	all := map[uint64][]phase{}
+	for _, x := range s.Spans {
+		if x.Phase < 0 || x.Phase >= phases {
+			continue
+		}
+		e := all[x.Exchange]
+		if e == nil {
+			e = make([]phase, phases)
+			for i := range e {
+				e[i] = phase{begin: x.BeginSec, received: map[PairOf]float64{}}
+			}
+			all[x.Exchange] = e
+		}
+		e[x.Phase].add(x)
+	}
+	var numbers []uint64
+	for n, e := range all {
+		if !slices.ContainsFunc(e, func(p phase) bool { return p.barriers != servers }) {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	out := make([][]phase, len(numbers))
+	for i, n := range numbers {
+		out[i] = all[n]
+	}
+	return out
+}
+
+func (p *phase) add(x results.Span) {
+	if p.barriers == 0 && p.transfers == 0 || x.BeginSec < p.begin {
+		p.begin = x.BeginSec
+	}
+	switch x.What {
+	case results.SpanBarrier:
+		p.barriers++
+		p.barrier = max(p.barrier, x.EndSec)
+		p.transfers = max(p.transfers, x.BeginSec)
+	case results.SpanReceive:
+		pair := PairOf{x.Peer, x.Server}
+		p.received[pair] = x.EndSec - x.BeginSec
+		p.transfers = max(p.transfers, x.EndSec)
+		if x.EndSec > p.came {
+			p.came, p.last = x.EndSec, pair
+		}
+	case results.SpanSend:
+		p.transfers = max(p.transfers, x.EndSec)
+	}
+}
+
+// pairsOf accounts for what fragments took without phases.
+func (a *account) pairsOf(all []*Slice, what string) {
+	exchanges := 0
+	var each []float64
+	for _, s := range all {
+		for _, x := range s.Spans {
+			switch {
+			case x.What == results.SpanExchange || x.What == results.SpanEvent:
+				exchanges++
+			case x.What == what && what == results.SpanSend:
+				a.took(PairOf{x.Server, x.Peer}, x.EndSec-x.BeginSec)
+			case x.What == what:
+				a.took(PairOf{x.Peer, x.Server}, x.EndSec-x.BeginSec)
+			}
+		}
+	}
+	for _, p := range a.pairs {
+		each = append(each, p.mean())
+	}
+	usual := median(each)
+	for pair := range a.pairs {
+		a.expect[pair] = usual
+	}
+	a.Exchanges = exchanges / a.Servers
+}
+
+// tokens accounts for send ports that were idle.
+func (a *account) tokens(all []*Slice) {
+	var idle float64
+	for _, s := range all {
+		for _, x := range s.Spans {
+			if x.What == results.SpanTokens {
+				idle += x.EndSec - x.BeginSec
+			}
+		}
+	}
+	a.Tokens = idle / float64(max(a.Exchanges, 1)*a.Servers)
+}
+
+// rankPairs puts pairs and links in order of what they took longer.
+func (a *account) rankPairs() {
+	type sums struct {
+		longer float64
+		pairs  int
+	}
+	byWire := map[topology.Wire]*sums{}
+	for pair, took := range a.pairs {
+		c := PairCost{PairOf: pair, Measured: took.mean(), Predicted: a.expect[pair]}
+		for _, w := range a.ofPair(pair) {
+			if byWire[w] == nil {
+				byWire[w] = &sums{}
+			}
+			byWire[w].longer += c.Measured - c.Predicted
+			byWire[w].pairs++
+		}
+		c.Path = a.pathOf(pair)
+		a.Pairs = append(a.Pairs, c)
+	}
+	a.Pairs = worst(a.Pairs, notable*a.fragment, func(p PairCost) float64 { return p.Measured - p.Predicted },
+		func(x, y PairCost) int { return cmp.Or(x.Src-y.Src, x.Dst-y.Dst) })
+	for w, s := range byWire {
+		link, direction := a.tree.WireName(w)
+		a.Links = append(a.Links, LinkCost{link, direction, s.longer / float64(s.pairs), s.pairs})
+	}
+	a.Links = worst(a.Links, notable*a.fragment, func(l LinkCost) float64 { return l.Longer },
+		func(x, y LinkCost) int {
+			return cmp.Or(cmp.Compare(x.Link, y.Link), cmp.Compare(x.Direction, y.Direction))
+		})
+}
+
+// notable is the part of a fragment's time by which something took longer at least.
+const notable = 0.005
+
+// worst returns those of a list that took longer by least, the worst first, at most Most.
+func worst[T any](all []T, least float64, longer func(T) float64, compare func(x, y T) int) []T {
+	all = slices.DeleteFunc(all, func(x T) bool { return longer(x) < least })
+	slices.SortFunc(all, func(x, y T) int { return cmp.Or(cmp.Compare(longer(y), longer(x)), compare(x, y)) })
+	return all[:min(Most, len(all))]
+}
+
+// wires returns those on the path from a rank to another; none where it is not known.
+func (a *account) wires(src, dst int) []topology.Wire {
+	if a.plan == nil || src < 0 || dst < 0 {
+		return nil
+	}
+	path := a.plan.Path(src, dst)
+	if path < 0 && a.tree.Leaf(src) != a.tree.Leaf(dst) {
+		return nil
+	}
+	return a.tree.Path(nil, src, dst, path)
+}
+
+// ofPair is the same for positions.
+func (a *account) ofPair(pair PairOf) []topology.Wire {
+	if a.plan == nil {
+		return nil
+	}
+	return a.wires(a.ranks[pair.Src], a.ranks[pair.Dst])
+}
+
+// pathOf names the links between switches of a pair.
+func (a *account) pathOf(pair PairOf) string {
+	text := ""
+	for _, w := range a.ofPair(pair) {
+		if link, _ := a.tree.WireName(w); w != a.tree.FromServer(a.ranks[pair.Src]) && w != a.tree.ToServer(a.ranks[pair.Dst]) {
+			if text != "" {
+				text += ", "
+			}
+			text += link
+		}
+	}
+	return text
+}
