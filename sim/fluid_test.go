@@ -335,3 +335,22 @@ func TestDealerBalances(t *testing.T) {
 		}
 	}
 }
+
+// What the plan puts on links follows the sizes of each source.
+func TestPlannedBySource(t *testing.T) {
+	for _, schedule := range []string{"", "linear-shift"} {
+		mode := results.Unsync
+		if schedule != "" {
+			mode = results.Sync
+		}
+		j := small(t, mode, schedule, "ftree")
+		sizes := builder.Sizes{Mean: 600, Seed: 1, Distribution: builder.Distribution{Kind: builder.LogNormal, Sigma: 1, By: builder.BySource}}
+		j.Equal, j.Size, j.Credits = false, sizes.Of, 2
+		c := &Case{Job: *j}
+		for _, l := range c.links(outcome(t, j)) {
+			if off := math.Abs(float64(l.PlannedBytes)/float64(l.Bytes) - 1); !l.Planned || off > 0.01 {
+				t.Errorf("%s: link %s %s carried %d bytes, planned %d", mode, l.Link, l.Direction, l.Bytes, l.PlannedBytes)
+			}
+		}
+	}
+}

@@ -97,18 +97,18 @@ func (c *Case) links(o *Outcome) []results.LinkCount {
 }
 
 // planned is what the plan puts on each wire: every event that a server built brought it
-// one fragment of each other server, of the mean size. nil where the plan does not say:
+// one fragment of each other server, of that server's mean size. nil where the plan does not say:
 // ordered, each window has its own.
 func (c *Case) planned(o *Outcome) []float64 {
 	if len(c.Changes) > 0 || c.Mode == results.InOrder {
 		return nil
 	}
-	fragment := c.mean() + float64(c.Header)
+	means := c.means()
 	load, ok := c.Plan.Loads(func(src, dst int) float64 {
 		if c.Plan.Schedule != nil && !c.Plan.Schedule.Meets(src, dst) {
 			return 0
 		}
-		return float64(o.Events[dst]) * fragment
+		return float64(o.Events[dst]) * (means[src] + float64(c.Header))
 	})
 	if !ok {
 		return nil
@@ -116,19 +116,32 @@ func (c *Case) planned(o *Outcome) []float64 {
 	return load
 }
 
-// meanOver is how many fragments the mean size is taken of, where they differ.
+// meanOver is about how many fragments the mean sizes are taken of, where they differ.
 const meanOver = 4096
+
+// means returns the mean payload of a fragment of each server.
+func (c *Case) means() []float64 {
+	out := make([]float64, c.Plan.Tree.Servers())
+	events := max(1, meanOver/len(out))
+	if c.Equal {
+		events = 1
+	}
+	for src := range out {
+		for event := range events {
+			out[src] += float64(c.Size(uint64(event), src)) / float64(events)
+		}
+	}
+	return out
+}
 
 // mean returns the mean payload of a fragment.
 func (c *Case) mean() float64 {
-	if c.Equal {
-		return float64(c.Size(0, 0))
+	sum := 0.0
+	means := c.means()
+	for _, x := range means {
+		sum += x / float64(len(means))
 	}
-	sum, n := 0.0, c.Plan.Tree.Servers()
-	for i := range meanOver {
-		sum += float64(c.Size(uint64(i/n), i%n))
-	}
-	return sum / meanOver
+	return sum
 }
 
 // Memory estimates the bytes that a run of the cases takes at most, beside their plans:
