@@ -66,14 +66,15 @@ type orderer struct {
 	t *topology.Tree
 
 	mu     sync.Mutex
-	before *sizes.Plan // nil: none, or nothing of it is under way
+	before *sizes.Plan         // nil: none, or nothing of it is under way
+	equal  map[int]*sizes.Plan // by exchanges, where all fragments have one size: one plan is as good as another
 }
 
 // Next implements controller.Windows.
 func (w *orderer) Next(from uint64, count int, quiet bool) ([]wire.Window, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	p, err := WindowPlan(w.s, w.c, w.t, from, count)
+	p, err := w.plan(from, count)
 	if err != nil {
 		return nil, err
 	}
@@ -83,6 +84,20 @@ func (w *orderer) Next(from uint64, count int, quiet bool) ([]wire.Window, error
 	out := parts(p, w.before, w.t.Servers(), w.c.Pinned())
 	w.before = p
 	return out, nil
+}
+
+func (w *orderer) plan(from uint64, count int) (*sizes.Plan, error) {
+	if p := w.equal[count]; p != nil {
+		return p, nil
+	}
+	p, err := WindowPlan(w.s, w.c, w.t, from, count)
+	if err == nil && w.s.FragmentSizes(w.c).Equal() {
+		if w.equal == nil {
+			w.equal = map[int]*sizes.Plan{}
+		}
+		w.equal[count] = p
+	}
+	return p, err
 }
 
 // parts is a plan as the worker of each rank is told it. Where several fragments that

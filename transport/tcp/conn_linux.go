@@ -65,6 +65,7 @@ type conn struct {
 	active             bool // is in Endpoint.active
 	asleep             bool // is in Endpoint.asleep: the Pacer lets nothing through yet
 	leaving            bool // is in Endpoint.leaving: all of the first message of out is written
+	drain              drain
 
 	out, in         queue
 	outHead, inHead [frameSize]byte
@@ -128,7 +129,7 @@ func (e *Endpoint) send(c *conn) error {
 	switch {
 	case c.sent < total:
 	case e.group.Departed && e.pacer == nil && t.op.Kind == transport.Send:
-		c.leaving = true
+		c.leaving, c.drain = true, drain{}
 		e.leaving = append(e.leaving, c)
 	default:
 		e.sent(c)
@@ -144,24 +145,43 @@ func (e *Endpoint) sent(c *conn) {
 	e.finished(t, len(t.op.Body))
 }
 
-// lookLeaving is how often the kernel is asked whether it has sent what it was given.
-const lookLeaving = 500 * time.Microsecond
+// The kernel is asked whether it has sent what it was given when that should be so by the
+// rate of late, between these bounds.
+const (
+	leastLook = 100 * time.Microsecond
+	mostLook  = 2 * time.Millisecond
+)
 
-// depart finishes the messages that the kernel has sent, and reports whether there are any.
-func (e *Endpoint) depart() bool {
-	still, n := e.leaving[:0], len(e.leaving)
+// A drain is how fast the kernel sends what it was given, by looking at a connection.
+type drain struct {
+	bytes int // were unsent
+	at    time.Time
+}
+
+// depart finishes the messages that the kernel has sent. It reports whether there are any,
+// and how long to wait before it is asked about the others.
+func (e *Endpoint) depart() (some bool, wait time.Duration) {
+	still, now := e.leaving[:0], time.Now()
+	wait = mostLook
 	for _, c := range e.leaving {
-		if unsent(c.fd) {
+		n := unsent(c.fd)
+		if d := now.Sub(c.drain.at); n < c.drain.bytes && d > 0 {
+			e.perByte = float64(d) / float64(c.drain.bytes-n)
+		}
+		c.drain = drain{n, now}
+		if n > 0 {
 			still = append(still, c)
+			wait = min(wait, max(time.Duration(e.perByte*float64(n)), leastLook))
 			continue
 		}
 		c.leaving = false
+		some = true
 		e.sent(c)
 		e.activate(c)
 	}
 	clear(e.leaving[len(still):])
 	e.leaving = still
-	return len(still) < n
+	return some, wait
 }
 
 // move writes up to limit bytes of the first message, from where it stands.

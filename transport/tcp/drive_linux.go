@@ -37,11 +37,12 @@ func (e *Endpoint) drive(ctx context.Context, enough func() bool) error {
 func (e *Endpoint) once(round int) error {
 	wait := e.rouse()
 	if len(e.leaving) > 0 {
-		if e.depart() {
+		some, d := e.depart()
+		if some {
 			return nil // which may be enough
 		}
-		if wait < 0 || wait > lookLeaving {
-			wait = lookLeaving
+		if wait < 0 || wait > d {
+			wait = d
 		}
 	}
 	if len(e.active) == 0 {

@@ -41,6 +41,7 @@ type Endpoint struct {
 	active  []*conn // may be able to go on
 	asleep  []*conn
 	leaving []*conn
+	perByte float64 // ns that the kernel took of late to send a byte of them
 	done    []transport.Op
 	missing int   // operations of the Exchange under way
 	err     error // why the endpoint has ended

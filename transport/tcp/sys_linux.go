@@ -64,11 +64,14 @@ func sendFile(fd, file int, offset int64, n int) (int, unix.Errno) {
 	return result(k, errno)
 }
 
-// unsent reports whether the kernel holds bytes of a connection that it has not sent.
-func unsent(fd int) bool {
+// unsent returns how many bytes of a connection the kernel has taken and not sent.
+func unsent(fd int) int {
 	var n int32
 	_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCOUTQNSD, uintptr(unsafe.Pointer(&n)))
-	return errno == 0 && n > 0
+	if errno != 0 {
+		return 0
+	}
+	return int(n)
 }
 
 // A gather sends or receives two pieces of memory in one call. It has its memory
