@@ -168,8 +168,9 @@ const (
 	workload = 10_000 // fragments placed in all runs together
 	fewest   = 2      // runs of the tail where one run is more
 	most     = 64
-	good     = 0.99  // bound over time at which none is sent in parts
-	poor     = 0.975 // bound over time that asks for two more runs
+	large    = 1_000_000 // fragments above which one quick run is all
+	good     = 0.99      // bound over time at which none is sent in parts
+	poor     = 0.975     // bound over time that asks for two more runs
 )
 
 // lists tries list schedules, then other ends of the best of them: its last fragments in
@@ -188,7 +189,11 @@ func (p *Plan) lists(l *lister, o Options) {
 	done := func() bool { return o.Overhead == 0 && p.Time == l.bound }
 	run, least, best := 0, int64(0), state{}
 	for ; (run < runs || more(run)) && !done(); run++ {
-		if time := l.list(priorityOf(run, o.Seed)); run == 0 || time < least {
+		first := priorityOf(run, o.Seed)
+		if l.count > large {
+			first.hold = 0
+		}
+		if time := l.list(first); run == 0 || time < least {
 			least = time
 			best, l.saved = l.saved, best
 		}
@@ -199,7 +204,7 @@ func (p *Plan) lists(l *lister, o Options) {
 		l.cut = 0
 	}
 	tails := min(most, max(fewest, (workload-run*l.count)/(2*end*l.servers)))
-	for run := 1; run <= tails && !done(); run++ {
+	for run := 1; run <= tails && l.count <= large && !done(); run++ {
 		if o.Split && run == 1+tails/2 && float64(p.Bound.Time) < good*float64(p.Time) {
 			l.split(&best, min(4, 2+16/each), max(1, l.sum/int64(l.count)/3, 4*o.Overhead))
 		}
