@@ -1,6 +1,9 @@
 package figure
 
 import (
+	"fmt"
+	"strings"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -13,8 +16,10 @@ const wide = vg.Length(840)
 
 // efficiency shows the prediction of each case beside what was measured.
 func efficiency(s Source, f *Figure) {
+	how := s.How()
+	f.Title = "Predicted and " + how + " efficiency"
 	f.Caption = "Efficiency is ideal time / time: 1 is a network in which every server receives at the rate of its link all the time. " +
-		"Circles are predictions, made before the run; filled squares are measured."
+		"Circles are predictions, made before the run; filled squares are " + how + "."
 	f.Data.Columns = []string{
 		"case", "repeat", "predicted_efficiency", "measured_efficiency", "ratio_to_control", "efficiency_low", "efficiency_high",
 	}
@@ -35,8 +40,11 @@ func efficiency(s Source, f *Figure) {
 		known = known || c.MeasuredEfficiency > 0
 	}
 	if !known {
-		f.Missing = "No efficiency is known: the rate of the links was not stated, or nothing was measured to the end."
+		f.Missing = "No efficiency is known: the rate of the links was not stated, or nothing was " + how + " to the end."
 		return
+	}
+	if most > 1.0005 {
+		f.Caption += " More than 1 is no link beyond its rate: bursts that links let pass, and what was on its way when the clock started, count for too much."
 	}
 	if spread {
 		f.Caption += " Bars are the 95 % intervals of the ratios to the control, times what the control came to."
@@ -45,12 +53,52 @@ func efficiency(s Source, f *Figure) {
 	p.X.Label.Text = "efficiency"
 	p.X.Min, p.X.Max = 0, most*1.02
 	nominal(p, labels(cases))
+	texts := make([]string, len(cases))
+	for i, x := range cases {
+		texts[i] = efficiencyText(results.Label(x, cases), x, spans[i], how)
+	}
 	p.Add(verticals(p), brush(func(c draw.Canvas, p *plot.Plot) {
 		for i, x := range cases {
 			drawEfficiency(c, p, x, spans[i], rowAt(i, len(cases)))
+			sayRow(c, p, rowAt(i, len(cases)), texts[i])
 		}
 	}))
-	f.Panels = []Panel{{Case: -1, plot: p, width: wide, height: rowsHeight(len(cases)), Slim: panelWidth}}
+	f.Panels = []Panel{{Case: -1, Says: sentences(texts), plot: p, width: wide, height: rowsHeight(len(cases)), Slim: panelWidth}}
+}
+
+// efficiencyText says what a row of efficiencies shows.
+func efficiencyText(name string, x results.Case, span []float64, how string) string {
+	var parts []string
+	if x.PredictedEfficiency > 0 {
+		parts = append(parts, fmt.Sprintf("predicted %.3f", x.PredictedEfficiency))
+	}
+	if x.MeasuredEfficiency > 0 {
+		parts = append(parts, fmt.Sprintf("%s %.3f", how, x.MeasuredEfficiency))
+	}
+	if span != nil {
+		parts = append(parts, fmt.Sprintf("interval %.3f to %.3f", span[0], span[1]))
+	}
+	if parts == nil {
+		return ""
+	}
+	return name + ": " + strings.Join(parts, ", ")
+}
+
+// sayRow gives a text to the row of a case.
+func sayRow(c draw.Canvas, p *plot.Plot, row float64, text string) {
+	if text != "" {
+		sayBox(c, vg.Point{X: c.Min.X, Y: at(c, p, p.X.Min, row-0.45).Y}, vg.Point{X: c.Max.X, Y: at(c, p, p.X.Min, row+0.45).Y}, text)
+	}
+}
+
+// Efficiency returns the efficiency of a case with its 95 % interval, which is a point where nothing
+// was left to chance; it is not known where it was found too seldom.
+func (s Source) Efficiency(c results.Case) (at, lo, hi float64, known bool) {
+	at = c.MeasuredEfficiency
+	if x := span(c, controlEfficiency(s.Run.Summary.Slices)); x != nil {
+		return at, min(at, x[0]), max(at, x[1]), true
+	}
+	return at, at, at, at > 0 && s.How() == "simulated"
 }
 
 // controlEfficiency is what the controls of all slices that count came to, 0 where there is none.
@@ -105,8 +153,7 @@ func whisker(c draw.Canvas, a, b vg.Point) {
 // throughput shows the samples of each case as a box, after Fig. 6.5 of the thesis.
 func throughput(s Source, f *Figure) {
 	f.Caption = "Payload received by one server in one interval: the box holds the middle half of these samples, the thick line is their median, " +
-		"the diamond their mean; whiskers reach to the least and the greatest. " +
-		"A fragment counts when all of it is there, so a short interval can have more than a link carries. Intervals shorter than half the usual one are left out."
+		"the diamond their mean; whiskers reach to the least and the greatest. Intervals shorter than half the usual one are left out."
 	f.Data.Columns = []string{
 		"case", "repeat", "samples", "goodput_min_bit_per_s", "goodput_q1_bit_per_s", "goodput_median_bit_per_s",
 		"goodput_q3_bit_per_s", "goodput_max_bit_per_s", "goodput_mean_bit_per_s",
@@ -138,6 +185,13 @@ func throughput(s Source, f *Figure) {
 	p.X.Label.Text = "goodput of one server, " + u.name
 	p.X.Min, p.X.Max = 0, max(most/u.size, limit)*1.03
 	nominal(p, labels(cases))
+	texts := make([]string, len(cases))
+	for i, b := range boxes {
+		if b[4] > 0 {
+			texts[i] = fmt.Sprintf("%s: median %s, middle half %s to %s, %s to %s in all, mean %s", results.Label(cases[i], cases),
+				figuresOf(b[2]/u.size), figuresOf(b[1]/u.size), figuresOf(b[3]/u.size), figuresOf(b[0]/u.size), figuresOf(b[4]/u.size), rateText(b[5], u))
+		}
+	}
 	p.Add(verticals(p), brush(func(c draw.Canvas, p *plot.Plot) {
 		if limit > 0 {
 			x := at(c, p, limit, 0).X
@@ -148,12 +202,13 @@ func throughput(s Source, f *Figure) {
 				b[n] /= u.size
 			}
 			drawBox(c, p, b, rowAt(i, len(boxes)))
+			sayRow(c, p, rowAt(i, len(boxes)), texts[i])
 		}
 	}))
 	if limit > 0 {
-		f.Caption += " The dashed line is what a link leaves for messages."
+		f.Caption += " The dashed line is what a link leaves for messages." + s.beyond(most)
 	}
-	f.Panels = []Panel{{Case: -1, plot: p, width: wide, height: rowsHeight(len(cases)), Slim: panelWidth}}
+	f.Panels = []Panel{{Case: -1, Says: sentences(texts), plot: p, width: wide, height: rowsHeight(len(cases)), Slim: panelWidth}}
 }
 
 // linkLimit is what a link leaves for messages, 0 where its rate is not known.
@@ -188,7 +243,7 @@ func diamond(c draw.Canvas, m vg.Point, r vg.Length) {
 
 // waits shows which share of the time servers waited in barriers.
 func waits(s Source, f *Figure) {
-	f.Caption = "Share of the measured time that a server spent waiting in barriers (hatched, right) and not (plain, left: sending, receiving, and waiting for data); means over servers. " +
+	f.Caption = "Share of the time that a server spent waiting in barriers (hatched, right) and not (plain, left: sending, receiving, and waiting for data); means over servers. " +
 		"Cases without a barrier have no hatched part."
 	f.Data.Columns = []string{"case", "repeat", "measured_s", "barrier_wait_s", "transfer_s"}
 	cases := s.Run.Summary.Cases
@@ -213,20 +268,27 @@ func waits(s Source, f *Figure) {
 		return
 	}
 	p := newPlot()
-	p.X.Label.Text = "share of the measured time"
+	p.X.Label.Text = "share of the time"
 	p.X.Min, p.X.Max = 0, 1.02
 	nominal(p, labels(cases))
+	texts := make([]string, len(cases))
+	for i, w := range share {
+		if w >= 0 {
+			texts[i] = fmt.Sprintf("%s: %.1f %% in barriers", results.Label(cases[i], cases), 100*w)
+		}
+	}
 	p.Add(verticals(p), brush(func(c draw.Canvas, p *plot.Plot) {
 		for i, w := range share {
 			if w >= 0 {
 				row := rowAt(i, len(share))
+				sayRow(c, p, row, texts[i])
 				c.FillPolygon(blue, box(at(c, p, 0, row-0.3), at(c, p, 1-w, row+0.3)))
 				hatch(c, at(c, p, 1-w, row-0.3), at(c, p, 1, row+0.3))
 				outline(c, line(Ink, 0.75), box(at(c, p, 0, row-0.3), at(c, p, 1, row+0.3)))
 			}
 		}
 	}))
-	f.Panels = []Panel{{Case: -1, plot: p, width: wide, height: rowsHeight(len(cases)), Slim: panelWidth}}
+	f.Panels = []Panel{{Case: -1, Says: sentences(texts), plot: p, width: wide, height: rowsHeight(len(cases)), Slim: panelWidth}}
 }
 
 // hatch fills a rectangle with orange and slanted lines, from its lower left to its

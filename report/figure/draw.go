@@ -14,7 +14,6 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // ErrNothing is wrapped by errors about figures that a run has nothing for.
@@ -29,13 +28,11 @@ func (f *Figure) WriteSVG(w io.Writer) error {
 		return err
 	}
 	width, height := f.size()
-	c := vgsvg.New(width, height)
-	f.draw(draw.New(c))
-	var b strings.Builder
-	if _, err := c.WriteTo(&b); err != nil {
+	svg, err := drawSVG(width, height, f.says(), f.draw)
+	if err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, finish(b.String()))
+	_, err = io.WriteString(w, svg)
 	return err
 }
 
@@ -63,11 +60,7 @@ func (p Panel) SlimSVG() (string, error) {
 }
 
 func (p Panel) svg(width vg.Length) (string, error) {
-	c := vgsvg.New(width, p.height)
-	p.plot.Draw(draw.New(c))
-	var b strings.Builder
-	_, err := c.WriteTo(&b)
-	return finish(b.String()), err
+	return drawSVG(width, p.height, p.Says, p.plot.Draw)
 }
 
 // finish keeps squares of pictures square and sharp, and makes texts fit where

@@ -56,6 +56,7 @@ func failover(s Source, f *Figure) {
 		rows = append(rows, bars(c, policyLabel(c, cases))...)
 	}
 	f.Panels = append(f.Panels, barPanel(rows))
+	f.Caption += s.limitCaption(s.mostOver(cases))
 }
 
 // HasFailovers reports whether any case has fail-overs.
@@ -94,26 +95,36 @@ func policyLabel(c results.Case, all []results.Case) string {
 func (s Source) failoverTimes(cases []results.Case) (out []Panel) {
 	samples := samplesByCase(s.Run)
 	all := make([][]moment, len(cases))
-	most := s.linkLimit()
 	for i, c := range cases {
-		if len(c.Failovers) == 0 {
-			continue
-		}
-		all[i] = moments(samples[keyOf(c)])
-		for _, m := range all[i] {
-			most = max(most, m.goodput.Max)
+		if len(c.Failovers) > 0 {
+			all[i] = moments(samples[keyOf(c)])
 		}
 	}
+	most := s.mostOver(cases)
 	u := rateUnit(most)
 	for i, c := range cases {
 		if len(all[i]) > 0 && most > 0 {
-			p := timePanel(policyLabel(c, cases), i, changes(c), all[i], u, most)
+			p := s.timePanel(policyLabel(c, cases), i, changes(c), all[i], u, most)
 			p.plot.Y.Max *= 1.3 // room for the marks
 			p.plot.Add(reactions(c.Failovers))
 			out = append(out, p)
 		}
 	}
 	return out
+}
+
+// mostOver is the greatest goodput of cases with fail-overs, at least what a link carries.
+func (s Source) mostOver(cases []results.Case) float64 {
+	samples := samplesByCase(s.Run)
+	most := s.linkLimit()
+	for _, c := range cases {
+		if len(c.Failovers) > 0 {
+			for _, m := range moments(samples[keyOf(c)]) {
+				most = max(most, m.goodput.Max)
+			}
+		}
+	}
+	return most
 }
 
 // changes are those of links in a case: as evbench made them, or else as they were seen.
@@ -272,12 +283,31 @@ func barPanel(rows []bar) Panel {
 	p.Add(verticals(p), brush(func(c draw.Canvas, p *plot.Plot) {
 		for i, b := range rows {
 			b.draw(c, p, rowAt(i, len(rows)))
+			sayRow(c, p, rowAt(i, len(rows)), b.words())
 		}
 		low := at(c, p, p.X.Min, p.Y.Max-legendRows).Y
 		c.FillPolygon(Paper, box(vg.Point{X: c.Min.X, Y: low}, c.Max))
 		drawLegend(c, stageEntries(), c.Max.Y)
 	}))
-	return Panel{Case: -1, plot: p, width: wide, height: rowsHeight(len(rows)) + 24*legendRows}
+	texts := make([]string, len(rows))
+	for i, b := range rows {
+		texts[i] = b.words()
+	}
+	return Panel{Case: -1, Says: sentences(texts), plot: p, width: wide, height: rowsHeight(len(rows)) + 24*legendRows}
+}
+
+// words says what a bar shows.
+func (b bar) words() string {
+	var parts []string
+	for k, t := range b.ms {
+		if t > 0 {
+			parts = append(parts, stages[k].label+" after "+milliseconds(t))
+		}
+	}
+	if parts == nil {
+		return b.label + ": " + b.end
+	}
+	return b.label + ": " + strings.Join(parts, ", ")
 }
 
 // legendRows is the room of the legend, in rows of the panel.

@@ -26,6 +26,9 @@ type Source struct {
 	Run *results.Run
 	// Plans are those of the cases that have a schedule, by name of the case.
 	Plans map[string]*plan.Plan
+	// PairsMost is the greatest goodput of a pair in other runs that are shown beside this one,
+	// in bit/s: all maps have one scale.
+	PairsMost float64
 }
 
 // Only returns the source with one case, and its repeats, alone.
@@ -44,7 +47,7 @@ func (s Source) Only(name string) (Source, error) {
 	if run.Summary.Cases == nil {
 		return s, fmt.Errorf("no case %q; there are %s", name, strings.Join(names, ", "))
 	}
-	return Source{&run, s.Plans}, nil
+	return Source{&run, s.Plans, s.PairsMost}, nil
 }
 
 // A Figure is one figure of a run.
@@ -59,7 +62,9 @@ type Figure struct {
 // A Panel is one drawing of a figure.
 type Panel struct {
 	Title         string
-	Case          int // index in the summary; -1: all cases
+	Says          string // what is to be seen, in words
+	Cells         *Cells // of a map with many squares; nil: each says its own
+	Case          int    // index in the summary; -1: all cases
 	plot          *plot.Plot
 	width, height vg.Length
 	Slim          vg.Length // a width for small screens, on which it can be read, too; 0: none
@@ -70,7 +75,7 @@ var kinds = []struct {
 	name, title string
 	build       func(Source, *Figure)
 }{
-	{"efficiency", "Predicted and measured efficiency", efficiency},
+	{"efficiency", "Efficiency beside its prediction", efficiency},
 	{"rounds", "Ratio to the control, round by round", rounds},
 	{"throughput", "Throughput per case", throughput},
 	{"timeline", "Throughput over time", timeline},

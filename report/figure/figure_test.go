@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -211,7 +212,7 @@ func TestFailover(t *testing.T) {
 			t.Errorf("%q is not drawn", want)
 		}
 	}
-	if n := strings.Count(svg.String(), "flapping, fors ·"); n != 2 {
+	if n := len(regexp.MustCompile(`>flapping, fors ·[^<]*</text>`).FindAllString(svg.String(), -1)); n != 2 {
 		t.Errorf("%d bars of the flapping link, want 2", n)
 	}
 	if reporttest.Ten(t).HasFailovers() || !s.HasFailovers() {
@@ -272,6 +273,62 @@ func TestMomentsStayTogether(t *testing.T) {
 	for _, row := range build(t, "timeline", s).Data.Rows {
 		if row[0] == "healthy" && row[3] != "6" {
 			t.Errorf("%s servers at %s s", row[3], row[2])
+		}
+	}
+}
+
+// A drawing says in words what it shows, and each of its parts does under the pointer.
+func TestSaid(t *testing.T) {
+	s := small(t)
+	for _, name := range figure.Names() {
+		var svg bytes.Buffer
+		f := build(t, name, s)
+		if err := f.WriteSVG(&svg); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range f.Panels {
+			if p.Says == "" {
+				t.Errorf("%s, %q: nothing is said", name, p.Title)
+			}
+		}
+		if !strings.Contains(svg.String(), "<desc>") || !strings.Contains(svg.String(), `"><title>`) {
+			t.Errorf("%s: no description, or no text under the pointer", name)
+		}
+		if strings.Contains(svg.String(), "NaN") || strings.Contains(svg.String(), "Inf") {
+			t.Errorf("%s: a figure of nothing is said", name)
+		}
+	}
+}
+
+// All maps of a page have one scale, and what is above a link's rate is explained.
+func TestOneScale(t *testing.T) {
+	s := small(t)
+	limit := float64(s.Run.Manifest.Fabric.RateBitPerSec) * s.Run.Manifest.Fabric.Factor
+	if got := s.MostOfPairs(); got != limit {
+		t.Errorf("the maps reach to %v, want %v: some are planned", got, limit)
+	}
+	const why = "is read faster than a link carries"
+	if f := build(t, "pairs", s); !strings.Contains(f.Caption, "All maps have one scale.") || strings.Contains(f.Caption, why) {
+		t.Errorf("caption %q", f.Caption)
+	}
+	s.Run.Pairs[0].Bytes = uint64(limit)
+	if f := build(t, "pairs", s); s.MostOfPairs() != 4*limit || !strings.Contains(f.Caption, why) {
+		t.Errorf("to %v, caption %q", s.MostOfPairs(), f.Caption)
+	}
+	for i := range s.Run.Samples {
+		s.Run.Samples[i].GoodputBitPerSec *= 0.9
+	}
+	for _, name := range []string{"throughput", "timeline", "servers"} {
+		if f := build(t, name, s); strings.Contains(f.Caption, "Some are above") {
+			t.Errorf("%s: caption %q", name, f.Caption)
+		}
+	}
+	for i := range s.Run.Samples {
+		s.Run.Samples[i].GoodputBitPerSec *= 1.5
+	}
+	for _, name := range []string{"throughput", "timeline", "servers"} {
+		if f := build(t, name, s); !strings.Contains(f.Caption, "Some are above") {
+			t.Errorf("%s: nothing says why: %q", name, f.Caption)
 		}
 	}
 }

@@ -122,8 +122,24 @@ func (h Heat) panel(index int, x, y, of string, most float64) Panel {
 			c.StrokeLine2(line(Paper, 0.75), a.X, a.Y, b.X, b.Y)
 		}
 		h.scale(c, p, most, of)
+		h.say(c, p, x, of)
 	}))
-	return Panel{Title: h.Title + ": " + h.extent(), Case: index, plot: p, width: panelWidth, height: min(max(150, 50+vg.Length(12*rows)), 520)}
+	return Panel{Title: h.Title + ": " + h.extent(), Says: "In each row: " + y + ".", Case: index, plot: p, width: panelWidth, height: min(max(150, 50+vg.Length(12*rows)), 520)}
+}
+
+// say gives each square its text, unless they are too many for a drawing.
+func (h Heat) say(c draw.Canvas, p *plot.Plot, x, of string) {
+	const most = 2000
+	if len(h.Cells)*h.columns() > most {
+		return
+	}
+	for i, row := range h.Cells {
+		for k, v := range row {
+			if at0 := rowAt(i, len(h.Rows)); !math.IsNaN(v) {
+				sayBox(c, at(c, p, float64(k)-0.5, at0-0.5), at(c, p, float64(k)+0.5, at0+0.5), fmt.Sprintf("%s, %s %d: %s %s", h.Rows[i], x, k+1, scaleLabel(v), of))
+			}
+		}
+	}
 }
 
 // names are the rows, as many as have room.

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
 	"image"
 	"image/color"
@@ -45,6 +46,7 @@ func pairs(s Source, f *Figure) {
 		counted[k] = append(counted[k], p)
 	}
 	var planned, measured bool
+	grids := make([]*grid, len(cases))
 	for i, c := range cases {
 		var g *grid
 		if list := counted[keyOf(c)]; list != nil {
@@ -56,16 +58,33 @@ func pairs(s Source, f *Figure) {
 		}
 		if g != nil {
 			g.addTo(&f.Data, c)
-			f.Panels = append(f.Panels, g.panel(results.Label(c, cases), i))
+			grids[i] = g
 		}
+	}
+	scales := s.scalesOf(grids)
+	for i, g := range grids {
+		if g != nil {
+			f.Panels = append(f.Panels, g.panel(results.Label(cases[i], cases), i, scales))
+		}
+	}
+	if len(f.Panels) > 1 || s.PairsMost > 0 {
+		f.Caption += "All maps have one scale. "
 	}
 	if measured {
 		f.Caption += "Colour is the goodput of the pair while the receiver waited for it: in the phase of its fragment; without phases, " +
-			"with a request open; free-running, where nobody can tell, in the whole measured part. "
+			"with a request open; free-running, where nobody can tell, in all that counts. "
+		if limit := s.linkLimit(); limit > 0 && mostOf(grids) > limit*1.001 {
+			f.Caption += fmt.Sprintf("Some are above the %s that a link leaves for messages: a fragment that came early waits in a buffer, and is read faster than a link carries. ",
+				rateText(limit, rateUnit(limit)))
+		}
 	}
 	if planned {
-		f.Caption += "Not measured but planned: colour is the share of a link that the plan leaves the message of a pair, " +
-			"one over the most messages that it shares a wire with in its phase."
+		f.Caption += "Where it says planned, nothing was counted: colour is the share of a link that the plan leaves the message of a pair, " +
+			"one over the most messages that it shares a wire with in its phase"
+		if s.linkLimit() > 0 {
+			f.Caption += ", times what a link leaves for messages"
+		}
+		f.Caption += "."
 	}
 	if !measured && !planned {
 		f.Missing = "There is no pairs.csv, and no case has a plan with known paths."
@@ -168,21 +187,86 @@ func (g *grid) picture(most float64) *image.Paletted {
 	return img
 }
 
-func (g *grid) panel(title string, index int) Panel {
-	n := float64(len(g.positions))
-	u, most := unit{"share of a link", 1}, 1.0
-	if g.measured {
-		most = 0
+// A mapScale is what the colours of a map mean: cells times by, from 0 to most, in a unit.
+type mapScale struct {
+	by, most float64
+	u        unit
+}
+
+// mostOf is the greatest goodput of a pair that was counted.
+func mostOf(grids []*grid) (most float64) {
+	for _, g := range grids {
+		if g == nil || !g.measured {
+			continue
+		}
 		for _, v := range g.cells {
 			if v > most {
 				most = v
 			}
 		}
-		u = rateUnit(most)
-		if most == 0 {
-			most = 1
+	}
+	return most
+}
+
+// scalesOf returns the scales of what was counted and of what is planned: the same where
+// the rate of links is known.
+func (s Source) scalesOf(grids []*grid) map[bool]mapScale {
+	limit, most := s.linkLimit(), max(mostOf(grids), s.PairsMost)
+	planned := slices.ContainsFunc(grids, func(g *grid) bool { return g != nil && !g.measured })
+	if planned {
+		most = max(most, limit)
+	}
+	if most == 0 {
+		most = 1
+	}
+	counted := mapScale{1, most, rateUnit(most)}
+	if limit == 0 {
+		return map[bool]mapScale{true: counted, false: {1, 1, unit{"share of a link", 1}}}
+	}
+	return map[bool]mapScale{true: counted, false: {limit, most, rateUnit(most)}}
+}
+
+// MostOfPairs is what the scale of the maps of a run must reach to, in bit/s: see PairsMost.
+func (s Source) MostOfPairs() float64 {
+	most := 0.0
+	for _, p := range s.Run.Pairs {
+		if p.Sec > 0 {
+			most = max(most, float64(p.Bytes)*8/p.Sec)
 		}
 	}
+	counted := map[string]bool{}
+	for _, p := range s.Run.Pairs {
+		counted[p.Case] = true
+	}
+	for _, c := range s.Run.Summary.Cases {
+		if p := s.Plans[c.Name]; p != nil && !counted[c.Name] {
+			most = max(most, s.linkLimit())
+		}
+	}
+	return most
+}
+
+// Cells are the squares of a map, for who shows the one under the pointer.
+type Cells struct {
+	Positions []int
+	Values    []float64 // [sender·n + receiver], NaN: none
+	Most      float64
+	Unit      string
+}
+
+// mostSquares is up to how many servers each square says itself what it is.
+const mostSquares = 20
+
+func (g *grid) panel(title string, index int, scales map[bool]mapScale) Panel {
+	n := float64(len(g.positions))
+	scale := scales[g.measured]
+	most, u := scale.most, scale.u
+	cells := make([]float64, len(g.cells))
+	for i, v := range g.cells {
+		cells[i] = v * scale.by
+	}
+	g = &grid{g.positions, cells, g.measured}
+	says := g.extent(u)
 	p := newPlot()
 	p.X.Label.Text, p.Y.Label.Text = "receiver", "sender"
 	p.X.Min, p.X.Max = -0.5, n*1.22
@@ -193,11 +277,60 @@ func (g *grid) panel(title string, index int) Panel {
 	p.Add(plotter.NewImage(g.picture(most), -0.5, -0.5, n-0.5, n-0.5), brush(func(c draw.Canvas, p *plot.Plot) {
 		outline(c, line(Faint, 0.75), box(at(c, p, -0.5, -0.5), at(c, p, n-0.5, n-0.5)))
 		drawScale(c, p, n, most, u)
+		g.say(c, p, u, says)
 	}))
 	if !g.measured {
 		title += " (planned)"
 	}
-	return Panel{Title: title, Case: index, plot: p, width: panelWidth, height: panelWidth * 0.86}
+	out := Panel{Title: title, Says: says, Case: index, plot: p, width: panelWidth, height: panelWidth * 0.86}
+	if len(g.positions) > mostSquares {
+		out.Cells = &Cells{g.positions, make([]float64, len(cells)), most / u.size, u.name}
+		for i, v := range cells {
+			out.Cells.Values[i] = v / u.size
+		}
+	}
+	return out
+}
+
+// extent says what the least, the middle and the greatest square are.
+func (g *grid) extent(u unit) string {
+	var order []int
+	for i, v := range g.cells {
+		if !math.IsNaN(v) {
+			order = append(order, i)
+		}
+	}
+	if order == nil {
+		return "No pair is known."
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(g.cells[a], g.cells[b]) })
+	least, middle, most := order[0], order[len(order)/2], order[len(order)-1]
+	if g.cells[least] == g.cells[most] {
+		return fmt.Sprintf("All pairs have %s.", rateText(g.cells[most], u))
+	}
+	return fmt.Sprintf("From %s (%s) to %s (%s), median %s.", figuresOf(g.cells[least]/u.size), g.pair(least),
+		figuresOf(g.cells[most]/u.size), g.pair(most), rateText(g.cells[middle], u))
+}
+
+// pair names the servers of a square.
+func (g *grid) pair(i int) string {
+	n := len(g.positions)
+	return fmt.Sprintf("%d to %d", g.positions[i/n], g.positions[i%n])
+}
+
+// say gives each square its text or, where they are many, the map what there is to say of it.
+func (g *grid) say(c draw.Canvas, p *plot.Plot, u unit, says string) {
+	n := len(g.positions)
+	if n > mostSquares {
+		sayClass(c, at(c, p, -0.5, -0.5), at(c, p, float64(n)-0.5, float64(n)-0.5), "cells", says)
+		return
+	}
+	for i, v := range g.cells {
+		if !math.IsNaN(v) {
+			x, y := float64(i%n), rowAt(i/n, n)
+			sayBox(c, at(c, p, x-0.5, y-0.5), at(c, p, x+0.5, y+0.5), fmt.Sprintf("server %s: %s", g.pair(i), rateText(v, u)))
+		}
+	}
 }
 
 // ticks are the positions of some servers, round numbers; on the Y axis the first is

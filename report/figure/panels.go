@@ -1,6 +1,8 @@
 package figure
 
 import (
+	"fmt"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -44,8 +46,24 @@ func timeline(s Source, f *Figure) {
 	u := rateUnit(most)
 	for i, c := range cases {
 		if len(all[i]) > 0 {
-			f.Panels = append(f.Panels, timePanel(results.Label(c, cases), i, c.LinkEvents, all[i], u, most))
+			f.Panels = append(f.Panels, s.timePanel(results.Label(c, cases), i, c.LinkEvents, all[i], u, most))
 		}
+	}
+	f.Caption += s.limitCaption(most)
+}
+
+// limitCaption says what the line of the limit is, and why something is above it.
+func (s Source) limitCaption(most float64) string {
+	if s.linkLimit() == 0 {
+		return ""
+	}
+	return " The dashed line across is what a link leaves for messages." + s.beyond(most)
+}
+
+// drawLimit draws what a link leaves for messages across a panel.
+func (s Source) drawLimit(c draw.Canvas, p *plot.Plot, u unit) {
+	if limit := s.linkLimit(); limit > 0 {
+		level(c, p, limit/u.size, dashed(vermilion, 0.75))
 	}
 }
 
@@ -56,7 +74,7 @@ func upDown(up bool) string {
 	return "down"
 }
 
-func timePanel(title string, index int, events []results.LinkEvent, list []moment, u unit, most float64) Panel {
+func (s Source) timePanel(title string, index int, events []results.LinkEvent, list []moment, u unit, most float64) Panel {
 	p := newPlot()
 	p.X.Label.Text, p.Y.Label.Text = "s", u.name
 	p.Y.Min, p.Y.Max = 0, most/u.size*1.05
@@ -72,19 +90,58 @@ func timePanel(title string, index int, events []results.LinkEvent, list []momen
 			band = append(band, back[len(back)-1-i])
 		}
 		c.FillPolygon(Faint, band)
+		s.drawLimit(c, p, u)
 		c.StrokeLines(line(blue, 2), mean)
 		if len(mean) <= 60 {
 			for _, pt := range mean {
 				c.DrawGlyphNoClip(draw.GlyphStyle{Color: blue, Radius: 2.2, Shape: draw.CircleGlyph{}}, pt)
 			}
 		}
+		sayMoments(c, mean, list, u)
 		for _, e := range events {
 			if e.TSec <= p.X.Max {
-				failureMark(c, at(c, p, e.TSec, 0).X, e.Up)
+				x := at(c, p, e.TSec, 0).X
+				failureMark(c, x, e.Up)
+				say(c, vg.Point{X: x, Y: c.Max.Y - 4}, "%s %s at %.2f s", e.Link, upDown(e.Up), e.TSec)
 			}
 		}
 	}))
-	return Panel{Title: title, Case: index, plot: p, width: panelWidth, height: panelHeight}
+	return Panel{Title: title, Says: timeText(events, list, u), Case: index, plot: p, width: panelWidth, height: panelHeight}
+}
+
+// mostMoments is how many texts stand along a line at most: more cannot be pointed at.
+const mostMoments = 120
+
+// sayMoments gives texts to intervals, to each or, of many, to one out of some.
+func sayMoments(c draw.Canvas, line []vg.Point, list []moment, u unit) {
+	stride := 1 + len(list)/mostMoments
+	for i := 0; i < len(list); i += stride {
+		left, right := c.Min.X, c.Max.X
+		if i > 0 {
+			left = (line[i-stride].X + line[i].X) / 2
+		}
+		if i+stride < len(list) {
+			right = (line[i].X + line[i+stride].X) / 2
+		}
+		m := list[i]
+		sayBox(c, vg.Point{X: left, Y: c.Min.Y}, vg.Point{X: right, Y: c.Max.Y - 10},
+			fmt.Sprintf("at %.2f s: mean %s, servers from %s to %s", m.t, rateText(m.goodput.Mean, u), figuresOf(m.goodput.Min/u.size), figuresOf(m.goodput.Max/u.size)))
+	}
+}
+
+// timeText says what is seen of a case over time.
+func timeText(events []results.LinkEvent, list []moment, u unit) string {
+	var mean float64
+	low, high := list[0].goodput.Min, 0.0
+	for _, m := range list {
+		mean += m.goodput.Mean / float64(len(list))
+		low, high = min(low, m.goodput.Min), max(high, m.goodput.Max)
+	}
+	parts := []string{fmt.Sprintf("Mean %s, servers and intervals from %s to %s", rateText(mean, u), figuresOf(low/u.size), figuresOf(high/u.size))}
+	for _, e := range events {
+		parts = append(parts, fmt.Sprintf("%s %s at %.2f s", e.Link, upDown(e.Up), e.TSec))
+	}
+	return sentences(parts)
 }
 
 // failureMark draws a dashed line with a triangle at its top: down for a link
@@ -100,7 +157,7 @@ func failureMark(c draw.Canvas, x vg.Length, up bool) {
 
 // servers shows what each server received in each case.
 func servers(s Source, f *Figure) {
-	f.Caption = "Mean goodput of each server over the measured part. Lines part the leaves, where the plan says which server sits where; the dashed line is the mean."
+	f.Caption = "Mean goodput of each server over the part that counts. Lines part the leaves, where the plan says which server sits where; the thin dashed line is the mean."
 	f.Data.Columns = []string{"case", "repeat", "server", "goodput_bit_per_s", "barrier_wait_s"}
 	cases, samples := s.Run.Summary.Cases, samplesByCase(s.Run)
 	all := make([][]served, len(cases))
@@ -120,9 +177,10 @@ func servers(s Source, f *Figure) {
 	ports := s.ports()
 	for i, c := range cases {
 		if len(all[i]) > 0 {
-			f.Panels = append(f.Panels, serverPanel(results.Label(c, cases), i, all[i], ports, u, most))
+			f.Panels = append(f.Panels, s.serverPanel(results.Label(c, cases), i, all[i], ports, u, most))
 		}
 	}
+	f.Caption += s.limitCaption(most)
 }
 
 // ports is how many positions a leaf has, 0 where no plan says.
@@ -133,22 +191,31 @@ func (s Source) ports() int {
 	return 0
 }
 
-func serverPanel(title string, index int, list []served, ports int, u unit, most float64) Panel {
+func (s Source) serverPanel(title string, index int, list []served, ports int, u unit, most float64) Panel {
 	p := newPlot()
 	p.X.Label.Text, p.Y.Label.Text = "server", u.name
 	p.X.Tick.Marker = wholeTicks{}
 	p.Y.Min, p.Y.Max = 0, most/u.size*1.05
 	last := float64(list[len(list)-1].server)
 	p.X.Min, p.X.Max = -0.5, last+0.5
-	mean := 0.0
+	mean, least, best := 0.0, list[0], list[0]
 	for _, x := range list {
 		mean += x.goodput / u.size / float64(len(list))
+		if x.goodput < least.goodput {
+			least = x
+		}
+		if x.goodput > best.goodput {
+			best = x
+		}
 	}
+	says := fmt.Sprintf("From %s of server %d to %s of server %d, mean %s.",
+		figuresOf(least.goodput/u.size), least.server, figuresOf(best.goodput/u.size), best.server, rateText(mean*u.size, u))
 	p.Add(horizontals(p), brush(func(c draw.Canvas, p *plot.Plot) {
 		for n := ports; ports > 0 && float64(n) <= last; n += ports {
 			x := at(c, p, float64(n)-0.5, 0).X
 			c.StrokeLine2(line(Faint, 0.75), x, c.Min.Y, x, c.Max.Y)
 		}
+		s.drawLimit(c, p, u)
 		m := at(c, p, 0, mean)
 		c.StrokeLine2(dashed(Ink, 0.75), c.Min.X, m.Y, c.Max.X, m.Y)
 		radius := vg.Length(2.4)
@@ -157,7 +224,9 @@ func serverPanel(title string, index int, list []served, ports int, u unit, most
 		}
 		for _, x := range list {
 			c.DrawGlyph(draw.GlyphStyle{Color: blue, Radius: radius, Shape: draw.CircleGlyph{}}, at(c, p, float64(x.server), x.goodput/u.size))
+			low, high := at(c, p, float64(x.server)-0.5, 0).X, at(c, p, float64(x.server)+0.5, 0).X
+			sayBox(c, vg.Point{X: low, Y: c.Min.Y}, vg.Point{X: high, Y: c.Max.Y}, fmt.Sprintf("server %d: %s", x.server, rateText(x.goodput, u)))
 		}
 	}))
-	return Panel{Title: title, Case: index, plot: p, width: panelWidth, height: panelHeight}
+	return Panel{Title: title, Says: says, Case: index, plot: p, width: panelWidth, height: panelHeight}
 }

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"fmt"
 	"math"
 
 	"gonum.org/v1/plot"
@@ -147,6 +148,7 @@ func roundsPanel(title string, index int, c results.Case, list []trial, last int
 		}
 		for _, x := range list {
 			m := at(on, p, float64(x.round+1), math.Min(high, math.Max(low, x.ratio)))
+			say(on, m, "round %d: %.3f%s", x.round+1, x.ratio, because(x.leftOut))
 			if x.leftOut != "" {
 				ring(on, line(Ink, 1), m, radius)
 			} else {
@@ -154,7 +156,37 @@ func roundsPanel(title string, index int, c results.Case, list []trial, last int
 			}
 		}
 	}))
-	return Panel{Title: title, Case: index, plot: p, width: panelWidth, height: panelHeight}
+	return Panel{Title: title, Says: roundsText(c, list), Case: index, plot: p, width: panelWidth, height: panelHeight}
+}
+
+// because says why a slice does not count.
+func because(leftOut string) string {
+	if leftOut == "" {
+		return ""
+	}
+	return ", does not count: " + leftOut
+}
+
+// roundsText says what is seen of the rounds of a case.
+func roundsText(c results.Case, list []trial) string {
+	counting := 0
+	for _, x := range list {
+		if x.leftOut == "" {
+			counting++
+		}
+	}
+	parts := []string{fmt.Sprintf("%d of %d slices count", counting, len(list))}
+	if e := ratioOf(c); e != nil {
+		text := fmt.Sprintf("Median %.3f", e.Median)
+		if e.Known() {
+			text += fmt.Sprintf(", interval %.3f to %.3f", *e.Lo, *e.Hi)
+		}
+		parts = append([]string{text}, parts...)
+	}
+	if c.PredictedRatio > 0 {
+		parts = append(parts, fmt.Sprintf("predicted %.3f", c.PredictedRatio))
+	}
+	return sentences(parts)
 }
 
 // level draws a line at a value of the Y axis.

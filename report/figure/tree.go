@@ -2,6 +2,7 @@ package figure
 
 import (
 	"fmt"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -72,11 +73,14 @@ func (x *CaseTree) panel(title string, index int) Panel {
 				a, b := down(leaf), up(spine)
 				if !x.Tree.Alive(leaf, spine) {
 					deadLink(c, a, b)
+					say(c, vg.Point{X: (a.X + b.X) / 2, Y: (a.Y + b.Y) / 2}, "leaf%d-spine%d: dead", leaf, spine)
 					continue
 				}
 				m := vg.Point{X: (a.X + b.X) / 2, Y: (a.Y + b.Y) / 2}
 				half(c, a, m, totals[x.Tree.Up(leaf, spine)]/most)
 				half(c, m, b, totals[x.Tree.Down(leaf, spine)]/most)
+				near := vg.Point{X: a.X + 0.2*(b.X-a.X), Y: a.Y + 0.2*(b.Y-a.Y)}
+				say(c, near, "leaf%d-spine%d: up %s, down %s", leaf, spine, x.amount(totals[x.Tree.Up(leaf, spine)]), x.amount(totals[x.Tree.Down(leaf, spine)]))
 			}
 		}
 		for leaf := range leaves {
@@ -93,7 +97,23 @@ func (x *CaseTree) panel(title string, index int) Panel {
 		style := textStyle(smallSize-1, Ink)
 		c.FillText(style, vg.Point{X: c.Min.X, Y: c.Min.Y}, "leaves, and below them how many servers each has; the darkest cable carries "+x.amount(most))
 	}))
-	return Panel{Title: title, Case: index, plot: p, width: 420, height: 230}
+	return Panel{Title: title, Says: x.says(totals, most), Case: index, plot: p, width: 420, height: 230}
+}
+
+// says names the cable that carries most, and dead ones.
+func (x *CaseTree) says(totals []float64, most float64) string {
+	busiest := 0
+	for w := range totals {
+		if totals[w] > totals[busiest] {
+			busiest = w
+		}
+	}
+	link, direction := x.Tree.WireName(topology.Wire(busiest))
+	parts := []string{fmt.Sprintf("%s %s carries most, %s", link, direction, x.amount(most))}
+	if dead := x.Tree.DownNames(); len(dead) > 0 {
+		parts = append(parts, "dead: "+strings.Join(dead, ", "))
+	}
+	return sentences(parts)
 }
 
 // amount prints what a cable carries in the whole case.

@@ -133,12 +133,48 @@ func TestBrowserLayout(t *testing.T) {
 	}
 }
 
+// A filter leaves the rows and the drawings of cases that have all words, and sorting puts the
+// drawings into the order of the table.
+func TestBrowserFilters(t *testing.T) {
+	b := open(t, write(t, input(reporttest.Small(t))))
+	const rows = `[...document.querySelectorAll("#cases tbody tr")].filter(e => e.getClientRects().length).map(e => e.querySelector("th").textContent).join()`
+	const drawn = `[...document.querySelectorAll("#servers .small")].filter(e => e.getClientRects().length).map(e => e.querySelector("figcaption").firstChild.textContent.trim()).join()`
+	b.Is(t, "drawn", drawn, "healthy,one dead,unsync")
+	b.Do(t, chromedp.Focus("#filter"), chromedp.KeyEvent("shift valid"))
+	b.Is(t, "rows of a filter", rows, "healthy,one dead")
+	b.Is(t, "drawn of a filter", drawn, "healthy,one dead")
+	b.Is(t, "said", `document.querySelector(".filter output").textContent.slice(0, 12)`, "2 of 3 cases")
+	b.Do(t, chromedp.KeyEvent(" dead"))
+	b.Is(t, "the tree of a filter", `[...document.querySelectorAll(".picker button")].filter(e => e.getClientRects().length).map(e => e.textContent).join()+"|"+`+shown+`.dataset.title`, "one dead|one dead")
+	b.Is(t, "filter gone", `(() => { const f = document.querySelector("#filter"); f.value = ""; f.dispatchEvent(new Event("input")); return `+rows+` })()`, "healthy,one dead,unsync")
+	b.Do(t, chromedp.Click(`#verdict thead th:nth-child(1) button`), chromedp.Click(`#verdict thead th:nth-child(1) button`))
+	b.Is(t, "drawn, sorted", drawn, "unsync,one dead,healthy")
+	b.Quiet(t)
+}
+
+// What is under the pointer stands below the drawings, of a map of many servers, too.
+func TestBrowserTells(t *testing.T) {
+	b := open(t, write(t, input(reporttest.Ten(t))))
+	const at = `(selector, x, y) => { const e = document.querySelector(selector), r = e.getBoundingClientRect(); ` +
+		`e.dispatchEvent(new PointerEvent("pointermove", {bubbles: true, clientX: r.left + x * r.width, clientY: r.top + y * r.height})); ` +
+		`return e.closest(".ofrun").querySelector(".panels + .readout").textContent }`
+	b.Is(t, "a server", `(`+at+`)("#servers .tips rect:nth-child(4)", .5, .5).replace(/: .*/, "")`, b.Text(t, `document.querySelector("#servers figcaption").firstChild.textContent.trim()`)+", server 3")
+	b.Is(t, "a pair", `(`+at+`)("#pairs .tips .cells", 0.999, 0.001).replace(/.*, server/, "server").replace(/: .*/, "")`, "server 0 to 63")
+	b.Is(t, "none", `(`+at+`)("#pairs .tips .cells", 0.001, 0.001).replace(/.*, server/, "server")`, "server 0 to 0: none")
+	b.Is(t, "its title", `document.querySelector("#pairs .tips .cells title").textContent`, "server 0 to 0: none")
+	b.Is(t, "drawings without texts", `[...document.querySelectorAll(".drawing")].filter(e => !e.querySelector(".tips title")).map(e => e.closest("section").id).join()`, "")
+	b.Is(t, "figures without words", `[...document.querySelectorAll("figure:not(.tree)")].filter(e => !e.querySelector(".says")).map(e => e.closest("section").id).join()`, "")
+	b.Quiet(t)
+}
+
 // On the screen of a phone nothing sticks out but what can be scrolled, and no text of a
 // drawing is smaller than can be read.
 func TestBrowserNarrow(t *testing.T) {
-	for name, source := range map[string]func(testing.TB) figure.Source{"noisy": reporttest.Noisy, "fail-over": reporttest.FailedOver} {
+	for name, source := range map[string]func(testing.TB) figure.Source{"noisy": reporttest.Noisy, "fail-over": reporttest.FailedOver, "LHCb": reporttest.Large} {
 		t.Run(name, func(t *testing.T) {
-			b := open(t, write(t, input(source(t))))
+			one := html.Input{Name: "results/made-up", Source: source(t)}
+			two := html.Input{Name: "results/made-up-in-virtual-time", Source: simulated(source(t))}
+			b := open(t, write(t, one, two))
 			browsertest.Call(t, b.Ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 420, Height: 900, DeviceScaleFactor: 1})
 			b.Is(t, "too wide", `String(Math.max(0, document.documentElement.scrollWidth - 420))`, "0")
 			b.Is(t, "sticking out", `[...document.querySelectorAll("main *, header *")].filter(e => e.getBoundingClientRect().right > 421 && !e.closest(".scroll, .across, .drawing, nav")).map(e => e.outerHTML.slice(0, 80)).join()`, "")

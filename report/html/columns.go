@@ -35,8 +35,9 @@ type column struct {
 	cell func(results.Case) cell
 }
 
-// columnsOf are the columns that say something of these cases, those that decide first.
-func columnsOf(cases []results.Case) []column {
+// columnsOf are the columns that say something of these cases, those that decide first. how is
+// the way in which all figures came about, "" where it differs.
+func columnsOf(cases []results.Case, how string) []column {
 	some := func(is func(results.Case) bool) bool { return slices.ContainsFunc(cases, is) }
 	spread := some(func(c results.Case) bool { return events(c.EventsPerSec.Min).Text != events(c.EventsPerSec.Max).Text })
 	known := some(func(c results.Case) bool { return c.PredictedEfficiency+c.MeasuredEfficiency > 0 })
@@ -48,7 +49,7 @@ func columnsOf(cases []results.Case) []column {
 		{"fastest server", false, spread, func(c results.Case) cell { return events(c.EventsPerSec.Max) }},
 		{"Gbit/s per server", false, true, func(c results.Case) cell { return figures(c.GoodputBitPerSec.Mean, 1e9, 3) }},
 		{"predicted efficiency", false, known, func(c results.Case) cell { return share(c.PredictedEfficiency) }},
-		{"measured efficiency", false, known, func(c results.Case) cell { return share(c.MeasuredEfficiency) }},
+		{strings.TrimSpace(how + " efficiency"), false, known, func(c results.Case) cell { return share(c.MeasuredEfficiency) }},
 		{"schedule", true, true, schedule},
 		{"routing", true, true, func(c results.Case) cell { return word(c.Routing) }},
 		{"dead", false, true, dead},
@@ -131,6 +132,9 @@ func legendOf(cases []results.Case) string {
 		text += ", median over rounds, ± half of its 95 % interval"
 	}
 	text += "."
+	if some(func(c results.Case) bool { return c.RatioToControl > 1.0005 }) {
+		text += " Above 1 a case was faster than its control; that is no link beyond its rate."
+	}
 	if some(func(c results.Case) bool { return c.Estimate != nil && c.Estimate.Over == results.OverExchanges }) {
 		text += " *: too few rounds, the interval is over exchanges."
 	}

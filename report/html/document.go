@@ -82,7 +82,7 @@ func WriteDocument(w io.Writer, d Document) error {
 		}
 		if p.Figure != nil {
 			var err error
-			if part.Panels, err = draw(p.Figure); err != nil {
+			if part.Panels, err = draw(p.Figure, 0); err != nil {
 				return err
 			}
 		}

@@ -10,9 +10,15 @@ package html
 
 import (
 	_ "embed"
+	"encoding/base64"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"html/template"
 	"io"
+	"math"
+	"slices"
+	"strings"
 
 	"evbench/internal/parallel"
 	"evbench/report/figure"
@@ -49,6 +55,14 @@ type page struct {
 	Count   string
 	Legend  string
 	Runs    []runView
+	Parts   []part
+	Beside  []difference // of the runs behind the first
+}
+
+// A part is one figure of all runs.
+type part struct {
+	ID, Title string
+	Of        []figureView
 }
 
 // Write writes the page of one run or several.
@@ -62,7 +76,8 @@ func Write(w io.Writer, runs []Input) error {
 	for _, in := range runs {
 		cases = append(cases, in.Source.Run.Summary.Cases...)
 	}
-	p.Columns, p.Legend = columnsOf(cases), legendOf(cases)
+	p.Columns, p.Legend = columnsOf(cases, howOf(runs)), legendOf(cases)
+	runs = oneScale(runs)
 	for i, in := range runs {
 		p.Rows = append(p.Rows, rowsOf(i, in, p.Columns)...)
 	}
@@ -76,7 +91,66 @@ func Write(w io.Writer, runs []Input) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+	p.Parts, p.Beside = partsOf(p.Runs), differencesOf(runs)
 	return pageTemplate.Execute(w, p)
+}
+
+// howOf says how the figures of all runs came about, "" where they differ.
+func howOf(runs []Input) string {
+	how := ""
+	for i, in := range runs {
+		switch h := in.Source.How(); {
+		case i == 0:
+			how = h
+		case h != how:
+			return ""
+		}
+	}
+	return how
+}
+
+// oneScale has the maps of all runs reach to the same number.
+func oneScale(runs []Input) []Input {
+	if len(runs) < 2 {
+		return runs
+	}
+	most := 0.0
+	for _, in := range runs {
+		most = max(most, in.Source.MostOfPairs())
+	}
+	out := slices.Clone(runs)
+	for i := range out {
+		out[i].Source.PairsMost = most
+	}
+	return out
+}
+
+// partsOf puts the figures of one name together, in their order. A caption that all runs have
+// stands once.
+func partsOf(runs []runView) (out []part) {
+	for _, name := range figure.Names() {
+		x := part{ID: name}
+		for _, r := range runs {
+			for _, f := range r.Figures {
+				if f.Name != name {
+					continue
+				}
+				f.Run, f.Kind = r.Path, r.Kind
+				if n := len(x.Of); n > 0 && x.Of[n-1].Title == f.Title && f.Caption == x.Of[0].Caption {
+					f.Caption = ""
+				}
+				x.Title = f.Title
+				x.Of = append(x.Of, f)
+			}
+		}
+		if len(x.Of) > 0 && slices.ContainsFunc(x.Of, func(f figureView) bool { return f.Title != x.Title }) {
+			x.Title = figure.Title(name)
+		}
+		if x.Of != nil {
+			out = append(out, x)
+		}
+	}
+	return out
 }
 
 func title(runs []Input) string {
@@ -106,21 +180,25 @@ type runView struct {
 // A figureView is one figure as the template shows it.
 type figureView struct {
 	ID, Name, Title, Caption, Missing string
+	Run                               string // the path of the run
+	Kind                              kind
 	Panels                            []panelView
 	Trees                             []treeView
 }
 
 type panelView struct {
-	Title, Label string
-	Wide         bool
-	SVG, Slim    template.HTML // Slim: for small screens, where there is one
+	Title, Label, Says string
+	Case               string // see row
+	Cells              string // for the script: see packCells
+	Wide               bool
+	SVG, Slim          template.HTML // Slim: for small screens, where there is one
 }
 
 func viewOf(index int, in Input) (runView, error) {
 	v := describe(index, in)
 	for _, name := range figure.Names() {
 		if name == "tree" {
-			v.Figures = append(v.Figures, treeFigure(v.ID, in.Source))
+			v.Figures = append(v.Figures, treeFigure(index, in.Source))
 			continue
 		}
 		if name == "failover" && !in.Source.HasFailovers() || name == "rounds" && in.Source.Run.Summary.Slices == nil {
@@ -131,7 +209,7 @@ func viewOf(index int, in Input) (runView, error) {
 			return v, err
 		}
 		fv := figureView{ID: v.ID + "-" + name, Name: name, Title: f.Title, Caption: unbroken.Replace(f.Caption), Missing: f.Missing}
-		if fv.Panels, err = draw(f); err != nil {
+		if fv.Panels, err = draw(f, index); err != nil {
 			return v, err
 		}
 		v.Figures = append(v.Figures, fv)
@@ -140,7 +218,7 @@ func viewOf(index int, in Input) (runView, error) {
 }
 
 // draw draws the panels of a figure on all processors.
-func draw(f *figure.Figure) ([]panelView, error) {
+func draw(f *figure.Figure, index int) ([]panelView, error) {
 	out, errs := make([]panelView, len(f.Panels)), make([]error, len(f.Panels))
 	parallel.Each(0, len(f.Panels), func(_, i int) {
 		p := f.Panels[i]
@@ -150,7 +228,36 @@ func draw(f *figure.Figure) ([]panelView, error) {
 			label += ": " + p.Title
 		}
 		slim, slimErr := p.SlimSVG()
-		out[i], errs[i] = panelView{p.Title, label, p.Case < 0, inline(svg), inline(slim)}, errors.Join(err, slimErr)
+		out[i] = panelView{
+			Title: p.Title, Label: label, Says: unbroken.Replace(p.Says), Case: caseID(index, p.Case), Cells: packCells(p.Cells), Wide: p.Case < 0, SVG: inline(svg), Slim: inline(slim),
+		}
+		errs[i] = errors.Join(err, slimErr)
 	})
 	return out, errors.Join(errs...)
+}
+
+// caseID names a case of a run for the script, "" where a drawing has all.
+func caseID(run, index int) string {
+	if index < 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s-%d", runID(run), index)
+}
+
+// packCells writes the squares of a map for the script: the unit, what the greatest number stands
+// for, the servers, and two bytes a square as base64, 65535 where there is none.
+func packCells(c *figure.Cells) string {
+	if c == nil {
+		return ""
+	}
+	var out []byte
+	for _, v := range c.Values {
+		n := uint16(math.MaxUint16)
+		if !math.IsNaN(v) {
+			n = uint16(math.Round(min(1, v/c.Most) * (math.MaxUint16 - 1)))
+		}
+		out = binary.BigEndian.AppendUint16(out, n)
+	}
+	positions := strings.Trim(fmt.Sprint(c.Positions), "[]")
+	return fmt.Sprintf("%s|%g|%s|%s", c.Unit, c.Most, positions, base64.StdEncoding.EncodeToString(out))
 }

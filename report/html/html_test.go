@@ -128,7 +128,7 @@ func TestMixedIsLabelled(t *testing.T) {
 	page := write(t, html.Input{Name: "lab", Source: lab}, html.Input{Name: "virtual", Source: sim})
 	inOrder(t, page, "This page has measured and simulated runs side by side", "<h2>Verdict</h2>",
 		`<td><a href="#run1">lab</a> <span class="badge measured">`, `<td><a href="#run2">virtual</a> <span class="badge simulated">`,
-		"foretold <span", "Simulated: worked out in virtual time, not measured.")
+		"<h3>virtual <span", "foretold · Simulated: worked out in virtual time, not measured.")
 	if one := write(t, html.Input{Name: "lab", Source: lab}); strings.Contains(one, "side by side;") {
 		t.Error("one run is called mixed")
 	}

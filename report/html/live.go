@@ -24,7 +24,7 @@ func Lead(run *results.Run) string { return lead(run.Manifest, run.Summary.Round
 
 // Verdict returns the table of the cases of a run, and what explains its columns.
 func Verdict(run *results.Run) (table template.HTML, legend string, err error) {
-	p := page{Columns: columnsOf(run.Summary.Cases)}
+	p := page{Columns: columnsOf(run.Summary.Cases, figure.Source{Run: run}.How())}
 	p.Rows = rowsOf(0, Input{Source: figure.Source{Run: run}}, p.Columns)
 	table, err = executed("verdict", p)
 	return table, legendOf(run.Summary.Cases), err
@@ -36,7 +36,7 @@ func Tree(id, title string, x *figure.CaseTree) (template.HTML, error) {
 	if x.Tree.Leaves()*x.Tree.Spines() > mostLinks {
 		return "", nil
 	}
-	v := viewTree(id, title, x)
+	v := viewTree(id, title, "", x)
 	v.Phases, v.Data, v.Strip = 0, "", ""
 	v.SVG = template.HTML(strings.Replace(string(v.SVG), " Arrow keys go from link to link.", "", 1)) // the page's script does that
 	return executed("tree", v)

@@ -28,8 +28,78 @@
           return down && a !== "" && b !== "" ? -c : c; // what is not given stays last
         });
         body.append(...rows);
+        if (table.id === "cases") arrange();
       });
     });
+  }
+
+  // Cases: the drawings of each stand in the order of the table, and go with its row.
+  const ofCases = [...document.querySelectorAll("#cases tbody tr")];
+  const drawings = new Map();
+  for (const f of document.querySelectorAll("figure[data-case]")) {
+    if (!drawings.has(f.dataset.case)) drawings.set(f.dataset.case, []);
+    drawings.get(f.dataset.case).push(f);
+  }
+  function arrange() {
+    for (const row of document.querySelectorAll("#cases tbody tr"))
+      for (const f of drawings.get(row.dataset.case) || [])
+        if (f.classList.contains("small")) f.parentNode.append(f);
+    for (const all of document.querySelectorAll(".panels > .wide")) { // fail-overs end with one of all cases
+      if (all.parentNode.querySelector(".small")) all.parentNode.append(all);
+    }
+  }
+  const filter = document.querySelector("#filter");
+  if (filter && ofCases.length > 1) {
+    const said = document.querySelector(".filter output");
+    filter.closest(".filter").hidden = false;
+    filter.addEventListener("input", () => {
+      const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+      let n = 0;
+      for (const row of ofCases) {
+        const text = row.textContent.toLowerCase(), show = words.every((w) => text.includes(w));
+        if (show) n++;
+        row.hidden = !show;
+        for (const f of drawings.get(row.dataset.case) || []) f.classList.toggle("filtered", !show);
+      }
+      said.textContent = words.length ? n + " of " + ofCases.length + " cases; drawings of all cases stay" : "";
+      document.dispatchEvent(new Event("filtered"));
+    });
+  }
+
+  // Drawings: what is under the pointer, or was touched, stands below them.
+  for (const box of document.querySelectorAll(".panels")) {
+    const readout = box.nextElementSibling;
+    if (!readout || !readout.matches(".readout")) continue;
+    const name = (rect) => {
+      const f = rect.closest("figure"), caption = f.querySelector("figcaption").firstChild;
+      return caption && caption.nodeType === 3 && caption.textContent.trim() ? caption.textContent.trim() + ", " : "";
+    };
+    const tell = (e) => {
+      const rect = e.target.closest && e.target.closest(".tips rect");
+      if (!rect) return;
+      const text = rect.classList.contains("cells") ? square(rect, e) : rect.querySelector("title").textContent;
+      readout.textContent = name(rect) + text;
+    };
+    readout.textContent = "Point at a drawing, or touch it, to read its figures.";
+    readout.hidden = !box.querySelector(".tips");
+    box.addEventListener("pointermove", tell);
+    box.addEventListener("pointerdown", tell);
+  }
+  const maps = new Map();
+  function square(rect, e) {
+    const figure = rect.closest("figure");
+    if (!maps.has(figure)) {
+      const [unit, most, positions, data] = figure.dataset.cells.split("|");
+      maps.set(figure, { unit, most: Number(most), positions: positions.split(" "), data: atob(data) });
+    }
+    const m = maps.get(figure), n = m.positions.length, at = rect.getBoundingClientRect();
+    const column = Math.min(n - 1, Math.max(0, Math.floor((e.clientX - at.left) / at.width * n)));
+    const row = Math.min(n - 1, Math.max(0, Math.floor((e.clientY - at.top) / at.height * n)));
+    const i = 2 * (row * n + column), v = 256 * m.data.charCodeAt(i) + m.data.charCodeAt(i + 1);
+    const pair = "server " + m.positions[row] + " to " + m.positions[column] + ": ";
+    const text = pair + (v === 65535 ? "none" : (v / 65534 * m.most).toPrecision(3) + " " + m.unit);
+    rect.querySelector("title").textContent = text;
+    return text;
   }
 
   // Trees: one case at a time, and one phase of it.
@@ -53,6 +123,12 @@
       buttons[i].setAttribute("aria-pressed", String(tree === chosen));
     });
     box.prepend(picker);
+    document.addEventListener("filtered", () => {
+      buttons.forEach((b, i) => { b.hidden = trees[i].classList.contains("filtered"); });
+      const chosen = trees.find((t) => !t.classList.contains("off"));
+      const left = trees.find((t) => !t.classList.contains("filtered"));
+      if (chosen.classList.contains("filtered") && left) pick(left);
+    });
     pick(trees.find((t) => t.querySelector(".k.dead") && t.dataset.phases) || trees.find((t) => t.querySelector(".timed, .k.dead")) || trees[0]);
   }
 

@@ -21,6 +21,7 @@ const mostLinks = 1500
 // A treeView is the tree of one case.
 type treeView struct {
 	ID, Title string
+	Case      string // see row
 	SVG       template.HTML
 	Phases    int    // 0: no slider
 	Data      string // for the script: see pack
@@ -35,7 +36,8 @@ type swatch struct {
 	Class, Phase, Total string
 }
 
-func treeFigure(run string, s figure.Source) figureView {
+func treeFigure(index int, s figure.Source) figureView {
+	run := runID(index)
 	v := figureView{
 		ID: run + "-tree", Name: "tree", Title: "Load of links in the fat tree",
 		Caption: "Leaves are below, spines above; a dot is a server. The half of a cable at the leaf shows what the leaf sends to the spine, " +
@@ -49,7 +51,7 @@ func treeFigure(run string, s figure.Source) figureView {
 			v.Missing = fmt.Sprintf("The tree has %d cables between leaves and spines, too many for a page; evbench plot tree draws it.", x.Tree.Leaves()*x.Tree.Spines())
 			return v
 		default:
-			v.Trees = append(v.Trees, viewTree(fmt.Sprintf("%s-%d", v.ID, i), results.Label(cases[i], cases), x))
+			v.Trees = append(v.Trees, viewTree(fmt.Sprintf("%s-%d", v.ID, i), results.Label(cases[i], cases), caseID(index, i), x))
 		}
 	}
 	if v.Trees == nil {
@@ -58,8 +60,8 @@ func treeFigure(run string, s figure.Source) figureView {
 	return v
 }
 
-func viewTree(id, title string, x *figure.CaseTree) treeView {
-	v := treeView{ID: id, Title: title, SVG: drawTree(x), Unit: "bytes", Text: words(x)}
+func viewTree(id, title, of string, x *figure.CaseTree) treeView {
+	v := treeView{ID: id, Title: title, Case: of, SVG: drawTree(x), Unit: "bytes", Text: words(x)}
 	if l := x.Loads; l != nil {
 		v.Unit, v.Phases = "messages", l.Phases
 		v.Data, v.Strip = pack(l), strip(l)
@@ -136,7 +138,7 @@ func words(x *figure.CaseTree) string {
 		}
 		parts = append(parts, fmt.Sprintf("In %d of %d phases a link carries more than one message; the most at once is %d.", shared, l.Phases, l.Most))
 	} else {
-		parts = append(parts, "There is no plan with phases; shown is what the links carried in the measured part.")
+		parts = append(parts, "There is no plan with phases; shown is what the links carried in the part that counts.")
 	}
 	return strings.Join(parts, " ")
 }

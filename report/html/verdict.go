@@ -16,6 +16,7 @@ const none = "–"
 type row struct {
 	Run, RunID string
 	Case       string
+	ID         string // of the case, for the script
 	Kind       kind
 	Verdict    string // one of verdicts
 	Cells      []cell // by columns
@@ -25,8 +26,8 @@ type row struct {
 func rowsOf(index int, in Input, columns []column) []row {
 	cases := in.Source.Run.Summary.Cases
 	var out []row
-	for _, c := range cases {
-		r := row{Run: in.Name, RunID: runID(index), Case: results.Label(c, cases), Kind: kindOf(in.Source.Run), Verdict: verdict(c)}
+	for i, c := range cases {
+		r := row{Run: in.Name, RunID: runID(index), ID: caseID(index, i), Case: results.Label(c, cases), Kind: kindOf(in.Source.Run), Verdict: verdict(c)}
 		for _, x := range columns {
 			r.Cells = append(r.Cells, x.cell(c))
 		}
