@@ -67,7 +67,7 @@ var layers = []layer{
 	{"plan/verify", "topology", true},
 
 	{"builder", "", true},
-	{"assign", "", true},
+	{"scheduler/assign", "", true},
 	{"barrier", "", true},
 	{"transport", "", true},
 	{"transport/transporttest", "transport barrier", false},
@@ -86,10 +86,10 @@ var layers = []layer{
 	{"failover", "topology", true},
 	{"internal/wire", "barrier builder internal/port internal/unit results", false},
 	{"worker", "scheduler builder barrier transport internal/wire results", false},
-	{"controller", "assign failover internal/port internal/wire results", false},
+	{"controller", "failover internal/port internal/wire results scheduler/assign", false},
 	{"failover/loop", "failover plan plan/store plan/verify topology", false},
 
-	{"scenario", "assign barrier builder failover internal/nearest internal/unit results results/hdf5 routing routing/twolevel scheduler topology", false},
+	{"scenario", "barrier builder failover internal/nearest internal/unit results results/hdf5 routing routing/twolevel scheduler scheduler/assign topology", false},
 
 	{"fabric", "failover/loop plan results topology", false},
 	{"fabric/lab", "topology internal/unit", false},
@@ -103,7 +103,7 @@ var layers = []layer{
 
 	{"sim/credit", "routing/lft topology/network", true},
 	{"sim/load", "internal/parallel routing/lft sim/credit", true},
-	{"sim", "assign barrier internal/parallel internal/unit plan results routing/twolevel scheduler scheduler/sizes sim/credit topology", true},
+	{"sim", "barrier internal/parallel internal/unit plan results routing/twolevel scheduler scheduler/assign scheduler/sizes sim/credit topology", true},
 	{"bench/flit", "internal/parallel sim/credit topology/network", true},
 
 	{"companion", "failover plan routing/twolevel topology", false},
@@ -128,7 +128,7 @@ var layers = []layer{
 	{"scenarios", "", true},
 	{"study/papers", "failover internal/parallel internal/show plan results routing routing/lft routing/opensm routing/sssp routing/twolevel scenarios scheduler sim sim/credit sim/load study/failures study/jobs study/policy study/survey topology topology/network", true},
 
-	{"bench", "assign builder controller fabric fabric/hosts/preflight failover failover/loop internal/unit internal/wire plan plan/store plan/verify results routing/twolevel scenario scheduler scheduler/sizes sim topology", false},
+	{"bench", "builder controller fabric fabric/hosts/preflight failover failover/loop internal/unit internal/wire plan plan/store plan/verify results routing/twolevel scenario scheduler scheduler/assign scheduler/sizes sim topology", false},
 	{"bench/simulate", "bench builder failover internal/parallel results routing/twolevel scenario scheduler/sizes sim study/policy topology", false},
 	{"bench/noise", "results", true},
 	{"bench/peer", "results transport", false},

@@ -1,8 +1,8 @@
 package bench
 
 import (
-	"evbench/assign"
 	"evbench/scenario"
+	"evbench/scheduler/assign"
 	"evbench/scheduler/sizes"
 )
 

@@ -3,8 +3,8 @@ package controller
 import (
 	"time"
 
-	"evbench/assign"
 	"evbench/internal/wire"
+	"evbench/scheduler/assign"
 )
 
 // A ledger holds what became of every event that was assigned: each must be

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"evbench/assign"
 	"evbench/builder"
 	"evbench/internal/wire"
+	"evbench/scheduler/assign"
 )
 
 func TestCheckRanges(t *testing.T) {

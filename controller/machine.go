@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"evbench/assign"
 	"evbench/failover"
 	"evbench/internal/wire"
 	"evbench/results"
+	"evbench/scheduler/assign"
 )
 
 // A machine decides everything about one case: it is told what happened and

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 	"strings"
 
-	"evbench/assign"
+	"evbench/scheduler/assign"
 )
 
 // noSchedule may be written where a case without a schedule is meant.

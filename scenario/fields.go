@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"evbench/assign"
 	"evbench/builder"
+	"evbench/scheduler/assign"
 	"evbench/topology"
 )
 

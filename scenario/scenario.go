@@ -12,7 +12,6 @@ import (
 	"slices"
 	"time"
 
-	"evbench/assign"
 	"evbench/barrier"
 	"evbench/builder"
 	"evbench/internal/unit"
@@ -20,6 +19,7 @@ import (
 	"evbench/routing"
 	"evbench/routing/twolevel"
 	"evbench/scheduler"
+	"evbench/scheduler/assign"
 	"evbench/topology"
 )
 

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"evbench/assign"
 	"evbench/builder"
 	"evbench/plan"
 	"evbench/results"
+	"evbench/scheduler/assign"
 	"evbench/topology"
 )
 

@@ -3,7 +3,7 @@ package sim
 import (
 	"fmt"
 
-	"evbench/assign"
+	"evbench/scheduler/assign"
 )
 
 // lead is how many events a server may be ahead of the slowest beyond its credits;

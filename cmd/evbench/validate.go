@@ -9,10 +9,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/assign"
 	"evbench/bench"
 	"evbench/results"
 	"evbench/scenario"
+	"evbench/scheduler/assign"
 )
 
 func validateCommand() *cli.Command {

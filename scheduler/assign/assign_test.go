@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/assign"
+	"evbench/scheduler/assign"
 )
 
 // planned returns by server what it builds of a batch.
