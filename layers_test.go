@@ -74,6 +74,7 @@ var layers = []layer{
 	{"transport/memnet", "transport", false},
 	{"transport/tcp", "transport internal/port", false},
 	{"transport/mpi", "transport", false},
+	{"transport/mpi/preload", "", false},
 
 	{"results", "internal/printable", true},
 	{"results/csv", "results internal/atomicfile", false},

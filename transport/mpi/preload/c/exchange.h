@@ -1,0 +1,30 @@
+/* The exchange of a communicator in the order of a plan. */
+#ifndef EVBENCH_EXCHANGE_H
+#define EVBENCH_EXCHANGE_H
+
+#include <mpi.h>
+#include <stddef.h>
+
+/* What one side of an all-to-all gives or takes: a block for each rank. */
+struct side {
+	char *buf;
+	const int *counts, *displs; /* NULL: count elements each, one block behind the other */
+	int count;
+	MPI_Datatype type;
+};
+
+/* A row is with whom this rank exchanges, in the order in which it does. */
+struct row {
+	MPI_Comm comm; /* our own, of the same ranks */
+	int rank, size;
+	int phases, steps; /* steps of a phase: ranks on a host */
+	int *to, *from;    /* by phase and step; -1: nobody */
+	int beside;        /* ranks on this host, others than this one */
+	int *near_to, *near_from;
+	MPI_Request *requests;
+};
+
+/* exchange does what MPI_Alltoallv does. */
+int exchange(struct row *r, const struct side *send, const struct side *recv);
+
+#endif

@@ -1,0 +1,40 @@
+/* The plan file (docs/reference/files.md), as far as a program that exchanges in its order
+ * needs it: who is which server, and with whom a server exchanges in each phase. */
+#ifndef EVBENCH_PLAN_H
+#define EVBENCH_PLAN_H
+
+#include <stddef.h>
+
+#define PLAN_WHY 200 /* bytes of a reason */
+
+struct plan_server {
+	int position;  /* by which the file names it */
+	int slots;     /* ranks on its host, 1 where the file names no hosts */
+	char name[64]; /* of its host, without the domain; "" where the file names none */
+};
+
+struct plan {
+	int servers, phases;
+	int ranks; /* on all hosts */
+	int slots; /* on the host with the most */
+	struct plan_server *server;
+	int *index; /* of a position; -1: no server */
+	int positions;
+	const char *body, *end; /* lines of the messages, in the text that was read */
+	char hash[80];
+};
+
+/* plan_read reads a text of len bytes, which stays the caller's and must outlive the plan.
+ * 0: done; else why says what is wrong, and there is nothing to free. */
+int plan_read(struct plan *p, const char *text, size_t len, char why[PLAN_WHY]);
+
+/* plan_row fills in with whom a server exchanges: phases numbers each, -1: nobody. It checks
+ * that it sends to each other server once and hears from each once. */
+int plan_row(const struct plan *p, int server, int *to, int *from, char why[PLAN_WHY]);
+
+/* plan_find returns the server whose host has a name, or -1. A domain does not count. */
+int plan_find(const struct plan *p, const char *name);
+
+void plan_free(struct plan *p);
+
+#endif

@@ -1,0 +1,58 @@
+// Package preload has libevbench, a C library that runs MPI_Alltoall, MPI_Alltoallv and
+// MPI_Ialltoall of any program in the order of a plan, and builds it. Nothing of it is in this
+// program: it is loaded into others (LD_PRELOAD), whose MPI it was compiled for. So its sources
+// go with the program, and it is built where that MPI is. c/evbench.c says how it is told.
+package preload
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+//go:embed c
+var sources embed.FS
+
+// Name is what the library's file is called.
+const Name = "libevbench.so"
+
+// flags are those of scripts/build, too.
+var flags = []string{"-O2", "-fPIC", "-shared", "-pthread"}
+
+// Build compiles the library into a directory by mpicc, a command, and returns its file.
+func Build(ctx context.Context, mpicc, dir string) (string, error) {
+	files, err := sources.ReadDir("c")
+	if err != nil {
+		return "", err
+	}
+	out := filepath.Join(dir, Name)
+	args := append(append([]string{}, flags...), "-o", out)
+	for _, f := range files {
+		text, err := sources.ReadFile("c/" + f.Name())
+		if err != nil {
+			return "", err
+		}
+		file := filepath.Join(dir, f.Name())
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			return "", err
+		}
+		if strings.HasSuffix(file, ".c") {
+			args = append(args, file)
+		}
+	}
+	said, err := exec.CommandContext(ctx, mpicc, args...).CombinedOutput()
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case errors.Is(err, exec.ErrNotFound):
+		return "", fmt.Errorf("libevbench is not built and cannot be: no %s (Debian: libopenmpi-dev gcc)", mpicc)
+	case err != nil:
+		return "", fmt.Errorf("%s does not build libevbench: %w\n%s", mpicc, err, said)
+	}
+	return out, nil
+}
