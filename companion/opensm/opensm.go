@@ -39,6 +39,8 @@ type Options struct {
 	// LMC is the least that hosts get; they get what the plan needs if that is
 	// more.
 	LMC int
+	// Hosts are those of the ranks, each on its leaf. nil: the first of each leaf, or by name (Match).
+	Hosts []network.Node
 	// Capacity is the number of entries of a switch's table, LIDs from 0. 0 means
 	// Capacity.
 	Capacity int
@@ -88,6 +90,11 @@ func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 	places, err := Match(p.Tree, n)
 	if err != nil {
 		return nil, err
+	}
+	if o.Hosts != nil {
+		if err := places.take(o.Hosts, n); err != nil {
+			return nil, err
+		}
 	}
 	b := newBuilder(p, places, n)
 	r := &Routes{Plan: p, places: places, need: b.need(), capacity: o.Capacity}

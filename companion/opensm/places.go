@@ -192,6 +192,20 @@ func (p *Places) byOrder(t *topology.Tree, n *network.Network) error {
 	return nil
 }
 
+// take has these hosts stand for the ranks.
+func (p *Places) take(hosts []network.Node, n *network.Network) error {
+	if len(hosts) != len(p.Host) {
+		return fmt.Errorf("%d hosts for %d servers", len(hosts), len(p.Host))
+	}
+	for rank, h := range hosts {
+		if n.Leaf(h).Node != p.Leaf[p.tree.Leaf(rank)] {
+			return fmt.Errorf("host %s is not on the leaf of its server", n.Info(h).Name)
+		}
+	}
+	p.Host = hosts
+	return p.different(n)
+}
+
 // different checks that no node stands for two, and that switches are switches.
 func (p *Places) different(n *network.Network) error {
 	seen := map[network.Node]bool{}

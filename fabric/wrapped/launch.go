@@ -1,0 +1,155 @@
+package wrapped
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"evbench/transport/mpi/preload"
+)
+
+// A Launcher is a command line of Open MPI's mpirun, or of a script that ends in one and takes
+// its options.
+type Launcher struct {
+	Command []string
+	Stdout  io.Writer // of the program
+	Stderr  io.Writer
+}
+
+// An Order says how a program runs.
+type Order struct {
+	Library string
+	Plan    string // its file; "": calls are only timed
+	Times   string // file that times are added to
+	Min     int64  // bytes to a rank from which on a call follows the plan
+	Eager   int64  // bytes of a fragment that MPI sends without asking, over TCP
+}
+
+// options are what mpirun is told more. A fragment above the limit of eager messages would be
+// announced first, and the answer waits behind what its host is sending: so the limit is
+// raised, while the plan is followed.
+func (o *Order) options() []string {
+	load := o.Library
+	if also := os.Getenv("LD_PRELOAD"); also != "" {
+		load += ":" + also
+	}
+	out := []string{"-x", "LD_PRELOAD=" + load, "-x", "EVBENCH_TIMES=" + o.Times}
+	if o.Plan == "" {
+		return out
+	}
+	return append(out, "-x", "EVBENCH_PLAN="+o.Plan, "-x", "EVBENCH_MIN="+strconv.FormatInt(o.Min, 10),
+		"--mca", "btl_tcp_eager_limit", strconv.FormatInt(o.Eager, 10))
+}
+
+// grace is how long a job has to end, when it is told to.
+const grace = 15 * time.Second
+
+func (l *Launcher) start(ctx context.Context, options []string, stdout, stderr io.Writer) error {
+	cmd := exec.CommandContext(ctx, l.Command[0], append(slices.Clone(options), l.Command[1:]...)...)
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeCharDevice == 0 {
+		cmd.Stdin = os.Stdin
+	}
+	// Scripts and mpirun together: a signal to a script alone leaves mpirun running.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = grace
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		if cmd.Process != nil {
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		}
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// Check reports why the launcher cannot be used: it is not there, or not Open MPI's.
+func (l *Launcher) Check(ctx context.Context) error {
+	if len(l.Command) == 0 {
+		return errors.New("what is to run? for example: -- mpirun -n 16 ./program")
+	}
+	var out bytes.Buffer
+	err := l.version(ctx, &out)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("no %s here: Open MPI's mpirun is needed (Debian: openmpi-bin)", l.Command[0])
+	case strings.Contains(out.String(), "Open MPI") || strings.Contains(out.String(), "OpenRTE"):
+		return nil
+	case err != nil:
+		return fmt.Errorf("%s --version: %w", l.Command[0], err)
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
+	return fmt.Errorf("%s is not Open MPI's mpirun (--version: %.60q); other MPIs can load the library themselves: "+
+		"EVBENCH_PLAN=FILE of -o, LD_PRELOAD=%s compiled by their mpicc", l.Command[0], first, preload.Name)
+}
+
+func (l *Launcher) version(ctx context.Context, out io.Writer) error {
+	cmd := exec.CommandContext(ctx, l.Command[0], "--version")
+	cmd.Stdout, cmd.Stderr = out, out
+	return cmd.Run()
+}
+
+// Map asks mpirun which hosts it would start how many ranks on: lines of a hostfile. Nothing
+// is started.
+func (l *Launcher) Map(ctx context.Context) (string, error) {
+	var out, said bytes.Buffer
+	// That it starts nothing, Open MPI 4.1 takes for an error of its own.
+	err := l.start(ctx, []string{"--do-not-launch", "--display-map"}, &out, &said)
+	if ctx.Err() != nil {
+		return "", err
+	}
+	hosts, wrong := readMap(out.String())
+	if wrong != nil {
+		return "", errors.Join(wrong, err, errors.New(strings.TrimSpace(said.String())))
+	}
+	return hosts, nil
+}
+
+// Run runs the program, and returns what its calls took.
+func (l *Launcher) Run(ctx context.Context, o *Order) (*Times, error) {
+	if err := os.Remove(o.Times); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	if err := l.start(ctx, o.options(), l.Stdout, l.Stderr); err != nil {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			return nil, fmt.Errorf("%s ended with %v", l.Command[0], exit)
+		}
+		return nil, err
+	}
+	f, err := os.Open(o.Times)
+	if errors.Is(err, os.ErrNotExist) {
+		return &Times{}, nil // the program has made none of these calls
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readTimes(f)
+}
+
+// Library returns the file of the library: beside this program, where make build puts it, or
+// built for the mpicc beside mpirun into a directory.
+func Library(ctx context.Context, dir string) (string, error) {
+	if self, err := os.Executable(); err == nil {
+		for _, at := range []string{".", "../lib"} {
+			file := filepath.Join(filepath.Dir(self), at, preload.Name)
+			if _, err := os.Stat(file); err == nil {
+				return file, nil
+			}
+		}
+	}
+	return preload.Build(ctx, "mpicc", dir)
+}

@@ -1,0 +1,190 @@
+package wrapped
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"evbench/companion/opensm"
+	"evbench/internal/atomicfile"
+	"evbench/plan"
+	"evbench/routing"
+	"evbench/study/judge"
+	"evbench/topology/netfile"
+)
+
+// Where the paths of a plan may be put.
+const (
+	NoRoutes = "none"
+	Kernel   = "kernel"
+	OpenSM   = "opensm"
+)
+
+// Options say what to run, and for which network or plan.
+type Options struct {
+	Source   *netfile.Source // nil: PlanFile is taken as it is
+	Network  string          // what Source was read from
+	PlanFile string
+	HostFile string // hosts of the job; "": mpirun is asked
+	ByRank   bool   // ranks are the hosts of the network in their order
+	Out      string // file that the plan goes to; "": one in Temp
+
+	Routes string                // NoRoutes, Kernel or OpenSM
+	Shell  []string              // of Kernel: runs a command on a switch
+	Load   opensm.InstallOptions // of OpenSM; without a PID files are written only. Dir is Kernel's, too, "": Temp
+	Engine string                // tables of runs without the plan; "": those that are there
+	Seed   uint64
+
+	Temp string // directory for what is needed while the program runs
+}
+
+// maxHosts bounds what is read of a file of hosts.
+const maxHosts = atomicfile.MaxList
+
+// Prepare plans, writes the plan, and fills in what a session needs. The launcher without a
+// command is for later. What it refuses is wrong input; the network is not touched.
+func Prepare(ctx context.Context, o Options, s *Session, r *Report) error {
+	if err := s.programs(ctx, o.Temp); err != nil {
+		return err
+	}
+	s.Order.Times = filepath.Join(o.Temp, "times")
+	r.Schema, r.Network, r.Routes, r.Rounds = Schema, o.Network, o.Routes, s.Rounds
+	if o.Source == nil {
+		return taken(o.PlanFile, s, r)
+	}
+	hosts, err := hostsOf(ctx, o, s.Launcher)
+	if err != nil {
+		return err
+	}
+	j, err := NewJob(o.Source.Whole, o.Source.Net, hosts)
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.Network, err)
+	}
+	if o.Out == "" {
+		o.Out = filepath.Join(o.Temp, "plan.txt")
+	}
+	if err := atomicfile.Write(o.Out, j.Write); err != nil {
+		return err
+	}
+	r.about(j)
+	if s.Order.Plan, err = filepath.Abs(o.Out); err != nil || o.Routes == NoRoutes {
+		return err
+	}
+	return s.tables(o, j)
+}
+
+// programs looks for mpirun and the library.
+func (s *Session) programs(ctx context.Context, temp string) (err error) {
+	if len(s.Launcher.Command) == 0 {
+		return nil
+	}
+	if err := s.Launcher.Check(ctx); err != nil {
+		return err
+	}
+	if s.Order.Library == "" {
+		s.Order.Library, err = Library(ctx, temp)
+		return err
+	}
+	s.Order.Library, err = filepath.Abs(s.Order.Library)
+	if err == nil {
+		_, err = os.Stat(s.Order.Library)
+	}
+	return err
+}
+
+// taken takes a plan as it is, once it is known to be one.
+func taken(file string, s *Session, r *Report) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	p, err := plan.Read(f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	r.Plan, r.Phases = p.Hash(), p.Phases()
+	s.Order.Plan, err = filepath.Abs(file)
+	return err
+}
+
+// hostsOf are those of the job, with the names that they have where names count.
+func hostsOf(ctx context.Context, o Options, l *Launcher) ([]Host, error) {
+	net, text, from := o.Source.Net, "", o.HostFile
+	list := judge.AllHosts(net)
+	switch {
+	case o.ByRank:
+	case from == "":
+		m, err := l.Map(ctx)
+		if err != nil {
+			return nil, err
+		}
+		text, from = m, "mpirun's map"
+	default:
+		data, err := atomicfile.Read(from, maxHosts)
+		if err != nil {
+			return nil, err
+		}
+		text = string(data)
+	}
+	if !o.ByRank {
+		var err error
+		if list, err = judge.ReadHosts(strings.NewReader(text), net); err != nil {
+			return nil, fmt.Errorf("%s: %w", from, err)
+		}
+	}
+	names, err := Names(text)
+	if err == nil && !o.ByRank && len(names) != len(list.Nodes) {
+		err = fmt.Errorf("%d names for %d hosts of the network", len(names), len(list.Nodes))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", from, err)
+	}
+	var out []Host
+	for i, v := range list.Nodes {
+		h := Host{Node: v, Ranks: list.Slots}
+		if !o.ByRank {
+			h.Name = names[i]
+		}
+		out = append(out, h)
+	}
+	return out, nil
+}
+
+// tables says how the plan's tables, and those before, are put into the network.
+func (s *Session) tables(o Options, j *Job) error {
+	ours, err := j.Routes()
+	if err != nil {
+		return err
+	}
+	s.After = o.install(ours)
+	if o.Engine == "" {
+		return nil
+	}
+	t, err := routing.Compute(o.Engine, o.Source.Net, routing.Options{Roots: o.Source.Roots, Seed: o.Seed})
+	if err != nil {
+		return err
+	}
+	own, err := opensm.OfTables(t)
+	if err != nil {
+		return fmt.Errorf("engine %s: %w", o.Engine, err)
+	}
+	s.Before = o.install(own)
+	return nil
+}
+
+func (o Options) install(r *opensm.Routes) func(context.Context) error {
+	switch {
+	case o.Routes == Kernel:
+		s := Switches{Shell: o.Shell, Dir: o.Load.Dir}
+		if s.Dir == "" {
+			s.Dir = o.Temp
+		}
+		return func(ctx context.Context) error { return s.install(ctx, r.Tables) }
+	case o.Load.PID == 0:
+		return func(context.Context) error { return r.Write(o.Load.Dir) }
+	}
+	return func(ctx context.Context) error { return opensm.Install(ctx, r, o.Load) }
+}

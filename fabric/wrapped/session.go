@@ -1,0 +1,158 @@
+package wrapped
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// A Session is what is run: the program with the plan, and to compare without it.
+type Session struct {
+	Launcher *Launcher
+	Order    Order
+	Compare  bool
+	Rounds   int // of each
+	// Before and After, where not nil, put tables into the network before runs without and with
+	// the plan. Where After has none of Before to undo it, runs without the plan come first;
+	// else they come in turn.
+	Before, After func(context.Context) error
+	Say           func(format string, a ...any)
+}
+
+// Run runs the session, and returns what calls took without and with the plan.
+func (s *Session) Run(ctx context.Context) (before, after []*Times, err error) {
+	without := s.Order
+	without.Plan = ""
+	type step struct {
+		order  *Order
+		tables func(context.Context) error
+		out    *[]*Times
+		name   string
+	}
+	own, ours := step{&without, s.Before, &before, "without the plan"}, step{&s.Order, s.After, &after, "with the plan"}
+	var steps []step
+	for range s.Rounds {
+		if s.Compare {
+			steps = append(steps, own)
+		}
+		steps = append(steps, ours)
+	}
+	if s.Compare && s.Before == nil && s.After != nil {
+		for i := range steps {
+			steps[i] = own
+			if i >= s.Rounds {
+				steps[i] = ours
+			}
+		}
+	}
+	last := ""
+	for i, st := range steps {
+		if st.tables != nil && st.name != last {
+			if err := st.tables(ctx); err != nil {
+				return before, after, err
+			}
+		}
+		last = st.name
+		s.Say("run %d of %d, %s", i+1, len(steps), st.name)
+		t, err := s.Launcher.Run(ctx, st.order)
+		if err != nil {
+			return before, after, err
+		}
+		*st.out = append(*st.out, t)
+	}
+	return before, after, nil
+}
+
+// A Report is what is said in the end.
+type Report struct {
+	Schema  string  `json:"schema"`
+	Network string  `json:"network,omitempty"`
+	Plan    string  `json:"plan"` // its hash, or its file
+	Hosts   int     `json:"hosts,omitempty"`
+	Ranks   int     `json:"ranks,omitempty"`
+	Phases  int     `json:"phases,omitempty"`
+	Bound   float64 `json:"bound,omitempty"` // the efficiency that no schedule exceeds
+	Routes  string  `json:"routes"`
+	Rounds  int     `json:"rounds"`
+	Calls   []Row   `json:"calls"`
+	NotKept int     `json:"calls_not_kept,omitempty"`
+	ran     bool
+}
+
+// Schema names the form of a Report.
+const Schema = "evbench/mpi-wrap/1"
+
+// about fills in what a job says of itself.
+func (r *Report) about(j *Job) {
+	p := j.Plan
+	r.Plan, r.Hosts, r.Ranks, r.Phases = p.Hash(), len(j.hosts), j.Ranks(), p.Phases()
+	if p.Bound.Phases > 0 {
+		r.Bound = float64(r.Hosts-1) / float64(p.Bound.Phases)
+	}
+}
+
+// Measured fills in what calls took.
+func (r *Report) Measured(before, after []*Times, rate float64) {
+	each := 1
+	if r.Hosts > 0 {
+		each = r.Ranks / r.Hosts
+	}
+	r.ran, r.Calls = true, Summary(before, after, rate, r.Bound, each)
+	for _, t := range append(before, after...) {
+		r.NotKept += t.More
+	}
+}
+
+// WriteText writes it for people: a line for each kind and size of call.
+func (r *Report) WriteText(w io.Writer) error {
+	var b strings.Builder
+	if r.Hosts > 0 {
+		fmt.Fprintf(&b, "plan      %d phases for %d hosts, %d ranks; at most %.1f%% of the link rate; routes: %s\n", r.Phases, r.Hosts, r.Ranks, 100*r.Bound, r.Routes)
+	}
+	for _, c := range r.Calls {
+		fmt.Fprintf(&b, "%-9s %d ranks, %d bytes from each, %d calls:", c.Kind, c.Ranks, c.Bytes, c.Calls)
+		if c.Before > 0 {
+			fmt.Fprintf(&b, " %s without%s", span(c.Before), percent(c.EfficiencyBefore))
+		}
+		if c.After > 0 {
+			how := "with"
+			if !c.Plan {
+				how = "with the plan set, which these calls do not follow"
+			}
+			fmt.Fprintf(&b, " %s %s%s", span(c.After), how, percent(c.EfficiencyAfter))
+		}
+		if c.Ratio > 0 {
+			fmt.Fprintf(&b, ", ratio %.2f", c.Ratio)
+		}
+		if c.OfBound > 0 {
+			fmt.Fprintf(&b, ", %.1f%% of what is possible", 100*c.OfBound)
+		}
+		b.WriteByte('\n')
+	}
+	if len(r.Calls) == 0 && r.ran {
+		b.WriteString("the program has made no MPI_Alltoall, MPI_Alltoallv or MPI_Ialltoall\n")
+	}
+	if r.NotKept > 0 {
+		fmt.Fprintf(&b, "%d more calls were not kept\n", r.NotKept)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func span(s float64) string {
+	switch {
+	case s < 1e-3:
+		return fmt.Sprintf("%.1f us", 1e6*s)
+	case s < 1:
+		return fmt.Sprintf("%.2f ms", 1e3*s)
+	}
+	return fmt.Sprintf("%.3f s", s)
+}
+
+func percent(e float64) string {
+	if e <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%.1f%% of the link rate)", 100*e)
+}

@@ -1,0 +1,168 @@
+package wrapped
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Call is one of MPI_Alltoall and its like, by all ranks of a communicator.
+type Call struct {
+	Kind     string // alltoall, alltoallv, ialltoall
+	Planned  bool   // in the order of the plan, else as the MPI does it
+	Ranks    int
+	Bytes    int64   // that the rank with the most sent to all others
+	Min, Max float64 // seconds, over ranks
+}
+
+// Times are what the calls of a run took.
+type Times struct {
+	Calls []Call
+	More  int // calls that were not kept
+}
+
+// readTimes reads what the library wrote: "kind plan|own ranks bytes min max" a call, and "more N".
+func readTimes(r io.Reader) (*Times, error) {
+	t := &Times{}
+	in := bufio.NewScanner(r)
+	for line := 1; in.Scan(); line++ {
+		f := strings.Fields(in.Text())
+		var err error
+		if len(f) == 2 && f[0] == "more" {
+			var more int
+			if more, err = strconv.Atoi(f[1]); err == nil && more < 0 {
+				err = errors.New("below 0")
+			}
+			t.More += more
+		} else {
+			var c Call
+			c, err = readCall(f)
+			t.Calls = append(t.Calls, c)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("times: line %d: %w", line, err)
+		}
+	}
+	return t, in.Err()
+}
+
+func readCall(f []string) (c Call, err error) {
+	if len(f) != 6 || f[1] != "plan" && f[1] != "own" {
+		return c, errors.New("not \"kind plan|own ranks bytes min max\"")
+	}
+	c.Kind, c.Planned = f[0], f[1] == "plan"
+	var errs [4]error
+	c.Ranks, errs[0] = strconv.Atoi(f[2])
+	c.Bytes, errs[1] = strconv.ParseInt(f[3], 10, 64)
+	c.Min, errs[2] = strconv.ParseFloat(f[4], 64)
+	c.Max, errs[3] = strconv.ParseFloat(f[5], 64)
+	if err := errors.Join(errs[:]...); err != nil {
+		return c, err
+	}
+	if c.Ranks < 1 || c.Bytes < 0 || !(c.Min >= 0 && c.Max >= c.Min) || math.IsInf(c.Max, 1) {
+		return c, errors.New("numbers that no call has")
+	}
+	return c, nil
+}
+
+// A Row compares calls of one kind, size and communicator size.
+type Row struct {
+	Kind  string `json:"call"`
+	Ranks int    `json:"ranks"`
+	Bytes int64  `json:"bytes"` // that a rank sends to all others
+	Calls int    `json:"calls"` // of all runs with the plan or, where none is, without
+	Plan  bool   `json:"in_the_order_of_the_plan"`
+
+	// Median seconds of a call, the slowest rank's; without and with the plan. 0: no such run.
+	Before float64 `json:"seconds_without,omitempty"`
+	After  float64 `json:"seconds_with,omitempty"`
+	// Ratio is Before / After.
+	Ratio float64 `json:"ratio,omitempty"`
+	// Shares of the link rate at which ranks receive, where it is known.
+	EfficiencyBefore float64 `json:"efficiency_without,omitempty"`
+	EfficiencyAfter  float64 `json:"efficiency_with,omitempty"`
+	// Of the most that any schedule reaches on this network.
+	OfBound float64 `json:"of_bound,omitempty"`
+}
+
+type group struct {
+	kind  string
+	ranks int
+	bytes int64
+}
+
+// Summary compares runs without and with the plan: medians over all their calls, by kind and
+// size, the largest first. rate is that of a host's link, bit/s, 0 where it is not known; bound
+// the efficiency that no schedule exceeds. ranks share a host's link, so many.
+func Summary(before, after []*Times, rate, bound float64, ranks int) []Row {
+	was, is := seconds(before, false), seconds(after, true)
+	own := seconds(after, false)
+	var out []Row
+	add := func(g group, plan bool, b, a []float64) {
+		r := Row{Kind: g.kind, Ranks: g.ranks, Bytes: g.bytes, Plan: plan, Before: median(b), After: median(a), Calls: max(len(a), len(b))}
+		if r.Before > 0 && r.After > 0 {
+			r.Ratio = r.Before / r.After
+		}
+		if rate > 0 {
+			r.EfficiencyBefore, r.EfficiencyAfter = share(g, r.Before, rate, ranks), share(g, r.After, rate, ranks)
+			if bound > 0 && plan {
+				r.OfBound = r.EfficiencyAfter / bound
+			}
+		}
+		out = append(out, r)
+	}
+	for g, a := range is {
+		add(g, true, was[g], a)
+	}
+	for g, b := range was {
+		if _, done := is[g]; !done {
+			add(g, false, b, own[g])
+			delete(own, g)
+		}
+	}
+	for g, a := range own {
+		if _, done := is[g]; !done {
+			add(g, false, nil, a)
+		}
+	}
+	slices.SortFunc(out, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Ranks, b.Ranks))
+	})
+	return out
+}
+
+// share is the rate at which the bytes of a host's ranks for other hosts leave, of its link.
+func share(g group, s, rate float64, ranks int) float64 {
+	if s <= 0 {
+		return 0
+	}
+	away := float64(g.ranks-ranks) / float64(max(g.ranks-1, 1))
+	return 8 * float64(g.bytes) * away * float64(ranks) / s / rate
+}
+
+func seconds(runs []*Times, planned bool) map[group][]float64 {
+	out := map[group][]float64{}
+	for _, t := range runs {
+		for _, c := range t.Calls {
+			if c.Planned == planned {
+				g := group{c.Kind, c.Ranks, c.Bytes}
+				out[g] = append(out[g], c.Max)
+			}
+		}
+	}
+	return out
+}
+
+func median(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	v = slices.Sorted(slices.Values(v))
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+}

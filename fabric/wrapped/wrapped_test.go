@@ -1,0 +1,266 @@
+package wrapped
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"evbench/plan"
+	"evbench/topology/netfile"
+	"evbench/topology/network"
+)
+
+func networkOf(t *testing.T, notation string, down ...string) (whole, net *network.Network) {
+	t.Helper()
+	s, err := netfile.Read(notation, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	net, err = s.Whole.Degrade(down)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Whole, net
+}
+
+// TestJob plans for some hosts of a network, in an order of their own.
+func TestJob(t *testing.T) {
+	whole, net := networkOf(t, "FT(2;4,4)", "leaf0-spine0")
+	var hosts []Host
+	for _, v := range []int{9, 1, 3, 6, 0, 11} {
+		hosts = append(hosts, Host{network.Node(v), fmt.Sprintf("n%d.x", v), 2})
+	}
+	j, err := NewJob(whole, net, hosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if down := fmt.Sprint(j.Plan.DownNames()); down != "[leaf0-spine0]" || j.Ranks() != 12 || j.Plan.Paths.Most > 1 {
+		t.Errorf("down %s, %d ranks, paths %+v", down, j.Ranks(), j.Plan.Paths)
+	}
+	var b bytes.Buffer
+	if err := j.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	want := "# evbench plan 1\n# x-host 0 n0.x 2\n# x-host 1 n1.x 2\n# x-host 2 n3.x 2\n# x-host 4 n6.x 2\n# x-host 8 n9.x 2\n# x-host 9 n11.x 2\n# topology "
+	if !strings.HasPrefix(b.String(), want) {
+		t.Errorf("the file begins with\n%.300s", b.String())
+	}
+	p, err := plan.Read(&b)
+	if err != nil || p.Hash() != j.Plan.Hash() {
+		t.Errorf("read back: %v", err)
+	}
+	routes, err := j.Routes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A leaf sends to a host through the spine of the plan, in every table.
+	for src, h := range j.hosts {
+		for dst, d := range j.hosts {
+			k := j.Plan.Spine(src, dst)
+			if k < 0 {
+				continue
+			}
+			leaf := net.Leaf(h.Node).Node
+			port := routes.Tables.Row(net.Index(leaf))[routes.Net.Info(d.Node).LID]
+			if at := net.At(leaf, int(port)).Node; net.Index(at) != j.Plan.Tree.Leaves()+k {
+				t.Errorf("from %s to %s by %s, not spine%d", h.Name, d.Name, net.Info(at).Name, k)
+			}
+		}
+	}
+}
+
+func TestJobRefuses(t *testing.T) {
+	whole, net := networkOf(t, "FT(2;2,2)")
+	if _, err := NewJob(whole, net, []Host{{Node: 0}, {Node: 1}, {Node: 0}}); err == nil || !strings.Contains(err.Error(), "twice") {
+		t.Error(err)
+	}
+	three, same := networkOf(t, "FT(3;2,2,2)")
+	if _, err := NewJob(three, same, []Host{{Node: 0}, {Node: 1}}); err == nil || !strings.Contains(err.Error(), "no tree of two levels") {
+		t.Error(err)
+	}
+	_, cut := networkOf(t, "FT(2;2,2)", "leaf0-spine0", "leaf0-spine1")
+	if _, err := NewJob(whole, cut, []Host{{Node: 0}, {Node: 2}}); err == nil {
+		t.Error("a leaf without links is planned")
+	}
+}
+
+func TestNamesAndMap(t *testing.T) {
+	got, err := Names("# all\nnode[1-2] slots=4\n\nb:3 # late\nnode2\n")
+	if err != nil || fmt.Sprint(got) != "[node1 node2 b]" {
+		t.Errorf("%v, %v", got, err)
+	}
+	const text = " Data for node: a.b\tNum slots: 1\tMax slots: 0\tNum procs: 1\n \tProcess …\n Data for node: c\tNum slots: 2\tMax slots: 0\tNum procs: 2\n"
+	if hosts, err := readMap(text); err != nil || hosts != "a:1\nc:2\n" {
+		t.Errorf("%q, %v", hosts, err)
+	}
+	for _, wrong := range []string{"", "Data for node:\n", "Data for node: a Num slots: 1\n", "Data for node: a Num procs:\n"} {
+		if _, err := readMap(wrong); err == nil {
+			t.Errorf("%q is a map", wrong)
+		}
+	}
+}
+
+func TestSummary(t *testing.T) {
+	read := func(text string) []*Times {
+		x, err := readTimes(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []*Times{x}
+	}
+	before := read("alltoall own 4 3000 0.1 0.4\nalltoall own 4 3000 0.1 0.2\nalltoall own 4 30 0.1 0.1\nmore 3\n")
+	after := read("alltoall plan 4 3000 0.1 0.1\nalltoall plan 4 3000 0.2 0.2\nalltoall plan 4 3000 0.1 0.15\nalltoall own 4 30 0.1 0.1\n")
+	rows := Summary(before, after, 240e3, 0.75, 1)
+	if len(rows) != 2 || before[0].More != 3 {
+		t.Fatalf("%+v", rows)
+	}
+	near := func(got, want float64) bool { return got > want*0.999999 && got < want*1.000001 }
+	if r := rows[0]; !r.Plan || r.Calls != 3 || !near(r.Before, 0.3) || !near(r.After, 0.15) || !near(r.Ratio, 2) ||
+		!near(r.EfficiencyAfter, 2.0/3) || !near(r.EfficiencyBefore, 1.0/3) || !near(r.OfBound, 8.0/9) {
+		t.Errorf("%+v", r)
+	}
+	if r := rows[1]; r.Plan || r.Bytes != 30 || r.OfBound != 0 || !near(r.Ratio, 1) {
+		t.Errorf("%+v", r)
+	}
+	// Two ranks on each of two hosts: of three peers one is beside.
+	if e := Summary(nil, after, 240e3, 0, 2)[0].EfficiencyAfter; !near(e, 2.0/3*2*2/3) {
+		t.Errorf("efficiency %v", e)
+	}
+}
+
+func FuzzTimes(f *testing.F) {
+	f.Add("alltoall own 4 3000 0.1 0.4\nmore 3\n")
+	f.Add("alltoall plan -4 3000 NaN 1e999\n")
+	f.Fuzz(func(t *testing.T, s string) {
+		x, err := readTimes(strings.NewReader(s))
+		if err != nil {
+			return
+		}
+		for _, r := range Summary(nil, []*Times{x}, 1e9, 1, 1) {
+			if r.Calls < 1 || r.After < 0 || r.EfficiencyAfter < 0 {
+				t.Errorf("%+v", r)
+			}
+		}
+	})
+}
+
+// TestTurns wants runs in turn where tables can be put back, else those without the plan first.
+func TestTurns(t *testing.T) {
+	for _, tt := range []struct {
+		name          string
+		before, after bool
+		want          string
+	}{
+		{"no routes", false, false, "own plan own plan"},
+		{"both", true, true, "before own after plan before own after plan"},
+		{"one way", false, true, "own own after plan plan"},
+	} {
+		var did []string
+		tables := func(name string, there bool) func(context.Context) error {
+			if !there {
+				return nil
+			}
+			return func(context.Context) error { did = append(did, name); return nil }
+		}
+		dir := t.TempDir()
+		s := Session{
+			Launcher: &Launcher{Command: []string{script(t, `echo "$*" >>`+dir+`/log`)}, Stdout: io.Discard, Stderr: io.Discard},
+			Order:    Order{Library: "l", Plan: "p", Times: filepath.Join(dir, "times")}, Compare: true, Rounds: 2,
+			Before: tables("before", tt.before), After: tables("after", tt.after),
+			Say: func(_ string, a ...any) {
+				did = append(did, map[bool]string{true: "own", false: "plan"}[a[2] == "without the plan"])
+			},
+		}
+		before, after, err := s.Run(t.Context())
+		if got := strings.Join(did, " "); err != nil || got != tt.want || len(before) != 2 || len(after) != 2 {
+			t.Errorf("%s: %s, want %s; %v", tt.name, got, tt.want, err)
+		}
+		log, err := os.ReadFile(dir + "/log")
+		if err != nil || bytes.Count(log, []byte("EVBENCH_PLAN=p")) != 2 || bytes.Count(log, []byte("btl_tcp_eager_limit")) != 2 {
+			t.Errorf("%s, %v", log, err)
+		}
+	}
+}
+
+// script returns a command of shell.
+func script(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "mpirun")
+	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestCheck(t *testing.T) {
+	for _, tt := range []struct {
+		command []string
+		want    string
+	}{
+		{nil, "what is to run?"},
+		{[]string{"/nowhere/mpirun"}, "no /nowhere/mpirun here: Open MPI's mpirun is needed"},
+		{[]string{script(t, "echo HYDRA build details:")}, "is not Open MPI's mpirun"},
+		{[]string{script(t, "exit 3")}, "exit status 3"},
+		{[]string{script(t, "echo 'mpirun (Open MPI) 4.1.4'")}, ""},
+	} {
+		err := (&Launcher{Command: tt.command}).Check(t.Context())
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%v: %v, want %q", tt.command, err, tt.want)
+		}
+	}
+}
+
+// TestEnds ends a job, with what it has started.
+func TestEnds(t *testing.T) {
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, "up")
+	l := &Launcher{Command: []string{script(t, "sleep 1000 & echo $! >"+fifo+"; echo up; wait")}, Stderr: io.Discard}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	in, out := io.Pipe()
+	l.Stdout = out
+	why := errors.New("enough")
+	go func() {
+		_, _ = io.ReadFull(in, make([]byte, 3))
+		cancel(why)
+		_, _ = io.Copy(io.Discard, in)
+	}()
+	if _, err := l.Run(ctx, &Order{Times: filepath.Join(dir, "times")}); !errors.Is(err, why) {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+// TestSwitches has a shell take the files of all switches, and of no host.
+func TestSwitches(t *testing.T) {
+	whole, net := networkOf(t, "FT(2;2,2)", "leaf0-spine0")
+	var hosts []Host
+	for v := range network.Node(4) {
+		hosts = append(hosts, Host{Node: v, Ranks: 1})
+	}
+	j, err := NewJob(whole, net, hosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	routes, err := j.Routes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	s := Switches{Shell: []string{script(t, `echo "$*" >>`+dir+`/log; cat >/dev/null`)}, Dir: filepath.Join(dir, "ip")}
+	if err := s.install(t.Context(), routes.Tables); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.ReadFile(dir + "/log")
+	if want := "leaf0 ip -force -batch -\nleaf1 ip -force -batch -\nspine0 ip -force -batch -\nspine1 ip -force -batch -\n"; err != nil || string(log) != want {
+		t.Errorf("%s, %v", log, err)
+	}
+	s.Shell = []string{script(t, "cat >/dev/null; echo no route; exit 1")}
+	if err := s.install(t.Context(), routes.Tables); err == nil || !strings.Contains(err.Error(), "routes of leaf0: ") {
+		t.Error(err)
+	}
+}
