@@ -19,7 +19,7 @@ func tasks() []cmdline.Task {
 		{Name: "look at results", Commands: []*cli.Command{reportCommand(), plotCommand(), compareCommand(), judgeCommand(), whyCommand(), traceCommand(), resultsCommand()}},
 		{Name: "plan", Commands: []*cli.Command{planCommand(), verifyCommand(), diffCommand(), whatifCommand(), tableCommand()}},
 		{Name: "networks, their routes and failures", Commands: []*cli.Command{topoCommand(), routesCommand(), failuresCommand()}},
-		{Name: "labs and clusters", Commands: []*cli.Command{labCommand(), hostCommand(), controllerCommand(), workerCommand()}},
+		{Name: "labs and clusters", Commands: []*cli.Command{labCommand(), mpiCommand(), hostCommand(), controllerCommand(), workerCommand()}},
 		{Name: "evbench itself", Commands: []*cli.Command{reproduceCommand(), completionCommand(), completeCommand(), manCommand(), versionCommand()}},
 	}
 }
