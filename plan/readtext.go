@@ -28,6 +28,9 @@ type textReader struct {
 	runs  bool           // a line of the body is a row of the compact form
 }
 
+// ErrOrdered says that a file holds a plan of version 2, which Read does not take.
+var ErrOrdered = errors.New("a plan of version 2, for fragments of unequal size, where one of version 1 is needed; evbench verify takes both")
+
 func (d *draft) readText(in *bufio.Reader) error {
 	r := &textReader{draft: d, keys: map[string]int{}}
 	d.at = func(key string) string { return fmt.Sprintf("line %d", r.keys[key]) }
@@ -80,7 +83,7 @@ func (r *textReader) read(line []byte) (err error) {
 
 func notAPlan(line string) error {
 	if line == firstOrdered {
-		return errors.New("a plan of version 2, for fragments of unequal size, where one of version 1 is needed; evbench verify takes both")
+		return ErrOrdered
 	}
 	if version, ok := strings.CutPrefix(line, "evbench plan "); ok {
 		return fmt.Errorf("plan version %q; version 1 is read", shorten(version))
