@@ -35,7 +35,11 @@ func documented(args []string, log string) int {
 		parseOnly(app.Commands)
 	}
 	ctx := context.Background()
-	code := exitCode(nil, app.RunContext(ctx, cmdline.FlagsFirst(app, args)), os.Stderr)
+	args, err := cmdline.FlagsFirst(app, args)
+	if err == nil {
+		err = app.RunContext(ctx, args)
+	}
+	code := exitCode(nil, err, os.Stderr)
 	f, err := os.OpenFile(log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err == nil {
 		_, err = fmt.Fprintf(f, "%s %d %q\n", how, code, args[1:])

@@ -128,7 +128,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		out.Pass = report.Colours()
 	}
 	app := newApp(out, said)
-	err := app.RunContext(ctx, cmdline.FlagsFirst(app, helpFirst(args)))
+	args, err := cmdline.FlagsFirst(app, helpFirst(args))
+	if err != nil {
+		err = usage(err)
+	} else {
+		err = app.RunContext(ctx, args)
+	}
 	err = errors.Join(err, out.Flush())
 	code := exitCode(context.Cause(ctx), err, said)
 	said.Flush()

@@ -269,7 +269,15 @@ func TestRoutesFollowUsage(t *testing.T) {
 		{[]string{"PLAN"}, exitUsage, "PLAN"},
 	} {
 		var out, errs bytes.Buffer
-		code := run(t.Context(), slices.Concat([]string{"evbench", "routes", "follow"}, good, c.args), &out, &errs)
+		args := slices.Clone(good)
+		for i := 0; i < len(c.args); i += 2 {
+			if at := slices.Index(args, c.args[i]); at >= 0 {
+				args[at+1] = c.args[i+1] // a flag is given once
+			} else {
+				args = append(args, c.args[i:min(i+2, len(c.args))]...)
+			}
+		}
+		code := run(t.Context(), append([]string{"evbench", "routes", "follow"}, args...), &out, &errs)
 		if code != c.code || !strings.Contains(errs.String(), c.says) || code == exitUsage && out.Len() > 0 {
 			t.Errorf("%v: exit %d, %s%s", c.args, code, errs.String(), out.String())
 		}

@@ -1,6 +1,7 @@
 package cmdline
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -8,10 +9,11 @@ import (
 )
 
 // FlagsFirst moves the flags of a command before its arguments, so that they
-// may be written in any order; after "--" nothing is moved.
-func FlagsFirst(app *cli.App, args []string) []string {
+// may be written in any order; after "--" nothing is moved. A flag of one value that is
+// given twice is an error: only the last would count.
+func FlagsFirst(app *cli.App, args []string) ([]string, error) {
 	if len(args) < 2 {
-		return args
+		return args, nil
 	}
 	cmd := app.Command(args[1])
 	head := args[:2:2]
@@ -20,9 +22,10 @@ func FlagsFirst(app *cli.App, args []string) []string {
 		head = args[: len(head)+1 : len(head)+1]
 	}
 	if cmd == nil || cmd.SkipFlagParsing {
-		return args
+		return args, nil
 	}
 	var flags, rest []string
+	given := map[cli.Flag]bool{}
 	for i := len(head); i < len(args); i++ {
 		a := args[i]
 		if a == "--" {
@@ -34,12 +37,21 @@ func FlagsFirst(app *cli.App, args []string) []string {
 			continue
 		}
 		flags = append(flags, a)
-		if !strings.Contains(a, "=") && takesValue(cmd, strings.TrimLeft(a, "-")) && i+1 < len(args) {
+		name, _, joined := strings.Cut(strings.TrimLeft(a, "-"), "=")
+		f := flagOf(cmd, name)
+		if f == nil {
+			continue
+		}
+		if given[f] && !takesMany(f) {
+			return args, fmt.Errorf("--%s is given twice; it takes one value, or a list where its help says so", f.Names()[0])
+		}
+		given[f] = true
+		if !joined && takesValue(cmd, name) && i+1 < len(args) {
 			i++
 			flags = append(flags, args[i])
 		}
 	}
-	return slices.Concat(head, flags, rest)
+	return slices.Concat(head, flags, rest), nil
 }
 
 // Subcommand returns the command of a name below another, nil if there is none.
@@ -52,12 +64,27 @@ func Subcommand(c *cli.Command, name string) *cli.Command {
 	return nil
 }
 
-func takesValue(c *cli.Command, name string) bool {
+// flagOf returns the flag of a name, nil if there is none.
+func flagOf(c *cli.Command, name string) cli.Flag {
 	for _, f := range c.Flags {
 		if slices.Contains(f.Names(), name) {
-			_, isBool := f.(*cli.BoolFlag)
-			return !isBool
+			return f
 		}
 	}
-	return false
+	return nil
+}
+
+// takesMany reports whether a flag may be given more than once: each adds to the ones
+// before, or says the same.
+func takesMany(f cli.Flag) bool {
+	many, ok := f.(cli.DocGenerationSliceFlag)
+	_, isBool := f.(*cli.BoolFlag)
+	return isBool || ok && many.IsSliceFlag()
+}
+
+// takesValue reports whether the word after a flag is its value.
+func takesValue(c *cli.Command, name string) bool {
+	f := flagOf(c, name)
+	_, isBool := f.(*cli.BoolFlag)
+	return f != nil && !isBool
 }
