@@ -127,7 +127,7 @@ var layers = []layer{
 	{"study/judge", "internal/hostlist internal/parallel internal/show routing routing/lft scheduler study/judge/foreign topology topology/network", true},
 	{"study/judge/input", "internal/atomicfile internal/unit study/judge study/judge/foreign", false},
 	// Lists of hosts are read as judge reads them.
-	{"fabric/wrapped", "companion/iproute companion/opensm internal/atomicfile internal/hostlist plan routing routing/lft scheduler study/judge topology topology/netfile topology/network transport/mpi/preload", false},
+	{"fabric/wrapped", "companion/iproute companion/opensm internal/atomicfile plan results routing routing/lft scheduler study/judge topology topology/netfile topology/network transport/mpi/preload", false},
 	{"scenarios", "", true},
 	{"study/papers", "failover internal/parallel internal/show plan results routing routing/lft routing/opensm routing/sssp routing/twolevel scenarios scheduler sim sim/credit sim/load study/failures study/jobs study/policy study/survey topology topology/network", true},
 

@@ -25,25 +25,20 @@ func WindowPlan(s *scenario.Scenario, c scenario.Case, t *topology.Tree, first u
 		}
 		window = append(window, m)
 	}
-	o := sizes.Options{Seed: s.Seed, Overhead: int64((s.Sim.Round + s.Sim.Overhead).Seconds() * bitPerSec(s) / 8)}
+	o := sizes.Options{Seed: s.Seed, Overhead: int64((s.Sim.Round + s.Sim.Overhead).Seconds() * s.Fabric.BitPerSec() / 8)}
 	if c.Schedule == scheduler.NameFORS {
 		o.Order = sizes.OrderFORS
 	}
 	return sizes.MakeWindow(t, window, o)
 }
 
-// bitPerSec is what a link carries of messages, 0 where its rate is not known.
-func bitPerSec(s *scenario.Scenario) float64 {
-	return float64(s.Fabric.Rate) * scenario.Factor(s.Fabric.MTU)
-}
-
-// OrderedJob is an ordered case as the models take it, but for what messages cost beside
+// orderedJob is an ordered case as the models take it, but for what messages cost beside
 // their bytes.
-func OrderedJob(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int) sim.Job {
+func orderedJob(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int) sim.Job {
 	of := s.FragmentSizes(c)
 	return sim.Job{
 		Name: c.Name, Mode: results.InOrder, Plan: p, Size: of.Of, Header: builder.HeaderSize, Equal: of.Equal(),
-		Duration: c.Duration, Warmup: s.Warmup, BitPerSec: bitPerSec(s), Seed: s.Seed, Window: window,
+		Duration: c.Duration, Warmup: s.Warmup, BitPerSec: s.Fabric.BitPerSec(), Seed: s.Seed, Window: window,
 		Order: func(t *topology.Tree, first uint64, exchanges int) (*sizes.Plan, error) {
 			return WindowPlan(s, c, t, first, exchanges)
 		},
@@ -58,7 +53,7 @@ const orderedMessages = 1 << 18
 // tree throughout: the longest path over as many exchanges as it will have, or as the
 // prediction takes.
 func orderedEfficiency(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int) (float64, error) {
-	j := OrderedJob(s, c, p, window)
+	j := orderedJob(s, c, p, window)
 	n := p.Tree.Servers()
 	most := max(2*window, min(predictedExchanges, orderedMessages/(n*n)))
 	lasts := float64(most)

@@ -243,7 +243,7 @@ func mostPredicted(p *plan.Plan) int {
 // messageTimes is a duration in times of a mean fragment; without an end where the rate
 // of the links is not known.
 func messageTimes(s *scenario.Scenario, d time.Duration) float64 {
-	rate := float64(s.Fabric.Rate) * scenario.Factor(s.Fabric.MTU)
+	rate := s.Fabric.BitPerSec()
 	if rate == 0 {
 		return math.Inf(1)
 	}

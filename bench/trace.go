@@ -25,14 +25,13 @@ func (r *runner) spans(m *measured) int {
 
 // keepSpans hands the spans of a slice to the sink.
 func (r *runner) keepSpans(m *measured) {
-	kinds := results.SpanKinds()
 	for _, s := range m.outcome.Servers {
 		for _, x := range s.Trace {
-			if int(x.Kind) >= len(kinds) {
+			if !x.Kind.Known() {
 				continue // of a worker of a later version
 			}
 			span := results.Span{
-				Case: m.Name, Repeat: m.repeat, Server: s.Server, What: kinds[x.Kind], BeginSec: x.Begin.Seconds(), EndSec: x.End.Seconds(),
+				Case: m.Name, Repeat: m.repeat, Server: s.Server, What: x.Kind, BeginSec: x.Begin.Seconds(), EndSec: x.End.Seconds(),
 				Exchange: x.Exchange, Phase: int(x.Phase), Peer: -1,
 			}
 			if x.Peer >= 0 && int(x.Peer) < len(m.outcome.Servers) {

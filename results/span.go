@@ -1,28 +1,36 @@
 package results
 
-// What a server did during a Span.
+// A SpanKind says what a server did. Its number is on the wire: append only.
+type SpanKind uint8
+
+// The kinds of Span.
 const (
-	SpanExchange = "exchange" // from its first send to when its event was complete
-	SpanSend     = "send"     // of a phase: from when it could begin until the phase's transfers were over
-	SpanReceive  = "receive"  // of a phase: from when the fragment of Peer was awaited until it was there
-	SpanBarrier  = "barrier"  // of a phase: from the end of its transfers until all were there
-	SpanEvent    = "event"    // without phases: from when it was opened until it was complete
-	SpanRequest  = "request"  // without phases: from asking Peer for a fragment until it was there
-	SpanTokens   = "tokens"   // ordered: from when the send before had left until the tokens for the fragment to Peer were there
+	SpanExchange SpanKind = iota // from its first send to when its event was complete
+	SpanSend                     // of a phase: from when it could begin until the phase's transfers were over
+	SpanReceive                  // of a phase: from when the fragment of Peer was awaited until it was there
+	SpanBarrier                  // of a phase: from the end of its transfers until all were there
+	SpanEvent                    // without phases: from when it was opened until it was complete
+	SpanRequest                  // without phases: from asking Peer for a fragment until it was there
+	SpanTokens                   // ordered: from when the send before had left until the tokens for the fragment to Peer were there
 )
 
-// SpanKinds are the kinds of Span, in the order of their numbers on the wire.
+// SpanKinds are the names of the kinds, each at its number.
 func SpanKinds() []string {
-	return []string{SpanExchange, SpanSend, SpanReceive, SpanBarrier, SpanEvent, SpanRequest, SpanTokens}
+	return []string{"exchange", "send", "receive", "barrier", "event", "request", "tokens"}
 }
+
+// Known reports whether there is such a kind: a worker of a later version may send others.
+func (k SpanKind) Known() bool { return int(k) < len(SpanKinds()) }
+
+func (k SpanKind) String() string { return SpanKinds()[k] }
 
 // A Span is one thing that a server did, in seconds of its own clock since it was told
 // that the measured part has begun.
 type Span struct {
 	Case             string
 	Repeat           int
-	Server           int    // position
-	What             string // one of the kinds of Span
+	Server           int // position
+	What             SpanKind
 	BeginSec, EndSec float64
 	Exchange         uint64 // event, without phases
 	Phase            int    // -1: of none

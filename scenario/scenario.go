@@ -74,6 +74,10 @@ type Fabric struct {
 	Lossless Lossless
 }
 
+// BitPerSec is what a link carries of messages, headers of packets left out; 0 where its
+// rate is not known.
+func (f Fabric) BitPerSec() float64 { return float64(f.Rate) * Factor(f.MTU) }
+
 // Event says how large the fragments are. After defaults Fragment is set. What a file
 // states is scaled to that mean.
 type Event struct {

@@ -8,6 +8,7 @@ import (
 
 	"evbench/builder"
 	"evbench/internal/wire"
+	"evbench/results"
 	"evbench/transport"
 )
 
@@ -204,7 +205,7 @@ func (o *ordered) send(w *window) {
 	})
 	now := o.now()
 	o.tally.firstSend(now)
-	o.trace.add(wire.SpanTokens, o.left, now, w.From+uint64(x.Exchange), -1, x.To)
+	o.trace.add(results.SpanTokens, o.left, now, w.From+uint64(x.Exchange), -1, x.To)
 	o.sent = wire.Span{Begin: now, Exchange: w.From + uint64(x.Exchange), Peer: int32(x.To)}
 }
 
@@ -249,7 +250,7 @@ func (o *ordered) did(op *transport.Op) {
 		o.tally.t.SentBytes += uint64(len(op.Body))
 		o.turns.departed()
 		o.left = o.moved
-		o.trace.add(wire.SpanSend, o.sent.Begin, o.left, o.sent.Exchange, -1, int(o.sent.Peer))
+		o.trace.add(results.SpanSend, o.sent.Begin, o.left, o.sent.Exchange, -1, int(o.sent.Peer))
 	case opTold:
 		o.tells.put(i)
 	case opToken:
@@ -290,7 +291,7 @@ func (o *ordered) received(op *transport.Op) {
 	o.fragments.sources.await(g.source, o.came)
 	o.fragments.sources.came(g.source, now)
 	exchange := g.event / uint64(o.n)
-	o.trace.add(wire.SpanReceive, o.came, now, exchange, -1, g.source)
+	o.trace.add(results.SpanReceive, o.came, now, exchange, -1, g.source)
 	o.came = now
 	o.tell(o.turns.received(exchange, g.source))
 	switch {
@@ -307,7 +308,7 @@ func (o *ordered) complete(now time.Duration, exchange uint64) {
 	e := o.ongoing(exchange)
 	e.whole = true
 	o.tally.took(now - e.began)
-	o.trace.add(wire.SpanExchange, e.began, now, exchange, -1, -1)
+	o.trace.add(results.SpanExchange, e.began, now, exchange, -1, -1)
 	o.turns.close(exchange)
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"evbench/internal/wire"
+	"evbench/results"
 )
 
 // A tracer keeps the last spans of the loop in a space of one size: nothing is allocated or
@@ -21,7 +22,7 @@ func newTracer(size int) *tracer {
 }
 
 // add keeps a span.
-func (t *tracer) add(kind wire.SpanKind, begin, end time.Duration, exchange uint64, phase, peer int) {
+func (t *tracer) add(kind results.SpanKind, begin, end time.Duration, exchange uint64, phase, peer int) {
 	if t == nil {
 		return
 	}

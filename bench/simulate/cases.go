@@ -127,7 +127,7 @@ func caseOf(s *scenario.Scenario, p bench.Planned, repeat int) (*sim.Case, error
 			Name: p.Name, Repeat: repeat, Mode: p.Mode, Plan: p.Plan, Changes: changes,
 			Size: of.Of, Header: builder.HeaderSize, Equal: of.Equal(), Balanced: p.Assign == scenario.AssignBalanced,
 			Sources: p.Sources, Credits: p.Credits, Duration: p.Duration, Interval: s.Interval, Warmup: s.Warmup,
-			BitPerSec: float64(s.Fabric.Rate) * scenario.Factor(s.Fabric.MTU),
+			BitPerSec: s.Fabric.BitPerSec(),
 			Window:    p.Window,
 			Order: func(t *topology.Tree, first uint64, exchanges int) (*sizes.Plan, error) {
 				return bench.WindowPlan(s, p.Case, t, first, exchanges)
@@ -196,7 +196,7 @@ func Setting(s *scenario.Scenario, planned []bench.Planned) (*policy.Setting, er
 		timing = timingOf(s, planned[i].Barrier)
 	}
 	return &policy.Setting{
-		Tree: s.Tree.Healthy(), BitPerSec: float64(s.Fabric.Rate) * scenario.Factor(s.Fabric.MTU), Fragment: int(s.Event.Fragment),
+		Tree: s.Tree.Healthy(), BitPerSec: s.Fabric.BitPerSec(), Fragment: int(s.Event.Fragment),
 		Header: builder.HeaderSize, Timing: timing, Seed: s.Seed,
 	}, nil
 }

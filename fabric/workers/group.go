@@ -81,11 +81,10 @@ func (g Group) Run(ctx context.Context) (err error) {
 	return wait()
 }
 
-// fit returns how many of n servers one process may have, given how many connections each
-// opens on top, and 0 where not even one fits.
-func fit(n, connections int) int {
+// fit returns how many of n servers one process may have, 0 where not even one fits.
+func fit(n int) int {
 	for k := n; k > 0; k-- {
-		if tcp.CheckFiles(openFiles(k, n)+k*connections) == nil {
+		if tcp.CheckFiles(openFiles(k, n)) == nil {
 			return k
 		}
 	}
@@ -93,7 +92,7 @@ func fit(n, connections int) int {
 }
 
 // FitOne reports whether one process may have all of n servers.
-func FitOne(n int) bool { return fit(n, 0) == n }
+func FitOne(n int) bool { return tcp.CheckFiles(openFiles(n, n)) == nil }
 
 // split puts n ranks into as few groups of at most so many as may be, about evenly.
 func split(n, most int) [][]int {

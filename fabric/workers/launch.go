@@ -137,7 +137,7 @@ func (p Processes) MayOpen(servers, connections int) error {
 	if p.Inside == nil { // each has a process for itself
 		return tcp.CheckFiles(connections)
 	}
-	each := fit(servers, 0)
+	each := fit(servers)
 	return tcp.CheckFiles(openFiles(each, servers) + each*connections)
 }
 
@@ -153,8 +153,8 @@ func (p Processes) Launch(ctx context.Context, j fabric.Job) (wait func() error,
 	}
 	running, err := p.startAll(ctx, j, dir, token)
 	if err != nil {
-		for _, cmd := range running {
-			err = errors.Join(err, cmd.Cancel())
+		for _, x := range running {
+			err = errors.Join(err, x.cmd.Cancel())
 		}
 	}
 	said := awaitAll(ctx, j, running)
@@ -165,33 +165,39 @@ func (p Processes) Launch(ctx context.Context, j fabric.Job) (wait func() error,
 	return wait, nil
 }
 
+// A process is a command of one server, or of a group of them.
+type process struct {
+	name string
+	cmd  *exec.Cmd
+}
+
 // startAll starts the processes, and returns those that have started.
-func (p Processes) startAll(ctx context.Context, j fabric.Job, dir, token string) (running []*exec.Cmd, err error) {
+func (p Processes) startAll(ctx context.Context, j fabric.Job, dir, token string) (running []process, err error) {
 	if p.Inside == nil {
 		for rank := range j.Tree.Servers() {
-			cmd := p.command(ctx, j, token, "--id", strconv.Itoa(j.Tree.Position(rank)), "--data", p.Data(rank).String())
-			if err := p.begin(rank, cmd); err != nil {
-				return running, fmt.Errorf("%s: %w", j.Tree.ServerName(rank), err)
+			x := process{j.Tree.ServerName(rank), p.command(ctx, j, token, "--id", strconv.Itoa(j.Tree.Position(rank)), "--data", p.Data(rank).String())}
+			if err := p.begin(rank, x.cmd); err != nil {
+				return running, fmt.Errorf("%s: %w", x.name, err)
 			}
-			running = append(running, cmd)
+			running = append(running, x)
 		}
 		return running, nil
 	}
 	n := j.Tree.Servers()
-	most := fit(n, 0)
+	most := fit(n)
 	if most == 0 {
 		return nil, tcp.CheckFiles(openFiles(1, n))
 	}
 	for i, ranks := range split(n, most) {
-		name, err := p.writeMembers(j, dir, i, ranks)
+		file, err := p.writeMembers(j, dir, i, ranks)
 		if err != nil {
 			return running, err
 		}
-		cmd := p.command(ctx, j, token, "--group", name)
-		if err := cmd.Start(); err != nil {
+		x := process{filepath.Base(file), p.command(ctx, j, token, "--group", file)}
+		if err := x.cmd.Start(); err != nil {
 			return running, fmt.Errorf("%s: %w", j.Tree.ServerName(ranks[0]), err)
 		}
-		running = append(running, cmd)
+		running = append(running, x)
 	}
 	return running, nil
 }
@@ -221,17 +227,17 @@ func (p Processes) begin(rank int, cmd *exec.Cmd) error {
 
 // awaitAll waits for the workers beside the caller. said returns, once all have ended,
 // what they had to say, in their order, unless they were told to end before.
-func awaitAll(ctx context.Context, j fabric.Job, running []*exec.Cmd) (said func() error) {
+func awaitAll(ctx context.Context, j fabric.Job, running []process) (said func() error) {
 	var all sync.WaitGroup
 	errs := make([]error, len(running))
-	for i, cmd := range running {
+	for i, x := range running {
 		all.Go(func() {
-			err := cmd.Wait()
+			err := x.cmd.Wait()
 			if err == nil || ctx.Err() != nil {
 				return
 			}
-			said := strings.TrimSpace(cmd.Stderr.(*strings.Builder).String())
-			errs[i] = fmt.Errorf("%s: %w: %s", workerOf(cmd), err, said)
+			said := strings.TrimSpace(x.cmd.Stderr.(*strings.Builder).String())
+			errs[i] = fmt.Errorf("%s: %w: %s", x.name, err, said)
 			j.Failed()
 		})
 	}
@@ -239,19 +245,6 @@ func awaitAll(ctx context.Context, j fabric.Job, running []*exec.Cmd) (said func
 		all.Wait()
 		return errors.Join(errs...)
 	}
-}
-
-// workerOf names the server of a process, or its group.
-func workerOf(cmd *exec.Cmd) string {
-	for i, arg := range cmd.Args {
-		switch arg {
-		case "--id":
-			return "server" + cmd.Args[i+1]
-		case "--group":
-			return filepath.Base(cmd.Args[i+1])
-		}
-	}
-	return cmd.Path
 }
 
 // Joining is the launcher of a fabric whose workers start themselves.

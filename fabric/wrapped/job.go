@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"evbench/companion/opensm"
-	"evbench/internal/hostlist"
 	"evbench/plan"
 	"evbench/scheduler"
 	"evbench/topology"
@@ -131,32 +130,6 @@ func (j *Job) Routes() (*opensm.Routes, error) {
 		return nil, fmt.Errorf("the plan needs 2^%d paths from a leaf to a host, and a program that chooses no addresses has one", need)
 	}
 	return r, nil
-}
-
-// Names returns the hosts in lines of a hostfile, each once, as written.
-func Names(text string) ([]string, error) {
-	var out []string
-	for line := range strings.Lines(text) {
-		line, _, _ = strings.Cut(line, "#")
-		f := strings.Fields(line)
-		if len(f) == 0 {
-			continue
-		}
-		name := f[0]
-		if i := strings.LastIndexByte(name, ':'); i >= 0 {
-			name = name[:i]
-		}
-		list, err := hostlist.Expand(name)
-		if err != nil {
-			return nil, err
-		}
-		for _, n := range list {
-			if !slices.Contains(out, n) {
-				out = append(out, n)
-			}
-		}
-	}
-	return out, nil
 }
 
 // readMap returns the hosts of a job as lines of a hostfile, "name:ranks", from what Open

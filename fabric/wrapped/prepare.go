@@ -112,45 +112,39 @@ func taken(file string, s *Session, r *Report) error {
 
 // hostsOf are those of the job, with the names that they have where names count.
 func hostsOf(ctx context.Context, o Options, l *Launcher) ([]Host, error) {
-	net, text, from := o.Source.Net, "", o.HostFile
-	list := judge.AllHosts(net)
-	switch {
-	case o.ByRank:
-	case from == "":
-		m, err := l.Map(ctx)
-		if err != nil {
-			return nil, err
-		}
-		text, from = m, "mpirun's map"
-	default:
-		data, err := atomicfile.Read(from, maxHosts)
-		if err != nil {
-			return nil, err
-		}
-		text = string(data)
-	}
+	list := judge.AllHosts(o.Source.Net)
 	if !o.ByRank {
-		var err error
-		if list, err = judge.ReadHosts(strings.NewReader(text), net); err != nil {
+		text, from, err := listOf(ctx, o.HostFile, l)
+		if err != nil {
+			return nil, err
+		}
+		if list, err = judge.ReadHosts(strings.NewReader(text), o.Source.Net); err == nil && len(list.Names) != len(list.Nodes) {
+			err = fmt.Errorf("%d names for %d hosts of the network", len(list.Names), len(list.Nodes))
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", from, err)
 		}
-	}
-	names, err := Names(text)
-	if err == nil && !o.ByRank && len(names) != len(list.Nodes) {
-		err = fmt.Errorf("%d names for %d hosts of the network", len(names), len(list.Nodes))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", from, err)
 	}
 	var out []Host
 	for i, v := range list.Nodes {
 		h := Host{Node: v, Ranks: list.Slots}
-		if !o.ByRank {
-			h.Name = names[i]
+		if list.Names != nil {
+			h.Name = list.Names[i]
 		}
 		out = append(out, h)
 	}
 	return out, nil
+}
+
+// listOf returns the list of a job's hosts, a file's or, without one, what mpirun says, and
+// what it is called.
+func listOf(ctx context.Context, file string, l *Launcher) (text, from string, err error) {
+	if file == "" {
+		text, err = l.Map(ctx)
+		return text, "mpirun's map", err
+	}
+	data, err := atomicfile.Read(file, maxHosts)
+	return string(data), file, err
 }
 
 // tables says how the plan's tables, and those before, are put into the network.

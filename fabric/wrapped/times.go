@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"evbench/results"
 )
 
 // A Call is one of MPI_Alltoall and its like, by all ranks of a communicator.
@@ -105,7 +107,7 @@ func Summary(before, after []*Times, rate, bound float64, ranks int) []Row {
 	own := seconds(after, false)
 	var out []Row
 	add := func(g group, plan bool, b, a []float64) {
-		r := Row{Kind: g.kind, Ranks: g.ranks, Bytes: g.bytes, Plan: plan, Before: median(b), After: median(a), Calls: max(len(a), len(b))}
+		r := Row{Kind: g.kind, Ranks: g.ranks, Bytes: g.bytes, Plan: plan, Before: results.NewStat(b).Median, After: results.NewStat(a).Median, Calls: max(len(a), len(b))}
 		if r.Before > 0 && r.After > 0 {
 			r.Ratio = r.Before / r.After
 		}
@@ -157,12 +159,4 @@ func seconds(runs []*Times, planned bool) map[group][]float64 {
 		}
 	}
 	return out
-}
-
-func median(v []float64) float64 {
-	if len(v) == 0 {
-		return 0
-	}
-	v = slices.Sorted(slices.Values(v))
-	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }

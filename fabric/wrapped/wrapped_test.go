@@ -90,11 +90,7 @@ func TestJobRefuses(t *testing.T) {
 	}
 }
 
-func TestNamesAndMap(t *testing.T) {
-	got, err := Names("# all\nnode[1-2] slots=4\n\nb:3 # late\nnode2\n")
-	if err != nil || fmt.Sprint(got) != "[node1 node2 b]" {
-		t.Errorf("%v, %v", got, err)
-	}
+func TestMap(t *testing.T) {
 	const text = " Data for node: a.b\tNum slots: 1\tMax slots: 0\tNum procs: 1\n \tProcess …\n Data for node: c\tNum slots: 2\tMax slots: 0\tNum procs: 2\n"
 	if hosts, err := readMap(text); err != nil || hosts != "a:1\nc:2\n" {
 		t.Errorf("%q, %v", hosts, err)

@@ -1,29 +1,19 @@
 package wire
 
-import "time"
+import (
+	"time"
 
-// A SpanKind is the place of a kind in results.SpanKinds.
-type SpanKind uint8
-
-// The kinds of Span.
-const (
-	SpanExchange SpanKind = iota
-	SpanSend
-	SpanReceive
-	SpanBarrier
-	SpanEvent
-	SpanRequest
-	SpanTokens
+	"evbench/results"
 )
 
 // A Span is one thing that a worker did, on its own clock since Measure; see results.Span.
 type Span struct {
-	Kind     SpanKind      `json:"k"`
-	Begin    time.Duration `json:"b"`
-	End      time.Duration `json:"e"`
-	Exchange uint64        `json:"x"`
-	Phase    int32         `json:"p"` // -1: of none
-	Peer     int32         `json:"r"` // rank; -1: of none
+	Kind     results.SpanKind `json:"k"`
+	Begin    time.Duration    `json:"b"`
+	End      time.Duration    `json:"e"`
+	Exchange uint64           `json:"x"`
+	Phase    int32            `json:"p"` // -1: of none
+	Peer     int32            `json:"r"` // rank; -1: of none
 }
 
 // MaxTrace bounds the spans that a worker is asked to keep: a frame has room for them.

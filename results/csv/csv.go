@@ -82,7 +82,7 @@ func exchangeRow(e results.ExchangeTime) []string {
 // there is none.
 func spanRow(s results.Span) []string {
 	return []string{
-		s.Case, strconv.Itoa(s.Repeat), strconv.Itoa(s.Server), s.What, strconv.FormatFloat(s.BeginSec, 'f', 9, 64),
+		s.Case, strconv.Itoa(s.Repeat), strconv.Itoa(s.Server), s.What.String(), strconv.FormatFloat(s.BeginSec, 'f', 9, 64),
 		strconv.FormatFloat(s.EndSec, 'f', 9, 64), number(s.Exchange), some(s.Phase), some(s.Peer),
 	}
 }
@@ -154,11 +154,8 @@ func ReadExchanges(r io.Reader) ([]results.ExchangeTime, error) {
 func ReadSpans(r io.Reader, take func(results.Span)) error {
 	return rows(r, spanColumns, func(p *parser) {
 		s := results.Span{
-			Case: p.text(0), Repeat: p.int(1), Server: p.int(2), What: p.text(3), BeginSec: p.float(4), EndSec: p.float(5),
+			Case: p.text(0), Repeat: p.int(1), Server: p.int(2), What: p.kind(3), BeginSec: p.float(4), EndSec: p.float(5),
 			Exchange: p.uint(6), Phase: p.some(7), Peer: p.some(8),
-		}
-		if !slices.Contains(results.SpanKinds(), s.What) {
-			p.fail(3, "none of %v", results.SpanKinds())
 		}
 		take(s)
 	})
@@ -268,6 +265,16 @@ func (p *parser) some(i int) int {
 		return -1
 	}
 	return p.int(i)
+}
+
+// kind reads the name of a kind of span.
+func (p *parser) kind(i int) results.SpanKind {
+	k := slices.Index(results.SpanKinds(), p.row[i])
+	if k < 0 {
+		p.fail(i, "none of %v", results.SpanKinds())
+		return 0
+	}
+	return results.SpanKind(k)
 }
 
 func (p *parser) uint(i int) uint64 {

@@ -95,7 +95,7 @@ func (s *Slice) chrome(pid int, put func(event) error) error {
 	}
 	for _, x := range s.Spans {
 		dur := micro(max(x.EndSec-x.BeginSec, 0))
-		e := event{Name: title(x), Cat: x.What, Ph: "X", TS: micro(max(x.BeginSec, 0)), Dur: &dur, PID: pid, TID: x.Server}
+		e := event{Name: title(x), Cat: x.What.String(), Ph: "X", TS: micro(max(x.BeginSec, 0)), Dur: &dur, PID: pid, TID: x.Server}
 		e.Args = map[string]any{"exchange": x.Exchange}
 		if x.Phase >= 0 {
 			e.Args["phase"] = x.Phase
@@ -120,7 +120,7 @@ func title(x results.Span) string {
 	case x.Peer >= 0:
 		return fmt.Sprintf("%s from %d", x.What, x.Peer)
 	}
-	return x.What
+	return x.What.String()
 }
 
 // beside puts link events and steps of fail-over, on tracks of their own.

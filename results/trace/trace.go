@@ -89,24 +89,11 @@ func (s *Slice) align() {
 	}
 	s.Shift = map[int]float64{}
 	for server, list := range ahead {
-		s.Shift[server] = median(list)
+		s.Shift[server] = results.NewStat(list).Median
 	}
 	for i := range s.Spans {
 		x := &s.Spans[i]
 		x.BeginSec += s.Shift[x.Server]
 		x.EndSec += s.Shift[x.Server]
 	}
-}
-
-// median of values, which it sorts; 0 of none.
-func median(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	slices.Sort(values)
-	m := len(values) / 2
-	if len(values)%2 == 1 {
-		return values[m]
-	}
-	return (values[m-1] + values[m]) / 2
 }

@@ -208,7 +208,10 @@ func TestWriteChrome(t *testing.T) {
 // Without phases, the pair that is slower than the others is named, and no path without a
 // plan.
 func TestExplainWithoutPhases(t *testing.T) {
-	for _, tt := range []struct{ mode, what string }{{results.Unsync, results.SpanRequest}, {results.InOrder, results.SpanSend}} {
+	for _, tt := range []struct {
+		mode string
+		what results.SpanKind
+	}{{results.Unsync, results.SpanRequest}, {results.InOrder, results.SpanSend}} {
 		var spans []results.Span
 		for src := range 4 {
 			spans = append(spans, results.Span{Case: "c", Server: src, What: results.SpanExchange, EndSec: 3, Phase: -1, Peer: -1})

@@ -286,7 +286,7 @@ func (p *phase) add(x results.Span) {
 }
 
 // pairsOf accounts for what fragments took without phases.
-func (a *account) pairsOf(all []*Slice, what string) {
+func (a *account) pairsOf(all []*Slice, what results.SpanKind) {
 	exchanges := 0
 	var each []float64
 	for _, s := range all {
@@ -304,7 +304,7 @@ func (a *account) pairsOf(all []*Slice, what string) {
 	for _, p := range a.pairs {
 		each = append(each, p.mean())
 	}
-	usual := median(each)
+	usual := results.NewStat(each).Median
 	for pair := range a.pairs {
 		a.expect[pair] = usual
 	}

@@ -12,6 +12,8 @@ import (
 type Hosts struct {
 	Nodes []network.Node
 	Slots int // ranks on each host
+	// Names are those that a list has, each once, in their order; nil where there is no list.
+	Names []string
 }
 
 // AllHosts are all hosts of a network with one rank each.
@@ -36,8 +38,8 @@ func ReadHosts(r io.Reader, n *network.Network) (Hosts, error) {
 	if err != nil {
 		return Hosts{}, err
 	}
-	slots, order := map[network.Node]int{}, []network.Node(nil)
-	names := newHostNames(n)
+	slots, order, called := map[network.Node]int{}, []network.Node(nil), []string(nil)
+	names, known := newHostNames(n), map[string]bool{}
 	for _, x := range listed {
 		for _, name := range x.names {
 			v, err := names.find(name)
@@ -46,6 +48,9 @@ func ReadHosts(r io.Reader, n *network.Network) (Hosts, error) {
 			}
 			if slots[v] == 0 {
 				order = append(order, v)
+			}
+			if !known[name] {
+				known[name], called = true, append(called, name)
 			}
 			if slots[v] += x.slots; slots[v] > maxSlots {
 				return Hosts{}, fmt.Errorf("line %d: more than %d ranks on %s", x.line, maxSlots, name)
@@ -61,7 +66,7 @@ func ReadHosts(r io.Reader, n *network.Network) (Hosts, error) {
 				n.Info(order[0]).Name, slots[order[0]], n.Info(v).Name, slots[v])
 		}
 	}
-	return Hosts{order, slots[order[0]]}, nil
+	return Hosts{order, slots[order[0]], called}, nil
 }
 
 const maxSlots = 4096

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -269,6 +270,21 @@ const mpirunMap = "======================   ALLOCATED NODES   ==================
 	" Data for JOB [15366,1] offset 0 Total slots allocated 8\n\n ========================   JOB MAP   ========================\n\n" +
 	" Data for node: h3\tNum slots: 4\tMax slots: 0\tNum procs: 3\n \tProcess OMPI jobid: [15366,1] App: 0 Process rank: 0 Bound: N/A\n" +
 	" Data for node: h1\tNum slots: 4\tMax slots: 0\tNum procs: 3\n \tProcess OMPI jobid: [15366,1] App: 0 Process rank: 3 Bound: N/A\n"
+
+// Hosts keep the names of their list, each once, also where a list goes on later, or has two
+// names for one host.
+func TestHostNames(t *testing.T) {
+	n := input(t, "FT(2;2,4)", "").Net
+	for text, want := range map[string]string{
+		"# all\nh[1-2] slots=3\n\nh0:4 # late\nh2\nh1\n": "[h1 h2 h0]",
+		"h1\nserver0\nserver1\nh0\n":                     "[h1 server0 server1 h0]",
+	} {
+		h, err := ReadHosts(strings.NewReader(text), n)
+		if err != nil || fmt.Sprint(h.Names) != want {
+			t.Errorf("%q: %v, %v; want %s", text, h.Names, err, want)
+		}
+	}
+}
 
 func FuzzReadHosts(f *testing.F) {
 	n, err := network.Parse("FT(2;2,4)", 0)

@@ -48,14 +48,10 @@ type SlowPair struct {
 // A CommonLink is one that slow pairs have in common: Slow of the Pairs over it are slow. Or
 // are ports of links that these pairs pass, too, and no others.
 type CommonLink struct {
-	From  string   `json:"from"`
-	To    string   `json:"to"`
-	Port  string   `json:"port"` // by which they leave
+	Direction
 	Slow  int      `json:"slow"`
 	Pairs int      `json:"pairs"`
 	Or    []string `json:"or,omitempty"`
-
-	end network.End
 }
 
 const (
@@ -218,9 +214,7 @@ func (f *fabric) common(out *Pairs, list, slow []pair) {
 		if score < 1 || bad[best] < 2 {
 			break
 		}
-		out.Common = append(out.Common, CommonLink{
-			f.name(best.Node), f.name(f.net.At(best.Node, int(best.Port)).Node), f.net.EndName(best), bad[best], all[best], f.alike(best, left, bad, all), best,
-		})
+		out.Common = append(out.Common, CommonLink{f.direction(best), bad[best], all[best], f.alike(best, left, bad, all)})
 		left = slices.DeleteFunc(slices.Clone(left), func(p pair) bool { return slices.Contains(p.way, best) })
 	}
 	out.Scattered = len(left)

@@ -30,18 +30,28 @@ type Tables struct {
 	loads []lft.PortLoad // of all links
 }
 
+// A Direction is a link in one direction.
+type Direction struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	Port string `json:"port"` // by which it leaves From
+
+	end network.End
+}
+
+// direction names the link that leaves by a port.
+func (f *fabric) direction(e network.End) Direction {
+	return Direction{f.name(e.Node), f.name(f.net.At(e.Node, int(e.Port)).Node), f.net.EndName(e), e}
+}
+
 // A LinkLoad is how many routes of the exchange pass a link in one direction.
 type LinkLoad struct {
-	From   string `json:"from"`
-	To     string `json:"to"`
-	Port   string `json:"port"` // by which they leave
-	Routes int64  `json:"routes"`
+	Direction
+	Routes int64 `json:"routes"`
 	// Capacity is what the link carries, as a share of the link rate, where that is not all of it.
 	Capacity float64 `json:"capacity,omitempty"`
 	// Pairs are the first hosts whose routes these are; Routes says how many there are.
 	Pairs []HostPair `json:"pairs,omitempty"`
-
-	end network.End
 }
 
 const (
@@ -114,8 +124,7 @@ func (f *fabric) fullest(out *Tables) {
 			out.Routes = l.Routes
 		}
 		if out.LinksAt++; out.LinksAt <= mostLinks {
-			to, x := f.net.At(l.End.Node, int(l.End.Port)).Node, LinkLoad{Routes: l.Routes, end: l.End}
-			x.From, x.To, x.Port = f.name(l.End.Node), f.name(to), f.net.EndName(l.End)
+			x := LinkLoad{Direction: f.direction(l.End), Routes: l.Routes}
 			if c := f.capacity(l.End); c != 1 {
 				x.Capacity = c
 			}
