@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 
 	"evbench/fabric"
 	"evbench/fabric/workers"
@@ -28,30 +27,12 @@ func plainHosts(s *scenario.Scenario, l fabric.Launcher) fabric.Fabric {
 	return &hostsFabric{info: info(s.Fabric), Launcher: l}
 }
 
-// Local runs every server as a process on this machine, over loopback.
+// Local runs every server as a process on this machine, over loopback; each takes a port that
+// is free when it opens it.
 func Local(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
-	ports, err := freePorts(s.Tree.Servers())
-	if err != nil {
-		return nil, err
-	}
-	return plainHosts(s, workers.Processes{CPUs: s.Launch.CPUs, Data: func(rank int) workers.Addresses {
-		return workers.Addresses{fmt.Sprintf("127.0.0.1:%d", ports[rank])}
+	return plainHosts(s, workers.Processes{CPUs: s.Launch.CPUs, Data: func(int) workers.Addresses {
+		return workers.Addresses{"127.0.0.1:0"}
 	}}), nil
-}
-
-// freePorts returns ports of the loopback interface that are free now.
-func freePorts(n int) ([]int, error) {
-	ports := make([]int, n)
-	for i := range ports {
-		// Held until all are found, so that they differ.
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, fmt.Errorf("free ports: %w", err)
-		}
-		defer l.Close()
-		ports[i] = l.Addr().(*net.TCPAddr).Port
-	}
-	return ports, nil
 }
 
 // Joined waits for workers that somebody else starts.
