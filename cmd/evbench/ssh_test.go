@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -35,29 +34,7 @@ type cluster struct {
 }
 
 func newCluster(t *testing.T) *cluster {
-	return &cluster{t: t, dir: t.TempDir(), far: filepath.Join(t.TempDir(), "far"), port: freeDataPort(t), ssh: sshtest.Start(t)}
-}
-
-// freeDataPort returns the first of two ports that were free a moment ago at all addresses
-// of the loopback interface. They are below those that the kernel gives to whoever asks
-// for any, so that they stay free.
-func freeDataPort(t *testing.T) int {
-	t.Helper()
-	for range 100 {
-		port := 10000 + rand.IntN(20000)
-		l, err := net.Listen("tcp", fmt.Sprintf("0.0.0.0:%d", port))
-		if err != nil {
-			continue
-		}
-		next, err := net.Listen("tcp", fmt.Sprintf("0.0.0.0:%d", port+1))
-		l.Close()
-		if err == nil {
-			next.Close()
-			return port
-		}
-	}
-	t.Fatal("no two free ports in a row")
-	return 0
+	return &cluster{t: t, dir: t.TempDir(), far: filepath.Join(t.TempDir(), "far"), port: sshtest.FreePorts(t, 2), ssh: sshtest.Start(t)}
 }
 
 func (c *cluster) scenario(hosts, duration string) {

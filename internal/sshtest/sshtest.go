@@ -8,6 +8,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -75,7 +76,7 @@ func Start(t testing.TB) *Server {
 	for i := range count {
 		s.Hosts = append(s.Hosts, hostName(i))
 	}
-	s.port = freePort(t)
+	s.port = FreePorts(t, 1)
 	s.keys(t)
 	s.write(t)
 	s.run(t, sshd)
@@ -92,15 +93,29 @@ func findSSHD() (string, error) {
 	return "", fmt.Errorf("no sshd: install openssh-server, or run scripts/setup; EVBENCH_WITHOUT=ssh leaves this out")
 }
 
-// freePort returns a port that was free a moment ago on every address.
-func freePort(t testing.TB) int {
+// FreePorts returns the first of n ports in a row that were free a moment ago on every
+// address. They are below those that the kernel gives to whoever asks for any, so that they
+// stay free.
+func FreePorts(t testing.TB, n int) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "0.0.0.0:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		if first := 10000 + rand.IntN(20000); allFree(first, n) {
+			return first
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatalf("no %d free ports in a row", n)
+	return 0
+}
+
+func allFree(first, n int) bool {
+	for port := first; port < first+n; port++ {
+		l, err := net.Listen("tcp", fmt.Sprintf("0.0.0.0:%d", port))
+		if err != nil {
+			return false
+		}
+		defer l.Close()
+	}
+	return true
 }
 
 // path returns a name in the directory of the server.
