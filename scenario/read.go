@@ -29,7 +29,7 @@ const (
 	maxServers = 4096
 	maxWarmup  = 1000
 	maxCredits = 256
-	maxWindow  = 4
+	maxWindow  = 16
 
 	minDuration, maxDuration = 100 * time.Millisecond, 24 * time.Hour
 	minInterval              = 10 * time.Millisecond

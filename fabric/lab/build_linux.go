@@ -153,6 +153,11 @@ func (b *Lab) addCable(c cable) error {
 			if err := b.nodes[e.node].addBucket(e.index, b.shape); err != nil {
 				return fmt.Errorf("add tbf: %w", err)
 			}
+			if int(e.node) >= b.switches() {
+				if err := b.nodes[e.node].addPriorities(e.index); err != nil {
+					return fmt.Errorf("add pfifo_fast: %w", err)
+				}
+			}
 		}
 		if err := b.raise(e, c.ends[1-side]); err != nil {
 			return err

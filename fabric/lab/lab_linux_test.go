@@ -186,7 +186,8 @@ func TestInside(t *testing.T) {
 	}
 }
 
-// Both ends of every cable have the token bucket, and every node its settings.
+// Both ends of every cable have the token bucket, ports of servers priorities, and every
+// node its settings.
 func TestBucketsAndSettings(t *testing.T) {
 	const tick = 64 // ns; the kernel tells the bucket's size as the time that it lasts
 	l := start(t, newTree(t, 2, 2))
@@ -195,8 +196,11 @@ func TestBucketsAndSettings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		shaped := map[int]bool{}
+		shaped, priorities := map[int]bool{}, 0
 		for _, q := range qdiscs {
+			if a := q.Attrs(); q.Type() == "pfifo_fast" && a.Parent == netlink.MakeHandle(1, 1) {
+				priorities++
+			}
 			b, ok := q.(*netlink.Tbf)
 			if !ok || b.Parent != netlink.HANDLE_ROOT {
 				continue
@@ -207,6 +211,9 @@ func TestBucketsAndSettings(t *testing.T) {
 			if !shaped[port.Index] {
 				t.Errorf("%s: port %d has no bucket of 1 Gbit/s and 80 KiB", l.Name(Node(n)), p)
 			}
+		}
+		if server := n >= l.switches(); server != (priorities == 1) {
+			t.Errorf("%s has priorities at %d ports; only a server's port has", l.Name(Node(n)), priorities)
 		}
 		settings := slices.Concat(everySysctls, serverSysctls)
 		if n < l.switches() {

@@ -85,11 +85,15 @@ func (c *conn) addCable(w cable, ns, mtu int, s shape) error {
 	return c.do(unix.RTM_NEWLINK, create, append(data, info)...)
 }
 
+// packets of one priority may wait at a port of a server: so many that bytes are the limit.
+const packets = 10_000
+
 func endAttributes(e end, mtu int, s shape) []*nl.RtAttr {
 	out := []*nl.RtAttr{
 		nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(e.name)),
 		nl.NewRtAttr(unix.IFLA_ADDRESS, e.mac),
 		nl.NewRtAttr(unix.IFLA_MTU, nl.Uint32Attr(uint32(mtu))),
+		nl.NewRtAttr(unix.IFLA_TXQLEN, nl.Uint32Attr(packets)),
 		nl.NewRtAttr(unix.IFLA_GSO_MAX_SIZE, nl.Uint32Attr(s.gsoMax)),
 	}
 	if s.gsoSeg > 0 {
@@ -111,6 +115,12 @@ func (c *conn) addBucket(index int, s shape) error {
 		options.AddRtAttr(nl.TCA_TBF_RATE64, nl.Uint64Attr(s.rate))
 	}
 	return c.do(unix.RTM_NEWQDISC, create, msg, nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated("tbf")), options)
+}
+
+// addPriorities has urgent packets, by SO_PRIORITY, overtake others in the bucket.
+func (c *conn) addPriorities(index int) error {
+	msg := &nl.TcMsg{Family: nl.FAMILY_ALL, Ifindex: int32(index), Handle: netlink.MakeHandle(2, 0), Parent: netlink.MakeHandle(1, 1)}
+	return c.do(unix.RTM_NEWQDISC, create, msg, nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated("pfifo_fast")))
 }
 
 // setUp sets an interface up or down.

@@ -206,6 +206,11 @@ func (e *Endpoint) attach(c *conn, fd int) error {
 	if err := bound(fd, e.group.SockBuf); err != nil {
 		return err
 	}
+	if !c.ours {
+		if err := urgent(fd); err != nil {
+			return err
+		}
+	}
 	c.readable, c.writable = true, true
 	e.stir(c) // opening it may have taken more than one segment
 	e.activate(c)

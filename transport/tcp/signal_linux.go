@@ -39,7 +39,7 @@ func (s *signals) init(partners []int) {
 }
 
 func (s *signals) add(rank, fd int) {
-	err := errors.Join(unix.SetNonblock(fd, false), napping(fd))
+	err := errors.Join(unix.SetNonblock(fd, false), napping(fd), urgent(fd))
 	impatient(fd)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -37,6 +37,17 @@ func bound(fd, sockBuf int) error {
 	return nil
 }
 
+// urgent puts what is sent on a connection before the data of others, in the queues of this
+// machine's interfaces that look at it. It carries tokens, signals of the barrier and
+// acknowledgements, on which a port or a link waits.
+func urgent(fd int) error {
+	const interactive = 6 // TC_PRIO_INTERACTIVE
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PRIORITY, interactive); err != nil {
+		return fmt.Errorf("priority: %w", err)
+	}
+	return nil
+}
+
 // in runs f where sockets have to be made.
 func (o *Options) in(f func() error) error {
 	if o.In == nil {
