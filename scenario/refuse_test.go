@@ -133,7 +133,7 @@ func TestRefuses(t *testing.T) {
 		{"ordered going unsynchronised", small + "cases: [{mode: ordered, failover: unsync}]", "cases[0].mode: policy unsync changes the plan of the phases"},
 		{"ordered with tables of a policy", small + "cases: [{mode: ordered, failover: spread}]", "cases[0].failover: policy spread changes tables, and an ordered case has paths of its own"},
 		{"ordered over mpi", small + "transport: mpi\nfabric: hosts\nlaunch: {kind: started}\ncases: [{mode: ordered}]", "transport mpi cannot choose paths"},
-		{"window", small + "cases: [{mode: ordered, window: 5}]", `cases[0].window: "5": write a whole number 1..16`},
+		{"window", small + "cases: [{mode: ordered, window: 17}]", `cases[0].window: "17": write a whole number 1..16`},
 		{"window synchronised", small + "cases: [{window: 2}]", "cases[0].window: only ordered cases are planned in windows"},
 		{"barrier unsynchronised", small + "cases: [{mode: unsync, barrier: central}]", "cases[0].barrier: only synchronised cases have a barrier"},
 		{"no schedule synchronised", small + "cases: [{schedule: none}]", "cases[0].schedule: synchronised cases need a schedule"},
