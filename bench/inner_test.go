@@ -312,3 +312,14 @@ func TestHeaviest(t *testing.T) {
 		}
 	}
 }
+
+// Of exchanges that are planned together the times of windows count, but for the last, which
+// has not ended.
+func TestPerWindow(t *testing.T) {
+	sec := []float64{5, 1, 0, 4, 2, 0, 9}
+	for window, want := range map[int][]float64{0: sec, 1: sec, 3: {6, 6}, 7: {21}, 8: nil} {
+		if got := perWindow(sec, window); !slices.Equal(got, want) {
+			t.Errorf("windows of %d: %v, want %v", window, got, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"slices"
 	"time"
 
 	"evbench/builder"
@@ -128,8 +129,23 @@ func (r *runner) sliceOf(m *measured) results.Slice {
 		Case: m.Name, Repeat: m.repeat, Round: m.round, Control: m.Control, StartSec: m.start.Seconds(),
 		EventsPerSec: c.EventsPerSec.Mean, GoodputBitPerSec: c.GoodputBitPerSec.Mean, Efficiency: c.MeasuredEfficiency,
 		Exchanges: c.Exchanges, MeasuredSec: c.MeasuredSec, BarrierWaitSec: c.BarrierWaitSec, Complete: c.Complete,
-		Load: results.Machines(m.outcome.Loads), Delay: results.Delay(m.outcome.Loads, len(m.outcome.Servers)), Took: m.outcome.Took.Sec,
+		Load: results.Machines(m.outcome.Loads), Delay: results.Delay(m.outcome.Loads, len(m.outcome.Servers)), Took: perWindow(m.outcome.Took.Sec, m.Window),
 	}
+}
+
+// perWindow adds up the times of exchanges that are planned together. They end in any order and
+// about at once, so that one says nothing; those of a window that has not ended are left out.
+func perWindow(sec []float64, window int) []float64 {
+	if window < 2 {
+		return sec
+	}
+	var out []float64
+	for w := range slices.Chunk(sec, window) {
+		if len(w) == window {
+			out = append(out, results.NewStat(w).Mean*float64(window))
+		}
+	}
+	return out
 }
 
 // slices are what has been measured so far, as results, and settles which of it counts.

@@ -28,7 +28,8 @@ type Slice struct {
 	// "": it counts. What came out of the slice has no part in that.
 	Rejected string `json:"rejected,omitempty"`
 
-	// Took are the times of its exchanges in seconds, which exchanges.csv holds.
+	// Took are the times in seconds of its exchanges, which exchanges.csv holds; ordered: of
+	// its windows.
 	Took []float64 `json:"-"`
 }
 
