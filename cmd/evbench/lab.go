@@ -6,8 +6,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/bench"
+	"evbench/fabric/hosts/host"
 	"evbench/fabric/kind"
 	"evbench/fabric/lab"
+	"evbench/fabric/workers"
+	"evbench/internal/unit"
 	"evbench/scenario"
 )
 
@@ -17,39 +21,78 @@ func labCommand() *cli.Command {
 		Usage: "a real fat tree of network namespaces on this machine, to look around in",
 		Subcommands: []*cli.Command{
 			command(&cli.Command{
-				Name:  "doctor",
-				Usage: "say what this system allows and why not; exit 0 when the lab can run here",
+				Name:      "doctor",
+				Usage:     "say what this system allows and why not; exit 0 when the lab can run here",
+				ArgsUsage: "[SCENARIO]",
 				Flags: []cli.Flag{
 					&cli.BoolFlag{Name: "json", Usage: "print one JSON document"},
 					&cli.BoolFlag{Name: "quiet", Usage: "print nothing; the exit code says it"},
 				},
 				Action: doctorAction,
-			}, "  evbench lab doctor"),
+			}, "  evbench lab doctor\n  evbench lab doctor scenarios/lhcb-lab.yaml\n\n"+
+				"With a SCENARIO it measures a small lab, and says what that means for the scenario's:\n"+
+				"processes, memory, link rate and barriers."),
 			labUpCommand(), labExecCommand(), labDownCommand(),
 		},
 	}, "  evbench lab doctor\n  evbench lab up -t 'FT(2;4,4)' --down leaf0-spine0 -r minhop")
 }
 
 func doctorAction(c *cli.Context) error {
-	if err := needArgs(c, 0, 0, ""); err != nil {
+	if err := needArgs(c, 0, 1, ""); err != nil {
 		return err
 	}
-	r := lab.Doctor()
-	var err error
-	switch {
-	case c.Bool("quiet"):
-	case c.Bool("json"):
-		err = json.NewEncoder(c.App.Writer).Encode(struct {
+	if r := lab.Doctor(); c.NArg() == 0 || !r.Possible() {
+		return checked(c, r.Possible(), r, struct {
 			Schema string `json:"schema"`
 			lab.Report
 		}{"evbench/lab-doctor/1", r})
-	default:
-		_, err = fmt.Fprint(c.App.Writer, r)
 	}
-	if err == nil && !r.Possible() {
+	f, err := forecast(c, c.Args().First())
+	if err != nil {
+		return err
+	}
+	return checked(c, f.Fits(), f, struct {
+		Schema string `json:"schema"`
+		Fits   bool   `json:"fits"`
+		bench.Forecast
+	}{"evbench/lab-forecast/1", f.Fits(), f})
+}
+
+// checked prints what was found out as the flags say. What cannot be is exit code 1.
+func checked(c *cli.Context, ok bool, text fmt.Stringer, document any) (err error) {
+	switch {
+	case c.Bool("quiet"):
+	case c.Bool("json"):
+		err = json.NewEncoder(c.App.Writer).Encode(document)
+	default:
+		_, err = fmt.Fprint(c.App.Writer, text)
+	}
+	if err == nil && !ok {
 		err = &exitError{code: exitFailed}
 	}
 	return err
+}
+
+// forecast measures a small lab for the one of a scenario.
+func forecast(c *cli.Context, name string) (f bench.Forecast, err error) {
+	s, err := scenario.ReadFile(name)
+	if err != nil {
+		return f, usage(err)
+	}
+	if s.Fabric.Kind != scenario.Lab {
+		return f, usagef("%s: fabric %s; the forecast is for the lab", name, s.Fabric.Kind)
+	}
+	if err := enterLab(); err != nil {
+		return f, err
+	}
+	bar := newTerminal(c.App.ErrWriter, c.Bool("quiet"))
+	defer bar.End()
+	machine, err := bench.MeasureMachine(func(s *scenario.Scenario, rate unit.Rate) (float64, error) {
+		bar.Passing("measuring a lab of %d servers, fragments of %s", s.Tree.Servers(), s.Event.Fragment)
+		tried, err := tryRate(c.Context, c, measurement{scenario: s, open: kind.Lab, control: localControl}, rate)
+		return tried.Efficiency, err
+	})
+	return bench.NewForecast(s, machine, workers.Fit(s.Tree.Servers()), host.Available()), err
 }
 
 // enterLab sees to it that this process may build labs; see lab.Enter. The

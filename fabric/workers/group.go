@@ -81,8 +81,8 @@ func (g Group) Run(ctx context.Context) (err error) {
 	return wait()
 }
 
-// fit returns how many of n servers one process may have, 0 where not even one fits.
-func fit(n int) int {
+// Fit returns how many of n servers one process may have, 0 where not even one fits.
+func Fit(n int) int {
 	for k := n; k > 0; k-- {
 		if tcp.CheckFiles(openFiles(k, n)) == nil {
 			return k

@@ -137,7 +137,7 @@ func (p Processes) MayOpen(servers, connections int) error {
 	if p.Inside == nil { // each has a process for itself
 		return tcp.CheckFiles(connections)
 	}
-	each := fit(servers)
+	each := Fit(servers)
 	return tcp.CheckFiles(openFiles(each, servers) + each*connections)
 }
 
@@ -184,7 +184,7 @@ func (p Processes) startAll(ctx context.Context, j fabric.Job, dir, token string
 		return running, nil
 	}
 	n := j.Tree.Servers()
-	most := fit(n)
+	most := Fit(n)
 	if most == 0 {
 		return nil, tcp.CheckFiles(openFiles(1, n))
 	}

@@ -1,0 +1,157 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"evbench/internal/unit"
+	"evbench/scenario"
+)
+
+// A Machine is what the lab reaches here, measured on a small tree that asks for more.
+type Machine struct {
+	Servers   int     `json:"servers"`           // of that tree
+	PhaseSec  float64 `json:"phase_s"`           // with next to nothing to send: its barrier
+	BitPerSec float64 `json:"carried_bit_per_s"` // by the links of all servers together
+}
+
+const (
+	machineTree = "FT(2;4,8)"
+	machineRate = unit.Rate(1e9)
+
+	nothingToSend = "{fragment: 1KiB}"
+	muchToSend    = "{phase: 10ms}" // short phases have small packets, as low rates have
+)
+
+// MeasureMachine measures this machine; try returns the efficiency of the control of a
+// scenario (see TryRate).
+func MeasureMachine(try func(*scenario.Scenario, unit.Rate) (float64, error)) (Machine, error) {
+	var m Machine
+	for _, event := range []string{nothingToSend, muchToSend} {
+		text := fmt.Sprintf("topology: %s\nfabric: {rate: %s}\nevent: %s\ncases: [{}]\n", machineTree, machineRate, event)
+		s, err := scenario.Read("machine", strings.NewReader(text))
+		if err != nil {
+			return Machine{}, err
+		}
+		efficiency, err := try(s, machineRate)
+		if err != nil {
+			return Machine{}, err
+		}
+		if efficiency <= 0 {
+			return Machine{}, fmt.Errorf("nothing came of a lab of %d servers", s.Tree.Servers())
+		}
+		m.Servers = s.Tree.Servers()
+		if event == nothingToSend {
+			m.PhaseSec = fragmentTime(s).Seconds() / efficiency
+		} else {
+			m.BitPerSec = float64(m.Servers) * float64(machineRate) * efficiency
+		}
+	}
+	return m, nil
+}
+
+// mostLost is the share of the time that barriers may take before a forecast advises longer
+// phases.
+const mostLost = 0.05
+
+// perSocket is the memory that one end of a connection takes in the lab, with its share of
+// buffers and of the worker: 326 servers with 213,000 of them took 3.2 GB.
+const perSocket = 16 << 10
+
+// A Forecast is what a scenario asks of the lab, and what a machine has for it.
+type Forecast struct {
+	Servers     int `json:"servers"`
+	Switches    int `json:"switches"`
+	Connections int `json:"connections"` // one for data in each direction of each pair of servers
+	Processes   int `json:"processes"`   // that the servers are in; 0: not even one may have the files of a server
+
+	NeedBytes uint64 `json:"need_byte"`
+	FreeBytes uint64 `json:"free_byte"` // 0: not known
+
+	RateBitPerSec    float64 `json:"rate_bit_per_s"`    // of a link, as the scenario says
+	CarriedBitPerSec float64 `json:"carried_bit_per_s"` // of a link, when all servers receive at once
+	PhaseSec         float64 `json:"phase_s"`           // without its barrier
+	BarrierSec       float64 `json:"barrier_s"`         // 0: no case has barriers
+	Machine          Machine `json:"machine"`
+}
+
+// NewForecast is the forecast for a scenario in the lab. A process may have the files of
+// inOne servers; free is the memory that is available, 0 where that is not known.
+//
+// Messages of all servers pass through the same processors, so that a barrier takes longer
+// and each link carries less, as the number of servers grows.
+func NewForecast(s *scenario.Scenario, m Machine, inOne int, free uint64) Forecast {
+	n := s.Tree.Servers()
+	f := Forecast{
+		Servers: n, Switches: s.Tree.Switches(), Connections: n * (n - 1), FreeBytes: free, Machine: m,
+		NeedBytes: uint64(n*(n-1)) * 2 * perSocket, RateBitPerSec: float64(s.Fabric.Rate),
+		CarriedBitPerSec: m.BitPerSec / float64(n), PhaseSec: fragmentTime(s).Seconds(),
+	}
+	if inOne > 0 {
+		f.Processes = (n + inOne - 1) / inOne
+	}
+	for _, c := range s.Cases {
+		if c.Mode == scenario.Sync {
+			f.BarrierSec = m.PhaseSec * float64(n) / float64(m.Servers)
+		}
+	}
+	return f
+}
+
+// Fits reports whether the lab of the scenario can be built and be started.
+func (f Forecast) Fits() bool {
+	return f.Processes > 0 && (f.FreeBytes == 0 || f.NeedBytes <= f.FreeBytes)
+}
+
+// Carried reports whether links carry what the scenario says.
+func (f Forecast) Carried() bool { return f.RateBitPerSec <= f.CarriedBitPerSec }
+
+// Lost is the share of the time that barriers take.
+func (f Forecast) Lost() float64 { return f.BarrierSec / (f.BarrierSec + f.PhaseSec) }
+
+// String is a line for each question, as lab.Report writes its checks.
+func (f Forecast) String() string {
+	var b strings.Builder
+	line := func(ok bool, format string, args ...any) {
+		word := "ok"
+		if !ok {
+			word = "no"
+		}
+		fmt.Fprintf(&b, "  %-4s  %s\n", word, fmt.Sprintf(format, args...))
+	}
+	if f.Processes == 0 {
+		line(false, "%d servers, %d switches: no process may have the files of one server; raise ulimit -Hn", f.Servers, f.Switches)
+	} else {
+		line(true, "%d servers, %d switches, %d connections, processes: %d", f.Servers, f.Switches, f.Connections, f.Processes)
+	}
+	if f.FreeBytes > 0 {
+		line(f.NeedBytes <= f.FreeBytes, "memory: about %s of %s", unit.Bytes(f.NeedBytes), unit.Bytes(f.FreeBytes))
+	}
+	carried := roundDown(f.CarriedBitPerSec)
+	if line(f.Carried(), "links of %s: this machine carries about %s on each at a time", unit.Rate(f.RateBitPerSec), carried); !f.Carried() {
+		fmt.Fprintf(&b, "        take fabric: {rate: %s} or less\n", carried)
+	}
+	if f.BarrierSec == 0 {
+		return b.String()
+	}
+	ok := f.Lost() <= mostLost
+	line(ok, "phases of %s: barriers of about %s take %.0f %% of the time", brief(f.PhaseSec), brief(f.BarrierSec), 100*f.Lost())
+	if !ok {
+		fmt.Fprintf(&b, "        take event: {phase: %s} or more for %.0f %%\n", brief(f.BarrierSec*(1-mostLost)/mostLost), 100*mostLost)
+	}
+	return b.String()
+}
+
+// brief is a time to two digits.
+func brief(sec float64) time.Duration {
+	step := time.Duration(math.Pow10(int(math.Floor(math.Log10(sec*1e9))) - 1))
+	return time.Duration(sec * 1e9).Round(step)
+}
+
+// roundDown is a rate to its first digit.
+func roundDown(bitPerSec float64) unit.Rate {
+	step := math.Pow10(int(math.Log10(max(bitPerSec, 1))))
+	return unit.Rate(math.Floor(bitPerSec/step) * step)
+}
