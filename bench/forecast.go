@@ -67,8 +67,9 @@ type Forecast struct {
 	Connections int `json:"connections"` // one for data in each direction of each pair of servers
 	Processes   int `json:"processes"`   // that the servers are in; 0: not even one may have the files of a server
 
-	NeedBytes uint64 `json:"need_byte"`
-	FreeBytes uint64 `json:"free_byte"` // 0: not known
+	NeedBytes  uint64 `json:"need_byte"`
+	EventBytes uint64 `json:"event_byte"` // of these for events
+	FreeBytes  uint64 `json:"free_byte"`  // 0: not known
 
 	RateBitPerSec    float64 `json:"rate_bit_per_s"`    // of a link, as the scenario says
 	CarriedBitPerSec float64 `json:"carried_bit_per_s"` // of a link, when all servers receive at once
@@ -86,7 +87,7 @@ func NewForecast(s *scenario.Scenario, m Machine, inOne int, free uint64) Foreca
 	n := s.Tree.Servers()
 	f := Forecast{
 		Servers: n, Switches: s.Tree.Switches(), Connections: n * (n - 1), FreeBytes: free, Machine: m,
-		NeedBytes: uint64(n*(n-1)) * 2 * perSocket, RateBitPerSec: float64(s.Fabric.Rate),
+		NeedBytes: uint64(n*(n-1))*2*perSocket + EventBytes(s, n), EventBytes: EventBytes(s, n), RateBitPerSec: float64(s.Fabric.Rate),
 		CarriedBitPerSec: m.BitPerSec / float64(n), PhaseSec: fragmentTime(s).Seconds(),
 	}
 	if inOne > 0 {
@@ -98,6 +99,18 @@ func NewForecast(s *scenario.Scenario, m Machine, inOne int, free uint64) Foreca
 		}
 	}
 	return f
+}
+
+// EventBytes is what the buffers for events take of so many of the servers of a scenario.
+func EventBytes(s *scenario.Scenario, servers int) uint64 {
+	fragments, credits := s.Tree.Servers(), 1
+	for _, c := range s.Cases {
+		credits = max(credits, c.Credits, c.Window)
+	}
+	if s.Deliver == scenario.Discard {
+		fragments = 1 // one fragment's worth each
+	}
+	return uint64(servers*fragments*credits) * uint64(s.Event.Fragment)
 }
 
 // Fits reports whether the lab of the scenario can be built and be started.
@@ -121,25 +134,30 @@ func (f Forecast) String() string {
 		}
 		fmt.Fprintf(&b, "  %-4s  %s\n", word, fmt.Sprintf(format, args...))
 	}
+	advise := func(format string, args ...any) { fmt.Fprintf(&b, "        take %s\n", fmt.Sprintf(format, args...)) }
 	if f.Processes == 0 {
 		line(false, "%d servers, %d switches: no process may have the files of one server; raise ulimit -Hn", f.Servers, f.Switches)
 	} else {
 		line(true, "%d servers, %d switches, %d connections, processes: %d", f.Servers, f.Switches, f.Connections, f.Processes)
 	}
 	if f.FreeBytes > 0 {
-		line(f.NeedBytes <= f.FreeBytes, "memory: about %s of %s", unit.Bytes(f.NeedBytes), unit.Bytes(f.FreeBytes))
+		ok := f.NeedBytes <= f.FreeBytes
+		line(ok, "memory: about %s of %s, %s of it for events", unit.Bytes(f.NeedBytes), unit.Bytes(f.FreeBytes), unit.Bytes(f.EventBytes))
+		if !ok {
+			advise("deliver: discard, smaller fragments or fewer credits")
+		}
 	}
 	carried := roundDown(f.CarriedBitPerSec)
 	if line(f.Carried(), "links of %s: this machine carries about %s on each at a time", unit.Rate(f.RateBitPerSec), carried); !f.Carried() {
-		fmt.Fprintf(&b, "        take fabric: {rate: %s} or less\n", carried)
+		advise("fabric: {rate: %s} or less", carried)
 	}
 	if f.BarrierSec == 0 {
 		return b.String()
 	}
-	ok := f.Lost() <= mostLost
+	ok := f.Lost() < mostLost+0.005 // as it is printed
 	line(ok, "phases of %s: barriers of about %s take %.0f %% of the time", brief(f.PhaseSec), brief(f.BarrierSec), 100*f.Lost())
 	if !ok {
-		fmt.Fprintf(&b, "        take event: {phase: %s} or more for %.0f %%\n", brief(f.BarrierSec*(1-mostLost)/mostLost), 100*mostLost)
+		advise("event: {phase: %s} or more for %.0f %%", brief(f.BarrierSec*(1-mostLost)/mostLost), 100*mostLost)
 	}
 	return b.String()
 }

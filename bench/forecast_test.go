@@ -29,8 +29,8 @@ func TestForecast(t *testing.T) {
 		fits         bool
 		want         string
 	}{
-		{"{phase: 400ms}", "[{}]", 30, 8e9, true, `  ok    326 servers, 38 switches, 105950 connections, processes: 11
-  ok    memory: about 3.472GB of 8GB
+		{"{phase: 400ms}\ndeliver: discard", "[{}]", 30, 8e9, true, `  ok    326 servers, 38 switches, 105950 connections, processes: 11
+  ok    memory: about 3.536GB of 8GB, 64.71MB of it for events
   ok    links of 4Mbit/s: this machine carries about 9Mbit/s on each at a time
   ok    phases of 400ms: barriers of about 15ms take 4 % of the time
 `},
@@ -40,7 +40,8 @@ func TestForecast(t *testing.T) {
         take event: {phase: 290ms} or more for 5 %
 `},
 		{"{fragment: 1MiB}", "[{mode: unsynchronised}]", 400, 1e9, false, `  ok    326 servers, 38 switches, 105950 connections, processes: 1
-  no    memory: about 3.472GB of 1GB
+  no    memory: about 226.3GB of 1GB, 222.9GB of it for events
+        take deliver: discard, smaller fragments or fewer credits
   ok    links of 4Mbit/s: this machine carries about 9Mbit/s on each at a time
 `},
 	} {

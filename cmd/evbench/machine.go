@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"evbench/bench"
 	"evbench/fabric/hosts/host"
 	"evbench/internal/unit"
 	"evbench/results"
@@ -32,14 +33,7 @@ func (e *machineError) Error() string { return e.text }
 // fragment of each server.
 func checkMemory(s *scenario.Scenario, here int) error {
 	available := host.Available()
-	n, credits := s.Tree.Servers(), 1
-	for _, c := range s.Cases {
-		credits = max(credits, c.Credits)
-	}
-	if s.Deliver == scenario.Discard {
-		n = 1 // one fragment's worth each
-	}
-	return fits("event buffers need", float64(here*n*credits)*float64(s.Event.Fragment), available,
+	return fits("event buffers need", float64(bench.EventBytes(s, here)), available,
 		"take smaller fragments, fewer credits or deliver: discard")
 }
 
