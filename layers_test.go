@@ -36,6 +36,7 @@ var layers = []layer{
 	{"internal/trust", "", false},
 	{"internal/atomicfile", "internal/trust", false},
 	{"internal/tool", "", false},
+	{"internal/interrupt", "", false},
 	{"internal/cmdline", "", false},
 	{"internal/browsertest", "", false},
 

@@ -10,6 +10,7 @@ import (
 
 	"evbench/fabric/kind"
 	"evbench/internal/atomicfile"
+	"evbench/internal/interrupt"
 	"evbench/internal/wire"
 	"evbench/scenario"
 )
@@ -84,7 +85,7 @@ func readToken(c *cli.Context) (string, error) {
 	if name == "-" {
 		read = firstLineOfStdin
 	}
-	b, err := made(c.Context, read) // which may be a pipe
+	b, err := interrupt.Made(c.Context, read) // which may be a pipe
 	if err != nil {
 		return "", usagef("--token-file: %w", err)
 	}

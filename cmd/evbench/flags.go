@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/atomicfile"
+	"evbench/internal/interrupt"
 	"evbench/topology"
 )
 
@@ -175,7 +176,7 @@ func needArgs(c *cli.Context, atLeast, atMost int, what string) error {
 // writeOut writes to --out, or to standard output.
 func writeOut(c *cli.Context, write func(io.Writer) error) error {
 	if name := c.String("out"); name != "" {
-		return atomicfile.Write(name, func(w io.Writer) error { return write(untilOver(c.Context, w)) })
+		return atomicfile.Write(name, func(w io.Writer) error { return write(interrupt.Writer(c.Context, w)) })
 	}
 	return write(c.App.Writer)
 }

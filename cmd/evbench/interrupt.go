@@ -2,10 +2,11 @@ package main
 
 import (
 	"context"
-	"io"
 	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"evbench/internal/interrupt"
 )
 
 // toFinish is how long a command that computes may go on after a signal, to give
@@ -41,7 +42,7 @@ func leavable(c *cli.Context, action func(*cli.Context) error) error {
 	if c.Context.Value(leaving{}) == nil {
 		return action(c)
 	}
-	return within(c.Context, toFinish, func() error { return action(c) })
+	return interrupt.Within(c.Context, toFinish, func() error { return action(c) })
 }
 
 type leaving struct{}
@@ -50,81 +51,4 @@ type leaving struct{}
 // may be left behind: it ends with the program.
 func withLeave(ctx context.Context) context.Context {
 	return context.WithValue(ctx, leaving{}, true)
-}
-
-// within does some work. Work that goes on for longer than patience after ctx has
-// ended is left behind; the error is why ctx ended.
-func within(ctx context.Context, patience time.Duration, work func() error) error {
-	done := make(chan error, 1)
-	go func() { done <- work() }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	late := time.NewTimer(patience)
-	defer late.Stop()
-	select {
-	case err := <-done:
-		return err
-	case <-late.C:
-		return context.Cause(ctx)
-	}
-}
-
-// made returns what work makes. When ctx ends before, it returns why, and the work,
-// which holds nothing but memory, is left behind.
-func made[T any](ctx context.Context, work func() (T, error)) (none T, err error) {
-	out := make(chan T, 1)
-	err = within(ctx, 0, func() error {
-		x, err := work()
-		out <- x
-		return err
-	})
-	if err != nil {
-		return none, err
-	}
-	return <-out, nil
-}
-
-// collect returns all that work gives, one after the other. When ctx ends it returns
-// what there is, and why; the work is left behind.
-func collect[T any](ctx context.Context, work func(give func(T) error) error) (all []T, err error) {
-	given, done := make(chan T), make(chan error, 1)
-	go func() {
-		done <- work(func(x T) error {
-			select {
-			case given <- x:
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		})
-	}()
-	for {
-		select {
-		case x := <-given:
-			all = append(all, x)
-		case err := <-done:
-			return all, err
-		case <-ctx.Done():
-			return all, context.Cause(ctx)
-		}
-	}
-}
-
-// untilOver returns a writer that fails as soon as ctx is over, so that the file
-// that is being written is given up as it is for any other error.
-func untilOver(ctx context.Context, w io.Writer) io.Writer { return overWriter{ctx, w} }
-
-type overWriter struct {
-	ctx context.Context
-	w   io.Writer
-}
-
-func (o overWriter) Write(b []byte) (int, error) {
-	if o.ctx.Err() != nil {
-		return 0, context.Cause(o.ctx)
-	}
-	return o.w.Write(b)
 }

@@ -20,6 +20,7 @@ import (
 	"evbench/fabric/lab"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
+	"evbench/internal/interrupt"
 	"evbench/internal/printable"
 	"evbench/internal/trust"
 	"evbench/report"
@@ -38,7 +39,7 @@ func runProgram() int {
 	if lab.Helper() {
 		return exitDone
 	}
-	ctx, stop := notify(context.Background())
+	ctx, stop := interrupt.Notify(context.Background())
 	defer stop()
 	return run(withLeave(ctx), os.Args, os.Stdout, os.Stderr)
 }
@@ -82,43 +83,6 @@ func usage(err error) error {
 
 func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 
-// A signalled error is the cause of a context that a signal has cancelled.
-type signalled struct{ sig os.Signal }
-
-func (s signalled) Error() string { return s.sig.String() }
-
-// notify returns a context that the first SIGINT, SIGTERM or SIGHUP cancels; a
-// second SIGINT or SIGTERM kills the program as usual. A second SIGHUP does not: a
-// terminal that is closed sends one by the shell and one by the kernel, while the
-// program cleans up. Where SIGHUP is ignored (nohup) it stays so.
-func notify(parent context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(parent)
-	ch, hup := make(chan os.Signal, 1), make(chan os.Signal, 1)
-	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) {
-		signal.Notify(hup, syscall.SIGHUP)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		var s os.Signal
-		select {
-		case s = <-ch:
-		case s = <-hup:
-		case <-ctx.Done():
-			return
-		}
-		signal.Stop(ch)
-		cancel(signalled{s})
-	}()
-	return ctx, func() {
-		signal.Stop(ch)
-		signal.Stop(hup)
-		cancel(nil)
-		<-done
-	}
-}
-
 // run is the program: it returns the exit code, and it alone prints errors. Whatever
 // commands print goes through writers that show control characters as escapes: texts of
 // files and of other programs are in all of it.
@@ -147,7 +111,7 @@ func exitCode(cause, err error, stderr io.Writer) int {
 	if ok && exit.cause == nil {
 		return exit.code
 	}
-	s, ended := errors.AsType[signalled](cause)
+	s, ended := errors.AsType[interrupt.Signal](cause)
 	if !ended && unread(err) {
 		return exitUnread
 	}
@@ -155,7 +119,7 @@ func exitCode(cause, err error, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "evbench:", printable.Text(err.Error(), printable.Most))
 	}
 	if ended {
-		switch s.sig {
+		switch s.Sig {
 		case syscall.SIGHUP:
 			return exitHungUp
 		case syscall.SIGTERM:

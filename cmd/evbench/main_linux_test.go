@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"syscall"
 	"testing"
+
+	"evbench/internal/interrupt"
 )
 
 // The terminal may say more than once that it has gone. The test signals its own
@@ -19,7 +21,7 @@ func TestNotifyHangUp(t *testing.T) {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	ctx, stop := notify(t.Context())
+	ctx, stop := interrupt.Notify(t.Context())
 	defer stop()
 	for range 3 {
 		if err := syscall.Tgkill(os.Getpid(), syscall.Gettid(), syscall.SIGHUP); err != nil {

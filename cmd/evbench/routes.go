@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/companion/iproute"
+	"evbench/internal/interrupt"
 	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/routing/opensm"
@@ -122,7 +123,7 @@ func computeRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
 		return readRoutes(c.String("file"), s.Net)
 	}
 	start := time.Now()
-	t, err := made(c.Context, func() (*lft.Tables, error) { return routing.Compute(name, s.Net, o) })
+	t, err := interrupt.Made(c.Context, func() (*lft.Tables, error) { return routing.Compute(name, s.Net, o) })
 	if err != nil {
 		return nil, usage(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"evbench/bench/progress"
 	"evbench/bench/simulate"
 	"evbench/fabric/hosts/host"
+	"evbench/internal/interrupt"
 	"evbench/internal/unit"
 	"evbench/report"
 	"evbench/results"
@@ -103,7 +104,7 @@ func loadSim(c *cli.Context) (*scenario.Scenario, []bench.Planned, error) {
 	if err := s.Override(o); err != nil {
 		return nil, nil, usagef("%s: %w", name, err)
 	}
-	planned, err := made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(s) })
+	planned, err := interrupt.Made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(s) })
 	if err != nil {
 		return nil, nil, usagef("%s: %w", name, err)
 	}

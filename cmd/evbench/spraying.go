@@ -10,6 +10,7 @@ import (
 
 	"evbench/bench/simulate"
 	"evbench/internal/atomicfile"
+	"evbench/internal/interrupt"
 	"evbench/internal/unit"
 	"evbench/report/figure"
 	"evbench/scenario"
@@ -58,7 +59,7 @@ func sprayingAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	figures, err := collect(c.Context, func(give func(spraying.Figure) error) error { return spraying.Work(c.Context, o, give) })
+	figures, err := interrupt.Collect(c.Context, func(give func(spraying.Figure) error) error { return spraying.Work(c.Context, o, give) })
 	if err != nil && c.Context.Err() == nil {
 		return usage(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/interrupt"
 	"evbench/scheduler"
 	"evbench/study/survey"
 	"evbench/topology"
@@ -237,7 +238,7 @@ func measuredTable[F any](c *cli.Context, measure func(survey.RoutesOptions, fun
 	if !c.Bool("quiet") {
 		o.Progress = func(work string) { fmt.Fprintln(c.App.ErrWriter, work) }
 	}
-	figures, err := collect(c.Context, func(give func(F) error) error { return measure(o, give) })
+	figures, err := interrupt.Collect(c.Context, func(give func(F) error) error { return measure(o, give) })
 	if err != nil && c.Context.Err() == nil {
 		return err
 	}

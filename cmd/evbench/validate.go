@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
+	"evbench/internal/interrupt"
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/scheduler/assign"
@@ -95,7 +96,7 @@ func prepare(ctx context.Context, name string, s *scenario.Scenario, o scenario.
 			return nil, usagef("%s: %w", name, err)
 		}
 	}
-	planned, err := made(ctx, func() ([]bench.Planned, error) { return bench.Prepare(s) })
+	planned, err := interrupt.Made(ctx, func() ([]bench.Planned, error) { return bench.Prepare(s) })
 	if err != nil {
 		return nil, usagef("%s: %w", name, err)
 	}

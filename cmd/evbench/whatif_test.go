@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"evbench/internal/interrupt"
 )
 
 // An interrupted survey prints what is done, marked incomplete, and exits 130.
@@ -20,7 +22,7 @@ func TestWhatIfInterrupted(t *testing.T) {
 		{[]string{"table", "planner", "--quick"}, "INCOMPLETE"},
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		cancel(signalled{syscall.SIGINT})
+		cancel(interrupt.Signal{Sig: syscall.SIGINT})
 		var stdout, stderr bytes.Buffer
 		code := run(ctx, append([]string{"evbench"}, c.args...), &stdout, &stderr)
 		if code != exitInterrupted || !strings.Contains(stdout.String(), c.want) {

@@ -1,0 +1,126 @@
+// Package interrupt answers: how does a program end that is told to? A signal cancels a
+// context, and work that knows no context is left behind: it holds nothing but memory.
+package interrupt
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// A Signal is the cause of a context that a signal has cancelled.
+type Signal struct{ Sig os.Signal }
+
+func (s Signal) Error() string { return s.Sig.String() }
+
+// Notify returns a context that the first SIGINT, SIGTERM or SIGHUP cancels; a
+// second SIGINT or SIGTERM kills the program as usual. A second SIGHUP does not: a
+// terminal that is closed sends one by the shell and one by the kernel, while the
+// program cleans up. Where SIGHUP is ignored (nohup) it stays so.
+func Notify(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	ch, hup := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(hup, syscall.SIGHUP)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var s os.Signal
+		select {
+		case s = <-ch:
+		case s = <-hup:
+		case <-ctx.Done():
+			return
+		}
+		signal.Stop(ch)
+		cancel(Signal{s})
+	}()
+	return ctx, func() {
+		signal.Stop(ch)
+		signal.Stop(hup)
+		cancel(nil)
+		<-done
+	}
+}
+
+// Within does some work. Work that goes on for longer than patience after ctx has
+// ended is left behind; the error is why ctx ended.
+func Within(ctx context.Context, patience time.Duration, work func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- work() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-late.C:
+		return context.Cause(ctx)
+	}
+}
+
+// Made returns what work makes. When ctx ends before, it returns why, and the work,
+// which holds nothing but memory, is left behind.
+func Made[T any](ctx context.Context, work func() (T, error)) (none T, err error) {
+	out := make(chan T, 1)
+	err = Within(ctx, 0, func() error {
+		x, err := work()
+		out <- x
+		return err
+	})
+	if err != nil {
+		return none, err
+	}
+	return <-out, nil
+}
+
+// Collect returns all that work gives, one after the other. When ctx ends it returns
+// what there is, and why; the work is left behind.
+func Collect[T any](ctx context.Context, work func(give func(T) error) error) (all []T, err error) {
+	given, done := make(chan T), make(chan error, 1)
+	go func() {
+		done <- work(func(x T) error {
+			select {
+			case given <- x:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	}()
+	for {
+		select {
+		case x := <-given:
+			all = append(all, x)
+		case err := <-done:
+			return all, err
+		case <-ctx.Done():
+			return all, context.Cause(ctx)
+		}
+	}
+}
+
+// Writer returns a writer that fails as soon as ctx is over, so that the file
+// that is being written is given up as it is for any other error.
+func Writer(ctx context.Context, w io.Writer) io.Writer { return writer{ctx, w} }
+
+type writer struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (o writer) Write(b []byte) (int, error) {
+	if o.ctx.Err() != nil {
+		return 0, context.Cause(o.ctx)
+	}
+	return o.w.Write(b)
+}
