@@ -120,6 +120,7 @@ var layers = []layer{
 	{"fabric/started", "fabric fabric/hosts/host fabric/workers internal/hostlist internal/wire results scenario transport/mpi worker", false},
 
 	{"study/jobs", "internal/hostlist internal/show routing/lft routing/sssp topology/network", true},
+	{"companion/jobroutes", "companion/opensm fabric internal/atomicfile routing/lft study/jobs topology/ibnet topology/network", false},
 	{"study/failures", "internal/osmlog topology topology/network", true},
 	{"study/survey", "internal/parallel internal/show plan plan/verify results routing/dmod routing/lft routing/opensm routing/qft routing/sssp routing/twolevel scheduler scheduler/sizes sim topology topology/network", true},
 	{"study/spraying", "internal/parallel internal/unit plan results routing/twolevel scheduler sim study/survey topology", true},
@@ -147,7 +148,7 @@ var layers = []layer{
 	{"bench/progress", "bench internal/printable plan report results topology", true},
 	{"bench/progress/progresstest", "bench results scenario", false},
 	{"bench/live", "bench bench/progress plan report report/figure report/html results topology", false},
-	{"study/papers/draw", "report/figure study/papers", true},
+	{"study/draw", "report/figure study/jobs study/papers study/spraying topology/network", true},
 }
 
 // touching are the standard packages that reach the world outside.

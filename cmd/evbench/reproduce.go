@@ -11,9 +11,9 @@ import (
 
 	"evbench/internal/atomicfile"
 	"evbench/internal/interrupt"
+	"evbench/study/draw"
 	"evbench/study/failures"
 	"evbench/study/papers"
-	"evbench/study/papers/draw"
 )
 
 func reproduceCommand() *cli.Command {

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bytes"
-	"errors"
-	"io"
-	"os"
 	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/companion/jobroutes"
 	"evbench/companion/opensm"
 	"evbench/internal/atomicfile"
 	"evbench/routing/lft"
@@ -72,27 +69,8 @@ func routesJobsAction(c *cli.Context) error {
 	if c.Bool("follow") {
 		return followJobs(c, f)
 	}
-	n, err := f.Network(c.Context)
+	r, err := jobroutes.Once(c.Context, f, c.String("last"))
 	if err != nil {
-		return usage(err)
-	}
-	list, err := f.List(c.Context)
-	if err != nil {
-		return usage(err)
-	}
-	r := jobs.NewRouted(f.Source)
-	p := r.Place(n, list, f.Classes)
-	if r.Change, err = changeSince(c.String("last"), list); err != nil {
-		return err
-	}
-	tables, err := r.Route(n, p, f.Lanes)
-	if err != nil {
-		return usage(err)
-	}
-	if err := f.Install(c.Context, r, tables); err != nil {
-		return err
-	}
-	if err := saveJobs(c.String("last"), list); err != nil {
 		return err
 	}
 	if c.Bool("json") {
@@ -206,63 +184,6 @@ func jobsFiles(c *cli.Context) error {
 	return nil
 }
 
-func readJobs(name string) ([]jobs.Job, error) {
-	in := io.Reader(os.Stdin)
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, usage(err)
-		}
-		defer f.Close()
-		in = f
-	}
-	list, err := jobs.Read(atomicfile.Bound(in, maxList))
-	if err != nil {
-		return nil, usagef("%s: %w", name, err)
-	}
-	return list, nil
-}
-
-func readJobClasses(name string) (*jobs.Classes, error) {
-	if name == "" {
-		return new(jobs.Classes), nil
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, usage(err)
-	}
-	defer f.Close()
-	classes, err := jobs.ReadClasses(atomicfile.Bound(f, maxList))
-	if err != nil {
-		return nil, usagef("--classes %s: %w", name, err)
-	}
-	return classes, nil
-}
-
-// changeSince compares with the list of the last time; there may be none yet.
-func changeSince(name string, list []jobs.Job) (*jobs.Change, error) {
-	if name == "" {
-		return nil, nil
-	}
-	old, err := atomicfile.Read(name, maxList)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, usagef("--last: %w", err)
-	}
-	last, err := jobs.Read(bytes.NewReader(old))
-	if err != nil {
-		return nil, usagef("--last %s: %w", name, err)
-	}
-	change := jobs.Diff(last, list)
-	return &change, nil
-}
-
-func saveJobs(name string, list []jobs.Job) error {
-	if name == "" {
-		return nil
-	}
-	return atomicfile.Write(name, func(w io.Writer) error { return jobs.Write(w, list) })
-}
-
 // isRunning checks that --pid is OpenSM, which writes this log.
 func isRunning(pid int, log string) error {
 	sm, err := opensm.Running(pid, log)
@@ -270,14 +191,6 @@ func isRunning(pid int, log string) error {
 		return usagef("--pid: %w", err)
 	}
 	return sm.Close()
-}
-
-func reload(pid int) error {
-	sm, err := opensm.Running(pid, "")
-	if err != nil {
-		return err
-	}
-	return errors.Join(sm.Reload(), sm.Close())
 }
 
 // randomJobs scatters the jobs over the hosts, again and again.
@@ -313,7 +226,7 @@ func jobSizes(arg string) ([]int, error) {
 	if sizes, err := jobs.ParseSizes(arg); err == nil {
 		return sizes, nil
 	}
-	list, err := readJobs(arg)
+	list, err := jobroutes.ReadList(arg)
 	if err != nil {
 		return nil, err
 	}

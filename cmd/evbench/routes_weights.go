@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/companion/jobroutes"
 	"evbench/internal/atomicfile"
 	"evbench/routing"
 	"evbench/routing/lft"
@@ -14,9 +15,7 @@ import (
 	"evbench/topology/network"
 )
 
-// routesWeights reads what each host receives: --weights, or --jobs, where it is as many
-// messages as it has other hosts in its jobs. Jobs on one switch put nothing on cables between
-// switches, and count nothing. nil where neither is given.
+// routesWeights reads what each host receives: --weights, or --jobs. nil where neither is given.
 func routesWeights(c *cli.Context, n *network.Network) (*lft.Weights, error) {
 	file, list := c.String("weights"), c.String("jobs")
 	weighted := slices.ContainsFunc(strings.Split(c.String("engine"), ","), func(e string) bool { return strings.TrimSpace(e) == routing.FtreeWeighted })
@@ -47,23 +46,13 @@ func routesWeights(c *cli.Context, n *network.Network) (*lft.Weights, error) {
 }
 
 func jobWeights(file string, n *network.Network) (*lft.Weights, error) {
-	list, err := readJobs(file)
+	list, err := jobroutes.ReadList(file)
 	if err != nil {
 		return nil, err
 	}
-	r := jobs.NewRouted(file)
-	of := make([]float64, n.Hosts())
-	for _, job := range r.Place(n, list, new(jobs.Classes)).Jobs {
-		for _, h := range job {
-			of[h] += float64(len(job) - 1)
-		}
-	}
-	if len(r.Unknown) > 0 {
-		return nil, usagef("--jobs %s: %s is not in the network", file, r.Unknown[0])
-	}
-	w, err := lft.NewWeights(of)
+	w, err := jobs.Weights(n, list)
 	if err != nil {
-		return nil, usagef("--jobs %s: no job is on hosts of several switches", file)
+		return nil, usagef("--jobs %s: %w", file, err)
 	}
 	return w, nil
 }

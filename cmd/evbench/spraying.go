@@ -12,8 +12,8 @@ import (
 	"evbench/internal/atomicfile"
 	"evbench/internal/interrupt"
 	"evbench/internal/unit"
-	"evbench/report/figure"
 	"evbench/scenario"
+	"evbench/study/draw"
 	"evbench/study/spraying"
 	"evbench/topology"
 )
@@ -68,34 +68,11 @@ func sprayingAction(c *cli.Context) error {
 		table.Notes = append(table.Notes, "INCOMPLETE: stopped")
 	}
 	if file := c.String("svg"); file != "" && err == nil {
-		err := atomicfile.Write(file, func(w io.Writer) error {
-			return figure.WriteCharts(w, "Share of its link that a server receives", sprayingCharts(o, c.String("queues"), figures))
-		})
-		if err != nil {
+		if err := atomicfile.Write(file, func(w io.Writer) error { return draw.Spraying(w, o, c.String("queues"), figures) }); err != nil {
 			return err
 		}
 	}
 	return write(table, c.App.Writer)
-}
-
-// sprayingCharts are a chart for each size of buffers and number of lanes, with a line for each way.
-func sprayingCharts(o spraying.Options, queues string, figures []spraying.Figure) (charts []figure.Chart) {
-	for _, buffer := range o.Buffers {
-		for _, lanes := range o.Lanes {
-			chart := figure.Chart{Title: fmt.Sprintf("queues %s, buffers of %d packets, lanes: %d", queues, buffer, lanes), X: "dead links", Y: "share of the link"}
-			for _, way := range o.Ways {
-				line := figure.Series{Name: way.Name}
-				for _, f := range figures {
-					if f.Buffer == buffer && f.Lanes == lanes && f.Way == way {
-						line.Points = append(line.Points, figure.Point{X: float64(f.Dead), Values: []float64{f.Share.Min, f.Share.Median, f.Share.Max}})
-					}
-				}
-				chart.Series = append(chart.Series, line)
-			}
-			charts = append(charts, chart)
-		}
-	}
-	return charts
 }
 
 func sprayingOptions(c *cli.Context) (o spraying.Options, err error) {

@@ -1,4 +1,4 @@
-// Package draw answers: how is a reproduced figure drawn? It picks the series that
+// Package draw answers: how are figures of studies drawn? It picks the series that
 // belong into one chart, and leaves the drawing to report/figure. What the thesis
 // states is drawn beside ours, marked as such. It opens no file.
 package draw

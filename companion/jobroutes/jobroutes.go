@@ -1,0 +1,186 @@
+// Package jobroutes answers: which jobs run on which network now, and are the routes for them in
+// place? It reads both, from files or from what commands print, and writes the tables for OpenSM
+// or has it load them.
+package jobroutes
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"evbench/companion/opensm"
+	"evbench/fabric"
+	"evbench/internal/atomicfile"
+	"evbench/study/jobs"
+	"evbench/topology/ibnet"
+	"evbench/topology/network"
+)
+
+// Options say where jobs and their network are read, and where tables go. What of them is
+// wrong is an error of the input (fabric.InputError).
+type Options struct {
+	Source   string           // what the network is called; "": Discover
+	Net      *network.Network // nil: Discover prints it
+	Discover string           // command, ended after Wait
+	List     string           // file of jobs; "-": standard input
+	Queue    string           // command that prints the jobs in place of List; "": none
+	Wait     time.Duration
+	Classes  string // file; "": all hosts compute
+	Lanes    int    // as for jobs.Following
+
+	Draw func(*jobs.Routed, *network.Network) error // draws what is routed; nil: nothing does
+	Out  string                                     // file for the tables; "": none
+	JSON bool                                       // its form; false: OpenSM's
+	PID  int                                        // OpenSM, which is told that Out was written; 0: nobody is
+	Load opensm.InstallOptions                      // loads the tables in place of Out; Dir "": nothing is loaded
+}
+
+// New reads what does not change.
+func New(o Options) (*jobs.Following, error) {
+	f := &jobs.Following{Source: o.Source, Classes: new(jobs.Classes), Lanes: o.Lanes, Install: (&tables{o: o}).put}
+	var err error
+	if o.Classes != "" {
+		if f.Classes, err = readClasses(o.Classes); err != nil {
+			return nil, fabric.Input(err)
+		}
+	}
+	if f.Network, err = o.network(); err != nil {
+		return nil, fabric.Input(err)
+	}
+	if f.Source == "" {
+		f.Source = o.Discover
+	}
+	f.List, err = o.list()
+	return f, fabric.Input(err)
+}
+
+// Once routes for the jobs that run now. last is the file with those of the last time, which
+// is replaced; there may be none yet, and "" keeps none.
+func Once(ctx context.Context, f *jobs.Following, last string) (*jobs.Routed, error) {
+	n, err := f.Network(ctx)
+	if err != nil {
+		return nil, fabric.Input(err)
+	}
+	list, err := f.List(ctx)
+	if err != nil {
+		return nil, fabric.Input(err)
+	}
+	r := jobs.NewRouted(f.Source)
+	p := r.Place(n, list, f.Classes)
+	if last != "" {
+		if r.Change, err = changeSince(last, list); err != nil {
+			return nil, fabric.Input(err)
+		}
+	}
+	t, err := r.Route(n, p, f.Lanes)
+	if err != nil {
+		return nil, fabric.Input(err)
+	}
+	if err := f.Install(ctx, r, t); err != nil {
+		return nil, err
+	}
+	if last == "" {
+		return r, nil
+	}
+	return r, atomicfile.Write(last, func(w io.Writer) error { return jobs.Write(w, list) })
+}
+
+func changeSince(name string, list []jobs.Job) (*jobs.Change, error) {
+	old, err := atomicfile.Read(name, atomicfile.MaxList)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("--last: %w", err)
+	}
+	last, err := jobs.Read(bytes.NewReader(old))
+	if err != nil {
+		return nil, fmt.Errorf("--last %s: %w", name, err)
+	}
+	change := jobs.Diff(last, list)
+	return &change, nil
+}
+
+func readClasses(name string) (*jobs.Classes, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	classes, err := jobs.ReadClasses(atomicfile.Bound(f, atomicfile.MaxList))
+	if err != nil {
+		return nil, fmt.Errorf("--classes %s: %w", name, err)
+	}
+	return classes, nil
+}
+
+// ReadList reads a list of jobs from a file or, "-", standard input.
+func ReadList(name string) ([]jobs.Job, error) {
+	in := os.Stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, fabric.Input(err)
+		}
+		defer f.Close()
+		in = f
+	}
+	return readList(name, in)
+}
+
+func readList(name string, in io.Reader) ([]jobs.Job, error) {
+	list, err := jobs.Read(atomicfile.Bound(in, atomicfile.MaxList))
+	if err != nil {
+		return nil, fabric.Inputf("%s: %w", name, err)
+	}
+	return list, nil
+}
+
+// network returns what finds the network.
+func (o Options) network() (func(context.Context) (*network.Network, error), error) {
+	if o.Net != nil {
+		return func(context.Context) (*network.Network, error) { return o.Net, nil }, nil
+	}
+	return reading("discover", o.Discover, o.Wait, func(text []byte) (*network.Network, error) { return ibnet.Read(bytes.NewReader(text)) })
+}
+
+// list returns what finds the jobs.
+func (o Options) list() (func(context.Context) ([]jobs.Job, error), error) {
+	if o.Queue != "" {
+		return reading("queue", o.Queue, o.Wait, func(text []byte) ([]jobs.Job, error) { return readList(o.Queue, bytes.NewReader(text)) })
+	}
+	if _, err := os.Stat(o.List); err != nil && o.List != "-" {
+		return nil, err
+	}
+	return func(context.Context) ([]jobs.Job, error) { return ReadList(o.List) }, nil
+}
+
+// reading returns what runs the command of a flag, for so long at most, and reads what it prints.
+func reading[T any](flag, command string, wait time.Duration, read func([]byte) (T, error)) (func(context.Context) (T, error), error) {
+	words := strings.Fields(command)
+	if len(words) == 0 {
+		return nil, fmt.Errorf("--%s: names no command", flag)
+	}
+	if wait <= 0 {
+		return nil, fmt.Errorf("--wait %s: must be more than 0", wait)
+	}
+	if _, err := exec.LookPath(words[0]); err != nil {
+		return nil, fmt.Errorf("--%s: %w", flag, err)
+	}
+	run := opensm.Command(words[0], words[1:]...)
+	return func(ctx context.Context) (none T, err error) {
+		ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("not within %s", wait))
+		defer cancel()
+		text, err := run(ctx)
+		if err != nil && ctx.Err() != nil {
+			err = fmt.Errorf("%s: %w", words[0], context.Cause(ctx))
+		}
+		if err != nil {
+			return none, err
+		}
+		return read(text)
+	}, nil
+}
