@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"time"
@@ -9,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/fabric/kind"
-	"evbench/internal/atomicfile"
+	"evbench/fabric/workers"
 	"evbench/internal/interrupt"
 	"evbench/internal/wire"
 	"evbench/scenario"
@@ -81,15 +80,10 @@ func readToken(c *cli.Context) (string, error) {
 	if name == "" {
 		return "", usagef("--token-file is missing: controller and workers share a secret, for example: (umask 077; head -c 24 /dev/urandom | base64 > token)")
 	}
-	read := func() ([]byte, error) { return atomicfile.Read(name, maxToken) }
-	if name == "-" {
-		read = firstLineOfStdin
-	}
-	b, err := interrupt.Made(c.Context, read) // which may be a pipe
+	token, err := interrupt.Made(c.Context, func() (string, error) { return workers.ReadToken(name) }) // which may be a pipe
 	if err != nil {
 		return "", usagef("--token-file: %w", err)
 	}
-	token := string(bytes.TrimSpace(b))
 	if token == "" {
 		return "", usagef("--token-file %s: is empty", name)
 	}

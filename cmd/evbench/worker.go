@@ -1,10 +1,7 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
@@ -57,15 +54,10 @@ func workerAction(c *cli.Context) error {
 			return usagef("--cpus: %w", err)
 		}
 	}
-	if !c.Bool("end-with-stdin") {
-		return w.Run(c.Context)
+	if c.Bool("end-with-stdin") {
+		w.EndWith = os.Stdin
 	}
-	leashed, stop := endWithStdin(c.Context)
-	defer stop()
-	if err := w.Run(leashed); context.Cause(leashed) != errStdinEnded {
-		return err
-	}
-	return nil // it ends as it was told to
+	return w.Run(c.Context)
 }
 
 // groupAction runs the servers that a run on the lab puts into one process.
@@ -106,7 +98,11 @@ func readWorker(c *cli.Context) (workers.Process, error) {
 		return w, usagef("--id is missing: the position of this server, 0 or more")
 	}
 	w.Machine, _ = host.Read() // without interfaces none is found, with a message
-	if w.Data, err = chooseData(c, w.Machine); err != nil {
+	at := workers.Choice{
+		Data: c.String("data"), Interface: c.String("interface"), Network: c.String("network"),
+		Port: c.Int("data-port"), PortSet: c.IsSet("data-port"), Controller: c.String("controller"),
+	}
+	if w.Data, err = at.Addresses(w.Machine); err != nil {
 		return w, usage(err)
 	}
 	if err := wire.CheckAddress(w.Controller); err != nil {
@@ -114,44 +110,4 @@ func readWorker(c *cli.Context) (workers.Process, error) {
 	}
 	w.Controller, err = secured(c, w.Controller)
 	return w, err
-}
-
-// maxToken bounds a secret.
-const maxToken = 4 << 10
-
-// firstLineOfStdin reads a line from standard input and nothing behind it.
-func firstLineOfStdin() ([]byte, error) {
-	var line []byte
-	for b := make([]byte, 1); len(line) < maxToken; {
-		n, err := os.Stdin.Read(b)
-		if n == 1 && b[0] != '\n' {
-			line = append(line, b[0])
-			continue
-		}
-		if n == 1 {
-			return line, nil
-		}
-		if errors.Is(err, io.EOF) {
-			return line, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return nil, errors.New("the first line of standard input is too long")
-}
-
-// errStdinEnded is why a worker ends whose launcher has let it go.
-var errStdinEnded = errors.New("standard input has ended")
-
-// endWithStdin returns a context that ends when standard input does. Whoever
-// reads it waits in the kernel, which cannot be called off: it ends with the
-// program.
-func endWithStdin(parent context.Context) (ctx context.Context, stop func()) {
-	ctx, cancel := context.WithCancelCause(parent)
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		cancel(errStdinEnded)
-	}()
-	return ctx, func() { cancel(nil) }
 }

@@ -2,6 +2,7 @@ package hosts
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"runtime"
@@ -43,6 +44,24 @@ func Self(version string, want host.Want, connection string) (Answer, error) {
 		a.Addresses = append(a.Addresses, x.String())
 	}
 	return a, nil
+}
+
+// ReadWant reads which addresses to choose, by the flags of evbench host; none of them leaves
+// it open.
+func ReadWant(iface, network, toward string) (w host.Want, err error) {
+	if given := slices.DeleteFunc([]string{iface, network, toward}, func(s string) bool { return s == "" }); len(given) > 1 {
+		return w, errors.New("--interface, --network and --toward: give one of them, each chooses the address")
+	}
+	w.Interface = iface
+	if toward != "" {
+		w.Toward = net.JoinHostPort(toward, "9") // any port leads there
+	}
+	if network != "" {
+		if w.Network, err = host.ParseNetwork(network); err != nil {
+			return w, fmt.Errorf("--network: %w", err)
+		}
+	}
+	return w, nil
 }
 
 // TryPorts opens ports at the addresses, or at all of the machine.

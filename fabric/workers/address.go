@@ -1,12 +1,15 @@
 package workers
 
 import (
+	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
 	"evbench/fabric/hosts/host"
+	"evbench/internal/wire"
 )
 
 // Addresses are how a worker says where it is reached: one address when routing tables
@@ -45,6 +48,66 @@ func (a Addresses) Listen() string {
 		return net.JoinHostPort("::", port)
 	}
 	return net.JoinHostPort("0.0.0.0", port)
+}
+
+// A Choice is what a user wrote of where a worker is reached, by the flags of evbench worker, ""
+// where nothing.
+type Choice struct {
+	Data               string // addresses with their port
+	Interface, Network string // whose addresses of this machine are taken, with Port
+	Port               int    // 0: a free one
+	PortSet            bool   // it was written, and is no default
+	Controller         string // the way there has the address where Port alone was written
+}
+
+// Addresses returns the addresses that were given, or are found on this machine.
+func (c Choice) Addresses(f host.Facts) (Addresses, error) {
+	given := slices.DeleteFunc([]string{c.Data, c.Interface, c.Network}, func(s string) bool { return s == "" })
+	switch {
+	case len(given) > 1:
+		return nil, errors.New("--data, --interface and --network: give one of them, each says where other servers reach this one")
+	case len(given) == 0 && !c.PortSet:
+		return nil, errors.New("--data is missing: where other servers reach this one, such as 10.0.0.17:7000; " +
+			"--interface, --network or --data-port find the address on this machine")
+	case c.Data != "" && c.PortSet:
+		return nil, errors.New("--data-port: the addresses of --data have a port")
+	case c.Data != "":
+		data, err := ParseAddresses(c.Data)
+		if err != nil {
+			return nil, fmt.Errorf("--data: %w", err)
+		}
+		return data, nil
+	case c.Port < 0 || c.Port > 65535:
+		return nil, fmt.Errorf("--data-port %d: must be 0..65535", c.Port)
+	}
+	var data Addresses
+	w, flag, err := c.want()
+	if err == nil {
+		data, err = FindAddresses(f, w, c.Port)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	return data, nil
+}
+
+// want is which addresses of this machine to take, and by which flag.
+func (c Choice) want() (w host.Want, flag string, err error) {
+	if c.Interface != "" {
+		return host.Want{Interface: c.Interface}, "--interface", nil
+	}
+	if c.Network != "" {
+		w.Network, err = host.ParseNetwork(c.Network)
+		return w, "--network", err
+	}
+	kind, addr, err := wire.SplitAddress(c.Controller)
+	if err != nil {
+		return w, "--controller", err
+	}
+	if kind == "unix" {
+		err = errors.New("alone it takes the address that leads to the controller, which is on this machine: give --interface or --network")
+	}
+	return host.Want{Toward: addr}, "--data-port", err
 }
 
 // FindAddresses returns the wanted addresses of this machine with a port: the first

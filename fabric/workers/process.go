@@ -8,6 +8,7 @@ package workers
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/netip"
 	"strings"
@@ -31,8 +32,9 @@ type Process struct {
 	Data       Addresses     // port 0: a free one
 	Sockets    Sockets
 	Machine    host.Facts
-	Version    string // of evbench
-	CPUs       string // that it stays on, for the manifest; "": any
+	Version    string    // of evbench
+	CPUs       string    // that it stays on, for the manifest; "": any
+	EndWith    io.Reader // when this ends, the worker does, as it is told to; nil: nothing
 	Log        *slog.Logger
 	// Refused receives a line for each connection that the data port refuses; nil drops it.
 	Refused func(format string, args ...any)
@@ -40,6 +42,23 @@ type Process struct {
 
 // Run listens for data, joins the controller and does what it says.
 func (p Process) Run(ctx context.Context) error {
+	if p.EndWith == nil {
+		return p.run(ctx)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ended := errors.New("standard input has ended")
+	go func() { // it waits in the kernel, which cannot be called off: it ends with the program
+		_, _ = io.Copy(io.Discard, p.EndWith)
+		cancel(ended)
+	}()
+	if err := p.run(ctx); context.Cause(ctx) != ended {
+		return err
+	}
+	return nil
+}
+
+func (p Process) run(ctx context.Context) error {
 	l, err := tcp.Listen(tcp.Options{Addr: p.Data.Listen(), Token: p.Token, Log: p.Refused})
 	if err != nil {
 		return err

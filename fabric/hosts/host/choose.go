@@ -16,6 +16,15 @@ type Want struct {
 	Toward    string       // "host:port": the one address that leads there
 }
 
+// ParseNetwork reads a network for Want.
+func ParseNetwork(s string) (netip.Prefix, error) {
+	n, err := netip.ParsePrefix(s)
+	if err != nil {
+		return n, fmt.Errorf("%q: write a network, such as 10.1.0.0/16", s)
+	}
+	return n, nil
+}
+
 // Choose returns the addresses wanted, in the order of the interfaces and of the
 // addresses on them, without those that mean something on one link only. Of an
 // interface with addresses of both families it returns those of IPv4: all
