@@ -44,7 +44,7 @@ func startedOver(t *testing.T, dir, transport string) (control string) {
 	t.Helper()
 	control, field := started.ControlMPI, ""
 	if transport == scenario.TCP {
-		control = fmt.Sprintf("tcp:127.0.0.1:%d", freeDataPort(t))
+		control = fmt.Sprintf("tcp:127.0.0.1:%d", sshtest.FreePorts(t, 1))
 		field = fmt.Sprintf(", control: %q", control)
 	}
 	launch := fmt.Sprintf("transport: %s\nlaunch: {kind: started%s}", transport, field)
