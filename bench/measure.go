@@ -153,6 +153,9 @@ func (r *runner) controllerCase(m *measured) (controller.Case, error) {
 		Sources: m.Sources, Credits: m.Credits, Warmup: uint64(r.s.Warmup),
 		Deliver: r.s.Deliver, Check: r.s.Check, IO: r.s.IO, Timeout: r.timeout(m), Interval: r.s.Interval, Pairs: r.pairs, Trace: r.spans(m),
 	}
+	if e := m.Prediction.Efficiency; e > 0 {
+		c.Expected = time.Duration(float64(exchangeTime(r.s)) / e)
+	}
 	if policyOf(m.Case) == failover.Unsync {
 		c.AsyncCredits = asyncCredits
 	}

@@ -38,6 +38,9 @@ type Case struct {
 	// Exchanges, if not 0, is how many exchanges (events of each server) are
 	// counted, instead of Duration.
 	Exchanges uint64
+	// Expected is about how long an exchange takes, so that no more of long ones are granted
+	// than Duration asks for. 0: not known.
+	Expected time.Duration
 
 	// OnMeasure is called between warm-up and measurement, when no worker
 	// sends. The measurement waits for it. nil is allowed.

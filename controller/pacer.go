@@ -31,7 +31,11 @@ type pacer struct {
 }
 
 func newPacer(now time.Duration, c Case) pacer {
-	return pacer{warmup: c.Warmup, exactly: c.Exchanges, duration: c.Duration, began: now, until: c.Warmup}
+	p := pacer{warmup: c.Warmup, exactly: c.Exchanges, duration: c.Duration, began: now, until: c.Warmup}
+	if c.Expected > high { // of shorter ones a few too many do not matter, if they take longer
+		p.each = c.Expected
+	}
+	return p
 }
 
 // measure starts the counted part; the warm-up has ended at warm.
