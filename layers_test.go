@@ -82,6 +82,7 @@ var layers = []layer{
 	{"results/hdf5", "results", false},
 	{"results/accuracy", "internal/show results", true},
 	{"results/trace", "internal/show plan results topology", true},
+	{"internal/built", "results/hdf5 transport/mpi", false},
 	{"results/store", "plan results results/csv results/hdf5", false},
 	{"results/compare", "results internal/printable internal/show internal/unit", true},
 
@@ -96,7 +97,7 @@ var layers = []layer{
 	{"fabric", "failover/loop plan results topology", false},
 	{"fabric/lab", "topology internal/unit", false},
 	{"fabric/emulate", "topology internal/unit", false},
-	{"fabric/hosts/host", "results", false},
+	{"fabric/hosts/host", "internal/unit results", false},
 	{"fabric/hosts/echo", "internal/port internal/wire", false},
 	{"fabric/hosts/preflight", "results", true},
 	{"fabric/hosts", "fabric/hosts/host internal/hostlist internal/parallel topology topology/network", false},

@@ -57,11 +57,7 @@ func accuracyAction(c *cli.Context) error {
 			break
 		}
 	}
-	write := table.WriteText
-	if c.Bool("json") {
-		write = table.WriteJSON
-	}
-	if err := write(c.App.Writer); failed == nil {
+	if err := printed(c, table.WriteText, table.WriteJSON); failed == nil {
 		failed = err
 	}
 	if failed != nil {

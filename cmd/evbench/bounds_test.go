@@ -2,9 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -48,26 +45,6 @@ func TestBounds(t *testing.T) {
 		if code != exitUsage || out.Len() > 0 || !strings.Contains(said.String(), tt.want) {
 			t.Errorf("%v: exit %d, printed %d bytes, said %q; want %q", args, code, out.Len(), said.String(), tt.want)
 		}
-	}
-}
-
-func TestFits(t *testing.T) {
-	for _, tt := range []struct {
-		need      float64
-		available uint64
-		fits      bool
-	}{
-		{0, 0, true}, {math.MaxFloat64, 0, true}, // not known
-		{900, 1000, true}, {901, 1000, false}, {math.MaxFloat64, 1 << 40, false},
-	} {
-		err := fits("plans need", tt.need, tt.available, "make fewer")
-		exit, wrong := errors.AsType[*exitError](err)
-		if tt.fits != (err == nil) || err != nil && (!wrong || exit.code != exitUsage) {
-			t.Errorf("%v of %d: %v", tt.need, tt.available, err)
-		}
-	}
-	if err := fits("plans need", 2<<30, 1<<30, "make fewer"); fmt.Sprint(err) != "plans need 2GiB, this machine has 1GiB free: make fewer" {
-		t.Error(err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/fabric/hosts/host"
 	"evbench/plan"
 )
 
@@ -65,5 +66,5 @@ func diffAction(c *cli.Context) error {
 // loadPlan reads a plan that is complete and right, from a file or, "-", standard
 // input.
 func loadPlan(name string) (*plan.Plan, error) {
-	return planFile(name, func(r io.Reader) (*plan.Plan, error) { return plan.ReadAtMost(r, room(100)) })
+	return planFile(name, func(r io.Reader) (*plan.Plan, error) { return plan.ReadAtMost(r, host.Room(100)) })
 }

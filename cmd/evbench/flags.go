@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -15,13 +16,22 @@ import (
 )
 
 // command completes what all commands share: how wrong use is reported, and help that ends
-// with an example; one with others below it does nothing itself.
+// with an example; one with others below it does nothing itself, and one that names no
+// arguments takes none.
 func command(c *cli.Command, example string) *cli.Command {
 	c.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return wrongFlag(err, c.Flags) }
 	c.Description = "Example:\n" + example
 	c.HideHelpCommand = true
-	if len(c.Subcommands) > 0 {
+	switch action := c.Action; {
+	case len(c.Subcommands) > 0:
 		c.Action = noSubcommand
+	case c.ArgsUsage == "":
+		c.Action = func(c *cli.Context) error {
+			if err := needArgs(c, 0, 0, ""); err != nil {
+				return err
+			}
+			return action(c)
+		}
 	}
 	return c
 }
@@ -171,6 +181,38 @@ func needArgs(c *cli.Context, atLeast, atMost int, what string) error {
 		return usagef("%s: %q is one argument too many", c.Command.Name, c.Args().Get(atMost))
 	}
 	return nil
+}
+
+// printed prints a report for people, or with --json as one document.
+func printed(c *cli.Context, text, document func(io.Writer) error) error {
+	if c.Bool("json") {
+		return document(c.App.Writer)
+	}
+	return text(c.App.Writer)
+}
+
+// judged is printed for a report whose exit code says the most: --quiet prints nothing, and
+// what is not valid fails.
+func judged(c *cli.Context, valid bool, text, document func(io.Writer) error) error {
+	if !c.Bool("quiet") {
+		if err := printed(c, text, document); err != nil {
+			return err
+		}
+	}
+	if !valid {
+		return &exitError{code: exitFailed}
+	}
+	return nil
+}
+
+// text returns what writes x as it prints itself.
+func text(x fmt.Stringer) func(io.Writer) error {
+	return func(w io.Writer) error { _, err := fmt.Fprint(w, x); return err }
+}
+
+// document returns what writes one JSON document.
+func document(x any) func(io.Writer) error {
+	return func(w io.Writer) error { return json.NewEncoder(w).Encode(x) }
 }
 
 // writeOut writes to --out, or to standard output.

@@ -42,8 +42,7 @@ func noCommand(c *cli.Context) error {
 		name := c.Args().First()
 		return usagef("no command %q; %sevbench --help lists them", name, didYouMean(name, namesOf(c.App.Commands)))
 	case c.Bool("version"):
-		b := versionInfo()
-		return b.print(c.App.Writer)
+		return versionInfo().WriteText(c.App.Writer)
 	}
 	return cli.ShowAppHelp(c)
 }

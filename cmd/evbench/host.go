@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"time"
 
@@ -27,9 +26,6 @@ func hostCommand() *cli.Command {
 }
 
 func hostAction(c *cli.Context) error {
-	if err := needArgs(c, 0, 0, ""); err != nil {
-		return err
-	}
 	port, count := c.Int("port"), c.Int("count")
 	if port < 0 || count < 1 || port+count-1 > 65_535 {
 		return usagef("--port %d --count %d: ports are 1 to 65535", port, count)
@@ -46,8 +42,5 @@ func hostAction(c *cli.Context) error {
 		a.Ports = hosts.TryPorts(a.Addresses, port, count)
 	}
 	a.Clock = time.Now() // last, close to the moment at which it is read
-	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(a)
-	}
-	return a.WriteText(c.App.Writer)
+	return printed(c, a.WriteText, document(a))
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -42,35 +41,20 @@ func doctorAction(c *cli.Context) error {
 		return err
 	}
 	if r := lab.Doctor(); c.NArg() == 0 || !r.Possible() {
-		return checked(c, r.Possible(), r, struct {
+		return judged(c, r.Possible(), text(r), document(struct {
 			Schema string `json:"schema"`
 			lab.Report
-		}{"evbench/lab-doctor/1", r})
+		}{"evbench/lab-doctor/1", r}))
 	}
 	f, err := forecast(c, c.Args().First())
 	if err != nil {
 		return err
 	}
-	return checked(c, f.Fits(), f, struct {
+	return judged(c, f.Fits(), text(f), document(struct {
 		Schema string `json:"schema"`
 		Fits   bool   `json:"fits"`
 		bench.Forecast
-	}{"evbench/lab-forecast/1", f.Fits(), f})
-}
-
-// checked prints what was found out as the flags say. What cannot be is exit code 1.
-func checked(c *cli.Context, ok bool, text fmt.Stringer, document any) (err error) {
-	switch {
-	case c.Bool("quiet"):
-	case c.Bool("json"):
-		err = json.NewEncoder(c.App.Writer).Encode(document)
-	default:
-		_, err = fmt.Fprint(c.App.Writer, text)
-	}
-	if err == nil && !ok {
-		err = &exitError{code: exitFailed}
-	}
-	return err
+	}{"evbench/lab-forecast/1", f.Fits(), f}))
 }
 
 // forecast measures a small lab for the one of a scenario.

@@ -35,9 +35,6 @@ func labUpCommand() *cli.Command {
 }
 
 func labUpAction(c *cli.Context) error {
-	if err := needArgs(c, 0, 0, ""); err != nil {
-		return err
-	}
 	if err := held.MayBuild(); err != nil {
 		return err
 	}
@@ -147,9 +144,6 @@ func labDownCommand() *cli.Command {
 }
 
 func labDownAction(c *cli.Context) error {
-	if err := needArgs(c, 0, 0, ""); err != nil {
-		return err
-	}
 	h, err := held.Down(c.Context)
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/fabric"
+	"evbench/fabric/hosts/host"
 	"evbench/fabric/lab"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
@@ -158,7 +159,8 @@ func wrongInput(err error) bool {
 	_, input := errors.AsType[*fabric.InputError](err)
 	_, untrusted := errors.AsType[*trust.Error](err)
 	_, clash := errors.AsType[*atomicfile.ClashError](err)
-	return input || untrusted || clash
+	_, memory := errors.AsType[*host.MemoryError](err)
+	return input || untrusted || clash || memory
 }
 
 func newApp(stdout, stderr io.Writer) *cli.App {

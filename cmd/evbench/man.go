@@ -17,9 +17,6 @@ func manCommand() *cli.Command {
 }
 
 func manAction(c *cli.Context) error {
-	if err := needArgs(c, 0, 0, ""); err != nil {
-		return err
-	}
 	_, err := io.WriteString(c.App.Writer, cmdline.Manual(c.App, version, tasks()))
 	return err
 }

@@ -37,9 +37,6 @@ func planCommand() *cli.Command {
 }
 
 func planAction(c *cli.Context) error {
-	if err := needArgs(c, 0, 0, ""); err != nil {
-		return err
-	}
 	write, err := planWriter(c)
 	if err != nil {
 		return err

@@ -77,10 +77,7 @@ func reproduceAction(c *cli.Context) error {
 			}
 		}
 	}
-	if c.Bool("json") {
-		return report.WriteJSON(c.App.Writer)
-	}
-	return report.WriteText(c.App.Writer)
+	return printed(c, report.WriteText, report.WriteJSON)
 }
 
 // writePublished writes the data of a figure, and its drawing beside it.

@@ -192,9 +192,6 @@ func writeIP(l *lft.Tables, w io.Writer) error {
 }
 
 func routesComputeAction(c *cli.Context) error {
-	if err := needArgs(c, 0, 0, ""); err != nil {
-		return err
-	}
 	write, err := routesForm(c)
 	if err != nil {
 		return err
@@ -300,8 +297,5 @@ func routesDiffAction(c *cli.Context) error {
 	if err != nil {
 		return usage(err)
 	}
-	if c.Bool("json") {
-		return d.WriteJSON(c.App.Writer)
-	}
-	return d.WriteText(c.App.Writer)
+	return printed(c, d.WriteText, d.WriteJSON)
 }

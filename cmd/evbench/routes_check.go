@@ -53,15 +53,5 @@ func routesCheckAction(c *cli.Context) error {
 		ReachOnly: c.Bool("reach"), Seed: c.Uint64("seed"),
 	})
 	r.Network = c.String("topology")
-	switch {
-	case c.Bool("quiet"):
-	case c.Bool("json"):
-		err = r.WriteJSON(c.App.Writer)
-	default:
-		err = r.WriteText(c.App.Writer)
-	}
-	if err == nil && !r.Valid {
-		err = &exitError{code: exitFailed}
-	}
-	return err
+	return judged(c, r.Valid, r.WriteText, r.WriteJSON)
 }

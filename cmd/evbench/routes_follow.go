@@ -111,9 +111,6 @@ func readFollowing(c *cli.Context) (o follow.Options, err error) {
 
 // followUsage checks what needs no network.
 func followUsage(c *cli.Context) error {
-	if err := needArgs(c, 0, 0, ""); err != nil {
-		return err
-	}
 	for _, name := range []string{"topology", "dir", "pid"} {
 		if !c.IsSet(name) {
 			return usagef("--%s is missing", name)

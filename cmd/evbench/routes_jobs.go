@@ -73,10 +73,7 @@ func routesJobsAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return r.WriteJSON(c.App.Writer)
-	}
-	return r.WriteText(c.App.Writer)
+	return printed(c, r.WriteText, r.WriteJSON)
 }
 
 func jobsUsage(c *cli.Context) error {
@@ -215,10 +212,7 @@ func randomJobs(c *cli.Context) error {
 		return usage(err)
 	}
 	draws.Source = c.String("topology")
-	if c.Bool("json") {
-		return draws.WriteJSON(c.App.Writer)
-	}
-	return draws.WriteText(c.App.Writer)
+	return printed(c, draws.WriteText, draws.WriteJSON)
 }
 
 // jobSizes reads sizes, or takes those of a list of jobs.

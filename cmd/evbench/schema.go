@@ -15,9 +15,6 @@ func schemaCommand() *cli.Command {
 }
 
 func schemaAction(c *cli.Context) error {
-	if err := needArgs(c, 0, 0, ""); err != nil {
-		return err
-	}
 	text, err := scenario.Schema()
 	if err != nil {
 		return err

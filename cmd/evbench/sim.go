@@ -75,8 +75,7 @@ func simAction(c *cli.Context) error {
 	if err != nil {
 		return usagef("%s: %w", c.Args().First(), err)
 	}
-	if err := fits("what comes of the cases takes up to", float64(sim.Memory(cases, 0)), host.Available(),
-		"take a shorter duration, a longer interval or fewer cases"); err != nil {
+	if err := host.Fits("what comes of the cases takes up to", float64(sim.Memory(cases, 0)), "take a shorter duration, a longer interval or fewer cases"); err != nil {
 		return err
 	}
 	dir, err := outDir(c, s.Name+"-sim")

@@ -86,10 +86,7 @@ func simLog(c *cli.Context) error {
 	if err := workOut(c, r, policies); err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return r.WriteJSON(c.App.Writer)
-	}
-	return r.WriteText(c.App.Writer)
+	return printed(c, r.WriteText, r.WriteJSON)
 }
 
 // workOut replays the log under each policy, and shows where that stands.

@@ -48,9 +48,6 @@ func sprayingTable() *cli.Command {
 }
 
 func sprayingAction(c *cli.Context) error {
-	if err := needArgs(c, 0, 0, ""); err != nil {
-		return err
-	}
 	write, err := tableWriter(c)
 	if err != nil {
 		return err

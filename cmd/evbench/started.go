@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
+	"evbench/fabric/hosts/host"
 	"evbench/fabric/kind"
 	"evbench/fabric/started"
 	"evbench/scenario"
@@ -148,7 +149,7 @@ func quietly(at started.Place, err error, printer int) error {
 		printer = 0
 	}
 	_, file := errors.AsType[*fs.PathError](err)
-	_, here := errors.AsType[*machineError](err)
+	_, here := errors.AsType[*host.MemoryError](err)
 	if err == nil || at.By == "" || at.Rank == printer || (file || here) && at.Local == 0 {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"evbench/fabric/hosts/host"
 	"evbench/fabric/started"
 	"evbench/results"
 	"evbench/results/csv"
@@ -132,7 +133,7 @@ func TestQuietly(t *testing.T) {
 		t.Errorf("nothing is wrong, but %v", err)
 	}
 	at.Local = 0
-	if err := quietly(at, &machineError{"small"}, 0); err == nil || err.Error() != "small" {
+	if err := quietly(at, &host.MemoryError{Text: "small"}, 0); err == nil || err.Error() != "small" {
 		t.Errorf("the first rank of a small machine has %v", err)
 	}
 }

@@ -48,9 +48,6 @@ func slowdownTable() *cli.Command {
 
 // levelsTable is the slowdown on full trees of any number of levels.
 func levelsTable(c *cli.Context, m scheduler.Levels) error {
-	if err := needArgs(c, 0, 0, ""); err != nil {
-		return err
-	}
 	write, err := tableWriter(c)
 	if err != nil {
 		return err
@@ -148,9 +145,6 @@ func formatFlags() []cli.Flag {
 
 // healthyTable makes and prints a table of the fabric that the flags describe.
 func healthyTable(c *cli.Context, fill func(*topology.Tree) (*survey.Table, error)) error {
-	if err := needArgs(c, 0, 0, ""); err != nil {
-		return err
-	}
 	write, err := tableWriter(c)
 	if err != nil {
 		return err
@@ -221,9 +215,6 @@ func routingAction(c *cli.Context) error {
 
 // measuredTable owns the clock; an interrupted measurement prints what is done.
 func measuredTable[F any](c *cli.Context, measure func(survey.RoutesOptions, func(F) error) error, tabulate func([]F) *survey.Table) error {
-	if err := needArgs(c, 0, 0, ""); err != nil {
-		return err
-	}
 	write, err := tableWriter(c)
 	if err != nil {
 		return err

@@ -36,9 +36,6 @@ func topoShowCommand() *cli.Command {
 }
 
 func topoShowAction(c *cli.Context) error {
-	if err := needArgs(c, 0, 0, ""); err != nil {
-		return err
-	}
 	src := c.String("topology")
 	if src == "" {
 		return usagef("--topology is missing, for example -t 'FT(2;4,8)'")
@@ -49,10 +46,7 @@ func topoShowAction(c *cli.Context) error {
 	}
 	r := network.Summarise(s.Whole, s.Net, s.Roots)
 	r.Source, r.Form = src, s.Form
-	if c.Bool("json") {
-		return r.WriteJSON(c.App.Writer)
-	}
-	return r.WriteText(c.App.Writer)
+	return printed(c, r.WriteText, r.WriteJSON)
 }
 
 func topoConvertCommand() *cli.Command {

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 	"os"
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/fabric/hosts/host"
 	"evbench/plan/verify"
 )
 
@@ -45,45 +45,28 @@ func verifyAction(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		return judged(c, name, report.Valid, report, struct {
+		return judged(c, report.Valid, func(w io.Writer) error { return report.WriteText(w, name) }, document(struct {
 			Schema string `json:"schema"`
 			Plan   string `json:"plan"`
 			*verify.OrderedReport
-		}{"evbench/verify/2", name, report})
+		}{"evbench/verify/2", name, report}))
 	}
 	if c.IsSet("sizes") {
 		return usagef("--sizes: %s is of version 1, for equal fragments", name)
 	}
 	report := verify.Check(f, o)
-	return judged(c, name, report.Valid, report, struct {
+	return judged(c, report.Valid, func(w io.Writer) error { return report.WriteText(w, name) }, document(struct {
 		Schema string `json:"schema"`
 		Plan   string `json:"plan"`
 		*verify.Report
-	}{"evbench/verify/1", name, report})
-}
-
-// judged prints a report, in text or as the document, and makes the exit code.
-func judged(c *cli.Context, name string, valid bool, report interface {
-	WriteText(w io.Writer, name string) error
-}, document any) (err error) {
-	switch {
-	case c.Bool("quiet"):
-	case c.Bool("json"):
-		err = json.NewEncoder(c.App.Writer).Encode(document)
-	default:
-		err = report.WriteText(c.App.Writer, name)
-	}
-	if err == nil && !valid {
-		err = &exitError{code: exitFailed}
-	}
-	return err
+	}{"evbench/verify/1", name, report}))
 }
 
 // readPlan reads a plan of either version, right or wrong, from a file or, "-", standard
 // input.
 func readPlan(name string) (f *verify.File, o *verify.Ordered, err error) {
 	f, err = planFile(name, func(r io.Reader) (f *verify.File, err error) {
-		f, o, err = verify.ReadEither(r, room(64))
+		f, o, err = verify.ReadEither(r, host.Room(64))
 		return f, err
 	})
 	return f, o, err

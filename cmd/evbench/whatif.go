@@ -47,9 +47,6 @@ func whatifCommand() *cli.Command {
 }
 
 func whatifAction(c *cli.Context) error {
-	if err := needArgs(c, 0, 0, ""); err != nil {
-		return err
-	}
 	t, err := anyTree(c)
 	if err != nil {
 		return err
@@ -84,7 +81,7 @@ func whatifAction(c *cli.Context) error {
 	if err != nil {
 		return whatifError(err, report)
 	}
-	return writeWhatIf(c, report)
+	return printed(c, report.WriteText, report.WriteJSON)
 }
 
 // whatifError says what is wrong use: what no set can be planned with. What went
@@ -94,14 +91,6 @@ func whatifError(err error, r *survey.WhatIfReport) error {
 		return usage(err)
 	}
 	return err
-}
-
-func writeWhatIf(c *cli.Context, r *survey.WhatIfReport) error {
-	write := r.WriteText
-	if c.Bool("json") {
-		write = r.WriteJSON
-	}
-	return write(c.App.Writer)
 }
 
 // cases joins the schedules and routings of the flags.

@@ -39,9 +39,6 @@ func workerCommand() *cli.Command {
 }
 
 func workerAction(c *cli.Context) error {
-	if err := needArgs(c, 0, 0, ""); err != nil {
-		return err
-	}
 	if c.IsSet("group") {
 		return groupAction(c)
 	}
