@@ -51,7 +51,7 @@ func controllerAction(c *cli.Context) error {
 	if n := s.Tree.Servers(); c.IsSet("workers") && c.Int("workers") != n {
 		return usagef("--workers %d: the scenario has %d servers", c.Int("workers"), n)
 	}
-	if err := checkHosts(s); err != nil {
+	if err := kind.CheckHosts(s); err != nil {
 		return err
 	}
 	if s.Transport == scenario.MPI {

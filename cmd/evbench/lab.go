@@ -108,20 +108,5 @@ func fabricFor(s *scenario.Scenario) (kind.Opener, error) {
 	case scenario.Emulate:
 		return kind.Emulated, nil
 	}
-	return kind.Local, checkHosts(s)
-}
-
-// checkHosts refuses what plain hosts cannot do. Where the scenario says how, an
-// injector takes links down.
-func checkHosts(s *scenario.Scenario) error {
-	if s.Inject.Kind != "" {
-		return nil
-	}
-	for _, c := range s.Cases {
-		if len(c.Failures) > 0 {
-			return usagef("fabric hosts: case %q: evbench does not control this network and cannot take links down; "+
-				"say with inject how it can", c.Name)
-		}
-	}
-	return nil
+	return kind.Local, kind.CheckHosts(s)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -59,42 +58,19 @@ func labUpAction(c *cli.Context) error {
 	if err := enterLab(); err != nil {
 		return err
 	}
-	return held.Keep(c.Context, p, lab.Options{Tree: t, Rate: rate, MTU: c.Int("mtu"), Packets: p.Routing == twolevel.Spray}, func(text string) error {
-		_, err := fmt.Fprintf(c.App.Writer, "%s: %s\n", upLine, text)
-		return err
-	})
+	return held.Keep(c.Context, p, lab.Options{Tree: t, Rate: rate, MTU: c.Int("mtu"), Packets: p.Routing == twolevel.Spray}, c.App.Writer)
 }
-
-// upLine is what the holder prints when the lab is up.
-const upLine = "lab is up"
 
 // labUpInBackground starts the holder and waits until its lab is up.
 func labUpInBackground(c *cli.Context) error {
-	holder := exec.Command("/proc/self/exe", append(os.Args[1:], "--foreground")...)
-	holder.Args[0] = os.Args[0]
-	holder.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	out, err := holder.StdoutPipe()
-	if err != nil {
-		return err
+	err := held.Background(c.App.Writer, append(os.Args[1:], "--foreground")...)
+	if ended, ok := errors.AsType[*held.EndError](err); ok {
+		return &exitError{ended.Code, err}
 	}
-	var complaint strings.Builder
-	holder.Stderr = &complaint
-	if err := holder.Start(); err != nil {
-		return err
+	if err == nil {
+		_, err = fmt.Fprintln(c.App.Writer, "look around:  evbench lab exec server0 bash\ntake it down: evbench lab down")
 	}
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		fmt.Fprintln(c.App.Writer, lines.Text())
-		if strings.HasPrefix(lines.Text(), upLine) {
-			fmt.Fprintln(c.App.Writer, "look around:  evbench lab exec server0 bash\ntake it down: evbench lab down")
-			return holder.Process.Release()
-		}
-	}
-	err = holder.Wait()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return &exitError{exit.ExitCode(), errors.New(strings.TrimPrefix(strings.TrimSpace(complaint.String()), "evbench: "))}
-	}
-	return errors.Join(err, errors.New("the lab's process ended without a word"))
+	return err
 }
 
 func labExecCommand() *cli.Command {

@@ -52,7 +52,7 @@ func runStarted(c *cli.Context, name string, s *scenario.Scenario, planned []ben
 func newStarted(c *cli.Context, name string, s *scenario.Scenario, at started.Place) (*started.Rank, error) {
 	r, err := started.New(s, name, at, c.Int("controller-rank"))
 	if err == nil {
-		err = checkHosts(s)
+		err = kind.CheckHosts(s)
 	}
 	if err == nil {
 		err = r.FindControl()

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
+	"evbench/fabric/kind"
 	"evbench/internal/interrupt"
 	"evbench/results"
 	"evbench/scenario"
@@ -92,7 +93,7 @@ func prepare(ctx context.Context, name string, s *scenario.Scenario, o scenario.
 		return nil, usagef("%s: %w", name, err)
 	}
 	if s.Launch.Kind == scenario.LaunchSSH {
-		if _, err := placeServers(s); err != nil {
+		if _, err := kind.Place(s); err != nil {
 			return nil, usagef("%s: %w", name, err)
 		}
 	}
@@ -108,7 +109,7 @@ func describeCases(w io.Writer, name string, s *scenario.Scenario, planned []ben
 	fmt.Fprintf(w, "%s: valid; %s, %d servers, %s, fragment %s\n",
 		name, s.Tree.Notation(), s.Tree.Servers(), fabricText(s.Fabric), s.Event.Fragment)
 	if s.Launch.Kind == scenario.LaunchSSH {
-		if err := describePlaces(w, s); err != nil {
+		if err := kind.WritePlaces(w, s); err != nil {
 			return err
 		}
 	}

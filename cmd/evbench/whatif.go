@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"runtime"
 	"slices"
 	"time"
@@ -17,13 +16,6 @@ import (
 	"evbench/study/survey"
 	"evbench/topology"
 )
-
-// mostSets is how many sets whatif plans unless a sample of more is asked for.
-const mostSets = 200_000
-
-// mostSampled is how many random sets of each kind can be asked for: what comes of
-// each is kept.
-const mostSampled = 1_000_000
 
 // kept is the case whose plans --save keeps.
 var kept = survey.Case{Schedule: scheduler.NameFORS, Routing: twolevel.Pinned}
@@ -55,9 +47,9 @@ func whatifAction(c *cli.Context) error {
 	if o.Cases, err = cases(c); err != nil {
 		return err
 	}
-	sets, err := countSets(t, o)
+	sets, err := survey.CountSets(t, o)
 	if err != nil {
-		return err
+		return usage(err)
 	}
 	if err := checkPlans(t.Servers(), runtime.GOMAXPROCS(0)); err != nil {
 		return err
@@ -68,9 +60,9 @@ func whatifAction(c *cli.Context) error {
 	}
 	if !c.Bool("quiet") {
 		fmt.Fprintf(c.App.ErrWriter, "%s; cases: %d\n", sets, len(o.Cases))
-		p := newSetProgress(c.App.ErrWriter, time.Now())
-		o.Progress = p.update
-		defer p.show.End()
+		p := progress.NewSets(newTerminal(c.App.ErrWriter, false), time.Now)
+		o.Progress = p.Update
+		defer p.End()
 	}
 	report, err := survey.WhatIf(c.Context, t, o)
 	if w != nil && (err == nil || w.Plans() > 0) {
@@ -106,24 +98,6 @@ func cases(c *cli.Context) ([]survey.Case, error) {
 	return survey.Cases(schedules, routings), nil
 }
 
-// countSets says how many sets there are, and refuses what would not end.
-func countSets(t *topology.Tree, o survey.WhatIfOptions) (string, error) {
-	if o.K < 1 || o.K > survey.MaxK {
-		return "", usagef("--k %d: must be 1..%d", o.K, survey.MaxK)
-	}
-	if o.Sample < 0 {
-		return "", usagef("--sample %d: must be a number of sets", o.Sample)
-	}
-	if o.Sample > mostSampled {
-		return "", usagef("--sample %d: at most %d sets", o.Sample, mostSampled)
-	}
-	text, all := survey.CountSets(t, o)
-	if all > mostSets && o.Sample == 0 {
-		return "", usagef("%s: more than %d; plan some of them with --sample, for example --sample 10000", text, mostSets)
-	}
-	return text, nil
-}
-
 // saver makes the store that --save asks for, or nil.
 func saver(c *cli.Context, t *topology.Tree, o *survey.WhatIfOptions) (*store.Writer, error) {
 	dir := c.String("save")
@@ -142,41 +116,4 @@ func saver(c *cli.Context, t *topology.Tree, o *survey.WhatIfOptions) (*store.Wr
 	}
 	o.Keep = func(p *plan.Plan) error { return w.Add(p) }
 	return w, nil
-}
-
-// setProgress shows how far a survey is: on a terminal all the time, elsewhere a
-// line every ten seconds.
-type setProgress struct {
-	show        *progress.Terminal
-	start, last time.Time
-	every       time.Duration
-}
-
-func newSetProgress(w io.Writer, now time.Time) *setProgress {
-	p := &setProgress{show: newTerminal(w, false), start: now, last: now, every: 10 * time.Second}
-	if p.show.Live() {
-		p.every = 200 * time.Millisecond
-	}
-	return p
-}
-
-func (p *setProgress) update(done, total int) {
-	now := time.Now()
-	if now.Sub(p.last) < p.every || done == total {
-		return
-	}
-	p.last = now
-	text := rate(done, total, now.Sub(p.start))
-	if p.show.Live() {
-		p.show.Pass(text)
-	} else {
-		p.show.Line(text)
-	}
-}
-
-// rate writes "120 of 2016 sets, 410/s, about 4.6s left".
-func rate(done, total int, took time.Duration) string {
-	perSecond := float64(done) / took.Seconds()
-	left := time.Duration(float64(total-done) / perSecond * float64(time.Second))
-	return fmt.Sprintf("%d of %d sets, %.0f/s, about %s left", done, total, perSecond, progress.Seconds(left))
 }

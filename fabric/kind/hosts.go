@@ -43,6 +43,21 @@ func Joined(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 // Info implements fabric.Fabric.
 func (f *hostsFabric) Info() results.Fabric { return f.info }
 
+// CheckHosts refuses what plain hosts cannot do. Where the scenario says how, an
+// injector takes links down.
+func CheckHosts(s *scenario.Scenario) error {
+	if s.Inject.Kind != "" {
+		return nil
+	}
+	for _, c := range s.Cases {
+		if len(c.Failures) > 0 {
+			return fabric.Inputf("fabric hosts: case %q: evbench does not control this network and cannot take links down; "+
+				"say with inject how it can", c.Name)
+		}
+	}
+	return nil
+}
+
 // errHosts says what plain hosts cannot do.
 var errHosts = errors.New("fabric hosts: evbench does not control this network")
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"strconv"
@@ -15,8 +16,11 @@ import (
 	"evbench/fabric/hosts"
 	"evbench/fabric/hosts/host"
 	"evbench/fabric/workers"
+	"evbench/internal/atomicfile"
+	"evbench/internal/hostlist"
 	"evbench/internal/wire"
 	"evbench/scenario"
+	"evbench/topology/netfile"
 )
 
 // SSH is a run whose servers are started by ssh: it checks the hosts, and launches.
@@ -47,9 +51,8 @@ func NewSSH(abort context.Context, s *scenario.Scenario, servers []hosts.Server,
 	return &SSH{Client: client, launch: s.Launch, servers: servers, version: version, abort: abort}, nil
 }
 
-// Place says which host each server of a scenario is on, without asking any. read reads a
-// file of leaves and their hosts; without a name, nil.
-func Place(s *scenario.Scenario, read func(name string) (*hosts.Placement, error)) ([]hosts.Server, error) {
+// Place says which host each server of a scenario is on, without asking any.
+func Place(s *scenario.Scenario) ([]hosts.Server, error) {
 	names, err := hosts.Expand(s.Launch.Hosts)
 	if err != nil {
 		return nil, fmt.Errorf("launch.hosts: %w", err)
@@ -59,7 +62,7 @@ func Place(s *scenario.Scenario, read func(name string) (*hosts.Placement, error
 			return nil, fmt.Errorf("launch.control: %q: write tcp:HOST:PORT or tls:HOST:PORT, where workers reach this machine", addr)
 		}
 	}
-	placement, err := read(s.Launch.Placement)
+	placement, err := readPlacement(s.Launch.Placement)
 	if err != nil {
 		return nil, fmt.Errorf("launch.placement: %w", err)
 	}
@@ -73,6 +76,48 @@ func Place(s *scenario.Scenario, read func(name string) (*hosts.Placement, error
 		}
 	}
 	return servers, nil
+}
+
+// readPlacement reads a file of leaves and their hosts, or of a network whose
+// cables say it; nil without one.
+func readPlacement(name string) (*hosts.Placement, error) {
+	if name == "" {
+		return nil, nil
+	}
+	data, err := atomicfile.Read(name, atomicfile.MaxList)
+	if err != nil {
+		return nil, err
+	}
+	if hosts.IsPlacement(data) {
+		p, err := hosts.ReadPlacement(data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		return p, nil
+	}
+	n, err := netfile.Read(name, 0)
+	if err != nil {
+		return nil, err
+	}
+	return hosts.Cabled(n.Whole)
+}
+
+// WritePlaces writes for people which hosts are on which leaf.
+func WritePlaces(w io.Writer, s *scenario.Scenario) error {
+	servers, err := Place(s)
+	if err != nil {
+		return fabric.Input(err)
+	}
+	for leaf := range s.Tree.Leaves() {
+		var names []string
+		for _, at := range servers[s.Tree.First(leaf):][:s.Tree.On(leaf)] {
+			names = append(names, at.Host)
+		}
+		if len(names) > 0 {
+			fmt.Fprintf(w, "  leaf%d: %s\n", leaf, hostlist.Compress(names))
+		}
+	}
+	return nil
 }
 
 // Check checks all hosts, and then knows where they reach this machine: there the controller

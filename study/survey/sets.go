@@ -117,9 +117,26 @@ func binomial(n, k int) int64 {
 	return out
 }
 
-// CountSets says in words how many sets a survey plans, and returns their number.
-func CountSets(t *topology.Tree, o WhatIfOptions) (text string, all int64) {
+// mostSets is how many sets are planned unless a sample is asked for, and mostSampled how many
+// of each group in a sample: what comes of each is kept.
+const (
+	mostSets    = 200_000
+	mostSampled = 1_000_000
+)
+
+// CountSets says in words how many sets a survey plans, and refuses what would not end; errors
+// name the flags of evbench whatif.
+func CountSets(t *topology.Tree, o WhatIfOptions) (string, error) {
+	switch {
+	case o.K < 1 || o.K > MaxK:
+		return "", fmt.Errorf("--k %d: must be 1..%d", o.K, MaxK)
+	case o.Sample < 0:
+		return "", fmt.Errorf("--sample %d: must be a number of sets", o.Sample)
+	case o.Sample > mostSampled:
+		return "", fmt.Errorf("--sample %d: at most %d sets", o.Sample, mostSampled)
+	}
 	var parts []string
+	all := int64(0)
 	for _, g := range Groups(t, o.K) {
 		n := g.Count
 		if o.Sample > 0 {
@@ -132,5 +149,9 @@ func CountSets(t *topology.Tree, o WhatIfOptions) (text string, all int64) {
 		}
 		parts = append(parts, fmt.Sprintf("%s: %s of %d", g.Name, sets, o.K))
 	}
-	return strings.Join(parts, "; "), all
+	text := strings.Join(parts, "; ")
+	if all > mostSets && o.Sample == 0 {
+		return "", fmt.Errorf("%s: more than %d; plan some of them with --sample, for example --sample 10000", text, mostSets)
+	}
+	return text, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"syscall"
@@ -19,8 +20,8 @@ import (
 )
 
 // Keep builds a lab with the routes of a plan, writes down where it is and keeps it until ctx
-// ends, re-routing whenever a link changes. When it is up, up is told what it is.
-func Keep(ctx context.Context, p *plan.Plan, o lab.Options, up func(text string) error) (err error) {
+// ends, re-routing whenever a link changes. When it is up, out has a line that says so.
+func Keep(ctx context.Context, p *plan.Plan, o lab.Options, out io.Writer) (err error) {
 	state, err := claimed(textOf(p))
 	if err != nil {
 		return err
@@ -38,7 +39,7 @@ func Keep(ctx context.Context, p *plan.Plan, o lab.Options, up func(text string)
 	if err := state.up(l); err != nil {
 		return err
 	}
-	if err := up(textOf(p)); err != nil {
+	if _, err := fmt.Fprintf(out, "%s: %s\n", upLine, textOf(p)); err != nil {
 		return err
 	}
 	err = followLinks(ctx, target, p, l)
