@@ -1,21 +1,16 @@
 package main
 
 import (
-	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/internal/atomicfile"
 	"evbench/study/failures"
+	"evbench/study/failures/input"
 	"evbench/topology/netfile"
-	"evbench/topology/network"
 )
 
 func failuresCommand() *cli.Command {
@@ -98,7 +93,7 @@ func replayAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	cables, err := cablesOf(t.Ports(), t.Leaves(), t.Spines())
+	cables, err := failures.TreeCables(t)
 	if err != nil {
 		return usagef("--topology: %w", err)
 	}
@@ -121,43 +116,32 @@ func replayAction(c *cli.Context) error {
 	return writeOut(c, script.WriteScenario)
 }
 
-// cablesOf returns the cables of a two-level tree with m0 server ports on a leaf.
-func cablesOf(m0, leaves, spines int) (*failures.Cables, error) {
-	n, err := network.PGFT{M: []int{m0, leaves}, W: []int{1, spines}, P: []int{1, 1}}.Build(0)
-	if err != nil {
-		return nil, err
-	}
-	return failures.FromNetwork(n), nil
-}
-
 // history reads the logs that are arguments.
 func history(c *cli.Context, cables *failures.Cables) (*failures.History, failures.Settings, error) {
-	return historyOf(c, c.Args().Slice(), cables)
+	return historyOf(c, logWords(c, c.Args().Slice(), ""), cables)
 }
 
-// historyOf reads logs. A file of cables takes the place of those given.
-func historyOf(c *cli.Context, names []string, cables *failures.Cables) (*failures.History, failures.Settings, error) {
-	s := failures.Settings{Merge: c.Duration("merge")}
+// historyOf reads logs.
+func historyOf(c *cli.Context, w input.Words, cables *failures.Cables) (h *failures.History, s failures.Settings, err error) {
+	s.Merge = c.Duration("merge")
 	if s.Merge < 0 {
 		return nil, s, usagef("--merge %s: must not be negative", s.Merge)
 	}
-	err := checkYear(c)
-	switch {
-	case err != nil:
+	if err := checkYear(c); err != nil {
 		return nil, s, err
-	case len(names) == 0:
+	}
+	if len(w.Logs) == 0 {
 		return nil, s, needArgs(c, 1, 1, "LOG, a file or - for standard input,")
 	}
-	if s.Exclude, err = excluded(c); err != nil {
-		return nil, s, err
+	if s.Exclude, err = w.Periods(); err == nil {
+		h, err = w.Read(cables)
 	}
-	if name := c.String("cables"); name != "" {
-		if cables, err = readCables(name); err != nil {
-			return nil, s, usagef("--cables: %s: %w", name, err)
-		}
-	}
-	h, err := joinLogs(c, names, "", cables)
-	return h, s, err
+	return h, s, usage(err)
+}
+
+// logWords are what the flags say of logs.
+func logWords(c *cli.Context, logs []string, flag string) input.Words {
+	return input.Words{Logs: logs, Flag: flag, Year: c.Int("year"), Cables: c.String("cables"), Exclude: c.StringSlice("exclude")}
 }
 
 func checkYear(c *cli.Context) error {
@@ -165,64 +149,4 @@ func checkYear(c *cli.Context) error {
 		return usagef("--year %d: must be 1970..9999", c.Int("year"))
 	}
 	return nil
-}
-
-// excluded are the periods of --exclude.
-func excluded(c *cli.Context) (out []failures.Period, err error) {
-	for _, text := range c.StringSlice("exclude") {
-		p, err := failures.ParsePeriod(text)
-		if err != nil {
-			return nil, usagef("--exclude %q: %w", text, err)
-		}
-		out = append(out, p)
-	}
-	return out, nil
-}
-
-// joinLogs reads logs; flag is the one that names them, if any.
-func joinLogs(c *cli.Context, names []string, flag string, cables *failures.Cables) (*failures.History, error) {
-	var logs []*failures.Log
-	for _, name := range names {
-		l, err := readLog(name)
-		switch {
-		case err != nil && flag != "":
-			return nil, usagef("%s: %w", flag, err)
-		case err != nil:
-			return nil, usage(err)
-		case !l.Dated() && !c.IsSet("year"):
-			return nil, usagef("%s: its times have no year; say when its first line was written with --year 2024", strings.TrimSpace(flag+" "+name))
-		}
-		logs = append(logs, l)
-	}
-	h, err := failures.Join(logs, failures.Options{Year: c.Int("year"), Cables: cables})
-	return h, usage(err)
-}
-
-func readCables(name string) (*failures.Cables, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, errors.Unwrap(err)
-	}
-	defer f.Close()
-	return failures.ReadCables(atomicfile.Bound(f, maxList))
-}
-
-// readLog reads a log, which may be compressed as rotated logs are.
-func readLog(name string) (*failures.Log, error) {
-	if name == "-" {
-		return failures.Read(os.Stdin, "standard input")
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if !strings.HasSuffix(name, ".gz") {
-		return failures.Read(f, name)
-	}
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return failures.Read(z, name)
 }

@@ -98,8 +98,8 @@ func reproduceOptions(c *cli.Context) (papers.Options, error) {
 		return o, usagef("--merge %s: must be more than 0", o.Merge)
 	}
 	var err error
-	if o.Exclude, err = excluded(c); err != nil {
-		return o, err
+	if o.Exclude, err = logWords(c, nil, "").Periods(); err != nil {
+		return o, usage(err)
 	}
 	if !c.Bool("quiet") {
 		o.Progress = func(figure, what string) {
@@ -131,11 +131,9 @@ func reproduceLog(c *cli.Context) (*failures.History, error) {
 		return nil, err
 	}
 	cables, err := papers.Cables()
-	if name := c.String("cables"); name != "" {
-		cables, err = readCables(name)
-	}
 	if err != nil {
-		return nil, usagef("--cables: %w", err)
+		return nil, err
 	}
-	return joinLogs(c, files, "--log", cables)
+	h, err := logWords(c, files, "--log").Read(cables)
+	return h, usage(err)
 }

@@ -121,11 +121,11 @@ func logSetting(c *cli.Context) (*policy.Setting, error) {
 
 // linkLog reads the logs, and keeps the failures of links of the tree.
 func linkLog(c *cli.Context, s *policy.Setting) (policy.Log, error) {
-	cables, err := cablesOf(s.Tree.Ports(), s.Tree.Leaves(), s.Tree.Spines())
+	cables, err := failures.TreeCables(s.Tree)
 	if err != nil {
 		return policy.Log{}, err
 	}
-	h, settings, err := historyOf(c, c.StringSlice("log"), cables)
+	h, settings, err := historyOf(c, logWords(c, c.StringSlice("log"), ""), cables)
 	if err != nil {
 		return policy.Log{}, err
 	}

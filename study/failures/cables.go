@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"evbench/internal/osmlog"
+	"evbench/topology"
 	"evbench/topology/network"
 )
 
@@ -48,6 +49,16 @@ func (c *Cables) fabric() int {
 		}
 	}
 	return n
+}
+
+// TreeCables returns the cables of a two-level tree, by the names and GUIDs that evbench gives
+// its switches, as if all were alive and each leaf had a server on every port.
+func TreeCables(t *topology.Tree) (*Cables, error) {
+	n, err := network.PGFT{M: []int{t.Ports(), t.Leaves()}, W: []int{1, t.Spines()}, P: []int{1, 1}}.Build(0)
+	if err != nil {
+		return nil, err
+	}
+	return FromNetwork(n), nil
 }
 
 // FromNetwork returns the cables of a network. Links of a two-level tree are

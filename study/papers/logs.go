@@ -7,7 +7,7 @@ import (
 
 	examples "evbench/scenarios"
 	"evbench/study/failures"
-	"evbench/topology/network"
+	"evbench/topology"
 )
 
 // A logged is the failures that the figures of thesis 4.1 and 4.4 count.
@@ -25,12 +25,11 @@ const shippedNote = "scenarios/failures-lhcb.log, drawn with counts of thesis 4.
 // Cables returns the cables of FT(2;20,18) by the names and GUIDs that evbench
 // gives its switches: what a log is read with unless it comes with a map of its own.
 func Cables() (*failures.Cables, error) {
-	o := lhcb()
-	n, err := network.PGFT{M: []int{o.Ports, o.Leaves}, W: []int{1, o.Ports}, P: []int{1, 1}}.Build(0)
+	t, err := topology.New(lhcb())
 	if err != nil {
 		return nil, err
 	}
-	return failures.FromNetwork(n), nil
+	return failures.TreeCables(t)
 }
 
 // shipped returns the log of the examples.
