@@ -36,17 +36,28 @@ func command(c *cli.Command, example string) *cli.Command {
 	return c
 }
 
-// treeFlags describe a fabric; tree and anyTree read them.
-func treeFlags() []cli.Flag {
+// healthyFlags describe a tree without failures; treeOptions reads them.
+func healthyFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "topology", Aliases: []string{"t"}, Usage: "fat tree in `NOTATION`, such as FT(2;4,8)"},
 		&cli.StringFlag{Name: "fill", Usage: "servers on each leaf, `N,N,…` (default: all ports)"},
 		&cli.IntFlag{Name: "spines", Usage: "number of spines, `N` (default: M0)"},
+	}
+}
+
+// seedFlag is that of every command that draws.
+func seedFlag() cli.Flag {
+	return &cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of everything random, `N`"}
+}
+
+// treeFlags describe a tree; tree and anyTree read them.
+func treeFlags() []cli.Flag {
+	return append(healthyFlags(),
 		&cli.StringFlag{Name: "down", Usage: "dead links and spines, `NAME[,NAME…]`: leaf0-spine3, spine2"},
 		&cli.StringFlag{Name: "down-random", Usage: "`N` random dead links more, or N% of all"},
 		&cli.IntFlag{Name: "reduction", Usage: "`F` spines dead on all leaves: spines M0-F..M0-1"},
-		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of everything random, `N`"},
-	}
+		seedFlag(),
+	)
 }
 
 // tree returns the two-level tree that the flags describe.
@@ -142,7 +153,7 @@ func takeDown(c *cli.Context, t *topology.Tree) (*topology.Tree, error) {
 	if t, err = t.Without(dead...); err != nil {
 		return nil, usage(err)
 	}
-	n, err := randomCount(c.String("down-random"), t.AllLinks())
+	n, err := downRandom(c, "links", t.AllLinks())
 	if n == 0 || err != nil {
 		return t, err
 	}
@@ -153,19 +164,20 @@ func takeDown(c *cli.Context, t *topology.Tree) (*topology.Tree, error) {
 	return t.Without(links...)
 }
 
-// randomCount reads a number of links, or a share of all.
-func randomCount(s string, all int) (int, error) {
+// downRandom reads --down-random: a number of links or cables, or a share of all.
+func downRandom(c *cli.Context, what string, all int) (int, error) {
+	s := c.String("down-random")
 	if s == "" {
 		return 0, nil
 	}
 	num, percent := strings.CutSuffix(s, "%")
 	n, err := strconv.Atoi(num)
 	if err != nil || n < 0 {
-		return 0, usagef("--down-random %q: write a number of links, or a share such as 5%%", s)
+		return 0, usagef("--down-random %q: write a number of %s, or a share such as 5%%", s, what)
 	}
 	if percent {
 		if n > 100 {
-			return 0, usagef("--down-random %q: more than all links", s)
+			return 0, usagef("--down-random %q: more than all %s", s, what)
 		}
 		n = n * all / 100
 	}

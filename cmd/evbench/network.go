@@ -1,9 +1,6 @@
 package main
 
 import (
-	"strconv"
-	"strings"
-
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/atomicfile"
@@ -21,7 +18,7 @@ func networkFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "down", Usage: "what is dead, `NAME[,NAME…]`: the cable at a port (s1_0/5), between two nodes (s1_0-s2_3, leaf0-spine3), a whole node (s2_3)"},
 		&cli.StringFlag{Name: "down-random", Usage: "`N` random dead cables between switches more, or N% of them"},
-		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of everything random, `N`"},
+		seedFlag(),
 		&cli.IntFlag{Name: "lmc", Usage: "number the LIDs anew, 2^`N` to a host (a notation: default 0)"},
 		&cli.StringFlag{Name: "lids", Usage: "take LIDs from `FILE`, OpenSM's guid2lid"},
 		&cli.StringFlag{Name: "roots", Usage: "`FILE` with the top switches, a name or GUID on a line (default: they are found)"},
@@ -78,17 +75,9 @@ func degrade(c *cli.Context, n *network.Network) (*network.Network, error) {
 			return nil, usagef("--down: %w", err)
 		}
 	}
-	s := c.String("down-random")
-	if s == "" {
-		return n, nil
-	}
-	num, percent := strings.CutSuffix(s, "%")
-	count, err := strconv.Atoi(num)
-	if err != nil || count < 0 || percent && count > 100 {
-		return nil, usagef("--down-random %q: write a number of cables, or a share such as 5%%", s)
-	}
-	if percent {
-		count = count * len(n.SwitchCables()) / 100
+	count, err := downRandom(c, "cables", len(n.SwitchCables()))
+	if count == 0 || err != nil {
+		return n, err
 	}
 	dead, err := n.Random(count, c.Uint64("seed"))
 	if err != nil {

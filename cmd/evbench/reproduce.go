@@ -29,7 +29,7 @@ func reproduceCommand() *cli.Command {
 			&cli.StringFlag{Name: "cables", Usage: "`FILE` with the log's cables, called leaf0-spine3 (default: those of FT(2;20,18))"},
 			&cli.DurationFlag{Name: "merge", Value: 10 * time.Minute, Usage: "failures of a link less than `D` apart are one"},
 			&cli.StringSliceFlag{Name: "exclude", Usage: "leave out failures that begin in `FROM..TO`, test periods of the log"},
-			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of everything random, `N`"},
+			seedFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON document"},
 			&cli.BoolFlag{Name: "quiet", Usage: "no progress"},
 		},

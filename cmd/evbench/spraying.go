@@ -38,7 +38,7 @@ func sprayingTable() *cli.Command {
 			&cli.StringFlag{Name: "barrier", Value: scenario.Tournament, Usage: "`NAME`: tournament, central, dissemination"},
 			&cli.DurationFlag{Name: "jitter", Value: time.Microsecond, Usage: "a server begins what is next up to `D` late"},
 			&cli.Float64Flag{Name: "exchanges", Value: 8, Usage: "let a case last `N` exchanges at the full rate"},
-			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of everything random, `N`"},
+			seedFlag(),
 			&cli.StringFlag{Name: "svg", Usage: "draw the shares against the number of dead links in `FILE`"},
 			&cli.BoolFlag{Name: "quick", Usage: "0 and 1 dead links, one draw"},
 			&cli.BoolFlag{Name: "quiet", Usage: "no progress"}),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +30,7 @@ func slowdownTable() *cli.Command {
 	return computing(&cli.Command{
 		Name:  "slowdown",
 		Usage: "how much longer an exchange takes with f = 0.. spines lost by one leaf, and by all",
-		Flags: append(healthyFlags(),
+		Flags: append(tableFlags(),
 			&cli.StringFlag{Name: "model", Value: survey.Count, Usage: "`NAME`: count (messages of a leaf over its live links, thesis 5.3) or routed (link loads of plans, two levels)"},
 			&cli.IntFlag{Name: "level", Value: 1, Usage: "links lost are those from switches of level `N` to the next: 1 those of leaves; model count, FT(L;M0,M1,…) of any number of levels"}),
 		Action: func(c *cli.Context) error {
@@ -78,7 +79,7 @@ func phasesTable() *cli.Command {
 	return computing(&cli.Command{
 		Name:  "phases",
 		Usage: "phases of every schedule with f = 0.. spines lost by one leaf, and by all",
-		Flags: append(healthyFlags(), &cli.IntFlag{Name: "level", Value: 1, Usage: "links lost are those of leaves, 1, or, of three levels, those of pods to top switches, `2`"}),
+		Flags: append(tableFlags(), &cli.IntFlag{Name: "level", Value: 1, Usage: "links lost are those of leaves, 1, or, of three levels, those of pods to top switches, `2`"}),
 		Action: func(c *cli.Context) error {
 			return healthyTable(c, func(t *topology.Tree) (*survey.Table, error) {
 				return survey.PhasesTable(t, c.Int("level"), c.Uint64("seed"))
@@ -91,7 +92,7 @@ func lmcTable() *cli.Command {
 	return computing(&cli.Command{
 		Name:  "lmc",
 		Usage: "addresses that plans need of InfiniBand switches, with f = 0.. spines lost by all leaves",
-		Flags: append(healthyFlags(),
+		Flags: append(tableFlags(),
 			&cli.IntFlag{Name: "most", Value: 5, Usage: "rows for f = 0..`F`"}),
 		Action: func(c *cli.Context) error {
 			return healthyTable(c, func(t *topology.Tree) (*survey.Table, error) {
@@ -108,7 +109,7 @@ func sizesTable() *cli.Command {
 	return computing(&cli.Command{
 		Name:  "sizes",
 		Usage: "fragments of unequal sizes: phases, plans by size and windows of exchanges against the bound, with 0, 1 and 9 dead links",
-		Flags: healthyFlags(),
+		Flags: tableFlags(),
 		Action: func(c *cli.Context) error {
 			return healthyTable(c, func(t *topology.Tree) (*survey.Table, error) { return survey.SizesTable(t, c.Uint64("seed")) })
 		},
@@ -119,21 +120,16 @@ func tokensTable() *cli.Command {
 	return computing(&cli.Command{
 		Name:  "tokens",
 		Usage: "phases with barriers and order with tokens, with what messages cost: simulated, by size, length and dead link",
-		Flags: healthyFlags(),
+		Flags: tableFlags(),
 		Action: func(c *cli.Context) error {
 			return healthyTable(c, func(t *topology.Tree) (*survey.Table, error) { return survey.TokensTable(t, c.Uint64("seed")) })
 		},
 	}, "  evbench table tokens -t 'FT(2;4,4)'")
 }
 
-// healthyFlags describe a fabric without dead links, and the form of a table.
-func healthyFlags() []cli.Flag {
-	return append(formatFlags(),
-		&cli.StringFlag{Name: "topology", Aliases: []string{"t"}, Usage: "fat tree in `NOTATION`, such as FT(2;4,8)"},
-		&cli.StringFlag{Name: "fill", Usage: "servers on each leaf, `N,N,…` (default: all ports)"},
-		&cli.IntFlag{Name: "spines", Usage: "number of spines, `N` (default: M0)"},
-		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of everything random, `N`"},
-	)
+// tableFlags describe a tree without failures, and the form of a table.
+func tableFlags() []cli.Flag {
+	return slices.Concat(formatFlags(), healthyFlags(), []cli.Flag{seedFlag()})
 }
 
 func formatFlags() []cli.Flag {

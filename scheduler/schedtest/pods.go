@@ -2,7 +2,6 @@ package schedtest
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"evbench/scheduler"
@@ -15,19 +14,10 @@ import (
 // cannot reach each other never meet.
 func CheckPods(p *topology.Pods, s *scheduler.Schedule) error {
 	t := p.Lower()
-	n := t.Servers()
-	met := make([]bool, n*n)
-	busy := slices.Repeat([]int{-1}, p.Wires())
-	before := scheduler.Message{Phase: -1, Src: n}
-	messages := s.Messages()
-	for _, m := range messages {
-		switch {
-		case m.Src == m.Dst:
-			return fmt.Errorf("%+v: a message to self", m)
-		case met[m.Src*n+m.Dst]:
-			return fmt.Errorf("%+v: the pair has met before", m)
-		case m.Phase != before.Phase && m.Phase != before.Phase+1, m.Phase == before.Phase && m.Src <= before.Src:
-			return fmt.Errorf("%+v after %+v: a phase is empty or messages are out of order", m, before)
+	l := newListed(t.Servers(), p.Wires())
+	for _, m := range s.Messages() {
+		if err := l.next(m); err != nil {
+			return err
 		}
 		if err := podsPath(p, s.Pinned, m); err != nil {
 			return err
@@ -36,23 +26,11 @@ func CheckPods(p *topology.Pods, s *scheduler.Schedule) error {
 		if s.Pinned {
 			wires = p.Path(nil, m.Src, m.Dst, m.Spine, m.Top)
 		}
-		for _, w := range wires {
-			if busy[w] == m.Phase {
-				link, direction := p.WireName(w)
-				return fmt.Errorf("%+v: %s %s has a message in this phase already", m, link, direction)
-			}
-			busy[w] = m.Phase
+		if err := l.occupy(m, wires, p.WireName); err != nil {
+			return err
 		}
-		met[m.Src*n+m.Dst] = true
-		before = m
 	}
-	if err := pairs(n, s, met, func(src, dst int) bool { return pathOf(p, t.Leaf(src), t.Leaf(dst)) }); err != nil {
-		return err
-	}
-	if before.Phase != s.Phases-1 {
-		return fmt.Errorf("the last message is in phase %d of %d", before.Phase, s.Phases)
-	}
-	return nil
+	return l.end(s, func(src, dst int) bool { return pathOf(p, t.Leaf(src), t.Leaf(dst)) })
 }
 
 // pathOf reports whether some path between two leaves is alive.

@@ -31,21 +31,14 @@ func checkReachable(t *topology.Tree, s *scheduler.Schedule) error {
 
 // check takes the ordered pairs of servers that are to meet.
 func check(t *topology.Tree, s *scheduler.Schedule, meet func(src, dst int) bool) error {
-	n := t.Servers()
-	met := make([]bool, n*n)
-	busy := slices.Repeat([]int{-1}, t.Wires()) // the last phase in which a wire had a message
-	before := scheduler.Message{Phase: -1, Src: n}
-	messages := s.Messages()
-	for _, m := range messages {
+	l := newListed(t.Servers(), t.Wires())
+	for _, m := range s.Messages() {
 		a, b := t.Leaf(m.Src), t.Leaf(m.Dst)
 		wires := []topology.Wire{t.FromServer(m.Src), t.ToServer(m.Dst)}
+		if err := l.next(m); err != nil {
+			return err
+		}
 		switch {
-		case m.Src == m.Dst:
-			return fmt.Errorf("%+v: a message to self", m)
-		case met[m.Src*n+m.Dst]:
-			return fmt.Errorf("%+v: the pair has met before", m)
-		case m.Phase != before.Phase && m.Phase != before.Phase+1, m.Phase == before.Phase && m.Src <= before.Src:
-			return fmt.Errorf("%+v after %+v: a phase is empty or messages are out of order", m, before)
 		case s.Pinned && a != b:
 			if m.Spine < 0 || m.Spine >= t.Spines() || !t.Alive(a, m.Spine) || !t.Alive(b, m.Spine) {
 				return fmt.Errorf("%+v: the spine is not alive at leaf%d and leaf%d", m, a, b)
@@ -54,21 +47,59 @@ func check(t *topology.Tree, s *scheduler.Schedule, meet func(src, dst int) bool
 		case m.Spine != scheduler.None:
 			return fmt.Errorf("%+v: a spine where none is needed or chosen", m)
 		}
-		for _, w := range wires {
-			if busy[w] == m.Phase {
-				link, direction := t.WireName(w)
-				return fmt.Errorf("%+v: %s %s has a message in this phase already", m, link, direction)
-			}
-			busy[w] = m.Phase
+		if err := l.occupy(m, wires, t.WireName); err != nil {
+			return err
 		}
-		met[m.Src*n+m.Dst] = true
-		before = m
 	}
-	if err := pairs(n, s, met, meet); err != nil {
+	return l.end(s, meet)
+}
+
+// A listed is what was seen of a list of messages.
+type listed struct {
+	n      int    // servers
+	met    []bool // by pair
+	busy   []int  // the last phase in which a wire had a message
+	before scheduler.Message
+}
+
+func newListed(servers, wires int) *listed {
+	return &listed{servers, make([]bool, servers*servers), slices.Repeat([]int{-1}, wires), scheduler.Message{Phase: -1, Src: servers}}
+}
+
+// next takes a message: its pair is new, and it comes by phase, then source.
+func (l *listed) next(m scheduler.Message) error {
+	switch pair, before := m.Src*l.n+m.Dst, l.before; {
+	case m.Src == m.Dst:
+		return fmt.Errorf("%+v: a message to self", m)
+	case l.met[pair]:
+		return fmt.Errorf("%+v: the pair has met before", m)
+	case m.Phase != before.Phase && m.Phase != before.Phase+1, m.Phase == before.Phase && m.Src <= before.Src:
+		return fmt.Errorf("%+v after %+v: a phase is empty or messages are out of order", m, before)
+	default:
+		l.met[pair], l.before = true, m
+	}
+	return nil
+}
+
+// occupy puts it on its wires, which are free in its phase.
+func (l *listed) occupy(m scheduler.Message, wires []topology.Wire, name func(topology.Wire) (link, direction string)) error {
+	for _, w := range wires {
+		if l.busy[w] == m.Phase {
+			link, direction := name(w)
+			return fmt.Errorf("%+v: %s %s has a message in this phase already", m, link, direction)
+		}
+		l.busy[w] = m.Phase
+	}
+	return nil
+}
+
+// end compares the list with the schedule.
+func (l *listed) end(s *scheduler.Schedule, meet func(src, dst int) bool) error {
+	if err := pairs(l.n, s, l.met, meet); err != nil {
 		return err
 	}
-	if before.Phase != s.Phases-1 {
-		return fmt.Errorf("the last message is in phase %d of %d", before.Phase, s.Phases)
+	if l.before.Phase != s.Phases-1 {
+		return fmt.Errorf("the last message is in phase %d of %d", l.before.Phase, s.Phases)
 	}
 	return nil
 }

@@ -200,7 +200,7 @@ func repairTimes(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			reduced, err := someLeavesWithout(t, b, o.Seed+uint64(i))
+			reduced, err := survey.LeavesWithout(t, b, o.Seed+uint64(i))
 			if err != nil {
 				return err
 			}
@@ -213,19 +213,6 @@ func repairTimes(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 		f.add("computation", float64(b), fmt.Sprint(b), "s", values...)
 	}
 	return nil
-}
-
-// someLeavesWithout takes the same b spines from one to three leaves.
-func someLeavesWithout(t *topology.Tree, b int, seed uint64) (*topology.Tree, error) {
-	rng := rand.New(rand.NewPCG(seed, uint64(b)))
-	leaves, spines := rng.Perm(t.Leaves())[:1+rng.IntN(3)], rng.Perm(t.Spines())[:b]
-	var dead []topology.Link
-	for _, l := range leaves {
-		for _, k := range spines {
-			dead = append(dead, topology.Link{Leaf: l, Spine: k})
-		}
-	}
-	return t.Without(dead...)
 }
 
 func forsTimes(ctx context.Context, _ *maker, o *Options, f *Figure) error {

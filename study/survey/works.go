@@ -199,7 +199,7 @@ func (p *planner) figure513(o topology.Options) error {
 			w.published = publishedRepair
 		}
 		for draw := range 10 {
-			t, err := leavesWithout(healthy, f, uint64(draw+1))
+			t, err := LeavesWithout(healthy, f, uint64(draw+1))
 			if err != nil {
 				return err
 			}
@@ -210,7 +210,8 @@ func (p *planner) figure513(o topology.Options) error {
 	return nil
 }
 
-func leavesWithout(t *topology.Tree, f int, seed uint64) (*topology.Tree, error) {
+// LeavesWithout takes the same f spines from one to three leaves, drawn by the seed.
+func LeavesWithout(t *topology.Tree, f int, seed uint64) (*topology.Tree, error) {
 	rng := rand.New(rand.NewPCG(seed, uint64(f)))
 	leaves, spines := rng.Perm(t.Leaves())[:1+rng.IntN(3)], rng.Perm(t.Spines())[:f]
 	var dead []topology.Link
