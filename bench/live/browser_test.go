@@ -16,9 +16,11 @@ import (
 	"evbench/topology"
 )
 
+func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
+
 // until waits until an expression of the page is true.
 func until(expression string) chromedp.Action[chromedp.Void] {
-	return chromedp.Poll[chromedp.Void](expression)
+	return chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingTimeout(0))
 }
 
 // The page follows the run without being loaded again, and stays as it is when it has ended.

@@ -3,6 +3,7 @@ package browsertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,6 +26,29 @@ type Browser struct {
 	troubles []string
 }
 
+// shared is the browser that the tests of a package have in common: one takes seconds to start,
+// and much of a processor.
+var shared struct {
+	sync.Mutex
+	on  bool
+	ctx context.Context // nil before the first page
+	end func() error
+}
+
+// Main runs the tests of a package, whose pages are then tabs of one browser; it is for TestMain,
+// and returns the exit code. In a package without it each page has a browser of its own.
+func Main(m *testing.M) int {
+	shared.on = true
+	code := m.Run()
+	if shared.end != nil {
+		if err := shared.end(); err != nil {
+			fmt.Fprintln(os.Stderr, "browsertest:", err)
+			return max(code, 1)
+		}
+	}
+	return code
+}
+
 // Open opens the page of an address in Chromium. It fails the test where there is none, since
 // scripts/setup installs it, and skips it where EVBENCH_WITHOUT names chromium.
 func Open(t *testing.T, url string) *Browser {
@@ -32,28 +56,60 @@ func Open(t *testing.T, url string) *Browser {
 	if slices.Contains(strings.Split(os.Getenv("EVBENCH_WITHOUT"), ","), "chromium") {
 		t.Skip("EVBENCH_WITHOUT names chromium")
 	}
+	b := &Browser{Ctx: tab(t)}
+	if err := chromedp.Listen(b.Ctx, b.listen); err != nil {
+		t.Fatal(err)
+	}
+	Call(t, b.Ctx, log.Enable, cdp.Empty{})
+	b.Do(t, chromedp.Navigate(url), chromedp.WaitReady("footer"))
+	return b
+}
+
+// tab is a page that shares nothing with others but the process; it is closed with the test.
+func tab(t *testing.T) context.Context {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	browser := shared.ctx
+	if browser == nil {
+		ctx, end, err := start()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if browser = ctx; shared.on {
+			shared.ctx, shared.end = ctx, end
+		} else {
+			t.Cleanup(func() {
+				if err := end(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	ctx, closed := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
+	t.Cleanup(closed)
+	return ctx
+}
+
+// start starts a browser; end returns when it has ended.
+func start() (ctx context.Context, end func() error, err error) {
 	program, err := exec.LookPath("chromium")
 	if err != nil {
-		t.Fatal("no chromium: install it, or run scripts/setup; EVBENCH_WITHOUT=chromium leaves this out")
+		return nil, nil, errors.New("no chromium: install it, or run scripts/setup; EVBENCH_WITHOUT=chromium leaves this out")
 	}
 	// No sandbox: it cannot be had as root, and the page is our own.
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.WindowSize(1280, 800))
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(stop)
-	ctx, _ := chromedp.NewContext(allocator)
-	t.Cleanup(func() {
-		if err := chromedp.Cancel(ctx); err != nil { // waits for the browser to end
-			t.Error(err)
-		}
-	})
-	b := &Browser{Ctx: ctx}
-	if err := chromedp.Listen(ctx, b.listen); err != nil {
-		t.Fatal(err)
+	ctx, _ = chromedp.NewContext(allocator)
+	end = func() error {
+		defer stop()
+		return chromedp.Cancel(ctx)
 	}
-	Call(t, ctx, log.Enable, cdp.Empty{})
-	b.Do(t, chromedp.Navigate(url), chromedp.WaitReady("footer"))
-	return b
+	if err := chromedp.Do(ctx); err != nil {
+		return nil, nil, errors.Join(err, end())
+	}
+	return ctx, end, nil
 }
 
 // Call sends a command of the protocol to the page.

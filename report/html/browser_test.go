@@ -17,6 +17,8 @@ import (
 	"evbench/report/reporttest"
 )
 
+func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
+
 // open opens a page in a browser.
 func open(t *testing.T, text string) *browsertest.Browser {
 	t.Helper()
