@@ -268,7 +268,7 @@ func TestCutOffWaits(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(tt.policy, tt.cut, tt.timeout), func(t *testing.T) {
 			text := strings.Replace(failing, "{link: leaf0-spine1, at: 300ms, for: 400ms}", fmt.Sprintf(tt.links, tt.cut), 1)
-			text = strings.Replace(text, "1200ms", (2*tt.cut + 500*time.Millisecond).String(), 1)
+			text = strings.NewReplacer("1200ms", (2*tt.cut + 500*time.Millisecond).String(), "interval: 20ms", "interval: 200ms").Replace(text)
 			f := newCutOff()
 			sum, err := run(t, strings.Replace(text, "warmup: 1", "warmup: 1\ntimeout: "+tt.timeout, 1)+tt.policy+"\n", f, &memory{})
 			if len(sum.Cases) != 1 || sum.Cases[0].EventsLost != 0 || sum.Cases[0].EventsBuilt == 0 {

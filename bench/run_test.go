@@ -294,7 +294,7 @@ func TestRunOrdered(t *testing.T) {
 topology: FT(2;2,3)
 fabric: {kind: hosts}
 event: {fragment: 4KiB, sizes: {spread: 0.5}}
-duration: 300ms
+duration: 100ms
 interval: 50ms
 rounds: 2
 matrix: {window: [1, 2, 3, 4], failures: [[], [leaf0-spine1]], schedule: [none, fors]}

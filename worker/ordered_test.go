@@ -203,7 +203,7 @@ func TestOrderedReplan(t *testing.T) {
 			const n = 5
 			r := newRig(t, n).start()
 			c := ordered(n)
-			c.Exchanges, c.Duration = 0, 20*time.Second
+			c.Exchanges, c.Duration = 0, time.Duration(1+seed)*4*97*time.Millisecond+2*time.Second
 			ended := make(chan error, 1)
 			c.OnMeasure = func() {
 				go func() {

@@ -20,7 +20,7 @@ func TestSamplesAreWrittenBesideTheCase(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, 4).start()
 				c := newCase(4, mode)
-				c.Exchanges, c.Duration = 0, 10*time.Second
+				c.Exchanges, c.Duration, c.Timeout = 0, 3*time.Second, time.Second
 				all := collect(&c)
 				write := c.OnSample
 				c.OnSample = func(s results.Sample) {
@@ -85,7 +85,7 @@ func TestPatience(t *testing.T) {
 }
 
 func bearing(t *testing.T, mode string, back bool) {
-	const n, cut = 4, 20 * time.Second
+	const n, cut = 4, 5 * time.Second
 	r := newRig(t, n)
 	far := cutOff{dead: new(atomic.Bool), back: make(chan struct{})}
 	r.wrap = func(rank int, ep transport.Endpoint) transport.Endpoint {
@@ -97,7 +97,7 @@ func bearing(t *testing.T, mode string, back bool) {
 	}
 	r.start()
 	c := newCase(n, mode)
-	c.Exchanges, c.Duration = 0, 23*time.Second
+	c.Exchanges, c.Duration, c.Timeout = 0, 6500*time.Millisecond, time.Second
 	c.OnMeasure = func() {
 		time.AfterFunc(time.Second, func() {
 			far.dead.Store(true)
