@@ -105,7 +105,8 @@ func whyAction(c *cli.Context) error {
 	for _, p := range run.Run.Manifest.Predictions {
 		predicted[p.Case] = p.Efficiency
 	}
-	first := true
+	var cases []results.Case
+	var whys []*trace.Why
 	for _, x := range run.Run.Summary.Cases {
 		if !slices.ContainsFunc(all, func(s *trace.Slice) bool { return s.Case == x.Name }) {
 			continue
@@ -114,18 +115,18 @@ func whyAction(c *cli.Context) error {
 		if err != nil {
 			return usage(err)
 		}
-		if c.Bool("json") {
-			err = why.WriteJSON(c.App.Writer)
-		} else {
-			if !first {
-				fmt.Fprintln(c.App.Writer)
-			}
-			err = why.WriteText(c.App.Writer, x)
+		cases, whys = append(cases, x), append(whys, why)
+	}
+	if c.Bool("json") {
+		return trace.WriteJSON(c.App.Writer, whys)
+	}
+	for i, why := range whys {
+		if i > 0 {
+			fmt.Fprintln(c.App.Writer)
 		}
-		if err != nil {
+		if err := why.WriteText(c.App.Writer, cases[i]); err != nil {
 			return err
 		}
-		first = false
 	}
 	return nil
 }

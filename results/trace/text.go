@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,51 +11,33 @@ import (
 	"evbench/results"
 )
 
-// WriteJSON writes the account as one JSON document.
-func (w *Why) WriteJSON(to io.Writer) error {
+// WriteJSON writes accounts as one JSON document.
+func WriteJSON(to io.Writer, cases []*Why) error {
 	e := json.NewEncoder(to)
 	e.SetIndent("", "  ")
-	return e.Encode(w)
+	return e.Encode(struct {
+		Schema string `json:"schema"`
+		Cases  []*Why `json:"cases"`
+	}{"evbench/why/1", cases})
 }
 
 // WriteText writes the account for people, the answer first.
 func (w *Why) WriteText(out io.Writer, c results.Case) error {
 	to := new(bytes.Buffer)
-	longer := w.Measured - w.Predicted
-	fmt.Fprintf(to, "%s: an exchange took %s, %s were predicted: %s (%+.1f %%).\n", w.Case, ms(w.Measured), ms(w.Predicted), more(longer), 100*longer/w.Predicted)
-	switch {
-	case c.Mode == results.Sync:
-		fmt.Fprintf(to, "Barriers took %s of it, transfers %s.\n", ms(w.Barriers), more(w.Transfers))
-	case c.Mode == results.InOrder:
-		fmt.Fprintf(to, "A send port waited %s of it for tokens.\n", ms(w.Tokens))
-	}
-	fmt.Fprintf(to, "%d exchanges in %d traced slices, %d servers; means.\n", w.Exchanges, w.Slices, w.Servers)
+	w.sentences(to, c)
 	if len(w.Phases) > 0 {
-		rows := [][]string{{"phase", "took", "predicted", "more", "last to come"}}
+		rows := [][]string{{"phase", "took", "predicted", "barrier", "more", "last to come"}}
 		for _, p := range w.Phases {
 			rows = append(rows, []string{
-				fmt.Sprint(p.Phase), ms(p.Measured), ms(p.Predicted), more(p.Measured - p.Predicted),
+				fmt.Sprint(p.Phase), ms(p.Measured), ms(p.Predicted), ms(p.Barrier), more(p.longer()),
 				fmt.Sprintf("server%d to server%d (%.0f %%)", p.Last.Src, p.Last.Dst, 100*p.Of),
 			})
 		}
-		table(to, "Phases that took most longer than predicted", rows)
+		table(to, "Phases that took most longer than predicted, with their barriers", rows)
 	}
-	rows := [][]string{{"pair", "took", "predicted", "more", "links"}}
-	for _, p := range w.Pairs {
-		rows = append(rows, []string{
-			fmt.Sprintf("server%d to server%d", p.Src, p.Dst), ms(p.Measured), ms(p.Predicted), more(p.Measured - p.Predicted), p.Path,
-		})
-	}
-	if c.Mode != results.Sync {
-		rows[0][2] = "usual"
-	}
-	if len(w.Pairs) == 0 {
-		fmt.Fprintln(to, "No pair took longer than predicted.")
-	} else {
-		table(to, "Pairs whose fragments took most longer", rows)
-	}
+	w.pairs(to, c)
 	if len(w.Links) > 0 {
-		rows = [][]string{{"link", "direction", "pairs", "more"}}
+		rows := [][]string{{"link", "direction", "pairs", "more"}}
 		for _, l := range w.Links {
 			rows = append(rows, []string{l.Link, l.Direction, fmt.Sprint(l.Pairs), more(l.Longer)})
 		}
@@ -62,6 +45,68 @@ func (w *Why) WriteText(out io.Writer, c results.Case) error {
 	}
 	_, err := to.WriteTo(out)
 	return err
+}
+
+// sentences say what the tables come to.
+func (w *Why) sentences(to *bytes.Buffer, c results.Case) {
+	longer := w.Measured - w.Predicted
+	fmt.Fprintf(to, "%s: an exchange took %s, %s were predicted: %s (%+.1f %%).\n", w.Case, ms(w.Measured), ms(w.Predicted), more(longer), 100*longer/w.Predicted)
+	switch {
+	case c.Mode == results.Sync:
+		fmt.Fprintf(to, "Of the difference, barriers are %s, transfers %s.\n", more(w.Barriers), more(w.Transfers))
+	case c.Mode == results.InOrder:
+		fmt.Fprintf(to, "A send port waited %s of it for tokens.\n", ms(w.Tokens))
+	}
+	if l := w.StandsOut; l != nil {
+		fmt.Fprintf(to, "%s (%s) stands out: fragments of its %d pairs took %s, all others %s.\n", l.Link, l.Direction, l.Pairs, more(l.Longer), more(l.Others))
+	} else if len(w.Links) > 0 {
+		fmt.Fprintln(to, "No link stands out.")
+	}
+	if l := w.Longest; l != nil && (len(l.Events) > 0 || l.Sec > 2*w.Measured) {
+		fmt.Fprintf(to, "The longest, exchange %d, took %s, from %.2f s on", l.Exchange, ms(l.Sec), l.Begin)
+		for i, e := range l.Events {
+			sep, did := ",", "went down"
+			if i == 0 {
+				sep = ";"
+			}
+			if e.Up {
+				did = "came back"
+			}
+			fmt.Fprintf(to, "%s %s %s at %.2f s", sep, e.Link, did, e.TSec)
+		}
+		fmt.Fprintln(to, ".")
+	}
+	fmt.Fprintf(to, "%s in %s, %d servers; means.\n", count(w.Exchanges, "exchange"), count(w.Slices, "traced slice"), w.Servers)
+}
+
+// pairs writes the table of pairs, with their links where those are known.
+func (w *Why) pairs(to *bytes.Buffer, c results.Case) {
+	if len(w.Pairs) == 0 {
+		fmt.Fprintln(to, "No pair took longer than predicted.")
+		return
+	}
+	rows := [][]string{{"pair", "took", "predicted", "more"}}
+	if c.Mode != results.Sync {
+		rows[0][2] = "usual"
+	} else {
+		rows[0] = append(rows[0], "links")
+	}
+	for _, p := range w.Pairs {
+		row := []string{fmt.Sprintf("server%d to server%d", p.Src, p.Dst), ms(p.Measured), ms(p.Predicted), more(p.Measured - p.Predicted)}
+		if c.Mode == results.Sync {
+			row = append(row, cmp.Or(p.Path, "within a leaf"))
+		}
+		rows = append(rows, row)
+	}
+	table(to, "Pairs whose fragments took most longer", rows)
+}
+
+// count says how many there are of something.
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 func ms(sec float64) string { return fmt.Sprintf("%.2f ms", 1e3*sec) }
@@ -73,7 +118,7 @@ func table(to *bytes.Buffer, title string, rows [][]string) {
 	fmt.Fprintf(to, "\n%s:\n", title)
 	columns := make([]show.Column, len(rows[0]))
 	for i, head := range rows[0] {
-		columns[i].Right = head == "took" || head == "predicted" || head == "usual" || head == "more" || head == "pairs"
+		columns[i].Right = head == "took" || head == "predicted" || head == "usual" || head == "barrier" || head == "more" || head == "pairs"
 	}
 	_ = show.Align(to, rows, columns...)
 }

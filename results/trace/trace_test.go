@@ -94,17 +94,50 @@ func TestExplain(t *testing.T) {
 	near("predicted", w.Predicted, n)
 	near("barriers", w.Barriers, n*0.1)
 	near("transfers", w.Transfers, 0.5)
-	if w.Exchanges != 3 || len(w.Phases) != 1 || w.Phases[0].Phase != slowPhase || w.Phases[0].Last != (PairOf{src, dst}) || w.Phases[0].Of != 1 {
+	if w.Exchanges != 3 || w.Phases[0].Phase != slowPhase || w.Phases[0].Last != (PairOf{src, dst}) || w.Phases[0].Of != 1 {
 		t.Errorf("%+v; want phase %d", w, slowPhase)
 	}
+	near("phase", w.Phases[0].longer(), 0.6)
+	near("the next", w.Phases[1].longer(), 0.1) // its barrier
 	if len(w.Pairs) != 1 || w.Pairs[0].PairOf != (PairOf{src, dst}) || !strings.Contains(w.Pairs[0].Path, "leaf0-spine") {
 		t.Errorf("pairs %+v", w.Pairs)
 	}
 	if len(w.Links) != 4 { // all on its path
 		t.Errorf("links %+v", w.Links)
 	}
+	if w.StandsOut == nil || w.StandsOut.LinkCost != w.Links[0] || math.Abs(w.StandsOut.Others) > 1e-9 {
+		t.Errorf("stands out: %+v", w.StandsOut)
+	}
 	var text bytes.Buffer
 	if err := w.WriteText(&text, c); err != nil || !strings.Contains(text.String(), "server1 to server4") {
+		t.Errorf("%v: %s", err, text.String())
+	}
+}
+
+// A fragment that waits for a link that is down makes its exchange the longest; where all pairs are
+// slow alike, no link stands out.
+func TestExplainLongest(t *testing.T) {
+	p := fors(t)
+	spans := ring(p, 3, 0, func(e, phase, s, d int) float64 {
+		if e == 1 && phase == 2 {
+			return 5
+		}
+		return 1.2
+	})
+	n := float64(p.Phases())
+	took := n*1.3 + 3.8/3
+	c := results.Case{Name: "c", Mode: results.Sync, MeasuredEfficiency: n / took, EventsPerSec: results.NewStat([]float64{1 / took}),
+		LinkEvents: []results.LinkEvent{{Link: "leaf0-spine0", TSec: n*1.3 + 1}, {Link: "leaf0-spine0", Up: true, TSec: n*1.3 + 4}, {Link: "leaf1-spine0", TSec: 1}}}
+	w, err := Explain(Split(spans), c, 1, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.Longest == nil || w.Longest.Exchange != 1 || math.Abs(w.Longest.Sec-n*1.3-3.8) > 1e-9 || len(w.Longest.Events) != 2 || w.StandsOut != nil {
+		t.Errorf("%+v, %+v", w.Longest, w.StandsOut)
+	}
+	var text bytes.Buffer
+	const want = "from 6.50 s on; leaf0-spine0 went down at 7.50 s, leaf0-spine0 came back at 10.50 s.\n"
+	if err := w.WriteText(&text, c); err != nil || !strings.Contains(text.String(), want) || !strings.Contains(text.String(), "No link stands out.") {
 		t.Errorf("%v: %s", err, text.String())
 	}
 }

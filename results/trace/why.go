@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"evbench/plan"
@@ -25,6 +26,10 @@ type Why struct {
 	// are 0 without phases.
 	Barriers  float64 `json:"barriers_s"`
 	Transfers float64 `json:"transfers_s"`
+	// Longest is the exchange that took longest; nil without phases.
+	Longest *Longest `json:"longest,omitempty"`
+	// StandsOut is the link that explains slow pairs; nil where none does.
+	StandsOut *StandsOut `json:"stands_out,omitempty"`
 	// Tokens is how long a server's send port was idle for want of tokens, the mean over
 	// servers; 0 unless the case is ordered.
 	Tokens float64 `json:"tokens_s,omitempty"`
@@ -34,11 +39,27 @@ type Why struct {
 	Links  []LinkCost  `json:"links,omitempty"`  // likewise, the mean over the pairs that use the link
 }
 
-// A PhaseCost is a phase, counted from 0: its transfers as they were and as predicted.
+// A Longest is an exchange, and the link events between its begin and end.
+type Longest struct {
+	Exchange uint64              `json:"exchange"`
+	Begin    float64             `json:"begin_s"`
+	Sec      float64             `json:"s"`
+	Events   []results.LinkEvent `json:"link_events,omitempty"`
+}
+
+// A StandsOut is a link whose pairs took much longer than predicted, while those beside it did not.
+type StandsOut struct {
+	LinkCost
+	Others float64 `json:"others_s"` // how much longer all other pairs took, the mean
+}
+
+// A PhaseCost is a phase, counted from 0: its transfers as they were and as predicted, and
+// its barrier, for which nothing is predicted.
 type PhaseCost struct {
 	Phase     int     `json:"phase"`
 	Measured  float64 `json:"measured_s"`
 	Predicted float64 `json:"predicted_s"`
+	Barrier   float64 `json:"barrier_s"`
 	// Last is the pair whose fragment most often came last, and Of how often.
 	Last PairOf  `json:"last"`
 	Of   float64 `json:"of"` // 0..1
@@ -66,6 +87,8 @@ type LinkCost struct {
 	Pairs     int     `json:"pairs"`
 }
 
+func (p PhaseCost) longer() float64 { return p.Measured + p.Barrier - p.Predicted }
+
 // Most is how many phases, pairs and links a Why has.
 const Most = 5
 
@@ -79,6 +102,7 @@ type account struct {
 	expect   map[PairOf]float64  // seconds that a pair's fragment should take
 	pairs    map[PairOf]*average // what it took
 	byPhase  []*average
+	barriers []*average
 	last     []map[PairOf]int
 	ideal    []float64 // [phase] seconds
 }
@@ -121,6 +145,7 @@ func Explain(all []*Slice, c results.Case, efficiency float64, p *plan.Plan) (*W
 	switch c.Mode {
 	case results.Sync:
 		err = a.phases(all)
+		a.during(c)
 	case results.InOrder:
 		a.pairsOf(all, results.SpanSend)
 		a.tokens(all)
@@ -144,21 +169,27 @@ func (a *account) phases(all []*Slice) error {
 	}
 	a.idealPhases()
 	for range a.ideal {
-		a.byPhase, a.last = append(a.byPhase, &average{}), append(a.last, map[PairOf]int{})
+		a.byPhase, a.barriers = append(a.byPhase, &average{}), append(a.barriers, &average{})
+		a.last = append(a.last, map[PairOf]int{})
 	}
 	var took, waited average
 	for _, s := range all {
 		for _, x := range s.exchanges(len(a.ideal), a.Servers) {
 			var sum float64
-			for p, ph := range x {
+			for p, ph := range x.phases {
 				a.byPhase[p].add(ph.transfers - ph.begin)
+				a.barriers[p].add(ph.barrier - ph.transfers)
 				sum += ph.barrier - ph.transfers
 				a.last[p][ph.last]++
 				for pair, d := range ph.received {
 					a.took(pair, d)
 				}
 			}
-			took.add(x[len(x)-1].barrier - x[0].begin)
+			l := Longest{Exchange: x.number, Begin: x.phases[0].begin, Sec: x.phases[len(x.phases)-1].barrier - x.phases[0].begin}
+			if a.Longest == nil || l.Sec > a.Longest.Sec {
+				a.Longest = &l
+			}
+			took.add(l.Sec)
 			waited.add(sum)
 		}
 	}
@@ -168,7 +199,7 @@ func (a *account) phases(all []*Slice) error {
 	a.Exchanges, a.Measured, a.Barriers = int(took.n), took.mean(), waited.mean()
 	a.Transfers = a.Measured - a.Predicted - a.Barriers
 	for p, took := range a.byPhase {
-		cost := PhaseCost{Phase: p, Measured: took.mean(), Predicted: a.ideal[p]}
+		cost := PhaseCost{Phase: p, Measured: took.mean(), Predicted: a.ideal[p], Barrier: a.barriers[p].mean()}
 		for pair, n := range a.last[p] {
 			if f := float64(n) / took.n; f > cost.Of || f == cost.Of && (pair.Src < cost.Last.Src || pair.Src == cost.Last.Src && pair.Dst < cost.Last.Dst) {
 				cost.Last, cost.Of = pair, f
@@ -176,8 +207,21 @@ func (a *account) phases(all []*Slice) error {
 		}
 		a.Phases = append(a.Phases, cost)
 	}
-	a.Phases = worst(a.Phases, notable*a.fragment, func(p PhaseCost) float64 { return p.Measured - p.Predicted }, func(x, y PhaseCost) int { return x.Phase - y.Phase })
+	a.Phases = worst(a.Phases, notable*a.fragment, PhaseCost.longer, func(x, y PhaseCost) int { return x.Phase - y.Phase })
 	return nil
+}
+
+// during notes which links changed during the longest exchange, of a case of one slice: a
+// summary does not say of which slice each is.
+func (a *account) during(c results.Case) {
+	if a.Longest == nil || a.Slices > 1 {
+		return
+	}
+	for _, e := range c.LinkEvents {
+		if since := e.TSec - a.Longest.Begin; since >= 0 && since <= a.Longest.Sec {
+			a.Longest.Events = append(a.Longest.Events, e)
+		}
+	}
 }
 
 func (a *account) took(pair PairOf, sec float64) {
@@ -232,9 +276,14 @@ type phase struct {
 	barriers                  int
 }
 
-// exchanges returns the phases of the exchanges of which all barriers of all servers were
-// kept, in order.
-func (s *Slice) exchanges(phases, servers int) [][]phase {
+// An exchange has its phases, in order.
+type exchange struct {
+	number uint64
+	phases []phase
+}
+
+// exchanges returns those of which all barriers of all servers were kept, in order.
+func (s *Slice) exchanges(phases, servers int) []exchange {
 	all := map[uint64][]phase{}
 	for _, x := range s.Spans {
 		if x.Phase < 0 || x.Phase >= phases {
@@ -250,16 +299,11 @@ func (s *Slice) exchanges(phases, servers int) [][]phase {
 		}
 		e[x.Phase].add(x)
 	}
-	var numbers []uint64
-	for n, e := range all {
-		if !slices.ContainsFunc(e, func(p phase) bool { return p.barriers != servers }) {
-			numbers = append(numbers, n)
+	var out []exchange
+	for _, n := range slices.Sorted(maps.Keys(all)) {
+		if !slices.ContainsFunc(all[n], func(p phase) bool { return p.barriers != servers }) {
+			out = append(out, exchange{n, all[n]})
 		}
-	}
-	slices.Sort(numbers)
-	out := make([][]phase, len(numbers))
-	for i, n := range numbers {
-		out[i] = all[n]
 	}
 	return out
 }
@@ -330,9 +374,11 @@ func (a *account) rankPairs() {
 		longer float64
 		pairs  int
 	}
-	byWire := map[topology.Wire]*sums{}
+	byWire, total := map[topology.Wire]*sums{}, sums{}
 	for pair, took := range a.pairs {
 		c := PairCost{PairOf: pair, Measured: took.mean(), Predicted: a.expect[pair]}
+		total.longer += c.Measured - c.Predicted
+		total.pairs++
 		for _, w := range a.ofPair(pair) {
 			if byWire[w] == nil {
 				byWire[w] = &sums{}
@@ -353,10 +399,24 @@ func (a *account) rankPairs() {
 		func(x, y LinkCost) int {
 			return cmp.Or(cmp.Compare(x.Link, y.Link), cmp.Compare(x.Direction, y.Direction))
 		})
+	if len(a.Links) > 0 {
+		l := a.Links[0]
+		others := (total.longer - l.Longer*float64(l.Pairs)) / float64(max(1, total.pairs-l.Pairs))
+		if l.Longer >= considerable*a.fragment && l.Longer >= apart*others {
+			a.StandsOut = &StandsOut{l, others}
+		}
+	}
 }
 
 // notable is the part of a fragment's time by which something took longer at least.
 const notable = 0.005
+
+// A link stands out where its pairs took longer by this part of a fragment's time, and so
+// many times as much as all others.
+const (
+	considerable = 0.1
+	apart        = 4.0
+)
 
 // worst returns those of a list that took longer by least, the worst first, at most Most.
 func worst[T any](all []T, least float64, longer func(T) float64, compare func(x, y T) int) []T {
