@@ -159,7 +159,7 @@ type spark struct {
 const mostPoints = 400
 
 func sparkOf(s *progress.State) *spark {
-	if len(s.Rates) == 0 || s.Ended {
+	if len(s.Rates) < 2 || s.Ended { // one point is no line, and the line above says it
 		return nil
 	}
 	each := 1 + (len(s.Rates)-1)/mostPoints

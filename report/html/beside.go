@@ -233,13 +233,15 @@ func shareChange(x, y span) pairOf {
 }
 
 // signed prints a difference with the sign of print, at which no line is broken.
-func signed(x float64) string { return strings.Replace(fmt.Sprintf("%+.3f", x), "-", "\u2212", 1) }
+func signed(x float64) string { return minus(fmt.Sprintf("%+.3f", x)) }
+
+func minus(number string) string { return strings.Replace(number, "-", "\u2212", 1) }
 
 // rateChange is what package compare says of events per second.
 func rateChange(f compare.Figure) pairOf {
 	out := pairOf{Base: rateSpan(f.Base), Other: rateSpan(f.New), Class: "control", Word: alike}
 	if f.Change != nil {
-		out.Change, out.Value = fmt.Sprintf("%+.2f\u00a0%%", *f.Change), exact(*f.Change)
+		out.Change, out.Value = minus(fmt.Sprintf("%+.2f\u00a0%%", *f.Change)), exact(*f.Change)
 	}
 	switch {
 	case f.Unsaid != "":

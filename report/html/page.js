@@ -79,6 +79,7 @@
       if (!rect) return;
       const text = rect.classList.contains("cells") ? square(rect, e) : rect.querySelector("title").textContent;
       readout.textContent = name(rect) + text;
+      readout.classList.add("full");
     };
     readout.textContent = "Point at a drawing, or touch it, to read its figures.";
     readout.hidden = !box.querySelector(".tips");
