@@ -117,8 +117,16 @@ func (h Lab) Enter(node string, command []string) ([]string, error) {
 		return nil, fabric.Inputf("no node %q in the lab: %s; nodes are leaf0…, spine0…, server0…", node, h.Text)
 	}
 	args := []string{"nsenter", fmt.Sprintf("--net=/proc/%d/fd/%d", h.PID, fd)}
-	if h.User {
-		args = append(args, fmt.Sprintf("--user=/proc/%d/ns/user", h.PID), "--preserve-credentials")
+	// From a node to another, as mpirun's remote shell goes, is within one user namespace, and
+	// nobody enters that which he is in.
+	if user := fmt.Sprintf("/proc/%d/ns/user", h.PID); h.User && !sameFile(user, "/proc/self/ns/user") {
+		args = append(args, "--user="+user, "--preserve-credentials")
 	}
 	return append(append(args, "--"), command...), nil
+}
+
+func sameFile(a, b string) bool {
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }
