@@ -1,0 +1,93 @@
+package jobroutes_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"evbench/companion/jobroutes"
+	"evbench/fabric"
+	"evbench/study/jobs"
+	"evbench/topology/network"
+)
+
+// options are those for two jobs across the leaves of a small tree.
+func options(t *testing.T) (o jobroutes.Options, file func(name, text string) string) {
+	t.Helper()
+	dir := t.TempDir()
+	file = func(name, text string) string {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	n, err := network.Parse("FT(2;2,2)", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return jobroutes.Options{Source: "FT(2;2,2)", Net: n, List: file("jobs", "a: h0,h2\nb: h1,h3\n"), Wait: time.Minute}, file
+}
+
+// Tables are written once for equal jobs, and the list of the last time says what has changed.
+func TestOnce(t *testing.T) {
+	o, file := options(t)
+	o.Out = file("lft", "")
+	last := filepath.Join(filepath.Dir(o.Out), "last")
+	for i, want := range []struct {
+		list    string
+		written bool
+		change  jobs.Change
+	}{
+		{"a: h0,h2\nb: h1,h3\n", true, jobs.Change{Started: []string{"a", "b"}}},
+		{"a: h0,h2\nb: h1,h3\n", false, jobs.Change{}},
+		{"a: h0,h3\n", true, jobs.Change{Ended: []string{"b"}, Moved: []string{"a"}}},
+	} {
+		file("jobs", want.list)
+		f, err := jobroutes.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := jobroutes.Once(t.Context(), f, last)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := r.Change
+		if r.Written != want.written || len(c.Started) != len(want.change.Started) || len(c.Ended) != len(want.change.Ended) || len(c.Moved) != len(want.change.Moved) {
+			t.Errorf("look %d: written %v, change %+v", i, r.Written, *c)
+		}
+	}
+}
+
+// What is wrong with the input is said before anything is written.
+func TestWrong(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(o *jobroutes.Options, file func(name, text string) string)
+		want   string
+	}{
+		{"no list", func(o *jobroutes.Options, _ func(string, string) string) { o.List += "x" }, "jobsx: no such file"},
+		{"a line that is none", func(_ *jobroutes.Options, file func(string, string) string) { file("jobs", "a b c\n") }, "jobs: line 1"},
+		{"no classes", func(o *jobroutes.Options, _ func(string, string) string) { o.Classes = "/missing" }, "/missing: no such file"},
+		{"no command", func(o *jobroutes.Options, _ func(string, string) string) { o.Queue = " " }, "--queue: names no command"},
+		{"a command that is not there", func(o *jobroutes.Options, _ func(string, string) string) { o.Net, o.Discover = nil, "/missing" }, "--discover: "},
+		{"no time", func(o *jobroutes.Options, _ func(string, string) string) { o.Queue, o.Wait = "true", 0 }, "--wait 0s: must be more than 0"},
+	} {
+		o, file := options(t)
+		o.Out = filepath.Join(filepath.Dir(o.List), "lft")
+		tt.change(&o, file)
+		f, err := jobroutes.New(o)
+		if err == nil {
+			_, err = jobroutes.Once(t.Context(), f, "")
+		}
+		if _, input := errors.AsType[*fabric.InputError](err); !input || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if _, err := os.Stat(o.Out); err == nil {
+			t.Errorf("%s: tables are written", tt.name)
+		}
+	}
+}
