@@ -25,7 +25,7 @@ import (
 func accuracyCommand() *cli.Command {
 	return command(&cli.Command{
 		Name:      "accuracy",
-		Usage:     "measure scenarios, and hold what was predicted against it",
+		Usage:     "measure scenarios, and compare predictions with what was measured",
 		ArgsUsage: "SCENARIO|RESULTS...",
 		Flags: append(overrideFlags(),
 			&cli.StringFlag{Name: "fabric", Usage: "build events on `KIND`: lab, emulate, hosts (processes on this machine)"},

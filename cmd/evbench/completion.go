@@ -32,7 +32,7 @@ func shellNames() []string { return []string{"bash", "zsh", "fish"} }
 func completionCommand() *cli.Command {
 	return computing(&cli.Command{
 		Name:      "completion",
-		Usage:     "print the script that has a shell complete commands, flags and names",
+		Usage:     "print the script by which a shell completes commands, flags and names",
 		ArgsUsage: "bash|zsh|fish",
 		Action:    completionAction,
 	}, "  eval \"$(evbench completion bash)\"\n  evbench completion zsh > ~/.zfunc/_evbench\n  evbench completion fish > ~/.config/fish/completions/evbench.fish")

@@ -71,7 +71,7 @@ func tree(c *cli.Context) (*topology.Tree, error) {
 
 // anyTree returns the tree of two levels or three that the flags describe.
 func anyTree(c *cli.Context) (*topology.Tree, error) {
-	o, err := treeOptions(c)
+	o, err := treeOptions(c, "topology")
 	if err != nil {
 		return nil, err
 	}
@@ -82,13 +82,14 @@ func anyTree(c *cli.Context) (*topology.Tree, error) {
 	return takeDown(c, healthy)
 }
 
-func treeOptions(c *cli.Context) (topology.Options, error) {
-	if c.String("topology") == "" {
-		return topology.Options{}, usagef("--topology is missing, for example -t 'FT(2;4,8)'")
+// treeOptions reads the tree whose notation is in a flag, with --fill and --spines.
+func treeOptions(c *cli.Context, notation string) (topology.Options, error) {
+	if c.String(notation) == "" {
+		return topology.Options{}, usagef("--%s is missing, for example -t 'FT(2;4,8)'", notation)
 	}
-	o, err := topology.Parse(c.String("topology"))
+	o, err := topology.Parse(c.String(notation))
 	if err != nil {
-		return o, usagef("--topology: %w", err)
+		return o, usagef("--%s: %w", notation, err)
 	}
 	if s := c.String("fill"); s != "" {
 		if o.Fill, err = topology.ParseFill(s); err != nil {

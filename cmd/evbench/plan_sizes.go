@@ -25,7 +25,7 @@ func planSizes(c *cli.Context, t *topology.Tree, watch *stopwatch) error {
 		}
 	}
 	if c.Bool("json") || c.String("format") != "text" {
-		return usagef("--format: a plan for --sizes has the form text only")
+		return usagef("--format: a plan for --sizes is written as text only")
 	}
 	if err := checkPlans(t.Servers(), sizedPlans); err != nil {
 		return err

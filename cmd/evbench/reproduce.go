@@ -19,7 +19,7 @@ import (
 func reproduceCommand() *cli.Command {
 	return interruptible(&cli.Command{
 		Name:      "reproduce",
-		Usage:     "the figures of five documents, ours beside what their texts state; list shows all of them",
+		Usage:     "compute the figures of five documents, beside what their texts state; list shows all",
 		ArgsUsage: "FIG…|all|list",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "quick", Usage: "fewer draws, smaller networks, and no series of the model credit with 326 servers, which take minutes each"},
@@ -122,7 +122,7 @@ func reproduceLog(c *cli.Context) (*failures.History, error) {
 	if len(files) == 0 {
 		for _, flag := range []string{"year", "cables", "exclude"} {
 			if c.IsSet(flag) {
-				return nil, usagef("--%s: says something of a log; give it with --log FILE", flag)
+				return nil, usagef("--%s is for logs of failures: give it with --log FILE", flag)
 			}
 		}
 		return nil, nil

@@ -17,7 +17,7 @@ import (
 func resultsCommand() *cli.Command {
 	return command(&cli.Command{
 		Name:        "results",
-		Usage:       "put what was measured into another form",
+		Usage:       "convert results to HDF5 and back",
 		Subcommands: []*cli.Command{resultsExportCommand()},
 	}, "  evbench results export results/quickstart quickstart.h5")
 }

@@ -178,14 +178,9 @@ func followTree(c *cli.Context, n *network.Network) (*topology.Tree, error) {
 		}
 		return t, nil
 	}
-	o, err := topology.Parse(c.String("tree"))
+	o, err := treeOptions(c, "tree")
 	if err != nil {
-		return nil, usagef("--tree: %w", err)
-	}
-	if s := c.String("fill"); s != "" {
-		if o.Fill, err = topology.ParseFill(s); err != nil {
-			return nil, usagef("--fill: %w", err)
-		}
+		return nil, err
 	}
 	t, err := topology.Make(o)
 	return t, usage(err)

@@ -27,7 +27,7 @@ import (
 func simCommand() *cli.Command {
 	return command(&cli.Command{
 		Name:      "sim",
-		Usage:     "work a scenario out in virtual time, and write what a run would write; or a log of failures under policies of fail-over",
+		Usage:     "simulate a scenario in virtual time, and write what a run would write; or replay a log of failures under policies of fail-over",
 		ArgsUsage: "SCENARIO | --log LOG [--policy P] [SCENARIO]",
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "model", Usage: "`NAME` for all cases: phase (skips those that are not synchronised), fluid, credit: packets that wait for room (default: phase for synchronised cases, fluid for the others, credit for unsynchronised, sprayed and adaptive ones with fabric.lossless)"},

@@ -17,7 +17,7 @@ import (
 // simLogFlags are those of sim that say something of a failure log.
 func simLogFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "log", Usage: "work out what policies of fail-over are worth over the failures of a subnet manager's log, `FILE`, in place of a scenario's cases"},
+		&cli.StringSliceFlag{Name: "log", Usage: "in place of a scenario's cases, what policies of fail-over lose over the failures of a subnet manager's log, `FILE`"},
 		&cli.StringFlag{Name: "policy", Usage: "with --log: `NAME[,NAME…]` of " + strings.Join(policyNames(), ", ") + ", or all (default: all)"},
 		&cli.DurationFlag{Name: "hold", Value: failover.DefaultHold, Usage: "with --log: fors+hold uses a link again when it has been up for `D`"},
 		&cli.StringFlag{Name: "times", Usage: "with --log: how long fail-over takes, `lab|thesis[,NAME=D…]`: seen, debounce, aid, plan, verify, install, update, clean, exchange, retransmit (default: lab)"},
@@ -37,23 +37,23 @@ func policyNames() []string {
 	return out
 }
 
-// checkLogFlags refuses what says something of a log without one, and of results with one.
+// checkLogFlags refuses flags for logs without a log, and those for a scenario's cases with one.
 func checkLogFlags(c *cli.Context) error {
 	if !c.IsSet("log") {
 		for _, f := range simLogFlags()[1:] {
 			if name := f.Names()[0]; c.IsSet(name) {
-				return usagef("--%s: says something of a log; give it with --log FILE", name)
+				return usagef("--%s is for logs of failures: give it with --log FILE", name)
 			}
 		}
 		return nil
 	}
 	for _, name := range []string{"model", "quantum", "case", "repeat", "duration", "interval", "out"} {
 		if c.IsSet(name) {
-			return usagef("--%s: says something of a scenario's cases; --log works out none", name)
+			return usagef("--%s is for the cases of a scenario: --log simulates none", name)
 		}
 	}
 	if c.IsSet("rate") && !c.Args().Present() {
-		return usagef("--rate: the rate of LHCb's links is part of what it is reckoned with; give a SCENARIO for another network")
+		return usagef("--rate: --log alone takes LHCb's network with the rate of its links; give a SCENARIO for another")
 	}
 	return needArgs(c, 0, 1, "SCENARIO")
 }

@@ -73,7 +73,7 @@ func sprayingAction(c *cli.Context) error {
 }
 
 func sprayingOptions(c *cli.Context) (o spraying.Options, err error) {
-	t, err := treeOptions(c)
+	t, err := treeOptions(c, "topology")
 	if err != nil {
 		return o, err
 	}

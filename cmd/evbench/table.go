@@ -19,7 +19,7 @@ import (
 func tableCommand() *cli.Command {
 	return command(&cli.Command{
 		Name:  "table",
-		Usage: "tables over failures: slowdown, phases, lmc, sizes, tokens, spraying; planner and routing, our own figures",
+		Usage: "tables by number of dead links: slowdown, phases, lmc, sizes, tokens, spraying; times of planner and routing engines",
 		Subcommands: []*cli.Command{
 			slowdownTable(), phasesTable(), lmcTable(), sizesTable(), tokensTable(), plannerTable(), routingTable(), sprayingTable(),
 		},
@@ -108,7 +108,7 @@ func lmcTable() *cli.Command {
 func sizesTable() *cli.Command {
 	return computing(&cli.Command{
 		Name:  "sizes",
-		Usage: "fragments of unequal sizes: phases, plans by size and windows of exchanges against the bound, with 0, 1 and 9 dead links",
+		Usage: "unequal fragments: phases, plans by size and windows of exchanges against the bound, with 0, 1 and 9 dead links",
 		Flags: tableFlags(),
 		Action: func(c *cli.Context) error {
 			return healthyTable(c, func(t *topology.Tree) (*survey.Table, error) { return survey.SizesTable(t, c.Uint64("seed")) })
@@ -119,7 +119,7 @@ func sizesTable() *cli.Command {
 func tokensTable() *cli.Command {
 	return computing(&cli.Command{
 		Name:  "tokens",
-		Usage: "phases with barriers and order with tokens, with what messages cost: simulated, by size, length and dead link",
+		Usage: "phases with barriers beside order with tokens, simulated with the cost of messages, by sizes, fragment time and dead links",
 		Flags: tableFlags(),
 		Action: func(c *cli.Context) error {
 			return healthyTable(c, func(t *topology.Tree) (*survey.Table, error) { return survey.TokensTable(t, c.Uint64("seed")) })

@@ -17,7 +17,7 @@ func verifyCommand() *cli.Command {
 		ArgsUsage: "PLAN",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "bound", Usage: "recompute the lower bound from its witness as well"},
-			&cli.StringFlag{Name: "sizes", Usage: "hold a plan of version 2 against the sizes in `FILE`, CSV src,dst,bytes,exchange"},
+			&cli.StringFlag{Name: "sizes", Usage: "check a plan of version 2 against the sizes in `FILE`, CSV src,dst,bytes,exchange"},
 			&cli.BoolFlag{Name: "allow-contention", Usage: "two messages on one link in one phase are no offence"},
 			&cli.IntFlag{Name: "first", Value: 10, Usage: "print the first `N` offences"},
 			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON document"},

@@ -96,10 +96,8 @@ func flagsOf(c *cli.Command) (out []Candidate) {
 
 // firstName returns the first name of a flag.
 func firstName(c *cli.Command, flag string) string {
-	for _, f := range c.Flags {
-		if slices.Contains(f.Names(), flag) {
-			return f.Names()[0]
-		}
+	if f := flagOf(c, flag); f != nil {
+		return f.Names()[0]
 	}
 	return flag
 }
