@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/companion/iproute"
+	"evbench/internal/atomicfile"
 	"evbench/internal/interrupt"
 	"evbench/routing"
 	"evbench/routing/lft"
@@ -78,7 +79,7 @@ func readRoutes(name string, n *network.Network) (*lft.Tables, error) {
 		return nil, err
 	}
 	defer in.Close()
-	t, err := lft.Read(in, n)
+	t, err := lft.Read(atomicfile.Text(in), n)
 	if err != nil {
 		return nil, usagef("%s: %w", name, err)
 	}

@@ -3,6 +3,8 @@
 package atomicfile
 
 import (
+	"bufio"
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -153,15 +155,15 @@ func bare(err error) error {
 	return err
 }
 
-// Read returns what a file holds. More than most bytes are an error, so that a
-// device or a pipe without an end takes no more memory than that.
+// Read returns what a file with a text holds, as Text gives it. More than most bytes are an
+// error, so that a device or a pipe without an end takes no more memory than that.
 func Read(name string, most int64) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(Bound(f, most))
+	b, err := io.ReadAll(Text(Bound(f, most)))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -190,4 +192,33 @@ func (b *bound) Read(p []byte) (int, error) {
 	}
 	b.left -= int64(n)
 	return n, err
+}
+
+// Text returns a reader of a text in UTF-8 without the byte order mark that some editors put in front
+// of it. It fails where r begins as other than such a text: UTF-16, or with zeros as in packed files.
+func Text(r io.Reader) io.Reader { return &text{r: bufio.NewReader(r)} }
+
+type text struct {
+	r     *bufio.Reader
+	begun bool
+	err   error
+}
+
+func (t *text) Read(p []byte) (int, error) {
+	if !t.begun {
+		t.begun = true
+		head, _ := t.r.Peek(4) // less at the end, and errors come again
+		switch {
+		case bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")):
+			t.err = errors.New("this is UTF-16: write it as UTF-8")
+		case bytes.IndexByte(head, 0) >= 0:
+			t.err = errors.New("this is no text: it has bytes that are zero")
+		case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
+			_, _ = t.r.Discard(3)
+		}
+	}
+	if t.err != nil {
+		return 0, t.err
+	}
+	return t.r.Read(p)
 }

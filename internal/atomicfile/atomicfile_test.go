@@ -225,3 +225,22 @@ func TestBound(t *testing.T) {
 		}
 	}
 }
+
+// A byte order mark is taken away, also from a text that comes byte by byte; what is UTF-16 or no
+// text is named.
+func TestTextReader(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", "a": "a", "h0\r\n": "h0\r\n", "\xef\xbb\xbfh0\n": "h0\n", "\xef\xbb\xbf": "", "é": "é",
+		"\xff\xfeh\x00": "UTF-16", "\xfe\xff\x00h": "UTF-16", "h\x000\x00": "no text", "\x1f\x8b\x08\x00": "no text",
+	} {
+		for _, r := range []io.Reader{strings.NewReader(in), iotest.OneByteReader(strings.NewReader(in))} {
+			b, err := io.ReadAll(atomicfile.Text(r))
+			if err == nil && string(b) != want || err != nil && (len(b) > 0 || !strings.Contains(err.Error(), want) || want == "") {
+				t.Errorf("%q: %q, %v, want %q", in, b, err, want)
+			}
+		}
+	}
+	if _, err := io.ReadAll(atomicfile.Text(iotest.ErrReader(io.ErrClosedPipe))); err != io.ErrClosedPipe {
+		t.Error(err)
+	}
+}

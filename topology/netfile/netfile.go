@@ -72,7 +72,7 @@ func unpacked(file io.Reader) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return io.ReadAll(atomicfile.Bound(r, maxFile))
+	return io.ReadAll(atomicfile.Text(atomicfile.Bound(r, maxFile)))
 }
 
 var yamlLine = regexp.MustCompile(`^\s*("?[a-z_]+"?\s*:|[-{])`)
