@@ -144,7 +144,7 @@ var layers = []layer{
 	{"report", "results internal/printable internal/unit", false},
 	// Figures of links and pairs need the phases and paths of plans.
 	{"report/figure", "plan results scheduler topology", true},
-	{"report/html", "internal/parallel report/figure results results/compare topology", true},
+	{"report/html", "internal/parallel internal/show report/figure results results/compare topology", true},
 	{"report/reporttest", "plan report/figure results topology", false},
 	{"study/judge/page", "report/figure report/html study/judge", true},
 	{"bench/progress", "bench internal/printable plan report results topology", true},

@@ -28,6 +28,17 @@ func Plural(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
+// Amount writes a number with three digits and its unit with a prefix: 9.41 Gbit/s.
+func Amount(x float64, unit string) string {
+	for _, prefix := range []string{"", "k", "M", "G"} {
+		if x < 999.5 {
+			return fmt.Sprintf("%.3g %s%s", x, prefix, unit)
+		}
+		x /= 1000
+	}
+	return fmt.Sprintf("%.3g T%s", x, unit)
+}
+
 // few is how many names of a list are written out.
 const few = 8
 

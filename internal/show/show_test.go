@@ -27,6 +27,15 @@ func TestFew(t *testing.T) {
 	}
 }
 
+// Rounding does not leave four digits before the point.
+func TestAmount(t *testing.T) {
+	for x, want := range map[float64]string{0: "0 B", 12.34: "12.3 B", 999.4: "999 B", 999.6: "1 kB", 9.414e9: "9.41 GB", 999.9e9: "1 TB", 2.5e15: "2.5e+03 TB"} {
+		if got := show.Amount(x, "B"); got != want {
+			t.Errorf("%v: %q, want %q", x, got, want)
+		}
+	}
+}
+
 // Numbers stand at the right, characters are counted and not bytes, no line ends with blanks,
 // and a line may be short.
 func TestAlign(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	"evbench/internal/show"
 	"evbench/report/figure"
 	"evbench/results"
 	"evbench/topology"
@@ -91,15 +92,7 @@ func amount(x float64, messages bool) string {
 	if messages {
 		return fmt.Sprintf("%.4g", x)
 	}
-	for _, u := range []struct {
-		size float64
-		name string
-	}{{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}} {
-		if x >= u.size {
-			return fmt.Sprintf("%.3g %s", x/u.size, u.name)
-		}
-	}
-	return fmt.Sprintf("%.0f B", x)
+	return show.Amount(x, "B")
 }
 
 // step returns the step of the legend for a share of the largest load.
