@@ -7,8 +7,9 @@ package foreign
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
-	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -36,6 +37,8 @@ type Result struct {
 	DownKnown bool     `json:"-"`
 	// Pairs are rates between each two, nil for an exchange.
 	Pairs *Pairs `json:"-"`
+	// Notes are what the numbers do not show.
+	Notes []string `json:"-"`
 }
 
 // Options choose among several results of one output.
@@ -60,9 +63,18 @@ const (
 // Formats are the names that Options.Format takes.
 func Formats() []string { return []string{Auto, OSU, IMB, MPIGraph, NCCL, Iperf3, Own} }
 
+// tagged is a line to which a launcher has put where it is from.
+var tagged = regexp.MustCompile(`(?m)^(?:\[\S+\]<std(?:out|err)>:|\d+: +#).*`)
+
 // Read reads the output of a program.
 func Read(data []byte, o Options) (*Result, error) {
 	format := o.Format
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, errors.New("it is empty")
+	}
+	if line := tagged.Find(data); line != nil && !isJSON(data) {
+		return nil, fmt.Errorf("lines such as %q begin with where they are from: run it without --tag-output of mpirun and -l of srun", short(string(line)))
+	}
 	if format == "" || format == Auto {
 		if format = detect(data); format == "" {
 			return nil, fmt.Errorf("the output of no program that is known here; there are %s", strings.Join(Formats()[1:], ", "))
@@ -76,7 +88,10 @@ func Read(data []byte, o Options) (*Result, error) {
 	case MPIGraph:
 		return readMPIGraph(data)
 	case NCCL:
-		if isJSON(data) {
+		switch {
+		case isRCCL(data):
+			return readRCCLJSON(data, o.Size)
+		case isJSON(data):
 			return readNCCLJSON(data, o.Size)
 		}
 		return readNCCL(data, o.Size, o.Format == NCCL)
@@ -96,6 +111,8 @@ func detect(data []byte) string {
 		return IMB
 	case bytes.Contains(data, []byte(mpiGraphTitle)):
 		return MPIGraph
+	case isRCCL(data):
+		return NCCL
 	case isJSON(data):
 		return detectJSON(data)
 	case bytes.Contains(data, []byte("algbw")) && bytes.Contains(data, []byte("busbw")):
@@ -181,18 +198,24 @@ func choose(rows []row, size int64) (row, error) {
 	return best, fmt.Errorf("no result of a message with bytes: the run did not get so far")
 }
 
+// most bounds what was measured: 31 years in µs, 8000 Tbit/s in MiB/s, a pebibyte.
+const most = 1e15
+
 // number reads a field that counts, in a line of which an error names the number.
 func number(line int, field, what string) (float64, error) {
 	v, err := strconv.ParseFloat(field, 64)
-	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+	if err != nil || strings.Trim(field, "0123456789.eE+-") != "" || v < 0 {
 		return 0, fmt.Errorf("line %d: %s %q is no number", line, what, short(field))
+	}
+	if v > most {
+		return 0, fmt.Errorf("line %d: %s %q is more than can be measured", line, what, short(field))
 	}
 	return v, nil
 }
 
 func whole(line int, field, what string) (int64, error) {
 	v, err := strconv.ParseInt(field, 10, 64)
-	if err != nil || v < 0 {
+	if err != nil || v < 0 || v > most {
 		return 0, fmt.Errorf("line %d: %s %q is no number of bytes", line, what, short(field))
 	}
 	return v, nil
@@ -205,16 +228,25 @@ func short(s string) string {
 	return s[:37] + "…"
 }
 
-// lines calls do for each line, with its number and fields.
+// lines calls do for each line, with its number and fields. A row of a table that ends the text
+// without the end of its line may have lost digits.
 func lines(data []byte, do func(number int, text string, fields []string) error) error {
 	scan := bufio.NewScanner(bytes.NewReader(data))
 	scan.Buffer(nil, 1<<20)
-	n := 0
+	n, at := 0, 0 // at: bytes up to the end of this line, at least
 	for scan.Scan() {
 		n++
 		text := strings.TrimSpace(scan.Text())
-		if err := do(n, text, strings.Fields(text)); err != nil {
+		if strings.IndexByte(text, 0) >= 0 {
+			return fmt.Errorf("line %d: %q is no text", n, short(text))
+		}
+		f := strings.Fields(text)
+		if err := do(n, text, f); err != nil {
 			return err
+		}
+		at += len(scan.Bytes()) + 1
+		if at > len(data) && (len(f) > 0 && isCount(f[0]) || len(f) > 1 && f[1] == "from") {
+			return fmt.Errorf("line %d: the text ends within %q: it may be cut (a whole one ends with the end of a line)", n, short(text))
 		}
 	}
 	if err := scan.Err(); err != nil {
@@ -224,7 +256,4 @@ func lines(data []byte, do func(number int, text string, fields []string) error)
 }
 
 // isCount reports whether a field begins a row of a table.
-func isCount(field string) bool {
-	_, err := strconv.ParseUint(field, 10, 63)
-	return err == nil
-}
+func isCount(field string) bool { return strings.Trim(field, "0123456789") == "" }

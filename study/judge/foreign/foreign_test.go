@@ -45,6 +45,8 @@ func TestRead(t *testing.T) {
 		{"imb, both", imb + "# Benchmarking Alltoallv \n# #processes = 16 \n" + imbHead + "  131072  320  1.0  1.0  1.0\n", Options{}, Result{Format: IMB, Ranks: 16, Seconds: 200e-6, Bytes: 131072}},
 		{"imb alltoallv", "# Benchmarking Alltoallv \n# #processes = 4 \n" + imbHead + "  64  320  1.0  3.0  2.0\n", Options{}, Result{Format: IMB, Ranks: 4, Seconds: 2e-6, Bytes: 64}},
 		{"nccl", nccl, Options{Format: NCCL}, Result{Format: NCCL, Ranks: 2, Seconds: 12e-6, Bytes: 1024}},
+		{"osu of Windows", strings.ReplaceAll(osuPlain, "\n", "\r\n"), Options{}, Result{Format: OSU, Seconds: 1e-3, Bytes: 1 << 20}},
+		{"nccl with time stamps", strings.ReplaceAll(nccl, "N/A\n", "N/A  2026-07-01 10:00:00\n"), Options{Format: NCCL}, Result{Format: NCCL, Ranks: 2, Seconds: 12e-6, Bytes: 1024}},
 		{"nccl 2.18", "# Collective test starting: alltoall_perf_mpi\n" + nccl, Options{Size: 512}, Result{Format: NCCL, Ranks: 2, Seconds: 10e-6, Bytes: 512}},
 		{"own", own, Options{Case: "cut"}, Result{Format: Own, Efficiency: 0.9, DownKnown: true}},
 	} {
@@ -67,7 +69,8 @@ func TestReadRefuses(t *testing.T) {
 		o          Options
 		want       string
 	}{
-		{"nothing", "", Options{}, "no program that is known here"},
+		{"nothing", " \r\n", Options{}, "it is empty"},
+		{"of no program", "x\n", Options{}, "no program that is known here"},
 		{"other text", "hello 1 2\n", Options{Format: OSU}, "no line"},
 		{"no rows", "# OSU MPI All-to-All Personalized Exchange Latency Test v4.2\n# Size       Avg Latency(us)\n", Options{}, "did not get so far"},
 		{"a size that is not there", osuPlain, Options{Size: 7}, "no result for 7 bytes; there are 1, 1048576"},
@@ -84,6 +87,19 @@ func TestReadRefuses(t *testing.T) {
 		{"nccl without ranks", nccl[strings.Index(nccl, "#\n"):], Options{Format: NCCL}, "how many ranks"},
 		{"nccl, all_reduce", strings.ReplaceAll(nccl, "none      -1", " sum      -1"), Options{Format: NCCL}, "not those of an all-to-all"},
 		{"nccl, wrong", strings.ReplaceAll(nccl, "0.09      0", "0.09      3"), Options{Format: NCCL}, "3 wrong elements"},
+		{"cut in a number", strings.TrimSuffix(osuPlain, "0.00\n"), Options{}, "line 5: the text ends within"},
+		{"imb, cut in a number", "# Benchmarking Alltoall \n# #processes = 2 \n" + imbHead + "64 1000 1.0 1.0 100", Options{}, "line 4: the text ends within"},
+		{"a large size", osuPlain + "99999999999999999999 1\n", Options{}, `line 6: size "99999999999999999999" is no number of bytes`},
+		{"a long time", osuPlain + "2097152 1e300\n", Options{}, "more than can be measured"},
+		{"another way to write numbers", osuPlain + "2097152 0x1p9\n", Options{}, "line 6: time"},
+		{"zeros", osuPlain + "\x00\x00", Options{}, "line 6"},
+		{"tagged", "[1,0]<stdout>:" + strings.ReplaceAll(strings.TrimSpace(osuPlain), "\n", "\n[1,0]<stdout>:"), Options{}, "without --tag-output"},
+		{"tagged by srun", "0: " + strings.ReplaceAll(strings.TrimSpace(osuPlain), "\n", "\n0: "), Options{}, "-l of srun"},
+		{"nccl, a cut row", strings.ReplaceAll(nccl, "0.17    0.09      0    13.00    0.16    0.08    N/A", "0.1"), Options{Format: NCCL}, "7 columns of 13"},
+		{"nccl, in place alone", strings.ReplaceAll(nccl, "   12.00    0.17    0.09      0", ""), Options{Format: NCCL}, "9 columns of 13"},
+		{"nccl, groups", strings.ReplaceAll(nccl, "Rank  1 Group  0", "Rank  1 Group  1"), Options{Format: NCCL}, "groups 0 and 1"},
+		{"nccl, failed", strings.ReplaceAll(nccl, ": 0 OK", ": 2 FAILED"), Options{Format: NCCL}, "wrong elements"},
+		{"own, none", `{"schema":"evbench/summary/1"}`, Options{}, "has no case"},
 		{"own, several", own, Options{}, "say with --case which: cut, slow"},
 		{"own, not valid", own, Options{Case: "slow"}, "not valid: noise"},
 		{"own, no such", own, Options{Case: "x"}, `no case "x"; there are control, cut, slow`},
@@ -119,7 +135,7 @@ func TestParseNumber(t *testing.T) {
 
 // What is read says how long an exchange took, in one way.
 func FuzzRead(f *testing.F) {
-	for _, s := range []string{osuPlain, osuFull, osuChecked, imb, nccl, own, mpiGraph3, ncclJSON, iperfTwo, iperfStream} {
+	for _, s := range []string{osuPlain, osuFull, osuChecked, imb, nccl, own, mpiGraph3, ncclJSON, rcclJSON, rcclLines, iperfTwo, iperfStream} {
 		f.Add([]byte(s), int64(0))
 	}
 	f.Add([]byte("# size time busbw\n0 0"), int64(68))

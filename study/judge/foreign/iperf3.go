@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"evbench/internal/unit"
 )
 
 // iperfTest is one document of iperf3 -J, or an event of --json-stream.
@@ -32,6 +34,7 @@ type iperfStart struct {
 		Protocol string  `json:"protocol"`
 		Omit     float64 `json:"omit"`
 		Reverse  int     `json:"reverse"`
+		Target   int64   `json:"target_bitrate"` // of a stream, 0: none
 	} `json:"test_start"`
 }
 
@@ -47,7 +50,8 @@ type iperfSum struct {
 
 // readIperf3 reads what clients of iperf3 print with -J, one document after another, or with
 // --json-stream; checked against the source of iperf 3.1, 3.9, 3.16 and 3.21 (2026), which all have
-// these fields, and later ones say to a millisecond when a test began (timemillisecs, 2025):
+// these fields, and what 3.12 prints of TCP, UDP, -P, -R, --bidir, -O and errors. Of UDP before 3.2 there is no
+// sum_received. Later ones say the target of -b, and (2025) to a millisecond when a test began:
 //
 //	{"start": {"version": "iperf 3.17", "system_info": "Linux node1 6.1.0 …",
 //	           "connecting_to": {"host": "node2", "port": 5201}, "timestamp": {"timesecs": 1763870000},
@@ -77,8 +81,11 @@ func readIperf3(data []byte) (*Result, error) {
 		return nil, err
 	}
 	t.pairs.spans(t.from, t.to)
-	what := fmt.Sprintf("%s, tests: %d", t.version, t.tests)
-	return &Result{Format: Iperf3, What: what, Pairs: &t.pairs}, nil
+	r := &Result{Format: Iperf3, What: fmt.Sprintf("%s, tests: %d", t.version, t.tests), Pairs: &t.pairs}
+	if t.held > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d tests were held to a rate, %v a stream at most (iperf3 -b, or UDP): they say nothing of what is above it", t.held, t.tests, t.target))
+	}
+	return r, nil
 }
 
 // iperfTests are the tests so far.
@@ -88,12 +95,14 @@ type iperfTests struct {
 	at       map[string]int
 	version  string
 	tests    int
+	held     int         // tests with a target
+	target   unit.Rate   // the highest
 	open     *iperfStart // of a stream of events
 }
 
 func (t *iperfTests) document(x iperfTest) error {
 	if x.Error != "" {
-		return fmt.Errorf("iperf3 says: %s", short(x.Error))
+		return fmt.Errorf("iperf3 says: %.200q", x.Error)
 	}
 	switch x.Event {
 	case "":
@@ -116,7 +125,7 @@ func (t *iperfTests) document(x iperfTest) error {
 		t.open = nil
 		return t.test(start, end)
 	case "error":
-		return fmt.Errorf("iperf3 says: %s", short(string(x.Data)))
+		return fmt.Errorf("iperf3 says: %.200s", x.Data)
 	}
 	return nil // intervals
 }
@@ -131,9 +140,12 @@ func (t *iperfTests) test(s iperfStart, e iperfEnd) error {
 	case len(system) < 2:
 		return errors.New("start.system_info does not name the host of the client")
 	case !(e.Received.Seconds > 0):
-		return errors.New("no end.sum_received: the test did not end, or the server said nothing")
+		return errors.New("no end.sum_received: the test did not end, the server said nothing, or it is UDP of an iperf3 before 3.2")
 	}
 	t.version, t.tests = s.Version, t.tests+1
+	if s.TestStart.Target > 0 {
+		t.held, t.target = t.held+1, max(t.target, unit.Rate(s.TestStart.Target))
+	}
 	client, server := t.end(system[1]), t.end(s.ConnectingTo.Host)
 	if len(t.pairs.Names) > maxEnds {
 		return fmt.Errorf("more than %d hosts", maxEnds)

@@ -12,7 +12,7 @@ const mpiGraphTitle = "START mpiGraph"
 const mib = 8 << 20
 
 // readMPIGraph reads what mpiGraph prints; checked against its source at version 1.5 (2020),
-// whose tables are those of the first public one (2017):
+// whose tables are those of the first public one (2017), and the manual page of 1.6:
 //
 //	START mpiGraph v1.5
 //	MsgSize	1048576

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // otherNCCL are the other programs of nccl-tests.
 var otherNCCL = regexp.MustCompile(`\b(all_reduce|all_gather|broadcast|gather|hypercube|reduce|reduce_scatter|scatter|sendrecv)_perf`)
 
 // readNCCL reads the text that alltoall_perf of nccl-tests and rccl-tests prints; checked
-// against the forms of nccl-tests with NCCL 2.26 and 2.30, and of nccl-tests 2.18:
+// against the forms of nccl-tests with NCCL 2.26 and 2.30, of nccl-tests 2.17 to the source of 2.19.6 (with -T and -I, too), and of
+// rccl-tests 2.17:
 //
 //	# Collective test starting: alltoall_perf
 //	#  Rank  0 Group  0 Pid 100 on node1 device  0 [0x07] NVIDIA A100
@@ -27,17 +29,32 @@ func readNCCL(data []byte, size int64, sure bool) (*Result, error) {
 		return nil, fmt.Errorf("it does not say of which program of nccl-tests it is: if it is alltoall_perf, say so by the format %s", NCCL)
 	}
 	var rows []row
-	ranks, at := 0, -1
+	ranks, at, columns, group := 0, -1, 0, ""
 	err := lines(data, func(n int, text string, f []string) error {
 		switch {
 		case otherNCCL.MatchString(text):
 			return fmt.Errorf("line %d: %q is no all-to-all", n, short(text))
 		case len(f) > 2 && f[0] == "#" && f[1] == "Rank" && isCount(f[2]):
 			ranks++
+			if len(f) > 4 && f[3] == "Group" {
+				if group != "" && f[4] != group {
+					return fmt.Errorf("line %d: ranks in groups %s and %s: several exchanges at once (NCCL_TESTS_SPLIT)", n, short(group), short(f[4]))
+				}
+				group = f[4]
+			}
+		case strings.HasPrefix(text, "# Out of bounds values") && strings.HasSuffix(text, "FAILED"):
+			return fmt.Errorf("line %d: alltoall_perf found wrong elements", n)
 		case len(f) > 2 && f[0] == "#" && f[1] == "size" && slices.Contains(f, "busbw"):
 			if at = slices.Index(f, "time") - 1; at < 5 || f[at-1] != "redop" || f[at] != "root" { // one less without the #
 				return fmt.Errorf("line %d: columns are size count type redop root time algbw busbw, not %q", n, short(text))
 			}
+			for i, name := range f {
+				if name == "#wrong" || name == "error" {
+					columns = i // less the #
+				}
+			}
+		case at > 0 && len(f) > 0 && isCount(f[0]) && len(f) < max(columns, at+1):
+			return fmt.Errorf("line %d: %d columns of %d: %q is cut, or without the exchange out of place", n, len(f), columns, short(text))
 		case at > 0 && len(f) > at && isCount(f[0]):
 			if f[at-1] != "-1" || f[at-2] != "none" {
 				return fmt.Errorf("line %d: redop %s and root %s are not those of an all-to-all", n, short(f[at-2]), short(f[at-1]))

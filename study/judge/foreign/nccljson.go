@@ -39,8 +39,7 @@ var ncclKeys = []string{`"nccl_version"`, `"rccl_version"`}
 
 // readNCCLJSON reads the file that alltoall_perf of nccl-tests and rccl-tests writes with -J;
 // checked against the source of nccl-tests from October 2025, where it begins, to 2.19.6
-// (versions 1 to 3 of the form), and of rccl-tests of 2025 (version 1). Not read is what
-// rccl-tests writes with -Z json.
+// (versions 1 to 3 of the form), and of rccl-tests of 2025 (version 1).
 //
 //	{"version": 3, "args": ["alltoall_perf", …], "nccl_version": 22809,
 //	 "config": {"nthreads": 1, "ngpus": 1, "devices": [{"rank": 0, "hostname": "node1", …}, …]},

@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -64,6 +65,8 @@ func ownCase(cases []results.Case, name string) (found results.Case, err error) 
 		return found, nil
 	case len(open) == 0 && name != "":
 		return found, fmt.Errorf("no case %q; there are %s", short(name), strings.Join(names, ", "))
+	case len(names) == 0:
+		return found, errors.New("it has no case")
 	case len(open) == 0:
 		return found, fmt.Errorf("no case but controls; say with --case which: %s", strings.Join(names, ", "))
 	case name != "":

@@ -55,6 +55,8 @@ func (p *Pairs) check() error {
 			return fmt.Errorf("two results from %s to %s: give one run", short(p.Names[x.Src]), short(p.Names[x.Dst]))
 		case !(x.Rate > 0):
 			return fmt.Errorf("no rate from %s to %s", short(p.Names[x.Src]), short(p.Names[x.Dst]))
+		case x.Rate > most*mib:
+			return fmt.Errorf("%v bit/s from %s to %s is more than can be measured", x.Rate, short(p.Names[x.Src]), short(p.Names[x.Dst]))
 		}
 		seen[pair] = true
 	}

@@ -3,6 +3,8 @@ package foreign
 import (
 	"fmt"
 	"math"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -17,6 +19,10 @@ const (
 		`"results":[{"size":2,"count":1,"type":"float","redop":"none","root":"    -1","out_of_place":{"time":5.0,"nwrong":null},"in_place":{"time":5.0}},` +
 		`{"size":4096,"count":1,"type":"float","redop":"none","root":"    -1","out_of_place":{"time":12.5,"alg_bw":1.0,"bus_bw":0.5,"nwrong":0.0},"in_place":{"time":13.0,"nwrong":null},"actual_iterations":20}],` +
 		`"end_time":"2026-07-01 10:01:00"}`
+	rcclJSON = "[\n" + `{"numCycle":0, "name":"AlltoAll", "nodes":1, "ranks":2, "ranksPerNode":2, "gpusPerRank":2, "size":4096, "type":"float", "redop":"none", "inPlace":0, "time":12.500000, "algBw":0.327680, "busBw":0.245760, "wrong":"0"},` + "\n" +
+		`{"numCycle":0, "name":"AlltoAll", "nodes":1, "ranks":2, "ranksPerNode":2, "gpusPerRank":2, "size":4096, "type":"float", "redop":"none", "inPlace":1, "time":13.500000, "algBw":0.3, "busBw":0.2, "wrong":"N/A"}` + "\n]\n"
+	rcclLines = `{"name":"AlltoAll", "gpus":4, "size":0, "type":"float", "redop":"none", "inPlace":0, "time":1.000000, "algBw":0.0, "busBw":0.0, "wrong":"0"}` + "\n" +
+		`{"name":"AlltoAll", "gpus":4, "size":4096, "type":"float", "redop":"none", "inPlace":0, "time":12.500000, "algBw":0.3, "busBw":0.2, "wrong":"0"}` + "\n"
 	iperfStream = `{"event":"start","data":{"version":"iperf 3.19","system_info":"Linux node3 6.1.0 #1 x86_64","connecting_to":{"host":"node1","port":5201},"timestamp":{"timesecs":100},"test_start":{"protocol":"TCP","reverse":0}}}` + "\n" +
 		`{"event":"interval","data":{"sum":{"bits_per_second":1e9}}}` + "\n" + `{"event":"end","data":{"sum_received":{"seconds":10,"bits_per_second":7e9}}}` + "\n"
 )
@@ -73,6 +79,36 @@ func TestIperf3(t *testing.T) {
 	}
 }
 
+// What iperf3 3.12 printed: of -P 2 --bidir, of UDP, which has a target, and of a server that is not there.
+func TestIperf3Printed(t *testing.T) {
+	printed := func(name string) []byte {
+		data, err := os.ReadFile("testdata/iperf3-3.12-" + name + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	for name, want := range map[string]string{
+		"bidirpar": "[node1 node2] [{0 1 2.828e+09 0} {1 0 6.551e+09 0}] 0",
+		"udp":      "[node1 node2] [{0 1 5.006e+07 0}] 1",
+	} {
+		r, err := Read(printed(name), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range r.Pairs.List {
+			x := &r.Pairs.List[i].Rate
+			*x, _ = strconv.ParseFloat(fmt.Sprintf("%.3e", *x), 64)
+		}
+		if got := fmt.Sprint(r.Pairs.Names, r.Pairs.List, len(r.Notes)); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	if _, err := Read(printed("refused"), Options{}); err == nil || !strings.Contains(err.Error(), "unable to connect to server: Connection refused") {
+		t.Error(err)
+	}
+}
+
 // Of each process the first device is listed: two processes of two GPUs are four ranks.
 func TestNCCLJSON(t *testing.T) {
 	for text, ranks := range map[string]int{
@@ -80,6 +116,8 @@ func TestNCCLJSON(t *testing.T) {
 		strings.Replace(ncclJSON, `{"rank":0,"hostname":"node1"},{"rank":2,"hostname":"node2"}`, `{"rank":0},{"rank":1},{"rank":2},{"rank":3}`, 1): 4,
 		strings.Replace(strings.Replace(ncclJSON, `"ngpus":2`, `"ngpus":1`, 1), `"rank":2`, `"rank":1`, 1):                                         2,
 		strings.Replace(strings.Replace(ncclJSON, `"version":3`, `"version":1`, 1), `"nccl_version"`, `"rccl_version"`, 1):                         4,
+		rcclJSON:  4,
+		rcclLines: 4,
 	} {
 		r, err := Read([]byte(text), Options{})
 		if err != nil || r.Format != NCCL || r.Ranks != ranks || r.Bytes != int64(4096/ranks) || math.Abs(r.Seconds-12.5e-6) > 1e-12 {
@@ -112,7 +150,17 @@ func TestPairsRefused(t *testing.T) {
 		{"nccl, CPU time", cut(ncclJSON, `"time":12.5`, `"cpu_time":12.5`), "", "results[1] has no time"},
 		{"nccl, no devices", cut(ncclJSON, "devices", "x"), "", "how many ranks"},
 		{"nccl, other ranks", cut(ncclJSON, `"rank":2`, `"rank":5`), "", "has rank 5"},
-		{"iperf3, failed", `{"start":{"connecting_to":{}},"error":"unable to connect"}`, "", "iperf3 says: unable to connect"},
+		{"rccl, another", cut(rcclJSON, "AlltoAll", "AlltoAllv"), "", `result 1 is of "AlltoAllv"`},
+		{"rccl, cut", rcclJSON[:len(rcclJSON)-3], "", "no list of results"},
+		{"rccl, a cut line", rcclLines[:len(rcclLines)-9], "", "result 2"},
+		{"rccl, split", cut(rcclJSON, `"nodes":1, "ranks":2`, `"nodes":2, "ranks":4`), "", "2 communicators of 2 ranks"},
+		{"rccl, other ranks", cut(rcclLines, `"gpus":4`, `"gpus":8`), "", "result 2: 4 ranks, after 8"},
+		{"rccl, wrong", cut(rcclJSON, `"wrong":"0"`, `"wrong":"7"`), "", "7 wrong elements"},
+		{"rccl, no time", cut(rcclLines, "1.000000", "0"), "", "result 1: 0 bytes in 0"},
+		{"rccl, in place alone", cut(rcclJSON, `"inPlace":0`, `"inPlace":1`), "", "did not get so far"},
+		{"rccl, two cycles", rcclLines + rcclLines, "", "more than one run"},
+		{"iperf3, too fast", iperf("a", "b", 1, 1e300, ""), "", "more than can be measured"},
+		{"iperf3, failed", `{"start":{"connecting_to":{}},"error":"unable to connect"}`, "", `iperf3 says: "unable to connect"`},
 		{"iperf3, a server", cut(iperfTwo, "connecting_to", "accepted_connection"), "", "not of servers"},
 		{"iperf3, cut", iperfTwo[:len(iperfTwo)-5], "", "document 3"},
 		{"iperf3, no receiver", cut(iperfTwo, "sum_received", "x"), "", "sum_received"},
