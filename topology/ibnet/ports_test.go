@@ -80,6 +80,32 @@ func TestReadPortsRefuses(t *testing.T) {
 	}
 }
 
+// What ibnetdiscover (infiniband-diags 44) and ibnetdiscover -p print of one network over ibsim, with a cable of one lane and one
+// at SDR among those at EDR, is the same network with the same rates.
+func TestReadSlow(t *testing.T) {
+	n, report := read(t, text(t, "ft2_4_4_slow.txt.gz")), read(t, text(t, "ft2_4_4_slow.ports.gz"))
+	if len(n.Cables()) != 32 || len(report.Cables()) != 32 {
+		t.Fatalf("%d and %d cables", len(n.Cables()), len(report.Cables()))
+	}
+	for i, c := range n.Cables() {
+		rate := 100e9
+		switch n.CableName(c) {
+		case "s2_1/3":
+			rate = 25e9
+		case "s1_0/8":
+			rate = 8e9
+		}
+		if report.Cables()[i] != c || report.CableName(c) != n.CableName(c) || n.Rate(c.A) != rate || report.Rate(c.B) != rate {
+			t.Errorf("%s: %v, %v, want %v", n.CableName(c), n.Rate(c.A), report.Rate(c.B), rate)
+		}
+	}
+	for v := range network.Node(n.Nodes()) {
+		if a, b := n.Info(v), report.Info(v); a.Name != b.Name || a.LID != b.LID {
+			t.Errorf("%+v and %+v", a, b)
+		}
+	}
+}
+
 // ibnetdiscover states width and speed behind the LID of the far end.
 func TestReadRates(t *testing.T) {
 	n := read(t, text(t, "ft2_4_8_nofail.txt.gz"))
