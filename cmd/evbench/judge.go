@@ -95,6 +95,7 @@ func judgeInput(c *cli.Context) (*judge.Input, error) {
 	}).Read(in); err != nil {
 		return nil, usage(err)
 	}
+	in.TablesFile = c.String("tables")
 	in.Tables, err = judgeTables(c, in)
 	return in, err
 }

@@ -5,10 +5,8 @@ package wrapped
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -130,31 +128,4 @@ func (j *Job) Routes() (*opensm.Routes, error) {
 		return nil, fmt.Errorf("the plan needs 2^%d paths from a leaf to a host, and a program that chooses no addresses has one", need)
 	}
 	return r, nil
-}
-
-// readMap returns the hosts of a job as lines of a hostfile, "name:ranks", from what Open
-// MPI's mpirun prints with --display-map. Names are without their domain, as networks have them.
-func readMap(text string) (string, error) {
-	var out strings.Builder
-	for line := range strings.Lines(text) {
-		_, node, ok := strings.Cut(line, "Data for node:")
-		if !ok {
-			continue
-		}
-		f := strings.Fields(node)
-		_, procs, ok := strings.Cut(node, "Num procs:")
-		n := strings.Fields(procs)
-		if !ok || len(f) == 0 || len(n) == 0 {
-			return "", fmt.Errorf("the map of mpirun has a line that is not understood: %.80q", line)
-		}
-		name := f[0]
-		if _, err := netip.ParseAddr(name); err != nil {
-			name, _, _ = strings.Cut(name, ".")
-		}
-		fmt.Fprintf(&out, "%s:%s\n", name, n[0])
-	}
-	if out.Len() == 0 {
-		return "", errors.New("mpirun printed no map of its ranks")
-	}
-	return out.String(), nil
 }

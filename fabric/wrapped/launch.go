@@ -102,8 +102,8 @@ func (l *Launcher) version(ctx context.Context, out io.Writer) error {
 	return cmd.Run()
 }
 
-// Map asks mpirun which hosts it would start how many ranks on: lines of a hostfile. Nothing
-// is started.
+// Map asks mpirun which hosts it would start how many ranks on: what it shows, as judge.ReadHosts
+// reads it. Nothing is started.
 func (l *Launcher) Map(ctx context.Context) (string, error) {
 	var out, said bytes.Buffer
 	// That it starts nothing, Open MPI 4.1 takes for an error of its own.
@@ -111,11 +111,10 @@ func (l *Launcher) Map(ctx context.Context) (string, error) {
 	if ctx.Err() != nil {
 		return "", err
 	}
-	hosts, wrong := readMap(out.String())
-	if wrong != nil {
-		return "", errors.Join(wrong, err, errors.New(strings.TrimSpace(said.String())))
+	if !strings.Contains(out.String(), "Data for node:") {
+		return "", errors.Join(errors.New("mpirun printed no map of its ranks"), err, errors.New(strings.TrimSpace(said.String())))
 	}
-	return hosts, nil
+	return out.String(), nil
 }
 
 // Run runs the program, and returns what its calls took.

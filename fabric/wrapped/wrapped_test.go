@@ -90,18 +90,6 @@ func TestJobRefuses(t *testing.T) {
 	}
 }
 
-func TestMap(t *testing.T) {
-	const text = " Data for node: a.b\tNum slots: 1\tMax slots: 0\tNum procs: 1\n \tProcess …\n Data for node: c\tNum slots: 2\tMax slots: 0\tNum procs: 2\n"
-	if hosts, err := readMap(text); err != nil || hosts != "a:1\nc:2\n" {
-		t.Errorf("%q, %v", hosts, err)
-	}
-	for _, wrong := range []string{"", "Data for node:\n", "Data for node: a Num slots: 1\n", "Data for node: a Num procs:\n"} {
-		if _, err := readMap(wrong); err == nil {
-			t.Errorf("%q is a map", wrong)
-		}
-	}
-}
-
 func TestSummary(t *testing.T) {
 	read := func(text string) []*Times {
 		x, err := readTimes(strings.NewReader(text))

@@ -25,13 +25,13 @@ func (v *Verdict) Answer() string {
 		parts = append(parts, fmt.Sprintf("The tables allow %s of the link rate in phases, %s without.", percent(t.Phased), percent(t.Unphased)))
 	}
 	if p := v.Pairs; p != nil && p.Slow > 0 {
-		text := fmt.Sprintf("%d of %d pairs are slow", p.Slow, p.Count)
+		text := fmt.Sprintf("%d of %s slow", p.Slow, show.Plural(p.Count, "pair is", "pairs are"))
 		if len(p.Common) > 0 {
 			text += fmt.Sprintf("; look at %s to %s, over which %d of %d are slow", p.Common[0].From, p.Common[0].To, p.Common[0].Slow, p.Common[0].Pairs)
 		}
 		parts = append(parts, text+".")
 	} else if p != nil {
-		parts = append(parts, fmt.Sprintf("None of %d pairs is slow: usually %s.", p.Count, rateText(p.Usual)))
+		parts = append(parts, fmt.Sprintf("None of %s is slow: usually %s.", show.Plural(p.Count, "pair", "pairs"), show.Amount(p.Usual, "bit/s")))
 	}
 	if len(v.Repairs) > 0 {
 		first, last := v.Repairs[0], v.Repairs[len(v.Repairs)-1]
@@ -46,7 +46,9 @@ func (v *Verdict) Answer() string {
 			parts = append(parts, fmt.Sprintf("No repair of one link alone raises that; begin with %s.", first.Link))
 		}
 	}
-	if v.Tables != nil && v.Tables.Decides {
+	if v.Measured != nil && v.Measured.above() {
+		parts = append(parts, aboveTables)
+	} else if v.Tables != nil && v.Tables.Decides {
 		var names []string
 		for _, l := range v.Tables.Links {
 			names = append(names, l.From+" to "+l.To)

@@ -42,6 +42,15 @@ func (f *fabric) rates() {
 	}
 	note(own, host)
 	note(switches, between)
+	known := 0
+	for _, c := range append(own, switches...) {
+		if f.net.Rate(c.A) > 0 {
+			known++
+		}
+	}
+	if known > 0 {
+		f.unstated = len(own) + len(switches) - known
+	}
 }
 
 // capacity is what the cable at a port carries, as a share of the link rate; 1 where it is not

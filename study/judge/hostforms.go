@@ -48,7 +48,7 @@ func hostLines(r io.Reader) (out []hostLine, err error) {
 
 var (
 	// Of mpirun --display-map; checked against Open MPI 4.1.4.
-	mapNode = regexp.MustCompile(`^Data for node: (\S+)\s.*Num procs: (\d+)`)
+	mapNode = regexp.MustCompile("^" + mapLine + ` (\S+)\s.*Num procs: (\d+)`)
 	// Of mpirun --display-allocation, with and without flags; checked against Open MPI 4.1.4.
 	allocNode = regexp.MustCompile(`^(\S+): (?:flags=\S+ )?slots=(\d+) max_slots=`)
 	// Of srun -l hostname: rank and host.
@@ -66,7 +66,7 @@ func formOf(lines []hostLine) func([]hostLine) ([]hostEntry, error) {
 		return slices.ContainsFunc(lines, func(l hostLine) bool { return re.MatchString(l.text) })
 	}
 	switch {
-	case has(mapNode):
+	case slices.ContainsFunc(lines, func(l hostLine) bool { return strings.HasPrefix(l.text, mapLine) }):
 		return found(mapNode)
 	case has(allocNode):
 		return found(allocNode)
@@ -78,11 +78,17 @@ func formOf(lines []hostLine) func([]hostLine) ([]hostEntry, error) {
 	return hostfile
 }
 
+// mapLine begins each line of a map that names a host.
+const mapLine = "Data for node:"
+
 // found reads the lines that match: a host and how many ranks it has. Hosts without any are left out.
 func found(re *regexp.Regexp) func([]hostLine) ([]hostEntry, error) {
 	return func(lines []hostLine) (out []hostEntry, err error) {
 		for _, l := range lines {
 			m := re.FindStringSubmatch(l.text)
+			if m == nil && re == mapNode && strings.HasPrefix(l.text, mapLine) {
+				return nil, fmt.Errorf("line %d: %q is no line of mpirun's map", l.line, brief(l.text))
+			}
 			if m == nil || m[2] == "0" {
 				continue
 			}

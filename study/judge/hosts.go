@@ -3,8 +3,10 @@ package judge
 import (
 	"fmt"
 	"io"
+	"net/netip"
 	"strings"
 
+	"evbench/internal/show"
 	"evbench/topology/network"
 )
 
@@ -27,8 +29,9 @@ func AllHosts(n *network.Network) Hosts {
 
 // ReadHosts reads which hosts a job has, in one of the forms of hostforms.go: a hostfile, what
 // mpirun shows of its allocation and map, Slurm's variables, or what srun -l hostname prints. A
-// host that comes several times has as many slots as these add up to. Hosts that the network
-// does not have, and hosts with different numbers of ranks, are errors.
+// host that comes several times has as many slots as these add up to. Names are as the network has
+// them, so without their domain where it has them without. Hosts that the network does not have,
+// and hosts with different numbers of ranks, are errors.
 func ReadHosts(r io.Reader, n *network.Network) (Hosts, error) {
 	lines, err := hostLines(r)
 	if err != nil {
@@ -38,14 +41,15 @@ func ReadHosts(r io.Reader, n *network.Network) (Hosts, error) {
 	if err != nil {
 		return Hosts{}, err
 	}
-	slots, order, called := map[network.Node]int{}, []network.Node(nil), []string(nil)
+	slots, last, order, called := map[network.Node]int{}, map[network.Node]int{}, []network.Node(nil), []string(nil)
 	names, known := newHostNames(n), map[string]bool{}
 	for _, x := range listed {
 		for _, name := range x.names {
-			v, err := names.find(name)
+			v, name, err := names.find(name)
 			if err != nil {
 				return Hosts{}, fmt.Errorf("line %d: %w", x.line, err)
 			}
+			last[v] = x.line
 			if slots[v] == 0 {
 				order = append(order, v)
 			}
@@ -58,15 +62,20 @@ func ReadHosts(r io.Reader, n *network.Network) (Hosts, error) {
 		}
 	}
 	if len(order) < 2 {
-		return Hosts{}, fmt.Errorf("%d hosts: an exchange needs two", len(order))
+		return Hosts{}, fmt.Errorf("%s: an exchange needs two", show.Plural(len(order), "host", "hosts"))
 	}
 	for _, v := range order {
 		if slots[v] != slots[order[0]] {
-			return Hosts{}, fmt.Errorf("%s has %d ranks and %s has %d: hosts with equally many are judged",
-				n.Info(order[0]).Name, slots[order[0]], n.Info(v).Name, slots[v])
+			return Hosts{}, fmt.Errorf("line %d: %w", max(last[order[0]], last[v]), unequal(n, order[0], v, slots))
 		}
 	}
 	return Hosts{order, slots[order[0]], called}, nil
+}
+
+// unequal says that two hosts have different numbers of ranks.
+func unequal(n *network.Network, a, b network.Node, slots map[network.Node]int) error {
+	return fmt.Errorf("%s has %s and %s has %d: hosts with equally many are judged",
+		n.Info(a).Name, show.Plural(slots[a], "rank", "ranks"), n.Info(b).Name, slots[b])
 }
 
 const maxSlots = 4096
@@ -96,20 +105,32 @@ func newHostNames(n *network.Network) *hostNames {
 	return h
 }
 
-func (h *hostNames) find(name string) (network.Node, error) {
-	switch found := h.first[name]; len(found) {
-	case 0:
-	case 1:
-		return found[0], nil
-	default:
-		return 0, fmt.Errorf("host %s has %d adapters in the network: hosts with one are judged", brief(name), len(found))
+// find returns the host of a name, and that name; without its domain where the network does not
+// have it with it.
+func (h *hostNames) find(name string) (network.Node, string, error) {
+	called := name
+	if _, err := netip.ParseAddr(name); err != nil && h.count(name) == 0 {
+		called, _, _ = strings.Cut(name, ".")
 	}
-	v, err := h.index.Node(name)
-	if err != nil {
-		return 0, fmt.Errorf("host %s is not in the network", brief(name))
+	switch n := h.count(called); {
+	case n == 0:
+		return 0, name, fmt.Errorf("host %s is not in the network", brief(name))
+	case n > 1:
+		return 0, name, fmt.Errorf("the network has %d hosts or adapters called %s: hosts with one are judged", n, brief(called))
+	case len(h.first[called]) == 1:
+		return h.first[called][0], called, nil
 	}
-	if !h.net.IsHost(v) {
-		return 0, fmt.Errorf("%s is a switch, not a host", brief(name))
+	v, err := h.index.Node(called)
+	if err == nil && !h.net.IsHost(v) {
+		err = fmt.Errorf("%s is a switch, not a host", brief(called))
 	}
-	return v, nil
+	return v, called, err
+}
+
+// count returns how many nodes a name may mean.
+func (h *hostNames) count(name string) int {
+	if n := len(h.first[name]); n > 0 {
+		return n
+	}
+	return h.index.Count(name)
 }

@@ -33,6 +33,8 @@ type Input struct {
 	Tables     *lft.Tables     // nil: none are judged
 	Result     *foreign.Result // nil: none is judged
 	Rate       float64         // of links, bit/s; 0: not known
+
+	ResultFile, TablesFile string // for errors, "" where they are from none
 }
 
 // A Verdict is what is said of it. What does not apply is nil, and a note says why.
@@ -98,6 +100,7 @@ func Judge(in Input) (*Verdict, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.tablesFile = in.TablesFile
 	h := len(in.Hosts.Nodes)
 	v := &Verdict{Schema: Schema, Network: in.Name, Hosts: h, Slots: in.Hosts.Slots, Dead: []string{}}
 	if in.Tables != nil {
@@ -113,26 +116,43 @@ func Judge(in Input) (*Verdict, error) {
 	}
 	if in.Rate == 0 {
 		in.Rate = f.rate
+	} else if f.rate > 0 && math.Abs(in.Rate/f.rate-1) > 0.01 {
+		v.note("links are taken for %s, as you say; most cables of hosts state %s", show.Amount(in.Rate, "bit/s"), show.Amount(f.rate, "bit/s"))
 	}
-	v.Rate = in.Rate
+	if v.Rate = in.Rate; f.unstated > 0 {
+		v.note("%s no rate that is known here: taken for as fast as others", show.Plural(f.unstated, "cable states", "cables state"))
+	}
 	b, err := v.fromTree(f, in.Result)
+	if err == nil {
+		err = v.judgeResult(f, in)
+	}
 	if err != nil {
-		return nil, err
-	}
-	if in.Result != nil && in.Result.Pairs != nil {
-		if v.Pairs, err = f.pairs(in); err != nil {
-			return nil, err
+		if in.ResultFile != "" {
+			err = fmt.Errorf("%s: %w", in.ResultFile, err)
 		}
-		if in.Tables == nil {
-			v.note("without tables (--tables, --engine) slow pairs can have links of hosts in common only")
-		}
-	}
-	if err := v.measure(in); err != nil {
 		return nil, err
 	}
 	v.reroute(f, in)
 	v.Drawing, v.NotDrawn = f.drawing(v, in.Roots, b)
 	return v, nil
+}
+
+// judgeResult compares the result with what was possible, pair by pair and as a whole.
+func (v *Verdict) judgeResult(f *fabric, in Input) (err error) {
+	r := in.Result
+	if r == nil {
+		return nil
+	}
+	v.Notes = append(v.Notes, r.Notes...)
+	if r.Pairs != nil {
+		if v.Pairs, err = f.pairs(in); err != nil {
+			return err
+		}
+		if in.Tables == nil {
+			v.note("without tables (--tables, --engine) slow pairs can have links of hosts in common only")
+		}
+	}
+	return v.measure(in)
 }
 
 func (v *Verdict) note(format string, a ...any) { v.Notes = append(v.Notes, fmt.Sprintf(format, a...)) }
@@ -282,10 +302,17 @@ func (f *fabric) deadOf(leaves ...int) string {
 
 // measure compares the result with what was possible.
 func (v *Verdict) measure(in Input) error {
-	if in.Result == nil {
+	switch p := in.Result.Pairs; {
+	case p == nil && in.Result.Ranks == 0 && in.Result.Seconds > 0 && in.Hosts.Names == nil:
+		v.note("the result does not say how many ranks took part: taken is one on each of the %d hosts (--hosts)", v.Hosts)
+	case p == nil:
+	case !p.Shifts: // no exchange of all
 		return nil
-	}
-	if p := in.Result.Pairs; p != nil && (!p.Shifts || in.Rate <= 0 || len(p.Names) != v.Hosts) {
+	case len(p.Names) != v.Hosts:
+		v.note("no efficiency: %d ranks were measured, and the job has %s", len(p.Names), show.Plural(v.Hosts, "host", "hosts"))
+		return nil
+	case in.Rate <= 0:
+		v.note("no efficiency: how fast the links are is not known (--rate)")
 		return nil
 	}
 	e, err := efficiency(in)
@@ -301,14 +328,11 @@ func (v *Verdict) measure(in Input) error {
 		m.OfAtMost = e / a.Efficiency
 	}
 	if e > most*tooGood {
-		return fmt.Errorf("%s is %.1f%% of the link rate, more than the %.1f%% that this network can do: the rate, the size, the hosts or the dead links are others",
+		return fmt.Errorf("%s is %.4g%% of the link rate, more than the %.1f%% that this network can do: the rate, the size, the hosts or the dead links are others",
 			in.Result.What, 100*e, 100*most)
 	}
 	if t := v.Tables; t != nil {
 		m.OfPhased, m.OfUnphased = e/t.Phased, e/t.Unphased
-		if m.OfUnphased > tooGood {
-			v.note("more was measured than these tables allow: others were in place, or the rate is another")
-		}
 	}
 	v.Measured = m
 	return nil

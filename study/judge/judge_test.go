@@ -222,7 +222,8 @@ func TestReadHosts(t *testing.T) {
 		"2: h1\n0: h3\n3: h1\n1: h3\n":                {[]network.Node{3, 1}, 2},
 		mpirunMap:                                     {[]network.Node{3, 1}, 3},
 		mpirunMap[:strings.Index(mpirunMap, " Data")]: {[]network.Node{3, 1}, 4},
-		"SLURM_JOB_ID=7\nSLURM_JOB_NODELIST=h[3,1]\nSLURM_TASKS_PER_NODE=4(x2)\n": {[]network.Node{3, 1}, 4},
+		"SLURM_JOB_ID=7\nSLURM_JOB_NODELIST=h[3,1]\nSLURM_TASKS_PER_NODE=4(x2)\n":                                                          {[]network.Node{3, 1}, 4},
+		" Data for node: h1.a.b\tNum slots: 1\tMax slots: 0\tNum procs: 1\n Data for node: h0\tNum slots: 1\tMax slots: 0\tNum procs: 1\n": {[]network.Node{1, 0}, 1},
 		"SLURM_NODELIST=h[1-3]\n": {[]network.Node{1, 2, 3}, 1},
 		"SLURM_JOB_NODELIST=h[0-7]\nSLURM_STEP_NODELIST=h[1-2]\nSLURM_STEP_TASKS_PER_NODE=2,2\n": {[]network.Node{1, 2}, 2},
 	} {
@@ -238,19 +239,24 @@ func TestReadHosts(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":                   "0 hosts",
-		"h0\n":               "1 hosts",
-		"h0\nnode1\n":        "line 2: host node1 is not in the network",
-		"h0\ns1_0\n":         "is a switch",
-		"h0 slots=2\nh1\n":   "h0 has 2 ranks and h1 has 1",
-		"h0 slots=0\n":       "slots",
-		"h0 cores=3\n":       "there is slots=N",
-		"h[0-\n":             "line 1",
-		"h0:4097\nh1:4097\n": "slots",
-		"0: h0\n0: h1\n":     "line 2: rank 0 is given twice; first on line 1",
-		"0: h0\n2: h1\n":     "rank 2 of 2",
-		"0: h0\nh1\n":        "is not a rank and its host",
-		"SLURM_JOB_ID=7\n":   "without SLURM_JOB_NODELIST",
+		"":                                   "0 hosts",
+		"h0\n":                               "1 host: an",
+		"h0\nnode1\n":                        "line 2: host node1 is not in the network",
+		"h0\ns1_0\n":                         "is a switch",
+		"h0 slots=2\nh1\n":                   "h0 has 2 ranks and h1 has 1",
+		"h0\nh1\nh0\n":                       "line 3: h0 has 2 ranks and h1 has 1",
+		"h0\n10.0.0.1\n":                     "line 2: host 10.0.0.1 is not in the network",
+		"h0\nh99.a\n":                        "line 2: host h99.a is not in the network",
+		"h0 slots=0\n":                       "slots",
+		" Data for node: h0\tNum slots: 4\n": "is no line of mpirun's map",
+		" Data for node:\n":                  "is no line of mpirun's map",
+		"h0 cores=3\n":                       "there is slots=N",
+		"h[0-\n":                             "line 1",
+		"h0:4097\nh1:4097\n":                 "slots",
+		"0: h0\n0: h1\n":                     "line 2: rank 0 is given twice; first on line 1",
+		"0: h0\n2: h1\n":                     "rank 2 of 2",
+		"0: h0\nh1\n":                        "is not a rank and its host",
+		"SLURM_JOB_ID=7\n":                   "without SLURM_JOB_NODELIST",
 		"SLURM_JOB_NODELIST=h[0-2]\nSLURM_TASKS_PER_NODE=2(x2)\n":        "other than 3 nodes",
 		"SLURM_JOB_NODELIST=h[0-2]\nSLURM_TASKS_PER_NODE=2(x2),1\n":      "h0 has 2 ranks and h2 has 1",
 		"SLURM_JOB_NODELIST=h[0-2]\nSLURM_TASKS_PER_NODE=2(x99999999)\n": "tasks of nodes",
@@ -278,6 +284,7 @@ func TestHostNames(t *testing.T) {
 	for text, want := range map[string]string{
 		"# all\nh[1-2] slots=3\n\nh0:4 # late\nh2\nh1\n": "[h1 h2 h0]",
 		"h1\nserver0\nserver1\nh0\n":                     "[h1 server0 server1 h0]",
+		"h1.cluster.example\nh0\n":                       "[h1 h0]",
 	} {
 		h, err := ReadHosts(strings.NewReader(text), n)
 		if err != nil || fmt.Sprint(h.Names) != want {

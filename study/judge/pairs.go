@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"evbench/routing/lft"
+	"evbench/internal/show"
 	"evbench/study/judge/foreign"
 	"evbench/topology/network"
 )
@@ -58,24 +58,34 @@ const (
 	slowShare  = 0.8 // of what is usual: less is slow
 	mostSlow   = 20  // slow pairs that are named
 	mostCommon = 5   // links that are named
+
+	tooFast = 1.25 // times the link rate: more than what the measurement of a pair may be off
 )
 
-// HostsOf are the hosts that the ends of pairs run on, one rank each, in the order of their
-// first ends.
+// HostsOf are the hosts that the ends of pairs run on, in the order of their first ends. Those of a
+// linear shift are ranks, and all hosts have equally many.
 func HostsOf(p *foreign.Pairs, n *network.Network) (Hosts, error) {
-	names, seen, out := newHostNames(n), map[network.Node]bool{}, Hosts{Slots: 1}
+	names, ends, out := newHostNames(n), map[network.Node]int{}, Hosts{Slots: 1}
 	for _, name := range p.Names {
-		v, err := names.find(name)
+		v, _, err := names.find(name)
 		if err != nil {
 			return Hosts{}, err
 		}
-		if !seen[v] {
-			seen[v] = true
+		if ends[v] == 0 {
 			out.Nodes = append(out.Nodes, v)
 		}
+		ends[v]++
 	}
 	if len(out.Nodes) < 2 {
-		return Hosts{}, fmt.Errorf("%d hosts: a pair needs two", len(out.Nodes))
+		return Hosts{}, fmt.Errorf("%s: a pair needs two", show.Plural(len(out.Nodes), "host", "hosts"))
+	}
+	if p.Shifts {
+		out.Slots = ends[out.Nodes[0]]
+		for _, v := range out.Nodes {
+			if ends[v] != out.Slots {
+				return Hosts{}, unequal(n, out.Nodes[0], v, ends)
+			}
+		}
 	}
 	return out, nil
 }
@@ -135,12 +145,12 @@ func (f *fabric) ways(in Input) ([]pair, error) {
 	}
 	hosts := make([]network.Node, len(in.Result.Pairs.Names))
 	for i, name := range in.Result.Pairs.Names {
-		v, err := names.find(name)
+		v, _, err := names.find(name)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", in.Result.What, err)
+			return nil, err
 		}
 		if !job[v] {
-			return nil, fmt.Errorf("%s: host %s is not in the list of hosts", in.Result.What, name)
+			return nil, fmt.Errorf("host %s is not in the list of hosts", name)
 		}
 		hosts[i] = v
 	}
@@ -151,13 +161,17 @@ func (f *fabric) ways(in Input) ([]pair, error) {
 		if p.src == p.dst {
 			continue
 		}
+		if in.Rate > 0 && p.Rate > tooFast*in.Rate {
+			return nil, fmt.Errorf("%s from %s to %s, more than a link carries: %s", show.Amount(p.Rate, "bit/s"),
+				f.net.Info(p.src).Name, f.net.Info(p.dst).Name, show.Amount(in.Rate, "bit/s"))
+		}
 		p.way = append(p.way, network.End{Node: p.src, Port: 1})
 		if t == nil {
 			p.way = append(p.way, f.net.Leaf(p.dst))
 		} else {
-			route, fault := t.Route(p.src, int(t.Net.Info(p.dst).LID))
-			if fault != lft.NoFault {
-				return nil, fmt.Errorf("%s: no message is taken from %s to %s: %s", origin(t.Engine), f.net.Info(p.src).Name, f.net.Info(p.dst).Name, fault)
+			route, err := f.route(t, p.src, p.dst)
+			if err != nil {
+				return nil, err
 			}
 			p.way = append(p.way, route...)
 		}

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"evbench/routing/lft"
@@ -107,6 +108,19 @@ func TestPairsWithoutTables(t *testing.T) {
 	if v.Pairs.Count != 10 || v.Pairs.Slow != 3 || v.Pairs.Common[0].From != "h5" || v.Measured != nil {
 		t.Errorf("%+v, measured %+v", v.Pairs, v.Measured)
 	}
+	ranks := foreign.Pairs{Names: p.Names, Shifts: true}
+	if _, err := HostsOf(&ranks, in.Net); err == nil || !strings.Contains(err.Error(), "h5 has 1 rank and h1 has 2") {
+		t.Error(err)
+	}
+	ranks.Names = []string{"h5", "h1", "h1", "h5"}
+	if hosts, err := HostsOf(&ranks, in.Net); err != nil || hosts.Slots != 2 {
+		t.Error(hosts, err)
+	}
+	in.Rate = 5e8
+	if _, err := Judge(in); err == nil || !strings.Contains(err.Error(), "1 Gbit/s from h1 to h5, more than a link carries: 500 Mbit/s") {
+		t.Error(err)
+	}
+	in.Rate = 0
 	p.Names[0] = "node9"
 	if _, err := HostsOf(p, in.Net); err == nil {
 		t.Error("a host that is not in the network")

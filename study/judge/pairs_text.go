@@ -8,14 +8,14 @@ import (
 
 // summary says in a sentence what is usual and how many pairs are slow.
 func (p *Pairs) summary() string {
-	text := fmt.Sprintf("%d pairs, usually %s", p.Count, rateText(p.Usual))
+	text := fmt.Sprintf("%s, usually %s", show.Plural(p.Count, "pair", "pairs"), show.Amount(p.Usual, "bit/s"))
 	if p.OfRate > 0 {
 		text += fmt.Sprintf(" (%s of the link rate)", percent(p.OfRate))
 	}
 	if p.Below == 0 {
 		return text + "; none has less than 80% of that"
 	}
-	text += fmt.Sprintf("; %d have less than 80%% of that", p.Below)
+	text += fmt.Sprintf("; %s less than 80%% of that", show.Plural(p.Below, "has", "have"))
 	if p.Shared > 0 {
 		text += fmt.Sprintf(": %d share links under the tables and get their share, %d are slow", p.Shared, p.Slow)
 	}
@@ -47,19 +47,6 @@ func (p *Pairs) lines(add func(string, string, ...any)) {
 		if i == textPairs-1 && p.Slow > textPairs {
 			more = fmt.Sprintf("; and %d more", p.Slow-textPairs)
 		}
-		add(head, "%s to %s: %s, expected %s%s", x.Src, x.Dst, rateText(x.Rate), rateText(x.Expected), more)
+		add(head, "%s to %s: %s, expected %s%s", x.Src, x.Dst, show.Amount(x.Rate, "bit/s"), show.Amount(x.Expected, "bit/s"), more)
 	}
-}
-
-// rateText writes a rate with three digits.
-func rateText(x float64) string {
-	for _, u := range []struct {
-		size float64
-		name string
-	}{{1e12, "Tbit/s"}, {1e9, "Gbit/s"}, {1e6, "Mbit/s"}, {1e3, "kbit/s"}} {
-		if x >= u.size {
-			return fmt.Sprintf("%.3g %s", x/u.size, u.name)
-		}
-	}
-	return fmt.Sprintf("%.3g bit/s", x)
 }

@@ -147,12 +147,33 @@ func (f *fabric) reach(t *lft.Tables) error {
 			if src == dst {
 				continue
 			}
-			if _, fault := t.Route(src, int(t.Net.Info(dst).LID)); fault != lft.NoFault {
-				return fmt.Errorf("%s: no message is taken from %s to %s: %s", origin(t.Engine), t.Net.Info(src).Name, t.Net.Info(dst).Name, fault)
+			if _, err := f.route(t, src, dst); err != nil {
+				return err
 			}
 		}
 	}
 	return nil // what is lost goes to other LIDs
+}
+
+// route returns the ports by which a message leaves switches; where it is lost is an error.
+func (f *fabric) route(t *lft.Tables, src, dst network.Node) ([]network.End, error) {
+	lid := int(t.Net.Info(dst).LID)
+	way, fault := t.Route(src, lid)
+	if fault == lft.NoFault {
+		return way, nil
+	}
+	at := t.Net.Info(t.Net.Leaf(src).Node).Name
+	if n := len(way); n > 0 {
+		at = t.Net.EndName(way[n-1])
+		if fault == lft.NoEntry {
+			at = t.Net.Info(t.Net.At(way[n-1].Node, int(way[n-1].Port)).Node).Name
+		}
+	}
+	from := origin(t.Engine)
+	if f.tablesFile != "" && t.Engine == readTables {
+		from = f.tablesFile
+	}
+	return nil, fmt.Errorf("%s: no message is taken from %s to %s (LID %d): %s at %s", from, t.Net.Info(src).Name, t.Net.Info(dst).Name, lid, fault, at)
 }
 
 // shift is the linear shift over the hosts of the job, in the order of their ranks; of many

@@ -46,13 +46,21 @@ func (v *Verdict) Lines() (rows [][]string) {
 	return rows
 }
 
+// readTables is what package lft calls the engine of tables that it has read.
+const readTables = "file"
+
 // origin says where tables are from.
 func origin(engine string) string {
-	if engine == "file" { // as package lft calls what it has read
+	if engine == readTables {
 		return "the tables given"
 	}
 	return "engine " + engine
 }
+
+// aboveTables is said of what was measured where tables exclude it.
+const aboveTables = "This is more than these tables allow: others were in place, or the rate is another."
+
+func (m *Measured) above() bool { return m.OfUnphased > tooGood }
 
 // answer is the first lines.
 func (v *Verdict) answer(add func(string, string, ...any)) {
@@ -66,6 +74,9 @@ func (v *Verdict) answer(add func(string, string, ...any)) {
 		}
 		add("measured", "%s", text)
 		add("", "%s", m.What)
+		if m.above() {
+			add("", "%s", aboveTables)
+		}
 	}
 	ranks := "one rank each"
 	if v.Slots > 1 {
@@ -79,7 +90,7 @@ func (v *Verdict) answer(add func(string, string, ...any)) {
 		dead += ", slow: " + show.Few(v.Slow)
 	}
 	if v.Rate > 0 {
-		ranks += ", links of " + rateText(v.Rate)
+		ranks += ", links of " + show.Amount(v.Rate, "bit/s")
 	}
 	add("network", "%s, %s, %s%s", v.Network, show.Plural(v.Hosts, "host", "hosts"), ranks, dead)
 }

@@ -23,6 +23,9 @@ type fabric struct {
 	rate float64                 // of links, bit/s; 0: not known
 	slow map[network.End]float64 // ports of slow cables: what is left of their usual rate
 	even bool                    // every cable has the link rate, or none is known
+
+	unstated   int // cables without a rate, where others have one
+	tablesFile string
 }
 
 // newFabric checks that each host has its cable, and finds the tree.

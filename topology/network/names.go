@@ -49,6 +49,9 @@ func (x *Index) find(name string) []Node {
 	return nil
 }
 
+// Count returns how many nodes Node could mean.
+func (x *Index) Count(name string) int { return len(x.find(name)) }
+
 // Node finds a node by its name or, written 0x…, its GUID or that of
 // its port. In networks of two
 // levels named as Build does, leaf0, spine0 and server0 are s1_0, s2_0 and h0.

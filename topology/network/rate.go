@@ -27,13 +27,17 @@ func (n *Network) WithRates(rates map[End]float64) *Network {
 func (n *Network) Rate(at End) float64 { return n.rates[at] }
 
 // UsualRate returns the rate that most of some cables have, the highest of several, and 0 where it is known of
-// none.
+// less than half of them.
 func (n *Network) UsualRate(cables []Cable) (usual float64) {
-	count := map[float64]int{}
+	count, known := map[float64]int{}, 0
 	for _, c := range cables {
 		if r := n.Rate(c.A); r > 0 {
 			count[r]++
+			known++
 		}
+	}
+	if 2*known < len(cables) {
+		return 0
 	}
 	for _, r := range slices.Sorted(maps.Keys(count)) {
 		if count[r] >= count[usual] {

@@ -28,7 +28,7 @@ type Words struct {
 // Read sets Hosts, Rate and Result of an input that has its network.
 func (w Words) Read(in *judge.Input) error {
 	var err error
-	if in.Result, err = w.result(); err != nil {
+	if in.Result, in.ResultFile, err = w.result(); err != nil {
 		return err
 	}
 	if in.Hosts, err = w.hosts(in); err != nil {
@@ -70,40 +70,40 @@ func (w Words) hosts(in *judge.Input) (h judge.Hosts, err error) {
 	return judge.AllHosts(in.Net), nil
 }
 
-// result reads the file of a result, if there is one, else a number.
-func (w Words) result() (*foreign.Result, error) {
+// result reads the file of a result, if there is one, else a number, and returns the name of the file.
+func (w Words) result() (*foreign.Result, string, error) {
 	src, o := w.Result, foreign.Options{Format: w.Format, Case: w.Case}
 	if !slices.Contains(foreign.Formats(), o.Format) {
-		return nil, fmt.Errorf("--format %q: there are %s", o.Format, strings.Join(foreign.Formats(), ", "))
+		return nil, "", fmt.Errorf("--format %q: there are %s", o.Format, strings.Join(foreign.Formats(), ", "))
 	}
 	if w.Size != "" {
 		b, err := unit.ParseBytes(w.Size)
 		if err != nil {
-			return nil, fmt.Errorf("--size: %w", err)
+			return nil, "", fmt.Errorf("--size: %w", err)
 		}
 		if o.Size = int64(b); b <= 0 {
-			return nil, fmt.Errorf("--size %s: must be above 0", w.Size)
+			return nil, "", fmt.Errorf("--size %s: must be above 0", w.Size)
 		}
 	}
 	if src == "" {
-		return nil, nil
+		return nil, "", nil
 	}
 	if info, err := os.Stat(src); err == nil && info.IsDir() {
 		src = filepath.Join(src, "summary.json")
 	} else if errors.Is(err, fs.ErrNotExist) && o.Format == foreign.Auto {
 		r, err := foreign.ParseNumber(src, o.Size)
 		if err != nil {
-			return nil, fmt.Errorf("--result %w", err)
+			return nil, "", fmt.Errorf("--result %w", err)
 		}
-		return r, nil
+		return r, "", nil
 	}
 	data, err := atomicfile.Read(src, atomicfile.MaxList)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	r, err := foreign.Read(data, o)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", src, err)
+		return nil, "", fmt.Errorf("%s: %w", src, err)
 	}
-	return r, nil
+	return r, src, nil
 }
