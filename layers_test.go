@@ -146,7 +146,7 @@ var layers = []layer{
 	{"report/figure", "plan results scheduler topology", true},
 	{"report/html", "internal/parallel internal/show report/figure results results/compare topology", true},
 	{"report/reporttest", "plan report/figure results topology", false},
-	{"study/judge/page", "report/figure report/html study/judge", true},
+	{"study/judge/page", "internal/hostlist report/figure report/html study/judge", true},
 	{"bench/progress", "bench internal/printable plan report results topology", true},
 	{"bench/progress/progresstest", "bench results scenario", false},
 	{"bench/live", "bench bench/progress plan report report/figure report/html results topology", false},

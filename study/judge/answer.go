@@ -2,65 +2,106 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"evbench/internal/show"
 )
 
-// Answer is the verdict in a sentence or two.
+// Answer is the verdict in a few sentences: what was measured of what is possible, then what is in
+// its way, and what helps.
 func (v *Verdict) Answer() string {
-	var parts []string
+	parts := []string{v.share(), v.slowest(), v.byTables(), v.firstRepair()}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
+}
+
+// share says how much of what is possible was measured, or else what is possible.
+func (v *Verdict) share() string {
 	switch m, a, t := v.Measured, v.AtMost, v.Tables; {
 	case m != nil && a != nil:
-		parts = append(parts, fmt.Sprintf("%s of what the network can do at most was measured (%s of the link rate).", percent(m.OfAtMost), percent(m.Efficiency)))
+		return fmt.Sprintf("%s of what the network can do at most was measured (%s of the link rate).", percent(m.OfAtMost), percent(m.Efficiency))
 	case m != nil && t != nil:
-		parts = append(parts, fmt.Sprintf("%s of the link rate was measured, %s of what the tables allow in phases.", percent(m.Efficiency), percent(m.OfPhased)))
+		return fmt.Sprintf("%s of the link rate was measured, %s of what the tables allow in phases.", percent(m.Efficiency), percent(m.OfPhased))
 	case m != nil:
-		parts = append(parts, percent(m.Efficiency)+" of the link rate was measured.")
-	case a != nil && t != nil:
-		parts = append(parts, fmt.Sprintf("The network can do %s of the link rate at most; its tables allow %s in phases.", percent(a.Efficiency), percent(t.Phased)))
+		return percent(m.Efficiency) + " of the link rate was measured."
 	case a != nil:
-		parts = append(parts, fmt.Sprintf("The network can do %s of the link rate at most.", percent(a.Efficiency)))
-	case t != nil:
-		parts = append(parts, fmt.Sprintf("The tables allow %s of the link rate in phases, %s without.", percent(t.Phased), percent(t.Unphased)))
+		return fmt.Sprintf("The network can do %s of the link rate at most.", percent(a.Efficiency))
 	}
-	if p := v.Pairs; p != nil && p.Slow > 0 {
-		text := fmt.Sprintf("%d of %s slow", p.Slow, show.Plural(p.Count, "pair is", "pairs are"))
-		if len(p.Common) > 0 {
-			text += fmt.Sprintf("; look at %s to %s, over which %d of %d are slow", p.Common[0].From, p.Common[0].To, p.Common[0].Slow, p.Common[0].Pairs)
-		}
-		parts = append(parts, text+".")
-	} else if p != nil {
-		parts = append(parts, fmt.Sprintf("None of %s is slow: usually %s.", show.Plural(p.Count, "pair", "pairs"), show.Amount(p.Usual, "bit/s")))
+	return ""
+}
+
+// slowest says how many pairs are slow, and where to look.
+func (v *Verdict) slowest() string {
+	p := v.Pairs
+	switch {
+	case p == nil:
+		return ""
+	case p.Slow == 0 && p.Below > 0:
+		return fmt.Sprintf("%d of %s below the usual %s because their links are shared or slow; none is slower than that.",
+			p.Below, show.Plural(p.Count, "pair is", "pairs are"), show.Amount(p.Usual, "bit/s"))
+	case p.Slow == 0:
+		return fmt.Sprintf("None of %s is slow: usually %s.", show.Plural(p.Count, "pair", "pairs"), show.Amount(p.Usual, "bit/s"))
 	}
-	if len(v.Repairs) > 0 {
-		first, last := v.Repairs[0], v.Repairs[len(v.Repairs)-1]
-		what := "Repair " + first.Link
-		if first.Slow > 0 {
-			what = "Bring " + first.Link + " to its full rate"
-		}
-		switch {
-		case first.Efficiency > v.AtMost.Efficiency:
-			parts = append(parts, fmt.Sprintf("%s first: at most %s then.", what, percent(first.Efficiency)))
-		case last.Efficiency > v.AtMost.Efficiency:
-			parts = append(parts, fmt.Sprintf("No repair of one link alone raises that; begin with %s.", first.Link))
+	text := fmt.Sprintf("%d of %s slow", p.Slow, show.Plural(p.Count, "pair is", "pairs are"))
+	if len(p.Common) > 0 {
+		c := p.Common[0]
+		text += fmt.Sprintf("; look at %s to %s, over which %d of %d are slow", c.From, c.To, c.Slow, c.Pairs)
+	}
+	return text + "."
+}
+
+// byTables says what the tables allow where they allow less than the links of hosts, and what
+// allows more.
+func (v *Verdict) byTables() string {
+	t := v.Tables
+	switch {
+	case t == nil:
+		return ""
+	case v.Measured != nil && v.Measured.above():
+		return aboveTables
+	case !t.Decides && v.Measured == nil:
+		return fmt.Sprintf("Its tables allow %s in phases, %s without.", percent(t.Phased), percent(t.Unphased))
+	case !t.Decides:
+		return ""
+	}
+	l := t.Links[0]
+	text := fmt.Sprintf("Its tables allow %s: the fullest link is %s to %s", percent(t.Unphased), l.From, l.To)
+	if l.Capacity > 0 {
+		text += fmt.Sprintf(", at %s of the link rate", percent(l.Capacity))
+	}
+	if n := t.LinksAt - 1; n > 0 {
+		text += ", with " + show.Plural(n, "link", "links") + " more"
+	}
+	if p := v.Planned; p != nil && p.Efficiency > t.Unphased*tooGood {
+		return text + fmt.Sprintf("; a plan gives %s.", percent(p.Efficiency))
+	}
+	best := *t
+	for _, x := range v.Rerouted {
+		if x.Unphased > best.Unphased*tooGood {
+			best = x
 		}
 	}
-	if v.Measured != nil && v.Measured.above() {
-		parts = append(parts, aboveTables)
-	} else if v.Tables != nil && v.Tables.Decides {
-		var names []string
-		for _, l := range v.Tables.Links {
-			names = append(names, l.From+" to "+l.To)
-		}
-		text := names[0]
-		if c := v.Tables.Links[0].Capacity; c > 0 {
-			text += fmt.Sprintf(", at %s of the link rate", percent(c))
-		}
-		if n := v.Tables.LinksAt - 1; n > 0 {
-			text += " and " + show.Plural(n, "link", "links") + " more"
-		}
-		parts = append(parts, fmt.Sprintf("Under its tables the fullest is %s.", text))
+	if best.Engine != t.Engine {
+		text += fmt.Sprintf("; tables of %s allow %s", best.Engine, percent(best.Unphased))
 	}
-	return strings.Join(parts, " ")
+	return text + "."
+}
+
+// firstRepair says which link to repair first.
+func (v *Verdict) firstRepair() string {
+	if len(v.Repairs) == 0 {
+		return ""
+	}
+	first, last := v.Repairs[0], v.Repairs[len(v.Repairs)-1]
+	what := "Repair " + first.Link
+	if first.Slow > 0 {
+		what = "Bring " + first.Link + " to its full rate"
+	}
+	switch now := v.AtMost.Efficiency; {
+	case first.Efficiency > now:
+		return fmt.Sprintf("%s first: the network can do %s then, %s now.", what, percent(first.Efficiency), percent(now))
+	case last.Efficiency > now:
+		return fmt.Sprintf("No repair of one link alone raises what it can do; begin with %s.", first.Link)
+	}
+	return ""
 }

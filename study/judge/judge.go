@@ -64,6 +64,7 @@ type Verdict struct {
 // Measured is the result, as a share of the link rate and of what was possible.
 type Measured struct {
 	What       string  `json:"what"`
+	Given      bool    `json:"-"` // What is a number that was given, and nothing more
 	Efficiency float64 `json:"efficiency"`
 	OfAtMost   float64 `json:"of_at_most,omitempty"`
 	OfPhased   float64 `json:"of_tables_phased,omitempty"`
@@ -319,7 +320,7 @@ func (v *Verdict) measure(in Input) error {
 	if err != nil {
 		return err
 	}
-	m := &Measured{What: in.Result.What, Efficiency: e}
+	m := &Measured{What: in.Result.What, Given: in.Result.Format == foreign.Number, Efficiency: e}
 	most := 1.0
 	if a := v.AtMost; a != nil {
 		if most = a.Efficiency; a.whole { // without phases the last one need not be whole
@@ -376,6 +377,9 @@ func (v *Verdict) reroute(f *fabric, in Input) {
 		return
 	}
 	for _, name := range engines {
+		if name == in.Tables.Engine && in.TablesFile == "" { // these are its tables
+			continue
+		}
 		t, err := routing.Compute(name, in.Net, routing.Options{Roots: in.Roots})
 		if err != nil {
 			v.note("engine %s was not tried: %v", name, err)

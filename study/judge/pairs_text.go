@@ -17,7 +17,7 @@ func (p *Pairs) summary() string {
 	}
 	text += fmt.Sprintf("; %s less than 80%% of that", show.Plural(p.Below, "has", "have"))
 	if p.Shared > 0 {
-		text += fmt.Sprintf(": %d share links under the tables and get their share, %d are slow", p.Shared, p.Slow)
+		text += fmt.Sprintf(": %d get their share of links that are shared under the tables or slow, %d do not", p.Shared, p.Slow)
 	}
 	return text
 }

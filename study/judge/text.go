@@ -73,7 +73,9 @@ func (v *Verdict) answer(add func(string, string, ...any)) {
 			text += fmt.Sprintf("; %s of what its tables allow in phases, %s of what they allow without", percent(m.OfPhased), percent(m.OfUnphased))
 		}
 		add("measured", "%s", text)
-		add("", "%s", m.What)
+		if !m.Given {
+			add("", "%s", m.What)
+		}
 		if m.above() {
 			add("", "%s", aboveTables)
 		}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"evbench/internal/hostlist"
 	"evbench/report/figure"
 	"evbench/report/html"
 	"evbench/study/judge"
@@ -16,13 +17,10 @@ import (
 // Write writes the page.
 func Write(w io.Writer, v *judge.Verdict) error {
 	d := html.Document{Title: "Verdict: all-to-all on " + v.Network, Answer: v.Answer()}
-	if v.Measured != nil {
+	if v.Measured != nil && !v.Measured.Given {
 		d.Lead = "Measured: " + v.Measured.What
 	}
 	d.Parts = append(d.Parts, html.Part{ID: "why", Title: "What decides", Facts: v.Lines()}, network(v))
-	if t := v.Tables; t != nil && t.Decides {
-		d.Parts = append(d.Parts, sharing(t))
-	}
 	if v.Pairs != nil {
 		d.Parts = append(d.Parts, pairs(v.Pairs))
 	}
@@ -31,6 +29,9 @@ func Write(w io.Writer, v *judge.Verdict) error {
 	}
 	if len(v.Rerouted) > 0 {
 		d.Parts = append(d.Parts, rerouted(v))
+	}
+	if t := v.Tables; t != nil && t.Decides {
+		d.Parts = append(d.Parts, sharing(t))
 	}
 	return html.WriteDocument(w, d)
 }
@@ -112,13 +113,21 @@ func words(v *judge.Verdict) string {
 	return text + " A dot is a host of the job."
 }
 
-// sharing lists who shares the fullest links.
+// sharing lists who shares the fullest links, by destination.
 func sharing(t *judge.Tables) html.Part {
-	p := html.Part{ID: "sharing", Title: "Who shares the fullest links", Table: html.Table{Head: []string{"link", "from", "to"}}}
+	p := html.Part{ID: "sharing", Title: "Who shares the fullest links"}
+	p.Table = html.Table{Head: []string{"link", "to", "routes", "from"}, Numbers: []bool{false, false, true, false}}
 	var most int64
 	for _, l := range t.Links {
+		from, order := map[string][]string{}, []string(nil)
 		for _, x := range l.Pairs {
-			p.Table.Rows = append(p.Table.Rows, []string{l.From + " to " + l.To, x.Src, x.Dst})
+			if from[x.Dst] == nil {
+				order = append(order, x.Dst)
+			}
+			from[x.Dst] = append(from[x.Dst], x.Src)
+		}
+		for _, dst := range order {
+			p.Table.Rows = append(p.Table.Rows, []string{l.From + " to " + l.To, dst, strconv.Itoa(len(from[dst])), hostlist.Compress(from[dst])})
 		}
 		if l.Routes > int64(len(l.Pairs)) {
 			most = int64(len(l.Pairs))
@@ -170,7 +179,11 @@ func rerouted(v *judge.Verdict) html.Part {
 	add := func(name string, x judge.Tables) {
 		t.Rows = append(t.Rows, []string{name, percent(x.Phased), percent(x.Unphased), strconv.FormatInt(x.Routes, 10)})
 	}
-	add(v.Tables.Engine+" (judged)", *v.Tables)
+	name := v.Tables.Engine + " (judged)"
+	if name == "file (judged)" {
+		name = "the tables given"
+	}
+	add(name, *v.Tables)
 	for _, x := range v.Rerouted {
 		add(x.Engine, x)
 	}
