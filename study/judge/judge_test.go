@@ -188,6 +188,7 @@ func TestJudgeRefuses(t *testing.T) {
 		{"no rate", with(foreign.Result{HostRate: 1e9}, 0), "--rate"},
 		{"too good", with(foreign.Result{HostRate: 2e9}, 1e9), "more than the 100.0%"},
 		{"other dead links", with(foreign.Result{Efficiency: 0.5, Down: []string{"leaf0-spine1"}, DownKnown: true}, 0), "the network has no dead link"},
+		{"hosts that nothing joins", input(t, "FT(2;2,4)", "", "leaf2-spine0", "leaf2-spine1"), "no live cables join h0 and h4"},
 		{"a host without a cable", input(t, "FT(2;2,4)", "", "h3"), "host h3 has no cable"},
 	} {
 		if v, err := Judge(x.in); err == nil || !strings.Contains(err.Error(), x.want) {

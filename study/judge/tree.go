@@ -36,6 +36,9 @@ func newFabric(whole, net *network.Network, hosts Hosts) (*fabric, error) {
 			return nil, fmt.Errorf("host %s has no cable", net.Info(v).Name)
 		}
 	}
+	if err := f.joined(); err != nil {
+		return nil, err
+	}
 	f.rates()
 	find := f.twoLevels
 	if o, err := topology.Parse(whole.Notation); err == nil && o.Pods > 0 {
@@ -49,6 +52,23 @@ func newFabric(whole, net *network.Network, hosts Hosts) (*fabric, error) {
 	}
 	f.named = f.tree != nil && f.tree.Pods() == nil && whole.Notation != ""
 	return f, nil
+}
+
+// joined checks that live cables join the hosts: else nothing can have been measured.
+func (f *fabric) joined() error {
+	first := f.hosts.Nodes[0]
+	part := map[network.Node]int{}
+	for i, nodes := range f.net.Parts() {
+		for _, v := range nodes {
+			part[v] = i
+		}
+	}
+	for _, v := range f.hosts.Nodes {
+		if part[v] != part[first] {
+			return fmt.Errorf("no live cables join %s and %s", f.net.Info(first).Name, f.net.Info(v).Name)
+		}
+	}
+	return nil
 }
 
 // twoLevels finds leaves, switches with hosts, and spines, all others: every cable between

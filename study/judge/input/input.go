@@ -31,6 +31,12 @@ func (w Words) Read(in *judge.Input) error {
 	if in.Result, in.ResultFile, err = w.result(); err != nil {
 		return err
 	}
+	switch r := in.Result; {
+	case w.Size != "" && (r == nil || r.Bytes == 0):
+		return errors.New("--size is for the time of a call, or chooses among the sizes of an output: there are none here")
+	case w.Case != "" && (r == nil || r.Format != foreign.Own):
+		return errors.New("--case chooses among the cases of our own results: there are none here")
+	}
 	if in.Hosts, err = w.hosts(in); err != nil {
 		return err
 	}
