@@ -37,6 +37,7 @@ var layers = []layer{
 	{"internal/atomicfile", "internal/trust", false},
 	{"internal/tool", "", false},
 	{"internal/interrupt", "", false},
+	{"internal/subprocess", "", false},
 	{"internal/cmdline", "", false},
 	{"internal/browsertest", "", false},
 
@@ -61,7 +62,7 @@ var layers = []layer{
 	{"routing/dmod", "topology/network routing/dmod/updown routing/lft internal/parallel", true},
 	{"routing/qft", "topology/network routing/dmod/updown routing/lft internal/parallel", true},
 	{"routing", "topology topology/network routing/twolevel routing/dmod routing/lft routing/opensm routing/qft routing/sssp", true},
-	{"internal/ibtest", "topology/network routing/lft", false},
+	{"internal/ibtest", "internal/subprocess topology/network routing/lft", false},
 
 	{"plan", "internal/show topology scheduler scheduler/sizes routing routing/twolevel", true},
 	{"plan/store", "plan topology internal/atomicfile", false},
@@ -101,7 +102,7 @@ var layers = []layer{
 	{"fabric/hosts/echo", "internal/port internal/wire", false},
 	{"fabric/hosts/preflight", "results", true},
 	{"fabric/hosts", "fabric/hosts/host internal/hostlist internal/parallel topology topology/network", false},
-	{"fabric/workers", "barrier fabric fabric/hosts/echo fabric/hosts/host internal/atomicfile internal/wire results scenario transport transport/tcp worker", false},
+	{"fabric/workers", "barrier fabric fabric/hosts/echo fabric/hosts/host internal/atomicfile internal/subprocess internal/wire results scenario transport transport/tcp worker", false},
 	{"internal/sshtest", "", false},
 
 	{"sim/credit", "routing/lft topology/network", true},
@@ -115,7 +116,7 @@ var layers = []layer{
 	{"companion/iproute", "companion fabric/lab internal/atomicfile plan routing routing/lft routing/twolevel topology", false},
 	{"companion/opensm", "failover internal/atomicfile internal/osmlog internal/show internal/trust plan routing/lft routing/twolevel topology topology/ibnet topology/network", false},
 	{"companion/opensm/follow", "companion/opensm failover failover/loop internal/show topology", false},
-	{"companion/inject", "companion/opensm internal/atomicfile internal/trust topology topology/ibnet topology/network", false},
+	{"companion/inject", "companion/opensm internal/atomicfile internal/subprocess internal/trust topology topology/ibnet topology/network", false},
 
 	{"fabric/kind", "companion companion/inject companion/kernel fabric fabric/emulate fabric/hosts fabric/hosts/host fabric/lab fabric/workers failover failover/loop internal/atomicfile internal/hostlist internal/wire plan results routing/twolevel scenario topology topology/netfile transport/tcp", false},
 	{"fabric/started", "fabric fabric/hosts/host fabric/workers internal/hostlist internal/wire results scenario transport/mpi worker", false},

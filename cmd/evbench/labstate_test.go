@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"evbench/internal/subprocess"
 )
 
 // call runs a command within this process.
@@ -26,7 +28,7 @@ func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
 func bystander(t *testing.T, name string, args ...string) int {
 	t.Helper()
 	cmd := exec.Command(name, args...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = subprocess.Group(syscall.SIGKILL)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -9,9 +9,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"evbench/bench/flit"
 	"evbench/internal/atomicfile"
@@ -117,13 +114,4 @@ func read(o *options) (columns []string, cases []flit.Case, err error) {
 		return nil, nil, tool.Usagef("no case to run")
 	}
 	return columns, cases, nil
-}
-
-// processor returns the processor time of this thread.
-func processor() time.Duration {
-	var r unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_THREAD, &r) != nil {
-		return 0
-	}
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }

@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -11,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"evbench/internal/subprocess"
 )
 
 // patience is how long a program that was told to end may take before it is killed.
@@ -29,7 +33,7 @@ func start(ctx context.Context, dir, name string, args ...string) (*group, error
 	g.cmd.Stderr = &g.said
 	g.cmd.Env = append(os.Environ(), "TMPDIR="+dir)
 	// A Ctrl-C at the terminal is for us; and a stopped program hears nothing but this.
-	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	g.cmd.SysProcAttr = subprocess.Group(syscall.SIGKILL)
 	g.cmd.Cancel = func() error {
 		if err := g.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			return err

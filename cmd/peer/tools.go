@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"evbench/internal/subprocess"
 	"evbench/internal/tool"
 	"evbench/transport/mpi"
 )
@@ -113,7 +114,7 @@ func (t *tools) command(ctx context.Context, name string, args ...string) *exec.
 	cmd.WaitDelay = killAfter
 	cmd.Env = append(os.Environ(), "TMPDIR="+t.dir)
 	cmd.Stderr = &bytes.Buffer{}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	cmd.SysProcAttr = subprocess.Group(syscall.SIGTERM)
 	return cmd
 }
 

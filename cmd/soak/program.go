@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -10,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"evbench/internal/subprocess"
 )
 
 // patience is how long a process that was told to end may take, and how long after a round
@@ -69,7 +73,7 @@ func (b *sandbox) start(ctx context.Context, name string, args ...string) (*prog
 	p.cmd.Dir, p.cmd.Stderr = b.dir, &p.heard
 	p.cmd.Env = append(os.Environ(), "TMPDIR="+b.dir, "XDG_RUNTIME_DIR="+b.dir, b.mark)
 	// A Ctrl-C at the terminal is for us; and a stopped program hears nothing but this.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	p.cmd.SysProcAttr = subprocess.Group(syscall.SIGKILL)
 	p.cmd.Cancel = func() error { return errors.Join(p.signal(syscall.SIGTERM), p.signal(syscall.SIGCONT)) }
 	p.cmd.WaitDelay = patience
 	if err := p.cmd.Start(); err != nil {

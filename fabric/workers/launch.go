@@ -18,6 +18,7 @@ import (
 
 	"evbench/fabric"
 	"evbench/fabric/hosts/host"
+	"evbench/internal/subprocess"
 	"evbench/transport/tcp"
 	"evbench/worker"
 )
@@ -214,7 +215,7 @@ func (p Processes) command(ctx context.Context, j fabric.Job, token string, args
 	cmd.WaitDelay = killAfter
 	cmd.Stderr = &strings.Builder{}
 	// A Ctrl-C at the terminal is for this process; it lets the workers end.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = subprocess.Group(syscall.SIGKILL)
 	return cmd
 }
 

@@ -9,6 +9,9 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
+
+	"evbench/internal/subprocess"
 )
 
 // A process is a program in the background whose output is read line by line.
@@ -51,7 +54,7 @@ func (p *process) run(out io.Reader, started chan<- error) {
 	defer close(p.ended)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	dieWithParent(p.cmd)
+	p.cmd.SysProcAttr = subprocess.Group(syscall.SIGKILL)
 	err := p.cmd.Start()
 	started <- err
 	if err != nil {
