@@ -126,12 +126,15 @@ func barred(cases []results.Case) func(results.Case) cell {
 
 // legendOf explains the columns of the verdict, and its words.
 func legendOf(cases []results.Case) string {
-	text := "Efficiency is ideal time / time. Ratio: to the healthy control of the same run"
+	text := "Efficiency is ideal time / time."
 	some := func(is func(results.Case) bool) bool { return slices.ContainsFunc(cases, is) }
-	if some(func(c results.Case) bool { return c.Estimate != nil && c.Estimate.Of == results.OfRatio }) {
-		text += ", median over rounds, ± half of its 95 % interval"
+	if some(func(c results.Case) bool { return c.RatioToControl > 0 }) {
+		text += " Ratio: to the healthy control of the same run"
+		if some(func(c results.Case) bool { return c.Estimate != nil && c.Estimate.Of == results.OfRatio }) {
+			text += ", median over rounds, ± half of its 95 % interval"
+		}
+		text += "."
 	}
-	text += "."
 	if some(func(c results.Case) bool { return c.RatioToControl > 1.0005 }) {
 		text += " Above 1 a case was faster than its control; that is no link beyond its rate."
 	}

@@ -245,7 +245,7 @@ func caseID(run, index int) string {
 }
 
 // packCells writes the squares of a map for the script: the unit, what the greatest number stands
-// for, the servers, and two bytes a square as base64, 65535 where there is none.
+// for, the servers, and two bytes a square as base64 of URLs, in which HTML escapes nothing, 65535 where there is none.
 func packCells(c *figure.Cells) string {
 	if c == nil {
 		return ""
@@ -259,5 +259,5 @@ func packCells(c *figure.Cells) string {
 		out = binary.BigEndian.AppendUint16(out, n)
 	}
 	positions := strings.Trim(fmt.Sprint(c.Positions), "[]")
-	return fmt.Sprintf("%s|%g|%s|%s", c.Unit, c.Most, positions, base64.StdEncoding.EncodeToString(out))
+	return fmt.Sprintf("%s|%g|%s|%s", c.Unit, c.Most, positions, base64.URLEncoding.EncodeToString(out))
 }

@@ -1,6 +1,7 @@
 "use strict";
 (() => {
   document.documentElement.classList.add("scripted");
+  const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
 
   // Tables: a button in each head sorts by its column, numbers as numbers.
   const valueOf = (row, i) => {
@@ -91,12 +92,12 @@
     const figure = rect.closest("figure");
     if (!maps.has(figure)) {
       const [unit, most, positions, data] = figure.dataset.cells.split("|");
-      maps.set(figure, { unit, most: Number(most), positions: positions.split(" "), data: atob(data) });
+      maps.set(figure, { unit, most: Number(most), positions: positions.split(" "), data: bytes(data) });
     }
     const m = maps.get(figure), n = m.positions.length, at = rect.getBoundingClientRect();
     const column = Math.min(n - 1, Math.max(0, Math.floor((e.clientX - at.left) / at.width * n)));
     const row = Math.min(n - 1, Math.max(0, Math.floor((e.clientY - at.top) / at.height * n)));
-    const i = 2 * (row * n + column), v = 256 * m.data.charCodeAt(i) + m.data.charCodeAt(i + 1);
+    const i = 2 * (row * n + column), v = 256 * m.data[i] + m.data[i + 1];
     const pair = "server " + m.positions[row] + " to " + m.positions[column] + ": ";
     const text = pair + (v === 65535 ? "none" : (v / 65534 * m.most).toPrecision(3) + " " + m.unit);
     rect.querySelector("title").textContent = text;
@@ -135,10 +136,10 @@
 
   const unpack = (text) => {
     const colon = text.indexOf(":"), width = Number(text.slice(0, colon));
-    const bytes = Uint8Array.from(atob(text.slice(colon + 1)), (c) => c.charCodeAt(0));
+    const packed = bytes(text.slice(colon + 1));
     return (n) => {
       let v = 0;
-      for (let bit = n * width, end = bit + width; bit < end; bit++) v = v * 2 + ((bytes[bit >> 3] >> (7 - (bit & 7))) & 1);
+      for (let bit = n * width, end = bit + width; bit < end; bit++) v = v * 2 + ((packed[bit >> 3] >> (7 - (bit & 7))) & 1);
       return v;
     };
   };

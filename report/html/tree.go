@@ -145,7 +145,7 @@ func busiest(l *figure.Loads, phase int) (most uint16) {
 
 // pack writes the loads of all phases for the script: the number of bits of a
 // load, a colon, and the loads of each wire in each phase, so many bits each,
-// highest bit first, as base64.
+// highest bit first, as base64 of URLs.
 func pack(l *figure.Loads) string {
 	width := max(1, bits.Len(uint(l.Most)))
 	var out []byte
@@ -163,7 +163,7 @@ func pack(l *figure.Loads) string {
 	if filled > 0 {
 		out = append(out, byte(word<<(8-filled)))
 	}
-	return fmt.Sprintf("%d:%s", width, base64.StdEncoding.EncodeToString(out))
+	return fmt.Sprintf("%d:%s", width, base64.URLEncoding.EncodeToString(out))
 }
 
 // strip draws the largest load of each phase as bars above the slider, each where the slider is
