@@ -9,10 +9,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/cmdline"
+	"evbench/report/figure"
 	"evbench/routing"
 	"evbench/scenario"
 	"evbench/scenarios"
 	"evbench/scheduler"
+	"evbench/study/papers"
 )
 
 // Scripts for shells. Each asks "evbench complete WORD…", so none knows the commands.
@@ -82,6 +84,10 @@ func argumentsOf(c *cli.Command) (out []cmdline.Candidate) {
 		return exampleNames()
 	case "completion":
 		return plain(shellNames())
+	case "plot":
+		return plain(append([]string{"list"}, figure.Names()...))
+	case "reproduce":
+		return plain(append([]string{"all", "list"}, papers.Names()...))
 	}
 	return nil
 }

@@ -37,6 +37,8 @@ func TestCompletions(t *testing.T) {
 		"plan -t ":                       "",
 		"routes compute -e dfs":          "dfsssp",
 		"completion ":                    "bash zsh fish",
+		"plot t":                         "throughput timeline tree",
+		"plot throughput ":               "",
 		"magic ":                         "",
 		"lab exec leaf0 --":              "",
 		"lab up --help --sp":             "--spines",
