@@ -51,12 +51,16 @@ func exists(t *testing.T, dir, name string) bool {
 // the results as on other fabrics.
 func TestInject(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, "a.yaml", fmt.Sprintf(injectScenario, "600ms"))
+	// No link comes up before the test has looked, however late it does.
+	seen := filepath.Join(t.TempDir(), "seen")
+	text := strings.Replace(fmt.Sprintf(injectScenario, "600ms"), "up: rm", "up: until test -e "+seen+"; do sleep 0.05; done; rm", 1)
+	write(t, dir, "a.yaml", strings.Replace(text, "timeout: 30s", "timeout: 10m", 1))
 	p := begin(t, dir, "run", "--rounds", "1", "-v", "a.yaml", "-o", "out")
 	p.await("cut: measure")
 	if !exists(t, dir, "leaf0-spine1.down") {
 		t.Error("leaf0-spine1 is up while the case without it is measured")
 	}
+	write(t, filepath.Dir(seen), filepath.Base(seen), "")
 	p.await("live: measure")
 	if exists(t, dir, "leaf0-spine1.down") {
 		t.Error("leaf0-spine1 is down while the next case is measured")
@@ -181,9 +185,9 @@ fabric: {kind: hosts}
 event: {fragment: 4KiB}
 duration: 1s
 interval: 100ms
-timeout: 10s
+timeout: 1m
 control: off
-inject: {kind: lab, lab: %q, timeout: 30s}
+inject: {kind: lab, lab: %q, timeout: 1m}
 cases:
   - {name: cut, schedule: linear-shift, failures: [leaf0-spine1]}
   - {name: live, schedule: linear-shift, duration: 4s, failures: [{link: leaf1-spine0, at: 200ms, for: 400ms}]}
@@ -222,9 +226,11 @@ func TestInjectIntoLab(t *testing.T) {
 			"--data", fmt.Sprintf("10.200.%d.%d:7000", id/2, id%2+1)))
 	}
 	c.await("cut: measure")
+	c.signal(syscall.SIGSTOP) // the link stays as it is until the test has looked
 	if out := inLab("exec", "spine1", "ip", "-o", "link", "show", "dev", "leaf0"); strings.Contains(out, "state UP") {
 		t.Errorf("leaf0-spine1 is up while the case without it is measured: %s", out)
 	}
+	c.signal(syscall.SIGCONT)
 	if code, said := c.end(); code != exitDone && code != exitInvalid {
 		t.Errorf("the controller ended with %d:\n%s", code, said)
 	}

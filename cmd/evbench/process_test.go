@@ -68,6 +68,13 @@ func (p *program) await(text string) {
 	p.t.Fatalf("evbench ended and never said %q, but:\n%s", text, p.said.String())
 }
 
+func (p *program) signal(s syscall.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
 // end waits for the program and returns its exit code and all that it said.
 func (p *program) end() (code int, said string) {
 	p.t.Helper()
@@ -94,7 +101,7 @@ fabric: {kind: hosts}
 event: {fragment: 16KiB}
 duration: %s
 interval: 100ms
-timeout: 30s
+timeout: 1m
 control: off
 cases: [{name: one, schedule: linear-shift}]
 `

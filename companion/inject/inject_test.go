@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 // limits are time limits of tests that have to wait for them. What ends in time needs no
 // longer one; a shell may be slow to begin on a busy machine, and is then tried again with
 // the next.
-var limits = []time.Duration{300 * time.Millisecond, 3 * time.Second, 30 * time.Second}
+var limits = []time.Duration{300 * time.Millisecond, 3 * time.Second, 30 * time.Second, 5 * time.Minute}
 
 // within tries limits until nothing is wrong, and fails the test with what still is.
 func within(t *testing.T, try func(limit time.Duration) (wrong []string)) {

@@ -132,7 +132,7 @@ func send(ctx context.Context, l *lab.Lab, src, dst, path int) error {
 		got <- err
 	}()
 	err := l.Do(src, func() error {
-		d := net.Dialer{Timeout: 5 * time.Second}
+		d := net.Dialer{Timeout: 2 * time.Minute}
 		c, err := d.DialContext(ctx, "tcp4", listener.Addr().String())
 		if err != nil {
 			return err

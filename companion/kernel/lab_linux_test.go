@@ -147,7 +147,7 @@ func receive(listener net.Listener, want []byte) error {
 // dial connects on the calling thread: a literal address needs no resolver, and
 // one address no second goroutine.
 func dial(to string) (net.Conn, error) {
-	d := net.Dialer{Timeout: 5 * time.Second}
+	d := net.Dialer{Timeout: 2 * time.Minute}
 	return d.Dial("tcp4", to)
 }
 

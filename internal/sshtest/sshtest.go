@@ -76,11 +76,16 @@ func Start(t testing.TB) *Server {
 	for i := range count {
 		s.Hosts = append(s.Hosts, hostName(i))
 	}
-	s.port = FreePorts(t, 1)
 	s.keys(t)
-	s.write(t)
-	s.run(t, sshd)
-	return s
+	for range 10 { // somebody else may have taken the port meanwhile
+		s.port = FreePorts(t, 1)
+		s.write(t)
+		if s.run(t, sshd) {
+			return s
+		}
+	}
+	t.Fatalf("sshd does not listen:\n%s", s.log.String())
+	return nil
 }
 
 // findSSHD returns the absolute path, which sshd needs to start itself again.
@@ -187,8 +192,9 @@ Host *
 // been killed. Only the server keeps standard error open, so that its end shows.
 const leash = `exec 3>&2 2>/dev/null; "$@" 2>&3 3>&- & p=$!; exec 3>&-; read -r x; kill $p; wait $p`
 
-// run starts sshd and returns when it listens; at the end of the test it stops.
-func (s *Server) run(t testing.TB, sshd string) {
+// run starts sshd and returns when it listens everywhere, or has ended because it cannot; at the
+// end of the test it stops.
+func (s *Server) run(t testing.TB, sshd string) bool {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", leash, "sshd", sshd, "-D", "-e", "-f", s.path("sshd_config"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -220,9 +226,7 @@ func (s *Server) run(t testing.TB, sshd string) {
 			t.Logf("sshd said:\n%s", s.log.String())
 		}
 	})
-	if !<-listens {
-		t.Fatalf("sshd does not listen:\n%s", s.log.String())
-	}
+	return <-listens
 }
 
 // follow keeps what sshd says, and tells once whether it listens everywhere.
@@ -230,10 +234,14 @@ func (s *Server) follow(lines *bufio.Scanner, listens chan<- bool) {
 	left := count
 	for lines.Scan() {
 		fmt.Fprintln(&s.log, lines.Text())
-		if left > 0 && strings.HasPrefix(lines.Text(), "Server listening on ") {
+		switch {
+		case left > 0 && strings.HasPrefix(lines.Text(), "Server listening on "):
 			if left--; left == 0 {
 				listens <- true
 			}
+		case left > 0 && strings.Contains(lines.Text(), "Bind to port "): // it failed, and sshd is content with the others
+			left = 0
+			listens <- false
 		}
 	}
 	if left > 0 {
