@@ -73,6 +73,9 @@ func TestPinFORS(t *testing.T) {
 func TestPinLarge(t *testing.T) {
 	t.Parallel()
 	o := topology.Options{Ports: 20, Leaves: 18}
+	if testing.Short() {
+		o = topology.Options{Ports: 10, Leaves: 9}
+	}
 	for _, dead := range []int{1, 9, 36} {
 		s, _ := plan(t, random(t, o, dead, 1), scheduler.Options{})
 		one := pin(t, random(t, o, dead, 1), s, scheduler.Options{Seed: 3, Workers: 1})

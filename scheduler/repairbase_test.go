@@ -147,7 +147,11 @@ func TestRepairPinned(t *testing.T) {
 
 func TestRepairWorkers(t *testing.T) {
 	t.Parallel()
-	tr := random(t, topology.Options{Ports: 12, Leaves: 10, Spines: 14}, 40, 1)
+	o, dead := topology.Options{Ports: 12, Leaves: 10, Spines: 14}, 40
+	if testing.Short() {
+		o, dead = topology.Options{Ports: 6, Leaves: 7, Spines: 8}, 12
+	}
+	tr := random(t, o, dead, 1)
 	one := repair(t, tr, "linear-shift", scheduler.Options{Seed: 7, Workers: 1})
 	for _, workers := range []int{0, 2, 7} {
 		if s := repair(t, tr, "linear-shift", scheduler.Options{Seed: 7, Workers: workers}); !slices.Equal(s.Messages(), one.Messages()) {
