@@ -10,13 +10,14 @@ import (
 	"evbench/scheduler"
 	"evbench/scheduler/sizes"
 	"evbench/sim"
-	"evbench/topology"
 )
 
 // WindowPlan plans a window of an ordered case: so many exchanges from one on, from 0 and
-// warm-up included, on a tree with its dead links. Runs, simulations and predictions have
-// the same. Fragments are whole: workers send them so.
-func WindowPlan(s *scenario.Scenario, c scenario.Case, t *topology.Tree, first uint64, exchanges int) (*sizes.Plan, error) {
+// warm-up included, on the tree of a chain, after its windows. Runs, simulations and
+// predictions have the same. Fragments are whole: workers send them so. Where all have one
+// size, and for the first window that is counted, ports and links are taken to be free: that
+// one is in the plan file.
+func WindowPlan(s *scenario.Scenario, c scenario.Case, after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error) {
 	var window []*sizes.Matrix
 	for e := range exchanges {
 		m, err := Matrix(s, c, first+uint64(e))
@@ -29,7 +30,10 @@ func WindowPlan(s *scenario.Scenario, c scenario.Case, t *topology.Tree, first u
 	if c.Schedule == scheduler.NameFORS {
 		o.Order = sizes.OrderFORS
 	}
-	return sizes.MakeWindow(t, window, o)
+	if first > uint64(s.Warmup) && !s.FragmentSizes(c).Equal() {
+		o.After = after
+	}
+	return sizes.MakeWindow(after.Tree(), window, o)
 }
 
 // orderedJob is an ordered case as the models take it, but for what messages cost beside
@@ -39,8 +43,8 @@ func orderedJob(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int)
 	return sim.Job{
 		Name: c.Name, Mode: results.InOrder, Plan: p, Size: of.Of, Header: builder.HeaderSize, Equal: of.Equal(),
 		Duration: c.Duration, Warmup: s.Warmup, BitPerSec: s.Fabric.BitPerSec(), Seed: s.Seed, Window: window,
-		Order: func(t *topology.Tree, first uint64, exchanges int) (*sizes.Plan, error) {
-			return WindowPlan(s, c, t, first, exchanges)
+		Order: func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error) {
+			return WindowPlan(s, c, after, first, exchanges)
 		},
 	}
 }

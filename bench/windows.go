@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,15 +25,11 @@ func prepareOrdered(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (Pl
 	if err != nil {
 		return Planned{}, err
 	}
-	w, err := WindowPlan(s, c, t, 0, 1)
+	w, err := WindowPlan(s, c, sizes.NewChain(t), 0, 1)
 	if err != nil {
 		return Planned{}, err
 	}
-	m, err := Matrix(s, c, 0)
-	if err != nil {
-		return Planned{}, err
-	}
-	o := &plan.Ordered{Tree: t, Window: []*sizes.Matrix{m}, Plan: w}
+	o := &plan.Ordered{Plan: w}
 	if err := judgeOrdered(o); err != nil {
 		return Planned{}, err
 	}
@@ -65,32 +62,30 @@ type orderer struct {
 	c scenario.Case
 	t *topology.Tree
 
-	mu     sync.Mutex
-	before *sizes.Plan         // nil: none, or nothing of it is under way
-	equal  map[int]*sizes.Plan // by exchanges, where all fragments have one size: one plan is as good as another
+	mu    sync.Mutex
+	chain *sizes.Chain        // nil: no window yet
+	equal map[int]*sizes.Plan // by exchanges, where all fragments have one size: one plan is as good as another
 }
 
 // Next implements controller.Windows.
 func (w *orderer) Next(from uint64, count int, quiet bool) ([]wire.Window, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.chain == nil || quiet {
+		w.chain = sizes.NewChain(w.t)
+	}
 	p, err := w.plan(from, count)
 	if err != nil {
 		return nil, err
 	}
-	if quiet {
-		w.before = nil
-	}
-	out := parts(p, w.before, w.t.Servers(), w.c.Pinned())
-	w.before = p
-	return out, nil
+	return parts(p, w.chain.Add(p), w.t.Servers(), w.c.Pinned()), nil
 }
 
 func (w *orderer) plan(from uint64, count int) (*sizes.Plan, error) {
 	if p := w.equal[count]; p != nil {
 		return p, nil
 	}
-	p, err := WindowPlan(w.s, w.c, w.t, from, count)
+	p, err := WindowPlan(w.s, w.c, w.chain, from, count)
 	if err == nil && w.s.FragmentSizes(w.c).Equal() {
 		if w.equal == nil {
 			w.equal = map[int]*sizes.Plan{}
@@ -100,37 +95,22 @@ func (w *orderer) plan(from uint64, count int) (*sizes.Plan, error) {
 	return p, err
 }
 
-// parts is a plan as the worker of each rank is told it. Where several fragments that
-// another waits for have one receiver, which takes them one after the other, the token for
-// the last of them is enough. Without pinned paths tables choose them.
-func parts(p, before *sizes.Plan, servers int, pinned bool) []wire.Window {
+// parts is a plan and its tokens as the worker of each rank is told them. Without pinned
+// paths tables choose them.
+func parts(p *sizes.Plan, tokens [][]sizes.Token, servers int, pinned bool) []wire.Window {
 	out := make([]wire.Window, servers)
 	for rank := range out {
 		out[rank].Sends, out[rank].Takes, out[rank].Tells = wire.Turns{}, wire.Takes{}, wire.Tells{}
 	}
-	past, now, tokens := takes(before, servers), takes(p, servers), p.Tokens(before)
-	earlier := len(past) // what is taken off the number of a take of the window before, so that it is below 0
 	k := 0
 	for x := range p.Pieces() {
 		turn := wire.Turn{Exchange: x.Exchange, To: x.Dst, Spine: x.Spine}
 		if !pinned {
 			turn.Spine = -1
 		}
-		var last []take // by receiver
-		for _, of := range tokens[k] {
-			if of >= 0 {
-				last = latest(last, now[of])
-			} else {
-				last = latest(last, take{past[^of].rank, past[^of].nth - earlier})
-			}
-		}
-		for _, t := range last {
-			after := t.nth
-			if after < 0 {
-				after = -1 - (after + earlier)
-			}
-			turn.Await = append(turn.Await, t.rank)
-			out[t.rank].Tells = append(out[t.rank].Tells, wire.Tell{After: after, To: x.Src, Send: len(out[x.Src].Sends)})
+		for _, t := range latest(tokens[k]) {
+			turn.Await = append(turn.Await, int(t.Rank))
+			out[t.Rank].Tells = append(out[t.Rank].Tells, wire.Tell{After: int(t.Take), To: x.Src, Send: len(out[x.Src].Sends)})
 		}
 		out[x.Src].Sends = append(out[x.Src].Sends, turn)
 		out[x.Dst].Takes = append(out[x.Dst].Takes, wire.Take{Exchange: x.Exchange, From: x.Src, Spine: turn.Spine})
@@ -139,31 +119,17 @@ func parts(p, before *sizes.Plan, servers int, pinned bool) []wire.Window {
 	return out
 }
 
-// A take is the nth fragment that a rank receives.
-type take struct{ rank, nth int }
-
-// takes lists those of a plan, in the order of its pieces.
-func takes(p *sizes.Plan, servers int) []take {
-	if p == nil {
-		return nil
-	}
-	n, out := make([]int, servers), make([]take, 0, p.Len())
-	for x := range p.Pieces() {
-		out = append(out, take{x.Dst, n[x.Dst]})
-		n[x.Dst]++
-	}
-	return out
-}
-
-// latest adds a take, or has it replace an earlier one of the same rank.
-func latest(all []take, t take) []take {
-	for i := range all {
-		if all[i].rank == t.rank {
-			all[i].nth = max(all[i].nth, t.nth)
-			return all
+// latest keeps of the tokens of each rank that of what it receives last: it receives one
+// piece after the other.
+func latest(all []sizes.Token) (out []sizes.Token) {
+	for _, t := range all {
+		if i := slices.IndexFunc(out, func(o sizes.Token) bool { return o.Rank == t.Rank }); i < 0 {
+			out = append(out, t)
+		} else if t.Take > out[i].Take {
+			out[i] = t
 		}
 	}
-	return append(all, t)
+	return out
 }
 
 // efficiencyWith predicts the efficiency of a case that follows one plan throughout.

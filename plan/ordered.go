@@ -15,11 +15,7 @@ import (
 
 // An Ordered plan says when each fragment of a window of exchanges of unequal sizes
 // starts. Its tree has two levels. It has no phases, and is a file of version 2.
-type Ordered struct {
-	Tree   *topology.Tree
-	Window []*sizes.Matrix
-	*sizes.Plan
-}
+type Ordered struct{ *sizes.Plan }
 
 const firstOrdered = "evbench plan 2"
 

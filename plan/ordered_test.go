@@ -34,7 +34,7 @@ func TestOrderedJudged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &plan.Ordered{Tree: tr, Window: window, Plan: made}
+		p := &plan.Ordered{Plan: made}
 		var b bytes.Buffer
 		if err := p.WriteText(&b); err != nil {
 			t.Fatal(err)

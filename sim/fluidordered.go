@@ -85,15 +85,15 @@ func (o *orders) open(f *stage) {
 // await has a piece wait for its tokens.
 func (o *orders) await(f *stage, number, i int) {
 	x := o.list[number]
-	for _, k := range x.tokens[i] {
-		of := x
-		if k < 0 {
-			of, k = o.list[number-1], ^k
+	for _, t := range x.tokens[i] {
+		if t.Back > 1 {
+			continue // received
 		}
+		of, k := o.list[number-int(t.Back)], t.Piece
 		switch {
 		case math.IsInf(of.came[k], 1):
 			of.next[k] = append(of.next[k], placeOf(number, i))
-		case of.pieces[k].Dst == x.pieces[i].Src || of.came[k]+o.j.Timing.Round.Seconds() <= f.now:
+		case int(t.Rank) == x.pieces[i].Src || of.came[k]+o.j.Timing.Round.Seconds() <= f.now:
 			continue
 		default:
 			f.wake(moment{at: of.came[k] + o.j.Timing.Round.Seconds(), kind: aToken, a: placeOf(number, i)})

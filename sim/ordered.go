@@ -54,8 +54,7 @@ type paths struct {
 	done    float64   // when all pieces so far are
 	free    []float64 // by server, when it has sent all pieces so far
 	step    []uint64  // by server, pieces sent
-	before  []sizes.Piece
-	ends    []float64 // when those before were received
+	ends    []float64 // when the pieces of the last window were received
 	wires   []int32
 }
 
@@ -94,7 +93,7 @@ func (x *paths) window() error {
 			x.granted = min(x.granted, ends[i])
 		}
 	}
-	x.before, x.ends = w.pieces, ends
+	x.ends = ends
 	return nil
 }
 
@@ -102,16 +101,18 @@ func (x *paths) window() error {
 func (x *paths) start(w *window, i int, ends []float64) float64 {
 	src, round := w.pieces[i].Src, x.j.Timing.Round.Seconds()
 	at := max(x.begin, x.free[src])
-	for _, k := range w.tokens[i] {
-		of, end := w.pieces, ends
-		if k < 0 {
-			of, end, k = x.before, x.ends, ^k
+	for _, t := range w.tokens[i] {
+		end := math.Inf(-1) // received before this window began
+		switch t.Back {
+		case 0:
+			end = ends[t.Piece]
+		case 1:
+			end = x.ends[t.Piece]
 		}
-		if of[k].Dst == src {
-			at = max(at, end[k])
-		} else {
-			at = max(at, end[k]+round)
+		if int(t.Rank) != src {
+			end += round
 		}
+		at = max(at, end)
 	}
 	return at
 }

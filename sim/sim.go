@@ -21,7 +21,6 @@ import (
 	"evbench/results"
 	"evbench/routing/twolevel"
 	"evbench/scheduler/sizes"
-	"evbench/topology"
 )
 
 // A Job is one case to work out.
@@ -44,11 +43,12 @@ type Job struct {
 	Equal bool
 
 	// Window is how many exchanges the windows of mode ordered have, and Order plans one of
-	// them, from an exchange on that counts from the first of the warm-up.
+	// them, which follows those of a chain, from an exchange on that counts from the first of
+	// the warm-up. Where sizes are Equal its plan does not depend on those before.
 	Window int
+	Order  func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error)
 	// PortTokens leaves out the tokens that are for links alone, to show what these are worth.
 	PortTokens bool
-	Order      func(t *topology.Tree, first uint64, exchanges int) (*sizes.Plan, error)
 
 	// Balanced says that events are assigned by their sizes, without a schedule.
 	Balanced bool

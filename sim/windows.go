@@ -17,26 +17,23 @@ type window struct {
 	first, exchanges int
 	plan             int // of the job's plans, 0 for the first
 	pieces           []sizes.Piece
-	// tokens are, by piece, those whose reception its sender awaits; ^k is piece k of the
-	// window before.
-	tokens [][]int32
-	own    []int // by server, pieces that it sends
-	made   *sizes.Plan
+	tokens           [][]sizes.Token // by piece, what its sender awaits
+	own              []int           // by server, pieces that it sends
+	made             *sizes.Plan
 }
 
 // windows plans the windows of a job, one after the other. All models have one rule: a
 // window is granted when the first of the servers that send in the one before has sent all
 // that it has there, unless the duration is over then. It has as many exchanges as will
 // begin before that, the number of windows of mode ordered at most. It begins when the one before that
-// is received, so that what tokens do not know, a port or link that the window before
-// leaves out, is free; where another plan is in force, when all is received. Tokens for it
+// is received, so that tokens of it and the one before are all that it awaits; where another plan is in force, when all is received. Tokens for it
 // come as if it had been granted long before.
 type windows struct {
 	j     *Job
 	plans []*plan.Plan
-	next  int // exchange
-	last  *sizes.Plan
-	by    int // plan of the last
+	next  int          // exchange
+	by    int          // plan of the last window; -1: none
+	chain *sizes.Chain // the windows by that plan
 	// Of equal fragments, by plan: the window, and as it follows another of the same plan.
 	first, again []*window
 }
@@ -82,7 +79,6 @@ func (w *windows) grant(by int, at float64) (*window, error) {
 	}
 	x.first = w.next
 	w.next += x.exchanges
-	w.last, w.by = x.made, by
 	return x, nil
 }
 
@@ -105,54 +101,37 @@ func (w *windows) exchange(x *window) float64 {
 
 // plan returns a window of so many exchanges.
 func (w *windows) plan(by, count int) (*window, error) {
-	follows := w.by == by && w.last != nil
-	memo := w.first
-	if follows {
-		memo = w.again
+	memo := w.again
+	if w.by != by || w.next == 0 {
+		memo, w.by, w.chain = w.first, by, sizes.NewChain(w.plans[by].Tree)
 	}
 	if w.j.Equal && memo[by] != nil && memo[by].exchanges == count {
 		x := *memo[by]
 		return &x, nil
 	}
-	p, err := w.j.Order(w.plans[by].Tree, uint64(w.j.Warmup+w.next), count)
+	p, err := w.j.Order(w.chain, uint64(w.j.Warmup+w.next), count)
 	if err != nil {
 		return nil, err
 	}
 	if p.Len() == 0 {
 		return nil, errors.New("no fragment has bytes")
 	}
-	var before *sizes.Plan
-	if follows {
-		before = w.last
-	}
-	x := &window{exchanges: count, plan: by, tokens: p.Tokens(before), own: make([]int, w.j.Plan.Tree.Servers()), made: p}
+	x := &window{exchanges: count, plan: by, tokens: w.chain.Add(p), own: make([]int, w.j.Plan.Tree.Servers()), made: p}
 	for piece := range p.Pieces() {
 		x.pieces = append(x.pieces, piece)
 		x.own[piece.Src]++
 	}
 	if w.j.PortTokens {
-		x.portTokens(before)
+		x.portTokens()
 	}
 	memo[by] = x
 	return x, nil
 }
 
 // portTokens leaves only the tokens for receive ports.
-func (x *window) portTokens(before *sizes.Plan) {
-	var pieces []sizes.Piece
-	if before != nil {
-		pieces = slices.Collect(before.Pieces())
-	}
+func (x *window) portTokens() {
 	for i, all := range x.tokens {
-		x.tokens[i] = slices.DeleteFunc(all, func(k int32) bool {
-			of := pieces
-			if k >= 0 {
-				of = x.pieces
-			} else {
-				k = ^k
-			}
-			return of[k].Dst != x.pieces[i].Dst
-		})
+		x.tokens[i] = slices.DeleteFunc(all, func(t sizes.Token) bool { return int(t.Rank) != x.pieces[i].Dst })
 	}
 }
 

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -16,8 +17,9 @@ type Drawn struct {
 	Seed                     uint64
 	Skip                     func(exchange uint64, src, dst int) bool // these have no fragment; nil: all have
 
-	mu     sync.Mutex
-	before []Piece
+	mu   sync.Mutex
+	use  map[[3]int]last // since the network was quiet
+	took []int           // by rank, receives since then
 }
 
 // A Piece is a fragment of a drawn window.
@@ -57,58 +59,39 @@ func (d *Drawn) Draw(from uint64, count int) []Piece {
 	return all
 }
 
+// A last is the last fragment on a port or link.
+type last struct{ src, dst, take int } // take: number among what dst receives
+
 // Next implements controller.Windows.
 func (d *Drawn) Next(from uint64, count int, quiet bool) ([]wire.Window, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	type last struct{ src, dst, take int } // take < 0: of the window before
-	use, took := map[[3]int]last{}, make([]int, d.Servers)
-	if !quiet {
-		for _, x := range d.before {
-			took[x.Dst]++
-			for _, u := range d.Uses(x) {
-				use[u] = last{x.Src, x.Dst, -took[x.Dst]}
-			}
-		}
+	if quiet || d.took == nil {
+		d.use, d.took = map[[3]int]last{}, make([]int, d.Servers)
 	}
-	clear(took)
+	first := slices.Clone(d.took)
 	out := make([]wire.Window, d.Servers)
 	for i := range out {
 		out[i] = wire.Window{Sends: wire.Turns{}, Takes: wire.Takes{}}
 	}
-	d.before = d.Draw(from, count)
-	for _, x := range d.before {
+	for _, x := range d.Draw(from, count) {
 		t := wire.Turn{Exchange: x.Exchange, To: x.Dst, Spine: x.Spine}
+		await := map[int]int{} // by receiver, the last that it receives of those that count
 		for _, u := range d.Uses(x)[1:] {
-			l, ok := use[u]
-			if ok && l.src != x.Src && !slices.Contains(t.Await, l.dst) {
-				// The last of those of one receiver is what counts.
-				best := l
-				for _, v := range d.Uses(x)[1:] {
-					if o, ok := use[v]; ok && o.dst == l.dst && o.src != x.Src && later(o.take, best.take) {
-						best = o
-					}
-				}
-				t.Await = append(t.Await, l.dst)
-				out[l.dst].Tells = append(out[l.dst].Tells, wire.Tell{After: best.take, To: x.Src, Send: len(out[x.Src].Sends)})
+			if l, ok := d.use[u]; ok && l.src != x.Src {
+				await[l.dst] = max(await[l.dst], l.take)
 			}
 		}
-		for _, u := range d.Uses(x) {
-			use[u] = last{x.Src, x.Dst, took[x.Dst]}
+		for _, r := range slices.Sorted(maps.Keys(await)) {
+			t.Await = append(t.Await, r)
+			out[r].Tells = append(out[r].Tells, wire.Tell{After: await[r] - first[r], To: x.Src, Send: len(out[x.Src].Sends)})
 		}
-		took[x.Dst]++
+		for _, u := range d.Uses(x) {
+			d.use[u] = last{x.Src, x.Dst, d.took[x.Dst]}
+		}
+		d.took[x.Dst]++
 		out[x.Src].Sends = append(out[x.Src].Sends, t)
 		out[x.Dst].Takes = append(out[x.Dst].Takes, wire.Take{Exchange: x.Exchange, From: x.Src, Spine: x.Spine})
 	}
 	return out, nil
-}
-
-// later compares takes as Drawn counts them: those of the window before are negative, and
-// the smaller the later.
-func later(a, b int) bool {
-	switch {
-	case a >= 0 || b >= 0:
-		return a > b
-	}
-	return a < b
 }

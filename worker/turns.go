@@ -17,6 +17,8 @@ type turns struct {
 	windows []*window // that are not over, in order
 	last    *window   // that came last, over or not; nil: none
 	past    *window   // that was over last; nil: none
+	takes   int       // receives of all windows so far
+	quiet   int       // those before the last window that found the network quiet
 	early   []note    // tokens of windows that have not come
 	dropped *note     // tokens of its epoch and from its window on mean nothing any more; may be nil
 	sending bool      // a fragment has started and not left
@@ -25,6 +27,7 @@ type turns struct {
 // A window is what the worker does in it, and how far it has come.
 type window struct {
 	wire.Window
+	first         int      // receives of all windows before
 	begun, opened bool     // its sending, its receiving
 	missing       [][]int  // [send] ranks whose token has not come
 	started, left int      // sends
@@ -73,7 +76,7 @@ func (t *turns) check(m *wire.Window, most int) error {
 	}
 	before := 0
 	if !m.Quiet {
-		before = len(t.last.Takes)
+		before = t.takes - t.quiet
 	}
 	for i, x := range m.Tells {
 		if x.After < -before || x.After >= len(m.Takes) || x.To < 0 || x.To >= t.n || x.Send < 0 || x.Send >= m.Count*t.n {
@@ -92,11 +95,11 @@ func (t *turns) checkPiece(m *wire.Window, seen map[[2]int]bool, exchange, peer,
 	return nil
 }
 
-// add takes a window that has been checked, and returns whom to tell at once of what was
-// received in the one before.
+// add takes a window that has been checked, and returns whom to tell at once of what has
+// been received in those before.
 func (t *turns) add(m *wire.Window) (due []note) {
 	w := &window{
-		Window: *m, missing: make([][]int, len(m.Sends)), take: make([]int32, m.Count*t.n), taken: make([]bool, len(m.Takes)),
+		Window: *m, first: t.takes, missing: make([][]int, len(m.Sends)), take: make([]int32, m.Count*t.n), taken: make([]bool, len(m.Takes)),
 		after: make([][]note, len(m.Takes)), owes: make([]int, m.Count), closed: make([]bool, m.Count),
 	}
 	for i, x := range m.Sends {
@@ -109,17 +112,16 @@ func (t *turns) add(m *wire.Window) (due []note) {
 	for i, x := range m.Takes {
 		w.take[x.Exchange*t.n+x.From] = int32(i)
 	}
-	before := t.last
+	if t.takes += len(m.Takes); m.Quiet {
+		t.quiet = w.first
+	}
 	t.windows, t.last = append(t.windows, w), w
 	for _, x := range m.Tells {
 		tell := note{wire.Token{Rank: x.To, Window: m.From, Send: x.Send}, m.Epoch}
-		switch {
-		case x.After >= 0:
-			w.after[x.After] = append(w.after[x.After], tell)
-		case before.taken[-1-x.After]:
+		if of, i := t.pending(w.first + x.After); of != nil {
+			of.after[i] = append(of.after[i], tell)
+		} else {
 			due = append(due, tell)
-		default:
-			before.after[-1-x.After] = append(before.after[-1-x.After], tell)
 		}
 	}
 	early := t.early
@@ -128,6 +130,17 @@ func (t *turns) add(m *wire.Window) (due []note) {
 		t.token(x)
 	}
 	return t.tell(due)
+}
+
+// pending returns the window of a receive, counted over all windows, and its number there;
+// nil: it has come.
+func (t *turns) pending(take int) (*window, int) {
+	for _, w := range t.windows {
+		if i := take - w.first; i >= 0 && i < len(w.taken) && !w.taken[i] {
+			return w, i
+		}
+	}
+	return nil, 0
 }
 
 // tell returns the tokens that have to be sent; those of the worker to itself come at once.

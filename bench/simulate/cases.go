@@ -129,8 +129,8 @@ func caseOf(s *scenario.Scenario, p bench.Planned, repeat int) (*sim.Case, error
 			Sources: p.Sources, Credits: p.Credits, Duration: p.Duration, Interval: s.Interval, Warmup: s.Warmup,
 			BitPerSec: s.Fabric.BitPerSec(),
 			Window:    p.Window,
-			Order: func(t *topology.Tree, first uint64, exchanges int) (*sizes.Plan, error) {
-				return bench.WindowPlan(s, p.Case, t, first, exchanges)
+			Order: func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error) {
+				return bench.WindowPlan(s, p.Case, after, first, exchanges)
 			},
 			Timing:   timingOf(s, p.Barrier),
 			Lossless: LosslessOf(s.Fabric.Lossless),

@@ -45,7 +45,7 @@ func planSizes(c *cli.Context, t *topology.Tree, watch *stopwatch) error {
 		return usage(err)
 	}
 	watch.stage("")
-	p := &plan.Ordered{Tree: t, Window: window, Plan: made}
+	p := &plan.Ordered{Plan: made}
 	if err := writeOut(c, func(w io.Writer) error { return packed(c, w, p.WriteText) }); err != nil {
 		return err
 	}

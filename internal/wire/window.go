@@ -12,7 +12,7 @@ type Window struct {
 	Epoch uint32 // of the plan
 	From  uint64 // first exchange
 	Count int    // of the exchanges
-	Quiet bool   // nothing is under way when it begins: no token follows from the window before
+	Quiet bool   // nothing is under way when it begins: no token follows from windows before
 
 	Sends Turns // in the order of the send port
 	Takes Takes // in the order of the receive port
@@ -38,7 +38,7 @@ type Take struct {
 
 // A Tell is a token to be sent once a fragment has been received.
 type Tell struct {
-	After int // number of the Take, from 0; -1-i: Take i of the window before
+	After int // number of the Take, from 0; below 0 in the windows before, -1 the last of them
 	To    int
 	Send  int // which Turn of To in this window it is for, from 0
 }

@@ -15,12 +15,15 @@ type lister struct {
 	window          []*Matrix // the exchanges, oldest first
 	servers, spines int
 	leaf            []int32
-	first           []int    // rank of the first server of each leaf, and their number
-	count           int      // fragments that have bytes
-	sum             int64    // their bytes
-	bound           int64    // of all exchanges together
-	words, wide     int      // of a set of servers, and of one of spines
-	own             []uint64 // by leaf, its servers
+	first           []int      // rank of the first server of each leaf, and their number
+	count           int        // fragments that have bytes
+	sum             int64      // their bytes
+	bound           int64      // least time: of all exchanges together, after what wires carry at first
+	until           []int64    // by wire, when it is free at first; nil: at 0
+	late            []resource // that are not free at 0
+	free            []int64    // by wire, when timed has it free at last
+	words, wide     int        // of a set of servers, and of one of spines
+	own             []uint64   // by leaf, its servers
 	busiest         [2][]float64
 	fresh           state // before the first start
 	cut             int64 // when run saves its state
@@ -47,6 +50,9 @@ type state struct {
 	side   [2]side   // sending, receiving
 }
 
+// A resource is a link, or the port of a server.
+type resource struct{ side, at, spine int } // at: leaf, or where the spine is None the server
+
 // A side is what a state has of sending, or of receiving.
 type side struct {
 	left  []uint64 // by layer and server, the others whose fragments have not started
@@ -69,9 +75,10 @@ func (s *state) assign(o *state) {
 	}
 }
 
-func newLister(t *topology.Tree, window []*Matrix, bound int64, shares *scheduler.Shares) *lister {
+// newLister prepares schedules of a window. until says when each wire is free; nil: at 0.
+func newLister(t *topology.Tree, window []*Matrix, bound int64, shares *scheduler.Shares, until []int64) *lister {
 	s, leaves, spines := t.Servers(), t.Leaves(), t.Spines()
-	l := &lister{tree: t, window: window, layers: window, servers: s, spines: spines, bound: bound, words: (s + 63) / 64, wide: (spines + 63) / 64}
+	l := &lister{tree: t, window: window, layers: window, servers: s, spines: spines, bound: bound, until: until, free: make([]int64, t.Wires()), words: (s + 63) / 64, wide: (spines + 63) / 64}
 	for rank, leaf := range t.LeafOfRanks() {
 		l.leaf = append(l.leaf, int32(leaf))
 		for len(l.first) <= leaf {
@@ -121,7 +128,43 @@ func newLister(t *topology.Tree, window []*Matrix, bound int64, shares *schedule
 		}
 	}
 	l.fresh.placed = make([]placed, 0, l.count)
+	if until != nil {
+		l.occupy()
+	}
 	return l
+}
+
+// occupy takes what is not free at 0, and notes when it is. The bound becomes at least what
+// a port needs that has its own bytes to carry from then on.
+func (l *lister) occupy() {
+	t := l.tree
+	for d := range l.fresh.side {
+		s, port, link := &l.fresh.side[d], t.FromServer, t.Up
+		if d == 1 {
+			port, link = t.ToServer, t.Down
+		}
+		for i := range l.servers {
+			if end := l.until[port(i)]; end > 0 && s.togo[i] > 0 {
+				s.idle[i/64] &^= 1 << (i % 64)
+				l.await(end, resource{d, i, scheduler.None})
+				l.bound = max(l.bound, end+s.togo[i])
+			}
+		}
+		for a := range t.Leaves() {
+			for k := range t.Spines() {
+				if end := l.until[link(a, k)]; end > 0 && t.Alive(a, k) {
+					l.link(s, a, k)
+					l.await(end, resource{d, a, k})
+				}
+			}
+		}
+	}
+}
+
+// await notes when a resource is free. The ends of such have negative numbers.
+func (l *lister) await(end int64, r resource) {
+	l.fresh.ends.push(entry{rank: end, id: ^int32(len(l.late))})
+	l.late = append(l.late, r)
 }
 
 // add notes a fragment between server i, on side d, and server j.
@@ -190,7 +233,7 @@ func (l *lister) run(now int64, p priority) int64 {
 			l.saved.assign(&l.state)
 		}
 		for now = next; len(l.ends) > 0 && l.ends[0].rank == now; {
-			l.release(l.placed[l.ends.pop().id])
+			l.end(l.ends.pop().id)
 		}
 		l.start(now)
 	}
@@ -214,25 +257,36 @@ func (l *lister) touchAll() {
 
 func (l *lister) ready(d int, i int32) bool { return l.side[d].idle[i/64]>>(i%64)&1 == 1 }
 
-// release frees what a fragment used, and notes who may start now.
-func (l *lister) release(x placed) {
-	ends := [2]int32{int32(x.src), int32(x.dst)}
-	for d, i := range ends {
-		s := &l.side[d]
-		if s.togo[i] > 0 {
-			s.idle[i/64] |= 1 << (i % 64)
-			l.touch(d, i)
+// end frees what a fragment has used, or a resource that was not free at first.
+func (l *lister) end(id int32) {
+	if id < 0 {
+		l.release(l.late[^id])
+		return
+	}
+	x := &l.placed[id]
+	for d, i := range [2]int{int(x.src), int(x.dst)} {
+		l.release(resource{d, i, scheduler.None})
+		if x.spine >= 0 {
+			l.release(resource{d, int(l.leaf[i]), int(x.spine)})
 		}
-		if x.spine < 0 {
-			continue
+	}
+}
+
+// release frees a resource, and notes who may start now.
+func (l *lister) release(r resource) {
+	s := &l.side[r.side]
+	if r.spine == scheduler.None {
+		if s.togo[r.at] > 0 {
+			s.idle[r.at/64] |= 1 << (r.at % 64)
+			l.touch(r.side, int32(r.at))
 		}
-		a := int(l.leaf[i])
-		l.link(s, a, int(x.spine))
-		for n := l.first[a] / 64; n*64 < l.first[a+1]; n++ {
-			for w := s.idle[n]; w != 0; w &= w - 1 {
-				if i := n*64 + bits.TrailingZeros64(w); l.leaf[i] == int32(a) {
-					l.touch(d, int32(i))
-				}
+		return
+	}
+	l.link(s, r.at, r.spine)
+	for n := l.first[r.at] / 64; n*64 < l.first[r.at+1]; n++ {
+		for w := s.idle[n]; w != 0; w &= w - 1 {
+			if i := n*64 + bits.TrailingZeros64(w); int(l.leaf[i]) == r.at {
+				l.touch(r.side, int32(i))
 			}
 		}
 	}

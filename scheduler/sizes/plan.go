@@ -24,10 +24,12 @@ type Plan struct {
 	Order string // what found it: OrderList, OrderFORS
 	Bound scheduler.ByteBound
 
-	tree   *topology.Tree
-	window []*Matrix
+	Tree   *topology.Tree
+	Window []*Matrix // the exchanges
+
 	layers []*Matrix // the window, and the sizes of parts
-	cost   int64     // the time with overheads
+	cost   int64     // what plans are compared by
+	free   []int64   // by wire, when it is free, with overheads
 	placed []placed  // by start and src
 }
 
@@ -56,6 +58,9 @@ type Options struct {
 	// Overhead, in byte times, comes before each fragment when it is sent in order with
 	// tokens: a token and a message. Plans are compared by their time with it.
 	Overhead int64
+	// After: the plan follows the windows of a chain, of the same tree: what still uses
+	// ports and links is waited for. nil: the network is quiet.
+	After *Chain
 }
 
 // MaxWindow bounds the exchanges of a window.
@@ -64,13 +69,13 @@ const MaxWindow = 16
 // Pieces returns the pieces by start and src.
 func (p *Plan) Pieces() func(yield func(Piece) bool) {
 	return func(yield func(Piece) bool) {
-		w := len(p.window)
+		w := len(p.Window)
 		sent := map[[2]int]int64{} // of fragments in parts
 		for _, x := range p.placed {
 			i, j, e := int(x.src), int(x.dst), int(x.layer)%w
 			piece := Piece{i, j, int(x.spine), x.start, p.layers[x.layer].Size(i, j), 0, e}
-			if piece.Bytes < p.window[e].Size(i, j) {
-				f := [2]int{e, i*p.tree.Servers() + j}
+			if piece.Bytes < p.Window[e].Size(i, j) {
+				f := [2]int{e, i*p.Tree.Servers() + j}
 				piece.Offset = sent[f]
 				sent[f] += piece.Bytes
 			}
@@ -110,8 +115,12 @@ func MakeWindow(t *topology.Tree, window []*Matrix, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Bound: bound, tree: t, window: window}
-	if err := p.search(newLister(t, window, bound.Time, shares), o); err != nil {
+	until, err := o.After.after(t)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Bound: bound, Tree: t, Window: window}
+	if err := p.search(newLister(t, window, bound.Time, shares, until), o); err != nil {
 		return nil, err
 	}
 	sortPlaced(p.placed)
@@ -150,11 +159,11 @@ func (p *Plan) search(l *lister, o Options) error {
 		return fmt.Errorf("no order %q; there are %s and %s", o.Order, OrderList, OrderFORS)
 	}
 	if o.Order == OrderFORS || o.Order == "" && p.similar(l) {
-		if order := forsOrder(p.tree, len(p.window)); order != nil {
+		if order := forsOrder(p.Tree, len(p.Window)); order != nil {
 			l.follow(order)
 			p.keep(l, OrderFORS, o.Overhead)
 		} else if o.Order == OrderFORS {
-			return fmt.Errorf("%s without %v: FORS has no schedule", p.tree.Notation(), p.tree.DownNames())
+			return fmt.Errorf("%s without %v: FORS has no schedule", p.Tree.Notation(), p.Tree.DownNames())
 		}
 	}
 	if o.Order != OrderFORS {
@@ -184,9 +193,9 @@ func (p *Plan) lists(l *lister, o Options) {
 		runs = min(most, max(1, workload/2/l.count))
 	}
 	more := func(run int) bool {
-		return run < 3 && l.count <= 2*workload && float64(p.Bound.Time) < poor*float64(p.Time)
+		return run < 3 && l.count <= 2*workload && float64(l.bound) < poor*float64(p.Time)
 	}
-	done := func() bool { return o.Overhead == 0 && p.Time == l.bound }
+	done := func() bool { return o.Overhead == 0 && o.After == nil && p.Time == l.bound }
 	run, least, best := 0, int64(0), state{}
 	for ; (run < runs || more(run)) && !done(); run++ {
 		first := priorityOf(run, o.Seed)
@@ -205,7 +214,7 @@ func (p *Plan) lists(l *lister, o Options) {
 	}
 	tails := min(most, max(fewest, (workload-run*l.count)/(2*end*l.servers)))
 	for run := 1; run <= tails && l.count <= large && !done(); run++ {
-		if o.Split && run == 1+tails/2 && float64(p.Bound.Time) < good*float64(p.Time) {
+		if o.Split && run == 1+tails/2 && float64(l.bound) < good*float64(p.Time) {
 			l.split(&best, min(4, 2+16/each), max(1, l.sum/int64(l.count)/3, 4*o.Overhead))
 		}
 		l.tail(priorityOf(run, o.Seed), &best)
@@ -216,24 +225,39 @@ func (p *Plan) lists(l *lister, o Options) {
 // similar reports whether the order of FORS is worth a try.
 func (p *Plan) similar(l *lister) bool {
 	largest := int64(0)
-	for _, m := range p.window {
+	for _, m := range p.Window {
 		largest = max(largest, m.largest())
 	}
 	return float64(largest) <= similar*float64(l.sum)/float64(l.count)
 }
 
 // keep takes the schedule that the lister holds if it is better than the best so far:
-// shorter with overheads, then shorter.
+// shorter with overheads, then shorter. After other windows half the mean time at which a
+// port is free counts as well: then the next window can use it.
 func (p *Plan) keep(l *lister, order string, overhead int64) {
-	cost := int64(0)
-	if overhead > 0 {
-		cost = l.timed(overhead)
+	time := l.timed(overhead)
+	cost := time
+	if l.until != nil {
+		cost += l.meanFree() / 2
 	}
-	time := l.timed(0)
+	if overhead > 0 {
+		time = l.timed(0)
+	}
 	if p.placed == nil || cost < p.cost || cost == p.cost && time < p.Time {
 		p.Time, p.Order, p.cost, p.layers = time, order, cost, l.layers
 		p.placed = append(p.placed[:0], l.placed...)
+		l.timed(overhead)
+		p.free = append(p.free[:0], l.free...)
 	}
+}
+
+// meanFree is when a port is free, on average.
+func (l *lister) meanFree() int64 {
+	sum := int64(0)
+	for i := range l.servers {
+		sum += l.free[l.tree.FromServer(i)] + l.free[l.tree.ToServer(i)]
+	}
+	return sum / int64(2*l.servers)
 }
 
 func (m *Matrix) largest() int64 {

@@ -2,6 +2,7 @@ package sizes_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -95,53 +96,95 @@ func TestWindow(t *testing.T) {
 	})
 }
 
-// Pieces sent in the order of each server, each after its tokens, take the time of the
-// plan, and never meet on a port or link; tokens name earlier pieces of other servers.
-func TestTokens(t *testing.T) {
+// few draws an exchange in which most pairs have no fragment.
+func few(t *testing.T, tr *topology.Tree, rng *rand.Rand) *sizes.Matrix {
+	m, err := sizes.NewMatrix(tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := tr.Servers()
+	for range 1 + rng.IntN(2*s) {
+		src := rng.IntN(s)
+		if err := m.Set(src, (src+1+rng.IntN(s-1))%s, 1+rng.Int64N(2000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m
+}
+
+// A run is windows that servers do, each sending in the order of its pieces, each piece after
+// its tokens.
+type run struct {
+	tr    *topology.Tree
+	chain *sizes.Chain
+	sent  []int64                 // by server, when it has sent all so far
+	until map[topology.Wire]int64 // by port and link, when it is free
+	ends  [][]int64               // by window and piece
+}
+
+// window does one that begins at some time; a piece takes so long. Pieces never meet on a
+// port or link; tokens name earlier pieces of others, and take numbers as servers count.
+func (r *run) window(t *testing.T, name string, p *sizes.Plan, begin int64, long func(sizes.Piece) int64) int64 {
+	pieces, last, ends := slices.Collect(p.Pieces()), begin, []int64(nil)
+	for k, tokens := range r.chain.Add(p) {
+		x := pieces[k]
+		start := max(begin, r.sent[x.Src])
+		for n, of := range tokens {
+			from := ends
+			if of.Back > 0 {
+				from = r.ends[len(r.ends)-int(of.Back)]
+			}
+			if slices.Contains(tokens[:n], of) || (of.Take < 0) != (of.Back > 0) || of.Back == 0 && (int(of.Piece) >= k || pieces[of.Piece].Src == x.Src) {
+				t.Fatalf("%s: piece %d waits for %+v", name, k, tokens)
+			}
+			start = max(start, from[of.Piece])
+		}
+		end := start + long(x)
+		for _, wire := range occupied(r.tr, x) {
+			if r.until[wire] > start {
+				t.Fatalf("%s: piece %d %+v of window %d starts at %d, before %d", name, k, x, len(r.ends), start, r.until[wire])
+			}
+			r.until[wire] = end
+		}
+		r.sent[x.Src], last = end, max(last, end)
+		ends = append(ends, end)
+	}
+	r.ends = append(r.ends, ends)
+	return last
+}
+
+// Windows that follow one another, of which some leave ports and links out: nothing meets,
+// however long each piece takes; where each takes its bytes, windows end when planned.
+func TestChain(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 6))
 	windows(t, 120, func(name string, tr *topology.Tree, window []*sizes.Matrix, o sizes.Options) {
-		var plans []*sizes.Plan
-		var pieces [][]sizes.Piece
-		for n := range 2 {
-			p, err := sizes.MakeWindow(tr, window, sizes.Options{Seed: uint64(n), Split: o.Split})
+		drawn := rng.IntN(2) == 0
+		long := func(x sizes.Piece) int64 {
+			if drawn {
+				return 1 + rng.Int64N(1<<(1+rng.IntN(14)))
+			}
+			return x.Bytes
+		}
+		r := &run{tr: tr, chain: sizes.NewChain(tr), sent: make([]int64, tr.Servers()), until: map[topology.Wire]int64{}}
+		begin := int64(0)
+		for n := range 5 {
+			if n > 0 && rng.IntN(3) > 0 {
+				window = []*sizes.Matrix{few(t, tr, rng)}
+			}
+			p, err := sizes.MakeWindow(tr, window, sizes.Options{Seed: uint64(n), Split: o.Split, After: r.chain})
 			if err != nil {
 				t.Fatal(err)
 			}
-			plans, pieces = append(plans, p), append(pieces, slices.Collect(p.Pieces()))
-		}
-		free, until := make([]int64, tr.Servers()), map[topology.Wire]int64{}
-		var ends [2][]int64
-		for w, p := range plans {
-			before := (*sizes.Plan)(nil)
-			if w > 0 {
-				before = plans[w-1]
+			if last := r.window(t, name, p, begin, long); last != begin+p.Time && !drawn {
+				t.Errorf("%s: window %d ends at %d, planned at %d", name, n, last, begin+p.Time)
 			}
-			for k, tokens := range p.Tokens(before) {
-				x := pieces[w][k]
-				start := free[x.Src]
-				for n, of := range tokens {
-					from, end := &pieces[w], &ends[w]
-					if of < 0 {
-						of, from, end = ^of, &pieces[w-1], &ends[w-1]
-					} else if int(of) >= k {
-						t.Fatalf("%s: piece %d waits for piece %d", name, k, of)
-					}
-					if (*from)[of].Src == x.Src || slices.Contains(tokens[:n], tokens[n]) {
-						t.Fatalf("%s: piece %d waits for %v", name, k, tokens)
-					}
-					start = max(start, (*end)[of])
-				}
-				for _, wire := range occupied(tr, x) {
-					if until[wire] > start {
-						t.Fatalf("%s: piece %d %+v of window %d starts at %d, before %d", name, k, x, w, start, until[wire])
-					}
-					until[wire] = start + x.Bytes
-				}
-				free[x.Src] = start + x.Bytes
-				ends[w] = append(ends[w], start+x.Bytes)
+			if drawn {
+				continue
 			}
-		}
-		if last := slices.Max(ends[0]); last != plans[0].Time {
-			t.Errorf("%s: with tokens %d, the plan has %d", name, last, plans[0].Time)
+			begin = math.MaxInt64
+			for x := range p.Pieces() {
+				begin = min(begin, r.sent[x.Src])
+			}
 		}
 	})
 }
@@ -160,6 +203,7 @@ func TestWindowRefuses(t *testing.T) {
 		{[]*sizes.Matrix{m, other}, sizes.Options{}, "sizes of 6 servers, the tree has 4"},
 		{[]*sizes.Matrix{m}, sizes.Options{Overhead: -1}, "overhead -1"},
 		{[]*sizes.Matrix{m}, sizes.Options{Order: "x"}, `no order "x"`},
+		{[]*sizes.Matrix{m}, sizes.Options{After: sizes.NewChain(broken(t, topology.Options{Ports: 2, Leaves: 2}, 0, 1))}, "another tree"},
 	} {
 		if _, err := sizes.MakeWindow(tr, tt.window, tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("error %v, want %q", err, tt.want)

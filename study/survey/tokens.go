@@ -152,27 +152,27 @@ func (r *tokenRun) job(mode, order string, timing sim.Timing) *sim.Job {
 	if mode == results.InOrder {
 		j.Timing.Barrier = ""
 		overhead := int64((timing.Round + timing.Overhead).Seconds() * j.BitPerSec / 8)
-		j.Order = func(t *topology.Tree, first uint64, exchanges int) (*sizes.Plan, error) {
-			return r.window(t, tokenWindowKey{order, first, exchanges}, overhead)
+		j.Order = func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error) {
+			return r.window(after, tokenWindowKey{order, first, exchanges}, overhead)
 		}
 	}
 	return j
 }
 
 // window plans one, once for all jobs.
-func (r *tokenRun) window(t *topology.Tree, of tokenWindowKey, overhead int64) (*sizes.Plan, error) {
+func (r *tokenRun) window(after *sizes.Chain, of tokenWindowKey, overhead int64) (*sizes.Plan, error) {
 	if p := r.windows[of]; p != nil {
 		return p, nil
 	}
 	var window []*sizes.Matrix
 	for e := range of.exchanges {
-		m, err := sizes.Exchange(t, r.size, of.first+uint64(e))
+		m, err := sizes.Exchange(after.Tree(), r.size, of.first+uint64(e))
 		if err != nil {
 			return nil, err
 		}
 		window = append(window, m)
 	}
-	p, err := sizes.MakeWindow(t, window, sizes.Options{Seed: r.seed, Order: of.order, Overhead: overhead})
+	p, err := sizes.MakeWindow(after.Tree(), window, sizes.Options{Seed: r.seed, Order: of.order, Overhead: overhead, After: after})
 	if r.windows == nil {
 		r.windows = map[tokenWindowKey]*sizes.Plan{}
 	}

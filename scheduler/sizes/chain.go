@@ -1,0 +1,104 @@
+package sizes
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"evbench/topology"
+)
+
+// A Chain is windows of one tree that follow one another: it knows which piece was the last
+// on each port and link, in whichever window, and when that ends if all goes as planned.
+type Chain struct {
+	tree    *topology.Tree
+	windows int32
+	last    []use   // by wire
+	took    []int32 // by rank, pieces received so far
+	free    []int64 // by wire, when it is free for the next window, which begins at 0; nil: at 0
+}
+
+// A use is the last piece on a wire.
+type use struct {
+	window, piece int32 // windows count from 1; 0: there is none
+	take          int32 // number among all that dst receives
+	src, dst      uint16
+}
+
+// A Token tells the sender of a piece that another has been received.
+type Token struct {
+	Back  int32 // how many windows ago that one is planned, 0: in this one
+	Piece int32 // its place in the Pieces of its window
+	Rank  int32 // its receiver, who tells
+	// Take numbers what Rank receives: 0 is the first of this window, -1 the last of those
+	// before.
+	Take int32
+}
+
+// NewChain returns one without windows: the network is quiet.
+func NewChain(t *topology.Tree) *Chain {
+	return &Chain{tree: t, last: make([]use, t.Wires()), took: make([]int32, t.Servers())}
+}
+
+// Tree returns the tree of all windows.
+func (c *Chain) Tree() *topology.Tree { return c.tree }
+
+// Add has a plan follow. It returns, for each piece in the order of Pieces, the tokens that
+// its sender awaits: of the pieces before it on its receive port, up-link and down-link. None
+// is named twice, and none that the sender itself sent: it sends in the order of Pieces. One
+// that the sender itself received needs no message.
+func (c *Chain) Add(p *Plan) [][]Token {
+	c.windows++
+	first := slices.Clone(c.took)
+	out := make([][]Token, len(p.placed))
+	for k, x := range p.placed {
+		now := use{c.windows, int32(k), c.took[x.dst], x.src, x.dst}
+		c.took[x.dst]++
+		for _, w := range p.wires(x) {
+			u := c.last[w]
+			c.last[w] = now
+			t := Token{c.windows - u.window, u.piece, int32(u.dst), u.take - first[u.dst]}
+			if u.window > 0 && u.src != x.src && !slices.Contains(out[k], t) {
+				out[k] = append(out[k], t)
+			}
+		}
+	}
+	c.free = p.leaves()
+	return out
+}
+
+// wires returns what a piece occupies: its receive port, up-link and down-link. The send
+// port is not among them.
+func (p *Plan) wires(x placed) []topology.Wire {
+	i, j := int(x.src), int(x.dst)
+	wires := []topology.Wire{p.Tree.ToServer(j)}
+	if x.spine >= 0 {
+		wires = append(wires, p.Tree.Up(p.Tree.Leaf(i), int(x.spine)), p.Tree.Down(p.Tree.Leaf(j), int(x.spine)))
+	}
+	return wires
+}
+
+// leaves returns when each wire is free, from when the first server has sent all that it
+// sends: then the next window begins.
+func (p *Plan) leaves() []int64 {
+	begin := int64(math.MaxInt64)
+	for _, x := range p.placed {
+		begin = min(begin, p.free[p.Tree.FromServer(int(x.src))])
+	}
+	free := make([]int64, len(p.free))
+	for w, end := range p.free {
+		free[w] = max(0, end-begin)
+	}
+	return free
+}
+
+// after returns when wires are free for a window of that tree; nil: all are.
+func (c *Chain) after(t *topology.Tree) ([]int64, error) {
+	if c == nil {
+		return nil, nil
+	}
+	if c.tree != t {
+		return nil, fmt.Errorf("%s: the windows before are planned for another tree", t.Notation())
+	}
+	return c.free, nil
+}
