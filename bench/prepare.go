@@ -19,7 +19,7 @@ import (
 type Planned struct {
 	scenario.Case
 	Plan       *plan.Plan
-	Ordered    *plan.Ordered // of an ordered case: the first exchange
+	Ordered    *plan.Ordered // of an ordered case: the first window that is counted
 	Prediction results.Prediction
 }
 

@@ -16,16 +16,16 @@ import (
 	"evbench/topology"
 )
 
-// prepareOrdered plans the first exchange of an ordered case on t and has that judged. The
-// windows of the run are planned on the way, since sizes are known one or two windows
-// ahead. The plan with phases that it has, too, says what is alive and what tables are to be
+// prepareOrdered plans the first window of an ordered case that is counted, on t, and has that
+// judged. The other windows of the run are planned on the way, since sizes are known one or
+// two windows ahead. The plan with phases that it has, too, says what is alive and what tables are to be
 // repaired with.
 func prepareOrdered(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (Planned, error) {
 	p, err := PlanFor(s, c, t)
 	if err != nil {
 		return Planned{}, err
 	}
-	w, err := WindowPlan(s, c, sizes.NewChain(t), 0, 1)
+	w, err := WindowPlan(s, c, sizes.NewChain(t), uint64(s.Warmup), c.Window)
 	if err != nil {
 		return Planned{}, err
 	}

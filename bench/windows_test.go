@@ -51,6 +51,49 @@ cases: [{mode: ordered, failures: [leaf0-spine0]}]
 	}
 }
 
+// The plan file holds what workers do in the first window that is counted, whatever the
+// warm-up was.
+func TestFirstWindow(t *testing.T) {
+	for _, warmup := range []int{0, 1, 4} {
+		s, err := scenario.Read("t.yaml", strings.NewReader(fmt.Sprintf(`
+topology: FT(2;3,3)
+warmup: %d
+fabric: {kind: hosts, rate: 1Gbit/s}
+event: {fragment: 4KiB, sizes: {spread: 0.9, fanout: 3}}
+cases: [{mode: ordered, window: 4, failures: [leaf0-spine0]}]
+`, warmup)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		planned, err := prepare(s, s.Cases[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := &orderer{s: s, c: s.Cases[0], t: planned.Ordered.Tree}
+		if warmup > 0 {
+			if _, err := o.Next(0, warmup, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		parts, err := o.Next(uint64(warmup), 4, warmup == 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := make([]int, len(parts))
+		for x := range planned.Ordered.Pieces() {
+			w := parts[x.Src].Sends[sent[x.Src]]
+			if sent[x.Src]++; w.To != x.Dst || w.Spine != x.Spine || w.Exchange != x.Exchange {
+				t.Fatalf("warm-up %d: rank %d sends %+v, the file has %+v", warmup, x.Src, w, x)
+			}
+		}
+		for r, n := range sent {
+			if n != len(parts[r].Sends) {
+				t.Errorf("warm-up %d: the file has %d fragments of rank %d, it sends %d", warmup, n, r, len(parts[r].Sends))
+			}
+		}
+	}
+}
+
 // checkParts returns how many tokens are of windows before.
 func checkParts(t *testing.T, parts []wire.Window, count int, before []int) (across int) {
 	t.Helper()
