@@ -125,7 +125,7 @@ var layers = []layer{
 	{"companion/jobroutes", "companion/opensm fabric internal/atomicfile routing/lft study/jobs topology/ibnet topology/network", false},
 	{"study/failures", "internal/osmlog topology topology/network", true},
 	{"study/failures/input", "internal/atomicfile study/failures", false},
-	{"study/survey", "internal/parallel internal/show plan plan/verify results routing/dmod routing/lft routing/opensm routing/qft routing/sssp routing/twolevel scheduler scheduler/sizes sim topology topology/network", true},
+	{"study/survey", "builder internal/parallel internal/show plan plan/verify results routing/dmod routing/lft routing/opensm routing/qft routing/sssp routing/twolevel scheduler scheduler/sizes sim topology topology/network", true},
 	{"study/spraying", "internal/parallel internal/unit plan results routing/twolevel scheduler sim study/survey topology", true},
 	{"study/policy", "failover internal/parallel plan results routing/twolevel scheduler sim study/failures topology", true},
 	{"study/judge/foreign", "internal/unit results", true},

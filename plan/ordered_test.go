@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/builder"
 	"evbench/plan"
 	"evbench/plan/verify"
 	"evbench/scheduler/sizes"
@@ -21,10 +22,15 @@ func TestOrderedJudged(t *testing.T) {
 		if !ok || tr.Connected() != nil {
 			continue
 		}
-		d := sizes.Distributions()
+		drawn := []builder.Distribution{
+			{}, {Spread: 0.5}, {Kind: builder.Exponential}, {Kind: builder.LogNormal, Sigma: 1}, {Spread: 0.5, Fanout: min(8, tr.Servers()-1)},
+		}
 		var window []*sizes.Matrix
 		for range 1 + rng.IntN(3) {
-			m, err := sizes.Draw(tr, d[(n+len(window))%len(d)], 1+rng.Int64N(1000), rng.Uint64())
+			of := &builder.Sizes{
+				Mean: 1 + rng.IntN(1000), Seed: rng.Uint64(), Servers: tr.Servers(), Distribution: drawn[(n+len(window))%len(drawn)],
+			}
+			m, err := sizes.Exchange(tr, of.Of, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

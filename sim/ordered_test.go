@@ -26,19 +26,9 @@ func ordered(t *testing.T, window int, size func(uint64, int) int, down ...strin
 		tr := after.Tree()
 		var all []*sizes.Matrix
 		for e := range exchanges {
-			m, err := sizes.NewMatrix(tr)
+			m, err := sizes.Exchange(tr, j.Size, first+uint64(e))
 			if err != nil {
 				return nil, err
-			}
-			n := tr.Servers()
-			for i := range n * n {
-				src, dst := i/n, i%n
-				if src == dst {
-					continue
-				}
-				if err := m.Set(src, dst, int64(j.Size((first+uint64(e))*uint64(n)+uint64(dst), src))); err != nil {
-					return nil, err
-				}
 			}
 			all = append(all, m)
 		}

@@ -25,10 +25,7 @@ func BenchmarkMake(b *testing.B) {
 			if t, err = t.Without(links...); err != nil {
 				b.Fatal(err)
 			}
-			m, err := sizes.Draw(t, "uniform50", 100_000, 7)
-			if err != nil {
-				b.Fatal(err)
-			}
+			m := draw(b, t, "uniform50", 7)
 			b.Run(fmt.Sprintf("servers=%d/dead=%d", t.Servers(), dead), func(b *testing.B) {
 				for b.Loop() {
 					p, err := sizes.Make(t, m, sizes.Options{Seed: 1})

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/builder"
 	"evbench/scheduler"
 	"evbench/scheduler/sizes"
 	"evbench/topology"
@@ -13,7 +14,25 @@ import (
 
 func draw(t testing.TB, tr *topology.Tree, distribution string, seed uint64) *sizes.Matrix {
 	t.Helper()
-	m, err := sizes.Draw(tr, distribution, 100_000, seed)
+	return drawn(t, tr, distribution, 100_000, seed)
+}
+
+// distributions are those of the tests.
+var distributions = map[string]builder.Distribution{
+	"equal":        {},
+	"uniform50":    {Spread: 0.5},
+	"exponential":  {Kind: builder.Exponential},
+	"log-normal":   {Kind: builder.LogNormal, Sigma: 1},
+	"source-event": {Kind: builder.LogNormal, By: builder.BySourceEvent, Sigma: 0.5},
+	"fanout8":      {Spread: 0.5, Fanout: 8},
+}
+
+// drawn are sizes as in runs, of about the mean.
+func drawn(t testing.TB, tr *topology.Tree, distribution string, mean int, seed uint64) *sizes.Matrix {
+	t.Helper()
+	d := distributions[distribution]
+	d.Fanout = min(d.Fanout, tr.Servers()-1)
+	m, err := sizes.Exchange(tr, (&builder.Sizes{Mean: mean, Seed: seed, Servers: tr.Servers(), Distribution: d}).Of, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package sizes_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -16,7 +17,7 @@ import (
 // windows gives random windows of 1 to 4 exchanges on random trees.
 func windows(t *testing.T, cases int, use func(name string, tr *topology.Tree, window []*sizes.Matrix, o sizes.Options)) {
 	rng := rand.New(rand.NewPCG(17, 5))
-	names := sizes.Distributions()
+	names := slices.Sorted(maps.Keys(distributions))
 	for n := range cases {
 		m0 := 1 + rng.IntN(6)
 		tr := broken(t, topology.Options{Ports: m0, Leaves: 2 + rng.IntN(4)}, rng.IntN(m0), rng.Uint64())
@@ -25,11 +26,7 @@ func windows(t *testing.T, cases int, use func(name string, tr *topology.Tree, w
 		}
 		var window []*sizes.Matrix
 		for range 1 + n%4 {
-			m, err := sizes.Draw(tr, names[rng.IntN(len(names))], 1+rng.Int64N(2000), rng.Uint64())
-			if err != nil {
-				t.Fatal(err)
-			}
-			window = append(window, m)
+			window = append(window, drawn(t, tr, names[rng.IntN(len(names))], 1+rng.IntN(2000), rng.Uint64()))
 		}
 		o := sizes.Options{Seed: rng.Uint64(), Overhead: rng.Int64N(2) * 100, Split: n%3 == 0}
 		use(fmt.Sprintf("%s without %v, %d exchanges", tr.Notation(), tr.DownNames(), len(window)), tr, window, o)

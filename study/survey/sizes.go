@@ -2,7 +2,9 @@ package survey
 
 import (
 	"fmt"
+	"math"
 
+	"evbench/builder"
 	"evbench/scheduler"
 	"evbench/scheduler/sizes"
 	"evbench/topology"
@@ -13,6 +15,21 @@ const (
 	longestWindow = 4       // exchanges
 	windowServers = 512     // windows are planned for so many servers at most
 )
+
+// unequal are the distributions of SizesTable. Drawn as in runs; equalPorts are scaled then.
+var unequal = []struct {
+	name string
+	builder.Distribution
+	equalPorts bool
+}{
+	{"equal", builder.Distribution{}, false},
+	{"uniform50", builder.Distribution{Spread: 0.5}, false},
+	{"exponential", builder.Distribution{Kind: builder.Exponential}, false},
+	{"log-normal", builder.Distribution{Kind: builder.LogNormal, Sigma: 1}, false},
+	{"source-event", builder.Distribution{Kind: builder.LogNormal, By: builder.BySourceEvent, Sigma: 0.5}, false},
+	{"fanout8", builder.Distribution{Spread: 0.5, Fanout: 8}, false},
+	{"equal-ports", builder.Distribution{Spread: 0.5}, true},
+}
 
 // SizesTable compares, for fragments of unequal sizes with 0, 1 and 9 dead links, the
 // phases of FORS with the plan by sizes: bound over time, without any overhead. A phase
@@ -41,12 +58,14 @@ func SizesTable(t *topology.Tree, seed uint64) (*Table, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, distribution := range sizes.Distributions() {
-			row, err := sizesRow(broken, fors, distribution, seed)
+		for _, u := range unequal {
+			u.Fanout = min(u.Fanout, t.Servers()-1)
+			of := &builder.Sizes{Mean: meanSize, Seed: seed, Servers: t.Servers(), Distribution: u.Distribution}
+			row, err := sizesRow(broken, fors, of, u.equalPorts)
 			if err != nil {
 				return nil, err
 			}
-			table.Add(append([]any{dead, distribution}, row...)...)
+			table.Add(append([]any{dead, u.name}, row...)...)
 		}
 	}
 	return table, nil
@@ -54,7 +73,7 @@ func SizesTable(t *topology.Tree, seed uint64) (*Table, error) {
 
 // sizesRow returns what bounds an exchange, T*/T of phases and planned, pieces a fragment,
 // and T*/T of windows.
-func sizesRow(t *topology.Tree, fors *scheduler.Schedule, distribution string, seed uint64) ([]any, error) {
+func sizesRow(t *topology.Tree, fors *scheduler.Schedule, of *builder.Sizes, equalPorts bool) ([]any, error) {
 	var row []any
 	var window []*sizes.Matrix
 	for n := range longestWindow {
@@ -62,12 +81,15 @@ func sizesRow(t *topology.Tree, fors *scheduler.Schedule, distribution string, s
 			row = append(row, nil)
 			continue
 		}
-		m, err := sizes.Draw(t, distribution, meanSize, seed+uint64(n))
+		m, err := sizes.Exchange(t, of.Of, uint64(n))
+		if err == nil && equalPorts {
+			m, err = scaled(t, m)
+		}
 		if err != nil {
 			return nil, err
 		}
 		window = append(window, m)
-		p, err := sizes.MakeWindow(t, window, sizes.Options{Seed: seed, Split: n == 0})
+		p, err := sizes.MakeWindow(t, window, sizes.Options{Seed: of.Seed, Split: n == 0})
 		if err != nil {
 			return nil, err
 		}
@@ -84,6 +106,34 @@ func sizesRow(t *topology.Tree, fors *scheduler.Schedule, distribution string, s
 		row = []any{p.Bound.Kind, float64(p.Bound.Time) / float64(m.InPhases(fors)), p.Efficiency(), float64(p.Len()) / float64(fragments)}
 	}
 	return row, nil
+}
+
+// scaled scales what servers send and receive in turn until all have the mean in each
+// direction (Sinkhorn, Knopp 1967).
+func scaled(t *topology.Tree, m *sizes.Matrix) (*sizes.Matrix, error) {
+	s := t.Servers()
+	factor := [2][]float64{make([]float64, s), make([]float64, s)} // of senders, of receivers
+	for i := range s {
+		factor[0][i], factor[1][i] = 1, 1
+	}
+	for turn := range 64 {
+		d := turn % 2
+		for i := range s {
+			sum := 0.0
+			for j := range s {
+				pair := [2]int{i, j}
+				sum += float64(float64(m.Size(pair[d], pair[1-d])) * factor[1-d][j])
+			}
+			factor[d][i] = float64((s-1)*meanSize) / sum
+		}
+	}
+	out, err := sizes.NewMatrix(t)
+	for i := range s * s {
+		if src, dst := i/s, i%s; src != dst && err == nil {
+			err = out.Set(src, dst, int64(math.Round(float64(m.Size(src, dst))*factor[0][src]*factor[1][dst])))
+		}
+	}
+	return out, err
 }
 
 // connectedDraw returns the tree without so many random links, or nil.

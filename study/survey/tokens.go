@@ -3,13 +3,12 @@ package survey
 import (
 	"context"
 	"fmt"
-	"math"
 	"time"
 
+	"evbench/builder"
 	"evbench/internal/parallel"
 	"evbench/plan"
 	"evbench/results"
-	"evbench/routing/twolevel"
 	"evbench/scheduler"
 	"evbench/scheduler/sizes"
 	"evbench/sim"
@@ -34,16 +33,16 @@ func stragglers(t sim.Timing, fragment time.Duration) sim.Timing {
 	return t
 }
 
-// tokenSizes are the distributions of TokensTable, as factors of the mean.
+// tokenSizes are the distributions of TokensTable, drawn as in runs.
 var tokenSizes = []struct {
-	name   string
-	factor func(own, ofSource float64) float64 // of two numbers drawn from 0..1
+	name string
+	builder.Distribution
 }{
-	{"equal", func(float64, float64) float64 { return 1 }},
-	{"uniform10", func(u, _ float64) float64 { return 0.9 + 0.2*u }},
-	{"uniform50", func(u, _ float64) float64 { return 0.5 + u }},
-	{"exponential", func(u, _ float64) float64 { return -math.Log(1 - u) }},
-	{"source50", func(_, u float64) float64 { return 0.5 + u }},
+	{"equal", builder.Distribution{}},
+	{"uniform10", builder.Distribution{Spread: 0.1}},
+	{"uniform50", builder.Distribution{Spread: 0.5}},
+	{"exponential", builder.Distribution{Kind: builder.Exponential}},
+	{"source50", builder.Distribution{Spread: 0.5, By: builder.BySource}},
 }
 
 // A tokenRun is one row of TokensTable.
@@ -182,8 +181,8 @@ func (r *tokenRun) window(after *sizes.Chain, of tokenWindowKey, overhead int64)
 
 // size draws a fragment.
 func (r *tokenRun) size(event uint64, source int) int {
-	draw := func(a, b uint64) float64 { return float64(twolevel.Mix(twolevel.Mix(r.seed, a), b)>>11) / (1 << 53) }
-	return max(1, int(meanSize*tokenSizes[r.sizes].factor(draw(event+1, uint64(source)), draw(0, uint64(source)))))
+	of := builder.Sizes{Mean: meanSize, Seed: r.seed, Servers: r.tree.Servers(), Distribution: tokenSizes[r.sizes].Distribution}
+	return of.Of(event, source)
 }
 
 // least returns the seconds that the bytes of all exchanges need together.
