@@ -139,11 +139,11 @@ func (l *Launcher) Run(ctx context.Context, o *Order) (*Times, error) {
 	return readTimes(f)
 }
 
-// Library returns the file of the library: beside this program, where make build puts it, or
-// built for the mpicc beside mpirun into a directory.
+// Library returns the file of the library: beside this program, where make build puts it, where
+// make install puts it, or built by mpicc into a directory.
 func Library(ctx context.Context, dir string) (string, error) {
 	if self, err := os.Executable(); err == nil {
-		for _, at := range []string{".", "../lib"} {
+		for _, at := range []string{".", "../lib/evbench"} {
 			file := filepath.Join(filepath.Dir(self), at, preload.Name)
 			if _, err := os.Stat(file); err == nil {
 				return file, nil

@@ -52,7 +52,7 @@ func Build(ctx context.Context, mpicc, dir string) (string, error) {
 	case errors.Is(err, exec.ErrNotFound):
 		return "", fmt.Errorf("libevbench is not built and cannot be: no %s (Debian: libopenmpi-dev gcc)", mpicc)
 	case err != nil:
-		return "", fmt.Errorf("%s does not build libevbench: %w\n%s", mpicc, err, said)
+		return "", fmt.Errorf("%s does not build libevbench (Debian: libopenmpi-dev gcc): %w\n%s", mpicc, err, said)
 	}
 	return out, nil
 }
