@@ -4,7 +4,9 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 
+	"evbench/fabric/wrapped"
 	"evbench/results/csv"
 )
 
@@ -186,21 +189,27 @@ func processOf(t *testing.T, dir string, rank int) int {
 	return 0
 }
 
-// mpirun over the lab: its daemons and messages cross the lab's links.
-func TestMPIRunLab(t *testing.T) {
-	dir := t.TempDir()
-	write(t, dir, "s.yaml", strings.Replace(fmt.Sprintf(startedScenario, "300ms"), ", control: \"unix:c\"", "", 1))
+// mpiLab has a lab up while a test runs, and returns the script that starts ranks on its servers.
+func mpiLab(t *testing.T, dir string) string {
+	t.Helper()
 	if code, out, said := output(t, dir, "lab", "up", "-t", "FT(2;2,2)"); code != exitDone {
 		t.Fatalf("lab up ended with %d:\n%s%s", code, out, said)
 	}
-	defer output(t, dir, "lab", "down")
+	t.Cleanup(func() { output(t, dir, "lab", "down") })
 	script, err := filepath.Abs("../../scripts/lab-mpirun")
 	if err != nil {
 		t.Fatal(err)
 	}
 	mpirun(t, dir, 5) // for its symlink and environment
 	t.Setenv("EVBENCH", filepath.Join(dir, "evbench"))
-	finished(t, beginCommand(t, dir, exec.Command(script, "s.yaml", "--transport", "mpi", "-o", "out")))
+	return script
+}
+
+// mpirun over the lab: its daemons and messages cross the lab's links.
+func TestMPIRunLab(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "s.yaml", strings.Replace(fmt.Sprintf(startedScenario, "300ms"), ", control: \"unix:c\"", "", 1))
+	finished(t, beginCommand(t, dir, exec.Command(mpiLab(t, dir), "s.yaml", "--transport", "mpi", "-o", "out")))
 	r, err := csv.Read(filepath.Join(dir, "out"))
 	if err != nil {
 		t.Fatal(err)
@@ -213,5 +222,35 @@ func TestMPIRunLab(t *testing.T) {
 	}
 	if code, _, said := output(t, dir, "lab", "exec", "server0", "orted -mca ess env"); code != exitUsage || !strings.Contains(said, "scripts/lab-mpirun") {
 		t.Errorf("a command for a shell ended with %d: %s", code, said)
+	}
+}
+
+// A program of others follows the plan for the servers of a lab, whose names are those of the
+// network, and receives what it should.
+func TestMPIWrapLab(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "exchange")
+	cc := exec.Command("mpicc", "-o", program, "../../transport/mpi/preload/testdata/exchange.c", "-lmpi_mpifh")
+	if said, err := cc.CombinedOutput(); err != nil {
+		t.Fatalf("mpicc: %v\n%s", err, said)
+	}
+	code, out, said := output(t, dir, "mpi", "wrap", "--network", "FT(2;2,2)", "--min-size", "1B", "--json", "--", mpiLab(t, dir), "-n", "4", program)
+	if code != exitDone || !strings.Contains(said, "\nok\n") || strings.Count(said, "libevbench: ") != 3 ||
+		!strings.Contains(said, "the communicator has 2 ranks, the plan 4") || !strings.Contains(said, "MPI_IN_PLACE") {
+		t.Errorf("ended with %d: %s", code, said)
+	}
+	var r wrapped.Report
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	calls := map[string]int{}
+	for _, c := range r.Calls {
+		if c.Plan {
+			calls[c.Kind] += c.Calls
+		}
+	}
+	// world, reversed, Fortran, derived type; in C and in Fortran; world
+	if want := map[string]int{"alltoall": 4, "alltoallv": 2, "ialltoall": 1}; !maps.Equal(calls, want) {
+		t.Errorf("%v calls follow the plan, want %v: %s", calls, want, out)
 	}
 }
