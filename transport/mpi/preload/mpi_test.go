@@ -17,6 +17,9 @@ import (
 // ranks is how many a test starts on this machine.
 const ranks = 4
 
+// always has them follow the plan all the same: they share memory.
+const always = "EVBENCH_ALWAYS=1"
+
 // run runs a program under mpirun with the library and what environment it is given, and
 // returns what it printed, what it said, and the lines of its times.
 func run(t *testing.T, lib string, env []string, program ...string) (out, said string, times []string) {
@@ -104,7 +107,7 @@ func TestExchange(t *testing.T) {
 		{"changed", strings.Replace(whole, "\n0 0 ", "\n0 3 ", 1), "1", false, "the hash is not that"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			out, said, times := run(t, lib, []string{"EVBENCH_PLAN=" + write(t, tt.plan), "EVBENCH_MIN=1"}, program, tt.arg)
+			out, said, times := run(t, lib, []string{"EVBENCH_PLAN=" + write(t, tt.plan), "EVBENCH_MIN=1", always}, program, tt.arg)
 			if out != "ok\n" || !strings.Contains(said, tt.said) {
 				t.Errorf("printed %q, said %q", out, said)
 			}
@@ -123,8 +126,14 @@ func TestExchange(t *testing.T) {
 		}
 	})
 	t.Run("small", func(t *testing.T) {
-		out, said, times := run(t, lib, []string{"EVBENCH_PLAN=" + write(t, whole)}, program)
+		out, said, times := run(t, lib, []string{"EVBENCH_PLAN=" + write(t, whole), always}, program)
 		if out != "ok\n" || !strings.Contains(said, "4000 bytes to a rank are less than EVBENCH_MIN, 16384") || count(times, "alltoall plan") > 0 {
+			t.Errorf("printed %q, said %q", out, said)
+		}
+	})
+	t.Run("shared memory", func(t *testing.T) {
+		out, said, times := run(t, lib, []string{"EVBENCH_PLAN=" + write(t, whole), "EVBENCH_MIN=1"}, program)
+		if out != "ok\n" || !strings.Contains(said, "all ranks share memory and use no link") || strings.Contains(strings.Join(times, "\n"), "plan") {
 			t.Errorf("printed %q, said %q", out, said)
 		}
 	})
@@ -143,7 +152,7 @@ func TestPython(t *testing.T) {
 	program := []string{python, script, "50000", "3"}
 	want, _, before := run(t, lib, nil, program...)
 	plan := write(t, text(t, built(t, topology.Options{Ports: 2, Leaves: 2, Spines: 3}, "leaf0-spine0")))
-	got, said, after := run(t, lib, []string{"EVBENCH_PLAN=" + plan}, program...)
+	got, said, after := run(t, lib, []string{"EVBENCH_PLAN=" + plan, always}, program...)
 	if got != want || said != "" {
 		t.Errorf("received %s, without the plan %s; said %q", got, want, said)
 	}
@@ -165,7 +174,7 @@ func TestHPCC(t *testing.T) {
 	program := []string{"sh", "-c", `[ "$OMPI_COMM_WORLD_RANK" != 0 ] || cp "$0" hpccinf.txt; exec hpcc`, input}
 	plan := write(t, text(t, built(t, topology.Options{Ports: 2, Leaves: 2, Spines: 3}, "leaf0-spine0")))
 	before, _, _ := run(t, lib, nil, program...)
-	after, _, times := run(t, lib, []string{"EVBENCH_PLAN=" + plan, "EVBENCH_MIN=1"}, program...)
+	after, _, times := run(t, lib, []string{"EVBENCH_PLAN=" + plan, "EVBENCH_MIN=1", always}, program...)
 	if count(times, "alltoall plan") == 0 {
 		t.Errorf("no call in the order of the plan:\n%s", strings.Join(times, "\n"))
 	}

@@ -2,11 +2,12 @@
  * plan. It stands between the program and its MPI (LD_PRELOAD or linked before it), and
  * calls that by its PMPI names. Environment:
  *
- *   EVBENCH_PLAN   plan file, text form, of evbench plan or evbench mpi wrap. Rank 0 of a
- *                  communicator reads it. A line "# x-host SERVER NAME RANKS" for each server
- *                  says which host it is; without them ranks are servers in their order.
- *   EVBENCH_MIN    bytes to a rank below which a call is left to the MPI (default 16384)
- *   EVBENCH_TIMES  file that each communicator's rank 0 adds a line a call to (record.h)
+ *   EVBENCH_PLAN    plan file, text form, of evbench plan or evbench mpi wrap. Rank 0 of a
+ *                   communicator reads it. A line "# x-host SERVER NAME RANKS" for each server
+ *                   says which host it is; without them ranks are servers in their order.
+ *   EVBENCH_MIN     bytes to a rank below which a call is left to the MPI (default 16384)
+ *   EVBENCH_ALWAYS  if set, the plan is followed where all ranks share memory, too
+ *   EVBENCH_TIMES   file that each communicator's rank 0 adds a line a call to (record.h)
  *
  * What the plan is not for is left to the MPI, and rank 0 says why, once. What has to be
  * agreed on is agreed on by all ranks of a communicator: at its first call, and for
@@ -168,7 +169,7 @@ static int partners(struct state *s, const struct plan *p, const int *rank_of, i
 	r->from = malloc((p->phases * k + 1) * sizeof *r->from);
 	r->near_to = malloc(k * sizeof *r->near_to);
 	r->near_from = malloc(k * sizeof *r->near_from);
-	r->requests = malloc(2 * k * sizeof *r->requests);
+	r->requests = malloc(((size_t)k + r->size) * sizeof *r->requests);
 	int err = to && from && r->to && r->from && r->near_to && r->near_from && r->requests ? 0 : snprintf(s->why, PLAN_WHY, "no memory");
 	if (!err)
 		err = plan_row(p, server, to, from, s->why);
@@ -183,6 +184,18 @@ static int partners(struct state *s, const struct plan *p, const int *rank_of, i
 	free(to);
 	free(from);
 	return err;
+}
+
+/* linked reports whether ranks exchange over links at all, or all share memory: then they wait
+ * for each other in phases for nothing. */
+static int linked(const struct state *s)
+{
+	MPI_Comm beside;
+	int n = 0;
+	PMPI_Comm_split_type(s->row.comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &beside);
+	PMPI_Comm_size(beside, &n);
+	PMPI_Comm_free(&beside);
+	return !agreed(s->row.comm, n == s->row.size && !file_of("EVBENCH_ALWAYS"));
 }
 
 /* follow finds out whether a communicator can follow the plan; all its ranks come to the same. */
@@ -208,6 +221,10 @@ static void follow(struct state *s)
 			s->planned = agreed(s->row.comm, partners(s, &p, rank_of, own) == 0);
 		if (!err && !s->planned && !s->why[0])
 			snprintf(s->why, PLAN_WHY, "another rank cannot follow the plan");
+		if (s->planned && !linked(s)) {
+			s->planned = 0;
+			snprintf(s->why, PLAN_WHY, "all ranks share memory and use no link (EVBENCH_ALWAYS=1 has them follow it)");
+		}
 		free(rank_of);
 		plan_free(&p);
 	}

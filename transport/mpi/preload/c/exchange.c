@@ -58,7 +58,8 @@ static int barrier(const struct row *r)
 
 struct both { const struct side *send, *recv; MPI_Aint send_extent, recv_extent; };
 
-static int post(struct row *r, const struct both *b, const int *peers, int n, int sending, int *posted)
+/* post posts a message of each of n peers, and puts its requests behind those that are there. */
+static int post(const struct row *r, const struct both *b, const int *peers, int n, int sending, MPI_Request *requests, int *posted)
 {
 	int err = MPI_SUCCESS, count;
 	for (int i = 0; !err && i < n; i++) {
@@ -66,10 +67,10 @@ static int post(struct row *r, const struct both *b, const int *peers, int n, in
 			continue;
 		if (sending) {
 			char *at = block(b->send, peers[i], b->send_extent, &count);
-			err = PMPI_Isend(at, count, b->send->type, peers[i], TAG_DATA, r->comm, &r->requests[*posted]);
+			err = PMPI_Isend(at, count, b->send->type, peers[i], TAG_DATA, r->comm, &requests[*posted]);
 		} else {
 			char *at = block(b->recv, peers[i], b->recv_extent, &count);
-			err = PMPI_Irecv(at, count, b->recv->type, peers[i], TAG_DATA, r->comm, &r->requests[*posted]);
+			err = PMPI_Irecv(at, count, b->recv->type, peers[i], TAG_DATA, r->comm, &requests[*posted]);
 		}
 		*posted += !err;
 	}
@@ -91,29 +92,33 @@ static int own(struct row *r, const struct both *b)
 	return PMPI_Sendrecv(from, n, b->send->type, r->rank, TAG_DATA, to, m, b->recv->type, r->rank, TAG_DATA, r->comm, MPI_STATUS_IGNORE);
 }
 
+/* A phase is over for a rank when it has received: that what it sent has arrived, too, the next
+ * barrier says, so sends are waited for in the end only. The first phase has a barrier, too:
+ * ranks that are idle in the last one would begin the next call within it. */
 int exchange(struct row *r, const struct side *send, const struct side *recv)
 {
 	struct both b = {send, recv, 0, 0};
 	MPI_Aint lb;
+	MPI_Request *taken = r->requests, *sent = r->requests + r->steps;
+	int taking = 0, sending = 0;
 	PMPI_Type_get_extent(send->type, &lb, &b.send_extent);
 	PMPI_Type_get_extent(recv->type, &lb, &b.recv_extent);
-	int posted = 0;
-	int err = post(r, &b, r->near_from, r->beside, 0, &posted);
+	int err = post(r, &b, r->near_from, r->beside, 0, taken, &taking);
 	if (!err)
-		err = post(r, &b, r->near_to, r->beside, 1, &posted);
+		err = post(r, &b, r->near_to, r->beside, 1, sent, &sending);
 	if (!err)
 		err = own(r, &b);
 	if (!err)
-		err = finish(posted, r->requests);
+		err = finish(taking, taken);
 	for (int p = 0; !err && p < r->phases; p++) {
-		posted = 0;
-		err = post(r, &b, r->from + p * r->steps, r->steps, 0, &posted);
+		taking = 0;
+		err = post(r, &b, r->from + p * r->steps, r->steps, 0, taken, &taking);
 		if (!err)
 			err = barrier(r);
 		if (!err)
-			err = post(r, &b, r->to + p * r->steps, r->steps, 1, &posted);
+			err = post(r, &b, r->to + p * r->steps, r->steps, 1, sent, &sending);
 		if (!err)
-			err = finish(posted, r->requests);
+			err = finish(taking, taken);
 	}
-	return err;
+	return err ? err : finish(sending, sent);
 }

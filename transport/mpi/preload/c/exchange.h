@@ -21,7 +21,7 @@ struct row {
 	int *to, *from;    /* by phase and step; -1: nobody */
 	int beside;        /* ranks on this host, others than this one */
 	int *near_to, *near_from;
-	MPI_Request *requests;
+	MPI_Request *requests; /* steps of what is received, and one for each rank that is sent to */
 };
 
 /* exchange does what MPI_Alltoallv does. */
