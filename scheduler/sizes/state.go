@@ -1,0 +1,203 @@
+package sizes
+
+import (
+	"slices"
+
+	"evbench/scheduler"
+	"evbench/topology"
+)
+
+// A lister makes list schedules (Graham 1966, here with four resources to a fragment in place
+// of one machine): at time 0, and whenever a fragment has ended, it starts what fits. Only
+// what uses a resource that became free is looked at again.
+//
+// In what follows d is a side: 0 sends over up-links, 1 receives over down-links. i is a
+// server on that side and j one on the other; a, b are leaves, k is a spine, e a layer, x a
+// fragment that has its start. Sets are bits in words.
+type lister struct {
+	tree            *topology.Tree
+	window          []*Matrix // the exchanges, oldest first
+	servers, spines int
+	leaf            []int32
+	first           []int        // rank of the first server of each leaf, and their number
+	count           int          // fragments that have bytes
+	sum             int64        // their bytes
+	bound           int64        // least time: of all exchanges together, after what wires carry at first
+	until           []int64      // by wire, when it is free at first; nil: at 0
+	late            []resource   // that are not free at 0
+	free            []int64      // by wire, when timed has it free at last
+	words, wide     int          // of a set of servers, and of one of spines
+	own             []uint64     // by leaf, its servers
+	busiest         [2][]float64 // by side and leaf, which part of its bytes its busiest link has
+	fresh           state        // before the first start
+	cut             int64        // when run saves its state
+	saved           state
+
+	state            // of the schedule in the making
+	layers []*Matrix // the window, then parts: layer n is of exchange n % len(window)
+	p      priority
+	hold   int64      // what has less to go, at ports and links, waits for those that have more
+	wake   int64      // the most that a server has to go that waits for that
+	dirty  [2][]int32 // servers to look at again
+	mark   [2][]bool  // whether a server is among them
+	queue  heap       // candidates
+	near   []uint64   // servers that the one considered can start with
+}
+
+// A state is a schedule in the making.
+type state struct {
+	placed []placed
+	wait   []int     // fragments not yet started, by layer
+	old    int       // the first layer that has some
+	quota  []float64 // by leaf, leaf and spine, what is left of the shares
+	ends   heap      // of fragments under way, and of late resources
+	side   [2]side   // sending, receiving
+}
+
+// A resource is a link, or the port of a server.
+type resource struct{ side, at, spine int } // at: leaf, or where the spine is None the server
+
+// A side is what a state has of sending, or of receiving.
+type side struct {
+	left  []uint64 // by layer and server, the others whose fragments have not started
+	idle  []uint64 // servers whose port is free and that have something left
+	free  []uint64 // by leaf, spines to which the up-link, or the down-link, is free
+	reach []uint64 // by spine, servers of the leaves that have it in free
+	togo  []int64  // by server, bytes not yet started
+	out   []int64  // by leaf, the same to other leaves, or from them
+	press []int64  // by leaf, the same on its busiest link
+}
+
+func (s *state) assign(o *state) {
+	s.placed, s.wait, s.old = append(s.placed[:0], o.placed...), append(s.wait[:0], o.wait...), o.old
+	s.quota, s.ends = append(s.quota[:0], o.quota...), append(s.ends[:0], o.ends...)
+	for d := range s.side {
+		x, y := &s.side[d], &o.side[d]
+		x.left, x.idle, x.free = append(x.left[:0], y.left...), append(x.idle[:0], y.idle...), append(x.free[:0], y.free...)
+		x.reach, x.togo = append(x.reach[:0], y.reach...), append(x.togo[:0], y.togo...)
+		x.out, x.press = append(x.out[:0], y.out...), append(x.press[:0], y.press...)
+	}
+}
+
+// newLister prepares schedules of a window. until says when each wire is free; nil: at 0.
+func newLister(t *topology.Tree, window []*Matrix, bound int64, shares *scheduler.Shares, until []int64) *lister {
+	s, leaves, spines := t.Servers(), t.Leaves(), t.Spines()
+	l := &lister{tree: t, window: window, layers: window, servers: s, spines: spines, bound: bound, until: until, free: make([]int64, t.Wires()), words: (s + 63) / 64, wide: (spines + 63) / 64}
+	for rank, leaf := range t.LeafOfRanks() {
+		l.leaf = append(l.leaf, int32(leaf))
+		for len(l.first) <= leaf {
+			l.first = append(l.first, rank)
+		}
+	}
+	for len(l.first) <= leaves {
+		l.first = append(l.first, s)
+	}
+	for d := range l.fresh.side {
+		l.fresh.side[d] = side{make([]uint64, len(window)*s*l.words), make([]uint64, l.words), make([]uint64, leaves*l.wide),
+			make([]uint64, spines*l.words), make([]int64, s), make([]int64, leaves), make([]int64, leaves)}
+		l.mark[d], l.busiest[d] = make([]bool, s), make([]float64, leaves)
+	}
+	l.fresh.wait = make([]int, len(window))
+	for e, m := range window {
+		l.sum += m.sum
+		for at, n := range m.bytes {
+			if n > 0 {
+				l.count++
+				l.fresh.wait[e]++
+				l.add(0, e, at/s, at%s, n)
+				l.add(1, e, at%s, at/s, n)
+			}
+		}
+	}
+	l.own, l.near = make([]uint64, leaves*l.words), make([]uint64, l.words)
+	l.share(shares)
+	l.fresh.placed = make([]placed, 0, l.count)
+	if until != nil {
+		l.occupy()
+	}
+	return l
+}
+
+// share frees the live links, and notes what each is to carry.
+func (l *lister) share(shares *scheduler.Shares) {
+	t, leaves, spines := l.tree, l.tree.Leaves(), l.spines
+	for a := range leaves {
+		l.flip(l.own[a*l.words:], a)
+		load := [2][]float64{make([]float64, spines), make([]float64, spines)}
+		for b := range leaves {
+			l.fresh.quota = append(l.fresh.quota, shares.Of(a, b)...)
+			for k := range spines {
+				load[0][k] += shares.Of(a, b)[k]
+				load[1][k] += shares.Of(b, a)[k]
+			}
+		}
+		for k := range spines {
+			if t.Alive(a, k) {
+				l.link(&l.fresh.side[0], a, k)
+				l.link(&l.fresh.side[1], a, k)
+			}
+		}
+		for d := range load {
+			l.busiest[d][a] = slices.Max(load[d]) / float64(max(1, l.fresh.side[d].out[a]))
+			l.fresh.side[d].press[a] = int64(slices.Max(load[d]))
+		}
+	}
+}
+
+// occupy takes what is not free at 0, and notes when it is. The bound becomes at least what
+// a port needs that has its own bytes to carry from then on.
+func (l *lister) occupy() {
+	t := l.tree
+	for d := range l.fresh.side {
+		s, port, link := &l.fresh.side[d], t.FromServer, t.Up
+		if d == 1 {
+			port, link = t.ToServer, t.Down
+		}
+		for i := range l.servers {
+			if end := l.until[port(i)]; end > 0 && s.togo[i] > 0 {
+				s.idle[i/64] &^= 1 << (i % 64)
+				l.await(end, resource{d, i, scheduler.None})
+				l.bound = max(l.bound, end+s.togo[i])
+			}
+		}
+		for a := range t.Leaves() {
+			for k := range t.Spines() {
+				if end := l.until[link(a, k)]; end > 0 && t.Alive(a, k) {
+					l.link(s, a, k)
+					l.await(end, resource{d, a, k})
+				}
+			}
+		}
+	}
+}
+
+// await notes when a resource is free. The ends of such have negative numbers.
+func (l *lister) await(end int64, r resource) {
+	l.fresh.ends.push(entry{rank: end, id: ^int32(len(l.late))})
+	l.late = append(l.late, r)
+}
+
+// add notes a fragment between server i, on side d, and server j.
+func (l *lister) add(d, e, i, j int, n int64) {
+	s := &l.fresh.side[d]
+	s.left[(e*l.servers+i)*l.words+j/64] |= 1 << (j % 64)
+	s.idle[i/64] |= 1 << (i % 64)
+	s.togo[i] += n
+	if l.leaf[i] != l.leaf[j] {
+		s.out[l.leaf[i]] += n
+	}
+}
+
+// link frees the link of a leaf to a spine, or occupies it.
+func (l *lister) link(s *side, a, k int) {
+	s.free[a*l.wide+k/64] ^= 1 << (k % 64)
+	l.flip(s.reach[k*l.words:], a)
+}
+
+// flip takes the servers of a leaf into a set, or out of it.
+func (l *lister) flip(set []uint64, a int) {
+	first, end := l.first[a], l.first[a+1]
+	for n := first / 64; n*64 < end; n++ {
+		set[n] ^= ^uint64(0) << max(0, first-n*64) &^ (^uint64(0) << min(64, end-n*64))
+	}
+}
