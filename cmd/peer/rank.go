@@ -94,7 +94,10 @@ func connect(ctx context.Context, l *tcp.Listener, o order, addrs []string) (*pl
 	if err != nil {
 		return nil, err
 	}
-	g := tcp.Group{ID: 1, Rank: o.Rank, Partners: partners, Async: o.Work.Mode == peer.Unsync}
+	g := tcp.Group{ID: 1, Rank: o.Rank, Partners: partners, Async: o.Work.Mode == peer.Unsync, Message: o.Work.Size}
+	if !o.Work.Shared && !o.Work.Drop {
+		g.IO = tcp.Copy
+	}
 	for r, a := range addrs {
 		g.Peers = append(g.Peers, tcp.Peer{Addrs: []string{a}})
 		if r != o.Rank && o.Work.Mode != barriers {

@@ -10,10 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An arena is memory that sendfile can send from: a file without a name, mapped
-// piece by piece. The pieces go back with close, not before.
+// An arena is memory of huge pages, which the kernel copies from and to with less work
+// than the heap, or memory that sendfile can send from: a file without a name. It is
+// mapped piece by piece. The pieces go back with close, not before.
 type arena struct {
-	fd     int
+	fd     int     // of the file; -1: huge pages
 	size   int64   // of the file
 	pieces []piece // by address
 	room   []byte  // of the newest piece, not given out yet
@@ -30,9 +31,16 @@ type piece struct {
 const (
 	// pieceSize is the least that the arena grows by.
 	pieceSize = 1 << 20
+	// hugePage is the size of a huge page of most machines, and the least that their arena
+	// grows by. It is for messages from leastHuge on; smaller gain less than the page costs.
+	hugePage  = 2 << 20
+	leastHuge = 64 << 10
 	// arenaAlign keeps what is given out apart in the caches.
 	arenaAlign = 64
 )
+
+// ofFile reports whether sendfile can send from the arena.
+func (a *arena) ofFile() bool { return a != nil && a.fd >= 0 }
 
 func newArena() (*arena, error) {
 	if bits.UintSize < 64 {
@@ -59,6 +67,9 @@ func (a *arena) alloc(n int) []byte {
 }
 
 func (a *arena) grow(n int) bool {
+	if !a.ofFile() {
+		return a.growHuge(n)
+	}
 	page := unix.Getpagesize()
 	n = max((n+page-1)/page*page, pieceSize)
 	if unix.Ftruncate(a.fd, a.size+int64(n)) != nil {
@@ -75,6 +86,20 @@ func (a *arena) grow(n int) bool {
 	a.pieces[i] = p
 	a.size += int64(n)
 	a.room = mem
+	return true
+}
+
+// growHuge maps a page more than it gives out: huge pages lie at multiples of their size.
+func (a *arena) growHuge(n int) bool {
+	n = (n + hugePage - 1) / hugePage * hugePage
+	mem, err := unix.Mmap(-1, 0, n+hugePage, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return false
+	}
+	a.pieces = append(a.pieces, piece{mem: mem, base: address(mem)})
+	skip := -address(mem) % hugePage
+	a.room = mem[skip : skip+uintptr(n)]
+	_ = unix.Madvise(a.room, unix.MADV_HUGEPAGE) // where there are none, small ones do
 	return true
 }
 
@@ -109,5 +134,7 @@ func (a *arena) close() {
 		_ = unix.Munmap(p.mem)
 	}
 	a.pieces, a.room = nil, nil
-	_ = unix.Close(a.fd)
+	if a.ofFile() {
+		_ = unix.Close(a.fd)
+	}
 }

@@ -51,6 +51,40 @@ func TestArena(t *testing.T) {
 	}
 }
 
+// Without a file, memory is in whole huge pages of its own, and sendfile has nothing to send.
+func TestArenaOfHugePages(t *testing.T) {
+	a := &arena{fd: -1}
+	defer a.close()
+	var all [][]byte
+	for i, n := range []int{1, 100, hugePage, 2*hugePage + 1, 4096, 1, hugePage - 8192} {
+		b := a.alloc(n)
+		if len(b) != n || cap(b) != n || address(b)%arenaAlign != 0 || n >= hugePage && address(b)%hugePage != 0 {
+			t.Fatalf("asked for %d bytes, got %d, room for %d, at %x", n, len(b), cap(b), address(b))
+		}
+		for k := range b {
+			b[k] = byte(i + 1)
+		}
+		all = append(all, b)
+	}
+	for i, b := range all {
+		if !bytes.Equal(b, bytes.Repeat([]byte{byte(i + 1)}, len(b))) {
+			t.Errorf("allocation %d has bytes of another", i)
+		}
+	}
+	for _, tt := range []struct {
+		g     Group
+		paced bool
+		want  bool
+	}{
+		{Group{Message: leastHuge}, false, true}, {Group{Message: leastHuge - 1}, false, false},
+		{Group{}, false, true}, {Group{Message: leastHuge}, true, false},
+	} {
+		if a, err := tt.g.memory(tt.paced); err != nil || a.ofFile() || (a != nil) != tt.want {
+			t.Errorf("messages of %d bytes, paced %t: huge pages %t (%v)", tt.g.Message, tt.paced, a != nil, err)
+		}
+	}
+}
+
 func TestChoiceOfIO(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

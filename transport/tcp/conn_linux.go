@@ -209,7 +209,7 @@ func (e *Endpoint) write(c *conn, body []byte, limit int) (int, unix.Errno) {
 
 // mapped returns where a body lies in the arena, if it is to go out from there.
 func (e *Endpoint) mapped(body []byte) (offset int64, found bool) {
-	if e.arena == nil || len(body) < e.group.least() {
+	if !e.arena.ofFile() || len(body) < e.group.least() {
 		return 0, false
 	}
 	return e.arena.find(body)

@@ -47,7 +47,7 @@ type Endpoint struct {
 	err     error // why the endpoint has ended
 	both    gather
 	spin    spinner
-	arena   *arena  // nil: payload is copied
+	arena   *arena  // nil: memory is the heap's
 	stirred []*conn // whose segments may have been sent again since that was last asked
 	resent  uint64  // segments of conns; of all there is, once it is closed
 	hook    hook
@@ -104,11 +104,14 @@ func (l *Listener) newEndpoint(g Group) (*Endpoint, error) {
 	return e, nil
 }
 
-// memory opens the arena, if payload is to go out by sendfile. Where the choice
-// is left to us, a system without that is no error.
+// memory opens the arena: that of a file if payload is to go out by sendfile. Where the
+// choice is left to us, a system without that is no error.
 func (g *Group) memory(paced bool) (*arena, error) {
 	if g.io(paced) == Copy {
-		return nil, nil
+		if paced || g.Message > 0 && g.Message < leastHuge {
+			return nil, nil
+		}
+		return &arena{fd: -1}, nil
 	}
 	a, err := newArena()
 	if err != nil && g.IO == "" {
@@ -255,10 +258,10 @@ func (e *Endpoint) Rank() int { return e.group.Rank }
 
 // IO returns how payload moves: Copy or Sendfile.
 func (e *Endpoint) IO() string {
-	if e.arena == nil {
-		return Copy
+	if e.arena.ofFile() {
+		return Sendfile
 	}
-	return Sendfile
+	return Copy
 }
 
 // Alloc returns n bytes, which are gone when the endpoint is closed. Where IO is

@@ -102,7 +102,8 @@ type Group struct {
 	// Partners are the ranks with which this one exchanges barrier signals.
 	Partners []int
 	// IO is how payload moves: Copy, Sendfile or, as "", what is best for Async
-	// and Message.
+	// and Message if all payload is of the same memory and so in the caches. If not, and if
+	// it is received into memory, Copy is better up to 1 MiB at least: it has huge pages.
 	IO string
 	// Async: messages are posted as they come, without phases.
 	Async bool
