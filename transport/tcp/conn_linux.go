@@ -1,8 +1,6 @@
 package tcp
 
 import (
-	"fmt"
-	"io"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -74,6 +72,10 @@ type conn struct {
 	size            int  // of the body that comes in, once its head has been looked at
 	pace            pacing
 
+	filled int             // messages in a row that took all the room they had
+	behind [frameSize]byte // what a read may find behind a message
+	ahead  []byte          // what has been read of later messages, if not to where it belongs
+
 	stirred bool   // is in Endpoint.stirred
 	resent  uint32 // segments, when that was last asked
 }
@@ -88,8 +90,9 @@ func (c *conn) kinds() (out, in byte) {
 func (c *conn) canSend() bool { return c.writable && !c.asleep && !c.leaving && !c.out.empty() }
 func (c *conn) canRead() bool { return (c.readable && !c.quiet || c.ready()) && !c.in.empty() }
 
-// ready reports whether the head of a message that nobody has looked at is here.
-func (c *conn) ready() bool { return !c.begun && c.got >= frameSize }
+// ready reports whether there is something to go on with that has been read before: the head
+// of a message that nobody has looked at, or more.
+func (c *conn) ready() bool { return !c.begun && c.got >= frameSize || len(c.ahead) > 0 }
 
 func (c *conn) failed(op string, err error) error {
 	return &transport.PeerError{Peer: c.peer, Op: op, Err: err}
@@ -232,124 +235,4 @@ func (e *Endpoint) writeFile(c *conn, offset int64, limit int) (int, unix.Errno)
 		errno = 0 // the next call will see it again
 	}
 	return n + k, errno
-}
-
-// receive reads the head of the next message, or what there is of its body,
-// straight to where the caller wants it.
-func (e *Endpoint) receive(c *conn) error {
-	if !c.begun && c.got < frameSize {
-		if err := e.receiveHead(c); err != nil || c.got < frameSize {
-			return err
-		}
-	}
-	if !c.begun {
-		if err := e.begin(c, c.in.front()); err != nil {
-			return err
-		}
-	}
-	switch {
-	case c.got == frameSize+c.size:
-		e.received(c)
-	case c.readable:
-		return e.receiveBody(c)
-	}
-	return nil
-}
-
-// receiveHead reads what there is of a head.
-func (e *Endpoint) receiveHead(c *conn) error {
-	rest := c.inHead[c.got:]
-	n, errno := take(c.fd, rest, unix.MSG_DONTWAIT)
-	if n == 0 {
-		return e.blocked(c, errno)
-	}
-	c.emptied(n < len(rest))
-	c.got += n
-	return nil
-}
-
-// receiveBody reads what there is of a body, and of the head behind it: under
-// load that saves a call for each message.
-func (e *Endpoint) receiveBody(c *conn) error {
-	op := &c.in.front().op
-	rest := frameSize + c.size - c.got
-	most := rest
-	var n int
-	var errno unix.Errno
-	if op.Drop > 0 {
-		n, errno = discard(c.fd, rest)
-	} else {
-		most += frameSize
-		n, errno = e.both.take(c.fd, op.Body[c.size-rest:c.size], c.inHead[:])
-	}
-	if n == 0 {
-		return e.blocked(c, errno)
-	}
-	c.emptied(n < most)
-	c.got += n
-	if n >= rest {
-		e.received(c)
-	} else if rest-n <= op.Near {
-		op.Near = 0
-		e.done = append(e.done, *op)
-		e.done[len(e.done)-1].Coming = true
-	}
-	return nil
-}
-
-// blocked deals with a read that gave nothing.
-func (e *Endpoint) blocked(c *conn, errno unix.Errno) error {
-	switch errno {
-	case unix.EAGAIN:
-		c.readable = false
-		return nil
-	case unix.EINTR:
-		return nil
-	}
-	return e.ended(c, errno)
-}
-
-// emptied notes that a read took all there was: epoll will tell when there is
-// more.
-func (c *conn) emptied(all bool) {
-	if all && !c.hup {
-		c.readable = false
-	}
-}
-
-// received finishes the first message. What has been read beyond it is the next
-// one's head.
-func (e *Endpoint) received(c *conn) {
-	c.got -= frameSize + c.size
-	c.begun = false
-	e.finished(c.in.pop(), c.size)
-}
-
-// begin looks at the head of a message that comes in.
-func (e *Endpoint) begin(c *conn, t *task) error {
-	_, kind := c.kinds()
-	size, err := bodySize(&c.inHead, kind)
-	if err != nil {
-		return c.failed("receive", err)
-	}
-	if room := max(len(t.op.Body), t.op.Drop); size > room {
-		return c.failed("receive", fmt.Errorf("%w: a body of %d bytes, room for %d", transport.ErrSize, size, room))
-	}
-	c.size, c.begun = size, true
-	copy(t.op.Head, c.inHead[8:])
-	return nil
-}
-
-// ended deals with a connection that gives no more bytes. That no further
-// request comes is nothing bad.
-func (e *Endpoint) ended(c *conn, errno unix.Errno) error {
-	if c.ours && c.got == 0 {
-		c.quiet = true
-		return nil
-	}
-	var err error = errno
-	if errno == 0 {
-		err = fmt.Errorf("the connection was closed: %w", io.ErrUnexpectedEOF)
-	}
-	return c.failed("receive", err)
 }

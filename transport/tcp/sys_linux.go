@@ -74,29 +74,30 @@ func unsent(fd int) int {
 	return int(n)
 }
 
-// A gather sends or receives two pieces of memory in one call. It has its memory
+// A gather sends or receives several pieces of memory in one call. It has its memory
 // from the endpoint: a call allocates nothing.
 type gather struct {
 	msg unix.Msghdr
-	iov [2]unix.Iovec
+	iov [3]unix.Iovec
 }
 
-func (g *gather) set(a, b []byte) {
-	g.iov[0].Base, g.iov[1].Base = unsafe.SliceData(a), unsafe.SliceData(b)
-	g.iov[0].SetLen(len(a))
-	g.iov[1].SetLen(len(b))
+func (g *gather) set(a, b, c []byte) {
+	for i, piece := range [...][]byte{a, b, c} {
+		g.iov[i].Base = unsafe.SliceData(piece)
+		g.iov[i].SetLen(len(piece))
+	}
 	g.msg.Iov = &g.iov[0]
 	g.msg.SetIovlen(len(g.iov))
 }
 
 func (g *gather) transmit(fd int, a, b []byte) (int, unix.Errno) {
-	g.set(a, b)
+	g.set(a, b, nil)
 	n, _, errno := unix.RawSyscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&g.msg)), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 	return result(n, errno)
 }
 
-func (g *gather) take(fd int, a, b []byte) (int, unix.Errno) {
-	g.set(a, b)
+func (g *gather) take(fd int, a, b, c []byte) (int, unix.Errno) {
+	g.set(a, b, c)
 	n, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&g.msg)), unix.MSG_DONTWAIT)
 	return result(n, errno)
 }
