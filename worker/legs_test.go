@@ -32,7 +32,7 @@ type switcher struct {
 
 func (s *switcher) run(ctx context.Context) {
 	for epoch := uint32(1); s.err == nil; epoch++ {
-		<-time.After(time.Duration(s.rand.Int64N(int64(300 * time.Millisecond))))
+		<-time.After(time.Duration(s.rand.Int64N(int64(150 * time.Millisecond))))
 		p := controller.PlanChange{Epoch: epoch, Rows: backwards(rows(s.r.n), s.rand.IntN(4))}
 		if s.c.AsyncCredits > 0 && s.rand.IntN(3) > 0 {
 			p.Mode = []string{wire.Sync, wire.Unsync}[s.rand.IntN(2)]
@@ -77,9 +77,9 @@ func switchAtRandom(t *testing.T, mode string, async int, seed uint64, balanced 
 	n := 4 + int(seed)%5
 	r := newRig(t, n).start()
 	c := newCase(n, mode)
-	c.AsyncCredits, c.Exchanges, c.Duration = async, 0, 4*time.Second
+	c.AsyncCredits, c.Exchanges, c.Duration = async, 0, 2*time.Second
 	if seed%2 == 0 {
-		c.Exchanges = 400
+		c.Exchanges = 200
 	}
 	if balanced {
 		c.Balanced, c.Sizes = true, builder.Distribution{Kind: builder.Exponential, By: builder.ByEvent}
