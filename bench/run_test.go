@@ -296,7 +296,7 @@ fabric: {kind: hosts}
 event: {fragment: 4KiB, sizes: {spread: 0.5}}
 duration: 100ms
 interval: 50ms
-rounds: 2
+rounds: 1
 matrix: {window: [1, 2, 3, 4], failures: [[], [leaf0-spine1]], schedule: [none, fors]}
 cases: [{mode: ordered}]
 `, &inProcess{}, &memory{})
