@@ -1,11 +1,13 @@
 package live
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
 	"fmt"
 	"html/template"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -155,30 +157,48 @@ type spark struct {
 	Now, Least, Most, Upto string
 }
 
-// mostPoints is how many intervals are drawn; of more, each point is the mean of several.
-const mostPoints = 400
+// mostPoints is how many points are drawn; of more intervals, each is the mean of several. So it is
+// where a server builds fewer than leastEvents in an interval, of which only whole ones are counted.
+const (
+	mostPoints  = 400
+	leastEvents = 4
+)
 
+// sparkOf returns nil where there are not two points to be drawn.
 func sparkOf(s *progress.State) *spark {
-	if len(s.Rates) < 2 || s.Ended { // one point is no line, and the line above says it
+	if len(s.Rates) == 0 || s.Ended {
 		return nil
 	}
-	each := 1 + (len(s.Rates)-1)/mostPoints
-	least, most := s.Rates[0].EventsPerSec, 0.0
+	last, sum := s.Rates[len(s.Rates)-1].At, 0.0
 	for _, r := range s.Rates {
-		least, most = min(least, r.EventsPerSec), max(most, r.EventsPerSec)
+		sum += r.EventsPerSec
 	}
-	end := max(s.Last.Duration, s.Rates[len(s.Rates)-1].At)
-	var b strings.Builder
+	each := 1 + (len(s.Rates)-1)/mostPoints
+	if built := sum * last.Seconds() / float64(len(s.Rates)); built > 0 {
+		each = max(each, int(math.Ceil(leastEvents*float64(len(s.Rates))/built)))
+	}
+	var points []progress.Rate
 	for some := range slices.Chunk(s.Rates, each) {
-		sum := 0.0
-		for _, r := range some {
-			sum += r.EventsPerSec
+		if len(some) < each {
+			break
 		}
-		at := some[len(some)-1].At
-		fmt.Fprintf(&b, "%.1f,%.1f ", 1000*at.Seconds()/end.Seconds(), 100-100*sum/float64(len(some))/max(most, 1e-9))
+		p := progress.Rate{At: some[each-1].At}
+		for _, r := range some {
+			p.EventsPerSec += r.EventsPerSec / float64(each)
+		}
+		points = append(points, p)
 	}
-	now := s.Rates[len(s.Rates)-1].EventsPerSec
-	return &spark{b.String(), report.Rate(now), report.Rate(least), report.Rate(most), end.Round(100 * time.Millisecond).String()}
+	if len(points) < 2 {
+		return nil
+	}
+	by := func(a, b progress.Rate) int { return cmp.Compare(a.EventsPerSec, b.EventsPerSec) }
+	least, most := slices.MinFunc(points, by).EventsPerSec, slices.MaxFunc(points, by).EventsPerSec
+	end := max(s.Last.Duration, last)
+	var b strings.Builder
+	for _, p := range points {
+		fmt.Fprintf(&b, "%.1f,%.1f ", 1000*p.At.Seconds()/end.Seconds(), 100-100*p.EventsPerSec/max(most, 1e-9))
+	}
+	return &spark{b.String(), report.Rate(points[len(points)-1].EventsPerSec), report.Rate(least), report.Rate(most), end.Round(100 * time.Millisecond).String()}
 }
 
 // mostRounds is how many rounds are shown, the last ones.
