@@ -34,11 +34,9 @@ func TestExitCodesPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, code := range []int{
-		exitDone, exitFailed, exitUsage, exitRegression, exitInvalid, exitHungUp, exitInterrupted, exitUnread, exitTerminated,
-	} {
-		if !strings.Contains(string(page), fmt.Sprintf("\n%d | ", code)) {
-			t.Errorf("%d is not in the table", code)
+	for _, x := range exitCodes() {
+		if !strings.Contains(string(page), fmt.Sprintf("\n%d | ", x.Code)) {
+			t.Errorf("%d is not in the table", x.Code)
 		}
 	}
 }

@@ -7,9 +7,15 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
+// An ExitCode is what a program may end with, and what that means.
+type ExitCode struct {
+	Code int
+	Says string
+}
+
 // Manual returns a manual page for man(7) of a version of a program: the commands by task with their flags and
-// examples. It has no date, so that equal programs have equal pages.
-func Manual(app *cli.App, version string, all []Task) string {
+// examples, and the exit codes. It has no date, so that equal programs have equal pages.
+func Manual(app *cli.App, version string, all []Task, codes []ExitCode) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH %s 1 \"\" \"%s %s\" \"\"\n", strings.ToUpper(app.Name), app.Name, roff(version))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", app.Name, roff(app.Usage))
@@ -26,6 +32,10 @@ func Manual(app *cli.App, version string, all []Task) string {
 		for _, c := range t.Commands {
 			manualCommand(&b, app.Name, c)
 		}
+	}
+	b.WriteString(".SH \"EXIT STATUS\"\n")
+	for _, c := range codes {
+		fmt.Fprintf(&b, ".TP\n.B %d\n%s\n", c.Code, roffLine(c.Says))
 	}
 	return b.String()
 }
