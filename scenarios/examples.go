@@ -30,7 +30,7 @@ func Example(name string) (text string, ok bool) {
 	return string(b), err == nil
 }
 
-// About returns the first sentence of the comment that an example begins with, or of it
+// About returns the first sentence of the comment that an example begins with, without its full stop, or of it
 // what stands before a colon or semicolon, if that is more than a title.
 func About(text string) string {
 	var words []string
@@ -43,7 +43,9 @@ func About(text string) string {
 			words = append(words, w)
 			all := strings.Join(words, " ")
 			switch w[len(w)-1] {
-			case '.', '?':
+			case '.':
+				return all[:len(all)-1]
+			case '?':
 				return all
 			case ':', ';':
 				if len(words) > title {

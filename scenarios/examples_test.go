@@ -32,8 +32,8 @@ func TestExamples(t *testing.T) {
 
 func TestAbout(t *testing.T) {
 	for text, want := range map[string]string{
-		"# One. Two.\na: 1": "One.", "# One\n# two? Three": "One two?", "a: 1": "", "# no end\na: 1": "no end", "": "",
-		"#\n# One:\n#   - two": "One: - two", "# a b c d e f: g": "a b c d e f", "# a b; c.": "a b; c.", "# FT(2;4,4), 1.5 s each. B": "FT(2;4,4), 1.5 s each.",
+		"# One. Two.\na: 1": "One", "# One\n# two? Three": "One two?", "a: 1": "", "# no end\na: 1": "no end", "": "",
+		"#\n# One:\n#   - two": "One: - two", "# a b c d e f: g": "a b c d e f", "# a b; c.": "a b; c", "# FT(2;4,4), 1.5 s each. B": "FT(2;4,4), 1.5 s each",
 	} {
 		if got := scenarios.About(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
