@@ -70,7 +70,8 @@ func padded(b []byte, x uint64, base, digits int) []byte {
 // or, below one, with 0x count. It is stricter, since OpenSM takes what it does
 // not understand in silence: a switch or LID that the network does not have, a
 // switch or LID twice, a port that the switch does not have, a port GUID that
-// has another LID, and a file without a table are errors, with the line.
+// has another LID, and a file without a table are errors, with the line. Checked against OpenSM 3.3.23 and
+// dump_fts of infiniband-diags 44.
 func ReadDump(r io.Reader, n *network.Network) (*Tables, error) { return readDump(r, n, 0) }
 
 // readDump is ReadDump of a text of which some lines have been read.

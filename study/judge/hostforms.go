@@ -51,9 +51,9 @@ var (
 	mapNode = regexp.MustCompile("^" + mapLine + ` (\S+)\s.*Num procs: (\d+)`)
 	// Of mpirun --display-allocation, with and without flags; checked against Open MPI 4.1.4.
 	allocNode = regexp.MustCompile(`^(\S+): (?:flags=\S+ )?slots=(\d+) max_slots=`)
-	// Of srun -l hostname: rank and host.
+	// Of srun -l hostname: rank and host; after the manual of Slurm 22.05, not seen run.
 	rankHost = regexp.MustCompile(`^(\d+): +(\S+)$`)
-	// Of Slurm's variables, as env and scontrol print them.
+	// Of Slurm's variables, as env and scontrol print them; after the same manual.
 	slurmWord = regexp.MustCompile(`^(?:export )?(SLURM_[A-Z_]+)="?([^"]*)"?$`)
 	// Of SLURM_TASKS_PER_NODE, such as 4(x3).
 	tasksTimes = regexp.MustCompile(`^(\d+)(?:\(x(\d+)\))?$`)

@@ -33,7 +33,7 @@ var portLine = regexp.MustCompile(`^(SW|CA|RT) +(\d+) +(\d+) (0x[0-9a-f]{16}) (\
 var reportKinds = map[string]kind{"SW": aSwitch, "CA": adapter, "RT": router}
 
 // reported reads a line of the report of ports that ibnetdiscover -p prints; checked against
-// the source of rdma-core 64 (2026):
+// the source of rdma-core 64 (2026), and what infiniband-diags 44 prints:
 //
 //	SW    41  2 0x0002c90402000000 4x SDR - SW    34  5 0x0002c90401000001 ( 's2_0' - 's1_1' )
 //	SW    41  1 0x0002c90402000000 ?? ???                                    's2_0'
