@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,9 +14,13 @@ func TestBounds(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	write(t, dir, "placed.yaml", "topology: FT(2;2,2)\nfabric: {kind: hosts}\n"+
-		"launch: {kind: ssh, hosts: \"n[0-3]\", placement: /dev/zero}\ncases: [{name: a, schedule: fors}]\n")
+		"launch: {kind: ssh, hosts: \"n[0-3]\", placement: list}\ncases: [{name: a, schedule: fors}]\n")
 	write(t, dir, "long.yaml", "topology: FT(2;8,8)\nfabric: {kind: emulate, rate: 100Gbit/s}\nevent: {fragment: 64B}\ninterval: 10ms\nduration: 24h\n"+
 		"repeat: 1000\ncontrol: off\ncases: [{name: a, schedule: fors}]\n")
+	write(t, dir, "list", "# text\n")
+	if err := os.Truncate("list", 1<<30); err != nil { // takes no room
+		t.Fatal(err)
+	}
 	tree := []string{"-t", "FT(2;2,2)"}
 	for _, tt := range []struct {
 		args []string
@@ -30,10 +35,10 @@ func TestBounds(t *testing.T) {
 		{append(tree, "routes", "check", "-e", "ftree", "--bisections", "1000000000000"), "--bisections 1000000000000: at most"},
 		{append(tree, "routes", "jobs", "1x2", "--placement", "random", "--draws", "1000000000000"), "--draws 1000000000000: must be 1..1000000"},
 		{append(tree, "whatif", "--sample", "1000000000000"), "--sample 1000000000000: at most 1000000 sets"},
-		{[]string{"validate", "placed.yaml"}, "placement: /dev/zero: more than "},
-		{[]string{"worker", "--token-file", "/dev/zero", "--controller", "unix:x", "--id", "0"}, "--token-file: /dev/zero: more than 4096 bytes"},
-		{append(tree, "topo", "show", "--roots", "/dev/zero"), "--roots: /dev/zero: more than "},
-		{append(tree, "routes", "jobs", "/dev/null", "--last", "/dev/zero"), "--last: /dev/zero: more than "},
+		{[]string{"validate", "placed.yaml"}, "placement: list: more than "},
+		{[]string{"worker", "--token-file", "list", "--controller", "unix:x", "--id", "0"}, "--token-file: list: more than 4096 bytes"},
+		{append(tree, "topo", "show", "--roots", "list"), "--roots: list: more than "},
+		{append(tree, "routes", "jobs", "/dev/null", "--last", "list"), "--last: list: more than "},
 		{[]string{"sim", "long.yaml"}, "takes up to "},
 	} {
 		args := tt.args
