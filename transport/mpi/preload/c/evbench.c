@@ -165,17 +165,19 @@ static int partners(struct state *s, const struct plan *p, const int *rank_of, i
 	int *to = malloc((p->phases + 1) * sizeof *to), *from = malloc((p->phases + 1) * sizeof *from);
 	r->phases = p->phases;
 	r->steps = k;
-	r->to = malloc((p->phases * k + 1) * sizeof *r->to);
-	r->from = malloc((p->phases * k + 1) * sizeof *r->from);
+	size_t steps = (size_t)p->phases * k;
+	r->to = malloc((steps + 1) * sizeof *r->to);
+	r->from = malloc((steps + 1) * sizeof *r->from);
 	r->near_to = malloc(k * sizeof *r->near_to);
 	r->near_from = malloc(k * sizeof *r->near_from);
 	r->requests = malloc(((size_t)k + r->size) * sizeof *r->requests);
 	int err = to && from && r->to && r->from && r->near_to && r->near_from && r->requests ? 0 : snprintf(s->why, PLAN_WHY, "no memory");
 	if (!err)
 		err = plan_row(p, server, to, from, s->why);
-	for (int i = 0; !err && i < p->phases * k; i++) {
-		r->to[i] = to[i / k] < 0 ? -1 : rank_of[to[i / k] * k + (slot + i % k) % k];
-		r->from[i] = from[i / k] < 0 ? -1 : rank_of[from[i / k] * k + (slot + k - i % k) % k];
+	for (size_t i = 0; !err && i < steps; i++) {
+		int phase = i / k, further = i % k;
+		r->to[i] = to[phase] < 0 ? -1 : rank_of[to[phase] * k + (slot + further) % k];
+		r->from[i] = from[phase] < 0 ? -1 : rank_of[from[phase] * k + (slot + k - further) % k];
 	}
 	for (int i = 1; !err && i < k; i++) {
 		r->near_to[r->beside] = rank_of[server * k + (slot + i) % k];
