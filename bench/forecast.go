@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,8 +27,8 @@ const (
 )
 
 // MeasureMachine measures this machine; try returns the efficiency of the control of a
-// scenario (see TryRate).
-func MeasureMachine(try func(*scenario.Scenario, unit.Rate) (float64, error)) (Machine, error) {
+// scenario at its rate (see TryRate).
+func MeasureMachine(try func(*scenario.Scenario) (float64, error)) (Machine, error) {
 	var m Machine
 	for _, event := range []string{nothingToSend, muchToSend} {
 		text := fmt.Sprintf("topology: %s\nfabric: {rate: %s}\nevent: %s\ncases: [{}]\n", machineTree, machineRate, event)
@@ -35,7 +36,7 @@ func MeasureMachine(try func(*scenario.Scenario, unit.Rate) (float64, error)) (M
 		if err != nil {
 			return Machine{}, err
 		}
-		efficiency, err := try(s, machineRate)
+		efficiency, err := try(s)
 		if err != nil {
 			return Machine{}, err
 		}
@@ -84,19 +85,17 @@ type Forecast struct {
 // Messages of all servers pass through the same processors, so that a barrier takes longer
 // and each link carries less, as the number of servers grows.
 func NewForecast(s *scenario.Scenario, m Machine, inOne int, free uint64) Forecast {
-	n := s.Tree.Servers()
+	n, events := s.Tree.Servers(), EventBytes(s, s.Tree.Servers())
 	f := Forecast{
 		Servers: n, Switches: s.Tree.Switches(), Connections: n * (n - 1), FreeBytes: free, Machine: m,
-		NeedBytes: uint64(n*(n-1))*2*perSocket + EventBytes(s, n), EventBytes: EventBytes(s, n), RateBitPerSec: float64(s.Fabric.Rate),
+		NeedBytes: uint64(n*(n-1))*2*perSocket + events, EventBytes: events, RateBitPerSec: float64(s.Fabric.Rate),
 		CarriedBitPerSec: m.BitPerSec / float64(n), PhaseSec: fragmentTime(s).Seconds(),
 	}
 	if inOne > 0 {
 		f.Processes = (n + inOne - 1) / inOne
 	}
-	for _, c := range s.Cases {
-		if c.Mode == scenario.Sync {
-			f.BarrierSec = m.PhaseSec * float64(n) / float64(m.Servers)
-		}
+	if slices.ContainsFunc(s.Cases, func(c scenario.Case) bool { return c.Mode == scenario.Sync }) {
+		f.BarrierSec = m.PhaseSec * float64(n) / float64(m.Servers)
 	}
 	return f
 }

@@ -5,15 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/unit"
 	"evbench/scenario"
 )
 
 // What a small tree takes says what a large one will: barriers grow with the servers, and
 // what all carry is shared among them.
 func TestForecast(t *testing.T) {
-	m, err := MeasureMachine(func(s *scenario.Scenario, rate unit.Rate) (float64, error) {
-		ideal := 8 * float64(s.Event.Fragment) / float64(rate)
+	m, err := MeasureMachine(func(s *scenario.Scenario) (float64, error) {
+		ideal := 8 * float64(s.Event.Fragment) / float64(s.Fabric.Rate)
 		if s.Event.Phase == 0 {
 			return ideal / 0.0015, nil
 		}
@@ -61,9 +60,9 @@ func TestForecast(t *testing.T) {
 // A machine that cannot be measured has no forecast.
 func TestForecastFails(t *testing.T) {
 	no := errors.New("no lab")
-	for want, try := range map[string]func(*scenario.Scenario, unit.Rate) (float64, error){
-		"no lab":          func(*scenario.Scenario, unit.Rate) (float64, error) { return 0, no },
-		"nothing came of": func(*scenario.Scenario, unit.Rate) (float64, error) { return 0, nil },
+	for want, try := range map[string]func(*scenario.Scenario) (float64, error){
+		"no lab":          func(*scenario.Scenario) (float64, error) { return 0, no },
+		"nothing came of": func(*scenario.Scenario) (float64, error) { return 0, nil },
 	} {
 		if _, err := MeasureMachine(try); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

@@ -10,7 +10,6 @@ import (
 	"evbench/fabric/kind"
 	"evbench/fabric/lab"
 	"evbench/fabric/workers"
-	"evbench/internal/unit"
 	"evbench/scenario"
 )
 
@@ -71,9 +70,9 @@ func forecast(c *cli.Context, name string) (f bench.Forecast, err error) {
 	}
 	bar := newTerminal(c.App.ErrWriter, c.Bool("quiet"))
 	defer bar.End()
-	machine, err := bench.MeasureMachine(func(s *scenario.Scenario, rate unit.Rate) (float64, error) {
+	machine, err := bench.MeasureMachine(func(s *scenario.Scenario) (float64, error) {
 		bar.Passing("measuring a lab of %d servers, fragments of %s", s.Tree.Servers(), s.Event.Fragment)
-		tried, err := tryRate(c.Context, c, measurement{scenario: s, open: kind.Lab, control: localControl}, rate)
+		tried, err := tryRate(c.Context, c, measurement{scenario: s, open: kind.Lab, control: localControl}, s.Fabric.Rate)
 		return tried.Efficiency, err
 	})
 	return bench.NewForecast(s, machine, workers.Fit(s.Tree.Servers()), host.Available()), err

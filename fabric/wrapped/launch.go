@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"evbench/study/judge"
 	"evbench/transport/mpi/preload"
 )
 
@@ -111,7 +112,7 @@ func (l *Launcher) Map(ctx context.Context) (string, error) {
 	if ctx.Err() != nil {
 		return "", err
 	}
-	if !strings.Contains(out.String(), "Data for node:") {
+	if !strings.Contains(out.String(), judge.MapLine) {
 		return "", errors.Join(errors.New("mpirun printed no map of its ranks"), err, errors.New(strings.TrimSpace(said.String())))
 	}
 	return out.String(), nil

@@ -76,7 +76,7 @@ func (w *Why) sentences(to *bytes.Buffer, c results.Case) {
 		}
 		fmt.Fprintln(to, ".")
 	}
-	fmt.Fprintf(to, "%s in %s, %d servers; means.\n", count(w.Exchanges, "exchange"), count(w.Slices, "traced slice"), w.Servers)
+	fmt.Fprintf(to, "%s in %s, %d servers; means.\n", show.Plural(w.Exchanges, "exchange", "exchanges"), show.Plural(w.Slices, "traced slice", "traced slices"), w.Servers)
 }
 
 // pairs writes the table of pairs, with their links where those are known.
@@ -99,14 +99,6 @@ func (w *Why) pairs(to *bytes.Buffer, c results.Case) {
 		rows = append(rows, row)
 	}
 	table(to, "Pairs whose fragments took most longer", rows)
-}
-
-// count says how many there are of something.
-func count(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }
 
 func ms(sec float64) string { return fmt.Sprintf("%.2f ms", 1e3*sec) }

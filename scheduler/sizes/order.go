@@ -19,10 +19,9 @@ func (l *lister) follow(order []placed) {
 }
 
 // timed starts each fragment as early as the order of the schedule allows on each of its
-// four resources, with an overhead before it, and returns the time; l.free says when wires
-// are free then. This is the longest path in the graph "who comes next on a port or link".
-func (l *lister) timed(overhead int64) int64 {
-	free := l.free
+// four resources, with an overhead before it, and returns the time; free, by wire, says when
+// each is free then. This is the longest path in the graph "who comes next on a port or link".
+func (l *lister) timed(overhead int64, free []int64) int64 {
 	clear(free)
 	copy(free, l.until)
 	last := int64(0)

@@ -235,18 +235,17 @@ func (p *Plan) similar(l *lister) bool {
 // shorter with overheads, then shorter. After other windows half the mean time at which a
 // port is free counts as well: then the next window can use it.
 func (p *Plan) keep(l *lister, order string, overhead int64) {
-	time := l.timed(overhead)
+	time := l.timed(overhead, l.free)
 	cost := time
 	if l.until != nil {
 		cost += l.meanFree() / 2
 	}
 	if overhead > 0 {
-		time = l.timed(0)
+		time = l.timed(0, l.bare)
 	}
 	if p.placed == nil || cost < p.cost || cost == p.cost && time < p.Time {
 		p.Time, p.Order, p.cost, p.layers = time, order, cost, l.layers
 		p.placed = append(p.placed[:0], l.placed...)
-		l.timed(overhead)
 		p.free = append(p.free[:0], l.free...)
 	}
 }

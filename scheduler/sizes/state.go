@@ -25,7 +25,7 @@ type lister struct {
 	bound           int64        // least time: of all exchanges together, after what wires carry at first
 	until           []int64      // by wire, when it is free at first; nil: at 0
 	late            []resource   // that are not free at 0
-	free            []int64      // by wire, when timed has it free at last
+	free, bare      []int64      // by wire, when timed has it free at last, with overheads and without
 	words, wide     int          // of a set of servers, and of one of spines
 	own             []uint64     // by leaf, its servers
 	busiest         [2][]float64 // by side and leaf, which part of its bytes its busiest link has
@@ -82,7 +82,7 @@ func (s *state) assign(o *state) {
 // newLister prepares schedules of a window. until says when each wire is free; nil: at 0.
 func newLister(t *topology.Tree, window []*Matrix, bound int64, shares *scheduler.Shares, until []int64) *lister {
 	s, leaves, spines := t.Servers(), t.Leaves(), t.Spines()
-	l := &lister{tree: t, window: window, layers: window, servers: s, spines: spines, bound: bound, until: until, free: make([]int64, t.Wires()), words: (s + 63) / 64, wide: (spines + 63) / 64}
+	l := &lister{tree: t, window: window, layers: window, servers: s, spines: spines, bound: bound, until: until, free: make([]int64, t.Wires()), bare: make([]int64, t.Wires()), words: (s + 63) / 64, wide: (spines + 63) / 64}
 	for rank, leaf := range t.LeafOfRanks() {
 		l.leaf = append(l.leaf, int32(leaf))
 		for len(l.first) <= leaf {

@@ -48,7 +48,7 @@ func hostLines(r io.Reader) (out []hostLine, err error) {
 
 var (
 	// Of mpirun --display-map; checked against Open MPI 4.1.4.
-	mapNode = regexp.MustCompile("^" + mapLine + ` (\S+)\s.*Num procs: (\d+)`)
+	mapNode = regexp.MustCompile("^" + MapLine + ` (\S+)\s.*Num procs: (\d+)`)
 	// Of mpirun --display-allocation, with and without flags; checked against Open MPI 4.1.4.
 	allocNode = regexp.MustCompile(`^(\S+): (?:flags=\S+ )?slots=(\d+) max_slots=`)
 	// Of srun -l hostname: rank and host; after the manual of Slurm 22.05, not seen run.
@@ -66,8 +66,8 @@ func formOf(lines []hostLine) func([]hostLine) ([]hostEntry, error) {
 		return slices.ContainsFunc(lines, func(l hostLine) bool { return re.MatchString(l.text) })
 	}
 	switch {
-	case slices.ContainsFunc(lines, func(l hostLine) bool { return strings.HasPrefix(l.text, mapLine) }):
-		return found(mapNode)
+	case slices.ContainsFunc(lines, hostLine.ofMap):
+		return ofMpirun
 	case has(allocNode):
 		return found(allocNode)
 	case has(slurmWord):
@@ -78,17 +78,26 @@ func formOf(lines []hostLine) func([]hostLine) ([]hostEntry, error) {
 	return hostfile
 }
 
-// mapLine begins each line of a map that names a host.
-const mapLine = "Data for node:"
+// MapLine begins each line of a map that names a host.
+const MapLine = "Data for node:"
+
+func (l hostLine) ofMap() bool { return strings.HasPrefix(l.text, MapLine) }
+
+// ofMpirun reads a map, of which no line that names a host is passed over.
+func ofMpirun(lines []hostLine) ([]hostEntry, error) {
+	for _, l := range lines {
+		if l.ofMap() && !mapNode.MatchString(l.text) {
+			return nil, fmt.Errorf("line %d: %q is no line of mpirun's map", l.line, brief(l.text))
+		}
+	}
+	return found(mapNode)(lines)
+}
 
 // found reads the lines that match: a host and how many ranks it has. Hosts without any are left out.
 func found(re *regexp.Regexp) func([]hostLine) ([]hostEntry, error) {
 	return func(lines []hostLine) (out []hostEntry, err error) {
 		for _, l := range lines {
 			m := re.FindStringSubmatch(l.text)
-			if m == nil && re == mapNode && strings.HasPrefix(l.text, mapLine) {
-				return nil, fmt.Errorf("line %d: %q is no line of mpirun's map", l.line, brief(l.text))
-			}
 			if m == nil || m[2] == "0" {
 				continue
 			}
