@@ -76,7 +76,7 @@ func (f *inProcess) SetLinks(context.Context, []topology.Link, bool) error { ret
 
 func (f *inProcess) Close() error { return nil }
 
-func (f *inProcess) open(_ context.Context, c wire.Configure) (worker.Connections, error) {
+func (f *inProcess) open(_ context.Context, c wire.Configure, _ func()) (worker.Connections, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.nets == nil {

@@ -100,7 +100,7 @@ func (c Case) patience() time.Duration { return c.Timeout * 3 / 4 }
 // They are asked once in pingEvery.
 func (c Case) standstill() time.Duration { return max(c.Timeout, 4*pingEvery) }
 
-// openTime is how long workers may take to open their connections.
+// openTime is how long workers that open their connections may not get on, all of them.
 func (c Case) openTime() time.Duration {
 	most := 0
 	for _, paths := range c.Standby {

@@ -15,7 +15,7 @@ func (m *machine) tick(now time.Duration) {
 	}
 	switch m.state {
 	case configuring:
-		if limit := m.c.openTime(); now-m.since >= limit {
+		if limit := m.c.openTime(); now-m.moved >= limit {
 			m.overdue(now, limit, func(w *worker) bool { return w.ready }, "has not opened its connections")
 		}
 	case measuring:

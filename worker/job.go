@@ -28,6 +28,7 @@ type job struct {
 	allowed atomic.Pointer[time.Time] // until then nothing need move; nil: that was never said
 	load    *results.Load             // of the machine in the counted part; nil: not told, or it did not begin
 
+	steps atomic.Uint64         // of opening connections and getting memory
 	meter atomic.Pointer[meter] // of the loop, once there is one
 
 	cancel   context.CancelCauseFunc // ends the loop
@@ -69,11 +70,17 @@ func (j *job) run(ctx context.Context) {
 	}
 }
 
+// open opens the connections, as long as it gets on.
 func (j *job) open(ctx context.Context) (Connections, error) {
 	limit := wire.OpenTime(j.c.Timeout, len(j.c.Peers), len(j.c.Standby))
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not all connections open after %v", limit))
-	defer cancel()
-	conns, err := j.o.Open(ctx, j.c)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	late := time.AfterFunc(limit, func() { cancel(fmt.Errorf("not all connections are open, and none has opened for %v", limit)) })
+	defer late.Stop()
+	conns, err := j.o.Open(ctx, j.c, func() {
+		j.steps.Add(1)
+		late.Reset(limit)
+	})
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	}

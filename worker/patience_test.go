@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"evbench/internal/wire"
 	"evbench/results"
 	"evbench/transport"
 )
@@ -37,6 +38,26 @@ func TestSamplesAreWrittenBesideTheCase(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Setting up a case may take longer than any time-out, as long as it gets on.
+func TestOpeningTakesItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 4)
+		c := newCase(4, wire.Sync)
+		c.Timeout = 10 * time.Second
+		r.opening = func(moved func()) {
+			for range 20 {
+				time.Sleep(c.Timeout / 4)
+				moved()
+			}
+		}
+		o, err := r.start().ctl.RunCase(t.Context(), c)
+		if err != nil || !o.Complete {
+			t.Errorf("complete %v: %v", o.Complete, err)
+		}
+		r.stop()
+	})
 }
 
 // A cutOff endpoint neither sends nor receives while its server is cut off.

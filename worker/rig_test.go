@@ -26,6 +26,8 @@ type rig struct {
 
 	// wrap, if set, stands between a worker and its endpoint.
 	wrap func(rank int, ep transport.Endpoint) transport.Endpoint
+	// opening, if set, is what opening connections takes.
+	opening func(moved func())
 	// extend, if set, opens what a new plan needs.
 	extend func(ctx context.Context, ops []transport.Op) error
 	// fault, if set, is asked about every message.
@@ -74,7 +76,10 @@ func (r *rig) work(ctx context.Context, rank int) error {
 	return worker.Run(ctx, o)
 }
 
-func (r *rig) open(_ context.Context, c wire.Configure) (worker.Connections, error) {
+func (r *rig) open(_ context.Context, c wire.Configure, moved func()) (worker.Connections, error) {
+	if r.opening != nil {
+		r.opening(moved)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.nets[c.Run] == nil {

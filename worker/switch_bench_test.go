@@ -49,7 +49,7 @@ func BenchmarkUpdate(b *testing.B) {
 			if err == nil {
 				err = worker.Run(b.Context(), worker.Options{
 					Conn: conn, Token: "secret", Server: 10 + rank,
-					Open: func(_ context.Context, c wire.Configure) (worker.Connections, error) {
+					Open: func(_ context.Context, c wire.Configure, _ func()) (worker.Connections, error) {
 						return worker.Connections{Endpoint: resting{nets[c.Rank]}, Signals: nets[c.Rank]}, nil
 					},
 				})

@@ -32,8 +32,8 @@ func sends(ops []transport.Op) []tcp.Path {
 
 // openTCP opens the connections of a case over loopback.
 func openTCP(l *tcp.Listener) worker.OpenFunc {
-	return func(ctx context.Context, c wire.Configure) (worker.Connections, error) {
-		g := tcp.Group{ID: c.Run, Rank: c.Rank}
+	return func(ctx context.Context, c wire.Configure, moved func()) (worker.Connections, error) {
+		g := tcp.Group{ID: c.Run, Rank: c.Rank, Moved: moved}
 		for rank, p := range c.Peers {
 			g.Peers = append(g.Peers, tcp.Peer{Addrs: p.Addrs})
 			if rank != c.Rank && len(c.Row) == 0 {

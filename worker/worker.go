@@ -26,8 +26,9 @@ import (
 )
 
 // An OpenFunc opens the data connections of a case and, for a synchronised one,
-// those of its barrier. It returns once all are there.
-type OpenFunc func(ctx context.Context, c wire.Configure) (Connections, error)
+// those of its barrier. It returns once all are there. It calls moved, of any goroutine, when
+// a step is done, and so does Alloc of the endpoint: who calls it is given time.
+type OpenFunc func(ctx context.Context, c wire.Configure, moved func()) (Connections, error)
 
 // Connections are those of one case. The worker closes the endpoint, and with it what
 // the barrier uses.
@@ -181,10 +182,11 @@ func (s *session) moves() uint64 {
 	if s.job == nil {
 		return 0
 	}
+	steps := s.job.steps.Load()
 	if m := s.job.meter.Load(); m != nil {
-		return m.moves.Load() + 1
+		return steps + m.moves.Load() + 1
 	}
-	return 0
+	return steps
 }
 
 // broken returns why the session ends: ctx, where that closed the connection.

@@ -186,7 +186,7 @@ func (r *Rank) Leave(code int, abort bool) error {
 
 // openMPI opens the endpoint of each case in a world.
 func openMPI(w *mpi.World) worker.OpenFunc {
-	return func(ctx context.Context, c wire.Configure) (worker.Connections, error) {
+	return func(ctx context.Context, c wire.Configure, _ func()) (worker.Connections, error) {
 		g := mpi.Group{ID: c.Run, Rank: c.Rank}
 		for _, p := range c.Peers {
 			if len(p.Addrs) == 0 {

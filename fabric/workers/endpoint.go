@@ -36,8 +36,10 @@ type Sockets struct {
 
 // open opens the connections of each case on a listener.
 func (how Sockets) open(l *tcp.Listener) worker.OpenFunc {
-	return func(ctx context.Context, c wire.Configure) (worker.Connections, error) {
-		g := tcp.Group{ID: c.Run, Rank: c.Rank, Need: needs(c), IO: c.IO, Async: c.Mode != wire.Sync, Message: c.Fragment}
+	return func(ctx context.Context, c wire.Configure, moved func()) (worker.Connections, error) {
+		g := tcp.Group{
+			ID: c.Run, Rank: c.Rank, Need: needs(c), IO: c.IO, Async: c.Mode != wire.Sync, Message: c.Fragment, Moved: moved,
+		}
 		if c.IO == scenario.IOAuto {
 			g.IO = ""
 		}

@@ -132,7 +132,7 @@ type Ready struct {
 	IO  string // how the transport moves payload, where it has a choice
 }
 
-// OpenTime is how long a worker may take to open the connections of a case: the
+// OpenTime is how long a worker that opens the connections of a case may not get on: the
 // time-out, a while for each of the standby ones, which are beside those of its row, and
 // a moment for each pair of servers: all of them may be on one machine.
 func OpenTime(timeout time.Duration, servers, standby int) time.Duration {
@@ -365,8 +365,8 @@ type Reach struct {
 // Ping asks for a Pong. The controller sends one each second or so.
 type Ping struct{}
 
-// Pong answers it. Moves grows with every step forward in the case under way, and 0 is
-// none: who answers but does not move is told from one whose exchange takes long.
+// Pong answers it. Moves grows with every step forward in the case under way, of setting
+// it up too, and 0 is none: who answers but does not move is told from one whose exchange takes long.
 type Pong struct{ Moves uint64 }
 
 // Patience asks a worker not to take it for its own trouble that nothing moves within For

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 	"sort"
 	"unsafe"
 
@@ -19,6 +20,7 @@ type arena struct {
 	pieces []piece // by address
 	room   []byte  // of the newest piece, not given out yet
 	last   int     // piece of the last find
+	moved  func()  // called when a part of a piece of huge pages is there; nil: nobody wants to know
 }
 
 // A piece is one mapping of the file.
@@ -35,6 +37,9 @@ const (
 	// grows by. It is for messages from leastHuge on; smaller gain less than the page costs.
 	hugePage  = 2 << 20
 	leastHuge = 64 << 10
+	// populated is how much memory is got at a time. A virtual machine may take seconds for
+	// each gigabyte that its host has to find first.
+	populated = 16 << 20
 	// arenaAlign keeps what is given out apart in the caches.
 	arenaAlign = 64
 )
@@ -99,8 +104,13 @@ func (a *arena) growHuge(n int) bool {
 	a.pieces = append(a.pieces, piece{mem: mem, base: address(mem)})
 	skip := -address(mem) % hugePage
 	a.room = mem[skip : skip+uintptr(n)]
-	_ = unix.Madvise(a.room, unix.MADV_HUGEPAGE)       // where there are none, small ones do
-	_ = unix.Madvise(a.room, unix.MADV_POPULATE_WRITE) // now, and not in what is measured
+	_ = unix.Madvise(a.room, unix.MADV_HUGEPAGE) // where there are none, small ones do
+	for part := range slices.Chunk(a.room, populated) {
+		_ = unix.Madvise(part, unix.MADV_POPULATE_WRITE) // now, and not in what is measured
+		if a.moved != nil {
+			a.moved()
+		}
+	}
 	return true
 }
 

@@ -101,7 +101,7 @@ func (e *Endpoint) dial(ctx context.Context, calls []*call) (err error) {
 	if err != nil {
 		return err
 	}
-	return finish(ctx, calls)
+	return finish(ctx, calls, e.group.Moved)
 }
 
 // begin connects, or sees to it that it is tried again.
@@ -177,7 +177,8 @@ func (c *call) connect() error {
 }
 
 // finish begins the calls, in their order, and drives them until all are open or ctx ends.
-func finish(ctx context.Context, calls []*call) error {
+// moved, where it is not nil, is called for each that has opened.
+func finish(ctx context.Context, calls []*call, moved func()) error {
 	all, calls := calls, calls[:0:0]
 	bell, err := newBell()
 	if err != nil {
@@ -188,7 +189,12 @@ func finish(ctx context.Context, calls []*call) error {
 	fds := make([]unix.PollFd, 0, 1+callsUnderWay)
 	begun := 0
 	for {
-		calls = slices.DeleteFunc(calls, func(c *call) bool { return c.stage == opened })
+		calls = slices.DeleteFunc(calls, func(c *call) bool {
+			if c.stage == opened && moved != nil {
+				moved()
+			}
+			return c.stage == opened
+		})
 		for len(calls) < callsUnderWay && begun < len(all) {
 			c := all[begun]
 			if err := c.begin(); err != nil {

@@ -111,7 +111,7 @@ func (g *Group) memory(paced bool) (*arena, error) {
 		if paced || g.Message > 0 && g.Message < leastHuge {
 			return nil, nil
 		}
-		return &arena{fd: -1}, nil
+		return &arena{fd: -1, moved: g.Moved}, nil
 	}
 	a, err := newArena()
 	if err != nil && g.IO == "" {

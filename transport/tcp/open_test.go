@@ -205,6 +205,21 @@ func TestGroupsFollowEachOther(t *testing.T) {
 	}
 }
 
+// Who waits for an endpoint learns of each connection and each part of its memory.
+func TestMoved(t *testing.T) {
+	ls := []*Listener{listen(t, Options{}), listen(t, Options{})}
+	g, _ := pair(1, ls...)
+	moved := 0
+	g.Moved, g.Partners = func() { moved++ }, []int{1}
+	e := connect(t, ls[0], g)
+	if moved != 2 {
+		t.Errorf("told of %d connections, want 2", moved)
+	}
+	if moved = 0; len(e.Alloc(2*populated+1)) != 2*populated+1 || moved != 3 {
+		t.Errorf("told of %d parts of memory, want 3", moved)
+	}
+}
+
 func TestExtend(t *testing.T) {
 	eps := group(t, 2, Options{}, "", transport.Single, 0)
 	if err := eps[0].Post([]transport.Op{op(transport.Send, 1, 3, "x")}); err == nil {

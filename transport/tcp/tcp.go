@@ -113,6 +113,9 @@ type Group struct {
 	Departed bool
 	// Message is the size of a typical message in bytes. 0: unknown.
 	Message int
+	// Moved is called when a connection has opened, and when Alloc has got a part of what it
+	// was asked for. nil: nobody wants to know.
+	Moved func()
 	// SockBuf is the size of the send and receive buffers of each data
 	// connection in bytes. 0 leaves it to the kernel.
 	SockBuf int
