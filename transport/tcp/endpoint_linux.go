@@ -68,18 +68,28 @@ func (l *Listener) Connect(ctx context.Context, g Group) (*Endpoint, error) {
 	}
 	err = CheckFiles(int(wanted.Add(e.files)))
 	if err == nil {
-		err = e.listen(e.bell.fd, bellID, unix.EPOLLIN)
-	}
-	if err == nil {
-		err = l.enter(e)
-	}
-	if err == nil {
-		err = e.open(ctx, g.Need, g.Partners, settling)
+		err = e.join(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
+}
+
+// join opens the connections of a new endpoint and takes those that peers have opened.
+func (e *Endpoint) join(ctx context.Context) error {
+	e.run.Lock()
+	defer e.run.Unlock()
+	if err := e.listen(e.bell.fd, bellID, unix.EPOLLIN); err != nil {
+		return err
+	}
+	if err := e.l.enter(e); err != nil {
+		return err
+	}
+	if err := e.open(ctx, e.group.Need, e.group.Partners, settling); err != nil {
+		return err
+	}
+	return e.takeFresh()
 }
 
 // newEndpoint makes an endpoint without connections. Close ends it.
@@ -215,8 +225,8 @@ func (e *Endpoint) attach(c *conn, fd int) error {
 		}
 	}
 	c.readable, c.writable = true, true
-	e.stir(c) // opening it may have taken more than one segment
 	e.activate(c)
+	e.ask(c) // opening it may have taken more than one segment
 	return e.listen(fd, c.id, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP|unix.EPOLLET)
 }
 
@@ -225,7 +235,8 @@ func (e *Endpoint) expects(p preface) bool {
 	return p.dst == e.group.Rank && p.src < len(e.group.Peers)
 }
 
-// arrive takes a connection that a peer has opened.
+// arrive takes a connection that a peer has opened: here and now, if the endpoint does nothing
+// else. Else its first phase would begin with what many connections need.
 func (e *Endpoint) arrive(a arrival) {
 	if a.kind == kindBarrier {
 		e.sig.add(a.src, a.fd)
@@ -234,7 +245,14 @@ func (e *Endpoint) arrive(a arrival) {
 	e.newMu.Lock()
 	e.fresh = append(e.fresh, a)
 	e.newMu.Unlock()
-	e.bell.ring()
+	if !e.run.TryLock() {
+		e.bell.ring()
+		return
+	}
+	defer e.run.Unlock()
+	if err := e.takeFresh(); err != nil && e.err == nil {
+		e.err = err
+	}
 }
 
 func (e *Endpoint) takeFresh() error {
@@ -422,12 +440,7 @@ func (e *Endpoint) Retransmits() uint64 {
 func (e *Endpoint) retransmits() uint64 {
 	still := e.stirred[:0]
 	for _, c := range e.stirred {
-		info, err := unix.GetsockoptTCPInfo(c.fd, unix.IPPROTO_TCP, unix.TCP_INFO)
-		if err == nil {
-			e.resent += uint64(info.Total_retrans - c.resent)
-			c.resent = info.Total_retrans
-		}
-		if c.stirred = err == nil && info.Unacked+info.Notsent_bytes > 0; c.stirred {
+		if c.stirred = e.ask(c); c.stirred {
 			still = append(still, c)
 		}
 	}
@@ -440,6 +453,18 @@ func (e *Endpoint) retransmits() uint64 {
 		}
 	})
 	return sum
+}
+
+// ask counts what a connection sent again since that was last asked, and reports whether
+// it may yet send again what it has sent.
+func (e *Endpoint) ask(c *conn) (more bool) {
+	info, err := unix.GetsockoptTCPInfo(c.fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+	if err != nil {
+		return false
+	}
+	e.resent += uint64(info.Total_retrans - c.resent)
+	c.resent = info.Total_retrans
+	return info.Unacked+info.Notsent_bytes > 0
 }
 
 // Close unblocks every call and closes all connections.
