@@ -69,8 +69,8 @@ type Forecast struct {
 	Processes   int `json:"processes"`   // that the servers are in; 0: not even one may have the files of a server
 
 	NeedBytes  uint64 `json:"need_byte"`
-	EventBytes uint64 `json:"event_byte"` // of these for events
-	FreeBytes  uint64 `json:"free_byte"`  // 0: not known
+	EventBytes uint64 `json:"event_byte"`  // of these for events
+	Usable     uint64 `json:"usable_byte"` // of the memory here; 0: not known
 
 	RateBitPerSec    float64 `json:"rate_bit_per_s"`    // of a link, as the scenario says
 	CarriedBitPerSec float64 `json:"carried_bit_per_s"` // of a link, when all servers receive at once
@@ -80,14 +80,14 @@ type Forecast struct {
 }
 
 // NewForecast is the forecast for a scenario in the lab. A process may have the files of
-// inOne servers; free is the memory that is available, 0 where that is not known.
+// inOne servers; usable is the memory that may be taken, 0 where that is not known.
 //
 // Messages of all servers pass through the same processors, so that a barrier takes longer
 // and each link carries less, as the number of servers grows.
-func NewForecast(s *scenario.Scenario, m Machine, inOne int, free uint64) Forecast {
+func NewForecast(s *scenario.Scenario, m Machine, inOne int, usable uint64) Forecast {
 	n, events := s.Tree.Servers(), EventBytes(s, s.Tree.Servers())
 	f := Forecast{
-		Servers: n, Switches: s.Tree.Switches(), Connections: n * (n - 1), FreeBytes: free, Machine: m,
+		Servers: n, Switches: s.Tree.Switches(), Connections: n * (n - 1), Usable: usable, Machine: m,
 		NeedBytes: uint64(n*(n-1))*2*perSocket + events, EventBytes: events, RateBitPerSec: float64(s.Fabric.Rate),
 		CarriedBitPerSec: m.BitPerSec / float64(n), PhaseSec: fragmentTime(s).Seconds(),
 	}
@@ -114,8 +114,10 @@ func EventBytes(s *scenario.Scenario, servers int) uint64 {
 
 // Fits reports whether the lab of the scenario can be built and be started.
 func (f Forecast) Fits() bool {
-	return f.Processes > 0 && (f.FreeBytes == 0 || f.NeedBytes <= f.FreeBytes)
+	return f.Processes > 0 && f.memory()
 }
+
+func (f Forecast) memory() bool { return f.Usable == 0 || f.NeedBytes <= f.Usable }
 
 // Carried reports whether links carry what the scenario says.
 func (f Forecast) Carried() bool { return f.RateBitPerSec <= f.CarriedBitPerSec }
@@ -139,10 +141,9 @@ func (f Forecast) String() string {
 	} else {
 		line(true, "%d servers, %d switches, %d connections, processes: %d", f.Servers, f.Switches, f.Connections, f.Processes)
 	}
-	if f.FreeBytes > 0 {
-		ok := f.NeedBytes <= f.FreeBytes
-		line(ok, "memory: about %s of %s, %s of it for events", unit.Bytes(f.NeedBytes), unit.Bytes(f.FreeBytes), unit.Bytes(f.EventBytes))
-		if !ok {
+	if f.Usable > 0 {
+		line(f.memory(), "memory: about %s (%s for events) of %s that may be taken", unit.Bytes(f.NeedBytes), unit.Bytes(f.EventBytes), unit.Bytes(f.Usable))
+		if !f.memory() {
 			advise("deliver: discard, smaller fragments or fewer credits")
 		}
 	}

@@ -29,7 +29,7 @@ func TestForecast(t *testing.T) {
 		want         string
 	}{
 		{"{phase: 400ms}\ndeliver: discard", "[{}]", 30, 8e9, true, `  ok    326 servers, 38 switches, 105950 connections, processes: 11
-  ok    memory: about 3.536GB of 8GB, 64.71MB of it for events
+  ok    memory: about 3.536GB (64.71MB for events) of 8GB that may be taken
   ok    links of 4Mbit/s: this machine carries about 9Mbit/s on each at a time
   ok    phases of 400ms: barriers of about 15ms take 4 % of the time
 `},
@@ -39,7 +39,7 @@ func TestForecast(t *testing.T) {
         take event: {phase: 290ms} or more for 5 %
 `},
 		{"{fragment: 1MiB}", "[{mode: unsynchronised}]", 400, 1e9, false, `  ok    326 servers, 38 switches, 105950 connections, processes: 1
-  no    memory: about 226.3GB of 1GB, 222.9GB of it for events
+  no    memory: about 226.3GB (222.9GB for events) of 1GB that may be taken
         take deliver: discard, smaller fragments or fewer credits
   ok    links of 4Mbit/s: this machine carries about 9Mbit/s on each at a time
 `},

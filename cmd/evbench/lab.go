@@ -75,7 +75,7 @@ func forecast(c *cli.Context, name string) (f bench.Forecast, err error) {
 		tried, err := tryRate(c.Context, c, measurement{scenario: s, open: kind.Lab, control: localControl}, s.Fabric.Rate)
 		return tried.Efficiency, err
 	})
-	return bench.NewForecast(s, machine, workers.Fit(s.Tree.Servers()), host.Available()), err
+	return bench.NewForecast(s, machine, workers.Fit(s.Tree.Servers()), host.Usable()), err
 }
 
 // enterLab sees to it that this process may build labs; see lab.Enter. The

@@ -12,22 +12,28 @@ type MemoryError struct{ Text string }
 
 func (e *MemoryError) Error() string { return e.Text }
 
-// Fits refuses what takes more memory than is free, with what helps; where that is not
+// Usable returns how many bytes of memory may be taken, or 0 where that cannot be known.
+func Usable() uint64 { return usable(Available()) }
+
+// usable leaves a tenth of what is free to others.
+func usable(available uint64) uint64 { return available/10*9 + available%10*9/10 }
+
+// Fits refuses what takes more memory than may be taken, with what helps; where that is not
 // known it refuses nothing.
 func Fits(what string, need float64, cure string) error { return fits(what, need, cure, Available()) }
 
 func fits(what string, need float64, cure string, available uint64) error {
-	if available == 0 || need <= float64(available)*0.9 {
+	if available == 0 || need <= float64(usable(available)) {
 		return nil
 	}
-	return &MemoryError{fmt.Sprintf("%s %s, this machine has %s free: %s", what,
+	return &MemoryError{fmt.Sprintf("%s %s, this machine has %s free, 90 %% of which may be taken: %s", what,
 		unit.Bytes(min(need, math.MaxInt64/2)), unit.Bytes(available), cure)}
 }
 
-// Room returns how many items of so many bytes fit into the memory that is free.
+// Room returns how many items of so many bytes fit into the memory that may be taken.
 func Room(each uint64) int {
-	if free := Available(); free > 0 {
-		return int(free / each)
+	if bytes := Usable(); bytes > 0 {
+		return int(bytes / each)
 	}
 	return math.MaxInt
 }

@@ -21,7 +21,7 @@ func TestFits(t *testing.T) {
 			t.Errorf("%v of %d: %v", tt.need, tt.available, err)
 		}
 	}
-	if err := fits("plans need", 2<<30, "make fewer", 1<<30); fmt.Sprint(err) != "plans need 2GiB, this machine has 1GiB free: make fewer" {
+	if err := fits("plans need", 2<<30, "make fewer", 1<<30); fmt.Sprint(err) != "plans need 2GiB, this machine has 1GiB free, 90 % of which may be taken: make fewer" {
 		t.Error(err)
 	}
 }
