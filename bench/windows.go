@@ -61,6 +61,8 @@ type orderer struct {
 	s *scenario.Scenario
 	c scenario.Case
 	t *topology.Tree
+	// first is the window from the first counted exchange on, planned before; nil: none is.
+	first *sizes.Plan
 
 	mu    sync.Mutex
 	chain *sizes.Chain        // nil: no window yet
@@ -85,7 +87,10 @@ func (w *orderer) plan(from uint64, count int) (*sizes.Plan, error) {
 	if p := w.equal[count]; p != nil {
 		return p, nil
 	}
-	p, err := WindowPlan(w.s, w.c, w.chain, from, count)
+	p, err := w.first, error(nil)
+	if p == nil || from != uint64(w.s.Warmup) || count != len(p.Window) {
+		p, err = WindowPlan(w.s, w.c, w.chain, from, count)
+	}
 	if err == nil && w.s.FragmentSizes(w.c).Equal() {
 		if w.equal == nil {
 			w.equal = map[int]*sizes.Plan{}

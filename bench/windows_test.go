@@ -79,6 +79,10 @@ cases: [{mode: ordered, window: 4, failures: [leaf0-spine0]}]
 		if err != nil {
 			t.Fatal(err)
 		}
+		again := &orderer{s: s, c: s.Cases[0], t: o.t, first: planned.Ordered.Plan}
+		if p, err := again.plan(uint64(warmup), 4); p != again.first {
+			t.Errorf("warm-up %d: the first window is planned again (%v)", warmup, err)
+		}
 		sent := make([]int, len(parts))
 		for x := range planned.Ordered.Pieces() {
 			w := parts[x.Src].Sends[sent[x.Src]]
