@@ -12,10 +12,8 @@
 package bench
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"sync"
@@ -25,6 +23,7 @@ import (
 	"evbench/fabric"
 	"evbench/results"
 	"evbench/scenario"
+	"evbench/sim"
 	"evbench/topology"
 )
 
@@ -137,8 +136,10 @@ func (r *runner) begin() error {
 		r.o.Describe(&r.manifest)
 	}
 	r.pairs = r.countsPairs()
-	if err := keepPlans(sink, r.cases); err != nil {
-		return err
+	for _, c := range r.cases {
+		if err := sim.KeepPlan(sink, c.Name, c.Plan, c.Ordered); err != nil {
+			return err
+		}
 	}
 	r.looked.describe(&r.manifest)
 	if err := r.sink.Manifest(r.manifest); err != nil {
@@ -146,30 +147,6 @@ func (r *runner) begin() error {
 	}
 	told := r.manifest
 	r.progress(Progress{Stage: Begun, Manifest: &told, Cases: r.cases, Limit: r.plan.Limit})
-	return nil
-}
-
-// keepPlans hands the plans to a sink that keeps them.
-func keepPlans(sink Sink, cases []Planned) error {
-	if !sink.Keeps().Plans {
-		return nil
-	}
-	for _, c := range cases {
-		if c.Plan.Schedule == nil {
-			continue
-		}
-		var text bytes.Buffer
-		write := c.Plan.WriteText
-		if c.Ordered != nil {
-			write = c.Ordered.WriteText
-		}
-		if err := write(&text); err != nil {
-			return fmt.Errorf("case %q: %w", c.Name, err)
-		}
-		if err := sink.Plan(c.Name, text.Bytes()); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

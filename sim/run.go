@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evbench/internal/parallel"
+	"evbench/plan"
 	"evbench/results"
 )
 
@@ -82,25 +83,34 @@ type runner struct {
 
 // begin writes down the plans and what is expected.
 func (r *runner) begin() error {
-	keeps, kept := r.sink.Keeps().Plans, map[string]bool{}
+	kept := map[string]bool{}
 	for _, c := range r.cases {
-		if !keeps || c.Plan.Schedule == nil || kept[c.Name] {
+		if kept[c.Name] {
 			continue
 		}
 		kept[c.Name] = true
-		var text bytes.Buffer
-		write := c.Plan.WriteText
-		if c.Ordered != nil {
-			write = c.Ordered.WriteText
-		}
-		if err := write(&text); err != nil {
-			return fmt.Errorf("case %q: %w", c.Name, err)
-		}
-		if err := r.sink.Plan(c.Name, text.Bytes()); err != nil {
+		if err := KeepPlan(r.sink, c.Name, c.Plan, c.Ordered); err != nil {
 			return err
 		}
 	}
 	return r.sink.Manifest(r.o.Manifest)
+}
+
+// KeepPlan hands the plan of a case, or its ordered one that is not nil, to a sink that keeps
+// plans. Without a schedule there is none.
+func KeepPlan(to Sink, name string, p *plan.Plan, ordered *plan.Ordered) error {
+	if !to.Keeps().Plans || p.Schedule == nil {
+		return nil
+	}
+	write := p.WriteText
+	if ordered != nil {
+		write = ordered.WriteText
+	}
+	var text bytes.Buffer
+	if err := write(&text); err != nil {
+		return fmt.Errorf("case %q: %w", name, err)
+	}
+	return to.Plan(name, text.Bytes())
 }
 
 // all works out and writes. A case is begun only when there is a processor for it, in
