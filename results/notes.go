@@ -35,9 +35,15 @@ func (s Summary) Notes() []Note {
 	for _, text := range Grouped(s.Cases, func(c Case) []string { return c.Reasons }) {
 		out = append(out, Note{Wrong, text})
 	}
-	if open := Open(s.Cases); len(open) > 0 {
+	var open []string // as tables show them
+	for _, c := range s.Cases {
+		if c.Verdict == Unresolved && c.Complete && c.Valid {
+			open = append(open, c.Name)
+		}
+	}
+	if len(open) > 0 {
 		out = append(out, Note{Unresolved, strings.Join(open, ", ") +
-			": the interval is wider than 3 % of the figure and overlaps that of a case beside it. " +
+			": the interval is wider than 3 % of the figure, and the order of the cases may be noise. " +
 			"Measure longer (--limit, --duration), at a lower rate (--rate auto), or on a machine with less other work."})
 	}
 	return append(out, rejected(s.Slices)...)
