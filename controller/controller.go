@@ -260,8 +260,9 @@ func (c *Controller) Quit() {
 	}
 }
 
-// closeWait bounds how long Close lets workers take their leave.
-const closeWait = 500 * time.Millisecond
+// closeWait is how long Close waits for another worker to take its leave. One that finds the
+// connection closed while it answers a ping does not see the Quit behind that.
+const closeWait = 3 * time.Second
 
 // Close sends Quit, lets the workers hang up for a moment, ends every
 // connection and waits for all that Listen started.
@@ -302,6 +303,7 @@ func (c *Controller) awaitMembers() {
 		}
 		select {
 		case <-wait:
+			timer.Reset(closeWait)
 		case <-timer.C:
 			return
 		}

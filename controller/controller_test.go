@@ -324,6 +324,33 @@ func TestStrangersTakeAllPlaces(t *testing.T) {
 	})
 }
 
+// Workers that take a while to look see that the session is over, as long as one more does.
+func TestSlowLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPipes()
+		c := controller.New(controller.Options{Token: "secret"})
+		c.Serve(p)
+		var all sync.WaitGroup
+		for server := range 3 {
+			w := wire.NewConn(p.dial(), wire.MaxFrame)
+			if err := w.Introduce("secret", wire.Hello{Server: server}); err != nil {
+				t.Fatal(err)
+			}
+			all.Go(func() {
+				defer w.Close()
+				time.Sleep(time.Duration(server+1) * 2 * time.Second)
+				if m, err := w.Receive(); m != (wire.Quit{}) {
+					t.Errorf("server %d sees %v, %v", server, m, err)
+				}
+			})
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		all.Wait()
+	})
+}
+
 // A case that cannot run says why before anybody is told.
 func TestRefusedCases(t *testing.T) {
 	c, _ := listen(t)
