@@ -59,7 +59,7 @@ type Options struct {
 	Listener net.Listener
 	// Token is the secret that workers show.
 	Token string
-	// JoinTimeout is how long workers may take to join. 0 means 30s.
+	// JoinTimeout is how long to wait for another worker to join. 0 means 30s.
 	JoinTimeout time.Duration
 	// Progress is told what goes on, one event at a time; the run waits for it. nil is allowed.
 	Progress func(Progress)
@@ -206,14 +206,21 @@ func (r *runner) session(ctx context.Context) (err error) {
 // what the launcher returns.
 var errWorkerFailed = errors.New("a worker failed before all servers had joined")
 
+// join waits until all workers have joined, as long as one more does in time: a slow machine
+// takes a while to start them all.
 func (r *runner) join(ctx context.Context) error {
-	limited, cancel := context.WithTimeout(ctx, r.o.JoinTimeout)
-	defer cancel()
-	err := r.ctl.Join(limited, 0)
-	if err != nil && context.Cause(ctx) == errWorkerFailed {
-		return errWorkerFailed
+	for n := range r.s.Tree.Servers() {
+		limited, cancel := context.WithTimeout(ctx, r.o.JoinTimeout)
+		err := r.ctl.Join(limited, n+1)
+		cancel()
+		if err != nil && context.Cause(ctx) == errWorkerFailed {
+			return errWorkerFailed
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // positions lists the servers of a tree.

@@ -38,6 +38,8 @@ type inProcess struct {
 	// wrap, if set, stands between a worker and its endpoint.
 	wrap func(rank int, ep transport.Endpoint) transport.Endpoint
 
+	apart time.Duration // between workers that join
+
 	mu   sync.Mutex
 	nets map[uint32][]*memnet.Endpoint // by run of the session
 }
@@ -99,6 +101,7 @@ func (f *inProcess) Launch(ctx context.Context, j fabric.Job) (func() error, err
 	g, ctx := errgroup.WithContext(ctx)
 	for rank := range j.Tree.Servers() {
 		g.Go(func() error {
+			time.Sleep(time.Duration(rank) * f.apart)
 			return worker.Run(ctx, worker.Options{Conn: f.dial(), Token: j.Token, Server: j.Tree.Position(rank), Open: f.open})
 		})
 	}
@@ -232,6 +235,13 @@ func TestRunWorkerFails(t *testing.T) {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
 	})
+}
+
+// Workers may take longer to start than the wait for one of them.
+func TestRunStartsSlowly(t *testing.T) {
+	if _, err := run(t, small, &inProcess{apart: 25 * time.Second}, &memory{}); err != nil {
+		t.Error(err)
+	}
 }
 
 // A run measures a slice of each case in each round, the case that is the control among

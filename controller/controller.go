@@ -239,7 +239,7 @@ func (c *Controller) Join(ctx context.Context, n int) error {
 		select {
 		case <-wait:
 		case <-ctx.Done():
-			return joinError(ctx, have, n, missing)
+			return joinError(ctx, have, len(c.opt.Servers), missing)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func controllerCommand() *cli.Command {
 			serveFlag(),
 			&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the secret that workers have, too"},
 			&cli.IntFlag{Name: "workers", Usage: "`N` workers must join (default, and only choice: the servers of the topology)"},
-			&cli.DurationFlag{Name: "join-timeout", Value: 60 * time.Second, Usage: "how long workers may take to join, `D`"},
+			&cli.DurationFlag{Name: "join-timeout", Value: 60 * time.Second, Usage: "how long to wait for another worker to join, `D`"},
 		),
 		Action: controllerAction,
 	}, "  evbench controller --listen tcp:127.0.0.1:7777 --token-file token scenarios/hosts.yaml")
