@@ -75,11 +75,15 @@ func (j *job) open(ctx context.Context) (Connections, error) {
 	limit := wire.OpenTime(j.c.Timeout, len(j.c.Peers), len(j.c.Standby))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	late := time.AfterFunc(limit, func() { cancel(fmt.Errorf("not all connections are open, and none has opened for %v", limit)) })
-	defer late.Stop()
+	moved := make(chan struct{}, 1)
+	go func() {
+		if silent(limit, moved, ctx.Done()) {
+			cancel(fmt.Errorf("not all connections are open, and none has opened for %v", limit))
+		}
+	}()
 	conns, err := j.o.Open(ctx, j.c, func() {
 		j.steps.Add(1)
-		late.Reset(limit)
+		ring(moved)
 	})
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)

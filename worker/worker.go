@@ -156,24 +156,30 @@ func (s *session) serve(ctx context.Context) error {
 	}
 }
 
-// listen hangs up once nothing has been heard of the controller for too long. If that is
-// noticed late, this process was stopped, and what it has missed is still to be read.
+// listen hangs up once nothing has been heard of the controller for too long.
 func (s *session) listen(heard, done <-chan struct{}) {
-	silence, since := time.NewTimer(s.o.KeepAlive), time.Now()
+	if silent(s.o.KeepAlive, heard, done) {
+		_ = s.o.Conn.Close()
+	}
+}
+
+// silent waits until nothing has been heard for so long; false: it was done before. If that
+// is noticed late, this process was stopped, and what it has missed is still to come.
+func silent(limit time.Duration, heard, done <-chan struct{}) bool {
+	silence, since := time.NewTimer(limit), time.Now()
 	defer silence.Stop()
 	for {
 		select {
 		case <-done:
-			return
+			return false
 		case <-heard:
 		case <-silence.C:
-			if time.Since(since) < s.o.KeepAlive+leastAway {
-				_ = s.o.Conn.Close()
-				return
+			if time.Since(since) < limit+leastAway {
+				return true
 			}
 		}
 		since = time.Now()
-		silence.Reset(s.o.KeepAlive)
+		silence.Reset(limit)
 	}
 }
 
