@@ -15,6 +15,8 @@ const (
 	// standing is how long no byte of payload may come in anywhere. A sender whose path
 	// was dead tries again after twice as long each time.
 	standing = 4 * time.Second
+	// caseOver is how a fail-over ends that the end of its case has met.
+	caseOver = "the case is over"
 )
 
 // answers holds what the fail-over knew against what the links did. It is levels that are
@@ -130,6 +132,8 @@ func (j *judgement) settled(c results.Case) {
 		}
 		switch {
 		case reason == "" || j.s.Kind == Wait && strings.HasPrefix(reason, "no path between"):
+		case i == end && strings.HasSuffix(reason, caseOver):
+			j.slow("the last fail-over, %d, did not come to its end: %s", f.ID, reason)
 		case i == end:
 			j.odd("the last fail-over, %d, did not come to its end: %s", f.ID, reason)
 		case f.Superseded:

@@ -51,16 +51,19 @@ func median(all []Usage) Usage {
 func flat(all []Usage) []Finding {
 	a, b, ok := Quarters(all)
 	if !ok {
-		return []Finding{{What: fmt.Sprintf("%d readings of memory and descriptors are too few", len(all))}}
+		return []Finding{{What: fmt.Sprintf("%d readings of memory and descriptors are too few", len(all)), Slow: true}}
 	}
-	// Of few readings each is half a median: it may have met what is open for a moment only.
-	moment := func(a, b int) bool { return len(all) < 40 && max(a, b)-min(a, b) <= 2 }
+	// Of few readings each is half a median: it may have met what is open for a moment only,
+	// and on a slow machine memory that has not come to its level yet.
+	few := len(all) < 40
+	moment := func(a, b int) bool { return few && max(a, b)-min(a, b) <= 2 }
 	var out []Finding
 	grown := func(format string, args ...any) {
 		out = append(out, Finding{What: fmt.Sprintf(format, args...) + " (medians of the second and of the last quarter)"})
 	}
 	if float64(b.ResidentBytes) > (1+growth)*float64(a.ResidentBytes)+growthBytes {
 		grown("memory grew from %.1f to %.1f MiB", mib(a), mib(b))
+		out[len(out)-1].Slow = few
 	}
 	if a.Descriptors != b.Descriptors {
 		grown("descriptors went from %d to %d", a.Descriptors, b.Descriptors)

@@ -54,7 +54,7 @@ func ending(said string) Seen {
 }
 
 // ofTime matches what is found too late, too long or too few, and nothing else.
-var ofTime = regexp.MustCompile(`processors busy|whole exchanges|still used|was not used|not done at the end|nothing was received|longer than its|it took`)
+var ofTime = regexp.MustCompile(`processors busy|whole exchanges|still used|was not used|not done at the end|nothing was received|longer than its|it took|the case is over`)
 
 func TestJudgeFinds(t *testing.T) {
 	// with changes what went well.
@@ -141,6 +141,7 @@ func TestJudgeFinds(t *testing.T) {
 		{"up and held", held, with(func(c *results.Case, _ *Seen) { c.Failovers[1].SeenSec = sec(4.0) }), "", ""},
 		{"stopped meanwhile", stopped, with(func(c *results.Case, _ *Seen) { c.Failovers[0].SeenSec = sec(2.9) }), "", ""},
 		{"nothing done", script(), with(func(c *results.Case, _ *Seen) { c.Failovers = []results.Failover{} }), "tells of nothing", ""},
+		{"not done in time", script(), with(func(c *results.Case, _ *Seen) { c.Failovers[1].Reason = "update: the case is over" }), "did not come to its end: update", ""},
 		{"given up", script(), with(func(c *results.Case, _ *Seen) { c.Failovers[1].Reason = "install: no" }), "the last fail-over, 2, did not come to its end: install: no", ""},
 		{"given up on the way", script(), with(func(c *results.Case, _ *Seen) {
 			c.Failovers[0].Reason, c.Failovers[0].AidedSec, c.Failovers[0].FirstNewSec = "plan: no", nil, nil
@@ -247,18 +248,19 @@ func TestFlat(t *testing.T) {
 }
 
 // One descriptor more in one of a few readings may have been open for a moment; three, or
-// one in many readings, have not.
+// one in many readings, have not. Memory may grow in few readings.
 func TestFlatOfFewReadings(t *testing.T) {
 	for _, tt := range []struct {
 		readings, more int
+		bytes          uint64
 		slow           bool
-	}{{8, 1, true}, {8, 3, false}, {60, 1, false}} {
+	}{{8, 1, 0, true}, {8, 3, 0, false}, {60, 1, 0, false}, {8, 0, 8 << 20, true}, {60, 0, 8 << 20, false}} {
 		all := make([]Usage, tt.readings)
 		for i := range all[tt.readings/2:] {
-			all[tt.readings/2+i].Descriptors = tt.more
+			all[tt.readings/2+i] = Usage{Descriptors: tt.more, ResidentBytes: tt.bytes}
 		}
 		if found := flat(all); len(found) != 1 || !found[0].Anomaly() || found[0].Slow != tt.slow {
-			t.Errorf("%d readings, %d more: %+v", tt.readings, tt.more, found)
+			t.Errorf("%d readings, %d and %d bytes more: %+v", tt.readings, tt.more, tt.bytes, found)
 		}
 	}
 }
