@@ -272,3 +272,31 @@ func TestExplainWithoutPhases(t *testing.T) {
 		}
 	}
 }
+
+// What an ordered exchange took is of the trace, which has rejected slices, too; a send port
+// is not idle before it has sent what the kernel already has.
+func TestExplainOrdered(t *testing.T) {
+	var spans []results.Span
+	for server := range 3 {
+		for repeat, scale := range []float64{1, 3} {
+			add := func(what results.SpanKind, peer int, begin, end float64) {
+				spans = append(spans, results.Span{
+					Case: "c", Repeat: repeat, Server: server, What: what, Peer: peer, Phase: -1, BeginSec: begin * scale, EndSec: end * scale,
+				})
+			}
+			add(results.SpanExchange, -1, 0, 2.5)
+			add(results.SpanSend, (server+1)%3, 0, 0.25) // sends for 1 s
+			add(results.SpanTokens, (server+2)%3, 0.25, 1.5)
+			add(results.SpanSend, (server+2)%3, 1.5, 2.5)
+		}
+	}
+	c := results.Case{Name: "c", Mode: results.InOrder, MeasuredEfficiency: 0.8, EventsPerSec: results.NewStat([]float64{0.4})}
+	w, err := Explain(Split(spans), c, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Idle from 1 to 1.5 s, and from 1 to 4.5 s.
+	if w.Measured != 5 || w.Predicted != 2 || math.Abs(w.Tokens-2) > 1e-9 {
+		t.Errorf("an exchange took %v of %v, send ports waited %v; want 5 of 2, 2", w.Measured, w.Predicted, w.Tokens)
+	}
+}

@@ -30,8 +30,8 @@ type Why struct {
 	Longest *Longest `json:"longest,omitempty"`
 	// StandsOut is the link that explains slow pairs; nil where none does.
 	StandsOut *StandsOut `json:"stands_out,omitempty"`
-	// Tokens is how long a server's send port was idle for want of tokens, the mean over
-	// servers; 0 unless the case is ordered.
+	// Tokens is how long a server's send port was idle for want of tokens, in an exchange, the
+	// mean over servers, fragments taken for equal; 0 unless the case is ordered.
 	Tokens float64 `json:"tokens_s,omitempty"`
 
 	Phases []PhaseCost `json:"phases,omitempty"` // those that took most longer, first
@@ -148,7 +148,7 @@ func Explain(all []*Slice, c results.Case, efficiency float64, p *plan.Plan) (*W
 		a.during(c)
 	case results.InOrder:
 		a.pairsOf(all, results.SpanSend)
-		a.tokens(all)
+		a.ordered(all)
 	default:
 		a.pairsOf(all, results.SpanRequest)
 	}
@@ -355,17 +355,35 @@ func (a *account) pairsOf(all []*Slice, what results.SpanKind) {
 	a.Exchanges = exchanges / a.Servers
 }
 
-// tokens accounts for send ports that were idle.
-func (a *account) tokens(all []*Slice) {
-	var idle float64
+// ordered says what an exchange took in all slices, as the trace has rejected ones, too, and
+// how long send ports were idle. A send ends when the kernel has the last of its fragment,
+// while the port still sends: it is busy for a mean fragment from when the send began.
+func (a *account) ordered(all []*Slice) {
+	var took, idle float64
+	exchanges := 0
 	for _, s := range all {
+		first, last, busy := map[int]float64{}, map[int]float64{}, map[int]float64{}
 		for _, x := range s.Spans {
-			if x.What == results.SpanTokens {
-				idle += x.EndSec - x.BeginSec
+			switch x.What {
+			case results.SpanExchange:
+				if _, ok := first[x.Server]; !ok {
+					first[x.Server] = x.BeginSec
+				}
+				last[x.Server] = max(last[x.Server], x.EndSec)
+				exchanges++
+			case results.SpanSend:
+				busy[x.Server] = max(x.EndSec, max(busy[x.Server], x.BeginSec)+a.fragment)
+			case results.SpanTokens:
+				idle += max(0, x.EndSec-max(x.BeginSec, busy[x.Server]))
 			}
 		}
+		for server := range first {
+			took += last[server] - first[server]
+		}
 	}
-	a.Tokens = idle / float64(max(a.Exchanges, 1)*a.Servers)
+	if exchanges > 0 {
+		a.Measured, a.Tokens = took/float64(exchanges), idle/float64(exchanges)
+	}
 }
 
 // rankPairs puts pairs and links in order of what they took longer.
