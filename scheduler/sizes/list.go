@@ -1,6 +1,7 @@
 package sizes
 
 import (
+	"math"
 	"math/bits"
 
 	"evbench/scheduler"
@@ -26,7 +27,7 @@ func priorityOf(n int, seed uint64) priority {
 }
 
 // list makes a schedule and returns its time; it saves the state at the time cut.
-// O(fragments·(servers/64 + spines)).
+// O(fragments·(servers/64 + leaves·spines/64)), if few servers are idle.
 func (l *lister) list(p priority) int64 {
 	l.assign(&l.fresh)
 	return l.run(0, p)
@@ -153,22 +154,6 @@ func (l *lister) begin(now int64) {
 // consider puts a server with its best partner, in the first layer that has one, into
 // the queue.
 func (l *lister) consider(d int, i int32) {
-	a := int(l.leaf[i])
-	clear(l.near)
-	for n, w := range l.side[d].free[a*l.wide : (a+1)*l.wide] {
-		for ; w != 0; w &= w - 1 {
-			k := n*64 + bits.TrailingZeros64(w)
-			for n, x := range l.side[1-d].reach[k*l.words : (k+1)*l.words] {
-				l.near[n] |= x
-			}
-		}
-	}
-	for n, x := range l.own[a*l.words : (a+1)*l.words] {
-		l.near[n] |= x
-	}
-	for n, x := range l.side[1-d].idle {
-		l.near[n] &= x
-	}
 	for e := l.old; e < len(l.layers); e++ {
 		if j, score := l.partner(d, e, int(i)); j >= 0 {
 			l.queue.push(entry{-score - 4*l.side[d].togo[i], 2*i + int32(d), int32(j), int32(e)})
@@ -180,7 +165,7 @@ func (l *lister) consider(d int, i int32) {
 	}
 }
 
-// partner returns the best of the servers near, which server i can send to (d = 0), or
+// partner returns the best of the servers that server i can now send to (d = 0), or
 // receive from, in a layer, or -1, and its score.
 func (l *lister) partner(d, e, i int) (int, int64) {
 	best, most := -1, int64(-1)
@@ -189,19 +174,22 @@ func (l *lister) partner(d, e, i int) (int, int64) {
 		base = l.hold
 	}
 	seen, links, least := int32(-1), int64(0), int64(0) // ranks of a leaf follow each other
-	row, togo := (e*l.servers+i)*l.words, l.side[1-d].togo
+	row, togo, idle := (e*l.servers+i)*l.words, l.side[1-d].togo, l.side[1-d].idle
 	bytes, at, step := l.layers[e].bytes, i*l.servers, 1
 	if d == 1 {
 		at, step = i, l.servers
 	}
 	for n, w := range l.side[d].left[row : row+l.words] {
-		for w &= l.near[n]; w != 0; w &= w - 1 {
+		for w &= idle[n]; w != 0; w &= w - 1 {
 			j := n*64 + bits.TrailingZeros64(w)
 			if b := l.leaf[j]; b != seen {
 				seen, links, least = b, 0, base
 				if a != b {
 					x, y := l.side[d].press[a], l.side[1-d].press[b]
-					if links = l.p.link * (x + y); max(x, y) >= l.hold {
+					links = l.p.link * (x + y)
+					if !l.meet(d, a, b) {
+						least = math.MaxInt64
+					} else if max(x, y) >= l.hold {
 						least = 0
 					}
 				}

@@ -66,7 +66,10 @@ func forsOrder(t *topology.Tree, exchanges int) []placed {
 // sortPlaced sorts fragments by start and src; no server starts two at a time.
 func sortPlaced(all []placed) {
 	slices.SortFunc(all, func(a, b placed) int {
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.src, b.src))
+		if c := cmp.Compare(a.start, b.start); c != 0 {
+			return c
+		}
+		return int(a.src) - int(b.src)
 	})
 }
 

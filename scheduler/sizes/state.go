@@ -27,7 +27,6 @@ type lister struct {
 	late            []resource   // that are not free at 0
 	free, bare      []int64      // by wire, when timed has it free at last, with overheads and without
 	words, wide     int          // of a set of servers, and of one of spines
-	own             []uint64     // by leaf, its servers
 	busiest         [2][]float64 // by side and leaf, which part of its bytes its busiest link has
 	fresh           state        // before the first start
 	cut             int64        // when run saves its state
@@ -41,7 +40,6 @@ type lister struct {
 	dirty  [2][]int32 // servers to look at again
 	mark   [2][]bool  // whether a server is among them
 	queue  heap       // candidates
-	near   []uint64   // servers that the one considered can start with
 }
 
 // A state is a schedule in the making.
@@ -62,7 +60,6 @@ type side struct {
 	left  []uint64 // by layer and server, the others whose fragments have not started
 	idle  []uint64 // servers whose port is free and that have something left
 	free  []uint64 // by leaf, spines to which the up-link, or the down-link, is free
-	reach []uint64 // by spine, servers of the leaves that have it in free
 	togo  []int64  // by server, bytes not yet started
 	out   []int64  // by leaf, the same to other leaves, or from them
 	press []int64  // by leaf, the same on its busiest link
@@ -74,7 +71,7 @@ func (s *state) assign(o *state) {
 	for d := range s.side {
 		x, y := &s.side[d], &o.side[d]
 		x.left, x.idle, x.free = append(x.left[:0], y.left...), append(x.idle[:0], y.idle...), append(x.free[:0], y.free...)
-		x.reach, x.togo = append(x.reach[:0], y.reach...), append(x.togo[:0], y.togo...)
+		x.togo = append(x.togo[:0], y.togo...)
 		x.out, x.press = append(x.out[:0], y.out...), append(x.press[:0], y.press...)
 	}
 }
@@ -94,7 +91,7 @@ func newLister(t *topology.Tree, window []*Matrix, bound int64, shares *schedule
 	}
 	for d := range l.fresh.side {
 		l.fresh.side[d] = side{make([]uint64, len(window)*s*l.words), make([]uint64, l.words), make([]uint64, leaves*l.wide),
-			make([]uint64, spines*l.words), make([]int64, s), make([]int64, leaves), make([]int64, leaves)}
+			make([]int64, s), make([]int64, leaves), make([]int64, leaves)}
 		l.mark[d], l.busiest[d] = make([]bool, s), make([]float64, leaves)
 	}
 	l.fresh.wait = make([]int, len(window))
@@ -109,7 +106,6 @@ func newLister(t *topology.Tree, window []*Matrix, bound int64, shares *schedule
 			}
 		}
 	}
-	l.own, l.near = make([]uint64, leaves*l.words), make([]uint64, l.words)
 	l.share(shares)
 	l.fresh.placed = make([]placed, 0, l.count)
 	if until != nil {
@@ -122,7 +118,6 @@ func newLister(t *topology.Tree, window []*Matrix, bound int64, shares *schedule
 func (l *lister) share(shares *scheduler.Shares) {
 	t, leaves, spines := l.tree, l.tree.Leaves(), l.spines
 	for a := range leaves {
-		l.flip(l.own[a*l.words:], a)
 		load := [2][]float64{make([]float64, spines), make([]float64, spines)}
 		for b := range leaves {
 			l.fresh.quota = append(l.fresh.quota, shares.Of(a, b)...)
@@ -191,13 +186,4 @@ func (l *lister) add(d, e, i, j int, n int64) {
 // link frees the link of a leaf to a spine, or occupies it.
 func (l *lister) link(s *side, a, k int) {
 	s.free[a*l.wide+k/64] ^= 1 << (k % 64)
-	l.flip(s.reach[k*l.words:], a)
-}
-
-// flip takes the servers of a leaf into a set, or out of it.
-func (l *lister) flip(set []uint64, a int) {
-	first, end := l.first[a], l.first[a+1]
-	for n := first / 64; n*64 < end; n++ {
-		set[n] ^= ^uint64(0) << max(0, first-n*64) &^ (^uint64(0) << min(64, end-n*64))
-	}
 }
