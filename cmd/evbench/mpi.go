@@ -48,7 +48,7 @@ func mpiWrapCommand() *cli.Command {
 			&cli.StringFlag{Name: "min-size", Value: "16KiB", Usage: "leave calls with less than `BYTES` from a rank to another to the MPI"},
 			&cli.StringFlag{Name: "eager", Value: "4MiB", Usage: "largest fragment, `BYTES`, that MPI sends over TCP without asking first (btl_tcp_eager_limit)"},
 			&cli.StringFlag{Name: "rate", Usage: "rate of the links, `R` such as 100Gbit/s, for efficiencies"},
-			&cli.StringFlag{Name: "library", Usage: "`FILE` of libevbench, on all hosts (default: beside evbench, in ../lib/evbench, else built by mpicc)"},
+			&cli.StringFlag{Name: "library", Usage: "`FILE` of libevbench, on all hosts (default: beside evbench, in ../lib/evbench, else built by mpicc, for a job on this host alone)"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON document; what the program prints goes to standard error"},
 			&cli.BoolFlag{Name: "quiet", Usage: "print nothing but what the program prints"},
 		}),

@@ -140,9 +140,30 @@ func (l *Launcher) Run(ctx context.Context, o *Order) (*Times, error) {
 	return readTimes(f)
 }
 
+// elsewhere returns a host of the job that is not this one; "": there is none.
+func (l *Launcher) elsewhere(ctx context.Context) (string, error) {
+	nodes, err := l.Map(ctx)
+	if err != nil {
+		return "", err
+	}
+	self, err := os.Hostname()
+	if err != nil {
+		return "", err
+	}
+	short := func(name string) string { name, _, _ = strings.Cut(name, "."); return name }
+	for line := range strings.Lines(nodes) {
+		_, rest, _ := strings.Cut(line, judge.MapLine)
+		if name := strings.Fields(rest); len(name) > 0 && name[0] != "localhost" && short(name[0]) != short(self) {
+			return name[0], nil
+		}
+	}
+	return "", nil
+}
+
 // Library returns the file of the library: beside this program, where make build puts it, where
-// make install puts it, or built by mpicc into a directory.
-func Library(ctx context.Context, dir string) (string, error) {
+// make install puts it, or built by mpicc into a directory. Other hosts do not have what is
+// built there, and ranks without it would be waited for: a job with such hosts is refused.
+func (l *Launcher) Library(ctx context.Context, dir string) (string, error) {
 	if self, err := os.Executable(); err == nil {
 		for _, at := range []string{".", "../lib/evbench"} {
 			file := filepath.Join(filepath.Dir(self), at, preload.Name)
@@ -150,6 +171,14 @@ func Library(ctx context.Context, dir string) (string, error) {
 				return file, nil
 			}
 		}
+	}
+	host, err := l.elsewhere(ctx)
+	if err != nil {
+		return "", err
+	}
+	if host != "" {
+		return "", fmt.Errorf("no %s beside evbench or in ../lib/evbench, and one that is built here is not on %s, whose ranks others would wait for: "+
+			"make install where all hosts see it, or compile transport/mpi/preload/c/*.c there by mpicc, for --library FILE", preload.Name, host)
 	}
 	return preload.Build(ctx, "mpicc", dir)
 }

@@ -84,10 +84,7 @@ func (s *Session) programs(ctx context.Context, temp string) (err error) {
 		return err
 	}
 	if s.Order.Library == "" {
-		s.Order.Library, err = Library(ctx, temp)
-		if err == nil && filepath.Dir(s.Order.Library) == temp {
-			s.Say("libevbench is built in %s: hosts that do not have this directory need --library FILE", temp)
-		}
+		s.Order.Library, err = s.Launcher.Library(ctx, temp)
 		return err
 	}
 	s.Order.Library, err = filepath.Abs(s.Order.Library)
