@@ -32,7 +32,7 @@ func (r *runner) keepSpans(m *measured) {
 			}
 			span := results.Span{
 				Case: m.Name, Repeat: m.repeat, Server: s.Server, What: x.Kind, BeginSec: x.Begin.Seconds(), EndSec: x.End.Seconds(),
-				Exchange: x.Exchange, Phase: int(x.Phase), Peer: -1,
+				Exchange: x.Exchange, Phase: int(x.Phase), Peer: -1, Spine: int(x.Spine),
 			}
 			if x.Peer >= 0 && int(x.Peer) < len(m.outcome.Servers) {
 				span.Peer = m.outcome.Servers[x.Peer].Server

@@ -35,4 +35,5 @@ type Span struct {
 	Exchange         uint64 // event, without phases
 	Phase            int    // -1: of none
 	Peer             int    // position; -1: of none
+	Spine            int    // ordered: that the fragment to Peer goes over; -1: of none
 }

@@ -205,8 +205,10 @@ func (o *ordered) send(w *window) {
 	})
 	now := o.now()
 	o.tally.firstSend(now)
-	o.trace.add(results.SpanTokens, o.left, now, w.From+uint64(x.Exchange), -1, x.To)
-	o.sent = wire.Span{Begin: now, Exchange: w.From + uint64(x.Exchange), Peer: int32(x.To)}
+	s := wire.Span{Kind: results.SpanTokens, Begin: o.left, End: now, Exchange: w.From + uint64(x.Exchange), Phase: -1, Peer: int32(x.To), Spine: int32(x.Spine)}
+	o.trace.keep(s)
+	s.Kind, s.Begin = results.SpanSend, now
+	o.sent = s
 }
 
 // tell posts tokens.
@@ -250,7 +252,8 @@ func (o *ordered) did(op *transport.Op) {
 		o.tally.t.SentBytes += uint64(len(op.Body))
 		o.turns.departed()
 		o.left = o.moved
-		o.trace.add(results.SpanSend, o.sent.Begin, o.left, o.sent.Exchange, -1, int(o.sent.Peer))
+		o.sent.End = o.left
+		o.trace.keep(o.sent)
 	case opTold:
 		o.tells.put(i)
 	case opToken:

@@ -21,13 +21,16 @@ func newTracer(size int) *tracer {
 	return &tracer{ring: make([]wire.Span, size)}
 }
 
-// add keeps a span.
+// add keeps a span that has no spine.
 func (t *tracer) add(kind results.SpanKind, begin, end time.Duration, exchange uint64, phase, peer int) {
-	if t == nil {
-		return
+	t.keep(wire.Span{Kind: kind, Begin: begin, End: end, Exchange: exchange, Phase: int32(phase), Peer: int32(peer), Spine: -1})
+}
+
+func (t *tracer) keep(s wire.Span) {
+	if t != nil {
+		t.ring[t.n%uint64(len(t.ring))] = s
+		t.n++
 	}
-	t.ring[t.n%uint64(len(t.ring))] = wire.Span{Kind: kind, Begin: begin, End: end, Exchange: exchange, Phase: int32(phase), Peer: int32(peer)}
-	t.n++
 }
 
 // spans returns those that began in the counted part, oldest first, on its clock.

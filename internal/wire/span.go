@@ -14,6 +14,7 @@ type Span struct {
 	Exchange uint64           `json:"x"`
 	Phase    int32            `json:"p"` // -1: of none
 	Peer     int32            `json:"r"` // rank; -1: of none
+	Spine    int32            `json:"s"` // of a fragment by windows; -1: of none
 }
 
 // MaxTrace bounds the spans that a worker is asked to keep: a frame has room for them.

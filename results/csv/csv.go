@@ -39,7 +39,7 @@ var pairColumns = []string{"case", "repeat", "src", "dst", "bytes", "seconds"}
 
 var exchangeColumns = []string{"case", "repeat", "exchange", "exchanges", "duration_s"}
 
-var spanColumns = []string{"case", "repeat", "server", "what", "begin_s", "end_s", "exchange", "phase", "peer"}
+var spanColumns = []string{"case", "repeat", "server", "what", "begin_s", "end_s", "exchange", "phase", "peer", "spine"}
 
 // sampleRow is one line of samples.csv: seconds to the microsecond, rates to the
 // bit/s.
@@ -78,12 +78,12 @@ func exchangeRow(e results.ExchangeTime) []string {
 	}
 }
 
-// spanRow is one line of trace.csv, to the nanosecond; phase and peer stay empty where
+// spanRow is one line of trace.csv, to the nanosecond; phase, peer and spine stay empty where
 // there is none.
 func spanRow(s results.Span) []string {
 	return []string{
 		s.Case, strconv.Itoa(s.Repeat), strconv.Itoa(s.Server), s.What.String(), strconv.FormatFloat(s.BeginSec, 'f', 9, 64),
-		strconv.FormatFloat(s.EndSec, 'f', 9, 64), number(s.Exchange), some(s.Phase), some(s.Peer),
+		strconv.FormatFloat(s.EndSec, 'f', 9, 64), number(s.Exchange), some(s.Phase), some(s.Peer), some(s.Spine),
 	}
 }
 
@@ -155,7 +155,7 @@ func ReadSpans(r io.Reader, take func(results.Span)) error {
 	return rows(r, spanColumns, func(p *parser) {
 		s := results.Span{
 			Case: p.text(0), Repeat: p.int(1), Server: p.int(2), What: p.kind(3), BeginSec: p.float(4), EndSec: p.float(5),
-			Exchange: p.uint(6), Phase: p.some(7), Peer: p.some(8),
+			Exchange: p.uint(6), Phase: p.some(7), Peer: p.some(8), Spine: p.some(9),
 		}
 		take(s)
 	})

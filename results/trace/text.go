@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"evbench/internal/show"
 	"evbench/results"
@@ -79,21 +80,30 @@ func (w *Why) sentences(to *bytes.Buffer, c results.Case) {
 	fmt.Fprintf(to, "%s in %s, %d servers; means.\n", show.Plural(w.Exchanges, "exchange", "exchanges"), show.Plural(w.Slices, "traced slice", "traced slices"), w.Servers)
 }
 
-// pairs writes the table of pairs, with their links where those are known.
+// pairs writes the table of pairs, with their links where those are known; of ordered
+// cases with how long the sender waited for tokens before.
 func (w *Why) pairs(to *bytes.Buffer, c results.Case) {
 	if len(w.Pairs) == 0 {
 		fmt.Fprintln(to, "No pair took longer than predicted.")
 		return
 	}
 	rows := [][]string{{"pair", "took", "predicted", "more"}}
+	ordered, links := c.Mode == results.InOrder, slices.ContainsFunc(w.Pairs, func(p PairCost) bool { return p.Path != "" })
 	if c.Mode != results.Sync {
 		rows[0][2] = "usual"
-	} else {
+	}
+	if ordered {
+		rows[0] = append(rows[0], "tokens")
+	}
+	if links {
 		rows[0] = append(rows[0], "links")
 	}
 	for _, p := range w.Pairs {
 		row := []string{fmt.Sprintf("server%d to server%d", p.Src, p.Dst), ms(p.Measured), ms(p.Predicted), more(p.Measured - p.Predicted)}
-		if c.Mode == results.Sync {
+		if ordered {
+			row = append(row, ms(p.Tokens))
+		}
+		if links {
 			row = append(row, cmp.Or(p.Path, "within a leaf"))
 		}
 		rows = append(rows, row)
@@ -110,7 +120,7 @@ func table(to *bytes.Buffer, title string, rows [][]string) {
 	fmt.Fprintf(to, "\n%s:\n", title)
 	columns := make([]show.Column, len(rows[0]))
 	for i, head := range rows[0] {
-		columns[i].Right = head == "took" || head == "predicted" || head == "usual" || head == "barrier" || head == "more" || head == "pairs"
+		columns[i].Right = head == "took" || head == "predicted" || head == "usual" || head == "barrier" || head == "more" || head == "pairs" || head == "tokens"
 	}
 	_ = show.Align(to, rows, columns...)
 }

@@ -238,6 +238,49 @@ func TestWriteChrome(t *testing.T) {
 	}
 }
 
+// Of an ordered case a pair's paths are told apart by the spines that the trace has, with what
+// its sender waited for tokens; a spine that the tree has not is of no path.
+func TestExplainSpines(t *testing.T) {
+	var spans []results.Span
+	for e := range uint64(4) {
+		for src := range 6 {
+			spans = append(spans, results.Span{Case: "c", Server: src, What: results.SpanExchange, EndSec: 3, Exchange: e, Phase: -1, Peer: -1, Spine: -1})
+			for dst := range 6 {
+				x := results.Span{Case: "c", Server: src, Peer: dst, What: results.SpanSend, EndSec: 1, Exchange: e, Phase: -1, Spine: int(e % 2)}
+				if src/2 == dst/2 {
+					x.Spine = -1
+				}
+				if src == 1 && dst == 4 && e%2 == 1 {
+					x.EndSec = 3
+				}
+				if src == 5 && dst == 0 {
+					x.Spine, x.EndSec = 7, 2
+				}
+				if src != dst {
+					wait := x
+					wait.What, wait.EndSec = results.SpanTokens, 0.25
+					spans = append(spans, x, wait)
+				}
+			}
+		}
+	}
+	c := results.Case{Name: "c", Mode: results.InOrder, MeasuredEfficiency: 0.5, EventsPerSec: results.NewStat([]float64{0.25})}
+	w, err := Explain(Split(spans), c, 0.75, fors(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(w.Pairs); got != "[{{1 4} 3 1 leaf0-spine1, leaf2-spine1 0.25} {{5 0} 2 1  0.25}]" {
+		t.Error(got)
+	}
+	if l := w.Links[0]; l.Link != "leaf0-spine1" || l.Direction != "up" || l.Pairs != 8 || w.StandsOut == nil {
+		t.Errorf("%+v, stands out: %+v", w.Links, w.StandsOut)
+	}
+	var text bytes.Buffer
+	if err := w.WriteText(&text, c); err != nil || !strings.Contains(text.String(), "250.00 ms  leaf0-spine1, leaf2-spine1\n") {
+		t.Errorf("%v: %s", err, text.String())
+	}
+}
+
 // Without phases, the pair that is slower than the others is named, and no path without a
 // plan.
 func TestExplainWithoutPhases(t *testing.T) {
@@ -267,7 +310,7 @@ func TestExplainWithoutPhases(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := fmt.Sprint(w.Pairs); got != "[{{2 3} 4 1 }]" || w.Exchanges != 1 || len(w.Links) != 0 {
+		if got := fmt.Sprint(w.Pairs); got != "[{{2 3} 4 1  0}]" || w.Exchanges != 1 || len(w.Links) != 0 {
 			t.Errorf("%s: %s, %+v", tt.mode, got, w)
 		}
 	}

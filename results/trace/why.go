@@ -77,6 +77,9 @@ type PairCost struct {
 	Measured  float64 `json:"measured_s"`
 	Predicted float64 `json:"predicted_s"` // by the plan; without phases: the median over all pairs
 	Path      string  `json:"path,omitempty"`
+	// Tokens is how long the sender was idle before, for want of tokens, the mean; 0 unless
+	// the case is ordered.
+	Tokens float64 `json:"tokens_s,omitempty"`
 }
 
 // A LinkCost is how much longer than predicted fragments over a link took, in the mean.
@@ -85,6 +88,13 @@ type LinkCost struct {
 	Direction string  `json:"direction"`
 	Longer    float64 `json:"longer_s"`
 	Pairs     int     `json:"pairs"`
+	ways      int     // of these pairs
+}
+
+// A way is a pair with the spine that a trace says its fragment took; -1: that of the plan.
+type way struct {
+	PairOf
+	spine int
 }
 
 func (p PhaseCost) longer() float64 { return p.Measured + p.Barrier - p.Predicted }
@@ -96,11 +106,13 @@ const Most = 5
 type account struct {
 	Why
 	plan     *plan.Plan // nil: paths are not known
+	traced   bool       // paths are those that the trace says
 	tree     *topology.Tree
-	ranks    map[int]int         // by position
-	fragment float64             // seconds that one takes alone
-	expect   map[PairOf]float64  // seconds that a pair's fragment should take
-	pairs    map[PairOf]*average // what it took
+	ranks    map[int]int        // by position
+	fragment float64            // seconds that one takes alone
+	expect   map[PairOf]float64 // seconds that a pair's fragment should take
+	pairs    map[way]*average   // what it took
+	waited   map[way]*average   // for tokens
 	byPhase  []*average
 	barriers []*average
 	last     []map[PairOf]int
@@ -119,9 +131,10 @@ func (a *average) mean() float64 {
 }
 
 // Explain compares what was traced of a case with its prediction. c is its summary;
-// efficiency what was predicted; p its plan, which may be nil unless it has phases.
+// efficiency what was predicted; p its plan, which may be nil unless it has phases: links are
+// then not known. Of that of an ordered case the tree counts.
 func Explain(all []*Slice, c results.Case, efficiency float64, p *plan.Plan) (*Why, error) {
-	a := &account{Why: Why{Case: c.Name}, plan: p, expect: map[PairOf]float64{}, pairs: map[PairOf]*average{}}
+	a := &account{Why: Why{Case: c.Name}, plan: p, expect: map[PairOf]float64{}, pairs: map[way]*average{}, waited: map[way]*average{}}
 	all = slices.DeleteFunc(slices.Clone(all), func(s *Slice) bool { return s.Case != c.Name })
 	if len(all) == 0 {
 		return nil, fmt.Errorf("case %q has no spans", c.Name)
@@ -147,6 +160,7 @@ func Explain(all []*Slice, c results.Case, efficiency float64, p *plan.Plan) (*W
 		err = a.phases(all)
 		a.during(c)
 	case results.InOrder:
+		a.traced = true
 		a.pairsOf(all, results.SpanSend)
 		a.ordered(all)
 	default:
@@ -182,7 +196,7 @@ func (a *account) phases(all []*Slice) error {
 				sum += ph.barrier - ph.transfers
 				a.last[p][ph.last]++
 				for pair, d := range ph.received {
-					a.took(pair, d)
+					a.took(a.pairs, way{pair, -1}, d)
 				}
 			}
 			l := Longest{Exchange: x.number, Begin: x.phases[0].begin, Sec: x.phases[len(x.phases)-1].barrier - x.phases[0].begin}
@@ -224,11 +238,11 @@ func (a *account) during(c results.Case) {
 	}
 }
 
-func (a *account) took(pair PairOf, sec float64) {
-	if a.pairs[pair] == nil {
-		a.pairs[pair] = &average{}
+func (a *account) took(by map[way]*average, w way, sec float64) {
+	if by[w] == nil {
+		by[w] = &average{}
 	}
-	a.pairs[pair].add(sec)
+	by[w].add(sec)
 }
 
 // idealPhases works out how long each phase takes by its busiest link, and each of its
@@ -339,9 +353,9 @@ func (a *account) pairsOf(all []*Slice, what results.SpanKind) {
 			case x.What == results.SpanExchange || x.What == results.SpanEvent:
 				exchanges++
 			case x.What == what && what == results.SpanSend:
-				a.took(PairOf{x.Server, x.Peer}, x.EndSec-x.BeginSec)
+				a.took(a.pairs, way{PairOf{x.Server, x.Peer}, x.Spine}, x.EndSec-x.BeginSec)
 			case x.What == what:
-				a.took(PairOf{x.Peer, x.Server}, x.EndSec-x.BeginSec)
+				a.took(a.pairs, way{PairOf{x.Peer, x.Server}, -1}, x.EndSec-x.BeginSec)
 			}
 		}
 	}
@@ -349,8 +363,8 @@ func (a *account) pairsOf(all []*Slice, what results.SpanKind) {
 		each = append(each, p.mean())
 	}
 	usual := results.NewStat(each).Median
-	for pair := range a.pairs {
-		a.expect[pair] = usual
+	for w := range a.pairs {
+		a.expect[w.PairOf] = usual
 	}
 	a.Exchanges = exchanges / a.Servers
 }
@@ -374,7 +388,9 @@ func (a *account) ordered(all []*Slice) {
 			case results.SpanSend:
 				busy[x.Server] = max(x.EndSec, max(busy[x.Server], x.BeginSec)+a.fragment)
 			case results.SpanTokens:
-				idle += max(0, x.EndSec-max(x.BeginSec, busy[x.Server]))
+				waited := max(0, x.EndSec-max(x.BeginSec, busy[x.Server]))
+				idle += waited
+				a.took(a.waited, way{PairOf{x.Server, x.Peer}, x.Spine}, waited)
 			}
 		}
 		for server := range first {
@@ -390,28 +406,33 @@ func (a *account) ordered(all []*Slice) {
 func (a *account) rankPairs() {
 	type sums struct {
 		longer float64
-		pairs  int
+		ways   int
+		pairs  map[PairOf]bool
 	}
 	byWire, total := map[topology.Wire]*sums{}, sums{}
-	for pair, took := range a.pairs {
-		c := PairCost{PairOf: pair, Measured: took.mean(), Predicted: a.expect[pair]}
+	for x, took := range a.pairs {
+		c := PairCost{PairOf: x.PairOf, Measured: took.mean(), Predicted: a.expect[x.PairOf]}
 		total.longer += c.Measured - c.Predicted
-		total.pairs++
-		for _, w := range a.ofPair(pair) {
+		total.ways++
+		for _, w := range a.of(x) {
 			if byWire[w] == nil {
-				byWire[w] = &sums{}
+				byWire[w] = &sums{pairs: map[PairOf]bool{}}
 			}
 			byWire[w].longer += c.Measured - c.Predicted
-			byWire[w].pairs++
+			byWire[w].ways++
+			byWire[w].pairs[x.PairOf] = true
 		}
-		c.Path = a.pathOf(pair)
+		c.Path = a.pathOf(x)
+		if waited := a.waited[x]; waited != nil {
+			c.Tokens = waited.mean()
+		}
 		a.Pairs = append(a.Pairs, c)
 	}
 	a.Pairs = worst(a.Pairs, notable*a.fragment, func(p PairCost) float64 { return p.Measured - p.Predicted },
-		func(x, y PairCost) int { return cmp.Or(x.Src-y.Src, x.Dst-y.Dst) })
+		func(x, y PairCost) int { return cmp.Or(x.Src-y.Src, x.Dst-y.Dst, cmp.Compare(x.Path, y.Path)) })
 	for w, s := range byWire {
 		link, direction := a.tree.WireName(w)
-		a.Links = append(a.Links, LinkCost{link, direction, s.longer / float64(s.pairs), s.pairs})
+		a.Links = append(a.Links, LinkCost{link, direction, s.longer / float64(s.ways), len(s.pairs), s.ways})
 	}
 	a.Links = worst(a.Links, notable*a.fragment, func(l LinkCost) float64 { return l.Longer },
 		func(x, y LinkCost) int {
@@ -419,7 +440,7 @@ func (a *account) rankPairs() {
 		})
 	if len(a.Links) > 0 {
 		l := a.Links[0]
-		others := (total.longer - l.Longer*float64(l.Pairs)) / float64(max(1, total.pairs-l.Pairs))
+		others := (total.longer - l.Longer*float64(l.ways)) / float64(max(1, total.ways-l.ways))
 		if l.Longer >= considerable*a.fragment && l.Longer >= apart*others {
 			a.StandsOut = &StandsOut{l, others}
 		}
@@ -455,18 +476,25 @@ func (a *account) wires(src, dst int) []topology.Wire {
 	return a.tree.Path(nil, src, dst, path)
 }
 
-// ofPair is the same for positions.
-func (a *account) ofPair(pair PairOf) []topology.Wire {
+// of is the same for positions, on the path that a trace says where it does.
+func (a *account) of(x way) []topology.Wire {
 	if a.plan == nil {
 		return nil
 	}
-	return a.wires(a.ranks[pair.Src], a.ranks[pair.Dst])
+	src, dst := a.ranks[x.Src], a.ranks[x.Dst]
+	switch {
+	case !a.traced:
+		return a.wires(src, dst)
+	case a.tree.Leaf(src) != a.tree.Leaf(dst) && (x.spine < 0 || x.spine >= a.tree.Paths()):
+		return nil
+	}
+	return a.tree.Path(nil, src, dst, x.spine)
 }
 
 // pathOf names the links between switches of a pair.
-func (a *account) pathOf(pair PairOf) string {
+func (a *account) pathOf(pair way) string {
 	text := ""
-	for _, w := range a.ofPair(pair) {
+	for _, w := range a.of(pair) {
 		if link, _ := a.tree.WireName(w); w != a.tree.FromServer(a.ranks[pair.Src]) && w != a.tree.ToServer(a.ranks[pair.Dst]) {
 			if text != "" {
 				text += ", "
