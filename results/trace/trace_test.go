@@ -258,7 +258,7 @@ func TestExplainSpines(t *testing.T) {
 				}
 				if src != dst {
 					wait := x
-					wait.What, wait.EndSec = results.SpanTokens, 0.25
+					wait.What, wait.BeginSec, wait.EndSec = results.SpanTokens, 10, 10.25 // when the port is idle
 					spans = append(spans, x, wait)
 				}
 			}
