@@ -124,7 +124,7 @@ func TestOverTCP(t *testing.T) {
 	}
 	changePlan(t, ctl, n)
 	c := newCase(n, wire.Sync)
-	c.Exchanges, c.Duration = 0, time.Hour
+	c.Exchanges, c.Duration, c.Timeout = 0, time.Hour, time.Minute
 	c.OnMeasure = func() { time.AfterFunc(50*time.Millisecond, kill) }
 	_, err := ctl.RunCase(t.Context(), c)
 	wantError(t, err, "server 13: control connection lost")

@@ -24,6 +24,7 @@ fabric: {kind: hosts}
 event: {fragment: 4KiB}
 duration: %s
 interval: 100ms
+timeout: 1m
 control: off
 inject:
   kind: command

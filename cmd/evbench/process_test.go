@@ -182,6 +182,7 @@ fabric: {rate: 100Mbit/s}
 event: {phase: 20ms}
 duration: 1h
 interval: 100ms
+timeout: 1m
 cases: [{name: one, schedule: fors, failures: [leaf0-spine0]}]
 `
 

@@ -20,6 +20,7 @@ launch: {kind: ssh, hosts: "%s", config: %s, remote_dir: %s, data_port: %d}
 event: {fragment: 16KiB}
 duration: %s
 interval: 100ms
+timeout: 1m
 control: off
 cases: [{name: one, schedule: linear-shift}]
 `
