@@ -17,6 +17,10 @@ import (
 const (
 	// connectTime lets the first packet of a connection be lost once.
 	connectTime = 2500 * time.Millisecond
+	// leastAway is how much later than it should a time-out comes at least that tells of a
+	// machine that stood still, and connects is how often it tries then.
+	leastAway = 100 * time.Millisecond
+	connects  = 3
 	// pings is how many packets are sent; the time of the fastest counts.
 	pings = 20
 	// pingTime is how long one is waited for.
@@ -68,15 +72,23 @@ func (p *Prober) Probe(ctx context.Context, addrs []string, routers bool) []wire
 }
 
 // connect returns why a connection does not come about, or "".
-func connect(ctx context.Context, addr string) string {
+func connect(ctx context.Context, addr string) (reason string) {
 	d := net.Dialer{Timeout: connectTime}
-	c, err := d.DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return why(err)
+	for range connects {
+		began := time.Now()
+		c, err := d.DialContext(ctx, "tcp", addr)
+		if err == nil {
+			_ = c.Close()
+			return ""
+		}
+		if reason = why(err); reason != timedOut || time.Since(began) < connectTime+leastAway {
+			break
+		}
 	}
-	_ = c.Close()
-	return ""
+	return reason
 }
+
+const timedOut = "timed out"
 
 // why is the reason in an error of the network, without the addresses: the same
 // for all that failed in the same way.
@@ -86,7 +98,7 @@ func why(err error) string {
 	var op *net.OpError
 	switch {
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return "timed out"
+		return timedOut
 	case errors.As(err, &errno):
 		return errno.Error()
 	case errors.As(err, &op):
