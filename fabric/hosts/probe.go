@@ -68,8 +68,10 @@ func (s *SSH) ask(ctx context.Context, step string, asks []Ask, which []int, rep
 
 // probe asks one host.
 func (s *SSH) probe(ctx context.Context, a Ask) Report {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	late := time.AfterFunc(answerTimeout, func() { cancel(context.DeadlineExceeded) })
+	defer late.Stop()
 	r := Report{Host: a.Host, FreeKiB: -1}
 	cmd := s.command(ctx, a.Host, s.at.probe(a.Args))
 	stdin, err := cmd.StdinPipe()
@@ -77,7 +79,7 @@ func (s *SSH) probe(ctx context.Context, a Ask) Report {
 		r.Err = err.Error()
 		return r
 	}
-	talk := &conversation{ask: stdin}
+	talk := &conversation{ask: stdin, heard: func() { late.Reset(answerTimeout) }}
 	cmd.Stdout = talk
 	if err := cmd.Run(); err != nil {
 		r.Err = why(ctx, a.Host, cmd, err)
@@ -94,12 +96,14 @@ func (s *SSH) probe(ctx context.Context, a Ask) Report {
 // ready: the moment is noted before the word is out.
 type conversation struct {
 	ask             io.Writer
+	heard           func()
 	said            bytes.Buffer
 	asked, answered time.Time
 }
 
 func (c *conversation) Write(p []byte) (int, error) {
 	c.answered = time.Now()
+	c.heard()
 	if c.said.Len()+len(p) > 1<<20 {
 		return 0, fmt.Errorf("it talks too much")
 	}

@@ -30,7 +30,7 @@ import (
 const (
 	atOnce         = 64               // runs of ssh
 	connectTimeout = 10               // seconds
-	answerTimeout  = 60 * time.Second // of a host, from the first word to the last
+	answerTimeout  = 60 * time.Second // of a host, between two words
 	copyTimeout    = 5 * time.Minute  // of a copy
 	endTimeout     = 5 * time.Second  // of a worker that has been told to end
 )
@@ -91,7 +91,7 @@ func (s *SSH) command(ctx context.Context, host, script string) *exec.Cmd {
 // why says in a line or more why a command on a host failed, without the host's
 // name, so that hosts with the same trouble are named together.
 func why(ctx context.Context, host string, cmd *exec.Cmd, err error) string {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return "no answer in time"
 	}
 	if errors.Is(err, exec.ErrNotFound) {
