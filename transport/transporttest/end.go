@@ -171,7 +171,7 @@ func testClosedPeer(t *testing.T, connect Connect) {
 		op   transport.Op
 	}{
 		{"receive", message(ep[0], transport.Recv, 1, transport.Single, 0, 10)},
-		{"send", message(ep[2], transport.Send, 1, transport.Single, 0, 24<<20)},
+		{"send", message(ep[2], transport.Send, 1, transport.Single, 0, 8<<20)},
 	} {
 		_ = ep[1].Close()
 		e := ep[map[string]int{"receive": 0, "send": 2}[c.name]]
