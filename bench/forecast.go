@@ -31,7 +31,7 @@ const (
 func MeasureMachine(try func(*scenario.Scenario) (float64, error)) (Machine, error) {
 	var m Machine
 	for _, event := range []string{nothingToSend, muchToSend} {
-		text := fmt.Sprintf("topology: %s\nfabric: {rate: %s}\nevent: %s\ndeliver: discard\ncases: [{}]\n", machineTree, machineRate, event)
+		text := fmt.Sprintf("topology: %s\nfabric: {rate: %s}\nevent: %s\ndeliver: discard\ntimeout: 1m\ncases: [{}]\n", machineTree, machineRate, event)
 		s, err := scenario.Read("machine", strings.NewReader(text))
 		if err != nil {
 			return Machine{}, err
