@@ -149,7 +149,7 @@ func classify(err error) refusal {
 }
 
 // probeTime bounds how long a probe in a user namespace may take.
-const probeTime = 10 * time.Second
+const probeTime = time.Minute
 
 // probeUserNamespace starts this program in a user namespace, only to try.
 func probeUserNamespace(f facts) []Check {
