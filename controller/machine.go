@@ -104,7 +104,7 @@ type (
 	}
 )
 
-// abortWait bounds how long the machine waits for reports after an abort.
+// abortWait bounds how long the machine waits after an abort for another report.
 const abortWait = time.Second
 
 func newMachine(c Case, run uint32) *machine {
@@ -421,6 +421,9 @@ func (m *machine) finished(now time.Duration, rank int, msg wire.Finished) {
 	w := &m.workers[rank]
 	m.moved = now
 	w.totals, w.at = m.account(now, rank, msg.Totals, !msg.Aborted), m.placed(msg.At)
+	if m.state == aborting {
+		m.since = now
+	}
 	if m.state != finishing && m.state != aborting {
 		m.fail(now, rank, fmt.Errorf("finished without being told to, during the %v", m.state))
 		return
