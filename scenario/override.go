@@ -22,6 +22,7 @@ type Overrides struct {
 	Duration time.Duration // of every case and control
 	Interval time.Duration
 	Deliver  string
+	Trace    bool // --trace
 
 	Transport string // --transport
 	IO        string // --io
@@ -47,6 +48,7 @@ func (s *Scenario) Override(o Overrides) error {
 		}
 		s.Deliver = v
 	}
+	s.Trace = s.Trace || o.Trace
 	return nil
 }
 

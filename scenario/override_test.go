@@ -18,7 +18,7 @@ cases:
 func TestOverride(t *testing.T) {
 	s := read(t, two)
 	err := s.Override(scenario.Overrides{
-		Fabric: "emulate", Rate: 50_000_000, Case: "a", Repeat: 3, Duration: 2 * time.Second, Interval: 500 * time.Millisecond, Deliver: "discard",
+		Fabric: "emulate", Rate: 50_000_000, Case: "a", Repeat: 3, Duration: 2 * time.Second, Interval: 500 * time.Millisecond, Deliver: "discard", Trace: true,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +29,7 @@ func TestOverride(t *testing.T) {
 	if len(s.Cases) != 1 || s.Cases[0].Name != "a" || s.Cases[0].Duration != 2*time.Second || s.Duration != 2*time.Second {
 		t.Errorf("cases %+v", s.Cases)
 	}
-	if s.Rounds.Count != 3 || s.Interval != 500*time.Millisecond || s.Deliver != "discard" {
+	if s.Rounds.Count != 3 || s.Interval != 500*time.Millisecond || s.Deliver != "discard" || !s.Trace {
 		t.Errorf("settings %+v", s)
 	}
 }

@@ -23,6 +23,7 @@ func controllerCommand() *cli.Command {
 			&cli.StringFlag{Name: "listen", Usage: "`ADDR` for workers: tcp:HOST:PORT, tls:HOST:PORT or unix:PATH, with the address of this machine that they reach"},
 			tlsFlag(),
 			serveFlag(),
+			traceFlag(),
 			&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the secret that workers have, too"},
 			&cli.IntFlag{Name: "workers", Usage: "`N` workers must join (default, and only choice: the servers of the topology)"},
 			&cli.DurationFlag{Name: "join-timeout", Value: 60 * time.Second, Usage: "how long to wait for another worker to join, `D`"},

@@ -46,6 +46,10 @@ func overrideFlags() []cli.Flag {
 	}
 }
 
+func traceFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "trace", Usage: "keep what each server did, for evbench why and trace, as trace: on does"}
+}
+
 func runCommand() *cli.Command {
 	return command(&cli.Command{
 		Name:      "run",
@@ -53,6 +57,7 @@ func runCommand() *cli.Command {
 		ArgsUsage: "SCENARIO",
 		Flags: append(overrideFlags(),
 			serveFlag(),
+			traceFlag(),
 			&cli.StringFlag{Name: "example", Usage: "measure the example of this `NAME`; evbench examples lists them"},
 			&cli.StringFlag{Name: "fabric", Usage: "build events on `KIND`: lab, emulate, hosts (processes on this machine)"},
 			&cli.StringFlag{Name: "transport", Usage: "`KIND` of data connections: tcp, mpi"},
@@ -109,7 +114,7 @@ func loadNamed(c *cli.Context, name, fabric string) (*scenario.Scenario, []bench
 	o := scenario.Overrides{
 		Fabric: fabric, Case: c.String("case"), Repeat: c.Int("repeat"), Rounds: c.String("rounds"), Limit: c.Duration("limit"),
 		Duration: c.Duration("duration"), Interval: c.Duration("interval"), Deliver: c.String("deliver"),
-		Transport: c.String("transport"), IO: c.String("io"),
+		Transport: c.String("transport"), IO: c.String("io"), Trace: c.Bool("trace"),
 	}
 	if err := overrideRate(c, &o); err != nil {
 		return nil, nil, err

@@ -61,7 +61,7 @@ func traced(c *cli.Context) (store.Loaded, []*trace.Slice, error) {
 		names = append(names, x.Name)
 	}
 	if only != "" && !slices.Contains(names, only) {
-		return run, nil, usagef("--case: no case %q; %sthere are %q", only, didYouMean(only, names), names)
+		return run, nil, usagef("--case: no case %q; %sthere are %s", only, didYouMean(only, names), strings.Join(names, ", "))
 	}
 	var spans []results.Span
 	err = csv.ReadTrace(name, func(s results.Span) {
@@ -71,7 +71,7 @@ func traced(c *cli.Context) (store.Loaded, []*trace.Slice, error) {
 	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return run, nil, usagef("%s has no %s: the run was not traced; write trace: on into its scenario", name, csv.TraceFile)
+		return run, nil, usagef("%s has no %s: the run was not traced; run it with --trace, or with trace: on in its scenario", name, csv.TraceFile)
 	case err != nil:
 		return run, nil, usage(err)
 	case len(spans) == 0:
