@@ -12,7 +12,7 @@ import (
 )
 
 func serveFlag() cli.Flag {
-	return &cli.StringFlag{Name: "serve", Usage: "show the run at `ADDR` while it goes on, to browsers, to Prometheus (/metrics) and as JSON (/api): :PORT is for this machine alone, 0.0.0.0:PORT for all"}
+	return &cli.StringFlag{Name: "serve", Usage: "show the run at `ADDR` while it goes on, to browsers, to Prometheus (/metrics) and as JSON (/api/progress): :PORT is for this machine alone, 0.0.0.0:PORT for all"}
 }
 
 // A livePage is where a run is watched; without a server nobody does.
