@@ -122,7 +122,7 @@ func hostsOf(ctx context.Context, o Options, l *Launcher) ([]Host, error) {
 			err = fmt.Errorf("%d names for %d hosts of the network", len(list.Names), len(list.Nodes))
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", from, err)
+			return nil, fmt.Errorf("%s: %w (--by-rank takes ranks for the hosts of the network in their order)", from, err)
 		}
 	}
 	var out []Host
