@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -69,11 +70,15 @@ func namesOf(commands []*cli.Command) (names []string) {
 	return names
 }
 
-var undefined = regexp.MustCompile(`^flag provided but not defined: -(.+)$`)
+var (
+	undefined = regexp.MustCompile(`^flag provided but not defined: --?(.+)$`)
+	oneDash   = regexp.MustCompile(`(: |for |flag )-([a-z][a-z])`) // as package flag names flags
+)
 
 // wrongFlag returns wrong use of one of the flags; of one that there is not it says which
 // may be meant.
 func wrongFlag(err error, flags []cli.Flag) error {
+	err = errors.New(oneDash.ReplaceAllString(err.Error(), "$1--$2"))
 	m := undefined.FindStringSubmatch(err.Error())
 	if m == nil {
 		return usage(err)
