@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -199,10 +200,11 @@ func textBound(value string) (*bound, error) {
 	return b, nil
 }
 
-// shorten keeps a quoted piece of a file readable in an error.
+// shorten keeps a quoted piece of a file readable in an error; a hash is whole.
 func shorten(b []byte) string {
-	if len(b) > 60 {
-		return string(b[:60]) + "…"
+	const most = len("sha256:") + 2*sha256.Size
+	if len(b) > most {
+		return string(b[:most]) + "…"
 	}
 	return string(b)
 }
