@@ -165,7 +165,7 @@ func (r *reader) grow(exchanges int) error {
 func (r *reader) line(text string) error {
 	fields := strings.Split(text, ",")
 	if len(fields) != 3 && len(fields) != len(columns) {
-		return fmt.Errorf("%d fields, a line has 3 or 4: src,dst,bytes,exchange", len(fields))
+		return fmt.Errorf("fields: %d, a line has 3 or 4: src,dst,bytes,exchange", len(fields))
 	}
 	var ends [2]int
 	for i := range ends {

@@ -40,7 +40,7 @@ func TestRead(t *testing.T) {
 		{"empty", "", "no fragment has bytes"},
 		{"header only", "src,dst,bytes\n", "no fragment has bytes"},
 		{"header twice", "src,dst,bytes\nsrc,dst,bytes\n", `line 2: src "src" is not a server`},
-		{"columns", "0,2\n", "line 1: 2 fields, a line has 3 or 4"},
+		{"columns", "0,2\n", "line 1: fields: 2, a line has 3 or 4"},
 		{"no server", "0,1,4\n", `line 1: dst "1": no server1 in FT(2;2,2) with this fill`},
 		{"beyond", "99,0,4\n", `line 1: src "99": no server99`},
 		{"sign", "-1,0,4\n", `src "-1" is not a server`},
