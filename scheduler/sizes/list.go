@@ -1,7 +1,6 @@
 package sizes
 
 import (
-	"math"
 	"math/bits"
 
 	"evbench/scheduler"
@@ -19,7 +18,7 @@ type priority struct {
 
 // priorityOf returns the priority of the n-th run.
 func priorityOf(n int, seed uint64) priority {
-	p := priority{size: []int64{2, 8, 0}[n/3%3], link: 4, hold: []float64{0.88, 0, 0.8}[n%3], seed: seed*1_000_003 + uint64(n)}
+	p := priority{size: []int64{2, 8, 0}[n/3%3], link: 4, hold: []float64{0.87, 0, 0.8}[n%3], seed: seed*1_000_003 + uint64(n)}
 	if n > 0 {
 		p.noise = []int64{50, 200, 100}[n%3]
 	}
@@ -33,9 +32,10 @@ func (l *lister) list(p priority) int64 {
 	return l.run(0, p)
 }
 
-// run starts what fits now, and whenever a fragment has ended.
+// run starts what fits now, and whenever a fragment has ended. It gives up, and returns the
+// limit, where a port has too much left to end before that.
 func (l *lister) run(now int64, p priority) int64 {
-	l.p, l.wake = p, 0
+	l.p, l.wake, l.hopeless = p, 0, false
 	l.p.noise = 4 * p.noise * (l.sum / int64(l.count)) / 100
 	l.touchAll()
 	l.start(now)
@@ -51,6 +51,9 @@ func (l *lister) run(now int64, p priority) int64 {
 			l.end(l.ends.pop().id)
 		}
 		l.start(now)
+		if l.hopeless {
+			return l.limit
+		}
 	}
 	return now
 }
@@ -143,7 +146,7 @@ func (l *lister) begin(now int64) {
 			src, dst = dst, src
 		}
 		a, b := l.leaf[src], l.leaf[dst]
-		if l.ready(1-d, c.partner) && (a == b || l.meet(0, a, b)) {
+		if l.ready(1-d, c.partner) && (a == b || l.meet(&l.side[0], &l.side[1], a, b)) {
 			l.place(now, int(c.layer), src, dst)
 		} else {
 			l.consider(d, i)
@@ -154,6 +157,7 @@ func (l *lister) begin(now int64) {
 // consider puts a server with its best partner, in the first layer that has one, into
 // the queue.
 func (l *lister) consider(d int, i int32) {
+	l.looks++
 	for e := l.old; e < len(l.layers); e++ {
 		if j, score := l.partner(d, e, int(i)); j >= 0 {
 			l.queue.push(entry{-score - 4*l.side[d].togo[i], 2*i + int32(d), int32(j), int32(e)})
@@ -169,27 +173,30 @@ func (l *lister) consider(d int, i int32) {
 // receive from, in a layer, or -1, and its score.
 func (l *lister) partner(d, e, i int) (int, int64) {
 	best, most := -1, int64(-1)
+	near, far := &l.side[d], &l.side[1-d]
 	a, base := l.leaf[i], int64(0)
-	if l.side[d].togo[i] < l.hold {
+	if near.togo[i] < l.hold {
 		base = l.hold
 	}
 	seen, links, least := int32(-1), int64(0), int64(0) // ranks of a leaf follow each other
-	row, togo, idle := (e*l.servers+i)*l.words, l.side[1-d].togo, l.side[1-d].idle
+	row, togo, press := (e*l.servers+i)*l.words, far.togo, near.press[a]
 	bytes, at, step := l.layers[e].bytes, i*l.servers, 1
 	if d == 1 {
 		at, step = i, l.servers
 	}
-	for n, w := range l.side[d].left[row : row+l.words] {
-		for w &= idle[n]; w != 0; w &= w - 1 {
+	for n, w := range near.left[row : row+l.words] {
+		for w &= far.idle[n]; w != 0; {
 			j := n*64 + bits.TrailingZeros64(w)
+			w &= w - 1
 			if b := l.leaf[j]; b != seen {
+				if a != b && !l.meet(near, far, a, b) {
+					w &= ^uint64(0) << (l.first[b+1] - n*64) // the others of that leaf
+					continue
+				}
 				seen, links, least = b, 0, base
 				if a != b {
-					x, y := l.side[d].press[a], l.side[1-d].press[b]
-					links = l.p.link * (x + y)
-					if !l.meet(d, a, b) {
-						least = math.MaxInt64
-					} else if max(x, y) >= l.hold {
+					links = l.p.link * (press + far.press[b])
+					if max(press, far.press[b]) >= l.hold {
 						least = 0
 					}
 				}
@@ -218,11 +225,11 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// meet reports whether a spine is free between leaf a, on side d, and leaf b.
-func (l *lister) meet(d int, a, b int32) bool {
-	x, y := l.side[d].free, l.side[1-d].free
-	for n := range l.wide {
-		if x[int(a)*l.wide+n]&y[int(b)*l.wide+n] != 0 {
+// meet reports whether a spine is free between leaf a, on one side, and leaf b on the other.
+func (l *lister) meet(near, far *side, a, b int32) bool {
+	y := far.free[int(b)*l.wide:]
+	for n, x := range near.free[int(a)*l.wide : (int(a)+1)*l.wide] {
+		if x&y[n] != 0 {
 			return true
 		}
 	}
@@ -255,6 +262,7 @@ func (l *lister) place(now int64, e, i, j int) {
 	ends := [2]int{i, j}
 	for d, i := range ends {
 		s, j, a := &l.side[d], ends[1-d], leaf[d]
+		l.hopeless = l.hopeless || now+s.togo[i] >= l.limit
 		s.left[(e*l.servers+i)*l.words+j/64] &^= 1 << (j % 64)
 		s.idle[i/64] &^= 1 << (i % 64)
 		s.togo[i] -= n

@@ -1,9 +1,6 @@
 package sizes
 
 import (
-	"cmp"
-	"slices"
-
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -63,14 +60,15 @@ func forsOrder(t *topology.Tree, exchanges int) []placed {
 	return order
 }
 
-// sortPlaced sorts fragments by start and src; no server starts two at a time.
+// sortPlaced sorts fragments by start and src; no server starts two at a time. They are
+// almost in order.
 func sortPlaced(all []placed) {
-	slices.SortFunc(all, func(a, b placed) int {
-		if c := cmp.Compare(a.start, b.start); c != 0 {
-			return c
+	for n, x := range all {
+		for ; n > 0 && (x.start < all[n-1].start || x.start == all[n-1].start && x.src < all[n-1].src); n-- {
+			all[n] = all[n-1]
 		}
-		return int(a.src) - int(b.src)
-	})
+		all[n] = x
+	}
 }
 
 // InPhases returns how long the phases of a schedule take when a barrier ends each: the

@@ -174,12 +174,12 @@ func (p *Plan) search(l *lister, o Options) error {
 
 // Limits of the search.
 const (
-	workload = 10_000 // fragments placed in all runs together
-	fewest   = 2      // runs of the tail where one run is more
-	most     = 64
+	workload = 36_000    // servers that are considered in all runs together
+	fewest   = 2         // runs of the tail where one run is more
+	most     = 64        // runs, and runs of the tail
 	large    = 1_000_000 // fragments above which one quick run is all
 	good     = 0.99      // bound over time at which none is sent in parts
-	poor     = 0.975     // bound over time that asks for two more runs
+	poor     = 0.96      // bound over time that asks for up to two more runs
 )
 
 // lists tries list schedules, then other ends of the best of them: its last fragments in
@@ -188,16 +188,16 @@ func (p *Plan) lists(l *lister, o Options) {
 	each := max(1, l.count/l.servers) // fragments of a server
 	end := max(6, min(16, each/4))    // those in the tail
 	l.cut = max(1, l.bound-int64(float64(l.bound)*min(0.6, float64(end)/float64(each))))
-	runs := o.Runs
-	if runs == 0 {
-		runs = min(most, max(1, workload/2/l.count))
-	}
 	more := func(run int) bool {
-		return run < 3 && l.count <= 2*workload && float64(l.bound) < poor*float64(p.Time)
+		if o.Runs > 0 {
+			return run < o.Runs
+		}
+		poorly := run < 3 && l.looks < 3*workload && float64(l.bound) < poor*float64(p.Time)
+		return run == 0 || run < most && l.looks < workload/3 || poorly
 	}
 	done := func() bool { return o.Overhead == 0 && o.After == nil && p.Time == l.bound }
 	run, least, best := 0, int64(0), state{}
-	for ; (run < runs || more(run)) && !done(); run++ {
+	for ; more(run) && !done(); run++ {
 		first := priorityOf(run, o.Seed)
 		if l.count > large {
 			first.hold = 0
@@ -212,10 +212,14 @@ func (p *Plan) lists(l *lister, o Options) {
 		best.assign(&l.fresh)
 		l.cut = 0
 	}
-	tails := min(most, max(fewest, (workload-run*l.count)/(2*end*l.servers)))
-	for run := 1; run <= tails && l.count <= large && !done(); run++ {
-		if o.Split && run == 1+tails/2 && float64(l.bound) < good*float64(p.Time) {
+	half := (l.looks + workload) / 2
+	for run := 1; run <= most && (run <= fewest || l.looks < workload) && l.count <= large && !done(); run++ {
+		if o.Split && (run > most/2 || l.looks > half) && float64(l.bound) < good*float64(p.Time) {
 			l.split(&best, min(4, 2+16/each), max(1, l.sum/int64(l.count)/3, 4*o.Overhead))
+			o.Split = false
+		}
+		if o.Overhead == 0 && o.After == nil {
+			l.limit = p.Time
 		}
 		l.tail(priorityOf(run, o.Seed), &best)
 		p.keep(l, OrderList, o.Overhead)
@@ -235,6 +239,9 @@ func (p *Plan) similar(l *lister) bool {
 // shorter with overheads, then shorter. After other windows half the mean time at which a
 // port is free counts as well: then the next window can use it.
 func (p *Plan) keep(l *lister, order string, overhead int64) {
+	if l.hopeless {
+		return
+	}
 	time := l.timed(overhead, l.free)
 	cost := time
 	if l.until != nil {

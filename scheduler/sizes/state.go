@@ -1,6 +1,7 @@
 package sizes
 
 import (
+	"math"
 	"slices"
 
 	"evbench/scheduler"
@@ -32,14 +33,17 @@ type lister struct {
 	cut             int64        // when run saves its state
 	saved           state
 
-	state            // of the schedule in the making
-	layers []*Matrix // the window, then parts: layer n is of exchange n % len(window)
-	p      priority
-	hold   int64      // what has less to go, at ports and links, waits for those that have more
-	wake   int64      // the most that a server has to go that waits for that
-	dirty  [2][]int32 // servers to look at again
-	mark   [2][]bool  // whether a server is among them
-	queue  heap       // candidates
+	state              // of the schedule in the making
+	layers   []*Matrix // the window, then parts: layer n is of exchange n % len(window)
+	p        priority
+	looks    int        // servers considered, in all schedules
+	limit    int64      // in the end every port is free before that
+	hopeless bool       // the schedule in the making is not
+	hold     int64      // what has less to go, at ports and links, waits for those that have more
+	wake     int64      // the most that a server has to go that waits for that
+	dirty    [2][]int32 // servers to look at again
+	mark     [2][]bool  // whether a server is among them
+	queue    heap       // candidates
 }
 
 // A state is a schedule in the making.
@@ -79,7 +83,7 @@ func (s *state) assign(o *state) {
 // newLister prepares schedules of a window. until says when each wire is free; nil: at 0.
 func newLister(t *topology.Tree, window []*Matrix, bound int64, shares *scheduler.Shares, until []int64) *lister {
 	s, leaves, spines := t.Servers(), t.Leaves(), t.Spines()
-	l := &lister{tree: t, window: window, layers: window, servers: s, spines: spines, bound: bound, until: until, free: make([]int64, t.Wires()), bare: make([]int64, t.Wires()), words: (s + 63) / 64, wide: (spines + 63) / 64}
+	l := &lister{tree: t, window: window, layers: window, servers: s, spines: spines, bound: bound, until: until, free: make([]int64, t.Wires()), bare: make([]int64, t.Wires()), limit: math.MaxInt64, words: (s + 63) / 64, wide: (spines + 63) / 64}
 	for rank, leaf := range t.LeafOfRanks() {
 		l.leaf = append(l.leaf, int32(leaf))
 		for len(l.first) <= leaf {
