@@ -193,7 +193,8 @@ func (p *Plan) lists(l *lister, o Options) {
 			return run < o.Runs
 		}
 		poorly := run < 3 && l.looks < 3*workload && float64(l.bound) < poor*float64(p.Time)
-		return run == 0 || run < most && l.looks < workload/3 || poorly
+		fits := run < most && (run+1)*l.looks <= run*workload/2 // one more, in half of it
+		return run == 0 || fits || poorly
 	}
 	done := func() bool { return o.Overhead == 0 && o.After == nil && p.Time == l.bound }
 	run, least, best := 0, int64(0), state{}
