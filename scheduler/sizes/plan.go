@@ -178,6 +178,7 @@ const (
 	fewest   = 2         // runs of the tail where one run is more
 	most     = 64        // runs, and runs of the tail
 	large    = 1_000_000 // fragments above which one quick run is all
+	many     = 50_000    // fragments above which servers with a little less to go wait, too
 	good     = 0.99      // bound over time at which none is sent in parts
 	poor     = 0.96      // bound over time that asks for up to two more runs
 )
@@ -200,8 +201,11 @@ func (p *Plan) lists(l *lister, o Options) {
 	run, least, best := 0, int64(0), state{}
 	for ; more(run) && !done(); run++ {
 		first := priorityOf(run, o.Seed)
-		if l.count > large {
+		switch {
+		case l.count > large:
 			first.hold = 0
+		case run == 0 && l.count > many:
+			first.hold = 0.88
 		}
 		if time := l.list(first); run == 0 || time < least {
 			least = time
