@@ -152,6 +152,9 @@ func readTable(r io.Reader, servers int) ([]uint32, error) {
 	for in.Scan() {
 		line++
 		text := strings.TrimSpace(in.Text())
+		if line == 1 {
+			text = strings.TrimPrefix(text, "\ufeff") // as spreadsheets write
+		}
 		if text == "" || text[0] == '#' {
 			continue
 		}

@@ -81,7 +81,7 @@ func written(t *testing.T, name, text, event string) string {
 
 // A file states bytes, unless another mean is asked for.
 func TestSizesFile(t *testing.T) {
-	const text = "# four sources\n1000, 0,500,30\n\n2000,70,500,31\n"
+	const text = "\ufeff# four sources\n1000, 0,500,30\n\n2000,70,500,31\n"
 	s, err := scenario.ReadFile(written(t, "s.csv", text, ""))
 	if err != nil {
 		t.Fatal(err)

@@ -126,6 +126,9 @@ func Read(in io.Reader, t *topology.Tree) ([]*Matrix, error) {
 	for scan.Scan() {
 		line++
 		text := strings.TrimSpace(scan.Text())
+		if line == 1 {
+			text = strings.TrimPrefix(text, "\ufeff") // as spreadsheets write
+		}
 		if text == "" || text[0] == '#' {
 			continue
 		}

@@ -14,6 +14,7 @@ func TestRead(t *testing.T) {
 	want := "sha256:"
 	for i, file := range []string{
 		"src,dst,bytes\n0,2,10\n3,0,5\n",
+		"\ufeffsrc,dst,bytes\r\n0,2,10\r\n3,0,5\r\n",
 		"# sizes\n\n src, dst, bytes\n server3 , server0 , 5\r\n0,2,10\n2,3,0",
 	} {
 		window, err := sizes.Read(strings.NewReader(file), tr)
