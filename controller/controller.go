@@ -261,8 +261,9 @@ func (c *Controller) Quit() {
 }
 
 // closeWait is how long Close waits for another worker to take its leave. One that finds the
-// connection closed while it answers a ping does not see the Quit behind that.
-const closeWait = 3 * time.Second
+// connection closed while it answers a ping does not see the Quit behind that. A launcher that
+// was interrupted may end this process 3 s later, and the summary is not written yet.
+const closeWait = 1500 * time.Millisecond
 
 // Close sends Quit, lets the workers hang up for a moment, ends every
 // connection and waits for all that Listen started.

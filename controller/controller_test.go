@@ -338,7 +338,7 @@ func TestSlowLeave(t *testing.T) {
 			}
 			all.Go(func() {
 				defer w.Close()
-				time.Sleep(time.Duration(server+1) * 2 * time.Second)
+				time.Sleep(time.Duration(server+1) * time.Second)
 				if m, err := w.Receive(); m != (wire.Quit{}) {
 					t.Errorf("server %d sees %v, %v", server, m, err)
 				}
