@@ -146,15 +146,18 @@ func (l *Launcher) elsewhere(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	names, err := judge.HostNames(strings.NewReader(nodes))
+	if err != nil {
+		return "", fmt.Errorf("mpirun's map: %w", err)
+	}
 	self, err := os.Hostname()
 	if err != nil {
 		return "", err
 	}
 	short := func(name string) string { name, _, _ = strings.Cut(name, "."); return name }
-	for line := range strings.Lines(nodes) {
-		_, rest, _ := strings.Cut(line, judge.MapLine)
-		if name := strings.Fields(rest); len(name) > 0 && name[0] != "localhost" && short(name[0]) != short(self) {
-			return name[0], nil
+	for _, name := range names {
+		if name != "localhost" && short(name) != short(self) {
+			return name, nil
 		}
 	}
 	return "", nil

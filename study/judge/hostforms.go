@@ -46,6 +46,25 @@ func hostLines(r io.Reader) (out []hostLine, err error) {
 	return out, nil
 }
 
+// listedHosts reads the entries of a list, in whichever form it is.
+func listedHosts(r io.Reader) ([]hostEntry, error) {
+	lines, err := hostLines(r)
+	if err != nil {
+		return nil, err
+	}
+	return formOf(lines)(lines)
+}
+
+// HostNames returns the names in a list of hosts as they stand there, in its forms and with its
+// errors as ReadHosts has them.
+func HostNames(r io.Reader) (names []string, err error) {
+	listed, err := listedHosts(r)
+	for _, x := range listed {
+		names = append(names, x.names...)
+	}
+	return names, err
+}
+
 var (
 	// Of mpirun --display-map; checked against Open MPI 4.1.4.
 	mapNode = regexp.MustCompile("^" + MapLine + ` (\S+)\s.*Num procs: (\d+)`)

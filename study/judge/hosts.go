@@ -33,11 +33,7 @@ func AllHosts(n *network.Network) Hosts {
 // them, so without their domain where it has them without. Hosts that the network does not have,
 // and hosts with different numbers of ranks, are errors.
 func ReadHosts(r io.Reader, n *network.Network) (Hosts, error) {
-	lines, err := hostLines(r)
-	if err != nil {
-		return Hosts{}, err
-	}
-	listed, err := formOf(lines)(lines)
+	listed, err := listedHosts(r)
 	if err != nil {
 		return Hosts{}, err
 	}
