@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"evbench/plan"
@@ -111,8 +110,8 @@ type account struct {
 	ranks    map[int]int        // by position
 	fragment float64            // seconds that one takes alone
 	expect   map[PairOf]float64 // seconds that a pair's fragment should take
-	pairs    map[way]*average   // what it took
-	waited   map[way]*average   // for tokens
+	pairs    averages           // what it took
+	waited   averages           // for tokens
 	byPhase  []*average
 	barriers []*average
 	last     []map[PairOf]int
@@ -130,11 +129,21 @@ func (a *average) mean() float64 {
 	return a.sum / a.n
 }
 
+// averages are those of ways.
+type averages map[way]*average
+
+func (all averages) add(w way, sec float64) {
+	if all[w] == nil {
+		all[w] = &average{}
+	}
+	all[w].add(sec)
+}
+
 // Explain compares what was traced of a case with its prediction. c is its summary;
 // efficiency what was predicted; p its plan, which may be nil unless it has phases: links are
 // then not known. Of that of an ordered case the tree counts.
 func Explain(all []*Slice, c results.Case, efficiency float64, p *plan.Plan) (*Why, error) {
-	a := &account{Why: Why{Case: c.Name}, plan: p, expect: map[PairOf]float64{}, pairs: map[way]*average{}, waited: map[way]*average{}}
+	a := &account{Why: Why{Case: c.Name}, plan: p, expect: map[PairOf]float64{}, pairs: averages{}, waited: averages{}}
 	all = slices.DeleteFunc(slices.Clone(all), func(s *Slice) bool { return s.Case != c.Name })
 	if len(all) == 0 {
 		return nil, fmt.Errorf("case %q has no spans", c.Name)
@@ -196,7 +205,7 @@ func (a *account) phases(all []*Slice) error {
 				sum += ph.barrier - ph.transfers
 				a.last[p][ph.last]++
 				for pair, d := range ph.received {
-					a.took(a.pairs, way{pair, -1}, d)
+					a.pairs.add(way{pair, -1}, d)
 				}
 			}
 			l := Longest{Exchange: x.number, Begin: x.phases[0].begin, Sec: x.phases[len(x.phases)-1].barrier - x.phases[0].begin}
@@ -238,13 +247,6 @@ func (a *account) during(c results.Case) {
 	}
 }
 
-func (a *account) took(by map[way]*average, w way, sec float64) {
-	if by[w] == nil {
-		by[w] = &average{}
-	}
-	by[w].add(sec)
-}
-
 // idealPhases works out how long each phase takes by its busiest link, and each of its
 // messages by the busiest link on its path.
 func (a *account) idealPhases() {
@@ -280,69 +282,6 @@ func (a *account) idealPhases() {
 	}
 }
 
-// A phase is when it began, when its last transfer ended, and when all had left its
-// barrier.
-type phase struct {
-	begin, transfers, barrier float64
-	last                      PairOf // whose fragment came last
-	received                  map[PairOf]float64
-	came                      float64
-	barriers                  int
-}
-
-// An exchange has its phases, in order.
-type exchange struct {
-	number uint64
-	phases []phase
-}
-
-// exchanges returns those of which all barriers of all servers were kept, in order.
-func (s *Slice) exchanges(phases, servers int) []exchange {
-	all := map[uint64][]phase{}
-	for _, x := range s.Spans {
-		if x.Phase < 0 || x.Phase >= phases {
-			continue
-		}
-		e := all[x.Exchange]
-		if e == nil {
-			e = make([]phase, phases)
-			for i := range e {
-				e[i] = phase{begin: x.BeginSec, received: map[PairOf]float64{}}
-			}
-			all[x.Exchange] = e
-		}
-		e[x.Phase].add(x)
-	}
-	var out []exchange
-	for _, n := range slices.Sorted(maps.Keys(all)) {
-		if !slices.ContainsFunc(all[n], func(p phase) bool { return p.barriers != servers }) {
-			out = append(out, exchange{n, all[n]})
-		}
-	}
-	return out
-}
-
-func (p *phase) add(x results.Span) {
-	if p.barriers == 0 && p.transfers == 0 || x.BeginSec < p.begin {
-		p.begin = x.BeginSec
-	}
-	switch x.What {
-	case results.SpanBarrier:
-		p.barriers++
-		p.barrier = max(p.barrier, x.EndSec)
-		p.transfers = max(p.transfers, x.BeginSec)
-	case results.SpanReceive:
-		pair := PairOf{x.Peer, x.Server}
-		p.received[pair] = x.EndSec - x.BeginSec
-		p.transfers = max(p.transfers, x.EndSec)
-		if x.EndSec > p.came {
-			p.came, p.last = x.EndSec, pair
-		}
-	case results.SpanSend:
-		p.transfers = max(p.transfers, x.EndSec)
-	}
-}
-
 // pairsOf accounts for what fragments took without phases.
 func (a *account) pairsOf(all []*Slice, what results.SpanKind) {
 	exchanges := 0
@@ -353,9 +292,9 @@ func (a *account) pairsOf(all []*Slice, what results.SpanKind) {
 			case x.What == results.SpanExchange || x.What == results.SpanEvent:
 				exchanges++
 			case x.What == what && what == results.SpanSend:
-				a.took(a.pairs, way{PairOf{x.Server, x.Peer}, x.Spine}, x.EndSec-x.BeginSec)
+				a.pairs.add(way{PairOf{x.Server, x.Peer}, x.Spine}, x.EndSec-x.BeginSec)
 			case x.What == what:
-				a.took(a.pairs, way{PairOf{x.Peer, x.Server}, -1}, x.EndSec-x.BeginSec)
+				a.pairs.add(way{PairOf{x.Peer, x.Server}, -1}, x.EndSec-x.BeginSec)
 			}
 		}
 	}
@@ -390,7 +329,7 @@ func (a *account) ordered(all []*Slice) {
 			case results.SpanTokens:
 				waited := max(0, x.EndSec-max(x.BeginSec, busy[x.Server]))
 				idle += waited
-				a.took(a.waited, way{PairOf{x.Server, x.Peer}, x.Spine}, waited)
+				a.waited.add(way{PairOf{x.Server, x.Peer}, x.Spine}, waited)
 			}
 		}
 		for server := range first {
