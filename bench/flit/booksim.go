@@ -7,7 +7,11 @@ import (
 	"evbench/topology/network"
 )
 
-// booksim runs a case of BookSim: input-queued switches with FIFOs, times in cycles.
+// Comparable reports whether the model has what a case needs. BookSim's lanes share a link
+// flit by flit, those of InfiniBand packet by packet, so several lanes are not comparable.
+func Comparable(c Case) bool { return c["sim"] != BookSim || c.int("vcs") == 1 }
+
+// booksim runs a case of BookSim: input-queued switches with one FIFO an input, times in cycles.
 func booksim(c Case, n *network.Network) (*Result, error) {
 	w := booksimWires(n)
 	r, err := routes(c["routing"], n, w)
@@ -79,7 +83,6 @@ func booksimParams(c Case) credit.Params {
 	if p.CutThrough {
 		p.Host.Take = 1 // a sink's buffer must have room for a packet too
 	}
-	p.Interleave = p.Lanes > 1
 	p.RouteAhead = c["pipeline"] != "default"
 	return p
 }

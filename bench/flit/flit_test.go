@@ -103,6 +103,18 @@ func TestReadSaysWhere(t *testing.T) {
 	}
 }
 
+// TestSeveralLanes: of BookSim they are not compared; those of OMNeT's packets are.
+func TestSeveralLanes(t *testing.T) {
+	for _, c := range []struct {
+		of   Case
+		want bool
+	}{{Case{"sim": BookSim, "vcs": "1"}, true}, {Case{"sim": BookSim, "vcs": "4"}, false}, {Case{"sim": OMNeT, "vls": "4"}, true}} {
+		if Comparable(c.of) != c.want {
+			t.Errorf("%v: comparable is %v", c.of, !c.want)
+		}
+	}
+}
+
 // TestOut: a figure beyond tolerance and noise is out, unless it is explained.
 func TestOut(t *testing.T) {
 	r := &Runs{Case: Case{"case": "x"}, Seeds: 4}

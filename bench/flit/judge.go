@@ -27,7 +27,6 @@ const (
 	satUniform    = "saturation, uniform"
 	satShift      = "saturation, shift decided on the way"
 	satSequence   = "saturation, sequences"
-	satLanes      = "saturation, 4 lanes"
 	satOMNeT      = "saturation, OMNeT"
 	exchange      = "exchange that collides"
 	fullLoadShare = 0.97 // of what is offered: a row that accepts less is saturated
@@ -46,7 +45,6 @@ var tolerances = []Tolerance{
 	{satUniform, 0.02, 0, "saturation, one VL: 2 % (uniform)"},
 	{satShift, 0.02, 0, "saturation, one VL: 2 %, as uniform"},
 	{satSequence, 0.04, 0, "saturation, one VL: 4 % (shiftseq, randmsg)"},
-	{satLanes, 0.05, 0, "saturation, 4 VLs, 16-flit packets: 5 %"},
 	{satOMNeT, 0.04, 0, "OMNeT saturation, 128 and 800 flits: 4 %"},
 	{exchange, 0.06, 0, "one exchange that collides: 6 %"},
 }
@@ -118,13 +116,9 @@ func saturated(c Case) bool {
 // permutation reports whether all hosts send to different ones at any time.
 func permutation(c Case) bool { return strings.Contains(c["traffic"], "shift") }
 
-// left reports whether COMPARING.md says not to compare a case: misspeculation of the
-// allocator, and a bubble that caps the rate.
+// left reports whether COMPARING.md says not to compare a case: a bubble caps its rate.
 func left(c Case) bool {
-	if c["sim"] != BookSim || c.int("packet_flits") > 1 {
-		return false
-	}
-	return c.int("vcs") > 1 && strings.HasPrefix(c["pipeline"], "lean") || c.int("vcs") == 1 && c["pipeline"] == "default"
+	return c["sim"] == BookSim && c.int("packet_flits") == 1 && c["pipeline"] == "default"
 }
 
 func (j *judge) checks(r *Runs) (checks []Check) {
@@ -166,10 +160,6 @@ func (j *judge) full(r *Runs, add func(string, float64, float64, float64)) {
 	switch {
 	case full(c) && permutation(c) && theirs > 0.99:
 		add(free, ours, theirs, spread)
-	case c.int("vcs") > 1:
-		if c.int("packet_flits") > 1 {
-			add(satLanes, ours, theirs, spread)
-		}
 	case full(c) && strings.HasPrefix(c["traffic"], "shift(") && choices[c["routing"]] != credit.First:
 		add(satShift, ours, theirs, spread)
 	case full(c) && strings.HasPrefix(c["traffic"], "shift("):

@@ -16,9 +16,9 @@ type Order struct {
 const orderBy = 0.03
 
 // orderFields are the columns by which cases are ordered.
-var orderFields = []string{"topology", "routing", "vcs", "buf_flits"}
+var orderFields = []string{"topology", "routing", "buf_flits"}
 
-// Orders compares the order of routings, lanes, buffers, and healthy against dead, of
+// Orders compares the order of routings, buffers, and healthy against dead, of
 // saturated throughput and of exchanges.
 func Orders(all []Runs) (orders []Order) {
 	for i := range all {
@@ -47,7 +47,7 @@ func Orders(all []Runs) (orders []Order) {
 
 // differ returns the one column of a case in which two differ.
 func differ(a, b Case) (of string, ok bool) {
-	for _, f := range []string{"sim", "traffic", "pipeline", "vls", "packet_flits", "max_parallel_reads",
+	for _, f := range []string{"sim", "traffic", "pipeline", "vcs", "vls", "packet_flits", "max_parallel_reads",
 		"msg_packets", "injection", "offered", "warmup_cycles", "measured_cycles", "warm_us", "total_us", "seed"} {
 		if a[f] != b[f] {
 			return "", false

@@ -78,8 +78,8 @@ func (r *Runs) cell(column string) string {
 func (c Case) name() string {
 	s := fmt.Sprintf("%s %s %s %s", c["case"], c["topology"], c["routing"], c["traffic"])
 	if c["sim"] == BookSim {
-		return s + fmt.Sprintf(" %s %s lanes, buffer %s, packet %s, offered %s",
-			c["pipeline"], c["vcs"], c["buf_flits"], c["packet_flits"], c["offered"])
+		return s + fmt.Sprintf(" %s, buffer %s, packet %s, offered %s",
+			c["pipeline"], c["buf_flits"], c["packet_flits"], c["offered"])
 	}
 	return s + fmt.Sprintf(" %s packets, buffer %s, %s reads, offered %s",
 		c["msg_packets"], c["buf_flits"], c["max_parallel_reads"], c["offered"])

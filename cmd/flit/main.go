@@ -68,6 +68,11 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 // referee runs and judges the cases. It reports whether all are within tolerance.
 func referee(ctx context.Context, o *options, stdout io.Writer) (bool, error) {
 	columns, cases, err := read(o)
+	given := len(cases)
+	cases = slices.DeleteFunc(cases, func(c flit.Case) bool { return !flit.Comparable(c) })
+	if err == nil && len(cases) == 0 {
+		err = tool.Usagef("all cases have several lanes of BookSim, which are not comparable")
+	}
 	if err != nil {
 		return false, err
 	}
@@ -83,6 +88,9 @@ func referee(ctx context.Context, o *options, stdout io.Writer) (bool, error) {
 		if err != nil {
 			return false, err
 		}
+	}
+	if n := given - len(cases); n > 0 {
+		fmt.Fprintf(stdout, "%d cases of several lanes are left out: BookSim's lanes share a link flit by flit, InfiniBand's packet by packet\n\n", n)
 	}
 	return flit.Print(stdout, flit.Judge(all), flit.Orders(all), all, o.quiet), nil
 }

@@ -56,11 +56,6 @@ type Params struct {
 	// it may start without (wormhole), and then keeps its output while it waits. With
 	// PerOutput it must be set.
 	CutThrough bool
-	// Interleave has flits of a link's lanes interleave, and outputs decided in cycles of
-	// one flit by iSLIP, as switches on chips do; InfiniBand does not. With FIFO and
-	// RoundRobin only, and links of one speed. Of Gap the last Idle are a lane's
-	// allocation; Idle is 0 or a flit: without it lane and crossbar are asked for at once.
-	Interleave bool
 	// Reads is how many packets leave an input buffer at a time, with PerOutput. 0 is
 	// any number.
 	Reads int
@@ -115,8 +110,6 @@ func (p Params) check() error {
 		return fmt.Errorf("buffer: %d flits; it needs at least one", p.Buffer)
 	case p.CutThrough && p.Buffer < p.Packet:
 		return fmt.Errorf("buffer: %d flits; cut-through needs room for a packet of %d", p.Buffer, p.Packet)
-	case p.Interleave && (p.Organisation != FIFO || p.Arbitration != RoundRobin):
-		return fmt.Errorf("flits that interleave need a FIFO a lane and round robin")
 	case p.Organisation == PerOutput && !p.CutThrough:
 		return fmt.Errorf("a queue per output needs cut-through")
 	case p.Organisation == PerOutput && p.OutputQueue <= p.Packet:

@@ -121,16 +121,9 @@ func New(p Params, w *Wires, r *Routes, src Source, seed uint64) (*Engine, error
 	if r.Choice != First && r.Choice != Hash || p.Lanes > 1 && r.Lane == nil {
 		e.sort = newOrder(w.Hosts)
 	}
-	switch {
-	case p.Interleave:
-		f, err := newInterleaved(e)
-		if err != nil {
-			return nil, err
-		}
-		e.sw = f
-	case p.Organisation == FIFO:
+	if p.Organisation == FIFO {
 		e.sw = newFIFO(e)
-	default:
+	} else {
 		e.sw = newPerOutput(e)
 	}
 	for h := range e.hs {
