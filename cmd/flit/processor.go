@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processor returns the processor time of this thread; where a system does not know that, of the process.
+// processor returns the processor time of this thread.
 func processor() time.Duration {
 	var r unix.Rusage
-	if unix.Getrusage(whose, &r) != nil {
+	if unix.Getrusage(unix.RUSAGE_THREAD, &r) != nil {
 		return 0
 	}
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())

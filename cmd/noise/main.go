@@ -1,5 +1,3 @@
-//go:build linux
-
 // Noise runs a scenario again and again while the machine is disturbed: beside busy loops,
 // while the program is stopped at random, and beside both. It says how often the run was
 // answered, how long that took, and how far the figures were from their predictions. make

@@ -1,5 +1,3 @@
-//go:build linux
-
 // Soak runs evbench for minutes while it takes links down, kills and stops processes,
 // keeps processors busy and delays or cuts control messages, and reports what these
 // failures do not explain. Rounds are drawn by a seed, and each can be repeated alone.

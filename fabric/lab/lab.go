@@ -12,7 +12,7 @@
 // ratios, not absolute rates: its links are TCP over deep queues, without the
 // credit flow control of InfiniBand.
 //
-// Rates are bit/s, sizes bytes. It runs on Linux; elsewhere every call says so.
+// Rates are bit/s, sizes bytes.
 package lab
 
 import (
@@ -24,9 +24,6 @@ import (
 	"evbench/internal/unit"
 	"evbench/topology"
 )
-
-// ErrUnsupported is returned on systems without network namespaces.
-var ErrUnsupported = errors.New("the lab needs Linux network namespaces")
 
 // Options describe a lab.
 type Options struct {

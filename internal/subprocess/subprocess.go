@@ -4,10 +4,8 @@ package subprocess
 import "syscall"
 
 // Group returns the attributes of a program in a process group of its own: a Ctrl-C at the
-// terminal is for this program alone. On Linux it gets the signal atEnd when the thread that
+// terminal is for this program alone. It gets the signal atEnd when the thread that
 // has started it ends, and so at the latest with this program; 0 is none.
 func Group(atEnd syscall.Signal) *syscall.SysProcAttr {
-	a := &syscall.SysProcAttr{Setpgid: true}
-	endWith(a, atEnd)
-	return a
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: atEnd}
 }
