@@ -12,12 +12,13 @@ import (
 func TestTokenOthersRead(t *testing.T) {
 	dir := t.TempDir()
 	for mode, told := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o640: true, 0o644: true} {
-		write(t, dir, "token", "secret\n")
-		if err := os.Chmod(filepath.Join(dir, "token"), mode); err != nil {
+		token := filepath.Join(dir, mode.String())
+		write(t, dir, mode.String(), "secret\n")
+		if err := os.Chmod(token, mode); err != nil {
 			t.Fatal(err)
 		}
-		_, _, said := call(t, "controller", "--token-file", filepath.Join(dir, "token"), "--listen", "nowhere", "x.yaml")
-		if strings.Contains(said, "warning: "+filepath.Join(dir, "token")) != told || !strings.Contains(said, "--listen") {
+		_, _, said := call(t, "controller", "--token-file", token, "--listen", "nowhere", "x.yaml")
+		if strings.Contains(said, "warning: "+token) != told || !strings.Contains(said, "--listen") {
 			t.Errorf("mode %v:\n%s", mode, said)
 		}
 	}
