@@ -1,0 +1,118 @@
+package evbench_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// executable writes a program of sh, and returns its path.
+func executable(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// script runs a program with variables of its own, and returns what it prints and its exit code.
+func script(t *testing.T, vars []string, program string, args ...string) (string, int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Env = append(os.Environ(), vars...)
+	out, err := cmd.CombinedOutput()
+	if _, ended := err.(*exec.ExitError); err != nil && !ended {
+		t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// A gate in which vet and a test fail does the rest too, names both, and keeps its logs.
+func TestGateNamesFailures(t *testing.T) {
+	dir := t.TempDir()
+	scripts := filepath.Join(dir, "scripts")
+	if err := os.Mkdir(scripts, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"setup", "format", "test-dist"} {
+		executable(t, scripts, name, "")
+	}
+	gate, err := os.ReadFile("scripts/gate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := executable(t, scripts, "gate", string(gate[strings.Index(string(gate), "\n")+1:]))
+	git := exec.Command("git", "init", "-q", dir)
+	if out, err := git.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for name, text := range map[string]string{"meets": "go func()", "single": "func one()"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name, "a.go"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	vars := []string{"TMPDIR=" + dir, "STATICCHECK=none", "EVBENCH_WITHOUT=opensm,mpi,hdf5,ssh,chromium", "GO=" + executable(t, dir, "go", `
+case "$1 $*" in
+list*Dir*) printf 'evbench/a %s/meets\nevbench/b %s/single\n' "$TMPDIR" "$TMPDIR" ;;
+list*) printf 'evbench/a\nevbench/b\n' ;;
+vet*) echo 'a.go:1: vetted'; exit "${FAILS:-0}" ;;
+test*-race*evbench/a*)
+	[ "$FAILS" ] || exit 0
+	printf 'ok  \tevbench/ok\t0.1s\n--- FAIL: TestOne (0.01s)\n    --- FAIL: TestOne/sub (0.00s)\nFAIL\nFAIL\tevbench/a\t0.1s\nFAIL\tevbench/c [build failed]\nFAIL\n'
+	exit 1 ;;
+test*) printf 'ok  \tevbench/b\t0.1s\n' ;;
+esac
+`)}
+	bash := func(vars ...string) (string, int) { return script(t, vars, "bash", program) }
+	if said, code := bash(vars...); code != 0 || !strings.Contains(said, "all parts passed") {
+		t.Errorf("a gate without failures ended with %d:\n%s", code, said)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "evbench-gate.*")); left != nil {
+		t.Errorf("a gate that passed left %v", left)
+	}
+	said, code := bash(append(vars, "FAILS=1")...)
+	_, end, _ := strings.Cut(said, "== FAILED")
+	for _, want := range []string{`(?m)^vet: /.*/vet\.log$`, `(?m)^tests in which goroutines meet, .*\.log$`, `(?m)^ +evbench/a 0\.1s: TestOne TestOne/sub$`,
+		`(?m)^ +evbench/c \[build failed\]: no test is named`} {
+		if !regexp.MustCompile(want).MatchString(end) {
+			t.Errorf("the end does not match %s", want)
+		}
+	}
+	kept, _ := filepath.Glob(filepath.Join(dir, "evbench-gate.*", "*.log"))
+	if code != 1 || strings.Contains(end, "evbench/ok") || !strings.Contains(said, "== all others") || len(kept) < 8 {
+		t.Errorf("ended with %d, logs %v:\n%s", code, kept, said)
+	}
+}
+
+// same finds equal what is, and names what differs.
+func TestSame(t *testing.T) {
+	dir := t.TempDir()
+	program := executable(t, dir, "program", `for a; do [ "$last" != -o ] || echo "$ANSWER" >"$a"; last=$a; done; echo "$ANSWER"`+"\n")
+	same := func(answer string, args ...string) (string, int) {
+		return script(t, []string{"ANSWER=" + answer, "TMPDIR=" + dir}, "scripts/same", append(args, "--evbench", program, "schema")...)
+	}
+	sums, code := same("one")
+	before := filepath.Join(dir, "before")
+	if err := os.WriteFile(before, []byte(sums), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`(?m)^[0-9a-f]{64}  schema/man/stdout$`).MatchString(sums) || code != 0 {
+		t.Fatalf("ended with %d:\n%s", code, sums)
+	}
+	if said, code := same("one", "--against", before); code != 0 || strings.Contains(said, "differs") {
+		t.Errorf("equal, and ended with %d:\n%s", code, said)
+	}
+	if said, code := same("two", "--against", before, "--keep", filepath.Join(dir, "kept")); code != 1 || !strings.Contains(said, "differs  schema/man/stdout\n") {
+		t.Errorf("another answer, and ended with %d:\n%s", code, said)
+	}
+	if kept, err := os.ReadFile(filepath.Join(dir, "kept/schema/man/stdout")); string(kept) != "two\n" {
+		t.Errorf("kept is %q, %v", kept, err)
+	}
+}
