@@ -17,13 +17,17 @@ func (v *Verdict) Answer() string {
 
 // share says how much of what is possible was measured, or else what is possible.
 func (v *Verdict) share() string {
+	begin, end := "", "."
+	if m := v.Measured; m != nil && m.Limit != "" {
+		begin, end = "No more than ", fmt.Sprintf(", perhaps less: %s.", m.Limit)
+	}
 	switch m, a, t := v.Measured, v.AtMost, v.Tables; {
 	case m != nil && a != nil:
-		return fmt.Sprintf("%s of what the network can do at most was measured (%s of the link rate).", percent(m.OfAtMost), percent(m.Efficiency))
+		return begin + fmt.Sprintf("%s of what the network can do at most was measured (%s of the link rate)", percent(m.OfAtMost), percent(m.Efficiency)) + end
 	case m != nil && t != nil:
-		return fmt.Sprintf("%s of the link rate was measured, %s of what the tables allow in phases.", percent(m.Efficiency), percent(m.OfPhased))
+		return begin + fmt.Sprintf("%s of the link rate was measured, %s of what the tables allow in phases", percent(m.Efficiency), percent(m.OfPhased)) + end
 	case m != nil:
-		return percent(m.Efficiency) + " of the link rate was measured."
+		return begin + percent(m.Efficiency) + " of the link rate was measured" + end
 	case a != nil:
 		return fmt.Sprintf("The network can do %s of the link rate at most.", percent(a.Efficiency))
 	}

@@ -69,6 +69,8 @@ type Measured struct {
 	OfAtMost   float64 `json:"of_at_most,omitempty"`
 	OfPhased   float64 `json:"of_tables_phased,omitempty"`
 	OfUnphased float64 `json:"of_tables_unphased,omitempty"`
+	// Limit says why no more than these shares was reached, perhaps less. "": they were.
+	Limit string `json:"upper_limit,omitempty"`
 }
 
 // AtMost is what no schedule and no tables exceed.
@@ -320,15 +322,14 @@ func (v *Verdict) measure(in Input) error {
 	if err != nil {
 		return err
 	}
-	m := &Measured{What: in.Result.What, Given: in.Result.Format == foreign.Number, Efficiency: e}
-	most := 1.0
+	m := &Measured{What: in.Result.What, Given: in.Result.Format == foreign.Number, Efficiency: e, Limit: in.Result.Limit}
+	if v.Pairs != nil && v.Pairs.Above > 0 {
+		m.Limit = "rates of pairs have bursts from buffers in them"
+	}
 	if a := v.AtMost; a != nil {
-		if most = a.Efficiency; a.whole { // without phases the last one need not be whole
-			most = float64(v.Hosts-1) / max(float64(v.Hosts-1), a.Phases-1)
-		}
 		m.OfAtMost = e / a.Efficiency
 	}
-	if e > most*tooGood {
+	if most := v.most(m.Limit != ""); e > most*tooGood {
 		return fmt.Errorf("%s is %.4g%% of the link rate, more than the %.1f%% that this network can do: the rate, the size, the hosts or the dead links are others",
 			in.Result.What, 100*e, 100*most)
 	}
@@ -337,6 +338,21 @@ func (v *Verdict) measure(in Input) error {
 	}
 	v.Measured = m
 	return nil
+}
+
+// most is the largest share of the link rate that can be measured. Of a mean over ranks only the link of
+// a host limits it: its ranks may be through one after the other, in (k+1)/2k of the time of the last of k.
+func (v *Verdict) most(limit bool) float64 {
+	switch a := v.AtMost; {
+	case limit:
+		return 2 * float64(v.Slots) / float64(v.Slots+1)
+	case a == nil:
+		return 1
+	case a.whole: // without phases the last one need not be whole
+		return float64(v.Hosts-1) / max(float64(v.Hosts-1), a.Phases-1)
+	default:
+		return a.Efficiency
+	}
 }
 
 // efficiency returns the share of the link rate at which hosts receive.

@@ -117,8 +117,12 @@ func TestPairsWithoutTables(t *testing.T) {
 		t.Error(hosts, err)
 	}
 	in.Rate = 5e8
-	if _, err := Judge(in); err == nil || !strings.Contains(err.Error(), "1 Gbit/s from h1 to h5, more than a link carries: 500 Mbit/s") {
+	if _, err := Judge(in); err == nil || !strings.Contains(err.Error(), "half of the pairs got 1 Gbit/s or more, and a link carries 500 Mbit/s") {
 		t.Error(err)
+	}
+	in.Rate = 9e8
+	if v := judged(t, in); v.Pairs.Above != 7 || math.Abs(v.Pairs.Fastest-10./9) > 1e-9 || v.Pairs.Usual != in.Rate || v.Pairs.Slow != 3 {
+		t.Errorf("%+v", v.Pairs)
 	}
 	in.Rate = 0
 	p.Names[0] = "node9"

@@ -25,6 +25,10 @@ func (p *Pairs) summary() string {
 // lines add what is said of pairs.
 func (p *Pairs) lines(add func(string, string, ...any)) {
 	add("pairs", "%s", p.summary())
+	if p.Above > 0 {
+		add("", "%s more than a link carries, up to %.3g times that, and counted as a link's rate: bursts from buffers, which larger messages have less of",
+			show.Plural(p.Above, "pair got", "pairs got"), p.Fastest)
+	}
 	for i, x := range p.Common {
 		head := ""
 		if i == 0 {

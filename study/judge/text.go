@@ -60,7 +60,7 @@ func origin(engine string) string {
 // aboveTables is said of what was measured where tables exclude it.
 const aboveTables = "This is more than these tables allow: others were in place, or the rate is another."
 
-func (m *Measured) above() bool { return m.OfUnphased > tooGood }
+func (m *Measured) above() bool { return m.Limit == "" && m.OfUnphased > tooGood }
 
 // answer is the first lines.
 func (v *Verdict) answer(add func(string, string, ...any)) {
@@ -72,9 +72,15 @@ func (v *Verdict) answer(add func(string, string, ...any)) {
 		if v.Tables != nil {
 			text += fmt.Sprintf("; %s of what its tables allow in phases, %s of what they allow without", percent(m.OfPhased), percent(m.OfUnphased))
 		}
+		if m.Limit != "" {
+			text = "no more than " + text
+		}
 		add("measured", "%s", text)
 		if !m.Given {
 			add("", "%s", m.What)
+		}
+		if m.Limit != "" {
+			add("", "perhaps less: %s", m.Limit)
 		}
 		if m.above() {
 			add("", "%s", aboveTables)

@@ -25,7 +25,8 @@ type Result struct {
 	What string `json:"what"`
 	// Ranks is how many took part. 0: the output does not say.
 	Ranks int `json:"ranks,omitempty"`
-	// Seconds is the mean time of a call in which each rank sends Bytes to each other.
+	// Seconds is the time of a call in which each rank sends Bytes to each other, until the
+	// slowest is through, but for what Limit says.
 	Seconds float64 `json:"seconds,omitempty"`
 	Bytes   int64   `json:"bytes,omitempty"`
 	// HostRate is what a host receives from others, in bit/s.
@@ -37,6 +38,9 @@ type Result struct {
 	DownKnown bool     `json:"-"`
 	// Pairs are rates between each two, nil for an exchange.
 	Pairs *Pairs `json:"-"`
+	// Limit says why the exchange took longer than Seconds: they are a mean over ranks. "": they
+	// are not.
+	Limit string `json:"limit,omitempty"`
 	// Notes are what the numbers do not show.
 	Notes []string `json:"-"`
 }

@@ -36,18 +36,18 @@ func TestRead(t *testing.T) {
 		o          Options
 		want       Result
 	}{
-		{"osu", osuPlain, Options{}, Result{Format: OSU, Seconds: 1e-3, Bytes: 1 << 20}},
-		{"osu, a size", osuPlain, Options{Size: 1}, Result{Format: OSU, Seconds: 2.5e-6, Bytes: 1}},
-		{"osu -f", osuFull, Options{Format: Auto}, Result{Format: OSU, Seconds: 35e-6, Bytes: 8192}},
-		{"osu with validation", osuChecked, Options{Format: OSU}, Result{Format: OSU, Seconds: 5e-6, Bytes: 64}},
-		{"imb", imb, Options{}, Result{Format: IMB, Ranks: 16, Seconds: 200e-6, Bytes: 131072}},
-		{"imb, a size", imb, Options{Size: 65536}, Result{Format: IMB, Ranks: 16, Seconds: 100e-6, Bytes: 65536}},
-		{"imb, both", imb + "# Benchmarking Alltoallv \n# #processes = 16 \n" + imbHead + "  131072  320  1.0  1.0  1.0\n", Options{}, Result{Format: IMB, Ranks: 16, Seconds: 200e-6, Bytes: 131072}},
-		{"imb alltoallv", "# Benchmarking Alltoallv \n# #processes = 4 \n" + imbHead + "  64  320  1.0  3.0  2.0\n", Options{}, Result{Format: IMB, Ranks: 4, Seconds: 2e-6, Bytes: 64}},
-		{"nccl", nccl, Options{Format: NCCL}, Result{Format: NCCL, Ranks: 2, Seconds: 12e-6, Bytes: 1024}},
-		{"osu of Windows", strings.ReplaceAll(osuPlain, "\n", "\r\n"), Options{}, Result{Format: OSU, Seconds: 1e-3, Bytes: 1 << 20}},
-		{"nccl with time stamps", strings.ReplaceAll(nccl, "N/A\n", "N/A  2026-07-01 10:00:00\n"), Options{Format: NCCL}, Result{Format: NCCL, Ranks: 2, Seconds: 12e-6, Bytes: 1024}},
-		{"nccl 2.18", "# Collective test starting: alltoall_perf_mpi\n" + nccl, Options{Size: 512}, Result{Format: NCCL, Ranks: 2, Seconds: 10e-6, Bytes: 512}},
+		{"osu", osuPlain, Options{}, Result{Format: OSU, Seconds: 1e-3, Bytes: 1 << 20, Limit: "osu_alltoall -f"}},
+		{"osu, a size", osuPlain, Options{Size: 1}, Result{Format: OSU, Seconds: 2.5e-6, Bytes: 1, Limit: "mean of the ranks"}},
+		{"osu -f", osuFull, Options{Format: Auto}, Result{Format: OSU, Seconds: 41e-6, Bytes: 8192}},
+		{"osu with validation", osuChecked, Options{Format: OSU}, Result{Format: OSU, Seconds: 5e-6, Bytes: 64, Limit: "mean of the ranks"}},
+		{"imb", imb, Options{}, Result{Format: IMB, Ranks: 16, Seconds: 210e-6, Bytes: 131072}},
+		{"imb, a size", imb, Options{Size: 65536}, Result{Format: IMB, Ranks: 16, Seconds: 110e-6, Bytes: 65536}},
+		{"imb, both", imb + "# Benchmarking Alltoallv \n# #processes = 16 \n" + imbHead + "  131072  320  1.0  1.0  1.0\n", Options{}, Result{Format: IMB, Ranks: 16, Seconds: 210e-6, Bytes: 131072}},
+		{"imb alltoallv", "# Benchmarking Alltoallv \n# #processes = 4 \n" + imbHead + "  64  320  1.0  3.0  2.0\n", Options{}, Result{Format: IMB, Ranks: 4, Seconds: 3e-6, Bytes: 64}},
+		{"nccl", nccl, Options{Format: NCCL}, Result{Format: NCCL, Ranks: 2, Seconds: 12e-6, Bytes: 1024, Limit: "-a 3"}},
+		{"osu of Windows", strings.ReplaceAll(osuPlain, "\n", "\r\n"), Options{}, Result{Format: OSU, Seconds: 1e-3, Bytes: 1 << 20, Limit: "mean of the ranks"}},
+		{"nccl with time stamps", strings.ReplaceAll(nccl, "N/A\n", "N/A  2026-07-01 10:00:00\n"), Options{Format: NCCL}, Result{Format: NCCL, Ranks: 2, Seconds: 12e-6, Bytes: 1024, Limit: "mean of the ranks"}},
+		{"nccl 2.18", "# Collective test starting: alltoall_perf_mpi\n" + nccl, Options{Size: 512}, Result{Format: NCCL, Ranks: 2, Seconds: 10e-6, Bytes: 512, Limit: "mean of the ranks"}},
 		{"own", own, Options{Case: "cut"}, Result{Format: Own, Efficiency: 0.9, DownKnown: true}},
 	} {
 		r, err := Read([]byte(x.text), x.o)
@@ -57,7 +57,7 @@ func TestRead(t *testing.T) {
 		}
 		r.What, r.Down = "", nil
 		if r.Format != x.want.Format || r.Ranks != x.want.Ranks || r.Bytes != x.want.Bytes || r.Efficiency != x.want.Efficiency ||
-			r.DownKnown != x.want.DownKnown || math.Abs(r.Seconds-x.want.Seconds) > 1e-12 {
+			r.DownKnown != x.want.DownKnown || (r.Limit == "") != (x.want.Limit == "") || !strings.Contains(r.Limit, x.want.Limit) || math.Abs(r.Seconds-x.want.Seconds) > 1e-12 {
 			t.Errorf("%s: %+v, want %+v", x.name, *r, x.want)
 		}
 	}
@@ -81,6 +81,9 @@ func TestReadRefuses(t *testing.T) {
 		{"non-blocking", "# OSU MPI Non-blocking All-to-All Personalized Exchange Latency Test v7.5\n# Size  Overall(us)\n64  5.00\n", Options{}, "mean times"},
 		{"imb, another", "# Benchmarking Alltoall_pure \n# #processes = 2 \n", Options{}, "Alltoall_pure is not read"},
 		{"imb without processes", "# Benchmarking Alltoall \n" + imbHead, Options{}, "without #processes"},
+		{"osu -f, a cut row", osuFull + "16384 60.00 50.00\n", Options{}, "line 7: \"16384 60.00 50.00\" ends before the time"},
+		{"osu -f, columns of another run", osuFull + "16384 60.00 50.00 55.00 1000\n", Options{}, "line 7: the slowest rank's time \"55.00\" is below the mean"},
+		{"imb, a mean above all", "# Benchmarking Alltoall \n# #processes = 2 \n" + imbHead + "64 1000 1.0 1.1 1.2\n", Options{}, "line 4: the slowest rank's time"},
 		{"imb, a cut row", "# Benchmarking Alltoall \n# #processes = 2 \n" + imbHead + "64 1000 1.0\n", Options{}, "no row of five"},
 		{"nccl of no name", nccl, Options{}, "say so by the format nccl"},
 		{"nccl, all_gather", "# Collective test starting: all_gather_perf\n" + nccl, Options{Format: NCCL}, "is no all-to-all"},
@@ -88,7 +91,7 @@ func TestReadRefuses(t *testing.T) {
 		{"nccl, all_reduce", strings.ReplaceAll(nccl, "none      -1", " sum      -1"), Options{Format: NCCL}, "not those of an all-to-all"},
 		{"nccl, wrong", strings.ReplaceAll(nccl, "0.09      0", "0.09      3"), Options{Format: NCCL}, "3 wrong elements"},
 		{"cut in a number", strings.TrimSuffix(osuPlain, "0.00\n"), Options{}, "line 5: the text ends within"},
-		{"imb, cut in a number", "# Benchmarking Alltoall \n# #processes = 2 \n" + imbHead + "64 1000 1.0 1.0 100", Options{}, "line 4: the text ends within"},
+		{"imb, cut in a number", "# Benchmarking Alltoall \n# #processes = 2 \n" + imbHead + "64 1000 1.0 100 1.0", Options{}, "line 4: the text ends within"},
 		{"a large size", osuPlain + "99999999999999999999 1\n", Options{}, `line 6: size "99999999999999999999" is no number of bytes`},
 		{"a long time", osuPlain + "2097152 1e300\n", Options{}, "more than can be measured"},
 		{"another way to write numbers", osuPlain + "2097152 0x1p9\n", Options{}, "line 6: time"},

@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -17,13 +18,14 @@ var osuTitle = regexp.MustCompile(`All-to-Allv? Personalized Exchange Latency Te
 //
 //	# OSU MPI All-to-All Personalized Exchange Latency Test v7.5
 //	# Datatype: MPI_CHAR.
-//	# Size       Avg Latency(us)
-//	1048576             12345.67
+//	# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations
+//	1048576             12345.67          11234.56          13456.78        1000
 //
-// Size is what a rank sends to each other. The number of ranks is not printed.
+// Size is what a rank sends to each other. Avg is the mean over the ranks; Max, which -f adds, is that of the slowest rank,
+// with which the exchange ends. The number of ranks is not printed.
 func readOSU(data []byte, size int64) (*Result, error) {
-	var rows []row
-	title, head := "", false
+	out := table{format: OSU}
+	title, at := "", 0 // at: the column of the time
 	err := lines(data, func(n int, text string, f []string) error {
 		switch {
 		case osuTitle.MatchString(text):
@@ -31,22 +33,27 @@ func readOSU(data []byte, size int64) (*Result, error) {
 				return fmt.Errorf("line %d: a second run of osu_alltoall: give one", n)
 			}
 			title = "osu_alltoall " + f[len(f)-1]
+			out.what = title
 		case strings.HasPrefix(text, "#") && strings.Contains(text, "OSU"):
 			return fmt.Errorf("line %d: %q is no all-to-all", n, short(text))
 		case strings.HasPrefix(text, "# Size"):
-			if title == "" || !strings.HasPrefix(strings.Join(f[2:], " "), "Avg Latency(us)") {
+			columns := strings.Join(f[2:], " ")
+			if title == "" || !strings.HasPrefix(columns, "Avg Latency(us)") {
 				return fmt.Errorf("line %d: %q is not followed by mean times in µs", n, short(text))
 			}
-			head = true
-		case head && len(f) > 0 && isCount(f[0]):
-			if len(f) < 2 {
+			at, out.limit = 1, "the time is the mean of the ranks, and a call ends with the slowest (osu_alltoall -f prints its time)"
+			if strings.HasPrefix(columns, "Avg Latency(us) Min Latency(us) Max Latency(us)") {
+				at, out.limit = 3, ""
+			}
+		case at > 0 && len(f) > 0 && isCount(f[0]):
+			if len(f) <= at {
 				return fmt.Errorf("line %d: %q ends before the time", n, short(text))
 			}
-			if slices.Contains(f[2:], "Fail") {
+			if slices.Contains(f[at+1:], "Fail") {
 				return fmt.Errorf("line %d: osu_alltoall found wrong data", n)
 			}
-			r, err := timed(n, f[0], f[1])
-			rows = append(rows, r)
+			r, err := slowest(n, f[0], f[1], f[at])
+			out.rows = append(out.rows, r)
 			return err
 		}
 		return nil
@@ -54,10 +61,10 @@ func readOSU(data []byte, size int64) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !head {
+	if at == 0 {
 		return nil, fmt.Errorf("no line %q of osu_alltoall", "# Size       Avg Latency(us)")
 	}
-	return timedResult(OSU, title, 0, rows, size)
+	return out.result(size)
 }
 
 // readIMB reads what IMB-MPI1 Alltoall and Alltoallv of the Intel MPI Benchmarks print; checked
@@ -70,7 +77,7 @@ func readOSU(data []byte, size int64) (*Result, error) {
 //	       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
 //	     33554432            1    368774.69    377145.91    373427.99
 //
-// #bytes is what a rank sends to each other. Of runs with several numbers of processes that
+// #bytes is what a rank sends to each other. t_max is the time of the slowest rank, with which the exchange ends. Of runs with several numbers of processes that
 // with the most counts; of both benchmarks Alltoall.
 func readIMB(data []byte, size int64) (*Result, error) {
 	type run struct {
@@ -109,7 +116,7 @@ func readIMB(data []byte, size int64) (*Result, error) {
 			if len(f) < 5 || processes == 0 {
 				return fmt.Errorf("line %d: %q is no row of five columns", n, short(text))
 			}
-			r, err := timed(n, f[0], f[4])
+			r, err := slowest(n, f[0], f[4], f[3])
 			tables[run{name, processes}] = append(tables[run{name, processes}], r)
 			return err
 		}
@@ -127,7 +134,7 @@ func readIMB(data []byte, size int64) (*Result, error) {
 	if best.processes == 0 {
 		return nil, fmt.Errorf("no table of the benchmark Alltoall")
 	}
-	return timedResult(IMB, "IMB-MPI1 "+best.name, best.processes, tables[best], size)
+	return table{format: IMB, what: "IMB-MPI1 " + best.name, ranks: best.processes, rows: tables[best]}.result(size)
 }
 
 // timed makes a row of a size and a time in µs.
@@ -140,8 +147,27 @@ func timed(n int, size, usec string) (row, error) {
 	return row{b, t / 1e6}, err
 }
 
-func timedResult(format, what string, ranks int, rows []row, size int64) (*Result, error) {
-	r, err := choose(rows, size)
+// slowest is timed of the slowest rank's time, which is not below the mean.
+func slowest(n int, size, mean, usec string) (row, error) {
+	m, err := timed(n, size, mean)
+	r, err2 := timed(n, size, usec)
+	if err = cmp.Or(err, err2); err == nil && r.seconds < m.seconds {
+		err = fmt.Errorf("line %d: the slowest rank's time %q is below the mean %q", n, short(usec), short(mean))
+	}
+	return r, err
+}
+
+// A table is what a program printed of an exchange, by size.
+type table struct {
+	format, what string
+	ranks        int    // 0: not known
+	limit        string // as in Result
+	rows         []row
+}
+
+// result is that of a size, 0 of the largest.
+func (t table) result(size int64) (*Result, error) {
+	r, err := choose(t.rows, size)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +175,7 @@ func timedResult(format, what string, ranks int, rows []row, size int64) (*Resul
 		return nil, fmt.Errorf("the time of %d bytes is 0", r.bytes)
 	}
 	return &Result{
-		Format: format, What: fmt.Sprintf("%s, %d bytes from a rank to each other", what, r.bytes),
-		Ranks: ranks, Seconds: r.seconds, Bytes: r.bytes,
+		Format: t.format, What: fmt.Sprintf("%s, %d bytes from a rank to each other", t.what, r.bytes),
+		Ranks: t.ranks, Seconds: r.seconds, Bytes: r.bytes, Limit: t.limit,
 	}, nil
 }

@@ -83,7 +83,28 @@ func readNCCLJSON(data []byte, size int64) (*Result, error) {
 			rows = append(rows, row{b, *t.Time / 1e6})
 		}
 	}
-	return timedResult(NCCL, "alltoall_perf", ranks, rows, size)
+	out := table{NCCL, "alltoall_perf", ranks, meanNCCL, rows}
+	if x.slowest() {
+		out.limit = ""
+	}
+	return out.result(size)
+}
+
+// slowest reports whether the times are of the slowest rank: -a 3, of which the last counts.
+func (x *ncclReport) slowest() (yes bool) {
+	for i, a := range x.Args {
+		value, is := strings.CutPrefix(a, "-a")
+		if v, ok := strings.CutPrefix(a, "--average"); ok {
+			value, is = strings.TrimPrefix(v, "="), true
+		}
+		if is && value == "" && i+1 < len(x.Args) {
+			value = x.Args[i+1]
+		}
+		if is {
+			yes = value == "3"
+		}
+	}
+	return yes
 }
 
 // ranks returns how many took part.

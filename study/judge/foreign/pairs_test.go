@@ -126,6 +126,19 @@ func TestNCCLJSON(t *testing.T) {
 	}
 }
 
+// The time is the slowest rank's where -a 3 says so, which is in the report of -J alone.
+func TestNCCLSlowest(t *testing.T) {
+	for args, slowest := range map[string]bool{
+		`"-b","8"`: false, `"-a","3"`: true, `"-a3","-b","8"`: true, `"--average","3"`: true, `"--average=3"`: true,
+		`"-a","1"`: false, `"-a","3","-a","1"`: false, `"-b","3","-a"`: false,
+	} {
+		r, err := Read([]byte(strings.Replace(ncclJSON, `"-b","8"`, args, 1)), Options{})
+		if err != nil || (r.Limit == "") != slowest {
+			t.Errorf("%s: %+v, %v", args, r, err)
+		}
+	}
+}
+
 func TestPairsRefused(t *testing.T) {
 	cut := func(s, from, to string) string {
 		t.Helper()
