@@ -149,7 +149,7 @@ func (c *crew) Update(ctx context.Context, p *plan.Plan, placed func(from uint64
 	change := controller.PlanChange{Epoch: c.epoch, Mode: wire.Sync}
 	switch {
 	case c.c.Mode == scenario.Ordered:
-		change.Mode, change.Windows = wire.Ordered, &orderer{s: c.s, c: c.c, t: p.Tree}
+		change.Mode, change.Windows = wire.Ordered, newOrderer(c.s, c.c, p.Tree, nil)
 	case p.Schedule == nil:
 		change.Mode = wire.Unsync
 	default:

@@ -161,7 +161,7 @@ func (r *runner) controllerCase(m *measured) (controller.Case, error) {
 	}
 	var err error
 	if c.Standby, err = r.standby(m); m.Mode == scenario.Ordered {
-		c.Windows, c.Credits = &orderer{s: r.s, c: m.Case, t: m.Plan.Tree, first: m.Ordered.Plan}, m.Window
+		c.Windows, c.Credits = newOrderer(r.s, m.Case, m.Plan.Tree, m.Ordered.Plan), m.Window
 		if err != nil {
 			err = fmt.Errorf("case %q: each window may use every path, and all have to be open: %w", m.Name, err)
 		}

@@ -17,7 +17,7 @@ import (
 )
 
 // prepareOrdered plans the first window of an ordered case that is counted, on t, and has that
-// judged. The other windows of the run are planned on the way, since sizes are known one or
+// judged. The other windows of the run are planned and judged on the way, since sizes are known one or
 // two windows ahead. The plan with phases that it has, too, says what is alive and what tables are to be
 // repaired with.
 func prepareOrdered(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (Planned, error) {
@@ -29,20 +29,20 @@ func prepareOrdered(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (Pl
 	if err != nil {
 		return Planned{}, err
 	}
-	o := &plan.Ordered{Plan: w}
-	if err := judgeOrdered(o); err != nil {
+	if err := judgeWindow(w); err != nil {
 		return Planned{}, err
 	}
+	o := &plan.Ordered{Plan: w}
 	efficiency, err := predict(s, c, p)
 	return Planned{Case: c, Plan: p, Ordered: o, Prediction: results.Prediction{
 		Case: c.Name, Schedule: c.Schedule, Routing: p.Routing, PlanHash: o.Hash(), Efficiency: efficiency, Made: time.Now().UTC(),
 	}}, err
 }
 
-// judgeOrdered has verify read a plan from its file form.
-func judgeOrdered(p *plan.Ordered) error {
+// judgeWindow has verify read the plan of a window from its file form.
+func judgeWindow(p *sizes.Plan) error {
 	var file bytes.Buffer
-	if err := p.WriteText(&file); err != nil {
+	if err := (&plan.Ordered{Plan: p}).WriteText(&file); err != nil {
 		return err
 	}
 	_, f, err := verify.ReadEither(&file, p.Len())
@@ -61,12 +61,19 @@ type orderer struct {
 	s *scenario.Scenario
 	c scenario.Case
 	t *topology.Tree
-	// first is the window from the first counted exchange on, planned before; nil: none is.
+	// first is the window from the first counted exchange on, planned and judged before; nil: none is.
 	first *sizes.Plan
+	order func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error)
 
 	mu    sync.Mutex
 	chain *sizes.Chain        // nil: no window yet
 	equal map[int]*sizes.Plan // by exchanges, where all fragments have one size: one plan is as good as another
+}
+
+func newOrderer(s *scenario.Scenario, c scenario.Case, t *topology.Tree, first *sizes.Plan) *orderer {
+	return &orderer{s: s, c: c, t: t, first: first, order: func(after *sizes.Chain, from uint64, exchanges int) (*sizes.Plan, error) {
+		return WindowPlan(s, c, after, from, exchanges)
+	}}
 }
 
 // Next implements controller.Windows.
@@ -83,13 +90,16 @@ func (w *orderer) Next(from uint64, count int, quiet bool) ([]wire.Window, error
 	return parts(p, w.chain.Add(p), w.t.Servers(), w.c.Pinned()), nil
 }
 
+// plan returns a plan that is judged: nobody follows another.
 func (w *orderer) plan(from uint64, count int) (*sizes.Plan, error) {
 	if p := w.equal[count]; p != nil {
 		return p, nil
 	}
 	p, err := w.first, error(nil)
 	if p == nil || from != uint64(w.s.Warmup) || count != len(p.Window) {
-		p, err = WindowPlan(w.s, w.c, w.chain, from, count)
+		if p, err = w.order(w.chain, from, count); err == nil {
+			err = judgeWindow(p)
+		}
 	}
 	if err == nil && w.s.FragmentSizes(w.c).Equal() {
 		if w.equal == nil {

@@ -7,6 +7,7 @@ import (
 
 	"evbench/internal/wire"
 	"evbench/scenario"
+	"evbench/scheduler/sizes"
 )
 
 // tokenOf is a token that a rank awaits for one of its sends.
@@ -17,14 +18,15 @@ type tokenOf struct{ from, to, send int }
 // and the plans of windows lead from one to the next.
 func TestParts(t *testing.T) {
 	across := 0
-	for seed := range 12 {
+	drawn := []string{"{spread: 0.9}", "exponential", "{distribution: log-normal, sigma: 1}", "{spread: 0}"}
+	for seed := range 30 {
 		s, err := scenario.Read("t.yaml", strings.NewReader(fmt.Sprintf(`
 topology: FT(2;%d,%d)
 seed: %d
 fabric: {kind: hosts}
-event: {fragment: 4KiB, sizes: {spread: 0.9}}
-cases: [{mode: ordered, failures: [leaf0-spine0]}]
-`, 2+seed%3, 2+seed%4, seed)))
+event: {fragment: 4KiB, sizes: %s}
+cases: [{mode: ordered, failures: [leaf0-spine0]%s}]
+`, 2+seed%3, 2+seed%4, seed, drawn[seed%len(drawn)], []string{"", ", schedule: fors"}[seed%2])))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +35,7 @@ cases: [{mode: ordered, failures: [leaf0-spine0]}]
 			t.Fatal(err)
 		}
 		n := tree.Servers()
-		o, from, before := &orderer{s: s, c: s.Cases[0], t: tree}, uint64(0), make([]int, n)
+		o, from, before := newOrderer(s, s.Cases[0], tree, nil), uint64(0), make([]int, n)
 		for k, count := range []int{1, 3, 2} {
 			parts, err := o.Next(from, count, k == 0)
 			if err != nil {
@@ -69,7 +71,7 @@ cases: [{mode: ordered, window: 4, failures: [leaf0-spine0]}]
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := &orderer{s: s, c: s.Cases[0], t: planned.Ordered.Tree}
+		o := newOrderer(s, s.Cases[0], planned.Ordered.Tree, nil)
 		if warmup > 0 {
 			if _, err := o.Next(0, warmup, true); err != nil {
 				t.Fatal(err)
@@ -79,7 +81,7 @@ cases: [{mode: ordered, window: 4, failures: [leaf0-spine0]}]
 		if err != nil {
 			t.Fatal(err)
 		}
-		again := &orderer{s: s, c: s.Cases[0], t: o.t, first: planned.Ordered.Plan}
+		again := newOrderer(s, s.Cases[0], o.t, planned.Ordered.Plan)
 		if p, err := again.plan(uint64(warmup), 4); p != again.first {
 			t.Errorf("warm-up %d: the first window is planned again (%v)", warmup, err)
 		}
@@ -93,6 +95,47 @@ cases: [{mode: ordered, window: 4, failures: [leaf0-spine0]}]
 		for r, n := range sent {
 			if n != len(parts[r].Sends) {
 				t.Errorf("warm-up %d: the file has %d fragments of rank %d, it sends %d", warmup, n, r, len(parts[r].Sends))
+			}
+		}
+	}
+}
+
+// Every window is judged before workers hear of it, not the first alone: one with an offence is an error
+// that says which.
+func TestEveryWindowJudged(t *testing.T) {
+	for _, event := range []string{"", ", sizes: {spread: 0.9}"} {
+		s, err := scenario.Read("t.yaml", strings.NewReader("topology: FT(2;3,3)\nfabric: {kind: hosts, rate: 1Gbit/s}\nevent: {fragment: 4KiB"+event+"}\ncases: [{mode: ordered}]\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		planned, err := prepare(s, s.Cases[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for bad := range 4 {
+			o, window := newOrderer(s, s.Cases[0], planned.Ordered.Tree, nil), 0
+			whole := o.order
+			o.order = func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error) {
+				p, err := whole(after, first, exchanges)
+				if err == nil && window == bad {
+					wrong := *p
+					wrong.Time--
+					p = &wrong
+				}
+				return p, err
+			}
+			from := uint64(0)
+			for ; window < 4; window++ {
+				parts, err := o.Next(from, 1+window, window == 0) // of another length, so that equal ones are planned anew
+				from += uint64(1 + window)
+				if window < bad && err != nil {
+					t.Errorf("window %d: %v", window, err)
+				} else if window == bad {
+					if err == nil || parts != nil || !strings.Contains(err.Error(), "the judge refuses the plan: the time is stated as ") {
+						t.Errorf("window %d: %d parts, error %v", window, len(parts), err)
+					}
+					break
+				}
 			}
 		}
 	}

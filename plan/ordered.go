@@ -25,22 +25,26 @@ const firstOrdered = "evbench plan 2"
 // offset of its first byte; pieces of the second exchange and later have the offset and
 // a seventh column, the exchange. Of more than one the header says "window".
 func (p *Ordered) WriteText(w io.Writer) error {
-	window := ""
-	if n := len(p.Window); n > 1 {
-		window = fmt.Sprintf("# window %d\n", n)
-	}
 	_, err := fmt.Fprintf(w, "# %s\n%s# schedule %s\n# routing pinned\n%s# sizes %s\n# time %d\n# bound %d %s\n# hash %s\n", firstOrdered,
-		(&Plan{Tree: p.Tree}).fabricLines(), p.Order, window, sizes.Hash(p.Tree, p.Window...), p.Time, p.Bound.Time, p.Witness(), p.Hash())
+		(&Plan{Tree: p.Tree}).fabricLines(), p.Order, p.windowLine(), sizes.Hash(p.Tree, p.Window...), p.Time, p.Bound.Time, p.Witness(), p.Hash())
 	if err != nil {
 		return err
 	}
 	return p.writeBody(w)
 }
 
-// Hash names the plan: "sha256:" and the digest of its fabric lines and its body.
+// windowLine is the header of a plan of several exchanges.
+func (p *Ordered) windowLine() string {
+	if n := len(p.Window); n > 1 {
+		return fmt.Sprintf("# window %d\n", n)
+	}
+	return ""
+}
+
+// Hash names the plan: "sha256:" and the digest of its fabric lines, its window and its body.
 func (p *Ordered) Hash() string {
 	h := sha256.New()
-	io.WriteString(h, (&Plan{Tree: p.Tree}).fabricLines())
+	io.WriteString(h, (&Plan{Tree: p.Tree}).fabricLines()+p.windowLine())
 	if err := p.writeBody(h); err != nil {
 		panic("plan: a digest refuses bytes: " + err.Error())
 	}

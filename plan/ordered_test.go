@@ -2,7 +2,9 @@ package plan_test
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -10,6 +12,7 @@ import (
 	"evbench/plan"
 	"evbench/plan/verify"
 	"evbench/scheduler/sizes"
+	"evbench/topology"
 )
 
 // On random trees with missing servers and dead links the judge finds every ordered plan
@@ -81,5 +84,54 @@ func TestOrderedJudged(t *testing.T) {
 	}
 	if kinds["send"] == 0 || kinds["receive"] == 0 || kinds["up"] == 0 || kinds["down"] == 0 || kinds["lp"] == 0 {
 		t.Errorf("kinds of bounds: %v", kinds)
+	}
+}
+
+// A window that the header states otherwise, and a plan without it, are found by the hash.
+func TestOrderedHashHasWindow(t *testing.T) {
+	tr, err := topology.New(topology.Options{Ports: 2, Leaves: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := sizes.NewMatrix(tr)
+	if err == nil {
+		err = m.Set(0, 1, 3)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty, err := sizes.NewMatrix(tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hashes := map[string]bool{}
+	for n := 1; n <= 3; n++ { // exchanges in which nobody sends leave no line
+		made, err := sizes.MakeWindow(tr, []*sizes.Matrix{m, empty, empty}[:n], sizes.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &plan.Ordered{Plan: made}
+		hashes[p.Hash()] = true
+		var text strings.Builder
+		if err := p.WriteText(&text); err != nil {
+			t.Fatal(err)
+		}
+		for window := 1; window <= 4; window++ {
+			changed := regexp.MustCompile(`(?m)^# window .*\n`).ReplaceAllString(text.String(), "")
+			if window > 1 {
+				changed = strings.Replace(changed, "# sizes", fmt.Sprintf("# window %d\n# sizes", window), 1)
+			}
+			_, f, err := verify.ReadEither(strings.NewReader(changed), 1<<10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := verify.CheckOrdered(f, nil, verify.Options{})
+			if r.Valid != (window == n) || window != n && r.Counts[verify.WrongHash] != 1 {
+				t.Errorf("%d exchanges, stated as %d: %+v of\n%s", n, window, r, changed)
+			}
+		}
+	}
+	if len(hashes) != 3 {
+		t.Errorf("%d hashes of three plans", len(hashes))
 	}
 }

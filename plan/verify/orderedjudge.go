@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"fmt"
-	"io"
 	"slices"
+	"strconv"
 
 	"evbench/topology"
 )
@@ -180,9 +180,9 @@ func (j *orderedJudge) cover() {
 			j.byPair = append(j.byPair, int32(i))
 		}
 	}
-	slices.SortStableFunc(j.byPair, func(x, y int32) int {
+	slices.SortFunc(j.byPair, func(x, y int32) int { // by x and y last, which is stable and twice as fast as SortStableFunc
 		a, b := &j.pieces[x], &j.pieces[y]
-		return cmp.Or(cmp.Compare(a.Exchange, b.Exchange), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst), cmp.Compare(a.Offset, b.Offset))
+		return cmp.Or(cmp.Compare(a.Exchange, b.Exchange), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst), cmp.Compare(a.Offset, b.Offset), cmp.Compare(x, y))
 	})
 	for _, i := range j.byPair {
 		p := &j.pieces[i]
@@ -241,43 +241,65 @@ func (j *orderedJudge) against(sizes []Size) {
 	}
 }
 
-// digest returns "sha256:" and the digest of what write writes.
-func digest(write func(w io.Writer)) string {
+// digest returns "sha256:" and the digest of a head and a line for each of n things.
+func digest(head string, n int, line func(b []byte, i int) []byte) string {
 	h := sha256.New()
-	write(h)
+	const block = 1 << 15
+	buf := append(make([]byte, 0, block+256), head...)
+	for i := range n {
+		if buf = append(line(buf, i), '\n'); len(buf) >= block {
+			h.Write(buf)
+			buf = buf[:0]
+		}
+	}
+	h.Write(buf)
 	return fmt.Sprintf("sha256:%x", h.Sum(nil))
+}
+
+// appendNumbers appends numbers with what stands between them.
+func appendNumbers(b []byte, between byte, numbers ...int64) []byte {
+	for i, n := range numbers {
+		if i > 0 {
+			b = append(b, between)
+		}
+		b = strconv.AppendInt(b, n, 10)
+	}
+	return b
 }
 
 // sizesHash names what the pieces add up to.
 func (j *orderedJudge) sizesHash() string {
-	return digest(func(w io.Writer) {
-		for _, s := range j.sizes {
-			fmt.Fprintf(w, "%d,%d,%d", s.Src, s.Dst, s.Bytes)
-			if s.Exchange > 0 {
-				fmt.Fprintf(w, ",%d", s.Exchange)
-			}
-			io.WriteString(w, "\n")
+	return digest("", len(j.sizes), func(b []byte, i int) []byte {
+		s := &j.sizes[i]
+		b = appendNumbers(b, ',', int64(s.Src), int64(s.Dst), s.Bytes)
+		if s.Exchange > 0 {
+			b = appendNumbers(append(b, ','), ',', int64(s.Exchange))
 		}
+		return b
 	})
 }
 
 // hash names the plan.
 func (j *orderedJudge) hash() string {
-	return digest(func(w io.Writer) {
-		io.WriteString(w, j.fabric.lines())
-		for _, p := range j.pieces {
-			spine := "-"
-			if p.Spine != NoSpine {
-				spine = fmt.Sprint(p.Spine)
-			}
-			fmt.Fprintf(w, "%d %d %s %d %d", p.Src, p.Dst, spine, p.Start, p.Bytes)
-			if p.Offset > 0 || p.Exchange > 0 {
-				fmt.Fprintf(w, " %d", p.Offset)
-			}
-			if p.Exchange > 0 {
-				fmt.Fprintf(w, " %d", p.Exchange)
-			}
-			io.WriteString(w, "\n")
+	head := j.fabric.lines()
+	if j.file.Window > 1 {
+		head += fmt.Sprintf("# window %d\n", j.file.Window)
+	}
+	return digest(head, len(j.pieces), func(b []byte, i int) []byte {
+		p := &j.pieces[i]
+		b = append(appendNumbers(b, ' ', int64(p.Src), int64(p.Dst)), ' ')
+		if p.Spine == NoSpine {
+			b = append(b, '-')
+		} else {
+			b = appendNumbers(b, ' ', int64(p.Spine))
 		}
+		b = appendNumbers(append(b, ' '), ' ', p.Start, p.Bytes)
+		switch {
+		case p.Exchange > 0:
+			b = appendNumbers(append(b, ' '), ' ', p.Offset, int64(p.Exchange))
+		case p.Offset > 0:
+			b = appendNumbers(append(b, ' '), ' ', p.Offset)
+		}
+		return b
 	})
 }
