@@ -43,7 +43,7 @@ var layers = []layer{
 
 	{"topology", "internal/unit", true},
 	{"topology/topologytest", "topology", false},
-	{"topology/network", "internal/show", true},
+	{"topology/network", "topology internal/show", true},
 	{"topology/ibnet", "topology/network", true},
 	{"topology/netyaml", "topology/network", true},
 	{"topology/netfile", "internal/atomicfile topology/ibnet topology/network topology/netyaml", false},

@@ -16,7 +16,7 @@ const maxList = atomicfile.MaxList
 // network reads them.
 func networkFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "down", Usage: "what is dead, `NAME[,NAME…]`: the cable at a port (s1_0/5), between two nodes (s1_0-s2_3, leaf0-spine3), a whole node (s2_3)"},
+		&cli.StringFlag{Name: "down", Usage: "what is dead, `NAME[,NAME…]`: the cable at a port (s1_0/5), between two nodes (s1_0-s2_3, leaf0-spine3, of three levels pod1-spine0-top1), a whole node (s2_3)"},
 		&cli.StringFlag{Name: "down-random", Usage: "`N` random dead cables between switches more, or N% of them"},
 		seedFlag(),
 		&cli.IntFlag{Name: "lmc", Usage: "number the LIDs anew, 2^`N` to a host (a notation: default 0)"},

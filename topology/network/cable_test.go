@@ -2,7 +2,9 @@ package network_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -62,6 +64,46 @@ func TestDegrade(t *testing.T) {
 	}
 	if !n.Without(nil, []network.Node{n.Switch(9)}).Isolated(n.Switch(9)) {
 		t.Error("s2_1 has cables")
+	}
+}
+
+// Names of plans for three levels mean the cables that the names of Build mean, also where some
+// are dead already or two switches are joined by several.
+func TestDegradeThreeLevels(t *testing.T) {
+	for _, notation := range []string{"PGFT(3;4,3,5;1,4,3;1,1,1)", "PGFT(3;4,3,5;1,4,3;1,2,3)"} {
+		whole := build(t, notation)
+		for _, c := range []struct{ down, same string }{
+			{"leaf5-spine2", "s1_5-s2_6"},
+			{"pod1-spine2-top2", "s2_6-s3_10"},
+			{"pod1-spine2", "s2_6"},
+			{"spine2-top2", "s3_10"},
+			{"spine2", "s2_2,s2_6,s2_10,s2_14,s2_18"},
+			{"leaf5", "s1_5"},
+			{"server17,leaf14-spine3", "h17,s1_14-s2_19"},
+			{"spine2-top2-pod1-spine2", "s3_10-s2_6"},
+		} {
+			n, err := whole.Degrade([]string{"s1_0-s2_0", "s3_11"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := n.Degrade(strings.Split(c.down, ","))
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			want, err := n.Degrade(strings.Split(c.same, ","))
+			if err != nil || len(want.Cables()) == len(n.Cables()) || !reflect.DeepEqual(got.Cables(), want.Cables()) {
+				t.Errorf("%s: %s is not %s, %v", notation, c.down, c.same, err)
+			}
+		}
+		for _, name := range []string{"pod1-spine0-top3", "pod5-spine0-top0", "leaf15-spine0", "spine4", "leaf0-top0"} {
+			if _, err := whole.Degrade([]string{name}); err == nil || !strings.Contains(err.Error(), "no node, port or cable "+strconv.Quote(name)) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	if _, err := build(t, "FT(4;2,2,2,2)").Degrade([]string{"pod0-spine0"}); err == nil {
+		t.Error("four levels have pods")
 	}
 }
 

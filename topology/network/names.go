@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"evbench/topology"
 )
 
 // An Index finds nodes and cables by what people call them.
@@ -11,7 +13,8 @@ type Index struct {
 	n      *Network
 	byName map[string][]Node
 	byGUID map[uint64][]Node
-	two    bool // levels, so that "leaf0" and "spine3" are clear
+	two    bool           // levels, so that "leaf0" and "spine3" are clear
+	three  *topology.Tree // of three levels, with its names of switches and links; nil: another network
 }
 
 // Names returns the index of a network.
@@ -25,8 +28,69 @@ func Names(n *Network) *Index {
 		}
 	}
 	x.two = len(x.byName["s2_0"]) == 1 && len(x.byName["s3_0"]) == 0
+	if x.three = x.threeLevels(); x.three != nil {
+		for sw := range x.three.Switches() {
+			if name := x.three.SwitchName(sw); len(x.byName[name]) == 0 {
+				x.byName[name] = []Node{x.switchOf(sw)}
+			}
+		}
+	}
 	return x
 }
+
+// threeLevels returns the tree that switches named as Build does make up.
+func (x *Index) threeLevels() *topology.Tree {
+	var count [4]int
+	level := map[Node]int{}
+	for l := 1; l < len(count); l++ {
+		for ; len(x.byName[built(l, count[l])]) == 1; count[l]++ {
+			level[x.byName[built(l, count[l])][0]] = l
+		}
+	}
+	if count[3] == 0 || len(level) != x.n.Switches() {
+		return nil
+	}
+	planes, leaves := 1, 1 // of a pod
+	for v, l := range level {
+		beside := map[Node]bool{}
+		for _, e := range x.n.Ends(v) {
+			beside[e.Node] = level[e.Node] == 3-l // 2 of 1, 1 of 2
+		}
+		most := 0
+		for _, ok := range beside {
+			if ok {
+				most++
+			}
+		}
+		switch l {
+		case 1:
+			planes = max(planes, most)
+		case 2:
+			leaves = max(leaves, most)
+		}
+	}
+	o := topology.Options{Ports: topology.MaxPorts, Leaves: count[1], Spines: planes, Pods: count[1] / leaves, Tops: count[3] / planes}
+	t, err := topology.Make(o)
+	if err != nil || t.Middles() != count[2] || t.Paths() != count[3] {
+		return nil
+	}
+	return t
+}
+
+// switchOf returns the switch of a number of the tree of three levels.
+func (x *Index) switchOf(sw int) Node {
+	t, level := x.three, 1
+	for _, n := range []int{t.Leaves(), t.Middles()} {
+		if sw < n {
+			break
+		}
+		sw, level = sw-n, level+1
+	}
+	return x.byName[built(level, sw)][0]
+}
+
+// built is the name that Build gives to a switch.
+func built(level, i int) string { return "s" + strconv.Itoa(level) + "_" + strconv.Itoa(i) }
 
 // plain are the names that topologies of two levels use.
 var plain = []struct{ word, here string }{{"leaf", "s1_"}, {"spine", "s2_"}, {"server", "h"}}
@@ -42,7 +106,7 @@ func (x *Index) find(name string) []Node {
 		}
 	}
 	for _, p := range plain {
-		if digits, ok := strings.CutPrefix(name, p.word); ok && x.two {
+		if digits, ok := strings.CutPrefix(name, p.word); ok && (x.two || x.three != nil && p.word == "server") {
 			return x.byName[p.here+digits]
 		}
 	}
@@ -54,7 +118,8 @@ func (x *Index) Count(name string) int { return len(x.find(name)) }
 
 // Node finds a node by its name or, written 0x…, its GUID or that of
 // its port. In networks of two
-// levels named as Build does, leaf0, spine0 and server0 are s1_0, s2_0 and h0.
+// levels named as Build does, leaf0, spine0 and server0 are s1_0, s2_0 and h0; of three, switches
+// have the names of topology.Pods too, such as pod1-spine2 and spine2-top3.
 func (x *Index) Node(name string) (Node, error) {
 	switch found := x.find(name); len(found) {
 	case 0:
@@ -89,7 +154,8 @@ func (x *Index) End(name string) (End, error) {
 }
 
 // Down finds what a name says is dead: the cable at a port (s1_0/5), all cables
-// between two nodes (s1_0-s2_3, leaf0-spine3), or all of a node (s2_3).
+// between two nodes (s1_0-s2_3, leaf0-spine3), or all of a node (s2_3); of three levels also a
+// link or plane of topology.Pods.
 func (x *Index) Down(name string) ([]Cable, error) {
 	if len(x.find(name)) > 0 {
 		v, err := x.Node(name)
@@ -98,10 +164,14 @@ func (x *Index) Down(name string) ([]Cable, error) {
 		}
 		return x.n.cablesOf(v, NoNode), nil
 	}
-	if c, ok := x.between(name); ok {
-		if len(c) == 0 {
-			return nil, fmt.Errorf("%s: no cable joins them", brief(name))
-		}
+	c, ok := x.between(name)
+	if !ok {
+		c, ok = x.links(name)
+	}
+	if ok && len(c) == 0 {
+		return nil, fmt.Errorf("%s: no cable joins them", brief(name))
+	}
+	if ok {
 		return c, nil
 	}
 	if !strings.Contains(name, "/") {
@@ -130,6 +200,19 @@ func (x *Index) between(name string) ([]Cable, bool) {
 		}
 	}
 	return nil, false
+}
+
+// links returns the cables of a link or plane of three levels.
+func (x *Index) links(name string) (out []Cable, ok bool) {
+	if x.three == nil {
+		return nil, false
+	}
+	links, err := x.three.Links(name)
+	for _, l := range links {
+		low, high := x.three.Ends(l)
+		out = append(out, x.n.cablesOf(x.switchOf(low.Switch), x.switchOf(high.Switch))...)
+	}
+	return out, err == nil
 }
 
 // cablesOf returns the cables from a node to another, or to any.
