@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	notationRE = regexp.MustCompile(`^(FT|PGFT|kary|KARY)\(([^()]*)\)$`)
+	notationRE = regexp.MustCompile(`^(FT|PGFT|kary|KARY)\s*\(([^()]*)\)$`)
 	linkRE     = regexp.MustCompile(`^leaf(\d+)-spine(\d+)$`)
 	spineRE    = regexp.MustCompile(`^spine(\d+)$`)
 )
@@ -21,16 +21,10 @@ var (
 // which a switch of level l has m_l children, a node of level l-1 has w_l parents,
 // and p_l parallel cables lead to each; or kary(k;n), the k-ary n-tree of Petrini
 // and Vanneschi, FT(n;k,…,k): k^n servers and n levels of k^(n-1) switches. White
-// space is ignored.
+// space beside a number is ignored.
 //
-// A server has one cable here: w1 = p1 = 1. With two levels, the w2 spines with
-// p2 cables to each leaf are described as w2·p2 spines with one cable each; with
-// three, the w3 top switches of a plane with p3 cables to each pod as w3·p3. That
-// changes nothing for a planner as long as a message leaves such a switch by the
-// cable of the number it came in by. It is not the whole freedom that a switch
-// with parallel cables has. Between the leaves and the middle switches of three
-// levels parallel cables would share the uplinks of a switch, which this
-// description cannot say: p2 = 1 there.
+// A server has one cable here: w1 = p1 = 1. So do two switches, p2 = p3 = 1: a plan names a
+// path by its switches, and could not say which of two cables a message takes.
 //
 // The Options are for New with two levels, for NewPods with three (Pods > 0).
 func Parse(notation string) (Options, error) {
@@ -82,7 +76,7 @@ const maxLevels = 32
 // split returns the kind of a notation, FT or PGFT, and its groups of numbers. That of
 // kary(k;n) is FT(n;k,…,k).
 func split(notation string) (kind string, groups [][]int, err error) {
-	m := notationRE.FindStringSubmatch(strings.Join(strings.Fields(notation), ""))
+	m := notationRE.FindStringSubmatch(strings.TrimSpace(notation))
 	if m == nil {
 		return "", nil, badNotation(notation)
 	}
@@ -114,7 +108,7 @@ const maxNumber = 1 << 16
 func parseNumbers(list string) ([]int, error) {
 	var out []int
 	for _, f := range strings.Split(list, ",") {
-		if !allDigits(f) {
+		if f = strings.TrimSpace(f); !allDigits(f) {
 			return nil, fmt.Errorf("%q is not a number", f)
 		}
 		n := atoi(f)
@@ -138,6 +132,12 @@ func fatTree(m []int) Options {
 	return Options{Ports: m[0], Leaves: m[1] * m[2], Pods: m[2]}
 }
 
+// pairs are the switches that the parallel cables of a level join.
+var pairs = map[int][]string{
+	2: {"a leaf and a spine"},
+	3: {"a leaf and a middle switch", "a middle switch and a top switch"},
+}
+
 // pgft returns the options of PGFT(2;m;w;p) and PGFT(3;m;w;p). What is as in the
 // fat tree of the same m is left zero, as fatTree does.
 func pgft(m, w, p []int) (Options, error) {
@@ -145,21 +145,18 @@ func pgft(m, w, p []int) (Options, error) {
 	if w[0] != 1 || p[0] != 1 {
 		return o, fmt.Errorf("w1 = %d and p1 = %d: a server has one cable, to one leaf, so both must be 1", w[0], p[0])
 	}
-	if len(m) == 2 {
-		o.Spines = w[1] * p[1]
-		if o.Spines == o.Ports {
-			o.Spines = 0
+	for i, cables := range p[1:] {
+		if cables != 1 {
+			return o, fmt.Errorf("p%d = %d: plans do not know two cables between %s, so it must be 1 (evbench topo, routes and judge do)", i+2, cables, pairs[len(m)][i])
 		}
-		return o, nil
 	}
-	if p[1] != 1 {
-		return o, fmt.Errorf("p2 = %d parallel cables between a leaf and a middle switch would share its uplinks: must be 1", p[1])
-	}
-	o.Spines, o.Tops = w[1], w[2]*p[2]
-	if o.Spines == o.Ports {
+	if o.Spines = w[1]; o.Spines == o.Ports {
 		o.Spines = 0
 	}
-	if o.Tops == m[1] {
+	if len(m) == 2 {
+		return o, nil
+	}
+	if o.Tops = w[2]; o.Tops == m[1] {
 		o.Tops = 0
 	}
 	return o, nil

@@ -267,7 +267,7 @@ func TestPodsWires(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"FT(2;4,8)", "FT(3;2,2,2)", "PGFT(2;4,8;1,3;1,2)", "PGFT(3;4,5,6;1,4,5;1,1,2)", "FT(3;65536,65536,65536)"} {
+	for _, s := range []string{"FT(2;4,8)", "FT(3;2,2,2)", "PGFT(2;4,8;1,3;1,1)", "PGFT(2;4,8;1,3;1,2)", "PGFT(3;4,5,6;1,4,7;1,1,1)", "FT(3;65536,65536,65536)"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -29,9 +29,8 @@ func TestParse(t *testing.T) {
 		{in: " FT( 2 ; 20 , 18 ) ", want: topology.Options{Ports: 20, Leaves: 18}},
 		{in: "FT(3;4,5,6)", want: topology.Options{Ports: 4, Leaves: 30, Pods: 6}},
 		{in: "PGFT(2;4,8;1,3;1,1)", want: topology.Options{Ports: 4, Leaves: 8, Spines: 3}},
-		{in: "PGFT(2;4,8;1,2;1,2)", want: topology.Options{Ports: 4, Leaves: 8}},
 		{in: "PGFT(3;4,5,6;1,4,5;1,1,1)", want: topology.Options{Ports: 4, Leaves: 30, Pods: 6}},
-		{in: "PGFT(3;4,5,6;1,3,2;1,1,4)", want: topology.Options{Ports: 4, Leaves: 30, Pods: 6, Spines: 3, Tops: 8}},
+		{in: "PGFT(3;4,5,6;1,3,8;1,1,1)", want: topology.Options{Ports: 4, Leaves: 30, Pods: 6, Spines: 3, Tops: 8}},
 		{in: "FT(1;4)", err: "trees of 2 and 3 levels"},
 		{in: "kary(4;2)", want: topology.Options{Ports: 4, Leaves: 4}},
 		{in: "kary(2; 3)", want: topology.Options{Ports: 2, Leaves: 4, Pods: 2}},
@@ -53,7 +52,11 @@ func TestParse(t *testing.T) {
 		{in: "FT(2;0,2)", err: "out of range: 0 is not in 1..65536"},
 		{in: "FT(2;99999999999999999999,2)", err: "out of range"},
 		{in: "PGFT(2;4,4;2,4;1,1)", err: "w1 = 2 and p1 = 1: a server has one cable"},
-		{in: "PGFT(3;4,4,4;1,4,4;1,2,1)", err: "p2 = 2 parallel cables between a leaf and a middle switch would share its uplinks"},
+		{in: "PGFT(2;4,4;1,4;1,2)", err: "p2 = 2: plans do not know two cables between a leaf and a spine, so it must be 1"},
+		{in: "PGFT(3;4,4,4;1,4,4;1,2,1)", err: "p2 = 2: plans do not know two cables between a leaf and a middle switch"},
+		{in: "PGFT(3;4,5,6;1,3,2;1,1,4)", err: "p3 = 4: plans do not know two cables between a middle switch and a top switch"},
+		{in: "FT(2;1 2,8)", err: `"1 2" is not a number`},
+		{in: "F T(2;4,8)", err: "write FT(2;M0,M1)"},
 	} {
 		got, err := topology.Parse(tt.in)
 		if tt.err != "" {

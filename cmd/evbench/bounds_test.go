@@ -53,6 +53,45 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// A tree with several cables between two switches is not planned as another one; networks have
+// as many as they like.
+func TestParallelCables(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	const leaf, top = "PGFT(2;4,4;1,4;1,2)", "PGFT(3;2,2,2;1,2,2;1,1,2)"
+	write(t, dir, "two.yaml", "topology: "+leaf+"\nfabric: {kind: emulate, rate: 1Gbit/s}\ncases: [{name: a, schedule: fors}]\n")
+	write(t, dir, "plan.txt", "# evbench plan 1\n# topology "+leaf+"\n")
+	const why = "p2 = 2: plans do not know two cables between a leaf and a spine"
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"plan", "-t", leaf, "-s", "fors"}, "--topology: topology \"" + leaf + "\": " + why},
+		{[]string{"plan", "-t", top}, "p3 = 2: plans do not know two cables between a middle switch and a top switch"},
+		{[]string{"whatif", "-t", leaf}, why},
+		{[]string{"table", "phases", "-t", leaf}, why},
+		{[]string{"lab", "up", "-t", leaf}, why},
+		{[]string{"validate", "two.yaml"}, "two.yaml:1: topology: topology \"" + leaf + "\": " + why},
+		{[]string{"run", "two.yaml"}, why},
+		{[]string{"sim", "two.yaml"}, why},
+		{[]string{"verify", "plan.txt"}, why},
+	} {
+		if code, out, said := call(t, tt.args...); code != exitUsage || out != "" || !strings.Contains(said, tt.want) {
+			t.Errorf("%v: exit %d, printed %q, said %q; want %q", tt.args, code, out, said, tt.want)
+		}
+	}
+	for _, args := range [][]string{
+		{"topo", "show", "-t", leaf, "--down", "leaf0-spine1"},
+		{"routes", "compute", "-t", leaf, "-e", "opensm-minhop", "-o", "tables.txt"},
+		{"routes", "check", "-t", top, "--down", "pod1-spine0-top1", "-e", "opensm-minhop"},
+		{"judge", "-t", leaf, "-e", "opensm-minhop", "--result", "40%"},
+	} {
+		if code, out, said := call(t, args...); code != exitDone {
+			t.Errorf("%v: exit %d: %s%s", args, code, out, said)
+		}
+	}
+}
+
 // What is empty in a list, and a size that is none, are named as they were written.
 func TestWrongFlagsAreNamed(t *testing.T) {
 	dir := t.TempDir()
