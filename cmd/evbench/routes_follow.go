@@ -187,15 +187,15 @@ func followTree(c *cli.Context, n *network.Network) (*topology.Tree, error) {
 }
 
 // followPlans is where plans come from: a store, and what it lacks is computed.
-func followPlans(c *cli.Context, t *topology.Tree) (p loop.Plans, err error) {
+func followPlans(c *cli.Context, t *topology.Tree) (p *loop.Plans, err error) {
 	objective := scheduler.Objective(c.String("objective"))
 	known := []scheduler.Objective{"", scheduler.FewestPhases, scheduler.FewestPaths, scheduler.Balanced}
 	if !slices.Contains(known, objective) {
 		return p, usagef("--objective %q: must be phases, paths or balanced", objective)
 	}
-	p.Build = func(t *topology.Tree) (*plan.Plan, error) {
+	p = &loop.Plans{Build: func(t *topology.Tree) (*plan.Plan, error) {
 		return plan.Build(t, plan.Options{Schedule: scheduler.NameFORS, Objective: objective, Seed: 1}) // as evbench plan
-	}
+	}}
 	if dir := c.String("store"); dir != "" {
 		if p.Stored, err = loop.OpenStore(os.DirFS(dir), t); err != nil {
 			return p, usagef("--store %s: %w", dir, err)

@@ -69,7 +69,8 @@ func (b *sandbox) start(ctx context.Context, name string, args ...string) (*prog
 	p := &program{cmd: exec.CommandContext(ctx, name, args...), done: make(chan struct{})}
 	p.heard.measuring = make(chan struct{})
 	p.cmd.Dir, p.cmd.Stderr = b.dir, &p.heard
-	p.cmd.Env = append(os.Environ(), "TMPDIR="+b.dir, "XDG_RUNTIME_DIR="+b.dir, b.mark)
+	// The race detector would keep each process for a second at its end.
+	p.cmd.Env = append(os.Environ(), "TMPDIR="+b.dir, "XDG_RUNTIME_DIR="+b.dir, "GORACE=atexit_sleep_ms=0", b.mark)
 	// A Ctrl-C at the terminal is for us; and a stopped program hears nothing but this.
 	p.cmd.SysProcAttr = subprocess.Group(syscall.SIGKILL)
 	p.cmd.Cancel = func() error { return errors.Join(p.signal(syscall.SIGTERM), p.signal(syscall.SIGCONT)) }

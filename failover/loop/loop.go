@@ -29,7 +29,8 @@ type Network interface {
 	Clean(ctx context.Context, p *plan.Plan) (changed int, err error)
 }
 
-// A Planner finds or makes the plan for the dead links of t, and has it judged.
+// A Planner finds or makes the plan for the dead links of t, and has it judged. A call whose
+// ctx has ended may still run when the next begins.
 type Planner interface {
 	Plan(ctx context.Context, t *topology.Tree) (Made, error)
 }

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"evbench/failover"
 	"evbench/plan"
@@ -17,13 +20,17 @@ import (
 
 // Plans is the Planner of one case, or of one network: a plan that it has made before, one
 // of a store, or one that it computes now; the last two are judged. A link that comes and
-// goes brings back the same dead links. One goroutine uses it at a time.
+// goes brings back the same dead links. Several goroutines may use it at once: a planning that
+// was given up goes on to its end, and the next begins beside it.
 type Plans struct {
-	// Build computes a plan.
+	// Build computes a plan. Calls for different dead links may overlap.
 	Build func(t *topology.Tree) (*plan.Plan, error)
 	// Stored are plans made before; nil: none.
 	Stored *store.Store
 
+	making singleflight.Group // by key: links that flap ask for the same plan again and again
+
+	mu    sync.Mutex // guards made and order
 	made  map[string]*plan.Plan
 	order []string // of made, oldest first
 }
@@ -33,8 +40,13 @@ const most = 64
 
 // Keep has a plan that has been judged found again.
 func (p *Plans) Keep(q *plan.Plan) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.made == nil {
 		p.made = map[string]*plan.Plan{}
+	}
+	if p.made[key(q.Tree)] != nil {
+		return
 	}
 	if len(p.order) >= most { // the first is what it began with
 		delete(p.made, p.order[1])
@@ -42,6 +54,12 @@ func (p *Plans) Keep(q *plan.Plan) {
 	}
 	p.made[key(q.Tree)] = q
 	p.order = append(p.order, key(q.Tree))
+}
+
+func (p *Plans) kept(t *topology.Tree) *plan.Plan {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.made[key(t)]
 }
 
 func key(t *topology.Tree) string { return fmt.Sprint(t.Dead()) }
@@ -55,8 +73,17 @@ func (p *Plans) Plan(ctx context.Context, t *topology.Tree) (Made, error) {
 	if err := t.Connected(); err != nil {
 		return Made{}, err
 	}
+	made, err, _ := p.making.Do(key(t), func() (any, error) { return p.make(t) })
+	if err != nil {
+		return Made{}, err
+	}
+	return made.(Made), nil
+}
+
+// make finds or computes a plan. One that is new is judged and kept.
+func (p *Plans) make(t *topology.Tree) (Made, error) {
 	began := time.Now()
-	if q := p.made[key(t)]; q != nil {
+	if q := p.kept(t); q != nil {
 		return Made{Plan: q, Source: failover.Kept, Took: time.Since(began)}, nil
 	}
 	q, source, err := p.find(t)

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"evbench/failover"
@@ -119,6 +122,34 @@ func TestJudge(t *testing.T) {
 	p := &loop.Plans{Build: func(*topology.Tree) (*plan.Plan, error) { return &bad, nil }}
 	if _, err := p.Plan(t.Context(), bad.Tree); err == nil {
 		t.Error("a wrong plan is given out")
+	}
+}
+
+// Plannings overlap: one that was given up still computes when the next begins. Each gets the
+// plan of its own dead links, and equal ones share one computation.
+func TestPlansOverlap(t *testing.T) {
+	trees := []*topology.Tree{newTree(t), newTree(t, a), newTree(t, b), newTree(t, a, b)}
+	var builds atomic.Int32
+	all := make(chan struct{}) // closed when each tree is being planned for
+	p := &loop.Plans{Build: func(t *topology.Tree) (*plan.Plan, error) {
+		if builds.Add(1) == int32(len(trees)) {
+			close(all)
+		}
+		<-all
+		return build(t)
+	}}
+	var asked sync.WaitGroup
+	for _, tree := range slices.Repeat(trees, 3) {
+		asked.Go(func() {
+			m, err := p.Plan(t.Context(), tree)
+			if err != nil || !slices.Equal(m.Plan.Tree.Dead(), tree.Dead()) {
+				t.Errorf("%v: %v", tree.DownNames(), err)
+			}
+		})
+	}
+	asked.Wait()
+	if n := int(builds.Load()); n != len(trees) {
+		t.Errorf("%d plans computed, want %d", n, len(trees))
 	}
 }
 

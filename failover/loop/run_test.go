@@ -216,6 +216,26 @@ func TestSecondFailure(t *testing.T) {
 	}
 }
 
+// Plannings that were given up compute on beside the one that counts, and all end together.
+func TestPlanningsOverlap(t *testing.T) {
+	var compute chan struct{}
+	plans := &loop.Plans{Build: func(t *topology.Tree) (*plan.Plan, error) {
+		<-compute
+		return plan.Build(t, plan.Options{Schedule: "fors"})
+	}}
+	r, records := play(t, failover.FORS, 0, func(o *loop.Options) { o.Planner = plans }, func(r *rig) {
+		compute = make(chan struct{})
+		for k := range 3 {
+			r.say(topology.Link{Leaf: k, Spine: k}, false)
+			time.Sleep(2 * ms) // longer than planning waits for more
+		}
+		close(compute)
+	})
+	if last := records[len(records)-1]; last.Source != failover.Computed || !slices.Equal(r.workers.took, []string{"[leaf0-spine0 leaf1-spine1 leaf2-spine2]"}) {
+		t.Errorf("%+v, workers took %q", last, r.workers.took)
+	}
+}
+
 // The link comes back before anything was planned: the routes of the plan in use are put
 // back, and no worker hears of it.
 func TestBlip(t *testing.T) {

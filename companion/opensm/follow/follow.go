@@ -21,7 +21,7 @@ type Options struct {
 	Debounce time.Duration
 	About    string // the network, for people
 	Subnet   *opensm.Subnet
-	Plans    loop.Plans
+	Plans    *loop.Plans
 	Out      *Printer
 }
 
@@ -52,7 +52,7 @@ func Run(ctx context.Context, o Options) error {
 
 // A planner tells what it does.
 type planner struct {
-	loop.Plans
+	*loop.Plans
 	tell func(what string, took time.Duration)
 }
 
