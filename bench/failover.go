@@ -83,6 +83,7 @@ func (r *runner) newFollower(ctx context.Context, m *measured, line *timeline, e
 	}
 	f := &follower{line: line, Options: loop.Options{
 		Machine: machineOf(m.Planned, r.s.Timeout), Plan: m.Plan, Network: net, Log: r.o.Log,
+		Look: r.f.Dead,
 		Stop: func(reason string) { end(fmt.Errorf("case %q: %s", m.Name, reason)) },
 		Allow: func(d time.Duration, why string) {
 			line.waits = why

@@ -32,15 +32,15 @@ type inProcess struct {
 	at        *memnet.Listener
 	info      results.Fabric
 	fault     func(*memnet.Message) memnet.Action
-	installed []string        // plan hashes
-	refuse    error           // of Install
-	dead      []topology.Link // whoever has taken them down
+	installed []string // plan hashes
+	refuse    error    // of Install
 	// wrap, if set, stands between a worker and its endpoint.
 	wrap func(rank int, ep transport.Endpoint) transport.Endpoint
 
 	apart time.Duration // between workers that join
 
 	mu   sync.Mutex
+	dead []topology.Link               // whoever has taken them down
 	nets map[uint32][]*memnet.Endpoint // by run of the session
 }
 
@@ -68,7 +68,21 @@ func (f *inProcess) Install(_ context.Context, p *plan.Plan) error {
 
 func (f *inProcess) Counters(context.Context) ([]results.LinkCount, error) { return nil, nil }
 
-func (f *inProcess) Dead() ([]topology.Link, error) { return f.dead, nil }
+func (f *inProcess) Dead() ([]topology.Link, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.dead), nil
+}
+
+// set notes what becomes of links.
+func (f *inProcess) set(links []topology.Link, up bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.dead = topology.Minus(f.dead, links)
+	if !up {
+		f.dead = append(f.dead, links...)
+	}
+}
 
 func (f *inProcess) Network(*plan.Plan, string) (loop.Network, error) {
 	return nil, errors.New("no links die here")

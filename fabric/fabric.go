@@ -31,8 +31,8 @@ type Fabric interface {
 	// the fabric exists, or nil where it cannot be known.
 	Counters(ctx context.Context) ([]results.LinkCount, error)
 
-	// Dead returns the links that are down now, whoever has taken them down, or nil where
-	// it cannot be known.
+	// Dead returns the links that are down now, whoever has taken them down; an error
+	// where that cannot be known. It is used beside the other calls.
 	Dead() ([]topology.Link, error)
 
 	// Network returns the links and the routes of the fabric. p is what is installed;

@@ -2,7 +2,10 @@ package failover
 
 import (
 	"fmt"
+	"slices"
 	"time"
+
+	"evbench/topology"
 )
 
 // record returns the record of an ID. What concerns no change is noted nowhere.
@@ -95,7 +98,7 @@ func (m *Machine) planned(e Planned) {
 	case m.fits(): // by what the workers have said meanwhile
 	case e.Disjoint != "":
 		if !m.o.Wait {
-			m.cur.endAt = m.now // nothing that is still to be heard changes that
+			m.cur.endAt = m.now // waiting changes nothing, only other links do
 		} else if m.cur.disjoint == "" {
 			m.cur.endAt = m.now + m.o.Limit
 		}
@@ -107,6 +110,18 @@ func (m *Machine) planned(e Planned) {
 		r.Planned, r.Verified = max(r.Seen, m.now-e.Verify), m.now
 		r.Source, r.Phases, r.Hash = e.Source, e.Phases, e.Hash
 	}
+}
+
+// looked ends the run where the links are as they were heard, or servers have no path by what
+// has been read. Otherwise what is still to be heard mends it.
+func (m *Machine) looked(e Looked) {
+	m.looking = false
+	slices.SortFunc(e.Dead, topology.Link.Compare)
+	if e.Err == nil && !slices.Equal(e.Dead, m.links.heard()) && disjoint(m.links.without(e.Dead)) == "" {
+		m.cur.endAt = max(m.cur.endAt, m.now+parted)
+		return
+	}
+	m.certain = true
 }
 
 func (m *Machine) updated(e Updated) {

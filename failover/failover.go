@@ -69,7 +69,7 @@ type Options struct {
 }
 
 // An Event is what happened: End, Aided, Planned, Installed, Updated, Switched, Cleaned,
-// WorkerLost or Tick. Those that answer an action carry its ID.
+// Looked, WorkerLost or Tick. Those that answer an action carry its ID.
 type Event interface{ event() }
 
 type (
@@ -124,6 +124,11 @@ type (
 		Changed int
 		Err     error
 	}
+	// Looked answers Look: these links are dead, or with Err nobody can say.
+	Looked struct {
+		Dead []topology.Link
+		Err  error
+	}
 	// WorkerLost ends it: the case cannot go on. What is under way is waited for, and
 	// nothing else is asked for.
 	WorkerLost struct{ Reason string }
@@ -138,6 +143,7 @@ func (Installed) event()  {}
 func (Updated) event()    {}
 func (Switched) event()   {}
 func (Cleaned) event()    {}
+func (Looked) event()     {}
 func (WorkerLost) event() {}
 func (Tick) event()       {}
 
@@ -151,9 +157,9 @@ const (
 	Kept     Source = "kept" // it was there already: links had been dead like this before
 )
 
-// An Action is what is to be done: Aid, MakePlan, Install, Update, Clean, Allow or Stop. At most
-// one of Aid, Install and Clean is under way at a time, and one MakePlan and one Update
-// beside it. All but Allow and Stop are answered, in whatever order, by the event of the same ID, but for a
+// An Action is what is to be done: Aid, MakePlan, Install, Update, Clean, Look, Allow or Stop. At most
+// one of Aid, Install and Clean is under way at a time, and one MakePlan, one Update and one
+// Look beside it. All but Allow and Stop are answered, in whatever order, by the event of the same ID, but for a
 // MakePlan that a newer change has overtaken: nobody waits for that. The ID is that of the
 // Record; 0 means the plan the machine began with, whose routes are put in place again.
 type Action interface{ action() }
@@ -179,6 +185,9 @@ type (
 	Update struct{ ID int }
 	// Clean asks for the routes of the plan in use only, read back.
 	Clean struct{ ID int }
+	// Look asks which links are dead now, by reading them: servers have no path to each
+	// other, and before that ends the run, links that are back may not have been heard yet.
+	Look struct{}
 	// Allow says that messages wait for links, and for how long from now on that is no
 	// fault of a server. Why is empty where the links are back. It replaces the one before
 	// and is not answered.
@@ -195,6 +204,7 @@ func (MakePlan) action() {}
 func (Install) action()  {}
 func (Update) action()   {}
 func (Clean) action()    {}
+func (Look) action()     {}
 func (Allow) action()    {}
 func (Stop) action()     {}
 

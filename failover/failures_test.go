@@ -211,14 +211,52 @@ func TestDisjoint(t *testing.T) {
 			13ms down 11       -> aid 2 00 11 | wake 63ms
 			14ms planned 1     ->
 			15ms aided 2       ->      | wake 63ms
-			63ms tick          -> stop | idle, asleep
+			63ms tick          -> look | asleep
+			64ms looked 00 11  -> stop | idle, asleep
 			65ms up 11         ->      | idle
 		`},
 		{"during first aid", replan, `
 			10ms down 00       -> aid 1 00
 			11ms down 11       ->      | wake 61ms
-			61ms tick          -> stop | busy, asleep
+			61ms tick          -> look
+			61ms looked 11 00  -> stop | busy, asleep
 			62ms aided 1       ->      | idle
+		`},
+		{"links cannot be read", replan, aid00 + `
+			13ms down 11       -> aid 2 00 11
+			63ms tick          -> look
+			64ms looked fails  -> stop
+		`},
+		{"a return that is heard very late: it is read first", replan, aid00 + `
+			13ms down 11       -> aid 2 00 11 | wake 63ms
+			15ms aided 2       ->      | wake 63ms
+			63ms tick          -> look | asleep
+			64ms looked 11     ->      | wake 114ms
+			114ms tick         -> look | asleep
+			115ms looked 11    ->      | wake 165ms
+			150ms up 00        -> aid 3 11 | wake 151ms
+		`},
+		{"a return that is heard while links are read", replan, aid00 + `
+			13ms down 11       -> aid 2 00 11
+			15ms aided 2       ->
+			63ms tick          -> look
+			64ms up 00         -> aid 3 11
+			65ms looked 00 11  -> plan 3 11
+			66ms down 00       -> | wake 116ms
+		`},
+		{"another link is back, and servers have no path all the same", replan, aid00 + `
+			13ms down 11 + down 10 -> aid 2 00 10 11
+			15ms aided 2       ->
+			63ms tick          -> look
+			64ms looked 00 11  -> stop
+		`},
+		{"wait: links are read at the end", func(t *testing.T) Options { o := waiting(t); o.Limit = time.Second; return o }, aid00 + `
+			13ms down 11       -> aid 2 00 11 | wake 1013ms
+			15ms aided 2       ->
+			1013ms tick        -> look
+			1014ms looked 11   -> | wake 1064ms
+			1064ms tick        -> look
+			1065ms looked 00 11 -> stop
 		`},
 		{"a return that is heard late: the run goes on", replan, aid00 + `
 			13ms down 11       -> aid 2 00 11 | wake 63ms
@@ -229,7 +267,8 @@ func TestDisjoint(t *testing.T) {
 		{"more dies meanwhile: it is as long as from the first", replan, aid00 + `
 			13ms down 11       -> aid 2 00 11 | wake 63ms
 			40ms down 10       ->             | wake 63ms
-			63ms tick          -> stop
+			63ms tick          -> look
+			63ms looked 00 10 11 -> stop
 		`},
 		{"wait: what can be reached is, and a link's return mends it", waiting, aid00 + `
 			13ms down 11       -> aid 2 00 11
@@ -273,7 +312,8 @@ func TestDisjoint(t *testing.T) {
 			21ms cleaned 3       -> | idle, asleep
 		`},
 		{"the planner knows better: the run ends", replan, aid00 + `
-			13ms planned 1 apart -> stop | idle, asleep
+			13ms planned 1 apart -> look
+			14ms looked 00       -> stop | idle, asleep
 		`},
 		{"the planner knows better: wait", waiting, aid00 + `
 			13ms planned 1 apart -> | idle, asleep
@@ -287,7 +327,8 @@ func TestDisjoint(t *testing.T) {
 		{"none: the run ends", nothing, `
 			10ms down 00        ->
 			11ms down 11        -> | wake 61ms
-			61ms tick           -> stop
+			61ms tick           -> look
+			61ms looked 00 11   -> stop
 		`},
 	})
 }

@@ -46,6 +46,16 @@ func (l *links) note(now time.Duration, e End) (news bool) {
 	return changed || e.Reread
 }
 
+// heard returns the links that are dead by what their ends have said.
+func (l *links) heard() (dead []topology.Link) {
+	for id := range l.down {
+		if l.dead(id) {
+			dead = append(dead, l.tree.LinkOf(id))
+		}
+	}
+	return dead
+}
+
 // used returns the links that are not used, and those of them that are up but held out,
 // by leaf and spine. No link is held out that servers need to reach each other.
 func (l *links) used(now time.Duration) (dead, held []topology.Link) {

@@ -33,6 +33,9 @@ type Machine struct {
 	then  place // what busy leads to
 	stale bool
 
+	looking bool // links are being read before the run ends
+	certain bool // they have been, in this call, and servers have no path
+
 	rising []topology.Link // of which an end came up in this call
 
 	// Which dead links messages wait for, in words, and since when.
@@ -127,15 +130,17 @@ func (m *Machine) Handle(now time.Duration, events ...Event) []Action {
 	var out []Action
 	switch {
 	case m.over:
-	case m.parts() && m.now >= m.cur.endAt:
+	case m.parts() && m.certain:
 		m.over = true
 		out = []Action{Stop{Reason: m.reason()}}
 	default:
 		out = append(m.allow(), m.decide()...)
-		if m.parts() {
-			m.due(m.cur.endAt)
+		if m.parts() && !m.looking && m.due(m.cur.endAt) {
+			m.looking = true
+			out = append(out, Look{})
 		}
 	}
+	m.certain = false
 	m.finish()
 	return out
 }
@@ -156,6 +161,8 @@ func (m *Machine) take(e Event) {
 		m.switched(e)
 	case Cleaned:
 		m.cleaned(e)
+	case Looked:
+		m.looked(e)
 	case WorkerLost:
 		m.over = true
 	case Tick:
@@ -223,9 +230,10 @@ func (m *Machine) renew() {
 	m.cur = change{id: len(m.records), dead: dead, disjoint: apart, endAt: endAt, planAt: m.debounced()}
 }
 
-// parted is for how long servers must be without a path before that ends a run. Ends of
-// different nodes are not heard in the order of what happened: one link may be heard to die
-// before another is heard to be back.
+// parted is for how long servers must be without a path before links are read again, and
+// that ends a run. Ends of different nodes are not heard in the order of what happened: one
+// link may be heard to die before another is heard to be back, which takes the kernel up to
+// a second to say.
 const parted = 50 * time.Millisecond
 
 // parts reports whether servers have no path to each other, which is to end the run.

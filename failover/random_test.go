@@ -36,6 +36,7 @@ type world struct {
 	plans   map[int][]topology.Link
 	failing float64 // chance
 	lost    bool
+	apart   bool // servers had no path when links were last read, or nobody could read them
 	stopped bool
 }
 
@@ -209,7 +210,15 @@ func (w *world) begin(a Action) {
 		w.in(10*ms, func() { w.handle(Planned{ID: a.ID, Source: Computed, Err: err}) })
 	case Update:
 		w.update(a.ID, err)
+	case Look:
+		w.in(3*ms, func() {
+			w.apart = err != nil || disjoint(w.m.links.without(w.truth())) != ""
+			w.handle(Looked{w.truth(), err})
+		})
 	case Stop:
+		if !w.apart {
+			w.fault("the run ends, and there was a path: dead are only %v", w.truth())
+		}
 		w.stopped = true
 	}
 }

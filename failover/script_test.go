@@ -76,7 +76,7 @@ func link(t *testing.T, s string) topology.Link {
 }
 
 // parseEvent reads an event: "down 00" for both ends of a link, "down 00 leaf" for one,
-// "up 00 spine reread"; "aided 1", "aided 1 fails", "planned 1 apart"; lost; tick.
+// "up 00 spine reread"; "aided 1", "aided 1 fails", "planned 1 apart"; "looked 00 11"; lost; tick.
 func parseEvent(t *testing.T, now time.Duration, f []string) []Event {
 	t.Helper()
 	f = append(f, "", "", "")
@@ -94,12 +94,29 @@ func parseEvent(t *testing.T, now time.Duration, f []string) []Event {
 		return []Event{WorkerLost{"worker 3 does not answer"}}
 	case "tick":
 		return []Event{Tick{}}
+	case "looked":
+		return []Event{looked(t, f[1:])}
 	}
 	id, err := strconv.Atoi(f[1])
 	if err != nil {
 		t.Fatalf("event %q: %v", f, err)
 	}
 	return []Event{parseAnswer(t, now, f[0], id, f[2])}
+}
+
+// looked reads the links that are dead: "00 11", "-" for none, "fails".
+func looked(t *testing.T, f []string) Looked {
+	t.Helper()
+	if f[0] == "fails" {
+		return Looked{Err: errors.New("refused")}
+	}
+	var e Looked
+	for _, l := range f {
+		if l != "" && l != "-" {
+			e.Dead = append(e.Dead, link(t, l))
+		}
+	}
+	return e
 }
 
 func parseAnswer(t *testing.T, now time.Duration, what string, id int, how string) Event {
@@ -144,6 +161,8 @@ func format(actions []Action) string {
 			out = append(out, fmt.Sprintf("update %d", a.ID))
 		case Clean:
 			out = append(out, fmt.Sprintf("clean %d", a.ID))
+		case Look:
+			out = append(out, "look")
 		case Stop:
 			out = append(out, "stop")
 		}

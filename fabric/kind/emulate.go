@@ -106,7 +106,11 @@ func (f *emulatedFabric) SetLinks(ctx context.Context, links []topology.Link, up
 }
 
 // Dead implements fabric.Fabric.
-func (f *emulatedFabric) Dead() ([]topology.Link, error) { return nil, nil }
+func (f *emulatedFabric) Dead() ([]topology.Link, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.tree.Dead(), nil
+}
 
 // Network implements fabric.Fabric.
 func (f *emulatedFabric) Network(_ *plan.Plan, engine string) (loop.Network, error) {

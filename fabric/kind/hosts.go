@@ -74,7 +74,7 @@ func (f *hostsFabric) Install(_ context.Context, p *plan.Plan) error {
 func (f *hostsFabric) Counters(context.Context) ([]results.LinkCount, error) { return nil, nil }
 
 // Dead implements fabric.Fabric.
-func (f *hostsFabric) Dead() ([]topology.Link, error) { return nil, nil }
+func (f *hostsFabric) Dead() ([]topology.Link, error) { return nil, errHosts }
 
 // Network implements fabric.Fabric.
 func (f *hostsFabric) Network(*plan.Plan, string) (loop.Network, error) { return nil, errHosts }

@@ -114,6 +114,9 @@ func (f *injectedFabric) SetLinks(ctx context.Context, links []topology.Link, up
 	return nil
 }
 
+// Dead implements fabric.Fabric: links that others take down are not known.
+func (f *injectedFabric) Dead() ([]topology.Link, error) { return f.injector.Pending(), nil }
+
 // Network implements fabric.Fabric: it passes on what SetLinks has seen to happen. The
 // network re-routes by itself.
 func (f *injectedFabric) Network(*plan.Plan, string) (loop.Network, error) {

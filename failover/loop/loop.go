@@ -59,6 +59,9 @@ type Options struct {
 	Workers Workers // nil: nobody has to be told
 	// Begin is time 0 of the records; the zero time means now.
 	Begin time.Time
+	// Look reads which links are dead now, beside all else, before the machine ends the run.
+	// nil: what was heard of them is all that can be known.
+	Look func() ([]topology.Link, error)
 	// Stop is called when the machine ends the run.
 	Stop func(reason string)
 	// Allow is told for how long from now messages may wait for dead links, and which; see

@@ -171,6 +171,8 @@ func (r *runner) act(ctx context.Context, g *errgroup.Group, a failover.Action) 
 			n, err := r.Network.Clean(ctx, p)
 			reply(answer{event: failover.Cleaned{ID: a.ID, Changed: n, Err: err}})
 		})
+	case failover.Look:
+		begin(func(_ context.Context, reply func(answer)) { reply(answer{event: r.look()}) })
 	case failover.Allow:
 		if a.Why != "" {
 			r.Log.Info("fail-over: messages wait for links", "why", a.Why, "at_most", a.For)
@@ -186,6 +188,14 @@ func (r *runner) act(ctx context.Context, g *errgroup.Group, a failover.Action) 
 			r.Stop(a.Reason)
 		}
 	}
+}
+
+func (r *runner) look() failover.Looked {
+	if r.Look == nil {
+		return failover.Looked{Err: errors.ErrUnsupported}
+	}
+	dead, err := r.Look()
+	return failover.Looked{Dead: dead, Err: err}
 }
 
 func (r *runner) aid(ctx context.Context, a failover.Aid) failover.Aided {

@@ -271,7 +271,19 @@ func TestDisjoint(t *testing.T) {
 	if r.stopped == "" {
 		t.Error("the run goes on")
 	}
-	r, records := play(t, failover.FORS, 0, func(o *loop.Options) { o.Machine.Wait = true }, func(r *rig) {
+	// The last link that died is back, and says so a second later.
+	late := linksOf(1)[:3]
+	r, records := play(t, failover.FORS, 0, func(o *loop.Options) {
+		o.Look = func() ([]topology.Link, error) { return late, nil }
+	}, func(r *rig) {
+		cut(r)
+		time.Sleep(time.Second)
+		r.say(topology.Link{Leaf: 1, Spine: 3}, true)
+	})
+	if x := records[len(records)-1]; r.stopped != "" || x.Switch.FirstNew == 0 || !slices.Equal(x.Dead, late) {
+		t.Errorf("stopped %q, last %+v", r.stopped, x)
+	}
+	r, records = play(t, failover.FORS, 0, func(o *loop.Options) { o.Machine.Wait = true }, func(r *rig) {
 		cut(r)
 		time.Sleep(50 * ms)
 		r.say(topology.Link{Leaf: 1, Spine: 2}, true)

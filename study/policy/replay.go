@@ -209,6 +209,8 @@ func (r *player) do(a failover.Action) error {
 			r.tables = r.plan
 			return r.tell(failover.Cleaned{ID: a.ID})
 		})
+	case failover.Look:
+		return r.tell(failover.Looked{Dead: r.down.links()})
 	case failover.Stop:
 		return fmt.Errorf("the machine ends the run: %s", a.Reason)
 	}
