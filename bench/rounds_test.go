@@ -50,8 +50,45 @@ func TestRoundsGoOn(t *testing.T) {
 		{"a number, resolved", three, 2, time.Hour, false, true},
 		{"a number, done", three, 3, time.Hour, true, false},
 	} {
-		if got := tt.r.another(tt.done, tt.elapsed, tt.open); got != tt.want {
-			t.Errorf("%s: another round: %t", tt.name, got)
+		open := results.Case{Compared: true, Verdict: results.Unresolved}
+		if !tt.open {
+			open = results.Case{Verdict: results.Reference, Control: true}
+		}
+		tt.r.done, tt.r.measured, tt.r.cases = tt.done, tt.done, 1
+		if got := tt.r.next(tt.elapsed, []results.Case{open}); (len(got) > 0) != tt.want {
+			t.Errorf("%s: another round: %v", tt.name, got)
+		}
+	}
+}
+
+// The time goes to what is compared first, then to what has no interval yet.
+func TestRoundsWanted(t *testing.T) {
+	c := func(compared bool, verdict string, n int) results.Case {
+		e := &results.Estimate{Of: results.OfRatio, Over: results.OverRounds, Interval: results.NewInterval(make([]float64, n))}
+		return results.Case{Compared: compared, Verdict: verdict, Estimate: e}
+	}
+	control := results.Case{Control: true, Verdict: results.Reference}
+	star := c(false, results.Resolved, 6)
+	star.Estimate.Over = results.OverExchanges
+	for _, tt := range []struct {
+		name  string
+		cases []results.Case
+		want  []int
+	}{
+		{"compared and open", []results.Case{control, c(true, results.Resolved, 6), c(false, results.Unresolved, 1), c(true, results.Ordered, 6)}, []int{0, 1, 3}},
+		{"compared and settled", []results.Case{control, c(true, results.Resolved, 6), c(false, results.Unresolved, 1), c(false, results.Unresolved, 6)}, []int{0, 2}},
+		{"over exchanges", []results.Case{control, c(true, results.Resolved, 6), star}, []int{0, 2}},
+		{"never counted", []results.Case{control, c(true, results.Resolved, 6), {Verdict: results.Unresolved}}, []int{0, 2}},
+		{"without a control", []results.Case{c(true, results.Unresolved, 6), c(false, results.Unresolved, 1)}, []int{0}},
+		{"all is known", []results.Case{control, c(true, results.Resolved, 6), c(false, results.Unresolved, 6)}, nil},
+		{"nothing but a control", []results.Case{control}, nil},
+	} {
+		r := rounds{Rounds: scenario.Rounds{Limit: time.Minute}, seed: 7, cases: len(tt.cases), done: 1, measured: len(tt.cases)}
+		if got := slices.Sorted(slices.Values(r.next(time.Second, tt.cases))); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+		if r.done = 0; len(r.next(0, nil)) != len(tt.cases) {
+			t.Errorf("%s: the first round leaves cases out", tt.name)
 		}
 	}
 }

@@ -86,7 +86,6 @@ type runner struct {
 	looked   looked // at plain hosts
 	cases    []Planned
 	plan     rounds
-	rounds   int // that are over
 	began    time.Time
 	telling  sync.Mutex  // of progress
 	done     []*measured // slices in their order

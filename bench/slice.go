@@ -13,22 +13,23 @@ import (
 // all measures the cases round by round.
 func (r *runner) all(ctx context.Context) error {
 	r.began = time.Now()
+	var sum results.Summary
 	for {
-		if err := r.round(ctx); err != nil {
-			return err
-		}
-		r.rounds++
-		sum := r.standing(false)
-		r.progress(Progress{Stage: RoundDone, Round: r.rounds, Elapsed: time.Since(r.began), Summary: &sum})
-		if !r.plan.another(r.rounds, time.Since(r.began), !settled(sum.Cases)) {
+		order := r.plan.next(time.Since(r.began), sum.Cases)
+		if len(order) == 0 {
 			return nil
 		}
+		if err := r.round(ctx, order); err != nil {
+			return err
+		}
+		r.plan.done, r.plan.measured = r.plan.done+1, r.plan.measured+len(order)
+		sum = r.standing(false)
+		r.progress(Progress{Stage: RoundDone, Round: r.plan.done, Elapsed: time.Since(r.began), Summary: &sum})
 	}
 }
 
-// round measures a slice of each case, and once more those that are rejected.
-func (r *runner) round(ctx context.Context) error {
-	order := r.plan.order(r.rounds)
+// round measures a slice of each case in an order, and once more those that are rejected.
+func (r *runner) round(ctx context.Context, order []int) error {
 	for tries := 1; len(order) > 0; tries++ {
 		var rejected []int
 		for i, place := range order {
@@ -48,13 +49,13 @@ func (r *runner) round(ctx context.Context) error {
 
 // slice measures a case once.
 func (r *runner) slice(ctx context.Context, place, index, count int) (*measured, error) {
-	m := &measured{Planned: r.cases[place], round: r.rounds, start: time.Since(r.began)}
+	m := &measured{Planned: r.cases[place], round: r.plan.done, start: time.Since(r.began)}
 	for _, other := range r.done {
 		if other.Name == m.Name {
 			m.repeat++
 		}
 	}
-	p := Progress{Case: m.Name, Index: index, Count: count, Round: r.rounds + 1, Duration: m.Duration}
+	p := Progress{Case: m.Name, Index: index, Count: count, Round: r.plan.done + 1, Duration: m.Duration}
 	err := r.one(ctx, m, p)
 	m.slice = r.sliceOf(m)
 	r.done = append(r.done, m)

@@ -176,7 +176,7 @@ func (r *runner) totals() (cases []results.Case, from []*measured) {
 
 // standing is what has been measured so far, every case with its estimate and judged.
 func (r *runner) standing(complete bool) results.Summary {
-	sum := results.Summary{Schema: results.SummarySchema, Name: r.s.Name, Complete: complete, Rounds: r.rounds, Slices: r.slices()}
+	sum := results.Summary{Schema: results.SummarySchema, Name: r.s.Name, Complete: complete, Rounds: r.plan.done, Slices: r.slices()}
 	cases, from := r.totals()
 	sum.Cases = append([]results.Case{}, cases...)
 	compared := results.Compare(sum.Cases, r.s.Answer)
@@ -191,11 +191,21 @@ func (r *runner) standing(complete bool) results.Summary {
 // end writes what there is.
 func (r *runner) end(complete bool) (results.Summary, error) {
 	sum := r.standing(complete)
-	r.progress(Progress{Stage: Ended, Round: r.rounds, Summary: &sum})
+	r.progress(Progress{Stage: Ended, Round: r.plan.done, Summary: &sum})
 	r.manifest.Ended, r.manifest.Complete = time.Now().UTC(), complete
 	r.keep(r.sink.Summary(sum))
 	r.keep(r.sink.Manifest(r.manifest))
 	return sum, r.sinkErr
+}
+
+// efficiencies are those of the slices of a case that count.
+func (r *runner) efficiencies(name string) (out []float64) {
+	for _, m := range r.done {
+		if m.Name == name && m.rejected == "" && m.slice.Efficiency > 0 {
+			out = append(out, m.slice.Efficiency)
+		}
+	}
+	return out
 }
 
 // judge says whether anything about a case is wrong.
@@ -206,6 +216,7 @@ func (r *runner) judge(c *results.Case, m *measured) {
 		Exchanges: c.Exchanges, Control: m.Control, ControlOff: !r.s.Control,
 		Lost: c.EventsLost, Duplicate: c.EventsDuplicate + o.DuplicateFragments, Corrupt: o.CorruptFragments + o.StrayFragments,
 		Late: o.LateFragments, Retransmits: c.Retransmits, Drops: c.Drops, CPUBusy: c.CPUBusy, Links: m.links,
+		Slices: r.efficiencies(c.Name),
 	})
 	c.Valid, c.Reasons, c.Warnings = valid, reasons, append(c.Warnings, warnings...)
 }

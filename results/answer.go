@@ -31,7 +31,7 @@ func NewAnswer(cases []Case, compared []Comparison, cables int) *Answer {
 			a.Cases = append(a.Cases, cases[j].Name)
 		}
 		if i < mostSentences {
-			sentences = append(sentences, sentence(cases, x, cables))
+			sentences = append(append(sentences, sentence(cases, x, cables)), equals(cases, x.Cases)...)
 		}
 	}
 	if more := len(compared) - mostSentences; more > 0 {
@@ -66,7 +66,7 @@ func unfit(cases []Case, compared []Comparison) string {
 // cost, or, where they are not all that costs, or nothing is lost, what is reached.
 func sentence(cases []Case, x Comparison, cables int) string {
 	var clauses []string
-	reach := x.Sizes != "" || slices.ContainsFunc(x.Cases, func(j int) bool { return cases[j].gains() })
+	reach := x.Sizes != "" || slices.ContainsFunc(x.Cases, func(j int) bool { return cases[j].gains() || cases[j].absolute() })
 	first := true // with a figure
 	for _, j := range x.Cases {
 		clauses = append(clauses, clause(cases, x.Cases, j, first, reach))
@@ -82,13 +82,46 @@ func sentence(cases []Case, x Comparison, cables int) string {
 		text = "with " + text + ","
 	}
 	text += " " + strings.Join(clauses, "; ") + "."
-	return strings.ToUpper(text[:1]) + text[1:]
+	return upper(text)
 }
+
+// equals says which cases of a group differ by less than the tolerance: each of those that a
+// sentence names from each other one.
+func equals(cases []Case, group []int) (sentences []string) {
+	var sets [][]int
+	for _, i := range group {
+		fits := func(set []int) bool {
+			return !slices.ContainsFunc(set, func(j int) bool { return !cases[i].equals(cases[j]) })
+		}
+		if at := slices.IndexFunc(sets, fits); at >= 0 {
+			sets[at] = append(sets[at], i)
+		} else {
+			sets = append(sets, []int{i})
+		}
+	}
+	for _, set := range sets {
+		var names []string
+		for _, i := range set {
+			names = append(names, cases[i].describe(cases, group))
+		}
+		if last := len(names) - 1; last > 0 {
+			text := strings.Join(names[:last], ", ") + " and " + names[last] + " differ by less than " + ToleranceText() + "."
+			sentences = append(sentences, upper(text))
+		}
+	}
+	return sentences
+}
+
+// upper begins a sentence.
+func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 // gains reports whether a case is faster than the control.
 func (c Case) gains() bool {
 	return c.Estimate != nil && c.Estimate.Of == OfRatio && math.Round(100*c.Estimate.Median) > 100
 }
+
+// absolute reports whether the figure of a case is no ratio: the run has no control.
+func (c Case) absolute() bool { return c.Estimate != nil && c.Estimate.Of != OfRatio }
 
 // subject is what a sentence is about: "one dead cable of 16", "the healthy network".
 func subject(dead []string, cables int) string {
@@ -167,7 +200,7 @@ func gigabits(bit float64) string { return fmt.Sprintf("%.3g Gbit/s", bit/1e9) }
 // least reports whether no plan has fewer phases, and the plan came to what it promises.
 func (c Case) least() bool {
 	return c.planned() && c.Bound > 0 && c.Phases == c.Bound && c.Verdict == Resolved &&
-		math.Abs(c.Estimate.Median-c.PredictedRatio) <= MaxHalfWidth
+		math.Abs(c.Estimate.Median-c.PredictedRatio) <= Tolerance
 }
 
 // describe names a case by what it does; by its own name too where another one of the

@@ -2,6 +2,7 @@ package results_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"evbench/results"
@@ -93,7 +94,7 @@ func TestAnswer(t *testing.T) {
 			"ordered", append(cable(), caseOf("order", "ordered", "", "pinned", "leaf0-spine0"), caseOf("by FORS", "ordered", "fors", "pinned", "leaf0-spine0")), nil,
 			[]float64{1, 0.98, 0.58, 0.9, 0.938, 0.97, 0.95}, []float64{0, 0.01, 0.005, 0.02, 0.005, 0.005, 0.005},
 			"One dead cable of 16 costs linear shift over min-hop 42 % (±1) of the throughput; unsynchronised over spread, 10 % (±2); planned around it, 6 % (±1), the least possible; ordered with tokens, 3 % (±1); " +
-				"ordered by FORS with tokens, 5 % (±1).",
+				"ordered by FORS with tokens, 5 % (±1). Planned around it and ordered by FORS with tokens differ by less than 3 %.",
 			[]string{"linear shift", "unsync", "FORS", "order", "by FORS"}, nil, []string{"control", "resolved", "resolved", "resolved", "resolved", "resolved", "resolved"},
 		},
 		{
@@ -157,6 +158,65 @@ func TestAnswer(t *testing.T) {
 				t.Errorf("%s: %s is %s, want %s (%+v)", tt.name, c.Name, c.Verdict, tt.verdicts[i], c.Estimate)
 			}
 		}
+	}
+}
+
+// Cases are equal only where that is shown: by the interval of their ratio, over rounds. Noise that
+// all of a round have, the control not, hides no equality.
+func TestEqual(t *testing.T) {
+	dead := "leaf0-spine0"
+	steady, near := []float64{1, 1, 1, 1, 1, 1, 1, 1}, []float64{.99, 1.01, 1, .995, 1.005, 1, 1, .99}
+	for _, tt := range []struct {
+		name        string
+		noise, a, b []float64 // efficiencies of the control and of both cases
+		rejected    bool      // all slices of both
+		verdict     string
+		equal       bool
+	}{
+		{"zero width", steady, []float64{.9, .9, .9, .9, .9, .9}, []float64{.9, .9, .9, .9, .9, .9}, false, results.Resolved, true},
+		{"a noisy control", []float64{1.2, 1.4, 1.1, 1.3, 1.8, 1.2, 1.9, 1.5}, steady, near, false, results.Ordered, true},
+		{"a noisy control, which may be as slow", []float64{1, 1.4, .7, 1.3, .8, 1.2, .9, 1.5}, steady, near, false, results.Unresolved, true},
+		{"overlapping is not equal", steady, []float64{.90, .91, .92, .93, .94, .95, .93, .92}, []float64{.95, .90, .93, .94, .90, .93, .91, .95}, false, results.Resolved, false},
+		{"known to differ by more", steady, []float64{.9, .9, .9, .9, .9, .9}, []float64{.86, .86, .86, .86, .86, .86}, false, results.Resolved, false},
+		{"known to differ by just that", steady, []float64{1.03, 1.03, 1.03, 1.03, 1.03, 1.03}, steady[:6], false, results.Resolved, false},
+		{"five rounds", steady, steady[:5], steady[:5], false, results.Unresolved, false},
+		{"one round", steady, steady[:1], steady[:1], false, results.Unresolved, false},
+		{"all rejected", steady, steady, steady, true, results.Unresolved, false},
+	} {
+		cases := []results.Case{caseOf("control", inStep, "linear-shift", "ftree"), caseOf("a", inStep, "fors", "pinned", dead), caseOf("b", "ordered", "", "pinned", dead)}
+		var all []results.Slice
+		for round := range tt.a {
+			for i, v := range []float64{tt.noise[round], tt.a[round], tt.b[round]} {
+				x := results.Slice{Case: cases[i].Name, Repeat: round, Round: round, Control: i == 0, Efficiency: v}
+				if tt.rejected && i > 0 {
+					x.Rejected = "disturbed"
+				}
+				all = append(all, x)
+			}
+		}
+		compared := results.Compare(cases, nil)
+		results.Assess(cases, all, compared)
+		text := results.NewAnswer(cases, compared, 16).Text
+		a, b := cases[1], cases[2]
+		if a.Verdict != tt.verdict || b.Verdict != tt.verdict || slices.Equal(a.Equal, []string{"b"}) != tt.equal || slices.Equal(b.Equal, []string{"a"}) != tt.equal {
+			t.Errorf("%s: %s, equal to %v; %s, equal to %v", tt.name, a.Verdict, a.Equal, b.Verdict, b.Equal)
+		}
+		if strings.HasSuffix(text, " Planned around it and ordered with tokens differ by less than 3 %.") != (tt.equal && tt.verdict != results.Unresolved) ||
+			strings.Contains(text, "differ by less than") != tt.equal {
+			t.Errorf("%s: %s", tt.name, text)
+		}
+	}
+}
+
+// Without a control there is nothing that a cable costs.
+func TestAnswerWithoutControl(t *testing.T) {
+	cases := []results.Case{caseOf("shift", inStep, "linear-shift", "minhop", "leaf0-spine0")}
+	all := []results.Slice{{Case: "shift", GoodputBitPerSec: 14.2e6, Efficiency: 0.7}}
+	compared := results.Compare(cases, nil)
+	results.Assess(cases, all, compared)
+	const want = "With one dead cable of 4, linear shift over min-hop reaches 0.0142 Gbit/s per server (no interval). Not resolved: shift."
+	if got := results.NewAnswer(cases, compared, 4); got.Text != want {
+		t.Error(got.Text)
 	}
 }
 

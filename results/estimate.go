@@ -2,6 +2,7 @@ package results
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -17,9 +18,12 @@ const (
 	OverExchanges = "exchanges" // one an exchange: there were too few rounds
 )
 
-// MaxHalfWidth is the half-width of an interval, as a share of the value, up to which a
-// figure is resolved.
-const MaxHalfWidth = 0.03
+// Tolerance is the share of a figure that does not matter: a figure is resolved when half of
+// its interval is at most that, and two are equal when their ratio is within it.
+const Tolerance = 0.03
+
+// ToleranceText is the same for readers: "3 %".
+func ToleranceText() string { return fmt.Sprintf("%g %%", 100*Tolerance) }
 
 // An Estimate is what a case came to over all its slices that count.
 //
@@ -35,7 +39,7 @@ type Estimate struct {
 }
 
 // Resolved reports whether the interval is narrow enough.
-func (e *Estimate) Resolved() bool { return e != nil && e.HalfWidth() <= MaxHalfWidth*e.Median }
+func (e *Estimate) Resolved() bool { return e != nil && e.HalfWidth() <= Tolerance*e.Median }
 
 // NewEstimate returns what a case came to, nil where no slice counts. slices are those of
 // the run, with their ratios (see Pair).
@@ -57,6 +61,24 @@ func NewEstimate(name string, slices []Slice) *Estimate {
 		e.Over, e.Interval = OverExchanges, i
 	}
 	return e
+}
+
+// ratioOf is the interval of one case over another, from the rounds in which both count: what
+// disturbs a round, and its control, is in both.
+func ratioOf(a, b string, slices []Slice) Interval {
+	of := map[int]float64{}
+	for _, s := range slices {
+		if s.Case == b && s.Counts() {
+			of[s.Round] = s.Value()
+		}
+	}
+	var ratios []float64
+	for _, s := range slices {
+		if base := of[s.Round]; s.Case == a && s.Counts() && base > 0 {
+			ratios = append(ratios, s.Value()/base)
+		}
+	}
+	return NewInterval(ratios)
 }
 
 // slicesOf returns the slices that count of a case, and of the controls beside them. In
@@ -161,6 +183,11 @@ func (i Interval) HalfWidth() float64 {
 
 // Holds reports whether x lies in the interval.
 func (i Interval) Holds(x float64) bool { return i.Known() && *i.Lo <= x && x <= *i.Hi }
+
+// within reports whether a ratio and its inverse are surely less than the tolerance away from 1.
+func (i Interval) within() bool {
+	return i.Known() && *i.Lo > 1/(1+Tolerance) && *i.Hi < 1+Tolerance
+}
 
 // apart reports whether two intervals do not overlap.
 func (i Interval) apart(j Interval) bool {

@@ -20,6 +20,10 @@ func good() results.Evidence {
 	}
 }
 
+func tooSlow(share string) string {
+	return "the control reached " + share + " of its prediction, less than 0.90: links, phases or the machine are not what the prediction takes them for"
+}
+
 func TestJudge(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -59,6 +63,37 @@ func TestJudge(t *testing.T) {
 			change:   func(e *results.Evidence) { e.Control, e.Predicted, e.Measured = true, 0.6, 0.56 },
 			warnings: []string{"the control reached 0.933 of its prediction, less than 0.95: the machine slows all cases down; ratios to the control suffer least"},
 		},
+		{
+			name:    "far too slow control",
+			change:  func(e *results.Evidence) { e.Control, e.Predicted, e.Measured = true, 0.6, 0.53 },
+			reasons: []string{tooSlow("0.883")},
+		},
+		{
+			name: "every slice of the control too slow",
+			change: func(e *results.Evidence) {
+				e.Control, e.Predicted, e.Slices = true, 1, []float64{0.8, 0.8, 0.8, 0.8, 0.8, 0.8}
+			},
+			reasons: []string{tooSlow("0.800")},
+		},
+		{
+			name:    "one slice of the control, too slow",
+			change:  func(e *results.Evidence) { e.Control, e.Predicted, e.Slices = true, 1, []float64{0.8} },
+			reasons: []string{tooSlow("0.800")},
+		},
+		{
+			name: "slow slices of the control, which may be noise",
+			change: func(e *results.Evidence) {
+				e.Control, e.Predicted, e.Slices = true, 1, []float64{0.5, 0.8, 0.88, 0.88, 0.88, 0.95}
+			},
+			warnings: []string{"the control reached 0.880 of its prediction, less than 0.95: the machine slows all cases down; ratios to the control suffer least"},
+		},
+		{
+			name: "one slow slice of the control",
+			change: func(e *results.Evidence) {
+				e.Control, e.Predicted, e.Measured, e.Slices = true, 1, 0.9, []float64{0.2, 0.98, 0.99}
+			},
+		},
+		{name: "a control of unknown rate", change: func(e *results.Evidence) { e.Control, e.Predicted, e.Measured = true, 0, 0 }},
 		{name: "slow, but no control", change: func(e *results.Evidence) { e.Predicted, e.Measured = 0.6, 0.56 }},
 		{
 			name:     "control off",

@@ -99,11 +99,12 @@ type Case struct {
 	PredictedRatio      float64 `json:"predicted_ratio,omitempty"` // to the control's prediction
 	RatioToControl      float64 `json:"ratio_to_control"`          // median over rounds
 
-	// Estimate, Verdict and Compared are filled in by Assess. Older results and simulated
+	// Estimate, Verdict, Compared and Equal are filled in by Assess. Older results and simulated
 	// ones have none.
 	Estimate *Estimate `json:"estimate,omitempty"`
 	Verdict  string    `json:"verdict,omitempty"`
 	Compared bool      `json:"compared,omitempty"` // by the answer of the run
+	Equal    []string  `json:"equal,omitempty"`    // compared cases that differ from it by less than Tolerance
 	Rounds   int       `json:"rounds,omitempty"`   // slices that count
 	Rejected int       `json:"rejected,omitempty"` // slices that do not
 

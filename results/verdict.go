@@ -7,8 +7,8 @@ import (
 
 // What the interval of a case says.
 const (
-	Resolved   = "resolved"   // its half-width is at most MaxHalfWidth of the value
-	Ordered    = "ordered"    // wider, but apart from those of the cases that it is compared with
+	Resolved   = "resolved"   // its half-width is at most Tolerance of the value
+	Ordered    = "ordered"    // wider, but apart from the control and from each case that it is compared with and not equal to
 	Unresolved = "unresolved" // neither: the order of the cases may be noise
 	Reference  = "control"    // what the others are compared with
 )
@@ -103,8 +103,23 @@ func Assess(cases []Case, slices []Slice, compared []Comparison) {
 	for i := range cases {
 		c := &cases[i]
 		c.Compared = groups[i] != nil
-		c.Verdict = verdictOf(*c, cases, groups[i])
+		c.Equal = equalTo(i, cases, groups[i], slices)
 	}
+	for i := range cases {
+		cases[i].Verdict = verdictOf(cases[i], cases, groups[i])
+	}
+}
+
+// equalTo lists the cases of a group that surely differ from one of them by less than the
+// tolerance. That intervals overlap does not show it.
+func equalTo(at int, cases []Case, group []int, slices []Slice) []string {
+	var out []string
+	for _, j := range group {
+		if j != at && ratioOf(cases[at].Name, cases[j].Name, slices).within() {
+			out = append(out, cases[j].Name)
+		}
+	}
+	return out
 }
 
 func counted(name string, slices []Slice) (count, rejected int) {
@@ -144,12 +159,15 @@ func verdictOf(c Case, cases []Case, group []int) string {
 		return Unresolved
 	}
 	for _, j := range group {
-		if other := cases[j]; other.Name != c.Name && (other.Estimate == nil || !c.Estimate.apart(other.Estimate.Interval)) {
+		if other := cases[j]; other.Name != c.Name && !c.equals(other) && (other.Estimate == nil || !c.Estimate.apart(other.Estimate.Interval)) {
 			return Unresolved
 		}
 	}
 	return Ordered
 }
+
+// equals reports whether the cases differ by less than the tolerance.
+func (c Case) equals(other Case) bool { return slices.Contains(c.Equal, other.Name) }
 
 // Open lists the names of the cases that are compared and unresolved.
 func Open(cases []Case) []string {

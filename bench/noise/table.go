@@ -94,5 +94,5 @@ func (t Tally) verdict() string {
 	if t.All.WorstResolved == nil {
 		return text + "; no synchronised case is resolved."
 	}
-	return text + fmt.Sprintf("; the worst resolved ratio is %.1f points from its prediction, allowed are %d.", *t.All.WorstResolved, maxPoints)
+	return text + fmt.Sprintf("; the worst resolved ratio is %.1f points from its prediction, allowed are %g.", *t.All.WorstResolved, maxPoints)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // maxPoints is how far a resolved ratio of a synchronised case may be from its prediction.
-const maxPoints = 3
+const maxPoints = 100 * results.Tolerance
 
 // allowance is by how much an interval may miss the prediction and still count as near it:
 // predictions are of the links alone, and know nothing of barriers and gaps between phases.

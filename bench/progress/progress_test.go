@@ -57,6 +57,26 @@ func TestLeft(t *testing.T) {
 	}
 }
 
+// A round that has one of two cases leaves the time of that one.
+func TestLeftOfSomeCases(t *testing.T) {
+	var s progress.State
+	var got []string
+	x := progresstest.New(t, strings.Replace(twoCases, "rounds: 2", "rounds: auto\nlimit: 1s", 1), func(e bench.Progress) {
+		if e.Count > 0 && e.Round == 2 {
+			e.Index, e.Count = 0, 1
+		}
+		s.Take(e)
+		got = append(got, strings.TrimSuffix(progress.LeftText(&s), " left"))
+	})
+	x.Slice(1, 0, 5)
+	x.Slice(1, 1, 5)
+	got = nil
+	x.Slice(2, 1, 5)
+	if text, want := strings.Join(got, "|"), "at most 10s|at most 8s|at most 8s|at most 3s|at most 0s|at most 0s"; text != want {
+		t.Errorf("got  %s\nwant %s", text, want)
+	}
+}
+
 // Links that die are dead while the case goes on, and not in the next; what others do to
 // links is known from fail-overs.
 func TestStateLinks(t *testing.T) {

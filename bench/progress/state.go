@@ -184,11 +184,13 @@ func (s *State) leftOfRound() time.Duration {
 		}
 	}
 	left := s.sum(func(c bench.Planned) bool { return !measured[c.Name] })
-	if again := s.Last.Count - s.Last.Index - 1; left == 0 && again > 0 { // rejected slices
+	some := left == 0 || s.Last.Count > 0 && s.Last.Count < len(s.Cases) // slices once more, or a round of some cases
+	if some {
+		again := max(0, s.Last.Count-s.Last.Index-1)
 		left = time.Duration(again) * s.sum(func(bench.Planned) bool { return true }) / time.Duration(len(s.Cases))
 	}
 	if !s.slice.IsZero() && s.Last.Stage != bench.Done {
-		if measured[s.Last.Case] {
+		if some {
 			left += s.Last.Duration
 		}
 		left -= min(s.now.Sub(s.slice), s.Last.Duration+s.each())

@@ -24,6 +24,7 @@ func controllerCommand() *cli.Command {
 			tlsFlag(),
 			serveFlag(),
 			traceFlag(),
+			requireFlag(),
 			&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the secret that workers have, too"},
 			&cli.IntFlag{Name: "workers", Usage: "`N` workers must join (default, and only choice: the servers of the topology)"},
 			&cli.DurationFlag{Name: "join-timeout", Value: 60 * time.Second, Usage: "how long to wait for another worker to join, `D`"},

@@ -51,7 +51,7 @@ const (
 	exitFailed      = 1   // the run failed, or verify found an offence
 	exitUsage       = 2   // wrong use or input; nothing was done
 	exitRegression  = 3   // worse than what it was compared with
-	exitInvalid     = 4   // finished, but a case is invalid
+	exitInvalid     = 4   // finished, but a case is invalid, or not resolved where that is required
 	exitHungUp      = 129 // the terminal has gone
 	exitInterrupted = 130
 	exitUnread      = 141 // nobody reads standard output any more, as SIGPIPE has it

@@ -28,7 +28,7 @@ func exitCodes() []cmdline.ExitCode {
 		{Code: exitFailed, Says: "failed, or what was checked is wrong"},
 		{Code: exitUsage, Says: "wrong use, input or nodes; nothing was done"},
 		{Code: exitRegression, Says: "worse than what it was compared with, or than --fail-below allows"},
-		{Code: exitInvalid, Says: "finished, but a case is wrong or a compared case is unresolved; results are written and marked"},
+		{Code: exitInvalid, Says: "finished, but a case is wrong or, with --require resolved, not resolved; results are written and marked"},
 		{Code: exitHungUp, Says: "interrupted: the terminal was closed"},
 		{Code: exitInterrupted, Says: "interrupted: Ctrl-C; what was measured is written and marked incomplete"},
 		{Code: exitUnread, Says: "standard output was closed"},

@@ -167,7 +167,7 @@ func simulateCases(c *cli.Context, said io.Writer, s *scenario.Scenario, planned
 	if printErr := printSimulated(c, sum, s, dir); err == nil {
 		err = printErr
 	}
-	return verdictOf(sum, err)
+	return verdictOf(sum, false, err)
 }
 
 // sayExact says for how many cases of the fluid model a quantum changes nothing.

@@ -142,8 +142,8 @@ func legendOf(cases []results.Case) string {
 		text += " *: too few rounds, the interval is over exchanges."
 	}
 	if some(func(c results.Case) bool { return c.Verdict != "" }) {
-		text += fmt.Sprintf(" Resolved: that half is at most %.0f %% of the figure. Ordered: it is more, but the interval is apart from those that it is compared with. Unresolved: neither.",
-			100*results.MaxHalfWidth)
+		text += fmt.Sprintf(" Resolved: that half is at most %s of the figure. Ordered: it is more, but the interval is apart from those that it is compared with, or the two differ by less than %[1]s. Unresolved: neither.",
+			results.ToleranceText())
 	}
 	return unbroken.Replace(text) + " unsync: unsynchronised, free: free-running. Dead: dead links and timed failures. " +
 		"Bound: the least number of phases in which no link is shared. " + none + ": not given."
