@@ -1,6 +1,7 @@
 package live
 
 import (
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -26,10 +27,11 @@ func BenchmarkFollow(b *testing.B) {
 	for _, name := range []string{"one", "two", "three", "four", "five"} {
 		text += "  - {name: " + name + ", schedule: fors, failures: [leaf0-spine0]}\n"
 	}
-	s, err := Listen(b.Context(), "127.0.0.1:0")
+	l, err := Listen(b.Context(), "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)
 	}
+	s := Serve(l, slog.New(slog.DiscardHandler))
 	defer s.End("") //nolint:errcheck // nobody is there
 	x := progresstest.New(b, strings.TrimSpace(text)+"\n", s.Take)
 	for i := range x.Cases {

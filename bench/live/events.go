@@ -32,6 +32,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out := stream{w, http.NewResponseController(w)}
+	s.visiting.follows(r)
 	sent := map[string]int{}
 	for {
 		changed := s.change()

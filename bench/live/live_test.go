@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"slices"
@@ -33,13 +34,19 @@ cases:
 
 func sec(x float64) *float64 { return &x }
 
-// serve serves a run of scenarioText that has begun.
-func serve(t *testing.T) (*live.Server, *progresstest.Story) {
+func listen(t *testing.T, log slog.Handler) *live.Server {
 	t.Helper()
-	s, err := live.Listen(t.Context(), "127.0.0.1:0")
+	l, err := live.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return live.Serve(l, slog.New(log))
+}
+
+// serve serves a run of scenarioText that has begun.
+func serve(t *testing.T) (*live.Server, *progresstest.Story) {
+	t.Helper()
+	s := listen(t, slog.DiscardHandler)
 	t.Cleanup(func() {
 		if err := s.End("over"); err != nil {
 			t.Error(err)
@@ -191,10 +198,7 @@ func TestDocuments(t *testing.T) {
 
 // Before the run there is something to be seen as well.
 func TestBeforeTheRun(t *testing.T) {
-	s, err := live.Listen(t.Context(), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := listen(t, slog.DiscardHandler)
 	for path, want := range map[string]string{"": "being prepared", "api/progress": `"stage":""`, "api/summary": `"cases": []`, "api/manifest": "null", "api/links": `"links":[]`, "metrics": "evbench_run_ended 0"} {
 		if text := get(t, s.URL()+path); !strings.Contains(text, want) {
 			t.Errorf("/%s: no %q in %s", path, want, text)

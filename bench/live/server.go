@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -25,8 +26,11 @@ const (
 	pause = 250 * time.Millisecond
 	// alive is how often a connection without news shows that it lives.
 	alive = 15 * time.Second
-	// patience is how long a browser may take for what it is sent.
+	// patience is how long a browser may take for its request, and for news.
 	patience = 5 * time.Second
+	// answering is how long an answer may take, from the request until the browser has it:
+	// figures of a large network are drawn for it.
+	answering = 30 * time.Second
 	// mostWatching is how many browsers may follow a run.
 	mostWatching = 32
 )
@@ -38,6 +42,7 @@ type Server struct {
 	done     chan error // of http
 
 	watching atomic.Int32
+	visiting crowd
 
 	mu      sync.Mutex
 	state   progress.State
@@ -64,21 +69,28 @@ func Address(addr string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// Listen serves at an address that Address returns until End.
-func Listen(ctx context.Context, addr string) (*Server, error) {
+// Listen opens an address that Address returns.
+func Listen(ctx context.Context, addr string) (net.Listener, error) {
 	network := "tcp"
 	if at, err := netip.ParseAddrPort(addr); err == nil && at.Addr().Is4() {
 		network = "tcp4" // of 0.0.0.0 "tcp" makes all addresses of both versions
 	}
 	var l net.ListenConfig
-	listener, err := l.Listen(ctx, network, addr)
-	if err != nil {
-		return nil, err
-	}
+	return l.Listen(ctx, network, addr)
+}
+
+// Serve shows a run to who connects to a listener, until End, which closes it. What is odd
+// is logged.
+func Serve(listener net.Listener, log *slog.Logger) *Server {
 	s := &Server{listener: listener, done: make(chan error, 1), stale: map[string]bool{}, changed: make(chan struct{}), ending: make(chan struct{})}
-	s.http = &http.Server{Handler: s.handler(), ReadHeaderTimeout: patience, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+	s.visiting.last = map[net.Conn]int{}
+	s.http = &http.Server{
+		Handler: s.handler(), ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), MaxHeaderBytes: 16 << 10,
+		ReadTimeout: patience, WriteTimeout: answering, IdleTimeout: time.Minute,
+		ConnState: s.visiting.moved, ConnContext: withConnection,
+	}
 	go func() { s.done <- s.http.Serve(listener) }()
-	return s, nil
+	return s
 }
 
 // URL is where a browser finds the page.

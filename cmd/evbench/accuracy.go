@@ -99,7 +99,7 @@ func accuracyOf(c *cli.Context) ([]toCompare, error) {
 			continue
 		}
 		var err error
-		if todo[i].open, err = fabricFor(todo[i].scenario); err != nil {
+		if todo[i].open, err = fabricFor(todo[i].scenario, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -166,7 +166,7 @@ func (t *toCompare) get(c *cli.Context) (*results.Run, error) {
 		return t.run, nil
 	}
 	simulate.Predict(c.Context, t.scenario, t.planned, predictionLimit)
-	m := measurement{scenario: t.scenario, planned: t.planned, open: t.open, control: localControl}
+	m := measurement{scenario: t.scenario, planned: t.planned, open: t.open, control: localControl, bar: newShow(c)}
 	run, err := measureInto(c, m, t.dir, func(results.Run) error { return nil })
 	return &run, err
 }

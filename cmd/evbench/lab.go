@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"net"
+	"os"
 
 	"github.com/urfave/cli/v2"
 
@@ -65,7 +68,7 @@ func forecast(c *cli.Context, name string) (f bench.Forecast, err error) {
 	if s.Fabric.Kind != scenario.Lab {
 		return f, usagef("%s: fabric %s; the forecast is for the lab", name, s.Fabric.Kind)
 	}
-	if err := enterLab(); err != nil {
+	if err := enterLab(nil); err != nil {
 		return f, err
 	}
 	bar := newTerminal(c.App.ErrWriter, c.Bool("quiet"))
@@ -79,9 +82,17 @@ func forecast(c *cli.Context, name string) (f bench.Forecast, err error) {
 }
 
 // enterLab sees to it that this process may build labs; see lab.Enter. The
-// process that only waited for another one ends with that one's code.
-func enterLab() error {
-	code, done, err := lab.Enter()
+// process that only waited for another one, which had its listener, ends with
+// that one's code.
+func enterLab(page net.Listener) error {
+	files, err := filesOf(page)
+	if err != nil {
+		return err
+	}
+	code, done, err := lab.Enter(files...)
+	for _, f := range files {
+		err = errors.Join(err, f.Close())
+	}
 	if err != nil {
 		return usage(fmt.Errorf("%w; without namespaces: --fabric emulate", err))
 	}
@@ -91,19 +102,32 @@ func enterLab() error {
 	return nil
 }
 
+// filesOf are the files of a listener, which may be nil: the caller's.
+func filesOf(l net.Listener) ([]*os.File, error) {
+	t, ok := l.(*net.TCPListener)
+	if !ok {
+		return nil, nil
+	}
+	f, err := t.File()
+	if err != nil {
+		return nil, err
+	}
+	return []*os.File{f}, nil
+}
+
 // fabrics are those that this binary has.
 var fabrics = scenario.Kinds()
 
 // fabricFor returns how to open the fabric of a scenario. For the lab it sees to
 // it that this process may build one, which can mean that another one has done
-// all the work: see enterLab.
-func fabricFor(s *scenario.Scenario) (kind.Opener, error) {
+// all the work, with the listener: see enterLab.
+func fabricFor(s *scenario.Scenario, page net.Listener) (kind.Opener, error) {
 	if err := checkMemory(s, s.Tree.Servers()); err != nil {
 		return nil, err
 	}
 	switch s.Fabric.Kind {
 	case scenario.Lab:
-		return kind.Lab, enterLab()
+		return kind.Lab, enterLab(page)
 	case scenario.Emulate:
 		return kind.Emulated, nil
 	}

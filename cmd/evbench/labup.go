@@ -55,7 +55,7 @@ func labUpAction(c *cli.Context) error {
 	if !c.Bool("foreground") {
 		return labUpInBackground(c)
 	}
-	if err := enterLab(); err != nil {
+	if err := enterLab(nil); err != nil {
 		return err
 	}
 	return held.Keep(c.Context, p, lab.Options{Tree: t, Rate: rate, MTU: c.Int("mtu"), Packets: p.Routing == twolevel.Spray}, c.App.Writer)

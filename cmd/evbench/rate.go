@@ -33,7 +33,7 @@ func overrideRate(c *cli.Context, o *scenario.Overrides) (err error) {
 // scenario on it. It returns the measurement with its cases planned anew and the search in
 // the manifest.
 func findRate(c *cli.Context, m measurement) (measurement, error) {
-	bar := newTerminal(c.App.ErrWriter, c.Bool("quiet"))
+	bar := m.bar.Terminal
 	defer bar.End()
 	found, err := bench.SearchRate(c.Context, m.scenario, func(ctx context.Context, rate unit.Rate) (results.TriedRate, error) {
 		bar.Passing("link rate: trying %s", rate)

@@ -16,6 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
+	"evbench/bench/progress"
 	"evbench/bench/simulate"
 	"evbench/companion/iproute"
 	"evbench/fabric/kind"
@@ -110,11 +111,15 @@ func runAction(c *cli.Context) error {
 	if c.Bool("tls") {
 		return usagef("--tls: the control connection of this run is a Unix socket, which does not leave this machine")
 	}
-	open, err := fabricFor(s)
+	page, err := listenPage(c)
 	if err != nil {
 		return err
 	}
-	return measure(c, measurement{scenario: s, planned: planned, open: open, control: localControl})
+	open, err := fabricFor(s, page)
+	if err != nil {
+		return err
+	}
+	return measure(c, measurement{scenario: s, planned: planned, open: open, control: localControl, page: page})
 }
 
 // loadNamed loads a scenario, or an example, with the flags of a command.
@@ -187,7 +192,11 @@ type measurement struct {
 	open     kind.Opener
 	// control opens the control connection of a run, or of a try of a link rate.
 	control func(*cli.Context) (control, error)
-	// tell is told what goes on, beside who sits at the terminal; nil: nobody.
+	// page is where the run is shown while it goes on; nil: at none that has been opened.
+	page net.Listener
+	// bar shows who sits at the terminal what goes on.
+	bar *progress.Show
+	// tell is told what goes on, too; nil: nobody.
 	tell func(bench.Progress)
 	// describe has more to say in the manifest; nil: nothing.
 	describe func(*results.Manifest)
@@ -203,10 +212,13 @@ func measure(c *cli.Context, m measurement) (err error) {
 	if err != nil {
 		return err
 	}
-	page, err := serve(c)
-	if err != nil {
-		return err
+	if m.page == nil {
+		if m.page, err = listenPage(c); err != nil {
+			return err
+		}
 	}
+	m.bar = newShow(c)
+	page := serve(c, m.page, m.bar.Terminal)
 	defer func() { err = errors.Join(err, page.end(dir, err)) }()
 	if m.scenario.Fabric.AutoRate {
 		if m, err = findRate(c, m); err != nil {
@@ -239,7 +251,7 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 
 	var files *store.Files
 	manifest := &results.Manifest{} // that of the run, which fills it
-	bar := newShow(c)
+	bar := m.bar
 	o := bench.Options{
 		Listen: where.listen, Listener: where.listener, Token: where.token, JoinTimeout: c.Duration("join-timeout"),
 		Log: logger(c, bar.Terminal), Switches: iproute.Switches(m.scenario.Tree),

@@ -3,11 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
 	"evbench/bench/live"
+	"evbench/fabric/lab"
 	"evbench/internal/printable"
 )
 
@@ -18,25 +21,40 @@ func serveFlag() cli.Flag {
 // A livePage is where a run is watched; without a server nobody does.
 type livePage struct{ *live.Server }
 
-// serve serves the run that is to come, if that is asked for.
-func serve(c *cli.Context) (livePage, error) {
+// listenPage listens where --serve says, or returns nil. A run in a namespace of its own has
+// the listener that was opened outside: nobody else reaches one that is opened there.
+func listenPage(c *cli.Context) (net.Listener, error) {
 	if !c.IsSet("serve") {
-		return livePage{}, nil
+		return nil, nil
+	}
+	if files := lab.Handed(); len(files) == 1 {
+		l, err := net.FileListener(files[0])
+		return l, errors.Join(err, files[0].Close())
 	}
 	addr, err := live.Address(c.String("serve"))
 	if err != nil {
-		return livePage{}, usagef("--serve: %w", err)
+		return nil, usagef("--serve: %w", err)
 	}
-	s, err := live.Listen(c.Context, addr)
+	l, err := live.Listen(c.Context, addr)
 	if err != nil {
-		return livePage{}, usagef("--serve: %w", err)
+		return nil, usagef("--serve: %w", err)
 	}
+	return l, nil
+}
+
+// serve shows the run that is to come to who connects to l, which may be nil, and logs to w
+// what is odd.
+func serve(c *cli.Context, l net.Listener, w io.Writer) livePage {
+	if l == nil {
+		return livePage{}
+	}
+	s := live.Serve(l, logger(c, w))
 	open := ""
 	if !s.Local() {
 		open = "; whoever reaches this address can read it"
 	}
 	fmt.Fprintf(c.App.ErrWriter, "live page until the run ends: %s%s\n", s.URL(), open)
-	return livePage{s}, nil
+	return livePage{s}
 }
 
 func (p livePage) take(e bench.Progress) {

@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -18,10 +22,7 @@ func TestServe(t *testing.T) {
 	scenario := strings.Replace(fmt.Sprintf(injectScenario, "1s"), "down: touch", "down: until test -e "+there+"; do sleep 0.05; done; touch", 1)
 	write(t, dir, "a.yaml", strings.Replace(scenario, "timeout: 30s", "timeout: 10m", 1))
 	p := begin(t, dir, "run", "--rounds", "1", "--serve", ":0", "--case", "cut", "-o", "out", "a.yaml")
-	const said = "live page until the run ends: "
-	p.await(said)
-	_, url, _ := strings.Cut(strings.TrimSpace(p.said.String()), said)
-	answer, err := http.Get(url + "events")
+	answer, err := http.Get(p.page() + "events")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,5 +39,99 @@ func TestServe(t *testing.T) {
 	}
 	if code, more := p.end(); code != exitDone && code != exitInvalid {
 		t.Errorf("ended with %d:\n%s", code, more)
+	}
+}
+
+// page awaits the address of the live page.
+func (p *program) page() (url string) {
+	p.t.Helper()
+	const said = "live page until the run ends: "
+	p.await(said)
+	_, url, _ = strings.Cut(strings.TrimSpace(p.said.String()), said)
+	return url
+}
+
+// beginAsUser is begin for a program of a user who is not root, in a directory of its own.
+func beginAsUser(t *testing.T, args ...string) (p *program, dir string) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "evbench-user-") // others may not enter those of the test
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	write(t, dir, "lab.yaml", labScenario)
+	cmd := exec.Command("/proc/self/exe", args...)
+	cmd.Args[0] = "evbench"
+	if os.Getuid() == 0 {
+		for _, name := range []string{dir, filepath.Join(dir, "lab.yaml")} {
+			if err := os.Chown(name, nobody, nobody); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	}
+	return beginCommand(t, dir, cmd), dir
+}
+
+// A run of a user who is not root is in namespaces of its own; its page is not.
+func TestServeOutsideOfNamespaces(t *testing.T) {
+	p, dir := beginAsUser(t, "run", "--rounds", "1", "-v", "--serve", ":0", "-o", "out", "lab.yaml")
+	url := p.page()
+	p.await("measure")
+	answer, err := http.Get(url + "api/progress")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if text, err := io.ReadAll(answer.Body); err != nil || !strings.Contains(string(text), `"stage":"measure"`) {
+		t.Errorf("%s, %v", text, err)
+	}
+	p.signal(syscall.SIGTERM)
+	if code, said := p.end(); code != exitTerminated || !strings.Contains(said, "evbench: terminated") {
+		t.Errorf("ended with %d:\n%s", code, said)
+	}
+	onlyThese(t, dir, "lab.yaml", "out")
+}
+
+// Where an address is in use nothing is done.
+func TestServeAddressInUse(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	p, dir := beginAsUser(t, "run", "--serve", l.Addr().String(), "-o", "out", "lab.yaml")
+	if code, said := p.end(); code != exitUsage || !strings.Contains(said, "--serve: listen") || !strings.Contains(said, "address already in use") {
+		t.Errorf("ended with %d:\n%s", code, said)
+	}
+	onlyThese(t, dir, "lab.yaml")
+}
+
+// Strangers who hold connections to the page take no files from the run, which may open so
+// many and no more.
+func TestServeStrangers(t *testing.T) {
+	dir := t.TempDir()
+	there := filepath.Join(t.TempDir(), "there")
+	scenario := strings.Replace(fmt.Sprintf(injectScenario, "1s"), "down: touch", "down: until test -e "+there+"; do sleep 0.05; done; touch", 1)
+	write(t, dir, "a.yaml", strings.Replace(scenario, "timeout: 30s", "timeout: 10m", 1))
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(dir, "evbench")); err != nil {
+		t.Fatal(err)
+	}
+	p := beginCommand(t, dir, exec.Command("sh", "-c", "ulimit -n 256; exec ./evbench run --rounds 1 --serve :0 --case cut -o out a.yaml"))
+	at := strings.Trim(strings.TrimPrefix(p.page(), "http://"), "/")
+	for range 400 {
+		c, err := net.Dial("tcp", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+	}
+	write(t, filepath.Dir(there), filepath.Base(there), "")
+	if code, said := p.end(); code != exitDone && code != exitInvalid || strings.Contains(said, "too many open files") {
+		t.Errorf("ended with %d:\n%s", code, said)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -20,9 +21,11 @@ import (
 // refused too, the error says why and what would cure it.
 //
 // The program in the namespace has the same standard input, output and error;
-// SIGINT, SIGTERM and SIGHUP reach it; and it dies with this process. Enter
-// comes before anything that must not happen twice.
-func Enter() (code int, done bool, err error) {
+// SIGINT, SIGTERM and SIGHUP reach it; and it dies with this process. It finds
+// by Handed the files that it is to have of this one, such as a listener that
+// others reach: one of its own only its namespace would. Enter comes before
+// anything that must not happen twice.
+func Enter(files ...*os.File) (code int, done bool, err error) {
 	f, mode := gatherFacts(), modeDirect
 	inside := os.Getenv(marker) == markInside
 	if inside {
@@ -37,12 +40,32 @@ func Enter() (code int, done bool, err error) {
 	case inside:
 		return 0, false, Report{Mode: modeRefused, Checks: checks}.err()
 	}
-	code, err = runInside()
+	code, err = runInside(files...)
 	if err != nil {
 		checks = append(checks, check(checkUser, modeUserNamespace, err, f))
 		return 0, false, Report{Mode: modeRefused, Checks: checks}.err()
 	}
 	return code, true, nil
+}
+
+// handed is the environment variable that says how many files a process in a
+// namespace has of the one that started it.
+const handed = "EVBENCH_LAB_FILES"
+
+// firstHanded is the descriptor of the first of them, as exec.Cmd has it.
+const firstHanded = 3
+
+// Handed returns the files that this process has of the one whose Enter has
+// started it, once: they are the caller's.
+func Handed() []*os.File {
+	n, _ := strconv.Atoi(os.Getenv(handed)) // without it none
+	_ = os.Unsetenv(handed)                 // a program that is started next has none
+	var files []*os.File
+	for fd := firstHanded; fd < firstHanded+n; fd++ {
+		unix.CloseOnExec(fd)
+		files = append(files, os.NewFile(uintptr(fd), "handed"))
+	}
+	return files
 }
 
 // raiseLoopback sets up lo of the namespace that Enter has created around this
@@ -75,7 +98,7 @@ func again(ctx context.Context, mark string) *exec.Cmd {
 	return cmd
 }
 
-func runInside() (code int, err error) {
+func runInside(files ...*os.File) (code int, err error) {
 	// The kernel sends the child its death signal when the thread that started
 	// it ends, not the process: keep this thread until the child has ended.
 	runtime.LockOSThread()
@@ -87,6 +110,8 @@ func runInside() (code int, err error) {
 
 	cmd := again(context.Background(), markInside)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.ExtraFiles = files
+	cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d", handed, len(files)))
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}

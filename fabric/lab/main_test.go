@@ -3,8 +3,10 @@ package lab
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -55,7 +57,11 @@ func play(mode string) int {
 	inside, rest := strings.CutPrefix(mode, "rootless ")
 	if rest && os.Getenv(marker) != markInside {
 		// As Enter does where namespaces are refused directly.
-		code, err := runInside()
+		var files []*os.File
+		if inside == "greet" {
+			files = append(files, os.NewFile(firstHanded, "of the test"))
+		}
+		code, err := runInside(files...)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
@@ -73,12 +79,65 @@ func play(mode string) int {
 		name, err := os.Readlink("/proc/self/ns/net")
 		fmt.Println(name, err)
 		return 0
+	case "greet":
+		return greet()
 	case "hang":
 		fmt.Println("started")
 		io.Copy(io.Discard, os.Stdin)
 		return 0
 	}
 	return 99
+}
+
+// greet greets one who connects to the listener that it was handed.
+func greet() int {
+	files := Handed()
+	if len(files) != 1 || len(Handed()) > 0 {
+		return 1
+	}
+	if flags, err := unix.FcntlInt(files[0].Fd(), unix.F_GETFD, 0); err != nil || flags&unix.FD_CLOEXEC == 0 {
+		return 2 // programs that are started would have it, too
+	}
+	l, err := net.FileListener(files[0])
+	if err != nil {
+		return 3
+	}
+	c, err := l.Accept()
+	if err != nil {
+		return 4
+	}
+	fmt.Fprint(c, namespaceName("/proc/self/ns/net"))
+	return 0
+}
+
+// Who is outside reaches a program in a namespace by the listener that it was handed.
+func TestHanded(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := l.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := player("rootless greet")
+	cmd.Env = append(cmd.Env, marker+"=") // also where the tests are inside already
+	cmd.ExtraFiles, cmd.Stderr = []*os.File{f}, os.Stderr
+	if err := errors.Join(cmd.Start(), l.Close(), f.Close()); err != nil { // now only the program has it
+		t.Fatal(err)
+	}
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	text, err := io.ReadAll(c)
+	if name := string(text); err != nil || !strings.HasPrefix(name, "net:[") || name == namespaceName("/proc/self/ns/net") {
+		t.Errorf("greeted with %q, %v, want another namespace than the own", text, err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
 }
 
 // refused calls Enter in a user namespace in which nobody may create another
