@@ -76,7 +76,7 @@ var layers = []layer{
 	{"transport/memnet", "transport", false},
 	{"transport/tcp", "transport internal/port", false},
 	{"transport/mpi", "transport", false},
-	{"transport/mpi/preload", "", false},
+	{"transport/mpi/preload", "internal/subprocess", false},
 
 	{"results", "internal/printable", true},
 	{"results/csv", "results internal/atomicfile", false},
@@ -96,12 +96,12 @@ var layers = []layer{
 	{"scenario", "barrier builder failover internal/nearest internal/unit results results/hdf5 routing routing/twolevel scheduler scheduler/assign topology", false},
 
 	{"fabric", "failover/loop plan results topology", false},
-	{"fabric/lab", "topology internal/unit", false},
+	{"fabric/lab", "internal/subprocess topology internal/unit", false},
 	{"fabric/emulate", "topology internal/unit", false},
 	{"fabric/hosts/host", "internal/unit results", false},
 	{"fabric/hosts/echo", "internal/port internal/wire", false},
 	{"fabric/hosts/preflight", "results", true},
-	{"fabric/hosts", "fabric/hosts/host internal/hostlist internal/parallel topology topology/network", false},
+	{"fabric/hosts", "fabric/hosts/host internal/hostlist internal/parallel internal/subprocess topology topology/network", false},
 	{"fabric/workers", "barrier fabric fabric/hosts/echo fabric/hosts/host internal/atomicfile internal/subprocess internal/wire results scenario transport transport/tcp worker", false},
 	{"internal/sshtest", "", false},
 
@@ -112,9 +112,9 @@ var layers = []layer{
 
 	{"companion", "failover plan routing/twolevel topology", false},
 	{"companion/kernel", "companion failover fabric/lab internal/parallel topology", false},
-	{"fabric/lab/held", "companion companion/kernel fabric fabric/lab failover failover/loop internal/atomicfile internal/trust plan", false},
+	{"fabric/lab/held", "companion companion/kernel fabric fabric/lab failover failover/loop internal/atomicfile internal/subprocess internal/trust plan", false},
 	{"companion/iproute", "companion fabric/lab internal/atomicfile plan routing routing/lft routing/twolevel topology", false},
-	{"companion/opensm", "failover internal/atomicfile internal/osmlog internal/show internal/trust plan routing/lft routing/twolevel topology topology/ibnet topology/network", false},
+	{"companion/opensm", "failover internal/atomicfile internal/osmlog internal/show internal/subprocess internal/trust plan routing/lft routing/twolevel topology topology/ibnet topology/network", false},
 	{"companion/opensm/follow", "companion/opensm failover failover/loop internal/show topology", false},
 	{"companion/inject", "companion/opensm internal/atomicfile internal/subprocess internal/trust topology topology/ibnet topology/network", false},
 
@@ -132,7 +132,7 @@ var layers = []layer{
 	{"study/judge", "internal/hostlist internal/parallel internal/show routing routing/lft scheduler study/judge/foreign topology topology/network", true},
 	{"study/judge/input", "internal/atomicfile internal/unit study/judge study/judge/foreign", false},
 	// Lists of hosts are read as judge reads them.
-	{"fabric/wrapped", "companion/iproute companion/opensm internal/atomicfile plan results routing routing/lft scheduler study/judge topology topology/netfile topology/network transport/mpi/preload", false},
+	{"fabric/wrapped", "companion/iproute companion/opensm internal/atomicfile internal/subprocess plan results routing routing/lft scheduler study/judge topology topology/netfile topology/network transport/mpi/preload", false},
 	{"scenarios", "", true},
 	{"study/papers", "failover internal/parallel internal/show plan results routing routing/lft routing/opensm routing/sssp routing/twolevel scenarios scheduler sim sim/credit sim/load study/failures study/jobs study/policy study/survey topology topology/network", true},
 

@@ -53,6 +53,18 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// A command that prints for ever is ended, and named with what it may print.
+func TestCommandsAreBounded(t *testing.T) {
+	for want, args := range map[string][]string{
+		"yes prints more than 67108864 bytes": {"--queue", "true", "--discover", "yes"},
+		"sh prints more than 67108864 bytes":  {"--queue", "sh -c yes", "-t", "FT(2;4,8)"},
+	} {
+		if code, out, said := call(t, append([]string{"routes", "jobs"}, args...)...); code != exitUsage || out != "" || !strings.Contains(said, want) {
+			t.Errorf("%v: exit %d, printed %q, said %q; want %q", args, code, out, said, want)
+		}
+	}
+}
+
 // A tree with several cables between two switches is not planned as another one; networks have
 // as many as they like.
 func TestParallelCables(t *testing.T) {

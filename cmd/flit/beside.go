@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"evbench/bench/flit"
+	"evbench/internal/subprocess"
 	"evbench/internal/tool"
 )
 
@@ -46,11 +47,14 @@ func beside(ctx context.Context, o *options, cases []flit.Case, stdout io.Writer
 	return nil
 }
 
+// maxPrinted bounds what BookSim prints of a case.
+const maxPrinted = 64 << 20
+
 func booksim(ctx context.Context, binary string, c flit.Case) (s flit.Side, err error) {
 	config, _ := flit.BookSimConfig(c)
 	cmd := exec.CommandContext(ctx, binary, "/dev/stdin")
 	cmd.Stdin = strings.NewReader(config)
-	printed, err := cmd.Output()
+	printed, err := subprocess.Output(cmd, maxPrinted)
 	if cmd.ProcessState == nil {
 		return s, err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -21,7 +20,7 @@ const patience = time.Minute
 // A group is a program that was started as the leader of a process group of its own.
 type group struct {
 	cmd  *exec.Cmd
-	said bytes.Buffer // on standard error
+	said subprocess.Tail // the end of it, on standard error
 }
 
 // start starts a program, which puts temporary files below dir. It is told to end when ctx

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"errors"
@@ -113,15 +112,21 @@ func (t *tools) command(ctx context.Context, name string, args ...string) *exec.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = killAfter
 	cmd.Env = append(os.Environ(), "TMPDIR="+t.dir)
-	cmd.Stderr = &bytes.Buffer{}
+	cmd.Stderr = &subprocess.Tail{}
 	cmd.SysProcAttr = subprocess.Group(syscall.SIGTERM)
 	return cmd
 }
 
+// maxPrinted bounds what a side prints: iperf3 a document of a few kB a second.
+const maxPrinted = 64 << 20
+
 // output runs a command and returns what it printed.
 func (t *tools) output(cmd *exec.Cmd) (string, error) {
-	out, err := cmd.Output()
-	return string(out), told(cmd, err)
+	out, err := subprocess.Output(cmd, maxPrinted)
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, cmd.Stderr.(*subprocess.Tail))
+	}
+	return string(out), err
 }
 
 // told adds what a command that has ended said about its error.
@@ -129,7 +134,7 @@ func told(cmd *exec.Cmd, err error) error {
 	if err == nil {
 		return nil
 	}
-	said := strings.TrimSpace(cmd.Stderr.(*bytes.Buffer).String())
+	said := cmd.Stderr.(*subprocess.Tail).String()
 	return fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, said)
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evbench/bench/soak"
+	"evbench/internal/subprocess"
 	"evbench/results"
 	"evbench/topology"
 )
@@ -43,15 +44,18 @@ func (g *stage) strikes(ctx context.Context) {
 // A door is how nsenter gets into a network namespace.
 type door []string
 
+// maxLinks bounds what ip prints of the links of a leaf.
+const maxLinks = 1 << 20
+
 // run runs a command there.
 func (d door) run(ctx context.Context, command ...string) (string, error) {
 	if d == nil {
 		return "", fmt.Errorf("no namespace of that leaf")
 	}
 	args := append(append([]string{}, d...), command...)
-	out, err := exec.CommandContext(ctx, "nsenter", args...).CombinedOutput()
+	out, err := subprocess.Output(exec.CommandContext(ctx, "nsenter", args...), maxLinks)
 	if err != nil {
-		return "", fmt.Errorf("nsenter %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+		return "", fmt.Errorf("in %s: %w", strings.Join(args, " "), err)
 	}
 	return string(out), nil
 }

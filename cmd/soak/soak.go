@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"evbench/bench/soak"
+	"evbench/internal/subprocess"
 	"evbench/internal/tool"
 	"evbench/results"
 )
@@ -104,9 +105,12 @@ func possible(ctx context.Context, o *options) error {
 			}
 		}
 	}
-	out, err := exec.CommandContext(ctx, o.evbench, "lab", "doctor").CombinedOutput()
+	var said subprocess.Tail
+	doctor := exec.CommandContext(ctx, o.evbench, "lab", "doctor")
+	doctor.Stdout, doctor.Stderr = &said, &said
+	err := doctor.Run()
 	if err != nil && ctx.Err() == nil {
-		return tool.Usagef("evbench lab doctor: %w\n%s", err, out)
+		return tool.Usagef("evbench lab doctor: %w\n%s", err, said.String())
 	}
 	return nil
 }

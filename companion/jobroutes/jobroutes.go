@@ -174,7 +174,7 @@ func reading[T any](flag, command string, wait time.Duration, read func([]byte) 
 	return func(ctx context.Context) (none T, err error) {
 		ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("not within %s", wait))
 		defer cancel()
-		text, err := run(ctx)
+		text, err := run(ctx, atomicfile.MaxList)
 		if err != nil && ctx.Err() != nil {
 			err = fmt.Errorf("%s: %w", words[0], context.Cause(ctx))
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"evbench/internal/atomicfile"
+	"evbench/internal/subprocess"
 	"evbench/routing/lft"
 )
 
@@ -24,7 +25,7 @@ type InstallOptions struct {
 	// LogFile is where OpenSM logs to. It is followed, also over a rotation.
 	LogFile string
 	// ReadBack returns the tables that the switches hold, as dump_lfts prints them.
-	ReadBack func(context.Context) ([]byte, error)
+	ReadBack Reader
 	// Wait is how long OpenSM may take to configure tables. 0 means two minutes.
 	Wait time.Duration
 
@@ -34,17 +35,15 @@ type InstallOptions struct {
 
 const defaultWait = 2 * time.Minute
 
-// Command returns a ReadBack that runs a program, such as dump_lfts.
-func Command(program string, args ...string) func(context.Context) ([]byte, error) {
-	return func(ctx context.Context) ([]byte, error) {
+// A Reader returns what is read of the network, and fails where that is more than most bytes.
+type Reader func(ctx context.Context, most int) ([]byte, error)
+
+// Command returns a Reader of what a program prints, such as dump_lfts.
+func Command(program string, args ...string) Reader {
+	return func(ctx context.Context, most int) ([]byte, error) {
 		cmd := exec.CommandContext(ctx, program, args...)
-		var stderr bytes.Buffer
-		cmd.Stderr, cmd.WaitDelay = &stderr, time.Second
-		out, err := cmd.Output()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w: %s", program, err, bytes.TrimSpace(stderr.Bytes()))
-		}
-		return out, nil
+		cmd.WaitDelay = time.Second
+		return subprocess.Output(cmd, most)
 	}
 }
 
@@ -279,7 +278,10 @@ func (i *installer) load(ctx context.Context) error {
 func (i *installer) read(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, i.o.Wait, fmt.Errorf("not within %s", i.o.Wait))
 	defer cancel()
-	return i.o.ReadBack(ctx)
+	// What dump_lfts prints of a LID takes half a line, of a switch two.
+	const line = 256
+	n := i.r.Tables.Net
+	return i.o.ReadBack(ctx, line*(i.r.Tables.LIDs+16)*max(n.Switches(), 1))
 }
 
 // compare reads the tables back.

@@ -87,7 +87,7 @@ func serve(t *testing.T, answer ...func(f *fake) string) *fake {
 	return f
 }
 
-func (f *fake) read(context.Context) ([]byte, error) {
+func (f *fake) read(context.Context, int) ([]byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.silent {
@@ -113,7 +113,7 @@ func TestInstall(t *testing.T) {
 			t.Fatal(err)
 		}
 		files, err := r.files(f.Dir)
-		held, _ := f.read(t.Context())
+		held, _ := f.read(t.Context(), 0)
 		if err != nil || !bytes.Equal(held, files[0].Text) {
 			t.Errorf("the switches hold something else, %v", err)
 		}
@@ -237,7 +237,7 @@ func TestInstallTimesOut(t *testing.T) {
 	first, _ := twoPlans(t)
 	f := serve(t, func(*fake) string { return "" })
 	f.Wait = 1 // ns
-	f.InstallOptions.ReadBack = func(context.Context) ([]byte, error) { return nil, nil }
+	f.InstallOptions.ReadBack = func(context.Context, int) ([]byte, error) { return nil, nil }
 	err := Install(t.Context(), first, f.InstallOptions)
 	e, ok := errors.AsType[*InstallError](err)
 	if !ok || !e.restored || !strings.Contains(err.Error(), "not within 1ns") {
@@ -260,6 +260,7 @@ func TestInstallChecksFirst(t *testing.T) {
 		{"no way to read", func(f *fake, _ *Routes) { f.ReadBack = nil }},
 		{"as they are: no-such-program", func(f *fake, _ *Routes) { f.ReadBack = Command("no-such-program") }},
 		{"as they are: sh: exit status 3: sorry", func(f *fake, _ *Routes) { f.ReadBack = Command("sh", "-c", "echo sorry >&2; exit 3") }},
+		{"as they are: yes prints more than ", func(f *fake, _ *Routes) { f.ReadBack = Command("yes") }},
 		{"start it once with", func(_ *fake, r *Routes) { r.kept = false }},
 		{"missing entry", func(_ *fake, r *Routes) { r.Tables.Row(0)[4] = 255 }},
 	} {
@@ -279,7 +280,7 @@ func TestInstallChecksFirst(t *testing.T) {
 }
 
 func TestCommand(t *testing.T) {
-	out, err := Command("sh", "-c", "echo $0", "word")(t.Context())
+	out, err := Command("sh", "-c", "echo $0", "word")(t.Context(), 9)
 	if err != nil || string(out) != "word\n" {
 		t.Errorf("%q, %v", out, err)
 	}

@@ -49,7 +49,7 @@ func sceneOf(t *testing.T, tree *topology.Tree) *scene {
 	t.Helper()
 	n := networkOf(t, tree, 1)
 	c := &scene{log: filepath.Join(t.TempDir(), "log"), found: make(chan error, 9)}
-	s, err := NewSubnet(n, tree, SubnetOptions{InstallOptions: InstallOptions{LogFile: c.log}, Discover: func(context.Context) ([]byte, error) {
+	s, err := NewSubnet(n, tree, SubnetOptions{InstallOptions: InstallOptions{LogFile: c.log}, Discover: func(context.Context, int) ([]byte, error) {
 		if err := <-c.found; err != nil {
 			return nil, err
 		}

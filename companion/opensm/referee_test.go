@@ -48,7 +48,7 @@ func judge(t testing.TB, r *Routes, n *network.Network, args ...string) *referee
 	live.CopyLog(log)
 	f.live = live
 	f.o.PID, f.o.LogFile = live.PID(), log.Name()
-	f.o.ReadBack = func(ctx context.Context) ([]byte, error) { return live.Program(ctx, "dump_fts").Output() }
+	f.o.ReadBack = func(ctx context.Context, _ int) ([]byte, error) { return live.Program(ctx, "dump_fts").Output() }
 	return f
 }
 
@@ -201,8 +201,8 @@ func TestOpenSMRestores(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := f.o
-	o.ReadBack = func(ctx context.Context) ([]byte, error) {
-		out, err := f.o.ReadBack(ctx)
+	o.ReadBack = func(ctx context.Context, most int) ([]byte, error) {
+		out, err := f.o.ReadBack(ctx, most)
 		return wrong.ReplaceAll(out, []byte("${1}7")), err
 	}
 	err = Install(t.Context(), second, o)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evbench/failover"
+	"evbench/internal/atomicfile"
 	"evbench/internal/osmlog"
 	"evbench/plan"
 	"evbench/routing/lft"
@@ -22,7 +23,7 @@ type SubnetOptions struct {
 	InstallOptions
 	Options
 	// Discover returns the network as it is, as ibnetdiscover prints it.
-	Discover func(context.Context) ([]byte, error)
+	Discover Reader
 	// Tell is told each step as it is done, from several goroutines, but not at once.
 	// nil is allowed.
 	Tell func(Step)
@@ -101,7 +102,7 @@ func (s *Subnet) Now(ctx context.Context) (*topology.Tree, error) {
 // discover looks at the network.
 func (s *Subnet) discover(ctx context.Context) ([]failover.LinkEvent, error) {
 	began := time.Now()
-	text, err := s.o.Discover(ctx)
+	text, err := s.o.Discover(ctx, atomicfile.MaxList)
 	if err != nil {
 		return nil, fmt.Errorf("discover the network: %w", err)
 	}

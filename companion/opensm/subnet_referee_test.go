@@ -41,7 +41,7 @@ func follows(t testing.TB, notation string, lmc int, args ...string) *followed {
 	f := &followed{referee: judge(t, r, n, args...), net: n, tree: tree, events: make(chan failover.LinkEvent, 64), looked: make(chan struct{})}
 	s, err := NewSubnet(n, tree, SubnetOptions{
 		InstallOptions: f.o, Options: Options{LMC: lmc}, Tell: f.tell,
-		Discover: func(ctx context.Context) ([]byte, error) { return f.live.Program(ctx, "ibnetdiscover").Output() },
+		Discover: func(ctx context.Context, _ int) ([]byte, error) { return f.live.Program(ctx, "ibnetdiscover").Output() },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,6 @@
 package hosts
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -24,6 +23,7 @@ import (
 	"time"
 
 	"evbench/internal/parallel"
+	"evbench/internal/subprocess"
 )
 
 // Limits on what is done at a time and for how long.
@@ -84,7 +84,7 @@ func (s *SSH) command(ctx context.Context, host, script string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "ssh", append(s.options(), "--", host, inShell(script))...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = endTimeout
-	cmd.Stderr = &tail{}
+	cmd.Stderr = &subprocess.Tail{}
 	return cmd
 }
 
@@ -97,7 +97,7 @@ func why(ctx context.Context, host string, cmd *exec.Cmd, err error) string {
 	if errors.Is(err, exec.ErrNotFound) {
 		return "ssh is not installed on this machine"
 	}
-	said := strings.TrimSpace(cmd.Stderr.(*tail).String())
+	said := cmd.Stderr.(*subprocess.Tail).String()
 	if said == "" {
 		return err.Error()
 	}
@@ -140,29 +140,4 @@ func (s *SSH) each(step string, n int, do func(i int)) {
 		do(i)
 		tell(1)
 	})
-}
-
-// maxSaid is how much is kept of what a command says.
-const maxSaid = 8 << 10
-
-// A tail keeps the end of what is written to it.
-type tail struct {
-	mu sync.Mutex
-	b  []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.b = append(t.b, p...)
-	if over := len(t.b) - maxSaid; over > 0 {
-		t.b = append(t.b[:0], t.b[over:]...)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(bytes.ToValidUTF8(t.b, []byte("?")))
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"evbench/internal/subprocess"
 )
 
 // A Worker is what to start on a host.
@@ -141,7 +143,7 @@ func (f *fleet) end(w Worker, cmd *exec.Cmd) {
 	case cmd.ProcessState.Success():
 	case told && cmd.ProcessState.ExitCode() < 0:
 		f.note(w, w.Name+": did not end when it was told to, and ssh was killed")
-	case cmd.Stderr.(*tail).String() == "":
+	case cmd.Stderr.(*subprocess.Tail).String() == "":
 		f.note(w, fmt.Sprintf("%s: %v", w.Name, err))
 	default:
 		if said := why(context.Background(), w.Host, cmd, err); !told || !strings.Contains(said, lostControl) {
@@ -157,6 +159,9 @@ func (f *fleet) note(w Worker, reason string) {
 	f.alert()
 }
 
+// maxFirst bounds what is read of a shell that says other things first.
+const maxFirst = 8 << 10
+
 // firstLine tells when the worker's shell says that it runs.
 type firstLine struct {
 	seen chan struct{}
@@ -167,7 +172,7 @@ type firstLine struct {
 // Write implements io.Writer; one goroutine calls it.
 func (l *firstLine) Write(p []byte) (int, error) {
 	if !l.done {
-		if l.said.Len() < maxSaid {
+		if l.said.Len() < maxFirst {
 			l.said.Write(p)
 		}
 		if bytes.Contains(l.said.Bytes(), []byte(workerStarted+"\n")) {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"evbench/internal/subprocess"
 )
 
 // Doctor tries what a lab needs, first directly and then in a user namespace,
@@ -151,6 +153,9 @@ func classify(err error) refusal {
 // probeTime bounds how long a probe in a user namespace may take.
 const probeTime = time.Minute
 
+// maxAnswer bounds what it prints.
+const maxAnswer = 1 << 20
+
 // probeUserNamespace starts this program in a user namespace, only to try.
 func probeUserNamespace(f facts) []Check {
 	if os.Getenv(marker) == markProbe {
@@ -158,17 +163,17 @@ func probeUserNamespace(f facts) []Check {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()
-	var answer, messages strings.Builder
+	var messages subprocess.Tail
 	cmd := again(ctx, markProbe)
-	cmd.Stdout, cmd.Stderr = &answer, &messages
-	if err := cmd.Start(); err != nil {
+	cmd.Stderr = &messages
+	answer, err := subprocess.Output(cmd, maxAnswer)
+	if cmd.Process == nil {
 		return []Check{check(checkUser, modeUserNamespace, err, f)}
 	}
-	err := cmd.Wait()
 	checks := []Check{check(checkUser, modeUserNamespace, nil, f)}
-	inner, bad := parseProbe([]byte(answer.String()))
+	inner, bad := parseProbe(answer)
 	if err = errors.Join(err, bad); err != nil {
-		if m := strings.TrimSpace(messages.String()); m != "" {
+		if m := messages.String(); m != "" {
 			err = fmt.Errorf("%w: %s", err, m)
 		}
 		return append(checks, check(checkNetwork, modeUserNamespace, err, f))

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -213,7 +212,7 @@ func (p Processes) command(ctx context.Context, j fabric.Job, token string, args
 	cmd.Args[0] = os.Args[0]
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = killAfter
-	cmd.Stderr = &strings.Builder{}
+	cmd.Stderr = &subprocess.Tail{}
 	// A Ctrl-C at the terminal is for this process; it lets the workers end.
 	cmd.SysProcAttr = subprocess.Group(syscall.SIGKILL)
 	return cmd
@@ -237,7 +236,7 @@ func awaitAll(ctx context.Context, j fabric.Job, running []process) (said func()
 			if err == nil || ctx.Err() != nil {
 				return
 			}
-			said := strings.TrimSpace(x.cmd.Stderr.(*strings.Builder).String())
+			said := x.cmd.Stderr.(*subprocess.Tail).String()
 			errs[i] = fmt.Errorf("%s: %w: %s", x.name, err, said)
 			j.Failed()
 		})

@@ -1,7 +1,6 @@
 package wrapped
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"evbench/internal/subprocess"
 	"evbench/study/judge"
 	"evbench/transport/mpi/preload"
 )
@@ -80,7 +80,7 @@ func (l *Launcher) Check(ctx context.Context) error {
 	if len(l.Command) == 0 {
 		return errors.New("what is to run? for example: -- mpirun -n 16 ./program")
 	}
-	var out bytes.Buffer
+	var out subprocess.Tail
 	err := l.version(ctx, &out)
 	switch {
 	case ctx.Err() != nil:
@@ -92,7 +92,7 @@ func (l *Launcher) Check(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("%s --version: %w", l.Command[0], err)
 	}
-	first, _, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
+	first, _, _ := strings.Cut(out.String(), "\n")
 	return fmt.Errorf("%s is not Open MPI's mpirun (--version: %.60q); other MPIs can load the library themselves: "+
 		"EVBENCH_PLAN=FILE of -o, LD_PRELOAD=%s compiled by their mpicc", l.Command[0], first, preload.Name)
 }
@@ -103,17 +103,23 @@ func (l *Launcher) version(ctx context.Context, out io.Writer) error {
 	return cmd.Run()
 }
 
+// maxMap bounds what mpirun shows of a job: two lines for each rank.
+const maxMap = 64 << 20
+
 // Map asks mpirun which hosts it would start how many ranks on: what it shows, as judge.ReadHosts
 // reads it. Nothing is started.
 func (l *Launcher) Map(ctx context.Context) (string, error) {
-	var out, said bytes.Buffer
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	out := subprocess.Buffer{Most: maxMap, Over: func(err error) { end(fmt.Errorf("%s %w", l.Command[0], err)) }}
+	var said subprocess.Tail
 	// That it starts nothing, Open MPI 4.1 takes for an error of its own.
 	err := l.start(ctx, []string{"--do-not-launch", "--display-map"}, &out, &said)
 	if ctx.Err() != nil {
 		return "", err
 	}
 	if !strings.Contains(out.String(), judge.MapLine) {
-		return "", errors.Join(errors.New("mpirun printed no map of its ranks"), err, errors.New(strings.TrimSpace(said.String())))
+		return "", errors.Join(errors.New("mpirun printed no map of its ranks"), err, errors.New(said.String()))
 	}
 	return out.String(), nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"evbench/companion/iproute"
+	"evbench/internal/subprocess"
 	"evbench/routing/lft"
 )
 
@@ -55,12 +56,14 @@ func (s *Switches) batch(ctx context.Context, node, file string) error {
 	}
 	cmd := exec.CommandContext(ctx, s.Shell[0], append(append([]string{}, s.Shell[1:]...), node, "ip", "-force", "-batch", "-")...)
 	cmd.Stdin = bytes.NewReader(text)
-	said, err := cmd.CombinedOutput()
+	var said subprocess.Tail
+	cmd.Stdout, cmd.Stderr = &said, &said
+	err = cmd.Run()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err != nil || len(bytes.TrimSpace(said)) > 0 {
-		return errors.Join(fmt.Errorf("routes of %s: %s %s ip -force -batch -: %.300s", node, strings.Join(s.Shell, " "), node, said), err)
+	if err != nil || said.String() != "" {
+		return errors.Join(fmt.Errorf("routes of %s: %s %s ip -force -batch -: %.300s", node, strings.Join(s.Shell, " "), node, said.String()), err)
 	}
 	return nil
 }

@@ -1,4 +1,5 @@
-// Package subprocess answers: which signals do the programs hear that this one starts?
+// Package subprocess answers: which signals do the programs hear that this one starts, and how much
+// is kept of what they print?
 package subprocess
 
 import "syscall"

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"syscall"
+
+	"evbench/internal/subprocess"
 )
 
 // upLine begins what Keep prints when the lab is up.
@@ -33,7 +35,7 @@ func Background(out io.Writer, args ...string) error {
 	if err != nil {
 		return err
 	}
-	var complaint strings.Builder
+	var complaint subprocess.Tail
 	holder.Stderr = &complaint
 	if err := holder.Start(); err != nil {
 		return err
@@ -47,7 +49,7 @@ func Background(out io.Writer, args ...string) error {
 	}
 	err = holder.Wait()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return &EndError{exit.ExitCode(), strings.TrimPrefix(strings.TrimSpace(complaint.String()), "evbench: ")}
+		return &EndError{exit.ExitCode(), strings.TrimPrefix(complaint.String(), "evbench: ")}
 	}
 	return errors.Join(err, errors.New("the lab's process ended without a word"))
 }

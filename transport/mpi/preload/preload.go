@@ -13,6 +13,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"evbench/internal/subprocess"
 )
 
 //go:embed c
@@ -45,14 +47,17 @@ func Build(ctx context.Context, mpicc, dir string) (string, error) {
 			args = append(args, file)
 		}
 	}
-	said, err := exec.CommandContext(ctx, mpicc, args...).CombinedOutput()
+	var said subprocess.Tail
+	cmd := exec.CommandContext(ctx, mpicc, args...)
+	cmd.Stdout, cmd.Stderr = &said, &said
+	err = cmd.Run()
 	switch {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case errors.Is(err, exec.ErrNotFound):
 		return "", fmt.Errorf("libevbench is not built and cannot be: no %s (Debian: libopenmpi-dev gcc)", mpicc)
 	case err != nil:
-		return "", fmt.Errorf("%s does not build libevbench (Debian: libopenmpi-dev gcc): %w\n%s", mpicc, err, said)
+		return "", fmt.Errorf("%s does not build libevbench (Debian: libopenmpi-dev gcc): %w\n%s", mpicc, err, said.String())
 	}
 	return out, nil
 }

@@ -1,0 +1,91 @@
+package subprocess
+
+import (
+	"bytes"
+	"fmt"
+	"os/exec"
+	"sync"
+	"syscall"
+)
+
+// Output runs a command to its end and returns what it has printed, as exec.Cmd.Output does. It
+// kills one that prints more than most bytes, with its process group if it has one of its own.
+// An error begins with the name of the command and ends with what it said on standard error,
+// unless that goes elsewhere.
+func Output(cmd *exec.Cmd, most int) ([]byte, error) {
+	var said Tail
+	var much error
+	out := &Buffer{Most: most, Over: func(err error) { much = err; kill(cmd) }}
+	cmd.Stdout = out
+	if cmd.Stderr == nil {
+		cmd.Stderr = &said
+	}
+	err := cmd.Run()
+	switch text := said.String(); {
+	case much != nil:
+		return nil, fmt.Errorf("%s %w", cmd.Args[0], much)
+	case err != nil && text != "":
+		err = fmt.Errorf("%s: %w: %s", cmd.Args[0], err, text)
+	case err != nil:
+		err = fmt.Errorf("%s: %w", cmd.Args[0], err)
+	}
+	return out.text.Bytes(), err
+}
+
+func kill(cmd *exec.Cmd) {
+	if a := cmd.SysProcAttr; a != nil && a.Setpgid {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // it may have ended
+	}
+	_ = cmd.Process.Kill()
+}
+
+// A Buffer keeps what one program prints, at most Most bytes. When there is more, Over is
+// called once with an error that says so, and Write fails.
+type Buffer struct {
+	Most int
+	Over func(error)
+	text bytes.Buffer
+	much error
+}
+
+// Write implements io.Writer.
+func (b *Buffer) Write(p []byte) (int, error) {
+	if b.much == nil && b.text.Len()+len(p) > b.Most {
+		b.much = fmt.Errorf("prints more than %d bytes", b.Most)
+		b.Over(b.much)
+	}
+	if b.much != nil {
+		return 0, b.much
+	}
+	return b.text.Write(p)
+}
+
+// String returns what is kept.
+func (b *Buffer) String() string { return b.text.String() }
+
+// maxSaid is how much a Tail keeps.
+const maxSaid = 8 << 10
+
+// A Tail keeps the end of what programs write to it, for messages. Several may.
+type Tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// Write implements io.Writer, and never fails.
+func (t *Tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p[max(0, len(p)-maxSaid):]...)
+	if over := len(t.text) - maxSaid; over > 0 {
+		t.text = append(t.text[:0], t.text[over:]...)
+	}
+	return len(p), nil
+}
+
+// String returns it in UTF-8, without white space around it.
+func (t *Tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(bytes.TrimSpace(bytes.ToValidUTF8(t.text, []byte("?"))))
+}
