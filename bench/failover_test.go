@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -323,23 +324,45 @@ func TestDeadForGood(t *testing.T) {
 	}
 }
 
-// Where nobody follows links, one that somebody else has taken down is named all the same,
-// and no server.
+// Where nobody follows links, one that somebody else has taken down is named, also when it is
+// back, and so is the cable of a server in every case; no server is.
 func TestDeadUnfollowed(t *testing.T) {
-	link := topology.Link{Leaf: 0, Spine: 1}
-	f := newCutOff()
-	f.begun = func() {
-		time.AfterFunc(300*time.Millisecond, func() {
-			_ = f.SetLinks(context.Background(), []topology.Link{link}, false)
+	link := []topology.Link{{Leaf: 0, Spine: 1}}
+	server := topology.CableEvent{Cable: "server0-leaf0"}
+	for _, tt := range []struct {
+		name     string
+		failover string
+		die      func(f *cutOff)
+		back     func(f *cutOff)
+		named    string
+	}{
+		{"dead", "", func(f *cutOff) { _ = f.SetLinks(t.Context(), link, false) }, nil,
+			`links that are dead and that evbench has not taken down: leaf0-spine1, since \S+`},
+		{"back", "", func(f *cutOff) { _ = f.SetLinks(t.Context(), link, false) }, func(f *cutOff) { f.set(link, true) },
+			`links were dead that evbench has not taken down: leaf0-spine1, from \S+ to \S+`},
+		{"server", "", func(f *cutOff) { _ = f.SetLinks(t.Context(), nil, false); f.tell(server) }, nil,
+			`links that are dead and that evbench has not taken down: server0-leaf0, since \S+`},
+		{"server, with a fail-over", "    failover: fors\n", func(f *cutOff) { _ = f.SetLinks(t.Context(), nil, false); f.tell(server) }, nil,
+			`links that are dead and that evbench has not taken down: server0-leaf0, since \S+`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newCutOff()
+			f.begun = func() {
+				time.AfterFunc(300*time.Millisecond, func() { tt.die(f) })
+				if tt.back != nil {
+					time.AfterFunc(600*time.Millisecond, func() { tt.back(f) })
+				}
+			}
+			text := strings.Replace(failing, "    failures: [{link: leaf0-spine1, at: 300ms, for: 400ms}]\n    failover: ", tt.failover, 1)
+			text = strings.NewReplacer("warmup: 1", "warmup: 1\nrounds: 1\ntimeout: 1s", "1200ms", "5s").Replace(text)
+			sum, err := run(t, text, f, &memory{})
+			if want := `^case "x": measurement: .*` + tt.named; err == nil || !regexp.MustCompile(want).MatchString(err.Error()) || strings.Contains(err.Error(), "nothing for") {
+				t.Errorf("error %v, want %s", err, want)
+			}
+			if len(sum.Cases) != 1 || sum.Cases[0].Complete {
+				t.Errorf("cases %+v", sum.Cases)
+			}
 		})
-	}
-	text := strings.Replace(failing, "    failures: [{link: leaf0-spine1, at: 300ms, for: 400ms}]\n    failover: ", "", 1)
-	sum, err := run(t, strings.Replace(text, "warmup: 1", "warmup: 1\nrounds: 1\ntimeout: 1s", 1), f, &memory{})
-	if err == nil || !strings.Contains(err.Error(), "links that are dead and that evbench has not taken down: leaf0-spine1") || strings.Contains(err.Error(), "nothing for") {
-		t.Errorf("error %v", err)
-	}
-	if len(sum.Cases) != 1 || sum.Cases[0].Complete {
-		t.Errorf("cases %+v", sum.Cases)
 	}
 }
 

@@ -151,6 +151,30 @@ func (s *stage) SetLinks(_ context.Context, _ []topology.Link, up bool) error {
 	return nil
 }
 
+// Links come before servers, and cables that others have taken down before all.
+func TestBlame(t *testing.T) {
+	broke := controller.CaseError{Case: "x", During: "measurement", Reasons: []string{"server 3: closed", "server 4: closed"}}
+	stuck := broke
+	stuck.Stuck = true
+	for _, tt := range []struct {
+		cut, waits string
+		err        controller.CaseError
+		want       string
+	}{
+		{"", "", stuck, `case "x": measurement: server 3: closed; server 4: closed`},
+		{"", "w", stuck, `case "x": measurement: w`},
+		{"c", "", stuck, `case "x": measurement: c`},
+		{"c", "w", stuck, `case "x": measurement: c; w`},
+		{"", "w", broke, `case "x": measurement: server 3: closed; server 4: closed (w)`},
+		{"c", "w", broke, `case "x": measurement: c; w; server 3: closed; server 4: closed`},
+	} {
+		line := &timeline{cut: tt.cut, waits: tt.waits}
+		if got := line.blame(&tt.err).Error(); got != tt.want {
+			t.Errorf("got %s, want %s", got, tt.want)
+		}
+	}
+}
+
 func TestTimeline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		link := topology.Link{Leaf: 0, Spine: 3}

@@ -24,6 +24,7 @@ type measurement struct {
 	line  *timeline
 	links *follower // nil where no link is to change
 	rate  meter
+	seen  cables
 
 	before     []results.LinkCount // of the links, before the measured part
 	counterErr error               // of reading them
@@ -51,6 +52,7 @@ func (r *runner) measure(ctx context.Context, m *measured, p Progress) error {
 	}
 	c.OnMeasure = func() { x.begin(ctx, beside, g) }
 	c.OnSample = x.sample
+	g.Go(func() error { return x.f.WatchCables(beside, x.seen.tell) })
 	var runErr error
 	m.outcome, runErr = r.ctl.RunCase(ctx, c)
 	stop()
@@ -101,9 +103,24 @@ func (x *measurement) note(runErr error) {
 	x.m.events, odd = x.line.results(policyOf(x.m.Case))
 	x.m.warnings = append(x.m.warnings, odd...)
 	x.m.failovers = x.failovers(x.m, x.line)
-	if x.links == nil && runErr != nil {
-		x.line.waits = othersDead(x.f, x.m.Plan.Tree)
+	if runErr != nil {
+		x.blameCables()
 	}
+}
+
+// blameCables notes which cables somebody else has taken down, in the end or so short a time
+// before that messages may still wait: their routes are lost. What messages wait for where
+// links between switches are followed is known.
+func (x *measurement) blameCables() {
+	t, between := x.m.Plan.Tree, map[string]bool{} // switches; true: alive in the plan
+	for id := range t.AllLinks() {
+		l := t.LinkOf(id)
+		between[l.String()] = t.LinkAlive(l)
+	}
+	x.line.cut = describe(x.seen.since(time.Now().Add(-2*x.timeout(x.m)), func(cable string) bool {
+		alive, link := between[cable]
+		return !link || alive && x.links == nil
+	}))
 }
 
 // keep remembers the first error of the sink; the run ends with it after the

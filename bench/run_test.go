@@ -41,6 +41,7 @@ type inProcess struct {
 
 	mu   sync.Mutex
 	dead []topology.Link               // whoever has taken them down
+	tell func(topology.CableEvent)     // what happens to cables
 	nets map[uint32][]*memnet.Endpoint // by run of the session
 }
 
@@ -82,6 +83,16 @@ func (f *inProcess) set(links []topology.Link, up bool) {
 	if !up {
 		f.dead = append(f.dead, links...)
 	}
+	for _, l := range links {
+		f.tell(topology.CableEvent{Cable: l.String(), Up: up, Seen: time.Now()})
+	}
+}
+
+func (f *inProcess) WatchCables(_ context.Context, tell func(topology.CableEvent)) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tell = tell
+	return nil
 }
 
 func (f *inProcess) Network(*plan.Plan, string) (loop.Network, error) {

@@ -92,6 +92,7 @@ type timeline struct {
 	series  series
 	records []failover.Record // what was done about them
 	waits   string            // which dead links messages wait for in the end, in words
+	cut     string            // which cables somebody else has taken down, in words: see blameCables
 }
 
 type linkEvent struct {
@@ -181,34 +182,20 @@ func (l *timeline) answer(e linkEvent) (failover.Record, bool) {
 }
 
 // blame puts the links first where messages waited for them in the end: no server behind
-// them is at fault for standing still.
+// them is at fault for standing still. Cables that others have taken down come first in any
+// case: where one server gives up on another, it closes its connections to all.
 func (l *timeline) blame(err error) error {
 	ce, ok := errors.AsType[*controller.CaseError](err)
+	why := strings.Join(slices.DeleteFunc([]string{l.cut, l.waits}, func(s string) bool { return s == "" }), "; ")
 	switch {
-	case !ok || l.waits == "":
+	case !ok || why == "":
 		return err
 	case ce.Stuck:
-		return fmt.Errorf("case %q: %s: %s", ce.Case, ce.During, l.waits)
+		return fmt.Errorf("case %q: %s: %s", ce.Case, ce.During, why)
+	case l.cut != "":
+		return fmt.Errorf("case %q: %s: %s; %s", ce.Case, ce.During, why, strings.Join(ce.Reasons, "; "))
 	}
-	return fmt.Errorf("%w (%s)", err, l.waits)
-}
-
-// othersDead says which links somebody else has taken down, as far as that is known.
-func othersDead(f fabric.Fabric, t *topology.Tree) string {
-	dead, err := f.Dead()
-	if err != nil {
-		return ""
-	}
-	var names []string
-	for _, l := range dead {
-		if t.LinkAlive(l) {
-			names = append(names, l.String())
-		}
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return "messages wait for links that are dead and that evbench has not taken down: " + strings.Join(names, ", ")
+	return fmt.Errorf("%w (%s)", err, why)
 }
 
 // outside reports whether links were changed by somebody else.

@@ -35,6 +35,11 @@ type Fabric interface {
 	// where that cannot be known. It is used beside the other calls.
 	Dead() ([]topology.Link, error)
 
+	// WatchCables tells which cables are down, those of servers included, and then of each
+	// change, one at a time, until ctx ends. It is used beside the other calls. Where the
+	// fabric does not know its cables nothing is told.
+	WatchCables(ctx context.Context, tell func(topology.CableEvent)) error
+
 	// Network returns the links and the routes of the fabric. p is what is installed;
 	// engine is what tables are repaired with. It is used beside the other calls.
 	Network(p *plan.Plan, engine string) (loop.Network, error)

@@ -374,3 +374,11 @@ type LinkEvent struct {
 	// changed more than once since the last event.
 	Reread bool
 }
+
+// A CableEvent is that a cable went down or is up again: one between switches, or that of a
+// server.
+type CableEvent struct {
+	Cable string    // as WireName has it
+	Up    bool      // both ends are
+	Seen  time.Time // when that had been read
+}

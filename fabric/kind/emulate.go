@@ -112,6 +112,9 @@ func (f *emulatedFabric) Dead() ([]topology.Link, error) {
 	return f.tree.Dead(), nil
 }
 
+// WatchCables implements fabric.Fabric: nobody else takes these down.
+func (f *emulatedFabric) WatchCables(context.Context, func(topology.CableEvent)) error { return nil }
+
 // Network implements fabric.Fabric.
 func (f *emulatedFabric) Network(_ *plan.Plan, engine string) (loop.Network, error) {
 	return emulatedNetwork{f, engine}, nil

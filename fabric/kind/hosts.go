@@ -76,6 +76,9 @@ func (f *hostsFabric) Counters(context.Context) ([]results.LinkCount, error) { r
 // Dead implements fabric.Fabric.
 func (f *hostsFabric) Dead() ([]topology.Link, error) { return nil, errHosts }
 
+// WatchCables implements fabric.Fabric.
+func (f *hostsFabric) WatchCables(context.Context, func(topology.CableEvent)) error { return nil }
+
 // Network implements fabric.Fabric.
 func (f *hostsFabric) Network(*plan.Plan, string) (loop.Network, error) { return nil, errHosts }
 

@@ -108,6 +108,11 @@ func (f *labFabric) Counters(context.Context) ([]results.LinkCount, error) {
 // Dead implements fabric.Fabric.
 func (f *labFabric) Dead() ([]topology.Link, error) { return f.lab.Dead() }
 
+// WatchCables implements fabric.Fabric.
+func (f *labFabric) WatchCables(ctx context.Context, tell func(topology.CableEvent)) error {
+	return f.lab.WatchCables(ctx, tell)
+}
+
 // SetLinks implements fabric.Fabric.
 func (f *labFabric) SetLinks(ctx context.Context, links []topology.Link, up bool) error {
 	return f.lab.SetLinks(ctx, links, up)

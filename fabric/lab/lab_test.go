@@ -293,6 +293,40 @@ func TestCloseKillsCommands(t *testing.T) {
 	}
 }
 
+// Cables that somebody takes down by hand are told by name, those of servers included, whichever
+// end it is.
+func TestWatchCables(t *testing.T) {
+	tree := newTree(t, 2, 2, topology.Link{Leaf: 0, Spine: 0})
+	l := start(t, tree)
+	ctx, cancel := context.WithCancel(t.Context())
+	events, done := make(chan topology.CableEvent, 10), make(chan error, 1)
+	go func() { done <- l.WatchCables(ctx, func(e topology.CableEvent) { events <- e }) }()
+	next := func(cable string, up bool) {
+		t.Helper()
+		if e := <-events; e.Cable != cable || e.Up != up || e.Seen.IsZero() {
+			t.Errorf("%+v, want %s, up %v", e, cable, up)
+		}
+	}
+	next("leaf0-spine0", false)
+	for _, tt := range []struct {
+		cable string
+		id    int
+	}{{"leaf1-spine1", l.cable(topology.Link{Leaf: 1, Spine: 1})}, {"server2-leaf1", int(tree.FromServer(2)) / 2}} {
+		for _, e := range l.cables[tt.id].ends {
+			for _, up := range []bool{false, true} {
+				if err := l.nodes[e.node].setUp(e.index, up); err != nil {
+					t.Fatal(err)
+				}
+				next(tt.cable, up)
+			}
+		}
+	}
+	cancel()
+	if err := <-done; err != nil || len(events) > 0 {
+		t.Errorf("error %v, %d events more", err, len(events))
+	}
+}
+
 func TestWatch(t *testing.T) {
 	watched(t, newTree(t, 2, 3, topology.Link{Leaf: 0, Spine: 0}), topology.Link{Leaf: 2, Spine: 1})
 	top := topology.Link{Leaf: 1, Spine: 1, Above: true}

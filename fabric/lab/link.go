@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/vishvananda/netlink/nl"
@@ -271,15 +272,78 @@ func (s *subscription) reason(err error) error {
 // that goes down is reported by both ends, apart. It returns nil when ctx has
 // ended and nothing of it runs any more.
 func (b *Lab) Watch(ctx context.Context, events chan<- topology.LinkEvent) error {
+	return b.follow(ctx, func(ctx context.Context, x said) error {
+		link, upper, ok := b.linkAt(x.node, x.index)
+		if !ok {
+			return nil
+		}
+		if x.running {
+			if err := b.knowNeighbour(x.node, link); err != nil {
+				return err
+			}
+		}
+		select {
+		case events <- topology.LinkEvent{Link: link, Leaf: !upper, Up: x.running, Seen: x.seen, Reread: x.reread}:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+}
+
+// WatchCables tells which cables are down, those of servers included, and then of each change,
+// one at a time, until ctx ends. It changes nothing, and returns as Watch does.
+func (b *Lab) WatchCables(ctx context.Context, tell func(topology.CableEvent)) error {
+	type place struct {
+		node  Node
+		index int
+	}
+	sides := map[place][2]int{} // cable and side
+	for id, c := range b.cables {
+		for side, e := range c.ends {
+			sides[place{e.node, e.index}] = [2]int{id, side}
+		}
+	}
+	var mu sync.Mutex
+	down := make([][2]bool, len(b.cables))
+	return b.follow(ctx, func(_ context.Context, x said) error {
+		at, ok := sides[place{x.node, x.index}]
+		if !ok {
+			return nil
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		now := &down[at[0]]
+		was := *now != [2]bool{}
+		now[at[1]] = !x.running
+		if is := *now != [2]bool{}; is != was {
+			name, _ := b.tree.WireName(topology.Wire(2 * at[0]))
+			tell(topology.CableEvent{Cable: name, Up: was, Seen: x.seen})
+		}
+		return nil
+	})
+}
+
+// said is what a switch says of one of its interfaces.
+type said struct {
+	state
+	node   Node
+	seen   time.Time
+	reread bool
+}
+
+// follow passes on what the switches say about their interfaces, until ctx ends: first all,
+// then each change. take is called by a goroutine for each switch.
+func (b *Lab) follow(ctx context.Context, take func(ctx context.Context, x said) error) error {
 	g, inner := errgroup.WithContext(ctx)
 	for n := range Node(b.switches()) {
-		s, err := b.subscribe(inner, n)
-		if err != nil {
-			return errors.Join(fmt.Errorf("lab: %s: %w", b.names[n], err), g.Wait())
-		}
 		g.Go(func() error {
-			defer s.close()
-			return b.watch(n, s, events)
+			s, err := b.subscribe(inner, n)
+			if err == nil {
+				defer s.close()
+				err = s.follow(func(x said) error { x.node = n; return take(inner, x) })
+			}
+			return fmt.Errorf("%s: %w", b.names[n], err) // there is one, if only the end of ctx
 		})
 	}
 	if err := g.Wait(); ctx.Err() == nil {
@@ -288,7 +352,8 @@ func (b *Lab) Watch(ctx context.Context, events chan<- topology.LinkEvent) error
 	return nil
 }
 
-func (b *Lab) watch(n Node, s *subscription, events chan<- topology.LinkEvent) error {
+// follow passes on what is news, until the error that ends it.
+func (s *subscription) follow(take func(said) error) error {
 	known := tracker{running: map[int]bool{}, stale: map[int]bool{}}
 	for all := true; ; {
 		states, err := s.next(all)
@@ -298,26 +363,15 @@ func (b *Lab) watch(n Node, s *subscription, events chan<- topology.LinkEvent) e
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", b.names[n], err)
+			return err
 		}
 		for _, st := range states {
-			link, upper, ok := b.linkAt(n, st.index)
-			if !ok {
-				continue
-			}
 			news, reread := known.note(st)
 			if !news {
 				continue
 			}
-			if st.running {
-				if err := b.knowNeighbour(n, link); err != nil {
-					return err
-				}
-			}
-			select {
-			case events <- topology.LinkEvent{Link: link, Leaf: !upper, Up: st.running, Seen: now, Reread: reread}:
-			case <-s.ctx.Done():
-				return s.ctx.Err()
+			if err := take(said{state: st, seen: now, reread: reread}); err != nil {
+				return err
 			}
 		}
 	}

@@ -1,0 +1,88 @@
+package bench
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"evbench/topology"
+)
+
+// cables keep which cables are down while a case runs, and which have been.
+type cables struct {
+	mu   sync.Mutex
+	down map[string]time.Time // since when
+	past []outage
+}
+
+// An outage is the time for which a cable was down.
+type outage struct {
+	cable       string
+	from, until time.Time // the zero time: it still is
+}
+
+// tell takes what has happened to a cable.
+func (c *cables) tell(e topology.CableEvent) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.down == nil {
+		c.down = map[string]time.Time{}
+	}
+	if !e.Up {
+		c.down[e.Cable] = e.Seen
+	} else if from, ok := c.down[e.Cable]; ok {
+		c.past = append(c.past, outage{e.Cable, from, e.Seen})
+		delete(c.down, e.Cable)
+	}
+}
+
+// since returns the outages of some cables that were not over at a moment: those that last
+// first, then the last that ended.
+func (c *cables) since(moment time.Time, of func(cable string) bool) []outage {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []outage
+	for _, cable := range slices.Sorted(maps.Keys(c.down)) {
+		out = append(out, outage{cable: cable, from: c.down[cable]})
+	}
+	for _, x := range slices.Backward(c.past) {
+		if x.until.After(moment) {
+			out = append(out, x)
+		}
+	}
+	return slices.DeleteFunc(out, func(x outage) bool { return !of(x.cable) })
+}
+
+// describe says which cables are down and which have been, and when.
+func describe(all []outage) string {
+	var dead, back []string
+	for _, x := range all {
+		if x.until.IsZero() {
+			dead = append(dead, fmt.Sprintf("%s, since %s", x.cable, clock(x.from)))
+		} else {
+			back = append(back, fmt.Sprintf("%s, from %s to %s", x.cable, clock(x.from), clock(x.until)))
+		}
+	}
+	var out []string
+	if len(dead) > 0 {
+		out = append(out, "messages wait for links that are dead and that evbench has not taken down: "+some(dead))
+	}
+	if len(back) > 0 {
+		out = append(out, "links were dead that evbench has not taken down: "+some(back))
+	}
+	return strings.Join(out, "; ")
+}
+
+func clock(t time.Time) string { return t.Format("15:04:05.000") }
+
+// some joins at most six texts.
+func some(texts []string) string {
+	const most = 6
+	if more := len(texts) - most; more > 0 {
+		texts = append(texts[:most:most], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(texts, "; ")
+}
