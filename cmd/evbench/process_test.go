@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"evbench/results/csv"
 )
@@ -314,6 +315,19 @@ func TestLabUpExecDown(t *testing.T) {
 	}
 	if out := lab(exitDone, "exec", "leaf0", "cat", "/proc/net/dev"); !strings.Contains(out, "spine0:") || !strings.Contains(out, "server1:") {
 		t.Errorf("the interfaces of leaf0: %s", out)
+	}
+	// A leaf without any link for a while gets its routes back.
+	route := []string{"exec", "leaf0", "ip", "route", "get", "10.200.1.1"}
+	lab(exitDone, route...)
+	lab(exitDone, "exec", "leaf0", "sh", "-c", "ip link set spine0 down; sleep 0.2; ip link set spine0 up")
+	for end := time.Now().Add(time.Minute); ; {
+		code, _, said := output(t, dir, append([]string{"lab"}, route...)...)
+		if code == exitDone {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("leaf0 has no route to leaf1: %s", said)
+		}
 	}
 	if out := lab(7, "exec", "server3", "sh", "-c", "exit 7"); out != "" {
 		t.Errorf("exit 7 said %s", out)

@@ -44,8 +44,8 @@ type Made struct {
 }
 
 // Workers build the events. Update has every worker take the plan from the next exchange
-// on. It returns once the first exchange on it is done; placed is called before, when
-// every worker has it. The times are since the call.
+// on. It is called one at a time. It returns once the first exchange on the plan is done;
+// placed is called before, when every worker has it. The times are since the call.
 type Workers interface {
 	Update(ctx context.Context, p *plan.Plan, placed func(from uint64)) (failover.Switch, error)
 }

@@ -96,13 +96,18 @@ func (p *planner) Plan(ctx context.Context, t *topology.Tree) (loop.Made, error)
 	return loop.Made{Plan: q, Source: failover.Computed, Took: 4 * ms, Judged: 1 * ms}, err
 }
 
-// Workers take a plan after 3 ms and need 20 ms for an exchange.
+// Workers take a plan after 3 ms and need 20 ms for an exchange, one plan at a time.
 type workers struct {
+	busy   sync.Mutex
 	refuse int
 	took   []string
 }
 
 func (w *workers) Update(ctx context.Context, p *plan.Plan, placed func(uint64)) (failover.Switch, error) {
+	if !w.busy.TryLock() {
+		panic("two updates at a time")
+	}
+	defer w.busy.Unlock()
 	time.Sleep(3 * ms)
 	if w.refuse > 0 {
 		w.refuse--

@@ -64,7 +64,9 @@ func followLinks(ctx context.Context, target companion.Target, p *plan.Plan, l *
 	if err != nil {
 		return err
 	}
-	_, err = loop.Run(ctx, loop.Options{Machine: failover.MinHop.Options(p.Tree, 0), Plan: p, Network: net})
+	machine := failover.MinHop.Options(p.Tree, 0)
+	machine.Wait = true // there is no run that could end when servers have no path to each other
+	_, err = loop.Run(ctx, loop.Options{Machine: machine, Plan: p, Network: net})
 	return err
 }
 
