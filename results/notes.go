@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Label tells the repeats of a case apart, where there are any.
+// Label tells the repeats of a case apart, where there are any, by their numbers in the files.
 func Label(c Case, all []Case) string {
 	for _, other := range all {
 		if other.Repeat > 0 && other.Name == c.Name {
-			return fmt.Sprintf("%s #%d", c.Name, c.Repeat+1)
+			return fmt.Sprintf("%s #%d", c.Name, c.Repeat)
 		}
 	}
 	return c.Name

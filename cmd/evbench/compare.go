@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -17,9 +18,10 @@ func compareCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{
 				Name: "fail-if",
-				Usage: "exit 3 when a figure changes significantly and by more than `EXPR` allows, such as 'events_per_s < -3%'; " +
+				Usage: "exit 3 when a figure changes significantly and by more than `EXPR` allows, such as 'ratio_to_control < -3%'; " +
 					"several flags or a comma between: any of them. Figures: " + strings.Join(compare.Figures, ", "),
 			},
+			&cli.StringSliceFlag{Name: "metric", Usage: "show only these `FIGURES`, or all (default, as text: " + compare.Ratio + ", where both runs have controls and rounds)"},
 			&cli.BoolFlag{Name: "force", Usage: "compare runs of different plans, sizes or fabrics, and invalid repeats too"},
 			&cli.StringFlag{Name: "format", Value: "text", Usage: "print `FORM`: text, csv"},
 			&cli.BoolFlag{Name: "json", Usage: "print the comparison as one JSON document"},
@@ -27,7 +29,8 @@ func compareCommand() *cli.Command {
 		},
 		Action: compareAction,
 	}, "  evbench compare results/before results/after\n"+
-		"  evbench compare results/before results/after --fail-if 'events_per_s < -3%'\n\n"+
+		"  evbench compare results/before results/after --metric all\n"+
+		"  evbench compare results/before results/after --fail-if 'ratio_to_control < -3%'\n\n"+
 		"BASE and NEW are directories of results, or .h5 files. With --fail-if: 3 for a regression,\n"+
 		"4 where a case is missing, invalid or measured too little to tell, 0 for neither.")
 }
@@ -37,6 +40,10 @@ func compareAction(c *cli.Context) error {
 		return err
 	}
 	conditions, err := conditionsOf(c.StringSlice("fail-if"))
+	if err != nil {
+		return err
+	}
+	metrics, err := metricsOf(c.StringSlice("metric"))
 	if err != nil {
 		return err
 	}
@@ -55,6 +62,7 @@ func compareAction(c *cli.Context) error {
 	if err != nil {
 		return usage(err)
 	}
+	r.Only(metrics)
 	if err := printComparison(c, r); err != nil {
 		return err
 	}
@@ -92,6 +100,20 @@ func conditionsOf(texts []string) ([]compare.Condition, error) {
 			return nil, usagef("--fail-if %q: %w", text, err)
 		}
 		out = append(out, x)
+	}
+	return out, nil
+}
+
+// metricsOf are the figures to show; none: as the comparison chooses.
+func metricsOf(names []string) (out []string, err error) {
+	for _, name := range names {
+		switch {
+		case name == "all":
+			return compare.Figures, nil
+		case !slices.Contains(compare.Figures, name):
+			return nil, usagef("--metric %q: no such figure; there are all, %s", name, strings.Join(compare.Figures, ", "))
+		}
+		out = append(out, name)
 	}
 	return out, nil
 }

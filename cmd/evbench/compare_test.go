@@ -30,6 +30,8 @@ type madeup struct {
 	repeats  int
 	cases    []string
 	invalid  string // case
+	control  string // case
+	ratio    float64
 	rate     float64
 	spread   float64
 	plan     string
@@ -44,7 +46,7 @@ func madeupCmd(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	m := madeup{
 		manifest: results.Manifest{Name: "made-up", Transport: "tcp", Fabric: results.Fabric{Kind: "lab", RateBitPerSec: 100e6, MTU: 9000}},
-		repeats:  6, cases: []string{"healthy", "FORS"}, rate: 90e6, spread: 0.005, plan: "sha256:1", size: 500_000,
+		repeats:  6, cases: []string{"healthy", "FORS"}, ratio: 0.94, rate: 90e6, spread: 0.005, plan: "sha256:1", size: 500_000,
 		rng: rand.New(rand.NewPCG(1, 1)),
 	}
 	for _, arg := range args[1:] {
@@ -78,6 +80,10 @@ func (m *madeup) set(name, value string) (err error) {
 		m.cases = strings.Split(value, ",")
 	case "invalid":
 		m.invalid = value
+	case "control":
+		m.control = value
+	case "ratio":
+		m.ratio, err = strconv.ParseFloat(value, 64)
 	case "plan":
 		m.plan = value
 	default:
@@ -108,6 +114,11 @@ func (m *madeup) run() *results.Run {
 				Name: name, Repeat: r, Mode: "synchronised", PlanHash: m.plan, MeasuredSec: seconds, Exchanges: bytes / m.size, Complete: true,
 				EventsPerSec: results.Stat{Mean: goodput / 8 / float64(m.size)}, GoodputBitPerSec: results.Stat{Mean: goodput},
 				MeasuredEfficiency: goodput / 100e6, BarrierWaitSec: 0.08, Valid: name != m.invalid, Reasons: []string{},
+			}
+			if c.Control = name == m.control; c.Control {
+				c.RatioToControl = 1
+			} else if m.control != "" {
+				c.RatioToControl = m.ratio * (1 + m.spread*m.rng.NormFloat64())
 			}
 			if !c.Valid {
 				c.Reasons = append(c.Reasons, "3 events lost")

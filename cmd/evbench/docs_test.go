@@ -297,7 +297,7 @@ func docResults(t *testing.T) string {
 		t.Fatal(err)
 	}
 	var cases []reporttest.Case
-	for repeat := range 3 {
+	for repeat := range 6 {
 		c := reporttest.Case{Name: "FORS", Schedule: "fors", Repeat: repeat, Policy: "fors"}
 		c.Failovers = append(c.Failovers, reporttest.Replanned(1, false, 1, 40))
 		cases = append(cases, c)

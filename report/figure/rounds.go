@@ -123,12 +123,12 @@ func ratioRange(cases []results.Case, all [][]trial) (low, high float64) {
 	return max(0, low-room), high + room
 }
 
-// roundsPanel draws the slices of one case. Rounds are counted from 1 there.
+// roundsPanel draws the slices of one case.
 func roundsPanel(title string, index int, c results.Case, list []trial, last int, low, high float64) Panel {
 	p := newPlot()
 	p.X.Label.Text, p.Y.Label.Text = "round", "ratio to control"
 	p.X.Tick.Marker = wholeTicks{}
-	p.X.Min, p.X.Max = 0.5, float64(last)+1.5
+	p.X.Min, p.X.Max = -0.5, float64(last)+0.5
 	p.Y.Min, p.Y.Max = low, high
 	radius := vg.Length(3.2)
 	if last > 60 {
@@ -147,8 +147,8 @@ func roundsPanel(title string, index int, c results.Case, list []trial, last int
 			level(on, p, c.PredictedRatio, dashed(vermilion, 1))
 		}
 		for _, x := range list {
-			m := at(on, p, float64(x.round+1), math.Min(high, math.Max(low, x.ratio)))
-			say(on, m, "round %d: %.3f%s", x.round+1, x.ratio, because(x.leftOut))
+			m := at(on, p, float64(x.round), math.Min(high, math.Max(low, x.ratio)))
+			say(on, m, "round %d: %.3f%s", x.round, x.ratio, because(x.leftOut))
 			if x.leftOut != "" {
 				ring(on, line(Ink, 1), m, radius)
 			} else {

@@ -1,13 +1,10 @@
 package html
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
-	"evbench/report/figure"
 	"evbench/results"
 	"evbench/results/compare"
 )
@@ -51,35 +48,40 @@ func differencesOf(runs []Input) (out []difference) {
 	return out
 }
 
+// shareHeads are the heads of the columns of shares, by figure.
+var shareHeads = map[string]string{compare.Ratio: "ratio", efficiency: "efficiency"}
+
+const (
+	efficiency = "measured_efficiency"
+	eventRate  = "events_per_s"
+)
+
 func differenceOf(base, other Input, id string) difference {
 	d := difference{Base: base.Name, Other: other.Name, OtherID: id}
 	a, b := base.Source.Run, other.Source.Run
-	rates := map[string]compare.Figure{}
 	refused := slices.DeleteFunc(compare.Differences(a, b), func(x compare.Difference) bool { return x.Noted })
-	report := compare.Runs(a, b, compare.Options{Invalid: true})
-	if kindOf(a).Word == kindOf(b).Word && len(refused) == 0 {
-		for _, c := range report.Cases {
-			for _, f := range c.Figures {
-				if f.Name == "events_per_s" {
-					rates[c.Name] = f
-				}
-			}
-		}
-	} else {
+	alikeMade := kindOf(a).Word == kindOf(b).Word && len(refused) == 0
+	if !alikeMade {
 		d.Notes = append(d.Notes, notAlike(refused))
 	}
-	place := func(x compare.Case) int {
-		return slices.IndexFunc(a.Summary.Cases, func(c results.Case) bool { return c.Name == x.Name })
+	report := compare.Runs(a, b, compare.Options{})
+	share := compare.Ratio
+	if len(report.NoControl) > 0 {
+		share = efficiency
 	}
-	slices.SortStableFunc(report.Cases, func(x, y compare.Case) int { return cmp.Compare(place(x), place(y)) })
 	for _, c := range report.Cases {
 		row := differenceRow{Case: c.Name}
-		if f, ok := rates[c.Name]; ok {
-			row.Rate, d.Rates = rateChange(f), true
+		for _, f := range c.Figures {
+			switch {
+			case f.Name == share:
+				row.Share, d.Shares = changeOf(f, shareText, signed(f.New.Median-f.Base.Median)), shareHeads[share]
+			case f.Name == eventRate && alikeMade && f.Change != nil:
+				row.Rate, d.Rates = changeOf(f, rateText, minus(fmt.Sprintf("%+.2f\u00a0%%", *f.Change))), true
+				row.Rate.Value = exact(*f.Change)
+			}
 		}
 		d.Rows = append(d.Rows, row)
 	}
-	d.shares(base, other)
 	for _, x := range []struct {
 		where string
 		names []string
@@ -153,96 +155,9 @@ func (d *difference) text() string {
 	return text + "."
 }
 
-// shares adds ratios to the control or, where not both runs have them, efficiencies.
-func (d *difference) shares(base, other Input) {
-	for _, way := range []struct {
-		name string
-		of   func(figure.Source, results.Case) span
-	}{{"ratio", ratioSpan}, {"efficiency", efficiencySpan}} {
-		for i, row := range d.Rows {
-			x, y := caseOf(base.Source.Run, row.Case), caseOf(other.Source.Run, row.Case)
-			if a, b := way.of(base.Source, x), way.of(other.Source, y); a.at > 0 && b.at > 0 {
-				d.Rows[i].Share, d.Shares = shareChange(a, b), way.name
-			}
-		}
-		if d.Shares != "" {
-			return
-		}
-	}
-}
-
-func caseOf(run *results.Run, name string) results.Case {
-	for _, c := range run.Summary.Cases {
-		if c.Name == name {
-			return c
-		}
-	}
-	return results.Case{}
-}
-
-// A span is a figure with its interval; one that was worked out has no width.
-type span struct {
-	at, lo, hi float64
-	known      bool
-}
-
-func ratioSpan(s figure.Source, c results.Case) span {
-	if c.Control {
-		return span{}
-	}
-	if e := c.Estimate; e != nil && e.Of == results.OfRatio && e.Known() {
-		return span{e.Median, *e.Lo, *e.Hi, true}
-	}
-	return span{c.RatioToControl, c.RatioToControl, c.RatioToControl, s.How() == "simulated"}
-}
-
-func efficiencySpan(s figure.Source, c results.Case) span {
-	at, lo, hi, known := s.Efficiency(c)
-	return span{at, lo, hi, known}
-}
-
-func (s span) String() string {
-	if !s.known || s.lo == s.hi {
-		return fmt.Sprintf("%.3f", s.at)
-	}
-	return fmt.Sprintf("%.3f ±%.3f", s.at, max(s.hi-s.at, s.at-s.lo))
-}
-
-// minus is the difference of two figures that were found independently. Its interval joins
-// theirs, side by side (Zou and Donner, Statistics in Medicine 27, 2008, equation 4).
-func (s span) minus(t span) span {
-	d := s.at - t.at
-	return span{d, d - math.Hypot(s.at-s.lo, t.hi-t.at), d + math.Hypot(s.hi-s.at, t.at-t.lo), s.known && t.known}
-}
-
-// shareChange compares two ratios to their controls, or two efficiencies.
-func shareChange(x, y span) pairOf {
-	d := y.minus(x)
-	out := pairOf{Base: x.String(), Other: y.String(), Change: signed(d.at), Value: exact(d.at), Class: "open", Word: unknown}
-	if !d.known {
-		return out
-	}
-	if d.lo < d.hi {
-		out.Change += "\u00a0(" + signed(d.lo) + " to\u00a0" + signed(d.hi) + ")"
-	}
-	out.Class, out.Word = "control", alike
-	if d.lo > 0 || d.hi < 0 {
-		out.Class, out.Word = "ordered", changed
-	}
-	return out
-}
-
-// signed prints a difference with the sign of print, at which no line is broken.
-func signed(x float64) string { return minus(fmt.Sprintf("%+.3f", x)) }
-
-func minus(number string) string { return strings.Replace(number, "-", "\u2212", 1) }
-
-// rateChange is what package compare says of events per second.
-func rateChange(f compare.Figure) pairOf {
-	out := pairOf{Base: rateSpan(f.Base), Other: rateSpan(f.New), Class: "control", Word: alike}
-	if f.Change != nil {
-		out.Change, out.Value = minus(fmt.Sprintf("%+.2f\u00a0%%", *f.Change)), exact(*f.Change)
-	}
+// changeOf is what package compare says of a figure.
+func changeOf(f compare.Figure, text func(results.Interval) string, change string) pairOf {
+	out := pairOf{Base: text(f.Base), Other: text(f.New), Change: change, Value: exact(f.New.Median - f.Base.Median), Class: "control", Word: alike}
 	switch {
 	case f.Unsaid != "":
 		out.Class, out.Word = "open", unknown
@@ -252,7 +167,20 @@ func rateChange(f compare.Figure) pairOf {
 	return out
 }
 
-func rateSpan(i results.Interval) string {
+func shareText(i results.Interval) string {
+	text := fmt.Sprintf("%.3f", i.Median)
+	if i.Known() && *i.Lo < *i.Hi {
+		text += fmt.Sprintf(" ±%.3f", max(*i.Hi-i.Median, i.Median-*i.Lo))
+	}
+	return text
+}
+
+// signed prints a difference with the sign of print, at which no line is broken.
+func signed(x float64) string { return minus(fmt.Sprintf("%+.3f", x)) }
+
+func minus(number string) string { return strings.Replace(number, "-", "\u2212", 1) }
+
+func rateText(i results.Interval) string {
 	text := events(i.Median).Text
 	if i.Lo != nil && i.Hi != nil && *i.Lo < *i.Hi {
 		text += fmt.Sprintf(" (%s to %s)", events(*i.Lo).Text, events(*i.Hi).Text)

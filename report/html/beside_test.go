@@ -1,6 +1,7 @@
 package html_test
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"evbench/report/html"
 	"evbench/report/reporttest"
 	"evbench/results"
+	"evbench/results/compare"
 )
 
 // simulated is a run as it would be in virtual time.
@@ -45,17 +47,11 @@ func TestSimulatedIsNotMeasured(t *testing.T) {
 // their maps have one scale.
 func TestBeside(t *testing.T) {
 	base, next := reporttest.Resolved(t), reporttest.Resolved(t)
-	for i := range next.Run.Summary.Cases {
-		c := &next.Run.Summary.Cases[i]
-		if e := c.Estimate; e != nil && c.Name == "FORS" {
-			lo, hi := *e.Lo-0.1, *e.Hi-0.1
-			c.Estimate = &results.Estimate{Of: e.Of, Over: e.Over, Interval: results.Interval{Median: e.Median - 0.1, Lo: &lo, Hi: &hi, N: e.N}}
-		}
-	}
+	slower(next.Run)
 	next.Run.Pairs = []results.PairCount{{Case: "healthy", Src: 0, Dst: 1, Bytes: 1e10, Sec: 1}}
 	page := write(t, html.Input{Name: "before", Source: base}, html.Input{Name: "after", Source: next})
 	inOrder(t, page, `<p class="answer several">after beside before: differs in the ratio to the control: FORS`, "<h2>Verdict</h2>", "<h2>Differences</h2>", "after</a> beside before",
-		`<th scope="row">linear shift</th>`, `not shown</span>`, `<th scope="row">FORS</th>`, "\u22120.100\u00a0(\u2212", `<span class="told ordered">differs</span>`, "<h2>Predicted and measured efficiency</h2>", "<h3>before", "<h3>after")
+		`<th scope="row">linear shift</th>`, `not shown</span>`, `<th scope="row">FORS</th>`, ">\u22120.100</td>", `<span class="told ordered">differs</span>`, "<h2>Predicted and measured efficiency</h2>", "<h3>before", "<h3>after")
 	for _, once := range []string{"<h2>Throughput per case</h2>", "<h2>Load of links in the fat tree</h2>", "<h2>Manifest and warnings</h2>"} {
 		if n := strings.Count(page, once); n != 1 {
 			t.Errorf("%s stands there %d times", once, n)
@@ -66,6 +62,37 @@ func TestBeside(t *testing.T) {
 	}
 	if one := write(t, html.Input{Name: "before", Source: base}); strings.Contains(one, "Differences") {
 		t.Error("one run has differences")
+	}
+}
+
+// slower takes a tenth off the ratios of FORS, and changes what each slice built, most of all those that
+// were rejected.
+func slower(run *results.Run) {
+	for i := range run.Summary.Slices {
+		s := &run.Summary.Slices[i]
+		if s.Case == "FORS" {
+			s.Ratio -= 0.1
+		}
+		if s.EventsPerSec *= 0.8 + 0.01*float64(s.Round); s.Rejected != "" {
+			s.EventsPerSec /= 10
+		}
+	}
+}
+
+// A page shows of two runs what compare does: slices that were rejected do not count in either.
+func TestBesideAsCompared(t *testing.T) {
+	base, next := reporttest.Resolved(t), reporttest.Resolved(t)
+	slower(next.Run)
+	page := write(t, html.Input{Name: "before", Source: base}, html.Input{Name: "after", Source: next})
+	for _, c := range compare.Runs(base.Run, next.Run, compare.Options{}).Cases {
+		for _, f := range c.Figures {
+			if want := strings.Replace(fmt.Sprintf(">%+.2f\u00a0%%</td>", *f.Change), "-", "\u2212", 1); f.Name == "events_per_s" {
+				inOrder(t, page, "<h2>Differences</h2>", `<th scope="row">`+c.Name+"</th>", want, "</tr>")
+			}
+		}
+		if c.Name == "unsync minhop" && (c.Rejected.Base != 1 || c.Rejected.New != 1) {
+			t.Errorf("%s: %+v are rejected", c.Name, c.Rejected)
+		}
 	}
 }
 

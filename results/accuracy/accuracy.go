@@ -120,7 +120,7 @@ func caseName(x Case) string {
 	if x.Repeat == 0 {
 		return x.Case
 	}
-	return fmt.Sprintf("%s #%d", x.Case, x.Repeat+1)
+	return fmt.Sprintf("%s #%d", x.Case, x.Repeat)
 }
 
 // WriteJSON writes one document, schema evbench/accuracy/1.

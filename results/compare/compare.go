@@ -2,6 +2,10 @@
 // and may that be said at all? It takes results, returns statistics and writes them as
 // text, CSV or JSON; it reads no file.
 //
+// What is compared first is the ratio to the control of the same round: between two runs a
+// machine that others use changes by more than most changes of a network do. It takes
+// rounds; absolute figures need a machine that is as quiet in both runs.
+//
 // # What is observed
 //
 // A sample is what one server counted in one interval. Samples are not
@@ -62,7 +66,7 @@ const (
 
 // Options say what counts.
 type Options struct {
-	// Invalid lets repeats count that are marked invalid.
+	// Invalid lets repeats count that are marked invalid; rejected slices never do.
 	Invalid bool
 }
 
@@ -72,6 +76,8 @@ type Report struct {
 	Missing []string  `json:"missing"` // cases of the base alone
 	Added   []string  `json:"added"`   // cases of the new run alone
 	Geomean []Geomean `json:"geomean"`
+	// NoControl names the runs, "base" and "new", without a control that counts.
+	NoControl []string `json:"no_control"`
 }
 
 // A Case is a case that both runs hold.
@@ -79,8 +85,13 @@ type Case struct {
 	Name    string   `json:"name"`
 	Control bool     `json:"control"`
 	Figures []Figure `json:"figures"`
-	// LeftOut names the repeats that do not count, each with its reason.
+	// LeftOut names the repeats that are wrong and do not count, each with its reason.
 	LeftOut []string `json:"left_out"`
+	// Rejected is how many slices of each run do not count because the machine was disturbed.
+	Rejected struct {
+		Base int `json:"base"`
+		New  int `json:"new"`
+	} `json:"rejected"`
 }
 
 // A Figure is one quantity of a case in both runs.
@@ -100,6 +111,8 @@ type Figure struct {
 	Overlap bool `json:"overlap,omitempty"`
 	// Unsaid is why no change could be seen however large; empty where one could.
 	Unsaid string `json:"unsaid,omitempty"`
+
+	against bool // one run was measured, the other simulated
 }
 
 // A Geomean is the geometric mean of the medians of one figure over the cases
@@ -115,8 +128,13 @@ type Geomean struct {
 // Runs compares two runs case by case. Whether they are comparable at all is for
 // Differences to say.
 func Runs(base, next *results.Run, o Options) Report {
-	r := Report{Cases: []Case{}, Missing: []string{}, Added: []string{}, Geomean: []Geomean{}}
+	r := Report{Cases: []Case{}, Missing: []string{}, Added: []string{}, Geomean: []Geomean{}, NoControl: []string{}}
 	a, b := split(base), split(next)
+	for i, s := range []series{a, b} {
+		if !s.controlled() {
+			r.NoControl = append(r.NoControl, []string{"base", "new"}[i])
+		}
+	}
 	for _, name := range a.names {
 		if b.cases[name] == nil {
 			r.Missing = append(r.Missing, name)
@@ -140,8 +158,9 @@ func Runs(base, next *results.Run, o Options) Report {
 // A repeat is one repeat of a case with what was sampled of it.
 type repeat struct {
 	results.Case
-	samples []results.Sample
-	exact   bool // of a simulated run
+	samples  []results.Sample
+	exact    bool // of a simulated run
+	rejected bool
 }
 
 // A series is the cases of a run by name, each with its repeats in order.
@@ -162,21 +181,38 @@ func split(run *results.Run) series {
 		k := key{s.Case, s.Repeat}
 		samples[k] = append(samples[k], s)
 	}
+	rejected := map[key]bool{}
+	for _, s := range run.Summary.Slices {
+		rejected[key{s.Case, s.Repeat}] = s.Rejected != ""
+	}
 	out := series{cases: map[string][]repeat{}}
 	for _, c := range run.Summary.Measured() {
-		if out.cases[c.Name] == nil {
+		k := key{c.Name, c.Repeat}
+		out.cases[c.Name] = append(out.cases[c.Name], repeat{c, samples[k], isSimulated(run), rejected[k]})
+	}
+	for _, c := range run.Summary.Cases { // which has the order of the scenario
+		if out.cases[c.Name] != nil && !slices.Contains(out.names, c.Name) {
 			out.names = append(out.names, c.Name)
 		}
-		out.cases[c.Name] = append(out.cases[c.Name], repeat{c, samples[key{c.Name, c.Repeat}], isSimulated(run)})
 	}
 	return out
+}
+
+// controlled reports whether a case has a ratio to a control.
+func (s series) controlled() bool {
+	for _, all := range s.cases {
+		if slices.ContainsFunc(all, func(r repeat) bool { return ratio(r) > 0 }) {
+			return true
+		}
+	}
+	return false
 }
 
 // pair compares one case.
 func pair(name string, base, next []repeat, o Options) Case {
 	c := Case{Name: name, Control: base[0].Control, LeftOut: []string{}, Figures: []Figure{}}
-	base = c.counted("base", base, o)
-	next = c.counted("new", next, o)
+	base, c.Rejected.Base = c.counted("base", base, o)
+	next, c.Rejected.New = c.counted("new", next, o)
 	for _, f := range figures {
 		if x, ok := f.compare(base, next); ok {
 			c.Figures = append(c.Figures, x)
@@ -185,10 +221,14 @@ func pair(name string, base, next []repeat, o Options) Case {
 	return c
 }
 
-// counted returns the repeats that count, and notes the others.
-func (c *Case) counted(side string, all []repeat, o Options) []repeat {
-	var out []repeat
+// counted returns the repeats that count, notes those that are wrong, and counts those that
+// were rejected.
+func (c *Case) counted(side string, all []repeat, o Options) (out []repeat, rejected int) {
 	for _, r := range all {
+		if r.rejected {
+			rejected++
+			continue
+		}
 		if r.Valid || o.Invalid {
 			out = append(out, r)
 			continue
@@ -197,9 +237,9 @@ func (c *Case) counted(side string, all []repeat, o Options) []repeat {
 		if len(r.Reasons) > 0 {
 			reason += ": " + r.Reasons[0]
 		}
-		c.LeftOut = append(c.LeftOut, fmt.Sprintf("%s, repeat %d: %s", side, r.Repeat+1, reason))
+		c.LeftOut = append(c.LeftOut, fmt.Sprintf("%s, repeat %d: %s", side, r.Repeat, reason))
 	}
-	return out
+	return out, rejected
 }
 
 // Check sees that the parts of a run belong together: what was sampled of a case

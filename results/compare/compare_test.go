@@ -142,7 +142,7 @@ func TestInvalidIsLeftOut(t *testing.T) {
 	base, next := repeats(map[string][]float64{"a": {8, 8, 8, 8, 8}}), repeats(map[string][]float64{"a": {8, 8, 8, 8, 1}})
 	next.Summary.Cases[4].Valid, next.Summary.Cases[4].Reasons = false, []string{"3 events lost"}
 	r := compare.Runs(base, next, compare.Options{})
-	if f := r.Cases[0].Figures[0]; f.New.N != 4 || !slices.Equal(r.Cases[0].LeftOut, []string{"new, repeat 5: invalid: 3 events lost"}) {
+	if f := r.Cases[0].Figures[0]; f.New.N != 4 || !slices.Equal(r.Cases[0].LeftOut, []string{"new, repeat 4: invalid: 3 events lost"}) {
 		t.Errorf("%+v, left out %v", f, r.Cases[0].LeftOut)
 	}
 	if r = compare.Runs(base, next, compare.Options{Invalid: true}); r.Cases[0].Figures[0].New.N != 5 || len(r.Cases[0].LeftOut) != 0 {

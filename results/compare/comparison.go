@@ -37,6 +37,8 @@ type Comparison struct {
 	Conditions  []Condition  `json:"fail_if"`
 	Regressions []Regression `json:"regressions"`
 	Undecided   []Undecided  `json:"undecided"`
+
+	shown []string // figures; none: see Only
 }
 
 // Between compares two runs, and judges the change by the conditions. Runs that were not

@@ -168,8 +168,17 @@ func (r Report) Judge(conditions []Condition) (bad []Regression, open []Undecide
 }
 
 func (c Case) judge(conditions []Condition, given map[string]bool) (bad []Regression, open []Undecided) {
-	if n := len(c.LeftOut); n > 0 {
+	switch n := len(c.LeftOut); {
+	case n > 0:
 		open = append(open, Undecided{Case: c.Name, Reason: fmt.Sprintf("%d repeats left out, the first: %s", n, c.LeftOut[0])})
+	case len(c.Figures) == 0:
+		open = append(open, Undecided{Case: c.Name, Reason: "no repeat of a run counts"})
+	}
+	if slices.ContainsFunc(conditions, func(x Condition) bool { return x.Figure == Ratio }) && !c.gives(Ratio) {
+		given[Ratio] = true // said
+		if len(c.Figures) > 0 {
+			open = append(open, Undecided{c.Name, Ratio, "a run has no control beside it"})
+		}
 	}
 	for _, f := range c.Figures {
 		asked := slices.DeleteFunc(slices.Clone(conditions), func(x Condition) bool { return x.Figure != f.Name })
@@ -188,6 +197,10 @@ func (c Case) judge(conditions []Condition, given map[string]bool) (bad []Regres
 		}
 	}
 	return bad, open
+}
+
+func (c Case) gives(figure string) bool {
+	return slices.ContainsFunc(c.Figures, func(f Figure) bool { return f.Name == figure })
 }
 
 // open says why no condition can be held against the figure.

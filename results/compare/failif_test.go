@@ -22,9 +22,9 @@ func TestParseCondition(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		"":                             "column 1: a figure is wanted, not the end; there are events_per_s, goodput_bit_per_s, measured_efficiency, barrier_wait_s",
+		"":                             "column 1: a figure is wanted, not the end; there are ratio_to_control, events_per_s, goodput_bit_per_s, measured_efficiency, barrier_wait_s",
 		" <":                           `column 2: a figure is wanted, not "<"`,
-		"speed < -3%":                  `column 1: no figure "speed"; there are events_per_s,`,
+		"speed < -3%":                  `column 1: no figure "speed"; there are ratio_to_control, events_per_s,`,
 		"events_per_s":                 "column 13: < or > is wanted, not the end",
 		"events_per_s <= -3%":          `column 14: < or > is wanted, not "<= -3%"`,
 		"events_per_s < x":             `column 16: a change in per cent is wanted, such as -3%, not "x"`,

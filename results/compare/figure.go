@@ -15,21 +15,25 @@ type figure struct {
 	name string
 	// of is the figure of a whole repeat; 0 where it is not given.
 	of func(repeat) float64
-	// rate is what of a block is in proportion to it.
+	// rate is what of a block is in proportion to it; nil: it is of whole repeats alone.
 	rate func(interval) float64
 }
+
+// Ratio is the figure that holds on a busy machine: what slows a round slows its control, too.
+const Ratio = "ratio_to_control"
 
 // figures are compared, in this order. All but the barrier are speeds, for which
 // less is worse.
 var figures = []figure{
+	{Ratio, ratio, nil},
 	{"events_per_s", func(r repeat) float64 { return r.EventsPerSec.Mean }, arrived},
 	{"goodput_bit_per_s", func(r repeat) float64 { return r.GoodputBitPerSec.Mean }, arrived},
 	{"measured_efficiency", func(r repeat) float64 { return r.MeasuredEfficiency }, arrived},
 	{"barrier_wait_s", barrierWait, waited},
 }
 
-// Figures are the names of what is compared: events built per second and server,
-// payload received per second and server, ideal time over measured time, and
+// Figures are the names of what is compared: throughput over that of the control of the
+// same round, events built per second and server, payload received per second and server, ideal time over measured time, and
 // seconds that a server spends at the barrier in one exchange.
 var Figures = names(figures)
 
@@ -38,6 +42,14 @@ func names(all []figure) (out []string) {
 		out = append(out, f.name)
 	}
 	return out
+}
+
+// ratio is not given of the control, and of a repeat whose round has none that counts.
+func ratio(r repeat) float64 {
+	if r.Control {
+		return 0
+	}
+	return r.RatioToControl
 }
 
 func barrierWait(r repeat) float64 {
@@ -60,6 +72,10 @@ func waited(x interval) float64 {
 // compare says what there is to say about one figure of a case; ok is false where
 // neither run gives it.
 func (f figure) compare(base, next []repeat) (x Figure, ok bool) {
+	if f.rate == nil {
+		none := func(r repeat) bool { return f.of(r) == 0 }
+		base, next = slices.DeleteFunc(slices.Clone(base), none), slices.DeleteFunc(slices.Clone(next), none)
+	}
 	o := observe(base, next, f.rate)
 	wholeBase, wholeNew := f.whole(base), f.whole(next)
 	a, b := wholeBase, wholeNew
@@ -70,9 +86,12 @@ func (f figure) compare(base, next []repeat) (x Figure, ok bool) {
 		return x, false
 	}
 	x = Figure{Name: f.name, Observed: o.kind, BlockSec: o.blockSec, P: 1, Unsaid: o.unsaid}
-	if o.kind == Exact {
+	switch {
+	case o.kind == Exact:
 		x.exactly(a, b)
-	} else {
+	case o.against:
+		x.withExact(a, b, base[0].exact)
+	default:
 		x.test(a, b, o.kind == Repeats || apart(wholeBase, wholeNew))
 	}
 	if x.Base.Median != 0 {
@@ -148,6 +167,23 @@ func (x *Figure) exactly(a, b []float64) {
 	}
 	if x.Significant = a[0] != b[0]; x.Significant {
 		x.P = 0
+	}
+}
+
+// withExact compares what was measured with what was simulated, of which one is enough. baseExact:
+// the base was.
+func (x *Figure) withExact(a, b []float64, baseExact bool) {
+	x.Base, x.New, x.against = results.NewInterval(a), results.NewInterval(b), true
+	exact, measured := &x.New, x.Base
+	if baseExact {
+		exact, measured = &x.Base, x.New
+	}
+	exact.Lo, exact.Hi = &exact.Median, &exact.Median
+	switch {
+	case !measured.Known():
+		x.Unsaid = fmt.Sprintf("%d measured observations are too few", measured.N)
+	case !measured.Holds(exact.Median):
+		x.Significant, x.P = true, alpha
 	}
 }
 

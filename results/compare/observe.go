@@ -73,19 +73,25 @@ type observed struct {
 	kind       string
 	blockSec   float64
 	base, next [][]interval // by repeat
+	against    bool         // one run was measured, the other simulated
 	unsaid     string       // why nothing can be said
 }
 
-// observe decides what an observation is of a figure that goes with that rate.
+// observe decides what an observation is of a figure that goes with that rate; without one
+// blocks do not have it.
 func observe(base, next []repeat, rate func(interval) float64) observed {
 	fewest := min(len(base), len(next))
 	switch {
 	case fewest == 0:
 		return observed{kind: Repeats, unsaid: "no repeat counts"}
+	case base[0].exact != next[0].exact:
+		return observed{kind: Repeats, against: true}
 	case fewest >= minObservations:
 		return observed{kind: Repeats}
 	case base[0].exact && next[0].exact:
 		return observed{kind: Exact}
+	case rate == nil:
+		return observed{kind: Repeats, unsaid: fmt.Sprintf("fewer than %d rounds on a side", minObservations)}
 	}
 	return cut(base, next, rate)
 }

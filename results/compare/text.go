@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,38 @@ import (
 	"evbench/results"
 )
 
+// Only leaves some figures; without names text shows the ratios to the control, or all
+// figures where nothing can be said of any ratio.
+func (c *Comparison) Only(names []string) {
+	c.shown = names
+	if len(names) == 0 {
+		return
+	}
+	for i := range c.Cases {
+		x := &c.Cases[i]
+		x.Figures = slices.DeleteFunc(x.Figures, func(f Figure) bool { return !slices.Contains(names, f.Name) })
+	}
+	c.Geomean = slices.DeleteFunc(c.Geomean, func(g Geomean) bool { return !slices.Contains(names, g.Figure) })
+}
+
+// tables are the figures that text shows.
+func (c *Comparison) tables() []string {
+	switch {
+	case len(c.shown) > 0:
+		return c.shown
+	case c.says(Ratio):
+		return []string{Ratio}
+	}
+	return Figures
+}
+
+// says reports whether something is said of a figure of some case.
+func (c *Comparison) says(figure string) bool {
+	return slices.ContainsFunc(c.Cases, func(x Case) bool {
+		return slices.ContainsFunc(x.Figures, func(f Figure) bool { return f.Name == figure && f.Unsaid == "" })
+	})
+}
+
 // WriteText writes what is noted, one table for each figure, and what the signs mean.
 func (c *Comparison) WriteText(w io.Writer) error {
 	var b strings.Builder
@@ -22,14 +55,15 @@ func (c *Comparison) WriteText(w io.Writer) error {
 	for _, d := range c.Differences {
 		fmt.Fprintf(&b, "differs: %s\n", printable.Line(d.String()))
 	}
-	for _, name := range Figures {
+	shown := c.tables()
+	for _, name := range shown {
 		if t := c.table(name); len(t) > 1 {
 			b.WriteByte('\n')
 			show.Align(&b, t, columns...)
 		}
 	}
 	b.WriteByte('\n')
-	c.footnotes(&b)
+	c.footnotes(&b, shown)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -117,20 +151,28 @@ func testText(f Figure) string {
 	switch {
 	case f.Observed == Exact:
 		return "exact"
-	case f.Unsaid != "":
+	case f.Unsaid != "", f.against:
 		return n
 	}
 	return fmt.Sprintf("p=%.3f %s", f.P, n)
 }
 
 // footnotes explains the signs that occur, and names what is not in the tables.
-func (c *Comparison) footnotes(b *strings.Builder) {
+func (c *Comparison) footnotes(b *strings.Builder, shown []string) {
+	if len(c.NoControl) > 0 && !(isSimulated(c.Base.run) && isSimulated(c.New.run)) {
+		fmt.Fprintf(b, "no control in the %s run: absolute figures hold only on a machine that is as quiet in both runs\n", strings.Join(c.NoControl, " and the "))
+	}
+	if len(shown) == 1 && shown[0] == Ratio && len(c.shown) == 0 {
+		fmt.Fprintf(b, "%s: over the control of the same round; --metric shows %s\n", Ratio, strings.Join(Figures[1:], ", "))
+	}
 	fmt.Fprintf(b, "medians with %.0f %% intervals; ~: no significant change (p > %g)\n", 100*results.Confidence, alpha)
 	wide, inside := false, false
 	for _, x := range c.Cases {
 		for _, f := range x.Figures {
-			wide = wide || f.Base.Lo == nil || f.New.Lo == nil
-			inside = inside || f.Observed == Blocks
+			if slices.Contains(shown, f.Name) {
+				wide = wide || f.Base.Lo == nil || f.New.Lo == nil
+				inside = inside || f.Observed == Blocks
+			}
 		}
 	}
 	if wide {
@@ -140,7 +182,7 @@ func (c *Comparison) footnotes(b *strings.Builder) {
 		fmt.Fprintf(b, "blocks: fewer than %d repeats on a side, so parts of a run are observed; they do not show how runs differ\n", minObservations)
 	}
 	for _, x := range c.Cases {
-		caseNotes(b, &x)
+		caseNotes(b, &x, shown)
 	}
 	for _, name := range c.Missing {
 		fmt.Fprintf(b, "missing: case %q of the base is not in the new run\n", name)
@@ -152,7 +194,7 @@ func (c *Comparison) footnotes(b *strings.Builder) {
 
 // caseNotes says why figures of a case are ~, reason by reason, and what of it is
 // not compared.
-func caseNotes(b *strings.Builder, x *Case) {
+func caseNotes(b *strings.Builder, x *Case, shown []string) {
 	figures := map[string][]string{}
 	var reasons []string
 	note := func(reason, figure string) {
@@ -162,6 +204,9 @@ func caseNotes(b *strings.Builder, x *Case) {
 		figures[reason] = append(figures[reason], figure)
 	}
 	for _, f := range x.Figures {
+		if !slices.Contains(shown, f.Name) {
+			continue
+		}
 		if f.Unsaid != "" {
 			note("nothing can be said: "+f.Unsaid, f.Name)
 		} else if f.Overlap {
@@ -170,6 +215,9 @@ func caseNotes(b *strings.Builder, x *Case) {
 	}
 	for _, r := range reasons {
 		fmt.Fprintf(b, "%s: %s: %s\n", x.Name, strings.Join(figures[r], ", "), r)
+	}
+	if n := x.Rejected; n.Base+n.New > 0 {
+		fmt.Fprintf(b, "%s: rejected slices do not count: %d of the base, %d of the new run\n", x.Name, n.Base, n.New)
 	}
 	for _, l := range x.LeftOut {
 		fmt.Fprintf(b, "%s: not compared: %s\n", x.Name, l)

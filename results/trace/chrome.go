@@ -85,7 +85,7 @@ func named(what string, pid, tid int, name string) event {
 
 // chrome puts the tracks of the servers.
 func (s *Slice) chrome(pid int, put func(event) error) error {
-	if err := put(named("process_name", pid, 0, fmt.Sprintf("%s, slice %d", s.Case, s.Repeat+1))); err != nil {
+	if err := put(named("process_name", pid, 0, fmt.Sprintf("%s, slice %d", s.Case, s.Repeat))); err != nil {
 		return err
 	}
 	for _, server := range s.Servers() {

@@ -228,7 +228,7 @@ func TestWriteChrome(t *testing.T) {
 			t.Errorf("event %d: %+v", i, e)
 		}
 	}
-	for _, want := range []string{"c, slice 1", "server0", "server5", "links", "fail-over"} {
+	for _, want := range []string{"c, slice 0", "server0", "server5", "links", "fail-over"} {
 		if !tracks[want] {
 			t.Errorf("no track %q in %v", want, tracks)
 		}
