@@ -33,8 +33,9 @@ var figures = []figure{
 }
 
 // Figures are the names of what is compared: throughput over that of the control of the
-// same round, events built per second and server, payload received per second and server, ideal time over measured time, and
-// seconds that a server spends at the barrier in one exchange.
+// same round, events built per second and server, payload received per second and server,
+// ideal time over measured time, and seconds that a server spends at the barrier in one
+// exchange.
 var Figures = names(figures)
 
 func names(all []figure) (out []string) {
