@@ -269,6 +269,28 @@ func TestRunStartsSlowly(t *testing.T) {
 	}
 }
 
+// Where the number of rounds is open, the cases of the answer come first, until they are settled;
+// the others follow. The control is in every round.
+func TestRunAnswerFirst(t *testing.T) {
+	text := strings.Replace(small, "rounds: 2", "rounds: auto\nanswer: {cases: [dead]}", 1)
+	text = strings.Replace(text, "{mode: unsynchronised,", "{name: beside, mode: unsynchronised,", 1)
+	sum, err := run(t, strings.Replace(text, "{schedule: fors,", "{name: dead, schedule: fors,", 1), &inProcess{}, &memory{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rounds := map[string][]int{}
+	for _, s := range sum.Slices {
+		rounds[s.Case] = append(rounds[s.Case], s.Round)
+	}
+	for name, want := range map[string][]int{
+		"healthy": {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, "dead": {0, 1, 2, 3, 4, 5}, "beside": {0, 6, 7, 8, 9, 10},
+	} {
+		if !slices.Equal(rounds[name], want) {
+			t.Errorf("%s is measured in rounds %v, want %v", name, rounds[name], want)
+		}
+	}
+}
+
 // A run measures a slice of each case in each round, the case that is the control among
 // them; predictions are written first, every event is built once, samples add up.
 func TestRun(t *testing.T) {
