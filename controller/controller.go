@@ -51,7 +51,7 @@ type Controller struct {
 	listener net.Listener
 	quit     chan struct{} // closed by Close
 	handlers sync.WaitGroup
-	guests   guests // connections that have not said who they are
+	guests   port.Guests // connections that have not said who they are
 }
 
 // helloTimeout bounds, from accept to the end of its Hello, how long a
@@ -97,21 +97,20 @@ func (c *Controller) Addr() string {
 
 // accept takes a connection that has yet to say who it is.
 func (c *Controller) accept(conn net.Conn) {
-	g := guest{wire.NewConn(conn, wire.MaxHello), from(conn)}
+	w, from := wire.NewConn(conn, wire.MaxHello), port.From(conn)
 	c.mu.Lock()
 	closed := c.closed
 	if !closed {
-		if len(c.guests) == maxGuests {
-			c.dismiss(c.guests.worst())
+		if g, full := c.guests.Come(port.Guest{Conn: w, From: from}); full {
+			c.dismiss(g)
 		}
-		c.guests = append(c.guests, g)
 	}
 	c.mu.Unlock()
 	if closed {
-		_ = g.conn.Close()
+		_ = w.Close()
 		return
 	}
-	c.handlers.Go(func() { c.handle(g) })
+	c.handlers.Go(func() { c.handle(w, from) })
 }
 
 // crowded makes room where nobody can come in: files may have run out, and the
@@ -120,30 +119,29 @@ func (c *Controller) crowded(err error) {
 	c.log.Warn("control port", "error", err)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.guests) > 0 {
-		c.dismiss(c.guests.worst())
+	if g, found := c.guests.Go(); found {
+		c.dismiss(g)
 	}
 }
 
-// dismiss hangs up on a guest who takes a place that others need; c.mu is held. Its
-// handler sees the end of the connection.
-func (c *Controller) dismiss(g guest) {
-	c.guests.leave(g.conn)
-	c.log.Warn("control port: too many unknown connections", "from", g.from)
-	_ = g.conn.Close()
+// dismiss hangs up on a guest who took a place that others need. Its handler sees the end
+// of the connection.
+func (c *Controller) dismiss(g port.Guest) {
+	c.log.Warn("control port: too many unknown connections", "from", g.From)
+	_ = g.Conn.Close()
 }
 
 // handle takes one connection from its first byte to its end.
-func (c *Controller) handle(g guest) {
-	m, err := c.greet(g.conn)
+func (c *Controller) handle(w *wire.NetConn, from string) {
+	m, err := c.greet(w)
 	if err != nil {
 		c.mu.Lock()
-		here := c.guests.leave(g.conn)
+		here := c.guests.Leave(w)
 		c.mu.Unlock()
 		if here { // else it had to go, which has been said
-			c.log.Warn("control port: refused", "from", g.from, "reason", err)
+			c.log.Warn("control port: refused", "from", from, "reason", err)
 		}
-		_ = g.conn.Close()
+		_ = w.Close()
 		return
 	}
 	err = m.serve(c.deliver)
@@ -179,7 +177,7 @@ func (c *Controller) admit(h wire.Hello, welcome wire.Welcome, w *wire.NetConn) 
 	if reason = c.roster.admit(h); reason != "" {
 		return nil, reason
 	}
-	c.guests.leave(w) // now, so that nobody takes a member for a stranger
+	c.guests.Leave(w) // now, so that nobody takes a member for a stranger
 	m = newMember(h, w)
 	m.post(welcome)
 	c.members[h.Server] = m
@@ -274,7 +272,7 @@ func (c *Controller) Close() error {
 	}
 	c.closed = true
 	for _, g := range c.guests {
-		_ = g.conn.Close()
+		_ = g.Conn.Close()
 	}
 	c.mu.Unlock()
 	var err error

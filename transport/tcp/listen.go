@@ -29,7 +29,7 @@ type Listener struct {
 
 	mu      sync.Mutex
 	closed  bool
-	shaking map[net.Conn]bool
+	shaking port.Guests
 	taken   map[preface]bool // accepted, of groups that are not over
 	waiting map[uint32][]arrival
 	open    map[uint32]*Endpoint
@@ -46,7 +46,7 @@ type arrival struct {
 func Listen(o Options) (*Listener, error) {
 	l := &Listener{
 		o: o, quit: make(chan struct{}), over: -1,
-		shaking: map[net.Conn]bool{}, taken: map[preface]bool{}, waiting: map[uint32][]arrival{}, open: map[uint32]*Endpoint{},
+		taken: map[preface]bool{}, waiting: map[uint32][]arrival{}, open: map[uint32]*Endpoint{},
 	}
 	if _, _, err := sockaddr(o.Addr); err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
@@ -86,8 +86,8 @@ func (l *Listener) Close() error {
 	l.closed = true
 	close(l.quit)
 	err := l.ln.Close()
-	for c := range l.shaking {
-		_ = c.Close()
+	for _, g := range l.shaking {
+		_ = g.Conn.Close()
 	}
 	l.mu.Unlock()
 	l.work.Wait()
@@ -108,20 +108,50 @@ func closeArrivals(as []arrival) {
 
 func (l *Listener) accept() {
 	port.Accept(l.ln.AcceptTCP, l.quit, func(c *net.TCPConn) {
-		l.work.Go(func() { l.shake(c) }) // of its own: a slow stranger holds up nobody
-	}, func(err error) { l.o.log("%s: accept: %v", l.Addr(), outOfFiles(err)) })
+		if l.come(c) {
+			l.work.Go(func() { l.shake(c) }) // of its own: a slow stranger holds up nobody
+		}
+	}, l.crowded)
+}
+
+// come notes that somebody has connected, unless this is over. Where too many have, one of
+// them has to go.
+func (l *Listener) come(c *net.TCPConn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		_ = c.Close()
+		return false
+	}
+	if g, full := l.shaking.Come(port.Guest{Conn: c, From: port.From(c)}); full {
+		_ = g.Conn.Close()
+	}
+	return true
+}
+
+// crowded makes room where nobody can come in: files may have run out, and the connections
+// of strangers take some.
+func (l *Listener) crowded(err error) {
+	l.o.log("%s: accept: %v", l.Addr(), outOfFiles(err))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if g, found := l.shaking.Go(); found {
+		_ = g.Conn.Close()
+	}
 }
 
 // shake finds out who has connected.
 func (l *Listener) shake(c *net.TCPConn) {
 	defer func() { _ = c.Close() }()
-	if !l.track(c, true) {
-		return
-	}
-	defer l.track(c, false)
 	a, err := l.greet(c)
-	if errors.Is(err, errLooked) {
+	l.mu.Lock()
+	here := l.shaking.Leave(c)
+	l.mu.Unlock()
+	switch {
+	case errors.Is(err, errLooked):
 		return
+	case err != nil && !here:
+		err = errCrowd
 	}
 	if err != nil {
 		l.o.log("%s: connection from %s: %v", l.Addr(), c.RemoteAddr(), err)
@@ -130,16 +160,8 @@ func (l *Listener) shake(c *net.TCPConn) {
 	l.deliver(a)
 }
 
-func (l *Listener) track(c net.Conn, on bool) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !on {
-		delete(l.shaking, c)
-	} else if !l.closed {
-		l.shaking[c] = true
-	}
-	return !l.closed
-}
+// errCrowd: others needed the place.
+var errCrowd = errors.New("too many unknown connections")
 
 // errLooked: who connected has gone without a word; it looked whether somebody is
 // here.

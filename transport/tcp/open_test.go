@@ -129,6 +129,34 @@ func TestStrangersAreRefused(t *testing.T) {
 	carries(t, f, e, transport.Single)
 }
 
+// More silent strangers than there are places keep no peer out, and each place is a file: the
+// first of them have to go.
+func TestSilentStrangers(t *testing.T) {
+	const strangers = 1200
+	var lim unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &lim); err != nil || lim.Cur < 3*strangers {
+		t.Skipf("a process may open %d files, %v", lim.Cur, err)
+	}
+	ls := []*Listener{listen(t, Options{Token: "right"}), listen(t, Options{Token: "right"})}
+	for range strangers {
+		c, err := net.Dial("tcp", ls[0].Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+	}
+	a, b := pair(1, ls...)
+	e, f := connect(t, ls[0], a), connect(t, ls[1], b)
+	carries(t, e, f, transport.Single)
+	carries(t, f, e, transport.Single)
+	ls[0].mu.Lock()
+	here := len(ls[0].shaking)
+	ls[0].mu.Unlock()
+	if here > 1024 {
+		t.Errorf("%d strangers are here", here)
+	}
+}
+
 func TestWrongTokenIsToldSo(t *testing.T) {
 	book := newLogbook()
 	ls := []*Listener{listen(t, Options{Token: "wrong"}), listen(t, Options{Token: "right", Log: book.log})}
