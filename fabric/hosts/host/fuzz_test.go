@@ -47,7 +47,7 @@ func FuzzRead(f *testing.F) {
 		if facts.Interfaces[0].SpeedMbit < 0 || strings.Contains(facts.CPU, "\n") || len(facts.CPU) > len(cpuinfo) {
 			t.Fatalf("%+v", facts)
 		}
-		if n := available(root); n%1024 != 0 {
+		if n := available(root); n%1024 != 0 && n != 1 {
 			t.Fatalf("%d bytes of KiB", n)
 		}
 	})

@@ -152,14 +152,19 @@ func text(root fs.FS, file string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// Available returns how many bytes of memory are free for use, or 0 where that
-// cannot be known.
+// Available returns how many bytes of memory are free for use: of the machine, and of the
+// control groups in which this process is. It is 0 where that cannot be known.
 func Available() uint64 { return available(os.DirFS("/")) }
 
 func available(root fs.FS) uint64 {
 	var kib uint64
-	if _, err := fmt.Sscanf(field(root, "proc/meminfo", "MemAvailable"), "%d kB", &kib); err != nil {
+	_, err := fmt.Sscanf(field(root, "proc/meminfo", "MemAvailable"), "%d kB", &kib)
+	bytes, limited := allowance(root)
+	switch {
+	case err != nil && !limited:
 		return 0
+	case err == nil && (!limited || kib<<10 < bytes):
+		bytes = kib << 10
 	}
-	return kib << 10
+	return max(bytes, 1) // nothing is left, which is known
 }
