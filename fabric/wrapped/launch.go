@@ -40,6 +40,14 @@ type Order struct {
 // announced first, and the answer waits behind what its host is sending: so the limit is
 // raised, while the plan is followed.
 func (o *Order) options() []string {
+	if o.Plan == "" {
+		return nil
+	}
+	return []string{"--mca", "btl_tcp_eager_limit", strconv.FormatInt(o.Eager, 10)}
+}
+
+// environment is that of the ranks, as mpirun is told it for each of several programs.
+func (o *Order) environment() []string {
 	load := o.Library
 	if also := os.Getenv("LD_PRELOAD"); also != "" {
 		load += ":" + also
@@ -48,24 +56,36 @@ func (o *Order) options() []string {
 	if o.Plan == "" {
 		return out
 	}
-	return append(out, "-x", "EVBENCH_PLAN="+o.Plan, "-x", "EVBENCH_MIN="+strconv.FormatInt(o.Min, 10),
-		"--mca", "btl_tcp_eager_limit", strconv.FormatInt(o.Eager, 10))
+	return append(out, "-x", "EVBENCH_PLAN="+o.Plan, "-x", "EVBENCH_MIN="+strconv.FormatInt(o.Min, 10))
+}
+
+// arguments are those of the launcher with more options. Those of each are for every program
+// of several, which ":" parts.
+func (l *Launcher) arguments(options, each []string) []string {
+	out := slices.Concat(options, each)
+	for _, a := range l.Command[1:] {
+		if out = append(out, a); a == ":" {
+			out = append(out, each...)
+		}
+	}
+	return out
 }
 
 // grace is how long a job has to end, when it is told to.
 const grace = 15 * time.Second
 
-func (l *Launcher) start(ctx context.Context, options []string, stdout, stderr io.Writer) error {
-	cmd := exec.CommandContext(ctx, l.Command[0], append(slices.Clone(options), l.Command[1:]...)...)
+func (l *Launcher) start(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	cmd := exec.CommandContext(ctx, l.Command[0], args...)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeCharDevice == 0 {
 		cmd.Stdin = os.Stdin
 	}
-	// Scripts and mpirun together: a signal to a script alone leaves mpirun running.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// Scripts and mpirun together: a signal to a script alone leaves mpirun running. One signal:
+	// a second has mpirun end before its ranks.
+	cmd.SysProcAttr = subprocess.Group(0)
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = grace
-	err := cmd.Run()
+	err := subprocess.RunGuarded(cmd)
 	if ctx.Err() != nil {
 		if cmd.Process != nil {
 			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
@@ -114,7 +134,7 @@ func (l *Launcher) Map(ctx context.Context) (string, error) {
 	out := subprocess.Buffer{Most: maxMap, Over: func(err error) { end(fmt.Errorf("%s %w", l.Command[0], err)) }}
 	var said subprocess.Tail
 	// That it starts nothing, Open MPI 4.1 takes for an error of its own.
-	err := l.start(ctx, []string{"--do-not-launch", "--display-map"}, &out, &said)
+	err := l.start(ctx, l.arguments([]string{"--do-not-launch", "--display-map"}, nil), &out, &said)
 	if ctx.Err() != nil {
 		return "", err
 	}
@@ -124,12 +144,13 @@ func (l *Launcher) Map(ctx context.Context) (string, error) {
 	return out.String(), nil
 }
 
-// Run runs the program, and returns what its calls took.
+// Run runs the program, and returns what its calls took. That the library was not loaded is an
+// error: ld.so only warns, and the program runs without it.
 func (l *Launcher) Run(ctx context.Context, o *Order) (*Times, error) {
 	if err := os.Remove(o.Times); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	if err := l.start(ctx, o.options(), l.Stdout, l.Stderr); err != nil {
+	if err := l.start(ctx, l.arguments(o.options(), o.environment()), l.Stdout, l.Stderr); err != nil {
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			return nil, fmt.Errorf("%s ended with %v", l.Command[0], exit)
 		}
@@ -137,13 +158,22 @@ func (l *Launcher) Run(ctx context.Context, o *Order) (*Times, error) {
 	}
 	f, err := os.Open(o.Times)
 	if errors.Is(err, os.ErrNotExist) {
-		return &Times{}, nil // the program has made none of these calls
+		return nil, o.notLoaded()
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return readTimes(f)
+	t, err := readTimes(f)
+	if err == nil && t.Loaded == 0 {
+		err = o.notLoaded()
+	}
+	return t, err
+}
+
+func (o *Order) notLoaded() error {
+	return fmt.Errorf("%s was not loaded: rank 0 has not said so in MPI_Init, and the program ran without it. It is no program of this MPI, "+
+		"or linked statically; or its host has no such file, or no directory %s", o.Library, filepath.Dir(o.Times))
 }
 
 // elsewhere returns a host of the job that is not this one; "": there is none.
@@ -190,4 +220,22 @@ func (l *Launcher) Library(ctx context.Context, dir string) (string, error) {
 			"make install where all hosts see it, or compile transport/mpi/preload/c/*.c there by mpicc, for --library FILE", preload.Name, host)
 	}
 	return preload.Build(ctx, "mpicc", dir)
+}
+
+// loadable returns a name of the library that LD_PRELOAD takes: at a space or a colon it would end,
+// and ld.so go on without the library. Then it is a link in a directory, which other hosts do not have.
+func (l *Launcher) loadable(ctx context.Context, library, dir string) (string, error) {
+	const ends = " :"
+	if !strings.ContainsAny(library, ends) {
+		return library, nil
+	}
+	host, err := l.elsewhere(ctx)
+	if err != nil {
+		return "", err
+	}
+	link := filepath.Join(dir, "loaded-"+preload.Name)
+	if host != "" || strings.ContainsAny(link, ends) {
+		return "", fmt.Errorf("library %q: LD_PRELOAD ends a name at a space or a colon: put the file where no directory has one in its name, for --library FILE", library)
+	}
+	return link, os.Symlink(library, link)
 }

@@ -83,13 +83,14 @@ func (s *Session) programs(ctx context.Context, temp string) (err error) {
 	if err := s.Launcher.Check(ctx); err != nil {
 		return err
 	}
-	if s.Order.Library == "" {
-		s.Order.Library, err = s.Launcher.Library(ctx, temp)
-		return err
+	library := s.Order.Library
+	if library == "" {
+		library, err = s.Launcher.Library(ctx, temp)
+	} else if library, err = filepath.Abs(library); err == nil {
+		_, err = os.Stat(library)
 	}
-	s.Order.Library, err = filepath.Abs(s.Order.Library)
 	if err == nil {
-		_, err = os.Stat(s.Order.Library)
+		s.Order.Library, err = s.Launcher.loadable(ctx, library, temp)
 	}
 	return err
 }

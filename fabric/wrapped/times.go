@@ -16,7 +16,7 @@ import (
 
 // A Call is one of MPI_Alltoall and its like, by all ranks of a communicator.
 type Call struct {
-	Kind     string // alltoall, alltoallv, ialltoall
+	Kind     string // alltoall, alltoallv
 	Planned  bool   // in the order of the plan, else as the MPI does it
 	Ranks    int
 	Bytes    int64   // that the rank with the most sent to all others
@@ -25,23 +25,22 @@ type Call struct {
 
 // Times are what the calls of a run took.
 type Times struct {
-	Calls []Call
-	More  int // calls that were not kept
+	Calls       []Call
+	Loaded      int // ranks; 0: the library was not loaded
+	More        int // calls that were not kept
+	Nonblocking int // calls of MPI_Ialltoall, which are left to the MPI
 }
 
-// readTimes reads what the library wrote: "kind plan|own ranks bytes min max" a call, and "more N".
+// readTimes reads what the library wrote: "loaded RANKS", "kind plan|own ranks bytes min max" a call,
+// "more N" and "nonblocking N".
 func readTimes(r io.Reader) (*Times, error) {
 	t := &Times{}
 	in := bufio.NewScanner(r)
 	for line := 1; in.Scan(); line++ {
 		f := strings.Fields(in.Text())
 		var err error
-		if len(f) == 2 && f[0] == "more" {
-			var more int
-			if more, err = strconv.Atoi(f[1]); err == nil && more < 0 {
-				err = errors.New("below 0")
-			}
-			t.More += more
+		if len(f) == 2 {
+			err = t.count(f[0], f[1])
 		} else {
 			var c Call
 			c, err = readCall(f)
@@ -52,6 +51,21 @@ func readTimes(r io.Reader) (*Times, error) {
 		}
 	}
 	return t, in.Err()
+}
+
+func (t *Times) count(what, number string) error {
+	to := map[string]*int{"loaded": &t.Loaded, "more": &t.More, "nonblocking": &t.Nonblocking}[what]
+	n, err := strconv.Atoi(number)
+	switch {
+	case to == nil:
+		return fmt.Errorf("%q: not loaded, more or nonblocking", what)
+	case err != nil:
+		return err
+	case n < 0:
+		return errors.New("below 0")
+	}
+	*to += n
+	return nil
 }
 
 func readCall(f []string) (c Call, err error) {

@@ -154,7 +154,7 @@ func TestTurns(t *testing.T) {
 		}
 		dir := t.TempDir()
 		s := Session{
-			Launcher: &Launcher{Command: []string{script(t, `echo "$*" >>`+dir+`/log`)}, Stdout: io.Discard, Stderr: io.Discard},
+			Launcher: &Launcher{Command: []string{script(t, `echo "$*" >>`+dir+`/log; echo loaded 4 >>`+dir+`/times`)}, Stdout: io.Discard, Stderr: io.Discard},
 			Order:    Order{Library: "l", Plan: "p", Times: filepath.Join(dir, "times")}, Compare: true, Rounds: 2,
 			Before: tables("before", tt.before), After: tables("after", tt.after),
 			Say: func(_ string, a ...any) {
@@ -180,6 +180,66 @@ func script(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	return file
+}
+
+// TestLoaded wants a sign of the library: without it the program has run as it would alone.
+func TestLoaded(t *testing.T) {
+	dir := t.TempDir()
+	times := filepath.Join(dir, "times")
+	for _, tt := range []struct{ name, command, want string }{
+		{"no sign", "true", "lib.so was not loaded: "},
+		{"no rank", "echo loaded 0 >" + times, "lib.so was not loaded: "},
+		{"failed, too", "exit 3", "ended with exit status 3"},
+		{"loaded", "echo loaded 4 >" + times + "; echo nonblocking 2 >>" + times, ""},
+	} {
+		l := Launcher{Command: []string{script(t, tt.command)}, Stdout: io.Discard, Stderr: io.Discard}
+		got, err := l.Run(t.Context(), &Order{Library: "lib.so", Times: times})
+		if tt.want == "" && (err != nil || got.Loaded != 4 || got.Nonblocking != 2) || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: %+v, %v", tt.name, got, err)
+		}
+	}
+}
+
+// TestLoadable has LD_PRELOAD name a file that it does not end at a space or a colon.
+func TestLoadable(t *testing.T) {
+	self, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := func(name string) string {
+		return "echo ' Data for node: " + name + "\tNum slots: 1\tMax slots: 0\tNum procs: 1'"
+	}
+	here := t.TempDir()
+	for _, dir := range []string{"plain", "my files", "a:b"} {
+		file := filepath.Join(here, dir, "lib.so")
+		if err := errors.Join(os.Mkdir(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("x"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		for _, host := range []string{self, "elsewhere"} {
+			got, err := (&Launcher{Command: []string{script(t, node(host))}}).loadable(t.Context(), file, t.TempDir())
+			if host != self && dir != "plain" {
+				if err == nil || !strings.Contains(err.Error(), "LD_PRELOAD ends a name at a space or a colon") || !strings.Contains(err.Error(), dir) {
+					t.Errorf("%s for %s: %q, %v", dir, host, got, err)
+				}
+				continue
+			}
+			if text, readErr := os.ReadFile(got); err != nil || readErr != nil || string(text) != "x" || strings.ContainsAny(got, " :") {
+				t.Errorf("%s for %s: %q, %v, %v", dir, host, got, err, readErr)
+			}
+		}
+	}
+	if got, err := (&Launcher{Command: []string{script(t, node(self))}}).loadable(t.Context(), "/a b/lib.so", filepath.Join(here, "my files")); err == nil {
+		t.Errorf("a link at %q", got)
+	}
+}
+
+// TestArguments has every program of several find the library, which mpirun is told for each.
+func TestArguments(t *testing.T) {
+	l := Launcher{Command: []string{"mpirun", "-n", "2", "a", ":", "-n", "3", "b", "c:d"}}
+	got := strings.Join(l.arguments([]string{"--mca", "x", "1"}, []string{"-x", "E=1"}), " ")
+	if want := "--mca x 1 -x E=1 -n 2 a : -x E=1 -n 3 b c:d"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 }
 
 func TestCheck(t *testing.T) {

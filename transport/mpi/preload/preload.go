@@ -1,7 +1,7 @@
-// Package preload has libevbench, a C library that runs MPI_Alltoall, MPI_Alltoallv and
-// MPI_Ialltoall of any program in the order of a plan, and builds it. Nothing of it is in this
-// program: it is loaded into others (LD_PRELOAD), whose MPI it was compiled for. So its sources
-// go with the program, and it is built where that MPI is. c/evbench.c says how it is told.
+// Package preload has libevbench, a C library that runs MPI_Alltoall and MPI_Alltoallv of any
+// program in the order of a plan, and builds it. Nothing of it is in this program: it is loaded
+// into others (LD_PRELOAD), whose MPI it was compiled for. So its sources go with the program,
+// and it is built where that MPI is. c/evbench.c says how it is told.
 package preload
 
 import (
@@ -47,6 +47,7 @@ func Build(ctx context.Context, mpicc, dir string) (string, error) {
 			args = append(args, file)
 		}
 	}
+	args = append(args, "-ldl") // of its own in older C libraries
 	var said subprocess.Tail
 	cmd := exec.CommandContext(ctx, mpicc, args...)
 	cmd.Stdout, cmd.Stderr = &said, &said

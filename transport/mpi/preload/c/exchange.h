@@ -5,6 +5,8 @@
 #include <mpi.h>
 #include <stddef.h>
 
+#pragma GCC visibility push(hidden) /* programs may have functions of these names */
+
 /* What one side of an all-to-all gives or takes: a block for each rank. */
 struct side {
 	char *buf;
@@ -15,16 +17,21 @@ struct side {
 
 /* A row is with whom this rank exchanges, in the order in which it does. */
 struct row {
-	MPI_Comm comm; /* our own, of the same ranks */
 	int rank, size;
+	int *world;        /* what ranks of the communicator are in world.comm, where all is sent */
+	int tag;           /* and the one above it; no two communicators with the same two ranks have the same */
 	int phases, steps; /* steps of a phase: ranks on a host */
 	int *to, *from;    /* by phase and step; -1: nobody */
 	int beside;        /* ranks on this host, others than this one */
 	int *near_to, *near_from;
 	MPI_Request *requests; /* steps of what is received, and one for each rank that is sent to */
+	MPI_Status *statuses;  /* as many */
 };
 
-/* exchange does what MPI_Alltoallv does. */
+/* exchange does what MPI_Alltoallv does. Where a message is in error it does the rest all the
+ * same, for which other ranks wait, and returns the first error. */
 int exchange(struct row *r, const struct side *send, const struct side *recv);
+
+#pragma GCC visibility pop
 
 #endif

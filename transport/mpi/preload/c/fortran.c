@@ -1,7 +1,7 @@
 /* The same for Fortran, whose bindings of Open MPI call PMPI and so would pass by: mpif.h and
  * "use mpi" (mpi_alltoall_), "use mpi_f08" (mpi_alltoall_f08_). Names are those of gfortran,
  * flang and Intel's compilers. */
-#include <mpi.h>
+#include "world.h"
 
 #include <stddef.h>
 
@@ -14,6 +14,33 @@ static void set(MPI_Fint *ierr, int err)
 {
 	if (ierr) /* optional in mpi_f08 */
 		*ierr = err;
+}
+
+/* Theirs is called, which may do more than that of C. */
+void mpi_init_(MPI_Fint *ierr)
+{
+	MPI_Fint err = 0;
+	void (*next)(MPI_Fint *) = (void (*)(MPI_Fint *))next_of("mpi_init_");
+	if (next)
+		next(&err);
+	else
+		err = PMPI_Init(NULL, NULL);
+	if (!err)
+		ready();
+	set(ierr, err);
+}
+
+void mpi_init_thread_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *ierr)
+{
+	MPI_Fint err = 0;
+	void (*next)(MPI_Fint *, MPI_Fint *, MPI_Fint *) = (void (*)(MPI_Fint *, MPI_Fint *, MPI_Fint *))next_of("mpi_init_thread_");
+	if (next)
+		next(required, provided, &err);
+	else
+		err = PMPI_Init_thread(NULL, NULL, *required, provided);
+	if (!err)
+		ready();
+	set(ierr, err);
 }
 
 void mpi_alltoall_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *comm,
@@ -39,6 +66,8 @@ void mpi_ialltoall_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype
 }
 
 #define SAME(f08, name) extern __typeof__(name) f08 __attribute__((alias(#name)))
+SAME(mpi_init_f08_, mpi_init_);
+SAME(mpi_init_thread_f08_, mpi_init_thread_);
 SAME(mpi_alltoall_f08_, mpi_alltoall_);
 SAME(mpi_alltoallv_f08_, mpi_alltoallv_);
 SAME(mpi_ialltoall_f08_, mpi_ialltoall_);

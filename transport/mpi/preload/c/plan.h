@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#pragma GCC visibility push(hidden)
+
 #define PLAN_WHY 200 /* bytes of a reason */
 
 struct plan_server {
@@ -36,5 +38,7 @@ int plan_row(const struct plan *p, int server, int *to, int *from, char why[PLAN
 int plan_find(const struct plan *p, const char *name);
 
 void plan_free(struct plan *p);
+
+#pragma GCC visibility pop
 
 #endif

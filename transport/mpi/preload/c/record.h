@@ -2,23 +2,33 @@
 #ifndef EVBENCH_RECORD_H
 #define EVBENCH_RECORD_H
 
-#include <mpi.h>
+#include "exchange.h"
 
-enum call_kind { CALL_ALLTOALL, CALL_ALLTOALLV, CALL_IALLTOALL };
+#include <stdio.h>
+
+#pragma GCC visibility push(hidden)
+
+enum call_kind { CALL_ALLTOALL, CALL_ALLTOALLV };
+
+struct call {
+	double least, most; /* seconds: of this rank, then over ranks */
+	long long bytes;    /* that this rank sent to all others, then that the one with the most sent */
+	int kind, planned;
+};
 
 struct record {
-	double *seconds;
-	long long *bytes; /* that this rank sent to all others */
-	char *what;       /* kind, and 4 where the plan was followed */
+	struct call *call;
 	int n, room;
 	long long more; /* calls that were not kept */
 };
 
 void record_add(struct record *r, enum call_kind kind, int planned, double seconds, long long bytes);
 
-/* record_write is called by all ranks of a communicator: its rank 0 appends a line
- * "kind planned ranks bytes seconds_min seconds_max" a call to the file, bytes as the rank
- * with the most sent. It frees the record. */
-void record_write(struct record *r, MPI_Comm comm, const char *file);
+/* record_merge is called by all ranks of a row; rank 0 then has what holds over all. */
+void record_merge(struct record *r, const struct row *row);
 
+/* record_print writes a line "kind plan|own ranks bytes seconds_min seconds_max" a call. */
+void record_print(const struct record *r, int ranks, FILE *f);
+
+#pragma GCC visibility pop
 #endif

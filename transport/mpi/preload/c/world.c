@@ -1,0 +1,96 @@
+#define _GNU_SOURCE
+#include "world.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct world world = {.key = MPI_KEYVAL_INVALID};
+
+const char *file_of(const char *name)
+{
+	const char *s = getenv(name);
+	return s && *s ? s : NULL;
+}
+
+void *next_of(const char *name) { return dlsym(RTLD_NEXT, name); }
+
+/* settings are those of rank 0: ranks that differ in them would wait for each other. */
+static void settings(void)
+{
+	const char *least = file_of("EVBENCH_MIN");
+	long long s[] = {file_of("EVBENCH_PLAN") != NULL, file_of("EVBENCH_TIMES") != NULL, file_of("EVBENCH_ALWAYS") != NULL, least ? atoll(least) : 16384};
+	PMPI_Bcast(s, 4, MPI_LONG_LONG, 0, world.comm);
+	world.plan = s[0];
+	world.times = s[1];
+	world.always = s[2];
+	world.least = s[3];
+}
+
+/* nodes fills in who shares memory with whom. */
+static void nodes(void)
+{
+	MPI_Comm beside;
+	int first = world.rank;
+	if (!(world.node = malloc(world.size * sizeof *world.node)))
+		PMPI_Abort(MPI_COMM_WORLD, 1);
+	PMPI_Comm_split_type(world.comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &beside);
+	PMPI_Bcast(&first, 1, MPI_INT, 0, beside);
+	PMPI_Comm_free(&beside);
+	PMPI_Allgather(&first, 1, MPI_INT, world.node, 1, MPI_INT, world.comm);
+}
+
+/* sign says in the file for times that the library is loaded, for who reads it. */
+static void sign(void)
+{
+	const char *file = file_of("EVBENCH_TIMES");
+	FILE *f = world.rank == 0 && file ? fopen(file, "a") : NULL;
+	if (f)
+		fprintf(f, "loaded %d\n", world.size);
+	if (world.rank == 0 && file && (!f || fclose(f)))
+		fprintf(stderr, "libevbench: %s: the times cannot be written\n", file);
+}
+
+void world_ready(MPI_Comm_delete_attr_function *freed)
+{
+	int *most, there = 0;
+	PMPI_Comm_dup(MPI_COMM_WORLD, &world.comm);
+	PMPI_Comm_set_errhandler(world.comm, MPI_ERRORS_RETURN);
+	PMPI_Comm_rank(world.comm, &world.rank);
+	PMPI_Comm_size(world.comm, &world.size);
+	PMPI_Comm_group(world.comm, &world.group);
+	PMPI_Comm_get_attr(world.comm, MPI_TAG_UB, &most, &there);
+	world.tags = (there ? *most : 32767) / 2 / world.size;
+	settings();
+	nodes();
+	sign();
+	PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, freed, &world.key, NULL);
+	PMPI_Comm_set_attr(MPI_COMM_SELF, world.key, &world); /* MPI_Finalize deletes it first of all */
+	world.on = world.plan || world.times;
+}
+
+void world_left(void)
+{
+	world.on = 0;
+	PMPI_Group_free(&world.group);
+	PMPI_Comm_free(&world.comm);
+	free(world.node);
+}
+
+int MPI_Init(int *argc, char ***argv)
+{
+	int (*next)(int *, char ***) = (int (*)(int *, char ***))next_of("MPI_Init");
+	int err = next ? next(argc, argv) : PMPI_Init(argc, argv);
+	if (!err)
+		ready();
+	return err;
+}
+
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+	int (*next)(int *, char ***, int, int *) = (int (*)(int *, char ***, int, int *))next_of("MPI_Init_thread");
+	int err = next ? next(argc, argv, required, provided) : PMPI_Init_thread(argc, argv, required, provided);
+	if (!err)
+		ready();
+	return err;
+}
