@@ -85,7 +85,7 @@ func (w *orderer) Next(from uint64, count int, quiet bool) ([]wire.Window, error
 	}
 	p, err := w.plan(from, count)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("case %q: %w", w.c.Name, err)
 	}
 	return parts(p, w.chain.Add(p), w.t.Servers(), w.c.Pinned()), nil
 }

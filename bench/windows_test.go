@@ -131,7 +131,7 @@ func TestEveryWindowJudged(t *testing.T) {
 				if window < bad && err != nil {
 					t.Errorf("window %d: %v", window, err)
 				} else if window == bad {
-					if err == nil || parts != nil || !strings.Contains(err.Error(), "the judge refuses the plan: the time is stated as ") {
+					if err == nil || parts != nil || !strings.Contains(err.Error(), `": the judge refuses the plan: the time is stated as `) {
 						t.Errorf("window %d: %d parts, error %v", window, len(parts), err)
 					}
 					break
