@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -264,37 +265,72 @@ func TestMPIWrapLab(t *testing.T) {
 	}
 }
 
-// TestMPIWrapKilled kills the program with SIGKILL: mpirun and its ranks end.
+// TestMPIWrapKilled kills the program with SIGKILL: mpirun and its ranks end, those on servers of
+// a lab, too.
 func TestMPIWrapKilled(t *testing.T) {
+	for _, name := range []string{"here", "lab"} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			launcher := []string{"mpirun", "--oversubscribe"}
+			if name == "lab" {
+				launcher = []string{mpiLab(t, dir)}
+			} else {
+				mpirun(t, dir, 2) // for its symlink and environment
+			}
+			fifo := filepath.Join(dir, "up")
+			if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			write(t, dir, "lib.so", "")
+			in, err := os.OpenFile(fifo, os.O_RDWR, 0) // no end of file until all ranks have come
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer in.Close()
+			p := beginCommand(t, dir, exec.Command(filepath.Join(dir, "evbench"), append(append([]string{"mpi", "wrap", "--network", "FT(2;2,2)",
+				"--by-rank", "--library", "lib.so", "--"}, launcher...), "-n", "4", "sh", "-c", `exec 3>"$0"; echo up >&3; exec sleep 1000`, fifo)...))
+			if _, err := io.ReadFull(in, make([]byte, len("up\n")*4)); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			p.end()
+			ranks, err := os.Open(fifo)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ranks.Close()
+			in.Close()
+			if rest, err := io.ReadAll(ranks); err != nil || len(rest) > 0 { // until none has it open
+				t.Errorf("%q, %v", rest, err)
+			}
+		})
+	}
+}
+
+// TestMPILabFiles has runs on the servers of a lab leave no file: names in /tmp are other users'
+// labs', too. What one left that was killed goes with the next.
+func TestMPILabFiles(t *testing.T) {
 	dir := t.TempDir()
-	mpirun(t, dir, 2) // for its symlink and environment
-	fifo := filepath.Join(dir, "up")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+	script := mpiLab(t, dir)
+	temp := filepath.Join(dir, "temp")
+	ended := exec.Command("true")
+	if err := errors.Join(os.Mkdir(temp, 0o700), ended.Run()); err != nil {
 		t.Fatal(err)
 	}
-	write(t, dir, "lib.so", "")
-	in, err := os.OpenFile(fifo, os.O_RDWR, 0) // no end of file until all ranks have come
-	if err != nil {
+	name := func(pid int) string { return filepath.Join(temp, fmt.Sprintf("lab-mpirun.%d.abcdef", pid)) }
+	left, others := name(ended.Process.Pid), name(os.Getpid())
+	if err := errors.Join(os.MkdirAll(filepath.Join(left, "ompi.server0.0"), 0o700), os.Mkdir(others, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	defer in.Close()
-	p := beginCommand(t, dir, exec.Command(filepath.Join(dir, "evbench"), "mpi", "wrap", "--network", "FT(2;2,2)", "--by-rank", "--library", "lib.so",
-		"--", "mpirun", "--oversubscribe", "-n", "2", "sh", "-c", `exec 3>"$0"; echo up >&3; exec sleep 1000`, fifo))
-	up := make([]byte, len("up\nup\n"))
-	if _, err := io.ReadFull(in, up); err != nil {
-		t.Fatal(err)
+	cmd := exec.Command(script, "-n", "4", "sh", "-c", `ls -d "$0"/*/ompi.* "$0"/ompi.*`, temp)
+	cmd.Env = append(os.Environ(), "TMPDIR="+temp, "XDG_RUNTIME_DIR="+dir)
+	out, err := cmd.Output() // of ls, which misses some
+	if !strings.Contains(string(out), "/ompi.server3.") || strings.Contains(string(out), temp+"/ompi.") {
+		t.Errorf("%v, %s", err, out)
 	}
-	if err := p.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	p.end()
-	readers, err := os.Open(fifo)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer readers.Close()
-	in.Close()
-	if rest, err := io.ReadAll(readers); err != nil || len(rest) > 0 { // until no rank has it open
-		t.Errorf("%q, %v", rest, err)
+	if now, err := filepath.Glob(filepath.Join(temp, "*")); err != nil || !slices.Equal(now, []string{others}) {
+		t.Errorf("left: %v, %v", now, err)
 	}
 }
