@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+void mpi_init_thread_(MPI_Fint *, MPI_Fint *, MPI_Fint *);
 void mpi_alltoall_(const void *, MPI_Fint *, MPI_Fint *, void *, MPI_Fint *, MPI_Fint *, MPI_Fint *, MPI_Fint *);
 void mpi_alltoallv_(const void *, MPI_Fint *, MPI_Fint *, MPI_Fint *, void *, MPI_Fint *, MPI_Fint *, MPI_Fint *, MPI_Fint *, MPI_Fint *);
 
@@ -113,9 +114,10 @@ static void unequal(int fortran)
 
 int main(int argc, char **argv)
 {
-	int provided;
+	MPI_Fint multiple = MPI_THREAD_MULTIPLE, provided, err = -1;
 	MPI_Comm reversed, half;
-	MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+	mpi_init_thread_(&multiple, &provided, &err);
+	check("error code of MPI_Init_thread", err == 0);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	if (argc > 1)
