@@ -212,7 +212,8 @@ func mpiLab(t *testing.T, dir string) string {
 func TestMPIRunLab(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "s.yaml", strings.Replace(fmt.Sprintf(startedScenario, "300ms"), ", control: \"unix:c\"", "", 1))
-	finished(t, beginCommand(t, dir, exec.Command(mpiLab(t, dir), "s.yaml", "--transport", "mpi", "-o", "out")))
+	script := mpiLab(t, dir)
+	finished(t, beginCommand(t, dir, exec.Command(script, "s.yaml", "--transport", "mpi", "-o", "out")))
 	r, err := csv.Read(filepath.Join(dir, "out"))
 	if err != nil {
 		t.Fatal(err)
@@ -222,6 +223,10 @@ func TestMPIRunLab(t *testing.T) {
 		if !c.Complete || c.EventsBuilt == 0 || c.GoodputBitPerSec.Mean > 100e6 {
 			t.Errorf("%+v", c)
 		}
+	}
+	p := beginCommand(t, dir, exec.Command(script, "-n", "2", "sh", "-c", "echo $OMPI_FILE_LOCATION >&2"))
+	if code, said := p.end(); code != exitDone || !strings.Contains(said, "/ompi.server1.") || strings.Contains(said, dir+"/ompi.") {
+		t.Errorf("ended with %d, session directories have the names of servers only: %s", code, said)
 	}
 	if code, _, said := output(t, dir, "lab", "exec", "server0", "orted -mca ess env"); code != exitUsage || !strings.Contains(said, "scripts/lab-mpirun") {
 		t.Errorf("a command for a shell ended with %d: %s", code, said)
