@@ -2,9 +2,11 @@ package trace
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -139,6 +141,27 @@ func TestExplainLongest(t *testing.T) {
 	const want = "from 6.50 s on; leaf0-spine0 went down at 7.50 s, leaf0-spine0 came back at 10.50 s.\n"
 	if err := w.WriteText(&text, c); err != nil || !strings.Contains(text.String(), want) || !strings.Contains(text.String(), "No link stands out.") {
 		t.Errorf("%v: %s", err, text.String())
+	}
+}
+
+// Equal traces have equal answers, to the last bit.
+func TestExplainRepeats(t *testing.T) {
+	p := fors(t)
+	spans := ring(p, 3, 0, func(_, _, s, d int) float64 {
+		if s == 1 && d == 4 {
+			return 2
+		}
+		return 1 + 0.01*math.Sqrt(float64(7*s+d))
+	})
+	var first *Why
+	for range 50 {
+		w, err := Explain(Split(spans), results.Case{Name: "c", Mode: results.Sync, MeasuredEfficiency: 0.5, EventsPerSec: results.NewStat([]float64{0.1})}, 1, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first = cmp.Or(first, w); w.StandsOut == nil || !reflect.DeepEqual(w, first) {
+			t.Fatalf("%+v, %+v, before %+v, %+v", w, w.StandsOut, first, first.StandsOut)
+		}
 	}
 }
 

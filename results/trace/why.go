@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"evbench/plan"
@@ -95,6 +96,8 @@ type way struct {
 	PairOf
 	spine int
 }
+
+func (x way) compare(y way) int { return cmp.Or(x.Src-y.Src, x.Dst-y.Dst, x.spine-y.spine) }
 
 func (p PhaseCost) longer() float64 { return p.Measured + p.Barrier - p.Predicted }
 
@@ -332,7 +335,7 @@ func (a *account) ordered(all []*Slice) {
 				a.waited.add(way{PairOf{x.Server, x.Peer}, x.Spine}, waited)
 			}
 		}
-		for server := range first {
+		for _, server := range slices.Sorted(maps.Keys(first)) { // equal traces, equal sums
 			took += last[server] - first[server]
 		}
 	}
@@ -349,8 +352,8 @@ func (a *account) rankPairs() {
 		pairs  map[PairOf]bool
 	}
 	byWire, total := map[topology.Wire]*sums{}, sums{}
-	for x, took := range a.pairs {
-		c := PairCost{PairOf: x.PairOf, Measured: took.mean(), Predicted: a.expect[x.PairOf]}
+	for _, x := range slices.SortedFunc(maps.Keys(a.pairs), way.compare) {
+		c := PairCost{PairOf: x.PairOf, Measured: a.pairs[x].mean(), Predicted: a.expect[x.PairOf]}
 		total.longer += c.Measured - c.Predicted
 		total.ways++
 		for _, w := range a.of(x) {
