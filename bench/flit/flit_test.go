@@ -3,6 +3,7 @@ package flit
 import (
 	"bytes"
 	"context"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -124,6 +125,31 @@ func TestOut(t *testing.T) {
 	}{{0.51, 0, false}, {0.511, 0, true}, {0.511, 0.01, false}, {0.49, 0, false}, {0.48, 0.001, true}} {
 		if k := check(r, satUniform, c.ours, 0.5, c.spread); k.Out != c.out {
 			t.Errorf("%v ± %v against 0.5: out is %v", c.ours, c.spread, k.Out)
+		}
+	}
+}
+
+// TestLongMessagesOfferLess: sources that pause after messages of four packets accept 0.48 of
+// the link at half load where no link is shared, and are held against the referee's, not
+// against half of the link.
+func TestLongMessagesOfferLess(t *testing.T) {
+	c := Case{
+		"sim": OMNeT, "case": "half", "topology": "ft44_healthy", "routing": "dmodk", "traffic": "shift(4)", "msg_packets": "4",
+		"injection": "thinktime", "vls": "1", "buf_flits": "800", "packet_flits": "32", "max_parallel_reads": "3", "offered": "0.5",
+		"warm_us": "50", "total_us": "550", "seed": "1",
+	}
+	r, err := Run(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Accepted < 0.47 || r.Accepted > 0.488 {
+		t.Errorf("%.4f of the link is accepted", r.Accepted)
+	}
+	full := maps.Clone(c) // says where the sources saturate
+	full["offered"], full["accepted"], c["accepted"] = "0.8", "0.745", "0.486"
+	for _, k := range Judge([]Runs{{Case: full, Seeds: 1}, {Case: c, Mean: *r, Spread: Result{Accepted: 0.006}, Seeds: 1}}) {
+		if k.Case["offered"] == "0.5" && (k.Theirs != 0.486 || k.Out) {
+			t.Errorf("%s: ours %.4f, theirs %.4f, out is %v", k.Tolerance.Quantity, k.Ours, k.Theirs, k.Out)
 		}
 	}
 }

@@ -23,6 +23,7 @@ const (
 	shared        = "shared links, mean"
 	sharedWorst   = "shared links, worst"
 	below         = "accepted below saturation"
+	belowLong     = "accepted below saturation, long messages"
 	latency       = "latency"
 	satUniform    = "saturation, uniform"
 	satShift      = "saturation, shift decided on the way"
@@ -40,6 +41,7 @@ var tolerances = []Tolerance{
 	{shared, 0.005, 0, "permutations with a dead link: 0.5 % of the mean"},
 	{sharedWorst, 0.02, 0, "permutations with a dead link: 2 % of the worst"},
 	{below, 0.01, 0, "accepted = offered below 85 % of saturation: 1 %"},
+	{belowLong, 0.01, 0, "accepted below 85 % of saturation: 1 %"},
 	{latency + ", " + BookSim, 0.03, 0.3, "mean latency up to 60 % of saturation: 3 % + 0.3 cycles"},
 	{latency + ", " + OMNeT, 0.05, 0, "mean latency up to 60 % of saturation: OMNeT 5 %"},
 	{satUniform, 0.02, 0, "saturation, one VL: 2 % (uniform)"},
@@ -185,7 +187,11 @@ func (j *judge) partial(r *Runs, add func(string, float64, float64, float64)) {
 	}
 	offered := c.number("offered")
 	idle := c["sim"] == OMNeT && offered <= 0.05
-	if offered < 0.85*s && !idle {
+	switch {
+	case offered >= 0.85*s || idle:
+	case paused(c) && c.int("msg_packets") > 1:
+		add(belowLong, r.Mean.Accepted, c.number("accepted"), r.Spread.Accepted)
+	default:
 		add(below, r.Mean.Accepted, expected(c), r.Spread.Accepted)
 	}
 	if offered > 0.6*s {
@@ -204,11 +210,16 @@ func (j *judge) partial(r *Runs, add func(string, float64, float64, float64)) {
 	add(quantity+", "+c["sim"], r.Mean.Latency, c.number(field), r.Spread.Latency)
 }
 
+// paused reports whether sources pause when the last flit of a message is made. One that is
+// longer than the queue of a host, which has room for a packet, is made no faster than the link
+// takes it: such sources offer less than they are told, with four packets 0.48 for 0.5.
+func paused(c Case) bool { return c["sim"] == OMNeT && c["injection"] != "genrate" }
+
 // expected returns what a case below saturation offers. The pauses of OMNeT's sources
 // begin a flit's time before the generator could make the next message.
 func expected(c Case) float64 {
 	offered := c.number("offered")
-	if c["sim"] == OMNeT && c["injection"] != "genrate" {
+	if paused(c) {
 		flits := float64(c.int("msg_packets") * c.int("packet_flits"))
 		return 1 / (1/offered - float64(credit.FDR().Host.Generate)/(flits*float64(credit.FDRFlit)))
 	}
