@@ -51,7 +51,7 @@ func TestOrderedJudged(t *testing.T) {
 		if _, err := plan.Read(bytes.NewReader(b.Bytes())); err == nil || !strings.Contains(err.Error(), "a plan of version 2") {
 			t.Fatalf("plan.Read: error %v", err)
 		}
-		file, f, err := verify.ReadEither(bytes.NewReader(b.Bytes()), 1<<20)
+		file, f, err := verify.ReadEither(bytes.NewReader(b.Bytes()), 1<<30)
 		if err != nil || file != nil {
 			t.Fatalf("error %v of\n%s", err, b.Bytes())
 		}

@@ -77,6 +77,7 @@ func checkOrdered(c *cli.Context, f *verify.Ordered, o verify.Options) (*verify.
 			return nil, err
 		}
 		s := f.Tree.Servers()
+		list = make([]verify.Size, 0, len(window)*s*(s-1))
 		for e, m := range window {
 			for at := range s * s {
 				if i, j := at/s, at%s; m.Size(i, j) > 0 {

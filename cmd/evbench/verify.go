@@ -66,7 +66,7 @@ func verifyAction(c *cli.Context) error {
 // input.
 func readPlan(name string) (f *verify.File, o *verify.Ordered, err error) {
 	f, err = planFile(name, func(r io.Reader) (f *verify.File, err error) {
-		f, o, err = verify.ReadEither(r, host.Room(64))
+		f, o, err = verify.ReadEither(r, host.Room(1))
 		return f, err
 	})
 	return f, o, err

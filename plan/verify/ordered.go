@@ -18,8 +18,8 @@ import (
 type Piece struct {
 	Src, Dst             int32
 	Spine                int32 // NoSpine: none is named
-	Start, Bytes, Offset int64
 	Exchange             int32 // of the window, 0 first
+	Start, Bytes, Offset int64
 }
 
 // An Ordered is what a plan file of version 2 says. Nothing in it has been judged yet.
@@ -221,7 +221,7 @@ func (r *orderedReader) piece(line []byte) error {
 		return fmt.Errorf("bytes and offsets add up to more than %d", int64(maxSum))
 	}
 	r.sum += v[4] + v[5]
-	r.file.Pieces = append(r.file.Pieces, Piece{int32(v[0]), int32(v[1]), int32(v[2]), v[3], v[4], v[5], int32(v[6])})
+	r.file.Pieces = append(r.file.Pieces, Piece{int32(v[0]), int32(v[1]), int32(v[2]), int32(v[6]), v[3], v[4], v[5]})
 	return nil
 }
 

@@ -23,7 +23,7 @@ const fiveCycle = headOrdered + "# time 5\n# bound 4 send server0\n" +
 
 func judgeOrdered(t testing.TB, text string, sizes []verify.Size, o verify.Options) *verify.OrderedReport {
 	t.Helper()
-	_, f, err := verify.ReadEither(strings.NewReader(text), 1<<20)
+	_, f, err := verify.ReadEither(strings.NewReader(text), 1<<30)
 	if err != nil || f == nil {
 		t.Fatalf("error %v of\n%s", err, text)
 	}
@@ -145,11 +145,12 @@ func TestOrderedRefuses(t *testing.T) {
 		{headOrdered + "0 1 - 0 1\n# time 1\n", "line 5: \"# time 1\": header lines come before"},
 		{headOrdered + "0 1 - 0 1152921504606846976\n0 1 - 0 1\n", "line 5: bytes and offsets add up"},
 	} {
-		if _, _, err := verify.ReadEither(strings.NewReader(tt.file), 1<<20); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, _, err := verify.ReadEither(strings.NewReader(tt.file), 1<<30); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: error %v, want %q", tt.file, err, tt.want)
 		}
 	}
-	if _, _, err := verify.ReadEither(strings.NewReader(fiveCycle), 3); err == nil || !strings.Contains(err.Error(), "line 9: more than 3 pieces") {
+	// What fits is reckoned in bytes: a piece takes more than a message of version 1 does.
+	if _, _, err := verify.ReadEither(strings.NewReader(fiveCycle), 4*verify.PieceBytes-1); err == nil || !strings.Contains(err.Error(), "line 9: more than 3 pieces") {
 		t.Errorf("error %v", err)
 	}
 	if _, err := verify.Read(strings.NewReader(fiveCycle)); err == nil || !strings.Contains(err.Error(), "a plan of version 2") {
@@ -164,7 +165,7 @@ func FuzzOrdered(f *testing.F) {
 	f.Add([]byte(headOrdered + "# sizes x\n# hash y\n# bound 9 lp leaf0-spine1/up=3\n## x\n9 9 9 9 9 9\n0 1 - 0 1\n"))
 	f.Add([]byte(headOrdered + "# window 3\n0 1 - 0 1 0 2\n0 1 - 1 1\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_, file, err := verify.ReadEither(bytes.NewReader(data), 1000)
+		_, file, err := verify.ReadEither(bytes.NewReader(data), 1000*verify.PieceBytes)
 		if err != nil || file == nil {
 			return
 		}

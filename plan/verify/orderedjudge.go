@@ -175,6 +175,7 @@ func (j *orderedJudge) overlap(w int, p, first *Piece) {
 
 // cover holds the pieces of each pair to carry each byte of one fragment once.
 func (j *orderedJudge) cover() {
+	j.byPair, j.sizes = make([]int32, 0, len(j.pieces)), make([]Size, 0, len(j.pieces))
 	for i, ok := range j.sound {
 		if ok {
 			j.byPair = append(j.byPair, int32(i))
@@ -188,8 +189,8 @@ func (j *orderedJudge) cover() {
 		p := &j.pieces[i]
 		j.report.Bytes += p.Bytes
 		n := len(j.sizes)
-		if n == 0 || j.sizes[n-1].fragment() != (fragment{p.Src, p.Dst, p.Exchange}) {
-			j.sizes = append(j.sizes, Size{p.Src, p.Dst, 0, p.Exchange})
+		if of := (Size{p.Src, p.Dst, 0, p.Exchange}); n == 0 || compareFragments(j.sizes[n-1], of) != 0 {
+			j.sizes = append(j.sizes, of)
 			n++
 		}
 		s := &j.sizes[n-1]
@@ -204,11 +205,6 @@ func (j *orderedJudge) cover() {
 	j.report.Fragments = len(j.sizes)
 }
 
-// A fragment is what a pair sends in an exchange.
-type fragment struct{ src, dst, exchange int32 }
-
-func (s *Size) fragment() fragment { return fragment{s.Src, s.Dst, s.Exchange} }
-
 // name says which fragment it is.
 func (j *orderedJudge) name(s *Size) string {
 	text := fmt.Sprintf("server%d to server%d", s.Src, s.Dst)
@@ -220,13 +216,12 @@ func (j *orderedJudge) name(s *Size) string {
 
 // against holds what was sent against the sizes.
 func (j *orderedJudge) against(sizes []Size) {
-	left := make(map[fragment]int64, len(j.sizes))
-	for _, s := range j.sizes {
-		left[s.fragment()] = s.Bytes
-	}
+	named := make([]bool, len(j.sizes)) // by the sizes
 	for _, s := range sizes {
-		sent := left[s.fragment()]
-		delete(left, s.fragment())
+		sent := int64(0)
+		if i, ok := slices.BinarySearchFunc(j.sizes, s, compareFragments); ok && !named[i] {
+			sent, named[i] = j.sizes[i].Bytes, true
+		}
 		switch {
 		case sent < s.Bytes:
 			j.accuse(MissingBytes, s.Src, s.Dst, NoSpine, "%s: %d bytes, the sizes have %d", j.name(&s), sent, s.Bytes)
@@ -234,11 +229,16 @@ func (j *orderedJudge) against(sizes []Size) {
 			j.accuse(RepeatedBytes, s.Src, s.Dst, NoSpine, "%s: %d bytes, the sizes have %d", j.name(&s), sent, s.Bytes)
 		}
 	}
-	for _, s := range j.sizes {
-		if _, ok := left[s.fragment()]; ok {
+	for i, s := range j.sizes {
+		if !named[i] {
 			j.accuse(RepeatedBytes, s.Src, s.Dst, NoSpine, "%s: %d bytes, the sizes have none", j.name(&s), s.Bytes)
 		}
 	}
+}
+
+// compareFragments is the order of orderedJudge.sizes.
+func compareFragments(a, b Size) int {
+	return cmp.Or(cmp.Compare(a.Exchange, b.Exchange), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst))
 }
 
 // digest returns "sha256:" and the digest of a head and a line for each of n things.
