@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,7 +16,7 @@ import (
 type cables struct {
 	mu   sync.Mutex
 	down map[string]time.Time // since when
-	past []outage
+	past map[string]outage    // the last of each cable
 }
 
 // An outage is the time for which a cable was down.
@@ -29,17 +30,17 @@ func (c *cables) tell(e topology.CableEvent) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.down == nil {
-		c.down = map[string]time.Time{}
+		c.down, c.past = map[string]time.Time{}, map[string]outage{}
 	}
 	if !e.Up {
 		c.down[e.Cable] = e.Seen
 	} else if from, ok := c.down[e.Cable]; ok {
-		c.past = append(c.past, outage{e.Cable, from, e.Seen})
+		c.past[e.Cable] = outage{e.Cable, from, e.Seen}
 		delete(c.down, e.Cable)
 	}
 }
 
-// since returns the outages of some cables that were not over at a moment: those that last
+// since returns the last outages of some cables that were not over at a moment: those that last
 // first, then the last that ended.
 func (c *cables) since(moment time.Time, of func(cable string) bool) []outage {
 	c.mu.Lock()
@@ -48,7 +49,9 @@ func (c *cables) since(moment time.Time, of func(cable string) bool) []outage {
 	for _, cable := range slices.Sorted(maps.Keys(c.down)) {
 		out = append(out, outage{cable: cable, from: c.down[cable]})
 	}
-	for _, x := range slices.Backward(c.past) {
+	for _, x := range slices.SortedFunc(maps.Values(c.past), func(a, b outage) int {
+		return cmp.Or(b.until.Compare(a.until), cmp.Compare(a.cable, b.cable))
+	}) {
 		if x.until.After(moment) {
 			out = append(out, x)
 		}
