@@ -118,7 +118,33 @@ func TreeNames() []string {
 			names = append(names, n)
 		}
 	}
-	return names
+	return append(names, FtreeToMinHop)
+}
+
+// FtreeToMinHop is what a running OpenSM that is told no roots does with "ftree,minhop":
+// ftree while the network is a pure fat tree, also without whole spines; else minhop, which
+// keeps the entries of before that still lead on a shortest path.
+const FtreeToMinHop = "ftree-to-minhop"
+
+// ftreeToMinHop returns the engine that FtreeToMinHop takes for a tree, and its options.
+// Before were the tables of o.Previous, else those of the tree without failures.
+func ftreeToMinHop(t *topology.Tree, n *network.Network, o Options) (string, Options, error) {
+	before := o.Previous
+	o.Previous = nil
+	if _, err := Compute(twolevel.Ftree, n, Options{}); err == nil {
+		return twolevel.Ftree, o, nil
+	}
+	if before == nil {
+		healthy, err := FromTree(t.Healthy(), 0)
+		if err != nil {
+			return "", o, err
+		}
+		if before, err = Compute("ftree,minhop", healthy, Options{}); err != nil {
+			return "", o, err
+		}
+	}
+	o.Previous = before
+	return OpenSMMinHop, o, nil
 }
 
 // ForTree returns the tables of an engine for a tree: of package
@@ -145,6 +171,11 @@ func ForTree(name string, t *topology.Tree, o Options) (*twolevel.Tables, error)
 	n, err := FromTree(t, 0)
 	if err != nil {
 		return nil, fmt.Errorf("routing %s on %s: %w", name, t.Notation(), err)
+	}
+	if name == FtreeToMinHop {
+		if name, o, err = ftreeToMinHop(t, n, o); err != nil {
+			return nil, err
+		}
 	}
 	if o.Roots == nil {
 		for k := range t.Paths() {

@@ -1,6 +1,7 @@
 package routing_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -58,6 +59,40 @@ func TestFtreeOfLargeTrees(t *testing.T) {
 	_, err := routing.ForTree(twolevel.Ftree, topologytest.Tree(t, o, "leaf0-spine0"), routing.Options{})
 	if want := "routing ftree,minhop on FT(2;128,3): level 1: 256 ports at a switch, more than 254"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+// TestFtreeToMinHop: a running OpenSM routes by ftree while leaves are alike, and after a
+// dead link by minhop, which keeps what ftree had and moves the routes of the link alone.
+func TestFtreeToMinHop(t *testing.T) {
+	o := topology.Options{Ports: 20, Leaves: 18, Fill: slices.Concat(slices.Repeat([]int{19}, 2), slices.Repeat([]int{18}, 16))}
+	spine := make([]string, o.Leaves)
+	for l := range spine {
+		spine[l] = fmt.Sprintf("leaf%d-spine3", l)
+	}
+	tables := func(name string, down ...string) *twolevel.Tables {
+		t.Helper()
+		out, err := routing.ForTree(name, topologytest.Tree(t, o, down...), routing.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	healthy := tables(twolevel.Ftree)
+	equal(t, healthy, tables(routing.FtreeToMinHop))
+	equal(t, tables(twolevel.Ftree, spine...), tables(routing.FtreeToMinHop, spine...))
+	after := tables(routing.FtreeToMinHop, "leaf0-spine0")
+	for sw := range o.Leaves {
+		for dst := range healthy.Tree.Servers() {
+			if sw == healthy.Tree.Leaf(dst) {
+				continue
+			}
+			before, now := healthy.Ports(twolevel.Switch(sw), dst), after.Ports(twolevel.Switch(sw), dst)
+			dead := int(before[0]) == o.Ports && (sw == 0 || healthy.Tree.Leaf(dst) == 0)
+			if dead == slices.Equal(before, now) {
+				t.Errorf("leaf%d to rank %d: %v, before %v", sw, dst, now, before)
+			}
+		}
 	}
 }
 

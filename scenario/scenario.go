@@ -132,6 +132,7 @@ const (
 	sssp          = routing.SSSP
 	dfsssp        = routing.DFSSSP
 	qft           = routing.QFT
+	ftreeToMinHop = routing.FtreeToMinHop
 )
 
 // Who builds which event without a schedule.
@@ -158,7 +159,7 @@ func schedules() []string {
 func Routings() []string {
 	return []string{
 		ftree, minHop, spread, ecmp, Spray, Adaptive, openSMMinHop, upDown, upDownScatter, downUp,
-		dModK, dModC, dModCDownCost, sssp, dfsssp, qft, pinned,
+		dModK, dModC, dModCDownCost, sssp, dfsssp, qft, ftreeToMinHop, pinned,
 	}
 }
 func Kinds() []string { return []string{Lab, Emulate, Hosts} }

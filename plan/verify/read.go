@@ -104,10 +104,11 @@ var routings = map[string]routeKind{
 	"opensm-minhop": onePerDestination, "updn": onePerDestination, "updn-scatter": onePerDestination, "dnup": onePerDestination,
 	"dmodk": onePerDestination, "dmodc": onePerDestination, "dmodc-downcost": onePerDestination,
 	"sssp": onePerDestination, "dfsssp": onePerDestination, "qft": onePerDestination,
+	"ftree-to-minhop": onePerDestination,
 }
 
 const routingNames = "pinned, none, ftree, minhop, spread, ecmp, spray, adaptive, opensm-minhop, updn, updn-scatter, dnup, " +
-	"dmodk, dmodc, dmodc-downcost, sssp, dfsssp, qft"
+	"dmodk, dmodc, dmodc-downcost, sssp, dfsssp, qft, ftree-to-minhop"
 
 // Read reads a plan file, in text, compact or JSON form (its first byte is "{"),
 // packed with gzip or not. An error names the line and the reason; that the plan is

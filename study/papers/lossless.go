@@ -21,18 +21,17 @@ const (
 	bufferPackets = 16
 )
 
-// What is coarse: packets of 32 KiB in place of 4 KiB, and how many of them a fragment is.
-// Between two barriers little depends on the number, without phases more does.
+// How many packets a fragment is, in place of the 8,711 of 4 KiB. Between two barriers
+// little depends on it; without phases rates rise with it, to here, where packets have 128 KiB.
 const (
-	coarsePacket  = 32 << 10
-	packetsOf     = 144
+	packetsOf     = 272
 	packetsPhased = 16
 )
 
 // lossless is the network with packets and credits: one lane, and one FIFO for each port.
-func lossless(choice credit.Choice) sim.Lossless {
+func lossless(packet int, choice credit.Choice) sim.Lossless {
 	return sim.Lossless{
-		Packet: coarsePacket, Buffer: bufferPackets * coarsePacket, Lanes: 1,
+		Packet: packet, Buffer: bufferPackets * packet, Lanes: 1,
 		Delay: switchDelay, Cable: cableDelay, Choice: choice,
 	}
 }
@@ -40,17 +39,17 @@ func lossless(choice credit.Choice) sim.Lossless {
 // creditJob is one exchange, with fragments of a number of packets.
 func creditJob(p *plan.Plan, mode string, packets int, choice credit.Choice) *sim.Job {
 	j := job(p, mode)
-	j.Size = func(uint64, int) int { return packets * coarsePacket }
-	j.Credits, j.Duration, j.Seed, j.Lossless = 1, time.Nanosecond, 1, lossless(choice)
+	j.Credits, j.Duration, j.Seed = 1, time.Nanosecond, 1
+	j.Lossless = lossless((fragmentBytes+packets-1)/packets, choice)
 	return j
 }
 
 // phased is synchronised by the model of packets: the phase ends when the last packet has
-// come, and its overhead is the same share of a message.
+// come.
 func phased(choice credit.Choice) rater {
 	return func(ctx context.Context, p *plan.Plan) (float64, error) {
 		j := creditJob(p, results.Sync, packetsPhased, choice)
-		j.Timing.Overhead = seconds(8 * packetsPhased * coarsePacket / (linkGbit * 1e9) * overheadSec / messageSec)
+		j.Timing.Overhead = seconds(overheadSec)
 		o, err := sim.Packets(ctx, j, nil)
 		return received(o), err
 	}

@@ -81,19 +81,13 @@ func (n *routedTree) over(t *topology.Tree, l *lft.Tables) (*plan.Plan, error) {
 	return &plan.Plan{Tree: t, Schedule: n.shift, Routing: l.Engine, Tables: tables}, nil
 }
 
-// current is what OpenSM does by default (thesis 2.3.3, 4.2.2): ftree while the
-// network is a fat tree, also when whole spines are gone; else min-hop, which keeps
-// the entries of ftree that still lead on a shortest way.
+// current is what OpenSM does by default (thesis 2.3.3, 4.2.2).
 func (n *routedTree) current(t *topology.Tree) (*plan.Plan, error) {
-	engine, o := routing.OpenSMMinHop, routing.Options{Previous: n.ftree}
-	if wholeSpines(t) {
-		engine, o = "ftree", routing.Options{}
-	}
-	l, err := compute(t, engine, o)
+	tables, err := routing.ForTree(routing.FtreeToMinHop, t, routing.Options{Previous: n.ftree})
 	if err != nil {
 		return nil, err
 	}
-	return n.over(t, l)
+	return &plan.Plan{Tree: t, Schedule: n.shift, Routing: tables.Engine, Tables: tables}, nil
 }
 
 // compute routes a tree with an engine that is told the roots, the spines.
@@ -127,17 +121,6 @@ func (n *routedTree) oneByOne(t *topology.Tree, engine string, before *lft.Table
 		}
 	}
 	return before, nil
-}
-
-// wholeSpines reports whether every spine has all links or none.
-func wholeSpines(t *topology.Tree) bool {
-	live := make([]int, t.Spines())
-	for l := range t.Leaves() {
-		for _, k := range t.AliveSpines(l) {
-			live[k]++
-		}
-	}
-	return !slices.ContainsFunc(live, func(n int) bool { return n > 0 && n < t.Leaves() })
 }
 
 // fors plans anew for the dead links, on one CPU: many plans are made at once.
