@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"evbench/scheduler/assign"
 )
 
@@ -33,7 +35,10 @@ func (d *document) cases(root field, f fields, s *Scenario, length lasting) {
 	written := d.written(root, f)
 	matrix := d.mapping(f.get("matrix"), matrixFields)
 	d.disjoint(written, matrix)
-	choices, varied := d.product(matrix, len(written))
+	if !d.fewEnough(f, matrix, len(written)) {
+		return
+	}
+	choices, varied := d.product(matrix)
 	var names []naming
 	for _, w := range written {
 		for _, choice := range choices {
@@ -78,9 +83,31 @@ func (d *document) disjoint(written []entry, matrix fields) {
 	}
 }
 
+// fewEnough reports whether the cases that are written and the lists of the matrix make no
+// more cases than there may be, before any is made.
+func (d *document) fewEnough(f, matrix fields, written int) bool {
+	n, at := float64(written), f.get("cases") // the product may be beyond whole numbers
+	var factors []string
+	if at.given() {
+		factors = append(factors, fmt.Sprintf("%d in cases", written))
+	}
+	for _, name := range matrix.order {
+		x := matrix.get(name)
+		if many := len(x.node.Content); x.node.Kind == yaml.SequenceNode && many > 1 {
+			n *= float64(many)
+			factors, at = append(factors, fmt.Sprintf("%d in matrix.%s", many, name)), x
+		}
+	}
+	if n <= maxCases {
+		return true
+	}
+	d.fail(at, "makes more than %d cases: %s", maxCases, strings.Join(factors, " × "))
+	return false
+}
+
 // product multiplies the lists of the matrix: every choice of one element each,
 // the last list running fastest, and the names of the lists with more than one.
-func (d *document) product(matrix fields, written int) (choices []fields, varied []string) {
+func (d *document) product(matrix fields) (choices []fields, varied []string) {
 	choices = []fields{{}}
 	for _, name := range matrix.order {
 		list := d.list(matrix.get(name))
@@ -92,10 +119,6 @@ func (d *document) product(matrix fields, written int) (choices []fields, varied
 		}
 		if len(list) > 1 {
 			varied = append(varied, name)
-		}
-		if len(choices)*len(list)*written > maxCases {
-			d.fail(matrix.get(name), "makes more than %d cases", maxCases)
-			return nil, nil
 		}
 		var next []fields
 		for _, c := range choices {

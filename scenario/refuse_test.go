@@ -190,7 +190,10 @@ func TestRefuses(t *testing.T) {
 		{"matrix value", small + "matrix:\n  mode: [sync]\n  routing:\n    - minhop\n    - maxhop\n", `test.yaml:6: matrix.routing[1]: no routing "maxhop"`},
 		{"matrix link", small + "matrix: {failures: [[], [leaf7-spine0]]}", "matrix.failures[1][0]: no link"},
 		{"matrix and case", small + "cases: [{mode: sync}]\nmatrix: {mode: [sync]}", "test.yaml:2: cases[0].mode: is in the matrix too (line 3)"},
-		{"matrix too large", small + "matrix: {failure_seed: [" + strings.Repeat("1,", 1000) + "1]}", "makes more than 1000 cases"},
+		{"matrix too large", small + "matrix: {failure_seed: [" + strings.Repeat("1,", 1000) + "1]}", "matrix.failure_seed: makes more than 1000 cases: 1001 in matrix.failure_seed"},
+		{"too many cases", small + "cases: [" + strings.Repeat("{},", 1001) + "]", "test.yaml:2: cases: makes more than 1000 cases: 1001 in cases"},
+		{"cases and matrix too large", small + "cases: [{}, {}]\nmatrix: {schedule: [fors, xor], failure_seed: [" + strings.Repeat("1,", 500) + "1]}", "makes more than 1000 cases: 2 in cases × 2 in matrix.schedule × 501 in matrix.failure_seed"},
+		{"matrix beyond all", small + "matrix: {" + beyond("schedule", "mode", "routing", "barrier", "credits", "failure_seed", "sources", "window") + "}", "makes more than 1000 cases: 1000 in matrix.schedule × "},
 		{"matrix does not fit", small + "matrix: {mode: [sync, unsync], schedule: [linear-shift]}", "matrix.schedule[0]: unsynchronised cases have no phases"},
 	} {
 		_, err := scenario.Read("test.yaml", strings.NewReader(tt.in))
@@ -257,4 +260,13 @@ func promises(s *scenario.Scenario) error {
 		}
 	}
 	return nil
+}
+
+// beyond is the text of a matrix with long lists of these names.
+func beyond(names ...string) string {
+	var all []string
+	for _, name := range names {
+		all = append(all, name+": ["+strings.Repeat("1,", 999)+"1]")
+	}
+	return strings.Join(all, ", ")
 }
