@@ -33,7 +33,7 @@ type followRun struct {
 }
 
 // startFollowing starts the command and waits until it follows.
-func startFollowing(t *testing.T, tree string, flags ...string) *followRun {
+func startFollowing(t *testing.T, tree string, buffers bool, flags ...string) *followRun {
 	t.Helper()
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
@@ -41,9 +41,9 @@ func startFollowing(t *testing.T, tree string, flags ...string) *followRun {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &followRun{t: t, tree: tree, net: n, live: liveOpenSM(t, n, in)}
+	f := &followRun{t: t, tree: tree, net: n, live: liveOpenSM(t, n, in, buffers)}
 	writeProgram(t, f.live, "ibnetdiscover", in("discover.sh"))
-	args := append([]string{"evbench", "routes", "follow", "-t", in("fabric.net"), "--dir", dir, "--pid", fmt.Sprint(f.live.PID()), "--log", in("opensm.log"),
+	args := append([]string{"evbench", "routes", "follow", "-t", in("fabric.net"), "--dir", dir, "--pid", fmt.Sprint(f.live.PID()), "--log", f.live.LogFile(),
 		"--dump", "sh " + in("dump.sh"), "--discover", "sh " + in("discover.sh"), "--json"}, flags...)
 	ctx, cancel := context.WithCancel(t.Context())
 	out, to := io.Pipe()
@@ -165,17 +165,26 @@ func writeProgram(t *testing.T, live *ibtest.Live, program, name string) {
 // TestRoutesFollow has a cable pulled and plugged in again: new tables, and the old ones.
 func TestRoutesFollow(t *testing.T) {
 	ibtest.Need(t)
-	for _, x := range []struct{ name, tree, port, link string }{ // the name is part of a shell's words
-		{"two", "FT(2;4,8)", "s1_0/5", "leaf0-spine0"},
-		{"three", "FT(3;2,2,4)", "s2_2/4", "pod1-spine0-top1"},
+	for _, x := range []struct { // the name is part of a shell's words
+		name, tree, port, link string
+		buffers                bool
+	}{
+		{"two", "FT(2;4,8)", "s1_0/5", "leaf0-spine0", false},
+		{"three", "FT(3;2,2,4)", "s2_2/4", "pod1-spine0-top1", false},
+		{"buffers", "FT(2;4,8)", "s1_0/5", "leaf0-spine0", true},
 	} {
-		t.Run(x.name, func(t *testing.T) { followed(t, x.tree, x.port, x.link) })
+		t.Run(x.name, func(t *testing.T) { followed(t, x.tree, x.port, x.link, x.buffers) })
 	}
 }
 
-func followed(t *testing.T, tree, port, link string) {
+func followed(t *testing.T, tree, port, link string, buffers bool) {
 	t.Helper()
-	f := startFollowing(t, tree, "--policy", "fors", "--tree", tree)
+	f := startFollowing(t, tree, buffers, "--policy", "fors", "--tree", tree)
+	if buffers {
+		if s := f.until("OpenSM buffers its log").Step; !strings.Contains(s, `write "force_log_flush TRUE" into `) || !strings.HasSuffix(s, fmt.Sprint("own.conf, then: kill -HUP ", f.live.PID())) {
+			t.Error(s)
+		}
+	}
 	f.holds()
 	for _, do := range []struct {
 		change   func(network.End) error
@@ -201,7 +210,7 @@ func TestRoutesFollowHolds(t *testing.T) {
 	if code := run(t.Context(), []string{"evbench", "whatif", "-t", "FT(2;4,8)", "--save", plans, "--quiet"}, io.Discard, os.Stderr); code != exitDone {
 		t.Fatal("no plans")
 	}
-	f := startFollowing(t, "FT(2;4,8)", "--hold", "1h", "--store", plans)
+	f := startFollowing(t, "FT(2;4,8)", false, "--hold", "1h", "--store", plans)
 	if err := f.live.Pull(f.port("s1_0/5")); err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,13 @@ import (
 // TestRoutesInstallOpenSM runs the command against a real OpenSM.
 func TestRoutesInstallOpenSM(t *testing.T) {
 	ibtest.Need(t)
+	for _, buffers := range []bool{false, true} {
+		t.Run(fmt.Sprint("buffers=", buffers), func(t *testing.T) { installs(t, buffers) })
+	}
+}
+
+func installs(t *testing.T, buffers bool) {
+	t.Helper()
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	call := func(args ...string) (int, string) {
@@ -32,9 +39,9 @@ func TestRoutesInstallOpenSM(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live := liveOpenSM(t, n, in)
+	live := liveOpenSM(t, n, in, buffers)
 	args := []string{"routes", "install", in("plan.txt"), "--target", "opensm", "--dir", dir, "-t", in("fabric.net"),
-		"--pid", fmt.Sprint(live.PID()), "--log", in("opensm.log"), "--dump", "sh " + in("dump.sh")}
+		"--pid", fmt.Sprint(live.PID()), "--log", live.LogFile(), "--dump", "sh " + in("dump.sh")}
 	if code, text := call(args...); code != exitDone || !strings.Contains(text, "the switches hold these tables, read back and compared") {
 		t.Fatalf("exit %d: %s", code, text)
 	}
@@ -47,8 +54,9 @@ func TestRoutesInstallOpenSM(t *testing.T) {
 }
 
 // liveOpenSM starts OpenSM with the tables of a healthy plan, and writes the
-// files that the command needs to reach it.
-func liveOpenSM(t *testing.T, n *network.Network, in func(string) string) *ibtest.Live {
+// files that the command needs to reach it. One that buffers its log, as OpenSM does by default,
+// has another configuration than that of the command.
+func liveOpenSM(t *testing.T, n *network.Network, in func(string) string, buffers bool) *ibtest.Live {
 	t.Helper()
 	if code := run(t.Context(), []string{"evbench", "plan", "-t", n.Notation, "-s", "linear-shift", "-r", "ftree", "-o", in("healthy.txt"), "--quiet"}, os.Stdout, os.Stderr); code != exitDone {
 		t.Fatal("no plan")
@@ -58,20 +66,20 @@ func liveOpenSM(t *testing.T, n *network.Network, in func(string) string) *ibtes
 		t.Fatal(err)
 	}
 	writeTables(t, p, n, in)
-	live, err := ibtest.Start(t.Context(), n, "file,no_fallback", nil, "-F", in(opensm.ConfFile))
+	conf := in(opensm.ConfFile)
+	if buffers {
+		text, err := os.ReadFile(conf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conf = in("own.conf")
+		write(t, in(""), "own.conf", strings.Replace(string(text), "force_log_flush TRUE\n", "", 1))
+	}
+	live, err := ibtest.Start(t.Context(), n, "file,no_fallback", nil, "-F", conf)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(live.Close)
-	log, err := os.Create(in("opensm.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		live.CopyLog(nil)
-		log.Close()
-	})
-	live.CopyLog(log)
 	writeProgram(t, live, "dump_fts", in("dump.sh"))
 	return live
 }

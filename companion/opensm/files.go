@@ -87,13 +87,13 @@ func write(dir string, files []file) error {
 
 // writeConf writes the lines of OpenSM's configuration that these tables need.
 // Without no_fallback OpenSM would route by minhop, in silence, whenever it
-// cannot read the file.
+// cannot read the file; it would buffer its log, from which is seen what it has loaded.
 func (r *Routes) writeConf(w io.Writer, lfts string) error {
 	of := "tables of the engine " + r.Tables.Engine
 	if r.Plan != nil {
 		of = "the plan " + r.Plan.Hash()
 	}
-	_, err := fmt.Fprintf(w, "# for %s\nrouting_engine file,no_fallback\nlfts_file %s\nlmc %d\n", of, lfts, r.lmc)
+	_, err := fmt.Fprintf(w, "# for %s\nrouting_engine file,no_fallback\nlfts_file %s\nlmc %d\nforce_log_flush TRUE\n", of, lfts, r.lmc)
 	return err
 }
 

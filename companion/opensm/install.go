@@ -102,6 +102,10 @@ type installer struct {
 	step func(what string, began time.Time)
 }
 
+// buffersLoads is how often OpenSM may be asked where it buffers its log: what it says first may
+// be of an earlier loading.
+const buffersLoads = 2
+
 func newInstaller(r *Routes, o InstallOptions) *installer {
 	if o.Wait <= 0 {
 		o.Wait = defaultWait
@@ -268,10 +272,17 @@ func (i *installer) load(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("OpenSM, %w", err)
 	}
-	if err := errors.Join(sm.Reload(), sm.Close()); err != nil {
-		return err
+	if sm.advice != "" {
+		i.loads = max(i.loads, buffersLoads)
+		err = log.pass(ctx, sm.flush)
 	}
-	return log.loaded(ctx)
+	if err == nil {
+		err = sm.Reload()
+	}
+	if err == nil {
+		err = log.loaded(ctx, sm.flush)
+	}
+	return errors.Join(err, sm.Close())
 }
 
 // read returns what the switches hold, without comparing.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"evbench/failover"
+	"evbench/internal/trust"
 	"evbench/topology"
 	"evbench/topology/ibnet"
 )
@@ -40,6 +41,12 @@ type scene struct {
 	cut   []string
 }
 
+// self takes any process for OpenSM.
+func self(pid int, _ string) (*Process, error) {
+	p, err := trust.Find(pid)
+	return &Process{p: p}, err
+}
+
 func newScene(t *testing.T, dead ...string) *scene {
 	t.Helper()
 	return sceneOf(t, treeOf(t, "FT(2;2,3)", dead...))
@@ -49,7 +56,7 @@ func sceneOf(t *testing.T, tree *topology.Tree) *scene {
 	t.Helper()
 	n := networkOf(t, tree, 1)
 	c := &scene{log: filepath.Join(t.TempDir(), "log"), found: make(chan error, 9)}
-	s, err := NewSubnet(n, tree, SubnetOptions{InstallOptions: InstallOptions{LogFile: c.log}, Discover: func(context.Context, int) ([]byte, error) {
+	s, err := NewSubnet(n, tree, SubnetOptions{InstallOptions: InstallOptions{PID: os.Getpid(), LogFile: c.log, find: self}, Discover: func(context.Context, int) ([]byte, error) {
 		if err := <-c.found; err != nil {
 			return nil, err
 		}

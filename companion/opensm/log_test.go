@@ -2,6 +2,7 @@ package opensm
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,6 +56,49 @@ func TestTail(t *testing.T) {
 		if err != nil || strings.Join(got, " ") != step.want {
 			t.Errorf("step %d: %q, want %q, %v", i, got, step.want, err)
 		}
+	}
+}
+
+// TestTailPasses over what is written when OpenSM is asked for what it has buffered, and no more.
+func TestTailPasses(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(name, []byte("old\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	log, err := follow(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { log.close() }()
+	more := func(text string) error {
+		f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
+		if err == nil {
+			_, err = f.WriteString(text)
+			err = errors.Join(err, f.Close())
+		}
+		return err
+	}
+	gone := errors.New("it has ended")
+	for _, step := range []struct {
+		flush func() error
+		err   error
+	}{
+		{func() error { return more("buffered\n" + loadedLog) }, nil},
+		{func() error { return nil }, nil}, // nothing was buffered
+		{func() error { return gone }, gone},
+	} {
+		if err := log.pass(t.Context(), step.flush); !errors.Is(err, step.err) {
+			t.Errorf("%v, want %v", err, step.err)
+		}
+	}
+	if err := more("new\n"); err != nil {
+		t.Fatal(err)
+	}
+	if lines, err := log.lines(); err != nil || strings.Join(lines, " ") != "new " {
+		t.Errorf("%q, %v", lines, err)
+	}
+	if err := log.loaded(t.Context(), func() error { return gone }); !errors.Is(err, gone) {
+		t.Errorf("OpenSM has ended while it loaded: %v", err)
 	}
 }
 

@@ -249,7 +249,7 @@ func TestFiles(t *testing.T) {
 		}
 		return string(b)
 	}
-	if want := fmt.Sprintf("# for the plan %s\nrouting_engine file,no_fallback\nlfts_file %s/%s\nlmc 1\n", p.Hash(), dir, LFTsFile); text(ConfFile) != want {
+	if want := fmt.Sprintf("# for the plan %s\nrouting_engine file,no_fallback\nlfts_file %s/%s\nlmc 1\nforce_log_flush TRUE\n", p.Hash(), dir, LFTsFile); text(ConfFile) != want {
 		t.Errorf("%s, want %s", text(ConfFile), want)
 	}
 	back, err := lft.ReadDump(strings.NewReader(text(LFTsFile)), r.Net)

@@ -67,7 +67,7 @@ func TestLogsTo(t *testing.T) {
 		{"another log", "logs to " + filepath.Join(dir, "other.log") + ", not to " + log, open(filepath.Join(dir, "other.log"))},
 		{"no log", "has not open", open(os.DevNull)},
 	} {
-		err := logsTo(start(t, tt.stdout, "cat"), log)
+		_, err := logsTo(start(t, tt.stdout, "cat"), log)
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}

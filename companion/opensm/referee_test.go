@@ -37,17 +37,8 @@ func judge(t testing.TB, r *Routes, n *network.Network, args ...string) *referee
 		t.Fatal(err)
 	}
 	t.Cleanup(live.Close)
-	log, err := os.Create(filepath.Join(t.TempDir(), "opensm.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		live.CopyLog(nil)
-		log.Close()
-	})
-	live.CopyLog(log)
 	f.live = live
-	f.o.PID, f.o.LogFile = live.PID(), log.Name()
+	f.o.PID, f.o.LogFile = live.PID(), live.LogFile()
 	f.o.ReadBack = func(ctx context.Context, _ int) ([]byte, error) { return live.Program(ctx, "dump_fts").Output() }
 	return f
 }
@@ -57,6 +48,32 @@ func (f *referee) holds(t *testing.T, r *Routes) {
 	t.Helper()
 	if err := (&installer{o: f.o, r: r}).compare(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestInstallAfterSweeps installs while OpenSM has not yet said what it has loaded before.
+func TestInstallAfterSweeps(t *testing.T) {
+	ibtest.Need(t)
+	t.Parallel()
+	first, second := twoPlans(t)
+	f := judge(t, first, networkOf(t, first.Plan.Tree, 1))
+	for _, r := range []*Routes{second, first, second} {
+		for range 3 {
+			sm, err := Running(f.o.PID, f.o.LogFile)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(sm.Reload(), sm.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.o.ReadBack(t.Context(), 1<<20); err != nil { // a sweep takes less
+				t.Fatal(err)
+			}
+		}
+		if err := Install(t.Context(), r, f.o); err != nil {
+			t.Fatal(err)
+		}
+		f.holds(t, r)
 	}
 }
 
@@ -173,7 +190,9 @@ func TestOpenSMFollowsAPlan(t *testing.T) {
 	f.traces(t, after)
 
 	// The cable comes back, and so does the first plan.
-	f.live.Forget()
+	if err := f.live.Forget(); err != nil {
+		t.Fatal(err)
+	}
 	if err := f.live.Relink(network.End{Node: before.places.Leaf[0], Port: before.places.Up(0, 0)}); err != nil {
 		t.Fatal(err)
 	}

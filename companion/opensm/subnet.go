@@ -70,6 +70,9 @@ func NewSubnet(n *network.Network, t *topology.Tree, o SubnetOptions) (*Subnet, 
 	if o.Wait <= 0 {
 		o.Wait = defaultWait
 	}
+	if o.find == nil {
+		o.find = Running
+	}
 	s := &Subnet{o: o, net: n, places: places, tree: t.Healthy(), links: newLinks(t, places, n), calm: make(chan struct{})}
 	close(s.calm)
 	return s, nil
@@ -129,6 +132,15 @@ func (s *Subnet) Watch(ctx context.Context, events chan<- failover.LinkEvent) er
 	defer log.close()
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
+	ask := time.NewTicker(buffered)
+	defer ask.Stop()
+	advice, err := s.flush()
+	if err != nil {
+		return err
+	}
+	if advice != "" {
+		s.tell(fmt.Sprintf("OpenSM buffers its log, so links that change are seen up to %s late: %s", buffered, advice), time.Time{}, nil)
+	}
 	l := look{urgent: true} // begins with a discovery, for what has changed before
 	for {
 		lines, err := log.lines()
@@ -143,10 +155,29 @@ func (s *Subnet) Watch(ctx context.Context, events chan<- failover.LinkEvent) er
 		}
 		select {
 		case <-tick.C:
+		case <-ask.C:
+			if advice != "" {
+				if now, err := s.flush(); err == nil {
+					advice = now
+				} // else it has ended, and installing says so
+			}
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+}
+
+// buffered is how often an OpenSM that buffers its log is asked to write it.
+const buffered = time.Second
+
+// flush has OpenSM write what it has buffered of its log, and returns how to make that
+// unnecessary, "" where it is.
+func (s *Subnet) flush() (advice string, err error) {
+	sm, err := s.o.find(s.o.PID, s.o.LogFile)
+	if err != nil {
+		return "", fmt.Errorf("OpenSM, %w", err)
+	}
+	return sm.advice, errors.Join(sm.flush(), sm.Close())
 }
 
 // A look says why the network has to be discovered.

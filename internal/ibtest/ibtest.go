@@ -88,7 +88,7 @@ func Route(ctx context.Context, n *network.Network, engine string, roots []netwo
 	defer r.close()
 	ctx, cancel := context.WithTimeout(ctx, Limit)
 	defer cancel()
-	out, err := r.command(ctx, "opensm", r.args(engine, append(args, "-o")...)...).CombinedOutput()
+	out, err := r.command(ctx, "opensm", r.args(engine, "stdout", append([]string{"-D", "0x43", "-o"}, args...)...)...).CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("opensm with %s: %w\n%s", engine, err, tail(out))
 	}
@@ -213,10 +213,9 @@ func (r *run) simulate(ctx context.Context, n *network.Network) error {
 	return nil
 }
 
-// args are OpenSM's: log to standard output, flushed line by line, with the
-// lines about routing.
-func (r *run) args(engine string, more ...string) []string {
-	args := []string{"-s", "0", "-f", "stdout", "-d", "2", "--dump_files_dir", r.dir, "-D", "0x43", "-R", engine}
+// args are OpenSM's, which logs to a file, or stdout.
+func (r *run) args(engine, log string, more ...string) []string {
+	args := []string{"-s", "0", "-f", log, "--dump_files_dir", r.dir, "-R", engine}
 	if r.roots {
 		args = append(args, "-a", filepath.Join(r.dir, "roots"))
 	}

@@ -5,20 +5,28 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
+	"evbench/internal/trust"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
 
 // A Live is an OpenSM that keeps running while cables of its network are pulled
-// and plugged in.
+// and plugged in. It logs as OpenSM does by default: what it has to say stays in a buffer of
+// 4 KiB for as long as nobody asks for it.
 type Live struct {
 	net    *network.Network
 	run    *run
 	sm     *process
+	log    *os.File
+	rest   string   // of the log, not yet looked at
+	seen   []string // the last lines, for errors
 	cancel context.CancelFunc
 	ctx    context.Context
 	engine string // that configured the tables last
@@ -33,7 +41,9 @@ func Start(ctx context.Context, n *network.Network, engine string, roots []netwo
 		return nil, err
 	}
 	l := &Live{net: n, run: r, cancel: cancel, ctx: ctx}
-	l.sm, err = start(r.command(ctx, "opensm", r.args(engine, args...)...))
+	if l.log, err = os.Create(l.LogFile()); err == nil {
+		l.sm, err = start(r.command(ctx, "opensm", r.args(engine, l.LogFile(), args...)...))
+	}
 	if err == nil {
 		err = l.up()
 	}
@@ -46,15 +56,66 @@ func Start(ctx context.Context, n *network.Network, engine string, roots []netwo
 
 // up waits until tables are configured and the network is up.
 func (l *Live) up() error {
-	line, err := l.sm.wait(l.ctx, " tables configured on all switches")
+	line, err := l.wait(" tables configured on all switches")
 	if err != nil {
 		return fmt.Errorf("opensm: %w", err)
 	}
 	l.engine = lastEngine([]byte(line))
-	if _, err := l.sm.wait(l.ctx, "SUBNET UP"); err != nil {
+	if _, err := l.wait("SUBNET UP"); err != nil {
 		return fmt.Errorf("opensm: %w", err)
 	}
 	return nil
+}
+
+// LogFile returns the name of OpenSM's log.
+func (l *Live) LogFile() string { return filepath.Join(l.run.dir, "opensm.log") }
+
+// wait returns the next line of the log that contains a text.
+func (l *Live) wait(text string) (string, error) {
+	for {
+		line, rest, whole := strings.Cut(l.rest, "\n")
+		if whole {
+			l.rest, l.seen = rest, append(l.seen[max(0, len(l.seen)-20):], line)
+			if strings.Contains(line, text) {
+				return line, nil
+			}
+			continue
+		}
+		more, err := io.ReadAll(l.log)
+		if err != nil {
+			return "", err
+		}
+		if l.rest += string(more); len(more) > 0 {
+			continue
+		}
+		select {
+		case <-time.After(flushEvery):
+			l.flush()
+		case <-l.sm.ended:
+			return "", fmt.Errorf("ended before it said %q:\n%s", text, strings.Join(l.seen, "\n"))
+		case <-l.ctx.Done():
+			return "", fmt.Errorf("did not say %q: %w; last lines:\n%s", text, l.ctx.Err(), strings.Join(l.seen, "\n"))
+		}
+	}
+}
+
+const flushEvery = 20 * time.Millisecond
+
+// flush has OpenSM write its log, as those do who rotate logs. Before it has begun, the signal
+// would end it; and it would erase a log that it does not append to.
+func (l *Live) flush() {
+	p, err := trust.Find(l.PID())
+	if err != nil {
+		return // it has ended
+	}
+	open, _ := p.Files()
+	for _, f := range open {
+		if f.Path == l.LogFile() && f.Append && p.Catches(syscall.SIGUSR1) {
+			_ = p.Signal(syscall.SIGUSR1)
+			break
+		}
+	}
+	_ = p.Release()
 }
 
 // Unlink pulls the cable at a port, or with port 0 all cables of a switch, and
@@ -98,6 +159,9 @@ func (l *Live) Close() {
 	if l.sm != nil {
 		l.sm.stop()
 	}
+	if l.log != nil {
+		l.log.Close()
+	}
 	l.run.close()
 	l.cancel()
 }
@@ -105,19 +169,12 @@ func (l *Live) Close() {
 // PID returns the process of OpenSM, for what signals it from outside.
 func (l *Live) PID() int { return l.sm.cmd.Process.Pid }
 
-// CopyLog has every further line of OpenSM's log written to w too.
-func (l *Live) CopyLog(w io.Writer) {
-	l.sm.mu.Lock()
-	defer l.sm.mu.Unlock()
-	l.sm.copy = w
-}
-
-// Forget passes over what OpenSM has said up to now, after others have had it
+// Forget passes over what OpenSM has written up to now, after others have had it
 // route anew.
-func (l *Live) Forget() {
-	l.sm.mu.Lock()
-	defer l.sm.mu.Unlock()
-	l.sm.unread = nil
+func (l *Live) Forget() error {
+	l.rest = ""
+	_, err := l.log.Seek(0, io.SeekEnd)
+	return err
 }
 
 // Program returns a program of infiniband-diags that sees the simulated network,

@@ -24,8 +24,7 @@ type process struct {
 	mu     sync.Mutex
 	unread []string
 	over   bool
-	seen   []string  // the last lines read, for errors
-	copy   io.Writer // gets every line too, unless it is nil
+	seen   []string // the last lines read, for errors
 }
 
 func start(cmd *exec.Cmd) (*process, error) {
@@ -73,9 +72,6 @@ func (p *process) add(line string, over bool) {
 	defer p.mu.Unlock()
 	if p.over = over; !over {
 		p.unread = append(p.unread, line)
-		if p.copy != nil {
-			fmt.Fprintln(p.copy, line)
-		}
 	}
 	select {
 	case p.more <- struct{}{}:

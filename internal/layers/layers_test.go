@@ -64,7 +64,7 @@ var layers = []layer{
 	{"routing/dmod", "topology/network routing/dmod/updown routing/lft internal/parallel", true},
 	{"routing/qft", "topology/network routing/dmod/updown routing/lft internal/parallel", true},
 	{"routing", "topology topology/network routing/twolevel routing/dmod routing/lft routing/opensm routing/qft routing/sssp", true},
-	{"internal/ibtest", "internal/subprocess topology/network routing/lft", false},
+	{"internal/ibtest", "internal/subprocess internal/trust topology/network routing/lft", false},
 
 	{"plan", "internal/show topology scheduler scheduler/sizes routing routing/twolevel", true},
 	{"plan/store", "plan topology internal/atomicfile", false},

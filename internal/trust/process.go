@@ -137,6 +137,7 @@ type OpenFile struct {
 	Number int
 	Path   string // as the process sees it
 	Info   fs.FileInfo
+	Append bool // what is written goes to its end
 }
 
 // Files returns what the process has open; false where that is not to be known.
@@ -157,7 +158,46 @@ func (p *Process) Files() ([]OpenFile, bool) {
 			continue // closed by now
 		}
 		path, _ := os.Readlink(filepath.Join(dir, e.Name()))
-		open = append(open, OpenFile{n, path, info})
+		open = append(open, OpenFile{n, path, info, p.appends(n)})
 	}
 	return open, true
+}
+
+func (p *Process) appends(number int) bool {
+	flags, err := strconv.ParseUint(p.field(fmt.Sprintf("fdinfo/%d", number), "flags:"), 8, 64)
+	return err == nil && flags&syscall.O_APPEND != 0
+}
+
+// Catches reports whether a signal runs a function of the process, as far as is known.
+func (p *Process) Catches(s syscall.Signal) bool {
+	mask, err := strconv.ParseUint(p.field("status", "SigCgt:"), 16, 64)
+	return err == nil && mask>>(s-1)&1 == 1
+}
+
+// field returns the value of a line of one of the kernel's files about the process.
+func (p *Process) field(file, name string) string {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.ID.PID, file))
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, name); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// Args returns its command line, nil where that is not to be known.
+func (p *Process) Args() []string {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.ID.PID))
+	if err != nil || len(text) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
+}
+
+// Sees returns the name by which a file that the process calls so is found from here.
+func (p *Process) Sees(name string) string {
+	if filepath.IsAbs(name) {
+		return fmt.Sprintf("/proc/%d/root%s", p.ID.PID, name)
+	}
+	return fmt.Sprintf("/proc/%d/cwd/%s", p.ID.PID, name)
 }
