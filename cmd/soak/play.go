@@ -124,7 +124,7 @@ func (g *stage) links(ctx context.Context) error {
 func (g *stage) sample() {
 	since, ok := g.main.measures()
 	for i := 1; ok && g.main.until(since.Add(time.Duration(i)*time.Second)); i++ {
-		if u, alive := usage(g.main.cmd.Process.Pid); alive {
+		if u, alive := usage(g.holder(g.main)); alive {
 			g.seen.Usage = append(g.seen.Usage, u)
 		}
 	}

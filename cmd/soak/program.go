@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -102,6 +103,16 @@ func (p *program) signalGroup(s syscall.Signal) error {
 	default:
 		return syscall.Kill(-p.cmd.Process.Pid, s)
 	}
+}
+
+// holder is the process that has the lab of a program: without root a child with the same arguments.
+func (b *sandbox) holder(p *program) int {
+	for _, other := range marked(b.mark) {
+		if other.pid != p.cmd.Process.Pid && slices.Equal(other.args, p.cmd.Args) {
+			return other.pid
+		}
+	}
+	return p.cmd.Process.Pid
 }
 
 // code is how it ended, once it has: -1 by a signal.
