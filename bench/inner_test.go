@@ -347,3 +347,25 @@ func TestPerWindow(t *testing.T) {
 		}
 	}
 }
+
+// A link that flaps 700 times is in two states: what holds in each is worked out once.
+func TestOverTime(t *testing.T) {
+	s, err := scenario.Read("x.yaml", strings.NewReader(`
+topology: FT(2;4,4)
+fabric: {kind: lab, rate: 100Mbit/s}
+duration: 1400s
+cases:
+  - {mode: ordered, failover: fors, failures: [{link: leaf0-spine0, at: 1s, for: 500ms, every: 1s, times: 700}]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	worked := 0
+	mean, err := overTime(s.Cases[0], s.Tree, func(t *topology.Tree) (float64, error) {
+		worked++
+		return 1 - float64(len(t.Dead())), nil
+	})
+	if want := 1 - 350./1400; err != nil || math.Abs(mean-want) > 1e-9 || worked != 2 {
+		t.Errorf("%v, worked out %d times, %v; want %v, 2", mean, worked, err, want)
+	}
+}

@@ -116,20 +116,33 @@ func predict(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (float64, erro
 	if len(c.Timed) == 0 {
 		return efficiencyWith(s, c, p)
 	}
-	sum, t := 0.0, p.Tree
+	return overTime(c, p.Tree, func(t *topology.Tree) (float64, error) { return during(s, c, p, t) })
+}
+
+// overTime is the mean over the time of a case of what holds while exactly the links that
+// are dead in t are not used. A link that flaps is dead many times; what holds then is
+// worked out once.
+func overTime(c scenario.Case, t *topology.Tree, during func(t *topology.Tree) (float64, error)) (float64, error) {
+	sum, start, known := 0.0, t, map[string]float64{}
 	at := time.Duration(0)
 	dead := map[topology.Link]bool{}
 	for _, st := range append(steps(Unused(c), c.Duration), step{at: c.Duration, change: true}) {
 		if !st.change {
 			continue
 		}
-		e, err := during(s, c, p, t)
-		if err != nil {
-			return 0, err
+		links := fmt.Sprint(t.Dead())
+		e, ok := known[links]
+		if !ok {
+			var err error
+			if e, err = during(t); err != nil {
+				return 0, err
+			}
+			known[links] = e
 		}
 		sum += e * (st.at - at).Seconds()
 		at = st.at
-		if t, err = after(p.Tree, dead, st); err != nil {
+		var err error
+		if t, err = after(start, dead, st); err != nil {
 			return 0, err
 		}
 	}
