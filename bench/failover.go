@@ -185,7 +185,7 @@ func rows(p *plan.Plan) [][]wire.Step {
 // are alive finds its own among them. Where they would be too many they are opened when a
 // plan needs them, which the error says. nil where no plan pins paths. Of an ordered case
 // every window is a plan.
-func (r *runner) standby(m *measured) ([][]wire.Path, error) {
+func standby(m Planned, mayOpen func(servers, connections int) error) ([][]wire.Path, error) {
 	if !replans(m.Case) && m.Mode != scenario.Ordered || !m.Plan.Pinned() {
 		return nil, nil
 	}
@@ -202,8 +202,24 @@ func (r *runner) standby(m *measured) ([][]wire.Path, error) {
 		}
 		most = max(most, len(out[a]))
 	}
-	if err := r.f.MayOpen(t.Servers(), 2*most); err != nil {
-		return nil, err
+	err := mayOpen(t.Servers(), 2*most)
+	switch {
+	case err == nil:
+		return out, nil
+	case m.Mode == scenario.Ordered:
+		err = fmt.Errorf("case %q: each window may use every path, and all have to be open: %w", m.Name, err)
 	}
-	return out, nil
+	return nil, err
+}
+
+// MayOpen reports why the workers of a fabric (fabric.Launcher.MayOpen) cannot have open what
+// the cases of a run cannot do without: the paths of ordered cases. Others open theirs when a
+// plan needs them.
+func MayOpen(cases []Planned, mayOpen func(servers, connections int) error) error {
+	for _, c := range cases {
+		if _, err := standby(c, mayOpen); err != nil && c.Mode == scenario.Ordered {
+			return err
+		}
+	}
+	return nil
 }

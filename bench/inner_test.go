@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -367,5 +368,39 @@ cases:
 	})
 	if want := 1 - 350./1400; err != nil || math.Abs(mean-want) > 1e-9 || worked != 2 {
 		t.Errorf("%v, worked out %d times, %v; want %v, 2", mean, worked, err, want)
+	}
+}
+
+// What workers would refuse, or could not open, is known before a run.
+func TestRefusedBeforehand(t *testing.T) {
+	for _, tt := range []struct {
+		name, text string
+		connection int // that a process may have
+		want       string
+	}{
+		{"all is well", "cases: [{mode: ordered}]", 1000, ""},
+		{"several events, thrown away and checked", "deliver: discard\ncheck: payload\ncases: [{mode: ordered, window: 2}]", 1000, `case "ordered pinned window 2": check: payload needs deliver: buffer`},
+		{"one at a time", "deliver: discard\ncheck: payload\ncases: [{mode: ordered, window: 1}, {schedule: fors}, {mode: unsync, credits: 1}]", 1000, ""},
+		{"without phases", "deliver: discard\ncheck: payload\ncases: [{mode: unsync, credits: 2}]", 1000, "check: payload needs deliver: buffer"},
+		{"phases that may be given up", "deliver: discard\ncheck: payload\ncases: [{failover: unsync}]", 1000, "check: payload needs deliver: buffer"},
+		{"paths of windows", "cases: [{mode: ordered}]", 95, "each window may use every path, and all have to be open: 96 of 95"},
+		{"paths of phases", "cases: [{schedule: fors, failover: fors}]", 95, ""},
+	} {
+		s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;4,4)\nfabric: {kind: lab, rate: 100Mbit/s}\ncontrol: off\n"+tt.text+"\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		planned, err := Prepare(s)
+		if err == nil {
+			err = MayOpen(planned, func(_, connections int) error {
+				if connections > tt.connection {
+					return fmt.Errorf("%d of %d", connections, tt.connection)
+				}
+				return nil
+			})
+		}
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
 	}
 }

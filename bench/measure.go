@@ -167,21 +167,16 @@ func (r *runner) controllerCase(m *measured) (controller.Case, error) {
 	c.Case = wire.Case{
 		Name: m.Name, Repeat: m.repeat, Epoch: m.Plan.Epoch, Mode: m.Mode, Barrier: m.Barrier,
 		Fragment: int(r.s.Event.Fragment), Sizes: r.s.Sizes(m.Case), Seed: r.s.Seed,
-		Sources: m.Sources, Credits: m.Credits, Warmup: uint64(r.s.Warmup),
+		Sources: m.Sources, Warmup: uint64(r.s.Warmup),
 		Deliver: r.s.Deliver, Check: r.s.Check, IO: r.s.IO, Timeout: r.timeout(m), Interval: r.s.Interval, Pairs: r.pairs, Trace: r.spans(m),
 	}
 	if e := m.Prediction.Efficiency; e > 0 {
 		c.Expected = time.Duration(float64(exchangeTime(r.s)) / e)
 	}
-	if policyOf(m.Case) == failover.Unsync {
-		c.AsyncCredits = asyncCredits
-	}
+	c.Credits, c.AsyncCredits = credits(m.Case)
 	var err error
-	if c.Standby, err = r.standby(m); m.Mode == scenario.Ordered {
-		c.Windows, c.Credits = newOrderer(r.s, m.Case, m.Plan.Tree, m.Ordered.Plan), m.Window
-		if err != nil {
-			err = fmt.Errorf("case %q: each window may use every path, and all have to be open: %w", m.Name, err)
-		}
+	if c.Standby, err = standby(m.Planned, r.f.MayOpen); m.Mode == scenario.Ordered {
+		c.Windows = newOrderer(r.s, m.Case, m.Plan.Tree, m.Ordered.Plan)
 		return c, err
 	}
 	c.Rows = rows(m.Plan)
@@ -189,6 +184,19 @@ func (r *runner) controllerCase(m *measured) (controller.Case, error) {
 		m.warnings = append(m.warnings, "new plans have to open connections first, which takes longer than all else: "+err.Error())
 	}
 	return c, nil
+}
+
+// credits is how many events of a case are in flight, and how many once its policy has given
+// up the phases; see wire.Case.
+func credits(c scenario.Case) (events, async int) {
+	events = c.Credits
+	if c.Mode == scenario.Ordered {
+		events = c.Window
+	}
+	if policyOf(c) == failover.Unsync {
+		async = asyncCredits
+	}
+	return events, async
 }
 
 // timeout is how long nothing may happen in a case. Without a barrier all

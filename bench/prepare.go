@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"evbench/builder"
 	"evbench/failover"
 	"evbench/failover/loop"
 	"evbench/plan"
@@ -73,7 +74,16 @@ func isControl(c scenario.Case, shift string) bool {
 		c.Routing == twolevel.Ftree && len(c.Failures)+len(c.Timed) == 0 && c.Failover == nil
 }
 
+// inFlight is the most events of a server that are in flight at a time.
+func inFlight(c scenario.Case) int {
+	events, async := credits(c)
+	return max(events, async)
+}
+
 func prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
+	if err := builder.MayCheck(s.Deliver, s.Check, inFlight(c)); err != nil { // else workers refuse it
+		return Planned{}, err
+	}
 	if _, err := openStore(s, c); err != nil { // else that is found when a link dies
 		return Planned{}, err
 	}

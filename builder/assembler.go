@@ -14,6 +14,15 @@ const (
 	CheckPayload   = "payload"
 )
 
+// MayCheck reports why payload cannot be checked in that way, of so many events that are in
+// flight at a time: what is thrown away has one place for all of them.
+func MayCheck(deliver, check string, inFlight int) error {
+	if deliver == DeliverDiscard && check == CheckPayload && inFlight > 1 {
+		return errors.New("check: payload needs deliver: buffer when several events are in flight")
+	}
+	return nil
+}
+
 // A Verdict is what an Assembler makes of one arrival.
 type Verdict uint8
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"evbench/builder"
 	"evbench/internal/wire"
 	"evbench/transport"
 )
@@ -94,10 +95,8 @@ func checkWords(c wire.Configure) error {
 		return fmt.Errorf("deliver: %q, must be %s or %s", c.Deliver, wire.DeliverBuffer, wire.DeliverDiscard)
 	case c.Check != wire.CheckHeader && c.Check != wire.CheckPayload:
 		return fmt.Errorf("check: %q, must be %s or %s", c.Check, wire.CheckHeader, wire.CheckPayload)
-	case c.Deliver == wire.DeliverDiscard && c.Check == wire.CheckPayload && inFlight(c) > 1:
-		return errors.New("check: payload needs deliver: buffer when several events are in flight")
 	}
-	return nil
+	return builder.MayCheck(c.Deliver, c.Check, inFlight(c))
 }
 
 // checkRow wants every other rank once as a destination and once as a source.

@@ -131,5 +131,5 @@ func fabricFor(s *scenario.Scenario, page net.Listener) (kind.Opener, error) {
 	case scenario.Emulate:
 		return kind.Emulated, nil
 	}
-	return kind.Local, kind.CheckHosts(s)
+	return kind.Local, kind.CheckLocal(s)
 }

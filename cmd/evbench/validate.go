@@ -98,6 +98,9 @@ func prepare(ctx context.Context, name string, s *scenario.Scenario, o scenario.
 		}
 	}
 	planned, err := interrupt.Made(ctx, func() ([]bench.Planned, error) { return bench.Prepare(s) })
+	if err == nil {
+		err = bench.MayOpen(planned, kind.MayOpen(s))
+	}
 	if err != nil {
 		return nil, usagef("%s: %w", name, err)
 	}

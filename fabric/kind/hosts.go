@@ -58,6 +58,18 @@ func CheckHosts(s *scenario.Scenario) error {
 	return nil
 }
 
+// CheckLocal refuses what servers that are processes on this machine cannot do, too: each
+// has one address, and no path can be chosen.
+func CheckLocal(s *scenario.Scenario) error {
+	for _, c := range s.Cases {
+		if c.Pinned() && s.Tree.Leaves() > 1 {
+			return fabric.Inputf("fabric hosts: case %q: its plan chooses a path for each message, and servers on this machine have one address each; "+
+				"take fabric lab or emulate, a routing whose tables choose, or evbench controller, whose workers say their addresses", c.Name)
+		}
+	}
+	return CheckHosts(s)
+}
+
 // errHosts says what plain hosts cannot do.
 var errHosts = errors.New("fabric hosts: evbench does not control this network")
 

@@ -50,25 +50,41 @@ func Lab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	}
 	f := &labFabric{lab: l, target: kernel.New(l), tree: s.Tree, info: info(s.Fabric)}
 	f.info.NIC = "veth, tbf"
-	if s.Fabric.Workers == scenario.Processes {
-		f.Launcher = workers.Processes{Data: f.data, Buffer: labSockBuf, Start: func(rank int, cmd *exec.Cmd) error {
-			return l.StartCommand(l.Server(rank), cmd)
+	f.Launcher = f.workers(s)
+	return f, nil
+}
+
+// workers is how the workers of a scenario are launched in a lab, which need not be there
+// before they are.
+func (f *labFabric) workers(s *scenario.Scenario) fabric.Launcher {
+	switch {
+	case s.Fabric.Workers == scenario.Processes:
+		return workers.Processes{Data: f.data, Buffer: labSockBuf, Start: func(rank int, cmd *exec.Cmd) error {
+			return f.lab.StartCommand(f.lab.Server(rank), cmd)
 		}}
-		return f, nil
-	}
-	if !workers.FitOne(s.Tree.Servers()) {
-		f.Launcher = workers.Processes{Data: f.data, Buffer: labSockBuf, Inside: func(rank int) string {
-			return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), l.Descriptor(l.Server(rank)))
+	case !workers.FitOne(s.Tree.Servers()):
+		return workers.Processes{Data: f.data, Buffer: labSockBuf, Inside: func(rank int) string {
+			return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.lab.Descriptor(f.lab.Server(rank)))
 		}}
-		return f, nil
 	}
-	f.Launcher = workers.Threads{Data: f.data, Sockets: workers.Sockets{Buffer: labSockBuf}, Options: func(rank int) tcp.Options {
+	return workers.Threads{Data: f.data, Sockets: workers.Sockets{Buffer: labSockBuf}, Options: func(rank int) tcp.Options {
 		return tcp.Options{
 			Addr: f.data(rank).Listen(),
-			In:   func(do func() error) error { return l.Do(rank, do) },
+			In:   func(do func() error) error { return f.lab.Do(rank, do) },
 		}
 	}}
-	return f, nil
+}
+
+// MayOpen is the MayOpen (fabric.Launcher) of the workers that a run of a scenario starts on
+// this machine, in a lab or emulated; others have limits of their own.
+func MayOpen(s *scenario.Scenario) func(servers, connections int) error {
+	switch s.Fabric.Kind {
+	case scenario.Lab:
+		return (&labFabric{}).workers(s).MayOpen
+	case scenario.Emulate:
+		return workers.Threads{}.MayOpen
+	}
+	return workers.Joining{}.MayOpen
 }
 
 // data lists the addresses of a server: single path, then each path.
