@@ -1,4 +1,5 @@
-package evbench_test
+// Package scripts_test tries the gate and same with programs that stand in for go and evbench.
+package scripts_test
 
 import (
 	"os"
@@ -41,7 +42,7 @@ func TestGateNamesFailures(t *testing.T) {
 	for _, name := range []string{"setup", "format", "test-dist"} {
 		executable(t, scripts, name, "")
 	}
-	gate, err := os.ReadFile("scripts/gate")
+	gate, err := os.ReadFile("gate")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +97,7 @@ func TestSame(t *testing.T) {
 	dir := t.TempDir()
 	program := executable(t, dir, "program", `for a; do [ "$last" != -o ] || echo "$ANSWER" >"$a"; last=$a; done; echo "$ANSWER"`+"\n")
 	same := func(answer string, args ...string) (string, int) {
-		return script(t, []string{"ANSWER=" + answer, "TMPDIR=" + dir}, "scripts/same", append(args, "--evbench", program, "schema")...)
+		return script(t, []string{"ANSWER=" + answer, "TMPDIR=" + dir}, "./same", append(args, "--evbench", program, "schema")...)
 	}
 	sums, code := same("one")
 	before := filepath.Join(dir, "before")
