@@ -15,6 +15,7 @@ func columnsOf(cases []results.Case) []column {
 	lost := slices.ContainsFunc(cases, func(c results.Case) bool { return c.EventsLost+c.EventsDuplicate > 0 })
 	paired := slices.ContainsFunc(cases, func(c results.Case) bool { return c.RatioToControl > 0 })
 	known := slices.ContainsFunc(cases, func(c results.Case) bool { return c.MeasuredEfficiency > 0 })
+	goodput := results.GoodputUnit(cases)
 	beside := 0 // efficiencies go before ratios do
 	if paired {
 		beside = 4
@@ -31,7 +32,7 @@ func columnsOf(cases []results.Case) []column {
 		{column{head: "events/s", right: true, cell: func(c results.Case) string { return Rate(c.EventsPerSec.Mean) }}, true},
 		{column{head: "min", right: true, optional: 3, cell: func(c results.Case) string { return Rate(c.EventsPerSec.Min) }}, spread},
 		{column{head: "max", right: true, optional: 3, cell: func(c results.Case) string { return Rate(c.EventsPerSec.Max) }}, spread},
-		{column{head: "Gbit/s", right: true, optional: 1, cell: func(c results.Case) string { return figures(c.GoodputBitPerSec.Mean/1e9, 3) }}, true},
+		{column{head: goodput.Name, right: true, optional: 1, cell: func(c results.Case) string { return figures(c.GoodputBitPerSec.Mean/goodput.Size, 3) }}, true},
 		{column{head: "pred.", right: true, over: "efficiency", optional: beside, cell: func(c results.Case) string { return share(c.PredictedEfficiency) }}, known},
 		{column{head: "meas.", right: true, optional: beside, cell: func(c results.Case) string { return share(c.MeasuredEfficiency) }}, known},
 		{column{head: "pred.", right: true, over: "ratio to control", cell: func(c results.Case) string { return share(c.PredictedRatio) }}, paired},
@@ -88,7 +89,8 @@ func estimate(c results.Case) string {
 func Estimate(e *results.Estimate) string {
 	median, half, unit := e.Median, e.HalfWidth(), ""
 	if e.Of == results.OfGoodput {
-		median, half, unit = median/1e9, half/1e9, " Gbit/s"
+		u := results.RateUnitOf(median)
+		median, half, unit = median/u.Size, half/u.Size, " "+u.Name
 	}
 	text := share(median)
 	if e.Known() {

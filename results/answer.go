@@ -160,14 +160,14 @@ func clause(cases []Case, group []int, at int, first, reach bool) string {
 	case e == nil:
 		return what + " was not measured"
 	case e.Of != OfRatio:
-		return fmt.Sprintf("%s reaches %s per server%s", what, gigabits(e.Median), plusMinus(e, e.Median))
+		return fmt.Sprintf("%s reaches %s per server%s", what, rateText(e.Median), plusMinus(e, e.Median, " %"))
 	case reach || len(c.Failures) == 0 || c.changes():
 		if !first {
-			return fmt.Sprintf("%s, %.0f %%%s", what, 100*e.Median, plusMinus(e, 1))
+			return fmt.Sprintf("%s, %.0f %%%s", what, 100*e.Median, plusMinus(e, 1, ""))
 		}
-		return fmt.Sprintf("%s reaches %.0f %%%s of the control", what, 100*e.Median, plusMinus(e, 1))
+		return fmt.Sprintf("%s reaches %.0f %%%s of the control", what, 100*e.Median, plusMinus(e, 1, ""))
 	}
-	cost := fmt.Sprintf("%.0f %%%s", max(0, 100*(1-e.Median)), plusMinus(e, 1))
+	cost := fmt.Sprintf("%.0f %%%s", max(0, 100*(1-e.Median)), plusMinus(e, 1, ""))
 	switch {
 	case first && (c.planned() || c.Mode == InOrder):
 		cost = fmt.Sprintf("cost, %s, %s of the throughput", what, cost)
@@ -187,15 +187,14 @@ func clause(cases []Case, group []int, at int, first, reach bool) string {
 	return cost
 }
 
-// plusMinus is the half-width in brackets, in per cent of whole.
-func plusMinus(e *Estimate, whole float64) string {
+// plusMinus is the half-width in brackets, in per cent of whole; sign says so where it is
+// behind a figure that is not in per cent.
+func plusMinus(e *Estimate, whole float64, sign string) string {
 	if !e.Known() || whole == 0 {
 		return " (no interval)"
 	}
-	return fmt.Sprintf(" (±%.0f)", max(1, math.Ceil(100*e.HalfWidth()/whole-0.5)))
+	return fmt.Sprintf(" (±%.0f%s)", max(1, math.Ceil(100*e.HalfWidth()/whole-0.5)), sign)
 }
-
-func gigabits(bit float64) string { return fmt.Sprintf("%.3g Gbit/s", bit/1e9) }
 
 // least reports whether no plan has fewer phases, and the plan came to what it promises.
 func (c Case) least() bool {

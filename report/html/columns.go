@@ -41,13 +41,14 @@ func columnsOf(cases []results.Case, how string) []column {
 	some := func(is func(results.Case) bool) bool { return slices.ContainsFunc(cases, is) }
 	spread := some(func(c results.Case) bool { return events(c.EventsPerSec.Min).Text != events(c.EventsPerSec.Max).Text })
 	known := some(func(c results.Case) bool { return c.PredictedEfficiency+c.MeasuredEfficiency > 0 })
+	goodput := results.GoodputUnit(cases)
 	all := []column{
 		{"ratio to control", false, some(func(c results.Case) bool { return c.RatioToControl > 0 }), barred(cases)},
 		{"predicted ratio", false, some(func(c results.Case) bool { return c.PredictedRatio > 0 }), func(c results.Case) cell { return share(c.PredictedRatio) }},
 		{"events/s per server", false, true, func(c results.Case) cell { return events(c.EventsPerSec.Mean) }},
 		{"slowest server", false, spread, func(c results.Case) cell { return events(c.EventsPerSec.Min) }},
 		{"fastest server", false, spread, func(c results.Case) cell { return events(c.EventsPerSec.Max) }},
-		{"Gbit/s per server", false, true, func(c results.Case) cell { return figures(c.GoodputBitPerSec.Mean, 1e9, 3) }},
+		{goodput.Name + " per server", false, true, func(c results.Case) cell { return figures(c.GoodputBitPerSec.Mean, goodput.Size, 3) }},
 		{"predicted efficiency", false, known, func(c results.Case) cell { return share(c.PredictedEfficiency) }},
 		{strings.TrimSpace(how + " efficiency"), false, known, func(c results.Case) cell { return share(c.MeasuredEfficiency) }},
 		{"schedule", true, true, schedule},

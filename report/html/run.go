@@ -73,15 +73,8 @@ func lead(m results.Manifest, rounds int) string {
 }
 
 func rate(x float64) string {
-	for _, u := range []struct {
-		size float64
-		name string
-	}{{1e12, "Tbit/s"}, {1e9, "Gbit/s"}, {1e6, "Mbit/s"}, {1e3, "kbit/s"}} {
-		if x >= u.size {
-			return strconv.FormatFloat(x/u.size, 'g', 4, 64) + " " + u.name
-		}
-	}
-	return strconv.FormatFloat(x, 'g', 4, 64) + " bit/s"
+	u := results.RateUnitOf(x)
+	return strconv.FormatFloat(x/u.Size, 'g', 4, 64) + " " + u.Name
 }
 
 func clock(t time.Time) string {
