@@ -165,6 +165,14 @@ func TestRunSSHScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, c.dir, "hosts.yaml", strings.Replace(fmt.Sprintf(hostsScenario, "300ms"), "FT(2;4,2)", "FT(2;2,2)", 1))
+	hosts, err := os.ReadFile(filepath.Join(c.dir, "hosts.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, c.dir, "ssh.yaml", string(hosts)+"launch:\n  kind: ssh\n  hosts: node001\n")
+	write(t, c.dir, "all.hosts", "# leaf0\nnode001\n node002 # the second\r\n\nnode[003-004]\n")
+	write(t, c.dir, "few.hosts", "node001\nnode002\n")
+	write(t, c.dir, "nobody.hosts", "# none yet\n\n")
 	run := func(hosts string, args ...string) (int, string) {
 		env := []string{"EVBENCH=" + filepath.Join(c.dir, "evbench"), "HOSTS=" + hosts,
 			fmt.Sprintf("LAUNCH=config: %s, remote_dir: %s, data_port: %d", c.ssh.Config, c.far, c.port)}
@@ -174,7 +182,21 @@ func TestRunSSHScript(t *testing.T) {
 	if code, said := run("node[001-004]"); code != exitUsage || !strings.HasPrefix(said, "usage: ") {
 		t.Errorf("without a scenario: %d\n%s", code, said)
 	}
-	if code, said := run("node[001-004]", "hosts.yaml", "-o", "out"); code != exitDone && code != exitInvalid {
+	for hosts, want := range map[string]string{
+		"":                          "HOSTS is missing, and hosts.yaml has no launch: {kind: ssh, hosts: …}",
+		"./no/such":                 "there is no file ./no/such",
+		"nobody.hosts":              "nobody.hosts names no host",
+		"few.hosts":                 "hosts: 2 names for 4 servers",
+		"node001, node002\tnode003": "hosts: 3 names for 4 servers",
+	} {
+		if code, said := run(hosts, "hosts.yaml", "-o", "none"); code != exitUsage || !strings.Contains(said, want) {
+			t.Errorf("HOSTS=%q: ended with %d, want %q:\n%s", hosts, code, want, said)
+		}
+	}
+	if code, said := run("", "ssh.yaml", "-o", "none"); code != exitUsage || !strings.Contains(said, "hosts: 1 name for 4 servers") {
+		t.Errorf("a scenario that has its hosts: ended with %d\n%s", code, said)
+	}
+	if code, said := run("all.hosts", "hosts.yaml", "-o", "out"); code != exitDone && code != exitInvalid {
 		t.Errorf("ended with %d\n%s", code, said)
 	}
 	if r, err := csv.Read(filepath.Join(c.dir, "out")); err != nil || !r.Summary.Cases[0].Complete {
@@ -183,7 +205,7 @@ func TestRunSSHScript(t *testing.T) {
 	if code, said := run("node[001-002]", "hosts.yaml", "-o", "out2"); code != exitUsage || !strings.Contains(said, "hosts: 2 names for 4 servers") {
 		t.Errorf("ended with %d\n%s", code, said)
 	}
-	onlyThese(t, c.dir, "evbench", "hosts.yaml", "out")
+	onlyThese(t, c.dir, "all.hosts", "evbench", "few.hosts", "hosts.yaml", "nobody.hosts", "out", "ssh.yaml")
 }
 
 // However a run ends, its workers end, too, and nothing but the binary is left.
