@@ -77,13 +77,13 @@ func beginAsUser(t *testing.T, args ...string) (p *program, dir string) {
 func TestServeOutsideOfNamespaces(t *testing.T) {
 	p, dir := beginAsUser(t, "run", "--rounds", "1", "-v", "--serve", ":0", "-o", "out", "lab.yaml")
 	url := p.page()
-	p.await("measure")
+	p.await("control: measure")
 	answer, err := http.Get(url + "api/progress")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer answer.Body.Close()
-	if text, err := io.ReadAll(answer.Body); err != nil || !strings.Contains(string(text), `"stage":"measure"`) {
+	if text, err := io.ReadAll(answer.Body); err != nil || !strings.Contains(string(text), `"case":"control"`) {
 		t.Errorf("%s, %v", text, err)
 	}
 	p.signal(syscall.SIGTERM)
