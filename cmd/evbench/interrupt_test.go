@@ -26,7 +26,7 @@ var holding = []string{
 }
 
 // showing are those that show what they have when they are interrupted.
-var showing = []string{"whatif", "reproduce", "table planner", "table routing", "table spraying", "sim"}
+var showing = []string{"whatif", "reproduce", "table spraying", "sim"}
 
 // Every other command reads, computes and prints: told to end, it prints nothing.
 func TestComputingEnds(t *testing.T) {

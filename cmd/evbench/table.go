@@ -6,11 +6,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/internal/interrupt"
 	"evbench/scheduler"
 	"evbench/study/survey"
 	"evbench/topology"
@@ -19,9 +17,9 @@ import (
 func tableCommand() *cli.Command {
 	return command(&cli.Command{
 		Name:  "table",
-		Usage: "tables by number of dead links: slowdown, phases, lmc, sizes, tokens, spraying; times of planner and routing engines",
+		Usage: "tables by number of dead links: slowdown, phases, lmc, sizes, tokens, spraying",
 		Subcommands: []*cli.Command{
-			slowdownTable(), phasesTable(), lmcTable(), sizesTable(), tokensTable(), plannerTable(), routingTable(), sprayingTable(),
+			slowdownTable(), phasesTable(), lmcTable(), sizesTable(), tokensTable(), sprayingTable(),
 		},
 	}, "  evbench table slowdown -t 'FT(2;16,16)'")
 }
@@ -172,73 +170,4 @@ func tableWriter(c *cli.Context) (func(*survey.Table, io.Writer) error, error) {
 		return nil, usagef("--format %q: there are %s", form, strings.Join([]string{"text", "csv", "json"}, ", "))
 	}
 	return write, nil
-}
-
-func plannerTable() *cli.Command {
-	return interruptible(&cli.Command{
-		Name:  "planner",
-		Usage: "measure the planner itself, beside what the thesis says of the same work",
-		Flags: append(formatFlags(),
-			&cli.BoolFlag{Name: "quick", Usage: "40 plans instead of 1,000, and fewer of large trees"},
-			&cli.BoolFlag{Name: "quiet", Usage: "no progress"}),
-		Action: plannerAction,
-	}, "  evbench table planner --quick")
-}
-
-func plannerAction(c *cli.Context) error {
-	return measuredTable(c, func(o survey.RoutesOptions, give func(survey.Figure) error) error {
-		return survey.Planner(c.Context, survey.PlannerOptions(o), give)
-	}, survey.PlannerTable)
-}
-
-func routingTable() *cli.Command {
-	return interruptible(&cli.Command{
-		Name:  "routing",
-		Usage: "measure the routing engines themselves, beside what is published of the same work",
-		Flags: append(formatFlags(),
-			&cli.BoolFlag{Name: "quick", Usage: "networks of up to 11,664 hosts, and fewer runs"},
-			&cli.IntFlag{Name: "most", Usage: "networks of up to `N` hosts (default: all)"},
-			&cli.BoolFlag{Name: "quiet", Usage: "no progress"}),
-		Action: routingAction,
-	}, "  evbench table routing --quick")
-}
-
-func routingAction(c *cli.Context) error {
-	return measuredTable(c, func(o survey.RoutesOptions, give func(survey.RouteFigure) error) error {
-		return survey.Routes(c.Context, o, give)
-	}, survey.RoutesTable)
-}
-
-// measuredTable owns the clock; an interrupted measurement prints what is done.
-func measuredTable[F any](c *cli.Context, measure func(survey.RoutesOptions, func(F) error) error, tabulate func([]F) *survey.Table) error {
-	write, err := tableWriter(c)
-	if err != nil {
-		return err
-	}
-	if c.Int("most") < 0 {
-		return usagef("--most %d: must not be negative", c.Int("most"))
-	}
-	start := time.Now()
-	o := survey.RoutesOptions{
-		Clock: func() time.Duration { return time.Since(start) }, Allocated: allocated, Quick: c.Bool("quick"), Most: c.Int("most"),
-	}
-	if !c.Bool("quiet") {
-		o.Progress = func(work string) { fmt.Fprintln(c.App.ErrWriter, work) }
-	}
-	figures, err := interrupt.Collect(c.Context, func(give func(F) error) error { return measure(o, give) })
-	if err != nil && c.Context.Err() == nil {
-		return err
-	}
-	table := tabulate(figures)
-	if err != nil {
-		table.Notes = append(table.Notes, "INCOMPLETE: stopped")
-	}
-	return write(table, c.App.Writer)
-}
-
-// allocated returns the bytes that the process has allocated since it started.
-func allocated() uint64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.TotalAlloc
 }

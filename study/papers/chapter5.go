@@ -200,7 +200,7 @@ func repairTimes(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			reduced, err := survey.LeavesWithout(t, b, o.Seed+uint64(i))
+			reduced, err := leavesWithout(t, b, o.Seed+uint64(i))
 			if err != nil {
 				return err
 			}
@@ -213,6 +213,19 @@ func repairTimes(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 		f.add("computation", float64(b), fmt.Sprint(b), "s", values...)
 	}
 	return nil
+}
+
+// leavesWithout takes the same f spines from one to three leaves, drawn by the seed.
+func leavesWithout(t *topology.Tree, f int, seed uint64) (*topology.Tree, error) {
+	rng := rand.New(rand.NewPCG(seed, uint64(f)))
+	leaves, spines := rng.Perm(t.Leaves())[:1+rng.IntN(3)], rng.Perm(t.Spines())[:f]
+	var dead []topology.Link
+	for _, l := range leaves {
+		for _, k := range spines {
+			dead = append(dead, topology.Link{Leaf: l, Spine: k})
+		}
+	}
+	return t.Without(dead...)
 }
 
 func forsTimes(ctx context.Context, _ *maker, o *Options, f *Figure) error {
