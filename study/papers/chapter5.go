@@ -27,8 +27,8 @@ func parse(notation string) (*topology.Tree, error) {
 }
 
 // slowdown is Figures 5.7 and 5.10 to 5.12: the title names the tree.
-func slowdown(ctx context.Context, m *maker, o *Options, f *Figure) error {
-	notation := m.title[strings.Index(m.title, "FT("):]
+func slowdown(ctx context.Context, o *Options, f *Figure) error {
+	notation := f.Title[strings.Index(f.Title, "FT("):]
 	t, err := parse(notation)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func slowdown(ctx context.Context, m *maker, o *Options, f *Figure) error {
 		}
 		rows = rows[:t.Ports()/2+1] // those after all reductions are of all leaves
 		var repaired []int
-		if m.name != "fig5.7" && model.name == survey.Count {
+		if f.Name != "fig5.7" && model.name == survey.Count {
 			if repaired, err = repairs(ctx, t, len(rows), o); err != nil {
 				return err
 			}
@@ -62,7 +62,7 @@ func slowdown(ctx context.Context, m *maker, o *Options, f *Figure) error {
 		for _, r := range rows {
 			adapted := model.adapted
 			switch {
-			case m.name == "fig5.7": // which is without
+			case f.Name == "fig5.7": // which is without
 				adapted = ""
 			case model.name == survey.Count && repaired[r.Reduction] == 0:
 				adapted = ""
@@ -113,7 +113,7 @@ func (f *Figure) slowdownRows(r survey.SlowdownRow, suffix, adapted string) {
 // phaseTrees are those of Figure 5.9.
 var phaseTrees = []string{"FT(2;8,16)", "FT(2;16,16)", "FT(2;20,18)", "FT(2;16,32)", "FT(2;32,32)"}
 
-func phaseFactor(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+func phaseFactor(ctx context.Context, o *Options, f *Figure) error {
 	f.Setup = []string{
 		"reduction f: every leaf has lost f links; factor = phases by equation 5.1 over those without failures",
 		"FORS: phases of plans over those of the plan without failures; quick: at no, one and half the links lost, up to 360 servers",
@@ -183,7 +183,7 @@ func (o *Options) now() time.Duration {
 	return o.Clock()
 }
 
-func repairTimes(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+func repairTimes(ctx context.Context, o *Options, f *Figure) error {
 	t, err := topology.New(lhcb())
 	if err != nil {
 		return err
@@ -228,7 +228,7 @@ func leavesWithout(t *topology.Tree, f int, seed uint64) (*topology.Tree, error)
 	return t.Without(dead...)
 }
 
-func forsTimes(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+func forsTimes(ctx context.Context, o *Options, f *Figure) error {
 	n, err := topology.New(lhcb())
 	if err != nil {
 		return err
@@ -262,7 +262,7 @@ func forsTimes(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 	return nil
 }
 
-func entries(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+func entries(ctx context.Context, o *Options, f *Figure) error {
 	net := lhcb()
 	net.Fill = fillA
 	healthy, err := topology.New(net)

@@ -10,13 +10,6 @@ import (
 	"evbench/topology/network"
 )
 
-// dmodcPaper is Gliksberg, Capra, Louvet, García and Sohier, "High-Quality Fault Resiliency
-// in Fat Trees".
-const dmodcPaper = "IEEE Micro 2020"
-
-// memoPaper is Zahavi and Kalka, "OpenSM Unicast Routing Enhancements for Scalability".
-const memoPaper = "memo 2005"
-
 // Trees of switches with 36 ports (18 of them up) and, for the memo, with 24. The papers
 // name those with 5,832 and 34,992 hosts; of the others they say no more than "real-life".
 const (
@@ -87,8 +80,8 @@ func without(n *network.Network, share float64, seed uint64) (*network.Network, 
 	return n.Without(cables, nil), nil
 }
 
-// engineTimes is Figure 5 of dmodcPaper.
-func engineTimes(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+// engineTimes is Figure 5 of IEEE Micro 2020.
+func engineTimes(ctx context.Context, o *Options, f *Figure) error {
 	var list []timing
 	for _, notation := range []string{tree648, tree1944, tree5832, tree11664, tree34992} {
 		large := notation == tree11664 || notation == tree34992
@@ -106,8 +99,8 @@ func engineTimes(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 	return f.timings(ctx, o, list)
 }
 
-// quasiTimes is Table I of quasiPaper.
-func quasiTimes(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+// quasiTimes is Table I of HOTI 2014.
+func quasiTimes(ctx context.Context, o *Options, f *Figure) error {
 	var list []timing
 	for _, notation := range []string{tree5832, tree34992} {
 		large := notation == tree34992
@@ -121,8 +114,8 @@ func quasiTimes(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 	return f.timings(ctx, o, list)
 }
 
-// memoTimes is what section 1 of memoPaper starts from.
-func memoTimes(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+// memoTimes is what section 1 of the memo of 2005 starts from.
+func memoTimes(ctx context.Context, o *Options, f *Figure) error {
 	f.Setup = []string{tree1152 + ", 1,152 hosts on switches with 24 ports: the memo does not say which network had 1,100 nodes"}
 	return f.timings(ctx, o, []timing{
 		{"opensm-minhop", routing.OpenSMMinHop, tree1152, 0, false},
@@ -141,10 +134,10 @@ var (
 	riskEngines = []string{routing.DModC, "ftree", routing.UpDown, routing.OpenSMMinHop, routing.SSSP}
 )
 
-// risk is what section 4.3 of dmodcPaper describes: the most messages that share a cable, by
+// risk is what section 4.3 of IEEE Micro 2020 describes: the most messages that share a cable, by
 // pattern, as more and more cables are dead. Messages of a pattern have each host send to one
 // and hear from one, so that on no cable there are fewer senders or receivers than messages.
-func risk(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+func risk(ctx context.Context, o *Options, f *Figure) error {
 	notation, draws, permutations := riskTree, 10, 100
 	if o.Quick {
 		notation, draws, permutations = riskSmall, 3, 20

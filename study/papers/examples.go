@@ -11,7 +11,7 @@ import (
 
 // workedExamples are the small networks on which thesis 5.3, 5.4 and 6.2 explain, and whose
 // numbers the text states: Figures 5.5, 5.6 and 5.8, Tables 5.4, 6.1 and 6.2.
-func workedExamples(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+func workedExamples(ctx context.Context, o *Options, f *Figure) error {
 	f.Setup = []string{
 		"FT(2;2,2): leaf0 has lost a link; time units by Algorithm 2",
 		"FT(2;2,4): the link of leaf0 and spine0 is dead; FT(2;4,8): leaf0-spine0, leaf1-spine1, leaf2-spine2 and leaf3-spine3 are",

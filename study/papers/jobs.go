@@ -48,7 +48,7 @@ func leafFilledJobs() []jobs.Job {
 
 // jobsEFI works out the edge forwarding index of jobs as the slides do, and which step of
 // their algorithm does what.
-func jobsEFI(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+func jobsEFI(ctx context.Context, o *Options, f *Figure) error {
 	n, err := network.Parse(jobsTree, 0)
 	if err != nil {
 		return err

@@ -98,7 +98,7 @@ func (f *Figure) distribution(series string, c failures.CDF) {
 	}
 }
 
-func flapIntervals(_ context.Context, _ *maker, o *Options, f *Figure) error {
+func flapIntervals(_ context.Context, o *Options, f *Figure) error {
 	l, err := o.openLog()
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func flapIntervals(_ context.Context, _ *maker, o *Options, f *Figure) error {
 	return nil
 }
 
-func durations(_ context.Context, _ *maker, o *Options, f *Figure) error {
+func durations(_ context.Context, o *Options, f *Figure) error {
 	l, err := o.openLog()
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func durations(_ context.Context, _ *maker, o *Options, f *Figure) error {
 	return nil
 }
 
-func days(_ context.Context, _ *maker, o *Options, f *Figure) error {
+func days(_ context.Context, o *Options, f *Figure) error {
 	l, err := o.openLog()
 	if err != nil {
 		return err

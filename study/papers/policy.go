@@ -35,7 +35,7 @@ func asToday(n *routedTree, t *topology.Tree, _ uint64) (*plan.Plan, error) { re
 
 func adapted(_ *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error) { return fors(t, seed) }
 
-func recommendation(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+func recommendation(ctx context.Context, o *Options, f *Figure) error {
 	l, err := o.openLog()
 	if err != nil {
 		return err

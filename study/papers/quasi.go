@@ -12,10 +12,6 @@ import (
 	"evbench/topology/network"
 )
 
-// quasiPaper is Zahavi, Keslassy and Kolodny, "Quasi Fat Trees for HPC Clouds and Their
-// Fault-Resilient Closed-Form Routing".
-const quasiPaper = "HOTI 2014"
-
 const megabyte = "MB/s"
 
 // Networks and times of qft8 and qft9. The paper has the first network; it states neither
@@ -60,11 +56,11 @@ type quasiRun struct {
 	seed         uint64
 }
 
-func quasiShifts(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+func quasiShifts(ctx context.Context, o *Options, f *Figure) error {
 	return quasi(ctx, o, f, true)
 }
 
-func quasiRandom(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+func quasiRandom(ctx context.Context, o *Options, f *Figure) error {
 	return quasi(ctx, o, f, false)
 }
 

@@ -7,11 +7,11 @@ import (
 	"evbench/topology/network"
 )
 
-// quasiGroups is Figures 1 and 2 of quasiPaper: how many hosts are within three switches of a
+// quasiGroups is Figures 1 and 2 of HOTI 2014: how many hosts are within three switches of a
 // host, in trees of three levels with full bisection, by the number of leaves that share
 // their parents. Switches of k ports have k/2 hosts or leaves below, but for the top ones,
 // which have k.
-func quasiGroups(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+func quasiGroups(ctx context.Context, o *Options, f *Figure) error {
 	f.Setup = []string{
 		"PGFT and QFT(3;k/2,m,k;1,m,k/2;1,k/2m,1) of switches with k ports, m = 2 to k/2; each host of a network has as many",
 		"hosts within three switches: those of its leaf, and of the leaves one switch farther, counted on the network; fewest of all hosts",

@@ -11,10 +11,10 @@ import (
 	"evbench/sim/load"
 )
 
-// quasiJobs is Figure 3 of quasiPaper: concurrent jobs on hosts that are not next to each
+// quasiJobs is Figure 3 of HOTI 2014: concurrent jobs on hosts that are not next to each
 // other, on a QFT and on the PGFT of the same numbers. Each job sends by shifts of its own
 // hosts. The paper states no number; its finding is that throughput saturates later on QFT.
-func quasiJobs(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+func quasiJobs(ctx context.Context, o *Options, f *Figure) error {
 	r := quasiRun{network: quasiHosts[1:], loads: []float64{0.4, 0.6, 1}, warm: 100 * microsecond, window: 100 * microsecond, seed: o.Seed}
 	jobs, mean, deviation := 12, 36.0, 10.0
 	if o.Quick {

@@ -111,51 +111,41 @@ func (r *Row) Value(s Statistic) float64 {
 
 // A maker fills one figure.
 type maker struct {
-	name, title, section, x string
-	fill                    func(context.Context, *maker, *Options, *Figure) error
+	name string
+	fill func(context.Context, *Options, *Figure) error
 }
 
 // makers are all figures, in the order of the thesis, then those of other papers.
 var makers = []maker{
-	{"fig4.1", "Interval between the failures of a flapping link", "4.1.2", "seconds", flapIntervals},
-	{"fig4.3", "Duration of failures, logged and corrected for flaps", "4.1.2", "seconds", durations},
-	{"fig4.4", "Failures of each link by day", "4.1.3", "day", days},
-	{"fig4.5", "Routing engines with 0 to 10 dead links, synchronised", "4.2.2", "dead links", engines},
-	{"fig4.7", "Throughput as racks are added", "4.3.3", "racks", racks},
-	{"fig4.8", "Synchronised and not, with 0, 1, 3, 5 dead links", "4.3.4", "dead links", synchronisation},
-	{"sec4.4", "Recommendation: what each policy loses over a log", "4.4", "policy", recommendation},
-	{"examples", "Worked examples", "5.3-6.2", "example", workedExamples},
-	{"fig5.7", "Slowdown of linear shift and optimal, FT(2;20,18)", "5.3", "reduction", slowdown},
-	{"fig5.9", "Phases over those without failures", "5.4.2", "reduction", phaseFactor},
-	{"fig5.10", "Slowdown with the fault-adaptive schedule, FT(2;16,16)", "5.5", "reduction", slowdown},
-	{"fig5.11", "Slowdown with the fault-adaptive schedule, FT(2;20,18)", "5.5", "reduction", slowdown},
-	{"fig5.12", "Slowdown with the fault-adaptive schedule, FT(2;16,32)", "5.5", "reduction", slowdown},
-	{"fig5.13", "Time to compute a fault-adaptive schedule, FT(2;20,18)", "5.5", "reduction", repairTimes},
-	{"fig6.5", "FORS beside Ftree/Min-Hop in nine failure scenarios", "6.6.2", "scenario", scenarios},
-	{"sec6.6.3", "Time to compute FORS, FT(2;20,18)", "6.6.3", "", forsTimes},
-	{"sec6.7.2", "Entries of forwarding tables that FORS needs", "6.7.2", "reduction", entries},
-	{"dmodc5", "Time to compute tables, by hosts", "Fig. 5", "hosts", engineTimes},
-	{"dmodc-risk", "Congestion risk as cables die", "4.3", "cables dead", risk},
-	{"dmodc-load", "Routings of degraded fat trees under load", "4.3", "cables dead", underLoad},
-	{"jobs-efi", "Routing for the jobs that run: the fullest cable", "Figs. 2-6", "placement", jobsEFI},
-	{"jobs-load", "Routing for the jobs that run, under load", "Figs. 2, 3", "placement", jobsUnderLoad},
-	{"qft2", "Hosts within three switches, by size of the network", "Figs. 1, 2", "hosts", quasiGroups},
-	{"qft3", "Concurrent jobs on PGFT and QFT, latency by throughput", "Fig. 3", "MB/s offered", quasiJobs},
-	{"qft-table1", "Time to compute tables of qft and ftree", "Table I", "hosts", quasiTimes},
-	{"qft8", "QFT, random shifts: latency against throughput", "Fig. 8", "MB/s offered", quasiShifts},
-	{"qft9", "QFT, random destinations: latency against throughput", "Fig. 9", "MB/s offered", quasiRandom},
-	{"memo-time", "Time to compute min-hop tables of 1,100 nodes", "1", "hosts", memoTimes},
-	{"memo-table1", "What a change leaves valid of saved tables", "Table 1", "change", restarts},
-}
-
-// paper returns what a figure is of.
-func (m *maker) paper() string {
-	for _, p := range []struct{ prefix, paper string }{{"qft", quasiPaper}, {"dmodc", dmodcPaper}, {"jobs", slides}, {"memo", memoPaper}} {
-		if strings.HasPrefix(m.name, p.prefix) {
-			return p.paper
-		}
-	}
-	return thesis
+	{"fig4.1", flapIntervals},
+	{"fig4.3", durations},
+	{"fig4.4", days},
+	{"fig4.5", engines},
+	{"fig4.7", racks},
+	{"fig4.8", synchronisation},
+	{"sec4.4", recommendation},
+	{"examples", workedExamples},
+	{"fig5.7", slowdown},
+	{"fig5.9", phaseFactor},
+	{"fig5.10", slowdown},
+	{"fig5.11", slowdown},
+	{"fig5.12", slowdown},
+	{"fig5.13", repairTimes},
+	{"fig6.5", scenarios},
+	{"sec6.6.3", forsTimes},
+	{"sec6.7.2", entries},
+	{"dmodc5", engineTimes},
+	{"dmodc-risk", risk},
+	{"dmodc-load", underLoad},
+	{"jobs-efi", jobsEFI},
+	{"jobs-load", jobsUnderLoad},
+	{"qft2", quasiGroups},
+	{"qft3", quasiJobs},
+	{"qft-table1", quasiTimes},
+	{"qft8", quasiShifts},
+	{"qft9", quasiRandom},
+	{"memo-time", memoTimes},
+	{"memo-table1", restarts},
 }
 
 // Source says where a figure stands: paper and section.
@@ -188,12 +178,24 @@ func Make(ctx context.Context, name string, o Options) (*Figure, error) {
 	if o.Merge == 0 {
 		o.Merge = 10 * time.Minute
 	}
-	f := &Figure{Name: m.name, Title: m.title, Paper: m.paper(), Section: m.section, X: m.x, Differs: differs[name]}
-	if err := m.fill(ctx, m, &o, f); err != nil {
+	f := empty(name)
+	if err := m.fill(ctx, &o, f); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	f.state()
 	return f, nil
+}
+
+// empty returns a figure without rows.
+func empty(name string) *Figure {
+	for _, d := range Documents() {
+		for _, i := range d.Items {
+			if i.Figure == name {
+				return &Figure{Name: name, Title: i.Title, Paper: d.Paper, Section: i.section, X: i.x, Differs: i.differs}
+			}
+		}
+	}
+	panic("no row of items.csv has " + name)
 }
 
 // tell says what is being worked out.
@@ -234,7 +236,7 @@ func (f *Figure) add(series string, x float64, label, unit string, values ...flo
 func (f *Figure) state() {
 	for i := range f.Rows {
 		r := &f.Rows[i]
-		for _, s := range stated[f.Name] {
+		for _, s := range stated()[f.Name] {
 			if s.series == r.Series && s.x == r.X {
 				r.Stated = append(r.Stated, s.Stated)
 			}

@@ -2,7 +2,6 @@ package papers
 
 import (
 	"context"
-	"fmt"
 
 	"evbench/routing/lft"
 	"evbench/routing/opensm"
@@ -12,7 +11,7 @@ import (
 // restartTree has three cables from each leaf to each spine.
 const restartTree = "PGFT(2;6,4;1,3;1,3)"
 
-// A restartCase is a row of Table 1 of memoPaper: what was dead when tables were saved, and
+// A restartCase is a row of Table 1 of the memo of 2005: what was dead when tables were saved, and
 // what is when a subnet manager finds them. lid is the new LID of the first host.
 type restartCase struct {
 	row          string
@@ -31,9 +30,9 @@ var restartCases = []restartCase{
 	{"LID changed", nil, nil, 4000},
 }
 
-// restarts is Table 1 of memoPaper: of each change, whether saved min-hop tables are kept,
+// restarts is Table 1 of the memo of 2005: of each change, whether saved min-hop tables are kept,
 // and which share of the saved entries, to nodes that are there before and after, is.
-func restarts(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+func restarts(ctx context.Context, o *Options, f *Figure) error {
 	f.Setup = []string{
 		restartTree + ", three cables from a leaf to a spine, minhop; tables are saved, something changes, a subnet manager starts with them",
 		"kept: of saved entries to nodes that are there before and after; 100 and 0 of the memo: \"does not invalidate\", \"invalidates\"",
@@ -92,27 +91,4 @@ func keptEntries(saved, now *lft.Tables, is *opensm.Validity) float64 {
 		}
 	}
 	return 100 * float64(is.Kept) / float64(both)
-}
-
-// restartSays is what Table 1 has in a row: of min-hop tables, and of entries unless these
-// are invalid in part; rows in the order of restartCases.
-func restartSays() []statement {
-	const keeps, loses = "Does not invalidate", "Invalidates"
-	var out []statement
-	add := func(series string, row int, kept bool) {
-		value, quote := 0.0, fmt.Sprintf("%s: %s", restartCases[row].row, loses)
-		if kept {
-			value, quote = 100, fmt.Sprintf("%s: %s", restartCases[row].row, keeps)
-		}
-		out = append(out, other(series, float64(row), Median, value, memoPaper+" Table 1", quote))
-	}
-	for row, kept := range []bool{false, false, true, true, false, true, true, true} {
-		add("min-hop tables", row, kept)
-	}
-	add("entries", 0, false)
-	add("entries", 1, false)
-	for _, row := range []int{2, 5, 6} {
-		add("entries", row, true)
-	}
-	return out
 }

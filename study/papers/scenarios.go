@@ -56,7 +56,7 @@ func (c failureCase) dead(t *topology.Tree, draw int, seed uint64) (*topology.Tr
 // scenarioSeries are the series of fig6.5.
 var scenarioSeries = []string{"synchronised, Ftree/Min-Hop", "non-synchronised, Ftree/Min-Hop", "FORS", "FORS, non-synchronised"}
 
-func scenarios(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+func scenarios(ctx context.Context, o *Options, f *Figure) error {
 	draws := o.draws(10, 1)
 	f.Setup = []string{
 		"FT(2;20,18), all 360 ports; SW0..17 are leaf0..17, SW18..37 spine0..19; Gbit/s of a server; totals of 326 in Tbit/s",

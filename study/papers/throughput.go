@@ -76,7 +76,7 @@ var fills = []struct {
 
 const fillNote = "326 servers: 19 on two leaves and 18 on 16 (theirs is not stated), linear-shift-ports: 325 messages of a server in 359 phases"
 
-func engines(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+func engines(ctx context.Context, o *Options, f *Figure) error {
 	draws := o.draws(10, 2)
 	f.Setup = []string{
 		"FT(2;20,18), all 360 ports; linear-shift-ports, synchronised; FORS with its own schedule; Gbit/s of a server", fillNote,
@@ -147,7 +147,7 @@ func (n *routedTree) rate(ctx context.Context, dead int, seed uint64, route rout
 	return rate(ctx, p)
 }
 
-func racks(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+func racks(ctx context.Context, o *Options, f *Figure) error {
 	f.Setup = []string{
 		"FT(2;20,n) for n racks, no failures, OpenSM's ftree; Tbit/s of all servers",
 		fillNote,
@@ -198,7 +198,7 @@ func racks(ctx context.Context, _ *maker, o *Options, f *Figure) error {
 	return f.creditRacks(ctx, o, most)
 }
 
-func synchronisation(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+func synchronisation(ctx context.Context, o *Options, f *Figure) error {
 	draws := o.draws(10, 2)
 	f.Setup = []string{
 		"FT(2;20,18), all 360 ports; Ftree, and Min-Hop after it with failures, as OpenSM does; Gbit/s of a server", fillNote,

@@ -30,7 +30,7 @@ type loadRun struct {
 // underLoad fills dmodc-load: the paper judges routings by how many flows share a cable
 // (dmodc-risk); here is what hosts receive from full load in a lossless network, beside
 // what counting flows gives, as more cables are dead.
-func underLoad(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+func underLoad(ctx context.Context, o *Options, f *Figure) error {
 	name, shares, permutations := loadHosts, []float64{0, 0.01, 0.05, 0.1}, 3
 	if o.Quick {
 		name, shares, permutations = loadQuick, []float64{0, 0.1}, 2
@@ -132,7 +132,7 @@ var jobWays = []struct {
 
 // jobsUnderLoad fills jobs-load: what hosts of the slides' three jobs receive from full load,
 // beside the greatest number of routes on a cable, which is what the slides judge by.
-func jobsUnderLoad(ctx context.Context, _ *maker, o *Options, f *Figure) error {
+func jobsUnderLoad(ctx context.Context, o *Options, f *Figure) error {
 	n, err := network.Parse(jobsTree, 0)
 	if err != nil {
 		return err
