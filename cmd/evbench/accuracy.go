@@ -11,7 +11,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
-	"evbench/bench/simulate"
 	"evbench/fabric/kind"
 	"evbench/results"
 	"evbench/results/accuracy"
@@ -165,7 +164,7 @@ func (t *toCompare) get(c *cli.Context) (*results.Run, error) {
 	if t.scenario == nil {
 		return t.run, nil
 	}
-	simulate.Predict(c.Context, t.scenario, t.planned, predictionLimit)
+	bench.Simulate(c.Context, t.scenario, t.planned, predictionLimit)
 	m := measurement{scenario: t.scenario, planned: t.planned, open: t.open, control: localControl, bar: newShow(c)}
 	run, err := measureInto(c, m, t.dir, func(results.Run) error { return nil })
 	return &run, err

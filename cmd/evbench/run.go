@@ -17,7 +17,6 @@ import (
 
 	"evbench/bench"
 	"evbench/bench/progress"
-	"evbench/bench/simulate"
 	"evbench/companion/iproute"
 	"evbench/fabric/kind"
 	"evbench/fabric/started"
@@ -225,7 +224,7 @@ func measure(c *cli.Context, m measurement) (err error) {
 			return err
 		}
 	}
-	simulate.Predict(c.Context, m.scenario, m.planned, predictionTime)
+	bench.Simulate(c.Context, m.scenario, m.planned, predictionTime)
 	m.tell = page.take
 	run, err := measureInto(c, m, dir, func(run results.Run) error {
 		return printSummary(c, run.Summary, &run.Manifest, dir)

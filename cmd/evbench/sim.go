@@ -14,7 +14,6 @@ import (
 
 	"evbench/bench"
 	"evbench/bench/progress"
-	"evbench/bench/simulate"
 	"evbench/fabric/hosts/host"
 	"evbench/internal/interrupt"
 	"evbench/internal/unit"
@@ -71,7 +70,7 @@ func simAction(c *cli.Context) error {
 	if planned, err = modelled(c, said, s, planned); err != nil {
 		return err
 	}
-	cases, err := simulate.Cases(s, planned, c.String("model"), c.Duration("quantum"))
+	cases, err := bench.SimCases(s, planned, c.String("model"), c.Duration("quantum"))
 	if err != nil {
 		return usagef("%s: %w", c.Args().First(), err)
 	}
@@ -137,7 +136,7 @@ func modelled(c *cli.Context, said io.Writer, s *scenario.Scenario, planned []be
 	if q := c.Duration("quantum"); q < 0 {
 		return nil, usagef("--quantum %s: must not be negative", q)
 	}
-	out, skipped := simulate.Fitting(s, c.String("model"), planned)
+	out, skipped := bench.Simulable(s, c.String("model"), planned)
 	for _, text := range skipped {
 		if len(out) == 0 {
 			return nil, usagef("no case can be simulated: %s", text)
@@ -156,7 +155,7 @@ func simulateCases(c *cli.Context, said io.Writer, s *scenario.Scenario, planned
 	if err != nil {
 		return err
 	}
-	manifest := simulate.Manifest(s, planned, c.Duration("quantum"))
+	manifest := bench.SimManifest(s, planned, c.Duration("quantum"))
 	describeMachine(&manifest)
 	show := simProgress{newTerminal(said, c.Bool("quiet"))}
 	sum, err := sim.Run(c.Context, cases, files, sim.Options{

@@ -1,14 +1,18 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/bench/simulate"
+	"evbench/bench"
+	"evbench/builder"
 	"evbench/failover"
 	"evbench/results/store"
+	"evbench/scenario"
 	"evbench/study/failures"
 	"evbench/study/papers"
 	"evbench/study/policy"
@@ -112,11 +116,30 @@ func logSetting(c *cli.Context) (*policy.Setting, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := simulate.Setting(s, planned)
+	out, err := settingOf(s, planned)
 	if err != nil {
 		return nil, usagef("%s: %w", c.Args().First(), err)
 	}
 	return out, out.Limit(c.Context)
+}
+
+// settingOf is the network of a scenario, without dead links, for a log of failures. What its
+// servers can take is not limited.
+func settingOf(s *scenario.Scenario, planned []bench.Planned) (*policy.Setting, error) {
+	switch {
+	case s.Fabric.Rate == 0:
+		return nil, bench.ErrNoRate
+	case s.Tree == nil || s.Tree.Pods() != nil || s.Tree.Healthy().Connected() != nil:
+		return nil, errors.New("topology: a log is replayed on trees of two levels")
+	}
+	timing := bench.SimTiming(s, scenario.Tournament)
+	if i := slices.IndexFunc(planned, func(p bench.Planned) bool { return p.Mode == scenario.Sync }); i >= 0 {
+		timing = bench.SimTiming(s, planned[i].Barrier)
+	}
+	return &policy.Setting{
+		Tree: s.Tree.Healthy(), BitPerSec: s.Fabric.BitPerSec(), Fragment: int(s.Event.Fragment),
+		Header: builder.HeaderSize, Timing: timing, Seed: s.Seed,
+	}, nil
 }
 
 // linkLog reads the logs, and keeps the failures of links of the tree.

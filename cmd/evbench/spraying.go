@@ -8,13 +8,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/bench/simulate"
+	"evbench/bench"
 	"evbench/internal/atomicfile"
 	"evbench/internal/interrupt"
 	"evbench/internal/unit"
 	"evbench/scenario"
 	"evbench/study/draw"
-	"evbench/study/spraying"
+	"evbench/study/survey"
 	"evbench/topology"
 )
 
@@ -56,11 +56,11 @@ func sprayingAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	figures, err := interrupt.Collect(c.Context, func(give func(spraying.Figure) error) error { return spraying.Work(c.Context, o, give) })
+	figures, err := interrupt.Collect(c.Context, func(give func(survey.SprayingFigure) error) error { return survey.Spraying(c.Context, o, give) })
 	if err != nil && c.Context.Err() == nil {
 		return usage(err)
 	}
-	table := spraying.Table(o, figures)
+	table := survey.SprayingTable(o, figures)
 	if err != nil {
 		table.Notes = append(table.Notes, "INCOMPLETE: stopped")
 	}
@@ -72,7 +72,7 @@ func sprayingAction(c *cli.Context) error {
 	return write(table, c.App.Writer)
 }
 
-func sprayingOptions(c *cli.Context) (o spraying.Options, err error) {
+func sprayingOptions(c *cli.Context) (o survey.SprayingOptions, err error) {
 	t, err := treeOptions(c, "topology")
 	if err != nil {
 		return o, err
@@ -80,9 +80,9 @@ func sprayingOptions(c *cli.Context) (o spraying.Options, err error) {
 	if t.Pods > 0 {
 		return o, usagef("--topology %s: three levels; spraying takes trees of two, FT(2;M0,M1)", c.String("topology"))
 	}
-	o = spraying.Options{
+	o = survey.SprayingOptions{
 		Draws: c.Int("draws"), Round: c.Duration("round"), Jitter: c.Duration("jitter"), Barrier: c.String("barrier"),
-		Exchanges: c.Float64("exchanges"), Seed: c.Uint64("seed"), Ways: spraying.Ways(),
+		Exchanges: c.Float64("exchanges"), Seed: c.Uint64("seed"), Ways: survey.Ways(),
 	}
 	if o.Tree, err = topology.New(t); err != nil {
 		return o, usage(err)
@@ -106,7 +106,7 @@ func sprayingOptions(c *cli.Context) (o spraying.Options, err error) {
 
 // sprayingNetwork reads what the network is like. Switches and cables are as in scenarios
 // that say no more than fabric.lossless.
-func sprayingNetwork(c *cli.Context, o *spraying.Options) error {
+func sprayingNetwork(c *cli.Context, o *survey.SprayingOptions) error {
 	packet, err := sizeOf(c, "packet")
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func sprayingNetwork(c *cli.Context, o *spraying.Options) error {
 	o.BitPerSec, o.Fragment = float64(rate), int(fragment)
 	x := scenario.DefaultLossless()
 	x.Packet, x.Queues, x.Order = packet, queues, order
-	o.Network = simulate.LosslessOf(x)
+	o.Network = bench.LosslessOf(x)
 	return nil
 }
 

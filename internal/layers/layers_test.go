@@ -107,8 +107,7 @@ var layers = []layer{
 	{"fabric/workers", "barrier fabric fabric/hosts/echo fabric/hosts/host internal/atomicfile internal/subprocess internal/wire results scenario transport transport/tcp worker", false},
 	{"internal/sshtest", "", false},
 
-	{"sim/credit", "routing/lft topology/network", true},
-	{"sim/load", "internal/parallel routing/lft sim/credit", true},
+	{"sim/credit", "internal/parallel routing/lft topology/network", true},
 	{"sim", "barrier internal/parallel internal/unit plan results routing/twolevel scheduler scheduler/assign scheduler/sizes sim/credit topology", true},
 	{"bench/flit", "internal/parallel sim/credit topology/network", true},
 
@@ -127,8 +126,7 @@ var layers = []layer{
 	{"companion/jobroutes", "companion/opensm fabric internal/atomicfile routing/lft study/jobs topology/ibnet topology/network", false},
 	{"study/failures", "internal/osmlog topology topology/network", true},
 	{"study/failures/input", "internal/atomicfile study/failures", false},
-	{"study/survey", "builder internal/parallel internal/show plan plan/verify results routing/dmod routing/lft routing/opensm routing/qft routing/sssp routing/twolevel scheduler scheduler/sizes sim topology topology/network", true},
-	{"study/spraying", "internal/parallel internal/unit plan results routing/twolevel scheduler sim study/survey topology", true},
+	{"study/survey", "builder internal/parallel internal/show internal/unit plan results routing/twolevel scheduler scheduler/sizes sim topology", true},
 	{"study/policy", "failover internal/parallel plan results routing/twolevel scheduler sim study/failures topology", true},
 	{"study/judge/foreign", "internal/unit results", true},
 	{"study/judge", "internal/hostlist internal/parallel internal/show routing routing/lft scheduler study/judge/foreign topology topology/network", true},
@@ -136,10 +134,9 @@ var layers = []layer{
 	// Lists of hosts are read as judge reads them.
 	{"fabric/wrapped", "companion/iproute companion/opensm internal/atomicfile internal/subprocess plan results routing routing/lft scheduler study/judge topology topology/netfile topology/network transport/mpi/preload", false},
 	{"scenarios", "", true},
-	{"study/papers", "failover internal/parallel internal/show plan results routing routing/lft routing/opensm routing/sssp routing/twolevel scenarios scheduler sim sim/credit sim/load study/failures study/jobs study/policy study/survey topology topology/network", true},
+	{"study/papers", "failover internal/parallel internal/show plan results routing routing/lft routing/opensm routing/sssp routing/twolevel scenarios scheduler sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network", true},
 
-	{"bench", "builder controller fabric fabric/hosts/preflight failover failover/loop internal/unit internal/wire plan plan/store plan/verify results routing/twolevel scenario scheduler scheduler/assign scheduler/sizes sim topology", false},
-	{"bench/simulate", "bench builder failover internal/parallel results routing/twolevel scenario scheduler/sizes sim study/policy topology", false},
+	{"bench", "builder controller fabric fabric/hosts/preflight failover failover/loop internal/parallel internal/unit internal/wire plan plan/store plan/verify results routing/twolevel scenario scheduler scheduler/assign scheduler/sizes sim topology", false},
 	{"bench/noise", "results", true},
 	{"bench/peer", "results transport", false},
 	{"bench/soak", "results topology", true},
@@ -153,7 +150,7 @@ var layers = []layer{
 	{"bench/progress", "bench internal/printable plan report results topology", true},
 	{"bench/progress/progresstest", "bench results scenario", false},
 	{"bench/live", "bench bench/progress plan report report/figure report/html results topology", false},
-	{"study/draw", "report/figure study/jobs study/papers study/spraying topology/network", true},
+	{"study/draw", "report/figure study/jobs study/papers study/survey topology/network", true},
 }
 
 // touching are the standard packages that reach the world outside.

@@ -5,11 +5,11 @@ import (
 	"io"
 
 	"evbench/report/figure"
-	"evbench/study/spraying"
+	"evbench/study/survey"
 )
 
 // Spraying writes a chart for each size of buffers and number of lanes, with a line for each way.
-func Spraying(w io.Writer, o spraying.Options, queues string, figures []spraying.Figure) error {
+func Spraying(w io.Writer, o survey.SprayingOptions, queues string, figures []survey.SprayingFigure) error {
 	var charts []figure.Chart
 	for _, buffer := range o.Buffers {
 		for _, lanes := range o.Lanes {

@@ -8,7 +8,6 @@ import (
 
 	"evbench/routing"
 	"evbench/sim/credit"
-	"evbench/sim/load"
 	"evbench/topology/network"
 )
 
@@ -110,7 +109,7 @@ func (r *quasiRun) setup() []string {
 }
 
 // fabric returns the network as an engine routes it.
-func (r *quasiRun) fabric(engine quasiEngine) (*load.Fabric, error) {
+func (r *quasiRun) fabric(engine quasiEngine) (*credit.Fabric, error) {
 	n, err := network.Parse(r.network, 0)
 	if err == nil && engine.drawn {
 		n, err = otherPorts(n, r.seed)
@@ -122,16 +121,16 @@ func (r *quasiRun) fabric(engine quasiEngine) (*load.Fabric, error) {
 	if err != nil {
 		return nil, err
 	}
-	return load.FDR(t)
+	return credit.NewFabric(t)
 }
 
 // load returns a point to run.
-func (r *quasiRun) load(hosts, kilobytes int, offered float64) load.Load {
+func (r *quasiRun) load(hosts, kilobytes int, offered float64) credit.Load {
 	p := credit.Others(hosts)
 	if r.shifts {
 		p = credit.RandomShifts(hosts, r.seed)
 	}
-	return load.Load{
+	return credit.Load{
 		Pattern: p, Flits: int64(kilobytes) * kilobyte, Offered: offered,
 		Warm: r.warm, Window: r.window, Seed: r.seed,
 	}
@@ -143,7 +142,7 @@ func (r *quasiRun) curve(ctx context.Context, f *Figure, engine quasiEngine) err
 	if err != nil {
 		return err
 	}
-	var loads []load.Load
+	var loads []credit.Load
 	for _, offered := range r.loads {
 		loads = append(loads, r.load(net.Hosts(), quasiMessage, offered))
 	}
@@ -170,7 +169,7 @@ func (r *quasiRun) sweeps(ctx context.Context, f *Figure, engine quasiEngine) er
 		return err
 	}
 	for _, s := range quasiSweeps {
-		points := make([]load.Point, len(s.values))
+		points := make([]credit.Point, len(s.values))
 		err := each(ctx, len(s.values), func(i int) (err error) {
 			with, message := *net, quasiMessage
 			s.set(&with, &message, s.values[i])
@@ -192,11 +191,11 @@ func (r *quasiRun) sweeps(ctx context.Context, f *Figure, engine quasiEngine) er
 type quasiSweep struct {
 	name, unit string
 	values     []int
-	set        func(f *load.Fabric, message *int, value int)
+	set        func(f *credit.Fabric, message *int, value int)
 }
 
 var quasiSweeps = []quasiSweep{
-	{"message", "KB", []int{2, 8, 32, 128, 512}, func(_ *load.Fabric, message *int, v int) { *message = v }},
-	{"buffer", "KB", []int{8, 25, 100}, func(f *load.Fabric, _ *int, v int) { f.Params.Buffer = v * kilobyte }},
-	{"reads", "", []int{1, 36}, func(f *load.Fabric, _ *int, v int) { f.Params.Reads = v }},
+	{"message", "KB", []int{2, 8, 32, 128, 512}, func(_ *credit.Fabric, message *int, v int) { *message = v }},
+	{"buffer", "KB", []int{8, 25, 100}, func(f *credit.Fabric, _ *int, v int) { f.Params.Buffer = v * kilobyte }},
+	{"reads", "", []int{1, 36}, func(f *credit.Fabric, _ *int, v int) { f.Params.Reads = v }},
 }

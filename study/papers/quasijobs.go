@@ -8,7 +8,6 @@ import (
 
 	"evbench/routing"
 	"evbench/sim/credit"
-	"evbench/sim/load"
 )
 
 // quasiJobs is Figure 3 of HOTI 2014: concurrent jobs on hosts that are not next to each
@@ -52,7 +51,7 @@ func quasiJobs(ctx context.Context, o *Options, f *Figure) error {
 }
 
 // jobRows adds a point: the mean host and the one that received least.
-func (f *Figure) jobRows(series string, p load.Point) {
+func (f *Figure) jobRows(series string, p credit.Point) {
 	at := strconv.FormatFloat(p.Offered*linkMB, 'f', -1, 64)
 	got := p.Accepted * linkMB
 	f.add(series, p.Offered*linkMB, at, megabyte, got)
@@ -64,12 +63,12 @@ func (f *Figure) jobRows(series string, p load.Point) {
 }
 
 // jobLoads returns the points of a curve.
-func (r *quasiRun) jobLoads(hosts int, jobs [][]int32) []load.Load {
+func (r *quasiRun) jobLoads(hosts int, jobs [][]int32) []credit.Load {
 	patterns := make([]credit.Pattern, len(jobs))
 	for j, job := range jobs {
 		patterns[j] = credit.RandomShifts(len(job), r.seed+uint64(j))
 	}
-	var out []load.Load
+	var out []credit.Load
 	for _, offered := range r.loads {
 		l := r.load(hosts, quasiMessage, offered)
 		l.Pattern = credit.Jobs(hosts, jobs, patterns)

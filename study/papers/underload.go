@@ -8,7 +8,6 @@ import (
 	"evbench/routing/lft"
 	"evbench/routing/sssp"
 	"evbench/sim/credit"
-	"evbench/sim/load"
 	"evbench/topology/network"
 )
 
@@ -91,12 +90,12 @@ func (r *loadRun) shares(ctx context.Context, engine string) (s loadShares, err 
 	if err != nil {
 		return s, err
 	}
-	fabric, err := load.FDR(t)
+	fabric, err := credit.NewFabric(t)
 	if err != nil {
 		return s, err
 	}
 	hosts := r.net.Hosts()
-	full := load.Load{Flits: quasiMessage * kilobyte, Offered: 1, Warm: r.warm, Window: r.window, Seed: r.seed}
+	full := credit.Load{Flits: quasiMessage * kilobyte, Offered: 1, Warm: r.warm, Window: r.window, Seed: r.seed}
 	drawn := lft.Permutations(r.permutations, r.seed)
 	for phase := range r.permutations {
 		to := make([]int32, hosts)
@@ -199,7 +198,7 @@ func (r quasiRun) ofJobs(ctx context.Context, n *network.Network, jobs [][]int32
 	if err != nil {
 		return out, err
 	}
-	fabric, err := load.FDR(t)
+	fabric, err := credit.NewFabric(t)
 	if err != nil {
 		return out, err
 	}

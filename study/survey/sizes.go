@@ -39,16 +39,16 @@ func SizesTable(t *topology.Tree, seed uint64) (*Table, error) {
 	if _, err := sizes.NewMatrix(t); err != nil {
 		return nil, err
 	}
-	table := NewTable("sizes", t.Notation(), []string{
+	table := &Table{name: "sizes", topology: t.Notation(), Notes: []string{
 		"T*/T: least time over time, without overheads of barriers and messages",
 		"phases: those of FORS, each as long as its largest fragment; planned: evbench plan --sizes, with so many pieces to a fragment",
 		fmt.Sprintf("×2 to ×4: windows of so many exchanges back to back, whole fragments, up to %d servers", windowServers),
 		fmt.Sprintf("sizes: uniform50 ±50 %%, exponential, log-normal σ 1, source-event log-normal σ 1/2 of each, fanout8 to 8 others, equal-ports ±50 %% scaled to equal loads of ports; mean %d bytes", meanSize),
-	}, []Column{
-		NewColumn("dead", "dead_links", 0), NewColumn("sizes", "sizes", 0), NewColumn("bound by", "bound_by", 0),
-		NewColumn("phases", "phases_ratio", 3), NewColumn("planned", "planned_ratio", 3), NewColumn("pieces", "pieces_per_fragment", 2),
-		NewColumn("×2", "window2_ratio", 3), NewColumn("×3", "window3_ratio", 3), NewColumn("×4", "window4_ratio", 3),
-	})
+	}, columns: []Column{
+		{"dead", "dead_links", 0}, {"sizes", "sizes", 0}, {"bound by", "bound_by", 0},
+		{"phases", "phases_ratio", 3}, {"planned", "planned_ratio", 3}, {"pieces", "pieces_per_fragment", 2},
+		{"×2", "window2_ratio", 3}, {"×3", "window3_ratio", 3}, {"×4", "window4_ratio", 3},
+	}}
 	for _, dead := range []int{0, 1, 9} {
 		broken := connectedDraw(t, dead, seed)
 		if broken == nil {

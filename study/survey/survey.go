@@ -93,9 +93,6 @@ func quantile[T cmp.Ordered](sorted []T, q float64) T {
 	return sorted[min(max(i, 0), len(sorted)-1)]
 }
 
-// median returns the middle value of unsorted ones, the lower of two.
-func median[T cmp.Ordered](values []T) T { return quantile(slices.Sorted(slices.Values(values)), 0.5) }
-
 func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
 // A CaseReport is what one case made of the sets of a group.

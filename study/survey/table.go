@@ -30,14 +30,6 @@ type Column struct {
 	digit int // digits after the point of a float64
 }
 
-// NewColumn returns a column; digits are those after the point of a float64.
-func NewColumn(title, name string, digits int) Column { return Column{title, name, digits} }
-
-// NewTable returns a table without rows. The topology is "" where there are several.
-func NewTable(name, topology string, notes []string, columns []Column) *Table {
-	return &Table{name: name, topology: topology, Notes: notes, columns: columns}
-}
-
 // Add adds a row: for each column an int, float64, bool, string, or nil for no value.
 func (t *Table) Add(row ...any) { t.rows = append(t.rows, row) }
 

@@ -71,18 +71,18 @@ func TokensTable(t *topology.Tree, seed uint64) (*Table, error) {
 	if _, err := sizes.NewMatrix(t); err != nil {
 		return nil, err
 	}
-	table := NewTable("tokens", t.Notation(), []string{
+	table := &Table{name: "tokens", topology: t.Notation(), Notes: []string{
 		fmt.Sprintf("T*/T: least time that the bytes of %d exchanges need together over the simulated time", tokenExchanges),
 		fmt.Sprintf("phases: FORS with barriers; FORS, planned: order with tokens, windows of %d exchanges; ports only: planned, without the tokens for links", tokenWindow),
 		fmt.Sprintf("a round of the barrier (tournament) or a token %s, a message %s and up to %s more", tokenTiming.Round, tokenTiming.Overhead, tokenTiming.Jitter),
 		"stragglers: one message in 1000 late by five mean fragments",
 		"sizes: uniform10 ±10 %, uniform50 ±50 %, exponential; source50 ±50 % by source; fragment: how long the mean takes on a link",
-	}, []Column{
-		NewColumn("dead", "dead_links", 0), NewColumn("sizes", "sizes", 0), NewColumn("fragment ms", "fragment_ms", 1),
-		NewColumn("phases", "phases_ratio", 3), NewColumn("FORS", "fors_order_ratio", 3), NewColumn("planned", "planned_ratio", 3),
-		NewColumn("ports only", "ports_only_ratio", 3),
-		NewColumn("stragglers: phases", "phases_stragglers_ratio", 3), NewColumn("planned", "planned_stragglers_ratio", 3),
-	})
+	}, columns: []Column{
+		{"dead", "dead_links", 0}, {"sizes", "sizes", 0}, {"fragment ms", "fragment_ms", 1},
+		{"phases", "phases_ratio", 3}, {"FORS", "fors_order_ratio", 3}, {"planned", "planned_ratio", 3},
+		{"ports only", "ports_only_ratio", 3},
+		{"stragglers: phases", "phases_stragglers_ratio", 3}, {"planned", "planned_stragglers_ratio", 3},
+	}}
 	var runs []*tokenRun
 	for _, dead := range []int{0, 1} {
 		broken := connectedDraw(t, dead, seed)

@@ -1,17 +1,11 @@
-// Package spraying answers: on a lossless network, where is it enough to send each packet
-// over any path, and where does a plan win?
-//
-// It works out the same event building on the same network of packets with credits (package
-// sim/credit), planned and unplanned, with paths from tables, from hashes and decided for
-// each packet, healthy and with dead links, with small and large buffers, with one lane and
-// several. Everything random comes from the seed. It opens nothing and reads no clock.
-package spraying
+package survey
 
 import (
 	"errors"
 	"fmt"
 	"time"
 
+	"evbench/internal/unit"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/routing/twolevel"
@@ -45,8 +39,9 @@ func Ways() []Way {
 	}
 }
 
-// Options say what to work out.
-type Options struct {
+// SprayingOptions say what to work out: the same event building on the same lossless network of
+// packets with credits, planned and unplanned.
+type SprayingOptions struct {
 	Tree  *topology.Tree // without dead links
 	Dead  []int          // numbers of dead links
 	Draws int            // of dead links for each number but 0
@@ -71,8 +66,8 @@ type Options struct {
 	Progress func(work string)
 }
 
-// A Figure is what one way comes to with so many dead links, over all draws.
-type Figure struct {
+// A SprayingFigure is what one way comes to with so many dead links, over all draws.
+type SprayingFigure struct {
 	Dead, Buffer, Lanes int
 	Way                 Way
 	Runs                int // draws of dead links; 1 without
@@ -89,7 +84,7 @@ type Figure struct {
 }
 
 // check says what is wrong with options.
-func (o *Options) check() error {
+func (o *SprayingOptions) check() error {
 	switch {
 	case o.Tree == nil || o.Tree.Servers() < 2:
 		return errors.New("a tree of at least two servers is needed")
@@ -117,14 +112,14 @@ func (o *Options) check() error {
 }
 
 // network is that of one set of rows.
-func (o *Options) network(buffer, lanes int) sim.Lossless {
+func (o *SprayingOptions) network(buffer, lanes int) sim.Lossless {
 	x := o.Network
 	x.Buffer, x.Lanes = buffer*x.Packet, lanes
 	return x
 }
 
 // duration of a case, virtual.
-func (o *Options) duration() time.Duration {
+func (o *SprayingOptions) duration() time.Duration {
 	exchange := float64(o.Tree.Servers()-1) * float64(o.Fragment) * 8 / o.BitPerSec
 	return time.Duration(o.Exchanges * exchange * float64(time.Second))
 }
@@ -139,4 +134,38 @@ func (w Way) planFor(t *topology.Tree, seed uint64) (*plan.Plan, error) {
 		}
 	}
 	return plan.Build(t, plan.Options{Schedule: w.Schedule, Routing: r, Seed: seed})
+}
+
+// SprayingTable is a set of figures for printing.
+func SprayingTable(o SprayingOptions, figures []SprayingFigure) *Table {
+	queues := "a FIFO for each lane"
+	if o.Network.PerOutput {
+		queues = "a queue for each output"
+	}
+	out := &Table{name: "spraying", topology: o.Tree.Notation(), Notes: []string{
+		fmt.Sprintf("%s, %d servers, fragments of %s, packets of %s, input buffers with %s",
+			o.Tree.Notation(), o.Tree.Servers(), unit.Bytes(o.Fragment), unit.Bytes(o.Network.Packet), queues),
+		fmt.Sprintf("links of %s, barrier %s with rounds of %s, servers late by up to %s, seed %d", unit.Rate(o.BitPerSec), o.Barrier, o.Round, o.Jitter, o.Seed),
+		"share: of its link that a server received, mean of all, median of the draws of dead links; from, to: of the draws",
+		"least, most: the servers that received least and most; in phases: share while no barrier is under way",
+		"early: of all bytes, those that came before some sent earlier; held: the most that a server kept until these came",
+		"half, p99: within which half and 99 % of the events were built",
+	}, columns: []Column{
+		{"dead", "dead_links", 0}, {"buffer", "buffer_packets", 0}, {"lanes", "lanes", 0},
+		{"way", "way", 0}, {"draws", "draws", 0},
+		{"share", "share", 3}, {"from", "share_min", 3}, {"to", "share_max", 3},
+		{"in phases", "share_in_phases", 3},
+		{"least", "least_server", 3}, {"most", "most_server", 3},
+		{"early %", "early_percent", 1}, {"held KiB", "held_kib", 0},
+		{"half ms", "half_ms", 3}, {"p99 ms", "p99_ms", 3},
+	}}
+	for _, f := range figures {
+		var phases any
+		if f.Way.Mode == results.Sync {
+			phases = f.Phases.Median
+		}
+		out.Add(f.Dead, f.Buffer, f.Lanes, f.Way.Name, f.Runs, f.Share.Median, f.Share.Min, f.Share.Max, phases,
+			f.Least.Median, f.Most.Median, 100*f.Early.Median, f.Held.Median/1024, 1e3*f.Half.Median, 1e3*f.Late.Median)
+	}
+	return out
 }

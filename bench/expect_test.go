@@ -1,4 +1,4 @@
-package simulate
+package bench
 
 import (
 	"context"
@@ -7,22 +7,21 @@ import (
 	"testing"
 	"time"
 
-	"evbench/bench"
 	"evbench/scenario"
 )
 
 // predictedOf returns the cases of a scenario with what the simulation expects.
-func predictedOf(t *testing.T, ctx context.Context, budget time.Duration, text string) []bench.Planned {
+func predictedOf(t *testing.T, ctx context.Context, budget time.Duration, text string) []Planned {
 	t.Helper()
 	s, err := scenario.Read("x.yaml", strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	planned, err := bench.Prepare(s)
+	planned, err := Prepare(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	Predict(ctx, s, planned, budget)
+	Simulate(ctx, s, planned, budget)
 	return planned
 }
 
@@ -38,17 +37,17 @@ cases:
 
 // Of a small scenario everything is predicted, the controls included, and near what link
 // loads allow where nothing else is counted.
-func TestPredict(t *testing.T) {
+func TestSimulate(t *testing.T) {
 	for _, p := range predictedOf(t, t.Context(), time.Hour, twoModes) {
 		x := p.Prediction
-		if x.Model != modelOf(&scenario.Scenario{}, p) || x.NotSimulated != "" || x.EventsPerSec <= 0 || math.Abs(x.ModelEfficiency/x.Efficiency-1) > 0.05 {
+		if x.Model != simModel(&scenario.Scenario{}, p) || x.NotSimulated != "" || x.EventsPerSec <= 0 || math.Abs(x.ModelEfficiency/x.Efficiency-1) > 0.05 {
 			t.Errorf("%s: %+v", p.Name, x)
 		}
 	}
 }
 
 // What takes too long, or cannot be worked out, says so.
-func TestNotPredicted(t *testing.T) {
+func TestNotSimulated(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, tt := range []struct {

@@ -1,6 +1,4 @@
-// Package simulate answers: what would come of the cases of a scenario in virtual time? It
-// makes jobs for package sim of them, and predictions of what a run will measure.
-package simulate
+package bench
 
 import (
 	"cmp"
@@ -11,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"evbench/bench"
 	"evbench/builder"
 	"evbench/failover"
 	"evbench/results"
@@ -19,34 +16,33 @@ import (
 	"evbench/scenario"
 	"evbench/scheduler/sizes"
 	"evbench/sim"
-	"evbench/study/policy"
 	"evbench/topology"
 )
 
-var errNoRate = errors.New("fabric.rate: a simulation needs the rate of the links: write it, or give --rate")
+var ErrNoRate = errors.New("fabric.rate: a simulation needs the rate of the links: write it, or give --rate")
 
-// Cases turns planned cases into what a simulation works out: all repeats of each. An empty
+// SimCases turns planned cases into what a simulation works out: all repeats of each. An empty
 // model means the one that fits the case.
-func Cases(s *scenario.Scenario, planned []bench.Planned, model string, quantum time.Duration) ([]*sim.Case, error) {
+func SimCases(s *scenario.Scenario, planned []Planned, model string, quantum time.Duration) ([]*sim.Case, error) {
 	if s.Fabric.Rate == 0 {
-		return nil, errNoRate
+		return nil, ErrNoRate
 	}
 	var out []*sim.Case
 	for repeat := range max(1, s.Rounds.Count) {
 		for _, p := range planned {
-			c, err := caseOf(s, p, repeat)
+			c, err := simCase(s, p, repeat)
 			if err != nil {
 				return nil, fmt.Errorf("case %q: %w", p.Name, err)
 			}
-			c.Model, c.Quantum = cmp.Or(model, modelOf(s, p)), quantum
+			c.Model, c.Quantum = cmp.Or(model, simModel(s, p)), quantum
 			out = append(out, c)
 		}
 	}
 	return out, nil
 }
 
-// modelOf names the model that fits a case.
-func modelOf(s *scenario.Scenario, p bench.Planned) string {
+// simModel names the model that fits a case.
+func simModel(s *scenario.Scenario, p Planned) string {
 	switch {
 	case s.Fabric.Lossless.On && (p.Mode == scenario.Unsync || twolevel.PerPacket(p.Plan.Routing)):
 		return sim.CreditModel
@@ -64,12 +60,12 @@ func LosslessOf(x scenario.Lossless) sim.Lossless {
 	}
 }
 
-// Fitting returns the cases that a model can work out; an empty one stands for that which
+// Simulable returns the cases that a model can work out; an empty one stands for that which
 // fits each case. For each reason to leave others out there is a line, with their names.
-func Fitting(s *scenario.Scenario, model string, planned []bench.Planned) (fit []bench.Planned, skipped []string) {
+func Simulable(s *scenario.Scenario, model string, planned []Planned) (fit []Planned, skipped []string) {
 	names := map[string][]string{} // by reason
 	for _, p := range planned {
-		if why := unfit(cmp.Or(model, modelOf(s, p)), p); why != "" {
+		if why := unfit(cmp.Or(model, simModel(s, p)), p); why != "" {
 			names[why] = append(names[why], fmt.Sprintf("%q", p.Name))
 		} else {
 			fit = append(fit, p)
@@ -82,7 +78,7 @@ func Fitting(s *scenario.Scenario, model string, planned []bench.Planned) (fit [
 }
 
 // unfit returns why a model cannot work out a case, or "".
-func unfit(model string, p bench.Planned) string {
+func unfit(model string, p Planned) string {
 	switch f := p.Failover; {
 	case twolevel.PerPacket(p.Plan.Routing) && model != sim.CreditModel:
 		return "under routing " + p.Plan.Routing + " each packet takes a path of its own, and only the model " + sim.CreditModel +
@@ -95,8 +91,8 @@ func unfit(model string, p bench.Planned) string {
 	return ""
 }
 
-// Manifest is what a simulated run says about itself, but for program and machine.
-func Manifest(s *scenario.Scenario, planned []bench.Planned, quantum time.Duration) results.Manifest {
+// SimManifest is what a simulated run says about itself, but for program and machine.
+func SimManifest(s *scenario.Scenario, planned []Planned, quantum time.Duration) results.Manifest {
 	m := results.Manifest{
 		Name: s.Name, Scenario: string(s.Text), Seed: s.Seed, Plans: map[string]string{}, Warnings: []string{},
 		Fabric: results.Fabric{
@@ -113,10 +109,10 @@ func Manifest(s *scenario.Scenario, planned []bench.Planned, quantum time.Durati
 	return m
 }
 
-// caseOf turns one planned case into a job. Repeats differ in what is drawn: the paths
+// simCase turns one planned case into a job. Repeats differ in what is drawn: the paths
 // under ecmp, and jitter.
-func caseOf(s *scenario.Scenario, p bench.Planned, repeat int) (*sim.Case, error) {
-	changes, err := changesOf(s, p)
+func simCase(s *scenario.Scenario, p Planned, repeat int) (*sim.Case, error) {
+	changes, err := simChanges(s, p)
 	if err != nil {
 		return nil, err
 	}
@@ -130,9 +126,9 @@ func caseOf(s *scenario.Scenario, p bench.Planned, repeat int) (*sim.Case, error
 			BitPerSec: s.Fabric.BitPerSec(),
 			Window:    p.Window,
 			Order: func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error) {
-				return bench.WindowPlan(s, p.Case, after, first, exchanges)
+				return WindowPlan(s, p.Case, after, first, exchanges)
 			},
-			Timing:   timingOf(s, p.Barrier),
+			Timing:   SimTiming(s, p.Barrier),
 			Lossless: LosslessOf(s.Fabric.Lossless),
 			Seed:     s.Seed + uint64(repeat),
 		},
@@ -144,10 +140,10 @@ func caseOf(s *scenario.Scenario, p bench.Planned, repeat int) (*sim.Case, error
 	}, nil
 }
 
-// changesOf plans anew for each moment from which other links are used. The new plan and
+// simChanges plans anew for each moment from which other links are used. The new plan and
 // its routes are there at once.
-func changesOf(s *scenario.Scenario, p bench.Planned) ([]sim.Change, error) {
-	unused := bench.Unused(p.Case)
+func simChanges(s *scenario.Scenario, p Planned) ([]sim.Change, error) {
+	unused := Unused(p.Case)
 	var moments []time.Duration
 	for _, t := range unused {
 		moments = append(moments, t.At)
@@ -162,7 +158,7 @@ func changesOf(s *scenario.Scenario, p bench.Planned) ([]sim.Change, error) {
 		if err != nil {
 			return nil, err
 		}
-		q, err := bench.PlanFor(s, p.Case, tree)
+		q, err := PlanFor(s, p.Case, tree)
 		if err != nil {
 			return nil, fmt.Errorf("at %s: %w", at, err)
 		}
@@ -182,28 +178,9 @@ func deadAt(unused []scenario.Timed, at time.Duration) (dead []topology.Link) {
 	return dead
 }
 
-// Setting is the network of a scenario, without dead links, for a log of failures. What its
-// servers can take is not limited.
-func Setting(s *scenario.Scenario, planned []bench.Planned) (*policy.Setting, error) {
-	switch {
-	case s.Fabric.Rate == 0:
-		return nil, errNoRate
-	case s.Tree == nil || s.Tree.Pods() != nil || s.Tree.Healthy().Connected() != nil:
-		return nil, errors.New("topology: a log is replayed on trees of two levels")
-	}
-	timing := timingOf(s, scenario.Tournament)
-	if i := slices.IndexFunc(planned, func(p bench.Planned) bool { return p.Mode == scenario.Sync }); i >= 0 {
-		timing = timingOf(s, planned[i].Barrier)
-	}
-	return &policy.Setting{
-		Tree: s.Tree.Healthy(), BitPerSec: s.Fabric.BitPerSec(), Fragment: int(s.Event.Fragment),
-		Header: builder.HeaderSize, Timing: timing, Seed: s.Seed,
-	}, nil
-}
-
-// timingOf is what events cost beside the bytes on the wires. MPI's own barrier counts as
+// SimTiming is what events cost beside the bytes on the wires. MPI's own barrier counts as
 // dissemination, in which as many rounds follow each other.
-func timingOf(s *scenario.Scenario, barrier string) sim.Timing {
+func SimTiming(s *scenario.Scenario, barrier string) sim.Timing {
 	if barrier == scenario.MPIBarrier {
 		barrier = scenario.Dissemination
 	}

@@ -1,4 +1,4 @@
-package load_test
+package credit_test
 
 import (
 	"context"
@@ -9,13 +9,12 @@ import (
 
 	"evbench/routing"
 	"evbench/sim/credit"
-	"evbench/sim/load"
 	"evbench/topology/network"
 )
 
 const microsecond = 1_000_000
 
-func fabric(t *testing.T, name, engine string) *load.Fabric {
+func fabric(t *testing.T, name, engine string) *credit.Fabric {
 	t.Helper()
 	n, err := network.Parse(name, 0)
 	if err != nil {
@@ -25,16 +24,16 @@ func fabric(t *testing.T, name, engine string) *load.Fabric {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := load.FDR(l)
+	f, err := credit.NewFabric(l)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return f
 }
 
-func loads(p credit.Pattern, offered ...float64) (out []load.Load) {
+func loads(p credit.Pattern, offered ...float64) (out []credit.Load) {
 	for _, o := range offered {
-		out = append(out, load.Load{
+		out = append(out, credit.Load{
 			Pattern: p, Flits: 4 * 32, Offered: o, Warm: 20 * microsecond, Window: 40 * microsecond, Seed: 1,
 		})
 	}
@@ -84,9 +83,9 @@ func TestRefuses(t *testing.T) {
 	t.Parallel()
 	f := fabric(t, "FT(2;2,2)", "ftree")
 	good := loads(credit.Others(f.Hosts()), 0.5)[0]
-	for _, change := range []func(*load.Load){
-		func(l *load.Load) { l.Offered = 0 }, func(l *load.Load) { l.Offered = 1.1 },
-		func(l *load.Load) { l.Flits = 0 }, func(l *load.Load) { l.Window = 0 },
+	for _, change := range []func(*credit.Load){
+		func(l *credit.Load) { l.Offered = 0 }, func(l *credit.Load) { l.Offered = 1.1 },
+		func(l *credit.Load) { l.Flits = 0 }, func(l *credit.Load) { l.Window = 0 },
 	} {
 		bad := good
 		change(&bad)

@@ -1,4 +1,4 @@
-package spraying
+package survey
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"evbench/topology"
 )
 
-// Work works everything out and hands the figures to give in order: by dead links, buffers,
+// Spraying works everything out and hands the figures to give in order: by dead links, buffers,
 // lanes and ways. When ctx ends it stops and returns the error of ctx.
-func Work(ctx context.Context, o Options, give func(Figure) error) error {
+func Spraying(ctx context.Context, o SprayingOptions, give func(SprayingFigure) error) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func Work(ctx context.Context, o Options, give func(Figure) error) error {
 		}
 		for _, buffer := range o.Buffers {
 			for _, lanes := range o.Lanes {
-				g := group{&o, dead, buffer, lanes, plans}
+				g := sprayed{&o, dead, buffer, lanes, plans}
 				if err := g.work(ctx, give); err != nil {
 					return err
 				}
@@ -39,7 +39,7 @@ func Work(ctx context.Context, o Options, give func(Figure) error) error {
 }
 
 // trees draws dead links that leave all servers connected.
-func (o *Options) trees(dead int) ([]*topology.Tree, error) {
+func (o *SprayingOptions) trees(dead int) ([]*topology.Tree, error) {
 	if dead == 0 {
 		return []*topology.Tree{o.Tree}, nil
 	}
@@ -59,7 +59,7 @@ func (o *Options) trees(dead int) ([]*topology.Tree, error) {
 }
 
 // plans are those of each way [way] for each draw.
-func (o *Options) plans(ctx context.Context, trees []*topology.Tree) ([][]*plan.Plan, error) {
+func (o *SprayingOptions) plans(ctx context.Context, trees []*topology.Tree) ([][]*plan.Plan, error) {
 	out := make([][]*plan.Plan, len(o.Ways))
 	for i := range out {
 		out[i] = make([]*plan.Plan, len(trees))
@@ -77,14 +77,14 @@ func (o *Options) plans(ctx context.Context, trees []*topology.Tree) ([][]*plan.
 	return out, err
 }
 
-// A group is the rows of one network.
-type group struct {
-	*Options
+// A sprayed is the rows of one network.
+type sprayed struct {
+	*SprayingOptions
 	dead, buffer, lanes int
 	plans               [][]*plan.Plan
 }
 
-func (g *group) work(ctx context.Context, give func(Figure) error) error {
+func (g *sprayed) work(ctx context.Context, give func(SprayingFigure) error) error {
 	if g.Progress != nil {
 		g.Progress(fmt.Sprintf("%d dead, buffers of %d, lanes %d", g.dead, g.buffer, g.lanes))
 	}
@@ -101,7 +101,7 @@ func (g *group) work(ctx context.Context, give func(Figure) error) error {
 		return err
 	}
 	for w, way := range g.Ways {
-		f := Figure{Dead: g.dead, Buffer: g.buffer, Lanes: g.lanes, Way: way, Runs: draws}
+		f := SprayingFigure{Dead: g.dead, Buffer: g.buffer, Lanes: g.lanes, Way: way, Runs: draws}
 		f.sum(runs[w*draws : (w+1)*draws])
 		if err := give(f); err != nil {
 			return err
@@ -116,7 +116,7 @@ type run struct {
 	early, held, half, late    float64
 }
 
-func (g *group) one(ctx context.Context, w Way, p *plan.Plan, seed uint64) (run, error) {
+func (g *sprayed) one(ctx context.Context, w Way, p *plan.Plan, seed uint64) (run, error) {
 	j := &sim.Job{
 		Name: w.Name, Mode: w.Mode, Plan: p, Size: func(uint64, int) int { return g.Fragment }, Equal: true,
 		Credits: 1, Duration: g.duration(), BitPerSec: g.BitPerSec, Lossless: g.network(g.buffer, g.lanes), Seed: seed,
@@ -145,7 +145,7 @@ func (g *group) one(ctx context.Context, w Way, p *plan.Plan, seed uint64) (run,
 }
 
 // sum describes the runs of a row.
-func (f *Figure) sum(runs []run) {
+func (f *SprayingFigure) sum(runs []run) {
 	over := func(of func(r *run) float64) results.Stat {
 		v := make([]float64, len(runs))
 		for i := range runs {

@@ -1,4 +1,4 @@
-package simulate
+package bench
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"evbench/bench"
 	"evbench/scenario"
 	"evbench/sim"
 )
@@ -21,11 +20,11 @@ func simulated(t *testing.T, text string) ([]*sim.Case, []float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	planned, err := bench.Prepare(s)
+	planned, err := Prepare(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cases, err := Cases(s, planned, sim.PhaseModel, 0)
+	cases, err := SimCases(s, planned, sim.PhaseModel, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,15 +175,15 @@ func TestSprayedIsNotSimulated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	planned, err := bench.Prepare(s)
+	planned, err := Prepare(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fit, skipped := Fitting(s, "", planned)
+	fit, skipped := Simulable(s, "", planned)
 	if len(fit) != 1 || fit[0].Name != "b" || len(skipped) != 1 || !strings.HasSuffix(skipped[0], `: "a"`) {
 		t.Errorf("simulated %v, skipped %q", fit, skipped)
 	}
-	if fit, skipped = Fitting(s, sim.CreditModel, planned); len(fit) != 2 {
+	if fit, skipped = Simulable(s, sim.CreditModel, planned); len(fit) != 2 {
 		t.Errorf("of packets: simulated %v, skipped %q", fit, skipped)
 	}
 }

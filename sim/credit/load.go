@@ -1,13 +1,4 @@
-// Package load answers: what do the hosts of a lossless network receive, and how long is a
-// message under way, when each offers so much? It runs single points on sim/credit, and the
-// points of a curve on several processors. What comes of it does not depend on how many.
-//
-// Hosts send messages of one length one after the other. Between two there is a pause of
-// exponential length, which makes the offered load; at a load of 1 there is none. A host that
-// cannot send falls behind and does not catch up: no queue grows at it.
-//
-// The package opens nothing and reads no clock.
-package load
+package credit
 
 import (
 	"context"
@@ -16,23 +7,22 @@ import (
 
 	"evbench/internal/parallel"
 	"evbench/routing/lft"
-	"evbench/sim/credit"
 )
 
 // A Fabric is a network with its tables, whose links are all alike.
 type Fabric struct {
-	Params credit.Params
-	Flit   credit.Time // that a flit takes on a link, in ticks
-	wires  *credit.Wires
-	routes *credit.Routes
+	Params Params
+	Flit   Time // that a flit takes on a link, in ticks
+	wires  *Wires
+	routes *Routes
 }
 
-// FDR returns the network of tables as InfiniBand FDR (credit.FDR); ticks are picoseconds.
+// NewFabric returns the network of tables as InfiniBand FDR; ticks are picoseconds.
 // Tables that lead to ports without a cable are an error.
-func FDR(t *lft.Tables) (*Fabric, error) {
-	f := &Fabric{Params: credit.FDR(), Flit: credit.FDRFlit, wires: credit.NewWires(t.Net, credit.FDRFlit, 0)}
+func NewFabric(t *lft.Tables) (*Fabric, error) {
+	f := &Fabric{Params: FDR(), Flit: FDRFlit, wires: NewWires(t.Net, FDRFlit, 0)}
 	var err error
-	if f.routes, err = credit.RoutesOf(t, f.wires); err != nil {
+	if f.routes, err = RoutesOf(t, f.wires); err != nil {
 		return nil, err
 	}
 	if f.routes.Lane != nil {
@@ -44,16 +34,18 @@ func FDR(t *lft.Tables) (*Fabric, error) {
 // Hosts returns the number of hosts.
 func (f *Fabric) Hosts() int { return f.wires.Hosts }
 
-// A Load is one point of a curve.
+// A Load is one point of a curve. Hosts send messages of one length one after the other, with a
+// pause of exponential length between two, which makes the offered load; at a load of 1 there is
+// none. A host that cannot send falls behind and does not catch up: no queue grows at it.
 type Load struct {
 	// Pattern says to whom a host sends. Loads that are run at the same time must not share
 	// one that remembers anything.
-	Pattern credit.Pattern
+	Pattern Pattern
 	Flits   int64   // of a message
 	Offered float64 // share of what a link carries, above 0 and at most 1
 
 	// What hosts receive is counted from Warm on, for the time of Window. Both are ticks.
-	Warm, Window credit.Time
+	Warm, Window Time
 	Seed         uint64
 }
 
@@ -88,12 +80,12 @@ func (f *Fabric) Run(ctx context.Context, l Load) (Point, error) {
 	if err := l.check(); err != nil {
 		return Point{}, err
 	}
-	t := &credit.Traffic{Pattern: l.Pattern, Flits: l.Flits, Early: f.Params.Host.Generate}
+	t := &Traffic{Pattern: l.Pattern, Flits: l.Flits, Early: f.Params.Host.Generate}
 	if l.Offered < 1 {
 		t.Pause = max(0, float64(l.Flits)*float64(f.Flit)/l.Offered-float64(f.generates(l.Flits)))
 	}
 	t.Start(f.wires.Hosts, l.Seed)
-	e, err := credit.New(f.Params, f.wires, f.routes, t, l.Seed)
+	e, err := New(f.Params, f.wires, f.routes, t, l.Seed)
 	if err != nil {
 		return Point{}, err
 	}
@@ -103,7 +95,7 @@ func (f *Fabric) Run(ctx context.Context, l Load) (Point, error) {
 		if err := ctx.Err(); err != nil {
 			return Point{}, err
 		}
-		if err := e.Run(l.Warm + l.Window*credit.Time(i+1)/steps); err != nil {
+		if err := e.Run(l.Warm + l.Window*Time(i+1)/steps); err != nil {
 			return Point{}, err
 		}
 	}
@@ -120,9 +112,9 @@ func (f *Fabric) Run(ctx context.Context, l Load) (Point, error) {
 
 // generates returns how long a host makes a message when nothing is in its way: as fast as
 // its generator can, but for what the link must have taken by then.
-func (f *Fabric) generates(flits int64) credit.Time {
+func (f *Fabric) generates(flits int64) Time {
 	h := &f.Params.Host
-	return max(credit.Time(flits)*h.Generate, (credit.Time(flits)-credit.Time(h.Queue+h.Ahead))*f.Flit)
+	return max(Time(flits)*h.Generate, (Time(flits)-Time(h.Queue+h.Ahead))*f.Flit)
 }
 
 // steps is how often a run looks whether it has to stop.
