@@ -87,15 +87,7 @@ func (r *runner) survey(ctx context.Context, limit time.Duration) (preflight.Sur
 	if err != nil {
 		return out, err
 	}
-	for _, measured := range s.Reached {
-		row := make([][]preflight.Reach, len(measured))
-		for to, reached := range measured {
-			for _, x := range reached {
-				row[to] = append(row[to], preflight.Reach(x))
-			}
-		}
-		out.Reached = append(out.Reached, row)
-	}
+	out.Reached = s.Reached
 	return out, nil
 }
 

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"evbench/fabric/hosts/echo"
 	"evbench/fabric/hosts/host"
+	"evbench/fabric/hosts/preflight"
 	"evbench/internal/wire"
 	"evbench/results"
 	"evbench/transport/tcp"
@@ -93,11 +93,11 @@ func Describe(f host.Facts, data Addresses, version, cpus string) results.Host {
 // reachable lets other workers find out how they reach this one until stop, and
 // returns how this one finds out about others.
 func reachable(data Addresses, token string, log *slog.Logger) (probe worker.ProbeFunc, stop func() error) {
-	server, err := echo.Serve(data, token)
+	server, err := preflight.Listen(data, token)
 	if err != nil {
 		log.Debug("no echo for the preflight", "error", err) // hops and times stay unknown
 	}
-	prober := echo.NewProber(token)
+	prober := preflight.NewProber(token)
 	return func(ctx context.Context, data string, routers bool) []wire.Reach {
 		if data == "" {
 			return nil

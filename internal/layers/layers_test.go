@@ -101,10 +101,9 @@ var layers = []layer{
 	{"fabric/lab", "internal/subprocess topology internal/unit", false},
 	{"fabric/emulate", "topology internal/unit", false},
 	{"fabric/hosts/host", "internal/unit results", false},
-	{"fabric/hosts/echo", "internal/port internal/wire", false},
-	{"fabric/hosts/preflight", "results", true},
+	{"fabric/hosts/preflight", "internal/port internal/wire results", false},
 	{"fabric/hosts", "fabric/hosts/host internal/hostlist internal/parallel internal/subprocess topology topology/network", false},
-	{"fabric/workers", "barrier fabric fabric/hosts/echo fabric/hosts/host internal/atomicfile internal/subprocess internal/wire results scenario transport transport/tcp worker", false},
+	{"fabric/workers", "barrier fabric fabric/hosts/preflight fabric/hosts/host internal/atomicfile internal/subprocess internal/wire results scenario transport transport/tcp worker", false},
 	{"internal/sshtest", "", false},
 
 	{"sim/credit", "internal/parallel routing/lft topology/network", true},

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"evbench/internal/wire"
 )
 
 // A measure is one number for each pair of servers that tells near from far.
@@ -47,7 +49,7 @@ func (s Survey) leaves() (misplaced []string, note string) {
 // connected without any router, which says nothing about the others.
 func (s Survey) byHops() (measure, []group, bool) {
 	m := measure{name: "hops", say: func(v int64) string { return fmt.Sprintf("%d hop%s", v, plural(v)) }}
-	m.value = s.matrix(func(r Reach) int64 { return int64(r.Hops) }, func(a, b int, v int64) bool {
+	m.value = s.matrix(func(r wire.Reach) int64 { return int64(r.Hops) }, func(a, b int, v int64) bool {
 		return v >= 0 && (v > 0 || !s.oneMachine(a, b))
 	})
 	all := s.values(m)
@@ -70,7 +72,7 @@ const clearRatio = 1.3
 // machines at least (one slow machine would look like a leaf of its own).
 func (s Survey) byLatency() (measure, []group, bool) {
 	m := measure{name: "latency", say: func(v int64) string { return time.Duration(v).Round(100 * time.Nanosecond).String() }}
-	m.value = s.matrix(func(r Reach) int64 { return int64(r.RTT) }, func(a, b int, v int64) bool {
+	m.value = s.matrix(func(r wire.Reach) int64 { return int64(r.RTT) }, func(a, b int, v int64) bool {
 		return v > 0 && !s.oneMachine(a, b)
 	})
 	all := s.values(m)
@@ -96,7 +98,7 @@ func (s Survey) byLatency() (measure, []group, bool) {
 
 // matrix takes a number of each pair from its first address, the smaller one of
 // both directions.
-func (s Survey) matrix(of func(Reach) int64, known func(a, b int, v int64) bool) [][]int64 {
+func (s Survey) matrix(of func(wire.Reach) int64, known func(a, b int, v int64) bool) [][]int64 {
 	n := len(s.Servers)
 	out := make([][]int64, n)
 	for a := range n {

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"evbench/internal/wire"
 )
 
 // Followed says of which pairs of servers, [from][to], the routers on the way
@@ -32,7 +34,7 @@ func Followed(servers []Server) [][]bool {
 // A way is one that was followed: to the address for a spine.
 type way struct {
 	from, to, spine int
-	Reach
+	wire.Reach
 }
 
 // ways lists them; where a server has not one address for each spine, no address

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"evbench/internal/wire"
 )
 
 // routed is two servers on each of some leaves with an address for each of two
@@ -34,7 +36,7 @@ func routed(leaves int) Survey {
 }
 
 // change changes what is known of every way that was followed.
-func (s Survey) change(f func(r *Reach, from, spine int)) {
+func (s Survey) change(f func(r *wire.Reach, from, spine int)) {
 	for _, w := range s.ways() {
 		f(&s.Reached[w.from][w.to][1+w.spine], w.from, w.spine)
 	}
@@ -85,7 +87,7 @@ func TestPaths(t *testing.T) {
 	}{
 		{"all is right", func(Survey) {}, 12, nil, nil},
 		{"the routes of two spines are exchanged on leaf0", func(s Survey) {
-			s.change(func(r *Reach, from, k int) {
+			s.change(func(r *wire.Reach, from, k int) {
 				if s.Servers[from].Leaf == 0 {
 					r.Router = fmt.Sprintf("172.16.0.%d", 1-k)
 				}
@@ -96,20 +98,20 @@ func TestPaths(t *testing.T) {
 			"server1 (node1) to server2 (node2) at 10.0.1.1:7000 leads through spine1 (172.16.0.1), not through spine0",
 			"server1 (node1) to server2 (node2) at 10.1.1.1:7000 leads through spine0 (172.16.0.0), not through spine1",
 		}, nil},
-		{"nobody answers", func(s Survey) { s.change(func(r *Reach, _, _ int) { r.Router = "" }) }, 0, nil,
+		{"nobody answers", func(s Survey) { s.change(func(r *wire.Reach, _, _ int) { r.Router = "" }) }, 0, nil,
 			[]string{fmt.Sprintf(unchecked, 12) + "no answer from the spine"}},
 		{"one spine is silent", func(s Survey) {
-			s.change(func(r *Reach, _, k int) {
+			s.change(func(r *wire.Reach, _, k int) {
 				if k == 0 {
 					r.Router = ""
 				}
 			})
 		}, 6, nil, []string{fmt.Sprintf(unchecked, 6) + "no answer from the spine"}},
-		{"spines without an address", func(s Survey) { s.change(func(r *Reach, _, _ int) { r.Router = nameless }) }, 0, nil,
+		{"spines without an address", func(s Survey) { s.change(func(r *wire.Reach, _, _ int) { r.Router = nameless }) }, 0, nil,
 			[]string{fmt.Sprintf(unchecked, 12) + "the spine answers as 192.0.0.8, so it has no address of its own"}},
 		{"other addresses", func(s Survey) { clear(s.Switches) }, 0, nil,
 			[]string{fmt.Sprintf(unchecked, 12) + "the spine answers, but by addresses that are not those of routes export"}},
-		{"one link is bridged", func(s Survey) { s.change(func(r *Reach, _, _ int) { r.Hops, r.Router = 4, "" }) }, 0, nil,
+		{"one link is bridged", func(s Survey) { s.change(func(r *wire.Reach, _, _ int) { r.Hops, r.Router = 4, "" }) }, 0, nil,
 			[]string{fmt.Sprintf(unchecked, 12) + "there are 4 routers on the way, and so no spine half way"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -133,7 +135,7 @@ func TestPaths(t *testing.T) {
 func TestSharedRouter(t *testing.T) {
 	s := routed(2)
 	clear(s.Switches)
-	s.change(func(r *Reach, from, _ int) {
+	s.change(func(r *wire.Reach, from, _ int) {
 		if s.Servers[from].Leaf == 0 {
 			r.Router = "10.9.9.9"
 		}

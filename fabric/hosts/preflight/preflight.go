@@ -1,10 +1,10 @@
-// Package preflight judges plain hosts before anything is measured on them: does
-// every server reach every other one, is each on the leaf that the topology file
-// says, does the address for a spine lead through that spine, and are their
-// machines alike?
+// Package preflight answers: may a run begin on these plain hosts? Does every server reach every
+// other one, is each on the leaf that the topology file says, does the address for a spine lead
+// through that spine, and are the machines alike?
 //
-// It is given what was measured, measures nothing itself and knows no network.
-// Servers are places in a list; hops are routers on the way.
+// A Prober measures from a worker, by connections of TCP and echoed UDP packets; Judge and Compare
+// read what all have measured, and know no network. Servers are places in a list; hops are
+// routers on the way.
 package preflight
 
 import (
@@ -12,7 +12,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
+
+	"evbench/internal/wire"
 )
 
 // A Server is one server as it is meant to be.
@@ -22,22 +23,11 @@ type Server struct {
 	Leaf int    // that the file puts it on
 }
 
-// A Reach is how one address of a server is reached from another server.
-type Reach struct {
-	Addr string
-	Err  string        // why it is not; "": it is
-	Hops int           // -1: not known
-	RTT  time.Duration // shortest there and back; 0: not known
-	// Router is the address of the router half way there; "": not asked for, or
-	// it does not answer.
-	Router string
-}
-
 // A Survey is what was measured.
 type Survey struct {
 	Servers []Server
-	Reached [][][]Reach // [from][to], by address; nil where not measured
-	Spines  int         // of the topology
+	Reached [][][]wire.Reach // [from][to], by address; nil where not measured
+	Spines  int              // of the topology
 	// Switches is whose an address is that a router calls itself by: "spine3".
 	Switches map[string]string
 }

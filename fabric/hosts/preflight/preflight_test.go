@@ -8,49 +8,50 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/wire"
 	"evbench/results"
 )
 
 // A network says on which leaf each server really is.
 type network struct {
 	at    []int
-	reach func(from, to int) Reach // of a pair on the same or another leaf
+	reach func(from, to int) wire.Reach // of a pair on the same or another leaf
 }
 
 // byHops is a routed network: one router within a leaf, three between leaves.
 func byHops(at ...int) network {
-	return network{at, func(from, to int) Reach {
+	return network{at, func(from, to int) wire.Reach {
 		if at[from] == at[to] {
-			return Reach{Hops: 1, RTT: 20 * time.Microsecond}
+			return wire.Reach{Hops: 1, RTT: 20 * time.Microsecond}
 		}
-		return Reach{Hops: 3, RTT: 21 * time.Microsecond}
+		return wire.Reach{Hops: 3, RTT: 21 * time.Microsecond}
 	}}
 }
 
 // byTime is a switched network: no routers, near within a leaf, far between.
 func byTime(near, far time.Duration, at ...int) network {
-	return network{at, func(from, to int) Reach {
+	return network{at, func(from, to int) wire.Reach {
 		if at[from] == at[to] {
-			return Reach{RTT: near + time.Duration(from+to)*10}
+			return wire.Reach{RTT: near + time.Duration(from+to)*10}
 		}
-		return Reach{RTT: far + time.Duration(from*to)*10}
+		return wire.Reach{RTT: far + time.Duration(from*to)*10}
 	}}
 }
 
 // survey measures a network whose file says that the servers are on the leaves
 // given.
 func survey(n network, file []int) Survey {
-	s := Survey{Spines: 2, Reached: make([][][]Reach, len(file))}
+	s := Survey{Spines: 2, Reached: make([][][]wire.Reach, len(file))}
 	for i, leaf := range file {
 		s.Servers = append(s.Servers, Server{Name: fmt.Sprintf("server%d", i), Host: fmt.Sprintf("node%d", i), Leaf: leaf})
-		s.Reached[i] = make([][]Reach, len(file))
+		s.Reached[i] = make([][]wire.Reach, len(file))
 	}
 	for from := range file {
 		for to := range file {
 			if from != to {
 				r := n.reach(from, to)
 				r.Addr = fmt.Sprintf("10.0.0.%d:7000", to)
-				s.Reached[from][to] = []Reach{r}
+				s.Reached[from][to] = []wire.Reach{r}
 			}
 		}
 	}
@@ -132,7 +133,7 @@ func TestUnreachedSpine(t *testing.T) {
 				if to == 2 {
 					two.Err = "no route to host"
 				}
-				s.Reached[from][to] = []Reach{first, one, two}
+				s.Reached[from][to] = []wire.Reach{first, one, two}
 			}
 		}
 	}
@@ -283,7 +284,7 @@ func TestCoverage(t *testing.T) {
 	s.Reached[0][1], s.Reached[1][0] = nil, nil
 	want(t, "some", s.coverage(), "only 10 of 12 ordered pairs were measured in the time for it")
 	for i := range s.Reached {
-		s.Reached[i] = make([][]Reach, 4)
+		s.Reached[i] = make([][]wire.Reach, 4)
 	}
 	r := Judge(s)
 	want(t, "none", r.Lines(), "reach was not measured: the servers have no addresses to connect to", "cannot tell leaves apart by hops or latency")

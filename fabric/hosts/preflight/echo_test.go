@@ -1,4 +1,4 @@
-package echo
+package preflight
 
 import (
 	"context"
@@ -36,7 +36,7 @@ func dataPort(t *testing.T, addr string) string {
 // program has that port for UDP.
 func echoAt(t *testing.T, token string, addrs ...string) {
 	t.Helper()
-	s, err := Serve(addrs, token)
+	s, err := Listen(addrs, token)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -112,7 +112,7 @@ func TestProbeUnreachable(t *testing.T) {
 }
 
 func TestServeSaysWhere(t *testing.T) {
-	s, err := Serve([]string{"192.0.2.77:7", "no port"}, "secret") // addresses of nobody
+	s, err := Listen([]string{"192.0.2.77:7", "no port"}, "secret") // addresses of nobody
 	if err == nil {
 		t.Error("no error")
 	}

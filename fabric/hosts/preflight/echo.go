@@ -1,12 +1,4 @@
-// Package echo answers: does a connection to another server succeed, over how many
-// routers does a packet get there, which router is half way, and how soon is the answer
-// back?
-//
-// Connections are those of TCP to where the other server takes event data. For
-// the rest a server echoes small UDP packets at the same address and port, to
-// those only who know the token; where UDP does not pass, hops and times stay
-// unknown, and nothing else is lost. The package judges nothing.
-package echo
+package preflight
 
 import (
 	"encoding/binary"
@@ -70,17 +62,18 @@ func parse(b []byte, token string, kind byte) (h heard, ok bool) {
 	return heard{b[ttlAt], binary.BigEndian.Uint32(b[numberAt:]), nonce(b[nonceAt:])}, true
 }
 
-// A Server echoes at some addresses.
-type Server struct {
+// An Echo answers small UDP packets of those who know the token, at the addresses where a
+// server takes event data. Without it hops and times stay unknown, and nothing else is lost.
+type Echo struct {
 	conns []*net.UDPConn
 	work  sync.WaitGroup
 }
 
-// Serve echoes at each address, "ip:port", until Close. Where that is not
+// Listen echoes at each address, "ip:port", until Close. Where that is not
 // possible, as at an address that leads here only from outside, it does not:
-// the error says which, and the Server is good for the others.
-func Serve(addrs []string, token string) (*Server, error) {
-	s := &Server{}
+// the error says which, and the Echo is good for the others.
+func Listen(addrs []string, token string) (*Echo, error) {
+	s := &Echo{}
 	var errs []error
 	for _, a := range addrs {
 		conn, err := listen(a)
@@ -124,7 +117,7 @@ func serve(conn *net.UDPConn, token string) {
 }
 
 // Close stops echoing and returns when nothing of it runs any more.
-func (s *Server) Close() error {
+func (s *Echo) Close() error {
 	var errs []error
 	for _, c := range s.conns {
 		errs = append(errs, c.Close())
