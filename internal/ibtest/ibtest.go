@@ -14,12 +14,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
+	"evbench/internal/subprocess"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -88,7 +91,12 @@ func Route(ctx context.Context, n *network.Network, engine string, roots []netwo
 	defer r.close()
 	ctx, cancel := context.WithTimeout(ctx, Limit)
 	defer cancel()
-	out, err := r.command(ctx, "opensm", r.args(engine, "stdout", append([]string{"-D", "0x43", "-o"}, args...)...)...).CombinedOutput()
+	// It ends with the thread that started it, and so with a test that is killed.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cmd := r.command(ctx, "opensm", r.args(engine, "stdout", append([]string{"-D", "0x43", "-o"}, args...)...)...)
+	cmd.SysProcAttr = subprocess.Group(syscall.SIGKILL)
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("opensm with %s: %w\n%s", engine, err, tail(out))
 	}
