@@ -11,7 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
-	"evbench/fabric/kind"
+	"evbench/fabric/open"
 	"evbench/results"
 	"evbench/results/accuracy"
 	"evbench/results/compare"
@@ -74,7 +74,7 @@ type toCompare struct {
 	run       *results.Run
 	scenario  *scenario.Scenario
 	planned   []bench.Planned
-	open      kind.Opener
+	open      open.Opener
 }
 
 // accuracyOf reads all arguments before anything is measured.

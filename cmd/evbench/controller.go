@@ -7,8 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/fabric/kind"
-	"evbench/fabric/workers"
+	"evbench/fabric/open"
 	"evbench/internal/interrupt"
 	"evbench/internal/wire"
 	"evbench/scenario"
@@ -53,14 +52,14 @@ func controllerAction(c *cli.Context) error {
 	if n := s.Tree.Servers(); c.IsSet("workers") && c.Int("workers") != n {
 		return usagef("--workers %d: the scenario has %d servers", c.Int("workers"), n)
 	}
-	if err := kind.CheckHosts(s); err != nil {
+	if err := open.CheckHosts(s); err != nil {
 		return err
 	}
 	if s.Transport == scenario.MPI {
 		return usagef("transport mpi: workers that join by themselves have no MPI: mpirun -n %d evbench run %s", s.Tree.Servers()+1, c.Args().First())
 	}
 	where := func(*cli.Context) (control, error) { return control{listen: listen, token: token}, nil }
-	return measure(c, measurement{scenario: s, planned: planned, open: kind.Joined, control: where})
+	return measure(c, measurement{scenario: s, planned: planned, open: open.Joined, control: where})
 }
 
 // listenFlag is where to listen. No address is a good guess: at all of them anybody
@@ -82,7 +81,7 @@ func readToken(c *cli.Context) (string, error) {
 	if name == "" {
 		return "", usagef("--token-file is missing: controller and workers share a secret, for example: (umask 077; head -c 24 /dev/urandom | base64 > token)")
 	}
-	token, err := interrupt.Made(c.Context, func() (string, error) { return workers.ReadToken(name) }) // which may be a pipe
+	token, err := interrupt.Made(c.Context, func() (string, error) { return open.ReadToken(name) }) // which may be a pipe
 	if err != nil {
 		return "", usagef("--token-file: %w", err)
 	}

@@ -10,9 +10,8 @@ import (
 
 	"evbench/bench"
 	"evbench/fabric/hosts/host"
-	"evbench/fabric/kind"
 	"evbench/fabric/lab"
-	"evbench/fabric/workers"
+	"evbench/fabric/open"
 	"evbench/scenario"
 )
 
@@ -75,10 +74,10 @@ func forecast(c *cli.Context, name string) (f bench.Forecast, err error) {
 	defer bar.End()
 	machine, err := bench.MeasureMachine(func(s *scenario.Scenario) (float64, error) {
 		bar.Passing("measuring a lab of %d servers, fragments of %s", s.Tree.Servers(), s.Event.Fragment)
-		tried, err := tryRate(c.Context, c, measurement{scenario: s, open: kind.Lab, control: localControl}, s.Fabric.Rate)
+		tried, err := tryRate(c.Context, c, measurement{scenario: s, open: open.Lab, control: localControl}, s.Fabric.Rate)
 		return tried.Efficiency, err
 	})
-	return bench.NewForecast(s, machine, workers.Fit(s.Tree.Servers()), host.Usable()), err
+	return bench.NewForecast(s, machine, open.Fit(s.Tree.Servers()), host.Usable()), err
 }
 
 // enterLab sees to it that this process may build labs; see lab.Enter. The
@@ -121,15 +120,15 @@ var fabrics = scenario.Kinds()
 // fabricFor returns how to open the fabric of a scenario. For the lab it sees to
 // it that this process may build one, which can mean that another one has done
 // all the work, with the listener: see enterLab.
-func fabricFor(s *scenario.Scenario, page net.Listener) (kind.Opener, error) {
+func fabricFor(s *scenario.Scenario, page net.Listener) (open.Opener, error) {
 	if err := checkMemory(s, s.Tree.Servers()); err != nil {
 		return nil, err
 	}
 	switch s.Fabric.Kind {
 	case scenario.Lab:
-		return kind.Lab, enterLab(page)
+		return open.Lab, enterLab(page)
 	case scenario.Emulate:
-		return kind.Emulated, nil
+		return open.Emulated, nil
 	}
-	return kind.Local, kind.CheckLocal(s)
+	return open.Local, open.CheckLocal(s)
 }

@@ -12,7 +12,7 @@ import (
 
 	"evbench/companion"
 	"evbench/fabric/lab"
-	"evbench/fabric/lab/held"
+	"evbench/fabric/open"
 	"evbench/internal/unit"
 	"evbench/plan"
 	"evbench/routing"
@@ -34,7 +34,7 @@ func labUpCommand() *cli.Command {
 }
 
 func labUpAction(c *cli.Context) error {
-	if err := held.MayBuild(); err != nil {
+	if err := open.MayBuild(); err != nil {
 		return err
 	}
 	t, err := anyTree(c)
@@ -58,13 +58,13 @@ func labUpAction(c *cli.Context) error {
 	if err := enterLab(nil); err != nil {
 		return err
 	}
-	return held.Keep(c.Context, p, lab.Options{Tree: t, Rate: rate, MTU: c.Int("mtu"), Packets: p.Routing == twolevel.Spray}, c.App.Writer)
+	return open.KeepLab(c.Context, p, lab.Options{Tree: t, Rate: rate, MTU: c.Int("mtu"), Packets: p.Routing == twolevel.Spray}, c.App.Writer)
 }
 
 // labUpInBackground starts the holder and waits until its lab is up.
 func labUpInBackground(c *cli.Context) error {
-	err := held.Background(c.App.Writer, append(os.Args[1:], "--foreground")...)
-	if ended, ok := errors.AsType[*held.EndError](err); ok {
+	err := open.Background(c.App.Writer, append(os.Args[1:], "--foreground")...)
+	if ended, ok := errors.AsType[*open.EndError](err); ok {
 		return &exitError{ended.Code, err}
 	}
 	if err == nil {
@@ -91,7 +91,7 @@ func labExecAction(c *cli.Context) error {
 	if c.NArg() < 2 {
 		return usagef("exec: NODE and COMMAND are needed, for example: evbench lab exec leaf0 ip route")
 	}
-	h, p, err := held.Find()
+	h, p, err := open.FindLab()
 	if err != nil {
 		return usage(err)
 	}
@@ -120,7 +120,7 @@ func labDownCommand() *cli.Command {
 }
 
 func labDownAction(c *cli.Context) error {
-	h, err := held.Down(c.Context)
+	h, err := open.DownLab(c.Context)
 	if err != nil {
 		return err
 	}

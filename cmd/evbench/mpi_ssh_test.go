@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/fabric/started"
+	"evbench/fabric/open"
 	"evbench/internal/sshtest"
 	"evbench/results/csv"
 	"evbench/scenario"
@@ -42,7 +42,7 @@ func mpirunBySSH(t *testing.T, dir string, server *sshtest.Server, hosts []strin
 // transport would have it on a cluster.
 func startedOver(t *testing.T, dir, transport string) (control string) {
 	t.Helper()
-	control, field := started.ControlMPI, ""
+	control, field := open.ControlMPI, ""
 	if transport == scenario.TCP {
 		control = fmt.Sprintf("tcp:127.0.0.1:%d", sshtest.FreePorts(t, 1))
 		field = fmt.Sprintf(", control: %q", control)

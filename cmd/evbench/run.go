@@ -18,8 +18,7 @@ import (
 	"evbench/bench"
 	"evbench/bench/progress"
 	"evbench/companion/iproute"
-	"evbench/fabric/kind"
-	"evbench/fabric/started"
+	"evbench/fabric/open"
 	"evbench/internal/wire"
 	"evbench/report"
 	"evbench/results"
@@ -84,7 +83,7 @@ func runAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	at, err := started.Read(os.Getenv)
+	at, err := open.ReadPlace(os.Getenv)
 	if err != nil {
 		return usage(err)
 	}
@@ -188,7 +187,7 @@ func socketIn(tmp string) (dir, listen string, err error) {
 type measurement struct {
 	scenario *scenario.Scenario
 	planned  []bench.Planned
-	open     kind.Opener
+	open     open.Opener
 	// control opens the control connection of a run, or of a try of a link rate.
 	control func(*cli.Context) (control, error)
 	// page is where the run is shown while it goes on; nil: at none that has been opened.
@@ -242,7 +241,7 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 	}
 	defer func() { err = errors.Join(err, where.close()) }()
 
-	under, err := kind.Injecting(m.open)(c.Context, m.scenario)
+	under, err := open.Injecting(m.open)(c.Context, m.scenario)
 	if err != nil {
 		return run, err
 	}

@@ -8,20 +8,20 @@ import (
 
 	"evbench/bench"
 	"evbench/bench/progress"
-	"evbench/fabric/kind"
+	"evbench/fabric/open"
 	"evbench/scenario"
 )
 
 // runSSH measures a scenario on hosts that ssh reaches.
 func runSSH(c *cli.Context, s *scenario.Scenario, planned []bench.Planned) error {
-	if err := kind.CheckHosts(s); err != nil {
+	if err := open.CheckHosts(s); err != nil {
 		return err
 	}
-	servers, err := kind.Place(s)
+	servers, err := open.PlaceServers(s)
 	if err != nil {
 		return usage(err)
 	}
-	r, err := kind.NewSSH(c.Context, s, servers, version)
+	r, err := open.NewSSH(c.Context, s, servers, version)
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,7 @@ import (
 
 	"evbench/bench"
 	"evbench/fabric/hosts/host"
-	"evbench/fabric/kind"
-	"evbench/fabric/started"
+	"evbench/fabric/open"
 	"evbench/scenario"
 )
 
@@ -29,7 +28,7 @@ const tokenVariable = "EVBENCH_TOKEN"
 const endGrace = 3 * time.Second
 
 // runStarted is this rank's part of a run.
-func runStarted(c *cli.Context, name string, s *scenario.Scenario, planned []bench.Planned, at started.Place) error {
+func runStarted(c *cli.Context, name string, s *scenario.Scenario, planned []bench.Planned, at open.Place) error {
 	r, err := newStarted(c, name, s, at)
 	if err == nil {
 		err = checkMemory(s, max(at.Locals, 1))
@@ -43,16 +42,16 @@ func runStarted(c *cli.Context, name string, s *scenario.Scenario, planned []ben
 	if !r.Controls() {
 		return leave(c, r, work(c, r))
 	}
-	m := measurement{scenario: s, planned: planned, open: kind.Joined, describe: r.Describe}
+	m := measurement{scenario: s, planned: planned, open: open.Joined, describe: r.Describe}
 	m.control = func(*cli.Context) (control, error) { return controlOf(r) }
 	return leave(c, r, measure(c, m))
 }
 
 // newStarted checks all that can be wrong in the same way on every rank.
-func newStarted(c *cli.Context, name string, s *scenario.Scenario, at started.Place) (*started.Rank, error) {
-	r, err := started.New(s, name, at, c.Int("controller-rank"))
+func newStarted(c *cli.Context, name string, s *scenario.Scenario, at open.Place) (*open.Rank, error) {
+	r, err := open.NewRank(s, name, at, c.Int("controller-rank"))
 	if err == nil {
-		err = kind.CheckHosts(s)
+		err = open.CheckHosts(s)
 	}
 	if err == nil {
 		err = r.FindControl()
@@ -60,7 +59,7 @@ func newStarted(c *cli.Context, name string, s *scenario.Scenario, at started.Pl
 	if err != nil {
 		return nil, err
 	}
-	if r.Control == started.ControlMPI {
+	if r.Control == open.ControlMPI {
 		if c.Bool("tls") {
 			err = usagef("--tls: MPI carries the control connection; launch.control: tcp:HOST:PORT has one of its own")
 		}
@@ -76,7 +75,7 @@ func newStarted(c *cli.Context, name string, s *scenario.Scenario, at started.Pl
 }
 
 // sharedToken returns the secret that every rank has been given.
-func sharedToken(c *cli.Context, env started.Lookup) (string, error) {
+func sharedToken(c *cli.Context, env open.Lookup) (string, error) {
 	if c.IsSet("token-file") {
 		return readToken(c)
 	}
@@ -88,7 +87,7 @@ func sharedToken(c *cli.Context, env started.Lookup) (string, error) {
 }
 
 // leave ends this rank. An error ends all ranks.
-func leave(c *cli.Context, r *started.Rank, err error) error {
+func leave(c *cli.Context, r *open.Rank, err error) error {
 	code := exitDone
 	if err != nil || r.Controls() {
 		code = exitCode(context.Cause(c.Context), err, c.App.ErrWriter)
@@ -100,7 +99,7 @@ func leave(c *cli.Context, r *started.Rank, err error) error {
 }
 
 // controlOf is the control connection, on which this rank listens.
-func controlOf(r *started.Rank) (control, error) {
+func controlOf(r *open.Rank) (control, error) {
 	listener, err := r.Listen()
 	if err != nil {
 		return control{}, err
@@ -116,7 +115,7 @@ func controlOf(r *started.Rank) (control, error) {
 
 // work is one server. It outlives a signal for a moment: the controller has had
 // it, too, and asks for what was done.
-func work(c *cli.Context, r *started.Rank) error {
+func work(c *cli.Context, r *open.Rank) error {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.Context))
 	defer cancel()
 	unhook := context.AfterFunc(c.Context, func() { time.AfterFunc(endGrace, cancel) })
@@ -144,7 +143,7 @@ func work(c *cli.Context, r *started.Rank) error {
 // rank that is to print, or, if a file or machine is to blame, by one on each
 // machine. The others end well, since a launcher that sees one end badly kills
 // those that have something to say.
-func quietly(at started.Place, err error, printer int) error {
+func quietly(at open.Place, err error, printer int) error {
 	if at.Size > 0 && printer >= at.Size {
 		printer = 0
 	}
@@ -158,7 +157,7 @@ func quietly(at started.Place, err error, printer int) error {
 
 // alone refuses a run that starts its own servers, but has itself been started
 // many times over.
-func alone(at started.Place, s *scenario.Scenario) error {
+func alone(at open.Place, s *scenario.Scenario) error {
 	if at.Size > 1 {
 		return usagef("launch: {kind: %s}: each of the %d ranks would run all of %s: write launch: {kind: started}, or start evbench once",
 			cmp.Or(s.Launch.Kind, scenario.LaunchLocal), at.Size, s.Name)

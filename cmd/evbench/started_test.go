@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"evbench/fabric/hosts/host"
-	"evbench/fabric/started"
+	"evbench/fabric/open"
 	"evbench/results"
 	"evbench/results/csv"
 )
@@ -121,7 +121,7 @@ func marked(t *testing.T, dir string) *results.Case {
 }
 
 func TestQuietly(t *testing.T) {
-	at := started.Place{By: "PMI_RANK", Rank: 3, Size: 5, Local: 1}
+	at := open.Place{By: "PMI_RANK", Rank: 3, Size: 5, Local: 1}
 	why := errors.New("wrong")
 	if err := quietly(at, why, 3); err != why {
 		t.Errorf("the rank that prints has %v", err)

@@ -10,7 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
-	"evbench/fabric/kind"
+	"evbench/fabric/open"
 	"evbench/internal/interrupt"
 	"evbench/results"
 	"evbench/scenario"
@@ -93,13 +93,13 @@ func prepare(ctx context.Context, name string, s *scenario.Scenario, o scenario.
 		return nil, usagef("%s: %w", name, err)
 	}
 	if s.Launch.Kind == scenario.LaunchSSH {
-		if _, err := kind.Place(s); err != nil {
+		if _, err := open.PlaceServers(s); err != nil {
 			return nil, usagef("%s: %w", name, err)
 		}
 	}
 	planned, err := interrupt.Made(ctx, func() ([]bench.Planned, error) { return bench.Prepare(s) })
 	if err == nil {
-		err = bench.MayOpen(planned, kind.MayOpen(s))
+		err = bench.MayOpen(planned, open.MayOpen(s))
 	}
 	if err != nil {
 		return nil, usagef("%s: %w", name, err)
@@ -112,7 +112,7 @@ func describeCases(w io.Writer, name string, s *scenario.Scenario, planned []ben
 	fmt.Fprintf(w, "%s: valid; %s, %d servers, %s, fragment %s\n",
 		name, s.Tree.Notation(), s.Tree.Servers(), fabricText(s.Fabric), s.Event.Fragment)
 	if s.Launch.Kind == scenario.LaunchSSH {
-		if err := kind.WritePlaces(w, s); err != nil {
+		if err := open.WritePlaces(w, s); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"evbench/fabric/hosts/host"
 	"evbench/fabric/lab"
-	"evbench/fabric/workers"
+	"evbench/fabric/open"
 	"evbench/internal/wire"
 	"evbench/scenario"
 )
@@ -59,12 +59,12 @@ func workerAction(c *cli.Context) error {
 
 // groupAction runs the servers that a run on the lab puts into one process.
 func groupAction(c *cli.Context) error {
-	g := workers.Group{Controller: c.String("controller"), Sockets: workers.Sockets{Buffer: c.Int("socket-buffer")}, Inside: lab.Inside}
+	g := open.Group{Controller: c.String("controller"), Sockets: open.Sockets{Buffer: c.Int("socket-buffer")}, Inside: lab.Inside}
 	var err error
 	if g.Token, err = readToken(c); err != nil {
 		return err
 	}
-	if g.Members, err = workers.ReadMembers(c.String("group")); err != nil {
+	if g.Members, err = open.ReadMembers(c.String("group")); err != nil {
 		return usagef("--group: %w", err)
 	}
 	return g.Run(c.Context)
@@ -74,10 +74,10 @@ func groupAction(c *cli.Context) error {
 const maxSockBuf = 1 << 30
 
 // readWorker reads the flags; nothing is done yet.
-func readWorker(c *cli.Context) (workers.Process, error) {
-	w := workers.Process{
+func readWorker(c *cli.Context) (open.Process, error) {
+	w := open.Process{
 		Server: c.Int("id"), Controller: c.String("controller"), Wait: c.Duration("wait"), CPUs: c.String("cpus"),
-		Sockets: workers.Sockets{Buffer: c.Int("socket-buffer")}, Version: version, Log: logger(c, c.App.ErrWriter),
+		Sockets: open.Sockets{Buffer: c.Int("socket-buffer")}, Version: version, Log: logger(c, c.App.ErrWriter),
 	}
 	w.Refused = func(format string, args ...any) { w.Log.Warn(fmt.Sprintf(format, args...)) }
 	var err error
@@ -95,7 +95,7 @@ func readWorker(c *cli.Context) (workers.Process, error) {
 		return w, usagef("--id is missing: the position of this server, 0 or more")
 	}
 	w.Machine, _ = host.Read() // without interfaces none is found, with a message
-	at := workers.Choice{
+	at := open.Choice{
 		Data: c.String("data"), Interface: c.String("interface"), Network: c.String("network"),
 		Port: c.Int("data-port"), PortSet: c.IsSet("data-port"), Controller: c.String("controller"),
 	}

@@ -103,7 +103,6 @@ var layers = []layer{
 	{"fabric/hosts/host", "internal/unit results", false},
 	{"fabric/hosts/preflight", "internal/port internal/wire results", false},
 	{"fabric/hosts", "fabric/hosts/host internal/hostlist internal/parallel internal/subprocess topology topology/network", false},
-	{"fabric/workers", "barrier fabric fabric/hosts/preflight fabric/hosts/host internal/atomicfile internal/subprocess internal/wire results scenario transport transport/tcp worker", false},
 	{"internal/sshtest", "", false},
 
 	{"sim/credit", "internal/parallel routing/lft topology/network", true},
@@ -112,14 +111,12 @@ var layers = []layer{
 
 	{"companion", "failover plan routing/twolevel topology", false},
 	{"companion/kernel", "companion failover fabric/lab internal/parallel topology", false},
-	{"fabric/lab/held", "companion companion/kernel fabric fabric/lab failover failover/loop internal/atomicfile internal/subprocess internal/trust plan", false},
 	{"companion/iproute", "companion fabric/lab internal/atomicfile plan routing routing/lft routing/twolevel topology", false},
 	{"companion/opensm", "failover internal/atomicfile internal/osmlog internal/show internal/subprocess internal/trust plan routing/lft routing/twolevel topology topology/ibnet topology/network", false},
 	{"companion/opensm/follow", "companion/opensm failover failover/loop internal/show topology", false},
 	{"companion/inject", "companion/opensm internal/atomicfile internal/subprocess internal/trust topology topology/ibnet topology/network", false},
 
-	{"fabric/kind", "companion companion/inject companion/kernel fabric fabric/emulate fabric/hosts fabric/hosts/host fabric/lab fabric/workers failover failover/loop internal/atomicfile internal/hostlist internal/wire plan results routing/twolevel scenario topology topology/netfile transport/tcp", false},
-	{"fabric/started", "fabric fabric/hosts/host fabric/workers internal/hostlist internal/wire results scenario transport/mpi worker", false},
+	{"fabric/open", "barrier companion companion/inject companion/kernel fabric fabric/emulate fabric/hosts fabric/hosts/host fabric/hosts/preflight fabric/lab failover failover/loop internal/atomicfile internal/hostlist internal/subprocess internal/trust internal/wire plan results routing/twolevel scenario topology topology/netfile transport transport/mpi transport/tcp worker", false},
 
 	{"study/jobs", "internal/hostlist internal/show routing/lft routing/sssp topology/network", true},
 	{"companion/jobroutes", "companion/opensm fabric internal/atomicfile routing/lft study/jobs topology/ibnet topology/network", false},

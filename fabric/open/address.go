@@ -1,0 +1,143 @@
+package open
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"evbench/fabric/hosts/host"
+	"evbench/internal/wire"
+)
+
+// Addresses are how a worker says where it is reached: one address when routing tables
+// choose the path, then one more for each spine, comma separated.
+type Addresses []string
+
+// ParseAddresses reads what String writes.
+func ParseAddresses(s string) (Addresses, error) {
+	a := Addresses(strings.Split(s, ","))
+	first := ""
+	for _, x := range a {
+		_, port, err := net.SplitHostPort(x)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not host:port", x)
+		}
+		if first == "" {
+			first = port
+		}
+		if port != first {
+			return nil, fmt.Errorf("%q: all addresses of one server have the same port, here %s", x, first)
+		}
+	}
+	return a, nil
+}
+
+func (a Addresses) String() string { return strings.Join(a, ",") }
+
+// Listen is where a server with these addresses listens: on its only one, or
+// on all that the machine has.
+func (a Addresses) Listen() string {
+	if len(a) == 1 {
+		return a[0]
+	}
+	ip, port, _ := net.SplitHostPort(a[0]) // ParseAddresses has checked it
+	if strings.Contains(ip, ":") {
+		return net.JoinHostPort("::", port)
+	}
+	return net.JoinHostPort("0.0.0.0", port)
+}
+
+// A Choice is what a user wrote of where a worker is reached, by the flags of evbench worker, ""
+// where nothing.
+type Choice struct {
+	Data               string // addresses with their port
+	Interface, Network string // whose addresses of this machine are taken, with Port
+	Port               int    // 0: a free one
+	PortSet            bool   // it was written, and is no default
+	Controller         string // the way there has the address where Port alone was written
+}
+
+// Addresses returns the addresses that were given, or are found on this machine.
+func (c Choice) Addresses(f host.Facts) (Addresses, error) {
+	given := slices.DeleteFunc([]string{c.Data, c.Interface, c.Network}, func(s string) bool { return s == "" })
+	switch {
+	case len(given) > 1:
+		return nil, errors.New("--data, --interface and --network: give one of them, each says where other servers reach this one")
+	case len(given) == 0 && !c.PortSet:
+		return nil, errors.New("--data is missing: where other servers reach this one, such as 10.0.0.17:7000; " +
+			"--interface, --network or --data-port find the address on this machine")
+	case c.Data != "" && c.PortSet:
+		return nil, errors.New("--data-port: the addresses of --data have a port")
+	case c.Data != "":
+		data, err := ParseAddresses(c.Data)
+		if err != nil {
+			return nil, fmt.Errorf("--data: %w", err)
+		}
+		return data, nil
+	case c.Port < 0 || c.Port > 65535:
+		return nil, fmt.Errorf("--data-port %d: must be 0..65535", c.Port)
+	}
+	var data Addresses
+	w, flag, err := c.want()
+	if err == nil {
+		data, err = FindAddresses(f, w, c.Port)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	return data, nil
+}
+
+// want is which addresses of this machine to take, and by which flag.
+func (c Choice) want() (w host.Want, flag string, err error) {
+	if c.Interface != "" {
+		return host.Want{Interface: c.Interface}, "--interface", nil
+	}
+	if c.Network != "" {
+		w.Network, err = host.ParseNetwork(c.Network)
+		return w, "--network", err
+	}
+	kind, addr, err := wire.SplitAddress(c.Controller)
+	if err != nil {
+		return w, "--controller", err
+	}
+	if kind == "unix" {
+		err = errors.New("alone it takes the address that leads to the controller, which is on this machine: give --interface or --network")
+	}
+	return host.Want{Toward: addr}, "--data-port", err
+}
+
+// FindAddresses returns the wanted addresses of this machine with a port: the first
+// for routing tables, further ones for a spine each.
+func FindAddresses(f host.Facts, w host.Want, port int) (Addresses, error) {
+	ips, err := f.Choose(w)
+	if err != nil {
+		return nil, err
+	}
+	var data Addresses
+	for _, ip := range ips {
+		data = append(data, net.JoinHostPort(ip.String(), strconv.Itoa(port)))
+	}
+	return data, nil
+}
+
+// at returns the addresses with the port of a listener: port 0 has become a
+// number.
+func (a Addresses) at(listener string) (Addresses, error) {
+	_, port, err := net.SplitHostPort(listener)
+	if err != nil {
+		return nil, err
+	}
+	var out Addresses
+	for _, x := range a {
+		ip, _, err := net.SplitHostPort(x)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, net.JoinHostPort(ip, port))
+	}
+	return out, nil
+}

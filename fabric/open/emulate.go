@@ -1,0 +1,158 @@
+package open
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"evbench/fabric"
+	"evbench/fabric/emulate"
+	"evbench/failover"
+	"evbench/failover/loop"
+	"evbench/plan"
+	"evbench/results"
+	"evbench/scenario"
+	"evbench/topology"
+	"evbench/transport/tcp"
+)
+
+// An emulatedFabric is the model of a fabric that stands in where there are no
+// network namespaces. Every worker is in this process; messages go over
+// loopback, held back as the model's links would.
+type emulatedFabric struct {
+	fabric.Launcher
+	model *emulate.Fabric
+	info  results.Fabric
+	seed  uint64
+
+	mu      sync.Mutex
+	tree    *topology.Tree // with the links that are dead now
+	changes chan linkChange
+}
+
+// Emulated makes the model of a fabric.
+func Emulated(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
+	o := emulate.Options{Tree: s.Tree, Rate: s.Fabric.Rate, MTU: s.Fabric.MTU}
+	nic := "none: links are clocks in user space"
+	if x := s.Fabric.Lossless; x.On {
+		o.Buffer = int(x.Buffer)
+		nic += fmt.Sprintf(", inputs of switches hold %s", x.Buffer)
+	}
+	model, err := emulate.New(o)
+	if err != nil {
+		return nil, err
+	}
+	f := &emulatedFabric{model: model, info: info(s.Fabric), seed: s.Seed, tree: s.Tree, changes: make(chan linkChange, 1)}
+	f.info.Model = true
+	f.info.NIC = nic
+	f.Launcher = Threads{Sockets: Sockets{Virtual: true}, Options: func(int) tcp.Options {
+		return tcp.Options{Addr: "127.0.0.1:0", Pace: model}
+	}}
+	return f, nil
+}
+
+// Info implements fabric.Fabric.
+func (f *emulatedFabric) Info() results.Fabric { return f.info }
+
+// Install implements fabric.Fabric.
+func (f *emulatedFabric) Install(_ context.Context, p *plan.Plan) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tree = p.Tree
+	f.model.Install(p.Tree, f.route(p))
+	return nil
+}
+
+// route says which path the tables of a plan give to a pair of servers; under
+// ecmp a seeded hash of the pair chooses, as the kernel's would.
+func (f *emulatedFabric) route(p *plan.Plan) func(src, dst int) int {
+	return func(src, dst int) int { return p.Tables.Hashed(f.seed, p.Tree.Leaf(src), src, dst) }
+}
+
+// Counters implements fabric.Fabric.
+func (f *emulatedFabric) Counters(context.Context) ([]results.LinkCount, error) {
+	var out []results.LinkCount
+	for _, c := range f.model.Counters() {
+		out = append(out, linkCount(f.tree, c.Wire, c.Bytes, c.Packets, 0))
+	}
+	return out, nil
+}
+
+// SetLinks implements fabric.Fabric.
+func (f *emulatedFabric) SetLinks(ctx context.Context, links []topology.Link, up bool) error {
+	f.mu.Lock()
+	dead := f.tree.Dead()
+	if up {
+		dead = topology.Minus(dead, links)
+	} else {
+		dead = append(dead, links...)
+	}
+	t, err := f.tree.Healthy().Without(dead...)
+	if err == nil {
+		f.tree = t
+		f.model.SetTree(t)
+	}
+	f.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	select {
+	case f.changes <- linkChange{links, up, time.Now()}:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// Dead implements fabric.Fabric.
+func (f *emulatedFabric) Dead() ([]topology.Link, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.tree.Dead(), nil
+}
+
+// WatchCables implements fabric.Fabric: nobody else takes these down.
+func (f *emulatedFabric) WatchCables(context.Context, func(topology.CableEvent)) error { return nil }
+
+// Network implements fabric.Fabric.
+func (f *emulatedFabric) Network(_ *plan.Plan, engine string) (loop.Network, error) {
+	return emulatedNetwork{f, engine}, nil
+}
+
+// An emulatedNetwork has tables only: its pinned paths go where they go.
+type emulatedNetwork struct {
+	f      *emulatedFabric
+	engine string
+}
+
+// Watch implements loop.Network.
+func (n emulatedNetwork) Watch(ctx context.Context, events chan<- failover.LinkEvent) error {
+	return selfHealing{n.f.changes}.Watch(ctx, events)
+}
+
+// Aid implements loop.Network.
+func (n emulatedNetwork) Aid(_ context.Context, t *topology.Tree) (int, error) {
+	p, err := plan.Build(t, plan.Options{Routing: n.engine})
+	if err != nil {
+		return 0, err
+	}
+	return n.put(p), nil
+}
+
+// Install implements loop.Network.
+func (n emulatedNetwork) Install(_ context.Context, p *plan.Plan) (int, error) { return n.put(p), nil }
+
+// Clean implements loop.Network.
+func (n emulatedNetwork) Clean(_ context.Context, p *plan.Plan) (int, error) { return n.put(p), nil }
+
+// put has messages take the tables of a plan. How many entries that changes nobody
+// counts.
+func (n emulatedNetwork) put(p *plan.Plan) int {
+	n.f.mu.Lock()
+	defer n.f.mu.Unlock()
+	n.f.model.Install(n.f.tree, n.f.route(p))
+	return 0
+}
+
+// Close implements fabric.Fabric.
+func (f *emulatedFabric) Close() error { return nil }

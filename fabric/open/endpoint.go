@@ -1,0 +1,100 @@
+package open
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"evbench/barrier"
+	"evbench/internal/wire"
+	"evbench/scenario"
+	"evbench/transport"
+	"evbench/transport/tcp"
+	"evbench/worker"
+)
+
+// sends are the paths that the sends among operations take.
+func sends(ops []transport.Op) []tcp.Path {
+	var need []tcp.Path
+	for _, o := range ops {
+		if o.Kind == transport.Send {
+			need = append(need, tcp.Path{Peer: o.Peer, Spine: o.Path})
+		}
+	}
+	return need
+}
+
+// Sockets says how the connections of a case are opened.
+type Sockets struct {
+	// Virtual: spines are known to the emulation only. Otherwise every spine
+	// that a plan asks for needs an address of its own.
+	Virtual bool
+	// Buffer is the size in bytes of each send and receive buffer where servers
+	// never move in step; 0: as the kernel likes.
+	Buffer int
+}
+
+// open opens the connections of each case on a listener.
+func (how Sockets) open(l *tcp.Listener) worker.OpenFunc {
+	return func(ctx context.Context, c wire.Configure, moved func()) (worker.Connections, error) {
+		g := tcp.Group{
+			ID: c.Run, Rank: c.Rank, Need: needs(c), IO: c.IO, Async: c.Mode != wire.Sync, Message: c.Fragment, Moved: moved,
+		}
+		if c.IO == scenario.IOAuto {
+			g.IO = ""
+		}
+		for _, p := range c.Peers {
+			if len(p.Addrs) == 0 || p.Addrs[0] == "" {
+				return worker.Connections{}, fmt.Errorf("server%d has not said where it is reached", p.Server)
+			}
+			g.Peers = append(g.Peers, tcp.Peer{Addrs: strings.Split(p.Addrs[0], ",")})
+		}
+		for _, n := range g.Need {
+			if have := len(g.Peers[n.Peer].Addrs) - 1; !how.Virtual && n.Spine >= have {
+				return worker.Connections{}, fmt.Errorf("the plan sends to server%d through spine%d, which has no address there: "+
+					"a pinned plan needs one address per server and spine (worker --data)", c.Peers[n.Peer].Server, n.Spine)
+			}
+		}
+		if c.Mode == wire.Sync {
+			partners, err := barrier.Partners(c.Barrier, c.Rank, len(c.Peers))
+			if err != nil {
+				return worker.Connections{}, err
+			}
+			g.Partners = partners
+		} else {
+			g.SockBuf, g.Departed = how.Buffer, c.Mode == wire.Ordered
+		}
+		ep, err := l.Connect(ctx, g)
+		if err != nil {
+			return worker.Connections{}, err
+		}
+		return worker.Connections{
+			Endpoint: ep, Signals: ep, IO: ep.IO(),
+			Extend: func(ctx context.Context, ops []transport.Op) error { return ep.Extend(ctx, sends(ops)) },
+			Opened: func(ops []transport.Op) bool { return ep.Opened(sends(ops)) },
+		}, nil
+	}
+}
+
+// needs lists the paths that a worker sends data on, or may by another plan: those of
+// its row, or one to each peer that the tables choose.
+func needs(c wire.Configure) []tcp.Path {
+	var need []tcp.Path
+	for _, p := range c.Standby {
+		need = append(need, tcp.Path{Peer: p.Peer, Spine: p.Spine})
+	}
+	if len(c.Row) > 0 {
+		for _, s := range c.Row {
+			if s.To != wire.Idle {
+				need = append(need, tcp.Path{Peer: s.To, Spine: s.ToSpine})
+			}
+		}
+		return need
+	}
+	for peer := range c.Peers {
+		if peer != c.Rank {
+			need = append(need, tcp.Path{Peer: peer, Spine: transport.Single})
+		}
+	}
+	return need
+}

@@ -1,0 +1,134 @@
+package open
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"evbench/companion"
+	"evbench/companion/kernel"
+	"evbench/fabric"
+	"evbench/fabric/lab"
+	"evbench/failover"
+	"evbench/failover/loop"
+	"evbench/plan"
+)
+
+// KeepLab builds a lab with the routes of a plan, writes down where it is and keeps it until ctx
+// ends, re-routing whenever a link changes. When it is up, out has a line that says so.
+func KeepLab(ctx context.Context, p *plan.Plan, o lab.Options, out io.Writer) (err error) {
+	state, err := claimed(textOf(p))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, state.release()) }()
+	l, err := lab.Start(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	target := kernel.New(l)
+	if _, err := companion.Install(ctx, target, p, l.Addresses()); err != nil {
+		return err
+	}
+	if err := state.up(l); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(out, "%s: %s\n", upLine, textOf(p)); err != nil {
+		return err
+	}
+	err = followLinks(ctx, target, p, l)
+	if ctx.Err() != nil {
+		return nil // that is how it ends
+	}
+	return err
+}
+
+// textOf says what is up, for people.
+func textOf(p *plan.Plan) string {
+	down := "no link dead"
+	if names := p.Tree.DownNames(); len(names) > 0 {
+		down = "without " + strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s, %d servers, routing %s, %s", p.Tree.Notation(), p.Tree.Servers(), p.Routing, down)
+}
+
+// followLinks re-routes on link events until ctx ends.
+func followLinks(ctx context.Context, target companion.Target, p *plan.Plan, l *lab.Lab) error {
+	net, err := companion.NewRouter(target, l.Addresses(), p, p.Routing)
+	if err != nil {
+		return err
+	}
+	machine := failover.MinHop.Options(p.Tree, 0)
+	machine.Wait = true // there is no run that could end when servers have no path to each other
+	_, err = loop.Run(ctx, loop.Options{Machine: machine, Plan: p, Network: net})
+	return err
+}
+
+// DownLab takes down the lab that is up, and returns when it is gone.
+func DownLab(ctx context.Context) (HeldLab, error) {
+	h, p, err := FindLab()
+	if err != nil {
+		return h, fabric.Input(err)
+	}
+	defer func() { _ = p.Release() }()
+	if err := p.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return h, fmt.Errorf("process %d: %w", h.PID, err)
+	}
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		if up, err := isUp(h); err != nil || !up {
+			return h, err
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return h, context.Cause(ctx)
+		}
+	}
+}
+
+// isUp reports whether a lab is there still, and no other one in its place.
+func isUp(h HeldLab) (bool, error) {
+	now, p, err := FindLab()
+	if errors.Is(err, errNone) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return now.ID == h.ID, p.Release()
+}
+
+// Enter returns the arguments of nsenter that run a command on a node.
+//
+// A Go program has threads, and the kernel lets only a program with one thread into a user
+// namespace: nsenter (util-linux) does that.
+func (h HeldLab) Enter(node string, command []string) ([]string, error) {
+	if h.Nodes == nil {
+		return nil, fabric.Inputf("exec: a lab is %v", h)
+	}
+	fd, ok := h.Nodes[node]
+	if !ok {
+		return nil, fabric.Inputf("no node %q in the lab: %s; nodes are leaf0…, spine0…, server0…", node, h.Text)
+	}
+	args := []string{"nsenter", fmt.Sprintf("--net=/proc/%d/fd/%d", h.PID, fd)}
+	// From a node to another, as mpirun's remote shell goes, is within one user namespace, and
+	// nobody enters that which he is in.
+	if user := fmt.Sprintf("/proc/%d/ns/user", h.PID); h.User && !sameFile(user, "/proc/self/ns/user") {
+		args = append(args, "--user="+user, "--preserve-credentials")
+	}
+	return append(append(args, "--"), command...), nil
+}
+
+func sameFile(a, b string) bool {
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
+}

@@ -1,0 +1,55 @@
+package open
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+
+	"evbench/internal/subprocess"
+)
+
+// upLine begins what KeepLab prints when the lab is up.
+const upLine = "lab is up"
+
+// An EndError says that the process in the background has ended, with which exit code, and
+// what it said.
+type EndError struct {
+	Code int
+	said string
+}
+
+func (e *EndError) Error() string { return e.said }
+
+// Background starts this program anew with arguments by which it calls KeepLab, in a session of
+// its own, and copies what it prints until its lab is up.
+func Background(out io.Writer, args ...string) error {
+	holder := exec.Command("/proc/self/exe", args...)
+	holder.Args[0] = os.Args[0]
+	holder.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	printed, err := holder.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	var complaint subprocess.Tail
+	holder.Stderr = &complaint
+	if err := holder.Start(); err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(printed)
+	for lines.Scan() {
+		fmt.Fprintln(out, lines.Text())
+		if strings.HasPrefix(lines.Text(), upLine) {
+			return holder.Process.Release()
+		}
+	}
+	err = holder.Wait()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return &EndError{exit.ExitCode(), strings.TrimPrefix(complaint.String(), "evbench: ")}
+	}
+	return errors.Join(err, errors.New("the lab's process ended without a word"))
+}

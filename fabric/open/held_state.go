@@ -1,0 +1,226 @@
+package open
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"evbench/fabric"
+	"evbench/fabric/lab"
+	"evbench/internal/atomicfile"
+	"evbench/internal/trust"
+)
+
+// A HeldLab is one that a process in the background keeps up, or builds, as its state file
+// describes it.
+type HeldLab struct {
+	trust.ID                // the process whose descriptors hold the namespaces
+	User     bool           `json:"user"`            // they are in a user namespace of its own
+	Nodes    map[string]int `json:"nodes,omitempty"` // node -> descriptor of its namespace; none while it is built
+	Text     string         `json:"text"`            // what is up, for people
+}
+
+func (h HeldLab) String() string {
+	if h.Nodes == nil {
+		return "being built: " + h.Text
+	}
+	return "up already: " + h.Text
+}
+
+// errNone says that no lab is up.
+var errNone = errors.New("no lab is up; start one: evbench lab up -t 'FT(2;4,4)'")
+
+// stateFile is where the one lab of a user is written down, and whether the folder is
+// evbench's own.
+func stateFile() (name string, own bool) {
+	dir := os.Getenv("XDG_RUNTIME_DIR")
+	if own = dir == ""; own {
+		dir = filepath.Join(os.TempDir(), fmt.Sprintf("evbench-%d", hostUID()))
+	}
+	return filepath.Join(dir, "evbench-lab.json"), own
+}
+
+// hostUID is the user's ID outside the user namespace that the lab may have
+// put this process in.
+func hostUID() int {
+	var inside, outside, n int
+	if _, err := fmt.Sscan(readString("/proc/self/uid_map"), &inside, &outside, &n); err == nil && n == 1 {
+		return outside
+	}
+	return os.Getuid()
+}
+
+// readString returns a file without the space around it; what cannot be read
+// is not known.
+func readString(file string) string {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// maxState is more than any state file has.
+const maxState = 16 << 20
+
+// FindLab returns the lab that is up, or being built, and its process, or errNone. A
+// file is believed only if it is the user's own, and a process only if it is the one
+// that has written it.
+func FindLab() (h HeldLab, p *trust.Process, err error) {
+	name, _ := stateFile()
+	err = trust.Folder(filepath.Dir(name))
+	if err == nil {
+		h, err = readState(name)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNone):
+		return h, nil, errNone
+	case err != nil:
+		return h, nil, fmt.Errorf("%w; if no lab of yours is up, remove %s", err, name)
+	}
+	if p, err = h.Find(); errors.Is(err, os.ErrProcessDone) {
+		return h, nil, errNone // killed, and its lab with it
+	}
+	return h, p, err
+}
+
+func readState(name string) (HeldLab, error) {
+	f, err := trust.Open(name, os.O_RDONLY)
+	if err != nil {
+		return HeldLab{}, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(atomicfile.Bound(f, maxState))
+	if err != nil {
+		return HeldLab{}, err
+	}
+	h, err := parse(text)
+	if err != nil {
+		return HeldLab{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return h, nil
+}
+
+// parse reads a state file. Its last line counts: the first is written before the
+// lab is built, the second when it is up; one without an end is being written. An empty
+// file is one whose user has not come to write yet.
+func parse(text []byte) (HeldLab, error) {
+	if len(text) == 0 {
+		return HeldLab{}, errNone
+	}
+	if end := bytes.LastIndexByte(text, '\n'); end >= 0 {
+		text = text[:end]
+	}
+	var h HeldLab
+	if err := json.Unmarshal(text[bytes.LastIndexByte(text, '\n')+1:], &h); err != nil {
+		return HeldLab{}, err
+	}
+	if err := h.ID.Check(); err != nil {
+		return HeldLab{}, err
+	}
+	for name, fd := range h.Nodes {
+		if fd < 0 {
+			return HeldLab{}, fmt.Errorf("%s: %d is no descriptor", name, fd)
+		}
+	}
+	return h, nil
+}
+
+// MayBuild reports why this user may not build a lab: there is one.
+func MayBuild() error {
+	h, _, err := FindLab()
+	switch {
+	case err == nil:
+		return fabric.Inputf("a lab is %v; take it down first: evbench lab down", h)
+	case errors.Is(err, errNone):
+		return nil
+	}
+	return fabric.Input(err)
+}
+
+// A claim is the state file while this process has it, so that there is one lab of a
+// user at a time.
+type claim struct {
+	f *os.File
+	h HeldLab
+}
+
+// claimed takes the state file, before a lab is built.
+func claimed(text string) (*claim, error) {
+	id, err := trust.Self()
+	if err != nil {
+		return nil, err
+	}
+	name, _ := stateFile()
+	c := &claim{h: HeldLab{ID: id, User: hostUID() != os.Getuid(), Text: text}}
+	c.f, err = lockState(name)
+	if errors.Is(err, trust.ErrLocked) {
+		if err := MayBuild(); err != nil {
+			return nil, err
+		}
+		return nil, fabric.Inputf("a lab is being built or taken down by another evbench: %w", err)
+	}
+	if err != nil {
+		return nil, fabric.Input(err)
+	}
+	if err = c.f.Truncate(0); err == nil { // that of a lab which was killed
+		err = c.write()
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.release())
+	}
+	return c, nil
+}
+
+// lockState makes the folder and locks the file in it. Whoever has taken a lab down
+// meanwhile has removed both.
+func lockState(name string) (*os.File, error) {
+	for {
+		err := os.MkdirAll(filepath.Dir(name), 0o700)
+		if err == nil {
+			err = trust.Folder(filepath.Dir(name))
+		}
+		var f *os.File
+		if err == nil {
+			f, err = trust.Lock(name, os.O_RDWR|os.O_CREATE)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return f, err
+		}
+	}
+}
+
+// up writes down that the lab is up.
+func (c *claim) up(l *lab.Lab) error {
+	c.h.Nodes = map[string]int{}
+	for n := range l.Nodes() {
+		c.h.Nodes[l.Name(lab.Node(n))] = l.Descriptor(lab.Node(n))
+	}
+	return c.write()
+}
+
+// write adds a line.
+func (c *claim) write() error {
+	line, err := json.Marshal(c.h)
+	if err == nil {
+		_, err = c.f.Write(append(line, '\n'))
+	}
+	return err
+}
+
+// release removes the file, while it is locked, and evbench's own folder unless there is
+// something else in it.
+func (c *claim) release() error {
+	name, own := stateFile()
+	err := errors.Join(os.Remove(name), c.f.Close())
+	if own {
+		_ = os.Remove(filepath.Dir(name))
+	}
+	return err
+}

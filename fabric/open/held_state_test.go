@@ -1,0 +1,40 @@
+package open
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// However a state file is read, it names a process that could be there, and descriptors.
+func FuzzState(f *testing.F) {
+	for _, seed := range []string{
+		"", "\n", "x", `{"pid":4711,"nodes":{},"text":"x"}`, `{"pid":-4711,"start":1,"exe":"1:1"}` + "\n",
+		`{"pid":7,"start":9,"exe":"1:2","user":true,"text":"FT(2;2,2)"}` + "\n",
+		`{"pid":7,"start":9,"exe":"1:2","text":"t"}` + "\n" + `{"pid":7,"start":9,"exe":"1:2","nodes":{"leaf0":3},"text":"t"}` + "\n",
+		`{"pid":7,"start":9,"exe":"1:2","text":"t"}` + "\n" + `{"pid":7,"start":9,"exe":"1:2","nod`,
+		`{"pid":7,"start":9,"exe":"1:2","nodes":{"leaf0":-3},"text":"t"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		h, err := parse(text)
+		if err != nil {
+			return
+		}
+		if h.PID < 1 || h.Start == 0 || h.Exe == "" {
+			t.Errorf("%+v", h)
+		}
+		for name, fd := range h.Nodes {
+			if fd < 0 {
+				t.Errorf("%s: %d", name, fd)
+			}
+		}
+		line, err := json.Marshal(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := parse(append(line, '\n')); err != nil || again.ID != h.ID || len(again.Nodes) != len(h.Nodes) {
+			t.Errorf("%+v, then %+v, %v", h, again, err)
+		}
+	})
+}

@@ -1,0 +1,61 @@
+package open
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"evbench/companion/inject"
+	"evbench/failover"
+	"evbench/topology"
+)
+
+// What takes a link down and brings it up tells so whoever watches, each change by both
+// ends of the link, in order and once.
+func TestInjectedChangesAreSeen(t *testing.T) {
+	tree, err := topology.New(topology.Options{Ports: 2, Leaves: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	down := filepath.Join(dir, "{link}.down")
+	i, err := inject.Open(inject.Options{
+		Kind: "command", Down: "touch " + down, Up: "rm " + down, Probe: "test ! -e " + down,
+		Timeout: time.Minute, Journal: filepath.Join(dir, "journal"), Tree: tree,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &injectedFabric{injector: i, changes: make(chan linkChange)}
+	net, err := f.Network(nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	seen := make(chan failover.LinkEvent, 4)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		if err := net.Watch(ctx, seen); err != nil {
+			t.Error(err)
+		}
+	})
+	link := topology.Link{Leaf: 1}
+	for _, up := range []bool{false, true} {
+		asked := time.Now()
+		if err := f.SetLinks(ctx, []topology.Link{link}, up); err != nil {
+			t.Error(err)
+		}
+		for _, leaf := range []bool{true, false} {
+			if e := <-seen; e.Link != link || e.Leaf != leaf || e.Up != up || !e.Seen.After(asked) {
+				t.Errorf("up %v: %+v", up, e)
+			}
+		}
+	}
+	stop()
+	watching.Wait()
+	if err := i.Close(); err != nil || len(seen) > 0 {
+		t.Errorf("%v; %d events more", err, len(seen))
+	}
+}

@@ -1,0 +1,88 @@
+package open
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"evbench/internal/wire"
+	"evbench/worker"
+)
+
+// JoinWithin is how long a worker knocks at a controller that is not there, unless it is
+// told otherwise.
+const JoinWithin = 30 * time.Second
+
+// retryEvery is how often a worker knocks at a controller that is not there yet.
+const retryEvery = 100 * time.Millisecond
+
+// A way leads to the controller.
+type way struct {
+	to   string // for people
+	dial func(context.Context) (*wire.NetConn, error)
+}
+
+// Join reaches the controller at an address and stays until it is told to go. For as long
+// as patience lasts it tries again, also where nobody answers.
+func Join(ctx context.Context, patience time.Duration, controller string, o worker.Options) error {
+	dial := func(ctx context.Context) (*wire.NetConn, error) { return wire.Dial(ctx, controller) }
+	return join(ctx, patience, way{controller, dial}, o)
+}
+
+// join reaches the controller and stays until it is told to go. Launchers start both
+// sides at about the same time, and strangers may be in the way: for as long as
+// patience lasts it dials, says hello, and begins again if nobody answers.
+func join(ctx context.Context, patience time.Duration, w way, o worker.Options) error {
+	end := time.Now().Add(patience)
+	var unheard error
+	for {
+		conn, err := insist(ctx, time.Until(end), w.dial)
+		if err != nil && unheard != nil && errors.Is(err, context.DeadlineExceeded) {
+			err = unheard // it says more
+		}
+		if err != nil {
+			return fmt.Errorf("controller: %w", err)
+		}
+		o.Conn, o.Wait = conn, max(time.Until(end), time.Nanosecond)
+		err = worker.Run(ctx, o)
+		if ctx.Err() != nil || !errors.Is(err, worker.ErrNotJoined) {
+			return err
+		}
+		unheard = fmt.Errorf("%s: %w", w.to, err)
+		select {
+		case <-time.After(min(retryEvery, time.Until(end))):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// insist dials again and again. A dial whose packets are dropped takes as long as
+// it is let, so that patience bounds each of them, too. The error is the last
+// one that was not the end of patience: a dial notices that by the clock, and
+// may do so before the context.
+func insist[C any](ctx context.Context, patience time.Duration, dial func(context.Context) (C, error)) (conn C, err error) {
+	bounded, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	end, _ := bounded.Deadline()
+	again := time.NewTicker(retryEvery)
+	defer again.Stop()
+	for {
+		c, dialErr := dial(bounded)
+		if dialErr == nil {
+			return c, nil
+		}
+		if err == nil || time.Now().Before(end) {
+			err = dialErr
+		}
+		select {
+		case <-again.C:
+		case <-bounded.Done():
+			if ctx.Err() != nil {
+				return conn, context.Cause(ctx)
+			}
+			return conn, err
+		}
+	}
+}

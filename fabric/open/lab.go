@@ -1,0 +1,142 @@
+package open
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+
+	"evbench/companion"
+	"evbench/companion/kernel"
+	"evbench/fabric"
+	"evbench/fabric/lab"
+	"evbench/failover/loop"
+	"evbench/plan"
+	"evbench/results"
+	"evbench/scenario"
+	"evbench/topology"
+	"evbench/transport/tcp"
+)
+
+// A labFabric is the embedded lab with the companion that routes it.
+type labFabric struct {
+	fabric.Launcher
+	lab    *lab.Lab
+	target *kernel.Target
+	tree   *topology.Tree
+	info   results.Fabric
+}
+
+// labPort is where every server of the lab listens: each has the machine to
+// itself.
+const labPort = 7000
+
+// labSockBuf bounds what waits in the queues of the lab, as credits would on a
+// lossless fabric, when all send to all: even 16 MiB would otherwise overflow.
+// The kernel doubles it. In step few flows share a link, and the acknowledgements
+// of full windows wait behind data: buffers are the kernel's then.
+const labSockBuf = 64 << 10
+
+// Lab builds the embedded lab of a scenario.
+func Lab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
+	l, err := lab.Start(ctx, lab.Options{
+		Tree: s.Tree, Rate: s.Fabric.Rate, MTU: s.Fabric.MTU, Phase: s.Event.Phase,
+		Packets: slices.ContainsFunc(s.Cases, func(c scenario.Case) bool { return c.Routing == scenario.Spray }),
+	})
+	if err != nil {
+		return nil, err
+	}
+	f := &labFabric{lab: l, target: kernel.New(l), tree: s.Tree, info: info(s.Fabric)}
+	f.info.NIC = "veth, tbf"
+	f.Launcher = f.workers(s)
+	return f, nil
+}
+
+// workers is how the workers of a scenario are launched in a lab, which need not be there
+// before they are.
+func (f *labFabric) workers(s *scenario.Scenario) fabric.Launcher {
+	switch {
+	case s.Fabric.Workers == scenario.Processes:
+		return Processes{Data: f.data, Buffer: labSockBuf, Start: func(rank int, cmd *exec.Cmd) error {
+			return f.lab.StartCommand(f.lab.Server(rank), cmd)
+		}}
+	case !FitOne(s.Tree.Servers()):
+		return Processes{Data: f.data, Buffer: labSockBuf, Inside: func(rank int) string {
+			return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.lab.Descriptor(f.lab.Server(rank)))
+		}}
+	}
+	return Threads{Data: f.data, Sockets: Sockets{Buffer: labSockBuf}, Options: func(rank int) tcp.Options {
+		return tcp.Options{
+			Addr: f.data(rank).Listen(),
+			In:   func(do func() error) error { return f.lab.Do(rank, do) },
+		}
+	}}
+}
+
+// MayOpen is the MayOpen (fabric.Launcher) of the workers that a run of a scenario starts on
+// this machine, in a lab or emulated; others have limits of their own.
+func MayOpen(s *scenario.Scenario) func(servers, connections int) error {
+	switch s.Fabric.Kind {
+	case scenario.Lab:
+		return (&labFabric{}).workers(s).MayOpen
+	case scenario.Emulate:
+		return Threads{}.MayOpen
+	}
+	return Joining{}.MayOpen
+}
+
+// data lists the addresses of a server: single path, then each path.
+func (f *labFabric) data(rank int) Addresses {
+	var a Addresses
+	for path := companion.Single; path < f.tree.Paths(); path++ {
+		a = append(a, fmt.Sprintf("%s:%d", f.lab.Addr(rank, path), labPort))
+	}
+	return a
+}
+
+// Info implements fabric.Fabric.
+func (f *labFabric) Info() results.Fabric { return f.info }
+
+// Install implements fabric.Fabric.
+func (f *labFabric) Install(ctx context.Context, p *plan.Plan) error {
+	if err := f.lab.SetDead(ctx, p.Tree.Dead()); err != nil {
+		return err
+	}
+	_, err := companion.Install(ctx, f.target, p, f.lab.Addresses())
+	return err
+}
+
+// Counters implements fabric.Fabric.
+func (f *labFabric) Counters(context.Context) ([]results.LinkCount, error) {
+	counts, err := f.lab.Counters()
+	if err != nil {
+		return nil, fmt.Errorf("link counters: %w", err)
+	}
+	out := make([]results.LinkCount, len(counts))
+	for i, c := range counts {
+		out[i] = linkCount(f.tree, c.Wire, c.Bytes, c.Packets, c.Drops)
+	}
+	return out, nil
+}
+
+// Dead implements fabric.Fabric.
+func (f *labFabric) Dead() ([]topology.Link, error) { return f.lab.Dead() }
+
+// WatchCables implements fabric.Fabric.
+func (f *labFabric) WatchCables(ctx context.Context, tell func(topology.CableEvent)) error {
+	return f.lab.WatchCables(ctx, tell)
+}
+
+// SetLinks implements fabric.Fabric.
+func (f *labFabric) SetLinks(ctx context.Context, links []topology.Link, up bool) error {
+	return f.lab.SetLinks(ctx, links, up)
+}
+
+// Network implements fabric.Fabric.
+func (f *labFabric) Network(p *plan.Plan, engine string) (loop.Network, error) {
+	return companion.NewRouter(f.target, f.lab.Addresses(), p, engine)
+}
+
+// Close implements fabric.Fabric.
+func (f *labFabric) Close() error { return f.lab.Close() }

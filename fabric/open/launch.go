@@ -1,0 +1,259 @@
+package open
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"evbench/fabric"
+	"evbench/fabric/hosts/host"
+	"evbench/internal/subprocess"
+	"evbench/transport/tcp"
+	"evbench/worker"
+)
+
+// killAfter is how long a worker process may take to end before it is killed.
+const killAfter = time.Second
+
+// Threads is the launcher that runs every server in this process.
+type Threads struct {
+	// Options of the sockets of a rank.
+	Options func(rank int) tcp.Options
+	// Data is where a rank is reached; nil: where it listens.
+	Data    func(rank int) Addresses
+	Sockets Sockets
+}
+
+// Launch implements fabric.Launcher.
+func (t Threads) Launch(ctx context.Context, j fabric.Job) (wait func() error, err error) {
+	n := j.Tree.Servers()
+	if err := tcp.CheckFiles(openFiles(n, n)); err != nil {
+		return nil, err
+	}
+	var all []thread
+	for rank := range n {
+		all = append(all, thread{server: j.Tree.Position(rank), socket: t.Options(rank)})
+		if t.Data != nil {
+			all[rank].data = t.Data(rank)
+		}
+	}
+	return beside(ctx, j, all, t.Sockets)
+}
+
+// A thread is a server that shares its process with others.
+type thread struct {
+	server int
+	data   Addresses // nil: where it listens
+	socket tcp.Options
+}
+
+// beside runs several servers in this process.
+func beside(ctx context.Context, j fabric.Job, all []thread, sockets Sockets) (wait func() error, err error) {
+	// Every worker drives its own sockets and sleeps in the kernel: with fewer
+	// processors (in Go's sense) than workers, each wake-up waits for one.
+	was := runtime.GOMAXPROCS(max(len(all), runtime.GOMAXPROCS(0)))
+	listeners := make([]*tcp.Listener, 0, len(all))
+	closeAll := func() error {
+		runtime.GOMAXPROCS(was)
+		var errs []error
+		for _, l := range listeners {
+			errs = append(errs, l.Close())
+		}
+		return errors.Join(errs...)
+	}
+	for _, t := range all {
+		t.socket.Token = j.Token
+		l, err := tcp.Listen(t.socket)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("server%d: %w", t.server, err), closeAll())
+		}
+		listeners = append(listeners, l)
+	}
+	var g errgroup.Group
+	for i, l := range listeners {
+		g.Go(func() error {
+			o := worker.Options{Token: j.Token, Server: all[i].server, Data: all[i].data.String(), Open: sockets.open(l)}
+			if all[i].data == nil {
+				o.Data = l.Addr()
+			}
+			if i == 0 { // for all: they share the machine and the process
+				o.Load = host.Watch
+			}
+			err := ended(ctx, Join(ctx, JoinWithin, j.Controller, o))
+			if err != nil {
+				j.Failed()
+			}
+			return err
+		})
+	}
+	return func() error { return errors.Join(g.Wait(), closeAll()) }, nil
+}
+
+// openFiles is about how many descriptors some of n servers in one process need: two
+// connections with each other server, the barrier's, and some to spare.
+func openFiles(some, n int) int { return 2*some*(n-1) + 64*some + 256 }
+
+// MayOpen implements fabric.Launcher: all are in this process.
+func (Threads) MayOpen(servers, connections int) error {
+	return tcp.CheckFiles(openFiles(servers, servers) + servers*connections)
+}
+
+// ended drops the error of a worker that was told to end.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// Processes is the launcher that runs every server as a process on this machine: as
+// "evbench worker" of this program. With Inside, a process has as many servers as it may
+// have files open for.
+type Processes struct {
+	// Data is where a rank is reached.
+	Data func(rank int) Addresses
+	// Buffer as in Sockets.
+	Buffer int
+	// CPUs are the processors that servers stay on; "": any.
+	CPUs string
+	// Start starts the command of a rank; nil: here.
+	Start func(rank int, cmd *exec.Cmd) error
+	// Inside names the network namespace of a rank; nil: the process is where it has to be.
+	Inside func(rank int) string
+}
+
+// MayOpen implements fabric.Launcher.
+func (p Processes) MayOpen(servers, connections int) error {
+	if p.Inside == nil { // each has a process for itself
+		return tcp.CheckFiles(connections)
+	}
+	each := Fit(servers)
+	return tcp.CheckFiles(openFiles(each, servers) + each*connections)
+}
+
+// Launch implements fabric.Launcher.
+func (p Processes) Launch(ctx context.Context, j fabric.Job) (wait func() error, err error) {
+	dir, err := os.MkdirTemp("", "evbench-workers-")
+	if err != nil {
+		return nil, err
+	}
+	token := filepath.Join(dir, "token")
+	if err := os.WriteFile(token, []byte(j.Token+"\n"), 0o600); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	running, err := p.startAll(ctx, j, dir, token)
+	if err != nil {
+		for _, x := range running {
+			err = errors.Join(err, x.cmd.Cancel())
+		}
+	}
+	said := awaitAll(ctx, j, running)
+	wait = func() error { return errors.Join(said(), os.RemoveAll(dir)) }
+	if err != nil {
+		return nil, errors.Join(err, wait())
+	}
+	return wait, nil
+}
+
+// A process is a command of one server, or of a group of them.
+type process struct {
+	name string
+	cmd  *exec.Cmd
+}
+
+// startAll starts the processes, and returns those that have started.
+func (p Processes) startAll(ctx context.Context, j fabric.Job, dir, token string) (running []process, err error) {
+	if p.Inside == nil {
+		for rank := range j.Tree.Servers() {
+			x := process{j.Tree.ServerName(rank), p.command(ctx, j, token, "--id", strconv.Itoa(j.Tree.Position(rank)), "--data", p.Data(rank).String())}
+			if err := p.begin(rank, x.cmd); err != nil {
+				return running, fmt.Errorf("%s: %w", x.name, err)
+			}
+			running = append(running, x)
+		}
+		return running, nil
+	}
+	n := j.Tree.Servers()
+	most := Fit(n)
+	if most == 0 {
+		return nil, tcp.CheckFiles(openFiles(1, n))
+	}
+	for i, ranks := range split(n, most) {
+		file, err := p.writeMembers(j, dir, i, ranks)
+		if err != nil {
+			return running, err
+		}
+		x := process{filepath.Base(file), p.command(ctx, j, token, "--group", file)}
+		if err := x.cmd.Start(); err != nil {
+			return running, fmt.Errorf("%s: %w", j.Tree.ServerName(ranks[0]), err)
+		}
+		running = append(running, x)
+	}
+	return running, nil
+}
+
+// command is a process of one worker or several. It gets a moment to end in order.
+func (p Processes) command(ctx context.Context, j fabric.Job, token string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", append([]string{"worker", "--controller", j.Controller, "--token-file", token,
+		"--socket-buffer", strconv.Itoa(p.Buffer)}, args...)...)
+	if p.CPUs != "" {
+		cmd.Args = append(cmd.Args, "--cpus", p.CPUs)
+	}
+	cmd.Args[0] = os.Args[0]
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = killAfter
+	cmd.Stderr = &subprocess.Tail{}
+	// A Ctrl-C at the terminal is for this process; it lets the workers end.
+	cmd.SysProcAttr = subprocess.Group(syscall.SIGKILL)
+	return cmd
+}
+
+func (p Processes) begin(rank int, cmd *exec.Cmd) error {
+	if p.Start != nil {
+		return p.Start(rank, cmd)
+	}
+	return cmd.Start()
+}
+
+// awaitAll waits for the workers beside the caller. said returns, once all have ended,
+// what they had to say, in their order, unless they were told to end before.
+func awaitAll(ctx context.Context, j fabric.Job, running []process) (said func() error) {
+	var all sync.WaitGroup
+	errs := make([]error, len(running))
+	for i, x := range running {
+		all.Go(func() {
+			err := x.cmd.Wait()
+			if err == nil || ctx.Err() != nil {
+				return
+			}
+			said := x.cmd.Stderr.(*subprocess.Tail).String()
+			errs[i] = fmt.Errorf("%s: %w: %s", x.name, err, said)
+			j.Failed()
+		})
+	}
+	return func() error {
+		all.Wait()
+		return errors.Join(errs...)
+	}
+}
+
+// Joining is the launcher of a fabric whose workers start themselves.
+type Joining struct{}
+
+// MayOpen implements fabric.Launcher. Workers that others start have limits of their own.
+func (Joining) MayOpen(_, _ int) error { return nil }
+
+// Launch implements fabric.Launcher.
+func (Joining) Launch(context.Context, fabric.Job) (wait func() error, err error) {
+	return func() error { return nil }, nil
+}

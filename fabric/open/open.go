@@ -1,0 +1,83 @@
+// Package open answers which fabric a scenario runs on, and how its workers start and join: the
+// lab, the emulated fabric or plain hosts, each behind the interface that a run asks for.
+//
+// A fabric is opened last, when everything that can be wrong with the input has been checked.
+// Workers are threads or processes of this machine, ranks that mpirun or srun has started,
+// processes on hosts that ssh reaches, or started by somebody else; an injector takes down links
+// of a network that evbench does not control. Of ranks, one is the controller and measures, the
+// others are the servers, in order of rank.
+//
+// A lab may also be kept up without a run, one for each user: a state file says where it is. The
+// file is believed only if it is the user's own, and a process only if it has written the file.
+//
+// What the user has asked for in vain, and an error that all ranks meet in the same way, is an
+// error of the input (fabric.InputError).
+package open
+
+import (
+	"context"
+	"time"
+
+	"evbench/fabric"
+	"evbench/failover"
+	"evbench/plan"
+	"evbench/results"
+	"evbench/scenario"
+	"evbench/topology"
+)
+
+// An Opener makes the fabric of a run.
+type Opener func(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error)
+
+// info is what is known of a fabric from its scenario.
+func info(f scenario.Fabric) results.Fabric {
+	return results.Fabric{Kind: f.Kind, RateBitPerSec: int64(f.Rate), MTU: f.MTU, Factor: scenario.Factor(f.MTU)}
+}
+
+func linkCount(t *topology.Tree, w topology.Wire, bytes, packets, drops uint64) results.LinkCount {
+	link, direction := t.WireName(w)
+	return results.LinkCount{Link: link, Direction: direction, Bytes: bytes, Packets: packets, Drops: drops}
+}
+
+// A linkChange is what has happened to links, whoever has watched it.
+type linkChange struct {
+	links []topology.Link
+	up    bool
+	at    time.Time
+}
+
+// tell sends what both ends of the links say.
+func (c linkChange) tell(ctx context.Context, events chan<- failover.LinkEvent) {
+	for _, l := range c.links {
+		for _, leaf := range []bool{true, false} {
+			select {
+			case events <- failover.LinkEvent{Link: l, Leaf: leaf, Up: c.up, Seen: c.at}:
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// selfHealing is a network that needs nobody to change its routes.
+type selfHealing struct{ changes <-chan linkChange }
+
+// Watch implements loop.Network.
+func (n selfHealing) Watch(ctx context.Context, events chan<- failover.LinkEvent) error {
+	for {
+		select {
+		case c := <-n.changes:
+			c.tell(ctx, events)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Aid implements loop.Network.
+func (selfHealing) Aid(context.Context, *topology.Tree) (int, error) { return 0, nil }
+
+// Install implements loop.Network.
+func (selfHealing) Install(context.Context, *plan.Plan) (int, error) { return 0, nil }
+
+// Clean implements loop.Network.
+func (selfHealing) Clean(context.Context, *plan.Plan) (int, error) { return 0, nil }

@@ -1,0 +1,126 @@
+package open
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"evbench/internal/hostlist"
+)
+
+// A Place is that of this process among those that mpirun or srun has started
+// together, as the environment says.
+type Place struct {
+	By         string // the variable that says the rank; "": this process was started alone
+	Rank, Size int    // Size 0: not known
+	// Local is the rank among the processes on this machine, and Locals is their
+	// number; 0: not known.
+	Local, Locals int
+	first         string // host of rank 0; "": not known
+}
+
+// A Lookup returns an environment variable, or "".
+type Lookup func(name string) string
+
+// starters are the variables of launchers, innermost first: an mpirun inside of a
+// Slurm job sets its own beside Slurm's.
+var starters = []struct{ rank, size, local, locals string }{
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+	{"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+	{"PMIX_RANK", "", "", ""},
+	{"SLURM_PROCID", "", "", ""},
+}
+
+// ReadPlace reads the place of this process from its environment.
+func ReadPlace(env Lookup) (Place, error) {
+	for _, s := range starters {
+		if env(s.rank) == "" || s.rank == "SLURM_PROCID" && !inStep(env) {
+			continue
+		}
+		p := Place{By: s.rank}
+		err := numbers(env, map[string]*int{s.rank: &p.Rank, s.size: &p.Size, s.local: &p.Local, s.locals: &p.Locals})
+		if err == nil && inStep(env) && !strings.HasPrefix(s.rank, "OMPI_") {
+			err = p.slurm(env)
+		}
+		if err == nil && p.Size > 0 && p.Rank >= p.Size {
+			err = fmt.Errorf("%s is %d, but there are %d ranks", s.rank, p.Rank, p.Size)
+		}
+		return p, err
+	}
+	return Place{}, nil
+}
+
+// inStep reports whether srun has started this process: a batch script has a
+// rank in its environment, too, but is alone.
+func inStep(env Lookup) bool {
+	_, err := strconv.Atoi(env("SLURM_STEP_ID"))
+	return err == nil
+}
+
+// slurm adds what srun says.
+func (p *Place) slurm(env Lookup) error {
+	var node, nodes int
+	tasks := "SLURM_NTASKS"
+	if env("SLURM_STEP_NUM_TASKS") != "" {
+		tasks = "SLURM_STEP_NUM_TASKS" // a step may have fewer than its job
+	}
+	err := numbers(env, map[string]*int{
+		tasks: &p.Size, "SLURM_LOCALID": &p.Local, "SLURM_NODEID": &node, "SLURM_STEP_NUM_NODES": &nodes,
+	})
+	if err != nil {
+		return err
+	}
+	p.first = firstHost(cmp.Or(env("SLURM_STEP_NODELIST"), env("SLURM_JOB_NODELIST")))
+	if p.Locals = tasksOn(env("SLURM_STEP_TASKS_PER_NODE"), node); p.Locals == 0 && nodes == 1 {
+		p.Locals = p.Size
+	}
+	return nil
+}
+
+// numbers reads those variables that are set.
+func numbers(env Lookup, to map[string]*int) error {
+	for name, n := range to {
+		s := env(name)
+		if name == "" || s == "" {
+			continue
+		}
+		v, err := strconv.Atoi(s)
+		if err != nil || v < 0 {
+			return fmt.Errorf("environment: %s=%s is not a number of ranks", name, s)
+		}
+		*n = v
+	}
+	return nil
+}
+
+// tasksOn returns how many tasks a node has, by Slurm's list "3(x2),1", or 0.
+func tasksOn(list string, node int) int {
+	for part := range strings.SplitSeq(list, ",") {
+		tasks, times := 0, 1
+		if _, err := fmt.Sscanf(part, "%d(x%d)", &tasks, &times); err != nil {
+			if tasks, err = strconv.Atoi(part); err != nil {
+				return 0
+			}
+			times = 1
+		}
+		if node < times {
+			return tasks
+		}
+		node -= times
+	}
+	return 0
+}
+
+// firstHost returns the first name of a host list such as "rack[2-3]n[01-16],b7"; "" of one
+// that cannot be read.
+func firstHost(list string) string {
+	names, err := hostlist.Expand(list)
+	if err != nil {
+		return ""
+	}
+	return names[0]
+}
+
+// oneMachine reports whether all ranks are known to be on this machine.
+func (p Place) oneMachine() bool { return p.Size > 0 && p.Locals == p.Size }

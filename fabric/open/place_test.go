@@ -1,0 +1,89 @@
+package open
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestReadPlace(t *testing.T) {
+	for _, tt := range []struct {
+		name, env string
+		want      Place
+		wrong     string
+	}{
+		{name: "alone", env: "HOME=/root"},
+		{
+			name: "Open MPI", env: "OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=9 OMPI_COMM_WORLD_LOCAL_RANK=1 OMPI_COMM_WORLD_LOCAL_SIZE=4 PMIX_RANK=3",
+			want: Place{By: "OMPI_COMM_WORLD_RANK", Rank: 3, Size: 9, Local: 1, Locals: 4},
+		},
+		{
+			name: "mpirun inside of a Slurm job",
+			env:  "OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=9 SLURM_PROCID=1 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=2 SLURM_NTASKS=12",
+			want: Place{By: "OMPI_COMM_WORLD_RANK", Rank: 3, Size: 9},
+		},
+		{
+			name: "MPICH", env: "PMI_RANK=0 PMI_SIZE=4 MPI_LOCALRANKID=0 MPI_LOCALNRANKS=4",
+			want: Place{By: "PMI_RANK", Size: 4, Locals: 4},
+		},
+		{name: "PMIx alone", env: "PMIX_RANK=2", want: Place{By: "PMIX_RANK", Rank: 2}},
+		{
+			name: "srun", env: "SLURM_PROCID=5 SLURM_NTASKS=12 SLURM_STEP_NUM_TASKS=9 SLURM_STEP_ID=1 SLURM_LOCALID=0 SLURM_NODEID=1 " +
+				"SLURM_STEP_NUM_NODES=2 SLURM_STEP_TASKS_PER_NODE=5,4 SLURM_STEP_NODELIST=node[007-008] SLURM_JOB_NODELIST=node[001-009]",
+			want: Place{By: "SLURM_PROCID", Rank: 5, Size: 9, Locals: 4, first: "node007"},
+		},
+		{
+			name: "srun with PMIx, one node", env: "PMIX_RANK=1 SLURM_PROCID=1 SLURM_NTASKS=3 SLURM_STEP_ID=0 SLURM_LOCALID=1 SLURM_STEP_NUM_NODES=1 SLURM_JOB_NODELIST=a",
+			want: Place{By: "PMIX_RANK", Rank: 1, Size: 3, Local: 1, Locals: 3, first: "a"},
+		},
+		{name: "a batch script is alone", env: "SLURM_PROCID=0 SLURM_NTASKS=9 SLURM_JOB_NODELIST=a"},
+		{name: "not a number", env: "PMI_RANK=x PMI_SIZE=4", wrong: "PMI_RANK=x"},
+		{name: "beyond the last", env: "PMI_RANK=4 PMI_SIZE=4", wrong: "there are 4 ranks"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := ReadPlace(envOf(tt.env))
+			if tt.wrong != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.wrong) {
+					t.Errorf("error = %v, want %q", err, tt.wrong)
+				}
+			} else if err != nil || got != tt.want {
+				t.Errorf("got %+v, %v; want %+v", got, err, tt.want)
+			}
+		})
+	}
+}
+
+// envOf is an environment "NAME=VALUE NAME=VALUE".
+func envOf(text string) Lookup {
+	return func(name string) string {
+		for pair := range strings.FieldsSeq(text) {
+			if k, v, _ := strings.Cut(pair, "="); k == name {
+				return v
+			}
+		}
+		return ""
+	}
+}
+
+func TestTasksOn(t *testing.T) {
+	for _, tt := range []struct {
+		list       string
+		node, want int
+	}{
+		{"9", 0, 9}, {"9", 1, 0}, {"3(x2),1", 1, 3}, {"3(x2),1", 2, 1}, {"3(x2),1", 3, 0}, {"", 0, 0}, {"two", 0, 0},
+	} {
+		if got := tasksOn(tt.list, tt.node); got != tt.want {
+			t.Errorf("tasksOn(%q, %d) = %d, want %d", tt.list, tt.node, got, tt.want)
+		}
+	}
+}
+
+func TestFirstHost(t *testing.T) {
+	for list, want := range map[string]string{
+		"": "", "a": "a", "a,b": "a", "node[001-004,007],b": "node001", "node[7,9]": "node7",
+		"r[2-3]n[01-16].site": "r2n01.site", "a,b[1-2]": "a",
+	} {
+		if got := firstHost(list); got != want {
+			t.Errorf("firstHost(%q) = %q, want %q", list, got, want)
+		}
+	}
+}

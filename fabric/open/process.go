@@ -1,0 +1,102 @@
+package open
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"time"
+
+	"evbench/fabric/hosts/host"
+	"evbench/fabric/hosts/preflight"
+	"evbench/internal/wire"
+	"evbench/results"
+	"evbench/transport/tcp"
+	"evbench/worker"
+)
+
+// A Process is a worker that has a process for itself, or is one of the ranks that a
+// launcher has started, and joins a controller over TCP.
+type Process struct {
+	Controller string // address
+	Token      string
+	Wait       time.Duration // for the controller
+	Server     int           // position
+	Data       Addresses     // port 0: a free one
+	Sockets    Sockets
+	Machine    host.Facts
+	Version    string    // of evbench
+	CPUs       string    // that it stays on, for the manifest; "": any
+	EndWith    io.Reader // when this ends, the worker does, as it is told to; nil: nothing
+	Log        *slog.Logger
+	// Refused receives a line for each connection that the data port refuses; nil drops it.
+	Refused func(format string, args ...any)
+}
+
+// Run listens for data, joins the controller and does what it says.
+func (p Process) Run(ctx context.Context) error {
+	if p.EndWith == nil {
+		return p.run(ctx)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ended := errors.New("standard input has ended")
+	go func() { // it waits in the kernel, which cannot be called off: it ends with the program
+		_, _ = io.Copy(io.Discard, p.EndWith)
+		cancel(ended)
+	}()
+	if err := p.run(ctx); context.Cause(ctx) != ended {
+		return err
+	}
+	return nil
+}
+
+func (p Process) run(ctx context.Context) error {
+	l, err := tcp.Listen(tcp.Options{Addr: p.Data.Listen(), Token: p.Token, Log: p.Refused})
+	if err != nil {
+		return err
+	}
+	data, err := p.Data.at(l.Addr())
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	probe, stop := reachable(data, p.Token, p.Log)
+	return errors.Join(Join(ctx, p.Wait, p.Controller, worker.Options{
+		Token: p.Token, Server: p.Server, Data: data.String(), Open: p.Sockets.open(l), Log: p.Log,
+		Host: Describe(p.Machine, data, p.Version, p.CPUs), Probe: probe, Load: host.Watch, Memory: host.Available(),
+	}), stop(), l.Close())
+}
+
+// Describe says to the controller what machine a worker of this version of evbench runs
+// on, with the interface that has its first address; cpus are the processors it stays on.
+func Describe(f host.Facts, data Addresses, version, cpus string) results.Host {
+	h := results.Host{
+		Host: f.Host, Version: version, Governor: f.Governor, CPU: f.CPU, Cores: f.Cores, CPUs: cpus, Kernel: f.Kernel,
+	}
+	if len(data) == 0 {
+		return h
+	}
+	if a, err := netip.ParseAddrPort(data[0]); err == nil {
+		i := f.Of(a.Addr())
+		h.Interface, h.NIC, h.SpeedMbit, h.MTU = i.Name, i.NIC, i.SpeedMbit, i.MTU
+	}
+	return h
+}
+
+// reachable lets other workers find out how they reach this one until stop, and
+// returns how this one finds out about others.
+func reachable(data Addresses, token string, log *slog.Logger) (probe worker.ProbeFunc, stop func() error) {
+	server, err := preflight.Listen(data, token)
+	if err != nil {
+		log.Debug("no echo for the preflight", "error", err) // hops and times stay unknown
+	}
+	prober := preflight.NewProber(token)
+	return func(ctx context.Context, data string, routers bool) []wire.Reach {
+		if data == "" {
+			return nil
+		}
+		return prober.Probe(ctx, strings.Split(data, ","), routers)
+	}, server.Close
+}

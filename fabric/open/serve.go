@@ -1,0 +1,118 @@
+package open
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+
+	"evbench/fabric/hosts/host"
+	"evbench/internal/wire"
+	"evbench/results"
+	"evbench/scenario"
+	"evbench/worker"
+)
+
+// Listen opens the control connection of the controller.
+func (r *Rank) Listen() (net.Listener, error) {
+	l, err := r.listen()
+	if err != nil {
+		return nil, fmt.Errorf("control port: %w", err)
+	}
+	return l, nil
+}
+
+func (r *Rank) listen() (net.Listener, error) {
+	if r.Control == ControlMPI {
+		return r.world.Listen()
+	}
+	here, err := host.Addresses()
+	if err != nil {
+		return nil, err
+	}
+	return wire.Listen(listenOn(r.Control, here, net.LookupHost))
+}
+
+// Describe says in the manifest which MPI it was.
+func (r *Rank) Describe(m *results.Manifest) {
+	if r.world != nil {
+		m.Versions["mpi"] = r.world.Library()
+	}
+}
+
+// Serve is one server: it joins the controller and does what it says. version is that of
+// evbench.
+func (r *Rank) Serve(ctx context.Context, version string, log *slog.Logger) error {
+	cpus := r.s.Launch.CPUs
+	if cpus != "" {
+		if err := host.Pin(cpus); err != nil {
+			return fmt.Errorf("launch.cpus: %w", err)
+		}
+	}
+	machine, err := host.Read()
+	if err != nil {
+		return err
+	}
+	server := r.s.Tree.Position(r.server())
+	if r.world != nil {
+		return r.join(ctx, worker.Options{
+			Token: r.Token, Server: server, Data: mpiAddress(r.Place.Rank), Open: openMPI(r.world), Log: log,
+			Load: host.Watch, Memory: host.Available(), Host: Describe(machine, nil, version, cpus),
+		})
+	}
+	data, err := r.data(machine)
+	if err != nil {
+		return err
+	}
+	return Process{
+		Controller: r.Control, Token: r.Token, Wait: JoinWithin, Server: server, Data: data,
+		Machine: machine, Version: version, CPUs: cpus, Log: log,
+	}.Run(ctx)
+}
+
+// join meets the controller. Over MPI it takes as long as it takes: whoever is gone
+// takes all ranks with it.
+func (r *Rank) join(ctx context.Context, o worker.Options) error {
+	if r.Control != ControlMPI {
+		return Join(ctx, JoinWithin, r.Control, o)
+	}
+	c, err := r.world.Dial(ctx, r.controller)
+	if err != nil {
+		return fmt.Errorf("controller: %w", err)
+	}
+	o.Conn = wire.NewConn(c, wire.MaxFrame)
+	return worker.Run(ctx, o)
+}
+
+// data is where other servers reach this rank.
+func (r *Rank) data(machine host.Facts) (Addresses, error) {
+	w, err := wantedOf(r.s.Launch, r.Control)
+	if err != nil {
+		return nil, err
+	}
+	port := 0
+	if r.s.Launch.DataPort != 0 {
+		port = r.s.Launch.DataPort + r.Place.Local
+	}
+	return FindAddresses(machine, w, port)
+}
+
+// wantedOf says which addresses of a machine other servers shall use: those of
+// the interface or in the network that the scenario names, or else the one that
+// leads to the controller.
+func wantedOf(l scenario.Launch, control string) (host.Want, error) {
+	switch kind, hostport, err := wire.SplitAddress(control); {
+	case l.Interface != "":
+		return host.Want{Interface: l.Interface}, nil
+	case l.Network != "":
+		n, err := netip.ParsePrefix(l.Network)
+		if err != nil {
+			return host.Want{}, fmt.Errorf("launch.network: %w", err)
+		}
+		return host.Want{Network: n}, nil
+	case err == nil && kind != "unix":
+		return host.Want{Toward: hostport}, nil
+	}
+	return host.Want{Toward: "127.0.0.1:9"}, nil // a path: all are on this machine
+}
