@@ -192,7 +192,7 @@ func TestSprayedIsNotSimulated(t *testing.T) {
 // Gbit/s of a healthy server (4.3.4), and its 87 to 88 after min-hop on full leaves are 81.8
 // on these; where OpenSM kept no entries they would be 78.
 func TestThesisPhase(t *testing.T) {
-	s, err := scenario.ReadFile("../../scenarios/lhcb-fig65.yaml")
+	s, err := scenario.ReadFile("../scenarios/lhcb-fig65.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,11 +200,11 @@ func TestThesisPhase(t *testing.T) {
 	s.Cases = slices.DeleteFunc(s.Cases, func(c scenario.Case) bool {
 		return c.Name != "FORS 0F" && c.Name != "min-hop 1F SW_0"
 	})
-	planned, err := bench.Prepare(s)
+	planned, err := Prepare(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cases, err := Cases(s, planned, sim.PhaseModel, 0)
+	cases, err := SimCases(s, planned, sim.PhaseModel, 0)
 	if err != nil || len(cases) != 2 {
 		t.Fatal(len(cases), err)
 	}
