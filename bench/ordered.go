@@ -5,7 +5,6 @@ import (
 
 	"evbench/builder"
 	"evbench/plan"
-	"evbench/results"
 	"evbench/scenario"
 	"evbench/scheduler"
 	"evbench/scheduler/sizes"
@@ -36,16 +35,16 @@ func WindowPlan(s *scenario.Scenario, c scenario.Case, after *sizes.Chain, first
 	return sizes.MakeWindow(after.Tree(), window, o)
 }
 
-// orderedJob is an ordered case as the models take it, but for what messages cost beside
-// their bytes.
-func orderedJob(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int) sim.Job {
+// simJob is a case as the models take it, but for what messages cost beside their bytes.
+func simJob(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int) sim.Job {
 	of := s.FragmentSizes(c)
 	return sim.Job{
-		Name: c.Name, Mode: results.InOrder, Plan: p, Size: of.Of, Header: builder.HeaderSize, Equal: of.Equal(),
-		Duration: c.Duration, Warmup: s.Warmup, BitPerSec: s.Fabric.BitPerSec(), Seed: s.Seed, Window: window,
-		Order: func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error) {
+		Name: c.Name, Mode: c.Mode, Plan: p, Size: of.Of, Header: builder.HeaderSize, Equal: of.Equal(),
+		Duration: c.Duration, Warmup: s.Warmup, BitPerSec: s.Fabric.BitPerSec(), Seed: s.Seed,
+		Requests: sim.Requests{Credits: c.Credits, Sources: c.Sources, Balanced: c.Assign == scenario.AssignBalanced},
+		Windows: sim.Windows{Window: window, Order: func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error) {
 			return WindowPlan(s, c, after, first, exchanges)
-		},
+		}},
 	}
 }
 
@@ -57,7 +56,7 @@ const orderedMessages = 1 << 18
 // tree throughout: the longest path over as many exchanges as it will have, or as the
 // prediction takes.
 func orderedEfficiency(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int) (float64, error) {
-	j := orderedJob(s, c, p, window)
+	j := simJob(s, c, p, window)
 	n := p.Tree.Servers()
 	most := max(2*window, min(predictedExchanges, orderedMessages/(n*n)))
 	lasts := float64(most)

@@ -9,12 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"evbench/builder"
 	"evbench/failover"
 	"evbench/results"
 	"evbench/routing/twolevel"
 	"evbench/scenario"
-	"evbench/scheduler/sizes"
 	"evbench/sim"
 	"evbench/topology"
 )
@@ -116,22 +114,11 @@ func simCase(s *scenario.Scenario, p Planned, repeat int) (*sim.Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := s.FragmentSizes(p.Case)
+	j := simJob(s, p.Case, p.Plan, p.Window)
+	j.Repeat, j.Changes, j.Interval, j.Timing = repeat, changes, s.Interval, SimTiming(s, p.Barrier)
+	j.Lossless, j.Seed = LosslessOf(s.Fabric.Lossless), s.Seed+uint64(repeat)
 	return &sim.Case{
-		Ordered: p.Ordered,
-		Job: sim.Job{
-			Name: p.Name, Repeat: repeat, Mode: p.Mode, Plan: p.Plan, Changes: changes,
-			Size: of.Of, Header: builder.HeaderSize, Equal: of.Equal(), Balanced: p.Assign == scenario.AssignBalanced,
-			Sources: p.Sources, Credits: p.Credits, Duration: p.Duration, Interval: s.Interval, Warmup: s.Warmup,
-			BitPerSec: s.Fabric.BitPerSec(),
-			Window:    p.Window,
-			Order: func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error) {
-				return WindowPlan(s, p.Case, after, first, exchanges)
-			},
-			Timing:   SimTiming(s, p.Barrier),
-			Lossless: LosslessOf(s.Fabric.Lossless),
-			Seed:     s.Seed + uint64(repeat),
-		},
+		Ordered: p.Ordered, Job: j,
 		Case: results.Case{
 			Schedule: p.Schedule, Routing: p.Plan.Routing, Failures: p.FailureTexts(), Control: p.Control,
 			Deliver: s.Deliver, Check: s.Check, PlanHash: p.Prediction.PlanHash, Phases: p.Prediction.Phases,

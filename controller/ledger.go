@@ -114,15 +114,8 @@ func (l *ledger) check() check {
 	return c
 }
 
-// lead is how many events a server may be ahead of the slowest, beyond those it
-// has in flight. An exchange is one event of each server, in every mode: all
-// build equally many, and who sits behind a congested link holds up the others
-// in the end, as it would where sources keep an event's fragments until it is
-// built. Without a limit the fast ones would build the events of the slow.
-const lead = 2
-
 // Short events are assigned in advance: as many as the slowest server builds in
-// inAdvance come on top of lead and credits. A report tells of several of them
+// inAdvance come on top of assign.Lead and credits. A report tells of several of them
 // then, and their switches between threads are not in the way of the data. It is
 // none where an event takes longer, and never more than one in smallPart of what
 // the slowest has built: too few to change who has how many in the end.
@@ -157,7 +150,7 @@ func (m *machine) quota(now time.Duration) (q, extra uint64) {
 		slowest = min(slowest, m.workers[i].done)
 	}
 	extra = spare(slowest-min(slowest, m.c.Warmup), now-m.since)
-	q = slowest + m.c.inFlight() + lead + extra
+	q = assign.Quota(slowest, m.c.inFlight(), extra)
 	if m.c.Exchanges > 0 {
 		q = min(q, m.c.Warmup+m.c.Exchanges)
 	}
@@ -172,7 +165,7 @@ func (m *machine) handOut(now time.Duration) {
 	for rank := range m.workers {
 		w := &m.workers[rank]
 		has := w.assigned - min(w.assigned, w.done)
-		n := min(q-min(q, w.assigned), credits+extra-min(credits+extra, has))
+		n := assign.May(q, w.assigned, w.done, credits+extra)
 		if has <= credits || n > extra/2 {
 			m.assign(rank, n)
 		}

@@ -194,10 +194,10 @@ func (d *dealing) within(now time.Duration) {
 	}
 	most := slowest/smallPart + 2
 	for rank, w := range d.m.workers {
-		if w.assigned > slowest+lead+most || w.assigned > w.done+most {
+		if w.assigned > slowest+assign.Lead+most || w.assigned > w.done+most {
 			d.t.Fatalf("at %v rank %d has done %d of %d, the slowest %d", now, rank, w.done, w.assigned, slowest)
 		}
-		if w.assigned == w.done && w.done < slowest+2+lead && d.m.state == measuring {
+		if w.assigned == w.done && w.done < slowest+2+assign.Lead && d.m.state == measuring {
 			d.t.Fatalf("at %v rank %d has nothing to do after %d, the slowest %d", now, rank, w.done, slowest)
 		}
 	}

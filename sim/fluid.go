@@ -77,7 +77,7 @@ func ruleOf(j *Job) (rule, error) {
 	case results.InOrder:
 		return newOrders(j), nil
 	}
-	return newAskers(j), nil
+	return newReceivers(j), nil
 }
 
 // Quantised reports whether the fluid model works a job out with rates that hold for a

@@ -27,7 +27,7 @@ func small(t *testing.T, mode, schedule, routing string, down ...string) *Job {
 	tr := treeOf(t, topology.Options{Ports: 4, Leaves: 4}, down...)
 	return &Job{
 		Name: "small", Repeat: 2, Mode: mode, Plan: planOf(t, tr, plan.Options{Schedule: schedule, Routing: routing, Seed: 1}),
-		Size: equal, Header: 40, Credits: 1, Interval: 20 * time.Millisecond, BitPerSec: 8e9, Seed: 7,
+		Size: equal, Header: 40, Requests: Requests{Credits: 1}, Interval: 20 * time.Millisecond, BitPerSec: 8e9, Seed: 7,
 	}
 }
 
@@ -279,18 +279,18 @@ func TestFluidRefuses(t *testing.T) {
 	}
 }
 
-// TestDealerKeepsAllTogether lets one server never build anything.
-func TestDealerKeepsAllTogether(t *testing.T) {
+// TestAssignerKeepsAllTogether lets one server never build anything.
+func TestAssignerKeepsAllTogether(t *testing.T) {
 	j := small(t, results.Unsync, "", "ftree")
 	j.Credits = 3
-	d := newDealer(j)
+	d := newAssigner(j)
 	var open []int
 	give := func(s int, _ uint64) {
 		if s != 5 {
 			open = append(open, s)
 		}
 	}
-	for d.deal(give); len(open) > 0; {
+	for d.all(give); len(open) > 0; {
 		s := open[0]
 		open = open[1:]
 		d.built(s, give)
@@ -310,7 +310,7 @@ func TestDealerKeepsAllTogether(t *testing.T) {
 
 // Balanced, servers build equally many events in shorter time where events differ in size,
 // and every event is built once.
-func TestDealerBalances(t *testing.T) {
+func TestAssignerBalances(t *testing.T) {
 	j := small(t, results.Unsync, "", "ftree")
 	sizes := builder.Sizes{Mean: 600, Seed: 1, Distribution: builder.Distribution{Kind: builder.Exponential, By: builder.ByEvent}}
 	j.Equal, j.Size = false, sizes.Of
@@ -322,7 +322,7 @@ func TestDealerBalances(t *testing.T) {
 			t.Errorf("rank %d built %d events, by their numbers %d", s, n, next.Events[s])
 		}
 	}
-	d, seen := newDealer(j), map[uint64]bool{}
+	d, seen := newAssigner(j), map[uint64]bool{}
 	n := len(d.done)
 	for range 3 * assign.Ahead {
 		for s := range n {

@@ -150,7 +150,7 @@ func quantumError(t *testing.T, size func(uint64, int) int, down []string, credi
 	t.Helper()
 	tr := treeOf(t, topology.Options{Ports: 4, Leaves: 8}, down...)
 	j := &Job{
-		Mode: results.Unsync, Plan: planOf(t, tr, plan.Options{Routing: "ftree"}), Size: size, Header: 40, Credits: credits,
+		Mode: results.Unsync, Plan: planOf(t, tr, plan.Options{Routing: "ftree"}), Size: size, Header: 40, Requests: Requests{Credits: credits},
 		BitPerSec: 8e9, Interval: time.Second, Duration: duration,
 	}
 	exact := efficiency(j, outcome(t, j))

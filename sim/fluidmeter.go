@@ -112,18 +112,23 @@ func (m *meter) samples(j *Job) []results.Sample {
 			to = from + m.interval
 		}
 		for server, c := range bin {
-			s := results.Sample{
-				Case: j.Name, Repeat: j.Repeat, TSec: to, IntervalSec: to - from, Server: j.Plan.Tree.Position(server),
-				Events: c.events, PayloadBytes: c.payload, BarrierWaitSec: c.waited,
-			}
-			if c.events > 0 {
-				s.EventBytes = c.eventBytes / c.events
-			}
-			if s.IntervalSec > 0 {
-				s.GoodputBitPerSec = 8 * float64(c.payload) / s.IntervalSec
-			}
-			out = append(out, s)
+			out = append(out, j.sample(server, to, to-from, c))
 		}
 	}
 	return out
+}
+
+// sample returns what a server has done in an interval, in seconds, that ends at a moment.
+func (j *Job) sample(server int, at, interval float64, c count) results.Sample {
+	s := results.Sample{
+		Case: j.Name, Repeat: j.Repeat, TSec: at, IntervalSec: interval, Server: j.Plan.Tree.Position(server),
+		Events: c.events, PayloadBytes: c.payload, BarrierWaitSec: c.waited,
+	}
+	if c.events > 0 {
+		s.EventBytes = c.eventBytes / c.events
+	}
+	if interval > 0 {
+		s.GoodputBitPerSec = 8 * float64(c.payload) / interval
+	}
+	return s
 }

@@ -10,7 +10,7 @@ import (
 // A coarse run builds events without a schedule, all sources at once, with rates that
 // hold for a quantum. Within it everything is still worked out to the bit: fragments of
 // a pair follow one another, an event is whole when its last fragment is, and the next
-// one is dealt at that moment. A stream that has nothing to do has a rate too, so that it
+// one is assigned at that moment. A stream that has nothing to do has a rate too, so that it
 // knows how fast it will be: what it would have got if all streams that wait for the next
 // event of their server had come together, as they will.
 //
@@ -29,15 +29,15 @@ import (
 // Every fragment costs a few additions and each quantum a fill, against a fill for each
 // change of the streams in an exact run.
 type coarse struct {
-	job     *Job
-	n       int
-	plans   *routes
-	shares  *shares
-	meter   *meter
-	dealer  *dealer
-	quantum float64
-	rate    float64 // of a wire, bytes per second
-	bin     []count // of the quantum under way
+	job      *Job
+	n        int
+	plans    *routes
+	shares   *shares
+	meter    *meter
+	assigner *assigner
+	quantum  float64
+	rate     float64 // of a wire, bytes per second
+	bin      []count // of the quantum under way
 
 	// By stream, dst·n + src.
 	number []uint64  // which event of dst it is on; those before are through
@@ -55,7 +55,7 @@ type coarse struct {
 	idle    []int32 // streams that wait, and what they could get
 	rates   []float64
 	meets   func(src, dst int) bool
-	now     float64   // of what is dealt
+	now     float64   // of what is assigned
 	account []float64 // by wire, bytes
 	change  int       // the next one
 }
@@ -91,7 +91,7 @@ func newCoarse(j *Job) *coarse {
 	n := p.servers
 	c := &coarse{
 		job: j, n: n, plans: p, shares: newShares(n*n, p.wires, p.stride, j.BitPerSec/8), meter: newMeter(n, p.wires, j.Interval),
-		dealer: newDealer(j), quantum: j.Quantum.Seconds(), rate: j.BitPerSec / 8, meets: p.meets(),
+		assigner: newAssigner(j), quantum: j.Quantum.Seconds(), rate: j.BitPerSec / 8, meets: p.meets(),
 		number: make([]uint64, n*n), begun: make([]float64, n*n), rem: make([]float64, n*n), per: make([]float64, n*n),
 		moved: make([]float64, n*n), in: make([]bool, n*n), kept: make([]bool, n*n), on: make([]uint64, n*n),
 		rates: make([]float64, n), open: make([][]building, n), due: make([]float64, n), busy: make([]float64, n), account: make([]float64, p.wires),
@@ -123,7 +123,7 @@ func (c *coarse) reroute(p, src, dst int) {
 }
 
 func (c *coarse) run(ctx context.Context, progress Progress) error {
-	c.dealer.deal(c.give)
+	c.assigner.all(c.give)
 	for at, over := 0.0, false; !over; {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -145,13 +145,13 @@ func (c *coarse) step(at float64) (to float64, over bool, err error) {
 	c.bin = c.meter.bin(at)
 	c.changes(at)
 	c.share(at)
-	if !c.dealer.over && at >= c.job.Duration.Seconds() {
+	if !c.assigner.over && at >= c.job.Duration.Seconds() {
 		c.now = at
-		c.dealer.end(c.give)
+		c.assigner.end(c.give)
 	}
 	to = c.boundary(at)
 	c.events(to)
-	over = c.dealer.over && c.whole()
+	over = c.assigner.over && c.whole()
 	if !over && c.stuck() {
 		return to, false, c.standing()
 	}
@@ -178,7 +178,7 @@ func (c *coarse) boundary(at float64) float64 {
 	return to
 }
 
-// give begins an event that is dealt now.
+// give begins an event that is assigned now.
 func (c *coarse) give(d int, event uint64) {
 	b := building{event: event, given: c.now + late(c.job, d, event), meets: c.meets}
 	b.bytes = eventBytes(c.job, event, func(src int) bool { return b.meets(src, d) }, c.n)
@@ -193,7 +193,7 @@ func (c *coarse) give(d int, event uint64) {
 	}
 	c.meter.first = min(c.meter.first, b.given)
 	c.open[d] = append(c.open[d], b)
-	seq := c.dealer.assigned[d] - 1
+	seq := c.assigner.assigned[d] - 1
 	for s := range c.n {
 		if p := d*c.n + s; c.number[p] == seq && s != d {
 			c.take(p, s, d, &b, c.begun[p])
@@ -227,7 +227,7 @@ func (c *coarse) reach(d int) {
 	if len(c.open[d]) == 0 {
 		return
 	}
-	seq, last := c.dealer.done[d], max(c.open[d][0].last, c.open[d][0].given)
+	seq, last := c.assigner.done[d], max(c.open[d][0].last, c.open[d][0].given)
 	for s := range c.n {
 		if p := d*c.n + s; c.number[p] == seq && s != d {
 			last = max(last, c.arrival(p))
@@ -249,8 +249,8 @@ func (c *coarse) arrived(p, s, d int, b *building, at float64) {
 	}
 	c.number[p]++
 	c.begun[p], c.rem[p] = at, 0
-	if c.number[p] < c.dealer.assigned[d] {
-		c.take(p, s, d, &c.open[d][c.number[p]-c.dealer.done[d]], at)
+	if c.number[p] < c.assigner.assigned[d] {
+		c.take(p, s, d, &c.open[d][c.number[p]-c.assigner.done[d]], at)
 	}
 }
 
@@ -270,11 +270,11 @@ func (c *coarse) events(to float64) {
 	}
 }
 
-// built takes what is missing of the oldest event of a server, and deals.
+// built takes what is missing of the oldest event of a server, and assigns.
 func (c *coarse) built(d int) {
 	c.now = c.due[d]
 	b := &c.open[d][0]
-	seq := c.dealer.done[d]
+	seq := c.assigner.done[d]
 	for s := range c.n {
 		if p := d*c.n + s; c.number[p] == seq && s != d {
 			c.arrived(p, s, d, b, c.arrival(p))
@@ -285,14 +285,14 @@ func (c *coarse) built(d int) {
 	c.bin[d].eventBytes += b.bytes
 	c.open[d] = slices.Delete(c.open[d], 0, 1)
 	c.due[d] = math.Inf(1)
-	c.dealer.built(d, c.give)
+	c.assigner.built(d, c.give)
 	c.reach(d)
 }
 
 // pass lets the streams go up to a boundary.
 func (c *coarse) pass(to, span float64) {
 	for d := range c.n {
-		end, first := c.dealer.assigned[d], c.dealer.done[d]
+		end, first := c.assigner.assigned[d], c.assigner.done[d]
 		for s := range c.n {
 			p := d*c.n + s
 			for s != d && c.number[p] < end {
@@ -361,7 +361,7 @@ func (c *coarse) share(at float64) {
 			if c.kept[p] && c.number[p] != c.on[p] {
 				c.reroute(p, s, d)
 			}
-			in := c.number[p] < c.dealer.assigned[d] && c.begun[p] < half && c.rem[p] > 0 && !math.IsInf(c.per[p], 1)
+			in := c.number[p] < c.assigner.assigned[d] && c.begun[p] < half && c.rem[p] > 0 && !math.IsInf(c.per[p], 1)
 			if in == c.in[p] {
 				continue
 			}
@@ -406,7 +406,7 @@ func (c *coarse) changes(at float64) {
 		for d := range c.n {
 			for s := range c.n {
 				p := d*c.n + s
-				under := c.number[p] < c.dealer.assigned[d] && c.begun[p] <= at && !math.IsInf(c.per[p], 1)
+				under := c.number[p] < c.assigner.assigned[d] && c.begun[p] <= at && !math.IsInf(c.per[p], 1)
 				if under && c.plans.alive(c.shares.wires(int32(p))) {
 					c.kept[p], c.on[p] = true, c.number[p]
 				} else {
@@ -428,7 +428,7 @@ func (c *coarse) whole() bool {
 
 // stuck reports whether nothing will ever happen again.
 func (c *coarse) stuck() bool {
-	if c.change < len(c.job.Changes) || !c.dealer.over {
+	if c.change < len(c.job.Changes) || !c.assigner.over {
 		return false
 	}
 	for _, x := range c.due {
@@ -442,7 +442,7 @@ func (c *coarse) stuck() bool {
 func (c *coarse) standing() error {
 	for d := range c.open {
 		for s := range c.n {
-			if p := d*c.n + s; s != d && len(c.open[d]) > 0 && c.number[p] < c.dealer.assigned[d] && math.IsInf(c.per[p], 1) {
+			if p := d*c.n + s; s != d && len(c.open[d]) > 0 && c.number[p] < c.assigner.assigned[d] && math.IsInf(c.per[p], 1) {
 				t := c.job.Plan.Tree
 				return fmt.Errorf("event %d: the fragment from %s to %s waits for ever: no path is alive between them after the last change of plan",
 					c.open[d][0].event, t.ServerName(s), t.ServerName(d))

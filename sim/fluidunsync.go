@@ -2,16 +2,13 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
 	"evbench/scheduler/assign"
 )
 
-// lead is how many events a server may be ahead of the slowest beyond its credits;
-// the controller's number.
-const lead = 2
-
-// A dealer hands out events as the controller does.
-type dealer struct {
+// An assigner hands out events by the rules of the controller.
+type assigner struct {
 	next           uint64           // event
 	balance        *assign.Balancer // nil: a server gets the next event
 	assigned, done []uint64
@@ -20,96 +17,83 @@ type dealer struct {
 	over           bool
 }
 
-func newDealer(j *Job) *dealer {
+func newAssigner(j *Job) *assigner {
 	n := j.Plan.Tree.Servers()
-	d := &dealer{
+	a := &assigner{
 		next: uint64(n) * uint64(j.Warmup), credits: uint64(max(1, j.Credits)),
 		assigned: make([]uint64, n), done: make([]uint64, n),
 	}
 	if j.Balanced {
-		d.balance = assign.New(n, j.Size)
+		a.balance = assign.New(n, j.Size)
 	}
-	return d
+	return a
 }
 
 // event takes the one that a server builds next.
-func (d *dealer) event(s int) uint64 {
-	if d.balance == nil {
-		d.next++
-		return d.next - 1
+func (a *assigner) event(s int) uint64 {
+	if a.balance == nil {
+		a.next++
+		return a.next - 1
 	}
-	id, ok := d.balance.Next(s)
+	id, ok := a.balance.Next(s)
 	if !ok {
-		d.balance.Plan(d.next, assign.Ahead)
-		d.next += uint64(assign.Ahead * len(d.done))
-		id, _ = d.balance.Next(s)
+		a.balance.Plan(a.next, assign.Ahead)
+		a.next += uint64(assign.Ahead * len(a.done))
+		id, _ = a.balance.Next(s)
 	}
 	return id
 }
 
-// quota is how many events each server may have been given by now.
-func (d *dealer) quota() uint64 {
-	if d.over {
-		return d.level
-	}
-	return d.slowest + d.credits + lead
-}
-
-// deal gives events to the servers that may have more, lowest rank first.
-func (d *dealer) deal(give func(server int, event uint64)) {
-	q := d.quota()
-	for s := range d.done {
-		d.dealTo(s, q, give)
+// all gives events to the servers that may have more, lowest rank first.
+func (a *assigner) all(give func(server int, event uint64)) {
+	for s := range a.done {
+		a.to(s, give)
 	}
 }
 
-func (d *dealer) dealTo(s int, quota uint64, give func(server int, event uint64)) {
-	for d.assigned[s] < min(quota, d.done[s]+d.credits) {
-		d.assigned[s]++
-		give(s, d.event(s))
+func (a *assigner) to(s int, give func(server int, event uint64)) {
+	quota := a.level
+	if !a.over {
+		quota = assign.Quota(a.slowest, a.credits, 0)
+	}
+	for assign.May(quota, a.assigned[s], a.done[s], a.credits) > 0 {
+		a.assigned[s]++
+		give(s, a.event(s))
 	}
 }
 
-// built takes an event back, and deals what may be dealt then.
-func (d *dealer) built(s int, give func(server int, event uint64)) {
-	d.done[s]++
-	if d.done[s] != d.slowest+1 {
-		d.dealTo(s, d.quota(), give)
-		return
+// built takes an event back, and assigns what may be assigned then.
+func (a *assigner) built(s int, give func(server int, event uint64)) {
+	a.done[s]++
+	before := a.slowest
+	if a.done[s] == before+1 {
+		a.slowest = slices.Min(a.done)
 	}
-	before := d.slowest
-	d.slowest = d.done[s]
-	for _, x := range d.done {
-		d.slowest = min(d.slowest, x)
+	if a.slowest == before {
+		a.to(s, give)
+	} else {
+		a.all(give)
 	}
-	if d.slowest == before {
-		d.dealTo(s, d.quota(), give)
-		return
-	}
-	d.deal(give)
 }
 
-// end ends the measurement: all come up to the one that was given most.
-func (d *dealer) end(give func(server int, event uint64)) {
-	d.over = true
-	for _, x := range d.assigned {
-		d.level = max(d.level, x)
-	}
-	d.deal(give)
+// end ends the measurement: all come up to the one that was assigned most.
+func (a *assigner) end(give func(server int, event uint64)) {
+	a.over, a.level = true, slices.Max(a.assigned)
+	a.all(give)
 }
 
-// askers build the events that they are dealt: they ask the sources in the order of
+// receivers build the events that they are assigned: they ask the sources in the order of
 // their ranks.
-type askers struct {
-	job    *Job
-	dealer *dealer
-	n      int
-	limit  int
-	open   [][]asked // by server, in the order dealt
-	busy   []float64 // by server: until when it makes fragments ready
-	meets  func(src, dst int) bool
-	plan   int // that meets is of; -1: none yet
-	stage  *stage
+type receivers struct {
+	job      *Job
+	assigner *assigner
+	n        int
+	limit    int
+	open     [][]asked // by server, in the order assigned
+	busy     []float64 // by server: until when it makes fragments ready
+	meets    func(src, dst int) bool
+	plan     int // that meets is of; -1: none yet
+	stage    *stage
 }
 
 // asked is an event in flight.
@@ -123,16 +107,16 @@ type asked struct {
 	meets func(src, dst int) bool // of the plan in force when it was begun
 }
 
-// The moments of askers.
+// The moments of receivers.
 const (
 	anEnd  = iota // of the duration
 	anOpen        // server a asks for its event number x.event
 )
 
-func newAskers(j *Job) *askers {
+func newReceivers(j *Job) *receivers {
 	n := j.Plan.Tree.Servers()
-	a := &askers{
-		job: j, dealer: newDealer(j), n: n, limit: j.Sources, open: make([][]asked, n), busy: make([]float64, n), plan: -1,
+	a := &receivers{
+		job: j, assigner: newAssigner(j), n: n, limit: j.Sources, open: make([][]asked, n), busy: make([]float64, n), plan: -1,
 	}
 	if a.limit == 0 {
 		a.limit = n - 1
@@ -140,23 +124,23 @@ func newAskers(j *Job) *askers {
 	return a
 }
 
-func (a *askers) begin(f *stage) {
+func (a *receivers) begin(f *stage) {
 	a.stage = f
 	f.wake(moment{at: a.job.Duration.Seconds(), kind: anEnd})
-	a.dealer.deal(a.given)
+	a.assigner.all(a.given)
 }
 
-func (a *askers) due(_ *stage, m moment) {
+func (a *receivers) due(_ *stage, m moment) {
 	switch m.kind {
 	case anEnd:
-		a.dealer.end(a.given)
+		a.assigner.end(a.given)
 	case anOpen:
 		a.start(m.a, m.x.event)
 	}
 }
 
 // given takes an event.
-func (a *askers) given(server int, event uint64) {
+func (a *receivers) given(server int, event uint64) {
 	a.open[server] = append(a.open[server], asked{event: event})
 	if d := late(a.job, server, event); d > 0 {
 		a.stage.wake(moment{at: a.stage.now + d, kind: anOpen, a: server, x: fragment{event: event}})
@@ -166,7 +150,7 @@ func (a *askers) given(server int, event uint64) {
 }
 
 // start begins to ask for the fragments of an event.
-func (a *askers) start(server int, event uint64) {
+func (a *receivers) start(server int, event uint64) {
 	if now := a.stage.plans.now; a.plan != now {
 		a.plan, a.meets = now, a.stage.plans.meets()
 	}
@@ -177,7 +161,7 @@ func (a *askers) start(server int, event uint64) {
 	a.ask(server, i)
 }
 
-func (a *askers) find(server int, event uint64) int {
+func (a *receivers) find(server int, event uint64) int {
 	for i := range a.open[server] {
 		if a.open[server][i].event == event {
 			return i
@@ -188,7 +172,7 @@ func (a *askers) find(server int, event uint64) int {
 
 // ask requests fragments as far as the limit allows, and closes the event if none is
 // missing.
-func (a *askers) ask(server, i int) {
+func (a *receivers) ask(server, i int) {
 	e := &a.open[server][i]
 	for ; e.out < a.limit && e.next < a.n; e.next++ {
 		if e.next == server || !e.meets(e.next, server) {
@@ -203,11 +187,11 @@ func (a *askers) ask(server, i int) {
 	a.stage.meter.built(a.stage.now, server, e.bytes)
 	a.stage.meter.lasted(a.stage.now - e.from)
 	a.open[server] = append(a.open[server][:i], a.open[server][i+1:]...)
-	a.dealer.built(server, a.given)
+	a.assigner.built(server, a.given)
 }
 
 // request lets a source send its fragment as soon as it has made it ready.
-func (a *askers) request(src, dst int, event uint64) {
+func (a *receivers) request(src, dst int, event uint64) {
 	f := a.stage
 	stream := dst*a.n + src
 	x := fragmentOf(a.job, event, src, dst, f.plans.now)
@@ -220,13 +204,13 @@ func (a *askers) request(src, dst int, event uint64) {
 	f.wake(moment{at: a.busy[src], kind: aStart, a: stream, x: x})
 }
 
-func (a *askers) ended(_ *stage, _ int32, x *fragment) {
+func (a *receivers) ended(_ *stage, _ int32, x *fragment) {
 	i := a.find(int(x.dst), x.event)
 	a.open[x.dst][i].out--
 	a.ask(int(x.dst), i)
 }
 
-func (a *askers) idle() string {
+func (a *receivers) idle() string {
 	for s := range a.open {
 		if len(a.open[s]) > 0 {
 			return fmt.Sprintf("rank %d waits for event %d", s, a.open[s][0].event)

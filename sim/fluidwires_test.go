@@ -23,7 +23,7 @@ func drawn(t *testing.T, rng *rand.Rand) *Job {
 	}
 	o := plan.Options{Routing: []string{"ftree", "minhop", "ecmp"}[rng.IntN(3)], Seed: rng.Uint64(), DropUnreachable: true}
 	j := &Job{
-		Mode: results.Unsync, Plan: planOf(t, tr, o), Size: spreadSizes(mega, rng.Float64()), Header: 40, Credits: 1 + rng.IntN(3),
+		Mode: results.Unsync, Plan: planOf(t, tr, o), Size: spreadSizes(mega, rng.Float64()), Header: 40, Requests: Requests{Credits: 1 + rng.IntN(3)},
 		BitPerSec: 8e9, Interval: time.Second, Duration: 60 * time.Millisecond, Seed: rng.Uint64(),
 	}
 	if rng.IntN(2) == 0 {
@@ -42,7 +42,7 @@ func TestFluidSharesFairly(t *testing.T) {
 		j := drawn(t, rng)
 		n := j.Plan.Tree.Servers()
 		j.Sources = rng.IntN(n)
-		steps(t, newFlows(j, newAskers(j), n*n))
+		steps(t, newFlows(j, newReceivers(j), n*n))
 	}
 	for range 20 {
 		j := small(t, results.FreeRunning, "fors", "")
@@ -109,7 +109,7 @@ func TestFluidQuantumOwesLittle(t *testing.T) {
 		exchange := time.Duration(j.Plan.Tree.Servers()) * time.Millisecond
 		j.Quantum, j.Duration = max(exchange/time.Duration(1+rng.IntN(30)), 50*time.Microsecond), 10*exchange
 		c := newCoarse(j)
-		c.dealer.deal(c.give)
+		c.assigner.all(c.give)
 		for at, over := 0.0, false; !over; {
 			var err error
 			if at, over, err = c.step(at); err != nil {

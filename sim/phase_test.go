@@ -22,7 +22,7 @@ import (
 func job(p *plan.Plan) *Job {
 	return &Job{
 		Name: "case", Mode: results.Sync, Plan: p, Size: func(uint64, int) int { return 60 }, Header: 40, Equal: true,
-		Credits: 1, Duration: time.Second, Interval: time.Hour, BitPerSec: 800, Seed: 1,
+		Requests: Requests{Credits: 1}, Duration: time.Second, Interval: time.Hour, BitPerSec: 800, Seed: 1,
 	}
 }
 

@@ -3,8 +3,6 @@ package sim
 import (
 	"math"
 	"time"
-
-	"evbench/results"
 )
 
 // A recorder adds up exchanges and takes samples of them. Within an exchange payload
@@ -85,15 +83,8 @@ func (r *recorder) sample(at, share float64) {
 		got := r.sum.got[i] + uint64(math.Floor(k*float64(r.last.got[i])+1e-6))
 		waited := r.sum.waited[i] + k*r.last.waited[i]
 		size := r.sum.event[i] + r.reps*r.last.event[i]
-		s := results.Sample{
-			Case: r.j.Name, Repeat: r.j.Repeat, TSec: at, IntervalSec: at - r.from, Server: r.j.Plan.Tree.Position(i),
-			Events: events - r.events, PayloadBytes: got - r.got[i], BarrierWaitSec: waited - r.waited[i],
-		}
-		if s.Events > 0 {
-			s.EventBytes = (size - r.size[i]) / s.Events
-		}
-		s.GoodputBitPerSec = 8 * float64(s.PayloadBytes) / s.IntervalSec
-		r.out.samples = append(r.out.samples, s)
+		c := count{events - r.events, size - r.size[i], got - r.got[i], waited - r.waited[i]}
+		r.out.samples = append(r.out.samples, r.j.sample(i, at, at-r.from, c))
 		r.got[i], r.waited[i], r.size[i] = got, waited, size
 	}
 	r.from, r.events = at, events

@@ -42,22 +42,8 @@ type Job struct {
 	// worked out once.
 	Equal bool
 
-	// Window is how many exchanges the windows of mode ordered have, and Order plans one of
-	// them, which follows those of a chain, from an exchange on that counts from the first of
-	// the warm-up. Where sizes are Equal its plan does not depend on those before.
-	Window int
-	Order  func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error)
-	// PortTokens leaves out the tokens that are for links alone, to show what these are worth.
-	PortTokens bool
-
-	// Balanced says that events are assigned by their sizes, without a schedule.
-	Balanced bool
-
-	// Sources is how many fragments of one event are under way at most, 0 for all;
-	// without a schedule only. Credits is how many events a server has in flight
-	// without a schedule, and of how many exchanges a receiver takes fragments when
-	// free-running. Synchronised, neither counts.
-	Sources, Credits int
+	Windows  // of mode ordered
+	Requests // of modes without phases
 
 	Duration time.Duration // virtual, of the measured part
 	// Exchanges is how many are built, in place of Duration; 0: by that. The phase model and
@@ -76,6 +62,28 @@ type Job struct {
 	// Lossless is the network of the model of packets.
 	Lossless Lossless
 	Seed     uint64
+}
+
+// Windows are what mode ordered needs.
+type Windows struct {
+	// Window is how many exchanges a window has, and Order plans one, which follows those of a
+	// chain, from an exchange on that counts from the first of the warm-up. Where sizes are
+	// Equal its plan does not depend on those before.
+	Window int
+	Order  func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error)
+	// PortTokens leaves out the tokens that are for links alone, to show what these are worth.
+	PortTokens bool
+}
+
+// Requests limit what is under way without phases.
+type Requests struct {
+	// Credits is how many events a server has in flight without a schedule, and of how many
+	// exchanges a receiver takes fragments when free-running.
+	Credits int
+	// Sources is how many fragments of one event are under way at most, 0 for all, and Balanced
+	// has events assigned by their sizes; without a schedule only.
+	Sources  int
+	Balanced bool
 }
 
 // more reports whether exchanges begin at a moment, if so many have.

@@ -25,6 +25,24 @@ func Names() []string { return []string{Next, Balanced} }
 // Ahead is how many events of each server are known, and assigned, at once.
 const Ahead = 8
 
+// Lead is how many events a server may be ahead of the slowest, beyond those it
+// has in flight. An exchange is one event of each server, in every mode: all
+// build equally many, and a server behind a congested link holds up the others
+// in the end, as it would where sources keep an event's fragments until it is
+// built. Without a limit the fast ones would build the events of the slow.
+const Lead = 2
+
+// Quota returns how many events each server may have been assigned when the slowest has built
+// some; spare ones are assigned in advance.
+func Quota(slowest, credits, spare uint64) uint64 { return slowest + credits + Lead + spare }
+
+// May returns how many more events a server may be assigned: its credits and the spare ones are
+// what it may have in flight, and the quota is what it may have in all.
+func May(quota, assigned, done, inFlight uint64) uint64 {
+	has := assigned - min(assigned, done)
+	return min(quota-min(quota, assigned), inFlight-min(inFlight, has))
+}
+
 // A Balancer assigns batch after batch.
 type Balancer struct {
 	size  func(event uint64, source int) int

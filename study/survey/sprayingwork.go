@@ -119,7 +119,7 @@ type run struct {
 func (g *sprayed) one(ctx context.Context, w Way, p *plan.Plan, seed uint64) (run, error) {
 	j := &sim.Job{
 		Name: w.Name, Mode: w.Mode, Plan: p, Size: func(uint64, int) int { return g.Fragment }, Equal: true,
-		Credits: 1, Duration: g.duration(), BitPerSec: g.BitPerSec, Lossless: g.network(g.buffer, g.lanes), Seed: seed,
+		Requests: sim.Requests{Credits: 1}, Duration: g.duration(), BitPerSec: g.BitPerSec, Lossless: g.network(g.buffer, g.lanes), Seed: seed,
 		Timing: sim.Timing{Round: g.Round, Jitter: g.Jitter},
 	}
 	if w.Mode == results.Sync {

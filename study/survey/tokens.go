@@ -144,8 +144,8 @@ func (r *tokenRun) work() (err error) {
 // job is one run.
 func (r *tokenRun) job(mode, order string, timing sim.Timing) *sim.Job {
 	j := &sim.Job{
-		Name: tokenSizes[r.sizes].name, Mode: mode, Plan: r.fors, Size: r.size, Credits: 1,
-		Exchanges: tokenExchanges, Window: tokenWindow, BitPerSec: 8 * meanSize / r.fragment.Seconds(),
+		Name: tokenSizes[r.sizes].name, Mode: mode, Plan: r.fors, Size: r.size, Requests: sim.Requests{Credits: 1},
+		Exchanges: tokenExchanges, Windows: sim.Windows{Window: tokenWindow}, BitPerSec: 8 * meanSize / r.fragment.Seconds(),
 		Timing: timing, Seed: r.seed,
 	}
 	if mode == results.InOrder {
