@@ -5,6 +5,7 @@ import (
 
 	"evbench/builder"
 	"evbench/plan"
+	"evbench/results"
 	"evbench/scenario"
 	"evbench/scheduler"
 	"evbench/scheduler/sizes"
@@ -57,6 +58,7 @@ const orderedMessages = 1 << 18
 // prediction takes.
 func orderedEfficiency(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int) (float64, error) {
 	j := simJob(s, c, p, window)
+	j.Mode = results.InOrder
 	n := p.Tree.Servers()
 	most := max(2*window, min(predictedExchanges, orderedMessages/(n*n)))
 	lasts := float64(most)
