@@ -67,7 +67,6 @@ func Fluid(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 	return f.meter.outcome(j), nil
 }
 
-// ruleOf returns the rule of a job's mode.
 func ruleOf(j *Job) (rule, error) {
 	switch j.Mode {
 	case results.Sync:
@@ -87,7 +86,6 @@ func (j *Job) Quantised() bool {
 	return j.Mode == results.Unsync && j.Quantum > 0 && all
 }
 
-// fits says why a job is not one for the model.
 func fits(j *Job) error {
 	scheduled := j.Mode == results.Sync || j.Mode == results.FreeRunning
 	switch {
@@ -132,7 +130,6 @@ func fitsPlan(first, p *plan.Plan, scheduled bool) error {
 	return nil
 }
 
-// fragmentOf is what a source sends for an event.
 func fragmentOf(j *Job, event uint64, src, dst, route int) fragment {
 	size := j.Size(event, src)
 	return fragment{

@@ -46,7 +46,6 @@ type stage struct {
 	fail    error // of the rule, which ends the run
 }
 
-// newStage returns the stage of a job, with the moments of its changes.
 func newStage(j *Job) stage {
 	plans := newRoutes(j)
 	t := stage{plans: plans, meter: newMeter(plans.servers, plans.wires, j.Interval)}
@@ -138,7 +137,6 @@ func newFlows(j *Job, r rule, streams int) *flows {
 // same is how far apart what happens at one moment is at most, in seconds.
 func same(j *Job) float64 { return 1e-8 * 8 * float64(max(1, j.Size(0, 0)+j.Header)) / j.BitPerSec }
 
-// run lets time pass until nothing more happens.
 func (f *flows) run(ctx context.Context, progress Progress) error {
 	f.rule.begin(&f.stage)
 	for step := 0; ; step++ {
@@ -171,7 +169,6 @@ func (f *flows) tell(progress Progress) {
 	}
 }
 
-// share works out the rates of the streams under way, and when each ends.
 func (f *flows) share() {
 	if f.dirty {
 		f.dirty = false
@@ -210,7 +207,6 @@ func (f *flows) step() bool {
 	return true
 }
 
-// finish ends the fragment on a stream, and starts the next one.
 func (f *flows) finish(s int32) {
 	x := f.current[s]
 	f.count(s, x.bytes)
@@ -227,7 +223,6 @@ func (f *flows) finish(s int32) {
 	}
 }
 
-// put is send.
 func (f *flows) put(s int32, x fragment) {
 	if f.current[s].bytes > 0 {
 		f.queue[s] = append(f.queue[s], x)

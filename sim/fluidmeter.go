@@ -26,7 +26,6 @@ type meter struct {
 	took []float64 // seconds, by event as they were built
 }
 
-// A count is what one server has done in one interval.
 type count struct {
 	events, eventBytes, payload uint64
 	waited                      float64
@@ -40,7 +39,6 @@ func newMeter(servers, wires int, interval time.Duration) *meter {
 	}
 }
 
-// bin returns the counts of the interval that a moment is in.
 func (m *meter) bin(at float64) []count {
 	i := 0
 	if m.interval > 0 {
@@ -67,7 +65,6 @@ func (m *meter) built(at float64, server int, bytes uint64) {
 	b.eventBytes += bytes
 }
 
-// lasted counts how long a server took for an event that it has built now.
 func (m *meter) lasted(seconds float64) {
 	if m.keep {
 		m.took = append(m.took, seconds)
@@ -79,7 +76,6 @@ func (m *meter) waits(at float64, server int, seconds float64) {
 	m.bin(at)[server].waited += seconds
 }
 
-// outcome writes the counts down.
 func (m *meter) outcome(j *Job) *Outcome {
 	o := &Outcome{
 		Events: m.events, sent: m.sent, Received: m.received, Wires: m.wire[:len(m.wire)-1],

@@ -16,7 +16,6 @@ type orders struct {
 	when float64     // when it was
 }
 
-// An ordering is a window under way.
 type ordering struct {
 	*window
 	*tally
@@ -26,7 +25,6 @@ type ordering struct {
 	came  []float64
 }
 
-// A turnOf is how far a server is with its sends.
 type turnOf struct {
 	todo []int // places of pieces, in order
 	busy bool
@@ -82,7 +80,6 @@ func (o *orders) open(f *stage) {
 	}
 }
 
-// await has a piece wait for its tokens.
 func (o *orders) await(f *stage, number, i int) {
 	x := o.list[number]
 	for _, t := range x.tokens[i] {
@@ -157,7 +154,6 @@ func (o *orders) ended(f *stage, stream int32, _ *fragment) {
 	o.send(f, s)
 }
 
-// token counts one for a piece.
 func (o *orders) token(f *stage, place int) {
 	x, i := o.find(place)
 	x.waits[i]--

@@ -60,7 +60,6 @@ type coarse struct {
 	change  int       // the next one
 }
 
-// building is an event in flight.
 type building struct {
 	event uint64
 	given float64
@@ -105,7 +104,6 @@ func newCoarse(j *Job) *coarse {
 	return c
 }
 
-// reroute puts a stream onto the path of the plan in force.
 func (c *coarse) reroute(p, src, dst int) {
 	c.pay(p)
 	if c.in[p] {
@@ -178,7 +176,6 @@ func (c *coarse) boundary(at float64) float64 {
 	return to
 }
 
-// give begins an event that is assigned now.
 func (c *coarse) give(d int, event uint64) {
 	b := building{event: event, given: c.now + late(c.job, d, event), meets: c.meets}
 	b.bytes = eventBytes(c.job, event, func(src int) bool { return b.meets(src, d) }, c.n)
@@ -213,7 +210,6 @@ func (c *coarse) take(p, src, dst int, b *building, free float64) {
 	}
 }
 
-// arrival returns when the fragment on a stream is whole.
 func (c *coarse) arrival(p int) float64 {
 	if c.rem[p] == 0 {
 		return c.begun[p] // left out
@@ -221,7 +217,6 @@ func (c *coarse) arrival(p int) float64 {
 	return c.begun[p] + c.rem[p]*c.per[p]
 }
 
-// reach works out when the oldest event of a server is whole.
 func (c *coarse) reach(d int) {
 	c.due[d] = math.Inf(1)
 	if len(c.open[d]) == 0 {
@@ -236,7 +231,6 @@ func (c *coarse) reach(d int) {
 	c.due[d] = last
 }
 
-// arrived ends the fragment on a stream and goes on to the next.
 func (c *coarse) arrived(p, s, d int, b *building, at float64) {
 	c.moved[p] += c.rem[p]
 	b.last = max(b.last, at)
@@ -254,7 +248,6 @@ func (c *coarse) arrived(p, s, d int, b *building, at float64) {
 	}
 }
 
-// events lets time pass up to a boundary as far as events are built.
 func (c *coarse) events(to float64) {
 	for {
 		d := 0
@@ -289,7 +282,6 @@ func (c *coarse) built(d int) {
 	c.reach(d)
 }
 
-// pass lets the streams go up to a boundary.
 func (c *coarse) pass(to, span float64) {
 	for d := range c.n {
 		end, first := c.assigner.assigned[d], c.assigner.done[d]
@@ -397,7 +389,6 @@ func (c *coarse) pace(d int) {
 	}
 }
 
-// changes puts plans in force.
 func (c *coarse) changes(at float64) {
 	for c.change < len(c.job.Changes) && c.job.Changes[c.change].At.Seconds() <= at {
 		c.change++

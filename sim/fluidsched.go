@@ -30,7 +30,6 @@ func (c *calendar) grant(f *stage, exchange int) bool {
 	return true
 }
 
-// rows returns the phases of an exchange that is granted.
 func (c *calendar) rows(f *stage, exchange int) [][]int32 {
 	p := c.plan[exchange]
 	if c.table[p] == nil {
@@ -39,7 +38,6 @@ func (c *calendar) rows(f *stage, exchange int) [][]int32 {
 	return c.table[p]
 }
 
-// event numbers the event of a server in an exchange.
 func (c *calendar) event(exchange, server int) uint64 {
 	n := c.job.Plan.Tree.Servers()
 	return uint64(c.job.Warmup+exchange)*uint64(n) + uint64(server)
@@ -49,7 +47,6 @@ func (c *calendar) fragment(exchange, src, dst int) fragment {
 	return fragmentOf(c.job, c.event(exchange, dst), src, dst, int(c.plan[exchange]))
 }
 
-// built counts the event that a server has whole.
 func (c *calendar) built(f *stage, exchange, server int, got uint64) {
 	own := uint64(c.job.Size(c.event(exchange, server), server))
 	f.meter.built(f.now, server, got+own)
@@ -87,7 +84,6 @@ func newLockstep(j *Job) (*lockstep, error) {
 
 func (l *lockstep) begin(f *stage) { l.open(f) }
 
-// open begins an exchange, if it is granted.
 func (l *lockstep) open(f *stage) {
 	if l.grant(f, l.exchange) {
 		l.phase, l.opened = 0, f.now
@@ -174,7 +170,6 @@ type runners struct {
 	waiting [][]int     // by server: who waits to send to it
 }
 
-// A stand is how far a server is with its sends.
 type stand struct {
 	exchange, phase int
 	busy            bool
@@ -208,7 +203,6 @@ func (r *runners) open(f *stage, s int) {
 	}
 }
 
-// senders returns how many send to a server in an exchange.
 func (r *runners) senders(f *stage, exchange, server int) int {
 	n := len(r.at) - 1
 	if meets := f.plans.plans[r.plan[exchange]].Unreachable; len(meets) == 0 {

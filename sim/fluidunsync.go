@@ -29,7 +29,6 @@ func newAssigner(j *Job) *assigner {
 	return a
 }
 
-// event takes the one that a server builds next.
 func (a *assigner) event(s int) uint64 {
 	if a.balance == nil {
 		a.next++
@@ -139,7 +138,6 @@ func (a *receivers) due(_ *stage, m moment) {
 	}
 }
 
-// given takes an event.
 func (a *receivers) given(server int, event uint64) {
 	a.open[server] = append(a.open[server], asked{event: event})
 	if d := late(a.job, server, event); d > 0 {
@@ -149,7 +147,6 @@ func (a *receivers) given(server int, event uint64) {
 	a.start(server, event)
 }
 
-// start begins to ask for the fragments of an event.
 func (a *receivers) start(server int, event uint64) {
 	if now := a.stage.plans.now; a.plan != now {
 		a.plan, a.meets = now, a.stage.plans.meets()

@@ -65,7 +65,6 @@ type stock struct {
 	count int32   // streams without a rate
 }
 
-// A note is the state of a fill before a turn.
 type note struct {
 	turn  int32
 	level float64
@@ -96,13 +95,11 @@ func newShares(streams, wires, stride int, capacity float64) *shares {
 	return s
 }
 
-// wires returns the wires of a stream; the last may be none.
 func (s *shares) wires(stream int32) []int32 {
 	i := int(stream) * s.stride
 	return s.path[i : i+s.stride : i+s.stride]
 }
 
-// route sets the wires of a stream that is not added.
 func (s *shares) route(stream int32, path []int32) {
 	to := s.wires(stream)
 	for i := copy(to, path); i < len(to); i++ {
@@ -110,7 +107,6 @@ func (s *shares) route(stream int32, path []int32) {
 	}
 }
 
-// rate returns what a stream got in the last fill.
 func (s *shares) rate(stream int32) float64 { return s.level[s.of[stream]] }
 
 // add lets a stream with so many bytes to go take part from the next fill on.
@@ -127,7 +123,6 @@ func (s *shares) add(stream int32, bytes float64) {
 	s.join(stream, s.none, bytes)
 }
 
-// remove undoes add.
 func (s *shares) remove(stream int32) {
 	s.from = min(s.from, s.turn[s.of[stream]])
 	s.quit(stream)
@@ -150,7 +145,6 @@ func (s *shares) remove(stream int32) {
 	}
 }
 
-// fill works out all rates anew.
 func (s *shares) fill() {
 	s.from = 0
 	s.refill()
@@ -241,7 +235,6 @@ func (s *shares) begin() (base int, level float64) {
 	return base, level
 }
 
-// rewind goes back to a note, or to the beginning.
 func (s *shares) rewind(i int) (base int, level float64) {
 	s.kept, s.work = i+1, 0
 	if i >= 0 {
@@ -322,7 +315,6 @@ func (s *shares) amend(last int) {
 	}
 }
 
-// note keeps the state before a turn.
 func (s *shares) note(level float64) {
 	if s.kept == len(s.notes) {
 		s.notes = append(s.notes, note{stock: make([]stock, len(s.stock))})

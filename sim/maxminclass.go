@@ -40,7 +40,6 @@ func (s *shares) join(stream, w int32, bytes float64) {
 	c.target = append(c.target, x)
 }
 
-// quit takes a stream out of its class.
 func (s *shares) quit(stream int32) {
 	w, i := s.of[stream], int(s.slot[stream])
 	c := &s.classes[w]
@@ -64,14 +63,12 @@ func (s *shares) move(stream, to int32) {
 	s.join(stream, to, bytes)
 }
 
-// settle works out how far a class has come by now.
 func (s *shares) settle(w int32) {
 	c := &s.classes[w]
 	c.done += s.level[w] * (s.now - c.since)
 	c.since = s.now
 }
 
-// left returns the bytes that a stream has still to go.
 func (s *shares) left(stream int32) float64 {
 	w := s.of[stream]
 	c := &s.classes[w]

@@ -7,7 +7,6 @@ import (
 	"evbench/topology"
 )
 
-// A network is the wires of a plan and the way of each message over them.
 type network struct {
 	wires int
 	// path appends the wires from one server to another (ranks), the cables of the

@@ -63,7 +63,6 @@ func newPaths(j *Job) *paths {
 	return &paths{windows: newWindows(j), net: net, meter: newMeter(n, net.wires, j.Interval), free: make([]float64, n), step: make([]uint64, n)}
 }
 
-// window works the next window out.
 func (x *paths) window() error {
 	x.begin = max(x.granted, x.early)
 	by := x.j.inForce(x.begin)
@@ -97,7 +96,6 @@ func (x *paths) window() error {
 	return nil
 }
 
-// start returns when all that a piece of a window waits for has happened.
 func (x *paths) start(w *window, i int, ends []float64) float64 {
 	src, round := w.pieces[i].Src, x.j.Timing.Round.Seconds()
 	at := max(x.begin, x.free[src])
@@ -117,7 +115,6 @@ func (x *paths) start(w *window, i int, ends []float64) float64 {
 	return at
 }
 
-// put counts a piece on the wires of its path, and returns its bytes.
 func (x *paths) put(w *window, p *sizes.Piece) float64 {
 	f := x.fragment(w, p)
 	by := scheduler.None

@@ -34,7 +34,6 @@ type Lossless struct {
 	InOrder bool
 }
 
-// flitsOf returns how many flits so many bytes are.
 func flitsOf(bytes int64) int64 { return (bytes + creditFlit - 1) / creditFlit }
 
 func (x Lossless) params(bitPerSec float64) (credit.Params, credit.Time) {
@@ -63,7 +62,7 @@ func Packets(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 	if err := fits(j); err != nil {
 		return nil, err
 	}
-	c, err := newCarrier(j)
+	c, err := newPacketStage(j)
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +83,8 @@ func choiceOf(j *Job) credit.Choice {
 	return j.Lossless.Choice
 }
 
-// A carrier carries the fragments of a rule in packets.
-type carrier struct {
+// A packetStage sends the fragments of a rule in packets.
+type packetStage struct {
 	stage
 	job    *Job
 	rule   rule
@@ -114,13 +113,13 @@ type load struct {
 	via        [2]int32
 }
 
-func newCarrier(j *Job) (*carrier, error) {
+func newPacketStage(j *Job) (*packetStage, error) {
 	r, err := ruleOf(j)
 	if err != nil {
 		return nil, err
 	}
 	p, flit := j.Lossless.params(j.BitPerSec)
-	c := &carrier{stage: newStage(j), job: j, rule: r, tree: j.Plan.Tree, packet: int64(p.Packet), choice: choiceOf(j)}
+	c := &packetStage{stage: newStage(j), job: j, rule: r, tree: j.Plan.Tree, packet: int64(p.Packet), choice: choiceOf(j)}
 	c.stage.send = c.put
 	c.meter.keep = true
 	c.queue = make([][]int32, c.tree.Servers())
@@ -134,7 +133,7 @@ func newCarrier(j *Job) (*carrier, error) {
 }
 
 // build lays the links: servers are hosts, then come the switches as the tree counts them.
-func (c *carrier) build(flit, cable credit.Time) {
+func (c *packetStage) build(flit, cable credit.Time) {
 	t := c.tree
 	n := t.Servers()
 	b := credit.NewBuilder(n, t.Switches(), flit, cable)
@@ -156,8 +155,7 @@ func (c *carrier) build(flit, cable credit.Time) {
 	c.renumber(b)
 }
 
-// renumber turns the builder's numbers of links into those of the wires.
-func (c *carrier) renumber(b *credit.Builder) {
+func (c *packetStage) renumber(b *credit.Builder) {
 	wire := make(map[int32]int32, len(c.wire))
 	for l, w := range c.wire {
 		wire[b.Link(l)] = w
@@ -173,7 +171,7 @@ func (c *carrier) renumber(b *credit.Builder) {
 // routes returns the routes of a plan: every way up with which a live path begins, and the
 // way down. Where the plan pins messages, and where its path is one for each pair, the
 // fragment says which of the ways up it takes.
-func (c *carrier) routes(plan int) *credit.Routes {
+func (c *packetStage) routes(plan int) *credit.Routes {
 	t := c.plans.plans[plan].Tree
 	r := credit.NewRoutes(c.wires)
 	r.Choice = c.choice
@@ -197,8 +195,7 @@ func (c *carrier) routes(plan int) *credit.Routes {
 	return r
 }
 
-// above sets the routes of one plane of three levels towards a leaf in another pod.
-func (c *carrier) above(r *credit.Routes, p *topology.Pods, b, k int) {
+func (c *packetStage) above(r *credit.Routes, p *topology.Pods, b, k int) {
 	t, to := p.Tree(), p.Pod(b)
 	for top := range p.Tops() {
 		link := topology.Link{Leaf: to, Spine: k, Above: true, Top: top}
@@ -221,8 +218,7 @@ func (c *carrier) above(r *credit.Routes, p *topology.Pods, b, k int) {
 	}
 }
 
-// ups returns the links upwards of some ways.
-func (c *carrier) ups(t *topology.Tree, ways []int, link func(way int) topology.Link) []int32 {
+func (c *packetStage) ups(t *topology.Tree, ways []int, link func(way int) topology.Link) []int32 {
 	out := make([]int32, len(ways))
 	for i, way := range ways {
 		out[i] = c.up[t.LinkID(link(way))]
@@ -230,15 +226,13 @@ func (c *carrier) ups(t *topology.Tree, ways []int, link func(way int) topology.
 	return out
 }
 
-// set gives a switch the links towards all servers of a leaf.
-func (c *carrier) set(r *credit.Routes, sw, leaf int, links []int32) {
+func (c *packetStage) set(r *credit.Routes, sw, leaf int, links []int32) {
 	for dst := c.tree.First(leaf); dst < c.tree.First(leaf+1); dst++ {
 		r.Set(sw, dst, links...)
 	}
 }
 
-// put is send.
-func (c *carrier) put(stream int32, x fragment) {
+func (c *packetStage) put(stream int32, x fragment) {
 	c.meter.first = min(c.meter.first, c.now)
 	i := c.slot()
 	flits := max(1, flitsOf(int64(x.bytes)))
@@ -248,7 +242,7 @@ func (c *carrier) put(stream int32, x fragment) {
 	c.e.Wake(x.src)
 }
 
-func (c *carrier) slot() int32 {
+func (c *packetStage) slot() int32 {
 	if n := len(c.free); n > 0 {
 		i := c.free[n-1]
 		c.free = c.free[:n-1]
@@ -260,7 +254,7 @@ func (c *carrier) slot() int32 {
 
 // via returns by which links a fragment goes up from its leaf and, of three levels, from
 // the switch above, plus one; 0 where switches decide.
-func (c *carrier) via(x *fragment) (via [2]int32) {
+func (c *packetStage) via(x *fragment) (via [2]int32) {
 	n := c.plans.nets[c.plans.now]
 	a, b := n.leaf[x.src], n.leaf[x.dst]
 	if !c.choice.Tables() || a == b {
@@ -278,7 +272,7 @@ func (c *carrier) via(x *fragment) (via [2]int32) {
 }
 
 // Next gives a server's next packet.
-func (c *carrier) Next(h int32, now credit.Time) (credit.Message, bool) {
+func (c *packetStage) Next(h int32, now credit.Time) (credit.Message, bool) {
 	q := c.queue[h]
 	if len(q) == 0 {
 		return credit.Message{}, false
@@ -298,7 +292,7 @@ func (c *carrier) Next(h int32, now credit.Time) (credit.Message, bool) {
 }
 
 // Received counts a packet.
-func (c *carrier) Received(_ *credit.Engine, _, _ int32, m credit.Message, now credit.Time) {
+func (c *packetStage) Received(_ *credit.Engine, _, _ int32, m credit.Message, now credit.Time) {
 	c.now = float64(now) / 1e12
 	x := &c.open[m.Tag]
 	if x.left -= m.Flits; x.left > 0 {
@@ -313,7 +307,7 @@ func (c *carrier) Received(_ *credit.Engine, _, _ int32, m credit.Message, now c
 }
 
 // Called does what is due.
-func (c *carrier) Called(_ *credit.Engine, now credit.Time) {
+func (c *packetStage) Called(_ *credit.Engine, now credit.Time) {
 	c.now = max(c.now, float64(now)/1e12)
 	c.asked = 0
 	for len(c.moments) > 0 && c.moments[0].at <= c.now {
@@ -330,8 +324,7 @@ func (c *carrier) Called(_ *credit.Engine, now credit.Time) {
 	c.ask()
 }
 
-// ask asks the engine for the next moment, unless it has been asked for that or an earlier one.
-func (c *carrier) ask() {
+func (c *packetStage) ask() {
 	if len(c.moments) == 0 {
 		return
 	}
@@ -341,8 +334,7 @@ func (c *carrier) ask() {
 	}
 }
 
-// change puts a plan in force.
-func (c *carrier) change(plan int) {
+func (c *packetStage) change(plan int) {
 	before := c.plans.dead[c.plans.now]
 	c.plans.force(plan)
 	var died []int32
@@ -360,7 +352,7 @@ func (c *carrier) change(plan int) {
 	}
 }
 
-func (c *carrier) run(ctx context.Context, progress Progress) error {
+func (c *packetStage) run(ctx context.Context, progress Progress) error {
 	c.rule.begin(&c.stage)
 	c.ask()
 	slice := credit.Time(max(c.job.Duration.Nanoseconds()/100, 1)) * 1000
@@ -387,7 +379,7 @@ func (c *carrier) run(ctx context.Context, progress Progress) error {
 	return c.over(c.rule)
 }
 
-func (c *carrier) outcome() *Outcome {
+func (c *packetStage) outcome() *Outcome {
 	for l, w := range c.wire {
 		c.meter.wire[w] = float64(c.e.Carried(l) * creditFlit)
 	}
@@ -396,8 +388,7 @@ func (c *carrier) outcome() *Outcome {
 	return o
 }
 
-// counted is what only packets have.
-func (c *carrier) counted() PacketCount {
+func (c *packetStage) counted() PacketCount {
 	m := &c.e.Meter
 	x := PacketCount{
 		From: time.Duration(m.From / 1000), Until: time.Duration(m.Until / 1000),

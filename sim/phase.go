@@ -84,7 +84,6 @@ func (t *turn) check(j *Job) error {
 
 func seconds(x float64) time.Duration { return time.Duration(x*float64(time.Second) + 0.5) }
 
-// A phaser works out exchanges.
 type phaser struct {
 	j       *Job
 	plans   []*plan.Plan // the first, then those of the changes
@@ -146,7 +145,6 @@ func usable(p, first *plan.Plan) error {
 	return nil
 }
 
-// inForce returns which plan is followed by what begins at that moment.
 func (j *Job) inForce(at float64) int {
 	i := 0
 	for k, c := range j.Changes {
@@ -157,7 +155,6 @@ func (j *Job) inForce(at float64) int {
 	return i
 }
 
-// turn returns what the exchange that begins at that moment comes to.
 func (x *phaser) turn(ctx context.Context, e uint64, at float64) (*turn, error) {
 	i := x.j.inForce(at)
 	if !x.j.Equal {
@@ -177,7 +174,6 @@ func (x *phaser) turn(ctx context.Context, e uint64, at float64) (*turn, error) 
 	return x.walk(ctx, e, at, i, true)
 }
 
-// takeover returns a moment at which plan i is in force.
 func (x *phaser) takeover(i int) float64 {
 	if i == 0 {
 		return 0
@@ -238,7 +234,6 @@ func (x *phaser) successor(i int, at float64) int {
 	return k
 }
 
-// put puts a message on the wires of its path.
 func (x *phaser) put(t *turn, net *network, m scheduler.Message, by, payload int) {
 	from := len(x.paths)
 	x.paths = net.through(x.paths, m.Src, m.Dst, by)
@@ -254,7 +249,6 @@ func (x *phaser) put(t *turn, net *network, m scheduler.Message, by, payload int
 	t.got[m.Dst] += uint64(payload)
 }
 
-// close ends a phase.
 func (x *phaser) close(t *turn, e uint64, phase int, live bool) {
 	latest := 0.0
 	if live && !x.j.Timing.punctual() {

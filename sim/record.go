@@ -36,7 +36,6 @@ func newRecorder(j *Job, wires int) *recorder {
 	}
 }
 
-// add takes the next exchange, which begins at start.
 func (r *recorder) add(t *turn, start float64) {
 	if t != r.last {
 		r.flush()
@@ -56,7 +55,6 @@ func (r *recorder) add(t *turn, start float64) {
 	r.out.ends = append(r.out.ends, seconds(end-t.quiet))
 }
 
-// flush adds up what is counted but not in sum.
 func (r *recorder) flush() {
 	if r.reps == 0 {
 		return
@@ -90,7 +88,6 @@ func (r *recorder) sample(at, share float64) {
 	r.from, r.events = at, events
 }
 
-// end takes the last sample and returns the outcome.
 func (r *recorder) end() *Outcome {
 	if r.clock > r.from {
 		r.sample(r.clock, 0)

@@ -31,7 +31,6 @@ type Case struct {
 	Case results.Case
 }
 
-// summary fills in what a case came to.
 func (c *Case) summary(o *Outcome) results.Case {
 	r := c.Case
 	r.Name, r.Repeat, r.Mode, r.Simulated = c.Name, c.Repeat, c.Mode, c.Model
@@ -53,7 +52,6 @@ func (c *Case) summary(o *Outcome) results.Case {
 	return r
 }
 
-// rates returns events and received payload per second of each server.
 func rates(o *Outcome, span float64) (events, goodput results.Stat) {
 	var e, g []float64
 	for i := range o.Events {
@@ -119,7 +117,6 @@ func (c *Case) planned(o *Outcome) []float64 {
 // meanOver is about how many fragments the mean sizes are taken of, where they differ.
 const meanOver = 4096
 
-// means returns the mean payload of a fragment of each server.
 func (c *Case) means() []float64 {
 	out := make([]float64, c.Plan.Tree.Servers())
 	events := max(1, meanOver/len(out))
@@ -134,7 +131,6 @@ func (c *Case) means() []float64 {
 	return out
 }
 
-// mean returns the mean payload of a fragment.
 func (c *Case) mean() float64 {
 	sum := 0.0
 	means := c.means()
@@ -161,7 +157,6 @@ func Memory(cases []*Case, workers int) uint64 {
 	return total
 }
 
-// kept is the size of the outcome of a case.
 func (c *Case) kept() uint64 {
 	samples := uint64(1)
 	if c.Interval > 0 {

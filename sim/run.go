@@ -70,7 +70,6 @@ func Run(ctx context.Context, cases []*Case, sink Sink, o Options) (results.Summ
 	return r.sum, errors.Join(err, sink.Summary(r.sum), sink.Manifest(r.o.Manifest))
 }
 
-// A runner is one run.
 type runner struct {
 	cases []*Case
 	sink  Sink
@@ -81,7 +80,6 @@ type runner struct {
 	mu sync.Mutex // progress
 }
 
-// begin writes down the plans and what is expected.
 func (r *runner) begin() error {
 	kept := map[string]bool{}
 	for _, c := range r.cases {
@@ -129,7 +127,6 @@ func (r *runner) all(ctx context.Context) error {
 	return g.Wait()
 }
 
-// one works out a case.
 func (r *runner) one(ctx context.Context, i int) error {
 	defer close(r.done[i])
 	if err := ctx.Err(); err != nil {

@@ -111,7 +111,6 @@ type Timing struct {
 	Straggle   time.Duration
 }
 
-// punctual reports whether nobody is ever late.
 func (t Timing) punctual() bool { return t.Jitter == 0 && t.Stragglers == 0 }
 
 // late is how late one is, in seconds, that has drawn a number.

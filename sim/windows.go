@@ -47,7 +47,6 @@ func newWindows(j *Job) *windows {
 	return w
 }
 
-// fitsOrdered says why a job has no windows.
 func fitsOrdered(j *Job) error {
 	switch {
 	case j.Window < 1 || j.Order == nil:
@@ -92,14 +91,12 @@ func (w *windows) count(at, each float64) int {
 	return int(max(1, min(left, float64(w.j.Window))))
 }
 
-// exchange is about how long each exchange of a window takes.
 func (w *windows) exchange(x *window) float64 {
 	n := float64(w.j.Plan.Tree.Servers())
 	busy := float64(x.made.Time)*8/w.j.BitPerSec + float64(len(x.pieces))/n*w.j.Timing.Overhead.Seconds()
 	return busy / float64(x.exchanges)
 }
 
-// plan returns a window of so many exchanges.
 func (w *windows) plan(by, count int) (*window, error) {
 	memo := w.again
 	if w.by != by || w.next == 0 {
@@ -135,12 +132,10 @@ func (x *window) portTokens() {
 	}
 }
 
-// event numbers the event of a server in an exchange of a window.
 func (w *windows) event(x *window, exchange, server int) uint64 {
 	return uint64(w.j.Warmup+x.first+exchange)*uint64(w.j.Plan.Tree.Servers()) + uint64(server)
 }
 
-// fragment is what a piece is on the wires.
 func (w *windows) fragment(x *window, p *sizes.Piece) fragment {
 	out := fragment{
 		event: w.event(x, p.Exchange, p.Dst), src: int32(p.Src), dst: int32(p.Dst), route: int32(x.plan),
@@ -182,12 +177,10 @@ func (w *windows) tally(x *window, at float64, m *meter) *tally {
 	return t
 }
 
-// sent counts the begin of a piece.
 func (t *tally) sent(p *sizes.Piece, at float64) {
 	t.opened[p.Exchange] = min(t.opened[p.Exchange], at)
 }
 
-// received counts a piece that was there at some time.
 func (w *windows) received(x *window, t *tally, p *sizes.Piece, at float64, m *meter) {
 	e, s := p.Exchange, p.Dst
 	t.left--

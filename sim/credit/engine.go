@@ -65,13 +65,11 @@ type line struct {
 	turn    int32 // lane to begin with
 }
 
-// A host is a source.
 type host struct {
 	msg  int32 // -1: none
 	busy bool  // a packet of it has not left
 }
 
-// A model is what a switch does with packets.
 type model interface {
 	offer(e *Engine, h int32, pkt int32, at Time) // a host has a packet
 	handle(e *Engine, ev event)

@@ -59,7 +59,6 @@ func newFIFO(e *Engine) *fifo {
 	return f
 }
 
-// offer puts a packet into its host's source channel.
 func (f *fifo) offer(e *Engine, h int32, pkt int32, at Time) {
 	x := f.real + h
 	c := &f.ch[x]
@@ -82,7 +81,6 @@ func (f *fifo) front(e *Engine, x int32) {
 	e.at(max(c.begin, c.packets.at(0).head+f.wire(e, x)+e.p.Delay), evFront, x, 0)
 }
 
-// wire returns how long flits are under way to a buffer.
 func (f *fifo) wire(e *Engine, x int32) Time {
 	if x >= f.real {
 		return 0
@@ -90,7 +88,6 @@ func (f *fifo) wire(e *Engine, x int32) Time {
 	return e.w.Wire[x/int32(e.p.Lanes)]
 }
 
-// node returns where a buffer is.
 func (f *fifo) node(e *Engine, x int32) int32 {
 	if x >= f.real {
 		return x - f.real
@@ -317,7 +314,6 @@ func (f *fifo) advance(e *Engine, x int32) bool {
 	return true
 }
 
-// send records a run and wakes who waits for it.
 func (f *fifo) send(e *Engine, x, y int32, r run) {
 	c, d := &f.ch[x], &f.ch[y]
 	lanes := int32(e.p.Lanes)
@@ -381,7 +377,6 @@ func (f *fifo) freed(e *Engine, x int32) {
 	}
 }
 
-// finish frees the output after the last flit.
 func (f *fifo) finish(e *Engine, x, y int32, last Time) {
 	c, d := &f.ch[x], &f.ch[y]
 	step := e.w.Flit[y/int32(e.p.Lanes)]
@@ -406,7 +401,6 @@ func (f *fifo) finish(e *Engine, x, y int32, last Time) {
 	f.front(e, x)
 }
 
-// take has a host take flits out of its receive buffer.
 func (f *fifo) take(e *Engine, y int32, r run) {
 	d := &f.ch[y]
 	step := max(r.step, e.p.Host.Take)
@@ -430,7 +424,6 @@ func push(d *deque[run], r run) {
 	d.push(r)
 }
 
-// find returns the run of a flit.
 func find(d *deque[run], flit int64) run {
 	for i := d.size - 1; i >= 0; i-- {
 		if r := d.at(i); flit >= r.from {

@@ -61,7 +61,6 @@ type Point struct {
 	Packets         int64
 }
 
-// check reports what cannot be run.
 func (l *Load) check() error {
 	switch {
 	case l.Offered <= 0 || l.Offered > 1:

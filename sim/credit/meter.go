@@ -28,7 +28,6 @@ func (m *Meter) init(hosts int) {
 	m.Until, m.Least = never, never
 }
 
-// flits counts n flits that arrive from a time on, one a step.
 func (m *Meter) flits(host int32, at, step Time, n int64) {
 	last := at + Time(n-1)*step
 	if at >= m.Until || last < m.From {

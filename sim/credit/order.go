@@ -10,7 +10,6 @@ type order struct {
 	held  []int64 // by host: flits that wait for an earlier packet
 }
 
-// A flow is the packets from one host to another.
 type flow struct {
 	sent, next uint32
 	early      []early
@@ -36,14 +35,12 @@ func (o *order) of(src, dst int32) *flow {
 	return f
 }
 
-// number returns which packet of its flow the next one is.
 func (o *order) number(src, dst int32) uint32 {
 	f := o.of(src, dst)
 	f.sent++
 	return f.sent - 1
 }
 
-// received takes a packet, and lets go of those that waited for it.
 func (o *order) received(m *Meter, p *packet) {
 	f := o.of(p.src, p.dst)
 	if p.number != f.next {

@@ -13,7 +13,6 @@ type passage struct {
 	done          Time // the last flit passes at
 }
 
-// cross begins the passage of a packet through a switch.
 func (m *perOutput) cross(e *Engine, l, pkt int32, start Time) {
 	o, p := &m.out[l], &e.pk.at[pkt]
 	flit := e.w.Flit[l]
@@ -56,7 +55,6 @@ func (m *perOutput) take(e *Engine, l, lane, pkt int32) {
 	}
 }
 
-// enter adds a passage.
 func (m *perOutput) enter(e *Engine, s passage) int32 {
 	id := m.pass.add(s)
 	i := &m.in[s.in]
@@ -124,7 +122,6 @@ func (m *perOutput) holdBack(e *Engine, in int32, until Time) {
 	i.back = until
 }
 
-// crossed frees the room of a packet that has left its buffer.
 func (m *perOutput) crossed(e *Engine, id int32) {
 	s := m.pass.at[id]
 	if s.done > e.now {
@@ -154,7 +151,6 @@ func (m *perOutput) crossed(e *Engine, id int32) {
 	}
 }
 
-// left ends the passage of a packet through a switch.
 func (m *perOutput) left(e *Engine, i *input, id int32, s *passage) {
 	i.reads--
 	*m.pair(e, s.in, s.out)--
@@ -170,7 +166,6 @@ func (m *perOutput) left(e *Engine, i *input, id int32, s *passage) {
 	}
 }
 
-// sends returns the packet that a link is sending at a time.
 func (o *output) sends(t Time) (span, bool) {
 	for i := range o.sending.size {
 		if s := *o.sending.at(i); s.start <= t && t < s.end {

@@ -20,7 +20,6 @@ type perOutput struct {
 	lag   Time    // from a flit's reception to the earliest it may cross
 }
 
-// An output is a port that sends.
 type output struct {
 	waiting []deque[int32] // packets by lane, by when their heads came
 	cross   Time           // the crossbar's way to it is free at
@@ -33,10 +32,8 @@ type output struct {
 	from    int32 // port that the packet before came by
 }
 
-// A span is when a link sends a packet.
 type span struct{ start, end Time }
 
-// An input is a port that receives.
 type input struct {
 	reads   int32   // packets that leave it
 	back    Time    // until when heads hold back what else leaves it
@@ -73,7 +70,6 @@ func newPerOutput(e *Engine) *perOutput {
 	return m
 }
 
-// offer has a host's generator begin a packet.
 func (m *perOutput) offer(e *Engine, h int32, pkt int32, at Time) {
 	m.gen[h] = at
 	p := &e.pk.at[pkt]
@@ -121,7 +117,6 @@ func (m *perOutput) tryAt(e *Engine, l int32, at Time) {
 	e.at(at, evTry, l, 0)
 }
 
-// node returns where the head of a packet is.
 func (m *perOutput) node(e *Engine, p *packet) int32 {
 	if p.from < 0 {
 		return p.src
@@ -134,7 +129,6 @@ func (m *perOutput) pair(e *Engine, in, out int32) *int16 {
 	return &m.held[m.first[in]+out-e.w.First[e.w.To[in]]]
 }
 
-// ready returns when a packet may cross.
 func (m *perOutput) ready(p *packet) Time {
 	if p.from < 0 {
 		return p.head
@@ -274,7 +268,6 @@ func (o *output) free(e *Engine) Time {
 	return o.end + e.p.Overhead
 }
 
-// begin has a link send a packet from a time on.
 func (o *output) begin(e *Engine, start Time) {
 	for o.sending.size > 0 && o.sending.at(0).end <= e.now {
 		o.sending.pop()

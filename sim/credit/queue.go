@@ -63,7 +63,6 @@ func (q *queue) push(e event) {
 	}
 }
 
-// pop returns the first event; ok is false when there is none.
 func (q *queue) pop() (event, bool) {
 	for len(q.now) == 0 {
 		if q.n == 0 {
@@ -109,7 +108,6 @@ func (q *queue) next() int64 {
 	return -1
 }
 
-// A heap is a binary heap of events.
 type heap []event
 
 func (h *heap) push(e event) {

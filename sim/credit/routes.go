@@ -74,7 +74,6 @@ func (r *Routes) Set(sw, dst int, links ...int32) {
 	r.set[sw*r.hosts+dst] = n
 }
 
-// links returns by which links a switch reaches a host.
 func (r *Routes) links(sw, dst int32) []int32 { return r.sets[r.set[int(sw)*r.hosts+int(dst)]] }
 
 // route decides by which link a packet leaves a node.
@@ -127,7 +126,6 @@ func (e *Engine) open(l int32) bool {
 	return 2*e.used(l) <= int64(e.p.Lanes*e.p.Buffer)
 }
 
-// best returns the link with the least credit in use, drawn among equals.
 func (e *Engine) best(links []int32) int32 {
 	best, least, equal := int32(-1), int64(math.MaxInt64), 0
 	for _, l := range links {
@@ -168,5 +166,4 @@ func (r *random) next() uint64 {
 // below returns a number from 0 to n-1; the bias is below n/2^32.
 func (r *random) below(n int) int { return int(r.next() >> 32 * uint64(n) >> 32) }
 
-// unit returns a number in (0,1].
 func (r *random) unit() float64 { return float64(r.next()>>11+1) / (1 << 53) }

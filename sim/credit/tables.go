@@ -37,7 +37,6 @@ func RoutesOf(t *lft.Tables, w *Wires) (*Routes, error) {
 	return r, nil
 }
 
-// lanesOf returns the lane of each pair of hosts.
 func lanesOf(t *lft.Tables, w *Wires) []uint8 {
 	n := t.Net
 	out := make([]uint8, w.Hosts*w.Hosts)

@@ -45,7 +45,6 @@ func NewWires(n *network.Network, flit, wire Time) *Wires {
 // Link returns the link that begins at a port, counted from 1.
 func (w *Wires) Link(v network.Node, port int) int32 { return w.First[v] + int32(port) - 1 }
 
-// switches returns the number of switches.
 func (w *Wires) switches() int { return len(w.First) - 1 - w.Hosts }
 
 // A Builder makes Wires of cables, where nobody asks for ports.

@@ -13,7 +13,6 @@ import (
 	"evbench/study/papers"
 )
 
-// A panel is one chart of a figure: which rows, and how.
 type panel struct {
 	title string
 	x, y  string
@@ -35,7 +34,6 @@ const (
 	heat // maps, in place of charts
 )
 
-// panels are those of each figure.
 var panels = map[string][]panel{
 	"fig4.1": {{x: "seconds", y: "% of intervals, at most", kind: curves, logX: true, name: all}},
 	"fig4.3": {{x: "seconds", y: "% of failures, at most", kind: curves, logX: true, name: all}},
@@ -114,7 +112,6 @@ func fills(x string, k kind) []panel {
 	}
 }
 
-// slowdowns are charts of Figures 5.7 and 5.10 to 5.12.
 var slowdowns = []panel{
 	{title: "slowdown, messages of a leaf over its links", x: "reduction", y: "duration / ideal", name: split(false, false)},
 	{title: "speedup, messages of a leaf over its links", x: "reduction", y: "ratio of durations", name: split(true, false)},
@@ -142,7 +139,6 @@ func byMessage(s string) string {
 	return ""
 }
 
-// received takes the curves themselves.
 func received(s string) string {
 	if strings.Contains(s, ",") {
 		return ""
@@ -221,7 +217,6 @@ func SVG(w io.Writer, f *papers.Figure) error {
 	return figure.WriteCharts(w, title, charts(f))
 }
 
-// charts returns the charts of a figure that have something to show.
 func charts(f *papers.Figure) []figure.Chart {
 	var out []figure.Chart
 	for _, p := range panels[f.Name] {
@@ -295,7 +290,6 @@ func byDay(f *papers.Figure) []figure.Series {
 	return slices.DeleteFunc(out, func(s figure.Series) bool { return len(s.Points) == 0 })
 }
 
-// dayOf is the day that a detail of fig4.4 is about.
 func dayOf(r *papers.Row) (time.Time, bool) {
 	day, err := time.Parse(time.DateOnly, r.Label)
 	return day, err == nil && r.Detail

@@ -40,7 +40,6 @@ func newCables() *Cables {
 	return &Cables{ends: map[portKey]endRef{}, nodes: map[uint64][]int{}, names: map[string]uint64{}}
 }
 
-// fabric returns the number of links between switches.
 func (c *Cables) fabric() int {
 	n := 0
 	for _, l := range c.links {
@@ -93,7 +92,6 @@ func (c *Cables) node(guid, port uint64, link int) {
 	}
 }
 
-// add adds a link whose ports are free, and returns its index.
 func (c *Cables) add(l Link) int {
 	c.links = append(c.links, l)
 	at := len(c.links) - 1

@@ -33,7 +33,6 @@ func newCSV(r io.Reader) *csv.Reader {
 	return c
 }
 
-// columns finds the four columns by name, in any order.
 func columns(header []string) ([4]int, bool) {
 	var at [4]int
 	for i, name := range []string{"timestamp", "switch", "port", "state"} {

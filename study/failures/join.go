@@ -21,7 +21,6 @@ type Options struct {
 	Cables *Cables
 }
 
-// A timed record has a year, and knows its log.
 type timed struct {
 	record
 	t   time.Time
@@ -74,7 +73,6 @@ func Join(logs []*Log, o Options) (*History, error) {
 	return h, nil
 }
 
-// timed returns the records of all logs in order, each once.
 func (h *History) timed(logs []*Log, year int) ([]timed, error) {
 	var all []timed
 	years := startYears(logs, year)
@@ -107,7 +105,6 @@ func (h *History) timed(logs []*Log, year int) ([]timed, error) {
 	return h.once(all), nil
 }
 
-// widen makes the history reach over a log.
 func (h *History) widen(l *Log, year int) error {
 	for _, s := range l.span {
 		t, err := s.time(year)
@@ -146,7 +143,6 @@ func startYears(logs []*Log, year int) []int {
 	return out
 }
 
-// compareLogs orders logs by what they hold.
 func compareLogs(a, b *Log, ya, yb int) int {
 	if c := slices.CompareFunc(a.records, b.records, func(x, y record) int {
 		return cmp.Or(cmp.Compare(x.at.micros()+int64(ya)*yearLen, y.at.micros()+int64(yb)*yearLen), cmp.Compare(x.Kind, y.Kind),
@@ -157,7 +153,6 @@ func compareLogs(a, b *Log, ya, yb int) int {
 	return cmp.Compare(a.name, b.name)
 }
 
-// once drops records that another log holds too.
 func (h *History) once(all []timed) []timed {
 	out := all[:0]
 	for _, r := range all {
@@ -177,7 +172,6 @@ func (h *History) once(all []timed) []timed {
 	return out
 }
 
-// A joiner brings records onto links.
 type joiner struct {
 	h      *History
 	cables *Cables
@@ -233,7 +227,6 @@ func (j *joiner) end(r record) endRef {
 	return at
 }
 
-// cable returns the link of the history for one of the cable map.
 func (j *joiner) cable(i int) int {
 	if at, ok := j.links[i]; ok {
 		return at
@@ -250,7 +243,6 @@ func (j *joiner) event(t time.Time, at endRef, kind osmlog.Kind, vague bool) {
 	j.h.events = append(j.h.events, event{time: t, link: at.link, end: at.end, kind: kind, vague: vague})
 }
 
-// finish numbers the links in order and sorts the events by time and link.
 func (j *joiner) finish() {
 	h := j.h
 	order := make([]int, len(h.Links))

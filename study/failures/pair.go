@@ -13,7 +13,6 @@ import (
 // takes seconds.
 const echo = 30 * time.Second
 
-// A track follows one link through the events.
 type track struct {
 	seen, down bool
 	told       [2]bool   // ends that reported the failure that lasts
@@ -86,7 +85,6 @@ func (p *pairing) goDown(t *track, e event) {
 	t.open = Failure{Link: e.link, Down: e.time, Flaps: 1, startUnknown: e.vague}
 }
 
-// upAlone takes an up of a link that is not down.
 func (p *pairing) upAlone(t *track, e event) {
 	switch {
 	case t.isDown[e.end], t.seen && t.upBy != e.end && e.time.Sub(t.upAt) <= echo:
@@ -140,7 +138,6 @@ func Merge(fs []Failure, gap time.Duration) []Failure {
 	return out[:n]
 }
 
-// joined is the failure that lasts from a's down to b's up.
 func joined(a, b Failure) Failure {
 	a.Up, a.EndUnknown, a.Open = b.Up, b.EndUnknown, b.Open
 	a.Flaps += b.Flaps

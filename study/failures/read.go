@@ -10,7 +10,6 @@ import (
 	"evbench/internal/osmlog"
 )
 
-// A record is a line that matters.
 type record struct {
 	at   stamp
 	held bool
@@ -93,7 +92,6 @@ func readLine(b *bufio.Reader) ([]byte, error) {
 	return line, err
 }
 
-// line takes one line of OpenSM's log.
 func (l *Log) line(line []byte, c *clock) {
 	said, verdict := osmlog.Parse(line)
 	if verdict == osmlog.Cut {
@@ -118,7 +116,6 @@ func (l *Log) hold(s stamp) {
 	}
 }
 
-// full says that there are more records than one log may have: they are kept.
 func (l *Log) full() error {
 	if len(l.records) > l.most {
 		return fmt.Errorf("more than %d changes of ports", l.most)

@@ -44,7 +44,6 @@ type ReplayOptions struct {
 	Speed float64
 }
 
-// maxCase is the longest case of a scenario.
 const maxCase = 24 * time.Hour
 
 // Replay fits failures into a case: link names must be those of the tree. What a
@@ -64,7 +63,6 @@ func Replay(h *History, fs []Failure, tree *topology.Tree, o ReplayOptions) (Scr
 	return s, nil
 }
 
-// fit chooses the duration and the speed for a log of the given length.
 func (s *Script) fit(span time.Duration) error {
 	switch {
 	case s.duration < 0 || s.speed < 0 || math.IsNaN(s.speed) || math.IsInf(s.speed, 0):
@@ -87,7 +85,6 @@ func (s *Script) fit(span time.Duration) error {
 	return nil
 }
 
-// step makes a step of a failure, if a scenario would take it.
 func (s *Script) step(h *History, f Failure) (Step, bool) {
 	links, err := s.tree.Links(h.Links[f.Link].Name)
 	if err != nil || len(links) != 1 || !s.tree.Alive(links[0].Leaf, links[0].Spine) {

@@ -37,14 +37,12 @@ func (a stamp) time(base int) (time.Time, error) {
 	return r, nil
 }
 
-// stampOf keeps a full time.
 func stampOf(t time.Time) stamp {
 	t = t.UTC()
 	in := time.Date(2000, t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 	return stamp{t.Year(), in.Sub(leap).Microseconds()}
 }
 
-// A clock follows the stamps of one log.
 type clock struct {
 	first, last stamp // last is the latest so far
 	started     bool

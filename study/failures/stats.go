@@ -156,7 +156,6 @@ func group(h *History, class Class, raw, merged []Failure, window []Period) Grou
 	return g
 }
 
-// links numbers the links that failed, in the order of switches and ports.
 func (g *Group) links(h *History, raw, merged []Failure) {
 	n, m := map[int]int{}, map[int]int{}
 	for _, f := range raw {
@@ -250,7 +249,6 @@ func (s *Series) together(fs []Failure, window []Period) {
 	}
 }
 
-// days counts failures by link and day, and the days without any.
 func (g *Group) days(h *History, raw []Failure, window []Period) {
 	id := map[string]int{}
 	for _, f := range g.Failed {
@@ -279,10 +277,8 @@ func (g *Group) days(h *History, raw []Failure, window []Period) {
 	}
 }
 
-// maxDays bounds what is listed day by day.
 const maxDays = 100_000
 
-// observedDays are the days of which some part was observed.
 func observedDays(window []Period) []string {
 	var out []string
 	for _, p := range window {

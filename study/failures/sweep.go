@@ -109,7 +109,6 @@ func (j *joiner) explain(explained map[uint64]bool, link int) {
 	}
 }
 
-// around returns the far ends of the links of a node.
 func (j *joiner) around(guid uint64) []endRef {
 	if j.cables == nil {
 		return nil
@@ -149,7 +148,6 @@ func (j *joiner) mappedUps(s sweep, before map[int]bool, explained map[uint64]bo
 	}
 }
 
-// endAt returns which end of a link a switch is.
 func (j *joiner) endAt(link int, guid uint64) (uint8, bool) {
 	for e, p := range j.h.Links[link].ends {
 		if p.guid == guid {

@@ -56,7 +56,6 @@ func (g Group) worstDay() int {
 	return most
 }
 
-// seconds writes a time for people: 12.3s, 1h2m, 3.1 days.
 func seconds(s float64) string {
 	d := time.Duration(s * float64(time.Second))
 	switch {
@@ -132,7 +131,6 @@ func (g Group) writeText(t io.Writer, published bool) {
 	g.writeDays(t)
 }
 
-// writeDays writes the table link × day of days and links with failures.
 func (g Group) writeDays(w io.Writer) {
 	var days []string
 	count := map[DayCount]int{}

@@ -9,7 +9,6 @@ import (
 	"evbench/internal/hostlist"
 )
 
-// A nodeClass is what a node is for.
 type nodeClass uint8
 
 // The classes.
@@ -69,7 +68,6 @@ func (c *Classes) add(name string, class nodeClass) error {
 	return nil
 }
 
-// of returns the class of a node.
 func (c *Classes) of(name string) nodeClass {
 	if class, ok := c.exact[name]; ok {
 		return class

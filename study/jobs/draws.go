@@ -63,7 +63,6 @@ func DrawPlacements(ctx context.Context, n *network.Network, sizes []int, seed u
 	return d, nil
 }
 
-// draw adds what comes of one placement.
 func (d *Draws) draw(n *network.Network, placed [][]int, ways []sssp.Steps) error {
 	var p sssp.Placement
 	for _, hosts := range placed {

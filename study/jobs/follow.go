@@ -122,7 +122,6 @@ func (r *Routed) Line() string {
 	return strings.Join(parts, "; ")
 }
 
-// done says what became of the tables.
 func (r *Routed) done() string {
 	switch {
 	case r.Installed:

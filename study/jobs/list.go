@@ -14,7 +14,6 @@ import (
 	"evbench/internal/hostlist"
 )
 
-// short is as much of a text as an error needs.
 func short(s string) string {
 	if len(s) <= 60 {
 		return s
@@ -28,7 +27,6 @@ type Job struct {
 	Nodes []string `json:"nodes"`
 }
 
-// maxNodes bounds what all jobs of a list have together.
 const maxNodes = hostlist.Max
 
 const (

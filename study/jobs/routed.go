@@ -108,7 +108,6 @@ var (
 	}
 )
 
-// tablesFor routes in each of some ways.
 func tablesFor(n *network.Network, p sssp.Placement, ways []sssp.Steps) ([]*lft.Tables, error) {
 	var tables []*lft.Tables
 	for _, p.Without = range ways {

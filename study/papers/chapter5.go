@@ -95,7 +95,6 @@ func repairs(ctx context.Context, t *topology.Tree, n int, o *Options) ([]int, e
 	})
 }
 
-// slowdownRows adds the rows of one reduction, of the adapted schedule if it has a name.
 func (f *Figure) slowdownRows(r survey.SlowdownRow, suffix, adapted string) {
 	x, label := float64(r.Reduction), fmt.Sprint(r.Reduction)
 	ls, bo, fs := float64(r.LinearShift), float64(r.BandwidthOptimal), float64(r.Adapted)
@@ -110,7 +109,6 @@ func (f *Figure) slowdownRows(r survey.SlowdownRow, suffix, adapted string) {
 	}
 }
 
-// phaseTrees are those of Figure 5.9.
 var phaseTrees = []string{"FT(2;8,16)", "FT(2;16,16)", "FT(2;20,18)", "FT(2;16,32)", "FT(2;32,32)"}
 
 func phaseFactor(ctx context.Context, o *Options, f *Figure) error {
@@ -215,7 +213,6 @@ func repairTimes(ctx context.Context, o *Options, f *Figure) error {
 	return nil
 }
 
-// leavesWithout takes the same f spines from one to three leaves, drawn by the seed.
 func leavesWithout(t *topology.Tree, f int, seed uint64) (*topology.Tree, error) {
 	rng := rand.New(rand.NewPCG(seed, uint64(f)))
 	leaves, spines := rng.Perm(t.Leaves())[:1+rng.IntN(3)], rng.Perm(t.Spines())[:f]

@@ -21,17 +21,14 @@ const (
 	tree34992 = "PGFT(4;18,3,18,36;1,3,18,18;1,6,1,1)"
 )
 
-// runsNote says how computing times are measured.
 const runsNote = "ours: full tables of all switches, to hosts and switches, on this machine, all CPUs, the network is there already; one table at a time, %d of each, one of what takes 10 s"
 
-// A timing is one engine on one network.
 type timing struct {
 	series, engine, network string
 	dead                    float64 // share of the cables between switches
 	slow                    bool    // left out if quick
 }
 
-// timings adds the computing times of engines.
 func (f *Figure) timings(ctx context.Context, o *Options, list []timing) error {
 	runs := o.draws(3, 1)
 	f.Setup = append(f.Setup, fmt.Sprintf(runsNote, runs))
@@ -114,7 +111,6 @@ func quasiTimes(ctx context.Context, o *Options, f *Figure) error {
 	return f.timings(ctx, o, list)
 }
 
-// memoTimes is what section 1 of the memo of 2005 starts from.
 func memoTimes(ctx context.Context, o *Options, f *Figure) error {
 	f.Setup = []string{tree1152 + ", 1,152 hosts on switches with 24 ports: the memo does not say which network had 1,100 nodes"}
 	return f.timings(ctx, o, []timing{
@@ -179,10 +175,8 @@ func risk(ctx context.Context, o *Options, f *Figure) error {
 	return nil
 }
 
-// A riskOf is the risk of congestion of tables.
 type riskOf struct{ shifts, permutations, lost float64 }
 
-// riskIn follows all routes of shifts and of some permutations.
 func riskIn(t *lft.Tables, permutations int, seed uint64) riskOf {
 	shifts := lft.Congest(t, lft.Shifts(t.Net.Hosts()), 1)
 	drawn := lft.Congest(t, lft.Permutations(permutations, seed), 1)

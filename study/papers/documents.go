@@ -139,7 +139,6 @@ func WriteList(w io.Writer) error {
 	return out.Flush()
 }
 
-// summary is the answer: what there is of how many.
 func summary(all []Document) string {
 	count := map[State]int{}
 	for _, d := range all {

@@ -35,7 +35,6 @@ func leafFilled() [][]int32 {
 	return hosts
 }
 
-// leafFilledJobs are the jobs of leafFilled as a list names them.
 func leafFilledJobs() []jobs.Job {
 	list := []jobs.Job{{ID: "A"}, {ID: "B"}, {ID: "C"}}
 	for job, hosts := range leafFilled() {
@@ -94,7 +93,6 @@ func jobsEFI(ctx context.Context, o *Options, f *Figure) error {
 	return nil
 }
 
-// heat adds the routes up and down each cable.
 func (f *Figure) heat(r *jobs.Routed, edges []jobs.Edge) {
 	for _, up := range []bool{true, false} {
 		for i, l := range r.Routings {

@@ -10,7 +10,6 @@ import (
 	"evbench/topology"
 )
 
-// A logged is the failures that the figures of thesis 4.1 and 4.4 count.
 type logged struct {
 	history *failures.History
 	report  failures.Report
@@ -18,7 +17,6 @@ type logged struct {
 	source  string
 }
 
-// shippedNote says what the shipped log is.
 const shippedNote = "scenarios/failures-lhcb.log, drawn with counts of thesis 4.1, not LHCb's log: put in are how many failures and flaps there are, " +
 	"how long, and those of the worst link and day; counted are periods, what merging does, links, and days without failures"
 
@@ -32,7 +30,6 @@ func Cables() (*failures.Cables, error) {
 	return failures.TreeCables(t)
 }
 
-// shipped returns the log of the examples.
 func shipped() (*failures.History, error) {
 	log, err := failures.Read(strings.NewReader(examples.FailuresLHCb), "failures-lhcb.log")
 	if err != nil {
@@ -45,7 +42,6 @@ func shipped() (*failures.History, error) {
 	return failures.Join([]*failures.Log{log}, failures.Options{Cables: cables})
 }
 
-// openLog returns the user's log, or the shipped one.
 func (o *Options) openLog() (*logged, error) {
 	l := &logged{history: o.Log, source: "the given log"}
 	if l.history == nil {
@@ -78,7 +74,6 @@ func (l *logged) setup() []string {
 	}
 }
 
-// marks are the durations at which distributions are told.
 var marks = []struct {
 	seconds float64
 	label   string

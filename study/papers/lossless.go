@@ -64,7 +64,6 @@ func unphased(choice credit.Choice) rater {
 	}
 }
 
-// creditDraws is how often dead links are drawn at most for the model of packets.
 const creditDraws = 3
 
 var creditNote = fmt.Sprintf("credit: the model of packets, not if quick: one lane, one FIFO for each input port of %d packets; "+
@@ -75,7 +74,6 @@ var creditNoteDrawn = fmt.Sprintf("%s, drawn %d times", creditNote, creditDraws)
 const adaptiveNote = "AR: a leaf takes the port of the tables while at most half of its credit is in use, else the live port with the least in use; " +
 	"AR by queue: nor a port for which another packet waits there; Best: always the live port with the least in use"
 
-// adaptiveCases are the engines of thesis 4.2 with packets and credits.
 var adaptiveCases = []struct {
 	series string
 	plan   router
@@ -92,7 +90,6 @@ var adaptiveCases = []struct {
 	{"Min-Hop, ports drawn, credit", kept(routing.UpDownScatter, routing.OpenSMMinHop, false), credit.First},
 }
 
-// adaptiveRows adds what the engines of fig4.5 reach with packets and credits.
 func (n *routedTree) adaptiveRows(ctx context.Context, o *Options, f *Figure, suffix string) error {
 	for _, dead := range []int{0, 1, 3, 10} {
 		for _, c := range adaptiveCases {
@@ -109,7 +106,6 @@ func (n *routedTree) adaptiveRows(ctx context.Context, o *Options, f *Figure, su
 	return nil
 }
 
-// creditRacks adds fig4.7 with packets and credits.
 func (f *Figure) creditRacks(ctx context.Context, o *Options, most int) error {
 	var last [2]float64
 	for racks := 3; racks <= most; racks += 3 {
@@ -162,7 +158,6 @@ func (f *Figure) creditFailure(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// creditScenario adds a scenario of fig6.5 with packets and credits.
 func (n *routedTree) creditScenario(ctx context.Context, f *Figure, index int, o *Options, suffix string) error {
 	t, err := failureCases[index].dead(n.tree, 0, o.Seed)
 	if err != nil {

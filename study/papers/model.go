@@ -72,7 +72,6 @@ func newRoutedTree(o topology.Options) (*routedTree, error) {
 	return n, err
 }
 
-// over returns the linear shift over tables.
 func (n *routedTree) over(t *topology.Tree, l *lft.Tables) (*plan.Plan, error) {
 	tables, err := routing.ToTables(t, l)
 	if err != nil {
@@ -132,7 +131,6 @@ func fors(t *topology.Tree, seed uint64) (*plan.Plan, error) {
 	return &plan.Plan{Tree: t, Schedule: s, Routing: twolevel.Pinned, Bound: bound}, nil
 }
 
-// dead returns a tree without count random links.
 func (n *routedTree) dead(count int, seed uint64) (*topology.Tree, error) {
 	links, err := n.tree.Random(count, seed)
 	if err != nil {

@@ -27,11 +27,9 @@ const (
 	microsecond  = 1_000_000                  // picoseconds
 )
 
-// fdrSetup says what credit.FDR is.
 const fdrSetup = "links of 5,600 MB/s, packets of 2 KB, 50 KB at an input, a queue for each output, three reads, whole packets, " +
 	"the oldest first, 100 ns a switch"
 
-// A quasiEngine is a routing that the paper compares.
 type quasiEngine struct {
 	series, name string
 	drawn        bool // the down ports of switches are numbered in a drawn order
@@ -94,7 +92,6 @@ func quasi(ctx context.Context, o *Options, f *Figure, shifts bool) error {
 	return nil
 }
 
-// setup says what is run.
 func (r *quasiRun) setup() []string {
 	traffic := "each message to any other host"
 	if r.shifts {
@@ -108,7 +105,6 @@ func (r *quasiRun) setup() []string {
 	}
 }
 
-// fabric returns the network as an engine routes it.
 func (r *quasiRun) fabric(engine quasiEngine) (*credit.Fabric, error) {
 	n, err := network.Parse(r.network, 0)
 	if err == nil && engine.drawn {
@@ -124,7 +120,6 @@ func (r *quasiRun) fabric(engine quasiEngine) (*credit.Fabric, error) {
 	return credit.NewFabric(t)
 }
 
-// load returns a point to run.
 func (r *quasiRun) load(hosts, kilobytes int, offered float64) credit.Load {
 	p := credit.Others(hosts)
 	if r.shifts {
@@ -136,7 +131,6 @@ func (r *quasiRun) load(hosts, kilobytes int, offered float64) credit.Load {
 	}
 }
 
-// curve adds the points of an engine, and the highest of them.
 func (r *quasiRun) curve(ctx context.Context, f *Figure, engine quasiEngine) error {
 	net, err := r.fabric(engine)
 	if err != nil {
@@ -187,7 +181,6 @@ func (r *quasiRun) sweeps(ctx context.Context, f *Figure, engine quasiEngine) er
 	return nil
 }
 
-// A quasiSweep changes one parameter.
 type quasiSweep struct {
 	name, unit string
 	values     []int

@@ -50,7 +50,6 @@ func quasiJobs(ctx context.Context, o *Options, f *Figure) error {
 	return nil
 }
 
-// jobRows adds a point: the mean host and the one that received least.
 func (f *Figure) jobRows(series string, p credit.Point) {
 	at := strconv.FormatFloat(p.Offered*linkMB, 'f', -1, 64)
 	got := p.Accepted * linkMB
@@ -62,7 +61,6 @@ func (f *Figure) jobRows(series string, p credit.Point) {
 	f.add(series+", packet", got, at, "us", p.Packet/microsecond).Detail = true
 }
 
-// jobLoads returns the points of a curve.
 func (r *quasiRun) jobLoads(hosts int, jobs [][]int32) []credit.Load {
 	patterns := make([]credit.Pattern, len(jobs))
 	for j, job := range jobs {

@@ -67,7 +67,6 @@ func flowing(ctx context.Context, j *sim.Job) (float64, error) {
 	return min(healthyGbit, received(o)), err
 }
 
-// received is the mean over servers, in Gbit/s.
 func received(o *sim.Outcome) float64 {
 	if o == nil || o.Span <= 0 {
 		return 0

@@ -109,7 +109,6 @@ func (r *Row) Value(s Statistic) float64 {
 	return results.Quantile(r.Values, 0.5)
 }
 
-// A maker fills one figure.
 type maker struct {
 	name string
 	fill func(context.Context, *Options, *Figure) error
@@ -186,7 +185,6 @@ func Make(ctx context.Context, name string, o Options) (*Figure, error) {
 	return f, nil
 }
 
-// empty returns a figure without rows.
 func empty(name string) *Figure {
 	for _, d := range Documents() {
 		for _, i := range d.Items {
@@ -198,14 +196,12 @@ func empty(name string) *Figure {
 	panic("no row of items.csv has " + name)
 }
 
-// tell says what is being worked out.
 func (o *Options) tell(figure, format string, args ...any) {
 	if o.Progress != nil {
 		o.Progress(figure, fmt.Sprintf(format, args...))
 	}
 }
 
-// draws is how often something is drawn.
 func (o *Options) draws(full, quick int) int {
 	if o.Quick {
 		return quick
@@ -225,14 +221,12 @@ func (o *Options) points(n int, quick ...int) []int {
 	return all
 }
 
-// add adds a row; values are sorted.
 func (f *Figure) add(series string, x float64, label, unit string, values ...float64) *Row {
 	slices.Sort(values)
 	f.Rows = append(f.Rows, Row{Series: series, X: x, Label: label, Unit: unit, Values: values})
 	return &f.Rows[len(f.Rows)-1]
 }
 
-// state puts what the paper says to the rows it says it of.
 func (f *Figure) state() {
 	for i := range f.Rows {
 		r := &f.Rows[i]

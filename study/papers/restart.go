@@ -8,7 +8,6 @@ import (
 	"evbench/topology/network"
 )
 
-// restartTree has three cables from each leaf to each spine.
 const restartTree = "PGFT(2;6,4;1,3;1,3)"
 
 // A restartCase is a row of Table 1 of the memo of 2005: what was dead when tables were saved, and
@@ -68,7 +67,6 @@ func restarts(ctx context.Context, o *Options, f *Figure) error {
 	return nil
 }
 
-// renumbered gives the first host another LID.
 func renumbered(n *network.Network, lid uint16) *network.Network {
 	info := make([]network.Info, n.Nodes())
 	for v := range info {

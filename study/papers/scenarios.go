@@ -9,7 +9,6 @@ import (
 	"evbench/topology"
 )
 
-// A failureCase is a scenario of thesis 6.6.1.
 type failureCase struct {
 	label  string
 	count  int   // links that each of leaves has lost
@@ -29,7 +28,6 @@ var failureCases = []failureCase{
 	{"SW18,19,22,23", 0, nil, []int{0, 1, 4, 5}},
 }
 
-// drawn reports whether the spines of the scenario are random.
 func (c failureCase) drawn() bool { return c.leaves != nil }
 
 // dead returns the tree of a draw: the leaves lose links to different spines. The
@@ -53,7 +51,6 @@ func (c failureCase) dead(t *topology.Tree, draw int, seed uint64) (*topology.Tr
 	return t.Without(links...)
 }
 
-// scenarioSeries are the series of fig6.5.
 var scenarioSeries = []string{"synchronised, Ftree/Min-Hop", "non-synchronised, Ftree/Min-Hop", "FORS", "FORS, non-synchronised"}
 
 func scenarios(ctx context.Context, o *Options, f *Figure) error {
@@ -86,7 +83,6 @@ func scenarios(ctx context.Context, o *Options, f *Figure) error {
 	return nil
 }
 
-// scenario adds the rows of one scenario.
 func (n *routedTree) scenario(ctx context.Context, f *Figure, index, draws int, o *Options, suffix string) error {
 	c := failureCases[index]
 	if !c.drawn() {

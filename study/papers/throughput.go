@@ -12,7 +12,6 @@ import (
 
 const gbit, tbit = "Gbit/s", "Tbit/s"
 
-// total is what all servers together receive, in Tbit/s.
 func total(perServer float64) float64 { return perServer * servers / 1000 }
 
 // A router plans for a tree without some links; seed is what is drawn with.
@@ -106,7 +105,6 @@ func engines(ctx context.Context, o *Options, f *Figure) error {
 	return nil
 }
 
-// engineRows adds a row for each engine.
 func (n *routedTree) engineRows(ctx context.Context, o *Options, f *Figure, dead, draws int, suffix string) error {
 	for _, c := range engineCases {
 		if c.slow && o.Quick {
@@ -236,7 +234,6 @@ func synchronisation(ctx context.Context, o *Options, f *Figure) error {
 // A rater works out what a server receives with a plan, in Gbit/s.
 type rater func(context.Context, *plan.Plan) (float64, error)
 
-// currentCases are the series of fig4.8.
 var currentCases = []struct {
 	series string
 	slow   bool // left out if quick

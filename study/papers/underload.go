@@ -17,7 +17,6 @@ const (
 	loadQuick = "PGFT(2;4,4;1,4;1,1)"
 )
 
-// A loadRun is a degraded network under its patterns.
 type loadRun struct {
 	net          *network.Network
 	roots        []network.Node
@@ -78,13 +77,10 @@ func underLoad(ctx context.Context, o *Options, f *Figure) error {
 	return nil
 }
 
-// loadSeries are what loadShares are.
 var loadSeries = []string{", permutations, packets", ", permutations, flows", ", shifts, packets", ", shifts, flows"}
 
-// loadShares are the shares of a link that a host receives.
 type loadShares [4]float64
 
-// shares routes the network by an engine and works out what its hosts receive.
 func (r *loadRun) shares(ctx context.Context, engine string) (s loadShares, err error) {
 	t, err := routing.Compute(engine, r.net, routing.Options{Seed: r.seed, Roots: r.roots})
 	if err != nil {
@@ -184,7 +180,6 @@ var jobShareSeries = []struct{ series, unit string }{
 	{"shifts, mean", "share"}, {"shifts, least", "share"}, {"random, mean", "share"}, {"random, least", "share"}, {"fullest cable", "routes"},
 }
 
-// ofJobs routes for jobs and loads the network with them.
 func (r quasiRun) ofJobs(ctx context.Context, n *network.Network, jobs [][]int32, without sssp.Steps) (out jobShares, err error) {
 	p := sssp.Placement{Without: without}
 	for _, job := range jobs {

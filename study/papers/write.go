@@ -71,7 +71,6 @@ func (f *Figure) writeText(w io.Writer) {
 	show.Align(w, withoutEmpty(lines))
 }
 
-// withoutEmpty leaves out the columns that have nothing but their name.
 func withoutEmpty(lines [][]string) [][]string {
 	out := make([][]string, len(lines))
 	for column := range lines[0] {
@@ -85,7 +84,6 @@ func withoutEmpty(lines [][]string) [][]string {
 	return out
 }
 
-// textWidth is what lines of text are broken at.
 const textWidth = 120
 
 // writeComment writes text behind #, broken between words.
@@ -144,7 +142,6 @@ func percent(ours, stated float64) float64 {
 	return 100 * (ours/stated - 1)
 }
 
-// number writes four digits, and whole numbers as they are.
 func number(x float64) string {
 	switch a := math.Abs(x); {
 	case x == math.Trunc(x) && a < 1e6:

@@ -10,7 +10,6 @@ import (
 	"evbench/topology"
 )
 
-// A change is a link that goes down or comes back.
 type change struct {
 	at   time.Duration // since the log begins
 	link topology.Link
@@ -87,7 +86,6 @@ func Instant(p failover.Policy, l Log, t *topology.Tree) (*Timeline, error) {
 	return s, nil
 }
 
-// A worst is the link of a log that failed most often.
 type worst struct {
 	link     topology.Link
 	failures int
@@ -127,7 +125,6 @@ func (l Log) worst() (worst, bool) {
 // counts is how many failures of a link last; a link that has none is not in it.
 type counts map[topology.Link]int
 
-// change reports whether a link has gone down, or come back, by the change.
 func (n counts) change(c change) bool {
 	if !c.up {
 		n[c.link]++

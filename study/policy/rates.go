@@ -33,7 +33,6 @@ type Setting struct {
 	Seed    uint64
 }
 
-// describe is the setting on one line.
 func (s *Setting) describe() string {
 	text := fmt.Sprintf("%s, %d servers", s.Tree.Notation(), s.Tree.Servers())
 	if s.Servers > 0 && s.Servers != s.Tree.Servers() {
@@ -117,7 +116,6 @@ func (s *Setting) unsynchronised(engine string, avoided Dead) (float64, error) {
 	return s.rate(time.Duration(slices.Max(tables.Loads()) * s.messageSec() * 1e9)), nil
 }
 
-// pinned is the rate of FORS.
 func (s *Setting) pinned(ctx context.Context, planned Dead, avoided []Dead) ([]float64, error) {
 	p, err := s.fors(planned)
 	if err != nil {
@@ -148,7 +146,6 @@ func (s *Setting) fors(dead Dead) (*plan.Plan, error) {
 	return &plan.Plan{Tree: t, Schedule: schedule, Routing: twolevel.Pinned, Bound: bound}, err
 }
 
-// phases is how long an exchange in phases lasts.
 func (s *Setting) phases(ctx context.Context, p *plan.Plan) (time.Duration, error) {
 	o, err := sim.Phase(ctx, &sim.Job{
 		Mode: results.Sync, Plan: p, BitPerSec: s.BitPerSec, Size: func(uint64, int) int { return s.Fragment }, Header: s.Header,
@@ -160,10 +157,8 @@ func (s *Setting) phases(ctx context.Context, p *plan.Plan) (time.Duration, erro
 	return o.Span / time.Duration(max(o.Exchanges, 1)), nil
 }
 
-// messageSec is how long a message takes that has its links to itself.
 func (s *Setting) messageSec() float64 { return float64(8*(s.Fragment+s.Header)) / s.BitPerSec }
 
-// rate is what all servers receive when an exchange lasts so long, in bit/s.
 func (s *Setting) rate(exchange time.Duration) float64 {
 	if exchange <= 0 {
 		return 0
@@ -175,7 +170,6 @@ func (s *Setting) rate(exchange time.Duration) float64 {
 	return one * s.servers()
 }
 
-// servers is how many servers totals are for.
 func (s *Setting) servers() float64 {
 	if s.Servers > 0 {
 		return float64(s.Servers)
@@ -228,7 +222,6 @@ func (s *Setting) detours(p *plan.Plan, avoided Dead) (int, error) {
 	return extra + busiest - 1, nil
 }
 
-// A key is what a rate depends on.
 type key struct {
 	kind  failover.Policy
 	state State
@@ -301,7 +294,6 @@ func (r *Rates) missing(todo map[key]bool) (map[key][]Dead, int) {
 	return groups, n
 }
 
-// keyOf brings together what comes to the same.
 func (r *Rates) keyOf(p failover.Policy, x State) key {
 	switch {
 	case x.stopped:
@@ -325,7 +317,6 @@ func (r *Rates) keyOf(p failover.Policy, x State) key {
 	return key{p, x}
 }
 
-// compareKeys orders keys by policy and plan.
 func compareKeys(a, b key) int {
 	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.state.plan, b.state.plan))
 }

@@ -46,28 +46,27 @@ type due struct {
 	do    func() error
 }
 
-type agenda []due
+type schedule []due
 
-func (a agenda) Len() int { return len(a) }
-func (a agenda) Less(i, j int) bool {
+func (a schedule) Len() int { return len(a) }
+func (a schedule) Less(i, j int) bool {
 	return a[i].at < a[j].at || a[i].at == a[j].at && a[i].order < a[j].order
 }
-func (a agenda) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
-func (a *agenda) Push(x any)   { *a = append(*a, x.(due)) }
-func (a *agenda) Pop() any {
+func (a schedule) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
+func (a *schedule) Push(x any)   { *a = append(*a, x.(due)) }
+func (a *schedule) Pop() any {
 	last := (*a)[len(*a)-1]
 	*a = (*a)[:len(*a)-1]
 	return last
 }
 
-// A player plays a log to the machine.
-type player struct {
+type replayer struct {
 	o        options
 	m        *failover.Machine
 	timeline *Timeline
 	now      time.Duration
-	agenda   agenda
-	planned  int // that were ever on the agenda
+	schedule schedule
+	planned  int // that were ever on the schedule
 
 	down   counts // in truth
 	apart  bool   // servers have no path to each other
@@ -83,7 +82,6 @@ type player struct {
 	unused  map[topology.Link]time.Duration // links that are up but avoided: since when
 }
 
-// A set is links and their name.
 type set struct {
 	has  map[topology.Link]bool
 	name Dead
@@ -101,12 +99,12 @@ func setOf(links []topology.Link) set {
 type turn struct {
 	id      int
 	lastOld time.Duration // 0 while the exchange under way lasts
-	due     int           // the entry of the agenda that counts; others are old
+	due     int           // the entry of the schedule that counts; others are old
 }
 
 // replay plays a log to the machine of a policy. O(changes · log).
 func replay(p failover.Policy, l Log, o options) (*Timeline, error) {
-	r := &player{
+	r := &replayer{
 		o: o, m: failover.New(o.machine(p)), timeline: &Timeline{Policy: p, unused: unused{links: map[topology.Link]bool{}}},
 		down: counts{}, tables: setOf(nil), plan: setOf(nil), made: map[int]set{}, unused: map[topology.Link]time.Duration{},
 	}
@@ -119,29 +117,26 @@ func replay(p failover.Policy, l Log, o options) (*Timeline, error) {
 	return r.timeline, nil
 }
 
-// at has something happen at a moment, and returns its number.
-func (r *player) at(when time.Duration, do func() error) int {
+func (r *replayer) at(when time.Duration, do func() error) int {
 	r.planned++
-	heap.Push(&r.agenda, due{when, r.planned, do})
+	heap.Push(&r.schedule, due{when, r.planned, do})
 	return r.planned
 }
 
-// after is at, from now.
-func (r *player) after(d time.Duration, do func() error) int { return r.at(r.now+d, do) }
+func (r *replayer) after(d time.Duration, do func() error) int { return r.at(r.now+d, do) }
 
-// play lets everything happen until the log ends.
-func (r *player) play(span time.Duration) error {
+func (r *replayer) play(span time.Duration) error {
 	for {
 		wake, wakes := r.m.Wake()
-		tick := wakes && (len(r.agenda) == 0 || wake < r.agenda[0].at)
+		tick := wakes && (len(r.schedule) == 0 || wake < r.schedule[0].at)
 		switch {
 		case tick && max(wake, r.now) < span:
 			r.now = max(wake, r.now)
 			if err := r.tell(failover.Tick{}); err != nil {
 				return err
 			}
-		case !tick && len(r.agenda) > 0 && r.agenda[0].at < span:
-			next := heap.Pop(&r.agenda).(due)
+		case !tick && len(r.schedule) > 0 && r.schedule[0].at < span:
+			next := heap.Pop(&r.schedule).(due)
 			r.now = next.at
 			if err := next.do(); err != nil {
 				return err
@@ -160,7 +155,7 @@ func (r *player) play(span time.Duration) error {
 
 // change takes a link down or up in truth. One end says so; what the other says at the
 // same moment would add nothing.
-func (r *player) change(c change) error {
+func (r *replayer) change(c change) error {
 	if !r.down.change(c) {
 		return nil
 	}
@@ -173,8 +168,7 @@ func (r *player) change(c change) error {
 	return nil
 }
 
-// tell hands an event to the machine, and plans the answers to what it asks for.
-func (r *player) tell(e failover.Event) error {
+func (r *replayer) tell(e failover.Event) error {
 	for _, a := range r.m.Handle(r.now, e) {
 		if err := r.do(a); err != nil {
 			return err
@@ -183,7 +177,7 @@ func (r *player) tell(e failover.Event) error {
 	return nil
 }
 
-func (r *player) do(a failover.Action) error {
+func (r *replayer) do(a failover.Action) error {
 	t := r.o.Times
 	switch a := a.(type) {
 	case failover.Aid:
@@ -217,7 +211,7 @@ func (r *player) do(a failover.Action) error {
 	return nil
 }
 
-func (r *player) makePlan(a failover.MakePlan) error {
+func (r *replayer) makePlan(a failover.MakePlan) error {
 	alive, err := r.o.Tree.Without(a.Dead...)
 	if err != nil {
 		return err
@@ -232,7 +226,7 @@ func (r *player) makePlan(a failover.MakePlan) error {
 }
 
 // exchange has the turn go on when an exchange that begins now has ended.
-func (r *player) exchange() {
+func (r *replayer) exchange() {
 	if !r.stopped {
 		r.turn.due = r.after(r.o.Times.Exchange, r.ended(r.turn, r.planned+1))
 	}
@@ -240,7 +234,7 @@ func (r *player) exchange() {
 
 // ended is the end of an exchange of a turn: the last on the old plan, or the first on
 // the new one.
-func (r *player) ended(t *turn, number int) func() error {
+func (r *replayer) ended(t *turn, number int) func() error {
 	return func() error {
 		if r.turn != t || t.due != number {
 			return nil // it stood still in between
@@ -257,7 +251,7 @@ func (r *player) ended(t *turn, number int) func() error {
 }
 
 // look cuts the time where the state has changed.
-func (r *player) look() {
+func (r *replayer) look() {
 	switch hole := r.hole(); {
 	case hole && !r.stopped:
 		r.stopped, r.since = true, r.now
@@ -281,8 +275,7 @@ func (r *player) look() {
 	r.watch()
 }
 
-// watch follows which links are up but avoided.
-func (r *player) watch() {
+func (r *replayer) watch() {
 	avoided := func(l topology.Link) bool { return r.down[l] == 0 && (r.tables.has[l] || r.plan.has[l]) }
 	for l, since := range r.unused {
 		if !avoided(l) {
@@ -299,7 +292,6 @@ func (r *player) watch() {
 	}
 }
 
-// add adds a time for which a link was not used.
 func (u *unused) add(l topology.Link, d time.Duration) {
 	u.links[l] = true
 	u.times++
@@ -307,8 +299,7 @@ func (u *unused) add(l topology.Link, d time.Duration) {
 	u.longest = max(u.longest, d)
 }
 
-// cut ends the interval that lasts.
-func (r *player) cut() {
+func (r *replayer) cut() {
 	if r.now > r.begun {
 		r.timeline.Intervals = append(r.timeline.Intervals, Interval{r.begun, r.now - r.begun, r.state})
 	}
@@ -317,7 +308,7 @@ func (r *player) cut() {
 
 // hole reports whether messages are lost: over a dead link that the tables do not avoid,
 // or for want of any path.
-func (r *player) hole() bool {
+func (r *replayer) hole() bool {
 	if r.apart {
 		return true
 	}
@@ -333,7 +324,7 @@ func (r *player) hole() bool {
 const longestRetry = 2 * time.Minute
 
 // retry returns when TCP next sends again what was lost first; not before now.
-func (r *player) retry() time.Duration {
+func (r *replayer) retry() time.Duration {
 	at, wait := r.since, r.o.Times.retransmit
 	if wait <= 0 {
 		return r.now

@@ -38,7 +38,6 @@ type OneLink struct {
 	FORS        float64 `json:"fors_tbit_per_s"`
 }
 
-// oneLink works out what the link costs that failed most often.
 func (s *Setting) oneLink(ctx context.Context, w worst) (*OneLink, error) {
 	dead := deadOf([]topology.Link{w.link})
 	out := &OneLink{Link: w.link.String(), Failures: w.failures, DownSec: w.down.Seconds()}

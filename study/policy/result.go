@@ -6,7 +6,6 @@ import (
 	"evbench/failover"
 )
 
-// A phaseKind says what a policy is at.
 type phaseKind int
 
 // Phases of a fail-over.
@@ -64,7 +63,6 @@ type Result struct {
 	WorstHourLost float64 `json:"worst_hour_lost_tb"`
 }
 
-// lostShare is what is lost of what could have been built.
 func (r *Result) lostShare() float64 {
 	if all := r.Built + r.Lost; all > 0 {
 		return r.Lost / all
@@ -72,7 +70,6 @@ func (r *Result) lostShare() float64 {
 	return 0
 }
 
-// tbit is a terabit.
 const tbit = 1e12
 
 // AddUp adds up what a timeline builds. Its rates must have been learnt.
@@ -106,7 +103,6 @@ func AddUp(s *Timeline, rates *Rates) *Result {
 	return out
 }
 
-// spread adds what is lost in a interval to the hours that it lies in.
 func spread(hours []float64, x Interval, rate float64) []float64 {
 	for at, left := x.at, x.lasts; left > 0; {
 		h := int(at / time.Hour)

@@ -31,7 +31,6 @@ func (r *Report) head(w io.Writer) {
 	fmt.Fprintln(w, "a dead link stops all event building until tables lead around it and TCP tries again (retransmit, then twice as long …)")
 }
 
-// amounts is the table of what is built and lost.
 func (r *Report) amounts(w io.Writer) {
 	fmt.Fprintf(w, "\nTb of all servers; lost against the same without failures\n")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -48,7 +47,6 @@ func (r *Report) amounts(w io.Writer) {
 	t.Flush()
 }
 
-// durations is the table of times.
 func (r *Report) durations(w io.Writer) {
 	fmt.Fprintf(w, "\ntime in each plan, and links that were up but not used\n")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -61,7 +59,6 @@ func (r *Report) durations(w io.Writer) {
 	t.Flush()
 }
 
-// oneLink sets what one dead link costs beside what the thesis estimates.
 func (r *Report) oneLink(w io.Writer) {
 	o := r.OneLink
 	if o == nil {
@@ -116,7 +113,6 @@ func amount(tb float64) string {
 	return s
 }
 
-// duration writes seconds in the unit that suits.
 func duration(sec float64) string {
 	switch {
 	case sec >= 2*86400:

@@ -23,7 +23,6 @@ type Times struct {
 	retransmit time.Duration
 }
 
-// ms is a stated time.
 const ms = time.Millisecond
 
 // Stated are the times that evbench is held to in its lab: first aid 2 ms after the
@@ -46,7 +45,6 @@ func Thesis() Times {
 	return t
 }
 
-// fields are the times by the names that people write.
 func (t *Times) fields() []struct {
 	name string
 	at   *time.Duration

@@ -33,7 +33,6 @@ import (
 	"evbench/topology"
 )
 
-// options of a replay.
 type options struct {
 	Tree  *topology.Tree // without dead links
 	Times Times
@@ -42,7 +41,6 @@ type options struct {
 	Hold time.Duration
 }
 
-// machine returns what a policy asks of the state machine.
 func (o options) machine(p failover.Policy) failover.Options {
 	m := p.Options(o.Tree, o.Hold)
 	m.Debounce, m.Wait = o.Times.Debounce, true
@@ -52,7 +50,6 @@ func (o options) machine(p failover.Policy) failover.Options {
 // A Dead is a set of links, their names in order of leaf and spine, with spaces between.
 type Dead string
 
-// deadOf returns the set of the links.
 func deadOf(links []topology.Link) Dead {
 	sorted := slices.Clone(links)
 	slices.SortFunc(sorted, topology.Link.Compare)
@@ -76,7 +73,6 @@ func (d Dead) Without(t *topology.Tree) (*topology.Tree, error) {
 	return t.Without(dead...)
 }
 
-// subset reports whether all links of a set are in another.
 func subset(a, b Dead) bool {
 	if a == "" || a == b {
 		return true

@@ -64,7 +64,6 @@ func (c *counter) duration(live []int) int {
 	return sum
 }
 
-// liveLinks returns the live links of each leaf, at least 1.
 func liveLinks(t *topology.Tree) []int {
 	live := make([]int, t.Leaves())
 	for l := range live {

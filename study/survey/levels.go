@@ -49,7 +49,6 @@ func SlowdownLevels(m scheduler.Levels, level int) ([]SlowdownRow, error) {
 	return rows, nil
 }
 
-// plannableLevels refuses trees whose schedules would not fit.
 func plannableLevels(m scheduler.Levels) error {
 	n := 1
 	for _, x := range m {
@@ -63,7 +62,6 @@ func plannableLevels(m scheduler.Levels) error {
 	return nil
 }
 
-// levelsNotation returns FT(L;M0,…).
 func levelsNotation(m scheduler.Levels) string {
 	return fmt.Sprintf("FT(%d;%s)", len(m), strings.ReplaceAll(strings.Trim(fmt.Sprint([]int(m)), "[]"), " ", ","))
 }

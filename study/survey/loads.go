@@ -95,7 +95,6 @@ func tablePaths(tables *twolevel.Tables, leaf []int) func(src, dst int) int {
 	return func(src, dst int) int { return int(path[leaf[src]*s+dst]) }
 }
 
-// pinnedPaths returns the paths that a schedule chose.
 func pinnedPaths(t *topology.Tree, s *scheduler.Schedule) func(src, dst int) int {
 	return func(src, dst int) int {
 		_, k := s.At(src, dst)

@@ -30,7 +30,6 @@ func (c Case) choosy() bool {
 	return strings.HasPrefix(c.Schedule, "fors-") && slices.Contains(scheduler.Names(), c.Schedule)
 }
 
-// outcome plans one case for a connected tree.
 func (w *whatIf) outcome(t *topology.Tree, c Case) (outcome, error) {
 	if c.single() {
 		tables, err := plan.Tables(t, c.Routing)
@@ -82,7 +81,6 @@ func IsKeepError(err error) bool {
 	return ok
 }
 
-// keep hands the plan of the case that is to be kept to who asked for it.
 func (w *whatIf) keep(t *topology.Tree, c Case, p *plan.Plan) error {
 	if w.opt.Keep == nil || c != w.opt.KeepCase {
 		return nil

@@ -129,7 +129,6 @@ func orNil(n int) any {
 	return n
 }
 
-// Objectives of the LMC table.
 var lmcObjectives = []scheduler.Objective{scheduler.FewestPhases, scheduler.FewestPaths, scheduler.Balanced}
 
 // An LMCRow is what one plan needs of the switches' tables.

@@ -118,7 +118,6 @@ func SlowdownTable(t *topology.Tree, model string, seed uint64) (*Table, error) 
 	return slowdownTable(t.Notation(), model, adapted, Column{"leaves", "leaves_reduced", 0}, slowdownNotes(t, model), rows), nil
 }
 
-// slowdownTable writes rows; where is the column of what is reduced.
 func slowdownTable(notation, model, adapted string, where Column, notes []string, rows []SlowdownRow) *Table {
 	out := &Table{
 		name: "slowdown", topology: notation, model: model, Notes: notes,

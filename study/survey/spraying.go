@@ -83,7 +83,6 @@ type SprayingFigure struct {
 	Half, Late results.Stat
 }
 
-// check says what is wrong with options.
 func (o *SprayingOptions) check() error {
 	switch {
 	case o.Tree == nil || o.Tree.Servers() < 2:
@@ -111,20 +110,17 @@ func (o *SprayingOptions) check() error {
 	return nil
 }
 
-// network is that of one set of rows.
 func (o *SprayingOptions) network(buffer, lanes int) sim.Lossless {
 	x := o.Network
 	x.Buffer, x.Lanes = buffer*x.Packet, lanes
 	return x
 }
 
-// duration of a case, virtual.
 func (o *SprayingOptions) duration() time.Duration {
 	exchange := float64(o.Tree.Servers()-1) * float64(o.Fragment) * 8 / o.BitPerSec
 	return time.Duration(o.Exchanges * exchange * float64(time.Second))
 }
 
-// planFor plans a way for a tree and its dead links.
 func (w Way) planFor(t *topology.Tree, seed uint64) (*plan.Plan, error) {
 	r := w.Routing
 	if r == "" {

@@ -38,7 +38,6 @@ func Spraying(ctx context.Context, o SprayingOptions, give func(SprayingFigure) 
 	return nil
 }
 
-// trees draws dead links that leave all servers connected.
 func (o *SprayingOptions) trees(dead int) ([]*topology.Tree, error) {
 	if dead == 0 {
 		return []*topology.Tree{o.Tree}, nil
@@ -58,7 +57,6 @@ func (o *SprayingOptions) trees(dead int) ([]*topology.Tree, error) {
 	return out, nil
 }
 
-// plans are those of each way [way] for each draw.
 func (o *SprayingOptions) plans(ctx context.Context, trees []*topology.Tree) ([][]*plan.Plan, error) {
 	out := make([][]*plan.Plan, len(o.Ways))
 	for i := range out {
@@ -77,7 +75,6 @@ func (o *SprayingOptions) plans(ctx context.Context, trees []*topology.Tree) ([]
 	return out, err
 }
 
-// A sprayed is the rows of one network.
 type sprayed struct {
 	*SprayingOptions
 	dead, buffer, lanes int
@@ -110,7 +107,6 @@ func (g *sprayed) work(ctx context.Context, give func(SprayingFigure) error) err
 	return nil
 }
 
-// A run is what came of one case.
 type run struct {
 	share, least, most, phases float64
 	early, held, half, late    float64
@@ -144,7 +140,6 @@ func (g *sprayed) one(ctx context.Context, w Way, p *plan.Plan, seed uint64) (ru
 	return r, nil
 }
 
-// sum describes the runs of a row.
 func (f *SprayingFigure) sum(runs []run) {
 	over := func(of func(r *run) float64) results.Stat {
 		v := make([]float64, len(runs))

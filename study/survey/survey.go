@@ -62,7 +62,6 @@ func ReducedAt(t *topology.Tree, level, f int, all bool) (*topology.Tree, error)
 	return t.Without(dead...)
 }
 
-// levelsOf returns how many levels of links between switches there are.
 func levelsOf(t *topology.Tree) int {
 	if t.Pods() != nil {
 		return 2
@@ -129,7 +128,6 @@ type Bin[T cmp.Ordered] struct {
 	Count int
 }
 
-// summary reduces the jobs of a group.
 func (w *whatIf) summary(g *Group) GroupReport {
 	r := GroupReport{Group: g.Name, Sets: g.Count}
 	var done []*job

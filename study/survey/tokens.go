@@ -33,7 +33,6 @@ func stragglers(t sim.Timing, fragment time.Duration) sim.Timing {
 	return t
 }
 
-// tokenSizes are the distributions of TokensTable, drawn as in runs.
 var tokenSizes = []struct {
 	name string
 	builder.Distribution
@@ -45,7 +44,6 @@ var tokenSizes = []struct {
 	{"source50", builder.Distribution{Spread: 0.5, By: builder.BySource}},
 }
 
-// A tokenRun is one row of TokensTable.
 type tokenRun struct {
 	tree     *topology.Tree
 	dead     int
@@ -108,7 +106,6 @@ func TokensTable(t *topology.Tree, seed uint64) (*Table, error) {
 	return table, nil
 }
 
-// work works a row out.
 func (r *tokenRun) work() (err error) {
 	if r.fors, err = plan.Build(r.tree, plan.Options{Schedule: scheduler.NameFORS, Seed: r.seed}); err != nil {
 		return err
@@ -141,7 +138,6 @@ func (r *tokenRun) work() (err error) {
 	return nil
 }
 
-// job is one run.
 func (r *tokenRun) job(mode, order string, timing sim.Timing) *sim.Job {
 	j := &sim.Job{
 		Name: tokenSizes[r.sizes].name, Mode: mode, Plan: r.fors, Size: r.size, Requests: sim.Requests{Credits: 1},
@@ -179,7 +175,6 @@ func (r *tokenRun) window(after *sizes.Chain, of tokenWindowKey, overhead int64)
 	return p, err
 }
 
-// size draws a fragment.
 func (r *tokenRun) size(event uint64, source int) int {
 	of := builder.Sizes{Mean: meanSize, Seed: r.seed, Servers: r.tree.Servers(), Distribution: tokenSizes[r.sizes].Distribution}
 	return of.Of(event, source)

@@ -93,7 +93,6 @@ type GroupReport struct {
 	Cases       []CaseReport
 }
 
-// An outcome is one plan.
 type outcome struct {
 	phases     int
 	bound      int // of a plan without contention; 0 where it was not asked for
@@ -136,7 +135,6 @@ func WhatIf(ctx context.Context, t *topology.Tree, o WhatIfOptions) (*WhatIfRepo
 	return r, nil
 }
 
-// A whatIf is a survey in the making.
 type whatIf struct {
 	tree   *topology.Tree
 	opt    WhatIfOptions
@@ -149,7 +147,6 @@ type whatIf struct {
 	ended bool // what comes now comes too late
 }
 
-// A job is one set of one group.
 type job struct {
 	group    *Group
 	number   int64
@@ -216,7 +213,6 @@ func (w *whatIf) all(ctx context.Context) error {
 	return err
 }
 
-// plan does one set.
 func (w *whatIf) plan(j *job) error {
 	_, dead := j.group.Set(j.number)
 	t, err := w.tree.Without(dead...)
@@ -239,7 +235,6 @@ func (w *whatIf) plan(j *job) error {
 	return nil
 }
 
-// finish keeps what has come of a set.
 func (w *whatIf) finish(j *job, s state, outcomes []outcome, refused []error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
