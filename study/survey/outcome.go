@@ -38,17 +38,17 @@ func (w *whatIf) outcome(t *topology.Tree, c Case) (outcome, error) {
 		}
 		o := w.orders[c.Schedule]
 		d := o.duration(t, w.leaf, tablePaths(tables, w.leaf))
-		return outcome{phases: len(o.start) - 1, efficiency: efficiency(t, d)}, w.keep(t, c, nil)
+		return outcome{Phases: len(o.start) - 1, Efficiency: efficiency(t, d)}, w.keep(t, c, nil)
 	}
 	p, err := w.build(t, c)
 	if err != nil {
 		return outcome{}, err
 	}
-	out := outcome{phases: p.Phases(), bound: p.Bound.Phases}
+	out := outcome{Phases: p.Phases(), bound: p.Bound.Phases}
 	if p.Pinned() {
-		out.efficiency = efficiency(t, newOrder(p.Schedule).duration(t, w.leaf, p.Path))
+		out.Efficiency = efficiency(t, newOrder(p.Schedule).duration(t, w.leaf, p.Path))
 	} else {
-		out.efficiency = p.Cost(plan.Equal, w.opt.Seed).Synchronised()
+		out.Efficiency = p.Cost(plan.Equal, w.opt.Seed).Synchronised()
 	}
 	return out, w.keep(t, c, p)
 }

@@ -96,39 +96,42 @@ func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
 // A CaseReport is what one case made of the sets of a group.
 type CaseReport struct {
-	Case    Case
-	Planned int
-	// Refused counts the reachable sets without a plan; reason is the first's.
-	Refused int
-	reason  string
-	// above counts the plans with more phases than the bound, of those that have
-	// one.
-	above int
+	Case
+	Planned    int     `json:"planned"`
+	Refused    int     `json:"refused"`          // reachable sets without a plan
+	Reason     string  `json:"reason,omitempty"` // of the first of them
+	AboveBound int     `json:"above_bound"`      // plans with more phases than the bound, of those that have one
+	Before     outcome `json:"before"`
 
-	Phases     Distribution[int]
-	Efficiency Distribution[float64] // predicted, of a synchronised exchange
+	// Both are nil without a plan. Efficiency is that predicted of a synchronised exchange.
+	Phases     *Distribution[int]     `json:"phases"`
+	Efficiency *Distribution[float64] `json:"predicted_efficiency"`
 }
 
 // A Distribution describes the values of all plans of a case. Quantiles are by nearest
-// rank. It is zero when there was no plan.
+// rank.
 type Distribution[T cmp.Ordered] struct {
-	Min, p5, Median, p95, Max T
+	Min    T `json:"min"`
+	P5     T `json:"p5"`
+	Median T `json:"median"`
+	P95    T `json:"p95"`
+	Max    T `json:"max"`
 	// Worst names what is dead in the first set with the worst value: the most
-	// phases, the least efficiency. sets counts those that are as bad.
-	Worst []string
-	sets  int
+	// phases, the least efficiency. WorstSets counts those that are as bad.
+	Worst     []string `json:"worst_set"`
+	WorstSets int      `json:"sets_as_bad"`
 	// Histogram counts the values, rising; those of an efficiency in steps of
 	// 0.05, each by its lower end.
-	Histogram []Bin[T]
+	Histogram []Bin[T] `json:"histogram"`
 }
 
 // A Bin counts equal values.
 type Bin[T cmp.Ordered] struct {
-	Value T
-	Count int
+	Value T   `json:"from"`
+	Count int `json:"count"`
 }
 
-func (w *whatIf) summary(g *Group) GroupReport {
+func (w *whatIf) summary(g *Group, base []outcome) GroupReport {
 	r := GroupReport{Group: g.Name, Sets: g.Count}
 	var done []*job
 	for i := range w.jobs {
@@ -148,27 +151,26 @@ func (w *whatIf) summary(g *Group) GroupReport {
 	}
 	r.Done = len(done) + r.Unreachable
 	for i, c := range w.opt.Cases {
-		r.Cases = append(r.Cases, caseReport(c, i, g, done))
+		r.Cases = append(r.Cases, caseReport(CaseReport{Case: c, Before: base[i]}, i, g, done))
 	}
 	return r
 }
 
-func caseReport(c Case, i int, g *Group, done []*job) CaseReport {
-	r := CaseReport{Case: c}
+func caseReport(r CaseReport, i int, g *Group, done []*job) CaseReport {
 	var sets []*job
 	var phases []int
 	var efficiency []float64
 	for _, j := range done {
 		if err := j.refused[i]; err != nil {
-			if r.Refused++; r.reason == "" {
-				r.reason = err.Error()
+			if r.Refused++; r.Reason == "" {
+				r.Reason = err.Error()
 			}
 			continue
 		}
 		o := j.outcomes[i]
-		sets, phases, efficiency = append(sets, j), append(phases, o.phases), append(efficiency, o.efficiency)
-		if o.bound > 0 && o.phases > o.bound {
-			r.above++
+		sets, phases, efficiency = append(sets, j), append(phases, o.Phases), append(efficiency, o.Efficiency)
+		if o.bound > 0 && o.Phases > o.bound {
+			r.AboveBound++
 		}
 	}
 	if r.Planned = len(sets); r.Planned == 0 {
@@ -186,17 +188,17 @@ func caseReport(c Case, i int, g *Group, done []*job) CaseReport {
 
 // distribution describes values, of which worst is one; bin maps a value to that of
 // its bin.
-func distribution[T cmp.Ordered](values []T, worst T, names func(at int) []string, bin func(T) T) Distribution[T] {
-	s := Distribution[T]{Worst: names(slices.Index(values, worst))}
+func distribution[T cmp.Ordered](values []T, worst T, names func(at int) []string, bin func(T) T) *Distribution[T] {
+	s := &Distribution[T]{Worst: names(slices.Index(values, worst))}
 	for _, v := range values {
 		if v == worst {
-			s.sets++
+			s.WorstSets++
 		}
 	}
 	values = slices.Clone(values)
 	slices.Sort(values)
-	s.Min, s.p5, s.Median = values[0], quantile(values, 0.05), quantile(values, 0.5)
-	s.p95, s.Max = quantile(values, 0.95), values[len(values)-1]
+	s.Min, s.P5, s.Median = values[0], quantile(values, 0.05), quantile(values, 0.5)
+	s.P95, s.Max = quantile(values, 0.95), values[len(values)-1]
 	for _, v := range values {
 		if b := bin(v); len(s.Histogram) == 0 || s.Histogram[len(s.Histogram)-1].Value != b {
 			s.Histogram = append(s.Histogram, Bin[T]{b, 0})

@@ -18,7 +18,10 @@ import (
 const MaxK = 3
 
 // A Case is a schedule with its routing, both by name.
-type Case struct{ Schedule, Routing string }
+type Case struct {
+	Schedule string `json:"schedule"`
+	Routing  string `json:"routing"`
+}
 
 func (c Case) String() string { return c.Schedule + " × " + c.Routing }
 
@@ -84,19 +87,21 @@ type WhatIfReport struct {
 
 // A GroupReport is one group's part.
 type GroupReport struct {
-	Group       string // of Groups
-	Sets        int64  // there are
-	Chosen      int    // to be planned
-	Done        int
-	Unreachable int      // of those done, the sets that leave two leaves with servers without a live path; in no other number
-	First       []string // the first of them
-	Cases       []CaseReport
+	Group  string `json:"group"` // of Groups
+	Sets   int64  `json:"sets"`
+	Chosen int    `json:"chosen"` // to be planned
+	Done   int    `json:"done"`
+	// Unreachable are of those done the sets that leave two leaves with servers without a live
+	// path. They are in no other number. First is the first of them.
+	Unreachable int          `json:"unreachable"`
+	First       []string     `json:"first_unreachable,omitempty"`
+	Cases       []CaseReport `json:"cases"`
 }
 
 type outcome struct {
-	phases     int
-	bound      int // of a plan without contention; 0 where it was not asked for
-	efficiency float64
+	Phases     int     `json:"phases"`
+	bound      int     // of a plan without contention; 0 where it was not asked for
+	Efficiency float64 `json:"predicted_efficiency"`
 }
 
 // WhatIf plans every case for every set of k dead links, and for every set of k
@@ -130,7 +135,7 @@ func WhatIf(ctx context.Context, t *topology.Tree, o WhatIfOptions) (*WhatIfRepo
 	}
 	r.Incomplete = err != nil
 	for i := range groups {
-		r.Groups = append(r.Groups, w.summary(&groups[i]))
+		r.Groups = append(r.Groups, w.summary(&groups[i], r.base))
 	}
 	return r, nil
 }
