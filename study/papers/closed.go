@@ -29,10 +29,10 @@ type timing struct {
 	slow                    bool    // left out if quick
 }
 
-func (f *Figure) timings(ctx context.Context, o *Options, list []timing) error {
+func computingTimes(ctx context.Context, o *Options, f *Figure) error {
 	runs := o.draws(3, 1)
-	f.Setup = append(f.Setup, fmt.Sprintf(runsNote, runs))
-	for _, w := range list {
+	f.Setup = []string{timed[f.Name].setup, fmt.Sprintf(runsNote, runs)}
+	for _, w := range timed[f.Name].list {
 		if w.slow && o.Quick {
 			continue
 		}
@@ -77,46 +77,40 @@ func without(n *network.Network, share float64, seed uint64) (*network.Network, 
 	return n.Without(cables, nil), nil
 }
 
-// engineTimes is Figure 5 of IEEE Micro 2020.
-func engineTimes(ctx context.Context, o *Options, f *Figure) error {
-	var list []timing
-	for _, notation := range []string{tree648, tree1944, tree5832, tree11664, tree34992} {
-		large := notation == tree11664 || notation == tree34992
-		list = append(list,
-			timing{routing.DModC, routing.DModC, notation, 0, notation == tree34992},
-			timing{"dmodc, 1 % of cables dead", routing.DModC, notation, 0.01, notation == tree34992})
-		if notation == tree34992 {
-			continue // OpenSM's engines take minutes there, see qft-table1
-		}
-		for _, engine := range []string{"ftree", routing.UpDown, routing.OpenSMMinHop} {
-			list = append(list, timing{engine, engine, notation, 0, large})
-		}
-	}
-	f.Setup = []string{"PGFTs of switches with 36 ports, full bisection, two to four levels; ftree, updn and opensm-minhop: those of OpenSM, computed anew"}
-	return f.timings(ctx, o, list)
+// timed are the works of each figure of computing times.
+var timed = map[string]struct {
+	setup string
+	list  []timing
+}{
+	"dmodc5": {
+		"PGFTs of switches with 36 ports, full bisection, two to four levels; ftree, updn and opensm-minhop: those of OpenSM, computed anew",
+		slices.Concat(allEngines(tree648, false), allEngines(tree1944, false), allEngines(tree5832, false), allEngines(tree11664, true),
+			dmodcTimes(tree34992, true)), // OpenSM's engines take minutes there, see qft-table1
+	},
+	"qft-table1": {"the four networks of the table; ftree: OpenSM's algorithm, computed anew", slices.Concat(quasiTimes(tree5832, false), quasiTimes(tree34992, true))},
+	"memo-time": {
+		tree1152 + ", 1,152 hosts on switches with 24 ports: the memo does not say which network had 1,100 nodes",
+		[]timing{{"opensm-minhop", routing.OpenSMMinHop, tree1152, 0, false}, {"updn", routing.UpDown, tree1152, 0, false}},
+	},
 }
 
-// quasiTimes is Table I of HOTI 2014.
-func quasiTimes(ctx context.Context, o *Options, f *Figure) error {
-	var list []timing
-	for _, notation := range []string{tree5832, tree34992} {
-		large := notation == tree34992
-		quasi := "Q" + notation[2:] // the same numbers
-		list = append(list,
-			timing{"qft, PGFT", routing.QFT, notation, 0, large},
-			timing{"qft, QFT", routing.QFT, quasi, 0, large},
-			timing{"ftree, PGFT", "ftree", notation, 0, large})
-	}
-	f.Setup = []string{"the four networks of the table; ftree: OpenSM's algorithm, computed anew"}
-	return f.timings(ctx, o, list)
+func dmodcTimes(tree string, slow bool) []timing {
+	return []timing{{routing.DModC, routing.DModC, tree, 0, slow}, {"dmodc, 1 % of cables dead", routing.DModC, tree, 0.01, slow}}
 }
 
-func memoTimes(ctx context.Context, o *Options, f *Figure) error {
-	f.Setup = []string{tree1152 + ", 1,152 hosts on switches with 24 ports: the memo does not say which network had 1,100 nodes"}
-	return f.timings(ctx, o, []timing{
-		{"opensm-minhop", routing.OpenSMMinHop, tree1152, 0, false},
-		{"updn", routing.UpDown, tree1152, 0, false},
-	})
+func allEngines(tree string, slow bool) []timing {
+	list := dmodcTimes(tree, false)
+	for _, engine := range []string{"ftree", routing.UpDown, routing.OpenSMMinHop} {
+		list = append(list, timing{engine, engine, tree, 0, slow})
+	}
+	return list
+}
+
+// quasiTimes are of a PGFT and of the QFT with the same numbers.
+func quasiTimes(tree string, slow bool) []timing {
+	return []timing{
+		{"qft, PGFT", routing.QFT, tree, 0, slow}, {"qft, QFT", routing.QFT, "Q" + tree[2:], 0, slow}, {"ftree, PGFT", "ftree", tree, 0, slow},
+	}
 }
 
 // Networks and shares of dead cables of dmodc-risk.

@@ -93,21 +93,23 @@ func (f *Figure) distribution(series string, c failures.CDF) {
 	}
 }
 
-func flapIntervals(_ context.Context, o *Options, f *Figure) error {
-	l, err := o.openLog()
-	if err != nil {
+// ofLog makes a figure of a log.
+func ofLog(fill func(*Figure, *logged, *Options)) func(context.Context, *Options, *Figure) error {
+	return func(_ context.Context, o *Options, f *Figure) error {
+		l, err := o.openLog()
+		if err == nil {
+			fill(f, l, o)
+		}
 		return err
 	}
-	f.Setup = append(l.setup(), "intervals from an up to the next down of the same link, of less than a day (the thesis picked flapping periods by hand)")
-	f.distribution("interval", l.group.Intervals)
-	return nil
 }
 
-func durations(_ context.Context, o *Options, f *Figure) error {
-	l, err := o.openLog()
-	if err != nil {
-		return err
-	}
+func flapIntervals(f *Figure, l *logged, o *Options) {
+	f.Setup = append(l.setup(), "intervals from an up to the next down of the same link, of less than a day (the thesis picked flapping periods by hand)")
+	f.distribution("interval", l.group.Intervals)
+}
+
+func durations(f *Figure, l *logged, o *Options) {
 	g := l.group
 	f.Setup = append(l.setup(), fmt.Sprintf("corrected: failures of a link less than %s apart are one", o.Merge))
 	f.distribution("as logged", g.Raw.Durations)
@@ -122,14 +124,9 @@ func durations(_ context.Context, o *Options, f *Figure) error {
 	} {
 		f.add(c.series, 0, "all", c.unit, c.value)
 	}
-	return nil
 }
 
-func days(_ context.Context, o *Options, f *Figure) error {
-	l, err := o.openLog()
-	if err != nil {
-		return err
-	}
+func days(f *Figure, l *logged, o *Options) {
 	g := l.group
 	f.Setup = append(l.setup(), "details (CSV): failures of each link on each day, links numbered by switch and port")
 	most, worst := 0, ""
@@ -143,5 +140,4 @@ func days(_ context.Context, o *Options, f *Figure) error {
 	f.add("days without failures", 0, "all", "days", float64(g.QuietDays))
 	f.add("consecutive days without failures, at most", 0, "all", "days", float64(g.LongestQuiet))
 	f.add("failures of a link on a day, at most", 0, worst, "", float64(most))
-	return nil
 }

@@ -74,36 +74,17 @@ var creditNoteDrawn = fmt.Sprintf("%s, drawn %d times", creditNote, creditDraws)
 const adaptiveNote = "AR: a leaf takes the port of the tables while at most half of its credit is in use, else the live port with the least in use; " +
 	"AR by queue: nor a port for which another packet waits there; Best: always the live port with the least in use"
 
-var adaptiveCases = []struct {
-	series string
-	plan   router
-	choice credit.Choice
-}{
-	{"Ftree, credit", anew("ftree"), credit.First},
-	{"Ftree-AR, credit", anew("ftree"), credit.Relief},
-	{"Ftree-AR by queue, credit", anew("ftree"), credit.QueueRelief},
-	{"Ftree-AR Best, credit", anew("ftree"), credit.Best},
-	{"Ftree to Min-Hop, credit", asToday, credit.First},
-	{"Up-Down, credit", kept(routing.UpDown, routing.UpDown, false), credit.First},
-	{"Up-Down-AR, credit", kept(routing.UpDown, routing.UpDown, false), credit.Relief},
-	{"Up-Down-AR by queue, credit", kept(routing.UpDown, routing.UpDown, false), credit.QueueRelief},
-	{"Min-Hop, ports drawn, credit", kept(routing.UpDownScatter, routing.OpenSMMinHop, false), credit.First},
-}
-
-func (n *routedTree) adaptiveRows(ctx context.Context, o *Options, f *Figure, suffix string) error {
-	for _, dead := range []int{0, 1, 3, 10} {
-		for _, c := range adaptiveCases {
-			o.tell(f.Name, "%d dead links, %s%s", dead, c.series, suffix)
-			values, err := draw(ctx, many(dead, creditDraws), func(i int) (float64, error) {
-				return n.rate(ctx, dead, o.Seed+uint64(i), c.plan, phased(c.choice))
-			})
-			if err != nil {
-				return fmt.Errorf("%d dead links, %s%s: %w", dead, c.series, suffix, err)
-			}
-			f.add(c.series+suffix, float64(dead), fmt.Sprint(dead), gbit, values...)
-		}
-	}
-	return nil
+// adaptiveCases are the series of fig4.5 with packets and credits.
+var adaptiveCases = []series{
+	{"Ftree, credit", false, true, true, anew("ftree"), phased(credit.First)},
+	{"Ftree-AR, credit", false, true, true, anew("ftree"), phased(credit.Relief)},
+	{"Ftree-AR by queue, credit", false, true, true, anew("ftree"), phased(credit.QueueRelief)},
+	{"Ftree-AR Best, credit", false, true, true, anew("ftree"), phased(credit.Best)},
+	{"Ftree to Min-Hop, credit", false, true, true, asToday, phased(credit.First)},
+	{"Up-Down, credit", false, true, true, kept(routing.UpDown, routing.UpDown, false), phased(credit.First)},
+	{"Up-Down-AR, credit", false, true, true, kept(routing.UpDown, routing.UpDown, false), phased(credit.Relief)},
+	{"Up-Down-AR by queue, credit", false, true, true, kept(routing.UpDown, routing.UpDown, false), phased(credit.QueueRelief)},
+	{"Min-Hop, ports drawn, credit", false, true, true, kept(routing.UpDownScatter, routing.OpenSMMinHop, false), phased(credit.First)},
 }
 
 func (f *Figure) creditRacks(ctx context.Context, o *Options, most int) error {
@@ -144,7 +125,7 @@ func (f *Figure) creditFailure(ctx context.Context, o *Options) error {
 	f.Setup = append(f.Setup, creditNoteDrawn)
 	var medians [2]float64
 	for i, rate := range []rater{phased(credit.First), unphased(credit.First)} {
-		values, err := n.currentRates(ctx, 1, creditDraws, o.Seed, rate)
+		values, err := n.rates(ctx, 1, creditDraws, o.Seed, series{plan: asToday, rate: rate})
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ type response struct {
 	as     failover.Policy // whose states and rates it has
 	held   bool            // a link that flaps stays out until it has been up for long enough
 	slow   bool            // left out if quick
-	plan   func(n *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error)
+	plan   router
 	rate   rater
 }
 
@@ -89,7 +89,7 @@ func (f *Figure) oneFailure(ctx context.Context, n *routedTree, o *Options) erro
 	o.tell(f.Name, "one dead link")
 	var medians [2]float64
 	for i, rate := range []rater{synchronised, unsynchronised} {
-		values, err := n.currentRates(ctx, 1, o.draws(10, 2), o.Seed, rate)
+		values, err := n.rates(ctx, 1, o.draws(10, 2), o.Seed, series{plan: asToday, rate: rate})
 		if err != nil {
 			return err
 		}

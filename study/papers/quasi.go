@@ -53,20 +53,12 @@ type quasiRun struct {
 	seed         uint64
 }
 
-func quasiShifts(ctx context.Context, o *Options, f *Figure) error {
-	return quasi(ctx, o, f, true)
-}
-
-func quasiRandom(ctx context.Context, o *Options, f *Figure) error {
-	return quasi(ctx, o, f, false)
-}
-
 // quasi fills a figure with the curves of each routing, and without haste with what the
 // length of messages, the buffers and their reads decide on a narrower network.
-func quasi(ctx context.Context, o *Options, f *Figure, shifts bool) error {
+func quasi(ctx context.Context, o *Options, f *Figure) error {
 	r := quasiRun{
 		network: quasiHosts, loads: []float64{0.2, 0.4, 0.5, 0.6, 0.8, 1},
-		warm: 100 * microsecond, window: 100 * microsecond, shifts: shifts, seed: o.Seed,
+		warm: 100 * microsecond, window: 100 * microsecond, shifts: f.Name == "qft8", seed: o.Seed,
 	}
 	if o.Quick {
 		r.network, r.loads = quasiSmall, []float64{0.3, 1}

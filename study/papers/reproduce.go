@@ -116,9 +116,9 @@ type maker struct {
 
 // makers are all figures, in the order of the thesis, then those of other papers.
 var makers = []maker{
-	{"fig4.1", flapIntervals},
-	{"fig4.3", durations},
-	{"fig4.4", days},
+	{"fig4.1", ofLog(flapIntervals)},
+	{"fig4.3", ofLog(durations)},
+	{"fig4.4", ofLog(days)},
 	{"fig4.5", engines},
 	{"fig4.7", racks},
 	{"fig4.8", synchronisation},
@@ -133,17 +133,17 @@ var makers = []maker{
 	{"fig6.5", scenarios},
 	{"sec6.6.3", forsTimes},
 	{"sec6.7.2", entries},
-	{"dmodc5", engineTimes},
+	{"dmodc5", computingTimes},
 	{"dmodc-risk", risk},
 	{"dmodc-load", underLoad},
 	{"jobs-efi", jobsEFI},
 	{"jobs-load", jobsUnderLoad},
 	{"qft2", quasiGroups},
 	{"qft3", quasiJobs},
-	{"qft-table1", quasiTimes},
-	{"qft8", quasiShifts},
-	{"qft9", quasiRandom},
-	{"memo-time", memoTimes},
+	{"qft-table1", computingTimes},
+	{"qft8", quasi},
+	{"qft9", quasi},
+	{"memo-time", computingTimes},
 	{"memo-table1", restarts},
 }
 

@@ -361,9 +361,9 @@ func TestWorkers(t *testing.T) {
 	}
 	made := func() string {
 		var f Figure
-		rates, err := n.currentRates(ctx, 2, 6, 1, synchronised)
+		rates, err := n.rates(ctx, 2, 6, 1, series{plan: asToday, rate: synchronised})
 		f.add("rates", 0, "", gbit, rates...)
-		err = errors.Join(err, n.engineRows(ctx, o, &f, 2, 6, ""), n.scenario(ctx, &f, 2, 6, o, ", small"))
+		err = errors.Join(err, (&seriesRows{n, o, &f, ""}).add(ctx, []int{2}, engineCases), n.scenario(ctx, &f, 2, 6, o, ", small"))
 		racks, again := Make(ctx, "fig4.7", *o)
 		var out bytes.Buffer
 		if err := errors.Join(err, again, f.WriteCSV(&out), racks.WriteCSV(&out)); err != nil {

@@ -17,23 +17,28 @@ func total(perServer float64) float64 { return perServer * servers / 1000 }
 // A router plans for a tree without some links; seed is what is drawn with.
 type router func(n *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error)
 
+// A series of fig4.5 or fig4.8 is a way to route with what is worked out of it.
+type series struct {
+	name  string
+	draws bool // also where no link is dead
+	slow  bool // left out if quick
+	few   bool // by the model of packets: for 326 servers, drawn less often
+	plan  router
+	rate  rater
+}
+
 // engineCases are the series of fig4.5: the engines of thesis 4.2.1, without adaptive
 // routing, and two more.
-var engineCases = []struct {
-	series string
-	draws  bool // also where no link is dead
-	slow   bool // left out if quick
-	plan   router
-}{
-	{"Ftree", false, false, anew("ftree")},
-	{"Ftree to Min-Hop", false, false, asToday},
-	{"Ftree to Min-Hop, one by one", false, true, kept("ftree", routing.OpenSMMinHop, true)},
-	{"Min-Hop", false, false, kept(routing.OpenSMMinHop, routing.OpenSMMinHop, false)},
-	{"Min-Hop, one by one", false, true, kept(routing.OpenSMMinHop, routing.OpenSMMinHop, true)},
-	{"Min-Hop, ports drawn", true, false, kept(routing.UpDownScatter, routing.OpenSMMinHop, false)},
-	{"Up-Down", false, false, kept(routing.UpDown, routing.UpDown, false)},
-	{"DFSSSP", false, false, anew(routing.DFSSSP)},
-	{"FORS", false, false, func(_ *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error) { return fors(t, seed) }},
+var engineCases = []series{
+	{"Ftree", false, false, false, anew("ftree"), synchronised},
+	{"Ftree to Min-Hop", false, false, false, asToday, synchronised},
+	{"Ftree to Min-Hop, one by one", false, true, false, kept("ftree", routing.OpenSMMinHop, true), synchronised},
+	{"Min-Hop", false, false, false, kept(routing.OpenSMMinHop, routing.OpenSMMinHop, false), synchronised},
+	{"Min-Hop, one by one", false, true, false, kept(routing.OpenSMMinHop, routing.OpenSMMinHop, true), synchronised},
+	{"Min-Hop, ports drawn", true, false, false, kept(routing.UpDownScatter, routing.OpenSMMinHop, false), synchronised},
+	{"Up-Down", false, false, false, kept(routing.UpDown, routing.UpDown, false), synchronised},
+	{"DFSSSP", false, false, false, anew(routing.DFSSSP), synchronised},
+	{"FORS", false, false, false, adapted, synchronised},
 }
 
 // anew routes with an engine from scratch. It is told the roots, and so takes the network
@@ -90,37 +95,46 @@ func engines(ctx context.Context, o *Options, f *Figure) error {
 		if err != nil {
 			return err
 		}
-		for _, dead := range o.points(11, 0, 1, 4, 10) {
-			o.tell(f.Name, "%d dead links%s", dead, x.suffix)
-			if err := n.engineRows(ctx, o, f, dead, draws, x.suffix); err != nil {
-				return err
-			}
+		rows := seriesRows{n, o, f, x.suffix}
+		if err := rows.add(ctx, o.points(11, 0, 1, 4, 10), engineCases); err != nil {
+			return err
 		}
-		if x.fill != nil && !o.Quick {
-			if err := n.adaptiveRows(ctx, o, f, x.suffix); err != nil {
-				return err
-			}
+		if err := rows.add(ctx, []int{0, 1, 3, 10}, adaptiveCases); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (n *routedTree) engineRows(ctx context.Context, o *Options, f *Figure, dead, draws int, suffix string) error {
-	for _, c := range engineCases {
-		if c.slow && o.Quick {
-			continue
+// seriesRows are the rows of a tree.
+type seriesRows struct {
+	tree   *routedTree
+	o      *Options
+	f      *Figure
+	suffix string
+}
+
+// add adds the rows of all series for each number of dead links.
+func (r *seriesRows) add(ctx context.Context, numbers []int, all []series) error {
+	for _, dead := range numbers {
+		for _, s := range all {
+			if s.slow && r.o.Quick || s.few && r.suffix == "" {
+				continue
+			}
+			r.o.tell(r.f.Name, "%d dead links, %s%s", dead, s.name, r.suffix)
+			count := r.o.draws(10, 2)
+			if !s.draws {
+				count = many(dead, count)
+			}
+			if s.few {
+				count = min(count, creditDraws)
+			}
+			values, err := r.tree.rates(ctx, dead, count, r.o.Seed, s)
+			if err != nil {
+				return fmt.Errorf("%d dead links, %s%s: %w", dead, s.name, r.suffix, err)
+			}
+			r.f.add(s.name+r.suffix, float64(dead), fmt.Sprint(dead), gbit, values...)
 		}
-		count := many(dead, draws)
-		if c.draws {
-			count = draws
-		}
-		values, err := draw(ctx, count, func(i int) (float64, error) {
-			return n.rate(ctx, dead, o.Seed+uint64(i), c.plan, synchronised)
-		})
-		if err != nil {
-			return fmt.Errorf("%d dead links, %s%s: %w", dead, c.series, suffix, err)
-		}
-		f.add(c.series+suffix, float64(dead), fmt.Sprint(dead), gbit, values...)
 	}
 	return nil
 }
@@ -133,16 +147,19 @@ func many(dead, draws int) int {
 	return draws
 }
 
-func (n *routedTree) rate(ctx context.Context, dead int, seed uint64, route router, rate rater) (float64, error) {
-	t, err := n.dead(dead, seed)
-	if err != nil {
-		return 0, err
-	}
-	p, err := route(n, t, seed)
-	if err != nil {
-		return 0, err
-	}
-	return rate(ctx, p)
+// rates returns what a server receives over draws of dead links.
+func (n *routedTree) rates(ctx context.Context, dead, draws int, seed uint64, s series) ([]float64, error) {
+	return draw(ctx, draws, func(i int) (float64, error) {
+		t, err := n.dead(dead, seed+uint64(i))
+		if err != nil {
+			return 0, err
+		}
+		p, err := s.plan(n, t, seed+uint64(i))
+		if err != nil {
+			return 0, err
+		}
+		return s.rate(ctx, p)
+	})
 }
 
 func racks(ctx context.Context, o *Options, f *Figure) error {
@@ -210,22 +227,9 @@ func synchronisation(ctx context.Context, o *Options, f *Figure) error {
 		if err != nil {
 			return err
 		}
-		for _, dead := range []int{0, 1, 3, 5} {
-			o.tell(f.Name, "%d dead links%s", dead, fill.suffix)
-			for _, c := range currentCases {
-				if c.slow && o.Quick || c.credit && fill.fill == nil {
-					continue
-				}
-				drawn := many(dead, draws)
-				if c.credit {
-					drawn = min(drawn, creditDraws)
-				}
-				values, err := n.currentRates(ctx, dead, drawn, o.Seed, c.rate)
-				if err != nil {
-					return err
-				}
-				f.add(c.series+fill.suffix, float64(dead), fmt.Sprint(dead), gbit, values...)
-			}
+		rows := seriesRows{n, o, f, fill.suffix}
+		if err := rows.add(ctx, []int{0, 1, 3, 5}, currentCases); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -234,32 +238,12 @@ func synchronisation(ctx context.Context, o *Options, f *Figure) error {
 // A rater works out what a server receives with a plan, in Gbit/s.
 type rater func(context.Context, *plan.Plan) (float64, error)
 
-var currentCases = []struct {
-	series string
-	slow   bool // left out if quick
-	credit bool // by the model of packets: for 326 servers, drawn less often
-	rate   rater
-}{
-	{"synchronised", false, false, synchronised},
-	{"synchronised, overhead by load", false, false, proportional},
-	{"non-synchronised", false, false, unsynchronised},
-	{"non-synchronised, sender overhead", true, false, staggered},
-	{"synchronised, credit", true, true, phased(credit.First)},
-	{"non-synchronised, credit", true, true, unphased(credit.First)},
-}
-
-// currentRates returns what a server receives, as things run today, over draws of dead
-// links.
-func (n *routedTree) currentRates(ctx context.Context, dead, draws int, seed uint64, rate rater) ([]float64, error) {
-	return draw(ctx, draws, func(i int) (float64, error) {
-		t, err := n.dead(dead, seed+uint64(i))
-		if err != nil {
-			return 0, err
-		}
-		p, err := n.current(t)
-		if err != nil {
-			return 0, err
-		}
-		return rate(ctx, p)
-	})
+// currentCases are the series of fig4.8: OpenSM as it runs today.
+var currentCases = []series{
+	{"synchronised", false, false, false, asToday, synchronised},
+	{"synchronised, overhead by load", false, false, false, asToday, proportional},
+	{"non-synchronised", false, false, false, asToday, unsynchronised},
+	{"non-synchronised, sender overhead", false, true, false, asToday, staggered},
+	{"synchronised, credit", false, true, true, asToday, phased(credit.First)},
+	{"non-synchronised, credit", false, true, true, asToday, unphased(credit.First)},
 }
