@@ -2,10 +2,7 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"time"
 
 	"evbench/controller"
@@ -13,7 +10,6 @@ import (
 	"evbench/failover/loop"
 	"evbench/internal/wire"
 	"evbench/plan"
-	"evbench/plan/store"
 	"evbench/routing/twolevel"
 	"evbench/scenario"
 	"evbench/topology"
@@ -95,11 +91,7 @@ func (r *runner) newFollower(ctx context.Context, m *measured, line *timeline, e
 		},
 	}}
 	if replans(m.Case) {
-		p, err := newPlanner(r.s, m.Planned)
-		if err != nil {
-			return nil, err
-		}
-		f.Planner, f.Workers = p, &crew{ctl: r.ctl, epoch: m.Plan.Epoch, line: line, s: r.s, c: m.Case}
+		f.Planner, f.Workers = newPlanner(r.s, m.Planned), &crew{ctl: r.ctl, epoch: m.Plan.Epoch, line: line, s: r.s, c: m.Case}
 	}
 	return f, nil
 }
@@ -112,27 +104,10 @@ func (f *follower) run(ctx context.Context) (err error) {
 }
 
 // newPlanner returns what plans for a case. It has the case's own plan already.
-func newPlanner(s *scenario.Scenario, m Planned) (*loop.Plans, error) {
+func newPlanner(s *scenario.Scenario, m Planned) *loop.Plans {
 	p := &loop.Plans{Build: func(t *topology.Tree) (*plan.Plan, error) { return PlanFor(s, m.Case, t) }}
 	p.Keep(m.Plan)
-	var err error
-	p.Stored, err = openStore(s, m.Case)
-	return p, err
-}
-
-// openStore opens the folder of plans of a case; nil where it has none.
-func openStore(s *scenario.Scenario, c scenario.Case) (*store.Store, error) {
-	if c.Failover == nil || c.Failover.Store == "" {
-		return nil, nil
-	}
-	st, err := loop.OpenStore(os.DirFS(c.Failover.Store), s.Tree)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w; evbench whatif --save makes such a folder", err)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("failover.store %s: %w", c.Failover.Store, err)
-	}
-	return st, nil
+	return p
 }
 
 // A crew is the workers of a case, to whom a plan is a row each.

@@ -2,10 +2,8 @@ package bench_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,9 +16,7 @@ import (
 	"evbench/failover"
 	"evbench/failover/loop"
 	"evbench/plan"
-	"evbench/plan/store"
 	"evbench/results"
-	"evbench/scenario"
 	"evbench/topology"
 	"evbench/transport"
 	"evbench/transport/memnet"
@@ -363,45 +359,6 @@ func TestDeadUnfollowed(t *testing.T) {
 				t.Errorf("cases %+v", sum.Cases)
 			}
 		})
-	}
-}
-
-// Plans come from the store where it has them.
-func TestStoredPlans(t *testing.T) {
-	tree, err := topology.New(topology.Options{Ports: 2, Leaves: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(t.TempDir(), "plans")
-	w, err := store.Create(dir, tree)
-	if err != nil {
-		t.Fatal(err)
-	}
-	broken, err := tree.Without(topology.Link{Leaf: 0, Spine: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := plan.Build(broken, plan.Options{Schedule: "fors", Seed: 99})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(w.Add(p), w.Close()); err != nil {
-		t.Fatal(err)
-	}
-	c := failOver(t, fmt.Sprintf("{policy: fors, store: %s}", dir), &breakable{})
-	if x := c.Failovers[0]; x.Source != "store" || x.PlanHash != p.Hash() {
-		t.Errorf("source %q, hash %s, want %s", x.Source, x.PlanHash, p.Hash())
-	}
-	if x := c.Failovers[1]; x.Source != "kept" {
-		t.Errorf("back: source %q", x.Source)
-	}
-	text := strings.Replace(failing, "FT(2;2,4)", "FT(2;2,5)", 1) + fmt.Sprintf("{policy: fors, store: %s}\n", dir)
-	other, err := scenario.Read("other.yaml", strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := bench.Prepare(other); err == nil || !strings.Contains(err.Error(), "failover.store") {
-		t.Errorf("plans of another tree: %v", err)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"evbench/builder"
 	"evbench/failover"
-	"evbench/failover/loop"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/routing/twolevel"
@@ -84,9 +83,6 @@ func prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
 	if err := builder.MayCheck(s.Deliver, s.Check, inFlight(c)); err != nil { // else workers refuse it
 		return Planned{}, err
 	}
-	if _, err := openStore(s, c); err != nil { // else that is found when a link dies
-		return Planned{}, err
-	}
 	t, err := s.Tree.Without(c.Failures...)
 	if err != nil {
 		return Planned{}, err
@@ -98,7 +94,7 @@ func prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
 	if err != nil {
 		return Planned{}, err
 	}
-	if err := loop.Judge(p); err != nil {
+	if err := p.Judge(); err != nil {
 		return Planned{}, err
 	}
 	efficiency, err := predict(s, c, p)

@@ -152,7 +152,6 @@ type Source string
 
 // Sources of plans.
 const (
-	Stored   Source = "store"
 	Computed Source = "computed"
 	Kept     Source = "kept" // it was there already: links had been dead like this before
 )

@@ -102,8 +102,7 @@ func Compare(older, newer *Plan) Diff {
 	d.SameHash = d.Old.Hash == d.New.Hash
 	a, b := older.says(), newer.says()
 	for i := range a {
-		unknown := a[i].Key == "objective" && (older.Objective == "" || newer.Objective == "") // the text form does not say
-		if a[i].Old != b[i].Old && !unknown {
+		if a[i].Old != b[i].Old {
 			d.Lines = append(d.Lines, Line{a[i].Key, a[i].Old, b[i].Old})
 		}
 	}
@@ -123,7 +122,6 @@ func (p *Plan) says() []Line {
 		{Key: "down", Old: orNone(p.DownNames())},
 		{Key: "unreachable", Old: orNone(pairNames(p.Unreachable))},
 		{Key: "schedule", Old: p.ScheduleName()},
-		{Key: "objective", Old: string(p.Objective)},
 		{Key: "routing", Old: p.Routing},
 	}
 }

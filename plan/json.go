@@ -3,7 +3,6 @@ package plan
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strconv"
 
@@ -145,29 +144,4 @@ func (p *Plan) bound() *bound {
 		}
 	}
 	return b
-}
-
-// wire returns the wire between switches of that name.
-func (p *Plan) wire(link, direction string) (topology.Wire, error) {
-	up, err := p.upWire(link)
-	switch {
-	case err != nil:
-		return 0, err
-	case direction == "up":
-		return up, nil
-	case direction == "down":
-		return up + 1, nil
-	}
-	return 0, fmt.Errorf("direction %q: must be up or down", direction)
-}
-
-func (p *Plan) upWire(link string) (topology.Wire, error) {
-	links, err := p.Tree.Links(link)
-	switch {
-	case err != nil:
-		return 0, err
-	case len(links) != 1:
-		return 0, fmt.Errorf("%q is not one link (leaf0-spine3)", link)
-	}
-	return p.Tree.UpWire(links[0]), nil
 }

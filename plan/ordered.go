@@ -10,7 +10,6 @@ import (
 	"evbench/internal/show"
 	"evbench/scheduler"
 	"evbench/scheduler/sizes"
-	"evbench/topology"
 )
 
 // An Ordered plan says when each fragment of a window of exchanges of unequal sizes
@@ -95,14 +94,7 @@ func (p *Ordered) Witness() string {
 	case scheduler.KindUp, scheduler.KindDown:
 		return fmt.Sprintf("%s leaf%d", b.Kind, b.At)
 	}
-	var weights []string
-	for w, n := range p.Bound.Weights {
-		if n > 0 {
-			link, direction := p.Tree.WireName(topology.Wire(w))
-			weights = append(weights, fmt.Sprintf("%s/%s=%d", link, direction, n))
-		}
-	}
-	return p.Bound.Kind + " " + strings.Join(weights, ",")
+	return p.Bound.Kind + " " + strings.Join(weightNames(p.Tree, p.Bound.Weights), ",")
 }
 
 // Describe prints what the plan promises.

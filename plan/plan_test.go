@@ -2,9 +2,11 @@ package plan_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -209,7 +211,7 @@ func TestBuildRefuses(t *testing.T) {
 	}
 }
 
-// The file forms say what the plan says, as the judge reads them.
+// The file forms say what the plan says: the judge reads the text, JSON has the same.
 func TestFilesAreJudgedValid(t *testing.T) {
 	for _, tr := range []*topology.Tree{
 		topologytest.Tree(t, ft44), topologytest.Tree(t, ft88, "leaf0-spine0", "spine3"),
@@ -221,25 +223,85 @@ func TestFilesAreJudgedValid(t *testing.T) {
 			{"fors", "pinned"}, {"linear-shift", "ftree"}, {"linear-shift", "spread"}, {"linear-shift", "ecmp"},
 			{"bandwidth-optimal", "minhop"}, {"linear-shift", "none"}, {"fors", "none"},
 		} {
-			p := build(t, tr, kind[0], kind[1])
-			var text, doc bytes.Buffer
-			if err := errors.Join(p.WriteText(&text), p.WriteJSON(&doc)); err != nil {
-				t.Fatal(err)
-			}
-			for form, b := range map[string]*bytes.Buffer{"text": &text, "json": &doc} {
-				f, err := verify.Read(b)
-				if err != nil {
-					t.Fatalf("%s %v %v: %v", form, tr.Notation(), kind, err)
-				}
-				r := verify.Check(f, verify.Options{AllowContention: !p.Pinned(), Bound: true})
-				if !r.Valid {
-					t.Errorf("%s %s down %v %v: %v", form, tr.Notation(), tr.DownNames(), kind, r.Offences)
-				}
-				if c := p.Cost(plan.Equal, 1); r.Duration > 0 && float64(r.Duration) != c.Duration {
-					t.Errorf("%s %s %v: the judge counts a duration of %d, the plan %v", form, tr.Notation(), kind, r.Duration, c.Duration)
-				}
-			}
+			judged(t, build(t, tr, kind[0], kind[1]))
 		}
+	}
+}
+
+// judged returns what the judge says of the text form of a plan that is valid. It holds
+// the figures of the plan, the JSON form and what is read of the text against it. The judge
+// also proves the bound by its witness.
+func judged(t testing.TB, p *plan.Plan) *verify.Report {
+	t.Helper()
+	text, doc := write(t, p)
+	f, err := verify.Read(bytes.NewReader(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	r := verify.Check(f, verify.Options{AllowContention: !p.Pinned(), Bound: true})
+	if err := p.Judge(); err != nil || !r.Valid || r.Bound != nil && !r.Bound.Proven && r.Bound.Kind != scheduler.KindLP {
+		t.Fatalf("%s down %v: %v, %+v", p.Notation(), p.DownNames(), err, r)
+	}
+	if c := p.Cost(plan.Equal, 1); r.Duration > 0 && float64(r.Duration) != c.Duration {
+		t.Errorf("%s, routing %s: the judge counts a duration of %d, the plan %v", p.Notation(), p.Routing, r.Duration, c.Duration)
+	}
+	same(t, p, restored(t, text))
+	var says struct {
+		Topology, Schedule, Routing, Hash string
+		Phases                            int
+		Duration                          float64
+		Paths                             *verify.Paths
+		Bound                             *struct {
+			Phases int
+			Kind   string
+		}
+		Messages [][]int
+	}
+	if err := json.Unmarshal(doc, &says); err != nil {
+		t.Fatal(err)
+	}
+	if says.Topology != p.Notation() || says.Schedule != f.Schedule || says.Routing != f.Routing || says.Hash != f.Hash || says.Phases != r.Phases ||
+		p.Cost(plan.Equal, 0).Duration != says.Duration || says.Paths != nil && *says.Paths != *r.Paths ||
+		(says.Bound == nil) != (r.Bound == nil) || r.Bound != nil && (says.Bound.Phases != r.Bound.Phases || says.Bound.Kind != r.Bound.Kind) ||
+		len(says.Messages) != len(f.Messages) {
+		t.Fatalf("the text says %+v, JSON %s", f, doc)
+	}
+	for i, m := range f.Messages {
+		want := []int{int(m.Phase), int(m.Src), int(m.Dst), int(m.Spine), int(m.Top)}
+		if !slices.Equal(says.Messages[i], want[:len(says.Messages[i])]) || len(says.Messages[i]) < 4 || p.Pods != nil && len(says.Messages[i]) < 5 {
+			t.Fatalf("message %d is %v in JSON, %v in text", i, says.Messages[i], want)
+		}
+	}
+	return r
+}
+
+// A plan that is not what it claims to be is refused, also one whose bound its weights do
+// not prove.
+func TestJudge(t *testing.T) {
+	three := topology.Options{Ports: 3, Leaves: 3}
+	bad := *build(t, topologytest.Tree(t, three, "leaf0-spine1"), "fors", "")
+	bad.Tree = topologytest.Tree(t, three, "leaf0-spine1", "leaf2-spine0") // the plan goes over leaf2-spine0
+	if err := bad.Judge(); err == nil || !strings.Contains(err.Error(), "the judge refuses the plan") {
+		t.Errorf("judged: %v", err)
+	}
+	bad = *build(t, topologytest.Tree(t, three, "leaf0-spine0", "leaf1-spine1", "leaf2-spine1"), "fors", "")
+	bad.Bound = scheduler.Bound{Phases: 18, Kind: scheduler.KindLP, Weights: make([]int64, 2*9)}
+	link := topology.Link{Leaf: 0, Spine: 2}
+	bad.Bound.Weights[bad.Tree.UpWire(link)] = 3
+	if err := bad.Judge(); err != nil {
+		t.Errorf("weights that prove the bound: %v", err)
+	}
+	var text bytes.Buffer
+	if err := bad.WriteText(&text); err != nil || !strings.Contains(text.String(), "\n# bound 18 lp\n") {
+		t.Errorf("%v, the text form is\n%s", err, text.String())
+	}
+	stated := strings.Replace(text.String(), "18 lp", "18 lp leaf0-spine2/up=3", 1)
+	if q := restored(t, []byte(stated)); !slices.Equal(q.Bound.Weights, bad.Bound.Weights) || q.Judge() != nil {
+		t.Errorf("weights %v come back, want %v", q.Bound.Weights, bad.Bound.Weights)
+	}
+	bad.Bound.Weights[bad.Tree.UpWire(topology.Link{Leaf: 1, Spine: 0})] = 3
+	if err := bad.Judge(); err == nil || !strings.Contains(err.Error(), "the file states bound 18 by lp, which proves") {
+		t.Errorf("weights that do not prove the bound: %v", err)
 	}
 }
 

@@ -1,39 +1,16 @@
 package plan_test
 
 import (
-	"bytes"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"evbench/plan"
-	"evbench/plan/verify"
 	"evbench/routing/twolevel"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
-
-// judged holds a plan against the judge, and its figures against the judge's.
-func judged(t *testing.T, p *plan.Plan) {
-	t.Helper()
-	var text bytes.Buffer
-	if err := p.WriteText(&text); err != nil {
-		t.Fatal(err)
-	}
-	f, err := verify.Read(bytes.NewReader(text.Bytes()))
-	if err != nil {
-		t.Fatalf("%s over %s: %v", p.ScheduleName(), p.Routing, err)
-	}
-	r := verify.Check(f, verify.Options{AllowContention: !p.Pinned()})
-	if !r.Valid {
-		t.Errorf("%s down %v, routing %s: %v", p.Notation(), p.DownNames(), p.Routing, r.Offences)
-	}
-	if c := p.Cost(plan.Equal, 1); r.Duration > 0 && float64(r.Duration) != c.Duration {
-		t.Errorf("%s, routing %s: the judge counts a duration of %d, the plan %v", p.Notation(), p.Routing, r.Duration, c.Duration)
-	}
-	same(t, p, restored(t, text.Bytes()))
-}
 
 // Every routing on whole, wide, partly filled and broken trees. The closed forms
 // say where they end.

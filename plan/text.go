@@ -9,9 +9,10 @@ import (
 	"strings"
 
 	"evbench/scheduler"
+	"evbench/topology"
 )
 
-// WriteText writes the plan file, text form: header lines, then one line
+// WriteText writes the plan file: header lines, then one line
 // "phase src dst spine" per message, servers by position, sorted by phase and
 // src. In three levels the spine column of a message between pods is
 // "plane.top". Without a schedule there is no plan file.
@@ -19,29 +20,27 @@ func (p *Plan) WriteText(w io.Writer) error {
 	if p.Schedule == nil {
 		return errors.New("a plan without a schedule has no text form")
 	}
+	return p.writeText(w, p.Proof())
+}
+
+func (p *Plan) writeText(w io.Writer, proof string) error {
 	body := p.body()
-	if _, err := io.WriteString(w, p.header(firstLine, p.hashOf(body.write))); err != nil {
+	if _, err := io.WriteString(w, p.header(proof, p.hashOf(body.write))); err != nil {
 		return err
 	}
 	return body.write(w)
 }
 
-// The first lines of the two text forms.
-const (
-	firstLine    = "evbench plan 1"
-	firstCompact = firstLine + " compact"
-)
-
-// header returns the header lines.
-func (p *Plan) header(first, hash string) string {
+// header returns the header lines, with what proves the bound.
+func (p *Plan) header(proof, hash string) string {
 	var b strings.Builder
-	b.WriteString("# " + first + "\n" + p.fabricLines())
+	b.WriteString("# evbench plan 1\n" + p.fabricLines())
 	if len(p.Unreachable) > 0 {
 		fmt.Fprintf(&b, "# unreachable %s\n", strings.Join(pairNames(p.Unreachable), ","))
 	}
 	fmt.Fprintf(&b, "# schedule %s\n# routing %s\n# phases %d\n", p.Schedule.Name, p.Routing, p.Phases())
 	if p.Bound.Phases > 0 {
-		fmt.Fprintf(&b, "# bound %d %s\n", p.Bound.Phases, p.Proof())
+		fmt.Fprintf(&b, "# bound %d %s\n", p.Bound.Phases, proof)
 	}
 	fmt.Fprintf(&b, "# hash %s\n", hash)
 	return b.String()
@@ -55,6 +54,17 @@ func (p *Plan) Proof() string {
 		proof += " " + strings.Join(leafNames(p.Bound.Subset), ",")
 	}
 	return proof
+}
+
+// weightNames returns the weights of an LP witness, "leaf0-spine1/up=3", by wire.
+func weightNames(t *topology.Tree, weights []int64) (out []string) {
+	for w, n := range weights {
+		if n > 0 {
+			link, direction := t.WireName(topology.Wire(w))
+			out = append(out, fmt.Sprintf("%s/%s=%d", link, direction, n))
+		}
+	}
+	return out
 }
 
 func leafNames(leaves []int) []string {

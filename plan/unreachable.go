@@ -41,33 +41,20 @@ func (p *Plan) drop() error {
 		return nil
 	}
 	cut, leaf := p.cuts(), leaves(p.Tree)
-	var ms []scheduler.Message
-	dropped, phases, last := 0, 0, -1
+	dropped, left := 0, 0
 	for m := range p.Schedule.All() {
 		if cut(leaf[m.Src], leaf[m.Dst]) {
 			dropped++
-			continue
+		} else {
+			left++
 		}
-		if m.Phase != last {
-			last = m.Phase
-			phases++
-		}
-		m.Phase = phases - 1
-		ms = append(ms, m)
 	}
-	if len(ms) == 0 {
+	if left == 0 {
 		return fmt.Errorf("no server reaches another one: every pair of leaves has lost its paths")
 	}
-	if dropped == 0 {
-		return nil
+	if dropped > 0 {
+		p.Schedule, p.Bound = p.Schedule.Without(p.Tree, p.Unreachable), scheduler.Bound{}
 	}
-	moved := p.Schedule.Moved
-	s, err := scheduler.FromMessages(p.Schedule.Name, p.Tree, p.Pods, ms)
-	if err != nil {
-		return fmt.Errorf("schedule %s: %w", p.Schedule.Name, err)
-	}
-	s.Moved = moved
-	p.Schedule, p.Bound = s, scheduler.Bound{}
 	return nil
 }
 

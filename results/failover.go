@@ -23,7 +23,7 @@ type Failover struct {
 	FirstNewSec  *float64 `json:"first_new_s"` // the first on the new plan had ended
 	CleanedSec   *float64 `json:"cleaned_s"`   // old routes were gone
 
-	Source     string `json:"source,omitempty"` // "store", "computed" or "kept"
+	Source     string `json:"source,omitempty"` // "computed" or "kept"
 	Phases     int    `json:"phases,omitempty"`
 	PlanHash   string `json:"plan_hash,omitempty"`
 	From       uint64 `json:"from_exchange,omitempty"`

@@ -35,7 +35,6 @@ type Failover struct {
 	Policy       string        // one of policies
 	Hold         time.Duration // how long a returned link must stay up before it is used; 0 unless the policy holds
 	Debounce     time.Duration // how long planning waits for more of the same failure
-	Store        string        // directory of plans made by whatif --save; "": plans are computed
 	OnDisconnect string        // End or Wait
 }
 
@@ -51,9 +50,6 @@ const (
 	maxDebounce     = 10 * time.Second
 )
 
-// replans reports whether a dead link leads to another plan, with other paths.
-func (f *Failover) replans() bool { return f.Policy == policyFORS || f.Policy == policyFORSHold }
-
 // everyFailover reads what holds for all cases that do not say.
 func (d *document) everyFailover(at field) {
 	d.failover, d.from = d.failoverAt(at, nil), at
@@ -67,7 +63,7 @@ func (d *document) failoverField(e entry) field {
 	return d.from
 }
 
-// failoverAt reads the name of a policy, or {policy, hold, debounce, store,
+// failoverAt reads the name of a policy, or {policy, hold, debounce,
 // on_disconnect}. What is not given is as in base, as far as the policy has it. One that
 // is wrong, which has been said, has no policy.
 func (d *document) failoverAt(at field, base *Failover) *Failover {
@@ -96,32 +92,15 @@ func (d *document) failoverAt(at field, base *Failover) *Failover {
 // failoverFields reads what a policy can be told.
 func (d *document) failoverFields(m fields, f *Failover) bool {
 	good := true
-	for _, x := range []struct {
-		name   string
-		ok     bool
-		reason string
-	}{
-		{"hold", f.Policy == policyFORSHold, "only " + policyFORSHold + " keeps links out that have come back"},
-		{"store", f.replans(), "only " + policyFORS + " and " + policyFORSHold + " take plans of a store"},
-	} {
-		if m.given(x.name) && !x.ok {
-			d.fail(m.get(x.name), "%s, and the policy is %s; leave it out", x.reason, f.Policy)
-			return false
-		}
+	if m.given("hold") && f.Policy != policyFORSHold {
+		d.fail(m.get("hold"), "only "+policyFORSHold+" keeps links out that have come back, and the policy is %s; leave it out", f.Policy)
+		return false
 	}
 	read := func(name string, ok bool) { good = good && (ok || !m.given(name)) }
 	read("hold", scalar(d, m.get("hold"), &f.Hold, span(time.Millisecond, maxDuration)))
 	read("debounce", scalar(d, m.get("debounce"), &f.Debounce, span(0, maxDebounce)))
-	read("store", scalar(d, m.get("store"), &f.Store, parseStore))
 	read("on_disconnect", scalar(d, m.get("on_disconnect"), &f.OnDisconnect, oneOf("way to go on", []string{End, Wait}, nil)))
 	return good
-}
-
-func parseStore(s string) (string, error) {
-	if s == "" {
-		return "", errors.New("is empty; write a directory that whatif --save has made, or leave it out")
-	}
-	return s, nil
 }
 
 // fill sets what a policy is not told, from base where there is one.
@@ -136,9 +115,6 @@ func (f *Failover) fill(base *Failover) {
 	f.Debounce, f.OnDisconnect = base.Debounce, base.OnDisconnect
 	if f.Hold > 0 && base.Hold > 0 {
 		f.Hold = base.Hold
-	}
-	if f.replans() {
-		f.Store = base.Store
 	}
 }
 

@@ -13,17 +13,17 @@ import (
 // What a case leaves open depends on its policy.
 func TestFailoverDefaults(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
-		{"failover: none", "linear-shift|ftree|none 0s 1ms  end"},
-		{"schedule: fors, failover: none", "fors|pinned|none 0s 1ms  end"},
-		{"failover: minhop", "linear-shift|minhop|minhop 0s 1ms  end"},
-		{"failover: spread, routing: ftree", "linear-shift|ftree|spread 0s 1ms  end"},
-		{"mode: unsync, failover: spread", "|spread|spread 0s 1ms  end"},
-		{"failover: unsync", "linear-shift|spread|unsync 0s 1ms  end"},
-		{"failover: unsync, routing: minhop, schedule: xor", "xor|minhop|unsync 0s 1ms  end"},
-		{"failover: fors", "fors|pinned|fors 0s 1ms  end"},
-		{"failover: fors, schedule: fors-closed, routing: pinned", "fors-closed|pinned|fors 0s 1ms  end"},
-		{"failover: fors+hold", "fors|pinned|fors+hold 10m0s 1ms  end"},
-		{"failover: {policy: fors+hold, hold: 4s, debounce: 0s, store: plans, on_disconnect: wait}", "fors|pinned|fors+hold 4s 0s plans wait"},
+		{"failover: none", "linear-shift|ftree|none 0s 1ms end"},
+		{"schedule: fors, failover: none", "fors|pinned|none 0s 1ms end"},
+		{"failover: minhop", "linear-shift|minhop|minhop 0s 1ms end"},
+		{"failover: spread, routing: ftree", "linear-shift|ftree|spread 0s 1ms end"},
+		{"mode: unsync, failover: spread", "|spread|spread 0s 1ms end"},
+		{"failover: unsync", "linear-shift|spread|unsync 0s 1ms end"},
+		{"failover: unsync, routing: minhop, schedule: xor", "xor|minhop|unsync 0s 1ms end"},
+		{"failover: fors", "fors|pinned|fors 0s 1ms end"},
+		{"failover: fors, schedule: fors-closed, routing: pinned", "fors-closed|pinned|fors 0s 1ms end"},
+		{"failover: fors+hold", "fors|pinned|fors+hold 10m0s 1ms end"},
+		{"failover: {policy: fors+hold, hold: 4s, debounce: 0s, on_disconnect: wait}", "fors|pinned|fors+hold 4s 0s wait"},
 	} {
 		c := read(t, small+"cases: [{"+tt.in+"}]").Cases[0]
 		if got := c.Schedule + "|" + c.Routing + "|" + failoverText(c); got != tt.want {
@@ -37,15 +37,15 @@ func failoverText(c scenario.Case) string {
 	if f == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%s %s %s %s %s", f.Policy, f.Hold, f.Debounce, f.Store, f.OnDisconnect)
+	return fmt.Sprintf("%s %s %s %s", f.Policy, f.Hold, f.Debounce, f.OnDisconnect)
 }
 
 // What stands at the top holds for cases that do not say, as far as their policy has it.
 func TestFailoverOfAllCases(t *testing.T) {
-	const top = small + "failover: {policy: fors+hold, hold: 4s, store: plans, debounce: 5ms, on_disconnect: wait}\n"
+	const top = small + "failover: {policy: fors+hold, hold: 4s, debounce: 5ms, on_disconnect: wait}\n"
 	s := read(t, top+"cases: [{}, {failover: fors}, {failover: {policy: minhop, on_disconnect: end}}, {failover: fors+hold, name: x}]")
 	want := []string{
-		"fors+hold 4s 5ms plans wait", "fors 0s 5ms plans wait", "minhop 0s 5ms  end", "fors+hold 4s 5ms plans wait",
+		"fors+hold 4s 5ms wait", "fors 0s 5ms wait", "minhop 0s 5ms end", "fors+hold 4s 5ms wait",
 	}
 	for i, c := range s.Cases {
 		if got := failoverText(c); got != want[i] {
@@ -129,8 +129,6 @@ func TestFailoverRefuses(t *testing.T) {
 		{"unknown field", "failover: {policy: fors, holdd: 4s}\ncases: [{}]", "failover.holdd: unknown field; did you mean hold?"},
 		{"hold of fors", "failover: {policy: fors, hold: 4s}\ncases: [{}]", "failover.hold: only fors+hold keeps links out that have come back, and the policy is fors; leave it out"},
 		{"hold without unit", "failover: {policy: fors+hold, hold: 4}\ncases: [{}]", `failover.hold: duration "4": no unit`},
-		{"store of minhop", "failover: {policy: minhop, store: x}\ncases: [{}]", "failover.store: only fors and fors+hold take plans of a store, and the policy is minhop"},
-		{"store empty", `failover: {policy: fors, store: ""}` + "\ncases: [{}]", "failover.store: is empty"},
 		{"debounce", "failover: {policy: fors, debounce: 1m}\ncases: [{}]", "failover.debounce: 1m: must be 0s to 10s"},
 		{"on_disconnect", "failover: {policy: fors, on_disconnect: stop}\ncases: [{}]", `failover.on_disconnect: no way to go on "stop"; there are end, wait`},
 		{"fors unsynchronised", "cases: [{mode: unsync, failover: fors}]", "cases[0].mode: policy fors changes the plan of the phases between two exchanges, so the case must be synchronised; the mode is unsynchronised"},

@@ -122,7 +122,6 @@ var failoverFields = group{
 	{"policy", choice(policies()...), "what is done"},
 	{"hold", lasts(1), "fors+hold: how long a link that has come back must stay up before it is used"},
 	{"debounce", lasts(0), "how long planning waits after the first event of a failure"},
-	{"store", word(), "directory of plans that whatif --save has made"},
 	{"on_disconnect", choice(End, Wait), "when servers have no path to each other"},
 }
 

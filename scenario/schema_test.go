@@ -122,7 +122,7 @@ check: header
 transport: tcp
 io: auto
 sim: {round: 25us, overhead: 50us, jitter: 0s}
-failover: {policy: fors+hold, hold: 1s, debounce: 1ms, store: plans, on_disconnect: wait}
+failover: {policy: fors+hold, hold: 1s, debounce: 1ms, on_disconnect: wait}
 answer: {cases: [a, b]}
 cases:
   - {name: a, mode: synchronised, barrier: tournament, schedule: fors, routing: pinned, failures: [leaf0-spine0, {link: leaf1-spine1, at: 3s, for: 4s}]}

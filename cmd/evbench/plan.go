@@ -26,7 +26,7 @@ func planCommand() *cli.Command {
 			&cli.StringFlag{Name: "objective", Usage: "what fors makes least, `NAME`: phases, paths, balanced (default: phases)"},
 			&cli.StringFlag{Name: "sizes", Usage: "plan fragments of the sizes in `FILE`, CSV src,dst,bytes,exchange, without phases"},
 			&cli.BoolFlag{Name: "drop-unreachable", Usage: "leave out messages between leaves that dead links cut apart"},
-			&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORM` of the plan: text, compact (a row for neighbours), json"},
+			&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORM` of the plan: text, or json, which no command reads"},
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the plan to `FILE`, replacing it; FILE.gz is packed (default: standard output)"},
 			&cli.BoolFlag{Name: "json", Usage: "the same as --format json"},
 			&cli.BoolFlag{Name: "time", Usage: "print how long planning took"},
@@ -109,7 +109,7 @@ func withoutLinks(t *topology.Tree) string {
 
 // planForms write plans, by --format.
 var planForms = map[string]func(*plan.Plan, io.Writer) error{
-	"text": (*plan.Plan).WriteText, "compact": (*plan.Plan).WriteCompact, "json": (*plan.Plan).WriteJSON,
+	"text": (*plan.Plan).WriteText, "json": (*plan.Plan).WriteJSON,
 }
 
 // planWriter returns what writes the plan: packed with gzip where the name of the file
@@ -121,7 +121,7 @@ func planWriter(c *cli.Context) (func(*plan.Plan, io.Writer) error, error) {
 	}
 	write, ok := planForms[form]
 	if !ok {
-		return nil, usagef("--format %q: there are text, compact and json", form)
+		return nil, usagef("--format %q: there are text and json", form)
 	}
 	return func(p *plan.Plan, w io.Writer) error {
 		return packed(c, w, func(w io.Writer) error { return write(p, w) })

@@ -31,8 +31,7 @@ func routesFollowCommand() *cli.Command {
 			&cli.StringFlag{Name: "policy", Value: string(failover.FORSHold), Usage: "`fors|fors+hold`: use a link that has come back at once, or after --hold without a flap"},
 			&cli.DurationFlag{Name: "hold", Value: failover.DefaultHold, Usage: "how long a link must have been up, `DURATION`"},
 			&cli.DurationFlag{Name: "debounce", Value: 50 * time.Millisecond, Usage: "how long to wait for more after a link has changed, `DURATION`"},
-			&cli.StringFlag{Name: "store", Usage: "plans made beforehand, `DIR` of evbench whatif --save; what it lacks is computed"},
-			&cli.StringFlag{Name: "objective", Usage: "what plans that are computed make least: `phases|paths|balanced` (default: phases)"},
+			&cli.StringFlag{Name: "objective", Usage: "what plans make least: `phases|paths|balanced` (default: phases)"},
 			&cli.IntFlag{Name: "lmc", Usage: "at least 2^`N` LIDs for a host; OpenSM must have given them"},
 			&cli.IntFlag{Name: "capacity", Value: opensm.Capacity, Usage: "`ENTRIES` of a switch's forwarding table"},
 			&cli.IntFlag{Name: "pid", Usage: "OpenSM's process `N`"},
@@ -96,7 +95,7 @@ func readFollowing(c *cli.Context) (o follow.Options, err error) {
 		return o, err
 	}
 	o.About = fmt.Sprintf("%s with %d servers and %d spines", t.Notation(), t.Servers(), t.Spines())
-	if o.Plans, err = followPlans(c, t); err != nil {
+	if o.Plans, err = followPlans(c); err != nil {
 		return o, err
 	}
 	discover := strings.Fields(c.String("discover"))
@@ -186,20 +185,14 @@ func followTree(c *cli.Context, n *network.Network) (*topology.Tree, error) {
 	return t, usage(err)
 }
 
-// followPlans is where plans come from: a store, and what it lacks is computed.
-func followPlans(c *cli.Context, t *topology.Tree) (p *loop.Plans, err error) {
+// followPlans computes plans.
+func followPlans(c *cli.Context) (*loop.Plans, error) {
 	objective := scheduler.Objective(c.String("objective"))
 	known := []scheduler.Objective{"", scheduler.FewestPhases, scheduler.FewestPaths, scheduler.Balanced}
 	if !slices.Contains(known, objective) {
-		return p, usagef("--objective %q: must be phases, paths or balanced", objective)
+		return nil, usagef("--objective %q: must be phases, paths or balanced", objective)
 	}
-	p = &loop.Plans{Build: func(t *topology.Tree) (*plan.Plan, error) {
+	return &loop.Plans{Build: func(t *topology.Tree) (*plan.Plan, error) {
 		return plan.Build(t, plan.Options{Schedule: scheduler.NameFORS, Objective: objective, Seed: 1}) // as evbench plan
-	}}
-	if dir := c.String("store"); dir != "" {
-		if p.Stored, err = loop.OpenStore(os.DirFS(dir), t); err != nil {
-			return p, usagef("--store %s: %w", dir, err)
-		}
-	}
-	return p, nil
+	}}, nil
 }

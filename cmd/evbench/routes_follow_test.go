@@ -203,18 +203,13 @@ func followed(t *testing.T, tree, port, link string, buffers bool) {
 }
 
 // TestRoutesFollowHolds plugs a cable in again: it is not used, as the next change shows.
-// Plans for one dead link are in a store.
 func TestRoutesFollowHolds(t *testing.T) {
 	ibtest.Need(t)
-	plans := filepath.Join(t.TempDir(), "plans")
-	if code := run(t.Context(), []string{"evbench", "whatif", "-t", "FT(2;4,8)", "--save", plans, "--quiet"}, io.Discard, os.Stderr); code != exitDone {
-		t.Fatal("no plans")
-	}
-	f := startFollowing(t, "FT(2;4,8)", false, "--hold", "1h", "--store", plans)
+	f := startFollowing(t, "FT(2;4,8)", false, "--hold", "1h")
 	if err := f.live.Pull(f.port("s1_0/5")); err != nil {
 		t.Fatal(err)
 	}
-	f.until("without leaf0-spine0 with 38 phases, store")
+	f.until("without leaf0-spine0 with 38 phases, computed")
 	f.change("leaf0-spine0", "", "")
 	if err := f.live.Plug(f.port("s1_0/5")); err != nil {
 		t.Fatal(err)
@@ -236,14 +231,10 @@ func TestRoutesFollowHolds(t *testing.T) {
 func TestRoutesFollowUsage(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
-	for _, args := range [][]string{
-		{"topo", "convert", "FT(2;4,8)", "--lmc", "2", "--format", "ibnetdiscover", "-o", in("fabric.net")},
-		{"whatif", "-t", "FT(2;2,3)", "--save", in("store"), "--quiet"},
-	} {
-		var out, errs bytes.Buffer
-		if code := run(t.Context(), append([]string{"evbench"}, args...), &out, &errs); code != exitDone {
-			t.Fatal(errs.String())
-		}
+	var out, errs bytes.Buffer
+	convert := []string{"evbench", "topo", "convert", "FT(2;4,8)", "--lmc", "2", "--format", "ibnetdiscover", "-o", in("fabric.net")}
+	if code := run(t.Context(), convert, &out, &errs); code != exitDone {
+		t.Fatal(errs.String())
 	}
 	if err := os.WriteFile(in("log"), nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -269,8 +260,6 @@ func TestRoutesFollowUsage(t *testing.T) {
 		{[]string{"--capacity", "0"}, exitUsage, "at least 1"},
 		{[]string{"--dump", " "}, exitUsage, "--dump: names no command"},
 		{[]string{"--objective", "speed"}, exitUsage, "phases, paths or balanced"},
-		{[]string{"--store", in("none")}, exitUsage, "--store"},
-		{[]string{"--store", in("store")}, exitUsage, "its plans are for FT(2;2,3) with 6 servers"},
 		{[]string{"--fill", "4"}, exitUsage, "--fill needs --tree"},
 		{[]string{"--tree", "FT(2;4,9)"}, exitUsage, "12 switches, 9 leaves and 4 spines are wanted"},
 		{[]string{"--tree", "FT(3;4,4,4)"}, exitUsage, "12 switches, 48 are wanted"},

@@ -3,22 +3,13 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench/progress"
-	"evbench/plan"
-	"evbench/plan/store"
-	"evbench/routing/twolevel"
-	"evbench/scheduler"
 	"evbench/study/survey"
-	"evbench/topology"
 )
-
-// kept is the case whose plans --save keeps.
-var kept = survey.Case{Schedule: scheduler.NameFORS, Routing: twolevel.Pinned}
 
 func whatifCommand() *cli.Command {
 	return interruptible(&cli.Command{
@@ -30,7 +21,6 @@ func whatifCommand() *cli.Command {
 			&cli.StringFlag{Name: "schedule", Aliases: []string{"s"}, Usage: "`NAME,…` of plan --schedule (default: linear-shift, fors)"},
 			&cli.StringFlag{Name: "routing", Aliases: []string{"r"}, Usage: "`NAME,…` of plan --routing, each with each schedule " +
 				"(default: pinned where the schedule chooses spines, else ftree, minhop, spread)"},
-			&cli.StringFlag{Name: "save", Usage: "keep the plans of fors, pinned, in `DIR`, which is new or holds plans for this fabric"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON document"},
 			&cli.BoolFlag{Name: "quiet", Usage: "no progress"},
 		),
@@ -43,7 +33,7 @@ func whatifAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	o := survey.WhatIfOptions{K: c.Int("k"), Sample: c.Int("sample"), Seed: c.Uint64("seed"), KeepCase: kept}
+	o := survey.WhatIfOptions{K: c.Int("k"), Sample: c.Int("sample"), Seed: c.Uint64("seed")}
 	if o.Cases, err = cases(c); err != nil {
 		return err
 	}
@@ -54,10 +44,6 @@ func whatifAction(c *cli.Context) error {
 	if err := checkPlans(t.Servers(), runtime.GOMAXPROCS(0)); err != nil {
 		return err
 	}
-	w, err := saver(c, t, &o)
-	if err != nil {
-		return err
-	}
 	if !c.Bool("quiet") {
 		fmt.Fprintf(c.App.ErrWriter, "%s; cases: %d\n", sets, len(o.Cases))
 		p := progress.NewSets(newTerminal(c.App.ErrWriter, false), time.Now)
@@ -65,24 +51,10 @@ func whatifAction(c *cli.Context) error {
 		defer p.End()
 	}
 	report, err := survey.WhatIf(c.Context, t, o)
-	if w != nil && (err == nil || w.Plans() > 0) {
-		if saved := w.Close(); err == nil {
-			err = saved
-		}
-	}
 	if err != nil {
-		return whatifError(err, report)
-	}
-	return printed(c, report.WriteText, report.WriteJSON)
-}
-
-// whatifError says what is wrong use: what no set can be planned with. What went
-// wrong while plans were being kept is not.
-func whatifError(err error, r *survey.WhatIfReport) error {
-	if r == nil && !survey.IsKeepError(err) {
 		return usage(err)
 	}
-	return err
+	return printed(c, report.WriteText, report.WriteJSON)
 }
 
 // cases joins the schedules and routings of the flags.
@@ -96,24 +68,4 @@ func cases(c *cli.Context) ([]survey.Case, error) {
 		return nil, err
 	}
 	return survey.Cases(schedules, routings), nil
-}
-
-// saver makes the store that --save asks for, or nil.
-func saver(c *cli.Context, t *topology.Tree, o *survey.WhatIfOptions) (*store.Writer, error) {
-	dir := c.String("save")
-	if dir == "" {
-		return nil, nil
-	}
-	if !slices.Contains(o.Cases, kept) {
-		return nil, usagef("--save keeps the plans of %s, which is not among the cases", kept)
-	}
-	if err := t.Connected(); err != nil {
-		return nil, usage(err)
-	}
-	w, err := store.Create(dir, t)
-	if err != nil {
-		return nil, usagef("--save: %w", err)
-	}
-	o.Keep = func(p *plan.Plan) error { return w.Add(p) }
-	return w, nil
 }

@@ -1,10 +1,8 @@
 package loop
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io/fs"
 	"slices"
 	"sync"
 	"time"
@@ -13,20 +11,16 @@ import (
 
 	"evbench/failover"
 	"evbench/plan"
-	"evbench/plan/store"
-	"evbench/plan/verify"
 	"evbench/topology"
 )
 
-// Plans is the Planner of one case, or of one network: a plan that it has made before, one
-// of a store, or one that it computes now; the last two are judged. A link that comes and
-// goes brings back the same dead links. Several goroutines may use it at once: a planning that
-// was given up goes on to its end, and the next begins beside it.
+// Plans is the Planner of one case, or of one network: a plan that it has made before, or
+// one that it computes now, and judges. A link that comes and goes brings back the same dead
+// links. Several goroutines may use it at once: a planning that was given up goes on to its
+// end, and the next begins beside it.
 type Plans struct {
 	// Build computes a plan. Calls for different dead links may overlap.
 	Build func(t *topology.Tree) (*plan.Plan, error)
-	// Stored are plans made before; nil: none.
-	Stored *store.Store
 
 	making singleflight.Group // by key: links that flap ask for the same plan again and again
 
@@ -80,70 +74,20 @@ func (p *Plans) Plan(ctx context.Context, t *topology.Tree) (Made, error) {
 	return made.(Made), nil
 }
 
-// make finds or computes a plan. One that is new is judged and kept.
+// make finds a plan, or computes, judges and keeps it.
 func (p *Plans) make(t *topology.Tree) (Made, error) {
 	began := time.Now()
 	if q := p.kept(t); q != nil {
 		return Made{Plan: q, Source: failover.Kept, Took: time.Since(began)}, nil
 	}
-	q, source, err := p.find(t)
+	q, err := p.Build(t)
 	took := time.Since(began)
 	if err == nil {
-		err = Judge(q)
+		err = q.Judge()
 	}
 	if err != nil {
 		return Made{}, err
 	}
 	p.Keep(q)
-	return Made{Plan: q, Source: source, Took: took, Judged: time.Since(began) - took}, nil
-}
-
-// find looks a plan up, or computes it. A store that does not have it is no error; one
-// that is damaged is.
-func (p *Plans) find(t *topology.Tree) (*plan.Plan, failover.Source, error) {
-	if p.Stored != nil {
-		if e, ok := p.Stored.Find(t.DownNames()); ok {
-			text, err := p.Stored.Load(e)
-			if err != nil {
-				return nil, "", fmt.Errorf("store: %w", err)
-			}
-			q, err := plan.Read(bytes.NewReader(text))
-			return q, failover.Stored, err
-		}
-	}
-	q, err := p.Build(t)
-	return q, failover.Computed, err
-}
-
-// OpenStore opens a folder of plans, which must be for this tree.
-func OpenStore(fsys fs.FS, t *topology.Tree) (*store.Store, error) {
-	s, err := store.Open(fsys)
-	if err != nil {
-		return nil, err
-	}
-	if have := s.Tree(); have.Notation() != t.Notation() || !slices.Equal(have.Fill(), t.Fill()) || have.Spines() != t.Spines() {
-		return nil, fmt.Errorf("its plans are for %s with %d servers and %d spines, the network is %s with %d and %d",
-			have.Notation(), have.Servers(), have.Spines(), t.Notation(), t.Servers(), t.Spines())
-	}
-	return s, nil
-}
-
-// Judge has verify read the plan from its file form. Contention is an offence only where
-// the plan promises none.
-func Judge(p *plan.Plan) error {
-	if p.Schedule == nil {
-		return nil
-	}
-	var file bytes.Buffer
-	if err := p.WriteText(&file); err != nil {
-		return err
-	}
-	f, err := verify.Read(&file)
-	if err != nil {
-		return fmt.Errorf("the judge cannot read the plan: %w", err)
-	}
-	if r := verify.Check(f, verify.Options{AllowContention: !p.Pinned(), Bound: true}); !r.Valid {
-		return fmt.Errorf("the judge refuses the plan: %s (%d offences)", r.Offences[0].Text, r.Total)
-	}
-	return nil
+	return Made{Plan: q, Source: failover.Computed, Took: took, Judged: time.Since(began) - took}, nil
 }

@@ -66,9 +66,8 @@ var layers = []layer{
 	{"routing", "topology topology/network routing/twolevel routing/dmod routing/lft routing/opensm routing/qft routing/sssp", true},
 	{"internal/ibtest", "internal/subprocess internal/trust topology/network routing/lft", false},
 
-	{"plan", "internal/show topology scheduler scheduler/sizes routing routing/twolevel", true},
-	{"plan/store", "plan topology internal/atomicfile", false},
 	{"plan/verify", "topology", true},
+	{"plan", "internal/show plan/verify topology scheduler scheduler/sizes routing routing/twolevel", true},
 
 	{"builder", "", true},
 	{"scheduler/assign", "", true},
@@ -86,14 +85,14 @@ var layers = []layer{
 	{"results/accuracy", "internal/show results", true},
 	{"results/trace", "internal/show plan results topology", true},
 	{"internal/built", "results/hdf5 transport/mpi", false},
-	{"results/store", "plan results results/csv results/hdf5", false},
+	{"results/store", "plan plan/verify results results/csv results/hdf5", false},
 	{"results/compare", "results internal/printable internal/show internal/unit", true},
 
 	{"failover", "topology", true},
 	{"internal/wire", "barrier builder internal/port internal/unit results", false},
 	{"worker", "scheduler builder barrier transport internal/wire results", false},
 	{"controller", "failover internal/port internal/wire results scheduler/assign", false},
-	{"failover/loop", "failover plan plan/store plan/verify topology", false},
+	{"failover/loop", "failover plan topology", false},
 
 	{"scenario", "barrier builder failover internal/nearest internal/unit results results/hdf5 routing routing/twolevel scheduler scheduler/assign topology", false},
 
@@ -132,7 +131,7 @@ var layers = []layer{
 	{"scenarios", "", true},
 	{"study/papers", "failover internal/parallel internal/show plan results routing routing/lft routing/opensm routing/sssp routing/twolevel scenarios scheduler sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network", true},
 
-	{"bench", "builder controller fabric fabric/hosts/preflight failover failover/loop internal/parallel internal/unit internal/wire plan plan/store plan/verify results routing/twolevel scenario scheduler scheduler/assign scheduler/sizes sim topology", false},
+	{"bench", "builder controller fabric fabric/hosts/preflight failover failover/loop internal/parallel internal/unit internal/wire plan plan/verify results routing/twolevel scenario scheduler scheduler/assign scheduler/sizes sim topology", false},
 	{"bench/noise", "results", true},
 	{"bench/peer", "results transport", false},
 	{"bench/soak", "results topology", true},

@@ -1,7 +1,6 @@
 package verify_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/big"
 	"math/rand/v2"
@@ -15,22 +14,23 @@ import (
 func optionsOf(m0, m1 int) topology.Options { return topology.Options{Ports: m0, Leaves: m1} }
 
 type weight struct {
-	Link      string `json:"link"`
-	Direction string `json:"direction"`
-	Weight    int64  `json:"weight"`
+	link, direction string
+	weight          int64
 }
 
 // lp writes a plan without messages that states a bound by weights.
-func lp(t testing.TB, tr *topology.Tree, phases int, weights []weight) string {
-	t.Helper()
-	out, err := json.Marshal(map[string]any{
-		"schema": "evbench/plan/1", "topology": tr.Notation(), "fill": tr.Fill(), "spines": tr.Spines(), "down": tr.DownNames(),
-		"bound": map[string]any{"phases": phases, "kind": "lp", "weights": weights},
-	})
-	if err != nil {
-		t.Fatal(err)
+func lp(tr *topology.Tree, phases int, weights []weight) string {
+	return (&draft{tree: tr}).lp(phases, weights)
+}
+
+func (d *draft) lp(phases int, weights []weight) string {
+	list := make([]string, len(weights))
+	for i, w := range weights {
+		list[i] = fmt.Sprintf("%s/%s=%d", w.link, w.direction, w.weight)
 	}
-	return string(out)
+	d.routing, d.hash = "pinned", "none"
+	d.bound = fmt.Sprintf("%d lp %s", phases, strings.Join(list, ","))
+	return d.text()
 }
 
 // wrong returns the sentence on the stated bound, or "".
@@ -68,11 +68,10 @@ func TestWeightsProveTheExamples(t *testing.T) {
 		{"one phase too many", small, 19, []weight{{"leaf0-spine2", "up", 1}}, "the file states bound 19 by lp, which proves 18"},
 		{"one phase too few", small, 17, []weight{{"leaf0-spine2", "up", 1}}, "the file states bound 17 by lp, which proves 18"},
 		{"useless weights", small, 18, []weight{{"leaf0-spine1", "up", 1}}, "the file states bound 18 by lp, which proves 0"},
-		{"no weights", small, 18, nil, "bound 18 lp: its weights sum to 0, which proves nothing"},
 		{"weights of 0", small, 18, []weight{{"leaf0-spine2", "up", 0}}, "bound 18 lp: its weights sum to 0, which proves nothing"},
 		{"cut off", tree(t, optionsOf(1, 2), topology.Link{}), 1, []weight{{"leaf1-spine0", "up", 1}}, "bound 1 lp: leaf0 and leaf1 share no live spine"},
 	} {
-		if got := wrong(t, lp(t, tt.tree, tt.phases, tt.weights)); got != tt.want {
+		if got := wrong(t, lp(tt.tree, tt.phases, tt.weights)); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -89,7 +88,7 @@ func TestWeightsAreExact(t *testing.T) {
 		}
 	}
 	// 6 pairs · 16 messages · w / (12 w)
-	if got := wrong(t, lp(t, tr, 8, ws)); got != "" {
+	if got := wrong(t, lp(tr, 8, ws)); got != "" {
 		t.Error(got)
 	}
 }
@@ -115,10 +114,10 @@ func TestRandomWeights(t *testing.T) {
 		if phases < 1 {
 			continue // no bound to state
 		}
-		if got := wrong(t, lp(t, tr, phases, ws)); got != "" {
+		if got := wrong(t, lp(tr, phases, ws)); got != "" {
 			t.Fatalf("%s fill %v down %v weights %v: %s", tr.Notation(), o.Fill, tr.DownNames(), ws, got)
 		}
-		if got := wrong(t, lp(t, tr, phases+1, ws)); got == "" {
+		if got := wrong(t, lp(tr, phases+1, ws)); got == "" {
 			t.Fatalf("%s: a bound of %d is taken, %d is proven", tr.Notation(), phases+1, phases)
 		}
 		if d := greedy("dead", tr); d.phases < phases {
@@ -163,12 +162,12 @@ func randomWeights(tr *topology.Tree, rng *rand.Rand) (ws []weight, phases int) 
 	return ws, phases
 }
 
-// The text form cannot prove a bound by weights, and that is not an offence.
-func TestTextCarriesNoWeights(t *testing.T) {
+// That a file states no weights is not an offence.
+func TestBoundWithoutWeights(t *testing.T) {
 	d := shift(t, 2, 2)
 	d.bound = "3 lp"
 	r := judge(t, d.text(), verify.Options{Bound: true})
-	if !r.Valid || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "the text form carries no weights, use the JSON form") {
+	if !r.Valid || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "the file states no weights") {
 		t.Errorf("%+v", r)
 	}
 	d.bound = ""

@@ -93,8 +93,8 @@ func (j *judge) strongest() []string {
 // reports whether it does.
 func (j *judge) witness() bool {
 	b := j.file.Bound
-	if b.Kind == lp && b.weights == nil {
-		j.note("bound not checked: the text form carries no weights, use the JSON form")
+	if b.Kind == lp && b.Weights == nil {
+		j.note("bound not checked: the file states no weights")
 		return false
 	}
 	n, err := j.proves(b)
@@ -110,9 +110,9 @@ func (j *judge) witness() bool {
 // proves returns the bound that a witness proves.
 func (j *judge) proves(b Bound) (*big.Int, error) {
 	if b.Kind == lp {
-		return j.dual(b.weights)
+		return j.dual(b.Weights)
 	}
-	n, err := j.simple(b.Kind, b.subset)
+	n, err := j.simple(b.Kind, b.Subset)
 	return big.NewInt(int64(n)), err
 }
 

@@ -24,7 +24,7 @@ const maxWeight = 1<<62 - 1
 // pods the up wire to a top switch and the down wire from it come on top. It is
 // exact: integers, no rounding but the last. O(leaves²·spines), in three levels
 // and O(pods²·planes·tops).
-func (j *judge) dual(weights []dualWeight) (*big.Int, error) {
+func (j *judge) dual(weights []DualWeight) (*big.Int, error) {
 	y, sum, err := j.fabric.spread(weights)
 	if err != nil {
 		return nil, err
@@ -53,20 +53,20 @@ func (j *judge) dual(weights []dualWeight) (*big.Int, error) {
 }
 
 // spread returns the weights by wire, and their sum.
-func (f fabric) spread(weights []dualWeight) (y []uint64, sum *big.Int, err error) {
+func (f fabric) spread(weights []DualWeight) (y []uint64, sum *big.Int, err error) {
 	y, sum = make([]uint64, f.wires()), new(big.Int)
 	dead := f.deadWires()
 	for _, w := range weights {
 		switch {
-		case w.weight < 0:
-			return nil, nil, fmt.Errorf("%s has weight %d, which is negative", f.wireText(int(w.wire)), w.weight)
-		case w.weight > maxWeight:
-			return nil, nil, fmt.Errorf("%s has weight %d; at most %d is judged", f.wireText(int(w.wire)), w.weight, int64(maxWeight))
-		case w.weight > 0 && dead[w.wire]:
-			return nil, nil, fmt.Errorf("%s has a weight, but is dead", f.wireText(int(w.wire)))
+		case w.Weight < 0:
+			return nil, nil, fmt.Errorf("%s has weight %d, which is negative", f.wireText(int(w.Wire)), w.Weight)
+		case w.Weight > maxWeight:
+			return nil, nil, fmt.Errorf("%s has weight %d; at most %d is judged", f.wireText(int(w.Wire)), w.Weight, int64(maxWeight))
+		case w.Weight > 0 && dead[w.Wire]:
+			return nil, nil, fmt.Errorf("%s has a weight, but is dead", f.wireText(int(w.Wire)))
 		}
-		y[w.wire] = uint64(w.weight)
-		sum.Add(sum, big.NewInt(w.weight))
+		y[w.Wire] = uint64(w.Weight)
+		sum.Add(sum, big.NewInt(w.Weight))
 	}
 	if sum.Sign() == 0 {
 		return nil, nil, errors.New("its weights sum to 0, which proves nothing")

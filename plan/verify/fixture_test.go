@@ -2,7 +2,6 @@ package verify_test
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -301,10 +300,9 @@ func (d *draft) body() string {
 	for _, m := range ms {
 		path := "-"
 		if m[3] >= 0 {
-			path = strconv.Itoa(m[3])
-		}
-		if m[4] >= 0 {
-			path += "." + strconv.Itoa(m[4])
+			if path = strconv.Itoa(m[3]); m[4] >= 0 {
+				path += "." + strconv.Itoa(m[4])
+			}
 		}
 		fmt.Fprintln(&b, m[0], m[1], m[2], path)
 	}
@@ -334,45 +332,6 @@ func (d *draft) text() string {
 		s += "# hash " + h + "\n"
 	}
 	return s + d.body()
-}
-
-func (d *draft) json(t testing.TB) string {
-	t.Helper()
-	doc := map[string]any{
-		"schema": "evbench/plan/1", "topology": d.notation(), "fill": d.tree.Fill(),
-		"down": d.downNames(), "schedule": "test", "routing": d.routing, "messages": d.messages,
-	}
-	if d.phases > 0 {
-		doc["phases"] = d.phases
-	}
-	if h := d.stated(); h != "none" {
-		doc["hash"] = h
-	}
-	if d.pods == nil {
-		doc["spines"] = d.tree.Spines()
-		four := [][4]int{}
-		for _, m := range d.messages {
-			four = append(four, [4]int(m[:4]))
-		}
-		doc["messages"] = four
-	}
-	if len(d.cut) > 0 {
-		doc["unreachable"] = d.cutNames()
-	}
-	if d.bound != "" {
-		f := strings.Fields(d.bound)
-		n, _ := strconv.Atoi(f[0])
-		b := map[string]any{"phases": n, "kind": f[1]}
-		if len(f) > 2 {
-			b["subset"] = strings.Split(f[2], ",")
-		}
-		doc["bound"] = b
-	}
-	out, err := json.Marshal(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(out)
 }
 
 func judge(t testing.TB, text string, o verify.Options) *verify.Report {

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
+	"strings"
 
 	"evbench/topology"
 )
 
-// A header is what both forms say before it is put together.
+// A header is what a file says before it is put together.
 type header struct {
 	topology    string
 	fill        []int // nil: every leaf full
@@ -20,7 +20,6 @@ type header struct {
 	unreachable []string
 	schedule    string
 	routing     string // "": pinned, the strictest
-	objective   string
 	phases      *int
 	bound       *bound
 	hash        string
@@ -30,16 +29,9 @@ type header struct {
 }
 
 type bound struct {
-	Phases  int      `json:"phases"`
-	Kind    string   `json:"kind"`
-	Subset  []string `json:"subset"`
-	Weights []weight `json:"weights"`
-}
-
-type weight struct {
-	Link      string `json:"link"`
-	Direction string `json:"direction"`
-	Weight    int64  `json:"weight"`
+	phases  int
+	kind    string
+	witness []string // leaves of a hall kind, weights of lp; nil when not stated
 }
 
 func (h *header) wrong(key, format string, args ...any) error {
@@ -53,12 +45,9 @@ func (h *header) apply(f *File) error {
 		return err
 	}
 	f.Tree, f.Pods = fab.tree, fab.pods
-	f.Schedule, f.Hash, f.Routing, f.objective = h.schedule, h.hash, cmp.Or(h.routing, "pinned"), h.objective
+	f.Schedule, f.Hash, f.Routing = h.schedule, h.hash, cmp.Or(h.routing, "pinned")
 	if _, ok := routings[f.Routing]; !ok {
 		return h.wrong("routing", "no routing %q; there are %s", f.Routing, routingNames)
-	}
-	if !slices.Contains([]string{"", "phases", "paths", "balanced"}, f.objective) {
-		return h.wrong("objective", "no objective %q; there are phases, paths and balanced", f.objective)
 	}
 	if h.phases != nil {
 		if *h.phases < 1 {
@@ -66,7 +55,7 @@ func (h *header) apply(f *File) error {
 		}
 		f.Phases = *h.phases
 	}
-	if f.unreachable, err = h.leftOut(f.Tree.Leaves()); err != nil {
+	if f.Unreachable, err = h.leftOut(f.Tree.Leaves()); err != nil {
 		return err
 	}
 	if h.bound != nil {
@@ -185,45 +174,54 @@ func (h *header) leftOut(leaves int) (out [][2]int, err error) {
 
 // lower reads the stated bound. That it is proven is for Check to see.
 func (h *header) lower(f fabric) (Bound, error) {
-	b := Bound{Phases: h.bound.Phases, Kind: h.bound.Kind}
+	b := Bound{Phases: h.bound.phases, Kind: h.bound.kind}
 	if b.Phases < 1 {
 		return b, h.wrong("bound", "a bound of %d phases: must be at least 1", b.Phases)
 	}
 	family, _, ok := witnessOf(b.Kind)
-	if !ok || family == byPod && f.pods == nil {
+	switch {
+	case !ok || family == byPod && f.pods == nil:
 		return b, h.wrong("bound", "no witness %q; there are %s", shorten([]byte(b.Kind)), f.witnesses())
-	}
-	if family != byHall && h.bound.Subset != nil {
+	case h.bound.witness == nil:
+		return b, nil
+	case family == lp:
+		var err error
+		if b.Weights, err = f.weights(h.bound.witness); err != nil {
+			return b, h.wrong("bound", "%w", err)
+		}
+		return b, nil
+	case family != byHall:
 		return b, h.wrong("bound", "a set of leaves is part of a hall witness, not of %s", b.Kind)
 	}
-	for _, name := range h.bound.Subset {
+	for _, name := range h.bound.witness {
 		leaf, ok := leafOf(name)
 		if !ok {
 			return b, h.wrong("bound", "%q is not a leaf (leaf3)", shorten([]byte(name)))
 		}
-		b.subset = append(b.subset, leaf)
+		b.Subset = append(b.Subset, leaf)
 	}
-	var err error
-	b.weights, err = h.weights(f)
-	return b, err
+	return b, nil
 }
 
-func (h *header) weights(f fabric) ([]dualWeight, error) {
-	if h.bound.Weights == nil {
-		return nil, nil
-	}
+// weights reads "leaf0-spine1/up=3" and the like.
+func (f fabric) weights(entries []string) (out []DualWeight, err error) {
 	seen := map[topology.Wire]bool{}
-	out := make([]dualWeight, 0, len(h.bound.Weights))
-	for i, w := range h.bound.Weights {
-		wire, err := f.wireOf(w.Link, w.Direction)
+	for _, entry := range entries {
+		link, rest, _ := strings.Cut(entry, "/")
+		direction, number, _ := strings.Cut(rest, "=")
+		n, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%q: write a link, a direction and a weight, leaf0-spine1/up=3", shorten([]byte(entry)))
+		}
+		w, err := f.wireOf(link, direction)
 		switch {
 		case err != nil:
-			return nil, h.wrong("bound", "weights[%d]: %w", i, err)
-		case seen[wire]:
-			return nil, h.wrong("bound", "weights[%d]: %s %s has a weight already", i, w.Link, w.Direction)
+			return nil, err
+		case seen[w]:
+			return nil, fmt.Errorf("%s %s has a weight already", link, direction)
 		}
-		seen[wire] = true
-		out = append(out, dualWeight{wire, w.Weight})
+		seen[w] = true
+		out = append(out, DualWeight{w, n})
 	}
 	return out, nil
 }

@@ -4,11 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 )
 
 // An input counts the lines it has read.
@@ -72,38 +70,21 @@ func (in *input) readLine() ([]byte, error) {
 	return nil, fmt.Errorf("read plan: after line %d: %w", in.line-1, err)
 }
 
-// peek skips white space and returns the next byte without taking it.
-func (in *input) peek() (byte, error) {
+// skipBlank skips white space.
+func (in *input) skipBlank() error {
 	for {
 		c, err := in.ReadByte()
 		if err != nil {
-			return 0, err
+			return err
 		}
 		switch c {
 		case '\n':
 			in.line++
 		case ' ', '\t', '\r':
 		default:
-			return c, in.UnreadByte()
+			return in.UnreadByte()
 		}
 	}
-}
-
-// next is peek that takes the byte.
-func (in *input) next() (byte, error) {
-	c, err := in.peek()
-	if err != nil {
-		return 0, in.ended(err)
-	}
-	in.Discard(1)
-	return c, nil
-}
-
-func (in *input) ended(err error) error {
-	if errors.Is(err, io.EOF) {
-		return in.wrong("the document ends in the middle")
-	}
-	return fmt.Errorf("read plan: line %d: %w", in.line, err)
 }
 
 func (in *input) wrong(format string, args ...any) error {
@@ -116,86 +97,6 @@ func (in *input) tooMany(limit, servers int) error {
 		return in.wrong("more than %d messages: there is no room for more", limit)
 	}
 	return in.wrong("more than %d messages; all pairs of %d servers are %d", limit, servers, pairs(servers))
-}
-
-// expect takes the given byte.
-func (in *input) expect(want byte) error {
-	c, err := in.next()
-	if err == nil && c != want {
-		err = in.wrong("%q where %q should be", c, want)
-	}
-	return err
-}
-
-// more takes the byte after an element: true for a comma, false for the end.
-func (in *input) more(end byte) (bool, error) {
-	c, err := in.next()
-	if err == nil && c != ',' && c != end {
-		err = in.wrong("%q where ',' or %q should be", c, end)
-	}
-	return c == ',', err
-}
-
-// empty takes the end of an object or array that has no element.
-func (in *input) empty(end byte) (bool, error) {
-	c, err := in.peek()
-	if err != nil {
-		return false, in.ended(err)
-	}
-	if c == end {
-		in.Discard(1)
-	}
-	return c == end, nil
-}
-
-// value takes one JSON value as it stands. It only finds the end; encoding/json
-// finds what is wrong inside.
-func (in *input) value() ([]byte, error) {
-	if _, err := in.peek(); err != nil {
-		return nil, in.ended(err)
-	}
-	var out []byte
-	depth, quoted, escaped := 0, false, false
-	for {
-		c, err := in.ReadByte()
-		if err != nil {
-			return nil, in.ended(err)
-		}
-		if depth == 0 && !quoted && strings.IndexByte(",:]} \t\r\n", c) >= 0 {
-			return out, in.UnreadByte()
-		}
-		out = append(out, c)
-		switch {
-		case len(out) > maxHeader:
-			return nil, in.wrong("a value longer than %d bytes", maxHeader)
-		case c == '\n':
-			in.line++
-		case escaped:
-			escaped = false
-		case quoted && c == '\\':
-			escaped = true
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			depth++
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-}
-
-// decode reads one JSON value into v.
-func (in *input) decode(key string, v any) error {
-	line := in.line
-	raw, err := in.value()
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(raw, v); err != nil {
-		return fmt.Errorf("line %d: %s: %w", line, key, err)
-	}
-	return nil
 }
 
 // digits reads a number of up to seven digits at b[i:]. It returns the number and

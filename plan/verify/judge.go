@@ -11,7 +11,6 @@ type load struct {
 	phase int32 // ordinal of the phase that n and first belong to
 	n     int32 // messages in that phase
 	first int32 // index of the first of them
-	total int32 // messages in the whole exchange
 }
 
 // A seat is who sits at a position.
@@ -88,7 +87,7 @@ func (j *judge) leaveOut() {
 	for l := range leaves {
 		j.partners[l] = s - j.tree.On(l)
 	}
-	for _, p := range j.file.unreachable {
+	for _, p := range j.file.Unreachable {
 		if j.fabric.reachable(p[0], p[1]) {
 			continue
 		}

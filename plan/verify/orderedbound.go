@@ -6,8 +6,6 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
-
-	"evbench/topology"
 )
 
 // claims judges what the file says about itself.
@@ -96,7 +94,7 @@ func (j *orderedJudge) proves(witness string) (*big.Int, error) {
 		}
 		return j.dual(j.cables(leaf, kind == "down"))
 	case lp:
-		weights, err := j.weights(what)
+		weights, err := j.fabric.weights(names(what))
 		if err != nil {
 			return nil, err
 		}
@@ -106,45 +104,22 @@ func (j *orderedJudge) proves(witness string) (*big.Int, error) {
 }
 
 // cables gives the live links of a leaf the weight 1, in one direction.
-func (j *orderedJudge) cables(leaf int, down bool) (out []dualWeight) {
+func (j *orderedJudge) cables(leaf int, down bool) (out []DualWeight) {
 	for k := range j.file.Tree.Spines() {
 		w := j.file.Tree.Up(leaf, k)
 		if down {
 			w = j.file.Tree.Down(leaf, k)
 		}
 		if j.file.Tree.Alive(leaf, k) {
-			out = append(out, dualWeight{w, 1})
+			out = append(out, DualWeight{w, 1})
 		}
 	}
 	return out
 }
 
-// weights reads "leaf0-spine1/up=3,leaf2-spine1/down=5".
-func (j *orderedJudge) weights(list string) (out []dualWeight, err error) {
-	seen := map[topology.Wire]bool{}
-	for _, entry := range names(list) {
-		link, rest, _ := strings.Cut(entry, "/")
-		direction, number, _ := strings.Cut(rest, "=")
-		n, err := strconv.ParseInt(number, 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("%q: write a link, a direction and a weight, leaf0-spine1/up=3", shorten([]byte(entry)))
-		}
-		w, err := j.fabric.wireOf(link, direction)
-		switch {
-		case err != nil:
-			return nil, err
-		case seen[w]:
-			return nil, fmt.Errorf("%s %s has a weight already", link, direction)
-		}
-		seen[w] = true
-		out = append(out, dualWeight{w, n})
-	}
-	return out, nil
-}
-
 // dual is the dual of plans of equal fragments with the bytes between leaves in place of
 // messages: ⌈ Σ bytes(a,b) · (least weight of a live path from a to b) / Σ y ⌉.
-func (j *orderedJudge) dual(weights []dualWeight) (*big.Int, error) {
+func (j *orderedJudge) dual(weights []DualWeight) (*big.Int, error) {
 	y, sum, err := j.fabric.spread(weights)
 	if err != nil {
 		return nil, err

@@ -1,9 +1,6 @@
 package verify
 
-import (
-	"fmt"
-	"math/bits"
-)
+import "math/bits"
 
 // pathsRoom bounds the memory of countPaths, in words of eight bytes. A fabric of
 // 4,096 servers takes a sixteenth of it.
@@ -76,9 +73,4 @@ func pathsOf(most, servers, switches int) *Paths {
 	p.LIDs = servers<<p.LMC + switches
 	p.Entries = p.LIDs - 1
 	return p
-}
-
-// String returns the figures as a plan file names them.
-func (p *Paths) String() string {
-	return fmt.Sprintf("most %d, lmc %d, lids %d, lft_entries %d", p.Most, p.LMC, p.LIDs, p.Entries)
 }

@@ -20,7 +20,7 @@ const (
 	maxEntries  = 1 << 26   // forwarding table entries of all switches that pods have in planes
 	maxNumber   = 1 << 24   // phases and positions in the body
 	maxSpine    = 1<<15 - 1 // spines and top switches in the body
-	maxHeader   = 1 << 22   // bytes of one line, or of one JSON value other than the messages
+	maxHeader   = 1 << 22   // bytes of one line
 )
 
 // What a message that names none has as Spine and Top.
@@ -40,16 +40,13 @@ type Message struct {
 type File struct {
 	Tree        *topology.Tree // with the dead links; of three levels the lower part
 	Pods        *topology.Pods // the tree of three levels; nil for two
-	unreachable [][2]int       // pairs of leaves whose messages are left out, as stated, the smaller leaf first
+	Unreachable [][2]int       // pairs of leaves whose messages are left out, as stated, the smaller leaf first
 	Schedule    string
 	Routing     string    // pinned, none, ecmp, spray, adaptive or a single-path engine
-	objective   string    // phases, paths or balanced; "" when not stated
 	Phases      int       // as stated; 0 when not stated
 	Bound       Bound     // as stated; Phases is 0 when not stated
 	Hash        string    // as stated; "" when not stated
 	Messages    []Message // in the order of the file
-
-	predictions predictions
 }
 
 // A Bound is a lower bound on the phases of any plan without contention, and
@@ -57,27 +54,17 @@ type File struct {
 type Bound struct {
 	Phases  int
 	Kind    string       // "server", "leaf3", "hall3", "pod1" or LP
-	subset  []int        // of a hall kind: leaves, as stated
-	weights []dualWeight // LP, JSON form only; nil when the form carries none
+	Subset  []int        // of a hall kind: leaves, as stated
+	Weights []DualWeight // of LP; nil when not stated
 }
 
 // lp is the Kind of a bound that is proven by weights on wires.
 const lp = "lp"
 
-// A dualWeight is one entry of an LP dual, on a wire between switches.
-type dualWeight struct {
-	wire   topology.Wire
-	weight int64
-}
-
-// predictions are the figures that only the JSON form states; nil where not.
-type predictions struct {
-	gap            *int
-	duration       *float64
-	efficiency     *float64
-	unsynchronised *float64
-	moved          *int
-	paths          *Paths
+// A DualWeight is one entry of an LP dual, on a wire between switches.
+type DualWeight struct {
+	Wire   topology.Wire
+	Weight int64
 }
 
 // Paths say how many addresses the spines of a plan take, when the spine is
@@ -110,19 +97,21 @@ var routings = map[string]routeKind{
 const routingNames = "pinned, none, ftree, minhop, spread, ecmp, spray, adaptive, opensm-minhop, updn, updn-scatter, dnup, " +
 	"dmodk, dmodc, dmodc-downcost, sssp, dfsssp, qft, ftree-to-minhop"
 
-// Read reads a plan file, in text, compact or JSON form (its first byte is "{"),
-// packed with gzip or not. An error names the line and the reason; that the plan is
-// wrong is not an error here but an offence for Check.
+// ErrOrdered says that a file holds a plan of version 2, which Read does not take.
+var ErrOrdered = errors.New("a plan of version 2, for fragments of unequal size, where one of version 1 is needed; evbench verify takes both")
+
+// Read reads a plan file, packed with gzip or not. An error names the line and the reason;
+// that the plan is wrong is not an error here but an offence for Check.
 func Read(r io.Reader) (*File, error) { return ReadAtMost(r, math.MaxInt) }
 
 // ReadAtMost is Read for at most so many messages. Reading and judging take up to
 // MessageBytes for each; a small file can stand for many.
 func ReadAtMost(r io.Reader, messages int) (*File, error) {
-	in, first, err := begin(r, messages)
+	in, err := begin(r, messages)
 	if err != nil {
 		return nil, err
 	}
-	return readForm(in, first)
+	return readText(in)
 }
 
 // What reading and judging take at most for each message of a plan of version 1, and for
@@ -133,11 +122,11 @@ const (
 	PieceBytes   = 240
 )
 
-// ReadEither reads a plan of version 1, in any form, or an ordered plan, one of version 2;
+// ReadEither reads a plan of version 1, or an ordered plan, one of version 2;
 // the other is nil. Reading and judging take up to so many bytes of memory; a file that
 // needs more is an error.
 func ReadEither(r io.Reader, memory int) (*File, *Ordered, error) {
-	in, c, err := begin(r, memory/MessageBytes)
+	in, err := begin(r, memory/MessageBytes)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -146,32 +135,23 @@ func ReadEither(r io.Reader, memory int) (*File, *Ordered, error) {
 		o, err := readOrdered(in)
 		return nil, o, err
 	}
-	f, err := readForm(in, c)
+	f, err := readText(in)
 	return f, nil, err
 }
 
-// begin unpacks a file and returns its first byte, without taking it.
-func begin(r io.Reader, messages int) (*input, byte, error) {
+// begin unpacks a file, and skips the white space that it begins with.
+func begin(r io.Reader, messages int) (*input, error) {
 	in, err := newInput(r, messages)
 	if err != nil {
-		return nil, 0, fmt.Errorf("read plan: %w", err)
+		return nil, fmt.Errorf("read plan: %w", err)
 	}
-	c, err := in.peek()
-	switch {
+	switch err := in.skipBlank(); {
 	case errors.Is(err, io.EOF):
-		return nil, 0, errors.New("empty: a plan file starts with \"# evbench plan 1\" or \"{\"")
+		return nil, errors.New("empty: a plan file starts with \"# evbench plan 1\"")
 	case err != nil:
-		return nil, 0, fmt.Errorf("read plan: %w", err)
+		return nil, fmt.Errorf("read plan: %w", err)
 	}
-	return in, c, nil
-}
-
-// readForm reads a plan of version 1 that starts with a byte.
-func readForm(in *input, first byte) (*File, error) {
-	if first == '{' {
-		return readJSON(in)
-	}
-	return readText(in)
+	return in, nil
 }
 
 // canonical returns the messages by phase, source, destination and path: the

@@ -56,8 +56,8 @@ func (j *judge) usual(i int) int {
 			break
 		}
 		*word |= mask
-		*from, *to = load{now, 1, int32(i), from.total + 1}, load{now, 1, int32(i), to.total + 1}
-		*up, *down = load{now, 1, int32(i), up.total + 1}, load{now, 1, int32(i), down.total + 1}
+		*from, *to = load{now, 1, int32(i)}, load{now, 1, int32(i)}
+		*up, *down = load{now, 1, int32(i)}, load{now, 1, int32(i)}
 	}
 	if i > begin {
 		j.pairs += i - begin
@@ -148,7 +148,6 @@ func (j *judge) meet(i int32, src, dst seat) {
 // this phase already.
 func (j *judge) put(w int, i int32) bool {
 	l := &j.wires[w]
-	l.total++
 	if l.phase != j.now {
 		l.phase, l.n, l.first = j.now, 1, i
 		j.most = max(j.most, 1)

@@ -13,24 +13,22 @@ import (
 	"evbench/topology"
 )
 
-// The first lines of the two text forms.
+// The first lines of plans.
 const (
 	firstLine    = "evbench plan 1"
-	firstCompact = firstLine + " compact"
 	firstOrdered = "evbench plan 2" // of ordered plans, which readOrdered reads
 )
 
-// textKeys are the header keys of the text form, in the order of a written file.
+// textKeys are the header keys, in the order of a written file.
 var textKeys = []string{"topology", "fill", "spines", "down", "unreachable", "schedule", "routing", "phases", "bound", "hash"}
 
-// A textReader reads the text form line by line.
+// A textReader reads a plan line by line.
 type textReader struct {
 	*input
 	file  File
 	at    map[string]int // line of each header key
 	h     header
 	begun bool // the version line was read
-	runs  bool // a line of the body is a row of the compact form
 	body  bool // the first message was read
 	limit int  // most messages
 }
@@ -49,7 +47,7 @@ func readText(in *input) (*File, error) {
 			return nil, err
 		}
 		r.line++
-		if r.body && !r.runs {
+		if r.body {
 			ahead, _ := r.Peek(r.Buffered())
 			r.Discard(r.quick(ahead))
 		}
@@ -74,9 +72,6 @@ func (r *textReader) read(line []byte) error {
 			}
 			r.body = true
 		}
-		if r.runs {
-			return r.row(line)
-		}
 		return r.message(line)
 	case r.body:
 		return fmt.Errorf("line %d: %q: header lines come before the first message", r.line, shorten(line))
@@ -88,7 +83,7 @@ func (r *textReader) read(line []byte) error {
 func (r *textReader) header(fields []string) error {
 	if !r.begun {
 		first := strings.Join(fields, " ")
-		if r.begun, r.runs = true, first == firstCompact; first != firstLine && !r.runs {
+		if r.begun = true; first != firstLine {
 			return r.notAPlan(first)
 		}
 		return nil
@@ -145,7 +140,7 @@ func (r *textReader) value(key, value string) (err error) {
 
 func (r *textReader) notAPlan(line string) error {
 	if line == firstOrdered {
-		return fmt.Errorf("line %d: a plan of version 2, for fragments of unequal size, where one of version 1 is needed; evbench verify takes both", r.line)
+		return fmt.Errorf("line %d: %w", r.line, ErrOrdered)
 	}
 	if version, ok := strings.CutPrefix(line, "evbench plan "); ok {
 		return fmt.Errorf("line %d: plan version %q; version 1 is read", r.line, shorten([]byte(version)))
@@ -185,17 +180,17 @@ func names(value string) []string {
 	return list
 }
 
-// textBound reads "38 leaf0" or "60 hall3 leaf1,leaf4".
+// textBound reads "38 leaf0", "60 hall3 leaf1,leaf4" or "18 lp leaf0-spine1/up=3,leaf2-spine1/down=5".
 func textBound(value string) (*bound, error) {
 	phases, rest, ok := strings.Cut(value, " ")
 	n, err := strconv.Atoi(phases)
 	if !ok || err != nil {
 		return nil, fmt.Errorf("bound %q: write a number of phases and what proves it, for example 38 leaf0", shorten([]byte(value)))
 	}
-	b := &bound{Phases: n}
-	var subset string
-	if b.Kind, subset, ok = strings.Cut(rest, " "); ok {
-		b.Subset = names(subset)
+	b := &bound{phases: n}
+	var witness string
+	if b.kind, witness, ok = strings.Cut(rest, " "); ok {
+		b.witness = names(witness)
 	}
 	return b, nil
 }

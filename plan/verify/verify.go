@@ -44,7 +44,6 @@ const (
 	PhaseGap           Kind = "phase-gap"              // a phase without a message before the last one
 	WrongPhaseCount    Kind = "wrong-phase-count"      // the stated phases are not those that hold a message
 	WrongHash          Kind = "wrong-hash"             // the stated hash is not that of the canonical text
-	WrongPrediction    Kind = "wrong-prediction"       // a stated figure (duration, gap, paths) is not what the messages give
 	BelowBound         Kind = "below-bound"            // fewer phases than the stated lower bound
 	WeakBound          Kind = "weak-bound"             // the stated bound is less than a server, a leaf or a pod needs
 	WrongBound         Kind = "wrong-bound"            // the stated witness does not prove the stated bound (Options.Bound)

@@ -126,11 +126,7 @@ func TestAgainstSecondJudge(t *testing.T) {
 		scramble(d, rng)
 		o := verify.Options{AllowContention: rng.IntN(2) == 0, First: 1 + rng.IntN(30)}
 		counts, duration := second(d, o)
-		text := d.text()
-		if d.pods != nil { // a top switch without a plane has no text form
-			text = d.json(t)
-		}
-		r := judge(t, text, o)
+		r := judge(t, d.text(), o)
 		if d.routing == "ecmp" || d.routing == "none" {
 			duration = 0
 		}
@@ -167,6 +163,9 @@ func scramble(d *draft, rng *rand.Rand) {
 			d.messages[i][c] = rng.IntN(size[c])
 			if c >= 3 {
 				d.messages[i][c]--
+			}
+			if d.messages[i][3] < 0 { // no file names a top switch without a plane
+				d.messages[i][4] = -1
 			}
 		}
 	}
@@ -260,26 +259,5 @@ func TestDurationWithContention(t *testing.T) {
 	r = judge(t, d.text(), verify.Options{})
 	if r.Valid || !r.ContentionChecked || r.Counts[verify.Contention] != 4 || r.Duration != 4 {
 		t.Errorf("not allowed: %+v", r)
-	}
-}
-
-// The figures of the JSON form are counted again.
-func TestPredictions(t *testing.T) {
-	good := `{"schema":"evbench/plan/1","topology":"FT(2;1,2)","phases":1,"bound":{"phases":1,"kind":"server"},
-		"gap":0,"duration":1,"predicted_efficiency":1,"unsynchronised_efficiency_at_most":1,
-		"messages":[[0,0,1,0],[0,1,0,0]]}`
-	if r := judge(t, good, verify.Options{Bound: true}); !r.Valid {
-		t.Fatalf("valid: %+v", r.Offences)
-	}
-	for _, tt := range []struct{ from, to, want string }{
-		{`"gap":0`, `"gap":1`, "the file states gap 1; 1 phases and bound 1 leave 0"},
-		{`"duration":1`, `"duration":2`, "the file states duration 2; the link loads give 1"},
-		{`"predicted_efficiency":1`, `"predicted_efficiency":0.5`, "the file states predicted_efficiency 0.5; the link loads give 1"},
-		{`_at_most":1`, `_at_most":1.5`, "the file states unsynchronised_efficiency_at_most 1.5; the link loads give 1"},
-	} {
-		r := judge(t, strings.Replace(good, tt.from, tt.to, 1), verify.Options{})
-		if len(r.Offences) != 1 || r.Offences[0].Kind != verify.WrongPrediction || r.Offences[0].Text != tt.want {
-			t.Errorf("%s: %+v, want %q", tt.to, r.Offences, tt.want)
-		}
 	}
 }

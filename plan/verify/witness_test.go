@@ -1,7 +1,6 @@
 package verify_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/big"
 	"math/rand/v2"
@@ -13,7 +12,6 @@ import (
 )
 
 // A forged witness of every kind is refused with its reason, a true one is not.
-// The text form states all of them but weights.
 func TestForgedWitnesses(t *testing.T) {
 	// leaf0 reaches leaf1 and leaf2 through spine2 alone: 3 servers to 6.
 	two := "# evbench plan 1\n# topology FT(2;3,3)\n# down leaf0-spine0,leaf1-spine1,leaf2-spine1\n"
@@ -54,10 +52,10 @@ func TestForgedWitnesses(t *testing.T) {
 // So are forged weights, in either number of levels.
 func TestForgedWeights(t *testing.T) {
 	small := tree(t, optionsOf(3, 3), topology.Link{}, topology.Link{Leaf: 1, Spine: 1}, topology.Link{Leaf: 2, Spine: 1})
-	two := func(phases int, ws ...weight) string { return lp(t, small, phases, ws) }
+	two := func(phases int, ws ...weight) string { return lp(small, phases, ws) }
 	three := func(phases int, ws ...weight) string {
 		p := podTree(t, podOptions(2, 2, 2), "pod1-spine0-top0", "pod1-spine0-top1", "pod1-spine1-top1")
-		return lpPods(t, p, phases, ws)
+		return lpPods(p, phases, ws)
 	}
 	up := func(link string, n int64) weight { return weight{link, "up", n} }
 	for _, tt := range []struct{ name, text, want string }{
@@ -80,17 +78,8 @@ func TestForgedWeights(t *testing.T) {
 	}
 }
 
-// lpPods writes a three-level plan without messages that states a bound by weights.
-func lpPods(t testing.TB, p *topology.Pods, phases int, weights []weight) string {
-	t.Helper()
-	out, err := json.Marshal(map[string]any{
-		"schema": "evbench/plan/1", "topology": p.Notation(), "fill": p.Lower().Fill(), "down": p.DownNames(),
-		"bound": map[string]any{"phases": phases, "kind": "lp", "weights": weights},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(out)
+func lpPods(p *topology.Pods, phases int, weights []weight) string {
+	return (&draft{tree: p.Lower(), pods: p}).lp(phases, weights)
 }
 
 // Whatever the leaf and the set, a hall witness proves what sets of spines say,
@@ -122,10 +111,8 @@ func TestRandomHalls(t *testing.T) {
 		}
 		for more := range 2 {
 			d.bound = fmt.Sprintf("%d hall%d %s", phases+more, leaf, strings.Join(names, ","))
-			for _, text := range []string{d.text(), d.json(t)} {
-				if got := wrong(t, text); (got == "") != (more == 0) {
-					t.Fatalf("%s: %q", d.bound, got)
-				}
+			if got := wrong(t, d.text()); (got == "") != (more == 0) {
+				t.Fatalf("%s: %q", d.bound, got)
 			}
 		}
 	}
@@ -154,10 +141,10 @@ func TestRandomWeightsOfPods(t *testing.T) {
 		if phases < 1 {
 			continue
 		}
-		if got := wrong(t, lpPods(t, d.pods, phases, ws)); got != "" {
+		if got := wrong(t, lpPods(d.pods, phases, ws)); got != "" {
 			t.Fatalf("%s down %v weights %v: %s", d.notation(), d.downNames(), ws, got)
 		}
-		if got := wrong(t, lpPods(t, d.pods, phases+1, ws)); got == "" || d.phases < phases {
+		if got := wrong(t, lpPods(d.pods, phases+1, ws)); got == "" || d.phases < phases {
 			t.Fatalf("%s: %d is proven; a bound of one more is taken, or a plan of %d phases exists", d.notation(), phases, d.phases)
 		}
 	}

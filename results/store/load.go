@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"evbench/plan"
+	"evbench/plan/verify"
 	"evbench/results"
 	"evbench/results/csv"
 	"evbench/results/hdf5"
@@ -155,7 +156,7 @@ func readPlans(run *results.Run, texts map[string][]byte) (map[string]*plan.Plan
 	plans := map[string]*plan.Plan{}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		p, err := plan.Read(bytes.NewReader(texts[name]))
-		if errors.Is(err, plan.ErrOrdered) {
+		if errors.Is(err, verify.ErrOrdered) {
 			continue // it has no phases, and its paths are those of one exchange
 		}
 		if err != nil {

@@ -1,0 +1,37 @@
+package plan
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"evbench/plan/verify"
+)
+
+// maxWeights bounds the weights that are judged: a line of a plan has at most 4 MiB.
+const maxWeights = 1 << 16
+
+// Judge has verify read the plan from its file form, with the witness of its bound.
+// Contention is an offence only where the plan promises none. A plan without a schedule has
+// no file and is not judged.
+func (p *Plan) Judge() error {
+	if p.Schedule == nil {
+		return nil
+	}
+	proof := p.Proof()
+	if weights := weightNames(p.Tree, p.Bound.Weights); weights != nil && len(weights) <= maxWeights {
+		proof += " " + strings.Join(weights, ",")
+	}
+	var file bytes.Buffer
+	if err := p.writeText(&file, proof); err != nil {
+		return err
+	}
+	f, err := verify.Read(&file)
+	if err != nil {
+		return fmt.Errorf("the judge cannot read the plan: %w", err)
+	}
+	if r := verify.Check(f, verify.Options{AllowContention: !p.Pinned(), Bound: true}); !r.Valid {
+		return fmt.Errorf("the judge refuses the plan: %s (%d offences)", r.Offences[0].Text, r.Total)
+	}
+	return nil
+}
