@@ -91,12 +91,12 @@ func (r *runner) newFollower(ctx context.Context, m *measured, line *timeline, e
 		},
 	}}
 	if replans(m.Case) {
-		f.Planner, f.Workers = newPlanner(r.s, m.Planned), &crew{ctl: r.ctl, epoch: m.Plan.Epoch, line: line, s: r.s, c: m.Case}
+		f.Planner, f.Workers = newPlanner(r.s, m.Planned), &changer{ctl: r.ctl, epoch: m.Plan.Epoch, line: line, s: r.s, c: m.Case}
 	}
 	return f, nil
 }
 
-// run follows the links until ctx ends, and leaves the story with the timeline.
+// run follows the links until ctx ends, and leaves the records with the timeline.
 func (f *follower) run(ctx context.Context) (err error) {
 	f.Begin = f.line.start
 	f.line.records, err = loop.Run(ctx, f.Options)
@@ -110,8 +110,8 @@ func newPlanner(s *scenario.Scenario, m Planned) *loop.Plans {
 	return p
 }
 
-// A crew is the workers of a case, to whom a plan is a row each.
-type crew struct {
+// A changer sends the workers of a case another plan, a row each.
+type changer struct {
 	ctl   *controller.Controller
 	epoch uint32 // of the plan sent last
 	line  *timeline
@@ -120,7 +120,7 @@ type crew struct {
 }
 
 // Update implements loop.Workers. A plan without a schedule is built without phases.
-func (c *crew) Update(ctx context.Context, p *plan.Plan, placed func(from uint64)) (failover.Switch, error) {
+func (c *changer) Update(ctx context.Context, p *plan.Plan, placed func(from uint64)) (failover.Switch, error) {
 	c.epoch++
 	change := controller.PlanChange{Epoch: c.epoch, Mode: wire.Sync}
 	switch {

@@ -1,7 +1,6 @@
 package survey
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -38,7 +37,7 @@ func (w *whatIf) outcome(t *topology.Tree, c Case) (outcome, error) {
 		}
 		o := w.orders[c.Schedule]
 		d := o.duration(t, w.leaf, tablePaths(tables, w.leaf))
-		return outcome{Phases: len(o.start) - 1, Efficiency: efficiency(t, d)}, w.keep(t, c, nil)
+		return outcome{Phases: len(o.start) - 1, Efficiency: efficiency(t, d)}, nil
 	}
 	p, err := w.build(t, c)
 	if err != nil {
@@ -50,7 +49,7 @@ func (w *whatIf) outcome(t *topology.Tree, c Case) (outcome, error) {
 	} else {
 		out.Efficiency = p.Cost(plan.Equal, w.opt.Seed).Synchronised()
 	}
-	return out, w.keep(t, c, p)
+	return out, nil
 }
 
 // build plans one case. fors is asked with one worker: the sets are what runs in
@@ -68,31 +67,4 @@ func (w *whatIf) build(t *topology.Tree, c Case) (*plan.Plan, error) {
 
 func efficiency(t *topology.Tree, duration int) float64 {
 	return float64(t.Servers()-1) / float64(duration)
-}
-
-// A keepError ends the survey: what was to be kept was not.
-type keepError struct{ error }
-
-func (e *keepError) Unwrap() error { return e.error }
-
-// IsKeepError reports whether an error of WhatIf is one of its Keep.
-func IsKeepError(err error) bool {
-	_, ok := errors.AsType[*keepError](err)
-	return ok
-}
-
-func (w *whatIf) keep(t *topology.Tree, c Case, p *plan.Plan) error {
-	if w.opt.Keep == nil || c != w.opt.KeepCase {
-		return nil
-	}
-	if p == nil {
-		var err error
-		if p, err = plan.Build(t, plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: w.opt.Seed}); err != nil {
-			return err
-		}
-	}
-	if err := w.opt.Keep(p); err != nil {
-		return &keepError{err}
-	}
-	return nil
 }

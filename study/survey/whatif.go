@@ -68,10 +68,6 @@ type WhatIfOptions struct {
 	// Progress, when set, is told after each set how many are done; calls do not
 	// overlap.
 	Progress func(done, total int)
-	// Keep, when set, gets the plan of case KeepCase for t itself and for every
-	// set that has one. Calls overlap. An error ends the survey.
-	Keep     func(p *plan.Plan) error
-	KeepCase Case
 }
 
 // A WhatIfReport is what every failure of one size costs.
@@ -129,7 +125,7 @@ func WhatIf(ctx context.Context, t *topology.Tree, o WhatIfOptions) (*WhatIfRepo
 	for i := range groups {
 		w.add(&groups[i])
 	}
-	err := w.all(ctx)
+	err := w.all(ctx, w.plan)
 	if err != nil && (ctx.Err() == nil || !errors.Is(err, ctx.Err())) {
 		return nil, err
 	}
@@ -186,7 +182,7 @@ func (w *whatIf) prepare(r *WhatIfReport) error {
 			w.orders[c.Schedule] = newOrder(p.Schedule)
 		}
 		out, err := w.outcome(w.tree, c)
-		if err != nil && (IsKeepError(err) || !c.choosy()) {
+		if err != nil && !c.choosy() {
 			return fmt.Errorf("%s: %w", c, err)
 		}
 		r.base = append(r.base, out)
@@ -194,16 +190,16 @@ func (w *whatIf) prepare(r *WhatIfReport) error {
 	return nil
 }
 
-// all does the sets. When ctx ends those under way are left behind: some take
+// all has plan do the sets. When ctx ends those under way are left behind: some take
 // seconds.
-func (w *whatIf) all(ctx context.Context) error {
+func (w *whatIf) all(ctx context.Context, plan func(*job) error) error {
 	done := make(chan error, 1)
 	go func() {
 		done <- parallel.Try(w.opt.Workers, len(w.jobs), func(i int) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return w.plan(&w.jobs[i])
+			return plan(&w.jobs[i])
 		})
 	}()
 	var err error
@@ -230,11 +226,7 @@ func (w *whatIf) plan(j *job) error {
 	}
 	outcomes, refused := make([]outcome, len(w.opt.Cases)), make([]error, len(w.opt.Cases))
 	for i, c := range w.opt.Cases {
-		out, err := w.outcome(t, c)
-		if IsKeepError(err) {
-			return err
-		}
-		outcomes[i], refused[i] = out, err
+		outcomes[i], refused[i] = w.outcome(t, c)
 	}
 	w.finish(j, planned, outcomes, refused)
 	return nil

@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 
 	"evbench/plan"
 	"evbench/study/survey"
@@ -266,32 +264,6 @@ func TestWhatIfStops(t *testing.T) {
 	}
 }
 
-func TestWhatIfKeeps(t *testing.T) {
-	base := tree(t, 3, 3)
-	fors := survey.Case{Schedule: "fors", Routing: "pinned"}
-	var count atomic.Int64
-	o := survey.WhatIfOptions{K: 1, KeepCase: fors, Keep: func(p *plan.Plan) error {
-		if p.Schedule.Name != "fors" || !p.Pinned() || p.Tree.Spines() != 3 {
-			t.Errorf("kept %+v", p)
-		}
-		count.Add(1)
-		return nil
-	}}
-	if _, err := survey.WhatIf(t.Context(), base, o); err != nil || count.Load() != 1+9+3 {
-		t.Errorf("%d kept, %v", count.Load(), err)
-	}
-	full := errors.New("disk full")
-	o.Keep = func(p *plan.Plan) error {
-		if len(p.Tree.Dead()) > 0 {
-			return full
-		}
-		return nil
-	}
-	if _, err := survey.WhatIf(t.Context(), base, o); !errors.Is(err, full) || !survey.IsKeepError(err) {
-		t.Error(err)
-	}
-}
-
 func TestWhatIfRefuses(t *testing.T) {
 	healthy := tree(t, 3, 3)
 	for name, o := range map[string]survey.WhatIfOptions{
@@ -339,27 +311,4 @@ func BenchmarkWhatIf(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-}
-
-// A set that takes long does not keep a survey that is to stop.
-func TestWhatIfLeavesSetsUnderWay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		fors := survey.Case{Schedule: "fors", Routing: "pinned"}
-		kept, held := 0, make(chan struct{})
-		r, err := survey.WhatIf(ctx, tree(t, 3, 3), survey.WhatIfOptions{
-			K: 1, Workers: 1, Cases: []survey.Case{fors}, KeepCase: fors,
-			Keep: func(*plan.Plan) error {
-				if kept++; kept == 4 { // the tree itself, and two sets, are done
-					cancel()
-					<-held
-				}
-				return nil
-			},
-		})
-		if err != nil || !r.Incomplete || r.Groups[0].Done != 2 {
-			t.Errorf("%+v, %v", r, err)
-		}
-		close(held)
-	})
 }
