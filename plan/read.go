@@ -48,11 +48,7 @@ var nameRE = regexp.MustCompile(`^[!-~]{1,100}$`)
 
 // restore makes a plan of a file that has been judged.
 func restore(f *verify.File) (*Plan, error) {
-	p := &Plan{Tree: f.Tree, Pods: f.Pods, Routing: f.Routing, Bound: boundOf(f)}
-	if p.Pods != nil {
-		p.Tree = p.Pods.Tree()
-	}
-	p.Unreachable = p.Tree.Unreachable()
+	p := &Plan{Tree: f.Tree, Pods: f.Tree.Pods(), Routing: f.Routing, Bound: boundOf(f), Unreachable: f.Tree.Unreachable()}
 	stated := slices.SortedFunc(slices.Values(f.Unreachable), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
 	switch {
 	case f.Schedule == "":
@@ -101,8 +97,8 @@ func boundOf(f *verify.File) scheduler.Bound {
 		return b
 	}
 	n := 2 * f.Tree.Leaves() * f.Tree.Spines()
-	if f.Pods != nil {
-		n = f.Pods.Wires()
+	if f.Tree.Pods() != nil {
+		n = f.Tree.Wires()
 	}
 	b.Weights = make([]int64, n)
 	for _, w := range f.Bound.Weights {

@@ -54,7 +54,7 @@ func (j *judge) dual(weights []DualWeight) (*big.Int, error) {
 
 // spread returns the weights by wire, and their sum.
 func (f fabric) spread(weights []DualWeight) (y []uint64, sum *big.Int, err error) {
-	y, sum = make([]uint64, f.wires()), new(big.Int)
+	y, sum = make([]uint64, f.tree.Wires()), new(big.Int)
 	dead := f.deadWires()
 	for _, w := range weights {
 		switch {
@@ -136,20 +136,16 @@ func (p *pricer) depart(from int) {
 
 // wireText names one direction of a link: "leaf0-spine3 (up)".
 func (f fabric) wireText(w int) string {
-	link, direction := f.wireName(topology.Wire(w))
+	link, direction := f.tree.WireName(topology.Wire(w))
 	return fmt.Sprintf("%s (%s)", link, direction)
 }
 
 // deadWires marks the wires of dead links.
 func (f fabric) deadWires() []bool {
-	dead := make([]bool, f.wires())
+	dead := make([]bool, f.tree.Wires())
 	for _, l := range f.tree.Dead() {
-		dead[f.tree.Up(l.Leaf, l.Spine)], dead[f.tree.Down(l.Leaf, l.Spine)] = true, true
-	}
-	if f.pods != nil {
-		for _, l := range f.pods.DeadTops() {
-			dead[f.pods.TopUp(l.Pod, l.Spine, l.Top)], dead[f.pods.TopDown(l.Pod, l.Spine, l.Top)] = true, true
-		}
+		up := f.tree.UpWire(l)
+		dead[up], dead[up+1] = true, true // the two wires of a cable are neighbours
 	}
 	return dead
 }

@@ -39,12 +39,10 @@ func (h *header) wrong(key, format string, args ...any) error {
 }
 
 // apply fills in the file from the header.
-func (h *header) apply(f *File) error {
-	fab, err := h.fabric()
-	if err != nil {
+func (h *header) apply(f *File) (err error) {
+	if f.Tree, err = h.tree(); err != nil {
 		return err
 	}
-	f.Tree, f.Pods = fab.tree, fab.pods
 	f.Schedule, f.Hash, f.Routing = h.schedule, h.hash, cmp.Or(h.routing, "pinned")
 	if _, ok := routings[f.Routing]; !ok {
 		return h.wrong("routing", "no routing %q; there are %s", f.Routing, routingNames)
@@ -59,63 +57,56 @@ func (h *header) apply(f *File) error {
 		return err
 	}
 	if h.bound != nil {
-		f.Bound, err = h.lower(fab)
+		f.Bound, err = h.lower(fabricOf(f.Tree))
 	}
 	return err
 }
 
-// fabric builds the tree key by key, so that an error names the right one.
-func (h *header) fabric() (f fabric, err error) {
+// tree builds the tree key by key, so that an error names the right one.
+func (h *header) tree() (*topology.Tree, error) {
 	if h.topology == "" {
-		return f, errors.New("no topology: a plan file states one, for example FT(2;4,8)")
+		return nil, errors.New("no topology: a plan file states one, for example FT(2;4,8)")
 	}
 	o, err := topology.Parse(h.topology)
 	if err != nil {
-		return f, h.wrong("topology", "%w", err)
+		return nil, h.wrong("topology", "%w", err)
 	}
-	if f, err = build(o); err != nil {
-		return f, h.wrong("topology", "%w", err)
+	t, err := build(o)
+	if err != nil {
+		return nil, h.wrong("topology", "%w", err)
 	}
 	if h.spines != nil {
 		if err := h.setSpines(&o); err != nil {
-			return f, h.wrong("spines", "%w", err)
+			return nil, h.wrong("spines", "%w", err)
 		}
-		if f, err = build(o); err != nil {
-			return f, h.wrong("spines", "%w", err)
+		if t, err = build(o); err != nil {
+			return nil, h.wrong("spines", "%w", err)
 		}
 	}
 	if o.Fill = h.fill; o.Fill != nil {
-		if f, err = build(o); err != nil {
-			return f, h.wrong("fill", "%w", err)
+		if t, err = build(o); err != nil {
+			return nil, h.wrong("fill", "%w", err)
 		}
 	}
-	if s := f.tree.Servers(); s > maxServers {
-		return f, h.wrong("topology", "%d servers: plans of at most %d are judged", s, maxServers)
+	if s := t.Servers(); s > maxServers {
+		return nil, h.wrong("topology", "%d servers: plans of at most %d are judged", s, maxServers)
 	}
-	if f.pods != nil && f.pods.Pods()*f.tree.Spines() > maxEntries/f.tree.Servers() {
-		return f, h.wrong("topology", "%d pods, %d planes and %d servers: plans of at most %d forwarding table entries are judged",
-			f.pods.Pods(), f.tree.Spines(), f.tree.Servers(), maxEntries)
+	if p := t.Pods(); p != nil && p.Pods()*t.Spines() > maxEntries/t.Servers() {
+		return nil, h.wrong("topology", "%d pods, %d planes and %d servers: plans of at most %d forwarding table entries are judged",
+			p.Pods(), t.Spines(), t.Servers(), maxEntries)
 	}
-	return h.without(f)
+	return h.without(t)
 }
 
-// build makes the tree of either kind.
-func build(o topology.Options) (f fabric, err error) {
-	if o.Pods == 0 {
-		f.tree, err = topology.New(o)
-		return f, err
-	}
-	// Checked before anything of that size is made. A factor left out is one that
-	// another states: planes are M0, top switches M1 unless the notation says so.
+// build makes a tree. A large one is refused before anything of its size is made. A factor
+// left out is one that another states: planes are M0, top switches M1 unless the notation
+// says so.
+func build(o topology.Options) (*topology.Tree, error) {
 	planes, tops := cmp.Or(o.Spines, o.Ports), cmp.Or(o.Tops, o.Leaves/max(1, o.Pods))
-	if o.Pods > maxTopLinks || planes > maxTopLinks || tops > maxTopLinks || o.Pods*planes > maxTopLinks/max(1, tops) {
-		return f, fmt.Errorf("%d pods, %d planes, %d top switches in each: plans of at most %d links between them are judged", o.Pods, planes, tops, maxTopLinks)
+	if o.Pods > maxTopLinks || o.Pods > 0 && (planes > maxTopLinks || tops > maxTopLinks || o.Pods*planes > maxTopLinks/max(1, tops)) {
+		return nil, fmt.Errorf("%d pods, %d planes, %d top switches in each: plans of at most %d links between them are judged", o.Pods, planes, tops, maxTopLinks)
 	}
-	if f.pods, err = topology.NewPods(o); err != nil {
-		return f, err
-	}
-	f.tree = f.pods.Lower()
-	return f, nil
+	return topology.Make(o)
 }
 
 func (h *header) setSpines(o *topology.Options) error {
@@ -131,17 +122,16 @@ func (h *header) setSpines(o *topology.Options) error {
 	return nil
 }
 
-func (h *header) without(f fabric) (fabric, error) {
-	var links []topology.Link
-	var tops []topology.TopLink
+func (h *header) without(t *topology.Tree) (*topology.Tree, error) {
+	var dead []topology.Link
 	for _, name := range h.down {
-		l, t, err := f.links(name)
+		links, err := t.Links(name)
 		if err != nil {
-			return f, h.wrong("down", "%w", err)
+			return nil, h.wrong("down", "%w", err)
 		}
-		links, tops = append(links, l...), append(tops, t...)
+		dead = append(dead, links...)
 	}
-	return f.without(links, tops)
+	return t.Without(dead...)
 }
 
 var pairRE = regexp.MustCompile(`^leaf(\d{1,6})-leaf(\d{1,6})$`)
@@ -227,23 +217,17 @@ func (f fabric) weights(entries []string) (out []DualWeight, err error) {
 }
 
 // wireOf returns one direction of a link between switches.
-func (f fabric) wireOf(link, direction string) (w topology.Wire, err error) {
-	links, tops, err := f.links(link)
+func (f fabric) wireOf(link, direction string) (topology.Wire, error) {
+	links, err := f.tree.Links(link)
 	switch {
 	case err != nil:
 		return 0, err
-	case len(links) == 1 && len(tops) == 0 && links[0].String() == link:
-		w = f.tree.Up(links[0].Leaf, links[0].Spine)
-	case len(links) == 0 && len(tops) == 1 && tops[0].String() == link:
-		w = f.pods.TopUp(tops[0].Pod, tops[0].Spine, tops[0].Top)
-	default:
+	case len(links) != 1 || links[0].String() != link:
 		return 0, fmt.Errorf("%q is not a link (leaf0-spine3)", link)
-	}
-	switch direction {
-	case "up":
-		return w, nil
-	case "down":
-		return w + 1, nil // the two wires of a cable are neighbours
+	case direction == "up":
+		return f.tree.UpWire(links[0]), nil
+	case direction == "down":
+		return f.tree.UpWire(links[0]) + 1, nil // the two wires of a cable are neighbours
 	}
 	return 0, fmt.Errorf("direction %q: must be up (away from the servers) or down", direction)
 }

@@ -51,14 +51,14 @@ func newJudge(f *File, o Options) *judge {
 	t := f.Tree
 	s := t.Servers()
 	j := &judge{
-		fabric: fabric{t, f.Pods}, tree: t, file: f, opt: o,
+		fabric: fabricOf(t), tree: t, file: f, opt: o,
 		report:   &Report{Counts: map[Kind]int{}, Offences: []Offence{}, Notes: []string{}, Servers: s, Messages: len(f.Messages)},
 		messages: canonical(f.Messages),
 		seats:    make([]seat, t.Leaves()*t.Ports()),
 		met:      make([]uint64, (s*s+63)/64),
 		spines:   routings[f.Routing],
 	}
-	j.wires = make([]load, j.fabric.wires())
+	j.wires = make([]load, j.fabric.tree.Wires())
 	for i := range j.seats {
 		j.seats[i].rank = -1
 	}
@@ -69,8 +69,8 @@ func newJudge(f *File, o Options) *judge {
 	}
 	if j.spines == onePerDestination {
 		j.table = make([]uint8, t.Leaves()*s)
-		if f.Pods != nil {
-			j.tops = make([]uint8, f.Pods.Pods()*t.Spines()*s)
+		if j.fabric.pods != nil {
+			j.tops = make([]uint8, j.fabric.pods.Pods()*t.Spines()*s)
 		}
 	}
 	j.leaveOut()

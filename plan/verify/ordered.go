@@ -142,16 +142,16 @@ func (r *orderedReader) endHeader() (err error) {
 	if text, ok := v["down"]; ok {
 		r.h.down = names(text)
 	}
-	fab, err := r.h.fabric()
+	tree, err := r.h.tree()
 	switch {
 	case err != nil:
 		return err
-	case fab.pods != nil:
+	case tree.Pods() != nil:
 		return r.h.wrong("topology", "three levels: plans of version 2 are for trees of two")
 	case v["routing"] != "" && v["routing"] != "pinned":
 		return r.h.wrong("routing", "routing %q: plans of version 2 are pinned", shorten([]byte(v["routing"])))
 	}
-	r.file.Tree, r.file.Schedule, r.file.Sizes, r.file.Hash = fab.tree, v["schedule"], v["sizes"], v["hash"]
+	r.file.Tree, r.file.Schedule, r.file.Sizes, r.file.Hash = tree, v["schedule"], v["sizes"], v["hash"]
 	r.file.Window = 1
 	if text, ok := v["window"]; ok {
 		n, ok := count(text)
@@ -160,7 +160,7 @@ func (r *orderedReader) endHeader() (err error) {
 		}
 		r.file.Window = int(n)
 	}
-	r.limit = min(r.room, r.file.Window*most(fab.tree.Servers()))
+	r.limit = min(r.room, r.file.Window*most(tree.Servers()))
 	if text, ok := v["time"]; ok {
 		if r.file.Time, ok = count(text); !ok || r.file.Time < 1 {
 			return r.h.wrong("time", "time %q: must be a whole number of byte times, 1..%d", shorten([]byte(text)), int64(maxTime))

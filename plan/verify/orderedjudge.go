@@ -71,7 +71,7 @@ func CheckOrdered(f *Ordered, sizes []Size, o Options) *OrderedReport {
 	if o.First == 0 {
 		o.First = 10
 	}
-	j := &orderedJudge{fabric: fabric{tree: f.Tree}, file: f, opt: o, pieces: f.Pieces}
+	j := &orderedJudge{fabric: fabricOf(f.Tree), file: f, opt: o, pieces: f.Pieces}
 	j.report = &OrderedReport{Counts: map[Kind]int{}, Offences: []Offence{}, Notes: []string{}, Servers: f.Tree.Servers(), Exchanges: max(1, f.Window), Pieces: len(f.Pieces)}
 	if !slices.IsSortedFunc(j.pieces, comparePieces) {
 		j.pieces = slices.Clone(j.pieces)
@@ -99,8 +99,8 @@ func (j *orderedJudge) accuse(kind Kind, src, dst, spine int32, format string, a
 // scan holds every piece against the fabric, and every wire to one piece at a time.
 func (j *orderedJudge) scan() {
 	j.sound = make([]bool, len(j.pieces))
-	until := make([]int64, j.fabric.wires()) // when the piece on a wire that ends last ends
-	last := make([]int32, j.fabric.wires())
+	until := make([]int64, j.fabric.tree.Wires()) // when the piece on a wire that ends last ends
+	last := make([]int32, j.fabric.tree.Wires())
 	for i := range j.pieces {
 		p := &j.pieces[i]
 		j.report.Time = max(j.report.Time, p.Start+p.Bytes)

@@ -20,7 +20,7 @@ func TestThreeLevelsByHand(t *testing.T) {
 	if !r.Valid || !r.Optimal() || r.Phases != 7 || r.Messages != 56 || r.Duration != 7 || r.PredictedEfficiency != 1 || r.Paths == nil || r.Paths.Most != 2 {
 		t.Errorf("%+v", r)
 	}
-	if f := read(t, string(text)); f.Pods == nil || f.Pods.Notation() != "FT(3;2,2,2)" || f.Tree != f.Pods.Lower() || f.Messages[4+8] != (verify.Message{Phase: 1, Src: 4, Dst: 6, Spine: 0, Top: verify.NoTop}) {
+	if f := read(t, string(text)); f.Tree.Notation() != "FT(3;2,2,2)" || f.Messages[4+8] != (verify.Message{Phase: 1, Src: 4, Dst: 6, Spine: 0, Top: verify.NoTop}) {
 		t.Errorf("%+v", f.Messages[12])
 	}
 }
@@ -208,11 +208,11 @@ func TestThreeLevelSentences(t *testing.T) {
 // Planes and top switches of another number than M0 and M1 come by notation.
 func TestThreeLevelNotation(t *testing.T) {
 	f := read(t, "# evbench plan 1\n# topology PGFT(3;2,2,2;1,3,1;1,1,1)\n# down pod0-spine2-top0\n0 0 4 1.0\n")
-	if f.Pods.Tops() != 1 || f.Tree.Spines() != 3 || f.Pods.TopAlive(0, 2, 0) || f.Messages[0].Top != 0 {
+	if f.Tree.Pods().Tops() != 1 || f.Tree.Spines() != 3 || f.Tree.Pods().TopAlive(0, 2, 0) || f.Messages[0].Top != 0 {
 		t.Errorf("%+v", f)
 	}
 	f = read(t, "# evbench plan 1\n# topology PGFT(2;4,8;1,6;1,1)\n# spines 6\n")
-	if f.Pods != nil || f.Tree.Spines() != 6 || f.Tree.Notation() != "FT(2;4,8)" {
+	if f.Tree.Pods() != nil || f.Tree.Spines() != 6 || f.Tree.Notation() != "FT(2;4,8)" {
 		t.Errorf("%+v", f.Tree)
 	}
 }

@@ -38,8 +38,7 @@ type Message struct {
 
 // A File is what a plan file says. Nothing in it has been judged yet.
 type File struct {
-	Tree        *topology.Tree // with the dead links; of three levels the lower part
-	Pods        *topology.Pods // the tree of three levels; nil for two
+	Tree        *topology.Tree // with the dead links
 	Unreachable [][2]int       // pairs of leaves whose messages are left out, as stated, the smaller leaf first
 	Schedule    string
 	Routing     string    // pinned, none, ecmp, spray, adaptive or a single-path engine

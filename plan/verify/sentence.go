@@ -22,7 +22,7 @@ func (j *judge) meaningless(i int32, src, dst seat) {
 
 func (j *judge) absent(position int32) string {
 	if position < 0 || int(position) >= len(j.seats) {
-		return fmt.Sprintf("no server%d: %s has server0..server%d", position, j.fabric.notation(), len(j.seats)-1)
+		return fmt.Sprintf("no server%d: %s has server0..server%d", position, j.fabric.tree.Notation(), len(j.seats)-1)
 	}
 	leaf, slot := int(position)/j.tree.Ports(), int(position)%j.tree.Ports()
 	return fmt.Sprintf("no server%d: it would sit in slot %d of leaf%d, where the fill puts %d servers", position, slot, leaf, j.tree.On(leaf))
