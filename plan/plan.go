@@ -117,7 +117,7 @@ func Build(t *topology.Tree, o Options) (*Plan, error) {
 		return nil, err
 	}
 	if o.Schedule == "" {
-		p.Bound = scheduler.LowerBound(t)
+		p.Bound = scheduler.LowerBound(t, scheduler.Options{})
 	} else if err := p.schedule(o); err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func BenchmarkLowerBound(b *testing.B) {
 			t := random(b, topology.Options{Ports: 20, Leaves: 18}, dead, 1)
 			b.ReportAllocs()
 			for b.Loop() {
-				scheduler.LowerBound(t)
+				scheduler.LowerBound(t, scheduler.Options{})
 			}
 		})
 	}
@@ -50,7 +50,7 @@ func BenchmarkLowerBound(b *testing.B) {
 		t := tree(b, topology.Options{Ports: 36, Leaves: 36}, append(diagonal(0), column(1, 1, 35)...)...)
 		b.ReportAllocs()
 		for b.Loop() {
-			if kind := scheduler.LowerBound(t).Kind; kind != scheduler.KindHall {
+			if kind := scheduler.LowerBound(t, scheduler.Options{}).Kind; kind != scheduler.KindHall {
 				b.Fatal(kind)
 			}
 		}

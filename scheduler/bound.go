@@ -54,19 +54,22 @@ func (b Bound) String() string {
 }
 
 // LowerBound returns the best proven bound on the phases of a contention-free
-// schedule. The simpler witness wins a tie: server, leaf, hall, lp. Of a tree
+// schedule; the simpler witness wins a tie: server, leaf, pod or hall, lp. Of a tree
 // that is not connected, for which there is no schedule, it returns what its
-// servers and leaves need.
-func LowerBound(t *topology.Tree) Bound { return LowerBoundWith(t, Options{}) }
-
-// LowerBoundWith is LowerBound under options. With DropUnreachable it bounds the
-// phases of a schedule without the pairs of servers that cannot reach each other.
-func LowerBoundWith(t *topology.Tree, o Options) Bound {
-	if p := t.Pods(); p != nil {
-		return LowerBoundPods(p, o)
+// servers, leaves and pods need; with DropUnreachable it bounds the phases of a
+// schedule without the pairs of servers that cannot reach each other.
+func LowerBound(t *topology.Tree, o Options) Bound {
+	apart := !o.DropUnreachable && t.Connected() != nil
+	if t.Pods() != nil {
+		f := newPodFabric(t)
+		if apart || f.check() != nil {
+			return f.simpleBound()
+		}
+		f.meet()
+		return newPodFluid(f).settle(f.simpleBound())
 	}
 	f := newFabric(t)
-	if !o.DropUnreachable && t.Connected() != nil {
+	if apart {
 		return f.simpleBound()
 	}
 	if f.part(); f.check() != nil {

@@ -78,7 +78,7 @@ func quotient(a, b int) int { return (a + b - 1) / b }
 // reached checks that the split reaches the bound and the witness proves it.
 func reached(t *testing.T, tr *topology.Tree, seed uint64) {
 	t.Helper()
-	b := scheduler.LowerBound(tr)
+	b := scheduler.LowerBound(tr, scheduler.Options{})
 	if gap := scheduler.Gap(tr); gap != 0 || proven(tr, b) != b.Phases {
 		t.Errorf("%s with %d spines, seed %d: bound %d by %v, which proves %d, and %d phases more needed",
 			tr.Notation(), tr.Spines(), seed, b.Phases, b, proven(tr, b), gap)
@@ -136,7 +136,7 @@ func TestBoundRandom(t *testing.T) {
 			continue
 		}
 		reached(t, tr, seed)
-		kinds[scheduler.LowerBound(tr).Kind]++
+		kinds[scheduler.LowerBound(tr, scheduler.Options{}).Kind]++
 	}
 	if kinds["server"] < 5 || kinds["leaf"] < 5 || kinds["hall"] < 5 || kinds["lp"] < 3 {
 		t.Errorf("bounds %v: want some of each kind", kinds)
@@ -194,7 +194,7 @@ func slowHall(t *topology.Tree, leaf int) int {
 func TestLowerBoundUnconnected(t *testing.T) {
 	tr := tree(t, topology.Options{Ports: 3, Leaves: 2}, column(0, 0, 0)...)
 	tr, _ = tr.Without(topology.Link{Leaf: 0, Spine: 1}, topology.Link{Leaf: 1, Spine: 2})
-	if b := scheduler.LowerBound(tr); b.Phases != 9 || b.String() != "leaf0" {
+	if b := scheduler.LowerBound(tr, scheduler.Options{}); b.Phases != 9 || b.String() != "leaf0" {
 		t.Errorf("bound %d by %v, want 9 by leaf0", b.Phases, b)
 	}
 }

@@ -35,7 +35,7 @@ func TestBoundBytesOfEqualSizes(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if want := scheduler.LowerBound(tr); int(b.Time) != want.Phases {
+				if want := scheduler.LowerBound(tr, scheduler.Options{}); int(b.Time) != want.Phases {
 					t.Errorf("%s without %v: %d (%s), want %d (%s)", tr.Notation(), tr.DownNames(), b.Time, b.Kind, want.Phases, want)
 				}
 				kinds[b.Kind]++

@@ -45,7 +45,7 @@ func closed(t *testing.T, tr *topology.Tree, live []int) {
 		live = make([]int, m0)
 	}
 	w := min(len(live), m0)
-	if want := max(m0*m1-1, (m0*m0*(m1-1)+w-1)/w); s.Phases != want || s.Phases < scheduler.LowerBound(tr).Phases {
+	if want := max(m0*m1-1, (m0*m0*(m1-1)+w-1)/w); s.Phases != want || s.Phases < scheduler.LowerBound(tr, scheduler.Options{}).Phases {
 		t.Fatalf("%s, %v alive: %d phases, want %d", tr.Notation(), live, s.Phases, want)
 	}
 	want := line(m0, m1, live)

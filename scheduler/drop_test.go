@@ -130,8 +130,8 @@ func TestDropKnown(t *testing.T) {
 			if s, b := plan(t, tr, dropping); s.Phases != tt.phases || b.String() != tt.bound {
 				t.Errorf("%d phases, bound by %v, want %d by %s", s.Phases, b, tt.phases, tt.bound)
 			}
-			if b := scheduler.LowerBoundWith(tr, dropping); b.Phases != tt.phases {
-				t.Errorf("LowerBoundWith gives %d, want %d", b.Phases, tt.phases)
+			if b := scheduler.LowerBound(tr, dropping); b.Phases != tt.phases {
+				t.Errorf("LowerBound gives %d, want %d", b.Phases, tt.phases)
 			}
 			if _, _, err := scheduler.FORS(tr, scheduler.Options{}); err == nil {
 				t.Error("without the option: no error")
@@ -159,7 +159,7 @@ func TestDropNothing(t *testing.T) {
 		if (err == nil) != (other == nil) {
 			t.Errorf("%s: error %v with the option, %v without", name, err, other)
 		}
-		if err == nil && (!slices.Equal(with.Messages(), without.Messages()) || bound.Phases != scheduler.LowerBound(tr).Phases) {
+		if err == nil && (!slices.Equal(with.Messages(), without.Messages()) || bound.Phases != scheduler.LowerBound(tr, scheduler.Options{}).Phases) {
 			t.Errorf("%s: the option changes the schedule or the bound of a connected tree", name)
 		}
 	}

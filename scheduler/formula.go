@@ -86,7 +86,7 @@ func below2(n int) int {
 //	((⌊s/M1⌋ + ⌊p/M1⌋) mod M0) + M0·((s+p) mod M1).
 //
 // The modulus printed there, M[kPerm[k]-1], belongs to the wrong level; it is
-// M[k] here. A tree of three levels has that of Levels, as BandwidthOptimalPods says.
+// M[k] here. A tree of three levels has that of Levels.
 //
 // In each phase at most M0-⌊M0/M1⌋ messages leave a leaf, and as many enter it,
 // so it has bandwidth to spare when links die, if M0 ≥ M1. But no rule that
@@ -97,16 +97,9 @@ func below2(n int) int {
 // between two servers unless servers are missing. Messages of absent servers are
 // dropped, and so are phases that are left without one. O((M0·M1)²) at most.
 func BandwidthOptimal(t *topology.Tree) *Schedule {
+	levels := Levels{t.Ports(), t.Leaves()}
 	if p := t.Pods(); p != nil {
-		return BandwidthOptimalPods(p)
+		levels = Levels{t.Ports(), p.PodLeaves(), p.Pods()}
 	}
-	return Levels{t.Ports(), t.Leaves()}.bandwidthOptimal(positions(t))
-}
-
-// BandwidthOptimalPods returns the bandwidth-optimal schedule of a three-level
-// tree: that of Levels, absent servers treated as by BandwidthOptimal. It chooses
-// neither planes nor top switches. O((M0·M1·M2)²) at most.
-func BandwidthOptimalPods(p *topology.Pods) *Schedule {
-	t := p.Lower()
-	return Levels{t.Ports(), t.Leaves() / p.Pods(), p.Pods()}.bandwidthOptimal(positions(t))
+	return levels.bandwidthOptimal(positions(t))
 }

@@ -113,12 +113,12 @@ func TestBandwidthOptimalPods(t *testing.T) {
 		{Ports: 3, Leaves: 4, Pods: 4},
 	} {
 		t.Run(fmt.Sprint(o), func(t *testing.T) {
-			p, err := topology.NewPods(o)
+			p, err := topology.Make(o)
 			if err != nil {
 				t.Fatal(err)
 			}
 			levels := []int{o.Ports, o.Leaves / o.Pods, o.Pods}
-			optimal(t, p.Lower(), scheduler.BandwidthOptimalPods(p), levels)
+			optimal(t, p, scheduler.BandwidthOptimal(p), levels)
 		})
 	}
 }
@@ -126,14 +126,15 @@ func TestBandwidthOptimalPods(t *testing.T) {
 // TestBandwidthOptimalTwoLevels shows that one pod, or pods of one leaf, change
 // nothing.
 func TestBandwidthOptimalTwoLevels(t *testing.T) {
-	for _, pods := range []int{1, 4} {
-		p, err := topology.NewPods(topology.Options{Ports: 6, Leaves: 4, Pods: pods})
+	options := topology.Options{Ports: 6, Leaves: 4}
+	want := scheduler.BandwidthOptimal(tree(t, options))
+	for _, options.Pods = range []int{1, 4} {
+		p, err := topology.Make(options)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, want := scheduler.BandwidthOptimalPods(p), scheduler.BandwidthOptimal(p.Lower())
-		if !slices.Equal(got.Messages(), want.Messages()) {
-			t.Errorf("%d pods of %d leaves: not the schedule of two levels", pods, 4/pods)
+		if got := scheduler.BandwidthOptimal(p); !slices.Equal(got.Messages(), want.Messages()) {
+			t.Errorf("%s: not the schedule of two levels", p.Notation())
 		}
 	}
 }

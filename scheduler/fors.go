@@ -57,18 +57,27 @@ const (
 //
 // On leaves with equally many servers, and as many spines that no failure
 // touches, linear shift needs no more phases and no search; there the seed
-// changes nothing. A tree of three levels is for ForPods.
+// changes nothing. On three levels the paths have top switches, too (forPods).
 func FORS(t *topology.Tree, o Options) (*Schedule, Bound, error) {
-	if p := t.Pods(); p != nil {
-		return ForPods(NameFORS, p, o)
-	}
 	if err := o.Objective.check(); err != nil {
 		return nil, Bound{}, fmt.Errorf("schedule fors: %w", err)
 	}
-	f, err := toPlan(t, o)
-	if err != nil {
+	if err := o.connected(t); err != nil {
 		return nil, Bound{}, err
 	}
+	if t.Pods() != nil {
+		return forPods(t, o)
+	}
+	f := newFabric(t)
+	if err := f.check(); err != nil {
+		return nil, Bound{}, fmt.Errorf("schedule fors: %w", err)
+	}
+	f.share()
+	return f.fors(o)
+}
+
+// fors plans with spines. f knows its pairs.
+func (f *fabric) fors(o Options) (*Schedule, Bound, error) {
 	if s := f.shift(); s != nil {
 		return s, f.simpleBound(), nil
 	}
@@ -82,42 +91,23 @@ func FORS(t *topology.Tree, o Options) (*Schedule, Bound, error) {
 	return x.schedule(bound, o), bound, nil
 }
 
-// toPlan returns the view of a tree for which there is something to plan.
-func toPlan(t *topology.Tree, o Options) (*fabric, error) {
-	if err := o.connected(t); err != nil {
-		return nil, err
-	}
-	f := newFabric(t)
-	if err := f.check(); err != nil {
-		return nil, fmt.Errorf("schedule fors: %w", err)
-	}
-	f.share()
-	return f, nil
-}
-
 // connected returns an error where messages would be impossible, or where leaving
 // out those that are leaves none.
 func (o Options) connected(t *topology.Tree) error {
 	if !o.DropUnreachable {
 		return t.Connected()
 	}
+	leaves := 0
 	for l := range t.Leaves() {
 		if t.On(l) > 1 {
 			return nil
 		}
+		leaves += t.On(l)
 	}
-	for k := range t.Spines() {
-		leaves := 0
-		for l := range t.Leaves() {
-			if t.On(l) > 0 && t.Alive(l, k) {
-				leaves++
-			}
-		}
-		if leaves > 1 {
-			return nil
-		}
+	if len(t.Unreachable()) == leaves*(leaves-1)/2 {
+		return errSilent
 	}
-	return errSilent
+	return nil
 }
 
 var errSilent = errors.New("no two servers can reach each other: there is no message to plan")

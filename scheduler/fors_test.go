@@ -139,7 +139,7 @@ func TestFORSKnown(t *testing.T) {
 			if s.Phases != tt.phases || b.String() != tt.bound {
 				t.Errorf("%d phases, bound by %v, want %d by %s", s.Phases, b, tt.phases, tt.bound)
 			}
-			if again := scheduler.LowerBound(tr); again.Phases != b.Phases || again.String() != b.String() {
+			if again := scheduler.LowerBound(tr, scheduler.Options{}); again.Phases != b.Phases || again.String() != b.String() {
 				t.Errorf("LowerBound gives %d by %v, FORS %d by %v", again.Phases, again, b.Phases, b)
 			}
 		})
@@ -313,7 +313,7 @@ func TestFORSShift(t *testing.T) {
 				spine[m.Dst] = m.Spine
 			}
 		}
-		if again := scheduler.LowerBound(tr); b.Kind != scheduler.KindServer || again.Phases != b.Phases || again.Kind != b.Kind {
+		if again := scheduler.LowerBound(tr, scheduler.Options{}); b.Kind != scheduler.KindServer || again.Phases != b.Phases || again.Kind != b.Kind {
 			t.Errorf("%s: bound %d by %v, LowerBound %d by %v", tr.Notation(), b.Phases, b, again.Phases, again)
 		}
 	}
@@ -332,7 +332,7 @@ func TestFORSLooser(t *testing.T) {
 			tr := tree(t, o, topology.Link{Leaf: 0, Spine: 1})
 			s := scheduler.Looser(tr, extra, scheduler.Options{})
 			schedtest.Run(t, tr, s)
-			if least := scheduler.LowerBound(tr).Phases; s.Phases < least || s.Phases > least+int(extra) {
+			if least := scheduler.LowerBound(tr, scheduler.Options{}).Phases; s.Phases < least || s.Phases > least+int(extra) {
 				t.Errorf("%s: %d phases with %d to spare, bound %d", tr.Notation(), s.Phases, extra, least)
 			}
 		}

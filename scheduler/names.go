@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"evbench/topology"
@@ -30,56 +31,63 @@ func Names() []string {
 
 // ByName returns the schedule of that name for a tree, and the best lower bound
 // on the phases of a contention-free one. "repair:" before another name is Repair
-// of that schedule.
+// of that schedule. The closed and published forms of fors are for two levels.
 // With Options.DropUnreachable every schedule is without the pairs of servers
-// that cannot reach each other. A tree of three levels is for ForPods.
+// that cannot reach each other.
 func ByName(name string, t *topology.Tree, o Options) (*Schedule, Bound, error) {
-	if p := t.Pods(); p != nil {
-		return ForPods(name, p, o)
+	if err := plannable(t); err != nil {
+		return nil, Bound{}, fmt.Errorf("schedule %s: %w", name, err)
+	}
+	if base, ok := strings.CutPrefix(name, RepairPrefix); ok {
+		return repaired(base, t, o)
 	}
 	var s *Schedule
 	var err error
-	if n := t.Servers(); n > MaxServers {
-		return nil, Bound{}, fmt.Errorf("schedule %s: %d servers are more than can be planned (at most %d)", name, n, MaxServers)
-	}
-	if base, ok := strings.CutPrefix(name, RepairPrefix); ok {
-		return repaired(base, o,
-			func() (*Schedule, Bound, error) { return ByName(base, t, o) },
-			func(s *Schedule) *traffic { return newTraffic(s, newFabric(t)) })
-	}
-	switch name {
-	case NameLinearShift:
+	switch {
+	case t.Pods() != nil && !slices.Contains(podNames(), name):
+		err = fmt.Errorf("no schedule %q for three levels; there are %s, and %sNAME for any of them", name, strings.Join(podNames(), ", "), RepairPrefix)
+	case name == NameLinearShift:
 		s = LinearShift(t)
-	case NameLinearShiftPorts:
+	case name == NameLinearShiftPorts:
 		s = LinearShiftPorts(t)
-	case NameXOR:
+	case name == NameXOR:
 		s, err = XOR(t)
-	case NameBandwidthOptimal:
+	case name == NameBandwidthOptimal:
 		s = BandwidthOptimal(t)
-	case NameFORS:
+	case name == NameFORS:
 		return FORS(t, o)
-	case NameFORSClosed:
+	case name == NameFORSClosed:
 		s, err = ForsClosed(t, o)
-	case NameFORSPublished:
+	case name == NameFORSPublished:
 		s, err = Published(t)
-	case NameFORSPublishedText:
+	case name == NameFORSPublishedText:
 		s, err = PublishedText(t)
 	default:
-		err = fmt.Errorf("no schedule %q; there are %s", name, choices())
+		err = fmt.Errorf("no schedule %q; there are %s, and %sNAME for any of them", name, strings.Join(Names(), ", "), RepairPrefix)
+	}
+	if err == nil && o.DropUnreachable {
+		if err = o.connected(t); err == nil {
+			s.drop(t, t.Unreachable())
+		}
 	}
 	if err != nil {
 		return nil, Bound{}, err
 	}
-	if o.DropUnreachable {
-		if err := o.connected(t); err != nil {
-			return nil, Bound{}, err
-		}
-		s.drop(t, t.Unreachable())
-	}
-	return s, LowerBoundWith(t, o), nil
+	return s, LowerBound(t, o), nil
 }
 
-// choices lists the names for error messages.
-func choices() string {
-	return strings.Join(Names(), ", ") + ", and " + RepairPrefix + "NAME for any of them"
+// podNames returns the names of schedules for three levels.
+func podNames() []string {
+	return []string{NameLinearShift, NameLinearShiftPorts, NameXOR, NameBandwidthOptimal, NameFORS}
+}
+
+// plannable refuses trees that are too large.
+func plannable(t *topology.Tree) error {
+	if t.Pods() != nil {
+		return newPodFabric(t).check()
+	}
+	if n := t.Servers(); n > MaxServers {
+		return fmt.Errorf("%d servers are more than can be planned (at most %d)", n, MaxServers)
+	}
+	return nil
 }

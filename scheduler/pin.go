@@ -29,7 +29,8 @@ func (e *UnroutableError) Error() string {
 
 // Pin returns the schedule s with a spine for each message between leaves, such
 // that no directed link carries two messages in one phase; spines that s may have
-// are forgotten. Phases and name stay.
+// are forgotten. Phases and name stay. On three levels it chooses planes, and top
+// switches of them (pinPaths).
 //
 // A phase is a bipartite graph of source leaves and destination leaves, an edge
 // for each message, and spines are colours of which each edge may have those
@@ -38,27 +39,41 @@ func (e *UnroutableError) Error() string {
 // others. Phases between the same leaves are coloured once.
 //
 // If a phase cannot be routed the error is an *UnroutableError, of the first such
-// phase; if s has a message between leaves that share no live spine, it is a
+// phase; if s has a message between leaves without a live path, it is a
 // *topology.UnreachableError. Not every schedule can be routed on a connected
-// tree. O(S²), and a list colouring for each pattern of leaves. A tree of three levels
-// is for PinPods.
+// tree. O(S²), and a list colouring for each pattern of leaves.
 func Pin(s *Schedule, t *topology.Tree, o Options) (*Schedule, error) {
-	if p := t.Pods(); p != nil {
-		return PinPods(s, p, o)
+	if err := plannable(t); err != nil {
+		return nil, fmt.Errorf("schedule %s: %w", s.Name, err)
 	}
-	x := newTraffic(s, newFabric(t))
+	if n := t.Servers(); s.Ranks != n {
+		return nil, fmt.Errorf("schedule %s has %d servers, %s has %d", s.Name, s.Ranks, t.Notation(), n)
+	}
+	x := newTraffic(s, t)
 	if err := x.reachable(); err != nil {
 		return nil, err
 	}
 	out := unpinned(s)
 	out.Pinned = true
+	pin := x.pinSpines
+	if x.above != nil {
+		pin = x.above.pinPaths
+	}
+	if err := pin(out, o); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// pinSpines chooses the spines on two levels.
+func (x *traffic) pinSpines(out *Schedule, o Options) error {
 	patterns := x.patterns()
-	err := parallel.Try(o.Workers, len(patterns), func(i int) error {
+	return parallel.Try(o.Workers, len(patterns), func(i int) error {
 		phases := patterns[i]
 		g := x.graph(x.of(phases[0]))
 		c := g.Color(coloring.ListOptions{Seed: o.Seed ^ uint64(phases[0])<<32})
 		if c.Outcome != coloring.Colored {
-			return x.unroutable(s.Name, phases[0], g, c)
+			return x.unroutable(out.Name, phases[0], g, c)
 		}
 		for _, p := range phases {
 			for j, m := range x.of(p) {
@@ -67,10 +82,6 @@ func Pin(s *Schedule, t *topology.Tree, o Options) (*Schedule, error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
 }
 
 // unpinned returns a copy of s without spines.

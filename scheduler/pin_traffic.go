@@ -21,8 +21,17 @@ type traffic struct {
 }
 
 // newTraffic sorts the messages of s. Pairs that never meet have none. O(S²).
-func newTraffic(s *Schedule, f *fabric) *traffic {
-	x := &traffic{fabric: f, ranks: s.Ranks, up: make([]coloring.ColorSet, f.leaves), start: make([]int, s.Phases+1)}
+func newTraffic(s *Schedule, t *topology.Tree) *traffic {
+	x := &traffic{}
+	if t.Pods() == nil {
+		x.fabric = newFabric(t)
+	} else {
+		x.above = newPodFabric(t)
+		x.above.meet()
+		x.fabric, x.lists = x.above.fabric, x.above.planeLists()
+	}
+	f := x.fabric
+	x.ranks, x.up, x.start = s.Ranks, make([]coloring.ColorSet, f.leaves), make([]int, s.Phases+1)
 	for l, n := range f.n {
 		for range n {
 			x.on = append(x.on, int32(l))
@@ -43,14 +52,6 @@ func newTraffic(s *Schedule, f *fabric) *traffic {
 		x.pair[next[p]] = m
 		next[p]++
 	})
-	return x
-}
-
-// newPodTraffic is newTraffic on three levels. f has met.
-func newPodTraffic(s *Schedule, f *podFabric) *traffic {
-	f.meet()
-	x := newTraffic(s, f.fabric)
-	x.above, x.lists = f, f.planeLists()
 	return x
 }
 
@@ -85,9 +86,6 @@ func (x *traffic) across(m uint32) (a, b int32) {
 // reachable returns a *topology.UnreachableError if a message has no spine to take.
 func (x *traffic) reachable() error {
 	err := x.tree.Connected()
-	if x.above != nil {
-		err = x.above.tree.Connected()
-	}
 	if err == nil {
 		return nil
 	}

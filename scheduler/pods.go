@@ -2,20 +2,15 @@ package scheduler
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"evbench/topology"
 )
 
-// ForPods returns the schedule of a name for a three-level tree, and the best
-// lower bound on the phases of a contention-free one. The linear shifts, xor and
-// bandwidth-optimal leave planes and top switches open, as on two levels; PinPods
-// chooses them.
-//
-// fors chooses them itself:
+// forPods is FORS on three levels.
 //
 //   - Where the top switches of each plane suffice for its leaves and none of their
-//     links is dead, the two lower levels decide: FORS plans them with planes as
+//     links is dead, the two lower levels decide: they are planned with planes as
 //     spines, and any phase then finds top switches by an edge colouring of the
 //     messages between pods. As many phases as the bound, S-1 without failures.
 //   - Otherwise messages are split over planes with top switches in view, coloured
@@ -25,71 +20,22 @@ import (
 //
 // Links of leaves and of top switches cross: neither level's loads bound the
 // other's. So phases may be above the bound, which is the gap.
-//
-// "repair:" before one of these names is the repair of that schedule, as on two
-// levels. A tree that is not connected is refused with a *topology.UnreachableError
-// where messages need paths, unless Options.DropUnreachable leaves out the pairs of
-// servers that cannot reach each other.
-func ForPods(name string, p *topology.Pods, o Options) (*Schedule, Bound, error) {
-	f := newPodFabric(p)
+func forPods(t *topology.Tree, o Options) (*Schedule, Bound, error) {
+	f := newPodFabric(t)
 	if err := f.check(); err != nil {
-		return nil, Bound{}, fmt.Errorf("schedule %s: %w", name, err)
-	}
-	if base, ok := strings.CutPrefix(name, RepairPrefix); ok {
-		return repaired(base, o,
-			func() (*Schedule, Bound, error) { return ForPods(base, p, o) },
-			func(s *Schedule) *traffic { return newPodTraffic(s, f) })
-	}
-	var s *Schedule
-	var err error
-	switch name {
-	case NameLinearShift:
-		s = LinearShift(p.Lower())
-	case NameLinearShiftPorts:
-		s = LinearShiftPorts(p.Lower())
-	case NameXOR:
-		s, err = XOR(p.Lower())
-	case NameBandwidthOptimal:
-		s = BandwidthOptimalPods(p)
-	case NameFORS:
-		return f.fors(o)
-	default:
-		err = fmt.Errorf("no schedule %q for three levels; there are %s, and %sNAME for any of them", name, strings.Join(PodNames(), ", "), RepairPrefix)
-	}
-	if err == nil && o.DropUnreachable {
-		if f.meet(); f.silent() {
-			err = errSilent
-		} else {
-			s.drop(p.Lower(), p.Unreachable())
-		}
-	}
-	if err != nil {
-		return nil, Bound{}, err
-	}
-	return s, LowerBoundPods(p, o), nil
-}
-
-// PodNames returns the names that ForPods takes, without those of repairs.
-func PodNames() []string {
-	return []string{NameLinearShift, NameLinearShiftPorts, NameXOR, NameBandwidthOptimal, NameFORS}
-}
-
-// fors plans with planes and top switches.
-func (f *podFabric) fors(o Options) (*Schedule, Bound, error) {
-	if err := f.tree.Connected(); err != nil && !o.DropUnreachable {
-		return nil, Bound{}, err
-	}
-	if err := o.Objective.check(); err != nil {
 		return nil, Bound{}, fmt.Errorf("schedule fors: %w", err)
 	}
-	if f.meet(); f.silent() {
-		return nil, Bound{}, errSilent
-	}
+	f.meet()
 	if o.Objective == FewestPaths || o.Objective == Balanced {
 		return f.fewPaths(o)
 	}
+	return f.fors(o)
+}
+
+// fors plans for the fewest phases. f has met.
+func (f *podFabric) fors(o Options) (*Schedule, Bound, error) {
 	plan := f.mixedPlan
-	if !f.anyCritical() {
+	if !slices.Contains(f.critical(), true) {
 		plan = f.lowerPlan
 	}
 	s, b, err := plan(o)
@@ -158,23 +104,4 @@ func (t *podTable) schedule(b Bound, o Options) *Schedule {
 		out.dropEmpty()
 	}
 	return out
-}
-
-// silent reports whether no server reaches another one.
-func (f *podFabric) silent() bool {
-	for a := range f.leaves {
-		if f.sends(a) > 0 {
-			return false
-		}
-	}
-	return true
-}
-
-func (f *podFabric) anyCritical() bool {
-	for _, c := range f.critical() {
-		if c {
-			return true
-		}
-	}
-	return false
 }

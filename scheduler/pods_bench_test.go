@@ -9,15 +9,15 @@ import (
 	"evbench/topology"
 )
 
-// BenchmarkForPods plans FT(3;8,8,8), 512 servers, with random dead links of
+// BenchmarkPods plans FT(3;8,8,8), 512 servers, with random dead links of
 // leaves and of top switches.
-func BenchmarkForPods(b *testing.B) {
+func BenchmarkPods(b *testing.B) {
 	for _, dead := range [][2]int{{0, 0}, {6, 0}, {0, 6}, {6, 6}, {30, 30}, {0, 120}} {
 		b.Run(fmt.Sprintf("dead=%d+%d", dead[0], dead[1]), func(b *testing.B) {
 			p := deadOf(b, threeLevels(b, topology.Options{Ports: 8, Leaves: 64, Pods: 8}), dead[0], dead[1], rand.New(rand.NewPCG(1, 1)))
 			b.ReportAllocs()
 			for b.Loop() {
-				s, bound, err := scheduler.ForPods("fors", p, scheduler.Options{})
+				s, bound, err := scheduler.FORS(p, scheduler.Options{})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -27,13 +27,13 @@ func BenchmarkForPods(b *testing.B) {
 	}
 }
 
-// BenchmarkPinPods pins linear shift on the same tree without dead links.
-func BenchmarkPinPods(b *testing.B) {
+// BenchmarkPodsPin pins linear shift on the same tree without dead links.
+func BenchmarkPodsPin(b *testing.B) {
 	p := threeLevels(b, topology.Options{Ports: 8, Leaves: 64, Pods: 8})
-	s := scheduler.LinearShift(p.Lower())
+	s := scheduler.LinearShift(p)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := scheduler.PinPods(s, p, scheduler.Options{}); err != nil {
+		if _, err := scheduler.Pin(s, p, scheduler.Options{}); err != nil {
 			b.Fatal(err)
 		}
 	}

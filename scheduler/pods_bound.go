@@ -1,10 +1,6 @@
 package scheduler
 
-import (
-	"math"
-
-	"evbench/topology"
-)
+import "math"
 
 // KindPod is a kind of Bound on three levels: the n servers of a pod have n·(S-n)
 // messages for other pods, which go through the live links between the pod and
@@ -12,21 +8,6 @@ import (
 // then by topology.Wire of the topology.Pods; the path between two pods has two
 // wires more.
 const KindPod = "pod"
-
-// LowerBoundPods returns the best proven bound on the phases of a contention-free
-// schedule of a three-level tree; the simpler witness wins a tie. Of a tree that
-// is not connected it returns what its servers, leaves and pods need, and with
-// DropUnreachable the bound of a schedule without the pairs of servers that cannot
-// reach each other.
-func LowerBoundPods(p *topology.Pods, o Options) Bound {
-	f := newPodFabric(p)
-	if f.check() != nil || !o.DropUnreachable && p.Connected() != nil {
-		return f.simpleBound()
-	}
-	f.meet()
-	w := newPodFluid(f)
-	return w.settle(f.simpleBound())
-}
 
 // simpleBound returns the best of the server bound, the leaf and the pod bounds.
 func (f *podFabric) simpleBound() Bound {
@@ -121,18 +102,17 @@ func (f *podFabric) over(y podWeights) []int64 {
 // witness returns the bound that y proves.
 func (f *podFabric) witness(y podWeights) Bound {
 	b := Bound{Phases: f.dual(y), Kind: KindLP, Weights: make([]int64, f.tree.Wires())}
-	low := f.tree.Lower()
 	for i, l := range f.leaf {
 		for k := range f.spines {
 			w := y.leaf[f.link(i, k)]
-			b.Weights[low.Up(l, k)], b.Weights[low.Down(l, k)] = w, w
+			b.Weights[f.tree.Up(l, k)], b.Weights[f.tree.Down(l, k)] = w, w
 		}
 	}
 	for q, name := range f.name {
 		for k := range f.spines {
 			for t := range f.tops {
 				w := y.top[(q*f.spines+k)*f.tops+t]
-				b.Weights[f.tree.TopUp(name, k, t)], b.Weights[f.tree.TopDown(name, k, t)] = w, w
+				b.Weights[f.above.TopUp(name, k, t)], b.Weights[f.above.TopDown(name, k, t)] = w, w
 			}
 		}
 	}
@@ -141,7 +121,9 @@ func (f *podFabric) witness(y podWeights) Bound {
 
 // lowerPlan plans the lower levels of a tree whose top switches always suffice.
 func (f *podFabric) lowerPlan(o Options) (*Schedule, Bound, error) {
-	s, b, err := FORS(f.tree.Lower(), o)
+	low := newFabric(f.tree)
+	low.share()
+	s, b, err := low.fors(o)
 	if err != nil {
 		return nil, b, err
 	}
@@ -153,11 +135,12 @@ func (f *podFabric) lowerPlan(o Options) (*Schedule, Bound, error) {
 // that it shares with the leaf.
 func (f *podFabric) raise(b Bound) Bound {
 	if b.Kind == KindHall {
-		low := f.tree.Lower()
 		w := Bound{Phases: b.Phases, Kind: KindLP, Weights: make([]int64, f.tree.Wires())}
 		for _, l := range b.Subset {
-			for _, k := range low.CommonSpines(b.Leaf, l) {
-				w.Weights[low.Up(b.Leaf, k)], w.Weights[low.Down(b.Leaf, k)] = 1, 1
+			for k := range f.spines {
+				if f.tree.Alive(b.Leaf, k) && f.tree.Alive(l, k) {
+					w.Weights[f.tree.Up(b.Leaf, k)], w.Weights[f.tree.Down(b.Leaf, k)] = 1, 1
+				}
 			}
 		}
 		return w

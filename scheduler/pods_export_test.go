@@ -3,7 +3,10 @@ package scheduler
 import "evbench/topology"
 
 // Raise returns a bound of the lower levels of a tree as one of all levels.
-func Raise(p *topology.Pods, b Bound) Bound { return newPodFabric(p).raise(b) }
+func Raise(t *topology.Tree, b Bound) Bound { return newPodFabric(t).raise(b) }
+
+// PodNames returns the names of schedules for three levels.
+func PodNames() []string { return podNames() }
 
 // MoveTop returns a copy of s in which one message has another place and top switch.
 func MoveTop(s *Schedule, src, dst, phase, spine, top int) *Schedule {

@@ -11,19 +11,20 @@ import (
 // and planes, and what lies above it. Pods without servers are left out.
 type podFabric struct {
 	*fabric
-	tree *topology.Pods
-	pods int
-	tops int
-	name []int // number in the tree of each pod
-	pod  []int // of each leaf
+	above *topology.Pods
+	pods  int
+	tops  int
+	name  []int // number in the tree of each pod
+	pod   []int // of each leaf
 
 	alone  []int               // live top switches of a pod, by pod·planes + plane
 	common []coloring.ColorSet // live top switches of two pods, by (pod·pods + pod)·planes + plane
 	counts []int               // how many
 }
 
-func newPodFabric(p *topology.Pods) *podFabric {
-	f := &podFabric{fabric: newFabric(p.Lower()), tree: p, tops: p.Tops()}
+func newPodFabric(t *topology.Tree) *podFabric {
+	p := t.Pods()
+	f := &podFabric{fabric: newFabric(t), above: p, tops: p.Tops()}
 	for _, l := range f.leaf {
 		q := p.Pod(l)
 		if f.pods == 0 || f.name[f.pods-1] != q {
@@ -53,7 +54,7 @@ func (f *podFabric) meet() {
 	for i := range f.common {
 		q, r, k := f.name[i/f.spines/f.pods], f.name[i/f.spines%f.pods], i%f.spines
 		for t := range f.tops {
-			if f.tree.TopAlive(q, k, t) && f.tree.TopAlive(r, k, t) {
+			if f.above.TopAlive(q, k, t) && f.above.TopAlive(r, k, t) {
 				f.common[i].Add(t)
 				f.counts[i]++
 			}

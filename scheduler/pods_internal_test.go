@@ -10,12 +10,15 @@ import (
 // deadPods returns FT(3;4,4,4) with dead links on both levels.
 func deadPods(t *testing.T) *podFabric {
 	t.Helper()
-	p, err := topology.NewPods(topology.Options{Ports: 4, Leaves: 16, Pods: 4})
+	p, err := topology.Make(topology.Options{Ports: 4, Leaves: 16, Pods: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err = p.Without([]topology.Link{{Leaf: 0, Spine: 1}, {Leaf: 9, Spine: 1}},
-		[]topology.TopLink{{Pod: 0, Spine: 0, Top: 2}, {Pod: 1, Spine: 0, Top: 1}, {Pod: 2, Spine: 3, Top: 3}, {Pod: 3, Spine: 1, Top: 0}})
+	above := func(pod, spine, top int) topology.Link {
+		return topology.Link{Leaf: pod, Spine: spine, Above: true, Top: top}
+	}
+	p, err = p.Without(topology.Link{Leaf: 0, Spine: 1}, topology.Link{Leaf: 9, Spine: 1},
+		above(0, 0, 2), above(1, 0, 1), above(2, 3, 3), above(3, 1, 0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,12 +7,10 @@ import (
 
 	"evbench/internal/coloring"
 	"evbench/internal/parallel"
-	"evbench/topology"
 )
 
-// PinPods returns the schedule s with the same phases and a plane and a top switch
-// chosen for every message such that no two of a phase share a wire of a
-// three-level tree. Each phase is a problem of its own:
+// pinPaths chooses a plane and a top switch for every message such that no two of a
+// phase share a wire. Each phase is a problem of its own:
 //
 //  1. Colour the messages between leaves with planes, each from those that are
 //     alive at both leaves and have a top switch in common.
@@ -23,27 +21,11 @@ import (
 // switches as leaves in a pod, it always succeeds (König, twice). Otherwise it is
 // a search: an *UnroutableError names the first phase in which it found nothing,
 // which proves that there is nothing only where a leaf or pod has too many messages.
-func PinPods(s *Schedule, p *topology.Pods, o Options) (*Schedule, error) {
-	f := newPodFabric(p)
-	if err := f.check(); err != nil {
-		return nil, fmt.Errorf("schedule %s: %w", s.Name, err)
-	}
-	f.meet()
-	if s.Ranks != f.servers {
-		return nil, fmt.Errorf("schedule %s has %d servers, %s has %d", s.Name, s.Ranks, p.Notation(), f.servers)
-	}
-	if err := newPodTraffic(s, f).reachable(); err != nil {
-		return nil, err
-	}
-	out := unpinned(s)
-	out.Pinned = true
+func (f *podFabric) pinPaths(out *Schedule, o Options) error {
 	if err := f.assignPlanes(out, o); err != nil {
-		return nil, err
+		return err
 	}
-	if err := f.assignTops(out, o); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return f.assignTops(out, o)
 }
 
 // assignPlanes gives each message between leaves a plane such that assignTops will

@@ -6,7 +6,7 @@ import (
 )
 
 // repairTries is how often planes are exchanged for the messages of one phase of a
-// repair: those that find no top switch may move, so less is tried than by PinPods.
+// repair: those that find no top switch may move, so less is tried than by Pin.
 const repairTries = 60
 
 // pinners returns the working memory of goroutines that choose paths.

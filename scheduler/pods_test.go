@@ -12,30 +12,34 @@ import (
 	"evbench/topology"
 )
 
-func threeLevels(t testing.TB, o topology.Options) *topology.Pods {
+func threeLevels(t testing.TB, o topology.Options) *topology.Tree {
 	t.Helper()
-	p, err := topology.NewPods(o)
+	p, err := topology.Make(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
+// above returns the link between a pod and a top switch.
+func above(pod, spine, top int) topology.Link {
+	return topology.Link{Leaf: pod, Spine: spine, Above: true, Top: top}
+}
+
 // deadOf returns the tree with that many random dead links of leaves and of top
 // switches, or nil when it is not connected.
-func deadOf(t testing.TB, p *topology.Pods, low, tops int, rng *rand.Rand) *topology.Pods {
+func deadOf(t testing.TB, p *topology.Tree, low, tops int, rng *rand.Rand) *topology.Tree {
 	t.Helper()
-	planes := p.Lower().Spines()
+	planes, perPlane := p.Spines(), p.Pods().Tops()
 	var links []topology.Link
-	for _, id := range rng.Perm(p.Lower().Leaves() * planes)[:low] {
+	for _, id := range rng.Perm(p.Leaves() * planes)[:low] {
 		links = append(links, topology.Link{Leaf: id / planes, Spine: id % planes})
 	}
-	var upper []topology.TopLink
-	for _, id := range rng.Perm(p.Pods() * planes * p.Tops())[:tops] {
-		k := id / p.Tops()
-		upper = append(upper, topology.TopLink{Pod: k / planes, Spine: k % planes, Top: id % p.Tops()})
+	for _, id := range rng.Perm(p.Pods().Pods() * planes * perPlane)[:tops] {
+		k := id / perPlane
+		links = append(links, above(k/planes, k%planes, id%perPlane))
 	}
-	v, err := p.Without(links, upper)
+	v, err := p.Without(links...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +52,7 @@ func deadOf(t testing.TB, p *topology.Pods, low, tops int, rng *rand.Rand) *topo
 // randomPods returns a connected three-level tree of at most that many servers
 // with dead links on neither level, the lower, the upper or both. Odd ones have
 // random fills, planes and top switches.
-func randomPods(t testing.TB, rng *rand.Rand, kind, most int, odd bool) *topology.Pods {
+func randomPods(t testing.TB, rng *rand.Rand, kind, most int, odd bool) *topology.Tree {
 	for {
 		o := topology.Options{Ports: 1 + rng.IntN(8), Pods: 1 + rng.IntN(8)}
 		o.Leaves = o.Pods * (1 + rng.IntN(8))
@@ -61,11 +65,11 @@ func randomPods(t testing.TB, rng *rand.Rand, kind, most int, odd bool) *topolog
 				o.Fill = append(o.Fill, rng.IntN(o.Ports+1))
 			}
 		}
-		p, err := topology.NewPods(o)
+		p, err := topology.Make(o)
 		if err != nil {
 			continue
 		}
-		low, tops := p.Lower().Leaves()*p.Lower().Spines(), p.Pods()*p.Lower().Spines()*p.Tops()
+		low, tops := p.Leaves()*p.Spines(), p.Pods().Pods()*p.Spines()*p.Pods().Tops()
 		share := rng.Float64() * 0.25
 		dead := func(n, bit int) int {
 			if kind&bit == 0 {
@@ -81,18 +85,18 @@ func randomPods(t testing.TB, rng *rand.Rand, kind, most int, odd bool) *topolog
 
 // provenPods returns what the witness of a bound proves, straight from its
 // definition.
-func provenPods(p *topology.Pods, b scheduler.Bound) int {
-	t := p.Lower()
+func provenPods(p *topology.Tree, b scheduler.Bound) int {
+	t := p
 	n := t.Servers()
 	on := func(pod int) (servers, live int) {
 		for l := range t.Leaves() {
-			if p.Pod(l) == pod {
+			if p.Pods().Pod(l) == pod {
 				servers += t.On(l)
 			}
 		}
 		for k := range t.Spines() {
-			for top := range p.Tops() {
-				if p.TopAlive(pod, k, top) {
+			for top := range p.Pods().Tops() {
+				if p.Pods().TopAlive(pod, k, top) {
 					live++
 				}
 			}
@@ -114,16 +118,16 @@ func provenPods(p *topology.Pods, b scheduler.Bound) int {
 		for c := range t.Leaves() {
 			least := sum
 			for k := range t.Spines() {
-				for top := range p.Tops() {
+				for top := range p.Pods().Tops() {
 					if a == c || !t.Alive(a, k) || !t.Alive(c, k) {
 						continue
 					}
 					w := b.Weights[t.Up(a, k)] + b.Weights[t.Down(c, k)]
-					if q, r := p.Pod(a), p.Pod(c); q != r {
-						if !p.TopAlive(q, k, top) || !p.TopAlive(r, k, top) {
+					if q, r := p.Pods().Pod(a), p.Pods().Pod(c); q != r {
+						if !p.Pods().TopAlive(q, k, top) || !p.Pods().TopAlive(r, k, top) {
 							continue
 						}
-						w += b.Weights[p.TopUp(q, k, top)] + b.Weights[p.TopDown(r, k, top)]
+						w += b.Weights[p.Pods().TopUp(q, k, top)] + b.Weights[p.Pods().TopDown(r, k, top)]
 					}
 					least = min(least, w)
 				}
@@ -137,25 +141,25 @@ func provenPods(p *topology.Pods, b scheduler.Bound) int {
 }
 
 // planPods returns the schedule after checking it and the witness of its bound.
-func planPods(t testing.TB, p *topology.Pods, o scheduler.Options) (*scheduler.Schedule, scheduler.Bound) {
+func planPods(t testing.TB, p *topology.Tree, o scheduler.Options) (*scheduler.Schedule, scheduler.Bound) {
 	t.Helper()
-	s, b, err := scheduler.ForPods("fors", p, o)
+	s, b, err := scheduler.FORS(p, o)
 	if err != nil {
-		t.Fatalf("%s, fill %v, down %v: %v", p.Notation(), p.Lower().Fill(), p.DownNames(), err)
+		t.Fatalf("%s, fill %v, down %v: %v", p.Notation(), p.Fill(), p.DownNames(), err)
 	}
-	schedtest.RunPods(t, p, s)
+	schedtest.RunReachable(t, p, s)
 	if got := provenPods(p, b); s.Phases < b.Phases || got != b.Phases || !s.Pinned {
 		t.Fatalf("%s, fill %v, down %v: %d phases, bound %d by %v, which proves %d",
-			p.Notation(), p.Lower().Fill(), p.DownNames(), s.Phases, b.Phases, b, got)
+			p.Notation(), p.Fill(), p.DownNames(), s.Phases, b.Phases, b, got)
 	}
 	return s, b
 }
 
 var kinds = []string{"no dead links", "dead links of leaves", "dead links of top switches", "dead links of both"}
 
-// TestForPodsRandom plans random trees of 8 to 512 servers of every kind, as
+// TestPodsRandom plans random trees of 8 to 512 servers of every kind, as
 // they are and with random fills, planes and top switches.
-func TestForPodsRandom(t *testing.T) {
+func TestPodsRandom(t *testing.T) {
 	t.Parallel()
 	for _, odd := range []bool{false, true} {
 		for kind, name := range kinds {
@@ -194,9 +198,9 @@ func countPods(s []float64, v float64) int {
 	return n
 }
 
-// TestForPodsHealthy plans trees without failures in S-1 phases, and pins other
+// TestPodsHealthy plans trees without failures in S-1 phases, and pins other
 // schedules on them in the phases they have.
-func TestForPodsHealthy(t *testing.T) {
+func TestPodsHealthy(t *testing.T) {
 	t.Parallel()
 	for m0 := 1; m0 <= 4; m0++ {
 		for m1 := 1; m1 <= 4; m1++ {
@@ -210,14 +214,14 @@ func TestForPodsHealthy(t *testing.T) {
 					t.Errorf("%s: %d phases, bound by %v", p.Notation(), s.Phases, b)
 				}
 				for _, name := range scheduler.PodNames() {
-					s, _, err := scheduler.ForPods(name, p, scheduler.Options{})
+					s, _, err := scheduler.ByName(name, p, scheduler.Options{})
 					if err != nil {
 						if name != "xor" {
 							t.Error(err)
 						}
 						continue
 					}
-					schedtest.RunPods(t, p, s)
+					schedtest.RunReachable(t, p, s)
 					pinnedPods(t, p, s)
 				}
 			}
@@ -225,29 +229,14 @@ func TestForPodsHealthy(t *testing.T) {
 	}
 }
 
-// TestTreesOfThreeLevels shows that a tree which carries its third level is not planned
-// without it.
-func TestTreesOfThreeLevels(t *testing.T) {
-	t.Parallel()
-	p := deadOf(t, threeLevels(t, topology.Options{Ports: 3, Leaves: 6, Pods: 3}), 2, 5, rand.New(rand.NewPCG(1, 9)))
-	want, b := planPods(t, p, scheduler.Options{Seed: 3})
-	got, bound, err := scheduler.FORS(p.Tree(), scheduler.Options{Seed: 3})
-	if err != nil || bound.Phases != b.Phases || !slices.Equal(got.Messages(), want.Messages()) {
-		t.Errorf("FORS: error %v, bound %d, another schedule than that of ForPods", err, bound.Phases)
-	}
-	if !slices.Equal(scheduler.BandwidthOptimal(p.Tree()).Messages(), scheduler.BandwidthOptimalPods(p).Messages()) {
-		t.Error("BandwidthOptimal: another schedule than that of BandwidthOptimalPods")
-	}
-}
-
 // pinned pins a schedule and checks that its phases stay.
-func pinnedPods(t testing.TB, p *topology.Pods, s *scheduler.Schedule) {
+func pinnedPods(t testing.TB, p *topology.Tree, s *scheduler.Schedule) {
 	t.Helper()
-	out, err := scheduler.PinPods(s, p, scheduler.Options{})
+	out, err := scheduler.Pin(s, p, scheduler.Options{})
 	if err != nil {
 		t.Fatalf("%s on %s, down %v: %v", s.Name, p.Notation(), p.DownNames(), err)
 	}
-	schedtest.RunPods(t, p, out)
+	schedtest.RunReachable(t, p, out)
 	if out.Name != s.Name || out.Phases != s.Phases || !out.Pinned {
 		t.Errorf("%s of %d phases was pinned to %s of %d", s.Name, s.Phases, out.Name, out.Phases)
 	}
@@ -264,21 +253,21 @@ func pinnedPods(t testing.TB, p *topology.Pods, s *scheduler.Schedule) {
 	}
 }
 
-// TestPinPodsDead pins the phases of schedules that are known to fit: those of
+// TestPodsPinDead pins the phases of schedules that are known to fit: those of
 // fors on the same tree. Some are so full that the search misses them.
-func TestPinPodsDead(t *testing.T) {
+func TestPodsPinDead(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(8, 1))
 	failed := 0
 	for range pinCases {
 		p := randomPods(t, rng, 3, 96, false)
 		s, _ := planPods(t, p, scheduler.Options{})
-		out, err := scheduler.PinPods(s, p, scheduler.Options{})
+		out, err := scheduler.Pin(s, p, scheduler.Options{})
 		if err != nil {
 			failed++
 			continue
 		}
-		schedtest.RunPods(t, p, out)
+		schedtest.RunReachable(t, p, out)
 	}
 	if t.Logf("%d of %d schedules that fit were not pinned", failed, pinCases); failed > pinCases/8 {
 		t.Errorf("%d of %d schedules that fit were not pinned", failed, pinCases)
@@ -287,8 +276,8 @@ func TestPinPodsDead(t *testing.T) {
 
 const pinCases = 24
 
-// TestForPodsKnown has a few dead links and what they cost.
-func TestForPodsKnown(t *testing.T) {
+// TestPodsKnown has a few dead links and what they cost.
+func TestPodsKnown(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name     string
@@ -316,25 +305,25 @@ func TestForPodsKnown(t *testing.T) {
 			o.Fill = tt.fill
 			p := threeLevels(t, o)
 			for _, name := range tt.down {
-				links, tops, err := p.Links(name)
+				links, err := p.Links(name)
 				if err != nil {
 					t.Fatal(err)
 				}
-				p, _ = p.Without(links, tops)
+				p, _ = p.Without(links...)
 			}
 			s, b := planPods(t, p, scheduler.Options{})
 			if s.Phases != tt.phases || b.Phases != tt.phases || b.String() != tt.bound {
 				t.Errorf("%d phases, bound %d by %v, want %d by %s", s.Phases, b.Phases, b, tt.phases, tt.bound)
 			}
-			if again := scheduler.LowerBoundPods(p, scheduler.Options{}); again.Phases != b.Phases {
-				t.Errorf("LowerBoundPods gives %d by %v, ForPods %d by %v", again.Phases, again, b.Phases, b)
+			if again := scheduler.LowerBound(p, scheduler.Options{}); again.Phases != b.Phases {
+				t.Errorf("LowerBound gives %d by %v, FORS %d by %v", again.Phases, again, b.Phases, b)
 			}
 		})
 	}
 }
 
-// TestForPodsLarge plans 512 servers with dead links of both levels.
-func TestForPodsLarge(t *testing.T) {
+// TestPodsLarge plans 512 servers with dead links of both levels.
+func TestPodsLarge(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
 		p := deadOf(t, threeLevels(t, topology.Options{Ports: 8, Leaves: 64, Pods: 8}), 6, 6, rand.New(rand.NewPCG(seed, 2)))
@@ -344,12 +333,12 @@ func TestForPodsLarge(t *testing.T) {
 	}
 }
 
-func TestForPodsWorkers(t *testing.T) {
+func TestPodsWorkers(t *testing.T) {
 	t.Parallel()
 	p := deadOf(t, threeLevels(t, topology.Options{Ports: 4, Leaves: 16, Pods: 4}), 5, 9, rand.New(rand.NewPCG(3, 3)))
 	one, _ := planPods(t, p, scheduler.Options{Seed: 7, Workers: 1})
 	pin := func(workers int) *scheduler.Schedule {
-		s, err := scheduler.PinPods(one, p, scheduler.Options{Workers: workers})
+		s, err := scheduler.Pin(one, p, scheduler.Options{Workers: workers})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -370,42 +359,41 @@ func TestForPodsWorkers(t *testing.T) {
 	}
 }
 
-func TestForPodsRefuses(t *testing.T) {
+func TestPodsRefuses(t *testing.T) {
 	t.Parallel()
 	whole := threeLevels(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2})
-	cut, err := whole.Without([]topology.Link{{Leaf: 0, Spine: 0}},
-		[]topology.TopLink{{Pod: 0, Spine: 1, Top: 0}, {Pod: 1, Spine: 1, Top: 1}})
+	cut, err := whole.Without(topology.Link{Leaf: 0, Spine: 0}, above(0, 1, 0), above(1, 1, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"fors", "repair:linear-shift"} {
-		_, _, err := scheduler.ForPods(name, cut, scheduler.Options{})
+		_, _, err := scheduler.ByName(name, cut, scheduler.Options{})
 		var u *topology.UnreachableError
 		if !errors.As(err, &u) || u.A != 0 || u.B != 2 {
 			t.Errorf("%s, leaf0 and leaf2 cut apart: error %v", name, err)
 		}
-		s, _, err := scheduler.ForPods(name, cut, dropping)
+		s, _, err := scheduler.ByName(name, cut, dropping)
 		if err != nil {
 			t.Fatal(err)
 		}
-		schedtest.RunPods(t, cut, s)
+		schedtest.RunReachable(t, cut, s)
 		if s.Meets(0, 4) || !s.Meets(2, 4) {
 			t.Errorf("%s: server0 sends to server4 %v, server2 %v", name, s.Meets(0, 4), s.Meets(2, 4))
 		}
 	}
-	alone, err := threeLevels(t, topology.Options{Ports: 1, Leaves: 2, Pods: 2}).Without(nil, []topology.TopLink{{Pod: 0, Spine: 0, Top: 0}})
+	alone, err := threeLevels(t, topology.Options{Ports: 1, Leaves: 2, Pods: 2}).Without(above(0, 0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"fors", "linear-shift", "repair:linear-shift"} {
-		if _, _, err := scheduler.ForPods(name, alone, dropping); err == nil || err.Error() != "no two servers can reach each other: there is no message to plan" {
+		if _, _, err := scheduler.ByName(name, alone, dropping); err == nil || err.Error() != "no two servers can reach each other: there is no message to plan" {
 			t.Errorf("%s without a message: error %v", name, err)
 		}
 	}
 	huge := threeLevels(t, topology.Options{Ports: 20, Leaves: 4000, Pods: 1000, Tops: 1})
 	for _, tt := range []struct {
 		name string
-		p    *topology.Pods
+		p    *topology.Tree
 		o    scheduler.Options
 		want string
 	}{
@@ -415,37 +403,37 @@ func TestForPodsRefuses(t *testing.T) {
 		{"fors", huge, scheduler.Options{}, "schedule fors: 80000 servers on 4000 leaves"},
 		{"xor", threeLevels(t, topology.Options{Ports: 3, Leaves: 4, Pods: 2}), scheduler.Options{}, "schedule xor: needs a power of two"},
 	} {
-		if _, _, err := scheduler.ForPods(tt.name, tt.p, tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, _, err := scheduler.ByName(tt.name, tt.p, tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want %s", tt.name, err, tt.want)
 		}
 	}
-	if b := scheduler.LowerBoundPods(cut, scheduler.Options{}); b.Phases != 12 || b.String() != "leaf0" {
+	if b := scheduler.LowerBound(cut, scheduler.Options{}); b.Phases != 12 || b.String() != "leaf0" {
 		t.Errorf("a tree that is not connected: bound %d by %v", b.Phases, b)
 	}
 	refusesPins(t, whole, cut)
 }
 
-func refusesPins(t *testing.T, whole, cut *topology.Pods) {
+func refusesPins(t *testing.T, whole, cut *topology.Tree) {
 	t.Helper()
-	without := func(links []topology.Link, tops []topology.TopLink) *topology.Pods {
-		p, err := whole.Without(links, tops)
+	without := func(links ...topology.Link) *topology.Tree {
+		p, err := whole.Without(links...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return p
 	}
-	shift := scheduler.LinearShift(whole.Lower())
+	shift := scheduler.LinearShift(whole)
 	for _, tt := range []struct {
-		p    *topology.Pods
+		p    *topology.Tree
 		want string
 	}{
 		{cut, "leaf0 and leaf2 have no live path"},
 		{threeLevels(t, topology.Options{Ports: 2, Leaves: 2, Pods: 2}), "schedule linear-shift has 8 servers, FT(3;2,1,2) has 4"},
-		{without([]topology.Link{{Leaf: 1, Spine: 0}}, nil), "schedule linear-shift: phase 1 cannot be routed without contention: leaf1 has 2 messages for other leaves, or from them, and 1 live links"},
-		{without(nil, []topology.TopLink{{Pod: 1, Spine: 0, Top: 1}}), "schedule linear-shift: phase 3 cannot be routed without contention: pod1 has 4 messages for other pods, or from them, and 3 live links"},
+		{without(topology.Link{Leaf: 1}), "schedule linear-shift: phase 1 cannot be routed without contention: leaf1 has 2 messages for other leaves, or from them, and 1 live links"},
+		{without(above(1, 0, 1)), "schedule linear-shift: phase 3 cannot be routed without contention: pod1 has 4 messages for other pods, or from them, and 3 live links"},
 	} {
-		if _, err := scheduler.PinPods(shift, tt.p, scheduler.Options{}); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("PinPods: error %v, want %s", err, tt.want)
+		if _, err := scheduler.Pin(shift, tt.p, scheduler.Options{}); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("Pin: error %v, want %s", err, tt.want)
 		}
 	}
 }
@@ -454,7 +442,7 @@ func refusesPins(t *testing.T, whole, cut *topology.Pods) {
 // leaves in weights.
 func TestRaise(t *testing.T) {
 	p := threeLevels(t, topology.Options{Ports: 4, Leaves: 4, Pods: 2})
-	p, err := p.Without([]topology.Link{{Leaf: 2, Spine: 0}, {Leaf: 2, Spine: 1}, {Leaf: 2, Spine: 2}}, nil)
+	p, err := p.Without(topology.Link{Leaf: 2}, topology.Link{Leaf: 2, Spine: 1}, topology.Link{Leaf: 2, Spine: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -469,13 +457,13 @@ func TestRaise(t *testing.T) {
 func TestCheckPods(t *testing.T) {
 	p := threeLevels(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2})
 	s, _ := planPods(t, p, scheduler.Options{})
-	shift := scheduler.LinearShift(p.Lower())
+	shift := scheduler.LinearShift(p)
 	phase, plane := s.At(0, 4)
 	top := s.Top(0, 4)
 	at, _ := s.At(0, 2)
 	within, _ := s.At(0, 1)
-	without := func(links []topology.Link, tops []topology.TopLink) *topology.Pods {
-		v, err := p.Without(links, tops)
+	without := func(links ...topology.Link) *topology.Tree {
+		v, err := p.Without(links...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -487,21 +475,21 @@ func TestCheckPods(t *testing.T) {
 	more.Phases++
 	for _, tt := range []struct {
 		name string
-		p    *topology.Pods
+		p    *topology.Tree
 		s    *scheduler.Schedule
 		want string
 	}{
-		{"dead plane", without([]topology.Link{{Leaf: 0, Spine: plane}}, nil), s, "the plane is not alive at leaf"},
-		{"dead top switch", without(nil, []topology.TopLink{{Pod: 0, Spine: plane, Top: top}}), s, "the top switch is not alive from pod"},
-		{"no planes", p, &pin, "the plane is not alive"},
+		{"dead plane", without(topology.Link{Leaf: 0, Spine: plane}), s, "the spine is not alive at leaf"},
+		{"dead top switch", without(above(0, plane, top)), s, "the top switch is not alive from pod"},
+		{"no planes", p, &pin, "the spine is not alive"},
 		{"no top switch", p, scheduler.MoveTop(s, 0, 4, phase, plane, scheduler.None), "the top switch is not alive"},
 		{"a top switch within a pod", p, scheduler.MoveTop(s, 0, 2, at, 0, 1), "a top switch within a pod"},
-		{"a plane within a leaf", p, scheduler.Move(s, 0, 1, within, 1), "a plane or top switch where none is needed"},
+		{"a plane within a leaf", p, scheduler.Move(s, 0, 1, within, 1), "a spine where none is needed"},
 		{"more phases claimed", p, &more, "the last message is in phase 6 of 8"},
 		{"top link shared", p, sharedTop(p, s), "has a message in this phase already"},
 		{"server sends twice", p, scheduler.Move(shift, 0, 2, 0, scheduler.None), "out of order"},
 	} {
-		if err := schedtest.CheckPods(tt.p, tt.s); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if err := schedtest.CheckReachable(tt.p, tt.s); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
 	}
@@ -509,8 +497,8 @@ func TestCheckPods(t *testing.T) {
 
 // sharedTop gives a message between pods the top switch of another of its phase,
 // plane and pod.
-func sharedTop(p *topology.Pods, s *scheduler.Schedule) *scheduler.Schedule {
-	pod := func(rank int) int { return p.Pod(p.Lower().Leaf(rank)) }
+func sharedTop(p *topology.Tree, s *scheduler.Schedule) *scheduler.Schedule {
+	pod := func(rank int) int { return p.Pods().Pod(p.Leaf(rank)) }
 	for _, m := range s.Messages() {
 		for _, n := range s.Messages() {
 			if m != n && m.Phase == n.Phase && m.Spine == n.Spine && m.Top != n.Top && m.Top >= 0 && n.Top >= 0 && pod(m.Src) == pod(n.Src) {

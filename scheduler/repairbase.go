@@ -7,6 +7,7 @@ import (
 
 	"evbench/internal/coloring"
 	"evbench/internal/parallel"
+	"evbench/topology"
 )
 
 // repaired returns a contention-free schedule made from the schedule of the name
@@ -35,18 +36,16 @@ import (
 // On three levels planes are the spines. Step 1 is done for leaves and then, with the
 // messages between pods, for pods; wherever a message gets a plane it gets a top
 // switch too, and phases are added for what pods lack as well.
-//
-// plan makes the base, over sorts its messages.
-func repaired(base string, o Options, plan func() (*Schedule, Bound, error), over func(*Schedule) *traffic) (*Schedule, Bound, error) {
+func repaired(base string, t *topology.Tree, o Options) (*Schedule, Bound, error) {
 	name := RepairPrefix + base
 	if strings.HasPrefix(base, RepairPrefix) {
 		return nil, Bound{}, fmt.Errorf("schedule %s: the base is itself a repaired schedule", name)
 	}
-	s, bound, err := plan()
+	s, bound, err := ByName(base, t, o)
 	if err != nil {
 		return nil, Bound{}, err
 	}
-	r := &rework{traffic: over(s), o: o, base: s, out: unpinned(s)}
+	r := &rework{traffic: newTraffic(s, t), o: o, base: s, out: unpinned(s)}
 	if err := r.reachable(); err != nil {
 		return nil, Bound{}, err
 	}

@@ -12,8 +12,8 @@
 // corrects them. FORS computes: balance (fluid, split, repair), phases, lift; the
 // files paths*.go serve the objectives of few paths, hall.go and bound.go the
 // proof. Pin looks for the spines of a schedule that has none, Repair (repairbase*.go)
-// moves what cannot be routed into added phases. ForPods and PinPods (pods*.go) do
-// all this on three levels.
+// moves what cannot be routed into added phases. The files pods*.go do all this on
+// three levels.
 //
 // Servers are ranks 0..S-1 of a topology.Tree. The package does no I/O, reads
 // no clock and draws no random number except from the seed it is given: equal

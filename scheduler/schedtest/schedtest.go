@@ -14,18 +14,19 @@ import (
 // Check returns what is wrong with s as an all-to-all exchange on t, or nil:
 // every ordered pair of servers once; in a phase at most one message from and
 // one to each server; no phase empty; with a pinned schedule a live spine for
-// each message between leaves and at most one message on each directed link in
-// a phase; otherwise no spine at all. Messages come by phase, then source.
+// each message between leaves, between pods a live top switch of it, and at most
+// one message on each wire in a phase; otherwise no spine at all. Messages come by
+// phase, then source.
 func Check(t *topology.Tree, s *scheduler.Schedule) error {
 	return check(t, s, func(src, dst int) bool { return true })
 }
 
-// checkReachable is Check for a schedule that leaves out the pairs of servers
+// CheckReachable is Check for a schedule that leaves out the pairs of servers
 // that cannot reach each other: those never meet, the others once.
-func checkReachable(t *topology.Tree, s *scheduler.Schedule) error {
+func CheckReachable(t *topology.Tree, s *scheduler.Schedule) error {
 	return check(t, s, func(src, dst int) bool {
 		a, b := t.Leaf(src), t.Leaf(dst)
-		return a == b || len(t.CommonSpines(a, b)) > 0
+		return a == b || len(t.LivePaths(a, b)) > 0
 	})
 }
 
@@ -33,25 +34,41 @@ func checkReachable(t *topology.Tree, s *scheduler.Schedule) error {
 func check(t *topology.Tree, s *scheduler.Schedule, meet func(src, dst int) bool) error {
 	l := newListed(t.Servers(), t.Wires())
 	for _, m := range s.Messages() {
-		a, b := t.Leaf(m.Src), t.Leaf(m.Dst)
-		wires := []topology.Wire{t.FromServer(m.Src), t.ToServer(m.Dst)}
 		if err := l.next(m); err != nil {
 			return err
 		}
-		switch {
-		case s.Pinned && a != b:
-			if m.Spine < 0 || m.Spine >= t.Spines() || !t.Alive(a, m.Spine) || !t.Alive(b, m.Spine) {
-				return fmt.Errorf("%+v: the spine is not alive at leaf%d and leaf%d", m, a, b)
-			}
-			wires = append(wires, t.Up(a, m.Spine), t.Down(b, m.Spine))
-		case m.Spine != scheduler.None:
-			return fmt.Errorf("%+v: a spine where none is needed or chosen", m)
+		if err := path(t, s.Pinned, m); err != nil {
+			return err
+		}
+		wires := []topology.Wire{t.FromServer(m.Src), t.ToServer(m.Dst)}
+		if s.Pinned {
+			wires = t.Path(nil, m.Src, m.Dst, t.PathOf(m.Spine, m.Top))
 		}
 		if err := l.occupy(m, wires, t.WireName); err != nil {
 			return err
 		}
 	}
 	return l.end(s, meet)
+}
+
+// path returns what is wrong with the spine and the top switch of a message.
+func path(t *topology.Tree, pinned bool, m scheduler.Message) error {
+	a, b := t.Leaf(m.Src), t.Leaf(m.Dst)
+	switch {
+	case !pinned || a == b:
+		if m.Spine != scheduler.None || m.Top != scheduler.None {
+			return fmt.Errorf("%+v: a spine where none is needed or chosen", m)
+		}
+	case m.Spine < 0 || m.Spine >= t.Spines() || !t.Alive(a, m.Spine) || !t.Alive(b, m.Spine):
+		return fmt.Errorf("%+v: the spine is not alive at leaf%d and leaf%d", m, a, b)
+	case !t.Apart(a, b):
+		if m.Top != scheduler.None {
+			return fmt.Errorf("%+v: a top switch within a pod", m)
+		}
+	case m.Top < 0 || m.Top >= t.Pods().Tops() || !t.PathAlive(a, b, t.PathOf(m.Spine, m.Top)):
+		return fmt.Errorf("%+v: the top switch is not alive from pod%d and pod%d", m, t.Pods().Pod(a), t.Pods().Pod(b))
+	}
+	return nil
 }
 
 // A listed is what was seen of a list of messages.
@@ -128,10 +145,10 @@ func Run(t testing.TB, tree *topology.Tree, s *scheduler.Schedule) {
 	fail(t, tree, s, Check(tree, s))
 }
 
-// RunReachable fails the test when checkReachable does.
+// RunReachable fails the test when CheckReachable does.
 func RunReachable(t testing.TB, tree *topology.Tree, s *scheduler.Schedule) {
 	t.Helper()
-	fail(t, tree, s, checkReachable(tree, s))
+	fail(t, tree, s, CheckReachable(tree, s))
 }
 
 func fail(t testing.TB, tree *topology.Tree, s *scheduler.Schedule, err error) {

@@ -130,7 +130,7 @@ func (f *fabric) bound(left []fault) limit {
 	var out limit
 	large := t.Pods() != nil && t.Servers() > planHosts
 	if !large && f.atMostOne() {
-		b := scheduler.LowerBound(t)
+		b := scheduler.LowerBound(t, scheduler.Options{})
 		out = limit{phases: float64(b.Phases), Bound: b}
 	}
 	if !large && f.even {

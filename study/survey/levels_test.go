@@ -164,7 +164,7 @@ func TestEquation51IsReached(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				b := scheduler.LowerBound(reduced)
+				b := scheduler.LowerBound(reduced, scheduler.Options{})
 				n, s := m.Below(level), m.Servers()
 				want := max(s-1, (n*(s-n)+n-f-1)/(n-f))
 				if reduced.Connected() == nil && b.Phases < want {

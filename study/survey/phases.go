@@ -56,7 +56,7 @@ func Phases(t *topology.Tree, level int, schedules []string, seed uint64) ([]Pha
 			}
 			r.Phases[j] = s.Phases
 		}
-		r.Bound = scheduler.LowerBound(reduced)
+		r.Bound = scheduler.LowerBound(reduced, scheduler.Options{})
 		rows[i] = r
 		return nil
 	})
