@@ -36,7 +36,7 @@ func (f *fabric) check() error {
 func (f *fabric) balance() (*split, Bound) {
 	f.share()
 	b := f.simpleBound()
-	w := newFluid(f)
+	w := newFluid(f, nil)
 	w.ceiling = float64(b.Phases)
 	for b = w.settle(b, sweeps); ; w.ceiling++ {
 		for try := range tries {
@@ -65,16 +65,25 @@ func (w *fluid) settle(b Bound, sweeps int) Bound {
 		if i%8 != 0 {
 			continue
 		}
-		if !w.hallKnown {
+		if w.above == nil && !w.hallKnown {
 			b, w.hallKnown = w.hall(b), true
 			w.ceiling = max(w.ceiling, float64(b.Phases))
 		}
 		for _, y := range w.weights() {
-			if w.dual(y) > b.Phases {
-				b = w.witness(y)
-			}
+			b = w.better(b, y)
 		}
 		w.ceiling = max(w.ceiling, float64(b.Phases))
+	}
+	return b
+}
+
+// better returns the bound that weights prove, if it is above b, else b.
+func (w *fluid) better(b Bound, y []int64) Bound {
+	switch {
+	case w.above != nil && w.above.dual(y) > b.Phases:
+		return w.above.witness(y)
+	case w.above == nil && w.dual(y) > b.Phases:
+		return w.witness(y)
 	}
 	return b
 }

@@ -66,7 +66,7 @@ func LowerBound(t *topology.Tree, o Options) Bound {
 			return f.simpleBound()
 		}
 		f.meet()
-		return newPodFluid(f).settle(f.simpleBound())
+		return newPodFluid(f).settlePods(f.simpleBound())
 	}
 	f := newFabric(t)
 	if apart {

@@ -1,6 +1,10 @@
 package scheduler
 
-import "slices"
+import (
+	"slices"
+
+	"evbench/internal/coloring"
+)
 
 // A fluid is a fractional split: the messages between leaves a and b, each way,
 // divided over their common spines in parts x ≥ 0 of any size, the same for both
@@ -19,10 +23,25 @@ import "slices"
 // Products that are added are converted to float64 first, which keeps machines
 // with a fused multiply-add from rounding differently: a plan made on one kind of
 // machine can be made again on another.
+//
+// On three levels spines are planes, and three kinds of links have a capacity in
+// messages per phase:
+//
+//   - leaf and plane: 1;
+//   - pod and plane: the live top switches, where they are fewer than the leaves;
+//   - two pods and a plane: the top switches alive from both, where they are fewer
+//     than from either.
+//
+// The share of each top switch is left open; what no such link shows, as when a
+// pod has few top switches in common with several others, is left to the search
+// that follows, and missing in the bound. Loads are then per capacity, and each
+// cable of a link gets its excess as a weight.
 type fluid struct {
 	*fabric
+	above   *podFabric // nil on two levels
 	ceiling float64
 	slope   float64
+	scale   []float64 // 1/capacity of each link; 0 where it has none
 	load    []float64 // by link
 	amount  []float64 // by pair: what is divided
 	x       []float64 // by pair, then place in the pair's list of spines
@@ -40,83 +59,140 @@ const (
 )
 
 // newFluid divides the messages of each pair evenly over its spines.
-func newFluid(f *fabric) *fluid {
+func newFluid(f *fabric, above *podFabric) *fluid {
 	amount := make([]float64, len(f.pairs))
 	for i, p := range f.pairs {
 		amount[i] = float64(f.messages(p.a, p.b))
 	}
-	return newFluidOf(f, amount)
+	return newFluidOf(f, above, amount)
 }
 
 // newFluidOf divides an amount of each pair evenly over its spines.
-func newFluidOf(f *fabric, amount []float64) *fluid {
-	w := &fluid{fabric: f, load: make([]float64, len(f.alive)), amount: amount, x: make([]float64, len(f.common)), slope: steep}
-	i := 0
-	for n, p := range f.pairs {
+func newFluidOf(f *fabric, above *podFabric, amount []float64) *fluid {
+	w := &fluid{fabric: f, above: above, amount: amount, x: make([]float64, 0, len(f.common)), slope: steep}
+	if above != nil {
+		w.scale = above.scales()
+	} else {
+		w.scale = slices.Repeat([]float64{1}, len(f.alive))
+	}
+	w.load = make([]float64, len(w.scale))
+	for n := range f.pairs {
+		p := &f.pairs[n]
 		even := amount[n] / float64(len(p.spines))
 		for _, k := range p.spines {
-			w.x[i] = even
-			w.load[f.link(p.a, int(k))] += even
-			w.load[f.link(p.b, int(k))] += even
-			i++
+			w.x = append(w.x, even)
+			w.put(p, k, even)
 		}
 	}
 	return w
 }
 
-// excess returns by how much the largest load is above the ceiling.
-func (w *fluid) excess() float64 { return slices.Max(w.load) - w.ceiling }
+// put adds x of a pair on a spine.
+func (w *fluid) put(p *pair, k int32, x float64) {
+	if w.above != nil {
+		w.above.put(w.load, p, int(k), x)
+		return
+	}
+	w.load[p.a*w.spines+int(k)] += x
+	w.load[p.b*w.spines+int(k)] += x
+}
+
+// excess returns by how much the largest load per capacity is above the ceiling.
+func (w *fluid) excess() float64 {
+	most := 0.0
+	for l, load := range w.load {
+		most = max(most, float64(load*w.scale[l]))
+	}
+	return most - w.ceiling
+}
 
 // sweep fills every pair once. O(leaves²·spines).
 func (w *fluid) sweep() {
 	i := 0
 	for n, p := range w.pairs {
-		w.fill(p, w.amount[n], w.x[i:i+len(p.spines)])
+		w.fill(&p, w.amount[n], w.x[i:i+len(p.spines)])
 		i += len(p.spines)
 	}
 }
 
-// A rest is what the other pairs put on the two links of one spine.
+// A rest is the cost of one spine, given what the other pairs put on its links:
+// slope·(base + x·rise), and above each of the bends, rising, its rise more for
+// each x.
 type rest struct {
-	sum  float64 // of both loads
-	near float64 // what the fuller link takes up to the ceiling
-	far  float64 // what the emptier link takes
+	base, rise float64
+	bend       [5]bend
+	bends      int
 }
 
+// A bend has the rise of the cost behind it, too.
+type bend struct{ from, rise, behind float64 }
+
 // fill divides n of a pair anew, given all others.
-func (w *fluid) fill(p pair, n float64, x []float64) {
-	la, lb := w.load[w.link(p.a, 0):], w.load[w.link(p.b, 0):]
-	w.rest = w.rest[:0]
+func (w *fluid) fill(p *pair, n float64, x []float64) {
+	w.rest = slices.Grow(w.rest[:0], len(x))[:len(x)]
 	for i, k := range p.spines {
-		la[k] -= x[i]
-		lb[k] -= x[i]
-		w.rest = append(w.rest, rest{
-			sum:  la[k] + lb[k],
-			near: w.ceiling - max(la[k], lb[k]),
-			far:  w.ceiling - min(la[k], lb[k]),
-		})
+		w.put(p, k, -x[i])
+		if w.above == nil {
+			w.remain(&w.rest[i], p, int(k))
+		} else {
+			w.remainAbove(&w.rest[i], p, int(k))
+		}
 	}
 	w.level(n, x)
 	for i, k := range p.spines {
-		la[k] += x[i]
-		lb[k] += x[i]
+		w.put(p, k, x[i])
+	}
+}
+
+// remain sets the rest of a spine.
+func (w *fluid) remain(r *rest, p *pair, k int) {
+	a, b := w.load[w.link(p.a, k)], w.load[w.link(p.b, k)]
+	r.base, r.rise, r.bends = a+b, 2, 2
+	r.bend[0] = bend{w.ceiling - max(a, b), 1, 2*w.slope + 1}
+	r.bend[1] = bend{w.ceiling - min(a, b), 1, 2*w.slope + 2}
+}
+
+// remainAbove is remain on three levels.
+func (w *fluid) remainAbove(r *rest, p *pair, k int) {
+	*r = rest{}
+	links, n := w.above.links(p.a, p.b, k)
+	for _, l := range links[:n] {
+		s := w.scale[l]
+		if s == 0 {
+			continue
+		}
+		r.base += float64(w.load[l] * s)
+		r.rise += s
+		b := bend{from: w.ceiling/s - w.load[l], rise: s}
+		i := r.bends
+		for ; i > 0 && r.bend[i-1].from > b.from; i-- {
+			r.bend[i] = r.bend[i-1]
+		}
+		r.bend[i] = b
+		r.bends++
+	}
+	behind := float64(w.slope * r.rise)
+	for i := range r.bends {
+		behind += r.bend[i].rise
+		r.bend[i].behind = behind
 	}
 }
 
 // level pours n over the spines (water-filling): the x with sum n whose marginal
-// costs slope·(rest + 2x) + (x-near)₊ + (x-far)₊ are equal wherever x > 0. The
-// sum is a rising piecewise linear function of that cost; Newton's method solves
-// it exactly in a few steps, kept between brackets, as it may cycle without.
+// costs are equal wherever x > 0. The sum is a rising piecewise linear function of
+// that cost; Newton's method solves it exactly in a few steps, kept between
+// brackets, as it may cycle without.
 func (w *fluid) level(n float64, x []float64) {
 	lo, hi := w.rest[0].cost(0, w.slope), w.rest[0].cost(n, w.slope)
-	for _, r := range w.rest[1:] {
+	for i := range w.rest[1:] {
+		r := &w.rest[i+1]
 		lo, hi = min(lo, r.cost(0, w.slope)), max(hi, r.cost(n, w.slope))
 	}
 	at := newton{lo, hi, lo}
 	for range 64 {
 		sum, rise := 0.0, 0.0
-		for i, r := range w.rest {
-			v, d := r.at(at.cost, w.slope)
+		for i := range w.rest {
+			v, d := w.rest[i].at(at.cost, w.slope)
 			x[i] = v
 			sum += v
 			rise += d
@@ -163,57 +239,92 @@ func exact(n float64, x []float64) {
 	}
 }
 
-// cost is the marginal cost of x more on both links.
-func (r rest) cost(x, slope float64) float64 {
-	return float64(slope*(r.sum+2*x)) + max(0, x-r.near) + max(0, x-r.far)
+// cost is the marginal cost of x more.
+func (r *rest) cost(x, slope float64) float64 {
+	c := slope * (r.base + float64(x*r.rise))
+	for _, b := range r.bend[:r.bends] {
+		c += float64(max(0, x-b.from) * b.rise)
+	}
+	return c
 }
 
 // at is its inverse, at least 0, with its derivative.
-func (r rest) at(cost, slope float64) (x, rise float64) {
-	c := cost - float64(slope*r.sum)
-	x, rise = c/(2*slope), 1/(2*slope)
-	if x > r.near {
-		x, rise = (c+r.near)/(2*slope+1), 1/(2*slope+1)
-	}
-	if x > r.far {
-		x, rise = (c+r.near+r.far)/(2*slope+2), 1/(2*slope+2)
+func (r *rest) at(cost, slope float64) (x, rise float64) {
+	c, d := cost-float64(slope*r.base), slope*r.rise
+	x = c / d
+	for i := range r.bends {
+		b := &r.bend[i]
+		if x <= b.from {
+			break
+		}
+		c, d = c+float64(b.from*b.rise), b.behind
+		x = c / d
 	}
 	if x <= 0 {
 		return 0, 0
 	}
-	return x, rise
+	return x, 1 / d
 }
 
-// weights returns candidates for the weights of a Bound: the excess loads on
-// several scales, as small integers hide what has not converged, and the links
+// weights returns candidates for the weights of a Bound, by cable: the excess loads
+// on several scales, as small integers hide what has not converged, and the cables
 // above a height.
 func (w *fluid) weights() [][]int64 {
-	top := w.excess()
+	excess := w.cables()
+	top := slices.Max(excess)
 	if top <= 0 {
 		return nil
 	}
 	var out [][]int64
+	weigh := func(f func(excess float64) int64) {
+		y := make([]int64, len(excess))
+		for i, e := range excess {
+			y[i] = f(e)
+		}
+		out = append(out, y)
+	}
 	for _, scale := range []float64{weightScale, 12, 4, 2, 1} {
-		out = append(out, w.weigh(func(excess float64) int64 { return int64(float64(excess/top*scale) + 0.5) }))
+		weigh(func(e float64) int64 { return int64(float64(e/top*scale) + 0.5) })
 	}
 	for _, height := range []float64{0.1, 0.01} {
-		out = append(out, w.weigh(func(excess float64) int64 {
-			if excess > height*top {
+		weigh(func(e float64) int64 {
+			if e > height*top {
 				return 1
 			}
 			return 0
-		}))
+		})
 	}
 	return out
 }
 
-// weigh applies f to the excess load of each link that has one.
-func (w *fluid) weigh(f func(excess float64) int64) []int64 {
-	y := make([]int64, len(w.load))
-	for i, l := range w.load {
-		if l > w.ceiling {
-			y[i] = f(l - w.ceiling)
+// cables gives the excess load of each link to its cables: those of leaves by link,
+// and those of top switches behind them, by (pod·planes + plane)·tops + top. The
+// cables of two pods to their common top switches share it.
+func (w *fluid) cables() []float64 {
+	over := func(l int) float64 { return max(0, float64(w.load[l]*w.scale[l])-w.ceiling) }
+	out := make([]float64, len(w.alive))
+	for l := range out {
+		out[l] = over(l)
+	}
+	f := w.above
+	if f == nil {
+		return out
+	}
+	out = append(out, make([]float64, f.pods*f.spines*f.tops)...)
+	give := func(q, k int, tops coloring.ColorSet, e float64) {
+		for t := tops.Next(0); e > 0 && t != none; t = tops.Next(t + 1) {
+			out[len(w.alive)+(q*f.spines+k)*f.tops+t] += e
 		}
 	}
-	return y
+	for q := range f.pods {
+		for k := range f.spines {
+			give(q, k, f.common[f.between(q, q, k)], over(f.podLinks()+q*f.spines+k))
+			for r := q + 1; r < f.pods; r++ {
+				e, i := over(f.pairLinks()+f.between(q, r, k)), f.between(q, r, k)
+				give(q, k, f.common[i], e/2)
+				give(r, k, f.common[i], e/2)
+			}
+		}
+	}
+	return out
 }

@@ -51,7 +51,7 @@ func (f *podFabric) fors(o Options) (*Schedule, Bound, error) {
 // mixedPlan plans with top switches in view.
 func (f *podFabric) mixedPlan(o Options) (*Schedule, Bound, error) {
 	w := newPodFluid(f)
-	b := w.settle(f.simpleBound())
+	b := w.settlePods(f.simpleBound())
 	w.relax()
 	var best *podTable
 	for try, k := 0, b.Phases; ; try++ {
@@ -82,8 +82,8 @@ func (f *podFabric) attempts(phases int) int {
 
 // attempt plans with k phases, or a few more where not all messages fit; it
 // returns nil where that cannot be done.
-func (f *podFabric) attempt(w *podFluid, k, try int, o Options) *podTable {
-	s := w.round(k, try)
+func (f *podFabric) attempt(w *fluid, k, try int, o Options) *podTable {
+	s := w.roundPods(k, try)
 	if !s.repair() {
 		return nil
 	}

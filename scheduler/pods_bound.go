@@ -43,43 +43,31 @@ func (f *podFabric) upper(q int) int {
 	return live
 }
 
-// podWeights are weights of a Bound, one for both directions of each cable: of
-// leaves by link, of top switches by (pod·planes + plane)·tops + top.
-type podWeights struct{ leaf, top []int64 }
-
-// dual returns what the weights prove. O(leaves²·planes + pods²·planes·tops).
-func (f *podFabric) dual(y podWeights) int {
+// dual returns what the weights of cables prove, one for both directions of each.
+// O(leaves²·planes + pods²·planes·tops).
+func (f *podFabric) dual(y []int64) int {
 	var load, sum int64
-	for _, side := range [][]int64{y.leaf, y.top} {
-		for _, w := range side {
-			sum += w
-		}
+	for _, w := range y {
+		sum += w
 	}
 	if sum == 0 {
 		return 0
 	}
-	over := f.over(y)
-	for a := range f.leaves {
-		for b := a + 1; b < f.leaves; b++ {
-			if !f.meets(a, b) {
-				continue
-			}
-			least := int64(math.MaxInt64)
-			at := f.between(f.pod[a], f.pod[b], 0)
-			for k := range f.spines {
-				if f.usable(a, b, k) {
-					least = min(least, y.leaf[f.link(a, k)]+y.leaf[f.link(b, k)]+over[at+k])
-				}
-			}
-			load += least * int64(f.messages(a, b))
+	over := f.over(y[f.podLinks():])
+	for _, p := range f.pairs {
+		least := int64(math.MaxInt64)
+		at := f.between(f.pod[p.a], f.pod[p.b], 0)
+		for _, k := range p.spines {
+			least = min(least, y[f.link(p.a, int(k))]+y[f.link(p.b, int(k))]+over[at+int(k)])
 		}
+		load += least * int64(f.messages(p.a, p.b))
 	}
 	return int((load + sum - 1) / sum)
 }
 
 // over returns the least weight of a way over a top switch, by two pods and a
-// plane; 0 within a pod.
-func (f *podFabric) over(y podWeights) []int64 {
+// plane, by the weights of their cables; 0 within a pod.
+func (f *podFabric) over(y []int64) []int64 {
 	out := make([]int64, len(f.common))
 	for q := range f.pods {
 		for r := range f.pods {
@@ -88,7 +76,7 @@ func (f *podFabric) over(y podWeights) []int64 {
 				if q == r || f.counts[i] == 0 {
 					continue
 				}
-				yq, yr := y.top[(q*f.spines+k)*f.tops:], y.top[(r*f.spines+k)*f.tops:]
+				yq, yr := y[(q*f.spines+k)*f.tops:], y[(r*f.spines+k)*f.tops:]
 				out[i] = math.MaxInt64
 				for t := f.common[i].Next(0); t != none; t = f.common[i].Next(t + 1) {
 					out[i] = min(out[i], yq[t]+yr[t])
@@ -100,18 +88,18 @@ func (f *podFabric) over(y podWeights) []int64 {
 }
 
 // witness returns the bound that y proves.
-func (f *podFabric) witness(y podWeights) Bound {
+func (f *podFabric) witness(y []int64) Bound {
 	b := Bound{Phases: f.dual(y), Kind: KindLP, Weights: make([]int64, f.tree.Wires())}
 	for i, l := range f.leaf {
 		for k := range f.spines {
-			w := y.leaf[f.link(i, k)]
+			w := y[f.link(i, k)]
 			b.Weights[f.tree.Up(l, k)], b.Weights[f.tree.Down(l, k)] = w, w
 		}
 	}
 	for q, name := range f.name {
 		for k := range f.spines {
 			for t := range f.tops {
-				w := y.top[(q*f.spines+k)*f.tops+t]
+				w := y[f.podLinks()+(q*f.spines+k)*f.tops+t]
 				b.Weights[f.above.TopUp(name, k, t)], b.Weights[f.above.TopDown(name, k, t)] = w, w
 			}
 		}

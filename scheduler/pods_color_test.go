@@ -109,8 +109,8 @@ func TestListColorerFull(t *testing.T) {
 func TestPodTableSwaps(t *testing.T) {
 	f := deadPods(t)
 	w := newPodFluid(f)
-	b := w.settle(f.simpleBound())
-	s := w.round(b.Phases, 0)
+	b := w.settlePods(f.simpleBound())
+	s := w.roundPods(b.Phases, 0)
 	if !s.repair() {
 		t.Fatal("not repaired")
 	}

@@ -33,8 +33,9 @@ func TestPodRestInverse(t *testing.T) {
 	w := newPodFluid(f)
 	w.ceiling = 60
 	for _, p := range w.pairs {
-		for _, k := range p.planes {
-			r := w.remaining(p, int(k))
+		for _, k := range p.spines {
+			var r rest
+			w.remainAbove(&r, &p, int(k))
 			for _, x := range []float64{0.5, 1, 7, 40, 1000} {
 				got, _ := r.at(r.cost(x, steep), steep)
 				if math.Abs(got-x) > 1e-6*x {
@@ -50,7 +51,7 @@ func TestPodRestInverse(t *testing.T) {
 func TestPodSplitLoads(t *testing.T) {
 	f := deadPods(t)
 	w := newPodFluid(f)
-	s := w.round(w.settle(f.simpleBound()).Phases-3, 0) // too few: something to repair
+	s := w.roundPods(w.settlePods(f.simpleBound()).Phases-3, 0) // too few: something to repair
 	s.repair()
 	load := make([]int32, len(s.load))
 	for a := range f.leaves {

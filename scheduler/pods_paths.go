@@ -18,7 +18,7 @@ import "slices"
 
 // fewPaths returns a schedule for the objectives paths and balanced. f has met.
 func (f *podFabric) fewPaths(o Options) (*Schedule, Bound, error) {
-	b := newPodFluid(f).settle(f.simpleBound())
+	b := newPodFluid(f).settlePods(f.simpleBound())
 	g := &goal{fabric: f.fabric, o: o, bound: b, need: f.busiest()}
 	g.most = max(g.need, b.Phases)
 	if o.Objective == FewestPaths {

@@ -13,17 +13,17 @@ import (
 type podSplit struct {
 	*podFabric
 	split  *split
-	scale  []float64 // of links, as in podFluid
+	scale  []float64 // of links, as in fluid
 	room   []int32   // capacity times ceiling of each link, or a lot
 	load   []int32   // of each link and direction: 2·link, upwards, and 2·link + 1
 	random *rand.Rand
 }
 
-// round makes whole numbers of the fluid as fluid.round does, for a ceiling.
-func (w *podFluid) round(ceiling int, try int) *podSplit {
+// roundPods is round on three levels, for a ceiling.
+func (w *fluid) roundPods(ceiling int, try int) *podSplit {
 	f := w.fabric
 	s := &podSplit{
-		podFabric: w.podFabric, scale: w.scale,
+		podFabric: w.above, scale: w.scale,
 		split: &split{
 			fabric: f, ceiling: int32(ceiling),
 			x:    make([]int32, f.leaves*f.leaves*f.spines),
@@ -42,13 +42,13 @@ func (w *podFluid) round(ceiling int, try int) *podSplit {
 	start := make([]int, len(w.pairs)+1)
 	order := make([]int, len(w.pairs))
 	for i, p := range w.pairs {
-		start[i+1], order[i] = start[i]+len(p.planes), i
+		start[i+1], order[i] = start[i]+len(p.spines), i
 	}
 	s.random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	for _, i := range order {
 		p, x := w.pairs[i], w.x[start[i]:start[i+1]]
-		s.roundPair(p.a, p.b, p.planes, x, missing)
-		s.roundPair(p.b, p.a, p.planes, x, missing)
+		s.roundPair(p.a, p.b, p.spines, x, missing)
+		s.roundPair(p.b, p.a, p.spines, x, missing)
 	}
 	return s
 }

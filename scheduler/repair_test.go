@@ -15,7 +15,7 @@ func TestApplyUndoes(t *testing.T) {
 	}
 	f := newFabric(tr)
 	f.share()
-	w := newFluid(f)
+	w := newFluid(f, nil)
 	w.ceiling = 3
 	s := w.round(0) // 3 messages each way on each of 3 spines
 	const sender, receiver = 0, 3
