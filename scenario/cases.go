@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-
-	"evbench/scheduler/assign"
 )
 
 // noSchedule may be written where a case without a schedule is meant.
@@ -33,7 +31,7 @@ func (e entry) at(name string) field {
 
 func (d *document) cases(root field, f fields, s *Scenario, length lasting) {
 	written := d.written(root, f)
-	matrix := d.mapping(f.get("matrix"), matrixFields)
+	matrix := d.mapping(f.get("matrix"), matrixFields(&Case{}, nil, maxServers))
 	d.disjoint(written, matrix)
 	if !d.fewEnough(f, matrix, len(written)) {
 		return
@@ -59,7 +57,7 @@ func (d *document) written(root field, f fields) []entry {
 		var out []entry
 		list := d.list(f.get("cases"))
 		for _, at := range list {
-			out = append(out, entry{self: at, f: d.mapping(at, caseFields)})
+			out = append(out, entry{self: at, f: d.mapping(at, caseFields(&Case{}, nil, maxServers))})
 		}
 		if list != nil && len(list) == 0 {
 			d.fail(f.get("cases"), "has no case; write at least one, such as - {schedule: linear-shift}")
@@ -133,19 +131,24 @@ func (d *document) product(matrix fields) (choices []fields, varied []string) {
 
 // oneCase reads a case and settles what it leaves open.
 func (d *document) oneCase(e entry, s *Scenario, length lasting) Case {
-	c := Case{Mode: Sync}
+	c, servers, draws := Case{Mode: Sync}, maxServers, s.Seed
+	if s.Tree != nil {
+		servers = s.Tree.Servers()
+	}
+	rows := caseFields(&c, &draws, servers)
 	c.Failover = d.failoverAt(e.f.get("failover"), d.failover)
-	good := d.names(e.f, &c) && !c.Failover.wrong()
+	good := d.set(e.f, rows, "mode", "barrier", "schedule", "routing") && !c.Failover.wrong()
 	if good {
 		d.combine(e, s, &c)
 	}
 	c.Duration = length(c.Mode, changes(e.f.get("failures")))
-	scalar(d, e.f.get("duration"), &c.Duration, span(minDuration, maxDuration))
+	d.set(e.f, rows, "duration")
 	if good {
-		d.numbers(e, s, &c)
+		d.numbers(e.f, rows, s, &c)
 	}
 	d.caseSizes(e.f.get("sizes"), s, &c)
-	d.failures(e, s, &c)
+	d.set(e.f, rows, "failure_seed")
+	d.failures(e.f.get("failures"), draws, s, &c)
 	if err := c.suits(s.Transport); good && err != nil {
 		d.fail(e.self, "%v", err)
 	}
@@ -156,27 +159,6 @@ func (d *document) oneCase(e entry, s *Scenario, length lasting) Case {
 		d.fail(d.failoverField(e), "%v", err)
 	}
 	return c
-}
-
-// names reads the fields that name something, and reports whether all are right.
-func (d *document) names(f fields, c *Case) bool {
-	good := true
-	for _, x := range []struct {
-		name, what string
-		to         *string
-		choices    []string
-		alias      map[string]string
-	}{
-		{"mode", "mode", &c.Mode, modes(), modeAlias},
-		{"barrier", "barrier", &c.Barrier, barriers(), nil},
-		{"schedule", "schedule", &c.Schedule, append(schedules(), noSchedule), nil},
-		{"routing", "routing", &c.Routing, Routings(), nil},
-	} {
-		if f.given(x.name) {
-			good = scalar(d, f.get(x.name), x.to, oneOf(x.what, x.choices, x.alias)) && good
-		}
-	}
-	return good
 }
 
 // combine fills the defaults of a case's names and checks that they go together.
@@ -299,37 +281,38 @@ func (c *Case) choosesPaths() bool {
 	return strings.HasPrefix(c.Schedule, FORS) || strings.HasPrefix(c.Schedule, Repair)
 }
 
-// numbers reads sources, assign, credits and window, where the mode has them.
-func (d *document) numbers(e entry, s *Scenario, c *Case) {
-	if c.Mode != Unsync && e.f.given("sources") {
-		d.fail(e.f.get("sources"), "only unsynchronised cases ask sources, and the mode is %s; leave it out", c.Mode)
-	} else if s.Tree != nil {
-		scalar(d, e.f.get("sources"), &c.Sources, between(0, s.Tree.Servers()-1))
+// numbers reads sources, assign, window and credits, where the mode has them.
+func (d *document) numbers(f fields, rows group, s *Scenario, c *Case) {
+	c.Credits = 1
+	if asynchronous(c.Mode) {
+		c.Credits = defaultCredits
 	}
-	switch {
-	case c.Mode == Unsync:
+	if c.Mode == Unsync {
 		c.Assign = AssignNext
-		scalar(d, e.f.get("assign"), &c.Assign, oneOf("assign", assign.Names(), nil))
-	case e.f.given("assign"):
-		d.fail(e.f.get("assign"), "only unsynchronised cases assign events, and the mode is %s; leave it out", c.Mode)
 	}
 	if c.Mode == Ordered {
 		c.Window = defaultWindow
-		scalar(d, e.f.get("window"), &c.Window, between(1, maxWindow))
-	} else if e.f.given("window") {
-		d.fail(e.f.get("window"), "only ordered cases are planned in windows, and the mode is %s; leave it out", c.Mode)
 	}
-	if asynchronous(c.Mode) {
-		c.Credits = defaultCredits
-		scalar(d, e.f.get("credits"), &c.Credits, between(1, maxCredits))
-		return
+	credits := "a synchronised case builds one event per server at a time; leave it out"
+	if c.Mode == Ordered {
+		credits = "an ordered case has as many events in flight as its window has exchanges; write window"
 	}
-	c.Credits = 1
-	switch {
-	case !e.f.given("credits"):
-	case c.Mode == Ordered:
-		d.fail(e.f.get("credits"), "an ordered case has as many events in flight as its window has exchanges; write window")
-	default:
-		d.fail(e.f.get("credits"), "a synchronised case builds one event per server at a time; leave it out")
+	for _, x := range []struct {
+		name   string
+		has    bool
+		reason string
+	}{
+		{"sources", c.Mode == Unsync, "only unsynchronised cases ask sources, and the mode is " + c.Mode + "; leave it out"},
+		{"assign", c.Mode == Unsync, "only unsynchronised cases assign events, and the mode is " + c.Mode + "; leave it out"},
+		{"window", c.Mode == Ordered, "only ordered cases are planned in windows, and the mode is " + c.Mode + "; leave it out"},
+		{"credits", asynchronous(c.Mode), credits},
+	} {
+		switch {
+		case !f.given(x.name):
+		case !x.has:
+			d.fail(f.get(x.name), "%s", x.reason)
+		case x.name != "sources" || s.Tree != nil:
+			d.set(f, rows, x.name)
+		}
 	}
 }

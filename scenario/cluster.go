@@ -3,8 +3,6 @@ package scenario
 import (
 	"errors"
 	"fmt"
-	"net/netip"
-	"regexp"
 	"strings"
 	"time"
 )
@@ -15,18 +13,12 @@ const (
 	MPI = "mpi"
 )
 
-// transports lists the valid names.
-func transports() []string { return []string{TCP, MPI} }
-
 // How tcp sends and receives payload.
 const (
 	IOAuto     = "auto"     // what is fastest for mode and size of the case
 	IOCopy     = "copy"     // write from and read into buffers
 	IOSendfile = "sendfile" // payload leaves from a memfd without being copied
 )
-
-// ios lists the valid names.
-func ios() []string { return []string{IOAuto, IOCopy, IOSendfile} }
 
 // Ways to start the servers of plain hosts.
 const (
@@ -97,10 +89,10 @@ const (
 var localLaunch = Launch{Kind: LaunchLocal, RemoteDir: defaultRemoteDir, DataPort: DefaultDataPort, Preflight: true}
 
 // cluster reads how servers of plain hosts are started and links taken down.
-func (d *document) cluster(f fields, s *Scenario) {
+func (d *document) cluster(f fields, t *top) {
+	s := t.Scenario
 	s.Transport, s.IO = TCP, IOAuto
-	scalar(d, f.get("transport"), &s.Transport, oneOf("transport", transports(), nil))
-	scalar(d, f.get("io"), &s.IO, oneOf("way of input and output", ios(), nil))
+	d.set(f, topFields(t), "transport", "io")
 	d.launch(f.get("launch"), s)
 	d.inject(f.get("inject"), s)
 	if err := s.checkCluster(); err != nil {
@@ -128,35 +120,20 @@ func (s *Scenario) checkCluster() error {
 	return nil
 }
 
-// A text is a field and where it goes.
-type text struct {
-	name string
-	to   *string
-}
-
 func (d *document) launch(at field, s *Scenario) {
 	l := &s.Launch
 	*l = localLaunch
 	if !at.given() {
 		return
 	}
-	f := d.mapping(at, launchFields)
+	rows := launchFields(l)
+	f := d.mapping(at, rows)
 	if !f.given("kind") {
 		d.fail(at, "kind is missing; there are %s", strings.Join(launches(), ", "))
 		return
 	}
-	good := scalar(d, f.get("kind"), &l.Kind, oneOf("way to launch", launches(), nil))
-	for _, x := range []text{
-		{"hosts", &l.Hosts}, {"user", &l.User}, {"config", &l.Config}, {"remote_dir", &l.RemoteDir}, {"placement", &l.Placement},
-		{"control", &l.Control}, {"interface", &l.Interface},
-	} {
-		scalar(d, f.get(x.name), x.to, parsePlain)
-	}
-	scalar(d, f.get("cpus"), &l.CPUs, parseCPUs)
-	scalar(d, f.get("network"), &l.Network, parseNetwork)
-	scalar(d, f.get("port"), &l.SSHPort, between(1, 65_535))
-	scalar(d, f.get("data_port"), &l.DataPort, between(1, 65_535))
-	scalar(d, f.get("preflight"), &l.Preflight, parseOnOff)
+	good := d.set(f, rows, "kind")
+	d.set(f, rows[1:])
 	if l.Kind == LaunchStarted && !f.given("data_port") {
 		l.DataPort = 0
 	}
@@ -181,19 +158,14 @@ func (d *document) inject(at field, s *Scenario) {
 	}
 	i := &s.Inject
 	i.Timeout, i.Journal = defaultInject, DefaultJournal
-	f := d.mapping(at, injectFields)
+	rows := injectFields(i)
+	f := d.mapping(at, rows)
 	if !f.given("kind") {
 		d.fail(at, "kind is missing; there are %s", strings.Join(injects(), ", "))
 		return
 	}
-	good := scalar(d, f.get("kind"), &i.Kind, oneOf("way to take links down", injects(), nil))
-	for _, x := range []text{
-		{"down", &i.Down}, {"up", &i.Up}, {"probe", &i.Probe}, {"host", &i.Host}, {"fabric", &i.Fabric}, {"lab", &i.Lab},
-		{"journal", &i.Journal},
-	} {
-		scalar(d, f.get(x.name), x.to, parseText)
-	}
-	scalar(d, f.get("timeout"), &i.Timeout, span(minTimeout, maxTimeout))
+	good := d.set(f, rows, "kind")
+	d.set(f, rows[1:])
 	if !good {
 		return
 	}
@@ -207,47 +179,19 @@ func (d *document) inject(at field, s *Scenario) {
 	}
 }
 
-// parsePlain refuses what a remote shell would take for more than one word.
-func parsePlain(s string) (string, error) {
-	if s == "" || strings.HasPrefix(s, "-") || strings.ContainsAny(s, " \t\n'\"`$;&|<>()\\!*?{}") {
-		return "", fmt.Errorf("%q: write one word, without quotes, blanks or signs that a shell knows", s)
-	}
-	return s, nil
-}
-
-var cpusRE = regexp.MustCompile(`^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$`)
-
-func parseCPUs(s string) (string, error) {
-	if !cpusRE.MatchString(s) {
-		return "", fmt.Errorf("%q: write a list of processors, such as 0-15,32", s)
-	}
-	return s, nil
-}
-
-func parseNetwork(s string) (string, error) {
-	if _, err := netip.ParsePrefix(s); err != nil {
-		return "", fmt.Errorf("%q: write a network, such as 10.1.0.0/16", s)
-	}
-	return s, nil
-}
-
 func (s *Scenario) overrideTransport(o Overrides) error {
 	if o.Transport != "" {
-		v, err := oneOf("transport", transports(), nil)(o.Transport)
-		if err != nil {
+		if err := s.override("transport", o.Transport); err != nil {
 			return fmt.Errorf("--transport: %w", err)
 		}
-		s.Transport = v
-		if v == MPI && s.Launch.Kind == LaunchLocal {
+		if s.Transport == MPI && s.Launch.Kind == LaunchLocal {
 			s.Launch.Kind = LaunchStarted
 		}
 	}
 	if o.IO != "" {
-		v, err := oneOf("way of input and output", ios(), nil)(o.IO)
-		if err != nil {
+		if err := s.override("io", o.IO); err != nil {
 			return fmt.Errorf("--io: %w", err)
 		}
-		s.IO = v
 	}
 	if err := s.checkCluster(); err != nil {
 		return fmt.Errorf("--transport %s: %w", s.Transport, err)

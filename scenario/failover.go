@@ -71,36 +71,32 @@ func (d *document) failoverAt(at field, base *Failover) *Failover {
 		return base.clone()
 	}
 	f := &Failover{}
+	rows := failoverFields(f)
 	if at.node.Kind == yaml.ScalarNode && !isNull(at.node) {
-		scalar(d, at, &f.Policy, oneOf("policy", policies(), nil))
+		d.scalar(at, rows[0].value)
 		f.fill(base)
 		return f
 	}
-	m := d.mapping(at, failoverFields)
+	m := d.mapping(at, rows)
 	if at.node.Kind == yaml.MappingNode && !m.given("policy") {
 		d.fail(at, "policy is missing; there are %s", strings.Join(policies(), ", "))
 	}
-	if scalar(d, m.get("policy"), &f.Policy, oneOf("policy", policies(), nil)) {
+	if m.given("policy") && d.set(m, rows, "policy") {
 		f.fill(base)
-		if !d.failoverFields(m, f) {
+		if !d.failoverRules(m, f) || !d.set(m, rows[1:]) {
 			f.Policy = ""
 		}
 	}
 	return f
 }
 
-// failoverFields reads what a policy can be told.
-func (d *document) failoverFields(m fields, f *Failover) bool {
-	good := true
+// failoverRules reports whether the policy has what it is told.
+func (d *document) failoverRules(m fields, f *Failover) bool {
 	if m.given("hold") && f.Policy != policyFORSHold {
 		d.fail(m.get("hold"), "only "+policyFORSHold+" keeps links out that have come back, and the policy is %s; leave it out", f.Policy)
 		return false
 	}
-	read := func(name string, ok bool) { good = good && (ok || !m.given(name)) }
-	read("hold", scalar(d, m.get("hold"), &f.Hold, span(time.Millisecond, maxDuration)))
-	read("debounce", scalar(d, m.get("debounce"), &f.Debounce, span(0, maxDebounce)))
-	read("on_disconnect", scalar(d, m.get("on_disconnect"), &f.OnDisconnect, oneOf("way to go on", []string{End, Wait}, nil)))
-	return good
+	return true
 }
 
 // fill sets what a policy is not told, from base where there is one.

@@ -15,13 +15,10 @@ import (
 // before them; their seed is their own, else the case's failure_seed, else that
 // of the scenario: so all cases of a scenario that ask for the same number lose
 // the same links, and can be compared.
-func (d *document) failures(e entry, s *Scenario, c *Case) {
-	seed := s.Seed
-	scalar(d, e.f.get("failure_seed"), &seed, parseSeed)
-	if !e.f.given("failures") || s.Tree == nil {
+func (d *document) failures(at field, seed uint64, s *Scenario, c *Case) {
+	if !at.given() || s.Tree == nil {
 		return
 	}
-	at := e.f.get("failures")
 	view, good := s.Tree, true
 	var timed []field
 	for _, f := range d.list(at) {
@@ -84,7 +81,7 @@ func has(n *yaml.Node, key string) bool {
 // named reads a link or a switch above leaves by its name.
 func (d *document) named(f field, view *topology.Tree) ([]topology.Link, string, bool) {
 	name := ""
-	if !scalar(d, f, &name, parseText) {
+	if !d.scalar(f, word(&name)) {
 		return nil, "", false
 	}
 	links, err := view.Links(name)
@@ -101,18 +98,16 @@ func (d *document) named(f field, view *topology.Tree) ([]topology.Link, string,
 // random reads {random: {count: 3, seed: 7}} and draws the links.
 func (d *document) random(f field, view *topology.Tree, seed uint64) ([]topology.Link, string, bool) {
 	at := d.mapping(f, randomFailure).get("random")
-	r := d.mapping(at, randomFields)
+	count := 0
+	rows := randomFields(&count, &seed, view.AllLinks())
+	r := d.mapping(at, rows)
 	if !r.given("count") {
 		if at.given() && at.node.Kind == yaml.MappingNode {
 			d.fail(at, "count is missing: how many links, as in {random: {count: 3}}")
 		}
 		return nil, "", false
 	}
-	count := 0
-	if !scalar(d, r.get("count"), &count, between(1, view.AllLinks())) {
-		return nil, "", false
-	}
-	if r.given("seed") && !scalar(d, r.get("seed"), &seed, parseSeed) {
+	if !d.set(r, rows) {
 		return nil, "", false
 	}
 	if view.Connected() != nil {

@@ -3,162 +3,237 @@ package scenario
 import (
 	"maps"
 	"math"
+	"regexp"
 	"slices"
+	"time"
 
 	"evbench/builder"
+	"evbench/internal/unit"
 	"evbench/scheduler/assign"
 	"evbench/topology"
 )
 
-// The fields of a scenario. docs/reference/scenario.md has defaults and more.
-var topFields = group{
-	{"name", matching(nameRE.String()), "of the run (default: the file's)"},
-	{"topology", word(), "FT(2;M0,M1); three levels: FT(3;M0,M1,M2) or PGFT(3;m;w;p)"},
-	{"fill", list(whole(0, topology.MaxPorts)), "servers on each leaf (default: M0 on each)"},
-	{"spines", whole(1, topology.MaxPorts), "number of spines (default: M0)"},
-	{"fabric", either(choice(Kinds()...), object(fabricFields)), "what events are built on"},
-	{"event", object(eventFields), "size of the fragments"},
-	{"duration", lasts(minDuration), "of the measured part of each slice"},
-	{"interval", lasts(minInterval), "between samples"},
-	{"warmup", whole(0, maxWarmup), "exchanges thrown away at the start of each case"},
-	{"repeat", whole(1, maxRounds), "the older name of rounds with a number"},
-	{"rounds", either(choice(Auto), whole(1, maxRounds)), "how often the cases are measured; auto: until every compared case is resolved"},
-	{"limit", lasts(minLimit), "with rounds: auto, no round begins that would end after this"},
-	{"trace", onOff(), "keep what each server did, for evbench trace and evbench why"},
-	{"control", onOff(), "a healthy linear shift in every round, which the others are compared with"},
-	{"seed", whole(0, math.MaxUint64), "of everything random"},
-	{"timeout", lasts(minTimeout), "a worker without progress for so long counts as lost"},
-	{"deliver", choice(Buffer, Discard), "buffer: each fragment is stored in its event; discard: it is read and thrown away"},
-	{"check", choice(CheckHeader, CheckPayload), "header, or CRC-32C of every byte"},
-	{"preset", choice(thesis), "60 s synchronised, 300 s unsynchronised, 5 s interval"},
-	{"cases", atLeastOne(object(caseFields)), "what is measured"},
-	{"matrix", object(matrixFields.lists()), "field: list of values; every case is measured with every combination"},
-	{"transport", choice(transports()...), "of data"},
-	{"io", choice(ios()...), "how TCP moves payload"},
-	{"launch", object(launchFields, "kind"), "how the servers of fabric hosts are started"},
-	{"inject", object(injectFields, "kind"), "how links of fabric hosts are taken down"},
-	{"sim", object(simFields), "times that evbench sim adds to those of the bytes on the links"},
-	{"failover", failoverShape, "what is done about links that die or come back"},
-	{"answer", object(answerFields, "cases"), "what the answer compares"},
-}
+// Limits on what is accepted. Those of text, nodes, cases and servers bound
+// memory and time; those of durations and sizes catch slips of the pen.
+const (
+	maxText    = 1 << 20
+	maxNodes   = 200_000 // aliases followed
+	maxDepth   = 32
+	maxCases   = 1000
+	maxServers = 4096
+	maxFlaps   = 1000 // failures of one entry; each is planned for
 
-var fabricFields = group{
-	{"kind", choice(Kinds()...), "lab: network namespaces; emulate: clocks in one process; hosts: a real network"},
-	{"rate", linkRate(), "of each direction of each link, such as 100Mbit/s; auto: what the machine can carry"},
-	{"mtu", whole(minMTU, maxMTU), "bytes"},
-	{"workers", choice(Threads, Processes), "all servers in one process, or one process each"},
-	{"lossless", either(onOff(), object(losslessFields)), "the network has credits, as InfiniBand has"},
-}
+	minDuration, maxDuration = 100 * time.Millisecond, 24 * time.Hour
+	minTimeout, maxTimeout   = 100 * time.Millisecond, time.Hour
+	minInterval              = 10 * time.Millisecond
+	maxSimTime               = time.Second
 
-var losslessFields = group{
-	{"packet", size(), "such as 4096B"},
-	{"buffer", size(), "of an input port and lane"},
-	{"lanes", whole(1, maxLanes), "virtual lanes of a port"},
-	{"queues", choice(QueuesFIFO, QueuesPerOutput), "of an input port"},
-	{"reads", whole(0, maxReads), "with per-output, packets that leave an input port at a time; 0: any number"},
-	{"delay", lasts(0), "from a packet's head at a switch to the earliest it may leave"},
-	{"cable", lasts(0), "how long bits are under way on a cable"},
-	{"order", choice(OrderTurns, OrderFirst), "in which a server sends fragments"},
-}
-
-var eventFields = group{
-	{"fragment", size(), "payload of one fragment, mean, such as 600KiB"},
-	{"phase", lasts(minPhase), "instead of fragment: how long one fragment takes at the link rate"},
-	{"spread", upTo(builder.MaxSpread), "the older form of sizes: {spread: …}"},
-	{"sizes", sizesShape, "how fragments differ in size"},
-}
-
-var sizesShape = either(choice(builder.Distributions()...), object(sizesFields))
-
-var sizesFields = group{
-	{"distribution", choice(builder.Distributions()...), "what sizes are drawn from"},
-	{"spread", upTo(builder.MaxSpread), "uniform in mean·(1±spread)"},
-	{"sigma", upTo(builder.MaxSigma), "log-normal: standard deviation of the logarithm"},
-	{"by", choice(append(builder.Bys(), builder.ByExchange)...), "what fragments of one size have in common; of a file: what a row is"},
-	{"fanout", whole(1, maxServers-1), "each source has fragments for so many servers of an exchange"},
-	{"file", word(), "CSV or HDF5: a row of bytes by source for each event or exchange"},
-}
-
-// matrixFields are those of a case that a matrix takes, too.
-var matrixFields = group{
-	{"mode", choice(append(modes(), slices.Sorted(maps.Keys(modeAlias))...)...), "in phases, in any order, with each server at its own pace, or in the order of a plan with tokens"},
-	{"barrier", choice(barriers()...), "between the phases of synchronised cases"},
-	{"schedule", choice(append(schedules(), noSchedule)...), "order of the messages"},
-	{"routing", choice(Routings()...), "paths of the messages"},
-	{"failures", list(failureShape), "links that are dead, and that die"},
-	{"failure_seed", whole(0, math.MaxUint64), "of random failures"},
-	{"sources", whole(0, maxServers-1), "unsynchronised: most outstanding requests per event, 0 for all"},
-	{"credits", whole(1, maxCredits), "events in flight per server"},
-	{"sizes", sizesShape, "how fragments differ in size, in place of event.sizes"},
-	{"window", whole(1, maxWindow), "ordered: exchanges that are planned together"},
-	{"assign", choice(assign.Names()...), "unsynchronised: next: a server that has room gets the next event; balanced: by size, longest first to the least loaded"},
-	{"failover", failoverShape, "what is done about links that die or come back"},
-}
-
-var caseFields = append(group{
-	{"name", word(), "unique"},
-	{"duration", lasts(minDuration), "of this case"},
-}, matrixFields...)
-
-// A failure is the name of a link or spine, random links, or a link that dies at a time.
-var failureShape = either(word(), object(randomFailure, "random"), object(timedFailure, "link", "at"))
-
-var (
-	randomFailure = group{{"random", object(randomFields, "count"), "links drawn at random"}}
-	randomFields  = group{
-		{"count", shape{"type": "integer", "minimum": 1}, "how many links"},
-		{"seed", whole(0, math.MaxUint64), "equal seeds draw the same links"},
-	}
-	timedFailure = group{
-		{"link", word(), "such as leaf0-spine3"},
-		{"at", lasts(0), "after the measurement starts"},
-		{"for", lasts(1), "until it comes back"},
-		{"every", lasts(1), "from one failure of a flapping link to the next"},
-		{"times", whole(2, maxFlaps), "how often a flapping link dies"},
-	}
+	minFragment, maxFragment unit.Bytes = 1, 1 << 30
+	minPacket, maxPacket     unit.Bytes = 64, 1 << 20
 )
 
-var failoverFields = group{
-	{"policy", choice(policies()...), "what is done"},
-	{"hold", lasts(1), "fors+hold: how long a link that has come back must stay up before it is used"},
-	{"debounce", lasts(0), "how long planning waits after the first event of a failure"},
-	{"on_disconnect", choice(End, Wait), "when servers have no path to each other"},
+var (
+	nameRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+	cpusRE = regexp.MustCompile(`^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$`)
+)
+
+// A top is what the fields of a document set.
+type top struct {
+	*Scenario
+	tree   topology.Options
+	preset string
 }
 
-var failoverShape = either(choice(policies()...), object(failoverFields, "policy"))
-
-var launchFields = group{
-	{"kind", choice(launches()...), "processes on this machine, by ssh, or started by mpirun or srun"},
-	{"hosts", word(), `ssh: host list, such as "node[001-326]"`},
-	{"user", word(), "ssh -l"},
-	{"port", whole(1, 65_535), "ssh -p"},
-	{"config", word(), "ssh -F"},
-	{"remote_dir", word(), "ssh: directory of the binary on each host"},
-	{"control", word(), "where workers reach the controller: tcp:HOST:PORT or tls:HOST:PORT"},
-	{"interface", word(), "whose address of a host the others use, such as ib0"},
-	{"network", word(), "which address of a host the others use, such as 10.1.0.0/16"},
-	{"data_port", whole(1, 65_535), "of the first server on a host"},
-	{"placement", word(), "file that says which host is on which leaf"},
-	{"cpus", matching(cpusRE.String()), "processors that workers stay on, such as 0-15,32"},
-	{"preflight", onOff(), "check reach and leaf of every pair before the first case"},
+// topFields are those of a scenario. docs/reference/scenario.md has defaults and more.
+func topFields(t *top) group {
+	return group{
+		{"name", to(&t.Name, matching(nameRE), parseName), "of the run (default: the file's)"},
+		{"topology", to(&t.tree, anyWord, topology.Parse), "FT(2;M0,M1); three levels: FT(3;M0,M1,M2) or PGFT(3;m;w;p)"},
+		{"fill", nested(list(integer(0, topology.MaxPorts))), "servers on each leaf (default: M0 on each)"},
+		{"spines", whole(&t.tree.Spines, 1, topology.MaxPorts), "number of spines (default: M0)"},
+		{"fabric", nested(either(enum(Kinds()...), object(fabricFields(&Fabric{})))), "what events are built on"},
+		{"event", nested(object(eventFields(&Event{}))), "size of the fragments"},
+		{"duration", lasts(&t.Duration, minDuration, maxDuration), "of the measured part of each slice"},
+		{"interval", lasts(&t.Interval, minInterval, maxDuration), "between samples"},
+		{"warmup", whole(&t.Warmup, 0, 1000), "exchanges thrown away at the start of each case"},
+		{"limit", lasts(&t.Rounds.Limit, time.Second, 7*24*time.Hour), "with rounds: auto, no round begins that would end after this"},
+		{"repeat", whole(&t.Rounds.Count, 1, maxRounds), "the older name of rounds with a number"},
+		{"rounds", to(&t.Rounds.Count, either(enum(Auto), integer(1, maxRounds)), parseRounds), "how often the cases are measured; auto: until every compared case is resolved"},
+		{"trace", onOff(&t.Trace), "keep what each server did, for evbench trace and evbench why"},
+		{"control", onOff(&t.Control), "a healthy linear shift in every round, which the others are compared with"},
+		{"seed", seed(&t.Seed), "of everything random"},
+		{"timeout", lasts(&t.Timeout, minTimeout, maxTimeout), "a worker without progress for so long counts as lost"},
+		{"deliver", choice(&t.Deliver, "way to deliver", Buffer, Discard), "buffer: each fragment is stored in its event; discard: it is read and thrown away"},
+		{"check", choice(&t.Check, "check", CheckHeader, CheckPayload), "header, or CRC-32C of every byte"},
+		{"preset", choice(&t.preset, "preset", thesis), "60 s synchronised, 300 s unsynchronised, 5 s interval"},
+		{"cases", nested(atLeastOne(object(caseFields(&Case{}, nil, maxServers)))), "what is measured"},
+		{"matrix", nested(object(matrixFields(&Case{}, nil, maxServers).lists())), "field: list of values; every case is measured with every combination"},
+		{"transport", choice(&t.Transport, "transport", TCP, MPI), "of data"},
+		{"io", choice(&t.IO, "way of input and output", IOAuto, IOCopy, IOSendfile), "how TCP moves payload"},
+		{"launch", nested(object(launchFields(&Launch{}), "kind")), "how the servers of fabric hosts are started"},
+		{"inject", nested(object(injectFields(&Inject{}), "kind")), "how links of fabric hosts are taken down"},
+		{"sim", nested(object(simFields(&Sim{}))), "times that evbench sim adds to those of the bytes on the links"},
+		{"failover", nested(failoverShape()), "what is done about links that die or come back"},
+		{"answer", nested(object(answerFields, "cases")), "what the answer compares"},
+	}
 }
 
-var injectFields = group{
-	{"kind", choice(injects()...), "what takes links down"},
-	{"down", word(), "command that takes {link} down"},
-	{"up", word(), "command that brings {link} up"},
-	{"probe", word(), "command that exits 0 when {link} is up, 1 when it is down"},
-	{"host", word(), "ssh: where the commands run"},
-	{"fabric", word(), "ibportstate: ibnetdiscover text that says where the cables are"},
-	{"lab", word(), "lab: its directory"},
-	{"timeout", lasts(minTimeout), "of each command"},
-	{"journal", word(), "file of what is down"},
+func fabricFields(f *Fabric) group {
+	return group{
+		{"kind", choice(&f.Kind, "fabric", Kinds()...), "lab: network namespaces; emulate: clocks in one process; hosts: a real network"},
+		{"rate", to(&f.Rate, either(enum(Auto), withUnit("Tbit/s", "Gbit/s", "Mbit/s", "kbit/s", "bit/s")), parseRate), "of each direction of each link, such as 100Mbit/s; auto: what the machine can carry"},
+		{"mtu", whole(&f.MTU, 576, 65_535), "bytes"},
+		{"workers", choice(&f.Workers, "way to run workers", Threads, Processes), "all servers in one process, or one process each"},
+		{"lossless", nested(either(onOff(&f.Lossless.On).shape, object(losslessFields(&f.Lossless)))), "the network has credits, as InfiniBand has"},
+	}
 }
 
-var simFields = group{
-	{"round", lasts(0), "one round of the barrier"},
-	{"overhead", lasts(0), "of each phase, or of each fragment where there are no phases"},
-	{"jitter", lasts(0), "each server starts a phase up to this much late"},
+func losslessFields(x *Lossless) group {
+	return group{
+		{"packet", size(&x.Packet, minPacket, maxPacket), "such as 4096B"},
+		{"buffer", size(&x.Buffer, minPacket, 1<<30), "of an input port and lane"},
+		{"lanes", whole(&x.Lanes, 1, 15), "virtual lanes of a port"},
+		{"queues", choice(&x.Queues, "way to queue", QueuesFIFO, QueuesPerOutput), "of an input port"},
+		{"reads", whole(&x.Reads, 0, 255), "with per-output, packets that leave an input port at a time; 0: any number"},
+		{"delay", lasts(&x.Delay, 0, maxSimTime), "from a packet's head at a switch to the earliest it may leave"},
+		{"cable", lasts(&x.Cable, 0, maxSimTime), "how long bits are under way on a cable"},
+		{"order", choice(&x.Order, "order", OrderTurns, OrderFirst), "in which a server sends fragments"},
+	}
 }
 
-var answerFields = group{{"cases", list(word()), "names of the cases that the answer compares"}}
+func eventFields(e *Event) group {
+	return group{
+		{"fragment", to(&e.Fragment, sizeShape(), parseFragment), "payload of one fragment, mean, such as 600KiB"},
+		{"phase", lasts(&e.Phase, time.Microsecond, time.Minute), "instead of fragment: how long one fragment takes at the link rate"},
+		{"spread", upTo(&e.Sizes.Spread, builder.MaxSpread), "the older form of sizes: {spread: …}"},
+		{"sizes", nested(sizesShape()), "how fragments differ in size"},
+	}
+}
+
+func sizesShape() shape {
+	x := sizesOf{by: append(builder.Bys(), builder.ByExchange), servers: maxServers}
+	return either(enum(builder.Distributions()...), object(sizesFields(&x)))
+}
+
+// A sizesOf is what the fields of sizes set.
+type sizesOf struct {
+	builder.Distribution
+	file    string
+	by      []string // that by may be
+	servers int
+}
+
+func sizesFields(x *sizesOf) group {
+	return group{
+		{"distribution", choice(&x.Kind, "distribution", builder.Distributions()...), "what sizes are drawn from"},
+		{"by", choice(&x.By, "by", x.by...), "what fragments of one size have in common; of a file: what a row is"},
+		{"fanout", whole(&x.Fanout, 1, x.servers-1), "each source has fragments for so many servers of an exchange"},
+		{"spread", upTo(&x.Spread, builder.MaxSpread), "uniform in mean·(1±spread)"},
+		{"sigma", upTo(&x.Sigma, builder.MaxSigma), "log-normal: standard deviation of the logarithm"},
+		{"file", word(&x.file), "CSV or HDF5: a row of bytes by source for each event or exchange"},
+	}
+}
+
+// matrixFields are those of a case that a matrix takes, too; random failures are drawn by draws.
+func matrixFields(c *Case, draws *uint64, servers int) group {
+	return group{
+		{"mode", to(&c.Mode, enum(append(modes(), slices.Sorted(maps.Keys(modeAlias))...)...), oneOf("mode", modes(), modeAlias)), "in phases, in any order, with each server at its own pace, or in the order of a plan with tokens"},
+		{"barrier", choice(&c.Barrier, "barrier", barriers()...), "between the phases of synchronised cases"},
+		{"schedule", choice(&c.Schedule, "schedule", append(schedules(), noSchedule)...), "order of the messages"},
+		{"routing", choice(&c.Routing, "routing", Routings()...), "paths of the messages"},
+		{"failures", nested(list(failureShape())), "links that are dead, and that die"},
+		{"failure_seed", seed(draws), "of random failures"},
+		{"sources", whole(&c.Sources, 0, servers-1), "unsynchronised: most outstanding requests per event, 0 for all"},
+		{"credits", whole(&c.Credits, 1, 256), "events in flight per server"},
+		{"sizes", nested(sizesShape()), "how fragments differ in size, in place of event.sizes"},
+		{"window", whole(&c.Window, 1, 16), "ordered: exchanges that are planned together"},
+		{"assign", choice(&c.Assign, "assign", assign.Names()...), "unsynchronised: next: a server that has room gets the next event; balanced: by size, longest first to the least loaded"},
+		{"failover", nested(failoverShape()), "what is done about links that die or come back"},
+	}
+}
+
+func caseFields(c *Case, draws *uint64, servers int) group {
+	return append(group{
+		{"name", to(&c.Name, anyWord, parseCaseName), "unique"},
+		{"duration", lasts(&c.Duration, minDuration, maxDuration), "of this case"},
+	}, matrixFields(c, draws, servers)...)
+}
+
+// failureShape is the name of a link or spine, random links, or a link that dies at a time.
+func failureShape() shape {
+	return either(anyWord, object(randomFailure, "random"), object(timedFields(&Timed{}), "link", "at"))
+}
+
+var randomFailure = group{{"random", nested(object(randomFields(nil, nil, math.MaxInt), "count")), "links drawn at random"}}
+
+func randomFields(count *int, draws *uint64, links int) group {
+	return group{
+		{"count", to(count, shape{"type": "integer", "minimum": 1}, between(1, links)), "how many links"},
+		{"seed", seed(draws), "equal seeds draw the same links"},
+	}
+}
+
+func timedFields(t *Timed) group {
+	return group{
+		{"link", word(&t.Name), "such as leaf0-spine3"},
+		{"at", lasts(&t.At, 0, maxDuration), "after the measurement starts"},
+		{"for", lasts(&t.For, time.Millisecond, maxDuration), "until it comes back"},
+		{"every", lasts(&t.flap.every, time.Millisecond, maxDuration), "from one failure of a flapping link to the next"},
+		{"times", whole(&t.flap.times, 2, maxFlaps), "how often a flapping link dies"},
+	}
+}
+
+func failoverShape() shape {
+	return either(enum(policies()...), object(failoverFields(&Failover{}), "policy"))
+}
+
+func failoverFields(f *Failover) group {
+	return group{
+		{"policy", choice(&f.Policy, "policy", policies()...), "what is done"},
+		{"hold", lasts(&f.Hold, time.Millisecond, maxDuration), "fors+hold: how long a link that has come back must stay up before it is used"},
+		{"debounce", lasts(&f.Debounce, 0, 10*time.Second), "how long planning waits after the first event of a failure"},
+		{"on_disconnect", choice(&f.OnDisconnect, "way to go on", End, Wait), "when servers have no path to each other"},
+	}
+}
+
+func launchFields(l *Launch) group {
+	return group{
+		{"kind", choice(&l.Kind, "way to launch", launches()...), "processes on this machine, by ssh, or started by mpirun or srun"},
+		{"hosts", plain(&l.Hosts), `ssh: host list, such as "node[001-326]"`},
+		{"user", plain(&l.User), "ssh -l"},
+		{"config", plain(&l.Config), "ssh -F"},
+		{"remote_dir", plain(&l.RemoteDir), "ssh: directory of the binary on each host"},
+		{"placement", plain(&l.Placement), "file that says which host is on which leaf"},
+		{"control", plain(&l.Control), "where workers reach the controller: tcp:HOST:PORT or tls:HOST:PORT"},
+		{"interface", plain(&l.Interface), "whose address of a host the others use, such as ib0"},
+		{"cpus", to(&l.CPUs, matching(cpusRE), parseCPUs), "processors that workers stay on, such as 0-15,32"},
+		{"network", to(&l.Network, anyWord, parseNetwork), "which address of a host the others use, such as 10.1.0.0/16"},
+		{"port", whole(&l.SSHPort, 1, 65_535), "ssh -p"},
+		{"data_port", whole(&l.DataPort, 1, 65_535), "of the first server on a host"},
+		{"preflight", onOff(&l.Preflight), "check reach and leaf of every pair before the first case"},
+	}
+}
+
+func injectFields(i *Inject) group {
+	return group{
+		{"kind", choice(&i.Kind, "way to take links down", injects()...), "what takes links down"},
+		{"down", word(&i.Down), "command that takes {link} down"},
+		{"up", word(&i.Up), "command that brings {link} up"},
+		{"probe", word(&i.Probe), "command that exits 0 when {link} is up, 1 when it is down"},
+		{"host", word(&i.Host), "ssh: where the commands run"},
+		{"fabric", word(&i.Fabric), "ibportstate: ibnetdiscover text that says where the cables are"},
+		{"lab", word(&i.Lab), "lab: its directory"},
+		{"journal", word(&i.Journal), "file of what is down"},
+		{"timeout", lasts(&i.Timeout, minTimeout, maxTimeout), "of each command"},
+	}
+}
+
+func simFields(x *Sim) group {
+	return group{
+		{"round", lasts(&x.Round, 0, maxSimTime), "one round of the barrier"},
+		{"overhead", lasts(&x.Overhead, 0, maxSimTime), "of each phase, or of each fragment where there are no phases"},
+		{"jitter", lasts(&x.Jitter, 0, maxSimTime), "each server starts a phase up to this much late"},
+	}
+}
+
+var answerFields = group{{"cases", nested(list(anyWord)), "names of the cases that the answer compares"}}

@@ -50,19 +50,14 @@ func (d *document) lossless(at field) Lossless {
 		return x
 	}
 	if at.node.Kind == yaml.ScalarNode && !isNull(at.node) {
-		scalar(d, at, &x.On, parseOnOff)
+		d.scalar(at, onOff(&x.On))
 		return x
 	}
 	x.On = true
-	f := d.mapping(at, losslessFields)
-	good := scalar(d, f.get("packet"), &x.Packet, sizeOf(minPacket, maxPacket)) || !f.given("packet")
-	good = (scalar(d, f.get("buffer"), &x.Buffer, sizeOf(minPacket, 1<<30)) || !f.given("buffer")) && good
-	scalar(d, f.get("lanes"), &x.Lanes, between(1, maxLanes))
-	scalar(d, f.get("queues"), &x.Queues, oneOf("way to queue", []string{QueuesFIFO, QueuesPerOutput}, nil))
-	scalar(d, f.get("reads"), &x.Reads, between(0, maxReads))
-	scalar(d, f.get("delay"), &x.Delay, span(0, maxSimTime))
-	scalar(d, f.get("cable"), &x.Cable, span(0, maxSimTime))
-	scalar(d, f.get("order"), &x.Order, oneOf("order", []string{OrderTurns, OrderFirst}, nil))
+	rows := losslessFields(&x)
+	f := d.mapping(at, rows)
+	good := d.set(f, rows, "packet", "buffer")
+	d.set(f, rows, "lanes", "queues", "reads", "delay", "cable", "order")
 	if good && x.Buffer < x.Packet {
 		d.fail(at, "a buffer of %s has no room for a packet of %s", x.Buffer, x.Packet)
 	}
@@ -86,23 +81,4 @@ func (x *Lossless) Scale(packet unit.Bytes) error {
 	}
 	x.Packet, x.Buffer = packet, unit.Bytes(float64(x.Buffer)/float64(x.Packet)*float64(packet)+0.5)
 	return nil
-}
-
-const (
-	minPacket unit.Bytes = 64
-	maxPacket unit.Bytes = 1 << 20
-
-	maxLanes = 15
-	maxReads = 255
-)
-
-// sizeOf returns a parser of sizes.
-func sizeOf(low, high unit.Bytes) func(string) (unit.Bytes, error) {
-	return func(s string) (unit.Bytes, error) {
-		b, err := unit.ParseBytes(s)
-		if err == nil && (b < low || b > high) {
-			err = fmt.Errorf("%s: must be %s to %s", s, low, high)
-		}
-		return b, err
-	}
 }

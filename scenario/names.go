@@ -31,7 +31,7 @@ func (d *document) nameAll(cases []Case, names []naming) {
 	writers := map[string]*yaml.Node{}
 	for i := range cases {
 		at, name := names[i].written, ""
-		if !at.given() || !scalar(d, at, &name, parseCaseName) {
+		if !at.given() || !d.scalar(at, to(&name, anyWord, parseCaseName)) {
 			continue
 		}
 		if first, ok := writers[name]; ok && first != at.node {

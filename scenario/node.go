@@ -5,14 +5,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"evbench/internal/nearest"
-	"evbench/internal/unit"
 )
 
 // An Error is one thing wrong with a document.
@@ -127,7 +124,7 @@ func (d *document) mapping(f field, known group) fields {
 			merged = append(merged, d.merge(field{value, f.path}, known)...)
 		case out.given(key.Value):
 			d.fail(field{key, at.path}, "given twice; first on line %d", out.get(key.Value).node.Line)
-		case key.Kind != yaml.ScalarNode || !known.has(key.Value):
+		case key.Kind != yaml.ScalarNode || !slices.Contains(known.names(), key.Value):
 			d.unknown(field{key, at.path}, key.Value, known.names())
 		default:
 			out.at[key.Value] = at
@@ -158,6 +155,22 @@ func (d *document) unknown(f field, name string, known []string) {
 		hint = fmt.Sprintf("did you mean %s? ", near)
 	}
 	d.fail(f, "unknown field; %sthere are %s", hint, strings.Join(sorted, ", "))
+}
+
+// group reads a mapping and sets its fields. It reports whether those are right.
+func (d *document) group(f field, g group) (fields, bool) {
+	m := d.mapping(f, g)
+	return m, d.set(m, g)
+}
+
+// inFull is a single value written as the mapping that it is short for.
+func (f field) inFull(name string) field {
+	if !f.given() || f.node.Kind != yaml.ScalarNode || isNull(f.node) {
+		return f
+	}
+	return field{&yaml.Node{Kind: yaml.MappingNode, Line: f.node.Line, Content: []*yaml.Node{
+		{Kind: yaml.ScalarNode, Value: name, Line: f.node.Line}, f.node,
+	}}, f.path}
 }
 
 // list reads a list and returns its elements; nil if it is none.
@@ -202,117 +215,16 @@ func describe(n *yaml.Node) string {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
-// scalar sets *to from a single value by parse; a field that is not there leaves
-// it alone. It reports whether *to was set.
-func scalar[T any](d *document, f field, to *T, parse func(string) (T, error)) bool {
+// scalar sets v from a single value, and reports whether it did.
+func (d *document) scalar(f field, v value) bool {
 	if !d.kind(f, yaml.ScalarNode) {
 		return false
 	}
-	v, err := parse(f.node.Value)
-	if err != nil {
+	if err := v.set(f.node.Value); err != nil {
 		d.fail(f, "%v", err)
 		return false
 	}
-	*to = v
 	return true
-}
-
-func parseText(s string) (string, error) { return s, nil }
-
-// between returns a parser of whole numbers low..high.
-func between(low, high int) func(string) (int, error) {
-	return func(s string) (int, error) {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < low || n > high {
-			return 0, fmt.Errorf("%q: write a whole number %d..%d", s, low, high)
-		}
-		return n, nil
-	}
-}
-
-func parseSeed(s string) (uint64, error) {
-	n, err := strconv.ParseUint(s, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%q: write a whole number 0..%d", s, uint64(1<<64-1))
-	}
-	return n, nil
-}
-
-// number returns a parser of numbers 0..high.
-func number(high float64) func(string) (float64, error) {
-	return func(s string) (float64, error) {
-		x, err := strconv.ParseFloat(s, 64)
-		if err != nil || !(x >= 0 && x <= high) { // NaN fails too
-			return 0, fmt.Errorf("%q: write a number 0..%g", s, high)
-		}
-		return x, nil
-	}
-}
-
-func parseOnOff(s string) (bool, error) {
-	switch s {
-	case "on", "true":
-		return true, nil
-	case "off", "false":
-		return false, nil
-	}
-	return false, fmt.Errorf("%q: write on or off", s)
-}
-
-// span returns a parser of durations low..high.
-func span(low, high time.Duration) func(string) (time.Duration, error) {
-	return func(s string) (time.Duration, error) {
-		v, err := time.ParseDuration(s)
-		if _, bare := strconv.ParseFloat(s, 64); bare == nil && s != "0" {
-			return 0, fmt.Errorf("duration %q: no unit; write a number and one of us, ms, s, m, h", s)
-		}
-		if err != nil {
-			return 0, fmt.Errorf("duration %q: write a number and one of us, ms, s, m, h, such as 10s", s)
-		}
-		if v < low || v > high {
-			return 0, fmt.Errorf("%s: must be %s to %s", s, short(low), short(high))
-		}
-		return v, nil
-	}
-}
-
-func parseFragment(s string) (unit.Bytes, error) {
-	b, err := unit.ParseBytes(s)
-	if s == "0" {
-		b, err = 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	if b < minFragment || b > maxFragment {
-		return 0, fmt.Errorf("%s: must be %s to %s", s, minFragment, maxFragment)
-	}
-	return b, nil
-}
-
-// oneOf returns a parser of names. alias may give other spellings.
-func oneOf(what string, choices []string, alias map[string]string) func(string) (string, error) {
-	return func(s string) (string, error) {
-		if full, ok := alias[s]; ok {
-			s = full
-		}
-		if slices.Contains(choices, s) {
-			return s, nil
-		}
-		return "", fmt.Errorf("no %s %q; there are %s", what, s, strings.Join(choices, ", "))
-	}
-}
-
-// short prints a duration without empty units: 1m0s is 1m.
-func short(v time.Duration) string {
-	s := v.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }
 
 // resolve follows an alias to its anchor.

@@ -42,14 +42,19 @@ func (s *Scenario) Override(o Overrides) error {
 		}
 	}
 	if o.Deliver != "" {
-		v, err := oneOf("way to deliver", []string{Buffer, Discard}, nil)(o.Deliver)
-		if err != nil {
+		if err := s.override("deliver", o.Deliver); err != nil {
 			return fmt.Errorf("--deliver: %w", err)
 		}
-		s.Deliver = v
 	}
 	s.Trace = s.Trace || o.Trace
 	return nil
+}
+
+// override sets the field of that name.
+func (s *Scenario) override(name, text string) error {
+	rows := topFields(&top{Scenario: s})
+	i := slices.IndexFunc(rows, func(r row) bool { return r.name == name })
+	return rows[i].value.set(text)
 }
 
 func (s *Scenario) overrideFabric(o Overrides) error {
@@ -138,10 +143,9 @@ func (s *Scenario) overrideTimes(o Overrides) error {
 		s.Interval = min(s.Interval, least)
 		return nil
 	}
-	if o.Interval < minInterval || o.Interval > least {
-		return fmt.Errorf("--interval %s: must be %s to %s, which is how long %s lasts", o.Interval, short(minInterval), short(least), name)
+	if err := lasts(&s.Interval, minInterval, least).set(o.Interval.String()); err != nil {
+		return fmt.Errorf("--interval %w, which is how long %s lasts", err, name)
 	}
-	s.Interval = o.Interval
 	return nil
 }
 
@@ -149,10 +153,9 @@ func (s *Scenario) overrideDuration(d time.Duration) error {
 	if d == 0 {
 		return nil
 	}
-	if d < minDuration || d > maxDuration {
-		return fmt.Errorf("--duration %s: must be %s to %s", d, short(minDuration), short(maxDuration))
+	if err := s.override("duration", d.String()); err != nil {
+		return fmt.Errorf("--duration %w", err)
 	}
-	s.Duration = d
 	for i := range s.Cases {
 		c := &s.Cases[i]
 		c.Duration = d

@@ -50,7 +50,8 @@ func (s *Scenario) SettleRate(r unit.Rate) error {
 
 // rate reads the link rate, and reports whether it is settled as fabric does. Where none
 // is given, a rate that evbench sets is found out.
-func (d *document) rate(at field, s *Scenario) bool {
+func (d *document) rate(f fields, rows group, s *Scenario) bool {
+	at := f.get("rate")
 	hosts := s.Fabric.Kind == Hosts
 	auto := at.given() && at.node.Value == Auto
 	switch {
@@ -58,21 +59,13 @@ func (d *document) rate(at field, s *Scenario) bool {
 		d.fail(at, "%v", errAutoHosts)
 		return false
 	case at.given() && !auto:
-		return scalar(d, at, &s.Fabric.Rate, parseRate)
+		return d.set(f, rows, "rate")
 	case s.Tree == nil:
 		return false
 	case !hosts:
 		s.Fabric.auto(s.Tree)
 	}
 	return true
-}
-
-func parseRate(s string) (unit.Rate, error) {
-	r, err := unit.ParseRate(s)
-	if err != nil {
-		return 0, err
-	}
-	return r, checkRate(r)
 }
 
 func checkRate(r unit.Rate) error {

@@ -19,30 +19,6 @@ import (
 	"evbench/topology"
 )
 
-// Limits on what is accepted. Those of text, nodes, cases and servers bound
-// memory and time; those of durations and sizes catch slips of the pen.
-const (
-	maxText    = 1 << 20
-	maxNodes   = 200_000 // aliases followed
-	maxDepth   = 32
-	maxCases   = 1000
-	maxServers = 4096
-	maxWarmup  = 1000
-	maxCredits = 256
-	maxWindow  = 16
-
-	minDuration, maxDuration = 100 * time.Millisecond, 24 * time.Hour
-	minInterval              = 10 * time.Millisecond
-	minPhase, maxPhase       = time.Microsecond, time.Minute
-	minTimeout, maxTimeout   = 100 * time.Millisecond, time.Hour
-	minMTU, maxMTU           = 576, 65_535
-)
-
-const (
-	minFragment unit.Bytes = 1
-	maxFragment unit.Bytes = 1 << 30
-)
-
 // Defaults.
 const (
 	defaultDuration = 10 * time.Second
@@ -154,32 +130,27 @@ func (d *document) scenario(root field, s *Scenario) {
 	if !d.kind(root, yaml.MappingNode) {
 		return
 	}
-	f := d.mapping(root, topFields)
-	d.name(f, s)
-	d.tree(root, f, s)
+	t := &top{Scenario: s}
+	rows := topFields(t)
+	f := d.mapping(root, rows)
+	s.Name = nameOf(d.file)
+	d.set(f, rows, "name")
+	d.tree(root, f, t)
 	fabricKnown := d.fabric(f.get("fabric"), s)
 	d.event(root, f.get("event"), s, fabricKnown)
-	d.settings(f, s)
-	d.cluster(f, s)
-	d.sim(f.get("sim"), s)
-	length := d.times(f, s)
+	s.Warmup, s.Control, s.Seed = 1, true, 1
+	s.Timeout, s.Deliver, s.Check = defaultTimeout, Buffer, CheckHeader
+	d.set(f, rows, "warmup", "control", "trace", "seed", "timeout", "deliver", "check")
+	d.rounds(f, t)
+	d.cluster(f, t)
+	s.Sim = defaultSim(s.Fabric.Kind)
+	d.group(f.get("sim"), simFields(&s.Sim))
+	length := d.times(f, t)
 	d.everyFailover(f.get("failover"))
 	d.cases(root, f, s, length)
 	d.once(f, s)
 	d.answer(f.get("answer"), s)
 	d.interval(f, s)
-}
-
-var nameRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
-
-func (d *document) name(f fields, s *Scenario) {
-	s.Name = nameOf(d.file)
-	scalar(d, f.get("name"), &s.Name, func(v string) (string, error) {
-		if !nameRE.MatchString(v) {
-			return "", fmt.Errorf("%q: write up to 64 letters, digits, dots, dashes and underscores; folders are named by it", v)
-		}
-		return v, nil
-	})
 }
 
 // nameOf makes a name of a file name.
@@ -193,36 +164,32 @@ func nameOf(file string) string {
 	return base[:min(len(base), 64)]
 }
 
-func (d *document) tree(root field, f fields, s *Scenario) {
-	at := f.get("topology")
+func (d *document) tree(root field, f fields, t *top) {
+	at, o := f.get("topology"), &t.tree
 	if !at.given() {
 		d.fail(field{root.node, "topology"}, "is missing; write for example topology: FT(2;4,4)")
 		return
 	}
-	var o topology.Options
-	if !scalar(d, at, &o, topology.Parse) {
+	if !d.set(f, topFields(t), "topology") {
 		return
 	}
-	if _, err := topology.Make(o); err != nil {
+	if _, err := topology.Make(*o); err != nil {
 		d.fail(at, "%v", err)
 		return
 	}
-	good := d.fill(f.get("fill"), &o)
-	if f.given("spines") {
-		good = scalar(d, f.get("spines"), &o.Spines, between(1, topology.MaxPorts)) && good
-	}
-	if !good {
+	good := d.fill(f.get("fill"), o)
+	if good = d.set(f, topFields(t), "spines") && good; !good {
 		return
 	}
-	t, err := topology.Make(o)
-	if err == nil && t.Servers() > maxServers {
-		err = fmt.Errorf("%d servers; a run has at most %d", t.Servers(), maxServers)
+	tree, err := topology.Make(*o)
+	if err == nil && tree.Servers() > maxServers {
+		err = fmt.Errorf("%d servers; a run has at most %d", tree.Servers(), maxServers)
 	}
 	if err != nil {
 		d.fail(at, "%v", err)
 		return
 	}
-	s.Tree = t
+	t.Tree = tree
 }
 
 func (d *document) fill(f field, o *topology.Options) bool {
@@ -237,7 +204,7 @@ func (d *document) fill(f field, o *topology.Options) bool {
 	good := true
 	o.Fill = make([]int, len(list))
 	for i, e := range list {
-		good = scalar(d, e, &o.Fill[i], between(0, o.Ports)) && good
+		good = d.scalar(e, whole(&o.Fill[i], 0, o.Ports)) && good
 	}
 	return good
 }
@@ -245,16 +212,11 @@ func (d *document) fill(f field, o *topology.Options) bool {
 // fabric reports whether the link rate is settled: known, or known not to be.
 func (d *document) fabric(at field, s *Scenario) bool {
 	s.Fabric = Fabric{Kind: Lab, MTU: defaultMTU, Workers: Threads}
-	if at.given() && at.node.Kind == yaml.ScalarNode && !isNull(at.node) { // fabric: hosts
-		at = field{&yaml.Node{Kind: yaml.MappingNode, Line: at.node.Line, Content: []*yaml.Node{
-			{Kind: yaml.ScalarNode, Value: "kind", Line: at.node.Line}, at.node,
-		}}, at.path}
-	}
-	f := d.mapping(at, fabricFields)
+	rows := fabricFields(&s.Fabric)
+	f := d.mapping(at.inFull("kind"), rows)
 	s.Fabric.Lossless = d.lossless(f.get("lossless"))
-	good := scalar(d, f.get("kind"), &s.Fabric.Kind, oneOf("fabric", Kinds(), nil)) || !f.given("kind")
-	good = scalar(d, f.get("mtu"), &s.Fabric.MTU, between(minMTU, maxMTU)) || !f.given("mtu") && good
-	if scalar(d, f.get("workers"), &s.Fabric.Workers, oneOf("way to run workers", []string{Threads, Processes}, nil)) {
+	good := d.set(f, rows, "kind", "mtu")
+	if f.given("workers") && d.set(f, rows, "workers") {
 		if err := s.Fabric.suitsWorkers(); err != nil {
 			d.fail(f.get("workers"), "%v", err)
 		}
@@ -262,7 +224,7 @@ func (d *document) fabric(at field, s *Scenario) bool {
 	if err := s.Fabric.suitsLossless(); err != nil {
 		d.fail(f.get("lossless"), "%v", err)
 	}
-	return d.rate(f.get("rate"), s) && good
+	return d.rate(f, rows, s) && good
 }
 
 // suitsWorkers says whether the workers of a fabric can be what is asked for.
@@ -274,8 +236,9 @@ func (f Fabric) suitsWorkers() error {
 }
 
 func (d *document) event(root, at field, s *Scenario, fabricKnown bool) {
-	f := d.mapping(at, eventFields)
-	scalar(d, f.get("spread"), &s.Event.Sizes.Spread, number(builder.MaxSpread))
+	rows := eventFields(&s.Event)
+	f := d.mapping(at, rows)
+	d.set(f, rows, "spread")
 	if f.given("spread") && f.given("sizes") {
 		d.fail(f.get("spread"), "the older form of sizes: {spread: …}; give one of them")
 		return
@@ -292,14 +255,11 @@ func (d *document) event(root, at field, s *Scenario, fabricKnown bool) {
 		where = field{root.node, "event"}
 	}
 	switch {
-	case f.given("fragment"):
-		where = f.get("fragment")
-		if !scalar(d, where, &s.Event.Fragment, parseFragment) {
-			return
+	case f.given("fragment"), f.given("phase"):
+		if where = f.get("fragment"); !where.given() {
+			where = f.get("phase")
 		}
-	case f.given("phase"):
-		where = f.get("phase")
-		if !scalar(d, where, &s.Event.Phase, span(minPhase, maxPhase)) {
+		if !d.set(f, rows, "fragment", "phase") {
 			return
 		}
 	case s.Event.Sizes.Table != nil:
@@ -336,42 +296,27 @@ func (e *Event) settle(f Fabric) error {
 	return nil
 }
 
-// settings reads the fields that depend on no other.
-func (d *document) settings(f fields, s *Scenario) {
-	s.Warmup, s.Control, s.Seed = 1, true, 1
-	s.Timeout, s.Deliver, s.Check = defaultTimeout, Buffer, CheckHeader
-	scalar(d, f.get("warmup"), &s.Warmup, between(0, maxWarmup))
-	d.rounds(f, s)
-	scalar(d, f.get("control"), &s.Control, parseOnOff)
-	scalar(d, f.get("trace"), &s.Trace, parseOnOff)
-	scalar(d, f.get("seed"), &s.Seed, parseSeed)
-	scalar(d, f.get("timeout"), &s.Timeout, span(minTimeout, maxTimeout))
-	scalar(d, f.get("deliver"), &s.Deliver, oneOf("way to deliver", []string{Buffer, Discard}, nil))
-	scalar(d, f.get("check"), &s.Check, oneOf("check", []string{CheckHeader, CheckPayload}, nil))
-}
-
 // lasting tells how long a case lasts that does not say; links that change while it
 // runs need time, unless the scenario says how long.
 type lasting func(mode string, changing bool) time.Duration
 
 // times reads duration, interval and preset.
-func (d *document) times(f fields, s *Scenario) lasting {
-	preset := ""
-	scalar(d, f.get("preset"), &preset, oneOf("preset", []string{thesis}, nil))
+func (d *document) times(f fields, t *top) lasting {
+	s := t.Scenario
 	s.Interval = defaultInterval
-	scalar(d, f.get("interval"), &s.Interval, span(minInterval, maxDuration))
+	d.set(f, topFields(t), "preset", "interval")
 	s.Duration = defaultDuration
 	if s.Rounds.Count == 0 {
 		s.Duration = min(max(defaultSlice, s.Interval), defaultDuration)
 	}
 	other := s.Duration
-	if preset == thesis {
+	if t.preset == thesis {
 		s.Duration, other = 60*time.Second, 300*time.Second
 		if !f.given("interval") {
 			s.Interval = 5 * time.Second
 		}
 	}
-	given := scalar(d, f.get("duration"), &s.Duration, span(minDuration, maxDuration))
+	given := f.given("duration") && d.set(f, topFields(t), "duration")
 	if given {
 		other = s.Duration
 	}

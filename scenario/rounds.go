@@ -26,35 +26,22 @@ const (
 	maxRounds    = 1000
 	defaultLimit = 100 * time.Second
 	// defaultSlice is how long a case is measured in a round, where neither says.
-	defaultSlice       = 2 * time.Second
-	minLimit, maxLimit = time.Second, 7 * 24 * time.Hour
+	defaultSlice = 2 * time.Second
 )
 
-// rounds reads rounds, or repeat as it was called, and limit. settled reports whether a
-// number was given.
-func (d *document) rounds(f fields, s *Scenario) {
-	s.Rounds.Limit = defaultLimit
-	scalar(d, f.get("limit"), &s.Rounds.Limit, span(minLimit, maxLimit))
+// rounds reads rounds, or repeat as it was called, and limit.
+func (d *document) rounds(f fields, t *top) {
+	rounds := &t.Rounds
+	rounds.Limit = defaultLimit
+	d.set(f, topFields(t), "limit")
 	if f.given("rounds") && f.given("repeat") {
 		d.fail(f.get("repeat"), "rounds says the same; leave repeat out")
 		return
 	}
-	scalar(d, f.get("repeat"), &s.Rounds.Count, between(1, maxRounds))
-	scalar(d, f.get("rounds"), &s.Rounds.Count, parseRounds)
-	if f.given("limit") && s.Rounds.Count > 0 {
-		d.fail(f.get("limit"), "is for rounds: auto; there are %d", s.Rounds.Count)
+	d.set(f, topFields(t), "repeat", "rounds")
+	if f.given("limit") && rounds.Count > 0 {
+		d.fail(f.get("limit"), "is for rounds: auto; there are %d", rounds.Count)
 	}
-}
-
-func parseRounds(text string) (int, error) {
-	if text == Auto {
-		return 0, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > maxRounds {
-		return 0, fmt.Errorf("%q: write %s or a whole number 1..%d", text, Auto, maxRounds)
-	}
-	return n, nil
 }
 
 // once leaves one round where more would say nothing: links that change while a case is
@@ -81,7 +68,7 @@ func (d *document) answer(at field, s *Scenario) {
 	}
 	for _, e := range d.list(f.get("cases")) {
 		name := ""
-		if !scalar(d, e, &name, parseText) {
+		if !d.scalar(e, word(&name)) {
 			continue
 		}
 		if !slices.Contains(s.CaseNames(), name) {
@@ -101,17 +88,15 @@ func (s *Scenario) overrideRounds(o Overrides) error {
 		rounds, name = strconv.Itoa(o.Repeat), "--repeat"
 	}
 	if rounds != "" {
-		n, err := parseRounds(rounds)
-		if err != nil {
+		if err := s.override("rounds", rounds); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		s.Rounds.Count = n
 	}
 	if o.Limit == 0 {
 		return nil
 	}
-	if o.Limit < minLimit || o.Limit > maxLimit {
-		return fmt.Errorf("--limit %s: must be %s to %s", o.Limit, short(minLimit), short(maxLimit))
+	if err := s.override("limit", o.Limit.String()); err != nil {
+		return fmt.Errorf("--limit %w", err)
 	}
 	if s.Rounds.Count > 0 && rounds != "" {
 		return fmt.Errorf("--limit: is for %s %s; there are %d", name, Auto, s.Rounds.Count)

@@ -43,7 +43,7 @@ type Scenario struct {
 	Check    string        // CheckHeader or CheckPayload
 
 	Transport string // TCP or MPI
-	IO        string // how tcp sends and receives: one of ios
+	IO        string // how tcp sends and receives: IOAuto, IOCopy or IOSendfile
 	Launch    Launch // hosts: how the servers are started
 	Inject    Inject // hosts: how links are taken down
 	Sim       Sim    // what a simulation counts beside bytes

@@ -31,21 +31,10 @@ const (
 	infinibandOverhead = 2 * infinibandRound
 )
 
-// maxSimTime bounds each of the durations.
-const maxSimTime = time.Second
-
 // defaultSim returns what fits a fabric: TCP on one machine, or InfiniBand on hosts.
 func defaultSim(kind string) Sim {
 	if kind == Hosts {
 		return Sim{Round: infinibandRound, Overhead: infinibandOverhead}
 	}
 	return Sim{Round: labRound, Overhead: labOverhead}
-}
-
-func (d *document) sim(at field, s *Scenario) {
-	s.Sim = defaultSim(s.Fabric.Kind)
-	f := d.mapping(at, simFields)
-	scalar(d, f.get("round"), &s.Sim.Round, span(0, maxSimTime))
-	scalar(d, f.get("overhead"), &s.Sim.Overhead, span(0, maxSimTime))
-	scalar(d, f.get("jitter"), &s.Sim.Jitter, span(0, maxSimTime))
 }

@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"evbench/builder"
 	"evbench/internal/unit"
 	"evbench/results/hdf5"
@@ -41,13 +39,14 @@ func (d *document) sizes(at field, s *Scenario, to *builder.Distribution) bool {
 	if !at.given() {
 		return true
 	}
-	if at.node.Kind == yaml.ScalarNode && !isNull(at.node) { // sizes: exponential
-		at = field{&yaml.Node{Kind: yaml.MappingNode, Line: at.node.Line, Content: []*yaml.Node{
-			{Kind: yaml.ScalarNode, Value: "distribution", Line: at.node.Line}, at.node,
-		}}, at.path}
+	x := sizesOf{Distribution: *to, by: builder.Bys(), servers: maxServers}
+	if s.Tree != nil {
+		x.servers = max(2, s.Tree.Servers())
 	}
 	before := len(d.errs)
-	f := d.mapping(at, sizesFields)
+	rows := sizesFields(&x)
+	at = at.inFull("distribution")
+	f := d.mapping(at, rows)
 	if f.given("file") && to != &s.Event.Sizes {
 		d.fail(f.get("file"), "the sizes of a file are those of all cases; write event.sizes")
 		return false
@@ -56,19 +55,13 @@ func (d *document) sizes(at field, s *Scenario, to *builder.Distribution) bool {
 		d.sizesFile(f, s)
 		return len(d.errs) == before
 	}
-	scalar(d, f.get("distribution"), &to.Kind, oneOf("distribution", builder.Distributions(), nil))
-	scalar(d, f.get("by"), &to.By, oneOf("by", builder.Bys(), nil))
+	d.set(f, rows, "distribution", "by")
 	if s.Tree != nil {
-		scalar(d, f.get("fanout"), &to.Fanout, between(1, max(1, s.Tree.Servers()-1)))
+		d.set(f, rows, "fanout")
 	}
-	for _, x := range []struct {
-		name, of string
-		high     float64
-		to       *float64
-	}{
-		{"spread", builder.Uniform, builder.MaxSpread, &to.Spread}, {"sigma", builder.LogNormal, builder.MaxSigma, &to.Sigma},
-	} {
-		scalar(d, f.get(x.name), x.to, number(x.high))
+	d.set(f, rows, "spread", "sigma")
+	*to = x.Distribution
+	for _, x := range []struct{ name, of string }{{"spread", builder.Uniform}, {"sigma", builder.LogNormal}} {
 		if f.given(x.name) && to.Kind != x.of && (x.of != builder.Uniform || to.Kind != "") {
 			d.fail(f.get(x.name), "only with distribution: %s", x.of)
 		}
@@ -95,11 +88,10 @@ func (d *document) sizesFile(f fields, s *Scenario) {
 			d.fail(f.get(name), "the file states the sizes: nothing but by goes with it")
 		}
 	}
-	name := ""
-	to := builder.Distribution{By: builder.ByEvent, Scale: 1}
-	scalar(d, f.get("by"), &to.By, oneOf("by", builder.TableBys(), nil))
-	at := f.get("file")
-	if !scalar(d, at, &name, parseText) || s.Tree == nil {
+	x := sizesOf{Distribution: builder.Distribution{By: builder.ByEvent, Scale: 1}, by: builder.TableBys(), servers: maxServers}
+	rows, at := sizesFields(&x), f.get("file")
+	d.set(f, rows, "by")
+	if !d.set(f, rows, "file") || s.Tree == nil {
 		return
 	}
 	if d.open == nil {
@@ -107,11 +99,11 @@ func (d *document) sizesFile(f fields, s *Scenario) {
 		return
 	}
 	var err error
-	if to.Table, err = d.table(name, s.Tree.Servers()); err != nil {
+	if x.Table, err = d.table(x.file, s.Tree.Servers()); err != nil {
 		d.fail(at, "%v", err)
 		return
 	}
-	s.Event.Sizes = to
+	s.Event.Sizes = x.Distribution
 }
 
 // table reads a file of sizes, CSV or HDF5, and names it in its errors.

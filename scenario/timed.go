@@ -9,42 +9,36 @@ import (
 	"evbench/topology"
 )
 
-// maxFlaps is how often one entry may fail. Each failure is planned for.
-const maxFlaps = 1000
-
 // timed reads {link: leaf0-spine3, at: 3s, for: 5s}, and the failures that
 // {…, every: 1s, times: 5} makes of it.
 func (d *document) timed(f field, tree *topology.Tree) ([]Timed, bool) {
 	var t Timed
-	m := d.mapping(f, slices.Concat(timedFailure, randomFailure))
-	good := true
+	rows := timedFields(&t)
+	m := d.mapping(f, slices.Concat(rows, randomFailure))
 	for _, name := range []string{"link", "at"} {
 		if !m.given(name) {
 			d.fail(f, "%s is missing; a timed failure is {link: leaf0-spine3, at: 3s, for: 5s}, a random one {random: {count: 3}}", name)
 			return nil, false
 		}
 	}
-	if good = scalar(d, m.get("link"), &t.Name, parseText); good {
+	good := d.set(m, rows, "link")
+	if good {
 		links, err := tree.Links(t.Name)
 		if t.Links = links; err != nil {
 			d.fail(m.get("link"), "%v", err)
 			good = false
 		}
 	}
-	good = scalar(d, m.get("at"), &t.At, span(0, maxDuration)) && good
-	if m.given("for") {
-		good = scalar(d, m.get("for"), &t.For, span(time.Millisecond, maxDuration)) && good
-	}
-	if !good {
+	if good = d.set(m, rows, "at", "for") && good; !good {
 		return nil, false
 	}
-	return d.flapping(f, m, t)
+	return d.flapping(f, m, &t)
 }
 
 // flapping makes of a failure those of a link that dies again and again.
-func (d *document) flapping(f field, m fields, first Timed) ([]Timed, bool) {
+func (d *document) flapping(f field, m fields, first *Timed) ([]Timed, bool) {
 	if !m.given("every") && !m.given("times") {
-		return []Timed{first}, true
+		return []Timed{*first}, true
 	}
 	for _, name := range []string{"for", "every", "times"} {
 		if !m.given(name) {
@@ -52,20 +46,18 @@ func (d *document) flapping(f field, m fields, first Timed) ([]Timed, bool) {
 			return nil, false
 		}
 	}
-	every, times := time.Duration(0), 0
-	good := scalar(d, m.get("every"), &every, span(time.Millisecond, maxDuration))
-	if good = scalar(d, m.get("times"), &times, between(2, maxFlaps)) && good; !good {
+	if !d.set(m, timedFields(first), "every", "times") {
 		return nil, false
 	}
-	if every <= first.For {
+	if every := first.flap.every; every <= first.For {
 		d.fail(m.get("every"), "%s is not longer than for, %s, so the link would not come back in between", short(every), short(first.For))
 		return nil, false
 	}
-	out := make([]Timed, times)
+	out := make([]Timed, first.flap.times)
 	for i := range out {
-		out[i] = first
-		out[i].At += time.Duration(i) * every
-		out[i].flap = flap{nth: i, times: times, every: every}
+		out[i] = *first
+		out[i].At += time.Duration(i) * first.flap.every
+		out[i].flap.nth = i
 	}
 	return out, true
 }

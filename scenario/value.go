@@ -1,0 +1,278 @@
+package scenario
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"evbench/internal/unit"
+)
+
+// A row is a field that a mapping may have. Reader and schema take it from here.
+type row struct {
+	name string
+	value
+	says string // what it is, for editors
+}
+
+// A value says what may be written for a field, and sets it. set is nil for a field that has
+// fields or elements of its own.
+type value struct {
+	shape shape
+	set   func(text string) error
+}
+
+// A group is the fields that a mapping may have.
+type group []row
+
+func (g group) names() []string {
+	out := make([]string, len(g))
+	for i, r := range g {
+		out[i] = r.name
+	}
+	return out
+}
+
+// lists gives each field of g a list of what it may be.
+func (g group) lists() group {
+	out := slices.Clone(g)
+	for i := range out {
+		out[i].shape = atLeastOne(out[i].shape)
+	}
+	return out
+}
+
+// set sets the fields of g that are given: all that have a single value, or those of these
+// names. It reports whether all are right.
+func (d *document) set(f fields, g group, names ...string) bool {
+	good := true
+	for _, r := range g {
+		if r.value.set != nil && f.given(r.name) && (names == nil || slices.Contains(names, r.name)) {
+			good = d.scalar(f.get(r.name), r.value) && good
+		}
+	}
+	return good
+}
+
+// to is a value that parse reads.
+func to[T any](p *T, is shape, parse func(string) (T, error)) value {
+	return value{is, func(text string) error {
+		v, err := parse(text)
+		if err == nil {
+			*p = v
+		}
+		return err
+	}}
+}
+
+func nested(is shape) value { return value{shape: is} }
+
+func choice(p *string, what string, names ...string) value {
+	return to(p, enum(names...), oneOf(what, names, nil))
+}
+
+func word(p *string) value { return to(p, anyWord, parseText) }
+
+func plain(p *string) value { return to(p, anyWord, parsePlain) }
+
+func whole(p *int, low, high int) value {
+	return to(p, integer(uint64(low), uint64(high)), between(low, high))
+}
+
+func seed(p *uint64) value { return to(p, integer(0, math.MaxUint64), parseSeed) }
+
+func upTo(p *float64, high float64) value {
+	return to(p, shape{"type": "number", "minimum": 0, "maximum": high}, number(high))
+}
+
+func onOff(p *bool) value {
+	return to(p, shape{"enum": []any{"on", "off", true, false, "true", "false"}}, parseOnOff)
+}
+
+func lasts(p *time.Duration, low, high time.Duration) value {
+	is := shape{"type": "string", "pattern": `^[-+]?0$|^[-+]?(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`}
+	if low == 0 {
+		is["type"], is["minimum"], is["maximum"] = []string{"string", "integer"}, 0, 0
+	}
+	return to(p, is, span(low, high))
+}
+
+func size(p *unit.Bytes, low, high unit.Bytes) value {
+	return to(p, sizeShape(), sizeOf(low, high))
+}
+
+func sizeShape() shape { return withUnit("GiB", "MiB", "KiB", "GB", "MB", "kB", "B") }
+
+// withUnit is a number with one of the units.
+func withUnit(units ...string) shape {
+	return shape{"type": "string", "pattern": `^\s*[-+]?[0-9.][-+0-9.eE]*\s*(` + strings.Join(units, "|") + `)\s*$`}
+}
+
+func matching(pattern *regexp.Regexp) shape {
+	is := maps.Clone(anyWord)
+	is["pattern"] = pattern.String()
+	return is
+}
+
+func parseText(s string) (string, error) { return s, nil }
+
+// between returns a parser of whole numbers low..high.
+func between(low, high int) func(string) (int, error) {
+	return func(s string) (int, error) {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < low || n > high {
+			return 0, fmt.Errorf("%q: write a whole number %d..%d", s, low, high)
+		}
+		return n, nil
+	}
+}
+
+func parseSeed(s string) (uint64, error) {
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q: write a whole number 0..%d", s, uint64(1<<64-1))
+	}
+	return n, nil
+}
+
+// number returns a parser of numbers 0..high.
+func number(high float64) func(string) (float64, error) {
+	return func(s string) (float64, error) {
+		x, err := strconv.ParseFloat(s, 64)
+		if err != nil || !(x >= 0 && x <= high) { // NaN fails too
+			return 0, fmt.Errorf("%q: write a number 0..%g", s, high)
+		}
+		return x, nil
+	}
+}
+
+func parseOnOff(s string) (bool, error) {
+	switch s {
+	case "on", "true":
+		return true, nil
+	case "off", "false":
+		return false, nil
+	}
+	return false, fmt.Errorf("%q: write on or off", s)
+}
+
+// span returns a parser of durations low..high.
+func span(low, high time.Duration) func(string) (time.Duration, error) {
+	return func(s string) (time.Duration, error) {
+		v, err := time.ParseDuration(s)
+		if _, bare := strconv.ParseFloat(s, 64); bare == nil && s != "0" {
+			return 0, fmt.Errorf("duration %q: no unit; write a number and one of us, ms, s, m, h", s)
+		}
+		if err != nil {
+			return 0, fmt.Errorf("duration %q: write a number and one of us, ms, s, m, h, such as 10s", s)
+		}
+		if v < low || v > high {
+			return 0, fmt.Errorf("%s: must be %s to %s", s, short(low), short(high))
+		}
+		return v, nil
+	}
+}
+
+func parseFragment(s string) (unit.Bytes, error) {
+	b, err := unit.ParseBytes(s)
+	if s == "0" {
+		b, err = 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	if b < minFragment || b > maxFragment {
+		return 0, fmt.Errorf("%s: must be %s to %s", s, minFragment, maxFragment)
+	}
+	return b, nil
+}
+
+// oneOf returns a parser of names. alias may give other spellings.
+func oneOf(what string, choices []string, alias map[string]string) func(string) (string, error) {
+	return func(s string) (string, error) {
+		if full, ok := alias[s]; ok {
+			s = full
+		}
+		if slices.Contains(choices, s) {
+			return s, nil
+		}
+		return "", fmt.Errorf("no %s %q; there are %s", what, s, strings.Join(choices, ", "))
+	}
+}
+
+// sizeOf returns a parser of sizes.
+func sizeOf(low, high unit.Bytes) func(string) (unit.Bytes, error) {
+	return func(s string) (unit.Bytes, error) {
+		b, err := unit.ParseBytes(s)
+		if err == nil && (b < low || b > high) {
+			err = fmt.Errorf("%s: must be %s to %s", s, low, high)
+		}
+		return b, err
+	}
+}
+
+func parseName(s string) (string, error) {
+	if !nameRE.MatchString(s) {
+		return "", fmt.Errorf("%q: write up to 64 letters, digits, dots, dashes and underscores; folders are named by it", s)
+	}
+	return s, nil
+}
+
+// parsePlain refuses what a remote shell would take for more than one word.
+func parsePlain(s string) (string, error) {
+	if s == "" || strings.HasPrefix(s, "-") || strings.ContainsAny(s, " \t\n'\"`$;&|<>()\\!*?{}") {
+		return "", fmt.Errorf("%q: write one word, without quotes, blanks or signs that a shell knows", s)
+	}
+	return s, nil
+}
+
+func parseCPUs(s string) (string, error) {
+	if !cpusRE.MatchString(s) {
+		return "", fmt.Errorf("%q: write a list of processors, such as 0-15,32", s)
+	}
+	return s, nil
+}
+
+func parseNetwork(s string) (string, error) {
+	if _, err := netip.ParsePrefix(s); err != nil {
+		return "", fmt.Errorf("%q: write a network, such as 10.1.0.0/16", s)
+	}
+	return s, nil
+}
+
+func parseRate(s string) (unit.Rate, error) {
+	r, err := unit.ParseRate(s)
+	if err != nil {
+		return 0, err
+	}
+	return r, checkRate(r)
+}
+
+func parseRounds(text string) (int, error) {
+	if text == Auto {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxRounds {
+		return 0, fmt.Errorf("%q: write %s or a whole number 1..%d", text, Auto, maxRounds)
+	}
+	return n, nil
+}
+
+// short prints a duration without empty units: 1m0s is 1m.
+func short(v time.Duration) string {
+	s := v.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
