@@ -180,18 +180,13 @@ func (d *document) inject(at field, s *Scenario) {
 }
 
 func (s *Scenario) overrideTransport(o Overrides) error {
-	if o.Transport != "" {
-		if err := s.override("transport", o.Transport); err != nil {
-			return fmt.Errorf("--transport: %w", err)
-		}
-		if s.Transport == MPI && s.Launch.Kind == LaunchLocal {
-			s.Launch.Kind = LaunchStarted
+	for _, name := range []string{"transport", "io"} {
+		if err := s.override(o, name); err != nil {
+			return err
 		}
 	}
-	if o.IO != "" {
-		if err := s.override("io", o.IO); err != nil {
-			return fmt.Errorf("--io: %w", err)
-		}
+	if o.Fields["transport"] == MPI && s.Launch.Kind == LaunchLocal {
+		s.Launch.Kind = LaunchStarted
 	}
 	if err := s.checkCluster(); err != nil {
 		return fmt.Errorf("--transport %s: %w", s.Transport, err)

@@ -39,7 +39,7 @@ func TestCluster(t *testing.T) {
 // In a lab nothing of the real hosts is left.
 func TestClusterInTheLab(t *testing.T) {
 	s := read(t, cluster)
-	if err := s.Override(scenario.Overrides{Fabric: scenario.Lab}); err != nil {
+	if err := s.Override(scenario.Overrides{Fields: map[string]string{"fabric": scenario.Lab}}); err != nil {
 		t.Fatal(err)
 	}
 	if s.Launch.Kind != scenario.LaunchLocal || s.Inject.Kind != "" || s.Fabric.Rate == 0 {
@@ -49,7 +49,7 @@ func TestClusterInTheLab(t *testing.T) {
 
 func TestOverrideTransport(t *testing.T) {
 	s := read(t, small+"fabric: hosts\ncases: [{}]")
-	if err := s.Override(scenario.Overrides{Transport: scenario.MPI, IO: scenario.IOCopy}); err != nil {
+	if err := s.Override(scenario.Overrides{Fields: map[string]string{"transport": scenario.MPI, "io": scenario.IOCopy}}); err != nil {
 		t.Fatal(err)
 	}
 	if s.Transport != scenario.MPI || s.Launch.Kind != scenario.LaunchStarted || s.IO != scenario.IOCopy {
@@ -60,10 +60,10 @@ func TestOverrideTransport(t *testing.T) {
 		o    scenario.Overrides
 		want string
 	}{
-		{small + "cases: [{}]", scenario.Overrides{Transport: "mpi"}, "--transport mpi: transport mpi is for fabric hosts"},
-		{small + "cases: [{}]", scenario.Overrides{Transport: "ib"}, "--transport: no transport"},
-		{small + "cases: [{}]", scenario.Overrides{IO: "fast"}, "--io: no way of input and output"},
-		{small + "fabric: hosts\ncases: [{name: p, schedule: fors}]", scenario.Overrides{Transport: "mpi"}, `case "p": transport mpi cannot choose paths`},
+		{small + "cases: [{}]", scenario.Overrides{Fields: map[string]string{"transport": "mpi"}}, "--transport mpi: transport mpi is for fabric hosts"},
+		{small + "cases: [{}]", scenario.Overrides{Fields: map[string]string{"transport": "ib"}}, "--transport: no transport"},
+		{small + "cases: [{}]", scenario.Overrides{Fields: map[string]string{"io": "fast"}}, "--io: no way of input and output"},
+		{small + "fabric: hosts\ncases: [{name: p, schedule: fors}]", scenario.Overrides{Fields: map[string]string{"transport": "mpi"}}, `case "p": transport mpi cannot choose paths`},
 	} {
 		if err := read(t, tt.in).Override(tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: error %v, want %q", tt.o, err, tt.want)

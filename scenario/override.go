@@ -4,28 +4,37 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"evbench/internal/unit"
 )
 
-// Overrides are what the command line changes in a scenario. The zero value of
-// a field changes nothing.
+// Overrides are what the command line changes in a scenario. The zero value changes
+// nothing.
 type Overrides struct {
-	Fabric   string // --fabric
+	Fields   map[string]string // by name, as in a document: those of Flags but rate, and fabric, transport, trace; empty: as it is
 	Rate     unit.Rate
-	AutoRate bool          // --rate auto
-	Case     string        // --case: only the case of this name
-	Repeat   int           // --repeat N, as --rounds N was called
-	Rounds   string        // --rounds: auto, or a number
-	Limit    time.Duration // --limit
-	Duration time.Duration // of every case and control
-	Interval time.Duration
-	Deliver  string
-	Trace    bool // --trace
+	AutoRate bool   // --rate auto
+	Case     string // --case: only the case of this name
+	Repeat   int    // --repeat N, as --rounds N was called
+}
 
-	Transport string // --transport
-	IO        string // --io
+// A Flag overrides a field of scenarios.
+type Flag struct {
+	Name, Usage string
+	Lasts       bool // it is a duration
+}
+
+// Flags lists what overrides a field of any scenario.
+func Flags() []Flag {
+	var out []Flag
+	rows := topFields(&top{Scenario: &Scenario{}})
+	i := slices.Index(rows.names(), "fabric")
+	for _, r := range slices.Insert(rows, i, fabricFields(&Fabric{})...) {
+		if r.usage != "" {
+			out = append(out, Flag{r.name, r.usage, r.lasts})
+		}
+	}
+	return out
 }
 
 // Override changes s as o says and checks what that may have broken, of the cases
@@ -41,38 +50,40 @@ func (s *Scenario) Override(o Overrides) error {
 			return err
 		}
 	}
-	if o.Deliver != "" {
-		if err := s.override("deliver", o.Deliver); err != nil {
-			return fmt.Errorf("--deliver: %w", err)
+	for _, name := range []string{"deliver", "trace"} {
+		if err := s.override(o, name); err != nil {
+			return err
 		}
 	}
-	s.Trace = s.Trace || o.Trace
 	return nil
 }
 
-// override sets the field of that name.
-func (s *Scenario) override(name, text string) error {
+// override sets the field of that name, if it is to be changed.
+func (s *Scenario) override(o Overrides, name string) error {
+	text := o.Fields[name]
+	if text == "" {
+		return nil
+	}
 	rows := topFields(&top{Scenario: s})
-	i := slices.IndexFunc(rows, func(r row) bool { return r.name == name })
-	return rows[i].value.set(text)
+	r := rows[slices.Index(rows.names(), name)]
+	switch err := r.set(text); {
+	case err != nil && r.lasts: // which says the text
+		return fmt.Errorf("--%s %w", name, err)
+	case err != nil:
+		return fmt.Errorf("--%s: %w", name, err)
+	}
+	return nil
 }
 
 func (s *Scenario) overrideFabric(o Overrides) error {
-	if o.Fabric != "" {
-		if _, err := oneOf("fabric", Kinds(), nil)(o.Fabric); err != nil {
+	if kind := o.Fields["fabric"]; kind != "" {
+		was := s.Fabric.Kind
+		if err := fabricFields(&s.Fabric)[0].set(kind); err != nil {
 			return fmt.Errorf("--fabric: %w", err)
 		}
-		s.changeKind(o.Fabric)
-		if err := s.Fabric.suitsWorkers(); err != nil {
-			return fmt.Errorf("--fabric %s: fabric.workers: %w", o.Fabric, err)
-		}
-		if err := s.Fabric.suitsLossless(); err != nil {
-			return fmt.Errorf("--fabric %s: fabric.lossless: %w", o.Fabric, err)
-		}
-		for _, c := range s.Cases {
-			if err := c.suitsFabric(s); err != nil {
-				return fmt.Errorf("--fabric %s: case %q: %w", o.Fabric, c.Name, err)
-			}
+		s.changedKind(was)
+		if err := s.suitsFabric(); err != nil {
+			return fmt.Errorf("--fabric %s: %w", kind, err)
 		}
 	}
 	if o.Rate != 0 {
@@ -96,16 +107,31 @@ func (s *Scenario) overrideFabric(o Overrides) error {
 	return nil
 }
 
-func (s *Scenario) changeKind(kind string) {
-	was := s.Fabric.Kind
-	s.Fabric.Kind = kind
-	switch {
+// suitsFabric reports what the fabric of s cannot do.
+func (s *Scenario) suitsFabric() error {
+	if err := s.Fabric.suitsWorkers(); err != nil {
+		return fmt.Errorf("fabric.workers: %w", err)
+	}
+	if err := s.Fabric.suitsLossless(); err != nil {
+		return fmt.Errorf("fabric.lossless: %w", err)
+	}
+	for _, c := range s.Cases {
+		if err := c.suitsFabric(s); err != nil {
+			return fmt.Errorf("case %q: %w", c.Name, err)
+		}
+	}
+	return nil
+}
+
+// changedKind settles what the kind of the fabric decides; it was another.
+func (s *Scenario) changedKind(was string) {
+	switch kind := s.Fabric.Kind; {
 	case kind == Hosts && was != Hosts:
 		s.Fabric.Rate, s.Fabric.AutoRate = 0, false
 	case kind != Hosts && s.Fabric.Rate == 0:
 		s.Fabric.auto(s.Tree)
 	}
-	if kind != Hosts { // what is said of real hosts means nothing here
+	if s.Fabric.Kind != Hosts { // what is said of real hosts means nothing here
 		s.Transport, s.Launch, s.Inject = TCP, localLaunch, Inject{}
 	}
 }
@@ -135,27 +161,26 @@ func (s *Scenario) overrideTimes(o Overrides) error {
 	if err := s.overrideRounds(o); err != nil {
 		return err
 	}
-	if err := s.overrideDuration(o.Duration); err != nil {
+	if err := s.overrideDuration(o); err != nil {
 		return err
 	}
 	name, least := s.shortest()
-	if o.Interval == 0 {
+	every := o.Fields["interval"]
+	if every == "" {
 		s.Interval = min(s.Interval, least)
 		return nil
 	}
-	if err := lasts(&s.Interval, minInterval, least).set(o.Interval.String()); err != nil {
+	if err := lasts(&s.Interval, minInterval, least).set(every); err != nil {
 		return fmt.Errorf("--interval %w, which is how long %s lasts", err, name)
 	}
 	return nil
 }
 
-func (s *Scenario) overrideDuration(d time.Duration) error {
-	if d == 0 {
-		return nil
+func (s *Scenario) overrideDuration(o Overrides) error {
+	if err := s.override(o, "duration"); err != nil || o.Fields["duration"] == "" {
+		return err
 	}
-	if err := s.override("duration", d.String()); err != nil {
-		return fmt.Errorf("--duration %w", err)
-	}
+	d := s.Duration
 	for i := range s.Cases {
 		c := &s.Cases[i]
 		c.Duration = d

@@ -17,9 +17,7 @@ cases:
 
 func TestOverride(t *testing.T) {
 	s := read(t, two)
-	err := s.Override(scenario.Overrides{
-		Fabric: "emulate", Rate: 50_000_000, Case: "a", Repeat: 3, Duration: 2 * time.Second, Interval: 500 * time.Millisecond, Deliver: "discard", Trace: true,
-	})
+	err := s.Override(scenario.Overrides{Rate: 50_000_000, Case: "a", Repeat: 3, Fields: map[string]string{"fabric": "emulate", "duration": "2s", "interval": "500ms", "deliver": "discard", "trace": "on"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,13 +46,13 @@ func TestOverrideNothing(t *testing.T) {
 func TestOverrideHosts(t *testing.T) {
 	s := read(t, small+"cases: [{}]")
 	before := s.Event.Fragment
-	if err := s.Override(scenario.Overrides{Fabric: "hosts"}); err != nil {
+	if err := s.Override(scenario.Overrides{Fields: map[string]string{"fabric": "hosts"}}); err != nil {
 		t.Fatal(err)
 	}
 	if s.Fabric.Rate != 0 || s.Event.Fragment != before {
 		t.Errorf("rate %s, fragment %s", s.Fabric.Rate, s.Event.Fragment)
 	}
-	if err := s.Override(scenario.Overrides{Fabric: "lab"}); err != nil || s.Fabric.Rate != 100_000_000 {
+	if err := s.Override(scenario.Overrides{Fields: map[string]string{"fabric": "lab"}}); err != nil || s.Fabric.Rate != 100_000_000 {
 		t.Errorf("back in the lab: rate %s, %v", s.Fabric.Rate, err)
 	}
 }
@@ -62,7 +60,7 @@ func TestOverrideHosts(t *testing.T) {
 // A shorter case takes shorter intervals, unless they are asked for.
 func TestOverrideShortens(t *testing.T) {
 	s := read(t, small+"cases: [{}]")
-	if err := s.Override(scenario.Overrides{Duration: 300 * time.Millisecond}); err != nil || s.Interval != 300*time.Millisecond {
+	if err := s.Override(scenario.Overrides{Fields: map[string]string{"duration": "300ms"}}); err != nil || s.Interval != 300*time.Millisecond {
 		t.Errorf("interval %s, %v", s.Interval, err)
 	}
 }
@@ -73,20 +71,20 @@ func TestOverrideRefuses(t *testing.T) {
 		o    scenario.Overrides
 		want string
 	}{
-		{"fabric", scenario.Overrides{Fabric: "cloud"}, "--fabric: no fabric"},
-		{"timed on hosts", scenario.Overrides{Fabric: "hosts"}, `--fabric hosts: case "b": evbench cannot take down`},
+		{"fabric", scenario.Overrides{Fields: map[string]string{"fabric": "cloud"}}, "--fabric: no fabric"},
+		{"timed on hosts", scenario.Overrides{Fields: map[string]string{"fabric": "hosts"}}, `--fabric hosts: case "b": evbench cannot take down`},
 		{"rate", scenario.Overrides{Rate: -1}, "--rate: rate"},
 		{"rate too small for the phase", scenario.Overrides{Rate: 1000}, "--rate 1kbit/s: phases of 20ms"},
 		{"case", scenario.Overrides{Case: "c"}, `--case: no case "c"; there are "a", "b"`},
 		{"repeat", scenario.Overrides{Repeat: -1}, `--repeat: "-1": write auto or a whole number 1..1000`},
-		{"rounds", scenario.Overrides{Rounds: "some"}, `--rounds: "some": write auto or a whole number 1..1000`},
-		{"repeat and rounds", scenario.Overrides{Repeat: 2, Rounds: "2"}, "--repeat: --rounds says the same"},
-		{"limit", scenario.Overrides{Limit: time.Millisecond}, "--limit 1ms: must be 1s to 168h"},
-		{"limit of a number", scenario.Overrides{Limit: time.Minute, Rounds: "4"}, "--limit: is for --rounds auto; there are 4"},
-		{"duration", scenario.Overrides{Duration: time.Millisecond}, "--duration 1ms: must be 100ms to 24h"},
-		{"duration and failure", scenario.Overrides{Duration: 2 * time.Second}, `--duration 2s: case "b": failure of spine0: begins at 2s`},
-		{"interval", scenario.Overrides{Interval: 5 * time.Second}, `--interval 5s: must be 10ms to 2s, which is how long the control lasts`},
-		{"deliver", scenario.Overrides{Deliver: "x"}, "--deliver: no way to deliver"},
+		{"rounds", scenario.Overrides{Fields: map[string]string{"rounds": "some"}}, `--rounds: "some": write auto or a whole number 1..1000`},
+		{"repeat and rounds", scenario.Overrides{Repeat: 2, Fields: map[string]string{"rounds": "2"}}, "--repeat: --rounds says the same"},
+		{"limit", scenario.Overrides{Fields: map[string]string{"limit": "1ms"}}, "--limit 1ms: must be 1s to 168h"},
+		{"limit of a number", scenario.Overrides{Fields: map[string]string{"limit": "1m", "rounds": "4"}}, "--limit: is for --rounds auto; there are 4"},
+		{"duration", scenario.Overrides{Fields: map[string]string{"duration": "1ms"}}, "--duration 1ms: must be 100ms to 24h"},
+		{"duration and failure", scenario.Overrides{Fields: map[string]string{"duration": "2s"}}, `--duration 2s: case "b": failure of spine0: begins at 2s`},
+		{"interval", scenario.Overrides{Fields: map[string]string{"interval": "5s"}}, `--interval 5s: must be 10ms to 2s, which is how long the control lasts`},
+		{"deliver", scenario.Overrides{Fields: map[string]string{"deliver": "x"}}, "--deliver: no way to deliver"},
 	} {
 		err := read(t, two).Override(tt.o)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -95,17 +93,17 @@ func TestOverrideRefuses(t *testing.T) {
 	}
 	inProcesses := read(t, small+"fabric: {workers: processes}\ncases: [{}]")
 	want := "--fabric emulate: fabric.workers: links of the fabric emulate are clocks in one process"
-	if err := inProcesses.Override(scenario.Overrides{Fabric: "emulate"}); err == nil || !strings.Contains(err.Error(), want) {
+	if err := inProcesses.Override(scenario.Overrides{Fields: map[string]string{"fabric": "emulate"}}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("processes on clocks: error %v, want %q", err, want)
 	}
 	lanes := read(t, small+"fabric: {lossless: {queues: per-output}}\ncases: [{}]")
 	want = "--fabric emulate: fabric.lossless: an emulated fabric has one lane"
-	if err := lanes.Override(scenario.Overrides{Fabric: "emulate"}); err == nil || !strings.Contains(err.Error(), want) {
+	if err := lanes.Override(scenario.Overrides{Fields: map[string]string{"fabric": "emulate"}}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("queues per output over clocks: error %v, want %q", err, want)
 	}
 	sprayed := read(t, small+"cases: [{name: a, routing: spray}]")
 	want = `--fabric emulate: case "a": an emulated fabric delivers each connection in order`
-	if err := sprayed.Override(scenario.Overrides{Fabric: "emulate"}); err == nil || !strings.Contains(err.Error(), want) {
+	if err := sprayed.Override(scenario.Overrides{Fields: map[string]string{"fabric": "emulate"}}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("spraying over clocks: error %v, want %q", err, want)
 	}
 }

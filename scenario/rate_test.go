@@ -56,9 +56,9 @@ func TestOverrideAutoRate(t *testing.T) {
 	}{
 		{"asked for", "fabric: {rate: 10Mbit/s}\n", scenario.Overrides{AutoRate: true}, 100e6, true},
 		{"given", "", scenario.Overrides{Rate: 10e6}, 10e6, false},
-		{"none on hosts", "", scenario.Overrides{Fabric: "hosts"}, 0, false},
-		{"from hosts to the lab", "fabric: hosts\n", scenario.Overrides{Fabric: "lab"}, 100e6, true},
-		{"from hosts with a rate", "fabric: {kind: hosts, rate: 1Gbit/s}\n", scenario.Overrides{Fabric: "lab"}, 1e9, false},
+		{"none on hosts", "", scenario.Overrides{Fields: map[string]string{"fabric": "hosts"}}, 0, false},
+		{"from hosts to the lab", "fabric: hosts\n", scenario.Overrides{Fields: map[string]string{"fabric": "lab"}}, 100e6, true},
+		{"from hosts with a rate", "fabric: {kind: hosts, rate: 1Gbit/s}\n", scenario.Overrides{Fields: map[string]string{"fabric": "lab"}}, 1e9, false},
 	} {
 		s := read(t, small+tt.fabric+"cases: [{}]")
 		if err := s.Override(tt.o); err != nil {
@@ -68,7 +68,7 @@ func TestOverrideAutoRate(t *testing.T) {
 			t.Errorf("%s: %+v", tt.name, s.Fabric)
 		}
 	}
-	err := read(t, small+"cases: [{}]").Override(scenario.Overrides{Fabric: "hosts", AutoRate: true})
+	err := read(t, small+"cases: [{}]").Override(scenario.Overrides{AutoRate: true, Fields: map[string]string{"fabric": "hosts"}})
 	if want := "--rate auto: evbench sets no link rate on hosts: auto is for lab and emulate"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}

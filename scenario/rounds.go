@@ -80,7 +80,7 @@ func (d *document) answer(at field, s *Scenario) {
 }
 
 func (s *Scenario) overrideRounds(o Overrides) error {
-	rounds, name := o.Rounds, "--rounds"
+	rounds, name := o.Fields["rounds"], "--rounds"
 	if o.Repeat != 0 {
 		if rounds != "" {
 			return errors.New("--repeat: --rounds says the same; give one of them")
@@ -88,19 +88,18 @@ func (s *Scenario) overrideRounds(o Overrides) error {
 		rounds, name = strconv.Itoa(o.Repeat), "--repeat"
 	}
 	if rounds != "" {
-		if err := s.override("rounds", rounds); err != nil {
+		n, err := parseRounds(rounds)
+		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
+		s.Rounds.Count = n
 	}
-	if o.Limit == 0 {
-		return nil
-	}
-	if err := s.override("limit", o.Limit.String()); err != nil {
-		return fmt.Errorf("--limit %w", err)
+	if err := s.override(o, "limit"); err != nil || o.Fields["limit"] == "" {
+		return err
 	}
 	if s.Rounds.Count > 0 && rounds != "" {
 		return fmt.Errorf("--limit: is for %s %s; there are %d", name, Auto, s.Rounds.Count)
 	}
-	s.Rounds = Rounds{Limit: o.Limit}
+	s.Rounds.Count = 0
 	return nil
 }

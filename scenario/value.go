@@ -26,6 +26,13 @@ type row struct {
 type value struct {
 	shape shape
 	set   func(text string) error
+	usage string // of the flag that overrides the field; empty: there is none
+	lasts bool
+}
+
+func (v value) flag(usage string) value {
+	v.usage = usage
+	return v
 }
 
 // A group is the fields that a mapping may have.
@@ -62,7 +69,7 @@ func (d *document) set(f fields, g group, names ...string) bool {
 
 // to is a value that parse reads.
 func to[T any](p *T, is shape, parse func(string) (T, error)) value {
-	return value{is, func(text string) error {
+	return value{shape: is, set: func(text string) error {
 		v, err := parse(text)
 		if err == nil {
 			*p = v
@@ -100,7 +107,9 @@ func lasts(p *time.Duration, low, high time.Duration) value {
 	if low == 0 {
 		is["type"], is["minimum"], is["maximum"] = []string{"string", "integer"}, 0, 0
 	}
-	return to(p, is, span(low, high))
+	v := to(p, is, span(low, high))
+	v.lasts = true
+	return v
 }
 
 func size(p *unit.Bytes, low, high unit.Bytes) value {

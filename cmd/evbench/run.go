@@ -28,21 +28,39 @@ import (
 
 // overrideFlags change a scenario from the command line.
 func overrideFlags() []cli.Flag {
-	return []cli.Flag{
+	flags := []cli.Flag{
 		&cli.StringFlag{Name: "case", Usage: "measure only the case of this `NAME`"},
-		&cli.StringFlag{Name: "rounds", Usage: "measure a slice of each case in each of `N` rounds; auto: until the answer is resolved"},
-		&cli.DurationFlag{Name: "limit", Usage: "with rounds auto, begin no round that would end after `D`"},
 		&cli.IntFlag{Name: "repeat", Usage: "the same as --rounds `N`", Hidden: true},
-		&cli.DurationFlag{Name: "duration", Usage: "measure each slice for `D`"},
-		&cli.DurationFlag{Name: "interval", Usage: "sample every `D`"},
-		&cli.StringFlag{Name: "rate", Usage: "link `RATE`, such as 100Mbit/s, or auto: lab and emulate find out what this machine can carry"},
-		&cli.StringFlag{Name: "deliver", Usage: "`HOW` fragments are received: buffer, discard"},
-		&cli.StringFlag{Name: "io", Usage: "`HOW` tcp moves payload: auto, copy, sendfile"},
+	}
+	for _, f := range scenario.Flags() {
+		if f.Lasts {
+			flags = append(flags, &cli.DurationFlag{Name: f.Name, Usage: f.Usage})
+		} else {
+			flags = append(flags, &cli.StringFlag{Name: f.Name, Usage: f.Usage})
+		}
+	}
+	return append(flags,
 		&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write results to `DIR` (default: results/<name>-<UTC>)"},
 		&cli.BoolFlag{Name: "json", Usage: "print the summary as one JSON document"},
 		&cli.BoolFlag{Name: "quiet", Usage: "no progress"},
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "log what is odd but harmless, too"},
+	)
+}
+
+// overrides reads the flags that change a scenario.
+func overrides(c *cli.Context) (scenario.Overrides, error) {
+	o := scenario.Overrides{Case: c.String("case"), Repeat: c.Int("repeat"), Fields: map[string]string{"transport": c.String("transport")}}
+	if c.Bool("trace") {
+		o.Fields["trace"] = "on"
 	}
+	for _, f := range scenario.Flags() {
+		if !f.Lasts {
+			o.Fields[f.Name] = c.String(f.Name)
+		} else if d := c.Duration(f.Name); d != 0 {
+			o.Fields[f.Name] = d.String()
+		}
+	}
+	return o, overrideRate(c, &o)
 }
 
 // resolved is what --require takes.
@@ -122,14 +140,11 @@ func runAction(c *cli.Context) error {
 
 // loadNamed loads a scenario, or an example, with the flags of a command.
 func loadNamed(c *cli.Context, name, fabric string) (*scenario.Scenario, []bench.Planned, error) {
-	o := scenario.Overrides{
-		Fabric: fabric, Case: c.String("case"), Repeat: c.Int("repeat"), Rounds: c.String("rounds"), Limit: c.Duration("limit"),
-		Duration: c.Duration("duration"), Interval: c.Duration("interval"), Deliver: c.String("deliver"),
-		Transport: c.String("transport"), IO: c.String("io"), Trace: c.Bool("trace"),
-	}
-	if err := overrideRate(c, &o); err != nil {
+	o, err := overrides(c)
+	if err != nil {
 		return nil, nil, err
 	}
+	o.Fields["fabric"] = fabric
 	if what := c.String("require"); what != "" && what != resolved {
 		return nil, nil, usagef("--require %q: must be %s", what, resolved)
 	}

@@ -88,10 +88,8 @@ func simAction(c *cli.Context) error {
 // nothing is controlled.
 func loadSim(c *cli.Context) (*scenario.Scenario, []bench.Planned, error) {
 	name := c.Args().First()
-	o := scenario.Overrides{
-		Case: c.String("case"), Repeat: c.Int("repeat"), Duration: c.Duration("duration"), Interval: c.Duration("interval"),
-	}
-	if err := overrideRate(c, &o); err != nil {
+	o, err := overrides(c)
+	if err != nil {
 		return nil, nil, err
 	}
 	s, err := scenario.ReadFile(name)
