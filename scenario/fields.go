@@ -84,7 +84,7 @@ func fabricFields(f *Fabric) group {
 		{"rate", to(&f.Rate, either(enum(Auto), withUnit("Tbit/s", "Gbit/s", "Mbit/s", "kbit/s", "bit/s")), parseRate).flag("link `RATE`, such as 100Mbit/s, or auto: lab and emulate find out what this machine can carry"), "of each direction of each link, such as 100Mbit/s; auto: what the machine can carry"},
 		{"mtu", whole(&f.MTU, 576, 65_535), "bytes"},
 		{"workers", choice(&f.Workers, "way to run workers", Threads, Processes), "all servers in one process, or one process each"},
-		{"lossless", nested(either(onOff(&f.Lossless.On).shape, object(losslessFields(&f.Lossless)))), "the network has credits, as InfiniBand has"},
+		{"lossless", nested(either(onOff(nil).shape, object(losslessFields(&f.Lossless)))), "the network has credits, as InfiniBand has"},
 	}
 }
 
@@ -168,7 +168,7 @@ var randomFailure = group{{"random", nested(object(randomFields(nil, nil, math.M
 
 func randomFields(count *int, draws *uint64, links int) group {
 	return group{
-		{"count", to(count, shape{"type": "integer", "minimum": 1}, between(1, links)), "how many links"},
+		{"count", value{shape: shape{"type": "integer", "minimum": 1}, set: whole(count, 1, links).set}, "how many links"},
 		{"seed", seed(draws), "equal seeds draw the same links"},
 	}
 }

@@ -115,24 +115,10 @@ const (
 // Routings, as on the command line.
 const (
 	ftree    = twolevel.Ftree
-	minHop   = twolevel.MinHop
 	spread   = twolevel.Spread
-	ecmp     = twolevel.ECMP
 	Spray    = twolevel.Spray
 	Adaptive = twolevel.Adaptive
 	pinned   = twolevel.Pinned
-
-	openSMMinHop  = routing.OpenSMMinHop
-	upDown        = routing.UpDown
-	upDownScatter = routing.UpDownScatter
-	downUp        = routing.DownUp
-	dModK         = routing.DModK
-	dModC         = routing.DModC
-	dModCDownCost = routing.DModCDownCost
-	sssp          = routing.SSSP
-	dfsssp        = routing.DFSSSP
-	qft           = routing.QFT
-	ftreeToMinHop = routing.FtreeToMinHop
 )
 
 // Who builds which event without a schedule.
@@ -158,8 +144,8 @@ func schedules() []string {
 }
 func Routings() []string {
 	return []string{
-		ftree, minHop, spread, ecmp, Spray, Adaptive, openSMMinHop, upDown, upDownScatter, downUp,
-		dModK, dModC, dModCDownCost, sssp, dfsssp, qft, ftreeToMinHop, pinned,
+		ftree, twolevel.MinHop, spread, twolevel.ECMP, Spray, Adaptive, routing.OpenSMMinHop, routing.UpDown, routing.UpDownScatter, routing.DownUp,
+		routing.DModK, routing.DModC, routing.DModCDownCost, routing.SSSP, routing.DFSSSP, routing.QFT, routing.FtreeToMinHop, pinned,
 	}
 }
 func Kinds() []string { return []string{Lab, Emulate, Hosts} }

@@ -84,22 +84,58 @@ func choice(p *string, what string, names ...string) value {
 	return to(p, enum(names...), oneOf(what, names, nil))
 }
 
-func word(p *string) value { return to(p, anyWord, parseText) }
-
-func plain(p *string) value { return to(p, anyWord, parsePlain) }
-
-func whole(p *int, low, high int) value {
-	return to(p, integer(uint64(low), uint64(high)), between(low, high))
+func word(p *string) value {
+	return to(p, anyWord, func(s string) (string, error) { return s, nil })
 }
 
-func seed(p *uint64) value { return to(p, integer(0, math.MaxUint64), parseSeed) }
+// plain is a text that a remote shell takes for one word.
+func plain(p *string) value {
+	return to(p, anyWord, func(s string) (string, error) {
+		if s == "" || strings.HasPrefix(s, "-") || strings.ContainsAny(s, " \t\n'\"`$;&|<>()\\!*?{}") {
+			return "", fmt.Errorf("%q: write one word, without quotes, blanks or signs that a shell knows", s)
+		}
+		return s, nil
+	})
+}
+
+func whole(p *int, low, high int) value {
+	return to(p, integer(uint64(low), uint64(high)), func(s string) (int, error) {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < low || n > high {
+			return 0, fmt.Errorf("%q: write a whole number %d..%d", s, low, high)
+		}
+		return n, nil
+	})
+}
+
+func seed(p *uint64) value {
+	return to(p, integer(0, math.MaxUint64), func(s string) (uint64, error) {
+		n, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%q: write a whole number 0..%d", s, uint64(math.MaxUint64))
+		}
+		return n, nil
+	})
+}
 
 func upTo(p *float64, high float64) value {
-	return to(p, shape{"type": "number", "minimum": 0, "maximum": high}, number(high))
+	return to(p, shape{"type": "number", "minimum": 0, "maximum": high}, func(s string) (float64, error) {
+		x, err := strconv.ParseFloat(s, 64)
+		if err != nil || !(x >= 0 && x <= high) { // NaN fails too
+			return 0, fmt.Errorf("%q: write a number 0..%g", s, high)
+		}
+		return x, nil
+	})
 }
 
 func onOff(p *bool) value {
-	return to(p, shape{"enum": []any{"on", "off", true, false, "true", "false"}}, parseOnOff)
+	return to(p, shape{"enum": []any{"on", "off", true, false, "true", "false"}}, func(s string) (bool, error) {
+		on := s == "on" || s == "true"
+		if !on && s != "off" && s != "false" {
+			return false, fmt.Errorf("%q: write on or off", s)
+		}
+		return on, nil
+	})
 }
 
 func lasts(p *time.Duration, low, high time.Duration) value {
@@ -107,13 +143,31 @@ func lasts(p *time.Duration, low, high time.Duration) value {
 	if low == 0 {
 		is["type"], is["minimum"], is["maximum"] = []string{"string", "integer"}, 0, 0
 	}
-	v := to(p, is, span(low, high))
+	v := to(p, is, func(s string) (time.Duration, error) {
+		v, err := time.ParseDuration(s)
+		if _, bare := strconv.ParseFloat(s, 64); bare == nil && s != "0" {
+			return 0, fmt.Errorf("duration %q: no unit; write a number and one of us, ms, s, m, h", s)
+		}
+		if err != nil {
+			return 0, fmt.Errorf("duration %q: write a number and one of us, ms, s, m, h, such as 10s", s)
+		}
+		if v < low || v > high {
+			return 0, fmt.Errorf("%s: must be %s to %s", s, short(low), short(high))
+		}
+		return v, nil
+	})
 	v.lasts = true
 	return v
 }
 
 func size(p *unit.Bytes, low, high unit.Bytes) value {
-	return to(p, sizeShape(), sizeOf(low, high))
+	return to(p, sizeShape(), func(s string) (unit.Bytes, error) {
+		b, err := unit.ParseBytes(s)
+		if err == nil && (b < low || b > high) {
+			err = fmt.Errorf("%s: must be %s to %s", s, low, high)
+		}
+		return b, err
+	})
 }
 
 func sizeShape() shape { return withUnit("GiB", "MiB", "KiB", "GB", "MB", "kB", "B") }
@@ -127,65 +181,6 @@ func matching(pattern *regexp.Regexp) shape {
 	is := maps.Clone(anyWord)
 	is["pattern"] = pattern.String()
 	return is
-}
-
-func parseText(s string) (string, error) { return s, nil }
-
-// between returns a parser of whole numbers low..high.
-func between(low, high int) func(string) (int, error) {
-	return func(s string) (int, error) {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < low || n > high {
-			return 0, fmt.Errorf("%q: write a whole number %d..%d", s, low, high)
-		}
-		return n, nil
-	}
-}
-
-func parseSeed(s string) (uint64, error) {
-	n, err := strconv.ParseUint(s, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%q: write a whole number 0..%d", s, uint64(1<<64-1))
-	}
-	return n, nil
-}
-
-// number returns a parser of numbers 0..high.
-func number(high float64) func(string) (float64, error) {
-	return func(s string) (float64, error) {
-		x, err := strconv.ParseFloat(s, 64)
-		if err != nil || !(x >= 0 && x <= high) { // NaN fails too
-			return 0, fmt.Errorf("%q: write a number 0..%g", s, high)
-		}
-		return x, nil
-	}
-}
-
-func parseOnOff(s string) (bool, error) {
-	switch s {
-	case "on", "true":
-		return true, nil
-	case "off", "false":
-		return false, nil
-	}
-	return false, fmt.Errorf("%q: write on or off", s)
-}
-
-// span returns a parser of durations low..high.
-func span(low, high time.Duration) func(string) (time.Duration, error) {
-	return func(s string) (time.Duration, error) {
-		v, err := time.ParseDuration(s)
-		if _, bare := strconv.ParseFloat(s, 64); bare == nil && s != "0" {
-			return 0, fmt.Errorf("duration %q: no unit; write a number and one of us, ms, s, m, h", s)
-		}
-		if err != nil {
-			return 0, fmt.Errorf("duration %q: write a number and one of us, ms, s, m, h, such as 10s", s)
-		}
-		if v < low || v > high {
-			return 0, fmt.Errorf("%s: must be %s to %s", s, short(low), short(high))
-		}
-		return v, nil
-	}
 }
 
 func parseFragment(s string) (unit.Bytes, error) {
@@ -215,28 +210,9 @@ func oneOf(what string, choices []string, alias map[string]string) func(string) 
 	}
 }
 
-// sizeOf returns a parser of sizes.
-func sizeOf(low, high unit.Bytes) func(string) (unit.Bytes, error) {
-	return func(s string) (unit.Bytes, error) {
-		b, err := unit.ParseBytes(s)
-		if err == nil && (b < low || b > high) {
-			err = fmt.Errorf("%s: must be %s to %s", s, low, high)
-		}
-		return b, err
-	}
-}
-
 func parseName(s string) (string, error) {
 	if !nameRE.MatchString(s) {
 		return "", fmt.Errorf("%q: write up to 64 letters, digits, dots, dashes and underscores; folders are named by it", s)
-	}
-	return s, nil
-}
-
-// parsePlain refuses what a remote shell would take for more than one word.
-func parsePlain(s string) (string, error) {
-	if s == "" || strings.HasPrefix(s, "-") || strings.ContainsAny(s, " \t\n'\"`$;&|<>()\\!*?{}") {
-		return "", fmt.Errorf("%q: write one word, without quotes, blanks or signs that a shell knows", s)
 	}
 	return s, nil
 }
