@@ -1,62 +1,114 @@
-package scenario_test
+package scenario
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
-	"evbench/scenario"
+	"evbench/builder"
 )
 
-// Every field that a scenario may have is in the reference. Which there are says the
-// error about one that does not exist.
+func page(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile("../docs/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+var (
+	section = regexp.MustCompile(`(?m)^##+ (.*)$`)
+	entries = regexp.MustCompile("(?m)^- (`[^:]*`): (.*(?:\n  .*)*)")
+	quoted1 = regexp.MustCompile("`([^`]+)`")
+	limits  = regexp.MustCompile(`\d\w*(?:\.\.| to )\d[\w.]*\b`)
+)
+
+// documentedFields returns what the reference says of each field. Those of cases and of
+// fail-over have their section before their name.
+func documentedFields(t *testing.T) map[string]string {
+	t.Helper()
+	text, out := page(t, "reference/scenario.md"), map[string]string{}
+	heads := section.FindAllStringSubmatchIndex(text, -1)
+	for i, h := range heads {
+		end := len(text)
+		if i+1 < len(heads) {
+			end = heads[i+1][0]
+		}
+		prefix := map[string]string{"Cases": "cases.", "Fail-over": "failover."}[text[h[2]:h[3]]]
+		for _, e := range entries.FindAllStringSubmatch(text[h[1]:end], -1) {
+			for _, name := range quoted1.FindAllStringSubmatch(e[1], -1) {
+				out[prefix+name[1]] = e[2]
+			}
+		}
+	}
+	for name := range out {
+		if strings.HasPrefix(name, "{") { // an entry of failures
+			delete(out, name)
+		}
+	}
+	return out
+}
+
+// The reference has the fields that there are, with their words and limits.
 func TestFieldsAreDocumented(t *testing.T) {
-	const fields, inject = "../docs/reference/scenario.md", "../docs/do/failures.md"
-	for _, tt := range []struct{ in, page, before, after string }{
-		{"none: 1", fields, "`", "[`.]"},
-		{"fabric: {none: 1}", fields, "`fabric.", "`"},
-		{"fabric: {lossless: {none: 1}}", fields, "`fabric.lossless.", "`"},
-		{"event: {none: 1}", fields, "`event.", "`"},
-		{"event: {sizes: {none: 1}}", fields, "`event.sizes.", "`"},
-		{"launch: {none: 1}", fields, "`launch.", "`"},
-		{"sim: {none: 1}", fields, "`sim.", "`"},
-		{"answer: {none: 1}", fields, "{", ":"},
-		{"failover: {none: 1}", fields, "`", "`"},
-		{"inject: {none: 1}", inject, "`", "`"},
-		{"matrix: {none: 1}", fields, "`", "`"},
-		{"cases: [{none: 1}]", fields, "`", "`"},
-		{"cases: [{failures: [{none: 1}]}]", fields, "[{ ]", ":"},
-		{"cases: [{failures: [{random: {none: 1}}]}]", fields, "[{ ]", ":"},
+	rows := map[string]row{}
+	for prefix, g := range map[string]group{
+		"": topFields(&top{Scenario: &Scenario{}}), "fabric.": fabricFields(&Fabric{}), "fabric.lossless.": losslessFields(&Lossless{}), "event.": eventFields(&Event{}),
+		"event.sizes.": sizesFields(&sizesOf{servers: maxServers, by: builder.Bys()}), "launch.": launchFields(&Launch{}), "sim.": simFields(&Sim{}),
+		"failover.": failoverFields(&Failover{}), "cases.": caseFields(&Case{}, new(uint64), maxServers),
 	} {
-		page, err := os.ReadFile(tt.page)
-		if err != nil {
-			t.Fatal(err)
+		for _, r := range g {
+			rows[prefix+r.name] = r
 		}
-		names := knownFields(t, tt.in)
-		if len(names) == 0 {
-			t.Errorf("%s: no fields", tt.in)
+	}
+	delete(rows, "fabric") // documented field by field
+	delete(rows, "event")
+	said := documentedFields(t)
+	if got, want := slices.Sorted(maps.Keys(said)), slices.Sorted(maps.Keys(rows)); !slices.Equal(got, want) {
+		t.Errorf("the reference has %q, there are %q", got, want)
+	}
+	for name, r := range rows {
+		if r.set == nil {
+			continue
 		}
-		for _, name := range names {
-			if !regexp.MustCompile(tt.before + name + tt.after).Match(page) {
-				t.Errorf("%s: %s is not in %s", tt.in, name, tt.page)
+		refused := fmt.Sprint(r.set("1000000000000"), r.set("1000000h"), r.set("1000GiB"))
+		for _, limit := range limits.FindAllString(said[name], -1) {
+			if !strings.Contains(refused, limit) {
+				t.Errorf("%s: the reference says %q, the reader %q", name, limit, refused)
+			}
+		}
+		words, _ := r.shape["enum"].([]string)
+		for _, w := range words {
+			if linked := strings.Contains(said[name], "routing.md"); !linked && modeAlias[w] == "" && !strings.Contains(said[name], "`"+w+"`") {
+				t.Errorf("%s: the reference does not have %q", name, w)
 			}
 		}
 	}
 }
 
-var unknownField = regexp.MustCompile(`none: unknown field; (?:did you mean \w+\? )?there are ([\w, ]+)`)
-
-// knownFields returns the fields that could stand where a text has "none".
-func knownFields(t *testing.T, text string) []string {
-	t.Helper()
-	_, err := scenario.Read("test.yaml", strings.NewReader("topology: FT(2;2,2)\n"+text))
-	if err == nil {
-		t.Fatalf("%s: no error", text)
+// Fields of what is written in braces, and of other pages.
+func TestOtherFieldsAreDocumented(t *testing.T) {
+	const reference = "reference/scenario.md"
+	for _, tt := range []struct {
+		fields              group
+		page, before, after string
+	}{
+		{injectFields(&Inject{}), "do/failures.md", "`", "`"},
+		{answerFields, reference, "{", ":"},
+		{matrixFields(&Case{}, nil, maxServers), reference, "(?s)`matrix` takes[^.]*`", "`"},
+		{slices.Concat(timedFields(&Timed{}), randomFailure), reference, "[{ ]", ":"},
+		{randomFields(nil, nil, 2), reference, "[{ ]", ":"},
+	} {
+		text := page(t, tt.page)
+		for _, name := range tt.fields.names() {
+			if !regexp.MustCompile(tt.before + name + tt.after).MatchString(text) {
+				t.Errorf("%s is not in %s", name, tt.page)
+			}
+		}
 	}
-	m := unknownField.FindStringSubmatch(err.Error())
-	if m == nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return strings.Split(m[1], ", ")
 }

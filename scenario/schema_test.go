@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -248,4 +249,20 @@ func TestSchemaRefuses(t *testing.T) {
 			t.Errorf("the reader takes\n%s", text)
 		}
 	}
+}
+
+var unknownField = regexp.MustCompile(`none: unknown field; (?:did you mean \w+\? )?there are ([\w, ]+)`)
+
+// knownFields returns the fields that could stand where a text has "none".
+func knownFields(t *testing.T, text string) []string {
+	t.Helper()
+	_, err := scenario.Read("test.yaml", strings.NewReader("topology: FT(2;2,2)\n"+text))
+	if err == nil {
+		t.Fatalf("%s: no error", text)
+	}
+	m := unknownField.FindStringSubmatch(err.Error())
+	if m == nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return strings.Split(m[1], ", ")
 }
