@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -105,23 +104,11 @@ func (r *orderedReader) placed(err error) error {
 
 // header keeps "key value".
 func (r *orderedReader) header(fields []string) error {
-	if len(fields) == 0 {
-		return errors.New("a header line without a key; comments start with ##")
+	key, value, err := keyed(fields, orderedKeys, r.at, r.line)
+	if err == nil && key != "" {
+		r.values[key] = value
 	}
-	key, value := fields[0], strings.Join(fields[1:], " ")
-	if strings.HasPrefix(key, "x-") {
-		return nil
-	}
-	switch first, again := r.at[key]; {
-	case !slices.Contains(orderedKeys, key):
-		return fmt.Errorf("unknown header %q; there are %s, x-… for your own, and ## for comments", shorten([]byte(key)), strings.Join(orderedKeys, ", "))
-	case again:
-		return fmt.Errorf("header %q a second time, after line %d", key, first)
-	case value == "":
-		return fmt.Errorf("header %q has no value", key)
-	}
-	r.at[key], r.values[key] = r.line, value
-	return nil
+	return err
 }
 
 // endHeader puts the header together when the first piece or the end is met.

@@ -88,28 +88,36 @@ func (r *textReader) header(fields []string) error {
 		}
 		return nil
 	}
-	if len(fields) == 0 {
-		return fmt.Errorf("line %d: a header line without a key; comments start with ##", r.line)
+	key, value, err := keyed(fields, textKeys, r.at, r.line)
+	if err == nil && key != "" {
+		err = r.value(key, value)
 	}
-	key, value := fields[0], strings.Join(fields[1:], " ")
-	if strings.HasPrefix(key, "x-") {
-		return nil
-	}
-	if !slices.Contains(textKeys, key) {
-		return fmt.Errorf("line %d: unknown header %q; there are %s, x-… for your own, and ## for comments",
-			r.line, shorten([]byte(key)), strings.Join(textKeys, ", "))
-	}
-	if first, ok := r.at[key]; ok {
-		return fmt.Errorf("line %d: header %q a second time, after line %d", r.line, key, first)
-	}
-	r.at[key] = r.line
-	if value == "" {
-		return fmt.Errorf("line %d: header %q has no value", r.line, key)
-	}
-	if err := r.value(key, value); err != nil {
+	if err != nil {
 		return fmt.Errorf("line %d: %w", r.line, err)
 	}
 	return nil
+}
+
+// keyed splits a header line into one of these keys and its value, and notes the line of the
+// key. The key is "" for one of the writer's own, x-….
+func keyed(fields, known []string, at map[string]int, line int) (key, value string, err error) {
+	if len(fields) == 0 {
+		return "", "", errors.New("a header line without a key; comments start with ##")
+	}
+	key, value = fields[0], strings.Join(fields[1:], " ")
+	switch first, again := at[key]; {
+	case strings.HasPrefix(key, "x-"):
+		return "", "", nil
+	case !slices.Contains(known, key):
+		return "", "", fmt.Errorf("unknown header %q; there are %s, x-… for your own, and ## for comments", shorten([]byte(key)), strings.Join(known, ", "))
+	case again:
+		return "", "", fmt.Errorf("header %q a second time, after line %d", key, first)
+	}
+	at[key] = line
+	if value == "" {
+		return "", "", fmt.Errorf("header %q has no value", key)
+	}
+	return key, value, nil
 }
 
 func (r *textReader) value(key, value string) (err error) {
