@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"evbench/internal/nearest"
+	"evbench/internal/show"
 )
 
 // An Error is one thing wrong with a document.
@@ -151,7 +151,7 @@ func (d *document) merge(f field, known group) []fields {
 func (d *document) unknown(f field, name string, known []string) {
 	sorted := slices.Sorted(slices.Values(known))
 	hint := ""
-	if near := nearest.To(name, sorted); near != "" {
+	if near := show.Nearest(name, sorted); near != "" {
 		hint = fmt.Sprintf("did you mean %s? ", near)
 	}
 	d.fail(f, "unknown field; %sthere are %s", hint, strings.Join(sorted, ", "))

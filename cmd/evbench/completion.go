@@ -2,7 +2,6 @@ package main
 
 import (
 	_ "embed" // of the scripts
-	"fmt"
 	"io"
 	"strings"
 
@@ -17,7 +16,7 @@ import (
 	"evbench/study/papers"
 )
 
-// Scripts for shells. Each asks "evbench complete WORD…", so none knows the commands.
+// Scripts for shells. Each asks the program, so none knows the commands.
 var (
 	//go:embed completion/evbench.bash
 	bashScript string
@@ -52,74 +51,14 @@ func completionAction(c *cli.Context) error {
 	return err
 }
 
-// completeCommand is what the scripts call. The last word is the one to complete, empty
-// where none has begun; a line is a candidate, a tab, and what it is.
-func completeCommand() *cli.Command {
-	return computing(&cli.Command{
-		Name:            "complete",
-		Usage:           "print how the last of the words after evbench can go on",
-		ArgsUsage:       "WORD…",
-		Hidden:          true,
-		SkipFlagParsing: true,
-		Action: func(c *cli.Context) error {
-			for _, x := range completions(c.App, c.Args().Slice()) {
-				if _, err := fmt.Fprintf(c.App.Writer, "%s\t%s\n", x.Word, x.Says); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-	}, "  evbench complete run --dr")
+// firstArguments are the commands whose first argument is a name.
+var firstArguments = map[string]cmdline.Names{
+	"examples": scenarios.Examples, "completion": shellNames,
+	"plot":      func() []string { return append([]string{"list"}, figure.Names()...) },
+	"reproduce": func() []string { return append([]string{"all", "list"}, papers.Names()...) },
 }
 
-// completions returns how the last word can go on.
-func completions(app *cli.App, words []string) []cmdline.Candidate {
-	return cmdline.Complete(app, cmdline.Names{Arguments: argumentsOf, Values: valuesOf}, words)
-}
-
-// argumentsOf returns the arguments of a command that are names.
-func argumentsOf(c *cli.Command) (out []cmdline.Candidate) {
-	switch c.Name {
-	case "examples":
-		return exampleNames()
-	case "completion":
-		return plain(shellNames())
-	case "plot":
-		return plain(append([]string{"list"}, figure.Names()...))
-	case "reproduce":
-		return plain(append([]string{"all", "list"}, papers.Names()...))
-	}
-	return nil
-}
-
-// valuesOf returns the values of a flag that are names.
-func valuesOf(flag string) []cmdline.Candidate {
-	switch flag {
-	case "example":
-		return exampleNames()
-	case "schedule":
-		return plain(scheduler.Names())
-	case "routing":
-		return plain(scenario.Routings())
-	case "engine":
-		return plain(routing.Names())
-	case "fabric":
-		return plain(scenario.Kinds())
-	}
-	return nil
-}
-
-func exampleNames() (out []cmdline.Candidate) {
-	for _, name := range scenarios.Examples() {
-		text, _ := scenarios.Example(name)
-		out = append(out, cmdline.Candidate{Word: name, Says: scenarios.About(text)})
-	}
-	return out
-}
-
-func plain(names []string) (out []cmdline.Candidate) {
-	for _, n := range names {
-		out = append(out, cmdline.Candidate{Word: n})
-	}
-	return out
+// flagValues are the flags whose value is a name.
+var flagValues = map[string]cmdline.Names{
+	"example": scenarios.Examples, "schedule": scheduler.Names, "routing": scenario.Routings, "engine": routing.Names, "fabric": scenario.Kinds,
 }

@@ -1,80 +1,97 @@
 package main
 
 import (
+	"bytes"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/urfave/cli/v2"
-
-	"evbench/internal/cmdline"
 )
 
+// completions returns what the program prints for a shell after these words.
+func completions(t *testing.T, words ...string) []string {
+	t.Helper()
+	old := os.Args
+	defer func() { os.Args = old }()
+	os.Args = slices.Concat([]string{"evbench"}, words, []string{"--generate-bash-completion"})
+	var out bytes.Buffer
+	if code := run(t.Context(), os.Args, &out, io.Discard); code != exitDone {
+		t.Errorf("%v: exit code %d", words, code)
+	}
+	return strings.Fields(out.String())
+}
+
+// A shell gives the last word only where it begins with -.
 func TestCompletions(t *testing.T) {
 	for words, want := range map[string]string{
-		"ru":                             "run",
-		"complet":                        "completion",
-		"--":                             "--version --help",
-		"re":                             "report results reproduce",
-		"lab ":                           "doctor up exec down",
-		"lab do":                         "doctor down",
-		"help he":                        "",
-		"he":                             "help",
-		"help lab d":                     "doctor down",
-		"help run ":                      "",
-		"run --ex":                       "--example",
-		"run --repe":                     "",
-		"run --example ft":               "ft3-2x2x4 ft8x8",
-		"run --example quickstart --dry": "--dry-run",
-		"run --dry-run ":                 "",
-		"run scenario.yaml ":             "",
-		"run -- --":                      "",
-		"examples quick":                 "quickstart",
-		"examples quickstart ":           "",
-		"plan -s xo":                     "xor",
-		"plan -r spr":                    "spread spray",
-		"plan -t ":                       "",
-		"routes compute -e dfs":          "dfsssp",
-		"completion ":                    "bash zsh fish",
-		"plot t":                         "throughput timeline tree",
-		"plot throughput ":               "",
-		"magic ":                         "",
-		"lab exec leaf0 --":              "",
-		"lab up --help --sp":             "--spines",
+		"--":                            "",
+		"-":                             "--version --help -h",
+		"lab":                           "doctor up exec down",
+		"help lab":                      "doctor up exec down",
+		"help run":                      "",
+		"run":                           "",
+		"run --ex":                      "--example",
+		"run --repe":                    "",
+		"run --example quickstart --dr": "--dry-run",
+		"run scenario.yaml --dr":        "--dry-run",
+		"run --dry-run scenario.yaml":   "",
+		"run -- --":                     "",
+		"examples quickstart":           "",
+		"plan -t":                       "",
+		"completion":                    "bash zsh fish",
+		"plot throughput":               "",
+		"lab exec leaf0 -- touch left":  "",
+		"lab exec leaf0 touch left":     "",
+		"lab up --help --sp":            "--spines",
 	} {
-		var got []string
-		for _, x := range completions(newApp(io.Discard, io.Discard), strings.Split(words, " ")) {
-			got = append(got, x.Word)
-		}
-		if s := strings.Join(got, " "); s != want {
-			t.Errorf("%q: %q, want %q", words, s, want)
+		if got := strings.Join(completions(t, strings.Fields(words)...), " "); got != want {
+			t.Errorf("%q: %q, want %q", words, got, want)
 		}
 	}
-	if got := completions(newApp(io.Discard, io.Discard), nil); got != nil {
-		t.Errorf("no words: %v", got)
+	for words, one := range map[string]string{
+		"": "completion", "examples": "quickstart", "run --example": "ft8x8", "plan -s": "xor", "plan -r": "spray",
+		"routes compute --engine": "dfsssp", "plot": "timeline", "reproduce": "all", "run --fabric": "lab",
+	} {
+		if got := completions(t, strings.Fields(words)...); !slices.Contains(got, one) {
+			t.Errorf("%q: %q, without %s", words, got, one)
+		}
 	}
 }
 
-// Every command that is not hidden is completed, and so are its flags.
-func TestCompletionsAreWhole(t *testing.T) {
-	app := newApp(io.Discard, io.Discard)
+// Every command that is not hidden is completed and in the manual, and so are its flags.
+func TestCommandsAreCompletedAndInTheManual(t *testing.T) {
+	template := cli.MarkdownDocTemplate
+	defer func() { cli.MarkdownDocTemplate = template }()
+	var page bytes.Buffer
+	if code := run(t.Context(), []string{"evbench", "man"}, &page, io.Discard); code != exitDone {
+		t.Fatalf("exit code %d", code)
+	}
+	manual := strings.ReplaceAll(page.String(), `\`, "")
 	var walk func(before []string, commands []*cli.Command)
 	walk = func(before []string, commands []*cli.Command) {
 		for _, c := range commands {
-			found := completions(app, append(slices.Clone(before), c.Name))
-			if has := slices.ContainsFunc(found, func(x cmdline.Candidate) bool { return x.Word == c.Name }); has == c.Hidden {
-				t.Errorf("%v %s: found %v", before, c.Name, found)
-			}
 			at := append(slices.Clone(before), c.Name)
+			called := "evbench " + strings.Join(at, " ")
+			if slices.Contains(completions(t, before...), c.Name) == c.Hidden {
+				t.Errorf("completed: %s, hidden %v", called, c.Hidden)
+			}
+			if strings.Contains(manual, "\n"+called) == c.Hidden {
+				t.Errorf("in the manual: %s, hidden %v", called, c.Hidden)
+			}
 			walk(at, c.Subcommands)
 			for _, f := range c.VisibleFlags() {
-				name := "--" + f.Names()[0]
-				if found := completions(app, append(slices.Clone(at), name)); len(found) == 0 {
-					t.Errorf("%v %s is not found", at, name)
+				name := strings.Repeat("-", min(2, len(f.Names()[0]))) + f.Names()[0]
+				if got := completions(t, append(slices.Clone(at), name[:len(name)-1])...); !slices.Contains(got, name) {
+					t.Errorf("%s %s is not completed: %v", called, name, got)
+				}
+				if !c.Hidden && !strings.Contains(manual, name) {
+					t.Errorf("%s %s is not in the manual", called, name)
 				}
 			}
 		}
 	}
-	walk(nil, app.Commands)
+	walk(nil, newApp(io.Discard, io.Discard).Commands)
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/internal/cmdline"
 	"evbench/report/reporttest"
 	"evbench/results/store"
 	"evbench/topology"
@@ -347,8 +346,8 @@ func checkNames(words []string) error {
 		return fmt.Errorf("no command %q", words[1])
 	}
 	rest := words[2:]
-	for len(rest) > 0 && cmdline.Subcommand(cmd, rest[0]) != nil {
-		cmd, rest = cmdline.Subcommand(cmd, rest[0]), rest[1:]
+	for len(rest) > 0 && cmd.Command(rest[0]) != nil {
+		cmd, rest = cmd.Command(rest[0]), rest[1:]
 	}
 	for _, w := range rest {
 		if cmd.SkipFlagParsing || !strings.HasPrefix(w, "-") {

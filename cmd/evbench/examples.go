@@ -9,7 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/internal/nearest"
+	"evbench/internal/show"
 	"evbench/scenario"
 	"evbench/scenarios"
 )
@@ -74,7 +74,7 @@ func exampleText(name string) (string, error) {
 
 // didYouMean asks for the name that was meant, if one is near enough, as a part of an error.
 func didYouMean(name string, names []string) string {
-	if near := nearest.To(name, names); near != "" {
+	if near := show.Nearest(name, names); near != "" {
 		return fmt.Sprintf("did you mean %s? ", near)
 	}
 	return ""

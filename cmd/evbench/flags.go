@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/atomicfile"
+	"evbench/internal/cmdline"
 	"evbench/internal/interrupt"
 	"evbench/topology"
 )
@@ -22,6 +23,7 @@ func command(c *cli.Command, example string) *cli.Command {
 	c.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return wrongFlag(err, c.Flags) }
 	c.Description = "Example:\n" + example
 	c.HideHelpCommand = true
+	c.BashComplete = cmdline.Complete(c, firstArguments[c.Name], flagValues)
 	switch action := c.Action; {
 	case len(c.Subcommands) > 0:
 		c.Action = noSubcommand

@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/cmdline"
-	"evbench/internal/nearest"
+	"evbench/internal/show"
 )
 
 func tasks() []cmdline.Task {
@@ -21,7 +21,7 @@ func tasks() []cmdline.Task {
 		{Name: "plan", Commands: []*cli.Command{planCommand(), verifyCommand(), diffCommand(), whatifCommand(), tableCommand()}},
 		{Name: "networks, their routes and failures", Commands: []*cli.Command{topoCommand(), routesCommand(), failuresCommand()}},
 		{Name: "labs and clusters", Commands: []*cli.Command{labCommand(), mpiCommand(), hostCommand(), controllerCommand(), workerCommand()}},
-		{Name: "evbench itself", Commands: []*cli.Command{reproduceCommand(), completionCommand(), completeCommand(), manCommand(), versionCommand()}},
+		{Name: "evbench itself", Commands: []*cli.Command{reproduceCommand(), completionCommand(), manCommand(), versionCommand()}},
 	}
 }
 
@@ -31,6 +31,9 @@ func init() { cli.HelpPrinter = cmdline.PrintHelp }
 func helpFirst(args []string) []string {
 	if len(args) < 2 || args[1] != "help" {
 		return args
+	}
+	if cmdline.Completes(args) {
+		return slices.Concat(args[:1], args[2:])
 	}
 	words := slices.DeleteFunc(slices.Clone(args[2:]), func(a string) bool { return a == "help" || a == "--help" || a == "-h" })
 	return slices.Concat(args[:1], words, []string{"--help"})
@@ -43,7 +46,7 @@ func noCommand(c *cli.Context) error {
 		name := c.Args().First()
 		return usagef("no command %q; %sevbench --help lists them", name, didYouMean(name, namesOf(c.App.Commands)))
 	case c.Bool("version"):
-		return versionInfo().WriteText(c.App.Writer)
+		return versionInfo().writeText(c.App.Writer)
 	}
 	return cli.ShowAppHelp(c)
 }
@@ -87,7 +90,7 @@ func wrongFlag(err error, flags []cli.Flag) error {
 	for _, f := range flags {
 		names = append(names, slices.DeleteFunc(f.Names(), func(name string) bool { return len(name) == 1 })...)
 	}
-	if near := nearest.To(strings.TrimLeft(m[1], "-"), names); near != "" {
+	if near := show.Nearest(strings.TrimLeft(m[1], "-"), names); near != "" {
 		return usagef("%w; did you mean --%s?", err, near)
 	}
 	return usage(err)

@@ -35,8 +35,8 @@ func TestExitCodesPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range exitCodes() {
-		if !strings.Contains(string(page), fmt.Sprintf("\n%d | ", x.Code)) {
-			t.Errorf("%d is not in the table", x.Code)
+		if !strings.Contains(string(page), fmt.Sprintf("\n%d | ", x.code)) {
+			t.Errorf("%d is not in the table", x.code)
 		}
 	}
 }

@@ -93,6 +93,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		out.Pass = report.Colours()
 	}
 	app := newApp(out, said)
+	if cmdline.Completes(args) && slices.Contains(args, "--") {
+		return exitDone // cli would do what is written so far
+	}
 	args, err := cmdline.FlagsFirst(app, helpFirst(args))
 	if err != nil {
 		err = usage(err)
@@ -178,6 +181,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		ExitErrHandler:        func(*cli.Context, error) {}, // run decides
 		Action:                noCommand,
 		HideHelpCommand:       true,
+		EnableBashCompletion:  true,
 		CustomAppHelpTemplate: cmdline.HelpTemplate(all),
 		Commands:              cmdline.Commands(all),
 	}

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"strings"
 
 	"github.com/urfave/cli/v2"
-
-	"evbench/internal/cmdline"
 )
 
 func manCommand() *cli.Command {
@@ -17,21 +17,46 @@ func manCommand() *cli.Command {
 }
 
 func manAction(c *cli.Context) error {
-	_, err := io.WriteString(c.App.Writer, cmdline.Manual(c.App, version, tasks(), exitCodes()))
+	writeUsage("evbench", c.App.Commands)
+	c.App.UsageText = "evbench COMMAND [OPTION…] [ARGUMENT…]"
+	var codes strings.Builder
+	for _, x := range exitCodes() {
+		fmt.Fprintf(&codes, "\n**%d**: %s\n", x.code, x.says)
+	}
+	cli.MarkdownDocTemplate += "\n# EXIT STATUS\n" + codes.String()
+	page, err := c.App.ToManWithSection(1)
+	if err == nil {
+		_, err = io.WriteString(c.App.Writer, page)
+	}
 	return err
 }
 
-// exitCodes are those of the program, for its manual page; docs/reference/exit-codes.md says more.
-func exitCodes() []cmdline.ExitCode {
-	return []cmdline.ExitCode{
-		{Code: exitDone, Says: "done"},
-		{Code: exitFailed, Says: "failed, or what was checked is wrong"},
-		{Code: exitUsage, Says: "wrong use, input or nodes; nothing was done"},
-		{Code: exitRegression, Says: "worse than what it was compared with, or than --fail-below allows"},
-		{Code: exitInvalid, Says: "finished, but a case is wrong or, with --require resolved, not resolved; results are written and marked"},
-		{Code: exitHungUp, Says: "interrupted: the terminal was closed"},
-		{Code: exitInterrupted, Says: "interrupted: Ctrl-C; what was measured is written and marked incomplete"},
-		{Code: exitUnread, Says: "standard output was closed"},
-		{Code: exitTerminated, Says: "interrupted: SIGTERM"},
+// writeUsage gives commands the text that the page has of each: how it is called, and its example.
+func writeUsage(parent string, commands []*cli.Command) {
+	for _, c := range commands {
+		name := parent + " " + c.Name
+		c.UsageText = name + " " + c.ArgsUsage + "\n\n" + c.Description
+		writeUsage(name, c.Subcommands)
+	}
+}
+
+// exitCodes are those of the program; docs/reference/exit-codes.md says more.
+func exitCodes() []struct {
+	code int
+	says string
+} {
+	return []struct {
+		code int
+		says string
+	}{
+		{exitDone, "done"},
+		{exitFailed, "failed, or what was checked is wrong"},
+		{exitUsage, "wrong use, input or nodes; nothing was done"},
+		{exitRegression, "worse than what it was compared with, or than --fail-below allows"},
+		{exitInvalid, "finished, but a case is wrong or, with --require resolved, not resolved; results are written and marked"},
+		{exitHungUp, "interrupted: the terminal was closed"},
+		{exitInterrupted, "interrupted: Ctrl-C; what was measured is written and marked incomplete"},
+		{exitUnread, "standard output was closed"},
+		{exitTerminated, "interrupted: SIGTERM"},
 	}
 }

@@ -40,7 +40,7 @@ func overrideFlags() []cli.Flag {
 		}
 	}
 	return append(flags,
-		&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write results to `DIR` (default: results/<name>-<UTC>)"},
+		&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write results to `DIR` (default: results/NAME-UTC)"},
 		&cli.BoolFlag{Name: "json", Usage: "print the summary as one JSON document"},
 		&cli.BoolFlag{Name: "quiet", Usage: "no progress"},
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "log what is odd but harmless, too"},

@@ -37,7 +37,7 @@ func simCommand() *cli.Command {
 			&cli.DurationFlag{Name: "duration", Usage: "let each case last `D` of virtual time"},
 			&cli.DurationFlag{Name: "interval", Usage: "sample every `D`"},
 			&cli.StringFlag{Name: "rate", Usage: "link `RATE`, such as 200Gbit/s"},
-			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write results to `DIR` (default: results/<name>-sim-<UTC>)"},
+			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write results to `DIR` (default: results/NAME-sim-UTC)"},
 			&cli.BoolFlag{Name: "json", Usage: "print the summary as one JSON document"},
 			&cli.BoolFlag{Name: "quiet", Usage: "no progress"},
 		}, simLogFlags()...),

@@ -12,13 +12,13 @@ import (
 // may be written in any order; after "--" nothing is moved. A flag of one value that is
 // given twice is an error: only the last would count.
 func FlagsFirst(app *cli.App, args []string) ([]string, error) {
-	if len(args) < 2 {
+	if len(args) < 2 || Completes(args) {
 		return args, nil
 	}
 	cmd := app.Command(args[1])
 	head := args[:2:2]
-	for cmd != nil && len(head) < len(args) && Subcommand(cmd, args[len(head)]) != nil {
-		cmd = Subcommand(cmd, args[len(head)])
+	for cmd != nil && len(head) < len(args) && cmd.Command(args[len(head)]) != nil {
+		cmd = cmd.Command(args[len(head)])
 		head = args[: len(head)+1 : len(head)+1]
 	}
 	if cmd == nil || cmd.SkipFlagParsing {
@@ -52,16 +52,6 @@ func FlagsFirst(app *cli.App, args []string) ([]string, error) {
 		}
 	}
 	return slices.Concat(head, flags, rest), nil
-}
-
-// Subcommand returns the command of a name below another, nil if there is none.
-func Subcommand(c *cli.Command, name string) *cli.Command {
-	for _, s := range c.Subcommands {
-		if s.HasName(name) {
-			return s
-		}
-	}
-	return nil
 }
 
 // flagOf returns the flag of a name, nil if there is none.

@@ -30,7 +30,6 @@ var layers = []layer{
 	{"internal/coloring", "", true},
 	{"internal/parallel", "", true},
 	{"internal/printable", "", true},
-	{"internal/nearest", "", true},
 	{"internal/show", "", true},
 	{"internal/hostlist", "", true},
 	{"internal/osmlog", "", true},
@@ -84,7 +83,6 @@ var layers = []layer{
 	{"results/hdf5", "results", false},
 	{"results/accuracy", "internal/show results", true},
 	{"results/trace", "internal/show plan results topology", true},
-	{"internal/built", "results/hdf5 transport/mpi", false},
 	{"results/store", "plan plan/verify results results/csv results/hdf5", false},
 	{"results/compare", "results internal/printable internal/show internal/unit", true},
 
@@ -94,7 +92,7 @@ var layers = []layer{
 	{"controller", "failover internal/port internal/wire results scheduler/assign", false},
 	{"failover/loop", "failover plan topology", false},
 
-	{"scenario", "barrier builder failover internal/nearest internal/unit results results/hdf5 routing routing/twolevel scheduler scheduler/assign topology", false},
+	{"scenario", "barrier builder failover internal/show internal/unit results results/hdf5 routing routing/twolevel scheduler scheduler/assign topology", false},
 
 	{"fabric", "failover/loop plan results topology", false},
 	{"fabric/lab", "internal/subprocess topology internal/unit", false},

@@ -47,3 +47,18 @@ func TestAlign(t *testing.T) {
 		t.Errorf("%v:\n%swant\n%s", err, b.String(), want)
 	}
 }
+
+func TestNearest(t *testing.T) {
+	choices := []string{"run", "routes", "report", "reproduce", "validate", "man", "fabric", "e"}
+	for name, want := range map[string]string{
+		"rnu": "run", "rotes": "routes", "reprot": "report", "vaildate": "validate", "run": "run", "f": "e",
+		"": "", "magic": "", "x-y-z": "", strings.Repeat("run", 30): "",
+	} {
+		if got := show.Nearest(name, choices); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+	if got := show.Nearest("run", nil); got != "" {
+		t.Errorf("of none: %q", got)
+	}
+}

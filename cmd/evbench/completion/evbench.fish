@@ -2,6 +2,7 @@
 function __evbench_words
 	set -l words (commandline -opc)
 	set -l now (commandline -ct)
-	$words[1] complete $words[2..-1] "$now" 2>/dev/null
+	string match -q -- '-*' $now; and set -a words (string replace -r -- '^--$' - $now)
+	env 0=zsh $words --generate-bash-completion 2>/dev/null | string replace : \t
 end
 complete -c evbench -f -n '__evbench_words | string length -q' -a '(__evbench_words)'

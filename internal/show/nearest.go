@@ -1,9 +1,8 @@
-// Package nearest answers: which name did somebody mean who wrote one that there is not?
-package nearest
+package show
 
-// To returns the choice that is the fewest edits away from s, if it is
+// Nearest returns the choice that is the fewest edits away from s, if it is
 // near enough to have been meant, else "". O(len(s)·len(choice)) each.
-func To(s string, choices []string) string {
+func Nearest(s string, choices []string) string {
 	best, least := "", min(2, (len(s)+1)/2)
 	if len(s) > 5 {
 		least = 3
