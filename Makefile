@@ -47,7 +47,7 @@ referee:
 # Our model of lossless networks beside two simulators: CASES are their results.csv, by
 # default those beside this checkout, else a few rows of them. REFEREE_FLIT is what else
 # cmd/flit is told, such as REFEREE_FLIT='--quiet -o ours.csv'.
-CASES ?= $(or $(wildcard ../shared/refs/flit/*/results.csv),$(wildcard bench/flit/testdata/*.csv))
+CASES ?= $(or $(wildcard ../shared/refs/flit/*/results.csv),$(wildcard cmd/flit/testdata/*.csv))
 referee-flit:
 	$(GO) build -trimpath -o bin/flit ./cmd/flit
 	@bin/flit $(REFEREE_FLIT) $(CASES)
@@ -61,7 +61,7 @@ bench-barrier:
 	$(GO) test -run '^$$' -bench Barrier -benchtime 2000x ./transport/tcp
 
 # evbench beside C programs over MPI, in turn: docs/evidence/peers.md. PEERS is what else
-# bench/peer is told, such as PEERS='--rows barrier --slots 21'.
+# cmd/peer is told, such as PEERS='--rows barrier --slots 21'.
 bench-peers: build
 	@for tool in mpicc mpirun; do command -v $$tool >/dev/null || { \
 		echo "bench-peers: no $$tool: the C programs need Open MPI (Debian: openmpi-bin libopenmpi-dev gcc)" >&2; exit 2; }; done
@@ -69,7 +69,7 @@ bench-peers: build
 	@bin/peer --evbench bin/evbench $(PEERS)
 
 # The quick start idle, beside four busy loops, while it is stopped at random for a third of
-# the time, and both, N times each: docs/evidence/noise.md. NOISE is what else bench/noise is
+# the time, and both, N times each: docs/evidence/noise.md. NOISE is what else cmd/noise is
 # told, such as NOISE='--verbose --scenario mine.yaml'.
 N ?= 5
 noise: build
@@ -77,7 +77,7 @@ noise: build
 	@bin/noise --runs $(N) $(NOISE)
 
 # Links die, processes are killed and stopped, messages come late, for MINUTES; SEED
-# repeats what a seed has drawn: docs/evidence/soak.md. SOAK is what else bench/soak is told.
+# repeats what a seed has drawn: docs/evidence/soak.md. SOAK is what else cmd/soak is told.
 MINUTES ?= 10
 SEED    ?= $(shell date +%s)
 soak: build
@@ -86,7 +86,7 @@ soak: build
 
 # Rewrite golden files; read the diff before you commit it.
 golden:
-	$(GO) test ./routing/twolevel ./plan ./study/survey ./study/policy ./study/papers ./report ./report/figure ./companion ./companion/iproute ./bench/noise ./cmd/evbench -update
+	$(GO) test ./routing/twolevel ./plan ./study/survey ./study/policy ./study/papers ./report ./report/figure ./companion ./companion/iproute ./cmd/noise ./cmd/evbench -update
 	$(GO) test ./controller -rewrite
 
 # Every fuzz target for a while (default 20 s each); TARGETS='csv|FuzzRead$$' only those.

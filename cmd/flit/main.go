@@ -10,7 +10,6 @@ import (
 	"os"
 	"slices"
 
-	"evbench/bench/flit"
 	"evbench/internal/atomicfile"
 	"evbench/internal/tool"
 )
@@ -69,7 +68,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 func referee(ctx context.Context, o *options, stdout io.Writer) (bool, error) {
 	columns, cases, err := read(o)
 	given := len(cases)
-	cases = slices.DeleteFunc(cases, func(c flit.Case) bool { return !flit.Comparable(c) })
+	cases = slices.DeleteFunc(cases, func(c Case) bool { return !Comparable(c) })
 	if err == nil && len(cases) == 0 {
 		err = tool.Usagef("all cases have several lanes of BookSim, which are not comparable")
 	}
@@ -79,12 +78,12 @@ func referee(ctx context.Context, o *options, stdout io.Writer) (bool, error) {
 	if o.booksim != "" {
 		return true, beside(ctx, o, cases, stdout)
 	}
-	all, err := flit.RunAll(ctx, cases, o.seeds, processor)
+	all, err := RunAll(ctx, cases, o.seeds, processor)
 	if err != nil {
 		return false, err
 	}
 	if o.out != "" {
-		err := atomicfile.Write(o.out, func(w io.Writer) error { return flit.Write(w, columns, all) })
+		err := atomicfile.Write(o.out, func(w io.Writer) error { return Write(w, columns, all) })
 		if err != nil {
 			return false, err
 		}
@@ -92,17 +91,17 @@ func referee(ctx context.Context, o *options, stdout io.Writer) (bool, error) {
 	if n := given - len(cases); n > 0 {
 		fmt.Fprintf(stdout, "%d cases of several lanes are left out: BookSim's lanes share a link flit by flit, InfiniBand's packet by packet\n\n", n)
 	}
-	return flit.Print(stdout, flit.Judge(all), flit.Orders(all), all, o.quiet), nil
+	return Print(stdout, Judge(all), Orders(all), all, o.quiet), nil
 }
 
 // read reads all files; columns are those of the first, then what others have besides.
-func read(o *options) (columns []string, cases []flit.Case, err error) {
+func read(o *options) (columns []string, cases []Case, err error) {
 	for _, name := range o.files {
 		f, err := os.Open(name)
 		if err != nil {
 			return nil, nil, tool.Usage(err)
 		}
-		header, more, err := flit.Read(name, f)
+		header, more, err := Read(name, f)
 		f.Close()
 		if err != nil {
 			return nil, nil, tool.Usage(err)

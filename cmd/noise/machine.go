@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"evbench/bench/noise"
 	"evbench/internal/tool"
 	"evbench/results"
 )
@@ -34,7 +33,7 @@ func newMachine(o *options) (*machine, error) {
 }
 
 // play runs the scenario once under a condition. Whatever happens, nothing is left of it.
-func (m *machine) play(ctx context.Context, c noise.Condition, number int) (r noise.Run, err error) {
+func (m *machine) play(ctx context.Context, c Condition, number int) (r Run, err error) {
 	dir, err := os.MkdirTemp(m.dir, "run-")
 	if err != nil {
 		return r, err
@@ -49,7 +48,7 @@ func (m *machine) play(ctx context.Context, c noise.Condition, number int) (r no
 	if err != nil {
 		return r, err
 	}
-	o := noise.Outcome{Condition: c, Number: number}
+	o := Outcome{Condition: c, Number: number}
 	if err := m.perform(ctx, &o, dir); err != nil {
 		return r, err
 	}
@@ -57,12 +56,12 @@ func (m *machine) play(ctx context.Context, c noise.Condition, number int) (r no
 	if err != nil {
 		o.Said = err.Error()
 	}
-	return noise.NewRun(o, sum), nil
+	return NewRun(o, sum), nil
 }
 
 // startLoops starts the busy loops of a condition, and returns those that run even where
 // one does not start.
-func (m *machine) startLoops(ctx context.Context, c noise.Condition, dir string) (loops []*group, err error) {
+func (m *machine) startLoops(ctx context.Context, c Condition, dir string) (loops []*group, err error) {
 	for i := 0; c.Loops() && i < m.loops; i++ {
 		g, err := start(ctx, dir, m.self, loopCommand)
 		if err != nil {
@@ -78,7 +77,7 @@ const resultsDir = "out"
 
 // perform runs the program, stops it again and again where the condition asks for that, and
 // notes how it went.
-func (m *machine) perform(ctx context.Context, o *noise.Outcome, dir string) error {
+func (m *machine) perform(ctx context.Context, o *Outcome, dir string) error {
 	args := append([]string{"run", "--quiet", "-o", filepath.Join(dir, resultsDir)}, m.further...)
 	began := time.Now()
 	g, err := start(ctx, dir, m.evbench, append(args, m.scenario)...)

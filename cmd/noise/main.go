@@ -1,7 +1,8 @@
 // Noise runs a scenario again and again while the machine is disturbed: beside busy loops,
 // while the program is stopped at random, and beside both. It says how often the run was
 // answered, how long that took, and how far the figures were from their predictions. make
-// noise runs it; docs/evidence/noise.md says what came out.
+// noise runs it; docs/evidence/noise.md says what came out. Errors are in
+// points: a hundredth of the control's rate.
 package main
 
 import (
@@ -14,7 +15,6 @@ import (
 	"slices"
 	"strings"
 
-	"evbench/bench/noise"
 	"evbench/internal/tool"
 )
 
@@ -40,7 +40,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 type options struct {
 	runs       int
-	conditions []noise.Condition
+	conditions []Condition
 	scenario   string
 	loops      int
 	seed       uint64
@@ -99,16 +99,16 @@ func (o *options) check(only string) (err error) {
 
 // conditions reads a list of them, without repetition in the order in which they are taken;
 // "": all.
-func conditions(list string) ([]noise.Condition, error) {
-	all := noise.Conditions()
+func conditions(list string) ([]Condition, error) {
+	all := Conditions()
 	if list == "" {
 		return all, nil
 	}
 	names := strings.Split(list, ",")
 	for _, name := range names {
-		if !slices.Contains(all, noise.Condition(name)) {
+		if !slices.Contains(all, Condition(name)) {
 			return nil, tool.Usagef("--conditions: no condition %q; there are %q", name, all)
 		}
 	}
-	return slices.DeleteFunc(all, func(c noise.Condition) bool { return !slices.Contains(names, string(c)) }), nil
+	return slices.DeleteFunc(all, func(c Condition) bool { return !slices.Contains(names, string(c)) }), nil
 }

@@ -9,8 +9,6 @@ import (
 	"os"
 	"runtime"
 	"time"
-
-	"evbench/bench/noise"
 )
 
 const schema = "evbench/noise/1"
@@ -22,7 +20,7 @@ type document struct {
 	CPUs     int    `json:"cpus"`
 	Loops    int    `json:"loops"`
 	Seed     uint64 `json:"seed"`
-	noise.Tally
+	Tally
 }
 
 // measure runs the scenario under each condition in turn, so that what else happens on the
@@ -34,7 +32,7 @@ func measure(ctx context.Context, o *options, stdout, stderr io.Writer) (passed 
 		return false, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(m.dir)) }()
-	runs := []noise.Run{}
+	runs := []Run{}
 	began := time.Now()
 	for len(runs) < o.runs*len(o.conditions) {
 		c := o.conditions[len(runs)%len(o.conditions)]
@@ -48,11 +46,11 @@ func measure(ctx context.Context, o *options, stdout, stderr io.Writer) (passed 
 	if len(runs) == 0 {
 		return false, err
 	}
-	t := noise.New(runs)
+	t := New(runs)
 	return t.Passed, errors.Join(err, show(stdout, o, t))
 }
 
-func show(w io.Writer, o *options, t noise.Tally) error {
+func show(w io.Writer, o *options, t Tally) error {
 	if !o.json {
 		return t.Print(w, o.verbose)
 	}

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"evbench/bench/peer"
 	"evbench/internal/tool"
 	"evbench/results"
 )
@@ -34,10 +33,10 @@ func testTools(t *testing.T) *tools {
 
 func TestTCPRanksDeliverEveryByte(t *testing.T) {
 	tools := testTools(t)
-	for _, w := range []peer.Work{
-		{Mode: peer.Unsync, Size: 100_000, Exchanges: 4, Warmup: 2},
-		{Mode: peer.Unsync, Size: 70, Exchanges: 4, Warmup: 2, Batch: 2, Shared: true},
-		{Mode: peer.Phases, Size: 100_000, Exchanges: 4, Warmup: 1},
+	for _, w := range []Work{
+		{Mode: Unsync, Size: 100_000, Exchanges: 4, Warmup: 2},
+		{Mode: Unsync, Size: 70, Exchanges: 4, Warmup: 2, Batch: 2, Shared: true},
+		{Mode: Phases, Size: 100_000, Exchanges: 4, Warmup: 1},
 	} {
 		w.Check = true
 		reports, err := tools.runTCP(t.Context(), 3, w)
@@ -62,13 +61,13 @@ func TestTCPBarrierSlot(t *testing.T) {
 }
 
 func TestARankThatFailsIsNamed(t *testing.T) {
-	_, err := testTools(t).runTCP(t.Context(), 3, peer.Work{Mode: "fast", Exchanges: 1})
+	_, err := testTools(t).runTCP(t.Context(), 3, Work{Mode: "fast", Exchanges: 1})
 	if err == nil || !strings.Contains(err.Error(), `mode "fast"`) {
 		t.Errorf("runTCP() = %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := testTools(t).runTCP(ctx, 2, peer.Work{Mode: peer.Unsync, Exchanges: 1}); err == nil {
+	if _, err := testTools(t).runTCP(ctx, 2, Work{Mode: Unsync, Exchanges: 1}); err == nil {
 		t.Error("a run that was interrupted gave no error")
 	}
 }
@@ -97,7 +96,7 @@ func TestBarrierTimes(t *testing.T) {
 
 func TestTheSlowestRankCounts(t *testing.T) {
 	r := row{n: 3, size: 1_000_000}
-	got, err := judge(r, side{kind: bare, mode: peer.Unsync}, 10, []report{{Seconds: 1}, {Seconds: 3}, {Seconds: 2}})
+	got, err := judge(r, side{kind: bare, mode: Unsync}, 10, []report{{Seconds: 1}, {Seconds: 3}, {Seconds: 2}})
 	if want := (reading{3, 20}); err != nil || got != want { // 6 pairs · 10 MB / 3 s
 		t.Errorf("judge() = %+v, %v, want %+v", got, err, want)
 	}
@@ -245,7 +244,7 @@ func TestCommandLine(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	goal := peer.Goal{Want: 0.4, AtMost: true}
+	goal := Goal{Want: 0.4, AtMost: true}
 	r := row{work: "barrier", n: 8, ours: side{kind: bare, mode: barriers}, goal: goal}
 	out := []outcome{
 		{

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-
-	"evbench/bench/peer"
 )
 
 // A reading is one slot of one side.
@@ -90,7 +88,7 @@ func (out *outcome) fill(ctx context.Context, t *tools, o *options, progress io.
 		fmt.Fprintf(progress, "    slot %d of %d: %.4g / %.4g %s = %.3f\n",
 			slot+1, o.slots, got[0].value, got[1].value, out.Unit, got[0].value/got[1].value)
 	}
-	q := peer.Of(out.OurSlots, out.Slots)
+	q := Of(out.OurSlots, out.Slots)
 	out.Median, out.Low, out.High, out.Sure = q.Median, q.Low, q.High, q.Sure
 	out.Verdict = out.row.goal.Judge(q)
 	return nil

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/bench/peer"
 	"evbench/internal/tool"
 	"evbench/transport/mpi"
 )
@@ -52,10 +51,10 @@ func TestMPIRanksDeliverEveryByte(t *testing.T) {
 		t.Fatal("built with the tag mpi, but without MPI")
 	}
 	tools := mpiTools(t)
-	for _, w := range []peer.Work{
-		{Mode: peer.Unsync, Size: 70, Exchanges: 4, Warmup: 2, Batch: 2},
-		{Mode: peer.Unsync, Size: 200_000, Exchanges: 4, Warmup: 2},
-		{Mode: peer.Phases, Size: 200_000, Exchanges: 4, Warmup: 2},
+	for _, w := range []Work{
+		{Mode: Unsync, Size: 70, Exchanges: 4, Warmup: 2, Batch: 2},
+		{Mode: Unsync, Size: 200_000, Exchanges: 4, Warmup: 2},
+		{Mode: Phases, Size: 200_000, Exchanges: 4, Warmup: 2},
 	} {
 		w.Check = true
 		reports, err := tools.runMPI(t.Context(), 3, w)
@@ -63,7 +62,7 @@ func TestMPIRanksDeliverEveryByte(t *testing.T) {
 			t.Errorf("%+v: %d reports, %v", w, len(reports), err)
 		}
 	}
-	if _, err := tools.runMPI(t.Context(), 2, peer.Work{Mode: "fast"}); err == nil {
+	if _, err := tools.runMPI(t.Context(), 2, Work{Mode: "fast"}); err == nil {
 		t.Error("ranks that failed gave no error")
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-
-	"evbench/bench/peer"
 )
 
 // mpirunArgs starts n ranks on this machine over a network. --oversubscribe also
@@ -71,7 +69,7 @@ func readC(said string, r row, s side, amount int) (reading, error) {
 }
 
 // runMPI runs n ranks of our side under mpirun, over shared memory.
-func (t *tools) runMPI(ctx context.Context, n int, w peer.Work) ([]report, error) {
+func (t *tools) runMPI(ctx context.Context, n int, w Work) ([]report, error) {
 	text, err := json.Marshal(order{Net: netShared, Work: w})
 	if err != nil {
 		return nil, err

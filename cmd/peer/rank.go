@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"evbench/barrier"
-	"evbench/bench/peer"
 	"evbench/internal/tool"
 	"evbench/transport"
 	"evbench/transport/mpi"
@@ -24,9 +23,9 @@ const rankCommand = "rank"
 
 // An order is what a rank is told on its command line.
 type order struct {
-	Net  string    `json:"net"`
-	Rank int       `json:"rank"` // TCP only: MPI knows
-	Work peer.Work `json:"work"` // in mode barriers: Exchanges and Warmup count them
+	Net  string `json:"net"`
+	Rank int    `json:"rank"` // TCP only: MPI knows
+	Work Work   `json:"work"` // in mode barriers: Exchanges and Warmup count them
 }
 
 // A report is what a rank prints at its end, on one line.
@@ -39,7 +38,7 @@ type report struct {
 type place struct {
 	ep   transport.Endpoint
 	n    int
-	gate peer.Gate
+	gate Gate
 }
 
 // beRank does the work of one rank in a process of its own.
@@ -94,7 +93,7 @@ func connect(ctx context.Context, l *tcp.Listener, o order, addrs []string) (*pl
 	if err != nil {
 		return nil, err
 	}
-	g := tcp.Group{ID: 1, Rank: o.Rank, Partners: partners, Async: o.Work.Mode == peer.Unsync, Message: o.Work.Size}
+	g := tcp.Group{ID: 1, Rank: o.Rank, Partners: partners, Async: o.Work.Mode == Unsync, Message: o.Work.Size}
 	if !o.Work.Shared && !o.Work.Drop {
 		g.IO = tcp.Copy
 	}
@@ -145,15 +144,15 @@ func mpiRank(ctx context.Context, o order, stdout io.Writer) error {
 }
 
 // do does the work.
-func (p *place) do(ctx context.Context, w peer.Work) (report, error) {
+func (p *place) do(ctx context.Context, w Work) (report, error) {
 	if w.Mode == barriers {
-		exits, err := peer.Barriers(ctx, p.gate, w.Exchanges, w.Warmup, machineClock())
+		exits, err := Barriers(ctx, p.gate, w.Exchanges, w.Warmup, machineClock())
 		if err != nil {
 			return report{}, err
 		}
 		return report{Seconds: (exits[len(exits)-1] - exits[0]).Seconds(), Exits: exits}, nil
 	}
-	took, err := peer.Run(ctx, p.ep, p.n, p.gate, w)
+	took, err := Run(ctx, p.ep, p.n, p.gate, w)
 	return report{Seconds: took.Seconds()}, err
 }
 

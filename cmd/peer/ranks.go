@@ -12,13 +12,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"evbench/bench/peer"
 	"evbench/results"
 )
 
 // workOf is what our ranks do in a slot.
-func workOf(r row, s side, amount int) peer.Work {
-	w := peer.Work{
+func workOf(r row, s side, amount int) Work {
+	w := Work{
 		Mode: s.mode, Size: r.size, Exchanges: amount, Warmup: warmup, Batch: max(s.batch, 1), Drop: s.drop, Shared: s.shared,
 	}
 	w.Warmup = (w.Warmup + w.Batch - 1) / w.Batch * w.Batch
@@ -76,7 +75,7 @@ type child struct {
 }
 
 // runTCP runs n ranks as processes of this machine over loopback.
-func (t *tools) runTCP(ctx context.Context, n int, w peer.Work) ([]report, error) {
+func (t *tools) runTCP(ctx context.Context, n int, w Work) ([]report, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var children []*child

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"evbench/bench/peer"
 	"evbench/results"
 )
 
@@ -49,7 +48,7 @@ type row struct {
 	size   int // bytes of a fragment; 0: no fragments
 	ours   side
 	theirs side
-	goal   peer.Goal
+	goal   Goal
 }
 
 func (r row) String() string {
@@ -78,7 +77,7 @@ func (s side) String() string {
 	case bare:
 		over := map[string]string{netTCP: "TCP", netShared: "MPI, shared memory"}[s.net]
 		words = append(words, "ours", map[string]string{
-			peer.Unsync: "unsync", peer.Phases: "phases", barriers: "tournament",
+			Unsync: "unsync", Phases: "phases", barriers: "tournament",
 		}[s.mode], "over", over)
 	case whole:
 		words = append(words, "evbench run", s.mode)
@@ -117,13 +116,13 @@ func rows() []row {
 
 var (
 	isend = side{kind: cProgram, net: netTCP, mode: "isend"}
-	ours  = side{kind: bare, net: netTCP, mode: peer.Unsync}
+	ours  = side{kind: bare, net: netTCP, mode: Unsync}
 )
 
 func tcpRows() []row {
 	discard, phases := ours, ours
 	discard.drop = true
-	phases.mode = peer.Phases
+	phases.mode = Phases
 	var all []row
 	for _, k := range []struct {
 		work  string
@@ -138,7 +137,7 @@ func tcpRows() []row {
 	} {
 		for _, size := range k.sizes {
 			for _, n := range []int{4, 8} {
-				all = append(all, row{k.work, n, size, k.side, isend, peer.Goal{Want: k.want}})
+				all = append(all, row{k.work, n, size, k.side, isend, Goal{Want: k.want}})
 			}
 		}
 	}
@@ -153,9 +152,9 @@ func mpiRows() []row {
 	var all []row
 	for _, n := range []int{4, 8} {
 		for _, size := range []int{mib, 4 * mib} {
-			all = append(all, row{"MPI", n, size, mpi, c, peer.Goal{Want: 0.95, Touch: 1}})
+			all = append(all, row{"MPI", n, size, mpi, c, Goal{Want: 0.95, Touch: 1}})
 		}
-		all = append(all, row{"MPI batched", n, kib64, mpiBatch, cBatch, peer.Goal{Want: 0.9}})
+		all = append(all, row{"MPI batched", n, kib64, mpiBatch, cBatch, Goal{Want: 0.9}})
 	}
 	return all
 }
@@ -165,7 +164,7 @@ func barrierRows() []row {
 	tournament.mode, c.mode = barriers, barriers
 	var all []row
 	for _, n := range []int{8, 16, 32} {
-		all = append(all, row{"barrier over TCP", n, 0, tournament, c, peer.Goal{Want: 0.4, AtMost: true}})
+		all = append(all, row{"barrier over TCP", n, 0, tournament, c, Goal{Want: 0.4, AtMost: true}})
 	}
 	return all
 }
@@ -174,16 +173,16 @@ func barrierRows() []row {
 // exchanges in flight as a worker has events, and with the same memory.
 func wholeRows() []row {
 	var header, crc []row
-	for _, mode := range []string{peer.Unsync, peer.Phases} {
+	for _, mode := range []string{Unsync, Phases} {
 		w, b := side{kind: whole, mode: mode}, side{kind: bare, net: netTCP, mode: mode, shared: true}
-		if mode == peer.Unsync {
+		if mode == Unsync {
 			b.batch = 2 // a worker's credits, as by default
 		}
 		p := w
 		p.payload = true
 		for _, n := range []int{4, 8} {
-			header = append(header, row{"whole, check: header", n, mib, w, b, peer.Goal{Want: 0.93}})
-			crc = append(crc, row{"whole, check: payload", n, mib, p, w, peer.Goal{Want: 0.7}})
+			header = append(header, row{"whole, check: header", n, mib, w, b, Goal{Want: 0.93}})
+			crc = append(crc, row{"whole, check: payload", n, mib, p, w, Goal{Want: 0.7}})
 		}
 	}
 	return append(header, crc...)
@@ -192,28 +191,28 @@ func wholeRows() []row {
 // otherRows have no figure to reach.
 func otherRows() []row {
 	phases, cPhases, pairwise, coll := ours, isend, isend, isend
-	phases.mode, cPhases.mode, pairwise.mode, coll.mode = peer.Phases, "phases", "pairwise", "alltoall"
+	phases.mode, cPhases.mode, pairwise.mode, coll.mode = Phases, "phases", "pairwise", "alltoall"
 	mpi, c := ours, isend
 	mpi.net, c.net = netShared, netShared
 	mpiBatch := mpi
 	mpiBatch.batch = atOnce
 	mpiPhases, cSharedPhases := mpi, c
-	mpiPhases.mode, cSharedPhases.mode = peer.Phases, "phases"
+	mpiPhases.mode, cSharedPhases.mode = Phases, "phases"
 	const n = 4
 	var all []row
 	for _, size := range []int{kib64, mib} {
 		all = append(all,
-			row{"beside sendrecv", n, size, ours, pairwise, peer.Goal{}},
-			row{"beside MPI_Alltoall", n, size, ours, coll, peer.Goal{}},
-			row{"phases beside phases", n, size, phases, cPhases, peer.Goal{}},
-			row{"MPI phases", n, size, mpiPhases, cSharedPhases, peer.Goal{}},
+			row{"beside sendrecv", n, size, ours, pairwise, Goal{}},
+			row{"beside MPI_Alltoall", n, size, ours, coll, Goal{}},
+			row{"phases beside phases", n, size, phases, cPhases, Goal{}},
+			row{"MPI phases", n, size, mpiPhases, cSharedPhases, Goal{}},
 		)
 	}
 	return append(all,
-		row{"MPI one by one", n, kib64, mpi, c, peer.Goal{}},
-		row{"MPI batched beside one by one", n, kib64, mpiBatch, c, peer.Goal{}},
-		row{"beside iperf3", n, mib, ours, side{kind: iperf, streams: 1}, peer.Goal{}},
-		row{"beside iperf3", n, mib, ours, side{kind: iperf, streams: n * (n - 1)}, peer.Goal{}},
+		row{"MPI one by one", n, kib64, mpi, c, Goal{}},
+		row{"MPI batched beside one by one", n, kib64, mpiBatch, c, Goal{}},
+		row{"beside iperf3", n, mib, ours, side{kind: iperf, streams: 1}, Goal{}},
+		row{"beside iperf3", n, mib, ours, side{kind: iperf, streams: n * (n - 1)}, Goal{}},
 	)
 }
 

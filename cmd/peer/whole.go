@@ -8,14 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"evbench/bench/peer"
 	"evbench/results"
 )
 
 // scenarioText is whole event building: n servers, each a process of this
 // machine, over loopback.
 func scenarioText(r row, s side, milliseconds int) string {
-	mode := map[string]string{peer.Unsync: "unsynchronised", peer.Phases: "synchronised"}[s.mode]
+	mode := map[string]string{Unsync: "unsynchronised", Phases: "synchronised"}[s.mode]
 	check := map[bool]string{false: "header", true: "payload"}[s.payload]
 	return fmt.Sprintf(`topology: FT(2;1,%[1]d)
 fabric: {kind: hosts, workers: processes}

@@ -15,7 +15,6 @@ import (
 	"slices"
 	"time"
 
-	"evbench/bench/soak"
 	"evbench/internal/tool"
 )
 
@@ -83,8 +82,8 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return nil, tool.Usagef("--round %d: rounds count from 1", o.round)
 	case o.show && o.round == 0:
 		return nil, tool.Usagef("--show: of which --round?")
-	case !slices.ContainsFunc(soak.Kinds(), func(k soak.Kind) bool { return o.only.MatchString(string(k)) }):
-		return nil, tool.Usagef("--only %s: matches none of %q", o.only, soak.Kinds())
+	case !slices.ContainsFunc(Kinds(), func(k Kind) bool { return o.only.MatchString(string(k)) }):
+		return nil, tool.Usagef("--only %s: matches none of %q", o.only, Kinds())
 	}
 	if o.evbench, err = filepath.Abs(o.evbench); err == nil {
 		_, err = os.Stat(o.evbench)

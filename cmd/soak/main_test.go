@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"evbench/bench/soak"
 	"evbench/internal/tool"
 )
 
@@ -100,7 +99,7 @@ func TestSoak(t *testing.T) {
 	} {
 		t.Run(tt.policy, func(t *testing.T) {
 			d := sound(t, append(tt.args, "--minutes", "0.2")...)
-			if len(d.Rounds) == 0 || d.Rounds[0].Kind != soak.Long || d.Rounds[0].Policy != tt.policy {
+			if len(d.Rounds) == 0 || d.Rounds[0].Kind != Long || d.Rounds[0].Policy != tt.policy {
 				t.Fatalf("rounds: %+v", d.Rounds)
 			}
 			if r := d.Rounds[0]; r.LinkEvents < 50 || r.Built == 0 || r.Last == nil || r.Last.Descriptors == 0 || r.Last.Namespaces == 0 {
@@ -112,9 +111,9 @@ func TestSoak(t *testing.T) {
 
 // One round of each kind that strikes a process, a connection, a link or the control port.
 func TestStrikes(t *testing.T) {
-	for _, kind := range []soak.Kind{soak.KillWorker, soak.KillController, soak.Cut, soak.Severed, soak.Strangers} {
+	for _, kind := range []Kind{KillWorker, KillController, Cut, Severed, Strangers} {
 		t.Run(string(kind), func(t *testing.T) {
-			round := soak.Plan{Seed: 7}.Next(1, func(k soak.Kind) bool { return k == kind })
+			round := Plan{Seed: 7}.Next(1, func(k Kind) bool { return k == kind })
 			if d := sound(t, "--seed", "7", "--round", strconv.Itoa(round)); len(d.Rounds) != 1 || d.LinkEvents != 0 {
 				t.Errorf("%+v", d)
 			}
@@ -181,7 +180,7 @@ func TestWrongUse(t *testing.T) {
 // --show prints what a round plays.
 func TestShow(t *testing.T) {
 	code, out, said := soaked(t, "--seed", "7", "--round", "1", "--show")
-	if want := (soak.Plan{Seed: 7, Length: 600e9}).Round(1).YAML(); code != tool.ExitDone || out != want {
+	if want := (Plan{Seed: 7, Length: 600e9}).Round(1).YAML(); code != tool.ExitDone || out != want {
 		t.Errorf("ended with %d: %s%s", code, out, said)
 	}
 }
@@ -189,7 +188,7 @@ func TestShow(t *testing.T) {
 // What is not explained leads to exit code 1, and to the command that repeats the round.
 func TestTableOfAnomalies(t *testing.T) {
 	o := &options{seed: 7, minutes: 3}
-	x := outcome{Round: 12, Kind: soak.Links, Seed: 7, LinkEvents: 100, Findings: []soak.Finding{
+	x := outcome{Round: 12, Kind: Links, Seed: 7, LinkEvents: 100, Findings: []Finding{
 		{What: "2 events lost"}, {What: "busy", Why: "2 busy loops beside"},
 	}}
 	x.Repeat = o.repeat(x.Round)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"evbench/bench/soak"
 	"evbench/internal/subprocess"
 	"evbench/results"
 	"evbench/topology"
@@ -32,7 +31,7 @@ func (g *stage) strikes(ctx context.Context) {
 		if err = doors[x.Link.Leaf].set(ctx, x.Link.Spine, x.Up); err == nil {
 			g.seen.Struck = append(g.seen.Struck, results.LinkEvent{Link: x.Link.String(), Up: x.Up, TSec: time.Since(since).Seconds()})
 		}
-		if g.s.Kind == soak.Severed {
+		if g.s.Kind == Severed {
 			g.hit = time.Now()
 		}
 	}
@@ -66,7 +65,7 @@ func (d door) set(ctx context.Context, spine int, up bool) error {
 	if up {
 		how = "up"
 	}
-	_, err := d.run(ctx, "ip", "link", "set", soak.Spine(spine), how)
+	_, err := d.run(ctx, "ip", "link", "set", Spine(spine), how)
 	return err
 }
 
@@ -103,7 +102,7 @@ func findDoors(ctx context.Context, pid int, tree *topology.Tree, doors map[int]
 		}
 		d := append(door{"--net=" + dir + e.Name()}, user...)
 		text, err := d.run(ctx, "ip", "-o", "link")
-		if leaf, ok := soak.LeafOf(tree, text); err == nil && ok {
+		if leaf, ok := LeafOf(tree, text); err == nil && ok {
 			doors[leaf] = d
 		}
 	}

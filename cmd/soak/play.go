@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"evbench/bench/soak"
 	"evbench/results/csv"
 )
 
@@ -25,16 +24,16 @@ const (
 // A stage is one round under way.
 type stage struct {
 	*sandbox
-	s    *soak.Script
+	s    *Script
 	main *program   // evbench run or controller
 	work []*program // workers that we have started, by rank
 	all  []*program // with busy loops
-	seen soak.Seen
+	seen Seen
 	hit  time.Time // when a process was killed or a connection cut
 }
 
 // play runs one round and judges it. Whatever happens, nothing is left of it.
-func play(ctx context.Context, o *options, s *soak.Script) (out outcome, seen soak.Seen, err error) {
+func play(ctx context.Context, o *options, s *Script) (out outcome, seen Seen, err error) {
 	box, err := newSandbox(o.evbench)
 	if err != nil {
 		return out, seen, err
@@ -58,7 +57,7 @@ func play(ctx context.Context, o *options, s *soak.Script) (out outcome, seen so
 	<-g.main.done
 	g.end(before, cpu)
 	out = g.outcome(time.Since(began))
-	out.Findings = soak.Judge(s, g.seen)
+	out.Findings = Judge(s, g.seen)
 	if out.anomalies() > 0 {
 		out.Repeat = o.repeat(s.Round)
 	}
@@ -71,7 +70,7 @@ func (g *stage) perform(ctx context.Context) error {
 		return g.links(ctx)
 	case g.s.Kind.OnControl():
 		return g.control(ctx)
-	case g.s.Kind == soak.Strangers:
+	case g.s.Kind == Strangers:
 		return g.strangers(ctx)
 	}
 	return g.kill(ctx)
@@ -154,7 +153,7 @@ func (g *stage) end(before place, cpu load) {
 	}
 	g.gone(since, patience)
 	g.seen.Gone = time.Since(since)
-	g.seen.Residue = g.residue(before, g.s.Kind == soak.KillController, scenarioFile, tokenFile, resultsDir)
+	g.seen.Residue = g.residue(before, g.s.Kind == KillController, scenarioFile, tokenFile, resultsDir)
 	if g.sweep() > 0 {
 		g.gone(time.Now(), patience)
 	}
@@ -165,7 +164,7 @@ func (g *stage) end(before place, cpu load) {
 	}
 	g.seen.Others = cpu.others(ours)
 	for rank, p := range g.work {
-		g.seen.Workers = append(g.seen.Workers, soak.Exit{Server: rank, Code: p.code(), Said: p.heard.String()})
+		g.seen.Workers = append(g.seen.Workers, Exit{Server: rank, Code: p.code(), Said: p.heard.String()})
 	}
 	g.seen.Code, g.seen.Said = g.main.code(), g.main.heard.String()
 	if r, err := csv.Read(g.path(resultsDir)); err == nil {
@@ -180,7 +179,7 @@ func (g *stage) outcome(took time.Duration) outcome {
 	out := outcome{
 		Round: g.s.Round, Kind: g.s.Kind, Policy: g.s.Policy, Ordered: g.s.Ordered, Seed: g.s.Seed, Seconds: took.Seconds(), ExitCode: g.seen.Code,
 	}
-	if a, b, ok := soak.Quarters(g.seen.Usage); ok {
+	if a, b, ok := Quarters(g.seen.Usage); ok {
 		out.Second, out.Last = &a, &b
 	}
 	if g.seen.Run == nil {

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"evbench/bench/soak"
 )
 
 // A process as /proc shows it.
@@ -48,7 +46,7 @@ func (p process) isWorker(server int) bool {
 }
 
 // usage reads what a process holds; false when it has ended.
-func usage(pid int) (u soak.Usage, ok bool) {
+func usage(pid int) (u Usage, ok bool) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return u, false

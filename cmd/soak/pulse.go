@@ -5,8 +5,6 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
-
-	"evbench/bench/soak"
 )
 
 const (
@@ -32,7 +30,7 @@ func (g *stage) pulse() {
 			err = link.touch() // who is not allowed to has the clock alone
 		}
 		if late := time.Since(next); late > halting {
-			g.seen.Halts = append(g.seen.Halts, soak.Stop{At: next.Sub(since), For: late})
+			g.seen.Halts = append(g.seen.Halts, Stop{At: next.Sub(since), For: late})
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"evbench/bench/soak"
 	"evbench/internal/subprocess"
 	"evbench/internal/tool"
 	"evbench/results"
@@ -18,21 +17,21 @@ import (
 
 // An outcome is one round as it went.
 type outcome struct {
-	Round      int            `json:"round"`
-	Kind       soak.Kind      `json:"kind"`
-	Policy     string         `json:"policy,omitempty"`
-	Ordered    bool           `json:"ordered,omitempty"`
-	Seed       uint64         `json:"seed"`
-	Seconds    float64        `json:"seconds"`
-	LinkEvents int            `json:"link_events"` // as they happened
-	Built      uint64         `json:"events_built"`
-	Lost       uint64         `json:"events_lost"`
-	Duplicate  uint64         `json:"events_duplicate"`
-	ExitCode   int            `json:"exit_code"`
-	Second     *soak.Usage    `json:"second_quarter,omitempty"` // of the process, medians
-	Last       *soak.Usage    `json:"last_quarter,omitempty"`
-	Findings   []soak.Finding `json:"findings"`
-	Repeat     string         `json:"repeat,omitempty"` // where there are anomalies
+	Round      int       `json:"round"`
+	Kind       Kind      `json:"kind"`
+	Policy     string    `json:"policy,omitempty"`
+	Ordered    bool      `json:"ordered,omitempty"`
+	Seed       uint64    `json:"seed"`
+	Seconds    float64   `json:"seconds"`
+	LinkEvents int       `json:"link_events"` // as they happened
+	Built      uint64    `json:"events_built"`
+	Lost       uint64    `json:"events_lost"`
+	Duplicate  uint64    `json:"events_duplicate"`
+	ExitCode   int       `json:"exit_code"`
+	Second     *Usage    `json:"second_quarter,omitempty"` // of the process, medians
+	Last       *Usage    `json:"last_quarter,omitempty"`
+	Findings   []Finding `json:"findings"`
+	Repeat     string    `json:"repeat,omitempty"` // where there are anomalies
 }
 
 // anomalies is how many findings nothing explains.
@@ -48,12 +47,12 @@ func (o outcome) anomalies() int {
 
 // playAll runs rounds until the time is up, and reports whether something is unexplained.
 func playAll(ctx context.Context, o *options, stdout, stderr io.Writer) (unexplained bool, err error) {
-	plan := soak.Plan{Seed: o.seed, Length: o.length()}
+	plan := Plan{Seed: o.seed, Length: o.length()}
 	if o.show {
 		_, err := io.WriteString(stdout, plan.Round(o.round).YAML())
 		return false, err
 	}
-	if err := possible(ctx, o); err != nil {
+	if err := runnable(ctx, o); err != nil {
 		return false, err
 	}
 	log, err := os.OpenFile(o.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
@@ -67,7 +66,7 @@ func playAll(ctx context.Context, o *options, stdout, stderr io.Writer) (unexpla
 	began := time.Now()
 	for n := max(1, o.round); ctx.Err() == nil; n++ {
 		if o.round == 0 {
-			n = plan.Next(n, func(k soak.Kind) bool { return o.only.MatchString(string(k)) })
+			n = plan.Next(n, func(k Kind) bool { return o.only.MatchString(string(k)) })
 		}
 		if n == 0 {
 			break
@@ -96,9 +95,9 @@ func playAll(ctx context.Context, o *options, stdout, stderr io.Writer) (unexpla
 	return unexplained, show(stdout, o, done)
 }
 
-// possible reports why the lab cannot be built here, or what else is missing.
-func possible(ctx context.Context, o *options) error {
-	if o.only.MatchString(string(soak.Outside)) || o.only.MatchString(string(soak.Severed)) {
+// runnable reports why the lab cannot be built here, or what else is missing.
+func runnable(ctx context.Context, o *options) error {
+	if o.only.MatchString(string(Outside)) || o.only.MatchString(string(Severed)) {
 		for _, name := range []string{"ip", "nsenter"} {
 			if _, err := exec.LookPath(name); err != nil {
 				return tool.Usagef("links are taken down from outside with ip and nsenter (packages iproute2, util-linux; --only leaves them out): %w", err)
@@ -116,22 +115,22 @@ func possible(ctx context.Context, o *options) error {
 }
 
 // expected is about how long a round takes.
-func expected(s *soak.Script) time.Duration {
+func expected(s *Script) time.Duration {
 	switch {
-	case s.Kind == soak.Severed:
-		return 2*soak.ControlTimeout + 5*time.Second
+	case s.Kind == Severed:
+		return 2*ControlTimeout + 5*time.Second
 	case s.Kind.InLab():
 		return s.Duration + s.Stopped() + 3*time.Second
-	case s.Kind == soak.Strangers:
+	case s.Kind == Strangers:
 		return s.Duration + 5*time.Second
-	case s.Kind == soak.Stall:
+	case s.Kind == Stall:
 		return 35 * time.Second // a worker waits for a sign of its controller
 	}
 	return 8 * time.Second
 }
 
 // describe says what a round is.
-func describe(s *soak.Script) string {
+func describe(s *Script) string {
 	words := []string{string(s.Kind), s.Notation}
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	if s.Fill != nil {
@@ -152,7 +151,7 @@ func describe(s *soak.Script) string {
 	if n := len(s.Strikes()); n > 0 {
 		add("%d link events by others", n)
 	}
-	if s.Apart && s.Kind == soak.Pause {
+	if s.Apart && s.Kind == Pause {
 		add("workers apart")
 	}
 	if len(s.Waves) > 0 {
@@ -168,9 +167,9 @@ func describe(s *soak.Script) string {
 		add("stopped %d times, %s", len(s.Stops), s.Stopped())
 	}
 	switch s.Kind {
-	case soak.KillWorker, soak.Cut, soak.Stall:
+	case KillWorker, Cut, Stall:
 		add("server %d", s.Victim)
-	case soak.Delay:
+	case Delay:
 		add("late by %v", s.Delays)
 	}
 	if s.Hosts {
@@ -181,7 +180,7 @@ func describe(s *soak.Script) string {
 
 // note writes to the log what was odd about a round, and all of it when that is not
 // explained.
-func note(log, stderr io.Writer, s *soak.Script, out outcome, seen soak.Seen) error {
+func note(log, stderr io.Writer, s *Script, out outcome, seen Seen) error {
 	var b strings.Builder
 	line := func(format string, args ...any) {
 		fmt.Fprintf(&b, "%s round %d seed %d: %s\n", time.Now().UTC().Format(time.RFC3339), s.Round, s.Seed, fmt.Sprintf(format, args...))

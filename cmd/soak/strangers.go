@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"evbench/bench/soak"
 )
 
 // strangers starts a controller and its workers on loopback, and connects to the control
@@ -49,7 +47,7 @@ func freeAddr() (string, error) {
 
 // wave opens connections at once, says what it has to say and stays; it returns how many
 // were taken.
-func (g *stage) wave(ctx context.Context, addr string, w soak.Wave, seed uint64) int {
+func (g *stage) wave(ctx context.Context, addr string, w Wave, seed uint64) int {
 	garbage := make([]byte, w.Bytes)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	for i := range garbage {

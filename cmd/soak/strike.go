@@ -6,12 +6,10 @@ import (
 	"strconv"
 	"syscall"
 	"time"
-
-	"evbench/bench/soak"
 )
 
-// joining is how long a controller waits for workers, and they for it.
-const joining = 10 * time.Second
+// joinTimeout is how long a controller waits for workers, and they for it.
+const joinTimeout = 10 * time.Second
 
 // kill starts a run whose servers are processes, and kills one of its processes.
 func (g *stage) kill(ctx context.Context) error {
@@ -25,7 +23,7 @@ func (g *stage) kill(ctx context.Context) error {
 	if err != nil || !g.moment(began) {
 		return err
 	}
-	if g.s.Kind == soak.KillController {
+	if g.s.Kind == KillController {
 		return g.strike(g.main.cmd.Process.Pid)
 	}
 	for g.main.until(time.Now().Add(time.Millisecond)) { // until the process is there
@@ -64,11 +62,11 @@ func (g *stage) beginHosts(ctx context.Context, at string, to func(server int) s
 		return err
 	}
 	g.main, err = g.begin(ctx, "controller", "-v", scenarioFile, "--listen", at, "--token-file", tokenFile,
-		"-o", resultsDir, "--join-timeout", joining.String())
+		"-o", resultsDir, "--join-timeout", joinTimeout.String())
 	for rank := 0; err == nil && rank < tree.Servers(); rank++ {
 		var p *program
 		p, err = g.begin(ctx, "worker", "--controller", to(rank), "--token-file", tokenFile, "--id", strconv.Itoa(tree.Position(rank)),
-			"--data", "127.0.0.1:0", "--wait", joining.String())
+			"--data", "127.0.0.1:0", "--wait", joinTimeout.String())
 		if err == nil {
 			g.work = append(g.work, p)
 		}
@@ -101,9 +99,9 @@ func (g *stage) control(ctx context.Context) error {
 	if err := g.beginHosts(ctx, "unix:"+socketFile, func(server int) string { return "tcp:" + proxies[server].addr() }); err != nil {
 		return err
 	}
-	if g.s.Kind != soak.Delay && g.moment(time.Now()) {
+	if g.s.Kind != Delay && g.moment(time.Now()) {
 		g.hit, g.seen.Hit = time.Now(), true
-		if g.s.Kind == soak.Stall {
+		if g.s.Kind == Stall {
 			proxies[g.s.Victim].silence()
 		} else {
 			proxies[g.s.Victim].cut(g.s.Reset)

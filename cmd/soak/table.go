@@ -6,8 +6,6 @@ import (
 	"io"
 	"runtime"
 	"text/tabwriter"
-
-	"evbench/bench/soak"
 )
 
 // A document is what --json prints.
@@ -27,7 +25,7 @@ func show(w io.Writer, o *options, done []outcome) error {
 	d := document{Schema: schema, Seed: o.seed, Minutes: o.minutes, CPUs: runtime.NumCPU(), Rounds: []outcome{}}
 	for _, x := range done {
 		if x.Findings == nil {
-			x.Findings = []soak.Finding{}
+			x.Findings = []Finding{}
 		}
 		d.Rounds = append(d.Rounds, x)
 		d.LinkEvents += x.LinkEvents

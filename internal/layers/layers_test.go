@@ -104,7 +104,6 @@ var layers = []layer{
 
 	{"sim/credit", "internal/parallel routing/lft topology/network", true},
 	{"sim", "barrier internal/parallel internal/unit plan results routing/twolevel scheduler scheduler/assign scheduler/sizes sim/credit topology", true},
-	{"bench/flit", "internal/parallel sim/credit topology/network", true},
 
 	{"companion", "failover plan routing/twolevel topology", false},
 	{"companion/kernel", "companion failover fabric/lab internal/parallel topology", false},
@@ -130,9 +129,6 @@ var layers = []layer{
 	{"study/papers", "failover internal/parallel internal/show plan results routing routing/lft routing/opensm routing/sssp routing/twolevel scenarios scheduler sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network", true},
 
 	{"bench", "builder controller fabric fabric/hosts/preflight failover failover/loop internal/parallel internal/unit internal/wire plan plan/verify results routing/twolevel scenario scheduler scheduler/assign scheduler/sizes sim topology", false},
-	{"bench/noise", "results", true},
-	{"bench/peer", "results transport", false},
-	{"bench/soak", "results topology", true},
 
 	{"report", "results internal/printable internal/unit", false},
 	// Figures of links and pairs need the phases and paths of plans.

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"evbench/results"
+)
+
+const (
+	// prompt is how long after a change of links it must be known what is alive, on a
+	// machine whose processors are busy.
+	prompt = 300 * time.Millisecond
+	// standing is how long no byte of payload may come in anywhere. A sender whose path
+	// was dead tries again after twice as long each time.
+	standing = 4 * time.Second
+	// caseOver is how a fail-over ends that the end of its case has met.
+	caseOver = "the case is over"
+)
+
+// answers holds what the fail-over knew against what the links did. It is levels that are
+// compared, not edges: a link that goes and comes within milliseconds need not be answered
+// twice, but whenever the links have been quiet for a moment, what is not used is what is
+// dead, and what is held out.
+func (j *judgement) answers(c results.Case) {
+	if len(c.Failovers) == 0 {
+		if len(c.LinkEvents) > 0 {
+			j.odd("links changed %d times, and the fail-over tells of nothing", len(c.LinkEvents))
+		}
+		return
+	}
+	j.known(c, c.LinkEvents, prompt)
+	j.settled(c)
+}
+
+// known holds what was used against what links did, so long after each change.
+func (j *judgement) known(c results.Case, links []results.LinkEvent, after time.Duration) {
+	events := slices.Clone(links)
+	slices.SortStableFunc(events, func(a, b results.LinkEvent) int { return compare(a.TSec, b.TSec) })
+	late := (after + j.s.Stopped()).Seconds()
+	if j.s.Hogs > 0 {
+		late *= 2
+	}
+	for i, e := range events {
+		until := c.MeasuredSec
+		if i+1 < len(events) {
+			until = events[i+1].TSec
+		}
+		// The time of an event is when its change was asked for.
+		at := e.TSec + late + j.halted(e.TSec-before.Seconds(), e.TSec+late)
+		if until > at {
+			j.level(events[:i+1], c.Failovers, at)
+		}
+	}
+}
+
+// before is how long before an event a halt of the machine still delays it.
+const before = 500 * time.Millisecond
+
+// halted is how long the machine itself was slow between two moments.
+func (j *judgement) halted(from, to float64) float64 {
+	sum := 0.0
+	for _, h := range j.seen.Halts {
+		if h.At.Seconds() < to && (h.At+h.For).Seconds() > from {
+			sum += h.For.Seconds()
+		}
+	}
+	return sum
+}
+
+func compare(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// level compares what was used at a moment with the links that had changed until then.
+func (j *judgement) level(events []results.LinkEvent, all []results.Failover, at float64) {
+	dead, since := map[string]bool{}, map[string]float64{}
+	for _, e := range events {
+		dead[e.Link], since[e.Link] = !e.Up, e.TSec
+	}
+	used := map[string]bool{}
+	for _, f := range all {
+		if seen(f) <= at {
+			clear(used)
+			for _, l := range f.Dead {
+				used[l] = true
+			}
+		}
+	}
+	for _, l := range sorted(dead) {
+		if dead[l] && !used[l] {
+			j.slow("at %.3f s %s had been dead for %.0f ms, and was still used", at, l, 1e3*(at-since[l]))
+		}
+	}
+	for _, l := range sorted(used) {
+		if held := j.s.Hold > 0 && at-since[l] < j.s.Hold.Seconds()+prompt.Seconds()+j.s.Stopped().Seconds(); !dead[l] && !held {
+			j.slow("at %.3f s %s had been up for %.0f ms, and was not used", at, l, 1e3*(at-since[l]))
+		}
+	}
+}
+
+func sorted(set map[string]bool) []string {
+	var out []string
+	for name := range set {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func seen(f results.Failover) float64 {
+	if f.SeenSec == nil {
+		return 0
+	}
+	return *f.SeenSec
+}
+
+// settled: what was tried in vain on the way was done in the end, and nothing is open.
+func (j *judgement) settled(c results.Case) {
+	end := len(c.Failovers) - 1
+	for i, f := range c.Failovers {
+		reason := strings.ReplaceAll(f.Reason, "\n", "; ")
+		if j.s.Kind == Outside {
+			reason = strings.TrimPrefix(strings.TrimPrefix(reason, results.FromOutside), "; ")
+		}
+		switch {
+		case reason == "" || j.s.Kind == Wait && strings.HasPrefix(reason, "no path between"):
+		case i == end && strings.HasSuffix(reason, caseOver):
+			j.slow("the last fail-over, %d, did not come to its end: %s", f.ID, reason)
+		case i == end:
+			j.odd("the last fail-over, %d, did not come to its end: %s", f.ID, reason)
+		case f.Superseded:
+			j.explained("other links changed meanwhile, and that was dealt with", "fail-over %d: %s", f.ID, reason)
+		case f.Attempts > 1 || f.AidedSec != nil || f.CleanedSec != nil || f.FirstNewSec != nil:
+			j.explained("done in the end", "fail-over %d: %s", f.ID, reason)
+		default:
+			j.odd("fail-over %d was given up: %s", f.ID, reason)
+		}
+	}
+	f := c.Failovers[end]
+	if j.replans() && f.FirstNewSec == nil && f.CleanedSec == nil && c.MeasuredSec-seen(f) > calm.Seconds()/2 {
+		j.slow("the last fail-over, %d, was seen at %.3f s, and was not done at the end, %.3f s", f.ID, seen(f), c.MeasuredSec)
+	}
+}
+
+// replans reports whether the policy changes the plan. Where the plan in use is again the
+// right one, routes are only cleaned.
+func (j *judgement) replans() bool {
+	return j.s.Policy == "unsync" || strings.HasPrefix(j.s.Policy, "fors")
+}
+
+// progress: events are built all the time, but for what the script explains.
+func (j *judgement) progress(c results.Case) {
+	most := (standing + j.s.Stopped()).Seconds()
+	if j.s.Kind == Wait {
+		most += j.parted().Seconds()
+	}
+	if j.s.Hogs > 0 {
+		most *= 2
+	}
+	from, longest, began := 0.0, 0.0, 0.0
+	for _, t := range moments(j.seen.Run.Samples) {
+		if t-from > longest {
+			longest, began = t-from, from
+		}
+		from = t
+	}
+	if longest > most {
+		j.slow("nothing was received for %.1f s, from %.1f s on", longest, began)
+	}
+	if over := c.MeasuredSec - j.s.Duration.Seconds(); over > most {
+		j.slow("the case took %.1f s longer than its %s", over, j.s.Duration)
+	}
+}
+
+// parted is for how long the script leaves servers without a path, at most at once.
+func (j *judgement) parted() time.Duration {
+	most := time.Duration(0)
+	for _, f := range j.s.failures {
+		most = max(most, f.For)
+	}
+	return most
+}
+
+// moments are the ends of intervals in which something was received anywhere.
+func moments(samples []results.Sample) []float64 {
+	var out []float64
+	for _, s := range samples {
+		if s.PayloadBytes > 0 {
+			out = append(out, s.TSec)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"evbench/topology"
+)
+
+// A Kind is what a round does to a run.
+type Kind string
+
+// Kinds of rounds.
+const (
+	Long           Kind = "long"            // very many link events in one case, watched for leaks
+	Links          Kind = "links"           // links die and come back, and processors are busy or the program is stopped
+	Wait           Kind = "wait"            // the same, and now and then servers cannot reach each other; the run goes on
+	End            Kind = "end"             // the same, and the run has to end then
+	KillWorker     Kind = "kill worker"     // one worker is killed
+	KillController Kind = "kill controller" // the controller is killed
+	Delay          Kind = "delay"           // control messages come late
+	Cut            Kind = "cut"             // a control connection breaks
+	Stall          Kind = "stall"           // a control connection goes silent
+	Pause          Kind = "pause"           // the whole run is stopped for seconds
+	Outside        Kind = "outside"         // links are taken down by others, and the run has a fail-over
+	Severed        Kind = "severed"         // a link is taken down by others, and the run has none
+	Strangers      Kind = "strangers"       // others connect to the control port
+)
+
+// Kinds lists all of them.
+func Kinds() []Kind {
+	return []Kind{Long, Links, Wait, End, KillWorker, KillController, Delay, Cut, Stall, Pause, Outside, Severed, Strangers}
+}
+
+// InLab reports whether a round is a run in the lab of which no process is killed: it has to
+// build events to the end, or end because servers cannot reach each other.
+func (k Kind) InLab() bool { return k.OnLinks() || k == Pause || k.byOthers() }
+
+// OnLinks reports whether links that die by the scenario are what a round is about.
+func (k Kind) OnLinks() bool { return k == Long || k == Links || k == Wait || k == End }
+
+// byOthers reports whether it is others who take links down.
+func (k Kind) byOthers() bool { return k == Outside || k == Severed }
+
+// OnControl reports whether a round has workers as processes of their own, which reach the
+// controller through a proxy.
+func (k Kind) OnControl() bool { return k == Delay || k == Cut || k == Stall }
+
+// A linkFailure is a link, or a whole spine, that is dead from At on and is back after For.
+type linkFailure struct {
+	Name    string
+	Links   []topology.Link
+	At, For time.Duration
+}
+
+// A Stop is a time in which the whole program is stopped: to it, its clocks jump.
+type Stop struct{ At, For time.Duration }
+
+// A Wave is connections to the control port by others, at once. At counts from the first
+// line of the program; they stay open For.
+type Wave struct {
+	At, For     time.Duration
+	Connections int
+	Bytes       int // of garbage that each sends; 0: it says nothing
+}
+
+// A Script is one round; equal seeds give equal scripts. Times count from the moment the
+// measured part of the run begins.
+type Script struct {
+	Seed  uint64 // of the soak
+	Round int    // from 1
+	Kind  Kind
+
+	Notation string // of the tree
+	Fill     []int  // servers on each leaf; nil: all
+	Policy   string // of fail-over; "": none, plain hosts
+	Hold     time.Duration
+	wait     bool // on_disconnect: wait
+	Ordered  bool // mode: ordered, else in phases
+	Payload  bool // check: payload
+	Duration time.Duration
+	failures []linkFailure // of the scenario, or by others: see Kind.byOthers
+	Apart    bool          // servers are processes of their own
+	Hogs     int           // busy loops beside
+	Stops    []Stop
+
+	// Of kills and control. At counts from the first line of the program if Early.
+	Hosts  bool // workers are started by us, else by the program, in the lab
+	Early  bool
+	Victim int // position of a server
+	At     time.Duration
+	Reset  bool            // a cut connection is reset, else closed
+	Delays []time.Duration // of control messages, at most, by server
+	Waves  []Wave          // of strangers
+}
+
+// phaseTime, linkRate and caseTimeout are the same in all rounds: two processors can carry
+// that with some to spare.
+const (
+	phaseTime   = 10 * time.Millisecond
+	linkRate    = "50Mbit/s"
+	caseTimeout = 20 * time.Second
+	// ControlTimeout is that of rounds in which control connections go silent, or links for
+	// good.
+	ControlTimeout = 4 * time.Second
+)
+
+// A Strike is a link that others take down or bring up.
+type Strike struct {
+	At   time.Duration
+	Link topology.Link
+	Up   bool
+}
+
+// Strikes are what others do to links, in order.
+func (s *Script) Strikes() []Strike {
+	if !s.Kind.byOthers() {
+		return nil
+	}
+	var all []Strike
+	for _, f := range s.failures {
+		for _, l := range f.Links {
+			all = append(all, Strike{At: f.At, Link: l}, Strike{At: f.At + f.For, Link: l, Up: true})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Strike) int { return cmp.Compare(a.At, b.At) })
+	return all
+}
+
+// Changes is how often a link goes down or comes up.
+func (s *Script) Changes() int {
+	n := 0
+	for _, f := range s.failures {
+		n += 2 * len(f.Links)
+	}
+	return n
+}
+
+// Stopped is for how long the program is stopped altogether.
+func (s *Script) Stopped() time.Duration {
+	sum := time.Duration(0)
+	for _, p := range s.Stops {
+		sum += p.For
+	}
+	return sum
+}
+
+// Tree is what the script plays on.
+func (s *Script) Tree() (*topology.Tree, error) {
+	o, err := topology.Parse(s.Notation)
+	if err != nil {
+		return nil, err
+	}
+	o.Fill = s.Fill
+	return topology.New(o)
+}
+
+// A dice draws what a script is made of.
+type dice struct{ *rand.Rand }
+
+func newDice(seed uint64, round int) dice { return dice{rand.New(rand.NewPCG(seed, uint64(round)))} }
+
+// between draws a time of whole milliseconds.
+func (d dice) between(from, to time.Duration) time.Duration {
+	return from + time.Duration(d.Int64N(int64((to-from)/time.Millisecond)+1))*time.Millisecond
+}
+
+// once in n times.
+func (d dice) once(n int) bool { return d.IntN(n) == 0 }
+
+func pick[T any](d dice, all ...T) T { return all[d.IntN(len(all))] }

@@ -1,0 +1,353 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"evbench/results"
+)
+
+// A Seen is what was observed of one round.
+type Seen struct {
+	Code    int          // exit code of the program; -1: killed
+	Said    string       // on standard error
+	Run     *results.Run // what it wrote; nil: nothing
+	Gone    time.Duration
+	Workers []Exit   // those that are processes of the soak's own
+	Others  float64  // share of all processors that neither we nor the kernel's network used
+	Residue []string // what was still there after everything had ended
+	Usage   []Usage
+	Halts   []Stop // when the machine itself was slow
+	Hit     bool   // what the script does to a process was done
+
+	Struck   []results.LinkEvent // what others did to links, since the program began to measure
+	Unstruck string              // why they could not
+	Strange  int                 // connections of strangers that were taken
+}
+
+// An Exit is how a worker ended.
+type Exit struct {
+	Server, Code int
+	Said         string
+}
+
+// A Finding is something odd. Why says how the script explains it; without, it is an
+// anomaly. Slow is what a machine that has no time for the program, or the moment of a
+// reading, may cause by itself.
+type Finding struct {
+	What string `json:"what"`
+	Why  string `json:"why,omitempty"`
+	Slow bool   `json:"slow,omitempty"`
+}
+
+// Anomaly reports whether nothing explains a finding.
+func (f Finding) Anomaly() bool { return f.Why == "" }
+
+func (f Finding) String() string {
+	if f.Anomaly() {
+		return "ANOMALY: " + f.What
+	}
+	return f.What + " (explained: " + f.Why + ")"
+}
+
+// The exit codes of evbench.
+const (
+	exitDone    = 0
+	exitFailed  = 1
+	exitInvalid = 4
+	killed      = -1
+)
+
+// swift is how long everything may take to be gone after a process or a connection has
+// been killed.
+const swift = 10 * time.Second
+
+// A judgement grows finding by finding.
+type judgement struct {
+	s     *Script
+	seen  Seen
+	found []Finding
+}
+
+func (j *judgement) odd(format string, args ...any) {
+	j.found = append(j.found, Finding{What: fmt.Sprintf(format, args...)})
+}
+
+func (j *judgement) slow(format string, args ...any) {
+	j.found = append(j.found, Finding{What: fmt.Sprintf(format, args...), Slow: true})
+}
+
+func (j *judgement) explained(why, format string, args ...any) {
+	j.found = append(j.found, Finding{What: fmt.Sprintf(format, args...), Why: why})
+}
+
+// Judge says what was odd about a round.
+func Judge(s *Script, seen Seen) []Finding {
+	j := &judgement{s: s, seen: seen}
+	j.process()
+	switch {
+	case s.Kind == End:
+		j.ended()
+	case s.Kind.OnLinks(), s.Kind == Pause:
+		j.whole()
+	case s.Kind == Outside:
+		j.outside()
+	case s.Kind == Severed:
+		j.severed()
+	case s.Kind == Strangers:
+		j.unnoticed()
+	case s.Kind == KillWorker:
+		j.victim(true)
+	case s.Kind == KillController:
+		j.orphans()
+	case s.Kind == Delay:
+		j.late()
+	default: // Cut, Stall
+		j.victim(false)
+	}
+	if s.Kind == Long {
+		j.found = append(j.found, flat(seen.Usage)...)
+	}
+	return j.found
+}
+
+// crash finds a program that did not end as programs should.
+var crash = regexp.MustCompile(`(?m)^(panic: .*|fatal error: .*|WARNING: DATA RACE|SIG[A-Z]+: .*)$`)
+
+// process judges what holds for every round.
+func (j *judgement) process() {
+	if m := crash.FindString(j.seen.Said); m != "" {
+		j.odd("the program crashed: %s", m)
+	}
+	for _, w := range j.seen.Workers {
+		if m := crash.FindString(w.Said); m != "" {
+			j.odd("worker %d crashed: %s", w.Server, m)
+		}
+	}
+	for _, r := range j.seen.Residue {
+		j.odd("left behind: %s", r)
+	}
+	if j.seen.Run == nil {
+		return
+	}
+	for _, c := range j.seen.Run.Summary.Cases {
+		j.events(c)
+	}
+}
+
+// events: nothing is lost, doubled or corrupt, whatever happens.
+func (j *judgement) events(c results.Case) {
+	switch {
+	case c.EventsLost > 0 && c.Complete:
+		j.odd("%d events lost", c.EventsLost)
+	case c.EventsLost > 0:
+		j.explained("the case ended before its time", "%d events given up", c.EventsLost)
+	}
+	if c.EventsDuplicate > 0 {
+		j.odd("%d events completed twice, or never asked for", c.EventsDuplicate)
+	}
+	for _, r := range c.Reasons {
+		if strings.Contains(r, "came twice") || strings.Contains(r, "corrupt") {
+			j.odd("%s", r)
+		}
+	}
+	sampled := uint64(0)
+	for _, s := range j.seen.Run.Samples {
+		sampled += s.Events
+	}
+	// Samples are of the measured part; before it lies a warm-up.
+	if most := c.EventsBuilt; c.Complete && (sampled > most || sampled+warm*uint64(j.servers()) < most) {
+		j.odd("%d events built, but samples tell of %d", most, sampled)
+	}
+}
+
+// warm is how many events of each server samples may miss: the warm-up, of one exchange
+// or, without phases, of what is in flight.
+const warm = 4
+
+func (j *judgement) servers() int {
+	t, err := j.s.Tree()
+	if err != nil {
+		return 0
+	}
+	return t.Servers()
+}
+
+// completed judges a run that has to go on to its end.
+func (j *judgement) completed() (results.Case, bool) {
+	switch {
+	case j.seen.Code != exitDone && j.seen.Code != exitInvalid:
+		j.odd("exit code %d: %s", j.seen.Code, last(j.seen.Said))
+	case j.seen.Run == nil || len(j.seen.Run.Summary.Cases) != 1:
+		j.odd("exit code %d, but no results", j.seen.Code)
+	default:
+		c := j.seen.Run.Summary.Cases[0]
+		for _, r := range c.Reasons {
+			j.reason(r)
+		}
+		if c.EventsBuilt == 0 {
+			j.odd("no event was built")
+		}
+		if c.Valid != (j.seen.Code == exitDone) {
+			j.odd("exit code %d, but valid is %v", j.seen.Code, c.Valid)
+		}
+		return c, true
+	}
+	return results.Case{}, false
+}
+
+// reason explains why a case is not valid, or does not.
+func (j *judgement) reason(r string) {
+	busy := strings.HasPrefix(r, "processors busy")
+	few := strings.Contains(r, "whole exchanges measured")
+	switch {
+	case strings.Contains(r, "came twice"), strings.Contains(r, "corrupt"), strings.Contains(r, "events lost"): // said before
+	case (busy || few) && j.s.Hogs > 0:
+		j.explained(fmt.Sprintf("%d busy loops beside", j.s.Hogs), "%s", r)
+	case (busy || few) && j.seen.Others >= 0.1:
+		j.explained(fmt.Sprintf("others used %.0f %% of the processors", 100*j.seen.Others), "%s", r)
+	case few && len(j.s.Stops) > 0:
+		j.explained(fmt.Sprintf("stopped for %s", j.s.Stopped()), "%s", r)
+	case busy || few:
+		j.slow("not valid: %s", r)
+	default:
+		j.odd("not valid: %s", r)
+	}
+}
+
+// whole judges a round of links that goes on to its end.
+func (j *judgement) whole() {
+	c, ok := j.completed()
+	if !ok {
+		return
+	}
+	if want := j.s.Changes(); len(c.LinkEvents) != want {
+		j.odd("the script has %d changes of links, the results tell of %d", want, len(c.LinkEvents))
+	}
+	j.answers(c)
+	j.progress(c)
+}
+
+// ended judges a round in which servers cannot reach each other, and the run must end.
+func (j *judgement) ended() {
+	if !j.parts() {
+		j.whole() // the moments drawn left no room for it
+		return
+	}
+	if j.seen.Code != exitFailed || !strings.Contains(j.seen.Said, "no path between leaf") {
+		j.odd("exit code %d where servers cannot reach each other, and not with that reason: %s", j.seen.Code, last(j.seen.Said))
+		return
+	}
+	j.marked()
+}
+
+// parts reports whether the script leaves servers without a path.
+func (j *judgement) parts() bool {
+	tree, err := j.s.Tree()
+	if err != nil {
+		return false
+	}
+	for _, f := range j.s.failures {
+		if !joined(tree, f.At, 0, j.s.failures) {
+			return true
+		}
+	}
+	return false
+}
+
+// marked: what a run has measured that ended early says so.
+func (j *judgement) marked() {
+	if j.seen.Run != nil && (j.seen.Run.Summary.Complete || j.seen.Run.Manifest.Complete) {
+		j.odd("the results of a run that ended early are not marked")
+	}
+}
+
+// victim judges a round in which one server is lost: its process is killed, or its
+// connection is of no use any more.
+func (j *judgement) victim(killed bool) {
+	if !j.seen.Hit {
+		j.odd("nothing was done to server %d: the run ended before, with %d: %s", j.s.Victim, j.seen.Code, last(j.seen.Said))
+		return
+	}
+	most := swift
+	if !killed || j.s.Early {
+		most += ControlTimeout // of silence
+	}
+	if j.s.Early && j.s.Hosts {
+		most += joining
+	}
+	if j.s.Kind == Stall {
+		most += keepAlive // the worker hears nothing, not even an end
+	}
+	switch {
+	case j.seen.Code != exitFailed:
+		j.odd("server %d was lost, and the exit code is %d: %s", j.s.Victim, j.seen.Code, last(j.seen.Said))
+		return
+	case !names(j.seen.Said, j.s.Victim):
+		j.odd("server %d was lost, and the error does not name it: %s", j.s.Victim, last(j.seen.Said))
+	}
+	j.soon(most)
+	j.marked()
+}
+
+// keepAlive is how long a worker stays with a controller that says nothing.
+const keepAlive = 30 * time.Second
+
+// joining is how long a controller waits for workers, and workers for a controller.
+const joining = 30 * time.Second
+
+// soon: everything was gone in time.
+func (j *judgement) soon(most time.Duration) {
+	if j.seen.Gone > most {
+		j.slow("it took %.1f s until all processes had ended, more than %.0f s", j.seen.Gone.Seconds(), most.Seconds())
+	}
+}
+
+// names reports whether a text names a server, as "server 3" or "server3".
+func names(said string, server int) bool {
+	return regexp.MustCompile(fmt.Sprintf(`\bserver ?%d\b`, server)).MatchString(said)
+}
+
+// orphans judges workers whose controller was killed.
+func (j *judgement) orphans() {
+	if !j.seen.Hit || j.seen.Code != killed {
+		j.odd("the controller was to be killed, and ended with %d: %s", j.seen.Code, last(j.seen.Said))
+		return
+	}
+	most := swift
+	if j.s.Early && j.s.Hosts {
+		most += joining
+	}
+	j.soon(most)
+	for _, w := range j.seen.Workers {
+		if w.Code != exitDone && w.Code != exitFailed {
+			j.odd("worker %d ended with %d when the controller had gone: %s", w.Server, w.Code, last(w.Said))
+		}
+	}
+}
+
+// late judges a run whose control messages come late.
+func (j *judgement) late() {
+	if j.seen.Code == exitFailed && strings.Contains(j.seen.Said, "server ") {
+		for server, d := range j.s.Delays {
+			if d >= 500*time.Millisecond && names(j.seen.Said, server) {
+				j.explained(fmt.Sprintf("messages of server %d were up to %s late", server, d), "%s", last(j.seen.Said))
+				return
+			}
+		}
+	}
+	j.completed()
+}
+
+// last returns the end of what a program said.
+func last(said string) string {
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		if strings.HasPrefix(lines[i], "evbench") {
+			return strings.Join(lines[i:], " / ")
+		}
+	}
+	return lines[len(lines)-1]
+}

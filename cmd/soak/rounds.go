@@ -1,0 +1,246 @@
+package main
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// enough is how many link events the long round has.
+	enough = 1000
+	// calm is how long before the end of a case the last link is back.
+	calm = 3 * time.Second
+	// first is when the first link dies.
+	first = time.Second
+)
+
+// A Plan says which rounds there are. What a round is depends on the seed, the length of the
+// whole soak and the number of the round, and on nothing else.
+type Plan struct {
+	Seed   uint64
+	Length time.Duration
+}
+
+// Round returns the script of a round, from 1. The first is the long one; after it come
+// shuffled decks of all kinds.
+func (p Plan) Round(n int) *Script {
+	s := &Script{Seed: p.Seed, Round: n, Kind: p.kind(n)}
+	d := newDice(p.Seed, n)
+	switch {
+	case s.Kind.OnLinks():
+		p.links(d, s)
+	case s.Kind == Pause:
+		p.pause(d, s)
+	case s.Kind == Outside:
+		p.outside(d, s)
+	case s.Kind == Severed:
+		severed(d, s)
+	case s.Kind == Strangers:
+		strangers(d, s)
+	case s.Kind.OnControl():
+		control(d, s)
+	default:
+		kill(d, s)
+	}
+	// With dice of its own: what else a round is stays as it was before there was the mode.
+	s.Ordered = s.mayBeOrdered() && newDice(p.Seed^orderedDice, n).once(2)
+	return s
+}
+
+const orderedDice = 1 << 63
+
+// mayBeOrdered reports whether what is done about dead links goes with the mode, and servers
+// have an address for each spine.
+func (s *Script) mayBeOrdered() bool {
+	return !s.Hosts && (s.Policy == "" || s.Policy == "fors" || s.Policy == "fors+hold")
+}
+
+// Next returns the first round from n on that is of a kind that is wanted, 0 if none is.
+func (p Plan) Next(n int, wanted func(Kind) bool) int {
+	for end := n + 2*len(kinds); n < end; n++ {
+		if wanted(p.kind(n)) {
+			return n
+		}
+	}
+	return 0
+}
+
+// kinds is a deck in order.
+var kinds = [...]Kind{
+	Links, KillWorker, Links, Delay, Links, KillController, Wait, Cut, End, Stall, Links, KillWorker,
+	Pause, Outside, Strangers, Wait, Severed, Outside, Pause,
+}
+
+func (p Plan) kind(n int) Kind {
+	if n <= 1 {
+		return Long
+	}
+	deck := kinds
+	number, at := (n-2)/len(deck), (n-2)%len(deck)
+	newDice(p.Seed, -1-number).Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
+	return deck[at]
+}
+
+// duration is how long the measured part of a round of links takes.
+func (p Plan) duration(k Kind) time.Duration {
+	if k == Long {
+		return max(8*time.Second, p.Length*2/5).Truncate(time.Second)
+	}
+	return min(30*time.Second, max(6*time.Second, p.Length/6)).Truncate(time.Second)
+}
+
+func (p Plan) links(d dice, s *Script) {
+	s.Duration = p.duration(s.Kind)
+	s.tree(d)
+	window := s.Duration - first - calm
+	want := min(100, int(window.Seconds()*8))
+	if s.Kind == Long {
+		want = min(enough, int(window.Seconds()*25))
+		s.Notation, s.Fill = "FT(2;4,4)", nil
+		s.policy(d, "unsync", "fors", "fors+hold")
+	} else {
+		s.policy(d, "minhop", "spread", "unsync", "fors", "fors+hold")
+		s.Payload = d.once(3)
+		s.unrest(d)
+	}
+	s.wait = s.Kind == Wait || s.Kind != End && s.Hogs > 0
+	g := newGenerator(d, s)
+	g.fill(want)
+	s.failures = g.done()
+}
+
+func (s *Script) tree(d dice) {
+	s.Notation = "FT(2;4,4)"
+	if d.once(3) {
+		s.Notation, s.Fill = "FT(2;2,4)", pick(d, nil, []int{2, 1, 2, 1}, []int{1, 2, 2, 2})
+	}
+}
+
+func (s *Script) policy(d dice, among ...string) {
+	if s.Policy = pick(d, among...); s.Policy == "fors+hold" {
+		s.Hold = d.between(100*time.Millisecond, 500*time.Millisecond)
+	}
+}
+
+// unrest is what else happens on the machine while links die.
+func (s *Script) unrest(d dice) {
+	if d.once(3) {
+		s.Hogs = 1 + d.IntN(3)
+	}
+	if !d.once(3) {
+		return
+	}
+	for at := first; at < s.Duration-calm; {
+		stop := Stop{At: at + d.between(0, 3*time.Second), For: d.between(100*time.Millisecond, time.Second)}
+		if at = stop.At + stop.For + time.Second; at < s.Duration-calm {
+			s.Stops = append(s.Stops, stop)
+		}
+	}
+}
+
+// small is the tree of rounds whose servers are processes.
+func (s *Script) small(d dice) int {
+	s.Notation = pick(d, "FT(2;2,4)", "FT(2;4,2)")
+	const servers = 8
+	s.Victim = d.IntN(servers)
+	return servers
+}
+
+func control(d dice, s *Script) {
+	n := s.small(d)
+	s.Hosts, s.Duration = true, 6*time.Second
+	s.At, s.Reset = d.between(0, 4*time.Second), d.once(2)
+	if s.Kind != Delay {
+		return
+	}
+	s.Delays = make([]time.Duration, n)
+	for i := range s.Delays {
+		s.Delays[i] = d.between(0, pick(d, 0, 50*time.Millisecond))
+	}
+	for range pick(d, 1, 1, 3) {
+		s.Delays[d.IntN(n)] = d.between(100*time.Millisecond, time.Second)
+	}
+}
+
+// kill is at a random moment: while all start, while events are built, or a few
+// milliseconds after a link has died.
+func kill(d dice, s *Script) {
+	s.small(d)
+	s.Hosts, s.Early, s.Apart = d.once(2), d.once(4), true
+	s.Duration = time.Hour // nobody waits for that
+	s.At = d.between(0, 2*time.Second)
+	if s.Early {
+		s.At = d.between(0, 500*time.Millisecond)
+	}
+	if s.Hosts {
+		return
+	}
+	s.policy(d, "minhop", "unsync", "fors", "fors+hold")
+	dies := d.between(500*time.Millisecond, 2*time.Second)
+	g := newGenerator(d, s)
+	g.try(g.one(dies, time.Minute))
+	s.failures = slices.Clone(g.done())
+	if !s.Early && !d.once(3) {
+		s.At = dies + d.between(0, 30*time.Millisecond)
+	}
+}
+
+// pause stops the whole run, once or twice, for longer than a sign of life may take.
+func (p Plan) pause(d dice, s *Script) {
+	s.tree(d)
+	s.Duration, s.Apart = max(10*time.Second, p.duration(s.Kind)), d.once(2)
+	at := first
+	for range pick(d, 1, 2) {
+		at += d.between(0, 2*time.Second)
+		stop := Stop{At: at, For: d.between(2*time.Second, 12*time.Second)}
+		if stop.At+stop.For > s.Duration-calm && len(s.Stops) > 0 {
+			return
+		}
+		s.Stops = append(s.Stops, stop)
+		at += stop.For + time.Second
+	}
+}
+
+// outside draws links that others take down and bring up, one after the other with time
+// between: an ip command takes some.
+func (p Plan) outside(d dice, s *Script) {
+	s.tree(d)
+	s.policy(d, "minhop", "spread", "unsync", "fors", "fors+hold")
+	s.Duration = p.duration(s.Kind)
+	g, end := newGenerator(d, s), s.Duration-calm
+	for at := first; at < end; at += d.between(500*time.Millisecond, 2*time.Second) {
+		length := min(d.between(300*time.Millisecond, 1500*time.Millisecond), end-at)
+		switch d.IntN(4) {
+		case 0:
+			g.try(g.spine(at, length))
+		case 1:
+			g.try(g.lastLink(at, length))
+		default:
+			g.try(g.one(at, length))
+		}
+	}
+	s.failures = g.done()
+}
+
+// severed takes a link down for good. Without a fail-over its routes stay.
+func severed(d dice, s *Script) {
+	s.tree(d)
+	s.Duration = time.Hour // nobody waits for that
+	g := newGenerator(d, s)
+	g.try(g.one(first+d.between(0, 2*time.Second), time.Hour))
+	s.failures = g.done()
+}
+
+// strangers come before the workers and all the time after: few that stay and say nothing,
+// hundreds at once, and those that say anything.
+func strangers(d dice, s *Script) {
+	s.small(d)
+	s.Hosts, s.Duration = true, 8*time.Second
+	for at := time.Duration(0); at < s.Duration; at += d.between(200*time.Millisecond, 2*time.Second) {
+		w := Wave{At: at, For: d.between(0, 4*time.Second), Connections: pick(d, 1, 20, 300, 1500)}
+		if d.once(2) {
+			w.Bytes = pick(d, 1, 100, 10_000)
+		}
+		s.Waves = append(s.Waves, w)
+	}
+}
