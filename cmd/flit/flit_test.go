@@ -116,7 +116,7 @@ func TestSeveralLanes(t *testing.T) {
 	}
 }
 
-// TestOut: a figure beyond tolerance and noise is out, unless it is explained.
+// TestOut: a figure beyond tolerance and noise is out.
 func TestOut(t *testing.T) {
 	r := &Runs{Case: Case{"case": "x"}, Seeds: 4}
 	for _, c := range []struct {

@@ -60,21 +60,10 @@ type Check struct {
 	// and one seed, which theirs is: of some hundred comparisons chance takes none beyond.
 	Noise float64
 	Out   bool
-	Why   string // it is out and yet explained
 }
 
 // Allowed returns how far ours may be off.
 func (c *Check) Allowed() float64 { return c.Tolerance.Share*c.Theirs + c.Tolerance.Plus }
-
-// An Explanation says why the figures of some cases differ: by a semantic of the referee
-// that ours leaves out.
-type Explanation struct {
-	Quantity string
-	Of       func(Case) bool
-	Why      string
-}
-
-var explanations = []Explanation{}
 
 // A judge knows at what load each group of cases saturates.
 type judge struct{ saturation map[string]float64 }
@@ -239,10 +228,5 @@ func check(r *Runs, quantity string, ours, theirs, spread float64) Check {
 		}
 	}
 	k.Out = !(math.Abs(ours-theirs) <= max(k.Allowed(), k.Noise)+1e-9)
-	for _, x := range explanations {
-		if k.Out && x.Quantity == quantity && x.Of(c) {
-			k.Why = x.Why
-		}
-	}
 	return k
 }

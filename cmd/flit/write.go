@@ -86,14 +86,14 @@ func (c Case) name() string {
 }
 
 // Print prints each comparison, those out of tolerance only if quiet, and a summary. It
-// reports whether nothing is out without an explanation.
+// reports whether nothing is out.
 func Print(w io.Writer, checks []Check, orders []Order, all []Runs, quiet bool) (passed bool) {
 	passed = true
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "quantity\tours\ttheirs\toff\ttolerance\tnoise\tverdict\tcase")
 	for i := range checks {
 		k := &checks[i]
-		if k.Out && k.Why == "" {
+		if k.Out {
 			passed = false
 		}
 		if k.Out || !quiet {
@@ -116,10 +116,7 @@ func Print(w io.Writer, checks []Check, orders []Order, all []Runs, quiet bool) 
 
 func (k *Check) print(w io.Writer) {
 	verdict := "ok"
-	switch {
-	case k.Out && k.Why != "":
-		verdict = "explained: " + k.Why
-	case k.Out:
+	if k.Out {
 		verdict = "OUT"
 	}
 	fmt.Fprintf(w, "%s\t%.5g\t%.5g\t%+.1f %%\t%.2g\t%.2g\t%s\t%s\n", k.Tolerance.Quantity, k.Ours, k.Theirs,
@@ -129,18 +126,16 @@ func (k *Check) print(w io.Writer) {
 // summary prints a line for each quantity.
 func summary(w io.Writer, checks []Check, orders []Order) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "quantity\tcompared\tout\texplained\tby noise only\tmedian off\tmost off\ttolerance")
+	fmt.Fprintln(t, "quantity\tcompared\tout\tby noise only\tmedian off\tmost off\ttolerance")
 	for _, of := range tolerances {
 		var off []float64
-		var out, why, noise int
+		var out, noise int
 		for _, k := range checks {
 			if k.Tolerance != of {
 				continue
 			}
 			off = append(off, math.Abs(k.Ours/k.Theirs-1)*100)
 			switch {
-			case k.Out && k.Why != "":
-				why++
 			case k.Out:
 				out++
 			case math.Abs(k.Ours-k.Theirs) > k.Allowed():
@@ -149,8 +144,8 @@ func summary(w io.Writer, checks []Check, orders []Order) {
 		}
 		if len(off) > 0 {
 			slices.Sort(off)
-			fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%.1f %%\t%.1f %%\t%s\n",
-				of.Quantity, len(off), out, why, noise, off[len(off)/2], off[len(off)-1], of.Source)
+			fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%.1f %%\t%.1f %%\t%s\n",
+				of.Quantity, len(off), out, noise, off[len(off)/2], off[len(off)-1], of.Source)
 		}
 	}
 	for _, f := range orderFields {
@@ -164,7 +159,7 @@ func summary(w io.Writer, checks []Check, orders []Order) {
 			}
 		}
 		if n > 0 {
-			fmt.Fprintf(t, "order of %s\t%d\t%d\t\t\t\t\tsame sign where theirs differ by over %g %%\n", f, n, out, orderBy*100)
+			fmt.Fprintf(t, "order of %s\t%d\t%d\t\t\t\tsame sign where theirs differ by over %g %%\n", f, n, out, orderBy*100)
 		}
 	}
 	t.Flush()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"syscall"
 	"time"
@@ -12,10 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"evbench/internal/subprocess"
+	"evbench/internal/tool"
 )
-
-// patience is how long a program that was told to end may take before it is killed.
-const patience = time.Minute
 
 // A group is a program that was started as the leader of a process group of its own.
 type group struct {
@@ -23,21 +20,10 @@ type group struct {
 	said subprocess.Tail // the end of it, on standard error
 }
 
-// start starts a program, which puts temporary files below dir. It is told to end when ctx
-// does, and is killed when this program ends. Who starts one calls end.
+// start starts a tool.Command, on which end has to be called.
 func start(ctx context.Context, dir, name string, args ...string) (*group, error) {
-	g := &group{cmd: exec.CommandContext(ctx, name, args...)}
+	g := &group{cmd: tool.Command(ctx, dir, name, args...)}
 	g.cmd.Stderr = &g.said
-	g.cmd.Env = append(os.Environ(), "TMPDIR="+dir)
-	// A Ctrl-C at the terminal is for us; and a stopped program hears nothing but this.
-	g.cmd.SysProcAttr = subprocess.Group(syscall.SIGKILL)
-	g.cmd.Cancel = func() error {
-		if err := g.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			return err
-		}
-		return g.signal(syscall.SIGCONT)
-	}
-	g.cmd.WaitDelay = patience
 	return g, g.cmd.Start()
 }
 

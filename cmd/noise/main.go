@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -88,13 +87,8 @@ func (o *options) check(only string) (err error) {
 	if _, err := os.Stat(o.scenario); err != nil {
 		return tool.Usagef("--scenario: %w", err)
 	}
-	if o.evbench, err = filepath.Abs(o.evbench); err == nil {
-		_, err = os.Stat(o.evbench)
-	}
-	if err != nil {
-		return tool.Usagef("--evbench: %w; make build makes it", err)
-	}
-	return nil
+	o.evbench, err = tool.Evbench(o.evbench)
+	return err
 }
 
 // conditions reads a list of them, without repetition in the order in which they are taken;

@@ -50,11 +50,8 @@ func prepare(ctx context.Context, o *options, rs []row) (t *tools, err error) {
 	}
 	t = &tools{machine: machine{CPUs: runtime.NumCPU(), Go: runtime.Version()}}
 	if needs(func(s side) bool { return s.kind == whole }) {
-		if t.evbench, err = filepath.Abs(o.evbench); err == nil {
-			_, err = os.Stat(t.evbench)
-		}
-		if err != nil {
-			return nil, tool.Usagef("--evbench: %w; make build makes it", err)
+		if t.evbench, err = tool.Evbench(o.evbench); err != nil {
+			return nil, err
 		}
 	}
 	if t.self, err = os.Executable(); err != nil {
@@ -105,15 +102,11 @@ func (t *tools) prepareMPI(ctx context.Context) error {
 	return nil
 }
 
-// command is a program that ends with ctx, and with this one. A Ctrl-C at the
-// terminal is for this program, which lets the others end.
+// command is a program that ends with ctx, and with this one, which lets it end.
 func (t *tools) command(ctx context.Context, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = killAfter
-	cmd.Env = append(os.Environ(), "TMPDIR="+t.dir)
+	cmd := tool.Command(ctx, t.dir, name, args...)
+	cmd.WaitDelay, cmd.SysProcAttr.Pdeathsig = killAfter, syscall.SIGTERM
 	cmd.Stderr = &subprocess.Tail{}
-	cmd.SysProcAttr = subprocess.Group(syscall.SIGTERM)
 	return cmd
 }
 

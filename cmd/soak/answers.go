@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -37,7 +39,7 @@ func (j *judgement) answers(c results.Case) {
 // known holds what was used against what links did, so long after each change.
 func (j *judgement) known(c results.Case, links []results.LinkEvent, after time.Duration) {
 	events := slices.Clone(links)
-	slices.SortStableFunc(events, func(a, b results.LinkEvent) int { return compare(a.TSec, b.TSec) })
+	slices.SortStableFunc(events, func(a, b results.LinkEvent) int { return cmp.Compare(a.TSec, b.TSec) })
 	late := (after + j.s.Stopped()).Seconds()
 	if j.s.Hogs > 0 {
 		late *= 2
@@ -69,16 +71,6 @@ func (j *judgement) halted(from, to float64) float64 {
 	return sum
 }
 
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
 // level compares what was used at a moment with the links that had changed until then.
 func (j *judgement) level(events []results.LinkEvent, all []results.Failover, at float64) {
 	dead, since := map[string]bool{}, map[string]float64{}
@@ -94,25 +86,16 @@ func (j *judgement) level(events []results.LinkEvent, all []results.Failover, at
 			}
 		}
 	}
-	for _, l := range sorted(dead) {
+	for _, l := range slices.Sorted(maps.Keys(dead)) {
 		if dead[l] && !used[l] {
 			j.slow("at %.3f s %s had been dead for %.0f ms, and was still used", at, l, 1e3*(at-since[l]))
 		}
 	}
-	for _, l := range sorted(used) {
+	for _, l := range slices.Sorted(maps.Keys(used)) {
 		if held := j.s.Hold > 0 && at-since[l] < j.s.Hold.Seconds()+prompt.Seconds()+j.s.Stopped().Seconds(); !dead[l] && !held {
 			j.slow("at %.3f s %s had been up for %.0f ms, and was not used", at, l, 1e3*(at-since[l]))
 		}
 	}
-}
-
-func sorted(set map[string]bool) []string {
-	var out []string
-	for name := range set {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
 }
 
 func seen(f results.Failover) float64 {

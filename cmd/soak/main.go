@@ -85,11 +85,6 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	case !slices.ContainsFunc(Kinds(), func(k Kind) bool { return o.only.MatchString(string(k)) }):
 		return nil, tool.Usagef("--only %s: matches none of %q", o.only, Kinds())
 	}
-	if o.evbench, err = filepath.Abs(o.evbench); err == nil {
-		_, err = os.Stat(o.evbench)
-	}
-	if err != nil {
-		return nil, tool.Usagef("--evbench: %w; make build makes it", err)
-	}
-	return o, nil
+	o.evbench, err = tool.Evbench(o.evbench)
+	return o, err
 }

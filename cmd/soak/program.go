@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,12 +11,11 @@ import (
 	"syscall"
 	"time"
 
-	"evbench/internal/subprocess"
+	"evbench/internal/tool"
 )
 
-// patience is how long a process that was told to end may take, and how long after a round
-// its processes may stay before they are killed.
-const patience = time.Minute
+// patience is how long after a round its processes may stay before they are killed.
+const patience = tool.Patience
 
 // A sandbox is where one round runs: a directory of its own, and a mark by which everything
 // it has started is found again.
@@ -67,15 +65,11 @@ type program struct {
 
 // start starts a command; it ends with ctx. Who starts one waits for done.
 func (b *sandbox) start(ctx context.Context, name string, args ...string) (*program, error) {
-	p := &program{cmd: exec.CommandContext(ctx, name, args...), done: make(chan struct{})}
+	p := &program{cmd: tool.Command(ctx, b.dir, name, args...), done: make(chan struct{})}
 	p.heard.measuring = make(chan struct{})
 	p.cmd.Dir, p.cmd.Stderr = b.dir, &p.heard
 	// The race detector would keep each process for a second at its end.
-	p.cmd.Env = append(os.Environ(), "TMPDIR="+b.dir, "XDG_RUNTIME_DIR="+b.dir, "GORACE=atexit_sleep_ms=0", b.mark)
-	// A Ctrl-C at the terminal is for us; and a stopped program hears nothing but this.
-	p.cmd.SysProcAttr = subprocess.Group(syscall.SIGKILL)
-	p.cmd.Cancel = func() error { return errors.Join(p.signal(syscall.SIGTERM), p.signal(syscall.SIGCONT)) }
-	p.cmd.WaitDelay = patience
+	p.cmd.Env = append(p.cmd.Env, "XDG_RUNTIME_DIR="+b.dir, "GORACE=atexit_sleep_ms=0", b.mark)
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -84,14 +78,6 @@ func (b *sandbox) start(ctx context.Context, name string, args ...string) (*prog
 		p.cmd.Wait() // how it ended is in ProcessState
 	}()
 	return p, nil
-}
-
-// signal sends a signal; one that has ended already hears nothing.
-func (p *program) signal(s syscall.Signal) error {
-	if err := p.cmd.Process.Signal(s); !errors.Is(err, os.ErrProcessDone) {
-		return err
-	}
-	return nil
 }
 
 // signalGroup sends a signal to all processes of its group: without root, the lab is in a

@@ -36,9 +36,9 @@ var layers = []layer{
 	{"internal/port", "", false},
 	{"internal/trust", "", false},
 	{"internal/atomicfile", "internal/trust", false},
-	{"internal/tool", "", false},
 	{"internal/interrupt", "", false},
 	{"internal/subprocess", "", false},
+	{"internal/tool", "internal/subprocess", false},
 	{"internal/cmdline", "", false},
 	{"internal/browsertest", "", false},
 

@@ -1,5 +1,5 @@
-// Package tool answers: what ends the programs cmd/flit, cmd/noise, cmd/peer and cmd/soak, and
-// with which exit code?
+// Package tool is the frame of the programs cmd/flit, cmd/noise, cmd/peer and cmd/soak: flags,
+// exit codes, the programs that they start, and what else uses the processors.
 package tool
 
 import (
@@ -9,8 +9,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"syscall"
+	"time"
+
+	"evbench/internal/subprocess"
 )
 
 // The exit codes, as evbench has them.
@@ -70,3 +75,34 @@ func Usage(err error) error { return usageError{err} }
 
 // Usagef makes an error of wrong use.
 func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
+
+// Evbench returns where the binary of that name is; it must be there.
+func Evbench(name string) (string, error) {
+	name, err := filepath.Abs(name)
+	if err == nil {
+		_, err = os.Stat(name)
+	}
+	if err != nil {
+		return "", Usagef("--evbench: %w; make build makes it", err)
+	}
+	return name, nil
+}
+
+// Patience is how long a program that was told to end may take before it is killed.
+const Patience = time.Minute
+
+// Command is a program that leads a process group and puts temporary files below dir. It is
+// told to end when ctx does, and is killed when this program ends.
+func Command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
+	cmd.SysProcAttr = subprocess.Group(syscall.SIGKILL)
+	cmd.Cancel = func() error {
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			return err
+		}
+		return syscall.Kill(-cmd.Process.Pid, syscall.SIGCONT) // a stopped program hears nothing but this
+	}
+	cmd.WaitDelay = Patience
+	return cmd
+}
