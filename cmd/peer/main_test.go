@@ -249,7 +249,7 @@ func TestTable(t *testing.T) {
 	out := []outcome{
 		{
 			row: r, Work: "barrier", Ranks: 8, Unit: "µs", Theirs: "C", OurSlots: []float64{30, 31, 29}, Slots: []float64{100, 99, 101},
-			Median: 0.3, Low: 0.28, High: 0.32, Want: 0.4, AtMost: true, Verdict: "reached",
+			Ratio: Ratio{Median: 0.3, Low: 0.28, High: 0.32}, Goal: Goal{Want: 0.4, AtMost: true}, Verdict: "reached",
 		},
 		{row: r, Work: "MPI", Ranks: 4, Size: 64 << 10, Unit: "MB/s", Verdict: "left out: why", LeftOut: "why"},
 	}

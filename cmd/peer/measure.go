@@ -25,16 +25,11 @@ type outcome struct {
 	Theirs   string    `json:"theirs"`
 	OurSlots []float64 `json:"our_slots"`
 	Slots    []float64 `json:"their_slots"`
-	Median   float64   `json:"ratio"`
-	Low      float64   `json:"ratio_low"`
-	High     float64   `json:"ratio_high"`
-	Sure     bool      `json:"interval_is_95_percent"`
-	Want     float64   `json:"reach,omitempty"`
-	AtMost   bool      `json:"reach_at_most,omitempty"`
-	Touch    float64   `json:"interval_reaches,omitempty"`
-	Verdict  string    `json:"verdict"`
-	LeftOut  string    `json:"left_out,omitempty"` // why, if something it needs is not there
-	Failed   string    `json:"failed,omitempty"`
+	Ratio
+	Goal
+	Verdict string `json:"verdict"`
+	LeftOut string `json:"left_out,omitempty"` // why, if something it needs is not there
+	Failed  string `json:"failed,omitempty"`
 }
 
 // A leftOut error says why a row cannot be measured here.
@@ -46,8 +41,7 @@ func (l leftOut) Error() string { return l.why }
 // changes from slot to slot.
 func measure(ctx context.Context, t *tools, r row, o *options, progress io.Writer) outcome {
 	out := outcome{
-		row: r, Work: r.work, Ranks: r.n, Size: r.size, Unit: r.unit(), Ours: r.ours.String(), Theirs: r.theirs.String(),
-		Want: r.goal.Want, AtMost: r.goal.AtMost, Touch: r.goal.Touch,
+		row: r, Work: r.work, Ranks: r.n, Size: r.size, Unit: r.unit(), Ours: r.ours.String(), Theirs: r.theirs.String(), Goal: r.goal,
 	}
 	err := out.fill(ctx, t, o, progress)
 	if why := (leftOut{}); errors.As(err, &why) {
@@ -88,9 +82,8 @@ func (out *outcome) fill(ctx context.Context, t *tools, o *options, progress io.
 		fmt.Fprintf(progress, "    slot %d of %d: %.4g / %.4g %s = %.3f\n",
 			slot+1, o.slots, got[0].value, got[1].value, out.Unit, got[0].value/got[1].value)
 	}
-	q := Of(out.OurSlots, out.Slots)
-	out.Median, out.Low, out.High, out.Sure = q.Median, q.Low, q.High, q.Sure
-	out.Verdict = out.row.goal.Judge(q)
+	out.Ratio = Of(out.OurSlots, out.Slots)
+	out.Verdict = out.Judge(out.Ratio)
 	return nil
 }
 

@@ -13,10 +13,12 @@ const noise = 0.15
 // A Ratio is one side over the other, slot by slot: what disturbs the machine for longer than
 // a slot disturbs both.
 type Ratio struct {
-	Median, Low, High float64
+	Median float64 `json:"ratio"`
+	Low    float64 `json:"ratio_low"`
+	High   float64 `json:"ratio_high"`
 	// Sure: Low and High are an interval. Otherwise there were too few slots for one,
 	// and they are the least and the greatest ratio.
-	Sure bool
+	Sure bool `json:"interval_is_95_percent"`
 }
 
 // Of compares the slots of two sides; there are equally many of both, and at
@@ -41,11 +43,11 @@ func (r Ratio) noisy() bool {
 // A Goal is what a ratio has to be. The zero value asks for nothing.
 type Goal struct {
 	// Want is the least ratio; 0: none is asked for.
-	Want float64
+	Want float64 `json:"reach,omitempty"`
 	// AtMost: Want is the greatest ratio instead, because less is better.
-	AtMost bool
+	AtMost bool `json:"reach_at_most,omitempty"`
 	// Touch is what the upper end of the interval has to reach as well; 0: nothing.
-	Touch float64
+	Touch float64 `json:"interval_reaches,omitempty"`
 }
 
 // The verdicts.
