@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"evbench/internal/subprocess"
-	"evbench/internal/tool"
 )
 
 // A group is a program that was started as the leader of a process group of its own.
@@ -20,9 +19,9 @@ type group struct {
 	said subprocess.Tail // the end of it, on standard error
 }
 
-// start starts a tool.Command, on which end has to be called.
-func start(ctx context.Context, dir, name string, args ...string) (*group, error) {
-	g := &group{cmd: tool.Command(ctx, dir, name, args...)}
+// start starts a tool.Command, of which end has to be called.
+func start(cmd *exec.Cmd) (*group, error) {
+	g := &group{cmd: cmd}
 	g.cmd.Stderr = &g.said
 	return g, g.cmd.Start()
 }

@@ -15,21 +15,16 @@ import (
 	"evbench/results"
 )
 
-// A machine is where runs take place: with a directory for what they write, and a program
-// that makes itself a busy loop.
+// A machine is where runs take place, with a directory for what they write.
 type machine struct {
 	*options
-	dir, self string
-	rng       *rand.Rand
+	dir string
+	rng *rand.Rand
 }
 
 func newMachine(o *options) (*machine, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	dir, err := os.MkdirTemp("", "noise-")
-	return &machine{options: o, dir: dir, self: self, rng: rand.New(rand.NewPCG(o.seed, 0))}, err
+	return &machine{options: o, dir: dir, rng: rand.New(rand.NewPCG(o.seed, 0))}, err
 }
 
 // play runs the scenario once under a condition. Whatever happens, nothing is left of it.
@@ -63,7 +58,7 @@ func (m *machine) play(ctx context.Context, c Condition, number int) (r Run, err
 // one does not start.
 func (m *machine) startLoops(ctx context.Context, c Condition, dir string) (loops []*group, err error) {
 	for i := 0; c.Loops() && i < m.loops; i++ {
-		g, err := start(ctx, dir, m.self, loopCommand)
+		g, err := start(tool.BusyLoop(ctx, dir))
 		if err != nil {
 			return loops, err
 		}
@@ -80,7 +75,7 @@ const resultsDir = "out"
 func (m *machine) perform(ctx context.Context, o *Outcome, dir string) error {
 	args := append([]string{"run", "--quiet", "-o", filepath.Join(dir, resultsDir)}, m.further...)
 	began := time.Now()
-	g, err := start(ctx, dir, m.evbench, append(args, m.scenario)...)
+	g, err := start(tool.Command(ctx, dir, m.evbench, append(args, m.scenario)...))
 	if err != nil {
 		return err
 	}

@@ -17,18 +17,9 @@ import (
 	"evbench/internal/tool"
 )
 
-// loopCommand is what this program calls itself with for a busy loop.
-const loopCommand = "loop"
-
 func main() { tool.Main(run) }
 
-// run is the program. As "noise loop" it is a busy loop.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	if len(args) == 1 && args[0] == loopCommand {
-		for ctx.Err() == nil {
-		}
-		return tool.ExitDone
-	}
 	o, err := parse(args, stderr)
 	var passed bool
 	if err == nil {

@@ -26,12 +26,9 @@ import (
 // fakeAs has the test binary be the program that is run, and says what it does.
 const fakeAs = "NOISE_TEST_FAKE"
 
-// TestMain lets the test binary be a busy loop, as the program is, and what is run.
+// TestMain lets the test binary be what is run.
 func TestMain(m *testing.M) {
-	switch how := os.Getenv(fakeAs); {
-	case len(os.Args) == 2 && os.Args[1] == loopCommand:
-		main()
-	case how != "":
+	if how := os.Getenv(fakeAs); how != "" {
 		os.Exit(fake(how, os.Args[1:]))
 	}
 	os.Exit(m.Run())
@@ -177,11 +174,7 @@ func TestFrozenRun(t *testing.T) {
 func TestFreezer(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := start(t.Context(), t.TempDir(), self, loopCommand)
+	g, err := start(tool.BusyLoop(t.Context(), t.TempDir()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,11 +214,7 @@ func TestInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := start(t.Context(), t.TempDir(), self, loopCommand)
+	other, err := start(tool.BusyLoop(t.Context(), t.TempDir()))
 	if err != nil {
 		t.Fatal(err)
 	}

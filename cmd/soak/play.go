@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"sync"
 	"syscall"
 	"time"
 
+	"evbench/internal/tool"
 	"evbench/results/csv"
 )
 
@@ -78,7 +80,12 @@ func (g *stage) perform(ctx context.Context) error {
 
 // begin starts evbench.
 func (g *stage) begin(ctx context.Context, args ...string) (*program, error) {
-	p, err := g.start(ctx, g.evbench, args...)
+	return g.add(tool.Command(ctx, g.dir, g.evbench, args...))
+}
+
+// add starts a program of the round.
+func (g *stage) add(cmd *exec.Cmd) (*program, error) {
+	p, err := g.start(cmd)
 	if err == nil {
 		g.all = append(g.all, p)
 	}
@@ -98,11 +105,9 @@ func (g *stage) links(ctx context.Context) error {
 		hogs, cancel := context.WithCancel(ctx)
 		stop = cancel
 		for range g.s.Hogs {
-			if p, err := g.start(hogs, "/bin/sh", "-c", "while :; do :; done"); err != nil {
+			if _, err := g.add(tool.BusyLoop(hogs, g.dir)); err != nil {
 				cancel()
 				return err
-			} else {
-				g.all = append(g.all, p)
 			}
 		}
 	}

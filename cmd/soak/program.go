@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,9 +62,9 @@ type program struct {
 	done  chan struct{} // closed when it has ended
 }
 
-// start starts a command; it ends with ctx. Who starts one waits for done.
-func (b *sandbox) start(ctx context.Context, name string, args ...string) (*program, error) {
-	p := &program{cmd: tool.Command(ctx, b.dir, name, args...), done: make(chan struct{})}
+// start starts a tool.Command, whose end the caller waits for.
+func (b *sandbox) start(cmd *exec.Cmd) (*program, error) {
+	p := &program{cmd: cmd, done: make(chan struct{})}
 	p.heard.measuring = make(chan struct{})
 	p.cmd.Dir, p.cmd.Stderr = b.dir, &p.heard
 	// The race detector would keep each process for a second at its end.

@@ -88,6 +88,11 @@ func Evbench(name string) (string, error) {
 	return name, nil
 }
 
+// BusyLoop keeps a processor busy until it is told to end.
+func BusyLoop(ctx context.Context, dir string) *exec.Cmd {
+	return Command(ctx, dir, "/bin/sh", "-c", "while :; do :; done")
+}
+
 // Patience is how long a program that was told to end may take before it is killed.
 const Patience = time.Minute
 
