@@ -7,7 +7,6 @@ package fabric
 
 import (
 	"context"
-	"fmt"
 
 	"evbench/failover/loop"
 	"evbench/plan"
@@ -73,21 +72,3 @@ type Job struct {
 	Token      string // shared secret of the run
 	Failed     func() // a worker has ended with an error, which wait will return
 }
-
-// An InputError is about what was asked for: it was found out before anything was done.
-type InputError struct{ cause error }
-
-// Input marks an error as one of the input. That of nil is nil.
-func Input(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &InputError{err}
-}
-
-// Inputf returns an error of the input.
-func Inputf(format string, args ...any) error { return Input(fmt.Errorf(format, args...)) }
-
-func (e *InputError) Error() string { return e.cause.Error() }
-
-func (e *InputError) Unwrap() error { return e.cause }

@@ -16,13 +16,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/fabric"
 	"evbench/fabric/hosts/host"
 	"evbench/fabric/lab"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/internal/interrupt"
 	"evbench/internal/printable"
+	"evbench/internal/tool"
 	"evbench/internal/trust"
 	"evbench/report"
 )
@@ -159,7 +159,7 @@ func unread(err error) bool {
 // wrongInput reports whether an error is about what the user has asked for, or about a file
 // or a process that he has named and that is left alone, wherever it was found out.
 func wrongInput(err error) bool {
-	_, input := errors.AsType[*fabric.InputError](err)
+	_, input := errors.AsType[*tool.UsageError](err)
 	_, untrusted := errors.AsType[*trust.Error](err)
 	_, clash := errors.AsType[*atomicfile.ClashError](err)
 	_, memory := errors.AsType[*host.MemoryError](err)

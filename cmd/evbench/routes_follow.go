@@ -10,7 +10,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/companion/opensm"
-	"evbench/companion/opensm/follow"
 	"evbench/failover"
 	"evbench/failover/loop"
 	"evbench/plan"
@@ -70,7 +69,7 @@ func routesFollowAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	err = follow.Run(c.Context, f)
+	err = opensm.Follow(c.Context, f)
 	if c.Context.Err() != nil {
 		return nil // asked to end, and what is installed stays
 	}
@@ -78,11 +77,11 @@ func routesFollowAction(c *cli.Context) error {
 }
 
 // readFollowing is what the flags ask for.
-func readFollowing(c *cli.Context) (o follow.Options, err error) {
+func readFollowing(c *cli.Context) (o opensm.Following, err error) {
 	if err := followUsage(c); err != nil {
 		return o, err
 	}
-	o = follow.Options{Hold: c.Duration("hold"), Debounce: c.Duration("debounce"), Out: follow.NewPrinter(c.App.Writer, c.Bool("json"))}
+	o = opensm.Following{Hold: c.Duration("hold"), Debounce: c.Duration("debounce"), Out: opensm.NewPrinter(c.App.Writer, c.Bool("json"))}
 	if o.Policy, err = followPolicy(c); err != nil {
 		return o, err
 	}

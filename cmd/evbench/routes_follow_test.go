@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"evbench/companion/opensm"
-	"evbench/companion/opensm/follow"
 	"evbench/internal/ibtest"
 	"evbench/plan"
 	"evbench/routing/lft"
@@ -75,10 +74,10 @@ func startFollowing(t *testing.T, tree string, buffers bool, flags ...string) *f
 }
 
 // until reads lines up to one that says so, and returns it.
-func (f *followRun) until(text string) follow.Line {
+func (f *followRun) until(text string) opensm.Line {
 	f.t.Helper()
 	for f.lines.Scan() {
-		var s follow.Line
+		var s opensm.Line
 		if err := json.Unmarshal(f.lines.Bytes(), &s); err != nil || s.Schema != "evbench/routes-follow/1" {
 			f.t.Fatalf("%v: %s", err, f.lines.Text())
 		}
@@ -88,7 +87,7 @@ func (f *followRun) until(text string) follow.Line {
 		}
 	}
 	f.t.Fatalf("never said %q:\n%s", text, strings.Join(f.seen, "\n"))
-	return follow.Line{}
+	return opensm.Line{}
 }
 
 func (f *followRun) port(link string) network.End {

@@ -6,10 +6,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/companion/jobroutes"
 	"evbench/companion/opensm"
 	"evbench/internal/atomicfile"
 	"evbench/routing/lft"
+	"evbench/study/jobroutes"
 	"evbench/study/jobs"
 )
 

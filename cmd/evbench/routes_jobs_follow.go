@@ -8,10 +8,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/companion/jobroutes"
 	"evbench/internal/atomicfile"
 	"evbench/report/figure"
 	"evbench/study/draw"
+	"evbench/study/jobroutes"
 	"evbench/study/jobs"
 	"evbench/topology/network"
 )

@@ -7,10 +7,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/companion/jobroutes"
 	"evbench/internal/atomicfile"
 	"evbench/routing"
 	"evbench/routing/lft"
+	"evbench/study/jobroutes"
 	"evbench/study/jobs"
 	"evbench/topology/network"
 )

@@ -17,7 +17,7 @@ const (
 	deadPort      kind = "dead port"      // an entry names a port without a cable
 	missingEntry  kind = "missing entry"  // a switch on the way has none for the LID
 	missingSwitch kind = "missing switch" // a switch has no entry at all
-	loop          kind = "loop"           // a route comes back
+	looped        kind = "loop"           // a route comes back
 	wrongHost     kind = "wrong host"     // a route ends at another node
 	wrongPath     kind = "wrong path"     // a message does not take the plan's path
 	noCable       kind = "no cable"       // a server of the plan has none
@@ -198,7 +198,7 @@ func (c *checker) walk(from, to network.Node, lid int) {
 		}
 		at = next
 	}
-	c.err.add(loop, "%s: passes %s again", route(), c.name(at))
+	c.err.add(looped, "%s: passes %s again", route(), c.name(at))
 }
 
 // messages compares the path of every message with the plan's, and looks for

@@ -37,7 +37,7 @@ func TestCheckFindsEachDamage(t *testing.T) {
 				row(r.places.Spine[2])[i] = lft.NoPort
 			}
 		}, "s2_2 has no entry at all"},
-		{loop, func(r *Routes, row func(network.Node) []uint8, lid int) {
+		{looped, func(r *Routes, row func(network.Node) []uint8, lid int) {
 			row(r.places.Leaf[3])[lid] = r.places.Up(3, 1)
 			row(r.places.Spine[1])[lid] = r.places.Down(3, 1)
 		}, "s1_3 to h9, LID 40: passes"},

@@ -7,6 +7,7 @@ import (
 
 	"evbench/fabric"
 	"evbench/failover/loop"
+	"evbench/internal/tool"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"
@@ -50,7 +51,7 @@ func CheckHosts(s *scenario.Scenario) error {
 	}
 	for _, c := range s.Cases {
 		if len(c.Failures) > 0 {
-			return fabric.Inputf("fabric hosts: case %q: evbench does not control this network and cannot take links down; "+
+			return tool.Usagef("fabric hosts: case %q: evbench does not control this network and cannot take links down; "+
 				"say with inject how it can", c.Name)
 		}
 	}
@@ -62,7 +63,7 @@ func CheckHosts(s *scenario.Scenario) error {
 func CheckLocal(s *scenario.Scenario) error {
 	for _, c := range s.Cases {
 		if c.Pinned() && s.Tree.Leaves() > 1 {
-			return fabric.Inputf("fabric hosts: case %q: its plan chooses a path for each message, and servers on this machine have one address each; "+
+			return tool.Usagef("fabric hosts: case %q: its plan chooses a path for each message, and servers on this machine have one address each; "+
 				"take fabric lab or emulate, a routing whose tables choose, or evbench controller, whose workers say their addresses", c.Name)
 		}
 	}

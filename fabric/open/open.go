@@ -11,7 +11,7 @@
 // file is believed only if it is the user's own, and a process only if it has written the file.
 //
 // What the user has asked for in vain, and an error that all ranks meet in the same way, is an
-// error of the input (fabric.InputError).
+// error of the input (tool.UsageError).
 package open
 
 import (

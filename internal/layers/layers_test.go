@@ -108,14 +108,13 @@ var layers = []layer{
 	{"companion", "failover plan routing/twolevel topology", false},
 	{"companion/kernel", "companion failover fabric/lab internal/parallel topology", false},
 	{"companion/iproute", "companion fabric/lab internal/atomicfile plan routing routing/lft routing/twolevel topology", false},
-	{"companion/opensm", "failover internal/atomicfile internal/osmlog internal/show internal/subprocess internal/trust plan routing/lft routing/twolevel topology topology/ibnet topology/network", false},
-	{"companion/opensm/follow", "companion/opensm failover failover/loop internal/show topology", false},
+	{"companion/opensm", "failover failover/loop internal/atomicfile internal/osmlog internal/show internal/subprocess internal/trust plan routing/lft routing/twolevel topology topology/ibnet topology/network", false},
 	{"companion/inject", "companion/opensm internal/atomicfile internal/subprocess internal/trust topology topology/ibnet topology/network", false},
 
-	{"fabric/open", "barrier companion companion/inject companion/kernel fabric fabric/emulate fabric/hosts fabric/hosts/host fabric/hosts/preflight fabric/lab failover failover/loop internal/atomicfile internal/hostlist internal/subprocess internal/trust internal/wire plan results routing/twolevel scenario topology topology/netfile transport transport/mpi transport/tcp worker", false},
+	{"fabric/open", "barrier companion companion/inject companion/kernel fabric fabric/emulate fabric/hosts fabric/hosts/host fabric/hosts/preflight fabric/lab failover failover/loop internal/atomicfile internal/hostlist internal/subprocess internal/tool internal/trust internal/wire plan results routing/twolevel scenario topology topology/netfile transport transport/mpi transport/tcp worker", false},
 
 	{"study/jobs", "internal/hostlist internal/show routing/lft routing/sssp topology/network", true},
-	{"companion/jobroutes", "companion/opensm fabric internal/atomicfile routing/lft study/jobs topology/ibnet topology/network", false},
+	{"study/jobroutes", "companion/opensm internal/atomicfile internal/tool routing/lft study/jobs topology/ibnet topology/network", false},
 	{"study/failures", "internal/osmlog topology topology/network", true},
 	{"study/failures/input", "internal/atomicfile study/failures", false},
 	{"study/survey", "builder internal/parallel internal/show internal/unit plan results routing/twolevel scheduler scheduler/sizes sim topology", true},

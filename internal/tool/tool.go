@@ -1,5 +1,5 @@
 // Package tool is the frame of the programs cmd/flit, cmd/noise, cmd/peer and cmd/soak: flags,
-// exit codes, the programs that they start, and what else uses the processors.
+// wrong use, exit codes, the programs that they start, and what else uses the processors.
 package tool
 
 import (
@@ -59,19 +59,27 @@ func Code(ctx context.Context, name string, passed bool, err error, stderr io.Wr
 		return ExitFailed
 	}
 	fmt.Fprintf(stderr, "%s: %v\n", name, err)
-	if errors.As(err, new(usageError)) {
+	if _, usage := errors.AsType[*UsageError](err); usage {
 		return ExitUsage
 	}
 	return ExitFailed
 }
 
-// A usageError is wrong use, or something that is missing: nothing was done.
-type usageError struct{ error }
+// A UsageError is wrong use or input, or something that is missing: it was found out before
+// anything was done.
+type UsageError struct{ cause error }
 
-func (e usageError) Unwrap() error { return e.error }
+func (e *UsageError) Error() string { return e.cause.Error() }
 
-// Usage marks an error as wrong use.
-func Usage(err error) error { return usageError{err} }
+func (e *UsageError) Unwrap() error { return e.cause }
+
+// Usage marks an error as wrong use. That of nil is nil.
+func Usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &UsageError{err}
+}
 
 // Usagef makes an error of wrong use.
 func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"evbench/companion/jobroutes"
-	"evbench/fabric"
+	"evbench/internal/tool"
+	"evbench/study/jobroutes"
 	"evbench/study/jobs"
 	"evbench/topology/network"
 )
@@ -83,7 +83,7 @@ func TestWrong(t *testing.T) {
 		if err == nil {
 			_, err = jobroutes.Once(t.Context(), f, "")
 		}
-		if _, input := errors.AsType[*fabric.InputError](err); !input || !strings.Contains(err.Error(), tt.want) {
+		if _, input := errors.AsType[*tool.UsageError](err); !input || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 		if _, err := os.Stat(o.Out); err == nil {

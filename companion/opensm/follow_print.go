@@ -1,4 +1,4 @@
-package follow
+package opensm
 
 import (
 	"encoding/json"
@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"evbench/companion/opensm"
 	"evbench/failover"
 	"evbench/internal/show"
 	"evbench/topology"
@@ -71,7 +70,7 @@ func (p *Printer) line(s Line) {
 }
 
 // Step prints a step of the subnet.
-func (p *Printer) Step(s opensm.Step) {
+func (p *Printer) Step(s Step) {
 	out := Line{Time: s.At, Step: s.What, TookS: s.Took.Seconds()}
 	if s.Err != nil {
 		out.Error = s.Err.Error()

@@ -1,32 +1,28 @@
-// Package follow answers: what is to be done beside a running OpenSM when a link dies or comes
-// back, and who is told of it? It makes plans, has OpenSM load their tables, and prints each
-// step as a line.
-package follow
+package opensm
 
 import (
 	"context"
 	"fmt"
 	"time"
 
-	"evbench/companion/opensm"
 	"evbench/failover"
 	"evbench/failover/loop"
 	"evbench/topology"
 )
 
-// Options say what to follow, and how.
-type Options struct {
+// A Following says which links to follow, and how to plan around those that are dead.
+type Following struct {
 	Policy   failover.Policy
 	Hold     time.Duration
 	Debounce time.Duration
 	About    string // the network, for people
-	Subnet   *opensm.Subnet
+	Subnet   *Subnet
 	Plans    *loop.Plans
 	Out      *Printer
 }
 
-// Run brings the tables to what is alive now, and then follows the links until ctx ends.
-func Run(ctx context.Context, o Options) error {
+// Follow brings the tables to what is alive now, and then follows the links until ctx ends.
+func Follow(ctx context.Context, o Following) error {
 	planner := &planner{o.Plans, o.Out.took}
 	o.Out.took(o.About, 0)
 	now, err := o.Subnet.Now(ctx)
