@@ -11,7 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/fabric/wrapped"
+	"evbench/companion/wrapped"
 	"evbench/internal/unit"
 )
 

@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/fabric/wrapped"
+	"evbench/companion/wrapped"
 	"evbench/results/csv"
 	"evbench/transport/mpi/preload"
 )

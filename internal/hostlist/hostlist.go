@@ -1,5 +1,6 @@
-// Package hostlist answers: which hosts are "node[001-326]"? It reads and writes the
-// host list expressions of Slurm and pdsh, and looks no host up.
+// Package hostlist answers: which hosts are "node[001-326]", and which has a job? It reads and
+// writes the host list expressions of Slurm and pdsh, reads the lists of hosts that mpirun and Slurm
+// have, and looks no host up.
 package hostlist
 
 import (
@@ -22,15 +23,15 @@ func Expand(expr string) ([]string, error) {
 	for _, item := range splitList(expr) {
 		more, err := expandItem(strings.TrimSpace(item), Max-len(names))
 		if err != nil {
-			return nil, fmt.Errorf("host list %q: %w", short(expr), err)
+			return nil, fmt.Errorf("host list %q: %w", Short(expr), err)
 		}
 		names = append(names, more...)
 	}
 	return names, nil
 }
 
-// short is as much of a text as an error needs.
-func short(s string) string {
+// Short is as much of a text as an error needs.
+func Short(s string) string {
 	if len(s) <= 60 {
 		return s
 	}
@@ -62,7 +63,7 @@ func expandItem(item string, room int) ([]string, error) {
 	names := []string{""}
 	for parts := 0; item != ""; parts++ {
 		if parts == maxParts {
-			return nil, fmt.Errorf("%q has more than %d brackets", short(item), maxParts)
+			return nil, fmt.Errorf("%q has more than %d brackets", Short(item), maxParts)
 		}
 		literal, rest, open := strings.Cut(item, "[")
 		if err := Check(literal, maxName); err != nil {
@@ -72,7 +73,7 @@ func expandItem(item string, room int) ([]string, error) {
 		if open {
 			ranges, after, closed := strings.Cut(rest, "]")
 			if !closed {
-				return nil, fmt.Errorf("[%s has no ]", short(ranges))
+				return nil, fmt.Errorf("[%s has no ]", Short(ranges))
 			}
 			var err error
 			if ends, err = expandRanges(ranges, room); err != nil {
@@ -98,11 +99,11 @@ const (
 // lists of names, such as the identifier of a job.
 func Check(name string, most int) error {
 	if len(name) > most {
-		return fmt.Errorf("%q: more than %d characters", short(name), most)
+		return fmt.Errorf("%q: more than %d characters", Short(name), most)
 	}
 	for _, r := range name {
 		if r <= ' ' || r > '~' || strings.ContainsRune("[](),#/\\", r) {
-			return fmt.Errorf("%q: no name has the character %q", short(name), r)
+			return fmt.Errorf("%q: no name has the character %q", Short(name), r)
 		}
 	}
 	return nil
@@ -129,7 +130,7 @@ func expandRanges(s string, room int) (numbers []string, err error) {
 		low, err1 := number(from)
 		high, err2 := number(to)
 		if err1 != nil || err2 != nil || high < low {
-			return nil, fmt.Errorf("[%s]: %q is neither a number nor a range", short(s), short(part))
+			return nil, fmt.Errorf("[%s]: %q is neither a number nor a range", Short(s), Short(part))
 		}
 		if high-low >= room-len(numbers) {
 			return nil, fmt.Errorf("more than %d names", Max)

@@ -44,7 +44,7 @@ var layers = []layer{
 
 	{"topology", "internal/unit", true},
 	{"topology/topologytest", "topology", false},
-	{"topology/network", "topology internal/show", true},
+	{"topology/network", "topology internal/hostlist internal/show", true},
 	{"topology/ibnet", "topology/network", true},
 	{"topology/netyaml", "topology/network", true},
 	{"topology/netfile", "internal/atomicfile topology/ibnet topology/network topology/netyaml", false},
@@ -110,6 +110,7 @@ var layers = []layer{
 	{"companion/iproute", "companion fabric/lab internal/atomicfile plan routing routing/lft routing/twolevel topology", false},
 	{"companion/opensm", "failover failover/loop internal/atomicfile internal/osmlog internal/show internal/subprocess internal/trust plan routing/lft routing/twolevel topology topology/ibnet topology/network", false},
 	{"companion/inject", "companion/opensm internal/atomicfile internal/subprocess internal/trust topology topology/ibnet topology/network", false},
+	{"companion/wrapped", "companion/iproute companion/opensm internal/atomicfile internal/hostlist internal/subprocess plan results routing routing/lft scheduler topology topology/netfile topology/network transport/mpi/preload", false},
 
 	{"fabric/open", "barrier companion companion/inject companion/kernel fabric fabric/emulate fabric/hosts fabric/hosts/host fabric/hosts/preflight fabric/lab failover failover/loop internal/atomicfile internal/hostlist internal/subprocess internal/tool internal/trust internal/wire plan results routing/twolevel scenario topology topology/netfile transport transport/mpi transport/tcp worker", false},
 
@@ -120,10 +121,8 @@ var layers = []layer{
 	{"study/survey", "builder internal/parallel internal/show internal/unit plan results routing/twolevel scheduler scheduler/sizes sim topology", true},
 	{"study/policy", "failover internal/parallel plan results routing/twolevel scheduler sim study/failures topology", true},
 	{"study/judge/foreign", "internal/unit results", true},
-	{"study/judge", "internal/hostlist internal/parallel internal/show routing routing/lft scheduler study/judge/foreign topology topology/network", true},
-	{"study/judge/input", "internal/atomicfile internal/unit study/judge study/judge/foreign", false},
-	// Lists of hosts are read as judge reads them.
-	{"fabric/wrapped", "companion/iproute companion/opensm internal/atomicfile internal/subprocess plan results routing routing/lft scheduler study/judge topology topology/netfile topology/network transport/mpi/preload", false},
+	{"study/judge", "internal/parallel internal/show routing routing/lft scheduler study/judge/foreign topology topology/network", true},
+	{"study/judge/input", "internal/atomicfile internal/unit study/judge study/judge/foreign topology/network", false},
 	{"scenarios", "", true},
 	{"study/papers", "failover internal/parallel internal/show plan results routing routing/lft routing/opensm routing/sssp routing/twolevel scenarios scheduler sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network", true},
 

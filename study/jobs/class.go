@@ -41,7 +41,7 @@ func ReadClasses(r io.Reader) (*Classes, error) {
 		word, rest, _ := strings.Cut(line, ":")
 		class, ok := map[string]nodeClass{"compute": computeNode, "io": ioNode, "other": otherNode}[strings.ToLower(strings.TrimSpace(word))]
 		if !ok {
-			return fmt.Errorf("%q: no line begins so; there are compute, io and other, with a colon", short(line))
+			return fmt.Errorf("%q: no line begins so; there are compute, io and other, with a colon", hostlist.Short(line))
 		}
 		names, err := hostlist.Expand(strings.TrimSpace(rest))
 		if err != nil {

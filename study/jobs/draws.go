@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"evbench/internal/hostlist"
 	"evbench/routing/sssp"
 	"evbench/topology/network"
 )
@@ -131,7 +132,7 @@ func ParseSizes(s string) ([]int, error) {
 		t, err1 := strconv.Atoi(times)
 		n, err2 := strconv.Atoi(size)
 		if err1 != nil || err2 != nil || t < 1 || n < 1 || t > maxNodes || n > maxNodes || len(sizes)+t > maxNodes {
-			return nil, fmt.Errorf("%q: sizes of jobs are such as 3x60,20", short(s))
+			return nil, fmt.Errorf("%q: sizes of jobs are such as 3x60,20", hostlist.Short(s))
 		}
 		for range t {
 			sizes = append(sizes, n)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"evbench/internal/hostlist"
 )
 
 func TestRead(t *testing.T) {
@@ -33,10 +35,10 @@ func TestReadRefuses(t *testing.T) {
 		": n1":                         "line 1: \": n1\": a line is",
 		"n[1-3] x":                     "line 1: \"n[1-3] x\": a line is",
 		"1 n[0-700000]\n2 n[0-700000]": "line 2: more than 1048576 nodes in all jobs",
-		strings.Repeat("x", maxLine+1): "line 1: bufio.Scanner: token too long",
+		strings.Repeat("x", 16<<20+1):  "line 1: bufio.Scanner: token too long",
 	} {
 		if _, err := Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v; want %s", short(text), err, want)
+			t.Errorf("%s: %v; want %s", hostlist.Short(text), err, want)
 		}
 	}
 }

@@ -14,13 +14,6 @@ import (
 	"evbench/internal/hostlist"
 )
 
-func short(s string) string {
-	if len(s) <= 60 {
-		return s
-	}
-	return s[:57] + "…"
-}
-
 // A Job runs on nodes, which are sorted, each once.
 type Job struct {
 	ID    string   `json:"id"`
@@ -29,10 +22,7 @@ type Job struct {
 
 const maxNodes = hostlist.Max
 
-const (
-	maxLine = 16 << 20
-	maxID   = 255 // characters
-)
+const maxID = 255 // characters
 
 // Read reads a list of jobs, one on a line: "job: node,node…", or "job nodes" as
 // squeue -h -o '%A %N' prints, both with host list expressions. Jobs without
@@ -66,23 +56,13 @@ func Read(r io.Reader) ([]Job, error) {
 
 // lines calls do for each line that says something, without its comment.
 func lines(r io.Reader, do func(string) error) error {
-	scan := bufio.NewScanner(r)
-	scan.Buffer(nil, maxLine)
-	number := 0
-	for scan.Scan() {
-		number++
-		line, _, _ := strings.Cut(scan.Text(), "#")
-		if line = strings.TrimSpace(line); line == "" {
-			continue
-		}
-		if err := do(line); err != nil {
-			return fmt.Errorf("line %d: %w", number, err)
+	all, err := hostlist.Lines(r)
+	for _, l := range all {
+		if err := do(l.Text); err != nil {
+			return fmt.Errorf("line %d: %w", l.Line, err)
 		}
 	}
-	if err := scan.Err(); err != nil {
-		return fmt.Errorf("line %d: %w", number+1, err)
-	}
-	return nil
+	return err
 }
 
 func parseLine(line string) (id string, nodes []string, err error) {
@@ -92,13 +72,13 @@ func parseLine(line string) (id string, nodes []string, err error) {
 	}
 	switch {
 	case id == "" || hostlist.Check(id, maxID) != nil:
-		return "", nil, fmt.Errorf("%q: a line is \"job: node,node\" or \"job nodes\"", short(line))
+		return "", nil, fmt.Errorf("%q: a line is \"job: node,node\" or \"job nodes\"", hostlist.Short(line))
 	case rest == "" || rest == "(null)" || rest == "N/A" || header(line):
 		return id, nil, nil
 	}
 	nodes, err = hostlist.Expand(rest)
 	if err != nil {
-		return "", nil, fmt.Errorf("job %s: %w", short(id), err)
+		return "", nil, fmt.Errorf("job %s: %w", hostlist.Short(id), err)
 	}
 	return id, nodes, nil
 }

@@ -17,7 +17,7 @@ func BenchmarkRepairs326(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	hosts := AllHosts(whole)
+	hosts := network.AllHosts(whole)
 	hosts.Nodes = hosts.Nodes[:326]
 	f, err := newFabric(whole, whole.Without(dead, nil), hosts)
 	if err != nil {
@@ -40,7 +40,7 @@ func BenchmarkTables11664(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	f := &fabric{whole: n, net: n, hosts: AllHosts(n)}
+	f := &fabric{whole: n, net: n, hosts: network.AllHosts(n)}
 	for b.Loop() {
 		if _, err := f.tables(t); err != nil {
 			b.Fatal(err)

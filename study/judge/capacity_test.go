@@ -119,7 +119,7 @@ func TestSplitIsABound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := newFabric(whole, whole.Without(dead, nil), AllHosts(whole))
+		f, err := newFabric(whole, whole.Without(dead, nil), network.AllHosts(whole))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ type Input struct {
 	Name       string           // of the network, for people
 	Whole, Net *network.Network // with and without what is dead
 	Roots      []network.Node   // top switches, nil where not given
-	Hosts      Hosts
+	Hosts      network.Job
 	Tables     *lft.Tables     // nil: none are judged
 	Result     *foreign.Result // nil: none is judged
 	Rate       float64         // of links, bit/s; 0: not known

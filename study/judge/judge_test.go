@@ -28,7 +28,7 @@ func input(t *testing.T, notation, engine string, down ...string) Input {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := Input{Name: notation, Whole: whole, Net: n, Hosts: AllHosts(n)}
+	in := Input{Name: notation, Whole: whole, Net: n, Hosts: network.AllHosts(n)}
 	if engine != "" {
 		if in.Tables, err = routing.Compute(engine, n, routing.Options{}); err != nil {
 			t.Fatal(err)
@@ -78,7 +78,7 @@ func TestJudgeFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := judged(t, Input{Name: "file", Whole: n, Net: n, Hosts: AllHosts(n)})
+	v := judged(t, Input{Name: "file", Whole: n, Net: n, Hosts: network.AllHosts(n)})
 	if v.AtMost.Phases != want.AtMost.Phases || len(v.Dead) != 2 || len(v.Repairs) != 2 || v.Repairs[0].Link != "s1_0-s2_0" {
 		t.Errorf("%+v, dead %v, repairs %+v", v.AtMost, v.Dead, v.Repairs)
 	}
@@ -228,7 +228,7 @@ func TestReadHosts(t *testing.T) {
 		"SLURM_NODELIST=h[1-3]\n": {[]network.Node{1, 2, 3}, 1},
 		"SLURM_JOB_NODELIST=h[0-7]\nSLURM_STEP_NODELIST=h[1-2]\nSLURM_STEP_TASKS_PER_NODE=2,2\n": {[]network.Node{1, 2}, 2},
 	} {
-		h, err := ReadHosts(strings.NewReader(text), n)
+		h, err := network.ReadJob(strings.NewReader(text), n)
 		if err != nil || h.Slots != want.slots || len(h.Nodes) != len(want.hosts) {
 			t.Errorf("%q: %+v, %v", text, h, err)
 			continue
@@ -264,7 +264,7 @@ func TestReadHosts(t *testing.T) {
 		"SLURM_JOB_NODELIST=h[0-2]\nSLURM_TASKS_PER_NODE=two\n":          "tasks of nodes",
 		" Data for node: h9\tNum slots: 4\tMax slots: 0\tNum procs: 3\n": "line 1: host h9 is not in the network",
 	} {
-		if h, err := ReadHosts(strings.NewReader(text), n); err == nil || !strings.Contains(err.Error(), want) {
+		if h, err := network.ReadJob(strings.NewReader(text), n); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %+v, error %v, want %q", text, h, err, want)
 		}
 	}
@@ -278,7 +278,7 @@ const mpirunMap = "======================   ALLOCATED NODES   ==================
 	" Data for node: h3\tNum slots: 4\tMax slots: 0\tNum procs: 3\n \tProcess OMPI jobid: [15366,1] App: 0 Process rank: 0 Bound: N/A\n" +
 	" Data for node: h1\tNum slots: 4\tMax slots: 0\tNum procs: 3\n \tProcess OMPI jobid: [15366,1] App: 0 Process rank: 3 Bound: N/A\n"
 
-// Hosts keep the names of their list, each once, also where a list goes on later, or has two
+// A job keeps the names of their list, each once, also where a list goes on later, or has two
 // names for one host.
 func TestHostNames(t *testing.T) {
 	n := input(t, "FT(2;2,4)", "").Net
@@ -287,7 +287,7 @@ func TestHostNames(t *testing.T) {
 		"h1\nserver0\nserver1\nh0\n":                     "[h1 server0 server1 h0]",
 		"h1.cluster.example\nh0\n":                       "[h1 h0]",
 	} {
-		h, err := ReadHosts(strings.NewReader(text), n)
+		h, err := network.ReadJob(strings.NewReader(text), n)
 		if err != nil || fmt.Sprint(h.Names) != want {
 			t.Errorf("%q: %v, %v; want %s", text, h.Names, err, want)
 		}
@@ -305,7 +305,7 @@ func FuzzReadHosts(f *testing.F) {
 	f.Add("SLURM_JOB_NODELIST=h[0-2]\nSLURM_TASKS_PER_NODE=2(x2),2\n")
 	f.Add("0: h0\n1: h1\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		h, err := ReadHosts(strings.NewReader(text), n)
+		h, err := network.ReadJob(strings.NewReader(text), n)
 		if err != nil {
 			return
 		}

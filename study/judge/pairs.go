@@ -68,12 +68,12 @@ const (
 
 // HostsOf are the hosts that the ends of pairs run on, in the order of their first ends. Those of a
 // linear shift are ranks, and all hosts have equally many.
-func HostsOf(p *foreign.Pairs, n *network.Network) (Hosts, error) {
-	names, ends, out := newHostNames(n), map[network.Node]int{}, Hosts{Slots: 1}
+func HostsOf(p *foreign.Pairs, n *network.Network) (network.Job, error) {
+	names, ends, out := network.NewHostNames(n), map[network.Node]int{}, network.Job{Slots: 1}
 	for _, name := range p.Names {
-		v, _, err := names.find(name)
+		v, _, err := names.Find(name)
 		if err != nil {
-			return Hosts{}, err
+			return network.Job{}, err
 		}
 		if ends[v] == 0 {
 			out.Nodes = append(out.Nodes, v)
@@ -81,13 +81,13 @@ func HostsOf(p *foreign.Pairs, n *network.Network) (Hosts, error) {
 		ends[v]++
 	}
 	if len(out.Nodes) < 2 {
-		return Hosts{}, fmt.Errorf("%s: a pair needs two", show.Plural(len(out.Nodes), "host", "hosts"))
+		return network.Job{}, fmt.Errorf("%s: a pair needs two", show.Plural(len(out.Nodes), "host", "hosts"))
 	}
 	if p.Shifts {
 		out.Slots = ends[out.Nodes[0]]
 		for _, v := range out.Nodes {
 			if ends[v] != out.Slots {
-				return Hosts{}, unequal(n, out.Nodes[0], v, ends)
+				return network.Job{}, network.Unequal(n, out.Nodes[0], v, ends)
 			}
 		}
 	}
@@ -170,13 +170,13 @@ func (p *Pairs) bursts(list []pair, in Input) error {
 
 // ways finds the hosts of the pairs and their routes. Pairs within a host are left out.
 func (f *fabric) ways(in Input) ([]pair, error) {
-	names, job := newHostNames(f.net), map[network.Node]bool{}
+	names, job := network.NewHostNames(f.net), map[network.Node]bool{}
 	for _, v := range f.hosts.Nodes {
 		job[v] = true
 	}
 	hosts := make([]network.Node, len(in.Result.Pairs.Names))
 	for i, name := range in.Result.Pairs.Names {
-		v, _, err := names.find(name)
+		v, _, err := names.Find(name)
 		if err != nil {
 			return nil, err
 		}

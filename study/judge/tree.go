@@ -11,7 +11,7 @@ import (
 // A fabric is a network with the hosts of a job and, where it is a tree, that tree.
 type fabric struct {
 	whole, net *network.Network // with and without what is dead
-	hosts      Hosts
+	hosts      network.Job
 	// tree has as many servers on a leaf as the job has hosts there; nil: why says why not.
 	tree *topology.Tree
 	why  error
@@ -29,7 +29,7 @@ type fabric struct {
 }
 
 // newFabric checks that each host has its cable, and finds the tree.
-func newFabric(whole, net *network.Network, hosts Hosts) (*fabric, error) {
+func newFabric(whole, net *network.Network, hosts network.Job) (*fabric, error) {
 	f := &fabric{whole: whole, net: net, hosts: hosts, node: map[int]network.Node{}}
 	for _, v := range hosts.Nodes {
 		if net.Leaf(v).Node == network.NoNode {

@@ -16,6 +16,7 @@ import (
 	"evbench/internal/unit"
 	"evbench/study/judge"
 	"evbench/study/judge/foreign"
+	"evbench/topology/network"
 )
 
 // Words are what a user wrote of the job and its result, "" where nothing.
@@ -54,14 +55,14 @@ func (w Words) Read(in *judge.Input) error {
 
 // hosts reads the list of hosts; without one they are those of the result, if it names them,
 // else all of the network.
-func (w Words) hosts(in *judge.Input) (h judge.Hosts, err error) {
+func (w Words) hosts(in *judge.Input) (h network.Job, err error) {
 	switch {
 	case w.Hosts != "":
 		data, err := atomicfile.Read(w.Hosts, atomicfile.MaxList)
 		if err != nil {
 			return h, err
 		}
-		if h, err = judge.ReadHosts(bytes.NewReader(data), in.Net); err != nil {
+		if h, err = network.ReadJob(bytes.NewReader(data), in.Net); err != nil {
 			return h, fmt.Errorf("%s: %w", w.Hosts, err)
 		}
 		return h, nil
@@ -73,7 +74,7 @@ func (w Words) hosts(in *judge.Input) (h judge.Hosts, err error) {
 	case in.Net.Hosts() < 2:
 		return h, fmt.Errorf("--network %s: %d hosts: an exchange needs two", in.Name, in.Net.Hosts())
 	}
-	return judge.AllHosts(in.Net), nil
+	return network.AllHosts(in.Net), nil
 }
 
 // result reads the file of a result, if there is one, else a number, and returns the name of the file.

@@ -27,7 +27,7 @@ func verdict(t *testing.T, notation string, down ...string) *judge.Verdict {
 		t.Fatal(err)
 	}
 	v, err := judge.Judge(judge.Input{
-		Name: notation, Whole: whole, Net: n, Hosts: judge.AllHosts(n), Tables: tables,
+		Name: notation, Whole: whole, Net: n, Hosts: network.AllHosts(n), Tables: tables,
 		Result: &foreign.Result{What: "a run", Efficiency: 0.1},
 	})
 	if err != nil {

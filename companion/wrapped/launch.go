@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"evbench/internal/hostlist"
 	"evbench/internal/subprocess"
-	"evbench/study/judge"
 	"evbench/transport/mpi/preload"
 )
 
@@ -126,7 +126,7 @@ func (l *Launcher) version(ctx context.Context, out io.Writer) error {
 // maxMap bounds what mpirun shows of a job: two lines for each rank.
 const maxMap = 64 << 20
 
-// Map asks mpirun which hosts it would start how many ranks on: what it shows, as judge.ReadHosts
+// Map asks mpirun which hosts it would start how many ranks on: what it shows, as network.ReadJob
 // reads it. Nothing is started.
 func (l *Launcher) Map(ctx context.Context) (string, error) {
 	ctx, end := context.WithCancelCause(ctx)
@@ -138,7 +138,7 @@ func (l *Launcher) Map(ctx context.Context) (string, error) {
 	if ctx.Err() != nil {
 		return "", err
 	}
-	if !strings.Contains(out.String(), judge.MapLine) {
+	if !strings.Contains(out.String(), hostlist.MapLine) {
 		return "", errors.Join(errors.New("mpirun printed no map of its ranks"), err, errors.New(said.String()))
 	}
 	return out.String(), nil
@@ -182,7 +182,7 @@ func (l *Launcher) elsewhere(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	names, err := judge.HostNames(strings.NewReader(nodes))
+	listed, err := hostlist.Read(strings.NewReader(nodes))
 	if err != nil {
 		return "", fmt.Errorf("mpirun's map: %w", err)
 	}
@@ -191,9 +191,11 @@ func (l *Launcher) elsewhere(ctx context.Context) (string, error) {
 		return "", err
 	}
 	short := func(name string) string { name, _, _ = strings.Cut(name, "."); return name }
-	for _, name := range names {
-		if name != "localhost" && short(name) != short(self) {
-			return name, nil
+	for _, x := range listed {
+		for _, name := range x.Names {
+			if name != "localhost" && short(name) != short(self) {
+				return name, nil
+			}
 		}
 	}
 	return "", nil

@@ -11,8 +11,8 @@ import (
 	"evbench/internal/atomicfile"
 	"evbench/plan"
 	"evbench/routing"
-	"evbench/study/judge"
 	"evbench/topology/netfile"
+	"evbench/topology/network"
 )
 
 // Where the paths of a plan may be put.
@@ -113,13 +113,13 @@ func taken(file string, s *Session, r *Report) error {
 
 // hostsOf are those of the job, with the names that they have where names count.
 func hostsOf(ctx context.Context, o Options, l *Launcher) ([]Host, error) {
-	list := judge.AllHosts(o.Source.Net)
+	list := network.AllHosts(o.Source.Net)
 	if !o.ByRank {
 		text, from, err := listOf(ctx, o.HostFile, l)
 		if err != nil {
 			return nil, err
 		}
-		if list, err = judge.ReadHosts(strings.NewReader(text), o.Source.Net); err == nil && len(list.Names) != len(list.Nodes) {
+		if list, err = network.ReadJob(strings.NewReader(text), o.Source.Net); err == nil && len(list.Names) != len(list.Nodes) {
 			err = fmt.Errorf("%d names for %d hosts of the network", len(list.Names), len(list.Nodes))
 		}
 		if err != nil {

@@ -1,4 +1,4 @@
-package judge
+package hostlist
 
 import (
 	"bufio"
@@ -9,27 +9,29 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"evbench/internal/hostlist"
 )
 
-// A hostLine is a line of a list of hosts that is not empty.
-type hostLine struct {
-	line int
-	text string
+// A Line is a line of a list that says something, without its comment.
+type Line struct {
+	Line int // from 1
+	Text string
 }
 
-// A hostEntry is hosts with so many ranks each.
-type hostEntry struct {
-	line  int
-	names []string
-	slots int
+// An Entry is hosts with so many ranks each.
+type Entry struct {
+	Line  int // from 1
+	Names []string
+	Slots int
 }
+
+// MaxSlots is how many ranks a host may have.
+const MaxSlots = 4096
 
 // maxLine bounds a line of a list of hosts.
 const maxLine = 16 << 20
 
-func hostLines(r io.Reader) (out []hostLine, err error) {
+// Lines returns the lines that say something; with an error those before it.
+func Lines(r io.Reader) (out []Line, err error) {
 	scan := bufio.NewScanner(r)
 	scan.Buffer(nil, maxLine)
 	line := 0
@@ -37,32 +39,24 @@ func hostLines(r io.Reader) (out []hostLine, err error) {
 		line++
 		text, _, _ := strings.Cut(scan.Text(), "#")
 		if text = strings.TrimSpace(text); text != "" {
-			out = append(out, hostLine{line, text})
+			out = append(out, Line{line, text})
 		}
 	}
 	if err := scan.Err(); err != nil {
-		return nil, fmt.Errorf("line %d: %w", line+1, err)
+		return out, fmt.Errorf("line %d: %w", line+1, err)
 	}
 	return out, nil
 }
 
-// listedHosts reads the entries of a list, in whichever form it is.
-func listedHosts(r io.Reader) ([]hostEntry, error) {
-	lines, err := hostLines(r)
+// Read reads which hosts a job has, in one of these forms: a hostfile, what mpirun shows of its
+// allocation and map, Slurm's variables, or what srun -l hostname prints. A host may come several
+// times, and names stand as they are there.
+func Read(r io.Reader) ([]Entry, error) {
+	lines, err := Lines(r)
 	if err != nil {
 		return nil, err
 	}
 	return formOf(lines)(lines)
-}
-
-// HostNames returns the names in a list of hosts as they stand there, in its forms and with its
-// errors as ReadHosts has them.
-func HostNames(r io.Reader) (names []string, err error) {
-	listed, err := listedHosts(r)
-	for _, x := range listed {
-		names = append(names, x.names...)
-	}
-	return names, err
 }
 
 var (
@@ -80,12 +74,12 @@ var (
 
 // formOf returns what reads these lines: those of mpirun may stand among others, a map goes
 // before an allocation.
-func formOf(lines []hostLine) func([]hostLine) ([]hostEntry, error) {
+func formOf(lines []Line) func([]Line) ([]Entry, error) {
 	has := func(re *regexp.Regexp) bool {
-		return slices.ContainsFunc(lines, func(l hostLine) bool { return re.MatchString(l.text) })
+		return slices.ContainsFunc(lines, func(l Line) bool { return re.MatchString(l.Text) })
 	}
 	switch {
-	case slices.ContainsFunc(lines, hostLine.ofMap):
+	case slices.ContainsFunc(lines, Line.ofMap):
 		return ofMpirun
 	case has(allocNode):
 		return found(allocNode)
@@ -100,31 +94,31 @@ func formOf(lines []hostLine) func([]hostLine) ([]hostEntry, error) {
 // MapLine begins each line of a map that names a host.
 const MapLine = "Data for node:"
 
-func (l hostLine) ofMap() bool { return strings.HasPrefix(l.text, MapLine) }
+func (l Line) ofMap() bool { return strings.HasPrefix(l.Text, MapLine) }
 
 // ofMpirun reads a map, of which no line that names a host is passed over.
-func ofMpirun(lines []hostLine) ([]hostEntry, error) {
+func ofMpirun(lines []Line) ([]Entry, error) {
 	for _, l := range lines {
-		if l.ofMap() && !mapNode.MatchString(l.text) {
-			return nil, fmt.Errorf("line %d: %q is no line of mpirun's map", l.line, brief(l.text))
+		if l.ofMap() && !mapNode.MatchString(l.Text) {
+			return nil, fmt.Errorf("line %d: %q is no line of mpirun's map", l.Line, Short(l.Text))
 		}
 	}
 	return found(mapNode)(lines)
 }
 
 // found reads the lines that match: a host and how many ranks it has. Hosts without any are left out.
-func found(re *regexp.Regexp) func([]hostLine) ([]hostEntry, error) {
-	return func(lines []hostLine) (out []hostEntry, err error) {
+func found(re *regexp.Regexp) func([]Line) ([]Entry, error) {
+	return func(lines []Line) (out []Entry, err error) {
 		for _, l := range lines {
-			m := re.FindStringSubmatch(l.text)
+			m := re.FindStringSubmatch(l.Text)
 			if m == nil || m[2] == "0" {
 				continue
 			}
 			slots, err := parseSlots(m[2])
 			if err != nil {
-				return nil, fmt.Errorf("line %d: %w", l.line, err)
+				return nil, fmt.Errorf("line %d: %w", l.Line, err)
 			}
-			out = append(out, hostEntry{l.line, []string{m[1]}, slots})
+			out = append(out, Entry{l.Line, []string{m[1]}, slots})
 		}
 		return out, nil
 	}
@@ -132,11 +126,11 @@ func found(re *regexp.Regexp) func([]hostLine) ([]hostEntry, error) {
 
 // slurmHosts reads SLURM_JOB_NODELIST and SLURM_TASKS_PER_NODE, or the variables of a step;
 // without the second each host has one rank.
-func slurmHosts(lines []hostLine) ([]hostEntry, error) {
-	at := map[string]hostLine{}
+func slurmHosts(lines []Line) ([]Entry, error) {
+	at := map[string]Line{}
 	for _, l := range lines {
-		if m := slurmWord.FindStringSubmatch(l.text); m != nil {
-			at[m[1]] = hostLine{l.line, m[2]}
+		if m := slurmWord.FindStringSubmatch(l.Text); m != nil {
+			at[m[1]] = Line{l.Line, m[2]}
 		}
 	}
 	list, ok := at["SLURM_STEP_NODELIST"]
@@ -150,27 +144,27 @@ func slurmHosts(lines []hostLine) ([]hostEntry, error) {
 	if !ok {
 		return nil, errors.New("variables of Slurm without SLURM_JOB_NODELIST")
 	}
-	names, err := hostlist.Expand(list.text)
+	names, err := Expand(list.Text)
 	if err != nil {
-		return nil, fmt.Errorf("line %d: %w", list.line, err)
+		return nil, fmt.Errorf("line %d: %w", list.Line, err)
 	}
 	var each []int
-	for _, word := range strings.Split(tasks.text, ",") {
+	for _, word := range strings.Split(tasks.Text, ",") {
 		m := tasksTimes.FindStringSubmatch(word)
 		if !counted {
 			m = []string{"", "1", strconv.Itoa(len(names))}
 		}
 		if m == nil {
-			return nil, fmt.Errorf("line %d: tasks of nodes %q: such as 4(x3),2", tasks.line, brief(word))
+			return nil, fmt.Errorf("line %d: tasks of nodes %q: such as 4(x3),2", tasks.Line, Short(word))
 		}
 		slots, err := parseSlots(m[1])
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", tasks.line, err)
+			return nil, fmt.Errorf("line %d: %w", tasks.Line, err)
 		}
 		times := 1
 		if m[2] != "" {
-			if times, err = strconv.Atoi(m[2]); err != nil || times > hostlist.Max {
-				return nil, fmt.Errorf("line %d: tasks of nodes %q", tasks.line, brief(word))
+			if times, err = strconv.Atoi(m[2]); err != nil || times > Max {
+				return nil, fmt.Errorf("line %d: tasks of nodes %q", tasks.Line, Short(word))
 			}
 		}
 		for range min(times, len(names)+1) {
@@ -178,44 +172,44 @@ func slurmHosts(lines []hostLine) ([]hostEntry, error) {
 		}
 	}
 	if len(each) != len(names) {
-		return nil, fmt.Errorf("line %d: tasks of other than %d nodes", tasks.line, len(names))
+		return nil, fmt.Errorf("line %d: tasks of other than %d nodes", tasks.Line, len(names))
 	}
-	var out []hostEntry
+	var out []Entry
 	for i, name := range names {
-		out = append(out, hostEntry{list.line, []string{name}, each[i]})
+		out = append(out, Entry{list.Line, []string{name}, each[i]})
 	}
 	return out, nil
 }
 
 // rankedHosts reads a rank and its host on each line, in any order.
-func rankedHosts(lines []hostLine) ([]hostEntry, error) {
-	out := make([]hostEntry, len(lines))
+func rankedHosts(lines []Line) ([]Entry, error) {
+	out := make([]Entry, len(lines))
 	for _, l := range lines {
-		m := rankHost.FindStringSubmatch(l.text)
+		m := rankHost.FindStringSubmatch(l.Text)
 		if m == nil {
-			return nil, fmt.Errorf("line %d: %q is not a rank and its host, as 0: node1", l.line, brief(l.text))
+			return nil, fmt.Errorf("line %d: %q is not a rank and its host, as 0: node1", l.Line, Short(l.Text))
 		}
 		rank, err := strconv.Atoi(m[1])
 		if err != nil || rank >= len(lines) {
-			return nil, fmt.Errorf("line %d: rank %s of %d", l.line, brief(m[1]), len(lines))
+			return nil, fmt.Errorf("line %d: rank %s of %d", l.Line, Short(m[1]), len(lines))
 		}
-		if out[rank].slots > 0 {
-			return nil, fmt.Errorf("line %d: rank %d is given twice; first on line %d", l.line, rank, out[rank].line)
+		if out[rank].Slots > 0 {
+			return nil, fmt.Errorf("line %d: rank %d is given twice; first on line %d", l.Line, rank, out[rank].Line)
 		}
-		out[rank] = hostEntry{l.line, []string{m[2]}, 1}
+		out[rank] = Entry{l.Line, []string{m[2]}, 1}
 	}
 	return out, nil
 }
 
 // hostfile reads lines of a hostfile of Open MPI ("name slots=4", "name"), of MPICH and Intel
 // MPI ("name:4"), and host list expressions of Slurm ("node[001-016]").
-func hostfile(lines []hostLine) (out []hostEntry, err error) {
+func hostfile(lines []Line) (out []Entry, err error) {
 	for _, l := range lines {
-		names, slots, err := parseHosts(l.text)
+		names, slots, err := parseHosts(l.Text)
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", l.line, err)
+			return nil, fmt.Errorf("line %d: %w", l.Line, err)
 		}
-		out = append(out, hostEntry{l.line, names, slots})
+		out = append(out, Entry{l.Line, names, slots})
 	}
 	return out, nil
 }
@@ -239,20 +233,20 @@ func parseHosts(text string) (names []string, slots int, err error) {
 			}
 		case "max_slots", "max-slots":
 		default:
-			return nil, 0, fmt.Errorf("%q after a host: there is slots=N", brief(word))
+			return nil, 0, fmt.Errorf("%q after a host: there is slots=N", Short(word))
 		}
 	}
-	names, err = hostlist.Expand(expr)
+	names, err = Expand(expr)
 	if err == nil && len(names) == 0 {
-		err = fmt.Errorf("%q names no host", brief(text))
+		err = fmt.Errorf("%q names no host", Short(text))
 	}
 	return names, slots, err
 }
 
 func parseSlots(s string) (int, error) {
 	k, err := strconv.Atoi(s)
-	if err != nil || k < 1 || k > maxSlots {
-		return 0, fmt.Errorf("slots %q: must be 1..%d", brief(s), maxSlots)
+	if err != nil || k < 1 || k > MaxSlots {
+		return 0, fmt.Errorf("slots %q: must be 1..%d", Short(s), MaxSlots)
 	}
 	return k, nil
 }
