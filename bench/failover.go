@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"evbench/controller"
+	"evbench/controller/wire"
 	"evbench/failover"
 	"evbench/failover/loop"
-	"evbench/internal/wire"
 	"evbench/plan"
 	"evbench/routing/twolevel"
 	"evbench/scenario"

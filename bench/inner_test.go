@@ -12,9 +12,9 @@ import (
 
 	"evbench/builder"
 	"evbench/controller"
+	"evbench/controller/wire"
 	"evbench/fabric"
 	"evbench/failover"
-	"evbench/internal/wire"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evbench/controller"
+	"evbench/controller/wire"
 	"evbench/failover"
-	"evbench/internal/wire"
 	"evbench/results"
 	"evbench/scenario"
 )

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evbench/bench"
+	"evbench/controller/wire"
 	"evbench/fabric"
-	"evbench/internal/wire"
 	"evbench/results"
 	"evbench/worker"
 )

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evbench/bench"
+	"evbench/controller/wire"
 	"evbench/fabric"
 	"evbench/failover/loop"
-	"evbench/internal/wire"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"

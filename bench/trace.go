@@ -1,7 +1,7 @@
 package bench
 
 import (
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/results"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/plan"
 	"evbench/plan/verify"
 	"evbench/results"

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/scenario"
 	"evbench/scheduler/sizes"
 )

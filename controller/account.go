@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/results"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 )
 
 // A CaseError says why a case failed.

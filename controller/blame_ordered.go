@@ -3,7 +3,7 @@ package controller
 import (
 	"slices"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 )
 
 // In ordered mode a server's sending waits for tokens, which come of what others receive,

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"evbench/controller/wire"
 	"evbench/failover"
-	"evbench/internal/wire"
 )
 
 // A PlanChange is a plan for the case under way, in place of the one in use.

@@ -20,8 +20,8 @@ import (
 	"sync"
 	"time"
 
+	"evbench/controller/wire"
 	"evbench/internal/port"
-	"evbench/internal/wire"
 )
 
 // Options of a Controller.

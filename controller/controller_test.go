@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"evbench/controller"
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 )
 
 // A logbook is what the controller said of its control port.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 )
 
 // gone tells the machine that a worker's connection is lost.

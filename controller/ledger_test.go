@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"evbench/builder"
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/scheduler/assign"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"evbench/controller/wire"
 	"evbench/failover"
-	"evbench/internal/wire"
 	"evbench/results"
 	"evbench/scheduler/assign"
 )

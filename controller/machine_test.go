@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/results"
 )
 

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 )
 
 // pingEvery is how often a worker is asked for a sign of life.

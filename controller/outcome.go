@@ -3,7 +3,7 @@ package controller
 import (
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/results"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 )
 
 // A roster decides who of those that know the secret may join.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 )
 
 // A stage is where the messages of the case under way meet.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/results"
 )
 

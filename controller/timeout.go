@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 )
 
 // tick looks at the clock; it is called a few times per smallest time-out.

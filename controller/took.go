@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/results"
 )
 

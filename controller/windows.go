@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 )
 
 // Windows plan what workers do in ordered mode.

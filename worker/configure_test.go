@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"evbench/builder"
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/transport"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 )
 
 // Drawn plans windows of random order for servers, PerLeaf to a leaf, over Spines; every

@@ -12,7 +12,7 @@ import (
 
 	"evbench/builder"
 	"evbench/controller"
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/transport"
 	"evbench/transport/memnet"
 	"evbench/worker"

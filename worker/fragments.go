@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"evbench/builder"
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/transport"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/transport"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"evbench/barrier"
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 )
 
 // A gate is the worker's barrier. It remembers whose signal it waits for, so

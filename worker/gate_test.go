@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evbench/barrier"
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/transport"
 	"evbench/transport/memnet"
 )

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/results"
 	"evbench/transport"
 )

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/results"
 )
 

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/transport"
 )
 

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/results"
 )
 

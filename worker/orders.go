@@ -4,7 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/transport"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"evbench/builder"
 	"evbench/controller"
+	"evbench/controller/wire"
 	"evbench/failover"
-	"evbench/internal/wire"
 	"evbench/transport"
 	"evbench/transport/memnet"
 )

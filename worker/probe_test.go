@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"evbench/controller"
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/results"
 	"evbench/transport/memnet"
 	"evbench/worker"

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 )
 
 // The least time between two reports, but for one near the end of what is

@@ -9,7 +9,7 @@ import (
 
 	"evbench/barrier"
 	"evbench/controller"
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/results"
 	"evbench/transport"
 	"evbench/transport/memnet"

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/worker"
 )
 

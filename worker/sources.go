@@ -3,7 +3,7 @@ package worker
 import (
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 )
 
 // sources are, by rank, what came from each source in the counted part; nil where

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 )
 
 // Fragments of one source that are awaited at once take their time once; what is

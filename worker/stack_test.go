@@ -11,7 +11,7 @@ import (
 	"evbench/barrier"
 	"evbench/builder"
 	"evbench/controller"
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/results"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"evbench/controller"
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/transport"
 	"evbench/transport/memnet"
 	"evbench/worker"

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"evbench/builder"
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/results"
 	"evbench/transport"
 )

@@ -10,8 +10,8 @@ import (
 
 	"evbench/barrier"
 	"evbench/controller"
+	"evbench/controller/wire"
 	"evbench/failover"
-	"evbench/internal/wire"
 	"evbench/transport"
 	"evbench/transport/tcp"
 	"evbench/worker"

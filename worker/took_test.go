@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 )
 
 // summed is what must be kept of times: sums of equally many that follow one another, as few

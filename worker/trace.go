@@ -3,7 +3,7 @@ package worker
 import (
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/results"
 )
 

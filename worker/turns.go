@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 )
 
 // turns says what a worker may do in ordered mode: which fragment may start, and whom to

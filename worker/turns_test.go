@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 )
 
 // A floor is servers that do drawn windows, and a second account of ports and links. What is

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"evbench/barrier"
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/results"
 	"evbench/transport"
 )

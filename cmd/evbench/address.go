@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 )
 
 // secured is a control address with TLS, where --tls asks for that.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/controller/wire"
 	"evbench/fabric/open"
 	"evbench/internal/interrupt"
-	"evbench/internal/wire"
 	"evbench/scenario"
 )
 

@@ -7,10 +7,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/controller/wire"
 	"evbench/fabric/hosts/host"
 	"evbench/fabric/lab"
 	"evbench/fabric/open"
-	"evbench/internal/wire"
 	"evbench/scenario"
 )
 

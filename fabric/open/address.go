@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"evbench/controller/wire"
 	"evbench/fabric/hosts/host"
-	"evbench/internal/wire"
 )
 
 // Addresses are how a worker says where it is reached: one address when routing tables

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"evbench/barrier"
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/scenario"
 	"evbench/transport"
 	"evbench/transport/tcp"

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/transport"
 	"evbench/transport/tcp"
 )

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/worker"
 )
 

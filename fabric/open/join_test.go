@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/worker"
 )
 

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"evbench/controller/wire"
 	"evbench/fabric/hosts/host"
 	"evbench/fabric/hosts/preflight"
-	"evbench/internal/wire"
 	"evbench/results"
 	"evbench/transport/tcp"
 	"evbench/worker"

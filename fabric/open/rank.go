@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"evbench/controller/wire"
 	"evbench/internal/tool"
-	"evbench/internal/wire"
 	"evbench/scenario"
 	"evbench/transport/mpi"
 	"evbench/worker"

@@ -7,8 +7,8 @@ import (
 	"net"
 	"net/netip"
 
+	"evbench/controller/wire"
 	"evbench/fabric/hosts/host"
-	"evbench/internal/wire"
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/worker"

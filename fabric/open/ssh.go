@@ -12,13 +12,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"evbench/controller/wire"
 	"evbench/fabric"
 	"evbench/fabric/hosts"
 	"evbench/fabric/hosts/host"
 	"evbench/internal/atomicfile"
 	"evbench/internal/hostlist"
 	"evbench/internal/tool"
-	"evbench/internal/wire"
 	"evbench/scenario"
 	"evbench/topology/netfile"
 )

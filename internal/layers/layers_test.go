@@ -87,9 +87,9 @@ var layers = []layer{
 	{"results/compare", "results internal/printable internal/show internal/unit", true},
 
 	{"failover", "topology", true},
-	{"internal/wire", "barrier builder internal/port internal/unit results", false},
-	{"worker", "scheduler builder barrier transport internal/wire results", false},
-	{"controller", "failover internal/port internal/wire results scheduler/assign", false},
+	{"controller/wire", "barrier builder internal/port internal/unit results", false},
+	{"worker", "scheduler builder barrier transport controller/wire results", false},
+	{"controller", "failover internal/port controller/wire results scheduler/assign", false},
 	{"failover/loop", "failover plan topology", false},
 
 	{"scenario", "barrier builder failover internal/show internal/unit results results/hdf5 routing routing/twolevel scheduler scheduler/assign topology", false},
@@ -98,7 +98,7 @@ var layers = []layer{
 	{"fabric/lab", "internal/subprocess topology internal/unit", false},
 	{"fabric/emulate", "topology internal/unit", false},
 	{"fabric/hosts/host", "internal/unit results", false},
-	{"fabric/hosts/preflight", "internal/port internal/wire results", false},
+	{"fabric/hosts/preflight", "internal/port controller/wire results", false},
 	{"fabric/hosts", "fabric/hosts/host internal/hostlist internal/parallel internal/subprocess topology topology/network", false},
 	{"internal/sshtest", "", false},
 
@@ -112,7 +112,7 @@ var layers = []layer{
 	{"companion/inject", "companion/opensm internal/atomicfile internal/subprocess internal/trust topology topology/ibnet topology/network", false},
 	{"companion/wrapped", "companion/iproute companion/opensm internal/atomicfile internal/hostlist internal/subprocess plan results routing routing/lft scheduler topology topology/netfile topology/network transport/mpi/preload", false},
 
-	{"fabric/open", "barrier companion companion/inject companion/kernel fabric fabric/emulate fabric/hosts fabric/hosts/host fabric/hosts/preflight fabric/lab failover failover/loop internal/atomicfile internal/hostlist internal/subprocess internal/tool internal/trust internal/wire plan results routing/twolevel scenario topology topology/netfile transport transport/mpi transport/tcp worker", false},
+	{"fabric/open", "barrier companion companion/inject companion/kernel fabric fabric/emulate fabric/hosts fabric/hosts/host fabric/hosts/preflight fabric/lab failover failover/loop internal/atomicfile internal/hostlist internal/subprocess internal/tool internal/trust controller/wire plan results routing/twolevel scenario topology topology/netfile transport transport/mpi transport/tcp worker", false},
 
 	{"study/jobs", "internal/hostlist internal/show routing/lft routing/sssp topology/network", true},
 	{"study/jobroutes", "companion/opensm internal/atomicfile internal/tool routing/lft study/jobs topology/ibnet topology/network", false},
@@ -126,7 +126,7 @@ var layers = []layer{
 	{"scenarios", "", true},
 	{"study/papers", "failover internal/parallel internal/show plan results routing routing/lft routing/opensm routing/sssp routing/twolevel scenarios scheduler sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network", true},
 
-	{"bench", "builder controller fabric fabric/hosts/preflight failover failover/loop internal/parallel internal/unit internal/wire plan plan/verify results routing/twolevel scenario scheduler scheduler/assign scheduler/sizes sim topology", false},
+	{"bench", "builder controller fabric fabric/hosts/preflight failover failover/loop internal/parallel internal/unit controller/wire plan plan/verify results routing/twolevel scenario scheduler scheduler/assign scheduler/sizes sim topology", false},
 
 	{"report", "results internal/printable internal/unit", false},
 	// Figures of links and pairs need the phases and paths of plans.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 )
 
 // A measure is one number for each pair of servers that tells near from far.

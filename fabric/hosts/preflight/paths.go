@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 )
 
 // Followed says of which pairs of servers, [from][to], the routers on the way

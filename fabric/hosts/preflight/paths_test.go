@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 )
 
 // routed is two servers on each of some leaves with an address for each of two

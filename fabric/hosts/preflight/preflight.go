@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 )
 
 // A Server is one server as it is meant to be.

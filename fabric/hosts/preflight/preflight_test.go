@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/results"
 )
 

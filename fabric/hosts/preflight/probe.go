@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"evbench/controller/wire"
 	"evbench/internal/port"
-	"evbench/internal/wire"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/results"
 )
 

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"evbench/builder"
-	"evbench/internal/wire"
+	"evbench/controller/wire"
 	"evbench/results"
 	"evbench/scheduler"
 )
