@@ -3,8 +3,8 @@ package routing_test
 import (
 	"testing"
 
-	"evbench/internal/ibtest"
 	"evbench/routing"
+	"evbench/routing/ibtest"
 	"evbench/routing/twolevel"
 	"evbench/topology"
 	"evbench/topology/network"

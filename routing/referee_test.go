@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"evbench/internal/ibtest"
 	"evbench/routing"
+	"evbench/routing/ibtest"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )

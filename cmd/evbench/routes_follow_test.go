@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"evbench/companion/opensm"
-	"evbench/internal/ibtest"
 	"evbench/plan"
+	"evbench/routing/ibtest"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"evbench/companion/opensm"
-	"evbench/internal/ibtest"
 	"evbench/plan"
+	"evbench/routing/ibtest"
 	"evbench/topology/ibnet"
 	"evbench/topology/network"
 )

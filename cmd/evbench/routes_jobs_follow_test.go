@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/ibtest"
+	"evbench/routing/ibtest"
 	"evbench/routing/lft"
 	"evbench/study/jobs"
 	"evbench/topology/network"

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"evbench/companion/opensm"
-	"evbench/internal/ibtest"
+	"evbench/routing/ibtest"
 	"evbench/topology"
 	"evbench/topology/ibnet"
 	"evbench/topology/network"

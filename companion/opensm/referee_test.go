@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/ibtest"
 	"evbench/plan"
+	"evbench/routing/ibtest"
 	"evbench/scheduler"
 	"evbench/topology/network"
 )

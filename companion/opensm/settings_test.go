@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/ibtest"
+	"evbench/routing/ibtest"
 )
 
 func TestSettings(t *testing.T) {

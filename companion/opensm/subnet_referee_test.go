@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"evbench/failover"
-	"evbench/internal/ibtest"
 	"evbench/plan"
+	"evbench/routing/ibtest"
 	"evbench/topology"
 	"evbench/topology/network"
 )

@@ -63,7 +63,7 @@ var layers = []layer{
 	{"routing/dmod", "topology/network routing/dmod/updown routing/lft internal/parallel", true},
 	{"routing/qft", "topology/network routing/dmod/updown routing/lft internal/parallel", true},
 	{"routing", "topology topology/network routing/twolevel routing/dmod routing/lft routing/opensm routing/qft routing/sssp", true},
-	{"internal/ibtest", "internal/subprocess internal/trust topology/network routing/lft", false},
+	{"routing/ibtest", "internal/subprocess internal/trust topology/network routing/lft", false},
 
 	{"plan/verify", "topology", true},
 	{"plan", "internal/show plan/verify topology scheduler scheduler/sizes routing routing/twolevel", true},
@@ -149,6 +149,25 @@ var clocks = regexp.MustCompile(`\btime\.(Now|Since|Until|Sleep|After|AfterFunc|
 type goPackage struct {
 	ImportPath, Dir  string
 	Imports, GoFiles []string
+}
+
+// rooms are the top folders, lowest first: a package imports none of a room above its own, but
+// companion may import fabric/lab, whose kernels it puts routes into.
+var rooms = strings.Fields("internal topology scheduler routing plan builder barrier transport results report failover controller worker scenario sim companion fabric study bench")
+
+// TestRooms holds the table of layers against the order of rooms.
+func TestRooms(t *testing.T) {
+	room := func(name string) int { top, _, _ := strings.Cut(name, "/"); return slices.Index(rooms, top) }
+	for _, l := range layers {
+		if room(l.name) < 0 && l.name != "scenarios" {
+			t.Errorf("%s is in no room", l.name)
+		}
+		for _, own := range strings.Fields(l.may) {
+			if room(own) > room(l.name) && (own != "fabric/lab" || !strings.HasPrefix(l.name, "companion/")) {
+				t.Errorf("%s may import %s, of a room above its own", l.name, own)
+			}
+		}
+	}
 }
 
 // TestImportsPointDownward holds the code against the table above.

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"evbench/internal/ibtest"
+	"evbench/routing/ibtest"
 	"evbench/routing/lft"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/ibtest"
+	"evbench/routing/ibtest"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"evbench/internal/ibtest"
+	"evbench/routing/ibtest"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )

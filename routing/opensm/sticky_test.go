@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/ibtest"
+	"evbench/routing/ibtest"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )

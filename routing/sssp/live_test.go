@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"evbench/internal/ibtest"
+	"evbench/routing/ibtest"
 	"evbench/topology/network"
 )
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/ibtest"
 	"evbench/routing/dmod/routetest"
+	"evbench/routing/ibtest"
 )
 
 // slowSpread is spread.choose by recursion over all shortest ways.

@@ -3,8 +3,8 @@ package papers
 import (
 	"testing"
 
-	"evbench/internal/ibtest"
 	"evbench/routing"
+	"evbench/routing/ibtest"
 	"evbench/routing/lft"
 	"evbench/topology"
 	"evbench/topology/network"
