@@ -22,7 +22,7 @@ const (
 )
 
 // How many packets a fragment is, in place of the 8,711 of 4 KiB. Between two barriers
-// little depends on it; without phases rates rise with it, to here, where packets have 128 KiB.
+// little depends on it; without phases rates rise with it, up to some hundred.
 const (
 	packetsOf     = 272
 	packetsPhased = 16
