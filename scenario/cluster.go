@@ -89,10 +89,7 @@ const (
 var localLaunch = Launch{Kind: LaunchLocal, RemoteDir: defaultRemoteDir, DataPort: DefaultDataPort, Preflight: true}
 
 // cluster reads how servers of plain hosts are started and links taken down.
-func (d *document) cluster(f fields, t *top) {
-	s := t.Scenario
-	s.Transport, s.IO = TCP, IOAuto
-	d.set(f, topFields(t), "transport", "io")
+func (d *document) cluster(f fields, s *Scenario) {
 	d.launch(f.get("launch"), s)
 	d.inject(f.get("inject"), s)
 	if err := s.checkCluster(); err != nil {
@@ -180,11 +177,6 @@ func (d *document) inject(at field, s *Scenario) {
 }
 
 func (s *Scenario) overrideTransport(o Overrides) error {
-	for _, name := range []string{"transport", "io"} {
-		if err := s.override(o, name); err != nil {
-			return err
-		}
-	}
 	if o.Fields["transport"] == MPI && s.Launch.Kind == LaunchLocal {
 		s.Launch.Kind = LaunchStarted
 	}

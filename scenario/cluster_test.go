@@ -1,7 +1,6 @@
 package scenario_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -54,19 +53,5 @@ func TestOverrideTransport(t *testing.T) {
 	}
 	if s.Transport != scenario.MPI || s.Launch.Kind != scenario.LaunchStarted || s.IO != scenario.IOCopy {
 		t.Errorf("transport %s, launch %s, io %s", s.Transport, s.Launch.Kind, s.IO)
-	}
-	for _, tt := range []struct {
-		in   string
-		o    scenario.Overrides
-		want string
-	}{
-		{small + "cases: [{}]", scenario.Overrides{Fields: map[string]string{"transport": "mpi"}}, "--transport mpi: transport mpi is for fabric hosts"},
-		{small + "cases: [{}]", scenario.Overrides{Fields: map[string]string{"transport": "ib"}}, "--transport: no transport"},
-		{small + "cases: [{}]", scenario.Overrides{Fields: map[string]string{"io": "fast"}}, "--io: no way of input and output"},
-		{small + "fabric: hosts\ncases: [{name: p, schedule: fors}]", scenario.Overrides{Fields: map[string]string{"transport": "mpi"}}, `case "p": transport mpi cannot choose paths`},
-	} {
-		if err := read(t, tt.in).Override(tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%+v: error %v, want %q", tt.o, err, tt.want)
-		}
 	}
 }

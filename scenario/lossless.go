@@ -56,8 +56,8 @@ func (d *document) lossless(at field) Lossless {
 	x.On = true
 	rows := losslessFields(&x)
 	f := d.mapping(at, rows)
-	good := d.set(f, rows, "packet", "buffer")
-	d.set(f, rows, "lanes", "queues", "reads", "delay", "cable", "order")
+	good := d.set(f, rows[:2])
+	d.set(f, rows[2:])
 	if good && x.Buffer < x.Packet {
 		d.fail(at, "a buffer of %s has no room for a packet of %s", x.Buffer, x.Packet)
 	}

@@ -45,32 +45,28 @@ func Flags() []Flag {
 // and the size of fragments stays. Elsewhere launch and inject mean nothing.
 // --transport mpi is for ranks that have been started.
 func (s *Scenario) Override(o Overrides) error {
-	for _, change := range []func(Overrides) error{s.overrideCase, s.overrideFabric, s.overrideTransport, s.overrideTimes} {
+	for _, change := range []func(Overrides) error{s.overrideCase, s.overrideFabric, s.overrideFields, s.overrideTransport, s.overrideTimes} {
 		if err := change(o); err != nil {
-			return err
-		}
-	}
-	for _, name := range []string{"deliver", "trace"} {
-		if err := s.override(o, name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// override sets the field of that name, if it is to be changed.
-func (s *Scenario) override(o Overrides, name string) error {
-	text := o.Fields[name]
-	if text == "" {
-		return nil
-	}
-	rows := topFields(&top{Scenario: s})
-	r := rows[slices.Index(rows.names(), name)]
-	switch err := r.set(text); {
-	case err != nil && r.lasts: // which says the text
-		return fmt.Errorf("--%s %w", name, err)
-	case err != nil:
-		return fmt.Errorf("--%s: %w", name, err)
+// overrideFields sets all fields that have a single value, but the interval, whose limit
+// others decide.
+func (s *Scenario) overrideFields(o Overrides) error {
+	for _, r := range topFields(&top{Scenario: s}) {
+		text := o.Fields[r.name]
+		if text == "" || r.set == nil || r.name == "interval" {
+			continue
+		}
+		switch err := r.set(text); {
+		case err != nil && r.lasts: // which says the text
+			return fmt.Errorf("--%s %w", r.name, err)
+		case err != nil:
+			return fmt.Errorf("--%s: %w", r.name, err)
+		}
 	}
 	return nil
 }
@@ -177,8 +173,8 @@ func (s *Scenario) overrideTimes(o Overrides) error {
 }
 
 func (s *Scenario) overrideDuration(o Overrides) error {
-	if err := s.override(o, "duration"); err != nil || o.Fields["duration"] == "" {
-		return err
+	if o.Fields["duration"] == "" {
+		return nil
 	}
 	d := s.Duration
 	for i := range s.Cases {

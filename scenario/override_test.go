@@ -66,44 +66,38 @@ func TestOverrideShortens(t *testing.T) {
 }
 
 func TestOverrideRefuses(t *testing.T) {
+	emulated := scenario.Overrides{Fields: map[string]string{"fabric": "emulate"}}
+	transport := scenario.Overrides{Fields: map[string]string{"transport": "mpi"}}
 	for _, tt := range []struct {
-		name string
-		o    scenario.Overrides
-		want string
+		name, text string
+		o          scenario.Overrides
+		want       string
 	}{
-		{"fabric", scenario.Overrides{Fields: map[string]string{"fabric": "cloud"}}, "--fabric: no fabric"},
-		{"timed on hosts", scenario.Overrides{Fields: map[string]string{"fabric": "hosts"}}, `--fabric hosts: case "b": evbench cannot take down`},
-		{"rate", scenario.Overrides{Rate: -1}, "--rate: rate"},
-		{"rate too small for the phase", scenario.Overrides{Rate: 1000}, "--rate 1kbit/s: phases of 20ms"},
-		{"case", scenario.Overrides{Case: "c"}, `--case: no case "c"; there are "a", "b"`},
-		{"repeat", scenario.Overrides{Repeat: -1}, `--repeat: "-1": write auto or a whole number 1..1000`},
-		{"rounds", scenario.Overrides{Fields: map[string]string{"rounds": "some"}}, `--rounds: "some": write auto or a whole number 1..1000`},
-		{"repeat and rounds", scenario.Overrides{Repeat: 2, Fields: map[string]string{"rounds": "2"}}, "--repeat: --rounds says the same"},
-		{"limit", scenario.Overrides{Fields: map[string]string{"limit": "1ms"}}, "--limit 1ms: must be 1s to 168h"},
-		{"limit of a number", scenario.Overrides{Fields: map[string]string{"limit": "1m", "rounds": "4"}}, "--limit: is for --rounds auto; there are 4"},
-		{"duration", scenario.Overrides{Fields: map[string]string{"duration": "1ms"}}, "--duration 1ms: must be 100ms to 24h"},
-		{"duration and failure", scenario.Overrides{Fields: map[string]string{"duration": "2s"}}, `--duration 2s: case "b": failure of spine0: begins at 2s`},
-		{"interval", scenario.Overrides{Fields: map[string]string{"interval": "5s"}}, `--interval 5s: must be 10ms to 2s, which is how long the control lasts`},
-		{"deliver", scenario.Overrides{Fields: map[string]string{"deliver": "x"}}, "--deliver: no way to deliver"},
+		{"fabric", two, scenario.Overrides{Fields: map[string]string{"fabric": "cloud"}}, "--fabric: no fabric"},
+		{"timed on hosts", two, scenario.Overrides{Fields: map[string]string{"fabric": "hosts"}}, `--fabric hosts: case "b": evbench cannot take down`},
+		{"rate", two, scenario.Overrides{Rate: -1}, "--rate: rate"},
+		{"rate too small for the phase", two, scenario.Overrides{Rate: 1000}, "--rate 1kbit/s: phases of 20ms"},
+		{"case", two, scenario.Overrides{Case: "c"}, `--case: no case "c"; there are "a", "b"`},
+		{"repeat", two, scenario.Overrides{Repeat: -1}, `--repeat: "-1": write auto or a whole number 1..1000`},
+		{"rounds", two, scenario.Overrides{Fields: map[string]string{"rounds": "some"}}, `--rounds: "some": write auto or a whole number 1..1000`},
+		{"repeat and rounds", two, scenario.Overrides{Repeat: 2, Fields: map[string]string{"rounds": "2"}}, "--repeat: --rounds says the same"},
+		{"limit", two, scenario.Overrides{Fields: map[string]string{"limit": "1ms"}}, "--limit 1ms: must be 1s to 168h"},
+		{"limit of a number", two, scenario.Overrides{Fields: map[string]string{"limit": "1m", "rounds": "4"}}, "--limit: is for --rounds auto; there are 4"},
+		{"duration", two, scenario.Overrides{Fields: map[string]string{"duration": "1ms"}}, "--duration 1ms: must be 100ms to 24h"},
+		{"duration and failure", two, scenario.Overrides{Fields: map[string]string{"duration": "2s"}}, `--duration 2s: case "b": failure of spine0: begins at 2s`},
+		{"interval", two, scenario.Overrides{Fields: map[string]string{"interval": "5s"}}, `--interval 5s: must be 10ms to 2s, which is how long the control lasts`},
+		{"deliver", two, scenario.Overrides{Fields: map[string]string{"deliver": "x"}}, "--deliver: no way to deliver"},
+		{"processes on clocks", small + "fabric: {workers: processes}\ncases: [{}]", emulated, "--fabric emulate: fabric.workers: links of the fabric emulate are clocks in one process"},
+		{"queues per output over clocks", small + "fabric: {lossless: {queues: per-output}}\ncases: [{}]", emulated, "--fabric emulate: fabric.lossless: an emulated fabric has one lane"},
+		{"spraying over clocks", small + "cases: [{name: a, routing: spray}]", emulated, `--fabric emulate: case "a": an emulated fabric delivers each connection in order`},
+		{"transport in the lab", small + "cases: [{}]", transport, "--transport mpi: transport mpi is for fabric hosts"},
+		{"transport", two, scenario.Overrides{Fields: map[string]string{"transport": "ib"}}, "--transport: no transport"},
+		{"io", two, scenario.Overrides{Fields: map[string]string{"io": "fast"}}, "--io: no way of input and output"},
+		{"transport of pinned paths", small + "fabric: hosts\ncases: [{name: p, schedule: fors}]", transport, `case "p": transport mpi cannot choose paths`},
 	} {
-		err := read(t, two).Override(tt.o)
+		err := read(t, tt.text).Override(tt.o)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
 		}
-	}
-	inProcesses := read(t, small+"fabric: {workers: processes}\ncases: [{}]")
-	want := "--fabric emulate: fabric.workers: links of the fabric emulate are clocks in one process"
-	if err := inProcesses.Override(scenario.Overrides{Fields: map[string]string{"fabric": "emulate"}}); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("processes on clocks: error %v, want %q", err, want)
-	}
-	lanes := read(t, small+"fabric: {lossless: {queues: per-output}}\ncases: [{}]")
-	want = "--fabric emulate: fabric.lossless: an emulated fabric has one lane"
-	if err := lanes.Override(scenario.Overrides{Fields: map[string]string{"fabric": "emulate"}}); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("queues per output over clocks: error %v, want %q", err, want)
-	}
-	sprayed := read(t, small+"cases: [{name: a, routing: spray}]")
-	want = `--fabric emulate: case "a": an emulated fabric delivers each connection in order`
-	if err := sprayed.Override(scenario.Overrides{Fields: map[string]string{"fabric": "emulate"}}); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("spraying over clocks: error %v, want %q", err, want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -140,9 +141,10 @@ func (d *document) scenario(root field, s *Scenario) {
 	d.event(root, f.get("event"), s, fabricKnown)
 	s.Warmup, s.Control, s.Seed = 1, true, 1
 	s.Timeout, s.Deliver, s.Check = defaultTimeout, Buffer, CheckHeader
-	d.set(f, rows, "warmup", "control", "trace", "seed", "timeout", "deliver", "check")
+	s.Transport, s.IO = TCP, IOAuto
+	d.set(f, slices.DeleteFunc(topFields(t), func(r row) bool { return slices.Contains(judged, r.name) }))
 	d.rounds(f, t)
-	d.cluster(f, t)
+	d.cluster(f, s)
 	s.Sim = defaultSim(s.Fabric.Kind)
 	d.group(f.get("sim"), simFields(&s.Sim))
 	length := d.times(f, t)
@@ -152,6 +154,9 @@ func (d *document) scenario(root field, s *Scenario) {
 	d.answer(f.get("answer"), s)
 	d.interval(f, s)
 }
+
+// judged are the fields of a scenario that are set where they are judged beside others.
+var judged = []string{"name", "topology", "spines", "rounds", "repeat", "limit", "duration", "interval", "preset"}
 
 // nameOf makes a name of a file name.
 func nameOf(file string) string {

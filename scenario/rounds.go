@@ -86,18 +86,16 @@ func (s *Scenario) overrideRounds(o Overrides) error {
 			return errors.New("--repeat: --rounds says the same; give one of them")
 		}
 		rounds, name = strconv.Itoa(o.Repeat), "--repeat"
-	}
-	if rounds != "" {
 		n, err := parseRounds(rounds)
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return fmt.Errorf("--repeat: %w", err)
 		}
 		s.Rounds.Count = n
 	}
-	if err := s.override(o, "limit"); err != nil || o.Fields["limit"] == "" {
-		return err
-	}
-	if s.Rounds.Count > 0 && rounds != "" {
+	switch {
+	case o.Fields["limit"] == "":
+		return nil
+	case s.Rounds.Count > 0 && rounds != "":
 		return fmt.Errorf("--limit: is for %s %s; there are %d", name, Auto, s.Rounds.Count)
 	}
 	s.Rounds.Count = 0
