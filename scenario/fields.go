@@ -73,7 +73,7 @@ func topFields(t *top) group {
 		{"launch", nested(object(launchFields(&Launch{}), "kind")), "how the servers of fabric hosts are started"},
 		{"inject", nested(object(injectFields(&Inject{}), "kind")), "how links of fabric hosts are taken down"},
 		{"sim", nested(object(simFields(&Sim{}))), "times that evbench sim adds to those of the bytes on the links"},
-		{"failover", nested(failoverShape()), "what is done about links that die or come back"},
+		{"failover", nested(failoverShape), "what is done about links that die or come back"},
 		{"answer", nested(object(answerFields, "cases")), "what the answer compares"},
 	}
 }
@@ -106,14 +106,11 @@ func eventFields(e *Event) group {
 		{"fragment", to(&e.Fragment, sizeShape(), parseFragment), "payload of one fragment, mean, such as 600KiB"},
 		{"phase", lasts(&e.Phase, time.Microsecond, time.Minute), "instead of fragment: how long one fragment takes at the link rate"},
 		{"spread", upTo(&e.Sizes.Spread, builder.MaxSpread), "the older form of sizes: {spread: …}"},
-		{"sizes", nested(sizesShape()), "how fragments differ in size"},
+		{"sizes", nested(sizesShape), "how fragments differ in size"},
 	}
 }
 
-func sizesShape() shape {
-	x := sizesOf{by: append(builder.Bys(), builder.ByExchange), servers: maxServers}
-	return either(enum(builder.Distributions()...), object(sizesFields(&x)))
-}
+var sizesShape = either(enum(builder.Distributions()...), object(sizesFields(&sizesOf{by: append(builder.Bys(), builder.ByExchange), servers: maxServers})))
 
 // A sizesOf is what the fields of sizes set.
 type sizesOf struct {
@@ -141,14 +138,14 @@ func matrixFields(c *Case, draws *uint64, servers int) group {
 		{"barrier", choice(&c.Barrier, "barrier", barriers()...), "between the phases of synchronised cases"},
 		{"schedule", choice(&c.Schedule, "schedule", append(schedules(), noSchedule)...), "order of the messages"},
 		{"routing", choice(&c.Routing, "routing", Routings()...), "paths of the messages"},
-		{"failures", nested(list(failureShape())), "links that are dead, and that die"},
+		{"failures", nested(list(failureShape)), "links that are dead, and that die"},
 		{"failure_seed", seed(draws), "of random failures"},
 		{"sources", whole(&c.Sources, 0, servers-1), "unsynchronised: most outstanding requests per event, 0 for all"},
 		{"credits", whole(&c.Credits, 1, 256), "events in flight per server"},
-		{"sizes", nested(sizesShape()), "how fragments differ in size, in place of event.sizes"},
+		{"sizes", nested(sizesShape), "how fragments differ in size, in place of event.sizes"},
 		{"window", whole(&c.Window, 1, 16), "ordered: exchanges that are planned together"},
 		{"assign", choice(&c.Assign, "assign", assign.Names()...), "unsynchronised: next: a server that has room gets the next event; balanced: by size, longest first to the least loaded"},
-		{"failover", nested(failoverShape()), "what is done about links that die or come back"},
+		{"failover", nested(failoverShape), "what is done about links that die or come back"},
 	}
 }
 
@@ -160,9 +157,7 @@ func caseFields(c *Case, draws *uint64, servers int) group {
 }
 
 // failureShape is the name of a link or spine, random links, or a link that dies at a time.
-func failureShape() shape {
-	return either(anyWord, object(randomFailure, "random"), object(timedFields(&Timed{}), "link", "at"))
-}
+var failureShape = either(anyWord, object(randomFailure, "random"), object(timedFields(&Timed{}), "link", "at"))
 
 var randomFailure = group{{"random", nested(object(randomFields(nil, nil, math.MaxInt), "count")), "links drawn at random"}}
 
@@ -183,9 +178,7 @@ func timedFields(t *Timed) group {
 	}
 }
 
-func failoverShape() shape {
-	return either(enum(policies()...), object(failoverFields(&Failover{}), "policy"))
-}
+var failoverShape = either(enum(policies()...), object(failoverFields(&Failover{}), "policy"))
 
 func failoverFields(f *Failover) group {
 	return group{

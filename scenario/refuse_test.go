@@ -40,6 +40,13 @@ func TestRefuses(t *testing.T) {
 		{"one server", small + "fill: [1,0,0,0]\n" + c, "1 servers: an all-to-all"},
 		{"too many servers", "topology: FT(2;100,100)\n" + c, "10000 servers; a run has at most 4096"},
 
+		// The simulation.
+		{"round without unit", small + c + "sim: {round: 5}", `test.yaml:3: sim.round: duration "5": no unit`},
+		{"overhead", small + c + "sim: {overhead: 1m}", "test.yaml:3: sim.overhead: 1m: must be 0s to 1s"},
+		{"jitter", small + c + "sim: {jitter: -1us}", "test.yaml:3: sim.jitter: -1us: must be 0s to 1s"},
+		{"sim not fields", small + c + "sim: fast", "test.yaml:3: sim: is the single value"},
+		{"unknown field of sim", small + c + "sim: {rounds: 1us}", "test.yaml:3: sim.rounds: unknown field; did you mean round?"},
+
 		// The fabric and the event.
 		{"unknown kind", small + "fabric: {kind: cloud}\n" + c, `fabric.kind: no fabric "cloud"; there are lab, emulate, hosts`},
 		{"rate 0", small + "fabric: {rate: 0bit/s}\n" + c, "test.yaml:2: fabric.rate: rate 0bit/s: must be more than 0"},
