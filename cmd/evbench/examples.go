@@ -24,7 +24,6 @@ func examplesCommand() *cli.Command {
 	}, "  evbench examples\n  evbench examples quickstart > my.yaml")
 }
 
-// An example is one of the JSON document.
 type example struct {
 	Name  string `json:"name"`
 	About string `json:"about"`

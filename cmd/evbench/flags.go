@@ -47,7 +47,6 @@ func healthyFlags() []cli.Flag {
 	}
 }
 
-// seedFlag is that of every command that draws.
 func seedFlag() cli.Flag {
 	return &cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of everything random, `N`"}
 }
@@ -187,7 +186,6 @@ func downRandom(c *cli.Context, what string, all int) (int, error) {
 	return n, nil
 }
 
-// needArgs checks the number of arguments.
 func needArgs(c *cli.Context, atLeast, atMost int, what string) error {
 	switch n := c.NArg(); {
 	case n < atLeast:
@@ -225,7 +223,6 @@ func text(x fmt.Stringer) func(io.Writer) error {
 	return func(w io.Writer) error { _, err := fmt.Fprint(w, x); return err }
 }
 
-// document returns what writes one JSON document.
 func document(x any) func(io.Writer) error {
 	return func(w io.Writer) error { return json.NewEncoder(w).Encode(x) }
 }

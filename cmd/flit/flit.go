@@ -92,7 +92,6 @@ func pattern(traffic string, hosts int) (p credit.Pattern, packets int64, err er
 	return nil, 0, fmt.Errorf("%q: it is not known", traffic)
 }
 
-// Run runs a case.
 func Run(c Case) (*Result, error) {
 	n, err := build(c["topology"])
 	if err != nil {

@@ -65,7 +65,6 @@ type Check struct {
 // Allowed returns how far ours may be off.
 func (c *Check) Allowed() float64 { return c.Tolerance.Share*c.Theirs + c.Tolerance.Plus }
 
-// A judge knows at what load each group of cases saturates.
 type judge struct{ saturation map[string]float64 }
 
 // Judge compares what COMPARING.md lists.
@@ -94,7 +93,6 @@ func group(c Case) string {
 	return strings.Join(key, " ")
 }
 
-// full reports whether sources are backlogged.
 func full(c Case) bool {
 	return c.number("offered") >= 1
 }

@@ -6,7 +6,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processor returns the processor time of this thread.
 func processor() time.Duration {
 	var r unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_THREAD, &r) != nil {

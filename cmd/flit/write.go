@@ -74,7 +74,6 @@ func (r *Runs) cell(column string) string {
 	return ""
 }
 
-// name says which case it is, in few words.
 func (c Case) name() string {
 	s := fmt.Sprintf("%s %s %s %s", c["case"], c["topology"], c["routing"], c["traffic"])
 	if c["sim"] == BookSim {
@@ -123,7 +122,6 @@ func (k *Check) print(w io.Writer) {
 		(k.Ours/k.Theirs-1)*100, k.Allowed(), k.Noise, verdict, k.Case.name())
 }
 
-// summary prints a line for each quantity.
 func summary(w io.Writer, checks []Check, orders []Order) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "quantity\tcompared\tout\tby noise only\tmedian off\tmost off\ttolerance")

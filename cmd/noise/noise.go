@@ -13,7 +13,6 @@ import (
 
 const schema = "evbench/noise/1"
 
-// A document is what --json prints.
 type document struct {
 	Schema   string `json:"schema"`
 	Scenario string `json:"scenario"`

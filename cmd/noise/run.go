@@ -20,7 +20,6 @@ const (
 	Both   Condition = "both"
 )
 
-// Conditions returns all of them, in the order in which they are taken.
 func Conditions() []Condition { return []Condition{Idle, Loops, Freeze, Both} }
 
 // Loops reports whether busy loops run.
@@ -29,7 +28,6 @@ func (c Condition) Loops() bool { return c == Loops || c == Both }
 // Freezes reports whether the program is stopped.
 func (c Condition) Freezes() bool { return c == Freeze || c == Both }
 
-// An Outcome is how the program ended.
 type Outcome struct {
 	Condition  Condition `json:"condition"`
 	Number     int       `json:"run"` // among those of its condition, from 1

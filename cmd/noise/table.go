@@ -61,7 +61,6 @@ func (t Tally) printCases(w io.Writer) error {
 	return tw.Flush()
 }
 
-// coverage is the columns coverage and ±1.
 func (e Errors) coverage() string {
 	return share(e.Held, e.Intervals) + "	" + share(e.HeldNear, e.Intervals)
 }

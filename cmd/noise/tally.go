@@ -145,7 +145,6 @@ func (row *CaseRow) count(c Case) {
 	row.Rejected += c.Rejected
 }
 
-// A Tally is what all runs came to.
 type Tally struct {
 	Passed   bool      `json:"passed"`
 	Failures []string  `json:"failures"` // why it is not passed

@@ -11,7 +11,6 @@ import (
 	"evbench/transport"
 )
 
-// The modes.
 const (
 	Unsync = "unsync" // all of an exchange is posted at once; the next begins when it is done
 	Phases = "phases" // a linear shift, with a barrier after each phase
@@ -57,7 +56,6 @@ func (w *Work) validate(n int) error {
 	return nil
 }
 
-// A Gate is a barrier of all ranks.
 type Gate func(ctx context.Context) error
 
 // Run does the work of one of n ranks and returns how long the timed exchanges
@@ -85,7 +83,6 @@ func Run(ctx context.Context, ep transport.Endpoint, n int, gate Gate, w Work) (
 	return time.Since(began), err
 }
 
-// A rank is one rank's memory and operations.
 type rank struct {
 	ep      transport.Endpoint
 	n, rank int
@@ -201,7 +198,6 @@ func (r *rank) keep() {
 	}
 }
 
-// unsync does a batch of exchanges.
 func (r *rank) unsync(ctx context.Context) error {
 	r.keep()
 	if err := r.ep.Post(r.ops); err != nil {
@@ -222,7 +218,6 @@ func (r *rank) unsync(ctx context.Context) error {
 	return nil
 }
 
-// phases does one exchange.
 func (r *rank) phases(ctx context.Context) error {
 	r.keep()
 	var ops [2]transport.Op

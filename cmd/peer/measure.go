@@ -8,13 +8,11 @@ import (
 	"math"
 )
 
-// A reading is one slot of one side.
 type reading struct {
 	seconds float64 // that the timed part took
 	value   float64 // MB/s of all ranks together or, of barriers, µs
 }
 
-// An outcome is what came out of a row.
 type outcome struct {
 	row      row
 	Work     string    `json:"work"`

@@ -11,7 +11,6 @@ import (
 	"evbench/transport/mpi"
 )
 
-// mpiTools compiles the C program.
 func mpiTools(t *testing.T) *tools {
 	t.Helper()
 	tools := testTools(t)

@@ -40,7 +40,6 @@ func (t *tools) runC(ctx context.Context, r row, s side, amount int, check bool)
 	return readC(said, r, s, amount)
 }
 
-// readC reads what the C program prints.
 func readC(said string, r row, s side, amount int) (reading, error) {
 	want := map[string]string{"mode": s.mode, "n": strconv.Itoa(r.n), "rounds": strconv.Itoa(amount)}
 	got := map[string]string{}

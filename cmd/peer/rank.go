@@ -34,14 +34,12 @@ type report struct {
 	Exits   []time.Duration `json:"exits,omitempty"` // of barriers, on the clock of the machine
 }
 
-// place is where a rank's work happens.
 type place struct {
 	ep   transport.Endpoint
 	n    int
 	gate Gate
 }
 
-// beRank does the work of one rank in a process of its own.
 func beRank(ctx context.Context, text string, stdin io.Reader, stdout io.Writer) error {
 	var o order
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
@@ -143,7 +141,6 @@ func mpiRank(ctx context.Context, o order, stdout io.Writer) error {
 	return errors.Join(ep.Close(), w.Close())
 }
 
-// do does the work.
 func (p *place) do(ctx context.Context, w Work) (report, error) {
 	if w.Mode == barriers {
 		exits, err := Barriers(ctx, p.gate, w.Exchanges, w.Warmup, machineClock())

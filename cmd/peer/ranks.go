@@ -15,7 +15,6 @@ import (
 	"evbench/results"
 )
 
-// workOf is what our ranks do in a slot.
 func workOf(r row, s side, amount int) Work {
 	w := Work{
 		Mode: s.mode, Size: r.size, Exchanges: amount, Warmup: warmup, Batch: max(s.batch, 1), Drop: s.drop, Shared: s.shared,

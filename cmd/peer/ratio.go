@@ -35,7 +35,6 @@ func Of(ours, theirs []float64) Ratio {
 	return Ratio{Median: i.Median, Low: *i.Lo, High: *i.Hi, Sure: true}
 }
 
-// noisy reports whether the interval is too wide to be taken for a figure.
 func (r Ratio) noisy() bool {
 	return !r.Sure || r.High-r.Median > noise*r.Median || r.Median-r.Low > noise*r.Median
 }
@@ -50,7 +49,6 @@ type Goal struct {
 	Touch float64 `json:"interval_reaches,omitempty"`
 }
 
-// The verdicts.
 const (
 	open    = "–" // nothing was asked for
 	reached = "reached"

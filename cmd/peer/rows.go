@@ -10,7 +10,6 @@ import (
 	"evbench/results"
 )
 
-// A kind of program that a side runs.
 type kind int
 
 const (
@@ -20,7 +19,6 @@ const (
 	iperf                // iperf3
 )
 
-// The networks of MPI and of our bare all-to-all.
 const (
 	netTCP    = "TCP"
 	netShared = "shared memory"
@@ -104,7 +102,6 @@ const (
 	atOnce = 8
 )
 
-// rows is the table of figures to reach, and below it what is good to know.
 func rows() []row {
 	var all []row
 	all = append(all, tcpRows()...)
@@ -218,7 +215,6 @@ func otherRows() []row {
 
 const schema = "evbench/peers/1"
 
-// A document is what --json prints.
 type document struct {
 	Schema  string    `json:"schema"`
 	Machine machine   `json:"machine"`

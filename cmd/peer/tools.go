@@ -76,7 +76,6 @@ func (s side) mpi() bool { return s.kind == cProgram || s.kind == bare && s.net 
 
 func (t *tools) close() error { return os.RemoveAll(t.dir) }
 
-// prepareMPI compiles the C program.
 func (t *tools) prepareMPI(ctx context.Context) error {
 	for _, name := range []string{"mpicc", "mpirun"} {
 		if _, err := exec.LookPath(name); err != nil {
@@ -113,7 +112,6 @@ func (t *tools) command(ctx context.Context, name string, args ...string) *exec.
 // maxPrinted bounds what a side prints: iperf3 a document of a few kB a second.
 const maxPrinted = 64 << 20
 
-// output runs a command and returns what it printed.
 func (t *tools) output(cmd *exec.Cmd) (string, error) {
 	out, err := subprocess.Output(cmd, maxPrinted)
 	if err != nil {

@@ -163,7 +163,6 @@ func (j *judgement) progress(c results.Case) {
 	}
 }
 
-// parted is for how long the script leaves servers without a path, at most at once.
 func (j *judgement) parted() time.Duration {
 	most := time.Duration(0)
 	for _, f := range j.s.failures {

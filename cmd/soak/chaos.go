@@ -12,7 +12,6 @@ import (
 // A Kind is what a round does to a run.
 type Kind string
 
-// Kinds of rounds.
 const (
 	Long           Kind = "long"            // very many link events in one case, watched for leaks
 	Links          Kind = "links"           // links die and come back, and processors are busy or the program is stopped
@@ -29,7 +28,6 @@ const (
 	Strangers      Kind = "strangers"       // others connect to the control port
 )
 
-// Kinds lists all of them.
 func Kinds() []Kind {
 	return []Kind{Long, Links, Wait, End, KillWorker, KillController, Delay, Cut, Stall, Pause, Outside, Severed, Strangers}
 }
@@ -129,7 +127,6 @@ func (s *Script) Strikes() []Strike {
 	return all
 }
 
-// Changes is how often a link goes down or comes up.
 func (s *Script) Changes() int {
 	n := 0
 	for _, f := range s.failures {
@@ -138,7 +135,6 @@ func (s *Script) Changes() int {
 	return n
 }
 
-// Stopped is for how long the program is stopped altogether.
 func (s *Script) Stopped() time.Duration {
 	sum := time.Duration(0)
 	for _, p := range s.Stops {
@@ -147,7 +143,6 @@ func (s *Script) Stopped() time.Duration {
 	return sum
 }
 
-// Tree is what the script plays on.
 func (s *Script) Tree() (*topology.Tree, error) {
 	o, err := topology.Parse(s.Notation)
 	if err != nil {
@@ -157,7 +152,6 @@ func (s *Script) Tree() (*topology.Tree, error) {
 	return topology.New(o)
 }
 
-// A dice draws what a script is made of.
 type dice struct{ *rand.Rand }
 
 func newDice(seed uint64, round int) dice { return dice{rand.New(rand.NewPCG(seed, uint64(round)))} }
@@ -167,7 +161,6 @@ func (d dice) between(from, to time.Duration) time.Duration {
 	return from + time.Duration(d.Int64N(int64((to-from)/time.Millisecond)+1))*time.Millisecond
 }
 
-// once in n times.
 func (d dice) once(n int) bool { return d.IntN(n) == 0 }
 
 func pick[T any](d dice, all ...T) T { return all[d.IntN(len(all))] }

@@ -47,7 +47,6 @@ func median(all []Usage) Usage {
 	}
 }
 
-// flat says what has grown.
 func flat(all []Usage) []Finding {
 	a, b, ok := Quarters(all)
 	if !ok {

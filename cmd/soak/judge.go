@@ -83,7 +83,6 @@ func (j *judgement) explained(why, format string, args ...any) {
 	j.found = append(j.found, Finding{What: fmt.Sprintf(format, args...), Why: why})
 }
 
-// Judge says what was odd about a round.
 func Judge(s *Script, seen Seen) []Finding {
 	j := &judgement{s: s, seen: seen}
 	j.process()

@@ -68,7 +68,6 @@ func (g *generator) part(end time.Duration) {
 	}
 }
 
-// draw draws one thing that goes wrong.
 func (g *generator) draw(at, end time.Duration) []linkFailure {
 	length := g.d.between(50*time.Millisecond, 1500*time.Millisecond)
 	var set []linkFailure
@@ -150,7 +149,6 @@ func (g *generator) try(set []linkFailure) {
 
 func (g *generator) changes() int { return (&Script{failures: g.all}).Changes() }
 
-// done returns the failures in order.
 func (g *generator) done() []linkFailure {
 	slices.SortStableFunc(g.all, func(a, b linkFailure) int { return cmp.Compare(a.At, b.At) })
 	return g.all

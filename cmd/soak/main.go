@@ -40,10 +40,8 @@ type options struct {
 	evbench string
 }
 
-// length is how long the whole soak may take.
 func (o *options) length() time.Duration { return time.Duration(o.minutes * float64(time.Minute)) }
 
-// repeat is the command that repeats one round.
 func (o *options) repeat(round int) string {
 	return fmt.Sprintf("bin/soak --minutes %g --seed %d --round %d", o.minutes, o.seed, round)
 }

@@ -78,7 +78,6 @@ func (g *stage) perform(ctx context.Context) error {
 	return g.kill(ctx)
 }
 
-// begin starts evbench.
 func (g *stage) begin(ctx context.Context, args ...string) (*program, error) {
 	return g.add(tool.Command(ctx, g.dir, g.evbench, args...))
 }
@@ -92,7 +91,6 @@ func (g *stage) add(cmd *exec.Cmd) (*program, error) {
 	return p, err
 }
 
-// beginRun starts a run in the lab.
 func (g *stage) beginRun(ctx context.Context) (err error) {
 	g.main, err = g.begin(ctx, "run", "-v", scenarioFile, "-o", resultsDir)
 	return err
@@ -179,7 +177,6 @@ func (g *stage) end(before place, cpu load) {
 	}
 }
 
-// outcome is what the table says of a round.
 func (g *stage) outcome(took time.Duration) outcome {
 	out := outcome{
 		Round: g.s.Round, Kind: g.s.Kind, Policy: g.s.Policy, Ordered: g.s.Ordered, Seed: g.s.Seed, Seconds: took.Seconds(), ExitCode: g.seen.Code,

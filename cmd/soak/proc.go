@@ -13,7 +13,6 @@ import (
 	"time"
 )
 
-// A process as /proc shows it.
 type process struct {
 	pid  int
 	args []string

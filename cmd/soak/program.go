@@ -55,7 +55,6 @@ func (b *sandbox) close() error {
 	return os.RemoveAll(b.dir)
 }
 
-// A program is a process of a round.
 type program struct {
 	cmd   *exec.Cmd
 	heard watch
@@ -119,8 +118,7 @@ type watch struct {
 // begins is what evbench run says when the measured part of the case begins.
 const begins = "chaos: measure"
 
-// Write implements io.Writer.
-// maxHeard bounds what is kept of it: reports of races are long.
+// maxHeard bounds what is kept: reports of races are long.
 const maxHeard = 16 << 20
 
 func (w *watch) Write(p []byte) (int, error) {

@@ -131,7 +131,6 @@ func (p *proxy) pass(to, from net.Conn) {
 	}
 }
 
-// late draws how late a message is.
 func (p *proxy) late() time.Duration {
 	if p.most <= 0 {
 		return 0

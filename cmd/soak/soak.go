@@ -34,7 +34,6 @@ type outcome struct {
 	Repeat     string    `json:"repeat,omitempty"` // where there are anomalies
 }
 
-// anomalies is how many findings nothing explains.
 func (o outcome) anomalies() int {
 	n := 0
 	for _, f := range o.Findings {
@@ -114,7 +113,6 @@ func runnable(ctx context.Context, o *options) error {
 	return nil
 }
 
-// expected is about how long a round takes.
 func expected(s *Script) time.Duration {
 	switch {
 	case s.Kind == Severed:
@@ -129,7 +127,6 @@ func expected(s *Script) time.Duration {
 	return 8 * time.Second
 }
 
-// describe says what a round is.
 func describe(s *Script) string {
 	words := []string{string(s.Kind), s.Notation}
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }

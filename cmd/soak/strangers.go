@@ -36,7 +36,6 @@ func (g *stage) strangers(ctx context.Context) error {
 	return nil
 }
 
-// freeAddr is an address on which nobody listens.
 func freeAddr() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -36,7 +36,6 @@ func (g *stage) kill(ctx context.Context) error {
 	return nil
 }
 
-// strike kills a process.
 func (g *stage) strike(pid int) error {
 	g.hit, g.seen.Hit = time.Now(), true
 	return syscall.Kill(pid, syscall.SIGKILL)

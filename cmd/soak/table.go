@@ -8,7 +8,6 @@ import (
 	"text/tabwriter"
 )
 
-// A document is what --json prints.
 type document struct {
 	Schema     string    `json:"schema"`
 	Seed       uint64    `json:"seed"`

@@ -6,10 +6,8 @@ import (
 	"time"
 )
 
-// caseName is what the only case of a round is called.
 const caseName = "chaos"
 
-// YAML is the scenario of a round.
 func (s *Script) YAML() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "name: soak\ntopology: %s\n", s.Notation)

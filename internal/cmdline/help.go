@@ -60,7 +60,6 @@ OPTIONS:{{template "visibleFlagTemplate" .}}
 // nothing is a default that says no more than that there is none.
 var nothing = regexp.MustCompile(` \(default: (?:false|0|0s)\)$`)
 
-// columns is how wide help is at most.
 const columns = 100
 
 // PrintHelp is a cli.HelpPrinter that folds what is too long.

@@ -54,7 +54,6 @@ func FlagsFirst(app *cli.App, args []string) ([]string, error) {
 	return slices.Concat(head, flags, rest), nil
 }
 
-// flagOf returns the flag of a name, nil if there is none.
 func flagOf(c *cli.Command, name string) cli.Flag {
 	for _, f := range c.Flags {
 		if slices.Contains(f.Names(), name) {
