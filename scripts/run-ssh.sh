@@ -27,12 +27,28 @@ wrong() {
 
 # by_ssh reports whether the scenario says that its servers are started by ssh.
 by_ssh() {
-	awk '/^[^[:space:]#]/ { launch = /^launch:/ } launch && /kind:[[:space:]]*"?ssh/ { found = 1 } END { exit !found }' "$scenario"
+	local line launch=
+	while IFS= read -r line || [ -n "$line" ]; do
+		case $line in
+		launch:*) launch=yes ;;
+		[!\ #]*) launch= ;;
+		esac
+		if [ -n "$launch" ] && [[ $line =~ kind:[[:space:]]*[\"\']?ssh ]]; then return 0; fi
+	done <"$scenario"
+	return 1
 }
 
 # names turns lines of hosts, with comments, into one list.
 names() {
-	sed 's/#.*//' | tr -s ', \t\r\n' ',' | sed 's/^,//; s/,$//'
+	local line name some all=()
+	while IFS= read -r line || [ -n "$line" ]; do
+		IFS=$', \t\r' read -ra some <<<"${line%%#*}"
+		for name in ${some[@]+"${some[@]}"}; do
+			[ -z "$name" ] || all+=("$name")
+		done
+	done
+	local IFS=,
+	echo "${all[*]-}"
 }
 
 [ -r "$scenario" ] || wrong "$scenario: cannot be read"
