@@ -10,7 +10,7 @@ import (
 	"evbench/failover"
 	"evbench/failover/loop"
 	"evbench/plan"
-	"evbench/routing/twolevel"
+	"evbench/routing/trees"
 	"evbench/scenario"
 	"evbench/topology"
 )
@@ -39,9 +39,9 @@ func repairs(m Planned) string {
 	case "":
 		return m.Plan.Routing
 	case failover.Spread, failover.Unsync:
-		return twolevel.Spread
+		return trees.Spread
 	}
-	return twolevel.MinHop
+	return trees.MinHop
 }
 
 // machineOf returns what decides in a case.

@@ -10,7 +10,7 @@ import (
 	"evbench/failover"
 	"evbench/plan"
 	"evbench/results"
-	"evbench/routing/twolevel"
+	"evbench/routing/trees"
 	"evbench/scenario"
 	"evbench/topology"
 )
@@ -52,7 +52,7 @@ func withControl(s *scenario.Scenario) []scenario.Case {
 	}
 	return append([]scenario.Case{{
 		Name: scenario.ControlName, Mode: scenario.Sync, Barrier: scenario.Tournament, Schedule: shift,
-		Routing: twolevel.Ftree, Credits: 1, Duration: s.Duration, Control: true,
+		Routing: trees.Ftree, Credits: 1, Duration: s.Duration, Control: true,
 	}}, cases...)
 }
 
@@ -70,7 +70,7 @@ func controlSchedule(cases []scenario.Case) string {
 // isControl reports whether a case is what the control would be.
 func isControl(c scenario.Case, shift string) bool {
 	return c.Mode == scenario.Sync && c.Barrier == scenario.Tournament && c.Schedule == shift &&
-		c.Routing == twolevel.Ftree && len(c.Failures)+len(c.Timed) == 0 && c.Failover == nil
+		c.Routing == trees.Ftree && len(c.Failures)+len(c.Timed) == 0 && c.Failover == nil
 }
 
 // inFlight is the most events of a server that are in flight at a time.
@@ -181,12 +181,12 @@ func PlanFor(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (*plan.Pla
 	}
 	switch policyOf(c) {
 	case failover.MinHop:
-		o.Routing = twolevel.MinHop
+		o.Routing = trees.MinHop
 	case failover.Spread:
-		o.Routing = twolevel.Spread
+		o.Routing = trees.Spread
 	case failover.Unsync:
 		if len(t.Dead()) > len(c.Failures) {
-			o.Schedule, o.Routing = "", twolevel.Spread
+			o.Schedule, o.Routing = "", trees.Spread
 		}
 	}
 	return plan.Build(t, o)
@@ -253,7 +253,7 @@ func unequal(s *scenario.Scenario, c scenario.Case, p *plan.Plan, busiest float6
 }
 
 func mostPredicted(p *plan.Plan) int {
-	if p.Routing == twolevel.ECMP {
+	if p.Routing == trees.ECMP {
 		return predictedExchangesECMP
 	}
 	return predictedExchanges

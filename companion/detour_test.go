@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"evbench/plan"
-	"evbench/routing/twolevel"
+	"evbench/routing/trees"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -29,8 +29,8 @@ func around(t testing.TB, tree *topology.Tree, engine string) state {
 	return state{tree, routes}
 }
 
-// trees are whole and partly filled, with none to many links dead.
-func trees(t *testing.T, rng *rand.Rand) []*topology.Tree {
+// sampleTrees are whole and partly filled, with none to many links dead.
+func sampleTrees(t *testing.T, rng *rand.Rand) []*topology.Tree {
 	shapes := []topology.Options{
 		{Ports: 4, Leaves: 4},
 		{Ports: 4, Leaves: 4, Fill: []int{4, 1, 3, 0}},
@@ -106,8 +106,8 @@ func (s state) everything(t *testing.T, what string) {
 
 func TestAroundReachesEverything(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	for _, tree := range trees(t, rng) {
-		for _, engine := range []string{twolevel.MinHop, twolevel.Spread} {
+	for _, tree := range sampleTrees(t, rng) {
+		for _, engine := range []string{trees.MinHop, trees.Spread} {
 			around(t, tree, engine).everything(t, engine)
 		}
 	}
@@ -143,10 +143,10 @@ func TestTransitionHasNoGap(t *testing.T) {
 		{Ports: 2, Leaves: 3}, {Ports: 3, Leaves: 3, Fill: []int{3, 1, 2}}, {Ports: 2, Leaves: 4, Spines: 3}, {Ports: 2, Leaves: 4, Pods: 2},
 	} {
 		whole := topologytest.Without(t, o)
-		now := around(t, whole, twolevel.Ftree)
+		now := around(t, whole, trees.Ftree)
 		for range 25 {
 			tree := drop(t, whole, rng.IntN(3), rng)
-			next := around(t, tree, []string{twolevel.MinHop, twolevel.Spread}[rng.IntN(2)])
+			next := around(t, tree, []string{trees.MinHop, trees.Spread}[rng.IntN(2)])
 			now = step(t, now, next)
 		}
 	}

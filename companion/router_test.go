@@ -11,7 +11,7 @@ import (
 
 	"evbench/failover"
 	"evbench/plan"
-	"evbench/routing/twolevel"
+	"evbench/routing/trees"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -26,7 +26,7 @@ type routed struct {
 func newRouted(t *testing.T, engine string) routed {
 	t.Helper()
 	f := &fabric{tables: map[Node][]Route{}, events: make(chan failover.LinkEvent)}
-	p := newPlan(t, topologytest.Without(t, topology.Options{Ports: 2, Leaves: 3}), twolevel.Ftree)
+	p := newPlan(t, topologytest.Without(t, topology.Options{Ports: 2, Leaves: 3}), trees.Ftree)
 	r, err := NewRouter(f, addresses{p.Tree}, p, engine)
 	if err != nil {
 		t.Fatal(err)
@@ -56,16 +56,16 @@ func (r routed) aid(t *testing.T, dead ...topology.Link) int {
 }
 
 func TestRouterAid(t *testing.T) {
-	r := newRouted(t, twolevel.Spread)
-	r.holds(t, twolevel.Ftree)
+	r := newRouted(t, trees.Spread)
+	r.holds(t, trees.Ftree)
 	if n := r.aid(t, linkA); n == 0 {
 		t.Error("no route had to change")
 	}
-	r.holds(t, twolevel.Spread, linkA)
+	r.holds(t, trees.Spread, linkA)
 	r.aid(t, linkA, linkB)
-	r.holds(t, twolevel.Spread, linkA, linkB)
+	r.holds(t, trees.Spread, linkA, linkB)
 	r.aid(t)
-	r.holds(t, twolevel.Ftree) // the plan's own, not the engine's
+	r.holds(t, trees.Ftree) // the plan's own, not the engine's
 	if n := r.aid(t); n != 0 {
 		t.Errorf("%d routes changed when nothing had", n)
 	}
@@ -73,7 +73,7 @@ func TestRouterAid(t *testing.T) {
 
 // What it holds it knows; asked for the same dead links again, it looks.
 func TestRouterRepairs(t *testing.T) {
-	r := newRouted(t, twolevel.MinHop)
+	r := newRouted(t, trees.MinHop)
 	reads := r.reads
 	r.aid(t, linkA)
 	if n := r.reads - reads; n != 1 {
@@ -83,35 +83,35 @@ func TestRouterRepairs(t *testing.T) {
 	if n := r.aid(t, linkA); n == 0 {
 		t.Error("nothing repaired")
 	}
-	r.holds(t, twolevel.MinHop, linkA)
+	r.holds(t, trees.MinHop, linkA)
 
 	r.tables[0] = nil // of a leaf that the next change touches
 	r.aid(t, linkB)
-	r.holds(t, twolevel.MinHop, linkB)
+	r.holds(t, trees.MinHop, linkB)
 }
 
 func TestRouterInstallAndClean(t *testing.T) {
-	r := newRouted(t, twolevel.MinHop)
+	r := newRouted(t, trees.MinHop)
 	r.aid(t, linkA)
-	next := newPlan(t, withDead(r.plan.Tree, []topology.Link{linkA}), twolevel.Spread)
+	next := newPlan(t, withDead(r.plan.Tree, []topology.Link{linkA}), trees.Spread)
 	if _, err := r.Install(t.Context(), next); err != nil {
 		t.Fatal(err)
 	}
-	r.holds(t, twolevel.Spread, linkA)
+	r.holds(t, trees.Spread, linkA)
 	r.tables[2] = nil
 	if n, err := r.Clean(t.Context(), next); err != nil || n == 0 {
 		t.Errorf("clean: %d routes, %v", n, err)
 	}
-	r.holds(t, twolevel.Spread, linkA)
+	r.holds(t, trees.Spread, linkA)
 	if _, err := r.Install(t.Context(), r.plan); err != nil {
 		t.Fatal(err)
 	}
-	r.holds(t, twolevel.Ftree)
+	r.holds(t, trees.Ftree)
 }
 
 // After an error nothing is certain: the next call reads before it writes.
 func TestRouterAfterFailure(t *testing.T) {
-	r := newRouted(t, twolevel.MinHop)
+	r := newRouted(t, trees.MinHop)
 	r.fail = func() error {
 		r.tables[0] = nil
 		return errors.New("network is down")
@@ -120,26 +120,26 @@ func TestRouterAfterFailure(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	r.aid(t, linkA, linkB)
-	r.holds(t, twolevel.MinHop, linkA, linkB)
+	r.holds(t, trees.MinHop, linkA, linkB)
 
 	r.lie = func(routes Routes) { routes[0].Routes = nil }
-	next := newPlan(t, withDead(r.plan.Tree, []topology.Link{linkB}), twolevel.Spread)
+	next := newPlan(t, withDead(r.plan.Tree, []topology.Link{linkB}), trees.Spread)
 	if _, err := r.Install(t.Context(), next); err == nil || !strings.Contains(err.Error(), "read back differ") {
 		t.Errorf("error %v, want one that names the difference", err)
 	}
 	r.lie = nil
 	r.aid(t, linkB)
-	r.holds(t, twolevel.MinHop, linkB) // nothing of the plan that could not be installed
+	r.holds(t, trees.MinHop, linkB) // nothing of the plan that could not be installed
 	r.aid(t)
-	r.holds(t, twolevel.Ftree)
+	r.holds(t, trees.Ftree)
 }
 
 func TestNewRouterRefuses(t *testing.T) {
 	tree := topologytest.Without(t, topology.Options{Ports: 2, Leaves: 2})
-	if _, err := NewRouter(nil, addresses{tree}, &plan.Plan{Tree: tree, Routing: plan.NoRouting}, twolevel.MinHop); err == nil {
+	if _, err := NewRouter(nil, addresses{tree}, &plan.Plan{Tree: tree, Routing: plan.NoRouting}, trees.MinHop); err == nil {
 		t.Error("no error for a plan without tables")
 	}
-	if _, err := NewRouter(nil, addresses{tree}, newPlan(t, tree, twolevel.Ftree), "nonsense"); err == nil {
+	if _, err := NewRouter(nil, addresses{tree}, newPlan(t, tree, trees.Ftree), "nonsense"); err == nil {
 		t.Error("no error for an unknown engine")
 	}
 }
@@ -147,7 +147,7 @@ func TestNewRouterRefuses(t *testing.T) {
 // What has been worked out ahead is what would be computed, for every link.
 func TestForesight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRouted(t, twolevel.MinHop)
+		r := newRouted(t, trees.MinHop)
 		r.aid(t, linkA)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
@@ -184,15 +184,15 @@ func TestForesight(t *testing.T) {
 
 // Any sequence of changes ends with the routes of the last.
 func TestRouterManyChanges(t *testing.T) {
-	r := newRouted(t, twolevel.MinHop)
+	r := newRouted(t, trees.MinHop)
 	rng := rand.New(rand.NewPCG(7, 8))
 	for range 100 {
 		dead := drop(t, r.plan.Tree, rng.IntN(4), rng).Dead()
 		r.aid(t, dead...)
 		if len(dead) > 0 {
-			r.holds(t, twolevel.MinHop, dead...)
+			r.holds(t, trees.MinHop, dead...)
 		} else {
-			r.holds(t, twolevel.Ftree)
+			r.holds(t, trees.Ftree)
 		}
 	}
 }

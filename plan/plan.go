@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"evbench/routing"
-	"evbench/routing/twolevel"
+	"evbench/routing/trees"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -38,7 +38,7 @@ type Plan struct {
 	// Tables are the routes by destination. With pinned routing they are the
 	// spread tables, which carry what the schedule does not: the barrier. nil
 	// without routing.
-	Tables *twolevel.Tables
+	Tables *trees.Tables
 
 	// Bound is the least number of phases that any contention-free plan has.
 	// Its Phases are 0 where none is known, or a file does not say.
@@ -50,7 +50,7 @@ type Plan struct {
 
 	// Paths are the paths that the messages need. All 0 under ecmp and spray,
 	// without routing and without a schedule.
-	Paths twolevel.Paths
+	Paths trees.Paths
 
 	// Epoch numbers the plans of one run, from 0.
 	Epoch uint32
@@ -123,9 +123,9 @@ func Build(t *topology.Tree, o Options) (*Plan, error) {
 	}
 	o.stage("routes")
 	if p.Routing == "" {
-		p.Routing = twolevel.Ftree
+		p.Routing = trees.Ftree
 		if p.pinnable() {
-			p.Routing = twolevel.Pinned
+			p.Routing = trees.Pinned
 		}
 	}
 	if err := p.route(); err != nil {
@@ -153,7 +153,7 @@ func (p *Plan) begin(o Options) (err error) {
 // route; Build takes ftree for schedules without paths.
 func BuildPods(pods *topology.Pods, o Options) (*Plan, error) {
 	if o.Routing == "" && o.Schedule != "" {
-		o.Routing = twolevel.Pinned
+		o.Routing = trees.Pinned
 	}
 	return Build(pods.Tree(), o)
 }
@@ -167,7 +167,7 @@ func (p *Plan) schedule(o Options) (err error) {
 	if err := p.drop(); err != nil {
 		return err
 	}
-	if o.Routing == twolevel.Pinned && !p.pinnable() {
+	if o.Routing == trees.Pinned && !p.pinnable() {
 		p.Schedule, err = scheduler.Pin(p.Schedule, p.Tree, o.forScheduler())
 	}
 	return err
@@ -181,11 +181,11 @@ func (p *Plan) route() (err error) {
 	switch name {
 	case NoRouting:
 		return nil
-	case twolevel.Pinned:
+	case trees.Pinned:
 		if p.Schedule == nil {
 			return fmt.Errorf("routing pinned needs a schedule; without one there are %s", strings.Join(routing.TreeNames(), ", "))
 		}
-		name = twolevel.Spread
+		name = trees.Spread
 	}
 	p.Tables, err = Tables(p.Tree, name)
 	return err
@@ -194,7 +194,7 @@ func (p *Plan) route() (err error) {
 // count fills in the paths.
 func (p *Plan) count() {
 	if p.Schedule != nil && p.static() {
-		p.Paths = twolevel.CountPaths(p.Tree, p.paths())
+		p.Paths = trees.CountPaths(p.Tree, p.paths())
 	}
 }
 
@@ -231,7 +231,7 @@ func (p *Plan) Notation() string { return p.Tree.Notation() }
 func (p *Plan) DownNames() []string { return p.Tree.DownNames() }
 
 // Pinned reports whether messages take the paths of the schedule.
-func (p *Plan) Pinned() bool { return p.Routing == twolevel.Pinned }
+func (p *Plan) Pinned() bool { return p.Routing == trees.Pinned }
 
 // Path returns the path (topology.Tree.PathOf) that the message from src to dst takes, or
 // scheduler.None: on one leaf, under ecmp or spray, or without routing.
@@ -257,7 +257,7 @@ func (p *Plan) Spine(src, dst int) int {
 // static reports whether every message between leaves has one known path;
 // under ecmp the kernel's hash decides, under spray each packet has its own.
 func (p *Plan) static() bool {
-	return p.Routing != twolevel.ECMP && !twolevel.PerPacket(p.Routing) && p.Routing != NoRouting
+	return p.Routing != trees.ECMP && !trees.PerPacket(p.Routing) && p.Routing != NoRouting
 }
 
 // paths returns Path for a whole exchange, in O(1) a message.

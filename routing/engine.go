@@ -17,7 +17,7 @@ import (
 	"evbench/routing/opensm"
 	"evbench/routing/qft"
 	"evbench/routing/sssp"
-	"evbench/routing/twolevel"
+	"evbench/routing/trees"
 	"evbench/topology/network"
 )
 
@@ -47,7 +47,7 @@ type Options struct {
 	File io.Reader
 }
 
-// The engines for networks of any shape, as on the command line; package twolevel names the
+// The engines for networks of any shape, as on the command line; package trees names the
 // others.
 const (
 	FtreeWeighted = "ftree-weighted" // of networks only: plans have no weights
@@ -73,7 +73,7 @@ type Engine struct {
 
 // engines are all there are, in the order in which people are told.
 var engines = []Engine{
-	{twolevel.Ftree, "as OpenSM's ftree: contention-free shifts on whole trees", ftree},
+	{trees.Ftree, "as OpenSM's ftree: contention-free shifts on whole trees", ftree},
 	{FtreeWeighted, "ftree balanced by what each host receives: --weights or --jobs", weighted},
 	{OpenSMMinHop, "as OpenSM's minhop: shortest ways, balanced; sticky after a failure", openSMMinHop},
 	{UpDown, "as OpenSM's updn: shortest ways up, then down", upDown},
@@ -85,8 +85,8 @@ var engines = []Engine{
 	{SSSP, "as OpenSM's sssp: shortest ways over cables that grow heavier", shortest},
 	{DFSSSP, "as OpenSM's dfsssp: sssp, and virtual lanes without deadlock", lanes},
 	{QFT, "closed form for quasi fat trees and PGFTs, whole or degraded", quasi},
-	{twolevel.MinHop, "two levels: least used live spine, ties to the lowest", twoLevels(twolevel.MinHop)},
-	{twolevel.Spread, "two levels: the same, ties rotated by leaf", twoLevels(twolevel.Spread)},
+	{trees.MinHop, "two levels: least used live spine, ties to the lowest", twoLevels(trees.MinHop)},
+	{trees.Spread, "two levels: the same, ties rotated by leaf", twoLevels(trees.Spread)},
 	{File, "tables from a file", file},
 }
 
@@ -110,7 +110,7 @@ func Compute(name string, n *network.Network, o Options) (*lft.Tables, error) {
 	steps := make([]Engine, len(list))
 	for i, x := range list {
 		x = strings.TrimSpace(x)
-		if x == twolevel.MinHop && len(list) > 1 {
+		if x == trees.MinHop && len(list) > 1 {
 			x = OpenSMMinHop
 		}
 		var err error

@@ -7,7 +7,7 @@ import (
 
 	"evbench/routing"
 	"evbench/routing/lft"
-	"evbench/routing/twolevel"
+	"evbench/routing/trees"
 	"evbench/topology"
 	"evbench/topology/network"
 	"evbench/topology/topologytest"
@@ -116,8 +116,8 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// trees are two-level trees in many states.
-func trees(t *testing.T) []*topology.Tree {
+// sampleTrees are two-level trees in many states.
+func sampleTrees(t *testing.T) []*topology.Tree {
 	return []*topology.Tree{
 		topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 8}),
 		topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 8}, "leaf0-spine0", "leaf5-spine1"),
@@ -129,7 +129,7 @@ func trees(t *testing.T) []*topology.Tree {
 
 // TestFromTree checks names and cables against those of the whole tree.
 func TestFromTree(t *testing.T) {
-	for _, tree := range trees(t) {
+	for _, tree := range sampleTrees(t) {
 		n, err := routing.FromTree(tree, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -160,8 +160,8 @@ func TestFromTree(t *testing.T) {
 
 // TestThereAndBack computes two-level engines on the network and on the tree.
 func TestThereAndBack(t *testing.T) {
-	for _, tree := range trees(t) {
-		for _, name := range []string{twolevel.MinHop, twolevel.Spread} {
+	for _, tree := range sampleTrees(t) {
+		for _, name := range []string{trees.MinHop, trees.Spread} {
 			want, err := routing.ForTree(name, tree, routing.Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -186,7 +186,7 @@ func TestThereAndBack(t *testing.T) {
 			}
 			for sw := range want.Tree.Leaves() + want.Tree.Spines() {
 				for dst := range tree.Servers() {
-					if a, b := want.Ports(twolevel.Switch(sw), dst), got.Ports(twolevel.Switch(sw), dst); !slices.Equal(a, b) {
+					if a, b := want.Ports(trees.Switch(sw), dst), got.Ports(trees.Switch(sw), dst); !slices.Equal(a, b) {
 						t.Errorf("%s: switch %d to rank %d: %v, want %v", name, sw, dst, b, a)
 					}
 				}
@@ -197,7 +197,7 @@ func TestThereAndBack(t *testing.T) {
 
 // TestForTree takes engines for networks to trees.
 func TestForTree(t *testing.T) {
-	for _, tree := range trees(t) {
+	for _, tree := range sampleTrees(t) {
 		for _, name := range []string{"dmodc", "updn", "opensm-minhop", "sssp", "ftree,minhop"} {
 			tables, err := routing.ForTree(name, tree, routing.Options{})
 			if err != nil {
@@ -249,7 +249,7 @@ func TestToTree(t *testing.T) {
 }
 
 // walk follows every path of every pair.
-func walk(tables *twolevel.Tables) error {
+func walk(tables *trees.Tables) error {
 	for src := range tables.Tree.Servers() {
 		for dst := range tables.Tree.Servers() {
 			if err := tables.Walk(src, dst); src != dst && err != nil {

@@ -5,7 +5,7 @@ import (
 
 	"evbench/routing"
 	"evbench/routing/ibtest"
-	"evbench/routing/twolevel"
+	"evbench/routing/trees"
 	"evbench/topology"
 	"evbench/topology/network"
 	"evbench/topology/topologytest"
@@ -39,7 +39,7 @@ func TestFtreeIsOpenSMs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := routing.ForTree(twolevel.Ftree, tree, routing.Options{})
+		got, err := routing.ForTree(trees.Ftree, tree, routing.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

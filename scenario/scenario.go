@@ -17,7 +17,7 @@ import (
 	"evbench/internal/unit"
 	"evbench/results"
 	"evbench/routing"
-	"evbench/routing/twolevel"
+	"evbench/routing/trees"
 	"evbench/scheduler"
 	"evbench/scheduler/assign"
 	"evbench/topology"
@@ -114,11 +114,11 @@ const (
 
 // Routings, as on the command line.
 const (
-	ftree    = twolevel.Ftree
-	spread   = twolevel.Spread
-	Spray    = twolevel.Spray
-	Adaptive = twolevel.Adaptive
-	pinned   = twolevel.Pinned
+	ftree    = trees.Ftree
+	spread   = trees.Spread
+	Spray    = trees.Spray
+	Adaptive = trees.Adaptive
+	pinned   = trees.Pinned
 )
 
 // Who builds which event without a schedule.
@@ -144,7 +144,7 @@ func schedules() []string {
 }
 func Routings() []string {
 	return []string{
-		ftree, twolevel.MinHop, spread, twolevel.ECMP, Spray, Adaptive, routing.OpenSMMinHop, routing.UpDown, routing.UpDownScatter, routing.DownUp,
+		ftree, trees.MinHop, spread, trees.ECMP, Spray, Adaptive, routing.OpenSMMinHop, routing.UpDown, routing.UpDownScatter, routing.DownUp,
 		routing.DModK, routing.DModC, routing.DModCDownCost, routing.SSSP, routing.DFSSSP, routing.QFT, routing.FtreeToMinHop, pinned,
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"evbench/internal/parallel"
 	"evbench/plan"
-	"evbench/routing/twolevel"
+	"evbench/routing/trees"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -40,9 +40,9 @@ func Cases(schedules, routings []string) (out []Case) {
 		switch {
 		case len(own) > 0:
 		case strings.HasPrefix(s, scheduler.NameFORS), strings.HasPrefix(s, scheduler.RepairPrefix):
-			own = []string{twolevel.Pinned}
+			own = []string{trees.Pinned}
 		default:
-			own = []string{twolevel.Ftree, twolevel.MinHop, twolevel.Spread}
+			own = []string{trees.Ftree, trees.MinHop, trees.Spread}
 		}
 		for _, r := range own {
 			out = append(out, Case{s, r})

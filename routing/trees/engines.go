@@ -1,10 +1,10 @@
-// Package twolevel answers: which next hop does each switch of a tree take for each
+// Package trees answers: which next hop does each switch of a tree take for each
 // destination, by the exact rules that plans are made with, and what do those routes do
 // (reach, loops, dead links, link loads)? The rules are those of two levels; with a third
 // the switches of pods choose their top switches as leaves choose spines.
 //
 // It decides and counts; it runs no command and touches no kernel.
-package twolevel
+package trees
 
 import (
 	"fmt"

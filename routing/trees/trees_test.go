@@ -1,4 +1,4 @@
-package twolevel_test
+package trees_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/routing/twolevel"
+	"evbench/routing/trees"
 	"evbench/scheduler"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -18,9 +18,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden tables")
 
-func compute(t *testing.T, tr *topology.Tree, engine string) *twolevel.Tables {
+func compute(t *testing.T, tr *topology.Tree, engine string) *trees.Tables {
 	t.Helper()
-	tables, err := twolevel.Compute(tr, engine)
+	tables, err := trees.Compute(tr, engine)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func compute(t *testing.T, tr *topology.Tree, engine string) *twolevel.Tables {
 // The tables of every engine on FT(2;4,4) without leaf0-spine0, to be read.
 func TestGoldenTables(t *testing.T) {
 	tr := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4}, "leaf0-spine0")
-	for _, engine := range twolevel.Engines() {
+	for _, engine := range trees.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			var got bytes.Buffer
 			if err := compute(t, tr, engine).WriteText(&got); err != nil {
@@ -76,7 +76,7 @@ func naive(tr *topology.Tree, engine string, leaf, dst int) int {
 				best = k
 			}
 		}
-		if engine == twolevel.Ftree {
+		if engine == trees.Ftree {
 			best = d % tr.Spines()
 		}
 		spineOf[d], healthy[d] = best, best
@@ -92,7 +92,7 @@ func naive(tr *topology.Tree, engine string, leaf, dst int) int {
 		}
 		common := tr.CommonSpines(leaf, tr.Leaf(d))
 		order := common
-		if engine == twolevel.Spread {
+		if engine == trees.Spread {
 			i := leaf % len(common)
 			order = append(append([]int{}, common[i:]...), common[:i]...)
 		}
@@ -120,7 +120,7 @@ func TestEnginesAgainstDefinition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, engine := range []string{twolevel.Ftree, twolevel.MinHop, twolevel.Spread} {
+		for _, engine := range []string{trees.Ftree, trees.MinHop, trees.Spread} {
 			tables := compute(t, tr, engine)
 			for leaf := range tr.Leaves() {
 				for dst := range tr.Servers() {
@@ -145,7 +145,7 @@ func TestEveryEngineReachesAll(t *testing.T) {
 		topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 5, Fill: []int{3, 3, 0, 3, 1}}, "leaf4-spine1"),
 		topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3, Spines: 5}, "leaf1-spine4"),
 	} {
-		for _, engine := range twolevel.Engines() {
+		for _, engine := range trees.Engines() {
 			r := compute(t, tr, engine).Check()
 			if s := tr.Servers(); !r.OK() || r.Pairs != s*(s-1) {
 				t.Errorf("%s on %s: %+v", engine, tr.Notation(), r)
@@ -158,21 +158,21 @@ func TestCheckFindsDamage(t *testing.T) {
 	healthy := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3})
 	for _, tt := range []struct {
 		name   string
-		damage func(*twolevel.Tables)
+		damage func(*trees.Tables)
 		want   error
-		count  func(twolevel.Report) int
+		count  func(trees.Report) int
 	}{
-		{"entry missing at a leaf", func(x *twolevel.Tables) { x.Set(twolevel.Leaf(0), 4) },
-			twolevel.ErrNoRoute, func(r twolevel.Report) int { return r.Unreachable }},
-		{"wrong server port", func(x *twolevel.Tables) { x.Set(twolevel.Leaf(2), 4, 1) },
-			twolevel.ErrNoRoute, func(r twolevel.Report) int { return r.Unreachable }},
-		{"no such port", func(x *twolevel.Tables) { x.Set(twolevel.Leaf(0), 4, 9) },
-			twolevel.ErrNoRoute, func(r twolevel.Report) int { return r.Unreachable }},
-		{"spine sends it back", func(x *twolevel.Tables) { x.Set(twolevel.Spine(healthy, 0), 4, 0) },
-			twolevel.ErrLoop, func(r twolevel.Report) int { return r.Loops }},
+		{"entry missing at a leaf", func(x *trees.Tables) { x.Set(trees.Leaf(0), 4) },
+			trees.ErrNoRoute, func(r trees.Report) int { return r.Unreachable }},
+		{"wrong server port", func(x *trees.Tables) { x.Set(trees.Leaf(2), 4, 1) },
+			trees.ErrNoRoute, func(r trees.Report) int { return r.Unreachable }},
+		{"no such port", func(x *trees.Tables) { x.Set(trees.Leaf(0), 4, 9) },
+			trees.ErrNoRoute, func(r trees.Report) int { return r.Unreachable }},
+		{"spine sends it back", func(x *trees.Tables) { x.Set(trees.Spine(healthy, 0), 4, 0) },
+			trees.ErrLoop, func(r trees.Report) int { return r.Loops }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tables := compute(t, healthy, twolevel.Ftree)
+			tables := compute(t, healthy, trees.Ftree)
 			tt.damage(tables)
 			r := tables.Check()
 			if !errors.Is(r.First, tt.want) || tt.count(r) == 0 {
@@ -181,9 +181,9 @@ func TestCheckFindsDamage(t *testing.T) {
 		})
 	}
 	t.Run("tables of the healthy tree after a link died", func(t *testing.T) {
-		tables := compute(t, healthy, twolevel.MinHop)
+		tables := compute(t, healthy, trees.MinHop)
 		tables.Tree = topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3}, "leaf1-spine0")
-		if r := tables.Check(); r.DeadLinks == 0 || !errors.Is(r.First, twolevel.ErrDeadLink) {
+		if r := tables.Check(); r.DeadLinks == 0 || !errors.Is(r.First, trees.ErrDeadLink) {
 			t.Errorf("Check() = %+v, want dead links", r)
 		}
 	})
@@ -192,9 +192,9 @@ func TestCheckFindsDamage(t *testing.T) {
 // Large trees with many dead links have more sets of ports than 16 bits count.
 func TestManySetsOfPorts(t *testing.T) {
 	tree := topologytest.Tree(t, topology.Options{Ports: 64, Leaves: 64})
-	tables := compute(t, tree, twolevel.MinHop)
-	place := func(i int) (twolevel.Switch, int) { return twolevel.Switch(i / tree.Servers()), i % tree.Servers() }
-	ports := func(i int) []twolevel.Port { return []twolevel.Port{twolevel.Port(i >> 16), twolevel.Port(i)} }
+	tables := compute(t, tree, trees.MinHop)
+	place := func(i int) (trees.Switch, int) { return trees.Switch(i / tree.Servers()), i % tree.Servers() }
+	ports := func(i int) []trees.Port { return []trees.Port{trees.Port(i >> 16), trees.Port(i)} }
 	const many = 1 << 17
 	for i := range many {
 		sw, dst := place(i)
@@ -214,10 +214,10 @@ func TestLoads(t *testing.T) {
 		engine, down string
 		want         float64
 	}{
-		{twolevel.Ftree, "", 1},
-		{twolevel.MinHop, "leaf0-spine0", 0.625},
-		{twolevel.Spread, "leaf0-spine0", 0.9375},
-		{twolevel.ECMP, "", 1},
+		{trees.Ftree, "", 1},
+		{trees.MinHop, "leaf0-spine0", 0.625},
+		{trees.Spread, "leaf0-spine0", 0.9375},
+		{trees.ECMP, "", 1},
 	} {
 		var down []string
 		if tt.down != "" {
@@ -234,7 +234,7 @@ func TestLoads(t *testing.T) {
 }
 
 func TestUnknownEngine(t *testing.T) {
-	_, err := twolevel.Compute(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}), "magic")
+	_, err := trees.Compute(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}), "magic")
 	if want := `routing "magic": no such engine; there are ftree, minhop, spread, ecmp, spray, adaptive`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -246,7 +246,7 @@ func TestHashed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tables, err := twolevel.Compute(tree, twolevel.ECMP)
+	tables, err := trees.Compute(tree, trees.ECMP)
 	if err != nil {
 		t.Fatal(err)
 	}

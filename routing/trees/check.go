@@ -1,4 +1,4 @@
-package twolevel
+package trees
 
 import (
 	"errors"
