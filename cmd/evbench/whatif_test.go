@@ -18,7 +18,6 @@ func TestWhatIfInterrupted(t *testing.T) {
 	}{
 		{[]string{"whatif", "-t", "FT(2;4,4)", "--k", "2"}, "INCOMPLETE"},
 		{[]string{"whatif", "-t", "FT(2;4,4)", "--k", "2", "--json"}, `"incomplete":true`},
-		{[]string{"table", "planner", "--quick"}, "INCOMPLETE"},
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(interrupt.Signal{Sig: syscall.SIGINT})

@@ -165,15 +165,19 @@ func (c *call) socket(o *Options) error {
 	return nil
 }
 
+// connect begins an attempt. An attempt may outlive the error for which it is tried again: an
+// ICMP message that came while the kernel held the socket is reported, and the attempt goes on.
 func (c *call) connect() error {
 	to, _, err := sockaddr(c.to)
 	if err != nil {
 		return err
 	}
-	if err := unix.Connect(c.fd, to); err != nil && err != unix.EINPROGRESS {
+	switch err := unix.Connect(c.fd, to); err {
+	case unix.EINPROGRESS, unix.EALREADY, unix.EISCONN:
+		return nil
+	default:
 		return err
 	}
-	return nil
 }
 
 // finish begins the calls, in their order, and drives them until all are open or ctx ends.

@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -25,6 +26,33 @@ func TestPatience(t *testing.T) {
 		err := c.excuse(tt.err)
 		if tt.tried != !c.again.IsZero() || tt.tried != (err == nil && tt.err != nil) || !tt.tried && !errors.Is(err, tt.err) {
 			t.Errorf("%+v: error %v, again %v", tt, err, c.again)
+		}
+	}
+}
+
+// An attempt that is tried again while the one before goes on, or has succeeded, goes on. The
+// queue of the listener is too short for all.
+func TestConnectAgain(t *testing.T) {
+	l, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(l)
+	err = errors.Join(unix.Bind(l, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), unix.Listen(l, 0))
+	at, nameErr := unix.Getsockname(l)
+	if err := errors.Join(err, nameErr); err != nil {
+		t.Fatal(err)
+	}
+	for range 8 {
+		c := &call{to: fmt.Sprintf("127.0.0.1:%d", at.(*unix.SockaddrInet4).Port)}
+		if err := c.socket(&Options{}); err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(c.fd)
+		for range 3 {
+			if err := c.connect(); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }
