@@ -294,17 +294,24 @@ func TestCloseKillsCommands(t *testing.T) {
 }
 
 // Cables that somebody takes down by hand are told by name, those of servers included, whichever
-// end it is.
+// end it is. The ends of a cable are heard one by one, so that a change may be told more than once.
 func TestWatchCables(t *testing.T) {
 	tree := newTree(t, 2, 2, topology.Link{Leaf: 0, Spine: 0})
 	l := start(t, tree)
 	ctx, cancel := context.WithCancel(t.Context())
-	events, done := make(chan topology.CableEvent, 10), make(chan error, 1)
+	events, done := make(chan topology.CableEvent, 100), make(chan error, 1)
 	go func() { done <- l.WatchCables(ctx, func(e topology.CableEvent) { events <- e }) }()
+	told := map[string]bool{}
 	next := func(cable string, up bool) {
 		t.Helper()
-		if e := <-events; e.Cable != cable || e.Up != up || e.Seen.IsZero() {
-			t.Errorf("%+v, want %s, up %v", e, cable, up)
+		for told[cable] = true; ; {
+			e := <-events
+			if !told[e.Cable] || e.Seen.IsZero() {
+				t.Fatalf("%+v, want %s, up %v", e, cable, up)
+			}
+			if e.Cable == cable && e.Up == up {
+				return
+			}
 		}
 	}
 	next("leaf0-spine0", false)
@@ -322,8 +329,8 @@ func TestWatchCables(t *testing.T) {
 		}
 	}
 	cancel()
-	if err := <-done; err != nil || len(events) > 0 {
-		t.Errorf("error %v, %d events more", err, len(events))
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }
 
