@@ -214,7 +214,7 @@ func TestAnswerWithoutControl(t *testing.T) {
 	all := []results.Slice{{Case: "shift", GoodputBitPerSec: 14.2e6, Efficiency: 0.7}}
 	compared := results.Compare(cases, nil)
 	results.Assess(cases, all, compared)
-	const want = "With one dead cable of 4, linear shift over min-hop reaches 0.0142 Gbit/s per server (no interval). Not resolved: shift."
+	const want = "With one dead cable of 4, linear shift over min-hop reaches 14.2 Mbit/s per server (no interval). Not resolved: shift."
 	if got := results.NewAnswer(cases, compared, 4); got.Text != want {
 		t.Error(got.Text)
 	}
