@@ -10,8 +10,8 @@ import (
 	"evbench/scenario"
 )
 
-// predictedOf returns the cases of a scenario with what the simulation expects.
-func predictedOf(t *testing.T, ctx context.Context, budget time.Duration, text string) []Planned {
+// preparedOf returns a scenario and its cases with their plans.
+func preparedOf(t *testing.T, text string) (*scenario.Scenario, []Planned) {
 	t.Helper()
 	s, err := scenario.Read("x.yaml", strings.NewReader(text))
 	if err != nil {
@@ -21,6 +21,13 @@ func predictedOf(t *testing.T, ctx context.Context, budget time.Duration, text s
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s, planned
+}
+
+// predictedOf returns the cases of a scenario with what the simulation expects.
+func predictedOf(t *testing.T, ctx context.Context, budget time.Duration, text string) []Planned {
+	t.Helper()
+	s, planned := preparedOf(t, text)
 	Simulate(ctx, s, planned, budget)
 	return planned
 }

@@ -16,14 +16,7 @@ import (
 // their efficiencies.
 func simulated(t *testing.T, text string) ([]*sim.Case, []float64) {
 	t.Helper()
-	s, err := scenario.Read("x.yaml", strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	planned, err := Prepare(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, planned := preparedOf(t, text)
 	cases, err := SimCases(s, planned, sim.PhaseModel, 0)
 	if err != nil {
 		t.Fatal(err)
