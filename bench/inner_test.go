@@ -211,6 +211,26 @@ func TestTimeline(t *testing.T) {
 	})
 }
 
+// slowLinks is a fabric on which a change of a link takes until the end of the case.
+type slowLinks struct{ stage }
+
+func (s *slowLinks) SetLinks(ctx context.Context, _ []topology.Link, _ bool) error {
+	<-ctx.Done()
+	return fmt.Errorf("leaf0: wait for links: %w", ctx.Err())
+}
+
+func TestCaseEndsWhileLinksChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+		defer cancel()
+		line := &timeline{fabric: &slowLinks{stage{t0: time.Now()}}, tell: func(Progress) {}, start: time.Now()}
+		timed := []scenario.Timed{{Links: []topology.Link{{Spine: 3}}, Name: "x", At: 3 * time.Second}}
+		if err := line.play(ctx, steps(timed, 20*time.Second)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestCarried(t *testing.T) {
 	tree, err := topology.New(topology.Options{Ports: 1, Leaves: 2})
 	if err != nil {

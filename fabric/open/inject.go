@@ -94,25 +94,21 @@ func (f *injectedFabric) Install(ctx context.Context, p *plan.Plan) error {
 	return nil
 }
 
-// SetLinks implements fabric.Fabric. A change that the end of the case cuts short
-// is no error: Install or Close finishes it.
+// SetLinks implements fabric.Fabric. Install or Close finishes a change that the end of ctx cuts short.
 func (f *injectedFabric) SetLinks(ctx context.Context, links []topology.Link, up bool) error {
 	set := f.injector.Down
 	if up {
 		set = f.injector.Up
 	}
-	err := set(ctx, links)
-	if ctx.Err() != nil {
-		return nil
-	}
-	if err != nil {
+	if err := set(ctx, links); err != nil {
 		return err
 	}
 	select {
 	case f.changes <- linkChange{links, up, time.Now()}: // the probe has just confirmed it
+		return nil
 	case <-ctx.Done():
+		return ctx.Err()
 	}
-	return nil
 }
 
 // Dead implements fabric.Fabric: links that others take down are not known.
