@@ -9,7 +9,7 @@ import (
 
 	"evbench/controller/wire"
 	"evbench/fabric/open"
-	"evbench/internal/interrupt"
+	"evbench/internal/proc"
 	"evbench/scenario"
 )
 
@@ -81,7 +81,7 @@ func readToken(c *cli.Context) (string, error) {
 	if name == "" {
 		return "", usagef("--token-file is missing: controller and workers share a secret, for example: (umask 077; head -c 24 /dev/urandom | base64 > token)")
 	}
-	token, err := interrupt.Made(c.Context, func() (string, error) { return open.ReadToken(name) }) // which may be a pipe
+	token, err := proc.Made(c.Context, func() (string, error) { return open.ReadToken(name) }) // which may be a pipe
 	if err != nil {
 		return "", usagef("--token-file: %w", err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
-	"evbench/internal/interrupt"
+	"evbench/internal/proc"
 	"evbench/topology"
 )
 
@@ -230,7 +230,7 @@ func document(x any) func(io.Writer) error {
 // writeOut writes to --out, or to standard output.
 func writeOut(c *cli.Context, write func(io.Writer) error) error {
 	if name := c.String("out"); name != "" {
-		return atomicfile.Write(name, func(w io.Writer) error { return write(interrupt.Writer(c.Context, w)) })
+		return atomicfile.Write(name, func(w io.Writer) error { return write(proc.Writer(c.Context, w)) })
 	}
 	return write(c.App.Writer)
 }

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/internal/interrupt"
+	"evbench/internal/proc"
 )
 
 // The terminal may say more than once that it has gone. The test signals its own
@@ -21,7 +21,7 @@ func TestNotifyHangUp(t *testing.T) {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	ctx, stop := interrupt.Notify(t.Context())
+	ctx, stop := proc.Notify(t.Context())
 	defer stop()
 	for range 3 {
 		if err := syscall.Tgkill(os.Getpid(), syscall.Gettid(), syscall.SIGHUP); err != nil {

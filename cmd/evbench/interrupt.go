@@ -6,7 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/internal/interrupt"
+	"evbench/internal/proc"
 )
 
 // toFinish is how long a command that computes may go on after a signal, to give
@@ -42,7 +42,7 @@ func leavable(c *cli.Context, action func(*cli.Context) error) error {
 	if c.Context.Value(leaving{}) == nil {
 		return action(c)
 	}
-	return interrupt.Within(c.Context, toFinish, func() error { return action(c) })
+	return proc.Within(c.Context, toFinish, func() error { return action(c) })
 }
 
 type leaving struct{}

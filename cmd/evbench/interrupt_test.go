@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/internal/interrupt"
+	"evbench/internal/proc"
 
 	"github.com/urfave/cli/v2"
 )
@@ -59,7 +59,7 @@ func TestComputingEnds(t *testing.T) {
 			continue
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
-		cancel(interrupt.Signal{Sig: syscall.SIGTERM})
+		cancel(proc.Signal{Sig: syscall.SIGTERM})
 		var out, said bytes.Buffer
 		code := run(ctx, slices.Concat([]string{"evbench"}, strings.Fields(name), args), &out, &said)
 		if code != exitTerminated || out.Len() > 0 || said.String() != "evbench: terminated\n" {

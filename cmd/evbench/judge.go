@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/atomicfile"
-	"evbench/internal/interrupt"
+	"evbench/internal/proc"
 	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/study/judge"
@@ -48,7 +48,7 @@ func judgeAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	v, err := interrupt.Made(c.Context, func() (*judge.Verdict, error) { return judge.Judge(*in) })
+	v, err := proc.Made(c.Context, func() (*judge.Verdict, error) { return judge.Judge(*in) })
 	if err != nil {
 		return usage(err)
 	}
@@ -113,7 +113,7 @@ func judgeTables(c *cli.Context, in *judge.Input) (*lft.Tables, error) {
 	case file != "":
 		return readRoutes(file, in.Net)
 	}
-	t, err := interrupt.Made(c.Context, func() (*lft.Tables, error) {
+	t, err := proc.Made(c.Context, func() (*lft.Tables, error) {
 		return routing.Compute(engine, in.Net, routing.Options{Roots: in.Roots, Seed: c.Uint64("seed")})
 	})
 	if err != nil {

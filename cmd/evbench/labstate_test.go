@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/internal/subprocess"
+	"evbench/internal/proc"
 )
 
 // call runs a command within this process.
@@ -28,7 +28,7 @@ func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
 func bystander(t *testing.T, name string, args ...string) int {
 	t.Helper()
 	cmd := exec.Command(name, args...)
-	cmd.SysProcAttr = subprocess.Group(syscall.SIGKILL)
+	cmd.SysProcAttr = proc.Group(syscall.SIGKILL)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -20,9 +20,8 @@ import (
 	"evbench/fabric/lab"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
-	"evbench/internal/interrupt"
 	"evbench/internal/printable"
-	"evbench/internal/tool"
+	"evbench/internal/proc"
 	"evbench/internal/trust"
 	"evbench/report"
 )
@@ -40,7 +39,7 @@ func runProgram() int {
 	if lab.Helper() {
 		return exitDone
 	}
-	ctx, stop := interrupt.Notify(context.Background())
+	ctx, stop := proc.Notify(context.Background())
 	defer stop()
 	return run(withLeave(ctx), os.Args, os.Stdout, os.Stderr)
 }
@@ -115,7 +114,7 @@ func exitCode(cause, err error, stderr io.Writer) int {
 	if ok && exit.cause == nil {
 		return exit.code
 	}
-	s, ended := errors.AsType[interrupt.Signal](cause)
+	s, ended := errors.AsType[proc.Signal](cause)
 	if !ended && unread(err) {
 		return exitUnread
 	}
@@ -159,7 +158,7 @@ func unread(err error) bool {
 // wrongInput reports whether an error is about what the user has asked for, or about a file
 // or a process that he has named and that is left alone, wherever it was found out.
 func wrongInput(err error) bool {
-	_, input := errors.AsType[*tool.UsageError](err)
+	_, input := errors.AsType[*proc.UsageError](err)
 	_, untrusted := errors.AsType[*trust.Error](err)
 	_, clash := errors.AsType[*atomicfile.ClashError](err)
 	_, memory := errors.AsType[*host.MemoryError](err)

@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
-	"evbench/internal/interrupt"
+	"evbench/internal/proc"
 	"evbench/internal/unit"
 	"evbench/results"
 	"evbench/scenario"
@@ -52,7 +52,7 @@ func findRate(c *cli.Context, m measurement) (measurement, error) {
 			to.Warnings = append(to.Warnings, found.Warning)
 		}
 	}
-	m.planned, err = interrupt.Made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(m.scenario) })
+	m.planned, err = proc.Made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(m.scenario) })
 	return m, err
 }
 

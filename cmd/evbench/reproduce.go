@@ -10,7 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/atomicfile"
-	"evbench/internal/interrupt"
+	"evbench/internal/proc"
 	"evbench/study/draw"
 	"evbench/study/failures"
 	"evbench/study/papers"
@@ -63,7 +63,7 @@ func reproduceAction(c *cli.Context) error {
 	}
 	report := &papers.Report{Quick: o.Quick, Seed: o.Seed, Constants: papers.Constants()}
 	for _, name := range names {
-		f, err := interrupt.Made(c.Context, func() (*papers.Figure, error) { return papers.Make(c.Context, name, o) })
+		f, err := proc.Made(c.Context, func() (*papers.Figure, error) { return papers.Make(c.Context, name, o) })
 		if err != nil && c.Context.Err() == nil {
 			return err
 		}

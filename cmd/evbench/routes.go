@@ -13,7 +13,7 @@ import (
 
 	"evbench/companion/iproute"
 	"evbench/internal/atomicfile"
-	"evbench/internal/interrupt"
+	"evbench/internal/proc"
 	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/routing/opensm"
@@ -124,7 +124,7 @@ func computeRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
 		return readRoutes(c.String("file"), s.Net)
 	}
 	start := time.Now()
-	t, err := interrupt.Made(c.Context, func() (*lft.Tables, error) { return routing.Compute(name, s.Net, o) })
+	t, err := proc.Made(c.Context, func() (*lft.Tables, error) { return routing.Compute(name, s.Net, o) })
 	if err != nil {
 		return nil, usage(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"evbench/bench"
 	"evbench/bench/progress"
 	"evbench/fabric/hosts/host"
-	"evbench/internal/interrupt"
+	"evbench/internal/proc"
 	"evbench/internal/unit"
 	"evbench/report"
 	"evbench/results"
@@ -100,7 +100,7 @@ func loadSim(c *cli.Context) (*scenario.Scenario, []bench.Planned, error) {
 	if err := s.Override(o); err != nil {
 		return nil, nil, usagef("%s: %w", name, err)
 	}
-	planned, err := interrupt.Made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(s) })
+	planned, err := proc.Made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(s) })
 	if err != nil {
 		return nil, nil, usagef("%s: %w", name, err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"evbench/bench"
 	"evbench/internal/atomicfile"
-	"evbench/internal/interrupt"
+	"evbench/internal/proc"
 	"evbench/internal/unit"
 	"evbench/scenario"
 	"evbench/study/draw"
@@ -56,7 +56,7 @@ func sprayingAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	figures, err := interrupt.Collect(c.Context, func(give func(survey.SprayingFigure) error) error { return survey.Spraying(c.Context, o, give) })
+	figures, err := proc.Collect(c.Context, func(give func(survey.SprayingFigure) error) error { return survey.Spraying(c.Context, o, give) })
 	if err != nil && c.Context.Err() == nil {
 		return usage(err)
 	}

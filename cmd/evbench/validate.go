@@ -11,7 +11,7 @@ import (
 
 	"evbench/bench"
 	"evbench/fabric/open"
-	"evbench/internal/interrupt"
+	"evbench/internal/proc"
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/scheduler/assign"
@@ -97,7 +97,7 @@ func prepare(ctx context.Context, name string, s *scenario.Scenario, o scenario.
 			return nil, usagef("%s: %w", name, err)
 		}
 	}
-	planned, err := interrupt.Made(ctx, func() ([]bench.Planned, error) { return bench.Prepare(s) })
+	planned, err := proc.Made(ctx, func() ([]bench.Planned, error) { return bench.Prepare(s) })
 	if err == nil {
 		err = bench.MayOpen(planned, open.MayOpen(s))
 	}

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/internal/interrupt"
+	"evbench/internal/proc"
 )
 
 // An interrupted survey prints what is done, marked incomplete, and exits 130.
@@ -20,7 +20,7 @@ func TestWhatIfInterrupted(t *testing.T) {
 		{[]string{"whatif", "-t", "FT(2;4,4)", "--k", "2", "--json"}, `"incomplete":true`},
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		cancel(interrupt.Signal{Sig: syscall.SIGINT})
+		cancel(proc.Signal{Sig: syscall.SIGINT})
 		var stdout, stderr bytes.Buffer
 		code := run(ctx, append([]string{"evbench"}, c.args...), &stdout, &stderr)
 		if code != exitInterrupted || !strings.Contains(stdout.String(), c.want) {

@@ -11,10 +11,10 @@ import (
 	"slices"
 
 	"evbench/internal/atomicfile"
-	"evbench/internal/tool"
+	"evbench/internal/proc"
 )
 
-func main() { tool.Main(run) }
+func main() { proc.Main(run) }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
@@ -22,7 +22,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		passed, err = referee(ctx, o, stdout)
 	}
-	return tool.Code(ctx, "flit", passed, err, stderr)
+	return proc.Code(ctx, "flit", passed, err, stderr)
 }
 
 type options struct {
@@ -51,15 +51,15 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		fmt.Fprintln(stderr, "flit [options] FILE…\nRun the cases of these results.csv and compare.")
 		f.PrintDefaults()
 	}
-	if err := tool.Parse(f, args); err != nil {
+	if err := proc.Parse(f, args); err != nil {
 		return nil, err
 	}
 	o.files = f.Args()
 	switch {
 	case len(o.files) == 0:
-		return nil, tool.Usagef("which results.csv?")
+		return nil, proc.Usagef("which results.csv?")
 	case o.seeds < 0:
-		return nil, tool.Usagef("--seeds %d: must be at least 1", o.seeds)
+		return nil, proc.Usagef("--seeds %d: must be at least 1", o.seeds)
 	}
 	return o, nil
 }
@@ -70,7 +70,7 @@ func referee(ctx context.Context, o *options, stdout io.Writer) (bool, error) {
 	given := len(cases)
 	cases = slices.DeleteFunc(cases, func(c Case) bool { return !Comparable(c) })
 	if err == nil && len(cases) == 0 {
-		err = tool.Usagef("all cases have several lanes of BookSim, which are not comparable")
+		err = proc.Usagef("all cases have several lanes of BookSim, which are not comparable")
 	}
 	if err != nil {
 		return false, err
@@ -99,12 +99,12 @@ func read(o *options) (columns []string, cases []Case, err error) {
 	for _, name := range o.files {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, nil, tool.Usage(err)
+			return nil, nil, proc.Usage(err)
 		}
 		header, more, err := Read(name, f)
 		f.Close()
 		if err != nil {
-			return nil, nil, tool.Usage(err)
+			return nil, nil, proc.Usage(err)
 		}
 		for _, c := range header {
 			if !slices.Contains(columns, c) {
@@ -118,7 +118,7 @@ func read(o *options) (columns []string, cases []Case, err error) {
 		}
 	}
 	if len(cases) == 0 {
-		return nil, nil, tool.Usagef("no case to run")
+		return nil, nil, proc.Usagef("no case to run")
 	}
 	return columns, cases, nil
 }

@@ -8,8 +8,7 @@ import (
 	"runtime"
 	"strings"
 
-	"evbench/internal/subprocess"
-	"evbench/internal/tool"
+	"evbench/internal/proc"
 )
 
 // beside runs the cases that BookSim can run with both, seed by seed in turn, and prints
@@ -40,7 +39,7 @@ func beside(ctx context.Context, o *options, cases []Case, stdout io.Writer) err
 		all = append(all, b)
 	}
 	if len(all) == 0 {
-		return tool.Usagef("--referee: none of these cases runs on BookSim without additions")
+		return proc.Usagef("--referee: none of these cases runs on BookSim without additions")
 	}
 	PrintBeside(stdout, all)
 	return nil
@@ -53,7 +52,7 @@ func runBookSim(ctx context.Context, binary string, c Case) (s Side, err error) 
 	config, _ := BookSimConfig(c)
 	cmd := exec.CommandContext(ctx, binary, "/dev/stdin")
 	cmd.Stdin = strings.NewReader(config)
-	printed, err := subprocess.Output(cmd, maxPrinted)
+	printed, err := proc.Output(cmd, maxPrinted)
 	if cmd.ProcessState == nil {
 		return s, err
 	}

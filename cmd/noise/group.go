@@ -10,16 +10,16 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"evbench/internal/subprocess"
+	"evbench/internal/proc"
 )
 
 // A group is a program that was started as the leader of a process group of its own.
 type group struct {
 	cmd  *exec.Cmd
-	said subprocess.Tail // the end of it, on standard error
+	said proc.Tail // the end of it, on standard error
 }
 
-// start starts a tool.Command, of which end has to be called.
+// start starts a proc.Command, of which end has to be called.
 func start(cmd *exec.Cmd) (*group, error) {
 	g := &group{cmd: cmd}
 	g.cmd.Stderr = &g.said

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"evbench/internal/tool"
+	"evbench/internal/proc"
 	"evbench/results"
 )
 
@@ -58,7 +58,7 @@ func (m *machine) play(ctx context.Context, c Condition, number int) (r Run, err
 // one does not start.
 func (m *machine) startLoops(ctx context.Context, c Condition, dir string) (loops []*group, err error) {
 	for i := 0; c.Loops() && i < m.loops; i++ {
-		g, err := start(tool.BusyLoop(ctx, dir))
+		g, err := start(proc.BusyLoop(ctx, dir))
 		if err != nil {
 			return loops, err
 		}
@@ -75,7 +75,7 @@ const resultsDir = "out"
 func (m *machine) perform(ctx context.Context, o *Outcome, dir string) error {
 	args := append([]string{"run", "--quiet", "-o", filepath.Join(dir, resultsDir)}, m.further...)
 	began := time.Now()
-	g, err := start(tool.Command(ctx, dir, m.evbench, append(args, m.scenario)...))
+	g, err := start(proc.Command(ctx, dir, m.evbench, append(args, m.scenario)...))
 	if err != nil {
 		return err
 	}
@@ -94,8 +94,8 @@ func (m *machine) perform(ctx context.Context, o *Outcome, dir string) error {
 	beside.Wait()
 	o.ExitCode = g.end()
 	o.Said = lastLine(g.said.String())
-	if o.ExitCode == tool.ExitUsage {
-		return tool.Usagef("%s run: %s", filepath.Base(m.evbench), o.Said)
+	if o.ExitCode == proc.ExitUsage {
+		return proc.Usagef("%s run: %s", filepath.Base(m.evbench), o.Said)
 	}
 	return nil
 }

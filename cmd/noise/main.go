@@ -14,10 +14,10 @@ import (
 	"slices"
 	"strings"
 
-	"evbench/internal/tool"
+	"evbench/internal/proc"
 )
 
-func main() { tool.Main(run) }
+func main() { proc.Main(run) }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
@@ -25,7 +25,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		passed, err = measure(ctx, o, stdout, stderr)
 	}
-	return tool.Code(ctx, "noise", passed, err, stderr)
+	return proc.Code(ctx, "noise", passed, err, stderr)
 }
 
 type options struct {
@@ -56,7 +56,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.BoolVar(&o.verbose, "verbose", false, "a row for each case, too")
 	f.BoolVar(&o.json, "json", false, "print one JSON document with every run")
 	f.StringVar(&o.evbench, "evbench", "bin/evbench", "the evbench binary, `FILE`")
-	if err := tool.Parse(f, args); err != nil {
+	if err := proc.Parse(f, args); err != nil {
 		return nil, err
 	}
 	o.further = f.Args()
@@ -69,16 +69,16 @@ func (o *options) check(only string) (err error) {
 	}
 	switch {
 	case len(o.further) > 0 && !strings.HasPrefix(o.further[0], "-"):
-		return tool.Usagef("unexpected argument %q", o.further[0])
+		return proc.Usagef("unexpected argument %q", o.further[0])
 	case o.runs < 1 || o.runs > 1000:
-		return tool.Usagef("--runs %d: must be 1 to 1000", o.runs)
+		return proc.Usagef("--runs %d: must be 1 to 1000", o.runs)
 	case o.loops < 1 || o.loops > 1000:
-		return tool.Usagef("--loops %d: must be 1 to 1000", o.loops)
+		return proc.Usagef("--loops %d: must be 1 to 1000", o.loops)
 	}
 	if _, err := os.Stat(o.scenario); err != nil {
-		return tool.Usagef("--scenario: %w", err)
+		return proc.Usagef("--scenario: %w", err)
 	}
-	o.evbench, err = tool.Evbench(o.evbench)
+	o.evbench, err = proc.Evbench(o.evbench)
 	return err
 }
 
@@ -92,7 +92,7 @@ func conditions(list string) ([]Condition, error) {
 	names := strings.Split(list, ",")
 	for _, name := range names {
 		if !slices.Contains(all, Condition(name)) {
-			return nil, tool.Usagef("--conditions: no condition %q; there are %q", name, all)
+			return nil, proc.Usagef("--conditions: no condition %q; there are %q", name, all)
 		}
 	}
 	return slices.DeleteFunc(all, func(c Condition) bool { return !slices.Contains(names, string(c)) }), nil

@@ -19,7 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"evbench/internal/tool"
+	"evbench/internal/proc"
 	"evbench/results"
 )
 
@@ -42,10 +42,10 @@ func fake(how string, args []string) int {
 	switch {
 	case how == "usage":
 		fmt.Fprintln(os.Stderr, "evbench: no such option:", args)
-		return tool.ExitUsage
+		return proc.ExitUsage
 	case how == "crash":
 		fmt.Fprintln(os.Stderr, "first words\nlast words")
-		return tool.ExitFailed
+		return proc.ExitFailed
 	case how == "continued":
 		c := make(chan os.Signal, 16)
 		signal.Notify(c, syscall.SIGCONT)
@@ -57,12 +57,12 @@ func fake(how string, args []string) int {
 	}
 	if err := write(args[slices.Index(args, "-o")+1], how == "unresolved"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return tool.ExitFailed
+		return proc.ExitFailed
 	}
 	if how == "unresolved" {
 		return 4
 	}
-	return tool.ExitDone
+	return proc.ExitDone
 }
 
 func hang(socket string) int {
@@ -73,7 +73,7 @@ func hang(socket string) int {
 		c.Close()
 	}
 	<-told
-	return tool.ExitInterrupted
+	return proc.ExitInterrupted
 }
 
 // write writes a summary whose figures are those that are predicted.
@@ -122,7 +122,7 @@ func disturbed(t *testing.T, ctx context.Context, how string, args ...string) (c
 func TestAllConditions(t *testing.T) {
 	code, stdout, stderr := disturbed(t, t.Context(), "good", "--runs", "2", "--json")
 	var d document
-	if err := json.Unmarshal([]byte(stdout), &d); err != nil || code != tool.ExitDone {
+	if err := json.Unmarshal([]byte(stdout), &d); err != nil || code != proc.ExitDone {
 		t.Fatalf("ended with %d, %v: %s\n%s", code, err, stdout, stderr)
 	}
 	var order []string
@@ -146,9 +146,9 @@ func TestNotAnswered(t *testing.T) {
 		code int
 		want string
 	}{
-		{"unresolved", tool.ExitFailed, "FAILED: idle, run 1: exit code 4: unresolved: linear shift, FORS"},
-		{"crash", tool.ExitFailed, "FAILED: idle, run 1: no results, exit code 1: last words"},
-		{"usage", tool.ExitUsage, "run: evbench: no such option: [run --quiet -o"},
+		{"unresolved", proc.ExitFailed, "FAILED: idle, run 1: exit code 4: unresolved: linear shift, FORS"},
+		{"crash", proc.ExitFailed, "FAILED: idle, run 1: no results, exit code 1: last words"},
+		{"usage", proc.ExitUsage, "run: evbench: no such option: [run --quiet -o"},
 	} {
 		code, stdout, stderr := disturbed(t, t.Context(), tt.how, "--runs", "1", "--conditions", "idle")
 		if code != tt.code || !strings.Contains(stdout+stderr, tt.want) {
@@ -161,7 +161,7 @@ func TestNotAnswered(t *testing.T) {
 func TestFrozenRun(t *testing.T) {
 	code, stdout, stderr := disturbed(t, t.Context(), "continued", "--runs", "1", "--conditions", "freeze", "--json")
 	var d document
-	if err := json.Unmarshal([]byte(stdout), &d); err != nil || code != tool.ExitDone {
+	if err := json.Unmarshal([]byte(stdout), &d); err != nil || code != proc.ExitDone {
 		t.Fatalf("ended with %d, %v: %s\n%s", code, err, stdout, stderr)
 	}
 	if r := d.Runs[0]; r.Stops < 3 || r.StoppedSec <= 0 || r.StoppedSec >= r.Seconds {
@@ -174,7 +174,7 @@ func TestFrozenRun(t *testing.T) {
 func TestFreezer(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
-	g, err := start(tool.BusyLoop(t.Context(), t.TempDir()))
+	g, err := start(proc.BusyLoop(t.Context(), t.TempDir()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	other, err := start(tool.BusyLoop(t.Context(), t.TempDir()))
+	other, err := start(proc.BusyLoop(t.Context(), t.TempDir()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func TestInterrupted(t *testing.T) {
 	if err := <-called; err != nil {
 		t.Fatal(err)
 	}
-	if code != tool.ExitInterrupted || stdout != "" || !strings.HasSuffix(stderr, "noise: interrupted\n") {
+	if code != proc.ExitInterrupted || stdout != "" || !strings.HasSuffix(stderr, "noise: interrupted\n") {
 		t.Errorf("ended with %d: %s%s", code, stdout, stderr)
 	}
 	if err := syscall.Kill(-pid, 0); !errors.Is(err, syscall.ESRCH) {
@@ -264,7 +264,7 @@ func TestWrongUse(t *testing.T) {
 		{"more", `unexpected argument "more"`},
 		{"--seed x", "invalid value"},
 	} {
-		if code, _, said := disturbed(t, t.Context(), "good", strings.Fields(tt.args)...); code != tool.ExitUsage || !strings.Contains(said, tt.want) {
+		if code, _, said := disturbed(t, t.Context(), "good", strings.Fields(tt.args)...); code != proc.ExitUsage || !strings.Contains(said, tt.want) {
 			t.Errorf("%s: ended with %d: %s", tt.args, code, said)
 		}
 	}

@@ -13,11 +13,11 @@ import (
 	"regexp"
 	"time"
 
-	"evbench/internal/tool"
+	"evbench/internal/proc"
 )
 
 func main() {
-	tool.Main(func(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	proc.Main(func(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return run(ctx, args, os.Stdin, stdout, stderr)
 	})
 }
@@ -28,15 +28,15 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if len(args) == 2 && args[0] == rankCommand {
 		if err := beRank(ctx, args[1], stdin, stdout); err != nil {
 			fmt.Fprintln(stderr, "peer rank:", err)
-			return tool.ExitFailed
+			return proc.ExitFailed
 		}
-		return tool.ExitDone
+		return proc.ExitDone
 	}
 	o, err := parse(args, stderr)
 	if err == nil {
 		err = compare(ctx, o, stdout, stderr)
 	}
-	return tool.Code(ctx, "peer", true, err, stderr)
+	return proc.Code(ctx, "peer", true, err, stderr)
 }
 
 type options struct {
@@ -58,20 +58,20 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.BoolVar(&o.json, "json", false, "print one JSON document with every slot")
 	f.BoolVar(&o.list, "list", false, "list the rows and measure nothing")
 	f.StringVar(&o.evbench, "evbench", "bin/evbench", "the evbench binary for whole event building, `FILE`")
-	if err := tool.Parse(f, args); err != nil {
+	if err := proc.Parse(f, args); err != nil {
 		return nil, err
 	}
 	var err error
 	if o.rows, err = regexp.Compile(*rows); err != nil {
-		return nil, tool.Usagef("--rows: %w", err)
+		return nil, proc.Usagef("--rows: %w", err)
 	}
 	switch {
 	case f.NArg() > 0:
-		return nil, tool.Usagef("unexpected argument %q", f.Arg(0))
+		return nil, proc.Usagef("unexpected argument %q", f.Arg(0))
 	case o.slots < 1 || o.slots > 1000:
-		return nil, tool.Usagef("--slots %d: must be 1 to 1000", o.slots)
+		return nil, proc.Usagef("--slots %d: must be 1 to 1000", o.slots)
 	case !(o.seconds >= 0.1 && o.seconds <= 60):
-		return nil, tool.Usagef("--seconds %v: must be 0.1 to 60", o.seconds)
+		return nil, proc.Usagef("--seconds %v: must be 0.1 to 60", o.seconds)
 	}
 	return o, nil
 }
@@ -86,7 +86,7 @@ func compare(ctx context.Context, o *options, stdout, stderr io.Writer) (err err
 		}
 	}
 	if len(chosen) == 0 {
-		return tool.Usagef("--rows: no row matches; --list shows them")
+		return proc.Usagef("--rows: no row matches; --list shows them")
 	}
 	if o.list {
 		for _, r := range chosen {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/tool"
+	"evbench/internal/proc"
 	"evbench/results"
 )
 
@@ -223,17 +223,17 @@ func TestCommandLine(t *testing.T) {
 		stdout string
 		stderr string
 	}{
-		{"--list --rows n=16", tool.ExitDone, "barrier over TCP, n=16: ours tournament over TCP / C MPI_Barrier over TCP\n", ""},
-		{"--rows nothing", tool.ExitUsage, "", "no row matches"},
-		{"--rows (", tool.ExitUsage, "", "--rows"},
-		{"--slots 0", tool.ExitUsage, "", "--slots 0"},
-		{"--seconds 0", tool.ExitUsage, "", "--seconds 0"},
-		{"--seconds NaN", tool.ExitUsage, "", "--seconds NaN"},
-		{"more", tool.ExitUsage, "", `"more"`},
-		{"--fast", tool.ExitUsage, "", "fast"},
-		{"--rows whole --evbench /nowhere/evbench", tool.ExitUsage, "", "make build"},
-		{"--help", tool.ExitDone, "", "-rows"},
-		{"rank {", tool.ExitFailed, "", "order"},
+		{"--list --rows n=16", proc.ExitDone, "barrier over TCP, n=16: ours tournament over TCP / C MPI_Barrier over TCP\n", ""},
+		{"--rows nothing", proc.ExitUsage, "", "no row matches"},
+		{"--rows (", proc.ExitUsage, "", "--rows"},
+		{"--slots 0", proc.ExitUsage, "", "--slots 0"},
+		{"--seconds 0", proc.ExitUsage, "", "--seconds 0"},
+		{"--seconds NaN", proc.ExitUsage, "", "--seconds NaN"},
+		{"more", proc.ExitUsage, "", `"more"`},
+		{"--fast", proc.ExitUsage, "", "fast"},
+		{"--rows whole --evbench /nowhere/evbench", proc.ExitUsage, "", "make build"},
+		{"--help", proc.ExitDone, "", "-rows"},
+		{"rank {", proc.ExitFailed, "", "order"},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := run(t.Context(), strings.Fields(c.args), strings.NewReader(""), &stdout, &stderr)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/tool"
+	"evbench/internal/proc"
 	"evbench/transport/mpi"
 )
 
@@ -71,7 +71,7 @@ func TestARowFromEndToEnd(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	var stdout, stderr bytes.Buffer
 	args := []string{"--rows", "deliver, n=4, 64 KiB", "--slots", "2", "--seconds", "0.1"}
-	if code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); code != tool.ExitDone {
+	if code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); code != proc.ExitDone {
 		t.Fatalf("exit %d\n%s", code, &stderr)
 	}
 	if !strings.Contains(stdout.String(), "too few slots") || strings.Contains(stdout.String(), "failed") {

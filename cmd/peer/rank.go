@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"evbench/barrier"
-	"evbench/internal/tool"
+	"evbench/internal/proc"
 	"evbench/transport"
 	"evbench/transport/mpi"
 	"evbench/transport/tcp"
@@ -136,7 +136,7 @@ func mpiRank(ctx context.Context, o order, stdout io.Writer) error {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "peer rank:", err)
-		w.Abort(tool.ExitFailed) // Close would wait for the others, who may wait for this rank
+		w.Abort(proc.ExitFailed) // Close would wait for the others, who may wait for this rank
 	}
 	return errors.Join(ep.Close(), w.Close())
 }

@@ -14,8 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"evbench/internal/subprocess"
-	"evbench/internal/tool"
+	"evbench/internal/proc"
 	"evbench/transport/mpi"
 )
 
@@ -50,7 +49,7 @@ func prepare(ctx context.Context, o *options, rs []row) (t *tools, err error) {
 	}
 	t = &tools{machine: machine{CPUs: runtime.NumCPU(), Go: runtime.Version()}}
 	if needs(func(s side) bool { return s.kind == whole }) {
-		if t.evbench, err = tool.Evbench(o.evbench); err != nil {
+		if t.evbench, err = proc.Evbench(o.evbench); err != nil {
 			return nil, err
 		}
 	}
@@ -79,7 +78,7 @@ func (t *tools) close() error { return os.RemoveAll(t.dir) }
 func (t *tools) prepareMPI(ctx context.Context) error {
 	for _, name := range []string{"mpicc", "mpirun"} {
 		if _, err := exec.LookPath(name); err != nil {
-			return tool.Usagef("%w: the C programs need Open MPI, on Debian the packages openmpi-bin, libopenmpi-dev and gcc", err)
+			return proc.Usagef("%w: the C programs need Open MPI, on Debian the packages openmpi-bin, libopenmpi-dev and gcc", err)
 		}
 	}
 	said, err := t.output(t.command(ctx, "mpirun", "--version"))
@@ -88,7 +87,7 @@ func (t *tools) prepareMPI(ctx context.Context) error {
 	}
 	t.machine.MPI, _, _ = strings.Cut(said, "\n")
 	if !strings.Contains(t.machine.MPI, "Open MPI") {
-		return tool.Usagef("mpirun is that of %q; the flags used here are those of Open MPI", t.machine.MPI)
+		return proc.Usagef("mpirun is that of %q; the flags used here are those of Open MPI", t.machine.MPI)
 	}
 	source := filepath.Join(t.dir, "alltoall.c")
 	if err := os.WriteFile(source, cSource, 0o600); err != nil {
@@ -96,16 +95,16 @@ func (t *tools) prepareMPI(ctx context.Context) error {
 	}
 	t.alltoall = filepath.Join(t.dir, "alltoall")
 	if _, err := t.output(t.command(ctx, "mpicc", "-std=c11", "-O2", "-o", t.alltoall, source)); err != nil {
-		return tool.Usage(err)
+		return proc.Usage(err)
 	}
 	return nil
 }
 
 // command is a program that ends with ctx, and with this one, which lets it end.
 func (t *tools) command(ctx context.Context, name string, args ...string) *exec.Cmd {
-	cmd := tool.Command(ctx, t.dir, name, args...)
+	cmd := proc.Command(ctx, t.dir, name, args...)
 	cmd.WaitDelay, cmd.SysProcAttr.Pdeathsig = killAfter, syscall.SIGTERM
-	cmd.Stderr = &subprocess.Tail{}
+	cmd.Stderr = &proc.Tail{}
 	return cmd
 }
 
@@ -113,9 +112,9 @@ func (t *tools) command(ctx context.Context, name string, args ...string) *exec.
 const maxPrinted = 64 << 20
 
 func (t *tools) output(cmd *exec.Cmd) (string, error) {
-	out, err := subprocess.Output(cmd, maxPrinted)
+	out, err := proc.Output(cmd, maxPrinted)
 	if err != nil {
-		err = fmt.Errorf("%w: %s", err, cmd.Stderr.(*subprocess.Tail))
+		err = fmt.Errorf("%w: %s", err, cmd.Stderr.(*proc.Tail))
 	}
 	return string(out), err
 }
@@ -125,7 +124,7 @@ func told(cmd *exec.Cmd, err error) error {
 	if err == nil {
 		return nil
 	}
-	said := cmd.Stderr.(*subprocess.Tail).String()
+	said := cmd.Stderr.(*proc.Tail).String()
 	return fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, said)
 }
 

@@ -15,10 +15,10 @@ import (
 	"slices"
 	"time"
 
-	"evbench/internal/tool"
+	"evbench/internal/proc"
 )
 
-func main() { tool.Main(run) }
+func main() { proc.Main(run) }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
@@ -26,7 +26,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		unexplained, err = playAll(ctx, o, stdout, stderr)
 	}
-	return tool.Code(ctx, "soak", !unexplained, err, stderr)
+	return proc.Code(ctx, "soak", !unexplained, err, stderr)
 }
 
 type options struct {
@@ -58,12 +58,12 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.BoolVar(&o.json, "json", false, "print one JSON document")
 	f.StringVar(&o.log, "log", "", "append to `FILE` what was odd, and all of rounds with anomalies (default: soak-<seed>.log among temporary files)")
 	f.StringVar(&o.evbench, "evbench", "bin/evbench", "the evbench binary, `FILE`")
-	if err := tool.Parse(f, args); err != nil {
+	if err := proc.Parse(f, args); err != nil {
 		return nil, err
 	}
 	var err error
 	if o.only, err = regexp.Compile(*only); err != nil {
-		return nil, tool.Usagef("--only: %w", err)
+		return nil, proc.Usagef("--only: %w", err)
 	}
 	if o.seed == 0 {
 		o.seed = uint64(time.Now().UnixNano()) % 1e9
@@ -73,16 +73,16 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	}
 	switch {
 	case f.NArg() > 0:
-		return nil, tool.Usagef("unexpected argument %q", f.Arg(0))
+		return nil, proc.Usagef("unexpected argument %q", f.Arg(0))
 	case !(o.minutes >= 0.1 && o.minutes <= 7*24*60):
-		return nil, tool.Usagef("--minutes %v: must be 0.1 to 10080", o.minutes)
+		return nil, proc.Usagef("--minutes %v: must be 0.1 to 10080", o.minutes)
 	case o.round < 0:
-		return nil, tool.Usagef("--round %d: rounds count from 1", o.round)
+		return nil, proc.Usagef("--round %d: rounds count from 1", o.round)
 	case o.show && o.round == 0:
-		return nil, tool.Usagef("--show: of which --round?")
+		return nil, proc.Usagef("--show: of which --round?")
 	case !slices.ContainsFunc(Kinds(), func(k Kind) bool { return o.only.MatchString(string(k)) }):
-		return nil, tool.Usagef("--only %s: matches none of %q", o.only, Kinds())
+		return nil, proc.Usagef("--only %s: matches none of %q", o.only, Kinds())
 	}
-	o.evbench, err = tool.Evbench(o.evbench)
+	o.evbench, err = proc.Evbench(o.evbench)
 	return o, err
 }

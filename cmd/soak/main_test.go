@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/tool"
+	"evbench/internal/proc"
 )
 
 // evbench is the binary that soaks run.
@@ -75,7 +75,7 @@ func sound(t *testing.T, args ...string) document {
 	if err := json.Unmarshal([]byte(stdout), &d); err != nil {
 		t.Fatalf("%v: %s\n%s", err, stdout, stderr)
 	}
-	wrong := code != tool.ExitDone && (code != tool.ExitFailed || d.Anomalies == 0)
+	wrong := code != proc.ExitDone && (code != proc.ExitFailed || d.Anomalies == 0)
 	for _, r := range d.Rounds {
 		for _, f := range r.Findings {
 			wrong = wrong || f.Anomaly() && !f.Slow
@@ -139,7 +139,7 @@ func TestInterrupted(t *testing.T) {
 		}
 	})
 	var errs bytes.Buffer
-	if code := run(ctx, []string{"--evbench", evbench, "--log", filepath.Join(dir, "log"), "--seed", "7"}, &bytes.Buffer{}, &errs); code != tool.ExitInterrupted {
+	if code := run(ctx, []string{"--evbench", evbench, "--log", filepath.Join(dir, "log"), "--seed", "7"}, &bytes.Buffer{}, &errs); code != proc.ExitInterrupted {
 		t.Errorf("ended with %d:\n%s", code, errs.String())
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
@@ -171,7 +171,7 @@ func TestWrongUse(t *testing.T) {
 		{"--only nothing", "matches none of"},
 		{"--evbench /nowhere", "make build makes it"},
 	} {
-		if code, _, said := soaked(t, strings.Fields(tt.args)...); code != tool.ExitUsage || !strings.Contains(said, tt.want) {
+		if code, _, said := soaked(t, strings.Fields(tt.args)...); code != proc.ExitUsage || !strings.Contains(said, tt.want) {
 			t.Errorf("%s: ended with %d: %s", tt.args, code, said)
 		}
 	}
@@ -180,7 +180,7 @@ func TestWrongUse(t *testing.T) {
 // --show prints what a round plays.
 func TestShow(t *testing.T) {
 	code, out, said := soaked(t, "--seed", "7", "--round", "1", "--show")
-	if want := (Plan{Seed: 7, Length: 600e9}).Round(1).YAML(); code != tool.ExitDone || out != want {
+	if want := (Plan{Seed: 7, Length: 600e9}).Round(1).YAML(); code != proc.ExitDone || out != want {
 		t.Errorf("ended with %d: %s%s", code, out, said)
 	}
 }

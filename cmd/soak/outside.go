@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"evbench/internal/subprocess"
+	"evbench/internal/proc"
 	"evbench/results"
 	"evbench/topology"
 )
@@ -52,7 +52,7 @@ func (d door) run(ctx context.Context, command ...string) (string, error) {
 		return "", fmt.Errorf("no namespace of that leaf")
 	}
 	args := append(append([]string{}, d...), command...)
-	out, err := subprocess.Output(exec.CommandContext(ctx, "nsenter", args...), maxLinks)
+	out, err := proc.Output(exec.CommandContext(ctx, "nsenter", args...), maxLinks)
 	if err != nil {
 		return "", fmt.Errorf("in %s: %w", strings.Join(args, " "), err)
 	}

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"evbench/internal/tool"
+	"evbench/internal/proc"
 	"evbench/results/csv"
 )
 
@@ -79,7 +79,7 @@ func (g *stage) perform(ctx context.Context) error {
 }
 
 func (g *stage) begin(ctx context.Context, args ...string) (*program, error) {
-	return g.add(tool.Command(ctx, g.dir, g.evbench, args...))
+	return g.add(proc.Command(ctx, g.dir, g.evbench, args...))
 }
 
 // add starts a program of the round.
@@ -103,7 +103,7 @@ func (g *stage) links(ctx context.Context) error {
 		hogs, cancel := context.WithCancel(ctx)
 		stop = cancel
 		for range g.s.Hogs {
-			if _, err := g.add(tool.BusyLoop(hogs, g.dir)); err != nil {
+			if _, err := g.add(proc.BusyLoop(hogs, g.dir)); err != nil {
 				cancel()
 				return err
 			}

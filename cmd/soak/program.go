@@ -10,11 +10,11 @@ import (
 	"syscall"
 	"time"
 
-	"evbench/internal/tool"
+	"evbench/internal/proc"
 )
 
 // patience is how long after a round its processes may stay before they are killed.
-const patience = tool.Patience
+const patience = proc.Patience
 
 // A sandbox is where one round runs: a directory of its own, and a mark by which everything
 // it has started is found again.
@@ -61,7 +61,7 @@ type program struct {
 	done  chan struct{} // closed when it has ended
 }
 
-// start starts a tool.Command, whose end the caller waits for.
+// start starts a proc.Command, whose end the caller waits for.
 func (b *sandbox) start(cmd *exec.Cmd) (*program, error) {
 	p := &program{cmd: cmd, done: make(chan struct{})}
 	p.heard.measuring = make(chan struct{})

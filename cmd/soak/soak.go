@@ -10,8 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"evbench/internal/subprocess"
-	"evbench/internal/tool"
+	"evbench/internal/proc"
 	"evbench/results"
 )
 
@@ -56,7 +55,7 @@ func playAll(ctx context.Context, o *options, stdout, stderr io.Writer) (unexpla
 	}
 	log, err := os.OpenFile(o.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
-		return false, tool.Usagef("--log: %w", err)
+		return false, proc.Usagef("--log: %w", err)
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	fmt.Fprintf(stderr, "soak: seed %d, %g minutes, log in %s\n", o.seed, o.minutes, o.log)
@@ -99,16 +98,16 @@ func runnable(ctx context.Context, o *options) error {
 	if o.only.MatchString(string(Outside)) || o.only.MatchString(string(Severed)) {
 		for _, name := range []string{"ip", "nsenter"} {
 			if _, err := exec.LookPath(name); err != nil {
-				return tool.Usagef("links are taken down from outside with ip and nsenter (packages iproute2, util-linux; --only leaves them out): %w", err)
+				return proc.Usagef("links are taken down from outside with ip and nsenter (packages iproute2, util-linux; --only leaves them out): %w", err)
 			}
 		}
 	}
-	var said subprocess.Tail
+	var said proc.Tail
 	doctor := exec.CommandContext(ctx, o.evbench, "lab", "doctor")
 	doctor.Stdout, doctor.Stderr = &said, &said
 	err := doctor.Run()
 	if err != nil && ctx.Err() == nil {
-		return tool.Usagef("evbench lab doctor: %w\n%s", err, said.String())
+		return proc.Usagef("evbench lab doctor: %w\n%s", err, said.String())
 	}
 	return nil
 }

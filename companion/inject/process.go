@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"evbench/internal/subprocess"
+	"evbench/internal/proc"
 )
 
 // An ended program is what it left.
@@ -36,12 +36,12 @@ func start(ctx context.Context, dir string, p Program, bound bool) ended {
 	out, said := &keeper{keep: 64 << 10}, &keeper{keep: 4 << 10, last: true}
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, append(os.Environ(), p.Env...), out, said
 	cmd.WaitDelay = drainAfter
-	cmd.SysProcAttr = subprocess.Group(0)
+	cmd.SysProcAttr = proc.Group(0)
 	if bound {
 		// It would die with the thread that starts it.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		cmd.SysProcAttr = subprocess.Group(syscall.SIGKILL)
+		cmd.SysProcAttr = proc.Group(syscall.SIGKILL)
 	}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	err := cmd.Run()

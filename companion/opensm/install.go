@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"evbench/internal/atomicfile"
-	"evbench/internal/subprocess"
+	"evbench/internal/proc"
 	"evbench/routing/lft"
 )
 
@@ -43,7 +43,7 @@ func Command(program string, args ...string) Reader {
 	return func(ctx context.Context, most int) ([]byte, error) {
 		cmd := exec.CommandContext(ctx, program, args...)
 		cmd.WaitDelay = time.Second
-		return subprocess.Output(cmd, most)
+		return proc.Output(cmd, most)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"evbench/internal/hostlist"
-	"evbench/internal/subprocess"
+	"evbench/internal/proc"
 	"evbench/transport/mpi/preload"
 )
 
@@ -82,10 +82,10 @@ func (l *Launcher) start(ctx context.Context, args []string, stdout, stderr io.W
 	}
 	// Scripts and mpirun together: a signal to a script alone leaves mpirun running. One signal:
 	// a second has mpirun end before its ranks.
-	cmd.SysProcAttr = subprocess.Group(0)
+	cmd.SysProcAttr = proc.Group(0)
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = grace
-	err := subprocess.RunGuarded(cmd)
+	err := proc.RunGuarded(cmd)
 	if ctx.Err() != nil {
 		if cmd.Process != nil {
 			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
@@ -100,7 +100,7 @@ func (l *Launcher) Check(ctx context.Context) error {
 	if len(l.Command) == 0 {
 		return errors.New("what is to run? for example: -- mpirun -n 16 ./program")
 	}
-	var out subprocess.Tail
+	var out proc.Tail
 	err := l.version(ctx, &out)
 	switch {
 	case ctx.Err() != nil:
@@ -131,8 +131,8 @@ const maxMap = 64 << 20
 func (l *Launcher) Map(ctx context.Context) (string, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	out := subprocess.Buffer{Most: maxMap, Over: func(err error) { end(fmt.Errorf("%s %w", l.Command[0], err)) }}
-	var said subprocess.Tail
+	out := proc.Buffer{Most: maxMap, Over: func(err error) { end(fmt.Errorf("%s %w", l.Command[0], err)) }}
+	var said proc.Tail
 	// That it starts nothing, Open MPI 4.1 takes for an error of its own.
 	err := l.start(ctx, l.arguments([]string{"--do-not-launch", "--display-map"}, nil), &out, &said)
 	if ctx.Err() != nil {

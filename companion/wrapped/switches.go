@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"evbench/companion/iproute"
-	"evbench/internal/subprocess"
+	"evbench/internal/proc"
 	"evbench/routing/lft"
 )
 
@@ -56,7 +56,7 @@ func (s *Switches) batch(ctx context.Context, node, file string) error {
 	}
 	cmd := exec.CommandContext(ctx, s.Shell[0], append(append([]string{}, s.Shell[1:]...), node, "ip", "-force", "-batch", "-")...)
 	cmd.Stdin = bytes.NewReader(text)
-	var said subprocess.Tail
+	var said proc.Tail
 	cmd.Stdout, cmd.Stderr = &said, &said
 	err = cmd.Run()
 	if ctx.Err() != nil {

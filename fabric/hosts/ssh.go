@@ -23,7 +23,7 @@ import (
 	"time"
 
 	"evbench/internal/parallel"
-	"evbench/internal/subprocess"
+	"evbench/internal/proc"
 )
 
 // Limits on what is done at a time and for how long.
@@ -84,7 +84,7 @@ func (s *SSH) command(ctx context.Context, host, script string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "ssh", append(s.options(), "--", host, inShell(script))...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = endTimeout
-	cmd.Stderr = &subprocess.Tail{}
+	cmd.Stderr = &proc.Tail{}
 	return cmd
 }
 
@@ -97,7 +97,7 @@ func why(ctx context.Context, host string, cmd *exec.Cmd, err error) string {
 	if errors.Is(err, exec.ErrNotFound) {
 		return "ssh is not installed on this machine"
 	}
-	said := cmd.Stderr.(*subprocess.Tail).String()
+	said := cmd.Stderr.(*proc.Tail).String()
 	if said == "" {
 		return err.Error()
 	}

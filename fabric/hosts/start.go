@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"evbench/internal/subprocess"
+	"evbench/internal/proc"
 )
 
 // A Worker is what to start on a host.
@@ -143,7 +143,7 @@ func (f *fleet) end(w Worker, cmd *exec.Cmd) {
 	case cmd.ProcessState.Success():
 	case told && cmd.ProcessState.ExitCode() < 0:
 		f.note(w, w.Name+": did not end when it was told to, and ssh was killed")
-	case cmd.Stderr.(*subprocess.Tail).String() == "":
+	case cmd.Stderr.(*proc.Tail).String() == "":
 		f.note(w, fmt.Sprintf("%s: %v", w.Name, err))
 	default:
 		if said := why(context.Background(), w.Host, cmd, err); !told || !strings.Contains(said, lostControl) {

@@ -13,7 +13,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"evbench/internal/subprocess"
+	"evbench/internal/proc"
 )
 
 // Doctor tries what a lab needs, first directly and then in a user namespace,
@@ -163,10 +163,10 @@ func probeUserNamespace(f facts) []Check {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()
-	var messages subprocess.Tail
+	var messages proc.Tail
 	cmd := again(ctx, markProbe)
 	cmd.Stderr = &messages
-	answer, err := subprocess.Output(cmd, maxAnswer)
+	answer, err := proc.Output(cmd, maxAnswer)
 	if cmd.Process == nil {
 		return []Check{check(checkUser, modeUserNamespace, err, f)}
 	}

@@ -15,7 +15,7 @@ import (
 	"evbench/fabric/lab"
 	"evbench/failover"
 	"evbench/failover/loop"
-	"evbench/internal/tool"
+	"evbench/internal/proc"
 	"evbench/plan"
 )
 
@@ -74,7 +74,7 @@ func followLinks(ctx context.Context, target companion.Target, p *plan.Plan, l *
 func DownLab(ctx context.Context) (HeldLab, error) {
 	h, p, err := FindLab()
 	if err != nil {
-		return h, tool.Usage(err)
+		return h, proc.Usage(err)
 	}
 	defer func() { _ = p.Release() }()
 	if err := p.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -112,11 +112,11 @@ func isUp(h HeldLab) (bool, error) {
 // namespace: nsenter (util-linux) does that.
 func (h HeldLab) Enter(node string, command []string) ([]string, error) {
 	if h.Nodes == nil {
-		return nil, tool.Usagef("exec: a lab is %v", h)
+		return nil, proc.Usagef("exec: a lab is %v", h)
 	}
 	fd, ok := h.Nodes[node]
 	if !ok {
-		return nil, tool.Usagef("no node %q in the lab: %s; nodes are leaf0…, spine0…, server0…", node, h.Text)
+		return nil, proc.Usagef("no node %q in the lab: %s; nodes are leaf0…, spine0…, server0…", node, h.Text)
 	}
 	args := []string{"nsenter", fmt.Sprintf("--net=/proc/%d/fd/%d", h.PID, fd)}
 	// From a node to another, as mpirun's remote shell goes, is within one user namespace, and

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"evbench/internal/subprocess"
+	"evbench/internal/proc"
 )
 
 // upLine begins what KeepLab prints when the lab is up.
@@ -35,7 +35,7 @@ func Background(out io.Writer, args ...string) error {
 	if err != nil {
 		return err
 	}
-	var complaint subprocess.Tail
+	var complaint proc.Tail
 	holder.Stderr = &complaint
 	if err := holder.Start(); err != nil {
 		return err

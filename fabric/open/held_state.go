@@ -13,7 +13,7 @@ import (
 
 	"evbench/fabric/lab"
 	"evbench/internal/atomicfile"
-	"evbench/internal/tool"
+	"evbench/internal/proc"
 	"evbench/internal/trust"
 )
 
@@ -137,11 +137,11 @@ func MayBuild() error {
 	h, _, err := FindLab()
 	switch {
 	case err == nil:
-		return tool.Usagef("a lab is %v; take it down first: evbench lab down", h)
+		return proc.Usagef("a lab is %v; take it down first: evbench lab down", h)
 	case errors.Is(err, errNone):
 		return nil
 	}
-	return tool.Usage(err)
+	return proc.Usage(err)
 }
 
 // A claim is the state file while this process has it, so that there is one lab of a
@@ -164,10 +164,10 @@ func claimed(text string) (*claim, error) {
 		if err := MayBuild(); err != nil {
 			return nil, err
 		}
-		return nil, tool.Usagef("a lab is being built or taken down by another evbench: %w", err)
+		return nil, proc.Usagef("a lab is being built or taken down by another evbench: %w", err)
 	}
 	if err != nil {
-		return nil, tool.Usage(err)
+		return nil, proc.Usage(err)
 	}
 	if err = c.f.Truncate(0); err == nil { // that of a lab which was killed
 		err = c.write()

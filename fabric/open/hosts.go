@@ -7,7 +7,7 @@ import (
 
 	"evbench/fabric"
 	"evbench/failover/loop"
-	"evbench/internal/tool"
+	"evbench/internal/proc"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"
@@ -51,7 +51,7 @@ func CheckHosts(s *scenario.Scenario) error {
 	}
 	for _, c := range s.Cases {
 		if len(c.Failures) > 0 {
-			return tool.Usagef("fabric hosts: case %q: evbench does not control this network and cannot take links down; "+
+			return proc.Usagef("fabric hosts: case %q: evbench does not control this network and cannot take links down; "+
 				"say with inject how it can", c.Name)
 		}
 	}
@@ -63,7 +63,7 @@ func CheckHosts(s *scenario.Scenario) error {
 func CheckLocal(s *scenario.Scenario) error {
 	for _, c := range s.Cases {
 		if c.Pinned() && s.Tree.Leaves() > 1 {
-			return tool.Usagef("fabric hosts: case %q: its plan chooses a path for each message, and servers on this machine have one address each; "+
+			return proc.Usagef("fabric hosts: case %q: its plan chooses a path for each message, and servers on this machine have one address each; "+
 				"take fabric lab or emulate, a routing whose tables choose, or evbench controller, whose workers say their addresses", c.Name)
 		}
 	}

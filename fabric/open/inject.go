@@ -13,7 +13,7 @@ import (
 	"evbench/companion/inject"
 	"evbench/fabric"
 	"evbench/failover/loop"
-	"evbench/internal/tool"
+	"evbench/internal/proc"
 	"evbench/plan"
 	"evbench/scenario"
 	"evbench/topology"
@@ -38,7 +38,7 @@ func Injecting(open Opener) Opener {
 		}
 		i, err := inject.Open(injectOptions(s))
 		if err != nil {
-			return nil, tool.Usage(err)
+			return nil, proc.Usage(err)
 		}
 		err = i.Check(ctx, failing(s))
 		if err == nil {

@@ -17,7 +17,7 @@ import (
 
 	"evbench/fabric"
 	"evbench/fabric/hosts/host"
-	"evbench/internal/subprocess"
+	"evbench/internal/proc"
 	"evbench/transport/tcp"
 	"evbench/worker"
 )
@@ -212,9 +212,9 @@ func (p Processes) command(ctx context.Context, j fabric.Job, token string, args
 	cmd.Args[0] = os.Args[0]
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = killAfter
-	cmd.Stderr = &subprocess.Tail{}
+	cmd.Stderr = &proc.Tail{}
 	// A Ctrl-C at the terminal is for this process; it lets the workers end.
-	cmd.SysProcAttr = subprocess.Group(syscall.SIGKILL)
+	cmd.SysProcAttr = proc.Group(syscall.SIGKILL)
 	return cmd
 }
 
@@ -236,7 +236,7 @@ func awaitAll(ctx context.Context, j fabric.Job, running []process) (said func()
 			if err == nil || ctx.Err() != nil {
 				return
 			}
-			said := x.cmd.Stderr.(*subprocess.Tail).String()
+			said := x.cmd.Stderr.(*proc.Tail).String()
 			errs[i] = fmt.Errorf("%s: %w: %s", x.name, err, said)
 			j.Failed()
 		})

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"evbench/controller/wire"
-	"evbench/internal/tool"
+	"evbench/internal/proc"
 	"evbench/scenario"
 	"evbench/transport/mpi"
 	"evbench/worker"
@@ -44,15 +44,15 @@ func NewRank(s *scenario.Scenario, name string, at Place, controller int) (*Rank
 	ranks := s.Tree.Servers() + 1
 	switch {
 	case s.Transport == scenario.MPI && !mpi.Built:
-		return nil, tool.Usage(mpi.ErrNotBuilt)
+		return nil, proc.Usage(mpi.ErrNotBuilt)
 	case s.Transport != scenario.MPI && at.By == "":
 		return nil, r.notStarted()
 	case s.Transport != scenario.MPI && at.Size == 0:
-		return nil, tool.Usagef("%s says the rank of this process, but nothing says how many there are: start it with mpirun or srun", at.By)
+		return nil, proc.Usagef("%s says the rank of this process, but nothing says how many there are: start it with mpirun or srun", at.By)
 	case s.Launch.Hosts != "" || s.Launch.Placement != "":
-		return nil, tool.Usagef("launch.hosts and launch.placement are for launch by ssh: with kind started the order of ranks says which server is where")
+		return nil, proc.Usagef("launch.hosts and launch.placement are for launch by ssh: with kind started the order of ranks says which server is where")
 	case controller < 0 || controller >= ranks:
-		return nil, tool.Usagef("--controller-rank %d: must be 0..%d", controller, ranks-1)
+		return nil, proc.Usagef("--controller-rank %d: must be 0..%d", controller, ranks-1)
 	}
 	return r, r.checkRanks()
 }
@@ -64,11 +64,11 @@ func (r *Rank) checkRanks() error {
 	if r.Place.Size == 0 || r.Place.Size == n+1 {
 		return nil
 	}
-	return tool.Usagef("the topology has %d servers: start %d ranks (1 controller + %d), not %d", n, n+1, n, r.Place.Size)
+	return proc.Usagef("the topology has %d servers: start %d ranks (1 controller + %d), not %d", n, n+1, n, r.Place.Size)
 }
 
 func (r *Rank) notStarted() error {
-	return tool.Usagef("launch: {kind: started}: this process was not started by mpirun or srun: mpirun -n %d evbench run %s", r.s.Tree.Servers()+1, r.name)
+	return proc.Usagef("launch: {kind: started}: this process was not started by mpirun or srun: mpirun -n %d evbench run %s", r.s.Tree.Servers()+1, r.name)
 }
 
 // FindControl finds out where the workers reach the controller.
@@ -85,7 +85,7 @@ func controlOf(s *scenario.Scenario, at Place, controller int) (string, error) {
 	switch {
 	case control != "":
 		if err := wire.CheckAddress(control); err != nil {
-			return "", tool.Usagef("launch.control: %w", err)
+			return "", proc.Usagef("launch.control: %w", err)
 		}
 		return control, nil
 	case s.Transport == scenario.MPI:
@@ -95,7 +95,7 @@ func controlOf(s *scenario.Scenario, at Place, controller int) (string, error) {
 	case at.first != "" && controller == 0:
 		return "tcp:" + net.JoinHostPort(at.first, controlPort), nil
 	}
-	return "", tool.Usagef("launch.control is missing: where the workers reach rank %d, such as control: \"tcp:node001:%s\"", controller, controlPort)
+	return "", proc.Usagef("launch.control is missing: where the workers reach rank %d, such as control: \"tcp:node001:%s\"", controller, controlPort)
 }
 
 // listenOn returns where the controller listens when workers dial control: at that
@@ -131,7 +131,7 @@ func (r *Rank) Enter() error {
 	}
 	switch {
 	case w.Size() == 1 && r.Place.Size > 1:
-		err = tool.Usagef("MPI (%s) sees one rank, the environment %d: they were started by what this MPI does not know; "+
+		err = proc.Usagef("MPI (%s) sees one rank, the environment %d: they were started by what this MPI does not know; "+
 			"try srun --mpi=pmix or --mpi=pmi2, or the mpirun of the same MPI", w.Library(), r.Place.Size)
 	case w.Size() == 1:
 		err = r.notStarted()

@@ -18,7 +18,7 @@ import (
 	"evbench/fabric/hosts/host"
 	"evbench/internal/atomicfile"
 	"evbench/internal/hostlist"
-	"evbench/internal/tool"
+	"evbench/internal/proc"
 	"evbench/scenario"
 	"evbench/topology/netfile"
 )
@@ -45,7 +45,7 @@ func NewSSH(abort context.Context, s *scenario.Scenario, servers []hosts.Server,
 	}
 	client, err := hosts.NewSSH(self, s.Launch.RemoteDir)
 	if err != nil {
-		return nil, tool.Usagef("launch.%w", err)
+		return nil, proc.Usagef("launch.%w", err)
 	}
 	client.User, client.Port, client.Config = s.Launch.User, s.Launch.SSHPort, s.Launch.Config
 	return &SSH{Client: client, launch: s.Launch, servers: servers, version: version, abort: abort}, nil
@@ -106,7 +106,7 @@ func readPlacement(name string) (*hosts.Placement, error) {
 func WritePlaces(w io.Writer, s *scenario.Scenario) error {
 	servers, err := PlaceServers(s)
 	if err != nil {
-		return tool.Usage(err)
+		return proc.Usage(err)
 	}
 	for leaf := range s.Tree.Leaves() {
 		var names []string
@@ -132,7 +132,7 @@ func (r *SSH) Check(ctx context.Context) (listen string, err error) {
 		return "", err
 	}
 	if problems := hosts.Judge(reports, want); len(problems) > 0 {
-		return "", tool.Usage(&hosts.BadHosts{What: "cannot be used", Total: len(asks), Problems: problems})
+		return "", proc.Usage(&hosts.BadHosts{What: "cannot be used", Total: len(asks), Problems: problems})
 	}
 	r.addresses = map[string][]string{}
 	for _, a := range reports {

@@ -36,9 +36,7 @@ var layers = []layer{
 	{"internal/port", "", false},
 	{"internal/trust", "", false},
 	{"internal/atomicfile", "internal/trust", false},
-	{"internal/interrupt", "", false},
-	{"internal/subprocess", "", false},
-	{"internal/tool", "internal/subprocess", false},
+	{"internal/proc", "", false},
 	{"internal/cmdline", "", false},
 	{"internal/browsertest", "", false},
 
@@ -63,7 +61,7 @@ var layers = []layer{
 	{"routing/dmod", "topology/network routing/dmod/updown routing/lft internal/parallel", true},
 	{"routing/qft", "topology/network routing/dmod/updown routing/lft internal/parallel", true},
 	{"routing", "topology topology/network routing/trees routing/dmod routing/lft routing/opensm routing/qft routing/sssp", true},
-	{"routing/ibtest", "internal/subprocess internal/trust topology/network routing/lft", false},
+	{"routing/ibtest", "internal/proc internal/trust topology/network routing/lft", false},
 
 	{"plan/verify", "topology", true},
 	{"plan", "internal/show plan/verify topology scheduler scheduler/sizes routing routing/trees", true},
@@ -76,7 +74,7 @@ var layers = []layer{
 	{"transport/memnet", "transport", false},
 	{"transport/tcp", "transport internal/port", false},
 	{"transport/mpi", "transport", false},
-	{"transport/mpi/preload", "internal/subprocess", false},
+	{"transport/mpi/preload", "internal/proc", false},
 
 	{"results", "internal/printable", true},
 	{"results/csv", "results internal/atomicfile", false},
@@ -95,11 +93,11 @@ var layers = []layer{
 	{"scenario", "barrier builder failover internal/show internal/unit results results/hdf5 routing routing/trees scheduler scheduler/assign topology", false},
 
 	{"fabric", "failover/loop plan results topology", false},
-	{"fabric/lab", "internal/subprocess topology internal/unit", false},
+	{"fabric/lab", "internal/proc topology internal/unit", false},
 	{"fabric/emulate", "topology internal/unit", false},
 	{"fabric/hosts/host", "internal/unit results", false},
 	{"fabric/hosts/preflight", "internal/port controller/wire results", false},
-	{"fabric/hosts", "fabric/hosts/host internal/hostlist internal/parallel internal/subprocess topology topology/network", false},
+	{"fabric/hosts", "fabric/hosts/host internal/hostlist internal/parallel internal/proc topology topology/network", false},
 	{"internal/sshtest", "", false},
 
 	{"sim/credit", "internal/parallel routing/lft topology/network", true},
@@ -108,14 +106,14 @@ var layers = []layer{
 	{"companion", "failover plan routing/trees topology", false},
 	{"companion/kernel", "companion failover fabric/lab internal/parallel topology", false},
 	{"companion/iproute", "companion fabric/lab internal/atomicfile plan routing routing/lft routing/trees topology", false},
-	{"companion/opensm", "failover failover/loop internal/atomicfile internal/osmlog internal/show internal/subprocess internal/trust plan routing/lft routing/trees topology topology/ibnet topology/network", false},
-	{"companion/inject", "companion/opensm internal/atomicfile internal/subprocess internal/trust topology topology/ibnet topology/network", false},
-	{"companion/wrapped", "companion/iproute companion/opensm internal/atomicfile internal/hostlist internal/subprocess plan results routing routing/lft scheduler topology topology/netfile topology/network transport/mpi/preload", false},
+	{"companion/opensm", "failover failover/loop internal/atomicfile internal/osmlog internal/show internal/proc internal/trust plan routing/lft routing/trees topology topology/ibnet topology/network", false},
+	{"companion/inject", "companion/opensm internal/atomicfile internal/proc internal/trust topology topology/ibnet topology/network", false},
+	{"companion/wrapped", "companion/iproute companion/opensm internal/atomicfile internal/hostlist internal/proc plan results routing routing/lft scheduler topology topology/netfile topology/network transport/mpi/preload", false},
 
-	{"fabric/open", "barrier companion companion/inject companion/kernel fabric fabric/emulate fabric/hosts fabric/hosts/host fabric/hosts/preflight fabric/lab failover failover/loop internal/atomicfile internal/hostlist internal/subprocess internal/tool internal/trust controller/wire plan results routing/trees scenario topology topology/netfile transport transport/mpi transport/tcp worker", false},
+	{"fabric/open", "barrier companion companion/inject companion/kernel fabric fabric/emulate fabric/hosts fabric/hosts/host fabric/hosts/preflight fabric/lab failover failover/loop internal/atomicfile internal/hostlist internal/proc internal/trust controller/wire plan results routing/trees scenario topology topology/netfile transport transport/mpi transport/tcp worker", false},
 
 	{"study/jobs", "internal/hostlist internal/show routing/lft routing/sssp topology/network", true},
-	{"study/jobroutes", "companion/opensm internal/atomicfile internal/tool routing/lft study/jobs topology/ibnet topology/network", false},
+	{"study/jobroutes", "companion/opensm internal/atomicfile internal/proc routing/lft study/jobs topology/ibnet topology/network", false},
 	{"study/failures", "internal/osmlog topology topology/network", true},
 	{"study/failures/input", "internal/atomicfile study/failures", false},
 	{"study/survey", "builder internal/parallel internal/show internal/unit plan results routing/trees scheduler scheduler/sizes sim topology", true},

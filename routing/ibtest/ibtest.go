@@ -22,7 +22,7 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/subprocess"
+	"evbench/internal/proc"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -95,7 +95,7 @@ func Route(ctx context.Context, n *network.Network, engine string, roots []netwo
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	cmd := r.command(ctx, "opensm", r.args(engine, "stdout", append([]string{"-D", "0x43", "-o"}, args...)...)...)
-	cmd.SysProcAttr = subprocess.Group(syscall.SIGKILL)
+	cmd.SysProcAttr = proc.Group(syscall.SIGKILL)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("opensm with %s: %w\n%s", engine, err, tail(out))

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"syscall"
 
-	"evbench/internal/subprocess"
+	"evbench/internal/proc"
 )
 
 // A process is a program in the background whose output is read line by line.
@@ -53,7 +53,7 @@ func (p *process) run(out io.Reader, started chan<- error) {
 	defer close(p.ended)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	p.cmd.SysProcAttr = subprocess.Group(syscall.SIGKILL)
+	p.cmd.SysProcAttr = proc.Group(syscall.SIGKILL)
 	err := p.cmd.Start()
 	started <- err
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 
 	"evbench/companion/opensm"
 	"evbench/internal/atomicfile"
-	"evbench/internal/tool"
+	"evbench/internal/proc"
 	"evbench/study/jobs"
 	"evbench/topology/ibnet"
 	"evbench/topology/network"
 )
 
 // Options say where jobs and their network are read, and where tables go. What of them is
-// wrong is an error of the input (tool.UsageError).
+// wrong is an error of the input (proc.UsageError).
 type Options struct {
 	Source   string           // what the network is called; "": Discover
 	Net      *network.Network // nil: Discover prints it
@@ -47,17 +47,17 @@ func New(o Options) (*jobs.Following, error) {
 	var err error
 	if o.Classes != "" {
 		if f.Classes, err = readClasses(o.Classes); err != nil {
-			return nil, tool.Usage(err)
+			return nil, proc.Usage(err)
 		}
 	}
 	if f.Network, err = o.network(); err != nil {
-		return nil, tool.Usage(err)
+		return nil, proc.Usage(err)
 	}
 	if f.Source == "" {
 		f.Source = o.Discover
 	}
 	f.List, err = o.list()
-	return f, tool.Usage(err)
+	return f, proc.Usage(err)
 }
 
 // Once routes for the jobs that run now. last is the file with those of the last time, which
@@ -65,22 +65,22 @@ func New(o Options) (*jobs.Following, error) {
 func Once(ctx context.Context, f *jobs.Following, last string) (*jobs.Routed, error) {
 	n, err := f.Network(ctx)
 	if err != nil {
-		return nil, tool.Usage(err)
+		return nil, proc.Usage(err)
 	}
 	list, err := f.List(ctx)
 	if err != nil {
-		return nil, tool.Usage(err)
+		return nil, proc.Usage(err)
 	}
 	r := jobs.NewRouted(f.Source)
 	p := r.Place(n, list, f.Classes)
 	if last != "" {
 		if r.Change, err = changeSince(last, list); err != nil {
-			return nil, tool.Usage(err)
+			return nil, proc.Usage(err)
 		}
 	}
 	t, err := r.Route(n, p, f.Lanes)
 	if err != nil {
-		return nil, tool.Usage(err)
+		return nil, proc.Usage(err)
 	}
 	if err := f.Install(ctx, r, t); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func ReadList(name string) ([]jobs.Job, error) {
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, tool.Usage(err)
+			return nil, proc.Usage(err)
 		}
 		defer f.Close()
 		in = f
@@ -134,7 +134,7 @@ func ReadList(name string) ([]jobs.Job, error) {
 func readList(name string, in io.Reader) ([]jobs.Job, error) {
 	list, err := jobs.Read(atomicfile.Bound(in, atomicfile.MaxList))
 	if err != nil {
-		return nil, tool.Usagef("%s: %w", name, err)
+		return nil, proc.Usagef("%s: %w", name, err)
 	}
 	return list, nil
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/tool"
+	"evbench/internal/proc"
 	"evbench/study/jobroutes"
 	"evbench/study/jobs"
 	"evbench/topology/network"
@@ -83,7 +83,7 @@ func TestWrong(t *testing.T) {
 		if err == nil {
 			_, err = jobroutes.Once(t.Context(), f, "")
 		}
-		if _, input := errors.AsType[*tool.UsageError](err); !input || !strings.Contains(err.Error(), tt.want) {
+		if _, input := errors.AsType[*proc.UsageError](err); !input || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 		if _, err := os.Stat(o.Out); err == nil {

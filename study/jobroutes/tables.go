@@ -9,7 +9,7 @@ import (
 
 	"evbench/companion/opensm"
 	"evbench/internal/atomicfile"
-	"evbench/internal/tool"
+	"evbench/internal/proc"
 	"evbench/routing/lft"
 	"evbench/study/jobs"
 )
@@ -27,7 +27,7 @@ func (to *tables) put(ctx context.Context, r *jobs.Routed, t *lft.Tables) error 
 		return fmt.Errorf("%d routes within jobs lead nowhere: %s is not written", lost, out+dir)
 	}
 	if t.Lanes() > 1 && (dir != "" || out != "" && !to.o.JSON) {
-		return tool.Usagef("--lanes: the routes need %d virtual lanes, and OpenSM's engine file gives them one; -o FILE --format json writes them", t.Lanes())
+		return proc.Usagef("--lanes: the routes need %d virtual lanes, and OpenSM's engine file gives them one; -o FILE --format json writes them", t.Lanes())
 	}
 	if to.o.Draw != nil {
 		if err := to.o.Draw(r, t.Net); err != nil {
@@ -51,7 +51,7 @@ func (to *tables) load(ctx context.Context, r *jobs.Routed, t *lft.Tables) error
 	}
 	err = opensm.Install(ctx, routes, to.o.Load)
 	if _, tried := errors.AsType[*opensm.InstallError](err); err != nil && !tried {
-		return tool.Usage(err) // nothing was done
+		return proc.Usage(err) // nothing was done
 	}
 	r.Installed = err == nil
 	return err

@@ -14,7 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"evbench/internal/subprocess"
+	"evbench/internal/proc"
 )
 
 //go:embed c
@@ -48,7 +48,7 @@ func Build(ctx context.Context, mpicc, dir string) (string, error) {
 		}
 	}
 	args = append(args, "-ldl") // of its own in older C libraries
-	var said subprocess.Tail
+	var said proc.Tail
 	cmd := exec.CommandContext(ctx, mpicc, args...)
 	cmd.Stdout, cmd.Stderr = &said, &said
 	err = cmd.Run()

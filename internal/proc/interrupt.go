@@ -1,6 +1,4 @@
-// Package interrupt answers: how does a program end that is told to? A signal cancels a
-// context, and work that knows no context is left behind: it holds nothing but memory.
-package interrupt
+package proc
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package interrupt_test
+package proc_test
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"evbench/internal/interrupt"
+	"evbench/internal/proc"
 )
 
 // Work has a while to end by itself, and is then left behind.
@@ -30,7 +30,7 @@ func TestWithin(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer time.AfterFunc(tt.stop, func() { cancel(stopped) }).Stop()
 				began := time.Now()
-				err := interrupt.Within(ctx, 5*time.Second, func() error { time.Sleep(tt.work); return tt.err })
+				err := proc.Within(ctx, 5*time.Second, func() error { time.Sleep(tt.work); return tt.err })
 				if took := time.Since(began); !errors.Is(err, tt.want) || took != tt.took {
 					t.Errorf("%v after %v, want %v after %v", err, took, tt.want, tt.took)
 				}
@@ -53,11 +53,11 @@ func TestCollect(t *testing.T) {
 			}
 			return nil
 		}
-		if all, err := interrupt.Collect(ctx, count); err != nil || len(all) != 3 {
+		if all, err := proc.Collect(ctx, count); err != nil || len(all) != 3 {
 			t.Errorf("%v, %v", all, err)
 		}
 		time.AfterFunc(2500*time.Millisecond, func() { cancel(cause) })
-		if all, err := interrupt.Collect(ctx, count); !errors.Is(err, cause) || len(all) != 2 {
+		if all, err := proc.Collect(ctx, count); !errors.Is(err, cause) || len(all) != 2 {
 			t.Errorf("%v, %v", all, err)
 		}
 		time.Sleep(time.Minute)
@@ -68,7 +68,7 @@ func TestCollect(t *testing.T) {
 func TestWriter(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var b bytes.Buffer
-	w := interrupt.Writer(ctx, &b)
+	w := proc.Writer(ctx, &b)
 	if _, err := io.WriteString(w, "one"); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
-// Package tool is the frame of the programs cmd/flit, cmd/noise, cmd/peer and cmd/soak: flags,
-// wrong use, exit codes, the programs that they start, and what else uses the processors.
-package tool
+// Package proc answers: how does a program of this project end, and how does it start others? It has
+// wrong use and exit codes, signals that cancel a context, and the groups and output of programs that are started.
+package proc
 
 import (
 	"context"
@@ -14,8 +14,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
-
-	"evbench/internal/subprocess"
 )
 
 // The exit codes, as evbench has them.
@@ -96,6 +94,13 @@ func Evbench(name string) (string, error) {
 	return name, nil
 }
 
+// Group returns the attributes of a program in a process group of its own: a Ctrl-C at the
+// terminal is for this program alone. It gets the signal atEnd when the thread that
+// has started it ends, and so at the latest with this program; 0 is none.
+func Group(atEnd syscall.Signal) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: atEnd}
+}
+
 // BusyLoop keeps a processor busy until it is told to end.
 func BusyLoop(ctx context.Context, dir string) *exec.Cmd {
 	return Command(ctx, dir, "/bin/sh", "-c", "while :; do :; done")
@@ -109,7 +114,7 @@ const Patience = time.Minute
 func Command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
-	cmd.SysProcAttr = subprocess.Group(syscall.SIGKILL)
+	cmd.SysProcAttr = Group(syscall.SIGKILL)
 	cmd.Cancel = func() error {
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			return err
