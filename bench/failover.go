@@ -10,7 +10,7 @@ import (
 	"evbench/failover"
 	"evbench/failover/loop"
 	"evbench/plan"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/scenario"
 	"evbench/topology"
 )
@@ -39,9 +39,9 @@ func repairs(m Planned) string {
 	case "":
 		return m.Plan.Routing
 	case failover.Spread, failover.Unsync:
-		return trees.Spread
+		return routing.Spread
 	}
-	return trees.MinHop
+	return routing.MinHop
 }
 
 // machineOf returns what decides in a case.

@@ -10,7 +10,7 @@ import (
 	"evbench/failover"
 	"evbench/plan"
 	"evbench/results"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/scenario"
 	"evbench/topology"
 )
@@ -52,7 +52,7 @@ func withControl(s *scenario.Scenario) []scenario.Case {
 	}
 	return append([]scenario.Case{{
 		Name: scenario.ControlName, Mode: scenario.Sync, Barrier: scenario.Tournament, Schedule: shift,
-		Routing: trees.Ftree, Credits: 1, Duration: s.Duration, Control: true,
+		Routing: routing.Ftree, Credits: 1, Duration: s.Duration, Control: true,
 	}}, cases...)
 }
 
@@ -70,7 +70,7 @@ func controlSchedule(cases []scenario.Case) string {
 // isControl reports whether a case is what the control would be.
 func isControl(c scenario.Case, shift string) bool {
 	return c.Mode == scenario.Sync && c.Barrier == scenario.Tournament && c.Schedule == shift &&
-		c.Routing == trees.Ftree && len(c.Failures)+len(c.Timed) == 0 && c.Failover == nil
+		c.Routing == routing.Ftree && len(c.Failures)+len(c.Timed) == 0 && c.Failover == nil
 }
 
 // inFlight is the most events of a server that are in flight at a time.
@@ -181,12 +181,12 @@ func PlanFor(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (*plan.Pla
 	}
 	switch policyOf(c) {
 	case failover.MinHop:
-		o.Routing = trees.MinHop
+		o.Routing = routing.MinHop
 	case failover.Spread:
-		o.Routing = trees.Spread
+		o.Routing = routing.Spread
 	case failover.Unsync:
 		if len(t.Dead()) > len(c.Failures) {
-			o.Schedule, o.Routing = "", trees.Spread
+			o.Schedule, o.Routing = "", routing.Spread
 		}
 	}
 	return plan.Build(t, o)
@@ -253,7 +253,7 @@ func unequal(s *scenario.Scenario, c scenario.Case, p *plan.Plan, busiest float6
 }
 
 func mostPredicted(p *plan.Plan) int {
-	if p.Routing == trees.ECMP {
+	if p.Routing == routing.ECMP {
 		return predictedExchangesECMP
 	}
 	return predictedExchanges

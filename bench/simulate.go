@@ -11,7 +11,7 @@ import (
 
 	"evbench/failover"
 	"evbench/results"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/scenario"
 	"evbench/sim"
 	"evbench/topology"
@@ -42,7 +42,7 @@ func SimCases(s *scenario.Scenario, planned []Planned, model string, quantum tim
 // simModel names the model that fits a case.
 func simModel(s *scenario.Scenario, p Planned) string {
 	switch {
-	case s.Fabric.Lossless.On && (p.Mode == scenario.Unsync || trees.PerPacket(p.Plan.Routing)):
+	case s.Fabric.Lossless.On && (p.Mode == scenario.Unsync || routing.PerPacket(p.Plan.Routing)):
 		return sim.CreditModel
 	case p.Mode == scenario.Sync || p.Mode == scenario.Ordered:
 		return sim.PhaseModel
@@ -78,7 +78,7 @@ func Simulable(s *scenario.Scenario, model string, planned []Planned) (fit []Pla
 // unfit returns why a model cannot work out a case, or "".
 func unfit(model string, p Planned) string {
 	switch f := p.Failover; {
-	case trees.PerPacket(p.Plan.Routing) && model != sim.CreditModel:
+	case routing.PerPacket(p.Plan.Routing) && model != sim.CreditModel:
 		return "under routing " + p.Plan.Routing + " each packet takes a path of its own, and only the model " + sim.CreditModel +
 			" knows packets (fabric.lossless, or --model " + sim.CreditModel + ")"
 	case model == sim.PhaseModel && p.Mode != scenario.Sync && p.Mode != scenario.Ordered:

@@ -1,8 +1,8 @@
 package bench
 
 import (
+	"evbench/builder"
 	"evbench/scenario"
-	"evbench/scheduler/assign"
 	"evbench/scheduler/sizes"
 )
 
@@ -19,7 +19,7 @@ func Matrix(s *scenario.Scenario, c scenario.Case, exchange uint64) (*sizes.Matr
 func builders(s *scenario.Scenario, c scenario.Case) func(exchange int) []uint64 {
 	n := s.Tree.Servers()
 	events, first := make([]uint64, n), uint64(s.Warmup*n)
-	b := assign.New(n, s.FragmentSizes(c).Of)
+	b := builder.NewBalancer(n, s.FragmentSizes(c).Of)
 	return func(exchange int) []uint64 {
 		for rank := range events {
 			events[rank] = first + uint64(exchange*n+rank)
@@ -27,8 +27,8 @@ func builders(s *scenario.Scenario, c scenario.Case) func(exchange int) []uint64
 		if c.Assign != scenario.AssignBalanced {
 			return events
 		}
-		if exchange%assign.Ahead == 0 {
-			b.Plan(events[0], assign.Ahead)
+		if exchange%builder.Ahead == 0 {
+			b.Plan(events[0], builder.Ahead)
 		}
 		for rank := range events {
 			events[rank], _ = b.Next(rank)
@@ -38,7 +38,7 @@ func builders(s *scenario.Scenario, c scenario.Case) func(exchange int) []uint64
 }
 
 // Balance returns the mean over the most that servers receive while as many events are
-// built as are known at a time (assign.Ahead of each), on average over the exchanges of a
+// built as are known at a time (builder.Ahead of each), on average over the exchanges of a
 // prediction: what a case would come to if nothing but the servers' links held it up.
 func Balance(s *scenario.Scenario, c scenario.Case) float64 {
 	n := s.Tree.Servers()
@@ -53,7 +53,7 @@ func Balance(s *scenario.Scenario, c scenario.Case) float64 {
 				}
 			}
 		}
-		if (e+1)%assign.Ahead == 0 {
+		if (e+1)%builder.Ahead == 0 {
 			peak := 0.0
 			for rank, x := range load {
 				sum += x / float64(n)

@@ -15,7 +15,7 @@ import (
 
 	"evbench/failover"
 	"evbench/plan"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/topology"
 )
 
@@ -25,7 +25,7 @@ type Node int
 
 // A Port is a port of a node: on a switch as topology.Tree counts them; a
 // server has one, port 0.
-type Port = trees.Port
+type Port = routing.Port
 
 // A Route says through which ports packets to a prefix leave a node. Several
 // ports share the flows, or, with Spray, the packets.

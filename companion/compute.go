@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"evbench/plan"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/topology"
 )
 
@@ -34,7 +34,7 @@ var ErrAdaptive = errors.New("routing adaptive: switches go by free credit there
 
 // switches is the part of Compute that depends on dead links.
 func switches(p *plan.Plan, a Addresses) (Routes, error) {
-	if p.Routing == trees.Adaptive {
+	if p.Routing == routing.Adaptive {
 		return nil, ErrAdaptive
 	}
 	if p.Tables == nil {
@@ -58,7 +58,7 @@ func table(n int, routes []Route) Table {
 
 type computer struct {
 	tree   *topology.Tree
-	tables *trees.Tables
+	tables *routing.Tables
 	addr   Addresses
 }
 
@@ -76,11 +76,11 @@ func (c computer) leaf(l int) []Route {
 		}
 	}
 	for dst := range c.tree.Servers() {
-		ports := c.tables.Ports(trees.Leaf(l), dst)
+		ports := c.tables.Ports(routing.Switch(l), dst)
 		other := c.tree.Leaf(dst)
 		switch {
 		case len(ports) == 0:
-		case c.tables.Engine != trees.Spray || other == l:
+		case c.tables.Engine != routing.Spray || other == l:
 			out = append(out, c.host(dst, Single, ports...))
 		case dst == c.tree.First(other):
 			out = append(out, Route{Prefix: c.addr.Leaf(other, Single), Via: ports, Spray: len(ports) > 1})
@@ -134,14 +134,14 @@ func (c computer) singlePath(sw, l int) []Route {
 	var hosts []Route
 	same := c.tree.On(l) > 0
 	for dst := c.tree.First(l); dst < c.tree.First(l+1); dst++ {
-		ports := c.tables.Ports(trees.Switch(sw), dst)
+		ports := c.tables.Ports(routing.Switch(sw), dst)
 		if len(ports) > 0 {
 			hosts = append(hosts, c.host(dst, Single, ports...))
 		}
 		same = same && len(ports) > 0 && slices.Equal(ports, hosts[0].Via)
 	}
 	if same {
-		spray := c.tables.Engine == trees.Spray && len(hosts[0].Via) > 1
+		spray := c.tables.Engine == routing.Spray && len(hosts[0].Via) > 1
 		return []Route{{Prefix: c.addr.Leaf(l, Single), Via: hosts[0].Via, Spray: spray}}
 	}
 	return hosts

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"evbench/plan"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -45,7 +45,7 @@ func (a addresses) Path(path int) netip.Prefix {
 
 func newPlan(t testing.TB, tree *topology.Tree, engine string) *plan.Plan {
 	t.Helper()
-	tables, err := trees.Compute(tree, engine)
+	tables, err := routing.TreeTables(tree, engine)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,10 +66,10 @@ func TestComputeGolden(t *testing.T) {
 		file, engine string
 		down         []topology.Link
 	}{
-		{"healthy", trees.MinHop, nil},
-		{"leaf1-spine0", trees.MinHop, []topology.Link{{Leaf: 1, Spine: 0}}},
-		{"ecmp", trees.ECMP, []topology.Link{{Leaf: 1, Spine: 0}}},
-		{"spray", trees.Spray, []topology.Link{{Leaf: 1, Spine: 0}}},
+		{"healthy", routing.MinHop, nil},
+		{"leaf1-spine0", routing.MinHop, []topology.Link{{Leaf: 1, Spine: 0}}},
+		{"ecmp", routing.ECMP, []topology.Link{{Leaf: 1, Spine: 0}}},
+		{"spray", routing.Spray, []topology.Link{{Leaf: 1, Spine: 0}}},
 	} {
 		t.Run(test.file, func(t *testing.T) {
 			tree := topologytest.Without(t, topology.Options{Ports: 2, Leaves: 3}, test.down...)
@@ -164,7 +164,7 @@ func passes(t *topology.Tree, a, b, path int) map[int]bool {
 }
 
 // installable are the engines whose routes nodes can have.
-var installable = []string{trees.Ftree, trees.MinHop, trees.Spread, trees.ECMP, trees.Spray}
+var installable = []string{routing.Ftree, routing.MinHop, routing.Spread, routing.ECMP, routing.Spray}
 
 // Every pair reaches each other on the single path and on every live path, by the
 // switches of that path only; on other paths packets stop at a switch.
@@ -233,9 +233,9 @@ func randomTree(t *testing.T, rng *rand.Rand) *topology.Tree {
 // Where tables send two servers of a leaf apart, a spine has a route for each.
 func TestSpineWithoutAggregate(t *testing.T) {
 	tree := topologytest.Without(t, topology.Options{Ports: 2, Leaves: 2})
-	p := newPlan(t, tree, trees.MinHop)
-	p.Tables.Set(trees.Spine(tree, 0), 3)
-	spine := compute(t, p)[trees.Spine(tree, 0)]
+	p := newPlan(t, tree, routing.MinHop)
+	p.Tables.Set(routing.Switch(tree.Leaves()+0), 3)
+	spine := compute(t, p)[routing.Switch(tree.Leaves()+0)]
 	for address, want := range map[string]bool{"10.200.0.0/24": true, "10.200.1.0/24": false, "10.200.1.1/32": true, "10.200.1.2/32": false} {
 		has := slices.ContainsFunc(spine.Routes, func(r Route) bool { return r.Prefix.String() == address })
 		if has != want {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"evbench/plan"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -107,7 +107,7 @@ func (s state) everything(t *testing.T, what string) {
 func TestAroundReachesEverything(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, tree := range sampleTrees(t, rng) {
-		for _, engine := range []string{trees.MinHop, trees.Spread} {
+		for _, engine := range []string{routing.MinHop, routing.Spread} {
 			around(t, tree, engine).everything(t, engine)
 		}
 	}
@@ -143,10 +143,10 @@ func TestTransitionHasNoGap(t *testing.T) {
 		{Ports: 2, Leaves: 3}, {Ports: 3, Leaves: 3, Fill: []int{3, 1, 2}}, {Ports: 2, Leaves: 4, Spines: 3}, {Ports: 2, Leaves: 4, Pods: 2},
 	} {
 		whole := topologytest.Without(t, o)
-		now := around(t, whole, trees.Ftree)
+		now := around(t, whole, routing.Ftree)
 		for range 25 {
 			tree := drop(t, whole, rng.IntN(3), rng)
-			next := around(t, tree, []string{trees.MinHop, trees.Spread}[rng.IntN(2)])
+			next := around(t, tree, []string{routing.MinHop, routing.Spread}[rng.IntN(2)])
 			now = step(t, now, next)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -51,7 +51,7 @@ func randomRoutes(rng *rand.Rand) Routes {
 				continue
 			}
 			p := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(i / 2)}), 16+8*(i%2))
-			t.Routes = append(t.Routes, Route{Prefix: p, Via: []trees.Port{trees.Port(rng.IntN(2))}})
+			t.Routes = append(t.Routes, Route{Prefix: p, Via: []routing.Port{routing.Port(rng.IntN(2))}})
 		}
 		out = append(out, t)
 	}
@@ -83,14 +83,14 @@ func TestDiff(t *testing.T) {
 
 func TestDescribe(t *testing.T) {
 	tree := topologytest.Without(t, topology.Options{Ports: 2, Leaves: 3})
-	want := compute(t, newPlan(t, tree, trees.MinHop))
+	want := compute(t, newPlan(t, tree, routing.MinHop))
 	have := slices.Clone(want)
 	have[0].Routes = slices.Clone(want[0].Routes)
 	lost := slices.IndexFunc(have[0].Routes, func(r Route) bool { return r.Prefix.String() == "10.1.0.0/16" })
 	have[0].Routes = slices.Delete(have[0].Routes, lost, lost+1)
 	moved := slices.IndexFunc(have[0].Routes, func(r Route) bool { return r.Prefix.String() == "10.200.1.1/32" })
-	have[0].Routes[moved].Via = []trees.Port{3}
-	have[5].Routes = append(slices.Clone(want[5].Routes), Route{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Via: []trees.Port{0}})
+	have[0].Routes[moved].Via = []routing.Port{3}
+	have[5].Routes = append(slices.Clone(want[5].Routes), Route{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Via: []routing.Port{0}})
 	var got []string
 	for _, d := range compare(have, want) {
 		got = append(got, d.Describe(tree))

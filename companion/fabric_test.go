@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"evbench/failover"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -97,7 +97,7 @@ func quiet() {
 }
 
 func TestInstallComparesWhatItReads(t *testing.T) {
-	p := newPlan(t, topologytest.Without(t, topology.Options{Ports: 2, Leaves: 2}), trees.MinHop)
+	p := newPlan(t, topologytest.Without(t, topology.Options{Ports: 2, Leaves: 2}), routing.MinHop)
 	f := &fabric{tables: map[Node][]Route{}, lie: func(r Routes) { r[3].Routes = nil }}
 	_, err := Install(t.Context(), f, p, addresses{p.Tree})
 	if err == nil || !strings.Contains(err.Error(), "routes read back differ in 4 places, first spine1: 10.1.0.0/24 via leaf0 is missing") {

@@ -11,7 +11,7 @@ import (
 
 	"evbench/failover"
 	"evbench/plan"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -26,7 +26,7 @@ type routed struct {
 func newRouted(t *testing.T, engine string) routed {
 	t.Helper()
 	f := &fabric{tables: map[Node][]Route{}, events: make(chan failover.LinkEvent)}
-	p := newPlan(t, topologytest.Without(t, topology.Options{Ports: 2, Leaves: 3}), trees.Ftree)
+	p := newPlan(t, topologytest.Without(t, topology.Options{Ports: 2, Leaves: 3}), routing.Ftree)
 	r, err := NewRouter(f, addresses{p.Tree}, p, engine)
 	if err != nil {
 		t.Fatal(err)
@@ -56,16 +56,16 @@ func (r routed) aid(t *testing.T, dead ...topology.Link) int {
 }
 
 func TestRouterAid(t *testing.T) {
-	r := newRouted(t, trees.Spread)
-	r.holds(t, trees.Ftree)
+	r := newRouted(t, routing.Spread)
+	r.holds(t, routing.Ftree)
 	if n := r.aid(t, linkA); n == 0 {
 		t.Error("no route had to change")
 	}
-	r.holds(t, trees.Spread, linkA)
+	r.holds(t, routing.Spread, linkA)
 	r.aid(t, linkA, linkB)
-	r.holds(t, trees.Spread, linkA, linkB)
+	r.holds(t, routing.Spread, linkA, linkB)
 	r.aid(t)
-	r.holds(t, trees.Ftree) // the plan's own, not the engine's
+	r.holds(t, routing.Ftree) // the plan's own, not the engine's
 	if n := r.aid(t); n != 0 {
 		t.Errorf("%d routes changed when nothing had", n)
 	}
@@ -73,7 +73,7 @@ func TestRouterAid(t *testing.T) {
 
 // What it holds it knows; asked for the same dead links again, it looks.
 func TestRouterRepairs(t *testing.T) {
-	r := newRouted(t, trees.MinHop)
+	r := newRouted(t, routing.MinHop)
 	reads := r.reads
 	r.aid(t, linkA)
 	if n := r.reads - reads; n != 1 {
@@ -83,35 +83,35 @@ func TestRouterRepairs(t *testing.T) {
 	if n := r.aid(t, linkA); n == 0 {
 		t.Error("nothing repaired")
 	}
-	r.holds(t, trees.MinHop, linkA)
+	r.holds(t, routing.MinHop, linkA)
 
 	r.tables[0] = nil // of a leaf that the next change touches
 	r.aid(t, linkB)
-	r.holds(t, trees.MinHop, linkB)
+	r.holds(t, routing.MinHop, linkB)
 }
 
 func TestRouterInstallAndClean(t *testing.T) {
-	r := newRouted(t, trees.MinHop)
+	r := newRouted(t, routing.MinHop)
 	r.aid(t, linkA)
-	next := newPlan(t, withDead(r.plan.Tree, []topology.Link{linkA}), trees.Spread)
+	next := newPlan(t, withDead(r.plan.Tree, []topology.Link{linkA}), routing.Spread)
 	if _, err := r.Install(t.Context(), next); err != nil {
 		t.Fatal(err)
 	}
-	r.holds(t, trees.Spread, linkA)
+	r.holds(t, routing.Spread, linkA)
 	r.tables[2] = nil
 	if n, err := r.Clean(t.Context(), next); err != nil || n == 0 {
 		t.Errorf("clean: %d routes, %v", n, err)
 	}
-	r.holds(t, trees.Spread, linkA)
+	r.holds(t, routing.Spread, linkA)
 	if _, err := r.Install(t.Context(), r.plan); err != nil {
 		t.Fatal(err)
 	}
-	r.holds(t, trees.Ftree)
+	r.holds(t, routing.Ftree)
 }
 
 // After an error nothing is certain: the next call reads before it writes.
 func TestRouterAfterFailure(t *testing.T) {
-	r := newRouted(t, trees.MinHop)
+	r := newRouted(t, routing.MinHop)
 	r.fail = func() error {
 		r.tables[0] = nil
 		return errors.New("network is down")
@@ -120,26 +120,26 @@ func TestRouterAfterFailure(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	r.aid(t, linkA, linkB)
-	r.holds(t, trees.MinHop, linkA, linkB)
+	r.holds(t, routing.MinHop, linkA, linkB)
 
 	r.lie = func(routes Routes) { routes[0].Routes = nil }
-	next := newPlan(t, withDead(r.plan.Tree, []topology.Link{linkB}), trees.Spread)
+	next := newPlan(t, withDead(r.plan.Tree, []topology.Link{linkB}), routing.Spread)
 	if _, err := r.Install(t.Context(), next); err == nil || !strings.Contains(err.Error(), "read back differ") {
 		t.Errorf("error %v, want one that names the difference", err)
 	}
 	r.lie = nil
 	r.aid(t, linkB)
-	r.holds(t, trees.MinHop, linkB) // nothing of the plan that could not be installed
+	r.holds(t, routing.MinHop, linkB) // nothing of the plan that could not be installed
 	r.aid(t)
-	r.holds(t, trees.Ftree)
+	r.holds(t, routing.Ftree)
 }
 
 func TestNewRouterRefuses(t *testing.T) {
 	tree := topologytest.Without(t, topology.Options{Ports: 2, Leaves: 2})
-	if _, err := NewRouter(nil, addresses{tree}, &plan.Plan{Tree: tree, Routing: plan.NoRouting}, trees.MinHop); err == nil {
+	if _, err := NewRouter(nil, addresses{tree}, &plan.Plan{Tree: tree, Routing: plan.NoRouting}, routing.MinHop); err == nil {
 		t.Error("no error for a plan without tables")
 	}
-	if _, err := NewRouter(nil, addresses{tree}, newPlan(t, tree, trees.Ftree), "nonsense"); err == nil {
+	if _, err := NewRouter(nil, addresses{tree}, newPlan(t, tree, routing.Ftree), "nonsense"); err == nil {
 		t.Error("no error for an unknown engine")
 	}
 }
@@ -147,7 +147,7 @@ func TestNewRouterRefuses(t *testing.T) {
 // What has been worked out ahead is what would be computed, for every link.
 func TestForesight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRouted(t, trees.MinHop)
+		r := newRouted(t, routing.MinHop)
 		r.aid(t, linkA)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
@@ -184,15 +184,15 @@ func TestForesight(t *testing.T) {
 
 // Any sequence of changes ends with the routes of the last.
 func TestRouterManyChanges(t *testing.T) {
-	r := newRouted(t, trees.MinHop)
+	r := newRouted(t, routing.MinHop)
 	rng := rand.New(rand.NewPCG(7, 8))
 	for range 100 {
 		dead := drop(t, r.plan.Tree, rng.IntN(4), rng).Dead()
 		r.aid(t, dead...)
 		if len(dead) > 0 {
-			r.holds(t, trees.MinHop, dead...)
+			r.holds(t, routing.MinHop, dead...)
 		} else {
-			r.holds(t, trees.Ftree)
+			r.holds(t, routing.Ftree)
 		}
 	}
 }

@@ -3,8 +3,8 @@ package controller
 import (
 	"time"
 
+	"evbench/builder"
 	"evbench/controller/wire"
-	"evbench/scheduler/assign"
 )
 
 // A ledger holds what became of every event that was assigned: each must be
@@ -115,7 +115,7 @@ func (l *ledger) check() check {
 }
 
 // Short events are assigned in advance: as many as the slowest server builds in
-// inAdvance come on top of assign.Lead and credits. A report tells of several of them
+// inAdvance come on top of builder.Lead and credits. A report tells of several of them
 // then, and their switches between threads are not in the way of the data. It is
 // none where an event takes longer, and never more than one in smallPart of what
 // the slowest has built: too few to change who has how many in the end.
@@ -150,7 +150,7 @@ func (m *machine) quota(now time.Duration) (q, extra uint64) {
 		slowest = min(slowest, m.workers[i].done)
 	}
 	extra = spare(slowest-min(slowest, m.c.Warmup), now-m.since)
-	q = assign.Quota(slowest, m.c.inFlight(), extra)
+	q = builder.Quota(slowest, m.c.inFlight(), extra)
 	if m.c.Exchanges > 0 {
 		q = min(q, m.c.Warmup+m.c.Exchanges)
 	}
@@ -165,7 +165,7 @@ func (m *machine) handOut(now time.Duration) {
 	for rank := range m.workers {
 		w := &m.workers[rank]
 		has := w.assigned - min(w.assigned, w.done)
-		n := assign.May(q, w.assigned, w.done, credits+extra)
+		n := builder.May(q, w.assigned, w.done, credits+extra)
 		if has <= credits || n > extra/2 {
 			m.assign(rank, n)
 		}
@@ -208,7 +208,7 @@ func (m *machine) balances() bool { return m.c.Balanced && m.section.mode == wir
 // batch is how many events of each server are known at once. Warm-up, and what is counted
 // of a given number, end with a batch.
 func (m *machine) batch() int {
-	each := uint64(assign.Ahead)
+	each := uint64(builder.Ahead)
 	switch {
 	case !m.counts:
 		each = min(each, m.c.Warmup-m.known)
@@ -222,7 +222,7 @@ func (m *machine) batch() int {
 // that it has not.
 func (m *machine) rebalance(known uint64) {
 	if m.balances() {
-		m.known, m.balance = known, assign.New(len(m.workers), m.c.FragmentSizes().Of)
+		m.known, m.balance = known, builder.NewBalancer(len(m.workers), m.c.FragmentSizes().Of)
 	}
 }
 

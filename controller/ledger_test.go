@@ -8,7 +8,6 @@ import (
 
 	"evbench/builder"
 	"evbench/controller/wire"
-	"evbench/scheduler/assign"
 )
 
 func TestCheckRanges(t *testing.T) {
@@ -143,11 +142,11 @@ type dealing struct {
 func (d *dealing) inBatches() {
 	count := map[[2]int]int{}
 	for id, rank := range d.owner {
-		count[[2]int{int(id) / (4 * assign.Ahead), rank}]++
+		count[[2]int{int(id) / (4 * builder.Ahead), rank}]++
 	}
-	for batch := range 400 / assign.Ahead {
+	for batch := range 400 / builder.Ahead {
 		for rank := range 4 {
-			if n := count[[2]int{batch, rank}]; n != assign.Ahead {
+			if n := count[[2]int{batch, rank}]; n != builder.Ahead {
 				d.t.Errorf("rank %d has %d events of batch %d", rank, n, batch)
 			}
 		}
@@ -194,10 +193,10 @@ func (d *dealing) within(now time.Duration) {
 	}
 	most := slowest/smallPart + 2
 	for rank, w := range d.m.workers {
-		if w.assigned > slowest+assign.Lead+most || w.assigned > w.done+most {
+		if w.assigned > slowest+builder.Lead+most || w.assigned > w.done+most {
 			d.t.Fatalf("at %v rank %d has done %d of %d, the slowest %d", now, rank, w.done, w.assigned, slowest)
 		}
-		if w.assigned == w.done && w.done < slowest+2+assign.Lead && d.m.state == measuring {
+		if w.assigned == w.done && w.done < slowest+2+builder.Lead && d.m.state == measuring {
 			d.t.Fatalf("at %v rank %d has nothing to do after %d, the slowest %d", now, rank, w.done, slowest)
 		}
 	}

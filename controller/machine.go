@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
+	"evbench/builder"
 	"evbench/controller/wire"
 	"evbench/failover"
 	"evbench/results"
-	"evbench/scheduler/assign"
 )
 
 // A machine decides everything about one case: it is told what happened and
@@ -31,7 +31,7 @@ type machine struct {
 	plans    int       // of windows, so far
 	quiet    bool      // nothing is under way when the next window begins
 	ledger   ledger    // unsynchronised mode
-	balance  *assign.Balancer
+	balance  *builder.Balancer
 	known    uint64       // events of each server that balance has planned
 	section  section      // how events are built now
 	granted  []wire.Range // exchanges of the sections before it

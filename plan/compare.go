@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/scheduler"
 )
 
@@ -217,7 +217,7 @@ func (d Diff) Worse(names []string) ([]Regression, error) {
 		case !slices.Contains(Regressible, name):
 			return nil, fmt.Errorf("no figure %q; there are %s", name, strings.Join(Regressible, ", "))
 		case !known || !both:
-			return nil, fmt.Errorf("%s: a plan with routing %s, %s, %s or %s has no such figure", name, NoRouting, trees.ECMP, trees.Spray, trees.Adaptive)
+			return nil, fmt.Errorf("%s: a plan with routing %s, %s, %s or %s has no such figure", name, NoRouting, routing.ECMP, routing.Spray, routing.Adaptive)
 		case newer > older:
 			out = append(out, Regression{name, older, newer})
 		}

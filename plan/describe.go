@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"evbench/internal/show"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/scheduler"
 )
 
@@ -25,12 +25,12 @@ func (p *Plan) Describe(w io.Writer, cost Cost) {
 		return
 	}
 	fmt.Fprintf(w, "phases %d, duration %.6g message times, bound %s\n", p.Phases(), cost.Duration, p.distance(cost))
-	if p.Paths != (trees.Paths{}) {
+	if p.Paths != (routing.Paths{}) {
 		fmt.Fprintf(w, "paths at most %d %s from a leaf to a server: LMC %d, %s LIDs, %s LFT entries per switch\n",
 			p.Paths.Most, p.pathNoun(), p.Paths.LMC, show.Commas(p.Paths.LIDs), show.Commas(p.Paths.Entries))
 	}
 	fmt.Fprintf(w, "predicted efficiency synchronised %.3f, unsynchronised ", cost.Synchronised())
-	if p.Routing == trees.ECMP {
+	if p.Routing == routing.ECMP {
 		fmt.Fprintf(w, "%.3f, mean of %d draws of paths (%.3f to %.3f)\n", cost.Unsynchronised(), ecmpDraws, cost.Drawn[0], cost.Drawn[1])
 		return
 	}

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strconv"
 
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -97,7 +97,7 @@ func (p *Plan) document() document {
 		gap := p.Gap()
 		d.Bound, d.Gap = p.bound(), &gap
 	}
-	if p.Paths != (trees.Paths{}) {
+	if p.Paths != (routing.Paths{}) {
 		d.Paths = &paths{p.Paths.Most, p.Paths.LMC, p.Paths.LIDs, p.Paths.Entries}
 	}
 	return d

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"evbench/routing"
-	"evbench/routing/trees"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -38,7 +37,7 @@ type Plan struct {
 	// Tables are the routes by destination. With pinned routing they are the
 	// spread tables, which carry what the schedule does not: the barrier. nil
 	// without routing.
-	Tables *trees.Tables
+	Tables *routing.Tables
 
 	// Bound is the least number of phases that any contention-free plan has.
 	// Its Phases are 0 where none is known, or a file does not say.
@@ -50,7 +49,7 @@ type Plan struct {
 
 	// Paths are the paths that the messages need. All 0 under ecmp and spray,
 	// without routing and without a schedule.
-	Paths trees.Paths
+	Paths routing.Paths
 
 	// Epoch numbers the plans of one run, from 0.
 	Epoch uint32
@@ -123,9 +122,9 @@ func Build(t *topology.Tree, o Options) (*Plan, error) {
 	}
 	o.stage("routes")
 	if p.Routing == "" {
-		p.Routing = trees.Ftree
+		p.Routing = routing.Ftree
 		if p.pinnable() {
-			p.Routing = trees.Pinned
+			p.Routing = routing.Pinned
 		}
 	}
 	if err := p.route(); err != nil {
@@ -153,7 +152,7 @@ func (p *Plan) begin(o Options) (err error) {
 // route; Build takes ftree for schedules without paths.
 func BuildPods(pods *topology.Pods, o Options) (*Plan, error) {
 	if o.Routing == "" && o.Schedule != "" {
-		o.Routing = trees.Pinned
+		o.Routing = routing.Pinned
 	}
 	return Build(pods.Tree(), o)
 }
@@ -167,7 +166,7 @@ func (p *Plan) schedule(o Options) (err error) {
 	if err := p.drop(); err != nil {
 		return err
 	}
-	if o.Routing == trees.Pinned && !p.pinnable() {
+	if o.Routing == routing.Pinned && !p.pinnable() {
 		p.Schedule, err = scheduler.Pin(p.Schedule, p.Tree, o.forScheduler())
 	}
 	return err
@@ -181,11 +180,11 @@ func (p *Plan) route() (err error) {
 	switch name {
 	case NoRouting:
 		return nil
-	case trees.Pinned:
+	case routing.Pinned:
 		if p.Schedule == nil {
 			return fmt.Errorf("routing pinned needs a schedule; without one there are %s", strings.Join(routing.TreeNames(), ", "))
 		}
-		name = trees.Spread
+		name = routing.Spread
 	}
 	p.Tables, err = Tables(p.Tree, name)
 	return err
@@ -194,7 +193,7 @@ func (p *Plan) route() (err error) {
 // count fills in the paths.
 func (p *Plan) count() {
 	if p.Schedule != nil && p.static() {
-		p.Paths = trees.CountPaths(p.Tree, p.paths())
+		p.Paths = routing.CountPaths(p.Tree, p.paths())
 	}
 }
 
@@ -231,7 +230,7 @@ func (p *Plan) Notation() string { return p.Tree.Notation() }
 func (p *Plan) DownNames() []string { return p.Tree.DownNames() }
 
 // Pinned reports whether messages take the paths of the schedule.
-func (p *Plan) Pinned() bool { return p.Routing == trees.Pinned }
+func (p *Plan) Pinned() bool { return p.Routing == routing.Pinned }
 
 // Path returns the path (topology.Tree.PathOf) that the message from src to dst takes, or
 // scheduler.None: on one leaf, under ecmp or spray, or without routing.
@@ -257,7 +256,7 @@ func (p *Plan) Spine(src, dst int) int {
 // static reports whether every message between leaves has one known path;
 // under ecmp the kernel's hash decides, under spray each packet has its own.
 func (p *Plan) static() bool {
-	return p.Routing != trees.ECMP && !trees.PerPacket(p.Routing) && p.Routing != NoRouting
+	return p.Routing != routing.ECMP && !routing.PerPacket(p.Routing) && p.Routing != NoRouting
 }
 
 // paths returns Path for a whole exchange, in O(1) a message.

@@ -12,7 +12,7 @@ import (
 
 	"evbench/plan"
 	"evbench/plan/verify"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -48,15 +48,15 @@ func TestCost(t *testing.T) {
 		schedule, engine string
 		sync, unsync     float64
 	}{
-		{"healthy", ft44, nil, "linear-shift", trees.Ftree, 1, 1},
-		{"lowest ties", ft44, []string{"leaf0-spine0"}, "linear-shift", trees.MinHop, 15. / 26, 0.625},
-		{"rotated ties", ft44, []string{"leaf0-spine0"}, "linear-shift", trees.Spread, 15. / 26, 0.9375},
-		{"64 servers", ft88, []string{"leaf0-spine0"}, "linear-shift", trees.MinHop, 63. / 118, math.NaN()},
-		{"fors healthy", ft44, nil, "fors", trees.Pinned, 1, 1},
-		{"fors, one link", ft44, []string{"leaf0-spine0"}, "fors", trees.Pinned, 15. / 16, math.NaN()},
-		{"fors, one link, 64 servers", ft88, []string{"leaf0-spine0"}, "fors", trees.Pinned, 63. / 64, math.NaN()},
-		{"fors, eight links, 56 servers", seven, diagonal, "fors", trees.Pinned, 1, 1},
-		{"no schedule", ft44, []string{"leaf0-spine0"}, "", trees.Spread, 0, 0.9375},
+		{"healthy", ft44, nil, "linear-shift", routing.Ftree, 1, 1},
+		{"lowest ties", ft44, []string{"leaf0-spine0"}, "linear-shift", routing.MinHop, 15. / 26, 0.625},
+		{"rotated ties", ft44, []string{"leaf0-spine0"}, "linear-shift", routing.Spread, 15. / 26, 0.9375},
+		{"64 servers", ft88, []string{"leaf0-spine0"}, "linear-shift", routing.MinHop, 63. / 118, math.NaN()},
+		{"fors healthy", ft44, nil, "fors", routing.Pinned, 1, 1},
+		{"fors, one link", ft44, []string{"leaf0-spine0"}, "fors", routing.Pinned, 15. / 16, math.NaN()},
+		{"fors, one link, 64 servers", ft88, []string{"leaf0-spine0"}, "fors", routing.Pinned, 63. / 64, math.NaN()},
+		{"fors, eight links, 56 servers", seven, diagonal, "fors", routing.Pinned, 1, 1},
+		{"no schedule", ft44, []string{"leaf0-spine0"}, "", routing.Spread, 0, 0.9375},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := build(t, topologytest.Tree(t, tt.tree, tt.down...), tt.schedule, tt.engine).Cost(plan.Equal, 1)
@@ -81,7 +81,7 @@ func TestCostOverAllLinks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := build(t, tr, "linear-shift", trees.MinHop).Cost(plan.Equal, 1).Synchronised()
+			e := build(t, tr, "linear-shift", routing.MinHop).Cost(plan.Equal, 1).Synchronised()
 			least, most = min(least, e), max(most, e)
 		}
 	}
@@ -96,10 +96,10 @@ func TestCostOverAllLinks(t *testing.T) {
 func TestCostOfPartlyFilledLeaves(t *testing.T) {
 	fill := append([]int{19, 19}, slicesOf(18, 16)...)
 	lhcbA := topologytest.Tree(t, topology.Options{Ports: 20, Leaves: 18, Fill: fill})
-	if e := build(t, lhcbA, "linear-shift", trees.Ftree).Cost(plan.Equal, 1).Synchronised(); math.Abs(e-0.529) > 0.001 {
+	if e := build(t, lhcbA, "linear-shift", routing.Ftree).Cost(plan.Equal, 1).Synchronised(); math.Abs(e-0.529) > 0.001 {
 		t.Errorf("linear shift on 326 servers: %.3f, want 0.529", e)
 	}
-	ports := build(t, lhcbA, "linear-shift-ports", trees.Ftree)
+	ports := build(t, lhcbA, "linear-shift-ports", routing.Ftree)
 	if e := ports.Cost(plan.Equal, 1).Synchronised(); ports.Phases() != 359 || math.Abs(e-325./359) > 1e-9 {
 		t.Errorf("linear shift of ports on 326 servers: %.4f in %d phases, want %.4f in 359", e, ports.Phases(), 325./359)
 	}
@@ -118,7 +118,7 @@ func TestShiftByPortAnyFill(t *testing.T) {
 		}
 		rng.Shuffle(len(o.Fill), func(i, j int) { o.Fill[i], o.Fill[j] = o.Fill[j], o.Fill[i] })
 		o.Leaves = len(o.Fill)
-		p := build(t, topologytest.Tree(t, o), "linear-shift-ports", trees.Ftree)
+		p := build(t, topologytest.Tree(t, o), "linear-shift-ports", routing.Ftree)
 		if d := p.Cost(plan.Equal, 1).Duration; d != float64(p.Phases()) {
 			t.Errorf("%s, fill %v: %g message times in %d phases", p.Tree.Notation(), o.Fill, d, p.Phases())
 		}
@@ -136,7 +136,7 @@ func slicesOf(v, n int) []int {
 // Under ecmp the kernel's hash collides; the expectation is far below 1 and the
 // same for the same seed.
 func TestCostECMP(t *testing.T) {
-	p := build(t, topologytest.Tree(t, ft44), "linear-shift", trees.ECMP)
+	p := build(t, topologytest.Tree(t, ft44), "linear-shift", routing.ECMP)
 	a, b := p.Cost(plan.Equal, 1), p.Cost(plan.Equal, 1)
 	if a != b || a.Synchronised() < 0.3 || a.Synchronised() > 0.7 {
 		t.Errorf("%+v and %+v", a, b)
@@ -161,7 +161,7 @@ func TestCostSpray(t *testing.T) {
 		{"", []string{"leaf0-spine0"}, 16},             // 48 messages leave leaf0 over three spines
 		{"linear-shift", []string{"leaf0-spine0"}, 18}, // 4/3 in the nine phases in which all four of leaf0 send away, 1 in the others
 	} {
-		c := build(t, topologytest.Tree(t, ft44, tt.down...), tt.schedule, trees.Spray).Cost(plan.Equal, 1)
+		c := build(t, topologytest.Tree(t, ft44, tt.down...), tt.schedule, routing.Spray).Cost(plan.Equal, 1)
 		got := c.Duration
 		if tt.schedule == "" {
 			got = c.Busiest
@@ -170,13 +170,13 @@ func TestCostSpray(t *testing.T) {
 			t.Errorf("%q without %v: %v, want %v", tt.schedule, tt.down, got, tt.want)
 		}
 	}
-	if _, ok := build(t, topologytest.Tree(t, ft44), "linear-shift", trees.Spray).Loads(plan.Equal); ok {
+	if _, ok := build(t, topologytest.Tree(t, ft44), "linear-shift", routing.Spray).Loads(plan.Equal); ok {
 		t.Error("the plan claims to know what chance does")
 	}
 }
 
 func TestCostUnequal(t *testing.T) {
-	p := build(t, topologytest.Tree(t, ft44), "linear-shift", trees.Ftree)
+	p := build(t, topologytest.Tree(t, ft44), "linear-shift", routing.Ftree)
 	c := p.Cost(func(src, _ int) float64 { return 1 + float64(src%2) }, 1)
 	// Odd ranks send 2 each: the busiest server sends 30; every phase waits for a 2.
 	if c.Ideal != 30 || c.Duration != 30 {
@@ -308,7 +308,7 @@ func TestJudge(t *testing.T) {
 // A row asks for spines only where the plan pins them.
 func TestRow(t *testing.T) {
 	tr := topologytest.Tree(t, ft44, "leaf0-spine0")
-	pinned, tables := build(t, tr, "fors", ""), build(t, tr, "fors", trees.MinHop)
+	pinned, tables := build(t, tr, "fors", ""), build(t, tr, "fors", routing.MinHop)
 	for rank := range tr.Servers() {
 		a, b := pinned.Row(rank), tables.Row(rank)
 		for phase := range a {
@@ -321,7 +321,7 @@ func TestRow(t *testing.T) {
 			}
 		}
 	}
-	if build(t, tr, "", trees.MinHop).Row(0) != nil {
+	if build(t, tr, "", routing.MinHop).Row(0) != nil {
 		t.Error("a row without a schedule")
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"evbench/plan"
 	"evbench/routing"
-	"evbench/routing/trees"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -37,7 +36,7 @@ func threeLevels(t testing.TB) *plan.Plan {
 		}
 	}
 	s := scheduler.FromMessages("by-hand", pods.Tree(), true, slices.Values(ms))
-	return &plan.Plan{Tree: pods.Tree(), Pods: pods, Schedule: s, Routing: trees.Pinned, Bound: scheduler.Bound{Phases: 7, Kind: scheduler.KindServer}}
+	return &plan.Plan{Tree: pods.Tree(), Pods: pods, Schedule: s, Routing: routing.Pinned, Bound: scheduler.Bound{Phases: 7, Kind: scheduler.KindServer}}
 }
 
 func TestThreeLevelFiles(t *testing.T) {
@@ -71,7 +70,7 @@ func TestThreeLevelsRestored(t *testing.T) {
 		t.Errorf("%s comes back", p.Notation())
 	}
 	// Both sources of a leaf have a plane of their own; the destination says the top switch.
-	if want := (trees.Paths{Most: 2, LMC: 1, LIDs: 2*8 + 12, Entries: 2*8 + 11}); p.Paths != want {
+	if want := (routing.Paths{Most: 2, LMC: 1, LIDs: 2*8 + 12, Entries: 2*8 + 11}); p.Paths != want {
 		t.Errorf("paths %+v, want %+v", p.Paths, want)
 	}
 }

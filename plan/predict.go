@@ -3,7 +3,7 @@ package plan
 import (
 	"slices"
 
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -58,9 +58,9 @@ func (p *Plan) Cost(w Weight, seed uint64) Cost {
 	switch {
 	case p.Routing == NoRouting:
 		return Cost{}
-	case trees.PerPacket(p.Routing):
+	case routing.PerPacket(p.Routing):
 		return p.cost(w, nil)
-	case p.Routing != trees.ECMP:
+	case p.Routing != routing.ECMP:
 		return p.cost(w, p.paths())
 	}
 	var sum Cost
@@ -169,7 +169,7 @@ func (l *loads) between(a, b, path int, size float64) {
 }
 
 // share puts a message on the wires of all its paths, in equal parts.
-func (l *loads) share(tables *trees.Tables, src, dst int, size float64) {
+func (l *loads) share(tables *routing.Tables, src, dst int, size float64) {
 	l.put(l.tree.FromServer(src), size)
 	l.put(l.tree.ToServer(dst), size)
 	if a, b := l.leaf[src], l.leaf[dst]; a != b {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -14,25 +14,25 @@ import (
 // counts the others, unless their leaves are apart.
 func TestNoRouteError(t *testing.T) {
 	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3}, "leaf0-spine0")
-	tables, err := Tables(tr, trees.Ftree)
+	tables, err := Tables(tr, routing.Ftree)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := reach(tables, trees.Ftree, nil); err != nil {
+	if err := reach(tables, routing.Ftree, nil); err != nil {
 		t.Fatal(err)
 	}
-	tables.Set(trees.Leaf(1), 5)
-	tables.Set(trees.Leaf(0), 4)
-	err = reach(tables, trees.Ftree, nil)
+	tables.Set(routing.Switch(1), 5)
+	tables.Set(routing.Switch(0), 4)
+	err = reach(tables, routing.Ftree, nil)
 	no, ok := errors.AsType[*NoRouteError](err)
-	if !ok || no.pairs != 4 || !errors.Is(err, trees.ErrNoRoute) {
+	if !ok || no.pairs != 4 || !errors.Is(err, routing.ErrNoRoute) {
 		t.Fatalf("%v", err)
 	}
 	want := "routing ftree on FT(2;2,3) without leaf0-spine0 leaves 4 pairs of servers without a route: server0 to server4: leaf0: no route"
 	if err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
-	if err := reach(tables, trees.Ftree, [][2]int{{0, 2}, {1, 2}}); err != nil {
+	if err := reach(tables, routing.Ftree, [][2]int{{0, 2}, {1, 2}}); err != nil {
 		t.Errorf("leaves that are apart: %v", err)
 	}
 	many := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4}, "spine0", "spine1", "spine2")

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"evbench/plan/verify"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/scheduler"
 )
 
@@ -34,7 +34,7 @@ func ReadAtMost(r io.Reader, messages int) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if report := verify.Check(f, verify.Options{AllowContention: f.Routing != trees.Pinned, Bound: true, First: 1}); !report.Valid {
+	if report := verify.Check(f, verify.Options{AllowContention: f.Routing != routing.Pinned, Bound: true, First: 1}); !report.Valid {
 		return nil, notComplete(report.Offences[0].Text)
 	}
 	return restore(f)

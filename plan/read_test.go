@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"evbench/plan"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -64,7 +64,7 @@ func same(t testing.TB, want, got *plan.Plan) {
 		fill, subset                                   []int
 		spines, phases, bound, messages                int
 		unreachable                                    [][2]int
-		paths                                          trees.Paths
+		paths                                          routing.Paths
 		cost                                           plan.Cost
 	}
 	of := func(p *plan.Plan) head {

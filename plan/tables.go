@@ -6,13 +6,12 @@ import (
 	"strings"
 
 	"evbench/routing"
-	"evbench/routing/trees"
 	"evbench/topology"
 )
 
 // Routings returns the names that a plan's routing may have: the
 // engines for trees, routing.Pinned and NoRouting.
-func Routings() []string { return append(routing.TreeNames(), trees.Pinned, NoRouting) }
+func Routings() []string { return append(routing.TreeNames(), routing.Pinned, NoRouting) }
 
 // A NoRouteError says that the tables of an engine leave out servers that share
 // a live path. On trees of two levels no engine is known to do so; the check is
@@ -40,7 +39,7 @@ func (e *NoRouteError) Unwrap() error { return e.first }
 // Tables computes the tables of one of the engines of Routings, and checks that
 // they join all servers between whose leaves a path is alive: if not, that is a
 // *NoRouteError. They depend on the dead links alone.
-func Tables(t *topology.Tree, name string) (*trees.Tables, error) {
+func Tables(t *topology.Tree, name string) (*routing.Tables, error) {
 	if !slices.Contains(routing.TreeNames(), name) {
 		return nil, fmt.Errorf("routing %q: no such engine; there are %s", name, strings.Join(Routings(), ", "))
 	}
@@ -49,7 +48,7 @@ func Tables(t *topology.Tree, name string) (*trees.Tables, error) {
 	if err != nil {
 		return nil, err
 	}
-	if name != trees.Ftree && slices.Contains(trees.Engines(), name) {
+	if name != routing.Ftree && slices.Contains(routing.TreeEngines(), name) {
 		return tables, nil // its rule joins them all
 	}
 	if err := reach(tables, name, cut); err != nil {
@@ -60,7 +59,7 @@ func Tables(t *topology.Tree, name string) (*trees.Tables, error) {
 
 // reach holds the tables against the pairs of leaves that cannot be joined. The
 // servers of a leaf share its entries: one is asked for all.
-func reach(tables *trees.Tables, name string, cut [][2]int) error {
+func reach(tables *routing.Tables, name string, cut [][2]int) error {
 	t := tables.Tree
 	e := &NoRouteError{routing: name, tree: t}
 	apart := pairSet(cut)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"evbench/plan"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -32,7 +32,7 @@ func TestEveryRoutingIsJudged(t *testing.T) {
 					t.Errorf("%s down %v: %s: error %v", tr.Notation(), tr.DownNames(), name, err)
 				}
 				continue
-			case err != nil && name == trees.Pinned: // a phase of a linear shift may have no routing
+			case err != nil && name == routing.Pinned: // a phase of a linear shift may have no routing
 				continue
 			case err != nil:
 				t.Errorf("%s down %v: %v", tr.Notation(), tr.DownNames(), err)
@@ -46,7 +46,7 @@ func TestEveryRoutingIsJudged(t *testing.T) {
 // tableEngines are the routings with one path for each destination.
 func tableEngines() []string {
 	return slices.DeleteFunc(plan.Routings(), func(n string) bool {
-		return n == trees.ECMP || trees.PerPacket(n) || n == trees.Pinned || n == plan.NoRouting
+		return n == routing.ECMP || routing.PerPacket(n) || n == routing.Pinned || n == plan.NoRouting
 	})
 }
 
@@ -85,7 +85,7 @@ func anySpine(tr *topology.Tree) bool {
 }
 
 // joined walks between all servers.
-func joined(t *testing.T, tr *topology.Tree, tables *trees.Tables) {
+func joined(t *testing.T, tr *topology.Tree, tables *routing.Tables) {
 	t.Helper()
 	for src := range tr.Servers() {
 		for dst := range tr.Servers() {

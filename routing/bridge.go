@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"evbench/routing/lft"
-	"evbench/routing/trees"
 	"evbench/topology"
 	"evbench/topology/network"
 )
@@ -70,17 +69,17 @@ func present(t *topology.Tree, whole *network.Network) (*network.Network, error)
 // ToTables returns the entries of a network that FromTree has made as tables of
 // its tree, for plans. A plan knows shortest ways only, up and down again through
 // one switch: tables that take a message a longer way are an error, which names it.
-func ToTables(t *topology.Tree, l *lft.Tables) (*trees.Tables, error) {
+func ToTables(t *topology.Tree, l *lft.Tables) (*Tables, error) {
 	n := l.Net
 	if n.Hosts() != t.Servers() || n.Switches() != t.Switches() {
 		return nil, fmt.Errorf("tables of %d hosts and %d switches for %s with %d servers", n.Hosts(), n.Switches(), t.Notation(), t.Servers())
 	}
-	out := trees.New(l.Engine, t)
+	out := NewTables(l.Engine, t)
 	for dst := range t.Servers() {
 		lid := int(n.Info(network.Node(dst)).LID)
 		for i := range n.Switches() {
 			if p := l.Row(i)[lid]; p != lft.NoPort && p > 0 {
-				out.Set(trees.Switch(i), dst, trees.Port(p-1))
+				out.Set(Switch(i), dst, Port(p-1))
 			}
 		}
 		if err := direct(t, l, dst, lid); err != nil {
@@ -109,10 +108,10 @@ func direct(t *topology.Tree, l *lft.Tables, dst, lid int) error {
 	return nil
 }
 
-// TreeNames returns the names that ForTree takes: those of package routing, which
-// keep their rules except ftree, and those of Compute that these do not hide.
+// TreeNames returns the names that ForTree takes: TreeEngines, which keep their rules
+// except ftree, and those of Compute that these do not hide.
 func TreeNames() []string {
-	names := trees.Engines()
+	names := TreeEngines()
 	for _, n := range Names() {
 		if !slices.Contains(names, n) && n != File && n != FtreeWeighted {
 			names = append(names, n)
@@ -131,8 +130,8 @@ const FtreeToMinHop = "ftree-to-minhop"
 func ftreeToMinHop(t *topology.Tree, n *network.Network, o Options) (string, Options, error) {
 	before := o.Previous
 	o.Previous = nil
-	if _, err := Compute(trees.Ftree, n, Options{}); err == nil {
-		return trees.Ftree, o, nil
+	if _, err := Compute(Ftree, n, Options{}); err == nil {
+		return Ftree, o, nil
 	}
 	if before == nil {
 		healthy, err := FromTree(t.Healthy(), 0)
@@ -147,24 +146,24 @@ func ftreeToMinHop(t *topology.Tree, n *network.Network, o Options) (string, Opt
 	return OpenSMMinHop, o, nil
 }
 
-// ForTree returns the tables of an engine for a tree: of package
-// routing where minhop, spread or ecmp is asked for, else of this package, lists
-// of names included. Unless roots are given they are the spines.
+// ForTree returns the tables of an engine for a tree: those of TreeTables where minhop,
+// spread or ecmp is asked for, else those of Compute, lists of names included. Unless
+// roots are given they are the spines.
 //
 // ftree is OpenSM's with its usual second choice, "ftree,minhop". On a tree
 // without failures, with full leaves and as many spines as a leaf has servers,
-// that is the closed form of package routing, spine = destination mod spines,
+// that is the closed form of TreeTables, spine = destination mod spines,
 // which is then used: it also serves trees that are too large for InfiniBand.
 //
 // With o.Partial, servers whose leaves share no live spine get no route to each
 // other, and each connected part of the tree is routed by itself. Else engines
 // that join such servers by way of a third leaf are an error.
-func ForTree(name string, t *topology.Tree, o Options) (*trees.Tables, error) {
+func ForTree(name string, t *topology.Tree, o Options) (*Tables, error) {
 	switch {
-	case name == trees.Ftree && !perfect(t):
+	case name == Ftree && !perfect(t):
 		name = "ftree,minhop"
-	case slices.Contains(trees.Engines(), name):
-		return trees.Compute(t, name)
+	case slices.Contains(TreeEngines(), name):
+		return TreeTables(t, name)
 	case !strings.Contains(name, ",") && !slices.Contains(TreeNames(), name):
 		return nil, fmt.Errorf("routing %q: no such engine; there are %s", name, strings.Join(TreeNames(), ", "))
 	}
@@ -264,14 +263,14 @@ func twoLevels(name string) func(*network.Network, Options) (*lft.Tables, error)
 		if err != nil {
 			return nil, err
 		}
-		tables, err := trees.Compute(t, name)
+		tables, err := TreeTables(t, name)
 		if err != nil {
 			return nil, err
 		}
 		l := lft.New(name, n)
 		for i := range n.Switches() {
 			for dst := range t.Servers() {
-				ports := tables.Ports(trees.Switch(i), dst)
+				ports := tables.Ports(Switch(i), dst)
 				if len(ports) == 0 {
 					continue
 				}

@@ -1,8 +1,10 @@
-// Package routing answers: which routing engine has this name, and what does it need?
-// It gives each engine its input: the shape of a regular network from its notation, the
-// levels of a tree, or a two-level tree where an engine knows no other.
+// Package routing answers: which next hop does each switch take for each destination, under
+// the routing engine of this name?
 //
-// It computes no route itself; the engines are in the packages below it.
+// Engines for networks of any shape are in the packages below; this one chooses among them
+// and gives each its input: the shape of a regular network from its notation, the levels of
+// a tree. The rules that plans use on trees are here (TreeTables), with what their tables do:
+// reach, loops, dead links, link loads.
 package routing
 
 import (
@@ -17,7 +19,6 @@ import (
 	"evbench/routing/opensm"
 	"evbench/routing/qft"
 	"evbench/routing/sssp"
-	"evbench/routing/trees"
 	"evbench/topology/network"
 )
 
@@ -47,8 +48,7 @@ type Options struct {
 	File io.Reader
 }
 
-// The engines for networks of any shape, as on the command line; package trees names the
-// others.
+// The engines for networks of any shape, as on the command line; those for trees are in trees.go.
 const (
 	FtreeWeighted = "ftree-weighted" // of networks only: plans have no weights
 	OpenSMMinHop  = "opensm-minhop"
@@ -73,7 +73,7 @@ type Engine struct {
 
 // engines are all there are, in the order in which people are told.
 var engines = []Engine{
-	{trees.Ftree, "as OpenSM's ftree: contention-free shifts on whole trees", ftree},
+	{Ftree, "as OpenSM's ftree: contention-free shifts on whole trees", ftree},
 	{FtreeWeighted, "ftree balanced by what each host receives: --weights or --jobs", weighted},
 	{OpenSMMinHop, "as OpenSM's minhop: shortest ways, balanced; sticky after a failure", openSMMinHop},
 	{UpDown, "as OpenSM's updn: shortest ways up, then down", upDown},
@@ -85,8 +85,8 @@ var engines = []Engine{
 	{SSSP, "as OpenSM's sssp: shortest ways over cables that grow heavier", shortest},
 	{DFSSSP, "as OpenSM's dfsssp: sssp, and virtual lanes without deadlock", lanes},
 	{QFT, "closed form for quasi fat trees and PGFTs, whole or degraded", quasi},
-	{trees.MinHop, "two levels: least used live spine, ties to the lowest", twoLevels(trees.MinHop)},
-	{trees.Spread, "two levels: the same, ties rotated by leaf", twoLevels(trees.Spread)},
+	{MinHop, "two levels: least used live spine, ties to the lowest", twoLevels(MinHop)},
+	{Spread, "two levels: the same, ties rotated by leaf", twoLevels(Spread)},
 	{File, "tables from a file", file},
 }
 
@@ -110,7 +110,7 @@ func Compute(name string, n *network.Network, o Options) (*lft.Tables, error) {
 	steps := make([]Engine, len(list))
 	for i, x := range list {
 		x = strings.TrimSpace(x)
-		if x == trees.MinHop && len(list) > 1 {
+		if x == MinHop && len(list) > 1 {
 			x = OpenSMMinHop
 		}
 		var err error

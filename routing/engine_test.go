@@ -7,7 +7,6 @@ import (
 
 	"evbench/routing"
 	"evbench/routing/lft"
-	"evbench/routing/trees"
 	"evbench/topology"
 	"evbench/topology/network"
 	"evbench/topology/topologytest"
@@ -161,7 +160,7 @@ func TestFromTree(t *testing.T) {
 // TestThereAndBack computes two-level engines on the network and on the tree.
 func TestThereAndBack(t *testing.T) {
 	for _, tree := range sampleTrees(t) {
-		for _, name := range []string{trees.MinHop, trees.Spread} {
+		for _, name := range []string{routing.MinHop, routing.Spread} {
 			want, err := routing.ForTree(name, tree, routing.Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -186,7 +185,7 @@ func TestThereAndBack(t *testing.T) {
 			}
 			for sw := range want.Tree.Leaves() + want.Tree.Spines() {
 				for dst := range tree.Servers() {
-					if a, b := want.Ports(trees.Switch(sw), dst), got.Ports(trees.Switch(sw), dst); !slices.Equal(a, b) {
+					if a, b := want.Ports(routing.Switch(sw), dst), got.Ports(routing.Switch(sw), dst); !slices.Equal(a, b) {
 						t.Errorf("%s: switch %d to rank %d: %v, want %v", name, sw, dst, b, a)
 					}
 				}
@@ -249,7 +248,7 @@ func TestToTree(t *testing.T) {
 }
 
 // walk follows every path of every pair.
-func walk(tables *trees.Tables) error {
+func walk(tables *routing.Tables) error {
 	for src := range tables.Tree.Servers() {
 		for dst := range tables.Tree.Servers() {
 			if err := tables.Walk(src, dst); src != dst && err != nil {

@@ -6,17 +6,16 @@ import (
 	"testing"
 
 	"evbench/routing"
-	"evbench/routing/trees"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
 
 // equal holds two tables against each other and names the first difference.
-func equal(t *testing.T, want, got *trees.Tables) {
+func equal(t *testing.T, want, got *routing.Tables) {
 	t.Helper()
 	for sw := range want.Tree.Leaves() + want.Tree.Spines() {
 		for dst := range want.Tree.Servers() {
-			if a, b := want.Ports(trees.Switch(sw), dst), got.Ports(trees.Switch(sw), dst); !slices.Equal(a, b) {
+			if a, b := want.Ports(routing.Switch(sw), dst), got.Ports(routing.Switch(sw), dst); !slices.Equal(a, b) {
 				t.Fatalf("%s: switch %d to rank %d: %v, want %v", want.Tree.Notation(), sw, dst, b, a)
 			}
 		}
@@ -32,7 +31,7 @@ func TestFtreeOfWholeTrees(t *testing.T) {
 		{Ports: 20, Leaves: 18},
 	} {
 		tree := topologytest.Tree(t, o)
-		closed, err := trees.Compute(tree, trees.Ftree)
+		closed, err := routing.TreeTables(tree, routing.Ftree)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +40,7 @@ func TestFtreeOfWholeTrees(t *testing.T) {
 			t.Fatal(err)
 		}
 		equal(t, closed, searched)
-		named, err := routing.ForTree(trees.Ftree, tree, routing.Options{})
+		named, err := routing.ForTree(routing.Ftree, tree, routing.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,10 +52,10 @@ func TestFtreeOfWholeTrees(t *testing.T) {
 // is missing.
 func TestFtreeOfLargeTrees(t *testing.T) {
 	o := topology.Options{Ports: 128, Leaves: 3}
-	if _, err := routing.ForTree(trees.Ftree, topologytest.Tree(t, o), routing.Options{}); err != nil {
+	if _, err := routing.ForTree(routing.Ftree, topologytest.Tree(t, o), routing.Options{}); err != nil {
 		t.Error(err)
 	}
-	_, err := routing.ForTree(trees.Ftree, topologytest.Tree(t, o, "leaf0-spine0"), routing.Options{})
+	_, err := routing.ForTree(routing.Ftree, topologytest.Tree(t, o, "leaf0-spine0"), routing.Options{})
 	if want := "routing ftree,minhop on FT(2;128,3): level 1: 256 ports at a switch, more than 254"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
@@ -70,7 +69,7 @@ func TestFtreeToMinHop(t *testing.T) {
 	for l := range spine {
 		spine[l] = fmt.Sprintf("leaf%d-spine3", l)
 	}
-	tables := func(name string, down ...string) *trees.Tables {
+	tables := func(name string, down ...string) *routing.Tables {
 		t.Helper()
 		out, err := routing.ForTree(name, topologytest.Tree(t, o, down...), routing.Options{})
 		if err != nil {
@@ -78,16 +77,16 @@ func TestFtreeToMinHop(t *testing.T) {
 		}
 		return out
 	}
-	healthy := tables(trees.Ftree)
+	healthy := tables(routing.Ftree)
 	equal(t, healthy, tables(routing.FtreeToMinHop))
-	equal(t, tables(trees.Ftree, spine...), tables(routing.FtreeToMinHop, spine...))
+	equal(t, tables(routing.Ftree, spine...), tables(routing.FtreeToMinHop, spine...))
 	after := tables(routing.FtreeToMinHop, "leaf0-spine0")
 	for sw := range o.Leaves {
 		for dst := range healthy.Tree.Servers() {
 			if sw == healthy.Tree.Leaf(dst) {
 				continue
 			}
-			before, now := healthy.Ports(trees.Switch(sw), dst), after.Ports(trees.Switch(sw), dst)
+			before, now := healthy.Ports(routing.Switch(sw), dst), after.Ports(routing.Switch(sw), dst)
 			dead := int(before[0]) == o.Ports && (sw == 0 || healthy.Tree.Leaf(dst) == 0)
 			if dead == slices.Equal(before, now) {
 				t.Errorf("leaf%d to rank %d: %v, before %v", sw, dst, now, before)

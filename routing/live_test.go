@@ -5,7 +5,6 @@ import (
 
 	"evbench/routing"
 	"evbench/routing/ibtest"
-	"evbench/routing/trees"
 	"evbench/topology"
 	"evbench/topology/network"
 	"evbench/topology/topologytest"
@@ -39,7 +38,7 @@ func TestFtreeIsOpenSMs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := routing.ForTree(trees.Ftree, tree, routing.Options{})
+		got, err := routing.ForTree(routing.Ftree, tree, routing.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,6 @@ package routing
 
 import (
 	"evbench/routing/lft"
-	"evbench/routing/trees"
 	"evbench/topology"
 	"evbench/topology/network"
 )
@@ -88,11 +87,11 @@ func joined(t *topology.Tree, sw int) []int {
 
 // local fills the entries of each leaf for its own servers, which need no subnet
 // manager: one that sees another part of the tree has none for them.
-func local(tables *trees.Tables) {
+func local(tables *Tables) {
 	t := tables.Tree
 	for l := range t.Leaves() {
 		for slot := range t.On(l) {
-			tables.Set(trees.Leaf(l), t.First(l)+slot, trees.Port(slot))
+			tables.Set(Switch(l), t.First(l)+slot, Port(slot))
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"evbench/builder"
 	"evbench/internal/unit"
-	"evbench/scheduler/assign"
 	"evbench/topology"
 )
 
@@ -144,7 +143,7 @@ func matrixFields(c *Case, draws *uint64, servers int) group {
 		{"credits", whole(&c.Credits, 1, 256), "events in flight per server"},
 		{"sizes", nested(sizesShape), "how fragments differ in size, in place of event.sizes"},
 		{"window", whole(&c.Window, 1, 16), "ordered: exchanges that are planned together"},
-		{"assign", choice(&c.Assign, "assign", assign.Names()...), "unsynchronised: next: a server that has room gets the next event; balanced: by size, longest first to the least loaded"},
+		{"assign", choice(&c.Assign, "assign", builder.Assigners()...), "unsynchronised: next: a server that has room gets the next event; balanced: by size, longest first to the least loaded"},
 		{"failover", nested(failoverShape), "what is done about links that die or come back"},
 	}
 }

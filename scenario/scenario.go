@@ -17,9 +17,7 @@ import (
 	"evbench/internal/unit"
 	"evbench/results"
 	"evbench/routing"
-	"evbench/routing/trees"
 	"evbench/scheduler"
-	"evbench/scheduler/assign"
 	"evbench/topology"
 )
 
@@ -114,17 +112,17 @@ const (
 
 // Routings, as on the command line.
 const (
-	ftree    = trees.Ftree
-	spread   = trees.Spread
-	Spray    = trees.Spray
-	Adaptive = trees.Adaptive
-	pinned   = trees.Pinned
+	ftree    = routing.Ftree
+	spread   = routing.Spread
+	Spray    = routing.Spray
+	Adaptive = routing.Adaptive
+	pinned   = routing.Pinned
 )
 
 // Who builds which event without a schedule.
 const (
-	AssignNext     = assign.Next
-	AssignBalanced = assign.Balanced
+	AssignNext     = builder.AssignNext
+	AssignBalanced = builder.AssignBalanced
 )
 
 // What becomes of a fragment's payload, and how much of it is checked.
@@ -144,7 +142,7 @@ func schedules() []string {
 }
 func Routings() []string {
 	return []string{
-		ftree, trees.MinHop, spread, trees.ECMP, Spray, Adaptive, routing.OpenSMMinHop, routing.UpDown, routing.UpDownScatter, routing.DownUp,
+		ftree, routing.MinHop, spread, routing.ECMP, Spray, Adaptive, routing.OpenSMMinHop, routing.UpDown, routing.UpDownScatter, routing.DownUp,
 		routing.DModK, routing.DModC, routing.DModCDownCost, routing.SSSP, routing.DFSSSP, routing.QFT, routing.FtreeToMinHop, pinned,
 	}
 }

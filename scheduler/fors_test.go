@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"evbench/scheduler"
-	"evbench/scheduler/schedtest"
 	"evbench/topology"
 )
 
@@ -78,9 +77,9 @@ func plan(t testing.TB, tr *topology.Tree, o scheduler.Options) (*scheduler.Sche
 		t.Fatal(err)
 	}
 	if o.DropUnreachable {
-		schedtest.RunReachable(t, tr, s)
+		passes(t, tr, s)
 	} else {
-		schedtest.Run(t, tr, s)
+		passes(t, tr, s)
 	}
 	if s.Phases != b.Phases || proven(tr, b) != b.Phases {
 		t.Fatalf("%s, fill %v, %d spines, down %v: %d phases, bound %d by %v, which proves %d",
@@ -331,7 +330,7 @@ func TestFORSLooser(t *testing.T) {
 		for extra := range int32(20) {
 			tr := tree(t, o, topology.Link{Leaf: 0, Spine: 1})
 			s := scheduler.Looser(tr, extra, scheduler.Options{})
-			schedtest.Run(t, tr, s)
+			passes(t, tr, s)
 			if least := scheduler.LowerBound(tr, scheduler.Options{}).Phases; s.Phases < least || s.Phases > least+int(extra) {
 				t.Errorf("%s: %d phases with %d to spare, bound %d", tr.Notation(), s.Phases, extra, least)
 			}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"evbench/scheduler"
-	"evbench/scheduler/schedtest"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -38,7 +37,7 @@ func TestFromMessagesRestores(t *testing.T) {
 				shuffled := slices.Clone(ms)
 				rng.Shuffle(len(ms), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 				again := scheduler.FromMessages(name, tr, s.Pinned, slices.Values(shuffled))
-				schedtest.Run(t, tr, again)
+				passes(t, tr, again)
 				if again.Name != name || again.Phases != s.Phases || again.Pinned != s.Pinned || !slices.Equal(again.Messages(), ms) {
 					t.Fatalf("%s on %s: another schedule comes back", name, tr.Notation())
 				}

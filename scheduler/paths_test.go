@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"evbench/scheduler"
-	"evbench/scheduler/schedtest"
 	"evbench/topology"
 )
 
@@ -39,9 +38,9 @@ func few(t testing.TB, tr *topology.Tree, objective scheduler.Objective) (result
 		t.Fatal(err)
 	}
 	if tr.Connected() == nil {
-		schedtest.Run(t, tr, s)
+		passes(t, tr, s)
 	} else {
-		schedtest.RunReachable(t, tr, s)
+		passes(t, tr, s)
 	}
 	return result{s.Phases, mostSpines(tr, s)}, b
 }
@@ -255,7 +254,7 @@ func TestPathsWorkers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			schedtest.Run(t, tr, s)
+			passes(t, tr, s)
 			return s.Messages()
 		}
 		one := plan(7, 1)

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"evbench/scheduler"
-	"evbench/scheduler/schedtest"
 	"evbench/topology"
 )
 
@@ -20,7 +19,7 @@ func pin(t testing.TB, tr *topology.Tree, s *scheduler.Schedule, o scheduler.Opt
 	if err != nil {
 		t.Fatalf("%s, fill %v, down %v: %v", tr.Notation(), tr.Fill(), tr.DownNames(), err)
 	}
-	schedtest.Run(t, tr, p)
+	passes(t, tr, p)
 	if p.Name != s.Name || p.Phases != s.Phases || !p.Pinned {
 		t.Fatalf("%s of %d phases became %s of %d, pinned %v", s.Name, s.Phases, p.Name, p.Phases, p.Pinned)
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"evbench/scheduler"
-	"evbench/scheduler/schedtest"
 	"evbench/topology"
 )
 
@@ -20,7 +19,7 @@ func repair(t testing.TB, tr *topology.Tree, base string, o scheduler.Options) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	schedtest.Run(t, tr, s)
+	passes(t, tr, s)
 	b, _, err := scheduler.ByName(base, tr, o)
 	if err != nil {
 		t.Fatal(err)

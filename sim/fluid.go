@@ -9,7 +9,7 @@ import (
 
 	"evbench/plan"
 	"evbench/results"
-	"evbench/routing/trees"
+	"evbench/routing"
 )
 
 // Fluid builds events with fragments that share the wires they cross max-min fairly.
@@ -144,7 +144,7 @@ func late(j *Job, server int, what uint64) float64 {
 	if j.Timing.punctual() {
 		return 0
 	}
-	return j.Timing.late(trees.Mix(trees.Mix(j.Seed, uint64(server)+1), what))
+	return j.Timing.late(routing.Mix(routing.Mix(j.Seed, uint64(server)+1), what))
 }
 
 // eventBytes is the payload of an event, the server's own fragment included.

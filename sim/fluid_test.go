@@ -13,7 +13,6 @@ import (
 	"evbench/builder"
 	"evbench/plan"
 	"evbench/results"
-	"evbench/scheduler/assign"
 	"evbench/topology"
 )
 
@@ -324,12 +323,12 @@ func TestAssignerBalances(t *testing.T) {
 	}
 	d, seen := newAssigner(j), map[uint64]bool{}
 	n := len(d.done)
-	for range 3 * assign.Ahead {
+	for range 3 * builder.Ahead {
 		for s := range n {
 			seen[d.event(s)] = true
 		}
 	}
-	for id := range uint64(3 * assign.Ahead * n) {
+	for id := range uint64(3 * builder.Ahead * n) {
 		if !seen[uint64(j.Warmup*n)+id] {
 			t.Fatalf("event %d is assigned to nobody", id)
 		}

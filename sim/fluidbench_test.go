@@ -6,7 +6,7 @@ import (
 
 	"evbench/plan"
 	"evbench/results"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/topology"
 )
 
@@ -58,7 +58,7 @@ func exchange(p *plan.Plan) *Job {
 
 func spreadSizes(mean int, spread float64) func(uint64, int) int {
 	return func(event uint64, src int) int {
-		share := float64(trees.Mix(event, uint64(src))>>11) / (1 << 53)
+		share := float64(routing.Mix(event, uint64(src))>>11) / (1 << 53)
 		return int(float64(mean) * (1 + spread*(2*share-1)))
 	}
 }

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"slices"
 
-	"evbench/scheduler/assign"
+	"evbench/builder"
 )
 
 // An assigner hands out events by the rules of the controller.
 type assigner struct {
-	next           uint64           // event
-	balance        *assign.Balancer // nil: a server gets the next event
+	next           uint64            // event
+	balance        *builder.Balancer // nil: a server gets the next event
 	assigned, done []uint64
 	credits, level uint64 // level: events of each server in the end, once it is known
 	slowest        uint64 // of done
@@ -24,7 +24,7 @@ func newAssigner(j *Job) *assigner {
 		assigned: make([]uint64, n), done: make([]uint64, n),
 	}
 	if j.Balanced {
-		a.balance = assign.New(n, j.Size)
+		a.balance = builder.NewBalancer(n, j.Size)
 	}
 	return a
 }
@@ -36,8 +36,8 @@ func (a *assigner) event(s int) uint64 {
 	}
 	id, ok := a.balance.Next(s)
 	if !ok {
-		a.balance.Plan(a.next, assign.Ahead)
-		a.next += uint64(assign.Ahead * len(a.done))
+		a.balance.Plan(a.next, builder.Ahead)
+		a.next += uint64(builder.Ahead * len(a.done))
 		id, _ = a.balance.Next(s)
 	}
 	return id
@@ -53,9 +53,9 @@ func (a *assigner) all(give func(server int, event uint64)) {
 func (a *assigner) to(s int, give func(server int, event uint64)) {
 	quota := a.level
 	if !a.over {
-		quota = assign.Quota(a.slowest, a.credits, 0)
+		quota = builder.Quota(a.slowest, a.credits, 0)
 	}
-	for assign.May(quota, a.assigned[s], a.done[s], a.credits) > 0 {
+	for builder.May(quota, a.assigned[s], a.done[s], a.credits) > 0 {
 		a.assigned[s]++
 		give(s, a.event(s))
 	}

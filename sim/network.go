@@ -2,7 +2,7 @@ package sim
 
 import (
 	"evbench/plan"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -62,7 +62,7 @@ func pathsOf(p *plan.Plan, leaf []int, seed uint64) func(src, dst int) int {
 	switch {
 	case p.Routing == plan.NoRouting:
 		return func(int, int) int { return scheduler.None }
-	case p.Routing == trees.ECMP:
+	case p.Routing == routing.ECMP:
 		return func(src, dst int) int { return p.Tables.Hashed(seed, leaf[src], src, dst) }
 	case p.Pinned():
 		return p.Path

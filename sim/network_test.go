@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"evbench/plan"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/topology"
 )
 
@@ -126,7 +126,7 @@ func alike(got, want string) bool {
 // TestHashedPaths: under ecmp a pair keeps its path, another seed gives others, every
 // path is alive, and the busiest wire is on average as busy as plan.Cost says.
 func TestHashedPaths(t *testing.T) {
-	p := planned(t, tree(t, topology.Options{Ports: 4, Leaves: 8}, "leaf0-spine0"), "", trees.ECMP)
+	p := planned(t, tree(t, topology.Options{Ports: 4, Leaves: 8}, "leaf0-spine0"), "", routing.ECMP)
 	const draws = 64
 	sum, differ := 0.0, 0
 	first := networkOf(p, 0)

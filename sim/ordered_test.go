@@ -11,7 +11,7 @@ import (
 
 	"evbench/plan"
 	"evbench/results"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/scheduler/sizes"
 	"evbench/topology"
 )
@@ -43,7 +43,7 @@ func ordered(t *testing.T, window int, size func(uint64, int) int, down ...strin
 // exponential are sizes of about a mean.
 func exponential(mean float64) func(uint64, int) int {
 	return func(event uint64, src int) int {
-		u := (float64(trees.Mix(event, uint64(src))>>11) + 0.5) / (1 << 53)
+		u := (float64(routing.Mix(event, uint64(src))>>11) + 0.5) / (1 << 53)
 		return int(-mean * math.Log(u))
 	}
 }
@@ -51,7 +51,7 @@ func exponential(mean float64) func(uint64, int) int {
 // oneIn are sizes of which most are none.
 func oneIn(n uint64) func(uint64, int) int {
 	return func(event uint64, src int) int {
-		if trees.Mix(event, uint64(src))%n > 0 {
+		if routing.Mix(event, uint64(src))%n > 0 {
 			return 0
 		}
 		return exponential(mega)(event+1, src)
@@ -304,7 +304,7 @@ func TestPortTokens(t *testing.T) {
 func TestStragglers(t *testing.T) {
 	x, late := Timing{Stragglers: 0.01, Straggle: time.Second}, 0
 	for i := range uint64(100_000) {
-		switch at := x.late(trees.Mix(3, i)); at {
+		switch at := x.late(routing.Mix(3, i)); at {
 		case 1:
 			late++
 		case 0:

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/sim/credit"
 	"evbench/topology"
 )
@@ -75,9 +75,9 @@ func Packets(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 // choiceOf is how switches decide under the routing of a job's first plan.
 func choiceOf(j *Job) credit.Choice {
 	switch j.Plan.Routing {
-	case trees.Spray:
+	case routing.Spray:
 		return credit.Random
-	case trees.Adaptive:
+	case routing.Adaptive:
 		return credit.Best
 	}
 	return j.Lossless.Choice

@@ -8,7 +8,7 @@ import (
 
 	"evbench/plan"
 	"evbench/results"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/scheduler"
 )
 
@@ -291,7 +291,7 @@ func (x *phaser) busiest() (most float64) {
 func (x *phaser) late(e uint64, phase int) (latest float64) {
 	first := (e<<16 + uint64(phase)) * uint64(x.n)
 	for rank := range x.delays {
-		x.delays[rank] = x.j.Timing.late(trees.Mix(x.j.Seed, first+uint64(rank)))
+		x.delays[rank] = x.j.Timing.late(routing.Mix(x.j.Seed, first+uint64(rank)))
 		latest = max(latest, x.delays[rank])
 	}
 	return latest

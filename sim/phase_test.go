@@ -13,7 +13,7 @@ import (
 
 	"evbench/plan"
 	"evbench/results"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/topology"
 )
 
@@ -95,7 +95,7 @@ func TestPhaseAgainstSimple(t *testing.T) {
 		j := job(all[name])
 		j.Equal = rng.IntN(2) == 0
 		if !j.Equal {
-			j.Size = func(event uint64, source int) int { return int(trees.Mix(event, uint64(source)) % 1000) }
+			j.Size = func(event uint64, source int) int { return int(routing.Mix(event, uint64(source)) % 1000) }
 		}
 		j.Warmup = rng.IntN(3)
 		j.Duration = time.Duration(rng.IntN(100)) * time.Second
@@ -191,7 +191,7 @@ func simple(t *testing.T, j *Job) simpleOutcome {
 			})
 			late, latest := make([]float64, n), 0.0
 			for i := range n {
-				late[i] = j.Timing.Jitter.Seconds() * float64(trees.Mix(j.Seed, (e<<16+uint64(k))*uint64(n)+uint64(i))>>11) / (1 << 53)
+				late[i] = j.Timing.Jitter.Seconds() * float64(routing.Mix(j.Seed, (e<<16+uint64(k))*uint64(n)+uint64(i))>>11) / (1 << 53)
 				latest = max(latest, late[i])
 			}
 			transfer := latest + busiest*8/j.BitPerSec

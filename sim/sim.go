@@ -19,7 +19,7 @@ import (
 
 	"evbench/plan"
 	"evbench/results"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/scheduler/sizes"
 )
 
@@ -116,7 +116,7 @@ func (t Timing) punctual() bool { return t.Jitter == 0 && t.Stragglers == 0 }
 // late is how late one is, in seconds, that has drawn a number.
 func (t Timing) late(drawn uint64) float64 {
 	at := t.Jitter.Seconds() * float64(drawn>>11) / (1 << 53)
-	if t.Stragglers > 0 && float64(trees.Mix(drawn, 1)>>11)/(1<<53) < t.Stragglers {
+	if t.Stragglers > 0 && float64(routing.Mix(drawn, 1)>>11)/(1<<53) < t.Stragglers {
 		at += t.Straggle.Seconds()
 	}
 	return at

@@ -16,7 +16,6 @@ import (
 	"evbench/internal/unit"
 	"evbench/plan"
 	"evbench/routing"
-	"evbench/routing/trees"
 )
 
 func labUpCommand() *cli.Command {
@@ -24,7 +23,7 @@ func labUpCommand() *cli.Command {
 		Name:  "up",
 		Usage: "build a lab and keep it up in the background",
 		Flags: append(treeFlags(),
-			&cli.StringFlag{Name: "routing", Aliases: []string{"r"}, Value: trees.Ftree, Usage: "`NAME` of the tables: " + strings.Join(routing.TreeNames(), ", ")},
+			&cli.StringFlag{Name: "routing", Aliases: []string{"r"}, Value: routing.Ftree, Usage: "`NAME` of the tables: " + strings.Join(routing.TreeNames(), ", ")},
 			&cli.StringFlag{Name: "rate", Value: "100Mbit/s", Usage: "`RATE` of every link"},
 			&cli.IntFlag{Name: "mtu", Value: 9000, Usage: "`BYTES` of a packet"},
 			&cli.BoolFlag{Name: "foreground", Usage: "stay, until Ctrl-C takes the lab down"},
@@ -49,7 +48,7 @@ func labUpAction(c *cli.Context) error {
 	if err != nil {
 		return usage(err)
 	}
-	if p.Routing == trees.Adaptive {
+	if p.Routing == routing.Adaptive {
 		return usagef("--routing: %w", companion.ErrAdaptive)
 	}
 	if !c.Bool("foreground") {
@@ -58,7 +57,7 @@ func labUpAction(c *cli.Context) error {
 	if err := enterLab(nil); err != nil {
 		return err
 	}
-	return open.KeepLab(c.Context, p, lab.Options{Tree: t, Rate: rate, MTU: c.Int("mtu"), Packets: p.Routing == trees.Spray}, c.App.Writer)
+	return open.KeepLab(c.Context, p, lab.Options{Tree: t, Rate: rate, MTU: c.Int("mtu"), Packets: p.Routing == routing.Spray}, c.App.Writer)
 }
 
 // labUpInBackground starts the holder and waits until its lab is up.

@@ -7,7 +7,7 @@ import (
 
 	"evbench/plan"
 	"evbench/plan/verify"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/scenario"
 )
 
@@ -26,7 +26,7 @@ func TestRoutingsAgree(t *testing.T) {
 	if inScenarios := slices.Sorted(slices.Values(append(scenario.Routings(), plan.NoRouting))); !slices.Equal(inScenarios, planned) {
 		t.Errorf("scenarios: %v, want %v", inScenarios, planned)
 	}
-	if last := scenario.Routings()[len(scenario.Routings())-1]; last != trees.Pinned {
+	if last := scenario.Routings()[len(scenario.Routings())-1]; last != routing.Pinned {
 		t.Errorf("the last routing of scenarios is %s; texts leave it out as pinned", last)
 	}
 }

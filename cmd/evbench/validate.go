@@ -10,11 +10,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
+	"evbench/builder"
 	"evbench/fabric/open"
 	"evbench/internal/proc"
 	"evbench/results"
 	"evbench/scenario"
-	"evbench/scheduler/assign"
 )
 
 func validateCommand() *cli.Command {
@@ -134,7 +134,7 @@ func describeCases(w io.Writer, name string, s *scenario.Scenario, planned []ben
 			next := p.Case
 			next.Assign = scenario.AssignNext
 			fmt.Fprintf(w, "  %s: of %d events, the mean server receives %.2f of what the busiest does; in order of their numbers %.2f\n",
-				p.Name, assign.Ahead, bench.Balance(s, p.Case), bench.Balance(s, next))
+				p.Name, builder.Ahead, bench.Balance(s, p.Case), bench.Balance(s, next))
 		}
 	}
 	return nil

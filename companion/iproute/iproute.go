@@ -22,7 +22,7 @@ import (
 	"evbench/companion"
 	"evbench/fabric/lab"
 	"evbench/plan"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/topology"
 )
 
@@ -54,9 +54,9 @@ func New(p *plan.Plan) (*Batch, error) {
 	case !room(t):
 		return nil, fmt.Errorf("%s has %d leaves and %d paths between them; its addresses 10.<path>.<leaf>.<slot+1> have room for %d and %d",
 			t.Notation(), t.Leaves(), t.Paths(), maxLeaves, maxPaths)
-	case p.Routing == trees.Adaptive:
+	case p.Routing == routing.Adaptive:
 		return nil, companion.ErrAdaptive
-	case p.Routing == trees.Spray:
+	case p.Routing == routing.Spray:
 		return nil, fmt.Errorf("routing spray: ip -batch sets routes, and packets are sprayed by a packet filter; take ecmp or another routing")
 	}
 	b := &Batch{plan: p, tree: t, addr: lab.Addresses{Tree: t}}

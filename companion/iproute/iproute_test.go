@@ -13,7 +13,7 @@ import (
 
 	"evbench/companion"
 	"evbench/plan"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -158,7 +158,7 @@ func TestRefusals(t *testing.T) {
 	for want, p := range map[string]*plan.Plan{
 		"210 paths":         {Tree: topologytest.Tree(t, wide)},
 		"have room for 256": {Tree: topologytest.Tree(t, topology.Options{Ports: 1, Leaves: 257})},
-		"a packet filter":   {Tree: small(t), Routing: trees.Spray},
+		"a packet filter":   {Tree: small(t), Routing: routing.Spray},
 		"no tables":         {Tree: small(t), Routing: plan.NoRouting},
 	} {
 		if _, err := New(p); err == nil || !strings.Contains(err.Error(), want) {

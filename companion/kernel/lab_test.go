@@ -23,7 +23,7 @@ import (
 	"evbench/failover/loop"
 	"evbench/internal/unit"
 	"evbench/plan"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -65,7 +65,7 @@ var faults = []fault{
 
 func newPlan(t testing.TB, tree *topology.Tree, engine string) *plan.Plan {
 	t.Helper()
-	tables, err := trees.Compute(tree, engine)
+	tables, err := routing.TreeTables(tree, engine)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestAllPairsOnAllPaths(t *testing.T) {
 	for _, o := range []topology.Options{{Ports: 2, Leaves: 2}, {Ports: 2, Leaves: 3}, {Ports: 2, Leaves: 4, Pods: 2}} {
 		tree := topologytest.Without(t, o)
 		t.Run(tree.Notation(), func(t *testing.T) {
-			l, _ := start(t, newPlan(t, tree, trees.Ftree), 0)
+			l, _ := start(t, newPlan(t, tree, routing.Ftree), 0)
 			allPairs(t, l, tree)
 		})
 	}
@@ -183,7 +183,7 @@ func allPairs(t *testing.T, l *lab.Lab, tree *topology.Tree) {
 }
 
 func TestDeadLink(t *testing.T) {
-	engines := []string{trees.Ftree, trees.MinHop, trees.Spread, trees.ECMP, trees.Spray}
+	engines := []string{routing.Ftree, routing.MinHop, routing.Spread, routing.ECMP, routing.Spray}
 	for i, x := range append(slices.Repeat(faults[:1], len(engines)), faults[1:]...) {
 		engine := engines[i%len(engines)]
 		t.Run(x.name+", "+engine, func(t *testing.T) {
@@ -220,7 +220,7 @@ func reinstall(t *testing.T, l *lab.Lab, target *companionlab.Target, p *plan.Pl
 // A link that is dead in the tree is down from the start.
 func TestStartsWithDeadLinks(t *testing.T) {
 	tree := newTree(t, 2, 2, topology.Link{Leaf: 0, Spine: 1})
-	l, _ := start(t, newPlan(t, tree, trees.MinHop), 0)
+	l, _ := start(t, newPlan(t, tree, routing.MinHop), 0)
 	allPairs(t, l, tree)
 }
 
@@ -233,7 +233,7 @@ func TestCounters(t *testing.T) {
 		rate := unit.Rate(i%2) * 1e9
 		for path := range tree.Paths() {
 			t.Run(fmt.Sprintf("%s rate %s path %d", tree.Notation(), rate, path), func(t *testing.T) {
-				l, _ := start(t, newPlan(t, tree, trees.Ftree), rate)
+				l, _ := start(t, newPlan(t, tree, routing.Ftree), rate)
 				const src, dst = 1, 4
 				if err := transfer(t.Context(), l, src, dst, path, make([]byte, size)); err != nil {
 					t.Fatal(err)
@@ -278,17 +278,17 @@ func TestSpray(t *testing.T) {
 	const size, src, dst = 8 << 20, 0, 7 // 128 packets or more
 	healthy := newTree(t, 4, 2)
 	dead := topology.Link{Leaf: 1, Spine: 2}
-	l, target := start(t, newPlan(t, healthy, trees.Spray), 1e9)
+	l, target := start(t, newPlan(t, healthy, routing.Spray), 1e9)
 	for _, step := range []struct {
 		down   []topology.Link
 		engine string
 		spines int // that carry data
 	}{
-		{nil, trees.Spray, 4},
-		{[]topology.Link{dead}, trees.Spray, 3},
-		{[]topology.Link{dead}, trees.ECMP, 1},
-		{nil, trees.Spray, 4},
-		{nil, trees.Ftree, 1},
+		{nil, routing.Spray, 4},
+		{[]topology.Link{dead}, routing.Spray, 3},
+		{[]topology.Link{dead}, routing.ECMP, 1},
+		{nil, routing.Spray, 4},
+		{nil, routing.Ftree, 1},
 	} {
 		tree := newTree(t, 4, 2, step.down...)
 		if err := l.SetDead(t.Context(), step.down); err != nil {
@@ -333,7 +333,7 @@ func upwards(t *testing.T, l *lab.Lab, tree *topology.Tree, leaf int) []uint64 {
 
 // Routes of others are taken away, and lost ones come back.
 func TestApplyMakesExact(t *testing.T) {
-	p := newPlan(t, newTree(t, 2, 2), trees.ECMP)
+	p := newPlan(t, newTree(t, 2, 2), routing.ECMP)
 	l, target := start(t, p, 0)
 	var h *netlink.Handle
 	if err := l.In(0, func() (err error) { // leaf0
@@ -390,7 +390,7 @@ func follow(t testing.TB, l *lab.Lab, target *companionlab.Target, p *plan.Plan)
 }
 
 func TestFollow(t *testing.T) {
-	engines := []string{trees.MinHop, trees.ECMP, trees.Spray}
+	engines := []string{routing.MinHop, routing.ECMP, routing.Spray}
 	for i, x := range append(slices.Repeat(faults[:1], len(engines)), faults[1:]...) {
 		engine := engines[i%len(engines)]
 		t.Run(x.name+", "+engine, func(t *testing.T) {

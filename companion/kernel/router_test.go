@@ -11,7 +11,7 @@ import (
 	"evbench/fabric/lab"
 	"evbench/failover"
 	"evbench/plan"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -19,7 +19,7 @@ import (
 // route runs a router on a lab until the test ends.
 func route(t testing.TB, l *lab.Lab, target *companionlab.Target, p *plan.Plan) (*companion.Router, <-chan failover.LinkEvent) {
 	t.Helper()
-	r, err := companion.NewRouter(target, l.Addresses(), p, trees.MinHop)
+	r, err := companion.NewRouter(target, l.Addresses(), p, routing.MinHop)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestRouter(t *testing.T) {
 // routed takes a link of a tree down, and up again.
 func routed(t *testing.T, tree, broken *topology.Tree, dead topology.Link) {
 	t.Helper()
-	p := newPlan(t, tree, trees.Ftree)
+	p := newPlan(t, tree, routing.Ftree)
 	l, target := start(t, p, 0)
 	r, events := route(t, l, target, p)
 	everything(t, l)
@@ -88,7 +88,7 @@ func routed(t *testing.T, tree, broken *topology.Tree, dead topology.Link) {
 		t.Fatalf("aid: %d routes, %v", n, err)
 	}
 	everything(t, l)
-	around := newPlan(t, broken, trees.Spread)
+	around := newPlan(t, broken, routing.Spread)
 	if n, err := r.Install(t.Context(), around); err != nil {
 		t.Fatalf("install: %d routes, %v", n, err)
 	}
@@ -112,7 +112,7 @@ func routed(t *testing.T, tree, broken *topology.Tree, dead topology.Link) {
 // dead links again, the router finds that out.
 func TestRouterRepairsWhatTheKernelDeleted(t *testing.T) {
 	tree := newTree(t, 2, 3)
-	p := newPlan(t, tree, trees.MinHop)
+	p := newPlan(t, tree, routing.MinHop)
 	l, target := start(t, p, 0)
 	r, _ := route(t, l, target, p)
 	flap := topology.Link{Leaf: 0, Spine: 0}
@@ -140,7 +140,7 @@ func BenchmarkAid(b *testing.B) {
 }
 
 func benchmarkAid(b *testing.B, tree *topology.Tree) {
-	p := newPlan(b, tree, trees.Ftree)
+	p := newPlan(b, tree, routing.Ftree)
 	l, target := start(b, p, 100e6)
 	r, events := route(b, l, target, p)
 	var seen, aided []time.Duration

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"evbench/plan"
+	"evbench/routing"
 	"evbench/routing/lft"
-	"evbench/routing/trees"
 	"evbench/topology"
 	"evbench/topology/network"
 )
@@ -92,8 +92,8 @@ func TestDeadInTheNetworkOnly(t *testing.T) {
 
 func TestComputeRefuses(t *testing.T) {
 	tree := treeOf(t, "FT(2;2,3)")
-	three := build(t, options(t, topology.Options{Ports: 2, Leaves: 2, Pods: 2}), plan.Options{Routing: trees.Ftree})
-	ftree := build(t, tree, plan.Options{Routing: trees.Ftree})
+	three := build(t, options(t, topology.Options{Ports: 2, Leaves: 2, Pods: 2}), plan.Options{Routing: routing.Ftree})
+	ftree := build(t, tree, plan.Options{Routing: routing.Ftree})
 	n := networkOf(t, tree, 0)
 	two := network.PGFT{M: []int{2, 3}, W: []int{1, 2}, P: []int{1, 2}}
 	parallel, err := two.Build(0)
@@ -124,8 +124,8 @@ func TestComputeRefuses(t *testing.T) {
 		{"three levels", three, n, Options{}, "5 switches, 8 are wanted"},
 		{"three levels by order", three, withoutNames(networkOf(t, three.Tree, 0)), Options{}, "no switch is called leaf0, or s1_0 as in networks of notations"},
 		{"no routing", build(t, tree, plan.Options{Schedule: "linear-shift", Routing: plan.NoRouting}), n, Options{}, "no routing"},
-		{"ecmp", build(t, tree, plan.Options{Routing: trees.ECMP}), n, Options{}, "one port for a LID"},
-		{"spray", build(t, tree, plan.Options{Routing: trees.Spray}), n, Options{}, "one port for a LID"},
+		{"ecmp", build(t, tree, plan.Options{Routing: routing.ECMP}), n, Options{}, "one port for a LID"},
+		{"spray", build(t, tree, plan.Options{Routing: routing.Spray}), n, Options{}, "one port for a LID"},
 		{"LMC", ftree, n, Options{LMC: 8}, "must be 0..7"},
 		{"another tree", ftree, networkOf(t, treeOf(t, "FT(2;2,4)"), 0), Options{}, "6 switches, 3 leaves and 2 spines are wanted"},
 		{"parallel cables", ftree, parallel, Options{}, "two cables"},
@@ -133,7 +133,7 @@ func TestComputeRefuses(t *testing.T) {
 		{"a server not there", ftree, rename(map[network.Node]string{0: "x"}), Options{}, "server0"},
 		{"a leaf that is a host", ftree, rename(map[network.Node]string{0: "leaf0", 6: "h0"}), Options{}, "h0"},
 		{"fewer hosts by order", ftree, withoutNames(lost), Options{}, "has 1 hosts, leaf0 of the plan has 2 servers"},
-		{"too many LIDs", build(t, treeOf(t, "FT(2;20,20)"), plan.Options{Routing: trees.Ftree}),
+		{"too many LIDs", build(t, treeOf(t, "FT(2;20,20)"), plan.Options{Routing: routing.Ftree}),
 			networkOf(t, treeOf(t, "FT(2;20,20)"), 0), Options{LMC: 7}, "need LIDs"},
 	} {
 		if _, err := Compute(c.p, c.n, c.o); err == nil || !strings.Contains(err.Error(), c.says) {
@@ -166,7 +166,7 @@ func TestWhatOpenSMTakesInSilence(t *testing.T) {
 		"empty":            {0, nil, "no forwarding table"},
 	} {
 		tree := treeOf(t, "FT(2;4,8)", c.down...)
-		r := compute(t, build(t, tree, plan.Options{Routing: trees.Spread}), networkOf(t, tree, c.lmc), c.lmc)
+		r := compute(t, build(t, tree, plan.Options{Routing: routing.Spread}), networkOf(t, tree, c.lmc), c.lmc)
 		f, err := os.Open(filepath.Join("testdata", name+".lfts.gz"))
 		if err != nil {
 			t.Fatal(err)

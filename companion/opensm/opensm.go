@@ -21,8 +21,8 @@ import (
 	"slices"
 
 	"evbench/plan"
+	"evbench/routing"
 	"evbench/routing/lft"
-	"evbench/routing/trees"
 	"evbench/topology"
 	"evbench/topology/network"
 )
@@ -136,7 +136,7 @@ func supported(p *plan.Plan) error {
 		return fmt.Errorf("%s: %d paths between leaves are more than tables are made for", p.Notation(), p.Tree.Paths())
 	case p.Routing == plan.NoRouting:
 		return fmt.Errorf("the plan has no routing, so there are no paths to install")
-	case p.Routing == trees.ECMP, trees.PerPacket(p.Routing):
+	case p.Routing == routing.ECMP, routing.PerPacket(p.Routing):
 		return fmt.Errorf("routing %s: a forwarding table has one port for a LID; take another routing", p.Routing)
 	case p.Tree.Servers() == 0:
 		return fmt.Errorf("%s: no servers", p.Notation())

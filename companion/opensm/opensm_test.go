@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"evbench/plan"
+	"evbench/routing"
 	"evbench/routing/lft"
-	"evbench/routing/trees"
 	"evbench/scheduler"
 	"evbench/topology"
 	"evbench/topology/ibnet"
@@ -44,9 +44,9 @@ func anyPlan(t *testing.T, seed uint64) *plan.Plan {
 	objectives := []scheduler.Objective{scheduler.FewestPhases, scheduler.FewestPaths, scheduler.Balanced}
 	choices := []plan.Options{
 		{Schedule: "fors", Objective: objectives[rng.IntN(3)]},
-		{Schedule: "linear-shift", Routing: trees.Ftree},
-		{Schedule: "linear-shift", Routing: trees.Spread},
-		{Routing: trees.MinHop},
+		{Schedule: "linear-shift", Routing: routing.Ftree},
+		{Schedule: "linear-shift", Routing: routing.Spread},
+		{Routing: routing.MinHop},
 	}
 	how := choices[rng.IntN(len(choices))]
 	if how.DropUnreachable = true; o.Pods > 0 {
@@ -137,7 +137,7 @@ func walkAll(t testing.TB, seed uint64, r *Routes) {
 func TestThesisFigures(t *testing.T) {
 	fill := append([]int{20}, slices.Repeat([]int{18}, 17)...)
 	tree := options(t, topology.Options{Ports: 20, Leaves: 18, Fill: fill})
-	p := build(t, tree, plan.Options{Schedule: "linear-shift", Routing: trees.Ftree})
+	p := build(t, tree, plan.Options{Schedule: "linear-shift", Routing: routing.Ftree})
 	u := compute(t, p, networkOf(t, tree, 0), 5).Use()
 	if u.Entries != 10469 || u.LIDs != 10470 || u.LMC != 5 || u.Capacity != 49152 {
 		t.Errorf("%+v", u)
@@ -165,7 +165,7 @@ func TestMatchByOrder(t *testing.T) {
 // on a spine, as subnet managers may be.
 func TestHostsOutsideThePlan(t *testing.T) {
 	tree := treeOf(t, "FT(2;2,3)")
-	p := build(t, tree, plan.Options{Schedule: "linear-shift", Routing: trees.Ftree})
+	p := build(t, tree, plan.Options{Schedule: "linear-shift", Routing: routing.Ftree})
 	full := networkOf(t, tree, 0)
 	var b network.Builder
 	for h := range full.Hosts() {
@@ -274,7 +274,7 @@ func TestFiles(t *testing.T) {
 // TestPathsWithoutSchedule have no phases, and lack the messages left out.
 func TestPathsWithoutSchedule(t *testing.T) {
 	tree := treeOf(t, "FT(2;1,3)", "leaf0-spine0")
-	p := build(t, tree, plan.Options{Routing: trees.Ftree, DropUnreachable: true})
+	p := build(t, tree, plan.Options{Routing: routing.Ftree, DropUnreachable: true})
 	var b bytes.Buffer
 	if err := compute(t, p, networkOf(t, tree, 0), 0).writePaths(&b); err != nil {
 		t.Fatal(err)

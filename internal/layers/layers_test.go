@@ -49,10 +49,8 @@ var layers = []layer{
 	{"topology/dot", "topology/network", true},
 
 	{"scheduler", "topology internal/coloring internal/parallel", true},
-	{"scheduler/schedtest", "scheduler topology", true},
 	{"scheduler/sizes", "scheduler topology", true},
 
-	{"routing/trees", "topology scheduler", true},
 	{"routing/lft", "topology/network internal/parallel", true},
 	{"routing/opensm", "topology/network routing/lft internal/parallel", true},
 	{"routing/sssp", "topology/network routing/lft", true},
@@ -60,14 +58,13 @@ var layers = []layer{
 	{"routing/dmod/routetest", "topology/network routing/lft", true},
 	{"routing/dmod", "topology/network routing/dmod/updown routing/lft internal/parallel", true},
 	{"routing/qft", "topology/network routing/dmod/updown routing/lft internal/parallel", true},
-	{"routing", "topology topology/network routing/trees routing/dmod routing/lft routing/opensm routing/qft routing/sssp", true},
+	{"routing", "topology topology/network routing/dmod routing/lft routing/opensm routing/qft routing/sssp", true},
 	{"routing/ibtest", "internal/proc internal/trust topology/network routing/lft", false},
 
 	{"plan/verify", "topology", true},
-	{"plan", "internal/show plan/verify topology scheduler scheduler/sizes routing routing/trees", true},
+	{"plan", "internal/show plan/verify topology scheduler scheduler/sizes routing", true},
 
 	{"builder", "", true},
-	{"scheduler/assign", "", true},
 	{"barrier", "", true},
 	{"transport", "", true},
 	{"transport/transporttest", "transport barrier", false},
@@ -87,10 +84,10 @@ var layers = []layer{
 	{"failover", "topology", true},
 	{"controller/wire", "barrier builder internal/port internal/unit results", false},
 	{"worker", "scheduler builder barrier transport controller/wire results", false},
-	{"controller", "failover internal/port controller/wire results scheduler/assign", false},
+	{"controller", "builder controller/wire failover internal/port results", false},
 	{"failover/loop", "failover plan topology", false},
 
-	{"scenario", "barrier builder failover internal/show internal/unit results results/hdf5 routing routing/trees scheduler scheduler/assign topology", false},
+	{"scenario", "barrier builder failover internal/show internal/unit results results/hdf5 routing scheduler topology", false},
 
 	{"fabric", "failover/loop plan results topology", false},
 	{"fabric/lab", "internal/proc topology internal/unit", false},
@@ -101,30 +98,30 @@ var layers = []layer{
 	{"internal/sshtest", "", false},
 
 	{"sim/credit", "internal/parallel routing/lft topology/network", true},
-	{"sim", "barrier internal/parallel internal/unit plan results routing/trees scheduler scheduler/assign scheduler/sizes sim/credit topology", true},
+	{"sim", "barrier builder internal/parallel internal/unit plan results routing scheduler scheduler/sizes sim/credit topology", true},
 
-	{"companion", "failover plan routing/trees topology", false},
+	{"companion", "failover plan routing topology", false},
 	{"companion/kernel", "companion failover fabric/lab internal/parallel topology", false},
-	{"companion/iproute", "companion fabric/lab internal/atomicfile plan routing routing/lft routing/trees topology", false},
-	{"companion/opensm", "failover failover/loop internal/atomicfile internal/osmlog internal/show internal/proc internal/trust plan routing/lft routing/trees topology topology/ibnet topology/network", false},
+	{"companion/iproute", "companion fabric/lab internal/atomicfile plan routing routing/lft topology", false},
+	{"companion/opensm", "failover failover/loop internal/atomicfile internal/osmlog internal/proc internal/show internal/trust plan routing routing/lft topology topology/ibnet topology/network", false},
 	{"companion/inject", "companion/opensm internal/atomicfile internal/proc internal/trust topology topology/ibnet topology/network", false},
 	{"companion/wrapped", "companion/iproute companion/opensm internal/atomicfile internal/hostlist internal/proc plan results routing routing/lft scheduler topology topology/netfile topology/network transport/mpi/preload", false},
 
-	{"fabric/open", "barrier companion companion/inject companion/kernel fabric fabric/emulate fabric/hosts fabric/hosts/host fabric/hosts/preflight fabric/lab failover failover/loop internal/atomicfile internal/hostlist internal/proc internal/trust controller/wire plan results routing/trees scenario topology topology/netfile transport transport/mpi transport/tcp worker", false},
+	{"fabric/open", "barrier companion companion/inject companion/kernel controller/wire fabric fabric/emulate fabric/hosts fabric/hosts/host fabric/hosts/preflight fabric/lab failover failover/loop internal/atomicfile internal/hostlist internal/proc internal/trust plan results routing scenario topology topology/netfile transport transport/mpi transport/tcp worker", false},
 
 	{"study/jobs", "internal/hostlist internal/show routing/lft routing/sssp topology/network", true},
 	{"study/jobroutes", "companion/opensm internal/atomicfile internal/proc routing/lft study/jobs topology/ibnet topology/network", false},
 	{"study/failures", "internal/osmlog topology topology/network", true},
 	{"study/failures/input", "internal/atomicfile study/failures", false},
-	{"study/survey", "builder internal/parallel internal/show internal/unit plan results routing/trees scheduler scheduler/sizes sim topology", true},
-	{"study/policy", "failover internal/parallel plan results routing/trees scheduler sim study/failures topology", true},
+	{"study/survey", "builder internal/parallel internal/show internal/unit plan results routing scheduler scheduler/sizes sim topology", true},
+	{"study/policy", "failover internal/parallel plan results routing scheduler sim study/failures topology", true},
 	{"study/judge/foreign", "internal/unit results", true},
 	{"study/judge", "internal/parallel internal/show routing routing/lft scheduler study/judge/foreign topology topology/network", true},
 	{"study/judge/input", "internal/atomicfile internal/unit study/judge study/judge/foreign topology/network", false},
 	{"scenarios", "", true},
-	{"study/papers", "failover internal/parallel internal/show plan results routing routing/lft routing/opensm routing/sssp routing/trees scenarios scheduler sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network", true},
+	{"study/papers", "failover internal/parallel internal/show plan results routing routing/lft routing/opensm routing/sssp scenarios scheduler sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network", true},
 
-	{"bench", "builder controller fabric fabric/hosts/preflight failover failover/loop internal/parallel internal/unit controller/wire plan plan/verify results routing/trees scenario scheduler scheduler/assign scheduler/sizes sim topology", false},
+	{"bench", "builder controller controller/wire fabric fabric/hosts/preflight failover failover/loop internal/parallel internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim topology", false},
 
 	{"report", "results internal/printable internal/unit", false},
 	// Figures of links and pairs need the phases and paths of plans.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"evbench/plan"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/study/survey"
 	"evbench/topology"
@@ -270,7 +270,7 @@ func entries(ctx context.Context, o *Options, f *Figure) error {
 		"FT(2;20,18), 326 servers; reduction f: every leaf has lost f links; entries of a switch: 2^LMC of each server, and one of each other switch",
 		"any schedule: what the thesis reckons with, up to 20 spines from a leaf to a server; FORS: what plans with that objective need",
 	}
-	worst := trees.CountPaths(healthy, func(src, dst int) int { return (src + dst) % net.Ports })
+	worst := routing.CountPaths(healthy, func(src, dst int) int { return (src + dst) % net.Ports })
 	f.add("entries, any schedule", 0, "0", "entries", float64(worst.Entries))
 	f.add("LMC, any schedule", 0, "0", "", float64(worst.LMC))
 	for _, reduction := range o.points(6, 0, 2) {
@@ -311,7 +311,7 @@ func (f *Figure) largerEntries(ctx context.Context, o *Options) error {
 	}
 	o.tell(f.Name, "%s", t.Notation())
 	f.Setup = append(f.Setup, "a path an entry: of each server as many as spines lead there from some leaf, and one of each switch, as the thesis reckons for FT(2;36,36)")
-	worst := trees.CountPaths(t, func(src, dst int) int { return (src + dst) % t.Spines() })
+	worst := routing.CountPaths(t, func(src, dst int) int { return (src + dst) % t.Spines() })
 	f.add("entries, any schedule, a path an entry"+larger, 0, "0", "entries", float64(worst.Most*t.Servers()+t.Leaves()+t.Spines()))
 	f.add("entries, any schedule"+larger, 0, "0", "entries", float64(worst.Entries))
 	f.add("LMC, any schedule"+larger, 0, "0", "", float64(worst.LMC))

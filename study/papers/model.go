@@ -6,7 +6,6 @@ import (
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/routing/lft"
-	"evbench/routing/trees"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -128,7 +127,7 @@ func fors(t *topology.Tree, seed uint64) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &plan.Plan{Tree: t, Schedule: s, Routing: trees.Pinned, Bound: bound}, nil
+	return &plan.Plan{Tree: t, Schedule: s, Routing: routing.Pinned, Bound: bound}, nil
 }
 
 func (n *routedTree) dead(count int, seed uint64) (*topology.Tree, error) {

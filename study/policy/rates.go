@@ -13,7 +13,7 @@ import (
 	"evbench/internal/parallel"
 	"evbench/plan"
 	"evbench/results"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/sim"
 	"evbench/topology"
@@ -109,7 +109,7 @@ func (s *Setting) unsynchronised(engine string, avoided Dead) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	tables, err := trees.Compute(t, engine)
+	tables, err := routing.TreeTables(t, engine)
 	if err != nil {
 		return 0, err
 	}
@@ -143,7 +143,7 @@ func (s *Setting) fors(dead Dead) (*plan.Plan, error) {
 		return nil, err
 	}
 	schedule, bound, err := scheduler.FORS(t, scheduler.Options{Seed: s.Seed, Workers: 1})
-	return &plan.Plan{Tree: t, Schedule: schedule, Routing: trees.Pinned, Bound: bound}, err
+	return &plan.Plan{Tree: t, Schedule: schedule, Routing: routing.Pinned, Bound: bound}, err
 }
 
 func (s *Setting) phases(ctx context.Context, p *plan.Plan) (time.Duration, error) {
@@ -179,7 +179,7 @@ func (s *Setting) servers() float64 {
 
 // tables are the engines that route the policies without pinned paths.
 var tables = map[failover.Policy]string{
-	failover.None: trees.MinHop, failover.MinHop: trees.MinHop, failover.Spread: trees.Spread, failover.Unsync: trees.Spread,
+	failover.None: routing.MinHop, failover.MinHop: routing.MinHop, failover.Spread: routing.Spread, failover.Unsync: routing.Spread,
 }
 
 // detours is how many messages longer an exchange takes while paths of its plan that the

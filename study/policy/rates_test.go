@@ -8,7 +8,7 @@ import (
 
 	"evbench/failover"
 	"evbench/plan"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/sim"
 	"evbench/topology"
 )
@@ -80,7 +80,7 @@ func TestUnsynchronised(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := plan.Build(tree, plan.Options{Schedule: "linear-shift", Routing: trees.Spread})
+		p, err := plan.Build(tree, plan.Options{Schedule: "linear-shift", Routing: routing.Spread})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestUnsynchronised(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := s.unsynchronised(trees.Spread, deadOf(links))
+		got, err := s.unsynchronised(routing.Spread, deadOf(links))
 		want := 24 * 23 * 8e9 / o.Span.Seconds() * float64(o.Events[0])
 		if err != nil || math.Abs(got/want-1) > 1e-3 {
 			t.Errorf("%v: %g, flows %g, %v", links, got, want, err)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"evbench/failover"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/topology"
 )
 
@@ -58,7 +58,7 @@ func (s *Setting) oneLink(ctx context.Context, w worst) (*OneLink, error) {
 		}
 		*x.to = rates[0] / tbit
 	}
-	rate, err := s.unsynchronised(trees.MinHop, dead)
+	rate, err := s.unsynchronised(routing.MinHop, dead)
 	out.Unsync = rate / tbit
 	return out, err
 }

@@ -3,7 +3,7 @@ package survey
 import (
 	"slices"
 
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -80,7 +80,7 @@ func (o *order) duration(t *topology.Tree, leaf []int, path func(src, dst int) i
 
 // tablePaths returns the path of every message that single-path tables route, as a
 // function of ranks. The tables must have a route for every pair.
-func tablePaths(tables *trees.Tables, leaf []int) func(src, dst int) int {
+func tablePaths(tables *routing.Tables, leaf []int) func(src, dst int) int {
 	t := tables.Tree
 	s := t.Servers()
 	path := make([]int32, t.Leaves()*s)

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"evbench/plan"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -19,7 +19,7 @@ func (c Case) single() bool {
 	default:
 		return false
 	}
-	return !slices.Contains([]string{"", trees.ECMP, trees.Spray, trees.Adaptive, trees.Pinned, plan.NoRouting}, c.Routing)
+	return !slices.Contains([]string{"", routing.ECMP, routing.Spray, routing.Adaptive, routing.Pinned, plan.NoRouting}, c.Routing)
 }
 
 // choosy reports whether a schedule exists for some dead sets only, such as the
@@ -55,7 +55,7 @@ func (w *whatIf) outcome(t *topology.Tree, c Case) (outcome, error) {
 // build plans one case. fors is asked with one worker: the sets are what runs in
 // parallel.
 func (w *whatIf) build(t *topology.Tree, c Case) (*plan.Plan, error) {
-	if c != (Case{scheduler.NameFORS, trees.Pinned}) {
+	if c != (Case{scheduler.NameFORS, routing.Pinned}) {
 		return plan.Build(t, plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: w.opt.Seed})
 	}
 	s, bound, err := scheduler.ByName(c.Schedule, t, scheduler.Options{Seed: w.opt.Seed, Workers: 1})

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"evbench/internal/parallel"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -137,7 +137,7 @@ type LMCRow struct {
 	objective scheduler.Objective
 	Phases    int
 	Bound     int
-	Paths     trees.Paths
+	Paths     routing.Paths
 }
 
 // LMC plans every objective at reductions f = 0..most of all leaves.
@@ -157,7 +157,7 @@ func LMC(t *topology.Tree, most int, seed uint64) ([]LMCRow, error) {
 			return err
 		}
 		r.Phases, r.Bound = s.Phases, bound.Phases
-		r.Paths = trees.CountPaths(reduced, pinnedPaths(reduced, s))
+		r.Paths = routing.CountPaths(reduced, pinnedPaths(reduced, s))
 		rows[i] = r
 		return nil
 	})

@@ -6,7 +6,7 @@ import (
 
 	"evbench/internal/parallel"
 	"evbench/plan"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -89,7 +89,7 @@ func routedMeasure(healthy *topology.Tree, seed uint64) func(*topology.Tree, *Sl
 	leaf := healthy.LeafOfRanks()
 	shift, optimal := newOrder(scheduler.LinearShift(healthy)), newOrder(scheduler.BandwidthOptimal(healthy))
 	return func(t *topology.Tree, row *SlowdownRow) error {
-		tables, err := plan.Tables(t, trees.MinHop)
+		tables, err := plan.Tables(t, routing.MinHop)
 		if err != nil {
 			return err
 		}

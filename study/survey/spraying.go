@@ -8,7 +8,7 @@ import (
 	"evbench/internal/unit"
 	"evbench/plan"
 	"evbench/results"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/sim"
 	"evbench/topology"
@@ -27,15 +27,15 @@ func Ways() []Way {
 	shift, fors := scheduler.NameLinearShift, scheduler.NameFORS
 	return []Way{
 		{"shift in step, tables", results.Sync, shift, ""},
-		{"shift in step, spray", results.Sync, shift, trees.Spray},
-		{"FORS in step", results.Sync, fors, trees.Pinned},
+		{"shift in step, spray", results.Sync, shift, routing.Spray},
+		{"FORS in step", results.Sync, fors, routing.Pinned},
 		{"shift, no barrier, tables", results.FreeRunning, shift, ""},
-		{"shift, no barrier, spray", results.FreeRunning, shift, trees.Spray},
-		{"shift, no barrier, adaptive", results.FreeRunning, shift, trees.Adaptive},
+		{"shift, no barrier, spray", results.FreeRunning, shift, routing.Spray},
+		{"shift, no barrier, adaptive", results.FreeRunning, shift, routing.Adaptive},
 		{"no plan, tables", results.Unsync, "", ""},
-		{"no plan, ECMP", results.Unsync, "", trees.ECMP},
-		{"no plan, spray", results.Unsync, "", trees.Spray},
-		{"no plan, adaptive", results.Unsync, "", trees.Adaptive},
+		{"no plan, ECMP", results.Unsync, "", routing.ECMP},
+		{"no plan, spray", results.Unsync, "", routing.Spray},
+		{"no plan, adaptive", results.Unsync, "", routing.Adaptive},
 	}
 }
 
@@ -124,9 +124,9 @@ func (o *SprayingOptions) duration() time.Duration {
 func (w Way) planFor(t *topology.Tree, seed uint64) (*plan.Plan, error) {
 	r := w.Routing
 	if r == "" {
-		r = trees.Ftree
+		r = routing.Ftree
 		if len(t.Dead()) > 0 {
-			r = trees.MinHop
+			r = routing.MinHop
 		}
 	}
 	return plan.Build(t, plan.Options{Schedule: w.Schedule, Routing: r, Seed: seed})

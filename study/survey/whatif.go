@@ -9,7 +9,7 @@ import (
 
 	"evbench/internal/parallel"
 	"evbench/plan"
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -40,9 +40,9 @@ func Cases(schedules, routings []string) (out []Case) {
 		switch {
 		case len(own) > 0:
 		case strings.HasPrefix(s, scheduler.NameFORS), strings.HasPrefix(s, scheduler.RepairPrefix):
-			own = []string{trees.Pinned}
+			own = []string{routing.Pinned}
 		default:
-			own = []string{trees.Ftree, trees.MinHop, trees.Spread}
+			own = []string{routing.Ftree, routing.MinHop, routing.Spread}
 		}
 		for _, r := range own {
 			out = append(out, Case{s, r})

@@ -1,11 +1,11 @@
-package trees_test
+package routing_test
 
 import (
 	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"evbench/routing/trees"
+	"evbench/routing"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -21,17 +21,17 @@ func TestCountPathsKnown(t *testing.T) {
 		name  string
 		tree  *topology.Tree
 		spine func(src, dst int) int
-		want  trees.Paths
+		want  routing.Paths
 	}{
-		{"as many as servers of a leaf", lhcb, func(src, dst int) int { return (src + dst) % 20 }, trees.Paths{Most: 19, LMC: 5, LIDs: 10470, Entries: 10469}},
-		{"one for each destination", lhcb, func(src, dst int) int { return dst % 20 }, trees.Paths{Most: 1, LIDs: 364, Entries: 363}},
-		{"two", big, func(src, dst int) int { return (dst + src%2) % 20 }, trees.Paths{Most: 2, LMC: 1, LIDs: 758, Entries: 757}},
-		{"three", big, func(src, dst int) int { return (dst + src%3) % 20 }, trees.Paths{Most: 3, LMC: 2, LIDs: 1478, Entries: 1477}},
-		{"none", big, func(src, dst int) int { return -1 }, trees.Paths{LIDs: 398, Entries: 397}},
+		{"as many as servers of a leaf", lhcb, func(src, dst int) int { return (src + dst) % 20 }, routing.Paths{Most: 19, LMC: 5, LIDs: 10470, Entries: 10469}},
+		{"one for each destination", lhcb, func(src, dst int) int { return dst % 20 }, routing.Paths{Most: 1, LIDs: 364, Entries: 363}},
+		{"two", big, func(src, dst int) int { return (dst + src%2) % 20 }, routing.Paths{Most: 2, LMC: 1, LIDs: 758, Entries: 757}},
+		{"three", big, func(src, dst int) int { return (dst + src%3) % 20 }, routing.Paths{Most: 3, LMC: 2, LIDs: 1478, Entries: 1477}},
+		{"none", big, func(src, dst int) int { return -1 }, routing.Paths{LIDs: 398, Entries: 397}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := trees.CountPaths(tt.tree, tt.spine); got != tt.want {
+			if got := routing.CountPaths(tt.tree, tt.spine); got != tt.want {
 				t.Errorf("got %+v, want %+v", got, tt.want)
 			}
 		})
@@ -67,7 +67,7 @@ func TestCountPathsRandom(t *testing.T) {
 				most = max(most, len(set))
 			}
 		}
-		got := trees.CountPaths(tr, of)
+		got := routing.CountPaths(tr, of)
 		if got.Most != most || most > 0 && (1<<got.LMC < most || most > 1 && 1<<(got.LMC-1) >= most) {
 			t.Errorf("%s, %d spines: %+v, want %d at most", tr.Notation(), tr.Spines(), got, most)
 		}

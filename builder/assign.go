@@ -1,11 +1,4 @@
-// Package assign answers: which server builds which event, where the sizes of events are
-// known beforehand? It balances what servers receive: the longest event first, to the
-// least loaded server, with equal counts (LPT: Graham 1969; equal counts are ours, since
-// an exchange is one event of each server in every mode).
-//
-// Servers and sources are ranks. The package reads no clock and draws nothing: equal
-// input, equal events, in a run, in a simulation and in a prediction.
-package assign
+package builder
 
 import (
 	"cmp"
@@ -13,14 +6,14 @@ import (
 	"slices"
 )
 
-// What assigns events, as in scenarios.
+// Which server builds which event, as in scenarios.
 const (
-	Next     = "next"     // a server that may have one more gets the next event
-	Balanced = "balanced" // by known sizes
+	AssignNext     = "next"     // a server that may have one more gets the next event
+	AssignBalanced = "balanced" // by known sizes
 )
 
-// Names lists them.
-func Names() []string { return []string{Next, Balanced} }
+// Assigners lists them.
+func Assigners() []string { return []string{AssignNext, AssignBalanced} }
 
 // Ahead is how many events of each server are known, and assigned, at once.
 const Ahead = 8
@@ -43,16 +36,18 @@ func May(quota, assigned, done, inFlight uint64) uint64 {
 	return min(quota-min(quota, assigned), inFlight-min(inFlight, has))
 }
 
-// A Balancer assigns batch after batch.
+// A Balancer assigns events whose sizes are known beforehand, batch after batch: the longest
+// event first, to the least loaded server (LPT: Graham 1969), and equally many to each, since
+// an exchange is one event of each server in every mode.
 type Balancer struct {
 	size  func(event uint64, source int) int
 	load  []float64  // by server: bytes so far
 	queue [][]uint64 // by server: what it is to build, in this order
 }
 
-// New returns a Balancer for so many servers, each of which has a fragment of size bytes
+// NewBalancer returns one for so many servers, each of which has a fragment of size bytes
 // for an event.
-func New(servers int, size func(event uint64, source int) int) *Balancer {
+func NewBalancer(servers int, size func(event uint64, source int) int) *Balancer {
 	return &Balancer{size: size, load: make([]float64, servers), queue: make([][]uint64, servers)}
 }
 

@@ -1,4 +1,4 @@
-package trees_test
+package routing_test
 
 import (
 	"bytes"
@@ -10,17 +10,16 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/routing/trees"
-	"evbench/scheduler"
+	"evbench/routing"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden tables")
 
-func compute(t *testing.T, tr *topology.Tree, engine string) *trees.Tables {
+func compute(t *testing.T, tr *topology.Tree, engine string) *routing.Tables {
 	t.Helper()
-	tables, err := trees.Compute(tr, engine)
+	tables, err := routing.TreeTables(tr, engine)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +29,7 @@ func compute(t *testing.T, tr *topology.Tree, engine string) *trees.Tables {
 // The tables of every engine on FT(2;4,4) without leaf0-spine0, to be read.
 func TestGoldenTables(t *testing.T) {
 	tr := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4}, "leaf0-spine0")
-	for _, engine := range trees.Engines() {
+	for _, engine := range routing.TreeEngines() {
 		t.Run(engine, func(t *testing.T) {
 			var got bytes.Buffer
 			if err := compute(t, tr, engine).WriteText(&got); err != nil {
@@ -76,7 +75,7 @@ func naive(tr *topology.Tree, engine string, leaf, dst int) int {
 				best = k
 			}
 		}
-		if engine == trees.Ftree {
+		if engine == routing.Ftree {
 			best = d % tr.Spines()
 		}
 		spineOf[d], healthy[d] = best, best
@@ -92,7 +91,7 @@ func naive(tr *topology.Tree, engine string, leaf, dst int) int {
 		}
 		common := tr.CommonSpines(leaf, tr.Leaf(d))
 		order := common
-		if engine == trees.Spread {
+		if engine == routing.Spread {
 			i := leaf % len(common)
 			order = append(append([]int{}, common[i:]...), common[:i]...)
 		}
@@ -120,7 +119,7 @@ func TestEnginesAgainstDefinition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, engine := range []string{trees.Ftree, trees.MinHop, trees.Spread} {
+		for _, engine := range []string{routing.Ftree, routing.MinHop, routing.Spread} {
 			tables := compute(t, tr, engine)
 			for leaf := range tr.Leaves() {
 				for dst := range tr.Servers() {
@@ -145,7 +144,7 @@ func TestEveryEngineReachesAll(t *testing.T) {
 		topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 5, Fill: []int{3, 3, 0, 3, 1}}, "leaf4-spine1"),
 		topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3, Spines: 5}, "leaf1-spine4"),
 	} {
-		for _, engine := range trees.Engines() {
+		for _, engine := range routing.TreeEngines() {
 			r := compute(t, tr, engine).Check()
 			if s := tr.Servers(); !r.OK() || r.Pairs != s*(s-1) {
 				t.Errorf("%s on %s: %+v", engine, tr.Notation(), r)
@@ -158,21 +157,21 @@ func TestCheckFindsDamage(t *testing.T) {
 	healthy := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3})
 	for _, tt := range []struct {
 		name   string
-		damage func(*trees.Tables)
+		damage func(*routing.Tables)
 		want   error
-		count  func(trees.Report) int
+		count  func(routing.Report) int
 	}{
-		{"entry missing at a leaf", func(x *trees.Tables) { x.Set(trees.Leaf(0), 4) },
-			trees.ErrNoRoute, func(r trees.Report) int { return r.Unreachable }},
-		{"wrong server port", func(x *trees.Tables) { x.Set(trees.Leaf(2), 4, 1) },
-			trees.ErrNoRoute, func(r trees.Report) int { return r.Unreachable }},
-		{"no such port", func(x *trees.Tables) { x.Set(trees.Leaf(0), 4, 9) },
-			trees.ErrNoRoute, func(r trees.Report) int { return r.Unreachable }},
-		{"spine sends it back", func(x *trees.Tables) { x.Set(trees.Spine(healthy, 0), 4, 0) },
-			trees.ErrLoop, func(r trees.Report) int { return r.Loops }},
+		{"entry missing at a leaf", func(x *routing.Tables) { x.Set(routing.Switch(0), 4) },
+			routing.ErrNoRoute, func(r routing.Report) int { return r.Unreachable }},
+		{"wrong server port", func(x *routing.Tables) { x.Set(routing.Switch(2), 4, 1) },
+			routing.ErrNoRoute, func(r routing.Report) int { return r.Unreachable }},
+		{"no such port", func(x *routing.Tables) { x.Set(routing.Switch(0), 4, 9) },
+			routing.ErrNoRoute, func(r routing.Report) int { return r.Unreachable }},
+		{"spine sends it back", func(x *routing.Tables) { x.Set(routing.Switch(healthy.Leaves()+0), 4, 0) },
+			routing.ErrLoop, func(r routing.Report) int { return r.Loops }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tables := compute(t, healthy, trees.Ftree)
+			tables := compute(t, healthy, routing.Ftree)
 			tt.damage(tables)
 			r := tables.Check()
 			if !errors.Is(r.First, tt.want) || tt.count(r) == 0 {
@@ -181,9 +180,9 @@ func TestCheckFindsDamage(t *testing.T) {
 		})
 	}
 	t.Run("tables of the healthy tree after a link died", func(t *testing.T) {
-		tables := compute(t, healthy, trees.MinHop)
+		tables := compute(t, healthy, routing.MinHop)
 		tables.Tree = topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3}, "leaf1-spine0")
-		if r := tables.Check(); r.DeadLinks == 0 || !errors.Is(r.First, trees.ErrDeadLink) {
+		if r := tables.Check(); r.DeadLinks == 0 || !errors.Is(r.First, routing.ErrDeadLink) {
 			t.Errorf("Check() = %+v, want dead links", r)
 		}
 	})
@@ -192,9 +191,9 @@ func TestCheckFindsDamage(t *testing.T) {
 // Large trees with many dead links have more sets of ports than 16 bits count.
 func TestManySetsOfPorts(t *testing.T) {
 	tree := topologytest.Tree(t, topology.Options{Ports: 64, Leaves: 64})
-	tables := compute(t, tree, trees.MinHop)
-	place := func(i int) (trees.Switch, int) { return trees.Switch(i / tree.Servers()), i % tree.Servers() }
-	ports := func(i int) []trees.Port { return []trees.Port{trees.Port(i >> 16), trees.Port(i)} }
+	tables := compute(t, tree, routing.MinHop)
+	place := func(i int) (routing.Switch, int) { return routing.Switch(i / tree.Servers()), i % tree.Servers() }
+	ports := func(i int) []routing.Port { return []routing.Port{routing.Port(i >> 16), routing.Port(i)} }
 	const many = 1 << 17
 	for i := range many {
 		sw, dst := place(i)
@@ -214,10 +213,10 @@ func TestLoads(t *testing.T) {
 		engine, down string
 		want         float64
 	}{
-		{trees.Ftree, "", 1},
-		{trees.MinHop, "leaf0-spine0", 0.625},
-		{trees.Spread, "leaf0-spine0", 0.9375},
-		{trees.ECMP, "", 1},
+		{routing.Ftree, "", 1},
+		{routing.MinHop, "leaf0-spine0", 0.625},
+		{routing.Spread, "leaf0-spine0", 0.9375},
+		{routing.ECMP, "", 1},
 	} {
 		var down []string
 		if tt.down != "" {
@@ -234,7 +233,7 @@ func TestLoads(t *testing.T) {
 }
 
 func TestUnknownEngine(t *testing.T) {
-	_, err := trees.Compute(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}), "magic")
+	_, err := routing.TreeTables(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}), "magic")
 	if want := `routing "magic": no such engine; there are ftree, minhop, spread, ecmp, spray, adaptive`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -246,7 +245,7 @@ func TestHashed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tables, err := trees.Compute(tree, trees.ECMP)
+	tables, err := routing.TreeTables(tree, routing.ECMP)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +256,7 @@ func TestHashed(t *testing.T) {
 			src, dst := tree.First(a), tree.First(b)
 			k := tables.Hashed(1, a, src, dst)
 			if a == b {
-				if k != scheduler.None {
+				if k != -1 {
 					t.Errorf("within leaf%d through spine %d", a, k)
 				}
 				continue

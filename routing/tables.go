@@ -1,10 +1,9 @@
-package trees
+package routing
 
 import (
 	"math/bits"
 	"slices"
 
-	"evbench/scheduler"
 	"evbench/topology"
 )
 
@@ -27,16 +26,10 @@ type Tables struct {
 }
 
 // New returns tables without routes, for engines of other packages to fill.
-func New(engine string, t *topology.Tree) *Tables {
+func NewTables(engine string, t *topology.Tree) *Tables {
 	n := t.Switches() * t.Servers()
 	return &Tables{Engine: engine, Tree: t, entries: make([]uint32, n), sets: [][]Port{nil}, index: map[string]uint32{"": 0}}
 }
-
-// Leaf returns the switch ID of a leaf.
-func Leaf(l int) Switch { return Switch(l) }
-
-// Spine returns the switch ID of a spine of two levels.
-func Spine(t *topology.Tree, k int) Switch { return Switch(t.Leaves() + k) }
 
 // Ports returns the ports towards a destination rank. The caller must not
 // change the slice.
@@ -61,19 +54,19 @@ func (t *Tables) Set(sw Switch, dst int, ports ...Port) {
 
 // Hashed returns the path that the hash of ecmp gives to all messages from src, on leaf, to
 // dst: one of the next hops, all alike, as the kernel's hash does for the one connection
-// between two servers; scheduler.None where they share the leaf or there is no route. It is a
+// between two servers; -1 where they share the leaf or there is no route. It is a
 // function of seed and pair, the same in predictions, simulation and emulation. On three
 // levels the switch of the pod draws for itself.
 func (t *Tables) Hashed(seed uint64, leaf, src, dst int) int {
 	pair := uint64(src)*uint64(t.Tree.Servers()) + uint64(dst)
-	spine := drawn(t.Ports(Leaf(leaf), dst), t.Tree.Ports(), Mix(seed, pair))
+	spine := drawn(t.Ports(Switch(leaf), dst), t.Tree.Ports(), Mix(seed, pair))
 	if spine < 0 || !t.Tree.Apart(leaf, t.Tree.Leaf(dst)) {
 		return spine
 	}
 	p := t.Tree.Pods()
 	top := drawn(t.Ports(Switch(t.Tree.Above(leaf, spine)), dst), p.PodLeaves(), Mix(Mix(seed, pair), 1))
 	if top < 0 {
-		return scheduler.None
+		return none
 	}
 	return t.Tree.PathOf(spine, top)
 }
@@ -81,9 +74,9 @@ func (t *Tables) Hashed(seed uint64, leaf, src, dst int) int {
 // drawn returns one of the ways up, which are counted from port first.
 func drawn(ports []Port, first int, x uint64) int {
 	if len(ports) == 0 {
-		return scheduler.None
+		return none
 	}
-	return max(scheduler.None, int(ports[x%uint64(len(ports))])-first)
+	return max(none, int(ports[x%uint64(len(ports))])-first)
 }
 
 // Mix returns random bits that depend on nothing but its arguments (SplitMix64).

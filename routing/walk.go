@@ -1,4 +1,4 @@
-package trees
+package routing
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ var (
 // route, ecmp, spray).
 func (t *Tables) PathOf(src, dst int) (int, bool) {
 	a, b := t.Tree.Leaf(src), t.Tree.Leaf(dst)
-	spine, ok := one(t.Ports(Leaf(a), dst), t.Tree.Ports())
+	spine, ok := one(t.Ports(Switch(a), dst), t.Tree.Ports())
 	if !ok || !t.Tree.Apart(a, b) {
 		return spine, ok
 	}
@@ -42,7 +42,7 @@ func one(ports []Port, first int) (int, bool) {
 // with its share where all next hops of a switch get equal parts.
 func (t *Tables) Shares(leaf, dst int, f func(path int, share float64)) {
 	apart := t.Tree.Apart(leaf, t.Tree.Leaf(dst))
-	spines := t.Ports(Leaf(leaf), dst)
+	spines := t.Ports(Switch(leaf), dst)
 	for _, p := range spines {
 		spine := int(p) - t.Tree.Ports()
 		if !apart {
@@ -59,7 +59,7 @@ func (t *Tables) Shares(leaf, dst int, f func(path int, share float64)) {
 // Walk follows every path from one server to another. The error says where a
 // message is lost, and why.
 func (t *Tables) Walk(src, dst int) error {
-	if err := t.walk(Leaf(t.Tree.Leaf(src)), dst, nil); err != nil {
+	if err := t.walk(Switch(t.Tree.Leaf(src)), dst, nil); err != nil {
 		return fmt.Errorf("%s to %s: %w", t.Tree.ServerName(src), t.Tree.ServerName(dst), err)
 	}
 	return nil

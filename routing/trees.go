@@ -1,10 +1,4 @@
-// Package trees answers: which next hop does each switch of a tree take for each
-// destination, by the exact rules that plans are made with, and what do those routes do
-// (reach, loops, dead links, link loads)? The rules are those of two levels; with a third
-// the switches of pods choose their top switches as leaves choose spines.
-//
-// It decides and counts; it runs no command and touches no kernel.
-package trees
+package routing
 
 import (
 	"fmt"
@@ -13,7 +7,7 @@ import (
 	"evbench/topology"
 )
 
-// The engines of this package, by their names on the command line.
+// The engines that plans use on trees, by their names on the command line.
 const (
 	Ftree  = "ftree"  // spine = destination rank mod spines; plans have OpenSM's, equal on whole trees
 	MinHop = "minhop" // broken entries to the least used live spine, ties to the lowest
@@ -26,14 +20,13 @@ const (
 	Pinned   = "pinned" // the plan's own paths, one per message
 )
 
-// Engines returns the names that Compute takes.
-func Engines() []string { return []string{Ftree, MinHop, Spread, ECMP, Spray, Adaptive} }
+func TreeEngines() []string { return []string{Ftree, MinHop, Spread, ECMP, Spray, Adaptive} }
 
 // PerPacket reports whether switches choose a path for each packet under an engine, so that
 // packets of a message take several, and overtake each other.
 func PerPacket(engine string) bool { return engine == Spray || engine == Adaptive }
 
-// Compute returns the tables of an engine for the tree and its dead links.
+// TreeTables returns the tables of an engine of TreeEngines for the tree and its dead links.
 // Tables depend on the dead set alone, never on what was routed before. A
 // destination that cannot be reached from a leaf has no entry there; Walk
 // finds it. O(leaves · S · spines), and on three levels as much for each plane.
@@ -61,17 +54,17 @@ func PerPacket(engine string) bool { return engine == Spray || engine == Adaptiv
 // destination where a live path begins with them. Each of these switches does for
 // destinations in other pods with its top switches what a leaf does with spines; its pod
 // stands for the leaf. The rules are ours: OpenSM's engines are in package routing.
-func Compute(t *topology.Tree, engine string) (*Tables, error) {
+func TreeTables(t *topology.Tree, engine string) (*Tables, error) {
 	healthy, ok := map[string]func(f fan, choice []int){
 		Ftree: destinationMod, MinHop: roundRobin, Spread: roundRobin, ECMP: nil, Spray: nil, Adaptive: nil,
 	}[engine]
 	if !ok {
-		return nil, fmt.Errorf("routing %q: no such engine; there are %s", engine, strings.Join(Engines(), ", "))
+		return nil, fmt.Errorf("routing %q: no such engine; there are %s", engine, strings.Join(TreeEngines(), ", "))
 	}
-	tables := New(engine, t)
+	tables := NewTables(engine, t)
 	for leaf := range t.Leaves() {
 		for slot := range t.On(leaf) {
-			tables.Set(Leaf(leaf), t.First(leaf)+slot, Port(slot))
+			tables.Set(Switch(leaf), t.First(leaf)+slot, Port(slot))
 		}
 	}
 	for _, f := range fans(t) {
@@ -120,7 +113,7 @@ func fans(t *topology.Tree) []fan {
 			}
 		}
 		out = append(out, fan{
-			tree: t, sw: Leaf(a), index: a, port: t.Ports(), ways: t.Spines(), mod: 1,
+			tree: t, sw: Switch(a), index: a, port: t.Ports(), ways: t.Spines(), mod: 1,
 			below: func(b int) bool { return a == b },
 			open:  func(b, k int) bool { return open[b*t.Spines()+k] },
 		})

@@ -1,15 +1,15 @@
-package assign_test
+package builder_test
 
 import (
 	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"evbench/scheduler/assign"
+	"evbench/builder"
 )
 
 // planned returns by server what it builds of a batch.
-func planned(b *assign.Balancer, servers int, first uint64, each int) [][]uint64 {
+func planned(b *builder.Balancer, servers int, first uint64, each int) [][]uint64 {
 	b.Plan(first, each)
 	out := make([][]uint64, servers)
 	for s := range out {
@@ -34,7 +34,7 @@ func TestPlan(t *testing.T) {
 		for i := range bytes {
 			bytes[i] = rng.IntN(20)
 		}
-		b := assign.New(n, func(event uint64, source int) int {
+		b := builder.NewBalancer(n, func(event uint64, source int) int {
 			if source == 0 {
 				return bytes[event]
 			}

@@ -1,0 +1,102 @@
+package scheduler_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"evbench/scheduler"
+	"evbench/topology"
+)
+
+// wrong returns what is wrong with s as an all-to-all exchange on t, or nil: every ordered
+// pair of servers that can reach each other meets once; in a phase at most one message is from
+// and one to each server; no phase is empty; with a pinned schedule a message between leaves
+// has a live path, and no wire two messages in a phase; otherwise it has none. Messages come
+// by phase, then source. It shares no code with what makes schedules.
+func wrong(t *topology.Tree, s *scheduler.Schedule) error {
+	n := t.Servers()
+	met, busy := make([]bool, n*n), slices.Repeat([]int{-1}, t.Wires())
+	before := scheduler.Message{Phase: -1, Src: n}
+	for _, m := range s.Messages() {
+		switch {
+		case m.Src == m.Dst:
+			return fmt.Errorf("%+v: a message to self", m)
+		case met[m.Src*n+m.Dst]:
+			return fmt.Errorf("%+v: the pair has met before", m)
+		case m.Phase != before.Phase && m.Phase != before.Phase+1, m.Phase == before.Phase && m.Src <= before.Src:
+			return fmt.Errorf("%+v after %+v: a phase is empty or messages are out of order", m, before)
+		}
+		met[m.Src*n+m.Dst], before = true, m
+		if err := wrongPath(t, s.Pinned, m); err != nil {
+			return err
+		}
+		wires := []topology.Wire{t.FromServer(m.Src), t.ToServer(m.Dst)}
+		if s.Pinned {
+			wires = t.Path(nil, m.Src, m.Dst, t.PathOf(m.Spine, m.Top))
+		}
+		for _, w := range wires {
+			if busy[w] == m.Phase {
+				link, direction := t.WireName(w)
+				return fmt.Errorf("%+v: %s %s has a message in this phase already", m, link, direction)
+			}
+			busy[w] = m.Phase
+		}
+	}
+	if before.Phase != s.Phases-1 {
+		return fmt.Errorf("the last message is in phase %d of %d", before.Phase, s.Phases)
+	}
+	return wrongPairs(t, s, met)
+}
+
+// wrongPath returns what is wrong with the spine and the top switch of a message.
+func wrongPath(t *topology.Tree, pinned bool, m scheduler.Message) error {
+	a, b := t.Leaf(m.Src), t.Leaf(m.Dst)
+	switch {
+	case !pinned || a == b:
+		if m.Spine != scheduler.None || m.Top != scheduler.None {
+			return fmt.Errorf("%+v: a spine where none is needed or chosen", m)
+		}
+	case m.Spine < 0 || m.Spine >= t.Spines() || !t.Alive(a, m.Spine) || !t.Alive(b, m.Spine):
+		return fmt.Errorf("%+v: the spine is not alive at leaf%d and leaf%d", m, a, b)
+	case !t.Apart(a, b):
+		if m.Top != scheduler.None {
+			return fmt.Errorf("%+v: a top switch within a pod", m)
+		}
+	case m.Top < 0 || m.Top >= t.Paths()/t.Spines() || !t.PathAlive(a, b, t.PathOf(m.Spine, m.Top)):
+		return fmt.Errorf("%+v: the top switch is not alive from the pods of leaf%d and leaf%d", m, a, b)
+	}
+	return nil
+}
+
+// wrongPairs compares the pairs that met with those that are to meet, and with what the
+// schedule says of each.
+func wrongPairs(t *topology.Tree, s *scheduler.Schedule, met []bool) error {
+	apart := map[[2]int]bool{}
+	for _, p := range t.Unreachable() {
+		apart[p] = true
+	}
+	leaf := t.LeafOfRanks()
+	for i, did := range met {
+		src, dst := i/len(leaf), i%len(leaf)
+		if src == dst {
+			continue
+		}
+		want := !apart[[2]int{min(leaf[src], leaf[dst]), max(leaf[src], leaf[dst])}]
+		if did != want || s.Meets(src, dst) != want {
+			return fmt.Errorf("%d and %d: want a message %v, in the list %v, Meets says %v", src, dst, want, did, s.Meets(src, dst))
+		}
+		if p, k := s.At(src, dst); !did && (p != scheduler.None || k != scheduler.None) {
+			return fmt.Errorf("%d and %d never meet; At says phase %d, spine %d", src, dst, p, k)
+		}
+	}
+	return nil
+}
+
+// passes fails the test where a schedule is wrong.
+func passes(t testing.TB, tree *topology.Tree, s *scheduler.Schedule) {
+	t.Helper()
+	if err := wrong(tree, s); err != nil {
+		t.Fatalf("%s on %s, fill %v, %d spines, down %v: %v", s.Name, tree.Notation(), tree.Fill(), tree.Spines(), tree.DownNames(), err)
+	}
+}
