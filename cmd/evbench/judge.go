@@ -1,7 +1,8 @@
 package main
 
 import (
-	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,8 +14,6 @@ import (
 	"evbench/routing/lft"
 	"evbench/study/judge"
 	"evbench/study/judge/foreign"
-	"evbench/study/judge/input"
-	"evbench/study/judge/page"
 )
 
 func judgeCommand() *cli.Command {
@@ -53,7 +52,7 @@ func judgeAction(c *cli.Context) error {
 		return usage(err)
 	}
 	if name := c.String("out"); name != "" {
-		if err := atomicfile.Write(name, func(w io.Writer) error { return page.Write(w, v) }); err != nil {
+		if err := atomicfile.Write(name, v.WritePage); err != nil {
 			return err
 		}
 	}
@@ -89,10 +88,15 @@ func judgeInput(c *cli.Context) (*judge.Input, error) {
 		return nil, err
 	}
 	in := &judge.Input{Name: c.String("network"), Whole: s.Whole, Net: s.Net, Roots: s.Roots}
-	if err := (input.Words{
+	words := judge.Words{
 		Hosts: c.String("hosts"), Result: c.String("result"), Format: c.String("format"),
 		Rate: c.String("rate"), Size: c.String("size"), Case: c.String("case"),
-	}).Read(in); err != nil {
+	}
+	if info, err := os.Stat(words.Result); err == nil && info.IsDir() {
+		words.Result = filepath.Join(words.Result, "summary.json")
+	}
+	read := func(name string) ([]byte, error) { return atomicfile.Read(name, atomicfile.MaxList) }
+	if err := words.Read(in, read); err != nil {
 		return nil, usage(err)
 	}
 	in.TablesFile = c.String("tables")

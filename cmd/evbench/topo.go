@@ -6,7 +6,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/topology/dot"
 	"evbench/topology/ibnet"
 	"evbench/topology/netfile"
 	"evbench/topology/network"
@@ -88,5 +87,5 @@ func writeDot(w io.Writer, s *netfile.Source) error {
 	if err != nil {
 		return usage(err)
 	}
-	return dot.Write(w, s.Net, level)
+	return network.WriteDot(w, s.Net, level)
 }

@@ -46,7 +46,6 @@ var layers = []layer{
 	{"topology/ibnet", "topology/network", true},
 	{"topology/netyaml", "topology/network", true},
 	{"topology/netfile", "internal/atomicfile topology/ibnet topology/network topology/netyaml", false},
-	{"topology/dot", "topology/network", true},
 
 	{"scheduler", "topology internal/coloring internal/parallel", true},
 	{"scheduler/sizes", "scheduler topology", true},
@@ -116,8 +115,6 @@ var layers = []layer{
 	{"study/survey", "builder internal/parallel internal/show internal/unit plan results routing scheduler scheduler/sizes sim topology", true},
 	{"study/policy", "failover internal/parallel plan results routing scheduler sim study/failures topology", true},
 	{"study/judge/foreign", "internal/unit results", true},
-	{"study/judge", "internal/parallel internal/show routing routing/lft scheduler study/judge/foreign topology topology/network", true},
-	{"study/judge/input", "internal/atomicfile internal/unit study/judge study/judge/foreign topology/network", false},
 	{"scenarios", "", true},
 	{"study/papers", "failover internal/parallel internal/show plan results routing routing/lft routing/opensm routing/sssp scenarios scheduler sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network", true},
 
@@ -128,7 +125,7 @@ var layers = []layer{
 	{"report/figure", "plan results scheduler topology", true},
 	{"report/html", "internal/parallel internal/show report/figure results results/compare topology", true},
 	{"report/reporttest", "plan report/figure results topology", false},
-	{"study/judge/page", "internal/hostlist report/figure report/html study/judge", true},
+	{"study/judge", "internal/hostlist internal/parallel internal/show internal/unit report/figure report/html routing routing/lft scheduler study/judge/foreign topology topology/network", true},
 	{"bench/progress", "bench internal/printable plan report results topology", true},
 	{"bench/progress/progresstest", "bench results scenario", false},
 	{"bench/live", "bench bench/progress plan report report/figure report/html results topology", false},

@@ -1,6 +1,7 @@
 package html
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"strconv"
@@ -33,6 +34,9 @@ type Cable struct {
 
 // A Place is a switch of a level.
 type Place struct{ Level, Index int }
+
+// Compare orders places by level, then from left to right.
+func (p Place) Compare(q Place) int { return cmp.Or(p.Level-q.Level, p.Index-q.Index) }
 
 // cablesView is a drawing as the template shows it.
 type cablesView struct {

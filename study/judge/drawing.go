@@ -2,57 +2,37 @@ package judge
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
+	"evbench/report/html"
 	"evbench/scheduler"
 	"evbench/topology"
 	"evbench/topology/network"
 )
 
-// A Drawing is a network by levels, the lowest first, with the cables between its switches,
-// the dead ones, too.
-type Drawing struct {
-	Levels [][]DrawnSwitch
-	Cables []DrawnCable
-	Routes bool // tables say how many routes pass each cable
-}
-
-// A DrawnSwitch is a switch with the hosts of the job below it.
-type DrawnSwitch struct {
-	Name  string
-	Hosts int
-}
-
-// A DrawnCable joins Low with High, a switch of a higher level; each is a level and a place
-// on it. Up and Down are the routes that leave the lower and the higher one.
-type DrawnCable struct {
-	Low, High      [2]int
-	Name           string
-	Up, Down       int64
-	Dead, Deciding bool
-	Slow           float64 // what is left of the usual rate, 0 of others
-}
-
-// drawing returns the network as it is drawn, and an error where it has no levels.
-func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (*Drawing, error) {
+// drawing returns the network by levels, with the dead cables between its switches, too; an error
+// where it has no levels.
+func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (*html.Cables, error) {
 	levels, err := network.Ranks(f.whole, roots)
 	if err != nil {
 		return nil, err
 	}
-	d := &Drawing{Routes: v.Tables != nil}
-	at := make([][2]int, f.whole.Nodes())
+	d := &html.Cables{Unit: "routes on a link"}
+	at := make([]html.Place, f.whole.Nodes())
 	for i := range f.whole.Switches() {
 		s := f.whole.Switch(i)
 		level := max(0, levels[s]-1)
 		for len(d.Levels) <= level {
 			d.Levels = append(d.Levels, nil)
 		}
-		at[s] = [2]int{level, len(d.Levels[level])}
-		d.Levels[level] = append(d.Levels[level], DrawnSwitch{Name: f.name(s)})
+		at[s] = html.Place{Level: level, Index: len(d.Levels[level])}
+		d.Levels[level] = append(d.Levels[level], html.Switch{Name: f.name(s)})
 	}
 	for _, h := range f.hosts.Nodes {
 		p := at[f.net.Leaf(h).Node]
-		d.Levels[p[0]][p[1]].Hosts++
+		d.Levels[p.Level][p.Index].Hosts++
 	}
 	routes, deciding := map[network.End]int64{}, f.deciding(v, b)
 	if v.Tables != nil {
@@ -64,16 +44,57 @@ func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (
 		if levels[c.A.Node] > levels[c.B.Node] {
 			c.A, c.B = c.B, c.A
 		}
-		d.Cables = append(d.Cables, DrawnCable{
-			Low: at[c.A.Node], High: at[c.B.Node], Name: f.name(c.A.Node) + "-" + f.name(c.B.Node),
-			Up: routes[c.A], Down: routes[c.B], Dead: c.A.Port == 0 || f.net.At(c.A.Node, int(c.A.Port)) != c.B,
-			Deciding: deciding[c.A] || deciding[c.B], Slow: f.slow[c.A],
-		})
+		k := html.Cable{
+			Low: at[c.A.Node], High: at[c.B.Node], Up: float64(routes[c.A]), Down: float64(routes[c.B]), Slow: f.slow[c.A] > 0,
+			Dead: c.A.Port == 0 || f.net.At(c.A.Node, int(c.A.Port)) != c.B, Deciding: deciding[c.A] || deciding[c.B],
+		}
+		var says []string
+		switch {
+		case k.Dead:
+			says = append(says, "dead")
+		case v.Tables != nil:
+			says = append(says, fmt.Sprintf("%d routes up, %d down", routes[c.A], routes[c.B]))
+		}
+		if k.Slow {
+			says = append(says, slowText(f.slow[c.A]))
+		}
+		if k.Deciding {
+			says = append(says, "decides")
+		}
+		k.Title = f.name(c.A.Node) + "-" + f.name(c.B.Node) + ": " + cmp.Or(strings.Join(says, "; "), "alive")
+		d.Most = max(d.Most, k.Up, k.Down)
+		d.Cables = append(d.Cables, k)
 	}
-	slices.SortStableFunc(d.Cables, func(a, b DrawnCable) int {
-		return cmp.Or(slices.Compare(a.Low[:], b.Low[:]), slices.Compare(a.High[:], b.High[:]))
-	})
+	slices.SortStableFunc(d.Cables, func(a, b html.Cable) int { return cmp.Or(a.Low.Compare(b.Low), a.High.Compare(b.High)) })
+	d.Words = drawingWords(d.Cables, v.Tables != nil)
 	return d, nil
+}
+
+// drawingWords say what a drawing shows.
+func drawingWords(cables []html.Cable, routes bool) string {
+	dead, slow, deciding := 0, 0, 0
+	for _, k := range cables {
+		if k.Dead {
+			dead++
+		} else if k.Deciding {
+			deciding++
+		}
+		if k.Slow {
+			slow++
+		}
+	}
+	text := fmt.Sprintf("Cables between switches: %d, of which dead (crossed out): %d", len(cables), dead)
+	if slow > 0 {
+		text += fmt.Sprintf(", slow (circle): %d", slow)
+	}
+	if deciding > 0 {
+		text += fmt.Sprintf(", deciding (triangle): %d", deciding)
+	}
+	text += "."
+	if routes {
+		text += " The lower half of a cable shows what goes up, the upper half what comes down; wider is more routes."
+	}
+	return text + " A dot is a host of the job."
 }
 
 // allCables are the cables between switches, and those that a tree of two levels lacks, which

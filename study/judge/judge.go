@@ -7,12 +7,14 @@
 package judge
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"evbench/internal/show"
+	"evbench/report/html"
 	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/scheduler"
@@ -56,9 +58,8 @@ type Verdict struct {
 	Planned  *Planned  `json:"planned,omitempty"`
 	Notes    []string  `json:"notes,omitempty"`
 
-	// Drawing is the network for a picture; nil: NotDrawn says why.
-	Drawing  *Drawing `json:"-"`
-	NotDrawn error    `json:"-"`
+	drawing  *html.Cables // nil: notDrawn says why
+	notDrawn error
 }
 
 // Measured is the result, as a share of the link rate and of what was possible.
@@ -130,13 +131,10 @@ func Judge(in Input) (*Verdict, error) {
 		err = v.judgeResult(f, in)
 	}
 	if err != nil {
-		if in.ResultFile != "" {
-			err = fmt.Errorf("%s: %w", in.ResultFile, err)
-		}
-		return nil, err
+		return nil, within(in.ResultFile, err)
 	}
 	v.reroute(f, in)
-	v.Drawing, v.NotDrawn = f.drawing(v, in.Roots, b)
+	v.drawing, v.notDrawn = f.drawing(v, in.Roots, b)
 	return v, nil
 }
 
@@ -409,13 +407,5 @@ func (v *Verdict) reroute(f *fabric, in Input) {
 		out.Engine = name
 		v.Rerouted = append(v.Rerouted, *out)
 	}
-	slices.SortStableFunc(v.Rerouted, func(a, b Tables) int {
-		switch {
-		case a.Phases < b.Phases:
-			return -1
-		case a.Phases > b.Phases:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(v.Rerouted, func(a, b Tables) int { return cmp.Compare(a.Phases, b.Phases) })
 }

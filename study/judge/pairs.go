@@ -34,10 +34,7 @@ type Pairs struct {
 	Above   int     `json:"above_link_rate,omitempty"`
 	Fastest float64 `json:"fastest_of_link_rate,omitempty"`
 
-	// Matrix has the rates by host of the job, [src·n + dst] in bit/s, NaN where there is
-	// none.
-	Matrix []float64 `json:"-"`
-	Names  []string  `json:"-"` // of hosts
+	matrix []float64 // rates by host of the job, [src·n + dst] in bit/s, NaN: none
 }
 
 // A SlowPair got less than it should.
@@ -281,18 +278,17 @@ func (f *fabric) matrix(out *Pairs, list []pair) {
 	n, at := len(f.hosts.Nodes), map[network.Node]int{}
 	for i, v := range f.hosts.Nodes {
 		at[v] = i
-		out.Names = append(out.Names, f.net.Info(v).Name)
 	}
 	count := make([]float64, n*n)
-	out.Matrix = make([]float64, n*n)
+	out.matrix = make([]float64, n*n)
 	for _, p := range list {
 		cell := at[p.src]*n + at[p.dst]
-		out.Matrix[cell] += p.Rate
+		out.matrix[cell] += p.Rate
 		count[cell]++
 	}
-	for i := range out.Matrix {
-		if out.Matrix[i] /= count[i]; count[i] == 0 {
-			out.Matrix[i] = math.NaN()
+	for i := range out.matrix {
+		if out.matrix[i] /= count[i]; count[i] == 0 {
+			out.matrix[i] = math.NaN()
 		}
 	}
 }

@@ -1,43 +1,14 @@
-package page_test
+package judge
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
-	"evbench/routing"
-	"evbench/study/judge"
 	"evbench/study/judge/foreign"
-	"evbench/study/judge/page"
-	"evbench/topology/network"
 )
 
-func verdict(t *testing.T, notation string, down ...string) *judge.Verdict {
-	t.Helper()
-	whole, err := network.Parse(notation, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := whole.Degrade(down)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables, err := routing.Compute("opensm-minhop", n, routing.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := judge.Judge(judge.Input{
-		Name: notation, Whole: whole, Net: n, Hosts: network.AllHosts(n), Tables: tables,
-		Result: &foreign.Result{What: "a run", Efficiency: 0.1},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
 // The page has the answer first, and each link that is dead or decides.
-func TestWrite(t *testing.T) {
+func TestWritePage(t *testing.T) {
 	for _, x := range []struct {
 		notation string
 		down     []string
@@ -51,8 +22,10 @@ func TestWrite(t *testing.T) {
 		{"FT(3;2,2,4)", []string{"s1_0-s2_0", "s2_2/3"}, []string{"s1_0-s2_0: dead", "s2_2-s3_0: dead"}},
 		{"PGFT(2;4,4;1,2;1,2)", nil, []string{"no bound, repairs or plan", "routes up"}},
 	} {
-		var b bytes.Buffer
-		if err := page.Write(&b, verdict(t, x.notation, x.down...)); err != nil {
+		in := input(t, x.notation, "opensm-minhop", x.down...)
+		in.Result = &foreign.Result{What: "a run", Efficiency: 0.1}
+		var b strings.Builder
+		if err := judged(t, in).WritePage(&b); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range x.want {

@@ -1,27 +1,26 @@
-package dot_test
+package network_test
 
 import (
 	"strings"
 	"testing"
 
-	"evbench/topology/dot"
 	"evbench/topology/network"
 )
 
-func draw(t *testing.T, n *network.Network) string {
+func drawn(t *testing.T, n *network.Network) string {
 	t.Helper()
 	level, err := network.Ranks(n, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	if err := dot.Write(&out, n, level); err != nil {
+	if err := network.WriteDot(&out, n, level); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
 }
 
-func TestWrite(t *testing.T) {
+func TestWriteDot(t *testing.T) {
 	n, err := network.Parse("PGFT(2;3,3;1,2;1,2)", 0)
 	if err != nil {
 		t.Fatal(err)
@@ -48,20 +47,20 @@ func TestWrite(t *testing.T) {
   n11 -- n13 [label="×2", penwidth=2];
 }
 `
-	if got := draw(t, n); got != want {
+	if got := drawn(t, n); got != want {
 		t.Errorf("got\n%s", got)
 	}
 }
 
-// TestNames: a name cannot end the string it is in.
-func TestNames(t *testing.T) {
+// TestDotNames: a name cannot end the string it is in.
+func TestDotNames(t *testing.T) {
 	var b network.Builder
 	h := b.Host(network.Info{Name: "a\"\nb"})
 	s := b.Switch(network.Info{Name: `c\`}, 1)
 	if err := b.Cable(network.End{Node: h, Port: 1}, network.End{Node: s, Port: 1}); err != nil {
 		t.Fatal(err)
 	}
-	got := draw(t, b.Build())
+	got := drawn(t, b.Build())
 	if !strings.Contains(got, `[label="a\" b"]`) || !strings.Contains(got, `[label="c\\"]`) {
 		t.Errorf("got\n%s", got)
 	}

@@ -1,0 +1,105 @@
+package judge
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"evbench/internal/unit"
+	"evbench/study/judge/foreign"
+	"evbench/topology/network"
+)
+
+// Words are what a user wrote of the job and its result, "" where nothing.
+type Words struct {
+	Hosts                string // file with the hosts of the job
+	Result, Format, Case string // file or number; its form; of several results the one
+	Rate, Size           string // of links; of a message
+}
+
+// Read sets Hosts, Rate and Result of an input that has its network. file returns what a file holds.
+func (w Words) Read(in *Input, file func(name string) ([]byte, error)) (err error) {
+	if err = w.result(in, file); err != nil {
+		return err
+	}
+	switch r := in.Result; {
+	case w.Size != "" && (r == nil || r.Bytes == 0):
+		return errors.New("--size is for the time of a call, or chooses among the sizes of an output: there are none here")
+	case w.Case != "" && (r == nil || r.Format != foreign.Own):
+		return errors.New("--case chooses among the cases of our own results: there are none here")
+	}
+	if in.Hosts, err = w.hosts(in, file); err != nil || w.Rate == "" {
+		return err
+	}
+	r, err := unit.ParseRate(w.Rate)
+	if err != nil {
+		return fmt.Errorf("--rate: %w", err)
+	}
+	if in.Rate = float64(r); r <= 0 {
+		return fmt.Errorf("--rate %s: must be above 0", w.Rate)
+	}
+	return nil
+}
+
+// hosts reads the list of hosts; without one they are those of the result, if it names them,
+// else all of the network.
+func (w Words) hosts(in *Input, file func(name string) ([]byte, error)) (h network.Job, err error) {
+	switch {
+	case w.Hosts != "":
+		data, err := file(w.Hosts)
+		if err != nil {
+			return h, err
+		}
+		h, err = network.ReadJob(bytes.NewReader(data), in.Net)
+		return h, within(w.Hosts, err)
+	case in.Result != nil && in.Result.Pairs != nil:
+		h, err = HostsOf(in.Result.Pairs, in.Net)
+		return h, within(w.Result, err)
+	case in.Net.Hosts() < 2:
+		return h, fmt.Errorf("--network %s: %d hosts: an exchange needs two", in.Name, in.Net.Hosts())
+	}
+	return network.AllHosts(in.Net), nil
+}
+
+// result reads the file of a result, if there is one, else a number.
+func (w Words) result(in *Input, file func(name string) ([]byte, error)) (err error) {
+	o := foreign.Options{Format: w.Format, Case: w.Case}
+	if !slices.Contains(foreign.Formats(), o.Format) {
+		return fmt.Errorf("--format %q: there are %s", o.Format, strings.Join(foreign.Formats(), ", "))
+	}
+	if w.Size != "" {
+		b, err := unit.ParseBytes(w.Size)
+		if err != nil {
+			return fmt.Errorf("--size: %w", err)
+		}
+		if o.Size = int64(b); b <= 0 {
+			return fmt.Errorf("--size %s: must be above 0", w.Size)
+		}
+	}
+	if w.Result == "" {
+		return nil
+	}
+	data, err := file(w.Result)
+	if errors.Is(err, fs.ErrNotExist) && o.Format == foreign.Auto {
+		if in.Result, err = foreign.ParseNumber(w.Result, o.Size); err != nil {
+			return fmt.Errorf("--result %w", err)
+		}
+		return nil
+	} else if err != nil {
+		return err
+	}
+	in.ResultFile = w.Result
+	in.Result, err = foreign.Read(data, o)
+	return within(w.Result, err)
+}
+
+// within names the file that an error is about.
+func within(file string, err error) error {
+	if err == nil || file == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", file, err)
+}
