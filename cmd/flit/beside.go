@@ -1,41 +1,83 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
+	"os/exec"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
-	"time"
+
+	"evbench/internal/proc"
+	"evbench/results"
 )
 
 // A Beside is what ours and a BookSim that was built here give for one case, with the same
-// seeds, run in turn.
-type Beside struct {
-	Case         Case
-	Ours, Theirs []Side // [seed]
+// seeds, run in turn. Of theirs only what hosts accept is read.
+type Beside struct{ Ours, Theirs Runs }
+
+// beside runs the cases that BookSim can run with both, seed by seed in turn, and prints
+// how far and how fast they are.
+func (o *options) beside(ctx context.Context, cases []Case, stdout io.Writer) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var all []Beside
+	for _, c := range cases {
+		if _, ok := booksimConfig(c); !ok {
+			continue
+		}
+		b := Beside{Runs{Case: c}, Runs{Case: c}}
+		for k := range c.seeds(o.seeds) {
+			if err := b.Theirs.addBookSim(ctx, o.booksim, k); err != nil {
+				return fmt.Errorf("case %s: %s: %w", c["case"], o.booksim, err)
+			}
+			if err := b.Ours.add(k); err != nil {
+				return err
+			}
+		}
+		all = append(all, b)
+	}
+	if len(all) == 0 {
+		return proc.Usagef("--referee: none of these cases runs on BookSim without additions")
+	}
+	printBeside(stdout, all)
+	return nil
 }
 
-// A Side is one run: flits that hosts accepted as a share of the link, and its processor time.
-type Side struct {
-	Accepted float64
-	CPU      time.Duration
+// maxPrinted bounds what BookSim prints of a case.
+const maxPrinted = 64 << 20
+
+func (r *Runs) addBookSim(ctx context.Context, binary string, k int) error {
+	config, _ := booksimConfig(r.Case.seeded(k))
+	cmd := exec.CommandContext(ctx, binary, "/dev/stdin")
+	cmd.Stdin = strings.NewReader(config)
+	printed, err := proc.Output(cmd, maxPrinted)
+	if cmd.ProcessState == nil {
+		return err
+	}
+	// Its exit code says whether the network was stable, not whether it ran.
+	r.CPU += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	share, err := booksimAccepted(string(printed))
+	r.Results = append(r.Results, &Result{Accepted: share})
+	return err
 }
 
 // samples is the sample period that BookSim is given, in cycles.
 const samples = 2000
 
-// BookSimConfig returns the configuration file with which BookSim, as published, runs a case.
+// booksimConfig returns the configuration file with which BookSim, as published, runs a case.
 // It is not ok for the cases that need something added to it: traffic and routing of
 // their own, explicit networks, cut-through and whole exchanges.
-func BookSimConfig(c Case) (text string, ok bool) {
+func booksimConfig(c Case) (text string, ok bool) {
 	kary, size, err := parseCall(c["topology"])
 	warm, window := c.int("warmup_cycles"), c.int("measured_cycles")
 	switch {
-	case c["sim"] != BookSim || err != nil || kary != "kary" || len(size) != 2,
+	case c["sim"] != booksim || err != nil || kary != "kary" || len(size) != 2,
 		c["routing"] != "nca" && c["routing"] != "anca", c["traffic"] != "uniform",
 		c["pipeline"] != "lean" && c["pipeline"] != "default",
 		c["offered"] == "batch", warm%samples != 0, window%samples != 0:
@@ -45,25 +87,21 @@ func BookSimConfig(c Case) (text string, ok bool) {
 	if c["pipeline"] == "default" {
 		ahead, speculative = 1, 0
 	}
-	return strings.Join([]string{
-		"topology=fattree", fmt.Sprintf("k=%d", size[0]), fmt.Sprintf("n=%d", size[1]),
-		"routing_function=" + c["routing"], "traffic=uniform", "injection_process=bernoulli", "injection_rate_uses_flits=1",
-		"injection_rate=" + c["offered"], "packet_size=" + c["packet_flits"],
-		"num_vcs=" + c["vcs"], "vc_buf_size=" + c["buf_flits"], "router=iq", "buffer_policy=private",
-		"vc_allocator=islip", "sw_allocator=islip", "arb_type=round_robin", "alloc_iters=1", "internal_speedup=1.0",
-		fmt.Sprintf("routing_delay=%d", ahead), fmt.Sprintf("speculative=%d", speculative),
-		"vc_alloc_delay=1", "sw_alloc_delay=1", "st_prepare_delay=0", "st_final_delay=1", "credit_delay=0", "output_delay=0",
-		"sim_type=throughput", fmt.Sprintf("sample_period=%d", samples), fmt.Sprintf("warmup_periods=%d", warm/samples),
-		fmt.Sprintf("max_samples=%d", (warm+window)/samples), "acc_stopping_thres=0.0", "stopping_thres=0.0",
-		"seed=" + c["seed"] + ";",
-	}, ";\n"), true
+	return fmt.Sprintf(`topology=fattree; k=%d; n=%d; routing_function=%s;
+traffic=uniform; injection_process=bernoulli; injection_rate_uses_flits=1; injection_rate=%s; packet_size=%s;
+num_vcs=%s; vc_buf_size=%s; router=iq; buffer_policy=private;
+vc_allocator=islip; sw_allocator=islip; arb_type=round_robin; alloc_iters=1; internal_speedup=1.0; routing_delay=%d; speculative=%d;
+vc_alloc_delay=1; sw_alloc_delay=1; st_prepare_delay=0; st_final_delay=1; credit_delay=0; output_delay=0;
+sim_type=throughput; sample_period=%d; warmup_periods=%d; max_samples=%d; acc_stopping_thres=0.0; stopping_thres=0.0; seed=%s;
+`, size[0], size[1], c["routing"], c["offered"], c["packet_flits"], c["vcs"], c["buf_flits"], ahead, speculative,
+		samples, warm/samples, (warm+window)/samples, c["seed"]), true
 }
 
-var accepted = regexp.MustCompile(`(?m)^Accepted flit rate average = ([0-9.e+-]+)`)
+var acceptedRate = regexp.MustCompile(`(?m)^Accepted flit rate average = ([0-9.e+-]+)`)
 
-// BookSimAccepted reads the accepted flits of a host in a cycle from what BookSim prints.
-func BookSimAccepted(printed string) (float64, error) {
-	all := accepted.FindAllStringSubmatch(printed, -1)
+// booksimAccepted reads the accepted flits of a host in a cycle from what BookSim prints.
+func booksimAccepted(printed string) (float64, error) {
+	all := acceptedRate.FindAllStringSubmatch(printed, -1)
 	if len(all) == 0 {
 		tail := strings.TrimSpace(printed)
 		return 0, fmt.Errorf("no accepted flit rate in its output, which ends with %q", tail[max(0, len(tail)-200):])
@@ -71,43 +109,24 @@ func BookSimAccepted(printed string) (float64, error) {
 	return strconv.ParseFloat(all[len(all)-1][1], 64)
 }
 
-// PrintBeside prints the cases that both ran: means over seeds, their difference beside
+// printBeside prints the cases that both ran: means over seeds, their difference beside
 // three standard errors of it, and theirs over our processor time.
-func PrintBeside(w io.Writer, all []Beside) {
+func printBeside(w io.Writer, all []Beside) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "ours\ttheirs\toff\t3 s.e.\tseeds\ttheir time/ours\tcase")
 	var ratios, offs []float64
 	for _, b := range all {
-		ours, a, spent := mean(b.Ours)
-		theirs, e, theirSpent := mean(b.Theirs)
-		off, ratio := ours/theirs-1, theirSpent.Seconds()/spent.Seconds()
+		ours, a := b.Ours.of(accepted)
+		theirs, e := b.Theirs.of(accepted)
+		off, ratio := ours/theirs-1, b.Theirs.CPU.Seconds()/b.Ours.CPU.Seconds()
 		ratios, offs = append(ratios, ratio), append(offs, off)
-		noise := "–"
-		if len(b.Ours) > 1 {
-			noise = fmt.Sprintf("%.2f %%", 3*math.Hypot(a, e)/theirs*100)
+		noise, seeds := "–", len(b.Ours.Results)
+		if seeds > 1 {
+			noise = fmt.Sprintf("%.2f %%", 3*math.Hypot(a, e)/math.Sqrt(float64(seeds))/theirs*100)
 		}
-		fmt.Fprintf(t, "%.5f\t%.5f\t%+.2f %%\t%s\t%d\t%.3g\t%s\n", ours, theirs, off*100, noise, len(b.Ours), ratio, b.Case.name())
+		fmt.Fprintf(t, "%.5f\t%.5f\t%+.2f %%\t%s\t%d\t%.3g\t%s\n", ours, theirs, off*100, noise, seeds, ratio, b.Ours.Case.name())
 	}
 	t.Flush()
-	if len(all) > 0 {
-		sum := 0.0
-		for _, o := range offs {
-			sum += o
-		}
-		fmt.Fprintf(w, "%d cases beside a BookSim built here: mean off %+.2f %%; median of their processor time over ours %.3g (%.3g to %.3g)\n",
-			len(all), sum/float64(len(offs))*100, median(ratios), slices.Min(ratios), slices.Max(ratios))
-	}
-}
-
-// mean returns the mean of the accepted flits, its standard error and the processor time of all.
-func mean(v []Side) (m, e float64, cpu time.Duration) {
-	n := float64(len(v))
-	for _, s := range v {
-		m += s.Accepted / n
-		cpu += s.CPU
-	}
-	for _, s := range v {
-		e += (s.Accepted - m) * (s.Accepted - m)
-	}
-	return m, math.Sqrt(e / max(1, n-1) / n), cpu
+	fmt.Fprintf(w, "%d cases beside a BookSim built here: mean off %+.2f %%; median of their processor time over ours %.3g (%.3g to %.3g)\n",
+		len(all), results.NewStat(offs).Mean*100, results.Middle(ratios), slices.Min(ratios), slices.Max(ratios))
 }

@@ -10,38 +10,28 @@ import (
 	"time"
 )
 
-func testCases(t *testing.T) (columns []string, cases []Case) {
-	t.Helper()
-	for _, name := range []string{"testdata/booksim2.csv", "testdata/omnet_ib_flit.csv"} {
-		f, err := os.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		header, more, err := Read(name, f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		columns, cases = append(columns, header...), append(cases, more...)
-	}
-	return columns, cases
-}
-
-func noClock() time.Duration { return 0 }
-
 // TestReferees holds a few cases of both simulators to the tolerances: healthy and with a
 // dead link, a FIFO and a queue per output, all kinds of routing.
 func TestReferees(t *testing.T) {
-	_, cases := testCases(t)
-	all, err := RunAll(context.Background(), cases, 3, noClock)
+	var cases []Case
+	for _, name := range []string{"testdata/booksim2.csv", "testdata/omnet_ib_flit.csv"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		more, err := read(name, bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cases = append(cases, more...)
+	}
+	all, err := runAll(context.Background(), cases, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	checks := Judge(all)
-	judged := map[string]bool{}
-	for i := range checks {
-		k := &checks[i]
-		judged[k.Case["case"]] = true
+	done := map[string]bool{}
+	for _, k := range judged(all) {
+		done[k.Case["case"]] = true
 		if k.Out {
 			var line bytes.Buffer
 			k.print(&line)
@@ -52,36 +42,18 @@ func TestReferees(t *testing.T) {
 		}
 	}
 	for _, c := range cases {
-		if !judged[c["case"]] {
+		if !done[c["case"]] {
 			t.Errorf("%s: nothing of it is compared", c.name())
 		}
 	}
-	orders := Orders(all)
-	if len(orders) < 3 {
-		t.Errorf("%d orders are compared", len(orders))
+	compared := orders(all)
+	if len(compared) < 3 {
+		t.Errorf("%d orders are compared", len(compared))
 	}
-	for _, o := range orders {
+	for _, o := range compared {
 		if o.Out {
 			t.Errorf("order of %s and %s: ours %.3f, theirs %.3f", o.A.name(), o.B.name(), o.Ours, o.Theirs)
 		}
-	}
-}
-
-// TestSameBytes: what is written depends on the cases only.
-func TestSameBytes(t *testing.T) {
-	columns, cases := testCases(t)
-	var written [2]bytes.Buffer
-	for i := range written {
-		all, err := RunAll(context.Background(), cases[len(cases)-4:], 1, noClock)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := Write(&written[i], columns, all); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if !bytes.Equal(written[0].Bytes(), written[1].Bytes()) {
-		t.Errorf("two runs differ:\n%s\n%s", &written[0], &written[1])
 	}
 }
 
@@ -97,7 +69,7 @@ func TestReadSaysWhere(t *testing.T) {
 		{",800,", ",many,", `x.csv: line 2: buf_flits: "many"`},
 		{"omnet_ib_flit", "ns3", `x.csv: line 2: sim: "ns3"`},
 	} {
-		_, _, err := Read("x.csv", strings.NewReader(strings.Replace(string(text), c.old, c.new, 1)))
+		_, err := read("x.csv", strings.NewReader(strings.Replace(string(text), c.old, c.new, 1)))
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s for %s: %v; want %s…", c.new, c.old, err, c.want)
 		}
@@ -109,21 +81,30 @@ func TestSeveralLanes(t *testing.T) {
 	for _, c := range []struct {
 		of   Case
 		want bool
-	}{{Case{"sim": BookSim, "vcs": "1"}, true}, {Case{"sim": BookSim, "vcs": "4"}, false}, {Case{"sim": OMNeT, "vls": "4"}, true}} {
-		if Comparable(c.of) != c.want {
+	}{{Case{"sim": booksim, "vcs": "1"}, true}, {Case{"sim": booksim, "vcs": "4"}, false}, {Case{"sim": omnet, "vls": "4"}, true}} {
+		if c.of.comparable() != c.want {
 			t.Errorf("%v: comparable is %v", c.of, !c.want)
 		}
 	}
 }
 
+// seedsOf are seeds of a case that accept such shares of the link.
+func seedsOf(c Case, shares ...float64) Runs {
+	r := Runs{Case: c, CPU: time.Second}
+	for _, x := range shares {
+		r.Results = append(r.Results, &Result{Accepted: x})
+	}
+	return r
+}
+
 // TestOut: a figure beyond tolerance and noise is out.
 func TestOut(t *testing.T) {
-	r := &Runs{Case: Case{"case": "x"}, Seeds: 4}
 	for _, c := range []struct {
 		ours, spread float64
 		out          bool
 	}{{0.51, 0, false}, {0.511, 0, true}, {0.511, 0.01, false}, {0.49, 0, false}, {0.48, 0.001, true}} {
-		if k := check(r, satUniform, c.ours, 0.5, c.spread); k.Out != c.out {
+		r := seedsOf(Case{}, c.ours-c.spread, c.ours, c.ours+c.spread)
+		if k := check(&r, satUniform, accepted, 0.5); k.Out != c.out {
 			t.Errorf("%v ± %v against 0.5: out is %v", c.ours, c.spread, k.Out)
 		}
 	}
@@ -134,11 +115,11 @@ func TestOut(t *testing.T) {
 // against half of the link.
 func TestLongMessagesOfferLess(t *testing.T) {
 	c := Case{
-		"sim": OMNeT, "case": "half", "topology": "ft44_healthy", "routing": "dmodk", "traffic": "shift(4)", "msg_packets": "4",
+		"sim": omnet, "case": "half", "topology": "ft44_healthy", "routing": "dmodk", "traffic": "shift(4)", "msg_packets": "4",
 		"injection": "thinktime", "vls": "1", "buf_flits": "800", "packet_flits": "32", "max_parallel_reads": "3", "offered": "0.5",
 		"warm_us": "50", "total_us": "550", "seed": "1",
 	}
-	r, err := Run(c)
+	r, err := simulate(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,9 +128,55 @@ func TestLongMessagesOfferLess(t *testing.T) {
 	}
 	full := maps.Clone(c) // says where the sources saturate
 	full["offered"], full["accepted"], c["accepted"] = "0.8", "0.745", "0.486"
-	for _, k := range Judge([]Runs{{Case: full, Seeds: 1}, {Case: c, Mean: *r, Spread: Result{Accepted: 0.006}, Seeds: 1}}) {
+	for _, k := range judged([]Runs{seedsOf(full, 0), seedsOf(c, r.Accepted-0.006, r.Accepted, r.Accepted+0.006)}) {
 		if k.Case["offered"] == "0.5" && (k.Theirs != 0.486 || k.Out) {
 			t.Errorf("%s: ours %.4f, theirs %.4f, out is %v", k.Tolerance.Quantity, k.Ours, k.Theirs, k.Out)
+		}
+	}
+}
+
+// TestBookSimConfig: the cases that BookSim runs as published, and those that it does not.
+func TestBookSimConfig(t *testing.T) {
+	c := Case{
+		"sim": booksim, "topology": "kary(4,2)", "routing": "nca", "traffic": "uniform", "pipeline": "lean", "vcs": "1", "buf_flits": "32",
+		"packet_flits": "16", "offered": "0.3", "warmup_cycles": "10000", "measured_cycles": "30000", "seed": "4",
+	}
+	text, ok := booksimConfig(c)
+	for _, want := range []string{"k=4;", "n=2;", "injection_rate=0.3;", "vc_buf_size=32;", "routing_delay=0;", "warmup_periods=5;", "max_samples=20;", "seed=4;"} {
+		if !ok || !strings.Contains(text, want) {
+			t.Errorf("no %q in %q", want, text)
+		}
+	}
+	for field, other := range map[string]string{
+		"sim": omnet, "topology": "ft44_healthy", "routing": "dmodk", "traffic": "shift(1)", "pipeline": "lean-vct", "offered": "batch", "measured_cycles": "1",
+	} {
+		changed := maps.Clone(c)
+		changed[field] = other
+		if _, ok := booksimConfig(changed); ok {
+			t.Errorf("%s %s: BookSim runs it without additions", field, other)
+		}
+	}
+}
+
+// TestBookSimAccepted: the rate over the whole window counts, not that of a sample.
+func TestBookSimAccepted(t *testing.T) {
+	text := "Accepted flit rate average= 0.57235\n====== Overall Traffic Statistics ======\nAccepted flit rate average = 0.571885 (1 samples)\n"
+	if v, err := booksimAccepted(text); err != nil || v != 0.571885 {
+		t.Errorf("%v, %v; want 0.571885", v, err)
+	}
+	if _, err := booksimAccepted("Parse error on line 1"); err == nil || !strings.Contains(err.Error(), "line 1") {
+		t.Errorf("%v: it must say what was printed", err)
+	}
+}
+
+func TestPrintBeside(t *testing.T) {
+	var out bytes.Buffer
+	b := Beside{seedsOf(Case{"case": "x"}, 0.5, 0.52), seedsOf(Case{}, 0.5, 0.5)}
+	b.Theirs.CPU *= 30
+	printBeside(&out, []Beside{b})
+	for _, want := range []string{"0.51000", "+2.00 %", "6.00 %", "30 "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in:\n%s", want, &out)
 		}
 	}
 }

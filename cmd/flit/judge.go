@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"evbench/sim/credit"
@@ -24,7 +25,7 @@ const (
 	sharedWorst   = "shared links, worst"
 	below         = "accepted below saturation"
 	belowLong     = "accepted below saturation, long messages"
-	latency       = "latency"
+	meanLatency   = "latency"
 	satUniform    = "saturation, uniform"
 	satShift      = "saturation, shift decided on the way"
 	satSequence   = "saturation, sequences"
@@ -34,16 +35,16 @@ const (
 )
 
 var tolerances = []Tolerance{
-	{zeroLoad + ", " + BookSim, 0, 0, "zero-load latency: exact"},
-	{zeroLoad + ", " + OMNeT, 0, 5, "zero-load latency: 5 ns"},
+	{zeroLoad + ", " + booksim, 0, 0, "zero-load latency: exact"},
+	{zeroLoad + ", " + omnet, 0, 5, "zero-load latency: 5 ns"},
 	{free, 0.002, 0, "contention-free permutations: 0.2 %"},
 	{freeBatch, 0, 2, "one synchronous exchange: 2 cycles"},
 	{shared, 0.005, 0, "permutations with a dead link: 0.5 % of the mean"},
 	{sharedWorst, 0.02, 0, "permutations with a dead link: 2 % of the worst"},
 	{below, 0.01, 0, "accepted = offered below 85 % of saturation: 1 %"},
 	{belowLong, 0.01, 0, "accepted below 85 % of saturation: 1 %"},
-	{latency + ", " + BookSim, 0.03, 0.3, "mean latency up to 60 % of saturation: 3 % + 0.3 cycles"},
-	{latency + ", " + OMNeT, 0.05, 0, "mean latency up to 60 % of saturation: OMNeT 5 %"},
+	{meanLatency + ", " + booksim, 0.03, 0.3, "mean latency up to 60 % of saturation: 3 % + 0.3 cycles"},
+	{meanLatency + ", " + omnet, 0.05, 0, "mean latency up to 60 % of saturation: OMNeT 5 %"},
 	{satUniform, 0.02, 0, "saturation, one VL: 2 % (uniform)"},
 	{satShift, 0.02, 0, "saturation, one VL: 2 %, as uniform"},
 	{satSequence, 0.04, 0, "saturation, one VL: 4 % (shiftseq, randmsg)"},
@@ -65,26 +66,23 @@ type Check struct {
 // Allowed returns how far ours may be off.
 func (c *Check) Allowed() float64 { return c.Tolerance.Share*c.Theirs + c.Tolerance.Plus }
 
-type judge struct{ saturation map[string]float64 }
-
-// Judge compares what COMPARING.md lists.
-func Judge(all []Runs) (checks []Check) {
-	j := judge{map[string]float64{}}
-	for _, r := range all {
-		if c := r.Case; saturated(c) {
-			if s, ok := j.saturation[group(c)]; !ok || c.number("accepted") < s {
-				j.saturation[group(c)] = c.number("accepted")
-			}
-		}
+func check(r *Runs, quantity string, of quantity, theirs float64) Check {
+	ours, spread := r.of(of)
+	seeds := float64(len(r.Results))
+	k := Check{Case: r.Case, Ours: ours, Theirs: theirs, Noise: 3 * spread * math.Sqrt(1+1/seeds)}
+	if quantity == below { // theirs is what is offered; ours counts packets drawn at random
+		packets := r.flits() / float64(r.Case.int("packet_flits"))
+		k.Noise = 3 * max(spread/math.Sqrt(seeds), theirs/math.Sqrt(packets))
 	}
-	for i := range all {
-		checks = append(checks, j.checks(&all[i])...)
+	if i := slices.IndexFunc(tolerances, func(t Tolerance) bool { return t.Quantity == quantity }); i >= 0 {
+		k.Tolerance = tolerances[i]
 	}
-	return checks
+	k.Out = !(math.Abs(ours-theirs) <= max(k.Allowed(), k.Noise)+1e-9)
+	return k
 }
 
-// group is what the cases of one curve share.
-func group(c Case) string {
+// curve is what the cases of one curve share.
+func curve(c Case) string {
 	var key []string
 	for _, f := range []string{"sim", "topology", "routing", "traffic", "pipeline", "vcs", "vls",
 		"buf_flits", "packet_flits", "max_parallel_reads", "msg_packets", "injection"} {
@@ -93,138 +91,186 @@ func group(c Case) string {
 	return strings.Join(key, " ")
 }
 
-func full(c Case) bool {
-	return c.number("offered") >= 1
-}
-
 // saturated reports whether the referee delivers less than is offered.
-func saturated(c Case) bool {
-	return c["offered"] != "batch" && (full(c) || c.number("accepted") < fullLoadShare*c.number("offered"))
+func (c Case) saturated() bool {
+	return c["offered"] != "batch" && (c.full() || c.number("accepted") < fullLoadShare*c.number("offered"))
 }
-
-// permutation reports whether all hosts send to different ones at any time.
-func permutation(c Case) bool { return strings.Contains(c["traffic"], "shift") }
 
 // left reports whether COMPARING.md says not to compare a case: a bubble caps its rate.
-func left(c Case) bool {
-	return c["sim"] == BookSim && c.int("packet_flits") == 1 && c["pipeline"] == "default"
+func (c Case) left() bool {
+	return c["sim"] == booksim && c.int("packet_flits") == 1 && c["pipeline"] == "default"
 }
 
-func (j *judge) checks(r *Runs) (checks []Check) {
-	c := r.Case
-	add := func(quantity string, ours, theirs, spread float64) {
-		checks = append(checks, check(r, quantity, ours, theirs, spread))
-	}
-	switch {
-	case left(c):
-	case c["offered"] == "batch":
-		ideal := float64(permutationCycles(c))
-		quantity := exchange
-		if math.Abs(c.number("batch_cycles")-ideal) < ideal*0.02 {
-			quantity = freeBatch
+// judged compares what COMPARING.md lists.
+func judged(all []Runs) (checks []Check) {
+	saturation := map[string]float64{} // of a curve: the least that saturated cases accept
+	for _, r := range all {
+		if c, of := r.Case, curve(r.Case); c.saturated() {
+			if s, ok := saturation[of]; !ok || c.number("accepted") < s {
+				saturation[of] = c.number("accepted")
+			}
 		}
-		add(quantity, r.Mean.Batch, c.number("batch_cycles"), r.Spread.Batch)
-	case saturated(c):
-		j.full(r, add)
-	default:
-		j.partial(r, add)
+	}
+	for i := range all {
+		r := &all[i]
+		add := func(quantity string, of quantity, theirs float64) {
+			checks = append(checks, check(r, quantity, of, theirs))
+		}
+		switch c := r.Case; {
+		case c.left():
+		case c["offered"] == "batch":
+			quantity := exchange
+			if ideal := c.freeCycles(); math.Abs(c.number("batch_cycles")-ideal) < ideal*0.02 {
+				quantity = freeBatch
+			}
+			add(quantity, batch, c.number("batch_cycles"))
+		case c.saturated():
+			c.judgeFull(add)
+		default:
+			s, ok := saturation[curve(c)]
+			if !ok {
+				s = 0.5 // no row says so; none of these networks saturates below
+			}
+			c.judgePart(s, add)
+		}
 	}
 	return checks
 }
 
-// permutationCycles returns how long an exchange takes in which nothing collides.
-func permutationCycles(c Case) int {
+// freeCycles returns how long an exchange takes in which nothing collides.
+func (c Case) freeCycles() float64 {
 	n, err := build(c["topology"])
 	if err != nil {
 		return 0
 	}
 	_, packets, _ := pattern(c["traffic"], n.Hosts())
-	return (n.Hosts() - 1) * int(packets) * c.int("packet_flits")
+	return float64((n.Hosts() - 1) * int(packets) * c.int("packet_flits"))
 }
 
-// full compares the throughput of a saturated case.
-func (j *judge) full(r *Runs, add func(string, float64, float64, float64)) {
-	c := r.Case
-	ours, theirs, spread := r.Mean.Accepted, c.number("accepted"), r.Spread.Accepted
+// judgeFull compares the throughput of a saturated case.
+func (c Case) judgeFull(add func(string, quantity, float64)) {
+	theirs := c.number("accepted")
+	shift := c.full() && strings.HasPrefix(c["traffic"], "shift(")
 	switch {
-	case full(c) && permutation(c) && theirs > 0.99:
-		add(free, ours, theirs, spread)
-	case full(c) && strings.HasPrefix(c["traffic"], "shift(") && choices[c["routing"]] != credit.First:
-		add(satShift, ours, theirs, spread)
-	case full(c) && strings.HasPrefix(c["traffic"], "shift("):
-		add(shared, ours, theirs, spread)
-		add(sharedWorst, r.Mean.Worst, c.number("accepted_min_host"), r.Spread.Worst)
-	case c["sim"] == OMNeT:
+	case c.full() && c.permutation() && theirs > 0.99:
+		add(free, accepted, theirs)
+	case shift && choices[c["routing"]] != credit.First:
+		add(satShift, accepted, theirs)
+	case shift:
+		add(shared, accepted, theirs)
+		add(sharedWorst, worst, c.number("accepted_min_host"))
+	case c["sim"] == omnet:
 		if b := c.int("buf_flits"); b == 128 || b == 800 {
-			add(satOMNeT, ours, theirs, spread)
+			add(satOMNeT, accepted, theirs)
 		}
 	case c["traffic"] == "uniform":
-		add(satUniform, ours, theirs, spread)
+		add(satUniform, accepted, theirs)
 	default:
-		add(satSequence, ours, theirs, spread)
+		add(satSequence, accepted, theirs)
 	}
 }
 
-// partial compares throughput and latency of a case below saturation.
-func (j *judge) partial(r *Runs, add func(string, float64, float64, float64)) {
-	c := r.Case
-	s, ok := j.saturation[group(c)]
-	if !ok {
-		s = 0.5 // no row says so; none of these networks saturates below
-	}
+// judgePart compares throughput and latency of a case below saturation.
+func (c Case) judgePart(saturation float64, add func(string, quantity, float64)) {
 	offered := c.number("offered")
-	idle := c["sim"] == OMNeT && offered <= 0.05
+	idle := c["sim"] == omnet && offered <= 0.05
 	switch {
-	case offered >= 0.85*s || idle:
-	case paused(c) && c.int("msg_packets") > 1:
-		add(belowLong, r.Mean.Accepted, c.number("accepted"), r.Spread.Accepted)
+	case offered >= 0.85*saturation || idle:
+	case c.paused() && c.int("msg_packets") > 1:
+		add(belowLong, accepted, c.number("accepted"))
 	default:
-		add(below, r.Mean.Accepted, expected(c), r.Spread.Accepted)
+		add(below, accepted, c.expected())
 	}
-	if offered > 0.6*s {
-		return
+	switch {
+	case offered > 0.6*saturation:
+	case idle:
+		add(zeroLoad+", "+omnet, latency, c.number("tail_latency_ns"))
+	case c["sim"] == omnet:
+		add(meanLatency+", "+omnet, latency, c.number("tail_latency_ns"))
+	default:
+		add(zeroLoad+", "+booksim, least, c.number("min_latency"))
+		add(meanLatency+", "+booksim, latency, c.number("mean_latency"))
 	}
-	field, least := "mean_latency", "min_latency"
-	if c["sim"] == OMNeT {
-		field = "tail_latency_ns"
-	} else {
-		add(zeroLoad+", "+BookSim, r.Mean.Least, c.number(least), 0)
-	}
-	quantity := latency
-	if idle {
-		quantity = zeroLoad
-	}
-	add(quantity+", "+c["sim"], r.Mean.Latency, c.number(field), r.Spread.Latency)
 }
 
 // paused reports whether sources pause when the last flit of a message is made. One that is
 // longer than the queue of a host, which has room for a packet, is made no faster than the link
 // takes it: such sources offer less than they are told, with four packets 0.48 for 0.5.
-func paused(c Case) bool { return c["sim"] == OMNeT && c["injection"] != "genrate" }
+func (c Case) paused() bool { return c["sim"] == omnet && c["injection"] != "genrate" }
 
 // expected returns what a case below saturation offers. The pauses of OMNeT's sources
 // begin a flit's time before the generator could make the next message.
-func expected(c Case) float64 {
+func (c Case) expected() float64 {
 	offered := c.number("offered")
-	if paused(c) {
+	if c.paused() {
 		flits := float64(c.int("msg_packets") * c.int("packet_flits"))
 		return 1 / (1/offered - float64(credit.FDR().Host.Generate)/(flits*float64(credit.FDRFlit)))
 	}
 	return offered
 }
 
-func check(r *Runs, quantity string, ours, theirs, spread float64) Check {
-	c, seeds := r.Case, float64(r.Seeds)
-	k := Check{Case: c, Ours: ours, Theirs: theirs, Noise: 3 * spread * math.Sqrt(1+1/seeds)}
-	if quantity == below { // theirs is what is offered; ours counts packets drawn at random
-		packets := float64(r.Mean.Flits) / float64(c.int("packet_flits"))
-		k.Noise = 3 * max(spread/math.Sqrt(seeds), theirs/math.Sqrt(packets))
-	}
-	for _, t := range tolerances {
-		if t.Quantity == quantity {
-			k.Tolerance = t
+// An Order is two cases of which the referee says that one is better by more than orderBy.
+type Order struct {
+	Of           string // the column in which they differ
+	A, B         Case
+	Ours, Theirs float64 // A over B, less 1
+	Out          bool
+}
+
+const orderBy = 0.03
+
+// orderFields are the columns by which cases are ordered.
+var orderFields = []string{"topology", "routing", "buf_flits"}
+
+// orders compares the order of routings, buffers, and healthy against dead, of saturated
+// throughput and of exchanges.
+func orders(all []Runs) (orders []Order) {
+	for i := range all {
+		for j := i + 1; j < len(all); j++ {
+			a, b := &all[i], &all[j]
+			of, ok := differ(a.Case, b.Case)
+			if !ok || a.Case.left() || b.Case.left() {
+				continue
+			}
+			o := Order{Of: of, A: a.Case, B: b.Case}
+			if a.Case["offered"] == "batch" {
+				o.compare(a, b, batch, "batch_cycles")
+			} else if a.Case.saturated() && b.Case.saturated() {
+				o.compare(a, b, accepted, "accepted")
+			}
+			if math.Abs(o.Theirs) > orderBy {
+				o.Out = o.Ours*o.Theirs <= 0
+				orders = append(orders, o)
+			}
 		}
 	}
-	k.Out = !(math.Abs(ours-theirs) <= max(k.Allowed(), k.Noise)+1e-9)
-	return k
+	return orders
+}
+
+func (o *Order) compare(a, b *Runs, of quantity, field string) {
+	x, _ := a.of(of)
+	y, _ := b.of(of)
+	o.Ours, o.Theirs = x/y-1, a.Case.number(field)/b.Case.number(field)-1
+}
+
+// differ returns the one column of a case in which two differ.
+func differ(a, b Case) (of string, ok bool) {
+	for _, f := range []string{"sim", "traffic", "pipeline", "vcs", "vls", "packet_flits", "max_parallel_reads",
+		"msg_packets", "injection", "offered", "warmup_cycles", "measured_cycles", "warm_us", "total_us", "seed"} {
+		if a[f] != b[f] {
+			return "", false
+		}
+	}
+	// Routings of which one takes the next live link are the same where no link is dead.
+	rule := func(c Case) string { return strings.TrimSuffix(c["routing"], "-next") }
+	for _, f := range orderFields {
+		if a[f] == b[f] || f == "routing" && of == "topology" && rule(a) == rule(b) {
+			continue
+		}
+		if of != "" || f == "topology" && !(strings.HasPrefix(a[f], "ft44") && strings.HasPrefix(b[f], "ft44")) {
+			return "", false
+		}
+		of = f
+	}
+	return of, of != ""
 }

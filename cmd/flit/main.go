@@ -10,115 +10,80 @@ import (
 	"os"
 	"slices"
 
-	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
 )
 
 func main() { proc.Main(run) }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	o, err := parse(args, stderr)
+	var o options
 	passed := false
+	files, err := o.parse(args, stderr)
 	if err == nil {
-		passed, err = referee(ctx, o, stdout)
+		passed, err = o.referee(ctx, files, stdout)
 	}
 	return proc.Code(ctx, "flit", passed, err, stderr)
 }
 
 type options struct {
-	seeds int
-	out   string
-	quiet bool
-	only  []string
-	files []string
-
+	seeds   int
+	quiet   bool
+	only    []string
 	booksim string
 }
 
-func parse(args []string, stderr io.Writer) (*options, error) {
-	o := &options{}
-	f := flag.NewFlagSet("flit", flag.ContinueOnError)
+func (o *options) parse(args []string, stderr io.Writer) (files []string, err error) {
+	f := flag.NewFlagSet("flit [options] results.csv…", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.IntVar(&o.seeds, "seeds", 0, "average `N` seeds of each case (default: 3 of BookSim's, 8 of OMNeT's, whose windows are short)")
-	f.StringVar(&o.out, "o", "", "write our results as CSV to `FILE`, in the columns of the cases")
 	f.BoolVar(&o.quiet, "quiet", false, "print only what is out of tolerance, and the summary")
 	f.StringVar(&o.booksim, "referee", "", "run the cases that a BookSim without additions can run with `BINARY` too, in turn with ours, and nothing else")
 	f.Func("case", "run only the case `NAME`; may be repeated", func(s string) error {
 		o.only = append(o.only, s)
 		return nil
 	})
-	f.Usage = func() {
-		fmt.Fprintln(stderr, "flit [options] FILE…\nRun the cases of these results.csv and compare.")
-		f.PrintDefaults()
-	}
-	if err := proc.Parse(f, args); err != nil {
-		return nil, err
-	}
-	o.files = f.Args()
+	err = proc.Parse(f, args)
 	switch {
-	case len(o.files) == 0:
-		return nil, proc.Usagef("which results.csv?")
+	case err != nil:
+	case f.NArg() == 0:
+		err = proc.Usagef("which results.csv?")
 	case o.seeds < 0:
-		return nil, proc.Usagef("--seeds %d: must be at least 1", o.seeds)
+		err = proc.Usagef("--seeds %d: must be at least 1", o.seeds)
 	}
-	return o, nil
+	return f.Args(), err
 }
 
 // referee runs and judges the cases. It reports whether all are within tolerance.
-func referee(ctx context.Context, o *options, stdout io.Writer) (bool, error) {
-	columns, cases, err := read(o)
-	given := len(cases)
-	cases = slices.DeleteFunc(cases, func(c Case) bool { return !Comparable(c) })
-	if err == nil && len(cases) == 0 {
-		err = proc.Usagef("all cases have several lanes of BookSim, which are not comparable")
-	}
-	if err != nil {
-		return false, err
-	}
-	if o.booksim != "" {
-		return true, beside(ctx, o, cases, stdout)
-	}
-	all, err := RunAll(ctx, cases, o.seeds, processor)
-	if err != nil {
-		return false, err
-	}
-	if o.out != "" {
-		err := atomicfile.Write(o.out, func(w io.Writer) error { return Write(w, columns, all) })
-		if err != nil {
-			return false, err
-		}
-	}
-	if n := given - len(cases); n > 0 {
-		fmt.Fprintf(stdout, "%d cases of several lanes are left out: BookSim's lanes share a link flit by flit, InfiniBand's packet by packet\n\n", n)
-	}
-	return Print(stdout, Judge(all), Orders(all), all, o.quiet), nil
-}
-
-// read reads all files; columns are those of the first, then what others have besides.
-func read(o *options) (columns []string, cases []Case, err error) {
-	for _, name := range o.files {
+func (o *options) referee(ctx context.Context, files []string, stdout io.Writer) (bool, error) {
+	var cases []Case
+	for _, name := range files {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, nil, proc.Usage(err)
+			return false, proc.Usage(err)
 		}
-		header, more, err := Read(name, f)
+		more, err := read(name, f)
 		f.Close()
 		if err != nil {
-			return nil, nil, proc.Usage(err)
+			return false, proc.Usage(err)
 		}
-		for _, c := range header {
-			if !slices.Contains(columns, c) {
-				columns = append(columns, c)
-			}
-		}
-		for _, c := range more {
-			if len(o.only) == 0 || slices.Contains(o.only, c["case"]) {
-				cases = append(cases, c)
-			}
-		}
+		cases = append(cases, more...)
 	}
-	if len(cases) == 0 {
-		return nil, nil, proc.Usagef("no case to run")
+	cases = slices.DeleteFunc(cases, func(c Case) bool { return len(o.only) > 0 && !slices.Contains(o.only, c["case"]) })
+	given := len(cases)
+	cases = slices.DeleteFunc(cases, func(c Case) bool { return !c.comparable() })
+	switch left := given - len(cases); {
+	case given == 0:
+		return false, proc.Usagef("no case to run")
+	case len(cases) == 0:
+		return false, proc.Usagef("all cases have several lanes of BookSim, which are not comparable")
+	case o.booksim != "":
+		return true, o.beside(ctx, cases, stdout)
+	case left > 0:
+		fmt.Fprintf(stdout, "%d cases of several lanes are left out: BookSim's lanes share a link flit by flit, InfiniBand's packet by packet\n\n", left)
 	}
-	return columns, cases, nil
+	all, err := runAll(ctx, cases, o.seeds)
+	if err != nil {
+		return false, err
+	}
+	return report(stdout, judged(all), orders(all), all, o.quiet), nil
 }

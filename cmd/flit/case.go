@@ -1,0 +1,205 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"evbench/sim/credit"
+	"evbench/topology/network"
+)
+
+// The simulators whose results are read, as the column sim has them.
+const (
+	booksim = "booksim2"
+	omnet   = "omnet_ib_flit"
+)
+
+// A Case is a row of a simulator's results, by column.
+type Case map[string]string
+
+func (c Case) number(field string) float64 {
+	v, _ := strconv.ParseFloat(c[field], 64)
+	return v
+}
+
+func (c Case) int(field string) int {
+	v, _ := strconv.Atoi(c[field])
+	return v
+}
+
+func (c Case) name() string {
+	s := fmt.Sprintf("%s %s %s %s", c["case"], c["topology"], c["routing"], c["traffic"])
+	if c["sim"] == booksim {
+		return s + fmt.Sprintf(" %s, buffer %s, packet %s, offered %s", c["pipeline"], c["buf_flits"], c["packet_flits"], c["offered"])
+	}
+	return s + fmt.Sprintf(" %s packets, buffer %s, %s reads, offered %s", c["msg_packets"], c["buf_flits"], c["max_parallel_reads"], c["offered"])
+}
+
+// seeded returns a case with its k-th seed; the first is its own. Seeds of one case lie
+// farther apart than the simulators' own.
+func (c Case) seeded(k int) Case {
+	other := maps.Clone(c)
+	other["seed"] = strconv.Itoa(c.int("seed") + k*1000)
+	return other
+}
+
+// seeds returns how many seeds a case is run with: as many as asked for, or if that is 0 as
+// are usual; where nothing is drawn, one.
+func (c Case) seeds(asked int) int {
+	switch tables := choices[c["routing"]] == credit.First; {
+	case tables && c.permutation() && (c["offered"] == "batch" || c["sim"] == omnet && c.full()):
+		return 1
+	case asked > 0:
+		return asked
+	}
+	return map[string]int{booksim: 3, omnet: 8}[c["sim"]] // OMNeT's windows are short
+}
+
+// full reports whether as much is offered as links carry.
+func (c Case) full() bool { return c.number("offered") >= 1 }
+
+// permutation reports whether all hosts send to different ones at any time.
+func (c Case) permutation() bool { return strings.Contains(c["traffic"], "shift") }
+
+// comparable reports whether the model has what a case needs. BookSim's lanes share a link
+// flit by flit, those of InfiniBand packet by packet, so several lanes are not comparable.
+func (c Case) comparable() bool { return c["sim"] != booksim || c.int("vcs") == 1 }
+
+// counts are the columns that hold whole numbers, by simulator.
+var counts = map[string][]string{
+	booksim: {"vcs", "buf_flits", "packet_flits", "warmup_cycles", "measured_cycles", "seed"},
+	omnet:   {"msg_packets", "vls", "buf_flits", "packet_flits", "max_parallel_reads", "warm_us", "total_us", "seed"},
+}
+
+// read reads the results of a simulator. An error names the file, line and column; all
+// cases have a topology, a routing and a traffic that are known.
+func read(file string, r io.Reader) (cases []Case, err error) {
+	rows := csv.NewReader(r)
+	columns, err := rows.Read()
+	if err != nil {
+		return nil, fmt.Errorf("%s: header: %w", file, err)
+	}
+	for {
+		row, err := rows.Read()
+		if errors.Is(err, io.EOF) {
+			return cases, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		c := Case{}
+		for i, v := range row {
+			c[columns[i]] = v
+		}
+		if field, err := c.check(); err != nil {
+			line, _ := rows.FieldPos(max(0, slices.Index(columns, field)))
+			return nil, fmt.Errorf("%s: line %d: %s: %w", file, line, field, err)
+		}
+		cases = append(cases, c)
+	}
+}
+
+// check returns the column that makes a case one that cannot be run.
+func (c Case) check() (field string, err error) {
+	whole, ok := counts[c["sim"]]
+	if !ok {
+		return "sim", fmt.Errorf("%q: it must be %s or %s", c["sim"], booksim, omnet)
+	}
+	for _, f := range whole {
+		if v, err := strconv.Atoi(c[f]); err != nil || v < 0 {
+			return f, fmt.Errorf("%q: it must be a whole number", c[f])
+		}
+	}
+	if offered := c.number("offered"); !(offered > 0) && (c["offered"] != "batch" || c["sim"] == omnet) {
+		return "offered", fmt.Errorf("%q: it must be a number above 0", c["offered"])
+	}
+	if c.int("packet_flits") == 0 {
+		return "packet_flits", errors.New("a packet needs a flit")
+	}
+	n, err := build(c["topology"])
+	if err != nil {
+		return "topology", err
+	}
+	if _, ok := choices[c["routing"]]; !ok {
+		return "routing", fmt.Errorf("%q: it is not known", c["routing"])
+	}
+	_, _, err = pattern(c["traffic"], n.Hosts())
+	return "traffic", err
+}
+
+// build returns the network that a simulator's name of a topology means.
+func build(topology string) (*network.Network, error) {
+	var dead []string
+	switch {
+	case strings.HasPrefix(topology, "ft44"):
+		if strings.HasSuffix(topology, "dead00") {
+			dead = []string{"s1_0-s2_0"}
+		}
+		topology = "kary(4;2)"
+	case strings.HasPrefix(topology, "kary("):
+		topology = strings.ReplaceAll(topology, ",", ";")
+	case strings.HasPrefix(topology, "ft2_"):
+		topology = "FT(2;" + strings.ReplaceAll(topology[4:], "x", ",") + ")"
+	}
+	n, err := network.Parse(topology, 0)
+	if err != nil || dead == nil {
+		return n, err
+	}
+	return n.Degrade(dead)
+}
+
+var call = regexp.MustCompile(`^(\w+)(?:\(([\d,]*)\))?$`)
+
+func parseCall(s string) (name string, args []int, err error) {
+	m := call.FindStringSubmatch(s)
+	if m == nil {
+		return "", nil, fmt.Errorf("%q: it must be NAME or NAME(NUMBER,…)", s)
+	}
+	for a := range strings.SplitSeq(m[2], ",") {
+		if v, err := strconv.Atoi(a); err == nil {
+			args = append(args, v)
+		}
+	}
+	return m[1], args, nil
+}
+
+func pattern(traffic string, hosts int) (p credit.Pattern, packets int64, err error) {
+	name, args, err := parseCall(traffic)
+	if err != nil {
+		return nil, 0, err
+	}
+	first, second := 1, 1
+	if len(args) > 0 {
+		first = args[0]
+	}
+	if len(args) > 1 {
+		second = args[1]
+	}
+	switch name {
+	case "uniform":
+		return credit.Uniform(hosts), 1, nil
+	case "shift":
+		return credit.Shift(hosts, first), 1, nil
+	case "shiftseq":
+		return credit.ShiftSequence(hosts, second), int64(first), nil
+	case "randmsg":
+		return credit.Others(hosts), int64(first), nil
+	case "random":
+		return credit.Others(hosts), 0, nil
+	case "linshift":
+		if len(args) < 2 {
+			second = first
+		}
+		return credit.ShiftSequence(hosts, second), 0, nil
+	case "randshift":
+		return credit.RandomShifts(hosts, uint64(first)), 0, nil
+	}
+	return nil, 0, fmt.Errorf("%q: it is not known", traffic)
+}
