@@ -1,7 +1,6 @@
 package papers
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -21,60 +20,44 @@ const (
 	tree34992 = "PGFT(4;18,3,18,36;1,3,18,18;1,6,1,1)"
 )
 
-const runsNote = "ours: full tables of all switches, to hosts and switches, on this machine, all CPUs, the network is there already; one table at a time, %d of each, one of what takes 10 s"
-
 type timing struct {
 	series, engine, network string
 	dead                    float64 // share of the cables between switches
 	slow                    bool    // left out if quick
 }
 
-func computingTimes(ctx context.Context, o *Options, f *Figure) error {
-	runs := o.draws(3, 1)
-	f.Setup = []string{timed[f.Name].setup, fmt.Sprintf(runsNote, runs)}
-	for _, w := range timed[f.Name].list {
-		if w.slow && o.Quick {
+func computingTimes(w *work) {
+	runs := w.draws(3, 1)
+	w.Setup = []string{timed[w.Name].setup, fmt.Sprintf("ours: full tables of all switches, to hosts and switches, on this machine, all CPUs, "+
+		"the network is there already; one table at a time, %d of each, one of what takes 10 s", runs)}
+	for _, x := range timed[w.Name].list {
+		if x.slow && w.Quick {
 			continue
 		}
-		n, err := network.Parse(w.network, 0)
-		if err != nil {
-			return err
-		}
-		if n, err = without(n, w.dead, o.Seed); err != nil {
-			return err
-		}
-		o.tell(f.Name, "%s on %s", w.series, w.network)
+		n := without(must(network.Parse(x.network, 0)), x.dead, w.Seed)
+		w.tell("%s on %s", x.series, x.network)
 		var values []float64
 		for range runs {
-			if err := ctx.Err(); err != nil {
+			values = append(values, w.seconds(func() error {
+				_, err := routing.Compute(x.engine, n, routing.Options{Seed: w.Seed})
 				return err
-			}
-			start := o.now()
-			if _, err := routing.Compute(w.engine, n, routing.Options{Seed: o.Seed}); err != nil {
-				return fmt.Errorf("%s: %w", w.network, err)
-			}
-			values = append(values, (o.now() - start).Seconds())
+			}))
 			if values[0] > 10 {
 				break
 			}
 		}
-		f.add(w.series, float64(n.Hosts()), fmt.Sprint(n.Hosts()), "s", values...)
+		w.at(x.series, n.Hosts(), "s", values...)
 	}
-	return nil
 }
 
 // without takes a share of the cables between switches away, drawn by a seed, such that no
 // host is cut off.
-func without(n *network.Network, share float64, seed uint64) (*network.Network, error) {
+func without(n *network.Network, share float64, seed uint64) *network.Network {
 	dead := int(share * float64(len(n.SwitchCables())))
 	if dead == 0 {
-		return n, nil
+		return n
 	}
-	cables, err := n.Random(dead, seed)
-	if err != nil {
-		return nil, err
-	}
-	return n.Without(cables, nil), nil
+	return n.Without(must(n.Random(dead, seed)), nil)
 }
 
 // timed are the works of each figure of computing times.
@@ -113,91 +96,49 @@ func quasiTimes(tree string, slow bool) []timing {
 	}
 }
 
-// Networks and shares of dead cables of dmodc-risk.
-const (
-	riskTree  = "PGFT(3;8,8,16;1,8,8;1,1,1)"
-	riskSmall = "PGFT(3;4,4,8;1,4,4;1,1,1)"
-)
+// riskSmall is the network of dmodc-risk if quick.
+const riskSmall = "PGFT(3;4,4,8;1,4,4;1,1,1)"
 
-var (
-	riskShares  = []float64{0, 0.01, 0.02, 0.05, 0.1, 0.2}
-	riskEngines = []string{routing.DModC, "ftree", routing.UpDown, routing.OpenSMMinHop, routing.SSSP}
-)
+var riskEngines = []string{routing.DModC, "ftree", routing.UpDown, routing.OpenSMMinHop, routing.SSSP}
 
 // risk is what section 4.3 of IEEE Micro 2020 describes: the most messages that share a cable, by
 // pattern, as more and more cables are dead. Messages of a pattern have each host send to one
 // and hear from one, so that on no cable there are fewer senders or receivers than messages.
-func risk(ctx context.Context, o *Options, f *Figure) error {
-	notation, draws, permutations := riskTree, 10, 100
-	if o.Quick {
+func risk(w *work) {
+	notation, draws, permutations := "PGFT(3;8,8,16;1,8,8;1,1,1)", 10, 100
+	if w.Quick {
 		notation, draws, permutations = riskSmall, 3, 20
 	}
-	whole, err := network.Parse(notation, 0)
-	if err != nil {
-		return err
-	}
-	roots, err := network.DetectRoots(whole)
-	if err != nil {
-		return err
-	}
-	f.Setup = []string{
+	whole := must(network.Parse(notation, 0))
+	roots := must(network.DetectRoots(whole))
+	const cutOff = "without a route"
+	w.Setup = []string{
 		fmt.Sprintf("%s, %d hosts; dead cables drawn %d times, no host cut off; engines are told the roots", notation, whole.Hosts(), draws),
 		fmt.Sprintf("shifts: the most messages on a cable in any phase of the linear shift; permutations: the mean over %d random ones of the most", permutations),
 		cutOff + ", where there are any: pairs of hosts that the tables do not join, of all pairs",
 	}
-	for _, share := range riskShares {
+	for _, share := range []float64{0, 0.01, 0.02, 0.05, 0.1, 0.2} {
 		for _, engine := range riskEngines {
-			o.tell(f.Name, "%g %% dead, %s", 100*share, engine)
-			got := make([]riskOf, many(int(1000*share), draws))
-			err := each(ctx, len(got), func(i int) error {
-				n, err := without(whole, share, o.Seed+uint64(i))
-				if err != nil {
-					return err
-				}
-				t, err := routing.Compute(engine, n, routing.Options{Roots: roots, Seed: o.Seed, Partial: true, Workers: 1})
-				if err == nil {
-					got[i] = riskIn(t, permutations, o.Seed)
-				}
-				return err
+			w.tell("%g %% dead, %s", 100*share, engine)
+			got := table(w, many(int(1000*share), draws), func(i int) []float64 {
+				n := without(whole, share, w.Seed+uint64(i))
+				return riskIn(must(routing.Compute(engine, n, routing.Options{Roots: roots, Seed: w.Seed, Partial: true, Workers: 1})), permutations, w.Seed)
 			})
-			if err != nil {
-				return fmt.Errorf("%g %% dead: %w", 100*share, err)
+			x, label := 100*share, fmt.Sprintf("%g %%", 100*share)
+			w.add(engine+", shifts", x, label, "messages", got[0]...)
+			w.add(engine+", permutations", x, label, "messages", got[1]...)
+			if slices.Max(got[2]) > 0 {
+				w.add(engine+", "+cutOff, x, label, "%", got[2]...)
 			}
-			f.riskRows(engine, share, got)
 		}
 	}
-	return nil
 }
 
-type riskOf struct{ shifts, permutations, lost float64 }
-
-func riskIn(t *lft.Tables, permutations int, seed uint64) riskOf {
+// riskIn returns the most messages on a cable in shifts, the same in permutations, and how
+// many percent of the pairs have no route.
+func riskIn(t *lft.Tables, permutations int, seed uint64) []float64 {
 	shifts := lft.Congest(t, lft.Shifts(t.Net.Hosts()), 1)
 	drawn := lft.Congest(t, lft.Permutations(permutations, seed), 1)
 	pairs := float64(t.Net.Hosts()) * float64(t.Net.Hosts()-1)
-	return riskOf{float64(shifts.Worst), drawn.Slowdown, 100 * float64(shifts.Unreachable) / pairs}
-}
-
-const cutOff = "without a route"
-
-// riskRows adds what came of an engine; pairs without a route only where there are some.
-func (f *Figure) riskRows(engine string, share float64, got []riskOf) {
-	x, label := 100*share, fmt.Sprintf("%g %%", 100*share)
-	for _, s := range []struct {
-		series, unit string
-		of           func(riskOf) float64
-	}{
-		{"shifts", "messages", func(r riskOf) float64 { return r.shifts }},
-		{"permutations", "messages", func(r riskOf) float64 { return r.permutations }},
-		{cutOff, "%", func(r riskOf) float64 { return r.lost }},
-	} {
-		values := make([]float64, len(got))
-		for i, r := range got {
-			values[i] = s.of(r)
-		}
-		if s.series == cutOff && slices.Max(values) == 0 {
-			continue
-		}
-		f.add(engine+", "+s.series, x, label, s.unit, values...)
-	}
+	return []float64{float64(shifts.Worst), drawn.Slowdown, 100 * float64(shifts.Unreachable) / pairs}
 }

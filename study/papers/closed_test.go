@@ -53,8 +53,8 @@ func TestRisk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := riskIn(tables, 20, 1); got.shifts != tt.want || got.lost != 0 || got.permutations > 2 {
-			t.Errorf("without %v: %+v, want %g in shifts", tt.down, got, tt.want)
+		if got := riskIn(tables, 20, 1); got[0] != tt.want || got[1] > 2 || got[2] != 0 {
+			t.Errorf("without %v: %v, want %g in shifts", tt.down, got, tt.want)
 		}
 	}
 }
@@ -63,10 +63,7 @@ func TestWithout(t *testing.T) {
 	t.Parallel()
 	whole := parsed(t, riskSmall)
 	for _, share := range []float64{0, 0.1} {
-		n, err := without(whole, share, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := without(whole, share, 1)
 		all := len(whole.SwitchCables())
 		if want := all - int(share*float64(all)); len(n.SwitchCables()) != want {
 			t.Errorf("%g: %d cables, want %d of %d", share, len(n.SwitchCables()), want, all)

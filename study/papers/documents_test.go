@@ -37,12 +37,11 @@ func TestDocuments(t *testing.T) {
 			of[item.Figure] = d.Paper
 		}
 	}
-	for i := range makers {
-		m := &makers[i]
-		if of[m.name] == "" {
-			t.Errorf("%s is of no document", m.name)
+	for _, name := range Names() {
+		if of[name] == "" {
+			t.Errorf("%s is of no document", name)
 		}
-		delete(of, m.name)
+		delete(of, name)
 	}
 	for name := range of {
 		t.Errorf("there is no figure %s", name)

@@ -1,7 +1,6 @@
 package papers
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -47,13 +46,10 @@ func leafFilledJobs() []jobs.Job {
 
 // jobsEFI works out the edge forwarding index of jobs as the slides do, and which step of
 // their algorithm does what.
-func jobsEFI(ctx context.Context, o *Options, f *Figure) error {
-	n, err := network.Parse(jobsTree, 0)
-	if err != nil {
-		return err
-	}
-	draws := o.draws(100, 10)
-	f.Setup = []string{
+func jobsEFI(w *work) {
+	n := must(network.Parse(jobsTree, 0))
+	draws := w.draws(100, 10)
+	w.Setup = []string{
 		fmt.Sprintf("%s, 180 hosts, three jobs of 60; routes between hosts of a job on the cable between switches that has most, in one direction", jobsTree),
 		"a leaf filled: one job has all hosts of a leaf and the first five of each other leaf, the others share the rest; random: " + fmt.Sprintf("%d placements", draws),
 		"sssp looks at no job (tables of OpenSM's sssp and dfsssp); sar-published is Algorithm 1 as printed; sar adds a look ahead; " +
@@ -62,35 +58,33 @@ func jobsEFI(ctx context.Context, o *Options, f *Figure) error {
 			"routes to a host come; details (CSV): routes on each cable, a leaf filled",
 	}
 	r := jobs.NewRouted(jobsTree)
-	if _, err := r.Route(n, r.Place(n, leafFilledJobs(), new(jobs.Classes)), 0); err != nil {
-		return err
+	must(r.Route(n, r.Place(n, leafFilledJobs(), new(jobs.Classes)), 0))
+	for _, l := range r.Routings {
+		w.add(l.Routing, 0, "a leaf filled", "routes", float64(l.Max))
 	}
 	for _, l := range r.Routings {
-		f.add(l.Routing, 0, "a leaf filled", "routes", float64(l.Max))
+		w.add(l.Routing, 1, "unused there", "cables", float64(l.Unused))
 	}
-	for _, l := range r.Routings {
-		f.add(l.Routing, 1, "unused there", "cables", float64(l.Unused))
-	}
-	o.tell(f.Name, "%d random placements", draws)
-	d, err := jobs.DrawPlacements(ctx, n, []int{60, 60, 60}, o.Seed, draws, jobs.AllWays)
-	if err != nil {
-		return err
-	}
-	for _, w := range d.Routings {
-		var most []float64
-		for _, m := range w.Max {
-			most = append(most, float64(m))
+	w.tell("%d random placements", draws)
+	d := must(jobs.DrawPlacements(w, n, []int{60, 60, 60}, w.Seed, draws, jobs.AllWays))
+	for x, of := range []struct {
+		label, unit string
+		values      func(jobs.Distribution) []float64
+	}{
+		{"random", "routes", func(d jobs.Distribution) (most []float64) {
+			for _, m := range d.Max {
+				most = append(most, float64(m))
+			}
+			return most
+		}},
+		{"to a leaf", "%", func(d jobs.Distribution) []float64 { return []float64{100 * float64(d.ToLeaf) / float64(draws)} }},
+		{"spread", "cables", func(d jobs.Distribution) []float64 { return []float64{d.Spread} }},
+	} {
+		for _, way := range d.Routings {
+			w.add(strings.TrimPrefix(way.Routing, "sar "), float64(2+x), of.label, of.unit, of.values(way)...)
 		}
-		f.add(strings.TrimPrefix(w.Routing, "sar "), 2, "random", "routes", most...)
 	}
-	for _, w := range d.Routings {
-		f.add(strings.TrimPrefix(w.Routing, "sar "), 3, "to a leaf", "%", 100*float64(w.ToLeaf)/float64(draws))
-	}
-	for _, w := range d.Routings {
-		f.add(strings.TrimPrefix(w.Routing, "sar "), 4, "spread", "cables", w.Spread)
-	}
-	f.heat(r, r.Edges(n))
-	return nil
+	w.heat(r, r.Edges(n))
 }
 
 func (f *Figure) heat(r *jobs.Routed, edges []jobs.Edge) {

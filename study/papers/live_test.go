@@ -14,30 +14,18 @@ import (
 // ftree, keep its entries, entry by entry of all leaves.
 func TestKeptIsOpenSMs(t *testing.T) {
 	ibtest.Need(t)
-	n, err := newRoutedTree(topology.Options{Ports: 4, Leaves: 5, Fill: []int{4, 3, 3, 4, 2}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	whole, err := routing.FromTree(n.tree, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := newRoutedTree(topology.Options{Ports: 4, Leaves: 5, Fill: []int{4, 3, 3, 4, 2}})
+	whole := must(routing.FromTree(n.tree, 0))
 	var roots []network.Node
 	for k := range n.tree.Spines() {
 		roots = append(roots, whole.Switch(n.tree.Leaves()+k))
 	}
-	links, err := n.tree.Random(4, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	links := must(n.tree.Random(4, 3))
 	for _, tt := range []struct {
 		engine, first, then string
 		roots               []network.Node
 	}{{"updn", routing.UpDown, routing.UpDown, roots}, {"ftree,minhop", "ftree", routing.OpenSMMinHop, nil}} {
-		tables, err := compute(n.tree, tt.first, routing.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tables := compute(n.tree, tt.first, routing.Options{})
 		live, err := ibtest.Start(t.Context(), whole, tt.engine, tt.roots)
 		if err != nil {
 			t.Fatal(err)
@@ -47,13 +35,8 @@ func TestKeptIsOpenSMs(t *testing.T) {
 			if err := live.Unlink(network.End{Node: whole.Switch(l.Leaf), Port: uint8(n.tree.Ports() + 1 + l.Spine)}); err != nil {
 				t.Fatal(err)
 			}
-			now, err := n.tree.Without(links[:i+1]...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if tables, err = compute(now, tt.then, routing.Options{Previous: tables}); err != nil {
-				t.Fatal(err)
-			}
+			now := must(n.tree.Without(links[:i+1]...))
+			tables = compute(now, tt.then, routing.Options{Previous: tables})
 			theirs, err := live.Tables()
 			if err != nil {
 				t.Fatal(err)

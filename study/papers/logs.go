@@ -1,7 +1,7 @@
 package papers
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -30,25 +30,11 @@ func Cables() (*failures.Cables, error) {
 	return failures.TreeCables(t)
 }
 
-func shipped() (*failures.History, error) {
-	log, err := failures.Read(strings.NewReader(examples.FailuresLHCb), "failures-lhcb.log")
-	if err != nil {
-		return nil, err
-	}
-	cables, err := Cables()
-	if err != nil {
-		return nil, err
-	}
-	return failures.Join([]*failures.Log{log}, failures.Options{Cables: cables})
-}
-
-func (o *Options) openLog() (*logged, error) {
+func (o *Options) openLog() *logged {
 	l := &logged{history: o.Log, source: "the given log"}
 	if l.history == nil {
-		var err error
-		if l.history, err = shipped(); err != nil {
-			return nil, err
-		}
+		log := must(failures.Read(strings.NewReader(examples.FailuresLHCb), "failures-lhcb.log"))
+		l.history = must(failures.Join([]*failures.Log{log}, failures.Options{Cables: must(Cables())}))
 		l.source = shippedNote
 	}
 	l.report = failures.Summarise(l.history, failures.Settings{Merge: o.Merge, Exclude: o.Exclude})
@@ -58,9 +44,9 @@ func (o *Options) openLog() (*logged, error) {
 		}
 	}
 	if len(l.report.Groups) == 0 {
-		return nil, fmt.Errorf("the log has no failure")
+		check(errors.New("the log has no failure"))
 	}
-	return l, nil
+	return l
 }
 
 func (l *logged) setup() []string {
@@ -93,27 +79,18 @@ func (f *Figure) distribution(series string, c failures.CDF) {
 	}
 }
 
-// ofLog makes a figure of a log.
-func ofLog(fill func(*Figure, *logged, *Options)) func(context.Context, *Options, *Figure) error {
-	return func(_ context.Context, o *Options, f *Figure) error {
-		l, err := o.openLog()
-		if err == nil {
-			fill(f, l, o)
-		}
-		return err
-	}
+func flapIntervals(w *work) {
+	l := w.openLog()
+	w.Setup = append(l.setup(), "intervals from an up to the next down of the same link, of less than a day (the thesis picked flapping periods by hand)")
+	w.distribution("interval", l.group.Intervals)
 }
 
-func flapIntervals(f *Figure, l *logged, o *Options) {
-	f.Setup = append(l.setup(), "intervals from an up to the next down of the same link, of less than a day (the thesis picked flapping periods by hand)")
-	f.distribution("interval", l.group.Intervals)
-}
-
-func durations(f *Figure, l *logged, o *Options) {
+func durations(w *work) {
+	l := w.openLog()
 	g := l.group
-	f.Setup = append(l.setup(), fmt.Sprintf("corrected: failures of a link less than %s apart are one", o.Merge))
-	f.distribution("as logged", g.Raw.Durations)
-	f.distribution("corrected", g.Merged.Durations)
+	w.Setup = append(l.setup(), fmt.Sprintf("corrected: failures of a link less than %s apart are one", w.Merge))
+	w.distribution("as logged", g.Raw.Durations)
+	w.distribution("corrected", g.Merged.Durations)
 	for _, c := range []struct {
 		series, unit string
 		value        float64
@@ -122,22 +99,23 @@ func durations(f *Figure, l *logged, o *Options) {
 		{"isolated", "", float64(g.Isolated)}, {"share of flaps", "%", 100 * g.FlapShare},
 		{"longest", "days", g.Raw.LongestS / 86400},
 	} {
-		f.add(c.series, 0, "all", c.unit, c.value)
+		w.add(c.series, 0, "all", c.unit, c.value)
 	}
 }
 
-func days(f *Figure, l *logged, o *Options) {
+func days(w *work) {
+	l := w.openLog()
 	g := l.group
-	f.Setup = append(l.setup(), "details (CSV): failures of each link on each day, links numbered by switch and port")
+	w.Setup = append(l.setup(), "details (CSV): failures of each link on each day, links numbered by switch and port")
 	most, worst := 0, ""
 	for _, d := range g.Days {
-		f.add(d.Name, float64(d.Link), d.Day, "failures", float64(d.Failures)).Detail = true
+		w.add(d.Name, float64(d.Link), d.Day, "failures", float64(d.Failures)).Detail = true
 		if d.Failures > most {
 			most, worst = d.Failures, d.Day
 		}
 	}
-	f.add("links that failed", 0, "all", "", float64(g.Links))
-	f.add("days without failures", 0, "all", "days", float64(g.QuietDays))
-	f.add("consecutive days without failures, at most", 0, "all", "days", float64(g.LongestQuiet))
-	f.add("failures of a link on a day, at most", 0, worst, "", float64(most))
+	w.add("links that failed", 0, "all", "", float64(g.Links))
+	w.add("days without failures", 0, "all", "days", float64(g.QuietDays))
+	w.add("consecutive days without failures, at most", 0, "all", "days", float64(g.LongestQuiet))
+	w.add("failures of a link on a day, at most", 0, worst, "", float64(most))
 }

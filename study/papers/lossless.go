@@ -47,20 +47,18 @@ func creditJob(p *plan.Plan, mode string, packets int, choice credit.Choice) *si
 // phased is synchronised by the model of packets: the phase ends when the last packet has
 // come.
 func phased(choice credit.Choice) rater {
-	return func(ctx context.Context, p *plan.Plan) (float64, error) {
+	return func(ctx context.Context, p *plan.Plan) float64 {
 		j := creditJob(p, results.Sync, packetsPhased, choice)
 		j.Timing.Overhead = seconds(overheadSec)
-		o, err := sim.Packets(ctx, j, nil)
-		return received(o), err
+		return received(must(sim.Packets(ctx, j, nil)))
 	}
 }
 
 // unphased is what a server receives without phases by the model of packets: it asks all
 // others for the fragments of one event in the order of their ranks, and then for the next.
 func unphased(choice credit.Choice) rater {
-	return func(ctx context.Context, p *plan.Plan) (float64, error) {
-		o, err := sim.Packets(ctx, creditJob(p, results.Unsync, packetsOf, choice), nil)
-		return min(healthyGbit, received(o)), err
+	return func(ctx context.Context, p *plan.Plan) float64 {
+		return min(healthyGbit, received(must(sim.Packets(ctx, creditJob(p, results.Unsync, packetsOf, choice), nil))))
 	}
 }
 
@@ -87,71 +85,25 @@ var adaptiveCases = []series{
 	{"Min-Hop, ports drawn, credit", false, true, true, kept(routing.UpDownScatter, routing.OpenSMMinHop, false), phased(credit.First)},
 }
 
-func (f *Figure) creditRacks(ctx context.Context, o *Options, most int) error {
+func (w *work) creditRacks(most int) {
 	var last [2]float64
 	for racks := 3; racks <= most; racks += 3 {
-		o.tell(f.Name, "%d racks, credit", racks)
-		n, err := newRoutedTree(topology.Options{Ports: 20, Leaves: racks, Spines: 20, Fill: fillA[:racks]})
-		if err != nil {
-			return err
-		}
-		p, err := n.over(n.tree, n.ftree)
-		if err != nil {
-			return err
-		}
+		w.tell("%d racks, credit", racks)
+		n := newRoutedTree(topology.Options{Ports: 20, Leaves: racks, Spines: 20, Fill: fillA[:racks]})
+		p := n.over(n.tree, n.ftree)
 		rates := []rater{phased(credit.First), unphased(credit.First)}
-		got, err := draw(ctx, len(rates), func(i int) (float64, error) { return rates[i](ctx, p) })
-		if err != nil {
-			return err
-		}
+		got := draw(w, len(rates), func(i int) float64 { return rates[i](w, p) })
 		for i, series := range []string{"synchronised, credit", "non-synchronised, credit"} {
 			last[i] = float64(n.tree.Servers()) / 1000 * got[i]
-			f.add(series, float64(racks), fmt.Sprint(racks), tbit, last[i])
+			w.at(series, racks, tbit, last[i])
 		}
 	}
-	f.add("gain of synchronisation, credit", float64(most), fmt.Sprint(most), tbit, last[0]-last[1])
-	return nil
+	w.at("gain of synchronisation, credit", most, tbit, last[0]-last[1])
 }
 
-// creditFailure adds what thesis 4.4 starts from, with packets and credits.
-func (f *Figure) creditFailure(ctx context.Context, o *Options) error {
-	if o.Quick {
-		return nil
-	}
-	n, err := newRoutedTree(topology.Options{Ports: 20, Leaves: 18, Fill: fillA})
-	if err != nil {
-		return err
-	}
-	f.Setup = append(f.Setup, creditNoteDrawn)
-	var medians [2]float64
-	for i, rate := range []rater{phased(credit.First), unphased(credit.First)} {
-		values, err := n.rates(ctx, 1, creditDraws, o.Seed, series{plan: asToday, rate: rate})
-		if err != nil {
-			return err
-		}
-		r := f.add("one dead link, "+[]string{"", "non-"}[i]+"synchronised, credit", 0, "total", tbit, values...)
-		for k := range r.Values {
-			r.Values[k] = total(r.Values[k])
-		}
-		medians[i] = r.Value(Median)
-	}
-	f.add("one dead link, difference, credit", 0, "total", tbit, medians[1]-medians[0])
-	return nil
-}
-
-func (n *routedTree) creditScenario(ctx context.Context, f *Figure, index int, o *Options, suffix string) error {
-	t, err := failureCases[index].dead(n.tree, 0, o.Seed)
-	if err != nil {
-		return err
-	}
-	p, err := n.current(t)
-	if err != nil {
-		return err
-	}
-	adaptive, err := anew("ftree")(n, t, o.Seed)
-	if err != nil {
-		return err
-	}
+func (w *work) creditScenario(n *routedTree, index int, suffix string) {
+	t := failureCases[index].dead(n.tree, 0, w.Seed)
+	p, adaptive := n.current(t), anew("ftree")(n, t, w.Seed)
 	cases := []struct {
 		series string
 		plan   *plan.Plan
@@ -160,12 +112,8 @@ func (n *routedTree) creditScenario(ctx context.Context, f *Figure, index int, o
 		{scenarioSeries[0], p, phased(credit.First)}, {scenarioSeries[1], p, unphased(credit.First)},
 		{"synchronised, Ftree-AR", adaptive, phased(credit.Relief)}, {"non-synchronised, Ftree-AR", adaptive, unphased(credit.Relief)},
 	}
-	got, err := draw(ctx, len(cases), func(i int) (float64, error) { return cases[i].rate(ctx, cases[i].plan) })
-	if err != nil {
-		return err
-	}
+	got := draw(w, len(cases), func(i int) float64 { return cases[i].rate(w, cases[i].plan) })
 	for i, c := range cases {
-		f.add(c.series+", credit"+suffix, float64(index), failureCases[index].label, gbit, got[i])
+		w.add(c.series+", credit"+suffix, float64(index), failureCases[index].label, gbit, got[i])
 	}
-	return nil
 }

@@ -53,87 +53,56 @@ type routedTree struct {
 	ftree *lft.Tables         // of OpenSM, without failures
 }
 
-func newRoutedTree(o topology.Options) (*routedTree, error) {
-	t, err := topology.New(o)
-	if err != nil {
-		return nil, err
-	}
-	n := &routedTree{tree: t, shift: scheduler.LinearShiftPorts(t)}
-	net, err := routing.FromTree(t, 0)
-	if err != nil {
-		return nil, err
-	}
+func newRoutedTree(o topology.Options) *routedTree {
+	t := must(topology.New(o))
 	name := "ftree"
 	if t.Leaves() == 1 {
 		name = routing.OpenSMMinHop // one leaf is no tree, and nothing is to be routed
 	}
-	n.ftree, err = routing.Compute(name, net, routing.Options{})
-	return n, err
+	return &routedTree{tree: t, shift: scheduler.LinearShiftPorts(t), ftree: must(routing.Compute(name, must(routing.FromTree(t, 0)), routing.Options{}))}
 }
 
-func (n *routedTree) over(t *topology.Tree, l *lft.Tables) (*plan.Plan, error) {
-	tables, err := routing.ToTables(t, l)
-	if err != nil {
-		return nil, err
-	}
-	return &plan.Plan{Tree: t, Schedule: n.shift, Routing: l.Engine, Tables: tables}, nil
+func (n *routedTree) over(t *topology.Tree, l *lft.Tables) *plan.Plan {
+	return &plan.Plan{Tree: t, Schedule: n.shift, Routing: l.Engine, Tables: must(routing.ToTables(t, l))}
 }
 
 // current is what OpenSM does by default (thesis 2.3.3, 4.2.2).
-func (n *routedTree) current(t *topology.Tree) (*plan.Plan, error) {
-	tables, err := routing.ForTree(routing.FtreeToMinHop, t, routing.Options{Previous: n.ftree})
-	if err != nil {
-		return nil, err
-	}
-	return &plan.Plan{Tree: t, Schedule: n.shift, Routing: tables.Engine, Tables: tables}, nil
+func (n *routedTree) current(t *topology.Tree) *plan.Plan {
+	tables := must(routing.ForTree(routing.FtreeToMinHop, t, routing.Options{Previous: n.ftree}))
+	return &plan.Plan{Tree: t, Schedule: n.shift, Routing: tables.Engine, Tables: tables}
 }
 
 // compute routes a tree with an engine that is told the roots, the spines.
 // opensm-minhop and updn keep the entries of before that still lead on a shortest way
 // (thesis 4.2.2), if they are told them.
-func compute(t *topology.Tree, engine string, o routing.Options) (*lft.Tables, error) {
-	net, err := routing.FromTree(t, 0)
-	if err != nil {
-		return nil, err
-	}
+func compute(t *topology.Tree, engine string, o routing.Options) *lft.Tables {
+	net := must(routing.FromTree(t, 0))
 	o.Workers = 1
 	for k := range t.Spines() {
 		o.Roots = append(o.Roots, net.Switch(t.Leaves()+k))
 	}
-	return routing.Compute(engine, net, o)
+	return must(routing.Compute(engine, net, o))
 }
 
 // oneByOne routes a tree once for each of its dead links, which fail in an order that is
 // drawn, with an engine that keeps entries.
-func (n *routedTree) oneByOne(t *topology.Tree, engine string, before *lft.Tables, seed uint64) (*lft.Tables, error) {
+func (n *routedTree) oneByOne(t *topology.Tree, engine string, before *lft.Tables, seed uint64) *lft.Tables {
 	dead := t.Dead()
 	var gone []topology.Link
 	for _, i := range shuffled(len(dead), seed, 1) {
 		gone = append(gone, dead[i])
-		now, err := n.tree.Without(gone...)
-		if err != nil {
-			return nil, err
-		}
-		if before, err = compute(now, engine, routing.Options{Previous: before}); err != nil {
-			return nil, err
-		}
+		before = compute(must(n.tree.Without(gone...)), engine, routing.Options{Previous: before})
 	}
-	return before, nil
+	return before
 }
 
 // fors plans anew for the dead links, on one CPU: many plans are made at once.
-func fors(t *topology.Tree, seed uint64) (*plan.Plan, error) {
+func fors(t *topology.Tree, seed uint64) *plan.Plan {
 	s, bound, err := scheduler.FORS(t, scheduler.Options{Seed: seed, Workers: 1})
-	if err != nil {
-		return nil, err
-	}
-	return &plan.Plan{Tree: t, Schedule: s, Routing: routing.Pinned, Bound: bound}, nil
+	check(err)
+	return &plan.Plan{Tree: t, Schedule: s, Routing: routing.Pinned, Bound: bound}
 }
 
-func (n *routedTree) dead(count int, seed uint64) (*topology.Tree, error) {
-	links, err := n.tree.Random(count, seed)
-	if err != nil {
-		return nil, err
-	}
-	return n.tree.Without(links...)
+func (n *routedTree) dead(count int, seed uint64) *topology.Tree {
+	return must(n.tree.Without(must(n.tree.Random(count, seed))...))
 }

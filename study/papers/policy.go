@@ -9,6 +9,7 @@ import (
 	"evbench/plan"
 	"evbench/results"
 	"evbench/sim"
+	"evbench/sim/credit"
 	"evbench/study/failures"
 	"evbench/study/policy"
 	"evbench/topology"
@@ -31,104 +32,84 @@ var policies = []response{
 	{"FORS, flapping link held out", failover.FORS, true, false, adapted, synchronised},
 }
 
-func asToday(n *routedTree, t *topology.Tree, _ uint64) (*plan.Plan, error) { return n.current(t) }
+func asToday(n *routedTree, t *topology.Tree, _ uint64) *plan.Plan { return n.current(t) }
 
-func adapted(_ *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error) { return fors(t, seed) }
+func adapted(_ *routedTree, t *topology.Tree, seed uint64) *plan.Plan { return fors(t, seed) }
 
-func recommendation(ctx context.Context, o *Options, f *Figure) error {
-	l, err := o.openLog()
-	if err != nil {
-		return err
-	}
-	n, err := newRoutedTree(lhcb())
-	if err != nil {
-		return err
-	}
-	if err := f.oneFailure(ctx, n, o); err != nil {
-		return err
-	}
+func recommendation(w *work) {
+	l := w.openLog()
+	n := newRoutedTree(lhcb())
+	w.oneFailure(n)
 	raw, _ := failures.Pair(l.history)
-	raw = failures.Exclude(raw, o.Exclude)
-	merged := failures.Merge(raw, o.Merge)
+	raw = failures.Exclude(raw, w.Exclude)
 	whole := policy.FromFailures(n.tree, l.history, raw)
-	f.Setup = append(l.setup(),
+	held := policy.FromFailures(n.tree, l.history, failures.Merge(raw, w.Merge))
+	w.Setup = append(l.setup(),
 		"throughput over FT(2;20,18), all ports, times 326; lost against the throughput without failures",
 		fmt.Sprintf("re-routing: nothing is built for %g s after each change; of the log %d of %d failures left out (no link of the tree, or no end)", rerouteSec, whole.Skipped, len(raw)),
-		fmt.Sprintf("held out: a link that fails again within %s counts as down from the first failure to the end of the last", o.Merge))
-	if o.Quick {
-		f.Setup = append(f.Setup, "quick: the log without the policy that does not synchronise")
+		fmt.Sprintf("held out: a link that fails again within %s counts as down from the first failure to the end of the last", w.Merge))
+	if w.Quick {
+		w.Setup = append(w.Setup, "quick: the log without the policy that does not synchronise")
 	}
-	rates := &policy.Rates{Work: n.policyRate(o.Seed)}
+	rates := &policy.Rates{Work: n.policyRate(w.Seed)}
 	for i, p := range policies {
-		if p.slow && o.Quick {
+		if p.slow && w.Quick {
 			continue
 		}
 		log := whole
 		if p.held {
-			log = policy.FromFailures(n.tree, l.history, merged)
+			log = held
 		}
-		o.tell(f.Name, "%s: %d changes", p.series, log.Moments())
-		timeline, err := policy.Instant(p.as, log, n.tree)
-		if err != nil {
-			return err
-		}
-		if err := rates.Learn(ctx, timeline); err != nil {
-			return fmt.Errorf("%s: %w", p.series, err)
-		}
+		w.tell("%s: %d changes", p.series, log.Moments())
+		timeline := must(policy.Instant(p.as, log, n.tree))
+		check(rates.Learn(w, timeline))
 		lost, rerouting := policy.AddUp(timeline, rates).Lost, float64(log.Moments())*rerouteSec*total(healthyGbit)
 		x := float64(i + 1)
-		f.add("lost while links were dead", x, p.series, "Tb", lost)
-		f.add("lost while re-routing", x, p.series, "Tb", rerouting)
-		f.add("lost", x, p.series, "Tb", lost+rerouting)
+		w.add("lost while links were dead", x, p.series, "Tb", lost)
+		w.add("lost while re-routing", x, p.series, "Tb", rerouting)
+		w.add("lost", x, p.series, "Tb", lost+rerouting)
 	}
-	return nil
 }
 
-// oneFailure is the computation of thesis 4.4 with our medians of fig4.8.
-func (f *Figure) oneFailure(ctx context.Context, n *routedTree, o *Options) error {
-	o.tell(f.Name, "one dead link")
+// oneFailure is the computation of thesis 4.4 with our medians of fig4.8, and with packets and
+// credits.
+func (w *work) oneFailure(n *routedTree) {
+	w.tell("one dead link")
+	names := []string{"one dead link, synchronised", "one dead link, non-synchronised"}
 	var medians [2]float64
-	for i, rate := range []rater{synchronised, unsynchronised} {
-		values, err := n.rates(ctx, 1, o.draws(10, 2), o.Seed, series{plan: asToday, rate: rate})
-		if err != nil {
-			return err
+	if !w.Quick {
+		filled := newRoutedTree(topology.Options{Ports: 20, Leaves: 18, Fill: fillA})
+		for i, rate := range []rater{phased(credit.First), unphased(credit.First)} {
+			values := filled.rates(w, 1, creditDraws, w.Seed, series{plan: asToday, rate: rate})
+			for k := range values {
+				values[k] = total(values[k])
+			}
+			medians[i] = w.add(names[i]+", credit", 0, "total", tbit, values...).Value(Median)
 		}
+		w.add("one dead link, difference, credit", 0, "total", tbit, medians[1]-medians[0])
+	}
+	for i, rate := range []rater{synchronised, unsynchronised} {
+		values := n.rates(w, 1, w.draws(10, 2), w.Seed, series{plan: asToday, rate: rate})
 		slices.Sort(values)
 		medians[i] = total(results.Quantile(values, 0.5))
+		w.add(names[i], 0, "total", tbit, medians[i])
 	}
-	sync, unsync := medians[0], medians[1]
-	if err := f.creditFailure(ctx, o); err != nil {
-		return err
-	}
-	f.add("one dead link, synchronised", 0, "total", tbit, sync)
-	f.add("one dead link, non-synchronised", 0, "total", tbit, unsync)
-	f.add("one dead link, difference", 0, "total", tbit, unsync-sync)
-	f.add("one dead link, difference over 6.1e5 s", 0, "total", "Tb", (unsync-sync)*6.1e5)
-	return nil
+	difference := medians[1] - medians[0]
+	w.add("one dead link, difference", 0, "total", tbit, difference)
+	w.add("one dead link, difference over 6.1e5 s", 0, "total", "Tb", difference*6.1e5)
 }
 
 // policyRate returns what tells the rates of a policy while links are dead, in bit/s of all
 // servers. Plans and tables are always those for what is dead.
 func (n *routedTree) policyRate(seed uint64) func(context.Context, failover.Policy, policy.Dead, []policy.Dead) ([]float64, error) {
-	return func(ctx context.Context, as failover.Policy, _ policy.Dead, avoided []policy.Dead) ([]float64, error) {
+	return func(ctx context.Context, as failover.Policy, _ policy.Dead, avoided []policy.Dead) (out []float64, err error) {
 		p := policies[slices.IndexFunc(policies, func(p response) bool { return p.as == as })]
-		out := make([]float64, len(avoided))
-		for i, d := range avoided {
-			t, err := d.Without(n.tree)
-			if err != nil {
-				return nil, err
+		err = caught(func() {
+			for _, d := range avoided {
+				out = append(out, total(p.rate(ctx, p.plan(n, must(d.Without(n.tree)), seed)))*1e12)
 			}
-			routed, err := p.plan(n, t, seed)
-			if err != nil {
-				return nil, err
-			}
-			rate, err := p.rate(ctx, routed)
-			if err != nil {
-				return nil, err
-			}
-			out[i] = total(rate) * 1e12
-		}
-		return out, nil
+		})
+		return out, err
 	}
 }
 

@@ -1,8 +1,8 @@
 package papers
 
 import (
-	"context"
 	"fmt"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 
@@ -55,33 +55,28 @@ type quasiRun struct {
 
 // quasi fills a figure with the curves of each routing, and without haste with what the
 // length of messages, the buffers and their reads decide on a narrower network.
-func quasi(ctx context.Context, o *Options, f *Figure) error {
+func quasi(w *work) {
 	r := quasiRun{
 		network: quasiHosts, loads: []float64{0.2, 0.4, 0.5, 0.6, 0.8, 1},
-		warm: 100 * microsecond, window: 100 * microsecond, shifts: f.Name == "qft8", seed: o.Seed,
+		warm: 100 * microsecond, window: 100 * microsecond, shifts: w.Name == "qft8", seed: w.Seed,
 	}
-	if o.Quick {
+	if w.Quick {
 		r.network, r.loads = quasiSmall, []float64{0.3, 1}
 	}
-	f.Setup = r.setup()
+	w.Setup = r.setup()
 	for _, engine := range quasiEngines {
-		o.tell(f.Name, "%s on %s", engine.series, r.network)
-		if err := r.curve(ctx, f, engine); err != nil {
-			return err
-		}
+		w.tell("%s on %s", engine.series, r.network)
+		w.curve(&r, engine)
 	}
-	if o.Quick {
-		return nil
+	if w.Quick {
+		return
 	}
 	r.network, r.warm, r.window = quasiNarrow, 150*microsecond, 150*microsecond
-	f.Setup = append(f.Setup, "at full load, by length of message, room of a buffer, and reads: "+quasiNarrow)
+	w.Setup = append(w.Setup, "at full load, by length of message, room of a buffer, and reads: "+quasiNarrow)
 	for _, engine := range quasiEngines {
-		o.tell(f.Name, "%s on %s", engine.series, r.network)
-		if err := r.sweeps(ctx, f, engine); err != nil {
-			return err
-		}
+		w.tell("%s on %s", engine.series, r.network)
+		w.sweeps(&r, engine)
 	}
-	return nil
 }
 
 func (r *quasiRun) setup() []string {
@@ -97,19 +92,12 @@ func (r *quasiRun) setup() []string {
 	}
 }
 
-func (r *quasiRun) fabric(engine quasiEngine) (*credit.Fabric, error) {
-	n, err := network.Parse(r.network, 0)
-	if err == nil && engine.drawn {
-		n, err = otherPorts(n, r.seed)
+func (r *quasiRun) fabric(engine quasiEngine) *credit.Fabric {
+	n := must(network.Parse(r.network, 0))
+	if engine.drawn {
+		n = otherPorts(n, r.seed)
 	}
-	if err != nil {
-		return nil, err
-	}
-	t, err := routing.Compute(engine.name, n, routing.Options{Seed: r.seed})
-	if err != nil {
-		return nil, err
-	}
-	return credit.NewFabric(t)
+	return must(credit.NewFabric(must(routing.Compute(engine.name, n, routing.Options{Seed: r.seed}))))
 }
 
 func (r *quasiRun) load(hosts, kilobytes int, offered float64) credit.Load {
@@ -123,54 +111,45 @@ func (r *quasiRun) load(hosts, kilobytes int, offered float64) credit.Load {
 	}
 }
 
-func (r *quasiRun) curve(ctx context.Context, f *Figure, engine quasiEngine) error {
-	net, err := r.fabric(engine)
-	if err != nil {
-		return err
-	}
+func (w *work) curve(r *quasiRun, engine quasiEngine) {
+	net := r.fabric(engine)
 	var loads []credit.Load
 	for _, offered := range r.loads {
 		loads = append(loads, r.load(net.Hosts(), quasiMessage, offered))
 	}
-	points, err := net.Curve(ctx, 0, loads)
-	if err != nil {
-		return err
-	}
 	most := 0.0
-	for _, p := range points {
-		got, at := p.Accepted*linkMB, strconv.FormatFloat(p.Offered*linkMB, 'f', -1, 64)
-		most = max(most, got)
-		f.add(engine.series, p.Offered*linkMB, at, megabyte, got)
-		f.add(engine.series+", message", got, at, "us", p.Message/microsecond).Detail = true
-		f.add(engine.series+", packet", got, at, "us", p.Packet/microsecond).Detail = true
+	for _, p := range must(net.Curve(w, 0, loads)) {
+		most = max(most, w.point(engine.series, p))
 	}
-	f.add(fmt.Sprintf("%s, most of %d hosts", engine.series, net.Hosts()), quasiMessage, "128 KB", megabyte, most)
-	return nil
+	w.add(fmt.Sprintf("%s, most of %d hosts", engine.series, net.Hosts()), quasiMessage, "128 KB", megabyte, most)
+}
+
+// point adds throughput and latencies at a load, and returns the throughput.
+func (w *work) point(series string, p credit.Point) float64 {
+	x, got := p.Offered*linkMB, p.Accepted*linkMB
+	at := strconv.FormatFloat(x, 'f', -1, 64)
+	w.add(series, x, at, megabyte, got)
+	if w.Name == "qft3" && p.Offered == 1 { // with less, some host hears from nobody for a while
+		w.add(series+", least host", x, at, megabyte, p.Worst*linkMB)
+	}
+	w.add(series+", message", got, at, "us", p.Message/microsecond).Detail = true
+	w.add(series+", packet", got, at, "us", p.Packet/microsecond).Detail = true
+	return got
 }
 
 // sweeps adds what an engine gives at full load with one parameter after the other changed.
-func (r *quasiRun) sweeps(ctx context.Context, f *Figure, engine quasiEngine) error {
-	net, err := r.fabric(engine)
-	if err != nil {
-		return err
-	}
+func (w *work) sweeps(r *quasiRun, engine quasiEngine) {
+	net := r.fabric(engine)
 	for _, s := range quasiSweeps {
-		points := make([]credit.Point, len(s.values))
-		err := each(ctx, len(s.values), func(i int) (err error) {
+		got := draw(w, len(s.values), func(i int) float64 {
 			with, message := *net, quasiMessage
 			s.set(&with, &message, s.values[i])
-			points[i], err = with.Run(ctx, r.load(net.Hosts(), message, 1))
-			return err
+			return must(with.Run(w, r.load(net.Hosts(), message, 1))).Accepted
 		})
-		if err != nil {
-			return err
-		}
-		for i, p := range points {
-			label := strings.TrimSpace(fmt.Sprintf("%d %s", s.values[i], s.unit))
-			f.add(engine.series+", by "+s.name, float64(s.values[i]), label, megabyte, p.Accepted*linkMB)
+		for i, v := range s.values {
+			w.add(engine.series+", by "+s.name, float64(v), strings.TrimSpace(fmt.Sprintf("%d %s", v, s.unit)), megabyte, got[i]*linkMB)
 		}
 	}
-	return nil
 }
 
 type quasiSweep struct {
@@ -183,4 +162,39 @@ var quasiSweeps = []quasiSweep{
 	{"message", "KB", []int{2, 8, 32, 128, 512}, func(_ *credit.Fabric, message *int, v int) { *message = v }},
 	{"buffer", "KB", []int{8, 25, 100}, func(f *credit.Fabric, _ *int, v int) { f.Params.Buffer = v * kilobyte }},
 	{"reads", "", []int{1, 36}, func(f *credit.Fabric, _ *int, v int) { f.Params.Reads = v }},
+}
+
+// otherPorts returns a network whose switches above the leaves have their down ports
+// numbered in an order drawn by a seed; ports up, nodes, LIDs and GUIDs stay. Ports that lead
+// to a lower level in the order of the nodes, which is that of levels, are down ports.
+func otherPorts(n *network.Network, seed uint64) *network.Network {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	var b network.Builder
+	for h := range n.Hosts() {
+		b.Host(n.Info(network.Node(h)))
+	}
+	moved := map[network.End]uint8{}
+	for i := range n.Switches() {
+		v := n.Switch(i)
+		b.Switch(n.Info(v), len(n.Ends(v)))
+		var down []uint8
+		for p, far := range n.Ends(v) {
+			if far.Node != network.NoNode && !n.IsHost(far.Node) && far.Node < v {
+				down = append(down, uint8(p+1))
+			}
+		}
+		for k, to := range rng.Perm(len(down)) {
+			moved[network.End{Node: v, Port: down[k]}] = down[to]
+		}
+	}
+	end := func(e network.End) network.End {
+		if port, ok := moved[e]; ok {
+			e.Port = port
+		}
+		return e
+	}
+	for _, c := range n.Cables() {
+		check(b.Cable(end(c.A), end(c.B)))
+	}
+	return b.Build()
 }

@@ -27,16 +27,15 @@ func job(p *plan.Plan, mode string) *sim.Job {
 
 // synchronised is what a server receives with phases, in Gbit/s, by the phase model: a
 // phase lasts as long as the most messages on one wire, and the overhead.
-func synchronised(ctx context.Context, p *plan.Plan) (float64, error) {
+func synchronised(ctx context.Context, p *plan.Plan) float64 {
 	j := job(p, results.Sync)
 	j.Timing.Overhead = seconds(overheadSec)
-	o, err := sim.Phase(ctx, j, nil)
-	return received(o), err
+	return received(must(sim.Phase(ctx, j, nil)))
 }
 
 // proportional is synchronised if the overhead grew with the messages on a wire.
-func proportional(_ context.Context, p *plan.Plan) (float64, error) {
-	return healthyGbit * p.Cost(plan.Equal, 1).Synchronised(), nil
+func proportional(_ context.Context, p *plan.Plan) float64 {
+	return healthyGbit * p.Cost(plan.Equal, 1).Synchronised()
 }
 
 // unsynchronised is what a server receives without phases, in Gbit/s, by the model of
@@ -44,7 +43,7 @@ func proportional(_ context.Context, p *plan.Plan) (float64, error) {
 // than it does without failures. That queues block each other is not in it. Fragments of
 // one size that all begin together use up the busiest wire until they end, so that more
 // events than one would come to the same.
-func unsynchronised(ctx context.Context, p *plan.Plan) (float64, error) {
+func unsynchronised(ctx context.Context, p *plan.Plan) float64 {
 	return flowing(ctx, job(p, results.Unsync))
 }
 
@@ -55,20 +54,19 @@ const inFlight = 2
 // staggered is unsynchronised if a sender spends on each fragment the overhead that a
 // phase has, on one at a time. It is worked out over the events that are dealt within the
 // time of one healthy exchange.
-func staggered(ctx context.Context, p *plan.Plan) (float64, error) {
+func staggered(ctx context.Context, p *plan.Plan) float64 {
 	j := job(p, results.Unsync)
 	j.Credits, j.Timing.Overhead = inFlight, seconds(overheadSec)
 	j.Duration = seconds(messageSec * float64(p.Tree.Servers()))
 	return flowing(ctx, j)
 }
 
-func flowing(ctx context.Context, j *sim.Job) (float64, error) {
-	o, err := sim.Fluid(ctx, j, nil)
-	return min(healthyGbit, received(o)), err
+func flowing(ctx context.Context, j *sim.Job) float64 {
+	return min(healthyGbit, received(must(sim.Fluid(ctx, j, nil))))
 }
 
 func received(o *sim.Outcome) float64 {
-	if o == nil || o.Span <= 0 {
+	if o.Span <= 0 {
 		return 0
 	}
 	sum := 0.0

@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -109,16 +110,14 @@ func (r *Row) Value(s Statistic) float64 {
 	return results.Quantile(r.Values, 0.5)
 }
 
-type maker struct {
-	name string
-	fill func(context.Context, *Options, *Figure) error
-}
-
 // makers are all figures, in the order of the thesis, then those of other papers.
-var makers = []maker{
-	{"fig4.1", ofLog(flapIntervals)},
-	{"fig4.3", ofLog(durations)},
-	{"fig4.4", ofLog(days)},
+var makers = []struct {
+	name string
+	fill func(*work)
+}{
+	{"fig4.1", flapIntervals},
+	{"fig4.3", durations},
+	{"fig4.4", days},
 	{"fig4.5", engines},
 	{"fig4.7", racks},
 	{"fig4.8", synchronisation},
@@ -159,10 +158,10 @@ func Names() []string {
 	return out
 }
 
-func find(name string) (*maker, error) {
-	for i := range makers {
-		if makers[i].name == name {
-			return &makers[i], nil
+func find(name string) (fill func(*work), err error) {
+	for _, m := range makers {
+		if m.name == name {
+			return m.fill, nil
 		}
 	}
 	return nil, fmt.Errorf("no figure %q; there are all, %s", name, strings.Join(Names(), ", "))
@@ -170,19 +169,56 @@ func find(name string) (*maker, error) {
 
 // Make works out a figure. When ctx ends it returns the context's error.
 func Make(ctx context.Context, name string, o Options) (*Figure, error) {
-	m, err := find(name)
+	fill, err := find(name)
 	if err != nil {
 		return nil, err
 	}
 	if o.Merge == 0 {
 		o.Merge = 10 * time.Minute
 	}
-	f := empty(name)
-	if err := m.fill(ctx, &o, f); err != nil {
+	w := &work{ctx, &o, empty(name)}
+	if err := caught(func() { fill(w) }); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	f.state()
-	return f, nil
+	w.state()
+	return w.Figure, nil
+}
+
+// A work is a figure under way.
+type work struct {
+	context.Context
+	*Options
+	*Figure
+}
+
+// A failed ends the figure that is under way. Figures are scripts over networks that papers
+// state: what fails in one is a bug, what was given (a log), or the end of the context.
+type failed struct{ error }
+
+func check(err error) {
+	if err != nil {
+		panic(failed{err})
+	}
+}
+
+func must[T any](x T, err error) T {
+	check(err)
+	return x
+}
+
+// caught returns what do fails with.
+func caught(do func()) (err error) {
+	defer func() {
+		switch x := recover().(type) {
+		case nil:
+		case failed:
+			err = x.error
+		default:
+			panic(x)
+		}
+	}()
+	do()
+	return nil
 }
 
 func empty(name string) *Figure {
@@ -196,9 +232,11 @@ func empty(name string) *Figure {
 	panic("no row of items.csv has " + name)
 }
 
-func (o *Options) tell(figure, format string, args ...any) {
-	if o.Progress != nil {
-		o.Progress(figure, fmt.Sprintf(format, args...))
+// tell says what is being worked out.
+func (w *work) tell(format string, args ...any) {
+	check(w.Err())
+	if w.Progress != nil {
+		w.Progress(w.Name, fmt.Sprintf(format, args...))
 	}
 }
 
@@ -227,6 +265,11 @@ func (f *Figure) add(series string, x float64, label, unit string, values ...flo
 	return &f.Rows[len(f.Rows)-1]
 }
 
+// at is add for a whole x.
+func (f *Figure) at(series string, x int, unit string, values ...float64) *Row {
+	return f.add(series, float64(x), strconv.Itoa(x), unit, values...)
+}
+
 func (f *Figure) state() {
 	for i := range f.Rows {
 		r := &f.Rows[i]
@@ -238,22 +281,33 @@ func (f *Figure) state() {
 	}
 }
 
-// each calls f for 0..n-1, on all CPUs.
-func each(ctx context.Context, n int, f func(i int) error) error {
-	return parallel.Try(0, n, func(i int) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		return f(i)
-	})
+// each calls do for 0..n-1, on all CPUs.
+func each(ctx context.Context, n int, do func(i int)) {
+	check(parallel.Try(0, n, func(i int) error {
+		return caught(func() {
+			check(ctx.Err())
+			do(i)
+		})
+	}))
 }
 
 // draw returns the n values of f, worked out on all CPUs.
-func draw(ctx context.Context, n int, f func(i int) (float64, error)) ([]float64, error) {
+func draw(ctx context.Context, n int, f func(i int) float64) []float64 {
 	out := make([]float64, n)
-	err := each(ctx, n, func(i int) (err error) {
-		out[i], err = f(i)
-		return err
-	})
-	return out, err
+	each(ctx, n, func(i int) { out[i] = f(i) })
+	return out
+}
+
+// table returns what n draws give, by column: f returns one number for each.
+func table(ctx context.Context, n int, f func(i int) []float64) (columns [][]float64) {
+	rows := make([][]float64, n)
+	each(ctx, n, func(i int) { rows[i] = f(i) })
+	for k := range rows[0] {
+		column := make([]float64, n)
+		for i := range rows {
+			column[i] = rows[i][k]
+		}
+		columns = append(columns, column)
+	}
+	return columns
 }

@@ -230,19 +230,8 @@ func TestOrder(t *testing.T) {
 // TestModels works small exchanges out by hand.
 func TestModels(t *testing.T) {
 	t.Parallel()
-	n, err := newRoutedTree(lhcb())
-	if err != nil {
-		t.Fatal(err)
-	}
-	tree, err := n.dead(1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := n.current(tree)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx := context.Background()
+	n := newRoutedTree(lhcb())
+	p := n.current(n.dead(1, 1))
 	// 359 phases carry one message a wire and cost their overhead, the rest waits.
 	duration := p.Cost(func(_, _ int) float64 { return 1 }, 1).Duration
 	for _, tt := range []struct {
@@ -257,11 +246,7 @@ func TestModels(t *testing.T) {
 		// at once use that port up.
 		{"unsynchronised", unsynchronised, 200 * 359.0 / (34 * 20)},
 	} {
-		got, err := tt.rate(ctx, p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		near(t, tt.name, got, tt.want, 1e-3)
+		near(t, tt.name, tt.rate(t.Context(), p), tt.want, 1e-3)
 	}
 }
 
@@ -269,14 +254,8 @@ func TestShiftByPosition(t *testing.T) {
 	t.Parallel()
 	o := lhcb()
 	o.Fill = fillA
-	n, err := newRoutedTree(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := n.over(n.tree, n.ftree)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := newRoutedTree(o)
+	p := n.over(n.tree, n.ftree)
 	c := p.Cost(func(_, _ int) float64 { return 1 }, 1)
 	if p.Phases() != 359 || c.Duration != 359 || c.Ideal != 325 || p.Messages() != 326*325 {
 		t.Errorf("%d phases, duration %g, ideal %g, %d messages", p.Phases(), c.Duration, c.Ideal, p.Messages())
@@ -354,19 +333,16 @@ func TestStatistics(t *testing.T) {
 // TestWorkers makes what is worked out on all processors again on one: nothing depends on
 // their number. The race detector is for this test, which is small for its sake.
 func TestWorkers(t *testing.T) {
-	ctx, o := t.Context(), &Options{Seed: 1, Quick: true}
-	n, err := newRoutedTree(topology.Options{Ports: 4, Leaves: 6})
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := Options{Seed: 1, Quick: true}
+	n := newRoutedTree(topology.Options{Ports: 4, Leaves: 6})
 	made := func() string {
-		var f Figure
-		rates, err := n.rates(ctx, 2, 6, 1, series{plan: asToday, rate: synchronised})
-		f.add("rates", 0, "", gbit, rates...)
-		err = errors.Join(err, (&seriesRows{n, o, &f, ""}).add(ctx, []int{2}, engineCases), n.scenario(ctx, &f, 2, 6, o, ", small"))
-		racks, again := Make(ctx, "fig4.7", *o)
+		w := &work{t.Context(), &o, &Figure{}}
+		w.add("rates", 0, "", gbit, n.rates(w, 2, 6, 1, series{plan: asToday, rate: synchronised})...)
+		w.seriesRows(n, "", []int{2}, engineCases)
+		w.scenario(n, 2, 6, ", small")
+		racks, err := Make(w, "fig4.7", o)
 		var out bytes.Buffer
-		if err := errors.Join(err, again, f.WriteCSV(&out), racks.WriteCSV(&out)); err != nil {
+		if err := errors.Join(err, w.WriteCSV(&out), racks.WriteCSV(&out)); err != nil {
 			t.Fatal(err)
 		}
 		return out.String()

@@ -1,8 +1,6 @@
 package papers
 
 import (
-	"context"
-
 	"evbench/routing/lft"
 	"evbench/routing/opensm"
 	"evbench/topology/network"
@@ -31,40 +29,26 @@ var restartCases = []restartCase{
 
 // restarts is Table 1 of the memo of 2005: of each change, whether saved min-hop tables are kept,
 // and which share of the saved entries, to nodes that are there before and after, is.
-func restarts(ctx context.Context, o *Options, f *Figure) error {
-	f.Setup = []string{
+func restarts(w *work) {
+	w.Setup = []string{
 		restartTree + ", three cables from a leaf to a spine, minhop; tables are saved, something changes, a subnet manager starts with them",
 		"kept: of saved entries to nodes that are there before and after; 100 and 0 of the memo: \"does not invalidate\", \"invalidates\"",
 	}
-	whole, err := network.Parse(restartTree, 0)
-	if err != nil {
-		return err
-	}
+	whole := must(network.Parse(restartTree, 0))
 	for i, c := range restartCases {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		before, err := whole.Degrade(c.before)
-		if err != nil {
-			return err
-		}
-		then, err := whole.Degrade(c.then)
-		if err != nil {
-			return err
-		}
+		then := must(whole.Degrade(c.then))
 		if c.lid > 0 {
 			then = renumbered(then, c.lid)
 		}
-		saved := opensm.MinHop(before)
+		saved := opensm.MinHop(must(whole.Degrade(c.before)))
 		tables, is := opensm.MinHopRestart(then, saved)
 		hops := 100.0
 		if is.MinHops {
 			hops = 0
 		}
-		f.add("min-hop tables", float64(i), c.row, "% kept", hops)
-		f.add("entries", float64(i), c.row, "% kept", keptEntries(saved, tables, is))
+		w.add("min-hop tables", float64(i), c.row, "% kept", hops)
+		w.add("entries", float64(i), c.row, "% kept", keptEntries(saved, tables, is))
 	}
-	return nil
 }
 
 func renumbered(n *network.Network, lid uint16) *network.Network {

@@ -1,7 +1,6 @@
 package papers
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -32,7 +31,7 @@ func (c failureCase) drawn() bool { return c.leaves != nil }
 
 // dead returns the tree of a draw: the leaves lose links to different spines. The
 // first draw takes them in order, as the example of thesis 6.6.1 does.
-func (c failureCase) dead(t *topology.Tree, draw int, seed uint64) (*topology.Tree, error) {
+func (c failureCase) dead(t *topology.Tree, draw int, seed uint64) *topology.Tree {
 	order := shuffled(t.Spines(), seed, uint64(draw))
 	if draw == 0 {
 		slices.Sort(order)
@@ -48,14 +47,14 @@ func (c failureCase) dead(t *topology.Tree, draw int, seed uint64) (*topology.Tr
 			links = append(links, topology.Link{Leaf: l, Spine: k})
 		}
 	}
-	return t.Without(links...)
+	return must(t.Without(links...))
 }
 
 var scenarioSeries = []string{"synchronised, Ftree/Min-Hop", "non-synchronised, Ftree/Min-Hop", "FORS", "FORS, non-synchronised"}
 
-func scenarios(ctx context.Context, o *Options, f *Figure) error {
-	draws := o.draws(10, 1)
-	f.Setup = []string{
+func scenarios(w *work) {
+	draws := w.draws(10, 1)
+	w.Setup = []string{
 		"FT(2;20,18), all 360 ports; SW0..17 are leaf0..17, SW18..37 spine0..19; Gbit/s of a server; totals of 326 in Tbit/s",
 		fmt.Sprintf("random spines drawn %d times, in order the first time; Ftree without failures and without whole spines, else Min-Hop after it", draws),
 		fillNote,
@@ -63,83 +62,41 @@ func scenarios(ctx context.Context, o *Options, f *Figure) error {
 		creditNote + "; first draw only", adaptiveNote,
 	}
 	for _, x := range fills {
-		n, err := newRoutedTree(topology.Options{Ports: 20, Leaves: 18, Fill: x.fill})
-		if err != nil {
-			return err
-		}
+		n := newRoutedTree(topology.Options{Ports: 20, Leaves: 18, Fill: x.fill})
 		for i, c := range failureCases {
-			o.tell(f.Name, "%s%s", c.label, x.suffix)
-			if err := n.scenario(ctx, f, i, draws, o, x.suffix); err != nil {
-				return fmt.Errorf("%s%s: %w", c.label, x.suffix, err)
-			}
-			if o.Quick || x.fill == nil {
-				continue
-			}
-			if err := n.creditScenario(ctx, f, i, o, x.suffix); err != nil {
-				return fmt.Errorf("%s%s, credit: %w", c.label, x.suffix, err)
+			w.tell("%s%s", c.label, x.suffix)
+			w.scenario(n, i, draws, x.suffix)
+			if !w.Quick && x.fill != nil {
+				w.creditScenario(n, i, x.suffix)
 			}
 		}
 	}
-	return nil
 }
 
-func (n *routedTree) scenario(ctx context.Context, f *Figure, index, draws int, o *Options, suffix string) error {
+func (w *work) scenario(n *routedTree, index, draws int, suffix string) {
 	c := failureCases[index]
 	if !c.drawn() {
 		draws = 1
 	}
-	skip := o.Quick && suffix != ""
-	values := make([][]float64, len(scenarioSeries))
-	for i := range values {
-		values[i] = make([]float64, draws)
-	}
-	err := each(ctx, draws, func(i int) error {
-		t, err := c.dead(n.tree, i, o.Seed)
-		if err != nil {
-			return err
+	skip := w.Quick && suffix != "" // rates without phases
+	values := table(w, draws, func(i int) (rates []float64) {
+		t := c.dead(n.tree, i, w.Seed)
+		for _, p := range []*plan.Plan{n.current(t), fors(t, w.Seed)} {
+			rates = append(rates, synchronised(w, p))
+			if !skip {
+				rates = append(rates, unsynchronised(w, p))
+			}
 		}
-		rates, err := n.four(ctx, t, o.Seed, skip)
-		for k, r := range rates {
-			values[k][i] = r
-		}
-		return err
+		return rates
 	})
-	if err != nil {
-		return err
+	series := scenarioSeries
+	if skip {
+		series = []string{series[0], series[2]}
 	}
-	for i, series := range scenarioSeries {
-		if skip && i%2 == 1 {
-			continue
-		}
-		r := f.add(series+suffix, float64(index), c.label, gbit, values[i]...)
+	for i, name := range series {
+		r := w.add(name+suffix, float64(index), c.label, gbit, values[i]...)
 		if suffix == "" {
-			f.add(series+", total", float64(index), c.label, tbit, total(r.Value(Mean)))
+			w.add(name+", total", float64(index), c.label, tbit, total(r.Value(Mean)))
 		}
 	}
-	return nil
-}
-
-// four returns the rates of the scenarioSeries, those with phases alone if it has to
-// skip the others.
-func (n *routedTree) four(ctx context.Context, t *topology.Tree, seed uint64, skip bool) (out [4]float64, err error) {
-	now, err := n.current(t)
-	if err != nil {
-		return out, err
-	}
-	adapted, err := fors(t, seed)
-	if err != nil {
-		return out, err
-	}
-	for k, p := range []*plan.Plan{now, adapted} {
-		if out[2*k], err = synchronised(ctx, p); err != nil {
-			return out, err
-		}
-		if skip {
-			continue
-		}
-		if out[2*k+1], err = unsynchronised(ctx, p); err != nil {
-			return out, err
-		}
-	}
-	return out, nil
 }

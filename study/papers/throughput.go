@@ -15,7 +15,7 @@ const gbit, tbit = "Gbit/s", "Tbit/s"
 func total(perServer float64) float64 { return perServer * servers / 1000 }
 
 // A router plans for a tree without some links; seed is what is drawn with.
-type router func(n *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error)
+type router func(n *routedTree, t *topology.Tree, seed uint64) *plan.Plan
 
 // A series of fig4.5 or fig4.8 is a way to route with what is worked out of it.
 type series struct {
@@ -44,29 +44,20 @@ var engineCases = []series{
 // anew routes with an engine from scratch. It is told the roots, and so takes the network
 // for a fat tree whatever is dead (thesis 4.2.1).
 func anew(engine string) router {
-	return func(n *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error) {
-		l, err := compute(t, engine, routing.Options{Seed: seed})
-		if err != nil {
-			return nil, err
-		}
-		return n.over(t, l)
+	return func(n *routedTree, t *topology.Tree, seed uint64) *plan.Plan {
+		return n.over(t, compute(t, engine, routing.Options{Seed: seed}))
 	}
 }
 
 // kept routes the tree without failures with an engine, and after failures with one that
 // keeps entries: with all links dead in one sweep, or one by one.
 func kept(first, then string, oneByOne bool) router {
-	return func(n *routedTree, t *topology.Tree, seed uint64) (*plan.Plan, error) {
-		l, err := compute(n.tree, first, routing.Options{Seed: seed})
-		switch {
-		case err != nil:
-		case oneByOne:
-			l, err = n.oneByOne(t, then, l, seed)
-		case len(t.Dead()) > 0:
-			l, err = compute(t, then, routing.Options{Previous: l})
-		}
-		if err != nil {
-			return nil, err
+	return func(n *routedTree, t *topology.Tree, seed uint64) *plan.Plan {
+		l := compute(n.tree, first, routing.Options{Seed: seed})
+		if oneByOne {
+			l = n.oneByOne(t, then, l, seed)
+		} else if len(t.Dead()) > 0 {
+			l = compute(t, then, routing.Options{Previous: l})
 		}
 		return n.over(t, l)
 	}
@@ -80,63 +71,40 @@ var fills = []struct {
 
 const fillNote = "326 servers: 19 on two leaves and 18 on 16 (theirs is not stated), linear-shift-ports: 325 messages of a server in 359 phases"
 
-func engines(ctx context.Context, o *Options, f *Figure) error {
-	draws := o.draws(10, 2)
-	f.Setup = []string{
+func engines(w *work) {
+	w.Setup = []string{
 		"FT(2;20,18), all 360 ports; linear-shift-ports, synchronised; FORS with its own schedule; Gbit/s of a server", fillNote,
-		fmt.Sprintf("dead links drawn %d times for each number", draws),
+		fmt.Sprintf("dead links drawn %d times for each number", w.draws(10, 2)),
 		"Ftree, Up-Down: with the spines as roots, as the thesis has them (4.2.1), which OpenSM 3.3.23 takes on trees with dead links",
 		"Ftree to Min-Hop, Min-Hop, Up-Down: OpenSM keeps the entries of the tree without failures that still lead on a shortest way (4.2.2), all links dead in one sweep, or one by one (not if quick)",
 		"ports drawn: with --scatter-ports, the default of NVIDIA's OpenSM (osm_base.h), which the thesis cites; Up-Down's are drawn likewise",
 		adaptiveNote, creditNoteDrawn,
 	}
 	for _, x := range fills {
-		n, err := newRoutedTree(topology.Options{Ports: 20, Leaves: 18, Fill: x.fill})
-		if err != nil {
-			return err
-		}
-		rows := seriesRows{n, o, f, x.suffix}
-		if err := rows.add(ctx, o.points(11, 0, 1, 4, 10), engineCases); err != nil {
-			return err
-		}
-		if err := rows.add(ctx, []int{0, 1, 3, 10}, adaptiveCases); err != nil {
-			return err
-		}
+		n := newRoutedTree(topology.Options{Ports: 20, Leaves: 18, Fill: x.fill})
+		w.seriesRows(n, x.suffix, w.points(11, 0, 1, 4, 10), engineCases)
+		w.seriesRows(n, x.suffix, []int{0, 1, 3, 10}, adaptiveCases)
 	}
-	return nil
 }
 
-// seriesRows are the rows of a tree.
-type seriesRows struct {
-	tree   *routedTree
-	o      *Options
-	f      *Figure
-	suffix string
-}
-
-// add adds the rows of all series for each number of dead links.
-func (r *seriesRows) add(ctx context.Context, numbers []int, all []series) error {
+// seriesRows adds the rows of all series for each number of dead links.
+func (w *work) seriesRows(n *routedTree, suffix string, numbers []int, all []series) {
 	for _, dead := range numbers {
 		for _, s := range all {
-			if s.slow && r.o.Quick || s.few && r.suffix == "" {
+			if s.slow && w.Quick || s.few && suffix == "" {
 				continue
 			}
-			r.o.tell(r.f.Name, "%d dead links, %s%s", dead, s.name, r.suffix)
-			count := r.o.draws(10, 2)
+			w.tell("%d dead links, %s%s", dead, s.name, suffix)
+			count := w.draws(10, 2)
 			if !s.draws {
 				count = many(dead, count)
 			}
 			if s.few {
 				count = min(count, creditDraws)
 			}
-			values, err := r.tree.rates(ctx, dead, count, r.o.Seed, s)
-			if err != nil {
-				return fmt.Errorf("%d dead links, %s%s: %w", dead, s.name, r.suffix, err)
-			}
-			r.f.add(s.name+r.suffix, float64(dead), fmt.Sprint(dead), gbit, values...)
+			w.at(s.name+suffix, dead, gbit, n.rates(w, dead, count, w.Seed, s)...)
 		}
 	}
-	return nil
 }
 
 // many is how often so many dead links are drawn: none can be dead in one way only.
@@ -148,95 +116,61 @@ func many(dead, draws int) int {
 }
 
 // rates returns what a server receives over draws of dead links.
-func (n *routedTree) rates(ctx context.Context, dead, draws int, seed uint64, s series) ([]float64, error) {
-	return draw(ctx, draws, func(i int) (float64, error) {
-		t, err := n.dead(dead, seed+uint64(i))
-		if err != nil {
-			return 0, err
-		}
-		p, err := s.plan(n, t, seed+uint64(i))
-		if err != nil {
-			return 0, err
-		}
-		return s.rate(ctx, p)
+func (n *routedTree) rates(ctx context.Context, dead, draws int, seed uint64, s series) []float64 {
+	return draw(ctx, draws, func(i int) float64 {
+		return s.rate(ctx, s.plan(n, n.dead(dead, seed+uint64(i)), seed+uint64(i)))
 	})
 }
 
-func racks(ctx context.Context, o *Options, f *Figure) error {
-	f.Setup = []string{
+func racks(w *work) {
+	w.Setup = []string{
 		"FT(2;20,n) for n racks, no failures, OpenSM's ftree; Tbit/s of all servers",
 		fillNote,
 		"full racks: 20 servers each, 360 in the end",
 		creditNote + ", every third number of racks",
 	}
 	const most = 18
-	o.tell(f.Name, "1 to %d racks", most)
-	at := o.points(most, 0, 8, most-1)
-	var rows [most][4]float64
-	err := each(ctx, len(at), func(k int) error {
-		i := at[k]
-		for j, fill := range [][]int{fillA[:i+1], nil} {
-			n, err := newRoutedTree(topology.Options{Ports: 20, Leaves: i + 1, Spines: 20, Fill: fill})
-			if err != nil {
-				return err
-			}
-			p, err := n.over(n.tree, n.ftree)
-			if err != nil {
-				return err
-			}
-			all := float64(n.tree.Servers()) / 1000
-			for m, rate := range []rater{synchronised, unsynchronised} {
-				r, err := rate(ctx, p)
-				if err != nil {
-					return err
-				}
-				rows[i][2*j+m] = all * r
+	w.tell("1 to %d racks", most)
+	at := w.points(most, 0, 8, most-1)
+	series := []string{"synchronised", "non-synchronised", "synchronised, full racks", "non-synchronised, full racks"}
+	columns := table(w, len(at), func(k int) (rates []float64) {
+		racks := at[k] + 1
+		for _, fill := range [][]int{fillA[:racks], nil} {
+			n := newRoutedTree(topology.Options{Ports: 20, Leaves: racks, Spines: 20, Fill: fill})
+			p := n.over(n.tree, n.ftree)
+			for _, rate := range []rater{synchronised, unsynchronised} {
+				rates = append(rates, float64(n.tree.Servers())/1000*rate(w, p))
 			}
 		}
-		return nil
+		return rates
 	})
-	if err != nil {
-		return err
+	for k, i := range at {
+		for c, name := range series {
+			w.at(name, i+1, tbit, columns[c][k])
+		}
 	}
-	for _, i := range at {
-		r := rows[i]
-		x, label := float64(i+1), fmt.Sprint(i+1)
-		f.add("synchronised", x, label, tbit, r[0])
-		f.add("non-synchronised", x, label, tbit, r[1])
-		f.add("synchronised, full racks", x, label, tbit, r[2])
-		f.add("non-synchronised, full racks", x, label, tbit, r[3])
+	last := len(at) - 1
+	w.at("gain of synchronisation, full racks", most, tbit, columns[2][last]-columns[3][last])
+	if !w.Quick {
+		w.creditRacks(most)
 	}
-	f.add("gain of synchronisation, full racks", most, fmt.Sprint(most), tbit, rows[most-1][2]-rows[most-1][3])
-	if o.Quick {
-		return nil
-	}
-	return f.creditRacks(ctx, o, most)
 }
 
-func synchronisation(ctx context.Context, o *Options, f *Figure) error {
-	draws := o.draws(10, 2)
-	f.Setup = []string{
+func synchronisation(w *work) {
+	w.Setup = []string{
 		"FT(2;20,18), all 360 ports; Ftree, and Min-Hop after it with failures, as OpenSM does; Gbit/s of a server", fillNote,
-		fmt.Sprintf("dead links drawn %d times for each number", draws),
+		fmt.Sprintf("dead links drawn %d times for each number", w.draws(10, 2)),
 		"overhead by load: if what a phase costs beside the messages grew with the load",
 		"sender overhead: if each fragment cost its sender what a phase costs, one at a time (not if quick)",
 		creditNoteDrawn,
 	}
-	for _, fill := range fills {
-		n, err := newRoutedTree(topology.Options{Ports: 20, Leaves: 18, Fill: fill.fill})
-		if err != nil {
-			return err
-		}
-		rows := seriesRows{n, o, f, fill.suffix}
-		if err := rows.add(ctx, []int{0, 1, 3, 5}, currentCases); err != nil {
-			return err
-		}
+	for _, x := range fills {
+		w.seriesRows(newRoutedTree(topology.Options{Ports: 20, Leaves: 18, Fill: x.fill}), x.suffix, []int{0, 1, 3, 5}, currentCases)
 	}
-	return nil
 }
 
 // A rater works out what a server receives with a plan, in Gbit/s.
-type rater func(context.Context, *plan.Plan) (float64, error)
+type rater func(context.Context, *plan.Plan) float64
 
 // currentCases are the series of fig4.8: OpenSM as it runs today.
 var currentCases = []series{
