@@ -86,7 +86,7 @@ soak: build
 
 # Rewrite golden files; read the diff before you commit it.
 golden:
-	$(GO) test ./routing ./plan ./study/survey ./study/policy ./study/papers ./report ./report/figure ./companion ./companion/iproute ./cmd/noise ./cmd/evbench -update
+	$(GO) test ./routing ./plan ./study/survey ./study/policy ./study/papers ./report ./report/figure ./companion ./companion/linux ./cmd/noise ./cmd/evbench -update
 	$(GO) test ./controller -rewrite
 
 # Every fuzz target for a while (default 20 s each); TARGETS='csv|FuzzRead$$' only those.

@@ -19,7 +19,7 @@ import (
 	"evbench/results"
 	"evbench/topology"
 	"evbench/transport"
-	"evbench/transport/memnet"
+	"evbench/transport/transporttest"
 )
 
 // A breakable fabric has links that die, and routes that obey.
@@ -40,7 +40,7 @@ func (f *breakable) Counters(context.Context) ([]results.LinkCount, error) {
 }
 
 // listen implements virtual, where the time of what waits for links is virtual, too.
-func (f *breakable) listen() *memnet.Listener {
+func (f *breakable) listen() *transporttest.Listener {
 	f.links = make(chan failover.LinkEvent, 100)
 	return f.inProcess.listen()
 }

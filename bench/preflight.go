@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"evbench/fabric/hosts/preflight"
+	"evbench/fabric/preflight"
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/topology"

@@ -22,16 +22,16 @@ import (
 	"evbench/scenario"
 	"evbench/topology"
 	"evbench/transport"
-	"evbench/transport/memnet"
+	"evbench/transport/transporttest"
 	"evbench/worker"
 )
 
 // inProcess is a fabric that exists only in the test. Whatever passes through it takes
 // linkTime of virtual time: runs on it are for testing/synctest.
 type inProcess struct {
-	at        *memnet.Listener
+	at        *transporttest.Listener
 	info      results.Fabric
-	fault     func(*memnet.Message) memnet.Action
+	fault     func(*transporttest.Message) transporttest.Action
 	installed []string // plan hashes
 	refuse    error    // of Install
 	// wrap, if set, stands between a worker and its endpoint.
@@ -40,9 +40,9 @@ type inProcess struct {
 	apart time.Duration // between workers that join
 
 	mu   sync.Mutex
-	dead []topology.Link               // whoever has taken them down
-	tell func(topology.CableEvent)     // what happens to cables
-	nets map[uint32][]*memnet.Endpoint // by run of the session
+	dead []topology.Link                      // whoever has taken them down
+	tell func(topology.CableEvent)            // what happens to cables
+	nets map[uint32][]*transporttest.Endpoint // by run of the session
 }
 
 const linkTime = time.Millisecond
@@ -50,11 +50,11 @@ const linkTime = time.Millisecond
 // virtual is a fabric that workers join without sockets.
 type virtual interface {
 	fabric.Fabric
-	listen() *memnet.Listener
+	listen() *transporttest.Listener
 }
 
-func (f *inProcess) listen() *memnet.Listener {
-	f.at = memnet.Listen()
+func (f *inProcess) listen() *transporttest.Listener {
+	f.at = transporttest.Listen()
 	return f.at
 }
 
@@ -107,13 +107,13 @@ func (f *inProcess) open(_ context.Context, c wire.Configure, _ func()) (worker.
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.nets == nil {
-		f.nets = map[uint32][]*memnet.Endpoint{}
+		f.nets = map[uint32][]*transporttest.Endpoint{}
 	}
 	if f.nets[c.Run] == nil {
-		f.nets[c.Run] = memnet.New(len(c.Peers), memnet.Options{Fault: f.fault})
+		f.nets[c.Run] = transporttest.New(len(c.Peers), f.fault)
 	}
 	peer := f.nets[c.Run][c.Rank]
-	var ep transport.Endpoint = memnet.Slow{Endpoint: peer, Time: linkTime}
+	var ep transport.Endpoint = transporttest.Slow{Endpoint: peer, Time: linkTime}
 	if f.wrap != nil {
 		ep = f.wrap(c.Rank, ep)
 	}
@@ -422,11 +422,11 @@ func TestRunWithRate(t *testing.T) {
 // A fragment that is damaged on the way is found, and the run says so.
 func TestRunFindsDamage(t *testing.T) {
 	var once sync.Once
-	f := &inProcess{fault: func(m *memnet.Message) memnet.Action {
+	f := &inProcess{fault: func(m *transporttest.Message) transporttest.Action {
 		if len(m.Body) > 0 && m.Src == 1 {
 			once.Do(func() { m.Body[7] ^= 1 })
 		}
-		return memnet.Deliver
+		return transporttest.Deliver
 	}}
 	text := strings.Replace(small, "duration:", "check: payload\ntimeout: 2s\nduration:", 1)
 	sum, err := run(t, text, f, &memory{})

@@ -14,7 +14,7 @@ import (
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/transport"
-	"evbench/transport/memnet"
+	"evbench/transport/transporttest"
 	"evbench/worker"
 )
 
@@ -28,18 +28,18 @@ func wantError(t *testing.T, err error, parts ...string) {
 }
 
 // data returns the header of a fragment on its way, and whether it is one.
-func data(m *memnet.Message) (builder.Header, bool) {
+func data(m *transporttest.Message) (builder.Header, bool) {
 	h, err := builder.Parse(m.Head)
 	return h, err == nil && h.Kind == builder.Data
 }
 
 // once applies a fault to one fragment: the first from rank 1 to rank 2 after
 // the warm-up.
-func once(f func(m *memnet.Message) memnet.Action) func(m *memnet.Message) memnet.Action {
+func once(f func(m *transporttest.Message) transporttest.Action) func(m *transporttest.Message) transporttest.Action {
 	var done bool
-	return func(m *memnet.Message) memnet.Action {
+	return func(m *transporttest.Message) transporttest.Action {
 		if h, ok := data(m); !ok || done || m.Src != 1 || m.Dst != 2 || h.Event < 12 {
-			return memnet.Deliver
+			return transporttest.Deliver
 		}
 		done = true
 		return f(m)
@@ -52,48 +52,48 @@ func TestDamage(t *testing.T) {
 	for _, tt := range []struct {
 		name                    string
 		check                   string
-		fault                   func(m *memnet.Message) memnet.Action
+		fault                   func(m *transporttest.Message) transporttest.Action
 		lost                    uint64
 		duplicate, corrupt, odd uint64
 	}{
-		{"payload bit", wire.CheckPayload, func(m *memnet.Message) memnet.Action {
+		{"payload bit", wire.CheckPayload, func(m *transporttest.Message) transporttest.Action {
 			m.Body[500] ^= 1
-			return memnet.Deliver
+			return transporttest.Deliver
 		}, 1, 0, 1, 0},
-		{"header bit", wire.CheckHeader, func(m *memnet.Message) memnet.Action {
+		{"header bit", wire.CheckHeader, func(m *transporttest.Message) transporttest.Action {
 			m.Head[9] ^= 1
-			return memnet.Deliver
+			return transporttest.Deliver
 		}, 1, 0, 1, 0},
-		{"cut short", wire.CheckHeader, func(m *memnet.Message) memnet.Action {
+		{"cut short", wire.CheckHeader, func(m *transporttest.Message) transporttest.Action {
 			m.Body = m.Body[:999]
-			return memnet.Deliver
+			return transporttest.Deliver
 		}, 1, 0, 1, 0},
-		{"swapped payload", wire.CheckPayload, func(m *memnet.Message) memnet.Action {
+		{"swapped payload", wire.CheckPayload, func(m *transporttest.Message) transporttest.Action {
 			h, _ := data(m)
 			copy(m.Body, window.Payload(h.Event+1, m.Src, 1000))
-			return memnet.Deliver
+			return transporttest.Deliver
 		}, 1, 0, 1, 0},
 		// Here header and payload agree with each other, but not with the event.
-		{"swapped before the checksum", wire.CheckPayload, func(m *memnet.Message) memnet.Action {
+		{"swapped before the checksum", wire.CheckPayload, func(m *transporttest.Message) transporttest.Action {
 			h, _ := data(m)
 			copy(m.Body, window.Payload(h.Event+1, m.Src, 1000))
 			h.Sum = builder.Checksum(m.Body)
 			h.Append(m.Head[:0])
-			return memnet.Deliver
+			return transporttest.Deliver
 		}, 1, 0, 1, 0},
-		{"other source", wire.CheckHeader, func(m *memnet.Message) memnet.Action {
+		{"other source", wire.CheckHeader, func(m *transporttest.Message) transporttest.Action {
 			h, _ := data(m)
 			h.Source = 0
 			h.Append(m.Head[:0])
-			return memnet.Deliver
+			return transporttest.Deliver
 		}, 1, 0, 1, 0},
-		{"other epoch", wire.CheckHeader, func(m *memnet.Message) memnet.Action {
+		{"other epoch", wire.CheckHeader, func(m *transporttest.Message) transporttest.Action {
 			h, _ := data(m)
 			h.Epoch++
 			h.Append(m.Head[:0])
-			return memnet.Deliver
+			return transporttest.Deliver
 		}, 1, 0, 0, 1},
-		{"twice", wire.CheckHeader, func(*memnet.Message) memnet.Action { return memnet.Duplicate }, 0, 1, 0, 0},
+		{"twice", wire.CheckHeader, func(*transporttest.Message) transporttest.Action { return transporttest.Duplicate }, 0, 1, 0, 0},
 	} {
 		for _, mode := range modes {
 			t.Run(tt.name+"/"+mode, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestDamage(t *testing.T) {
 func TestHeaderCheckTrustsThePayload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 4)
-		r.fault = once(func(m *memnet.Message) memnet.Action { m.Body[0] ^= 1; return memnet.Deliver })
+		r.fault = once(func(m *transporttest.Message) transporttest.Action { m.Body[0] ^= 1; return transporttest.Deliver })
 		r.start()
 		c := newCase(4, wire.Sync)
 		c.Check = wire.CheckHeader
@@ -143,7 +143,7 @@ func TestLostFragment(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, 4)
-				r.fault = once(func(*memnet.Message) memnet.Action { return memnet.Drop })
+				r.fault = once(func(*transporttest.Message) transporttest.Action { return transporttest.Drop })
 				r.start()
 				c := newCase(4, mode)
 				c.Exchanges, c.Duration = 0, time.Hour

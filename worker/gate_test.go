@@ -10,12 +10,12 @@ import (
 	"evbench/barrier"
 	"evbench/controller/wire"
 	"evbench/transport"
-	"evbench/transport/memnet"
+	"evbench/transport/transporttest"
 )
 
 // withBarrier is an endpoint whose transport has a barrier of its own.
 type withBarrier struct {
-	*memnet.Endpoint
+	*transporttest.Endpoint
 	b     *barrier.Barrier
 	waits int
 }
@@ -31,7 +31,7 @@ func TestGateOfTheTransport(t *testing.T) {
 	const n, events = 3, 4
 	var g errgroup.Group
 	var ends [n]*withBarrier
-	for r, ep := range memnet.New(n, memnet.Options{}) {
+	for r, ep := range transporttest.New(n, nil) {
 		b, err := barrier.New(barrier.Central, r, n)
 		if err != nil {
 			t.Fatal(err)
@@ -70,9 +70,9 @@ func TestGateRefuses(t *testing.T) {
 		peer barrier.Peer
 		want string
 	}{
-		{wire.BarrierMPI, memnet.New(3, memnet.Options{})[0], "mpi needs transport mpi"},
+		{wire.BarrierMPI, transporttest.New(3, nil)[0], "mpi needs transport mpi"},
 		{wire.BarrierMPI, nil, "no connections"},
-		{"turnstile", memnet.New(3, memnet.Options{})[0], `no barrier "turnstile"`},
+		{"turnstile", transporttest.New(3, nil)[0], `no barrier "turnstile"`},
 	} {
 		c.Barrier = tt.kind
 		if _, err := newGate(c, &Connections{Signals: tt.peer}); err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -15,7 +15,7 @@ import (
 	"evbench/controller/wire"
 	"evbench/failover"
 	"evbench/transport"
-	"evbench/transport/memnet"
+	"evbench/transport/transporttest"
 )
 
 // A switcher changes the plan of a case at random moments, until the case is over.
@@ -144,21 +144,21 @@ func lateFragments(t *testing.T, to string) {
 		}
 	}
 	var twice, spoilt int
-	r.fault = func(m *memnet.Message) memnet.Action {
+	r.fault = func(m *transporttest.Message) transporttest.Action {
 		h, err := builder.Parse(m.Head)
 		if err != nil || h.Kind != builder.Data || h.Epoch != 0 {
-			return memnet.Deliver
+			return transporttest.Deliver
 		}
 		switch {
 		case m.Src == 1 && m.Dst == 2:
 			twice++
-			return memnet.Duplicate
+			return transporttest.Duplicate
 		case m.Src == 3 && m.Dst == 0 && h.Event/n == 20: // twice, and both are wrong
 			spoilt++
 			m.Body[0] ^= 1
-			return memnet.Duplicate
+			return transporttest.Duplicate
 		}
-		return memnet.Deliver
+		return transporttest.Deliver
 	}
 	r.start()
 	c := newCase(n, wire.Sync)

@@ -13,7 +13,7 @@ import (
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/transport"
-	"evbench/transport/memnet"
+	"evbench/transport/transporttest"
 	"evbench/worker"
 )
 
@@ -87,7 +87,7 @@ func TestOrderedEarly(t *testing.T) {
 }
 
 // token returns the header of a token on its way, and whether it is one.
-func token(m *memnet.Message) (builder.Header, bool) {
+func token(m *transporttest.Message) (builder.Header, bool) {
 	h, err := builder.Parse(m.Head)
 	return h, err == nil && h.Kind == builder.Token
 }
@@ -97,23 +97,23 @@ func token(m *memnet.Message) (builder.Header, bool) {
 func TestDamagedTokens(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		fault func(m *memnet.Message) memnet.Action
+		fault func(m *transporttest.Message) transporttest.Action
 		lost  bool
 	}{
-		{"twice", func(*memnet.Message) memnet.Action { return memnet.Duplicate }, false},
-		{"lost", func(*memnet.Message) memnet.Action { return memnet.Drop }, true},
-		{"bit", func(m *memnet.Message) memnet.Action { m.Head[9] ^= 1; return memnet.Deliver }, true},
-		{"other send", func(m *memnet.Message) memnet.Action {
+		{"twice", func(*transporttest.Message) transporttest.Action { return transporttest.Duplicate }, false},
+		{"lost", func(*transporttest.Message) transporttest.Action { return transporttest.Drop }, true},
+		{"bit", func(m *transporttest.Message) transporttest.Action { m.Head[9] ^= 1; return transporttest.Deliver }, true},
+		{"other send", func(m *transporttest.Message) transporttest.Action {
 			h, _ := token(m)
 			h.Size += 1000
 			h.Append(m.Head[:0])
-			return memnet.Deliver
+			return transporttest.Deliver
 		}, true},
-		{"other source", func(m *memnet.Message) memnet.Action {
+		{"other source", func(m *transporttest.Message) transporttest.Action {
 			h, _ := token(m)
 			h.Source++
 			h.Append(m.Head[:0])
-			return memnet.Deliver
+			return transporttest.Deliver
 		}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -121,9 +121,9 @@ func TestDamagedTokens(t *testing.T) {
 				r := newRig(t, 5)
 				done := false
 				var from, to int
-				r.fault = func(m *memnet.Message) memnet.Action {
+				r.fault = func(m *transporttest.Message) transporttest.Action {
 					if h, ok := token(m); !ok || done || h.Event < 4 {
-						return memnet.Deliver
+						return transporttest.Deliver
 					}
 					done, from, to = true, 10+m.Src, 10+m.Dst
 					return tt.fault(m)

@@ -13,7 +13,7 @@ import (
 	"evbench/controller/wire"
 	"evbench/failover"
 	"evbench/transport"
-	"evbench/transport/memnet"
+	"evbench/transport/transporttest"
 )
 
 // A plan that changes in mid-run holds for every server from the same exchange
@@ -33,7 +33,7 @@ func TestPlanUpdate(t *testing.T) {
 					opened = append(opened, len(ops))
 					return nil
 				}
-				r.fault = func(m *memnet.Message) memnet.Action {
+				r.fault = func(m *transporttest.Message) transporttest.Action {
 					h, _ := data(m)
 					e := h.Event / n
 					switch {
@@ -46,7 +46,7 @@ func TestPlanUpdate(t *testing.T) {
 					default:
 						t.Errorf("exchange %d: path %d, epoch %d", e, m.Path, h.Epoch)
 					}
-					return memnet.Deliver
+					return transporttest.Deliver
 				}
 				r.start()
 				c := newCase(n, mode)
@@ -205,7 +205,7 @@ func TestPathsOfRequests(t *testing.T) {
 				c.Rows = nil
 				want = func(int, int) int { return transport.Single }
 			}
-			r.fault = func(m *memnet.Message) memnet.Action {
+			r.fault = func(m *transporttest.Message) transporttest.Action {
 				src, dst := m.Src, m.Dst
 				if m.Request { // it asks for what goes the other way
 					src, dst = dst, src
@@ -213,7 +213,7 @@ func TestPathsOfRequests(t *testing.T) {
 				if m.Path != want(src, dst) {
 					t.Errorf("%d to %d through %d, want %d", m.Src, m.Dst, m.Path, want(src, dst))
 				}
-				return memnet.Deliver
+				return transporttest.Deliver
 			}
 			r.start()
 			if _, err := r.ctl.RunCase(t.Context(), c); err != nil {

@@ -14,7 +14,7 @@ import (
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/results"
-	"evbench/transport/memnet"
+	"evbench/transport/transporttest"
 	"evbench/worker"
 )
 
@@ -33,7 +33,7 @@ const probeTime = 10 * time.Millisecond
 
 func newProbers(t *testing.T, n int, probe func(p *probers, from int) worker.ProbeFunc) *probers {
 	p := &probers{t: t, busy: map[int]int{}}
-	at := memnet.Listen()
+	at := transporttest.Listen()
 	p.ctl = controller.New(controller.Options{Token: "secret"})
 	p.ctl.Serve(at)
 	for i := range n {

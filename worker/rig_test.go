@@ -12,17 +12,17 @@ import (
 	"evbench/controller/wire"
 	"evbench/results"
 	"evbench/transport"
-	"evbench/transport/memnet"
+	"evbench/transport/transporttest"
 	"evbench/worker"
 )
 
 // A rig is a whole session in one process: a controller and n workers on a
-// memnet of its own for each case. Server 10+r has rank r.
+// network in memory of its own for each case. Server 10+r has rank r.
 type rig struct {
 	t   *testing.T
 	n   int
 	ctl *controller.Controller
-	at  *memnet.Listener
+	at  *transporttest.Listener
 
 	// wrap, if set, stands between a worker and its endpoint.
 	wrap func(rank int, ep transport.Endpoint) transport.Endpoint
@@ -31,13 +31,13 @@ type rig struct {
 	// extend, if set, opens what a new plan needs.
 	extend func(ctx context.Context, ops []transport.Op) error
 	// fault, if set, is asked about every message.
-	fault func(m *memnet.Message) memnet.Action
+	fault func(m *transporttest.Message) transporttest.Action
 
 	// load, if set, is what workers say of their machines.
 	load func(rank int) func() func() results.Load
 
 	mu   sync.Mutex
-	nets map[uint32][]*memnet.Endpoint
+	nets map[uint32][]*transporttest.Endpoint
 
 	kill []context.CancelFunc // by rank
 	ends []error
@@ -47,7 +47,7 @@ type rig struct {
 const linkTime = 5 * time.Millisecond
 
 func newRig(t *testing.T, n int) *rig {
-	r := &rig{t: t, n: n, at: memnet.Listen(), nets: map[uint32][]*memnet.Endpoint{}, ends: make([]error, n)}
+	r := &rig{t: t, n: n, at: transporttest.Listen(), nets: map[uint32][]*transporttest.Endpoint{}, ends: make([]error, n)}
 	r.ctl = controller.New(controller.Options{Token: "secret"})
 	r.ctl.Serve(r.at)
 	return r
@@ -83,10 +83,10 @@ func (r *rig) open(_ context.Context, c wire.Configure, moved func()) (worker.Co
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.nets[c.Run] == nil {
-		r.nets[c.Run] = memnet.New(len(c.Peers), memnet.Options{Fault: r.fault})
+		r.nets[c.Run] = transporttest.New(len(c.Peers), r.fault)
 	}
 	peer := r.nets[c.Run][c.Rank]
-	var ep transport.Endpoint = memnet.Slow{Endpoint: peer, Time: linkTime}
+	var ep transport.Endpoint = transporttest.Slow{Endpoint: peer, Time: linkTime}
 	if r.wrap != nil {
 		ep = r.wrap(c.Rank, ep)
 	}

@@ -11,7 +11,7 @@ import (
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/transport"
-	"evbench/transport/memnet"
+	"evbench/transport/transporttest"
 	"evbench/worker"
 )
 
@@ -41,7 +41,7 @@ func BenchmarkUpdate(b *testing.B) {
 	if err := ctl.Listen("unix:" + filepath.Join(b.TempDir(), "control")); err != nil {
 		b.Fatal(err)
 	}
-	nets := memnet.New(n, memnet.Options{})
+	nets := transporttest.New(n, nil)
 	var wg sync.WaitGroup
 	for rank := range n {
 		wg.Go(func() {

@@ -18,7 +18,7 @@ import (
 
 	"evbench/bench/live"
 	"evbench/bench/progress/progresstest"
-	"evbench/transport/memnet"
+	"evbench/transport/transporttest"
 )
 
 // gone reports whether an error says that the other end has hung up.
@@ -127,7 +127,7 @@ func TestServerLogs(t *testing.T) {
 }
 
 // ask sends a request on a connection of its own.
-func ask(t *testing.T, l *memnet.Listener, path string) net.Conn {
+func ask(t *testing.T, l *transporttest.Listener, path string) net.Conn {
 	t.Helper()
 	c := l.Dial()
 	if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
@@ -140,7 +140,7 @@ func ask(t *testing.T, l *memnet.Listener, path string) net.Conn {
 // goes on.
 func TestAnswersEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := memnet.Listen()
+		l := transporttest.Listen()
 		s := live.Serve(l, slog.New(slog.DiscardHandler))
 		slow, follows := ask(t, l, "/"), ask(t, l, "/events")
 		told := make(chan string)

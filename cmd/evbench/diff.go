@@ -7,7 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/fabric/hosts/host"
+	"evbench/fabric/host"
 	"evbench/plan"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/fabric/hosts"
+	"evbench/fabric/host"
 )
 
 func hostCommand() *cli.Command {
@@ -30,16 +30,16 @@ func hostAction(c *cli.Context) error {
 	if port < 0 || count < 1 || port+count-1 > 65_535 {
 		return usagef("--port %d --count %d: ports are 1 to 65535", port, count)
 	}
-	want, err := hosts.ReadWant(c.String("interface"), c.String("network"), c.String("toward"))
+	want, err := host.ReadWant(c.String("interface"), c.String("network"), c.String("toward"))
 	if err != nil {
 		return usage(err)
 	}
-	a, err := hosts.Self(version, want, os.Getenv("SSH_CONNECTION"))
+	a, err := host.Self(version, want, os.Getenv("SSH_CONNECTION"))
 	if err != nil {
 		return err
 	}
 	if c.IsSet("port") {
-		a.Ports = hosts.TryPorts(a.Addresses, port, count)
+		a.Ports = host.TryPorts(a.Addresses, port, count)
 	}
 	a.Clock = time.Now() // last, close to the moment at which it is read
 	return printed(c, a.WriteText, document(a))

@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
-	"evbench/fabric/hosts/host"
+	"evbench/fabric/host"
 	"evbench/fabric/lab"
 	"evbench/fabric/open"
 	"evbench/scenario"

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"evbench/bench"
-	"evbench/fabric/hosts/host"
+	"evbench/fabric/host"
 	"evbench/results"
 	"evbench/scenario"
 )

@@ -16,7 +16,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/fabric/hosts/host"
+	"evbench/fabric/host"
 	"evbench/fabric/lab"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"

@@ -14,14 +14,13 @@ import (
 	"testing"
 
 	"evbench/fabric/open"
-	"evbench/internal/sshtest"
 	"evbench/results/csv"
 	"evbench/scenario"
 )
 
 // mpirunBySSH has mpirun reach hosts by ssh, one after the other until all ranks
 // are placed. The hosts exist in the configuration of the private sshd only.
-func mpirunBySSH(t *testing.T, dir string, server *sshtest.Server, hosts []string, args ...string) *exec.Cmd {
+func mpirunBySSH(t *testing.T, dir string, server *sshServer, hosts []string, args ...string) *exec.Cmd {
 	t.Helper()
 	write(t, dir, "hostfile", strings.Join(hosts, " slots=1\n")+" slots=1\n")
 	// The daemon of each host has temporary files of its own, as on a cluster.
@@ -44,7 +43,7 @@ func startedOver(t *testing.T, dir, transport string) (control string) {
 	t.Helper()
 	control, field := open.ControlMPI, ""
 	if transport == scenario.TCP {
-		control = fmt.Sprintf("tcp:127.0.0.1:%d", sshtest.FreePorts(t, 1))
+		control = fmt.Sprintf("tcp:127.0.0.1:%d", freePorts(t, 1))
 		field = fmt.Sprintf(", control: %q", control)
 	}
 	launch := fmt.Sprintf("transport: %s\nlaunch: {kind: started%s}", transport, field)
@@ -55,7 +54,7 @@ func startedOver(t *testing.T, dir, transport string) (control string) {
 // mpirun starts the ranks on other hosts by ssh, as on a cluster; messages and
 // control travel as the scenario says.
 func TestMPIRunBySSH(t *testing.T) {
-	server := sshtest.Start(t)
+	server := startSSHD(t)
 	for _, transport := range []string{scenario.MPI, scenario.TCP} {
 		t.Run(transport, func(t *testing.T) {
 			dir := t.TempDir()
@@ -82,9 +81,9 @@ func TestMPIRunBySSH(t *testing.T) {
 
 // A host that ssh does not reach ends the run before it begins.
 func TestMPIRunBySSHUnreachable(t *testing.T) {
-	dir, server := t.TempDir(), sshtest.Start(t)
+	dir, server := t.TempDir(), startSSHD(t)
 	startedOver(t, dir, scenario.MPI)
-	hosts := []string{server.Hosts[0], sshtest.Closed}
+	hosts := []string{server.Hosts[0], closedHost}
 	code, said := beginCommand(t, dir, mpirunBySSH(t, dir, server, hosts, "s.yaml", "-o", "out")).end()
 	if code == exitDone || !strings.Contains(said, "Connection refused") {
 		t.Errorf("mpirun ended with %d:\n%s", code, said)

@@ -20,7 +20,6 @@ import (
 
 	"evbench/companion/wrapped"
 	"evbench/results/csv"
-	"evbench/transport/mpi/preload"
 )
 
 // mpirun is a command that starts so many ranks of evbench, here, in a directory
@@ -238,11 +237,11 @@ func TestMPIRunLab(t *testing.T) {
 func TestMPIWrapLab(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "exchange")
-	cc := exec.Command("mpicc", "-o", program, "../../transport/mpi/preload/testdata/exchange.c", "-lmpi_mpifh")
+	cc := exec.Command("mpicc", "-o", program, "../../companion/wrapped/testdata/exchange.c", "-lmpi_mpifh")
 	if said, err := cc.CombinedOutput(); err != nil {
 		t.Fatalf("mpicc: %v\n%s", err, said)
 	}
-	library, err := preload.Build(t.Context(), "mpicc", dir) // one that is not beside evbench is for this host alone
+	library, err := wrapped.Build(t.Context(), "mpicc", dir) // one that is not beside evbench is for this host alone
 	if err != nil {
 		t.Fatal(err)
 	}

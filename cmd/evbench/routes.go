@@ -11,7 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/companion/iproute"
+	"evbench/companion/linux"
 	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
 	"evbench/routing"
@@ -185,7 +185,7 @@ func routesForm(c *cli.Context) (func(*lft.Tables, io.Writer) error, error) {
 // writeIP writes the tables of a two-level tree as what "ip -batch" takes, node
 // after node; routes install --target iproute writes a file for each.
 func writeIP(l *lft.Tables, w io.Writer) error {
-	b, err := iproute.OfTables(l)
+	b, err := linux.OfTables(l)
 	if err != nil {
 		return usagef("--format ip: %w", err)
 	}

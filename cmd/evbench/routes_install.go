@@ -11,7 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/companion/iproute"
+	"evbench/companion/linux"
 	"evbench/companion/opensm"
 	"evbench/plan"
 	"evbench/topology/netfile"
@@ -111,14 +111,14 @@ func installIPRoute(c *cli.Context, p *plan.Plan, r *installReport) error {
 			return usagef("--%s is for --target opensm", name)
 		}
 	}
-	b, err := iproute.New(p)
+	b, err := linux.NewBatch(p)
 	if err != nil {
 		return usage(err)
 	}
 	if !c.Bool("dry-run") {
 		r.Files, err = b.Write(c.String("dir"))
 	}
-	if _, wrong := errors.AsType[*iproute.StaleError](err); wrong {
+	if _, wrong := errors.AsType[*linux.StaleError](err); wrong {
 		return usage(err)
 	}
 	return err

@@ -17,7 +17,7 @@ import (
 
 	"evbench/bench"
 	"evbench/bench/progress"
-	"evbench/companion/iproute"
+	"evbench/companion/linux"
 	"evbench/controller/wire"
 	"evbench/fabric/open"
 	"evbench/report"
@@ -267,7 +267,7 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 	bar := m.bar
 	o := bench.Options{
 		Listen: where.listen, Listener: where.listener, Token: where.token, JoinTimeout: c.Duration("join-timeout"),
-		Log: logger(c, bar.Terminal), Switches: iproute.Switches(m.scenario.Tree),
+		Log: logger(c, bar.Terminal), Switches: linux.Switches(m.scenario.Tree),
 	}
 	o.Progress = func(e bench.Progress) {
 		bar.Update(e)

@@ -14,7 +14,7 @@ import (
 
 	"evbench/bench"
 	"evbench/bench/progress"
-	"evbench/fabric/hosts/host"
+	"evbench/fabric/host"
 	"evbench/internal/proc"
 	"evbench/internal/unit"
 	"evbench/report"

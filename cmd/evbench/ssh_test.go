@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/internal/sshtest"
 	"evbench/results/csv"
 )
 
@@ -31,11 +30,11 @@ type cluster struct {
 	dir  string
 	far  string // remote_dir, on all hosts: they are this machine
 	port int    // for data
-	ssh  *sshtest.Server
+	ssh  *sshServer
 }
 
 func newCluster(t *testing.T) *cluster {
-	return &cluster{t: t, dir: t.TempDir(), far: filepath.Join(t.TempDir(), "far"), port: sshtest.FreePorts(t, 2), ssh: sshtest.Start(t)}
+	return &cluster{t: t, dir: t.TempDir(), far: filepath.Join(t.TempDir(), "far"), port: freePorts(t, 2), ssh: startSSHD(t)}
 }
 
 func (c *cluster) scenario(hosts, duration string) {
@@ -121,12 +120,12 @@ func TestRunBySSH(t *testing.T) {
 func TestBadHostsBySSH(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	l, err := net.Listen("tcp", fmt.Sprintf("%s:%d", sshtest.Addr(1), c.port))
+	l, err := net.Listen("tcp", fmt.Sprintf("%s:%d", sshAddr(1), c.port))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	c.scenario("node[001-002],"+sshtest.Closed+",nowhere001", "300ms")
+	c.scenario("node[001-002],"+closedHost+",nowhere001", "300ms")
 	code, _, said := output(t, c.dir, "run", "--rounds", "1", "--quiet", "ssh.yaml", "-o", "out")
 	if code != exitUsage {
 		t.Errorf("ended with %d", code)
@@ -238,7 +237,7 @@ func TestNoWorkerStaysBehind(t *testing.T) {
 func TestInterruptChecking(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	c.scenario("node[001-003],"+sshtest.Silent, "300ms")
+	c.scenario("node[001-003],"+silentHost, "300ms")
 	p := begin(t, c.dir, "run", "--rounds", "1", "ssh.yaml", "-o", "out")
 	p.await("checking: 4 hosts")
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
-	"evbench/fabric/hosts/host"
+	"evbench/fabric/host"
 	"evbench/fabric/open"
 	"evbench/scenario"
 )

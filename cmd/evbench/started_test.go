@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/fabric/hosts/host"
+	"evbench/fabric/host"
 	"evbench/fabric/open"
 	"evbench/results"
 	"evbench/results/csv"

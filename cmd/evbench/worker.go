@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/controller/wire"
-	"evbench/fabric/hosts/host"
+	"evbench/fabric/host"
 	"evbench/fabric/lab"
 	"evbench/fabric/open"
 	"evbench/scenario"

@@ -11,13 +11,13 @@ import (
 
 	"evbench/barrier"
 	"evbench/transport"
-	"evbench/transport/memnet"
+	"evbench/transport/transporttest"
 )
 
 // all runs the work on n ranks, each on its endpoint as wrap returns it.
 func all(t *testing.T, n int, w Work, wrap func(transport.Endpoint) transport.Endpoint) error {
 	t.Helper()
-	eps := memnet.New(n, memnet.Options{})
+	eps := transporttest.New(n, nil)
 	g, ctx := errgroup.WithContext(t.Context())
 	for r, e := range eps {
 		g.Go(func() error {

@@ -1,5 +1,5 @@
 // Package wrapped runs MPI programs that are not ours, so that their all-to-all exchanges
-// follow a plan (transport/mpi/preload): which hosts a job has, the plan for them and for the
+// follow a plan: the library that does that (c/), which hosts a job has, the plan for them and for the
 // links that are dead, its routes in the tables, the launcher's options, and what calls took.
 package wrapped
 

@@ -16,7 +16,6 @@ import (
 
 	"evbench/internal/hostlist"
 	"evbench/internal/proc"
-	"evbench/transport/mpi/preload"
 )
 
 // A Launcher is a command line of Open MPI's mpirun, or of a script that ends in one and takes
@@ -114,7 +113,7 @@ func (l *Launcher) Check(ctx context.Context) error {
 	}
 	first, _, _ := strings.Cut(out.String(), "\n")
 	return fmt.Errorf("%s is not Open MPI's mpirun (--version: %.60q); other MPIs can load the library themselves: "+
-		"EVBENCH_PLAN=FILE of -o, LD_PRELOAD=%s compiled by their mpicc", l.Command[0], first, preload.Name)
+		"EVBENCH_PLAN=FILE of -o, LD_PRELOAD=%s compiled by their mpicc", l.Command[0], first, libraryName)
 }
 
 func (l *Launcher) version(ctx context.Context, out io.Writer) error {
@@ -207,7 +206,7 @@ func (l *Launcher) elsewhere(ctx context.Context) (string, error) {
 func (l *Launcher) Library(ctx context.Context, dir string) (string, error) {
 	if self, err := os.Executable(); err == nil {
 		for _, at := range []string{".", "../lib/evbench"} {
-			file := filepath.Join(filepath.Dir(self), at, preload.Name)
+			file := filepath.Join(filepath.Dir(self), at, libraryName)
 			if _, err := os.Stat(file); err == nil {
 				return file, nil
 			}
@@ -219,9 +218,9 @@ func (l *Launcher) Library(ctx context.Context, dir string) (string, error) {
 	}
 	if host != "" {
 		return "", fmt.Errorf("no %s beside evbench or in ../lib/evbench, and one that is built here is not on %s, whose ranks others would wait for: "+
-			"make install where all hosts see it, or compile transport/mpi/preload/c/*.c there by mpicc, for --library FILE", preload.Name, host)
+			"make install where all hosts see it, or compile companion/wrapped/c/*.c there by mpicc, for --library FILE", libraryName, host)
 	}
-	return preload.Build(ctx, "mpicc", dir)
+	return Build(ctx, "mpicc", dir)
 }
 
 // loadable returns a name of the library that LD_PRELOAD takes: at a space or a colon it would end,
@@ -235,7 +234,7 @@ func (l *Launcher) loadable(ctx context.Context, library, dir string) (string, e
 	if err != nil {
 		return "", err
 	}
-	link := filepath.Join(dir, "loaded-"+preload.Name)
+	link := filepath.Join(dir, "loaded-"+libraryName)
 	if host != "" || strings.ContainsAny(link, ends) {
 		return "", fmt.Errorf("library %q: LD_PRELOAD ends a name at a space or a colon: put the file where no directory has one in its name, for --library FILE", library)
 	}

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"evbench/companion/iproute"
+	"evbench/companion/linux"
 	"evbench/internal/proc"
 	"evbench/routing/lft"
 )
@@ -26,7 +26,7 @@ type Switches struct {
 // install writes the files and has all switches take theirs. The first that fails is the error,
 // and what the others took stays.
 func (s *Switches) install(ctx context.Context, t *lft.Tables) error {
-	b, err := iproute.OfTables(t)
+	b, err := linux.OfTables(t)
 	if err != nil {
 		return fmt.Errorf("--routes kernel: %w", err)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"evbench/controller/wire"
-	"evbench/fabric/hosts/host"
+	"evbench/fabric/host"
 )
 
 // Addresses are how a worker says where it is reached: one address when routing tables

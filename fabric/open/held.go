@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"evbench/companion"
-	"evbench/companion/kernel"
+	"evbench/companion/linux"
 	"evbench/fabric/lab"
 	"evbench/failover"
 	"evbench/failover/loop"
@@ -32,7 +32,7 @@ func KeepLab(ctx context.Context, p *plan.Plan, o lab.Options, out io.Writer) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	target := kernel.New(l)
+	target := linux.NewTarget(l)
 	if _, err := companion.Install(ctx, target, p, l.Addresses()); err != nil {
 		return err
 	}

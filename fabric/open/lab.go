@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"evbench/companion"
-	"evbench/companion/kernel"
+	"evbench/companion/linux"
 	"evbench/fabric"
 	"evbench/fabric/lab"
 	"evbench/failover/loop"
@@ -23,7 +23,7 @@ import (
 type labFabric struct {
 	fabric.Launcher
 	lab    *lab.Lab
-	target *kernel.Target
+	target *linux.Target
 	tree   *topology.Tree
 	info   results.Fabric
 }
@@ -47,7 +47,7 @@ func Lab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &labFabric{lab: l, target: kernel.New(l), tree: s.Tree, info: info(s.Fabric)}
+	f := &labFabric{lab: l, target: linux.NewTarget(l), tree: s.Tree, info: info(s.Fabric)}
 	f.info.NIC = "veth, tbf"
 	f.Launcher = f.workers(s)
 	return f, nil

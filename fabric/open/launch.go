@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evbench/fabric"
-	"evbench/fabric/hosts/host"
+	"evbench/fabric/host"
 	"evbench/internal/proc"
 	"evbench/transport/tcp"
 	"evbench/worker"

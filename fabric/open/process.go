@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"evbench/controller/wire"
-	"evbench/fabric/hosts/host"
-	"evbench/fabric/hosts/preflight"
+	"evbench/fabric/host"
+	"evbench/fabric/preflight"
 	"evbench/results"
 	"evbench/transport/tcp"
 	"evbench/worker"

@@ -8,7 +8,7 @@ import (
 	"net/netip"
 
 	"evbench/controller/wire"
-	"evbench/fabric/hosts/host"
+	"evbench/fabric/host"
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/worker"

@@ -14,8 +14,7 @@ import (
 
 	"evbench/controller/wire"
 	"evbench/fabric"
-	"evbench/fabric/hosts"
-	"evbench/fabric/hosts/host"
+	"evbench/fabric/host"
 	"evbench/internal/atomicfile"
 	"evbench/internal/hostlist"
 	"evbench/internal/proc"
@@ -25,10 +24,10 @@ import (
 
 // SSH is a run whose servers are started by ssh: it checks the hosts, and launches.
 type SSH struct {
-	Client *hosts.SSH
+	Client *host.SSH
 
 	launch  scenario.Launch
-	servers []hosts.Server
+	servers []host.Server
 	version string // of evbench, that all hosts are to have
 	// advertise replaces the host of the control address; "": it is right.
 	advertise string
@@ -38,12 +37,12 @@ type SSH struct {
 
 // NewSSH returns a run of a scenario with its servers on the given hosts, to which this
 // program, of a version, is copied. Starting ends when abort does.
-func NewSSH(abort context.Context, s *scenario.Scenario, servers []hosts.Server, version string) (*SSH, error) {
+func NewSSH(abort context.Context, s *scenario.Scenario, servers []host.Server, version string) (*SSH, error) {
 	self, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
 		return nil, fmt.Errorf("this binary: %w", err)
 	}
-	client, err := hosts.NewSSH(self, s.Launch.RemoteDir)
+	client, err := host.NewSSH(self, s.Launch.RemoteDir)
 	if err != nil {
 		return nil, proc.Usagef("launch.%w", err)
 	}
@@ -52,8 +51,8 @@ func NewSSH(abort context.Context, s *scenario.Scenario, servers []hosts.Server,
 }
 
 // PlaceServers says which host each server of a scenario is on, without asking any.
-func PlaceServers(s *scenario.Scenario) ([]hosts.Server, error) {
-	names, err := hosts.Expand(s.Launch.Hosts)
+func PlaceServers(s *scenario.Scenario) ([]host.Server, error) {
+	names, err := host.Expand(s.Launch.Hosts)
 	if err != nil {
 		return nil, fmt.Errorf("launch.hosts: %w", err)
 	}
@@ -66,7 +65,7 @@ func PlaceServers(s *scenario.Scenario) ([]hosts.Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("launch.placement: %w", err)
 	}
-	servers, err := hosts.Place(s.Tree, names, placement)
+	servers, err := host.Place(s.Tree, names, placement)
 	if err != nil {
 		return nil, fmt.Errorf("launch.%w", err)
 	}
@@ -80,7 +79,7 @@ func PlaceServers(s *scenario.Scenario) ([]hosts.Server, error) {
 
 // readPlacement reads a file of leaves and their hosts, or of a network whose
 // cables say it; nil without one.
-func readPlacement(name string) (*hosts.Placement, error) {
+func readPlacement(name string) (*host.Placement, error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -88,8 +87,8 @@ func readPlacement(name string) (*hosts.Placement, error) {
 	if err != nil {
 		return nil, err
 	}
-	if hosts.IsPlacement(data) {
-		p, err := hosts.ReadPlacement(data)
+	if host.IsPlacement(data) {
+		p, err := host.ReadPlacement(data)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -99,7 +98,7 @@ func readPlacement(name string) (*hosts.Placement, error) {
 	if err != nil {
 		return nil, err
 	}
-	return hosts.Cabled(n.Whole)
+	return host.Cabled(n.Whole)
 }
 
 // WritePlaces writes for people which hosts are on which leaf.
@@ -131,8 +130,8 @@ func (r *SSH) Check(ctx context.Context) (listen string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if problems := hosts.Judge(reports, want); len(problems) > 0 {
-		return "", proc.Usage(&hosts.BadHosts{What: "cannot be used", Total: len(asks), Problems: problems})
+	if problems := host.Judge(reports, want); len(problems) > 0 {
+		return "", proc.Usage(&host.BadHosts{What: "cannot be used", Total: len(asks), Problems: problems})
 	}
 	r.addresses = map[string][]string{}
 	for _, a := range reports {
@@ -142,19 +141,19 @@ func (r *SSH) Check(ctx context.Context) (listen string, err error) {
 }
 
 // questions are what to ask the hosts, each once.
-func (r *SSH) questions() ([]hosts.Ask, hosts.Want, error) {
+func (r *SSH) questions() ([]host.Ask, host.Needs, error) {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
-		return nil, hosts.Want{}, fmt.Errorf("uname: %w", err)
+		return nil, host.Needs{}, fmt.Errorf("uname: %w", err)
 	}
 	info, err := os.Stat("/proc/self/exe")
 	if err != nil {
-		return nil, hosts.Want{}, err
+		return nil, host.Needs{}, err
 	}
 	l := r.launch
-	want := hosts.Want{System: text(u.Sysname[:]) + " " + text(u.Machine[:]), Version: r.version, Bytes: info.Size(), Dir: l.RemoteDir}
-	var asks []hosts.Ask
-	for _, h := range hosts.Counted(r.servers) {
+	want := host.Needs{System: text(u.Sysname[:]) + " " + text(u.Machine[:]), Version: r.version, Bytes: info.Size(), Dir: l.RemoteDir}
+	var asks []host.Ask
+	for _, h := range host.Counted(r.servers) {
 		args := []string{"--port", strconv.Itoa(l.DataPort), "--count", strconv.Itoa(h.Servers)}
 		if l.Interface != "" {
 			args = append(args, "--interface", l.Interface)
@@ -162,7 +161,7 @@ func (r *SSH) questions() ([]hosts.Ask, hosts.Want, error) {
 		if l.Network != "" {
 			args = append(args, "--network", l.Network)
 		}
-		asks = append(asks, hosts.Ask{Host: h.Host, Args: args})
+		asks = append(asks, host.Ask{Host: h.Host, Args: args})
 	}
 	return asks, want, nil
 }
@@ -176,7 +175,7 @@ func text(c []byte) string {
 // free port at the address that the hosts saw the questions come from. Where that
 // is none of this machine, as behind a jump host, nothing tells which one they reach:
 // it is a port of all of them, and workers are given the name of the machine.
-func (r *SSH) listen(reports []hosts.Report) (string, error) {
+func (r *SSH) listen(reports []host.Report) (string, error) {
 	if r.launch.Control != "" {
 		return r.launch.Control, nil
 	}
@@ -184,7 +183,7 @@ func (r *SSH) listen(reports []hosts.Report) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if at := hosts.Reach(reports, here); at != "" {
+	if at := host.Reach(reports, here); at != "" {
 		return "tcp:" + net.JoinHostPort(at, "0"), nil
 	}
 	if r.advertise, err = os.Hostname(); err != nil {
@@ -215,7 +214,7 @@ func (r *SSH) Launch(ctx context.Context, j fabric.Job) (wait func() error, err 
 		}
 		controller = kind + ":" + net.JoinHostPort(r.advertise, port)
 	}
-	var start []hosts.Worker
+	var start []host.Worker
 	for _, at := range r.servers {
 		var data Addresses
 		for _, a := range r.addresses[at.Host] {
@@ -228,7 +227,7 @@ func (r *SSH) Launch(ctx context.Context, j fabric.Job) (wait func() error, err 
 		if cpus := r.launch.CPUs; cpus != "" {
 			args = append(args, "--cpus", cpus)
 		}
-		start = append(start, hosts.Worker{Host: at.Host, Name: j.Tree.ServerName(at.Rank), Args: args})
+		start = append(start, host.Worker{Host: at.Host, Name: j.Tree.ServerName(at.Rank), Args: args})
 	}
 	return r.Client.Start(ctx, r.abort, start, j.Token, j.Failed)
 }

@@ -67,10 +67,8 @@ var layers = []layer{
 	{"barrier", "", true},
 	{"transport", "", true},
 	{"transport/transporttest", "transport barrier", false},
-	{"transport/memnet", "transport", false},
 	{"transport/tcp", "transport internal/port", false},
 	{"transport/mpi", "transport", false},
-	{"transport/mpi/preload", "internal/proc", false},
 
 	{"results", "internal/printable", true},
 	{"results/csv", "results internal/atomicfile", false},
@@ -91,22 +89,19 @@ var layers = []layer{
 	{"fabric", "failover/loop plan results topology", false},
 	{"fabric/lab", "internal/proc topology internal/unit", false},
 	{"fabric/emulate", "topology internal/unit", false},
-	{"fabric/hosts/host", "internal/unit results", false},
-	{"fabric/hosts/preflight", "internal/port controller/wire results", false},
-	{"fabric/hosts", "fabric/hosts/host internal/hostlist internal/parallel internal/proc topology topology/network", false},
-	{"internal/sshtest", "", false},
+	{"fabric/host", "internal/hostlist internal/parallel internal/proc internal/unit results topology topology/network", false},
+	{"fabric/preflight", "controller/wire internal/port results", false},
 
 	{"sim/credit", "internal/parallel routing/lft topology/network", true},
 	{"sim", "barrier builder internal/parallel internal/unit plan results routing scheduler scheduler/sizes sim/credit topology", true},
 
 	{"companion", "failover plan routing topology", false},
-	{"companion/kernel", "companion failover fabric/lab internal/parallel topology", false},
-	{"companion/iproute", "companion fabric/lab internal/atomicfile plan routing routing/lft topology", false},
+	{"companion/linux", "companion fabric/lab failover internal/atomicfile internal/parallel plan routing routing/lft topology", false},
 	{"companion/opensm", "failover failover/loop internal/atomicfile internal/osmlog internal/proc internal/show internal/trust plan routing routing/lft topology topology/ibnet topology/network", false},
 	{"companion/inject", "companion/opensm internal/atomicfile internal/proc internal/trust topology topology/ibnet topology/network", false},
-	{"companion/wrapped", "companion/iproute companion/opensm internal/atomicfile internal/hostlist internal/proc plan results routing routing/lft scheduler topology topology/netfile topology/network transport/mpi/preload", false},
+	{"companion/wrapped", "companion/linux companion/opensm internal/atomicfile internal/hostlist internal/proc plan results routing routing/lft scheduler topology topology/netfile topology/network", false},
 
-	{"fabric/open", "barrier companion companion/inject companion/kernel controller/wire fabric fabric/emulate fabric/hosts fabric/hosts/host fabric/hosts/preflight fabric/lab failover failover/loop internal/atomicfile internal/hostlist internal/proc internal/trust plan results routing scenario topology topology/netfile transport transport/mpi transport/tcp worker", false},
+	{"fabric/open", "barrier companion companion/inject companion/linux controller/wire fabric fabric/emulate fabric/host fabric/lab fabric/preflight failover failover/loop internal/atomicfile internal/hostlist internal/proc internal/trust plan results routing scenario topology topology/netfile transport transport/mpi transport/tcp worker", false},
 
 	{"study/jobs", "internal/hostlist internal/show routing/lft routing/sssp topology/network", true},
 	{"study/jobroutes", "companion/opensm internal/atomicfile internal/proc routing/lft study/jobs topology/ibnet topology/network", false},
@@ -118,7 +113,7 @@ var layers = []layer{
 	{"scenarios", "", true},
 	{"study/papers", "failover internal/parallel internal/show plan results routing routing/lft routing/opensm routing/sssp scenarios scheduler sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network", true},
 
-	{"bench", "builder controller controller/wire fabric fabric/hosts/preflight failover failover/loop internal/parallel internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim topology", false},
+	{"bench", "builder controller controller/wire fabric fabric/preflight failover failover/loop internal/parallel internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim topology", false},
 
 	{"report", "results internal/printable internal/unit", false},
 	// Figures of links and pairs need the phases and paths of plans.

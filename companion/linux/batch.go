@@ -1,0 +1,195 @@
+package linux
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"evbench/companion"
+	"evbench/fabric/lab"
+	"evbench/plan"
+	"evbench/routing"
+	"evbench/topology"
+)
+
+// protocol marks routes as ours, so that others can be told apart: "ip route
+// show proto 201".
+const protocol = 201
+
+// Limits of the addresses.
+const (
+	maxLeaves = 256
+	maxPaths  = 200
+)
+
+// room reports whether the addresses have room for a tree.
+func room(t *topology.Tree) bool { return t.Leaves() <= maxLeaves && t.Paths() <= maxPaths }
+
+// A Batch is what each node has to hold, with a file for each Linux switch and each server.
+//
+// As in the lab, the address of a server chooses the path: 10.<path>.<leaf>.<slot+1>, and
+// 10.200.<leaf>.<slot+1> for routing tables. Cables between switches have two addresses each from
+// 172.16.0.0/12 upwards, and every leaf is 169.254.0.1 to its servers. An interface is called by
+// what it leads to.
+type Batch struct {
+	plan   *plan.Plan
+	tree   *topology.Tree
+	addr   lab.Addresses
+	routes companion.Routes
+}
+
+// NewBatch returns the files of a plan.
+func NewBatch(p *plan.Plan) (*Batch, error) {
+	t := p.Tree
+	switch {
+	case !room(t):
+		return nil, fmt.Errorf("%s has %d leaves and %d paths between them; its addresses 10.<path>.<leaf>.<slot+1> have room for %d and %d",
+			t.Notation(), t.Leaves(), t.Paths(), maxLeaves, maxPaths)
+	case p.Routing == routing.Adaptive:
+		return nil, companion.ErrAdaptive
+	case p.Routing == routing.Spray:
+		return nil, fmt.Errorf("routing spray: ip -batch sets routes, and packets are sprayed by a packet filter; take ecmp or another routing")
+	}
+	b := &Batch{plan: p, tree: t, addr: lab.Addresses{Tree: t}}
+	var err error
+	b.routes, err = companion.Compute(p, b.addr)
+	return b, err
+}
+
+// nodes returns how many nodes have a file: leaves, spines, servers.
+func (b *Batch) nodes() int { return len(b.routes) }
+
+// Name returns the name of a node.
+func (b *Batch) Name(n companion.Node) string { return companion.NodeName(b.tree, n) }
+
+// An address is what an interface of a node has.
+type address struct {
+	iface  string
+	prefix netip.Prefix
+	note   string
+}
+
+var gateway = netip.AddrFrom4([4]byte{169, 254, 0, 1})
+
+// cable returns the address of the lower or the upper end of a cable between switches.
+func (b *Batch) cable(l topology.Link, upper bool) netip.Addr {
+	at := uint32(172<<24|16<<16) + 2*uint32(b.tree.LinkID(l))
+	if upper {
+		at++
+	}
+	return netip.AddrFrom4([4]byte{byte(at >> 24), byte(at >> 16), byte(at >> 8), byte(at)})
+}
+
+// addresses returns those of a node, in the order of its ports.
+func (b *Batch) addresses(n companion.Node) []address {
+	t := b.tree
+	var out []address
+	if r := int(n) - t.Switches(); r >= 0 {
+		leaf := t.SwitchName(t.Leaf(r))
+		out = append(out, address{leaf, netip.PrefixFrom(b.addr.Server(r, companion.Single), 32), "tables"})
+		for path := range t.Paths() {
+			note := t.SwitchName(t.Switches() - t.Paths() + path) // its spine or top switch
+			out = append(out, address{leaf, netip.PrefixFrom(b.addr.Server(r, path), 32), note})
+		}
+		return out
+	}
+	for port := range t.SwitchPorts(int(n)) {
+		iface := companion.PeerName(t, n, companion.Port(port))
+		if l, upper, ok := t.LinkAt(int(n), port); ok {
+			out = append(out, address{iface, netip.PrefixFrom(b.cable(l, upper), 31), "cable"})
+		} else if port < t.On(int(n)) {
+			out = append(out, address{iface, netip.PrefixFrom(gateway, 32), "gateway"})
+		}
+	}
+	return out
+}
+
+// Switches returns which switch has an address, for all cables between switches:
+// by these they answer whoever asks for the routers on the way. There are none
+// for a tree that the addresses have no room for.
+func Switches(t *topology.Tree) map[string]string {
+	out := map[string]string{}
+	if !room(t) {
+		return out
+	}
+	b := &Batch{tree: t}
+	for n := range t.Switches() {
+		for _, a := range b.addresses(companion.Node(n)) {
+			if a.prefix.Addr() != gateway {
+				out[a.prefix.Addr().String()] = b.Name(companion.Node(n))
+			}
+		}
+	}
+	return out
+}
+
+// writeNode writes the file of one node, for "ip -force -batch FILE": it sets
+// addresses and routes, which does not disturb those that are right already, and
+// deletes the routes to stale, the prefixes that an earlier file had set. The
+// routes of a dead link are in no file, so -force goes on where an interface is
+// down.
+func (b *Batch) writeNode(w io.Writer, n companion.Node, stale []netip.Prefix) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "# %s, plan %s\n# ip -force -batch FILE\n", b.Name(n), b.plan.Hash())
+	for _, a := range b.addresses(n) {
+		fmt.Fprintf(out, "address replace %s dev %s\n", a.prefix, a.iface)
+	}
+	for _, r := range b.routes[n].Routes {
+		fmt.Fprintln(out, b.route(n, r))
+	}
+	for _, p := range stale {
+		if _, ok := slices.BinarySearchFunc(b.routes[n].Routes, companion.Route{Prefix: p}, companion.CompareRoutes); !ok {
+			fmt.Fprintf(out, "route del %s proto %d\n", p, protocol)
+		}
+	}
+	return out.Flush()
+}
+
+const replace = "route replace "
+
+func (b *Batch) route(n companion.Node, r companion.Route) string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "%s%s proto %d", replace, r.Prefix, protocol)
+	if r.Source.IsValid() {
+		fmt.Fprintf(&s, " src %s", r.Source)
+	}
+	for _, p := range r.Via {
+		if len(r.Via) > 1 {
+			s.WriteString(" nexthop")
+		}
+		s.WriteString(b.hop(n, p))
+	}
+	return s.String()
+}
+
+// hop says how a port is reached.
+func (b *Batch) hop(n companion.Node, p companion.Port) string {
+	iface := companion.PeerName(b.tree, n, p)
+	l, upper, ok := b.tree.LinkAt(int(n), int(p))
+	switch {
+	case int(n) >= b.tree.Switches():
+		return fmt.Sprintf(" via %s dev %s onlink", gateway, iface)
+	case ok:
+		return fmt.Sprintf(" via %s dev %s", b.cable(l, !upper), iface)
+	default:
+		return fmt.Sprintf(" dev %s scope link", iface)
+	}
+}
+
+// WriteAddresses writes the address plan: node, interface, address and what the
+// address is for: a cable, a gateway, or the path to a server.
+func (b *Batch) WriteAddresses(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "# addresses of %s, %d servers: node interface address path\n", b.tree.Notation(), b.tree.Servers())
+	fmt.Fprintln(out, "# on all switches: sysctl net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.fib_multipath_hash_policy=1")
+	for i := range b.routes {
+		n := companion.Node(i)
+		for _, a := range b.addresses(n) {
+			fmt.Fprintf(out, "%s %s %s %s\n", b.Name(n), a.iface, a.prefix, a.note)
+		}
+	}
+	return out.Flush()
+}

@@ -1,0 +1,179 @@
+package linux
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"maps"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"evbench/companion"
+	"evbench/plan"
+	"evbench/routing"
+	"evbench/topology"
+	"evbench/topology/topologytest"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden file")
+
+func build(t testing.TB, tree *topology.Tree, o plan.Options) *Batch {
+	t.Helper()
+	p, err := plan.Build(tree, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := NewBatch(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func small(t testing.TB, down ...string) *topology.Tree {
+	return topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3, Fill: []int{2, 1, 2}}, down...)
+}
+
+// TestGolden holds all files of a small tree against a reviewed copy.
+func TestGolden(t *testing.T) {
+	b := build(t, small(t, "leaf0-spine1"), plan.Options{Schedule: "fors"})
+	var out bytes.Buffer
+	if err := b.WriteAddresses(&out); err != nil {
+		t.Fatal(err)
+	}
+	for n := range b.nodes() {
+		fmt.Fprintf(&out, "\n## %s.batch\n", b.Name(companion.Node(n)))
+		if err := b.writeNode(&out, companion.Node(n), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ecmp := build(t, small(t), plan.Options{Schedule: "linear-shift", Routing: "ecmp"})
+	fmt.Fprintf(&out, "\n## several next hops\n")
+	if err := ecmp.writeNode(&out, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join("testdata", "small.txt")
+	if *update {
+		if err := os.WriteFile(name, out.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(want, out.Bytes()) {
+		t.Errorf("not as in %s:\n%s", name, out.Bytes())
+	}
+}
+
+// TestWriteDeletesWhatIsStale writes the files of one plan over those of others.
+func TestWriteDeletesWhatIsStale(t *testing.T) {
+	dir := t.TempDir()
+	leaf0 := filepath.Join(dir, "leaf0.batch")
+	deleted := func() (out []string) {
+		text, err := os.ReadFile(leaf0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range strings.Split(string(text), "\n") {
+			if strings.HasPrefix(line, "route del") {
+				out = append(out, line)
+			}
+		}
+		return out
+	}
+	for _, step := range []struct {
+		down []string
+		want string
+	}{
+		{nil, "[]"},
+		{[]string{"leaf0-spine1"}, "[route del 10.1.0.0/16 proto 201]"},
+		{[]string{"leaf0-spine1"}, "[route del 10.1.0.0/16 proto 201]"}, // nobody knows whether it was used
+		{nil, "[]"},
+	} {
+		b := build(t, small(t, step.down...), plan.Options{Schedule: "fors"})
+		n, err := b.Write(dir)
+		if err != nil || n != 1+3+2+5 {
+			t.Fatalf("%d files, %v", n, err)
+		}
+		if got := fmt.Sprint(deleted()); got != step.want {
+			t.Errorf("down %v: %s, want %s", step.down, got, step.want)
+		}
+	}
+	if err := os.WriteFile(leaf0, []byte("route replace nonsense\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := build(t, small(t), plan.Options{Schedule: "fors"}).Write(dir); err == nil || !strings.Contains(err.Error(), "leaf0.batch: line 1") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestAddressesAreUnique over a large tree, gateways apart.
+func TestAddressesAreUnique(t *testing.T) {
+	tree := topologytest.Tree(t, topology.Options{Ports: 36, Leaves: 40, Spines: 30})
+	b := build(t, tree, plan.Options{Routing: "ftree"})
+	seen := map[netip.Addr]string{}
+	for n := range b.nodes() {
+		for _, a := range b.addresses(companion.Node(n)) {
+			at := a.prefix.Addr()
+			who := b.Name(companion.Node(n)) + " " + a.iface
+			if other, ok := seen[at]; ok && at != gateway {
+				t.Fatalf("%s for both %s and %s", at, other, who)
+			}
+			seen[at] = who
+		}
+	}
+	if want := 2*40*30 + 36*40*31 + 1; len(seen) != want {
+		t.Errorf("%d addresses, want %d", len(seen), want)
+	}
+}
+
+// TestSwitches holds the switches of a tree against the address plan as written.
+func TestSwitches(t *testing.T) {
+	b := build(t, small(t), plan.Options{Schedule: "fors"})
+	var text bytes.Buffer
+	if err := b.WriteAddresses(&text); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for line := range strings.Lines(text.String()) {
+		if f := strings.Fields(line); f[len(f)-1] == "cable" {
+			want[strings.TrimSuffix(f[2], "/31")] = f[0]
+		}
+	}
+	if got := Switches(b.tree); len(want) != 2*3*2 || !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := Switches(topologytest.Tree(t, topology.Options{Ports: 1, Leaves: 257})); len(got) > 0 {
+		t.Errorf("%d addresses without room", len(got))
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	wide := topology.Options{Ports: 15, Leaves: 14, Pods: 1} // 15 planes of 14 top switches
+	for want, p := range map[string]*plan.Plan{
+		"210 paths":         {Tree: topologytest.Tree(t, wide)},
+		"have room for 256": {Tree: topologytest.Tree(t, topology.Options{Ports: 1, Leaves: 257})},
+		"a packet filter":   {Tree: small(t), Routing: routing.Spray},
+		"no tables":         {Tree: small(t), Routing: plan.NoRouting},
+	} {
+		if _, err := NewBatch(p); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+func FuzzPrefixes(f *testing.F) {
+	f.Add("route replace 10.0.0.0/16 proto 201\nroute del 10.1.0.0/16\naddress replace 10.0.0.1/32 dev x\n")
+	f.Add("route replace x")
+	f.Fuzz(func(t *testing.T, s string) {
+		got, err := prefixes(strings.NewReader(s))
+		if err == nil && len(got) > strings.Count(s, "route") {
+			t.Errorf("%d prefixes of %q", len(got), s)
+		}
+	})
+}

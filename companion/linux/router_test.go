@@ -1,0 +1,180 @@
+package linux
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"evbench/companion"
+	"evbench/fabric/lab"
+	"evbench/failover"
+	"evbench/plan"
+	"evbench/routing"
+	"evbench/topology"
+	"evbench/topology/topologytest"
+)
+
+// route runs a router on a lab until the test ends.
+func route(t testing.TB, l *lab.Lab, target *Target, p *plan.Plan) (*companion.Router, <-chan failover.LinkEvent) {
+	t.Helper()
+	r, err := companion.NewRouter(target, l.Addresses(), p, routing.MinHop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Install(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	events, done := make(chan failover.LinkEvent, 1000), make(chan error, 1)
+	go func() { done <- r.Watch(ctx, events) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	for range 2 * p.Tree.AllLinks() {
+		<-events
+	}
+	return r, events
+}
+
+// everything checks that all pairs reach each other on all paths.
+func everything(t *testing.T, l *lab.Lab) {
+	t.Helper()
+	for src := range l.Addresses().Tree.Servers() {
+		for dst := range l.Addresses().Tree.Servers() {
+			for path := companion.Single; path < l.Addresses().Tree.Paths(); path++ {
+				if err := transfer(t.Context(), l, src, dst, path, []byte("hello")); err != nil {
+					t.Errorf("rank %d to %d on path %d: %v", src, dst, path, err)
+				}
+			}
+		}
+	}
+}
+
+func await(events <-chan failover.LinkEvent, link topology.Link, up bool) failover.LinkEvent {
+	for e := range events {
+		if e.Link == link && e.Up == up {
+			return e
+		}
+	}
+	return failover.LinkEvent{}
+}
+
+func TestRouter(t *testing.T) {
+	for _, x := range faults {
+		t.Run(x.name, func(t *testing.T) {
+			routed(t, topologytest.Without(t, x.tree), topologytest.Without(t, x.tree, x.dead), x.dead)
+		})
+	}
+}
+
+// routed takes a link of a tree down, and up again.
+func routed(t *testing.T, tree, broken *topology.Tree, dead topology.Link) {
+	t.Helper()
+	p := newPlan(t, tree, routing.Ftree)
+	l, target := start(t, p, 0)
+	r, events := route(t, l, target, p)
+	everything(t, l)
+
+	if err := l.SetLinks(t.Context(), []topology.Link{dead}, false); err != nil {
+		t.Fatal(err)
+	}
+	await(events, dead, false)
+	if n, err := r.Aid(t.Context(), broken); err != nil || n == 0 {
+		t.Fatalf("aid: %d routes, %v", n, err)
+	}
+	everything(t, l)
+	around := newPlan(t, broken, routing.Spread)
+	if n, err := r.Install(t.Context(), around); err != nil {
+		t.Fatalf("install: %d routes, %v", n, err)
+	}
+	everything(t, l)
+	if n, err := r.Clean(t.Context(), around); err != nil {
+		t.Fatalf("clean: %d routes, %v", n, err)
+	}
+	if err := l.SetLinks(t.Context(), []topology.Link{dead}, true); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := r.Install(t.Context(), p); err != nil || n == 0 {
+		t.Fatalf("install of the old plan: %d routes, %v", n, err)
+	}
+	everything(t, l)
+	if n, err := r.Clean(t.Context(), p); err != nil || n != 0 {
+		t.Fatalf("second clean: %d routes, %v", n, err)
+	}
+}
+
+// A link that goes down and up unseen costs its leaf the routes; asked for the same
+// dead links again, the router finds that out.
+func TestRouterRepairsWhatTheKernelDeleted(t *testing.T) {
+	tree := newTree(t, 2, 3)
+	p := newPlan(t, tree, routing.MinHop)
+	l, target := start(t, p, 0)
+	r, _ := route(t, l, target, p)
+	flap := topology.Link{Leaf: 0, Spine: 0}
+	for _, up := range []bool{false, true} {
+		if err := l.SetLinks(t.Context(), []topology.Link{flap}, up); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := r.Aid(t.Context(), tree); err != nil || n == 0 {
+		t.Errorf("aid after a flap: %d routes, %v", n, err)
+	}
+	everything(t, l)
+	if n, err := r.Aid(t.Context(), tree); err != nil || n != 0 {
+		t.Errorf("aid again: %d routes, %v", n, err)
+	}
+}
+
+// BenchmarkAid measures from the call that takes a link down: to the event of the
+// first end read, and from there to the routes in place and read back.
+func BenchmarkAid(b *testing.B) {
+	for _, size := range [][2]int{{4, 4}, {8, 8}} {
+		tree := newTree(b, size[0], size[1])
+		b.Run(tree.Notation(), func(b *testing.B) { benchmarkAid(b, tree) })
+	}
+}
+
+func benchmarkAid(b *testing.B, tree *topology.Tree) {
+	p := newPlan(b, tree, routing.Ftree)
+	l, target := start(b, p, 100e6)
+	r, events := route(b, l, target, p)
+	var seen, aided []time.Duration
+	changed := 0
+	for i := range b.N {
+		dead := topology.Link{Leaf: i % tree.Leaves(), Spine: i / tree.Leaves() % tree.Spines()}
+		time.Sleep(200 * time.Millisecond) // as in a run, what comes next has been worked out
+		begin := time.Now()
+		down := make(chan error, 1)
+		go func() { down <- l.SetLinks(b.Context(), []topology.Link{dead}, false) }()
+		e := await(events, dead, false)
+		n, err := r.Aid(b.Context(), newTree(b, tree.Ports(), tree.Leaves(), dead))
+		aided = append(aided, time.Since(e.Seen))
+		seen = append(seen, e.Seen.Sub(begin))
+		if err != nil {
+			b.Fatal(err)
+		}
+		changed += n
+		if err := <-down; err != nil {
+			b.Fatal(err)
+		}
+		if err := l.SetLinks(b.Context(), []topology.Link{dead}, true); err != nil {
+			b.Fatal(err)
+		}
+		await(events, dead, true)
+		if _, err := r.Aid(b.Context(), tree); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(median(seen), "µs/seen")
+	b.ReportMetric(median(aided), "µs/read-back")
+	b.ReportMetric(float64(changed)/float64(b.N), "changed")
+}
+
+func median(d []time.Duration) float64 {
+	slices.Sort(d)
+	return float64(d[len(d)/2].Nanoseconds()) / 1e3
+}

@@ -1,0 +1,62 @@
+package wrapped
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"evbench/internal/proc"
+)
+
+// The library runs MPI_Alltoall and MPI_Alltoallv of any program in the order of a plan. It is
+// loaded into that program (LD_PRELOAD), so it is compiled where the program's MPI is.
+//
+//go:embed c
+var sources embed.FS
+
+const libraryName = "libevbench.so"
+
+// flags are those of scripts/build, too.
+var flags = []string{"-O2", "-fPIC", "-shared", "-pthread"}
+
+// Build compiles the library into a directory by mpicc, a command, and returns its file.
+func Build(ctx context.Context, mpicc, dir string) (string, error) {
+	files, err := sources.ReadDir("c")
+	if err != nil {
+		return "", err
+	}
+	out := filepath.Join(dir, libraryName)
+	args := append(append([]string{}, flags...), "-o", out)
+	for _, f := range files {
+		text, err := sources.ReadFile("c/" + f.Name())
+		if err != nil {
+			return "", err
+		}
+		file := filepath.Join(dir, f.Name())
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			return "", err
+		}
+		if strings.HasSuffix(file, ".c") {
+			args = append(args, file)
+		}
+	}
+	args = append(args, "-ldl") // of its own in older C libraries
+	var said proc.Tail
+	cmd := exec.CommandContext(ctx, mpicc, args...)
+	cmd.Stdout, cmd.Stderr = &said, &said
+	err = cmd.Run()
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case errors.Is(err, exec.ErrNotFound):
+		return "", fmt.Errorf("libevbench is not built and cannot be: no %s (Debian: libopenmpi-dev gcc)", mpicc)
+	case err != nil:
+		return "", fmt.Errorf("%s does not build libevbench (Debian: libopenmpi-dev gcc): %w\n%s", mpicc, err, said.String())
+	}
+	return out, nil
+}

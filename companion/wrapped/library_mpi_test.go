@@ -1,0 +1,274 @@
+//go:build mpi
+
+package wrapped
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"evbench/topology"
+)
+
+// ranks is how many a test starts on this machine.
+const ranks = 4
+
+// always has them follow the plan all the same: they share memory.
+const always = "EVBENCH_ALWAYS=1"
+
+// run runs a program under mpirun with the library, "": none, and what environment it is given,
+// and returns what it printed, what it said, and the lines of its times.
+func run(t *testing.T, lib string, env []string, program ...string) (out, said string, times []string) {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "times")
+	// Who hangs is ended, much later than any machine takes.
+	args := []string{"--oversubscribe", "--timeout", "300", "--mca", "btl", "self,vader", "--mca", "oob_tcp_if_include", "lo", "-n", fmt.Sprint(ranks)}
+	if lib != "" {
+		args = append(args, "-x", "LD_PRELOAD="+lib, "-x", "EVBENCH_TIMES="+file)
+	}
+	for _, e := range env {
+		args = append(args, "-x", e)
+	}
+	cmd := exec.CommandContext(t.Context(), "mpirun", append(args, program...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "TMPDIR="+t.TempDir())
+	var o, e bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &o, &e
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v: %v\n%s%s", program, err, o.Bytes(), e.Bytes())
+	}
+	if lib != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		times = strings.Split(strings.TrimSpace(string(text)), "\n")
+		if want := fmt.Sprintf("loaded %d", ranks); times[0] != want {
+			t.Errorf("the times begin with %q, not %q", times[0], want)
+		}
+	}
+	if more, err := os.ReadFile(filepath.Join(dir, "hpccoutf.txt")); err == nil {
+		o.Write(more)
+	}
+	// mpirun says that it passes SIGCONT on, to who was stopped and goes on.
+	for l := range strings.Lines(e.String()) {
+		if !strings.Contains(l, "mpirun: Forwarding signal") {
+			said += l
+		}
+	}
+	return o.String(), said, times
+}
+
+func library(t *testing.T) string {
+	t.Helper()
+	lib, err := Build(t.Context(), "mpicc", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lib
+}
+
+func compile(t *testing.T, args ...string) {
+	t.Helper()
+	if said, err := exec.Command("mpicc", append([]string{"-Wall", "-Wextra", "-Werror", "-pthread"}, args...)...).CombinedOutput(); err != nil {
+		t.Fatalf("mpicc: %v\n%s", err, said)
+	}
+}
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "plan.txt")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// count returns how many calls of a kind were done in a way.
+func count(times []string, beginning string) (n int) {
+	for _, l := range times {
+		if strings.HasPrefix(l, beginning+" ") {
+			n++
+		}
+	}
+	return n
+}
+
+// TestExchange has every kind of call give what MPI gives: with a rank a server, with two on
+// each of two hosts, and with plans that are for others.
+func TestExchange(t *testing.T) {
+	lib, program := library(t), filepath.Join(t.TempDir(), "exchange")
+	compile(t, "-O1", "-o", program, "testdata/exchange.c", "-lmpi_mpifh")
+	whole := text(t, built(t, topology.Options{Ports: 2, Leaves: 2, Spines: 3}, "leaf0-spine0"))
+	two := text(t, built(t, topology.Options{Ports: 1, Leaves: 2}))
+	hosts := func(names ...string) string {
+		var b strings.Builder
+		for i, n := range names {
+			fmt.Fprintf(&b, "# x-host %d %s\n", i, n)
+		}
+		return strings.Replace(two, "plan 1\n", "plan 1\n"+b.String(), 1)
+	}
+	for _, tt := range []struct {
+		name, plan, arg string
+		planned         bool
+		said            string
+	}{
+		{"a rank a server", whole, "1", true, "MPI_IN_PLACE"},
+		{"two on a host", hosts("node0 2", "node1 2"), "2", true, "the communicator has 2 ranks, the plan 4"},
+		{"others hosts", hosts("node7 2", "node1 2"), "2", false, "the plan has no host node0"},
+		{"other numbers of ranks", hosts("node0 1", "node1 3"), "2", false, "node0.cluster has more ranks than the plan's 1"},
+		{"more hosts", text(t, built(t, topology.Options{Ports: 4, Leaves: 4})), "1", false, "the communicator has 4 ranks, the plan 16"},
+		{"changed", strings.Replace(whole, "\n0 0 ", "\n0 3 ", 1), "1", false, "the hash is not that"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			out, said, times := run(t, lib, []string{"EVBENCH_PLAN=" + write(t, tt.plan), "EVBENCH_MIN=1", always}, program, tt.arg)
+			if out != "ok\n" || !strings.Contains(said, tt.said) {
+				t.Errorf("printed %q, said %q", out, said)
+			}
+			// world, reversed, Fortran, derived type; not half of them, nor in place
+			if got := count(times, "alltoall plan"); (got == 4) != tt.planned || count(times, "alltoall own") == 0 {
+				t.Errorf("%d calls in the order of the plan:\n%s", got, strings.Join(times, "\n"))
+			}
+			if got := count(times, "alltoallv plan"); (got == 2) != tt.planned {
+				t.Errorf("%d calls of MPI_Alltoallv in the order of the plan", got)
+			}
+		})
+	}
+	t.Run("no file", func(t *testing.T) {
+		if out, said, _ := run(t, lib, []string{"EVBENCH_PLAN=/nowhere"}, program); out != "ok\n" || !strings.Contains(said, "/nowhere cannot be read") {
+			t.Errorf("printed %q, said %q", out, said)
+		}
+	})
+	t.Run("small", func(t *testing.T) {
+		out, said, times := run(t, lib, []string{"EVBENCH_PLAN=" + write(t, whole), always}, program)
+		if out != "ok\n" || !strings.Contains(said, "less than EVBENCH_MIN, 16384 bytes to a rank") || count(times, "alltoall plan") > 0 {
+			t.Errorf("printed %q, said %q", out, said)
+		}
+	})
+	t.Run("shared memory", func(t *testing.T) {
+		out, said, times := run(t, lib, []string{"EVBENCH_PLAN=" + write(t, whole), "EVBENCH_MIN=1"}, program)
+		if out != "ok\n" || !strings.Contains(said, "all ranks share memory and use no link") || strings.Contains(strings.Join(times, "\n"), "plan") {
+			t.Errorf("printed %q, said %q", out, said)
+		}
+	})
+}
+
+// TestLegal has programs that are right without the library be right with it: while calls follow
+// the plan, are left to the MPI, and are only timed.
+func TestLegal(t *testing.T) {
+	lib, program := library(t), filepath.Join(t.TempDir(), "legal")
+	compile(t, "-O1", "-o", program, "testdata/legal.c")
+	plan := "EVBENCH_PLAN=" + write(t, text(t, built(t, topology.Options{Ports: 2, Leaves: 2, Spines: 3}, "leaf0-spine0")))
+	const few, much = "2", "30000" // numbers of four bytes, below and above EVBENCH_MIN
+	for _, tt := range []struct {
+		name    string
+		planned int // calls in the order of the plan, where it is followed
+		left    int // lines that say what was left to the MPI
+	}{
+		{"crossed", 0, 1},
+		{"depends", 0, 1},
+		{"threads", 10, 0},
+		{"never freed", 10, 0},
+		{"turns", 10, 0},
+		{"many", 4, 2},
+		{"attributes", 2, 0},
+		{"errors", 2, 0},
+		{"truncated", 2, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			want := "" // Open MPI's own truncated call does not always return
+			if tt.name != "truncated" {
+				want, _, _ = run(t, "", nil, program, tt.name, few)
+			}
+			check := func(how, out, said string, times []string, planned, left int) {
+				t.Helper()
+				if want != "" && out != want || !strings.HasSuffix(out, "ok\n") {
+					t.Errorf("%s: printed %q, without the library %q; said %q", how, out, want, said)
+				}
+				if got := count(times, "alltoall plan") + count(times, "alltoallv plan"); got != planned {
+					t.Errorf("%s: %d calls in the order of the plan, want %d:\n%s", how, got, planned, strings.Join(times, "\n"))
+				}
+				if got := strings.Count(said, "libevbench: "); left >= 0 && got != left {
+					t.Errorf("%s: said %q, want %d lines", how, said, left)
+				}
+			}
+			if tt.name == "truncated" {
+				out, said, times := run(t, lib, []string{plan, always}, program, tt.name, much)
+				check("plan", out, said, times, tt.planned, tt.left)
+				const parts = "rank 1 class 0\ntruncated rank 2 class "
+				if !strings.Contains(out, parts) || strings.Contains(out, parts+"0\n") {
+					t.Errorf("printed %q", out)
+				}
+				return
+			}
+			out, said, times := run(t, lib, []string{plan, always}, program, tt.name, much)
+			check("plan", out, said, times, tt.planned, tt.left)
+			out, said, times = run(t, lib, []string{plan, always}, program, tt.name, few)
+			check("small", out, said, times, 0, -1)
+			out, said, times = run(t, lib, nil, program, tt.name, few)
+			check("times", out, said, times, 0, 0)
+		})
+	}
+}
+
+// python is Debian's, which knows its packages, and not another of PATH.
+const python = "/usr/bin/python3"
+
+// TestPython exchanges NumPy buffers by mpi4py, with and without the plan.
+func TestPython(t *testing.T) {
+	lib := library(t)
+	script, err := filepath.Abs("testdata/exchange.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := []string{python, script, "50000", "3"}
+	want, _, before := run(t, lib, nil, program...)
+	plan := write(t, text(t, built(t, topology.Options{Ports: 2, Leaves: 2, Spines: 3}, "leaf0-spine0")))
+	got, said, after := run(t, lib, []string{"EVBENCH_PLAN=" + plan, always}, program...)
+	if got != want || said != "" {
+		t.Errorf("received %s, without the plan %s; said %q", got, want, said)
+	}
+	for _, kind := range []string{"alltoall", "alltoallv"} {
+		if count(before, kind+" own") != 3 || count(after, kind+" plan") != 3 {
+			t.Errorf("%s\nand with the plan\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
+		}
+	}
+}
+
+// TestHPCC runs the HPC Challenge, whose FFT and transpose exchange matrices, with and without
+// the plan. Apart from times, its results are the same.
+func TestHPCC(t *testing.T) {
+	lib := library(t)
+	input, err := filepath.Abs("testdata/hpccinf.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := []string{"sh", "-c", `[ "$OMPI_COMM_WORLD_RANK" != 0 ] || cp "$0" hpccinf.txt; exec hpcc`, input}
+	plan := write(t, text(t, built(t, topology.Options{Ports: 2, Leaves: 2, Spines: 3}, "leaf0-spine0")))
+	before, _, _ := run(t, lib, nil, program...)
+	after, _, times := run(t, lib, []string{"EVBENCH_PLAN=" + plan, "EVBENCH_MIN=1", always}, program...)
+	if count(times, "alltoall plan") == 0 {
+		t.Errorf("no call in the order of the plan:\n%s", strings.Join(times, "\n"))
+	}
+	for _, name := range []string{"Success", "MPIFFT_N", "MPIFFT_maxErr", "PTRANS_n", "PTRANS_residual", "HPL_N"} {
+		want, got := result(before, name), result(after, name)
+		if got == "" || got != want || name == "Success" && got != "1" {
+			t.Errorf("%s=%s, without the plan %s", name, got, want)
+		}
+	}
+}
+
+// result returns a line NAME=value of what hpcc wrote.
+func result(out, name string) string {
+	for l := range strings.Lines(out) {
+		if value, ok := strings.CutPrefix(l, name+"="); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}

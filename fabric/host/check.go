@@ -1,0 +1,185 @@
+package host
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"evbench/internal/hostlist"
+)
+
+// HostSchema is the schema of an Answer.
+const HostSchema = "evbench/host/1"
+
+// An Answer is what evbench host says of the machine that it runs on.
+type Answer struct {
+	Facts
+	Schema   string    `json:"schema"`
+	Version  string    `json:"version"`
+	Platform string    `json:"platform"` // as in linux/amd64
+	Clock    time.Time `json:"clock"`
+	// ReachedAt is the address of this machine that ssh came to, ReachedFrom
+	// that which it came from; empty where there is no ssh.
+	ReachedAt   string `json:"reached_at,omitempty"`
+	ReachedFrom string `json:"reached_from,omitempty"`
+	// Addresses are those chosen for data; AddressError says why there are none.
+	Addresses    []string `json:"addresses"`
+	AddressError string   `json:"address_error,omitempty"`
+	// Ports are those that were to be tried at the addresses.
+	Ports []Port `json:"ports"`
+}
+
+// A Port is a TCP port that was tried.
+type Port struct {
+	Port  int    `json:"port"`
+	Free  bool   `json:"free"`
+	Error string `json:"error,omitempty"` // why not
+}
+
+// A Report is what came of asking a host.
+type Report struct {
+	Host string
+	Err  string // why there is no answer; the rest is then what is known so far
+	// System is what uname says, "Linux x86_64"; "" when not known.
+	System string
+	// FreeKiB is the space where the binary goes, -1 when not known.
+	FreeKiB int64
+	// Answer is nil before the binary is there.
+	Answer *Answer
+	// Asked and Answered are the times, by the clock here, between which the
+	// host read its clock.
+	Asked, Answered time.Time
+}
+
+// Needs are what a host must be like.
+type Needs struct {
+	System  string // "Linux x86_64"
+	Version string
+	Bytes   int64 // of the binary
+	Dir     string
+}
+
+// maxClock is how far a host's clock may be off: the rows of results carry times.
+const maxClock = time.Second
+
+// A Problem is one reason why a host cannot be used.
+type Problem struct{ Host, Reason string }
+
+// Judge returns what is wrong with the hosts, in order of the reports. It is the
+// whole decision; reports are values.
+func Judge(reports []Report, w Needs) []Problem {
+	var out []Problem
+	for _, r := range reports {
+		for _, reason := range r.reasons(w) {
+			out = append(out, Problem{r.Host, reason})
+		}
+	}
+	return out
+}
+
+func (r Report) reasons(w Needs) []string {
+	if reason := r.obstacle(w); reason != "" {
+		return []string{reason}
+	}
+	a := r.Answer
+	if a == nil {
+		return []string{"it did not say anything"}
+	}
+	if a.Schema != HostSchema || a.Version != w.Version {
+		return []string{fmt.Sprintf("evbench there is %s (%s), here %s (%s)", a.Version, a.Schema, w.Version, HostSchema)}
+	}
+	var out []string
+	if off := clockOff(a.Clock, r.Asked, r.Answered); off != 0 {
+		out = append(out, clockReason(off))
+	}
+	if a.AddressError != "" {
+		out = append(out, a.AddressError)
+	}
+	return append(out, portReasons(a.Ports)...)
+}
+
+// obstacle returns why the binary cannot run on a host, or what ssh said.
+func (r Report) obstacle(w Needs) string {
+	switch {
+	case r.Err != "":
+		return r.Err
+	case r.System != "" && r.System != w.System:
+		return fmt.Sprintf("it is %s, and this binary is for %s", r.System, w.System)
+	case r.Answer == nil && r.FreeKiB >= 0 && r.FreeKiB<<10 < w.Bytes:
+		return fmt.Sprintf("%s has %d KiB free, the binary needs %d", w.Dir, r.FreeKiB, (w.Bytes+1023)>>10)
+	}
+	return ""
+}
+
+// clockOff returns how far a clock is off, positive when it is ahead: measured
+// from the middle between question and answer. It is 0 when it may be right
+// within maxClock, seeing how long the question took.
+func clockOff(clock, asked, answered time.Time) time.Duration {
+	// The times here are compared without the monotonic clock.
+	asked, answered = asked.Round(0), answered.Round(0)
+	half := answered.Sub(asked) / 2
+	off := clock.Sub(asked.Add(half))
+	if off.Abs()-half <= maxClock {
+		return 0
+	}
+	return off
+}
+
+func clockReason(off time.Duration) string {
+	way := "ahead of"
+	if off < 0 {
+		way = "behind"
+	}
+	return fmt.Sprintf("the clock is about %s %s that of this machine", off.Abs().Round(time.Second), way)
+}
+
+// portReasons names the ports that cannot be taken, those of one cause together.
+func portReasons(ports []Port) []string {
+	var causes []string
+	by := map[string][]string{}
+	for _, p := range ports {
+		if p.Free {
+			continue
+		}
+		if by[p.Error] == nil {
+			causes = append(causes, p.Error)
+		}
+		by[p.Error] = append(by[p.Error], strconv.Itoa(p.Port))
+	}
+	var out []string
+	for _, c := range causes {
+		out = append(out, fmt.Sprintf("%s %s: %s", plural(len(by[c]), "port"), hostlist.Compress(by[c]), c))
+	}
+	return out
+}
+
+// A BadHosts error names all hosts that cannot be used, and why.
+type BadHosts struct {
+	What     string // "cannot be used"
+	Total    int    // hosts asked
+	Problems []Problem
+}
+
+// Error groups the hosts by reason.
+func (e *BadHosts) Error() string {
+	bad := map[string]bool{}
+	var reasons []string
+	by := map[string][]string{}
+	for _, p := range e.Problems {
+		bad[p.Host] = true
+		if by[p.Reason] == nil {
+			reasons = append(reasons, p.Reason)
+		}
+		if !slices.Contains(by[p.Reason], p.Host) {
+			by[p.Reason] = append(by[p.Reason], p.Host)
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of %d %s %s:", len(bad), e.Total, plural(e.Total, "host"), e.What)
+	for _, r := range reasons {
+		fmt.Fprintf(&b, "\n  %s: %s", hostlist.Compress(by[r]), strings.ReplaceAll(r, "\n", "\n    "))
+	}
+	return b.String()
+}

@@ -1,0 +1,233 @@
+package host
+
+import (
+	"fmt"
+	"strings"
+
+	"evbench/internal/hostlist"
+	"evbench/topology"
+)
+
+// A Server is one server of a run and where it is started.
+type Server struct {
+	Rank int
+	Host string
+	Nth  int // of the servers on this host, from 0
+}
+
+// A Placement says on which leaf each host is.
+type Placement struct {
+	leaf  map[string]int // by host
+	short map[string]int // by what stands before the first dot; two leaves: ambiguous
+	names []string       // of the leaves in messages
+	// cabled: the leaves are those of a network, in order of their names; the
+	// scenario may use some of them. Otherwise they are the scenario's.
+	cabled bool
+}
+
+// Place puts hosts on the servers of a tree. A host that is named n times is n
+// servers. Without a placement (nil) hosts fill the tree in order of the
+// positions present; with one, each leaf takes its hosts in order of the list.
+func Place(t *topology.Tree, hosts []string, p *Placement) ([]Server, error) {
+	if len(hosts) != t.Servers() {
+		return nil, fmt.Errorf("hosts: %d %s for %d %s of %s", len(hosts), plural(len(hosts), "name"), t.Servers(), plural(t.Servers(), "server"), t.Notation())
+	}
+	byRank := hosts
+	if p != nil {
+		var err error
+		if byRank, err = p.order(t, hosts); err != nil {
+			return nil, err
+		}
+	}
+	nth := map[string]int{}
+	out := make([]Server, len(byRank))
+	for rank, host := range byRank {
+		out[rank] = Server{Rank: rank, Host: host, Nth: nth[host]}
+		nth[host]++
+	}
+	return out, nil
+}
+
+// A Host is a host and how many servers it has.
+type Host struct {
+	Host    string
+	Servers int
+}
+
+// Counted lists the hosts of servers, each once, in order of their first server.
+func Counted(servers []Server) []Host {
+	var out []Host
+	at := map[string]int{}
+	for _, s := range servers {
+		i, ok := at[s.Host]
+		if !ok {
+			i = len(out)
+			at[s.Host] = i
+			out = append(out, Host{Host: s.Host})
+		}
+		out[i].Servers++
+	}
+	return out
+}
+
+func plural(n int, noun string) string {
+	switch {
+	case n == 1:
+		return noun
+	case strings.HasSuffix(noun, "ch"):
+		return noun + "es"
+	}
+	return noun + "s"
+}
+
+// order returns the host of each rank.
+func (p *Placement) order(t *topology.Tree, hosts []string) ([]string, error) {
+	on, err := p.byLeaf(hosts)
+	if err != nil {
+		return nil, err
+	}
+	leaves, err := p.leavesOf(t, on)
+	if err != nil {
+		return nil, err
+	}
+	var wrong []string
+	byRank := make([]string, 0, len(hosts))
+	for leaf, i := range leaves {
+		var have []string
+		if i >= 0 {
+			have = on[i]
+		}
+		if len(have) != t.On(leaf) {
+			wrong = append(wrong, p.mismatch(leaf, i, have, t.On(leaf)))
+		}
+		byRank = append(byRank, have...)
+	}
+	if wrong != nil {
+		return nil, fmt.Errorf("placement does not fit %s: %s", t.Notation(), strings.Join(wrong, "; "))
+	}
+	return byRank, nil
+}
+
+func (p *Placement) mismatch(leaf, i int, have []string, want int) string {
+	name := fmt.Sprintf("leaf%d", leaf)
+	if p.cabled && i >= 0 {
+		name += " (" + p.names[i] + ")"
+	}
+	text := fmt.Sprintf("%s has %d %s for %d %s", name, len(have), plural(len(have), "host"), want, plural(want, "server"))
+	if len(have) > 0 {
+		text += ": " + hostlist.Compress(have)
+	}
+	return text
+}
+
+// byLeaf puts the hosts on the leaves of the placement.
+func (p *Placement) byLeaf(hosts []string) ([][]string, error) {
+	on := make([][]string, len(p.names))
+	var strangers []string
+	for _, h := range hosts {
+		leaf, ok := p.find(h)
+		if !ok {
+			strangers = append(strangers, h)
+			continue
+		}
+		on[leaf] = append(on[leaf], h)
+	}
+	if strangers != nil {
+		return nil, fmt.Errorf("placement does not name %s", hostlist.Compress(strangers))
+	}
+	return on, nil
+}
+
+// ambiguous is the leaf of a short name that hosts on several leaves have.
+const ambiguous = -1
+
+// find looks a host up by its whole name. A name with a domain also finds the
+// one without, and the other way round.
+func (p *Placement) find(host string) (leaf int, ok bool) {
+	if leaf, ok = p.leaf[host]; ok {
+		return leaf, true
+	}
+	if short := shortName(host); short != host {
+		leaf, ok = p.leaf[short]
+		return leaf, ok
+	}
+	leaf, ok = p.short[host]
+	return leaf, ok && leaf != ambiguous
+}
+
+// shortName returns a name without its domain; addresses have none.
+func shortName(host string) string {
+	if host == "" || host[0] >= '0' && host[0] <= '9' {
+		return host
+	}
+	short, _, _ := strings.Cut(host, ".")
+	return short
+}
+
+// put places a host. One with two adapters may have both on one leaf, not on
+// two.
+func (p *Placement) put(host string, leaf int) error {
+	if other, ok := p.leaf[host]; ok && other != leaf {
+		return fmt.Errorf("placement: %s is on %s and on %s", host, p.names[other], p.names[leaf])
+	}
+	p.leaf[host] = leaf
+	short := shortName(host)
+	if other, ok := p.short[short]; ok && other != leaf {
+		leaf = ambiguous
+	}
+	p.short[short] = leaf
+	return nil
+}
+
+// leavesOf returns for each leaf of the tree that of the placement, -1 for none.
+func (p *Placement) leavesOf(t *topology.Tree, on [][]string) ([]int, error) {
+	leaves := make([]int, t.Leaves())
+	for i := range leaves {
+		leaves[i] = i
+	}
+	if len(p.names) == t.Leaves() {
+		return leaves, nil
+	}
+	if !p.cabled {
+		for i := t.Leaves(); i < len(on); i++ {
+			if len(on[i]) > 0 {
+				return nil, fmt.Errorf("placement: %s is on leaf%d; %s has leaf0..leaf%d", hostlist.Compress(on[i]), i, t.Notation(), t.Leaves()-1)
+			}
+		}
+		for i := len(on); i < t.Leaves(); i++ {
+			leaves[i] = -1
+		}
+		return leaves, nil
+	}
+	return p.usedLeaves(t, on)
+}
+
+// usedLeaves gives the leaf switches that have hosts, in order, to the leaves of
+// the tree that have servers.
+func (p *Placement) usedLeaves(t *topology.Tree, on [][]string) ([]int, error) {
+	var used []int
+	var names []string
+	for i, hosts := range on {
+		if len(hosts) > 0 {
+			used = append(used, i)
+			names = append(names, p.names[i])
+		}
+	}
+	leaves := make([]int, t.Leaves())
+	next, want := 0, 0
+	for leaf := range leaves {
+		leaves[leaf] = -1
+		if t.On(leaf) == 0 {
+			continue
+		}
+		if want++; next < len(used) {
+			leaves[leaf] = used[next]
+			next++
+		}
+	}
+	if want != len(used) {
+		return nil, fmt.Errorf("placement: the hosts are on %d leaf %s (%s); %s has servers on %d",
+			len(used), plural(len(used), "switch"), hostlist.Compress(names), t.Notation(), want)
+	}
+	return leaves, nil
+}

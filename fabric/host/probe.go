@@ -1,0 +1,182 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// An Ask is what to ask a host.
+type Ask struct {
+	Host string
+	Args []string // of evbench host
+}
+
+// Check asks every host what it is, and copies the binary to those that do not
+// have it and could run it. Reports come in the order of the questions; that a
+// host cannot be used is in its report and no error. Nothing is started.
+func (s *SSH) Check(ctx context.Context, asks []Ask, w Needs) ([]Report, error) {
+	reports := make([]Report, len(asks))
+	all := make([]int, len(asks))
+	for i := range all {
+		all[i] = i
+	}
+	s.ask(ctx, "checking", asks, all, reports)
+	if need := missing(reports, w); len(need) > 0 {
+		// Homes are often shared: the first copy may be the only one.
+		s.copyTo(ctx, asks, need[:1], reports)
+		s.ask(ctx, "checking again", asks, need, reports)
+		rest := slices.DeleteFunc(missing(reports, w), func(i int) bool { return i == need[0] })
+		s.copyTo(ctx, asks, rest, reports)
+		s.ask(ctx, "checking again", asks, rest, reports)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	for _, i := range missing(reports, w) {
+		reports[i].Err = "the binary was copied, but is not there"
+	}
+	return reports, nil
+}
+
+// missing lists the hosts that could run the binary, if they had it.
+func missing(reports []Report, w Needs) []int {
+	var out []int
+	for i, r := range reports {
+		if r.Answer == nil && r.obstacle(w) == "" {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func (s *SSH) ask(ctx context.Context, step string, asks []Ask, which []int, reports []Report) {
+	s.each(step, len(which), func(n int) {
+		i := which[n]
+		if old := reports[i]; old.Err == "" {
+			reports[i] = s.probe(ctx, asks[i])
+		}
+	})
+}
+
+// probe asks one host.
+func (s *SSH) probe(ctx context.Context, a Ask) Report {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	late := time.AfterFunc(answerTimeout, func() { cancel(context.DeadlineExceeded) })
+	defer late.Stop()
+	r := Report{Host: a.Host, FreeKiB: -1}
+	cmd := s.command(ctx, a.Host, s.at.probe(a.Args))
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		r.Err = err.Error()
+		return r
+	}
+	talk := &conversation{ask: stdin, heard: func() { late.Reset(answerTimeout) }}
+	cmd.Stdout = talk
+	if err := cmd.Run(); err != nil {
+		r.Err = why(ctx, a.Host, cmd, err)
+		return r
+	}
+	r.Asked, r.Answered = talk.asked, talk.answered
+	if err := r.read(talk.said.String()); err != nil {
+		r.Err = err.Error()
+	}
+	return r
+}
+
+// A conversation takes what the probe says, and asks for the clock when it is
+// ready: the moment is noted before the word is out.
+type conversation struct {
+	ask             io.Writer
+	heard           func()
+	said            bytes.Buffer
+	asked, answered time.Time
+}
+
+func (c *conversation) Write(p []byte) (int, error) {
+	c.answered = time.Now()
+	c.heard()
+	if c.said.Len()+len(p) > 1<<20 {
+		return 0, fmt.Errorf("it talks too much")
+	}
+	c.said.Write(p)
+	if c.asked.IsZero() && bytes.Contains(c.said.Bytes(), []byte("\n"+probeReady+"\n")) {
+		c.asked = time.Now()
+		if _, err := c.ask.Write([]byte("\n")); err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
+}
+
+// read takes in what the probe said.
+func (r *Report) read(said string) error {
+	_, said, ok := strings.Cut(said, probeBegin+"\n")
+	if !ok {
+		return fmt.Errorf("its shell does not run a command, but says %.200q", said)
+	}
+	for {
+		line, rest, ok := strings.Cut(said, "\n")
+		switch {
+		case !ok:
+			return fmt.Errorf("the answer ends with %.200q", line)
+		case strings.HasPrefix(line, probeSystem):
+			r.System = line[len(probeSystem):]
+		case strings.HasPrefix(line, probeSpace):
+			r.FreeKiB = freeKiB(line)
+		case line == probeCopy:
+			return nil
+		case line == probeReady:
+			var a Answer
+			if err := json.Unmarshal([]byte(rest), &a); err != nil {
+				return fmt.Errorf("evbench host says %.200q: %.300s", rest, err)
+			}
+			r.Answer = &a
+			return nil
+		}
+		said = rest
+	}
+}
+
+// freeKiB reads the last line of df -Pk: the number before the share in percent.
+// A file system that has no size has no limit known here.
+func freeKiB(line string) int64 {
+	words := strings.Fields(line)
+	for i := len(words) - 1; i > 0; i-- {
+		if strings.HasSuffix(words[i], "%") {
+			if n, err := strconv.ParseUint(words[i-1], 10, 63); err == nil {
+				return int64(n)
+			}
+		}
+	}
+	return -1
+}
+
+// copyTo sends the binary to hosts; what fails is in their reports.
+func (s *SSH) copyTo(ctx context.Context, asks []Ask, which []int, reports []Report) {
+	s.each("copying evbench", len(which), func(n int) {
+		i := which[n]
+		if err := s.send(ctx, asks[i].Host); err != nil {
+			reports[i].Err = err.Error()
+		}
+	})
+}
+
+func (s *SSH) send(ctx context.Context, host string) error {
+	ctx, cancel := context.WithTimeout(ctx, copyTimeout)
+	defer cancel()
+	cmd := s.command(ctx, host, s.at.receive(rand.Text()))
+	cmd.Stdin = bytes.NewReader(s.binary)
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("copying evbench: %s", why(ctx, host, cmd, err))
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package host
+
+import (
+	"fmt"
+	"strings"
+)
+
+// quoteWord writes a word such that every shell reads it as it is: POSIX shells, csh and
+// fish alike.
+func quoteWord(w string) string {
+	if w != "" && strings.Trim(w, plainLetters) == "" {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}
+
+// plainLetters mean nothing to a shell, wherever they stand.
+const plainLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,@+%"
+
+// inShell has a script run by sh, whatever the user's shell is. Scripts are one
+// line, without single quotes and exclamation marks, which csh knows.
+func inShell(script string) string { return "exec sh -c " + quoteWord(script) }
+
+// A remote says where the binary is on a host.
+type remote struct {
+	dir string // absolute or below the home directory, where ssh begins
+	sum string // SHA-256 of the binary, hexadecimal
+}
+
+// remoteDir checks the directory that a scenario names. What begins with ~/ is
+// below the home directory, as ssh begins there.
+func remoteDir(dir string) (string, error) {
+	dir = strings.TrimPrefix(dir, "~/")
+	switch {
+	case dir == "" || dir == "~":
+		return ".", nil
+	case strings.HasPrefix(dir, "~"):
+		return "", fmt.Errorf("remote_dir %s: write an absolute path, or one below the home directory", dir)
+	case strings.HasPrefix(dir, "-"):
+		return "", fmt.Errorf("remote_dir %s: begins with -", dir)
+	}
+	return dir, nil
+}
+
+// binary is named after its content, so that an older one of another user of the
+// directory is never in the way.
+func (r remote) binary() string {
+	path := r.dir + "/evbench-" + r.sum[:12]
+	if !strings.HasPrefix(path, "/") {
+		path = "./" + path // or sh would look for it in PATH
+	}
+	return path
+}
+
+// What the probe says, line by line; anything before is the user's shell talking.
+const (
+	probeBegin  = "evbench-probe 1"
+	probeSystem = "system "
+	probeSpace  = "space "
+	probeCopy   = "copy"
+	probeReady  = "ready"
+)
+
+// probe says what a host is and whether the binary is there. If it is, it waits
+// for an empty line, so that who asks knows when the clock is read, and runs
+// evbench host.
+func (r remote) probe(args []string) string {
+	return r.head() + fmt.Sprintf(`echo "%s"; echo "%s$(uname -sm)"; `, probeBegin, probeSystem) +
+		`s=$(sha256sum "$f" 2>/dev/null); ` +
+		fmt.Sprintf(`if [ "${s%%%% *}" = %s ] && [ -x "$f" ]; then echo %s; read -r x || exit 1; exec "$f" host --json %s; fi; `,
+			r.sum, probeReady, doubleQuote(args)) +
+		`mkdir -p "$d" || exit 1; [ -w "$d" ] || { echo "$d: not writable" >&2; exit 1; }; ` +
+		fmt.Sprintf(`echo "%s$(df -Pk "$d" | tail -n 1)"; echo %s`, probeSpace, probeCopy)
+}
+
+// receive writes standard input to the place of the binary: whole, right and
+// executable, or not at all.
+func (r remote) receive(unique string) string {
+	return r.head() + fmt.Sprintf(`t=$f.%s; trap "rm -f \"$t\"" EXIT; trap "exit 1" HUP INT TERM; `, unique) +
+		`cat >"$t" || exit 1; s=$(sha256sum "$t") || exit 1; ` +
+		fmt.Sprintf(`[ "${s%%%% *}" = %s ] || { echo "the binary was damaged on its way" >&2; exit 1; }; `, r.sum) +
+		`chmod 755 "$t" && mv -f "$t" "$f"`
+}
+
+// workerStarted is what a worker's shell says before the worker takes its place.
+const workerStarted = "evbench-started"
+
+// worker runs the binary.
+func (r remote) worker(args []string) string {
+	return r.head() + fmt.Sprintf(`echo %s; exec "$f" worker %s`, workerStarted, doubleQuote(args))
+}
+
+func (r remote) head() string {
+	return fmt.Sprintf(`LC_ALL=C; export LC_ALL; d=%s; f=%s; `, doubleQuote([]string{r.dir}), doubleQuote([]string{r.binary()}))
+}
+
+// doubleQuote quotes words for a script that itself stands between single
+// quotes.
+func doubleQuote(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = `"` + escape.Replace(w) + `"`
+	}
+	return strings.Join(quoted, " ")
+}
+
+var escape = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`")

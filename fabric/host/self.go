@@ -1,0 +1,124 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Self says what this machine is, with evbench of a version. connection is what ssh says of
+// the way by which it came (SSH_CONNECTION). Without a wish, the address chosen is the one
+// that ssh came to.
+func Self(version string, want Want, connection string) (Answer, error) {
+	a := Answer{
+		Schema: HostSchema, Version: version, Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Addresses: []string{}, Ports: []Port{},
+	}
+	// Client address and port, server address and port.
+	if f := strings.Fields(connection); len(f) == 4 {
+		a.ReachedFrom, a.ReachedAt = f[0], f[2]
+	}
+	var err error
+	if a.Facts, err = Read(); err != nil {
+		return a, err
+	}
+	if want == (Want{}) {
+		if a.ReachedAt != "" {
+			a.Addresses = append(a.Addresses, a.ReachedAt)
+		}
+		return a, nil
+	}
+	addrs, err := a.Facts.Choose(want)
+	if err != nil {
+		a.AddressError = err.Error()
+	}
+	for _, x := range addrs {
+		a.Addresses = append(a.Addresses, x.String())
+	}
+	return a, nil
+}
+
+// ReadWant reads which addresses to choose, by the flags of evbench host; none of them leaves
+// it open.
+func ReadWant(iface, network, toward string) (w Want, err error) {
+	if given := slices.DeleteFunc([]string{iface, network, toward}, func(s string) bool { return s == "" }); len(given) > 1 {
+		return w, errors.New("--interface, --network and --toward: give one of them, each chooses the address")
+	}
+	w.Interface = iface
+	if toward != "" {
+		w.Toward = net.JoinHostPort(toward, "9") // any port leads there
+	}
+	if network != "" {
+		if w.Network, err = ParseNetwork(network); err != nil {
+			return w, fmt.Errorf("--network: %w", err)
+		}
+	}
+	return w, nil
+}
+
+// TryPorts opens ports at the addresses, or at all of the machine.
+func TryPorts(addresses []string, port, count int) []Port {
+	if len(addresses) == 0 {
+		addresses = []string{""}
+	}
+	var out []Port
+	for n := range count {
+		p := Port{Port: port + n, Free: true}
+		for _, a := range addresses {
+			if err := tryPort(net.JoinHostPort(a, strconv.Itoa(p.Port))); err != nil {
+				p.Free, p.Error = false, err.Error()
+			}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func tryPort(addr string) error {
+	l, err := net.Listen("tcp", addr)
+	if err == nil {
+		return l.Close()
+	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return errors.New("in use")
+	}
+	if e, ok := errors.AsType[syscall.Errno](err); ok {
+		return e
+	}
+	return err
+}
+
+// Reach returns the address of this machine, of those that hosts saw the
+// question come from, at which they reach a controller: the first that is one of
+// the addresses here and not loopback, else a loopback one when all hosts are
+// this machine. It is "" when there is none: behind a jump host or a translated
+// address.
+func Reach(reports []Report, here []string) string {
+	loopback := ""
+	for _, r := range reports {
+		if r.Answer == nil {
+			continue
+		}
+		from := r.Answer.ReachedFrom
+		switch {
+		case isLoopback(from):
+			loopback = from
+		case slices.Contains(here, from):
+			return from
+		default:
+			return ""
+		}
+	}
+	return loopback
+}
+
+func isLoopback(addr string) bool {
+	a, err := netip.ParseAddr(addr)
+	return err == nil && a.Unmap().IsLoopback()
+}

@@ -1,0 +1,134 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"evbench/internal/parallel"
+	"evbench/internal/proc"
+)
+
+// Limits on what is done at a time and for how long.
+const (
+	atOnce         = 64               // runs of ssh
+	connectTimeout = 10               // seconds
+	answerTimeout  = 60 * time.Second // of a host, between two words
+	copyTimeout    = 5 * time.Minute  // of a copy
+	endTimeout     = 5 * time.Second  // of a worker that has been told to end
+)
+
+// SSH is the OpenSSH client on this machine and what is the same for all hosts.
+type SSH struct {
+	User   string // "": as ssh decides
+	Port   int    // 0: as ssh decides
+	Config string // file for ssh -F; "": ssh's own
+	// Progress is told how many hosts of a step are done; nil is allowed. Calls
+	// come one at a time.
+	Progress func(step string, done, all int)
+
+	binary []byte
+	at     remote
+}
+
+// NewSSH returns a client that puts this binary into a directory of each host.
+func NewSSH(binary []byte, dir string) (*SSH, error) {
+	dir, err := remoteDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(binary)
+	return &SSH{binary: binary, at: remote{dir: dir, sum: hex.EncodeToString(sum[:])}}, nil
+}
+
+// options are given to every ssh: never ask a person, never be in the way of
+// another ssh by what the user's configuration says.
+func (s *SSH) options() []string {
+	o := []string{
+		"-T", "-x", "-o", "BatchMode=yes", "-o", fmt.Sprintf("ConnectTimeout=%d", connectTimeout), "-o", "LogLevel=ERROR",
+		"-o", "ControlMaster=no", "-o", "ClearAllForwardings=yes", "-o", "ForwardAgent=no", "-o", "RemoteCommand=none",
+		"-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=4",
+	}
+	if s.Config != "" {
+		o = append(o, "-F", s.Config)
+	}
+	if s.User != "" {
+		o = append(o, "-l", s.User)
+	}
+	if s.Port != 0 {
+		o = append(o, "-p", strconv.Itoa(s.Port))
+	}
+	return o
+}
+
+// command is a script on a host. It has a process group of its own, since a
+// Ctrl-C at the terminal is for this process, which lets all end in order.
+func (s *SSH) command(ctx context.Context, host, script string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "ssh", append(s.options(), "--", host, inShell(script))...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = endTimeout
+	cmd.Stderr = &proc.Tail{}
+	return cmd
+}
+
+// why says in a line or more why a command on a host failed, without the host's
+// name, so that hosts with the same trouble are named together.
+func why(ctx context.Context, host string, cmd *exec.Cmd, err error) string {
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		return "no answer in time"
+	}
+	if errors.Is(err, exec.ErrNotFound) {
+		return "ssh is not installed on this machine"
+	}
+	said := cmd.Stderr.(*proc.Tail).String()
+	if said == "" {
+		return err.Error()
+	}
+	return withoutHost(said, host)
+}
+
+// withoutHost drops what differs from host to host in what ssh says.
+func withoutHost(said, host string) string {
+	words := strings.Split(said, " ")
+	for i, w := range words {
+		if i > 0 && words[i-1] == "host" && i+1 < len(words) && words[i+1] == "port" {
+			words[i] = "…"
+		}
+		if strings.Trim(w, ":,.;\r\n") == host {
+			words[i] = strings.Replace(w, host, "…", 1)
+		}
+		if user, _, ok := strings.Cut(w, "@"); ok && i == 0 && strings.HasSuffix(w, ":") {
+			words[i] = user + "@…:"
+		}
+	}
+	return strings.ReplaceAll(strings.Join(words, " "), "\r", "")
+}
+
+// each does something for n hosts, many at a time, and tells how far it is.
+func (s *SSH) each(step string, n int, do func(i int)) {
+	if n == 0 {
+		return
+	}
+	var mu sync.Mutex
+	done := 0
+	tell := func(more int) {
+		mu.Lock()
+		defer mu.Unlock()
+		if done += more; s.Progress != nil {
+			s.Progress(step, done, n)
+		}
+	}
+	tell(0)
+	parallel.Each(atOnce, n, func(_, i int) {
+		do(i)
+		tell(1)
+	})
+}

@@ -1,0 +1,194 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+
+	"evbench/internal/proc"
+)
+
+// A Worker is what to start on a host.
+type Worker struct {
+	Host string
+	Name string   // in messages: "server17"
+	Args []string // after "worker"
+}
+
+// Start starts workers and gives each a line with the token on its standard
+// input, which stays open: a worker ends when that ends, so also when this
+// process is killed. It returns when all workers run, or with an error that names
+// all that do not, after it has ended the others. Hosts are started side by side,
+// the workers of one host one after the other.
+//
+// Workers are told to end when ctx ends; starting stops when abort ends, too.
+// wait returns when all have ended, with what those said that failed before they
+// were told to end; failed is called as soon as one has.
+func (s *SSH) Start(ctx, abort context.Context, workers []Worker, token string, failed func()) (wait func() error, err error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	undo := context.AfterFunc(abort, func() { stop(context.Cause(abort)) })
+	byHost := grouped(workers)
+	f := &fleet{ctx: ctx, total: len(byHost), alert: failed}
+	s.each("starting workers", len(byHost), func(i int) {
+		for _, w := range byHost[i] {
+			if ctx.Err() != nil || !f.start(s, w, token) {
+				return
+			}
+		}
+	})
+	undo()
+	if err := f.failed(abort); err != nil {
+		stop(err)
+		f.running.Wait()
+		return nil, err
+	}
+	return func() error {
+		f.running.Wait()
+		stop(nil)
+		return f.failures("reported errors")
+	}, nil
+}
+
+// grouped puts the workers of each host together.
+func grouped(workers []Worker) [][]Worker {
+	var out [][]Worker
+	at := map[string]int{}
+	for _, w := range workers {
+		i, ok := at[w.Host]
+		if !ok {
+			i = len(out)
+			at[w.Host] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], w)
+	}
+	return out
+}
+
+// A fleet is the workers of a run.
+type fleet struct {
+	ctx     context.Context
+	total   int // hosts
+	running sync.WaitGroup
+	alert   func() // is told that a worker has failed
+
+	mu       sync.Mutex
+	problems []Problem
+}
+
+// failed returns why not all workers run, nil when they do.
+func (f *fleet) failed(abort context.Context) error {
+	if abort.Err() != nil {
+		return context.Cause(abort)
+	}
+	if err := f.failures("could not start a worker"); err != nil {
+		return err
+	}
+	if f.ctx.Err() != nil {
+		return context.Cause(f.ctx)
+	}
+	return nil
+}
+
+func (f *fleet) failures(what string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.problems) == 0 {
+		return nil
+	}
+	return &BadHosts{What: what, Total: f.total, Problems: slices.Clone(f.problems)}
+}
+
+// start starts one worker, and reports whether it runs. Whatever it says later
+// is noted when it ends.
+func (f *fleet) start(s *SSH, w Worker, token string) bool {
+	cmd := s.command(f.ctx, w.Host, s.at.worker(w.Args))
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		f.note(w, err.Error())
+		return false
+	}
+	cmd.Cancel = func() error { _ = stdin.Close(); return nil } // the word to end; after WaitDelay ssh is killed
+	first := &firstLine{seen: make(chan struct{})}
+	cmd.Stdout = first
+	if err := cmd.Start(); err != nil {
+		f.note(w, why(f.ctx, w.Host, cmd, err))
+		return false
+	}
+	// An error says that ssh has ended, and Wait says why.
+	_, _ = io.WriteString(stdin, token+"\n")
+	ended := make(chan struct{})
+	f.running.Go(func() {
+		defer close(ended)
+		f.end(w, cmd)
+	})
+	return first.await(ended)
+}
+
+// lostControl is in what a worker says when the controller has gone away: what
+// came of the end, not why it came.
+const lostControl = "control connection"
+
+// end waits for a worker, and notes why it failed, unless it was told to end
+// and only says so.
+func (f *fleet) end(w Worker, cmd *exec.Cmd) {
+	err := cmd.Wait()
+	told := f.ctx.Err() != nil
+	switch {
+	case cmd.ProcessState.Success():
+	case told && cmd.ProcessState.ExitCode() < 0:
+		f.note(w, w.Name+": did not end when it was told to, and ssh was killed")
+	case cmd.Stderr.(*proc.Tail).String() == "":
+		f.note(w, fmt.Sprintf("%s: %v", w.Name, err))
+	default:
+		if said := why(context.Background(), w.Host, cmd, err); !told || !strings.Contains(said, lostControl) {
+			f.note(w, said)
+		}
+	}
+}
+
+func (f *fleet) note(w Worker, reason string) {
+	f.mu.Lock()
+	f.problems = append(f.problems, Problem{w.Host, reason})
+	f.mu.Unlock()
+	f.alert()
+}
+
+// maxFirst bounds what is read of a shell that says other things first.
+const maxFirst = 8 << 10
+
+// firstLine tells when the worker's shell says that it runs.
+type firstLine struct {
+	seen chan struct{}
+	said bytes.Buffer
+	done bool
+}
+
+// Write implements io.Writer; one goroutine calls it.
+func (l *firstLine) Write(p []byte) (int, error) {
+	if !l.done {
+		if l.said.Len() < maxFirst {
+			l.said.Write(p)
+		}
+		if bytes.Contains(l.said.Bytes(), []byte(workerStarted+"\n")) {
+			l.done = true
+			close(l.seen)
+		}
+	}
+	return len(p), nil
+}
+
+// await returns whether the line comes before the end.
+func (l *firstLine) await(ended <-chan struct{}) bool {
+	select {
+	case <-l.seen:
+		return true
+	case <-ended:
+		return false
+	}
+}
