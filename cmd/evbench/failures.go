@@ -9,7 +9,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/study/failures"
-	"evbench/study/failures/input"
 	"evbench/topology/netfile"
 )
 
@@ -122,7 +121,7 @@ func history(c *cli.Context, cables *failures.Cables) (*failures.History, failur
 }
 
 // historyOf reads logs.
-func historyOf(c *cli.Context, w input.Words, cables *failures.Cables) (h *failures.History, s failures.Settings, err error) {
+func historyOf(c *cli.Context, w failures.Words, cables *failures.Cables) (h *failures.History, s failures.Settings, err error) {
 	s.Merge = c.Duration("merge")
 	if s.Merge < 0 {
 		return nil, s, usagef("--merge %s: must not be negative", s.Merge)
@@ -140,8 +139,8 @@ func historyOf(c *cli.Context, w input.Words, cables *failures.Cables) (h *failu
 }
 
 // logWords are what the flags say of logs.
-func logWords(c *cli.Context, logs []string, flag string) input.Words {
-	return input.Words{Logs: logs, Flag: flag, Year: c.Int("year"), Cables: c.String("cables"), Exclude: c.StringSlice("exclude")}
+func logWords(c *cli.Context, logs []string, flag string) failures.Words {
+	return failures.Words{Logs: logs, Flag: flag, Year: c.Int("year"), Cables: c.String("cables"), Exclude: c.StringSlice("exclude")}
 }
 
 func checkYear(c *cli.Context) error {

@@ -9,7 +9,6 @@ import (
 	"evbench/companion/opensm"
 	"evbench/internal/atomicfile"
 	"evbench/routing/lft"
-	"evbench/study/jobroutes"
 	"evbench/study/jobs"
 )
 
@@ -69,7 +68,7 @@ func routesJobsAction(c *cli.Context) error {
 	if c.Bool("follow") {
 		return followJobs(c, f)
 	}
-	r, err := jobroutes.Once(c.Context, f, c.String("last"))
+	r, err := jobs.Once(c.Context, f, c.String("last"))
 	if err != nil {
 		return err
 	}
@@ -220,7 +219,7 @@ func jobSizes(arg string) ([]int, error) {
 	if sizes, err := jobs.ParseSizes(arg); err == nil {
 		return sizes, nil
 	}
-	list, err := jobroutes.ReadList(arg)
+	list, err := jobs.ReadList(arg)
 	if err != nil {
 		return nil, err
 	}

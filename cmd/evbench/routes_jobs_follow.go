@@ -11,14 +11,13 @@ import (
 	"evbench/internal/atomicfile"
 	"evbench/report/figure"
 	"evbench/study/draw"
-	"evbench/study/jobroutes"
 	"evbench/study/jobs"
 	"evbench/topology/network"
 )
 
 // newFollowing is what the flags say of jobs, network and tables.
 func newFollowing(c *cli.Context) (*jobs.Following, error) {
-	o := jobroutes.Options{
+	o := jobs.Options{
 		Source: c.String("topology"), Discover: c.String("discover"), List: c.Args().First(), Queue: c.String("queue"), Wait: c.Duration("wait"),
 		Classes: c.String("classes"), Lanes: c.Int("lanes"), Out: c.String("out"), JSON: c.String("format") == "json", PID: c.Int("pid"),
 	}
@@ -35,7 +34,7 @@ func newFollowing(c *cli.Context) (*jobs.Following, error) {
 		}
 		o.Net = s.Net
 	}
-	return jobroutes.New(o)
+	return jobs.NewFollowing(o)
 }
 
 // followJobs routes for the jobs until it is interrupted.

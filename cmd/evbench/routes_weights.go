@@ -10,7 +10,6 @@ import (
 	"evbench/internal/atomicfile"
 	"evbench/routing"
 	"evbench/routing/lft"
-	"evbench/study/jobroutes"
 	"evbench/study/jobs"
 	"evbench/topology/network"
 )
@@ -46,7 +45,7 @@ func routesWeights(c *cli.Context, n *network.Network) (*lft.Weights, error) {
 }
 
 func jobWeights(file string, n *network.Network) (*lft.Weights, error) {
-	list, err := jobroutes.ReadList(file)
+	list, err := jobs.ReadList(file)
 	if err != nil {
 		return nil, err
 	}

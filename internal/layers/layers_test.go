@@ -103,10 +103,8 @@ var layers = []layer{
 
 	{"fabric/open", "barrier companion companion/inject companion/linux controller/wire fabric fabric/emulate fabric/host fabric/lab fabric/preflight failover failover/loop internal/atomicfile internal/hostlist internal/proc internal/trust plan results routing scenario topology topology/netfile transport transport/mpi transport/tcp worker", false},
 
-	{"study/jobs", "internal/hostlist internal/show routing/lft routing/sssp topology/network", true},
-	{"study/jobroutes", "companion/opensm internal/atomicfile internal/proc routing/lft study/jobs topology/ibnet topology/network", false},
-	{"study/failures", "internal/osmlog topology topology/network", true},
-	{"study/failures/input", "internal/atomicfile study/failures", false},
+	{"study/jobs", "companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show routing/lft routing/sssp topology/ibnet topology/network", false},
+	{"study/failures", "internal/atomicfile internal/osmlog topology topology/network", false},
 	{"study/survey", "builder internal/parallel internal/show internal/unit plan results routing scheduler scheduler/sizes sim topology", true},
 	{"study/policy", "failover internal/parallel plan results routing scheduler sim study/failures topology", true},
 	{"study/judge/foreign", "internal/unit results", true},

@@ -9,8 +9,7 @@
 // Summarise. Every step is a pure function; what a log lacks (lost traps, cut
 // lines, a clock set back) is counted in Losses and never guessed in silence.
 //
-// The package opens no file and reads no clock. Times are those of the log,
-// taken as UTC.
+// The package reads no clock. Times are those of the log, taken as UTC.
 package failures
 
 import (

@@ -1,7 +1,7 @@
 // Package jobs answers: which jobs run on which nodes of a cluster, and what does it bring to
 // route for them? It reads lists of "job: node,node" and what Slurm's squeue prints, with its
-// host list expressions, and says what has changed since the last list. It opens no file and
-// starts no program.
+// host list expressions, from files or commands, says what has changed since the last list, and
+// writes the tables for OpenSM or has it load them.
 package jobs
 
 import (

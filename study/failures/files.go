@@ -1,5 +1,4 @@
-// Package input answers: what do files say about links that failed? It changes no file.
-package input
+package failures
 
 import (
 	"compress/gzip"
@@ -9,11 +8,9 @@ import (
 	"strings"
 
 	"evbench/internal/atomicfile"
-	"evbench/study/failures"
 )
 
-// Words are what a user wrote of logs, "" and 0 where nothing. Errors name the flags of evbench
-// failures.
+// Words are what a user wrote of logs, "" and 0 where nothing. Errors name flags of evbench.
 type Words struct {
 	Logs    []string // files; "-": standard input
 	Flag    string   // that names the logs; "": they are arguments
@@ -23,9 +20,9 @@ type Words struct {
 }
 
 // Periods returns the test periods.
-func (w Words) Periods() (out []failures.Period, err error) {
+func (w Words) Periods() (out []Period, err error) {
 	for _, text := range w.Exclude {
-		p, err := failures.ParsePeriod(text)
+		p, err := ParsePeriod(text)
 		if err != nil {
 			return nil, fmt.Errorf("--exclude %q: %w", text, err)
 		}
@@ -35,14 +32,14 @@ func (w Words) Periods() (out []failures.Period, err error) {
 }
 
 // Read joins the logs. A file of cables takes the place of those given; nil joins no ends.
-func (w Words) Read(cables *failures.Cables) (*failures.History, error) {
+func (w Words) Read(cables *Cables) (*History, error) {
 	if w.Cables != "" {
 		var err error
 		if cables, err = readCables(w.Cables); err != nil {
 			return nil, fmt.Errorf("--cables: %s: %w", w.Cables, err)
 		}
 	}
-	var logs []*failures.Log
+	var logs []*Log
 	for _, name := range w.Logs {
 		l, err := readLog(name)
 		switch {
@@ -55,22 +52,22 @@ func (w Words) Read(cables *failures.Cables) (*failures.History, error) {
 		}
 		logs = append(logs, l)
 	}
-	return failures.Join(logs, failures.Options{Year: w.Year, Cables: cables})
+	return Join(logs, Options{Year: w.Year, Cables: cables})
 }
 
-func readCables(name string) (*failures.Cables, error) {
+func readCables(name string) (*Cables, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, errors.Unwrap(err)
 	}
 	defer f.Close()
-	return failures.ReadCables(atomicfile.Bound(f, atomicfile.MaxList))
+	return ReadCables(atomicfile.Bound(f, atomicfile.MaxList))
 }
 
 // readLog reads a log, which may be compressed as rotated logs are.
-func readLog(name string) (*failures.Log, error) {
+func readLog(name string) (*Log, error) {
 	if name == "-" {
-		return failures.Read(os.Stdin, "standard input")
+		return Read(os.Stdin, "standard input")
 	}
 	f, err := os.Open(name)
 	if err != nil {
@@ -78,11 +75,11 @@ func readLog(name string) (*failures.Log, error) {
 	}
 	defer f.Close()
 	if !strings.HasSuffix(name, ".gz") {
-		return failures.Read(f, name)
+		return Read(f, name)
 	}
 	z, err := gzip.NewReader(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return failures.Read(z, name)
+	return Read(z, name)
 }

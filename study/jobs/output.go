@@ -1,4 +1,4 @@
-package jobroutes
+package jobs
 
 import (
 	"bytes"
@@ -11,17 +11,16 @@ import (
 	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
 	"evbench/routing/lft"
-	"evbench/study/jobs"
 )
 
-// tables are where tables for jobs go.
-type tables struct {
+// A target is where tables for jobs go.
+type target struct {
 	o       Options
 	unheard bool // the file is written, and OpenSM was not told
 }
 
 // put draws, writes and installs, as the options say.
-func (to *tables) put(ctx context.Context, r *jobs.Routed, t *lft.Tables) error {
+func (to *target) put(ctx context.Context, r *Routed, t *lft.Tables) error {
 	out, dir := to.o.Out, to.o.Load.Dir
 	if lost := r.Lost(); lost > 0 && (out != "" || dir != "") {
 		return fmt.Errorf("%d routes within jobs lead nowhere: %s is not written", lost, out+dir)
@@ -44,7 +43,7 @@ func (to *tables) put(ctx context.Context, r *jobs.Routed, t *lft.Tables) error 
 }
 
 // load has OpenSM load the tables, and reads them back.
-func (to *tables) load(ctx context.Context, r *jobs.Routed, t *lft.Tables) error {
+func (to *target) load(ctx context.Context, r *Routed, t *lft.Tables) error {
 	routes, err := opensm.OfTables(t)
 	if err != nil {
 		return err
@@ -58,7 +57,7 @@ func (to *tables) load(ctx context.Context, r *jobs.Routed, t *lft.Tables) error
 }
 
 // write writes tables that the file does not have, and says so to OpenSM.
-func (to *tables) write(r *jobs.Routed, t *lft.Tables) error {
+func (to *target) write(r *Routed, t *lft.Tables) error {
 	name, form := to.o.Out, t.WriteDump
 	if to.o.JSON {
 		form = t.WriteJSON

@@ -1,7 +1,4 @@
-// Package jobroutes answers: which jobs run on which network now, and are the routes for them in
-// place? It reads both, from files or from what commands print, and writes the tables for OpenSM
-// or has it load them.
-package jobroutes
+package jobs
 
 import (
 	"bytes"
@@ -17,7 +14,6 @@ import (
 	"evbench/companion/opensm"
 	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
-	"evbench/study/jobs"
 	"evbench/topology/ibnet"
 	"evbench/topology/network"
 )
@@ -32,18 +28,18 @@ type Options struct {
 	Queue    string           // command that prints the jobs in place of List; "": none
 	Wait     time.Duration
 	Classes  string // file; "": all hosts compute
-	Lanes    int    // as for jobs.Following
+	Lanes    int    // as for Following
 
-	Draw func(*jobs.Routed, *network.Network) error // draws what is routed; nil: nothing does
-	Out  string                                     // file for the tables; "": none
-	JSON bool                                       // its form; false: OpenSM's
-	PID  int                                        // OpenSM, which is told that Out was written; 0: nobody is
-	Load opensm.InstallOptions                      // loads the tables in place of Out; Dir "": nothing is loaded
+	Draw func(*Routed, *network.Network) error // draws what is routed; nil: nothing does
+	Out  string                                // file for the tables; "": none
+	JSON bool                                  // its form; false: OpenSM's
+	PID  int                                   // OpenSM, which is told that Out was written; 0: nobody is
+	Load opensm.InstallOptions                 // loads the tables in place of Out; Dir "": nothing is loaded
 }
 
-// New reads what does not change.
-func New(o Options) (*jobs.Following, error) {
-	f := &jobs.Following{Source: o.Source, Classes: new(jobs.Classes), Lanes: o.Lanes, Install: (&tables{o: o}).put}
+// NewFollowing reads what does not change.
+func NewFollowing(o Options) (*Following, error) {
+	f := &Following{Source: o.Source, Classes: new(Classes), Lanes: o.Lanes, Install: (&target{o: o}).put}
 	var err error
 	if o.Classes != "" {
 		if f.Classes, err = readClasses(o.Classes); err != nil {
@@ -62,7 +58,7 @@ func New(o Options) (*jobs.Following, error) {
 
 // Once routes for the jobs that run now. last is the file with those of the last time, which
 // is replaced; there may be none yet, and "" keeps none.
-func Once(ctx context.Context, f *jobs.Following, last string) (*jobs.Routed, error) {
+func Once(ctx context.Context, f *Following, last string) (*Routed, error) {
 	n, err := f.Network(ctx)
 	if err != nil {
 		return nil, proc.Usage(err)
@@ -71,7 +67,7 @@ func Once(ctx context.Context, f *jobs.Following, last string) (*jobs.Routed, er
 	if err != nil {
 		return nil, proc.Usage(err)
 	}
-	r := jobs.NewRouted(f.Source)
+	r := NewRouted(f.Source)
 	p := r.Place(n, list, f.Classes)
 	if last != "" {
 		if r.Change, err = changeSince(last, list); err != nil {
@@ -88,29 +84,29 @@ func Once(ctx context.Context, f *jobs.Following, last string) (*jobs.Routed, er
 	if last == "" {
 		return r, nil
 	}
-	return r, atomicfile.Write(last, func(w io.Writer) error { return jobs.Write(w, list) })
+	return r, atomicfile.Write(last, func(w io.Writer) error { return Write(w, list) })
 }
 
-func changeSince(name string, list []jobs.Job) (*jobs.Change, error) {
+func changeSince(name string, list []Job) (*Change, error) {
 	old, err := atomicfile.Read(name, atomicfile.MaxList)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("--last: %w", err)
 	}
-	last, err := jobs.Read(bytes.NewReader(old))
+	last, err := Read(bytes.NewReader(old))
 	if err != nil {
 		return nil, fmt.Errorf("--last %s: %w", name, err)
 	}
-	change := jobs.Diff(last, list)
+	change := Diff(last, list)
 	return &change, nil
 }
 
-func readClasses(name string) (*jobs.Classes, error) {
+func readClasses(name string) (*Classes, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	classes, err := jobs.ReadClasses(atomicfile.Bound(f, atomicfile.MaxList))
+	classes, err := ReadClasses(atomicfile.Bound(f, atomicfile.MaxList))
 	if err != nil {
 		return nil, fmt.Errorf("--classes %s: %w", name, err)
 	}
@@ -118,7 +114,7 @@ func readClasses(name string) (*jobs.Classes, error) {
 }
 
 // ReadList reads a list of jobs from a file or, "-", standard input.
-func ReadList(name string) ([]jobs.Job, error) {
+func ReadList(name string) ([]Job, error) {
 	in := os.Stdin
 	if name != "-" {
 		f, err := os.Open(name)
@@ -131,8 +127,8 @@ func ReadList(name string) ([]jobs.Job, error) {
 	return readList(name, in)
 }
 
-func readList(name string, in io.Reader) ([]jobs.Job, error) {
-	list, err := jobs.Read(atomicfile.Bound(in, atomicfile.MaxList))
+func readList(name string, in io.Reader) ([]Job, error) {
+	list, err := Read(atomicfile.Bound(in, atomicfile.MaxList))
 	if err != nil {
 		return nil, proc.Usagef("%s: %w", name, err)
 	}
@@ -148,14 +144,14 @@ func (o Options) network() (func(context.Context) (*network.Network, error), err
 }
 
 // list returns what finds the jobs.
-func (o Options) list() (func(context.Context) ([]jobs.Job, error), error) {
+func (o Options) list() (func(context.Context) ([]Job, error), error) {
 	if o.Queue != "" {
-		return reading("queue", o.Queue, o.Wait, func(text []byte) ([]jobs.Job, error) { return readList(o.Queue, bytes.NewReader(text)) })
+		return reading("queue", o.Queue, o.Wait, func(text []byte) ([]Job, error) { return readList(o.Queue, bytes.NewReader(text)) })
 	}
 	if _, err := os.Stat(o.List); err != nil && o.List != "-" {
 		return nil, err
 	}
-	return func(context.Context) ([]jobs.Job, error) { return ReadList(o.List) }, nil
+	return func(context.Context) ([]Job, error) { return ReadList(o.List) }, nil
 }
 
 // reading returns what runs the command of a flag, for so long at most, and reads what it prints.

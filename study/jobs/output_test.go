@@ -1,4 +1,4 @@
-package jobroutes_test
+package jobs_test
 
 import (
 	"errors"
@@ -9,13 +9,12 @@ import (
 	"time"
 
 	"evbench/internal/proc"
-	"evbench/study/jobroutes"
 	"evbench/study/jobs"
 	"evbench/topology/network"
 )
 
 // options are those for two jobs across the leaves of a small tree.
-func options(t *testing.T) (o jobroutes.Options, file func(name, text string) string) {
+func options(t *testing.T) (o jobs.Options, file func(name, text string) string) {
 	t.Helper()
 	dir := t.TempDir()
 	file = func(name, text string) string {
@@ -29,7 +28,7 @@ func options(t *testing.T) (o jobroutes.Options, file func(name, text string) st
 	if err != nil {
 		t.Fatal(err)
 	}
-	return jobroutes.Options{Source: "FT(2;2,2)", Net: n, List: file("jobs", "a: h0,h2\nb: h1,h3\n"), Wait: time.Minute}, file
+	return jobs.Options{Source: "FT(2;2,2)", Net: n, List: file("jobs", "a: h0,h2\nb: h1,h3\n"), Wait: time.Minute}, file
 }
 
 // Tables are written once for equal jobs, and the list of the last time says what has changed.
@@ -47,11 +46,11 @@ func TestOnce(t *testing.T) {
 		{"a: h0,h3\n", true, jobs.Change{Ended: []string{"b"}, Moved: []string{"a"}}},
 	} {
 		file("jobs", want.list)
-		f, err := jobroutes.New(o)
+		f, err := jobs.NewFollowing(o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := jobroutes.Once(t.Context(), f, last)
+		r, err := jobs.Once(t.Context(), f, last)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,22 +65,22 @@ func TestOnce(t *testing.T) {
 func TestWrong(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		change func(o *jobroutes.Options, file func(name, text string) string)
+		change func(o *jobs.Options, file func(name, text string) string)
 		want   string
 	}{
-		{"no list", func(o *jobroutes.Options, _ func(string, string) string) { o.List += "x" }, "jobsx: no such file"},
-		{"a line that is none", func(_ *jobroutes.Options, file func(string, string) string) { file("jobs", "a b c\n") }, "jobs: line 1"},
-		{"no classes", func(o *jobroutes.Options, _ func(string, string) string) { o.Classes = "/missing" }, "/missing: no such file"},
-		{"no command", func(o *jobroutes.Options, _ func(string, string) string) { o.Queue = " " }, "--queue: names no command"},
-		{"a command that is not there", func(o *jobroutes.Options, _ func(string, string) string) { o.Net, o.Discover = nil, "/missing" }, "--discover: "},
-		{"no time", func(o *jobroutes.Options, _ func(string, string) string) { o.Queue, o.Wait = "true", 0 }, "--wait 0s: must be more than 0"},
+		{"no list", func(o *jobs.Options, _ func(string, string) string) { o.List += "x" }, "jobsx: no such file"},
+		{"a line that is none", func(_ *jobs.Options, file func(string, string) string) { file("jobs", "a b c\n") }, "jobs: line 1"},
+		{"no classes", func(o *jobs.Options, _ func(string, string) string) { o.Classes = "/missing" }, "/missing: no such file"},
+		{"no command", func(o *jobs.Options, _ func(string, string) string) { o.Queue = " " }, "--queue: names no command"},
+		{"a command that is not there", func(o *jobs.Options, _ func(string, string) string) { o.Net, o.Discover = nil, "/missing" }, "--discover: "},
+		{"no time", func(o *jobs.Options, _ func(string, string) string) { o.Queue, o.Wait = "true", 0 }, "--wait 0s: must be more than 0"},
 	} {
 		o, file := options(t)
 		o.Out = filepath.Join(filepath.Dir(o.List), "lft")
 		tt.change(&o, file)
-		f, err := jobroutes.New(o)
+		f, err := jobs.NewFollowing(o)
 		if err == nil {
-			_, err = jobroutes.Once(t.Context(), f, "")
+			_, err = jobs.Once(t.Context(), f, "")
 		}
 		if _, input := errors.AsType[*proc.UsageError](err); !input || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", tt.name, err)
