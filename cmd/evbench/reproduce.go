@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -11,7 +10,6 @@ import (
 
 	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
-	"evbench/study/draw"
 	"evbench/study/failures"
 	"evbench/study/papers"
 )
@@ -84,7 +82,7 @@ func reproduceAction(c *cli.Context) error {
 func writePublished(dir string, f *papers.Figure) error {
 	return atomicfile.WriteAll(
 		atomicfile.File{Name: filepath.Join(dir, f.Name+".csv"), Write: f.WriteCSV},
-		atomicfile.File{Name: filepath.Join(dir, f.Name+".svg"), Write: func(w io.Writer) error { return draw.SVG(w, f) }},
+		atomicfile.File{Name: filepath.Join(dir, f.Name+".svg"), Write: f.WriteSVG},
 	)
 }
 

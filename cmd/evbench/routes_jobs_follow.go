@@ -10,7 +10,6 @@ import (
 
 	"evbench/internal/atomicfile"
 	"evbench/report/figure"
-	"evbench/study/draw"
 	"evbench/study/jobs"
 	"evbench/topology/network"
 )
@@ -25,7 +24,7 @@ func newFollowing(c *cli.Context) (*jobs.Following, error) {
 		o.Load = loadedBy(c)
 	}
 	if c.String("heat") != "" {
-		o.Draw = func(r *jobs.Routed, n *network.Network) error { return drawHeat(c.String("heat"), draw.Jobs(r, n)) }
+		o.Draw = func(r *jobs.Routed, n *network.Network) error { return drawHeat(c.String("heat"), r.Heat(n)) }
 	}
 	if o.Discover == "" {
 		s, err := readSource(c, o.Source)

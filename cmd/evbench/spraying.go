@@ -13,7 +13,6 @@ import (
 	"evbench/internal/proc"
 	"evbench/internal/unit"
 	"evbench/scenario"
-	"evbench/study/draw"
 	"evbench/study/survey"
 	"evbench/topology"
 )
@@ -65,7 +64,7 @@ func sprayingAction(c *cli.Context) error {
 		table.Notes = append(table.Notes, "INCOMPLETE: stopped")
 	}
 	if file := c.String("svg"); file != "" && err == nil {
-		if err := atomicfile.Write(file, func(w io.Writer) error { return draw.Spraying(w, o, c.String("queues"), figures) }); err != nil {
+		if err := atomicfile.Write(file, func(w io.Writer) error { return survey.DrawSpraying(w, o, c.String("queues"), figures) }); err != nil {
 			return err
 		}
 	}

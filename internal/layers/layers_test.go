@@ -103,26 +103,26 @@ var layers = []layer{
 
 	{"fabric/open", "barrier companion companion/inject companion/linux controller/wire fabric fabric/emulate fabric/host fabric/lab fabric/preflight failover failover/loop internal/atomicfile internal/hostlist internal/proc internal/trust plan results routing scenario topology topology/netfile transport transport/mpi transport/tcp worker", false},
 
-	{"study/jobs", "companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show routing/lft routing/sssp topology/ibnet topology/network", false},
-	{"study/failures", "internal/atomicfile internal/osmlog topology topology/network", false},
-	{"study/survey", "builder internal/parallel internal/show internal/unit plan results routing scheduler scheduler/sizes sim topology", true},
-	{"study/policy", "failover internal/parallel plan results routing scheduler sim study/failures topology", true},
-	{"study/judge/foreign", "internal/unit results", true},
-	{"scenarios", "", true},
-	{"study/papers", "failover internal/parallel internal/show plan results routing routing/lft routing/opensm routing/sssp scenarios scheduler sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network", true},
-
-	{"bench", "builder controller controller/wire fabric fabric/preflight failover failover/loop internal/parallel internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim topology", false},
-
 	{"report", "results internal/printable internal/unit", false},
 	// Figures of links and pairs need the phases and paths of plans.
 	{"report/figure", "plan results scheduler topology", true},
 	{"report/html", "internal/parallel internal/show report/figure results results/compare topology", true},
+
+	{"study/jobs", "companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show report/figure routing/lft routing/sssp topology/ibnet topology/network", false},
+	{"study/failures", "internal/atomicfile internal/osmlog topology topology/network", false},
+	{"study/survey", "builder internal/parallel internal/show internal/unit plan report/figure results routing scheduler scheduler/sizes sim topology", true},
+	{"study/policy", "failover internal/parallel plan results routing scheduler sim study/failures topology", true},
+	{"study/judge/foreign", "internal/unit results", true},
+	{"scenarios", "", true},
+	{"study/papers", "failover internal/parallel internal/show plan report/figure results routing routing/lft routing/opensm routing/sssp scenarios scheduler sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network", true},
+
+	{"bench", "builder controller controller/wire fabric fabric/preflight failover failover/loop internal/parallel internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim topology", false},
+
 	{"report/reporttest", "plan report/figure results topology", false},
 	{"study/judge", "internal/hostlist internal/parallel internal/show internal/unit report/figure report/html routing routing/lft scheduler study/judge/foreign topology topology/network", true},
 	{"bench/progress", "bench internal/printable plan report results topology", true},
 	{"bench/progress/progresstest", "bench results scenario", false},
 	{"bench/live", "bench bench/progress plan report report/figure report/html results topology", false},
-	{"study/draw", "report/figure study/jobs study/papers study/survey topology/network", true},
 }
 
 // touching are the standard packages that reach the world outside.

@@ -1,6 +1,11 @@
 package jobs
 
-import "evbench/topology/network"
+import (
+	"fmt"
+
+	"evbench/report/figure"
+	"evbench/topology/network"
+)
 
 // An Edge is a cable between switches, with the routes of jobs on it in each direction.
 type Edge struct {
@@ -50,4 +55,19 @@ func (r *Routed) Edges(n *network.Network) []Edge {
 		out[i].Column -= first[e.level]
 	}
 	return out
+}
+
+// Heat is a map of the routes up and down each cable, by routing.
+func (r *Routed) Heat(n *network.Network) *figure.Figure {
+	edges := r.Edges(n)
+	var up, down []figure.Heat
+	for i, l := range r.Routings {
+		u, d := figure.Heat{Title: l.Routing + ", up"}, figure.Heat{Title: l.Routing + ", down"}
+		for _, e := range edges {
+			u.Add(e.Row, e.Column, e.Low, float64(e.Up[i]))
+			d.Add(e.Row, e.Column, e.Low, float64(e.Down[i]))
+		}
+		up, down = append(up, u), append(down, d)
+	}
+	return figure.HeatMap(fmt.Sprintf("Routes of %d jobs on each cable of %s", r.Jobs, r.Source), "cable up from a switch", "switch", "routes", append(up, down...))
 }

@@ -56,7 +56,7 @@ func report(t *testing.T) *Report {
 	return r
 }
 
-func figure(t *testing.T, name string) *Figure {
+func figureOf(t *testing.T, name string) *Figure {
 	t.Helper()
 	r := report(t)
 	i := slices.IndexFunc(r.Figures, func(f *Figure) bool { return f.Name == name })
@@ -118,7 +118,7 @@ func TestGolden(t *testing.T) {
 func TestEveryStatementHasItsRow(t *testing.T) {
 	t.Parallel()
 	for name, list := range stated() {
-		f := figure(t, name)
+		f := figureOf(t, name)
 		for _, s := range list {
 			if s.Quote == "" || !strings.HasPrefix(s.Where, f.Paper+" ") || s.Value == 0 && name != "memo-table1" {
 				t.Errorf("%s, %s at %g: %+v is not whole", name, s.series, s.x, s.Stated)
@@ -187,7 +187,7 @@ func TestKnown(t *testing.T) {
 		{"qft2", "QFT, 36 ports", 1296, 324},
 		{"sec6.7.2", "entries, FORS with fewest paths", 0, 363},
 	} {
-		f := figure(t, tt.figure)
+		f := figureOf(t, tt.figure)
 		near(t, tt.figure+" "+tt.series, f.row(t, tt.series, tt.x).Value(Median), tt.want, 1e-3)
 	}
 }
@@ -195,7 +195,7 @@ func TestKnown(t *testing.T) {
 // TestOrder sees that what the thesis finds, ours finds too.
 func TestOrder(t *testing.T) {
 	t.Parallel()
-	f := figure(t, "fig6.5")
+	f := figureOf(t, "fig6.5")
 	for i, c := range failureCases {
 		x := float64(i)
 		sync, free, ours := f.row(t, scenarioSeries[0], x), f.row(t, scenarioSeries[1], x), f.row(t, "FORS", x)
@@ -206,7 +206,7 @@ func TestOrder(t *testing.T) {
 			t.Errorf("%s: more than without failures", c.label)
 		}
 	}
-	e := figure(t, "fig4.5")
+	e := figureOf(t, "fig4.5")
 	if m, f := e.row(t, "Min-Hop, 326 servers", 0).Value(Mean), e.row(t, "Ftree, 326 servers", 0).Value(Mean); m >= 0.8*f {
 		t.Errorf("326 servers: min-hop %g is not much worse than ftree %g", m, f)
 	}
@@ -299,7 +299,7 @@ func TestSameSeedSameFigure(t *testing.T) {
 			t.Fatal(err)
 		}
 		var a, b bytes.Buffer
-		if err := errors.Join(figure(t, name).WriteCSV(&a), again.WriteCSV(&b)); err != nil {
+		if err := errors.Join(figureOf(t, name).WriteCSV(&a), again.WriteCSV(&b)); err != nil {
 			t.Fatal(err)
 		}
 		if a.String() != b.String() {

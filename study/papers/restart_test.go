@@ -6,7 +6,7 @@ import "testing"
 // the others are kept; where the memo says that nothing is invalid, all are.
 func TestRestartCases(t *testing.T) {
 	t.Parallel()
-	f := figure(t, "memo-table1")
+	f := figureOf(t, "memo-table1")
 	for i, want := range []float64{0, 0, 100, -1, -1, 100, 100, 100} {
 		got := f.row(t, "entries", float64(i)).Value(Median)
 		if want < 0 && (got <= 50 || got >= 100) || want >= 0 && got != want {

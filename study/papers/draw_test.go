@@ -1,4 +1,4 @@
-package draw
+package papers
 
 import (
 	"bytes"
@@ -8,15 +8,13 @@ import (
 	"io"
 	"strings"
 	"testing"
-
-	"evbench/study/papers"
 )
 
 // TestEveryFigureHasPanels keeps the list of panels and that of figures together.
 func TestEveryFigureHasPanels(t *testing.T) {
 	t.Parallel()
 	listed := map[string]bool{}
-	for _, name := range papers.Names() {
+	for _, name := range Names() {
 		listed[name] = true
 		if len(panels[name]) == 0 {
 			t.Errorf("%s is not drawn", name)
@@ -59,12 +57,12 @@ func TestSVG(t *testing.T) {
 		{"fig5.13", []string{"computation"}},
 		{"jobs-efi", []string{"sssp, up: at most 160, 15 without", "sar, up: at most 60, 0 without", "s1_8", "grey: none"}},
 	} {
-		f, err := papers.Make(context.Background(), tt.name, papers.Options{Seed: 1, Quick: true})
+		f, err := Make(context.Background(), tt.name, Options{Seed: 1, Quick: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var svg bytes.Buffer
-		if err := SVG(&svg, f); err != nil {
+		if err := f.WriteSVG(&svg); err != nil {
 			t.Fatal(err)
 		}
 		got := words(t, svg.Bytes())
@@ -76,10 +74,10 @@ func TestSVG(t *testing.T) {
 	}
 }
 
-// failures is a figure like fig4.8 and fig6.5, made up.
-func failures(name string) *papers.Figure {
-	stated := []papers.Stated{{Of: papers.Median, Value: 2}}
-	return &papers.Figure{Name: name, Title: "made up", Rows: []papers.Row{
+// madeUp is a figure like fig4.8 and fig6.5, made up.
+func madeUp(name string) *Figure {
+	stated := []Stated{{Of: Median, Value: 2}}
+	return &Figure{Name: name, Title: "made up", Rows: []Row{
 		{Series: "first", X: 0, Label: "none", Values: []float64{1, 2, 3}, Stated: stated},
 		{Series: "second", X: 1, Label: "some", Values: []float64{5}},
 		{Series: "second, 326 servers", X: 1, Label: "some", Values: []float64{5}},
@@ -88,8 +86,8 @@ func failures(name string) *papers.Figure {
 
 func TestBoxes(t *testing.T) {
 	t.Parallel()
-	f := failures("fig6.5")
-	c := charts(f)
+	f := madeUp("fig6.5")
+	c := f.charts()
 	if len(c) != 2 || len(c[0].Series) != 2 || len(c[1].Series) != 1 || c[1].Series[0].Name != "second" || c[0].Labels[1] != "some" {
 		t.Fatalf("%+v", c)
 	}
@@ -97,7 +95,7 @@ func TestBoxes(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	var svg bytes.Buffer
-	if err := SVG(&svg, f); err != nil {
+	if err := f.WriteSVG(&svg); err != nil {
 		t.Fatal(err)
 	}
 	if got := words(t, svg.Bytes()); !strings.Contains(got, "some") || !strings.Contains(got, "326 servers") {
@@ -107,7 +105,7 @@ func TestBoxes(t *testing.T) {
 
 func TestNothing(t *testing.T) {
 	t.Parallel()
-	if err := SVG(io.Discard, &papers.Figure{Name: "fig4.8"}); err == nil || !strings.Contains(err.Error(), "nothing to draw") {
+	if err := (&Figure{Name: "fig4.8"}).WriteSVG(io.Discard); err == nil || !strings.Contains(err.Error(), "nothing to draw") {
 		t.Errorf("got %v", err)
 	}
 }

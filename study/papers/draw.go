@@ -1,7 +1,4 @@
-// Package draw answers: how are figures of studies drawn? It picks the series that
-// belong into one chart, and leaves the drawing to report/figure. What the thesis
-// states is drawn beside ours, marked as such. It opens no file.
-package draw
+package papers
 
 import (
 	"io"
@@ -10,9 +7,9 @@ import (
 	"time"
 
 	"evbench/report/figure"
-	"evbench/study/papers"
 )
 
+// A panel is one chart of a figure: which series are in it, and how it is drawn.
 type panel struct {
 	title string
 	x, y  string
@@ -20,9 +17,11 @@ type panel struct {
 	logX  bool
 	logY  bool
 	order bool // lines join points in the order of the rows
-	// name returns what a series is called in the chart, "" where it is not in it.
-	name func(series string) string
+	name  naming
 }
+
+// A naming says what a series is called in a chart, and whether it is in it.
+type naming func(series string) (name string, ok bool)
 
 type kind int
 
@@ -30,17 +29,17 @@ const (
 	lines kind = iota
 	curves
 	boxes
-	days // X of the chart is the day of the label, Y the link
-	heat // maps, in place of charts
+	byDays // X of the chart is the day of the label, Y the link
+	heat   // maps, in place of charts
 )
 
 var panels = map[string][]panel{
 	"fig4.1": {{x: "seconds", y: "% of intervals, at most", kind: curves, logX: true, name: all}},
 	"fig4.3": {{x: "seconds", y: "% of failures, at most", kind: curves, logX: true, name: all}},
-	"fig4.4": {{x: "day of the log", y: "link", kind: days}},
-	"fig4.5": fills("dead links", lines),
+	"fig4.4": {{x: "day of the log", y: "link", kind: byDays}},
+	"fig4.5": filled("dead links", lines),
 	"fig4.7": {{x: "racks", y: "Tbit/s of all servers", name: besides("gain of synchronisation, full racks")}},
-	"fig4.8": fills("dead links", boxes),
+	"fig4.8": filled("dead links", boxes),
 	"sec4.4": {{x: "policy", y: "Tb lost", kind: boxes, name: only("lost while links were dead", "lost while re-routing", "lost")}},
 
 	"fig5.7":  slowdowns,
@@ -48,11 +47,11 @@ var panels = map[string][]panel{
 	"fig5.11": slowdowns,
 	"fig5.12": slowdowns,
 	"fig5.9": {
-		{title: "by equation 5.1", x: "reduction", y: "phases over those without failures", name: without(", FORS")},
+		{title: "by equation 5.1", x: "reduction", y: "phases over those without failures", name: excluding(", FORS")},
 		{title: "FORS", x: "reduction", y: "phases over those without failures", name: with(", FORS")},
 	},
 	"fig5.13": {{x: "reduction", y: "seconds", kind: boxes, logY: true, name: besides()}},
-	"fig6.5":  fills("scenario", boxes),
+	"fig6.5":  filled("scenario", boxes),
 
 	"examples": {
 		{title: "phases", x: "example", y: "phases", kind: boxes, name: only("equation 5.1", "bound", "FORS", "repair of bandwidth-optimal", "repair of linear-shift")},
@@ -97,17 +96,11 @@ var panels = map[string][]panel{
 	},
 }
 
-// fills are charts for all ports in use, and for 326 servers.
-func fills(x string, k kind) []panel {
-	const suffix = ", 326 servers"
-	gbit := "Gbit/s of a server"
+// filled are charts for all ports in use, and for 326 servers.
+func filled(x string, k kind) []panel {
+	const suffix, gbit = ", 326 servers", "Gbit/s of a server"
 	return []panel{
-		{title: "360 servers, all ports in use", x: x, y: gbit, kind: k, name: func(s string) string {
-			if strings.HasSuffix(s, suffix) || strings.HasSuffix(s, ", total") {
-				return ""
-			}
-			return s
-		}},
+		{title: "360 servers, all ports in use", x: x, y: gbit, kind: k, name: excluding(suffix, ", total")},
 		{title: "326 servers", x: x, y: gbit, kind: k, name: with(suffix)},
 	}
 }
@@ -123,107 +116,95 @@ var slowdowns = []panel{
 var throughputs = []panel{
 	{title: "latency of a message", x: "MB/s received by a host", y: "us", logY: true, order: true, name: with(", message")},
 	{title: "latency of a packet in the network", x: "MB/s received by a host", y: "us", logY: true, order: true, name: with(", packet")},
-	{title: "throughput against load", x: "MB/s offered by a host", y: "MB/s received", name: received},
+	{title: "throughput against load", x: "MB/s offered by a host", y: "MB/s received", name: byLoad},
 	{title: "full load, by length of message", x: "KB of a message", y: "MB/s received", logX: true, name: byMessage},
 }
 
 // byMessage takes the sweep on the narrower network, and what the paper states of its own.
-func byMessage(s string) string {
+func byMessage(s string) (string, bool) {
 	engine, rest, _ := strings.Cut(s, ", ")
 	if rest == "by message" {
-		return engine + ", 504 hosts"
+		return engine + ", 504 hosts", true
 	}
-	if hosts, ok := strings.CutPrefix(rest, "most of "); ok {
-		return engine + ", " + hosts
-	}
-	return ""
+	hosts, ok := strings.CutPrefix(rest, "most of ")
+	return engine + ", " + hosts, ok
 }
 
-func received(s string) string {
-	if strings.Contains(s, ",") {
-		return ""
-	}
-	return s
-}
+func byLoad(s string) (string, bool) { return s, !strings.Contains(s, ",") }
 
-func split(ratio, routed bool) func(string) string {
-	return func(s string) string {
-		if strings.Contains(s, "/") != ratio || strings.HasSuffix(s, ", routed") != routed {
-			return ""
-		}
-		return strings.TrimSuffix(s, ", routed")
+func split(ratio, routed bool) naming {
+	return func(s string) (string, bool) {
+		name, is := strings.CutSuffix(s, ", routed")
+		return name, is == routed && strings.Contains(s, "/") == ratio
 	}
 }
 
 // all takes the distributions, and calls all their points as it calls the marks on them.
-func all(s string) string {
-	name := strings.TrimSuffix(s, ", all")
-	return only("interval", "as logged", "corrected")(name)
+func all(s string) (string, bool) {
+	return only("interval", "as logged", "corrected")(strings.TrimSuffix(s, ", all"))
 }
 
-func only(names ...string) func(string) string {
-	return func(s string) string {
-		if !slices.Contains(names, s) {
-			return ""
-		}
-		return s
+func only(names ...string) naming {
+	return func(s string) (string, bool) { return s, slices.Contains(names, s) }
+}
+
+func besides(names ...string) naming {
+	return func(s string) (string, bool) { return s, !slices.Contains(names, s) }
+}
+
+func with(suffix string) naming {
+	return func(s string) (string, bool) { return strings.CutSuffix(s, suffix) }
+}
+
+func excluding(suffixes ...string) naming {
+	return func(s string) (string, bool) {
+		return s, !slices.ContainsFunc(suffixes, func(x string) bool { return strings.HasSuffix(s, x) })
 	}
 }
 
-func besides(names ...string) func(string) string {
-	return func(s string) string {
-		if slices.Contains(names, s) {
-			return ""
-		}
-		return s
-	}
+func starting(prefix string) naming {
+	return func(s string) (string, bool) { return strings.CutPrefix(s, prefix) }
 }
 
-func with(suffix string) func(string) string {
-	return func(s string) string {
-		name, ok := strings.CutSuffix(s, suffix)
-		if !ok {
-			return ""
-		}
-		return name
-	}
-}
-
-func without(suffix string) func(string) string {
-	return func(s string) string {
-		if strings.HasSuffix(s, suffix) {
-			return ""
-		}
-		return s
-	}
-}
-
-func starting(prefix string) func(string) string {
-	return func(s string) string {
-		name, ok := strings.CutPrefix(s, prefix)
-		if !ok {
-			return ""
-		}
-		return name
-	}
-}
-
-// SVG draws a figure.
-func SVG(w io.Writer, f *papers.Figure) error {
+// WriteSVG draws the figure. What others state is drawn beside ours, marked as such.
+func (f *Figure) WriteSVG(w io.Writer) error {
 	title := f.Name + "  " + f.Title + " (" + f.Source() + ")"
 	if p := panels[f.Name]; len(p) > 0 && p[0].kind == heat {
-		return heatMap(f, title).WriteSVG(w)
+		return f.heatMap(title).WriteSVG(w)
 	}
-	return figure.WriteCharts(w, title, charts(f))
+	return figure.WriteCharts(w, title, f.charts())
 }
 
-func charts(f *papers.Figure) []figure.Chart {
+// heatMap draws the details of a figure: a map for each series, a cell for each cable, in rows
+// by the switch that the label begins with.
+func (f *Figure) heatMap(title string) *figure.Figure {
+	var maps []figure.Heat
+	for _, r := range f.Rows {
+		if !r.Detail {
+			continue
+		}
+		if n := len(maps); n == 0 || maps[n-1].Title != r.Series {
+			maps = append(maps, figure.Heat{Title: r.Series})
+		}
+		h := &maps[len(maps)-1]
+		name, _, _ := strings.Cut(r.Label, "-")
+		row, column := len(h.Rows), 0
+		if row > 0 && h.Rows[row-1] == name {
+			row--
+			column = len(h.Cells[row])
+		}
+		h.Add(row, column, name, r.Value(Median))
+	}
+	return figure.HeatMap(title, "cable up from a switch", "switch", "routes", maps)
+}
+
+func (f *Figure) charts() []figure.Chart {
 	var out []figure.Chart
 	for _, p := range panels[f.Name] {
 		c := figure.Chart{
 			Title: p.title, X: p.x, Y: p.y, LogX: p.logX, LogY: p.logY, Boxes: p.kind == boxes, Labels: map[float64]string{},
 		}
-		if p.kind == days {
+		if p.kind == byDays {
 			c.Series = byDay(f)
 		} else {
 			c.Series = p.series(f, c.Labels)
@@ -236,12 +217,12 @@ func charts(f *papers.Figure) []figure.Chart {
 }
 
 // series sorts the rows of a figure to series, in the order in which they come.
-func (p panel) series(f *papers.Figure, labels map[float64]string) []figure.Series {
+func (p panel) series(f *Figure, labels map[float64]string) []figure.Series {
 	var out []figure.Series
 	for i := range f.Rows {
 		r := &f.Rows[i]
-		name := p.name(r.Series)
-		if name == "" {
+		name, ok := p.name(r.Series)
+		if !ok {
 			continue
 		}
 		labels[r.X] = r.Label
@@ -262,7 +243,7 @@ func (p panel) series(f *papers.Figure, labels map[float64]string) []figure.Seri
 
 // byDay puts the failures of a link on a day where day and link meet, in classes by
 // how many they are.
-func byDay(f *papers.Figure) []figure.Series {
+func byDay(f *Figure) []figure.Series {
 	out := []figure.Series{{Name: "1 failure"}, {Name: "2 to 9"}, {Name: "10 or more"}}
 	for i := range out {
 		out[i].Dots = true
@@ -280,7 +261,7 @@ func byDay(f *papers.Figure) []figure.Series {
 			continue
 		}
 		class := 0
-		if n := r.Value(papers.Median); n >= 10 {
+		if n := r.Value(Median); n >= 10 {
 			class = 2
 		} else if n > 1 {
 			class = 1
@@ -290,7 +271,7 @@ func byDay(f *papers.Figure) []figure.Series {
 	return slices.DeleteFunc(out, func(s figure.Series) bool { return len(s.Points) == 0 })
 }
 
-func dayOf(r *papers.Row) (time.Time, bool) {
+func dayOf(r *Row) (time.Time, bool) {
 	day, err := time.Parse(time.DateOnly, r.Label)
 	return day, err == nil && r.Detail
 }

@@ -1,15 +1,14 @@
-package draw
+package survey
 
 import (
 	"fmt"
 	"io"
 
 	"evbench/report/figure"
-	"evbench/study/survey"
 )
 
-// Spraying writes a chart for each size of buffers and number of lanes, with a line for each way.
-func Spraying(w io.Writer, o survey.SprayingOptions, queues string, figures []survey.SprayingFigure) error {
+// DrawSpraying writes a chart for each size of buffers and number of lanes, with a line for each way.
+func DrawSpraying(w io.Writer, o SprayingOptions, queues string, figures []SprayingFigure) error {
 	var charts []figure.Chart
 	for _, buffer := range o.Buffers {
 		for _, lanes := range o.Lanes {
