@@ -75,10 +75,10 @@ type Engine struct {
 var engines = []Engine{
 	{Ftree, "as OpenSM's ftree: contention-free shifts on whole trees", ftree},
 	{FtreeWeighted, "ftree balanced by what each host receives: --weights or --jobs", weighted},
-	{OpenSMMinHop, "as OpenSM's minhop: shortest ways, balanced; sticky after a failure", openSMMinHop},
-	{UpDown, "as OpenSM's updn: shortest ways up, then down", upDown},
+	{OpenSMMinHop, "as OpenSM's minhop: shortest ways, balanced; sticky after a failure", sticky(opensm.MinHop)},
+	{UpDown, "as OpenSM's updn: shortest ways up, then down", sticky(opensm.UpDown)},
 	{UpDownScatter, "updn with OpenSM's --scatter-ports", scatter},
-	{DownUp, "as OpenSM's dnup: shortest ways down, then up", downUp},
+	{DownUp, "as OpenSM's dnup: shortest ways down, then up", sticky(opensm.DownUp)},
 	{DModK, "d-mod-k, closed form for whole PGFTs", dmodk},
 	{DModC, "d-mod-k for degraded trees", dmodc},
 	{DModCDownCost, "dmodc that never goes up after down, for nets that are only like trees", dmodcDown},
@@ -166,37 +166,21 @@ func weighted(n *network.Network, o Options) (*lft.Tables, error) {
 	return opensm.FtreeWeighted(n, o.Roots, o.Weights)
 }
 
-func openSMMinHop(n *network.Network, o Options) (*lft.Tables, error) {
-	switch {
-	case o.Previous == nil:
-		return opensm.MinHop(n), nil
-	case o.Restart == nil:
-		return opensm.MinHopAfter(n, o.Previous), nil
+// sticky is an engine that keeps entries of the tables before.
+func sticky(e opensm.Engine) func(*network.Network, Options) (*lft.Tables, error) {
+	return func(n *network.Network, o Options) (*lft.Tables, error) {
+		switch {
+		case o.Previous == nil:
+			return e.Route(n, o.Roots)
+		case o.Restart == nil:
+			return e.After(n, o.Roots, o.Previous)
+		}
+		t, v, err := e.Restart(n, o.Roots, o.Previous)
+		if err == nil {
+			*o.Restart = *v
+		}
+		return t, err
 	}
-	t, v := opensm.MinHopRestart(n, o.Previous)
-	*o.Restart = *v
-	return t, nil
-}
-
-func upDown(n *network.Network, o Options) (*lft.Tables, error) {
-	switch {
-	case o.Previous == nil:
-		return opensm.UpDown(n, o.Roots)
-	case o.Restart == nil:
-		return opensm.UpDownAfter(n, o.Roots, o.Previous)
-	}
-	t, v, err := opensm.UpDownRestart(n, o.Roots, o.Previous)
-	if err == nil {
-		*o.Restart = *v
-	}
-	return t, err
-}
-
-func downUp(n *network.Network, o Options) (*lft.Tables, error) {
-	if o.Previous != nil && o.Restart == nil {
-		return opensm.DownUpAfter(n, o.Previous), nil
-	}
-	return opensm.DownUp(n), nil
 }
 
 func scatter(n *network.Network, o Options) (*lft.Tables, error) {

@@ -36,7 +36,7 @@ func TestSavedSaysItsNetwork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tables, err := opensm.UpDown(n, nil)
+		tables, err := opensm.UpDown.Route(n, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func TestSavedSaysItsNetwork(t *testing.T) {
 }
 
 func TestSavedRefusals(t *testing.T) {
-	good := savedText(t, opensm.MinHop(parseNetwork(t, "FT(2;1,2)", 0)))
+	good := savedText(t, minHop(t, parseNetwork(t, "FT(2;1,2)", 0)))
 	for _, c := range []struct{ what, old, now, err string }{
 		{"counts", "2 hosts, 3", "two hosts, 3", "line 1: not "},
 		{"a host is missing", "# host 0x0002c90300000011 0x0002c90300000010 2 0 h1\n", "", "line 3: a switch after 1 of 2 hosts"},
@@ -110,7 +110,7 @@ func TestSavedRefusals(t *testing.T) {
 
 // FuzzReadSaved checks that what is read can be written and read again.
 func FuzzReadSaved(f *testing.F) {
-	f.Add([]byte(savedText(f, opensm.MinHop(parseNetwork(f, "FT(2;1,2)", 0)))))
+	f.Add([]byte(savedText(f, minHop(f, parseNetwork(f, "FT(2;1,2)", 0)))))
 	f.Add([]byte("# network: 1 hosts, 1 switches, 1 cables\n# host 0x1 0x2 3 1 a b\n# switch 0x3 0x3 1 2 c\n# root 0x3\n# cable 0x1/1 0x3/2\nUnicast lids guid 0x3\n0x2 2\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		tables, said, err := lft.ReadSaved(bytes.NewReader(text), new(network.Builder).Build())

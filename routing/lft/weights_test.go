@@ -71,7 +71,7 @@ func TestLoadWeighted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tables := opensm.MinHop(n)
+	tables := minHop(t, n)
 	sum, total := map[string]float64{}, 0.0
 	for src := range network.Node(n.Hosts()) {
 		for dst := range network.Node(n.Hosts()) {
@@ -95,4 +95,13 @@ func TestLoadWeighted(t *testing.T) {
 	if plain := lft.Load(tables, 1); fmt.Sprint(plain.Max) == fmt.Sprint(got.Max) {
 		t.Error("weights do not count")
 	}
+}
+
+func minHop(t testing.TB, n *network.Network) *lft.Tables {
+	t.Helper()
+	tables, err := opensm.MinHop.Route(n, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tables
 }

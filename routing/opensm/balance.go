@@ -111,24 +111,9 @@ func (l *ledger) least(set []uint64) uint8 {
 	return best
 }
 
-// fill makes tables from sets of ports.
-func (v *view) fill(engine string, h *hops) *lft.Tables {
-	t := lft.New(engine, v.net)
-	v.rows(func(s int32) {
-		l := ledger{v: v, h: h, s: s, row: t.Row(int(s))}
-		l.balance()
-	})
-	return t
-}
-
 // MinHop routes along shortest ways: OpenSM's engine minhop, its default
 // (osm_ucast_mgr.c; memo, §4.2 and §4.3). Every switch that can be reached has an
 // entry. Nothing keeps it free of deadlock on a degraded tree: a route may go
 // down and up again. With LMC > 0 the routes to the LIDs of a host leave by
 // different switches as far as there are any.
-//
-// O(S·(E + H·P)) time, S² words of memory, on all processors.
-func MinHop(n *network.Network) *lft.Tables {
-	v := newView(n)
-	return v.fill("minhop", v.shortest())
-}
+var MinHop = Engine{"minhop", func(v *view, _ []network.Node) (*hops, []int32, error) { return v.shortest(), nil, nil }}

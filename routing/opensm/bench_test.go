@@ -68,22 +68,6 @@ func timeOurs(b *testing.B, n *network.Network, engine string) time.Duration {
 	return times[len(times)/2]
 }
 
-// BenchmarkMinHopAfter loses a cable of a leaf, and one of a top switch.
-func BenchmarkMinHopAfter(b *testing.B) {
-	n := build(b, big, 0)
-	for name, end := range map[string]network.End{
-		"leaf": {Node: n.Switch(40), Port: 15},
-		"top":  {Node: n.Switch(216 + 100), Port: 15},
-	} {
-		less, tables := without(b, n, end), MinHop(n)
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				MinHopAfter(less, tables)
-			}
-		})
-	}
-}
-
 func BenchmarkNewTables(b *testing.B) {
 	n := build(b, big, 0)
 	for b.Loop() {

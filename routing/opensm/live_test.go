@@ -140,9 +140,9 @@ func answer(t testing.TB, engine string, n *network.Network, roots []network.Nod
 	case "ftree":
 		return ftreeMinHop(n, roots)
 	case "updn":
-		tables, err := UpDown(n, roots)
+		tables, err := UpDown.Route(n, roots)
 		if errors.Is(err, errNoRoots) {
-			return MinHop(n)
+			return minHop(n)
 		}
 		return tables
 	}

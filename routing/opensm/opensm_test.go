@@ -64,7 +64,7 @@ func relax(v *view) [][][]uint8 {
 func TestUpDownIsLegal(t *testing.T) {
 	for seed := range few(30) {
 		d := degrade(t, seed, 0)
-		tables, err := UpDown(d.net, d.roots)
+		tables, err := UpDown.Route(d.net, d.roots)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func TestStickyMoves(t *testing.T) {
 	g := references["ft2_20_18"]
 	n := build(t, g, 0)
 	less := without(t, n, network.End{Node: n.Switch(0), Port: 21})
-	before := MinHop(n)
+	before := minHop(n)
 	tree, err := Ftree(n, top(n, g))
 	if err != nil {
 		t.Fatal(err)
@@ -164,10 +164,10 @@ func TestStickyMoves(t *testing.T) {
 		entries   int
 		unchanged bool
 	}{
-		{name: "running", old: before, now: MinHopAfter(less, before), entries: 54},
-		{name: "started anew", old: before, now: MinHop(less), entries: 717},
+		{name: "running", old: before, now: minHopAfter(less, before), entries: 54},
+		{name: "started anew", old: before, now: minHop(less), entries: 717},
 		{name: "ftree", old: tree, now: sparse, entries: 6140},
-		{name: "plugged in again", old: before, now: MinHopAfter(n, MinHopAfter(less, before)), entries: 0},
+		{name: "plugged in again", old: before, now: minHopAfter(n, minHopAfter(less, before)), entries: 0},
 	} {
 		moved := 0
 		for s := range n.Switches() {
@@ -221,14 +221,14 @@ func TestOddNetworks(t *testing.T) {
 	plug(t, &ring, network.End{Node: 1, Port: 1}, network.End{Node: 4, Port: 3})
 	for name, b := range map[string]*network.Builder{"empty": &empty, "two hosts": &hosts, "loose": &loose, "ring": &ring} {
 		n := b.Build()
-		tables := []*lft.Tables{MinHop(n), DownUp(n), ftreeMinHop(n, nil), MinHopAfter(n, MinHop(n))}
+		tables := []*lft.Tables{minHop(n), anew(DownUp, n), ftreeMinHop(n, nil), minHopAfter(n, minHop(n))}
 		if n.Switches() > 0 {
 			all := make([]network.Node, n.Switches())
 			for i := range all {
 				all[i] = n.Switch(i)
 			}
 			tables = append(tables, ftreeMinHop(n, all), ftreeMinHop(n, all[:1]))
-			if up, err := UpDown(n, all[:1]); err == nil {
+			if up, err := UpDown.Route(n, all[:1]); err == nil {
 				tables = append(tables, up)
 			}
 		}
@@ -271,7 +271,7 @@ func TestRandomNetworks(t *testing.T) {
 			_ = b.Cable(x, network.End{Node: network.Node(hosts + r.IntN(switches)), Port: uint8(1 + r.IntN(12))}) // taken ports stay as they are
 		}
 		n := b.Build()
-		v, tables := newView(n), MinHop(n)
+		v, tables := newView(n), minHop(n)
 		rank := make([]int32, len(v.seen)) // any step is legal
 		for _, s := range v.order {
 			for _, from := range v.loaded {
@@ -283,8 +283,8 @@ func TestRandomNetworks(t *testing.T) {
 			}
 		}
 		ftreeMinHop(n, []network.Node{n.Switch(0)})
-		DownUp(n)
-		if _, err := UpDown(n, nil); err != nil && !errors.Is(err, errNoRoots) {
+		anew(DownUp, n)
+		if _, err := UpDown.Route(n, nil); err != nil && !errors.Is(err, errNoRoots) {
 			t.Error(err)
 		}
 	}
@@ -295,5 +295,24 @@ func ftreeMinHop(n *network.Network, roots []network.Node) *lft.Tables {
 	if t, err := Ftree(n, roots); err == nil {
 		return t
 	}
-	return MinHop(n)
+	return minHop(n)
+}
+
+func minHop(n *network.Network) *lft.Tables { return anew(MinHop, n) }
+
+// anew is Route of an engine that routes all networks.
+func anew(e Engine, n *network.Network) *lft.Tables {
+	t, err := e.Route(n, nil)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+func minHopAfter(n *network.Network, prev *lft.Tables) *lft.Tables {
+	t, err := MinHop.After(n, nil, prev)
+	if err != nil {
+		panic(err)
+	}
+	return t
 }

@@ -29,7 +29,7 @@ func TestRecordedSequences(t *testing.T) {
 			t.Fatal(err)
 		}
 		var lost []network.End
-		tables := MinHop(whole)
+		tables := minHop(whole)
 		for k, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
 			var sign, name string
 			var end network.End
@@ -45,10 +45,10 @@ func TestRecordedSequences(t *testing.T) {
 			n := without(t, whole, lost...)
 			want := reference(t, n, fmt.Sprintf("%s/%02d.live.txt.gz", dir, k+1))
 			t.Run(filepath.Base(dir)+" "+line, func(t *testing.T) {
-				entries += same(t, MinHopAfter(n, tables), want)
+				entries += same(t, minHopAfter(n, tables), want)
 				// The same from a file in which what is lost is not there, as ibnetdiscover writes it.
 				bare := lose(t, n, isolated(n)...)
-				sameByGUID(t, MinHopAfter(bare, saveAndLoad(t, tables)), want)
+				sameByGUID(t, minHopAfter(bare, saveAndLoad(t, tables)), want)
 			})
 			tables = want
 		}

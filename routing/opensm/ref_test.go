@@ -110,11 +110,11 @@ func compute(t testing.TB, engine string, n *network.Network, roots []network.No
 	var err error
 	switch engine {
 	case "minhop":
-		tables = MinHop(n)
+		tables = minHop(n)
 	case "updn":
-		tables, err = UpDown(n, roots)
+		tables, err = UpDown.Route(n, roots)
 	case "dnup":
-		tables = DownUp(n)
+		tables = anew(DownUp, n)
 	case "ftree":
 		tables, err = Ftree(n, roots)
 	default:

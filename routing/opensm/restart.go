@@ -77,14 +77,10 @@ func etc(names []string) string {
 	return ""
 }
 
-// A search computes the ports of all switches that lead on towards each other one,
-// and the roots if it needs some: those that were saved where cached is set.
-type search func(v *view, cached bool) (*hops, []int32, error)
-
-// MinHopRestart returns the tables of a subnet manager with the engine minhop that
-// starts anew on a network and finds saved ones: those that it had, for the network
-// saved.Net (memo, §7, Table 1). OpenSM 3.3.23 saves nothing, and chooses all entries
-// anew when it is started.
+// Restart returns the tables of a subnet manager that starts anew on a network and finds saved
+// ones: those that it had, for the network saved.Net (memo, §7, Table 1). OpenSM 3.3.23 saves
+// nothing, and chooses all entries anew when it is started. UpDown without roots takes those of
+// the saved tables while the switches are the same.
 //
 // The memo saves sets of ports (min-hop tables). They follow from the cables of
 // saved.Net, so those are saved instead. While they are valid, a new cable is not in
@@ -93,33 +89,8 @@ type search func(v *view, cached bool) (*hops, []int32, error)
 //
 // What the memo does not say: entries that new min-hop tables do not have are
 // chosen anew too, since kept ones could form loops; so are those to a host that has
-// moved to another switch. Entries are chosen as MinHopAfter does.
-func MinHopRestart(n *network.Network, saved *lft.Tables) (*lft.Tables, *Validity) {
-	t, v, _ := restart("minhop", n, saved, func(v *view, _ bool) (*hops, []int32, error) { return v.shortest(), nil, nil })
-	return t, v
-}
-
-// UpDownRestart is MinHopRestart for the engine updn; see UpDown. Without roots it
-// takes those of the saved tables while the switches are the same.
-func UpDownRestart(n *network.Network, roots []network.Node, saved *lft.Tables) (*lft.Tables, *Validity, error) {
-	return restart("updn", n, saved, func(v *view, cached bool) (*hops, []int32, error) {
-		given := roots
-		if given == nil && cached {
-			m := newMatch(saved.Net, v.net)
-			for _, r := range saved.Roots {
-				given = append(given, m.is[r])
-			}
-		}
-		first, err := v.tops(given)
-		if err != nil {
-			return nil, nil, err
-		}
-		return v.updn(first), first, nil
-	})
-}
-
-// restart judges saved tables and makes those of now.
-func restart(engine string, n *network.Network, saved *lft.Tables, sets search) (*lft.Tables, *Validity, error) {
+// moved to another switch. Entries are chosen as After does.
+func (e Engine) Restart(n *network.Network, roots []network.Node, saved *lft.Tables) (*lft.Tables, *Validity, error) {
 	m := newMatch(saved.Net, n)
 	is := &Validity{}
 	added := m.changes(is)
@@ -132,16 +103,19 @@ func restart(engine string, n *network.Network, saved *lft.Tables, sets search) 
 		n = n.Without(added, nil)
 		m = newMatch(saved.Net, n)
 	}
-	v := newView(n)
-	h, first, err := sets(v, !is.Roots)
-	if err != nil {
-		return nil, nil, err
+	if roots == nil && !is.Roots {
+		for _, r := range saved.Roots {
+			roots = append(roots, m.is[r])
+		}
 	}
-	carried := lft.New(engine, n)
+	carried := lft.New(e.name, n)
 	if !is.Entries {
 		carried = m.carried(saved)
 	}
-	t := v.rooted(v.keep(engine, carried, h), first)
+	t, err := e.keep(newView(n), roots, carried)
+	if err != nil {
+		return nil, nil, err
+	}
 	is.count(t, carried)
 	return t, is, nil
 }

@@ -129,8 +129,8 @@ func TestTable1(t *testing.T) {
 			func(_ string, lid int, _ uint8) bool { return lid == 6 || lid == 31 }},
 	} {
 		t.Run(c.row.String(), func(t *testing.T) {
-			saved := saveAndLoad(t, MinHop(c.old))
-			got, is := MinHopRestart(c.now, saved)
+			saved := saveAndLoad(t, minHop(c.old))
+			got, is, _ := MinHop.Restart(c.now, nil, saved)
 			count := map[Change]int{c.row: 1}
 			maps.Copy(count, c.others)
 			for row, names := range is.Changes {
@@ -142,7 +142,7 @@ func TestTable1(t *testing.T) {
 				t.Errorf("%+v, want %+v", is.Effect, c.want)
 			}
 			if is.Entries {
-				same(t, got, MinHop(c.now))
+				same(t, got, minHop(c.now))
 				return
 			}
 			m := newMatch(saved.Net, got.Net)
@@ -162,7 +162,7 @@ func TestTable1(t *testing.T) {
 			if r := lft.Check(got, lft.Options{}); r.Unreachable != r.NoCable {
 				t.Errorf("%+v", r)
 			}
-			again, same2 := MinHopRestart(c.now, saveAndLoad(t, got))
+			again, same2, _ := MinHop.Restart(c.now, nil, saveAndLoad(t, got))
 			same(t, again, got)
 			if same2.Chosen != 0 {
 				t.Errorf("a second restart chooses %d entries", same2.Chosen)
@@ -176,26 +176,20 @@ func TestTable1(t *testing.T) {
 // as it was, and goes on. Both always have the same tables.
 func TestRestartReplayed(t *testing.T) {
 	for seed := range few(25) {
-		for _, engine := range []string{"minhop", "updn"} {
-			t.Run(fmt.Sprint(engine, seed), func(t *testing.T) {
+		for _, e := range []Engine{MinHop, UpDown} {
+			t.Run(fmt.Sprint(e.name, seed), func(t *testing.T) {
 				r := rand.New(rand.NewPCG(uint64(seed), 11))
 				whole := degrade(t, seed, seed%7/6).net
 				after := func(n *network.Network, saved *lft.Tables) (*lft.Tables, *Validity) {
-					if engine == "minhop" {
-						return MinHopRestart(n, saved)
-					}
-					tables, is, err := UpDownRestart(n, nil, saved)
+					tables, is, err := e.Restart(n, nil, saved)
 					if err != nil {
 						t.Skip(err) // as OpenSM: a net without switches that look like roots
 					}
 					return tables, is
 				}
-				running := MinHop(whole)
-				if engine == "updn" {
-					var err error
-					if running, err = UpDown(whole, nil); err != nil {
-						t.Skip(err)
-					}
+				running, err := e.Route(whole, nil)
+				if err != nil {
+					t.Skip(err)
 				}
 				stopped, n := running, whole
 				var lost []network.End
@@ -219,7 +213,7 @@ func TestRestartReplayed(t *testing.T) {
 					var is *Validity
 					stopped, is = after(n, stopped)
 					same(t, stopped, running)
-					if engine == "minhop" {
+					if e.name == "minhop" {
 						justified(t, n, before, running, is)
 					}
 				}
@@ -251,11 +245,11 @@ func event(n *network.Network, lost []network.End, r *rand.Rand) []network.End {
 func justified(t *testing.T, n *network.Network, before, after *lft.Tables, is *Validity) {
 	t.Helper()
 	if is.Entries {
-		same(t, after, MinHop(n))
+		same(t, after, minHop(n))
 		return
 	}
 	if len(is.Changes[NewCable])+len(is.Changes[NewHost]) == 0 && before.Net.Hosts() == n.Hosts() {
-		same(t, after, MinHopAfter(n, before))
+		same(t, after, minHopAfter(n, before))
 	}
 	away := distanceTables(after.Net)
 	for i := range n.Switches() {
@@ -308,26 +302,26 @@ func distanceTables(n *network.Network) map[network.Node]map[network.Node]int {
 // Saved ones serve until a switch is missing.
 func TestCachedRoots(t *testing.T) {
 	whole := build(t, references["ft2_4_8"], 0)
-	tables, err := UpDown(whole, nil)
+	tables, err := UpDown.Route(whole, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	saved := saveAndLoad(t, tables)
 	lost := []network.End{{Node: whole.Switch(0), Port: 5}, {Node: whole.Switch(1), Port: 6}, {Node: whole.Switch(2), Port: 7}, {Node: whole.Switch(3), Port: 8}}
 	n := without(t, whole, lost...)
-	if _, err := UpDown(n, nil); !errors.Is(err, errNoRoots) {
+	if _, err := UpDown.Route(n, nil); !errors.Is(err, errNoRoots) {
 		t.Fatalf("%v, want %v", err, errNoRoots)
 	}
-	got, is, err := UpDownRestart(n, nil, saved)
+	got, is, err := UpDown.Restart(n, nil, saved)
 	if err != nil || is.Roots || len(got.Roots) != 4 {
 		t.Fatalf("%+v, %v", is, err)
 	}
-	want, err := UpDownAfter(n, top(n, references["ft2_4_8"]), tables)
+	want, err := UpDown.After(n, top(n, references["ft2_4_8"]), tables)
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, got, want)
-	if _, _, err := UpDownRestart(without(t, n, network.End{Node: n.Switch(7)}), nil, saveAndLoad(t, got)); !errors.Is(err, errNoRoots) {
+	if _, _, err := UpDown.Restart(without(t, n, network.End{Node: n.Switch(7)}), nil, saveAndLoad(t, got)); !errors.Is(err, errNoRoots) {
 		t.Errorf("a switch is missing: %v, want %v", err, errNoRoots)
 	}
 }

@@ -1,7 +1,6 @@
 package opensm
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -21,30 +20,6 @@ func between(n *network.Network, r *rand.Rand) network.End {
 	}
 }
 
-// TestShortcutIsExact pulls cables and switches one after the other and compares
-// the shortcut with choosing all rows.
-func TestShortcutIsExact(t *testing.T) {
-	for seed := range few(60) {
-		r := rand.New(rand.NewPCG(uint64(seed), 3))
-		n := degrade(t, seed, 0).net
-		tables := MinHop(n)
-		for step := range 4 {
-			end := between(n, r)
-			if r.IntN(4) == 0 {
-				end.Port = 0
-			} else if r.IntN(4) == 0 {
-				end = network.End{Node: network.Node(r.IntN(n.Hosts())), Port: 1}
-			}
-			n = without(t, n, end)
-			want, got := keepAll(n, tables), MinHopAfter(n, tables)
-			if t.Run(fmt.Sprintf("%d/%d", seed, step), func(t *testing.T) { same(t, got, want) }); t.Failed() {
-				return
-			}
-			tables = got
-		}
-	}
-}
-
 // TestLiveOpenSM pulls cables and switches while OpenSM runs, and plugs some of them in
 // again while others are still gone.
 func TestLiveOpenSM(t *testing.T) {
@@ -56,15 +31,7 @@ func TestLiveOpenSM(t *testing.T) {
 		d := degrade(t, 20+seed, c.lmc)
 		t.Run(c.engine+" "+d.name, func(t *testing.T) {
 			t.Parallel()
-			after := func(n *network.Network, prev *lft.Tables) (*lft.Tables, error) {
-				switch c.engine {
-				case "updn":
-					return UpDownAfter(n, d.roots, prev)
-				case "dnup":
-					return DownUpAfter(n, prev), nil
-				}
-				return MinHopAfter(n, prev), nil
-			}
+			e := map[string]Engine{"minhop": MinHop, "updn": UpDown, "dnup": DownUp}[c.engine]
 			roots := d.roots
 			if c.engine != "updn" {
 				roots = nil
@@ -92,7 +59,7 @@ func TestLiveOpenSM(t *testing.T) {
 					t.Fatal(err)
 				}
 				lost = now
-				if tables, err = after(without(t, d.net, lost...), tables); err != nil {
+				if tables, err = e.After(without(t, d.net, lost...), d.roots, tables); err != nil {
 					t.Fatal(err)
 				}
 				got := read(t, live)
@@ -147,10 +114,4 @@ func read(t testing.TB, live *ibtest.Live) *lft.Tables {
 		t.Fatal(err)
 	}
 	return tables
-}
-
-// keepAll is MinHopAfter without its shortcut, for a network that has only lost cables.
-func keepAll(n *network.Network, prev *lft.Tables) *lft.Tables {
-	v := newView(n)
-	return v.keep("minhop", newMatch(prev.Net, n).carried(prev), v.shortest())
 }

@@ -27,16 +27,13 @@ var errNoRoots = errors.New("no root switches: none is at one distance from nine
 // gone down: OpenSM's engine updn (osm_ucast_updn.c). Without roots it looks for
 // them as OpenSM does (memo, §4.1). Free of deadlock; pairs that no such way joins
 // have no entry, without a word.
-//
-// O(S·(E + H·P)) time, S² words of memory, on all processors.
-func UpDown(n *network.Network, roots []network.Node) (*lft.Tables, error) {
-	v := newView(n)
+var UpDown = Engine{"updn", func(v *view, roots []network.Node) (*hops, []int32, error) {
 	first, err := v.tops(roots)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return v.rooted(v.fill("updn", v.updn(first)), first), nil
-}
+	return v.updn(first), first, nil
+}}
 
 // Scatter is UpDown where each route is drawn by lot from the ports that have
 // the fewest so far: OpenSM's option --scatter-ports with this seed. OpenSM
@@ -45,15 +42,14 @@ func UpDown(n *network.Network, roots []network.Node) (*lft.Tables, error) {
 // is GNU's. One processor: the order of draws counts.
 func Scatter(n *network.Network, roots []network.Node, seed uint32) (*lft.Tables, error) {
 	if seed == 0 {
-		return UpDown(n, roots)
+		return UpDown.Route(n, roots)
 	}
 	v := newView(n)
-	first, err := v.tops(roots)
+	h, first, err := UpDown.sets(v, roots)
 	if err != nil {
 		return nil, err
 	}
 	t, d := lft.New("updn-scatter", n), newDice(seed)
-	h := v.updn(first)
 	for _, s := range v.order {
 		l := ledger{v: v, h: h, s: s, row: t.Row(int(s)), dice: d}
 		l.balance()
@@ -107,14 +103,7 @@ func sign(less bool) course {
 // gone up, ranks being counted from the switches with hosts: OpenSM's engine
 // dnup, for networks whose hosts are at several levels (osm_ucast_dnup.c). On a
 // tree it allows the same ways as UpDown.
-//
-// O(S·(E + H·P)) time, S² words of memory, on all processors.
-func DownUp(n *network.Network) *lft.Tables {
-	v := newView(n)
-	return v.fill("dnup", v.dnup())
-}
-
-func (v *view) dnup() *hops {
+var DownUp = Engine{"dnup", func(v *view, _ []network.Node) (*hops, []int32, error) {
 	rank := v.ranks(v.loaded)
 	courses := v.courses(func(s, t int32) course {
 		if rank[s] == rank[t] {
@@ -122,8 +111,8 @@ func (v *view) dnup() *hops {
 		}
 		return sign(rank[s] < rank[t])
 	})
-	return v.legal(courses, down, up)
-}
+	return v.legal(courses, down, up), nil, nil
+}}
 
 // detect returns the switches that OpenSM takes for roots: those with more than
 // 90 % of all hosts at one distance, and at most 5 % at any other.

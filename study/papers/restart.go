@@ -40,8 +40,9 @@ func restarts(w *work) {
 		if c.lid > 0 {
 			then = renumbered(then, c.lid)
 		}
-		saved := opensm.MinHop(must(whole.Degrade(c.before)))
-		tables, is := opensm.MinHopRestart(then, saved)
+		saved := must(opensm.MinHop.Route(must(whole.Degrade(c.before)), nil))
+		tables, is, err := opensm.MinHop.Restart(then, nil, saved)
+		check(err)
 		hops := 100.0
 		if is.MinHops {
 			hops = 0
