@@ -8,16 +8,16 @@
 package routing
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
-	"evbench/routing/dmod"
+	"evbench/routing/closed"
 	"evbench/routing/lft"
 	"evbench/routing/opensm"
-	"evbench/routing/qft"
 	"evbench/routing/sssp"
 	"evbench/topology/network"
 )
@@ -35,8 +35,6 @@ type Options struct {
 	Restart *opensm.Validity
 	// Weights are what hosts receive, for FtreeWeighted.
 	Weights *lft.Weights
-	// Workers is how many work at once. 0 means one a processor.
-	Workers int
 	// Seed is that of engines which draw.
 	Seed uint64
 	// Lanes is the number of virtual lanes that may be used. 0 means 8.
@@ -68,26 +66,79 @@ const (
 type Engine struct {
 	Name string
 	Text string // what it does, on one line
-	do   func(*network.Network, Options) (*lft.Tables, error)
+	do   engine
 }
 
-// engines are all there are, in the order in which people are told.
+type engine = func(*network.Network, Options) (*lft.Tables, error)
+
+// engines are all there are, in the order in which people are told. A new one is a row here.
 var engines = []Engine{
-	{Ftree, "as OpenSM's ftree: contention-free shifts on whole trees", ftree},
-	{FtreeWeighted, "ftree balanced by what each host receives: --weights or --jobs", weighted},
+	{Ftree, "as OpenSM's ftree: contention-free shifts on whole trees", func(n *network.Network, o Options) (*lft.Tables, error) {
+		return opensm.Ftree(n, o.Roots)
+	}},
+	{FtreeWeighted, "ftree balanced by what each host receives: --weights or --jobs", func(n *network.Network, o Options) (*lft.Tables, error) {
+		if o.Weights == nil {
+			return nil, errors.New("no weights of hosts are given")
+		}
+		return opensm.FtreeWeighted(n, o.Roots, o.Weights)
+	}},
 	{OpenSMMinHop, "as OpenSM's minhop: shortest ways, balanced; sticky after a failure", sticky(opensm.MinHop)},
 	{UpDown, "as OpenSM's updn: shortest ways up, then down", sticky(opensm.UpDown)},
-	{UpDownScatter, "updn with OpenSM's --scatter-ports", scatter},
+	{UpDownScatter, "updn with OpenSM's --scatter-ports", func(n *network.Network, o Options) (*lft.Tables, error) {
+		return opensm.Scatter(n, o.Roots, uint32(o.Seed))
+	}},
 	{DownUp, "as OpenSM's dnup: shortest ways down, then up", sticky(opensm.DownUp)},
-	{DModK, "d-mod-k, closed form for whole PGFTs", dmodk},
-	{DModC, "d-mod-k for degraded trees", dmodc},
-	{DModCDownCost, "dmodc that never goes up after down, for nets that are only like trees", dmodcDown},
-	{SSSP, "as OpenSM's sssp: shortest ways over cables that grow heavier", shortest},
-	{DFSSSP, "as OpenSM's dfsssp: sssp, and virtual lanes without deadlock", lanes},
-	{QFT, "closed form for quasi fat trees and PGFTs, whole or degraded", quasi},
+	{DModK, "d-mod-k, closed form for whole PGFTs", alone(closed.Dmodk)},
+	{DModC, "d-mod-k for degraded trees", dmodc(false)},
+	{DModCDownCost, "dmodc that never goes up after down, for nets that are only like trees", dmodc(true)},
+	{SSSP, "as OpenSM's sssp: shortest ways over cables that grow heavier", alone(sssp.SSSP)},
+	{DFSSSP, "as OpenSM's dfsssp: sssp, and virtual lanes without deadlock", func(n *network.Network, o Options) (*lft.Tables, error) {
+		return sssp.DFSSSP(n, cmp.Or(o.Lanes, 8))
+	}},
+	{QFT, "closed form for quasi fat trees and PGFTs, whole or degraded", alone(closed.QFT)},
 	{MinHop, "two levels: least used live spine, ties to the lowest", twoLevels(MinHop)},
 	{Spread, "two levels: the same, ties rotated by leaf", twoLevels(Spread)},
-	{File, "tables from a file", file},
+	{File, "tables from a file", func(n *network.Network, o Options) (*lft.Tables, error) {
+		if o.File == nil {
+			return nil, errors.New("no file")
+		}
+		return lft.Read(o.File, n)
+	}},
+}
+
+// alone is an engine without options.
+func alone(f func(*network.Network) (*lft.Tables, error)) engine {
+	return func(n *network.Network, _ Options) (*lft.Tables, error) { return f(n) }
+}
+
+// sticky is an engine that keeps entries of the tables before.
+func sticky(e opensm.Engine) engine {
+	return func(n *network.Network, o Options) (*lft.Tables, error) {
+		switch {
+		case o.Previous == nil:
+			return e.Route(n, o.Roots)
+		case o.Restart == nil:
+			return e.After(n, o.Roots, o.Previous)
+		}
+		t, v, err := e.Restart(n, o.Roots, o.Previous)
+		if err == nil {
+			*o.Restart = *v
+		}
+		return t, err
+	}
+}
+
+func dmodc(downCost bool) engine {
+	return func(n *network.Network, o Options) (*lft.Tables, error) {
+		d := closed.Options{Partial: o.Partial, DownCost: downCost}
+		if o.Roots != nil {
+			var err error
+			if d.Ranks, err = network.Ranks(n, o.Roots); err != nil {
+				return nil, err
+			}
+		}
+		return closed.Dmodc(n, d)
+	}
 }
 
 // All returns the engines.
@@ -155,99 +206,4 @@ func find(name string) (Engine, error) {
 		}
 	}
 	return Engine{}, fmt.Errorf("no engine %q; there are %s", name, strings.Join(Names(), ", "))
-}
-
-func ftree(n *network.Network, o Options) (*lft.Tables, error) { return opensm.Ftree(n, o.Roots) }
-
-func weighted(n *network.Network, o Options) (*lft.Tables, error) {
-	if o.Weights == nil {
-		return nil, errors.New("no weights of hosts are given")
-	}
-	return opensm.FtreeWeighted(n, o.Roots, o.Weights)
-}
-
-// sticky is an engine that keeps entries of the tables before.
-func sticky(e opensm.Engine) func(*network.Network, Options) (*lft.Tables, error) {
-	return func(n *network.Network, o Options) (*lft.Tables, error) {
-		switch {
-		case o.Previous == nil:
-			return e.Route(n, o.Roots)
-		case o.Restart == nil:
-			return e.After(n, o.Roots, o.Previous)
-		}
-		t, v, err := e.Restart(n, o.Roots, o.Previous)
-		if err == nil {
-			*o.Restart = *v
-		}
-		return t, err
-	}
-}
-
-func scatter(n *network.Network, o Options) (*lft.Tables, error) {
-	return opensm.Scatter(n, o.Roots, uint32(o.Seed))
-}
-
-func shortest(n *network.Network, _ Options) (*lft.Tables, error) { return sssp.SSSP(n) }
-
-func lanes(n *network.Network, o Options) (*lft.Tables, error) {
-	if o.Lanes == 0 {
-		o.Lanes = 8
-	}
-	return sssp.DFSSSP(n, o.Lanes)
-}
-
-func dmodk(n *network.Network, _ Options) (*lft.Tables, error) {
-	shape, err := shapeOf(n)
-	if err != nil {
-		return nil, err
-	}
-	g, ok := shape.(network.PGFT)
-	if !ok {
-		return nil, fmt.Errorf("%s is no PGFT", n.Notation)
-	}
-	return dmod.Dmodk(g, n)
-}
-
-func dmodc(n *network.Network, o Options) (*lft.Tables, error) { return ranked(n, o, false) }
-
-func dmodcDown(n *network.Network, o Options) (*lft.Tables, error) { return ranked(n, o, true) }
-
-func ranked(n *network.Network, o Options, down bool) (*lft.Tables, error) {
-	d := dmod.Options{Workers: o.Workers, Partial: o.Partial, DownCost: down}
-	if o.Roots != nil {
-		var err error
-		if d.Ranks, err = network.Ranks(n, o.Roots); err != nil {
-			return nil, err
-		}
-	}
-	return dmod.Dmodc(n, d)
-}
-
-func quasi(n *network.Network, _ Options) (*lft.Tables, error) {
-	shape, err := shapeOf(n)
-	if err != nil {
-		return nil, err
-	}
-	switch g := shape.(type) {
-	case network.QFT:
-		return qft.QFT(qft.Shape(g), n)
-	case network.PGFT:
-		return qft.FatTree(qft.Shape(g), n)
-	}
-	return nil, fmt.Errorf("%s is neither a QFT nor a PGFT", n.Notation)
-}
-
-// shapeOf returns the shape of a network that was built from a notation.
-func shapeOf(n *network.Network) (network.Shape, error) {
-	if n.Notation == "" {
-		return nil, errors.New("the closed form needs a network given by its notation")
-	}
-	return network.ParseShape(n.Notation)
-}
-
-func file(n *network.Network, o Options) (*lft.Tables, error) {
-	if o.File == nil {
-		return nil, errors.New("no file")
-	}
-	return lft.Read(o.File, n)
 }

@@ -53,11 +53,8 @@ var layers = []layer{
 	{"routing/lft", "topology/network internal/parallel", true},
 	{"routing/opensm", "topology/network routing/lft internal/parallel", true},
 	{"routing/sssp", "topology/network routing/lft", true},
-	{"routing/dmod/updown", "topology/network routing/lft internal/parallel", true},
-	{"routing/dmod/routetest", "topology/network routing/lft", true},
-	{"routing/dmod", "topology/network routing/dmod/updown routing/lft internal/parallel", true},
-	{"routing/qft", "topology/network routing/dmod/updown routing/lft internal/parallel", true},
-	{"routing", "topology topology/network routing/dmod routing/lft routing/opensm routing/qft routing/sssp", true},
+	{"routing/closed", "topology/network routing/lft internal/parallel", true},
+	{"routing", "topology topology/network routing/closed routing/lft routing/opensm routing/sssp", true},
 	{"routing/ibtest", "internal/proc internal/trust topology/network routing/lft", false},
 
 	{"plan/verify", "topology", true},

@@ -4,7 +4,6 @@ import (
 	"sync"
 	"testing"
 
-	"evbench/routing/dmod/routetest"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -28,7 +27,7 @@ func byLeaf(n *network.Network) *lft.Tables {
 	for dst := range network.Node(n.Hosts()) {
 		leaf := n.Leaf(dst)
 		if leaf.Node != at {
-			at, dist = leaf.Node, routetest.Distances(n, leaf.Node)
+			at, dist = leaf.Node, n.Distances(leaf.Node)
 			for i := range n.Switches() {
 				good[i] = good[i][:0]
 				for p, e := range n.Ends(n.Switch(i)) {

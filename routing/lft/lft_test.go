@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/routing/dmod/routetest"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -20,7 +19,7 @@ func shortest(n *network.Network) *lft.Tables {
 	t := lft.New("shortest", n)
 	for dst := range network.Node(n.Hosts()) {
 		leaf := n.Leaf(dst)
-		dist := routetest.Distances(n, leaf.Node)
+		dist := n.Distances(leaf.Node)
 		for i := range n.Switches() {
 			var good []uint8
 			for p, e := range n.Ends(n.Switch(i)) {

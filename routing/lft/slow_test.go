@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/routing/dmod/routetest"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -191,7 +190,7 @@ func arbitrary(n *network.Network, rng *rand.Rand, wrong float64) *lft.Tables {
 		if leaf.Node == network.NoNode {
 			continue
 		}
-		dist := routetest.Distances(n, leaf.Node)
+		dist := n.Distances(leaf.Node)
 		for k := range 1 << n.Info(dst).LMC {
 			lid := int(n.Info(dst).LID) + k
 			for i := range n.Switches() {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/routing/dmod/routetest"
 	"evbench/routing/ibtest"
 )
 
@@ -76,7 +75,7 @@ func TestSpread(t *testing.T) {
 			for v := range count {
 				count[v] = uint64(dice.IntN(4))
 			}
-			away := routetest.Distances(n, n.Switch(int(r.g.sw[dst])))
+			away := n.Distances(n.Switch(int(r.g.sw[dst])))
 			slow := &slowSpread{g: r.g, weight: slices.Clone(r.g.weight), count: slices.Clone(count)}
 			for _, s := range r.g.sw {
 				slow.hops = append(slow.hops, away[s])

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/routing/dmod/routetest"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -81,7 +80,7 @@ func shortest(t testing.TB, name string, tables *lft.Tables) {
 		if far == network.NoNode {
 			continue
 		}
-		away := routetest.Distances(n, far)
+		away := n.Distances(far)
 		for x := range network.Node(n.Hosts()) {
 			near := n.Leaf(x).Node
 			if x == y || near == network.NoNode || away[n.Index(near)] < 0 {

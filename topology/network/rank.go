@@ -66,6 +66,10 @@ func (n *Network) indices(s []Node) []int32 {
 	return out
 }
 
+// Distances returns, for each switch by index, the number of cables to the nearest of some
+// switches, -1 where none is reached.
+func (n *Network) Distances(from ...Node) []int { return n.neighbours().distances(n.indices(from)) }
+
 // Ranks returns the level of each node: 0 for hosts, 1 for the leaf switches
 // farthest from the roots, up to the roots. Without roots it takes DetectRoots.
 //

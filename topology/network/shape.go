@@ -1,6 +1,7 @@
 package network
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -32,6 +33,14 @@ func Parse(notation string, lmc int) (*Network, error) {
 		return nil, fmt.Errorf("network %s: %w", brief(notation), err)
 	}
 	return n, nil
+}
+
+// Shape returns the shape of a network that was built from a notation.
+func (n *Network) Shape() (Shape, error) {
+	if n.Notation == "" {
+		return nil, errors.New("the closed form needs a network given by its notation")
+	}
+	return ParseShape(n.Notation)
 }
 
 // ParseShape reads a notation; white space and upper or lower case do not

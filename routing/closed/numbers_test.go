@@ -1,25 +1,26 @@
-package dmod
+package closed
 
 import (
 	"math/rand/v2"
 	"testing"
 
-	"evbench/routing/dmod/routetest"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
+
+func numbersOf(n *network.Network) []int { return numbers(n, newGraph(n, byHops(n))) }
 
 // Hosts and switches shuffled, the numbers still follow the tree.
 func TestNumbers(t *testing.T) {
 	g := network.PGFT{M: []int{3, 3, 4}, W: []int{1, 2, 2}, P: []int{1, 1, 1}}
 	n := build(t, g)
-	if d := numbers(n, nil); d[5] != 5 || d[35] != 35 {
+	if d := numbersOf(n); d[5] != 5 || d[35] != 35 {
 		t.Errorf("a built network: %v", d)
 	}
 	rng := rand.New(rand.NewPCG(1, 8))
 	for range 20 {
 		shuffled, was := shuffle(n, rng)
-		d := numbers(shuffled, nil)
+		d := numbersOf(shuffled)
 		at := make([]network.Node, len(d))
 		for h, x := range d {
 			at[x] = was[h]
@@ -73,14 +74,14 @@ func TestShuffledHasNoContention(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := numbers(n, nil)
+	d := numbersOf(n)
 	at := make([]network.Node, len(d))
 	for h, x := range d {
 		at[x] = network.Node(h)
 	}
 	ordered := order(tables, at)
 	for by := range n.Hosts() {
-		if most, err := routetest.Shift(ordered, by, 0); err != nil || most != 1 {
+		if most, err := shiftLoad(ordered, by, 0); err != nil || most != 1 {
 			t.Fatalf("shift by %d: %d paths on a cable, %v", by, most, err)
 		}
 	}

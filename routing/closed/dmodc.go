@@ -1,9 +1,8 @@
-package dmod
+package closed
 
 import (
 	"fmt"
 
-	"evbench/routing/dmod/updown"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -13,11 +12,6 @@ type Options struct {
 	// Ranks are the levels of all nodes, hosts 0, leaves 1, and so on. nil is the
 	// distance from the nearest switch with hosts.
 	Ranks []int
-	// numbers are the hosts' numbers d, a permutation of 0..hosts-1 that follows
-	// the topology. nil is what the function numbers returns.
-	numbers []int
-	// Workers is how many work at once. 0 is one per core.
-	Workers int
 	// DownCost keeps routes from going up again once they went down (§3.4), which
 	// matters in networks that are not PGFTs.
 	DownCost bool
@@ -26,13 +20,12 @@ type Options struct {
 	Partial bool
 }
 
-// A router knows the costs and dividers of a network, from which every route
-// follows. It is safe for concurrent use.
+// A router knows the costs and dividers of a network, from which every route follows.
 type router struct {
 	net     *network.Network
 	opt     Options
-	graph   *updown.Graph
-	hosts   *updown.Hosts
+	graph   *graph
+	hosts   *hosts
 	cost    costs // c: hops to each leaf, up and then down
 	down    costs // hops going down only; of DownCost
 	divider []int // Π
@@ -56,29 +49,27 @@ func Dmodc(n *network.Network, o Options) (*lft.Tables, error) {
 	return r.tables(), nil
 }
 
+func (r *router) tables() *lft.Tables {
+	return r.graph.tables("dmodc", r.hosts, func() form { return &costRow{router: r} })
+}
+
 // newRouter ranks a network, computes costs and dividers (Procedure 1) and checks that
 // they are valid (§4.1).
 func newRouter(n *network.Network, o Options) (*router, error) {
 	r := &router{net: n, opt: o}
 	if r.opt.Ranks == nil {
-		r.opt.Ranks = updown.ByHops(n)
+		r.opt.Ranks = byHops(n)
 	}
 	if err := r.checkRanks(); err != nil {
 		return nil, err
 	}
-	r.graph = updown.New(n, r.opt.Ranks, o.Workers)
-	if r.opt.numbers == nil {
-		r.opt.numbers = numbers(n, r.graph)
-	}
-	if !permutation(r.opt.numbers, n.Hosts()) {
-		return nil, fmt.Errorf("dmodc: the hosts' numbers are not a permutation of 0..%d", n.Hosts()-1)
-	}
-	r.hosts = updown.NewHosts(n, r.opt.numbers)
+	r.graph = newGraph(n, r.opt.Ranks)
+	r.hosts = newHosts(n, numbers(n, r.graph))
 	r.costs()
 	r.dividers()
 	if pairs, a, b := r.parted(); pairs > 0 && !o.Partial {
 		return nil, fmt.Errorf("dmodc: no path up and then down joins leaves %s and %s, nor %d other pairs of the %d leaves",
-			n.Info(a).Name, n.Info(b).Name, pairs-1, len(r.hosts.Leaves))
+			n.Info(a).Name, n.Info(b).Name, pairs-1, len(r.hosts.leaves))
 	}
 	return r, nil
 }
@@ -87,9 +78,6 @@ func newRouter(n *network.Network, o Options) (*router, error) {
 const maxRank = infinite/2 - 1
 
 func (r *router) checkRanks() error {
-	if len(r.opt.Ranks) != r.net.Nodes() {
-		return fmt.Errorf("dmodc: %d ranks for %d nodes", len(r.opt.Ranks), r.net.Nodes())
-	}
 	for v, rank := range r.opt.Ranks {
 		if rank < 0 || rank > maxRank {
 			return fmt.Errorf("dmodc: %s has rank %d: ranks are 0..%d", r.net.Info(network.Node(v)).Name, rank, maxRank)
@@ -98,28 +86,17 @@ func (r *router) checkRanks() error {
 	return nil
 }
 
-func permutation(number []int, n int) bool {
-	seen := make([]bool, n)
-	for _, d := range number {
-		if d < 0 || d >= n || seen[d] {
-			return false
-		}
-		seen[d] = true
-	}
-	return len(number) == n
-}
-
 // parted counts the pairs of leaves that no up*/down* path joins, and names the
 // first (§4.1).
 func (r *router) parted() (pairs int, a, b network.Node) {
 	a, b = network.NoNode, network.NoNode
-	for i, s := range r.hosts.Leaves {
-		for j := i + 1; j < len(r.hosts.Leaves); j++ {
+	for i, s := range r.hosts.leaves {
+		for j := i + 1; j < len(r.hosts.leaves); j++ {
 			if r.cost.at(int(s), j) < infinite {
 				continue
 			}
 			if pairs++; pairs == 1 {
-				a, b = r.net.Switch(int(s)), r.net.Switch(int(r.hosts.Leaves[j]))
+				a, b = r.net.Switch(int(s)), r.net.Switch(int(r.hosts.leaves[j]))
 			}
 		}
 	}

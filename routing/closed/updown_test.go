@@ -1,4 +1,4 @@
-package updown
+package closed
 
 import (
 	"math/rand/v2"
@@ -22,7 +22,7 @@ func TestFill(t *testing.T) {
 		if rng.IntN(3) == 0 {
 			asked = 0
 		}
-		Fill(dst, d0, step, asked, func(k int) uint8 { return ports[k%period] })
+		fill(dst, d0, step, asked, func(k int) uint8 { return ports[k%period] })
 		for i, p := range dst {
 			if want := ports[(d0+i)/step%period]; p != want {
 				t.Fatalf("step %d, period %d: destination %d has port %d, not %d", step, period, d0+i, p, want)
@@ -47,7 +47,7 @@ func TestSegments(t *testing.T) {
 		}
 		at := 0
 		var before []int32
-		Segments(bits, n, func(lo, hi int, groups []int32) {
+		segments(bits, n, func(lo, hi int, groups []int32) {
 			if lo != at || hi <= lo || lo > 0 && slices.Equal(groups, before) {
 				t.Fatalf("from %d to %d, %v, after %d, %v", lo, hi, groups, at, before)
 			}
@@ -99,16 +99,17 @@ func hops(n *network.Network, rank []int, to network.Node) map[network.Node]int 
 func TestToSwitches(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 3))
-		n := random(t, rng)
-		rank := ByHops(n)
+		g := network.PGFT{M: []int{2, 2 + rng.IntN(3), 3}, W: []int{1, 2, 1 + rng.IntN(3)}, P: []int{1, 1 + rng.IntN(2), 1}}
+		n := without(build(t, g), nil, func(_, _ network.End) bool { return rng.IntN(6) == 0 })
+		rank := byHops(n)
 		tables := lft.New("test", n)
-		New(n, rank, 0).ToSwitches(tables, 0)
+		newGraph(n, rank).toSwitches(tables)
 		for i := range n.Switches() {
 			to := n.Switch(i)
 			want := hops(n, rank, to)
 			for j := range n.Switches() {
 				from := n.Switch(j)
-				got, ok := follow(tables, rank, from, to)
+				got, ok := followTo(tables, rank, from, to)
 				if h, there := want[from]; ok != there || got != h {
 					t.Fatalf("seed %d: %d to %d: %d hops, %v; want %d, %v", seed, from, to, got, ok, h, there)
 				}
@@ -117,35 +118,7 @@ func TestToSwitches(t *testing.T) {
 	}
 }
 
-// random returns a PGFT with cables missing.
-func random(t *testing.T, rng *rand.Rand) *network.Network {
-	t.Helper()
-	g := network.PGFT{M: []int{2, 2 + rng.IntN(3), 3}, W: []int{1, 2, 1 + rng.IntN(3)}, P: []int{1, 1 + rng.IntN(2), 1}}
-	whole, err := g.Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b network.Builder
-	for v := range network.Node(whole.Nodes()) {
-		if whole.IsHost(v) {
-			b.Host(whole.Info(v))
-		} else {
-			b.Switch(whole.Info(v), len(whole.Ends(v)))
-		}
-	}
-	for v := range network.Node(whole.Nodes()) {
-		for i, e := range whole.Ends(v) {
-			if e.Node > v && rng.IntN(6) > 0 {
-				if err := b.Cable(network.End{Node: v, Port: uint8(i + 1)}, e); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-	}
-	return b.Build()
-}
-
-func follow(t *lft.Tables, rank []int, from, to network.Node) (hops int, ok bool) {
+func followTo(t *lft.Tables, rank []int, from, to network.Node) (hops int, ok bool) {
 	down := false
 	for s := from; s != to; hops++ {
 		port := t.Port(s, int(t.Net.Info(to).LID))

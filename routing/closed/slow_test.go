@@ -1,4 +1,4 @@
-package dmod
+package closed
 
 import (
 	"cmp"
@@ -6,8 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/routing/dmod/routetest"
-	"evbench/routing/dmod/updown"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -158,30 +156,30 @@ func TestDmodcAgainstSlow(t *testing.T) {
 	for seed := range uint64(150) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		g := randomPGFT(rng)
-		n := relabel(routetest.Degrade(build(t, g), rng, rng.Float64()*0.4), rng, int(seed%3))
+		n := relabel(degrade(build(t, g), rng, rng.Float64()*0.4), rng, int(seed%3))
 		if seed%4 == 0 { // hosts without a cable
-			n = routetest.Dead(n, nil, func(a, _ network.End) bool { return n.IsHost(a.Node) && rng.IntN(4) == 0 })
+			n = without(n, nil, func(a, _ network.End) bool { return n.IsHost(a.Node) && rng.IntN(4) == 0 })
 		}
 		o := Options{Partial: true, DownCost: seed%2 == 0}
 		r, err := newRouter(n, o)
 		if err != nil {
 			t.Fatalf("%s: %v", g, err)
 		}
-		newSlow(n, updown.ByHops(n), numbers(n, nil), o.DownCost).compare(t, r.tables())
+		newSlow(n, byHops(n), numbersOf(n), o.DownCost).compare(t, r.tables())
 	}
 }
 
-// So it is on what is only like a fat tree, its hosts numbered at random.
+// So it is on what is only like a fat tree.
 func TestDmodcOnOtherNetworks(t *testing.T) {
 	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		n, _ := layered(t, rng, seed%3 == 0)
-		o := Options{Partial: true, DownCost: seed%2 == 0, numbers: rng.Perm(n.Hosts())}
+		o := Options{Partial: true, DownCost: seed%2 == 0}
 		r, err := newRouter(n, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		newSlow(n, updown.ByHops(n), o.numbers, o.DownCost).compare(t, r.tables())
+		newSlow(n, byHops(n), numbersOf(n), o.DownCost).compare(t, r.tables())
 	}
 }
 
@@ -197,7 +195,7 @@ func TestDownCost(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := routetest.All(r.tables(), rank)
+			w := walkAll(r.tables(), rank)
 			pairs, _, _ := r.parted()
 			if w.Looped > 0 || strict && (w.UpDown > 0 || w.Lost != 4*pairs) || w.Lost > 4*pairs {
 				t.Fatalf("seed %d, strict %v: %s, %d pairs of leaves parted", seed, strict, w, pairs)

@@ -1,11 +1,9 @@
-package updown
+package closed
 
-import "evbench/internal/parallel"
-
-// Fill writes the ports towards the destinations d0, d0+1, …, which depend on
+// fill writes the ports towards the destinations d0, d0+1, …, which depend on
 // k = ⌊d/step⌋ alone and come again after period steps (0: never). After one
 // period the rest is copied, so that the cost is that of the memory.
-func Fill(dst []uint8, d0, step, period int, port func(k int) uint8) {
+func fill(dst []uint8, d0, step, period int, port func(k int) uint8) {
 	n := len(dst)
 	if period > 0 && period <= n/step {
 		n = step * period
@@ -23,10 +21,10 @@ func Fill(dst []uint8, d0, step, period int, port func(k int) uint8) {
 	}
 }
 
-// Segments cuts 0..n-1 where the set of groups changes: bits[g] has a bit for
+// segments cuts 0..n-1 where the set of groups changes: bits[g] has a bit for
 // each number that group g is chosen for. It calls visit for each piece with the
 // groups of it, ascending; the slice is used again.
-func Segments(bits [][]uint64, n int, visit func(lo, hi int, groups []int32)) {
+func segments(bits [][]uint64, n int, visit func(lo, hi int, groups []int32)) {
 	var groups []int32
 	lo := -1
 	cut := func(at int) {
@@ -61,13 +59,4 @@ func Segments(bits [][]uint64, n int, visit func(lo, hi int, groups []int32)) {
 	if n > 0 {
 		cut(n)
 	}
-}
-
-// Scratch returns bytes for each worker.
-func Scratch(workers, size int) [][]uint8 {
-	out := make([][]uint8, parallel.Workers(workers))
-	for i := range out {
-		out[i] = make([]uint8, size)
-	}
-	return out
 }

@@ -1,10 +1,9 @@
-package dmod
+package closed
 
 import (
 	"math/rand/v2"
 	"testing"
 
-	"evbench/routing/dmod/routetest"
 	"evbench/topology/network"
 )
 
@@ -26,7 +25,7 @@ func relabel(n *network.Network, rng *rand.Rand, lmc int) *network.Network {
 		}
 		at[v] = lid
 	}
-	return routetest.Dead(n, func(v network.Node, i network.Info) network.Info {
+	return without(n, func(v network.Node, i network.Info) network.Info {
 		i.GUID, i.LID, i.LMC = rng.Uint64(), uint16(at[v]), 0
 		if n.IsHost(v) {
 			i.LMC = uint8(lmc)

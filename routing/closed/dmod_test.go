@@ -1,4 +1,4 @@
-package dmod
+package closed
 
 import (
 	"bytes"
@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/routing/dmod/routetest"
-	"evbench/routing/dmod/updown"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -44,7 +42,7 @@ func TestDmodcIsDmodk(t *testing.T) {
 	check := func(g network.PGFT) {
 		count++
 		n := build(t, g)
-		want, err := Dmodk(g, n)
+		want, err := Dmodk(n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +71,7 @@ func TestDmodkFormula(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		g := randomPGFT(rng)
 		n := relabel(build(t, g), rng, int(seed%3))
-		tables, err := Dmodk(g, n)
+		tables, err := Dmodk(n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,11 +124,11 @@ var balanced = []network.PGFT{
 func TestNoContention(t *testing.T) {
 	for _, g := range balanced {
 		t.Run(g.String(), func(t *testing.T) {
-			tables, err := Dmodk(g, build(t, g))
+			tables, err := Dmodk(build(t, g))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if most, err := routetest.MostOfShifts(tables); err != nil || most != 1 {
+			if most, err := mostOfShifts(tables); err != nil || most != 1 {
 				t.Errorf("%d paths on a cable, %v", most, err)
 			}
 		})
@@ -140,25 +138,20 @@ func TestNoContention(t *testing.T) {
 func TestDmodkRefuses(t *testing.T) {
 	g := network.PGFT{M: []int{2, 3}, W: []int{1, 2}, P: []int{1, 2}}
 	n := build(t, g)
-	without := func(node network.Node, port uint8) *network.Network {
-		return routetest.Dead(n, nil, func(a, _ network.End) bool { return a == network.End{Node: node, Port: port} })
+	less := func(node network.Node, port uint8) *network.Network {
+		return without(n, nil, func(a, _ network.End) bool { return a == network.End{Node: node, Port: port} })
 	}
 	for _, c := range []struct {
 		name string
-		g    network.PGFT
 		n    *network.Network
 		want string
 	}{
-		{"cable", g, without(n.Switch(1), 4), "port 4 of s1_1 has no cable: in a whole PGFT(2;2,3;1,2;1,2) it leads to port 4 of s2_0 (dmodc"},
-		{"host", g, without(3, 1), "port 1 of h3 has no cable"},
-		{"other tree", network.PGFT{M: []int{3, 2}, W: []int{1, 2}, P: []int{1, 2}}, n, "the network has 6 hosts and 5 switches"},
-		{"other cables", network.PGFT{M: []int{2, 3}, W: []int{1, 2}, P: []int{1, 1}}, n, "s1_0 has 6 ports, not the 4"},
-		{"lengths", network.PGFT{M: []int{2}}, n, "must be one for each level"},
-		{"zero", network.PGFT{M: []int{2, 3}, W: []int{1, 0}, P: []int{1, 1}}, n, "level 2: m = 3, w = 0"},
-		{"swapped", g, build(t, network.PGFT{M: []int{2, 3}, W: []int{1, 2}, P: []int{1, 2}}), ""},
+		{"cable", less(n.Switch(1), 4), "port 4 of s1_1 has no cable: in a whole PGFT(2;2,3;1,2;1,2) it leads to port 4 of s2_0 (dmodc"},
+		{"host", less(3, 1), "port 1 of h3 has no cable"},
+		{"whole", n, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := Dmodk(c.g, c.n); (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			if _, err := Dmodk(c.n); (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
 		})
@@ -168,7 +161,7 @@ func TestDmodkRefuses(t *testing.T) {
 func TestDmodcRefuses(t *testing.T) {
 	n := build(t, network.PGFT{M: []int{2, 3}, W: []int{1, 2}, P: []int{1, 1}})
 	s := n.Switch(1)
-	parted := routetest.Dead(n, nil, func(a, _ network.End) bool { return a.Node == s })
+	parted := without(n, nil, func(a, _ network.End) bool { return a.Node == s })
 	for _, c := range []struct {
 		name string
 		n    *network.Network
@@ -176,10 +169,7 @@ func TestDmodcRefuses(t *testing.T) {
 		want string
 	}{
 		{"parted", parted, Options{}, "joins leaves s1_0 and s1_1, nor 1 other pairs of the 3 leaves"},
-		{"ranks", n, Options{Ranks: []int{1}}, "1 ranks for 11 nodes"},
 		{"high rank", n, Options{Ranks: []int{0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 900}}, "s2_1 has rank 900"},
-		{"numbers", n, Options{numbers: []int{0, 1, 2, 3, 4, 4}}, "not a permutation of 0..5"},
-		{"number beyond", n, Options{numbers: []int{0, 1, 2, 3, 4, 6}}, "not a permutation"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := Dmodc(c.n, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -191,7 +181,7 @@ func TestDmodcRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w := routetest.All(tables, updown.ByHops(parted)); w.Lost != 8 || w.Looped != 0 {
+	if w := walkAll(tables, byHops(parted)); w.Lost != 8 || w.Looped != 0 {
 		t.Errorf("%s", w)
 	}
 }
@@ -201,14 +191,14 @@ func TestDmodcReaches(t *testing.T) {
 	refused, routed := 0, 0
 	for seed := range uint64(80) {
 		rng := rand.New(rand.NewPCG(seed, 2))
-		n := relabel(routetest.Degrade(build(t, randomPGFT(rng)), rng, rng.Float64()*0.5), rng, int(seed%2))
+		n := relabel(degrade(build(t, randomPGFT(rng)), rng, rng.Float64()*0.5), rng, int(seed%2))
 		tables, err := Dmodc(n, Options{})
 		if err != nil {
 			refused++
 			continue
 		}
 		routed++
-		if w := routetest.All(tables, updown.ByHops(n)); w.Lost+w.Looped > 0 {
+		if w := walkAll(tables, byHops(n)); w.Lost+w.Looped > 0 {
 			t.Errorf("seed %d: %s", seed, w)
 		}
 	}
@@ -217,28 +207,9 @@ func TestDmodcReaches(t *testing.T) {
 	}
 }
 
-func TestSameForAnyWorkers(t *testing.T) {
-	g := network.PGFT{M: []int{6, 4, 5}, W: []int{1, 3, 4}, P: []int{1, 2, 1}}
-	rng := rand.New(rand.NewPCG(1, 6))
-	n := relabel(routetest.Degrade(build(t, g), rng, 0.1), rng, 1)
-	want, err := Dmodc(n, Options{Workers: 1, Partial: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, workers := range []int{0, 2, 3, 16} {
-		got, err := Dmodc(n, Options{Workers: workers, Partial: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s, ok := same(got, want); !ok {
-			t.Errorf("%d workers: switch %d differs", workers, s)
-		}
-	}
-}
-
 // Figure 4: Π = 4, d = 20, groups of three ports: the second group, its last port.
 func TestFigure4(t *testing.T) {
-	row := rowOf{chosen: []updown.Group{{Ports: []uint8{1, 2, 3}}, {Ports: []uint8{4, 5, 6}}}}
+	row := costRow{chosen: []group{{ports: []uint8{1, 2, 3}}, {ports: []uint8{4, 5, 6}}}}
 	if got := row.port(20 / 4); got != 6 {
 		t.Errorf("port %d, not 6", got)
 	}
@@ -249,8 +220,8 @@ func TestFigure4(t *testing.T) {
 func TestDividers(t *testing.T) {
 	g := network.PGFT{M: []int{2, 3, 3}, W: []int{1, 3, 2}, P: []int{1, 1, 1}}
 	n := build(t, g)
-	dead := routetest.Dead(n, nil, func(a, _ network.End) bool { return a == network.End{Node: n.Switch(0), Port: 3} })
-	for _, net := range []*network.Network{n, dead} {
+	less := without(n, nil, func(a, _ network.End) bool { return a == network.End{Node: n.Switch(0), Port: 3} })
+	for _, net := range []*network.Network{n, less} {
 		r, err := newRouter(net, Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -274,7 +245,7 @@ func TestAnyNetwork(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if w := routetest.All(tables, updown.ByHops(n)); w.Looped > 0 || down && w.UpDown > 0 {
+			if w := walkAll(tables, byHops(n)); w.Looped > 0 || down && w.UpDown > 0 {
 				t.Fatalf("seed %d: %s", seed, w)
 			}
 		}

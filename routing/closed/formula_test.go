@@ -1,9 +1,8 @@
-package qft
+package closed
 
 import (
 	"testing"
 
-	"evbench/routing/dmod"
 	"evbench/topology/network"
 )
 
@@ -17,21 +16,21 @@ func product(w []int, l int) int {
 }
 
 // steps is R'_l of equation 12, with p_i = 1 for i < 1.
-func (q Shape) steps(l int) int {
+func (t *tree) steps(l int) int {
 	r := 1
 	for i := 1; i <= l; i++ {
-		r *= q.W[i-1] * q.P[i-1]
+		r *= t.W[i-1] * t.P[i-1]
 		if i > 2 {
-			r /= q.P[i-3]
+			r /= t.P[i-3]
 		}
 	}
 	return r
 }
 
 // u is equation 14 for level l.
-func (q Shape) u(d, l int) int {
-	w, p := q.W[l-2], q.P[l-2]
-	return d / product(q.W, l-2) % (w * p) / w
+func (t *tree) u(d, l int) int {
+	w, p := t.W[l-2], t.P[l-2]
+	return d / product(t.W, l-2) % (w * p) / w
 }
 
 // written is the port of host d at a switch, counted from 0 as the paper does:
@@ -76,13 +75,13 @@ func (t *tree) written(s, d int) (port int, down bool) {
 
 // Every entry of a whole network is the paper's.
 func TestFormulas(t *testing.T) {
-	for _, q := range append([]Shape{{[]int{4, 4, 2, 4}, []int{1, 4, 2, 4}, []int{1, 1, 2, 1}}, {[]int{5, 2, 4, 2}, []int{1, 3, 3, 2}, []int{1, 2, 1, 1}}}, sizes[:5]...) {
-		n := build(t, q, 0)
-		tables, err := QFT(q, n)
+	for _, q := range append([]shape{{M: []int{4, 4, 2, 4}, W: []int{1, 4, 2, 4}, P: []int{1, 1, 2, 1}}, {M: []int{5, 2, 4, 2}, W: []int{1, 3, 3, 2}, P: []int{1, 2, 1, 1}}}, sizes[:5]...) {
+		n := buildQFT(t, q, 0)
+		tables, err := QFT(n)
 		if err != nil {
 			t.Fatal(err)
 		}
-		tree := newTree(q, true, n)
+		tree := newTree(network.PGFT(q), true)
 		for s := range n.Switches() {
 			downs := tree.M[tree.level(s)-1] * tree.P[tree.level(s)-1]
 			for d := range n.Hosts() {
@@ -93,34 +92,6 @@ func TestFormulas(t *testing.T) {
 				if got := tables.Port(n.Switch(s), int(n.Info(network.Node(d)).LID)); int(got) != 1+want {
 					t.Fatalf("%s: %s sends h%d through port %d, not %d", q, n.Info(n.Switch(s)).Name, d, got, 1+want)
 				}
-			}
-		}
-	}
-}
-
-// A whole fat tree is routed by d-mod-k.
-func TestFatTreeIsDmodk(t *testing.T) {
-	for _, g := range []network.PGFT{
-		{M: []int{4, 8}, W: []int{1, 4}, P: []int{1, 1}},
-		{M: []int{4, 2, 8}, W: []int{1, 2, 4}, P: []int{1, 2, 1}},
-		{M: []int{3, 2, 3, 2}, W: []int{1, 2, 3, 2}, P: []int{1, 3, 2, 2}},
-		{M: []int{5}, W: []int{1}, P: []int{1}},
-	} {
-		n, err := g.Build(2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := dmod.Dmodk(g, n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := FatTree(Shape(g), n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for s := range n.Switches() {
-			if string(got.Row(s)) != string(want.Row(s)) {
-				t.Errorf("%s: %s\n%v, not\n%v", g, n.Info(n.Switch(s)).Name, got.Row(s), want.Row(s))
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package qft
+package closed
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/routing/dmod/routetest"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -65,28 +64,24 @@ func above(n *network.Network, rank []int, leaf network.Node) map[network.Node]b
 	return reached
 }
 
-func levels(t *tree) []int {
-	rank := make([]int, t.n.Nodes())
-	for s := range t.n.Switches() {
-		rank[t.n.Switch(s)] = t.level(s)
+func levels(t *tree, n *network.Network) []int {
+	rank := make([]int, n.Nodes())
+	for s := range n.Switches() {
+		rank[n.Switch(s)] = t.level(s)
 	}
 	return rank
 }
 
 // All that up*/down* paths join is joined, whatever is missing.
 func TestFaults(t *testing.T) {
-	small := append([]Shape{{[]int{4, 4, 4}, []int{1, 4, 2}, []int{1, 1, 2}}, {[]int{4, 4, 4, 3}, []int{1, 4, 4, 2}, []int{1, 1, 1, 2}}}, sizes[:6]...)
+	small := append([]shape{{M: []int{4, 4, 4}, W: []int{1, 4, 2}, P: []int{1, 1, 2}}, {M: []int{4, 4, 4, 3}, W: []int{1, 4, 4, 2}, P: []int{1, 1, 1, 2}}}, sizes[:6]...)
 	small = append(small, sizes[12:14]...)
 	lost := 0
 	for i, q := range small {
 		for seed := range uint64(6) {
 			rng := rand.New(rand.NewPCG(uint64(i), seed))
-			lost += faulty(t, q, true, build(t, q, int(seed%2)), rng)
-			plain, err := network.PGFT(q).Build(0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			lost += faulty(t, q, false, plain, rng)
+			lost += faulty(t, network.PGFT(q), true, buildQFT(t, q, int(seed%2)), rng)
+			lost += faulty(t, network.PGFT(q), false, build(t, network.PGFT(q)), rng)
 		}
 	}
 	if lost == 0 {
@@ -95,22 +90,19 @@ func TestFaults(t *testing.T) {
 }
 
 // faulty takes cables and a switch away, and returns how many routes are lost.
-func faulty(t *testing.T, q Shape, quasi bool, whole *network.Network, rng *rand.Rand) int {
+func faulty(t *testing.T, q network.PGFT, quasi bool, whole *network.Network, rng *rand.Rand) int {
 	t.Helper()
 	gone := network.NoNode
 	if rng.IntN(2) == 0 {
 		gone = whole.Switch(rng.IntN(whole.Switches()))
 	}
 	share := rng.Float64() * 0.3
-	n := routetest.Dead(whole, nil, func(a, b network.End) bool {
+	n := without(whole, nil, func(a, b network.End) bool {
 		return a.Node == gone || b.Node == gone || rng.Float64() < share
 	})
-	tables, err := route(q, n, quasi)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rank := levels(newTree(q, quasi, n))
-	w := routetest.All(tables, rank)
+	tables := route("qft", q, quasi, n)
+	rank := levels(newTree(q, quasi), n)
+	w := walkAll(tables, rank)
 	want := joined(n, rank) << n.Info(0).LMC
 	if w.Looped > 0 || w.UpDown > 0 || w.Routes-w.Lost != want {
 		t.Fatalf("%s, quasi %v: %s; want %d", q, quasi, w, want)
@@ -121,8 +113,8 @@ func faulty(t *testing.T, q Shape, quasi bool, whole *network.Network, rng *rand
 // maskOnly is Algorithm 1 for a fat tree (§V.A) as the paper writes it: on the way
 // up a port is out when it is missing at the switch or at the one on the same level
 // in the destination's subtree; the paper leaves the choice to chance.
-func maskOnly(g Shape, n *network.Network) *lft.Tables {
-	t, h := newTree(g, false, n), len(g.M)
+func maskOnly(g network.PGFT, n *network.Network) *lft.Tables {
+	t, h := newTree(g, false), len(g.M)
 	tables := lft.New("masks", n)
 	at, of := make([]int, h), make([]int, h)
 	for s := range n.Switches() {
@@ -156,20 +148,17 @@ func maskOnly(g Shape, n *network.Network) *lft.Tables {
 // Masks of one level, as Algorithm 1 is written, lose hosts that masks of all
 // levels do not; never the other way.
 func TestMasksOfOneLevelLoseMore(t *testing.T) {
-	g := Shape{[]int{3, 3, 3, 3}, []int{1, 3, 3, 3}, []int{1, 1, 1, 1}}
-	whole, err := network.PGFT(g).Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := network.PGFT{M: []int{3, 3, 3, 3}, W: []int{1, 3, 3, 3}, P: []int{1, 1, 1, 1}}
+	whole := build(t, g)
 	theirs, ours := 0, 0
 	for seed := range uint64(10) {
-		n := routetest.Degrade(whole, rand.New(rand.NewPCG(seed, 7)), 0.1)
-		tables, err := FatTree(g, n)
+		n := degrade(whole, rand.New(rand.NewPCG(seed, 7)), 0.1)
+		tables, err := QFT(n)
 		if err != nil {
 			t.Fatal(err)
 		}
-		rank := levels(newTree(g, false, n))
-		a, b := routetest.All(maskOnly(g, n), rank), routetest.All(tables, rank)
+		rank := levels(newTree(g, false), n)
+		a, b := walkAll(maskOnly(g, n), rank), walkAll(tables, rank)
 		if a.Lost < b.Lost {
 			t.Errorf("seed %d: masks of one level lose %d, ours %d", seed, a.Lost, b.Lost)
 		}
@@ -184,14 +173,14 @@ func TestMasksOfOneLevelLoseMore(t *testing.T) {
 // A fault changes only entries whose closed form leads to it.
 func TestFaultsAreLocal(t *testing.T) {
 	q := sizes[1]
-	n := build(t, q, 0)
-	before, err := QFT(q, n)
+	n := buildQFT(t, q, 0)
+	before, err := QFT(n)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := n.Switch(0)
-	dead := network.End{Node: s, Port: 5} // s1_0, first up
-	after, err := QFT(q, routetest.Dead(n, nil, func(a, _ network.End) bool { return a == dead }))
+	gone := network.End{Node: s, Port: 5} // s1_0, first up
+	after, err := QFT(without(n, nil, func(a, _ network.End) bool { return a == gone }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,77 +201,21 @@ func TestFaultsAreLocal(t *testing.T) {
 	}
 }
 
-func TestBadInput(t *testing.T) {
-	q := sizes[0]
-	n := build(t, q, 0)
-	pgft, err := network.PGFT(q).Build(0)
-	if err != nil {
-		t.Fatal(err)
+func TestTwoCrossedLevels(t *testing.T) {
+	n := buildQFT(t, shape{M: []int{4, 2, 4}, W: []int{1, 2, 4}, P: []int{1, 2, 2}}, 0)
+	if _, err := QFT(n); err == nil || !strings.Contains(err.Error(), "2 levels with p > 1") {
+		t.Error(err)
 	}
-	twisted := twist(n)
-	for _, c := range []struct {
-		name string
-		run  func(Shape, *network.Network) (*lft.Tables, error)
-		q    Shape
-		n    *network.Network
-		want string
-	}{
-		{"lengths", QFT, Shape{[]int{4}, []int{1, 2}, []int{1}}, n, "must be one for each level"},
-		{"zero", QFT, Shape{[]int{4, 0}, []int{1, 2}, []int{1, 1}}, n, "level 2: m = 0"},
-		{"two crossed", QFT, Shape{[]int{4, 2, 4}, []int{1, 2, 4}, []int{1, 2, 2}}, n, "2 levels with p > 1"},
-		{"hosts of two cables", QFT, Shape{[]int{4, 2, 4}, []int{2, 2, 4}, []int{1, 2, 1}}, n, "a host has one cable"},
-		{"too many hosts", QFT, Shape{[]int{200, 200, 200}, []int{1, 2, 4}, []int{1, 2, 1}}, n, "more than 65536 hosts"},
-		{"other size", QFT, sizes[1], n, "the network has 32 hosts"},
-		{"not crossed", QFT, q, pgft, "2 cables join s1_0 and s2_0"},
-		{"crossed", FatTree, q, n, "port 7 of s1_0 leads to s2_2"},
-		{"twisted", QFT, q, twisted, "leads to"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if _, err := c.run(c.q, c.n); (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want %q", err, c.want)
-			}
-		})
-	}
-}
-
-// twist swaps the up cables of the first leaf and one of another group.
-func twist(n *network.Network) *network.Network {
-	var b network.Builder
-	for v := range network.Node(n.Nodes()) {
-		if n.IsHost(v) {
-			b.Host(n.Info(v))
-		} else {
-			b.Switch(n.Info(v), len(n.Ends(v)))
-		}
-	}
-	swap := map[network.End]network.End{}
-	x, y := network.End{Node: n.Switch(0), Port: 5}, network.End{Node: n.Switch(7), Port: 5}
-	swap[x], swap[y] = y, x
-	for v := range network.Node(n.Nodes()) {
-		for i, e := range n.Ends(v) {
-			a := network.End{Node: v, Port: uint8(i + 1)}
-			if e.Node <= v {
-				continue
-			}
-			if other, ok := swap[a]; ok {
-				a = other
-			}
-			if err := b.Cable(a, e); err != nil {
-				panic(err)
-			}
-		}
-	}
-	return b.Build()
 }
 
 // Tables do not depend on how many cores fill them.
 func TestSameForAnyCores(t *testing.T) {
 	q := sizes[13]
-	n := routetest.Degrade(build(t, q, 1), rand.New(rand.NewPCG(1, 3)), 0.1)
+	n := degrade(buildQFT(t, q, 1), rand.New(rand.NewPCG(1, 3)), 0.1)
 	var want *lft.Tables
 	for _, cores := range []int{1, 2, 5} {
 		before := runtime.GOMAXPROCS(cores)
-		got, err := QFT(q, n)
+		got, err := QFT(n)
 		runtime.GOMAXPROCS(before)
 		if err != nil {
 			t.Fatal(err)

@@ -1,10 +1,9 @@
-package dmod
+package closed
 
 import (
 	"slices"
 
 	"evbench/internal/parallel"
-	"evbench/routing/dmod/updown"
 )
 
 // infinite is the cost of no path. Costs are bytes of at most 7 bits, eight to a
@@ -67,32 +66,32 @@ func relax(own, near []uint64) {
 // is always the shortest; by other ranks it is what lets every switch further down
 // go on down, as the destination alone decides.
 func (r *router) costs() {
-	r.cost = newCosts(r.net.Switches(), len(r.hosts.Leaves))
-	for i, s := range r.hosts.Leaves {
+	r.cost = newCosts(r.net.Switches(), len(r.hosts.leaves))
+	for i, s := range r.hosts.leaves {
 		r.cost.set(int(s), i, 0)
 	}
-	ranks := r.graph.Ranks
+	ranks := r.graph.ranks
 	for _, level := range ranks {
-		r.relaxAll(level, updown.Down)
+		r.relaxAll(level, downward)
 	}
 	if r.opt.DownCost {
 		r.down = costs{r.cost.words, slices.Clone(r.cost.c)}
 	}
 	for i := range ranks {
-		r.relaxAll(ranks[len(ranks)-1-i], updown.Up)
+		r.relaxAll(ranks[len(ranks)-1-i], upward)
 	}
 }
 
-func (r *router) relaxAll(level []int32, dir updown.Dir) {
-	parallel.Each(r.opt.Workers, len(level), func(_, i int) {
+func (r *router) relaxAll(level []int32, to dir) {
+	parallel.Each(0, len(level), func(_, i int) {
 		s := int(level[i])
 		own := r.cost.row(s)
-		for _, g := range r.graph.Groups[s] {
-			if g.Dir == dir {
-				relax(own, r.cost.row(int(g.Peer)))
+		for _, g := range r.graph.groups[s] {
+			if g.dir == to {
+				relax(own, r.cost.row(int(g.peer)))
 			}
 		}
-		if dir == updown.Up && r.opt.DownCost {
+		if to == upward && r.opt.DownCost {
 			for w, x := range r.down.row(s) {
 				own[w] = choose(less(x, infinite*eight), x, own[w])
 			}
@@ -108,18 +107,18 @@ func (r *router) dividers() {
 	for s := range r.divider {
 		r.divider[s] = 1
 	}
-	for _, level := range r.graph.Ranks {
+	for _, level := range r.graph.ranks {
 		for _, s := range level {
 			above := 0
-			for _, g := range r.graph.Groups[s] {
-				if g.Dir == updown.Up {
+			for _, g := range r.graph.groups[s] {
+				if g.dir == upward {
 					above++
 				}
 			}
 			product := min(r.divider[s]*above, maxDivider)
-			for _, g := range r.graph.Groups[s] {
-				if g.Dir == updown.Up {
-					r.divider[g.Peer] = max(r.divider[g.Peer], product)
+			for _, g := range r.graph.groups[s] {
+				if g.dir == upward {
+					r.divider[g.peer] = max(r.divider[g.peer], product)
 				}
 			}
 		}

@@ -1,15 +1,16 @@
-package updown
+package closed
 
 import (
+	"evbench/routing/lft"
 	"evbench/topology/network"
 )
 
-// Hosts are the destinations by number, 0..n-1, as closed forms count them, and
+// hosts are the destinations by number, 0..n-1, as closed forms count them, and
 // where they are.
-type Hosts struct {
+type hosts struct {
 	node   []network.Node // by number
-	Leaves []int32        // switches with hosts, in the order of their hosts' numbers
-	LeafAt []int32        // by switch: its place in Leaves, or -1
+	leaves []int32        // switches with hosts, in the order of their hosts' numbers
+	leafAt []int32        // by switch: its place in Leaves, or -1
 	runs   []run          // of destinations, by leaf
 	first  []int32        // runs of leaf i are runs[first[i]:first[i+1]]
 	base   int            // LID of destination 0 where LIDs follow numbers, else -1
@@ -19,22 +20,22 @@ type Hosts struct {
 
 type run struct{ lo, hi int32 }
 
-// NewHosts returns the hosts of a network; number[h] is that of host h, a
+// newHosts returns the hosts of a network; number[h] is that of host h, a
 // permutation of 0..n-1.
-func NewHosts(n *network.Network, number []int) *Hosts {
-	h := &Hosts{node: make([]network.Node, n.Hosts()), LeafAt: make([]int32, n.Switches()), net: n}
+func newHosts(n *network.Network, number []int) *hosts {
+	h := &hosts{node: make([]network.Node, n.Hosts()), leafAt: make([]int32, n.Switches()), net: n}
 	for v, d := range number {
 		h.node[d] = network.Node(v)
 	}
-	for s := range h.LeafAt {
-		h.LeafAt[s] = -1
+	for s := range h.leafAt {
+		h.leafAt[s] = -1
 	}
 	h.runsByLeaf()
 	h.lids()
 	return h
 }
 
-func (h *Hosts) runsByLeaf() {
+func (h *hosts) runsByLeaf() {
 	var runs [][]run
 	for d, v := range h.node {
 		e := h.net.Leaf(v)
@@ -42,12 +43,12 @@ func (h *Hosts) runsByLeaf() {
 			continue
 		}
 		s := h.net.Index(e.Node)
-		if h.LeafAt[s] < 0 {
-			h.LeafAt[s] = int32(len(h.Leaves))
-			h.Leaves = append(h.Leaves, int32(s))
+		if h.leafAt[s] < 0 {
+			h.leafAt[s] = int32(len(h.leaves))
+			h.leaves = append(h.leaves, int32(s))
 			runs = append(runs, nil)
 		}
-		own := &runs[h.LeafAt[s]]
+		own := &runs[h.leafAt[s]]
 		if last := len(*own) - 1; last >= 0 && (*own)[last].hi == int32(d) {
 			(*own)[last].hi++
 		} else {
@@ -61,7 +62,7 @@ func (h *Hosts) runsByLeaf() {
 	}
 }
 
-func (h *Hosts) lids() {
+func (h *hosts) lids() {
 	h.base, h.copies = -1, 1
 	follow := true
 	for d, v := range h.node {
@@ -74,9 +75,9 @@ func (h *Hosts) lids() {
 	}
 }
 
-// Spans calls visit for the destinations d0..d1-1 of the leaves lo..hi-1, joined
+// spans calls visit for the destinations d0..d1-1 of the leaves lo..hi-1, joined
 // where they follow each other.
-func (h *Hosts) Spans(lo, hi int, visit func(d0, d1 int)) {
+func (h *hosts) spans(lo, hi int, visit func(d0, d1 int)) {
 	var now run
 	for _, r := range h.runs[h.first[lo]:h.first[hi]] {
 		if r.lo == now.hi {
@@ -93,17 +94,17 @@ func (h *Hosts) Spans(lo, hi int, visit func(d0, d1 int)) {
 	}
 }
 
-// Row writes the entries of all hosts' LIDs to a switch's row. fill is given a
+// row writes the entries of all hosts' LIDs to a switch's row. fill is given a
 // slice by destination and the offset x of the LIDs it is for: the x-th LID of a
 // host. What fill leaves out stays NoPort. Scratch is as long as there are hosts.
-func (h *Hosts) Row(row, scratch []uint8, fill func(dst []uint8, x int)) {
+func (h *hosts) row(row, scratch []uint8, fill func(dst []uint8, x int)) {
 	if h.base >= 0 {
 		fill(row[h.base:h.base+len(h.node)], 0)
 		return
 	}
 	for x := range h.copies {
 		for i := range scratch {
-			scratch[i] = noPort
+			scratch[i] = lft.NoPort
 		}
 		fill(scratch, x)
 		for d, v := range h.node {
@@ -114,13 +115,13 @@ func (h *Hosts) Row(row, scratch []uint8, fill func(dst []uint8, x int)) {
 	}
 }
 
-// Local writes the ports of a leaf to its own hosts.
-func (h *Hosts) Local(dst []uint8, s int) {
-	if h.LeafAt[s] < 0 {
+// local writes the ports of a leaf to its own hosts.
+func (h *hosts) local(dst []uint8, s int) {
+	if h.leafAt[s] < 0 {
 		return
 	}
-	at := int(h.LeafAt[s])
-	h.Spans(at, at+1, func(d0, d1 int) {
+	at := int(h.leafAt[s])
+	h.spans(at, at+1, func(d0, d1 int) {
 		for d := d0; d < d1; d++ {
 			dst[d] = h.net.Leaf(h.node[d]).Port
 		}

@@ -1,10 +1,9 @@
-package dmod
+package closed
 
 import (
 	"cmp"
 	"slices"
 
-	"evbench/routing/dmod/updown"
 	"evbench/topology/network"
 )
 
@@ -15,16 +14,13 @@ import (
 // switches to the highest rank but one are there, then by the part of that when
 // one rank fewer is there, and so on; parts are ordered by their first host, and
 // hosts of a leaf by its ports. Hosts without a cable come last. O(ranks · cables).
-func numbers(n *network.Network, g *updown.Graph) []int {
+func numbers(n *network.Network, g *graph) []int {
 	number := make([]int, n.Hosts())
 	if n.Notation != "" {
 		for h := range number {
 			number[h] = h
 		}
 		return number
-	}
-	if g == nil {
-		g = updown.New(n, updown.ByHops(n), 0)
 	}
 	order := make([]network.Node, n.Hosts())
 	for h := range order {
@@ -64,7 +60,7 @@ func lost(n *network.Network, leaf network.Node) int {
 // parts returns, for each rank and switch, the first host of the part of the
 // network that the switch is in when there are only ranks up to that one. At rank
 // 1 each switch is alone.
-func parts(n *network.Network, g *updown.Graph) [][]int32 {
+func parts(n *network.Network, g *graph) [][]int32 {
 	root, first := make([]int32, n.Switches()), make([]int32, n.Switches())
 	for s := range root {
 		root[s], first[s] = int32(s), int32(n.Hosts())
@@ -81,10 +77,10 @@ func parts(n *network.Network, g *updown.Graph) [][]int32 {
 		}
 		return s
 	}
-	out := make([][]int32, max(2, len(g.Ranks)))
+	out := make([][]int32, max(2, len(g.ranks)))
 	for r := 1; r < len(out); r++ {
 		if r > 1 {
-			for _, s := range g.Ranks[r] {
+			for _, s := range g.ranks[r] {
 				joinDown(g, s, find, root, first)
 			}
 		}
@@ -96,9 +92,9 @@ func parts(n *network.Network, g *updown.Graph) [][]int32 {
 	return out
 }
 
-func joinDown(g *updown.Graph, s int32, find func(int32) int32, root, first []int32) {
-	for _, group := range g.Groups[s] {
-		if a, b := find(s), find(group.Peer); group.Dir == updown.Down && a != b {
+func joinDown(g *graph, s int32, find func(int32) int32, root, first []int32) {
+	for _, group := range g.groups[s] {
+		if a, b := find(s), find(group.peer); group.dir == downward && a != b {
 			root[b] = a
 			first[a] = min(first[a], first[b])
 		}

@@ -1,11 +1,9 @@
-package routetest_test
+package closed
 
 import (
 	"math/rand/v2"
 	"testing"
 
-	"evbench/routing/dmod"
-	"evbench/routing/dmod/routetest"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -21,21 +19,21 @@ func TestAllShifts(t *testing.T) {
 	for seed := range uint64(10) {
 		net := n
 		if seed > 0 {
-			net = routetest.Degrade(n, rand.New(rand.NewPCG(seed, 1)), 0.1)
+			net = degrade(n, rand.New(rand.NewPCG(seed, 1)), 0.1)
 		}
-		tables, err := dmod.Dmodc(net, dmod.Options{})
+		tables, err := Dmodc(net, Options{})
 		if err != nil {
 			continue
 		}
 		want := 0
 		for by := range n.Hosts() {
-			most, err := routetest.Shift(tables, by, 0)
+			most, err := shiftLoad(tables, by, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
 			want = max(want, most)
 		}
-		if got, err := routetest.AllShifts(tables); err != nil || got != want {
+		if got, err := allShifts(tables); err != nil || got != want {
 			t.Errorf("seed %d: %d paths, %v; one by one %d", seed, got, err, want)
 		}
 		worst = max(worst, want)
@@ -51,13 +49,13 @@ func TestLostIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	empty := lft.New("none", n)
-	if _, err := routetest.AllShifts(empty); err == nil {
+	if _, err := allShifts(empty); err == nil {
 		t.Error("all shifts of empty tables have no error")
 	}
-	if _, err := routetest.Shift(empty, 1, 0); err == nil {
+	if _, err := shiftLoad(empty, 1, 0); err == nil {
 		t.Error("a shift of empty tables has no error")
 	}
-	if w := routetest.All(empty, make([]int, n.Nodes())); w.Lost != w.Routes || w.Routes != 8 {
+	if w := walkAll(empty, make([]int, n.Nodes())); w.Lost != w.Routes || w.Routes != 8 {
 		t.Errorf("empty tables: %s", w)
 	}
 }

@@ -1,4 +1,4 @@
-package updown
+package closed
 
 import (
 	"math/bits"
@@ -7,44 +7,42 @@ import (
 	"evbench/routing/lft"
 )
 
-const noPort = lft.NoPort
-
-// Sets are sets of targets, one for each switch.
-type Sets struct {
+// sets are sets of targets, one for each switch.
+type sets struct {
 	words int
 	bits  []uint64
 }
 
-func newSets(switches, targets int) Sets {
+func newSets(switches, targets int) sets {
 	words := (targets + 63) / 64
-	return Sets{words, make([]uint64, switches*words)}
+	return sets{words, make([]uint64, switches*words)}
 }
 
 // of returns the set of a switch, a bit for each target.
-func (s Sets) of(i int) []uint64 { return s.bits[i*s.words : (i+1)*s.words] }
+func (s sets) of(i int) []uint64 { return s.bits[i*s.words : (i+1)*s.words] }
 
-// Reach returns which targets each switch reaches with at most 0, 1, 2, … steps
+// reach returns which targets each switch reaches with at most 0, 1, 2, … steps
 // up and then any number down; target[s] is that of switch s, or -1. Cables
 // between equal ranks are not taken. O(cables · targets / 64) for each rank.
-func (g *Graph) Reach(target []int32, targets, workers int) []Sets {
+func (g *graph) reach(target []int32, targets int) []sets {
 	down := newSets(len(target), targets)
-	for _, level := range g.Ranks {
-		parallel.Each(workers, len(level), func(_, i int) {
+	for _, level := range g.ranks {
+		parallel.Each(0, len(level), func(_, i int) {
 			s := int(level[i])
 			own := down.of(s)
 			if t := target[s]; t >= 0 {
 				own[t/64] |= 1 << (t % 64)
 			}
-			g.unite(own, s, Down, down)
+			g.unite(own, s, downward, down)
 		})
 	}
-	layers := []Sets{down}
+	layers := []sets{down}
 	for range g.steps() {
 		last := layers[len(layers)-1]
 		next := newSets(len(target), targets)
-		parallel.Each(workers, len(target), func(_, s int) {
+		parallel.Each(0, len(target), func(_, s int) {
 			copy(next.of(s), last.of(s))
-			g.unite(next.of(s), s, Up, last)
+			g.unite(next.of(s), s, upward, last)
 		})
 		layers = append(layers, next)
 	}
@@ -52,9 +50,9 @@ func (g *Graph) Reach(target []int32, targets, workers int) []Sets {
 }
 
 // steps returns how many steps up a path has at most.
-func (g *Graph) steps() int {
+func (g *graph) steps() int {
 	ranks := 0
-	for _, level := range g.Ranks {
+	for _, level := range g.ranks {
 		if len(level) > 0 {
 			ranks++
 		}
@@ -62,31 +60,31 @@ func (g *Graph) steps() int {
 	return max(0, ranks-1)
 }
 
-func (g *Graph) unite(own []uint64, s int, dir Dir, of Sets) {
-	for _, group := range g.Groups[s] {
-		if group.Dir == dir {
-			for w, x := range of.of(int(group.Peer)) {
+func (g *graph) unite(own []uint64, s int, dir dir, of sets) {
+	for _, group := range g.groups[s] {
+		if group.dir == dir {
+			for w, x := range of.of(int(group.peer)) {
 				own[w] |= x
 			}
 		}
 	}
 }
 
-// Choices writes to bits[k] the targets that switch s should send through its
+// choices writes to bits[k] the targets that switch s should send through its
 // k-th group: down where that leads there, else up with the fewest steps up.
-func (g *Graph) Choices(layers []Sets, s int, bits [][]uint64) {
-	for k, group := range g.Groups[s] {
+func (g *graph) choices(layers []sets, s int, bits [][]uint64) {
+	for k, group := range g.groups[s] {
 		own := bits[k]
 		clear(own)
-		switch group.Dir {
-		case Down:
-			for w, x := range layers[0].of(int(group.Peer)) {
+		switch group.dir {
+		case downward:
+			for w, x := range layers[0].of(int(group.peer)) {
 				own[w] = x
 			}
-		case Up:
+		case upward:
 			for a := 1; a < len(layers); a++ {
 				have, had := layers[a].of(s), layers[a-1].of(s)
-				for w, x := range layers[a-1].of(int(group.Peer)) {
+				for w, x := range layers[a-1].of(int(group.peer)) {
 					own[w] |= x & have[w] &^ had[w]
 				}
 			}
@@ -94,20 +92,20 @@ func (g *Graph) Choices(layers []Sets, s int, bits [][]uint64) {
 	}
 }
 
-// ToSwitches writes the entries of the switches' own LIDs: port 0 for itself,
+// toSwitches writes the entries of the switches' own LIDs: port 0 for itself,
 // else down where that leads there, else up with the fewest steps up, which is a
 // shortest up*/down* path where ranks are hops. What no such path leads to keeps
 // no route, as with OpenSM's updn. Sixty-four targets at a time start at another
 // group. O(switches² + switches · cables / 64).
-func (g *Graph) ToSwitches(t *lft.Tables, workers int) {
+func (g *graph) toSwitches(t *lft.Tables) {
 	count := len(g.rank)
 	self, lid := make([]int32, count), make([]uint16, count)
 	for s := range count {
-		self[s], lid[s] = int32(s), g.Net.Info(g.Net.Switch(s)).LID
+		self[s], lid[s] = int32(s), g.net.Info(g.net.Switch(s)).LID
 	}
-	layers := g.Reach(self, count, workers)
-	scratch := make([]toSwitch, parallel.Workers(workers))
-	parallel.Each(workers, count, func(worker, s int) {
+	layers := g.reach(self, count)
+	scratch := make([]toSwitch, parallel.Workers(0))
+	parallel.Each(0, count, func(worker, s int) {
 		r := &scratch[worker]
 		r.g, r.lid, r.row = g, lid, t.Row(s)
 		for a := range layers {
@@ -120,7 +118,7 @@ func (g *Graph) ToSwitches(t *lft.Tables, workers int) {
 }
 
 type toSwitch struct {
-	g     *Graph
+	g     *graph
 	lid   []uint16
 	row   []uint8
 	ports []uint8
@@ -128,16 +126,16 @@ type toSwitch struct {
 }
 
 // layer routes to what switch s reaches with a steps up, and not with fewer.
-func (r *toSwitch) layer(layers []Sets, a, s int) {
-	dir, below := Down, 0
+func (r *toSwitch) layer(layers []sets, a, s int) {
+	dir, below := downward, 0
 	if a > 0 {
-		dir, below = Up, a-1
+		dir, below = upward, a-1
 	}
 	r.ports, r.sets = r.ports[:0], r.sets[:0]
-	for _, group := range r.g.Groups[s] {
-		if group.Dir == dir {
-			r.ports = append(r.ports, group.Ports[s%len(group.Ports)])
-			r.sets = append(r.sets, layers[below].of(int(group.Peer)))
+	for _, group := range r.g.groups[s] {
+		if group.dir == dir {
+			r.ports = append(r.ports, group.ports[s%len(group.ports)])
+			r.sets = append(r.sets, layers[below].of(int(group.peer)))
 		}
 	}
 	for w, open := range layers[a].of(s) {

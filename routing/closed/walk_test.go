@@ -1,6 +1,4 @@
-// Package routetest follows the routes of forwarding tables for tests of engines:
-// slow, obvious, and independent of them.
-package routetest
+package closed
 
 import (
 	"fmt"
@@ -10,8 +8,8 @@ import (
 	"evbench/topology/network"
 )
 
-// A Walk is what becomes of all routes from switches with hosts to hosts' LIDs.
-type Walk struct {
+// A walk is what becomes of all routes from switches with hosts to hosts' LIDs.
+type walk struct {
 	Routes int // followed
 	Lost   int // ended at a switch without an entry
 	Looped int // came back, or left by a port without a cable, or to a wrong host
@@ -21,15 +19,15 @@ type Walk struct {
 }
 
 // String names the first bad route.
-func (w Walk) String() string {
+func (w walk) String() string {
 	return fmt.Sprintf("%d routes, %d lost, %d looped, %d down and up, %d hops %s", w.Routes, w.Lost, w.Looped, w.UpDown, w.hops, w.first)
 }
 
-// All follows the route from each switch with hosts to each LID of each host that
+// walkAll follows the route from each switch with hosts to each LID of each host that
 // has a cable. Ranks are by node.
-func All(t *lft.Tables, rank []int) Walk {
+func walkAll(t *lft.Tables, rank []int) walk {
 	n := t.Net
-	var w Walk
+	var w walk
 	leaf := map[network.Node]bool{}
 	for h := range network.Node(n.Hosts()) {
 		if s := n.Leaf(h).Node; s != network.NoNode && !n.IsHost(s) {
@@ -49,7 +47,7 @@ func All(t *lft.Tables, rank []int) Walk {
 	return w
 }
 
-func (w *Walk) follow(t *lft.Tables, s, host network.Node, lid int, rank []int) {
+func (w *walk) follow(t *lft.Tables, s, host network.Node, lid int, rank []int) {
 	w.Routes++
 	from, down, bent, hops := s, false, false, 0
 	for {
@@ -78,9 +76,9 @@ func (w *Walk) follow(t *lft.Tables, s, host network.Node, lid int, rank []int) 
 	}
 }
 
-// Shift returns the most paths that one cable carries in one direction when each
+// shiftLoad returns the most paths that one cable carries in one direction when each
 // host i sends to the x-th LID of host i + by mod N, or an error for a lost path.
-func Shift(t *lft.Tables, by, x int) (int, error) {
+func shiftLoad(t *lft.Tables, by, x int) (int, error) {
 	n := t.Net
 	load := make([]uint32, n.Switches()*256)
 	most := uint32(0)
@@ -106,11 +104,11 @@ func Shift(t *lft.Tables, by, x int) (int, error) {
 	return int(most), nil
 }
 
-// AllShifts returns the most paths that one cable carries in one direction in any
+// allShifts returns the most paths that one cable carries in one direction in any
 // shift of all hosts, as Shift does for one. Each path from a leaf is walked once:
 // its hosts lo..hi-1 send to host d in the shifts d-hi+1..d-lo, which are added to
 // every port of the path at once. O(hosts · leaves · hops + switches · hosts).
-func AllShifts(t *lft.Tables) (int, error) {
+func allShifts(t *lft.Tables) (int, error) {
 	n, hosts := t.Net, t.Net.Hosts()
 	change := map[network.End][]int32{} // by port and shift, of the number of paths
 	for lo, hi := 0, 0; lo < hosts; lo = hi {
@@ -119,7 +117,7 @@ func AllShifts(t *lft.Tables) (int, error) {
 			hi++
 		}
 		for d := range hosts {
-			path, err := follow(t, leaf, network.Node(d))
+			path, err := pathOf(t, leaf, network.Node(d))
 			if err != nil {
 				return 0, err
 			}
@@ -144,8 +142,8 @@ func AllShifts(t *lft.Tables) (int, error) {
 	return int(most), nil
 }
 
-// follow returns the ports on the way from a leaf to the first LID of a host.
-func follow(t *lft.Tables, s, host network.Node) ([]network.End, error) {
+// pathOf returns the ports on the way from a leaf to the first LID of a host.
+func pathOf(t *lft.Tables, s, host network.Node) ([]network.End, error) {
 	from, lid := s, int(t.Net.Info(host).LID)
 	var path []network.End
 	for s != host {
@@ -160,16 +158,16 @@ func follow(t *lft.Tables, s, host network.Node) ([]network.End, error) {
 	return path, nil
 }
 
-// MostOfShifts is AllShifts where hosts are few, else the most of a sample.
-func MostOfShifts(t *lft.Tables) (int, error) {
+// mostOfShifts is allShifts where hosts are few, else the most of a sample.
+func mostOfShifts(t *lft.Tables) (int, error) {
 	n := t.Net.Hosts()
 	if n <= 1000 {
-		return AllShifts(t)
+		return allShifts(t)
 	}
 	rng := rand.New(rand.NewPCG(uint64(n), 0))
 	most := 0
 	for _, by := range []int{1, n / 2, n - 1, rng.IntN(n), rng.IntN(n), rng.IntN(n), rng.IntN(n), rng.IntN(n), rng.IntN(n), rng.IntN(n), rng.IntN(n), rng.IntN(n)} {
-		load, err := Shift(t, by, 0)
+		load, err := shiftLoad(t, by, 0)
 		if err != nil {
 			return 0, err
 		}
@@ -178,9 +176,9 @@ func MostOfShifts(t *lft.Tables) (int, error) {
 	return most, nil
 }
 
-// Dead returns the network without the cables for which dead says so and, with
+// without returns the network without the cables for which dead says so and, with
 // info, with other names, GUIDs and LIDs.
-func Dead(n *network.Network, info func(v network.Node, i network.Info) network.Info, dead func(a, b network.End) bool) *network.Network {
+func without(n *network.Network, info func(v network.Node, i network.Info) network.Info, dead func(a, b network.End) bool) *network.Network {
 	var b network.Builder
 	for v := range network.Node(n.Nodes()) {
 		i := n.Info(v)
@@ -207,29 +205,10 @@ func Dead(n *network.Network, info func(v network.Node, i network.Info) network.
 	return out
 }
 
-// Degrade takes away a share of the cables between switches.
-func Degrade(n *network.Network, rng *rand.Rand, share float64) *network.Network {
+// degrade takes away a share of the cables between switches.
+func degrade(n *network.Network, rng *rand.Rand, share float64) *network.Network {
 	if share == 0 {
 		return n
 	}
-	return Dead(n, nil, func(a, _ network.End) bool { return !n.IsHost(a.Node) && rng.Float64() < share })
-}
-
-// Distances returns the number of cables from each switch, by its index, to one of
-// them, -1 where it is not reached.
-func Distances(n *network.Network, to network.Node) []int {
-	dist := make([]int, n.Switches())
-	for i := range dist {
-		dist[i] = -1
-	}
-	dist[n.Index(to)] = 0
-	for queue := []network.Node{to}; len(queue) > 0; queue = queue[1:] {
-		for _, e := range n.Ends(queue[0]) {
-			if e.Node != network.NoNode && !n.IsHost(e.Node) && dist[n.Index(e.Node)] < 0 {
-				dist[n.Index(e.Node)] = dist[n.Index(queue[0])] + 1
-				queue = append(queue, e.Node)
-			}
-		}
-	}
-	return dist
+	return without(n, nil, func(a, _ network.End) bool { return !n.IsHost(a.Node) && rng.Float64() < share })
 }

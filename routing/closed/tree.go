@@ -1,34 +1,25 @@
-package qft
+package closed
 
-import (
-	"fmt"
-
-	"evbench/topology/network"
-)
+import "evbench/topology/network"
 
 // A tree knows the digits of nodes, which ports they give, and by which rule a
 // destination takes them. Index l-1 is level l.
 type tree struct {
-	Shape
+	network.PGFT
 	quasi bool
-	n     *network.Network
-	hosts int
 	first []int // index of the first switch of a level, and the end
 	width []int // R_l = w1·…·wl
 	cross int   // the level with p > 1 of a quasi fat tree, else a level too high
 }
 
-func newTree(q Shape, quasi bool, n *network.Network) *tree {
+func newTree(q network.PGFT, quasi bool) *tree {
 	h := len(q.M)
-	t := &tree{Shape: q, quasi: quasi, n: n, hosts: 1, first: make([]int, h+1), width: make([]int, h), cross: h + 9}
-	for _, m := range q.M {
-		t.hosts *= m
-	}
-	width, above := 1, t.hosts
+	t := &tree{PGFT: q, quasi: quasi, first: make([]int, h+1), width: make([]int, h), cross: h + 9}
+	width := 1
 	for i := range h {
-		width, above = min(width*q.W[i], 1<<24), above/q.M[i]
+		width = min(width*q.W[i], 1<<24)
 		t.width[i] = width
-		t.first[i+1] = t.first[i] + width*above
+		t.first[i+1] = t.first[i] + q.Count(i+1)
 		if quasi && q.P[i] > 1 {
 			t.cross = i + 1
 		}
@@ -55,63 +46,6 @@ func (t *tree) digits(s, level int, to []int) {
 		to[k] = i % radix
 		i /= radix
 	}
-}
-
-// fits checks that the network has these nodes and no cable that the rule
-// (equations 5 and 6) does not allow. Cables may be missing.
-func (t *tree) fits() error {
-	h := len(t.M)
-	if t.n.Hosts() != t.hosts || t.n.Switches() != t.first[h] {
-		return fmt.Errorf("the network has %d hosts and %d switches, not %d and %d", t.n.Hosts(), t.n.Switches(), t.hosts, t.first[h])
-	}
-	for v := range t.hosts {
-		e := t.n.Leaf(network.Node(v))
-		if e.Node != network.NoNode && e.Node != t.n.Switch(v/t.M[0]) {
-			return fmt.Errorf("host %s is at %s", t.n.Info(network.Node(v)).Name, t.n.Info(e.Node).Name)
-		}
-	}
-	low, high := make([]int, h), make([]int, h)
-	for s := range t.n.Switches() {
-		l := t.level(s)
-		t.digits(s, l, low)
-		for i, e := range t.n.Ends(t.n.Switch(s)) {
-			if e.Node == network.NoNode || t.n.IsHost(e.Node) {
-				continue
-			}
-			peer := t.n.Index(e.Node)
-			switch t.level(peer) {
-			case l - 1: // seen from below
-				continue
-			case l + 1:
-				if t.digits(peer, l+1, high); t.joined(low, high, l+1) {
-					continue
-				}
-			}
-			return fmt.Errorf("port %d of %s leads to %s", i+1, t.n.Info(t.n.Switch(s)).Name, t.n.Info(e.Node).Name)
-		}
-	}
-	return nil
-}
-
-// joined is equation 6: digits are the same but the one of the upper level and, on
-// the crossed level, the last part of a second one.
-func (t *tree) joined(low, high []int, level int) bool {
-	second := -1
-	if level == t.cross {
-		second = t.second()
-	}
-	for i := range low {
-		switch {
-		case i == level-1:
-		case i == second:
-			if low[i]/t.P[level-1] != high[i]/t.P[level-1] {
-				return false
-			}
-		case low[i] != high[i]:
-			return false
-		}
-	}
-	return true
 }
 
 // second returns the index of the digit in which cross-connected parents differ.
@@ -183,11 +117,4 @@ func (t *tree) down(level int) rule {
 		return rule{t.width[level-2], 1, 1, t.P[level-2]}
 	}
 	return rule{t.width[level-1], 1, 1, t.P[level-1]}
-}
-
-func gcd(a, b int) int {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }

@@ -1,0 +1,103 @@
+package closed
+
+import (
+	"errors"
+	"fmt"
+
+	"evbench/routing/lft"
+	"evbench/topology/network"
+)
+
+// Dmodk returns the routes of a whole PGFT (Zahavi; IEEE Micro 2020 §2): a switch
+// of level l sends host d, if not below it, through its up port
+//
+//	q = ⌊d / (w1·…·wl)⌋ mod (w_{l+1}·p_{l+1})
+//
+// whose parent is q mod w and whose cable to it is ⌊q/w⌋; and down to the child
+// above d through cable ⌊d / (w1·…·wl)⌋ mod p_l (HOTI 2014, equation 16). With as many
+// cables up as down at each level no cable has two paths of a shift permutation.
+//
+// It refuses a network that is not built from the notation of a PGFT, or has lost cables.
+func Dmodk(n *network.Network) (*lft.Tables, error) {
+	shape, err := n.Shape()
+	if err != nil {
+		return nil, err
+	}
+	g, ok := shape.(network.PGFT)
+	if !ok {
+		return nil, fmt.Errorf("%s is no PGFT", n.Notation)
+	}
+	whole, err := g.Build(0)
+	if err != nil {
+		return nil, err
+	}
+	for v := range network.Node(n.Nodes()) {
+		for i, want := range whole.Ends(v) {
+			if n.At(v, i+1) != want {
+				return nil, fmt.Errorf("dmodk: port %d of %s has no cable: in a whole %s it leads to port %d of %s (dmodc routes degraded networks)",
+					i+1, n.Info(v).Name, g, want.Port, n.Info(want.Node).Name)
+			}
+		}
+	}
+	return route("dmodk", g, false, n), nil
+}
+
+// QFT returns the routes of a quasi fat tree, or of a PGFT, that may have lost cables and
+// switches. At most one level of a quasi fat tree may have p > 1.
+//
+// Without faults the ports are those of equations 13 to 18, but at a top level
+// with p > 1, where equation 18 gives all destinations of a cable the same port;
+// there we go down through the switch that the destination's own subtree goes up
+// through, which is what §IV.C asks for. With as many cables up as down at each
+// level, and w_{l+2} a multiple of p_l, no cable has two paths of a shift
+// permutation. A PGFT has equation 16 and the up-ports of d-mod-k (§V.A).
+//
+// With faults it is Algorithm 1 made complete: that removes a port from a choice
+// for what is missing one level up and down from it; here a port also goes when
+// all that is farther on is missing. So a host reaches another exactly if some
+// path up and then down joins them, and does so with the fewest steps up. Instead
+// of drawing a random port, those that are left take turns.
+//
+// O(cables · leaves / 64) and O(switches · hosts) bytes, mostly copied.
+func QFT(n *network.Network) (*lft.Tables, error) {
+	shape, err := n.Shape()
+	if err != nil {
+		return nil, err
+	}
+	switch g := shape.(type) {
+	case network.QFT:
+		return quasi(g, n)
+	case network.PGFT:
+		return route("qft", g, false, n), nil
+	}
+	return nil, errors.New(n.Notation + " is neither a QFT nor a PGFT")
+}
+
+func quasi(g network.QFT, n *network.Network) (*lft.Tables, error) {
+	crossed := 0
+	for _, p := range g.P {
+		if p > 1 {
+			crossed++
+		}
+	}
+	if crossed > 1 {
+		return nil, fmt.Errorf("qft: %d levels with p > 1: the closed form is for one", crossed)
+	}
+	return route("qft", network.PGFT(g), true, n), nil
+}
+
+// route takes a network that was built from a shape and may have lost cables.
+func route(engine string, g network.PGFT, quasi bool, n *network.Network) *lft.Tables {
+	f := &forms{tree: newTree(g, quasi)}
+	number, rank := make([]int, n.Hosts()), make([]int, n.Nodes())
+	for d := range number {
+		number[d] = d
+	}
+	for s := range n.Switches() {
+		rank[n.Switch(s)] = f.tree.level(s)
+	}
+	f.graph = newGraph(n, rank)
+	f.hosts = newHosts(n, number)
+	f.layers = f.graph.reach(f.hosts.leafAt, len(f.hosts.leaves))
+	return f.graph.tables(engine, f.hosts, func() form { return &formRow{forms: f, digits: make([]int, len(g.M))} })
+}
