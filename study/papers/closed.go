@@ -122,7 +122,7 @@ func risk(w *work) {
 			w.tell("%g %% dead, %s", 100*share, engine)
 			got := table(w, many(int(1000*share), draws), func(i int) []float64 {
 				n := without(whole, share, w.Seed+uint64(i))
-				return riskIn(must(routing.Compute(engine, n, routing.Options{Roots: roots, Seed: w.Seed, Partial: true, Workers: 1})), permutations, w.Seed)
+				return riskIn(must(routing.Compute(engine, n, routing.Options{Roots: roots, Seed: w.Seed, Partial: true})), permutations, w.Seed)
 			})
 			x, label := 100*share, fmt.Sprintf("%g %%", 100*share)
 			w.add(engine+", shifts", x, label, "messages", got[0]...)

@@ -77,7 +77,6 @@ func (n *routedTree) current(t *topology.Tree) *plan.Plan {
 // (thesis 4.2.2), if they are told them.
 func compute(t *topology.Tree, engine string, o routing.Options) *lft.Tables {
 	net := must(routing.FromTree(t, 0))
-	o.Workers = 1
 	for k := range t.Spines() {
 		o.Roots = append(o.Roots, net.Switch(t.Leaves()+k))
 	}
