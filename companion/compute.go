@@ -113,21 +113,20 @@ func along(t *topology.Tree, sw, leaf, path int) (Port, bool) {
 		return 0, false
 	}
 	_, high := t.Ends(topology.Link{Leaf: leaf, Spine: k})
-	p := t.Pods()
 	switch {
 	case high.Switch == sw:
 		return Port(high.Port), true
-	case p == nil || !p.TopAlive(p.Pod(leaf), k, top):
+	case t.Levels() == 2 || !t.TopAlive(t.Pod(leaf), k, top):
 		return 0, false
 	}
-	if _, end := t.Ends(topology.Link{Leaf: p.Pod(leaf), Spine: k, Above: true, Top: top}); end.Switch == sw {
+	if _, end := t.Ends(topology.Link{Leaf: t.Pod(leaf), Spine: k, Above: true, Top: top}); end.Switch == sw {
 		return Port(end.Port), true
 	}
 	from := sw - t.Leaves() // of the pods' switches
-	if from >= t.Middles() || from%t.Spines() != k || !p.TopAlive(from/t.Spines(), k, top) {
+	if from >= t.Middles() || from%t.Spines() != k || !t.TopAlive(from/t.Spines(), k, top) {
 		return 0, false
 	}
-	return Port(p.PodLeaves() + top), true
+	return Port(t.PodLeaves() + top), true
 }
 
 func (c computer) singlePath(sw, l int) []Route {

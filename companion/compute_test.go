@@ -213,7 +213,7 @@ func randomTree(t *testing.T, rng *rand.Rand) *topology.Tree {
 		o.Fill = append(o.Fill, rng.IntN(o.Ports+1))
 	}
 	o.Fill[0], o.Fill[1] = o.Ports, o.Ports
-	tree, err := topology.Make(o)
+	tree, err := topology.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,11 +76,10 @@ func down(t *topology.Tree, sw, leaf int) (Port, bool) {
 func detours(t *topology.Tree, a Addresses, sw int) []Route {
 	first, index := t.Ports(), sw
 	if sw >= t.Leaves() {
-		p := t.Pods()
-		if p == nil || sw >= t.Leaves()+t.Middles() {
+		if sw >= t.Leaves()+t.Middles() || t.Levels() == 2 {
 			return nil
 		}
-		first, index = p.PodLeaves(), (sw-t.Leaves())/t.Spines()
+		first, index = t.PodLeaves(), (sw-t.Leaves())/t.Spines()
 	}
 	var out []Route
 	used := make([]int, t.SwitchPorts(sw)-first)
@@ -114,12 +113,12 @@ func ways(t *topology.Tree, sw, leaf int) (candidates []int, taken func(path int
 			return slices.Contains(candidates, k)
 		}
 	}
-	q, k, p := (sw-t.Leaves())/t.Spines(), (sw-t.Leaves())%t.Spines(), t.Pods()
-	if p.Pod(leaf) == q || !t.Alive(leaf, k) {
+	q, k := (sw-t.Leaves())/t.Spines(), (sw-t.Leaves())%t.Spines()
+	if t.Pod(leaf) == q || !t.Alive(leaf, k) {
 		return nil, nil
 	}
-	for top := range p.Tops() {
-		if p.TopAlive(q, k, top) && p.TopAlive(p.Pod(leaf), k, top) {
+	for top := range t.Tops() {
+		if t.TopAlive(q, k, top) && t.TopAlive(t.Pod(leaf), k, top) {
 			candidates = append(candidates, top)
 		}
 	}

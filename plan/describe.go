@@ -1,13 +1,16 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"evbench/internal/show"
 	"evbench/routing"
 	"evbench/scheduler"
+	"evbench/topology"
 )
 
 // Describe prints what a plan promises.
@@ -70,16 +73,17 @@ func (p *Plan) aim() string {
 
 func (p *Plan) deadText() string {
 	t := p.Tree
-	if p.Pods == nil {
+	if t.Levels() == 2 {
 		return fmt.Sprintf("%d of %d links", len(t.Dead()), t.AllLinks())
 	}
-	low, tops := t.Leaves()*t.Spines(), len(p.Pods.DeadTops())
-	return fmt.Sprintf("%d of %d links and %d of %d top links", len(t.Dead())-tops, low, tops, t.AllLinks()-low)
+	low, dead := t.Leaves()*t.Spines(), t.Dead()
+	below, _ := slices.BinarySearchFunc(dead, low, func(l topology.Link, id int) int { return cmp.Compare(t.LinkID(l), id) })
+	return fmt.Sprintf("%d of %d links and %d of %d top links", below, low, len(dead)-below, t.AllLinks()-low)
 }
 
 func (p *Plan) pathNoun() string {
 	noun := "spine"
-	if p.Pods != nil {
+	if p.Tree.Levels() == 3 {
 		noun = "path"
 	}
 	if p.Paths.Most != 1 {

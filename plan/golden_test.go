@@ -71,15 +71,15 @@ func TestGoldenPods(t *testing.T) {
 		{"golden/pods-fors-healthy", topology.Options{Ports: 2, Leaves: 4, Pods: 2, Fill: []int{2, 1, 2, 1}}, nil, plan.Options{Schedule: "fors"}},
 		{"golden/pods-fors-dead-links", topology.Options{Ports: 2, Leaves: 4, Pods: 2, Fill: []int{2, 1, 2, 1}},
 			[]string{"leaf0-spine1", "pod1-spine0-top1"}, plan.Options{Schedule: "fors"}},
-		{"golden/pods-linear-shift-pinned", topology.Options{Ports: 1, Leaves: 4, Pods: 2}, nil, plan.Options{Schedule: "linear-shift"}},
+		{"golden/pods-linear-shift-pinned", topology.Options{Ports: 1, Leaves: 4, Pods: 2}, nil, plan.Options{Schedule: "linear-shift", Routing: "pinned"}},
 		{"golden/pods-linear-shift-ports-pinned", topology.Options{Ports: 2, Leaves: 4, Pods: 2, Fill: []int{2, 1, 2, 1}}, nil,
-			plan.Options{Schedule: "linear-shift-ports"}},
+			plan.Options{Schedule: "linear-shift-ports", Routing: "pinned"}},
 		{"golden/pods-bandwidth-optimal-none", topology.Options{Ports: 1, Leaves: 4, Pods: 2}, nil,
 			plan.Options{Schedule: "bandwidth-optimal", Routing: "none"}},
 	} {
 		t.Run(tt.file, func(t *testing.T) {
 			tt.o.Seed = 1
-			p, err := plan.BuildPods(podsTree(t, tt.tree, tt.down...), tt.o)
+			p, err := plan.Build(topologytest.Tree(t, tt.tree, tt.down...), tt.o)
 			built(t, err)
 			golden(t, tt.file, p)
 		})

@@ -87,7 +87,7 @@ func (p *Plan) document() document {
 		Duration: cost.Duration, PredictedEfficiency: cost.Synchronised(), UnsynchronisedAtMost: cost.Unsynchronised(),
 		Moved: p.Schedule.Moved, Hash: p.Hash(),
 	}
-	if p.Pods == nil {
+	if p.Tree.Levels() == 2 {
 		d.Spines = p.Tree.Spines()
 	}
 	if p.Objective != scheduler.FewestPhases { // the default goes without saying
@@ -116,7 +116,7 @@ func (p *Plan) writeMessages(w io.Writer) error {
 		buf = at[m.Dst].append(append(buf, ','))
 		k, top := through(m.Src, m.Dst)
 		buf = strconv.AppendInt(append(buf, ','), int64(k), 10)
-		if p.Pods != nil {
+		if p.Tree.Levels() == 3 {
 			buf = strconv.AppendInt(append(buf, ','), int64(top), 10)
 		}
 		buf = append(buf, ']')

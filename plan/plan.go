@@ -26,7 +26,6 @@ const NoRouting = "none"
 // immutable.
 type Plan struct {
 	Tree     *topology.Tree      // with the dead links
-	Pods     *topology.Pods      // Tree.Pods(): nil in two levels
 	Schedule *scheduler.Schedule // nil for event building without a schedule
 	Routing  string              // a name of Routings
 
@@ -111,7 +110,7 @@ func (o Options) objective() (scheduler.Objective, error) {
 // here; a phase that cannot be routed is a *scheduler.UnroutableError. Tables
 // that leave out a pair of servers are a *NoRouteError.
 func Build(t *topology.Tree, o Options) (*Plan, error) {
-	p := &Plan{Tree: t, Pods: t.Pods(), Routing: o.Routing, Unreachable: t.Unreachable()}
+	p := &Plan{Tree: t, Routing: o.Routing, Unreachable: t.Unreachable()}
 	if err := p.begin(o); err != nil {
 		return nil, err
 	}
@@ -146,15 +145,6 @@ func (p *Plan) begin(o Options) (err error) {
 	p.Objective, err = o.objective()
 	o.stage("schedule")
 	return err
-}
-
-// BuildPods is Build for three levels, where paths are pinned unless o says how else to
-// route; Build takes ftree for schedules without paths.
-func BuildPods(pods *topology.Pods, o Options) (*Plan, error) {
-	if o.Routing == "" && o.Schedule != "" {
-		o.Routing = routing.Pinned
-	}
-	return Build(pods.Tree(), o)
 }
 
 // schedule fills in the schedule and its bound.

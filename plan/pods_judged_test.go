@@ -11,7 +11,7 @@ import (
 
 // brokenPods returns a three-level tree of 4 to 100 servers of any shape that has lost
 // up to that share of its links; every third is partly filled.
-func brokenPods(t testing.TB, rng *rand.Rand, share float64) *topology.Pods {
+func brokenPods(t testing.TB, rng *rand.Rand, share float64) *topology.Tree {
 	t.Helper()
 	for {
 		o := topology.Options{Ports: 1 + rng.IntN(4), Pods: 1 + rng.IntN(4)}
@@ -22,13 +22,12 @@ func brokenPods(t testing.TB, rng *rand.Rand, share float64) *topology.Pods {
 				o.Fill = append(o.Fill, rng.IntN(o.Ports+1))
 			}
 		}
-		p, err := topology.NewPods(o)
-		if err != nil || p.Lower().Servers() < 4 || p.Lower().Servers() > 100 {
+		p, err := topology.New(o)
+		if err != nil || p.Servers() < 4 || p.Servers() > 100 {
 			continue
 		}
 		share := share * rng.Float64()
 		var dead []topology.Link
-		var tops []topology.TopLink
 		for l := range o.Leaves {
 			for k := range o.Spines {
 				if rng.Float64() < share {
@@ -38,10 +37,10 @@ func brokenPods(t testing.TB, rng *rand.Rand, share float64) *topology.Pods {
 		}
 		for i := range o.Pods * o.Spines * o.Tops {
 			if k := i / o.Tops; rng.Float64() < share {
-				tops = append(tops, topology.TopLink{Pod: k / o.Spines, Spine: k % o.Spines, Top: i % o.Tops})
+				dead = append(dead, topology.Link{Leaf: k / o.Spines, Spine: k % o.Spines, Above: true, Top: i % o.Tops})
 			}
 		}
-		if p, err = p.Without(dead, tops); err != nil {
+		if p, err = p.Without(dead...); err != nil {
 			t.Fatal(err)
 		}
 		return p
@@ -50,18 +49,18 @@ func brokenPods(t testing.TB, rng *rand.Rand, share float64) *topology.Pods {
 
 // judgedPods plans, has the plan judged by code that the planner does not use, bound
 // and all, and returns it; nil where no server reaches another one.
-func judgedPods(t testing.TB, p *topology.Pods, o plan.Options) *plan.Plan {
+func judgedPods(t testing.TB, p *topology.Tree, o plan.Options) *plan.Plan {
 	t.Helper()
 	where := func() string { return p.Notation() + " " + o.Schedule + " " + string(o.Objective) }
-	out, err := plan.BuildPods(p, o)
+	out, err := plan.Build(p, o)
 	if err != nil {
 		if err.Error() == "no two servers can reach each other: there is no message to plan" {
 			return nil
 		}
-		t.Fatalf("%s, fill %v, down %v: %v", where(), p.Lower().Fill(), p.DownNames(), err)
+		t.Fatalf("%s, fill %v, down %v: %v", where(), p.Fill(), p.DownNames(), err)
 	}
 	if r := judged(t, out); !r.ContentionChecked || r.Bound == nil || r.Bound.Gap < 0 {
-		t.Fatalf("%s, fill %v, down %v: offences %v, bound %+v", where(), p.Lower().Fill(), p.DownNames(), r.Offences, r.Bound)
+		t.Fatalf("%s, fill %v, down %v: offences %v, bound %+v", where(), p.Fill(), p.DownNames(), r.Offences, r.Bound)
 	}
 	return out
 }
@@ -113,8 +112,8 @@ func TestObjectivesPodsJudged(t *testing.T) {
 		few := judgedPods(t, p, o)
 		o.Objective = scheduler.Balanced
 		both := judgedPods(t, p, o)
-		if few.Paths.Most > 1 || both.Phases() > max(p.Lower().Servers(), least.Phases()) || both.Paths.Most > max(2, least.Paths.Most) {
-			t.Errorf("%s, fill %v, down %v: %d phases by %d paths; paths %d by %d, balanced %d by %d", p.Notation(), p.Lower().Fill(), p.DownNames(),
+		if few.Paths.Most > 1 || both.Phases() > max(p.Servers(), least.Phases()) || both.Paths.Most > max(2, least.Paths.Most) {
+			t.Errorf("%s, fill %v, down %v: %d phases by %d paths; paths %d by %d, balanced %d by %d", p.Notation(), p.Fill(), p.DownNames(),
 				least.Phases(), least.Paths.Most, few.Phases(), few.Paths.Most, both.Phases(), both.Paths.Most)
 		}
 		over += float64(few.Phases()) / float64(few.Bound.Phases)
@@ -140,7 +139,7 @@ func TestDropPodsJudged(t *testing.T) {
 		apart++
 		for _, name := range []string{scheduler.NameLinearShift, scheduler.NameBandwidthOptimal} {
 			o.Schedule, o.Routing = name, plan.NoRouting
-			r, err := plan.BuildPods(p, o)
+			r, err := plan.Build(p, o)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,19 +11,20 @@ import (
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 // threeLevels returns a plan of FT(3;2,2,2) made by hand: every message in a
 // phase of its own, the paths in turn.
 func threeLevels(t testing.TB) *plan.Plan {
 	t.Helper()
-	pods := podsTree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2})
-	tr, none := pods.Lower(), scheduler.None
+	pods := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2})
+	none := scheduler.None
 	var ms []scheduler.Message
 	for src := range 8 {
 		for dst := range 8 {
 			m := scheduler.Message{Phase: len(ms), Src: src, Dst: dst, Spine: none, Top: none}
-			a, b := tr.Leaf(src), tr.Leaf(dst)
+			a, b := pods.Leaf(src), pods.Leaf(dst)
 			if a != b {
 				m.Spine = src % 2
 			}
@@ -35,8 +36,8 @@ func threeLevels(t testing.TB) *plan.Plan {
 			}
 		}
 	}
-	s := scheduler.FromMessages("by-hand", pods.Tree(), true, slices.Values(ms))
-	return &plan.Plan{Tree: pods.Tree(), Pods: pods, Schedule: s, Routing: routing.Pinned, Bound: scheduler.Bound{Phases: 7, Kind: scheduler.KindServer}}
+	s := scheduler.FromMessages("by-hand", pods, true, slices.Values(ms))
+	return &plan.Plan{Tree: pods, Schedule: s, Routing: routing.Pinned, Bound: scheduler.Bound{Phases: 7, Kind: scheduler.KindServer}}
 }
 
 func TestThreeLevelFiles(t *testing.T) {
@@ -57,8 +58,8 @@ func TestThreeLevelFiles(t *testing.T) {
 		t.Errorf("cost %+v, want ideal 7, duration 56, busiest 7", c)
 	}
 	load, ok := p.Loads(plan.Equal)
-	if !ok || load[p.Pods.TopUp(0, 1, 0)] != 4 || load[p.Pods.TopDown(1, 1, 0)] != 4 {
-		t.Errorf("top links carry %v and %v messages, want 4", load[p.Pods.TopUp(0, 1, 0)], load[p.Pods.TopDown(1, 1, 0)])
+	if !ok || load[p.Tree.TopUp(0, 1, 0)] != 4 || load[p.Tree.TopDown(1, 1, 0)] != 4 {
+		t.Errorf("top links carry %v and %v messages, want 4", load[p.Tree.TopUp(0, 1, 0)], load[p.Tree.TopDown(1, 1, 0)])
 	}
 }
 
@@ -66,7 +67,7 @@ func TestThreeLevelsRestored(t *testing.T) {
 	text, _ := write(t, threeLevels(t))
 	p := restored(t, text)
 	again, _ := write(t, p)
-	if p.Pods == nil || p.Pods.Notation() != "FT(3;2,2,2)" || !bytes.Equal(again, text) {
+	if p.Tree.Levels() == 2 || p.Tree.Notation() != "FT(3;2,2,2)" || !bytes.Equal(again, text) {
 		t.Errorf("%s comes back", p.Notation())
 	}
 	// Both sources of a leaf have a plane of their own; the destination says the top switch.
@@ -75,7 +76,7 @@ func TestThreeLevelsRestored(t *testing.T) {
 	}
 }
 
-func TestBuildPods(t *testing.T) {
+func TestBuildThreeLevels(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	for range 12 {
 		perPod, pods := 1+rng.IntN(3), 2+rng.IntN(2)
@@ -84,10 +85,10 @@ func TestBuildPods(t *testing.T) {
 			o.Fill[l] = rng.IntN(o.Ports + 1)
 		}
 		o.Fill[0], o.Fill[1] = o.Ports, o.Ports
-		for _, kind := range [][2]string{{"fors", ""}, {"linear-shift", ""}, {"bandwidth-optimal", "none"}} {
-			p, err := plan.BuildPods(podsTree(t, o), plan.Options{Schedule: kind[0], Routing: kind[1]})
+		for _, kind := range [][2]string{{"fors", ""}, {"linear-shift", "pinned"}, {"bandwidth-optimal", "none"}} {
+			p, err := plan.Build(topologytest.Tree(t, o), plan.Options{Schedule: kind[0], Routing: kind[1]})
 			built(t, err)
-			if c := p.Cost(plan.Equal, 0); kind[1] == "" && c.Duration != float64(p.Phases()) {
+			if c := p.Cost(plan.Equal, 0); kind[1] != "none" && c.Duration != float64(p.Phases()) {
 				t.Errorf("%s, %s: %d phases last %v", p.Notation(), kind[0], p.Phases(), c.Duration)
 			}
 			text, _ := write(t, p)
@@ -103,7 +104,7 @@ func TestEnginesOfThreeLevels(t *testing.T) {
 	for i := range 8 {
 		perPod, pods := 1+rng.IntN(3), 2+rng.IntN(2)
 		o := topology.Options{Ports: 1 + rng.IntN(3), Leaves: perPod * pods, Pods: pods, Spines: 2 + rng.IntN(2), Tops: 2}
-		tr := podsTree(t, o).Tree()
+		tr := topologytest.Tree(t, o)
 		links, err := tr.Random(i%4, uint64(i))
 		if err != nil {
 			continue // every draw cuts this small tree
@@ -142,8 +143,8 @@ func TestEnginesOfThreeLevels(t *testing.T) {
 	}
 }
 
-func TestBuildPodsRefuses(t *testing.T) {
-	pods := podsTree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2})
+func TestBuildThreeLevelsRefuses(t *testing.T) {
+	pods := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2})
 	for _, tt := range []struct {
 		o    plan.Options
 		want string
@@ -152,7 +153,7 @@ func TestBuildPodsRefuses(t *testing.T) {
 		{plan.Options{Routing: "pinned"}, "routing pinned needs a schedule"},
 		{plan.Options{Schedule: "linear-shift", Objective: "paths"}, "only the schedule fors has objectives"},
 	} {
-		if _, err := plan.BuildPods(pods, tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := plan.Build(pods, tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: error %v, want %q", tt.o, err, tt.want)
 		}
 	}

@@ -162,9 +162,8 @@ func (l *loads) between(a, b, path int, size float64) {
 	l.put(l.tree.Up(a, spine), size)
 	l.put(l.tree.Down(b, spine), size)
 	if top != scheduler.None {
-		p := l.tree.Pods()
-		l.put(p.TopUp(p.Pod(a), spine, top), size)
-		l.put(p.TopDown(p.Pod(b), spine, top), size)
+		l.put(l.tree.TopUp(l.tree.Pod(a), spine, top), size)
+		l.put(l.tree.TopDown(l.tree.Pod(b), spine, top), size)
 	}
 }
 

@@ -48,7 +48,7 @@ var nameRE = regexp.MustCompile(`^[!-~]{1,100}$`)
 
 // restore makes a plan of a file that has been judged.
 func restore(f *verify.File) (*Plan, error) {
-	p := &Plan{Tree: f.Tree, Pods: f.Tree.Pods(), Routing: f.Routing, Bound: boundOf(f), Unreachable: f.Tree.Unreachable()}
+	p := &Plan{Tree: f.Tree, Routing: f.Routing, Bound: boundOf(f), Unreachable: f.Tree.Unreachable()}
 	stated := slices.SortedFunc(slices.Values(f.Unreachable), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
 	switch {
 	case f.Schedule == "":
@@ -96,9 +96,9 @@ func boundOf(f *verify.File) scheduler.Bound {
 	if f.Bound.Weights == nil {
 		return b
 	}
-	n := 2 * f.Tree.Leaves() * f.Tree.Spines()
-	if f.Tree.Pods() != nil {
-		n = f.Tree.Wires()
+	n := f.Tree.Wires()
+	if f.Tree.Levels() == 2 {
+		n = 2 * f.Tree.AllLinks()
 	}
 	b.Weights = make([]int64, n)
 	for _, w := range f.Bound.Weights {

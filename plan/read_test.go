@@ -16,27 +16,6 @@ import (
 	"evbench/topology/topologytest"
 )
 
-func podsTree(t testing.TB, o topology.Options, down ...string) *topology.Pods {
-	t.Helper()
-	p, err := topology.NewPods(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var dead []topology.Link
-	var tops []topology.TopLink
-	for _, name := range down {
-		l, u, err := p.Links(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		dead, tops = append(dead, l...), append(tops, u...)
-	}
-	if p, err = p.Without(dead, tops); err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
 func restored(t testing.TB, file []byte) *plan.Plan {
 	t.Helper()
 	p, err := plan.Read(bytes.NewReader(file))

@@ -110,7 +110,7 @@ func (p *Plan) fabricLines() string {
 		down = strings.Join(names, ",")
 	}
 	spines := ""
-	if p.Pods == nil && t.Spines() != t.Ports() { // the notation of three levels says it
+	if p.Tree.Levels() == 2 && t.Spines() != t.Ports() { // the notation of three levels says it
 		spines = fmt.Sprintf("# spines %d\n", t.Spines())
 	}
 	return fmt.Sprintf("# topology %s\n# fill %s\n%s# down %s\n", p.Notation(), strings.Join(fill, ","), spines, down)

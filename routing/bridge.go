@@ -16,11 +16,7 @@ import (
 // server s is h<s>; servers that are not there are left out, so that host r is
 // rank r, and dead links have no cable.
 func FromTree(t *topology.Tree, lmc int) (*network.Network, error) {
-	g := network.PGFT{M: []int{t.Ports(), t.Leaves()}, W: []int{1, t.Spines()}, P: []int{1, 1}}
-	if p := t.Pods(); p != nil {
-		g = network.PGFT{M: []int{t.Ports(), p.PodLeaves(), p.Pods()}, W: []int{1, t.Spines(), p.Tops()}, P: []int{1, 1, 1}}
-	}
-	whole, err := g.Build(lmc)
+	whole, err := network.TreeShape(t).Build(lmc)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +199,7 @@ func ForTree(name string, t *topology.Tree, o Options) (*Tables, error) {
 // perfect reports whether nothing is missing from a tree of two levels that is as wide
 // as it is deep.
 func perfect(t *topology.Tree) bool {
-	return t.Pods() == nil && t.Full() && len(t.Dead()) == 0 && t.Spines() == t.Ports()
+	return t.Levels() == 2 && t.Full() && len(t.Dead()) == 0 && t.Spines() == t.Ports()
 }
 
 // cut takes away the entries of each leaf for servers of leaves with which it

@@ -63,8 +63,7 @@ func (t *Tables) Hashed(seed uint64, leaf, src, dst int) int {
 	if spine < 0 || !t.Tree.Apart(leaf, t.Tree.Leaf(dst)) {
 		return spine
 	}
-	p := t.Tree.Pods()
-	top := drawn(t.Ports(Switch(t.Tree.Above(leaf, spine)), dst), p.PodLeaves(), Mix(Mix(seed, pair), 1))
+	top := drawn(t.Ports(Switch(t.Tree.Above(leaf, spine)), dst), t.Tree.PodLeaves(), Mix(Mix(seed, pair), 1))
 	if top < 0 {
 		return none
 	}

@@ -118,17 +118,16 @@ func fans(t *topology.Tree) []fan {
 			open:  func(b, k int) bool { return open[b*t.Spines()+k] },
 		})
 	}
-	p := t.Pods()
-	if p == nil {
+	if t.Levels() == 2 {
 		return out
 	}
 	for i := range t.Middles() {
 		q, k := i/t.Spines(), i%t.Spines()
 		out = append(out, fan{
-			tree: t, sw: Switch(t.Leaves() + i), index: q, port: p.PodLeaves(), ways: p.Tops(), mod: t.Spines(),
-			below: func(b int) bool { return p.Pod(b) == q },
+			tree: t, sw: Switch(t.Leaves() + i), index: q, port: t.PodLeaves(), ways: t.Tops(), mod: t.Spines(),
+			below: func(b int) bool { return t.Pod(b) == q },
 			open: func(b, top int) bool {
-				return t.Alive(b, k) && p.TopAlive(q, k, top) && p.TopAlive(p.Pod(b), k, top)
+				return t.Alive(b, k) && t.TopAlive(q, k, top) && t.TopAlive(t.Pod(b), k, top)
 			},
 		})
 	}
@@ -239,11 +238,9 @@ func setDown(tables *Tables) {
 				continue
 			}
 			tables.down(topology.Link{Leaf: leaf, Spine: k}, leaf)
-			if p := t.Pods(); p != nil {
-				for top := range p.Tops() {
-					if p.TopAlive(p.Pod(leaf), k, top) {
-						tables.down(topology.Link{Leaf: p.Pod(leaf), Spine: k, Above: true, Top: top}, leaf)
-					}
+			for top := range t.Tops() {
+				if t.TopAlive(t.Pod(leaf), k, top) {
+					tables.down(topology.Link{Leaf: t.Pod(leaf), Spine: k, Above: true, Top: top}, leaf)
 				}
 			}
 		}

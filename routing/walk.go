@@ -23,7 +23,7 @@ func (t *Tables) PathOf(src, dst int) (int, bool) {
 	if !ok || !t.Tree.Apart(a, b) {
 		return spine, ok
 	}
-	top, ok := one(t.Ports(Switch(t.Tree.Above(a, spine)), dst), t.Tree.Pods().PodLeaves())
+	top, ok := one(t.Ports(Switch(t.Tree.Above(a, spine)), dst), t.Tree.PodLeaves())
 	if !ok {
 		return none, false
 	}
@@ -51,7 +51,7 @@ func (t *Tables) Shares(leaf, dst int, f func(path int, share float64)) {
 		}
 		tops := t.Ports(Switch(t.Tree.Above(leaf, spine)), dst)
 		for _, q := range tops {
-			f(t.Tree.PathOf(spine, int(q)-t.Tree.Pods().PodLeaves()), 1/float64(len(spines)*len(tops)))
+			f(t.Tree.PathOf(spine, int(q)-t.Tree.PodLeaves()), 1/float64(len(spines)*len(tops)))
 		}
 	}
 }

@@ -170,7 +170,7 @@ func (d *document) combine(e entry, s *Scenario, c *Case) {
 	if s.Tree == nil {
 		return
 	}
-	if c.Mode == Ordered && s.Tree.Pods() != nil {
+	if c.Mode == Ordered && s.Tree.Levels() == 3 {
 		d.fail(e.at("mode"), "ordered cases are planned on trees of two levels, and %s has three; take another mode", s.Tree.Notation())
 	}
 	if n := s.Tree.Servers(); c.Schedule == XOR && bits.OnesCount(uint(n)) != 1 {
@@ -264,7 +264,7 @@ func (c *Case) mayMeasure(kind string) error {
 
 // Measurable reports why a scenario can be worked out, but not run.
 func (s *Scenario) Measurable() error {
-	if s.Fabric.Kind == Hosts && s.Tree.Pods() != nil {
+	if s.Fabric.Kind == Hosts && s.Tree.Levels() == 3 {
 		return fmt.Errorf("topology %s: runs on plain hosts know trees of two levels only; take fabric lab or emulate, or evbench sim", s.Tree.Notation())
 	}
 	for i := range s.Cases {

@@ -178,7 +178,7 @@ func (d *document) tree(root field, f fields, t *top) {
 	if !d.set(f, topFields(t), "topology") {
 		return
 	}
-	if _, err := topology.Make(*o); err != nil {
+	if _, err := topology.New(*o); err != nil {
 		d.fail(at, "%v", err)
 		return
 	}
@@ -186,7 +186,7 @@ func (d *document) tree(root field, f fields, t *top) {
 	if good = d.set(f, topFields(t), "spines") && good; !good {
 		return
 	}
-	tree, err := topology.Make(*o)
+	tree, err := topology.New(*o)
 	if err == nil && tree.Servers() > maxServers {
 		err = fmt.Errorf("%d servers; a run has at most %d", tree.Servers(), maxServers)
 	}

@@ -60,7 +60,7 @@ func (b Bound) String() string {
 // schedule without the pairs of servers that cannot reach each other.
 func LowerBound(t *topology.Tree, o Options) Bound {
 	apart := !o.DropUnreachable && t.Connected() != nil
-	if t.Pods() != nil {
+	if t.Levels() == 3 {
 		f := newPodFabric(t)
 		if apart || f.check() != nil {
 			return f.simpleBound()

@@ -97,9 +97,6 @@ func below2(n int) int {
 // between two servers unless servers are missing. Messages of absent servers are
 // dropped, and so are phases that are left without one. O((M0·M1)²) at most.
 func BandwidthOptimal(t *topology.Tree) *Schedule {
-	levels := Levels{t.Ports(), t.Leaves()}
-	if p := t.Pods(); p != nil {
-		levels = Levels{t.Ports(), p.PodLeaves(), p.Pods()}
-	}
+	levels := Levels{t.Ports(), t.PodLeaves(), t.Pods()}[:t.Levels()]
 	return levels.bandwidthOptimal(positions(t))
 }

@@ -113,7 +113,7 @@ func TestBandwidthOptimalPods(t *testing.T) {
 		{Ports: 3, Leaves: 4, Pods: 4},
 	} {
 		t.Run(fmt.Sprint(o), func(t *testing.T) {
-			p, err := topology.Make(o)
+			p, err := topology.New(o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -129,7 +129,7 @@ func TestBandwidthOptimalTwoLevels(t *testing.T) {
 	options := topology.Options{Ports: 6, Leaves: 4}
 	want := scheduler.BandwidthOptimal(tree(t, options))
 	for _, options.Pods = range []int{1, 4} {
-		p, err := topology.Make(options)
+		p, err := topology.New(options)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -65,7 +65,7 @@ func FORS(t *topology.Tree, o Options) (*Schedule, Bound, error) {
 	if err := o.connected(t); err != nil {
 		return nil, Bound{}, err
 	}
-	if t.Pods() != nil {
+	if t.Levels() == 3 {
 		return forPods(t, o)
 	}
 	f := newFabric(t)

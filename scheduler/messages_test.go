@@ -75,10 +75,10 @@ func TestFromMessagesWithAbsentPairs(t *testing.T) {
 
 // apart returns the schedule of a three-level tree that sends every message in a
 // phase of its own, over the first path.
-func apart(t *testing.T, p *topology.Pods) []scheduler.Message {
+func apart(t *testing.T, p *topology.Tree) []scheduler.Message {
 	t.Helper()
 	var ms []scheduler.Message
-	tr := p.Lower()
+	tr := p
 	for src := range tr.Servers() {
 		for dst := range tr.Servers() {
 			if src == dst {
@@ -97,16 +97,16 @@ func apart(t *testing.T, p *topology.Pods) []scheduler.Message {
 }
 
 func TestFromMessagesThreeLevels(t *testing.T) {
-	p, err := topology.NewPods(topology.Options{Ports: 2, Leaves: 4, Pods: 2})
+	p, err := topology.New(topology.Options{Ports: 2, Leaves: 4, Pods: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ms := apart(t, p)
-	s := scheduler.FromMessages("apart", p.Tree(), true, slices.Values(ms))
+	s := scheduler.FromMessages("apart", p, true, slices.Values(ms))
 	if !s.Pinned || s.Top(0, 7) != 1 || s.Top(0, 2) != scheduler.None || !slices.Equal(slices.Collect(s.All()), ms) {
 		t.Errorf("another schedule comes back: pinned %v, top %d, %d", s.Pinned, s.Top(0, 7), s.Top(0, 2))
 	}
-	less := s.Without(p.Tree(), [][2]int{{0, 3}})
+	less := s.Without(p, [][2]int{{0, 3}})
 	ms = slices.DeleteFunc(ms, func(m scheduler.Message) bool { return m.Src/2+m.Dst/2 == 3 && m.Src/2 != 1 && m.Dst/2 != 1 })
 	for i := range ms {
 		ms[i].Phase = i

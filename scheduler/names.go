@@ -44,7 +44,7 @@ func ByName(name string, t *topology.Tree, o Options) (*Schedule, Bound, error) 
 	var s *Schedule
 	var err error
 	switch {
-	case t.Pods() != nil && !slices.Contains(podNames(), name):
+	case t.Levels() == 3 && !slices.Contains(podNames(), name):
 		err = fmt.Errorf("no schedule %q for three levels; there are %s, and %sNAME for any of them", name, strings.Join(podNames(), ", "), RepairPrefix)
 	case name == NameLinearShift:
 		s = LinearShift(t)
@@ -83,7 +83,7 @@ func podNames() []string {
 
 // plannable refuses trees that are too large.
 func plannable(t *topology.Tree) error {
-	if t.Pods() != nil {
+	if t.Levels() == 3 {
 		return newPodFabric(t).check()
 	}
 	if n := t.Servers(); n > MaxServers {

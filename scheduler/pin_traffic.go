@@ -23,7 +23,7 @@ type traffic struct {
 // newTraffic sorts the messages of s. Pairs that never meet have none. O(S²).
 func newTraffic(s *Schedule, t *topology.Tree) *traffic {
 	x := &traffic{}
-	if t.Pods() == nil {
+	if t.Levels() == 2 {
 		x.fabric = newFabric(t)
 	} else {
 		x.above = newPodFabric(t)

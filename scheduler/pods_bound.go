@@ -100,7 +100,7 @@ func (f *podFabric) witness(y []int64) Bound {
 		for k := range f.spines {
 			for t := range f.tops {
 				w := y[f.podLinks()+(q*f.spines+k)*f.tops+t]
-				b.Weights[f.above.TopUp(name, k, t)], b.Weights[f.above.TopDown(name, k, t)] = w, w
+				b.Weights[f.tree.TopUp(name, k, t)], b.Weights[f.tree.TopDown(name, k, t)] = w, w
 			}
 		}
 	}

@@ -11,11 +11,10 @@ import (
 // and planes, and what lies above it. Pods without servers are left out.
 type podFabric struct {
 	*fabric
-	above *topology.Pods
-	pods  int
-	tops  int
-	name  []int // number in the tree of each pod
-	pod   []int // of each leaf
+	pods int
+	tops int
+	name []int // number in the tree of each pod
+	pod  []int // of each leaf
 
 	alone  []int               // live top switches of a pod, by pod·planes + plane
 	common []coloring.ColorSet // live top switches of two pods, by (pod·pods + pod)·planes + plane
@@ -23,10 +22,9 @@ type podFabric struct {
 }
 
 func newPodFabric(t *topology.Tree) *podFabric {
-	p := t.Pods()
-	f := &podFabric{fabric: newFabric(t), above: p, tops: p.Tops()}
+	f := &podFabric{fabric: newFabric(t), tops: t.Tops()}
 	for _, l := range f.leaf {
-		q := p.Pod(l)
+		q := t.Pod(l)
 		if f.pods == 0 || f.name[f.pods-1] != q {
 			f.name = append(f.name, q)
 			f.pods++
@@ -36,8 +34,8 @@ func newPodFabric(t *topology.Tree) *podFabric {
 	f.alone = make([]int, f.pods*f.spines)
 	for q, name := range f.name {
 		for k := range f.spines {
-			for t := range f.tops {
-				if p.TopAlive(name, k, t) {
+			for top := range f.tops {
+				if t.TopAlive(name, k, top) {
 					f.alone[q*f.spines+k]++
 				}
 			}
@@ -54,7 +52,7 @@ func (f *podFabric) meet() {
 	for i := range f.common {
 		q, r, k := f.name[i/f.spines/f.pods], f.name[i/f.spines%f.pods], i%f.spines
 		for t := range f.tops {
-			if f.above.TopAlive(q, k, t) && f.above.TopAlive(r, k, t) {
+			if f.tree.TopAlive(q, k, t) && f.tree.TopAlive(r, k, t) {
 				f.common[i].Add(t)
 				f.counts[i]++
 			}

@@ -10,7 +10,7 @@ import (
 // deadPods returns FT(3;4,4,4) with dead links on both levels.
 func deadPods(t *testing.T) *podFabric {
 	t.Helper()
-	p, err := topology.Make(topology.Options{Ports: 4, Leaves: 16, Pods: 4})
+	p, err := topology.New(topology.Options{Ports: 4, Leaves: 16, Pods: 4})
 	if err != nil {
 		t.Fatal(err)
 	}

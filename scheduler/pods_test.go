@@ -13,7 +13,7 @@ import (
 
 func threeLevels(t testing.TB, o topology.Options) *topology.Tree {
 	t.Helper()
-	p, err := topology.Make(o)
+	p, err := topology.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,12 +29,12 @@ func above(pod, spine, top int) topology.Link {
 // switches, or nil when it is not connected.
 func deadOf(t testing.TB, p *topology.Tree, low, tops int, rng *rand.Rand) *topology.Tree {
 	t.Helper()
-	planes, perPlane := p.Spines(), p.Pods().Tops()
+	planes, perPlane := p.Spines(), p.Tops()
 	var links []topology.Link
 	for _, id := range rng.Perm(p.Leaves() * planes)[:low] {
 		links = append(links, topology.Link{Leaf: id / planes, Spine: id % planes})
 	}
-	for _, id := range rng.Perm(p.Pods().Pods() * planes * perPlane)[:tops] {
+	for _, id := range rng.Perm(p.Pods() * planes * perPlane)[:tops] {
 		k := id / perPlane
 		links = append(links, above(k/planes, k%planes, id%perPlane))
 	}
@@ -64,11 +64,11 @@ func randomPods(t testing.TB, rng *rand.Rand, kind, most int, odd bool) *topolog
 				o.Fill = append(o.Fill, rng.IntN(o.Ports+1))
 			}
 		}
-		p, err := topology.Make(o)
+		p, err := topology.New(o)
 		if err != nil {
 			continue
 		}
-		low, tops := p.Leaves()*p.Spines(), p.Pods().Pods()*p.Spines()*p.Pods().Tops()
+		low, tops := p.Leaves()*p.Spines(), p.Pods()*p.Spines()*p.Tops()
 		share := rng.Float64() * 0.25
 		dead := func(n, bit int) int {
 			if kind&bit == 0 {
@@ -89,13 +89,13 @@ func provenPods(p *topology.Tree, b scheduler.Bound) int {
 	n := t.Servers()
 	on := func(pod int) (servers, live int) {
 		for l := range t.Leaves() {
-			if p.Pods().Pod(l) == pod {
+			if p.Pod(l) == pod {
 				servers += t.On(l)
 			}
 		}
 		for k := range t.Spines() {
-			for top := range p.Pods().Tops() {
-				if p.Pods().TopAlive(pod, k, top) {
+			for top := range p.Tops() {
+				if p.TopAlive(pod, k, top) {
 					live++
 				}
 			}
@@ -117,16 +117,16 @@ func provenPods(p *topology.Tree, b scheduler.Bound) int {
 		for c := range t.Leaves() {
 			least := sum
 			for k := range t.Spines() {
-				for top := range p.Pods().Tops() {
+				for top := range p.Tops() {
 					if a == c || !t.Alive(a, k) || !t.Alive(c, k) {
 						continue
 					}
 					w := b.Weights[t.Up(a, k)] + b.Weights[t.Down(c, k)]
-					if q, r := p.Pods().Pod(a), p.Pods().Pod(c); q != r {
-						if !p.Pods().TopAlive(q, k, top) || !p.Pods().TopAlive(r, k, top) {
+					if q, r := p.Pod(a), p.Pod(c); q != r {
+						if !p.TopAlive(q, k, top) || !p.TopAlive(r, k, top) {
 							continue
 						}
-						w += b.Weights[p.Pods().TopUp(q, k, top)] + b.Weights[p.Pods().TopDown(r, k, top)]
+						w += b.Weights[p.TopUp(q, k, top)] + b.Weights[p.TopDown(r, k, top)]
 					}
 					least = min(least, w)
 				}
@@ -497,7 +497,7 @@ func TestCheckPods(t *testing.T) {
 // sharedTop gives a message between pods the top switch of another of its phase,
 // plane and pod.
 func sharedTop(p *topology.Tree, s *scheduler.Schedule) *scheduler.Schedule {
-	pod := func(rank int) int { return p.Pods().Pod(p.Leaf(rank)) }
+	pod := func(rank int) int { return p.Pod(p.Leaf(rank)) }
 	for _, m := range s.Messages() {
 		for _, n := range s.Messages() {
 			if m != n && m.Phase == n.Phase && m.Spine == n.Spine && m.Top != n.Top && m.Top >= 0 && n.Top >= 0 && pod(m.Src) == pod(n.Src) {

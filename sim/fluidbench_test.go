@@ -23,7 +23,7 @@ func lhcbA(tb testing.TB, down ...string) *topology.Tree {
 
 func treeOf(tb testing.TB, o topology.Options, down ...string) *topology.Tree {
 	tb.Helper()
-	t, err := topology.Make(o)
+	t, err := topology.New(o)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -17,7 +17,7 @@ type routes struct {
 
 func newRoutes(j *Job) *routes {
 	r := &routes{servers: j.Plan.Tree.Servers(), stride: 4, plans: []*plan.Plan{j.Plan}}
-	if j.Plan.Pods != nil {
+	if j.Plan.Tree.Levels() == 3 {
 		r.stride = 6
 	}
 	for _, c := range j.Changes {

@@ -51,8 +51,8 @@ func (n *network) through(to []int32, src, dst, by int) []int32 {
 	}
 	spine, top := t.Through(a, b, by)
 	to = append(to, int32(t.FromServer(src)), int32(t.Up(a, spine)))
-	if p := t.Pods(); top != scheduler.None {
-		to = append(to, int32(p.TopUp(p.Pod(a), spine, top)), int32(p.TopDown(p.Pod(b), spine, top)))
+	if top != scheduler.None {
+		to = append(to, int32(t.TopUp(t.Pod(a), spine, top)), int32(t.TopDown(t.Pod(b), spine, top)))
 	}
 	return append(to, int32(t.Down(b, spine)), int32(t.ToServer(dst)))
 }

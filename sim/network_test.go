@@ -39,11 +39,11 @@ func planned(t *testing.T, tr *topology.Tree, schedule, route string) *plan.Plan
 
 func podPlan(t *testing.T, o topology.Options) *plan.Plan {
 	t.Helper()
-	pods, err := topology.NewPods(o)
+	tree, err := topology.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.BuildPods(pods, plan.Options{Schedule: "fors", Seed: 1})
+	p, err := plan.Build(tree, plan.Options{Schedule: "fors", Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

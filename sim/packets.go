@@ -187,32 +187,32 @@ func (c *packetStage) routes(plan int) *credit.Routes {
 		for k := range t.Spines() {
 			link := topology.Link{Leaf: b, Spine: k}
 			c.set(r, t.Above(b, k), b, []int32{c.wires.Back[c.up[t.LinkID(link)]]})
-			if p := t.Pods(); p != nil {
-				c.above(r, p, b, k)
+			if t.Levels() == 3 {
+				c.above(r, t, b, k)
 			}
 		}
 	}
 	return r
 }
 
-func (c *packetStage) above(r *credit.Routes, p *topology.Pods, b, k int) {
-	t, to := p.Tree(), p.Pod(b)
-	for top := range p.Tops() {
+func (c *packetStage) above(r *credit.Routes, t *topology.Tree, b, k int) {
+	to := t.Pod(b)
+	for top := range t.Tops() {
 		link := topology.Link{Leaf: to, Spine: k, Above: true, Top: top}
 		_, high := t.Ends(link)
 		c.set(r, high.Switch, b, []int32{c.wires.Back[c.up[t.LinkID(link)]]})
 	}
-	for q := range p.Pods() {
+	for q := range t.Pods() {
 		if q == to {
 			continue
 		}
 		var tops []int
-		for top := range p.Tops() {
-			if p.TopAlive(q, k, top) && p.TopAlive(to, k, top) {
+		for top := range t.Tops() {
+			if t.TopAlive(q, k, top) && t.TopAlive(to, k, top) {
 				tops = append(tops, top)
 			}
 		}
-		c.set(r, t.Above(q*p.PodLeaves(), k), b, c.ups(t, tops, func(top int) topology.Link {
+		c.set(r, t.Above(q*t.PodLeaves(), k), b, c.ups(t, tops, func(top int) topology.Link {
 			return topology.Link{Leaf: q, Spine: k, Above: true, Top: top}
 		}))
 	}

@@ -51,7 +51,7 @@ func fitsOrdered(j *Job) error {
 	switch {
 	case j.Window < 1 || j.Order == nil:
 		return errors.New("ordered mode needs windows and who plans them")
-	case j.Plan.Tree.Pods() != nil:
+	case j.Plan.Tree.Levels() == 3:
 		return errors.New("ordered mode is for trees of two levels")
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 func shapes(t *testing.T) []*topology.Tree {
@@ -18,11 +19,7 @@ func shapes(t *testing.T) []*topology.Tree {
 		{Ports: 2, Leaves: 6, Pods: 3, Spines: 3, Tops: 4, Fill: []int{2, 0, 1, 2, 2, 1}},
 		{Ports: 1, Leaves: 3, Pods: 3, Spines: 2, Tops: 1},
 	} {
-		tree, err := topology.Make(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, tree)
+		out = append(out, topologytest.Tree(t, o))
 	}
 	return out
 }

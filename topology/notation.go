@@ -9,11 +9,7 @@ import (
 	"strings"
 )
 
-var (
-	notationRE = regexp.MustCompile(`^(FT|PGFT|kary|KARY)\s*\(([^()]*)\)$`)
-	linkRE     = regexp.MustCompile(`^leaf(\d+)-spine(\d+)$`)
-	spineRE    = regexp.MustCompile(`^spine(\d+)$`)
-)
+var notationRE = regexp.MustCompile(`^(FT|PGFT|kary|KARY)\s*\(([^()]*)\)$`)
 
 // Parse reads the notation of a tree (thesis ch. 2): FT(2;M0,M1) or, with three
 // levels, FT(3;M0,M1,M2); or that of a parallel-ports generalised fat tree of
@@ -26,7 +22,7 @@ var (
 // A server has one cable here: w1 = p1 = 1. So do two switches, p2 = p3 = 1: a plan names a
 // path by its switches, and could not say which of two cables a message takes.
 //
-// The Options are for New with two levels, for NewPods with three (Pods > 0).
+// The Options have Pods on three levels.
 func Parse(notation string) (Options, error) {
 	kind, groups, err := split(notation)
 	if err != nil {
@@ -162,12 +158,17 @@ func pgft(m, w, p []int) (Options, error) {
 	return o, nil
 }
 
-// Notation returns FT(2;M0,M1), or that of three levels.
+// Notation returns FT(2;M0,M1) or FT(3;M0,M1,M2), and PGFT(3;m;w;p) where the planes are
+// not M0 or the top switches of a plane not M1.
 func (t *Tree) Notation() string {
-	if t.pods != nil {
-		return t.pods.Notation()
+	m1 := t.PodLeaves()
+	switch {
+	case t.tops == 0:
+		return fmt.Sprintf("FT(2;%d,%d)", t.ports, t.leaves)
+	case t.spines == t.ports && t.tops == m1:
+		return fmt.Sprintf("FT(3;%d,%d,%d)", t.ports, m1, t.pods)
 	}
-	return fmt.Sprintf("FT(2;%d,%d)", t.ports, t.leaves)
+	return fmt.Sprintf("PGFT(3;%d,%d,%d;1,%d,%d;1,1,1)", t.ports, m1, t.pods, t.spines, t.tops)
 }
 
 // ParseFill reads "4,4,3", the servers on each leaf.
@@ -183,31 +184,67 @@ func ParseFill(s string) ([]int, error) {
 	return out, nil
 }
 
-// Links returns the links that a name stands for: one for "leaf0-spine3", all
-// of a spine's for "spine3". Pods.Links says which names there are with three levels.
+// A form is one of the names that links and switches have.
+type form struct {
+	re     *regexp.Regexp
+	three  bool                                // only on three levels
+	what   [2]string                           // of two levels, of three
+	link   func(n []int) Link                  // the link that it stands for; nil: it stands for several,
+	stands func(t *Tree, l Link, n []int) bool // which say so themselves
+}
+
+func re(s string) *regexp.Regexp {
+	return regexp.MustCompile("^" + strings.ReplaceAll(s, "#", `(\d+)`) + "$")
+}
+
+var forms = []form{
+	{re: re("leaf#-spine#"), what: [2]string{"link", "link"}, link: func(n []int) Link { return Link{Leaf: n[0], Spine: n[1]} }},
+	{re: re("pod#-spine#-top#"), three: true, what: [2]string{1: "link"}, link: func(n []int) Link { return Link{n[0], n[1], true, n[2]} }},
+	{re: re("pod#-spine#"), three: true, what: [2]string{1: "middle switch"}, stands: func(t *Tree, l Link, n []int) bool {
+		return l.Spine == n[1] && (l.Above && l.Leaf == n[0] || !l.Above && t.Pod(l.Leaf) == n[0])
+	}},
+	{re: re("spine#-top#"), three: true, what: [2]string{1: "top switch"}, stands: func(_ *Tree, l Link, n []int) bool {
+		return l.Above && l.Spine == n[0] && l.Top == n[1]
+	}},
+	{re: re("spine#"), what: [2]string{"spine", "plane"}, stands: func(_ *Tree, l Link, n []int) bool { return l.Spine == n[0] }},
+}
+
+// Links returns the links that a name stands for, by LinkID: leaf5-spine2 one, spine2 all of
+// a spine. On three levels also:
+//
+//   - pod1-spine2-top3, the cable from the switch of pod 1 in plane 2 to top switch 3;
+//   - pod1-spine2, a middle switch: all its cables, down and up;
+//   - spine2-top3, a top switch: its cables to every pod;
+//   - spine2, a plane: the cables of all its middle switches.
 func (t *Tree) Links(name string) ([]Link, error) {
-	if t.pods != nil {
-		return joined(t.pods.Links(name))
-	}
-	if m := linkRE.FindStringSubmatch(name); m != nil {
-		l := Link{Leaf: atoi(m[1]), Spine: atoi(m[2])}
-		if err := t.checkLink(l); err != nil {
-			return nil, fmt.Errorf("no link %q; %s", name, t.choices())
+	for _, f := range forms {
+		m := f.re.FindStringSubmatch(name)
+		if m == nil || f.three && t.tops == 0 {
+			continue
 		}
-		return []Link{l}, nil
-	}
-	if m := spineRE.FindStringSubmatch(name); m != nil {
-		k := atoi(m[1])
-		if k < 0 || k >= t.spines {
-			return nil, fmt.Errorf("no spine %q; %s", name, t.choices())
+		var n []int
+		for _, digits := range m[1:] {
+			n = append(n, atoi(digits))
 		}
-		out := make([]Link, t.leaves)
-		for l := range out {
-			out[l] = Link{Leaf: l, Spine: k}
+		var out []Link
+		if f.link != nil && t.Has(f.link(n)) {
+			out = []Link{f.link(n)}
+		}
+		for id := 0; f.link == nil && id < len(t.dead); id++ {
+			if l := t.LinkOf(id); f.stands(t, l, n) {
+				out = append(out, l)
+			}
+		}
+		if out == nil {
+			return nil, fmt.Errorf("no %s %q; %s", f.what[t.Levels()-2], name, t.choices())
 		}
 		return out, nil
 	}
-	return nil, fmt.Errorf("%q is neither a link (leaf0-spine3) nor a spine (spine3); %s", name, t.choices())
+	if t.tops == 0 {
+		return nil, fmt.Errorf("%q is neither a link (leaf0-spine3) nor a spine (spine3); %s", name, t.choices())
+	}
+	return nil, fmt.Errorf("%q is none of a link (leaf5-spine2, pod1-spine2-top3), a switch (pod1-spine2, spine2-top3) and a plane (spine2); %s",
+		name, t.choices())
 }
 
 // atoi reads digits; a number too large for an int becomes -1, which no ID is.
@@ -223,30 +260,25 @@ func atoi(digits string) int {
 const draws = 10_000
 
 // Random returns count links, drawn uniformly from the live ones by the seed
-// such that every pair of servers still shares a spine when they die too; draws
+// such that every pair of servers still has a path when they die too; draws
 // that disconnect a pair are thrown away. It is an error when there are fewer
 // live links or when 10,000 draws all disconnect a pair.
 func (t *Tree) Random(count int, seed uint64) ([]Link, error) {
-	if t.pods != nil {
-		return joined(t.pods.Random(count, seed))
-	}
 	var live []Link
-	for id, d := range t.dead {
-		if !d {
-			live = append(live, Link{Leaf: id / t.spines, Spine: id % t.spines})
+	for id, dead := range t.dead {
+		if !dead {
+			live = append(live, t.LinkOf(id))
 		}
 	}
 	if count < 0 || count > len(live) {
-		return nil, fmt.Errorf("%d random dead links: %s has %d live leaf-spine links", count, t.Notation(), len(live))
+		return nil, fmt.Errorf("%d random dead links: %s has %d live links between switches", count, t.Notation(), len(live))
 	}
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for range draws {
 		rng.Shuffle(len(live), func(i, j int) { live[i], live[j] = live[j], live[i] })
-		v, err := t.Without(live[:count]...)
-		if err != nil {
+		if v, err := t.Without(live[:count]...); err != nil {
 			return nil, err
-		}
-		if v.Connected() == nil {
+		} else if v.Connected() == nil {
 			return live[:count:count], nil
 		}
 	}

@@ -10,61 +10,22 @@ import (
 	"testing"
 
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
-func pods(t testing.TB, notation string, down ...string) *topology.Pods {
+func pods(t testing.TB, notation string, down ...string) *topology.Tree {
 	t.Helper()
 	o, err := topology.Parse(notation)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return podsOf(t, o, down...)
-}
-
-func podsOf(t testing.TB, o topology.Options, down ...string) *topology.Pods {
-	t.Helper()
-	p, err := topology.NewPods(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range down {
-		links, tops, err := p.Links(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if p, err = p.Without(links, tops); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return p
+	return topologytest.Tree(t, o, down...)
 }
 
 func TestNewPods(t *testing.T) {
 	p := pods(t, "PGFT(3;4,3,2;1,5,6;1,1,1)")
-	if p.Lower().Servers() != 24 || p.Lower().Leaves() != 6 || p.Lower().Spines() != 5 || p.Pods() != 2 || p.PodLeaves() != 3 || p.Tops() != 6 || p.Pod(3) != 1 {
+	if p.Servers() != 24 || p.Leaves() != 6 || p.Spines() != 5 || p.Levels() != 3 || p.Pods() != 2 || p.PodLeaves() != 3 || p.Tops() != 6 || p.Pod(3) != 1 {
 		t.Errorf("%+v", p)
-	}
-	for _, tt := range []struct {
-		name string
-		o    topology.Options
-		want string
-	}{
-		{"two levels", topology.Options{Ports: 4, Leaves: 4}, "0 pods"},
-		{"pods do not divide", topology.Options{Ports: 4, Leaves: 5, Pods: 2}, "2 pods for 5 leaves"},
-		{"negative tops", topology.Options{Ports: 4, Leaves: 4, Pods: 2, Tops: -1}, "-1 top switches"},
-		{"many tops", topology.Options{Ports: 4, Leaves: 4, Pods: 2, Tops: 300}, "300 top switches"},
-		{"many cables", topology.Options{Ports: 200, Leaves: 4000, Pods: 1000, Tops: 200}, "at most 4096, 254, and 1048576 cables"},
-		{"huge", topology.Options{Ports: 65536, Leaves: 1 << 32, Pods: 65536}, "top switches in a plane"},
-		{"huge planes", topology.Options{Ports: 65536, Leaves: 1 << 32, Pods: 65536, Tops: 1}, "at most 4096"},
-		{"no ports", topology.Options{Ports: -1, Leaves: 2, Pods: 1}, "M0 = -1"},
-		{"fill", topology.Options{Ports: 4, Leaves: 2, Pods: 1, Fill: []int{1}}, "fill names 1 leaves"},
-	} {
-		if _, err := topology.NewPods(tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
-		}
-	}
-	if _, err := topology.New(topology.Options{Ports: 4, Leaves: 4, Pods: 2}); err == nil {
-		t.Error("New took a three-level tree")
 	}
 }
 
@@ -96,38 +57,33 @@ func TestPodsLinks(t *testing.T) {
 		{name: "pod1", err: `"pod1" is none of a link`},
 		{name: "spine99999999999999999999", err: "no plane"},
 	} {
-		low, tops, err := p.Links(tt.name)
+		links, err := p.Links(tt.name)
 		if tt.err != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("Links(%q) error = %v, want %q", tt.name, err, tt.err)
 			}
 			continue
 		}
-		if err != nil || len(low) != tt.low || len(tops) != tt.tops {
-			t.Errorf("Links(%q) = %v, %v, %v; want %d and %d", tt.name, low, tops, err, tt.low, tt.tops)
+		low := 0
+		for _, l := range links {
+			if !l.Above {
+				low++
+			}
 		}
-		v, err := p.Without(low, tops)
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || low != tt.low || len(links)-low != tt.tops || !slices.IsSortedFunc(links, topology.Link.Compare) {
+			t.Errorf("Links(%q) = %v, %v; want %d and %d", tt.name, links, err, tt.low, tt.tops)
 		}
-		names := v.DownNames()
-		if len(names) != tt.low+tt.tops || len(p.DownNames()) != 0 {
-			t.Errorf("without %s: %v are dead", tt.name, names)
+		v := topologytest.Without(t, topology.Options{Ports: 4, Leaves: 6, Pods: 2, Spines: 5, Tops: 7}, links...)
+		if names := v.DownNames(); len(names) != len(links) || len(p.DownNames()) != 0 || !reflect.DeepEqual(v, pods(t, p.Notation(), names...)) {
+			t.Errorf("without %s: %v are dead, which does not give the tree back", tt.name, names)
 		}
-		if w := podsOf(t, topology.Options{Ports: 4, Leaves: 6, Pods: 2, Spines: 5, Tops: 7}, names...); !reflect.DeepEqual(v, w) {
-			t.Errorf("%v do not give the tree back", names)
-		}
-	}
-	if _, err := p.Without(nil, []topology.TopLink{{Pod: 0, Spine: 0, Top: 7}}); err == nil {
-		t.Error("a link that does not exist was taken down")
 	}
 }
 
 // walk reports whether some path leads from leaf a to leaf b, switch by switch.
-func walk(p *topology.Pods, a, b int) bool {
-	t := p.Lower()
-	for k := range t.Spines() {
-		if !t.Alive(a, k) || !t.Alive(b, k) {
+func walk(p *topology.Tree, a, b int) bool {
+	for k := range p.Spines() {
+		if !p.Alive(a, k) || !p.Alive(b, k) {
 			continue
 		}
 		if p.Pod(a) == p.Pod(b) {
@@ -153,12 +109,13 @@ func TestPodsConnected(t *testing.T) {
 			o.Fill = append(o.Fill, rng.IntN(3))
 		}
 		o.Fill[0] = 2
-		p := podsOf(t, o)
-		low, tops := draw(rng, p, 0.3)
-		p, err := p.Without(low, tops)
-		if err != nil {
-			t.Fatal(err)
+		var dead []topology.Link
+		for id := range (o.Leaves + o.Pods*o.Tops) * o.Spines {
+			if rng.Float64() < 0.3 {
+				dead = append(dead, topologytest.Without(t, o).LinkOf(id))
+			}
 		}
+		p := topologytest.Without(t, o, dead...)
 		var want [][2]int
 		for a := range o.Leaves {
 			for b := a + 1; b < o.Leaves; b++ {
@@ -170,7 +127,7 @@ func TestPodsConnected(t *testing.T) {
 		if got := p.Unreachable(); !slices.Equal(got, want) {
 			t.Fatalf("%s down %v: unreachable %v, want %v", p.Notation(), p.DownNames(), got, want)
 		}
-		err = p.Connected()
+		err := p.Connected()
 		var u *topology.UnreachableError
 		if len(want) == 0 && err != nil || len(want) > 0 && (!errors.As(err, &u) || [2]int{u.A, u.B} != want[0]) {
 			t.Fatalf("%s down %v: %v, want %v", p.Notation(), p.DownNames(), err, want)
@@ -187,58 +144,33 @@ func TestPodsConnected(t *testing.T) {
 	}
 }
 
-// draw returns each link with that probability.
-func draw(rng *rand.Rand, p *topology.Pods, share float64) (low []topology.Link, tops []topology.TopLink) {
-	for k := range p.Lower().Spines() {
-		for l := range p.Lower().Leaves() {
-			if rng.Float64() < share {
-				low = append(low, topology.Link{Leaf: l, Spine: k})
-			}
-		}
-		for q := range p.Pods() {
-			for top := range p.Tops() {
-				if rng.Float64() < share {
-					tops = append(tops, topology.TopLink{Pod: q, Spine: k, Top: top})
-				}
-			}
-		}
-	}
-	return low, tops
-}
-
+// Both levels are drawn from alike.
 func TestPodsRandom(t *testing.T) {
 	p := pods(t, "FT(3;3,3,3)", "leaf0-spine0", "pod2-spine1-top1")
-	low, tops, err := p.Random(6, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := p.Without(low, tops)
-	if err != nil || len(v.DownNames()) != 8 || v.Connected() != nil {
-		t.Errorf("6 more links: %v, %v", v.DownNames(), err)
-	}
-	if low2, tops2, _ := p.Random(6, 7); !slices.Equal(low, low2) || !slices.Equal(tops, tops2) {
-		t.Error("one seed, two draws")
-	}
-	for _, n := range []int{-1, 53, 52} {
-		if _, _, err := p.Random(n, 1); err == nil {
-			t.Errorf("%d of 52 links were drawn", n)
-		}
-	}
-	lower, upper := 0, 0
+	upper := 0
 	for seed := range uint64(50) {
-		low, tops, err := p.Random(3, seed)
+		links, err := p.Random(3, seed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		lower, upper = lower+len(low), upper+len(tops)
+		for _, l := range links {
+			if l.Above {
+				upper++
+			}
+		}
 	}
-	if lower < 40 || upper < 40 {
-		t.Errorf("%d lower and %d upper links drawn: both levels are of equal size", lower, upper)
+	if upper < 40 || upper > 110 {
+		t.Errorf("%d upper links of 150 drawn: both levels are of equal size", upper)
+	}
+	for _, n := range []int{-1, 53, 52} {
+		if _, err := p.Random(n, 1); err == nil {
+			t.Errorf("%d of 52 links were drawn", n)
+		}
 	}
 }
 
 func TestPodsWires(t *testing.T) {
-	p := podsOf(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2, Spines: 3, Tops: 2, Fill: []int{2, 1, 0, 2}})
+	p := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2, Spines: 3, Tops: 2, Fill: []int{2, 1, 0, 2}})
 	seen := map[string]bool{}
 	for w := range p.Wires() {
 		link, direction := p.WireName(topology.Wire(w))
@@ -256,7 +188,7 @@ func TestPodsWires(t *testing.T) {
 		{4, 2, 2, 1, "server7-leaf3 up, leaf3-spine2 up, pod1-spine2-top1 up, pod0-spine2-top1 down, leaf1-spine2 down, server2-leaf1 down"},
 	} {
 		var names []string
-		for _, w := range p.Path(nil, tt.src, tt.dst, tt.plane, tt.top) {
+		for _, w := range p.Path(nil, tt.src, tt.dst, p.PathOf(tt.plane, tt.top)) {
 			link, direction := p.WireName(w)
 			names = append(names, link+" "+direction)
 		}
@@ -264,44 +196,4 @@ func TestPodsWires(t *testing.T) {
 			t.Errorf("path %s, want %s", got, tt.want)
 		}
 	}
-}
-
-func FuzzParse(f *testing.F) {
-	for _, s := range []string{"FT(2;4,8)", "FT(3;2,2,2)", "PGFT(2;4,8;1,3;1,1)", "PGFT(2;4,8;1,3;1,2)", "PGFT(3;4,5,6;1,4,7;1,1,1)", "FT(3;65536,65536,65536)"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		o, err := topology.Parse(s)
-		if err != nil {
-			if strings.Contains(err.Error(), "\n") {
-				t.Errorf("Parse(%q): %v", s, err)
-			}
-			return
-		}
-		if o.Pods == 0 {
-			return
-		}
-		p, err := topology.NewPods(o)
-		if err != nil {
-			return
-		}
-		again, err := topology.Parse(p.Notation())
-		if err != nil || !reflect.DeepEqual(again, o) {
-			t.Errorf("Parse(%q) = %+v; its notation %s gives %+v, %v", s, o, p.Notation(), again, err)
-		}
-	})
-}
-
-func FuzzPodsLinks(f *testing.F) {
-	p := pods(f, "PGFT(3;4,3,2;1,5,7;1,1,1)")
-	for _, s := range []string{"leaf5-spine2", "pod1-spine2-top3", "spine2", "pod1-spine2", "spine2-top3"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		if low, tops, err := p.Links(s); err == nil {
-			if v, err := p.Without(low, tops); err != nil || len(v.DownNames()) != len(low)+len(tops) {
-				t.Errorf("Links(%q) = %v, %v: %v", s, low, tops, err)
-			}
-		}
-	})
 }

@@ -4,7 +4,12 @@
 // The fabric is the two-level fat tree FT(2;M0,M1) of the thesis (ch. 2): M1
 // leaves with M0 server ports each and, unless stated otherwise, M0 spines,
 // with one cable from each leaf to each spine. All links have unit capacity.
-// A Tree may have a third level, FT(3;M0,M1,M2), which Pods describes.
+//
+// With a third level, FT(3;M0,M1,M2), the tree is M2 pods of M1 leaves. Spines are then
+// planes: a pod has a switch in each, to which each of its leaves has a cable. A plane has
+// M1 top switches unless stated otherwise, each with a cable to the plane's switch in every
+// pod. A message between leaves of a pod chooses a plane, one between pods a plane and a top
+// switch of it. A tree of two levels is one pod, without top switches.
 //
 // A server has two numbers. Its position slot + leaf·M0 is its name and never
 // changes when other servers are missing. Its rank 0..S-1 is its place among
@@ -17,7 +22,6 @@ package topology
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -25,8 +29,9 @@ import (
 
 // Limits on what is accepted as a fat tree; they bound memory, not mathematics.
 const (
-	MaxPorts  = 254 // server ports per leaf, and spines: each is one byte of an address and of a plan
-	MaxLeaves = 4096
+	MaxPorts    = 254 // server ports per leaf, and spines: each is one byte of an address and of a plan
+	MaxLeaves   = 4096
+	maxTopLinks = 1 << 20 // cables between pods and top switches
 )
 
 // A Link is a cable between switches: that between a leaf and a spine or, with Above,
@@ -41,75 +46,76 @@ type Link struct {
 // String returns the name of the link, such as "leaf0-spine3" or "pod1-spine2-top3".
 func (l Link) String() string {
 	if l.Above {
-		return l.topLink().String()
+		return fmt.Sprintf("pod%d-spine%d-top%d", l.Leaf, l.Spine, l.Top)
 	}
 	return fmt.Sprintf("leaf%d-spine%d", l.Leaf, l.Spine)
 }
 
 // A Tree is a fat tree of two levels or three, or a view of one with dead links. It is
-// immutable and safe for concurrent use; the file levels.go says what is asked of both.
+// immutable and safe for concurrent use.
 type Tree struct {
 	ports  int // M0
-	leaves int // M1
+	leaves int
 	spines int
-	fill   []int // servers present on each leaf, in the lowest slots
-	first  []int // rank of the first server of each leaf; first[leaves] = S
-	dead   []bool
-	nDead  int
-	pods   *Pods // the third level, whose Lower has the same dead links; nil: two levels
+	pods   int    // 1 on two levels
+	tops   int    // 0 on two levels
+	fill   []int  // servers present on each leaf, in the lowest slots
+	first  []int  // rank of the first server of each leaf; first[leaves] = S
+	dead   []bool // by LinkID
 }
 
 // Options describe a tree.
 type Options struct {
 	// Ports is M0, the server ports of a leaf, 1..MaxPorts.
 	Ports int
-	// Leaves is M1, 1..MaxLeaves.
+	// Leaves is the number of leaves of all pods, 1..MaxLeaves.
 	Leaves int
-	// Spines is the number of spines. 0 means M0.
+	// Spines is the number of spines, on three levels of planes. 0 means M0.
 	Spines int
 	// Fill is the number of servers on each leaf, 0..M0; they take the lowest
 	// slots. nil means M0 on every leaf.
 	Fill []int
-	// Pods is M2, the pods of a three-level tree (NewPods), which share the
-	// leaves evenly. 0 means two levels.
+	// Pods is M2, the pods of a three-level tree, which share the leaves evenly.
+	// 0 means two levels.
 	Pods int
 	// Tops is the number of top switches in a plane of a three-level tree. 0
 	// means M1, the leaves of a pod.
 	Tops int
 }
 
-// New returns the two-level tree with every link alive. Make takes both.
+// New returns the tree of o with every link alive.
 func New(o Options) (*Tree, error) {
+	t := &Tree{ports: o.Ports, leaves: o.Leaves, spines: cmp.Or(o.Spines, o.Ports), pods: 1}
 	if o.Pods != 0 || o.Tops != 0 {
-		return nil, errors.New("a three-level tree where one of two levels is needed: FT(2;M0,M1)")
+		if o.Pods < 1 || o.Leaves%o.Pods != 0 {
+			return nil, fmt.Errorf("%d pods for %d leaves: must be at least 1 and divide them", o.Pods, o.Leaves)
+		}
+		t.pods, t.tops = o.Pods, cmp.Or(o.Tops, o.Leaves/o.Pods)
+		if t.tops < 1 || t.tops > MaxPorts {
+			return nil, fmt.Errorf("%d top switches in a plane: must be 1..%d", t.tops, MaxPorts)
+		}
+		if planes := max(t.spines, 1); planes > MaxPorts || t.pods > MaxLeaves || t.pods*planes*t.tops > maxTopLinks {
+			return nil, fmt.Errorf("%d pods, %d planes of %d top switches: at most %d, %d, and %d cables to top switches", t.pods, planes, t.tops, MaxLeaves, MaxPorts, maxTopLinks)
+		}
 	}
-	if o.Ports < 1 || o.Ports > MaxPorts {
-		return nil, fmt.Errorf("M0 = %d server ports per leaf: must be 1..%d", o.Ports, MaxPorts)
+	switch {
+	case t.ports < 1 || t.ports > MaxPorts:
+		return nil, fmt.Errorf("M0 = %d server ports per leaf: must be 1..%d", t.ports, MaxPorts)
+	case t.leaves < 1 || t.leaves > MaxLeaves:
+		return nil, fmt.Errorf("M1 = %d leaves: must be 1..%d", t.leaves, MaxLeaves)
+	case t.spines < 1 || t.spines > MaxPorts:
+		return nil, fmt.Errorf("%d spines: must be 1..%d", t.spines, MaxPorts)
 	}
-	if o.Leaves < 1 || o.Leaves > MaxLeaves {
-		return nil, fmt.Errorf("M1 = %d leaves: must be 1..%d", o.Leaves, MaxLeaves)
+	if t.fill = slices.Clone(o.Fill); o.Fill == nil {
+		t.fill = slices.Repeat([]int{t.ports}, t.leaves)
 	}
-	if o.Spines == 0 {
-		o.Spines = o.Ports
+	if len(t.fill) != t.leaves {
+		return nil, fmt.Errorf("fill names %d leaves, the tree has %d", len(t.fill), t.leaves)
 	}
-	if o.Spines < 1 || o.Spines > MaxPorts {
-		return nil, fmt.Errorf("%d spines: must be 1..%d", o.Spines, MaxPorts)
-	}
-	if o.Fill == nil {
-		o.Fill = slices.Repeat([]int{o.Ports}, o.Leaves)
-	}
-	if len(o.Fill) != o.Leaves {
-		return nil, fmt.Errorf("fill names %d leaves, the tree has %d", len(o.Fill), o.Leaves)
-	}
-	t := &Tree{
-		ports: o.Ports, leaves: o.Leaves, spines: o.Spines,
-		fill:  slices.Clone(o.Fill),
-		first: make([]int, o.Leaves+1),
-		dead:  make([]bool, o.Leaves*o.Spines),
-	}
-	for l, n := range o.Fill {
-		if n < 0 || n > o.Ports {
-			return nil, fmt.Errorf("fill of leaf%d = %d: must be 0..%d", l, n, o.Ports)
+	t.first, t.dead = make([]int, t.leaves+1), make([]bool, (t.leaves+t.pods*t.tops)*t.spines)
+	for l, n := range t.fill {
+		if n < 0 || n > t.ports {
+			return nil, fmt.Errorf("fill of leaf%d = %d: must be 0..%d", l, n, t.ports)
 		}
 		t.first[l+1] = t.first[l] + n
 	}
@@ -122,55 +128,58 @@ func New(o Options) (*Tree, error) {
 // Without returns a view of t in which the given links are dead as well as
 // those dead already. A link that does not exist is an error.
 func (t *Tree) Without(links ...Link) (*Tree, error) {
-	if t.pods != nil {
-		p, err := t.pods.Without(levels(links))
-		if err != nil {
-			return nil, err
-		}
-		return p.Tree(), nil
-	}
 	v := *t
 	v.dead = slices.Clone(t.dead)
 	for _, l := range links {
-		if err := t.checkLink(l); err != nil {
-			return nil, err
+		if !t.Has(l) {
+			return nil, fmt.Errorf("no link %q; %s", l, t.choices())
 		}
-		if id := t.LinkID(l); !v.dead[id] {
-			v.dead[id] = true
-			v.nDead++
-		}
+		v.dead[t.LinkID(l)] = true
 	}
 	return &v, nil
 }
 
-func (t *Tree) checkLink(l Link) error {
-	if l.Above || l.Leaf < 0 || l.Leaf >= t.leaves || l.Spine < 0 || l.Spine >= t.spines {
-		return fmt.Errorf("no link %q; %s", l, t.choices())
-	}
-	return nil
-}
-
-// choices says which leaves and spines there are, for error messages.
+// choices says which switches there are, for error messages.
 func (t *Tree) choices() string {
+	if t.tops > 0 {
+		return fmt.Sprintf("%s has leaf0..leaf%d, pod0..pod%d, spine0..spine%d and top0..top%d of each spine",
+			t.Notation(), t.leaves-1, t.pods-1, t.spines-1, t.tops-1)
+	}
 	return fmt.Sprintf("%s has leaf0..leaf%d and spine0..spine%d", t.Notation(), t.leaves-1, t.spines-1)
 }
 
 // Healthy returns the same tree with every link alive.
 func (t *Tree) Healthy() *Tree {
 	v := *t
-	v.dead, v.nDead = make([]bool, len(t.dead)), 0
-	if t.pods != nil {
-		p := *t.pods
-		p.lower, p.dead, p.nDead = p.lower.Healthy(), make([]bool, len(p.dead)), 0
-		v.pods = &p
-	}
+	v.dead = make([]bool, len(t.dead))
 	return &v
 }
 
 // Ports returns M0, the server ports of a leaf.
 func (t *Tree) Ports() int { return t.ports }
 
-// Leaves returns M1, the number of leaves.
+// Levels returns the number of levels of switches, 2 or 3.
+func (t *Tree) Levels() int {
+	if t.tops > 0 {
+		return 3
+	}
+	return 2
+}
+
+// Pods returns the number of pods; 1 on two levels.
+func (t *Tree) Pods() int { return t.pods }
+
+// PodLeaves returns the number of leaves of a pod; those of pod q are q·PodLeaves() and the
+// next.
+func (t *Tree) PodLeaves() int { return t.leaves / t.pods }
+
+// Pod returns the pod of a leaf.
+func (t *Tree) Pod(leaf int) int { return leaf / (t.leaves / t.pods) }
+
+// Tops returns the number of top switches in a plane; 0 on two levels.
+func (t *Tree) Tops() int { return t.tops }
+
+// Leaves returns the number of leaves.
 func (t *Tree) Leaves() int { return t.leaves }
 
 // Spines returns the number of spines; of three levels that of planes, each of which has
@@ -233,16 +242,48 @@ func (t *Tree) Rank(position int) (int, bool) {
 	return t.first[l] + position%t.ports, true
 }
 
-// LinkID returns the dense ID of a link: leaf·Spines + spine, those above behind them.
+// LinkID returns the dense ID of a link: leaf·Spines + spine, those above behind them, by
+// pod, spine and top.
 func (t *Tree) LinkID(l Link) int {
 	if l.Above {
-		return len(t.dead) + t.pods.topID(l.topLink())
+		return t.leaves*t.spines + (l.Leaf*t.spines+l.Spine)*t.tops + l.Top
 	}
 	return l.Leaf*t.spines + l.Spine
 }
 
+// LinkOf is the inverse of LinkID.
+func (t *Tree) LinkOf(id int) Link {
+	above := id - t.leaves*t.spines
+	if above < 0 {
+		return Link{Leaf: id / t.spines, Spine: id % t.spines}
+	}
+	k := above / t.tops
+	return Link{k / t.spines, k % t.spines, true, above % t.tops}
+}
+
+// AllLinks returns the number of cables between switches.
+func (t *Tree) AllLinks() int { return len(t.dead) }
+
+// Has reports whether a link is one of the tree.
+func (t *Tree) Has(l Link) bool {
+	lower, top := t.leaves, l.Top == 0
+	if l.Above {
+		lower, top = t.pods, l.Top >= 0 && l.Top < t.tops
+	}
+	return top && l.Leaf >= 0 && l.Leaf < lower && l.Spine >= 0 && l.Spine < t.spines
+}
+
+// LinkAlive reports whether a link is alive.
+func (t *Tree) LinkAlive(l Link) bool { return !t.dead[t.LinkID(l)] }
+
 // Alive reports whether the link between a leaf and a spine is alive.
 func (t *Tree) Alive(leaf, spine int) bool { return !t.dead[leaf*t.spines+spine] }
+
+// TopAlive reports whether the link between a pod's switch in a plane and a top switch of
+// the plane is alive.
+func (t *Tree) TopAlive(pod, spine, top int) bool {
+	return !t.dead[t.leaves*t.spines+(pod*t.spines+spine)*t.tops+top]
+}
 
 // AliveSpines returns the spines with a live link to the leaf, rising.
 func (t *Tree) AliveSpines(leaf int) []int {
@@ -267,65 +308,81 @@ func (t *Tree) CommonSpines(a, b int) []int {
 	return out
 }
 
-// Dead returns the dead links, by LinkID.
-func (t *Tree) Dead() []Link {
-	out := make([]Link, 0, t.nDead)
-	for id, d := range t.dead {
-		if d {
-			out = append(out, Link{Leaf: id / t.spines, Spine: id % t.spines})
+// meet reports whether what is in plane k gets from one leaf's pod to another's: some top
+// switch is alive from both.
+func (t *Tree) meet(a, b, k int) bool {
+	q, r := t.Pod(a), t.Pod(b)
+	for top := range t.tops {
+		if q != r && t.TopAlive(q, k, top) && t.TopAlive(r, k, top) {
+			return true
 		}
 	}
-	if t.pods != nil {
-		for _, l := range t.pods.DeadTops() {
-			out = append(out, l.link())
+	return q == r
+}
+
+// Dead returns the dead links, by LinkID.
+func (t *Tree) Dead() []Link {
+	out := []Link{}
+	for id, dead := range t.dead {
+		if dead {
+			out = append(out, t.LinkOf(id))
 		}
 	}
 	return out
 }
 
-// An UnreachableError says that two leaves with servers share no live spine.
-type UnreachableError struct{ A, B int }
+// An UnreachableError says that two leaves with servers have no live path to each other.
+type UnreachableError struct {
+	A, B  int
+	three bool // levels
+}
 
 func (e *UnreachableError) Error() string {
+	if e.three {
+		return fmt.Sprintf("leaf%d and leaf%d have no live path, through a plane and, between pods, a top switch of it: their servers cannot reach each other", e.A, e.B)
+	}
 	return fmt.Sprintf("leaf%d and leaf%d have no spine in common that is alive: their servers cannot reach each other", e.A, e.B)
 }
 
-// Connected returns an *UnreachableError for the first pair of leaves with
-// servers that share no live spine, or nil; of three levels see Pods.Connected.
+// Connected returns an *UnreachableError for the first pair of leaves with servers that
+// have no live path, or nil.
 func (t *Tree) Connected() error {
-	if t.pods != nil {
-		return t.pods.Connected()
-	}
-	for a := range t.leaves {
-		for b := a + 1; b < t.leaves; b++ {
-			if t.fill[a] > 0 && t.fill[b] > 0 && !t.connected(a, b) {
-				return &UnreachableError{a, b}
-			}
-		}
+	for a, b := range t.apart {
+		return &UnreachableError{a, b, t.tops > 0}
 	}
 	return nil
 }
 
-// Unreachable returns the pairs of leaves with servers that share no live spine,
-// rising, the smaller leaf first.
+// Unreachable returns the pairs of leaves with servers that have no live path, rising, the
+// smaller leaf first.
 func (t *Tree) Unreachable() [][2]int {
-	if t.pods != nil {
-		return t.pods.Unreachable()
-	}
 	var out [][2]int
-	for a := range t.leaves {
-		for b := a + 1; b < t.leaves; b++ {
-			if t.fill[a] > 0 && t.fill[b] > 0 && !t.connected(a, b) {
-				out = append(out, [2]int{a, b})
-			}
-		}
+	for a, b := range t.apart {
+		out = append(out, [2]int{a, b})
 	}
 	return out
 }
 
-func (t *Tree) connected(a, b int) bool {
+// apart yields what Unreachable lists. O(leaves²·planes + pods²·planes·tops).
+func (t *Tree) apart(yield func(a, b int) bool) {
+	meet := make([]bool, t.pods*t.spines) // of the pod of a with all others
+	for a := range t.leaves {
+		if a%t.PodLeaves() == 0 {
+			for i := range meet {
+				meet[i] = t.meet(a, i/t.spines*t.PodLeaves(), i%t.spines)
+			}
+		}
+		for b := a + 1; b < t.leaves; b++ {
+			if t.fill[a] > 0 && t.fill[b] > 0 && !t.reach(a, b, meet[t.Pod(b)*t.spines:]) && !yield(a, b) {
+				return
+			}
+		}
+	}
+}
+
+func (t *Tree) reach(a, b int, meet []bool) bool {
 	for k := range t.spines {
-		if t.Alive(a, k) && t.Alive(b, k) {
+		if meet[k] && t.Alive(a, k) && t.Alive(b, k) {
 			return true
 		}
 	}

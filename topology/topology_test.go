@@ -8,16 +8,8 @@ import (
 	"testing"
 
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
-
-func build(t *testing.T, o topology.Options) *topology.Tree {
-	t.Helper()
-	tr, err := topology.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tr
-}
 
 func TestParse(t *testing.T) {
 	for _, tt := range []struct {
@@ -83,6 +75,15 @@ func TestNewRefuses(t *testing.T) {
 		{"negative spines", topology.Options{Ports: 2, Leaves: 2, Spines: -1}, "-1 spines"},
 		{"short fill", topology.Options{Ports: 2, Leaves: 2, Fill: []int{2}}, "fill names 1 leaves"},
 		{"overfull leaf", topology.Options{Ports: 2, Leaves: 2, Fill: []int{2, 3}}, "fill of leaf1 = 3"},
+		{"pods do not divide", topology.Options{Ports: 4, Leaves: 5, Pods: 2}, "2 pods for 5 leaves"},
+		{"tops without pods", topology.Options{Ports: 4, Leaves: 4, Tops: 2}, "0 pods"},
+		{"negative tops", topology.Options{Ports: 4, Leaves: 4, Pods: 2, Tops: -1}, "-1 top switches"},
+		{"many tops", topology.Options{Ports: 4, Leaves: 4, Pods: 2, Tops: 300}, "300 top switches"},
+		{"many cables", topology.Options{Ports: 200, Leaves: 4000, Pods: 1000, Tops: 200}, "at most 4096, 254, and 1048576 cables"},
+		{"huge", topology.Options{Ports: 65536, Leaves: 1 << 32, Pods: 65536}, "top switches in a plane"},
+		{"huge planes", topology.Options{Ports: 65536, Leaves: 1 << 32, Pods: 65536, Tops: 1}, "at most 4096"},
+		{"no ports in pods", topology.Options{Ports: -1, Leaves: 2, Pods: 1}, "M0 = -1"},
+		{"fill of pods", topology.Options{Ports: 4, Leaves: 2, Pods: 1, Fill: []int{1}}, "fill names 1 leaves"},
 		{"one server", topology.Options{Ports: 2, Leaves: 2, Fill: []int{1, 0}}, "1 servers"},
 	} {
 		if _, err := topology.New(tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -101,7 +102,7 @@ func TestRanksAndPositions(t *testing.T) {
 			o.Fill[l] = rng.IntN(o.Ports + 1)
 		}
 		o.Fill[0], o.Fill[1] = max(1, o.Fill[0]), max(1, o.Fill[1])
-		tr := build(t, o)
+		tr := topologytest.Tree(t, o)
 		rank := 0
 		for pos := range o.Ports * o.Leaves {
 			leaf, slot := pos/o.Ports, pos%o.Ports
@@ -124,7 +125,7 @@ func TestRanksAndPositions(t *testing.T) {
 }
 
 func TestLinks(t *testing.T) {
-	tr := build(t, topology.Options{Ports: 4, Leaves: 3})
+	tr := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 3})
 	for _, tt := range []struct {
 		name string
 		n    int
@@ -151,7 +152,7 @@ func TestLinks(t *testing.T) {
 }
 
 func TestWithoutIsAView(t *testing.T) {
-	tr := build(t, topology.Options{Ports: 2, Leaves: 3})
+	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3})
 	v, err := tr.Without(topology.Link{Leaf: 1, Spine: 0}, topology.Link{Leaf: 1, Spine: 0})
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +169,7 @@ func TestWithoutIsAView(t *testing.T) {
 }
 
 func TestConnected(t *testing.T) {
-	tr := build(t, topology.Options{Ports: 2, Leaves: 3, Fill: []int{2, 2, 0}})
+	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3, Fill: []int{2, 2, 0}})
 	v, err := tr.Without(topology.Link{Leaf: 0, Spine: 0}, topology.Link{Leaf: 1, Spine: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +188,7 @@ func TestConnected(t *testing.T) {
 }
 
 func TestRandom(t *testing.T) {
-	tr := build(t, topology.Options{Ports: 4, Leaves: 4})
+	tr := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4})
 	a, err := tr.Random(5, 7)
 	if err != nil {
 		t.Fatal(err)
@@ -210,7 +211,7 @@ func TestRandom(t *testing.T) {
 }
 
 func TestWires(t *testing.T) {
-	tr := build(t, topology.Options{Ports: 2, Leaves: 3, Spines: 3, Fill: []int{2, 1, 2}})
+	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3, Spines: 3, Fill: []int{2, 1, 2}})
 	seen := map[string]bool{}
 	for w := range tr.Wires() {
 		link, direction := tr.WireName(topology.Wire(w))
@@ -233,24 +234,28 @@ func TestWires(t *testing.T) {
 }
 
 func FuzzNames(f *testing.F) {
-	tr, err := topology.New(topology.Options{Ports: 4, Leaves: 4})
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, s := range []string{"FT(2;4,8)", "leaf0-spine3", "spine2", "4,4,3"} {
+	trees := []*topology.Tree{pods(f, "FT(2;4,4)"), pods(f, "PGFT(3;4,3,2;1,5,7;1,1,1)")}
+	for _, s := range []string{"FT(2;4,8)", "FT(3;2,2,2)", "PGFT(2;4,8;1,3;1,1)", "PGFT(2;4,8;1,3;1,2)", "PGFT(3;4,5,6;1,4,7;1,1,1)", "FT(3;65536,65536,65536)",
+		"leaf0-spine3", "leaf5-spine2", "pod1-spine2-top3", "spine2", "pod1-spine2", "spine2-top3", "4,4,3"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if o, err := topology.Parse(s); err == nil {
-			if tree, err := topology.New(o); err == nil {
-				if again, err := topology.Parse(tree.Notation()); err != nil || again.Ports != o.Ports || again.Leaves != o.Leaves {
-					t.Errorf("Parse(%q) does not survive its own notation %q", s, tree.Notation())
-				}
+		if o, err := topology.Parse(s); err != nil && strings.Contains(err.Error(), "\n") {
+			t.Errorf("Parse(%q): %v", s, err)
+		} else if tree, err := topology.New(o); err == nil {
+			again, err := topology.Parse(tree.Notation())
+			if o.Pods == 0 {
+				o.Spines = 0 // which the notation of two levels leaves out
+			}
+			if err != nil || !reflect.DeepEqual(again, o) {
+				t.Errorf("Parse(%q) = %+v; its notation %s gives %+v, %v", s, o, tree.Notation(), again, err)
 			}
 		}
-		if links, err := tr.Links(s); err == nil {
-			if _, err := tr.Without(links...); err != nil {
-				t.Errorf("Links(%q) = %v: %v", s, links, err)
+		for _, tr := range trees {
+			if links, err := tr.Links(s); err == nil {
+				if v, err := tr.Without(links...); err != nil || len(v.DownNames()) != len(links) {
+					t.Errorf("Links(%q) = %v: %v", s, links, err)
+				}
 			}
 		}
 		_, _ = topology.ParseFill(s)

@@ -285,7 +285,7 @@ func drawTree(s *progress.State, c *bench.Planned) (template.HTML, error) {
 		Dead []string
 		SVG  template.HTML
 	}{Case: c.Name, Dead: topology.LinkNames(dead)}
-	if p.Tree.Pods() == nil {
+	if p.Tree.Levels() == 2 {
 		x, err := caseTree(s, c, p, dead)
 		if err == nil {
 			v.SVG, err = html.Tree(fmt.Sprintf("links-%x", sha256.Sum256([]byte(c.Name)))[:14], c.Name, x)

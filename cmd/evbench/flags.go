@@ -64,7 +64,7 @@ func treeFlags() []cli.Flag {
 // tree returns the two-level tree that the flags describe.
 func tree(c *cli.Context) (*topology.Tree, error) {
 	t, err := anyTree(c)
-	if err == nil && t.Pods() != nil {
+	if err == nil && t.Levels() == 3 {
 		return nil, usagef("--topology %s: three levels; %s takes trees of two, FT(2;M0,M1)", t.Notation(), c.Command.Name)
 	}
 	return t, err
@@ -76,7 +76,7 @@ func anyTree(c *cli.Context) (*topology.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	healthy, err := topology.Make(o)
+	healthy, err := topology.New(o)
 	if err != nil {
 		return nil, usage(err)
 	}

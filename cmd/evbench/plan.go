@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/plan"
+	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -82,12 +83,10 @@ func buildPlan(c *cli.Context, t *topology.Tree, stage func(string)) (p *plan.Pl
 	if o.Schedule == "" {
 		return nil, usagef("--schedule is empty; there are %s", strings.Join(scheduler.Names(), ", "))
 	}
-	if pods := t.Pods(); pods != nil {
-		p, err = plan.BuildPods(pods, o)
-	} else {
-		p, err = plan.Build(t, o)
+	if t.Levels() == 3 && o.Routing == "" {
+		o.Routing = routing.Pinned
 	}
-	if err == nil {
+	if p, err = plan.Build(t, o); err == nil {
 		return p, nil
 	}
 	_, invalid := errors.AsType[*scheduler.InvalidError](err)

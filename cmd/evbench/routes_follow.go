@@ -180,7 +180,7 @@ func followTree(c *cli.Context, n *network.Network) (*topology.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := topology.Make(o)
+	t, err := topology.New(o)
 	return t, usage(err)
 }
 

@@ -129,7 +129,7 @@ func settingOf(s *scenario.Scenario, planned []bench.Planned) (*policy.Setting, 
 	switch {
 	case s.Fabric.Rate == 0:
 		return nil, bench.ErrNoRate
-	case s.Tree == nil || s.Tree.Pods() != nil || s.Tree.Healthy().Connected() != nil:
+	case s.Tree == nil || s.Tree.Levels() == 3 || s.Tree.Healthy().Connected() != nil:
 		return nil, errors.New("topology: a log is replayed on trees of two levels")
 	}
 	timing := bench.SimTiming(s, scenario.Tournament)

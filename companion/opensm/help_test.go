@@ -19,7 +19,7 @@ func treeOf(t testing.TB, notation string, down ...string) *topology.Tree {
 
 func options(t testing.TB, o topology.Options, down ...string) *topology.Tree {
 	t.Helper()
-	tree, err := topology.Make(o)
+	tree, err := topology.New(o)
 	for _, name := range down {
 		var dead []topology.Link
 		if err == nil {

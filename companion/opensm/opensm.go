@@ -197,15 +197,15 @@ func (r *Routes) pathsTo(group int, host network.Node) []uint16 {
 // groupOf returns which leaves share the paths of LIDs: each is alone or, of three levels,
 // with those of its pod.
 func groupOf(t *topology.Tree, leaf int) int {
-	if p := t.Pods(); p != nil {
-		return p.Pod(leaf)
+	if t.Levels() == 3 {
+		return t.Pod(leaf)
 	}
 	return leaf
 }
 
 func groups(t *topology.Tree) int {
-	if p := t.Pods(); p != nil {
-		return p.Pods()
+	if t.Levels() == 3 {
+		return t.Pods()
 	}
 	return t.Leaves()
 }
@@ -320,7 +320,7 @@ func (b *builder) host(r *Routes, h network.Node) {
 	for o := range count {
 		b.downwards(home, func(s network.Node, port uint8) { set(s, o, port) })
 	}
-	if b.tree.Pods() != nil {
+	if b.tree.Levels() == 3 {
 		b.pods(r, h, home, set)
 		return
 	}

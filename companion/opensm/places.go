@@ -23,11 +23,7 @@ type Places struct {
 // Network returns the network of a plan's tree, all cables alive and only the
 // servers present, for where no discovered one is at hand: its GUIDs are made up.
 func Network(t *topology.Tree, lmc int) (*network.Network, error) {
-	g := network.PGFT{M: []int{t.Ports(), t.Leaves()}, W: []int{1, t.Spines()}, P: []int{1, 1}}
-	if p := t.Pods(); p != nil {
-		g = network.PGFT{M: []int{t.Ports(), p.PodLeaves(), p.Pods()}, W: []int{1, t.Spines(), p.Tops()}, P: []int{1, 1, 1}}
-	}
-	full, err := g.Build(0)
+	full, err := network.TreeShape(t).Build(0)
 	if err != nil {
 		return nil, err
 	}
@@ -80,12 +76,12 @@ func (p *Places) find(t *topology.Tree, n *network.Network) error {
 	x := network.Names(n)
 	switch {
 	case n.Switches() == t.Switches():
-	case t.Pods() != nil:
+	case t.Levels() == 3:
 		return fmt.Errorf("%d switches, %d are wanted", n.Switches(), t.Switches())
 	default:
 		return fmt.Errorf("%d switches, %d leaves and %d spines are wanted", n.Switches(), t.Leaves(), t.Spines())
 	}
-	if t.Pods() != nil {
+	if t.Levels() == 3 {
 		return p.threeLevels(t, n, x)
 	}
 	leaf, okLeaf := named(x, "leaf", t.Leaves())

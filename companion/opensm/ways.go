@@ -62,8 +62,7 @@ func (b *builder) towards(s network.Node, set entry) {
 
 // pods sets the entries of all LIDs of a host on the ways up of three levels.
 func (b *builder) pods(r *Routes, h network.Node, home int, set func(s network.Node, offset int, port uint8)) {
-	p := b.tree.Pods()
-	for q := range p.Pods() {
+	for q := range b.tree.Pods() {
 		list := b.podPaths(q, home, h)
 		for o := range 1 << r.lmc {
 			if len(list) == 0 {
@@ -87,7 +86,7 @@ func (b *builder) podPaths(q, home int, h network.Node) []int {
 		switch {
 		case set[path/wordBits]&(1<<(path%wordBits)) != 0:
 			out = append(out, path)
-		case q == b.tree.Pods().Pod(home) && top == 0 && b.alive(home, k), slices.Contains(b.tops(q, home, k), top):
+		case q == b.tree.Pod(home) && top == 0 && b.alive(home, k), slices.Contains(b.tops(q, home, k), top):
 			rest = append(rest, path)
 		}
 	}
@@ -100,13 +99,12 @@ func (b *builder) podPaths(q, home int, h network.Node) []int {
 
 // tops returns the top switches of a plane by which another pod gets to a leaf.
 func (b *builder) tops(q, leaf, plane int) []int {
-	p := b.tree.Pods()
-	to := p.Pod(leaf)
+	to := b.tree.Pod(leaf)
 	if q == to || !b.alive(leaf, plane) {
 		return nil
 	}
 	var out []int
-	for top := range p.Tops() {
+	for top := range b.tree.Tops() {
 		if b.cable(topology.Link{Leaf: q, Spine: plane, Above: true, Top: top}) && b.cable(topology.Link{Leaf: to, Spine: plane, Above: true, Top: top}) {
 			out = append(out, top)
 		}
@@ -117,11 +115,10 @@ func (b *builder) tops(q, leaf, plane int) []int {
 // podLID sets the entries of one LID in a pod: in the plane of its path those of the path, in
 // other planes some that arrive, for the leaves that have lost their link to the first.
 func (b *builder) podLID(q, home, path, turn int, set entry) {
-	p := b.tree.Pods()
 	plane, planned := b.tree.SpineTop(path)
 	open := make([]bool, b.tree.Spines())
 	for k := range open {
-		if q == p.Pod(home) {
+		if q == b.tree.Pod(home) {
 			open[k] = b.alive(home, k)
 			continue
 		}
@@ -132,11 +129,11 @@ func (b *builder) podLID(q, home, path, turn int, set entry) {
 		if open[k] = len(tops) > 0; open[k] {
 			up := topology.Link{Leaf: q, Spine: k, Above: true, Top: tops[turn%len(tops)]}
 			if port := b.places.up[b.tree.LinkID(up)]; port != 0 {
-				set(b.places.node(b.tree.Above(q*p.PodLeaves(), k)), port)
+				set(b.places.node(b.tree.Above(q*b.tree.PodLeaves(), k)), port)
 			}
 		}
 	}
-	for l := q * p.PodLeaves(); l < (q+1)*p.PodLeaves(); l++ {
+	for l := q * b.tree.PodLeaves(); l < (q+1)*b.tree.PodLeaves(); l++ {
 		for i := range open {
 			if k := (plane + i) % len(open); l != home && open[k] && b.alive(l, k) {
 				set(b.places.Leaf[l], b.places.Up(l, k))

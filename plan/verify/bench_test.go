@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"evbench/plan/verify"
+	"evbench/topology/topologytest"
 )
 
 func BenchmarkRead(b *testing.B) {
@@ -47,7 +48,7 @@ func BenchmarkCheck(b *testing.B) {
 // shiftFile is shift without the way through a file, for plans that are large.
 func shiftFile(b *testing.B, m0, m1 int) *verify.File {
 	s := m0 * m1
-	f := &verify.File{Tree: tree(b, optionsOf(m0, m1)), Routing: "pinned", Phases: s - 1, Messages: make([]verify.Message, 0, s*(s-1))}
+	f := &verify.File{Tree: topologytest.Without(b, optionsOf(m0, m1)), Routing: "pinned", Phases: s - 1, Messages: make([]verify.Message, 0, s*(s-1))}
 	for p := 1; p < s; p++ {
 		for src := range s {
 			m := verify.Message{Phase: int32(p - 1), Src: int32(src), Dst: int32((src + p) % s), Spine: int16((src + p) % m0), Top: verify.NoTop}
@@ -61,7 +62,7 @@ func shiftFile(b *testing.B, m0, m1 int) *verify.File {
 }
 
 func BenchmarkCheckPods(b *testing.B) {
-	d := greedyPods("healthy", podTree(b, podOptions(4, 4, 4)))
+	d := greedy("healthy", topologytest.Tree(b, podOptions(4, 4, 4)))
 	f := read(b, d.text())
 	for b.Loop() {
 		if r := verify.Check(f, verify.Options{}); !r.Valid {

@@ -9,6 +9,7 @@ import (
 
 	"evbench/plan/verify"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 func optionsOf(m0, m1 int) topology.Options { return topology.Options{Ports: m0, Leaves: m1} }
@@ -46,7 +47,7 @@ func wrong(t testing.TB, text string) string {
 
 // Two examples where the bound is more than any leaf's.
 func TestWeightsProveTheExamples(t *testing.T) {
-	small := tree(t, optionsOf(3, 3), topology.Link{}, topology.Link{Leaf: 1, Spine: 1}, topology.Link{Leaf: 2, Spine: 1})
+	small := topologytest.Without(t, optionsOf(3, 3), topology.Link{}, topology.Link{Leaf: 1, Spine: 1}, topology.Link{Leaf: 2, Spine: 1})
 	dead := []topology.Link{{}}
 	var up []weight
 	for l := 1; l < 18; l++ {
@@ -64,12 +65,12 @@ func TestWeightsProveTheExamples(t *testing.T) {
 	}{
 		{"FT(2;3,3)", small, 18, []weight{{"leaf0-spine2", "up", 1}}, ""},
 		{"FT(2;3,3), the other direction", small, 18, []weight{{"leaf0-spine2", "down", 5}}, ""},
-		{"FT(2;20,18)", tree(t, optionsOf(20, 18), dead...), 378, up, ""},
+		{"FT(2;20,18)", topologytest.Without(t, optionsOf(20, 18), dead...), 378, up, ""},
 		{"one phase too many", small, 19, []weight{{"leaf0-spine2", "up", 1}}, "the file states bound 19 by lp, which proves 18"},
 		{"one phase too few", small, 17, []weight{{"leaf0-spine2", "up", 1}}, "the file states bound 17 by lp, which proves 18"},
 		{"useless weights", small, 18, []weight{{"leaf0-spine1", "up", 1}}, "the file states bound 18 by lp, which proves 0"},
 		{"weights of 0", small, 18, []weight{{"leaf0-spine2", "up", 0}}, "bound 18 lp: its weights sum to 0, which proves nothing"},
-		{"cut off", tree(t, optionsOf(1, 2), topology.Link{}), 1, []weight{{"leaf1-spine0", "up", 1}}, "bound 1 lp: leaf0 and leaf1 share no live spine"},
+		{"cut off", topologytest.Without(t, optionsOf(1, 2), topology.Link{}), 1, []weight{{"leaf1-spine0", "up", 1}}, "bound 1 lp: leaf0 and leaf1 share no live spine"},
 	} {
 		if got := wrong(t, lp(tt.tree, tt.phases, tt.weights)); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
@@ -80,7 +81,7 @@ func TestWeightsProveTheExamples(t *testing.T) {
 // Weights near the largest do not overflow: the bound is that of any
 // equal weights.
 func TestWeightsAreExact(t *testing.T) {
-	tr := tree(t, optionsOf(4, 3))
+	tr := topologytest.Without(t, optionsOf(4, 3))
 	var ws []weight
 	for l := range 3 {
 		for k := range 4 {
@@ -99,7 +100,7 @@ func TestRandomWeights(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 300 {
 		m0, m1 := 1+rng.IntN(4), 2+rng.IntN(3)
-		dead, err := tree(t, optionsOf(m0, m1)).Random(rng.IntN(min(m0, 3)), rng.Uint64())
+		dead, err := topologytest.Without(t, optionsOf(m0, m1)).Random(rng.IntN(min(m0, 3)), rng.Uint64())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +110,7 @@ func TestRandomWeights(t *testing.T) {
 			o.Fill[l] = rng.IntN(m0 + 1)
 		}
 		o.Fill[0], o.Fill[1] = max(1, o.Fill[0]), max(1, o.Fill[1])
-		tr := tree(t, o, dead...)
+		tr := topologytest.Without(t, o, dead...)
 		ws, phases := randomWeights(tr, rng)
 		if phases < 1 {
 			continue // no bound to state

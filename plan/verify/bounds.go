@@ -41,8 +41,8 @@ func leafOf(name string) (leaf int, ok bool) {
 // witnesses lists the kinds of witness, for error messages.
 func (f fabric) witnesses() string {
 	last := f.tree.Leaves() - 1
-	if f.pods != nil {
-		return fmt.Sprintf("server, leaf0..leaf%d, hall0..hall%d, pod0..pod%d and lp", last, last, f.pods.Pods()-1)
+	if f.tree.Levels() == 3 {
+		return fmt.Sprintf("server, leaf0..leaf%d, hall0..hall%d, pod0..pod%d and lp", last, last, f.tree.Pods()-1)
 	}
 	return fmt.Sprintf("server, leaf0..leaf%d, hall0..hall%d and lp", last, last)
 }
@@ -83,7 +83,7 @@ func (j *judge) strongest() []string {
 		}
 	}
 	pick(byLeaf, j.tree.Leaves(), j.leafBound)
-	if p := j.fabric.pods; p != nil {
+	if p := j.tree; p.Levels() == 3 {
 		pick(byPod, p.Pods(), j.podBound)
 	}
 	return labels
@@ -180,8 +180,8 @@ func (j *judge) hallBound(leaf int, subset []int) (phases int, err error) {
 // podBound returns ⌈messages / live links⌉ of what leaves a pod through its links
 // to top switches.
 func (j *judge) podBound(pod int) (phases int, err error) {
-	p := j.fabric.pods
-	if p == nil || pod >= p.Pods() {
+	p := j.tree
+	if p.Levels() == 2 || pod >= p.Pods() {
 		return 0, fmt.Errorf("no pod%d", pod)
 	}
 	each := j.tree.Leaves() / p.Pods()

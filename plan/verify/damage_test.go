@@ -112,7 +112,7 @@ func (dm damage) found(t *testing.T, d *draft, also []verify.Kind) {
 	missing := slices.DeleteFunc(slices.Clone(dm.want), func(k verify.Kind) bool { return slices.Contains(found, k) })
 	wrong := slices.DeleteFunc(found, func(k verify.Kind) bool { return slices.Contains(dm.want, k) || slices.Contains(also, k) })
 	if r.Valid || len(missing) > 0 || len(wrong) > 0 {
-		t.Fatalf("%s on %s %s: valid %v, not found %v, wrongly found %v\n%+v\n%s", dm.name, d.notation(), d.kind, r.Valid, missing, wrong, r.Offences, d.text())
+		t.Fatalf("%s on %s %s: valid %v, not found %v, wrongly found %v\n%+v\n%s", dm.name, d.tree.Notation(), d.kind, r.Valid, missing, wrong, r.Offences, d.text())
 	}
 }
 

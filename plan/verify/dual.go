@@ -88,8 +88,8 @@ type pricer struct {
 
 func newPricer(f fabric, y []uint64) *pricer {
 	p := &pricer{fabric: f, y: y, from: -1}
-	if f.pods != nil {
-		p.cross = make([]uint64, f.pods.Pods()*f.tree.Spines())
+	if f.tree.Levels() == 3 {
+		p.cross = make([]uint64, f.tree.Pods()*f.tree.Spines())
 	}
 	return p
 }
@@ -98,11 +98,11 @@ func newPricer(f fabric, y []uint64) *pricer {
 // unpriced.
 func (p *pricer) cheapest(a, b int) uint64 {
 	var cross []uint64
-	if p.pods != nil && p.pods.Pod(a) != p.pods.Pod(b) {
-		if p.from != p.pods.Pod(a) {
-			p.depart(p.pods.Pod(a))
+	if p.tree.Levels() == 3 && p.tree.Pod(a) != p.tree.Pod(b) {
+		if p.from != p.tree.Pod(a) {
+			p.depart(p.tree.Pod(a))
 		}
-		cross = p.cross[p.pods.Pod(b)*p.tree.Spines():]
+		cross = p.cross[p.tree.Pod(b)*p.tree.Spines():]
 	}
 	least := uint64(unpriced)
 	for k := range p.tree.Spines() {
@@ -121,12 +121,12 @@ func (p *pricer) cheapest(a, b int) uint64 {
 // depart prices the ways from one pod to the others. O(pods·planes·tops).
 func (p *pricer) depart(from int) {
 	p.from = from
-	for to := range p.pods.Pods() {
+	for to := range p.tree.Pods() {
 		for k := range p.tree.Spines() {
 			least := uint64(unpriced)
-			for top := range p.pods.Tops() {
-				if p.pods.TopAlive(from, k, top) && p.pods.TopAlive(to, k, top) {
-					least = min(least, p.y[p.pods.TopUp(from, k, top)]+p.y[p.pods.TopDown(to, k, top)])
+			for top := range p.tree.Tops() {
+				if p.tree.TopAlive(from, k, top) && p.tree.TopAlive(to, k, top) {
+					least = min(least, p.y[p.tree.TopUp(from, k, top)]+p.y[p.tree.TopDown(to, k, top)])
 				}
 			}
 			p.cross[to*p.tree.Spines()+k] = least

@@ -8,35 +8,12 @@ import (
 )
 
 // A fabric is the tree that a file states. Of three levels, its planes are spines.
-type fabric struct {
-	tree *topology.Tree
-	pods *topology.Pods // tree.Pods(); nil: two levels
-}
+type fabric struct{ tree *topology.Tree }
 
-func fabricOf(t *topology.Tree) fabric { return fabric{t, t.Pods()} }
+func fabricOf(t *topology.Tree) fabric { return fabric{t} }
 
 // reachable reports whether a live path leads from leaf a to leaf b, and so back.
-func (f fabric) reachable(a, b int) bool {
-	for k := range f.tree.Spines() {
-		if f.tree.Alive(a, k) && f.tree.Alive(b, k) && f.crosses(a, b, k) {
-			return true
-		}
-	}
-	return false
-}
-
-// crosses reports whether what is in plane k at leaf a's pod gets to leaf b's.
-func (f fabric) crosses(a, b, k int) bool {
-	if f.pods == nil || f.pods.Pod(a) == f.pods.Pod(b) {
-		return true
-	}
-	for top := range f.pods.Tops() {
-		if f.pods.TopAlive(f.pods.Pod(a), k, top) && f.pods.TopAlive(f.pods.Pod(b), k, top) {
-			return true
-		}
-	}
-	return false
-}
+func (f fabric) reachable(a, b int) bool { return len(f.tree.LivePaths(a, b)) > 0 }
 
 // lines returns the header lines that the hash covers.
 func (f fabric) lines() string {
@@ -48,7 +25,7 @@ func (f fabric) lines() string {
 		}
 		fmt.Fprint(&b, f.tree.On(l))
 	}
-	if f.pods == nil && f.tree.Spines() != f.tree.Ports() {
+	if f.tree.Levels() == 2 && f.tree.Spines() != f.tree.Ports() {
 		fmt.Fprintf(&b, "\n# spines %d", f.tree.Spines())
 	}
 	down := "none"

@@ -11,6 +11,7 @@ import (
 
 	"evbench/plan/verify"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 // A draft is a plan that a test makes, damages and writes down. It knows nothing
@@ -18,8 +19,7 @@ import (
 type draft struct {
 	kind     string // how it was made: shift, late, partial, dead
 	tree     *topology.Tree
-	pods     *topology.Pods // three levels; tree is the lower part
-	cut      [][2]int       // pairs of leaves left out and listed
+	cut      [][2]int // pairs of leaves left out and listed
 	routing  string
 	phases   int      // stated
 	bound    string   // stated, "38 leaf0"; "" states none
@@ -31,18 +31,6 @@ func (d *draft) clone() *draft {
 	c := *d
 	c.messages = slices.Clone(d.messages)
 	return &c
-}
-
-func tree(t testing.TB, o topology.Options, dead ...topology.Link) *topology.Tree {
-	t.Helper()
-	tr, err := topology.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if tr, err = tr.Without(dead...); err != nil {
-		t.Fatal(err)
-	}
-	return tr
 }
 
 func (d *draft) leaf(position int) int { return position / d.tree.Ports() }
@@ -73,7 +61,7 @@ func (d *draft) state() *draft {
 			raise((out+live-1)/live, fmt.Sprintf("leaf%d", l))
 		}
 	}
-	for p := range d.podCount() {
+	for p := range d.tree.Pods() {
 		if out, live := d.leaving(p), d.liveTops(p); out > 0 {
 			raise((out+live-1)/live, fmt.Sprintf("pod%d", p))
 		}
@@ -96,17 +84,10 @@ func (d *draft) isCut(a, b int) bool {
 	return slices.Contains(d.cut, [2]int{min(a, b), max(a, b)})
 }
 
-func (d *draft) podCount() int {
-	if d.pods == nil {
-		return 0
-	}
-	return d.pods.Pods()
-}
-
 func (d *draft) leaving(pod int) (n int) {
 	for a := range d.tree.Leaves() {
 		for b := range d.tree.Leaves() {
-			if d.pods.Pod(a) == pod && d.pods.Pod(b) != pod && !d.isCut(a, b) {
+			if d.tree.Pod(a) == pod && d.tree.Pod(b) != pod && !d.isCut(a, b) {
 				n += d.tree.On(a) * d.tree.On(b)
 			}
 		}
@@ -116,8 +97,8 @@ func (d *draft) leaving(pod int) (n int) {
 
 func (d *draft) liveTops(pod int) (n int) {
 	for k := range d.tree.Spines() {
-		for top := range d.pods.Tops() {
-			if d.pods.TopAlive(pod, k, top) {
+		for top := range d.tree.Tops() {
+			if d.tree.TopAlive(pod, k, top) {
 				n++
 			}
 		}
@@ -128,7 +109,7 @@ func (d *draft) liveTops(pod int) (n int) {
 // shift is the linear shift with spine = destination mod M0, which no wire
 // carries twice on a full and healthy tree.
 func shift(t testing.TB, m0, m1 int) *draft {
-	d := &draft{kind: "shift", routing: "pinned", tree: tree(t, topology.Options{Ports: m0, Leaves: m1})}
+	d := &draft{kind: "shift", routing: "pinned", tree: topologytest.Without(t, topology.Options{Ports: m0, Leaves: m1})}
 	s := m0 * m1
 	for p := 1; p < s; p++ {
 		for src := range s {
@@ -148,10 +129,6 @@ func greedy(kind string, tr *topology.Tree) *draft {
 	return (&draft{kind: kind, routing: "pinned", tree: tr}).greedy()
 }
 
-func greedyPods(kind string, p *topology.Pods) *draft {
-	return (&draft{kind: kind, routing: "pinned", tree: p.Lower(), pods: p}).greedy()
-}
-
 func (d *draft) greedy() *draft {
 	busy := map[[4]int]bool{} // phase, wire class and wire
 	s := d.tree.Servers()
@@ -169,12 +146,12 @@ func (d *draft) paths(a, b int) (out [][2]int) {
 		return [][2]int{{-1, -1}}
 	}
 	for _, k := range d.tree.CommonSpines(a, b) {
-		if d.pods == nil || d.pods.Pod(a) == d.pods.Pod(b) {
+		if d.tree.Levels() == 2 || d.tree.Pod(a) == d.tree.Pod(b) {
 			out = append(out, [2]int{k, -1})
 			continue
 		}
-		for top := range d.pods.Tops() {
-			if d.pods.TopAlive(d.pods.Pod(a), k, top) && d.pods.TopAlive(d.pods.Pod(b), k, top) {
+		for top := range d.tree.Tops() {
+			if d.tree.TopAlive(d.tree.Pod(a), k, top) && d.tree.TopAlive(d.tree.Pod(b), k, top) {
 				out = append(out, [2]int{k, top})
 			}
 		}
@@ -198,8 +175,8 @@ func (d *draft) place(busy map[[4]int]bool, src, dst int) {
 				keys = append(keys, [4]int{phase, 2, a, k}, [4]int{phase, 3, b, k})
 			}
 			if top := path[1]; top >= 0 {
-				n := path[0]*d.pods.Tops() + top
-				keys = append(keys, [4]int{phase, 4 + d.pods.Pod(a), 0, n}, [4]int{phase, 4 + d.pods.Pod(b), 1, n})
+				n := path[0]*d.tree.Tops() + top
+				keys = append(keys, [4]int{phase, 4 + d.tree.Pod(a), 0, n}, [4]int{phase, 4 + d.tree.Pod(b), 1, n})
 			}
 			if slices.ContainsFunc(keys, func(x [4]int) bool { return busy[x] }) {
 				continue
@@ -230,16 +207,16 @@ func drafts(t testing.TB, m0, m1 int) []*draft {
 		out = append(out, late(t, m0, m1))
 		fill := slices.Repeat([]int{m0}, m1)
 		fill[m1-1]--
-		out = append(out, greedy("partial", tree(t, topology.Options{Ports: m0, Leaves: m1, Spines: m0 + 1, Fill: fill})))
+		out = append(out, greedy("partial", topologytest.Without(t, topology.Options{Ports: m0, Leaves: m1, Spines: m0 + 1, Fill: fill})))
 	}
 	if m0 > 1 && m1 > 1 {
-		healthy := tree(t, topology.Options{Ports: m0, Leaves: m1})
-		out = append(out, greedy("dead", tree(t, topology.Options{Ports: m0, Leaves: m1}, topology.Link{})))
+		healthy := topologytest.Without(t, topology.Options{Ports: m0, Leaves: m1})
+		out = append(out, greedy("dead", topologytest.Without(t, topology.Options{Ports: m0, Leaves: m1}, topology.Link{})))
 		dead, err := healthy.Random(min(m1, m0*m1/4+1), uint64(m0*10+m1))
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, greedy("dead", tree(t, topology.Options{Ports: m0, Leaves: m1}, dead...)))
+		out = append(out, greedy("dead", topologytest.Without(t, topology.Options{Ports: m0, Leaves: m1}, dead...)))
 	}
 	return out
 }
@@ -255,34 +232,20 @@ func shapes(f func(m0, m1 int)) {
 	}
 }
 
-func (d *draft) notation() string {
-	if d.pods != nil {
-		return d.pods.Notation()
-	}
-	return d.tree.Notation()
-}
-
-func (d *draft) downNames() []string {
-	if d.pods != nil {
-		return d.pods.DownNames()
-	}
-	return d.tree.DownNames()
-}
-
 func (d *draft) fabric() string {
 	var fill []string
 	for _, n := range d.tree.Fill() {
 		fill = append(fill, fmt.Sprint(n))
 	}
-	down := strings.Join(d.downNames(), ",")
+	down := strings.Join(d.tree.DownNames(), ",")
 	if down == "" {
 		down = "none"
 	}
 	spines := ""
-	if d.tree.Spines() != d.tree.Ports() && d.pods == nil {
+	if d.tree.Spines() != d.tree.Ports() && d.tree.Levels() == 2 {
 		spines = fmt.Sprintf("# spines %d\n", d.tree.Spines())
 	}
-	return fmt.Sprintf("# topology %s\n# fill %s\n%s# down %s\n", d.notation(), strings.Join(fill, ","), spines, down)
+	return fmt.Sprintf("# topology %s\n# fill %s\n%s# down %s\n", d.tree.Notation(), strings.Join(fill, ","), spines, down)
 }
 
 // cutNames lists the pairs left out, "leaf0-leaf3".

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"evbench/plan/verify"
+	"evbench/topology/topologytest"
 )
 
 // FuzzRead: whatever the bytes, Read does not panic, and Check judges all that
@@ -19,12 +20,12 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add([]byte(head + "# spines 9\n# down spine0\n# bound 4 lp\n## x\n16777216 16777216 0 16777216\n0 1 1 -\n"))
 	f.Add(zip(f, head+"0 0 1 -\n"))
-	f.Add([]byte(lp(tree(f, optionsOf(2, 2)), 3, []weight{{"leaf0-spine0", "up", 1<<63 - 1}})))
+	f.Add([]byte(lp(topologytest.Without(f, optionsOf(2, 2)), 3, []weight{{"leaf0-spine0", "up", 1<<63 - 1}})))
 	for _, d := range podDrafts(f, 2, 1, 2) {
 		f.Add([]byte(d.text()))
 	}
 	f.Add([]byte(head + "# down spine0,leaf0-spine1\n# unreachable leaf0-leaf1\n# bound 6 hall0 leaf1\n0 0 2 1\n"))
-	f.Add([]byte(lpPods(podTree(f, podOptions(1, 2, 2)), 3, []weight{{"pod0-spine0-top1", "down", 7}})))
+	f.Add([]byte((&draft{tree: topologytest.Tree(f, podOptions(1, 2, 2))}).lp(3, []weight{{"pod0-spine0-top1", "down", 7}})))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file, err := verify.Read(bytes.NewReader(data))
 		if err != nil {

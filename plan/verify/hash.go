@@ -57,14 +57,11 @@ func newChunk(s []byte) chunk {
 }
 
 func newLineWriter(f fabric) *lineWriter {
-	w := &lineWriter{numbers: make([]chunk, f.tree.Leaves()*f.tree.Ports()), tops: 1, phase: -1}
+	w := &lineWriter{numbers: make([]chunk, f.tree.Leaves()*f.tree.Ports()), tops: 1 + f.tree.Tops(), phase: -1}
 	var s []byte
 	for i := range w.numbers {
 		s = append(strconv.AppendInt(s[:0], int64(i), 10), ' ')
 		w.numbers[i] = newChunk(s)
-	}
-	if f.pods != nil {
-		w.tops += f.pods.Tops()
 	}
 	w.paths = make([]chunk, (1+f.tree.Spines())*w.tops)
 	for i := range w.paths {

@@ -91,7 +91,7 @@ func (h *header) tree() (*topology.Tree, error) {
 	if s := t.Servers(); s > maxServers {
 		return nil, h.wrong("topology", "%d servers: plans of at most %d are judged", s, maxServers)
 	}
-	if p := t.Pods(); p != nil && p.Pods()*t.Spines() > maxEntries/t.Servers() {
+	if p := t; p.Levels() == 3 && p.Pods()*t.Spines() > maxEntries/t.Servers() {
 		return nil, h.wrong("topology", "%d pods, %d planes and %d servers: plans of at most %d forwarding table entries are judged",
 			p.Pods(), t.Spines(), t.Servers(), maxEntries)
 	}
@@ -106,7 +106,7 @@ func build(o topology.Options) (*topology.Tree, error) {
 	if o.Pods > maxTopLinks || o.Pods > 0 && (planes > maxTopLinks || tops > maxTopLinks || o.Pods*planes > maxTopLinks/max(1, tops)) {
 		return nil, fmt.Errorf("%d pods, %d planes, %d top switches in each: plans of at most %d links between them are judged", o.Pods, planes, tops, maxTopLinks)
 	}
-	return topology.Make(o)
+	return topology.New(o)
 }
 
 func (h *header) setSpines(o *topology.Options) error {
@@ -170,7 +170,7 @@ func (h *header) lower(f fabric) (Bound, error) {
 	}
 	family, _, ok := witnessOf(b.Kind)
 	switch {
-	case !ok || family == byPod && f.pods == nil:
+	case !ok || family == byPod && f.tree.Levels() == 2:
 		return b, h.wrong("bound", "no witness %q; there are %s", shorten([]byte(b.Kind)), f.witnesses())
 	case h.bound.witness == nil:
 		return b, nil

@@ -58,7 +58,7 @@ func newJudge(f *File, o Options) *judge {
 		met:      make([]uint64, (s*s+63)/64),
 		spines:   routings[f.Routing],
 	}
-	j.wires = make([]load, j.fabric.tree.Wires())
+	j.wires = make([]load, j.tree.Wires())
 	for i := range j.seats {
 		j.seats[i].rank = -1
 	}
@@ -69,8 +69,8 @@ func newJudge(f *File, o Options) *judge {
 	}
 	if j.spines == onePerDestination {
 		j.table = make([]uint8, t.Leaves()*s)
-		if j.fabric.pods != nil {
-			j.tops = make([]uint8, j.fabric.pods.Pods()*t.Spines()*s)
+		if j.tree.Levels() == 3 {
+			j.tops = make([]uint8, j.tree.Pods()*t.Spines()*s)
 		}
 	}
 	j.leaveOut()
@@ -137,7 +137,7 @@ func (j *judge) message(k Kind, i int32, sentence func() string) {
 	if j.room() {
 		m := &j.messages[i]
 		o := Offence{k, int(m.Phase), int(m.Src), int(m.Dst), int(m.Spine), NoTop, fmt.Sprintf("phase %d: %s", m.Phase, sentence())}
-		if j.fabric.pods != nil {
+		if j.tree.Levels() == 3 {
 			o.Top = int(m.Top)
 		}
 		j.report.Offences = append(j.report.Offences, o)

@@ -133,7 +133,7 @@ func (r *orderedReader) endHeader() (err error) {
 	switch {
 	case err != nil:
 		return err
-	case tree.Pods() != nil:
+	case tree.Levels() == 3:
 		return r.h.wrong("topology", "three levels: plans of version 2 are for trees of two")
 	case v["routing"] != "" && v["routing"] != "pinned":
 		return r.h.wrong("routing", "routing %q: plans of version 2 are pinned", shorten([]byte(v["routing"])))

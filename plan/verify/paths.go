@@ -26,19 +26,12 @@ func (j *judge) countPaths() *Paths {
 			most = max(most, n)
 		}
 	}
-	switches := t.Leaves() + t.Spines()
-	if p := j.fabric.pods; p != nil {
-		switches = t.Leaves() + t.Spines()*(p.Pods()+p.Tops())
-	}
-	return pathsOf(most, t.Servers(), switches)
+	return pathsOf(most, t.Servers(), t.Switches())
 }
 
 // tops returns the number of ways on from a plane; 1 on two levels.
 func (f fabric) tops() int {
-	if f.pods == nil {
-		return 1
-	}
-	return f.pods.Tops()
+	return max(1, f.tree.Tops())
 }
 
 // markPaths sets bit [(leaf-first)·S + destination][spine·tops + top] of what is used
@@ -52,7 +45,7 @@ func (j *judge) markPaths(seen []uint64, first, part, words int) {
 		if k >= spines || src.rank < 0 || dst.rank < 0 || src.leaf == dst.leaf || uint(leaf) >= uint(part) {
 			continue
 		}
-		if top := int(m.Top); j.fabric.pods != nil {
+		if top := int(m.Top); j.tree.Levels() == 3 {
 			if top >= tops {
 				continue
 			}

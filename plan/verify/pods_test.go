@@ -38,7 +38,7 @@ func read(t testing.TB, text string) *verify.File {
 // a message between pods.
 var podDamages = []damage{
 	{name: "missing top", shapes: 18, apply: crossing(func(d *draft, i int) { d.messages[i][4] = -1 }), want: kinds(verify.MissingTop)},
-	{name: "top out of range", shapes: 18, apply: crossing(func(d *draft, i int) { d.messages[i][4] = d.pods.Tops() }), want: kinds(verify.NoSuchTop)},
+	{name: "top out of range", shapes: 18, apply: crossing(func(d *draft, i int) { d.messages[i][4] = d.tree.Tops() }), want: kinds(verify.NoSuchTop)},
 	{name: "needless top", shapes: 12, apply: needlessTop, want: kinds(verify.NeedlessTop)},
 	{name: "top link used and dead", shapes: 18, apply: crossing(killTop), want: kinds(verify.DeadLink), also: kinds(verify.WeakBound)},
 	{name: "moved onto a used top", shapes: 12, apply: ontoUsedTop, want: kinds(verify.Contention)},
@@ -62,11 +62,11 @@ func crossing(spoil func(d *draft, i int)) func(d *draft) bool {
 
 func killTop(d *draft, i int) {
 	m := d.messages[i]
-	p, err := d.pods.Without(nil, []topology.TopLink{{Pod: d.pods.Pod(d.leaf(m[2])), Spine: m[3], Top: m[4]}})
+	p, err := d.tree.Without(topology.Link{Leaf: d.tree.Pod(d.leaf(m[2])), Spine: m[3], Above: true, Top: m[4]})
 	if err != nil {
 		panic(err)
 	}
-	d.pods, d.tree = p, p.Lower()
+	d.tree = p
 }
 
 func needlessTop(d *draft) bool {
@@ -80,9 +80,9 @@ func needlessTop(d *draft) bool {
 func ontoUsedTop(d *draft) bool {
 	for i, m := range d.messages {
 		for _, n := range d.messages {
-			pod := d.pods.Pod(d.leaf(m[1]))
-			if m[4] >= 0 && n[4] >= 0 && m[0] == n[0] && m[3] == n[3] && m[4] != n[4] && pod == d.pods.Pod(d.leaf(n[1])) &&
-				d.pods.TopAlive(pod, m[3], n[4]) && d.pods.TopAlive(d.pods.Pod(d.leaf(m[2])), m[3], n[4]) {
+			pod := d.tree.Pod(d.leaf(m[1]))
+			if m[4] >= 0 && n[4] >= 0 && m[0] == n[0] && m[3] == n[3] && m[4] != n[4] && pod == d.tree.Pod(d.leaf(n[1])) &&
+				d.tree.TopAlive(pod, m[3], n[4]) && d.tree.TopAlive(d.tree.Pod(d.leaf(m[2])), m[3], n[4]) {
 				d.messages[i][4] = n[4]
 				return true
 			}
@@ -94,7 +94,7 @@ func ontoUsedTop(d *draft) bool {
 // topEntry routes everything by tables (the plane and the top switch follow from
 // the destination), and then one message another way.
 func topEntry(d *draft) bool {
-	if d.kind != "healthy" || d.pods.Tops() < 2 {
+	if d.kind != "healthy" || d.tree.Tops() < 2 {
 		return false
 	}
 	d.routing = "ftree"
@@ -103,14 +103,14 @@ func topEntry(d *draft) bool {
 			d.messages[i][3] = m[2] % d.tree.Spines()
 		}
 		if m[4] >= 0 {
-			d.messages[i][4] = m[2] / d.tree.Ports() % d.pods.Tops()
+			d.messages[i][4] = m[2] / d.tree.Ports() % d.tree.Tops()
 		}
 	}
 	// Two messages of a pod to one server: from two leaves, or two servers of one.
 	for i, m := range d.messages {
 		for _, n := range d.messages[:i] {
-			if m[4] >= 0 && n[4] >= 0 && m[2] == n[2] && d.pods.Pod(d.leaf(m[1])) == d.pods.Pod(d.leaf(n[1])) {
-				d.messages[i][4] = (m[4] + 1) % d.pods.Tops()
+			if m[4] >= 0 && n[4] >= 0 && m[2] == n[2] && d.tree.Pod(d.leaf(m[1])) == d.tree.Pod(d.leaf(n[1])) {
+				d.messages[i][4] = (m[4] + 1) % d.tree.Tops()
 				return true
 			}
 		}
@@ -130,7 +130,7 @@ func TestThreeLevelDamage(t *testing.T) {
 				for _, d := range plans {
 					r := judge(t, d.text(), verify.Options{Bound: true})
 					if len(d.cut) == 0 && (!r.Valid || !r.ContentionChecked || r.Duration != d.phases || r.Bound.Gap != d.phases-r.Bound.Phases || !r.Bound.Proven) {
-						t.Fatalf("%s %s: valid plan of %d phases: %+v\n%s", d.notation(), d.kind, d.phases, r, d.text())
+						t.Fatalf("%s %s: valid plan of %d phases: %+v\n%s", d.tree.Notation(), d.kind, d.phases, r, d.text())
 					}
 				}
 				for i, dm := range all {
@@ -208,11 +208,11 @@ func TestThreeLevelSentences(t *testing.T) {
 // Planes and top switches of another number than M0 and M1 come by notation.
 func TestThreeLevelNotation(t *testing.T) {
 	f := read(t, "# evbench plan 1\n# topology PGFT(3;2,2,2;1,3,1;1,1,1)\n# down pod0-spine2-top0\n0 0 4 1.0\n")
-	if f.Tree.Pods().Tops() != 1 || f.Tree.Spines() != 3 || f.Tree.Pods().TopAlive(0, 2, 0) || f.Messages[0].Top != 0 {
+	if f.Tree.Tops() != 1 || f.Tree.Spines() != 3 || f.Tree.TopAlive(0, 2, 0) || f.Messages[0].Top != 0 {
 		t.Errorf("%+v", f)
 	}
 	f = read(t, "# evbench plan 1\n# topology PGFT(2;4,8;1,6;1,1)\n# spines 6\n")
-	if f.Tree.Pods() != nil || f.Tree.Spines() != 6 || f.Tree.Notation() != "FT(2;4,8)" {
+	if f.Tree.Levels() == 3 || f.Tree.Spines() != 6 || f.Tree.Notation() != "FT(2;4,8)" {
 		t.Errorf("%+v", f.Tree)
 	}
 }

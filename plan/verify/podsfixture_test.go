@@ -6,29 +6,8 @@ import (
 	"testing"
 
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
-
-// podTree returns a three-level tree without the named links.
-func podTree(t testing.TB, o topology.Options, down ...string) *topology.Pods {
-	t.Helper()
-	p, err := topology.NewPods(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var links []topology.Link
-	var tops []topology.TopLink
-	for _, name := range down {
-		l, tp, err := p.Links(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		links, tops = append(links, l...), append(tops, tp...)
-	}
-	if p, err = p.Without(links, tops); err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
 
 // podOptions are FT(3;m0,m1,m2).
 func podOptions(m0, m1, m2 int) topology.Options {
@@ -39,7 +18,7 @@ func podOptions(m0, m1, m2 int) topology.Options {
 // with a plane and a top switch more, and with dead links at both levels.
 func podDrafts(t testing.TB, m0, m1, m2 int) []*draft {
 	o := podOptions(m0, m1, m2)
-	out := []*draft{greedyPods("healthy", podTree(t, o))}
+	out := []*draft{greedy("healthy", topologytest.Tree(t, o))}
 	late := out[0].clone()
 	late.kind, late.messages[0][0] = "late", late.phases
 	if len(late.messages) > 2 {
@@ -50,8 +29,8 @@ func podDrafts(t testing.TB, m0, m1, m2 int) []*draft {
 	if wide.Fill = slices.Repeat([]int{m0}, m1*m2); m0*m1*m2 > 2 {
 		wide.Fill[m1*m2-1]--
 	}
-	out = append(out, greedyPods("partial", podTree(t, wide)))
-	return append(out, greedyPods("dead", podTree(t, wide, "leaf0-spine0", "pod1-spine1-top0")))
+	out = append(out, greedy("partial", topologytest.Tree(t, wide)))
+	return append(out, greedy("dead", topologytest.Tree(t, wide, "leaf0-spine0", "pod1-spine1-top0")))
 }
 
 // randomTree returns a tree with so many dead links that pairs of leaves may be
@@ -66,5 +45,5 @@ func randomTree(t testing.TB, rng *rand.Rand) *topology.Tree {
 			}
 		}
 	}
-	return tree(t, o, dead...)
+	return topologytest.Without(t, o, dead...)
 }

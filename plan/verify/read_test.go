@@ -15,6 +15,7 @@ import (
 	"testing/iotest"
 
 	"evbench/plan/verify"
+	"evbench/topology/topologytest"
 )
 
 const (
@@ -184,7 +185,7 @@ func TestReadPassesReadErrors(t *testing.T) {
 
 // What Read states is what the file states.
 func TestReadStates(t *testing.T) {
-	d := greedy("dead", tree(t, optionsOf(2, 3)))
+	d := greedy("dead", topologytest.Without(t, optionsOf(2, 3)))
 	f, err := verify.Read(strings.NewReader(d.text()))
 	if err != nil {
 		t.Fatal(err)
@@ -214,7 +215,7 @@ func TestReadQuicklyAndWithCare(t *testing.T) {
 				sorted := slices.Clone(want.Messages)
 				slices.SortFunc(sorted, inOrder)
 				if !slices.Equal(got, sorted) {
-					t.Errorf("form %d read in %s of %s %s: other messages", i, name, d.notation(), d.kind)
+					t.Errorf("form %d read in %s of %s %s: other messages", i, name, d.tree.Notation(), d.kind)
 				}
 			}
 		}

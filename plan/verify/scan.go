@@ -34,7 +34,7 @@ func (j *judge) scan() {
 // with all wires alive and free and a pair of servers that has not met. It does to
 // them what one does, and returns the first message that is not so.
 func (j *judge) usual(i int) int {
-	if j.spines != free || j.cut != nil || j.fabric.pods != nil {
+	if j.spines != free || j.cut != nil || j.tree.Levels() == 3 {
 		return i
 	}
 	t, seats, wires, met, now := j.tree, j.seats, j.wires, j.met, j.now
@@ -104,7 +104,7 @@ func (j *judge) one(i int32) {
 		j.receivesTwice(i, w)
 	}
 	if src.leaf == dst.leaf || j.spines == open {
-		if m.Spine != NoSpine || j.fabric.pods != nil && m.Top != NoTop {
+		if m.Spine != NoSpine || j.tree.Levels() == 3 && m.Top != NoTop {
 			j.needless(i, src, dst)
 		}
 		return
@@ -114,7 +114,7 @@ func (j *judge) one(i int32) {
 		return
 	}
 	j.leaves(i, src, dst)
-	if j.fabric.pods != nil {
+	if j.tree.Levels() == 3 {
 		j.pods(i, src, dst)
 	}
 }
@@ -177,7 +177,7 @@ func (j *judge) leaves(i int32, src, dst seat) {
 
 // pods judges the links between pods and top switches that a message takes.
 func (j *judge) pods(i int32, src, dst seat) {
-	p, m := j.fabric.pods, &j.messages[i]
+	p, m := j.tree, &j.messages[i]
 	a, b := p.Pod(int(src.leaf)), p.Pod(int(dst.leaf))
 	if a == b {
 		if m.Top != NoTop {

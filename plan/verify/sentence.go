@@ -22,7 +22,7 @@ func (j *judge) meaningless(i int32, src, dst seat) {
 
 func (j *judge) absent(position int32) string {
 	if position < 0 || int(position) >= len(j.seats) {
-		return fmt.Sprintf("no server%d: %s has server0..server%d", position, j.fabric.tree.Notation(), len(j.seats)-1)
+		return fmt.Sprintf("no server%d: %s has server0..server%d", position, j.tree.Notation(), len(j.seats)-1)
 	}
 	leaf, slot := int(position)/j.tree.Ports(), int(position)%j.tree.Ports()
 	return fmt.Sprintf("no server%d: it would sit in slot %d of leaf%d, where the fill puts %d servers", position, slot, leaf, j.tree.On(leaf))
@@ -117,7 +117,7 @@ func (j *judge) noTop(i int32, a, b int) {
 		return
 	}
 	j.message(NoSuchTop, i, func() string {
-		return fmt.Sprintf("server%d sends to server%d through top%d of spine%d; there are top0..top%d", m.Src, m.Dst, m.Top, m.Spine, j.fabric.pods.Tops()-1)
+		return fmt.Sprintf("server%d sends to server%d through top%d of spine%d; there are top0..top%d", m.Src, m.Dst, m.Top, m.Spine, j.tree.Tops()-1)
 	})
 }
 
@@ -134,7 +134,7 @@ func (j *judge) deadLeaf(i int32, a, b int) {
 func (j *judge) deadTop(i int32, a, b int) {
 	j.message(DeadLink, i, func() string {
 		m, pod := &j.messages[i], a
-		if j.fabric.pods.TopAlive(a, int(m.Spine), int(m.Top)) {
+		if j.tree.TopAlive(a, int(m.Spine), int(m.Top)) {
 			pod = b
 		}
 		return fmt.Sprintf("server%d sends to server%d over pod%d-spine%d-top%d, which is dead", m.Src, m.Dst, pod, m.Spine, m.Top)

@@ -17,7 +17,7 @@ func limitOf(column int) int32 {
 }
 
 func (r *textReader) message(line []byte) error {
-	m, err := parseMessage(line, r.file.Tree.Pods() != nil)
+	m, err := parseMessage(line, r.file.Tree.Levels() == 3)
 	if err != nil {
 		return fmt.Errorf("line %d: %q: %w", r.line, shorten(line), err)
 	}
@@ -82,7 +82,7 @@ func parseNumber(field []byte, column int) (n int32, err error) {
 // it leaves to message.
 func (r *textReader) quick(b []byte) (read int) {
 	for len(b)-read >= maxLine && len(r.file.Messages) < r.limit {
-		m, n := quickLine(b[read:read+maxLine], r.file.Tree.Pods() != nil)
+		m, n := quickLine(b[read:read+maxLine], r.file.Tree.Levels() == 3)
 		if n == 0 {
 			break
 		}

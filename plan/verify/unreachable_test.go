@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"evbench/plan/verify"
+	"evbench/topology/topologytest"
 )
 
 // Every plan that leaves pairs out says so truly, in both forms; whoever lists
@@ -91,7 +92,7 @@ func sentAnyway(t *testing.T, d *draft, rng *rand.Rand) {
 
 // Pods apart: the top links of a pod are dead.
 func TestUnreachablePods(t *testing.T) {
-	d := greedyPods("cut", podTree(t, podOptions(2, 2, 3), "pod0-spine0-top0", "pod0-spine0-top1", "pod0-spine1-top0", "pod0-spine1-top1", "leaf2-spine0", "leaf3-spine1"))
+	d := greedy("cut", topologytest.Tree(t, podOptions(2, 2, 3), "pod0-spine0-top0", "pod0-spine0-top1", "pod0-spine1-top0", "pod0-spine1-top1", "leaf2-spine0", "leaf3-spine1"))
 	// pod0 has leaves 0 and 1; leaf2 and leaf3 share no plane.
 	if len(d.cut) != 2*4+1 {
 		t.Fatal(d.cut)

@@ -10,6 +10,7 @@ import (
 
 	"evbench/plan/verify"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 // second is a judge that is as simple as possible: it looks everything up in
@@ -66,18 +67,18 @@ func second(d *draft, o verify.Options) (counts map[verify.Kind]int, duration in
 			}
 			count(verify.Inconsistent, table[entry] != k)
 		}
-		if d.pods == nil {
+		if d.tree.Levels() == 2 {
 			continue
 		}
-		pa, pb, top := d.pods.Pod(a), d.pods.Pod(b), m[4]
+		pa, pb, top := d.tree.Pod(a), d.tree.Pod(b), m[4]
 		if pa == pb {
 			count(verify.NeedlessTop, top != -1)
 			continue
 		}
-		if count(verify.MissingTop, top == -1) || count(verify.NoSuchTop, top >= d.pods.Tops()) {
+		if count(verify.MissingTop, top == -1) || count(verify.NoSuchTop, top >= d.tree.Tops()) {
 			continue
 		}
-		count(verify.DeadLink, !d.pods.TopAlive(pa, k, top) || !d.pods.TopAlive(pb, k, top))
+		count(verify.DeadLink, !d.tree.TopAlive(pa, k, top) || !d.tree.TopAlive(pb, k, top))
 		up, down = on(p, fmt.Sprint("top up", pa, "-", k, "-", top)), on(p, fmt.Sprint("top down", pb, "-", k, "-", top))
 		count(verify.Contention, up && !o.AllowContention)
 		count(verify.Contention, down && !o.AllowContention)
@@ -146,8 +147,8 @@ func TestAgainstSecondJudge(t *testing.T) {
 func scramble(d *draft, rng *rand.Rand) {
 	size := [5]int{d.messages[len(d.messages)-1][0] + 3, d.tree.Ports()*d.tree.Leaves() + 1, d.tree.Ports()*d.tree.Leaves() + 1, d.tree.Spines() + 2, 0}
 	columns := 4
-	if d.pods != nil {
-		size[4], columns = d.pods.Tops()+2, 5
+	if d.tree.Levels() == 3 {
+		size[4], columns = d.tree.Tops()+2, 5
 	}
 	for range rng.IntN(8) {
 		m := d.messages[rng.IntN(len(d.messages))]
@@ -243,7 +244,7 @@ func TestNotes(t *testing.T) {
 // that leaves leaf0 or comes to it shares spine1.
 func TestDurationWithContention(t *testing.T) {
 	d := shift(t, 2, 2)
-	d.tree = tree(t, topology.Options{Ports: 2, Leaves: 2}, topology.Link{})
+	d.tree = topologytest.Without(t, topology.Options{Ports: 2, Leaves: 2}, topology.Link{})
 	d.routing, d.bound = "minhop", "4 leaf0"
 	for i, m := range d.messages {
 		if m[3] >= 0 {

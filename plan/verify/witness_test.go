@@ -9,6 +9,7 @@ import (
 
 	"evbench/plan/verify"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 // A forged witness of every kind is refused with its reason, a true one is not.
@@ -51,11 +52,11 @@ func TestForgedWitnesses(t *testing.T) {
 
 // So are forged weights, in either number of levels.
 func TestForgedWeights(t *testing.T) {
-	small := tree(t, optionsOf(3, 3), topology.Link{}, topology.Link{Leaf: 1, Spine: 1}, topology.Link{Leaf: 2, Spine: 1})
+	small := topologytest.Without(t, optionsOf(3, 3), topology.Link{}, topology.Link{Leaf: 1, Spine: 1}, topology.Link{Leaf: 2, Spine: 1})
 	two := func(phases int, ws ...weight) string { return lp(small, phases, ws) }
 	three := func(phases int, ws ...weight) string {
-		p := podTree(t, podOptions(2, 2, 2), "pod1-spine0-top0", "pod1-spine0-top1", "pod1-spine1-top1")
-		return lpPods(p, phases, ws)
+		p := topologytest.Tree(t, podOptions(2, 2, 2), "pod1-spine0-top0", "pod1-spine0-top1", "pod1-spine1-top1")
+		return (&draft{tree: p}).lp(phases, ws)
 	}
 	up := func(link string, n int64) weight { return weight{link, "up", n} }
 	for _, tt := range []struct{ name, text, want string }{
@@ -76,10 +77,6 @@ func TestForgedWeights(t *testing.T) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
-}
-
-func lpPods(p *topology.Pods, phases int, weights []weight) string {
-	return (&draft{tree: p.Lower(), pods: p}).lp(phases, weights)
 }
 
 // Whatever the leaf and the set, a hall witness proves what sets of spines say,
@@ -127,10 +124,10 @@ func TestRandomWeightsOfPods(t *testing.T) {
 		plans := podDrafts(t, 1+rng.IntN(3), 1+rng.IntN(2), 2+rng.IntN(2))
 		d := plans[rng.IntN(len(plans))]
 		if len(d.cut) > 0 {
-			continue // lpPods does not list pairs
+			continue // lp does not list pairs
 		}
 		y, sum, ws := map[string]int64{}, int64(0), []weight(nil)
-		for _, name := range liveLinks(d.pods) {
+		for _, name := range liveLinks(d.tree) {
 			for _, direction := range []string{"up", "down"} {
 				if w := rng.Int64N(4); w > 0 {
 					y[name+" "+direction], sum, ws = w, sum+w, append(ws, weight{name, direction, w})
@@ -141,28 +138,19 @@ func TestRandomWeightsOfPods(t *testing.T) {
 		if phases < 1 {
 			continue
 		}
-		if got := wrong(t, lpPods(d.pods, phases, ws)); got != "" {
-			t.Fatalf("%s down %v weights %v: %s", d.notation(), d.downNames(), ws, got)
+		if got := wrong(t, (&draft{tree: d.tree}).lp(phases, ws)); got != "" {
+			t.Fatalf("%s down %v weights %v: %s", d.tree.Notation(), d.tree.DownNames(), ws, got)
 		}
-		if got := wrong(t, lpPods(d.pods, phases+1, ws)); got == "" || d.phases < phases {
-			t.Fatalf("%s: %d is proven; a bound of one more is taken, or a plan of %d phases exists", d.notation(), phases, d.phases)
+		if got := wrong(t, (&draft{tree: d.tree}).lp(phases+1, ws)); got == "" || d.phases < phases {
+			t.Fatalf("%s: %d is proven; a bound of one more is taken, or a plan of %d phases exists", d.tree.Notation(), phases, d.phases)
 		}
 	}
 }
 
-func liveLinks(p *topology.Pods) (out []string) {
-	for l := range p.Lower().Leaves() {
-		for _, k := range p.Lower().AliveSpines(l) {
-			out = append(out, topology.Link{Leaf: l, Spine: k}.String())
-		}
-	}
-	for pod := range p.Pods() {
-		for k := range p.Lower().Spines() {
-			for top := range p.Tops() {
-				if p.TopAlive(pod, k, top) {
-					out = append(out, topology.TopLink{Pod: pod, Spine: k, Top: top}.String())
-				}
-			}
+func liveLinks(p *topology.Tree) (out []string) {
+	for id := range p.AllLinks() {
+		if l := p.LinkOf(id); p.LinkAlive(l) {
+			out = append(out, l.String())
 		}
 	}
 	return out
@@ -179,8 +167,8 @@ func fractions(d *draft, y map[string]int64, sum int64) (phases int) {
 			for _, path := range d.paths(a, b) {
 				w := y[fmt.Sprintf("leaf%d-spine%d up", a, path[0])] + y[fmt.Sprintf("leaf%d-spine%d down", b, path[0])]
 				if path[1] >= 0 {
-					w += y[fmt.Sprintf("pod%d-spine%d-top%d up", d.pods.Pod(a), path[0], path[1])]
-					w += y[fmt.Sprintf("pod%d-spine%d-top%d down", d.pods.Pod(b), path[0], path[1])]
+					w += y[fmt.Sprintf("pod%d-spine%d-top%d up", d.tree.Pod(a), path[0], path[1])]
+					w += y[fmt.Sprintf("pod%d-spine%d-top%d down", d.tree.Pod(b), path[0], path[1])]
 				}
 				least = min(least, w)
 			}

@@ -24,7 +24,7 @@ type Loads struct {
 // LoadsOf counts the loads of a plan, nil where it does not know them: without
 // a schedule, without static paths, and in three levels. O(S² + phases · wires).
 func LoadsOf(p *plan.Plan) *Loads {
-	if p.Schedule == nil || p.Pods != nil {
+	if p.Schedule == nil || p.Tree.Levels() == 3 {
 		return nil
 	}
 	if _, static := p.Loads(plan.Equal); !static {
@@ -107,7 +107,7 @@ func (s Source) Trees() []*CaseTree {
 // shape returns the tree of the run, healthy.
 func (s Source) shape() *topology.Tree {
 	for _, name := range slices.Sorted(maps.Keys(s.Plans)) {
-		if p := s.Plans[name]; p.Pods == nil {
+		if p := s.Plans[name]; p.Tree.Levels() == 2 {
 			return p.Tree.Healthy()
 		}
 	}

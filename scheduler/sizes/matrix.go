@@ -39,8 +39,8 @@ type Matrix struct {
 func NewMatrix(t *topology.Tree) (*Matrix, error) {
 	s := t.Servers()
 	switch {
-	case t.Pods() != nil:
-		return nil, fmt.Errorf("%s: sizes are planned on trees of two levels", t.Pods().Notation())
+	case t.Levels() == 3:
+		return nil, fmt.Errorf("%s: sizes are planned on trees of two levels", t.Notation())
 	case s > MaxServers:
 		return nil, fmt.Errorf("%d servers: sizes of at most %d are planned", s, MaxServers)
 	}

@@ -60,7 +60,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
 		}
 	}
-	pods, err := topology.Make(topology.Options{Ports: 2, Leaves: 4, Pods: 2})
+	pods, err := topology.New(topology.Options{Ports: 2, Leaves: 4, Pods: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

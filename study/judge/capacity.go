@@ -128,7 +128,7 @@ func (f *fabric) bound(left []fault) limit {
 		return limit{phases: math.Inf(1)} // not met: these are links of the tree
 	}
 	var out limit
-	large := t.Pods() != nil && t.Servers() > planHosts
+	large := t.Levels() == 3 && t.Servers() > planHosts
 	if !large && f.atMostOne() {
 		b := scheduler.LowerBound(t, scheduler.Options{})
 		out = limit{phases: float64(b.Phases), Bound: b}
@@ -144,7 +144,7 @@ func (f *fabric) bound(left []fault) limit {
 	if x.phases > out.phases+1e-9 {
 		out = x
 	}
-	if t.Pods() == nil && !f.even && t.Connected() == nil {
+	if t.Levels() == 2 && !f.even && t.Connected() == nil {
 		if x := c.split(); x > out.phases*(1+1e-6) {
 			out = limit{x, scheduler.Bound{Kind: scheduler.KindLP}, "no split of the messages over the links, by their rates, loads the fullest less"}
 		}
@@ -222,10 +222,10 @@ func (c *capacities) simple(f *fabric) limit {
 			out = limit{x, scheduler.Bound{Kind: scheduler.KindLeaf, Leaf: i}, why}
 		}
 	}
-	if p := t.Pods(); p != nil {
-		on := make([]int, p.Pods())
+	if t.Levels() == 3 {
+		on := make([]int, t.Pods())
 		for i := range leaf {
-			on[p.Pod(i)] += t.On(i)
+			on[t.Pod(i)] += t.On(i)
 		}
 		for i, n := range on {
 			if x := float64(n*(s-n)) / pod[i]; n > 0 && n < s && x > out.phases*(1+1e-9) {

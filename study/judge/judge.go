@@ -171,7 +171,7 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, erro
 	if err := sameDead(t, r); err != nil {
 		return nil, err
 	}
-	if t.Pods() == nil && t.Servers() > boundHosts {
+	if t.Levels() == 2 && t.Servers() > boundHosts {
 		v.note("no bound, repairs or plan: more than %d hosts", boundHosts)
 		return nil, nil
 	}
@@ -182,7 +182,7 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, erro
 	faults := f.faults()
 	v.Slow = slowNames(faults)
 	b := f.bound(faults)
-	if t.Pods() != nil && t.Servers() > planHosts {
+	if t.Levels() == 3 && t.Servers() > planHosts {
 		v.note("the bound is that of hosts, leaves and pods alone: more than %d hosts", planHosts)
 	}
 	v.AtMost = &AtMost{

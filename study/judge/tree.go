@@ -50,7 +50,7 @@ func newFabric(whole, net *network.Network, hosts network.Job) (*fabric, error) 
 	if f.why != nil {
 		f.tree = nil
 	}
-	f.named = f.tree != nil && f.tree.Pods() == nil && whole.Notation != ""
+	f.named = f.tree != nil && f.tree.Levels() == 2 && whole.Notation != ""
 	return f, nil
 }
 
@@ -154,7 +154,7 @@ func (f *fabric) threeLevels() (*topology.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	full, err := topology.Make(o)
+	full, err := topology.New(o)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (f *fabric) threeLevels() (*topology.Tree, error) {
 	for _, v := range f.hosts.Nodes {
 		o.Fill[full.Leaf(int(v))]++
 	}
-	t, err := topology.Make(o)
+	t, err := topology.New(o)
 	if err != nil {
 		return nil, err
 	}

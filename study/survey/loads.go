@@ -65,8 +65,8 @@ func (o *order) duration(t *topology.Tree, leaf []int, path func(src, dst int) i
 			load[up]++
 			load[down]++
 			most = max(most, load[up], load[down])
-			if p := t.Pods(); t.Apart(a, b) {
-				up, down = p.TopUp(p.Pod(a), k, top), p.TopDown(p.Pod(b), k, top)
+			if t.Apart(a, b) {
+				up, down = t.TopUp(t.Pod(a), k, top), t.TopDown(t.Pod(b), k, top)
 				load[up]++
 				load[down]++
 				most = max(most, load[up], load[down])

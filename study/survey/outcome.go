@@ -62,7 +62,7 @@ func (w *whatIf) build(t *topology.Tree, c Case) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &plan.Plan{Tree: t, Pods: t.Pods(), Schedule: s, Routing: c.Routing, Bound: bound}, nil
+	return &plan.Plan{Tree: t, Schedule: s, Routing: c.Routing, Bound: bound}, nil
 }
 
 func efficiency(t *topology.Tree, duration int) float64 {

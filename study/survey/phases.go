@@ -66,7 +66,7 @@ func Phases(t *topology.Tree, level int, schedules []string, seed uint64) ([]Pha
 // PhasesTable is Phases for printing. The closed form is one of two levels.
 func PhasesTable(t *topology.Tree, level int, seed uint64) (*Table, error) {
 	phaseSchedules := slices.Clone(phaseSchedules)
-	if t.Pods() != nil {
+	if t.Levels() == 3 {
 		phaseSchedules = slices.DeleteFunc(phaseSchedules, func(name string) bool { return name == scheduler.NameFORSClosed })
 	}
 	rows, err := Phases(t, level, phaseSchedules, seed)

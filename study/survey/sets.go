@@ -25,7 +25,7 @@ type Group struct {
 // that have a live link left. A group without a set is left out.
 func Groups(t *topology.Tree, k int) []Group {
 	links, switches := Group{Name: "links", k: k}, Group{Name: "spines", k: k}
-	if t.Pods() != nil {
+	if t.Levels() == 3 {
 		switches.Name = "switches"
 	}
 	for id := range t.AllLinks() {

@@ -38,7 +38,7 @@ func TestSizesTable(t *testing.T) {
 			}
 		}
 	}
-	pods, err := topology.Make(topology.Options{Ports: 2, Leaves: 4, Pods: 2})
+	pods, err := topology.New(topology.Options{Ports: 2, Leaves: 4, Pods: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func Slowdown(t *topology.Tree, model string, seed uint64) ([]SlowdownRow, error
 	default:
 		return nil, fmt.Errorf("no model %q; there are %s and %s", model, Count, Routed)
 	}
-	if t.Pods() != nil {
+	if t.Levels() == 3 {
 		return nil, fmt.Errorf("%s has three levels: this table takes trees of two, and FT(3;M0,M1,M2)", t.Notation())
 	}
 	rows := make([]SlowdownRow, 2*t.Spines())

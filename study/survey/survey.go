@@ -42,28 +42,27 @@ func Reduced(t *topology.Tree, f int, all bool) (*topology.Tree, error) {
 // each, are lost: all of the highest top switch of each plane, plane by plane, then the
 // next.
 func ReducedAt(t *topology.Tree, level, f int, all bool) (*topology.Tree, error) {
-	p := t.Pods()
 	if level == 1 {
 		return Reduced(t, f, all)
 	}
-	if level != 2 || p == nil {
+	if level != 2 || t.Levels() == 2 {
 		return nil, fmt.Errorf("level %d: %s has links to switches above on levels 1..%d", level, t.Notation(), levelsOf(t))
 	}
 	pods := 1
 	if all {
-		pods = p.Pods()
+		pods = t.Pods()
 	}
 	var dead []topology.Link
 	for q := range pods {
 		for i := range f {
-			dead = append(dead, topology.Link{Leaf: q, Spine: i % t.Spines(), Above: true, Top: p.Tops() - 1 - i/t.Spines()})
+			dead = append(dead, topology.Link{Leaf: q, Spine: i % t.Spines(), Above: true, Top: t.Tops() - 1 - i/t.Spines()})
 		}
 	}
 	return t.Without(dead...)
 }
 
 func levelsOf(t *topology.Tree) int {
-	if t.Pods() != nil {
+	if t.Levels() == 3 {
 		return 2
 	}
 	return 1

@@ -44,7 +44,7 @@ func TestTokensTable(t *testing.T) {
 	if portsOnly < 13 {
 		t.Errorf("without tokens for links %d rows of 16 are worse", portsOnly)
 	}
-	pods, err := topology.Make(topology.Options{Ports: 2, Leaves: 4, Pods: 2})
+	pods, err := topology.New(topology.Options{Ports: 2, Leaves: 4, Pods: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

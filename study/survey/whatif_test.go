@@ -114,19 +114,18 @@ func slowNames(base *topology.Tree, group string) (names []string) {
 			}
 		}
 	}
-	p := base.Pods()
 	for s := range base.Spines() {
 		name := fmt.Sprintf("spine%d", s)
 		for l := range base.Leaves() {
 			middle := name
-			if p != nil {
-				middle = fmt.Sprintf("pod%d-%s", p.Pod(l), name)
+			if base.Levels() == 3 {
+				middle = fmt.Sprintf("pod%d-%s", base.Pod(l), name)
 			}
 			add(fmt.Sprintf("leaf%d-%s", l, name), base.Alive(l, s), middle)
 		}
-		for i := 0; p != nil && i < p.Pods()*p.Tops(); i++ {
-			q, top := i/p.Tops(), i%p.Tops()
-			add(fmt.Sprintf("pod%d-%s-top%d", q, name, top), p.TopAlive(q, s, top),
+		for i := range base.Pods() * base.Tops() {
+			q, top := i/base.Tops(), i%base.Tops()
+			add(fmt.Sprintf("pod%d-%s-top%d", q, name, top), base.TopAlive(q, s, top),
 				fmt.Sprintf("pod%d-%s", q, name), fmt.Sprintf("%s-top%d", name, top))
 		}
 	}

@@ -70,7 +70,7 @@ func (x *Index) threeLevels() *topology.Tree {
 		}
 	}
 	o := topology.Options{Ports: topology.MaxPorts, Leaves: count[1], Spines: planes, Pods: count[1] / leaves, Tops: count[3] / planes}
-	t, err := topology.Make(o)
+	t, err := topology.New(o)
 	if err != nil || t.Middles() != count[2] || t.Paths() != count[3] {
 		return nil
 	}
@@ -119,7 +119,7 @@ func (x *Index) Count(name string) int { return len(x.find(name)) }
 // Node finds a node by its name or, written 0x…, its GUID or that of
 // its port. In networks of two
 // levels named as Build does, leaf0, spine0 and server0 are s1_0, s2_0 and h0; of three, switches
-// have the names of topology.Pods too, such as pod1-spine2 and spine2-top3.
+// have the names of topology.Tree too, such as pod1-spine2 and spine2-top3.
 func (x *Index) Node(name string) (Node, error) {
 	switch found := x.find(name); len(found) {
 	case 0:
@@ -155,7 +155,7 @@ func (x *Index) End(name string) (End, error) {
 
 // Down finds what a name says is dead: the cable at a port (s1_0/5), all cables
 // between two nodes (s1_0-s2_3, leaf0-spine3), or all of a node (s2_3); of three levels also a
-// link or plane of topology.Pods.
+// link or plane of topology.Tree.
 func (x *Index) Down(name string) ([]Cable, error) {
 	if len(x.find(name)) > 0 {
 		v, err := x.Node(name)

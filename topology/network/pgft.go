@@ -3,12 +3,22 @@ package network
 import (
 	"fmt"
 	"strconv"
+
+	"evbench/topology"
 )
 
 // A PGFT is a parallel generalised fat tree PGFT(h; m1..mh; w1..wh; p1..ph)
 // (Zahavi; IEEE Micro 2020 §1): a node of level l-1 has w_l parents and a node of
 // level l has m_l children, joined by p_l cables each. Level 0 are the hosts.
 type PGFT struct{ M, W, P []int }
+
+// TreeShape returns the shape of a tree.
+func TreeShape(t *topology.Tree) PGFT {
+	if t.Levels() == 2 {
+		return PGFT{M: []int{t.Ports(), t.Leaves()}, W: []int{1, t.Spines()}, P: []int{1, 1}}
+	}
+	return PGFT{M: []int{t.Ports(), t.PodLeaves(), t.Pods()}, W: []int{1, t.Spines(), t.Tops()}, P: []int{1, 1, 1}}
+}
 
 // Limits on what is built: one byte is a port, two bytes are a LID.
 const (

@@ -25,7 +25,7 @@ func Tree(t testing.TB, o topology.Options, down ...string) *topology.Tree {
 // Without returns a tree without the given links.
 func Without(t testing.TB, o topology.Options, dead ...topology.Link) *topology.Tree {
 	t.Helper()
-	tree, err := topology.Make(o)
+	tree, err := topology.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
