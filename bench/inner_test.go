@@ -23,7 +23,7 @@ import (
 
 // A sinkOfPairs takes pairs, or takes none.
 type sinkOfPairs struct {
-	Sink
+	results.Sink
 	takes bool
 }
 
@@ -34,7 +34,7 @@ func TestCountsPairs(t *testing.T) {
 	for _, tt := range []struct {
 		notation string
 		rounds   int
-		sink     Sink
+		sink     results.Sink
 		taken    bool
 		warnings int
 	}{

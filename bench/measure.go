@@ -86,7 +86,7 @@ func (x *measurement) tell(p, event Progress) {
 
 // sample passes a sample on, and tells the rate of each interval once it is over.
 func (x *measurement) sample(s results.Sample) {
-	if err := x.sink.Sample(s); err != nil {
+	if err := x.sink.Write(s); err != nil {
 		x.keep(err)
 		x.end(fmt.Errorf("case %q: ends here, for results cannot be written", x.m.Name))
 	}
@@ -155,7 +155,7 @@ func (r *runner) readLinks(m *measured, before []results.LinkCount, line *timeli
 		m.drops = 0
 	}
 	for _, l := range m.links {
-		r.keep(r.sink.Link(l))
+		r.keep(r.sink.Write(l))
 	}
 	return nil
 }

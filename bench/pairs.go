@@ -37,7 +37,7 @@ func (r *runner) countsPairs() bool {
 func (r *runner) keepExchanges(m *measured) {
 	for _, x := range m.outcome.Took.Times() {
 		x.Case, x.Repeat = m.Name, m.repeat
-		r.keep(r.sink.Exchange(x))
+		r.keep(r.sink.Write(x))
 	}
 }
 
@@ -48,7 +48,7 @@ func (r *runner) keepPairs(m *measured) {
 	}
 	for _, p := range pairCounts(m.outcome) {
 		p.Case, p.Repeat = m.Name, m.repeat
-		r.keep(r.sink.Pair(p))
+		r.keep(r.sink.Write(p))
 	}
 }
 

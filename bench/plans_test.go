@@ -8,26 +8,10 @@ import (
 	"evbench/results"
 )
 
-// keeper is a Sink that keeps plans.
-type keeper struct {
-	memory
-	plans map[string][]byte
-	early bool // all of them came before the first manifest
-	full  error
-}
-
-func (k *keeper) Keeps() results.Keeps { return results.Keeps{Plans: true} }
-
-func (k *keeper) Plan(name string, text []byte) error {
-	k.early = len(k.manifests) == 0
-	k.plans[name] = text
-	return k.full
-}
-
 // A sink gets that of every case with a schedule, as the
 // manifest names it.
 func TestKeepsPlans(t *testing.T) {
-	sink := &keeper{plans: map[string][]byte{}}
+	sink := &memory{keeps: results.Keeps{Plans: true}, plans: map[string][]byte{}}
 	if _, err := run(t, small, &inProcess{}, sink); err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +29,7 @@ func TestKeepsPlans(t *testing.T) {
 // A plan that cannot be kept ends the run before anything is measured.
 func TestPlansFail(t *testing.T) {
 	full := errors.New("disk full")
-	sink := &keeper{plans: map[string][]byte{}, full: full}
+	sink := &memory{keeps: results.Keeps{Plans: true}, plans: map[string][]byte{}, full: full}
 	if _, err := run(t, small, &inProcess{}, sink); !errors.Is(err, full) || len(sink.samples) > 0 {
 		t.Errorf("error %v, %d samples", err, len(sink.samples))
 	}

@@ -6,7 +6,7 @@
 // Cases are compared with the control of the same round: what disturbs the machine for
 // longer than a round disturbs both.
 //
-// It asks for a fabric to run on and a Sink to write to, and picks neither; it
+// It asks for a fabric to run on and a sink to write to, and picks neither; it
 // prints nothing. Efficiencies are ideal time / measured time; ideal is what the
 // bytes of the busiest server need at the link rate.
 package bench
@@ -26,29 +26,6 @@ import (
 	"evbench/sim"
 	"evbench/topology"
 )
-
-// A Sink takes what a run produces. Nothing is kept back until the end: after
-// an interruption it holds what was measured.
-type Sink interface {
-	// Manifest is written before anything is measured, and again at the end.
-	Manifest(results.Manifest) error
-	Sample(results.Sample) error
-	Link(results.LinkCount) error
-	Exchange(results.ExchangeTime) error
-	// Summary replaces the one before.
-	Summary(results.Summary) error
-
-	// Keeps says which of the following the sink has a use for; the zero answer is for none.
-	Keeps() results.Keeps
-	// Pair is what a server received of another one: of a slice, once it has ended, sender
-	// by sender. Where pairs are too many there are none, and the manifest says so.
-	Pair(results.PairCount) error
-	// Span is something that a server did, of a slice that is traced, server by server.
-	Span(results.Span) error
-	// Plan is that of a case with a schedule, in its text form, before the first Manifest.
-	// Without a schedule there is none.
-	Plan(name string, text []byte) error
-}
 
 // Options of a run.
 type Options struct {
@@ -78,9 +55,9 @@ type runner struct {
 	s        *scenario.Scenario
 	o        Options
 	f        fabric.Fabric
-	open     func() (Sink, error)
-	sink     Sink // nil until all workers have joined
-	pairs    bool // are counted one by one
+	open     func() (results.Sink, error)
+	sink     results.Sink // nil until all workers have joined
+	pairs    bool         // are counted one by one
 	ctl      *controller.Controller
 	manifest results.Manifest
 	looked   looked // at plain hosts
@@ -96,7 +73,7 @@ type runner struct {
 // have joined: a run that does not come so far leaves no results. The summary is
 // that of what was measured, also when an error or ctx ended the run early; it
 // is then marked.
-func Run(ctx context.Context, s *scenario.Scenario, cases []Planned, f fabric.Fabric, open func() (Sink, error), o Options) (results.Summary, error) {
+func Run(ctx context.Context, s *scenario.Scenario, cases []Planned, f fabric.Fabric, open func() (results.Sink, error), o Options) (results.Summary, error) {
 	r := &runner{s: s, o: o, f: f, open: open, cases: cases, plan: rounds{Rounds: s.Rounds, seed: s.Seed, cases: len(cases)}}
 	if r.o.JoinTimeout == 0 {
 		r.o.JoinTimeout = 30 * time.Second
@@ -141,7 +118,7 @@ func (r *runner) begin() error {
 		}
 	}
 	r.looked.describe(&r.manifest)
-	if err := r.sink.Manifest(r.manifest); err != nil {
+	if err := r.sink.Write(r.manifest); err != nil {
 		return err
 	}
 	told := r.manifest

@@ -133,43 +133,49 @@ func (f *inProcess) Launch(ctx context.Context, j fabric.Job) (func() error, err
 	return g.Wait, nil
 }
 
-// memory is a Sink.
+// memory is a sink.
 type memory struct {
+	keeps     results.Keeps
 	manifests []results.Manifest
 	samples   []results.Sample
 	links     []results.LinkCount
+	pairs     []results.PairCount
 	exchanges []results.ExchangeTime
+	plans     map[string][]byte
+	early     bool // all plans came before the first manifest
 	summary   results.Summary
-	full      error // of Sample
+	full      error // of samples and plans
 }
 
-func (m *memory) Manifest(x results.Manifest) error { m.manifests = append(m.manifests, x); return nil }
-func (m *memory) Sample(x results.Sample) error     { m.samples = append(m.samples, x); return m.full }
-func (m *memory) Link(x results.LinkCount) error    { m.links = append(m.links, x); return nil }
-func (m *memory) Summary(x results.Summary) error   { m.summary = x; return nil }
-func (m *memory) Exchange(x results.ExchangeTime) error {
-	m.exchanges = append(m.exchanges, x)
+func (m *memory) Keeps() results.Keeps { return m.keeps }
+
+func (m *memory) Write(r results.Record) error {
+	switch x := r.(type) {
+	case results.Manifest:
+		m.manifests = append(m.manifests, x)
+	case results.Sample:
+		m.samples = append(m.samples, x)
+		return m.full
+	case results.LinkCount:
+		m.links = append(m.links, x)
+	case results.PairCount:
+		m.pairs = append(m.pairs, x)
+	case results.ExchangeTime:
+		m.exchanges = append(m.exchanges, x)
+	case results.PlanText:
+		m.early = len(m.manifests) == 0
+		m.plans[x.Case] = x.Text
+		return m.full
+	case results.Summary:
+		m.summary = x
+	}
 	return nil
 }
-
-func (m *memory) Keeps() results.Keeps         { return results.Keeps{} }
-func (m *memory) Span(results.Span) error      { return nil }
-func (m *memory) Pair(results.PairCount) error { return nil }
-func (m *memory) Plan(string, []byte) error    { return nil }
-
-// pairMemory keeps pairs, too.
-type pairMemory struct {
-	memory
-	pairs []results.PairCount
-}
-
-func (m *pairMemory) Keeps() results.Keeps           { return results.Keeps{Pairs: true} }
-func (m *pairMemory) Pair(x results.PairCount) error { m.pairs = append(m.pairs, x); return nil }
 
 // What servers received of each other makes their goodput, in every mode and repeat,
 // and so do the rates of free-running pairs, which nobody clocks.
 func TestRunCountsPairs(t *testing.T) {
-	sink := &pairMemory{}
+	sink := &memory{keeps: results.Keeps{Pairs: true}}
 	sum, err := run(t, small, &inProcess{}, sink)
 	if err != nil {
 		t.Fatal(err)
@@ -200,8 +206,8 @@ func TestRunCountsPairs(t *testing.T) {
 	}
 }
 
-func into(s bench.Sink) func() (bench.Sink, error) {
-	return func() (bench.Sink, error) { return s, nil }
+func into(s results.Sink) func() (results.Sink, error) {
+	return func() (results.Sink, error) { return s, nil }
 }
 
 const small = `
@@ -231,7 +237,7 @@ func read(t *testing.T, text string) (*scenario.Scenario, []bench.Planned) {
 }
 
 // run runs a scenario in virtual time.
-func run(t *testing.T, text string, f virtual, sink bench.Sink) (sum results.Summary, err error) {
+func run(t *testing.T, text string, f virtual, sink results.Sink) (sum results.Summary, err error) {
 	t.Helper()
 	s, planned := read(t, text)
 	synctest.Test(t, func(t *testing.T) {

@@ -193,8 +193,8 @@ func (r *runner) end(complete bool) (results.Summary, error) {
 	sum := r.standing(complete)
 	r.progress(Progress{Stage: Ended, Round: r.plan.done, Summary: &sum})
 	r.manifest.Ended, r.manifest.Complete = time.Now().UTC(), complete
-	r.keep(r.sink.Summary(sum))
-	r.keep(r.sink.Manifest(r.manifest))
+	r.keep(r.sink.Write(sum))
+	r.keep(r.sink.Write(r.manifest))
 	return sum, r.sinkErr
 }
 

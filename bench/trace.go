@@ -37,7 +37,7 @@ func (r *runner) keepSpans(m *measured) {
 			if x.Peer >= 0 && int(x.Peer) < len(m.outcome.Servers) {
 				span.Peer = m.outcome.Servers[x.Peer].Server
 			}
-			r.keep(r.sink.Span(span))
+			r.keep(r.sink.Write(span))
 		}
 	}
 }

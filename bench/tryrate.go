@@ -34,7 +34,7 @@ func TryRate(ctx context.Context, s *scenario.Scenario, rate unit.Rate, open fun
 		return tried, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	sum, err := Run(ctx, at, planned, f, func() (Sink, error) { return nowhere{}, nil }, o)
+	sum, err := Run(ctx, at, planned, f, func() (results.Sink, error) { return nowhere{}, nil }, o)
 	if len(sum.Cases) > 0 {
 		tried.Efficiency = sum.Cases[0].MeasuredEfficiency
 	}
@@ -97,12 +97,5 @@ func fragmentTime(s *scenario.Scenario) time.Duration {
 // nowhere is a Sink that keeps nothing.
 type nowhere struct{}
 
-func (nowhere) Manifest(results.Manifest) error     { return nil }
-func (nowhere) Sample(results.Sample) error         { return nil }
-func (nowhere) Link(results.LinkCount) error        { return nil }
-func (nowhere) Exchange(results.ExchangeTime) error { return nil }
-func (nowhere) Summary(results.Summary) error       { return nil }
-func (nowhere) Span(results.Span) error             { return nil }
-func (nowhere) Keeps() results.Keeps                { return results.Keeps{} }
-func (nowhere) Pair(results.PairCount) error        { return nil }
-func (nowhere) Plan(string, []byte) error           { return nil }
+func (nowhere) Write(results.Record) error { return nil }
+func (nowhere) Keeps() results.Keeps       { return results.Keeps{} }

@@ -129,4 +129,5 @@ type Run struct {
 	Pairs    []PairCount // nil where nobody counted by pair
 	// Exchanges are how long exchanges took; nil where nobody kept it.
 	Exchanges []ExchangeTime
+	Plans     map[string][]byte // in their text form, by case
 }

@@ -2,7 +2,7 @@
 // the samples of a run as they stream in, link counters, a summary of each case
 // with the rules of its verdict, and the manifest, with their JSON forms. Units
 // are in the field names and in the columns of the files. It measures nothing,
-// draws nothing and opens no file; the writer of files is results/csv.
+// draws nothing and opens no file; results/store keeps them in files.
 package results
 
 import "time"
@@ -10,28 +10,33 @@ import "time"
 // A Sample is what one server counted in one interval. All counters are of the
 // interval alone.
 type Sample struct {
-	Case                                  string
-	Repeat                                int
-	TSec                                  float64 // end of the interval, seconds since the case's measured part began
-	IntervalSec                           float64
-	Server                                int // position
-	Events                                uint64
-	EventBytes                            uint64 // size of one complete event, mean over the interval; 0 without events
-	PayloadBytes                          uint64 // payload received
-	GoodputBitPerSec                      float64
-	BarrierWaitSec                        float64
-	Late, Duplicate, Corrupt, Retransmits uint64
+	Case             string  `col:"case" unit:""`
+	Repeat           int     `col:"repeat" unit:""`
+	TSec             float64 `col:"t_s" unit:"s"` // end of the interval, seconds since the case's measured part began
+	IntervalSec      float64 `col:"interval_s" unit:"s"`
+	Server           int     `col:"server" unit:""` // position
+	Events           uint64  `col:"events" unit:"event"`
+	EventBytes       uint64  `col:"event_size_byte" unit:"byte"` // size of one complete event, mean over the interval; 0 without events
+	PayloadBytes     uint64  `col:"payload_byte" unit:"byte"`    // payload received
+	GoodputBitPerSec float64 `col:"goodput_bit_per_s" unit:"bit/s" digits:"0"`
+	BarrierWaitSec   float64 `col:"barrier_wait_s" unit:"s"`
+	Late             uint64  `col:"late" unit:"fragment"`
+	Duplicate        uint64  `col:"duplicate" unit:"fragment"`
+	Corrupt          uint64  `col:"corrupt" unit:"fragment"`
+	Retransmits      uint64  `col:"retransmits" unit:"segment"`
 }
 
 // A LinkCount is what one direction of a cable carried in the measured part.
 type LinkCount struct {
-	Case                  string
-	Repeat                int
-	Link                  string // "leaf0-spine3", "server17-leaf4"
-	Direction             string // "up": away from the servers
-	Bytes, Packets, Drops uint64
-	PlannedBytes          uint64 // what the plan puts on it; 0 where a plan does not say
-	Planned               bool   // PlannedBytes means something
+	Case         string `col:"case" unit:""`
+	Repeat       int    `col:"repeat" unit:""`
+	Link         string `col:"link" unit:""`      // "leaf0-spine3", "server17-leaf4"
+	Direction    string `col:"direction" unit:""` // "up": away from the servers
+	Bytes        uint64 `col:"bytes" unit:"byte"`
+	Packets      uint64 `col:"packets" unit:"packet"`
+	Drops        uint64 `col:"drops" unit:"packet"`
+	PlannedBytes uint64 `col:"planned_bytes" unit:"byte" known:"Planned"` // what the plan puts on it; 0 where a plan does not say
+	Planned      bool   `col:"planned" unit:"" csv:"-"`                   // PlannedBytes means something
 }
 
 // Add adds what another slice put on the same direction of the same cable.
@@ -48,56 +53,57 @@ func (l *LinkCount) Add(o LinkCount) {
 // was: a pair that has a link to itself gets the rate of the link, one of k that
 // share it gets the k-th part.
 type PairCount struct {
-	Case     string
-	Repeat   int
-	Src, Dst int    // positions
-	Bytes    uint64 // payload
+	Case   string `col:"case" unit:""`
+	Repeat int    `col:"repeat" unit:""`
+	Src    int    `col:"src" unit:""` // positions
+	Dst    int    `col:"dst" unit:""`
+	Bytes  uint64 `col:"bytes" unit:"byte"` // payload
 	// Sec is synchronised the time from the begin of a phase until its fragment was
 	// there, unsynchronised the time with a request open, in both cases added up over
 	// the fragments that came; the whole measured part where nobody clocked the pair,
 	// as free-running.
-	Sec float64
+	Sec float64 `col:"seconds" unit:"s" digits:"9"`
 }
 
 // Stat is a distribution over servers.
 type Stat struct {
-	Min    float64 `json:"min"`
-	Mean   float64 `json:"mean"`
-	Median float64 `json:"median"`
-	Max    float64 `json:"max"`
+	Min    float64 `json:"min" unit:""`
+	Mean   float64 `json:"mean" unit:""`
+	Median float64 `json:"median" unit:""`
+	Max    float64 `json:"max" unit:""`
 }
 
 // A Case is the summary of a case over all its slices. Counts are sums, rates and
 // efficiencies those of all the time that counts.
 type Case struct {
-	Name     string   `json:"name"`
-	Repeat   int      `json:"repeat"` // from 0: of simulated runs, and of results older than slices
-	Mode     string   `json:"mode"`
-	Barrier  string   `json:"barrier,omitempty"`
-	Schedule string   `json:"schedule,omitempty"`
-	Routing  string   `json:"routing"`
-	Failures []string `json:"failures"` // dead links, then timed failures, in words
+	Name     string   `json:"name" col:"case" unit:""`
+	Repeat   int      `json:"repeat" unit:""` // from 0: of simulated runs, and of results older than slices
+	Mode     string   `json:"mode" unit:""`
+	Barrier  string   `json:"barrier,omitempty" unit:""`
+	Schedule string   `json:"schedule,omitempty" unit:""`
+	Routing  string   `json:"routing" unit:""`
+	Failures []string `json:"failures" unit:"" join:"; "` // dead links, then timed failures, in words
 	// Sizes says in words how fragments differ, "±50 %", "exponential"; "": they have one size,
 	// or nothing is known.
 	Sizes   string `json:"sizes,omitempty"`
-	Control bool   `json:"control"`
-	Model   bool   `json:"model"` // measured on an emulated fabric, not on real links
+	Control bool   `json:"control" unit:""`
+	Model   bool   `json:"model" unit:""` // measured on an emulated fabric, not on real links
 	// Simulated names the model that worked the case out; "": it was measured.
 	Simulated string `json:"simulated,omitempty"`
 	Deliver   string `json:"deliver"`
 	Check     string `json:"check"`
 	IO        string `json:"io,omitempty"` // how the transport moved payload, where it has a choice
-	PlanHash  string `json:"plan_hash"`
+	PlanHash  string `json:"plan_hash" unit:""`
 
-	EventsPerSec     Stat `json:"events_per_s"`      // per server
-	GoodputBitPerSec Stat `json:"goodput_bit_per_s"` // per server, payload received over the network
-	Phases           int  `json:"phases"`
-	Bound            int  `json:"bound"`
+	EventsPerSec     Stat `json:"events_per_s" unit:"event/s"`    // per server
+	GoodputBitPerSec Stat `json:"goodput_bit_per_s" unit:"bit/s"` // per server, payload received over the network
+	Phases           int  `json:"phases" unit:"phase"`
+	Bound            int  `json:"bound" unit:"phase"`
 	// Efficiencies are ideal time / time. Zero means: not given (no link rate).
-	PredictedEfficiency float64 `json:"predicted_efficiency"`
-	MeasuredEfficiency  float64 `json:"measured_efficiency"`
+	PredictedEfficiency float64 `json:"predicted_efficiency" unit:"1"`
+	MeasuredEfficiency  float64 `json:"measured_efficiency" unit:"1"`
 	PredictedRatio      float64 `json:"predicted_ratio,omitempty"` // to the control's prediction
-	RatioToControl      float64 `json:"ratio_to_control"`          // median over rounds
+	RatioToControl      float64 `json:"ratio_to_control" unit:"1"` // median over rounds
 
 	// Estimate, Verdict, Compared and Equal are filled in by Assess. Older results and simulated
 	// ones have none.
@@ -108,29 +114,29 @@ type Case struct {
 	Rounds   int       `json:"rounds,omitempty"`   // slices that count
 	Rejected int       `json:"rejected,omitempty"` // slices that do not
 
-	Exchanges       uint64  `json:"exchanges"`
-	MeasuredSec     float64 `json:"measured_s"` // first send to last receive of what is counted
-	EventsBuilt     uint64  `json:"events_built"`
-	EventsLost      uint64  `json:"events_lost"`
-	EventsDuplicate uint64  `json:"events_duplicate"`
+	Exchanges       uint64  `json:"exchanges" unit:"exchange"`
+	MeasuredSec     float64 `json:"measured_s" unit:"s"` // first send to last receive of what is counted
+	EventsBuilt     uint64  `json:"events_built" unit:"event"`
+	EventsLost      uint64  `json:"events_lost" unit:"event"`
+	EventsDuplicate uint64  `json:"events_duplicate" unit:"event"`
 	FragmentsLate   uint64  `json:"fragments_late,omitempty"` // of an exchange or event that was over; not counted twice
-	Retransmits     uint64  `json:"retransmits"`
-	Drops           uint64  `json:"drops"`
-	BarrierWaitSec  float64 `json:"barrier_wait_s"` // mean over servers
+	Retransmits     uint64  `json:"retransmits" unit:"segment"`
+	Drops           uint64  `json:"drops" unit:"packet"`
+	BarrierWaitSec  float64 `json:"barrier_wait_s" unit:"s"` // mean over servers
 	// TokensPerFragment is, of an ordered case, how many small messages servers sent for each
 	// fragment that one received of another.
 	TokensPerFragment float64 `json:"tokens_per_fragment,omitempty"`
-	CPUBusy           float64 `json:"cpu_busy"` // share of all cores, 0..1
+	CPUBusy           float64 `json:"cpu_busy" unit:"1"` // share of all cores, 0..1
 
 	LinkEvents []LinkEvent `json:"link_events,omitempty"`
 	// Failover is the policy of the case, "" where it has none; Failovers is what it did.
 	Failover  string     `json:"failover,omitempty"`
 	Failovers []Failover `json:"failovers,omitempty"`
 
-	Complete bool     `json:"complete"`
-	Valid    bool     `json:"valid"`    // nothing about it is wrong; whether noise decides is the verdict's affair
-	Reasons  []string `json:"reasons"`  // why it is not valid
-	Warnings []string `json:"warnings"` // odd, but not fatal
+	Complete bool     `json:"complete" unit:""`
+	Valid    bool     `json:"valid" unit:""`              // nothing about it is wrong; whether noise decides is the verdict's affair
+	Reasons  []string `json:"reasons" unit:"" join:"; "`  // why it is not valid
+	Warnings []string `json:"warnings" unit:"" join:"; "` // odd, but not fatal
 }
 
 // Modes of event building, as scenarios and results call them.
@@ -260,23 +266,52 @@ type Manifest struct {
 	RateSearch  []TriedRate       `json:"rate_search,omitempty"` // where the link rate was auto: those tried, in their order; fabric has the one taken
 }
 
-// Keeps says what a sink of results keeps beside what every sink does. What nobody keeps is
-// not made: counting pairs costs workers a little, and plans are long.
+// A Record is something that a run produces. The rows of tables stream in; a Manifest and a
+// Summary take the place of the one before.
+type Record interface{ record() }
+
+func (Manifest) record()     {}
+func (Summary) record()      {}
+func (PlanText) record()     {}
+func (Sample) record()       {}
+func (LinkCount) record()    {}
+func (PairCount) record()    {}
+func (ExchangeTime) record() {}
+func (Span) record()         {}
+
+// A PlanText is the plan of a case that has a schedule, in its text form.
+type PlanText struct {
+	Case string
+	Text []byte
+}
+
+// A Sink takes what a run produces: plans, then the manifest, both before anything is measured;
+// rows; in the end the summary, and the manifest again. Nothing is kept back until the end:
+// after an interruption it holds what was measured.
+type Sink interface {
+	Write(Record) error
+	// Keeps says which records the sink has a use for beside those that every one has; the
+	// zero answer is for none.
+	Keeps() Keeps
+}
+
+// Keeps are records that are not made unless somebody keeps them: counting pairs costs workers a
+// little, and plans are long.
 type Keeps struct {
-	Pairs bool // what each server received of each other one
-	Plans bool // in their text form
-	Spans bool // what each server did; see Span
+	Pairs bool // PairCount
+	Plans bool // PlanText
+	Spans bool // Span
 }
 
 // An ExchangeTime is how long exchanges of a case took: from the completion of one event of
 // a server to that of its next (of the first: from its first send), the mean over servers.
 // The rows of a case follow one another without a gap and add up to its measured part.
 type ExchangeTime struct {
-	Case        string
-	Repeat      int
-	Exchange    uint64 // the first that the row stands for, counted from 0
-	Exchanges   int    // how many it stands for: of a case with many, a row has several
-	DurationSec float64
+	Case        string  `col:"case" unit:""`
+	Repeat      int     `col:"repeat" unit:""`
+	Exchange    uint64  `col:"exchange" unit:""`          // the first that the row stands for, counted from 0
+	Exchanges   int     `col:"exchanges" unit:"exchange"` // how many it stands for: of a case with many, a row has several
+	DurationSec float64 `col:"duration_s" unit:"s" digits:"9"`
 }
 
 // A TriedRate is a link rate that was tried before a run, to find one that the machine

@@ -27,13 +27,14 @@ func (k SpanKind) String() string { return SpanKinds()[k] }
 // A Span is one thing that a server did, in seconds of its own clock since it was told
 // that the measured part has begun.
 type Span struct {
-	Case             string
-	Repeat           int
-	Server           int // position
-	What             SpanKind
-	BeginSec, EndSec float64
-	Exchange         uint64 // event, without phases
-	Phase            int    // -1: of none
-	Peer             int    // position; -1: of none
-	Spine            int    // ordered: that the fragment to Peer goes over; -1: of none
+	Case     string   `col:"case" unit:""`
+	Repeat   int      `col:"repeat" unit:""`
+	Server   int      `col:"server" unit:""` // position
+	What     SpanKind `col:"what" unit:""`
+	BeginSec float64  `col:"begin_s" unit:"s" digits:"9"`
+	EndSec   float64  `col:"end_s" unit:"s" digits:"9"`
+	Exchange uint64   `col:"exchange" unit:""`        // event, without phases
+	Phase    int      `col:"phase" unit:"" none:"-1"` // -1: of none
+	Peer     int      `col:"peer" unit:"" none:"-1"`  // position; -1: of none
+	Spine    int      `col:"spine" unit:"" none:"-1"` // ordered: that the fragment to Peer goes over; -1: of none
 }

@@ -15,19 +15,6 @@ import (
 	"evbench/results"
 )
 
-// A Sink takes the results of a run, in the form of those of a measured one.
-type Sink interface {
-	// Manifest is written before anything is worked out, and again at the end.
-	Manifest(results.Manifest) error
-	Sample(results.Sample) error
-	Link(results.LinkCount) error
-	Summary(results.Summary) error
-	// Keeps says whether the sink has a use for plans; the zero answer is that it has none.
-	Keeps() results.Keeps
-	// Plan is that of a case with a schedule, in its text form, before the first Manifest.
-	Plan(name string, text []byte) error
-}
-
 // Options of a run. Only Manifest must be filled in.
 type Options struct {
 	// Manifest is what the run says about itself: name, scenario, seed, fabric,
@@ -54,7 +41,7 @@ type Step struct {
 // Run works the cases out, several at once, and writes them to the sink in their order.
 // An error or the end of ctx ends the run early: the cases before the first that is not
 // worked out are written, and the summary is marked.
-func Run(ctx context.Context, cases []*Case, sink Sink, o Options) (results.Summary, error) {
+func Run(ctx context.Context, cases []*Case, sink results.Sink, o Options) (results.Summary, error) {
 	r := &runner{cases: cases, sink: sink, o: o, done: make([]chan *Outcome, len(cases))}
 	for i := range r.done {
 		r.done[i] = make(chan *Outcome, 1)
@@ -67,12 +54,12 @@ func Run(ctx context.Context, cases []*Case, sink Sink, o Options) (results.Summ
 	err := r.all(ctx)
 	r.sum.Complete = err == nil
 	r.o.Manifest.Ended, r.o.Manifest.Complete = o.Now().UTC(), err == nil
-	return r.sum, errors.Join(err, sink.Summary(r.sum), sink.Manifest(r.o.Manifest))
+	return r.sum, errors.Join(err, sink.Write(r.sum), sink.Write(r.o.Manifest))
 }
 
 type runner struct {
 	cases []*Case
-	sink  Sink
+	sink  results.Sink
 	o     Options
 	done  []chan *Outcome // closed empty where a case has failed
 	sum   results.Summary
@@ -91,12 +78,12 @@ func (r *runner) begin() error {
 			return err
 		}
 	}
-	return r.sink.Manifest(r.o.Manifest)
+	return r.sink.Write(r.o.Manifest)
 }
 
 // KeepPlan hands the plan of a case, or its ordered one that is not nil, to a sink that keeps
 // plans. Without a schedule there is none.
-func KeepPlan(to Sink, name string, p *plan.Plan, ordered *plan.Ordered) error {
+func KeepPlan(to results.Sink, name string, p *plan.Plan, ordered *plan.Ordered) error {
 	if !to.Keeps().Plans || p.Schedule == nil {
 		return nil
 	}
@@ -108,7 +95,7 @@ func KeepPlan(to Sink, name string, p *plan.Plan, ordered *plan.Ordered) error {
 	if err := write(&text); err != nil {
 		return fmt.Errorf("case %q: %w", name, err)
 	}
-	return to.Plan(name, text.Bytes())
+	return to.Write(results.PlanText{Case: name, Text: text.Bytes()})
 }
 
 // all works out and writes. A case is begun only when there is a processor for it, in
@@ -181,12 +168,12 @@ func (r *runner) write(ctx context.Context) error {
 			return ctx.Err() // what went wrong is told by who saw it
 		}
 		for _, s := range o.samples {
-			if err := r.sink.Sample(s); err != nil {
+			if err := r.sink.Write(s); err != nil {
 				return err
 			}
 		}
 		for _, l := range c.links(o) {
-			if err := r.sink.Link(l); err != nil {
+			if err := r.sink.Write(l); err != nil {
 				return err
 			}
 		}

@@ -35,33 +35,28 @@ func (b *book) note(what string) error {
 	return nil
 }
 
-func (b *book) Manifest(m results.Manifest) error {
-	b.run.Manifest = m
-	return b.note("manifest")
-}
-
-func (b *book) Sample(s results.Sample) error {
-	b.run.Samples = append(b.run.Samples, s)
-	return b.note("samples of " + s.Case)
-}
-
-func (b *book) Link(l results.LinkCount) error {
-	b.run.Links = append(b.run.Links, l)
-	return b.note("links of " + l.Case)
-}
-
-func (b *book) Summary(s results.Summary) error {
-	b.run.Summary = s
-	b.written++
-	return b.note("summary")
+func (b *book) Write(r results.Record) error {
+	switch x := r.(type) {
+	case results.Manifest:
+		b.run.Manifest = x
+		return b.note("manifest")
+	case results.Sample:
+		b.run.Samples = append(b.run.Samples, x)
+		return b.note("samples of " + x.Case)
+	case results.LinkCount:
+		b.run.Links = append(b.run.Links, x)
+		return b.note("links of " + x.Case)
+	case results.Summary:
+		b.run.Summary = x
+		b.written++
+		return b.note("summary")
+	case results.PlanText:
+		b.plans = append(b.plans, x.Case+": "+strings.SplitN(string(x.Text), "\n", 2)[0])
+	}
+	return nil
 }
 
 func (b *book) Keeps() results.Keeps { return results.Keeps{Plans: true} }
-
-func (b *book) Plan(name string, text []byte) error {
-	b.plans = append(b.plans, name+": "+strings.SplitN(string(text), "\n", 2)[0])
-	return nil
-}
 
 func cases(t *testing.T) []*Case {
 	whole := topology.Options{Ports: 4, Leaves: 4}

@@ -53,7 +53,7 @@ func madeupCmd(ts *testscript.TestScript, neg bool, args []string) {
 		name, value, _ := strings.Cut(arg, "=")
 		ts.Check(m.set(name, value))
 	}
-	ts.Check(store.SaveDir(ts.MkAbs(args[0]), m.run(), nil))
+	ts.Check(store.Save(ts.MkAbs(args[0]), m.run()))
 }
 
 func (m *madeup) set(name, value string) (err error) {

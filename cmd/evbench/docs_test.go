@@ -307,7 +307,7 @@ func docResults(t *testing.T) string {
 		c.BarrierWaitSec = c.MeasuredSec * (1 - c.MeasuredEfficiency)
 	}
 	dir := filepath.Join(t.TempDir(), "results")
-	if err := store.SaveDir(dir, source.Run, nil); err != nil {
+	if err := store.Save(dir, source.Run); err != nil {
 		t.Fatal(err)
 	}
 	return dir

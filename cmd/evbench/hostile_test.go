@@ -43,7 +43,7 @@ func hostileResults(t *testing.T, name string) string {
 		Complete: true,
 	}
 	dir := filepath.Join(t.TempDir(), name)
-	if err := store.SaveDir(dir, run, nil); err != nil {
+	if err := store.Save(dir, run); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/results/csv"
+	"evbench/results/store"
 )
 
 // injectScenario runs on plain hosts whose links are files: one that is there is
@@ -77,7 +77,7 @@ func TestInject(t *testing.T) {
 // the case says that it was not: on a slow machine it may end first.
 func changes(t *testing.T, results, link string) {
 	t.Helper()
-	r, err := csv.Read(results)
+	r, err := store.Read(results)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"evbench/fabric/open"
-	"evbench/results/csv"
+	"evbench/results/store"
 	"evbench/scenario"
 )
 
@@ -60,7 +60,7 @@ func TestMPIRunBySSH(t *testing.T) {
 			dir := t.TempDir()
 			control := startedOver(t, dir, transport)
 			finished(t, beginCommand(t, dir, mpirunBySSH(t, dir, server, server.Hosts[:3], "s.yaml", "-o", "out")))
-			r, err := csv.Read(filepath.Join(dir, "out"))
+			r, err := store.Read(filepath.Join(dir, "out"))
 			if err != nil {
 				t.Fatal(err)
 			}

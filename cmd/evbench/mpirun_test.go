@@ -19,7 +19,7 @@ import (
 	"testing"
 
 	"evbench/companion/wrapped"
-	"evbench/results/csv"
+	"evbench/results/store"
 )
 
 // mpirun is a command that starts so many ranks of evbench, here, in a directory
@@ -65,7 +65,7 @@ func finished(t *testing.T, p *program) {
 func TestMPIRun(t *testing.T) {
 	dir := t.TempDir()
 	finished(t, beginCommand(t, dir, mpirun(t, dir, 9, scenarioFile(t, "mpi-quickstart.yaml"), "--duration", "300ms", "--interval", "100ms", "-o", "out")))
-	r, err := csv.Read(filepath.Join(dir, "out"))
+	r, err := store.Read(filepath.Join(dir, "out"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestMPIRunControl(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, "s.yaml", fmt.Sprintf(startedScenario, "300ms"))
 			finished(t, beginCommand(t, dir, mpirun(t, dir, 5, "s.yaml", "--transport", transport, "--controller-rank", "3", "-o", "out")))
-			r, err := csv.Read(filepath.Join(dir, "out"))
+			r, err := store.Read(filepath.Join(dir, "out"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +139,7 @@ func TestMPIRunRankKilled(t *testing.T) {
 	if code, said := p.end(); code == exitDone || code == exitInvalid {
 		t.Errorf("mpirun ended with %d:\n%s", code, said)
 	}
-	if r, err := csv.Read(filepath.Join(dir, "out")); err == nil {
+	if r, err := store.Read(filepath.Join(dir, "out")); err == nil {
 		for _, c := range r.Summary.Cases {
 			if c.Valid || r.Summary.Complete {
 				t.Errorf("a case of a broken run is not marked: %+v", c)
@@ -213,7 +213,7 @@ func TestMPIRunLab(t *testing.T) {
 	write(t, dir, "s.yaml", strings.Replace(fmt.Sprintf(startedScenario, "300ms"), ", control: \"unix:c\"", "", 1))
 	script := mpiLab(t, dir)
 	finished(t, beginCommand(t, dir, exec.Command(script, "s.yaml", "--transport", "mpi", "-o", "out")))
-	r, err := csv.Read(filepath.Join(dir, "out"))
+	r, err := store.Read(filepath.Join(dir, "out"))
 	if err != nil {
 		t.Fatal(err)
 	}

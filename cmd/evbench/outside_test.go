@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/results/csv"
+	"evbench/results/store"
 )
 
 const outsideScenario = `
@@ -46,7 +46,7 @@ func TestLinksChangedFromOutside(t *testing.T) {
 	if code, said := p.end(); code != exitInterrupted {
 		t.Errorf("ended with %d:\n%s", code, said)
 	}
-	r, err := csv.Read(filepath.Join(dir, "out"))
+	r, err := store.Read(filepath.Join(dir, "out"))
 	if err != nil {
 		t.Fatal(err)
 	}

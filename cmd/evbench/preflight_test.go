@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/results/csv"
+	"evbench/results/store"
 )
 
 const placedScenario = `
@@ -112,7 +112,7 @@ func TestPreflightInLab(t *testing.T) {
 	if code, said := lab.place("right", 0, 1, 2, 3); code != exitDone && code != exitInvalid {
 		t.Fatalf("with the right positions it ended with %d:\n%s", code, said)
 	}
-	r, err := csv.Read(filepath.Join(lab.dir, "right"))
+	r, err := store.Read(filepath.Join(lab.dir, "right"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestPreflightFollowsPaths(t *testing.T) {
 		if code, said := lab.place(name, 0, 1, 2, 3); code != exitDone && code != exitInvalid {
 			t.Fatalf("%s: it ended with %d:\n%s", name, code, said)
 		}
-		r, err := csv.Read(filepath.Join(lab.dir, name))
+		r, err := store.Read(filepath.Join(lab.dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}

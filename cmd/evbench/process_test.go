@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"evbench/results/csv"
+	"evbench/results/store"
 )
 
 // A program is evbench as a process of its own.
@@ -130,7 +130,7 @@ func TestEightProcesses(t *testing.T) {
 			t.Errorf("worker %d ended with %d:\n%s", id, code, said)
 		}
 	}
-	r, err := csv.Read(filepath.Join(dir, "out"))
+	r, err := store.Read(filepath.Join(dir, "out"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestKilledWorker(t *testing.T) {
 			t.Errorf("worker %d ended with %d:\n%s", id, code, said)
 		}
 	}
-	r, err := csv.Read(filepath.Join(dir, "out"))
+	r, err := store.Read(filepath.Join(dir, "out"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestInterrupt(t *testing.T) {
 			if code, said := p.end(); code != tt.code {
 				t.Errorf("ended with %d, want %d:\n%s", code, tt.code, said)
 			}
-			r, err := csv.Read(filepath.Join(dir, "out"))
+			r, err := store.Read(filepath.Join(dir, "out"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -50,25 +50,25 @@ func exportAction(c *cli.Context) error {
 	if _, err := os.Lstat(dst); err == nil {
 		return usagef("%s is there already; results are never overwritten", dst)
 	}
-	from, to := store.ReadH5, store.SaveDir
-	if info.IsDir() {
-		from, to = store.ReadDir, hdf5.Save
-	}
-	run, plans, err := from(src)
+	run, err := store.Read(src)
 	if err != nil {
 		return usage(err)
 	}
 	if err := os.MkdirAll(filepath.Dir(dst), 0o755); err != nil {
 		return err
 	}
-	if err := to(dst, run, plans); err != nil {
+	save := store.Save
+	if info.IsDir() {
+		save = hdf5.Save
+	}
+	if err := save(dst, run); err != nil {
 		return err
 	}
 	if c.Bool("quiet") {
 		return nil
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "%s: %d cases, %d samples, %d link counts, %d plans\n",
-		dst, len(run.Summary.Cases), len(run.Samples), len(run.Links), len(plans))
+		dst, len(run.Summary.Cases), len(run.Samples), len(run.Links), len(run.Plans))
 	return err
 }
 

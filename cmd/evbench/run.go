@@ -282,7 +282,7 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 			m.describe(to)
 		}
 	}
-	sum, err := bench.Run(c.Context, m.scenario, m.planned, under, func() (sink bench.Sink, err error) {
+	sum, err := bench.Run(c.Context, m.scenario, m.planned, under, func() (sink results.Sink, err error) {
 		files, err = createResults(dir, c.App.ErrWriter)
 		return files, err
 	}, o)

@@ -165,7 +165,7 @@ func failoverTimes(c *cli.Context) (policy.Times, string, error) {
 	times, source := policy.Stated(), policy.StatedSource
 	name := c.String("measured")
 	if name != "" {
-		run, err := store.ReadAny(name)
+		run, _, err := store.ReadAny(name)
 		if err != nil {
 			return times, "", usagef("--measured: %w", err)
 		}

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/results/csv"
+	"evbench/results/store"
 )
 
 const sshScenario = `
@@ -92,7 +92,7 @@ func TestRunBySSH(t *testing.T) {
 		!strings.Contains(said, "checking: 3 hosts") || !strings.Contains(said, "copying evbench: 1 host\n") {
 		t.Fatalf("ended with %d:\n%s%s", code, out, said)
 	}
-	r, err := csv.Read(filepath.Join(c.dir, "out"))
+	r, err := store.Read(filepath.Join(c.dir, "out"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestRunBySSH(t *testing.T) {
 	if again := c.binary(); !os.SameFile(first, again) || !first.ModTime().Equal(again.ModTime()) {
 		t.Error("the binary was copied a second time")
 	}
-	if r, err = csv.Read(filepath.Join(c.dir, "out2")); err != nil || !strings.HasPrefix(r.Manifest.Control, "tls:127.") {
+	if r, err = store.Read(filepath.Join(c.dir, "out2")); err != nil || !strings.HasPrefix(r.Manifest.Control, "tls:127.") {
 		t.Errorf("the control connection is %q, %v", r.Manifest.Control, err)
 	}
 }
@@ -198,7 +198,7 @@ func TestRunSSHScript(t *testing.T) {
 	if code, said := run("all.hosts", "hosts.yaml", "-o", "out"); code != exitDone && code != exitInvalid {
 		t.Errorf("ended with %d\n%s", code, said)
 	}
-	if r, err := csv.Read(filepath.Join(c.dir, "out")); err != nil || !r.Summary.Cases[0].Complete {
+	if r, err := store.Read(filepath.Join(c.dir, "out")); err != nil || !r.Summary.Cases[0].Complete {
 		t.Errorf("%v, %+v", err, r)
 	}
 	if code, said := run("node[001-002]", "hosts.yaml", "-o", "out2"); code != exitUsage || !strings.Contains(said, "hosts: 2 names for 4 servers") {

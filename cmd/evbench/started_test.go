@@ -12,7 +12,7 @@ import (
 	"evbench/fabric/host"
 	"evbench/fabric/open"
 	"evbench/results"
-	"evbench/results/csv"
+	"evbench/results/store"
 )
 
 const startedScenario = `
@@ -52,7 +52,7 @@ func TestStartedTogether(t *testing.T) {
 			t.Errorf("rank %d said %q", rank, said)
 		}
 	}
-	r, err := csv.Read(filepath.Join(dir, "out"))
+	r, err := store.Read(filepath.Join(dir, "out"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestStartedInterrupted(t *testing.T) {
 // marked wants results that are there, and marked as incomplete.
 func marked(t *testing.T, dir string) *results.Case {
 	t.Helper()
-	r, err := csv.Read(filepath.Join(dir, "out"))
+	r, err := store.Read(filepath.Join(dir, "out"))
 	if err != nil {
 		t.Fatal(err)
 	}

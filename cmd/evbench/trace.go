@@ -14,7 +14,6 @@ import (
 	"evbench/internal/atomicfile"
 	"evbench/plan"
 	"evbench/results"
-	"evbench/results/csv"
 	"evbench/results/store"
 	"evbench/results/trace"
 	"evbench/scenario"
@@ -64,14 +63,14 @@ func traced(c *cli.Context) (store.Loaded, []*trace.Slice, error) {
 		return run, nil, usagef("--case: no case %q; %sthere are %s", only, didYouMean(only, names), strings.Join(names, ", "))
 	}
 	var spans []results.Span
-	err = csv.ReadTrace(name, func(s results.Span) {
+	err = store.ReadTrace(name, func(s results.Span) {
 		if only == "" || s.Case == only {
 			spans = append(spans, s)
 		}
 	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return run, nil, usagef("%s has no %s: the run was not traced; run it with --trace, or with trace: on in its scenario", name, csv.TraceFile)
+		return run, nil, usagef("%s has no %s: the run was not traced; run it with --trace, or with trace: on in its scenario", name, "trace.csv")
 	case err != nil:
 		return run, nil, usage(err)
 	case len(spans) == 0:

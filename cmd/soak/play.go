@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"evbench/internal/proc"
-	"evbench/results/csv"
+	"evbench/results/store"
 )
 
 // Names of files of a round.
@@ -170,7 +170,7 @@ func (g *stage) end(before place, cpu load) {
 		g.seen.Workers = append(g.seen.Workers, Exit{Server: rank, Code: p.code(), Said: p.heard.String()})
 	}
 	g.seen.Code, g.seen.Said = g.main.code(), g.main.heard.String()
-	if r, err := csv.Read(g.path(resultsDir)); err == nil {
+	if r, err := store.Read(g.path(resultsDir)); err == nil {
 		g.seen.Run = r
 	} else if !errors.Is(err, os.ErrNotExist) {
 		g.seen.Said += fmt.Sprintf("soak: results: %v\n", err)

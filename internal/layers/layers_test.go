@@ -68,11 +68,10 @@ var layers = []layer{
 	{"transport/mpi", "transport", false},
 
 	{"results", "internal/printable", true},
-	{"results/csv", "results internal/atomicfile", false},
 	{"results/hdf5", "results", false},
 	{"results/accuracy", "internal/show results", true},
 	{"results/trace", "internal/show plan results topology", true},
-	{"results/store", "plan plan/verify results results/csv results/hdf5", false},
+	{"results/store", "internal/atomicfile plan plan/verify results results/hdf5", false},
 	{"results/compare", "results internal/printable internal/show internal/unit", true},
 
 	{"failover", "topology", true},

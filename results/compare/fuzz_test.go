@@ -7,7 +7,6 @@ import (
 
 	"evbench/results"
 	"evbench/results/compare"
-	"evbench/results/csv"
 )
 
 // FuzzRuns: a run is no better and no worse than itself, and what is said of it is a
@@ -19,7 +18,6 @@ func FuzzRuns(f *testing.F) {
 	if err := run.Summary.Write(&s); err != nil {
 		f.Fatal(err)
 	}
-	const header = "case,repeat,t_s,interval_s,server,events,event_size_byte,payload_byte,goodput_bit_per_s,barrier_wait_s,late,duplicate,corrupt,retransmits\n"
 	f.Add(s.String(), "b,0,1,1,0,1,2,3,4,0,0,0,0,0\nb,0,2,1,0,1,2,3,4,0,0,0,0,0\n")
 	f.Add(s.String(), "b,0,1e18,1e-18,0,1,2,3,4,1e18,0,0,0,0\nb,0,2,1e18,0,1,2,3,4,0,0,0,0,0\n")
 	f.Fuzz(func(t *testing.T, summary, samples string) {
@@ -28,8 +26,12 @@ func FuzzRuns(f *testing.F) {
 			return
 		}
 		run := &results.Run{Summary: sum}
-		if run.Samples, err = csv.ReadSamples(strings.NewReader(header + samples)); err != nil {
-			return
+		for line := range strings.Lines(samples) {
+			record, fields := results.Samples.New(), strings.Split(strings.TrimSuffix(line, "\n"), ",")
+			if len(fields) != len(results.Samples.Columns) || results.Samples.Parse(record, fields) != nil {
+				return
+			}
+			run.Samples = append(run.Samples, record.Interface().(results.Sample))
 		}
 		if compare.Check(run) != nil {
 			return

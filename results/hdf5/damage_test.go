@@ -5,8 +5,11 @@ package hdf5
 import (
 	"bytes"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,15 +19,25 @@ import (
 	"evbench/results"
 )
 
-// sound is the bytes of a file with a manifest and some samples.
-func sound(t *testing.T, complete bool) (name string, text []byte) {
-	t.Helper()
-	name = filepath.Join(t.TempDir(), File)
-	run := &results.Run{Manifest: results.Manifest{Name: "x", Complete: complete}}
-	for i := range 2000 {
+// numbered is a sample that tells its place.
+func numbered(i int) results.Sample {
+	return results.Sample{Case: "a", TSec: float64(i), Server: i % 16, Events: uint64(i)}
+}
+
+// runOf is a run of n samples.
+func runOf(n int) *results.Run {
+	run := &results.Run{Manifest: results.Manifest{Name: "x", Complete: true}, Summary: results.Summary{Schema: results.SummarySchema}, Plans: map[string][]byte{"a": []byte("plan")}}
+	for i := range n {
 		run.Samples = append(run.Samples, numbered(i))
 	}
-	if err := Save(name, run, map[string][]byte{"a": []byte("plan")}); err != nil {
+	return run
+}
+
+// sound is the bytes of a file.
+func sound(t *testing.T) (name string, text []byte) {
+	t.Helper()
+	name = filepath.Join(t.TempDir(), File)
+	if err := Save(name, runOf(2000)); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(name)
@@ -37,7 +50,7 @@ func sound(t *testing.T, complete bool) (name string, text []byte) {
 // change opens a sound file again and changes it.
 func change(t *testing.T, f func(*hdf5.File) error) string {
 	t.Helper()
-	name, _ := sound(t, true)
+	name, _ := sound(t)
 	err := call(name, func() error {
 		file, err := hdf5.OpenFile(name, hdf5.F_ACC_RDWR)
 		if err != nil {
@@ -74,59 +87,42 @@ func TestReadRefuses(t *testing.T) {
 		{"other document", func(f *hdf5.File) error { return replaceText(f, manifestName, []byte(`{"schema":"x"}`)) }, `/manifest.json: schema "x"`},
 		{"cut document", func(f *hdf5.File) error { return replaceText(f, summaryName, []byte(`{"sch`)) }, "/summary.json: ends too early"},
 		{"no samples", func(f *hdf5.File) error { return remove(f, "samples") }, "/samples: open: "},
+		{"no pairs", func(f *hdf5.File) error { return remove(f, "pairs") }, "/pairs: open: "},
+		{"no summary", func(f *hdf5.File) error { return remove(f, summaryName) }, "holds no /summary.json"},
 		{"other table", func(f *hdf5.File) error {
-			if err := remove(f, "links"); err != nil {
-				return err
-			}
-			other := samples
-			other.name = "links"
-			g := grow(other)
-			return errors.Join(g.open(f), g.close())
-		}, "/links: 14 columns, not 9"},
-		{"other columns", func(f *hdf5.File) error { return retable(f, func(c []column) { c[2].name = "t_ms" }) }, `/samples: column 3 is "t_ms", not "t_s"`},
+			return retable(f, "links", func(t *results.Table) { t.Columns = results.Samples.Columns[:2] })
+		}, "/links: 2 columns, not 9"},
+		{"other columns", func(f *hdf5.File) error {
+			return retable(f, "samples", func(t *results.Table) { t.Columns[2].Name = "t_ms" })
+		}, `/samples: column 3 is "t_ms", not "t_s"`},
+		{"other types", func(f *hdf5.File) error {
+			return retable(f, "samples", func(t *results.Table) { t.Columns[1] = t.Columns[2]; t.Columns[1].Name = "repeat" })
+		}, `/samples: column repeat has another type than evbench writes`},
 		{"wide rows", func(f *hdf5.File) error {
-			g := grow(samples)
-			g.rooms[0], g.chunk = 2*maxRow, 1
-			return errors.Join(remove(f, "samples"), g.open(f), g.close())
+			wide := []results.Sample{{Case: strings.Repeat("x", 2*maxRow)}}
+			return errors.Join(remove(f, "samples"), writeTable(f, results.Samples, reflect.ValueOf(wide)))
 		}, "/samples: rows of "},
-		{"text for a later table", func(f *hdf5.File) error { return replaceText(f, exchanges.name, nil) }, "/exchanges: not a table of rows"},
 		{"text for a table", func(f *hdf5.File) error { return replaceText(f, "samples", nil) }, "/samples: not a table of rows"},
 	} {
 		refused(t, tt.name, change(t, tt.change), tt.want)
 	}
 }
 
-// retable puts an empty table with changed columns in the place of samples.
-func retable(f *hdf5.File, change func([]column)) error {
-	if err := remove(f, "samples"); err != nil {
-		return err
-	}
-	other := samples
-	other.columns = append([]column(nil), samples.columns...)
-	change(other.columns)
-	g := grow(other)
-	return errors.Join(g.open(f), g.close())
+// retable puts an empty table with changed columns in the place of one.
+func retable(f *hdf5.File, name string, change func(*results.Table)) error {
+	other := *results.Samples
+	other.Columns, other.Name = slices.Clone(other.Columns), name
+	change(&other)
+	return errors.Join(remove(f, name), writeTable(f, &other, reflect.ValueOf([]results.Sample{})))
 }
 
-// A file of a release that did not count pairs, or keep durations, is read as it is.
-func TestWithoutLaterTables(t *testing.T) {
-	for _, gone := range [][]string{{exchanges.name}, {pairs.name, exchanges.name}} {
-		name := change(t, func(f *hdf5.File) (err error) {
-			for _, table := range gone {
-				err = errors.Join(err, remove(f, table))
-			}
-			return err
-		})
-		run, err := Read(name)
-		if err != nil || run.Pairs != nil || run.Exchanges != nil || len(run.Samples) != 2000 {
-			t.Errorf("without %v: error %v", gone, err)
-		}
-	}
+func replaceText(f *hdf5.File, name string, text []byte) error {
+	return errors.Join(remove(f, name), writeText(f, name, text))
 }
 
 // A file of which the end is missing is refused wherever it was cut.
 func TestReadCut(t *testing.T) {
-	_, text := sound(t, true)
+	_, text := sound(t)
 	name := filepath.Join(t.TempDir(), "cut.h5")
 	for n := 0; n < len(text); n += len(text)/40 + 1 {
 		if err := os.WriteFile(name, text[:n], 0o600); err != nil {
@@ -136,53 +132,35 @@ func TestReadCut(t *testing.T) {
 	}
 }
 
-// A row that was wiped out is found.
-func TestReadWiped(t *testing.T) {
-	for _, complete := range []bool{true, false} {
-		name, text := sound(t, complete)
-		row := bytesOf(t, numbered(7))
-		at := bytes.Index(text, row)
-		if at < 0 || bytes.Contains(text[at+1:], row) {
-			t.Fatal("row 7 is not there once")
-		}
-		clear(text[at:][:len(row)])
-		if err := os.WriteFile(name, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		refused(t, "wiped", name, "/samples: row 7 was never written: the file is damaged")
+// A row that was wiped out is found, and what no run can have counted is not taken from a file.
+func TestReadWrongRows(t *testing.T) {
+	name, text := sound(t)
+	_, row, err := encode(results.Samples, reflect.ValueOf([]results.Sample{numbered(7)}))
+	at := bytes.Index(text, row)
+	if err != nil || at < 0 || bytes.Contains(text[at+1:], row) {
+		t.Fatalf("row 7 is not there once, %v", err)
 	}
-}
-
-func sampleLayout() layout {
-	g := grow(samples)
-	return newLayout(g.columns, g.fields(&results.Sample{}), g.rooms)
-}
-
-func bytesOf(t *testing.T, s results.Sample) []byte {
-	t.Helper()
-	row, err := sampleLayout().encode(samples.fields(&s))
-	if err != nil {
+	clear(text[at:][:len(row)])
+	if err := os.WriteFile(name, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return row
-}
-
-// What no run can have counted is not taken from a file.
-func TestDecodeRefuses(t *testing.T) {
+	refused(t, "wiped", name, "/samples: row 7 was never written: the file is damaged")
 	for _, tt := range []struct {
 		change func(*results.Sample)
 		want   string
 	}{
-		{func(s *results.Sample) { s.Server = -1 }, "server: not a number that fits"},
-		{func(s *results.Sample) { s.TSec = -1 }, "t_s: not a number that fits"},
-		{func(s *results.Sample) { s.TSec /= s.TSec }, "t_s: not a number that fits"},
-		{func(s *results.Sample) { s.GoodputBitPerSec = 1e19 }, "goodput_bit_per_s: "},
+		{func(s *results.Sample) { s.Server = -1 }, "row 1: server: not a number that fits"},
+		{func(s *results.Sample) { s.TSec = -1 }, "row 1: t_s: not a number that fits"},
+		{func(s *results.Sample) { s.TSec = math.NaN() }, "row 1: t_s: not a number that fits"},
+		{func(s *results.Sample) { s.GoodputBitPerSec = 1e19 }, "row 1: goodput_bit_per_s: "},
 	} {
-		s := results.Sample{Case: "a"}
-		tt.change(&s)
-		if err := sampleLayout().decode(bytesOf(t, s), samples.fields(new(results.Sample))); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%+v: error %v, want %q", s, err, tt.want)
+		run := runOf(2)
+		tt.change(&run.Samples[1])
+		name := filepath.Join(t.TempDir(), File)
+		if err := Save(name, run); err != nil {
+			t.Fatal(err)
 		}
+		refused(t, tt.want, name, tt.want)
 	}
 }
 

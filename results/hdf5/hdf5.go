@@ -1,8 +1,7 @@
-// Package hdf5 keeps a whole run in one HDF5 file: samples and links as tables
-// that grow while the run goes on, the summary as a table and as its document,
-// the manifest, and the plan of every case. Tables and columns are named as the
-// CSV files and their columns, with a unit for each column as an attribute;
-// docs/reference/hdf5.md describes the file group by group. It judges and computes nothing.
+// Package hdf5 keeps a whole run in one HDF5 file: a dataset for each table of package results, the
+// summary as a table and as its document, the manifest, and the plan of every case. Columns have
+// their units as an attribute; docs/reference/hdf5.md describes the file group by group. It judges
+// and computes nothing.
 //
 // It needs cgo, the HDF5 C library and the build tag hdf5. Without them Built is
 // false and every function returns ErrNotBuilt.

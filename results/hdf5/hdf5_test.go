@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,7 +56,7 @@ func run(n int) *results.Run {
 	m := manifest
 	m.Complete = true
 	r := &results.Run{
-		Manifest: m, Summary: summary, Links: []results.LinkCount{planned, unplanned}, Pairs: []results.PairCount{oneWay, otherWay},
+		Plans: plans, Manifest: m, Summary: summary, Links: []results.LinkCount{planned, unplanned}, Pairs: []results.PairCount{oneWay, otherWay},
 		Exchanges: []results.ExchangeTime{early, late},
 	}
 	for i := range n {
@@ -69,7 +70,7 @@ func run(n int) *results.Run {
 func save(t *testing.T, r *results.Run) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), hdf5.File)
-	if err := hdf5.Save(name, r, plans); err != nil {
+	if err := hdf5.Save(name, r); err != nil {
 		t.Fatal(err)
 	}
 	return name
@@ -77,23 +78,18 @@ func save(t *testing.T, r *results.Run) string {
 
 func same(t *testing.T, got, want *results.Run) {
 	t.Helper()
-	if !reflect.DeepEqual(got.Manifest, want.Manifest) {
-		t.Errorf("manifest %+v,\nwant %+v", got.Manifest, want.Manifest)
-	}
-	if !reflect.DeepEqual(got.Summary, want.Summary) {
-		t.Errorf("summary %+v,\nwant %+v", got.Summary, want.Summary)
-	}
-	if !reflect.DeepEqual(got.Links, want.Links) {
-		t.Errorf("links %+v,\nwant %+v", got.Links, want.Links)
-	}
-	if !reflect.DeepEqual(got.Pairs, want.Pairs) {
-		t.Errorf("pairs %+v,\nwant %+v", got.Pairs, want.Pairs)
-	}
-	if !reflect.DeepEqual(got.Exchanges, want.Exchanges) {
-		t.Errorf("durations %+v,\nwant %+v", got.Exchanges, want.Exchanges)
+	for _, part := range [][2]any{
+		{got.Manifest, want.Manifest}, {got.Summary, want.Summary}, {got.Links, want.Links}, {got.Pairs, want.Pairs}, {got.Exchanges, want.Exchanges},
+	} {
+		if !reflect.DeepEqual(part[0], part[1]) {
+			t.Errorf("read %+v,\nwant %+v", part[0], part[1])
+		}
 	}
 	if !reflect.DeepEqual(got.Samples, want.Samples) {
 		t.Errorf("%d samples, want %d, or they differ", len(got.Samples), len(want.Samples))
+	}
+	if !maps.EqualFunc(got.Plans, want.Plans, bytes.Equal) {
+		t.Errorf("plans %q, want %q", got.Plans, want.Plans)
 	}
 }
 
@@ -107,49 +103,13 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		same(t, got, want)
-		texts, err := hdf5.Plans(name)
-		if err != nil || len(texts) != len(plans) {
-			t.Fatalf("%d plans, %v; want %d", len(texts), err, len(plans))
-		}
-		for c, text := range plans {
-			if !bytes.Equal(texts[c], text) {
-				t.Errorf("plan of %q: %q, want %q", c, texts[c], text)
-			}
-		}
 	}
-}
-
-// A run replaces summary and manifest; nothing of those before is left.
-func TestReplace(t *testing.T) {
-	name := filepath.Join(t.TempDir(), hdf5.File)
-	w, err := hdf5.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := manifest
-	done.Complete = true
-	for _, err := range []error{
-		w.Manifest(manifest), w.Sample(sample), w.Link(unplanned), w.Summary(results.Summary{Name: strings.Repeat("long", 1000)}),
-		w.Sample(sample), w.Summary(summary), w.Manifest(done), w.Close(),
-	} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := hdf5.Read(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, got, &results.Run{Manifest: done, Summary: summary, Samples: []results.Sample{sample, sample}, Links: []results.LinkCount{unplanned}})
 }
 
 // A closed file is closed: the process holds it no more.
 func TestCloses(t *testing.T) {
 	name := save(t, run(3))
 	if _, err := hdf5.Read(name); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := hdf5.Plans(name); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir("/proc/self/fd")
@@ -165,16 +125,13 @@ func TestCloses(t *testing.T) {
 
 func TestNeverOverwrites(t *testing.T) {
 	name := save(t, run(1))
-	if _, err := hdf5.Create(name); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "never overwritten") {
-		t.Errorf("error %v", err)
-	}
-	if err := hdf5.Save(name, run(2), nil); !errors.Is(err, fs.ErrExist) {
+	if err := hdf5.Save(name, run(2)); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "never overwritten") {
 		t.Errorf("error %v", err)
 	}
 	if got, err := hdf5.Read(name); err != nil || len(got.Samples) != 1 {
 		t.Errorf("the first run is damaged: %v", err)
 	}
-	if _, err := hdf5.Create(filepath.Join(name, "x.h5")); err == nil || !strings.Contains(err.Error(), "x.h5") {
+	if err := hdf5.Save(filepath.Join(name, "x.h5"), run(1)); err == nil || !strings.Contains(err.Error(), "x.h5") {
 		t.Errorf("a file inside a file: error %v", err)
 	}
 }
@@ -194,27 +151,11 @@ func TestSaveRefuses(t *testing.T) {
 		r.Summary.Cases = append([]results.Case(nil), r.Summary.Cases...)
 		tt.change(r)
 		name := filepath.Join(t.TempDir(), "refused.h5")
-		if err := hdf5.Save(name, r, nil); err == nil || !strings.Contains(err.Error(), "refused.h5: "+tt.want) {
+		if err := hdf5.Save(name, r); err == nil || !strings.Contains(err.Error(), "refused.h5: "+tt.want) {
 			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
 		}
 		if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: a file is left, %v", tt.name, err)
-		}
-	}
-}
-
-// After an error the writer says so each time, and writes no more.
-func TestKeepsError(t *testing.T) {
-	w, err := hdf5.Create(filepath.Join(t.TempDir(), hdf5.File))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(w.Manifest(manifest), w.Sample(results.Sample{Case: strings.Repeat("x", 99)})); err != nil {
-		t.Fatal(err)
-	}
-	for what, err := range map[string]error{"Flush": w.Flush(), "Sample": w.Sample(sample), "Summary": w.Summary(summary), "Close": w.Close()} {
-		if err == nil || !strings.Contains(err.Error(), "is longer than the 31 bytes of its column") {
-			t.Errorf("%s: error %v", what, err)
 		}
 	}
 }
@@ -227,7 +168,7 @@ func TestConcurrent(t *testing.T) {
 	for i := range n {
 		go func() {
 			name := filepath.Join(dir, fmt.Sprint(i))
-			err := hdf5.Save(name, run(1000), nil)
+			err := hdf5.Save(name, run(1000))
 			if got, e := hdf5.Read(name); err == nil && e == nil && len(got.Samples) != 1000 {
 				err = fmt.Errorf("%d samples", len(got.Samples))
 			} else {

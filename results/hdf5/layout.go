@@ -5,9 +5,13 @@ package hdf5
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
+
+	"gonum.org/v1/hdf5"
 
 	"evbench/results"
 )
@@ -15,7 +19,8 @@ import (
 // A member is a column in the bytes of a row. Numbers are little-endian on every
 // machine, texts end with a zero byte.
 type member struct {
-	column
+	results.Column
+	kind         reflect.Kind // of its value
 	offset, size int
 }
 
@@ -25,94 +30,117 @@ type layout struct {
 	size    int
 }
 
-// textStep rounds the room of texts up, so that numbers behind them are aligned.
-const textStep = 8
+// Texts have at least textRoom bytes, and their room is a multiple of textStep, so that numbers
+// behind them are aligned.
+const (
+	textRoom = 32
+	textStep = 8
+)
 
-// newLayout returns the layout of rows with these fields. rooms has the bytes of
-// each text, the zero included, by column.
-func newLayout(columns []column, fields []any, rooms []int) layout {
-	var l layout
-	for i, f := range fields {
-		size := 8
-		switch f.(type) {
-		case *string:
-			size = (rooms[i] + textStep - 1) / textStep * textStep
-		case *bool:
-			size = 1
+// layoutOf returns the layout of the rows of a table, with room for all texts.
+func layoutOf(t *results.Table, rows reflect.Value) (l layout) {
+	for _, c := range t.Columns {
+		m := member{Column: c, kind: reflect.TypeOf(c.Value(t.New())).Kind(), offset: l.size, size: 8}
+		switch m.kind {
+		case reflect.String:
+			m.size = textRoom
+			for _, row := range rows.Seq2() {
+				m.size = max(m.size, len(c.Value(row).(string))+1)
+			}
+			m.size = (m.size + textStep - 1) / textStep * textStep
+		case reflect.Bool:
+			m.size = 1
 		}
-		l.members = append(l.members, member{columns[i], l.size, size})
-		l.size += size
+		l.members = append(l.members, m)
+		l.size += m.size
 	}
 	return l
 }
 
-// widen raises rooms to hold the texts of a row.
-func widen(rooms []int, fields []any) {
-	for i, f := range fields {
-		if s, ok := f.(*string); ok {
-			rooms[i] = max(rooms[i], len(*s)+1)
+// datatype returns the compound of a layout. The caller closes it.
+func (l layout) datatype() (*hdf5.CompoundType, error) {
+	t, err := hdf5.NewCompoundType(l.size)
+	if err != nil {
+		return nil, because("row type", err)
+	}
+	for _, m := range l.members {
+		if err := m.insert(t); err != nil {
+			return nil, errors.Join(because("column "+m.Name, err), t.Close())
 		}
 	}
+	return t, nil
+}
+
+func (m member) insert(t *hdf5.CompoundType) (err error) {
+	if m.kind != reflect.String {
+		return t.Insert(m.Name, m.offset, numberTypes[m.kind])
+	}
+	text, err := stringType(m.size)
+	if err != nil {
+		return err
+	}
+	defer closing(text, &err)
+	return t.Insert(m.Name, m.offset, text)
+}
+
+// numberTypes are how numbers are kept, the same on every machine.
+var numberTypes = map[reflect.Kind]*hdf5.Datatype{
+	reflect.Int: hdf5.T_STD_I64LE, reflect.Uint64: hdf5.T_STD_U64LE, reflect.Float64: hdf5.T_IEEE_F64LE, reflect.Bool: hdf5.T_STD_U8LE,
 }
 
 // encode returns a row as bytes.
-func (l layout) encode(fields []any) ([]byte, error) {
+func (l layout) encode(record reflect.Value) ([]byte, error) {
 	row := make([]byte, l.size)
-	for i, m := range l.members {
+	for _, m := range l.members {
 		to := row[m.offset:][:m.size]
-		switch f := fields[i].(type) {
-		case *string:
-			if len(*f) >= m.size {
-				return nil, fmt.Errorf("%s: %q is longer than the %d bytes of its column", m.name, *f, m.size-1)
+		switch x := m.Value(record).(type) {
+		case string:
+			if strings.Contains(x, "\x00") {
+				return nil, fmt.Errorf("%s: %q holds a zero byte", m.Name, x)
 			}
-			if strings.Contains(*f, "\x00") {
-				return nil, fmt.Errorf("%s: %q holds a zero byte", m.name, *f)
-			}
-			copy(to, *f)
-		case *int:
-			binary.LittleEndian.PutUint64(to, uint64(*f))
-		case *uint64:
-			binary.LittleEndian.PutUint64(to, *f)
-		case *float64:
-			binary.LittleEndian.PutUint64(to, math.Float64bits(*f))
-		case *bool:
-			if *f {
+			copy(to, x)
+		case int:
+			binary.LittleEndian.PutUint64(to, uint64(x))
+		case uint64:
+			binary.LittleEndian.PutUint64(to, x)
+		case float64:
+			binary.LittleEndian.PutUint64(to, math.Float64bits(x))
+		case bool:
+			if x {
 				to[0] = 1
 			}
 		}
 	}
+	if blank(row) {
+		return nil, fmt.Errorf("%s: empty", l.members[0].Name)
+	}
 	return row, nil
 }
 
-// decode fills fields from the bytes of a row.
-func (l layout) decode(row []byte, fields []any) error {
-	for i, m := range l.members {
+// decode fills a record from the bytes of a row.
+func (l layout) decode(row []byte, record reflect.Value) error {
+	for _, m := range l.members {
 		from := row[m.offset:][:m.size]
-		ok := true
-		switch f := fields[i].(type) {
-		case *string:
+		var x any
+		switch m.kind {
+		case reflect.String:
 			text, _, _ := bytes.Cut(from, []byte{0})
-			*f = results.Text(string(text))
-		case *int:
-			n := binary.LittleEndian.Uint64(from)
-			*f, ok = int(n), n <= math.MaxInt32
-		case *uint64:
-			*f = binary.LittleEndian.Uint64(from)
-		case *float64:
-			*f = math.Float64frombits(binary.LittleEndian.Uint64(from))
-			ok = *f >= 0 && *f <= maxFloat // NaN fails too
-		case *bool:
-			*f, ok = from[0] == 1, from[0] <= 1
+			x = string(text)
+		case reflect.Float64:
+			x = math.Float64frombits(binary.LittleEndian.Uint64(from))
+		case reflect.Bool:
+			if x = from[0] == 1; from[0] > 1 {
+				return fmt.Errorf("%s: neither 0 nor 1", m.Name)
+			}
+		default:
+			x = binary.LittleEndian.Uint64(from)
 		}
-		if !ok {
-			return fmt.Errorf("%s: not a number that fits", m.name)
+		if err := m.Set(record, x); err != nil {
+			return fmt.Errorf("%s: %w", m.Name, err)
 		}
 	}
 	return nil
 }
-
-// maxFloat bounds what is taken for a quantity; nothing measured is near.
-const maxFloat = 1e18
 
 // blank reports whether a row is as HDF5 shows one that was never written.
 func blank(row []byte) bool { return len(bytes.Trim(row, "\x00")) == 0 }

@@ -6,8 +6,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
+	"reflect"
 
 	"gonum.org/v1/hdf5"
 
@@ -24,44 +26,13 @@ const (
 	maxRow  = 1 << 20
 )
 
-// Read reads a run. Of one that was killed it returns what had been written: the
-// summary then has no schema.
+// Read reads a run.
 func Read(name string) (run *results.Run, err error) {
-	err = open(name, func(r reader) error {
-		run, err = r.run()
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return run, nil
-}
-
-// Plans reads the plans of a run, by case.
-func Plans(name string) (plans map[string][]byte, err error) {
-	err = open(name, func(r reader) error {
-		plans, err = r.plans()
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return plans, nil
-}
-
-// A reader reads one file.
-type reader struct {
-	file *hdf5.File
-	most int // bytes that a dataset may have
-}
-
-// open has f read a file of this schema.
-func open(name string, f func(reader) error) error {
 	info, err := os.Stat(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return call(name, func() (err error) {
+	err = call(name, func() (err error) {
 		file, err := hdf5.OpenFile(name, hdf5.F_ACC_RDONLY)
 		if err != nil {
 			return because("cannot be read", err)
@@ -71,8 +42,19 @@ func open(name string, f func(reader) error) error {
 		if err := r.checkSchema(); err != nil {
 			return err
 		}
-		return f(r)
+		run, err = r.run()
+		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	return run, nil
+}
+
+// A reader reads one file.
+type reader struct {
+	file *hdf5.File
+	most int // bytes that a dataset may have
 }
 
 func (r reader) checkSchema() (err error) {
@@ -109,52 +91,120 @@ func (r reader) checkSchema() (err error) {
 	return nil
 }
 
-func (r reader) run() (*results.Run, error) {
-	run := &results.Run{}
-	if !r.file.LinkExists(manifestName) {
-		return nil, fmt.Errorf("holds no %s: the run was killed before it began", manifestName)
+func (r reader) run() (run *results.Run, err error) {
+	run = &results.Run{}
+	err = r.document(manifestName, func(from io.Reader) (err error) { run.Manifest, err = results.ReadManifest(from); return err })
+	if err == nil {
+		err = r.document(summaryName, func(from io.Reader) (err error) { run.Summary, err = results.ReadSummary(from); return err })
 	}
-	text, err := r.text(manifestName)
-	if err != nil {
-		return nil, err
-	}
-	if run.Manifest, err = results.ReadManifest(bytes.NewReader(text)); err != nil {
-		return nil, fmt.Errorf("%s: %w", manifestName, err)
-	}
-	if r.file.LinkExists(summaryName) {
-		if text, err = r.text(summaryName); err != nil {
-			return nil, err
-		}
-		if run.Summary, err = results.ReadSummary(bytes.NewReader(text)); err != nil {
-			return nil, fmt.Errorf("%s: %w", summaryName, err)
+	for _, t := range results.Tables {
+		if err == nil {
+			if err = r.table(t, t.Rows(run)); err != nil {
+				err = fmt.Errorf("/%s: %w", t.Name, err)
+			}
 		}
 	}
-	ended := run.Manifest.Complete
-	if run.Samples, err = readRows(r, samples, ended); err != nil {
-		return nil, fmt.Errorf("/%s: %w", samples.name, err)
+	if err == nil {
+		run.Plans, err = r.plans()
 	}
-	if run.Links, err = readRows(r, links, ended); err != nil {
-		return nil, fmt.Errorf("/%s: %w", links.name, err)
-	}
-	if run.Pairs, err = readLater(r, pairs, ended); err != nil {
-		return nil, err
-	}
-	if run.Exchanges, err = readLater(r, exchanges, ended); err != nil {
-		return nil, err
-	}
-	return run, nil
+	return run, err
 }
 
-// readLater reads a table that files of before do not have.
-func readLater[T any](r reader, t table[T], ended bool) ([]T, error) {
-	if !r.file.LinkExists(t.name) {
-		return nil, nil
+func (r reader) document(name string, read func(io.Reader) error) error {
+	if !r.file.LinkExists(name) {
+		return fmt.Errorf("holds no %s", name)
 	}
-	rows, err := readRows(r, t, ended)
+	text, err := r.text(name)
 	if err != nil {
-		return nil, fmt.Errorf("/%s: %w", t.name, err)
+		return err
 	}
-	return rows, nil
+	if err := read(bytes.NewReader(text)); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// table reads the rows of a table.
+func (r reader) table(t *results.Table, rows reflect.Value) (err error) {
+	set, err := r.file.OpenDataset(t.Name)
+	if err != nil {
+		return because("open", err)
+	}
+	defer closing(set, &err)
+	l, err := readLayout(set, t)
+	if err != nil {
+		return err
+	}
+	if l.size > maxRow {
+		return fmt.Errorf("rows of %d bytes, more than %d: it is damaged", l.size, maxRow)
+	}
+	n, err := extent(set)
+	if err != nil {
+		return err
+	}
+	if n < 0 || n > r.most/l.size {
+		return fmt.Errorf("%d rows are more than the file can hold: it is damaged", n)
+	}
+	if n == 0 {
+		return nil
+	}
+	values := make([]byte, n*l.size)
+	if err := set.Read(&values); err != nil {
+		return because("read", err)
+	}
+	rows.Grow(n)
+	rows.SetLen(n)
+	for i := range n {
+		row := values[i*l.size:][:l.size]
+		if blank(row) {
+			return fmt.Errorf("row %d was never written: the file is damaged", i)
+		}
+		if err := l.decode(row, rows.Index(i)); err != nil {
+			return fmt.Errorf("row %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// readLayout returns how rows lie in a dataset, which is to have the columns of a table.
+func readLayout(set *hdf5.Dataset, t *results.Table) (l layout, err error) {
+	dt, err := set.Datatype()
+	if err != nil {
+		return l, because("row type", err)
+	}
+	defer closing(dt, &err)
+	if dt.Class() != hdf5.T_COMPOUND {
+		return l, errors.New("not a table of rows with columns")
+	}
+	rows := &hdf5.CompoundType{Datatype: *dt}
+	l = layoutOf(t, t.Rows(&results.Run{}))
+	if n := rows.NMembers(); n != len(l.members) {
+		return l, fmt.Errorf("%d columns, not %d", n, len(l.members))
+	}
+	l.size = int(dt.Size())
+	for i := range l.members {
+		if err := l.members[i].read(rows, i); err != nil {
+			return l, err
+		}
+	}
+	return l, nil
+}
+
+// read takes the place of a member from a file, where it is to be number i.
+func (m *member) read(rows *hdf5.CompoundType, i int) (err error) {
+	if name := rows.MemberName(i); name != m.Name {
+		return fmt.Errorf("column %d is %q, not %q", i+1, name, m.Name)
+	}
+	dt, err := rows.MemberType(i)
+	if err != nil {
+		return because(m.Name, err)
+	}
+	defer closing(dt, &err)
+	if text := m.kind == reflect.String; text && !fixedText(dt) || !text && !dt.Equal(numberTypes[m.kind]) {
+		return fmt.Errorf("column %s has another type than evbench writes", m.Name)
+	}
+	m.offset, m.size = rows.MemberOffset(i), int(dt.Size())
+	return nil
 }
 
 // plans reads the group of plans.

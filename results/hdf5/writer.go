@@ -6,11 +6,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
+	"math"
 	"os"
+	"reflect"
+	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"gonum.org/v1/hdf5"
 
@@ -21,82 +24,79 @@ import (
 const schema = "evbench/results/1"
 
 const (
-	// flushEvery is how long a row may wait in memory.
-	flushEvery = time.Second
-	// maxPending bounds the rows that wait.
-	maxPending = 1 << 16
-
 	manifestName = "/manifest.json"
 	summaryName  = "/summary.json"
 	plansName    = "/plans"
 )
 
-// A Writer keeps a run in a file. Rows wait in memory for at most a second, then
-// go to the file in one go, which is then as a reader wants it: a run that is
-// killed keeps all up to there. Manifest and Summary flush too. Any goroutine may
-// use it. After an error the file stays as it is, and the error comes back from
-// each further call and from Close.
-type Writer struct {
-	name string
-	// What follows is used in the library only, by one goroutine at a time.
-	file    *hdf5.File
-	samples growing[results.Sample]
-	links   growing[results.LinkCount]
-	pairs   growing[results.PairCount]
-
-	exchanges growing[results.ExchangeTime]
-
-	mu      sync.Mutex // guards what follows
-	pending rows
-	err     error
-
-	stop chan struct{}
-	done chan struct{} // closed when the goroutine that flushes has ended
-}
-
-// rows wait to be written.
-type rows struct {
-	samples []results.Sample
-	links   []results.LinkCount
-	pairs   []results.PairCount
-
-	exchanges []results.ExchangeTime
-}
-
-func (r *rows) count() int { return len(r.samples) + len(r.links) + len(r.pairs) + len(r.exchanges) }
-
-// Create makes the file of a new run. A file that exists is never touched: it is
-// an error that wraps fs.ErrExist.
-func Create(name string) (*Writer, error) { return create(name, time.Tick(flushEvery)) }
-
-func create(name string, tick <-chan time.Time) (*Writer, error) {
+// Save writes a run as a new file; on error there is none. A file that exists is never
+// touched: it is an error that wraps fs.ErrExist.
+func Save(name string, run *results.Run) error {
 	if _, err := os.Lstat(name); err == nil {
-		return nil, fmt.Errorf("%s is there already; results are never overwritten: %w", name, fs.ErrExist)
+		return fmt.Errorf("%s is there already; results are never overwritten: %w", name, fs.ErrExist)
 	}
-	w := &Writer{
-		name: name, stop: make(chan struct{}), done: make(chan struct{}),
-		samples: grow(samples), links: grow(links), pairs: grow(pairs), exchanges: grow(exchanges),
+	made := false
+	err := call(name, func() error {
+		file, err := hdf5.CreateFile(name, hdf5.F_ACC_EXCL)
+		if err != nil {
+			return because("create", err)
+		}
+		made = true
+		err = save(file, run)
+		if closeErr := because("close", file.Close()); err == nil {
+			return closeErr
+		}
+		return err // what the library says then is but an echo of it
+	})
+	if err == nil {
+		err = syncFile(name)
 	}
-	if err := call(name, w.begin); err != nil {
-		return nil, err
+	if err != nil && made {
+		return errors.Join(err, os.Remove(name))
 	}
-	go w.flushAll(tick)
-	return w, nil
+	return err
 }
 
-// begin makes the file with what does not depend on the run.
-func (w *Writer) begin() error {
-	file, err := hdf5.CreateFile(w.name, hdf5.F_ACC_EXCL)
+// syncFile has the system write the file: a full disk may show only then.
+func syncFile(name string) error {
+	f, err := os.Open(name)
 	if err != nil {
-		return because("create", err)
+		return err
 	}
-	if err := beginRoot(file); err != nil {
-		return errors.Join(err, file.Close(), os.Remove(w.name))
-	}
-	w.file = file
-	return nil
+	return errors.Join(f.Sync(), f.Close())
 }
 
+func save(file *hdf5.File, run *results.Run) error {
+	err := beginRoot(file)
+	for _, name := range slices.Sorted(maps.Keys(run.Plans)) {
+		if err == nil {
+			err = writeText(file, plansName+"/"+escape.Replace(name), run.Plans[name])
+		}
+	}
+	for _, t := range results.Tables {
+		if err == nil {
+			err = writeTable(file, t, t.Rows(run))
+		}
+	}
+	if err == nil {
+		err = writeTable(file, results.Cases, reflect.ValueOf(run.Summary.Cases))
+	}
+	if failovers := run.Summary.Failovers(); err == nil && len(failovers) > 0 {
+		err = writeTable(file, results.Failovers, reflect.ValueOf(failovers))
+	}
+	if err == nil {
+		err = writeDocument(file, summaryName, run.Summary.Write)
+	}
+	if err == nil {
+		err = writeDocument(file, manifestName, run.Manifest.Write)
+	}
+	if err == nil {
+		err = because("flush", file.Flush(hdf5.F_SCOPE_GLOBAL))
+	}
+	return err
+}
+
+// beginRoot makes what does not depend on the run.
 func beginRoot(file *hdf5.File) (err error) {
 	plans, err := file.CreateGroup(plansName)
 	if err != nil {
@@ -112,204 +112,155 @@ func beginRoot(file *hdf5.File) (err error) {
 	return errors.Join(because("version", err), setText(root, "schema", schema), setText(root, "hdf5_version", version.String()))
 }
 
-// flushAll flushes at every tick until the Writer is closed.
-func (w *Writer) flushAll(tick <-chan time.Time) {
-	defer close(w.done)
-	for {
-		select {
-		case <-tick:
-			if w.waiting() {
-				w.commit(nil) // keeps its error
-			}
-		case <-w.stop:
-			return
-		}
-	}
-}
-
-func (w *Writer) waiting() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.pending.count() > 0
-}
-
-// Sample appends a row to /samples.
-func (w *Writer) Sample(s results.Sample) error {
-	return w.add(func(r *rows) { r.samples = append(r.samples, s) })
-}
-
-// Link appends a row to /links.
-func (w *Writer) Link(l results.LinkCount) error {
-	return w.add(func(r *rows) { r.links = append(r.links, l) })
-}
-
-// Pair appends a row to /pairs.
-func (w *Writer) Pair(p results.PairCount) error {
-	return w.add(func(r *rows) { r.pairs = append(r.pairs, p) })
-}
-
-// Exchange appends a row to /exchanges.
-func (w *Writer) Exchange(e results.ExchangeTime) error {
-	return w.add(func(r *rows) { r.exchanges = append(r.exchanges, e) })
-}
-
-// add never waits for the disk, unless very many rows wait already.
-func (w *Writer) add(row func(*rows)) error {
-	w.mu.Lock()
-	if err := w.err; err != nil {
-		w.mu.Unlock()
-		return err
-	}
-	row(&w.pending)
-	n := w.pending.count()
-	w.mu.Unlock()
-	if n < maxPending {
-		return nil
-	}
-	return w.commit(nil)
-}
-
-// Flush puts all rows so far into the file.
-func (w *Writer) Flush() error { return w.commit(nil) }
-
-// Manifest puts /manifest.json in place of the one before. The first one makes
-// the tables, with room for the names of the cases that it tells.
-func (w *Writer) Manifest(m results.Manifest) error {
-	var text bytes.Buffer
-	if err := m.Write(&text); err != nil {
-		return fmt.Errorf("%s: %s: %w", w.name, manifestName, err)
-	}
-	return w.commit(func() error {
-		for _, p := range m.Predictions {
-			w.samples.widen(results.Sample{Case: p.Case})
-			w.links.widen(results.LinkCount{Case: p.Case})
-			w.pairs.widen(results.PairCount{Case: p.Case})
-			w.exchanges.widen(results.ExchangeTime{Case: p.Case})
-		}
-		return errors.Join(w.open(), replaceText(w.file, manifestName, text.Bytes()))
-	})
-}
-
-// open makes the tables that are not there yet.
-func (w *Writer) open() error {
-	return errors.Join(w.samples.open(w.file), w.links.open(w.file), w.pairs.open(w.file), w.exchanges.open(w.file))
-}
-
-// Summary puts /summary and /summary.json in place of those before, and /failovers if
-// there were any.
-func (w *Writer) Summary(s results.Summary) error {
-	var text bytes.Buffer
-	if err := s.Write(&text); err != nil {
-		return fmt.Errorf("%s: %s: %w", w.name, summaryName, err)
-	}
-	rows := make([]caseRow, len(s.Cases))
-	for i, c := range s.Cases {
-		rows[i] = newCaseRow(c)
-	}
-	var changes []failoverRow
-	for _, f := range s.Failovers() {
-		changes = append(changes, newFailoverRow(f))
-	}
-	return w.commit(func() error {
-		if err := replaceRows(w.file, cases, rows); err != nil {
-			return err
-		}
-		if len(changes) > 0 {
-			if err := replaceRows(w.file, failovers, changes); err != nil {
-				return err
-			}
-		}
-		return replaceText(w.file, summaryName, text.Bytes())
-	})
-}
-
-// replaceRows puts a table that does not grow in place of the one before.
-func replaceRows[T any](file *hdf5.File, t table[T], rows []T) (err error) {
-	if file.LinkExists(t.name) {
-		if err := remove(file, t.name); err != nil {
-			return err
-		}
-	}
-	g := grow(t)
-	g.chunk = max(1, len(rows))
-	defer func() { err = errors.Join(err, g.close()) }()
-	return errors.Join(g.open(file, rows...), g.append(rows))
-}
-
-// Plan keeps the plan of a case, once for each.
-func (w *Writer) Plan(name string, text []byte) error {
-	return w.commit(func() error { return writeText(w.file, plansName+"/"+escape.Replace(name), text) })
-}
-
 // escape makes a name that may stand in the group of plans: a slash would begin
 // another group.
 var escape = strings.NewReplacer("%", "%25", "/", "%2F", ".", "%2E")
 
-// commit puts the rows that wait into the file, then does what else there is to
-// do, and has the library write it all. Between commits the file does not change.
-func (w *Writer) commit(more func() error) error {
-	return w.keep(call(w.name, func() error {
-		rows, err := w.take()
-		if err != nil {
-			return nil // kept before
-		}
-		err = w.put(rows)
-		if more != nil && err == nil {
-			err = more()
-		}
-		if err != nil {
-			return err
-		}
-		return because("flush", w.file.Flush(hdf5.F_SCOPE_GLOBAL))
-	}))
-}
-
-// put adds rows to their tables.
-func (w *Writer) put(r rows) error {
-	return errors.Join(w.samples.put(w.file, r.samples), w.links.put(w.file, r.links), w.pairs.put(w.file, r.pairs),
-		w.exchanges.put(w.file, r.exchanges))
-}
-
-// take returns the rows that wait. It is called in the library, so that rows
-// keep their order.
-func (w *Writer) take() (rows, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	r := w.pending
-	w.pending = rows{}
-	return r, w.err
-}
-
-// keep remembers and returns the first error.
-func (w *Writer) keep(err error) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.err == nil {
-		w.err = err
-	}
-	return w.err
-}
-
-// Close writes what is left and closes the file. What is on disk then is
-// complete if and only if there was no error.
-func (w *Writer) Close() error {
-	close(w.stop)
-	<-w.done
-	err := w.commit(w.open)
-	closeErr := call(w.name, func() error {
-		return errors.Join(w.samples.close(), w.links.close(), w.pairs.close(), w.exchanges.close(), because("close", w.file.Close()))
-	})
+// writeTable makes the dataset of a table, which others may let grow.
+func writeTable(file *hdf5.File, t *results.Table, rows reflect.Value) (err error) {
+	l, values, err := encode(t, rows)
 	if err != nil {
-		return err // what the library says then is but an echo of it
+		return fmt.Errorf("/%s: %w", t.Name, err)
 	}
-	return errors.Join(closeErr, syncFile(w.name))
-}
-
-// syncFile has the system write the file: a full disk may show only then.
-func syncFile(name string) error {
-	f, err := os.Open(name)
+	kind, err := l.datatype()
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	defer closing(kind, &err)
+	set, err := create(file, "/"+t.Name, &kind.Datatype, rows.Len(), false)
+	if err != nil {
+		return err
+	}
+	defer closing(set, &err)
+	if len(values) > 0 {
+		err = because("write /"+t.Name, set.Write(&values))
+	}
+	return errors.Join(err, setText(set, "title", t.Title), setUnits(set, t.Columns))
+}
+
+// encode returns rows as bytes, one behind the other.
+func encode(t *results.Table, rows reflect.Value) (l layout, values []byte, err error) {
+	l = layoutOf(t, rows)
+	for i := range rows.Len() {
+		row, err := l.encode(rows.Index(i))
+		if err != nil {
+			return l, nil, fmt.Errorf("row %d: %w", i, err)
+		}
+		values = append(values, row...)
+	}
+	return l, values, nil
+}
+
+func writeDocument(file *hdf5.File, name string, document func(io.Writer) error) error {
+	var text bytes.Buffer
+	if err := document(&text); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return writeText(file, name, text.Bytes())
+}
+
+// writeText keeps a document as a dataset of one text.
+func writeText(file *hdf5.File, name string, text []byte) (err error) {
+	kind, err := stringType(len(text) + 1)
+	if err != nil {
+		return err
+	}
+	defer closing(kind, &err)
+	set, err := create(file, name, kind, 1, true)
+	if err != nil {
+		return err
+	}
+	defer closing(set, &err)
+	value := append(text[:len(text):len(text)], 0)
+	return because("write "+name, set.Write(&value))
+}
+
+// chunkRows is how many rows of a table lie together at most.
+const chunkRows = 512
+
+// create makes a dataset of so many rows, fixed and compressed or to grow.
+func create(file *hdf5.File, name string, kind *hdf5.Datatype, rows int, fixed bool) (set *hdf5.Dataset, err error) {
+	defer func() { err = because("create "+name, err) }()
+	most := []uint{math.MaxUint}
+	if fixed {
+		most = nil
+	}
+	space, err := hdf5.CreateSimpleDataspace([]uint{uint(rows)}, most)
+	if err != nil {
+		return nil, err
+	}
+	defer closing(space, &err)
+	how, err := hdf5.NewPropList(hdf5.P_DATASET_CREATE)
+	if err != nil {
+		return nil, err
+	}
+	defer closing(how, &err)
+	err = how.SetChunk([]uint{uint(min(max(1, rows), chunkRows))})
+	if fixed && err == nil {
+		err = how.SetDeflate(hdf5.BestSpeed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return file.CreateDatasetWith(name, kind, space, how)
+}
+
+// An attributed object takes attributes: a group or a dataset.
+type attributed interface {
+	CreateAttribute(name string, t *hdf5.Datatype, s *hdf5.Dataspace) (*hdf5.Attribute, error)
+}
+
+// setAttribute writes values, which are packed rows of the type, as one
+// attribute: a scalar, or a list when there are several.
+func setAttribute(to attributed, name string, t *hdf5.Datatype, values []byte, count int) (err error) {
+	space, err := hdf5.CreateDataspace(hdf5.S_SCALAR)
+	if count != 1 {
+		space, err = hdf5.CreateSimpleDataspace([]uint{uint(count)}, nil)
+	}
+	if err != nil {
+		return because("attribute "+name, err)
+	}
+	defer closing(space, &err)
+	a, err := to.CreateAttribute(name, t, space)
+	if err != nil {
+		return because("attribute "+name, err)
+	}
+	defer closing(a, &err)
+	first := &values[0]
+	return because("attribute "+name, a.Write(&first, t))
+}
+
+func setText(to attributed, name, text string) (err error) {
+	t, err := stringType(len(text) + 1)
+	if err != nil {
+		return err
+	}
+	defer closing(t, &err)
+	return setAttribute(to, name, t, append([]byte(text), 0), 1)
+}
+
+// A unitOf is an entry of the attribute units.
+type unitOf struct {
+	Column string `col:"column" unit:""`
+	Unit   string `col:"unit" unit:""`
+}
+
+var unitTable = results.NewTable[unitOf]("units", "")
+
+// setUnits writes the pairs of column and unit of a table.
+func setUnits(to attributed, columns []results.Column) (err error) {
+	var units []unitOf
+	for _, c := range columns {
+		units = append(units, unitOf{c.Name, c.Unit})
+	}
+	l, values, err := encode(unitTable, reflect.ValueOf(units))
+	if err != nil {
+		return err
+	}
+	t, err := l.datatype()
+	if err != nil {
+		return err
+	}
+	defer closing(t, &err)
+	return setAttribute(to, "units", &t.Datatype, values, len(units))
 }

@@ -4,56 +4,181 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
+	"evbench/internal/atomicfile"
 	"evbench/plan"
 	"evbench/plan/verify"
 	"evbench/results"
-	"evbench/results/csv"
 	"evbench/results/hdf5"
 )
 
-// ReadH5 reads a run, and its plans by case, from an HDF5 file.
-func ReadH5(file string) (*results.Run, map[string][]byte, error) {
-	run, err := hdf5.Read(file)
-	if err != nil {
-		return nil, nil, err
-	}
-	plans, err := hdf5.Plans(file)
-	return run, plans, err
-}
-
-// ReadDir reads a run from a directory of results, and its plans by case if it has any.
-func ReadDir(dir string) (*results.Run, map[string][]byte, error) {
-	run, err := csv.Read(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	plans, err := csv.Plans(dir)
-	return run, plans, err
-}
-
-// Read reads a run that came to its end, a directory or an HDF5 file.
+// Read reads a run that came to its end, a directory or an HDF5 file. Every error names the
+// file, and the line where there is one.
 func Read(name string) (*results.Run, error) {
 	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return readDir(name)
+	case strings.HasSuffix(name, ".h5"):
+		return hdf5.Read(name)
+	}
+	return nil, fmt.Errorf("%s is neither a directory of results nor an .h5 file", name)
+}
+
+func readDir(dir string) (*results.Run, error) {
+	run := &results.Run{}
+	err := readManifest(dir, run)
+	if err == nil {
+		err = readFile(dir, SummaryFile, func(r io.Reader) (err error) { run.Summary, err = results.ReadSummary(r); return err })
+	}
+	for _, t := range results.Tables {
+		if optional := t == results.Pairs || t == results.Exchanges; err == nil && (!optional || has(dir, fileOf(t))) {
+			err = readFile(dir, fileOf(t), func(r io.Reader) error { return readTable(r, t, appendTo(t.Rows(run))) })
+		}
+	}
+	if err == nil {
+		err = checkFailovers(dir, run.Summary)
+	}
+	if err == nil {
+		run.Plans, err = readPlans(dir)
+	}
 	if err != nil {
 		return nil, err
 	}
-	read := ReadDir
-	switch {
-	case info.IsDir():
-	case strings.HasSuffix(name, ".h5"):
-		read = ReadH5
-	default:
-		return nil, fmt.Errorf("%s is neither a directory of results nor an .h5 file", name)
+	return run, nil
+}
+
+func readManifest(dir string, run *results.Run) error {
+	return readFile(dir, ManifestFile, func(r io.Reader) (err error) { run.Manifest, err = results.ReadManifest(r); return err })
+}
+
+func appendTo(rows reflect.Value) func(reflect.Value) {
+	return func(record reflect.Value) { rows.Set(reflect.Append(rows, record)) }
+}
+
+// ReadTrace hands on the spans of a run; without any the error is fs.ErrNotExist.
+func ReadTrace(dir string, take func(results.Span)) error {
+	return readFile(dir, fileOf(results.Spans), func(r io.Reader) error {
+		return readTable(r, results.Spans, func(v reflect.Value) { take(v.Interface().(results.Span)) })
+	})
+}
+
+// maxFile bounds what is read of a file: a run of a day has less.
+const maxFile = 4 << 30
+
+func readFile(dir, name string, read func(io.Reader) error) error {
+	f, err := os.Open(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return missing(dir, name)
+	} else if err != nil {
+		return err
 	}
-	run, _, err := read(name)
-	return run, err
+	defer f.Close()
+	if err := read(atomicfile.Bound(f, maxFile)); err != nil {
+		return fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	return nil
+}
+
+// missing says what a directory is that lacks one of the files.
+func missing(dir, name string) error {
+	what := "it is not complete"
+	if !has(dir, ManifestFile) {
+		return fmt.Errorf("%s holds no %s: it is no directory of results: %w", dir, name, fs.ErrNotExist)
+	} else if name == SummaryFile {
+		what = "the run is not complete, it was killed or is still going"
+	}
+	return fmt.Errorf("%s holds no %s, but a %s: %s: %w", dir, name, ManifestFile, what, fs.ErrNotExist)
+}
+
+func has(dir, name string) bool {
+	_, err := os.Stat(filepath.Join(dir, name))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// checkFailovers holds their file, where there is one, against the summary.
+func checkFailovers(dir string, s results.Summary) error {
+	want, row := failoverLines(s), 0
+	same := func(a, b string) bool { return results.Text(a) == results.Text(b) }
+	differs := func() error { return fmt.Errorf("row %d is not what %s says", row+1, SummaryFile) }
+	err := readFile(dir, fileOf(results.Failovers), func(r io.Reader) error {
+		err := lines(r, results.Failovers.Header(), func(line []string) error {
+			if row == len(want) || !slices.EqualFunc(line, want[row], same) {
+				return differs()
+			}
+			row++
+			return nil
+		})
+		if err == nil && row < len(want) {
+			err = differs()
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// readPlans reads the plans of a run, by case. A run without any is no error.
+func readPlans(dir string) (map[string][]byte, error) {
+	entries, err := os.ReadDir(filepath.Join(dir, PlansDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	plans := map[string][]byte{}
+	for _, e := range entries {
+		file := filepath.Join(dir, PlansDir, e.Name())
+		name, err := url.PathUnescape(strings.TrimSuffix(e.Name(), ".txt"))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		if plans[name], err = atomicfile.Read(file, maxFile); err != nil {
+			return nil, err
+		}
+	}
+	return plans, nil
+}
+
+// ReadAny reads a run, also what is left of one that was killed and has no summary: manifest,
+// plans and samples, with the summary that results.Salvage makes of them. A last line that was
+// being written is left out. Notes say all that.
+func ReadAny(name string) (run *results.Run, notes []string, err error) {
+	if !has(name, ManifestFile) || has(name, SummaryFile) {
+		run, err = Read(name)
+		return run, nil, err
+	}
+	run = &results.Run{}
+	if err := readManifest(name, run); err != nil {
+		return nil, nil, err
+	}
+	file := filepath.Join(name, fileOf(results.Samples))
+	text, err := atomicfile.Read(file, maxFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	notes = append(notes, fmt.Sprintf("%s holds no %s: the run was killed. What follows is read from its samples and marked incomplete.", name, SummaryFile))
+	if end := bytes.LastIndexByte(text, '\n') + 1; end < len(text) {
+		notes = append(notes, fmt.Sprintf("%s: its last line is cut off and left out.", file))
+		text = text[:end]
+	}
+	if err := readTable(bytes.NewReader(text), results.Samples, appendTo(results.Samples.Rows(run))); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", file, err)
+	}
+	run.Summary = results.Salvage(run.Manifest, run.Samples)
+	run.Plans, err = readPlans(name)
+	return run, notes, err
 }
 
 // Loaded is a run for the eyes of people.
@@ -66,61 +191,18 @@ type Loaded struct {
 // Load reads the results of a run, a directory or an HDF5 file, for the eyes of people.
 // What contradicts itself is refused; a run that was killed is taken for what it is.
 func Load(name string) (Loaded, error) {
-	run, texts, notes, err := readAny(name)
+	run, notes, err := ReadAny(name)
 	if err != nil {
 		return Loaded{}, err
 	}
 	if err := checkSamples(run); err != nil {
 		return Loaded{}, fmt.Errorf("%s: %w", name, err)
 	}
-	plans, err := readPlans(run, texts)
+	plans, err := parsePlans(run)
 	if err != nil {
-		return Loaded{}, fmt.Errorf("%s: %w", filepath.Join(name, csv.PlansDir), err)
+		return Loaded{}, fmt.Errorf("%s: %w", filepath.Join(name, PlansDir), err)
 	}
 	return Loaded{run.Merge(), plans, notes}, nil
-}
-
-// ReadAny reads a run, also one that was killed, as it is.
-func ReadAny(name string) (*results.Run, error) {
-	run, _, _, err := readAny(name)
-	return run, err
-}
-
-func readAny(name string) (run *results.Run, plans map[string][]byte, notes []string, err error) {
-	info, err := os.Stat(name)
-	switch {
-	case err != nil:
-		return nil, nil, nil, err
-	case !info.IsDir() && strings.HasSuffix(name, ".h5"):
-		if run, plans, err = ReadH5(name); err != nil {
-			return nil, nil, nil, err
-		}
-		return run, plans, salvage(name, run), nil
-	case !info.IsDir():
-		return nil, nil, nil, fmt.Errorf("%s is no directory of results, nor a file that ends in .h5", name)
-	}
-	if _, err := os.Stat(filepath.Join(name, csv.ManifestFile)); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil, fmt.Errorf("%s is no directory of results: it holds no %s", name, csv.ManifestFile)
-	}
-	if _, err := os.Stat(filepath.Join(name, csv.SummaryFile)); errors.Is(err, fs.ErrNotExist) {
-		if run, notes, err = csv.ReadKilled(name); err != nil {
-			return nil, nil, nil, err
-		}
-		plans, err = csv.Plans(name)
-		return run, plans, notes, err
-	}
-	run, plans, err = ReadDir(name)
-	return run, plans, nil, err
-}
-
-// salvage gives a run that was killed, of which a file holds no summary, the one that
-// its samples make, and says so.
-func salvage(name string, run *results.Run) (notes []string) {
-	if run.Summary.Schema != "" {
-		return nil
-	}
-	run.Summary = results.Salvage(run.Manifest, run.Samples)
-	return []string{name + " holds no summary: the run was killed. What follows is read from its samples and marked incomplete."}
 }
 
 // checkSamples holds the samples against the summary: every case that came to an
@@ -131,31 +213,30 @@ func checkSamples(run *results.Run) error {
 		repeat int
 	}
 	missing := map[id]bool{} // by case; false: it has samples, or needs none
-	measured := run.Summary.Measured()
+	measured, file := run.Summary.Measured(), fileOf(results.Samples)
 	for _, c := range measured {
 		missing[id{c.Name, c.Repeat}] = c.Complete && c.Exchanges > 0
 	}
 	for i, s := range run.Samples {
 		k := id{s.Case, s.Repeat}
 		if _, ok := missing[k]; !ok {
-			return fmt.Errorf("%s: line %d: case %q, repeat %d, is not in %s", csv.SamplesFile, i+2, s.Case, s.Repeat, csv.SummaryFile)
+			return fmt.Errorf("%s: line %d: case %q, repeat %d, is not in %s", file, i+2, s.Case, s.Repeat, SummaryFile)
 		}
 		missing[k] = false
 	}
 	for _, c := range measured {
 		if missing[id{c.Name, c.Repeat}] {
-			return fmt.Errorf("%s: no line of case %q, repeat %d, which %s has as complete: lines are missing",
-				csv.SamplesFile, c.Name, c.Repeat, csv.SummaryFile)
+			return fmt.Errorf("%s: no line of case %q, repeat %d, which %s has as complete: lines are missing", file, c.Name, c.Repeat, SummaryFile)
 		}
 	}
 	return nil
 }
 
-// readPlans reads the plans of a run and checks that they are those of its cases.
-func readPlans(run *results.Run, texts map[string][]byte) (map[string]*plan.Plan, error) {
+// parsePlans checks that the plans of a run are those of its cases.
+func parsePlans(run *results.Run) (map[string]*plan.Plan, error) {
 	plans := map[string]*plan.Plan{}
-	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		p, err := plan.Read(bytes.NewReader(texts[name]))
+	for _, name := range slices.Sorted(maps.Keys(run.Plans)) {
+		p, err := plan.Read(bytes.NewReader(run.Plans[name]))
 		if errors.Is(err, verify.ErrOrdered) {
 			continue // it has no phases, and its paths are those of one exchange
 		}
@@ -164,7 +245,7 @@ func readPlans(run *results.Run, texts map[string][]byte) (map[string]*plan.Plan
 		}
 		for _, c := range run.Summary.Cases {
 			if c.Name == name && c.PlanHash != "" && c.PlanHash != p.Hash() {
-				return nil, fmt.Errorf("plan of case %q: its hash is %s; %s has %s", name, p.Hash(), csv.SummaryFile, c.PlanHash)
+				return nil, fmt.Errorf("plan of case %q: its hash is %s; %s has %s", name, p.Hash(), SummaryFile, c.PlanHash)
 			}
 		}
 		plans[name] = p

@@ -1,157 +1,157 @@
 // Package store answers: in which forms is a run kept, and how is it made, opened and
 // changed from one into the other? A run is a directory of CSV and JSON files, with an HDF5
-// file in it where HDF5 is built in, or an HDF5 file alone. It measures and judges nothing.
+// file of the same in it where HDF5 is built in, or an HDF5 file alone. Columns carry their units and are
+// a contract with people's scripts. It measures and judges nothing.
 package store
 
 import (
 	"crypto/rand"
+	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 
+	"evbench/internal/atomicfile"
 	"evbench/results"
-	"evbench/results/csv"
 	"evbench/results/hdf5"
 )
 
-// A form is one of those in which a run is kept.
-type form interface {
-	Manifest(results.Manifest) error
-	Sample(results.Sample) error
-	Link(results.LinkCount) error
-	Pair(results.PairCount) error
-	Exchange(results.ExchangeTime) error
-	Summary(results.Summary) error
-	Plan(name string, text []byte) error
-	Close() error
-}
+// Names of what is in a directory of results beside its tables.
+const (
+	SummaryFile  = "summary.json"
+	ManifestFile = "manifest.json"
+	// PlansDir has a text for each case that has a schedule, named after the case.
+	PlansDir = "plans"
+)
 
-// Files are the files of a run that is measured. What goes wrong with one form does not
-// keep anything from the other.
+// Files keep a run in a directory of its own. One goroutine uses them at a time. Every error
+// names the file; after one, the file stays as it is and the error comes back from each
+// further call and from Close.
 type Files struct {
-	forms []form
-	dir   *csv.Writer // of forms, the one that keeps spans
+	dir    string
+	tables []*table // those that are there, of tables with records, and of samples and links
+	h5     bool     // HDF5 is made of all in the end
+	judged bool     // there is a summary
 }
 
-// Create makes the directory of a run, with results.h5 beside the other files where HDF5
-// is built in.
+// Create makes the directory of a run, and its parents. A directory that exists is never
+// touched: it is an error that wraps fs.ErrExist.
 func Create(dir string) (*Files, error) {
-	files, err := csv.Create(dir)
-	if err != nil {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
 		return nil, err
 	}
-	if !hdf5.Built {
-		return &Files{[]form{files}, files}, nil
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return nil, fmt.Errorf("%s is there already; results are never overwritten: %w", dir, err)
+		}
+		return nil, err
 	}
-	more, err := hdf5.Create(filepath.Join(dir, hdf5.File))
-	if err != nil {
-		return nil, errors.Join(err, files.Close())
+	f := &Files{dir: dir, h5: hdf5.Built}
+	if err := errors.Join(f.table(results.Samples).err, f.table(results.Links).err); err != nil {
+		return nil, errors.Join(err, f.each((*table).close), os.RemoveAll(dir))
 	}
-	return &Files{[]form{files, more}, files}, nil
+	return f, nil
 }
 
-// each writes to every form.
-func (f *Files) each(write func(form) error) error {
-	var errs []error
-	for _, x := range f.forms {
-		errs = append(errs, write(x))
-	}
-	return errors.Join(errs...)
-}
-
-// Manifest replaces the manifest.
-func (f *Files) Manifest(m results.Manifest) error {
-	return f.each(func(x form) error { return x.Manifest(m) })
-}
-
-// Sample appends a sample.
-func (f *Files) Sample(s results.Sample) error {
-	return f.each(func(x form) error { return x.Sample(s) })
-}
-
-// Link appends the counters of a link.
-func (f *Files) Link(l results.LinkCount) error {
-	return f.each(func(x form) error { return x.Link(l) })
-}
-
-// Keeps says that there are files for pairs of servers, plans and spans.
+// Keeps says that there are files for all records.
 func (f *Files) Keeps() results.Keeps { return results.Keeps{Pairs: true, Plans: true, Spans: true} }
 
-// Span appends what a server did, to the CSV file only.
-func (f *Files) Span(s results.Span) error { return f.dir.Span(s) }
-
-// Pair appends what a server received of another.
-func (f *Files) Pair(p results.PairCount) error {
-	return f.each(func(x form) error { return x.Pair(p) })
+// Write keeps a record. Summary and manifest take the place of those before, whole or not at
+// all, and put the lines so far on disk.
+func (f *Files) Write(r results.Record) error {
+	switch x := r.(type) {
+	case results.Manifest:
+		return errors.Join(f.each((*table).flush), f.document(ManifestFile, x.Write))
+	case results.Summary:
+		err := errors.Join(f.each((*table).flush), f.failovers(x), f.document(SummaryFile, x.Write))
+		f.judged = err == nil
+		return err
+	case results.PlanText:
+		if err := os.MkdirAll(filepath.Join(f.dir, PlansDir), 0o755); err != nil {
+			return err
+		}
+		return f.document(filepath.Join(PlansDir, url.PathEscape(x.Case)+".txt"), func(w io.Writer) error {
+			_, err := w.Write(x.Text)
+			return err
+		})
+	}
+	return f.table(results.TableOf(r)).add(reflect.ValueOf(r))
 }
 
-// Exchange appends the time of an exchange.
-func (f *Files) Exchange(e results.ExchangeTime) error {
-	return f.each(func(x form) error { return x.Exchange(e) })
+// table returns the file of a table, which is made when it is needed.
+func (f *Files) table(of *results.Table) *table {
+	if i := slices.IndexFunc(f.tables, func(t *table) bool { return t.of == of }); i >= 0 {
+		return f.tables[i]
+	}
+	t := createTable(f.dir, of)
+	f.tables = append(f.tables, t)
+	return t
 }
 
-// Summary replaces the summary.
-func (f *Files) Summary(s results.Summary) error {
-	return f.each(func(x form) error { return x.Summary(s) })
+func (f *Files) each(do func(*table) error) (err error) {
+	for _, t := range f.tables {
+		err = errors.Join(err, do(t))
+	}
+	return err
 }
 
-// Plan keeps the plan of a case.
-func (f *Files) Plan(name string, text []byte) error {
-	return f.each(func(x form) error { return x.Plan(name, text) })
+func (f *Files) document(name string, write func(io.Writer) error) error {
+	return atomicfile.Write(filepath.Join(f.dir, name), write)
 }
 
-// Close closes all files.
-func (f *Files) Close() error { return f.each(form.Close) }
+// failovers makes their file, if there are any: summary.json has the same.
+func (f *Files) failovers(s results.Summary) error {
+	lines := failoverLines(s)
+	if len(lines) == 0 {
+		return nil
+	}
+	return f.document(fileOf(results.Failovers), func(w io.Writer) error {
+		return csv.NewWriter(w).WriteAll(slices.Insert(lines, 0, results.Failovers.Header()))
+	})
+}
 
-// SaveDir makes a directory of results of a run and its plans, by case. On error there is
-// none.
-func SaveDir(dir string, run *results.Run, plans map[string][]byte) error {
-	files, err := csv.Create(dir)
+func failoverLines(s results.Summary) (lines [][]string) {
+	for _, x := range s.Failovers() {
+		lines = append(lines, results.Failovers.Line(nil, reflect.ValueOf(x)))
+	}
+	return lines
+}
+
+// Close closes all files, and makes results.h5 of them where HDF5 is built in. What is on disk
+// then is complete if and only if there was no error.
+func (f *Files) Close() error {
+	if err := f.each((*table).close); err != nil || !f.h5 || !f.judged {
+		return err
+	}
+	run, err := Read(f.dir)
 	if err != nil {
 		return err
 	}
-	err = fill(files, run)
-	for _, name := range slices.Sorted(maps.Keys(plans)) {
-		err = errors.Join(err, files.Plan(name, plans[name]))
+	return hdf5.Save(filepath.Join(f.dir, hdf5.File), run)
+}
+
+// Save makes a directory of results of a run, without HDF5. On error there is none.
+func Save(dir string, run *results.Run) error {
+	files, err := Create(dir)
+	if err != nil {
+		return err
+	}
+	files.h5 = false
+	for r := range run.Records() {
+		if err = files.Write(r); err != nil {
+			break
+		}
 	}
 	if err = errors.Join(err, files.Close()); err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
 	return nil
-}
-
-// fill writes a run to its files. One that was killed has no summary.
-func fill(files form, run *results.Run) error {
-	for _, s := range run.Samples {
-		if err := files.Sample(s); err != nil {
-			return err
-		}
-	}
-	for _, l := range run.Links {
-		if err := files.Link(l); err != nil {
-			return err
-		}
-	}
-	for _, p := range run.Pairs {
-		if err := files.Pair(p); err != nil {
-			return err
-		}
-	}
-	for _, e := range run.Exchanges {
-		if err := files.Exchange(e); err != nil {
-			return err
-		}
-	}
-	if run.Summary.Schema != "" {
-		if err := files.Summary(run.Summary); err != nil {
-			return err
-		}
-	}
-	return files.Manifest(run.Manifest)
 }
 
 // latest is the link to the last run.
@@ -178,7 +178,15 @@ func PointLatest(root, dir string) error {
 	if to, err = filepath.Rel(from, to); err != nil {
 		return err
 	}
-	return replaceLink(to, link)
+	// The link is made under another name first: whoever follows it meanwhile finds the one or the other.
+	tmp := filepath.Join(root, "."+latest+"-"+rand.Text())
+	if err := os.Symlink(to, tmp); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, link); err != nil {
+		return errors.Join(err, os.Remove(tmp))
+	}
+	return nil
 }
 
 // realPath is without links on the way, over which .. would lead elsewhere.
@@ -188,17 +196,4 @@ func realPath(name string) (string, error) {
 		return "", err
 	}
 	return filepath.EvalSymlinks(name)
-}
-
-// replaceLink makes the link under another name first: whoever follows it meanwhile
-// finds the one or the other.
-func replaceLink(target, link string) error {
-	tmp := filepath.Join(filepath.Dir(link), "."+latest+"-"+rand.Text())
-	if err := os.Symlink(target, tmp); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, link); err != nil {
-		return errors.Join(err, os.Remove(tmp))
-	}
-	return nil
 }

@@ -1,8 +1,11 @@
 package store_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -10,31 +13,279 @@ import (
 	"evbench/results/store"
 )
 
-// run is a small run of one case with two samples.
-func run() *results.Run {
-	s := results.Sample{Case: "one", TSec: 1, IntervalSec: 1, Events: 7, EventBytes: 100, PayloadBytes: 700}
+func ptr(x float64) *float64 { return &x }
+
+// whole is a run with records in all tables: a name that CSV must quote, the largest numbers, and of
+// its fail-overs one that went through and one that was overtaken before anything was in place.
+func whole() *results.Run {
+	const name = `FORS, "one" link`
 	return &results.Run{
-		Manifest: results.Manifest{Schema: "evbench/manifest/1", Name: "small", Predictions: []results.Prediction{{Case: "one"}}},
-		Samples:  []results.Sample{s, s},
-		Summary: results.Summary{
-			Schema: results.SummarySchema, Name: "small", Complete: true,
-			Cases: []results.Case{{Name: "one", Complete: true, Valid: true, Exchanges: 7}},
+		Manifest: results.Manifest{Schema: results.ManifestSchema, Name: "x", Seed: 1<<64 - 1, Complete: true},
+		Samples: []results.Sample{{
+			Case: name, Repeat: 2, TSec: 1.000125, IntervalSec: 0.999875, Server: 17, Events: 3, EventBytes: 9_305_745, PayloadBytes: 27_917_235,
+			GoodputBitPerSec: 223_365_801, BarrierWaitSec: 0.012, Late: 1, Duplicate: 2, Corrupt: 4, Retransmits: 5,
+		}, {Case: "b"}},
+		Links: []results.LinkCount{
+			{Case: "a", Link: "leaf0-spine3", Direction: "up", Bytes: 100, Packets: 3, Drops: 1, PlannedBytes: 98, Planned: true},
+			{Case: "a", Repeat: 1, Link: "server3-leaf0", Direction: "down", Bytes: 1 << 63},
 		},
+		Pairs:     []results.PairCount{{Case: "a, b", Repeat: 1, Src: 3, Dst: 17, Bytes: 1 << 63, Sec: 1.000000001}, {Case: "a, b", Repeat: 1, Src: 17, Dst: 3}},
+		Exchanges: []results.ExchangeTime{{Case: "a, b", Repeat: 1, Exchanges: 4, DurationSec: 2.000000001}, {Case: "a, b", Repeat: 1, Exchange: 4, Exchanges: 1, DurationSec: 0.5}},
+		Plans:     map[string][]byte{"FORS": []byte("a plan\n"), "../up & down/2": []byte("another\n")},
+		Summary: results.Summary{Schema: results.SummarySchema, Name: "x", Complete: true, Cases: []results.Case{{Name: "healthy"}, {Name: name, Repeat: 1, Failover: "fors", Failovers: []results.Failover{
+			{
+				ID: 1, Down: []string{"leaf0-spine0", "leaf1-spine0"}, Dead: []string{"leaf0-spine0", "leaf1-spine0"},
+				SetSec: ptr(-0.5), SeenSec: ptr(5.000125), AidedSec: ptr(5.001), PlannedSec: ptr(5.003), VerifiedSec: ptr(5.004), InstalledSec: ptr(5.007),
+				UpdatedSec: ptr(5.009), LastOldSec: ptr(5.3), FirstNewSec: ptr(5.7), CleanedSec: ptr(5.71),
+				Source: "computed", Phases: 16, PlanHash: "sha256:0", From: 17, Routes: 42, Attempts: 1,
+				BeforeEventsPerSec: ptr(53.25), DuringEventsPerSec: ptr(0), AfterEventsPerSec: ptr(50),
+			},
+			{ID: 2, Up: []string{"leaf0-spine0"}, Dead: []string{"leaf1-spine0"}, Held: []string{"leaf0-spine0"}, Superseded: true, Reason: "another, \"later\" one"},
+		}}}},
 	}
 }
 
-// What is saved is read again, plans included.
-func TestSaveDir(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "saved")
-	if err := store.SaveDir(dir, run(), map[string][]byte{"one": []byte("a plan\n")}); err != nil {
+var spans = []results.Span{
+	{Case: "a", Server: 3, What: results.SpanBarrier, BeginSec: 0.1, EndSec: 0.2, Exchange: 7, Phase: 2, Peer: -1, Spine: -1},
+	{Case: "a", Repeat: 1, Server: 3, What: results.SpanTokens, BeginSec: 0.1, EndSec: 0.200000001, Exchange: 7, Phase: -1, Peer: 4},
+}
+
+// files are those of whole and spans. The columns are a contract with people's scripts.
+var files = map[string]string{
+	"samples.csv": "case,repeat,t_s,interval_s,server,events,event_size_byte,payload_byte,goodput_bit_per_s,barrier_wait_s,late,duplicate,corrupt,retransmits\n" +
+		`"FORS, ""one"" link",2,1.000125,0.999875,17,3,9305745,27917235,223365801,0.012000,1,2,4,5` + "\n" +
+		"b,0,0.000000,0.000000,0,0,0,0,0,0.000000,0,0,0,0\n",
+	"links.csv": "case,repeat,link,direction,bytes,packets,drops,planned_bytes\n" +
+		"a,0,leaf0-spine3,up,100,3,1,98\n" +
+		"a,1,server3-leaf0,down,9223372036854775808,0,0,\n",
+	"pairs.csv":     "case,repeat,src,dst,bytes,seconds\n\"a, b\",1,3,17,9223372036854775808,1.000000001\n\"a, b\",1,17,3,0,0.000000000\n",
+	"exchanges.csv": "case,repeat,exchange,exchanges,duration_s\n\"a, b\",1,0,4,2.000000001\n\"a, b\",1,4,1,0.500000000\n",
+	"trace.csv": "case,repeat,server,what,begin_s,end_s,exchange,phase,peer,spine\n" +
+		"a,0,3,barrier,0.100000000,0.200000000,7,2,,\n" +
+		"a,1,3,tokens,0.100000000,0.200000001,7,,4,0\n",
+	"failovers.csv": `case,repeat,id,down,up,dead,held,set_s,seen_s,aided_s,planned_s,verified_s,installed_s,updated_s,last_old_s,first_new_s,cleaned_s,source,phases,plan_hash,from_exchange,routes_changed,attempts,superseded,reason,before_events_per_s,during_events_per_s,after_events_per_s
+"FORS, ""one"" link",1,1,leaf0-spine0 leaf1-spine0,,leaf0-spine0 leaf1-spine0,,-0.500000,5.000125,5.001000,5.003000,5.004000,5.007000,5.009000,5.300000,5.700000,5.710000,computed,16,sha256:0,17,42,1,false,,53.250000,0.000000,50.000000
+"FORS, ""one"" link",1,2,,leaf0-spine0,leaf1-spine0,leaf0-spine0,,,,,,,,,,,,0,,0,0,0,true,"another, ""later"" one",,,
+`,
+}
+
+func save(t testing.TB, run *results.Run) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "results", "run")
+	if err := store.Save(dir, run); err != nil {
 		t.Fatal(err)
 	}
-	got, plans, err := store.ReadDir(dir)
-	if err != nil || len(got.Samples) != 2 || got.Manifest.Name != "small" || string(plans["one"]) != "a plan\n" {
-		t.Errorf("%v: %+v, plans %q", err, got, plans)
+	return dir
+}
+
+func put(t testing.TB, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	if err := store.SaveDir(dir, run(), nil); err == nil {
-		t.Error("results are overwritten")
+}
+
+func fails(t *testing.T, what string, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%s: error %v, want %q", what, err, want)
+	}
+}
+
+// What is written is read again, in files that are a contract.
+func TestFiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	w, err := store.Create(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := whole()
+	early := []results.Record{results.Manifest{Name: "earlier"}, results.Summary{Name: "earlier"}, spans[0], spans[1]}
+	for _, r := range early {
+		err = errors.Join(err, w.Write(r))
+	}
+	for r := range want.Records() {
+		err = errors.Join(err, w.Write(r))
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := store.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range want.Summary.Cases[1].Failovers {
+		want.Summary.Cases[1].Failovers[i].Case = ""
+	}
+	for _, part := range [][2]any{
+		{got.Samples, want.Samples}, {got.Links, want.Links}, {got.Pairs, want.Pairs}, {got.Exchanges, want.Exchanges}, {got.Plans, want.Plans},
+		{got.Summary.Failovers(), want.Summary.Failovers()}, {got.Manifest.Seed, want.Manifest.Seed}, {got.Summary.Name, want.Summary.Name},
+	} {
+		if !reflect.DeepEqual(part[0], part[1]) {
+			t.Errorf("read %+v,\nwant %+v", part[0], part[1])
+		}
+	}
+	var read []results.Span
+	if err := store.ReadTrace(dir, func(s results.Span) { read = append(read, s) }); err != nil || !reflect.DeepEqual(read, spans) {
+		t.Errorf("spans %+v, %v", read, err)
+	}
+	for name, want := range files {
+		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(text) != want {
+			t.Errorf("%s, %v:\n%s\nwant\n%s", name, err, text, want)
+		}
+	}
+}
+
+// Files that nobody needs are not made.
+func TestFewFiles(t *testing.T) {
+	run := whole()
+	run.Pairs, run.Exchanges, run.Plans, run.Summary.Cases = nil, nil, nil, run.Summary.Cases[:1]
+	dir := save(t, run)
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 4 {
+		t.Errorf("%d files, %v; want the four and nothing left over", len(entries), err)
+	}
+	if got, err := store.Read(dir); err != nil || got.Pairs != nil || got.Exchanges != nil || len(got.Plans) != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if err := store.ReadTrace(dir, nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestNeverOverwrites(t *testing.T) {
+	dir := save(t, whole())
+	if _, err := store.Create(dir); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "never overwritten") {
+		t.Errorf("error %v", err)
+	}
+	if err := store.Save(dir, whole()); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := store.Read(dir); err != nil {
+		t.Errorf("the first run is damaged: %v", err)
+	}
+	put(t, dir, "file", "")
+	if _, err := store.Create(filepath.Join(dir, "file", "run")); err == nil {
+		t.Error("a directory was made inside a file")
+	}
+}
+
+// What was measured before an interruption can be read: lines are on disk after
+// each manifest and summary.
+func TestInterrupted(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	w, err := store.Create(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Write(whole().Samples[0]), w.Write(results.Manifest{Name: "x"})); err != nil {
+		t.Fatal(err)
+	}
+	if got, notes, err := store.ReadAny(dir); err != nil || !reflect.DeepEqual(got.Samples, whole().Samples[:1]) || len(notes) != 1 {
+		t.Errorf("%+v, %q, %v", got, notes, err)
+	}
+	if _, err := store.Read(dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "holds no summary.json, but a manifest.json: the run is not complete, it was killed or is still going") {
+		t.Errorf("error %v", err)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Each file is held to its columns where it is there. The error names file, line and column.
+func TestReadRefuses(t *testing.T) {
+	head := func(name string) string { line, _, _ := strings.Cut(files[name], "\n"); return line + "\n" }
+	samples, pairs, exchanges := head("samples.csv"), head("pairs.csv"), head("exchanges.csv")
+	const failovers = "failovers.csv"
+	for _, tt := range []struct{ file, text, want string }{
+		{"samples.csv", "", "empty; the first line names the columns"},
+		{"samples.csv", strings.Replace(samples, "t_s", "t_ms", 1), `line 1: column 3 is "t_ms", not "t_s"`},
+		{"samples.csv", "case,repeat\n", "wrong number of fields"},
+		{"samples.csv", samples + "a,0,1.0,1.0,3,1\na,0,1,1,0,0,0,0,0,0,0,0,0,0\n", "record on line 2: wrong number of fields"},
+		{"samples.csv", samples + "a,0,1.0,1.0,3,1", "line 2 has no end: the file was cut off there"},
+		{"samples.csv", samples + "a,0,1,1,0,0,0,0,0,0,0,0,0,", "line 2 has no end"},
+		{"samples.csv", samples + "a,0,1,1,0,0,0,0,0,0,0,0,0,12", "line 2 has no end"},
+		{"samples.csv", samples + "a,0,1,1,0,0,0,0,0,0,0,0,0,0\n\"b", "line 3 has no end"},
+		{"samples.csv", samples[:len(samples)-1], "line 1 has no end"},
+		{"samples.csv", samples + "a,0,1,1,0,0,0,0,0,0,0,0,0,0\na,0,1,1,0,x,0,0,0,0,0,0,0,0\n", `line 3: events: "x" is not a number that fits`},
+		{"samples.csv", samples + "a,-1,1,1,0,0,0,0,0,0,0,0,0,0\n", `repeat: "-1"`},
+		{"samples.csv", samples + "a,0,NaN,1,0,0,0,0,0,0,0,0,0,0\n", `t_s: "NaN"`},
+		{"samples.csv", samples + "a,0,1,1,0,99999999999999999999,0,0,0,0,0,0,0\n", "wrong number of fields"},
+		{"samples.csv", samples + "a,0,1,1,0,99999999999999999999,0,0,0,0,0,0,0,0\n", "events:"},
+		{"samples.csv", samples + strings.Repeat("\x00", 2<<20), "a line of more than 1048576 bytes"},
+		{"samples.csv", strings.Repeat("\x00", 1<<20+1), "a line of more than 1048576 bytes"},
+		{"links.csv", head("links.csv") + "a,0,l,up,1,1,1,x\n", "line 2: planned_bytes"},
+		{"links.csv", "x", "links.csv: "},
+		{"pairs.csv", pairs + "a,0,3,17,1000\n", "record on line 2: wrong number of fields"},
+		{"pairs.csv", pairs + "a,0,3,x,1000,0.5\n", `line 2: dst: "x" is not a number that fits`},
+		{"pairs.csv", strings.Replace(pairs, "src", "from", 1), `line 1: column 3 is "from", not "src"`},
+		{"exchanges.csv", exchanges + "a,0,0,1\n", "record on line 2: wrong number of fields"},
+		{"exchanges.csv", exchanges + "a,0,-1,1,0.5\n", `line 2: exchange: "-1" is not a number that fits`},
+		{"exchanges.csv", exchanges + "a,0,0,1,0.5\na,0,1,1,NaN\n", `line 3: duration_s: "NaN" is not a number that fits`},
+		{"exchanges.csv", exchanges + "a,0,0,1,0.5", "line 2 has no end: the file was cut off there"},
+		{failovers, strings.Replace(files[failovers], "5.009000", "5.019000", 1), "line 2: row 1 is not what summary.json says"},
+		{failovers, strings.Replace(files[failovers], ",true,", ",maybe,", 1), "line 3: row 2 is not what summary.json says"},
+		{failovers, strings.Replace(files[failovers], "one\",,,\n", "one\",,", 1), "was cut off there"},
+		{failovers, head(failovers), "row 1 is not what summary.json says"},
+		{failovers, files[failovers] + files[failovers], "row 3 is not what summary.json says"},
+	} {
+		dir := save(t, whole())
+		put(t, dir, tt.file, tt.text)
+		_, err := store.Read(dir)
+		fails(t, tt.file, err, tt.file+": ")
+		fails(t, tt.file, err, tt.want)
+	}
+	dir := save(t, whole())
+	if err := os.Remove(filepath.Join(dir, failovers)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Read(dir); err != nil {
+		t.Errorf("without the file of fail-overs: %v", err)
+	}
+	put(t, dir, "trace.csv", head("trace.csv")+"a,0,3,rest,0.1,0.2,7,,,\n")
+	fails(t, "a span", store.ReadTrace(dir, func(results.Span) {}), `trace.csv: line 2: what: "rest" is none of [exchange send`)
+	if _, err := store.Read(t.TempDir()); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "it is no directory of results") {
+		t.Errorf("an empty directory: error %v", err)
+	}
+}
+
+// A file that cannot be made is named, then and in the end.
+func TestFileFails(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	w, err := store.Create(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "pairs.csv"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		fails(t, "Write", w.Write(results.PairCount{}), "pairs.csv")
+	}
+	fails(t, "Close", w.Close(), "pairs.csv")
+}
+
+// What a killed run leaves is read, but for a line that was being written.
+func TestReadKilled(t *testing.T) {
+	run := whole()
+	run.Summary, run.Samples = results.Summary{}, []results.Sample{run.Samples[0], run.Samples[0]}
+	dir := save(t, run)
+	text, err := os.ReadFile(filepath.Join(dir, "samples.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ cut, samples, notes int }{{0, 2, 1}, {10, 1, 2}} {
+		put(t, dir, "samples.csv", string(text[:len(text)-tt.cut]))
+		run, notes, err := store.ReadAny(dir)
+		if err != nil || len(run.Samples) != tt.samples || len(notes) != tt.notes || run.Summary.Complete || len(run.Summary.Cases) != 1 || len(run.Plans) != 2 {
+			t.Errorf("cut by %d: %+v, notes %q, %v", tt.cut, run, notes, err)
+		}
+	}
+	put(t, dir, "samples.csv", "case\n")
+	_, _, err = store.ReadAny(dir)
+	fails(t, "no samples", err, "samples.csv: ")
+	if _, _, err := store.ReadAny(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v", err)
 	}
 }
 
@@ -49,25 +300,21 @@ func TestLoad(t *testing.T) {
 		{"whole", func(*results.Run) {}, "", 0},
 		{"no samples", func(r *results.Run) { r.Samples = nil }, `no line of case "one"`, 0},
 		{"samples of another case", func(r *results.Run) { r.Samples[1].Case = "two" }, `line 3: case "two"`, 0},
+		{"no plan", func(r *results.Run) { r.Plans = map[string][]byte{"one": nil} }, `plan of case "one"`, 0},
 		{"killed", func(r *results.Run) { r.Summary = results.Summary{} }, "", 1},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			r, dir := run(), filepath.Join(t.TempDir(), "saved")
-			tt.spoil(r)
-			if err := store.SaveDir(dir, r, nil); err != nil {
-				t.Fatal(err)
-			}
-			got, err := store.Load(dir)
-			if tt.want != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.want) {
-					t.Errorf("error %v", err)
-				}
-				return
-			}
-			if err != nil || len(got.Notes) != tt.notes || got.Run == nil {
-				t.Errorf("%v: %+v", err, got)
-			}
-		})
+		s := results.Sample{Case: "one", TSec: 1, IntervalSec: 1, Events: 7, EventBytes: 100, PayloadBytes: 700}
+		r := &results.Run{
+			Manifest: results.Manifest{Name: "small", Predictions: []results.Prediction{{Case: "one"}}}, Samples: []results.Sample{s, s},
+			Summary: results.Summary{Schema: results.SummarySchema, Complete: true, Cases: []results.Case{{Name: "one", Complete: true, Valid: true, Exchanges: 7}}},
+		}
+		tt.spoil(r)
+		got, err := store.Load(save(t, r))
+		if tt.want != "" {
+			fails(t, tt.name, err, tt.want)
+		} else if err != nil || len(got.Notes) != tt.notes || got.Run == nil {
+			t.Errorf("%s: %v: %+v", tt.name, err, got)
+		}
 	}
 }
 
@@ -91,13 +338,8 @@ func TestPointLatest(t *testing.T) {
 			t.Errorf("%q, %v, %v", to, err, linkErr)
 		}
 	}
-	if err := os.Remove("results/latest"); err != nil {
+	if err := errors.Join(os.Remove("results/latest"), os.Mkdir("results/latest", 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir("results/latest", 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.PointLatest("results", "elsewhere/one"); err == nil || !strings.Contains(err.Error(), "is no link") {
-		t.Errorf("error %v", err)
-	}
+	fails(t, "no link", store.PointLatest("results", "elsewhere/one"), "is no link")
 }

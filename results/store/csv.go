@@ -1,0 +1,160 @@
+package store
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+
+	"evbench/results"
+)
+
+// A table is one CSV file that grows. encoding/csv keeps the first error of the
+// file beneath, and so does the table, with the name.
+type table struct {
+	of   *results.Table
+	file *os.File
+	csv  *csv.Writer
+	line []string
+	err  error
+}
+
+func fileOf(t *results.Table) string { return t.Name + ".csv" }
+
+// createTable writes the header at once: a full disk shows before anything is measured.
+func createTable(dir string, of *results.Table) *table {
+	f, err := os.OpenFile(filepath.Join(dir, fileOf(of)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return &table{of: of, err: err}
+	}
+	t := &table{of: of, file: f, csv: csv.NewWriter(f)}
+	t.err = t.csv.Write(of.Header())
+	_ = t.flush() // keeps its error
+	return t
+}
+
+func (t *table) add(record reflect.Value) error {
+	if t.err == nil {
+		t.line = t.of.Line(t.line[:0], record)
+		t.err = t.csv.Write(t.line)
+	}
+	return t.err
+}
+
+func (t *table) flush() error {
+	if t.err == nil {
+		t.csv.Flush()
+		t.err = t.csv.Error()
+	}
+	return t.err
+}
+
+// close also syncs: a full disk may show only then.
+func (t *table) close() error {
+	err := t.flush()
+	if t.file == nil {
+		return err
+	}
+	if err == nil {
+		err = t.file.Sync()
+	}
+	return errors.Join(err, t.file.Close())
+}
+
+// readTable reads a CSV file and hands on each record. Errors name line and column.
+func readTable(r io.Reader, t *results.Table, take func(reflect.Value)) error {
+	return lines(r, t.Header(), func(line []string) error {
+		record := t.New()
+		err := t.Parse(record, line)
+		if err == nil {
+			take(record)
+		}
+		return err
+	})
+}
+
+// lines calls f for every line behind the header, which must be columns.
+func lines(r io.Reader, columns []string, f func(line []string) error) error {
+	end := &lastByte{r: r}
+	in := csv.NewReader(end)
+	in.FieldsPerRecord = len(columns)
+	in.ReuseRecord = true
+	end.left = maxRow
+	header, err := in.Read()
+	if errors.Is(err, io.EOF) {
+		return errors.New("empty; the first line names the columns")
+	} else if err != nil {
+		return err
+	}
+	for i, want := range columns {
+		if header[i] != want {
+			return fmt.Errorf("line 1: column %d is %.60q, not %q", i+1, header[i], want)
+		}
+	}
+	for number := 1; ; {
+		end.left = maxRow
+		line, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			return end.closed(number)
+		}
+		if len(line) > 0 {
+			number, _ = in.FieldPos(0)
+		}
+		if err == nil {
+			if err = f(line); err != nil {
+				err = fmt.Errorf("line %d: %w", number, err)
+			}
+		}
+		if err != nil {
+			return end.reason(in, number, err)
+		}
+	}
+}
+
+// maxRow bounds what is read for one line: what has no lines, such as a device,
+// takes no more memory than that.
+const maxRow = 1 << 20
+
+// lastByte passes on what it reads, at most so much, and keeps the last byte.
+type lastByte struct {
+	r    io.Reader
+	left int
+	last byte
+}
+
+func (l *lastByte) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, fmt.Errorf("a line of more than %d bytes", maxRow)
+	}
+	n, err := l.r.Read(p[:min(len(p), l.left)])
+	l.left -= n
+	if n > 0 {
+		l.last = p[n-1]
+	}
+	return n, err
+}
+
+// reason returns the error of a line, or, where it is the last one and was cut
+// off, that it was.
+func (l *lastByte) reason(in *csv.Reader, line int, err error) error {
+	if bad, ok := errors.AsType[*csv.ParseError](err); ok {
+		line = bad.StartLine
+	}
+	l.left = maxRow
+	if _, next := in.Read(); errors.Is(next, io.EOF) && l.closed(line) != nil {
+		return l.closed(line)
+	}
+	return err
+}
+
+// closed says whether the file ends as it was written: a last number that lacks
+// its end of line may lack digits too.
+func (l *lastByte) closed(line int) error {
+	if l.last != '\n' {
+		return fmt.Errorf("line %d has no end: the file was cut off there", line)
+	}
+	return nil
+}

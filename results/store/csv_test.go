@@ -1,0 +1,164 @@
+package store
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+
+	"evbench/results"
+)
+
+// full is a table on a disk without room.
+func full(t *testing.T, of *results.Table) *table {
+	t.Helper()
+	f, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &table{of: of, file: f, csv: csv.NewWriter(f)}
+}
+
+func fullFiles(t *testing.T) *Files {
+	return &Files{dir: t.TempDir(), tables: []*table{full(t, results.Samples), full(t, results.Links)}}
+}
+
+// A full disk is reported, with the file, as soon as lines are on their way to
+// it, and by every call from then on.
+func TestDiskFull(t *testing.T) {
+	w := fullFiles(t)
+	var err error
+	for n := 0; err == nil && n < 1000; n++ {
+		err = w.Write(results.Sample{Case: "a"})
+	}
+	for what, err := range map[string]error{
+		"a line that fills the buffer": err,
+		"the next line":                w.Write(results.Sample{}),
+		"Summary":                      w.Write(results.Summary{}),
+		"Close":                        w.Close(),
+	} {
+		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "/dev/full") {
+			t.Errorf("%s: error %v, want no space left, and the file", what, err)
+		}
+	}
+}
+
+// Few lines stay in the buffer; Close then finds the disk full.
+func TestDiskFullAtClose(t *testing.T) {
+	w := fullFiles(t)
+	if err := w.Write(results.LinkCount{Case: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A summary that cannot be written leaves no debris.
+func TestSummaryFails(t *testing.T) {
+	w := &Files{dir: t.TempDir()}
+	if err := w.Write(results.Manifest{Name: "first"}); err != nil {
+		t.Fatal(err)
+	}
+	bad := results.Summary{Cases: []results.Case{{CPUBusy: math.NaN()}}} // JSON has no NaN
+	if err := w.Write(bad); err == nil || !strings.Contains(err.Error(), SummaryFile) {
+		t.Errorf("error %v", err)
+	}
+	entries, err := os.ReadDir(w.dir)
+	if err != nil || len(entries) != 1 || entries[0].Name() != ManifestFile {
+		t.Errorf("files %v, %v", entries, err)
+	}
+}
+
+// FuzzReadTable: what is read of a table can be written, and then reads as the same.
+func FuzzReadTable(f *testing.F) {
+	tables := append(results.Tables[:len(results.Tables):len(results.Tables)], results.Spans)
+	for i, lines := range [][]string{
+		{"a,0,1.5,0.5,3,1,2,3,4.5,0.1,0,0,0,0\n", "\"x\ny\",1,1,1,1,1,1,1,1,1,1,1,1,1\n"},
+		{"a,0,leaf0-spine3,up,1,2,3,4\n", "a,0,leaf0-spine3,down,1,2,3,\n"},
+		{"a,0,3,17,1000,0.5\n", "a,0,17,3,0,0.000000001\n"},
+		{"a,0,0,1,0.5\n", "a,1,1024,2,0.000000001\n"},
+		{"a,0,3,barrier,0.1,0.2,7,2,,\n", "a,1,3,request,0.1,0.2,7,,4,\n", "a,1,3,rest,0.1,0.2,7,,,\n"},
+	} {
+		for _, line := range lines {
+			f.Add(uint8(i), line)
+		}
+	}
+	f.Fuzz(func(t *testing.T, i uint8, body string) {
+		table := tables[int(i)%len(tables)]
+		header := strings.Join(table.Header(), ",") + "\n"
+		first, err := read(table, header+body)
+		if err != nil {
+			if said := err.Error(); len(said) > 1000 {
+				t.Fatalf("%q: %.300s", body, said)
+			}
+			return
+		}
+		text := written(t, table, first)
+		second, err := read(table, text)
+		if err != nil {
+			t.Fatalf("%q was read and written, and does not read again: %v", body, err)
+		}
+		if written(t, table, second) != text || second.Len() != first.Len() || strings.ContainsRune(text, '\x1b') {
+			t.Errorf("%q is not stable:\n%s", body, text)
+		}
+	})
+}
+
+func read(t *results.Table, text string) (reflect.Value, error) {
+	rows := reflect.New(reflect.SliceOf(t.New().Type())).Elem()
+	return rows, readTable(strings.NewReader(text), t, appendTo(rows))
+}
+
+func written(t *testing.T, of *results.Table, rows reflect.Value) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := &table{of: of, csv: csv.NewWriter(&b)}
+	err := w.csv.Write(of.Header())
+	for _, row := range rows.Seq2() {
+		err = errors.Join(err, w.add(row))
+	}
+	if err := errors.Join(err, w.close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// FuzzReadKilled: of a run that was killed every line is read that has its end, and cases are
+// those of the lines.
+func FuzzReadKilled(f *testing.F) {
+	header := strings.Join(results.Samples.Header(), ",") + "\n"
+	f.Add(header + "a,0,1.5,0.5,3,1,2,3,4.5,0.1,0,0,0,0\na,0,2,0.")
+	f.Add(header)
+	f.Add("")
+	dir := f.TempDir()
+	write := func(t testing.TB, name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(f, ManifestFile, `{"schema":"`+results.ManifestSchema+`"}`)
+	f.Fuzz(func(t *testing.T, samples string) {
+		write(t, "samples.csv", samples)
+		run, notes, err := ReadAny(dir)
+		if err != nil {
+			if said := err.Error(); !strings.HasPrefix(said, filepath.Join(dir, "samples.csv")+": ") {
+				t.Fatalf("%q: %.300s", samples, said)
+			}
+			return
+		}
+		whole := 1
+		if !strings.HasSuffix(samples, "\n") {
+			whole = 2
+		}
+		if len(notes) != whole || len(run.Samples) >= max(1, strings.Count(samples, "\n")) || len(run.Summary.Cases) > len(run.Samples) {
+			t.Fatalf("%q: %d samples, %d cases, %q", samples, len(run.Samples), len(run.Summary.Cases), notes)
+		}
+	})
+}
