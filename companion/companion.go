@@ -80,7 +80,6 @@ type Target interface {
 	Watch(ctx context.Context, events chan<- failover.LinkEvent) error
 }
 
-// nodes returns the nodes that r names.
 func (r Routes) nodes() []Node {
 	out := make([]Node, len(r))
 	for i, t := range r {
@@ -89,7 +88,6 @@ func (r Routes) nodes() []Node {
 	return out
 }
 
-// of returns the tables of some nodes of r, rising.
 func (r Routes) of(nodes []Node) Routes {
 	out := make(Routes, 0, len(nodes))
 	for _, t := range r {

@@ -10,8 +10,6 @@ import (
 	"evbench/topology"
 )
 
-// A difference is one prefix that two route sets treat differently at a node.
-// A nil Route is missing.
 type difference struct {
 	Node       Node
 	Have, Want *Route

@@ -64,7 +64,6 @@ func appendEdit(to []Edit, e Edit) []Edit {
 	return append(to, e)
 }
 
-// nodes returns the nodes that are edited, rising.
 func (e changes) nodes() []Node {
 	seen := map[Node]bool{}
 	for _, stage := range e {
@@ -75,7 +74,6 @@ func (e changes) nodes() []Node {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// apply returns routes as the edits leave them.
 func (e changes) apply(to Routes) Routes {
 	out := slices.Clone(to)
 	for _, stage := range e {

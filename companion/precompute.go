@@ -19,7 +19,6 @@ type precomputed struct {
 	edits map[string]changes // by dead links
 }
 
-// lookup returns the edits for the dead links of t, if they have been worked out.
 func (f *precomputed) lookup(t *topology.Tree) (changes, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -36,7 +36,6 @@ type Router struct {
 	news chan struct{} // holds one when next is another than before
 }
 
-// held is what the switches hold, and for which links.
 type held struct {
 	tree   *topology.Tree
 	routes Routes
@@ -180,7 +179,6 @@ func (r *Router) repair(ctx context.Context, want held) (changed int, err error)
 	return changed + more, nil
 }
 
-// write makes edits stage by stage, until one fails.
 func (r *Router) write(ctx context.Context, edits changes) (changed int, err error) {
 	for _, stage := range edits {
 		n, err := r.target.Write(ctx, stage)

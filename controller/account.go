@@ -116,7 +116,6 @@ const mostTokens = 3
 // beyond reports whether exchanges are more than were granted.
 func (r room) beyond(done wire.Range) bool { return done.To > r.granted }
 
-// checkTimes says which time is longer than there was.
 func (r room) checkTimes(t wire.Totals) error {
 	var took time.Duration
 	for _, d := range t.Took.Durations {
@@ -155,7 +154,6 @@ func (r room) checkSample(s results.Sample, before sampled) error {
 	return nil
 }
 
-// sampled is what the samples of a worker add up to.
 type sampled struct {
 	any           bool
 	events, bytes uint64
@@ -180,7 +178,6 @@ func (m *machine) agree(w *worker, t wire.Totals, whole bool) error {
 	return nil
 }
 
-// within reports whether a total is a part and at most rest.
 func within(part, total uint64, rest float64) bool {
 	return part <= total && float64(total-part) <= rest
 }

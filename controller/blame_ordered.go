@@ -70,7 +70,6 @@ func (m *machine) told(rank int, x wire.Token) bool {
 	return slices.Contains(m.workers[sender].at.Told, x)
 }
 
-// inVain lists the servers that say that they have sent what a rank awaits.
 func (m *machine) inVain(rank int) (servers []int) {
 	for _, x := range m.workers[rank].at.Awaits {
 		if s := m.workers[x.Rank].server; m.told(rank, x) && !slices.Contains(servers, s) {

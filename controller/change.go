@@ -66,7 +66,6 @@ func (c *change) holds() bool { return c != nil && c.stage == holding }
 // bounds reports whether nothing beyond from may be done yet.
 func (c *change) bounds() bool { return c != nil && c.stage != holding && !c.begun }
 
-// replan begins a change of the plan.
 func (m *machine) replan(now time.Duration, p PlanChange) error {
 	if err := m.mayReplan(p); err != nil {
 		return fmt.Errorf("plan update: %w", err)
@@ -223,7 +222,6 @@ func (m *machine) begin(now time.Duration, c *change) {
 	m.maybeLast(now)
 }
 
-// giveUp ends a change that can come to nothing in the state that has been entered.
 func (m *machine) giveUp() {
 	if c := m.change; c != nil && (m.state > draining || m.state == draining && !c.begun) {
 		m.change = nil

@@ -208,7 +208,6 @@ func (c *Controller) drop(m *member, err error) {
 // lost takes the place of a message when a connection has ended.
 type lost struct{ err error }
 
-// deliver passes a message to the case under way, if the member takes part.
 func (c *Controller) deliver(m *member, msg any) {
 	c.mu.Lock()
 	s := c.stage

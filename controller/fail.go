@@ -8,7 +8,6 @@ import (
 	"evbench/controller/wire"
 )
 
-// gone tells the machine that a worker's connection is lost.
 func (m *machine) gone(now time.Duration, rank int, err error) {
 	w := &m.workers[rank]
 	if w.lost || m.state == over {
@@ -51,7 +50,6 @@ func (m *machine) note(rank int, err error) {
 
 var errFailed = errors.New("case failed")
 
-// cancel ends the case early because the user wants so.
 func (m *machine) cancel(now time.Duration, why error) { m.abort(now, why) }
 
 func (m *machine) abort(now time.Duration, why error) {

@@ -15,7 +15,6 @@ type ledger struct {
 	sum   check
 }
 
-// A part is events with ids that follow one another.
 type part struct {
 	first uint64
 	fate  []fate
@@ -24,7 +23,6 @@ type part struct {
 // begin has ids go on at first, which is above all that were given out.
 func (l *ledger) begin(first uint64) { l.parts = append(l.parts, part{first: first}) }
 
-// next is the id of the next event.
 func (l *ledger) next() uint64 {
 	if len(l.parts) == 0 {
 		return 0
@@ -33,7 +31,6 @@ func (l *ledger) next() uint64 {
 	return p.first + uint64(len(p.fate))
 }
 
-// find returns the entry of an event, or nil.
 func (l *ledger) find(id uint64) *fate {
 	for i := len(l.parts) - 1; i >= 0; i-- {
 		if p := &l.parts[i]; id >= p.first {
@@ -64,7 +61,6 @@ type check struct {
 	unknown   uint64 // reported by a server that was not assigned it
 }
 
-// reserve takes the ids of the next n events.
 func (l *ledger) reserve(n int) (first uint64) {
 	if len(l.parts) == 0 {
 		l.begin(0)
@@ -77,7 +73,6 @@ func (l *ledger) reserve(n int) (first uint64) {
 	return first
 }
 
-// assign gives a reserved event to a rank.
 func (l *ledger) assign(rank int, id uint64) {
 	l.open++
 	*l.find(id) = fate(rank)
@@ -172,7 +167,6 @@ func (m *machine) handOut(now time.Duration) {
 	}
 }
 
-// assign hands the next n events to a rank.
 func (m *machine) assign(rank int, n uint64) {
 	if n == 0 {
 		return

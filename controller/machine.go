@@ -87,7 +87,6 @@ type worker struct {
 	lost     bool
 }
 
-// An action is what the machine wants done.
 type action interface{}
 
 type (
@@ -118,7 +117,6 @@ func newMachine(c Case, run uint32) *machine {
 	return m
 }
 
-// take returns what has been decided since the last call.
 func (m *machine) take() []action {
 	acts := m.acts
 	m.acts = nil
@@ -142,7 +140,6 @@ func (m *machine) enter(now time.Duration, s state) {
 	m.giveUp()
 }
 
-// start configures the workers.
 func (m *machine) start(now time.Duration) {
 	m.enter(now, configuring)
 	m.began = now
@@ -275,7 +272,6 @@ func (m *machine) calm(now time.Duration) {
 	}
 }
 
-// measured starts the counted part.
 func (m *machine) measured(now time.Duration) {
 	if m.state != quiet {
 		return
@@ -393,7 +389,6 @@ func (m *machine) completed(now time.Duration, rank int, msg wire.Completed) {
 	m.advance(now)
 }
 
-// most is how many events the server has that was given most.
 func (m *machine) most() (n uint64) {
 	for i := range m.workers {
 		n = max(n, m.workers[i].assigned)
@@ -446,7 +441,6 @@ func (m *machine) maybeOver(now time.Duration) {
 	}
 }
 
-// end lets the workers close their connections.
 func (m *machine) end(now time.Duration) {
 	m.enter(now, over)
 	m.broadcast(wire.Release{Run: m.run})

@@ -32,7 +32,6 @@ func newMember(h wire.Hello, c *wire.NetConn) *member {
 	return &member{hello: h, conn: c, out: make(chan wire.Message, outbox), over: make(chan struct{})}
 }
 
-// post queues a message without blocking.
 func (m *member) post(msg wire.Message) {
 	select {
 	case m.out <- msg:

@@ -84,7 +84,6 @@ func (m *machine) outcome() Outcome {
 	return o
 }
 
-// gaveUp returns how many events the servers themselves gave up.
 func (m *machine) gaveUp() (n uint64) {
 	for i := range m.workers {
 		if t := m.workers[i].totals; t != nil {

@@ -126,7 +126,6 @@ func (p *pacer) learn(now time.Duration, fastest uint64) {
 	p.last, p.lastAt = fastest, now
 }
 
-// count returns the exchanges that fit into d, rounded up.
 func (p *pacer) count(d time.Duration) uint64 {
 	if p.each <= 0 {
 		return fewest

@@ -43,7 +43,6 @@ func (s *stage) put(rank int, msg any) {
 	}
 }
 
-// errBusy reports a second case at the same time.
 var errBusy = errors.New("a case is under way")
 
 // RunCase takes the workers through one case. Whatever the error, the Outcome
@@ -130,7 +129,6 @@ func (c *Controller) play(ctx context.Context, m *machine, s *stage) {
 	}
 }
 
-// hear handles what has arrived from a worker.
 func (m *machine) hear(now time.Duration, a arrival) {
 	if l, ok := a.msg.(lost); ok {
 		m.gone(now, a.rank, l.err)
@@ -139,7 +137,6 @@ func (m *machine) hear(now time.Duration, a arrival) {
 	}
 }
 
-// act does what the machine has decided, and what it decides meanwhile.
 func (c *Controller) act(m *machine, s *stage, w *sampleWriter, began time.Time) {
 	for acts := m.take(); len(acts) > 0; acts = m.take() {
 		for _, a := range acts {
@@ -184,7 +181,6 @@ func (s *stage) plan(p planning) {
 	}()
 }
 
-// open makes a stage for the members that the case names.
 func (c *Controller) open(cs Case) (*stage, uint32, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

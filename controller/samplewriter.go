@@ -48,7 +48,6 @@ func (s *sampleWriter) take() []results.Sample {
 	return all
 }
 
-// put passes a sample on.
 func (s *sampleWriter) put(x results.Sample) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +62,6 @@ func (s *sampleWriter) put(x results.Sample) error {
 	return nil
 }
 
-// end waits until all are written.
 func (s *sampleWriter) end() {
 	close(s.bell)
 	<-s.done

@@ -112,7 +112,6 @@ func (m *machine) away(now, gap time.Duration) {
 	}
 }
 
-// late fails the workers that do not answer during a change.
 func (m *machine) late(now time.Duration) {
 	limit := m.c.patience()
 	if c := m.change; c == nil || m.state != measuring || now-max(c.since, m.allowed) < limit {

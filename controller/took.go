@@ -35,7 +35,6 @@ func (d Durations) Times() []results.ExchangeTime {
 // maxStride bounds what an entry may stand for; no case has so many exchanges.
 const maxStride = 1 << 40
 
-// checkTook says what is wrong with the durations that a worker reports.
 func checkTook(t wire.Took) error {
 	n := len(t.Durations)
 	switch {

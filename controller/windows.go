@@ -47,7 +47,6 @@ func (m *machine) grantWindow(now time.Duration, fastest uint64) {
 	}
 }
 
-// plan has a window of the next exchanges planned.
 func (m *machine) plan(count uint64) {
 	m.plans++
 	m.planning = &planning{m.windows, m.plans, m.pace.until, int(count), m.quiet}

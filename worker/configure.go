@@ -145,7 +145,6 @@ type plan struct {
 // plans are in order of from; the first holds from exchange 0.
 type plans []plan
 
-// at returns the plan of an exchange.
 func (p plans) at(exchange uint64) *plan {
 	i := len(p) - 1
 	for p[i].from > exchange {
@@ -164,7 +163,6 @@ func (p plans) knows(epoch uint32) bool {
 	return false
 }
 
-// update adds a plan.
 func (p plans) update(u *wire.PlanUpdate, c wire.Configure) (plans, error) {
 	if err := checkUpdate(*u, c); err != nil {
 		return p, fmt.Errorf("plan update: %w", err)

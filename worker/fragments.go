@@ -33,7 +33,6 @@ type fragments struct {
 // decides sizes, which need not change what is in the fragments.
 const windowSeed = 1
 
-// newFragments allocates everything that slots events at once need.
 func newFragments(c wire.Configure, alloc func(int) []byte, slots int, m *meter, t *tally) *fragments {
 	n, sizes := len(c.Peers), c.FragmentSizes()
 	most := sizes.Max()

@@ -74,7 +74,6 @@ func (f *freeRunning) turn(ctx context.Context) error {
 	return f.overdue()
 }
 
-// step posts what may be posted now.
 func (f *freeRunning) step() error {
 	credits := uint64(len(f.open))
 	for f.opened < f.until && f.opened < f.closed+credits && f.mailbox.begin(f.opened) {
@@ -142,7 +141,6 @@ func (f *freeRunning) send() {
 	}
 }
 
-// did handles one finished operation.
 func (f *freeRunning) did(op *transport.Op) {
 	add(&f.meter.moves, 1)
 	if op.ID == sendID {

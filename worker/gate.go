@@ -42,7 +42,6 @@ func (g *gate) wait(ctx context.Context) error {
 	return g.b.Wait(ctx, g)
 }
 
-// awaited returns the rank whose signal has not come.
 func (g *gate) awaited() []int {
 	if g.waiting < 0 {
 		return nil

@@ -7,7 +7,6 @@ import (
 	"evbench/transport"
 )
 
-// An await is one posted receive of a fragment.
 type await struct {
 	event  uint64
 	slot   int
@@ -66,7 +65,6 @@ type gain struct {
 	spent  bool // nothing more can come for the event, which is not complete
 }
 
-// took judges a finished receive.
 func (b *inbox) took(now time.Duration, op *transport.Op) gain {
 	i := int(op.ID)
 	w := &b.awaits[i]

@@ -19,7 +19,6 @@ var (
 	errStuck   = errors.New("stuck")
 )
 
-// A job is one case on this worker.
 type job struct {
 	o       Options
 	c       wire.Configure
@@ -48,7 +47,6 @@ func startJob(ctx context.Context, o Options, c wire.Configure) *job {
 	return j
 }
 
-// release lets the job close its connections.
 func (j *job) release() { j.once.Do(func() { close(j.released) }) }
 
 // run does the case from opening its connections to closing them. It closes
@@ -180,7 +178,6 @@ func (j *job) allow(d time.Duration) {
 	j.allowed.Store(&until)
 }
 
-// conclude reports how the case ended.
 func (j *job) conclude(ctx context.Context, err error) {
 	var at wire.Position
 	var totals wire.Totals
@@ -226,7 +223,6 @@ func (j *job) stuckText(at wire.Position) string {
 	return fmt.Sprintf("nothing for %v from %s", j.c.Timeout, strings.Join(names, ", "))
 }
 
-// peersOf returns the rank that an error of the transport names.
 func peersOf(err error) []int {
 	var pe *transport.PeerError
 	if errors.As(err, &pe) {

@@ -149,7 +149,6 @@ func (l *loop) upkeep() {
 	}
 }
 
-// advance notes that one more exchange is done.
 func (l *loop) advance() {
 	l.done++
 	l.tally.t.Exchanges++
@@ -160,7 +159,6 @@ func (l *loop) advance() {
 // id is the event that this worker builds in an exchange.
 func (l *loop) id(exchange uint64) uint64 { return exchange*uint64(l.n) + uint64(l.c.Rank) }
 
-// totals sums up; the loop has ended.
 func (l *loop) totals() wire.Totals {
 	t := l.tally.totals()
 	l.meter.read(l.now()).addTo(&t, l.before)

@@ -55,7 +55,6 @@ func (m *meter) built() (events, bytes uint64) {
 	}
 }
 
-// A reading is a meter at one moment.
 type reading struct {
 	at                                    time.Duration
 	events, eventBytes, payload           uint64
@@ -113,7 +112,6 @@ type tally struct {
 	early  []served // before it
 }
 
-// A served fragment has been sent on request.
 type served struct {
 	event uint64
 	bytes int
@@ -139,7 +137,6 @@ func (t *tally) served(event uint64, bytes int) {
 	}
 }
 
-// token notes that a token was sent.
 func (t *tally) token() {
 	if t.counts {
 		t.t.Tokens++
@@ -166,7 +163,6 @@ func (t *tally) built(now time.Duration) {
 
 func (t *tally) lastReceive(now time.Duration) { t.t.LastReceive = now - t.began }
 
-// took adds the time of one exchange or event.
 func (t *tally) took(d time.Duration) {
 	if t.spans == 0 || d < t.lo {
 		t.lo = d
@@ -186,7 +182,6 @@ func (t *tally) complete(exchange uint64) {
 	t.t.Done = append(t.t.Done, wire.Range{From: exchange, To: exchange + 1})
 }
 
-// totals returns the account.
 func (t *tally) totals() wire.Totals {
 	out := t.t
 	if t.spans > 0 {
@@ -207,7 +202,6 @@ type durations struct {
 	last    uint64 // the last one for so many
 }
 
-// add appends the time of the next event.
 func (d *durations) add(t time.Duration) {
 	if d.used == 0 || d.last == 1<<d.shift {
 		if d.used == len(d.entries) {

@@ -195,7 +195,6 @@ func (o *ordered) ongoing(exchange uint64) *ongoing {
 	return &o.built[exchange%uint64(len(o.built))]
 }
 
-// send posts the next fragment.
 func (o *ordered) send(w *window) {
 	x := o.turns.start(w)
 	theirs := (w.From+uint64(x.Exchange))*uint64(o.n) + uint64(x.To)
@@ -211,7 +210,6 @@ func (o *ordered) send(w *window) {
 	o.sent = s
 }
 
-// tell posts tokens.
 func (o *ordered) tell(all []note) {
 	for _, x := range all {
 		i := o.tells.get()
@@ -236,7 +234,6 @@ func (o *ordered) offer(peer int) {
 	})
 }
 
-// did handles one finished operation.
 func (o *ordered) did(op *transport.Op) {
 	add(&o.meter.moves, 1)
 	o.moved = o.now()

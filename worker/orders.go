@@ -50,7 +50,6 @@ type mailbox struct {
 
 func newMailbox() *mailbox { return &mailbox{bell: make(chan struct{}, 1)} }
 
-// change adds to the orders.
 func (d *mailbox) change(f func(*orders)) {
 	d.mu.Lock()
 	f(&d.o)

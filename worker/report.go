@@ -165,7 +165,6 @@ func (j *job) begun(ctx context.Context) (reading, bool) {
 	}
 }
 
-// watchLoad begins to watch what the machine does; end notes what that was.
 func (j *job) watchLoad() (end func()) {
 	if j.o.Load == nil {
 		return func() {}

@@ -24,7 +24,6 @@ func newSources(c wire.Configure) sources {
 	return make(sources, len(c.Peers))
 }
 
-// start forgets what was counted so far.
 func (s sources) start(now time.Duration) {
 	for i := range s {
 		s[i] = source{awaited: s[i].awaited, since: now}
@@ -62,7 +61,6 @@ func (s sources) got(rank, bytes int) {
 	}
 }
 
-// report is what the controller is told.
 func (s sources) report() []wire.Source {
 	if s == nil {
 		return nil

@@ -87,7 +87,6 @@ func (s *synchronised) wait(ctx context.Context) (bool, error) {
 	}
 }
 
-// exchange builds one event on every server.
 func (s *synchronised) exchange(ctx context.Context) error {
 	p, id := s.plans.at(s.done), s.id(s.done)
 	s.started = false

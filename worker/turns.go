@@ -217,14 +217,12 @@ func (t *turns) upcoming() *window {
 	return nil
 }
 
-// start notes that the next fragment of w starts.
 func (t *turns) start(w *window) *wire.Turn {
 	w.started++
 	t.sending = true
 	return &w.Sends[w.started-1]
 }
 
-// departed notes that the fragment which was started last has left.
 func (t *turns) departed() {
 	t.sending = false
 	for _, w := range t.windows {
@@ -335,7 +333,6 @@ type awaited struct {
 	next     *wire.Token // to come; nil: nothing is
 }
 
-// awaits says what the worker waits for.
 func (t *turns) awaits() awaited {
 	a := awaited{sending: -1}
 	if len(t.windows) > 0 {

@@ -33,7 +33,6 @@ type unsynchronised struct {
 	finished []transport.Op // filled by Poll
 }
 
-// building is an event in flight.
 type building struct {
 	event uint64
 	used  bool
@@ -106,7 +105,6 @@ func newUnsynchronised(l *loop) *unsynchronised {
 	return u
 }
 
-// follow takes up a plan.
 func (u *unsynchronised) follow(p *plan) {
 	u.inUse = *p
 	u.to, u.from = paths(p.row, u.n)
@@ -254,7 +252,6 @@ func (u *unsynchronised) offer(i int) {
 	})
 }
 
-// did handles one finished operation.
 func (u *unsynchronised) did(op *transport.Op) {
 	add(&u.meter.moves, 1)
 	i := int(op.ID & idMask)
@@ -284,7 +281,6 @@ func (u *unsynchronised) askAll() {
 	}
 }
 
-// took handles a fragment.
 func (u *unsynchronised) took(op *transport.Op) {
 	now := u.now()
 	g := u.inbox.took(now, op)

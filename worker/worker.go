@@ -50,7 +50,6 @@ type Connections struct {
 	Opened func(ops []transport.Op) bool
 }
 
-// has reports whether what the operations need is known to be open.
 func (c *Connections) has(ops []transport.Op) bool {
 	if c.Opened == nil {
 		return c.Extend == nil
@@ -274,7 +273,6 @@ func (s *session) handle(ctx context.Context, m wire.Message) error {
 	return nil
 }
 
-// current reports whether a message is of the case under way.
 func (s *session) current(run uint32) bool { return s.job != nil && s.job.c.Run == run }
 
 func (s *session) order(run uint32, change func(*orders)) {

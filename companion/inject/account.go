@@ -32,7 +32,6 @@ type Row struct {
 	Error   string    `json:"error,omitempty"`
 }
 
-// dryRun is the outcome of a link for which nothing was run.
 const dryRun = "dry run"
 
 func rowOf(p Pending, outcome string) Row {
@@ -43,7 +42,6 @@ func rowOf(p Pending, outcome string) Row {
 	return row
 }
 
-// commands is what is run for a link, for people.
 func (l Row) commands() string {
 	return fmt.Sprintf("%s: look: %s\n%s: up:   %s\n", l.Link, strings.Join(l.Probe, "; or "), l.Link, l.Up)
 }

@@ -9,7 +9,6 @@ import (
 	"evbench/topology"
 )
 
-// A reason says what went wrong with a link.
 type reason int
 
 // The reasons.
@@ -21,7 +20,6 @@ const (
 	alreadyDown               // a link that was to be taken down is down
 )
 
-// A linkError says why a link could not be taken down, brought up or looked at.
 type linkError struct {
 	Link   topology.Link
 	Reason reason
@@ -93,7 +91,6 @@ func wasOrWere(pending []Pending) string {
 	return names(links) + " were"
 }
 
-// A busyError says that another process uses the journal now.
 type busyError struct {
 	Journal string
 	By      Header // zero where it could not be read

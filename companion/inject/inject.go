@@ -55,7 +55,6 @@ type Options struct {
 
 const defaultTimeout = 10 * time.Second
 
-// A linkState is what a probe says of a link.
 type linkState int
 
 // The states.

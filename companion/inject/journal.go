@@ -24,7 +24,6 @@ type journal struct {
 	size int64 // of what is whole
 }
 
-// maxJournal is more than any journal has.
 const maxJournal = 64 << 20
 
 // openJournal opens and locks a journal, and reads it. Without create it returns
@@ -66,7 +65,6 @@ func (j *journal) lock(create bool) (err error) {
 	return nil
 }
 
-// user returns who uses a journal, as far as it says so.
 func user(path string) Header {
 	f, err := trust.Open(path, os.O_RDONLY)
 	if err != nil {

@@ -16,7 +16,6 @@ const (
 	againEvery = 500 * time.Millisecond
 )
 
-// An operator runs the programs of recipes and believes only the probe.
 type operator struct{ Header }
 
 // lower takes a link down. The answer of a port that has just been disabled may
@@ -60,7 +59,6 @@ func (o operator) raise(ctx context.Context, l topology.Link, r Remedy) error {
 	}
 }
 
-// command runs a program that changes a link.
 func (o operator) command(ctx context.Context, l topology.Link, doing string, p Program) error {
 	limited, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
@@ -106,7 +104,6 @@ func (o operator) await(ctx context.Context, l topology.Link, doing string, want
 	return e
 }
 
-// An answer is what a probe says, and why it cannot tell.
 type answer struct {
 	state linkState
 	said  string
@@ -134,7 +131,6 @@ func (o operator) probe(ctx context.Context, probe []Program) (answer, error) {
 	return a, nil
 }
 
-// pause waits, and reports whether ctx lives still.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -13,7 +13,6 @@ import (
 	"evbench/internal/proc"
 )
 
-// An ended program is what it left.
 type ended struct {
 	code int    // exit code; -1: ended by a signal, or not started
 	out  string // the beginning of standard output
@@ -55,7 +54,6 @@ func start(ctx context.Context, dir string, p Program, bound bool) ended {
 	return e
 }
 
-// A keeper keeps the beginning of what is written to it, or the end.
 type keeper struct {
 	keep int
 	last bool
@@ -72,7 +70,6 @@ func (k *keeper) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// lastLine returns the last line that is not empty.
 func lastLine(s string) string {
 	s = strings.TrimSpace(s)
 	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])

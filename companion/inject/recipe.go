@@ -52,13 +52,11 @@ type Remedy struct {
 	Probe []Program `json:"probe"`
 }
 
-// A recipe is all that can be done with a link.
 type recipe struct {
 	down Program
 	Remedy
 }
 
-// recipes say what is done with which link.
 type recipes func(topology.Link) (recipe, error)
 
 // newRecipes checks the options and returns the recipes of their kind.

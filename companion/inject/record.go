@@ -15,7 +15,6 @@ import (
 	"evbench/topology"
 )
 
-// magic is the first line of a journal.
 const magic = "evbench injected links 1"
 
 // A Header says who wrote a journal, and how its programs are run.
@@ -28,7 +27,6 @@ type Header struct {
 	Timeout time.Duration `json:"timeout_ns"`
 }
 
-// newHeader describes this process.
 func newHeader(o Options) (Header, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -78,7 +76,6 @@ func downLine(p Pending) []byte {
 
 func nano(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// encode writes what is plain data and cannot fail.
 func encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -99,7 +96,6 @@ func decode(s string, v any) error {
 	return nil
 }
 
-// A record is what a journal says.
 type record struct {
 	header  Header
 	pending []Pending // in the order in which they were taken down
@@ -190,7 +186,6 @@ func (r *record) index(l topology.Link) int {
 
 var linkRE = regexp.MustCompile(`^leaf(0|[1-9]\d{0,4})-spine(0|[1-9]\d{0,4})$`)
 
-// linkAndRest reads the name of a link, and returns what follows it.
 func linkAndRest(s string) (topology.Link, string, error) {
 	name, rest, _ := strings.Cut(s, " ")
 	m := linkRE.FindStringSubmatch(name)

@@ -66,7 +66,6 @@ func Restore(ctx context.Context, path string, show func(Header, []Pending) bool
 	return r, nil
 }
 
-// restore brings one link up. It returns an error only when ctx has ended.
 func restore(ctx context.Context, o operator, p Pending) (Restored, error) {
 	a, err := o.probe(ctx, p.Probe)
 	if err != nil {

@@ -25,7 +25,6 @@ const (
 	maxPaths  = 200
 )
 
-// room reports whether the addresses have room for a tree.
 func room(t *topology.Tree) bool { return t.Leaves() <= maxLeaves && t.Paths() <= maxPaths }
 
 // A Batch is what each node has to hold, with a file for each Linux switch and each server.
@@ -59,13 +58,11 @@ func NewBatch(p *plan.Plan) (*Batch, error) {
 	return b, err
 }
 
-// nodes returns how many nodes have a file: leaves, spines, servers.
 func (b *Batch) nodes() int { return len(b.routes) }
 
 // Name returns the name of a node.
 func (b *Batch) Name(n companion.Node) string { return companion.NodeName(b.tree, n) }
 
-// An address is what an interface of a node has.
 type address struct {
 	iface  string
 	prefix netip.Prefix
@@ -83,7 +80,6 @@ func (b *Batch) cable(l topology.Link, upper bool) netip.Addr {
 	return netip.AddrFrom4([4]byte{byte(at >> 24), byte(at >> 16), byte(at >> 8), byte(at)})
 }
 
-// addresses returns those of a node, in the order of its ports.
 func (b *Batch) addresses(n companion.Node) []address {
 	t := b.tree
 	var out []address
@@ -165,7 +161,6 @@ func (b *Batch) route(n companion.Node, r companion.Route) string {
 	return s.String()
 }
 
-// hop says how a port is reached.
 func (b *Batch) hop(n companion.Node, p companion.Port) string {
 	iface := companion.PeerName(b.tree, n, p)
 	l, upper, ok := b.tree.LinkAt(int(n), int(p))

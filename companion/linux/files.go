@@ -19,7 +19,6 @@ import (
 	"evbench/routing/lft"
 )
 
-// addressFile is the address plan among the files of Write.
 const addressFile = "addresses.txt"
 
 // Write writes addresses.txt and a file NODE.batch for every node into a

@@ -13,7 +13,6 @@ import (
 	"evbench/fabric/lab"
 )
 
-// A held route is one that the kernel has.
 type held struct {
 	route companion.Route // Via is empty where every hop is dead
 	alien []byte          // the kernel's own words, where this package would not have written it so
@@ -54,7 +53,6 @@ func (t *Target) read(n lab.Node) (out []held, err error) {
 	return out, t.markSprayed(n, out, sprayed)
 }
 
-// A reader understands the routes of one node.
 type reader struct {
 	ports []lab.Port
 	port  map[uint32]companion.Port // by index of the interface
@@ -111,7 +109,6 @@ func (r reader) route(entry []byte) (h held, table int, err error) {
 	return h, table, err
 }
 
-// A hop is one next hop of a route.
 type hop struct {
 	index   uint32 // of the interface
 	gateway netip.Addr
@@ -132,7 +129,6 @@ func (r reader) hop(p hop, h *held, known *bool) {
 	}
 }
 
-// hops reads several hops: struct rtnexthop and attributes each.
 func (r reader) hops(b []byte, h *held, known *bool) error {
 	for len(b) >= unix.SizeofRtNexthop {
 		n := int(binary.NativeEndian.Uint16(b))

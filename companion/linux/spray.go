@@ -32,7 +32,6 @@ const maxSpray = 250
 // filterName is that of the table of the packet filter.
 const filterName = "evbench"
 
-// sprays are the prefixes whose packets are sprayed, over how many ports.
 type sprays map[netip.Prefix]int
 
 // spray brings the marks of a node, and the tables that they lead to, to what an edit of
@@ -138,7 +137,6 @@ func markRandomly(p netip.Prefix, n int) []byte {
 		step("meta", big(unix.NFTA_META_KEY, unix.NFT_META_MARK), big(unix.NFTA_META_SREG, unix.NFT_REG_1)))
 }
 
-// step is one expression of a rule.
 func step(name string, attributes ...[]byte) []byte {
 	return nest(unix.NFTA_LIST_ELEM, text(unix.NFTA_EXPR_NAME, name), nest(unix.NFTA_EXPR_DATA, attributes...))
 }
@@ -166,7 +164,6 @@ func comment(p netip.Prefix, n int) []byte {
 	return append([]byte{0, byte(len(s) + 1)}, append([]byte(s), 0)...)
 }
 
-// marks reads which prefixes have marks.
 func (t *Target) marks(n lab.Node) (sprays, error) {
 	out := sprays{}
 	all := lab.Message{Kind: unix.NFNL_SUBSYS_NFTABLES<<8 | unix.NFT_MSG_GETRULE, Data: []byte{unix.NFPROTO_IPV4, 0, 0, 0}}

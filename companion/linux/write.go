@@ -98,7 +98,6 @@ func setMessage(r companion.Route, ports []lab.Port) []byte {
 	return attribute(m, unix.RTA_MULTIPATH, hops)
 }
 
-// nextHop is one hop of several: struct rtnexthop and the gateway.
 func nextHop(p lab.Port) []byte {
 	gateway := attribute(nil, unix.RTA_GATEWAY, p.Gateway.AsSlice())
 	hop := binary.NativeEndian.AppendUint16(nil, uint16(unix.SizeofRtNexthop+len(gateway)))
@@ -111,7 +110,6 @@ func deleteMessage(p netip.Prefix) []byte {
 	return routeHeader(p, unix.RT_SCOPE_NOWHERE, unix.RTN_UNSPEC, 0)
 }
 
-// routeHeader is struct rtmsg and the destination.
 func routeHeader(p netip.Prefix, scope, kind byte, flags uint32) []byte {
 	m := []byte{unix.AF_INET, byte(p.Bits()), 0, 0, unix.RT_TABLE_MAIN, unix.RTPROT_STATIC, scope, kind}
 	m = binary.NativeEndian.AppendUint32(m, flags)

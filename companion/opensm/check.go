@@ -9,7 +9,6 @@ import (
 	"evbench/topology/network"
 )
 
-// A kind is a way to lose packets.
 type kind string
 
 // The kinds.
@@ -24,7 +23,6 @@ const (
 	overCapacity  kind = "over capacity"  // a table is shorter than the LIDs
 )
 
-// A problem is one reason not to write tables.
 type problem struct {
 	Kind kind
 	Text string
@@ -146,7 +144,6 @@ func (c *checker) switches() {
 	}
 }
 
-// host follows the routes to all LIDs of a host.
 func (c *checker) host(h network.Node) {
 	n := c.r.Net
 	home := n.Leaf(h).Node
@@ -176,7 +173,6 @@ func (c *checker) hasHosts(s network.Node) bool {
 	return false
 }
 
-// walk follows one route from a switch.
 func (c *checker) walk(from, to network.Node, lid int) {
 	n, at := c.r.Net, from
 	route := func() string { return fmt.Sprintf("%s to %s, LID %d", c.name(from), c.name(to), lid) }
@@ -220,7 +216,6 @@ func (c *checker) messages() {
 	}
 }
 
-// message follows a message up its path.
 func (c *checker) message(src, dst, path int) {
 	t, places := c.r.Plan.Tree, c.r.places
 	lid := c.r.dlid(src, dst)

@@ -21,7 +21,6 @@ const (
 	ConfFile  = "opensm.conf"  // lines for OpenSM's configuration
 )
 
-// A file is a file to write.
 type file struct {
 	Name string
 	Text []byte // nil: there is to be none
@@ -120,7 +119,6 @@ func (r *Routes) writePaths(w io.Writer) error {
 	return out.Flush()
 }
 
-// without reports whether the plan leaves a message out.
 func (r *Routes) without(src, dst int) bool {
 	t := r.Plan.Tree
 	return t.Leaf(src) != t.Leaf(dst) && r.Plan.Path(src, dst) < 0

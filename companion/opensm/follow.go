@@ -46,13 +46,11 @@ func Follow(ctx context.Context, o Following) error {
 	return err
 }
 
-// A planner tells what it does.
 type planner struct {
 	*loop.Plans
 	tell func(what string, took time.Duration)
 }
 
-// Plan implements loop.Planner.
 func (p *planner) Plan(ctx context.Context, t *topology.Tree) (loop.Made, error) {
 	m, err := p.Plans.Plan(ctx, t)
 	if err == nil {

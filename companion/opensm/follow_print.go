@@ -78,7 +78,6 @@ func (p *Printer) Step(s Step) {
 	p.line(out)
 }
 
-// took prints what this program has done.
 func (p *Printer) took(what string, took time.Duration) {
 	p.line(Line{Time: time.Now(), Step: what, TookS: took.Seconds()})
 }
@@ -90,7 +89,6 @@ func deadText(dead []string) string {
 	return "the network without " + show.Few(dead)
 }
 
-// record prints what became of a change.
 func (p *Printer) record(r failover.Record) {
 	c := changeOf(r)
 	p.line(Line{Time: time.Now(), Step: c.text(r), Error: trouble(r), Change: c})
@@ -110,7 +108,6 @@ func changeOf(r failover.Record) *Change {
 	}
 }
 
-// text says what has changed and what came of it.
 func (c *Change) text(r failover.Record) string {
 	var parts []string
 	if len(c.Down) > 0 {

@@ -167,7 +167,6 @@ func (i *installer) bring(ctx context.Context) error {
 	}
 }
 
-// A differError says that the switches hold other tables.
 type differError struct{ diff []string }
 
 func (e *differError) Error() string {
@@ -250,7 +249,6 @@ func (i *installer) put(files []file) error {
 	return write(i.o.Dir, files)
 }
 
-// places checks that the files can be written, each for itself.
 func (i *installer) places(files []file) error {
 	var names []string
 	for _, f := range files {
@@ -259,7 +257,6 @@ func (i *installer) places(files []file) error {
 	return atomicfile.Check(names...)
 }
 
-// load has OpenSM read its files.
 func (i *installer) load(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, i.o.Wait, fmt.Errorf("not within %s", i.o.Wait))
 	defer cancel()
@@ -295,7 +292,6 @@ func (i *installer) read(ctx context.Context) ([]byte, error) {
 	return i.o.ReadBack(ctx, line*(i.r.Tables.LIDs+16)*max(n.Switches(), 1))
 }
 
-// compare reads the tables back.
 func (i *installer) compare(ctx context.Context) error {
 	text, err := i.read(ctx)
 	if err != nil {
@@ -312,7 +308,6 @@ func (i *installer) compare(ctx context.Context) error {
 	return nil
 }
 
-// restore puts the earlier files back, also when the caller has given up.
 func (i *installer) restore(ctx context.Context, old []file, cause error) error {
 	e := &InstallError{cause: cause}
 	if e.restoring = i.put(old); e.restoring != nil {

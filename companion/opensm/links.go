@@ -22,7 +22,6 @@ type links struct {
 	down   []bool // by link ID
 }
 
-// A plug is a port of a switch.
 type plug struct {
 	guid   uint64
 	number uint8
@@ -50,7 +49,6 @@ func (l *links) ends(at topology.Link) (low, high plug) {
 	return plug{l.net.Info(l.places.node(a.Switch)).GUID, l.places.up[id]}, plug{l.net.Info(l.places.node(b.Switch)).GUID, l.places.down[id]}
 }
 
-// dead returns the links that are down, by link ID.
 func (l *links) dead() []topology.Link {
 	var out []topology.Link
 	for id, down := range l.down {

@@ -13,14 +13,12 @@ import (
 	"time"
 )
 
-// A tail reads what is appended to a log.
 type tail struct {
 	name string
 	file *os.File
 	rest []byte // of a line that has no end yet
 }
 
-// follow begins at the end of a log as it is now.
 func follow(name string) (*tail, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -62,7 +60,6 @@ func (t *tail) lines() ([]string, error) {
 	return t.take(text), nil
 }
 
-// take returns the lines that have an end now.
 func (t *tail) take(text []byte) []string {
 	text = append(t.rest, text...)
 	end := bytes.LastIndexByte(text, '\n') + 1

@@ -241,13 +241,11 @@ func newBuilder(p *plan.Plan, places *Places, n *network.Network) *builder {
 	return b
 }
 
-// set returns the paths that servers of a group of leaves use towards a host.
 func (b *builder) set(group int, h network.Node) []uint64 {
 	at := (group*b.net.Hosts() + int(h)) * b.words
 	return b.used[at : at+b.words]
 }
 
-// collect notes the path of every message.
 func (b *builder) collect(p *plan.Plan) {
 	for src := range p.Tree.Servers() {
 		leaf := p.Tree.Leaf(src)
@@ -262,7 +260,6 @@ func (b *builder) collect(p *plan.Plan) {
 	}
 }
 
-// need returns the LMC that the plan needs.
 func (b *builder) need() int {
 	most := 1
 	for set := range slices.Chunk(b.used, b.words) {
@@ -284,7 +281,6 @@ func (b *builder) cable(l topology.Link) bool {
 	return b.tree.LinkAlive(l) && b.places.up[b.tree.LinkID(l)] != 0
 }
 
-// fill makes the tables.
 func (b *builder) fill(r *Routes) {
 	r.Tables = lft.New("file", r.Net)
 	r.paths = make([]uint16, (groups(b.tree)*b.net.Hosts())<<r.lmc)
@@ -299,7 +295,6 @@ func (b *builder) fill(r *Routes) {
 	}
 }
 
-// host fills in the entries of all LIDs of a host.
 func (b *builder) host(r *Routes, h network.Node) {
 	end := r.Net.Leaf(h)
 	if end.Node == network.NoNode {
@@ -363,7 +358,6 @@ func (b *builder) choices(leaf, home int, h network.Node) []int {
 	return slices.Concat(out, rest[turn:], rest[:turn])
 }
 
-// toSwitch fills in the entries of a switch's LID.
 func (b *builder) toSwitch(r *Routes, s network.Node) {
 	lid := int(r.Net.Info(s).LID)
 	set := func(at network.Node, port uint8) { r.Tables.Row(r.Net.Index(at))[lid] = port }

@@ -150,7 +150,6 @@ func (p *Places) hostsByName(t *topology.Tree, n *network.Network, x *network.In
 	return nil
 }
 
-// host takes a node as the server of a rank.
 func (p *Places) host(t *topology.Tree, n *network.Network, rank int, v network.Node) error {
 	if want := p.Leaf[t.Leaf(rank)]; !n.IsHost(v) || n.Leaf(v).Node != want {
 		return fmt.Errorf("%s has no cable to %s, its leaf", n.Info(v).Name, n.Info(want).Name)
@@ -216,7 +215,6 @@ func (p *Places) different(n *network.Network) error {
 	return nil
 }
 
-// cables finds the ports of the links between switches.
 func (p *Places) cables(n *network.Network) error {
 	t := p.tree
 	p.up, p.down = make([]uint8, t.AllLinks()), make([]uint8, t.AllLinks())
@@ -241,7 +239,6 @@ func (p *Places) cables(n *network.Network) error {
 	return nil
 }
 
-// node returns the node of a switch of the tree.
 func (p *Places) node(sw int) network.Node {
 	switch k := sw - len(p.Leaf); {
 	case k < 0:

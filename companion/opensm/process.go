@@ -13,7 +13,6 @@ import (
 	"evbench/internal/trust"
 )
 
-// program is OpenSM's.
 const program = "opensm"
 
 // A Process is an OpenSM that runs. Close it.

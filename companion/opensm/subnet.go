@@ -102,7 +102,6 @@ func (s *Subnet) Now(ctx context.Context) (*topology.Tree, error) {
 	return s.tree.Without(s.links.dead()...)
 }
 
-// discover looks at the network.
 func (s *Subnet) discover(ctx context.Context) ([]failover.LinkEvent, error) {
 	began := time.Now()
 	text, err := s.o.Discover(ctx, atomicfile.MaxList)
@@ -196,7 +195,6 @@ func (s *Subnet) due(l look) bool {
 	return (l.urgent || l.check && !s.busy) && !time.Now().Before(l.after)
 }
 
-// again is how long after a discovery that has failed the next begins.
 const again = time.Second
 
 // probe discovers the network, sends what has changed and returns what is left to do.
@@ -226,7 +224,6 @@ func send(ctx context.Context, to chan<- failover.LinkEvent, events []failover.L
 	return nil
 }
 
-// read takes lines of the log.
 func (s *Subnet) read(lines []string, l *look) (events []failover.LinkEvent) {
 	for _, line := range lines {
 		said, ok := heard(line)

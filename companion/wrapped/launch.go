@@ -70,7 +70,6 @@ func (l *Launcher) arguments(options, each []string) []string {
 	return out
 }
 
-// grace is how long a job has to end, when it is told to.
 const grace = 15 * time.Second
 
 func (l *Launcher) start(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -122,7 +121,6 @@ func (l *Launcher) version(ctx context.Context, out io.Writer) error {
 	return cmd.Run()
 }
 
-// maxMap bounds what mpirun shows of a job: two lines for each rank.
 const maxMap = 64 << 20
 
 // Map asks mpirun which hosts it would start how many ranks on: what it shows, as network.ReadJob

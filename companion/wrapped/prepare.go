@@ -40,7 +40,6 @@ type Options struct {
 	Temp string // directory for what is needed while the program runs
 }
 
-// maxHosts bounds what is read of a file of hosts.
 const maxHosts = atomicfile.MaxList
 
 // Prepare plans, writes the plan, and fills in what a session needs. The launcher without a
@@ -75,7 +74,6 @@ func Prepare(ctx context.Context, o Options, s *Session, r *Report) error {
 	return s.tables(o, j)
 }
 
-// programs looks for mpirun and the library.
 func (s *Session) programs(ctx context.Context, temp string) (err error) {
 	if len(s.Launcher.Command) == 0 {
 		return nil

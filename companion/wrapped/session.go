@@ -85,7 +85,6 @@ type Report struct {
 // Schema names the form of a Report.
 const Schema = "evbench/mpi-wrap/1"
 
-// about fills in what a job says of itself.
 func (r *Report) about(j *Job) {
 	p := j.Plan
 	r.Plan, r.Hosts, r.Ranks, r.Phases = p.Hash(), len(j.hosts), j.Ranks(), p.Phases()

@@ -55,7 +55,6 @@ func (c *NetConn) Introduce(token string, h Hello) error {
 	return nil
 }
 
-// answer receives what the controller says, which may be a refusal.
 func answer[M any](c *NetConn) (m M, err error) {
 	got, err := c.Receive()
 	if err != nil {

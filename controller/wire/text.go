@@ -7,7 +7,6 @@ import "strings"
 // in files.
 const MaxText = 4 << 10
 
-// A texted message has texts for people.
 type texted interface{ texts() []*string }
 
 func cut(s string) string {

@@ -53,7 +53,6 @@ func encrypted(l net.Listener) (net.Listener, error) {
 	}), nil
 }
 
-// encrypt is the other side.
 func encrypt(ctx context.Context, c net.Conn) (net.Conn, error) {
 	t := tls.Client(c, &tls.Config{
 		MinVersion:         tls.VersionTLS13,

@@ -29,7 +29,6 @@ type credits struct {
 // A flow is from a server over its first wire to another on one path.
 type flow struct{ from, over, to topology.Wire }
 
-// A port is one direction of a cable and the buffer that it leads to.
 type port struct {
 	busy    bool
 	waiting []*flight // for the wire
@@ -38,7 +37,6 @@ type port struct {
 	turn    int       // of a server: of the chunk that it has sent last
 }
 
-// A flight is a chunk on its way.
 type flight struct {
 	path       [4]topology.Wire
 	hops, next int // wires of the path; the one that it takes next

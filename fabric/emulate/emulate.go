@@ -85,7 +85,6 @@ type Fabric struct {
 	credits *credits // nil where buffers have no end
 }
 
-// A wire is one direction of a cable.
 type wire struct {
 	busy           []span // from now on; rising, apart from each other
 	bytes, packets uint64

@@ -63,7 +63,6 @@ func (h hierarchy) place(root fs.FS) (mount, own string, ok bool) {
 	return "", "", false
 }
 
-// free returns what the limits of one group leave.
 func (h hierarchy) free(root fs.FS, dir string) (bytes uint64, limited bool) {
 	var used uint64
 	if _, err := fmt.Sscan(text(root, path.Join(dir, h.current)), &used); err != nil {

@@ -100,7 +100,6 @@ func (r Report) reasons(w Needs) []string {
 	return append(out, portReasons(a.Ports)...)
 }
 
-// obstacle returns why the binary cannot run on a host, or what ssh said.
 func (r Report) obstacle(w Needs) string {
 	switch {
 	case r.Err != "":
@@ -135,7 +134,6 @@ func clockReason(off time.Duration) string {
 	return fmt.Sprintf("the clock is about %s %s that of this machine", off.Abs().Round(time.Second), way)
 }
 
-// portReasons names the ports that cannot be taken, those of one cause together.
 func portReasons(ports []Port) []string {
 	var causes []string
 	by := map[string][]string{}

@@ -76,7 +76,6 @@ func (f Facts) ofNetwork(n netip.Prefix) ([]netip.Addr, error) {
 	return out, nil
 }
 
-// usable returns the addresses of an interface that others can name.
 func (i Interface) usable() []netip.Addr {
 	var out []netip.Addr
 	for _, p := range i.Addrs {
@@ -163,8 +162,6 @@ func Addresses() ([]string, error) {
 // maxCPU is the highest number of a processor that can be asked for.
 const maxCPU = 1023
 
-// parseCPUs reads a list of processors as taskset writes it, "0-15,32", and
-// returns them rising, each once.
 func parseCPUs(list string) ([]int, error) {
 	var wanted [maxCPU + 1]bool
 	for part := range strings.SplitSeq(list, ",") {

@@ -26,7 +26,6 @@ func Watch() (since func() results.Load) {
 	return func() results.Load { return loadNow().since(from) }
 }
 
-// since returns what was counted since an earlier reading.
 func (r reading) since(earlier reading) results.Load {
 	l := results.Load{
 		Host: r.host, Cores: r.cores, WallSec: r.at.Sub(earlier.at).Seconds(),

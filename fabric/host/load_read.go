@@ -11,7 +11,6 @@ import (
 // loadNow reads the load counters of this machine. It takes a millisecond or less.
 func loadNow() reading { return readLoad(procfs.DefaultMountPoint) }
 
-// readLoad reads the files below the directory proc.
 func readLoad(proc string) reading {
 	r := reading{at: time.Now(), cores: runtime.NumCPU()}
 	r.host, _ = os.Hostname() // a machine without a name has an empty one

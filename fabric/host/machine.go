@@ -53,8 +53,6 @@ func Read() (Facts, error) {
 	return f, err
 }
 
-// interfaces returns what the network stack says of the interfaces, in order of
-// their numbers.
 func interfaces() ([]Interface, error) {
 	all, err := net.Interfaces()
 	if err != nil {
@@ -93,7 +91,6 @@ func read(root fs.FS, interfaces []Interface) Facts {
 	return f
 }
 
-// governor returns how the frequencies of the processors are governed.
 func governor(root fs.FS) string {
 	files, _ := fs.Glob(root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor") // the pattern is good
 	var all []string

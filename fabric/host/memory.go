@@ -15,7 +15,6 @@ func (e *MemoryError) Error() string { return e.Text }
 // Usable returns how many bytes of memory may be taken, or 0 where that cannot be known.
 func Usable() uint64 { return usable(Available()) }
 
-// usable leaves a tenth of what is free to others.
 func usable(available uint64) uint64 { return available/10*9 + available%10*9/10 }
 
 // Fits refuses what takes more memory than may be taken, with what helps; where that is not

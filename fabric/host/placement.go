@@ -80,7 +80,6 @@ func plural(n int, noun string) string {
 	return noun + "s"
 }
 
-// order returns the host of each rank.
 func (p *Placement) order(t *topology.Tree, hosts []string) ([]string, error) {
 	on, err := p.byLeaf(hosts)
 	if err != nil {
@@ -120,7 +119,6 @@ func (p *Placement) mismatch(leaf, i int, have []string, want int) string {
 	return text
 }
 
-// byLeaf puts the hosts on the leaves of the placement.
 func (p *Placement) byLeaf(hosts []string) ([][]string, error) {
 	on := make([][]string, len(p.names))
 	var strangers []string

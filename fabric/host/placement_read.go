@@ -189,7 +189,6 @@ func Expand(list string) ([]string, error) {
 	return hosts, nil
 }
 
-// checkHost reports why a name is not that of a host.
 func checkHost(name string) error {
 	bad := strings.IndexFunc(name, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && !strings.ContainsRune("-._:", r)

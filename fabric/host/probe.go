@@ -46,7 +46,6 @@ func (s *SSH) Check(ctx context.Context, asks []Ask, w Needs) ([]Report, error) 
 	return reports, nil
 }
 
-// missing lists the hosts that could run the binary, if they had it.
 func missing(reports []Report, w Needs) []int {
 	var out []int
 	for i, r := range reports {
@@ -66,7 +65,6 @@ func (s *SSH) ask(ctx context.Context, step string, asks []Ask, which []int, rep
 	})
 }
 
-// probe asks one host.
 func (s *SSH) probe(ctx context.Context, a Ask) Report {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -117,7 +115,6 @@ func (c *conversation) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// read takes in what the probe said.
 func (r *Report) read(said string) error {
 	_, said, ok := strings.Cut(said, probeBegin+"\n")
 	if !ok {

@@ -85,7 +85,6 @@ func (r remote) receive(unique string) string {
 // workerStarted is what a worker's shell says before the worker takes its place.
 const workerStarted = "evbench-started"
 
-// worker runs the binary.
 func (r remote) worker(args []string) string {
 	return r.head() + fmt.Sprintf(`echo %s; exec "$f" worker %s`, workerStarted, doubleQuote(args))
 }

@@ -95,7 +95,6 @@ func why(ctx context.Context, host string, cmd *exec.Cmd, err error) string {
 	return withoutHost(said, host)
 }
 
-// withoutHost drops what differs from host to host in what ssh says.
 func withoutHost(said, host string) string {
 	words := strings.Split(said, " ")
 	for i, w := range words {

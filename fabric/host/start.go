@@ -54,7 +54,6 @@ func (s *SSH) Start(ctx, abort context.Context, workers []Worker, token string, 
 	}, nil
 }
 
-// grouped puts the workers of each host together.
 func grouped(workers []Worker) [][]Worker {
 	var out [][]Worker
 	at := map[string]int{}
@@ -70,7 +69,6 @@ func grouped(workers []Worker) [][]Worker {
 	return out
 }
 
-// A fleet is the workers of a run.
 type fleet struct {
 	ctx     context.Context
 	total   int // hosts
@@ -183,7 +181,6 @@ func (l *firstLine) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// await returns whether the line comes before the end.
 func (l *firstLine) await(ended <-chan struct{}) bool {
 	select {
 	case <-l.seen:

@@ -69,7 +69,6 @@ func send(fd int, b []byte) error {
 	return unix.Sendto(fd, b, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
 }
 
-// append appends the request with its header.
 func (m Message) append(to []byte, seq uint32) []byte {
 	to = binary.NativeEndian.AppendUint32(to, uint32(unix.SizeofNlMsghdr+len(m.Data)))
 	to = binary.NativeEndian.AppendUint16(to, m.Kind)
@@ -103,7 +102,6 @@ func answers(fd int, first uint32, n int) (out []error, err error) {
 	return out, nil
 }
 
-// failure reads the error number of an answer, or nil.
 func failure(data []byte) error {
 	if len(data) < 4 {
 		return errShort
@@ -161,13 +159,11 @@ func (c *conn) list(m Message, f func(entry []byte) error) error {
 	return failed
 }
 
-// reply is the part of a header that matters here.
 type reply struct {
 	kind, flags uint16
 	seq         uint32
 }
 
-// receive waits for messages and calls f with each that has come.
 func receive(fd int, buf []byte, f func(h reply, data []byte)) error {
 	size, err := wait(fd, buf)
 	if err != nil {
@@ -176,7 +172,6 @@ func receive(fd int, buf []byte, f func(h reply, data []byte)) error {
 	return split(buf[:size], f)
 }
 
-// split calls f with each message.
 func split(b []byte, f func(h reply, data []byte)) error {
 	for len(b) >= unix.SizeofNlMsghdr {
 		n := int(binary.NativeEndian.Uint32(b))

@@ -31,7 +31,6 @@ type Lab struct {
 	filters  map[Node]*conn // of nodes whose packet filter has been asked
 }
 
-// A namespace is a node as the kernel has it.
 type namespace struct {
 	fd int // keeps it alive
 	*conn
@@ -51,7 +50,6 @@ func Start(ctx context.Context, o Options) (*Lab, error) {
 	return b.start(ctx)
 }
 
-// start builds what the layout says, or undoes it.
 func (b *Lab) start(ctx context.Context) (*Lab, error) {
 	if err := b.build(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("lab: %w", err), b.Close())

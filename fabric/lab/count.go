@@ -8,7 +8,6 @@ import (
 	"evbench/topology"
 )
 
-// traffic is what the kernel has counted at one end of a cable.
 type traffic struct {
 	bytes, packets     uint64 // sent
 	txDropped, dropped uint64 // when sending; at the queue
@@ -57,7 +56,6 @@ func wireCount(w topology.Wire, from, to traffic) Count {
 	return Count{Wire: w, Bytes: from.bytes, Packets: from.packets, Drops: from.dropped + from.txDropped + to.rxDropped}
 }
 
-// count fills the traffic of the interfaces of one namespace.
 func (c *conn) count(at map[int]*traffic, bucket bool) error {
 	links, err := c.handle.LinkList()
 	if err != nil {

@@ -81,7 +81,6 @@ func (r Report) err() error {
 	return fmt.Errorf("lab: this system refuses what it needs: %s", strings.Join(parts, "; "))
 }
 
-// allOK reports whether there are checks and all of them passed.
 func allOK(checks []Check) bool {
 	for _, c := range checks {
 		if !c.OK {
@@ -111,7 +110,6 @@ type facts struct {
 	Seccomp         bool
 }
 
-// refusal is a class of error numbers.
 type refusal int
 
 const (
@@ -122,7 +120,6 @@ const (
 	readOnly            // EROFS
 )
 
-// cure returns what makes a refused check work, or "".
 func cure(check string, mode Mode, why refusal, f facts) string {
 	if why == denied {
 		return cureDenied(check, mode, f)
@@ -173,7 +170,6 @@ const (
 	markProbe  = "probe"  // only to try what a user namespace allows
 )
 
-// parseProbe reads what a probe process has written.
 func parseProbe(text []byte) ([]Check, error) {
 	var checks []Check
 	if err := json.Unmarshal(text, &checks); err != nil {

@@ -159,7 +159,6 @@ func inForeground() bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
-// exitCode is the code by which a shell reports how a process has ended.
 func exitCode(s *os.ProcessState) int {
 	if w, ok := s.Sys().(unix.WaitStatus); ok && w.Signaled() {
 		return 128 + int(w.Signal())

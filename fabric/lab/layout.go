@@ -50,7 +50,6 @@ func gateway(port int) netip.Addr {
 	return netip.AddrFrom4([4]byte{169, 254, byte((port + 1) >> 8), byte(port + 1)})
 }
 
-// An end is one side of a cable.
 type end struct {
 	node Node
 	port int
@@ -107,7 +106,6 @@ func newLayout(o Options) *layout {
 	return y
 }
 
-// links appends the cables of some links.
 func (y *layout) links(from, to int) {
 	for id := from; id < to; id++ {
 		low, high := y.tree.Ends(y.tree.LinkOf(id))
@@ -115,7 +113,6 @@ func (y *layout) links(from, to int) {
 	}
 }
 
-// cable returns the number of the cable of a link.
 func (y *layout) cable(l topology.Link) int { return int(y.tree.UpWire(l)) / 2 }
 
 // join appends the cable between a port of a leaf, or of a pod's switch, and one of
@@ -137,7 +134,6 @@ func mac(cable, side int) net.HardwareAddr {
 
 func (y *layout) server(r int) Node { return Node(y.tree.Switches() + r) }
 
-// switches returns the number of nodes that forward; they come first.
 func (y *layout) switches() int { return y.tree.Switches() }
 
 // A shape is the token bucket of one direction of a cable.

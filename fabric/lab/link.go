@@ -153,7 +153,6 @@ func (b *Lab) awaitRunning(ctx context.Context, n Node, indexes map[int]bool) er
 	}
 }
 
-// A state is what one message of the kernel says about an interface.
 type state struct {
 	index   int
 	running bool // up, with carrier, and its queue open
@@ -167,7 +166,6 @@ type subscription struct {
 	closed chan struct{} // closed once the end of ctx has closed the socket
 }
 
-// subscribe opens a subscription that ends with ctx.
 func (b *Lab) subscribe(ctx context.Context, n Node) (*subscription, error) {
 	s, err := nl.SubscribeAt(netns.NsHandle(b.nodes[n].fd), netns.NsHandle(b.home), unix.NETLINK_ROUTE, unix.RTNLGRP_LINK)
 	if err != nil {
@@ -189,7 +187,6 @@ func (s *subscription) close() {
 	<-s.closed
 }
 
-// errLost says that messages came faster than they were read.
 var errLost = errors.New("link messages lost")
 
 // next returns the states in the next message, or with all set asks for those
@@ -222,7 +219,6 @@ func (s *subscription) next(all bool) ([]state, error) {
 	return out, nil
 }
 
-// operUp is IF_OPER_UP, the RFC 2863 state "up".
 const operUp = 6
 
 // parseState reads a link message. The flags alone do not tell whether an

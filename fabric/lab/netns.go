@@ -40,7 +40,6 @@ func onThread(home int, f func() error) error {
 	return <-done
 }
 
-// enter runs f on a thread inside the namespace ns.
 func enter(home, ns int, f func() error) error {
 	return onThread(home, func() error {
 		if err := unix.Setns(ns, unix.CLONE_NEWNET); err != nil {

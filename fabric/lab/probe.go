@@ -45,7 +45,6 @@ func Helper() bool {
 	return true
 }
 
-// probe tries, one after the other, everything that needs a namespace.
 func probe(mode Mode, f facts) []Check {
 	home, err := openNamespace()
 	if err != nil {
@@ -150,10 +149,8 @@ func classify(err error) refusal {
 	return other
 }
 
-// probeTime bounds how long a probe in a user namespace may take.
 const probeTime = time.Minute
 
-// maxAnswer bounds what it prints.
 const maxAnswer = 1 << 20
 
 // probeUserNamespace starts this program in a user namespace, only to try.

@@ -22,7 +22,6 @@ type conn struct {
 	many *nl.SocketHandle
 }
 
-// dial opens a conn in the calling thread's namespace.
 func dial() (*conn, error) {
 	s, err := nl.GetNetlinkSocketAt(netns.None(), netns.None(), unix.NETLINK_ROUTE)
 	if err != nil {
@@ -48,7 +47,6 @@ func (c *conn) close() {
 	c.handle.Close()
 }
 
-// do sends one request and waits for the kernel's answer.
 func (c *conn) do(kind uint16, flags uint16, data ...nl.NetlinkRequestData) error {
 	req := &nl.NetlinkRequest{
 		NlMsghdr: unix.NlMsghdr{Len: unix.SizeofNlMsghdr, Type: kind, Flags: unix.NLM_F_REQUEST | unix.NLM_F_ACK | flags},
@@ -123,7 +121,6 @@ func (c *conn) addPriorities(index int) error {
 	return c.do(unix.RTM_NEWQDISC, create, msg, nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated("pfifo_fast")))
 }
 
-// setUp sets an interface up or down.
 func (c *conn) setUp(index int, up bool) error {
 	msg := nl.NewIfInfomsg(unix.AF_UNSPEC)
 	msg.Index = int32(index)
@@ -134,7 +131,6 @@ func (c *conn) setUp(index int, up bool) error {
 	return c.do(unix.RTM_NEWLINK, 0, msg)
 }
 
-// addAddress adds a /32 to an interface.
 func (c *conn) addAddress(index int, a netip.Addr) error {
 	msg := nl.NewIfAddrmsg(unix.AF_INET)
 	msg.Index, msg.Prefixlen = uint32(index), 32

@@ -124,8 +124,6 @@ func FindAddresses(f host.Facts, w host.Want, port int) (Addresses, error) {
 	return data, nil
 }
 
-// at returns the addresses with the port of a listener: port 0 has become a
-// number.
 func (a Addresses) at(listener string) (Addresses, error) {
 	_, port, err := net.SplitHostPort(listener)
 	if err != nil {

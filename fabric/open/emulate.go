@@ -52,10 +52,8 @@ func Emulated(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	return f, nil
 }
 
-// Info implements fabric.Fabric.
 func (f *emulatedFabric) Info() results.Fabric { return f.info }
 
-// Install implements fabric.Fabric.
 func (f *emulatedFabric) Install(_ context.Context, p *plan.Plan) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -70,7 +68,6 @@ func (f *emulatedFabric) route(p *plan.Plan) func(src, dst int) int {
 	return func(src, dst int) int { return p.Tables.Hashed(f.seed, p.Tree.Leaf(src), src, dst) }
 }
 
-// Counters implements fabric.Fabric.
 func (f *emulatedFabric) Counters(context.Context) ([]results.LinkCount, error) {
 	var out []results.LinkCount
 	for _, c := range f.model.Counters() {
@@ -79,7 +76,6 @@ func (f *emulatedFabric) Counters(context.Context) ([]results.LinkCount, error) 
 	return out, nil
 }
 
-// SetLinks implements fabric.Fabric.
 func (f *emulatedFabric) SetLinks(ctx context.Context, links []topology.Link, up bool) error {
 	f.mu.Lock()
 	dead := f.tree.Dead()
@@ -104,7 +100,6 @@ func (f *emulatedFabric) SetLinks(ctx context.Context, links []topology.Link, up
 	return nil
 }
 
-// Dead implements fabric.Fabric.
 func (f *emulatedFabric) Dead() ([]topology.Link, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -114,7 +109,6 @@ func (f *emulatedFabric) Dead() ([]topology.Link, error) {
 // WatchCables implements fabric.Fabric: nobody else takes these down.
 func (f *emulatedFabric) WatchCables(context.Context, func(topology.CableEvent)) error { return nil }
 
-// Network implements fabric.Fabric.
 func (f *emulatedFabric) Network(_ *plan.Plan, engine string) (loop.Network, error) {
 	return emulatedNetwork{f, engine}, nil
 }
@@ -125,12 +119,10 @@ type emulatedNetwork struct {
 	engine string
 }
 
-// Watch implements loop.Network.
 func (n emulatedNetwork) Watch(ctx context.Context, events chan<- failover.LinkEvent) error {
 	return selfHealing{n.f.changes}.Watch(ctx, events)
 }
 
-// Aid implements loop.Network.
 func (n emulatedNetwork) Aid(_ context.Context, t *topology.Tree) (int, error) {
 	p, err := plan.Build(t, plan.Options{Routing: n.engine})
 	if err != nil {
@@ -139,10 +131,8 @@ func (n emulatedNetwork) Aid(_ context.Context, t *topology.Tree) (int, error) {
 	return n.put(p), nil
 }
 
-// Install implements loop.Network.
 func (n emulatedNetwork) Install(_ context.Context, p *plan.Plan) (int, error) { return n.put(p), nil }
 
-// Clean implements loop.Network.
 func (n emulatedNetwork) Clean(_ context.Context, p *plan.Plan) (int, error) { return n.put(p), nil }
 
 // put has messages take the tables of a plan. How many entries that changes nobody
@@ -154,5 +144,4 @@ func (n emulatedNetwork) put(p *plan.Plan) int {
 	return 0
 }
 
-// Close implements fabric.Fabric.
 func (f *emulatedFabric) Close() error { return nil }

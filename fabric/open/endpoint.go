@@ -34,7 +34,6 @@ type Sockets struct {
 	Buffer int
 }
 
-// open opens the connections of each case on a listener.
 func (how Sockets) open(l *tcp.Listener) worker.OpenFunc {
 	return func(ctx context.Context, c wire.Configure, moved func()) (worker.Connections, error) {
 		g := tcp.Group{

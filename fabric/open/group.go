@@ -32,7 +32,6 @@ type Group struct {
 	Inside func(path string) (in func(func() error) error, leave func() error, err error)
 }
 
-// maxGroup bounds the file of a group, in bytes.
 const maxGroup = 16 << 20
 
 // ReadMembers reads what a launcher has written.
@@ -104,7 +103,6 @@ func split(n, most int) [][]int {
 	return out
 }
 
-// writeMembers writes the file of the i-th group of ranks, and returns its name.
 func (p Processes) writeMembers(j fabric.Job, dir string, i int, ranks []int) (string, error) {
 	var members []Member
 	for _, rank := range ranks {

@@ -58,7 +58,6 @@ func textOf(p *plan.Plan) string {
 	return fmt.Sprintf("%s, %d servers, routing %s, %s", p.Tree.Notation(), p.Tree.Servers(), p.Routing, down)
 }
 
-// followLinks re-routes on link events until ctx ends.
 func followLinks(ctx context.Context, target companion.Target, p *plan.Plan, l *lab.Lab) error {
 	net, err := companion.NewRouter(target, l.Addresses(), p, p.Routing)
 	if err != nil {

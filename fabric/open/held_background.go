@@ -13,7 +13,6 @@ import (
 	"evbench/internal/proc"
 )
 
-// upLine begins what KeepLab prints when the lab is up.
 const upLine = "lab is up"
 
 // An EndError says that the process in the background has ended, with which exit code, and

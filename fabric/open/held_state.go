@@ -33,7 +33,6 @@ func (h HeldLab) String() string {
 	return "up already: " + h.Text
 }
 
-// errNone says that no lab is up.
 var errNone = errors.New("no lab is up; start one: evbench lab up -t 'FT(2;4,4)'")
 
 // stateFile is where the one lab of a user is written down, and whether the folder is
@@ -66,7 +65,6 @@ func readString(file string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// maxState is more than any state file has.
 const maxState = 16 << 20
 
 // FindLab returns the lab that is up, or being built, and its process, or errNone. A
@@ -151,7 +149,6 @@ type claim struct {
 	h HeldLab
 }
 
-// claimed takes the state file, before a lab is built.
 func claimed(text string) (*claim, error) {
 	id, err := trust.Self()
 	if err != nil {
@@ -196,7 +193,6 @@ func lockState(name string) (*os.File, error) {
 	}
 }
 
-// up writes down that the lab is up.
 func (c *claim) up(l *lab.Lab) error {
 	c.h.Nodes = map[string]int{}
 	for n := range l.Nodes() {
@@ -205,7 +201,6 @@ func (c *claim) up(l *lab.Lab) error {
 	return c.write()
 }
 
-// write adds a line.
 func (c *claim) write() error {
 	line, err := json.Marshal(c.h)
 	if err == nil {

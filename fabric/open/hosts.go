@@ -22,7 +22,6 @@ type hostsFabric struct {
 	info results.Fabric
 }
 
-// plainHosts are hosts whose workers come to be by a launcher.
 func plainHosts(s *scenario.Scenario, l fabric.Launcher) fabric.Fabric {
 	return &hostsFabric{info: info(s.Fabric), Launcher: l}
 }
@@ -40,7 +39,6 @@ func Joined(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	return plainHosts(s, Joining{}), nil
 }
 
-// Info implements fabric.Fabric.
 func (f *hostsFabric) Info() results.Fabric { return f.info }
 
 // CheckHosts refuses what plain hosts cannot do. Where the scenario says how, an
@@ -70,7 +68,6 @@ func CheckLocal(s *scenario.Scenario) error {
 	return CheckHosts(s)
 }
 
-// errHosts says what plain hosts cannot do.
 var errHosts = errors.New("fabric hosts: evbench does not control this network")
 
 // Install implements fabric.Fabric: there is nothing to install on plain hosts,
@@ -82,20 +79,14 @@ func (f *hostsFabric) Install(_ context.Context, p *plan.Plan) error {
 	return nil
 }
 
-// Counters implements fabric.Fabric.
 func (f *hostsFabric) Counters(context.Context) ([]results.LinkCount, error) { return nil, nil }
 
-// Dead implements fabric.Fabric.
 func (f *hostsFabric) Dead() ([]topology.Link, error) { return nil, errHosts }
 
-// WatchCables implements fabric.Fabric.
 func (f *hostsFabric) WatchCables(context.Context, func(topology.CableEvent)) error { return nil }
 
-// Network implements fabric.Fabric.
 func (f *hostsFabric) Network(*plan.Plan, string) (loop.Network, error) { return nil, errHosts }
 
-// SetLinks implements fabric.Fabric.
 func (f *hostsFabric) SetLinks(context.Context, []topology.Link, bool) error { return errHosts }
 
-// Close implements fabric.Fabric.
 func (f *hostsFabric) Close() error { return nil }

@@ -66,7 +66,6 @@ func injectOptions(s *scenario.Scenario) inject.Options {
 	}
 }
 
-// failing lists every link that a case takes down, each once.
 func failing(s *scenario.Scenario) []topology.Link {
 	var out []topology.Link
 	for _, c := range s.Cases {

@@ -17,7 +17,6 @@ const JoinWithin = 30 * time.Second
 // retryEvery is how often a worker knocks at a controller that is not there yet.
 const retryEvery = 100 * time.Millisecond
 
-// A way leads to the controller.
 type way struct {
 	to   string // for people
 	dial func(context.Context) (*wire.NetConn, error)

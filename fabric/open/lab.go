@@ -19,7 +19,6 @@ import (
 	"evbench/transport/tcp"
 )
 
-// A labFabric is the embedded lab with the companion that routes it.
 type labFabric struct {
 	fabric.Launcher
 	lab    *lab.Lab
@@ -95,10 +94,8 @@ func (f *labFabric) data(rank int) Addresses {
 	return a
 }
 
-// Info implements fabric.Fabric.
 func (f *labFabric) Info() results.Fabric { return f.info }
 
-// Install implements fabric.Fabric.
 func (f *labFabric) Install(ctx context.Context, p *plan.Plan) error {
 	if err := f.lab.SetDead(ctx, p.Tree.Dead()); err != nil {
 		return err
@@ -107,7 +104,6 @@ func (f *labFabric) Install(ctx context.Context, p *plan.Plan) error {
 	return err
 }
 
-// Counters implements fabric.Fabric.
 func (f *labFabric) Counters(context.Context) ([]results.LinkCount, error) {
 	counts, err := f.lab.Counters()
 	if err != nil {
@@ -120,23 +116,18 @@ func (f *labFabric) Counters(context.Context) ([]results.LinkCount, error) {
 	return out, nil
 }
 
-// Dead implements fabric.Fabric.
 func (f *labFabric) Dead() ([]topology.Link, error) { return f.lab.Dead() }
 
-// WatchCables implements fabric.Fabric.
 func (f *labFabric) WatchCables(ctx context.Context, tell func(topology.CableEvent)) error {
 	return f.lab.WatchCables(ctx, tell)
 }
 
-// SetLinks implements fabric.Fabric.
 func (f *labFabric) SetLinks(ctx context.Context, links []topology.Link, up bool) error {
 	return f.lab.SetLinks(ctx, links, up)
 }
 
-// Network implements fabric.Fabric.
 func (f *labFabric) Network(p *plan.Plan, engine string) (loop.Network, error) {
 	return companion.NewRouter(f.target, f.lab.Addresses(), p, engine)
 }
 
-// Close implements fabric.Fabric.
 func (f *labFabric) Close() error { return f.lab.Close() }

@@ -57,7 +57,6 @@ type thread struct {
 	socket tcp.Options
 }
 
-// beside runs several servers in this process.
 func beside(ctx context.Context, j fabric.Job, all []thread, sockets Sockets) (wait func() error, err error) {
 	// Every worker drives its own sockets and sleeps in the kernel: with fewer
 	// processors (in Go's sense) than workers, each wake-up waits for one.
@@ -165,7 +164,6 @@ func (p Processes) Launch(ctx context.Context, j fabric.Job) (wait func() error,
 	return wait, nil
 }
 
-// A process is a command of one server, or of a group of them.
 type process struct {
 	name string
 	cmd  *exec.Cmd

@@ -29,7 +29,6 @@ import (
 // An Opener makes the fabric of a run.
 type Opener func(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error)
 
-// info is what is known of a fabric from its scenario.
 func info(f scenario.Fabric) results.Fabric {
 	return results.Fabric{Kind: f.Kind, RateBitPerSec: int64(f.Rate), MTU: f.MTU, Factor: scenario.Factor(f.MTU)}
 }
@@ -46,7 +45,6 @@ type linkChange struct {
 	at    time.Time
 }
 
-// tell sends what both ends of the links say.
 func (c linkChange) tell(ctx context.Context, events chan<- failover.LinkEvent) {
 	for _, l := range c.links {
 		for _, leaf := range []bool{true, false} {
@@ -61,7 +59,6 @@ func (c linkChange) tell(ctx context.Context, events chan<- failover.LinkEvent) 
 // selfHealing is a network that needs nobody to change its routes.
 type selfHealing struct{ changes <-chan linkChange }
 
-// Watch implements loop.Network.
 func (n selfHealing) Watch(ctx context.Context, events chan<- failover.LinkEvent) error {
 	for {
 		select {
@@ -73,11 +70,8 @@ func (n selfHealing) Watch(ctx context.Context, events chan<- failover.LinkEvent
 	}
 }
 
-// Aid implements loop.Network.
 func (selfHealing) Aid(context.Context, *topology.Tree) (int, error) { return 0, nil }
 
-// Install implements loop.Network.
 func (selfHealing) Install(context.Context, *plan.Plan) (int, error) { return 0, nil }
 
-// Clean implements loop.Network.
 func (selfHealing) Clean(context.Context, *plan.Plan) (int, error) { return 0, nil }

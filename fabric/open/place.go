@@ -58,7 +58,6 @@ func inStep(env Lookup) bool {
 	return err == nil
 }
 
-// slurm adds what srun says.
 func (p *Place) slurm(env Lookup) error {
 	var node, nodes int
 	tasks := "SLURM_NTASKS"
@@ -78,7 +77,6 @@ func (p *Place) slurm(env Lookup) error {
 	return nil
 }
 
-// numbers reads those variables that are set.
 func numbers(env Lookup, to map[string]*int) error {
 	for name, n := range to {
 		s := env(name)

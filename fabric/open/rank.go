@@ -159,7 +159,6 @@ func yieldWhenCrowded(at Place) {
 // Controls reports whether this rank is the controller.
 func (r *Rank) Controls() bool { return r.Place.Rank == r.controller }
 
-// server returns the rank among the servers.
 func (r *Rank) server() int {
 	if r.Place.Rank > r.controller {
 		return r.Place.Rank - 1
@@ -179,7 +178,6 @@ func (r *Rank) Leave(code int, abort bool) error {
 	return r.world.Close()
 }
 
-// openMPI opens the endpoint of each case in a world.
 func openMPI(w *mpi.World) worker.OpenFunc {
 	return func(ctx context.Context, c wire.Configure, _ func()) (worker.Connections, error) {
 		g := mpi.Group{ID: c.Run, Rank: c.Rank}
@@ -201,7 +199,6 @@ func openMPI(w *mpi.World) worker.OpenFunc {
 	}
 }
 
-// mpiAddress is how a worker says its rank of the world.
 func mpiAddress(rank int) string { return "mpi:" + strconv.Itoa(rank) }
 
 func parseMPIAddress(s string) (rank int, err error) {

@@ -85,7 +85,6 @@ func (r *Rank) join(ctx context.Context, o worker.Options) error {
 	return worker.Run(ctx, o)
 }
 
-// data is where other servers reach this rank.
 func (r *Rank) data(machine host.Facts) (Addresses, error) {
 	w, err := wantedOf(r.s.Launch, r.Control)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"evbench/internal/atomicfile"
 )
 
-// maxToken bounds a secret.
 const maxToken = 4 << 10
 
 // ReadToken reads the secret of a run from a file or, "-", the first line of standard input.

@@ -143,7 +143,6 @@ func plural(n int64) string {
 	return "s"
 }
 
-// A group is servers that share a leaf, rising.
 type group []int
 
 // group puts servers that are near to each other together. It leaves out those of

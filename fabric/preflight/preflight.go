@@ -58,7 +58,6 @@ func Judge(s Survey) Report {
 	return r
 }
 
-// maxLines is how many findings of a kind an error lists.
 const maxLines = 20
 
 // Err returns all findings that a run must not begin with, or nil.
@@ -92,7 +91,6 @@ func (r Report) Lines() []string {
 	return slices.Concat(r.unreached, r.misplaced, r.diverted, r.Notes, r.Warnings)
 }
 
-// coverage says how much was measured.
 func (s Survey) coverage() []string {
 	n, measured, addresses := len(s.Servers), 0, 0
 	for _, row := range s.Reached {
@@ -128,7 +126,6 @@ func (s Survey) counts() []string {
 	return out
 }
 
-// addresses is how many addresses a server has told.
 func (s Survey) addresses(to int) int {
 	for from := range s.Servers {
 		if n := len(s.Reached[from][to]); n > 0 {
@@ -147,10 +144,8 @@ func (s Survey) name(i int) string {
 	return v.Name + " (" + v.Host + ")"
 }
 
-// maxNames is how many of a list are named.
 const maxNames = 8
 
-// list names the first of many.
 func list(names []string) string {
 	if more := len(names) - maxNames; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), more)

@@ -138,7 +138,6 @@ func ping(ctx context.Context, addr, token string) (hops int, rtt time.Duration)
 	return hops, rtt
 }
 
-// An exchange is the packets sent to one address.
 type exchange struct {
 	conn  net.Conn
 	token string

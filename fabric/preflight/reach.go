@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// A fault is one address that one server does not reach.
 type fault struct {
 	from, to  int
 	addr, why string
@@ -105,7 +104,6 @@ func (s Survey) reachesNobody(from int, faults []fault) (text string, rest []fau
 	return fmt.Sprintf("%s reaches none of the %d others that it tried: %s", s.name(from), peers, reasons(mine)), rest
 }
 
-// single names what is left, a line for each server and reason.
 func (s Survey) single(faults []fault) []string {
 	type key struct {
 		from int
@@ -126,7 +124,6 @@ func (s Survey) single(faults []fault) []string {
 	return out
 }
 
-// addresses lists the different addresses of faults in their order.
 func addresses(faults []fault) []string {
 	var out []string
 	for _, f := range faults {

@@ -27,7 +27,6 @@ type Entry struct {
 // MaxSlots is how many ranks a host may have.
 const MaxSlots = 4096
 
-// maxLine bounds a line of a list of hosts.
 const maxLine = 16 << 20
 
 // Lines returns the lines that say something; with an error those before it.
@@ -181,7 +180,6 @@ func slurmHosts(lines []Line) ([]Entry, error) {
 	return out, nil
 }
 
-// rankedHosts reads a rank and its host on each line, in any order.
 func rankedHosts(lines []Line) ([]Entry, error) {
 	out := make([]Entry, len(lines))
 	for _, l := range lines {

@@ -55,7 +55,6 @@ func splitList(s string) (items []string) {
 	return append(items, s[begin:])
 }
 
-// expandItem expands one item to at most so many names.
 func expandItem(item string, room int) ([]string, error) {
 	if item == "" {
 		return nil, fmt.Errorf("a name is missing")
@@ -109,7 +108,6 @@ func Check(name string, most int) error {
 	return nil
 }
 
-// product appends to each name the literal and each end.
 func product(names []string, literal string, ends []string) []string {
 	out := make([]string, 0, len(names)*len(ends))
 	for _, n := range names {

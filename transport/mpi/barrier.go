@@ -118,7 +118,6 @@ func (e *Endpoint) Barrier(ctx context.Context) error {
 	return nil
 }
 
-// meet finds the communicator of the case's ranks.
 func (e *Endpoint) meet(ctx context.Context) error {
 	j, err := e.w.beginJoin(&e.group)
 	if err != nil {

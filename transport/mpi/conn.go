@@ -13,7 +13,6 @@ import (
 	"time"
 )
 
-// An addr is a rank.
 type addr int
 
 func (addr) Network() string  { return "mpi" }
@@ -269,26 +268,21 @@ func (k *conn) Close() error {
 	return nil
 }
 
-// LocalAddr returns this rank.
 func (k *conn) LocalAddr() net.Addr { return addr(k.c.w.rank) }
 
-// RemoteAddr returns the other rank.
 func (k *conn) RemoteAddr() net.Addr { return addr(k.rank) }
 
-// SetDeadline bounds Read and Write.
 func (k *conn) SetDeadline(t time.Time) error {
 	k.reads.set(t)
 	k.writes.set(t)
 	return nil
 }
 
-// SetReadDeadline bounds Read.
 func (k *conn) SetReadDeadline(t time.Time) error {
 	k.reads.set(t)
 	return nil
 }
 
-// SetWriteDeadline bounds Write.
 func (k *conn) SetWriteDeadline(t time.Time) error {
 	k.writes.set(t)
 	return nil

@@ -34,7 +34,6 @@ var errRefused = errors.New("connection refused")
 
 func (c *control) init(w *World) { c.w, c.conns = w, map[uint32]*conn{} }
 
-// say sends a frame.
 func (c *control) say(rank int, kind, to, from uint32, n int, body []byte) error {
 	c.w.lock()
 	defer c.w.unlock()
@@ -73,7 +72,6 @@ func (c *control) serve() {
 	}
 }
 
-// fail ends all streams.
 func (c *control) fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -169,7 +167,6 @@ func ring(bell chan struct{}) {
 	}
 }
 
-// A listener accepts streams.
 type listener struct {
 	c    *control
 	bell chan struct{}
@@ -241,5 +238,4 @@ func (l *listener) Close() error {
 	return nil
 }
 
-// Addr returns this rank.
 func (l *listener) Addr() net.Addr { return addr(l.c.w.rank) }

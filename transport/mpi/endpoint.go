@@ -95,7 +95,6 @@ func (e *Endpoint) Retransmits() uint64 { return 0 }
 // Alloc returns n bytes of C memory, which Close frees.
 func (e *Endpoint) Alloc(n int) []byte { return e.mem.alloc(n) }
 
-// usable returns why the endpoint has ended, or nil.
 func (e *Endpoint) usable() error {
 	if e.closed.Load() {
 		return transport.ErrClosed
@@ -227,7 +226,6 @@ func (e *Endpoint) Post(ops []transport.Op) error {
 	return e.start(e.chain(ops, false))
 }
 
-// start starts operations, and waits for none.
 func (e *Endpoint) start(first *C.evb_slot) error {
 	e.w.lock()
 	defer e.w.unlock()

@@ -14,7 +14,6 @@ import (
 	"evbench/transport"
 )
 
-// A block is what Alloc has given.
 type block struct {
 	p unsafe.Pointer
 	n uintptr
@@ -84,7 +83,6 @@ func (m *memory) bin(n int) unsafe.Pointer {
 	return m.waste.p
 }
 
-// close gives all blocks away.
 func (m *memory) close() []block {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -289,7 +289,6 @@ func (w *World) bury() {
 	w.joins = nil
 }
 
-// A callError is one of MPI.
 type callError struct {
 	Code int
 	Text string

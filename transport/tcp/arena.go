@@ -23,7 +23,6 @@ type arena struct {
 	moved  func()  // called when a part of a piece of huge pages is there; nil: nobody wants to know
 }
 
-// A piece is one mapping of the file.
 type piece struct {
 	mem    []byte
 	base   uintptr

@@ -15,7 +15,6 @@ type key struct {
 	ours       bool
 }
 
-// A task is an Op under way. back is the caller's own Op in an Exchange.
 type task struct {
 	op   transport.Op
 	back *transport.Op
@@ -140,7 +139,6 @@ func (e *Endpoint) send(c *conn) error {
 	return nil
 }
 
-// sent finishes the first message.
 func (e *Endpoint) sent(c *conn) {
 	c.sent = 0
 	c.pace.asked = 0

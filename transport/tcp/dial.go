@@ -14,7 +14,6 @@ import (
 	"evbench/transport"
 )
 
-// A call is a connection on its way to being open.
 type call struct {
 	preface
 	to, from string // addresses; from has port 0, or is ""

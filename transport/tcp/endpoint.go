@@ -296,7 +296,6 @@ func (e *Endpoint) Alloc(n int) []byte {
 	return make([]byte, n)
 }
 
-// usable returns why the endpoint has ended, or nil.
 func (e *Endpoint) usable() error {
 	if e.closed.Load() {
 		return transport.ErrClosed
@@ -417,7 +416,6 @@ func (e *Endpoint) finished(t task, n int) {
 	e.done = append(e.done, t.op)
 }
 
-// stir notes that a connection has sent something.
 func (e *Endpoint) stir(c *conn) {
 	if !c.stirred {
 		c.stirred = true

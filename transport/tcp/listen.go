@@ -36,7 +36,6 @@ type Listener struct {
 	over    int64 // groups up to this one are over; -1: none
 }
 
-// An arrival is a connection that a peer opened and whose preface is good.
 type arrival struct {
 	preface
 	fd int

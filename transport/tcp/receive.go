@@ -115,7 +115,6 @@ func (e *Endpoint) read(c *conn, x, y, z []byte) (n int, errno unix.Errno) {
 	return n, errno
 }
 
-// discard throws up to most bytes away.
 func (c *conn) discard(most int) (n int, errno unix.Errno) {
 	if n = min(most, len(c.ahead)); n > 0 {
 		c.ahead = c.ahead[n:]
@@ -126,7 +125,6 @@ func (c *conn) discard(most int) (n int, errno unix.Errno) {
 	return n, errno
 }
 
-// blocked deals with a read that gave nothing.
 func (e *Endpoint) blocked(c *conn, errno unix.Errno) error {
 	switch errno {
 	case unix.EAGAIN:
@@ -160,7 +158,6 @@ func (e *Endpoint) received(c *conn) {
 	e.finished(t, c.size)
 }
 
-// begin looks at the head of a message that comes in.
 func (e *Endpoint) begin(c *conn, t *task) error {
 	_, kind := c.kinds()
 	size, err := bodySize(&c.inHead, kind)

@@ -96,7 +96,6 @@ func (s *signals) each(f func(fd int)) {
 	}
 }
 
-// shutdown ends all waits, for good.
 func (s *signals) shutdown() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +118,6 @@ func (s *signals) close() {
 	clear(s.fds)
 }
 
-// enter starts a call that ctx can end.
 func (s *signals) enter(ctx context.Context) {
 	s.mu.Lock()
 	s.inUse, s.done = true, ctx.Done()

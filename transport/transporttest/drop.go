@@ -9,7 +9,6 @@ import (
 	"evbench/transport"
 )
 
-// drop is a receive whose body, of up to size bytes, is thrown away.
 func drop(ep transport.Endpoint, peer, what, size int) transport.Op {
 	op := message(ep, transport.Recv, peer, transport.Single, what, 0)
 	op.Drop = size

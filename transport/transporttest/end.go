@@ -65,7 +65,6 @@ func testCancelPoll(t *testing.T, connect Connect) {
 	}
 }
 
-// mustTakeSome polls until a receive is done.
 func mustTakeSome(t *testing.T, ep transport.Endpoint) []transport.Op {
 	t.Helper()
 	for {

@@ -51,7 +51,6 @@ type network struct {
 	all   []*Endpoint
 }
 
-// A stream is one that a rank receives from.
 type stream struct {
 	src, path int
 	request   bool
@@ -220,7 +219,6 @@ func (e *Endpoint) finish(w want, n int) {
 	e.done = append(e.done, w.op)
 }
 
-// ring lets the goroutine that waits look again.
 func (e *Endpoint) ring() {
 	select {
 	case e.bell <- struct{}{}:
@@ -287,7 +285,6 @@ func (e *Endpoint) Wake() {
 	e.ring()
 }
 
-// Signal implements barrier.Peer.
 func (e *Endpoint) Signal(ctx context.Context, to int, seq uint64) error {
 	e.net.mu.Lock()
 	defer e.net.mu.Unlock()
@@ -303,7 +300,6 @@ func (e *Endpoint) Signal(ctx context.Context, to int, seq uint64) error {
 	return nil
 }
 
-// Await implements barrier.Peer.
 func (e *Endpoint) Await(ctx context.Context, from int, seq uint64) error {
 	var got uint64
 	var gone bool
@@ -344,7 +340,6 @@ type Slow struct {
 	Time time.Duration
 }
 
-// Exchange implements transport.Endpoint.
 func (s Slow) Exchange(ctx context.Context, ops []transport.Op) error {
 	if err := s.pass(ctx); err != nil {
 		return err
@@ -352,7 +347,6 @@ func (s Slow) Exchange(ctx context.Context, ops []transport.Op) error {
 	return s.Endpoint.Exchange(ctx, ops)
 }
 
-// Poll implements transport.Endpoint.
 func (s Slow) Poll(ctx context.Context, done []transport.Op) (int, error) {
 	if err := s.pass(ctx); err != nil {
 		return 0, err

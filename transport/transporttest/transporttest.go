@@ -120,7 +120,6 @@ func post(t *testing.T, ep transport.Endpoint, ops ...transport.Op) {
 	}
 }
 
-// take polls until n operations are done.
 func take(ctx context.Context, ep transport.Endpoint, n int) ([]transport.Op, error) {
 	var all []transport.Op
 	done := make([]transport.Op, 8)
@@ -143,7 +142,6 @@ func mustTake(t *testing.T, ep transport.Endpoint, n int) []transport.Op {
 	return ops
 }
 
-// each runs f for every endpoint at once and fails the test on the first error.
 func each(t *testing.T, eps []transport.Endpoint, f func(ep transport.Endpoint) error) {
 	t.Helper()
 	var g errgroup.Group
